@@ -1,0 +1,45 @@
+/* The settings: what the environment (or an options struct) asks for. */
+#ifndef CP_CONFIG_H
+#define CP_CONFIG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define CP_PATH_MAX 4096
+
+enum cp_unwind_choice { CP_UNWIND_AUTO, CP_UNWIND_FP, CP_UNWIND_DWARF, CP_UNWIND_LIBUNWIND };
+enum cp_engine_choice { CP_ENGINE_AUTO, CP_ENGINE_TIMER, CP_ENGINE_ITIMER };
+enum cp_symbolize_choice { CP_SYMBOLIZE_NONE, CP_SYMBOLIZE_NAMES, CP_SYMBOLIZE_FULL };
+
+struct cp_config {
+	char cpu_path[CP_PATH_MAX]; /* CPUPROFILE as given (template not expanded); "" = off */
+	unsigned cpu_frequency;	    /* CPUPROFILE_FREQUENCY, Hz, 1-10000 */
+	enum cp_engine_choice engine;
+	enum cp_unwind_choice unwind;
+	unsigned max_depth;	/* CPROF_MAX_DEPTH, frames, 1-4096 */
+	uint64_t checkpoint_ns; /* CPROF_CHECKPOINT; 0 = off */
+	int dump_signal;	/* CPROF_SIGNAL; 0 = none */
+	int toggle_signal;	/* CPUPROFILESIGNAL; 0 = not set */
+	bool follow;		/* CPROF_FOLLOW */
+	enum cp_symbolize_choice symbolize;
+	unsigned verbose;  /* CPROF_VERBOSE, 0-1 */
+	bool use_pid;	   /* CPUPROFILE_USE_PID=1 (gperftools): pid in the name, also of the first
+			      process */
+	char only[1024];   /* CPROF_ONLY: comma-separated globs; "" = all */
+	char labels[1024]; /* CPROF_LABELS: k=v,... on every sample; "" = none */
+};
+
+/* The documented defaults, all modes off. */
+void cp_config_defaults(struct cp_config *c);
+
+/* Read the environment over the defaults. NAME(key) returns a variable's value or NULL
+ * (secure_getenv in the library). A value that can't be read gets one line on stderr naming the
+ * variable, the value, what is accepted and what is used instead. A mode that is set but not built
+ * yet (WALLPROFILE, HEAPPROFILE, LOCKPROFILE) gets a line too. Nothing is printed when no mode is
+ * on. */
+void cp_config_read(struct cp_config *c, const char *(*name)(const char *key));
+
+/* PROGRAM (a basename) matches CPROF_ONLY's globs (*, ?, [a-z]), or ONLY is empty. */
+bool cp_config_wants_program(const struct cp_config *c, const char *program);
+
+#endif

@@ -1,0 +1,49 @@
+/* One line to stderr; see log.h. */
+#include "log.h"
+
+#include <errno.h>
+
+#include "sigsafe/sys.h"
+#include "sigsafe/text.h"
+
+void cp_log(const char *fmt, ...)
+{
+	char line[512];
+	va_list ap;
+	size_t n = cp_format(line, sizeof(line), "libcprof: ");
+
+	va_start(ap, fmt);
+	n += cp_vformat(line + n, sizeof(line) - n - 1, fmt, ap);
+	va_end(ap);
+	line[n++] = '\n';
+	cp_sys_write(2, line, n);
+}
+
+/* libc's strerror may allocate and takes the locale; these are the errors that
+ * opening, writing and renaming a file, making a thread or a timer can give. */
+const char *cp_errno_text(int err)
+{
+	switch (err < 0 ? -err : err) {
+	case EPERM: return "EPERM: operation not permitted";
+	case ENOENT: return "ENOENT: no such file or directory";
+	case EIO: return "EIO: input/output error";
+	case EAGAIN: return "EAGAIN: a resource limit is reached";
+	case ENOMEM: return "ENOMEM: out of memory";
+	case EACCES: return "EACCES: permission denied";
+	case EEXIST: return "EEXIST: file exists";
+	case ENOTDIR: return "ENOTDIR: a part of the path is not a directory";
+	case EISDIR: return "EISDIR: the path is a directory";
+	case EINVAL: return "EINVAL: invalid argument";
+	case ENFILE: return "ENFILE: too many open files in the system";
+	case EMFILE: return "EMFILE: too many open files";
+	case EFBIG: return "EFBIG: file size limit reached";
+	case ENOSPC: return "ENOSPC: no space left on device";
+	case EROFS: return "EROFS: read-only file system";
+	case ENAMETOOLONG: return "ENAMETOOLONG: file name too long";
+	case ENOSYS: return "ENOSYS: not offered by this kernel";
+	case ELOOP: return "ELOOP: too many symbolic links";
+	case EDQUOT: return "EDQUOT: disk quota exceeded";
+	case ETIMEDOUT: return "ETIMEDOUT: timed out";
+	default: return "an unexpected error";
+	}
+}

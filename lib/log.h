@@ -1,0 +1,12 @@
+/* The only way in which the library speaks: one line to stderr. */
+#ifndef CP_LOG_H
+#define CP_LOG_H
+
+/* "libcprof: " + text + "\n" in one write to descriptor 2, cut at 512 bytes.
+ * Any context; never stdout, never errno. See cp_format for what FMT may hold. */
+void cp_log(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* Name of an errno value ("ENOSPC: no space left on device"); never NULL. Any context. */
+const char *cp_errno_text(int err);
+
+#endif

@@ -1,0 +1,67 @@
+/* aarch64: what differs between architectures in the event plane.
+ * Everything here is async-signal-safe and touches neither errno nor TLS.
+ */
+#ifndef CP_ARCH_AARCH64_H
+#define CP_ARCH_AARCH64_H
+
+#include <stdint.h>
+#include <ucontext.h>
+
+static inline long cp_syscall6(long n, long a, long b, long c, long d, long e, long f)
+{
+	register long x8 __asm__("x8") = n;
+	register long x0 __asm__("x0") = a;
+	register long x1 __asm__("x1") = b;
+	register long x2 __asm__("x2") = c;
+	register long x3 __asm__("x3") = d;
+	register long x4 __asm__("x4") = e;
+	register long x5 __asm__("x5") = f;
+
+	__asm__ volatile("svc #0"
+			 : "+r"(x0)
+			 : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
+			 : "memory");
+	return x0;
+}
+
+/* Registers by their DWARF number; the pc has none there and follows sp. */
+#define CP_REG_FP 29
+#define CP_REG_SP 31
+#define CP_REG_PC 32
+#define CP_REGS 33
+
+struct cp_regs {
+	uint64_t r[CP_REGS];
+};
+
+/* The interrupted registers of a signal handler's third argument. */
+static inline void cp_regs_of_context(struct cp_regs *regs, const ucontext_t *uc)
+{
+	for (unsigned i = 0; i < 31; i++)
+		regs->r[i] = uc->uc_mcontext.regs[i];
+	regs->r[CP_REG_SP] = uc->uc_mcontext.sp;
+	regs->r[CP_REG_PC] = uc->uc_mcontext.pc;
+}
+
+/* Run fn(arg) with the stack pointer at TOP (16-byte aligned by us), then
+ * return on the caller's stack. x19 keeps the old stack pointer. */
+static inline void cp_call_on_stack(void (*fn)(void *), void *arg, void *top)
+{
+	register void *x0 __asm__("x0") = arg;
+	register void (*x1)(void *) __asm__("x1") = fn;
+	register uintptr_t x2 __asm__("x2") = (uintptr_t)top & ~(uintptr_t)15;
+
+	__asm__ volatile("mov x19, sp\n\t"
+			 "mov sp, x2\n\t"
+			 "blr x1\n\t"
+			 "mov sp, x19"
+			 : "+r"(x0), "+r"(x1), "+r"(x2)
+			 :
+			 : "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13",
+			   "x14", "x15", "x16", "x17", "x19", "x30", "memory", "cc", "v0", "v1",
+			   "v2", "v3", "v4", "v5", "v6", "v7", "v16", "v17", "v18", "v19", "v20",
+			   "v21", "v22", "v23", "v24", "v25", "v26", "v27", "v28", "v29", "v30",
+			   "v31");
+}
+
+#endif

@@ -1,0 +1,64 @@
+/* x86_64: what differs between architectures in the event plane.
+ * Everything here is async-signal-safe and touches neither errno nor TLS.
+ */
+#ifndef CP_ARCH_X86_64_H
+#define CP_ARCH_X86_64_H
+
+#include <stdint.h>
+#include <ucontext.h>
+
+static inline long cp_syscall6(long n, long a, long b, long c, long d, long e, long f)
+{
+	long ret;
+	register long r10 __asm__("r10") = d;
+	register long r8 __asm__("r8") = e;
+	register long r9 __asm__("r9") = f;
+
+	__asm__ volatile("syscall"
+			 : "=a"(ret)
+			 : "a"(n), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+			 : "rcx", "r11", "memory");
+	return ret;
+}
+
+/* Registers by their DWARF number (System V ABI, figure 3.36). */
+#define CP_REG_FP 6
+#define CP_REG_SP 7
+#define CP_REG_PC 16
+#define CP_REGS 17
+
+struct cp_regs {
+	uint64_t r[CP_REGS];
+};
+
+/* The interrupted registers of a signal handler's third argument. */
+static inline void cp_regs_of_context(struct cp_regs *regs, const ucontext_t *uc)
+{
+	static const uint8_t greg[CP_REGS] = { REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI,
+					       REG_RBP, REG_RSP, REG_R8,  REG_R9,  REG_R10, REG_R11,
+					       REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP };
+
+	for (unsigned i = 0; i < CP_REGS; i++)
+		regs->r[i] = (uint64_t)uc->uc_mcontext.gregs[greg[i]];
+}
+
+/* Run fn(arg) with the stack pointer at TOP (16-byte aligned by us), then
+ * return on the caller's stack. rbx keeps the old stack pointer: it is
+ * callee-saved, so fn gives it back. */
+static inline void cp_call_on_stack(void (*fn)(void *), void *arg, void *top)
+{
+	uintptr_t sp = (uintptr_t)top & ~(uintptr_t)15;
+
+	__asm__ volatile("movq %%rsp, %%rbx\n\t"
+			 "movq %[sp], %%rsp\n\t"
+			 "callq *%[fn]\n\t"
+			 "movq %%rbx, %%rsp"
+			 : "+D"(arg), [fn] "+a"(fn), [sp] "+d"(sp)
+			 :
+			 : "rbx", "rcx", "rsi", "r8", "r9", "r10", "r11", "r12", "r13", "r14",
+			   "r15", "memory", "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5",
+			   "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13",
+			   "xmm14", "xmm15");
+}
+
+#endif

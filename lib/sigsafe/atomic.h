@@ -1,0 +1,24 @@
+/* Atomics named by their order, so that each order can be searched for.
+ * A call with an order stronger than relaxed says at its place which one it
+ * pairs with.
+ */
+#ifndef CP_ATOMIC_H
+#define CP_ATOMIC_H
+
+#define cp_load_relaxed(p) __atomic_load_n((p), __ATOMIC_RELAXED)
+#define cp_load_acquire(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
+#define cp_load_seqcst(p) __atomic_load_n((p), __ATOMIC_SEQ_CST)
+#define cp_store_relaxed(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
+#define cp_store_release(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
+#define cp_store_seqcst(p, v) __atomic_store_n((p), (v), __ATOMIC_SEQ_CST)
+#define cp_add_relaxed(p, v) __atomic_fetch_add((p), (v), __ATOMIC_RELAXED)
+#define cp_add_seqcst(p, v) __atomic_fetch_add((p), (v), __ATOMIC_SEQ_CST)
+#define cp_or_seqcst(p, v) __atomic_fetch_or((p), (v), __ATOMIC_SEQ_CST)
+#define cp_exchange_acqrel(p, v) __atomic_exchange_n((p), (v), __ATOMIC_ACQ_REL)
+#define cp_cas_acqrel(p, expected, v)                                                              \
+	__atomic_compare_exchange_n((p), (expected), (v), 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)
+
+/* Against the compiler only: orders a thread with its own signal handler. */
+#define cp_signal_fence() __atomic_signal_fence(__ATOMIC_SEQ_CST)
+
+#endif

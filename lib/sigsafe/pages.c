@@ -1,0 +1,104 @@
+/* Arena and vector over mmap'd pages; see pages.h. */
+#include "sigsafe/pages.h"
+
+#include <string.h>
+
+#include "sigsafe/sys.h"
+
+/* The first chunk is small (a short program stays small), later ones double up
+ * to 1 MiB, so that few are needed; bigger blocks get a chunk of their own. */
+#define CHUNK_MIN ((size_t)16 << 10)
+#define CHUNK_MAX ((size_t)1 << 20)
+#define PAGE ((size_t)4096)
+
+struct cp_arena_chunk {
+	struct cp_arena_chunk *next;
+	size_t size; /* bytes mapped, this header included */
+};
+
+static struct cp_arena_chunk *add_chunk(struct cp_arena *a, size_t need)
+{
+	size_t size = a->chunks ? a->chunks->size * 2 : CHUNK_MIN;
+	struct cp_arena_chunk *c;
+
+	if (size > CHUNK_MAX)
+		size = CHUNK_MAX;
+	if (size < need + sizeof(*c))
+		size = (need + sizeof(*c) + PAGE - 1) & ~(PAGE - 1);
+	if (a->limit && a->mapped + size > a->limit)
+		return NULL;
+	c = cp_sys_map(size);
+	if (!c)
+		return NULL;
+	c->size = size;
+	c->next = a->chunks;
+	a->chunks = c;
+	a->used = sizeof(*c);
+	a->mapped += size;
+	return c;
+}
+
+void *cp_arena_alloc(struct cp_arena *a, size_t size)
+{
+	void *p;
+
+	if (size > SIZE_MAX / 2)
+		return NULL;
+	size = (size + 7) & ~(size_t)7;
+	if (!a->chunks || a->chunks->size - a->used < size)
+		if (!add_chunk(a, size))
+			return NULL;
+	p = (char *)a->chunks + a->used;
+	a->used += size;
+	return p;
+}
+
+char *cp_arena_text(struct cp_arena *a, const char *s, size_t n)
+{
+	char *p = cp_arena_alloc(a, n + 1);
+
+	if (p)
+		memcpy(p, s, n);
+	return p;
+}
+
+void cp_arena_release(struct cp_arena *a)
+{
+	struct cp_arena_chunk *next;
+
+	for (struct cp_arena_chunk *c = a->chunks; c; c = next) {
+		next = c->next;
+		cp_sys_unmap(c, c->size);
+	}
+	*a = (struct cp_arena){ .limit = a->limit };
+}
+
+static size_t bytes_of(const struct cp_vec *v, size_t room)
+{
+	return (room * v->size + PAGE - 1) & ~(PAGE - 1);
+}
+
+void *cp_vec_add(struct cp_vec *v)
+{
+	if (v->count == v->room) {
+		size_t room = v->room ? v->room * 2 : (PAGE + v->size - 1) / v->size;
+		void *items = cp_sys_map(bytes_of(v, room));
+
+		if (!items)
+			return NULL;
+		if (v->items) {
+			memcpy(items, v->items, v->count * v->size);
+			cp_sys_unmap(v->items, bytes_of(v, v->room));
+		}
+		v->items = items;
+		v->room = room;
+	}
+	return (char *)v->items + v->count++ * v->size;
+}
+
+void cp_vec_release(struct cp_vec *v)
+{
+	cp_sys_unmap(v->items, v->items ? bytes_of(v, v->room) : 0);
+	v->items = NULL;
+	v->count = v->room = 0;
+}

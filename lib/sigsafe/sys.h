@@ -1,0 +1,122 @@
+/* The one seam to the kernel: raw system calls.
+ *
+ * Called from every plane, also from handlers and from inside malloc. Each
+ * returns what the kernel returns: >= 0, or a negative errno. errno and TLS are
+ * never touched, so the interrupted code cannot notice a call.
+ */
+#ifndef CP_SYS_H
+#define CP_SYS_H
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <time.h>
+
+#include "sigsafe/arch.h"
+
+/* A kernel signal set: one word, unlike libc's 128 bytes. */
+#define CP_SIGBIT(sig) (UINT64_C(1) << ((sig)-1))
+#define CP_SIGSET_ALL (~UINT64_C(0))
+
+#define cp_sys0(n) cp_syscall6(n, 0, 0, 0, 0, 0, 0)
+#define cp_sys1(n, a) cp_syscall6(n, (long)(a), 0, 0, 0, 0, 0)
+#define cp_sys2(n, a, b) cp_syscall6(n, (long)(a), (long)(b), 0, 0, 0, 0)
+#define cp_sys3(n, a, b, c) cp_syscall6(n, (long)(a), (long)(b), (long)(c), 0, 0, 0)
+#define cp_sys4(n, a, b, c, d) cp_syscall6(n, (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
+#define cp_sys5(n, a, b, c, d, e)                                                                  \
+	cp_syscall6(n, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), 0)
+
+static inline int cp_sys_gettid(void)
+{
+	return (int)cp_sys0(SYS_gettid);
+}
+
+static inline int cp_sys_getpid(void)
+{
+	return (int)cp_sys0(SYS_getpid);
+}
+
+static inline int cp_sys_getppid(void)
+{
+	return (int)cp_sys0(SYS_getppid);
+}
+
+/* Anonymous private pages, zeroed. NULL when the kernel has none. */
+static inline void *cp_sys_map(size_t size)
+{
+	long r = cp_syscall6(SYS_mmap, 0, (long)size, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return r < 0 && r > -4096 ? NULL : (void *)r;
+}
+
+static inline void cp_sys_unmap(void *p, size_t size)
+{
+	if (p)
+		cp_sys2(SYS_munmap, p, size);
+}
+
+static inline int cp_sys_open(const char *path, int flags, int mode)
+{
+	return (int)cp_sys4(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC, mode);
+}
+
+static inline int cp_sys_close(int fd)
+{
+	return (int)cp_sys1(SYS_close, fd);
+}
+
+static inline long cp_sys_read(int fd, void *buf, size_t n)
+{
+	return cp_sys3(SYS_read, fd, buf, n);
+}
+
+static inline long cp_sys_pread(int fd, void *buf, size_t n, uint64_t off)
+{
+	return cp_sys4(SYS_pread64, fd, buf, n, off);
+}
+
+static inline long cp_sys_write(int fd, const void *buf, size_t n)
+{
+	return cp_sys3(SYS_write, fd, buf, n);
+}
+
+/* Copy N bytes at ADDR of this process without faulting: N, or a negative
+ * errno (a short copy is -EFAULT). Some sandboxes deny it (-EPERM, -ENOSYS). */
+static inline long cp_sys_peek(void *to, uint64_t addr, size_t n)
+{
+	struct iovec l = { to, n }, r = { (void *)(uintptr_t)addr, n };
+	long got = cp_syscall6(SYS_process_vm_readv, cp_sys_getpid(), (long)&l, 1, (long)&r, 1, 0);
+
+	return got < 0 ? got : got == (long)n ? got : -14 /* EFAULT */;
+}
+
+/* Replace the calling thread's mask; *OLD may be NULL. */
+static inline void cp_sys_sigmask(int how, const uint64_t *set, uint64_t *old)
+{
+	cp_sys4(SYS_rt_sigprocmask, how, set, old, sizeof(uint64_t));
+}
+
+static inline long cp_sys_futex_wait(uint32_t *word, uint32_t expected,
+				     const struct timespec *timeout)
+{
+	return cp_sys4(SYS_futex, word, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, expected, timeout);
+}
+
+static inline long cp_sys_futex_wake(uint32_t *word, int n)
+{
+	return cp_sys3(SYS_futex, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, n);
+}
+
+static inline void cp_sys_yield(void)
+{
+	cp_sys0(SYS_sched_yield);
+}
+
+#endif

@@ -1,0 +1,43 @@
+/* Names for addresses, from ELF symbol tables: .symtab, .dynsym and separate
+ * debug files (build id, debuglink).
+ *
+ * Called at a dump, one thread at a time, possibly while another thread of the
+ * program holds malloc's or the loader's lock: raw system calls and our own pages
+ * only. Files are read with pread, not mapped (a truncated mapping would SIGBUS
+ * the program), in one streaming pass a module, so that memory is bounded by the
+ * number of addresses asked for, not by the symbol table.
+ */
+#ifndef CP_SYMBOLS_H
+#define CP_SYMBOLS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sigsafe/pages.h"
+
+#define CP_BUILD_ID_MAX 64
+
+struct cp_symbol_module {
+	const char *path;	 /* as mapped, without " (deleted)" */
+	const uint8_t *build_id; /* of the mapped image; NULL = none */
+	size_t build_id_size;
+	/* Where the ELF image is readable in our memory, from its first byte, or 0: used
+	 * for the vdso, and for a module whose file is gone or has another build id. */
+	uint64_t image;
+	uint64_t image_size;
+};
+
+struct cp_symbol_query {
+	uint64_t offset; /* file offset of the instruction in the module */
+	/* out: */
+	const char *name; /* raw (mangled), in the arena; NULL = no symbol covers it */
+	uint64_t start;	  /* file offset where the symbol starts */
+};
+
+/* Fill NAME and START of the N queries (any order; they are sorted in place by
+ * offset). 0 also when some or all stay unnamed; -ENOENT when no symbol table could be
+ * read at all; -ENOMEM. A file whose build id differs from the module's is not used. */
+int cp_symbols_find(const struct cp_symbol_module *m, struct cp_symbol_query *q, size_t n,
+		    struct cp_arena *names);
+
+#endif

@@ -1,0 +1,83 @@
+/* A test program: functions that check, listed in main, reported as TAP.
+ *
+ *     static void test_ring_drops_are_counted(void) { CHECK_EQ(cp_ring_drops(&r), 1); }
+ *     int main(void) { RUN(test_ring_drops_are_counted); return harness_end(); }
+ *
+ * A failed CHECK prints where and what, and the test goes on, so that one run shows
+ * all that is wrong. Exit status 0 passed, 1 failed, 77 all skipped (automake's codes).
+ */
+#ifndef HARNESS_H
+#define HARNESS_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int harness_tests, harness_failed_tests, harness_failures, harness_skips;
+static const char *harness_skip_reason;
+
+#define CHECK(cond)                                                                                \
+	do {                                                                                       \
+		if (!(cond)) {                                                                     \
+			harness_failures++;                                                        \
+			printf("# %s:%d: not true: %s\n", __FILE__, __LINE__, #cond);              \
+		}                                                                                  \
+	} while (0)
+
+#define CHECK_EQ(got, want)                                                                        \
+	do {                                                                                       \
+		long long got_ = (long long)(got), want_ = (long long)(want);                      \
+		if (got_ != want_) {                                                               \
+			harness_failures++;                                                        \
+			printf("# %s:%d: %s is %lld, not %lld\n", __FILE__, __LINE__, #got, got_,  \
+			       want_);                                                             \
+		}                                                                                  \
+	} while (0)
+
+#define CHECK_STR(got, want)                                                                       \
+	do {                                                                                       \
+		const char *got_ = (got), *want_ = (want);                                         \
+		if (!got_ || strcmp(got_, want_)) {                                                \
+			harness_failures++;                                                        \
+			printf("# %s:%d: %s is \"%s\", not \"%s\"\n", __FILE__, __LINE__, #got,    \
+			       got_ ? got_ : "(null)", want_);                                     \
+		}                                                                                  \
+	} while (0)
+
+/* Inside a test: say why it can't run here, and return. */
+#define SKIP(reason)                                                                               \
+	do {                                                                                       \
+		harness_skip_reason = (reason);                                                    \
+		return;                                                                            \
+	} while (0)
+
+#define RUN(test) harness_run(test, #test)
+
+static void harness_run(void (*test)(void), const char *name)
+{
+	int before = harness_failures;
+
+	harness_tests++;
+	harness_skip_reason = NULL;
+	test();
+	if (harness_skip_reason) {
+		harness_skips++;
+		printf("ok %d - %s # SKIP %s\n", harness_tests, name, harness_skip_reason);
+	} else if (harness_failures > before) {
+		harness_failed_tests++;
+		printf("not ok %d - %s\n", harness_tests, name);
+	} else {
+		printf("ok %d - %s\n", harness_tests, name);
+	}
+	fflush(stdout);
+}
+
+static int harness_end(void)
+{
+	printf("1..%d\n", harness_tests);
+	if (harness_failed_tests)
+		return 1;
+	return harness_tests && harness_skips == harness_tests ? 77 : 0;
+}
+
+#endif

@@ -1,0 +1,65 @@
+/* Arena and vector. */
+#include "harness.h"
+
+#include <stdint.h>
+
+#include "sigsafe/pages.h"
+
+static void test_arena_gives_zeroed_aligned_blocks(void)
+{
+	struct cp_arena a = { 0 };
+
+	for (size_t n = 1; n < 200000; n = n * 3 + 1) {
+		unsigned char *p = cp_arena_alloc(&a, n);
+
+		CHECK(p && (uintptr_t)p % 8 == 0);
+		for (size_t i = 0; p && i < n; i++)
+			if (p[i]) {
+				CHECK(!"zeroed");
+				break;
+			}
+		if (p)
+			memset(p, 0xff, n);
+	}
+	cp_arena_release(&a);
+	CHECK_EQ(a.mapped, 0);
+}
+
+static void test_arena_keeps_its_limit(void)
+{
+	struct cp_arena a = { .limit = 64 << 10 };
+	size_t got = 0;
+
+	while (cp_arena_alloc(&a, 1000))
+		got += 1000;
+	CHECK(got > 32000 && got <= 64 << 10);
+	CHECK(!cp_arena_alloc(&a, 1 << 20));
+	CHECK(!cp_arena_alloc(&a, SIZE_MAX - 3));
+	cp_arena_release(&a);
+	CHECK_EQ(a.limit, 64 << 10);
+}
+
+static void test_vector_keeps_items_while_growing(void)
+{
+	struct cp_vec v = { .size = sizeof(uint32_t) };
+
+	for (uint32_t i = 0; i < 100000; i++) {
+		uint32_t *p = cp_vec_add(&v);
+
+		CHECK(p && *p == 0);
+		*p = i;
+	}
+	CHECK_EQ(v.count, 100000);
+	for (uint32_t i = 0; i < 100000; i += 777)
+		CHECK_EQ(*CP_VEC_AT(&v, uint32_t, i), i);
+	cp_vec_release(&v);
+	CHECK(!v.items);
+}
+
+int main(void)
+{
+	RUN(test_arena_gives_zeroed_aligned_blocks);
+	RUN(test_arena_keeps_its_limit);
+	RUN(test_vector_keeps_items_while_growing);
+	return harness_end();
+}
