@@ -32,12 +32,16 @@ struct cp_config {
 /* The documented defaults, all modes off. */
 void cp_config_defaults(struct cp_config *c);
 
-/* Read the environment over the defaults. NAME(key) returns a variable's value or NULL
- * (secure_getenv in the library). A value that can't be read gets one line on stderr naming the
- * variable, the value, what is accepted and what is used instead. A mode that is set but not built
- * yet (WALLPROFILE, HEAPPROFILE, LOCKPROFILE) gets a line too. Nothing is printed when no mode is
- * on. */
+/* Set the defaults, then read the environment over them. NAME(key) returns a variable's value or
+ * NULL (secure_getenv in the library). A value that can't be read gets one line on stderr naming
+ * the variable, the value, what is accepted and what is used instead. A mode that is set but not
+ * built yet (WALLPROFILE, HEAPPROFILE, LOCKPROFILE) gets a line too. Nothing is printed when no
+ * mode is on. */
 void cp_config_read(struct cp_config *c, const char *(*name)(const char *key));
+
+/* The same without a line: for descendants of a process that has said it all already, and
+ * for programs that CPROF_ONLY leaves out. */
+void cp_config_read_quietly(struct cp_config *c, const char *(*name)(const char *key));
 
 /* PROGRAM (a basename) matches CPROF_ONLY's globs (*, ?, [a-z]), or ONLY is empty. */
 bool cp_config_wants_program(const struct cp_config *c, const char *program);

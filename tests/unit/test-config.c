@@ -1,0 +1,302 @@
+/* The settings, with the environment played by a list and stderr caught in a pipe. */
+#include "harness.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "config.h"
+
+#define MINUTE UINT64_C(60000000000)
+
+static const char *environment[16];
+static struct cp_config config;
+static char lines[8192];
+
+/* ENVIRONMENT is KEY=VALUE, .., NULL. */
+static const char *look_up(const char *key)
+{
+	size_t n = strlen(key);
+
+	for (const char **e = environment; *e; e++)
+		if (!strncmp(*e, key, n) && (*e)[n] == '=')
+			return *e + n + 1;
+	return NULL;
+}
+
+/* Read the settings; what was said is in LINES. */
+static void read_caught(void (*read_config)(struct cp_config *, const char *(*)(const char *)))
+{
+	int ends[2], saved = dup(2);
+	ssize_t n;
+
+	if (pipe2(ends, O_NONBLOCK | O_CLOEXEC) || dup2(ends[1], 2) < 0)
+		exit(99);
+	read_config(&config, look_up);
+	dup2(saved, 2);
+	n = read(ends[0], lines, sizeof(lines) - 1);
+	lines[n > 0 ? n : 0] = '\0';
+	close(ends[0]);
+	close(ends[1]);
+	close(saved);
+}
+
+static void read_with(const char *a, const char *b)
+{
+	environment[0] = "CPUPROFILE=out.pb";
+	environment[1] = a;
+	environment[2] = a ? b : NULL;
+	environment[3] = NULL;
+	read_caught(cp_config_read);
+}
+
+static int line_count(void)
+{
+	int n = 0;
+
+	for (const char *p = lines; *p; p++)
+		n += *p == '\n';
+	return n;
+}
+
+/* SETTING gives one line that names it, and what is used instead. */
+static void check_refused(const char *setting, const char *used)
+{
+	char want[64];
+
+	read_with(setting, NULL);
+	CHECK_EQ(line_count(), 1);
+	snprintf(want, sizeof(want), "; using %s\n", used);
+	if (!strstr(lines, setting) || !strstr(lines, want) || !strstr(lines, ": accepted is "))
+		CHECK_STR(lines, want);
+}
+
+static void check_quiet(const char *setting)
+{
+	read_with(setting, NULL);
+	CHECK_STR(lines, "");
+}
+
+static void test_defaults_are_the_documented_ones(void)
+{
+	environment[0] = NULL;
+	read_caught(cp_config_read);
+	CHECK_STR(lines, "");
+	CHECK_STR(config.cpu_path, "");
+	CHECK_EQ(config.cpu_frequency, 99);
+	CHECK_EQ(config.engine, CP_ENGINE_AUTO);
+	CHECK_EQ(config.unwind, CP_UNWIND_AUTO);
+	CHECK_EQ(config.max_depth, 512);
+	CHECK_EQ(config.checkpoint_ns, MINUTE);
+	CHECK_EQ(config.dump_signal, SIGUSR2);
+	CHECK_EQ(config.toggle_signal, 0);
+	CHECK(config.follow);
+	CHECK_EQ(config.symbolize, CP_SYMBOLIZE_FULL);
+	CHECK_EQ(config.verbose, 0);
+	CHECK(!config.use_pid);
+	CHECK_STR(config.only, "");
+	CHECK_STR(config.labels, "");
+}
+
+static void test_every_setting_is_taken(void)
+{
+	const char *all[] = {
+		"CPUPROFILE=/t/%p.pb",	"CPUPROFILE_FREQUENCY=1000", "CPROF_CPU_ENGINE=timer",
+		"CPROF_UNWIND=fp",	"CPROF_MAX_DEPTH=4096",	     "CPROF_CHECKPOINT=1.5m",
+		"CPROF_SIGNAL=RTMIN+1", "CPUPROFILESIGNAL=12",	     "CPROF_FOLLOW=no",
+		"CPROF_SYMBOLIZE=none", "CPROF_VERBOSE=1",	     "CPUPROFILE_USE_PID=1",
+		"CPROF_ONLY=app*",	"CPROF_LABELS=a=b,c=",	     NULL,
+	};
+
+	memcpy(environment, all, sizeof(all));
+	read_caught(cp_config_read);
+	CHECK_STR(lines, "");
+	CHECK_STR(config.cpu_path, "/t/%p.pb");
+	CHECK_EQ(config.cpu_frequency, 1000);
+	CHECK_EQ(config.engine, CP_ENGINE_TIMER);
+	CHECK_EQ(config.unwind, CP_UNWIND_FP);
+	CHECK_EQ(config.max_depth, 4096);
+	CHECK_EQ(config.checkpoint_ns, MINUTE + MINUTE / 2);
+	CHECK_EQ(config.dump_signal, SIGRTMIN + 1);
+	CHECK_EQ(config.toggle_signal, SIGUSR2);
+	CHECK(!config.follow);
+	CHECK_EQ(config.symbolize, CP_SYMBOLIZE_NONE);
+	CHECK_EQ(config.verbose, 1);
+	CHECK(config.use_pid);
+	CHECK_STR(config.only, "app*");
+	CHECK_STR(config.labels, "a=b,c=");
+}
+
+static void test_numbers_outside_become_the_nearest(void)
+{
+	check_refused("CPUPROFILE_FREQUENCY=10001", "10000");
+	CHECK_EQ(config.cpu_frequency, 10000);
+	check_refused("CPUPROFILE_FREQUENCY=0", "1");
+	check_refused("CPUPROFILE_FREQUENCY=99999999999999999999999", "10000");
+	check_refused("CPROF_MAX_DEPTH=4097", "4096");
+	check_refused("CPROF_MAX_DEPTH=0", "1");
+	check_refused("CPROF_VERBOSE=2", "1");
+	check_refused("CPROF_CHECKPOINT=9ms", "10ms");
+	check_refused("CPROF_CHECKPOINT=0.1ns", "10ms");
+	check_refused("CPROF_CHECKPOINT=9999999h", "8760h");
+}
+
+static void test_text_that_is_no_value_leaves_the_default(void)
+{
+	check_refused("CPUPROFILE_FREQUENCY=fast", "99");
+	check_refused("CPUPROFILE_FREQUENCY=-5", "99");
+	check_refused("CPUPROFILE_FREQUENCY=100 ", "99");
+	check_refused("CPUPROFILE_FREQUENCY=100Hz", "99");
+	check_refused("CPROF_CPU_ENGINE=perf", "auto");
+	check_refused("CPROF_UNWIND=magic", "auto");
+	check_refused("CPROF_SYMBOLIZE=all", "full");
+	check_refused("CPROF_FOLLOW=2", "1");
+	check_refused("CPROF_CHECKPOINT=1x", "1m");
+	check_refused("CPROF_CHECKPOINT=-1s", "1m");
+	check_refused("CPROF_LABELS=a", "no labels");
+	check_refused("CPROF_LABELS==a", "no labels");
+	check_refused("CPROF_LABELS=a=b,", "no labels");
+	CHECK_STR(config.labels, "");
+}
+
+static void test_empty_is_not_set(void)
+{
+	check_quiet("CPUPROFILE_FREQUENCY=");
+	check_quiet("CPROF_SIGNAL=");
+	CHECK_EQ(config.dump_signal, SIGUSR2);
+	environment[0] = "CPUPROFILE=";
+	environment[1] = NULL;
+	read_caught(cp_config_read);
+	CHECK_STR(config.cpu_path, "");
+}
+
+static void test_reserved_signals_are_refused(void)
+{
+	check_refused("CPROF_SIGNAL=KILL", "USR2");
+	check_refused("CPROF_SIGNAL=SIGSTOP", "USR2");
+	check_refused("CPROF_SIGNAL=27", "USR2");
+	check_refused("CPROF_SIGNAL=32", "USR2");
+	check_refused("CPROF_SIGNAL=33", "USR2");
+	check_refused("CPROF_SIGNAL=SEGV", "USR2");
+	check_refused("CPROF_SIGNAL=65", "USR2");
+	check_refused("CPUPROFILESIGNAL=PROF", "none");
+	check_refused("CPUPROFILESIGNAL=never", "none");
+	CHECK_EQ(config.toggle_signal, 0);
+}
+
+static void test_no_signal_on_request(void)
+{
+	check_quiet("CPROF_SIGNAL=none");
+	CHECK_EQ(config.dump_signal, 0);
+}
+
+static void test_toggle_wins_over_the_default_dump_signal(void)
+{
+	check_quiet("CPUPROFILESIGNAL=USR2");
+	CHECK_EQ(config.toggle_signal, SIGUSR2);
+	CHECK_EQ(config.dump_signal, 0);
+	read_with("CPUPROFILESIGNAL=USR1", "CPROF_SIGNAL=10");
+	CHECK_EQ(line_count(), 1);
+	CHECK_EQ(config.dump_signal, 0);
+}
+
+static void test_gperftools_switches(void)
+{
+	check_quiet("CPUPROFILE_PER_THREAD_TIMERS=1");
+	check_quiet("CPUPROFILE_REALTIME=0");
+	check_quiet("CPUPROFILE_TIMER_SIGNAL=27");
+	check_refused("CPUPROFILE_REALTIME=1", "CPU time");
+	check_refused("CPUPROFILE_TIMER_SIGNAL=26", "PROF");
+}
+
+static void test_unbuilt_modes_are_said(void)
+{
+	environment[0] = "HEAPPROFILE=/t/heap";
+	environment[1] = "CPUPROFILE_FREQUENCY=bad";
+	environment[2] = NULL;
+	read_caught(cp_config_read);
+	CHECK_EQ(line_count(), 1);
+	CHECK(strstr(lines, "HEAPPROFILE is set"));
+}
+
+static void test_nothing_is_said_without_a_mode(void)
+{
+	environment[0] = "CPUPROFILE_FREQUENCY=bad";
+	environment[1] = "CPROF_SIGNAL=KILL";
+	environment[2] = NULL;
+	read_caught(cp_config_read);
+	CHECK_STR(lines, "");
+	environment[0] = "CPUPROFILE=x";
+	read_caught(cp_config_read_quietly);
+	CHECK_STR(lines, "");
+	CHECK_STR(config.cpu_path, "x");
+}
+
+static void test_a_bad_value_makes_one_short_line(void)
+{
+	char setting[3000] = "CPUPROFILE_FREQUENCY=a\nb\033";
+
+	memset(setting + strlen(setting), 'x', 2900);
+	setting[2900] = '\0';
+	read_with(setting, NULL);
+	CHECK_EQ(line_count(), 1);
+	CHECK(strlen(lines) < 200);
+	CHECK(strstr(lines, "=a?b?xx"));
+	CHECK(strstr(lines, "...: accepted"));
+}
+
+static void test_text_that_does_not_fit_is_left_out(void)
+{
+	static char path[5000] = "CPUPROFILE=";
+
+	memset(path + strlen(path), 'p', 4096);
+	environment[0] = path;
+	environment[1] = NULL;
+	read_caught(cp_config_read);
+	CHECK_EQ(line_count(), 1);
+	CHECK_STR(config.cpu_path, "");
+	path[strlen(path) - 1] = '\0';
+	read_caught(cp_config_read);
+	CHECK_EQ(line_count(), 0);
+	CHECK_EQ(strlen(config.cpu_path), 4095);
+}
+
+static bool wants(const char *only, const char *program)
+{
+	snprintf(config.only, sizeof(config.only), "%s", only);
+	return cp_config_wants_program(&config, program);
+}
+
+static void test_programs_are_chosen_by_globs(void)
+{
+	CHECK(wants("", "anything"));
+	CHECK(wants("app", "app") && !wants("app", "apple") && !wants("apple", "app"));
+	CHECK(wants("x,app", "app") && wants("x,,app*", "apple") && !wants(",", ""));
+	CHECK(wants("*", "") && wants("a*c*e", "abcde") && !wants("a*c*f", "abcde"));
+	CHECK(wants("a*bc", "abxbc") && wants("**a**", "xay"));
+	CHECK(wants("p?thon", "python") && !wants("p?thon", "pthon"));
+	CHECK(wants("python[0-9]", "python3") && !wants("python[0-9]", "pythonx"));
+	CHECK(wants("a[!0-9]", "ax") && !wants("a[!0-9]", "a1") && wants("[]x]", "]"));
+	CHECK(wants("a[b", "a[b") && !wants("a[b", "ab"));
+	CHECK(wants("a[b-]", "a-"));
+}
+
+int main(void)
+{
+	RUN(test_defaults_are_the_documented_ones);
+	RUN(test_every_setting_is_taken);
+	RUN(test_numbers_outside_become_the_nearest);
+	RUN(test_text_that_is_no_value_leaves_the_default);
+	RUN(test_empty_is_not_set);
+	RUN(test_reserved_signals_are_refused);
+	RUN(test_no_signal_on_request);
+	RUN(test_toggle_wins_over_the_default_dump_signal);
+	RUN(test_gperftools_switches);
+	RUN(test_unbuilt_modes_are_said);
+	RUN(test_nothing_is_said_without_a_mode);
+	RUN(test_a_bad_value_makes_one_short_line);
+	RUN(test_text_that_does_not_fit_is_left_out);
+	RUN(test_programs_are_chosen_by_globs);
+	return harness_end();
+}
