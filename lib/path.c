@@ -1,0 +1,229 @@
+/* Names of profile files; see path.h. No allocation, no locale, any context.
+ *
+ * Each name is built twice by the same function, first only counting, so that the
+ * caller's buffer is untouched when it is too small.
+ */
+#include "path.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "sigsafe/text.h"
+
+struct out {
+	char *to; /* NULL: count only */
+	size_t len;
+};
+
+static void put(struct out *o, const char *s, size_t n)
+{
+	if (o->to)
+		memcpy(o->to + o->len, s, n);
+	o->len += n;
+}
+
+static void put_text(struct out *o, const char *s)
+{
+	put(o, s, strlen(s));
+}
+
+/* Text that is no template: cp_path_number undoes the doubled %. */
+static void put_literal(struct out *o, const char *s)
+{
+	for (; *s; s++)
+		put_text(o, *s == '%' ? "%%" : (const char[]){ *s, '\0' });
+}
+
+/* Text that may not add a directory. */
+static void put_name(struct out *o, const char *s)
+{
+	for (; *s; s++)
+		put_literal(o, *s == '/' ? "_" : (const char[]){ *s, '\0' });
+}
+
+/* Days since 1970 to a date of the Gregorian calendar, by eras of 400 years that begin
+ * in March, so that a leap day is the last of its year. */
+static void civil_from_days(uint64_t days, unsigned *year, unsigned *month, unsigned *day)
+{
+	uint64_t z = days + 719468; /* days from 0000-03-01 to 1970-01-01 */
+	uint64_t era = z / 146097, of_era = z % 146097;
+	uint64_t y = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
+	uint64_t of_year = of_era - (365 * y + y / 4 - y / 100);
+	unsigned m = (unsigned)((5 * of_year + 2) / 153);
+
+	*day = (unsigned)(of_year - (153 * m + 2) / 5 + 1);
+	*month = m < 10 ? m + 3 : m - 9;
+	*year = (unsigned)(y + era * 400 + (*month <= 2));
+}
+
+static void put_time(struct out *o, uint64_t t)
+{
+	unsigned year, month, day, s = (unsigned)(t % 86400);
+	char text[32];
+
+	civil_from_days(t / 86400, &year, &month, &day);
+	cp_format(text, sizeof(text), "%04u%02u%02u-%02u%02u%02u", year, month, day, s / 3600,
+		  s / 60 % 60, s % 60);
+	put_text(o, text);
+}
+
+static void put_pid(struct out *o, int pid)
+{
+	char text[16];
+
+	cp_format(text, sizeof(text), "%d", pid);
+	put_text(o, text);
+}
+
+static void put_expanded(struct out *o, const char *template, const struct cp_path_facts *facts,
+			 bool *has_pid)
+{
+	for (const char *p = template; *p; p++) {
+		if (*p != '%' || !p[1]) {
+			put(o, p, 1);
+			continue;
+		}
+		switch (*++p) {
+		case 'p':
+			put_pid(o, facts->pid);
+			*has_pid = true;
+			break;
+		case 'e': put_name(o, facts->program); break;
+		case 'h': put_name(o, facts->host); break;
+		case 't': put_time(o, facts->start_time); break;
+		default: put(o, p - 1, 2);
+		}
+	}
+}
+
+static void put_absolute(struct out *o, const char *template, const char *cwd,
+			 const struct cp_path_facts *facts, bool *has_pid)
+{
+	*has_pid = false;
+	if (template[0] != '/') {
+		put_literal(o, cwd);
+		if (!cwd[0] || cwd[strlen(cwd) - 1] != '/')
+			put_text(o, "/");
+		while (template[0] == '.' && template[1] == '/')
+			template += 2;
+	}
+	put_expanded(o, template, facts, has_pid);
+	if (facts->rank && !*has_pid) {
+		put_text(o, ".rank-");
+		put_name(o, facts->rank);
+	}
+}
+
+int cp_path_expand(char *to, size_t size, const char *template, const char *cwd,
+		   const struct cp_path_facts *facts, bool *has_pid)
+{
+	struct out o = { NULL, 0 };
+	bool pid;
+
+	put_absolute(&o, template, cwd, facts, &pid);
+	if (o.len >= size)
+		return -ENAMETOOLONG;
+	o = (struct out){ to, 0 };
+	put_absolute(&o, template, cwd, facts, has_pid);
+	to[o.len] = '\0';
+	return 0;
+}
+
+static bool has_mark(const char *path)
+{
+	for (const char *p = strchr(path, '%'); p; p = strchr(p + (p[1] ? 2 : 1), '%'))
+		if (p[1] == 'n')
+			return true;
+	return false;
+}
+
+/* The dot before EXT, or the end of PATH. */
+static const char *find_extension(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *dot = strrchr(name, '.');
+
+	if (!dot || dot == name)
+		return path + strlen(path);
+	if (!strcmp(dot, ".gz")) {
+		if (dot - name > 3 && !memcmp(dot - 3, ".pb", 3))
+			return dot - 3;
+		if (dot - name > 6 && !memcmp(dot - 6, ".pprof", 6))
+			return dot - 6;
+	}
+	return dot;
+}
+
+static bool is_mark(const char *p)
+{
+	return p[0] == '%' && p[1] == 'n';
+}
+
+/* "%n" at P of PATH, or a separator and "%n", without a number: what stands for it
+ * must not leave a name empty, hidden or with a dash in front. Returns its length. */
+static size_t put_no_number(struct out *o, const char *path, const char *p)
+{
+	size_t separator = !is_mark(p);
+
+	if (p == path || p[-1] == '/') {
+		put(o, p, separator);
+		put_text(o, "0000");
+	}
+	return separator + 2;
+}
+
+/* NUMBER as text; "" = none. */
+static void put_numbered(struct out *o, const char *path, const char *number)
+{
+	const char *insert = number[0] && !has_mark(path) ? find_extension(path) : NULL;
+	const char *p = path;
+
+	for (;;) {
+		if (p == insert) {
+			put_text(o, ".");
+			put_text(o, number);
+		}
+		if (!*p)
+			return;
+		if (!number[0] && (is_mark(p) || (strchr(".-_", *p) && is_mark(p + 1)))) {
+			p += put_no_number(o, path, p);
+		} else if (is_mark(p)) {
+			put_text(o, number);
+			p += 2;
+		} else {
+			put(o, p, 1);
+			p += p[0] == '%' && p[1] == '%' ? 2 : 1;
+		}
+	}
+}
+
+int cp_path_number(char *to, size_t size, const char *path, unsigned number)
+{
+	struct out o = { NULL, 0 };
+	char text[16] = "";
+
+	if (number)
+		cp_format(text, sizeof(text), "%04u", number);
+	put_numbered(&o, path, text);
+	if (o.len >= size)
+		return -ENAMETOOLONG;
+	o = (struct out){ to, 0 };
+	put_numbered(&o, path, text);
+	to[o.len] = '\0';
+	return 0;
+}
+
+int cp_path_process(char *to, size_t size, const char *path, int pid, unsigned sequence)
+{
+	char suffix[32];
+	size_t n = strlen(path), more;
+
+	more = cp_format(suffix, sizeof(suffix), ".%d", pid);
+	if (sequence > 1)
+		more += cp_format(suffix + more, sizeof(suffix) - more, ".%u", sequence);
+	if (n + more >= size)
+		return -ENAMETOOLONG;
+	memmove(to, path, n);
+	memcpy(to + n, suffix, more + 1);
+	return 0;
+}

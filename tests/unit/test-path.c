@@ -1,0 +1,188 @@
+/* Names of profile files. */
+#include "harness.h"
+
+#include <errno.h>
+
+#include "path.h"
+
+static const struct cp_path_facts facts = {
+	.pid = 1234,
+	.program = "app",
+	.host = "box",
+	.start_time = 1709210096, /* 2024-02-29 12:34:56 */
+};
+
+static const char *expand_with(const char *template, const char *cwd, const struct cp_path_facts *f)
+{
+	static char got[256];
+	bool has_pid;
+
+	CHECK_EQ(cp_path_expand(got, sizeof(got), template, cwd, f, &has_pid), 0);
+	return got;
+}
+
+static const char *expand(const char *template)
+{
+	return expand_with(template, "/home/me", &facts);
+}
+
+static const char *number(const char *path, unsigned n)
+{
+	static char got[256];
+
+	CHECK_EQ(cp_path_number(got, sizeof(got), path, n), 0);
+	return got;
+}
+
+static void test_expand_replaces_each_item(void)
+{
+	CHECK_STR(expand("/t/%p"), "/t/1234");
+	CHECK_STR(expand("/t/%e-%h.%p.pb"), "/t/app-box.1234.pb");
+	CHECK_STR(expand("/t/%t.pb"), "/t/20240229-123456.pb");
+	CHECK_STR(expand("/t/%q%"), "/t/%q%");
+	CHECK_STR(expand("/t/%n.%%"), "/t/%n.%%");
+}
+
+static void test_expand_tells_whether_the_pid_occurred(void)
+{
+	char got[64];
+	bool has_pid = false;
+
+	CHECK_EQ(cp_path_expand(got, sizeof(got), "/a%p", "/", &facts, &has_pid), 0);
+	CHECK(has_pid);
+	CHECK_EQ(cp_path_expand(got, sizeof(got), "/a%%p", "/", &facts, &has_pid), 0);
+	CHECK(!has_pid);
+}
+
+static void test_expand_makes_the_path_absolute(void)
+{
+	CHECK_STR(expand("out.pb"), "/home/me/out.pb");
+	CHECK_STR(expand("./././out.pb"), "/home/me/out.pb");
+	CHECK_STR(expand("../out.pb"), "/home/me/../out.pb");
+	CHECK_STR(expand_with("out.pb", "/", &facts), "/out.pb");
+}
+
+static void test_expand_keeps_names_from_adding_items_or_directories(void)
+{
+	struct cp_path_facts odd = facts;
+
+	odd.program = "a/%n";
+	CHECK_STR(expand_with("%e.pb", "/x%p", &odd), "/x%%p/a_%%n.pb");
+	CHECK_STR(number(expand_with("%e.%n.pb", "/x%n", &odd), 3), "/x%n/a_%n.0003.pb");
+	CHECK_STR(number("/t/100%%n", 0), "/t/100%n");
+}
+
+static void test_expand_appends_the_rank_without_a_pid(void)
+{
+	struct cp_path_facts ranked = facts;
+
+	ranked.rank = "7";
+	CHECK_STR(expand_with("/t/out.pb", "/", &ranked), "/t/out.pb.rank-7");
+	CHECK_STR(expand_with("/t/out.%p", "/", &ranked), "/t/out.1234");
+}
+
+static void test_expand_knows_the_calendar(void)
+{
+	static const struct {
+		uint64_t t;
+		const char *text;
+	} days[] = {
+		{ 0, "/19700101-000000" },	    { 951782399, "/20000228-235959" },
+		{ 951782400, "/20000229-000000" },  { 951868800, "/20000301-000000" },
+		{ 1735689599, "/20241231-235959" }, { 1735689600, "/20250101-000000" },
+		{ 4107542400, "/21000301-000000" }, { 253402300799, "/99991231-235959" },
+	};
+
+	for (size_t i = 0; i < sizeof(days) / sizeof(days[0]); i++) {
+		struct cp_path_facts f = facts;
+
+		f.start_time = days[i].t;
+		CHECK_STR(expand_with("/%t", "/", &f), days[i].text);
+	}
+}
+
+static void test_number_goes_before_the_extension(void)
+{
+	CHECK_STR(number("/t/out.pb", 1), "/t/out.0001.pb");
+	CHECK_STR(number("/t/out", 12), "/t/out.0012");
+	CHECK_STR(number("/t/out.pb.gz", 2), "/t/out.0002.pb.gz");
+	CHECK_STR(number("/t/a.b.pprof.gz", 2), "/t/a.b.0002.pprof.gz");
+	CHECK_STR(number("/t/out.tar.gz", 2), "/t/out.tar.0002.gz");
+	CHECK_STR(number("/t/.pb", 2), "/t/.pb.0002");
+	CHECK_STR(number("/t/.pb.gz", 2), "/t/.pb.0002.gz");
+	CHECK_STR(number("/t.d/out", 12345), "/t.d/out.12345");
+	CHECK_STR(number("/t/out.pb", 0), "/t/out.pb");
+}
+
+static void test_number_has_its_place(void)
+{
+	CHECK_STR(number("/t/%n/out.pb", 7), "/t/0007/out.pb");
+	CHECK_STR(number("/t/out-%n.pb", 7), "/t/out-0007.pb");
+	CHECK_STR(number("/t/out.%n", 7), "/t/out.0007");
+	CHECK_STR(number("/t/%%n%n", 7), "/t/%n0007");
+	CHECK_STR(number("/t/50%", 7), "/t/50%.0007");
+}
+
+static void test_number_zero_removes_its_place(void)
+{
+	CHECK_STR(number("/t/out.%n.pb", 0), "/t/out.pb");
+	CHECK_STR(number("/t/out-%n.pb", 0), "/t/out.pb");
+	CHECK_STR(number("/t/out_%n", 0), "/t/out");
+	CHECK_STR(number("/t/out%n.pb", 0), "/t/out.pb");
+}
+
+static void test_number_zero_leaves_a_name(void)
+{
+	CHECK_STR(number("/t/%n", 0), "/t/0000");
+	CHECK_STR(number("/t/%n.pb", 0), "/t/0000.pb");
+	CHECK_STR(number("/t/%n/out.pb", 0), "/t/0000/out.pb");
+	CHECK_STR(number("/t/.%n.pb", 0), "/t/.0000.pb");
+}
+
+static void test_process_is_appended(void)
+{
+	char got[32] = "/t/out.pb";
+
+	CHECK_EQ(cp_path_process(got, sizeof(got), got, 55, 1), 0);
+	CHECK_STR(got, "/t/out.pb.55");
+	CHECK_EQ(cp_path_process(got, sizeof(got), "/o", 55, 3), 0);
+	CHECK_STR(got, "/o.55.3");
+}
+
+/* Every size that is too small, and the first that is not. */
+static void test_too_small_a_buffer_stays_untouched(void)
+{
+	char got[32];
+	bool has_pid;
+
+	for (size_t size = 0; size <= 11; size++) {
+		int want = size < 11 ? -ENAMETOOLONG : 0;
+
+		strcpy(got, "before");
+		CHECK_EQ(cp_path_expand(got, size, "%e-%p.", "/", &facts, &has_pid), want);
+		CHECK_STR(got, want ? "before" : "/app-1234.");
+		strcpy(got, "before");
+		CHECK_EQ(cp_path_number(got, size, "/ab.p", 1), want);
+		CHECK_STR(got, want ? "before" : "/ab.0001.p");
+		strcpy(got, "before");
+		CHECK_EQ(cp_path_process(got, size, "/a.pb", 1234, 1), want);
+		CHECK_STR(got, want ? "before" : "/a.pb.1234");
+	}
+}
+
+int main(void)
+{
+	RUN(test_expand_replaces_each_item);
+	RUN(test_expand_tells_whether_the_pid_occurred);
+	RUN(test_expand_makes_the_path_absolute);
+	RUN(test_expand_keeps_names_from_adding_items_or_directories);
+	RUN(test_expand_appends_the_rank_without_a_pid);
+	RUN(test_expand_knows_the_calendar);
+	RUN(test_number_goes_before_the_extension);
+	RUN(test_number_has_its_place);
+	RUN(test_number_zero_removes_its_place);
+	RUN(test_number_zero_leaves_a_name);
+	RUN(test_process_is_appended);
+	RUN(test_too_small_a_buffer_stays_untouched);
+	return harness_end();
+}
