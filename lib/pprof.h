@@ -3,8 +3,8 @@
  * Called by the dump, on one thread at a time. Order of calls: open, then
  * mappings, functions, locations and samples in any order (ids are checked by
  * nobody here: the caller hands out 1..N in order of its calls), comments, close.
- * Memory comes from an arena of the writer's own. After the first failure every
- * call does nothing, and close returns that error.
+ * Memory is pages of the writer's own. After the first failure every call does
+ * nothing, and close returns that error. A NULL text is the same as "".
  */
 #ifndef CP_PPROF_H
 #define CP_PPROF_H
@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sigsafe/pages.h"
+#include "intern.h"
 #include "sink.h"
 
 struct cp_pprof_type {
@@ -49,20 +49,17 @@ struct cp_pprof_line {
 
 struct cp_pprof_label {
 	const char *key;
-	const char *text; /* NULL = numeric */
+	const char *text; /* NULL = numeric; "": the label is left out (the format can't say it) */
 	int64_t number;
 	const char *unit; /* "" = none; numeric only */
 };
 
-struct cp_pprof_strings; /* interned strings, private to pprof.c */
-
 struct cp_pprof {
 	struct cp_sink *sink;
-	struct cp_arena arena;
-	struct cp_pprof_strings *strings;
+	struct cp_intern strings; /* the string table so far */
 	unsigned value_count;
-	int error; /* first failure, negative errno; 0 = none */
-	uint8_t *scratch;
+	int error;	  /* first failure, negative errno; 0 = none */
+	uint8_t *scratch; /* whole messages not yet given to the sink, then the one being built */
 	size_t scratch_room, scratch_used;
 };
 
@@ -72,13 +69,15 @@ void cp_pprof_function(struct cp_pprof *w, uint64_t id, const struct cp_pprof_fu
 /* LINES innermost first; LINE_COUNT may be 0. MAPPING_ID 0 = none. */
 void cp_pprof_location(struct cp_pprof *w, uint64_t id, uint64_t mapping_id, uint64_t address,
 		       const struct cp_pprof_line *lines, size_t line_count);
-/* LOCATION_IDS leaf first, >= 1 of them; VALUES as many as sample types. */
+/* LOCATION_IDS leaf first, >= 1 of them (none: the sample is left out, readers reject it);
+ * VALUES as many as sample types. */
 void cp_pprof_sample(struct cp_pprof *w, const uint64_t *location_ids, size_t depth,
 		     const int64_t *values, const struct cp_pprof_label *labels,
 		     size_t label_count);
 void cp_pprof_comment(struct cp_pprof *w, const char *text);
 /* Writes the string table, releases the writer's memory; does not close the
- * sink. 0 or the first error. Text that is not valid UTF-8 is repaired on the way in. */
+ * sink. 0 or the first error: -ENOMEM, or the sink's. Text that is not valid UTF-8 is
+ * repaired on the way in. */
 int cp_pprof_close(struct cp_pprof *w);
 
 #endif

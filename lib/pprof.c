@@ -1,0 +1,303 @@
+/* profile.proto's wire format; see pprof.h.
+ *
+ * A message is built at the end of the scratch buffer with one byte kept for its
+ * length; when it turns out to need more, the body moves up by the difference. Whole
+ * messages leave for the sink some kilobytes at a time. Fields that are zero are not
+ * written, as proto3 has it.
+ */
+#include "pprof.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "sigsafe/sys.h"
+#include "utf8.h"
+
+#define SCRATCH_MIN ((size_t)32 << 10)
+#define FLUSH_AT ((size_t)16 << 10)
+#define VARINT_MAX 10
+
+enum wire { VARINT = 0, BYTES = 2 };
+
+enum profile_field {
+	PROFILE_SAMPLE_TYPE = 1,
+	PROFILE_SAMPLE = 2,
+	PROFILE_MAPPING = 3,
+	PROFILE_LOCATION = 4,
+	PROFILE_FUNCTION = 5,
+	PROFILE_STRING = 6,
+	PROFILE_TIME_NANOS = 9,
+	PROFILE_DURATION_NANOS = 10,
+	PROFILE_PERIOD_TYPE = 11,
+	PROFILE_PERIOD = 12,
+	PROFILE_COMMENT = 13,
+	PROFILE_DEFAULT_SAMPLE_TYPE = 14,
+};
+
+static void fail(struct cp_pprof *w, int error)
+{
+	if (!w->error)
+		w->error = error;
+}
+
+/* Room for N more bytes in the scratch buffer, or false and the error is set. */
+static bool reserve(struct cp_pprof *w, size_t n)
+{
+	size_t room = w->scratch_room ? w->scratch_room : SCRATCH_MIN;
+	uint8_t *p;
+
+	if (w->error)
+		return false;
+	if (w->scratch_room - w->scratch_used >= n)
+		return true;
+	while (room - w->scratch_used < n && room <= SIZE_MAX / 4)
+		room *= 2;
+	p = room - w->scratch_used >= n ? cp_sys_map(room) : NULL;
+	if (!p) {
+		fail(w, -ENOMEM);
+		return false;
+	}
+	if (w->scratch_used)
+		memcpy(p, w->scratch, w->scratch_used);
+	cp_sys_unmap(w->scratch, w->scratch_room);
+	w->scratch = p;
+	w->scratch_room = room;
+	return true;
+}
+
+static size_t varint_to(uint8_t *p, uint64_t v)
+{
+	size_t n = 0;
+
+	for (; v >= 0x80; v >>= 7)
+		p[n++] = (uint8_t)v | 0x80;
+	p[n++] = (uint8_t)v;
+	return n;
+}
+
+static void put_varint(struct cp_pprof *w, uint64_t v)
+{
+	if (reserve(w, VARINT_MAX))
+		w->scratch_used += varint_to(w->scratch + w->scratch_used, v);
+}
+
+static void put_tag(struct cp_pprof *w, unsigned field, enum wire wire)
+{
+	put_varint(w, field << 3 | wire);
+}
+
+/* A negative int64 takes ten bytes: the format sign-extends, it does not zigzag. */
+static void put_number(struct cp_pprof *w, unsigned field, uint64_t v)
+{
+	if (!v)
+		return;
+	put_tag(w, field, VARINT);
+	put_varint(w, v);
+}
+
+/* Start of a message's body, for end(). */
+static size_t begin(struct cp_pprof *w, unsigned field)
+{
+	put_tag(w, field, BYTES);
+	put_varint(w, 0); /* one byte, the length's place */
+	return w->scratch_used;
+}
+
+static void end(struct cp_pprof *w, size_t start)
+{
+	uint8_t length[VARINT_MAX];
+	size_t body, extra;
+
+	if (w->error)
+		return;
+	body = w->scratch_used - start;
+	extra = varint_to(length, body) - 1;
+	if (!reserve(w, extra))
+		return;
+	if (extra)
+		memmove(w->scratch + start + extra, w->scratch + start, body);
+	memcpy(w->scratch + start - 1, length, extra + 1);
+	w->scratch_used += extra;
+}
+
+static void put_packed(struct cp_pprof *w, unsigned field, const uint64_t *v, size_t n)
+{
+	size_t start = begin(w, field);
+
+	for (size_t i = 0; i < n; i++)
+		put_varint(w, v[i]);
+	end(w, start);
+}
+
+static void flush(struct cp_pprof *w, size_t at_least)
+{
+	int r;
+
+	if (w->error || w->scratch_used < at_least || !w->scratch_used)
+		return;
+	r = w->sink->write(w->sink, w->scratch, w->scratch_used);
+	if (r < 0)
+		fail(w, r);
+	w->scratch_used = 0;
+}
+
+static uint64_t text_id(struct cp_pprof *w, const char *s)
+{
+	size_t n = s ? strlen(s) : 0;
+	uint64_t id = 0;
+	int r;
+
+	if (!n || w->error)
+		return 0;
+	if (!cp_utf8_valid(s, n)) {
+		/* Repaired behind the message under construction, whose next field then
+		 * overwrites it: the table has its own copy by then. */
+		if (n > SIZE_MAX / 3 || !reserve(w, 3 * n))
+			return 0;
+		n = cp_utf8_repair((char *)w->scratch + w->scratch_used, s, n);
+		s = (char *)w->scratch + w->scratch_used;
+	}
+	r = cp_intern_add(&w->strings, s, n, &id);
+	if (r)
+		fail(w, r);
+	return id;
+}
+
+static void put_type(struct cp_pprof *w, unsigned field, const struct cp_pprof_type *t)
+{
+	size_t start = begin(w, field);
+
+	put_number(w, 1, text_id(w, t->type));
+	put_number(w, 2, text_id(w, t->unit));
+	end(w, start);
+}
+
+void cp_pprof_open(struct cp_pprof *w, struct cp_sink *sink, const struct cp_pprof_head *head)
+{
+	uint64_t empty;
+
+	*w = (struct cp_pprof){ .sink = sink, .value_count = head->sample_type_count };
+	w->error = cp_intern_add(&w->strings, "", 0, &empty);
+	for (unsigned i = 0; i < head->sample_type_count; i++)
+		put_type(w, PROFILE_SAMPLE_TYPE, &head->sample_types[i]);
+	put_number(w, PROFILE_TIME_NANOS, (uint64_t)head->time_nanos);
+	put_number(w, PROFILE_DURATION_NANOS, (uint64_t)head->duration_nanos);
+	put_type(w, PROFILE_PERIOD_TYPE, &head->period_type);
+	put_number(w, PROFILE_PERIOD, (uint64_t)head->period);
+	put_number(w, PROFILE_DEFAULT_SAMPLE_TYPE, text_id(w, head->default_sample_type));
+}
+
+void cp_pprof_mapping(struct cp_pprof *w, uint64_t id, const struct cp_pprof_mapping *m)
+{
+	size_t start = begin(w, PROFILE_MAPPING);
+
+	put_number(w, 1, id);
+	put_number(w, 2, m->start);
+	put_number(w, 3, m->limit);
+	put_number(w, 4, m->offset);
+	put_number(w, 5, text_id(w, m->path));
+	put_number(w, 6, text_id(w, m->build_id));
+	put_number(w, 7, m->has_functions);
+	put_number(w, 8, m->has_filenames);
+	put_number(w, 9, m->has_line_numbers);
+	put_number(w, 10, m->has_inline_frames);
+	end(w, start);
+	flush(w, FLUSH_AT);
+}
+
+void cp_pprof_function(struct cp_pprof *w, uint64_t id, const struct cp_pprof_function *f)
+{
+	size_t start = begin(w, PROFILE_FUNCTION);
+
+	put_number(w, 1, id);
+	put_number(w, 2, text_id(w, f->name));
+	put_number(w, 3, text_id(w, f->system_name));
+	put_number(w, 4, text_id(w, f->filename));
+	put_number(w, 5, (uint64_t)f->start_line);
+	end(w, start);
+	flush(w, FLUSH_AT);
+}
+
+static void put_line(struct cp_pprof *w, const struct cp_pprof_line *l)
+{
+	size_t start = begin(w, 4);
+
+	put_number(w, 1, l->function_id);
+	put_number(w, 2, (uint64_t)l->line);
+	end(w, start);
+}
+
+void cp_pprof_location(struct cp_pprof *w, uint64_t id, uint64_t mapping_id, uint64_t address,
+		       const struct cp_pprof_line *lines, size_t line_count)
+{
+	size_t start = begin(w, PROFILE_LOCATION);
+
+	put_number(w, 1, id);
+	put_number(w, 2, mapping_id);
+	put_number(w, 3, address);
+	for (size_t i = 0; i < line_count; i++)
+		put_line(w, &lines[i]);
+	end(w, start);
+	flush(w, FLUSH_AT);
+}
+
+static void put_label(struct cp_pprof *w, const struct cp_pprof_label *l)
+{
+	size_t start;
+
+	if (l->text && !*l->text)
+		return;
+	start = begin(w, 3);
+	put_number(w, 1, text_id(w, l->key));
+	if (l->text) {
+		put_number(w, 2, text_id(w, l->text));
+	} else {
+		put_number(w, 3, (uint64_t)l->number);
+		put_number(w, 4, text_id(w, l->unit));
+	}
+	end(w, start);
+}
+
+void cp_pprof_sample(struct cp_pprof *w, const uint64_t *location_ids, size_t depth,
+		     const int64_t *values, const struct cp_pprof_label *labels, size_t label_count)
+{
+	size_t start;
+
+	if (!depth)
+		return;
+	start = begin(w, PROFILE_SAMPLE);
+	put_packed(w, 1, location_ids, depth);
+	put_packed(w, 2, (const uint64_t *)values, w->value_count);
+	for (size_t i = 0; i < label_count; i++)
+		put_label(w, &labels[i]);
+	end(w, start);
+	flush(w, FLUSH_AT);
+}
+
+void cp_pprof_comment(struct cp_pprof *w, const char *text)
+{
+	put_number(w, PROFILE_COMMENT, text_id(w, text));
+}
+
+static void put_string(struct cp_pprof *w, const struct cp_intern_entry *e)
+{
+	put_tag(w, PROFILE_STRING, BYTES);
+	put_varint(w, e->length);
+	if (!reserve(w, e->length))
+		return;
+	memcpy(w->scratch + w->scratch_used, e->text, e->length);
+	w->scratch_used += e->length;
+	flush(w, FLUSH_AT);
+}
+
+int cp_pprof_close(struct cp_pprof *w)
+{
+	for (size_t i = 0; i < w->strings.entries.count; i++)
+		put_string(w, CP_VEC_AT(&w->strings.entries, struct cp_intern_entry, i));
+	flush(w, 1);
+	cp_intern_release(&w->strings);
+	cp_sys_unmap(w->scratch, w->scratch_room);
+	w->scratch = NULL;
+	w->scratch_room = w->scratch_used = 0;
+	return w->error;
+}
