@@ -11,54 +11,73 @@
 #include <stdint.h>
 
 struct cp_sink {
-	/* All N bytes, or a negative errno. */
+	/* 0 when all N bytes were taken, or a negative errno. */
 	int (*write)(struct cp_sink *s, const void *data, size_t n);
 };
 
 /* A whole file by rename: written as a temporary file beside the target (O_CREAT,
- * O_EXCL, O_NOFOLLOW, O_CLOEXEC, mode 0600), fsync'd, renamed. */
+ * O_EXCL, O_NOFOLLOW, O_CLOEXEC, mode 0600), fsync'd, renamed. The temporary file is
+ * ".NAME.PID.tmp", locked with flock while it is written: one that nobody locks was left
+ * by a killed process and is removed. A target that is a symbolic link is replaced itself.
+ *
+ * Before each write the descriptor is checked to be still this file: a program that closes
+ * all descriptors in the meantime and opens its own gets none of our bytes (-EBADF). */
 struct cp_file_sink {
 	struct cp_sink sink;
-	int fd;
+	int fd;	   /* -1 = none */
 	int error; /* first failure */
 	uint64_t written;
-	bool direct; /* the target is a character device: no rename */
-	char path[4096], temporary[4096];
+	bool direct;		/* the target is a character device: no rename */
+	uint64_t device, inode; /* identity of the file behind fd */
+	char path[4096];
+	char temporary[4096]; /* "" = there is none */
 };
 
-/* Absolute PATH. 0; -EISDIR, -ENAMETOOLONG, -EINVAL (target is a FIFO, socket or block device), or
- * what open gave. A character device (/dev/null, /dev/full) is written to directly. */
+/* Absolute PATH. 0; -EISDIR, -ENAMETOOLONG, -EINVAL (relative; target is a FIFO, socket or block
+ * device; something below /dev, /dev/shm excepted, that is no character device: a symbolic link
+ * like /dev/stdout must not be replaced), or what open gave. A character device (/dev/null,
+ * /dev/full) is written to directly and never waited for. After a failure there is nothing to
+ * close. */
 int cp_file_sink_open(struct cp_file_sink *f, const char *path);
 /* Ends the file: with FAIL set (or after a failed write) the temporary file is
  * removed and the old target stays; otherwise fsync and rename. REPLACE false: never
  * over an existing file: -EEXIST, the temporary file kept for another try with
- * cp_file_sink_rename. 0 or the first error. */
+ * cp_file_sink_rename (or removed by a second close with FAIL set). 0 or the first error. */
 int cp_file_sink_close(struct cp_file_sink *f, bool fail, bool replace);
 /* After -EEXIST: try PATH instead. -EEXIST keeps the temporary file for another try; any other
  * failure removes it. */
 int cp_file_sink_rename(struct cp_file_sink *f, const char *path);
 
-/* A descriptor of the caller's; not closed, no fsync. */
+/* A descriptor of the caller's; not closed, no fsync. One that does not block is waited for. */
 struct cp_fd_sink {
 	struct cp_sink sink;
 	int fd;
 };
 void cp_fd_sink_open(struct cp_fd_sink *f, int fd);
 
+/* All N bytes to FD. No signal reaches the program for it: SIGXFSZ (file size limit),
+ * SIGPIPE and SIGTTOU are held back and taken out again, so that only -EFBIG or -EPIPE is left.
+ * WAIT: sleep where a non-blocking descriptor says EAGAIN. 0, or what write gave; -EIO when it
+ * took nothing. */
+int cp_fd_write(int fd, const void *data, size_t n, bool wait);
+
 /* gzip in front of another sink, through zlib loaded on a private handle. */
 struct cp_gzip_sink {
 	struct cp_sink sink;
 	struct cp_sink *next;
-	void *state; /* z_stream and its memory, our own pages */
-	size_t state_size;
+	struct cp_gzip_state *state; /* in pages of its own; NULL = bytes pass unchanged */
 	int error;
 };
 
 /* Find zlib: dlopen(RTLD_LOCAL, and RTLD_DEEPBIND where no sanitizer runs), so that
- * a host that exports its own `deflate` is not called. Ordinary context only.
- * 0 or -ENOENT: then cp_gzip_sink passes the bytes on uncompressed, which pprof reads too. */
+ * a host that exports its own `deflate` is not called. Ordinary context only, once, before
+ * the first open. 0, or -ENOENT: no zlib, or one that was loaded earlier in a way that lets
+ * the host's functions take the place of its own. Then cp_gzip_sink passes the bytes on
+ * uncompressed, which pprof reads too. */
 int cp_gzip_load(void);
+/* 0, or -ENOMEM. NEXT must outlive G. */
 int cp_gzip_sink_open(struct cp_gzip_sink *g, struct cp_sink *next);
-int cp_gzip_sink_close(struct cp_gzip_sink *g); /* flushes; does not close NEXT */
+/* Flushes and releases the memory; does not close NEXT. 0, or the first error. */
+int cp_gzip_sink_close(struct cp_gzip_sink *g);
 
 #endif
