@@ -1,0 +1,67 @@
+/* aarch64: what the unwinders know about registers, calls and signal frames. */
+#ifndef CP_CFI_ARCH_AARCH64_H
+#define CP_CFI_ARCH_AARCH64_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sigsafe/arch.h"
+
+/* User code lies below; anything else on a stack is no return address. */
+#define CP_CFI_PC_BITS 48
+
+#define CP_CFI_LR 30
+/* The value a register has when nothing was read into it is kept over a call for these. */
+#define CP_CFI_CALLEE_SAVED (0x3ffu << 19 | 1u << CP_REG_FP)
+
+/* Columns for x19..x30 and sp: the others are gone in every frame but the leaf, and
+ * signal frames are read by their layout. */
+#define CP_CFI_COLUMNS 13
+#define CP_CFI_RA (CP_CFI_LR - 19)
+static inline unsigned cp_cfi_column(uint64_t reg)
+{
+	return reg >= 19 && reg <= CP_REG_SP ? (unsigned)reg - 19 : CP_CFI_COLUMNS;
+}
+#define cp_cfi_register(column) ((column) + 19)
+
+/* A leaf function may leave sp as it is. */
+#define CP_CFI_CALL_PUSHES 0
+
+/* Without the signature that pointer authentication puts above the address bits. */
+static inline uint64_t cp_cfi_strip(uint64_t ra)
+{
+	return ra & ((UINT64_C(1) << CP_CFI_PC_BITS) - 1);
+}
+
+/* Code bytes before a return address that cp_cfi_is_call wants to see. */
+#define CP_CFI_CALL_BYTES 4
+
+/* Is the instruction that ends at END a call: bl, blr, or an authenticating blr? */
+static inline bool cp_cfi_is_call(const uint8_t *end)
+{
+	uint32_t insn;
+
+	__builtin_memcpy(&insn, end - sizeof(insn), sizeof(insn));
+	return (insn & 0xfc000000) == 0x94000000 || (insn & 0xfffffc1f) == 0xd63f0000 ||
+	       (insn & 0xfefff800) == 0xd63f0800;
+}
+
+/* The signal trampoline, in the vdso or in musl: mov x8, #SYS_rt_sigreturn; svc #0. */
+#define CP_CFI_SIGRETURN_BYTES 8
+static inline bool cp_cfi_is_sigreturn(const uint8_t *pc)
+{
+	static const uint8_t code[CP_CFI_SIGRETURN_BYTES] = { 0x68, 0x11, 0x80, 0xd2,
+							      0x01, 0x00, 0x00, 0xd4 };
+
+	return !__builtin_memcmp(pc, code, sizeof(code));
+}
+
+/* Where the kernel's signal frame keeps register REG (x0..x30, sp, pc), with sp as at
+ * the trampoline: 128 bytes of siginfo, ucontext up to its aligned mcontext 176, and
+ * the fault address in front of the registers. */
+static inline uint64_t cp_cfi_sigframe_slot(uint64_t sp, unsigned reg)
+{
+	return sp + 128 + 176 + 8 + 8u * reg;
+}
+
+#endif

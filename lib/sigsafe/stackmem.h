@@ -1,0 +1,50 @@
+/* Stack words that an unwinder may read without ever faulting.
+ *
+ * Two ways: what must be mapped (the part of the thread's own stack that is in
+ * use, and the red zone under it) is read at once; any other page is asked of
+ * the kernel first, once a walk. Called by unwinders, in handlers. One struct
+ * lives on the stack of one walk, so nothing is shared and nothing locks.
+ *
+ * What it can't know: a page outside the thread's own stack that another thread
+ * unmaps between question and read. Only a stack that its own thread is
+ * standing on, or a wild pointer, is read so; walkers keep wild pointers away.
+ */
+#ifndef CP_STACKMEM_H
+#define CP_STACKMEM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The ABI lets leaf functions use this many bytes below sp; epilogues leave
+ * popped registers there, where their unwind rules still point. */
+#define CP_STACKMEM_RED_ZONE 128
+
+struct cp_stackmem {
+	uint64_t direct_low, direct_size; /* read at once; size 0 = nothing is known */
+	uint64_t probed_low, probed_high; /* pages found readable so far */
+};
+
+/* SP is the interrupted stack pointer, [low, high) the thread's stack (both 0 =
+ * not known). A foreign sp (coroutine, signal stack) makes every page a question. */
+void cp_stackmem_init(struct cp_stackmem *m, uint64_t sp, uint64_t low, uint64_t high);
+
+/* Does the page of ADDR answer? One system call, no effect on the process. */
+bool cp_stackmem_probe(uint64_t addr);
+
+bool cp_stackmem_read_probed(struct cp_stackmem *m, uint64_t addr, uint64_t *word);
+
+/* Other functions' stack variables are read here: not a bug to AddressSanitizer. */
+#define CP_STACKMEM_RAW __attribute__((no_sanitize("address", "alignment")))
+typedef uint64_t __attribute__((aligned(1), may_alias)) cp_stackmem_word;
+
+/* The word at ADDR, or false when it can't be read; *WORD untouched then. */
+CP_STACKMEM_RAW static inline bool cp_stackmem_read(struct cp_stackmem *m, uint64_t addr,
+						    uint64_t *word)
+{
+	if (__builtin_expect(addr - m->direct_low >= m->direct_size, 0))
+		return cp_stackmem_read_probed(m, addr, word);
+	*word = *(const cp_stackmem_word *)addr;
+	return true;
+}
+
+#endif
