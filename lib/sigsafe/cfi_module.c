@@ -1,0 +1,42 @@
+/* Finds the module of an address; see cfi_module.h. */
+#include "sigsafe/cfi_module.h"
+
+#include "sigsafe/atomic.h"
+
+struct cp_cfi_finder cp_cfi_finder;
+
+static bool find_in_snapshot(uint64_t pc, struct cp_cfi_module *m)
+{
+	/* Pairs with the release in cfi_modules.c: a snapshot is seen whole. */
+	const struct cp_cfi_snapshot *s = cp_load_acquire(&cp_cfi_finder.snapshot);
+	size_t low = 0, high = s ? s->count : 0;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (pc < s->modules[mid].start)
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	if (!low || pc >= s->modules[low - 1].end)
+		return false;
+	*m = s->modules[low - 1];
+	return true;
+}
+
+bool cp_cfi_module_find(uint64_t pc, struct cp_cfi_module *m)
+{
+	struct cp_cfi_dlfo found;
+
+	if (!cp_cfi_finder.find)
+		return find_in_snapshot(pc, m);
+	if (cp_cfi_finder.find((void *)(uintptr_t)pc, &found))
+		return false;
+	m->start = (uint64_t)(uintptr_t)found.map_start;
+	m->end = (uint64_t)(uintptr_t)found.map_end;
+	m->hdr = (uint64_t)(uintptr_t)found.eh_frame;
+	if (m->hdr - m->start >= m->end - m->start)
+		m->hdr = 0;
+	return true;
+}

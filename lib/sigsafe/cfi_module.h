@@ -1,0 +1,46 @@
+/* Which module holds an address, and where its unwind table is.
+ *
+ * Two halves: the search runs in handlers and takes no lock; the control half
+ * (lib/cfi_modules.c) runs before the first walk and when modules change. glibc
+ * from 2.35 on answers itself (_dl_find_object: lock-free, made for unwinders);
+ * elsewhere a snapshot of the modules, sorted by address, is searched.
+ */
+#ifndef CP_CFI_MODULE_H
+#define CP_CFI_MODULE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct cp_cfi_module {
+	uint64_t start, end; /* all its segments: [start, end) */
+	uint64_t hdr;	     /* .eh_frame_hdr, in [start, end); 0 = it has none */
+};
+
+/* Sorted by start; never changed once published. */
+struct cp_cfi_snapshot {
+	size_t count, bytes; /* bytes: of the whole mapping */
+	struct cp_cfi_module modules[];
+};
+
+/* glibc's struct dl_find_object, as far as all its ports agree, and room for the rest. */
+struct cp_cfi_dlfo {
+	unsigned long long flags;
+	void *map_start, *map_end, *link_map, *eh_frame;
+	unsigned long long rest[11];
+};
+
+/* Written by the control half only, the snapshot with release. */
+extern struct cp_cfi_finder {
+	int (*find)(void *addr, struct cp_cfi_dlfo *result); /* NULL: the snapshot is used */
+	struct cp_cfi_snapshot *snapshot;
+} cp_cfi_finder;
+
+/* The module that holds PC. False, and *M untouched, when there is none. */
+bool cp_cfi_module_find(uint64_t pc, struct cp_cfi_module *m);
+
+/* Control half. Outside handlers, no walk in flight: 0, -ENOMEM. */
+int cp_cfi_modules_prepare(void);
+void cp_cfi_modules_refresh(void);
+
+#endif

@@ -1,0 +1,35 @@
+/* What unwind_libunwind.c needs of libunwind, filled by lib/libunwind_private.c. */
+#ifndef CP_UNWIND_LIBUNWIND_H
+#define CP_UNWIND_LIBUNWIND_H
+
+#include <stdbool.h>
+
+#ifdef HAVE_CONFIG_H
+#include "cp-build.h"
+#endif
+
+#ifdef HAVE_LIBUNWIND
+
+#if defined(__x86_64__)
+#include <libunwind-x86_64.h>
+#elif defined(__aarch64__)
+#include <libunwind-aarch64.h>
+#endif
+
+struct cp_libunwind {
+	unw_addr_space_t (*create_addr_space)(unw_accessors_t *, int);
+	int (*set_caching_policy)(unw_addr_space_t, unw_caching_policy_t);
+	void (*flush_cache)(unw_addr_space_t, unw_word_t, unw_word_t);
+	int (*init_remote)(unw_cursor_t *, unw_addr_space_t, void *);
+	int (*step)(unw_cursor_t *);
+	int (*get_reg)(unw_cursor_t *, int, unw_word_t *);
+	int (*search_unwind_table)(unw_addr_space_t, unw_word_t, unw_dyn_info_t *,
+				   unw_proc_info_t *, int, void *);
+};
+
+/* Control half: load the library privately. Outside handlers, once. 0, -ENOENT
+ * without the library, -ENOSYS when it lacks a function. */
+int cp_libunwind_load(struct cp_libunwind *to);
+
+#endif
+#endif
