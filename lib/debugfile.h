@@ -1,0 +1,25 @@
+/* A module's separate debug file, found as debuggers do: by build id, then by debuglink.
+ *
+ * For symbols.c; see there for the context. Nothing is fetched. A file is only taken when it
+ * proves to belong to the module (equal build id, or the debuglink's CRC) and has a .symtab.
+ */
+#ifndef CP_DEBUGFILE_H
+#define CP_DEBUGFILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct cp_elf;
+
+struct cp_debugfile_query {
+	const char *path;	     /* of the module, absolute */
+	const struct cp_elf *module; /* its file; NULL when that is gone: no debuglink then */
+	const uint8_t *build_id;
+	size_t build_id_size; /* 0 = none */
+	const char *root;     /* NULL = /usr/lib/debug */
+};
+
+/* Open the debug file. 0 (close with cp_elf_close), or -ENOENT. */
+int cp_debugfile_open(struct cp_elf *e, const struct cp_debugfile_query *q);
+
+#endif

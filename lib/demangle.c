@@ -1,0 +1,156 @@
+/* Readable names, through libiberty's callback interface; see demangle.h.
+ *
+ * That interface calls no malloc, but for identifiers that rustname.c keeps away from it. Its stack
+ * use and time on hostile names are bounded here: by the name's length, by a bound on the one
+ * table that grows with the square of it, and by leaving with a jump once the text is full.
+ */
+#include "demangle.h"
+
+#include <setjmp.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <libiberty/demangle.h>
+
+#include "rustname.h"
+
+/* Of a C++ name, at most: libiberty takes 72 bytes of stack a character for its tables and up to
+ * 350 for its recursion, so 900 keep it under 400 KiB. (It refuses more than 1024 by itself.)
+ * Rust's recursion is limited to 150 KiB by libiberty. */
+#define CXX_MAX 900
+/* Bytes of stack for its copies of templates: one for each reference to a template
+ * parameter and each template. */
+#define COPIES_MAX (64 << 10)
+#define COPY_SIZE 64
+/* Places tried as the start of suffixes. */
+#define DOTS_MAX 32
+
+struct text {
+	char *to;
+	size_t size, len;
+	jmp_buf full;
+};
+
+static void take(const char *s, size_t n, void *arg)
+{
+	struct text *t = arg;
+
+	/* A name that doubles with every letter would go on for ever. */
+	if (n >= t->size - t->len)
+		_longjmp(t->full, 1);
+	memcpy(t->to + t->len, s, n);
+	t->len += n;
+}
+
+static bool is_lower(char c)
+{
+	return (c >= 'a' && c <= 'z') || c == '_';
+}
+
+static bool is_word(char c)
+{
+	return is_lower(c) || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '$';
+}
+
+static bool copies_fit(const char *s)
+{
+	size_t references = 0, templates = 0;
+
+	for (; *s; s++) {
+		references += (s[0] == 'R' || s[0] == 'O') && (s[1] == 'T' || s[1] == 'S');
+		templates += s[0] == 'I' || s[0] == 'J';
+	}
+	return references * templates <= COPIES_MAX / COPY_SIZE;
+}
+
+static bool demangle_as(struct text *t, const char *name, bool rust)
+{
+	int ok;
+
+	t->len = 0;
+	if (_setjmp(t->full))
+		return false;
+	ok = rust ? rust_demangle_callback(name, 0, take, t)
+		  : cplus_demangle_v3_callback(name, 0, take, t);
+	return ok && t->len;
+}
+
+/* NAME without suffixes. A legacy Rust name is a C++ name with a hash at its end. */
+static bool demangle_plain(struct text *t, const char *name, size_t len)
+{
+	if (name[1] == 'R')
+		return cp_rustname_is_plain(name + 2, len - 2) && demangle_as(t, name, true);
+	return demangle_as(t, name, true) ||
+	       (len <= CXX_MAX && copies_fit(name) && demangle_as(t, name, false));
+}
+
+/* What GCC and LLVM put behind a name (".cold", ".isra.0", ".llvm.123"), written as c++filt does:
+ * " [clone .isra.0]", numbers with the word before them. */
+static bool write_suffixes(struct text *t, const char *s)
+{
+	while (*s) {
+		size_t n = 1;
+
+		while (is_word(s[n]))
+			n++;
+		while (s[n] == '.' && s[n + 1] >= '0' && s[n + 1] <= '9')
+			for (n++; is_word(s[n]);)
+				n++;
+		if (n == 1 || (s[n] && s[n] != '.'))
+			return false;
+		take(" [clone ", 8, t);
+		take(s, n, t);
+		take("]", 1, t);
+		s += n;
+	}
+	return true;
+}
+
+static bool append_suffixes(struct text *t, const char *s)
+{
+	return _setjmp(t->full) ? false : write_suffixes(t, s);
+}
+
+/* Where suffixes may start, from S on: at a single dot (".." is "::" in legacy Rust names). */
+static const char *next_dot(const char *s)
+{
+	while ((s = strchr(s, '.')) && !is_word(s[1]))
+		s += strspn(s, ".");
+	return s;
+}
+
+/* Without parameters libiberty does not look at what follows a C++ name, and takes no dot in a Rust
+ * name; so the part before each dot is tried, the shortest first. Legacy Rust names and old
+ * GCC's anonymous types have dots inside. */
+static bool demangle_cut(struct text *t, const char *name, size_t len)
+{
+	char part[CP_RUSTNAME_MAX + 1];
+	const char *dot = name;
+
+	for (int i = 0; i < DOTS_MAX && (dot = next_dot(dot + 1)); i++) {
+		size_t n = (size_t)(dot - name);
+
+		memcpy(part, name, n);
+		part[n] = '\0';
+		if (demangle_plain(t, part, n))
+			return append_suffixes(t, dot);
+	}
+	return demangle_plain(t, name, len);
+}
+
+size_t cp_demangle(const char *mangled, char *to, size_t size)
+{
+	size_t len = strnlen(mangled, CP_RUSTNAME_MAX + 1);
+	struct text t = { .to = to, .size = size };
+	bool done;
+
+	if (len < 4 || len > CP_RUSTNAME_MAX || size < 2 || mangled[0] != '_' ||
+	    (mangled[1] != 'Z' && mangled[1] != 'R'))
+		return 0;
+	done = strchr(mangled, '.') ? demangle_cut(&t, mangled, len)
+				    : demangle_plain(&t, mangled, len);
+	if (!done)
+		return 0;
+	to[t.len] = '\0';
+	return t.len;
+}

@@ -1,0 +1,217 @@
+/* Names for addresses: which tables are read, in what order; see symbols.h. */
+#include "symbols.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "buildid.h"
+#include "debugfile.h"
+#include "dynsym.h"
+#include "elfread.h"
+#include "plt.h"
+#include "sigsafe/sys.h"
+#include "symtab.h"
+
+struct lookup {
+	const struct cp_symbol_module *m;
+	struct cp_elf layout;		  /* the module's file or image: offsets to vaddrs */
+	struct cp_symtab_target *targets; /* those without a name so far */
+	size_t n;
+	struct cp_arena *names;
+	unsigned tables; /* read */
+};
+
+_Static_assert(offsetof(struct cp_symbol_query, offset) == 0, "sort key");
+_Static_assert(offsetof(struct cp_symtab_target, vaddr) == 0, "sort key");
+
+static uint64_t key_of(const char *items, size_t size, size_t i)
+{
+	uint64_t key;
+
+	memcpy(&key, items + i * size, sizeof(key));
+	return key;
+}
+
+static void swap(char *a, char *b, size_t size)
+{
+	for (size_t i = 0; i < size; i++) {
+		char c = a[i];
+
+		a[i] = b[i];
+		b[i] = c;
+	}
+}
+
+static void sift_down(char *items, size_t size, size_t root, size_t n)
+{
+	for (size_t child; (child = 2 * root + 1) < n; root = child) {
+		if (child + 1 < n && key_of(items, size, child) < key_of(items, size, child + 1))
+			child++;
+		if (key_of(items, size, root) >= key_of(items, size, child))
+			return;
+		swap(items + root * size, items + child * size, size);
+	}
+}
+
+/* Heap sort of items that begin with their key: libc's qsort may call malloc. */
+static void sort(void *base, size_t n, size_t size)
+{
+	char *items = base;
+	size_t i = 1;
+
+	while (i < n && key_of(items, size, i - 1) <= key_of(items, size, i))
+		i++;
+	if (i >= n)
+		return;
+	for (i = n / 2; i-- > 0;)
+		sift_down(items, size, i, n);
+	for (i = n - 1; i > 0; i--) {
+		swap(items, items + i * size, size);
+		sift_down(items, size, 0, i);
+	}
+}
+
+static bool same_module(const struct cp_elf *e, const struct cp_symbol_module *m)
+{
+	uint8_t id[CP_BUILD_ID_MAX];
+
+	if (!m->build_id || !m->build_id_size)
+		return true;
+	return cp_buildid_of_elf(e, id, sizeof(id)) == (int)m->build_id_size &&
+	       !memcmp(id, m->build_id, m->build_id_size);
+}
+
+/* The module's file where it is still the one that was mapped, otherwise its image. */
+static int open_module(struct cp_elf *e, const struct cp_symbol_module *m)
+{
+	const char *path = m->path ? m->path : "";
+
+	if (path[0] == '/' && !cp_elf_open(e, path)) {
+		if (same_module(e, m))
+			return 0;
+		cp_elf_close(e);
+	}
+	if (!m->image || cp_elf_open_image(e, m->image, m->image_size, !strcmp(path, "[vdso]")))
+		return -ENOENT;
+	return 0;
+}
+
+static void set_targets(struct lookup *l, struct cp_symbol_query *q, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		uint64_t vaddr;
+
+		q[i].name = NULL;
+		q[i].start = 0;
+		if (cp_elf_vaddr_of(&l->layout, q[i].offset, &vaddr))
+			continue;
+		l->targets[l->n++] = (struct cp_symtab_target){ .vaddr = vaddr, .query = &q[i] };
+	}
+	sort(l->targets, l->n, sizeof(*l->targets));
+}
+
+/* What got a name leaves the targets; its start becomes a file offset. */
+static void settle(struct lookup *l)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < l->n; i++) {
+		struct cp_symtab_target *t = &l->targets[i];
+		struct cp_symbol_query *q = t->query;
+
+		if (!q->name)
+			l->targets[left++] = *t;
+		else if (cp_elf_offset_of(&l->layout, q->start, &q->start))
+			q->start = q->offset; /* a symbol that starts outside of the file */
+	}
+	l->n = left;
+}
+
+/* -ENOMEM ends the search; a table that can't be read only does not help. */
+static int use(struct lookup *l, const struct cp_elf *e, const struct cp_elf_symtab *t)
+{
+	int r = cp_symtab_pass(e, t, l->targets, l->n, l->names);
+
+	settle(l);
+	l->tables += !r;
+	return r == -ENOMEM ? r : 0;
+}
+
+static int use_symtab(struct lookup *l)
+{
+	struct cp_elf_symtab t;
+
+	return cp_elf_find_symtab(&l->layout, SHT_SYMTAB, &t) ? 0 : use(l, &l->layout, &t);
+}
+
+static int use_debugfile(struct lookup *l)
+{
+	struct cp_debugfile_query q = {
+		.path = l->m->path ? l->m->path : "",
+		.module = l->layout.image ? NULL : &l->layout,
+		.build_id = l->m->build_id,
+		.build_id_size = l->m->build_id ? l->m->build_id_size : 0,
+	};
+	uint8_t id[CP_BUILD_ID_MAX];
+	struct cp_elf_symtab t;
+	struct cp_elf e;
+	int r;
+
+	if (!l->n)
+		return 0;
+	if (!q.build_id_size) {
+		r = cp_buildid_of_elf(&l->layout, id, sizeof(id));
+		q.build_id = id;
+		q.build_id_size = r > 0 ? (size_t)r : 0;
+	}
+	if (cp_debugfile_open(&e, &q))
+		return 0;
+	r = 0;
+	if (!cp_elf_find_symtab(&e, SHT_SYMTAB, &t))
+		r = use(l, &e, &t);
+	cp_elf_close(&e);
+	return r;
+}
+
+static int use_dynsym(struct lookup *l)
+{
+	struct cp_elf_symtab t;
+	int r;
+
+	if (l->n == 0 && l->tables)
+		return 0;
+	if (cp_elf_find_symtab(&l->layout, SHT_DYNSYM, &t) && cp_dynsym_find(&l->layout, &t))
+		return 0;
+	r = use(l, &l->layout, &t);
+	if (!r && l->n) {
+		r = cp_plt_name(&l->layout, &t, l->targets, l->n, l->names);
+		settle(l);
+	}
+	return r == -ENOMEM ? r : 0;
+}
+
+int cp_symbols_find(const struct cp_symbol_module *m, struct cp_symbol_query *q, size_t n,
+		    struct cp_arena *names)
+{
+	struct lookup l = { .m = m, .names = names };
+	int r = open_module(&l.layout, m);
+
+	if (r || !n)
+		return r;
+	sort(q, n, sizeof(*q));
+	l.targets = n <= SIZE_MAX / sizeof(*l.targets) ? cp_sys_map(n * sizeof(*l.targets)) : NULL;
+	if (l.targets) {
+		set_targets(&l, q, n);
+		r = use_symtab(&l);
+		if (!r)
+			r = use_debugfile(&l);
+		if (!r)
+			r = use_dynsym(&l);
+		cp_sys_unmap(l.targets, n * sizeof(*l.targets));
+	} else {
+		r = -ENOMEM;
+	}
+	cp_elf_close(&l.layout);
+	return r ? r : l.tables ? 0 : -ENOENT;
+}

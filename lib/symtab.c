@@ -1,0 +1,240 @@
+/* One streaming pass over a symbol table; see symtab.h.
+ *
+ * A symbol with a size names what it covers. One without (assembly, crt code) reaches to the next
+ * symbol or the end of its section, but only over addresses that no sized symbol covers.
+ */
+#include "symtab.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "sigsafe/sys.h"
+
+#define CHUNK 2048	   /* symbols read at once: 48 KiB */
+#define LONGEST_NAME 16384 /* longer names are cut; cp_demangle takes none longer */
+#define TIE_NAME_MAX 512   /* of two aliases, so much is compared */
+/* Steps allowed for each symbol and target: nested functions are a few deep at most, so only a
+ * table made to be slow runs out. */
+#define STEPS 64
+
+struct scan {
+	const struct cp_elf *e;
+	const struct cp_elf_symtab *t;
+	struct cp_symtab_target *targets;
+	size_t n;
+	uint64_t steps;
+	Elf64_Sym chunk[CHUNK];
+	char name[2][LONGEST_NAME];
+};
+
+static long read_name(struct scan *s, uint32_t name, char *to, size_t room)
+{
+	return cp_elf_read_string(s->e, s->t->names_off + name, s->t->names_off + s->t->names_size,
+				  to, room);
+}
+
+/* First target at or above VADDR. */
+static size_t first_at(const struct scan *s, uint64_t vaddr)
+{
+	size_t lo = 0, hi = s->n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (s->targets[mid].vaddr < vaddr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* Functions before what has no type, then global, weak, local. 0: names no code. */
+static uint8_t rank_of(const struct scan *s, const Elf64_Sym *sym)
+{
+	unsigned bind = ELF64_ST_BIND(sym->st_info);
+	uint8_t rank = bind == STB_LOCAL ? 1 : bind == STB_WEAK ? 2 : 3;
+
+	if (sym->st_shndx == SHN_UNDEF || !sym->st_name)
+		return 0;
+	switch (ELF64_ST_TYPE(sym->st_info)) {
+	case STT_FUNC:
+	case STT_GNU_IFUNC: return rank + 4;
+	case STT_NOTYPE: return cp_elf_code_at(s->e, sym->st_value) ? rank : 0;
+	default: return 0;
+	}
+}
+
+/* glibc's internal aliases (__GI_memcpy) are the last choice. */
+static size_t leading_underscores(const char *s)
+{
+	return strncmp(s, "__GI_", 5) ? strspn(s, "_") : SIZE_MAX;
+}
+
+/* Of two aliases of equal rank: the one that people write (fewest underscores in front), then any,
+ * but always the same one. */
+static bool reads_better(struct scan *s, uint32_t name, uint32_t than)
+{
+	char *a = s->name[0], *b = s->name[1];
+	size_t ua, ub;
+
+	if (name == than || read_name(s, name, a, TIE_NAME_MAX) < 0)
+		return false;
+	if (read_name(s, than, b, TIE_NAME_MAX) < 0)
+		return true;
+	ua = leading_underscores(a);
+	ub = leading_underscores(b);
+	return ua != ub ? ua < ub : strcmp(a, b) < 0;
+}
+
+/* Kind first, then the innermost (highest start), then binding, then name. */
+static bool better_cover(struct scan *s, const struct cp_symtab_entry *a,
+			 const struct cp_symtab_entry *b)
+{
+	if ((a->rank & 4) != (b->rank & 4))
+		return a->rank & 4;
+	if (a->value != b->value)
+		return a->value > b->value;
+	if (a->rank != b->rank)
+		return a->rank > b->rank;
+	return reads_better(s, a->name, b->name);
+}
+
+/* aarch64's mapping symbols ($x, $d) and annobin's marks name places, not code. */
+static bool marks_a_place(struct scan *s, const struct cp_symtab_entry *a)
+{
+	char *name = s->name[0];
+
+	if (a->rank & 4)
+		return false;
+	return read_name(s, a->name, name, TIE_NAME_MAX) <= 0 || name[0] == '$' ||
+	       !strncmp(name, ".annobin", 8) || !strncmp(name, ".L", 2);
+}
+
+/* A sized symbol at the same start hides an unsized one: what follows its end is padding. */
+static bool better_below(struct scan *s, const struct cp_symtab_entry *a,
+			 const struct cp_symtab_entry *b)
+{
+	if (a->value != b->value)
+		return a->value > b->value;
+	if (a->sized != b->sized)
+		return a->sized;
+	return !a->sized && better_cover(s, a, b);
+}
+
+static void offer_cover(struct scan *s, const struct cp_symtab_entry *a, size_t i, uint64_t size)
+{
+	for (; i < s->n && s->targets[i].vaddr - a->value < size && s->steps; i++, s->steps--)
+		if (!s->targets[i].cover.rank || better_cover(s, a, &s->targets[i].cover))
+			s->targets[i].cover = *a;
+}
+
+static void consider(struct scan *s, const Elf64_Sym *sym)
+{
+	struct cp_symtab_entry a = { sym->st_value, sym->st_name, 0, sym->st_size != 0 };
+	size_t i = first_at(s, a.value);
+	struct cp_symtab_entry *below;
+
+	if (i == s->n)
+		return;
+	a.rank = rank_of(s, sym);
+	if (!a.rank)
+		return;
+	offer_cover(s, &a, i, sym->st_size);
+	below = &s->targets[i].below;
+	if ((!below->rank || better_below(s, &a, below)) && !marks_a_place(s, &a))
+		*below = a;
+}
+
+static int read_all(struct scan *s)
+{
+	uint64_t part;
+
+	s->steps = STEPS * (s->t->count + s->n);
+	for (uint64_t i = 0; i < s->t->count && s->steps; i += part) {
+		int r;
+
+		part = s->t->count - i < CHUNK ? s->t->count - i : CHUNK;
+		r = cp_elf_read(s->e, s->t->off + i * sizeof(Elf64_Sym), s->chunk,
+				part * sizeof(Elf64_Sym));
+		if (r)
+			return r;
+		for (uint64_t k = 0; k < part; k++)
+			consider(s, &s->chunk[k]);
+	}
+	return 0;
+}
+
+/* The name's copy in *TEXT, its version ("@@V1") cut off; NULL when it can't be read. */
+static int keep_name(struct scan *s, uint32_t name, struct cp_arena *names, const char **text)
+{
+	char *read = s->name[0];
+	long len = read_name(s, name, read, LONGEST_NAME);
+	const char *at = len > 1 ? memchr(read + 1, '@', (size_t)len - 1) : NULL;
+
+	*text = NULL;
+	if (len <= 0)
+		return 0;
+	*text = cp_arena_text(names, read, at ? (size_t)(at - read) : (size_t)len);
+	return *text ? 0 : -ENOMEM;
+}
+
+/* The symbol for target I: its cover, or the unsized one that starts last below it. */
+static const struct cp_symtab_entry *winner(const struct scan *s, size_t i,
+					    const struct cp_symtab_entry *below)
+{
+	const struct cp_symtab_target *t = &s->targets[i];
+	const struct cp_elf_range *code;
+
+	if (t->cover.rank)
+		return &t->cover;
+	if (!below->rank || below->sized)
+		return NULL;
+	code = cp_elf_code_at(s->e, below->value);
+	return code && t->vaddr < code->end ? below : NULL;
+}
+
+static int name_targets(struct scan *s, struct cp_arena *names)
+{
+	struct cp_symtab_entry below = { 0 }, last = { 0 };
+	const struct cp_symtab_entry *w;
+	const char *name = NULL;
+
+	for (size_t i = 0; i < s->n; i++) {
+		struct cp_symbol_query *q = s->targets[i].query;
+
+		if (s->targets[i].below.rank)
+			below = s->targets[i].below;
+		w = winner(s, i, &below);
+		if (!w)
+			continue;
+		/* Sorted by address, so those of one function come in a row. */
+		if (w->name != last.name && keep_name(s, w->name, names, &name))
+			return -ENOMEM;
+		last = *w;
+		q->name = name;
+		q->start = w->value;
+	}
+	return 0;
+}
+
+int cp_symtab_pass(const struct cp_elf *e, const struct cp_elf_symtab *t,
+		   struct cp_symtab_target *targets, size_t n, struct cp_arena *names)
+{
+	struct scan *s = cp_sys_map(sizeof(*s));
+	int r;
+
+	if (!s)
+		return -ENOMEM;
+	s->e = e;
+	s->t = t;
+	s->targets = targets;
+	s->n = n;
+	for (size_t i = 0; i < n; i++)
+		targets[i].cover = targets[i].below = (struct cp_symtab_entry){ 0 };
+	r = read_all(s);
+	if (!r)
+		r = name_targets(s, names);
+	cp_sys_unmap(s, sizeof(*s));
+	return r;
+}
