@@ -1,0 +1,109 @@
+/* Call frame information: from a pc to the registers of its caller.
+ *
+ *     module → .eh_frame_hdr → FDE and CIE        cfi_table.c
+ *     FDE, pc → row: where the caller's registers are      cfi_row.c
+ *     row, registers, stack → the caller's registers       cfi_step.c, cfi_expr.c
+ *     code without an FDE                          cfi_guess.c
+ *
+ * All of it runs in handlers: no lock, no memory but the caller's stack, no read
+ * beyond the module's bounds and the readable stack. Nothing is trusted to be well
+ * formed: bad input ends in "lost", never in a fault.
+ */
+#ifndef CP_CFI_H
+#define CP_CFI_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sigsafe/arch.h"
+#include "sigsafe/cfi_arch.h"
+#include "sigsafe/cfi_cursor.h"
+#include "sigsafe/cfi_module.h"
+#include "sigsafe/stackmem.h"
+
+/* One function's information. The cursors point into the module, or into a copy. */
+struct cp_cfi_fde {
+	uint64_t start;			   /* of the code */
+	struct cp_cfi_cursor cie, program; /* instructions: common ones, then its own */
+	uint64_t code_align;
+	int64_t data_align;
+	uint8_t pointers;  /* encoding of DW_CFA_set_loc's operand */
+	uint8_t ra_column; /* < CP_CFI_COLUMNS */
+	bool sized;	   /* augmentation data has a length before it */
+	bool signal;	   /* the frame of a signal trampoline */
+};
+
+/* Room for what is needed of one FDE and its CIE. With it, module memory is copied by
+ * the kernel instead of read, which can't fault while a dlclose is going on. */
+struct cp_cfi_copy {
+	uint8_t fde[192], cie[64];
+};
+
+/* The FDE of PC, or false. COPY NULL: read the module directly. */
+bool cp_cfi_find(const struct cp_cfi_module *m, uint64_t pc, struct cp_cfi_copy *copy,
+		 struct cp_cfi_fde *fde);
+
+/* Where a register of the caller is: kind and value in one word. */
+enum {
+	CP_CFI_UNSET,	   /* nothing said: as by the ABI */
+	CP_CFI_UNDEFINED,  /* gone; a return address: this is the outermost frame */
+	CP_CFI_SAME,	   /* still in the register */
+	CP_CFI_OFFSET,	   /* in memory at CFA + value */
+	CP_CFI_VAL_OFFSET, /* is CFA + value */
+	CP_CFI_REGISTER,   /* in register number value */
+	CP_CFI_EXPR,	   /* in memory where the expression at value says */
+	CP_CFI_VAL_EXPR,   /* what the expression at value gives */
+};
+
+/* bits 0-2 kind, bit 3 an expression stands in the CIE, bits 4-31 value, signed: an
+ * expression's is its place in the program, at its length. */
+#define CP_CFI_RULE(kind, in_cie, value)                                                           \
+	((uint32_t)(kind) | (uint32_t)(in_cie) << 3 | (uint32_t)(value) << 4)
+#define CP_CFI_KIND(rule) ((rule)&7)
+#define CP_CFI_IN_CIE(rule) ((rule) >> 3 & 1)
+#define CP_CFI_VALUE(rule) ((int32_t)(rule) >> 4)
+
+struct cp_cfi_row {
+	uint32_t cfa; /* CP_CFI_REGISTER (plus cfa_offset) or CP_CFI_VAL_EXPR */
+	int32_t cfa_offset;
+	uint32_t rules[CP_CFI_COLUMNS];
+};
+
+/* The row of PC, which fde covers: 0 or -EINVAL (malformed, or nested too deep). */
+int cp_cfi_row(const struct cp_cfi_fde *fde, uint64_t pc, struct cp_cfi_row *row);
+
+/* The registers of the frame that is being unwound, and the stack they point to. */
+struct cp_cfi_frame {
+	struct cp_regs regs;
+	uint64_t known; /* bit n: regs.r[n] holds this frame's value */
+	struct cp_stackmem stack;
+};
+
+#define CP_CFI_ALL_KNOWN ((UINT64_C(1) << CP_REGS) - 1)
+
+enum cp_cfi_result {
+	CP_CFI_STEPPED,	  /* the frame is now the caller's; its pc is a return address */
+	CP_CFI_RESUMED,	  /* the same, but a signal interrupted it: its pc is exact */
+	CP_CFI_OUTERMOST, /* there is no caller */
+	CP_CFI_LOST,	  /* no rule, or it led nowhere */
+	CP_CFI_UNKNOWN,	  /* the rule needs a register that is not known */
+};
+
+/* Move F to the caller by ROW. F is unchanged unless stepped or resumed. */
+enum cp_cfi_result cp_cfi_step(struct cp_cfi_frame *f, const struct cp_cfi_fde *fde,
+			       const struct cp_cfi_row *row);
+
+/* Evaluate the expression whose length stands at EXPR. FIRST, unless NULL, is on the
+ * stack at the start. CP_CFI_STEPPED sets *RESULT; else CP_CFI_LOST, CP_CFI_UNKNOWN. */
+enum cp_cfi_result cp_cfi_expr(struct cp_cfi_cursor expr, struct cp_cfi_frame *f,
+			       const uint64_t *first, uint64_t *result);
+
+/* Move F, whose code has no FDE, to its caller: by the signal frame, by the word at sp
+ * or by the frame pointer, where these lead right behind a call instruction. COPY: code
+ * is read by the kernel. */
+enum cp_cfi_result cp_cfi_guess(struct cp_cfi_frame *f, bool exact, bool copy);
+
+/* Does the instruction before RA call? False also when it can't be read. */
+bool cp_cfi_behind_call(uint64_t ra, bool copy);
+
+#endif

@@ -1,0 +1,197 @@
+/* Runs call frame instructions up to a pc; see cfi.h.
+ *
+ * The opcodes are those of DWARF 5 section 7.24 and the GNU and Arm extensions
+ * that compilers and assemblers emit.
+ */
+#include "sigsafe/cfi.h"
+
+#include <errno.h>
+
+/* Compilers remember one state at a time, hand-written code two. */
+#define NESTED 4
+
+struct machine {
+	const struct cp_cfi_fde *fde;
+	struct cp_cfi_row *row;
+	uint64_t loc, pc;
+	bool in_cie, bad;
+	unsigned depth;
+	struct cp_cfi_row initial; /* what the CIE says: DW_CFA_restore goes back to it */
+	struct cp_cfi_row remembered[NESTED];
+};
+
+static void set(struct machine *m, uint64_t reg, unsigned kind, int64_t value)
+{
+	unsigned column = cp_cfi_column(reg);
+
+	if (column == CP_CFI_COLUMNS)
+		return; /* vector registers and the like: of no use for unwinding */
+	if (value != (int64_t)((uint64_t)value << 36) >> 36)
+		m->bad = true;
+	m->row->rules[column] = CP_CFI_RULE(kind, m->in_cie, (uint64_t)value);
+}
+
+static int64_t factored(const struct machine *m, int64_t value)
+{
+	return (int64_t)((uint64_t)value * (uint64_t)m->fde->data_align);
+}
+
+static void set_offset(struct machine *m, uint64_t reg, struct cp_cfi_cursor *c)
+{
+	set(m, reg, CP_CFI_OFFSET, factored(m, (int64_t)cp_cfi_uleb(c)));
+}
+
+static void set_cfa(struct machine *m, uint64_t reg, int64_t offset)
+{
+	if (reg >= CP_REGS || offset != (int32_t)offset)
+		m->bad = true;
+	m->row->cfa = CP_CFI_RULE(CP_CFI_REGISTER, 0, (uint32_t)reg);
+	m->row->cfa_offset = (int32_t)offset;
+}
+
+/* The expression at the cursor: its place; the cursor goes behind it. */
+static int64_t expression(struct machine *m, struct cp_cfi_cursor *c)
+{
+	const uint8_t *base = m->in_cie ? m->fde->cie.p : m->fde->program.p;
+	int64_t at = c->p - base;
+
+	cp_cfi_skip(c, cp_cfi_uleb(c));
+	return at;
+}
+
+static void set_cfa_expression(struct machine *m, struct cp_cfi_cursor *c)
+{
+	int64_t at = expression(m, c);
+
+	if (at >> 27)
+		m->bad = true;
+	m->row->cfa = CP_CFI_RULE(CP_CFI_VAL_EXPR, m->in_cie, (uint64_t)at);
+	m->row->cfa_offset = 0;
+}
+
+static void restore(struct machine *m, uint64_t reg)
+{
+	unsigned column = cp_cfi_column(reg);
+
+	if (column < CP_CFI_COLUMNS)
+		m->row->rules[column] = m->initial.rules[column];
+}
+
+static void remember(struct machine *m)
+{
+	if (m->depth == NESTED)
+		m->bad = true;
+	else
+		m->remembered[m->depth++] = *m->row;
+}
+
+static void recall(struct machine *m)
+{
+	if (m->depth == 0)
+		m->bad = true;
+	else
+		*m->row = m->remembered[--m->depth];
+}
+
+static void advance(struct machine *m, uint64_t delta)
+{
+	m->loc += delta * m->fde->code_align;
+}
+
+static void move_cfa(struct machine *m, int64_t offset)
+{
+	if (CP_CFI_KIND(m->row->cfa) != CP_CFI_REGISTER)
+		m->bad = true;
+	set_cfa(m, (uint64_t)CP_CFI_VALUE(m->row->cfa), offset);
+}
+
+/* Instructions that change the location or the CFA. False: not one of them. */
+static bool run_frame(struct machine *m, struct cp_cfi_cursor *c, uint8_t op)
+{
+	uint64_t reg;
+
+	switch (op) {
+	case 0x00: break; /* nop: padding */
+	case 0x01: m->loc = cp_cfi_pointer(c, m->fde->pointers); break;
+	case 0x02: advance(m, cp_cfi_u8(c)); break;
+	case 0x03: advance(m, cp_cfi_u16(c)); break;
+	case 0x04: advance(m, cp_cfi_u32(c)); break;
+	case 0x0a: remember(m); break;
+	case 0x0b: recall(m); break;
+	case 0x0c: /* def_cfa */
+		reg = cp_cfi_uleb(c);
+		set_cfa(m, reg, (int64_t)cp_cfi_uleb(c));
+		break;
+	case 0x0d: set_cfa(m, cp_cfi_uleb(c), m->row->cfa_offset); break;
+	case 0x0e: move_cfa(m, (int64_t)cp_cfi_uleb(c)); break;
+	case 0x0f: set_cfa_expression(m, c); break;
+	case 0x12: /* def_cfa_sf */
+		reg = cp_cfi_uleb(c);
+		set_cfa(m, reg, factored(m, cp_cfi_sleb(c)));
+		break;
+	case 0x13: move_cfa(m, factored(m, cp_cfi_sleb(c))); break;
+	case 0x2d: break; /* negate_ra_state (aarch64): signatures are stripped always */
+	case 0x2c: break; /* the same, with the pc signed in */
+	case 0x2e: cp_cfi_uleb(c); break; /* GNU_args_size: for exceptions only */
+	default: return false;
+	}
+	return true;
+}
+
+/* Instructions that say where a register is. */
+static void run_register(struct machine *m, struct cp_cfi_cursor *c, uint8_t op)
+{
+	uint64_t reg = cp_cfi_uleb(c);
+
+	switch (op) {
+	case 0x05: set_offset(m, reg, c); break;
+	case 0x06: restore(m, reg); break;
+	case 0x07: set(m, reg, CP_CFI_UNDEFINED, 0); break;
+	case 0x08: set(m, reg, CP_CFI_SAME, 0); break;
+	case 0x09: set(m, reg, CP_CFI_REGISTER, (int64_t)cp_cfi_uleb(c)); break;
+	case 0x10: set(m, reg, CP_CFI_EXPR, expression(m, c)); break;
+	case 0x11: set(m, reg, CP_CFI_OFFSET, factored(m, cp_cfi_sleb(c))); break;
+	case 0x14: set(m, reg, CP_CFI_VAL_OFFSET, factored(m, (int64_t)cp_cfi_uleb(c))); break;
+	case 0x15: set(m, reg, CP_CFI_VAL_OFFSET, factored(m, cp_cfi_sleb(c))); break;
+	case 0x16: set(m, reg, CP_CFI_VAL_EXPR, expression(m, c)); break;
+	case 0x2f: set(m, reg, CP_CFI_OFFSET, factored(m, (int64_t)-cp_cfi_uleb(c))); break;
+	default: m->bad = true;
+	}
+}
+
+/* Until the location passes pc, or the end. */
+static void run(struct machine *m, struct cp_cfi_cursor c)
+{
+	while (c.p < c.end && m->loc <= m->pc && !m->bad) {
+		uint8_t op = *c.p++;
+
+		switch (op >> 6) {
+		case 1: advance(m, op & 0x3f); break;
+		case 2: set_offset(m, op & 0x3f, &c); break;
+		case 3: restore(m, op & 0x3f); break;
+		default:
+			if (!run_frame(m, &c, op))
+				run_register(m, &c, op);
+		}
+	}
+	m->bad |= c.bad || (c.cut && m->loc <= m->pc);
+}
+
+int cp_cfi_row(const struct cp_cfi_fde *fde, uint64_t pc, struct cp_cfi_row *row)
+{
+	struct machine m; /* not zeroed: remembered[] is written before it is read */
+
+	memset(row, 0, sizeof(*row));
+	m.fde = fde;
+	m.row = row;
+	m.loc = m.pc = pc;
+	m.depth = 0;
+	m.bad = false;
+	m.in_cie = true;
+	run(&m, fde->cie);
+	m.initial = *row;
+	m.loc = fde->start;
+	m.in_cie = false;
+	run(&m, fde->program);
+	return m.bad || !row->cfa ? -EINVAL : 0;
+}

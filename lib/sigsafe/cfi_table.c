@@ -1,0 +1,172 @@
+/* From a pc to its FDE by the table that the linker sorted; see cfi.h. */
+#include "sigsafe/cfi.h"
+
+#include "sigsafe/sys.h"
+
+/* Head of .eh_frame_hdr in the one form that linkers write, and its entries. */
+struct head {
+	uint8_t version, eh_frame_enc, count_enc, table_enc;
+	int32_t eh_frame;
+	uint32_t count;
+};
+struct entry {
+	int32_t start, fde; /* relative to the head */
+};
+
+#define TABLE_ENC 0x3b /* relative to the head, signed 4 bytes */
+#define COUNT_ENC 0x03 /* unsigned 4 bytes */
+#define LONG_LENGTH 0xffffffff
+
+static bool inside(const struct cp_cfi_module *m, uint64_t addr, uint64_t size)
+{
+	return addr >= m->start && addr < m->end && m->end - addr >= size;
+}
+
+static inline bool get(uint64_t addr, void *to, size_t n, bool copy)
+{
+	if (copy)
+		return cp_sys_peek(to, addr, n) == (long)n;
+	memcpy(to, (const void *)(uintptr_t)addr, n);
+	return true;
+}
+
+/* Address of the last FDE that starts at or before PC; 0 = none. */
+static uint64_t search(const struct cp_cfi_module *m, uint64_t pc, bool copy)
+{
+	uint64_t table = m->hdr + sizeof(struct head), low = 0, high;
+	int64_t want = (int64_t)(pc - m->hdr);
+	struct head h;
+	struct entry e;
+
+	if (!m->hdr || !inside(m, m->hdr, sizeof(h)) || !get(m->hdr, &h, sizeof(h), copy) ||
+	    h.version != 1 || h.table_enc != TABLE_ENC || h.count_enc != COUNT_ENC ||
+	    !inside(m, table, h.count * (uint64_t)sizeof(e)))
+		return 0;
+	for (high = h.count; low < high;) {
+		uint64_t mid = (low + high) / 2;
+
+		if (!get(table + mid * sizeof(e), &e, sizeof(e), copy))
+			return 0;
+		if (want < e.start)
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	if (!low || !get(table + (low - 1) * sizeof(e), &e, sizeof(e), copy))
+		return 0;
+	return m->hdr + (uint64_t)(int64_t)e.fde;
+}
+
+/* A cursor over the record at ADDR behind its length, in the module or copied TO. */
+static bool record(const struct cp_cfi_module *m, uint64_t addr, uint8_t *to, size_t room,
+		   struct cp_cfi_cursor *c)
+{
+	uint64_t size;
+	uint32_t length;
+
+	if (!inside(m, addr, sizeof(length) + sizeof(size)) ||
+	    !get(addr, &length, sizeof(length), to != NULL))
+		return false;
+	addr += sizeof(length);
+	size = length;
+	if (length == LONG_LENGTH) {
+		if (!get(addr, &size, sizeof(size), to != NULL))
+			return false;
+		addr += sizeof(size);
+	}
+	if (!size || !inside(m, addr, size))
+		return false;
+	*c = (struct cp_cfi_cursor){ .p = (const uint8_t *)(uintptr_t)addr };
+	if (to) {
+		if (size > room) {
+			size = room;
+			c->cut = true;
+		}
+		if (!get(addr, to, size, true))
+			return false;
+		c->p = to;
+		c->bias = addr - (uint64_t)(uintptr_t)to;
+	}
+	c->end = c->p + size;
+	return true;
+}
+
+/* Augmentation letters: encodings, a personality to skip, marks. */
+static void augmentation(struct cp_cfi_cursor *c, const uint8_t *letters, struct cp_cfi_fde *fde)
+{
+	uint64_t size = cp_cfi_uleb(c);
+	struct cp_cfi_cursor data = *c;
+	uint8_t enc;
+
+	cp_cfi_skip(c, size);
+	for (; *letters; letters++) {
+		switch (*letters) {
+		case 'R':
+			fde->pointers = cp_cfi_u8(&data);
+			c->bad |= data.bad;
+			break;
+		case 'P':
+			enc = cp_cfi_u8(&data);
+			cp_cfi_pointer(&data, enc);
+			data.bad = false; /* its base does not matter */
+			break;
+		case 'L': cp_cfi_u8(&data); break;
+		case 'S': fde->signal = true; break;
+		case 'B': break; /* aarch64: return addresses are signed with the B key */
+		default: return; /* what stands behind an unknown letter can't be read */
+		}
+	}
+}
+
+/* The CIE behind its length. C ends as its instructions. */
+static bool common(struct cp_cfi_cursor *c, struct cp_cfi_fde *fde)
+{
+	const uint8_t *letters;
+	uint8_t version;
+	unsigned column;
+
+	cp_cfi_skip(c, 4); /* its id, 0 */
+	version = cp_cfi_u8(c);
+	letters = c->p;
+	while (cp_cfi_u8(c))
+		;
+	if (version == 4)
+		cp_cfi_skip(c, 2); /* sizes of addresses and segments */
+	fde->code_align = cp_cfi_uleb(c);
+	fde->data_align = cp_cfi_sleb(c);
+	column = cp_cfi_column(version == 1 ? cp_cfi_u8(c) : cp_cfi_uleb(c));
+	if (c->bad || (version != 1 && version != 3 && version != 4) || column == CP_CFI_COLUMNS)
+		return false;
+	fde->ra_column = (uint8_t)column;
+	fde->sized = *letters == 'z';
+	if (fde->sized)
+		augmentation(c, letters + 1, fde);
+	else if (*letters)
+		return false;
+	fde->cie = *c;
+	return !c->bad;
+}
+
+bool cp_cfi_find(const struct cp_cfi_module *m, uint64_t pc, struct cp_cfi_copy *copy,
+		 struct cp_cfi_fde *fde)
+{
+	uint64_t addr = search(m, pc, copy != NULL), at, size;
+	struct cp_cfi_cursor *c = &fde->program, cie;
+
+	if (!addr || !record(m, addr, copy ? copy->fde : NULL, sizeof(copy->fde), c))
+		return false;
+	at = (uint64_t)(uintptr_t)c->p + c->bias;
+	addr = at - cp_cfi_u32(c);
+	if (c->bad || addr == at ||
+	    !record(m, addr, copy ? copy->cie : NULL, sizeof(copy->cie), &cie))
+		return false;
+	fde->pointers = 0;
+	fde->signal = fde->sized = false;
+	if (!common(&cie, fde))
+		return false;
+	fde->start = cp_cfi_pointer(c, fde->pointers);
+	size = cp_cfi_pointer(c, fde->pointers & CP_CFI_ENC_FORMAT);
+	if (fde->sized)
+		cp_cfi_skip(c, cp_cfi_uleb(c));
+	return !c->bad && pc >= fde->start && pc - fde->start < size;
+}

@@ -1,0 +1,92 @@
+/* aarch64: unwind rules small enough for the cache, and their application.
+ *
+ *     bits 0-1   what the CFA counts from, or "outermost"
+ *     bits 2-14  CFA offset in words
+ *     bits 15-27 frame record {x29, x30}: saved that many words below the CFA;
+ *                0 = both are still in their registers
+ */
+#ifndef CP_RULES_AARCH64_H
+#define CP_RULES_AARCH64_H
+
+#include <stdint.h>
+
+#include "sigsafe/cfi.h"
+
+#define CP_RULE_BITS 29
+#define CP_RULE_MARK (1u << 28) /* set in every rule: none is 0 */
+#define CP_RULE_OFFSET_MAX ((1 << 13) - 1)
+
+enum { CP_RULE_OUTERMOST, CP_RULE_SP, CP_RULE_FP };
+
+/* The registers that rules read and write. lr is 0 when the frame's own is gone. */
+struct cp_rule_frame {
+	uint64_t pc, sp, fp, lr;
+};
+#define CP_RULE_KNOWN (UINT64_C(1) << CP_REG_PC | UINT64_C(1) << CP_REG_SP | 1u << CP_REG_FP)
+
+static inline void cp_rule_load(struct cp_rule_frame *q, const struct cp_regs *regs, uint64_t known)
+{
+	q->pc = regs->r[CP_REG_PC];
+	q->sp = regs->r[CP_REG_SP];
+	q->fp = regs->r[CP_REG_FP];
+	q->lr = known >> CP_CFI_LR & 1 ? regs->r[CP_CFI_LR] : 0;
+}
+
+static inline void cp_rule_store(const struct cp_rule_frame *q, struct cp_regs *regs)
+{
+	regs->r[CP_REG_PC] = q->pc;
+	regs->r[CP_REG_SP] = q->sp;
+	regs->r[CP_REG_FP] = q->fp;
+	regs->r[CP_CFI_LR] = q->lr;
+}
+
+/* ROW as a rule, or 0 when it does not fit. */
+static inline uint32_t cp_rule_of(const struct cp_cfi_row *row)
+{
+	uint32_t ra = row->rules[CP_CFI_RA], fp = row->rules[CP_REG_FP - 19], base, slot = 0;
+
+	if (CP_CFI_KIND(ra) == CP_CFI_UNDEFINED)
+		return CP_RULE_MARK | CP_RULE_OUTERMOST;
+	if (CP_CFI_KIND(row->cfa) != CP_CFI_REGISTER || row->cfa_offset % 8 ||
+	    row->cfa_offset < 0 || row->cfa_offset > 8 * CP_RULE_OFFSET_MAX ||
+	    CP_CFI_KIND(row->rules[CP_REG_SP - 19]) != CP_CFI_UNSET)
+		return 0;
+	if (CP_CFI_KIND(ra) == CP_CFI_OFFSET && CP_CFI_KIND(fp) == CP_CFI_OFFSET) {
+		slot = (uint32_t)(-CP_CFI_VALUE(fp) / 8);
+		if (CP_CFI_VALUE(fp) % 8 || CP_CFI_VALUE(ra) != CP_CFI_VALUE(fp) + 8 ||
+		    CP_CFI_VALUE(fp) >= 0 || slot > CP_RULE_OFFSET_MAX)
+			return 0;
+	} else if (CP_CFI_KIND(ra) != CP_CFI_UNSET || CP_CFI_KIND(fp) != CP_CFI_UNSET) {
+		return 0;
+	}
+	switch (CP_CFI_VALUE(row->cfa)) {
+	case CP_REG_SP: base = CP_RULE_SP; break;
+	case CP_REG_FP: base = CP_RULE_FP; break;
+	default: return 0;
+	}
+	return CP_RULE_MARK | base | (uint32_t)row->cfa_offset / 8 << 2 | slot << 15;
+}
+
+static inline bool cp_rule_is_outermost(uint32_t rule)
+{
+	return (rule & 3) == CP_RULE_OUTERMOST;
+}
+
+/* Move Q to the caller. False, and Q untouched: a word can't be read, or the frame does
+ * not move up. Only a leaf may have its caller at the same sp. */
+static inline bool cp_rule_step(uint32_t rule, struct cp_rule_frame *q, struct cp_stackmem *stack)
+{
+	uint32_t slot = rule >> 15 & CP_RULE_OFFSET_MAX;
+	uint64_t base = (rule & 3) == CP_RULE_SP ? q->sp : q->fp;
+	uint64_t cfa = base + (rule >> 2 & CP_RULE_OFFSET_MAX) * 8, pc = q->lr, fp = q->fp;
+
+	if (cfa < q->sp || (cfa == q->sp && !q->lr) || (!slot && !q->lr))
+		return false;
+	if (slot && (!cp_stackmem_read(stack, cfa - slot * 8, &fp) ||
+		     !cp_stackmem_read(stack, cfa - slot * 8 + 8, &pc)))
+		return false;
+	*q = (struct cp_rule_frame){ .pc = cp_cfi_strip(pc), .sp = cfa, .fp = fp, .lr = 0 };
+	return true;
+}
+
+#endif

@@ -1,0 +1,104 @@
+/* x86_64: unwind rules small enough for the cache, and their application.
+ *
+ *     bits 0-1   what the CFA counts from, or "outermost"
+ *     bits 2-15  CFA offset in words
+ *     bits 16-22 rbp, bits 23-29 rbx: saved that many words below the CFA; 0 = not saved
+ *
+ * The return address is right below the CFA. rbx is followed because the CFA of
+ * _dl_runtime_resolve counts from it; r12 to r15 hardly ever matter, and a walk that
+ * needs one starts again without the cache.
+ */
+#ifndef CP_RULES_X86_64_H
+#define CP_RULES_X86_64_H
+
+#include <stdint.h>
+
+#include "sigsafe/cfi.h"
+
+#define CP_RULE_BITS 31
+#define CP_RULE_MARK (1u << 30) /* set in every rule: none is 0 */
+#define CP_RULE_OFFSET_MAX ((1 << 14) - 1)
+#define CP_RULE_SLOT_MAX ((1 << 7) - 1)
+
+enum { CP_RULE_OUTERMOST, CP_RULE_SP, CP_RULE_FP, CP_RULE_BX };
+
+/* The registers that rules read and write. */
+struct cp_rule_frame {
+	uint64_t pc, sp, fp, bx;
+};
+#define CP_RULE_KNOWN (1u << CP_REG_PC | 1u << CP_REG_SP | 1u << CP_REG_FP | 1u << CP_CFI_RBX)
+
+static inline void cp_rule_load(struct cp_rule_frame *q, const struct cp_regs *regs, uint64_t known)
+{
+	q->pc = regs->r[CP_REG_PC];
+	q->sp = regs->r[CP_REG_SP];
+	q->fp = regs->r[CP_REG_FP];
+	q->bx = regs->r[CP_CFI_RBX];
+}
+
+static inline void cp_rule_store(const struct cp_rule_frame *q, struct cp_regs *regs)
+{
+	regs->r[CP_REG_PC] = q->pc;
+	regs->r[CP_REG_SP] = q->sp;
+	regs->r[CP_REG_FP] = q->fp;
+	regs->r[CP_CFI_RBX] = q->bx;
+}
+
+/* Words below the CFA where a register is saved; -1: no simple rule says so. */
+static inline int cp_rule_slot(uint32_t rule)
+{
+	int32_t value = CP_CFI_VALUE(rule);
+
+	if (CP_CFI_KIND(rule) == CP_CFI_UNSET || CP_CFI_KIND(rule) == CP_CFI_SAME)
+		return 0;
+	if (CP_CFI_KIND(rule) != CP_CFI_OFFSET || value % 8 || value > -16 ||
+	    value < -8 * CP_RULE_SLOT_MAX)
+		return -1;
+	return -value / 8;
+}
+
+/* ROW as a rule, or 0 when it does not fit. */
+static inline uint32_t cp_rule_of(const struct cp_cfi_row *row)
+{
+	int fp = cp_rule_slot(row->rules[CP_REG_FP]), bx = cp_rule_slot(row->rules[CP_CFI_RBX]);
+	uint32_t ra = row->rules[CP_CFI_RA], base;
+
+	if (CP_CFI_KIND(ra) == CP_CFI_UNDEFINED)
+		return CP_RULE_MARK | CP_RULE_OUTERMOST;
+	if (CP_CFI_KIND(row->cfa) != CP_CFI_REGISTER || row->cfa_offset % 8 ||
+	    row->cfa_offset <= 0 || row->cfa_offset > 8 * CP_RULE_OFFSET_MAX || fp < 0 || bx < 0 ||
+	    CP_CFI_KIND(ra) != CP_CFI_OFFSET || CP_CFI_VALUE(ra) != -8 ||
+	    CP_CFI_KIND(row->rules[CP_REG_SP]) != CP_CFI_UNSET)
+		return 0;
+	switch (CP_CFI_VALUE(row->cfa)) {
+	case CP_REG_SP: base = CP_RULE_SP; break;
+	case CP_REG_FP: base = CP_RULE_FP; break;
+	case CP_CFI_RBX: base = CP_RULE_BX; break;
+	default: return 0;
+	}
+	return CP_RULE_MARK | base | (uint32_t)row->cfa_offset / 8 << 2 | (uint32_t)fp << 16 |
+	       (uint32_t)bx << 23;
+}
+
+static inline bool cp_rule_is_outermost(uint32_t rule)
+{
+	return (rule & 3) == CP_RULE_OUTERMOST;
+}
+
+/* Move Q to the caller. False, and Q untouched: a word can't be read, or the frame does
+ * not move up. */
+static inline bool cp_rule_step(uint32_t rule, struct cp_rule_frame *q, struct cp_stackmem *stack)
+{
+	uint32_t kind = rule & 3, fp_slot = rule >> 16 & 0x7f, bx_slot = rule >> 23 & 0x7f;
+	uint64_t base = kind == CP_RULE_SP ? q->sp : kind == CP_RULE_FP ? q->fp : q->bx;
+	uint64_t cfa = base + (rule >> 2 & CP_RULE_OFFSET_MAX) * 8, pc, fp = q->fp, bx = q->bx;
+
+	if (cfa <= q->sp || !cp_stackmem_read(stack, cfa - 8, &pc) ||
+	    (fp_slot && !cp_stackmem_read(stack, cfa - fp_slot * 8, &fp)) ||
+	    (bx_slot && !cp_stackmem_read(stack, cfa - bx_slot * 8, &bx)))
+		return false;
+	*q = (struct cp_rule_frame){ .pc = pc, .sp = cfa, .fp = fp, .bx = bx };
+	return true;
+}
+
+#endif

@@ -1,0 +1,216 @@
+/* CPROF_UNWIND=dwarf, the default: call frame information, read where it is needed.
+ *
+ * A frame is stepped by the rule cache (rules.h); a miss is looked up in the
+ * module's table (cfi.h), and what it says goes into the cache when it fits. Nothing
+ * is built ahead, nothing is allocated, no lock is taken. A walk's state is one
+ * struct on the handler's stack.
+ */
+#include "sigsafe/unwind.h"
+
+#include "sigsafe/cfi.h"
+#include "sigsafe/rules.h"
+
+/* Rules that jump to another stack, other than a signal's, before it is called a loop. */
+#define STACK_SWITCHES 8
+
+struct walk {
+	const struct cp_unwind_input *in;
+	struct cp_cfi_frame f;
+	struct cp_cfi_module module; /* of the last pc looked up */
+	uint64_t at;		     /* what the frame is looked up by, and recorded as */
+	unsigned switches;
+	bool exact;   /* at is the pc itself, not a return address less 1 */
+	bool careful; /* follow every register: no cache */
+};
+
+static void begin(struct walk *w, const struct cp_unwind_input *in, bool careful)
+{
+	w->in = in;
+	w->f.regs = in->regs;
+	w->f.known = CP_CFI_ALL_KNOWN;
+	cp_stackmem_init(&w->f.stack, in->regs.r[CP_REG_SP], in->stack_low, in->stack_high);
+	w->module.start = w->module.end = 0;
+	w->at = in->regs.r[CP_REG_PC];
+	w->switches = 0;
+	w->exact = true;
+	w->careful = careful;
+}
+
+static bool find_module(struct walk *w)
+{
+	return w->at - w->module.start < w->module.end - w->module.start ||
+	       cp_cfi_module_find(w->at, &w->module);
+}
+
+/* By call frame information. *FOUND false: the code has none. COPY: see cfi.h. */
+static enum cp_cfi_result step_by(struct walk *w, struct cp_cfi_copy *copy, bool *found,
+				  bool *signal)
+{
+	struct cp_cfi_fde fde;
+	struct cp_cfi_row row;
+
+	*found = cp_cfi_find(&w->module, w->at, copy, &fde) && !cp_cfi_row(&fde, w->at, &row);
+	if (!*found)
+		return CP_CFI_LOST;
+	*signal = fde.signal;
+	if (!fde.signal)
+		cp_rules_put(w->at, cp_rule_of(&row));
+	return cp_cfi_step(&w->f, &fde, &row);
+}
+
+/* Apart, so that only a walk during a dlclose has this on its stack. */
+static __attribute__((noinline)) enum cp_cfi_result step_by_copy(struct walk *w, bool *found,
+								 bool *signal)
+{
+	struct cp_cfi_copy copy;
+
+	return step_by(w, &copy, found, signal);
+}
+
+static bool on_own_stack(const struct walk *w, uint64_t sp)
+{
+	return sp >= w->in->stack_low && sp < w->in->stack_high;
+}
+
+/* Frames move up; only a signal and a switch of stacks may lead elsewhere. */
+static bool moved_up(struct walk *w, uint64_t from, enum cp_cfi_result r)
+{
+	uint64_t sp = w->f.regs.r[CP_REG_SP];
+
+	if (r == CP_CFI_RESUMED || sp > from)
+		return true;
+	if (sp == from)
+		return w->exact && !CP_CFI_CALL_PUSHES;
+	return !(on_own_stack(w, from) && on_own_stack(w, sp)) && w->switches++ < STACK_SWITCHES;
+}
+
+/* Can the frame be code? A return address outside every module is believed only when
+ * it is behind a call: generated code is. */
+static bool is_code(struct walk *w)
+{
+	return w->exact || find_module(w) || cp_cfi_behind_call(w->at + 1, !w->in->stable_modules);
+}
+
+/* One frame without the cache. The frame that is left stands at *RECORDED: a signal's
+ * trampoline was not called from there, its pc is exact. */
+static __attribute__((noinline)) enum cp_cfi_result step_slowly(struct walk *w, uint64_t *recorded)
+{
+	uint64_t sp = w->f.regs.r[CP_REG_SP], pc = w->f.regs.r[CP_REG_PC];
+	bool found = false, signal = false, copy = !w->in->stable_modules;
+	enum cp_cfi_result r = CP_CFI_LOST;
+
+	if (find_module(w))
+		r = copy ? step_by_copy(w, &found, &signal) : step_by(w, NULL, &found, &signal);
+	if (!found && is_code(w)) {
+		r = cp_cfi_guess(&w->f, w->exact, copy);
+		signal = r == CP_CFI_RESUMED;
+	}
+	if (signal)
+		*recorded = pc;
+	if (r != CP_CFI_STEPPED && r != CP_CFI_RESUMED)
+		return r;
+	return moved_up(w, sp, r) ? r : CP_CFI_LOST;
+}
+
+/* Is the return address PC where the walk ends, and how? */
+static inline bool ended(uint64_t pc, bool full, enum cp_unwind_end *end)
+{
+	*end = pc == 0		      ? CP_UNWIND_COMPLETE
+	       : pc >> CP_CFI_PC_BITS ? CP_UNWIND_INCOMPLETE
+				      : CP_UNWIND_TRUNCATED;
+	return *end != CP_UNWIND_TRUNCATED || full;
+}
+
+/* As many frames as the cache has rules for. True: the walk is over. */
+static bool step_quickly(struct walk *w, uint64_t *pcs, unsigned *count, unsigned max,
+			 enum cp_unwind_end *end)
+{
+	unsigned n = *count;
+	struct cp_rule_frame q;
+	bool over = false;
+
+	cp_rule_load(&q, &w->f.regs, w->f.known);
+	while (!(w->at >> CP_CFI_PC_BITS)) {
+		uint32_t rule = cp_rules_find(w->at);
+
+		if (!rule)
+			break;
+		over = cp_rule_is_outermost(rule);
+		*end = CP_UNWIND_COMPLETE;
+		if (over || !cp_rule_step(rule, &q, &w->f.stack))
+			break;
+		over = ended(q.pc, n == max, end);
+		if (over)
+			break;
+		w->at = pcs[n++] = q.pc - 1;
+	}
+	if (n > *count) {
+		cp_rule_store(&q, &w->f.regs);
+		w->f.known = CP_RULE_KNOWN;
+		w->exact = false;
+		*count = n;
+	}
+	return over;
+}
+
+/* The frames, counted; 0: a register is needed that the cache does not follow. */
+static unsigned frames(struct walk *w, uint64_t *pcs, unsigned max, enum cp_unwind_end *end)
+{
+	unsigned n = 1;
+	uint64_t pc;
+
+	pcs[0] = w->at;
+	for (;;) {
+		bool simple = !w->careful && (w->f.known & CP_RULE_KNOWN) == CP_RULE_KNOWN;
+		enum cp_cfi_result r;
+
+		if (simple && step_quickly(w, pcs, &n, max, end))
+			return n;
+		r = step_slowly(w, &pcs[n - 1]);
+		switch (r) {
+		case CP_CFI_STEPPED:
+		case CP_CFI_RESUMED:
+			pc = w->f.regs.r[CP_REG_PC];
+			w->exact = r == CP_CFI_RESUMED;
+			/* A jump to 0 may have raised the signal: that is no end. */
+			if (ended(w->exact && !pc ? 1 : pc, n == max, end))
+				return n;
+			w->at = pcs[n++] = pc - !w->exact;
+			break;
+		case CP_CFI_OUTERMOST: *end = CP_UNWIND_COMPLETE; return n;
+		default:
+			*end = CP_UNWIND_INCOMPLETE;
+			if (r == CP_CFI_UNKNOWN && !w->careful)
+				return 0;
+			return is_code(w) ? n : n - 1;
+		}
+	}
+}
+
+static unsigned walk(const struct cp_unwind_input *in, uint64_t *pcs, unsigned max,
+		     enum cp_unwind_end *end)
+{
+	struct walk w;
+	unsigned n;
+
+	begin(&w, in, false);
+	n = frames(&w, pcs, max, end);
+	if (n == 0) {
+		begin(&w, in, true);
+		n = frames(&w, pcs, max, end);
+	}
+	return n;
+}
+
+static void modules_changed(void)
+{
+	cp_cfi_modules_refresh();
+	cp_rules_clear();
+}
+
+const struct cp_unwinder cp_unwinder_dwarf = {
+	.name = "dwarf",
+	.prepare = cp_cfi_modules_prepare,
+	.walk = walk,
+	.modules_changed = modules_changed,
+};
