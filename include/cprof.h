@@ -1,0 +1,105 @@
+/* libcprof: an in-process profiler for native Linux programs.
+ *
+ * Usually nothing of this is needed: LD_PRELOAD=libcprof.so CPUPROFILE=out.pb ./app. A program
+ * that links with -lcprof can decide itself what is profiled and when.
+ *
+ * Every function returns 0 or a negative errno value, never prints (but for the one line
+ * on stderr when the file at exit can't be written) and never aborts. Unless said
+ * otherwise a function may be called by any thread at any time, and is not
+ * async-signal-safe.
+ *
+ * The profile is a gzipped pprof file with the sample types samples/count and
+ * cpu/nanoseconds; `go tool pprof FILE` reads it.
+ */
+#ifndef CPROF_H
+#define CPROF_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define CPROF_VERSION "0.1.0"
+
+/* Turns off what is on by default: checkpoints, the dump signal. */
+#define CPROF_OFF (-1)
+
+/* What to profile. Zero means the default everywhere, so fill only what you need:
+ *
+ *     struct cprof_options o = CPROF_OPTIONS_INIT;
+ *     o.cpu_path = "out.pb";
+ *     int err = cprof_start(&o);
+ *
+ * The first field lets the struct grow: a program built against an older header goes on
+ * working with a newer library. */
+struct cprof_options {
+	size_t size;              /* sizeof(struct cprof_options) */
+	const char *cpu_path;     /* file of the CPU profile; %p pid, %e program, %t time, %h host,
+	                             %n dump number, %% */
+	unsigned frequency;       /* samples per CPU second of each thread, 1-10000; default 99 */
+	unsigned max_depth;       /* frames kept of a stack, 1-4096; default 512 */
+	const char *unwind;       /* "auto" (default), "dwarf", "fp", "libunwind" */
+	const char *symbolize;    /* "names" (default): names in the file; "none" */
+	long long checkpoint_ms;  /* the file is rewritten this often; default 60000; CPROF_OFF */
+	int dump_signal;          /* signal number; default SIGUSR2; CPROF_OFF */
+	const char *labels;       /* "k=v,..." on every sample */
+};
+
+#define CPROF_OPTIONS_INIT { sizeof(struct cprof_options), 0, 0, 0, 0, 0, 0, 0, 0 }
+
+/* Start profiling every thread of the process, those to come included. The file is written at
+ * cprof_stop and at every way the process may end. OPTIONS is copied.
+ * NULL options: what the environment says (CPUPROFILE and the others).
+ * -EALREADY: it runs. -EBUSY: another thread is in start or stop. -EINVAL: an option is out of range or OPTIONS->size is wrong, or no path
+ * is given. -EISDIR, -ENOENT, -EACCES, ...: the path can't be written to. */
+int cprof_start(const struct cprof_options *options);
+
+/* Stop, and write the profile to its path. Afterwards cprof_start may be called
+ * again. -ESRCH: nothing runs. -EBUSY as above. Otherwise what writing the file gave. */
+int cprof_stop(void);
+
+/* Write everything since the start to PATH, whole (by rename); NULL: to the next numbered
+ * file beside the profile's own path (NAME.0001.EXT). Profiling goes on.
+ * -ESRCH: nothing runs; else what the file system gave: the old file then still stands. */
+int cprof_dump(const char *path);
+
+/* The same to an open descriptor, at its current position. It stays open. */
+int cprof_dump_fd(int fd);
+
+/* The calling thread is not sampled until it calls resume as often as pause. What its CPU time
+ * would have been worth is counted (lost_paused). -ENOMEM, -EINVAL (resume without pause).
+ * Async-signal-safe on a thread that has been sampled or paused before. */
+int cprof_thread_pause(void);
+int cprof_thread_resume(void);
+
+/* Since the last start. An expiry is one period of a thread's CPU time; a sample may
+ * stand for several, where the kernel's timer tick is coarser than the period. */
+struct cprof_stats {
+	size_t size; /* sizeof(struct cprof_stats), set by the caller */
+	uint64_t samples;        /* stacks recorded */
+	uint64_t expiries;       /* that they stand for */
+	uint64_t lost_ring;      /* expiries lost: a thread's buffer was full */
+	uint64_t lost_memory;    /* expiries lost: no memory for a buffer, or the collector's limit */
+	uint64_t lost_thread;    /* expiries lost: unknown thread */
+	uint64_t lost_paused;    /* expiries not taken in paused threads */
+	uint64_t truncated;      /* stacks cut at max_depth */
+	uint64_t incomplete;     /* stacks that don't reach their thread's start */
+	uint64_t period_ns;      /* CPU time an expiry stands for */
+	uint64_t handler_ns;     /* time spent in signal handlers */
+	uint64_t dumps;          /* files written */
+	uint64_t dump_failures;  /* files that could not be written */
+};
+
+/* -EINVAL: STATS is NULL or its size is unknown. All zero when nothing ran yet. */
+int cprof_get_stats(struct cprof_stats *stats);
+
+/* "0.1.0", of the library that is loaded. Async-signal-safe. */
+const char *cprof_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,172 @@
+/* Sums samples; see aggregate.h. */
+#include "aggregate.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "sigsafe/unwind.h"
+
+/* A million different stacks of 30 frames fit; beyond this a profile is no longer of
+ * use, and the program's memory is worth more. */
+#define ARENA_LIMIT ((size_t)256 << 20)
+
+/* Deepest stack: 4096 frames and one that says that it isn't whole. */
+#define DEPTH_MAX 4097
+
+struct location_key {
+	uint64_t address;
+	uint64_t mapping;
+};
+
+struct stack_key {
+	const uint32_t *locations;
+	uint32_t depth, thread;
+};
+
+void cp_aggregate_init(struct cp_aggregate *a, struct cp_modules *modules)
+{
+	*a = (struct cp_aggregate){ .modules = modules,
+				    .arena = { .limit = ARENA_LIMIT },
+				    .locations = { .size = sizeof(struct cp_location) },
+				    .stacks = { .size = sizeof(struct cp_stack) },
+				    .threads = { .size = sizeof(struct cp_thread_label) } };
+	for (unsigned i = 0; i < CP_LOCATION_FIRST; i++) {
+		struct cp_location *l = cp_vec_add(&a->locations);
+
+		if (l)
+			l->mapping = CP_NO_MAPPING;
+	}
+}
+
+uint32_t cp_aggregate_thread(struct cp_aggregate *a, int32_t tid)
+{
+	struct cp_thread_label *l = cp_vec_add(&a->threads);
+
+	if (!l)
+		return CP_INDEX_NONE;
+	l->tid = tid;
+	return (uint32_t)(a->threads.count - 1);
+}
+
+static bool same_location(uint32_t item, const void *key, const void *context)
+{
+	const struct cp_aggregate *a = context;
+	const struct location_key *k = key;
+	const struct cp_location *l = CP_VEC_AT(&a->locations, struct cp_location, item);
+
+	return l->address == k->address && l->mapping == k->mapping;
+}
+
+static uint32_t find_location(struct cp_aggregate *a, uint64_t pc)
+{
+	struct location_key key = { pc, cp_modules_find(a->modules, pc) };
+	uint32_t hash = cp_index_hash(&key, sizeof(key));
+	uint32_t item = cp_index_find(&a->location_index, hash, same_location, &key, a);
+	struct cp_location *l;
+
+	if (item != CP_INDEX_NONE)
+		return item;
+	item = (uint32_t)a->locations.count;
+	l = cp_vec_add(&a->locations);
+	if (!l)
+		return CP_INDEX_NONE;
+	if (cp_index_add(&a->location_index, hash, item) < 0) {
+		a->locations.count--;
+		return CP_INDEX_NONE;
+	}
+	l->address = pc;
+	l->mapping = (uint32_t)key.mapping;
+	if (l->mapping != CP_NO_MAPPING)
+		cp_modules_identify(cp_modules_at(a->modules, l->mapping));
+	return item;
+}
+
+static bool is_ours(const struct cp_aggregate *a, uint32_t location)
+{
+	const struct cp_location *l = CP_VEC_AT(&a->locations, struct cp_location, location);
+
+	return l->mapping != CP_NO_MAPPING && cp_modules_at(a->modules, l->mapping)->ours;
+}
+
+/* Locations of RECORD without our own frames: how many, or -ENOMEM. */
+static int locate(struct cp_aggregate *a, const struct cp_record *record, uint32_t *to)
+{
+	uint32_t n = 0, location = CP_INDEX_NONE;
+
+	for (uint32_t i = 0; i < record->depth; i++) {
+		location = find_location(a, record->pcs[i]);
+		if (location == CP_INDEX_NONE)
+			return -ENOMEM;
+		if (!is_ours(a, location))
+			to[n++] = location;
+	}
+	/* A stack of nothing but our frames keeps its leaf: none may be empty. */
+	if (!n && record->depth)
+		to[n++] = location;
+	if (record->end == CP_UNWIND_TRUNCATED)
+		to[n++] = CP_LOCATION_TRUNCATED;
+	else if (record->end == CP_UNWIND_INCOMPLETE)
+		to[n++] = CP_LOCATION_INCOMPLETE;
+	return (int)n;
+}
+
+static bool same_stack(uint32_t item, const void *key, const void *context)
+{
+	const struct cp_aggregate *a = context;
+	const struct stack_key *k = key;
+	const struct cp_stack *s = CP_VEC_AT(&a->stacks, struct cp_stack, item);
+
+	return s->depth == k->depth && s->thread == k->thread &&
+	       !memcmp(s->locations, k->locations, k->depth * sizeof(*k->locations));
+}
+
+static struct cp_stack *add_stack(struct cp_aggregate *a, const struct stack_key *k, uint32_t hash)
+{
+	uint32_t *copy = cp_arena_alloc(&a->arena, k->depth * sizeof(*copy));
+	struct cp_stack *s;
+
+	s = copy ? cp_vec_add(&a->stacks) : NULL;
+	if (!s)
+		return NULL;
+	if (cp_index_add(&a->stack_index, hash, (uint32_t)(a->stacks.count - 1)) < 0) {
+		a->stacks.count--;
+		return NULL;
+	}
+	memcpy(copy, k->locations, k->depth * sizeof(*copy));
+	*s = (struct cp_stack){ .locations = copy, .depth = k->depth, .thread = k->thread };
+	return s;
+}
+
+int cp_aggregate_add(struct cp_aggregate *a, const struct cp_record *record, uint32_t thread)
+{
+	uint32_t locations[DEPTH_MAX];
+	struct stack_key key = { locations, 0, thread };
+	int n = locate(a, record, locations);
+	struct cp_stack *s;
+	uint32_t hash, item;
+
+	if (n < 0)
+		return n;
+	key.depth = (uint32_t)n;
+	hash = cp_index_hash(locations, key.depth * sizeof(*locations)) + thread * 0x9e3779b9u;
+	item = cp_index_find(&a->stack_index, hash, same_stack, &key, a);
+	s = item == CP_INDEX_NONE ? add_stack(a, &key, hash)
+				  : CP_VEC_AT(&a->stacks, struct cp_stack, item);
+	if (!s)
+		return -ENOMEM;
+	s->count++;
+	s->weight += record->weight;
+	a->records++;
+	a->weight += record->weight;
+	return 0;
+}
+
+void cp_aggregate_release(struct cp_aggregate *a)
+{
+	cp_arena_release(&a->arena);
+	cp_vec_release(&a->locations);
+	cp_vec_release(&a->stacks);
+	cp_vec_release(&a->threads);
+	cp_index_release(&a->location_index);
+	cp_index_release(&a->stack_index);
+}

@@ -1,0 +1,289 @@
+/* The lock, the drain and the collector's thread; see collect.h. */
+#include "collect.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include "real.h"
+#include "sigsafe/arch.h"
+#include "sigsafe/atomic.h"
+#include "sigsafe/capture.h"
+#include "sigsafe/counters.h"
+#include "sigsafe/lock.h"
+#include "sigsafe/sys.h"
+#include "sigsafe/text.h"
+#include "sigsafe/thread.h"
+#include "threads.h"
+
+/* The demanglers recurse; only touched pages are resident. */
+#define WORK_STACK ((size_t)1 << 20)
+/* Of the thread itself, which only waits and switches to the work stack; atexit handlers
+ * of the program may run on it when it is the last thread (see end_process). */
+#define THREAD_STACK ((size_t)256 << 10)
+/* How often threads that nobody announced are looked for: soon after the start, then at leisure. */
+#define SWEEP_FIRST_NS UINT64_C(100000000)
+#define SWEEP_NS UINT64_C(1000000000)
+/* While main has ended and others run, a thread may vanish without a word to us. */
+#define END_CHECK_NS UINT64_C(20000000)
+/* A sweep may take at most this part of the time: with many threads it comes less often. */
+#define SWEEP_SHARE 500
+
+static struct cp_lock lock;
+static const struct cp_collect_work *work;
+static char *work_stack;
+
+static pthread_t thread;
+static uint32_t alive; /* the thread runs */
+static int32_t thread_tid;
+static uint32_t requests; /* CP_REQUEST_*, not yet served */
+static uint32_t bell;	  /* futex: rung with every request */
+
+int cp_collect_init(const struct cp_collect_work *w)
+{
+	work = w;
+	if (!work_stack) {
+		work_stack = cp_sys_map(WORK_STACK);
+		if (!work_stack)
+			return -ENOMEM;
+		/* A runaway recursion must fault, not write into the mapping below. */
+		cp_sys3(SYS_mprotect, work_stack, 4096, PROT_NONE);
+	}
+	return 0;
+}
+
+bool cp_collect_alive(void)
+{
+	return cp_load_acquire(&alive) != 0;
+}
+
+int cp_collect_tid(void)
+{
+	return cp_load_relaxed(&thread_tid);
+}
+
+bool cp_collect_run(void (*fn)(void *), void *arg)
+{
+	if (cp_lock_is_mine(&lock))
+		return false;
+	cp_lock_acquire(&lock);
+	cp_call_on_stack(fn, arg, work_stack + WORK_STACK);
+	cp_lock_release(&lock);
+	return true;
+}
+
+static void serve(void *arg)
+{
+	work->serve(*(uint32_t *)arg);
+}
+
+/* In a handler of a process without a collector: do it here, unless somebody else does. */
+static void serve_here(uint32_t bits)
+{
+	if (cp_lock_is_mine(&lock) || !cp_lock_try(&lock))
+		return;
+	cp_call_on_stack(serve, &bits, work_stack + WORK_STACK);
+	cp_lock_release(&lock);
+}
+
+void cp_collect_request(uint32_t bits)
+{
+	if (!cp_collect_alive()) {
+		bits &= CP_REQUEST_DRAIN | CP_REQUEST_DUMP | CP_REQUEST_TOGGLE;
+		if (bits && work_stack)
+			serve_here(bits);
+		return;
+	}
+	cp_or_seqcst(&requests, bits);
+	cp_add_seqcst(&bell, 1);
+	cp_sys_futex_wake(&bell, 1);
+}
+
+static void read_name(const struct cp_thread *t, char *name)
+{
+	char path[64];
+	long got;
+	int fd;
+
+	if (t->named) {
+		memcpy(name, t->name, CP_THREAD_NAME);
+		return;
+	}
+	cp_format(path, sizeof(path), "/proc/self/task/%d/comm", t->tid);
+	fd = cp_sys_open(path, O_RDONLY, 0);
+	if (fd < 0)
+		return;
+	got = cp_sys_read(fd, name, CP_THREAD_NAME - 1);
+	cp_sys_close(fd);
+	if (got > 0 && name[got - 1] == '\n')
+		got--;
+	memset(name + (got > 0 ? got : 0), 0, CP_THREAD_NAME - (size_t)(got > 0 ? got : 0));
+}
+
+static void drain_records(struct cp_run *r, struct cp_thread *t, struct cp_ring *ring)
+{
+	struct cp_record *record;
+	bool any = false;
+
+	while ((record = cp_ring_next(ring))) {
+		if (r && !t->label) {
+			uint32_t label = cp_aggregate_thread(&r->aggregate, t->tid);
+
+			t->label = label == CP_INDEX_NONE ? 0 : label + 1;
+		}
+		if (r && (!t->label || cp_aggregate_add(&r->aggregate, record, t->label - 1) < 0))
+			cp_count(CP_COUNT_LOST_AGGREGATE, record->weight);
+		any = true;
+		cp_ring_release(ring, record);
+	}
+	/* The name is what the thread is called now: most name themselves soon after they start. */
+	if (any && r && t->label)
+		read_name(t, CP_VEC_AT(&r->aggregate.threads, struct cp_thread_label, t->label - 1)
+				     ->name);
+}
+
+static bool anything_to_drain(void)
+{
+	for (uint32_t i = 0; i < cp_thread_limit(); i++) {
+		struct cp_ring *ring = cp_load_acquire(&cp_thread_at(i)->ring);
+
+		if (ring && cp_load_acquire(&ring->head) != ring->tail)
+			return true;
+	}
+	return false;
+}
+
+void cp_collect_drain(struct cp_run *r)
+{
+	if (r && anything_to_drain())
+		cp_modules_refresh(&r->modules);
+	for (uint32_t i = 0; i < cp_thread_limit(); i++) {
+		struct cp_thread *t = cp_thread_at(i);
+		/* Before the ring is read: an ended thread adds nothing afterwards. */
+		bool ended = cp_load_acquire(&t->state) == CP_THREAD_ENDED;
+		struct cp_ring *ring = cp_load_acquire(&t->ring);
+
+		if (ring)
+			drain_records(r, t, ring);
+		if (!r)
+			t->label = 0;
+		if (!ended)
+			continue;
+		t->ring = NULL;
+		cp_ring_give(ring);
+		cp_thread_free(t);
+	}
+}
+
+/* Every thread of the program has ended, main through pthread_exit: the process
+ * lives only because of us. libc would now run exit(0) in the last thread; returning from
+ * the thread function makes ours that thread, so it does just that. */
+static bool only_we_are_left(void)
+{
+	return cp_threads_main_ended() && cp_threads_all_gone(cp_collect_tid());
+}
+
+static uint64_t min_u64(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static void sleep_until(uint32_t rung, uint64_t deadline)
+{
+	uint64_t now = cp_run_clock(CLOCK_MONOTONIC), left;
+	struct timespec timeout;
+
+	if (now >= deadline)
+		return;
+	left = deadline - now;
+	timeout = (struct timespec){ (time_t)(left / 1000000000u), (long)(left % 1000000000u) };
+	cp_sys_futex_wait(&bell, rung, &timeout);
+}
+
+static uint64_t sweep(void)
+{
+	uint64_t began = cp_run_clock(CLOCK_MONOTONIC), ended;
+
+	cp_threads_sweep(cp_collect_tid());
+	ended = cp_run_clock(CLOCK_MONOTONIC);
+	return ended +
+	       (ended - began > SWEEP_NS / SWEEP_SHARE ? (ended - began) * SWEEP_SHARE : SWEEP_NS);
+}
+
+static void loop(void)
+{
+	uint64_t next_sweep = cp_run_clock(CLOCK_MONOTONIC) + SWEEP_FIRST_NS;
+
+	for (;;) {
+		/* Read before the requests: a request after this changes it, and the wait
+		 * below returns at once. */
+		uint32_t rung = cp_load_seqcst(&bell);
+		uint32_t bits = cp_exchange_acqrel(&requests, 0);
+		uint64_t now = cp_run_clock(CLOCK_MONOTONIC), deadline;
+
+		if (bits & CP_REQUEST_QUIT)
+			return;
+		if (only_we_are_left())
+			return;
+		if (now >= work->due())
+			bits |= CP_REQUEST_DRAIN;
+		if (bits & ~CP_REQUEST_CHECK_END)
+			cp_collect_run(serve, &bits);
+		if (now >= next_sweep)
+			next_sweep = sweep();
+		deadline = min_u64(next_sweep, work->due());
+		if (cp_threads_main_ended())
+			deadline = min_u64(deadline, now + END_CHECK_NS);
+		sleep_until(rung, deadline);
+	}
+}
+
+static void *collector(void *arg)
+{
+	cp_store_release(&thread_tid, cp_sys_gettid());
+	cp_sys2(SYS_prctl, PR_SET_NAME, "cprof");
+	loop();
+	cp_store_release(&alive, 0);
+	return NULL;
+}
+
+int cp_collect_start(void)
+{
+	sigset_t all, old;
+	pthread_attr_t attr;
+	int err;
+
+	if (cp_collect_alive())
+		return 0;
+	/* libc's own signals (cancellation, setuid) stay deliverable: pthread_sigmask leaves them
+	 * out, and setuid waits for every thread's answer. */
+	sigfillset(&all);
+	CP_REAL(pthread_sigmask)(SIG_SETMASK, &all, &old);
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, THREAD_STACK);
+	cp_store_release(&alive, 1);
+	err = CP_REAL(pthread_create)(&thread, &attr, collector, NULL);
+	if (err)
+		cp_store_release(&alive, 0);
+	pthread_attr_destroy(&attr);
+	CP_REAL(pthread_sigmask)(SIG_SETMASK, &old, NULL);
+	return -err;
+}
+
+void cp_collect_stop(void)
+{
+	if (!cp_collect_alive())
+		return;
+	cp_collect_request(CP_REQUEST_QUIT);
+	pthread_join(thread, NULL);
+	cp_store_release(&alive, 0);
+}
+
+void cp_collect_fork_child(void)
+{
+	cp_lock_reset(&lock);
+	cp_store_relaxed(&alive, 0);
+	cp_store_relaxed(&requests, 0);
+}

@@ -1,0 +1,58 @@
+/* The collector: the lock over everything collected, draining the rings, and the one
+ * thread that we add.
+ *
+ * Whatever is done under the lock uses raw system calls and our own pages only, so it may also
+ * be done by a thread that is exiting, crashing or in a handler, whatever locks of
+ * libc it holds: that is what cp_collect_run is for. It runs on a stack of its
+ * own, because the caller's may be a small alternate one.
+ */
+#ifndef CP_COLLECT_H
+#define CP_COLLECT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "run.h"
+
+/* What the collector can be asked for, as bits. */
+#define CP_REQUEST_DRAIN UINT32_C(1)
+#define CP_REQUEST_DUMP UINT32_C(2)	 /* a numbered dump */
+#define CP_REQUEST_TOGGLE UINT32_C(4)	 /* CPUPROFILESIGNAL */
+#define CP_REQUEST_CHECK_END UINT32_C(8) /* is the collector the last thread? */
+#define CP_REQUEST_QUIT UINT32_C(16)	 /* the collector's thread ends */
+
+/* The work of the collector's owner: called under the lock. */
+struct cp_collect_work {
+	/* Serve REQUESTS (DRAIN, DUMP, TOGGLE). */
+	void (*serve)(uint32_t requests);
+	/* ns until something is due by time alone (a checkpoint); UINT64_MAX = never. */
+	uint64_t (*due)(void);
+};
+
+/* Prepare the lock's stack. Ordinary context, once. 0 or -ENOMEM. */
+int cp_collect_init(const struct cp_collect_work *work);
+/* Start the thread if none runs. Ordinary context. 0 or a negative errno: then
+ * requests are served by the thread that makes them. */
+int cp_collect_start(void);
+/* End the thread and wait for it. Ordinary context. */
+void cp_collect_stop(void);
+bool cp_collect_alive(void);
+int cp_collect_tid(void);
+
+/* Ask. From any context: wakes the thread, or, where none runs (a fork child), serves at
+ * once unless another thread holds the lock. */
+void cp_collect_request(uint32_t requests);
+
+/* Run FN(ARG) under the lock, all signals blocked, on the collector's own stack.
+ * From any context but under the lock itself: false then, and nothing was run. */
+bool cp_collect_run(void (*fn)(void *), void *arg);
+
+/* Under the lock: move what the rings hold into R (NULL: throw it away), give back rings of ended
+ * threads. */
+void cp_collect_drain(struct cp_run *r);
+
+/* In a fork child: no thread, no requests, a free lock. What was under the lock may be
+ * half done; its owner abandons it. */
+void cp_collect_fork_child(void);
+
+#endif

@@ -1,0 +1,218 @@
+/* Per-thread CPU timers; see cpu.h. */
+#include "cpu.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/time.h>
+
+#include "log.h"
+#include "real.h"
+#include "sigsafe/atomic.h"
+#include "sigsafe/counters.h"
+#include "sigsafe/cpu_event.h"
+#include "sigsafe/disposition.h"
+#include "sigsafe/lock.h"
+#include "sigsafe/sys.h"
+
+/* 2^64 divided by the golden ratio. Successive multiples, modulo 2^64, fill the circle as
+ * evenly as any sequence can (Knuth, TAOCP 3, 6.4), so the first expiries of n
+ * threads are spread over the period: each by itself is uniform, which keeps short threads
+ * unbiased, while together they hit n times as evenly as n independent draws. */
+#define GOLDEN UINT64_C(0x9e3779b97f4a7c15)
+
+/* The kernel's clock id of a thread's CPU time: ~tid, "per thread", "scheduler". */
+#define CPU_CLOCK_OF(tid) ((int)((~(unsigned)(tid) << 3) | 6u))
+
+struct cp_cpu cp_cpu;
+
+static struct cp_lock timers; /* creation and deletion; held for a few calls only */
+static uint64_t phase;	      /* golden-ratio sequence, random start */
+static bool failure_said;
+
+static void seed_phase(void)
+{
+	if (cp_sys3(SYS_getrandom, &phase, sizeof(phase), 1 /* GRND_NONBLOCK */) < 0) {
+		struct timespec t;
+
+		cp_sys2(SYS_clock_gettime, CLOCK_MONOTONIC, &t);
+		phase = (uint64_t)t.tv_nsec * GOLDEN;
+	}
+}
+
+/* In (0, period]. */
+static uint64_t first_expiry(void)
+{
+	uint64_t p = cp_add_relaxed(&phase, GOLDEN);
+
+	return 1 + (uint64_t)((__uint128_t)p * cp_cpu.period_ns >> 64);
+}
+
+static struct timespec to_timespec(uint64_t ns)
+{
+	return (struct timespec){ (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) };
+}
+
+static int create_timer(struct cp_thread *t)
+{
+	struct itimerspec when = { to_timespec(cp_cpu.period_ns), to_timespec(first_expiry()) };
+	struct sigevent event;
+	int id = CP_NO_TIMER;
+	long err;
+
+	memset(&event, 0, sizeof(event));
+	event.sigev_notify = SIGEV_THREAD_ID;
+	event.sigev_signo = SIGPROF;
+	event.sigev_value.sival_ptr = (void *)(uintptr_t)(CP_CPU_TAG | t->index);
+	event._sigev_un._tid = t->tid;
+	err = cp_sys3(SYS_timer_create, CPU_CLOCK_OF(t->tid), &event, &id);
+	if (err < 0)
+		return (int)err;
+	/* Before it runs: the handler takes only signals of the timer named here. */
+	cp_store_release(&t->timer, id);
+	cp_sys4(SYS_timer_settime, id, 0, &when, NULL);
+	return 0;
+}
+
+static void delete_timer(struct cp_thread *t)
+{
+	int id = cp_load_relaxed(&t->timer);
+
+	if (id == CP_NO_TIMER)
+		return;
+	cp_store_relaxed(&t->timer, CP_NO_TIMER);
+	cp_sys1(SYS_timer_delete, id);
+}
+
+static void set_process_timer(uint64_t period_ns)
+{
+	struct timeval period = { (time_t)(period_ns / 1000000000u),
+				  (long)(period_ns % 1000000000u / 1000u) };
+	struct itimerval when = { period, period };
+
+	cp_sys3(SYS_setitimer, ITIMER_PROF, &when, NULL);
+}
+
+/* The last resort: one timer for the process, sampling the threads without one of their own. */
+static void use_process_timer(void)
+{
+	if (cp_load_relaxed(&cp_cpu_state.process_timer))
+		return;
+	cp_store_release(&cp_cpu_state.process_timer, 1);
+	set_process_timer(cp_cpu.period_ns);
+}
+
+static void begin_locked(struct cp_thread *t)
+{
+	int err;
+
+	if (!cp_load_relaxed(&cp_cpu_state.running) || t->timer != CP_NO_TIMER)
+		return;
+	cp_count(CP_COUNT_THREADS, 1);
+	if (cp_cpu.itimer_only)
+		return;
+	err = create_timer(t);
+	if (!err || err == -EINVAL /* the thread has just ended */)
+		return;
+	cp_count(CP_COUNT_TIMER_FAILURES, 1);
+	if (!failure_said)
+		cp_log("no CPU timer for a thread (%s; `ulimit -i` limits timers): threads "
+		       "without one are sampled by the process-wide ITIMER_PROF",
+		       cp_errno_text(err));
+	failure_said = true;
+	use_process_timer();
+}
+
+static int install_handler(void)
+{
+	struct sigaction act = { .sa_sigaction = cp_cpu_event_handler,
+				 .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK };
+	struct sigaction old;
+
+	sigfillset(&act.sa_mask);
+	if (CP_REAL(sigaction)(SIGPROF, &act, &old) < 0)
+		return -errno;
+	if (old.sa_sigaction != cp_cpu_event_handler) {
+		struct cp_disposition d = { .handler = old.sa_handler, .flags = old.sa_flags };
+
+		memcpy(&d.mask, &old.sa_mask, sizeof(d.mask));
+		cp_disposition_set(SIGPROF, &d);
+	}
+	return 0;
+}
+
+static void each_thread(void (*visit)(struct cp_thread *t))
+{
+	for (uint32_t i = 0; i < cp_thread_limit(); i++) {
+		struct cp_thread *t = cp_thread_at(i);
+
+		if (cp_load_acquire(&t->state) == CP_THREAD_LIVE)
+			visit(t);
+	}
+}
+
+int cp_cpu_start(unsigned frequency, bool itimer_only)
+{
+	int err = install_handler();
+
+	if (err < 0)
+		return err;
+	cp_lock_acquire(&timers);
+	cp_cpu = (struct cp_cpu){ frequency, 1000000000u / frequency, itimer_only };
+	seed_phase();
+	/* Threads that begin from here on start their own timer; the loop finds the others. */
+	cp_store_seqcst(&cp_cpu_state.running, 1);
+	if (itimer_only)
+		use_process_timer();
+	each_thread(begin_locked);
+	cp_lock_release(&timers);
+	return 0;
+}
+
+void cp_cpu_stop(void)
+{
+	cp_lock_acquire(&timers);
+	cp_store_seqcst(&cp_cpu_state.running, 0);
+	if (cp_load_relaxed(&cp_cpu_state.process_timer))
+		set_process_timer(0);
+	cp_store_relaxed(&cp_cpu_state.process_timer, 0);
+	each_thread(delete_timer);
+	cp_lock_release(&timers);
+}
+
+void cp_cpu_thread_begin(struct cp_thread *t)
+{
+	cp_lock_acquire(&timers);
+	begin_locked(t);
+	cp_lock_release(&timers);
+}
+
+void cp_cpu_thread_end(struct cp_thread *t)
+{
+	cp_lock_acquire(&timers);
+	delete_timer(t);
+	cp_lock_release(&timers);
+}
+
+void cp_cpu_fork_child(struct cp_thread *t)
+{
+	cp_lock_reset(&timers);
+	cp_store_relaxed(&cp_cpu_state.process_timer, 0);
+	if (!cp_load_relaxed(&cp_cpu_state.running))
+		return;
+	if (cp_cpu.itimer_only)
+		use_process_timer();
+	else if (t)
+		cp_cpu_thread_begin(t);
+}
+
+void cp_cpu_exec_begin(void)
+{
+	if (cp_load_relaxed(&cp_cpu_state.process_timer))
+		set_process_timer(0);
+}
+
+void cp_cpu_exec_failed(void)
+{
+	if (cp_load_relaxed(&cp_cpu_state.process_timer))
+		set_process_timer(cp_cpu.period_ns);
+}

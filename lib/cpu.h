@@ -1,0 +1,38 @@
+/* The control half of the CPU source: a POSIX timer a thread on that thread's CPU
+ * clock, delivering SIGPROF to the thread itself.
+ *
+ * Timers are raw kernel timers (SYS_timer_create): SIGEV_THREAD_ID and a CPU clock of any
+ * thread of the process, existing before us or made by a raw clone. They are not kept over
+ * fork or exec. Every function may be called from any ordinary or collector context.
+ */
+#ifndef CP_CPU_H
+#define CP_CPU_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sigsafe/thread.h"
+
+/* What the started source is. */
+struct cp_cpu {
+	unsigned frequency; /* Hz asked for */
+	uint64_t period_ns; /* between expiries, CPU time of the thread */
+	bool itimer_only;   /* engine "itimer": no timer a thread */
+};
+extern struct cp_cpu cp_cpu;
+
+/* SIGPROF's handler, and timers for every registered thread. 0 or a negative errno. */
+int cp_cpu_start(unsigned frequency, bool itimer_only);
+/* Delete all timers. The handler stays, inert: a late signal must not kill. */
+void cp_cpu_stop(void);
+/* A registered thread begins or ends (on that thread, or by the sweep). */
+void cp_cpu_thread_begin(struct cp_thread *t);
+void cp_cpu_thread_end(struct cp_thread *t);
+/* No timer exists in a fork child: forget them, and start anew for T if running. */
+void cp_cpu_fork_child(struct cp_thread *t);
+/* Around exec in this process: ITIMER_PROF would survive it and kill the new program. */
+void cp_cpu_exec_begin(void);
+void cp_cpu_exec_failed(void);
+
+#endif

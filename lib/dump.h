@@ -1,0 +1,22 @@
+/* From a run to a file: drain, name, encode, write under the right name.
+ *
+ * Every function runs under the collector's lock, in whatever context holds it.
+ */
+#ifndef CP_DUMP_H
+#define CP_DUMP_H
+
+#include "config.h"
+#include "run.h"
+#include "sink.h"
+
+/* To the run's own path: the file at exit, of a checkpoint, before exec. A
+ * process that isn't the owner writes only when it has samples. WHEN is for messages
+ * ("at exit"). 0, or a negative errno, which has been said on stderr once. */
+int cp_dump_final(struct cp_run *r, const struct cp_config *c, const char *when);
+/* To the next numbered file. */
+int cp_dump_numbered(struct cp_run *r, const struct cp_config *c);
+/* To a path or a descriptor of the caller's choice: nothing is said. */
+int cp_dump_to_path(struct cp_run *r, const struct cp_config *c, const char *path);
+int cp_dump_to_fd(struct cp_run *r, const struct cp_config *c, int fd);
+
+#endif

@@ -1,0 +1,52 @@
+/* The fork handlers. The child has one thread, none of our timers, and copies of our data
+ * in whatever state other threads had them: it starts empty.
+ *
+ * Nothing here waits for a lock that a thread of the program could hold.
+ */
+#include "fork.h"
+
+#include <pthread.h>
+
+#include "collect.h"
+#include "session.h"
+#include "sigsafe/capture.h"
+#include "sigsafe/disposition.h"
+#include "sigsafe/gate.h"
+#include "threads.h"
+
+/* Only libunwind has locks of its own, which must not be copied while held: captures that are
+ * using it end first, and until the fork is over use the frame pointers. */
+static bool needs_gate(void)
+{
+	return cp_session_active() && cp_capture_settings.unwinder == &cp_unwinder_libunwind;
+}
+
+static void before(void)
+{
+	if (needs_gate())
+		cp_gate_close();
+}
+
+static void in_parent(void)
+{
+	if (needs_gate())
+		cp_gate_open();
+}
+
+static void in_child(void)
+{
+	cp_gate_fork_child();
+	cp_disposition_fork_child();
+	cp_collect_fork_child();
+	cp_threads_fork_child();
+	cp_session_fork_child();
+}
+
+void cp_fork_install(void)
+{
+	static bool installed;
+
+	if (!installed)
+		pthread_atfork(before, in_parent, in_child);
+	installed = true;
+}

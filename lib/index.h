@@ -1,0 +1,33 @@
+/* A hash index over items that live elsewhere (an array, addressed by number).
+ * Open addressing in pages of our own; nothing is ever removed. One thread at a time. */
+#ifndef CP_INDEX_H
+#define CP_INDEX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct cp_index_slot {
+	uint32_t hash, item; /* item + 1; 0 = empty */
+};
+
+/* Zeroed = empty. */
+struct cp_index {
+	struct cp_index_slot *slots;
+	size_t room, count;
+};
+
+#define CP_INDEX_NONE UINT32_MAX
+
+/* The item with HASH for which SAME(item, KEY, CONTEXT), or CP_INDEX_NONE. */
+uint32_t cp_index_find(const struct cp_index *ix, uint32_t hash,
+		       bool (*same)(uint32_t item, const void *key, const void *context),
+		       const void *key, const void *context);
+/* Adds; the caller has seen that it isn't there. 0 or -ENOMEM. */
+int cp_index_add(struct cp_index *ix, uint32_t hash, uint32_t item);
+void cp_index_release(struct cp_index *ix);
+
+/* Mixes N bytes into a hash (Murmur3's finalizer over 8-byte words). */
+uint32_t cp_index_hash(const void *data, size_t n);
+
+#endif

@@ -1,0 +1,114 @@
+/* Owner or descendant; see lineage.h. */
+#include "lineage.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "sigsafe/sys.h"
+#include "sigsafe/text.h"
+
+#define PARENT_BYTES ((size_t)256 << 10) /* read of a parent's environment at most */
+
+static void current_directory(char *to, size_t size)
+{
+	if (cp_sys2(SYS_getcwd, to, size) < 0)
+		cp_format(to, size, "/");
+}
+
+/* "PID OWNER SEQUENCE BASE" */
+static int parse(struct cp_lineage *l, const char *s)
+{
+	uint64_t pid, owner, sequence;
+
+	if (cp_parse_u64(&s, 10, &pid) || *s++ != ' ' || cp_parse_u64(&s, 10, &owner) ||
+	    *s++ != ' ' || cp_parse_u64(&s, 10, &sequence) || *s++ != ' ' || *s != '/')
+		return -EINVAL;
+	/* The same pid: an exec without a fork goes on as what it was. */
+	if ((int)pid == cp_sys_getpid()) {
+		l->owner = owner != 0;
+		l->sequence = (unsigned)sequence;
+	} else {
+		l->owner = false;
+		l->sequence = 0;
+	}
+	cp_format(l->base, sizeof(l->base), "%s", s);
+	return 0;
+}
+
+static const char *take_variable(char **environment)
+{
+	size_t n = sizeof(CP_LINEAGE_VARIABLE) - 1;
+	const char *value = NULL;
+	char **to = environment;
+
+	for (char **from = environment; from && *from; from++)
+		if (!strncmp(*from, CP_LINEAGE_VARIABLE "=", n + 1))
+			value = *from + n + 1;
+		else
+			*to++ = *from;
+	if (value)
+		*to = NULL;
+	return value;
+}
+
+/* TEXT, NUL-separated variables, holds NAME=VALUE, or with VALUE NULL a NAME= that mentions PART.
+ */
+static bool holds(const char *text, size_t size, const char *name, const char *value,
+		  const char *part)
+{
+	size_t n = strlen(name);
+
+	for (size_t at = 0; at < size; at += strlen(text + at) + 1) {
+		const char *v = text + at;
+
+		if (strncmp(v, name, n) || v[n] != '=')
+			continue;
+		if (value ? !strcmp(v + n + 1, value) : strstr(v + n + 1, part) != NULL)
+			return true;
+	}
+	return false;
+}
+
+/* The parent was itself started with this CPUPROFILE and with this library: then it, or one
+ * above it, owns the name. Only its environment at its own start is looked at, so a shell
+ * that merely exported the variables is no such parent. */
+static bool parent_is_profiled(const char *cpu_path)
+{
+	char path[64], *text = cp_sys_map(PARENT_BYTES);
+	size_t have = 0;
+	bool found;
+	long got;
+	int fd;
+
+	if (!text)
+		return false;
+	cp_format(path, sizeof(path), "/proc/%d/environ", cp_sys_getppid());
+	fd = cp_sys_open(path, O_RDONLY, 0);
+	while (fd >= 0 && have < PARENT_BYTES - 1 &&
+	       (got = cp_sys_read(fd, text + have, PARENT_BYTES - 1 - have)) > 0)
+		have += (size_t)got;
+	if (fd >= 0)
+		cp_sys_close(fd);
+	found = holds(text, have, "CPUPROFILE", cpu_path, NULL) &&
+		holds(text, have, "LD_PRELOAD", NULL, "libcprof");
+	cp_sys_unmap(text, PARENT_BYTES);
+	return found;
+}
+
+void cp_lineage_read(struct cp_lineage *l, char **environment, const char *cpu_path)
+{
+	const char *value = take_variable(environment);
+
+	*l = (struct cp_lineage){ .owner = true };
+	if (value && parse(l, value) == 0)
+		return;
+	current_directory(l->base, sizeof(l->base));
+	if (*cpu_path && parent_is_profiled(cpu_path))
+		l->owner = false;
+}
+
+void cp_lineage_write(const struct cp_lineage *l, int pid, char *to, size_t size)
+{
+	cp_format(to, size, CP_LINEAGE_VARIABLE "=%d %d %u %s", pid, pid && l->owner,
+		  pid ? l->sequence : 0, l->base);
+}

@@ -1,0 +1,33 @@
+/* Which process writes which file: the process that was started with the variable owns
+ * the name, every other writes NAME.PID.
+ *
+ * A program started by exec learns from a variable that our exec wrappers add to its
+ * environment, and that its constructor removes before the program can see it. Where a
+ * process was started without them (system, popen), its parent is looked at.
+ */
+#ifndef CP_LINEAGE_H
+#define CP_LINEAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "config.h"
+
+#define CP_LINEAGE_VARIABLE "_CPROF_LINEAGE"
+#define CP_LINEAGE_MAX (CP_PATH_MAX + 64)
+
+struct cp_lineage {
+	bool owner;
+	unsigned sequence;	/* files that this pid wrote before its last exec */
+	char base[CP_PATH_MAX]; /* directory that relative paths start from */
+};
+
+/* What this process is, from its environment, which loses our variable. In the
+ * constructor, before other threads exist. CPU_PATH is the value of CPUPROFILE. */
+void cp_lineage_read(struct cp_lineage *l, char **environment, const char *cpu_path);
+
+/* "VARIABLE=..." for a program that this process is about to exec (PID: the process
+ * that will be it, or 0 for a child). Any context. */
+void cp_lineage_write(const struct cp_lineage *l, int pid, char *to, size_t size);
+
+#endif

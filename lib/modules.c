@@ -1,0 +1,281 @@
+/* The list of executable mappings; see modules.h. */
+#include "modules.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "buildid.h"
+#include "sigsafe/sys.h"
+#include "sigsafe/text.h"
+
+#define LINE_MAX_BYTES 4608 /* a path of PATH_MAX and the columns before it */
+#define READ_BYTES (16 << 10)
+
+/* One line of /proc/self/maps. */
+struct line {
+	uint64_t start, limit, offset, device, inode;
+	bool executable;
+	const char *path;
+	size_t path_size;
+};
+
+/* While reading: the module whose lines are passing by, for the image's address. */
+struct reading {
+	struct cp_modules *m;
+	uint64_t image, image_inode, image_device;
+	uint64_t main_header; /* program headers of the executable, from the auxiliary vector */
+	uint64_t main_inode, main_device;
+	size_t cursor; /* into m->live */
+	int error;
+};
+
+void cp_modules_init(struct cp_modules *m)
+{
+	*m = (struct cp_modules){ .mappings = { .size = sizeof(struct cp_mapping) },
+				  .live = { .size = sizeof(uint32_t) },
+				  .next_live = { .size = sizeof(uint32_t) } };
+}
+
+struct cp_mapping *cp_modules_at(const struct cp_modules *m, uint32_t number)
+{
+	return number < m->mappings.count ? CP_VEC_AT(&m->mappings, struct cp_mapping, number)
+					  : NULL;
+}
+
+static const char *skip_spaces(const char *s)
+{
+	while (*s == ' ')
+		s++;
+	return s;
+}
+
+/* "start-limit perms offset major:minor inode    path", NUL-ended. */
+static int parse_line(const char *s, struct line *l)
+{
+	uint64_t major, minor;
+
+	if (cp_parse_u64(&s, 16, &l->start) || *s++ != '-' || cp_parse_u64(&s, 16, &l->limit) ||
+	    *s++ != ' ' || strlen(s) < 5)
+		return -EINVAL;
+	l->executable = s[2] == 'x';
+	s += 5;
+	if (cp_parse_u64(&s, 16, &l->offset) || *s++ != ' ' || cp_parse_u64(&s, 16, &major) ||
+	    *s++ != ':' || cp_parse_u64(&s, 16, &minor) || *s++ != ' ' ||
+	    cp_parse_u64(&s, 10, &l->inode))
+		return -EINVAL;
+	l->device = major << 32 | minor;
+	l->path = skip_spaces(s);
+	l->path_size = strlen(l->path);
+	return 0;
+}
+
+static void strip_deleted(struct line *l)
+{
+	static const char suffix[] = " (deleted)";
+	size_t n = sizeof(suffix) - 1;
+
+	if (l->path_size > n && !memcmp(l->path + l->path_size - n, suffix, n))
+		l->path_size -= n;
+}
+
+/* Same mapping as the one that began at this address in the reading before? An
+ * anonymous one may have grown (a JIT's code heap). */
+static bool is_same(struct cp_mapping *old, const struct line *l)
+{
+	if (old->start != l->start || old->inode != l->inode || old->device != l->device)
+		return false;
+	if (strlen(old->path) != l->path_size || memcmp(old->path, l->path, l->path_size))
+		return false;
+	if (old->anonymous && !old->vdso) {
+		if (l->limit > old->limit)
+			old->limit = l->limit;
+		return true;
+	}
+	return old->limit == l->limit && old->offset == l->offset;
+}
+
+static uint32_t find_again(struct reading *r, const struct line *l)
+{
+	const struct cp_modules *m = r->m;
+
+	for (; r->cursor < m->live.count; r->cursor++) {
+		uint32_t number = *CP_VEC_AT(&m->live, uint32_t, r->cursor);
+		struct cp_mapping *old = cp_modules_at(m, number);
+
+		if (old->start > l->start)
+			break;
+		if (is_same(old, l))
+			return number;
+	}
+	return CP_NO_MAPPING;
+}
+
+static uint32_t add_mapping(struct reading *r, const struct line *l)
+{
+	uint64_t own = (uint64_t)(uintptr_t)&cp_modules_refresh;
+	const char *path = cp_arena_text(&r->m->names, l->path, l->path_size);
+	struct cp_mapping *new = path ? cp_vec_add(&r->m->mappings) : NULL;
+
+	if (!new)
+		return CP_NO_MAPPING;
+	new->start = l->start;
+	new->limit = l->limit;
+	new->offset = l->offset;
+	new->device = l->device;
+	new->inode = l->inode;
+	new->path = path;
+	new->vdso = !strcmp(path, "[vdso]");
+	new->anonymous = l->inode == 0;
+	new->ours = own >= l->start &&own < l->limit;
+	new->main = l->inode && l->inode == r->main_inode && l->device == r->main_device;
+	if (new->vdso)
+		new->image = l->start;
+	else if (r->image_inode == l->inode && r->image_device == l->device && l->inode)
+		new->image = r->image;
+	return (uint32_t)(r->m->mappings.count - 1);
+}
+
+static void take_line(struct reading *r, const char *text)
+{
+	struct line l;
+	uint32_t number, *slot;
+
+	if (parse_line(text, &l) < 0)
+		return;
+	if (l.offset == 0 && l.inode) {
+		r->image = l.start;
+		r->image_inode = l.inode;
+		r->image_device = l.device;
+	}
+	if (r->main_header >= l.start && r->main_header < l.limit) {
+		r->main_inode = l.inode;
+		r->main_device = l.device;
+	}
+	if (!l.executable)
+		return;
+	strip_deleted(&l);
+	if (!l.path_size) {
+		l.path = "//anon";
+		l.path_size = 6;
+	}
+	number = find_again(r, &l);
+	if (number == CP_NO_MAPPING)
+		number = add_mapping(r, &l);
+	slot = number == CP_NO_MAPPING ? NULL : cp_vec_add(&r->m->next_live);
+	if (!slot) {
+		r->error = -ENOMEM;
+		return;
+	}
+	*slot = number;
+}
+
+/* Feed whole lines of the file to take_line. */
+static int read_lines(struct reading *r, int fd, char *buffer, size_t size)
+{
+	size_t have = 0;
+	long got;
+
+	while ((got = cp_sys_read(fd, buffer + have, size - 1 - have)) > 0) {
+		char *line = buffer, *end;
+
+		have += (size_t)got;
+		buffer[have] = '\0';
+		while ((end = memchr(line, '\n', have - (size_t)(line - buffer)))) {
+			*end = '\0';
+			take_line(r, line);
+			line = end + 1;
+		}
+		have -= (size_t)(line - buffer);
+		memmove(buffer, line, have);
+		if (have >= LINE_MAX_BYTES)
+			return -EINVAL;
+	}
+	return got < 0 ? (int)got : r->error;
+}
+
+static void set_live(struct cp_modules *m, bool live)
+{
+	for (size_t i = 0; i < m->live.count; i++)
+		cp_modules_at(m, *CP_VEC_AT(&m->live, uint32_t, i))->live = live;
+}
+
+int cp_modules_refresh(struct cp_modules *m)
+{
+	struct reading r = { .m = m, .main_header = getauxval(AT_PHDR) };
+	char *buffer = cp_sys_map(READ_BYTES);
+	int fd = buffer ? cp_sys_open("/proc/self/maps", O_RDONLY, 0) : -ENOMEM;
+	struct cp_vec swap;
+
+	m->error = fd;
+	if (fd >= 0) {
+		m->next_live.count = 0;
+		m->error = read_lines(&r, fd, buffer, READ_BYTES);
+		cp_sys_close(fd);
+	}
+	cp_sys_unmap(buffer, READ_BYTES);
+	if (m->error < 0)
+		return m->error;
+	set_live(m, false);
+	swap = m->live;
+	m->live = m->next_live;
+	m->next_live = swap;
+	set_live(m, true);
+	m->readings++;
+	return 0;
+}
+
+static uint32_t find_live(const struct cp_modules *m, uint64_t pc)
+{
+	size_t low = 0, high = m->live.count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		uint32_t number = *CP_VEC_AT(&m->live, uint32_t, middle);
+		const struct cp_mapping *c = cp_modules_at(m, number);
+
+		if (pc < c->start)
+			high = middle;
+		else if (pc >= c->limit)
+			low = middle + 1;
+		else
+			return number;
+	}
+	return CP_NO_MAPPING;
+}
+
+uint32_t cp_modules_find(const struct cp_modules *m, uint64_t pc)
+{
+	uint32_t number = find_live(m, pc);
+
+	for (size_t i = m->mappings.count; number == CP_NO_MAPPING && i-- > 0;) {
+		const struct cp_mapping *c = CP_VEC_AT(&m->mappings, struct cp_mapping, i);
+
+		if (!c->live && pc >= c->start && pc < c->limit)
+			number = (uint32_t)i;
+	}
+	return number;
+}
+
+void cp_modules_identify(struct cp_mapping *mapping)
+{
+	int n = -ENOENT;
+
+	if (mapping->identified)
+		return;
+	mapping->identified = true;
+	if (mapping->live && mapping->image)
+		n = cp_buildid_of_image(mapping->image, mapping->limit - mapping->image,
+					mapping->build_id, sizeof(mapping->build_id));
+	if (n <= 0 && !mapping->anonymous)
+		n = cp_buildid_of_file(mapping->path, mapping->build_id, sizeof(mapping->build_id));
+	mapping->build_id_size = n > 0 ? (uint8_t)n : 0;
+}
+
+void cp_modules_release(struct cp_modules *m)
+{
+	cp_arena_release(&m->names);
+	cp_vec_release(&m->mappings);
+	cp_vec_release(&m->live);
+	cp_vec_release(&m->next_live);
+}

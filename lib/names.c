@@ -1,0 +1,220 @@
+/* Names for locations; see names.h. */
+#include "names.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "demangle.h"
+#include "sigsafe/sys.h"
+#include "sigsafe/text.h"
+#include "symbols.h"
+
+#define NAME_MAX_BYTES (16 << 10)
+
+struct function_key {
+	const char *path;
+	uint64_t start;
+};
+
+void cp_names_init(struct cp_names *n)
+{
+	*n = (struct cp_names){ .functions = { .size = sizeof(struct cp_function) },
+				.has_functions = { .size = 1 } };
+	cp_vec_add(&n->functions);
+}
+
+static bool same_function(uint32_t item, const void *key, const void *context)
+{
+	const struct cp_names *n = context;
+	const struct function_key *k = key;
+	const struct cp_function *f = CP_VEC_AT(&n->functions, struct cp_function, item);
+
+	return f->start == k->start && f->path && k->path && !strcmp(f->path, k->path);
+}
+
+static struct cp_function *add_function(struct cp_names *n, uint32_t *number)
+{
+	struct cp_function *f = cp_vec_add(&n->functions);
+
+	*number = f ? (uint32_t)(n->functions.count - 1) : 0;
+	return f;
+}
+
+/* The function of MODULE that starts at START and is called NAME: its number, or 0. */
+static uint32_t function_of(struct cp_names *n, const char *path, uint64_t start, const char *name)
+{
+	struct function_key key = { path, start };
+	uint32_t hash = cp_index_hash(path, strlen(path)) ^ cp_index_hash(&start, sizeof(start));
+	uint32_t number = cp_index_find(&n->index, hash, same_function, &key, n);
+	char *readable = NULL;
+	struct cp_function *f;
+	size_t length;
+
+	if (number != CP_INDEX_NONE)
+		return number;
+	f = add_function(n, &number);
+	if (!f || cp_index_add(&n->index, hash, number) < 0)
+		return 0;
+	readable = cp_sys_map(NAME_MAX_BYTES);
+	length = readable ? cp_demangle(name, readable, NAME_MAX_BYTES) : 0;
+	f->path = path;
+	f->start = start;
+	f->system_name = name;
+	f->name = length ? cp_arena_text(&n->arena, readable, length) : name;
+	if (!f->name)
+		f->name = name;
+	cp_sys_unmap(readable, NAME_MAX_BYTES);
+	return number;
+}
+
+/* A function for one address that no symbol covers. */
+static uint32_t synthetic(struct cp_names *n, const char *text, const char *path)
+{
+	uint32_t number;
+	struct cp_function *f = add_function(n, &number);
+	char *copy = f ? cp_arena_text(&n->arena, text, strlen(text)) : NULL;
+
+	if (!copy)
+		return 0;
+	f->name = f->system_name = copy;
+	f->path = path;
+	f->start = UINT64_MAX; /* never found again by (path, start) */
+	return number;
+}
+
+static uint32_t module_plus_offset(struct cp_names *n, const char *path, uint64_t offset)
+{
+	const char *slash = strrchr(path, '/');
+	char text[512];
+
+	cp_format(text, sizeof(text), "%s+0x%lx",
+		  slash && slash[1] && path[1] != '/' ? slash + 1 : path, (unsigned long)offset);
+	return synthetic(n, text, path);
+}
+
+static const struct cp_symbol_query *answer(const struct cp_vec *queries, uint64_t offset)
+{
+	size_t low = 0, high = queries->count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		const struct cp_symbol_query *q =
+			CP_VEC_AT(queries, struct cp_symbol_query, middle);
+
+		if (q->offset == offset)
+			return q;
+		if (q->offset < offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NULL;
+}
+
+static uint64_t file_offset(const struct cp_mapping *m, const struct cp_location *l)
+{
+	return l->address - m->start + m->offset;
+}
+
+static void set_functions(struct cp_names *n, struct cp_aggregate *a, uint32_t mapping,
+			  const struct cp_vec *queries)
+{
+	const struct cp_mapping *m = cp_modules_at(a->modules, mapping);
+
+	for (uint32_t i = n->done; i < a->locations.count; i++) {
+		struct cp_location *l = CP_VEC_AT(&a->locations, struct cp_location, i);
+		const struct cp_symbol_query *q;
+		uint64_t offset = file_offset(m, l);
+
+		if (l->mapping != mapping)
+			continue;
+		q = answer(queries, offset);
+		if (q && q->name) {
+			l->function = function_of(n, m->path, q->start, q->name);
+			*CP_VEC_AT(&n->has_functions, uint8_t, mapping) = 1;
+			n->named++;
+		} else {
+			l->function = module_plus_offset(n, m->path, offset);
+			n->unnamed++;
+		}
+	}
+}
+
+/* Look up the new locations of one mapping. */
+static int name_mapping(struct cp_names *n, struct cp_aggregate *a, uint32_t mapping)
+{
+	const struct cp_mapping *m = cp_modules_at(a->modules, mapping);
+	struct cp_symbol_module module = {
+		.path = m->path,
+		.build_id = m->build_id_size ? m->build_id : NULL,
+		.build_id_size = m->build_id_size,
+		.image = m->live ? m->image : 0,
+		.image_size = m->live && m->image ? m->limit - m->image : 0,
+	};
+	struct cp_vec queries = { .size = sizeof(struct cp_symbol_query) };
+	int err = 0;
+
+	for (uint32_t i = n->done; i < a->locations.count && !err; i++) {
+		struct cp_location *l = CP_VEC_AT(&a->locations, struct cp_location, i);
+		struct cp_symbol_query *q;
+
+		if (l->mapping != mapping)
+			continue;
+		q = cp_vec_add(&queries);
+		if (q)
+			q->offset = file_offset(m, l);
+		else
+			err = -ENOMEM;
+	}
+	if (queries.count) {
+		if (!m->anonymous || m->vdso)
+			cp_symbols_find(&module, queries.items, queries.count, &n->arena);
+		set_functions(n, a, mapping, &queries);
+	}
+	cp_vec_release(&queries);
+	return err;
+}
+
+static int name_special(struct cp_names *n, struct cp_aggregate *a)
+{
+	struct cp_location *l = a->locations.items;
+
+	l[CP_LOCATION_TRUNCATED].function = synthetic(n, "[truncated]", NULL);
+	l[CP_LOCATION_INCOMPLETE].function = synthetic(n, "[incomplete]", NULL);
+	n->done = CP_LOCATION_FIRST;
+	return synthetic(n, "[unknown]", NULL) ? 0 : -ENOMEM;
+}
+
+/* The third synthetic function, right after the two special frames. */
+#define FUNCTION_UNKNOWN 3u
+
+int cp_names_update(struct cp_names *n, struct cp_aggregate *a, bool symbolize)
+{
+	int err = 0;
+
+	if (a->locations.count < CP_LOCATION_FIRST)
+		return -ENOMEM;
+	if (n->done == 0)
+		err = name_special(n, a);
+	while (!err && n->has_functions.count < a->modules->mappings.count)
+		err = cp_vec_add(&n->has_functions) ? 0 : -ENOMEM;
+	for (uint32_t i = n->done; i < a->locations.count && symbolize; i++) {
+		struct cp_location *l = CP_VEC_AT(&a->locations, struct cp_location, i);
+
+		if (l->mapping == CP_NO_MAPPING)
+			l->function = FUNCTION_UNKNOWN;
+	}
+	for (uint32_t m = 0; m < a->modules->mappings.count && symbolize && !err; m++)
+		err = name_mapping(n, a, m);
+	if (!err && symbolize)
+		n->done = (uint32_t)a->locations.count;
+	return err;
+}
+
+void cp_names_release(struct cp_names *n)
+{
+	cp_arena_release(&n->arena);
+	cp_vec_release(&n->functions);
+	cp_vec_release(&n->has_functions);
+	cp_index_release(&n->index);
+}

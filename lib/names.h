@@ -1,0 +1,37 @@
+/* Functions for locations: the naming step between aggregate and encoder.
+ *
+ * Under the collector's lock. Each location is looked up once; a later dump only
+ * names what came in since.
+ */
+#ifndef CP_NAMES_H
+#define CP_NAMES_H
+
+#include <stdint.h>
+
+#include "aggregate.h"
+#include "index.h"
+#include "sigsafe/pages.h"
+
+struct cp_function {
+	const char *name;	 /* demangled, or as it is, or "module+0x12" */
+	const char *system_name; /* mangled */
+	const char *path;	 /* of the module; NULL: synthetic, in none */
+	uint64_t start;		 /* file offset in the module */
+};
+
+struct cp_names {
+	struct cp_arena arena;
+	struct cp_vec functions; /* struct cp_function; number 0 is unused */
+	struct cp_index index;
+	uint32_t done;		     /* locations before this one are named */
+	uint64_t named, unnamed;     /* locations with a symbol's name, and without */
+	struct cp_vec has_functions; /* uint8_t a mapping: a symbol named something in it */
+};
+
+void cp_names_init(struct cp_names *n);
+/* Name the locations of A that aren't yet; without symbols when SYMBOLIZE is false:
+ * then only the synthetic frames get a function. 0 or -ENOMEM. */
+int cp_names_update(struct cp_names *n, struct cp_aggregate *a, bool symbolize);
+void cp_names_release(struct cp_names *n);
+
+#endif

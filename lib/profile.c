@@ -1,0 +1,278 @@
+/* Aggregated samples to pprof; see profile.h. */
+#include "profile.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "pprof.h"
+#include "sigsafe/text.h"
+
+#define LABELS_MAX 16
+#define DEPTH_MAX 4097
+
+/* Samples of one stack and one (tid, name): threads that got the same tid one after the
+ * other, with the same name, become one row. */
+struct row {
+	uint32_t stack, thread; /* a representative stack; canonical thread */
+	uint64_t count, weight;
+};
+
+struct writing {
+	struct cp_aggregate *a;
+	struct cp_names *n;
+	const struct cp_profile_info *info;
+	struct cp_pprof w;
+	struct cp_vec threads;      /* uint32_t: thread -> canonical thread */
+	struct cp_vec location_ids; /* uint64_t a location; 0 = not used */
+	struct cp_vec function_ids; /* uint64_t a function */
+	struct cp_vec mapping_ids;  /* uint64_t a mapping */
+	struct cp_vec rows;
+	struct cp_index row_index;
+	uint64_t locations, functions, mappings; /* ids handed out */
+	struct cp_pprof_label labels[LABELS_MAX];
+	size_t label_count;
+	char label_text[1024];
+};
+
+static struct cp_thread_label *thread_at(const struct writing *x, uint32_t i)
+{
+	return CP_VEC_AT(&x->a->threads, struct cp_thread_label, i);
+}
+
+static bool same_thread(uint32_t item, const void *key, const void *context)
+{
+	const struct cp_thread_label *k = key, *l = thread_at(context, item);
+
+	return l->tid == k->tid && !strcmp(l->name, k->name);
+}
+
+static int unify_threads(struct writing *x)
+{
+	struct cp_index index = { 0 };
+	int err = 0;
+
+	for (uint32_t i = 0; i < x->a->threads.count && !err; i++) {
+		const struct cp_thread_label *l = thread_at(x, i);
+		uint32_t hash = cp_index_hash(l, sizeof(*l));
+		uint32_t same = cp_index_find(&index, hash, same_thread, l, x);
+		uint32_t *slot = cp_vec_add(&x->threads);
+
+		if (same == CP_INDEX_NONE)
+			err = cp_index_add(&index, hash, i);
+		if (!slot)
+			err = -ENOMEM;
+		else
+			*slot = same == CP_INDEX_NONE ? i : same;
+	}
+	cp_index_release(&index);
+	return err;
+}
+
+static const struct cp_stack *stack_at(const struct writing *x, uint32_t i)
+{
+	return CP_VEC_AT(&x->a->stacks, struct cp_stack, i);
+}
+
+static bool same_row(uint32_t item, const void *key, const void *context)
+{
+	const struct writing *x = context;
+	const struct row *k = key, *r = CP_VEC_AT(&x->rows, struct row, item);
+	const struct cp_stack *a = stack_at(x, k->stack), *b = stack_at(x, r->stack);
+
+	return r->thread == k->thread && a->depth == b->depth &&
+	       !memcmp(a->locations, b->locations, a->depth * sizeof(*a->locations));
+}
+
+static int sum_rows(struct writing *x)
+{
+	for (uint32_t i = 0; i < x->a->stacks.count; i++) {
+		const struct cp_stack *s = stack_at(x, i);
+		struct row key = { i, *CP_VEC_AT(&x->threads, uint32_t, s->thread), 0, 0 }, *r;
+		uint32_t hash = cp_index_hash(s->locations, s->depth * sizeof(*s->locations)) ^
+				(key.thread * 0x9e3779b9u);
+		uint32_t item = cp_index_find(&x->row_index, hash, same_row, &key, x);
+
+		if (item == CP_INDEX_NONE) {
+			item = (uint32_t)x->rows.count;
+			r = cp_vec_add(&x->rows);
+			if (!r || cp_index_add(&x->row_index, hash, item) < 0)
+				return -ENOMEM;
+			*r = key;
+		}
+		r = CP_VEC_AT(&x->rows, struct row, item);
+		r->count += s->count;
+		r->weight += s->weight;
+	}
+	return 0;
+}
+
+static int make_ids(struct cp_vec *v, size_t n)
+{
+	while (v->count < n)
+		if (!cp_vec_add(v))
+			return -ENOMEM;
+	return 0;
+}
+
+static void write_mapping(struct writing *x, uint32_t number)
+{
+	const struct cp_mapping *m = cp_modules_at(x->a->modules, number);
+	uint64_t *id = CP_VEC_AT(&x->mapping_ids, uint64_t, number);
+	char build_id[2 * CP_BUILD_ID_MAX + 1] = "";
+	struct cp_pprof_mapping out = {
+		.start = m->start,
+		.limit = m->limit,
+		.offset = m->offset,
+		.path = m->path,
+		.build_id = build_id,
+		.has_functions = *CP_VEC_AT(&x->n->has_functions, uint8_t, number) != 0,
+	};
+
+	if (*id)
+		return;
+	for (unsigned i = 0; i < m->build_id_size; i++)
+		cp_format(build_id + 2 * i, 3, "%02x", m->build_id[i]);
+	*id = ++x->mappings;
+	cp_pprof_mapping(&x->w, *id, &out);
+}
+
+/* pprof names the profile after its first mapping, also when no sample hit it. */
+static void write_main_mapping(struct writing *x)
+{
+	for (uint32_t i = 0; i < x->a->modules->mappings.count; i++)
+		if (cp_modules_at(x->a->modules, i)->main) {
+			write_mapping(x, i);
+			return;
+		}
+}
+
+static uint64_t write_function(struct writing *x, uint32_t number)
+{
+	const struct cp_function *f = CP_VEC_AT(&x->n->functions, struct cp_function, number);
+	uint64_t *id = CP_VEC_AT(&x->function_ids, uint64_t, number);
+	struct cp_pprof_function out = { .name = f->name,
+					 .system_name = f->system_name,
+					 .filename = "" };
+
+	if (!*id) {
+		*id = ++x->functions;
+		cp_pprof_function(&x->w, *id, &out);
+	}
+	return *id;
+}
+
+static uint64_t write_location(struct writing *x, uint32_t number)
+{
+	const struct cp_location *l = CP_VEC_AT(&x->a->locations, struct cp_location, number);
+	uint64_t *id = CP_VEC_AT(&x->location_ids, uint64_t, number);
+	struct cp_pprof_line line = { 0 };
+	uint64_t mapping = 0;
+
+	if (*id)
+		return *id;
+	if (l->mapping != CP_NO_MAPPING) {
+		write_mapping(x, l->mapping);
+		mapping = *CP_VEC_AT(&x->mapping_ids, uint64_t, l->mapping);
+	}
+	if (l->function)
+		line.function_id = write_function(x, l->function);
+	*id = ++x->locations;
+	cp_pprof_location(&x->w, *id, mapping, l->address, &line, l->function != 0);
+	return *id;
+}
+
+static void write_row(struct writing *x, const struct row *r)
+{
+	const struct cp_stack *s = stack_at(x, r->stack);
+	const struct cp_thread_label *t = thread_at(x, r->thread);
+	int64_t values[2] = { (int64_t)r->count, (int64_t)(r->weight * x->info->weight_unit) };
+	uint64_t ids[DEPTH_MAX];
+
+	for (uint32_t i = 0; i < s->depth; i++)
+		ids[i] = write_location(x, s->locations[i]);
+	x->labels[0] = (struct cp_pprof_label){ .key = "thread", .text = t->name };
+	x->labels[1] = (struct cp_pprof_label){ .key = "tid", .number = t->tid, .unit = "" };
+	cp_pprof_sample(&x->w, ids, s->depth, values, x->labels, x->label_count);
+}
+
+/* "k=v,..." behind the two labels of the thread. A part without "=" is passed over. */
+static void parse_labels(struct writing *x)
+{
+	char *s = x->label_text;
+
+	cp_format(s, sizeof(x->label_text), "%s", x->info->labels ? x->info->labels : "");
+	x->label_count = 2;
+	while (*s && x->label_count < LABELS_MAX) {
+		char *comma = strchr(s, ','), *equals;
+
+		if (comma)
+			*comma = '\0';
+		equals = strchr(s, '=');
+		if (equals && equals > s) {
+			*equals = '\0';
+			x->labels[x->label_count++] =
+				(struct cp_pprof_label){ .key = s, .text = equals + 1 };
+		}
+		if (!comma)
+			break;
+		s = comma + 1;
+	}
+}
+
+static void write_all(struct writing *x, struct cp_sink *sink)
+{
+	const struct cp_profile_info *info = x->info;
+	struct cp_pprof_type types[2] = { { "samples", "count" }, { info->type, info->unit } };
+	uint64_t total = x->a->weight * info->weight_unit;
+	struct cp_pprof_head head = {
+		.sample_types = types,
+		.sample_type_count = 2,
+		.period_type = types[1],
+		.default_sample_type = info->type,
+		.period = (int64_t)(x->a->records ? total / x->a->records : info->nominal_period),
+		.time_nanos = (int64_t)info->time_ns,
+		.duration_nanos = (int64_t)info->duration_ns,
+	};
+
+	cp_pprof_open(&x->w, sink, &head);
+	write_main_mapping(x);
+	for (size_t i = 0; i < x->rows.count; i++)
+		write_row(x, CP_VEC_AT(&x->rows, struct row, i));
+	for (unsigned i = 0; i < info->comment_count; i++)
+		cp_pprof_comment(&x->w, info->comments[i]);
+}
+
+int cp_profile_write(struct cp_aggregate *a, struct cp_names *n, const struct cp_profile_info *info,
+		     struct cp_sink *sink)
+{
+	struct writing x = { .a = a,
+			     .n = n,
+			     .info = info,
+			     .threads = { .size = sizeof(uint32_t) },
+			     .location_ids = { .size = sizeof(uint64_t) },
+			     .function_ids = { .size = sizeof(uint64_t) },
+			     .mapping_ids = { .size = sizeof(uint64_t) },
+			     .rows = { .size = sizeof(struct row) } };
+	int err = unify_threads(&x);
+
+	if (!err)
+		err = sum_rows(&x);
+	if (!err)
+		err = make_ids(&x.location_ids, a->locations.count);
+	if (!err)
+		err = make_ids(&x.function_ids, n->functions.count);
+	if (!err)
+		err = make_ids(&x.mapping_ids, a->modules->mappings.count);
+	if (!err) {
+		parse_labels(&x);
+		write_all(&x, sink);
+		err = cp_pprof_close(&x.w);
+	}
+	cp_vec_release(&x.threads);
+	cp_vec_release(&x.location_ids);
+	cp_vec_release(&x.function_ids);
+	cp_vec_release(&x.mapping_ids);
+	cp_vec_release(&x.rows);
+	cp_index_release(&x.row_index);
+	return err;
+}

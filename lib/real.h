@@ -1,0 +1,49 @@
+/* The functions that we interpose, as the program would have got them without us.
+ *
+ * One place resolves them all, by dlsym(RTLD_NEXT), else from libc itself. The
+ * constructor does it eagerly; an interposer called before that resolves on first use.
+ */
+#ifndef CP_REAL_H
+#define CP_REAL_H
+
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <time.h>
+
+struct cp_real {
+	int (*pthread_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+	int (*sigaction)(int, const struct sigaction *, struct sigaction *);
+	int (*sigprocmask)(int, const sigset_t *, sigset_t *);
+	int (*pthread_sigmask)(int, const sigset_t *, sigset_t *);
+	int (*sigpending)(sigset_t *);
+	int (*sigwait)(const sigset_t *, int *);
+	int (*sigwaitinfo)(const sigset_t *, siginfo_t *);
+	int (*sigtimedwait)(const sigset_t *, siginfo_t *, const struct timespec *);
+	int (*execve)(const char *, char *const[], char *const[]);
+	int (*execvpe)(const char *, char *const[], char *const[]);
+	int (*fexecve)(int, char *const[], char *const[]);
+	int (*execveat)(int, const char *, char *const[], char *const[], int);
+	int (*posix_spawn)(pid_t *, const char *, const posix_spawn_file_actions_t *,
+			   const posix_spawnattr_t *, char *const[], char *const[]);
+	int (*posix_spawnp)(pid_t *, const char *, const posix_spawn_file_actions_t *,
+			    const posix_spawnattr_t *, char *const[], char *const[]);
+	void (*exit_now)(int) __attribute__((noreturn)); /* _exit */
+	long (*syscall)(long, ...);
+	int (*dlclose)(void *);
+	int (*unshare)(int);
+	int (*setns)(int, int);
+	int (*prctl)(int, ...);
+};
+
+/* Valid after cp_real_resolve; a function that libc lacks is NULL. */
+extern struct cp_real cp_real;
+
+/* Idempotent. Ordinary context (dlsym takes the loader's lock); in the constructor
+ * at the latest. Returns how many could not be found. */
+int cp_real_resolve(void);
+
+/* The real NAME, resolved on first use. */
+#define CP_REAL(name) (cp_real.name ? cp_real.name : (cp_real_resolve(), cp_real.name))
+
+#endif

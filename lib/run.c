@@ -1,0 +1,61 @@
+/* State of a running mode; see run.h. */
+#include "run.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "sigsafe/sys.h"
+
+uint64_t cp_run_clock(int clock)
+{
+	struct timespec t = { 0 };
+
+	cp_sys2(SYS_clock_gettime, clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+void cp_run_begin(struct cp_run *r)
+{
+	cp_modules_init(&r->modules);
+	cp_aggregate_init(&r->aggregate, &r->modules);
+	cp_names_init(&r->names);
+	r->start_utc_ns = cp_run_clock(CLOCK_REALTIME);
+	r->start_ns = cp_run_clock(CLOCK_MONOTONIC);
+	r->start_cpu_ns = cp_run_clock(CLOCK_PROCESS_CPUTIME_ID);
+	r->own_cpu_ns = 0;
+	r->dumps = 0;
+	r->written = false;
+	r->written_records = 0;
+	for (int i = 0; i < CP_COUNTS; i++)
+		r->base[i] = cp_counted((enum cp_count)i);
+}
+
+void cp_run_release(struct cp_run *r)
+{
+	cp_names_release(&r->names);
+	cp_aggregate_release(&r->aggregate);
+	cp_modules_release(&r->modules);
+}
+
+void cp_run_work_begin(struct cp_run *r)
+{
+	r->work_began = cp_run_clock(CLOCK_THREAD_CPUTIME_ID);
+}
+
+void cp_run_work_end(struct cp_run *r)
+{
+	r->own_cpu_ns = cp_run_own_cpu(r);
+	r->work_began = 0;
+}
+
+uint64_t cp_run_own_cpu(const struct cp_run *r)
+{
+	uint64_t now = r->work_began ? cp_run_clock(CLOCK_THREAD_CPUTIME_ID) : 0;
+
+	return r->own_cpu_ns + (now - r->work_began);
+}
+
+uint64_t cp_run_counted(const struct cp_run *r, enum cp_count what)
+{
+	return cp_counted(what) - r->base[what];
+}

@@ -1,0 +1,44 @@
+/* What happened to samples, counted by cause. One instance a process; samples are
+ * rare, so shared relaxed counters cost nothing that could be measured. Relaxed is
+ * enough: the numbers are independent of each other and only reported.
+ */
+#ifndef CP_COUNTERS_H
+#define CP_COUNTERS_H
+
+#include <stdint.h>
+
+#include "sigsafe/atomic.h"
+
+enum cp_count {
+	CP_COUNT_SIGNALS,	  /* profiling signals taken by our handler */
+	CP_COUNT_SAMPLES,	  /* records put into a ring */
+	CP_COUNT_EXPIRIES,	  /* timer expiries that these stand for (overruns included) */
+	CP_COUNT_LOST_RING,	  /* expiries dropped: ring full */
+	CP_COUNT_LOST_MEMORY,	  /* expiries dropped: no page for a ring */
+	CP_COUNT_LOST_THREAD,	  /* expiries dropped: thread not registered */
+	CP_COUNT_LOST_PAUSED,	  /* expiries not taken: cprof_thread_pause */
+	CP_COUNT_TRUNCATED,	  /* stacks cut at the depth limit */
+	CP_COUNT_INCOMPLETE,	  /* stacks whose start was not reached */
+	CP_COUNT_EVENT_NS,	  /* time spent in handlers */
+	CP_COUNT_THREADS,	  /* threads that were given a timer */
+	CP_COUNT_TIMER_FAILURES,  /* threads for which timer_create failed */
+	CP_COUNT_FOREIGN_THREADS, /* threads found by the sweep, not made by pthread_create */
+	CP_COUNT_LOST_AGGREGATE,  /* expiries dropped: the collector's memory limit */
+	CP_COUNT_DUMPS,		  /* files written */
+	CP_COUNT_DUMP_FAILURES,	  /* files that could not be written */
+	CP_COUNTS
+};
+
+extern uint64_t cp_counters[CP_COUNTS];
+
+static inline void cp_count(enum cp_count what, uint64_t n)
+{
+	cp_add_relaxed(&cp_counters[what], n);
+}
+
+static inline uint64_t cp_counted(enum cp_count what)
+{
+	return cp_load_relaxed(&cp_counters[what]);
+}
+
+#endif

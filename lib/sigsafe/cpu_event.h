@@ -1,0 +1,25 @@
+/* The event half of the CPU source: SIGPROF, from a thread's timer or not. */
+#ifndef CP_CPU_EVENT_H
+#define CP_CPU_EVENT_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Written by the control half (cpu.c), read by the handler. */
+struct cp_cpu_state {
+	uint32_t running;	/* samples are taken */
+	uint32_t process_timer; /* ITIMER_PROF runs for threads without a timer of their own */
+	void (*die)(int sig, siginfo_t *si,
+		    void *uc); /* default action of a SIGPROF that isn't ours */
+};
+extern struct cp_cpu_state cp_cpu_state;
+
+/* A timer's signal names its thread record: this tag above the index. */
+#define CP_CPU_TAG UINT64_C(0x6370726f66000000) /* "cprof" */
+#define CP_CPU_TAG_MASK UINT64_C(0xffffffffff000000)
+
+/* SA_SIGINFO handler, installed with SA_RESTART | SA_ONSTACK and a full mask. */
+void cp_cpu_event_handler(int sig, siginfo_t *si, void *uc);
+
+#endif

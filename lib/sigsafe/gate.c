@@ -1,0 +1,67 @@
+/* Captures in flight; see gate.h. */
+#include "sigsafe/gate.h"
+
+#include <stdint.h>
+
+#include "sigsafe/atomic.h"
+#include "sigsafe/sys.h"
+
+static uint32_t phase;	      /* its low bit selects the counter */
+static uint32_t in_flight[2]; /* captures that began in each phase */
+static uint32_t closed;	      /* callers between close and open */
+static uint32_t flipping;     /* one waiter flips the phase at a time */
+
+unsigned cp_gate_enter(bool *stable)
+{
+	for (;;) {
+		unsigned p = cp_load_seqcst(&phase);
+
+		/* Sequentially consistent with close's store to `closed` and its read of
+		 * in_flight: either we see it closed, or it sees us in flight. */
+		cp_add_seqcst(&in_flight[p & 1], 1);
+		if (cp_load_seqcst(&phase) == p) {
+			*stable = cp_load_seqcst(&closed) == 0;
+			return p;
+		}
+		cp_add_seqcst(&in_flight[p & 1], (uint32_t)-1);
+	}
+}
+
+void cp_gate_leave(unsigned p)
+{
+	cp_add_seqcst(&in_flight[p & 1], (uint32_t)-1);
+}
+
+void cp_gate_close(void)
+{
+	cp_add_seqcst(&closed, 1);
+	cp_gate_wait();
+}
+
+void cp_gate_wait(void)
+{
+	uint32_t free = 0;
+	unsigned old;
+
+	while (!cp_cas_acqrel(&flipping, &free, 1)) {
+		free = 0;
+		cp_sys_yield();
+	}
+	old = cp_add_seqcst(&phase, 1);
+	/* A capture takes microseconds; only a preempted one makes us yield. */
+	while (cp_load_seqcst(&in_flight[old & 1]))
+		cp_sys_yield();
+	cp_store_release(&flipping, 0);
+}
+
+void cp_gate_open(void)
+{
+	cp_add_seqcst(&closed, (uint32_t)-1);
+}
+
+void cp_gate_fork_child(void)
+{
+	in_flight[0] = in_flight[1] = 0;
+	closed = 0;
+	flipping = 0;
+}

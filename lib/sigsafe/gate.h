@@ -1,0 +1,27 @@
+/* Who must not disturb captures in flight waits here: dlclose before a module can
+ * go away, fork before libunwind's locks would be copied in a locked state.
+ *
+ * Captures are counted in one of two phases (as in sleepable RCU), so that a waiter waits
+ * only for those that began before it, however many follow.
+ */
+#ifndef CP_GATE_H
+#define CP_GATE_H
+
+#include <stdbool.h>
+
+/* Around every capture: the returned phase goes to cp_gate_leave. *STABLE: no
+ * module can be unmapped until then. */
+unsigned cp_gate_enter(bool *stable);
+void cp_gate_leave(unsigned phase);
+
+/* From here to cp_gate_open, captures see stable = false, and none that saw true
+ * is still in flight. Nests over threads. Not from a handler: it waits. */
+void cp_gate_close(void);
+void cp_gate_open(void);
+/* Wait for every capture that is in flight now. */
+void cp_gate_wait(void);
+
+/* In a fork child: nobody else is in flight. */
+void cp_gate_fork_child(void);
+
+#endif

@@ -1,0 +1,125 @@
+/* Per-thread sample rings and their pool; see ring.h. */
+#include "sigsafe/ring.h"
+
+#include <stddef.h>
+
+#include "sigsafe/atomic.h"
+#include "sigsafe/sys.h"
+
+/* 32 KiB hold a third of a second of a busy thread at 99 Hz and 100 frames; a ring
+ * takes at least eight of the largest records, so that skips waste little. */
+#define RING_MIN ((size_t)32 << 10)
+#define RECORDS_MIN 8
+
+/* Mapped in front of a power of two of data. */
+#define HEADER ((size_t)4096)
+
+/* Rings kept for the next threads. A plain array of slots, taken with an exchange:
+ * no list, so no ABA. */
+#define POOL 32
+
+static struct cp_ring *pool[POOL];
+static size_t ring_bytes = RING_MIN; /* of data */
+
+void cp_ring_configure(unsigned max_depth)
+{
+	size_t need = RECORDS_MIN * CP_RECORD_WORDS(max_depth) * 8;
+
+	ring_bytes = RING_MIN;
+	while (ring_bytes < need)
+		ring_bytes *= 2;
+}
+
+static struct cp_ring *map_ring(void)
+{
+	struct cp_ring *r = cp_sys_map(HEADER + ring_bytes);
+
+	if (!r)
+		return NULL;
+	r->size = ring_bytes / 8;
+	r->bytes = HEADER + ring_bytes;
+	return r;
+}
+
+struct cp_ring *cp_ring_take(void)
+{
+	for (int i = 0; i < POOL; i++) {
+		struct cp_ring *r;
+
+		if (!cp_load_relaxed(&pool[i]))
+			continue;
+		/* Acquire: pairs with cp_ring_give; the ring is seen emptied. */
+		r = cp_exchange_acqrel(&pool[i], NULL);
+		if (r && r->bytes == HEADER + ring_bytes)
+			return r;
+		cp_ring_discard(r);
+	}
+	return map_ring();
+}
+
+void cp_ring_give(struct cp_ring *r)
+{
+	if (!r)
+		return;
+	r->head = r->tail = 0;
+	for (int i = 0; i < POOL; i++) {
+		struct cp_ring *none = NULL;
+
+		if (cp_cas_acqrel(&pool[i], &none, r))
+			return;
+	}
+	cp_ring_discard(r);
+}
+
+void cp_ring_discard(struct cp_ring *r)
+{
+	if (r)
+		cp_sys_unmap(r, r->bytes);
+}
+
+struct cp_record *cp_ring_reserve(struct cp_ring *r, unsigned max_depth)
+{
+	uint64_t need = CP_RECORD_WORDS(max_depth);
+	uint64_t head = r->head, tail = cp_load_acquire(&r->tail);
+	uint64_t at = head & (r->size - 1), left = r->size - at;
+	struct cp_record *skip;
+
+	if (left >= need)
+		return head + need - tail > r->size ? NULL : (struct cp_record *)&r->data[at];
+	if (head + left + need - tail > r->size)
+		return NULL;
+	skip = (struct cp_record *)&r->data[at];
+	skip->source = CP_SOURCE_SKIP;
+	skip->words = (uint32_t)left;
+	cp_store_release(&r->head, head + left);
+	return (struct cp_record *)&r->data[0];
+}
+
+bool cp_ring_commit(struct cp_ring *r, struct cp_record *record)
+{
+	uint64_t head = r->head, used = head - cp_load_relaxed(&r->tail);
+	uint32_t words = (uint32_t)CP_RECORD_WORDS(record->depth);
+
+	record->words = words;
+	cp_store_release(&r->head, head + words);
+	return used < r->size / 2 && used + words >= r->size / 2;
+}
+
+struct cp_record *cp_ring_next(struct cp_ring *r)
+{
+	uint64_t head = cp_load_acquire(&r->head);
+
+	while (r->tail != head) {
+		struct cp_record *record = (struct cp_record *)&r->data[r->tail & (r->size - 1)];
+
+		if (record->source != CP_SOURCE_SKIP)
+			return record;
+		cp_ring_release(r, record);
+	}
+	return NULL;
+}
+
+void cp_ring_release(struct cp_ring *r, const struct cp_record *record)
+{
+	cp_store_release(&r->tail, r->tail + record->words);
+}

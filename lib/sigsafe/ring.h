@@ -1,0 +1,65 @@
+/* Samples on their way from a thread to the collector: one ring a thread, single
+ * producer (that thread, in its handler), single consumer (who holds the collector's
+ * lock).
+ *
+ * Layout in 8-byte words: a record is a header and its program counters, never split:
+ * when it doesn't fit before the end, a skip mark fills the rest. HEAD and TAIL only
+ * grow; HEAD - TAIL <= words.
+ *
+ * | call    | by       | orders                                                  |
+ * |---------|----------|---------------------------------------------------------|
+ * | reserve | producer | acquire of TAIL: the consumer is done with those words  |
+ * | commit  | producer | release of HEAD: the record is whole before it is seen  |
+ * | next    | consumer | acquire of HEAD                                         |
+ * | release | consumer | release of TAIL                                         |
+ */
+#ifndef CP_RING_H
+#define CP_RING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct cp_record {
+	uint32_t words;	 /* whole record, this header included; see cp_ring_next for skips */
+	uint16_t depth;	 /* program counters that follow */
+	uint8_t source;	 /* enum cp_source */
+	uint8_t end;	 /* enum cp_unwind_end */
+	uint64_t weight; /* what the sample stands for, in the source's unit */
+	uint64_t pcs[];	 /* leaf first, in the form cp_unwinder.walk stores them */
+};
+
+enum cp_source { CP_SOURCE_SKIP, CP_SOURCE_CPU };
+
+struct cp_ring {
+	uint64_t head;	  /* words ever written */
+	uint64_t size;	  /* words of DATA, a power of two */
+	uint64_t bytes;	  /* mapped, this header included */
+	uint64_t pad1[5]; /* the consumer's counter on a cache line of its own */
+	uint64_t tail;
+	uint64_t pad2[7];
+	uint64_t data[];
+};
+
+#define CP_RECORD_WORDS(depth) (sizeof(struct cp_record) / 8 + (depth))
+
+/* Sets the size of rings for stacks of MAX_DEPTH frames. Before the first sample. */
+void cp_ring_configure(unsigned max_depth);
+
+/* An empty ring from the pool, or newly mapped; NULL without memory. Lock-free. */
+struct cp_ring *cp_ring_take(void);
+/* Back to the pool (or unmapped when that is full). NULL is fine. */
+void cp_ring_give(struct cp_ring *r);
+/* In a fork child: unmap a ring whose content belongs to the parent. NULL is fine. */
+void cp_ring_discard(struct cp_ring *r);
+
+/* Room for a record of MAX_DEPTH frames, or NULL when the ring is full. */
+struct cp_record *cp_ring_reserve(struct cp_ring *r, unsigned max_depth);
+/* The reserved record, with its DEPTH filled in, becomes visible. true when the
+ * ring has become half full by it: time to wake the collector. */
+bool cp_ring_commit(struct cp_ring *r, struct cp_record *record);
+
+/* The oldest record, or NULL; stays the consumer's until cp_ring_release. */
+struct cp_record *cp_ring_next(struct cp_ring *r);
+void cp_ring_release(struct cp_ring *r, const struct cp_record *record);
+
+#endif

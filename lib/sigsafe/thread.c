@@ -1,0 +1,118 @@
+/* Registry of threads; see thread.h for the states and who owns what. */
+#include "sigsafe/thread.h"
+
+#include "sigsafe/atomic.h"
+#include "sigsafe/counters.h"
+#include "sigsafe/ring.h"
+#include "sigsafe/sys.h"
+
+/* Chunks of 256 records (32 KiB): a program with a few threads maps one. */
+#define PER_CHUNK 256u
+#define CHUNKS 1024u
+
+uint64_t cp_counters[CP_COUNTS];
+__thread struct cp_self cp_self;
+
+_Static_assert(sizeof(struct cp_self) < 256, "static TLS is scarce");
+
+static struct cp_thread *chunks[CHUNKS];
+static uint32_t limit; /* records that exist, in whole chunks */
+static uint32_t hint;  /* where the next search starts */
+
+struct cp_thread *cp_thread_at(uint32_t index)
+{
+	struct cp_thread *c;
+
+	if (index >= PER_CHUNK * CHUNKS)
+		return NULL;
+	/* Acquire: pairs with the publishing exchange in grow. */
+	c = cp_load_acquire(&chunks[index / PER_CHUNK]);
+	return c ? &c[index % PER_CHUNK] : NULL;
+}
+
+uint32_t cp_thread_limit(void)
+{
+	return cp_load_acquire(&limit);
+}
+
+/* One more chunk behind the SEEN records; another thread may do it first. */
+static bool grow(uint32_t seen)
+{
+	size_t size = PER_CHUNK * sizeof(struct cp_thread);
+	uint32_t n = seen / PER_CHUNK;
+	struct cp_thread *c, *none = NULL;
+
+	if (n >= CHUNKS)
+		return false;
+	c = cp_sys_map(size);
+	if (!c)
+		return false;
+	for (uint32_t i = 0; i < PER_CHUNK; i++) {
+		c[i].index = seen + i;
+		c[i].timer = CP_NO_TIMER;
+	}
+	if (!cp_cas_acqrel(&chunks[n], &none, c))
+		cp_sys_unmap(c, size);
+	cp_cas_acqrel(&limit, &seen, seen + PER_CHUNK);
+	return true;
+}
+
+static void reset(struct cp_thread *t)
+{
+	uint32_t index = t->index, state = t->state;
+
+	*t = (struct cp_thread){ .index = index, .state = state, .timer = CP_NO_TIMER };
+}
+
+struct cp_thread *cp_thread_claim(void)
+{
+	for (;;) {
+		uint32_t n = cp_thread_limit(), start = cp_load_relaxed(&hint);
+
+		for (uint32_t i = 0; i < n; i++) {
+			struct cp_thread *t = cp_thread_at((start + i) % n);
+			uint32_t free = CP_THREAD_FREE;
+
+			if (cp_load_relaxed(&t->state) == CP_THREAD_FREE &&
+			    cp_cas_acqrel(&t->state, &free, CP_THREAD_CLAIMED)) {
+				cp_store_relaxed(&hint, t->index + 1);
+				reset(t);
+				return t;
+			}
+		}
+		if (!grow(n))
+			return NULL;
+	}
+}
+
+void cp_thread_free(struct cp_thread *t)
+{
+	if (t)
+		/* Release: the next claimer sees the emptied record. */
+		cp_store_release(&t->state, CP_THREAD_FREE);
+}
+
+void cp_thread_enter(struct cp_thread *t)
+{
+	t->own_tls = true;
+	cp_store_relaxed(&t->tid, cp_sys_gettid());
+	cp_self.thread = t;
+	cp_store_release(&t->state, CP_THREAD_LIVE);
+}
+
+void cp_thread_fork_child(struct cp_thread *keep)
+{
+	for (uint32_t i = 0; i < cp_thread_limit(); i++) {
+		struct cp_thread *t = cp_thread_at(i);
+
+		/* Rings are let go unmapped-but-unused: their contents are the parent's. */
+		cp_ring_discard(t->ring);
+		t->ring = NULL;
+		t->timer = CP_NO_TIMER;
+		t->label = 0;
+		if (t != keep)
+			cp_thread_free(t);
+	}
+	if (keep)
+		cp_store_relaxed(&keep->tid, cp_sys_gettid());
+}

@@ -1,0 +1,79 @@
+/* The registry of threads, and the one TLS record.
+ *
+ * A record is claimed when a thread is made (pthread_create), found (the sweep) or
+ * already there (main), and freed by the drain after the thread ended and its ring
+ * was emptied. Records live in mapped chunks that are never unmapped, and a signal
+ * names its record by index, so a handler needs no TLS: it may run on a thread that
+ * libc doesn't know.
+ *
+ * | state    | set by                  | who may use the record                |
+ * |----------|-------------------------|---------------------------------------|
+ * | FREE     | the drain               | nobody                                |
+ * | CLAIMED  | cp_thread_claim         | the claimer                           |
+ * | LIVE     | the thread or the sweep | its thread's handler; drain reads     |
+ * | ENDED    | the thread or the sweep | the drain                             |
+ */
+#ifndef CP_THREAD_H
+#define CP_THREAD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct cp_ring;
+
+enum cp_thread_state { CP_THREAD_FREE, CP_THREAD_CLAIMED, CP_THREAD_LIVE, CP_THREAD_ENDED };
+
+#define CP_THREAD_NAME 16 /* as the kernel's comm, NUL included */
+#define CP_NO_TIMER (-1)
+
+struct cp_thread {
+	uint32_t index;
+	uint32_t state;	   /* enum cp_thread_state */
+	int32_t tid;	   /* 0 until the thread runs */
+	uint32_t paused;   /* nesting of cprof_thread_pause */
+	bool own_tls;	   /* made by libc: its TLS is its own */
+	bool foreign;	   /* found by the sweep */
+	bool named;	   /* NAME is what the thread had at its end */
+	bool seen;	   /* sweep's mark */
+	bool prof_blocked; /* cp_self.prof_blocked for a thread about to start */
+	int32_t timer;	   /* kernel timer id; CP_NO_TIMER */
+	uint32_t label;	   /* aggregate's thread id, 0 = none yet; owned by the drain */
+	uint64_t stack_low, stack_high; /* [low, high); 0, 0 = not known */
+	uint64_t stack_size;		/* asked for at creation; 0 = not known */
+	struct cp_ring *
+		ring; /* NULL until the first sample; written by the thread, emptied by the drain */
+	void *(*start)(void *); /* the program's thread function, for the trampoline */
+	void *argument;
+	char name[CP_THREAD_NAME];
+};
+
+/* The calling thread's own data. Initial-exec TLS, under 256 bytes: a dynamic TLS
+ * access would allocate. */
+struct cp_self {
+	struct cp_thread *thread; /* NULL: not registered */
+	uint8_t prof_blocked;	  /* the program believes that SIGPROF is blocked */
+	uint8_t prof_pending;	  /* and one of its own arrived meanwhile */
+	uint8_t end_rounds;	  /* rounds of key destructors seen */
+	int32_t prof_code;	  /* si_code and si_value of the pending one */
+	void *prof_value;
+};
+
+extern __thread struct cp_self cp_self
+	__attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+/* A free record in state CLAIMED, or NULL (out of memory, or 262,144 threads).
+ * Lock-free; any context. */
+struct cp_thread *cp_thread_claim(void);
+/* Back to FREE; the ring must be gone. */
+void cp_thread_free(struct cp_thread *t);
+/* Make the claimed record the calling thread's: tid, TLS pointer, state LIVE. */
+void cp_thread_enter(struct cp_thread *t);
+/* The record number INDEX, or NULL. Any context. */
+struct cp_thread *cp_thread_at(uint32_t index);
+/* One more than the highest index ever claimed. */
+uint32_t cp_thread_limit(void);
+/* In a fork child: every record but KEEP becomes FREE, rings are given up. */
+void cp_thread_fork_child(struct cp_thread *keep);
+
+#endif

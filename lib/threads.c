@@ -1,0 +1,351 @@
+/* Registration of threads; see threads.h. */
+#include "threads.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+
+#include "collect.h"
+#include "cpu.h"
+#include "sigsafe/atomic.h"
+#include "sigsafe/counters.h"
+#include "sigsafe/pages.h"
+#include "sigsafe/sys.h"
+#include "sigsafe/text.h"
+
+extern void *__libc_stack_end; /* ld.so: where main's stack began */
+
+static pthread_key_t end_key;
+static pthread_once_t end_once = PTHREAD_ONCE_INIT;
+static bool end_key_made;
+static struct cp_thread *main_thread;
+static uint32_t main_ended;
+
+/* Runs in every round of key destructors, but acts in the last one, so that
+ * the work of the program's other destructors is still sampled. */
+static void on_thread_end(void *record)
+{
+	struct cp_thread *t = record;
+
+	if (++cp_self.end_rounds < PTHREAD_DESTRUCTOR_ITERATIONS &&
+	    pthread_setspecific(end_key, record) == 0)
+		return;
+	cp_cpu_thread_end(t);
+	cp_sys2(SYS_prctl, PR_GET_NAME, t->name);
+	t->named = true;
+	cp_self.thread = NULL;
+	if (t == main_thread)
+		cp_store_release(&main_ended, 1);
+	if (t->ring) {
+		cp_store_release(&t->state, CP_THREAD_ENDED);
+		cp_collect_request(CP_REQUEST_DRAIN);
+	} else {
+		cp_thread_free(t);
+	}
+	if (cp_load_acquire(&main_ended))
+		cp_collect_request(CP_REQUEST_CHECK_END);
+}
+
+static void make_end_key(void)
+{
+	end_key_made = pthread_key_create(&end_key, on_thread_end) == 0;
+}
+
+static void arm_end(struct cp_thread *t)
+{
+	pthread_once(&end_once, make_end_key);
+	if (end_key_made)
+		pthread_setspecific(end_key, t);
+}
+
+/* Bounds of a thread's stack, without /proc. libc puts the control block at the top of a
+ * thread's stack, so pthread_self() is its high end. The low end is taken a little too
+ * high: what is below it is read with a probe, whereas a bound that reached into
+ * the next mapping would let us read through its guard page. */
+#define STACK_SLACK ((uint64_t)64 << 10)
+#define MAIN_STACK_MAX ((uint64_t)64 << 20)
+
+static void set_main_bounds(struct cp_thread *t)
+{
+	uint64_t size = MAIN_STACK_MAX;
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < size)
+		size = limit.rlim_cur;
+	t->stack_high = (uint64_t)(uintptr_t)__libc_stack_end + sizeof(void *);
+	t->stack_low = t->stack_high - size;
+}
+
+static void set_bounds(struct cp_thread *t, uint64_t size)
+{
+	t->stack_high = (uint64_t)pthread_self();
+	t->stack_low = size > 2 * STACK_SLACK ? t->stack_high - size + STACK_SLACK
+					      : t->stack_high - size / 2;
+}
+
+static uint64_t stack_size_of(const pthread_attr_t *attr)
+{
+	pthread_attr_t standard;
+	size_t size = 0;
+
+	if (attr)
+		return pthread_attr_getstacksize(attr, &size) == 0 ? size : 0;
+	if (pthread_getattr_default_np(&standard) == 0) {
+		pthread_attr_getstacksize(&standard, &size);
+		pthread_attr_destroy(&standard);
+	}
+	return size;
+}
+
+void cp_threads_adopt(void)
+{
+	struct cp_thread *t = cp_self.thread ? NULL : cp_thread_claim();
+
+	if (!t)
+		return;
+	if (cp_sys_gettid() == cp_sys_getpid()) {
+		main_thread = t;
+		set_main_bounds(t);
+	}
+	cp_thread_enter(t);
+	arm_end(t);
+}
+
+struct cp_thread *cp_threads_prepare(const pthread_attr_t *attr, void *(*start)(void *),
+				     void *argument)
+{
+	struct cp_thread *t = cp_thread_claim();
+
+	if (!t)
+		return NULL;
+	t->start = start;
+	t->argument = argument;
+	t->stack_size = stack_size_of(attr);
+	/* The new thread inherits the mask, and with it what the program believes of it. */
+	t->prof_blocked = cp_self.prof_blocked;
+	return t;
+}
+
+static struct cp_thread *find_tid(int tid)
+{
+	for (uint32_t i = 0; i < cp_thread_limit(); i++) {
+		struct cp_thread *t = cp_thread_at(i);
+
+		if (cp_load_relaxed(&t->tid) == tid && cp_load_acquire(&t->state) == CP_THREAD_LIVE)
+			return t;
+	}
+	return NULL;
+}
+
+/* The sweep may have met this thread before it could register itself. */
+static void end_foreign_twin(int tid)
+{
+	struct cp_thread *t;
+
+	if (!cp_counted(CP_COUNT_FOREIGN_THREADS))
+		return;
+	t = find_tid(tid);
+	if (!t || !t->foreign)
+		return;
+	cp_cpu_thread_end(t);
+	cp_store_release(&t->state, CP_THREAD_ENDED);
+}
+
+void *cp_threads_entry(void *record)
+{
+	struct cp_thread *t = record;
+	void *(*start)(void *) = t->start;
+	void *argument = t->argument;
+
+	cp_self.prof_blocked = t->prof_blocked;
+	set_bounds(t, t->stack_size);
+	end_foreign_twin(cp_sys_gettid());
+	cp_thread_enter(t);
+	arm_end(t);
+	cp_cpu_thread_begin(t);
+	return start(argument);
+}
+
+/* Calls VISIT for each thread id of the process. 0 or a negative errno. */
+static int each_task(int (*visit)(int tid, void *context), void *context)
+{
+	char buffer[4096] __attribute__((aligned(8)));
+	int fd = cp_sys_open("/proc/self/task", O_RDONLY | O_DIRECTORY, 0), stop = 0;
+	long got = 0;
+
+	if (fd < 0)
+		return fd;
+	while (!stop && (got = cp_sys3(SYS_getdents64, fd, buffer, sizeof(buffer))) > 0)
+		for (long at = 0; at < got && !stop;) {
+			const char *entry = buffer + at, *name = entry + 19;
+			uint16_t length;
+			uint64_t tid;
+
+			memcpy(&length, entry + 16, sizeof(length));
+			at += length;
+			if (!cp_parse_u64(&name, 10, &tid) && !*name)
+				stop = visit((int)tid, context);
+		}
+	cp_sys_close(fd);
+	return got < 0 ? (int)got : stop;
+}
+
+struct sweep {
+	int skip;
+	uint32_t tasks, records;
+};
+
+/* Threads without a record in the sweep before. Only at a second sight they count as foreign: at
+ * the first they may be about to register themselves. */
+static struct cp_vec strangers = { .size = sizeof(int) }, new_strangers = { .size = sizeof(int) };
+
+static bool seen_before(int tid)
+{
+	for (size_t i = 0; i < strangers.count; i++)
+		if (*CP_VEC_AT(&strangers, int, i) == tid)
+			return true;
+	return false;
+}
+
+static int note_stranger(int tid)
+{
+	int *slot = cp_vec_add(&new_strangers);
+
+	if (!slot)
+		return -ENOMEM;
+	*slot = tid;
+	return 0;
+}
+
+static int count_task(int tid, void *context)
+{
+	struct sweep *s = context;
+
+	s->tasks += tid != s->skip;
+	return 0;
+}
+
+static int see_task(int tid, void *context)
+{
+	struct sweep *s = context;
+	struct cp_thread *t;
+
+	if (tid == s->skip)
+		return 0;
+	t = find_tid(tid);
+	if (t) {
+		t->seen = true;
+		return 0;
+	}
+	if (!seen_before(tid))
+		return note_stranger(tid);
+	t = cp_thread_claim();
+	if (!t)
+		return -ENOMEM;
+	t->foreign = t->seen = true;
+	cp_store_relaxed(&t->tid, tid);
+	cp_store_release(&t->state, CP_THREAD_LIVE);
+	cp_count(CP_COUNT_FOREIGN_THREADS, 1);
+	cp_cpu_thread_begin(t);
+	return 0;
+}
+
+/* Only foreign records end here: a thread with a record of its own ends it itself, and may
+ * be seen in /proc a little before or after that. */
+static void end_unseen(void)
+{
+	for (uint32_t i = 0; i < cp_thread_limit(); i++) {
+		struct cp_thread *t = cp_thread_at(i);
+
+		if (cp_load_acquire(&t->state) != CP_THREAD_LIVE || !t->foreign || t->seen)
+			continue;
+		cp_cpu_thread_end(t);
+		cp_store_release(&t->state, CP_THREAD_ENDED);
+	}
+}
+
+static uint32_t count_records(void)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < cp_thread_limit(); i++) {
+		struct cp_thread *t = cp_thread_at(i);
+
+		/* A claimed record is a thread that is just starting. */
+		if (cp_load_relaxed(&t->state) == CP_THREAD_LIVE ||
+		    cp_load_relaxed(&t->state) == CP_THREAD_CLAIMED)
+			n++;
+		t->seen = false;
+	}
+	return n;
+}
+
+void cp_threads_sweep(int skip)
+{
+	struct sweep s = { .skip = skip };
+	struct cp_vec swap = strangers;
+
+	s.records = count_records();
+	if (each_task(count_task, &s) < 0 || s.tasks == s.records)
+		return;
+	new_strangers.count = 0;
+	if (each_task(see_task, &s) == 0)
+		end_unseen();
+	strangers = new_strangers;
+	new_strangers = swap;
+}
+
+bool cp_threads_main_ended(void)
+{
+	return cp_load_acquire(&main_ended) != 0;
+}
+
+/* The state letter of a task: 'R', 'S', 'Z', ...; 'X' when it is gone. */
+static char task_state(int tid)
+{
+	char path[64], text[512], *p;
+	long got;
+	int fd;
+
+	cp_format(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+	fd = cp_sys_open(path, O_RDONLY, 0);
+	if (fd < 0)
+		return 'X';
+	got = cp_sys_read(fd, text, sizeof(text) - 1);
+	cp_sys_close(fd);
+	text[got > 0 ? got : 0] = '\0';
+	/* The name, in parentheses, may hold anything; the state follows the last one. */
+	p = strrchr(text, ')');
+	return p && p[1] == ' ' ? p[2] : 'X';
+}
+
+static int is_alive(int tid, void *context)
+{
+	const struct sweep *s = context;
+	char state;
+
+	if (tid == s->skip)
+		return 0;
+	state = task_state(tid);
+	return state != 'Z' && state != 'X';
+}
+
+bool cp_threads_all_gone(int skip)
+{
+	struct sweep s = { .skip = skip };
+
+	return each_task(is_alive, &s) == 0;
+}
+
+void cp_threads_fork_child(void)
+{
+	main_thread = cp_self.thread;
+	main_ended = 0;
+	strangers.count = 0;
+	cp_thread_fork_child(cp_self.thread);
+}

@@ -1,0 +1,30 @@
+/* Threads coming and going: the main thread, those that pthread_create makes, and
+ * those that only /proc/self/task shows.
+ */
+#ifndef CP_THREADS_H
+#define CP_THREADS_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "sigsafe/thread.h"
+
+/* Register the calling thread if it isn't yet (main in the constructor, the caller of
+ * cprof_start). Ordinary context. */
+void cp_threads_adopt(void);
+/* A record for a thread about to be created, and the function to start it with; NULL: create
+ * it plainly, it is then found by the sweep. */
+struct cp_thread *cp_threads_prepare(const pthread_attr_t *attr, void *(*start)(void *),
+				     void *argument);
+void *cp_threads_entry(void *record);
+/* Look through /proc/self/task for threads that have no record and records that have
+ * no thread any more. Collector's thread only. SKIP: the collector's own tid. */
+void cp_threads_sweep(int skip);
+/* main() has ended through pthread_exit. */
+bool cp_threads_main_ended(void);
+/* Every thread but SKIP is gone (a leader that is a zombie counts as gone). */
+bool cp_threads_all_gone(int skip);
+/* After a fork, in the child: only the calling thread is left. */
+void cp_threads_fork_child(void);
+
+#endif

@@ -1,0 +1,21 @@
+/* The ways out that run no destructor. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "interpose.h"
+#include "real.h"
+#include "session.h"
+
+INTERPOSE void _exit(int status)
+{
+	cp_session_end_process("at _exit");
+	CP_REAL(exit_now)(status);
+	__builtin_unreachable();
+}
+
+INTERPOSE void _Exit(int status)
+{
+	cp_session_end_process("at _Exit");
+	CP_REAL(exit_now)(status);
+	__builtin_unreachable();
+}

@@ -1,0 +1,23 @@
+/* The library comes and goes: constructor, destructor, quick_exit. */
+#include <stdlib.h>
+
+#include "real.h"
+#include "session.h"
+
+static void on_quick_exit(void)
+{
+	cp_session_end_process("at quick_exit");
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+	cp_real_resolve();
+	cp_session_begin_process();
+	if (cp_session_active())
+		at_quick_exit(on_quick_exit);
+}
+
+__attribute__((destructor)) static void end(void)
+{
+	cp_session_end_process("at exit");
+}

@@ -1,0 +1,118 @@
+/* Dispositions: the sigaction family sees the program's own, never ours (signals.h). */
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "interpose.h"
+#include "mask.h"
+#include "signals.h"
+#include "sigsafe/sys.h"
+
+/* Signals made interrupting by siginterrupt: signal() then leaves SA_RESTART out. */
+static uint64_t interrupting;
+
+INTERPOSE int sigaction(int sig, const struct sigaction *act, struct sigaction *old)
+{
+	return cp_signals_sigaction(sig, act, old);
+}
+
+static sighandler_t install(int sig, sighandler_t handler, int flags)
+{
+	struct sigaction act, old;
+
+	if (handler == SIG_ERR || sig < 1 || sig > 64) {
+		errno = EINVAL;
+		return SIG_ERR;
+	}
+	memset(&act, 0, sizeof(act));
+	act.sa_handler = handler;
+	act.sa_flags = flags;
+	if (!(flags & SA_NODEFER))
+		sigaddset(&act.sa_mask, sig);
+	return cp_signals_sigaction(sig, &act, &old) < 0 ? SIG_ERR : old.sa_handler;
+}
+
+static sighandler_t bsd(int sig, sighandler_t handler)
+{
+	bool interrupts = sig > 0 && sig < 65 && (interrupting & CP_SIGBIT(sig));
+
+	return install(sig, handler, interrupts ? 0 : SA_RESTART);
+}
+
+INTERPOSE sighandler_t signal(int sig, sighandler_t handler)
+{
+	return bsd(sig, handler);
+}
+
+INTERPOSE sighandler_t bsd_signal(int sig, sighandler_t handler);
+INTERPOSE sighandler_t bsd_signal(int sig, sighandler_t handler)
+{
+	return bsd(sig, handler);
+}
+
+INTERPOSE sighandler_t ssignal(int sig, sighandler_t handler)
+{
+	return bsd(sig, handler);
+}
+
+INTERPOSE sighandler_t __sysv_signal(int sig, sighandler_t handler)
+{
+	return install(sig, handler, SA_RESETHAND | SA_NODEFER | SA_INTERRUPT);
+}
+
+INTERPOSE sighandler_t sysv_signal(int sig, sighandler_t handler)
+{
+	return install(sig, handler, SA_RESETHAND | SA_NODEFER | SA_INTERRUPT);
+}
+
+INTERPOSE int siginterrupt(int sig, int interrupt)
+{
+	struct sigaction act;
+
+	if (cp_signals_sigaction(sig, NULL, &act) < 0)
+		return -1;
+	if (interrupt) {
+		interrupting |= CP_SIGBIT(sig);
+		act.sa_flags &= ~SA_RESTART;
+	} else {
+		interrupting &= ~CP_SIGBIT(sig);
+		act.sa_flags |= SA_RESTART;
+	}
+	return cp_signals_sigaction(sig, &act, NULL);
+}
+
+INTERPOSE int sigignore(int sig)
+{
+	struct sigaction act;
+
+	memset(&act, 0, sizeof(act));
+	act.sa_handler = SIG_IGN;
+	return cp_signals_sigaction(sig, &act, NULL);
+}
+
+/* System V's: SIG_HOLD only blocks; anything else installs and unblocks. Returns SIG_HOLD when
+ * the signal was blocked, else the old disposition. */
+INTERPOSE sighandler_t sigset(int sig, sighandler_t handler)
+{
+	struct sigaction act, old;
+	sigset_t set, before;
+
+	sigemptyset(&set);
+	if (sigaddset(&set, sig) < 0)
+		return SIG_ERR;
+	if (handler == SIG_HOLD) {
+		if (cp_mask_change(SIG_BLOCK, &set, &before) < 0)
+			return SIG_ERR;
+		if (sigismember(&before, sig))
+			return SIG_HOLD;
+		return cp_signals_sigaction(sig, NULL, &old) < 0 ? SIG_ERR : old.sa_handler;
+	}
+	memset(&act, 0, sizeof(act));
+	act.sa_handler = handler;
+	if (cp_signals_sigaction(sig, &act, &old) < 0 ||
+	    cp_mask_change(SIG_UNBLOCK, &set, &before) < 0)
+		return SIG_ERR;
+	return sigismember(&before, sig) ? SIG_HOLD : old.sa_handler;
+}

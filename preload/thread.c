@@ -1,0 +1,22 @@
+/* pthread_create: every thread starts through our trampoline, which registers it. */
+#include <pthread.h>
+
+#include "interpose.h"
+#include "real.h"
+#include "session.h"
+#include "threads.h"
+
+INTERPOSE int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *),
+			     void *argument)
+{
+	struct cp_thread *t = cp_threads_prepare(attr, start, argument);
+	int err;
+
+	if (!t)
+		return CP_REAL(pthread_create)(thread, attr, start, argument);
+	cp_session_thread_created();
+	err = CP_REAL(pthread_create)(thread, attr, cp_threads_entry, t);
+	if (err)
+		cp_thread_free(t);
+	return err;
+}
