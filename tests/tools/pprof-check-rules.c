@@ -1,0 +1,266 @@
+/* Rules about the profile as a whole: types, times, strings, comments; the report. */
+#include "pprof-check.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LINES_MAX 100 /* printed for a file; the rest is only counted */
+
+struct type_names {
+	const char *type, *unit;
+};
+
+/* What each mode's file holds, exactly: readers name their series after all of it. */
+static const struct mode {
+	const char *name;
+	struct type_names types[4];
+	size_t type_count;
+	struct type_names period;
+	const char *default_type;
+} modes[] = {
+	{ "cpu",
+	  { { "samples", "count" }, { "cpu", "nanoseconds" } },
+	  2,
+	  { "cpu", "nanoseconds" },
+	  "cpu" },
+	{ "wall",
+	  { { "samples", "count" }, { "wall", "nanoseconds" } },
+	  2,
+	  { "wall", "nanoseconds" },
+	  "wall" },
+	{ "heap",
+	  { { "alloc_objects", "count" },
+	    { "alloc_space", "bytes" },
+	    { "inuse_objects", "count" },
+	    { "inuse_space", "bytes" } },
+	  4,
+	  { "space", "bytes" },
+	  "inuse_space" },
+	{ "lock",
+	  { { "contentions", "count" }, { "delay", "nanoseconds" } },
+	  2,
+	  { "contentions", "count" },
+	  "delay" },
+};
+#define MODE_COUNT (sizeof(modes) / sizeof(modes[0]))
+
+bool pcheck_was(const struct pcheck_report *r, const char *rule)
+{
+	size_t n = strlen(rule);
+
+	for (const char *s = strstr(r->rules, rule); s; s = strstr(s + 1, rule))
+		if ((s == r->rules || s[-1] == ' ') && s[n] == ' ')
+			return true;
+	return false;
+}
+
+void pcheck_bad(struct pcheck_report *r, const char *rule, const char *fmt, ...)
+{
+	size_t used = strlen(r->rules);
+	va_list ap;
+
+	if (!pcheck_was(r, rule) && used + strlen(rule) + 2 < sizeof(r->rules))
+		sprintf(r->rules + used, "%s ", rule);
+	if (r->out && r->broken < LINES_MAX) {
+		fprintf(r->out, "%s: %s: ", r->file ? r->file : "profile", rule);
+		va_start(ap, fmt);
+		vfprintf(r->out, fmt, ap);
+		va_end(ap);
+		fprintf(r->out, "\n");
+	}
+	r->broken++;
+}
+
+const char *pcheck_text(const struct pcheck_profile *p, uint64_t index)
+{
+	return index < p->string_count && p->strings[index].text ? p->strings[index].text : "";
+}
+
+/* Text of an index, which counts as used; a bad one is reported. */
+static const char *use(struct pcheck_profile *p, uint64_t index, const char *what,
+		       struct pcheck_report *r)
+{
+	if (index >= p->string_count)
+		pcheck_bad(r, "string-index", "%s: there is no string %llu", what,
+			   (unsigned long long)index);
+	else
+		p->strings[index].used = true;
+	return pcheck_text(p, index);
+}
+
+/* Strict UTF-8 by decoding to code points, unlike the library's table of ranges. */
+static bool is_utf8(const char *text, size_t n)
+{
+	const unsigned char *s = (const unsigned char *)text, *end = s + n;
+
+	while (s < end) {
+		unsigned more = *s < 0x80 ? 0 : *s < 0xe0 ? 1 : *s < 0xf0 ? 2 : 3;
+		unsigned long least[] = { 0, 0x80, 0x800, 0x10000 }, code;
+
+		if ((*s >= 0x80 && *s < 0xc0) || *s >= 0xf8 || end - s <= more)
+			return false;
+		code = more ? *s & (0x3f >> more) : *s;
+		for (unsigned i = 1; i <= more; i++) {
+			if ((s[i] & 0xc0) != 0x80)
+				return false;
+			code = code << 6 | (s[i] & 0x3f);
+		}
+		if (code < least[more] || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff))
+			return false;
+		s += more + 1;
+	}
+	return true;
+}
+
+static void use_strings(struct pcheck_profile *p, struct pcheck_report *r)
+{
+	for (size_t i = 0; i < p->sample_count; i++)
+		for (size_t k = 0; k < p->samples[i].label_count; k++) {
+			use(p, p->samples[i].labels[k].key, "label key", r);
+			use(p, p->samples[i].labels[k].text, "label", r);
+			use(p, p->samples[i].labels[k].unit, "label unit", r);
+		}
+	for (size_t i = 0; i < p->mapping_count; i++) {
+		use(p, p->mappings[i].path, "mapping", r);
+		use(p, p->mappings[i].build_id, "build id", r);
+	}
+	for (size_t i = 0; i < p->function_count; i++) {
+		use(p, p->functions[i].name, "function name", r);
+		use(p, p->functions[i].system_name, "system name", r);
+		use(p, p->functions[i].filename, "file name", r);
+	}
+}
+
+static int by_text(const void *a, const void *b)
+{
+	const struct pcheck_string *s = *(struct pcheck_string *const *)a;
+	const struct pcheck_string *t = *(struct pcheck_string *const *)b;
+
+	return s->length != t->length ? (s->length < t->length ? -1 : 1)
+				      : memcmp(s->text, t->text, s->length);
+}
+
+static void check_distinct_strings(struct pcheck_profile *p, struct pcheck_report *r)
+{
+	struct pcheck_string **sorted = calloc(p->string_count + 1, sizeof(*sorted));
+
+	if (!sorted)
+		exit(2);
+	for (size_t i = 0; i < p->string_count; i++)
+		sorted[i] = &p->strings[i];
+	qsort(sorted, p->string_count, sizeof(*sorted), by_text);
+	for (size_t i = 1; i < p->string_count; i++)
+		if (!by_text(&sorted[i - 1], &sorted[i]))
+			pcheck_bad(r, "duplicate-string", "\"%s\"", sorted[i]->text);
+	free(sorted);
+}
+
+static void check_strings(struct pcheck_profile *p, struct pcheck_report *r)
+{
+	if (!p->string_count || p->strings[0].length)
+		pcheck_bad(r, "first-string", "string 0 is not \"\"");
+	for (size_t i = 0; i < p->string_count; i++) {
+		const struct pcheck_string *s = &p->strings[i];
+
+		if (!is_utf8(s->text, s->length))
+			pcheck_bad(r, "utf8", "string %zu: \"%s\"", i, s->text);
+		if (strlen(s->text) != s->length)
+			pcheck_bad(r, "utf8", "string %zu has a NUL within", i);
+		if (i && !s->used)
+			pcheck_bad(r, "unused-string", "string %zu: \"%s\"", i, s->text);
+	}
+	check_distinct_strings(p, r);
+}
+
+static bool is_type(const struct pcheck_profile *p, const struct pcheck_type *t,
+		    const struct type_names *want)
+{
+	return !strcmp(pcheck_text(p, t->type), want->type) &&
+	       !strcmp(pcheck_text(p, t->unit), want->unit);
+}
+
+static bool has_types(const struct pcheck_profile *p, const struct mode *m)
+{
+	size_t same = 0;
+
+	while (same < p->type_count && same < m->type_count &&
+	       is_type(p, &p->types[same], &m->types[same]))
+		same++;
+	return same == p->type_count && same == m->type_count;
+}
+
+static void check_mode(const struct pcheck_profile *p, const char *name, struct pcheck_report *r)
+{
+	const struct mode *m = NULL;
+
+	for (size_t i = 0; i < MODE_COUNT && !m; i++)
+		if (name ? !strcmp(modes[i].name, name) : has_types(p, &modes[i]))
+			m = &modes[i];
+	if (!m || !has_types(p, m)) {
+		pcheck_bad(r, "sample-types", "not those of a %s profile", name ? name : "known");
+		return;
+	}
+	if (!is_type(p, &p->period_type, &m->period))
+		pcheck_bad(r, "period-type", "%s/%s, not %s/%s",
+			   pcheck_text(p, p->period_type.type), pcheck_text(p, p->period_type.unit),
+			   m->period.type, m->period.unit);
+	if (strcmp(pcheck_text(p, p->default_type), m->default_type))
+		pcheck_bad(r, "default-type", "\"%s\", not \"%s\"", pcheck_text(p, p->default_type),
+			   m->default_type);
+}
+
+static void check_head(struct pcheck_profile *p, struct pcheck_report *r)
+{
+	for (size_t i = 0; i < p->type_count; i++) {
+		const char *name = use(p, p->types[i].type, "sample type", r);
+
+		use(p, p->types[i].unit, "sample unit", r);
+		if (!*name || strchr(name, '-'))
+			pcheck_bad(r, "type-name", "\"%s\"", name);
+	}
+	use(p, p->period_type.type, "period type", r);
+	use(p, p->period_type.unit, "period unit", r);
+	use(p, p->default_type, "default_sample_type", r);
+	use(p, p->drop_frames, "drop_frames", r);
+	use(p, p->keep_frames, "keep_frames", r);
+	use(p, p->doc_url, "doc_url", r);
+	if ((int64_t)p->time_nanos <= 0)
+		pcheck_bad(r, "time", "time_nanos is not positive");
+	if ((int64_t)p->duration_nanos <= 0)
+		pcheck_bad(r, "duration", "duration_nanos is not positive");
+	if ((int64_t)p->period <= 0)
+		pcheck_bad(r, "period", "period is not positive");
+	if (p->drop_frames || p->keep_frames)
+		pcheck_bad(r, "drop-frames", "frames must be left out of the file itself");
+}
+
+static void check_comments(struct pcheck_profile *p, struct pcheck_report *r)
+{
+	static const char reserved[] = "executableInfo=";
+
+	for (size_t i = 0; i < p->comments.count; i++) {
+		const char *text = use(p, p->comments.items[i], "comment", r);
+
+		if (!*text)
+			pcheck_bad(r, "comment", "comment %zu is empty", i);
+		if (!strncmp(text, reserved, strlen(reserved)))
+			pcheck_bad(r, "comment", "comment %zu begins with %s", i, reserved);
+	}
+}
+
+void pcheck_rules(struct pcheck_profile *p, const char *mode, const char *main_path,
+		  struct pcheck_report *r)
+{
+	check_head(p, r);
+	check_mode(p, mode, r);
+	check_comments(p, r);
+	use_strings(p, r);
+	check_strings(p, r);
+	pcheck_samples(p, r);
+	pcheck_tables(p, r);
+	if (main_path &&
+	    (!p->mapping_count || strcmp(pcheck_text(p, p->mappings[0].path), main_path)))
+		pcheck_bad(r, "main-mapping", "mapping 1 is \"%s\", not \"%s\"",
+			   p->mapping_count ? pcheck_text(p, p->mappings[0].path) : "", main_path);
+}
