@@ -1,0 +1,232 @@
+/* gzip, in a host that exports its own deflate and crc32 (and does not link zlib). */
+#include "harness.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <malloc.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "pprof-sample.h"
+
+/* The host's functions of zlib's names: whoever calls them has the wrong ones. */
+#define HOST_FUNCTION(name)                                                                        \
+	__attribute__((visibility("default"))) int name(void);                                     \
+	int name(void)                                                                             \
+	{                                                                                          \
+		host_calls++;                                                                      \
+		return -1;                                                                         \
+	}
+
+static int host_calls;
+HOST_FUNCTION(deflate)
+HOST_FUNCTION(deflateInit2_)
+HOST_FUNCTION(deflateReset)
+HOST_FUNCTION(deflateEnd)
+HOST_FUNCTION(crc32)
+HOST_FUNCTION(adler32)
+
+static int loaded; /* what cp_gzip_load gave */
+
+static bool sanitized(void)
+{
+	return dlsym(RTLD_DEFAULT, "__asan_init") || dlsym(RTLD_DEFAULT, "__tsan_init");
+}
+
+/* What gzip -dc makes of M: bytes, or 0 when it complains. */
+static size_t gunzip(const struct memory_sink *m, unsigned char *to, size_t room)
+{
+	char path[] = "/tmp/test-gzip-XXXXXX", command[64];
+	int fd = mkstemp(path);
+	size_t n = 0;
+	FILE *pipe;
+
+	if (fd < 0 || write(fd, m->data, m->size) != (ssize_t)m->size)
+		return 0;
+	snprintf(command, sizeof(command), "gzip -dc <%s", path);
+	pipe = popen(command, "r");
+	n = fread(to, 1, room, pipe);
+	if (pclose(pipe))
+		n = 0;
+	close(fd);
+	unlink(path);
+	return n;
+}
+
+/* In a child: zlib is not loaded there yet. */
+static int pass_unchanged(void)
+{
+	struct memory_sink m = MEMORY_SINK;
+	struct cp_gzip_sink g;
+	bool same;
+
+	if (cp_gzip_sink_open(&g, &m.sink) || g.sink.write(&g.sink, "as it is", 8) ||
+	    cp_gzip_sink_close(&g))
+		return 1;
+	same = m.size == 8 && !memcmp(m.data, "as it is", 8);
+	free(m.data);
+	return same ? 0 : 2;
+}
+
+static void test_without_zlib_bytes_pass_unchanged(void)
+{
+	CHECK_EQ(pass_unchanged(), 0);
+}
+
+/* Loaded without RTLD_DEEPBIND by the host, zlib calls the host's crc32. */
+static int load_after_host(void)
+{
+	if (!dlopen("libz.so.1", RTLD_LAZY | RTLD_GLOBAL))
+		return 77;
+	return cp_gzip_load() == -ENOENT && !host_calls ? pass_unchanged() : 3;
+}
+
+static void test_zlib_bound_to_the_host_is_not_used(void)
+{
+	int status, pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (!pid)
+		_exit(load_after_host());
+	waitpid(pid, &status, 0);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+		SKIP("there is no libz.so.1");
+	CHECK_EQ(status, 0);
+}
+
+static void test_zlib_is_found_beside_the_hosts(void)
+{
+	loaded = cp_gzip_load();
+	CHECK_EQ(loaded, sanitized() ? -ENOENT : 0);
+	CHECK_EQ(host_calls, 0);
+}
+
+/* Data that compresses in parts: text-like and random stretches. */
+static unsigned char *make_data(size_t n)
+{
+	unsigned char *data = malloc(n);
+	uint32_t seed = 7;
+
+	for (size_t i = 0; i < n; i++) {
+		seed = seed * 1664525 + 1013904223;
+		data[i] = i / 5000 % 2 ? (unsigned char)(seed >> 24)
+				       : (unsigned char)"libcprof profile"[i % 16];
+	}
+	return data;
+}
+
+static void test_bytes_come_back(void)
+{
+	static const size_t steps[] = { 1 << 22, 100000, 8192, 17 };
+	size_t n = 3000000;
+	unsigned char *data = make_data(n), *back = malloc(n + 1);
+
+	for (size_t k = 0; k < 4 && !loaded; k++) {
+		struct memory_sink m = MEMORY_SINK;
+		struct cp_gzip_sink g;
+
+		CHECK_EQ(cp_gzip_sink_open(&g, &m.sink), 0);
+		for (size_t at = 0, step; at < n; at += step) {
+			step = n - at < steps[k] ? n - at : steps[k];
+			CHECK_EQ(g.sink.write(&g.sink, data + at, step), 0);
+		}
+		CHECK_EQ(cp_gzip_sink_close(&g), 0);
+		CHECK(m.size < n * 6 / 10);
+		CHECK_EQ(gunzip(&m, back, n + 1), n);
+		CHECK(!memcmp(data, back, n));
+		free(m.data);
+	}
+	CHECK_EQ(host_calls, 0);
+	free(data);
+	free(back);
+	if (loaded)
+		SKIP("no zlib of its own beside a sanitizer's");
+}
+
+static void test_nothing_at_all_is_a_stream_too(void)
+{
+	struct memory_sink m = MEMORY_SINK;
+	struct cp_gzip_sink g;
+
+	if (loaded)
+		SKIP("no zlib");
+	CHECK_EQ(cp_gzip_sink_open(&g, &m.sink), 0);
+	CHECK_EQ(cp_gzip_sink_close(&g), 0);
+	CHECK_EQ(m.size, 20);
+	CHECK(m.size > 3 && m.data[0] == 0x1f && m.data[1] == 0x8b);
+	free(m.data);
+}
+
+static int count_bytes(struct cp_sink *s, const void *data, size_t n)
+{
+	return 0;
+}
+
+static size_t resident(void *p, size_t n)
+{
+	unsigned char pages[1024] = { 0 };
+	size_t count = 0;
+
+	mincore(p, n, pages);
+	for (size_t i = 0; i < n / 4096; i++)
+		count += pages[i] & 1;
+	return count * 4096;
+}
+
+static void test_memory_is_its_own_and_small(void)
+{
+	struct cp_sink nowhere = { count_bytes };
+	size_t n = 2000000, used;
+	unsigned char *data = make_data(n);
+	struct cp_gzip_sink g;
+	struct mallinfo2 before, after;
+
+	if (loaded) {
+		free(data);
+		SKIP("no zlib");
+	}
+	before = mallinfo2();
+	CHECK_EQ(cp_gzip_sink_open(&g, &nowhere), 0);
+	CHECK_EQ(g.sink.write(&g.sink, data, n), 0);
+	used = resident(g.state, 512 << 10);
+	after = mallinfo2();
+	CHECK_EQ(after.uordblks, before.uordblks);
+	CHECK_EQ(after.hblks, before.hblks);
+	CHECK(used > 200 << 10 && used < 300 << 10);
+	printf("# %zu KiB\n", used >> 10);
+	CHECK_EQ(cp_gzip_sink_close(&g), 0);
+	CHECK(!g.state);
+	free(data);
+}
+
+static void test_first_error_of_the_next_sink_is_kept(void)
+{
+	struct memory_sink m = MEMORY_SINK;
+	unsigned char *data = make_data(200000);
+	struct cp_gzip_sink g;
+
+	CHECK_EQ(cp_gzip_sink_open(&g, &m.sink), 0);
+	m.error = -ENOSPC;
+	CHECK_EQ(g.sink.write(&g.sink, data, 200000), -ENOSPC);
+	m.error = 0;
+	CHECK_EQ(g.sink.write(&g.sink, data, 200000), -ENOSPC);
+	CHECK_EQ(cp_gzip_sink_close(&g), -ENOSPC);
+	CHECK_EQ(m.size, 0);
+	CHECK(!g.state);
+	free(data);
+}
+
+int main(void)
+{
+	RUN(test_without_zlib_bytes_pass_unchanged);
+	RUN(test_zlib_bound_to_the_host_is_not_used);
+	RUN(test_zlib_is_found_beside_the_hosts);
+	RUN(test_bytes_come_back);
+	RUN(test_nothing_at_all_is_a_stream_too);
+	RUN(test_memory_is_its_own_and_small);
+	RUN(test_first_error_of_the_next_sink_is_kept);
+	return harness_end();
+}

@@ -1,0 +1,284 @@
+/* Sinks where the kernel is not as it should be: full disks, filesystems without
+ * exclusive rename or hard links, slow readers, interruptions, readers that leave. */
+#include "harness.h"
+
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+
+#include "sink-folder.h"
+#include "sink.h"
+
+#define CHILD_SKIPS 77
+
+static struct cp_file_sink f;
+
+/* Run BODY in a child, which reports by its exit status. */
+static int in_child(int (*body)(void))
+{
+	int status, pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (!pid)
+		_exit(body());
+	waitpid(pid, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+/* System call NR gives ERROR from now on in this process. */
+static int deny(unsigned nr, int error)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)error),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+/* 0 when a new name works and an old one is refused. */
+static int write_without_replacing(void)
+{
+	write_text(at("old"), "old");
+	if (cp_file_sink_open(&f, at("old")) || f.sink.write(&f.sink, "new", 3))
+		return 2;
+	if (cp_file_sink_close(&f, false, false) != -EEXIST)
+		return 3;
+	if (cp_file_sink_rename(&f, at("new")))
+		return 4;
+	if (strcmp(text_of(at("old")), "old") || strcmp(text_of(at("new")), "new"))
+		return 5;
+	return entries(0) == 2 ? 0 : 6;
+}
+
+static int without_exclusive_rename(void)
+{
+	return deny(SYS_renameat2, EINVAL) ? CHILD_SKIPS : write_without_replacing();
+}
+
+static int without_links_either(void)
+{
+	return deny(SYS_renameat2, ENOSYS) || deny(SYS_linkat, EPERM) ? CHILD_SKIPS
+								      : write_without_replacing();
+}
+
+static void test_links_stand_in_for_exclusive_rename(void)
+{
+	int r;
+
+	make_folder();
+	r = in_child(without_exclusive_rename);
+	entries(1);
+	if (r == CHILD_SKIPS)
+		SKIP("no seccomp here");
+	CHECK_EQ(r, 0);
+}
+
+static void test_claimed_names_stand_in_for_links(void)
+{
+	int r;
+
+	make_folder();
+	r = in_child(without_links_either);
+	entries(1);
+	if (r == CHILD_SKIPS)
+		SKIP("no seccomp here");
+	CHECK_EQ(r, 0);
+}
+
+static int without_fsync(void)
+{
+	if (deny(SYS_fsync, EINVAL))
+		return CHILD_SKIPS;
+	return cp_file_sink_open(&f, at("a")) || cp_file_sink_close(&f, false, true) ||
+	       access(at("a"), F_OK);
+}
+
+static int with_broken_disk(void)
+{
+	if (deny(SYS_fsync, EIO))
+		return CHILD_SKIPS;
+	return cp_file_sink_open(&f, at("a")) || cp_file_sink_close(&f, false, true) != -EIO ||
+	       entries(0) != 0;
+}
+
+static void test_fsync_fails_only_for_a_reason(void)
+{
+	int r;
+
+	make_folder();
+	r = in_child(without_fsync);
+	if (r != CHILD_SKIPS)
+		CHECK_EQ(r, 0);
+	unlink(at("a"));
+	CHECK_EQ(in_child(with_broken_disk), r);
+	entries(1);
+	if (r == CHILD_SKIPS)
+		SKIP("no seccomp here");
+}
+
+/* A mount namespace of our own, as root or as root of a user namespace. */
+static int own_mounts(void)
+{
+	char map[64];
+
+	if (unshare(CLONE_NEWNS)) {
+		snprintf(map, sizeof(map), "0 %d 1", (int)getuid());
+		if (unshare(CLONE_NEWUSER | CLONE_NEWNS))
+			return -1;
+		write_text("/proc/self/uid_map", map);
+	}
+	return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL);
+}
+
+static int on_a_full_disk(void)
+{
+	static char block[40000];
+
+	if (own_mounts() || mount("none", folder, "tmpfs", 0, "size=64k,mode=700"))
+		return CHILD_SKIPS;
+	write_text(at("a"), "old");
+	if (cp_file_sink_open(&f, at("a")) || f.sink.write(&f.sink, block, sizeof(block)))
+		return 2;
+	if (f.sink.write(&f.sink, block, sizeof(block)) != -ENOSPC)
+		return 3;
+	if (cp_file_sink_close(&f, false, true) != -ENOSPC)
+		return 4;
+	return entries(0) != 1 || strcmp(text_of(at("a")), "old") ? 5 : 0;
+}
+
+static void test_full_disk_keeps_the_old_file(void)
+{
+	int r;
+
+	make_folder();
+	r = in_child(on_a_full_disk);
+	entries(1);
+	if (r == CHILD_SKIPS)
+		SKIP("no mount namespace here");
+	CHECK_EQ(r, 0);
+}
+
+static volatile sig_atomic_t raised;
+
+static void count_signal(int sig)
+{
+	raised++;
+}
+
+static void test_reader_that_left_raises_no_signal(void)
+{
+	struct cp_fd_sink s;
+	sigset_t pipe_only, pending;
+	int p[2];
+
+	CHECK_EQ(pipe(p), 0);
+	close(p[0]);
+	signal(SIGPIPE, count_signal);
+	cp_fd_sink_open(&s, p[1]);
+	CHECK_EQ(s.sink.write(&s.sink, "x", 1), -EPIPE);
+	CHECK_EQ(raised, 0);
+	/* One that the program itself holds back is still there afterwards. */
+	sigemptyset(&pipe_only);
+	sigaddset(&pipe_only, SIGPIPE);
+	pthread_sigmask(SIG_BLOCK, &pipe_only, NULL);
+	pthread_kill(pthread_self(), SIGPIPE);
+	CHECK_EQ(s.sink.write(&s.sink, "x", 1), -EPIPE);
+	sigpending(&pending);
+	CHECK(sigismember(&pending, SIGPIPE));
+	pthread_sigmask(SIG_UNBLOCK, &pipe_only, NULL);
+	CHECK_EQ(raised, 1);
+	signal(SIGPIPE, SIG_DFL);
+	close(p[1]);
+}
+
+struct reader {
+	int fd;
+	size_t bytes;
+	unsigned sum;
+};
+
+static void *read_slowly(void *arg)
+{
+	struct reader *r = arg;
+	unsigned char part[3000];
+	ssize_t n;
+
+	while (usleep(1000), (n = read(r->fd, part, sizeof(part))) > 0) {
+		r->bytes += (size_t)n;
+		for (ssize_t i = 0; i < n; i++)
+			r->sum = r->sum * 31 + part[i];
+	}
+	return NULL;
+}
+
+/* All bytes arrive through a pipe that is too small for them, with FLAGS on it. */
+static void check_slow_pipe(int flags)
+{
+	static unsigned char data[300000];
+	struct reader r = { 0 };
+	struct cp_fd_sink s;
+	unsigned sum = 0;
+	pthread_t t;
+	int p[2];
+
+	for (size_t i = 0; i < sizeof(data); i++)
+		sum = sum * 31 + (data[i] = (unsigned char)(i * 7 + i / 251));
+	CHECK_EQ(pipe2(p, flags), 0);
+	fcntl(p[0], F_SETFL, 0);
+	r.fd = p[0];
+	pthread_create(&t, NULL, read_slowly, &r);
+	cp_fd_sink_open(&s, p[1]);
+	CHECK_EQ(s.sink.write(&s.sink, data, sizeof(data)), 0);
+	close(p[1]);
+	pthread_join(t, NULL);
+	close(p[0]);
+	CHECK_EQ(r.bytes, sizeof(data));
+	CHECK_EQ(r.sum, sum);
+}
+
+static void test_descriptor_that_does_not_block_is_waited_for(void)
+{
+	check_slow_pipe(O_NONBLOCK);
+}
+
+static void test_interruptions_lose_nothing(void)
+{
+	struct sigaction sa = { .sa_handler = count_signal }; /* no SA_RESTART */
+	struct itimerval often = { { 0, 1000 }, { 0, 1000 } }, never = { 0 };
+
+	raised = 0;
+	sigaction(SIGALRM, &sa, NULL);
+	setitimer(ITIMER_REAL, &often, NULL);
+	check_slow_pipe(0);
+	check_slow_pipe(O_NONBLOCK);
+	setitimer(ITIMER_REAL, &never, NULL);
+	CHECK(raised > 10);
+}
+
+int main(void)
+{
+	RUN(test_links_stand_in_for_exclusive_rename);
+	RUN(test_claimed_names_stand_in_for_links);
+	RUN(test_fsync_fails_only_for_a_reason);
+	RUN(test_full_disk_keeps_the_old_file);
+	RUN(test_reader_that_left_raises_no_signal);
+	RUN(test_descriptor_that_does_not_block_is_waited_for);
+	RUN(test_interruptions_lose_nothing);
+	return harness_end();
+}
