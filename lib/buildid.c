@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "elfread.h"
+#include "elf.h"
 
 #define NOTES_MAX 256 /* in one segment; real ones have under ten */
 

@@ -1,7 +1,7 @@
 /* Build ids: what makes two ELF files the same, from their notes (NT_GNU_BUILD_ID).
  *
  * For the module list, when a module is first seen, and for symbols at a dump. Raw system
- * calls only. What is read is hostile input: see elfread.h.
+ * calls only. What is read is hostile input: see elf.h.
  */
 #ifndef CP_BUILDID_H
 #define CP_BUILDID_H

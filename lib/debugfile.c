@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "buildid.h"
-#include "elfread.h"
+#include "elf.h"
 #include "sigsafe/sys.h"
 #include "sigsafe/text.h"
 #include "symbols.h"

@@ -23,7 +23,7 @@
 #define COPIES_MAX (64 << 10)
 #define COPY_SIZE 64
 /* Places tried as the start of suffixes. */
-#define DOTS_MAX 32
+#define CUTS_MAX 32
 
 struct text {
 	char *to;
@@ -85,10 +85,10 @@ static bool demangle_plain(struct text *t, const char *name, size_t len)
 }
 
 /* What GCC and LLVM put behind a name (".cold", ".isra.0", ".llvm.123"), written as c++filt does:
- * " [clone .isra.0]", numbers with the word before them. */
+ * " [clone .isra.0]", numbers with the word before them. "@plt" stays as it is. */
 static bool write_suffixes(struct text *t, const char *s)
 {
-	while (*s) {
+	while (*s == '.') {
 		size_t n = 1;
 
 		while (is_word(s[n]))
@@ -96,13 +96,16 @@ static bool write_suffixes(struct text *t, const char *s)
 		while (s[n] == '.' && s[n + 1] >= '0' && s[n + 1] <= '9')
 			for (n++; is_word(s[n]);)
 				n++;
-		if (n == 1 || (s[n] && s[n] != '.'))
+		if (n == 1)
 			return false;
 		take(" [clone ", 8, t);
 		take(s, n, t);
 		take("]", 1, t);
 		s += n;
 	}
+	if (*s && *s != '@')
+		return false;
+	take(s, strlen(s), t);
 	return true;
 }
 
@@ -111,44 +114,44 @@ static bool append_suffixes(struct text *t, const char *s)
 	return _setjmp(t->full) ? false : write_suffixes(t, s);
 }
 
-/* Where suffixes may start, from S on: at a single dot (".." is "::" in legacy Rust names). */
-static const char *next_dot(const char *s)
+/* Where suffixes may start, from S on: at '@' or a single dot (".." is "::" in legacy Rust). */
+static const char *next_suffix(const char *s)
 {
-	while ((s = strchr(s, '.')) && !is_word(s[1]))
+	for (s += strcspn(s, ".@"); *s == '.' && !is_word(s[1]); s += strcspn(s, ".@"))
 		s += strspn(s, ".");
-	return s;
+	return *s ? s : NULL;
 }
 
 /* Without parameters libiberty does not look at what follows a C++ name, and takes no dot in a Rust
- * name; so the part before each dot is tried, the shortest first. Legacy Rust names and old
- * GCC's anonymous types have dots inside. */
-static bool demangle_cut(struct text *t, const char *name, size_t len)
+ * name; so the part before each dot is tried, the shortest first. Legacy Rust names
+ * have dots inside as well. */
+static bool demangle_cut(struct text *t, const char *name)
 {
 	char part[CP_RUSTNAME_MAX + 1];
-	const char *dot = name;
+	const char *cut = name;
 
-	for (int i = 0; i < DOTS_MAX && (dot = next_dot(dot + 1)); i++) {
-		size_t n = (size_t)(dot - name);
+	for (int i = 0; i < CUTS_MAX && (cut = next_suffix(cut + 1)); i++) {
+		size_t n = (size_t)(cut - name);
 
 		memcpy(part, name, n);
 		part[n] = '\0';
 		if (demangle_plain(t, part, n))
-			return append_suffixes(t, dot);
+			return append_suffixes(t, cut);
 	}
-	return demangle_plain(t, name, len);
+	return demangle_as(t, name, true);
 }
 
 size_t cp_demangle(const char *mangled, char *to, size_t size)
 {
-	size_t len = strnlen(mangled, CP_RUSTNAME_MAX + 1);
+	size_t len = strlen(mangled);
 	struct text t = { .to = to, .size = size };
 	bool done;
 
 	if (len < 4 || len > CP_RUSTNAME_MAX || size < 2 || mangled[0] != '_' ||
 	    (mangled[1] != 'Z' && mangled[1] != 'R'))
 		return 0;
-	done = strchr(mangled, '.') ? demangle_cut(&t, mangled, len)
-				    : demangle_plain(&t, mangled, len);
+	done = mangled[strcspn(mangled, ".@")] ? demangle_cut(&t, mangled)
+					       : demangle_plain(&t, mangled, len);
 	if (!done)
 		return 0;
 	to[t.len] = '\0';

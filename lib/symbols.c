@@ -8,7 +8,7 @@
 #include "buildid.h"
 #include "debugfile.h"
 #include "dynsym.h"
-#include "elfread.h"
+#include "elf.h"
 #include "plt.h"
 #include "sigsafe/sys.h"
 #include "symtab.h"

@@ -6,7 +6,7 @@
 #ifndef CP_SYMTAB_H
 #define CP_SYMTAB_H
 
-#include "elfread.h"
+#include "elf.h"
 #include "sigsafe/pages.h"
 #include "symbols.h"
 

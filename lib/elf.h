@@ -3,12 +3,11 @@
  * For symbols, debug files and build ids, at a dump: raw system calls, no memory
  * of its own. A source is a file (pread: a mapping of a file that shrinks would
  * SIGBUS the program) or an image in our own memory (copied fault-safely).
- * (Not named elf.h: <elf.h> would find it.)
  * Invariant: every offset, count and size of the file is checked against the
  * source before use, and every loop over it is bounded by the source's size.
  */
-#ifndef CP_ELFREAD_H
-#define CP_ELFREAD_H
+#ifndef CP_ELF_H
+#define CP_ELF_H
 
 #include <elf.h>
 #include <stdbool.h>

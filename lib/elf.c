@@ -1,5 +1,5 @@
-/* A reader of 64-bit ELF that trusts nothing it reads; see elfread.h. */
-#include "elfread.h"
+/* A reader of 64-bit ELF that trusts nothing it reads; see elf.h. */
+#include "elf.h"
 
 #include <errno.h>
 #include <string.h>
