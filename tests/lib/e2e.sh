@@ -1,0 +1,116 @@
+# Sourced by the scripts of tests/e2e and tests/traps. They run in the build directory with
+# CP_LIBRARY set; see CONTRIBUTING.md.
+#
+#     . "$srcdir/tests/lib/e2e.sh"
+#     profiled busy ./tests/traps/some-host        # profile: $work/busy.pb, output: $work/busy.{out,err}
+#     check_status busy 3
+#     check_valid "$work/busy.pb"
+#     check_top "$work/busy.pb" 1 hot
+#     finish
+set -u
+
+: "${CP_LIBRARY:?is the built libcprof.so}"
+: "${srcdir:?is the source directory}"
+builddir=$PWD
+pprof_check=$builddir/tests/tools/pprof-check
+work=$(mktemp -d)
+failures=0
+children=
+
+cleanup() {
+	for pid in $children; do
+		kill -9 "$pid" 2>/dev/null
+	done
+	rm -rf "$work"
+}
+trap cleanup EXIT
+
+# A process to end with the test, whatever happens.
+owns() { # pid
+	children="$children $1"
+}
+
+fail() {
+	echo "FAIL: $*"
+	failures=$((failures + 1))
+}
+
+skip() {
+	echo "SKIP: $*"
+	exit 77
+}
+
+need() { # program...
+	for program; do
+		command -v "$program" >/dev/null || skip "$program is not installed"
+	done
+}
+
+# Run a command under the profiler: profile $work/NAME.pb, output $work/NAME.out and .err, exit
+# status (128 + N for signal N) in $status. More settings come from the environment.
+profiled() { # name command...
+	name=$1
+	shift
+	rm -f "$work/$name.pb"*
+	status=0
+	env LD_PRELOAD="$CP_LIBRARY" CPUPROFILE="$work/$name.pb" "$@" \
+		>"$work/$name.out" 2>"$work/$name.err" || status=$?
+}
+
+# The same command without the profiler.
+bare() { # name command...
+	name=$1
+	shift
+	status=0
+	"$@" >"$work/$name.out" 2>"$work/$name.err" || status=$?
+}
+
+check_status() { # name expected
+	[ "$status" = "$2" ] || fail "$1: exit status $status, not $2: $(tail -n 3 "$work/$1.err" 2>/dev/null)"
+}
+
+check_same_output() { # name other-name
+	cmp -s "$work/$1.out" "$work/$2.out" || fail "$1: output differs from $2's"
+}
+
+# Nothing of ours on stderr (a line there would be a complaint).
+check_quiet() { # name
+	grep -q '^libcprof:' "$work/$1.err" && fail "$1: $(grep -m1 '^libcprof:' "$work/$1.err")"
+	return 0
+}
+
+check_valid() { # file...
+	for file; do
+		[ -s "$file" ] || { fail "$file: missing or empty"; continue; }
+		"$pprof_check" --mode cpu "$file" >"$work/check.log" 2>&1 ||
+			fail "$file is not valid: $(head -n 5 "$work/check.log")"
+	done
+}
+
+# FUNCTION is among the first N by self time.
+check_top() { # file n function
+	"$pprof_check" --top "$2" "$1" 2>/dev/null | grep -qF -- "$3" ||
+		fail "$1: $3 is not in the top $2: $("$pprof_check" --top "$2" "$1" 2>&1 | head -n 8)"
+}
+
+# Some sample's stack matches a regular expression (functions leaf first, joined by ";").
+check_stack() { # file regex
+	"$pprof_check" --raw "$1" 2>/dev/null | grep -qE -- "$2" || fail "$1: no stack matches $2"
+}
+
+# Poll until a condition holds; at most SECONDS. A wait for an event, never a measurement.
+wait_for() { # seconds command...
+	tries=$(($1 * 20))
+	shift
+	while [ "$tries" -gt 0 ]; do
+		"$@" >/dev/null 2>&1 && return 0
+		tries=$((tries - 1))
+		sleep 0.05
+	done
+	return 1
+}
+
+finish() {
+	[ "$failures" = 0 ] || { echo "$failures check(s) failed"; exit 1; }
+	exit 0
+}
