@@ -40,56 +40,62 @@ static struct cp_function *add_function(struct cp_names *n, uint32_t *number)
 	return f;
 }
 
-/* The function of MODULE that starts at START and is called NAME: its number, or 0. */
+/* NAME demangled, in the arena; NAME itself where it isn't mangled. */
+static const char *readable(struct cp_names *n, const char *name)
+{
+	char *buffer = cp_sys_map(NAME_MAX_BYTES);
+	size_t length = buffer ? cp_demangle(name, buffer, NAME_MAX_BYTES) : 0;
+	const char *copy = length ? cp_arena_text(&n->arena, buffer, length) : NULL;
+
+	cp_sys_unmap(buffer, NAME_MAX_BYTES);
+	return copy ? copy : name;
+}
+
+/* "libfoo.so.1+0x1234", in the arena. */
+static const char *module_plus(struct cp_names *n, const char *path, uint64_t offset)
+{
+	const char *slash = strrchr(path, '/');
+	char text[512];
+	size_t length;
+
+	if (slash && slash[1] && path[1] != '/')
+		path = slash + 1;
+	length = cp_format(text, sizeof(text), "%s+0x%lx", path, (unsigned long)offset);
+	return cp_arena_text(&n->arena, text, length);
+}
+
+/* The function of the module at PATH that starts at file offset START: its number, or 0. NAME
+ * NULL: no symbol, called after its place. */
 static uint32_t function_of(struct cp_names *n, const char *path, uint64_t start, const char *name)
 {
 	struct function_key key = { path, start };
 	uint32_t hash = cp_index_hash(path, strlen(path)) ^ cp_index_hash(&start, sizeof(start));
 	uint32_t number = cp_index_find(&n->index, hash, same_function, &key, n);
-	char *readable = NULL;
 	struct cp_function *f;
-	size_t length;
 
 	if (number != CP_INDEX_NONE)
 		return number;
 	f = add_function(n, &number);
 	if (!f || cp_index_add(&n->index, hash, number) < 0)
 		return 0;
-	readable = cp_sys_map(NAME_MAX_BYTES);
-	length = readable ? cp_demangle(name, readable, NAME_MAX_BYTES) : 0;
 	f->path = path;
 	f->start = start;
-	f->system_name = name;
-	f->name = length ? cp_arena_text(&n->arena, readable, length) : name;
-	if (!f->name)
-		f->name = name;
-	cp_sys_unmap(readable, NAME_MAX_BYTES);
-	return number;
+	f->system_name = name ? name : module_plus(n, path, start);
+	f->name = name ? readable(n, name) : f->system_name;
+	return f->name ? number : 0;
 }
 
-/* A function for one address that no symbol covers. */
-static uint32_t synthetic(struct cp_names *n, const char *text, const char *path)
+/* A function that is no code: an explanation in a stack. */
+static uint32_t synthetic(struct cp_names *n, const char *text)
 {
 	uint32_t number;
 	struct cp_function *f = add_function(n, &number);
-	char *copy = f ? cp_arena_text(&n->arena, text, strlen(text)) : NULL;
 
-	if (!copy)
+	if (!f)
 		return 0;
-	f->name = f->system_name = copy;
-	f->path = path;
+	f->name = f->system_name = text;
 	f->start = UINT64_MAX; /* never found again by (path, start) */
 	return number;
-}
-
-static uint32_t module_plus_offset(struct cp_names *n, const char *path, uint64_t offset)
-{
-	const char *slash = strrchr(path, '/');
-	char text[512];
-
-	cp_format(text, sizeof(text), "%s+0x%lx",
-		  slash && slash[1] && path[1] != '/' ? slash + 1 : path, (unsigned long)offset);
-	return synthetic(n, text, path);
 }
 
 static const struct cp_symbol_query *answer(const struct cp_vec *queries, uint64_t offset)
@@ -134,7 +140,8 @@ static void set_functions(struct cp_names *n, struct cp_aggregate *a, uint32_t m
 			*CP_VEC_AT(&n->has_functions, uint8_t, mapping) = 1;
 			n->named++;
 		} else {
-			l->function = module_plus_offset(n, m->path, offset);
+			l->function =
+				function_of(n, m->path, q && q->start ? q->start : offset, NULL);
 			n->unnamed++;
 		}
 	}
@@ -179,10 +186,10 @@ static int name_special(struct cp_names *n, struct cp_aggregate *a)
 {
 	struct cp_location *l = a->locations.items;
 
-	l[CP_LOCATION_TRUNCATED].function = synthetic(n, "[truncated]", NULL);
-	l[CP_LOCATION_INCOMPLETE].function = synthetic(n, "[incomplete]", NULL);
+	l[CP_LOCATION_TRUNCATED].function = synthetic(n, "[truncated]");
+	l[CP_LOCATION_INCOMPLETE].function = synthetic(n, "[incomplete]");
 	n->done = CP_LOCATION_FIRST;
-	return synthetic(n, "[unknown]", NULL) ? 0 : -ENOMEM;
+	return synthetic(n, "[unknown]") ? 0 : -ENOMEM;
 }
 
 /* The third synthetic function, right after the two special frames. */

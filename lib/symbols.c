@@ -8,6 +8,7 @@
 #include "buildid.h"
 #include "debugfile.h"
 #include "dynsym.h"
+#include "ehfunc.h"
 #include "elf.h"
 #include "plt.h"
 #include "sigsafe/sys.h"
@@ -191,6 +192,22 @@ static int use_dynsym(struct lookup *l)
 	return r == -ENOMEM ? r : 0;
 }
 
+/* What is left has no name; where its function begins may still be known. */
+static void use_unwind_table(struct lookup *l)
+{
+	struct cp_ehfunc table;
+	uint64_t start;
+
+	if (!l->n || cp_ehfunc_open(&table, &l->layout))
+		return;
+	for (size_t i = 0; i < l->n; i++) {
+		struct cp_symtab_target *t = &l->targets[i];
+
+		if (!cp_ehfunc_start(&table, t->vaddr, &start))
+			cp_elf_offset_of(&l->layout, start, &t->query->start);
+	}
+}
+
 int cp_symbols_find(const struct cp_symbol_module *m, struct cp_symbol_query *q, size_t n,
 		    struct cp_arena *names)
 {
@@ -208,6 +225,8 @@ int cp_symbols_find(const struct cp_symbol_module *m, struct cp_symbol_query *q,
 			r = use_debugfile(&l);
 		if (!r)
 			r = use_dynsym(&l);
+		if (!r)
+			use_unwind_table(&l);
 		cp_sys_unmap(l.targets, n * sizeof(*l.targets));
 	} else {
 		r = -ENOMEM;
