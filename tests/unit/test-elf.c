@@ -1,0 +1,195 @@
+/* The ELF reader: what it finds in good files, in memory, and in files made to mislead it. */
+#include "harness.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+
+#include "buildid.h"
+#include "dynsym.h"
+#include "elf-fixture.h"
+#include "elf.h"
+
+#define IMAGE_SIZE 0x10000
+
+static struct fixture fixture;
+static uint8_t *bytes;
+static size_t size;
+
+static void test_file_and_bytes_read_the_same(void)
+{
+	struct cp_elf file, memory;
+	struct cp_elf_symtab a, b;
+
+	CHECK_EQ(cp_elf_open(&file, fixture.path), 0);
+	CHECK_EQ(cp_elf_open_bytes(&memory, bytes, size), 0);
+	CHECK_EQ(file.nloads, memory.nloads);
+	CHECK(file.nloads >= 2 && file.ncode >= 2);
+	CHECK_EQ(cp_elf_find_symtab(&file, SHT_SYMTAB, &a), 0);
+	CHECK_EQ(cp_elf_find_symtab(&memory, SHT_SYMTAB, &b), 0);
+	CHECK(a.count > 10 && !memcmp(&a, &b, sizeof(a)));
+	cp_elf_close(&file);
+	cp_elf_close(&memory);
+	CHECK_EQ(cp_elf_read(&file, 0, &a, 1), -EIO);
+}
+
+static void test_offsets_and_vaddrs_convert_back(void)
+{
+	struct cp_elf e;
+	uint64_t vaddr = 0, off = 0;
+
+	CHECK_EQ(cp_elf_open_bytes(&e, bytes, size), 0);
+	for (unsigned i = 0; i < e.nloads; i++) {
+		CHECK_EQ(cp_elf_offset_of(&e, e.loads[i].vaddr, &off), 0);
+		CHECK_EQ(off, e.loads[i].offset);
+		CHECK_EQ(cp_elf_vaddr_of(&e, off, &vaddr), 0);
+		CHECK_EQ(vaddr, e.loads[i].vaddr);
+	}
+	CHECK_EQ(cp_elf_vaddr_of(&e, UINT64_MAX, &vaddr), -ENOENT);
+	CHECK_EQ(cp_elf_offset_of(&e, UINT64_MAX, &off), -ENOENT);
+	CHECK_EQ(cp_elf_locate(&e, e.loads[0].vaddr, UINT64_MAX, &off), -ENOENT);
+	CHECK_EQ(cp_elf_locate(&e, UINT64_MAX - 3, 8, &off), -ENOENT);
+}
+
+static void test_strings_end_at_their_table(void)
+{
+	char to[8];
+	uint8_t copy[sizeof(Elf64_Ehdr) + 16] = { 0 };
+	struct cp_elf e;
+
+	memcpy(copy, bytes, sizeof(Elf64_Ehdr));
+	((Elf64_Ehdr *)copy)->e_phnum = 0;
+	((Elf64_Ehdr *)copy)->e_shoff = 0;
+	memcpy(copy + sizeof(Elf64_Ehdr), "name\0longest_name", 16);
+	CHECK_EQ(cp_elf_open_bytes(&e, copy, sizeof(copy)), 0);
+	CHECK_EQ(cp_elf_read_string(&e, 64, 80, to, sizeof(to)), 4);
+	CHECK_STR(to, "name");
+	CHECK_EQ(cp_elf_read_string(&e, 69, UINT64_MAX, to, sizeof(to)), 7);
+	CHECK_STR(to, "longest");
+	CHECK_EQ(cp_elf_read_string(&e, 64, 66, to, sizeof(to)), 2);
+	CHECK_STR(to, "na");
+	CHECK_EQ(cp_elf_read_string(&e, 80, 90, to, sizeof(to)), -EIO);
+	CHECK_EQ(cp_elf_read_string(&e, UINT64_MAX, UINT64_MAX, to, sizeof(to)), -EIO);
+}
+
+static void test_build_id_of_file_and_image_agree(void)
+{
+	uint8_t a[64], b[64];
+	int n = cp_buildid_of_file(fixture.path, a, sizeof(a));
+
+	CHECK(n > 0);
+	CHECK_EQ(cp_buildid_of_image(fixture_image(&fixture), IMAGE_SIZE, b, sizeof(b)), n);
+	CHECK(n > 0 && !memcmp(a, b, (size_t)n));
+	CHECK_EQ(cp_buildid_of_file(fixture.path, a, 2), -ERANGE);
+	CHECK(cp_buildid_of_file("/nowhere/at/all", a, sizeof(a)) == -ENOENT);
+	CHECK_EQ(cp_buildid_of_file("/proc/self/maps", a, sizeof(a)), -ENOEXEC);
+	CHECK_EQ(cp_buildid_of_image(16, 4096, b, sizeof(b)), -EFAULT);
+}
+
+static void test_dynamic_symbols_are_found_without_sections(void)
+{
+	struct cp_elf_symtab by_section, by_segment;
+	struct cp_elf file, image;
+
+	CHECK_EQ(cp_elf_open_bytes(&file, bytes, size), 0);
+	CHECK_EQ(cp_elf_find_symtab(&file, SHT_DYNSYM, &by_section), 0);
+	CHECK_EQ(cp_dynsym_find(&file, &by_segment), 0);
+	CHECK_EQ(by_segment.off, by_section.off);
+	CHECK_EQ(by_segment.count, by_section.count);
+	CHECK_EQ(by_segment.names_off, by_section.names_off);
+	CHECK_EQ(by_segment.names_size, by_section.names_size);
+	CHECK_EQ(cp_elf_open_image(&image, fixture_image(&fixture), IMAGE_SIZE, false), 0);
+	CHECK_EQ(cp_dynsym_find(&image, &by_segment), 0);
+	CHECK_EQ(by_segment.count, by_section.count);
+	CHECK_EQ(by_segment.names_off, by_section.names_off);
+}
+
+static int open_changed(size_t at, uint8_t value)
+{
+	uint8_t was = bytes[at];
+	struct cp_elf e;
+	int r;
+
+	bytes[at] = value;
+	r = cp_elf_open_bytes(&e, bytes, size);
+	bytes[at] = was;
+	return r;
+}
+
+static void test_other_formats_are_refused(void)
+{
+	CHECK_EQ(open_changed(EI_CLASS, ELFCLASS32), -ENOEXEC);
+	CHECK_EQ(open_changed(EI_DATA, bytes[EI_DATA] == 1 ? 2 : 1), -ENOEXEC);
+	CHECK_EQ(open_changed(1, 'F'), -ENOEXEC);
+	CHECK_EQ(open_changed(0, 0x7f), 0);
+}
+
+/* Everything that reads, over whatever there is. */
+static void read_everything(const uint8_t *file, size_t n)
+{
+	struct cp_elf_symtab t;
+	struct cp_elf e;
+	Elf64_Shdr h;
+	uint8_t id[64];
+
+	if (cp_elf_open_bytes(&e, file, n))
+		return;
+	cp_buildid_of_elf(&e, id, sizeof(id));
+	cp_elf_find_symtab(&e, SHT_SYMTAB, &t);
+	cp_elf_find_symtab(&e, SHT_DYNSYM, &t);
+	cp_elf_find_section(&e, SHT_PROGBITS, ".none", &h);
+	cp_dynsym_find(&e, &t);
+}
+
+/* Each word of the file in turn becomes a number that overflows something. */
+static void test_hostile_numbers_do_no_harm(void)
+{
+	static const uint64_t numbers[] = { 0,		1,	    UINT64_MAX, UINT64_MAX - 7,
+					    INT64_MAX,	1ull << 63, 0xffffffff, 0xfffffff8,
+					    0x80000000, 1ull << 32, 0xffff };
+
+	for (size_t at = 16; at + 8 <= size; at += at < 1024 || at > size - 4096 ? 4 : 8)
+		for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
+			uint8_t was[8];
+
+			memcpy(was, bytes + at, 8);
+			memcpy(bytes + at, &numbers[i], 8);
+			read_everything(bytes, size);
+			memcpy(bytes + at, was, 8);
+		}
+}
+
+/* Behind the file's end there is no memory: what is read too far is a fault. */
+static void test_truncated_files_do_no_harm(void)
+{
+	size_t room = (size + 4095) & ~(size_t)4095;
+	uint8_t *area =
+		mmap(NULL, room + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(!mprotect(area + room, 4096, PROT_NONE));
+	for (size_t n = 0; n <= size; n += n < 1024 ? 1 : 23) {
+		memcpy(area + room - n, bytes, n);
+		read_everything(area + room - n, n);
+	}
+	munmap(area, room + 4096);
+}
+
+int main(void)
+{
+	if (!fixture_make(&fixture) || !fixture_load(&fixture)) {
+		printf("1..0 # SKIP no compiler that makes a shared object\n");
+		fixture_remove(&fixture);
+		return 77;
+	}
+	bytes = fixture_read(fixture.path, &size);
+	RUN(test_file_and_bytes_read_the_same);
+	RUN(test_offsets_and_vaddrs_convert_back);
+	RUN(test_strings_end_at_their_table);
+	RUN(test_build_id_of_file_and_image_agree);
+	RUN(test_dynamic_symbols_are_found_without_sections);
+	RUN(test_other_formats_are_refused);
+	RUN(test_hostile_numbers_do_no_harm);
+	RUN(test_truncated_files_do_no_harm);
+	free(bytes);
+	fixture_remove(&fixture);
+	return harness_end();
+}
