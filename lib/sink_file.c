@@ -13,10 +13,16 @@
 #define NAME_LENGTH_MAX 255
 #define TRIES 8
 
-/* On both ports libc's struct stat is the kernel's. */
-static int stat_at(int fd, const char *path, struct stat *st, int flags)
+/* What has the name, itself: no link is followed. On both ports libc's struct stat is
+ * the kernel's. */
+static int stat_name(const char *path, struct stat *st)
 {
-	return (int)cp_sys4(SYS_newfstatat, fd, path, st, flags);
+	return (int)cp_sys4(SYS_newfstatat, AT_FDCWD, path, st, AT_SYMLINK_NOFOLLOW);
+}
+
+static int stat_fd(int fd, struct stat *st)
+{
+	return (int)cp_sys2(SYS_fstat, fd, st);
 }
 
 static bool begins_with(const char *s, const char *prefix)
@@ -28,7 +34,7 @@ static bool begins_with(const char *s, const char *prefix)
 static int judge(const char *path, bool *direct)
 {
 	struct stat st;
-	int r = stat_at(AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW);
+	int r = stat_name(path, &st);
 
 	if (r && r != -ENOENT)
 		return r;
@@ -52,7 +58,7 @@ static bool holds(const struct cp_file_sink *f)
 {
 	struct stat st;
 
-	return f->fd >= 0 && !stat_at(f->fd, "", &st, AT_EMPTY_PATH) && same_file(f, &st);
+	return f->fd >= 0 && !stat_fd(f->fd, &st) && same_file(f, &st);
 }
 
 static void remove_temporary(struct cp_file_sink *f)
@@ -104,10 +110,9 @@ static void remove_stale(const char *path)
 
 	if (fd < 0)
 		return;
-	if (!stat_at(fd, "", &st, AT_EMPTY_PATH) && S_ISREG(st.st_mode) &&
-	    !cp_sys2(SYS_flock, fd, LOCK_EX | LOCK_NB) &&
-	    !stat_at(AT_FDCWD, path, &named, AT_SYMLINK_NOFOLLOW) && st.st_dev == named.st_dev &&
-	    st.st_ino == named.st_ino)
+	if (!stat_fd(fd, &st) && S_ISREG(st.st_mode) &&
+	    !cp_sys2(SYS_flock, fd, LOCK_EX | LOCK_NB) && !stat_name(path, &named) &&
+	    st.st_dev == named.st_dev && st.st_ino == named.st_ino)
 		cp_sys3(SYS_unlinkat, AT_FDCWD, path, 0);
 	cp_sys_close(fd);
 }
@@ -137,12 +142,15 @@ static int create_temporary(struct cp_file_sink *f, const char *name)
 int cp_file_sink_open(struct cp_file_sink *f, const char *path)
 {
 	const char *name;
-	struct stat st;
+	struct stat st = { 0 };
 	size_t n;
 	bool direct = false;
 	int r;
 
+	f->sink.write = write_file;
 	f->fd = -1;
+	f->error = 0;
+	f->written = 0;
 	f->path[0] = f->temporary[0] = '\0';
 	if (*path != '/')
 		return -EINVAL;
@@ -150,7 +158,7 @@ int cp_file_sink_open(struct cp_file_sink *f, const char *path)
 		path++;
 	n = strlen(path);
 	name = strrchr(path, '/') + 1;
-	if (n >= sizeof(f->path) || path + n - name > NAME_LENGTH_MAX)
+	if (n >= sizeof(f->path))
 		return -ENAMETOOLONG;
 	r = *name ? judge(path, &direct) : -EISDIR;
 	if (r)
@@ -163,11 +171,8 @@ int cp_file_sink_open(struct cp_file_sink *f, const char *path)
 		return r;
 	}
 	f->fd = r;
-	f->sink.write = write_file;
-	f->error = 0;
-	f->written = 0;
 	f->direct = direct;
-	stat_at(f->fd, "", &st, AT_EMPTY_PATH);
+	stat_fd(f->fd, &st);
 	f->device = st.st_dev;
 	f->inode = st.st_ino;
 	return 0;
