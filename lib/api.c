@@ -34,6 +34,24 @@ static int choose(const char *value, const char *const *names, int count, int fa
 	return -EINVAL;
 }
 
+/* PATH made absolute from the current directory. 0, -ENAMETOOLONG, or getcwd's error. */
+static int absolute(char *to, size_t size, const char *path)
+{
+	size_t n = 0;
+
+	if (*path != '/') {
+		if (!getcwd(to, size))
+			return -errno;
+		n = strlen(to);
+		if (n + 1 < size)
+			to[n++] = '/';
+	}
+	if (n + strlen(path) >= size)
+		return -ENAMETOOLONG;
+	cp_format(to + n, size - n, "%s", path);
+	return 0;
+}
+
 static int copy_text(char *to, size_t size, const char *text)
 {
 	if (text && strlen(text) >= size)
@@ -75,7 +93,7 @@ static int to_config(struct cp_config *c, const struct cprof_options *o)
 	c->symbolize = (enum cp_symbolize_choice)symbolize;
 	err = set_numbers(c, o);
 	if (!err)
-		err = copy_text(c->cpu_path, sizeof(c->cpu_path), o->cpu_path);
+		err = absolute(c->cpu_path, sizeof(c->cpu_path), o->cpu_path);
 	return err ? err : copy_text(c->labels, sizeof(c->labels), o->labels);
 }
 
@@ -125,19 +143,10 @@ API int cprof_stop(void)
 
 API int cprof_dump(const char *path)
 {
-	char absolute[CP_PATH_MAX];
-	size_t n = 0;
+	char to[CP_PATH_MAX];
+	int err = path ? absolute(to, sizeof(to), path) : 0;
 
-	if (path && *path != '/') {
-		if (!getcwd(absolute, sizeof(absolute)))
-			return -errno;
-		n = strlen(absolute);
-		if (n + strlen(path) + 2 > sizeof(absolute))
-			return -ENAMETOOLONG;
-		cp_format(absolute + n, sizeof(absolute) - n, "/%s", path);
-		path = absolute;
-	}
-	return cp_session_dump(path, -1);
+	return err ? err : cp_session_dump(path ? to : NULL, -1);
 }
 
 API int cprof_dump_fd(int fd)

@@ -1,0 +1,90 @@
+/* A program that decides itself what is profiled: everything between start and stop.
+ *
+ *     cc -O2 -g 01-linked.c -o 01-linked $(pkg-config --cflags --libs libcprof)
+ *     ./01-linked
+ *     go tool pprof -top 01-linked.pb        # sum_of_squares first, none of prepare
+ */
+#include <cprof.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+static uint32_t numbers[4096];
+
+static double cpu_seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+__attribute__((noinline)) static uint32_t prepare(uint32_t seed)
+{
+	for (size_t i = 0; i < 4096; i++)
+		numbers[i] = seed = seed * 1664525u + 1013904223u;
+	return seed;
+}
+
+__attribute__((noinline)) static uint32_t sum_of_squares(void)
+{
+	uint32_t sum = 0;
+
+	for (size_t i = 0; i < 4096; i++)
+		sum += numbers[i] * numbers[i];
+	return sum;
+}
+
+/* WORK again and again for some CPU time. */
+static uint32_t spend(double seconds, uint32_t (*work)(void))
+{
+	double end = cpu_seconds() + seconds;
+	uint32_t result = 0;
+
+	while (cpu_seconds() < end)
+		for (int i = 0; i < 100; i++)
+			result += work();
+	return result;
+}
+
+static uint32_t prepare_again(void)
+{
+	return prepare(1);
+}
+
+int main(void)
+{
+	struct cprof_options options = CPROF_OPTIONS_INIT;
+	struct cprof_stats stats = { .size = sizeof(stats) };
+	uint32_t result;
+	int err;
+
+	spend(0.2, prepare_again); /* not profiled yet */
+
+	options.cpu_path = "01-linked.pb";
+	options.frequency = 250;
+	options.labels = "phase=squares";
+	err = cprof_start(&options);
+	if (err) {
+		fprintf(stderr, "no profile: %s\n", strerror(-err));
+		return 1;
+	}
+
+	result = spend(0.5, sum_of_squares);
+
+	cprof_thread_pause(); /* this part is ours to hide */
+	spend(0.1, prepare_again);
+	cprof_thread_resume();
+
+	err = cprof_stop();
+	if (err) {
+		fprintf(stderr, "the profile could not be written: %s\n", strerror(-err));
+		return 1;
+	}
+	cprof_get_stats(&stats);
+	printf("result %u\n", result & 1);
+	printf("samples taken: %s, lost: %llu\n", stats.samples ? "yes" : "no",
+	       (unsigned long long)(stats.lost_ring + stats.lost_memory + stats.lost_thread));
+	return 0;
+}

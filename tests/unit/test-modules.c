@@ -1,0 +1,82 @@
+/* The list of executable mappings. */
+#include "harness.h"
+
+#include <dlfcn.h>
+#include <stdint.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+
+#include "modules.h"
+
+static uint64_t address_of(void (*f)(void))
+{
+	return (uint64_t)(uintptr_t)f;
+}
+
+static struct cp_mapping *mapping_of(struct cp_modules *m, uint64_t pc)
+{
+	return cp_modules_at(m, cp_modules_find(m, pc));
+}
+
+static void test_modules_find_own_code_libc_and_vdso(void)
+{
+	struct cp_modules m;
+	struct cp_mapping *c;
+
+	cp_modules_init(&m);
+	CHECK_EQ(cp_modules_refresh(&m), 0);
+	c = mapping_of(&m, address_of(test_modules_find_own_code_libc_and_vdso));
+	CHECK(c && c->main && c->live && strstr(c->path, "test-modules"));
+	c = mapping_of(&m, (uint64_t)(uintptr_t)&strlen);
+	CHECK(c && !c->main && strstr(c->path, "libc"));
+	if (c) {
+		cp_modules_identify(c);
+		CHECK(c->build_id_size >= 8);
+		CHECK(c->image && c->image < c->start + c->limit);
+	}
+	c = mapping_of(&m, getauxval(AT_SYSINFO_EHDR) + 64);
+	CHECK(c && c->vdso && !strcmp(c->path, "[vdso]"));
+	CHECK_EQ(cp_modules_find(&m, 16), CP_NO_MAPPING);
+	cp_modules_release(&m);
+}
+
+static void test_modules_keep_their_number_when_nothing_changed(void)
+{
+	struct cp_modules m;
+	size_t before;
+
+	cp_modules_init(&m);
+	CHECK_EQ(cp_modules_refresh(&m), 0);
+	before = m.mappings.count;
+	CHECK_EQ(cp_modules_refresh(&m), 0);
+	CHECK_EQ(m.mappings.count, before);
+	cp_modules_release(&m);
+}
+
+static void test_modules_remember_a_mapping_that_went_away(void)
+{
+	size_t size = 1 << 16;
+	void *p = mmap(NULL, size, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t pc = (uint64_t)(uintptr_t)p + 100;
+	struct cp_modules m;
+	uint32_t number;
+
+	cp_modules_init(&m);
+	CHECK_EQ(cp_modules_refresh(&m), 0);
+	number = cp_modules_find(&m, pc);
+	CHECK(number != CP_NO_MAPPING);
+	munmap(p, size);
+	CHECK_EQ(cp_modules_refresh(&m), 0);
+	CHECK_EQ(cp_modules_find(&m, pc), number);
+	CHECK(!cp_modules_at(&m, number)->live);
+	CHECK_STR(cp_modules_at(&m, number)->path, "//anon");
+	cp_modules_release(&m);
+}
+
+int main(void)
+{
+	RUN(test_modules_find_own_code_libc_and_vdso);
+	RUN(test_modules_keep_their_number_when_nothing_changed);
+	RUN(test_modules_remember_a_mapping_that_went_away);
+	return harness_end();
+}
