@@ -15,7 +15,7 @@
 /* One line of /proc/self/maps. */
 struct line {
 	uint64_t start, limit, offset, device, inode;
-	bool executable;
+	bool executable, deleted;
 	const char *path;
 	size_t path_size;
 };
@@ -23,9 +23,10 @@ struct line {
 /* While reading: the module whose lines are passing by, for the image's address. */
 struct reading {
 	struct cp_modules *m;
-	uint64_t image, image_inode, image_device;
+	uint64_t image, image_limit, image_inode, image_device;
 	uint64_t main_header; /* program headers of the executable, from the auxiliary vector */
 	uint64_t main_inode, main_device;
+	bool image_has_code, image_is_main;
 	size_t cursor; /* into m->live */
 	int error;
 };
@@ -75,7 +76,8 @@ static void strip_deleted(struct line *l)
 	static const char suffix[] = " (deleted)";
 	size_t n = sizeof(suffix) - 1;
 
-	if (l->path_size > n && !memcmp(l->path + l->path_size - n, suffix, n))
+	l->deleted = l->path_size > n && !memcmp(l->path + l->path_size - n, suffix, n);
+	if (l->deleted)
 		l->path_size -= n;
 }
 
@@ -111,6 +113,11 @@ static uint32_t find_again(struct reading *r, const struct line *l)
 	return CP_NO_MAPPING;
 }
 
+static bool is_of_image(const struct reading *r, const struct line *l)
+{
+	return l->inode && r->image_inode == l->inode && r->image_device == l->device;
+}
+
 static uint32_t add_mapping(struct reading *r, const struct line *l)
 {
 	uint64_t own = (uint64_t)(uintptr_t)&cp_modules_refresh;
@@ -127,27 +134,61 @@ static uint32_t add_mapping(struct reading *r, const struct line *l)
 	new->path = path;
 	new->vdso = !strcmp(path, "[vdso]");
 	new->anonymous = l->inode == 0;
-	new->ours = own >= l->start &&own < l->limit;
 	new->main = l->inode && l->inode == r->main_inode && l->device == r->main_device;
+	/* Linked statically, as the unit tests have it, our code can't be told from the program's.
+	 */
+	new->ours = (own >= l->start) && (own < l->limit) && !new->main;
 	if (new->vdso)
 		new->image = l->start;
-	else if (r->image_inode == l->inode && r->image_device == l->device && l->inode)
+	else if (is_of_image(r, l))
 		new->image = r->image;
+	new->image_limit = l->limit;
 	return (uint32_t)(r->m->mappings.count - 1);
+}
+
+/* Keep track of the module that is passing by. Its lines touch each other (the loader fills holes),
+ * and with some linkers several of them begin at file offset 0; the kernel leaves holes in the
+ * executable. */
+static void follow_image(struct reading *r, const struct line *l)
+{
+	bool more = is_of_image(r, l) && (l->start == r->image_limit || l->offset ||
+					  (r->image_is_main && !r->image_has_code));
+
+	if (!more && (l->offset || !l->inode))
+		return;
+	if (!more) {
+		r->image = l->start;
+		r->image_inode = l->inode;
+		r->image_device = l->device;
+		r->image_has_code = r->image_is_main = false;
+	}
+	r->image_limit = l->limit;
+	r->image_has_code |= l->executable;
+	r->image_is_main |= r->main_header >= l->start && r->main_header < l->limit;
+}
+
+/* What came before of this module reaches to here, too. */
+static void stretch_images(struct reading *r)
+{
+	for (size_t i = r->m->next_live.count; i-- > 0;) {
+		uint32_t number = *CP_VEC_AT(&r->m->next_live, uint32_t, i);
+		struct cp_mapping *c = cp_modules_at(r->m, number);
+
+		if (!c->image || c->image != r->image)
+			return;
+		c->image_limit = r->image_limit;
+	}
 }
 
 static void take_line(struct reading *r, const char *text)
 {
-	struct line l;
+	struct line l = { 0 };
 	uint32_t number, *slot;
 
 	if (parse_line(text, &l) < 0)
 		return;
-	if (l.offset == 0 && l.inode) {
-		r->image = l.start;
-		r->image_inode = l.inode;
-		r->image_device = l.device;
-	}
+	follow_image(r, &l);
+	stretch_images(r);
 	if (r->main_header >= l.start && r->main_header < l.limit) {
 		r->main_inode = l.inode;
 		r->main_device = l.device;
@@ -168,6 +209,7 @@ static void take_line(struct reading *r, const char *text)
 		return;
 	}
 	*slot = number;
+	cp_modules_at(r->m, number)->deleted = l.deleted;
 }
 
 /* Feed whole lines of the file to take_line. */
@@ -257,6 +299,15 @@ uint32_t cp_modules_find(const struct cp_modules *m, uint64_t pc)
 	return number;
 }
 
+/* Not under `ld.so program`. The device number in maps may be another than stat's. */
+static bool is_self_exe(const struct cp_mapping *mapping)
+{
+	struct stat st;
+
+	return mapping->main && !cp_sys4(SYS_newfstatat, AT_FDCWD, "/proc/self/exe", &st, 0) &&
+	       st.st_ino == mapping->inode;
+}
+
 void cp_modules_identify(struct cp_mapping *mapping)
 {
 	int n = -ENOENT;
@@ -264,8 +315,9 @@ void cp_modules_identify(struct cp_mapping *mapping)
 	if (mapping->identified)
 		return;
 	mapping->identified = true;
+	mapping->self_exe = is_self_exe(mapping);
 	if (mapping->live && mapping->image)
-		n = cp_buildid_of_image(mapping->image, mapping->limit - mapping->image,
+		n = cp_buildid_of_image(mapping->image, mapping->image_limit - mapping->image,
 					mapping->build_id, sizeof(mapping->build_id));
 	if (n <= 0 && !mapping->anonymous)
 		n = cp_buildid_of_file(mapping->path, mapping->build_id, sizeof(mapping->build_id));

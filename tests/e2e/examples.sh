@@ -13,7 +13,7 @@ examples=$(cd "$srcdir/examples" && pwd)
 cd "$work" || exit 1
 
 # shellcheck disable=SC2046  # flags are words
-$CC -O2 -g "$examples/01-linked.c" -o 01-linked $(pkg-config --cflags --libs libcprof) || fail "01 does not build"
+$CC -O2 -g "$examples/01-linked.c" -o 01-linked $(pkg-config --define-variable=prefix="$prefix" --cflags --libs libcprof) || fail "01 does not build"
 ./01-linked >01.out || fail "01-linked: exit status $?"
 grep -q 'samples taken: yes, lost: 0' 01.out || fail "01-linked says: $(cat 01.out)"
 check_valid 01-linked.pb
