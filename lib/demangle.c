@@ -35,6 +35,8 @@ static void take(const char *s, size_t n, void *arg)
 {
 	struct text *t = arg;
 
+	if (!n) /* S may be NULL then */
+		return;
 	/* A name that doubles with every letter would go on for ever. */
 	if (n >= t->size - t->len)
 		_longjmp(t->full, 1);

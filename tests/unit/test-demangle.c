@@ -101,6 +101,8 @@ static const struct pair rust[] = {
 	  "<core::slice::Iter<u8> as core::iter::iterator::Iterator>::rposition::<"
 	  "core::slice::memchr::memrchr::{closure#1}>::{closure#0}" },
 	{ "_RNvCs1234_7mycrateu8gdel_5qa", NULL }, /* its decoder allocates */
+	{ "_RNvC1a0", "a" },
+	{ "_RNvC00", NULL },
 	{ "_RNvC1a", NULL },
 };
 
