@@ -18,8 +18,9 @@
 struct cp_mapping {
 	uint64_t start, limit, offset; /* [start, limit); file offset of start */
 	uint64_t device, inode;
-	uint64_t image;	  /* where the module's first byte is mapped; 0 = not known */
-	const char *path; /* without " (deleted)"; "//anon" without a file */
+	uint64_t image;	      /* where the module's first byte is mapped; 0 = not known */
+	uint64_t image_limit; /* end of what is mapped of its file */
+	const char *path;     /* without " (deleted)"; "//anon" without a file */
 	uint8_t build_id[CP_BUILD_ID_MAX];
 	uint8_t build_id_size;
 	bool identified; /* build id was looked for */
@@ -28,6 +29,8 @@ struct cp_mapping {
 	bool main;	 /* the program's executable */
 	bool anonymous;	 /* no file: JIT code, "//anon", "[vdso]" */
 	bool vdso;
+	bool deleted;  /* whatever is at PATH now, it isn't this */
+	bool self_exe; /* /proc/self/exe is its file, deleted or not */
 };
 
 struct cp_modules {

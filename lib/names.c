@@ -156,7 +156,9 @@ static int name_mapping(struct cp_names *n, struct cp_aggregate *a, uint32_t map
 		.build_id = m->build_id_size ? m->build_id : NULL,
 		.build_id_size = m->build_id_size,
 		.image = m->live ? m->image : 0,
-		.image_size = m->live && m->image ? m->limit - m->image : 0,
+		.image_size = m->live && m->image ? m->image_limit - m->image : 0,
+		.replaced = m->deleted,
+		.also = m->self_exe ? "/proc/self/exe" : NULL,
 	};
 	struct cp_vec queries = { .size = sizeof(struct cp_symbol_query) };
 	int err = 0;

@@ -22,12 +22,13 @@ struct writing {
 	struct cp_names *n;
 	const struct cp_profile_info *info;
 	struct cp_pprof w;
-	struct cp_vec threads;      /* uint32_t: thread -> canonical thread */
+	struct cp_vec threads;	    /* uint32_t: thread -> canonical thread */
 	struct cp_vec location_ids; /* uint64_t a location; 0 = not used */
 	struct cp_vec function_ids; /* uint64_t a function */
 	struct cp_vec mapping_ids;  /* uint64_t a mapping */
 	struct cp_vec rows;
 	struct cp_index row_index;
+	struct cp_index function_index;		 /* of those written, by name */
 	uint64_t locations, functions, mappings; /* ids handed out */
 	struct cp_pprof_label labels[LABELS_MAX];
 	size_t label_count;
@@ -146,14 +147,43 @@ static void write_main_mapping(struct writing *x)
 		}
 }
 
+static const struct cp_function *function_at(const struct writing *x, uint32_t number)
+{
+	return CP_VEC_AT(&x->n->functions, struct cp_function, number);
+}
+
+static bool same_names(uint32_t item, const void *key, const void *context)
+{
+	const struct cp_function *k = key, *f = function_at(context, item);
+
+	return !strcmp(f->name, k->name) && !strcmp(f->system_name, k->system_name);
+}
+
+/* A function of the same names that was written before, as two modules may have: without files and
+ * lines nothing in the profile would tell them apart, and their locations do. */
+static uint64_t find_namesake(struct writing *x, uint32_t number)
+{
+	const struct cp_function *f = function_at(x, number);
+	uint32_t hash = cp_index_hash(f->system_name, strlen(f->system_name));
+	uint32_t item = cp_index_find(&x->function_index, hash, same_names, f, x);
+
+	if (item != CP_INDEX_NONE)
+		return *CP_VEC_AT(&x->function_ids, uint64_t, item);
+	/* Without memory it is written twice, which is no harm. */
+	(void)cp_index_add(&x->function_index, hash, number);
+	return 0;
+}
+
 static uint64_t write_function(struct writing *x, uint32_t number)
 {
-	const struct cp_function *f = CP_VEC_AT(&x->n->functions, struct cp_function, number);
+	const struct cp_function *f = function_at(x, number);
 	uint64_t *id = CP_VEC_AT(&x->function_ids, uint64_t, number);
 	struct cp_pprof_function out = { .name = f->name,
 					 .system_name = f->system_name,
 					 .filename = "" };
 
+	if (!*id)
+		*id = find_namesake(x, number);
 	if (!*id) {
 		*id = ++x->functions;
 		cp_pprof_function(&x->w, *id, &out);
@@ -274,5 +304,6 @@ int cp_profile_write(struct cp_aggregate *a, struct cp_names *n, const struct cp
 	cp_vec_release(&x.mapping_ids);
 	cp_vec_release(&x.rows);
 	cp_index_release(&x.row_index);
+	cp_index_release(&x.function_index);
 	return err;
 }

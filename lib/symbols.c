@@ -78,7 +78,7 @@ static bool same_module(const struct cp_elf *e, const struct cp_symbol_module *m
 	uint8_t id[CP_BUILD_ID_MAX];
 
 	if (!m->build_id || !m->build_id_size)
-		return true;
+		return !m->replaced;
 	return cp_buildid_of_elf(e, id, sizeof(id)) == (int)m->build_id_size &&
 	       !memcmp(id, m->build_id, m->build_id_size);
 }
@@ -93,6 +93,8 @@ static int open_module(struct cp_elf *e, const struct cp_symbol_module *m)
 			return 0;
 		cp_elf_close(e);
 	}
+	if (m->also && !cp_elf_open(e, m->also))
+		return 0;
 	if (!m->image || cp_elf_open_image(e, m->image, m->image_size, !strcmp(path, "[vdso]")))
 		return -ENOENT;
 	return 0;

@@ -10,6 +10,7 @@
 #ifndef CP_SYMBOLS_H
 #define CP_SYMBOLS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,6 +20,8 @@
 
 struct cp_symbol_module {
 	const char *path;	 /* as mapped, without " (deleted)" */
+	bool replaced;		 /* deleted: only a file with the same build id at PATH is it */
+	const char *also;	 /* another way to the same file, or NULL */
 	const uint8_t *build_id; /* of the mapped image; NULL = none */
 	size_t build_id_size;
 	/* Where the ELF image is readable in our memory, from its first byte, or 0: used
@@ -31,7 +34,7 @@ struct cp_symbol_query {
 	uint64_t offset; /* file offset of the instruction in the module */
 	/* out: */
 	const char *name; /* raw (mangled), in the arena; NULL = no symbol covers it */
-	uint64_t start;	  /* file offset where the symbol starts */
+	uint64_t start;	  /* file offset where it starts, also of a function without name; or 0 */
 };
 
 /* Fill NAME and START of the N queries (any order; they are sorted in place by
