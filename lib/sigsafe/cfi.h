@@ -3,7 +3,7 @@
  *     module → .eh_frame_hdr → FDE and CIE        cfi_table.c
  *     FDE, pc → row: where the caller's registers are      cfi_row.c
  *     row, registers, stack → the caller's registers       cfi_step.c, cfi_expr.c
- *     code without an FDE                          cfi_guess.c
+ *     code without an FDE, or with one that lies           cfi_guess.c, cfi_pushes.c
  *
  * All of it runs in handlers: no lock, no memory but the caller's stack, no read
  * beyond the module's bounds and the readable stack. Nothing is trusted to be well
@@ -98,10 +98,17 @@ enum cp_cfi_result cp_cfi_step(struct cp_cfi_frame *f, const struct cp_cfi_fde *
 enum cp_cfi_result cp_cfi_expr(struct cp_cfi_cursor expr, struct cp_cfi_frame *f,
 			       const uint64_t *first, uint64_t *result);
 
-/* Move F, whose code has no FDE, to its caller: by the signal frame, by the word at sp
- * or by the frame pointer, where these lead right behind a call instruction. COPY: code
- * is read by the kernel. */
+/* Move F, whose code has no FDE, to its caller: by the signal frame, by a return address
+ * near sp or by the frame pointer. COPY: code is read by the kernel. */
 enum cp_cfi_result cp_cfi_guess(struct cp_cfi_frame *f, bool exact, bool copy);
+
+/* Hand-written code whose FDE says nothing, although the code begins with pushes: such
+ * is glibc's multi-precision arithmetic, hot in printf and strtod of floating point.
+ * STEPPED by the pushes, or LOST: FDE is not one of these, and F unchanged. */
+enum cp_cfi_result cp_cfi_pushes(struct cp_cfi_frame *f, const struct cp_cfi_fde *fde, bool copy);
+
+/* N bytes of code at ADDR, or false. COPY as above. */
+bool cp_cfi_read_code(uint64_t addr, void *to, size_t n, bool copy);
 
 /* Does the instruction before RA call? False also when it can't be read. */
 bool cp_cfi_behind_call(uint64_t ra, bool copy);

@@ -46,6 +46,50 @@ static inline bool cp_cfi_is_call(const uint8_t *end)
 	       (insn & 0xfefff800) == 0xd63f0800;
 }
 
+/* Bytes that the instruction that ends at END took off sp: the return address is in a
+ * register here, so that it does not matter. */
+#define CP_CFI_RESERVE_BYTES 4
+static inline unsigned cp_cfi_reserved(const uint8_t *end)
+{
+	return 0;
+}
+
+/* Where the call that ends at END, the return address RA, goes; 0 = only its registers
+ * knew. Never by way of a word: *SLOT false. */
+static inline uint64_t cp_cfi_call_target(const uint8_t *end, uint64_t ra, bool *slot)
+{
+	uint32_t insn;
+
+	__builtin_memcpy(&insn, end - sizeof(insn), sizeof(insn));
+	*slot = false;
+	if ((insn & 0xfc000000) != 0x94000000)
+		return 0;
+	return ra - 4 + (uint64_t)((int64_t)((uint64_t)insn << 38) >> 36);
+}
+
+/* The word that holds where the PLT stub at STUB, its code at CODE, jumps to; 0 = it is
+ * no such stub: adrp x16, page; ldr x17, [x16, #offset]. */
+#define CP_CFI_STUB_BYTES 8
+static inline uint64_t cp_cfi_stub_slot(const uint8_t *code, uint64_t stub)
+{
+	uint32_t adrp, ldr;
+	uint64_t page;
+
+	__builtin_memcpy(&adrp, code, sizeof(adrp));
+	__builtin_memcpy(&ldr, code + 4, sizeof(ldr));
+	if ((adrp & 0x9f00001f) != 0x90000010 || (ldr & 0xffc003ff) != 0xf9400211)
+		return 0;
+	page = (uint64_t)(adrp >> 5 & 0x7ffff) << 2 | (adrp >> 29 & 3);
+	return (stub & ~UINT64_C(0xfff)) + (uint64_t)((int64_t)(page << 43) >> 31) +
+	       (ldr >> 10 & 0xfff) * 8u;
+}
+
+/* Such code is not known here: its stores of pairs are always described. */
+static inline unsigned cp_cfi_pushed(const uint8_t *code, unsigned n, uint8_t *regs, unsigned max)
+{
+	return 0;
+}
+
 /* The signal trampoline, in the vdso or in musl: mov x8, #SYS_rt_sigreturn; svc #0. */
 #define CP_CFI_SIGRETURN_BYTES 8
 static inline bool cp_cfi_is_sigreturn(const uint8_t *pc)

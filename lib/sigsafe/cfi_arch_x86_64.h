@@ -53,6 +53,61 @@ static inline bool cp_cfi_is_call(const uint8_t *end)
 	return end[-7] == 0xff && (end[-6] == 0x94 || end[-6] == 0x14);
 }
 
+/* Bytes that the instruction that ends at END took off sp: sub $n, %rsp. */
+#define CP_CFI_RESERVE_BYTES 4
+static inline unsigned cp_cfi_reserved(const uint8_t *end)
+{
+	return end[-4] == 0x48 && end[-3] == 0x83 && end[-2] == 0xec && end[-1] < 0x80 ? end[-1]
+										       : 0;
+}
+
+/* Where the call that ends at END, the return address RA, goes: an address, or with
+ * *SLOT set the word that holds it. 0 = only its registers knew. */
+static inline uint64_t cp_cfi_call_target(const uint8_t *end, uint64_t ra, bool *slot)
+{
+	int32_t offset;
+
+	__builtin_memcpy(&offset, end - sizeof(offset), sizeof(offset));
+	*slot = end[-6] == 0xff && end[-5] == 0x15; /* call *offset(%rip) */
+	return end[-5] == 0xe8 || *slot ? ra + (uint64_t)(int64_t)offset : 0;
+}
+
+/* The word that holds where the PLT stub at STUB, its code at CODE, jumps to; 0 = it is
+ * no such stub: endbr64, bnd jmp *offset(%rip), the first two optional. */
+#define CP_CFI_STUB_BYTES 11
+static inline uint64_t cp_cfi_stub_slot(const uint8_t *code, uint64_t stub)
+{
+	static const uint8_t endbr[4] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	unsigned i = __builtin_memcmp(code, endbr, 4) ? 0 : 4;
+	int32_t offset;
+
+	i += code[i] == 0xf2;
+	if (code[i] != 0xff || code[i + 1] != 0x25)
+		return 0;
+	__builtin_memcpy(&offset, code + i + 2, sizeof(offset));
+	return stub + i + 6 + (uint64_t)(int64_t)offset;
+}
+
+/* Registers that the pushes at the begin of CODE (N bytes) save, in their order, at most
+ * MAX: how many. */
+static inline unsigned cp_cfi_pushed(const uint8_t *code, unsigned n, uint8_t *regs, unsigned max)
+{
+	/* DWARF numbers of rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi */
+	static const uint8_t dwarf[8] = { 0, 2, 1, 3, 7, 6, 4, 5 };
+	static const uint8_t endbr[4] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	unsigned i = n >= 4 && !__builtin_memcmp(code, endbr, 4) ? 4 : 0, count = 0;
+
+	for (; i + 1 < n && count < max; i++) {
+		bool high = code[i] == 0x41;
+
+		i += high;
+		if ((code[i] & 0xf8) != 0x50)
+			break;
+		regs[count++] = high ? 8 + (code[i] & 7) : dwarf[code[i] & 7];
+	}
+	return count;
+}
+
 /* A signal trampoline without call frame information (musl's):
  * mov $SYS_rt_sigreturn, %rax; syscall. */
 #define CP_CFI_SIGRETURN_BYTES 9

@@ -1,17 +1,19 @@
 /* Code without call frame information: crt code, assembly, generated code.
  *
- * A step is made only to an address right behind a call instruction, which a stray
- * word on the stack seldom is. See cfi.h.
+ * A step is made only to an address right behind a call instruction, and where that
+ * call names its target, only if the target is code without an FDE as well: a return
+ * address that an earlier call left on the stack is told apart so. See cfi.h.
  */
 #include "sigsafe/cfi.h"
 
 #include "sigsafe/sys.h"
 
 #define LOWEST_CODE 4096
+#define SCANNED 16 /* words above sp where a return address is looked for */
 
 /* Code is read by the kernel when its module may go away, and otherwise after asking
  * whether it is there: copying is refused in some sandboxes. */
-static bool read_code(uint64_t addr, void *to, size_t n, bool copy)
+bool cp_cfi_read_code(uint64_t addr, void *to, size_t n, bool copy)
 {
 	if (addr < LOWEST_CODE || (addr + n) >> CP_CFI_PC_BITS)
 		return false;
@@ -27,7 +29,7 @@ bool cp_cfi_behind_call(uint64_t ra, bool copy)
 {
 	uint8_t code[CP_CFI_CALL_BYTES];
 
-	return read_code(ra - sizeof(code), code, sizeof(code), copy) &&
+	return cp_cfi_read_code(ra - sizeof(code), code, sizeof(code), copy) &&
 	       cp_cfi_is_call(code + sizeof(code));
 }
 
@@ -35,7 +37,7 @@ static bool at_sigreturn(uint64_t pc, bool copy)
 {
 	uint8_t code[CP_CFI_SIGRETURN_BYTES];
 
-	return read_code(pc, code, sizeof(code), copy) && cp_cfi_is_sigreturn(code);
+	return cp_cfi_read_code(pc, code, sizeof(code), copy) && cp_cfi_is_sigreturn(code);
 }
 
 /* The registers that the kernel saved when it called a signal handler. */
@@ -60,34 +62,102 @@ static enum cp_cfi_result step_to(struct cp_cfi_frame *f, uint64_t ra, uint64_t 
 	return CP_CFI_STEPPED;
 }
 
-/* The return address as at a function's entry. */
-static bool entry_ra(struct cp_cfi_frame *f, bool exact, bool copy, uint64_t *ra)
+static bool has_fde(uint64_t pc, const struct cp_cfi_module *m, bool copy)
+{
+	struct cp_cfi_fde fde;
+	struct cp_cfi_copy room;
+
+	return cp_cfi_find(m, pc, copy ? &room : NULL, &fde);
+}
+
+/* Where the call before RA went, through a PLT stub too. 0 = that can't be told. */
+static uint64_t target_of(uint64_t ra, bool copy)
+{
+	uint8_t code[CP_CFI_CALL_BYTES > CP_CFI_STUB_BYTES ? CP_CFI_CALL_BYTES : CP_CFI_STUB_BYTES];
+	uint64_t to, slot;
+	bool by_slot;
+
+	if (!cp_cfi_read_code(ra - CP_CFI_CALL_BYTES, code, CP_CFI_CALL_BYTES, copy))
+		return 0;
+	to = cp_cfi_call_target(code + CP_CFI_CALL_BYTES, ra, &by_slot);
+	if (by_slot)
+		return cp_cfi_read_code(to, &slot, sizeof(slot), copy) ? slot : 0;
+	if (!to || !cp_cfi_read_code(to, code, CP_CFI_STUB_BYTES, copy))
+		return to;
+	slot = cp_cfi_stub_slot(code, to);
+	return slot && cp_cfi_read_code(slot, &slot, sizeof(slot), copy) ? slot : to;
+}
+
+enum belief { STALE, POSSIBLE, SURE };
+
+/* Did the call before RA lead to the code of F, which has no FDE? Code with one was not
+ * meant: the word was left on the stack by an earlier call. */
+static enum belief believe(const struct cp_cfi_frame *f, uint64_t ra, bool copy)
+{
+	uint64_t pc = f->regs.r[CP_REG_PC], to;
+	struct cp_cfi_module m;
+
+	if (!cp_cfi_behind_call(ra, copy))
+		return STALE;
+	to = target_of(ra, copy);
+	if (!to || !cp_cfi_module_find(to, &m))
+		return POSSIBLE;
+	if (has_fde(to, &m, copy))
+		return STALE;
+	return pc - m.start < m.end - m.start ? SURE : POSSIBLE;
+}
+
+/* Code that pushed or reserved a little: the first return address above sp, if it is
+ * sure. What else it saved is not known. */
+static enum cp_cfi_result scan(struct cp_cfi_frame *f, bool copy)
+{
+	uint64_t sp = f->regs.r[CP_REG_SP], ra;
+	struct cp_cfi_module m;
+
+	if (!cp_cfi_module_find(f->regs.r[CP_REG_PC], &m))
+		return CP_CFI_LOST;
+	for (unsigned i = 0; i < SCANNED && cp_stackmem_read(&f->stack, sp, &ra); i++) {
+		sp += sizeof(ra);
+		if (!cp_cfi_module_find(ra, &m) || believe(f, ra, copy) != SURE)
+			continue;
+		step_to(f, ra, sp);
+		f->known = UINT64_C(1) << CP_REG_PC | UINT64_C(1) << CP_REG_SP;
+		return CP_CFI_STEPPED;
+	}
+	return CP_CFI_LOST;
+}
+
+/* The return address as at a function's entry, or one instruction later. *SP is moved to
+ * the caller's. */
+static bool entry_ra(struct cp_cfi_frame *f, bool exact, bool copy, uint64_t *sp, uint64_t *ra)
 {
 #if CP_CFI_CALL_PUSHES
-	if (!cp_stackmem_read(&f->stack, f->regs.r[CP_REG_SP], ra))
+	uint8_t before[CP_CFI_RESERVE_BYTES];
+
+	if (cp_cfi_read_code(f->regs.r[CP_REG_PC] - sizeof(before), before, sizeof(before), copy))
+		*sp += cp_cfi_reserved(before + sizeof(before));
+	if (!cp_stackmem_read(&f->stack, *sp, ra))
 		return false;
+	*sp += sizeof(*ra);
 #else
 	if (!exact)
 		return false;
 	*ra = cp_cfi_strip(f->regs.r[CP_CFI_LR]);
 #endif
-	return cp_cfi_behind_call(*ra, copy);
+	return believe(f, *ra, copy) != STALE;
 }
 
-enum cp_cfi_result cp_cfi_guess(struct cp_cfi_frame *f, bool exact, bool copy)
+static enum cp_cfi_result by_frame_pointer(struct cp_cfi_frame *f, bool exact, bool copy)
 {
-	uint64_t sp = f->regs.r[CP_REG_SP], fp = f->regs.r[CP_REG_FP], next, ra;
+	uint64_t fp = f->regs.r[CP_REG_FP], next, ra;
 
-	if (!exact && at_sigreturn(f->regs.r[CP_REG_PC], copy))
-		return resume(f);
-	if (entry_ra(f, exact, copy, &ra))
-		return step_to(f, ra, sp + CP_CFI_CALL_PUSHES * sizeof(ra));
 	if (!(f->known >> CP_REG_FP & 1))
 		return CP_CFI_UNKNOWN;
 	/* By the ABI the outermost frame has no frame pointer. */
 	if (fp == 0 && !exact)
 		return CP_CFI_OUTERMOST;
-	if (fp < sp || fp % sizeof(fp) || !cp_stackmem_read(&f->stack, fp, &next) ||
+	if (fp < f->regs.r[CP_REG_SP] || fp % sizeof(fp) ||
+	    !cp_stackmem_read(&f->stack, fp, &next) ||
 	    !cp_stackmem_read(&f->stack, fp + sizeof(fp), &ra))
 		return CP_CFI_LOST;
 	ra = cp_cfi_strip(ra);
@@ -95,4 +165,17 @@ enum cp_cfi_result cp_cfi_guess(struct cp_cfi_frame *f, bool exact, bool copy)
 		return CP_CFI_LOST;
 	f->regs.r[CP_REG_FP] = next;
 	return step_to(f, ra, fp + 2 * sizeof(fp));
+}
+
+enum cp_cfi_result cp_cfi_guess(struct cp_cfi_frame *f, bool exact, bool copy)
+{
+	uint64_t sp = f->regs.r[CP_REG_SP], ra;
+
+	if (!exact && at_sigreturn(f->regs.r[CP_REG_PC], copy))
+		return resume(f);
+	if (entry_ra(f, exact, copy, &sp, &ra))
+		return step_to(f, ra, sp);
+	if (scan(f, copy) == CP_CFI_STEPPED)
+		return CP_CFI_STEPPED;
+	return by_frame_pointer(f, exact, copy);
 }

@@ -5,7 +5,7 @@
  * is built ahead, nothing is allocated, no lock is taken. A walk's state is one
  * struct on the handler's stack.
  */
-#include "sigsafe/unwind.h"
+#include "sigsafe/unwind_walks.h"
 
 #include "sigsafe/cfi.h"
 #include "sigsafe/rules.h"
@@ -53,6 +53,8 @@ static enum cp_cfi_result step_by(struct walk *w, struct cp_cfi_copy *copy, bool
 	if (!*found)
 		return CP_CFI_LOST;
 	*signal = fde.signal;
+	if (cp_cfi_pushes(&w->f, &fde, copy != NULL) == CP_CFI_STEPPED)
+		return CP_CFI_STEPPED;
 	if (!fde.signal)
 		cp_rules_put(w->at, cp_rule_of(&row));
 	return cp_cfi_step(&w->f, &fde, &row);
@@ -79,8 +81,9 @@ static bool moved_up(struct walk *w, uint64_t from, enum cp_cfi_result r)
 
 	if (r == CP_CFI_RESUMED || sp > from)
 		return true;
+	/* A leaf that pushed nothing where calls don't either, or inside longjmp. */
 	if (sp == from)
-		return w->exact && !CP_CFI_CALL_PUSHES;
+		return w->exact;
 	return !(on_own_stack(w, from) && on_own_stack(w, sp)) && w->switches++ < STACK_SWITCHES;
 }
 
@@ -187,8 +190,8 @@ static unsigned frames(struct walk *w, uint64_t *pcs, unsigned max, enum cp_unwi
 	}
 }
 
-static unsigned walk(const struct cp_unwind_input *in, uint64_t *pcs, unsigned max,
-		     enum cp_unwind_end *end)
+unsigned cp_unwind_dwarf_walk(const struct cp_unwind_input *in, uint64_t *pcs, unsigned max,
+			      enum cp_unwind_end *end)
 {
 	struct walk w;
 	unsigned n;
@@ -201,16 +204,3 @@ static unsigned walk(const struct cp_unwind_input *in, uint64_t *pcs, unsigned m
 	}
 	return n;
 }
-
-static void modules_changed(void)
-{
-	cp_cfi_modules_refresh();
-	cp_rules_clear();
-}
-
-const struct cp_unwinder cp_unwinder_dwarf = {
-	.name = "dwarf",
-	.prepare = cp_cfi_modules_prepare,
-	.walk = walk,
-	.modules_changed = modules_changed,
-};

@@ -4,7 +4,7 @@
  * Right where everything was built with frame pointers; elsewhere frames are
  * missing or the walk ends early, which it can't see.
  */
-#include "sigsafe/unwind.h"
+#include "sigsafe/unwind_walks.h"
 
 #include "sigsafe/cfi_arch.h"
 #include "sigsafe/stackmem.h"
@@ -33,8 +33,8 @@ static inline int step(struct cp_stackmem *m, uint64_t *fp, uint64_t *above, uin
 	return *ra == 0 ? 0 : plausible(*ra) ? 1 : -1;
 }
 
-static unsigned walk(const struct cp_unwind_input *in, uint64_t *pcs, unsigned max,
-		     enum cp_unwind_end *end)
+unsigned cp_unwind_fp_walk(const struct cp_unwind_input *in, uint64_t *pcs, unsigned max,
+			   enum cp_unwind_end *end)
 {
 	uint64_t fp = in->regs.r[CP_REG_FP], above = in->regs.r[CP_REG_SP], ra;
 	struct cp_stackmem m;
@@ -53,8 +53,3 @@ static unsigned walk(const struct cp_unwind_input *in, uint64_t *pcs, unsigned m
 	*end = r == 0 ? CP_UNWIND_COMPLETE : CP_UNWIND_INCOMPLETE;
 	return n;
 }
-
-const struct cp_unwinder cp_unwinder_fp = {
-	.name = "fp",
-	.walk = walk,
-};

@@ -8,7 +8,7 @@
  * It uses errno, and module memory may vanish under it: where the input does not
  * promise both, frame pointers are followed instead.
  */
-#include "sigsafe/unwind.h"
+#include "sigsafe/unwind_libunwind.h"
 
 #include <errno.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 #include "sigsafe/cfi_arch.h"
 #include "sigsafe/cfi_module.h"
 #include "sigsafe/stackmem.h"
-#include "sigsafe/unwind_libunwind.h"
+#include "sigsafe/unwind_walks.h"
 
 #ifdef HAVE_LIBUNWIND
 
@@ -124,7 +124,7 @@ static int get_proc_name(unw_addr_space_t as, unw_word_t pc, char *to, size_t si
 	return -UNW_ENOINFO;
 }
 
-static int prepare(void)
+int cp_unwind_libunwind_start(const struct cp_libunwind *loaded)
 {
 	static unw_accessors_t accessors = {
 		.find_proc_info = find_proc_info,
@@ -136,13 +136,8 @@ static int prepare(void)
 		.resume = resume,
 		.get_proc_name = get_proc_name,
 	};
-	int err;
 
-	if (space)
-		return 0;
-	err = cp_cfi_modules_prepare();
-	if (err || (err = cp_libunwind_load(&lib)))
-		return err;
+	lib = *loaded;
 	space = lib.create_addr_space(&accessors, 0);
 	if (!space)
 		return -ENOMEM;
@@ -156,6 +151,9 @@ static bool at_sigreturn(struct walk *w, uint64_t pc)
 {
 	uint64_t code[2];
 
+	/* Its module, so that the code is read at once. */
+	if (!in_module(&w->module, pc, sizeof(code)))
+		cp_cfi_module_find(pc, &w->module);
 	return !access_mem(space, pc, &code[0], 0, w) &&
 	       !access_mem(space, pc + 8, &code[1], 0, w) &&
 	       cp_cfi_is_sigreturn((const uint8_t *)code);
@@ -175,13 +173,15 @@ static unsigned steps(struct walk *w, unw_cursor_t *c, uint64_t *pcs, unsigned m
 		      enum cp_unwind_end *end)
 {
 	uint64_t sp = w->in->regs.r[CP_REG_SP], pc = w->in->regs.r[CP_REG_PC];
+	bool exact, trampoline = at_sigreturn(w, pc);
 	unsigned n = 1;
 
 	*end = CP_UNWIND_INCOMPLETE;
 	for (;;) {
-		bool exact = at_sigreturn(w, pc);
 		uint64_t before = sp;
 		int r = lib.step(c);
+
+		exact = trampoline;
 
 		if (r <= 0 || lib.get_reg(c, UNW_REG_IP, &pc) < 0 ||
 		    lib.get_reg(c, UNW_REG_SP, &sp) < 0 || !pc) {
@@ -195,18 +195,19 @@ static unsigned steps(struct walk *w, unw_cursor_t *c, uint64_t *pcs, unsigned m
 			*end = CP_UNWIND_TRUNCATED;
 			return n;
 		}
-		pcs[n++] = exact || at_sigreturn(w, pc) ? pc : pc - 1;
+		trampoline = at_sigreturn(w, pc);
+		pcs[n++] = exact || trampoline ? pc : pc - 1;
 	}
 }
 
-static unsigned walk(const struct cp_unwind_input *in, uint64_t *pcs, unsigned max,
-		     enum cp_unwind_end *end)
+unsigned cp_unwind_libunwind_walk(const struct cp_unwind_input *in, uint64_t *pcs, unsigned max,
+				  enum cp_unwind_end *end)
 {
 	struct walk w = { .in = in };
 	unw_cursor_t cursor;
 
 	if (!in->own_tls || !in->stable_modules || !space)
-		return cp_unwinder_fp.walk(in, pcs, max, end);
+		return cp_unwind_fp_walk(in, pcs, max, end);
 	cp_stackmem_init(&w.stack, in->regs.r[CP_REG_SP], in->stack_low, in->stack_high);
 	pcs[0] = in->regs.r[CP_REG_PC];
 	*end = CP_UNWIND_INCOMPLETE;
@@ -215,35 +216,17 @@ static unsigned walk(const struct cp_unwind_input *in, uint64_t *pcs, unsigned m
 	return steps(&w, &cursor, pcs, max, end);
 }
 
-static void modules_changed(void)
+void cp_unwind_libunwind_flush(void)
 {
-	cp_cfi_modules_refresh();
-	if (space)
-		lib.flush_cache(space, 0, 0);
+	lib.flush_cache(space, 0, 0);
 }
 
 #else
 
-static int prepare(void)
+unsigned cp_unwind_libunwind_walk(const struct cp_unwind_input *in, uint64_t *pcs, unsigned max,
+				  enum cp_unwind_end *end)
 {
-	return -ENOSYS;
-}
-
-static unsigned walk(const struct cp_unwind_input *in, uint64_t *pcs, unsigned max,
-		     enum cp_unwind_end *end)
-{
-	return cp_unwinder_fp.walk(in, pcs, max, end);
-}
-
-static void modules_changed(void)
-{
+	return cp_unwind_fp_walk(in, pcs, max, end);
 }
 
 #endif
-
-const struct cp_unwinder cp_unwinder_libunwind = {
-	.name = "libunwind",
-	.prepare = prepare,
-	.walk = walk,
-	.modules_changed = modules_changed,
-};

@@ -27,6 +27,11 @@ struct cp_libunwind {
 				   unw_proc_info_t *, int, void *);
 };
 
+/* Create the address space. Outside handlers, once: 0, -ENOMEM. */
+int cp_unwind_libunwind_start(const struct cp_libunwind *loaded);
+/* Started, no walk in flight. */
+void cp_unwind_libunwind_flush(void);
+
 /* Control half: load the library privately. Outside handlers, once. 0, -ENOENT
  * without the library, -ENOSYS when it lacks a function. */
 int cp_libunwind_load(struct cp_libunwind *to);

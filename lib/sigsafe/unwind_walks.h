@@ -1,0 +1,14 @@
+/* The event halves of the unwinders of unwind.h, whose tables stand in lib/unwinders.c. */
+#ifndef CP_UNWIND_WALKS_H
+#define CP_UNWIND_WALKS_H
+
+#include "sigsafe/unwind.h"
+
+unsigned cp_unwind_fp_walk(const struct cp_unwind_input *in, uint64_t *pcs, unsigned max,
+			   enum cp_unwind_end *end);
+unsigned cp_unwind_dwarf_walk(const struct cp_unwind_input *in, uint64_t *pcs, unsigned max,
+			      enum cp_unwind_end *end);
+unsigned cp_unwind_libunwind_walk(const struct cp_unwind_input *in, uint64_t *pcs, unsigned max,
+				  enum cp_unwind_end *end);
+
+#endif
