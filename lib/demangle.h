@@ -4,9 +4,11 @@
 
 #include <stddef.h>
 
-/* Name of MANGLED without function parameters (and without Rust's hash) into TO, NUL-ended. The
- * length, or 0 when it is not mangled, malformed or longer than SIZE - 1: then use the raw name. No
- * allocation, no lock; uses up to ~0.5 MiB of stack: the dump runs on one of that size. */
+/* Name of MANGLED without function parameters (and without Rust's hash) into TO, NUL-ended.
+ * Suffixes of the compiler stay: "foo [clone .cold]". The length, or 0 when it is not mangled,
+ * malformed or longer than SIZE - 1, and for C++ names of over 900 characters and Rust names with
+ * non-ASCII identifiers: then use the raw name. No allocation, no lock; takes up to 400 KiB of
+ * stack for hostile names, so the dump runs on one of 512 KiB. */
 size_t cp_demangle(const char *mangled, char *to, size_t size);
 
 #endif
