@@ -34,6 +34,8 @@ static struct cp_cfi_module module_of(const struct dl_phdr_info *info)
 	}
 	if (m.hdr < m.start || m.hdr >= m.end)
 		m.hdr = 0;
+	m.tables = m.start;
+	m.tables_end = m.end;
 	return m;
 }
 
@@ -83,10 +85,28 @@ void cp_cfi_modules_refresh(void)
 		cp_sys_unmap(old, old->bytes);
 }
 
+/* The first module is the program. */
+static int find_main_tables(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct cp_cfi_module m = module_of(info);
+
+	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		uint64_t at = info->dlpi_addr + p->p_vaddr;
+
+		if (p->p_type == PT_LOAD && m.hdr - at < p->p_filesz) {
+			cp_cfi_finder.main_tables = at;
+			cp_cfi_finder.main_tables_end = at + p->p_filesz;
+		}
+	}
+	return 1;
+}
+
 int cp_cfi_modules_prepare(void)
 {
 	void *find = dlsym(RTLD_DEFAULT, "_dl_find_object");
 
+	dl_iterate_phdr(find_main_tables, NULL);
 	*(void **)&cp_cfi_finder.find = find;
 	if (find || cp_cfi_finder.snapshot)
 		return 0;

@@ -36,7 +36,13 @@ bool cp_cfi_module_find(uint64_t pc, struct cp_cfi_module *m)
 	m->start = (uint64_t)(uintptr_t)found.map_start;
 	m->end = (uint64_t)(uintptr_t)found.map_end;
 	m->hdr = (uint64_t)(uintptr_t)found.eh_frame;
-	if (m->hdr - m->start >= m->end - m->start)
+	m->tables = m->start;
+	m->tables_end = m->end;
+	if (m->hdr - m->start < m->end - m->start)
+		return true;
+	m->tables = cp_cfi_finder.main_tables;
+	m->tables_end = cp_cfi_finder.main_tables_end;
+	if (m->hdr - m->tables >= m->tables_end - m->tables)
 		m->hdr = 0;
 	return true;
 }

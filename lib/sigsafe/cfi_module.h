@@ -13,8 +13,10 @@
 #include <stdint.h>
 
 struct cp_cfi_module {
-	uint64_t start, end; /* all its segments: [start, end) */
-	uint64_t hdr;	     /* .eh_frame_hdr, in [start, end); 0 = it has none */
+	uint64_t start,
+		end;  /* all its segments: [start, end); one of them where holes are between */
+	uint64_t hdr; /* .eh_frame_hdr, in the tables; 0 = it has none */
+	uint64_t tables, tables_end; /* what is mapped around .eh_frame_hdr and .eh_frame */
 };
 
 /* Sorted by start; never changed once published. */
@@ -34,6 +36,9 @@ struct cp_cfi_dlfo {
 extern struct cp_cfi_finder {
 	int (*find)(void *addr, struct cp_cfi_dlfo *result); /* NULL: the snapshot is used */
 	struct cp_cfi_snapshot *snapshot;
+	/* The program's segment with .eh_frame_hdr: the kernel, unlike the loader, leaves
+	 * holes between segments (ports with large pages), and glibc then answers with one. */
+	uint64_t main_tables, main_tables_end;
 } cp_cfi_finder;
 
 /* The module that holds PC. False, and *M untouched, when there is none. */

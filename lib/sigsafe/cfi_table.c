@@ -19,7 +19,7 @@ struct entry {
 
 static bool inside(const struct cp_cfi_module *m, uint64_t addr, uint64_t size)
 {
-	return addr >= m->start && addr < m->end && m->end - addr >= size;
+	return addr >= m->tables && addr < m->tables_end && m->tables_end - addr >= size;
 }
 
 static inline bool get(uint64_t addr, void *to, size_t n, bool copy)
