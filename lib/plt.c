@@ -69,7 +69,7 @@ static int decode(const struct cp_elf *e, const Elf64_Shdr *h, uint64_t vaddr, s
 	ldr = word_at(e, at + 4);
 	if ((adrp & 0x9f00001fu) != 0x90000010u || (ldr & 0xffc003ffu) != 0xf9400211u)
 		return -ENOENT;
-	pages = (int32_t)((adrp >> 5 & 0x7ffff) << 13) >> 11 | (adrp >> 29 & 3);
+	pages = (int32_t)((adrp >> 5 & 0x7ffff) << 13) >> 11 | (int32_t)(adrp >> 29 & 3);
 	s->slot = (at & ~UINT64_C(4095)) + (uint64_t)pages * 4096 + (ldr >> 10 & 0xfff) * 8;
 	s->start = word_at(e, at - 4) == BTI_C ? at - 4 : at;
 	return 0;
