@@ -24,9 +24,14 @@ calls_among() {
 	{
 		${NM:-nm} -A -g --defined-only "$@" |
 			sed -n 's/^.*[:\/]\([^ :\/]*\)\.o:[^ ]* *[A-Z] \(.*\)$/D \1 \2/p' | sed 's/ [a-z_]*_la-/ /'
+		grep '^upward' "$checks/pipeline-allowed.txt"
 		undefined "$@" | sed 's/^/U /'
-	} | awk '$1 == "D" { in_module[$3] = $2 }
-		 $1 == "U" && $3 in in_module && in_module[$3] != $2 { print $2, in_module[$3] }' | sort -u
+	} | awk '
+		$1 == "D" { in_module[$3] = $2 }
+		$1 == "upward" { upward[$2, $3] = 1 }
+		$1 == "U" && $3 in in_module && in_module[$3] != $2 && !upward[$2, in_module[$3]] {
+			print $2, in_module[$3]
+		}' | sort -u
 }
 
 circles_in() {
