@@ -39,9 +39,9 @@ struct table_head {
 static struct cp_libunwind lib;
 static unw_addr_space_t space;
 
-static bool in_module(const struct cp_cfi_module *m, uint64_t addr, uint64_t size)
+static bool in_tables(const struct cp_cfi_module *m, uint64_t addr, uint64_t size)
 {
-	return addr >= m->start && addr < m->end && m->end - addr >= size;
+	return addr >= m->tables && addr < m->tables_end && m->tables_end - addr >= size;
 }
 
 static bool find_table(struct walk *w, uint64_t pc, unw_dyn_info_t *di)
@@ -49,7 +49,7 @@ static bool find_table(struct walk *w, uint64_t pc, unw_dyn_info_t *di)
 	const struct table_head *h;
 
 	if (!cp_cfi_module_find(pc, &w->module) || !w->module.hdr ||
-	    !in_module(&w->module, w->module.hdr, sizeof(*h)))
+	    !in_tables(&w->module, w->module.hdr, sizeof(*h)))
 		return false;
 	h = (const void *)(uintptr_t)w->module.hdr;
 	if (h->version != 1 || h->table_enc != TABLE_ENC || h->count_enc != COUNT_ENC)
@@ -89,7 +89,7 @@ static int access_mem(unw_addr_space_t as, unw_word_t addr, unw_word_t *word, in
 
 	if (write)
 		return -UNW_EREADONLYREG;
-	if (in_module(&w->module, addr, sizeof(*word))) {
+	if (in_tables(&w->module, addr, sizeof(*word))) {
 		*word = *(const cp_stackmem_word *)addr;
 		return 0;
 	}
@@ -152,7 +152,7 @@ static bool at_sigreturn(struct walk *w, uint64_t pc)
 	uint64_t code[2];
 
 	/* Its module, so that the code is read at once. */
-	if (!in_module(&w->module, pc, sizeof(code)))
+	if (!in_tables(&w->module, pc, sizeof(code)))
 		cp_cfi_module_find(pc, &w->module);
 	return !access_mem(space, pc, &code[0], 0, w) &&
 	       !access_mem(space, pc + 8, &code[1], 0, w) &&
