@@ -13,10 +13,6 @@ struct header {
 	uint32_t count;
 };
 
-struct entry {
-	int32_t function, fde; /* relative to the header */
-};
-
 /* An FDE whose addresses are pc-relative 32-bit values, as on every port of ours. */
 struct fde {
 	uint32_t length, cie;
@@ -40,48 +36,83 @@ int cp_ehfunc_open(struct cp_ehfunc *t, const struct cp_elf *e)
 		return -ENOENT;
 	if (h.version != 1 || h.count_encoding != UDATA4 || h.table_encoding != DATAREL_SDATA4)
 		return -ENOENT;
-	bytes = (uint64_t)h.count * sizeof(struct entry);
+	bytes = (uint64_t)h.count * sizeof(struct cp_ehfunc_entry);
 	if (!h.count || cp_elf_locate(e, p.p_vaddr + sizeof(h), bytes, &t->table))
 		return -ENOENT;
 	t->e = e;
 	t->header = p.p_vaddr;
 	t->count = h.count;
+	t->hint = t->block_count = 0;
 	return 0;
 }
 
-static int read_entry(const struct cp_ehfunc *t, uint32_t i, struct entry *entry)
+#define BLOCK (sizeof(((struct cp_ehfunc *)0)->block) / sizeof(struct cp_ehfunc_entry))
+
+/* Entry I, through the block that holds it: neighbours are asked for next. */
+static int read_entry(struct cp_ehfunc *t, uint32_t i, struct cp_ehfunc_entry *entry)
 {
-	return cp_elf_read(t->e, t->table + (uint64_t)i * sizeof(*entry), entry, sizeof(*entry));
-}
+	if (i - t->block_start >= t->block_count) {
+		uint32_t start = i - i % BLOCK, left = t->count - start;
+		uint32_t n = left < BLOCK ? left : BLOCK;
+		int err = cp_elf_read(t->e, t->table + (uint64_t)start * sizeof(*entry), t->block,
+				      n * sizeof(*entry));
 
-/* The last entry that doesn't begin behind VADDR. */
-static int find_entry(const struct cp_ehfunc *t, uint64_t vaddr, struct entry *found)
-{
-	uint32_t low = 0, high = t->count;
-	int err = -ENOENT;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		struct entry entry;
-		int r = read_entry(t, middle, &entry);
-
-		if (r)
-			return r;
-		if (t->header + (uint64_t)(int64_t)entry.function > vaddr) {
-			high = middle;
-		} else {
-			*found = entry;
-			err = 0;
-			low = middle + 1;
-		}
+		t->block_count = 0;
+		if (err)
+			return err;
+		t->block_start = start;
+		t->block_count = n;
 	}
-	return err;
+	*entry = t->block[i - t->block_start];
+	return 0;
 }
 
-int cp_ehfunc_start(const struct cp_ehfunc *t, uint64_t vaddr, uint64_t *start)
+/* 1 when entry I begins behind VADDR (or is behind the table), 0 when not, or the error of reading.
+ */
+static int is_behind(struct cp_ehfunc *t, uint64_t i, uint64_t vaddr, struct cp_ehfunc_entry *entry)
+{
+	int err = i < t->count ? read_entry(t, (uint32_t)i, entry) : 0;
+
+	if (err)
+		return err;
+	return i >= t->count || t->header + (uint64_t)(int64_t)entry->function > vaddr;
+}
+
+/* The last entry that doesn't begin behind VADDR: first in growing steps from the last
+ * answer, then by halves. */
+static int find_entry(struct cp_ehfunc *t, uint64_t vaddr, struct cp_ehfunc_entry *found)
+{
+	uint64_t low = t->hint, step = 1, high, middle;
+	int r = is_behind(t, low, vaddr, found);
+
+	if (r > 0) {
+		low = 0;
+		r = is_behind(t, low, vaddr, found);
+	}
+	if (r)
+		return r < 0 ? r : -ENOENT;
+	while ((r = is_behind(t, low + step, vaddr, found)) == 0) {
+		low += step;
+		step *= 2;
+	}
+	for (high = low + step; r >= 0 && high - low > 1;) {
+		middle = low + (high - low) / 2;
+		r = is_behind(t, middle, vaddr, found);
+		if (r == 0)
+			low = middle;
+		else
+			high = middle;
+	}
+	if (r < 0)
+		return r;
+	t->hint = (uint32_t)low;
+	return read_entry(t, (uint32_t)low, found);
+}
+
+int cp_ehfunc_start(struct cp_ehfunc *t, uint64_t vaddr, uint64_t *start)
 {
 	uint64_t function, at, off;
-	struct entry entry;
+	struct cp_ehfunc_entry entry;
 	struct fde fde;
 	int err = find_entry(t, vaddr, &entry);
 

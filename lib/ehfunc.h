@@ -9,12 +9,19 @@
 
 #include "elf.h"
 
+struct cp_ehfunc_entry {
+	int32_t function, fde; /* relative to the header */
+};
+
 /* A module's .eh_frame_hdr: a table of (function, FDE) sorted by function. */
 struct cp_ehfunc {
 	const struct cp_elf *e;
 	uint64_t header; /* vaddr that the table's entries are relative to */
 	uint64_t table;	 /* its place in the source */
 	uint32_t count;
+	uint32_t hint; /* the last answer: addresses are asked for in rising order */
+	uint32_t block_start, block_count; /* entries in BLOCK */
+	struct cp_ehfunc_entry block[256];
 };
 
 /* 0, or -ENOENT: no table, or not in the form that linkers write (sorted pairs of 32-bit offsets).
@@ -22,6 +29,6 @@ struct cp_ehfunc {
 int cp_ehfunc_open(struct cp_ehfunc *t, const struct cp_elf *e);
 /* The vaddr at which the function holding VADDR begins. 0, -ENOENT where no FDE covers it, or
  * the error of reading. */
-int cp_ehfunc_start(const struct cp_ehfunc *t, uint64_t vaddr, uint64_t *start);
+int cp_ehfunc_start(struct cp_ehfunc *t, uint64_t vaddr, uint64_t *start);
 
 #endif
