@@ -35,25 +35,29 @@ extern "C" {
  * The first field lets the struct grow: a program built against an older header goes on
  * working with a newer library. */
 struct cprof_options {
-	size_t size;              /* sizeof(struct cprof_options) */
-	const char *cpu_path;     /* file of the CPU profile; %p pid, %e program, %t time, %h host,
-	                             %n dump number, %% */
-	unsigned frequency;       /* samples per CPU second of each thread, 1-10000; default 99 */
-	unsigned max_depth;       /* frames kept of a stack, 1-4096; default 512 */
-	const char *unwind;       /* "auto" (default), "dwarf", "fp", "libunwind" */
-	const char *symbolize;    /* "names" (default): names in the file; "none" */
-	long long checkpoint_ms;  /* the file is rewritten this often; default 60000; CPROF_OFF */
-	int dump_signal;          /* signal number; default SIGUSR2; CPROF_OFF */
-	const char *labels;       /* "k=v,..." on every sample */
+	size_t size;		 /* sizeof(struct cprof_options) */
+	const char *cpu_path;	 /* file of the CPU profile; %p pid, %e program, %t time, %h host,
+				    %n dump number, %% */
+	unsigned frequency;	 /* samples per CPU second of each thread, 1-10000; default 99 */
+	unsigned max_depth;	 /* frames kept of a stack, 1-4096; default 512 */
+	const char *unwind;	 /* "auto" (default), "dwarf", "fp", "libunwind" */
+	const char *symbolize;	 /* "names" (default): names in the file; "none" */
+	long long checkpoint_ms; /* the file is rewritten this often; default 60000; CPROF_OFF */
+	int dump_signal;	 /* signal number; default SIGUSR2; CPROF_OFF */
+	const char *labels;	 /* "k=v,..." on every sample */
 };
 
-#define CPROF_OPTIONS_INIT { sizeof(struct cprof_options), 0, 0, 0, 0, 0, 0, 0, 0 }
+#define CPROF_OPTIONS_INIT                                                                         \
+	{                                                                                          \
+		sizeof(struct cprof_options), 0, 0, 0, 0, 0, 0, 0, 0                               \
+	}
 
 /* Start profiling every thread of the process, those to come included. The file is written at
  * cprof_stop and at every way the process may end. OPTIONS is copied.
  * NULL options: what the environment says (CPUPROFILE and the others).
- * -EALREADY: it runs. -EBUSY: another thread is in start or stop. -EINVAL: an option is out of range or OPTIONS->size is wrong, or no path
- * is given. -EISDIR, -ENOENT, -EACCES, ...: the path can't be written to. */
+ * -EALREADY: it runs. -EBUSY: another thread is in start or stop. -EINVAL: an option is out of
+ * range or OPTIONS->size is wrong, or no path is given. -EISDIR, -ENOENT, -EACCES, ...: the path
+ * can't be written to. */
 int cprof_start(const struct cprof_options *options);
 
 /* Stop, and write the profile to its path. Afterwards cprof_start may be called
@@ -77,19 +81,19 @@ int cprof_thread_resume(void);
 /* Since the last start. An expiry is one period of a thread's CPU time; a sample may
  * stand for several, where the kernel's timer tick is coarser than the period. */
 struct cprof_stats {
-	size_t size; /* sizeof(struct cprof_stats), set by the caller */
-	uint64_t samples;        /* stacks recorded */
-	uint64_t expiries;       /* that they stand for */
-	uint64_t lost_ring;      /* expiries lost: a thread's buffer was full */
-	uint64_t lost_memory;    /* expiries lost: no memory for a buffer, or the collector's limit */
-	uint64_t lost_thread;    /* expiries lost: unknown thread */
-	uint64_t lost_paused;    /* expiries not taken in paused threads */
-	uint64_t truncated;      /* stacks cut at max_depth */
-	uint64_t incomplete;     /* stacks that don't reach their thread's start */
-	uint64_t period_ns;      /* CPU time an expiry stands for */
-	uint64_t handler_ns;     /* time spent in signal handlers */
-	uint64_t dumps;          /* files written */
-	uint64_t dump_failures;  /* files that could not be written */
+	size_t size;	      /* sizeof(struct cprof_stats), set by the caller */
+	uint64_t samples;     /* stacks recorded */
+	uint64_t expiries;    /* that they stand for */
+	uint64_t lost_ring;   /* expiries lost: a thread's buffer was full */
+	uint64_t lost_memory; /* expiries lost: no memory for a buffer, or the collector's limit */
+	uint64_t lost_thread; /* expiries lost: unknown thread */
+	uint64_t lost_paused; /* expiries not taken in paused threads */
+	uint64_t truncated;   /* stacks cut at max_depth */
+	uint64_t incomplete;  /* stacks that don't reach their thread's start */
+	uint64_t period_ns;   /* CPU time an expiry stands for */
+	uint64_t handler_ns;  /* time spent in signal handlers */
+	uint64_t dumps;	      /* files written */
+	uint64_t dump_failures; /* files that could not be written */
 };
 
 /* -EINVAL: STATS is NULL or its size is unknown. All zero when nothing ran yet. */
