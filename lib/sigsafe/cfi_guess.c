@@ -11,6 +11,15 @@
 #define LOWEST_CODE 4096
 #define SCANNED 16 /* words above sp where a return address is looked for */
 
+/* Byte by byte: AddressSanitizer would look at what memcpy reads. */
+CP_STACKMEM_RAW static void copy_bytes(uint8_t *to, uint64_t addr, size_t n)
+{
+	const volatile uint8_t *from = (const volatile uint8_t *)(uintptr_t)addr;
+
+	for (size_t i = 0; i < n; i++)
+		to[i] = from[i];
+}
+
 /* Code is read by the kernel when its module may go away, and otherwise after asking
  * whether it is there: copying is refused in some sandboxes. */
 bool cp_cfi_read_code(uint64_t addr, void *to, size_t n, bool copy)
@@ -21,7 +30,7 @@ bool cp_cfi_read_code(uint64_t addr, void *to, size_t n, bool copy)
 		return cp_sys_peek(to, addr, n) == (long)n;
 	if (!cp_stackmem_probe(addr) || !cp_stackmem_probe(addr + n - 1))
 		return false;
-	memcpy(to, (const void *)(uintptr_t)addr, n);
+	copy_bytes(to, addr, n);
 	return true;
 }
 
