@@ -9,11 +9,11 @@ check_quiet api
 cd "$work/files" || exit 1
 check_valid first.pb first.0001.pb asked.pb fd.pb second.pb
 for file in first.pb first.0001.pb asked.pb fd.pb; do
-	check_stack "$file" '(^|	|;)first_window;'
-	check_stack "$file" 'other_thread;'
+	check_stack "$file" '(^|	|;)first_window[.;]'
+	check_stack "$file" 'other_thread[.;]'
 	"$pprof_check" --raw "$file" | grep -q 'window=first,who=me\|who=me,window=first' || fail "$file: labels are missing"
 done
-check_stack second.pb 'second_window;'
+check_stack second.pb 'second_window[.;]'
 for wrong in before_start paused_part between second_window; do
 	"$pprof_check" --raw first.pb | grep -q "$wrong" && fail "first.pb holds $wrong"
 done
