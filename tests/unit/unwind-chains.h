@@ -18,7 +18,11 @@
 
 #include "sigsafe/unwind.h"
 
+#ifdef __clang__
+#define NOINLINE __attribute__((noinline))
+#else
 #define NOINLINE __attribute__((noinline, noclone))
+#endif
 #define TEST static __attribute__((unused)) /* each program runs what fits its unwinder */
 #define DEPTH 4096
 
@@ -30,7 +34,7 @@ struct walked {
 
 static const struct cp_unwinder *unwinder;
 static unsigned depth_limit = DEPTH;
-static bool bounds_unknown;
+static bool bounds_unknown, modules_unstable;
 static struct walked walked;
 static uint64_t noted[DEPTH];
 static unsigned notes;
@@ -59,7 +63,8 @@ static void input_of(struct cp_unwind_input *in, const ucontext_t *uc)
 	cp_regs_of_context(&in->regs, uc);
 	if (!bounds_unknown)
 		stack_bounds(&in->stack_low, &in->stack_high);
-	in->stable_modules = in->own_tls = true;
+	in->stable_modules = !modules_unstable;
+	in->own_tls = true;
 }
 
 static void on_trap(int sig, siginfo_t *info, void *context)
@@ -92,18 +97,24 @@ static void chains_begin(void)
 	notes = 0;
 }
 
-/* Where in the walk the noted return addresses stand as one piece; 0 = nowhere. */
-static unsigned noted_at(void)
+/* Where in the walk the return addresses noted from FROM up to before TO stand as one
+ * piece; 0 = nowhere. */
+static unsigned piece_at(unsigned from, unsigned to)
 {
-	for (unsigned at = 1; notes && at + notes <= walked.n; at++) {
+	for (unsigned at = 1; to > from && at + (to - from) <= walked.n; at++) {
 		unsigned i = 0;
 
-		while (i < notes && walked.pcs[at + i] == noted[notes - 1 - i] - 1)
+		while (i < to - from && walked.pcs[at + i] == noted[to - 1 - i] - 1)
 			i++;
-		if (i == notes)
+		if (i == to - from)
 			return at;
 	}
 	return 0;
+}
+
+static unsigned noted_at(void)
+{
+	return piece_at(0, notes);
 }
 
 static NOINLINE int chain_leaf(int x)
@@ -306,6 +317,63 @@ TEST void test_coroutine_stack(void)
 	CHECK_EQ(noted_at(), 1);
 	CHECK(walked.n <= 7);
 	munmap(stack, size);
+}
+
+static uint64_t interrupted;
+static unsigned notes_outside;
+
+static void on_user(int sig, siginfo_t *info, void *context)
+{
+	ucontext_t *uc = context;
+	struct cp_regs regs;
+
+	cp_regs_of_context(&regs, uc);
+	interrupted = regs.r[CP_REG_PC];
+	notes_outside = notes;
+	chain_a(1);
+	AFTER_CALL();
+}
+
+static NOINLINE int chain_raise(int sig)
+{
+	NOTE();
+	pthread_kill(pthread_self(), sig);
+	AFTER_CALL();
+	return sig;
+}
+
+static void check_signal_chain(int flags)
+{
+	struct sigaction sa = { .sa_sigaction = on_user, .sa_flags = SA_SIGINFO | flags };
+	unsigned inner, outer, at = 0;
+
+	chains_begin();
+	sigaction(SIGUSR1, &sa, NULL);
+	chain_raise(SIGUSR1);
+	inner = piece_at(notes_outside, notes);
+	outer = piece_at(0, notes_outside);
+	CHECK_EQ(inner, 1);
+	CHECK(outer > inner + 3);
+	/* the handler's frame is not noted; behind it the trampoline, then what was hit */
+	while (at < walked.n && walked.pcs[at] != interrupted)
+		at++;
+	CHECK_EQ(at, inner + notes - notes_outside + 1);
+	CHECK_EQ(walked.end, CP_UNWIND_COMPLETE);
+}
+
+TEST void test_signal_frame_is_crossed(void)
+{
+	check_signal_chain(0);
+}
+
+TEST void test_signal_stack_is_left(void)
+{
+	static char room[64 << 10];
+	stack_t ss = { .ss_sp = room, .ss_size = sizeof(room) }, old;
+
+	sigaltstack(&ss, &old);
+	check_signal_chain(SA_ONSTACK);
+	sigaltstack(&old, NULL);
 }
 
 /* Registers that point anywhere: nothing may fault, one frame at least. */
