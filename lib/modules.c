@@ -118,6 +118,36 @@ static bool is_of_image(const struct reading *r, const struct line *l)
 	return l->inode && r->image_inode == l->inode && r->image_device == l->device;
 }
 
+/* Read a mapping's build id into ID: its size, 0 when there is none. */
+static size_t read_build_id(const struct cp_mapping *c, uint8_t *id)
+{
+	int n = -ENOENT;
+
+	if (c->image)
+		n = cp_buildid_of_image(c->image, c->image_limit - c->image, id, CP_BUILD_ID_MAX);
+	return n > 0 ? (size_t)n : 0;
+}
+
+/* The mapping that was here before, in an older reading: a module that is loaded and unloaded over
+ * and over is one. The file may have been written anew in between. */
+static uint32_t find_gone(struct reading *r, const struct line *l)
+{
+	const struct cp_modules *m = r->m;
+
+	for (size_t i = m->mappings.count; i-- > 0;) {
+		struct cp_mapping *c = cp_modules_at(m, (uint32_t)i);
+		uint8_t id[CP_BUILD_ID_MAX];
+
+		if (c->live || c->deleted != l->deleted || !is_same(c, l))
+			continue;
+		if (c->build_id_size && (read_build_id(c, id) != c->build_id_size ||
+					 memcmp(id, c->build_id, c->build_id_size)))
+			continue;
+		return (uint32_t)i;
+	}
+	return CP_NO_MAPPING;
+}
+
 static uint32_t add_mapping(struct reading *r, const struct line *l)
 {
 	uint64_t own = (uint64_t)(uintptr_t)&cp_modules_refresh;
@@ -201,6 +231,8 @@ static void take_line(struct reading *r, const char *text)
 		l.path_size = 6;
 	}
 	number = find_again(r, &l);
+	if (number == CP_NO_MAPPING)
+		number = find_gone(r, &l);
 	if (number == CP_NO_MAPPING)
 		number = add_mapping(r, &l);
 	slot = number == CP_NO_MAPPING ? NULL : cp_vec_add(&r->m->next_live);
@@ -310,15 +342,13 @@ static bool is_self_exe(const struct cp_mapping *mapping)
 
 void cp_modules_identify(struct cp_mapping *mapping)
 {
-	int n = -ENOENT;
+	int n;
 
 	if (mapping->identified)
 		return;
 	mapping->identified = true;
 	mapping->self_exe = is_self_exe(mapping);
-	if (mapping->live && mapping->image)
-		n = cp_buildid_of_image(mapping->image, mapping->image_limit - mapping->image,
-					mapping->build_id, sizeof(mapping->build_id));
+	n = mapping->live ? (int)read_build_id(mapping, mapping->build_id) : 0;
 	if (n <= 0 && !mapping->anonymous)
 		n = cp_buildid_of_file(mapping->path, mapping->build_id, sizeof(mapping->build_id));
 	mapping->build_id_size = n > 0 ? (uint8_t)n : 0;
