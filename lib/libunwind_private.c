@@ -38,10 +38,20 @@ static const struct {
 	WANT(search_unwind_table, "dwarf_search_unwind_table"),
 };
 
+/* RTLD_NOW: a lazy binding in a handler would take the loader's lock. RTLD_DEEPBIND: it calls its
+ * own functions by name, and a program may export one of those names; sanitizers, which end the
+ * program on that flag, have to do without. */
+static int flags(void)
+{
+	bool sanitized = dlsym(RTLD_DEFAULT, "__asan_init") || dlsym(RTLD_DEFAULT, "__msan_init") ||
+			 dlsym(RTLD_DEFAULT, "__tsan_init");
+
+	return RTLD_NOW | RTLD_LOCAL | (sanitized ? 0 : RTLD_DEEPBIND);
+}
+
 int cp_libunwind_load(struct cp_libunwind *to)
 {
-	/* RTLD_NOW: a lazy binding in a handler would take the loader's lock. */
-	void *lib = dlopen(SONAME, RTLD_NOW | RTLD_LOCAL);
+	void *lib = dlopen(SONAME, flags());
 	struct cp_libunwind got;
 
 	if (!lib)
