@@ -1,0 +1,62 @@
+/* A module that burns CPU in one function of its own, for the hosts of the loader's traps.
+ *
+ * -DHOT=name is that function's name; -DWITH_TLS=bytes gives it thread-local storage.
+ */
+#include <pthread.h>
+#include <time.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+#ifdef WITH_TLS
+/* As old OpenGL and OpenMP runtimes have it: room in the static TLS block, or no load. */
+static __thread volatile char room[WITH_TLS] __attribute__((tls_model("initial-exec")));
+#endif
+
+EXPORT unsigned long HOT(unsigned long n);
+EXPORT void work(long ms);
+EXPORT int work_in_thread(long ms);
+
+EXPORT __attribute__((noinline)) unsigned long HOT(unsigned long n)
+{
+	volatile unsigned long sum = 0;
+
+	for (unsigned long i = 0; i < n; i++)
+		sum += i * i;
+	return sum;
+}
+
+static long cpu_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* For so much CPU time of the calling thread. */
+EXPORT void work(long ms)
+{
+	long end = cpu_ms() + ms;
+
+#ifdef WITH_TLS
+	room[0]++;
+#endif
+	do
+		HOT(100000);
+	while (cpu_ms() < end);
+}
+
+static void *in_thread(void *ms)
+{
+	work(*(long *)ms);
+	return NULL;
+}
+
+/* The same in a thread that this module makes. */
+EXPORT int work_in_thread(long ms)
+{
+	pthread_t thread;
+	int err = pthread_create(&thread, NULL, in_thread, &ms);
+
+	return err ? err : pthread_join(thread, NULL);
+}

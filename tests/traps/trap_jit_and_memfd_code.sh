@@ -1,0 +1,27 @@
+#!/bin/bash
+# Trap: code outside of ELF files: a JIT's in anonymous memory, in a memfd, in a file that is no
+# ELF. Its samples keep their mapping under the kernel's name, and the callers behind it.
+. "$srcdir/tests/lib/e2e.sh"
+. "$srcdir/tests/lib/loader.sh"
+
+case_of() { # name kind mapping begin-of-its-function
+	profiled "$1" ./tests/traps/jit-host "$2" "$work/code.bin"
+	[ "$status" = 77 ] && { echo "SKIP $1: $(cat "$work/$1.err")"; return; }
+	check_status "$1" 0
+	check_quiet "$1"
+	check_valid "$work/$1.pb"
+	check_top "$work/$1.pb" 1 "$4"
+	# Without call frame information, only our own reader gets to the caller.
+	[ "$CPROF_UNWIND" = dwarf ] && check_stack "$work/$1.pb" "	${4//+/\\+}[0-9a-f]+;run;main;"
+	has_go || return
+	mappings "$work/$1.pb" | grep -qF " $3 " || fail "$1: no mapping $3: $(mappings "$work/$1.pb")"
+	go tool pprof -top "$work/$1.pb" >"$work/top" 2>/dev/null || fail "$1: pprof can't read it"
+}
+
+for unwinder in dwarf fp libunwind; do
+	export CPROF_UNWIND=$unwinder
+	case_of anon anon //anon '//anon+0x'
+	case_of memfd memfd '/memfd:jit code' 'memfd:jit code+0x10'
+	case_of named named "$work/code.bin" 'code.bin+0x10'
+done
+finish
