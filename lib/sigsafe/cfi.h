@@ -98,8 +98,13 @@ enum cp_cfi_result cp_cfi_step(struct cp_cfi_frame *f, const struct cp_cfi_fde *
 enum cp_cfi_result cp_cfi_expr(struct cp_cfi_cursor expr, struct cp_cfi_frame *f,
 			       const uint64_t *first, uint64_t *result);
 
+/* Move F, at a signal's trampoline, to what the signal interrupted, by the kernel's own
+ * frame: CP_CFI_RESUMED, or CP_CFI_LOST when it is no trampoline. COPY: code is read by
+ * the kernel. */
+enum cp_cfi_result cp_cfi_resume(struct cp_cfi_frame *f, bool copy);
+
 /* Move F, whose code has no FDE, to its caller: by the signal frame, by a return address
- * near sp or by the frame pointer. COPY: code is read by the kernel. */
+ * near sp or by the frame pointer. */
 enum cp_cfi_result cp_cfi_guess(struct cp_cfi_frame *f, bool exact, bool copy);
 
 /* Hand-written code whose FDE says nothing, although the code begins with pushes: such
@@ -112,5 +117,8 @@ bool cp_cfi_read_code(uint64_t addr, void *to, size_t n, bool copy);
 
 /* Does the instruction before RA call? False also when it can't be read. */
 bool cp_cfi_behind_call(uint64_t ra, bool copy);
+
+/* Can RA, in no module, be a return address into generated code? Never on F's stack. */
+bool cp_cfi_is_generated(const struct cp_cfi_frame *f, uint64_t ra, bool copy);
 
 #endif

@@ -22,7 +22,10 @@ static inline unsigned cp_cfi_column(uint64_t reg)
 {
 	return reg >= 19 && reg <= CP_REG_SP ? (unsigned)reg - 19 : CP_CFI_COLUMNS;
 }
-#define cp_cfi_register(column) ((column) + 19)
+static inline unsigned cp_cfi_register(unsigned column)
+{
+	return column + 19;
+}
 
 /* A leaf function may leave sp as it is. */
 #define CP_CFI_CALL_PUSHES 0

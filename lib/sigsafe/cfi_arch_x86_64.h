@@ -15,14 +15,24 @@
 #define CP_CFI_CALLEE_SAVED                                                                        \
 	(1u << CP_CFI_RBX | 1u << CP_REG_FP | 1u << 12 | 1u << 13 | 1u << 14 | 1u << 15)
 
-/* One column for each register that call frame information may describe. */
-#define CP_CFI_COLUMNS 17
-#define CP_CFI_RA 16
+/* Columns for the registers that calls keep, sp and the return address: others are
+ * known only where a signal interrupted, and are read from its frame. */
+#define CP_CFI_COLUMNS 8
+#define CP_CFI_RA 7
 static inline unsigned cp_cfi_column(uint64_t reg)
 {
-	return reg < CP_CFI_COLUMNS ? (unsigned)reg : CP_CFI_COLUMNS;
+	static const uint8_t column[CP_REGS] = {
+		8, 8, 8, 0, 8, 8, 1, 2, 8, 8, 8, 8, 3, 4, 5, 6, 7
+	};
+
+	return reg < CP_REGS ? column[reg] : CP_CFI_COLUMNS;
 }
-#define cp_cfi_register(column) (column)
+static inline unsigned cp_cfi_register(unsigned column)
+{
+	static const uint8_t reg[CP_CFI_COLUMNS] = { 3, 6, 7, 12, 13, 14, 15, 16 };
+
+	return reg[column];
+}
 
 /* `call` pushes, so that the caller's sp is always above its callee's. */
 #define CP_CFI_CALL_PUSHES 1

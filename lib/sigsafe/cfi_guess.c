@@ -8,7 +8,8 @@
 
 #include "sigsafe/sys.h"
 
-#define LOWEST_CODE 4096
+#define PAGE UINT64_C(4096)
+#define STACK_NEAR (UINT64_C(1) << 20)
 #define SCANNED 16 /* words above sp where a return address is looked for */
 
 /* Byte by byte: AddressSanitizer would look at what memcpy reads. */
@@ -24,7 +25,7 @@ CP_STACKMEM_RAW static void copy_bytes(uint8_t *to, uint64_t addr, size_t n)
  * whether it is there: copying is refused in some sandboxes. */
 bool cp_cfi_read_code(uint64_t addr, void *to, size_t n, bool copy)
 {
-	if (addr < LOWEST_CODE || (addr + n) >> CP_CFI_PC_BITS)
+	if (addr < PAGE || (addr + n) >> CP_CFI_PC_BITS)
 		return false;
 	if (copy)
 		return cp_sys_peek(to, addr, n) == (long)n;
@@ -34,12 +35,24 @@ bool cp_cfi_read_code(uint64_t addr, void *to, size_t n, bool copy)
 	return true;
 }
 
+/* The bytes before a return address; those on the page before may not be there. */
+static bool read_call(uint64_t ra, uint8_t code[CP_CFI_CALL_BYTES], bool copy)
+{
+	uint64_t page = (ra - 1) & -PAGE, from = ra - CP_CFI_CALL_BYTES;
+
+	if (cp_cfi_read_code(from, code, CP_CFI_CALL_BYTES, copy))
+		return true;
+	if (from >= page)
+		return false;
+	memset(code, 0, CP_CFI_CALL_BYTES);
+	return cp_cfi_read_code(page, code + (page - from), ra - page, copy);
+}
+
 bool cp_cfi_behind_call(uint64_t ra, bool copy)
 {
 	uint8_t code[CP_CFI_CALL_BYTES];
 
-	return cp_cfi_read_code(ra - sizeof(code), code, sizeof(code), copy) &&
-	       cp_cfi_is_call(code + sizeof(code));
+	return read_call(ra, code, copy) && cp_cfi_is_call(code + sizeof(code));
 }
 
 static bool at_sigreturn(uint64_t pc, bool copy)
@@ -49,11 +62,12 @@ static bool at_sigreturn(uint64_t pc, bool copy)
 	return cp_cfi_read_code(pc, code, sizeof(code), copy) && cp_cfi_is_sigreturn(code);
 }
 
-/* The registers that the kernel saved when it called a signal handler. */
-static enum cp_cfi_result resume(struct cp_cfi_frame *f)
+enum cp_cfi_result cp_cfi_resume(struct cp_cfi_frame *f, bool copy)
 {
 	struct cp_regs regs;
 
+	if (!at_sigreturn(f->regs.r[CP_REG_PC], copy))
+		return CP_CFI_LOST;
 	for (unsigned reg = 0; reg < CP_REGS; reg++)
 		if (!cp_stackmem_read(&f->stack, cp_cfi_sigframe_slot(f->regs.r[CP_REG_SP], reg),
 				      &regs.r[reg]))
@@ -71,12 +85,19 @@ static enum cp_cfi_result step_to(struct cp_cfi_frame *f, uint64_t ra, uint64_t 
 	return CP_CFI_STEPPED;
 }
 
-static bool has_fde(uint64_t pc, const struct cp_cfi_module *m, bool copy)
+static __attribute__((noinline)) bool has_copied_fde(uint64_t pc, const struct cp_cfi_module *m)
 {
 	struct cp_cfi_fde fde;
 	struct cp_cfi_copy room;
 
-	return cp_cfi_find(m, pc, copy ? &room : NULL, &fde);
+	return cp_cfi_find(m, pc, &room, &fde);
+}
+
+static __attribute__((noinline)) bool has_fde(uint64_t pc, const struct cp_cfi_module *m)
+{
+	struct cp_cfi_fde fde;
+
+	return cp_cfi_find(m, pc, NULL, &fde);
 }
 
 /* Where the call before RA went, through a PLT stub too. 0 = that can't be told. */
@@ -86,7 +107,7 @@ static uint64_t target_of(uint64_t ra, bool copy)
 	uint64_t to, slot;
 	bool by_slot;
 
-	if (!cp_cfi_read_code(ra - CP_CFI_CALL_BYTES, code, CP_CFI_CALL_BYTES, copy))
+	if (!read_call(ra, code, copy))
 		return 0;
 	to = cp_cfi_call_target(code + CP_CFI_CALL_BYTES, ra, &by_slot);
 	if (by_slot)
@@ -99,6 +120,23 @@ static uint64_t target_of(uint64_t ra, bool copy)
 
 enum belief { STALE, POSSIBLE, SURE };
 
+bool cp_cfi_is_generated(const struct cp_cfi_frame *f, uint64_t ra, bool copy)
+{
+	return ra - f->regs.r[CP_REG_SP] + STACK_NEAR >= 2 * STACK_NEAR &&
+	       cp_cfi_behind_call(ra, copy);
+}
+
+/* Can RA, found in F, be a return address? It is right behind a call, in a module; in no
+ * module only for code that is in none itself. */
+static bool is_return(const struct cp_cfi_frame *f, uint64_t ra, bool copy)
+{
+	struct cp_cfi_module m;
+
+	if (cp_cfi_module_find(ra, &m))
+		return cp_cfi_behind_call(ra, copy);
+	return !cp_cfi_module_find(f->regs.r[CP_REG_PC], &m) && cp_cfi_is_generated(f, ra, copy);
+}
+
 /* Did the call before RA lead to the code of F, which has no FDE? Code with one was not
  * meant: the word was left on the stack by an earlier call. */
 static enum belief believe(const struct cp_cfi_frame *f, uint64_t ra, bool copy)
@@ -106,31 +144,61 @@ static enum belief believe(const struct cp_cfi_frame *f, uint64_t ra, bool copy)
 	uint64_t pc = f->regs.r[CP_REG_PC], to;
 	struct cp_cfi_module m;
 
-	if (!cp_cfi_behind_call(ra, copy))
+	if (!is_return(f, ra, copy))
 		return STALE;
 	to = target_of(ra, copy);
 	if (!to || !cp_cfi_module_find(to, &m))
 		return POSSIBLE;
-	if (has_fde(to, &m, copy))
+	if (copy ? has_copied_fde(to, &m) : has_fde(to, &m))
 		return STALE;
 	return pc - m.start < m.end - m.start ? SURE : POSSIBLE;
 }
 
+/* Is V the frame pointer of a frame above ABOVE? */
+static bool is_record(struct cp_cfi_frame *f, uint64_t v, uint64_t above, bool copy)
+{
+	uint64_t ra;
+
+	return v >= above && v % sizeof(v) == 0 &&
+	       cp_stackmem_read(&f->stack, v + sizeof(v), &ra) &&
+	       is_return(f, cp_cfi_strip(ra), copy);
+}
+
+/* The frame pointer of the caller whose return address is at SLOT: still in its register,
+ * or among the words between sp and there, the first pushed first. */
+static void find_frame_pointer(struct cp_cfi_frame *f, uint64_t slot, bool copy)
+{
+	uint64_t v = f->regs.r[CP_REG_FP], at = slot;
+	bool found = f->known >> CP_REG_FP & 1 && is_record(f, v, slot, copy);
+
+	while (!found && at > f->regs.r[CP_REG_SP]) {
+		at -= sizeof(v);
+		found = cp_stackmem_read(&f->stack, at, &v) && is_record(f, v, slot, copy);
+	}
+	f->known &= ~(UINT64_C(1) << CP_REG_FP);
+	if (found) {
+		f->regs.r[CP_REG_FP] = v;
+		f->known |= UINT64_C(1) << CP_REG_FP;
+	}
+}
+
 /* Code that pushed or reserved a little: the first return address above sp, if it is
- * sure. What else it saved is not known. */
+ * sure. Of what else it saved, only the frame pointer is looked for. */
 static enum cp_cfi_result scan(struct cp_cfi_frame *f, bool copy)
 {
-	uint64_t sp = f->regs.r[CP_REG_SP], ra;
+	uint64_t slot = f->regs.r[CP_REG_SP], ra;
 	struct cp_cfi_module m;
 
 	if (!cp_cfi_module_find(f->regs.r[CP_REG_PC], &m))
 		return CP_CFI_LOST;
-	for (unsigned i = 0; i < SCANNED && cp_stackmem_read(&f->stack, sp, &ra); i++) {
-		sp += sizeof(ra);
+	for (unsigned i = 0; i < SCANNED; i++, slot += sizeof(ra)) {
+		if (!cp_stackmem_read(&f->stack, slot, &ra))
+			break;
 		if (!cp_cfi_module_find(ra, &m) || believe(f, ra, copy) != SURE)
 			continue;
-		step_to(f, ra, sp);
-		f->known = UINT64_C(1) << CP_REG_PC | UINT64_C(1) << CP_REG_SP;
+		find_frame_pointer(f, slot, copy);
+		step_to(f, ra, slot + sizeof(ra));
+		f->known &= 1u << CP_REG_FP | UINT64_C(1) << CP_REG_PC | UINT64_C(1) << CP_REG_SP;
 		return CP_CFI_STEPPED;
 	}
 	return CP_CFI_LOST;
@@ -170,7 +238,7 @@ static enum cp_cfi_result by_frame_pointer(struct cp_cfi_frame *f, bool exact, b
 	    !cp_stackmem_read(&f->stack, fp + sizeof(fp), &ra))
 		return CP_CFI_LOST;
 	ra = cp_cfi_strip(ra);
-	if (!cp_cfi_behind_call(ra, copy))
+	if (!is_return(f, ra, copy))
 		return CP_CFI_LOST;
 	f->regs.r[CP_REG_FP] = next;
 	return step_to(f, ra, fp + 2 * sizeof(fp));
@@ -180,8 +248,8 @@ enum cp_cfi_result cp_cfi_guess(struct cp_cfi_frame *f, bool exact, bool copy)
 {
 	uint64_t sp = f->regs.r[CP_REG_SP], ra;
 
-	if (!exact && at_sigreturn(f->regs.r[CP_REG_PC], copy))
-		return resume(f);
+	if (!exact && cp_cfi_resume(f, copy) == CP_CFI_RESUMED)
+		return CP_CFI_RESUMED;
 	if (entry_ra(f, exact, copy, &sp, &ra))
 		return step_to(f, ra, sp);
 	if (scan(f, copy) == CP_CFI_STEPPED)

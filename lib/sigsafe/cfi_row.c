@@ -7,8 +7,8 @@
 
 #include <errno.h>
 
-/* Compilers remember one state at a time, hand-written code two. */
-#define NESTED 4
+/* Compilers remember one state at a time; hand-written code may nest. */
+#define NESTED 3
 
 struct machine {
 	const struct cp_cfi_fde *fde;

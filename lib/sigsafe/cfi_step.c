@@ -124,10 +124,9 @@ enum cp_cfi_result cp_cfi_step(struct cp_cfi_frame *f, const struct cp_cfi_fde *
 	r = find_cfa(&s);
 	if (r != CP_CFI_STEPPED)
 		return r;
-	if (!fde->signal)
-		for (unsigned reg = 0; reg < CP_REGS; reg++)
-			if (cp_cfi_column(reg) == CP_CFI_COLUMNS)
-				s.known &= ~(UINT64_C(1) << reg);
+	for (unsigned reg = 0; reg < CP_REGS; reg++)
+		if (cp_cfi_column(reg) == CP_CFI_COLUMNS)
+			s.known &= ~(UINT64_C(1) << reg);
 	for (unsigned column = 0; column < CP_CFI_COLUMNS; column++)
 		find_register(&s, column);
 	r = find_pc_and_sp(&s);

@@ -43,13 +43,14 @@ static inline void cp_rule_store(const struct cp_rule_frame *q, struct cp_regs *
 /* ROW as a rule, or 0 when it does not fit. */
 static inline uint32_t cp_rule_of(const struct cp_cfi_row *row)
 {
-	uint32_t ra = row->rules[CP_CFI_RA], fp = row->rules[CP_REG_FP - 19], base, slot = 0;
+	uint32_t ra = row->rules[CP_CFI_RA], fp = row->rules[cp_cfi_column(CP_REG_FP)], base,
+		 slot = 0;
 
 	if (CP_CFI_KIND(ra) == CP_CFI_UNDEFINED)
 		return CP_RULE_MARK | CP_RULE_OUTERMOST;
 	if (CP_CFI_KIND(row->cfa) != CP_CFI_REGISTER || row->cfa_offset % 8 ||
 	    row->cfa_offset < 0 || row->cfa_offset > 8 * CP_RULE_OFFSET_MAX ||
-	    CP_CFI_KIND(row->rules[CP_REG_SP - 19]) != CP_CFI_UNSET)
+	    CP_CFI_KIND(row->rules[cp_cfi_column(CP_REG_SP)]) != CP_CFI_UNSET)
 		return 0;
 	if (CP_CFI_KIND(ra) == CP_CFI_OFFSET && CP_CFI_KIND(fp) == CP_CFI_OFFSET) {
 		slot = (uint32_t)(-CP_CFI_VALUE(fp) / 8);

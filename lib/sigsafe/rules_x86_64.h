@@ -60,7 +60,8 @@ static inline int cp_rule_slot(uint32_t rule)
 /* ROW as a rule, or 0 when it does not fit. */
 static inline uint32_t cp_rule_of(const struct cp_cfi_row *row)
 {
-	int fp = cp_rule_slot(row->rules[CP_REG_FP]), bx = cp_rule_slot(row->rules[CP_CFI_RBX]);
+	int fp = cp_rule_slot(row->rules[cp_cfi_column(CP_REG_FP)]);
+	int bx = cp_rule_slot(row->rules[cp_cfi_column(CP_CFI_RBX)]);
 	uint32_t ra = row->rules[CP_CFI_RA], base;
 
 	if (CP_CFI_KIND(ra) == CP_CFI_UNDEFINED)
@@ -68,7 +69,7 @@ static inline uint32_t cp_rule_of(const struct cp_cfi_row *row)
 	if (CP_CFI_KIND(row->cfa) != CP_CFI_REGISTER || row->cfa_offset % 8 ||
 	    row->cfa_offset <= 0 || row->cfa_offset > 8 * CP_RULE_OFFSET_MAX || fp < 0 || bx < 0 ||
 	    CP_CFI_KIND(ra) != CP_CFI_OFFSET || CP_CFI_VALUE(ra) != -8 ||
-	    CP_CFI_KIND(row->rules[CP_REG_SP]) != CP_CFI_UNSET)
+	    CP_CFI_KIND(row->rules[cp_cfi_column(CP_REG_SP)]) != CP_CFI_UNSET)
 		return 0;
 	switch (CP_CFI_VALUE(row->cfa)) {
 	case CP_REG_SP: base = CP_RULE_SP; break;

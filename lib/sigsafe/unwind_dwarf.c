@@ -49,10 +49,14 @@ static enum cp_cfi_result step_by(struct walk *w, struct cp_cfi_copy *copy, bool
 	struct cp_cfi_fde fde;
 	struct cp_cfi_row row;
 
-	*found = cp_cfi_find(&w->module, w->at, copy, &fde) && !cp_cfi_row(&fde, w->at, &row);
+	*found = cp_cfi_find(&w->module, w->at, copy, &fde);
 	if (!*found)
 		return CP_CFI_LOST;
 	*signal = fde.signal;
+	if (fde.signal && cp_cfi_resume(&w->f, copy != NULL) == CP_CFI_RESUMED)
+		return CP_CFI_RESUMED;
+	if (cp_cfi_row(&fde, w->at, &row))
+		return CP_CFI_LOST;
 	if (cp_cfi_pushes(&w->f, &fde, copy != NULL) == CP_CFI_STEPPED)
 		return CP_CFI_STEPPED;
 	if (!fde.signal)
@@ -88,10 +92,11 @@ static bool moved_up(struct walk *w, uint64_t from, enum cp_cfi_result r)
 }
 
 /* Can the frame be code? A return address outside every module is believed only when
- * it is behind a call: generated code is. */
+ * it can be generated code. */
 static bool is_code(struct walk *w)
 {
-	return w->exact || find_module(w) || cp_cfi_behind_call(w->at + 1, !w->in->stable_modules);
+	return w->exact || find_module(w) ||
+	       cp_cfi_is_generated(&w->f, w->at + 1, !w->in->stable_modules);
 }
 
 /* One frame without the cache. The frame that is left stands at *RECORDED: a signal's
@@ -125,8 +130,8 @@ static inline bool ended(uint64_t pc, bool full, enum cp_unwind_end *end)
 }
 
 /* As many frames as the cache has rules for. True: the walk is over. */
-static bool step_quickly(struct walk *w, uint64_t *pcs, unsigned *count, unsigned max,
-			 enum cp_unwind_end *end)
+static __attribute__((noinline)) bool step_quickly(struct walk *w, uint64_t *pcs, unsigned *count,
+						   unsigned max, enum cp_unwind_end *end)
 {
 	unsigned n = *count;
 	struct cp_rule_frame q;

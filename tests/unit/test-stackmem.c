@@ -1,7 +1,6 @@
 /* Stack reads: direct, probed, refused. */
 #include "harness.h"
 
-
 #include "sigsafe/stackmem.h"
 #include "sigsafe/sys.h"
 

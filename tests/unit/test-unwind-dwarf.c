@@ -1,22 +1,203 @@
 /* The walk by call frame information. */
 #include "unwind-chains.h"
 
+#include <setjmp.h>
+
+#include "sigsafe/cfi_module.h"
+
+static void run_chains(void)
+{
+	RUN(test_plain_chain);
+	RUN(test_chain_through_alloca_and_big_frames);
+	RUN(test_chain_through_busy_and_realigned_frames);
+	RUN(test_deep_recursion);
+	RUN(test_depth_limit_cuts_the_outermost);
+	RUN(test_unknown_stack_bounds);
+	RUN(test_thread_start_completes);
+	RUN(test_coroutine_stack);
+	RUN(test_signal_frame_is_crossed);
+	RUN(test_signal_stack_is_left);
+}
+
+/* Where modules may go away, the kernel reads them: the same frames. */
+static void test_unstable_modules_are_read_by_the_kernel(void)
+{
+	modules_unstable = true;
+	for (int round = 0; round < 2; round++) { /* cold, then by the cache */
+		unwinder->modules_changed();
+		test_plain_chain();
+		test_plain_chain();
+		test_chain_through_busy_and_realigned_frames();
+		test_signal_frame_is_crossed();
+		test_thread_start_completes();
+	}
+	modules_unstable = false;
+}
+
+/* As with a glibc before 2.35. */
+static void test_snapshot_of_modules(void)
+{
+	struct cp_cfi_finder saved = cp_cfi_finder;
+
+	cp_cfi_finder.find = NULL;
+	unwinder->modules_changed();
+	CHECK(cp_cfi_finder.snapshot && cp_cfi_finder.snapshot->count >= 3);
+	test_plain_chain();
+	test_signal_frame_is_crossed();
+	test_thread_start_completes();
+	cp_cfi_finder.find = saved.find;
+}
+
+static void test_modules_are_found(void)
+{
+	struct cp_cfi_module m = { 0 };
+
+	CHECK(cp_cfi_module_find((uint64_t)test_modules_are_found, &m));
+	CHECK(m.start < (uint64_t)test_modules_are_found && m.hdr > m.start && m.hdr < m.end);
+	CHECK(!cp_cfi_module_find((uint64_t)&m, &m));
+	CHECK(!cp_cfi_module_find(0, &m));
+	CHECK(!cp_cfi_module_find(UINT64_MAX, &m));
+}
+
+#if defined(__x86_64__)
+
+/* Code that no table knows: push %rbp; mov %rsp,%rbp; call *%rax; pop %rbp; ret */
+static const uint8_t generated_code[] = { 0x55, 0x48, 0x89, 0xe5, 0xff, 0xd0, 0x5d, 0xc3 };
+
+static NOINLINE int call_generated(void *code)
+{
+	int r;
+
+	NOTE();
+	__asm__ volatile("call *%1"
+			 : "=a"(r)
+			 : "r"(code), "a"(chain_a), "D"(1)
+			 : "memory", "cc", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11");
+	AFTER_CALL();
+	return r;
+}
+
+static void test_generated_code_is_crossed_by_its_frame_pointer(void)
+{
+	uint8_t *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned at;
+
+	if (code == MAP_FAILED)
+		SKIP("no executable memory");
+	memcpy(code, generated_code, sizeof(generated_code));
+	chains_begin();
+	call_generated(code);
+	CHECK_EQ(walked.end, CP_UNWIND_COMPLETE);
+	at = piece_at(1, notes);
+	CHECK_EQ(at, 1);
+	CHECK_EQ(walked.pcs[3], (uint64_t)code + 6 - 1);
+	CHECK_EQ(walked.pcs[5], noted[0] - 1);
+	munmap(code, 4096);
+}
+
+static sigjmp_buf survived;
+
+static void on_fault(int sig, siginfo_t *info, void *context)
+{
+	on_trap(sig, info, context);
+	siglongjmp(survived, 1);
+}
+
+static NOINLINE int call_nowhere(int (*volatile *f)(void))
+{
+	int r;
+
+	NOTE();
+	r = (*f)();
+	AFTER_CALL();
+	return r;
+}
+
+static void test_jump_to_null_shows_its_caller(void)
+{
+	struct sigaction sa = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO };
+	int (*volatile f)(void) = NULL;
+
+	chains_begin();
+	sigaction(SIGSEGV, &sa, NULL);
+	if (!sigsetjmp(survived, 1))
+		call_nowhere(&f);
+	signal(SIGSEGV, SIG_DFL);
+	CHECK_EQ(walked.pcs[0], 0);
+	CHECK_EQ(noted_at(), 2);
+	CHECK_EQ(walked.end, CP_UNWIND_COMPLETE);
+}
+
+#define PAINTED 16384
+static uint64_t painted[PAINTED / 8] __attribute__((aligned(64)));
+static struct cp_unwind_input painted_input;
+
+static void walk_on_painted_stack(void *arg)
+{
+	walked.n = unwinder->walk(&painted_input, walked.pcs, DEPTH, &walked.end);
+}
+
+static unsigned stack_used(void)
+{
+	unsigned i = 0;
+
+	for (unsigned k = 0; k < PAINTED / 8; k++)
+		painted[k] = 0x5555555555555555;
+	cp_call_on_stack(walk_on_painted_stack, NULL, painted + PAINTED / 8);
+	while (i < PAINTED / 8 && painted[i] == 0x5555555555555555)
+		i++;
+	return PAINTED - i * 8;
+}
+
+static void on_measure(int sig, siginfo_t *info, void *context)
+{
+	unsigned cold, warm, copied;
+
+	input_of(&painted_input, context);
+	unwinder->modules_changed();
+	cold = stack_used();
+	warm = stack_used();
+	unwinder->modules_changed();
+	painted_input.stable_modules = false;
+	copied = stack_used();
+	printf("# stack used by a walk: %u bytes cold, %u warm, %u during a dlclose\n", cold, warm,
+	       copied);
+	CHECK(walked.n > 4);
+#ifdef __OPTIMIZE__
+	CHECK(warm <= 640);
+	CHECK(cold <= 1200);
+	CHECK(copied <= 1536);
+#endif
+}
+
+static void test_stack_use_is_small(void)
+{
+	struct sigaction sa = { .sa_sigaction = on_measure, .sa_flags = SA_SIGINFO };
+
+#ifdef __SANITIZE_ADDRESS__
+	SKIP("AddressSanitizer's frames are larger");
+#endif
+	sigaction(SIGUSR1, &sa, NULL);
+	raise(SIGUSR1);
+}
+
+#endif
+
 int main(void)
 {
 	unwinder = &cp_unwinder_dwarf;
 	CHECK_EQ(unwinder->prepare(), 0);
-	for (int round = 0; round < 2; round++) { /* cold, then by the cache */
-		RUN(test_plain_chain);
-		RUN(test_chain_through_alloca_and_big_frames);
-		RUN(test_chain_through_busy_and_realigned_frames);
-		RUN(test_deep_recursion);
-		RUN(test_depth_limit_cuts_the_outermost);
-		RUN(test_unknown_stack_bounds);
-		RUN(test_thread_start_completes);
-		RUN(test_coroutine_stack);
-		RUN(test_garbage_registers_never_fault);
-	}
-	unwinder->modules_changed();
-	RUN(test_plain_chain);
+	RUN(test_modules_are_found);
+	run_chains(); /* cold */
+	run_chains(); /* by the cache */
+	RUN(test_garbage_registers_never_fault);
+	RUN(test_unstable_modules_are_read_by_the_kernel);
+	RUN(test_snapshot_of_modules);
+#if defined(__x86_64__)
+	RUN(test_generated_code_is_crossed_by_its_frame_pointer);
+	RUN(test_jump_to_null_shows_its_caller);
+	RUN(test_stack_use_is_small);
+#endif
 	return harness_end();
 }

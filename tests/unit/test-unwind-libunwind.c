@@ -44,6 +44,8 @@ int main(void)
 	RUN(test_unknown_stack_bounds);
 	RUN(test_thread_start_completes);
 	RUN(test_coroutine_stack);
+	RUN(test_signal_frame_is_crossed);
+	RUN(test_signal_stack_is_left);
 	RUN(test_garbage_registers_never_fault);
 	unwinder->modules_changed();
 	RUN(test_plain_chain);
