@@ -5,11 +5,15 @@
 #include <string.h>
 
 #include "demangle.h"
+#include "perfmap.h"
 #include "sigsafe/sys.h"
 #include "sigsafe/text.h"
 #include "symbols.h"
 
 #define NAME_MAX_BYTES (16 << 10)
+
+/* The third synthetic function, right after those of the two special frames. */
+#define FUNCTION_UNKNOWN 3u
 
 struct function_key {
 	const char *path;
@@ -117,6 +121,15 @@ static const struct cp_symbol_query *answer(const struct cp_vec *queries, uint64
 	return NULL;
 }
 
+/* Stands for the mapping of addresses that none holds any more: a JIT unmaps its code, and only
+ * its announcement may still name it. */
+static const struct cp_mapping nowhere = { .path = "[unknown]", .anonymous = true };
+
+static const struct cp_mapping *mapping_at(const struct cp_aggregate *a, uint32_t mapping)
+{
+	return mapping == CP_NO_MAPPING ? &nowhere : cp_modules_at(a->modules, mapping);
+}
+
 static uint64_t file_offset(const struct cp_mapping *m, const struct cp_location *l)
 {
 	return l->address - m->start + m->offset;
@@ -125,32 +138,47 @@ static uint64_t file_offset(const struct cp_mapping *m, const struct cp_location
 static void set_functions(struct cp_names *n, struct cp_aggregate *a, uint32_t mapping,
 			  const struct cp_vec *queries)
 {
-	const struct cp_mapping *m = cp_modules_at(a->modules, mapping);
+	const struct cp_mapping *m = mapping_at(a, mapping);
 
 	for (uint32_t i = n->done; i < a->locations.count; i++) {
 		struct cp_location *l = CP_VEC_AT(&a->locations, struct cp_location, i);
-		const struct cp_symbol_query *q;
 		uint64_t offset = file_offset(m, l);
+		const struct cp_symbol_query *q;
+		bool named;
 
 		if (l->mapping != mapping)
 			continue;
 		q = answer(queries, offset);
-		if (q && q->name) {
+		named = q && q->name;
+		if (named)
 			l->function = function_of(n, m->path, q->start, q->name);
-			*CP_VEC_AT(&n->has_functions, uint8_t, mapping) = 1;
-			n->named++;
-		} else {
+		else if (m == &nowhere)
+			l->function = FUNCTION_UNKNOWN;
+		else
 			l->function =
 				function_of(n, m->path, q && q->start ? q->start : offset, NULL);
-			n->unnamed++;
-		}
+		if (named && m != &nowhere)
+			*CP_VEC_AT(&n->has_functions, uint8_t, mapping) = 1;
+		*(named ? &n->named : &n->unnamed) += 1;
 	}
+}
+
+/* Code that no ELF file holds was made at run time, and may have been announced. */
+static void look_up(struct cp_names *n, const struct cp_mapping *m,
+		    const struct cp_symbol_module *module, struct cp_vec *queries)
+{
+	bool jit = m->anonymous && !m->vdso;
+
+	if (!jit && cp_symbols_find(module, queries->items, queries->count, &n->arena) == -ENOENT)
+		jit = !strncmp(m->path, "/memfd:", 7);
+	if (jit)
+		cp_perfmap_find(m->start - m->offset, queries->items, queries->count, &n->arena);
 }
 
 /* Look up the new locations of one mapping. */
 static int name_mapping(struct cp_names *n, struct cp_aggregate *a, uint32_t mapping)
 {
-	const struct cp_mapping *m = cp_modules_at(a->modules, mapping);
+	const struct cp_mapping *m = mapping_at(a, mapping);
 	struct cp_symbol_module module = {
 		.path = m->path,
 		.build_id = m->build_id_size ? m->build_id : NULL,
@@ -158,7 +186,7 @@ static int name_mapping(struct cp_names *n, struct cp_aggregate *a, uint32_t map
 		.image = m->live ? m->image : 0,
 		.image_size = m->live && m->image ? m->image_limit - m->image : 0,
 		.replaced = m->deleted,
-		.also = m->self_exe ? "/proc/self/exe" : NULL,
+		.also = m->self_exe ? "/proc/thread-self/exe" : NULL,
 	};
 	struct cp_vec queries = { .size = sizeof(struct cp_symbol_query) };
 	int err = 0;
@@ -176,8 +204,7 @@ static int name_mapping(struct cp_names *n, struct cp_aggregate *a, uint32_t map
 			err = -ENOMEM;
 	}
 	if (queries.count) {
-		if (!m->anonymous || m->vdso)
-			cp_symbols_find(&module, queries.items, queries.count, &n->arena);
+		look_up(n, m, &module, &queries);
 		set_functions(n, a, mapping, &queries);
 	}
 	cp_vec_release(&queries);
@@ -194,9 +221,6 @@ static int name_special(struct cp_names *n, struct cp_aggregate *a)
 	return synthetic(n, "[unknown]") ? 0 : -ENOMEM;
 }
 
-/* The third synthetic function, right after the two special frames. */
-#define FUNCTION_UNKNOWN 3u
-
 int cp_names_update(struct cp_names *n, struct cp_aggregate *a, bool symbolize)
 {
 	int err = 0;
@@ -207,15 +231,12 @@ int cp_names_update(struct cp_names *n, struct cp_aggregate *a, bool symbolize)
 		err = name_special(n, a);
 	while (!err && n->has_functions.count < a->modules->mappings.count)
 		err = cp_vec_add(&n->has_functions) ? 0 : -ENOMEM;
-	for (uint32_t i = n->done; i < a->locations.count && symbolize; i++) {
-		struct cp_location *l = CP_VEC_AT(&a->locations, struct cp_location, i);
-
-		if (l->mapping == CP_NO_MAPPING)
-			l->function = FUNCTION_UNKNOWN;
-	}
-	for (uint32_t m = 0; m < a->modules->mappings.count && symbolize && !err; m++)
+	if (err || !symbolize)
+		return err;
+	err = name_mapping(n, a, CP_NO_MAPPING);
+	for (uint32_t m = 0; m < a->modules->mappings.count && !err; m++)
 		err = name_mapping(n, a, m);
-	if (!err && symbolize)
+	if (!err)
 		n->done = (uint32_t)a->locations.count;
 	return err;
 }

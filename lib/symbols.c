@@ -12,6 +12,7 @@
 #include "elf.h"
 #include "plt.h"
 #include "sigsafe/sys.h"
+#include "sort.h"
 #include "symtab.h"
 
 struct lookup {
@@ -25,53 +26,6 @@ struct lookup {
 
 _Static_assert(offsetof(struct cp_symbol_query, offset) == 0, "sort key");
 _Static_assert(offsetof(struct cp_symtab_target, vaddr) == 0, "sort key");
-
-static uint64_t key_of(const char *items, size_t size, size_t i)
-{
-	uint64_t key;
-
-	memcpy(&key, items + i * size, sizeof(key));
-	return key;
-}
-
-static void swap(char *a, char *b, size_t size)
-{
-	for (size_t i = 0; i < size; i++) {
-		char c = a[i];
-
-		a[i] = b[i];
-		b[i] = c;
-	}
-}
-
-static void sift_down(char *items, size_t size, size_t root, size_t n)
-{
-	for (size_t child; (child = 2 * root + 1) < n; root = child) {
-		if (child + 1 < n && key_of(items, size, child) < key_of(items, size, child + 1))
-			child++;
-		if (key_of(items, size, root) >= key_of(items, size, child))
-			return;
-		swap(items + root * size, items + child * size, size);
-	}
-}
-
-/* Heap sort of items that begin with their key: libc's qsort may call malloc. */
-static void sort(void *base, size_t n, size_t size)
-{
-	char *items = base;
-	size_t i = 1;
-
-	while (i < n && key_of(items, size, i - 1) <= key_of(items, size, i))
-		i++;
-	if (i >= n)
-		return;
-	for (i = n / 2; i-- > 0;)
-		sift_down(items, size, i, n);
-	for (i = n - 1; i > 0; i--) {
-		swap(items, items + i * size, size);
-		sift_down(items, size, 0, i);
-	}
-}
 
 static bool same_module(const struct cp_elf *e, const struct cp_symbol_module *m)
 {
@@ -111,7 +65,7 @@ static void set_targets(struct lookup *l, struct cp_symbol_query *q, size_t n)
 			continue;
 		l->targets[l->n++] = (struct cp_symtab_target){ .vaddr = vaddr, .query = &q[i] };
 	}
-	sort(l->targets, l->n, sizeof(*l->targets));
+	cp_sort(l->targets, l->n, sizeof(*l->targets));
 }
 
 /* What got a name leaves the targets; its start becomes a file offset. */
@@ -218,7 +172,7 @@ int cp_symbols_find(const struct cp_symbol_module *m, struct cp_symbol_query *q,
 
 	if (r || !n)
 		return r;
-	sort(q, n, sizeof(*q));
+	cp_sort(q, n, sizeof(*q));
 	l.targets = n <= SIZE_MAX / sizeof(*l.targets) ? cp_sys_map(n * sizeof(*l.targets)) : NULL;
 	if (l.targets) {
 		set_targets(&l, q, n);

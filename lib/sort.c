@@ -1,0 +1,51 @@
+/* Heap sort; see sort.h. */
+#include "sort.h"
+
+#include <stdint.h>
+#include <string.h>
+
+static uint64_t key_of(const char *items, size_t size, size_t i)
+{
+	uint64_t key;
+
+	memcpy(&key, items + i * size, sizeof(key));
+	return key;
+}
+
+static void swap(char *a, char *b, size_t size)
+{
+	for (size_t i = 0; i < size; i++) {
+		char c = a[i];
+
+		a[i] = b[i];
+		b[i] = c;
+	}
+}
+
+static void sift_down(char *items, size_t size, size_t root, size_t n)
+{
+	for (size_t child; (child = 2 * root + 1) < n; root = child) {
+		if (child + 1 < n && key_of(items, size, child) < key_of(items, size, child + 1))
+			child++;
+		if (key_of(items, size, root) >= key_of(items, size, child))
+			return;
+		swap(items + root * size, items + child * size, size);
+	}
+}
+
+void cp_sort(void *base, size_t n, size_t size)
+{
+	char *items = base;
+	size_t i = 1;
+
+	while (i < n && key_of(items, size, i - 1) <= key_of(items, size, i))
+		i++;
+	if (i >= n)
+		return;
+	for (i = n / 2; i-- > 0;)
+		sift_down(items, size, i, n);
+	for (i = n - 1; i > 0; i--) {
+		swap(items, items + i * size, size);
+		sift_down(items, size, 0, i);
+	}
+}
