@@ -1,6 +1,8 @@
 /* Registry of threads; see thread.h for the states and who owns what. */
 #include "sigsafe/thread.h"
 
+#include <string.h>
+
 #include "sigsafe/atomic.h"
 #include "sigsafe/counters.h"
 #include "sigsafe/ring.h"
@@ -59,9 +61,18 @@ static bool grow(uint32_t seen)
 
 static void reset(struct cp_thread *t)
 {
-	uint32_t index = t->index, state = t->state;
-
-	*t = (struct cp_thread){ .index = index, .state = state, .timer = CP_NO_TIMER };
+	/* Field by field: were the whole struct cleared, the state would read as FREE for a
+	 * moment, and somebody else could claim the record, too. */
+	cp_store_relaxed(&t->tid, 0);
+	cp_store_relaxed(&t->paused, 0);
+	t->own_tls = t->foreign = t->named = t->seen = t->prof_blocked = false;
+	cp_store_relaxed(&t->timer, CP_NO_TIMER);
+	t->label = 0;
+	t->stack_low = t->stack_high = t->stack_size = 0;
+	t->ring = NULL;
+	t->start = NULL;
+	t->argument = NULL;
+	memset(t->name, 0, sizeof(t->name));
 }
 
 struct cp_thread *cp_thread_claim(void)

@@ -1,0 +1,158 @@
+/* The gate: who closes it sees no capture that believes itself stable. */
+#include "harness.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdint.h>
+
+#include "sigsafe/atomic.h"
+#include "sigsafe/gate.h"
+
+static void test_gate_open_is_stable_and_closed_is_not(void)
+{
+	bool stable = false;
+	unsigned phase = cp_gate_enter(&stable);
+
+	CHECK(stable);
+	cp_gate_leave(phase);
+	cp_gate_close();
+	cp_gate_leave(cp_gate_enter(&stable));
+	CHECK(!stable);
+	cp_gate_close();
+	cp_gate_open();
+	cp_gate_leave(cp_gate_enter(&stable));
+	CHECK(!stable);
+	cp_gate_open();
+	cp_gate_leave(cp_gate_enter(&stable));
+	CHECK(stable);
+}
+
+static uint32_t entered, released, done;
+
+static void *capture(void *arg)
+{
+	bool stable;
+	unsigned phase = cp_gate_enter(&stable);
+
+	cp_store_seqcst(&entered, 1);
+	while (!cp_load_seqcst(&released))
+		sched_yield();
+	cp_store_seqcst(&done, 1);
+	cp_gate_leave(phase);
+	return arg;
+}
+
+static void *release_later(void *arg)
+{
+	for (int i = 0; i < 1000; i++)
+		sched_yield();
+	cp_store_seqcst(&released, 1);
+	return arg;
+}
+
+static void test_gate_wait_waits_for_a_capture_in_flight(void)
+{
+	pthread_t t, r;
+
+	CHECK_EQ(pthread_create(&t, NULL, capture, NULL), 0);
+	while (!cp_load_seqcst(&entered))
+		sched_yield();
+	CHECK_EQ(pthread_create(&r, NULL, release_later, NULL), 0);
+	cp_gate_wait();
+	CHECK_EQ(cp_load_seqcst(&done), 1);
+	pthread_join(t, NULL);
+	pthread_join(r, NULL);
+}
+
+/* ---- captures read what a closer takes away and brings back ---- */
+
+#define CLOSES 300
+
+static uint32_t module_is_there = 1, stop;
+static uint32_t seen_gone, captures;
+
+static void *capture_often(void *arg)
+{
+	while (!cp_load_seqcst(&stop)) {
+		bool stable;
+		unsigned phase = cp_gate_enter(&stable);
+
+		if (stable && !cp_load_relaxed(&module_is_there))
+			cp_add_relaxed(&seen_gone, 1);
+		cp_gate_leave(phase);
+		cp_add_relaxed(&captures, 1);
+	}
+	return arg;
+}
+
+static void *close_often(void *arg)
+{
+	for (int i = 0; i < CLOSES; i++) {
+		cp_gate_close();
+		cp_store_relaxed(&module_is_there, 0);
+		sched_yield();
+		cp_store_seqcst(&module_is_there, 1);
+		cp_gate_wait();
+		cp_gate_open();
+	}
+	return arg;
+}
+
+static void test_gate_no_capture_sees_a_module_that_is_gone(void)
+{
+	pthread_t t[2], closer;
+
+	for (int i = 0; i < 2; i++)
+		CHECK_EQ(pthread_create(&t[i], NULL, capture_often, NULL), 0);
+	CHECK_EQ(pthread_create(&closer, NULL, close_often, NULL), 0);
+	pthread_join(closer, NULL);
+	cp_store_seqcst(&stop, 1);
+	for (int i = 0; i < 2; i++)
+		pthread_join(t[i], NULL);
+	CHECK(captures > 0);
+	CHECK_EQ(seen_gone, 0);
+}
+
+static void *wait_often(void *arg)
+{
+	for (int i = 0; i < CLOSES; i++)
+		cp_gate_wait();
+	return arg;
+}
+
+/* However many wait, each ends, also while captures follow each other without a gap. */
+static void test_gate_waiters_do_not_starve(void)
+{
+	pthread_t captor, t[2];
+
+	cp_store_seqcst(&stop, 0);
+	CHECK_EQ(pthread_create(&captor, NULL, capture_often, NULL), 0);
+	for (int i = 0; i < 2; i++)
+		CHECK_EQ(pthread_create(&t[i], NULL, wait_often, NULL), 0);
+	for (int i = 0; i < 2; i++)
+		pthread_join(t[i], NULL);
+	cp_store_seqcst(&stop, 1);
+	pthread_join(captor, NULL);
+}
+
+static void test_gate_fork_child_forgets_who_was_in_flight(void)
+{
+	bool stable = false;
+
+	cp_gate_enter(&stable);
+	cp_gate_fork_child();
+	cp_gate_close();
+	cp_gate_open();
+	cp_gate_leave(cp_gate_enter(&stable));
+	CHECK(stable);
+}
+
+int main(void)
+{
+	RUN(test_gate_open_is_stable_and_closed_is_not);
+	RUN(test_gate_wait_waits_for_a_capture_in_flight);
+	RUN(test_gate_no_capture_sees_a_module_that_is_gone);
+	RUN(test_gate_waiters_do_not_starve);
+	RUN(test_gate_fork_child_forgets_who_was_in_flight);
+	return harness_end();
+}

@@ -1,0 +1,156 @@
+/* The registry of threads: states, reuse, and claims from many threads at once. */
+#include "harness.h"
+
+#include <pthread.h>
+#include <stdint.h>
+#include <unistd.h>
+
+#include "sigsafe/atomic.h"
+#include "sigsafe/ring.h"
+#include "sigsafe/sys.h"
+#include "sigsafe/thread.h"
+
+static void test_thread_claimed_record_is_blank(void)
+{
+	struct cp_thread *t = cp_thread_claim();
+	uint32_t index = t->index;
+
+	t->paused = 3;
+	t->foreign = t->named = true;
+	t->stack_high = 77;
+	t->timer = 5;
+	t->label = 9;
+	strcpy(t->name, "somebody");
+	cp_thread_free(t);
+	for (int i = 0; i < 600; i++) {
+		t = cp_thread_claim();
+		CHECK(t != NULL);
+		if (t->index == index)
+			break;
+	}
+	CHECK_EQ(t->index, index);
+	CHECK_EQ(t->state, CP_THREAD_CLAIMED);
+	CHECK_EQ(t->paused, 0);
+	CHECK(!t->foreign && !t->named && !t->ring);
+	CHECK_EQ(t->stack_high, 0);
+	CHECK_EQ(t->timer, CP_NO_TIMER);
+	CHECK_EQ(t->label, 0);
+	CHECK_STR(t->name, "");
+}
+
+static void free_all(void)
+{
+	for (uint32_t i = 0; i < cp_thread_limit(); i++)
+		cp_thread_free(cp_thread_at(i));
+}
+
+static void test_thread_index_names_the_record(void)
+{
+	free_all();
+	for (int i = 0; i < 1000; i++) {
+		struct cp_thread *t = cp_thread_claim();
+
+		CHECK(t && cp_thread_at(t->index) == t && t->index < cp_thread_limit());
+	}
+	CHECK(cp_thread_at(cp_thread_limit()) == NULL);
+	CHECK(cp_thread_at(UINT32_MAX) == NULL);
+	free_all();
+}
+
+static void test_thread_records_are_reused(void)
+{
+	uint32_t before;
+
+	free_all();
+	before = cp_thread_limit();
+	for (int i = 0; i < 100000; i++)
+		cp_thread_free(cp_thread_claim());
+	CHECK_EQ(cp_thread_limit(), before);
+}
+
+static void test_thread_enter_makes_it_the_callers(void)
+{
+	struct cp_thread *t = cp_thread_claim();
+
+	cp_thread_enter(t);
+	CHECK(cp_self.thread == t && t->own_tls);
+	CHECK_EQ(t->state, CP_THREAD_LIVE);
+	CHECK_EQ(t->tid, cp_sys_gettid());
+	cp_self.thread = NULL;
+	cp_thread_free(t);
+}
+
+/* ---- claims at once: no record is given to two ---- */
+
+#define CLAIMERS 4
+#define TURNS 20000
+#define HELD 1
+
+static uint32_t owner_of[1 << 18];
+static uint32_t given_twice;
+
+static void *claim_and_free(void *arg)
+{
+	uint32_t me = (uint32_t)(uintptr_t)arg;
+	struct cp_thread *held[HELD] = { NULL };
+
+	for (int i = 0; i < TURNS; i++) {
+		struct cp_thread **slot = &held[i % HELD];
+
+		if (*slot) {
+			if (cp_exchange_acqrel(&owner_of[(*slot)->index], 0) != me)
+				cp_add_relaxed(&given_twice, 1);
+			cp_thread_free(*slot);
+		}
+		*slot = cp_thread_claim();
+		if (cp_exchange_acqrel(&owner_of[(*slot)->index], me) != 0)
+			cp_add_relaxed(&given_twice, 1);
+	}
+	return NULL;
+}
+
+static void test_thread_no_record_is_given_to_two(void)
+{
+	pthread_t t[CLAIMERS];
+
+	free_all();
+	/* All but a few are taken, so that the claimers meet each other's. */
+	for (uint32_t i = CLAIMERS * HELD; i < cp_thread_limit(); i++)
+		cp_store_relaxed(&cp_thread_at(i)->state, CP_THREAD_LIVE);
+	for (uintptr_t i = 0; i < CLAIMERS; i++)
+		CHECK_EQ(pthread_create(&t[i], NULL, claim_and_free, (void *)(i + 1)), 0);
+	for (int i = 0; i < CLAIMERS; i++)
+		pthread_join(t[i], NULL);
+	CHECK_EQ(given_twice, 0);
+	free_all();
+}
+
+static void test_thread_fork_child_keeps_only_the_caller(void)
+{
+	struct cp_thread *me = cp_thread_claim(), *other = cp_thread_claim();
+
+	cp_ring_configure(64);
+	cp_thread_enter(me);
+	me->ring = cp_ring_take();
+	me->timer = 3;
+	other->ring = cp_ring_take();
+	other->state = CP_THREAD_LIVE;
+	cp_thread_fork_child(me);
+	CHECK_EQ(me->state, CP_THREAD_LIVE);
+	CHECK(!me->ring && me->timer == CP_NO_TIMER);
+	CHECK_EQ(other->state, CP_THREAD_FREE);
+	CHECK(!other->ring);
+	cp_self.thread = NULL;
+	free_all();
+}
+
+int main(void)
+{
+	RUN(test_thread_claimed_record_is_blank);
+	RUN(test_thread_index_names_the_record);
+	RUN(test_thread_records_are_reused);
+	RUN(test_thread_enter_makes_it_the_callers);
+	RUN(test_thread_no_record_is_given_to_two);
+	RUN(test_thread_fork_child_keeps_only_the_caller);
+	return harness_end();
+}
