@@ -278,7 +278,8 @@ int cp_modules_refresh(struct cp_modules *m)
 {
 	struct reading r = { .m = m, .main_header = getauxval(AT_PHDR) };
 	char *buffer = cp_sys_map(READ_BYTES);
-	int fd = buffer ? cp_sys_open("/proc/self/maps", O_RDONLY, 0) : -ENOMEM;
+	/* Not /proc/self: that is empty once main has left through pthread_exit. */
+	int fd = buffer ? cp_sys_open("/proc/thread-self/maps", O_RDONLY, 0) : -ENOMEM;
 	struct cp_vec swap;
 
 	m->error = fd;
@@ -336,7 +337,8 @@ static bool is_self_exe(const struct cp_mapping *mapping)
 {
 	struct stat st;
 
-	return mapping->main && !cp_sys4(SYS_newfstatat, AT_FDCWD, "/proc/self/exe", &st, 0) &&
+	return mapping->main &&
+	       !cp_sys4(SYS_newfstatat, AT_FDCWD, "/proc/thread-self/exe", &st, 0) &&
 	       st.st_ino == mapping->inode;
 }
 
