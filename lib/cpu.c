@@ -28,6 +28,7 @@ struct cp_cpu cp_cpu;
 static struct cp_lock timers; /* creation and deletion; held for a few calls only */
 static uint64_t phase;	      /* golden-ratio sequence, random start */
 static bool failure_said;
+static bool process_timer_lost; /* to the program, which uses it itself */
 
 static void seed_phase(void)
 {
@@ -83,6 +84,14 @@ static void delete_timer(struct cp_thread *t)
 	cp_sys1(SYS_timer_delete, id);
 }
 
+static uint64_t process_cpu_ns(void)
+{
+	struct timespec t = { 0 };
+
+	cp_sys2(SYS_clock_gettime, CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
 static void set_process_timer(uint64_t period_ns)
 {
 	struct timeval period = { (time_t)(period_ns / 1000000000u),
@@ -92,13 +101,56 @@ static void set_process_timer(uint64_t period_ns)
 	cp_sys3(SYS_setitimer, ITIMER_PROF, &when, NULL);
 }
 
+static void get_process_timer(struct itimerval *now)
+{
+	memset(now, 0, sizeof(*now));
+	cp_sys2(SYS_getitimer, ITIMER_PROF, now);
+}
+
+static bool is_armed(const struct itimerval *t)
+{
+	return t->it_value.tv_sec || t->it_value.tv_usec;
+}
+
+static void say_program_has_it(void)
+{
+	if (!process_timer_lost)
+		cp_log("the program uses ITIMER_PROF itself: threads without a timer of their own "
+		       "are not sampled");
+	process_timer_lost = true;
+}
+
 /* The last resort: one timer for the process, sampling the threads without one of their own. */
 static void use_process_timer(void)
 {
-	if (cp_load_relaxed(&cp_cpu_state.process_timer))
+	struct itimerval now;
+
+	if (cp_load_relaxed(&cp_cpu_state.process_timer) || process_timer_lost)
 		return;
+	get_process_timer(&now);
+	if (is_armed(&now)) {
+		say_program_has_it();
+		return;
+	}
+	cp_store_relaxed(&cp_cpu_state.process_periods, process_cpu_ns() / cp_cpu.period_ns);
 	cp_store_release(&cp_cpu_state.process_timer, 1);
 	set_process_timer(cp_cpu.period_ns);
+}
+
+/* The program's own use of the process timer goes before ours, which then ends. */
+bool cp_cpu_yield_process_timer(bool wanted)
+{
+	bool ours;
+
+	cp_lock_acquire(&timers);
+	ours = cp_load_relaxed(&cp_cpu_state.process_timer) != 0;
+	if (ours && wanted) {
+		cp_store_seqcst(&cp_cpu_state.process_timer, 0);
+		set_process_timer(0);
+		say_program_has_it();
+	}
+	cp_lock_release(&timers);
+	return ours;
 }
 
 static void begin_locked(struct cp_thread *t)
@@ -125,7 +177,7 @@ static void begin_locked(struct cp_thread *t)
 static int install_handler(void)
 {
 	struct sigaction act = { .sa_sigaction = cp_cpu_event_handler,
-				 .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK };
+				 .sa_flags = cp_cpu_state.handler_flags };
 	struct sigaction old;
 
 	sigfillset(&act.sa_mask);
@@ -158,6 +210,8 @@ int cp_cpu_start(unsigned frequency, bool itimer_only)
 		return err;
 	cp_lock_acquire(&timers);
 	cp_cpu = (struct cp_cpu){ frequency, 1000000000u / frequency, itimer_only };
+	cp_cpu_state.period_ns = cp_cpu.period_ns;
+	process_timer_lost = false;
 	seed_phase();
 	/* Threads that begin from here on start their own timer; the loop finds the others. */
 	cp_store_seqcst(&cp_cpu_state.running, 1);

@@ -35,4 +35,8 @@ void cp_cpu_fork_child(struct cp_thread *t);
 void cp_cpu_exec_begin(void);
 void cp_cpu_exec_failed(void);
 
+/* The program asks about ITIMER_PROF (WANTED: sets it). true: it is ours, or was until now, when
+ * it is given up; to the program it is not armed. */
+bool cp_cpu_yield_process_timer(bool wanted);
+
 #endif

@@ -12,6 +12,8 @@
 #include "sigsafe/capture.h"
 #include "sigsafe/disposition.h"
 #include "sigsafe/gate.h"
+#include "sigsafe/held.h"
+#include "signals.h"
 #include "threads.h"
 
 /* Only libunwind has locks of its own, which must not be copied while held: captures that are
@@ -37,6 +39,8 @@ static void in_child(void)
 {
 	cp_gate_fork_child();
 	cp_disposition_fork_child();
+	cp_held_fork_child();
+	cp_signals_fork_child();
 	cp_collect_fork_child();
 	cp_threads_fork_child();
 	cp_session_fork_child();

@@ -2,56 +2,65 @@
 #include "mask.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include "real.h"
 #include "run.h"
 #include "session.h"
 #include "sigsafe/cpu_event.h"
+#include "sigsafe/held.h"
 #include "sigsafe/sys.h"
-#include "sigsafe/thread.h"
+#include "signals.h"
 
-/* One of the program's own SIGPROFs came while it believed it blocked: now it gets it. */
-static void deliver_pending(void)
+/* What was held back while it was blocked: now the program gets it. */
+static void deliver_held(void)
 {
 	siginfo_t si;
 
-	if (!cp_self.prof_pending || cp_self.prof_blocked)
-		return;
-	cp_self.prof_pending = 0;
-	memset(&si, 0, sizeof(si));
-	si.si_signo = SIGPROF;
-	si.si_code = cp_self.prof_code;
-	si.si_value.sival_ptr = cp_self.prof_value;
-	cp_sys4(SYS_rt_tgsigqueueinfo, cp_sys_getpid(), cp_sys_gettid(), SIGPROF, &si);
+	if (!cp_held_blocked() && cp_held_any() && cp_held_take(&si))
+		cp_sys4(SYS_rt_tgsigqueueinfo, cp_sys_getpid(), cp_sys_gettid(), SIGPROF, &si);
+}
+
+/* In a handler on an alternate stack SIGPROF is blocked by us (signals.h), not by the
+ * program. */
+static bool blocked_by_us(void)
+{
+	return cp_signals_blocks_on_stack() && !cp_held_blocked() && cp_signals_on_alternate();
+}
+
+static void show(sigset_t *old)
+{
+	if (cp_held_blocked())
+		sigaddset(old, SIGPROF);
+	else if (sigismember(old, SIGPROF) == 1 && blocked_by_us())
+		sigdelset(old, SIGPROF);
 }
 
 static int change(int how, const sigset_t *set, sigset_t *old)
 {
-	bool blocked = cp_self.prof_blocked, mentions;
 	sigset_t without;
+	bool mentions = set && sigismember(set, SIGPROF) == 1;
 	int err;
 
 	if (set) {
 		without = *set;
-		mentions = sigismember(set, SIGPROF) == 1;
-		if (how == SIG_BLOCK || how == SIG_SETMASK)
+		if (how == SIG_SETMASK && blocked_by_us())
+			sigaddset(&without, SIGPROF);
+		else if (how == SIG_BLOCK || how == SIG_SETMASK)
 			sigdelset(&without, SIGPROF);
-		set = &without;
 	}
-	err = CP_REAL(pthread_sigmask)(how, set, old);
+	err = CP_REAL(pthread_sigmask)(how, set ? &without : NULL, old);
 	if (err)
 		return err;
-	if (old && blocked)
-		sigaddset(old, SIGPROF);
+	if (old)
+		show(old);
 	if (!set)
 		return 0;
 	if (how == SIG_SETMASK)
-		cp_self.prof_blocked = mentions;
+		cp_held_set_blocked(mentions);
 	else if (mentions)
-		cp_self.prof_blocked = how == SIG_BLOCK;
-	deliver_pending();
+		cp_held_set_blocked(how == SIG_BLOCK);
+	deliver_held();
 	return 0;
 }
 
@@ -59,8 +68,12 @@ int cp_mask_change(int how, const sigset_t *set, sigset_t *old)
 {
 	int err;
 
+	if (cp_self.in_capture)
+		return CP_REAL(sigprocmask)(how, set, old);
+	if (cp_session_active() && !cp_session_is_ours())
+		cp_held_leave_to_child();
 	/* A thread that believes SIGPROF blocked must be able to unblock it after a stop. */
-	if (!cp_session_is_ours() && !cp_self.prof_blocked)
+	if (!cp_session_is_ours() && (cp_session_active() || !cp_held_blocked()))
 		return CP_REAL(sigprocmask)(how, set, old);
 	err = change(how, set, old);
 	if (err) {
@@ -74,28 +87,34 @@ int cp_mask_pending(sigset_t *set)
 {
 	int err = CP_REAL(sigpending)(set);
 
-	if (!err && cp_self.prof_pending)
+	if (!err && cp_held_blocked() && cp_held_any())
 		sigaddset(set, SIGPROF);
 	return err;
+}
+
+/* While MASK is in force for the one call, what it unblocks must end the call. SIGPROF really is
+ * blocked until then, or what is held could come too early. */
+int cp_mask_suspend(const sigset_t *mask)
+{
+	int result, saved;
+
+	if (!cp_session_is_ours() || !cp_held_blocked() || sigismember(mask, SIGPROF) != 0)
+		return CP_REAL(sigsuspend)(mask);
+	cp_held_really_block(true);
+	cp_held_set_blocked(false);
+	deliver_held();
+	result = CP_REAL(sigsuspend)(mask);
+	saved = errno;
+	cp_held_set_blocked(true);
+	cp_held_really_block(false);
+	errno = saved;
+	return result;
 }
 
 static bool is_own_sample(const siginfo_t *si)
 {
 	return si->si_signo == SIGPROF && si->si_code == SI_TIMER &&
 	       ((uint64_t)(uintptr_t)si->si_value.sival_ptr & CP_CPU_TAG_MASK) == CP_CPU_TAG;
-}
-
-/* What the program waits for may have been held back by us. */
-static bool take_pending(const sigset_t *set, siginfo_t *si)
-{
-	if (!cp_self.prof_pending || sigismember(set, SIGPROF) != 1)
-		return false;
-	cp_self.prof_pending = 0;
-	memset(si, 0, sizeof(*si));
-	si->si_signo = SIGPROF;
-	si->si_code = cp_self.prof_code;
-	si->si_value.sival_ptr = cp_self.prof_value;
-	return true;
 }
 
 static struct timespec left_until(uint64_t deadline)
@@ -105,28 +124,43 @@ static struct timespec left_until(uint64_t deadline)
 	return (struct timespec){ (time_t)(left / 1000000000u), (long)(left % 1000000000u) };
 }
 
-int cp_mask_wait(const sigset_t *set, siginfo_t *si, const struct timespec *timeout)
+static int wait(const sigset_t *set, siginfo_t *si, const struct timespec *timeout)
 {
+	struct timespec left = timeout ? *timeout : (struct timespec){ 0 };
 	uint64_t deadline = 0;
-	struct timespec left;
-	siginfo_t own;
 	int sig;
 
-	if (!si)
-		si = &own;
-	if (!cp_session_is_ours())
-		return CP_REAL(sigtimedwait)(set, si, timeout);
-	if (take_pending(set, si))
-		return SIGPROF;
 	if (timeout)
 		deadline = cp_run_clock(CLOCK_MONOTONIC) + (uint64_t)timeout->tv_sec * 1000000000u +
 			   (uint64_t)timeout->tv_nsec;
-	left = timeout ? *timeout : (struct timespec){ 0 };
 	for (;;) {
+		if (sigismember(set, SIGPROF) == 1 && cp_held_any() && cp_held_take(si))
+			return SIGPROF;
 		sig = CP_REAL(sigtimedwait)(set, si, timeout ? &left : NULL);
 		if (sig != SIGPROF || !is_own_sample(si))
 			return sig;
 		if (timeout)
 			left = left_until(deadline);
 	}
+}
+
+int cp_mask_wait(const sigset_t *set, siginfo_t *si, const struct timespec *timeout)
+{
+	int sig, saved;
+	siginfo_t own;
+
+	if (!si)
+		si = &own;
+	if (!cp_session_is_ours() || sigismember(set, SIGPROF) != 1)
+		return CP_REAL(sigtimedwait)(set, si, timeout);
+	/* Really blocked meanwhile: a handler between our look at what is held and the
+	 * wait would take the wake-up that belongs to the wait. */
+	cp_held_really_block(true);
+	cp_held_set_waiting(true);
+	sig = wait(set, si, timeout);
+	saved = errno;
+	cp_held_set_waiting(false);
+	cp_held_really_block(false);
+	errno = saved;
+	return sig;
 }

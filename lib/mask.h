@@ -13,6 +13,9 @@
 /* sigprocmask/pthread_sigmask as the program means it. 0, or -1 with errno. Async-signal-safe. */
 int cp_mask_change(int how, const sigset_t *set, sigset_t *old);
 
+/* sigsuspend */
+int cp_mask_suspend(const sigset_t *mask);
+
 /* sigpending with what we hold back. */
 int cp_mask_pending(sigset_t *set);
 

@@ -20,6 +20,7 @@ static const struct {
 	WANT(sigprocmask, "sigprocmask"),
 	WANT(pthread_sigmask, "pthread_sigmask"),
 	WANT(sigpending, "sigpending"),
+	WANT(sigsuspend, "sigsuspend"),
 	WANT(sigwait, "sigwait"),
 	WANT(sigwaitinfo, "sigwaitinfo"),
 	WANT(sigtimedwait, "sigtimedwait"),

@@ -17,6 +17,7 @@ struct cp_real {
 	int (*sigprocmask)(int, const sigset_t *, sigset_t *);
 	int (*pthread_sigmask)(int, const sigset_t *, sigset_t *);
 	int (*sigpending)(sigset_t *);
+	int (*sigsuspend)(const sigset_t *);
 	int (*sigwait)(const sigset_t *, int *);
 	int (*sigwaitinfo)(const sigset_t *, siginfo_t *);
 	int (*sigtimedwait)(const sigset_t *, siginfo_t *, const struct timespec *);

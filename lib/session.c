@@ -21,6 +21,7 @@
 #include "sigsafe/atomic.h"
 #include "sigsafe/capture.h"
 #include "sigsafe/gate.h"
+#include "sigsafe/held.h"
 #include "sigsafe/sys.h"
 #include "sigsafe/text.h"
 #include "signals.h"
@@ -274,6 +275,7 @@ int cp_session_start(const struct cp_config *c)
 	session.next_checkpoint = UINT64_MAX;
 	cp_store_release(&session.active, 1);
 	cp_signals_install(c->dump_signal, c->toggle_signal);
+	cp_held_adopt();
 	cp_collect_run(begin_locked, &call);
 	if (call.result) {
 		cp_signals_remove();
@@ -421,21 +423,21 @@ void cp_session_exec_begin(void)
 {
 	struct call call = { .when = "before exec" };
 
-	if (!cp_session_is_ours())
-		return;
-	cp_collect_run(drain_locked, NULL);
-	if (session.running && session.run.aggregate.records)
-		cp_collect_run(write_locked, &call);
-	cp_cpu_exec_begin();
+	if (cp_session_is_ours()) {
+		cp_collect_run(drain_locked, NULL);
+		if (session.running && session.run.aggregate.records)
+			cp_collect_run(write_locked, &call);
+		cp_cpu_exec_begin();
+	}
+	/* Also in the child of a vfork, and after a stop. */
 	cp_signals_exec_begin();
 }
 
 void cp_session_exec_failed(void)
 {
-	if (!cp_session_is_ours())
-		return;
 	cp_signals_exec_failed();
-	cp_cpu_exec_failed();
+	if (cp_session_is_ours())
+		cp_cpu_exec_failed();
 }
 
 void cp_session_lineage(char *to, size_t size, bool child)

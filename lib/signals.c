@@ -3,16 +3,18 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "collect.h"
+#include "cpu.h"
 #include "log.h"
 #include "real.h"
 #include "session.h"
 #include "sigsafe/atomic.h"
 #include "sigsafe/cpu_event.h"
 #include "sigsafe/disposition.h"
+#include "sigsafe/held.h"
 #include "sigsafe/sys.h"
-#include "sigsafe/thread.h"
 
 enum kind { KIND_NONE, KIND_PROF, KIND_DUMP, KIND_TOGGLE, KIND_FATAL };
 
@@ -25,14 +27,37 @@ static const unsigned char fatal_signals[] = { SIGHUP,	SIGINT,	 SIGQUIT,   SIGIL
 
 static unsigned char kinds[65]; /* enum kind */
 static bool dump_refusal_said;
+static int owner; /* pid of the process that KINDS describes: not a vfork child's */
+
+/* What our handlers may need of an alternate stack besides the kernel's frame: they unwind, and
+ * write files, on stacks of their own (half of this was measured). */
+#define STACK_NEED 1024
+#define STACK_FRAME_LEAST 2048
+#ifndef AT_MINSIGSTKSZ
+#define AT_MINSIGSTKSZ 51
+#endif
+
+static bool alternate_too_small;     /* one of the program's is; never cleared */
+static unsigned char prof_added[65]; /* SIGPROF in that signal's mask is our doing */
+static bool any_prof_added;
+
+static int flags_for(int sig)
+{
+	int flags = SA_SIGINFO | SA_RESTART;
+
+	/* A stack overflow leaves no other place. */
+	if (!alternate_too_small || sig == SIGSEGV || sig == SIGBUS)
+		flags |= SA_ONSTACK;
+	return flags;
+}
 
 /* A standard handler call is not re-entered by other signals: whoever interrupts ours
  * could leave it by longjmp. */
-static void fill(struct sigaction *act, void (*handler)(int, siginfo_t *, void *))
+static void fill(struct sigaction *act, int sig, void (*handler)(int, siginfo_t *, void *))
 {
 	memset(act, 0, sizeof(*act));
 	act->sa_sigaction = handler;
-	act->sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
+	act->sa_flags = flags_for(sig);
 	sigfillset(&act->sa_mask);
 }
 
@@ -75,11 +100,27 @@ static bool is_ours(const struct sigaction *act)
 	       act->sa_sigaction == on_toggle || act->sa_sigaction == on_fatal;
 }
 
+/* What libc and the kernel make of flags and a mask that the program sets, and show to who asks. */
+#ifdef __x86_64__
+#define LIBC_FLAGS 0x04000000 /* SA_RESTORER */
+#else
+#define LIBC_FLAGS 0
+#endif
+#define KERNEL_FLAGS                                                                               \
+	(SA_NOCLDSTOP | SA_NOCLDWAIT | SA_SIGINFO | SA_ONSTACK | SA_RESTART | SA_NODEFER |         \
+	 (int)SA_RESETHAND | 0x800 /* SA_EXPOSE_TAGBITS */)
+
 static void to_disposition(struct cp_disposition *d, const struct sigaction *act)
 {
 	d->handler = act->sa_handler;
 	d->flags = act->sa_flags;
 	memcpy(&d->mask, &act->sa_mask, sizeof(d->mask));
+}
+
+static void as_kernel_keeps(struct cp_disposition *d)
+{
+	d->flags = (d->flags & KERNEL_FLAGS) | LIBC_FLAGS;
+	d->mask &= ~(CP_SIGBIT(SIGKILL) | CP_SIGBIT(SIGSTOP));
 }
 
 static void to_sigaction(struct sigaction *act, const struct cp_disposition *d)
@@ -107,6 +148,7 @@ static int set_prof(const struct sigaction *act, struct sigaction *old)
 	program_view(SIGPROF, &view);
 	if (act) {
 		to_disposition(&d, act);
+		as_kernel_keeps(&d);
 		cp_disposition_set(SIGPROF, &d);
 	}
 	if (old)
@@ -132,7 +174,8 @@ static int set_other(int sig, const struct sigaction *act, struct sigaction *old
 
 	if (act && act->sa_handler == SIG_DFL) {
 		to_disposition(&d, act);
-		fill(&ours, handler_of(kinds[sig]));
+		as_kernel_keeps(&d);
+		fill(&ours, sig, handler_of(kinds[sig]));
 		err = CP_REAL(sigaction)(sig, &ours, &before);
 	} else {
 		err = CP_REAL(sigaction)(sig, act, &before);
@@ -150,18 +193,93 @@ static int set_other(int sig, const struct sigaction *act, struct sigaction *old
 	return 0;
 }
 
-int cp_signals_sigaction(int sig, const struct sigaction *act, struct sigaction *old)
+/* SIGPROF is handled by us for good, also after a stop: a late one must not find the default. */
+static int dispatch(int sig, const struct sigaction *act, struct sigaction *old)
 {
-	bool managed = sig > 0 && sig < 65 && kinds[sig] != KIND_NONE;
+	bool managed = kinds[sig] != KIND_NONE;
 	int err;
 
+	if (kinds[sig] == KIND_PROF && cp_sys_getpid() == owner)
+		return set_prof(act, old);
 	if (managed && cp_session_is_ours())
-		return kinds[sig] == KIND_PROF ? set_prof(act, old) : set_other(sig, act, old);
+		return set_other(sig, act, old);
 	/* Not managed, or the child of a vfork: the table is its parent's. */
 	err = CP_REAL(sigaction)(sig, act, old);
 	if (!err && managed && old && is_ours(old))
 		program_view(sig, old);
 	return err;
+}
+
+/* A handler on an alternate stack may have room for one frame only: no sample there. */
+static bool needs_prof_blocked(int sig, const struct sigaction *act)
+{
+	return cp_session_is_ours() && sig != SIGPROF && (act->sa_flags & SA_ONSTACK) &&
+	       act->sa_handler != SIG_DFL && act->sa_handler != SIG_IGN &&
+	       sigismember(&act->sa_mask, SIGPROF) == 0;
+}
+
+int cp_signals_sigaction(int sig, const struct sigaction *act, struct sigaction *old)
+{
+	struct sigaction more;
+	bool added, add;
+	int err;
+
+	if (sig < 1 || sig > 64)
+		return CP_REAL(sigaction)(sig, act, old);
+	added = cp_load_relaxed(&prof_added[sig]);
+	add = act && needs_prof_blocked(sig, act);
+	if (add) {
+		more = *act;
+		sigaddset(&more.sa_mask, SIGPROF);
+		act = &more;
+		cp_store_relaxed(&any_prof_added, true);
+	}
+	err = dispatch(sig, act, old);
+	if (err)
+		return err;
+	if (old && added)
+		sigdelset(&old->sa_mask, SIGPROF);
+	if (act && (!cp_session_active() || cp_session_is_ours()))
+		cp_store_relaxed(&prof_added[sig], add);
+	return 0;
+}
+
+bool cp_signals_blocks_on_stack(void)
+{
+	return cp_load_relaxed(&any_prof_added);
+}
+
+bool cp_signals_on_alternate(void)
+{
+	stack_t now = { .ss_flags = 0 };
+
+	cp_sys2(SYS_sigaltstack, NULL, &now);
+	return (now.ss_flags & SS_ONSTACK) != 0;
+}
+
+static void leave_alternate_stacks(void)
+{
+	struct sigaction now;
+
+	for (int sig = 1; sig < 65; sig++)
+		if (kinds[sig] && CP_REAL(sigaction)(sig, NULL, &now) == 0 && is_ours(&now)) {
+			now.sa_flags = flags_for(sig);
+			CP_REAL(sigaction)(sig, &now, NULL);
+		}
+}
+
+void cp_signals_alternate_stack(size_t size)
+{
+	size_t frame = getauxval(AT_MINSIGSTKSZ);
+
+	if (size >= (frame ? frame : STACK_FRAME_LEAST) + STACK_NEED)
+		return;
+	if (cp_load_relaxed(&alternate_too_small))
+		return;
+	cp_store_relaxed(&alternate_too_small, true);
+	cp_cpu_state.handler_flags = flags_for(SIGPROF);
+	if (cp_session_is_ours())
+		leave_alternate_stacks();
 }
 
 /* Claim SIG while its disposition is the default. */
@@ -180,14 +298,17 @@ static bool claim(int sig, enum kind kind)
 		cp_disposition_set(sig, &d);
 	}
 	kinds[sig] = kind;
-	fill(&ours, handler_of(kind));
+	fill(&ours, sig, handler_of(kind));
 	return CP_REAL(sigaction)(sig, &ours, NULL) == 0;
 }
 
 void cp_signals_install(int dump_signal, int toggle_signal)
 {
-	cp_cpu_state.die = cp_signals_die;
+	cp_cpu_state.die = on_fatal;
+	cp_cpu_state.handler_flags = flags_for(SIGPROF);
+	owner = cp_sys_getpid();
 	kinds[SIGPROF] = KIND_PROF;
+	cp_store_relaxed(&cp_held_on, 1);
 	if (toggle_signal)
 		claim(toggle_signal, KIND_TOGGLE);
 	if (dump_signal && dump_signal != toggle_signal && !claim(dump_signal, KIND_DUMP))
@@ -236,37 +357,47 @@ void cp_signals_die(int sig, siginfo_t *si, void *context)
 	CP_REAL(sigaction)(sig, &before, NULL);
 }
 
-static void really_block_prof(bool block)
-{
-	uint64_t bit = CP_SIGBIT(SIGPROF);
-
-	if (cp_self.prof_blocked)
-		cp_sys_sigmask(block ? SIG_BLOCK : SIG_UNBLOCK, &bit, NULL);
-}
-
 static void really_ignore_prof(bool ignore)
 {
 	struct sigaction act;
 
-	if (kinds[SIGPROF] != KIND_PROF || !cp_session_is_ours())
+	/* Not if the child of a vfork has set its own. */
+	if (kinds[SIGPROF] != KIND_PROF || CP_REAL(sigaction)(SIGPROF, NULL, &act) < 0 ||
+	    (ignore ? !is_ours(&act) : act.sa_handler != SIG_IGN))
 		return;
 	program_view(SIGPROF, &act);
 	if (act.sa_handler != SIG_IGN)
 		return;
 	if (!ignore)
-		fill(&act, cp_cpu_event_handler);
+		fill(&act, SIGPROF, cp_cpu_event_handler);
 	CP_REAL(sigaction)(SIGPROF, &act, NULL);
 }
 
 void cp_signals_exec_begin(void)
 {
 	/* Only a mask and "ignored" are inherited over exec; handlers become default. */
-	really_block_prof(true);
+	if (cp_sys_getpid() != owner)
+		cp_held_leave_to_child();
+	else if (cp_held_blocked())
+		cp_held_really_block(true);
 	really_ignore_prof(true);
 }
 
 void cp_signals_exec_failed(void)
 {
+	if (cp_sys_getpid() != owner)
+		return;
 	really_ignore_prof(false);
-	really_block_prof(false);
+	if (cp_held_blocked())
+		cp_held_really_block(false);
+}
+
+void cp_signals_fork_child(void)
+{
+	owner = cp_sys_getpid();
+}
+
+bool cp_signals_yield_process_timer(bool wanted)
+{
+	return cp_session_is_ours() && cp_cpu_yield_process_timer(wanted);
 }

@@ -2,13 +2,18 @@
  *
  * SIGPROF, the dump and the toggle signal, and every signal whose default action ends
  * the process (so that a profile is left). Ours is in the kernel only while the program's own
- * disposition is the default (SIGPROF: always while profiling).
+ * disposition is the default (SIGPROF: always, from the first start on).
+ *
+ * Alternate stacks: our handlers use them (Go insists), unless one that the program sets up has no
+ * room for a handler; and while a handler of the program's runs on one, SIGPROF is blocked, because
+ * it may have room for one signal's frame but not for two.
  */
 #ifndef CP_SIGNALS_H
 #define CP_SIGNALS_H
 
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 /* Install the handlers. DUMP_SIGNAL and TOGGLE_SIGNAL: 0 = none. Ordinary context. */
 void cp_signals_install(int dump_signal, int toggle_signal);
@@ -19,13 +24,23 @@ void cp_signals_remove(void);
  * sigaction must be. 0, or -1 with errno. */
 int cp_signals_sigaction(int sig, const struct sigaction *act, struct sigaction *old);
 
+/* The program is about to set an alternate stack of SIZE bytes. */
+void cp_signals_alternate_stack(size_t size);
+/* SIGPROF has been added to some handler's mask; and: we are on an alternate stack. */
+bool cp_signals_blocks_on_stack(void);
+bool cp_signals_on_alternate(void);
+
+/* As cp_cpu_yield_process_timer. */
+bool cp_signals_yield_process_timer(bool wanted);
+
 /* End the process by SIG's default action, with the same siginfo. Returns only where that
  * is ignored (pid 1 of a namespace), or to let a fault happen again. */
 void cp_signals_die(int sig, siginfo_t *si, void *context);
 
-/* Around exec: what is ours in this thread and process is as the program believes
- * it to be. */
+/* Around exec and posix_spawn: what is ours in this thread and process, and is inherited, is as
+ * the program believes it to be. */
 void cp_signals_exec_begin(void);
 void cp_signals_exec_failed(void);
+void cp_signals_fork_child(void);
 
 #endif

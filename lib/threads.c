@@ -14,6 +14,7 @@
 #include "cpu.h"
 #include "sigsafe/atomic.h"
 #include "sigsafe/counters.h"
+#include "sigsafe/held.h"
 #include "sigsafe/pages.h"
 #include "sigsafe/sys.h"
 #include "sigsafe/text.h"
@@ -126,8 +127,6 @@ struct cp_thread *cp_threads_prepare(const pthread_attr_t *attr, void *(*start)(
 	t->start = start;
 	t->argument = argument;
 	t->stack_size = stack_size_of(attr);
-	/* The new thread inherits the mask, and with it what the program believes of it. */
-	t->prof_blocked = cp_self.prof_blocked;
 	return t;
 }
 
@@ -162,11 +161,11 @@ void *cp_threads_entry(void *record)
 	void *(*start)(void *) = t->start;
 	void *argument = t->argument;
 
-	cp_self.prof_blocked = t->prof_blocked;
 	set_bounds(t, t->stack_size);
 	end_foreign_twin(cp_sys_gettid());
 	cp_thread_enter(t);
 	arm_end(t);
+	cp_held_adopt();
 	cp_cpu_thread_begin(t);
 	return start(argument);
 }

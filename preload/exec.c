@@ -14,6 +14,7 @@
 #include "lineage.h"
 #include "real.h"
 #include "session.h"
+#include "signals.h"
 
 /* Pointers that we are willing to put on the caller's stack; a larger environment is passed
  * on as it is, and the new program then looks at its parent. */
@@ -181,11 +182,23 @@ INTERPOSE int execle(const char *path, const char *arg, ...)
 INTERPOSE int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
 			  const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
 {
-	return CP_REAL(posix_spawn)(pid, path, actions, attr, argv, TOLD(envp, true));
+	char *const *told = TOLD(envp, true);
+	int err;
+
+	cp_signals_exec_begin();
+	err = CP_REAL(posix_spawn)(pid, path, actions, attr, argv, told);
+	cp_signals_exec_failed();
+	return err;
 }
 
 INTERPOSE int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
 			   const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
 {
-	return CP_REAL(posix_spawnp)(pid, file, actions, attr, argv, TOLD(envp, true));
+	char *const *told = TOLD(envp, true);
+	int err;
+
+	cp_signals_exec_begin();
+	err = CP_REAL(posix_spawnp)(pid, file, actions, attr, argv, told);
+	cp_signals_exec_failed();
+	return err;
 }

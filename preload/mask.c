@@ -29,6 +29,11 @@ INTERPOSE int sigpending(sigset_t *set)
 	return cp_mask_pending(set);
 }
 
+INTERPOSE int sigsuspend(const sigset_t *mask)
+{
+	return cp_mask_suspend(mask);
+}
+
 static int hold(int how, int sig)
 {
 	sigset_t set;

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/time.h>
 
 #include "interpose.h"
 #include "mask.h"
@@ -115,4 +116,41 @@ INTERPOSE sighandler_t sigset(int sig, sighandler_t handler)
 	    cp_mask_change(SIG_UNBLOCK, &set, &before) < 0)
 		return SIG_ERR;
 	return sigismember(&before, sig) ? SIG_HOLD : old.sa_handler;
+}
+
+static int result_of(long r)
+{
+	if (r >= 0)
+		return 0;
+	errno = (int)-r;
+	return -1;
+}
+
+INTERPOSE int sigaltstack(const stack_t *restrict ss, stack_t *restrict old)
+{
+	if (ss && !(ss->ss_flags & SS_DISABLE))
+		cp_signals_alternate_stack(ss->ss_size);
+	return result_of(cp_sys2(SYS_sigaltstack, ss, old));
+}
+
+/* ITIMER_PROF is ours at most as a last resort; the program's own use of it goes before. */
+INTERPOSE int setitimer(__itimer_which_t which, const struct itimerval *restrict new,
+			struct itimerval *restrict old)
+{
+	bool arms = new && (new->it_value.tv_sec || new->it_value.tv_usec);
+	bool ours = which == ITIMER_PROF && new &&cp_signals_yield_process_timer(arms);
+	long r = ours && !arms ? 0 : cp_sys3(SYS_setitimer, which, new, old);
+
+	if (ours && old && r >= 0)
+		memset(old, 0, sizeof(*old));
+	return result_of(r);
+}
+
+INTERPOSE int getitimer(__itimer_which_t which, struct itimerval *now)
+{
+	long r = cp_sys2(SYS_getitimer, which, now);
+
+	if (r >= 0 && which == ITIMER_PROF && cp_signals_yield_process_timer(false))
+		memset(now, 0, sizeof(*now));
+	return result_of(r);
 }

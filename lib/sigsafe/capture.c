@@ -1,34 +1,54 @@
 /* One sample from registers to ring; see capture.h. */
 #include "sigsafe/capture.h"
 
+#include "sigsafe/arch.h"
 #include "sigsafe/atomic.h"
 #include "sigsafe/counters.h"
 #include "sigsafe/gate.h"
 
 struct cp_capture_settings cp_capture_settings;
 
-static void walk(struct cp_record *record, const struct cp_thread *t, const struct cp_regs *regs)
+struct walk {
+	struct cp_record *record;
+	const struct cp_thread *thread;
+	const struct cp_regs *regs;
+	unsigned max_depth;
+};
+
+/* Runs on the ring's stack. */
+static void walk(void *arg)
 {
-	struct cp_unwind_input in = { .regs = *regs,
-				      .stack_low = t->stack_low,
-				      .stack_high = t->stack_high,
-				      .own_tls = t->own_tls };
+	const struct walk *w = arg;
+	struct cp_unwind_input in = { .regs = *w->regs,
+				      .stack_low = w->thread->stack_low,
+				      .stack_high = w->thread->stack_high,
+				      .own_tls = w->thread->own_tls };
 	enum cp_unwind_end end = CP_UNWIND_INCOMPLETE;
 	unsigned phase = cp_gate_enter(&in.stable_modules);
 
-	record->depth = (uint16_t)cp_capture_settings.unwinder->walk(
-		&in, record->pcs, cp_capture_settings.max_depth, &end);
+	w->record->depth = (uint16_t)cp_capture_settings.unwinder->walk(
+		&in, w->record->pcs, w->max_depth, &end);
 	cp_gate_leave(phase);
-	record->end = (uint8_t)end;
+	w->record->end = (uint8_t)end;
 	if (end == CP_UNWIND_TRUNCATED)
 		cp_count(CP_COUNT_TRUNCATED, 1);
 	else if (end == CP_UNWIND_INCOMPLETE)
 		cp_count(CP_COUNT_INCOMPLETE, 1);
 }
 
+/* libunwind calls functions that we interpose: for them it is not the program. On a thread
+ * without a TLS of its own nothing of the kind is called, and cp_self is somebody else's. */
+static void mark(const struct cp_thread *t, bool in_capture)
+{
+	if (t->own_tls)
+		cp_self.in_capture = in_capture;
+	cp_signal_fence();
+}
+
 void cp_capture(struct cp_thread *t, enum cp_source source, const struct cp_regs *regs,
 		uint64_t weight)
 {
+	struct walk w = { .thread = t, .regs = regs };
 	struct cp_record *record;
 
 	if (!t->ring) {
@@ -41,7 +61,8 @@ void cp_capture(struct cp_thread *t, enum cp_source source, const struct cp_regs
 		/* Release: the drain sees an initialized ring. */
 		cp_store_release(&t->ring, ring);
 	}
-	record = cp_ring_reserve(t->ring, cp_capture_settings.max_depth);
+	w.max_depth = cp_ring_depth(t->ring, cp_capture_settings.max_depth);
+	record = cp_ring_reserve(t->ring, w.max_depth);
 	if (!record) {
 		cp_count(CP_COUNT_LOST_RING, weight);
 		cp_capture_settings.wake();
@@ -49,7 +70,10 @@ void cp_capture(struct cp_thread *t, enum cp_source source, const struct cp_regs
 	}
 	record->source = (uint8_t)source;
 	record->weight = weight;
-	walk(record, t, regs);
+	w.record = record;
+	mark(t, true);
+	cp_call_on_stack(walk, &w, cp_ring_stack(t->ring));
+	mark(t, false);
 	cp_count(CP_COUNT_SAMPLES, 1);
 	cp_count(CP_COUNT_EXPIRIES, weight);
 	if (cp_ring_commit(t->ring, record))

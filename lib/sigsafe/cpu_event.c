@@ -7,6 +7,7 @@
 #include "sigsafe/capture.h"
 #include "sigsafe/counters.h"
 #include "sigsafe/disposition.h"
+#include "sigsafe/held.h"
 #include "sigsafe/sys.h"
 #include "sigsafe/thread.h"
 
@@ -56,47 +57,76 @@ static void from_thread_timer(const siginfo_t *si, const ucontext_t *uc)
 	take(t, uc, weight);
 }
 
+/* Periods of the process's CPU time since the last hit: the kernel looks at the timer once a
+ * tick, and tells nothing of the periods that it was late. */
+static uint64_t periods_since_last(void)
+{
+	struct timespec t = { 0 };
+	uint64_t now;
+
+	cp_sys2(SYS_clock_gettime, CLOCK_PROCESS_CPUTIME_ID, &t);
+	now = ((uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec) / cp_cpu_state.period_ns;
+	return now - cp_exchange_acqrel(&cp_cpu_state.process_periods, now);
+}
+
 /* A hit of the process timer counts for threads that have no timer of their own; the
  * others already count for themselves. */
 static bool from_process_timer(const siginfo_t *si, const ucontext_t *uc)
 {
 	struct cp_thread *t;
+	uint64_t weight;
 
 	if (si->si_code != SI_KERNEL || !cp_load_relaxed(&cp_cpu_state.process_timer))
 		return false;
 	if (!cp_load_relaxed(&cp_cpu_state.running))
 		return true;
+	weight = periods_since_last();
+	/* Two threads at once, or a clock that ran on between: the other hit has them all. */
+	if (!weight || weight > INT64_MAX)
+		return true;
 	t = cp_self.thread;
 	if (!t || cp_load_relaxed(&t->tid) != cp_sys_gettid()) {
-		cp_count(CP_COUNT_LOST_THREAD, 1);
+		cp_count(CP_COUNT_LOST_THREAD, weight);
 		return true;
 	}
 	if (cp_load_relaxed(&t->timer) == CP_NO_TIMER) {
 		cp_count(CP_COUNT_SIGNALS, 1);
-		take(t, uc, 1);
+		take(t, uc, weight);
 	}
 	return true;
 }
 
-static void from_program(int sig, siginfo_t *si, ucontext_t *uc)
+static void deliver(siginfo_t *si, ucontext_t *uc)
 {
+	bool blocked = cp_held_blocked();
 	struct cp_disposition d;
 
-	if (cp_self.prof_blocked) {
-		/* The program blocked it: pending until it unblocks (standard signals don't queue).
-		 */
-		if (!cp_self.prof_pending) {
-			cp_self.prof_code = si->si_code;
-			cp_self.prof_value = si->si_value.sival_ptr;
-		}
-		cp_self.prof_pending = 1;
+	if (cp_disposition_deliver(SIGPROF, si, uc)) {
+		/* A handler's changes of the mask end with it. */
+		cp_held_set_blocked(blocked);
 		return;
 	}
-	if (cp_disposition_deliver(sig, si, uc))
-		return;
-	cp_disposition_get(sig, &d);
+	cp_disposition_get(SIGPROF, &d);
 	if (d.handler == SIG_DFL && cp_cpu_state.die)
-		cp_cpu_state.die(sig, si, uc);
+		cp_cpu_state.die(SIGPROF, si, uc);
+}
+
+static void from_program(siginfo_t *si, ucontext_t *uc)
+{
+	if (cp_held_blocked())
+		cp_held_keep(si);
+	else
+		deliver(si, uc);
+}
+
+/* What another thread, in which it is blocked, has passed on to us. Not inlined: a sample's handler
+ * needs no room for it. */
+__attribute__((noinline)) static void deliver_held(ucontext_t *uc)
+{
+	siginfo_t si;
+
+	if (cp_held_take(&si))
+		deliver(&si, uc);
 }
 
 void cp_cpu_event_handler(int sig, siginfo_t *si, void *context)
@@ -106,5 +136,7 @@ void cp_cpu_event_handler(int sig, siginfo_t *si, void *context)
 	if (is_timer_of_ours(si))
 		from_thread_timer(si, uc);
 	else if (!from_process_timer(si, uc))
-		from_program(sig, si, uc);
+		from_program(si, uc);
+	if (!cp_held_blocked() && cp_held_any())
+		deliver_held(uc);
 }

@@ -10,6 +10,9 @@
 struct cp_cpu_state {
 	uint32_t running;	/* samples are taken */
 	uint32_t process_timer; /* ITIMER_PROF runs for threads without a timer of their own */
+	int handler_flags;	/* SA_* of SIGPROF's handler: signals.c */
+	uint64_t period_ns;
+	uint64_t process_periods; /* of the process's CPU time, at the process timer's last hit */
 	void (*die)(int sig, siginfo_t *si,
 		    void *uc); /* default action of a SIGPROF that isn't ours */
 };
@@ -18,8 +21,10 @@ extern struct cp_cpu_state cp_cpu_state;
 /* A timer's signal names its thread record: this tag above the index. */
 #define CP_CPU_TAG UINT64_C(0x6370726f66000000) /* "cprof" */
 #define CP_CPU_TAG_MASK UINT64_C(0xffffffffff000000)
+/* A signal of ours without a sample. */
+#define CP_CPU_POKE (CP_CPU_TAG | UINT64_C(0xffffff))
 
-/* SA_SIGINFO handler, installed with SA_RESTART | SA_ONSTACK and a full mask. */
+/* SA_SIGINFO handler, installed with handler_flags and a full mask. */
 void cp_cpu_event_handler(int sig, siginfo_t *si, void *uc);
 
 #endif

@@ -52,8 +52,10 @@ bool cp_disposition_deliver(int sig, siginfo_t *si, ucontext_t *uc)
 	if (!(d.flags & SA_NODEFER))
 		mask |= CP_SIGBIT(sig);
 	if (d.flags & SA_RESETHAND) {
-		struct cp_disposition reset = { .handler = SIG_DFL };
+		struct cp_disposition reset = d;
 
+		/* As the kernel: flags and mask stay. */
+		reset.handler = SIG_DFL;
 		cp_disposition_set(sig, &reset);
 	}
 	cp_sys_sigmask(SIG_SETMASK, &mask, NULL);

@@ -30,14 +30,19 @@ void cp_ring_configure(unsigned max_depth)
 		ring_bytes *= 2;
 }
 
+static size_t mapped_bytes(void)
+{
+	return HEADER + ring_bytes + CP_RING_STACK;
+}
+
 static struct cp_ring *map_ring(void)
 {
-	struct cp_ring *r = cp_sys_map(HEADER + ring_bytes);
+	struct cp_ring *r = cp_sys_map(mapped_bytes());
 
 	if (!r)
 		return NULL;
 	r->size = ring_bytes / 8;
-	r->bytes = HEADER + ring_bytes;
+	r->bytes = mapped_bytes();
 	return r;
 }
 
@@ -50,7 +55,7 @@ struct cp_ring *cp_ring_take(void)
 			continue;
 		/* Acquire: pairs with cp_ring_give; the ring is seen emptied. */
 		r = cp_exchange_acqrel(&pool[i], NULL);
-		if (r && r->bytes == HEADER + ring_bytes)
+		if (r && r->bytes == mapped_bytes())
 			return r;
 		cp_ring_discard(r);
 	}
@@ -75,6 +80,13 @@ void cp_ring_discard(struct cp_ring *r)
 {
 	if (r)
 		cp_sys_unmap(r, r->bytes);
+}
+
+unsigned cp_ring_depth(const struct cp_ring *r, unsigned max_depth)
+{
+	uint64_t fits = r->size / RECORDS_MIN - CP_RECORD_WORDS(0);
+
+	return fits < max_depth ? (unsigned)fits : max_depth;
 }
 
 struct cp_record *cp_ring_reserve(struct cp_ring *r, unsigned max_depth)

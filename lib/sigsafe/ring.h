@@ -17,6 +17,7 @@
 #define CP_RING_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct cp_record {
@@ -33,7 +34,7 @@ enum cp_source { CP_SOURCE_SKIP, CP_SOURCE_CPU };
 struct cp_ring {
 	uint64_t head;	  /* words ever written */
 	uint64_t size;	  /* words of DATA, a power of two */
-	uint64_t bytes;	  /* mapped, this header included */
+	uint64_t bytes;	  /* mapped, this header and the stack included */
 	uint64_t pad1[5]; /* the consumer's counter on a cache line of its own */
 	uint64_t tail;
 	uint64_t pad2[7];
@@ -52,6 +53,16 @@ void cp_ring_give(struct cp_ring *r);
 /* In a fork child: unmap a ring whose content belongs to the parent. NULL is fine. */
 void cp_ring_discard(struct cp_ring *r);
 
+/* Behind the data: a stack for what fills a record, because the thread's own, or its alternate
+ * one, may be small. CP_RING_STACK bytes below the top returned here; the producer's. */
+#define CP_RING_STACK ((size_t)16 << 10)
+static inline void *cp_ring_stack(struct cp_ring *r)
+{
+	return (char *)r + r->bytes;
+}
+
+/* MAX_DEPTH, or what a ring from an earlier run with shallower stacks can take. */
+unsigned cp_ring_depth(const struct cp_ring *r, unsigned max_depth);
 /* Room for a record of MAX_DEPTH frames, or NULL when the ring is full. */
 struct cp_record *cp_ring_reserve(struct cp_ring *r, unsigned max_depth);
 /* The reserved record, with its DEPTH filled in, becomes visible. true when the

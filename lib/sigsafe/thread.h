@@ -36,7 +36,7 @@ struct cp_thread {
 	bool foreign;	   /* found by the sweep */
 	bool named;	   /* NAME is what the thread had at its end */
 	bool seen;	   /* sweep's mark */
-	bool prof_blocked; /* cp_self.prof_blocked for a thread about to start */
+	bool prof_blocked; /* takes no SIGPROF of the program's: see held.h */
 	int32_t timer;	   /* kernel timer id; CP_NO_TIMER */
 	uint32_t label;	   /* aggregate's thread id, 0 = none yet; owned by the drain */
 	uint64_t stack_low, stack_high; /* [low, high); 0, 0 = not known */
@@ -48,15 +48,22 @@ struct cp_thread {
 	char name[CP_THREAD_NAME];
 };
 
+/* What the program may see of a signal that is held back for it. */
+struct cp_held_signal {
+	int32_t code;
+	uint64_t words[2]; /* sender or timer, and value, as siginfo_t has them */
+};
+
 /* The calling thread's own data. Initial-exec TLS, under 256 bytes: a dynamic TLS
  * access would allocate. */
 struct cp_self {
 	struct cp_thread *thread; /* NULL: not registered */
 	uint8_t prof_blocked;	  /* the program believes that SIGPROF is blocked */
 	uint8_t prof_pending;	  /* and one of its own arrived meanwhile */
-	uint8_t end_rounds;	  /* rounds of key destructors seen */
-	int32_t prof_code;	  /* si_code and si_value of the pending one */
-	void *prof_value;
+	uint8_t in_capture; /* our handler is unwinding: calls of libunwind's, not the program's */
+	uint8_t end_rounds; /* rounds of key destructors seen */
+	int32_t child;	    /* pid of a vfork child that took its mask over: mask.c */
+	struct cp_held_signal prof; /* the pending one */
 };
 
 extern __thread struct cp_self cp_self

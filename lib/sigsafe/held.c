@@ -1,0 +1,146 @@
+/* SIGPROFs that the program believes blocked; see held.h. */
+#include "sigsafe/held.h"
+
+#include <string.h>
+
+#include "sigsafe/atomic.h"
+#include "sigsafe/cpu_event.h"
+#include "sigsafe/sys.h"
+
+enum { EMPTY, CHANGING, FULL };
+
+static struct {
+	uint32_t state;
+	struct cp_held_signal signal;
+} shared;
+
+static void pack(struct cp_held_signal *h, const siginfo_t *si)
+{
+	h->code = si->si_code;
+	/* Sender and value, or timer, overrun and value. */
+	memcpy(h->words, &si->si_pid, sizeof(h->words));
+}
+
+static void unpack(siginfo_t *si, const struct cp_held_signal *h)
+{
+	memset(si, 0, sizeof(*si));
+	si->si_signo = SIGPROF;
+	si->si_code = h->code;
+	memcpy(&si->si_pid, h->words, sizeof(h->words));
+}
+
+static void publish(bool blocked)
+{
+	/* Sequentially consistent with cp_held_keep: either it sees that we take signals, or we
+	 * see what it has kept. */
+	if (cp_self.thread)
+		cp_store_seqcst(&cp_self.thread->prof_blocked, blocked);
+}
+
+void cp_held_set_blocked(bool blocked)
+{
+	cp_self.prof_blocked = blocked;
+	publish(blocked);
+}
+
+void cp_held_set_waiting(bool waiting)
+{
+	publish(!waiting && cp_self.prof_blocked);
+}
+
+/* A signal of ours, naming no thread: its handler, or sigwait's loop, looks here. */
+static bool poke(int tid)
+{
+	siginfo_t si;
+
+	memset(&si, 0, sizeof(si));
+	si.si_signo = SIGPROF;
+	si.si_code = SI_TIMER;
+	si.si_value.sival_ptr = (void *)(uintptr_t)CP_CPU_POKE;
+	return cp_sys4(SYS_rt_tgsigqueueinfo, cp_sys_getpid(), tid, SIGPROF, &si) == 0;
+}
+
+static void wake_taker(void)
+{
+	for (uint32_t i = 0; i < cp_thread_limit(); i++) {
+		struct cp_thread *t = cp_thread_at(i);
+
+		if (cp_load_acquire(&t->state) == CP_THREAD_LIVE && t->own_tls &&
+		    !cp_load_seqcst(&t->prof_blocked) && poke(cp_load_relaxed(&t->tid)))
+			return;
+	}
+}
+
+void cp_held_keep(const siginfo_t *si)
+{
+	uint32_t empty = EMPTY;
+
+	if (si->si_code == SI_TKILL) {
+		if (!cp_self.prof_pending)
+			pack(&cp_self.prof, si);
+		cp_self.prof_pending = 1;
+		return;
+	}
+	if (!cp_cas_acqrel(&shared.state, &empty, CHANGING))
+		return;
+	pack(&shared.signal, si);
+	cp_store_seqcst(&shared.state, FULL);
+	wake_taker();
+}
+
+bool cp_held_any(void)
+{
+	return cp_self.prof_pending || cp_load_seqcst(&shared.state) == FULL;
+}
+
+bool cp_held_take(siginfo_t *si)
+{
+	uint32_t full = FULL;
+
+	if (cp_self.prof_pending) {
+		cp_self.prof_pending = 0;
+		unpack(si, &cp_self.prof);
+		return true;
+	}
+	if (cp_load_seqcst(&shared.state) != FULL || !cp_cas_acqrel(&shared.state, &full, CHANGING))
+		return false;
+	unpack(si, &shared.signal);
+	cp_store_release(&shared.state, EMPTY);
+	return true;
+}
+
+static const uint64_t prof_bit = CP_SIGBIT(SIGPROF);
+
+uint32_t cp_held_on;
+
+void cp_held_really_block(bool block)
+{
+	cp_sys_sigmask(block ? SIG_BLOCK : SIG_UNBLOCK, &prof_bit, NULL);
+}
+
+void cp_held_adopt(void)
+{
+	uint64_t none = 0, now = 0;
+
+	if (!cp_load_relaxed(&cp_held_on))
+		return;
+	cp_sys_sigmask(SIG_BLOCK, &none, &now);
+	if (now & prof_bit) {
+		cp_held_set_blocked(true);
+		cp_held_really_block(false);
+	}
+}
+
+void cp_held_leave_to_child(void)
+{
+	if (cp_held_blocked() && cp_self.child != cp_sys_getpid()) {
+		cp_self.child = cp_sys_getpid();
+		cp_held_really_block(true);
+	}
+}
+
+void cp_held_fork_child(void)
+{
+	cp_self.prof_pending = 0;
+	cp_store_relaxed(&shared.state, EMPTY);
+}

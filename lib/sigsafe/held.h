@@ -1,0 +1,57 @@
+/* The program's view of SIGPROF's mask, and what it makes us hold back.
+ *
+ * In the kernel SIGPROF is unblocked in every thread, or a thread that blocks all signals would
+ * never be sampled. A SIGPROF of the program's own that reaches a thread in which the
+ * program believes it blocked is kept here, as the kernel would keep it pending: for that thread
+ * (pthread_kill), or for the first thread that unblocks it or waits for it (kill, sigqueue,
+ * the program's timers). As with any standard signal, one is kept and others meanwhile are not.
+ *
+ * | state           | written by                     | read by                        |
+ * |-----------------|--------------------------------|--------------------------------|
+ * | cp_self         | its thread, its handler        | the same                       |
+ * | cp_thread's     | its thread                     | a handler looking for a taker  |
+ * | the shared slot | a handler; who takes it        | any                            |
+ */
+#ifndef CP_HELD_H
+#define CP_HELD_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sigsafe/thread.h"
+
+/* Does the calling thread believe SIGPROF blocked? */
+static inline bool cp_held_blocked(void)
+{
+	return cp_self.prof_blocked;
+}
+
+void cp_held_set_blocked(bool blocked);
+
+/* The calling thread, though it believes SIGPROF blocked, takes one that is held: it is in
+ * sigwait. */
+void cp_held_set_waiting(bool waiting);
+
+/* Keep SI, which the calling thread believes blocked; wakes a thread that takes it. Handler. */
+void cp_held_keep(const siginfo_t *si);
+
+/* Something is there that the calling thread would take. */
+bool cp_held_any(void);
+/* Take it out. */
+bool cp_held_take(siginfo_t *si);
+
+/* The kernel's mask of the calling thread, inherited or given to it at its creation, becomes the
+ * program's view, and SIGPROF becomes deliverable; from cp_held_on on. */
+extern uint32_t cp_held_on;
+void cp_held_adopt(void);
+/* In the child of a vfork, which has its parent's memory but a mask of its own in the kernel:
+ * that becomes what the parent believes, and the child goes on without us. */
+void cp_held_leave_to_child(void);
+/* In the kernel, not in the program's view. */
+void cp_held_really_block(bool block);
+
+/* In a fork child nothing is pending. */
+void cp_held_fork_child(void);
+
+#endif
