@@ -17,7 +17,7 @@
 
 #include "sigsafe/unwind.h"
 
-#define NOINLINE __attribute__((noinline, noclone))
+#define NOINLINE __attribute__((noinline))
 #define ROUNDS_MAX 100000
 #define WARM_REPEAT 20
 

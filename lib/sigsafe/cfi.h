@@ -103,8 +103,8 @@ enum cp_cfi_result cp_cfi_expr(struct cp_cfi_cursor expr, struct cp_cfi_frame *f
  * the kernel. */
 enum cp_cfi_result cp_cfi_resume(struct cp_cfi_frame *f, bool copy);
 
-/* Move F, whose code has no FDE, to its caller: by the signal frame, by a return address
- * near sp or by the frame pointer. */
+/* Move F, whose code has no FDE, to its caller: by a return address near sp or by the
+ * frame pointer. */
 enum cp_cfi_result cp_cfi_guess(struct cp_cfi_frame *f, bool exact, bool copy);
 
 /* Hand-written code whose FDE says nothing, although the code begins with pushes: such

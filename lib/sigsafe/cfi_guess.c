@@ -248,8 +248,6 @@ enum cp_cfi_result cp_cfi_guess(struct cp_cfi_frame *f, bool exact, bool copy)
 {
 	uint64_t sp = f->regs.r[CP_REG_SP], ra;
 
-	if (!exact && cp_cfi_resume(f, copy) == CP_CFI_RESUMED)
-		return CP_CFI_RESUMED;
 	if (entry_ra(f, exact, copy, &sp, &ra))
 		return step_to(f, ra, sp);
 	if (scan(f, copy) == CP_CFI_STEPPED)

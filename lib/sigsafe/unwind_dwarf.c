@@ -109,10 +109,12 @@ static __attribute__((noinline)) enum cp_cfi_result step_slowly(struct walk *w, 
 
 	if (find_module(w))
 		r = copy ? step_by_copy(w, &found, &signal) : step_by(w, NULL, &found, &signal);
-	if (!found && is_code(w)) {
-		r = cp_cfi_guess(&w->f, w->exact, copy);
+	if (!found && !w->exact) {
+		r = cp_cfi_resume(&w->f, copy);
 		signal = r == CP_CFI_RESUMED;
 	}
+	if (!found && !signal && is_code(w))
+		r = cp_cfi_guess(&w->f, w->exact, copy);
 	if (signal)
 		*recorded = pc;
 	if (r != CP_CFI_STEPPED && r != CP_CFI_RESUMED)
