@@ -87,7 +87,7 @@ int main()
 	std::vector<long> sums(4);
 
 	for (int i = 0; i < 4; i++)
-		threads.emplace_back([&sums, i] { sums[i] = shop::work(i * 1000, 60000); });
+		threads.emplace_back([&sums, i] { sums[i] = shop::work(i * 1000, 30000); });
 	for (auto &t : threads)
 		t.join();
 	for (long sum : sums)

@@ -1,0 +1,46 @@
+#!/bin/bash
+# Ground truth in short: shares within the error of so many random samples (4.5 standard
+# deviations: one failure in 30,000 runs), the total within what the clock's grain allows.
+# bench/accuracy.sh is the long version, with a table.
+. "$srcdir/tests/lib/e2e.sh"
+
+# Each thread's first expiry is random in the period, and each signal comes at a kernel tick of
+# up to 10 ms: a thread's sum is right to within a period and a tick, at each end.
+run() { # name frequency threads unwinder
+	CPUPROFILE_FREQUENCY=$2 CPROF_UNWIND=$4 profiled "$1" ./tests/e2e/accuracy-host 2 "$3"
+	check_status "$1" 0
+	check_quiet "$1"
+	check_valid "$work/$1.pb"
+	total=$("$pprof_check" --total "$work/$1.pb" | awk '$1 == "samples" { n = $3 }
+		$1 == "cpu" { print n, $3 }')
+	"$pprof_check" --top 0 "$work/$1.pb" | awk -v name="$1" -v total="$total" -v hz="$2" \
+		-v threads="$3" '
+		function abs(x) { return x < 0 ? -x : x }
+		NR == FNR { truth[$1] = $2; next }
+		$5 in truth && $5 ~ /^takes_/ { got[$5] = $1; sum += $1 }
+		END {
+			split(total, t, " ")
+			for (f in truth) {
+				if (f == "total")
+					continue
+				p = truth[f] / 100
+				bound = 100 * 4.5 * sqrt(p * (1 - p) / t[1])
+				error = 100 * got[f] / sum - truth[f]
+				printf "%s: %s %.2f %%, error %+.2f, bound %.2f\n", name, f, truth[f], error, bound
+				if (abs(error) > bound)
+					bad = 1
+			}
+			grain = threads * 2 * (1 / hz + 0.010)
+			error = t[2] / 1e9 - truth["total"]
+			printf "%s: total %.3f s, error %+.3f, bound %.3f\n", name, truth["total"], error, grain
+			if (abs(error) > grain)
+				bad = 1
+			exit bad
+		}' "$work/$1.out" - || fail "$1: see above"
+}
+
+run default 99 2 auto
+run fast 1000 2 dwarf
+run fp 250 1 fp
+run libunwind 250 4 libunwind
+finish
