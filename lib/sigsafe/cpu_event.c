@@ -13,11 +13,11 @@
 
 struct cp_cpu_state cp_cpu_state;
 
-static uint64_t now_ns(void)
+static uint64_t clock_ns(int clock)
 {
 	struct timespec t = { 0 };
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	cp_sys2(SYS_clock_gettime, clock, &t);
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
@@ -36,10 +36,11 @@ static void take(struct cp_thread *t, const ucontext_t *uc, uint64_t weight)
 		cp_count(CP_COUNT_LOST_PAUSED, weight);
 		return;
 	}
-	began = now_ns();
+	/* CPU time: a handler comes with the tick, which is also when threads are preempted. */
+	began = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	cp_regs_of_context(&regs, uc);
 	cp_capture(t, CP_SOURCE_CPU, &regs, weight);
-	cp_count(CP_COUNT_EVENT_NS, now_ns() - began);
+	cp_count(CP_COUNT_EVENT_NS, clock_ns(CLOCK_THREAD_CPUTIME_ID) - began);
 }
 
 static void from_thread_timer(const siginfo_t *si, const ucontext_t *uc)
@@ -61,11 +62,8 @@ static void from_thread_timer(const siginfo_t *si, const ucontext_t *uc)
  * tick, and tells nothing of the periods that it was late. */
 static uint64_t periods_since_last(void)
 {
-	struct timespec t = { 0 };
-	uint64_t now;
+	uint64_t now = clock_ns(CLOCK_PROCESS_CPUTIME_ID) / cp_cpu_state.period_ns;
 
-	cp_sys2(SYS_clock_gettime, CLOCK_PROCESS_CPUTIME_ID, &t);
-	now = ((uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec) / cp_cpu_state.period_ns;
 	return now - cp_exchange_acqrel(&cp_cpu_state.process_periods, now);
 }
 
