@@ -5,6 +5,7 @@
  *   fill PREFIX    load PREFIX0.so, PREFIX1.so, ... until one fails; says how many
  *   work MS, thread MS   so much CPU time in the module loaded last, here or in its own thread
  *   burn MS        so much CPU time in this program
+ *   remap          put its text into anonymous memory at the same address
  *   close          unload the module loaded last
  *   unlink PATH, copy FROM TO
  *   start PATH     cprof_start of the module loaded last, profile to PATH
@@ -12,9 +13,11 @@
  */
 #include <dlfcn.h>
 #include <link.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -109,6 +112,20 @@ static void call(const char *function, long ms)
 	((void (*)(long))(f ? f : fail(function)))(ms);
 }
 
+/* As programs do that want huge pages for their code. */
+static void remap(void)
+{
+	static char copy[4096];
+	char *page = (char *)((uintptr_t)dlsym(top(), "work") & ~(uintptr_t)4095);
+
+	memcpy(copy, page, sizeof(copy));
+	if (mmap(page, sizeof(copy), PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != page)
+		exit(2);
+	memcpy(page, copy, sizeof(copy));
+	mprotect(page, sizeof(copy), PROT_READ | PROT_EXEC);
+}
+
 static void start(const char *path)
 {
 	struct cprof_options options = CPROF_OPTIONS_INIT;
@@ -170,6 +187,8 @@ int main(int argc, char **argv)
 			unload();
 		else if (!strcmp(argv[i], "stop"))
 			stop();
+		else if (!strcmp(argv[i], "remap"))
+			remap();
 		else if (!strcmp(argv[i], "copy") && i + 2 < argc)
 			i += 2, copy(argv[i - 1], argv[i]);
 		else if (++i < argc)
