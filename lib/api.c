@@ -109,8 +109,7 @@ static int start(const struct cprof_options *options)
 	if (options) {
 		err = to_config(&c, options);
 	} else {
-		cp_config_defaults(&c);
-		cp_config_read(&c, from_environment);
+		cp_config_read_quietly(&c, from_environment);
 		err = c.cpu_path[0] ? 0 : -EINVAL;
 	}
 	return err ? err : cp_session_start(&c);

@@ -381,10 +381,12 @@ void cp_session_begin_process(void)
 	static struct cp_config c;
 	int err;
 
-	cp_config_defaults(&c);
-	cp_config_read(&c, read_variable);
+	cp_config_read_quietly(&c, read_variable);
 	session.config = c;
 	learn_lineage();
+	/* A bad value is said once, not by every child of a make. */
+	if (session.lineage.owner && cp_config_wants_program(&c, program_invocation_short_name))
+		cp_config_read(&c, read_variable);
 	cp_threads_adopt();
 	if (!c.cpu_path[0])
 		return;

@@ -1,0 +1,60 @@
+# Settings from the environment: good ones take effect, bad ones are said in one line and
+# the program runs on, and nobody hears of them without a mode or twice.
+. "$srcdir/tests/lib/e2e.sh"
+need perl
+
+lines() { # name
+	grep -c '^libcprof: ' "$work/$1.err"
+}
+
+busy='my $x = 0; $x += $_ % 7 for 1 .. 3000000; print "$x\n"'
+bare plain perl -e "$busy"
+
+# variable=value, then what the line must hold
+refused() {
+	setting=$1
+	shift
+	profiled bad env "$setting" perl -e "$busy"
+	check_status bad 0
+	check_same_output bad plain
+	[ "$(lines bad)" = 1 ] || fail "$setting: $(lines bad) lines: $(cat "$work/bad.err")"
+	for text in "${setting%%=*}=${setting#*=}" "$@"; do
+		grep -qF -- "$text" "$work/bad.err" || fail "$setting: no \"$text\" in: $(cat "$work/bad.err")"
+	done
+	check_valid "$work/bad.pb"
+}
+
+refused CPUPROFILE_FREQUENCY=often "1 to 10000" "using 99"
+refused CPUPROFILE_FREQUENCY=20000 "1 to 10000" "using 10000"
+refused CPROF_SIGNAL=KILL "using USR2"
+refused CPROF_CHECKPOINT=soon "using 1m"
+refused CPROF_UNWIND=luck "libunwind" "using auto"
+refused CPUPROFILE_REALTIME=1 "using CPU time"
+
+CPUPROFILE_FREQUENCY=500 profiled fast perl -e "$busy"
+check_quiet fast
+"$pprof_check" --comments "$work/fast.pb" | grep -q "frequency 500 Hz" || fail "the frequency is not in the comments"
+
+# A family of processes says it once.
+CPUPROFILE_FREQUENCY=often profiled family sh -c 'perl -e 1; perl -e 1 & wait; (exec perl -e 1); true'
+[ "$(lines family)" = 1 ] || fail "a family said it $(lines family) times: $(cat "$work/family.err")"
+
+# No mode, no word.
+env LD_PRELOAD="$CP_LIBRARY" CPUPROFILE_FREQUENCY=often CPROF_SIGNAL=KILL perl -e 1 >"$work/idle.out" 2>&1
+[ -s "$work/idle.out" ] && fail "said without a mode: $(cat "$work/idle.out")"
+
+env LD_PRELOAD="$CP_LIBRARY" HEAPPROFILE="$work/heap.pb" perl -e 1 >"$work/heap.out" 2>"$work/heap.err"
+grep -q 'HEAPPROFILE' "$work/heap.err" || fail "a mode that is not there goes unsaid"
+[ "$(lines heap)" = 1 ] || fail "HEAPPROFILE: $(lines heap) lines"
+
+# Programs are chosen by name.
+CPROF_ONLY='no-such*,ot?er' profiled others perl -e "$busy"
+[ ! -e "$work/others.pb" ] || fail "CPROF_ONLY did not leave perl out"
+CPROF_ONLY='no-such*,p[a-f]rl' profiled chosen perl -e "$busy"
+check_valid "$work/chosen.pb"
+
+# Templates.
+LD_PRELOAD="$CP_LIBRARY" CPUPROFILE="$work/%e-%p.pb" perl -e "$busy" >"$work/template.out" 2>&1 &
+wait $!
+check_valid "$work/perl-$!.pb"
+finish
