@@ -1,7 +1,8 @@
 #!/bin/sh
-# usage: count.sh BUILD-DIRECTORY
+# usage: count.sh BUILD-DIRECTORY [STATUS of make check]
 # One closing line over all tests of a "make check": "N passed, N failed, N skipped". A test
-# that reports TAP counts by its cases, any other as one. Failed ones are named above it.
+# that reports TAP counts by its cases, any other as one. Failed ones are named above it. A make
+# that failed although no test did (a test that does not build) is a failure too.
 set -eu
 cd "$1"
 find . -name '*.trs' | sort | while read -r trs; do
@@ -11,7 +12,7 @@ find . -name '*.trs' | sort | while read -r trs; do
 	if grep -qE '^1\.\.[0-9]+' "${trs%.trs}.log"; then
 		grep -E '^(ok|not ok) ' "${trs%.trs}.log" || true
 	fi
-done | awk '
+done | awk -v status="${2:-0}" '
 	function close_test() {
 		if (name == "") return
 		bad = result == "FAIL" || result == "ERROR" || result == "XPASS"
@@ -28,5 +29,9 @@ done | awk '
 	/^not ok / { cases_failed++ }
 	END {
 		close_test()
+		if (status != 0 && !failed) {
+			print "FAILED make check: see above"
+			failed = 1
+		}
 		printf "%d passed, %d failed, %d skipped\n", passed, failed, skipped
 	}'

@@ -19,3 +19,9 @@ result error ERROR ''
 got=$(sh "${srcdir:-.}/tests/count.sh" "$temporary" | tail -n 1)
 want="5 passed, 4 failed, 2 skipped"
 [ "$got" = "$want" ] || { echo "counted \"$got\", not \"$want\"" >&2; exit 1; }
+
+rm -f "$temporary"/*
+result fine PASS ''
+got=$(sh "${srcdir:-.}/tests/count.sh" "$temporary" 2 | tail -n 1)
+want="1 passed, 1 failed, 0 skipped"
+[ "$got" = "$want" ] || { echo "a failed build: counted \"$got\", not \"$want\"" >&2; exit 1; }
