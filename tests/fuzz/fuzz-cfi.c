@@ -1,0 +1,55 @@
+/* Any bytes as .eh_frame_hdr and .eh_frame, any registers: a step or an error, no fault,
+ * no read outside of the module and the stack.
+ *
+ * The input is 16 bytes of choices (where the pc is, what registers point to), then the
+ * module's bytes. The module is copied to the end of its own allocation, so that
+ * AddressSanitizer sees a read behind it.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sigsafe/cfi.h"
+#include "sigsafe/rules.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define CHOICES 16
+#define WORDS 128
+
+static void run(const struct cp_cfi_module *m, const uint8_t *choice)
+{
+	static uint64_t stack[WORDS];
+	struct cp_cfi_frame f = { .known = CP_CFI_ALL_KNOWN };
+	struct cp_cfi_fde fde;
+	struct cp_cfi_row row;
+	uint64_t pc = m->start + choice[0] + (uint64_t)(choice[1] & 0x3f) * 256;
+
+	for (unsigned i = 0; i < WORDS; i++)
+		stack[i] = (uint64_t)&stack[(i * 7 + choice[i % CHOICES]) % WORDS];
+	for (unsigned r = 0; r < CP_REGS; r++)
+		f.regs.r[r] = (uint64_t)&stack[choice[r % CHOICES] % WORDS];
+	cp_stackmem_init(&f.stack, f.regs.r[CP_REG_SP], (uint64_t)stack, (uint64_t)(stack + WORDS));
+	if (!cp_cfi_find(m, pc, NULL, &fde) || cp_cfi_row(&fde, pc, &row))
+		return;
+	cp_rule_of(&row);
+	cp_cfi_step(&f, &fde, &row);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct cp_cfi_module m;
+	uint8_t *copy;
+
+	if (size <= CHOICES)
+		return 0;
+	copy = malloc(size - CHOICES);
+	if (!copy)
+		return 0;
+	memcpy(copy, data + CHOICES, size - CHOICES);
+	m.start = m.hdr = m.tables = (uint64_t)(uintptr_t)copy;
+	m.end = m.tables_end = m.start + size - CHOICES;
+	run(&m, data);
+	free(copy);
+	return 0;
+}

@@ -1,0 +1,286 @@
+/* Call frame information: tables, instructions, steps. */
+#include "harness.h"
+
+#include "cfi-image.h"
+
+static struct image image;
+static struct cp_cfi_fde fde;
+static struct cp_cfi_row row;
+
+/* The row OFFSET bytes into code described by PROGRAM, under the usual CIE. */
+static int row_of(const void *program, size_t size, uint64_t offset)
+{
+	image_make(&image, BYTES(CIE_HEAD), BYTES(CIE_PROGRAM), program, size);
+	if (!cp_cfi_find(&image.module, image_code(&image) + offset, NULL, &fde))
+		return -1000;
+	return cp_cfi_row(&fde, image_code(&image) + offset, &row);
+}
+#define ROW(program, offset) row_of(BYTES(program), offset)
+
+static uint32_t rule(unsigned reg)
+{
+	return row.rules[cp_cfi_column(reg)];
+}
+
+static void check_rule(uint32_t r, int kind, int value)
+{
+	CHECK_EQ(CP_CFI_KIND(r), kind);
+	CHECK_EQ(CP_CFI_VALUE(r), value);
+}
+
+static void test_fde_is_found_in_its_range(void)
+{
+	uint64_t code;
+
+	CHECK_EQ(ROW("", 0), 0);
+	code = image_code(&image);
+	CHECK(cp_cfi_find(&image.module, code + CODE_SIZE - 1, NULL, &fde));
+	CHECK_EQ(fde.start, code);
+	CHECK(!cp_cfi_find(&image.module, code + CODE_SIZE, NULL, &fde));
+	CHECK(!cp_cfi_find(&image.module, code - 1, NULL, &fde));
+	CHECK(!cp_cfi_find(&image.module, 0, NULL, &fde));
+	CHECK(!cp_cfi_find(&image.module, UINT64_MAX, NULL, &fde));
+}
+
+static void test_copied_module_gives_the_same(void)
+{
+	struct cp_cfi_copy copy;
+	struct cp_cfi_row direct;
+
+	CHECK_EQ(ROW("\002\005\016\040\206\003", 7), 0);
+	direct = row;
+	if (cp_cfi_find(&image.module, image_code(&image) + 7, &copy, &fde)) {
+		CHECK_EQ(fde.start, image_code(&image));
+		CHECK_EQ(cp_cfi_row(&fde, fde.start + 7, &row), 0);
+		CHECK(!memcmp(&row, &direct, sizeof(row)));
+	}
+}
+
+/* More instructions than a copy holds: whoever wants the end of them gets an error. */
+static void test_cut_copy_is_noticed(void)
+{
+	static uint8_t program[600];
+	struct cp_cfi_copy copy;
+
+	for (unsigned i = 0; i + 2 < sizeof(program); i += 3)
+		memcpy(program + i, "\101\016\010", 3);
+	row_of(program, sizeof(program), 0);
+	if (!cp_cfi_find(&image.module, image_code(&image) + 10, &copy, &fde))
+		SKIP("process_vm_readv is refused");
+	CHECK_EQ(cp_cfi_row(&fde, fde.start + 10, &row), 0);
+	CHECK(cp_cfi_row(&fde, fde.start + 190, &row) < 0);
+}
+
+static void test_rows_follow_the_location(void)
+{
+	static const char program[] = "\101\016\020"		      /* +1: offset 16 */
+				      "\002\003\016\030"	      /* +4: offset 24 */
+				      "\003\004\000\016\040"	      /* +8: offset 32 */
+				      "\004\002\000\000\000\016\050"; /* +10: offset 40 */
+	static const struct {
+		unsigned at;
+		int offset;
+	} want[] = {
+		{ 1, 16 }, { 3, 16 }, { 4, 24 }, { 7, 24 }, { 8, 32 }, { 10, 40 }, { 99, 40 }
+	};
+
+	for (unsigned i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
+		CHECK_EQ(row_of(BYTES(program), want[i].at), 0);
+		CHECK_EQ(row.cfa_offset, want[i].offset);
+		check_rule(row.cfa, CP_CFI_REGISTER, CP_REG_SP);
+	}
+}
+
+#if defined(__x86_64__)
+
+static void test_register_instructions(void)
+{
+	CHECK_EQ(ROW("\206\002\203\003", 0), 0); /* offset rbp 2, rbx 3 */
+	check_rule(rule(6), CP_CFI_OFFSET, -16);
+	check_rule(rule(3), CP_CFI_OFFSET, -24);
+	check_rule(rule(16), CP_CFI_OFFSET, -8);
+	CHECK_EQ(rule(12), CP_CFI_UNSET);
+
+	CHECK_EQ(ROW("\206\002\306\005\014\004\006\014", 0), 0); /* restore */
+	CHECK_EQ(rule(6), CP_CFI_UNSET);
+	CHECK_EQ(rule(12), CP_CFI_UNSET);
+
+	CHECK_EQ(ROW("\007\020\010\006\011\003\014", 0), 0);
+	check_rule(rule(16), CP_CFI_UNDEFINED, 0);
+	check_rule(rule(6), CP_CFI_SAME, 0);
+	check_rule(rule(3), CP_CFI_REGISTER, 12);
+
+	CHECK_EQ(ROW("\021\006\176\024\014\002\025\015\175\057\003\004", 0), 0);
+	check_rule(rule(6), CP_CFI_OFFSET, 16);
+	check_rule(rule(12), CP_CFI_VAL_OFFSET, -16);
+	check_rule(rule(13), CP_CFI_VAL_OFFSET, 24);
+	check_rule(rule(3), CP_CFI_OFFSET, 32);
+
+	CHECK_EQ(ROW("\005\021\002\056\020\000", 0), 0); /* xmm0; GNU_args_size; nop */
+}
+
+static void test_cfa_instructions(void)
+{
+	CHECK_EQ(ROW("\014\006\020", 0), 0);
+	check_rule(row.cfa, CP_CFI_REGISTER, 6);
+	CHECK_EQ(row.cfa_offset, 16);
+	CHECK_EQ(ROW("\016\060\015\006", 0), 0);
+	check_rule(row.cfa, CP_CFI_REGISTER, 6);
+	CHECK_EQ(row.cfa_offset, 48);
+	CHECK_EQ(ROW("\022\006\176", 0), 0); /* def_cfa_sf rbp, -2 * -8 */
+	CHECK_EQ(row.cfa_offset, 16);
+	CHECK_EQ(ROW("\023\174", 0), 0);
+	CHECK_EQ(row.cfa_offset, 32);
+	CHECK_EQ(ROW("\017\002\166\010", 0), 0); /* breg6 8 */
+	CHECK_EQ(CP_CFI_KIND(row.cfa), CP_CFI_VAL_EXPR);
+	CHECK(ROW("\017\002\166\010\016\010", 0) < 0); /* an offset to no register */
+}
+
+static void test_states_nest(void)
+{
+	CHECK_EQ(ROW("\016\020\012\016\030\206\002\012\016\040\013\101\013", 0), 0);
+	CHECK_EQ(row.cfa_offset, 24);
+	check_rule(rule(6), CP_CFI_OFFSET, -16);
+	CHECK_EQ(ROW("\016\020\012\016\030\206\002\012\016\040\013\101\013", 1), 0);
+	CHECK_EQ(row.cfa_offset, 16);
+	CHECK_EQ(rule(6), CP_CFI_UNSET);
+	CHECK(ROW("\013", 0) < 0);
+	CHECK_EQ(ROW("\012\012\012", 0), 0);
+	CHECK(ROW("\012\012\012\012\012\012\012\012\012", 0) < 0);
+}
+
+static void test_augmentations(void)
+{
+	static const struct {
+		const char *head;
+		size_t size;
+		bool found, signal;
+	} cases[] = {
+		{ BYTES("\001zR\0\001\170\020\001\033"), true, false },
+		{ BYTES("\003zR\0\001\170\020\001\033"), true, false },
+		{ BYTES("\004zR\0\010\0\001\170\020\001\033"), true, false },
+		{ BYTES("\001zRS\0\001\170\020\001\033"), true, true },
+		{ BYTES("\001zPLR\0\001\170\020\007\233\1\2\3\4\033\033"), true, false },
+		{ BYTES("\001zPLRS\0\001\170\020\014\000\1\2\3\4\5\6\7\10\033\033\0"), true, true },
+		{ BYTES("\001zRx\0\001\170\020\002\033\7"), true, false },
+		{ BYTES("\001eh\0\001\170\020"), false, false },
+		{ BYTES("\007zR\0\001\170\020\001\033"), false, false },
+		{ BYTES("\001zR\0\001\170\101\001\033"), false, false }, /* RA in column 65 */
+	};
+
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		image_make(&image, cases[i].head, cases[i].size, BYTES(CIE_PROGRAM), BYTES("\101"));
+		CHECK_EQ(cp_cfi_find(&image.module, image_code(&image), NULL, &fde),
+			 cases[i].found);
+		if (cases[i].found)
+			CHECK_EQ(fde.signal, cases[i].signal);
+	}
+}
+
+static uint64_t stack[64];
+
+static void frame_at(struct cp_cfi_frame *f, unsigned word)
+{
+	memset(f, 0, sizeof(*f));
+	for (unsigned i = 0; i < 64; i++)
+		stack[i] = 0x1000 + i;
+	f->known = CP_CFI_ALL_KNOWN;
+	f->regs.r[CP_REG_SP] = (uint64_t)&stack[word];
+	f->regs.r[CP_REG_FP] = (uint64_t)&stack[word + 8];
+	f->regs.r[CP_CFI_RBX] = 77;
+	cp_stackmem_init(&f->stack, (uint64_t)&stack[word], (uint64_t)stack,
+			 (uint64_t)(stack + 64));
+}
+
+static void test_step_moves_to_the_caller(void)
+{
+	struct cp_cfi_frame f;
+
+	frame_at(&f, 20);
+	CHECK_EQ(ROW("\016\040\206\002", 0), 0);
+	CHECK_EQ(cp_cfi_step(&f, &fde, &row), CP_CFI_STEPPED);
+	CHECK_EQ(f.regs.r[CP_REG_SP], (uint64_t)&stack[24]);
+	CHECK_EQ(f.regs.r[CP_REG_PC], 0x1000 + 23);
+	CHECK_EQ(f.regs.r[CP_REG_FP], 0x1000 + 22);
+	CHECK_EQ(f.regs.r[CP_CFI_RBX], 77);
+	CHECK(!(f.known & 1)); /* rax does not outlive a call */
+	CHECK(f.known >> 12 & 1);
+}
+
+static void test_step_by_expressions_and_registers(void)
+{
+	struct cp_cfi_frame f;
+
+	frame_at(&f, 20); /* CFA = rbp + 16; rbx at CFA - 24 by expression; rbp = CFA - 8 */
+	CHECK_EQ(ROW("\017\002\166\020\020\003\002\110\034\026\006\002\070\034", 0), 0);
+	CHECK_EQ(cp_cfi_step(&f, &fde, &row), CP_CFI_STEPPED);
+	CHECK_EQ(f.regs.r[CP_REG_SP], (uint64_t)&stack[30]);
+	CHECK_EQ(f.regs.r[CP_CFI_RBX], 0x1000 + 27);
+	CHECK_EQ(f.regs.r[CP_REG_FP], (uint64_t)&stack[29]);
+}
+
+static void test_step_without_what_it_needs(void)
+{
+	struct cp_cfi_frame f;
+
+	frame_at(&f, 20);
+	CHECK_EQ(ROW("\007\020", 0), 0);
+	CHECK_EQ(cp_cfi_step(&f, &fde, &row), CP_CFI_OUTERMOST);
+
+	f.known &= ~(UINT64_C(1) << 12);
+	CHECK_EQ(ROW("\014\014\020", 0), 0); /* CFA = r12 + 16 */
+	CHECK_EQ(cp_cfi_step(&f, &fde, &row), CP_CFI_UNKNOWN);
+
+	f.regs.r[13] = 16;
+	CHECK_EQ(ROW("\014\015\020", 0), 0); /* CFA = r13 + 16: nothing there */
+	CHECK_EQ(cp_cfi_step(&f, &fde, &row), CP_CFI_UNKNOWN);
+	CHECK_EQ(f.regs.r[CP_REG_SP], (uint64_t)&stack[20]);
+}
+
+#endif
+
+/* Every way of cutting and of changing one byte: an error or a row, never a fault. */
+static void test_malformed_information_is_survived(void)
+{
+	static const char program[] =
+		"\101\016\020\206\002\012\017\004\167\010\006\043\013\056\020\003\003";
+	struct image good;
+	struct cp_cfi_frame f = { 0 };
+
+	image_make(&good, BYTES(CIE_HEAD), BYTES(CIE_PROGRAM), BYTES(program));
+	for (size_t i = 0; i < good.n; i++) {
+		for (unsigned v = 0; v < 256; v++) {
+			image = good;
+			image.b[i] = (uint8_t)v;
+			image_place(&image, v & 1 ? IMAGE_SIZE : good.n);
+			f.known = CP_CFI_ALL_KNOWN;
+			if (cp_cfi_find(&image.module, image_code(&image) + 5, NULL, &fde) &&
+			    !cp_cfi_row(&fde, image_code(&image) + 5, &row))
+				cp_cfi_step(&f, &fde, &row);
+		}
+	}
+	for (size_t n = 0; n < good.n; n++) {
+		image = good;
+		image_place(&image, n);
+		CHECK(!cp_cfi_find(&image.module, image_code(&image) + 5, NULL, &fde));
+	}
+}
+
+int main(void)
+{
+	RUN(test_fde_is_found_in_its_range);
+	RUN(test_copied_module_gives_the_same);
+	RUN(test_cut_copy_is_noticed);
+	RUN(test_rows_follow_the_location);
+#if defined(__x86_64__)
+	RUN(test_register_instructions);
+	RUN(test_cfa_instructions);
+	RUN(test_states_nest);
+	RUN(test_augmentations);
+	RUN(test_step_moves_to_the_caller);
+	RUN(test_step_by_expressions_and_registers);
+	RUN(test_step_without_what_it_needs);
+#endif
+	RUN(test_malformed_information_is_survived);
+	return harness_end();
+}
