@@ -27,6 +27,7 @@ struct cp_cpu cp_cpu;
 
 static struct cp_lock timers; /* creation and deletion; held for a few calls only */
 static uint64_t phase;	      /* golden-ratio sequence, random start */
+static uint64_t half_tick;    /* ns */
 static bool failure_said;
 static bool process_timer_lost; /* to the program, which uses it itself */
 
@@ -40,12 +41,24 @@ static void seed_phase(void)
 	}
 }
 
-/* In (0, period]. */
+/* The kernel looks at CPU timers once a tick only; what a thread consumes after its last tick never
+ * expires, half a tick on average. So the first expiry comes half a tick earlier than
+ * uniform in (0, period]: at the first tick at the latest where that is negative. Without it,
+ * threads of 1 ms at a tick of 4 ms had 1/8 of their CPU time in samples, with it 5/8. */
 static uint64_t first_expiry(void)
 {
 	uint64_t p = cp_add_relaxed(&phase, GOLDEN);
+	uint64_t at = (uint64_t)((__uint128_t)p * cp_cpu.period_ns >> 64);
 
-	return 1 + (uint64_t)((__uint128_t)p * cp_cpu.period_ns >> 64);
+	return at > half_tick ? at - half_tick : 1;
+}
+
+static void learn_tick(void)
+{
+	struct timespec t = { 0 };
+
+	cp_sys2(SYS_clock_getres, CLOCK_MONOTONIC_COARSE, &t);
+	half_tick = (uint64_t)t.tv_nsec / 2;
 }
 
 static struct timespec to_timespec(uint64_t ns)
@@ -213,6 +226,7 @@ int cp_cpu_start(unsigned frequency, bool itimer_only)
 	cp_cpu_state.period_ns = cp_cpu.period_ns;
 	process_timer_lost = false;
 	seed_phase();
+	learn_tick();
 	/* Threads that begin from here on start their own timer; the loop finds the others. */
 	cp_store_seqcst(&cp_cpu_state.running, 1);
 	if (itimer_only)

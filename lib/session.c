@@ -116,7 +116,9 @@ static void say_toggled(void)
 
 static void serve(uint32_t requests)
 {
-	if (requests & CP_REQUEST_TOGGLE) {
+	/* As often as the signal came: two of them between two looks are a window, if a short one.
+	 */
+	for (unsigned n = requests & CP_REQUEST_TOGGLE ? cp_signals_toggles() : 0; n > 0; n--) {
 		if (session.running)
 			end_run("when toggled off");
 		else

@@ -67,10 +67,19 @@ static void on_dump(int sig, siginfo_t *si, void *context)
 		cp_collect_request(CP_REQUEST_DUMP);
 }
 
+static uint32_t toggles;
+
+unsigned cp_signals_toggles(void)
+{
+	return cp_exchange_acqrel(&toggles, 0);
+}
+
 static void on_toggle(int sig, siginfo_t *si, void *context)
 {
-	if (cp_session_is_ours())
-		cp_collect_request(CP_REQUEST_TOGGLE);
+	if (!cp_session_is_ours())
+		return;
+	cp_add_seqcst(&toggles, 1);
+	cp_collect_request(CP_REQUEST_TOGGLE);
 }
 
 static void on_fatal(int sig, siginfo_t *si, void *context)

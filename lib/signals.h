@@ -30,6 +30,9 @@ void cp_signals_alternate_stack(size_t size);
 bool cp_signals_blocks_on_stack(void);
 bool cp_signals_on_alternate(void);
 
+/* How often the toggle signal came since the last call. */
+unsigned cp_signals_toggles(void);
+
 /* As cp_cpu_yield_process_timer. */
 bool cp_signals_yield_process_timer(bool wanted);
 
