@@ -1,0 +1,127 @@
+/* A program that gets the dump signal, or uses it itself.
+ *
+ *   dump-host send SIGNAL FILE...        sends it to itself, works until each file is there
+ *   dump-host handle SIGNAL              has a handler for it
+ *   dump-host wait SIGNAL                takes it by sigwait, blocked
+ *   dump-host ignore SIGNAL              ignores it
+ *   dump-host storm SIGNAL N MODULE FILE in the thick of malloc, dlopen and printf, N times
+ */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "host.h"
+
+static volatile int got;
+
+static void count(int sig)
+{
+	got++;
+}
+
+/* At most 20 s; a wait for the collector, not a measurement. */
+static void work_until(const char *path)
+{
+	for (int i = 0; i < 2000 && access(path, R_OK) < 0; i++) {
+		burn(0.005);
+		usleep(5000);
+	}
+	EXPECT(access(path, R_OK) == 0);
+}
+
+static void handle(int sig)
+{
+	struct sigaction act = { .sa_handler = count }, view;
+
+	EXPECT(sigaction(sig, NULL, &view) == 0 && view.sa_handler == SIG_DFL);
+	EXPECT(sigaction(sig, &act, &view) == 0 && view.sa_handler == SIG_DFL);
+	EXPECT(sigaction(sig, NULL, &view) == 0 && view.sa_handler == count);
+	for (int i = 0; i < 3; i++) {
+		raise(sig);
+		burn(0.02);
+	}
+	EXPECT(got == 3);
+	/* A second time: nothing more is said. */
+	EXPECT(signal(sig, count) == count);
+}
+
+static void wait_for_it(int sig)
+{
+	sigset_t set;
+	int which;
+
+	sigemptyset(&set);
+	sigaddset(&set, sig);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	burn(0.05);
+	kill(getpid(), sig);
+	EXPECT(sigwait(&set, &which) == 0 && which == sig);
+}
+
+static const char *module;
+static int stop;
+
+static void *churn(void *arg)
+{
+	FILE *f = fopen("/dev/null", "w");
+
+	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
+		void *p = malloc(100), *handle = dlopen(module, RTLD_NOW);
+
+		EXPECT(handle);
+		fprintf(f, "%p %g\n", p, 1.5);
+		if (handle)
+			dlclose(handle);
+		free(p);
+	}
+	fclose(f);
+	return NULL;
+}
+
+static void storm(int sig, int n, const char *file)
+{
+	pthread_t threads[3];
+
+	for (int i = 0; i < 3; i++)
+		pthread_create(&threads[i], NULL, churn, NULL);
+	burn(0.1);
+	for (int i = 0; i < n; i++) {
+		kill(getpid(), sig);
+		burn(0.002);
+	}
+	work_until(file);
+	__atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
+	for (int i = 0; i < 3; i++)
+		pthread_join(threads[i], NULL);
+}
+
+int main(int argc, char **argv)
+{
+	const char *how = argv[1];
+	int sig = atoi(argv[2]);
+
+	module = argc > 4 ? argv[4] : NULL;
+	burn(0.05);
+	if (!strcmp(how, "send")) {
+		for (int i = 3; i < argc; i++) {
+			kill(getpid(), sig);
+			work_until(argv[i]);
+		}
+		if (argc == 3)
+			kill(getpid(), sig);
+	} else if (!strcmp(how, "handle")) {
+		handle(sig);
+	} else if (!strcmp(how, "wait")) {
+		wait_for_it(sig);
+	} else if (!strcmp(how, "ignore")) {
+		EXPECT(signal(sig, SIG_IGN) == SIG_DFL);
+		raise(sig);
+	} else {
+		storm(sig, atoi(argv[3]), argv[5]);
+	}
+	puts("done");
+	HOST_END();
+}

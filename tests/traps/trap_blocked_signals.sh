@@ -1,0 +1,35 @@
+# The program blocks all signals in its worker threads: they are sampled all the same, and it reads
+# back the mask that it set.
+. "$srcdir/tests/lib/e2e.sh"
+host=./tests/traps/masks
+bare bare "$host"
+check_status bare 0
+CPUPROFILE_FREQUENCY=1000 profiled masks "$host"
+check_status masks 0
+check_same_output masks bare
+check_quiet masks
+check_valid "$work/masks.pb"
+check_stack "$work/masks.pb" 'burn.*;blocked_worker'
+check_stack "$work/masks.pb" 'burn.*;report_mask'
+
+# What the next program inherits is the program's, not ours.
+for how in execv fork vfork restored spawn; do
+	bare "bare-$how" "$host" exec "$how" "$host"
+	check_status "bare-$how" 0
+	profiled "$how" "$host" exec "$how" "$host"
+	check_status "$how" 0
+	check_same_output "$how" "bare-$how"
+	check_quiet "$how"
+	check_valid "$work/$how.pb"*
+done
+# And a program that was started with it blocked is profiled.
+if env --block-signal=PROF true 2>/dev/null; then
+	bare bare-env env --block-signal=PROF "$host" inherited
+	status=0
+	env --block-signal=PROF env LD_PRELOAD="$CP_LIBRARY" CPUPROFILE="$work/env.pb" \
+		CPUPROFILE_FREQUENCY=1000 "$host" inherited >"$work/env.out" 2>"$work/env.err" || status=$?
+	check_status env 0
+	check_same_output env bare-env
+	check_stack "$work/env.pb" 'burn.*;inherited'
+fi
+finish

@@ -1,0 +1,22 @@
+# The profiling signal arrives after the stop.
+. "$srcdir/tests/lib/e2e.sh"
+host=./tests/traps/after-stop
+bare bare "$host" "$work/unused.pb"
+check_status bare 0
+preloaded() { # label arguments...
+	label=$1
+	shift
+	status=0
+	env LD_PRELOAD="$CP_LIBRARY" "$host" "$@" >"$work/$label.out" 2>"$work/$label.err" || status=$?
+}
+preloaded stopped "$work/stopped.pb"
+check_status stopped 0
+check_same_output stopped bare
+check_quiet stopped
+check_valid "$work/stopped.pb"
+# The program's own still does what it would have done.
+preloaded dies "$work/dies.pb" die
+check_status dies 155
+check_same_output dies bare
+check_valid "$work/dies.pb"
+finish
