@@ -24,6 +24,9 @@ static inline int step(struct cp_stackmem *m, uint64_t *fp, uint64_t *above, uin
 
 	if (*fp == 0)
 		return 0;
+	/* On its own stack a thread has all its frames there: a wild pointer is not followed. */
+	if (m->direct_size && *fp - m->direct_low >= m->direct_size)
+		return -1;
 	if (*fp < *above || *fp % sizeof(uint64_t) || !cp_stackmem_read(m, *fp, &next) ||
 	    !cp_stackmem_read(m, *fp + sizeof(uint64_t), ra))
 		return -1;
