@@ -26,8 +26,8 @@ static void walk(void *arg)
 	enum cp_unwind_end end = CP_UNWIND_INCOMPLETE;
 	unsigned phase = cp_gate_enter(&in.stable_modules);
 
-	w->record->depth = (uint16_t)cp_capture_settings.unwinder->walk(
-		&in, w->record->pcs, w->max_depth, &end);
+	w->record->depth = (uint16_t)cp_capture_settings.unwinder->walk(&in, w->record->pcs,
+									w->max_depth, &end);
 	cp_gate_leave(phase);
 	w->record->end = (uint8_t)end;
 	if (end == CP_UNWIND_TRUNCATED)

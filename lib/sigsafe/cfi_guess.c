@@ -29,7 +29,9 @@ bool cp_cfi_read_code(uint64_t addr, void *to, size_t n, bool copy)
 		return false;
 	if (copy)
 		return cp_sys_peek(to, addr, n) == (long)n;
-	if (!cp_stackmem_probe(addr) || !cp_stackmem_probe(addr + n - 1))
+	if (!cp_stackmem_probe(addr))
+		return false;
+	if ((addr ^ (addr + n - 1)) >= PAGE && !cp_stackmem_probe(addr + n - 1))
 		return false;
 	copy_bytes(to, addr, n);
 	return true;
