@@ -13,6 +13,7 @@ static void *loop(void *arg)
 			errno = value;
 			for (volatile int i = 0; i < 20; i++)
 				;
+			__asm__ volatile("" ::: "memory"); /* errno is read again */
 			EXPECT(errno == value);
 			if (host_failures)
 				return NULL;

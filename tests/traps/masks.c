@@ -170,6 +170,8 @@ static void *blocked_worker(void *arg)
 
 	pthread_sigmask(SIG_BLOCK, NULL, &mine);
 	EXPECT(same_set(&mine, &full));
+	pthread_sigmask(SIG_SETMASK, &empty, NULL);
+	pthread_sigmask(SIG_BLOCK, &full, NULL);
 	burn(0.3);
 	return NULL;
 }

@@ -3,10 +3,11 @@
 host=./tests/traps/eintr
 bare bare "$host"
 check_status bare 0
-for engine in auto itimer; do
-	CPROF_CPU_ENGINE=$engine CPUPROFILE_FREQUENCY=10000 profiled "$engine" "$host"
-	check_status "$engine" 0
-	check_same_output "$engine" bare || cat "$work/$engine.out"
-	check_valid "$work/$engine.pb"
-done
+# Not with CPROF_CPU_ENGINE=itimer: there the kernel now and then picks a thread that is about to sleep.
+CPUPROFILE_FREQUENCY=10000 profiled all "$host"
+check_status all 0
+check_same_output all bare
+grep failed "$work/all.out"
+check_valid "$work/all.pb"
+check_stack "$work/all.pb" 'burn.*;work'
 finish
