@@ -43,10 +43,16 @@ static void take(struct cp_thread *t, const ucontext_t *uc, uint64_t weight)
 	cp_count(CP_COUNT_EVENT_NS, clock_ns(CLOCK_THREAD_CPUTIME_ID) - began);
 }
 
-static void from_thread_timer(const siginfo_t *si, const ucontext_t *uc)
+static struct cp_thread *record_of(const siginfo_t *si)
 {
 	uint64_t value = (uint64_t)(uintptr_t)si->si_value.sival_ptr;
-	struct cp_thread *t = cp_thread_at((uint32_t)(value & ~CP_CPU_TAG_MASK));
+
+	return cp_thread_at((uint32_t)(value & ~CP_CPU_TAG_MASK));
+}
+
+static void from_thread_timer(const siginfo_t *si, const ucontext_t *uc)
+{
+	struct cp_thread *t = record_of(si);
 	uint64_t weight = 1 + (si->si_overrun > 0 ? (uint64_t)si->si_overrun : 0);
 
 	/* After a stop, or from a timer deleted since: inert. */
@@ -127,14 +133,26 @@ __attribute__((noinline)) static void deliver_held(ucontext_t *uc)
 		deliver(&si, uc);
 }
 
+/* A thread that libc didn't make may have no TLS where libc's would be; it is the record
+ * that knows. The program's own signals don't come here in such a thread but by its own doing. */
+static bool has_tls(const siginfo_t *si)
+{
+	const struct cp_thread *t = record_of(si);
+
+	return t && t->own_tls;
+}
+
 void cp_cpu_event_handler(int sig, siginfo_t *si, void *context)
 {
 	ucontext_t *uc = context;
 
-	if (is_timer_of_ours(si))
+	if (is_timer_of_ours(si)) {
 		from_thread_timer(si, uc);
-	else if (!from_process_timer(si, uc))
+		if (!has_tls(si))
+			return;
+	} else if (!from_process_timer(si, uc)) {
 		from_program(si, uc);
+	}
 	if (!cp_held_blocked() && cp_held_any())
 		deliver_held(uc);
 }
