@@ -26,6 +26,7 @@ static pthread_once_t end_once = PTHREAD_ONCE_INIT;
 static bool end_key_made;
 static struct cp_thread *main_thread;
 static uint32_t main_ended;
+static uint32_t retired;
 
 /* Runs in every round of key destructors, but acts in the last one, so that
  * the work of the program's other destructors is still sampled. */
@@ -33,6 +34,8 @@ static void on_thread_end(void *record)
 {
 	struct cp_thread *t = record;
 
+	if (cp_load_relaxed(&retired))
+		return;
 	if (++cp_self.end_rounds < PTHREAD_DESTRUCTOR_ITERATIONS &&
 	    pthread_setspecific(end_key, record) == 0)
 		return;
@@ -120,7 +123,7 @@ void cp_threads_adopt(void)
 struct cp_thread *cp_threads_prepare(const pthread_attr_t *attr, void *(*start)(void *),
 				     void *argument)
 {
-	struct cp_thread *t = cp_thread_claim();
+	struct cp_thread *t = cp_load_relaxed(&retired) ? NULL : cp_thread_claim();
 
 	if (!t)
 		return NULL;
@@ -161,6 +164,8 @@ void *cp_threads_entry(void *record)
 	void *(*start)(void *) = t->start;
 	void *argument = t->argument;
 
+	if (cp_load_relaxed(&retired))
+		return start(argument);
 	set_bounds(t, t->stack_size);
 	end_foreign_twin(cp_sys_gettid());
 	cp_thread_enter(t);
@@ -196,7 +201,7 @@ static int each_task(int (*visit)(int tid, void *context), void *context)
 
 struct sweep {
 	int skip;
-	uint32_t tasks, records;
+	uint32_t tasks, records, foreign;
 };
 
 /* Threads without a record in the sweep before. Only at a second sight they count as foreign: at
@@ -234,7 +239,8 @@ static int see_task(int tid, void *context)
 	struct sweep *s = context;
 	struct cp_thread *t;
 
-	if (tid == s->skip)
+	/* Main, when it has ended, stays as a zombie. */
+	if (tid == s->skip || (cp_threads_main_ended() && tid == cp_sys_getpid()))
 		return 0;
 	t = find_tid(tid);
 	if (t) {
@@ -268,35 +274,44 @@ static void end_unseen(void)
 	}
 }
 
-static uint32_t count_records(void)
+static void count_records(struct sweep *s)
 {
-	uint32_t n = 0;
+	s->records = s->foreign = 0;
 
 	for (uint32_t i = 0; i < cp_thread_limit(); i++) {
 		struct cp_thread *t = cp_thread_at(i);
 
 		/* A claimed record is a thread that is just starting. */
 		if (cp_load_relaxed(&t->state) == CP_THREAD_LIVE ||
-		    cp_load_relaxed(&t->state) == CP_THREAD_CLAIMED)
-			n++;
+		    cp_load_relaxed(&t->state) == CP_THREAD_CLAIMED) {
+			s->records++;
+			s->foreign += t->foreign;
+		}
 		t->seen = false;
 	}
-	return n;
 }
 
-void cp_threads_sweep(int skip)
+/* Numbers tell enough where every thread announces itself; of foreign threads, one may have
+ * taken another's place. */
+static bool nothing_new(struct sweep *s)
+{
+	count_records(s);
+	return each_task(count_task, s) < 0 || (!s->foreign && s->tasks == s->records);
+}
+
+bool cp_threads_sweep(int skip)
 {
 	struct sweep s = { .skip = skip };
 	struct cp_vec swap = strangers;
 
-	s.records = count_records();
-	if (each_task(count_task, &s) < 0 || s.tasks == s.records)
-		return;
+	if (nothing_new(&s))
+		return false;
 	new_strangers.count = 0;
 	if (each_task(see_task, &s) == 0)
 		end_unseen();
 	strangers = new_strangers;
 	new_strangers = swap;
+	return strangers.count > 0;
 }
 
 bool cp_threads_main_ended(void)
@@ -347,4 +362,9 @@ void cp_threads_fork_child(void)
 	main_ended = 0;
 	strangers.count = 0;
 	cp_thread_fork_child(cp_self.thread);
+}
+
+void cp_threads_retire(void)
+{
+	cp_store_relaxed(&retired, 1);
 }

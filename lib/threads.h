@@ -18,12 +18,15 @@ struct cp_thread *cp_threads_prepare(const pthread_attr_t *attr, void *(*start)(
 				     void *argument);
 void *cp_threads_entry(void *record);
 /* Look through /proc/self/task for threads that have no record and records that have
- * no thread any more. Collector's thread only. SKIP: the collector's own tid. */
-void cp_threads_sweep(int skip);
+ * no thread any more. Collector's thread only. SKIP: the collector's own tid. true: a thread
+ * was seen that the next sweep will take. */
+bool cp_threads_sweep(int skip);
 /* main() has ended through pthread_exit. */
 bool cp_threads_main_ended(void);
 /* Every thread but SKIP is gone (a leader that is a zombie counts as gone). */
 bool cp_threads_all_gone(int skip);
+/* From here on no system call is made for threads that begin or end. */
+void cp_threads_retire(void);
 /* After a fork, in the child: only the calling thread is left. */
 void cp_threads_fork_child(void);
 
