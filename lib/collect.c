@@ -23,13 +23,15 @@
 /* Of the thread itself, which only waits and switches to the work stack; atexit handlers
  * of the program may run on it when it is the last thread (see end_process). */
 #define THREAD_STACK ((size_t)256 << 10)
-/* How often threads that nobody announced are looked for: soon after the start, then at leisure. */
+/* How often threads that nobody announced are looked for: soon after the start and
+ * when there is one, else at leisure. */
 #define SWEEP_FIRST_NS UINT64_C(100000000)
 #define SWEEP_NS UINT64_C(1000000000)
 /* While main has ended and others run, a thread may vanish without a word to us. */
 #define END_CHECK_NS UINT64_C(20000000)
 /* A sweep may take at most this part of the time: with many threads it comes less often. */
 #define SWEEP_SHARE 500
+#define GONE_YIELDS 100000
 
 static struct cp_lock lock;
 static const struct cp_collect_work *work;
@@ -38,8 +40,9 @@ static char *work_stack;
 static pthread_t thread;
 static uint32_t alive; /* the thread runs */
 static int32_t thread_tid;
-static uint32_t requests; /* CP_REQUEST_*, not yet served */
-static uint32_t bell;	  /* futex: rung with every request */
+static sigset_t program_mask; /* of the thread that started ours */
+static uint32_t requests;     /* CP_REQUEST_*, not yet served */
+static uint32_t bell;	      /* futex: rung with every request */
 
 int cp_collect_init(const struct cp_collect_work *w)
 {
@@ -64,12 +67,42 @@ int cp_collect_tid(void)
 	return cp_load_relaxed(&thread_tid);
 }
 
+/* A write past a file size limit or to a closed pipe sends the writer a signal, which it would get
+ * when it unblocks them. */
+#define WRITE_SIGNALS (CP_SIGBIT(SIGXFSZ) | CP_SIGBIT(SIGPIPE))
+
+static uint64_t pending_signals(void)
+{
+	uint64_t set = 0;
+
+	cp_sys2(SYS_rt_sigpending, &set, sizeof(set));
+	return set;
+}
+
+static void discard_signals(uint64_t set)
+{
+	struct timespec now = { 0, 0 };
+
+	if (set)
+		while (cp_sys4(SYS_rt_sigtimedwait, &set, NULL, &now, sizeof(set)) > 0)
+			;
+}
+
+/* Under the lock, all signals blocked. */
+static void call(void (*fn)(void *), void *arg)
+{
+	uint64_t before = pending_signals();
+
+	cp_call_on_stack(fn, arg, work_stack + WORK_STACK);
+	discard_signals(pending_signals() & ~before & WRITE_SIGNALS);
+}
+
 bool cp_collect_run(void (*fn)(void *), void *arg)
 {
 	if (cp_lock_is_mine(&lock))
 		return false;
 	cp_lock_acquire(&lock);
-	cp_call_on_stack(fn, arg, work_stack + WORK_STACK);
+	call(fn, arg);
 	cp_lock_release(&lock);
 	return true;
 }
@@ -84,7 +117,7 @@ static void serve_here(uint32_t bits)
 {
 	if (cp_lock_is_mine(&lock) || !cp_lock_try(&lock))
 		return;
-	cp_call_on_stack(serve, &bits, work_stack + WORK_STACK);
+	call(serve, &bits);
 	cp_lock_release(&lock);
 }
 
@@ -204,12 +237,12 @@ static void sleep_until(uint32_t rung, uint64_t deadline)
 
 static uint64_t sweep(void)
 {
-	uint64_t began = cp_run_clock(CLOCK_MONOTONIC), ended;
+	uint64_t began = cp_run_clock(CLOCK_MONOTONIC), ended, again;
 
-	cp_threads_sweep(cp_collect_tid());
+	again = cp_threads_sweep(cp_collect_tid()) ? SWEEP_FIRST_NS : SWEEP_NS;
 	ended = cp_run_clock(CLOCK_MONOTONIC);
 	return ended +
-	       (ended - began > SWEEP_NS / SWEEP_SHARE ? (ended - began) * SWEEP_SHARE : SWEEP_NS);
+	       (ended - began > again / SWEEP_SHARE ? (ended - began) * SWEEP_SHARE : again);
 }
 
 static void loop(void)
@@ -246,12 +279,15 @@ static void *collector(void *arg)
 	cp_sys2(SYS_prctl, PR_SET_NAME, "cprof");
 	loop();
 	cp_store_release(&alive, 0);
+	/* As the last thread it runs the program's atexit handlers. */
+	if (cp_threads_main_ended())
+		CP_REAL(pthread_sigmask)(SIG_SETMASK, &program_mask, NULL);
 	return NULL;
 }
 
 int cp_collect_start(void)
 {
-	sigset_t all, old;
+	sigset_t all;
 	pthread_attr_t attr;
 	int err;
 
@@ -260,7 +296,7 @@ int cp_collect_start(void)
 	/* libc's own signals (cancellation, setuid) stay deliverable: pthread_sigmask leaves them
 	 * out, and setuid waits for every thread's answer. */
 	sigfillset(&all);
-	CP_REAL(pthread_sigmask)(SIG_SETMASK, &all, &old);
+	CP_REAL(pthread_sigmask)(SIG_SETMASK, &all, &program_mask);
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, THREAD_STACK);
 	cp_store_release(&alive, 1);
@@ -268,8 +304,19 @@ int cp_collect_start(void)
 	if (err)
 		cp_store_release(&alive, 0);
 	pthread_attr_destroy(&attr);
-	CP_REAL(pthread_sigmask)(SIG_SETMASK, &old, NULL);
+	CP_REAL(pthread_sigmask)(SIG_SETMASK, &program_mask, NULL);
 	return -err;
+}
+
+/* A joined thread may still count for the kernel, and unshare then fails. It is on its
+ * way out; the bound is for a tid that somebody else has got meanwhile. */
+static void wait_until_gone(int tid)
+{
+	for (int i = 0; i < GONE_YIELDS; i++) {
+		if (cp_sys3(SYS_tgkill, cp_sys_getpid(), tid, 0) < 0)
+			return;
+		cp_sys_yield();
+	}
 }
 
 void cp_collect_stop(void)
@@ -278,6 +325,7 @@ void cp_collect_stop(void)
 		return;
 	cp_collect_request(CP_REQUEST_QUIT);
 	pthread_join(thread, NULL);
+	wait_until_gone(cp_collect_tid());
 	cp_store_release(&alive, 0);
 }
 
