@@ -13,6 +13,7 @@
 #include "sigsafe/disposition.h"
 #include "sigsafe/gate.h"
 #include "sigsafe/held.h"
+#include "sigsafe/thread.h"
 #include "signals.h"
 #include "threads.h"
 
@@ -25,13 +26,14 @@ static bool needs_gate(void)
 
 static void before(void)
 {
-	if (needs_gate())
+	cp_self.gate_closed = needs_gate();
+	if (cp_self.gate_closed)
 		cp_gate_close();
 }
 
 static void in_parent(void)
 {
-	if (needs_gate())
+	if (cp_self.gate_closed)
 		cp_gate_open();
 }
 

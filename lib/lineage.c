@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "sigsafe/sys.h"
 #include "sigsafe/text.h"
 
+#define PINNED_MAX ((size_t)2 * CP_PATH_MAX)
 #define PARENT_BYTES ((size_t)256 << 10) /* read of a parent's environment at most */
 
 static void current_directory(char *to, size_t size)
@@ -51,9 +53,17 @@ static const char *take_variable(char **environment)
 	return value;
 }
 
-/* TEXT, NUL-separated variables, holds NAME=VALUE, or with VALUE NULL a NAME= that mentions PART.
- */
-static bool holds(const char *text, size_t size, const char *name, const char *value,
+static bool same_path(const char *pinned, const char *given)
+{
+	size_t n = strlen(pinned), m = strlen(given);
+
+	return !strcmp(pinned, given) || (given[0] != '/' && n > m && pinned[n - m - 1] == '/' &&
+					  !strcmp(pinned + n - m, given));
+}
+
+/* TEXT, NUL-separated variables, holds NAME= with this path, or with PATH NULL a NAME= that
+ * mentions PART. */
+static bool holds(const char *text, size_t size, const char *name, const char *path,
 		  const char *part)
 {
 	size_t n = strlen(name);
@@ -63,7 +73,7 @@ static bool holds(const char *text, size_t size, const char *name, const char *v
 
 		if (strncmp(v, name, n) || v[n] != '=')
 			continue;
-		if (value ? !strcmp(v + n + 1, value) : strstr(v + n + 1, part) != NULL)
+		if (path ? same_path(path, v + n + 1) : strstr(v + n + 1, part) != NULL)
 			return true;
 	}
 	return false;
@@ -100,11 +110,45 @@ void cp_lineage_read(struct cp_lineage *l, char **environment, const char *cpu_p
 	const char *value = take_variable(environment);
 
 	*l = (struct cp_lineage){ .owner = true };
-	if (value && parse(l, value) == 0)
+	/* A set-user-id program doesn't let its caller say where it writes. */
+	if (value && !getauxval(AT_SECURE) && parse(l, value) == 0)
 		return;
 	current_directory(l->base, sizeof(l->base));
 	if (*cpu_path && parent_is_profiled(cpu_path))
 		l->owner = false;
+}
+
+/* The directory's % are no templates. */
+static size_t append_literal(char *to, size_t size, const char *s)
+{
+	size_t n = 0;
+
+	for (; *s && n + 2 < size; s++) {
+		to[n++] = *s;
+		if (*s == '%')
+			to[n++] = '%';
+	}
+	return n;
+}
+
+const char *cp_lineage_pin(const struct cp_lineage *l, char **environment, const char *variable,
+			   const char *path)
+{
+	size_t name = strlen(variable), n;
+	char *text;
+
+	if (path[0] == '/')
+		return path;
+	text = cp_sys_map(PINNED_MAX);
+	if (!text)
+		return path;
+	n = cp_format(text, PINNED_MAX, "%s=", variable);
+	n += append_literal(text + n, PINNED_MAX - n, l->base);
+	cp_format(text + n, PINNED_MAX - n, "%s%s", l->base[1] ? "/" : "", path);
+	for (; environment && *environment; environment++)
+		if (!strncmp(*environment, text, name + 1))
+			*environment = text;
+	return text + name + 1;
 }
 
 void cp_lineage_write(const struct cp_lineage *l, int pid, char *to, size_t size)

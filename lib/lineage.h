@@ -26,6 +26,12 @@ struct cp_lineage {
  * constructor, before other threads exist. CPU_PATH is the value of CPUPROFILE. */
 void cp_lineage_read(struct cp_lineage *l, char **environment, const char *cpu_path);
 
+/* Make a relative path in VARIABLE of ENVIRONMENT absolute, so that it means the same to every
+ * descendant, however and wherever it is started. Returns the value that is then in the
+ * environment (PATH itself, where it was absolute). In the constructor. */
+const char *cp_lineage_pin(const struct cp_lineage *l, char **environment, const char *variable,
+			   const char *path);
+
 /* "VARIABLE=..." for a program that this process is about to exec (PID: the process
  * that will be it, or 0 for a child). Any context. */
 void cp_lineage_write(const struct cp_lineage *l, int pid, char *to, size_t size);

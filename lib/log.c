@@ -2,9 +2,43 @@
 #include "log.h"
 
 #include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 #include "sigsafe/sys.h"
 #include "sigsafe/text.h"
+
+static struct {
+	bool known;
+	uint64_t device, inode;
+} standard_error;
+
+void cp_log_begin(void)
+{
+	struct stat st;
+
+	if (cp_sys2(SYS_fstat, 2, &st) < 0)
+		return;
+	standard_error.device = st.st_dev;
+	standard_error.inode = st.st_ino;
+	standard_error.known = true;
+}
+
+/* A file that wasn't there at the start is a log, if anything is ever appended to it only;
+ * otherwise it may be the program's data. */
+static bool is_for_lines(void)
+{
+	struct stat st;
+
+	if (cp_sys2(SYS_fstat, 2, &st) < 0)
+		return false;
+	if (!S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode))
+		return true;
+	if (standard_error.known && st.st_dev == standard_error.device &&
+	    st.st_ino == standard_error.inode)
+		return true;
+	return (cp_sys3(SYS_fcntl, 2, F_GETFL, 0) & O_APPEND) != 0;
+}
 
 void cp_log(const char *fmt, ...)
 {
@@ -12,6 +46,8 @@ void cp_log(const char *fmt, ...)
 	va_list ap;
 	size_t n = cp_format(line, sizeof(line), "libcprof: ");
 
+	if (!is_for_lines())
+		return;
 	va_start(ap, fmt);
 	n += cp_vformat(line + n, sizeof(line) - n - 1, fmt, ap);
 	va_end(ap);

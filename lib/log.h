@@ -2,7 +2,11 @@
 #ifndef CP_LOG_H
 #define CP_LOG_H
 
+/* What descriptor 2 is now is where lines go. In the constructor. */
+void cp_log_begin(void);
+
 /* "libcprof: " + text + "\n" in one write to descriptor 2, cut at 512 bytes.
+ * Nothing is written when a program has closed 2 and opened a file of its own there.
  * Any context; never stdout, never errno. See cp_format for what FMT may hold. */
 void cp_log(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 

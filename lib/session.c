@@ -36,8 +36,9 @@ static struct {
 	int pid;	 /* of the process that it is active in */
 	bool running;	 /* RUN is filled: samples are taken; under the collector's lock */
 	bool lineage_known;
-	unsigned windows;	     /* toggled on so often */
-	uint64_t next_checkpoint;    /* monotonic ns; UINT64_MAX = none */
+	const char *shared;	  /* CPUPROFILE as our descendants have it; NULL = it is not set */
+	unsigned windows;	  /* toggled on so often */
+	uint64_t next_checkpoint; /* monotonic ns; UINT64_MAX = none */
 	struct cp_run last_counters; /* of the last run, for statistics after a stop */
 } session;
 
@@ -223,7 +224,10 @@ static int check_path(const char *path)
 	if (!slash)
 		return -EINVAL;
 	slash[slash == directory] = '\0';
-	return (int)cp_sys3(SYS_faccessat, AT_FDCWD, directory, W_OK | X_OK);
+	/* As who we are, not as who called us: that differs in a set-user-id program. */
+	err = cp_sys4(SYS_faccessat2, AT_FDCWD, directory, W_OK | X_OK, AT_EACCESS);
+	/* An old kernel, or a sandbox that doesn't know the call: the write will tell. */
+	return err == -ENOSYS || err == -EPERM ? 0 : (int)err;
 }
 
 static int choose_engine(void)
@@ -244,6 +248,7 @@ static void learn_lineage(void)
 
 static int prepare(void)
 {
+	char name[CP_PATH_MAX];
 	bool unique;
 	int err = choose_engine();
 
@@ -256,7 +261,9 @@ static int prepare(void)
 	learn_lineage();
 	err = cp_path_expand(session.run.path, sizeof(session.run.path), session.config.cpu_path,
 			     session.lineage.base, &session.facts.path, &unique);
-	return err ? err : check_path(session.run.path);
+	if (!err)
+		err = cp_path_number(name, sizeof(name), session.run.path, 0);
+	return err ? err : check_path(name);
 }
 
 int cp_session_start(const struct cp_config *c)
@@ -313,6 +320,9 @@ void cp_session_retire(const char *why)
 		return;
 	cp_collect_stop();
 	cp_collect_run(end_locked, &call);
+	cp_signals_remove();
+	cp_threads_retire();
+	cp_store_release(&session.active, 0);
 	cp_log("%s: profiling ends here", why);
 }
 
@@ -383,8 +393,10 @@ void cp_session_begin_process(void)
 	static struct cp_config c;
 	int err;
 
+	cp_log_begin();
 	cp_config_read_quietly(&c, read_variable);
 	session.config = c;
+	session.pid = cp_sys_getpid();
 	learn_lineage();
 	/* A bad value is said once, not by every child of a make. */
 	if (session.lineage.owner && cp_config_wants_program(&c, program_invocation_short_name))
@@ -392,6 +404,7 @@ void cp_session_begin_process(void)
 	cp_threads_adopt();
 	if (!c.cpu_path[0])
 		return;
+	session.shared = cp_lineage_pin(&session.lineage, environ, "CPUPROFILE", c.cpu_path);
 	cp_facts_read(&session.facts);
 	if (!wanted())
 		return;
@@ -444,6 +457,16 @@ void cp_session_exec_failed(void)
 		cp_cpu_exec_failed();
 }
 
+bool cp_session_shares(const char *cpu_path)
+{
+	return session.shared && !strcmp(cpu_path, session.shared);
+}
+
+bool cp_session_is_this_process(void)
+{
+	return cp_sys_getpid() == session.pid;
+}
+
 void cp_session_lineage(char *to, size_t size, bool child)
 {
 	struct cp_lineage l = session.lineage;
@@ -452,6 +475,16 @@ void cp_session_lineage(char *to, size_t size, bool child)
 	if (session.running)
 		l.sequence = session.run.sequence + session.run.written;
 	cp_lineage_write(&l, child ? 0 : cp_sys_getpid(), to, size);
+}
+
+/* CPROF_FOLLOW=0: as if we weren't there. */
+static void leave_child_alone(void)
+{
+	session.running = false;
+	cp_cpu_fork_child(NULL);
+	cp_cpu_stop();
+	cp_signals_remove();
+	cp_store_release(&session.active, 0);
 }
 
 void cp_session_fork_child(void)
@@ -463,8 +496,8 @@ void cp_session_fork_child(void)
 	session.lineage.owner = false;
 	session.lineage.sequence = 0;
 	if (!session.config.follow) {
-		session.running = false;
-		cp_cpu_stop();
+		leave_child_alone();
+		return;
 	}
 	if (!session.running)
 		return;

@@ -35,6 +35,12 @@ int cp_session_dump(const char *path, int fd);
  * inheritable; and after one that failed. */
 void cp_session_exec_begin(void);
 void cp_session_exec_failed(void);
+/* CPU_PATH, the CPUPROFILE of a program to be run, is what this process was started with. Any
+ * context. */
+bool cp_session_shares(const char *cpu_path);
+/* This is the process that was started, or a fork that told us; not the child of a vfork.
+ * Whether a mode is on doesn't matter. Any context. */
+bool cp_session_is_this_process(void);
 /* "_CPROF_LINEAGE=..." for the environment of a program to be run; CHILD: by another process. */
 void cp_session_lineage(char *to, size_t size, bool child);
 

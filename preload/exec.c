@@ -29,12 +29,13 @@ static size_t count(char *const *list)
 	return n;
 }
 
-/* A program whose environment doesn't ask for a profile needs no word from us. */
+/* A program whose environment doesn't ask for a profile, or for another one than this process's,
+ * needs no word from us. */
 static bool asks(char *const *environment)
 {
 	for (; environment && *environment; environment++)
 		if (!strncmp(*environment, "CPUPROFILE=", 11))
-			return true;
+			return cp_session_shares(*environment + 11);
 	return false;
 }
 
@@ -56,7 +57,7 @@ static char **with_lineage(char **to, char *const *environment, char *variable)
 	({                                                                                         \
 		char *const *env_ = (environment);                                                 \
 		size_t n_ = count(env_);                                                           \
-		if (cp_session_active() && n_ <= ENVIRONMENT_MAX && asks(env_)) {                  \
+		if (n_ <= ENVIRONMENT_MAX && asks(env_)) {                                         \
 			char *variable_ = alloca(CP_LINEAGE_MAX);                                  \
 			cp_session_lineage(variable_, CP_LINEAGE_MAX, (child));                    \
 			env_ = with_lineage(alloca((n_ + 2) * sizeof(char *)), env_, variable_);   \
@@ -67,7 +68,7 @@ static char **with_lineage(char **to, char *const *environment, char *variable)
 /* In a vfork's child the program to come is another process than the session's. */
 static bool in_child(void)
 {
-	return !cp_session_is_ours();
+	return !cp_session_is_this_process();
 }
 
 static int failed(int result)

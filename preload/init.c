@@ -13,8 +13,8 @@ __attribute__((constructor)) static void begin(void)
 {
 	cp_real_resolve();
 	cp_session_begin_process();
-	if (cp_session_active())
-		at_quick_exit(on_quick_exit);
+	/* Also where nothing is on yet: the program may call cprof_start. */
+	at_quick_exit(on_quick_exit);
 }
 
 __attribute__((destructor)) static void end(void)

@@ -1,6 +1,7 @@
 /* syscall(): libc's door for calls that it has no wrapper for. Some of them are ways out. */
 #include <linux/seccomp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -11,28 +12,27 @@
 
 static const char forbids[] = "the program restricts its system calls (seccomp)";
 
+/* Not the questions whether there is such a thing, which come without a filter. */
+static bool restricts(long mode, unsigned long flags, const void *filter)
+{
+	return (mode == SECCOMP_SET_MODE_STRICT && !flags) ||
+	       (mode == SECCOMP_SET_MODE_FILTER && filter);
+}
+
 static void before(long number, const long *a)
 {
 	switch (number) {
 	case SYS_exit_group: cp_session_end_process("at exit_group"); break;
 	case SYS_seccomp:
-		if (a[0] == SECCOMP_SET_MODE_STRICT || a[0] == SECCOMP_SET_MODE_FILTER)
+		if (restricts(a[0], (unsigned long)a[1], (const void *)a[2]))
 			cp_session_retire(forbids);
 		break;
-	case SYS_execve:
-	case SYS_execveat: cp_session_exec_begin(); break;
 	}
-}
-
-static void after(long number)
-{
-	if (number == SYS_execve || number == SYS_execveat)
-		cp_session_exec_failed();
 }
 
 INTERPOSE long syscall(long number, ...)
 {
-	long a[6], result;
+	long a[6];
 	va_list ap;
 
 	/* Arguments that the caller didn't pass are read as garbage and passed on as
@@ -41,10 +41,13 @@ INTERPOSE long syscall(long number, ...)
 	for (int i = 0; i < 6; i++)
 		a[i] = va_arg(ap, long);
 	va_end(ap);
+	if (number == SYS_execve)
+		return execve((const char *)a[0], (char *const *)a[1], (char *const *)a[2]);
+	if (number == SYS_execveat)
+		return execveat((int)a[0], (const char *)a[1], (char *const *)a[2],
+				(char *const *)a[3], (int)a[4]);
 	before(number, a);
-	result = CP_REAL(syscall)(number, a[0], a[1], a[2], a[3], a[4], a[5]);
-	after(number);
-	return result;
+	return CP_REAL(syscall)(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
 INTERPOSE int prctl(int option, ...)
@@ -56,7 +59,8 @@ INTERPOSE int prctl(int option, ...)
 	for (int i = 0; i < 4; i++)
 		a[i] = va_arg(ap, unsigned long);
 	va_end(ap);
-	if (option == PR_SET_SECCOMP)
+	if (option == PR_SET_SECCOMP &&
+	    (a[0] == SECCOMP_MODE_STRICT || (a[0] == SECCOMP_MODE_FILTER && a[1])))
 		cp_session_retire(forbids);
 	return CP_REAL(prctl)(option, a[0], a[1], a[2], a[3]);
 }

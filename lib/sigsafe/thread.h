@@ -60,9 +60,10 @@ struct cp_self {
 	struct cp_thread *thread; /* NULL: not registered */
 	uint8_t prof_blocked;	  /* the program believes that SIGPROF is blocked */
 	uint8_t prof_pending;	  /* and one of its own arrived meanwhile */
-	uint8_t in_capture; /* our handler is unwinding: calls of libunwind's, not the program's */
-	uint8_t end_rounds; /* rounds of key destructors seen */
-	int32_t child;	    /* pid of a vfork child that took its mask over: mask.c */
+	uint8_t in_capture;  /* our handler is unwinding: calls of libunwind's, not the program's */
+	uint8_t end_rounds;  /* rounds of key destructors seen */
+	uint8_t gate_closed; /* by this thread's fork: fork.c */
+	int32_t child;	     /* pid of a vfork child that took its mask over: mask.c */
 	struct cp_held_signal prof; /* the pending one */
 };
 
