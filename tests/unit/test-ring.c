@@ -1,0 +1,299 @@
+/* Rings: records come out as they went in, full rings refuse, and the pool gives them back. */
+#include "harness.h"
+
+#include <pthread.h>
+#include <stdint.h>
+
+#include "sigsafe/atomic.h"
+#include "sigsafe/capture.h"
+#include "sigsafe/counters.h"
+#include "sigsafe/ring.h"
+
+#define DEPTH 100
+
+/* A record whose content follows from N. */
+static bool push(struct cp_ring *r, uint64_t n)
+{
+	struct cp_record *record = cp_ring_reserve(r, DEPTH);
+
+	if (!record)
+		return false;
+	record->depth = (uint16_t)(1 + n * 7 % DEPTH);
+	record->source = CP_SOURCE_CPU;
+	record->end = 0;
+	record->weight = n;
+	for (unsigned i = 0; i < record->depth; i++)
+		record->pcs[i] = n * 1000 + i;
+	cp_ring_commit(r, record);
+	return true;
+}
+
+/* false: not the record that N gives. */
+static bool is(const struct cp_record *record, uint64_t n)
+{
+	if (record->depth != 1 + n * 7 % DEPTH || record->weight != n ||
+	    record->source != CP_SOURCE_CPU)
+		return false;
+	for (unsigned i = 0; i < record->depth; i++)
+		if (record->pcs[i] != n * 1000 + i)
+			return false;
+	return true;
+}
+
+static bool pop(struct cp_ring *r, uint64_t n)
+{
+	struct cp_record *record = cp_ring_next(r);
+	bool right = record && is(record, n);
+
+	if (record)
+		cp_ring_release(r, record);
+	return right;
+}
+
+static void test_ring_records_come_out_in_order(void)
+{
+	struct cp_ring *r;
+
+	cp_ring_configure(DEPTH);
+	r = cp_ring_take();
+	CHECK(cp_ring_next(r) == NULL);
+	/* Many times around, at every position relative to the end. */
+	for (uint64_t n = 0; n < 5000; n++) {
+		CHECK(push(r, n));
+		CHECK(pop(r, n));
+	}
+	CHECK(cp_ring_next(r) == NULL);
+	cp_ring_give(r);
+}
+
+static void test_ring_full_refuses_and_goes_on_after_a_drain(void)
+{
+	struct cp_ring *r = cp_ring_take();
+	uint64_t in = 0, out = 0;
+
+	for (int round = 0; round < 50; round++) {
+		while (push(r, in))
+			in++;
+		CHECK(in > out);
+		CHECK(cp_load_relaxed(&r->head) - r->tail <= r->size);
+		/* Part of it only, so that the next round starts elsewhere. */
+		for (int i = 0; i < 13 && out < in; i++, out++)
+			CHECK(pop(r, out));
+	}
+	for (; out < in; out++)
+		CHECK(pop(r, out));
+	CHECK(cp_ring_next(r) == NULL);
+	cp_ring_give(r);
+}
+
+static void test_ring_half_full_is_told_once(void)
+{
+	struct cp_ring *r = cp_ring_take();
+	struct cp_record *record;
+	int told = 0;
+
+	while ((record = cp_ring_reserve(r, DEPTH))) {
+		record->depth = DEPTH;
+		record->source = CP_SOURCE_CPU;
+		told += cp_ring_commit(r, record);
+	}
+	CHECK_EQ(told, 1);
+	cp_ring_give(r);
+}
+
+static void test_ring_holds_eight_of_the_deepest_stacks(void)
+{
+	struct cp_ring *r;
+	struct cp_record *record;
+	int n = 0;
+
+	cp_ring_configure(4096);
+	r = cp_ring_take();
+	for (; (record = cp_ring_reserve(r, 4096)); n++) {
+		record->depth = 4096;
+		record->source = CP_SOURCE_CPU;
+		cp_ring_commit(r, record);
+	}
+	CHECK(n >= 8 - 1);
+	cp_ring_give(r);
+	cp_ring_configure(DEPTH);
+}
+
+static void test_ring_pool_gives_back_emptied_rings(void)
+{
+	struct cp_ring *r = cp_ring_take(), *again;
+
+	CHECK(push(r, 1));
+	cp_ring_give(r);
+	again = cp_ring_take();
+	CHECK(again == r);
+	CHECK(cp_ring_next(again) == NULL);
+	cp_ring_give(again);
+	cp_ring_give(NULL);
+	cp_ring_discard(NULL);
+}
+
+static void test_ring_pool_forgets_rings_of_another_size(void)
+{
+	struct cp_ring *small = cp_ring_take(), *large;
+	uint64_t size = small->size;
+
+	cp_ring_give(small);
+	cp_ring_configure(4096);
+	large = cp_ring_take();
+	CHECK(large->size > size);
+	cp_ring_give(large);
+	cp_ring_configure(DEPTH);
+	small = cp_ring_take();
+	CHECK_EQ(small->size, size);
+	cp_ring_give(small);
+}
+
+static unsigned walk_to_depth(const struct cp_unwind_input *in, uint64_t *pcs, unsigned max,
+			      enum cp_unwind_end *end)
+{
+	for (unsigned i = 0; i < max; i++)
+		pcs[i] = i;
+	*end = CP_UNWIND_COMPLETE;
+	return max;
+}
+
+static int woken;
+
+static void wake(void)
+{
+	woken++;
+}
+
+static void test_ring_drops_are_counted(void)
+{
+	static const struct cp_unwinder unwinder = { .name = "test", .walk = walk_to_depth };
+	struct cp_thread *t = cp_thread_claim();
+	struct cp_regs regs = { 0 };
+	uint64_t samples = cp_counted(CP_COUNT_SAMPLES), expiries = cp_counted(CP_COUNT_EXPIRIES);
+	uint64_t lost = cp_counted(CP_COUNT_LOST_RING);
+
+	cp_capture_settings = (struct cp_capture_settings){ &unwinder, DEPTH, wake };
+	for (int i = 0; i < 1000; i++)
+		cp_capture(t, CP_SOURCE_CPU, &regs, 3);
+	samples = cp_counted(CP_COUNT_SAMPLES) - samples;
+	expiries = cp_counted(CP_COUNT_EXPIRIES) - expiries;
+	lost = cp_counted(CP_COUNT_LOST_RING) - lost;
+	CHECK(samples > 8 && samples < 1000);
+	CHECK_EQ(expiries, samples * 3);
+	CHECK_EQ(lost, (1000 - samples) * 3);
+	CHECK(woken > 1);
+	cp_ring_give(t->ring);
+	cp_thread_free(t);
+}
+
+/* Threads keep their rings from one run of the profiler to the next. */
+static void test_ring_of_an_earlier_run_takes_deeper_stacks(void)
+{
+	static const struct cp_unwinder unwinder = { .name = "test", .walk = walk_to_depth };
+	struct cp_thread *t = cp_thread_claim();
+	struct cp_regs regs = { 0 };
+	struct cp_record *record;
+	uint64_t lost = cp_counted(CP_COUNT_LOST_RING);
+
+	cp_ring_configure(10);
+	cp_capture_settings = (struct cp_capture_settings){ &unwinder, 10, wake };
+	cp_capture(t, CP_SOURCE_CPU, &regs, 1);
+	cp_ring_configure(4096);
+	cp_capture_settings.max_depth = 4096;
+	for (int i = 0; i < 20; i++) {
+		while ((record = cp_ring_next(t->ring)))
+			cp_ring_release(t->ring, record);
+		cp_capture(t, CP_SOURCE_CPU, &regs, 1);
+		record = cp_ring_next(t->ring);
+		CHECK(record && record->depth >= 100);
+	}
+	CHECK_EQ(cp_counted(CP_COUNT_LOST_RING), lost);
+	cp_ring_configure(DEPTH);
+	cp_ring_give(t->ring);
+	cp_thread_free(t);
+}
+
+/* ---- one producer, one consumer ---- */
+
+#define RECORDS 200000
+
+static struct cp_ring *shared;
+static uint64_t refused;
+
+static void *produce(void *arg)
+{
+	for (uint64_t n = 0; n < RECORDS; n++)
+		while (!push(shared, n)) {
+			refused++;
+			sched_yield();
+		}
+	return arg;
+}
+
+static void test_ring_producer_and_consumer_at_once(void)
+{
+	struct cp_record *record;
+	pthread_t t;
+	uint64_t wrong = 0;
+
+	shared = cp_ring_take();
+	CHECK_EQ(pthread_create(&t, NULL, produce, NULL), 0);
+	for (uint64_t n = 0; n < RECORDS;) {
+		record = cp_ring_next(shared);
+		if (!record) {
+			sched_yield();
+			continue;
+		}
+		wrong += !is(record, n++);
+		cp_ring_release(shared, record);
+	}
+	pthread_join(t, NULL);
+	CHECK_EQ(wrong, 0);
+	CHECK(cp_ring_next(shared) == NULL);
+	cp_ring_give(shared);
+}
+
+/* ---- the pool, from many threads ---- */
+
+static uint32_t shared_rings;
+
+static void *take_and_give(void *arg)
+{
+	for (int i = 0; i < 20000; i++) {
+		struct cp_ring *r = cp_ring_take();
+
+		/* The header's padding is nobody's: a mark that another user would see. */
+		if (cp_exchange_acqrel(&r->pad2[0], 1) != 0)
+			cp_add_relaxed(&shared_rings, 1);
+		cp_store_relaxed(&r->pad2[0], 0);
+		cp_ring_give(r);
+	}
+	return arg;
+}
+
+static void test_ring_pool_gives_a_ring_to_one_only(void)
+{
+	pthread_t t[4];
+
+	for (int i = 0; i < 4; i++)
+		CHECK_EQ(pthread_create(&t[i], NULL, take_and_give, NULL), 0);
+	for (int i = 0; i < 4; i++)
+		pthread_join(t[i], NULL);
+	CHECK_EQ(shared_rings, 0);
+}
+
+int main(void)
+{
+	RUN(test_ring_records_come_out_in_order);
+	RUN(test_ring_full_refuses_and_goes_on_after_a_drain);
+	RUN(test_ring_half_full_is_told_once);
+	RUN(test_ring_holds_eight_of_the_deepest_stacks);
+	RUN(test_ring_pool_gives_back_emptied_rings);
+	RUN(test_ring_pool_forgets_rings_of_another_size);
+	RUN(test_ring_drops_are_counted);
+	RUN(test_ring_of_an_earlier_run_takes_deeper_stacks);
+	RUN(test_ring_producer_and_consumer_at_once);
+	RUN(test_ring_pool_gives_a_ring_to_one_only);
+	return harness_end();
+}
