@@ -16,6 +16,9 @@ pprof_check=$builddir/tests/tools/pprof-check
 work=$(mktemp -d)
 failures=0
 children=
+# Put before every command by profiled and bare; a script whose programs may hang says "$bounded".
+limit=
+bounded="timeout -s KILL 60"
 
 cleanup() {
 	for pid in $children; do
@@ -53,7 +56,7 @@ profiled() { # name command...
 	shift
 	rm -f "$work/$name.pb"*
 	status=0
-	env LD_PRELOAD="$CP_LIBRARY" CPUPROFILE="$work/$name.pb" "$@" \
+	$limit env LD_PRELOAD="$CP_LIBRARY" CPUPROFILE="$work/$name.pb" "$@" \
 		>"$work/$name.out" 2>"$work/$name.err" || status=$?
 }
 
@@ -62,7 +65,7 @@ bare() { # name command...
 	name=$1
 	shift
 	status=0
-	"$@" >"$work/$name.out" 2>"$work/$name.err" || status=$?
+	$limit "$@" >"$work/$name.out" 2>"$work/$name.err" || status=$?
 }
 
 check_status() { # name expected
@@ -96,6 +99,17 @@ check_top() { # file n function
 # Some sample's stack matches a regular expression (functions leaf first, joined by ";").
 check_stack() { # file regex
 	"$pprof_check" --raw "$1" 2>/dev/null | grep -qE -- "$2" || fail "$1: no stack matches $2"
+}
+
+check_no_stack() { # file regex
+	if "$pprof_check" --raw "$1" 2>/dev/null | grep -qE -- "$2"; then
+		fail "$1: a stack matches $2"
+	fi
+}
+
+# A line of the profile's comments matches a regular expression.
+check_comment() { # file regex
+	"$pprof_check" --comments "$1" 2>/dev/null | grep -qE -- "$2" || fail "$1: no comment matches $2"
 }
 
 # Poll until a condition holds; at most SECONDS. A wait for an event, never a measurement.

@@ -1,0 +1,86 @@
+/* A program that closes every descriptor and then opens its own: whatever number the profiler may
+ * have held before, the program's files are its own. Also looks at what is open when.
+ *
+ *   descriptors close-range|close-loop FILE   FILE is written as descriptors 0 to 40
+ *   descriptors list                           what is open, at leisure
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "host.h"
+
+#define LAST 40
+#define BLOCK "the program's own data\n"
+
+__attribute__((noinline)) static void work(void)
+{
+	burn(0.1);
+	__asm__ volatile("");
+}
+
+static void close_all(const char *how)
+{
+#ifdef SYS_close_range
+	if (!strcmp(how, "close-range") && syscall(SYS_close_range, 0, ~0u, 0) == 0)
+		return;
+#endif
+	for (int fd = 0; fd < 1024; fd++)
+		close(fd);
+}
+
+/* 0, or what is wrong as an exit status: there is nothing left to print to. */
+static int own_everything(const char *how, const char *path)
+{
+	char name[4096], got[sizeof(BLOCK)];
+	int bad = 0;
+
+	close_all(how);
+	for (int fd = 0; fd <= LAST; fd++) {
+		snprintf(name, sizeof(name), "%s.%d", path, fd);
+		if (open(name, O_RDWR | O_CREAT | O_TRUNC, 0600) != fd)
+			return 20;
+	}
+	work();
+	for (int fd = 0; fd <= LAST; fd++)
+		if (write(fd, BLOCK, sizeof(BLOCK) - 1) != sizeof(BLOCK) - 1)
+			return 21;
+	work();
+	for (int fd = 0; fd <= LAST; fd++)
+		if (pread(fd, got, sizeof(got), 0) != sizeof(BLOCK) - 1 ||
+		    memcmp(got, BLOCK, sizeof(BLOCK) - 1) != 0)
+			bad = 22;
+	return bad;
+}
+
+static void list(void)
+{
+	DIR *d = opendir("/proc/self/fd");
+	struct dirent *e;
+	struct stat st;
+
+	while ((e = readdir(d))) {
+		int fd = atoi(e->d_name);
+
+		if (e->d_name[0] == '.' || fd == dirfd(d))
+			continue;
+		EXPECT(fstat(fd, &st) == 0);
+		printf("%d is open\n", fd);
+	}
+	closedir(d);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 2)
+		return own_everything(argv[1], argv[2]);
+	for (int i = 0; i < 3; i++) {
+		work();
+		list();
+	}
+	HOST_END();
+}

@@ -1,0 +1,208 @@
+/* Programs that lock themselves in, or move to other namespaces, which the kernel allows
+ * single-threaded programs only.
+ *
+ *   sandbox probe | filter | strict | filter-threads | unshare-user | unshare-pid | setns
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "host.h"
+
+__attribute__((noinline)) static void work(void)
+{
+	burn(0.05);
+	__asm__ volatile("");
+}
+
+/* Without the clock, which may need a system call that is forbidden. */
+__attribute__((noinline)) static void confined_work(void)
+{
+	for (volatile unsigned long i = 0; i < 30000000; i++)
+		;
+}
+
+/* What a worker needs that has opened everything already; all else kills the process. */
+static const int allowed[] = { SYS_read, SYS_write, SYS_exit_group, SYS_exit, SYS_rt_sigreturn };
+/* And what libc needs to end a thread and to wait for it. */
+static const int allowed_threads[] = { SYS_futex,	   SYS_madvise,		SYS_munmap,
+				       SYS_mmap,	   SYS_mprotect,	SYS_clone,
+				       SYS_rseq,	   SYS_set_robust_list, SYS_gettid,
+#ifdef SYS_clone3
+				       SYS_clone3,
+#endif
+				       SYS_rt_sigprocmask, SYS_sched_yield };
+
+static size_t add(struct sock_filter *f, size_t n, const int *numbers, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		f[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
+						      (unsigned)numbers[i], 0, 1);
+		f[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	}
+	return n;
+}
+
+static void confine(bool threads)
+{
+	static struct sock_filter f[80];
+	struct sock_fprog program = { 0, f };
+	size_t n = 0;
+
+	f[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+					      offsetof(struct seccomp_data, nr));
+	n = add(f, n, allowed, sizeof(allowed) / sizeof(*allowed));
+	if (threads)
+		n = add(f, n, allowed_threads, sizeof(allowed_threads) / sizeof(*allowed_threads));
+	f[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
+	program.len = (unsigned short)n;
+	EXPECT(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+	EXPECT(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+}
+
+static void say(const char *text)
+{
+	if (write(1, text, strlen(text)) < 0)
+		_exit(99);
+}
+
+/* What libseccomp asks at its start: is there such a thing? */
+static void probe(void)
+{
+	EXPECT(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL) == -1 && errno == EFAULT);
+	EXPECT(syscall(SYS_seccomp, SECCOMP_SET_MODE_STRICT, 1, NULL) == -1 && errno == EINVAL);
+	EXPECT(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 1, NULL) == -1 && errno == EFAULT);
+	confined_work();
+}
+
+static void *confined_thread(void *arg)
+{
+	confined_work();
+	return arg;
+}
+
+static void filter(void)
+{
+	work();
+	confine(false);
+	confined_work();
+	say("confined\n");
+}
+
+static void strict(void)
+{
+	work();
+	EXPECT(prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT, 0, 0, 0) == 0);
+	confined_work();
+	say("confined\n");
+	/* exit_group is forbidden in this mode. */
+	syscall(SYS_exit, 0);
+}
+
+static volatile int confined;
+
+static void *older_thread(void *arg)
+{
+	while (!confined)
+		burn(0.001);
+	return arg;
+}
+
+/* Threads that started before, and others that start afterwards, end in the confined process. */
+static void filter_with_threads(void)
+{
+	pthread_t older, younger;
+
+	pthread_create(&older, NULL, older_thread, NULL);
+	work();
+	confine(true);
+	confined = 1;
+	EXPECT(pthread_create(&younger, NULL, confined_thread, NULL) == 0);
+	EXPECT(pthread_join(younger, NULL) == 0);
+	EXPECT(pthread_join(older, NULL) == 0);
+	say("confined\n");
+}
+
+static void unshare_user(void)
+{
+	/* Changes nothing, and is allowed to the only thread of a process. */
+	for (int i = 0; i < 100; i++)
+		EXPECT(unshare(CLONE_THREAD) == 0);
+	EXPECT(unshare(CLONE_NEWUSER) == 0);
+}
+
+/* The next child is process 1 of its namespace. */
+static void unshare_pid(void)
+{
+	int status = -1;
+	pid_t pid;
+
+	EXPECT(unshare(CLONE_NEWPID) == 0);
+	pid = fork();
+	if (pid == 0) {
+		work();
+		/* Process 1 is not killed by signals that it has no handler for. */
+		kill(getpid(), SIGTERM);
+		raise(SIGHUP);
+		work();
+		exit(getpid() == 1 ? 4 : 1);
+	}
+	EXPECT(pid > 0 && waitpid(pid, &status, 0) == pid && status == 4 << 8);
+}
+
+static void enter_user(void)
+{
+	int fds[2], fd = -1;
+	char path[64];
+	pid_t pid;
+
+	EXPECT(pipe(fds) == 0);
+	pid = fork();
+	if (pid == 0) {
+		char c = unshare(CLONE_NEWUSER) == 0 ? 'y' : 'n';
+
+		if (write(fds[1], &c, 1) == 1)
+			pause();
+		_exit(0);
+	}
+	EXPECT(read(fds[0], path, 1) == 1 && path[0] == 'y');
+	snprintf(path, sizeof(path), "/proc/%d/ns/user", pid);
+	fd = open(path, O_RDONLY);
+	EXPECT(setns(fd, CLONE_NEWUSER) == 0);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} ways[] = {
+	{ "probe", probe },
+	{ "filter", filter },
+	{ "strict", strict },
+	{ "filter-threads", filter_with_threads },
+	{ "unshare-user", unshare_user },
+	{ "unshare-pid", unshare_pid },
+	{ "setns", enter_user },
+};
+
+int main(int argc, char **argv)
+{
+	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++)
+		if (argc > 1 && !strcmp(argv[1], ways[i].name))
+			ways[i].run();
+	confined_work();
+	HOST_END();
+}

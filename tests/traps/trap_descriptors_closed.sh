@@ -1,0 +1,24 @@
+# The program closes every descriptor and opens files of its own: none of them gets a byte of ours
+# (gperftools wrote its profile into such a file), and the profile is written all the same.
+. "$srcdir/tests/lib/e2e.sh"
+need timeout
+limit=$bounded
+for how in close-range close-loop; do
+	CPROF_CHECKPOINT=20ms CPROF_VERBOSE=1 CPUPROFILE_FREQUENCY=1000 \
+		profiled "$how" ./tests/traps/descriptors "$how" "$work/$how-data"
+	check_status "$how" 0
+	check_valid "$work/$how.pb"
+	check_stack "$work/$how.pb" 'work;own_everything'
+	for fd in 0 1 2 3 20 40; do
+		[ "$(cat "$work/$how-data.$fd")" = "the program's own data" ] ||
+			fail "$how: the program's file $fd holds: $(head -c 200 "$work/$how-data.$fd")"
+	done
+done
+
+# Between dumps nothing of ours is open, also in the collector's thread.
+bare list-bare ./tests/traps/descriptors
+profiled list ./tests/traps/descriptors
+check_status list 0
+check_same_output list list-bare
+check_quiet list
+finish

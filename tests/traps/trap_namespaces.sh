@@ -1,0 +1,25 @@
+# unshare and setns are for single-threaded programs, and a single-threaded program stays one in the
+# kernel's eyes. Process 1 of a pid namespace ignores signals that it has no handler for.
+. "$srcdir/tests/lib/e2e.sh"
+need timeout
+limit=$bounded
+CPUPROFILE_FREQUENCY=1000
+export CPUPROFILE_FREQUENCY
+some=
+for way in unshare-user unshare-pid setns; do
+	bare "$way-bare" ./tests/traps/sandbox "$way"
+	[ "$status" = 0 ] || { echo "# $way is not permitted here"; continue; }
+	some=yes
+	profiled "$way" ./tests/traps/sandbox "$way"
+	check_status "$way" 0
+	check_same_output "$way" "$way-bare"
+	check_quiet "$way"
+	check_valid "$work/$way.pb"
+	check_stack "$work/$way.pb" confined_work
+done
+if [ -e "$work/unshare-pid.pb" ]; then
+	check_valid "$work/unshare-pid.pb.1"
+	check_stack "$work/unshare-pid.pb.1" unshare_pid
+fi
+[ "$some" ] || skip "no namespaces here"
+finish
