@@ -21,8 +21,6 @@ extern struct cp_cpu_state cp_cpu_state;
 /* A timer's signal names its thread record: this tag above the index. */
 #define CP_CPU_TAG UINT64_C(0x6370726f66000000) /* "cprof" */
 #define CP_CPU_TAG_MASK UINT64_C(0xffffffffff000000)
-/* A signal of ours without a sample. */
-#define CP_CPU_POKE (CP_CPU_TAG | UINT64_C(0xffffff))
 
 /* SA_SIGINFO handler, installed with handler_flags and a full mask. */
 void cp_cpu_event_handler(int sig, siginfo_t *si, void *uc);

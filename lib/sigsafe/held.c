@@ -48,16 +48,18 @@ void cp_held_set_waiting(bool waiting)
 	publish(!waiting && cp_self.prof_blocked);
 }
 
-/* A signal of ours, naming no thread: its handler, or sigwait's loop, looks here. */
-static bool poke(int tid)
+/* A signal of ours for T, but of no timer: its handler, or sigwait's loop, looks here. */
+static bool poke(const struct cp_thread *t)
 {
 	siginfo_t si;
 
 	memset(&si, 0, sizeof(si));
 	si.si_signo = SIGPROF;
 	si.si_code = SI_TIMER;
-	si.si_value.sival_ptr = (void *)(uintptr_t)CP_CPU_POKE;
-	return cp_sys4(SYS_rt_tgsigqueueinfo, cp_sys_getpid(), tid, SIGPROF, &si) == 0;
+	si.si_timerid = CP_NO_TIMER - 1;
+	si.si_value.sival_ptr = (void *)(uintptr_t)(CP_CPU_TAG | t->index);
+	return cp_sys4(SYS_rt_tgsigqueueinfo, cp_sys_getpid(), cp_load_relaxed(&t->tid), SIGPROF,
+		       &si) == 0;
 }
 
 static void wake_taker(void)
@@ -66,7 +68,7 @@ static void wake_taker(void)
 		struct cp_thread *t = cp_thread_at(i);
 
 		if (cp_load_acquire(&t->state) == CP_THREAD_LIVE && t->own_tls &&
-		    !cp_load_seqcst(&t->prof_blocked) && poke(cp_load_relaxed(&t->tid)))
+		    !cp_load_seqcst(&t->prof_blocked) && poke(t))
 			return;
 	}
 }

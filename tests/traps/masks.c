@@ -188,6 +188,16 @@ static void *takes_it(void *arg)
 	return NULL;
 }
 
+/* Nearly always asleep: it has to be woken. */
+static void *sleeps(void *arg)
+{
+	pthread_sigmask(SIG_UNBLOCK, &prof, NULL);
+	for (int i = 0; !got_prof && i < 2000; i++)
+		usleep(10000);
+	EXPECT(got_prof == 1);
+	return NULL;
+}
+
 static void server(void)
 {
 	pthread_t waiter, worker, taker;
@@ -206,6 +216,11 @@ static void server(void)
 	kill(getpid(), SIGPROF);
 	pthread_join(taker, NULL);
 	EXPECT(got_prof == 1);
+	got_prof = 0;
+	pthread_create(&taker, NULL, sleeps, NULL);
+	usleep(50000);
+	kill(getpid(), SIGPROF);
+	pthread_join(taker, NULL);
 	pthread_sigmask(SIG_SETMASK, &empty, NULL);
 	EXPECT(got_prof == 1);
 }
