@@ -277,7 +277,7 @@ static int exec(const char *how, char *self)
 	char *argv[] = { self, "inherited", NULL };
 	int status = -1;
 	sigset_t old;
-	pid_t pid;
+	pid_t pid = 0;
 
 	sigprocmask(SIG_BLOCK, &prof, NULL);
 	signal(SIGPROF, SIG_IGN);
