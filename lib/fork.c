@@ -8,6 +8,7 @@
 #include <pthread.h>
 
 #include "collect.h"
+#include "process.h"
 #include "session.h"
 #include "sigsafe/capture.h"
 #include "sigsafe/disposition.h"
@@ -45,7 +46,7 @@ static void in_child(void)
 	cp_signals_fork_child();
 	cp_collect_fork_child();
 	cp_threads_fork_child();
-	cp_session_fork_child();
+	cp_process_fork_child();
 }
 
 void cp_fork_install(void)

@@ -13,7 +13,7 @@
 #include "interpose.h"
 #include "lineage.h"
 #include "real.h"
-#include "session.h"
+#include "process.h"
 #include "signals.h"
 
 /* Pointers that we are willing to put on the caller's stack; a larger environment is passed
@@ -35,7 +35,7 @@ static bool asks(char *const *environment)
 {
 	for (; environment && *environment; environment++)
 		if (!strncmp(*environment, "CPUPROFILE=", 11))
-			return cp_session_shares(*environment + 11);
+			return cp_process_shares(*environment + 11);
 	return false;
 }
 
@@ -59,7 +59,7 @@ static char **with_lineage(char **to, char *const *environment, char *variable)
 		size_t n_ = count(env_);                                                           \
 		if (n_ <= ENVIRONMENT_MAX && asks(env_)) {                                         \
 			char *variable_ = alloca(CP_LINEAGE_MAX);                                  \
-			cp_session_lineage(variable_, CP_LINEAGE_MAX, (child));                    \
+			cp_process_lineage(variable_, CP_LINEAGE_MAX, (child));                    \
 			env_ = with_lineage(alloca((n_ + 2) * sizeof(char *)), env_, variable_);   \
 		}                                                                                  \
 		env_;                                                                              \
@@ -68,51 +68,51 @@ static char **with_lineage(char **to, char *const *environment, char *variable)
 /* In a vfork's child the program to come is another process than the session's. */
 static bool in_child(void)
 {
-	return !cp_session_is_this_process();
+	return !cp_process_is_this();
 }
 
 static int failed(int result)
 {
 	int saved = errno;
 
-	cp_session_exec_failed();
+	cp_process_exec_failed();
 	errno = saved;
 	return result;
 }
 
 INTERPOSE int execve(const char *path, char *const argv[], char *const envp[])
 {
-	cp_session_exec_begin();
+	cp_process_exec_begin();
 	return failed(CP_REAL(execve)(path, argv, TOLD(envp, in_child())));
 }
 
 INTERPOSE int execv(const char *path, char *const argv[])
 {
-	cp_session_exec_begin();
+	cp_process_exec_begin();
 	return failed(CP_REAL(execve)(path, argv, TOLD(environ, in_child())));
 }
 
 INTERPOSE int execvp(const char *file, char *const argv[])
 {
-	cp_session_exec_begin();
+	cp_process_exec_begin();
 	return failed(CP_REAL(execvpe)(file, argv, TOLD(environ, in_child())));
 }
 
 INTERPOSE int execvpe(const char *file, char *const argv[], char *const envp[])
 {
-	cp_session_exec_begin();
+	cp_process_exec_begin();
 	return failed(CP_REAL(execvpe)(file, argv, TOLD(envp, in_child())));
 }
 
 INTERPOSE int fexecve(int fd, char *const argv[], char *const envp[])
 {
-	cp_session_exec_begin();
+	cp_process_exec_begin();
 	return failed(CP_REAL(fexecve)(fd, argv, TOLD(envp, in_child())));
 }
 
 INTERPOSE int execveat(int fd, const char *path, char *const argv[], char *const envp[], int flags)
 {
-	cp_session_exec_begin();
+	cp_process_exec_begin();
 	return failed(CP_REAL(execveat)(fd, path, argv, TOLD(envp, in_child()), flags));
 }
 
@@ -151,7 +151,7 @@ INTERPOSE int execl(const char *path, const char *arg, ...)
 	va_start(ap, arg);
 	GATHER(arg, ap, argv);
 	va_end(ap);
-	cp_session_exec_begin();
+	cp_process_exec_begin();
 	return failed(CP_REAL(execve)(path, argv, TOLD(environ, in_child())));
 }
 
@@ -163,7 +163,7 @@ INTERPOSE int execlp(const char *file, const char *arg, ...)
 	va_start(ap, arg);
 	GATHER(arg, ap, argv);
 	va_end(ap);
-	cp_session_exec_begin();
+	cp_process_exec_begin();
 	return failed(CP_REAL(execvpe)(file, argv, TOLD(environ, in_child())));
 }
 
@@ -176,7 +176,7 @@ INTERPOSE int execle(const char *path, const char *arg, ...)
 	GATHER(arg, ap, argv);
 	envp = va_arg(ap, char **);
 	va_end(ap);
-	cp_session_exec_begin();
+	cp_process_exec_begin();
 	return failed(CP_REAL(execve)(path, argv, TOLD(envp, in_child())));
 }
 

@@ -4,18 +4,18 @@
 
 #include "interpose.h"
 #include "real.h"
-#include "session.h"
+#include "process.h"
 
 INTERPOSE void _exit(int status)
 {
-	cp_session_end_process("at _exit");
+	cp_process_end("at _exit");
 	CP_REAL(exit_now)(status);
 	__builtin_unreachable();
 }
 
 INTERPOSE void _Exit(int status)
 {
-	cp_session_end_process("at _Exit");
+	cp_process_end("at _Exit");
 	CP_REAL(exit_now)(status);
 	__builtin_unreachable();
 }

@@ -2,22 +2,22 @@
 #include <stdlib.h>
 
 #include "real.h"
-#include "session.h"
+#include "process.h"
 
 static void on_quick_exit(void)
 {
-	cp_session_end_process("at quick_exit");
+	cp_process_end("at quick_exit");
 }
 
 __attribute__((constructor)) static void begin(void)
 {
 	cp_real_resolve();
-	cp_session_begin_process();
+	cp_process_begin();
 	/* Also where nothing is on yet: the program may call cprof_start. */
 	at_quick_exit(on_quick_exit);
 }
 
 __attribute__((destructor)) static void end(void)
 {
-	cp_session_end_process("at exit");
+	cp_process_end("at exit");
 }

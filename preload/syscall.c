@@ -8,6 +8,7 @@
 
 #include "interpose.h"
 #include "real.h"
+#include "process.h"
 #include "session.h"
 
 static const char forbids[] = "the program restricts its system calls (seccomp)";
@@ -22,7 +23,7 @@ static bool restricts(long mode, unsigned long flags, const void *filter)
 static void before(long number, const long *a)
 {
 	switch (number) {
-	case SYS_exit_group: cp_session_end_process("at exit_group"); break;
+	case SYS_exit_group: cp_process_end("at exit_group"); break;
 	case SYS_seccomp:
 		if (restricts(a[0], (unsigned long)a[1], (const void *)a[2]))
 			cp_session_retire(forbids);

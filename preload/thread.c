@@ -3,7 +3,7 @@
 
 #include "interpose.h"
 #include "real.h"
-#include "session.h"
+#include "process.h"
 #include "sigsafe/held.h"
 #include "threads.h"
 
@@ -16,7 +16,7 @@ INTERPOSE int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void
 
 	if (!t)
 		return CP_REAL(pthread_create)(thread, attr, start, argument);
-	cp_session_thread_created();
+	cp_process_thread_created();
 	/* The new thread takes the mask as the program believes it, and adopts it. */
 	blocked = cp_held_blocked();
 	if (blocked)

@@ -9,9 +9,9 @@
 set -eu
 cd "${srcdir:-.}"
 # Modules at the session's own level: they are called from outside and act on the whole of it.
-CONTROL="api fork mask session signals"
+CONTROL="api fork mask process session signals"
 # What the interposed functions call: hooks of the control plane.
-HOOK_HEADERS="real.h hooks.h session.h lineage.h log.h mask.h signals.h threads.h"
+HOOK_HEADERS="real.h process.h session.h lineage.h log.h mask.h signals.h threads.h"
 failed=0
 
 # "file header" for each #include "header" or of a public one in <> below the folders given.

@@ -1,0 +1,31 @@
+/* The profiler in the life of a process: how it begins and ends, forks and execs. */
+#ifndef CP_PROCESS_H
+#define CP_PROCESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* From the constructor: read the environment; start when it asks for a mode. */
+void cp_process_begin(void);
+/* From the destructor and every other way out: the profile is at its path. */
+void cp_process_end(const char *when);
+
+/* Before an exec in this process or a child: writes what there is, makes signals and timers
+ * inheritable; and after one that failed. */
+void cp_process_exec_begin(void);
+void cp_process_exec_failed(void);
+/* CPU_PATH, the CPUPROFILE of a program to be run, is what this process was started with. Any
+ * context. */
+bool cp_process_shares(const char *cpu_path);
+/* This is the process that was started, or a fork that told us; not the child of a vfork.
+ * Whether a mode is on doesn't matter. Any context. */
+bool cp_process_is_this(void);
+/* "_CPROF_LINEAGE=..." for the environment of a program to be run; CHILD: by another process. */
+void cp_process_lineage(char *to, size_t size, bool child);
+
+/* Called by fork.c in the child, after everything below it was reset. */
+void cp_process_fork_child(void);
+/* The program makes a thread: the collector is needed again where a fork ended it. */
+void cp_process_thread_created(void);
+
+#endif
