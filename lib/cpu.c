@@ -8,6 +8,7 @@
 #include "log.h"
 #include "real.h"
 #include "sigsafe/atomic.h"
+#include "sigsafe/capture.h"
 #include "sigsafe/counters.h"
 #include "sigsafe/cpu_event.h"
 #include "sigsafe/disposition.h"
@@ -27,7 +28,6 @@ struct cp_cpu cp_cpu;
 
 static struct cp_lock timers; /* creation and deletion; held for a few calls only */
 static uint64_t phase;	      /* golden-ratio sequence, random start */
-static uint64_t half_tick;    /* ns */
 static bool failure_said;
 static bool process_timer_lost; /* to the program, which uses it itself */
 
@@ -41,24 +41,12 @@ static void seed_phase(void)
 	}
 }
 
-/* The kernel looks at CPU timers once a tick only; what a thread consumes after its last tick never
- * expires, half a tick on average. So the first expiry comes half a tick earlier than
- * uniform in (0, period]: at the first tick at the latest where that is negative. Without it,
- * threads of 1 ms at a tick of 4 ms had 1/8 of their CPU time in samples, with it 5/8. */
+/* In (0, period]. */
 static uint64_t first_expiry(void)
 {
 	uint64_t p = cp_add_relaxed(&phase, GOLDEN);
-	uint64_t at = (uint64_t)((__uint128_t)p * cp_cpu.period_ns >> 64);
 
-	return at > half_tick ? at - half_tick : 1;
-}
-
-static void learn_tick(void)
-{
-	struct timespec t = { 0 };
-
-	cp_sys2(SYS_clock_getres, CLOCK_MONOTONIC_COARSE, &t);
-	half_tick = (uint64_t)t.tv_nsec / 2;
+	return 1 + (uint64_t)((__uint128_t)p * cp_cpu.period_ns >> 64);
 }
 
 static struct timespec to_timespec(uint64_t ns)
@@ -66,9 +54,18 @@ static struct timespec to_timespec(uint64_t ns)
 	return (struct timespec){ (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) };
 }
 
+/* CPU time of T so far. */
+static uint64_t cpu_ns(const struct cp_thread *t)
+{
+	struct timespec now = { 0 };
+
+	cp_sys2(SYS_clock_gettime, CPU_CLOCK_OF(t->tid), &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 static int create_timer(struct cp_thread *t)
 {
-	struct itimerspec when = { to_timespec(cp_cpu.period_ns), to_timespec(first_expiry()) };
+	struct itimerspec when = { .it_interval = to_timespec(cp_cpu.period_ns) };
 	struct sigevent event;
 	int id = CP_NO_TIMER;
 	long err;
@@ -81,9 +78,12 @@ static int create_timer(struct cp_thread *t)
 	err = cp_sys3(SYS_timer_create, CPU_CLOCK_OF(t->tid), &event, &id);
 	if (err < 0)
 		return (int)err;
+	t->first_due = cpu_ns(t) + first_expiry();
+	t->expiries = 0;
+	when.it_value = to_timespec(t->first_due);
 	/* Before it runs: the handler takes only signals of the timer named here. */
 	cp_store_release(&t->timer, id);
-	cp_sys4(SYS_timer_settime, id, 0, &when, NULL);
+	cp_sys4(SYS_timer_settime, id, TIMER_ABSTIME, &when, NULL);
 	return 0;
 }
 
@@ -226,7 +226,6 @@ int cp_cpu_start(unsigned frequency, bool itimer_only)
 	cp_cpu_state.period_ns = cp_cpu.period_ns;
 	process_timer_lost = false;
 	seed_phase();
-	learn_tick();
 	/* Threads that begin from here on start their own timer; the loop finds the others. */
 	cp_store_seqcst(&cp_cpu_state.running, 1);
 	if (itimer_only)
@@ -254,11 +253,44 @@ void cp_cpu_thread_begin(struct cp_thread *t)
 	cp_lock_release(&timers);
 }
 
+/* The kernel looks at a thread's timer when its tick finds the thread running. Expiries after the
+ * last such tick, half a tick's time on average and more when threads share a CPU, would be lost,
+ * and with them most of the time of short threads. */
+static uint64_t take_missed(struct cp_thread *t)
+{
+	uint64_t now = cpu_ns(t), due;
+
+	if (t->timer == CP_NO_TIMER || !cp_load_relaxed(&cp_cpu_state.running) ||
+	    now < t->first_due)
+		return 0;
+	due = 1 + (now - t->first_due) / cp_cpu.period_ns;
+	return due > t->expiries ? due - t->expiries : 0;
+}
+
+static void end_locked(struct cp_thread *t)
+{
+	uint64_t missed = cp_self.thread == t ? take_missed(t) : 0;
+
+	delete_timer(t);
+	if (!missed)
+		return;
+	cp_count(CP_COUNT_TAILS, missed);
+	if (cp_load_relaxed(&t->paused))
+		cp_count(CP_COUNT_LOST_PAUSED, missed);
+	else
+		cp_capture_repeat(t, CP_SOURCE_CPU, (uint64_t)(uintptr_t)t->start, missed);
+}
+
 void cp_cpu_thread_end(struct cp_thread *t)
 {
+	uint64_t all = CP_SIGSET_ALL, old;
+
+	/* No sample of the process's timer in the midst of this one. */
+	cp_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &old, sizeof(all));
 	cp_lock_acquire(&timers);
-	delete_timer(t);
+	end_locked(t);
 	cp_lock_release(&timers);
+	cp_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &old, NULL, sizeof(old));
 }
 
 void cp_cpu_fork_child(struct cp_thread *t)

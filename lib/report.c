@@ -70,6 +70,11 @@ static void losses(struct cp_report *out, const struct cp_run *r)
 	     L(cp_run_counted(r, CP_COUNT_LOST_THREAD)),
 	     L(cp_run_counted(r, CP_COUNT_LOST_AGGREGATE)),
 	     L(cp_run_counted(r, CP_COUNT_LOST_PAUSED)));
+	if (cp_run_counted(r, CP_COUNT_TAILS))
+		line(out,
+		     "thread ends: %lu expiries after a thread's last kernel tick, given to its "
+		     "last stack",
+		     L(cp_run_counted(r, CP_COUNT_TAILS)));
 	line(out, "stacks: %lu truncated at the depth limit, %lu incomplete",
 	     L(cp_run_counted(r, CP_COUNT_TRUNCATED)), L(cp_run_counted(r, CP_COUNT_INCOMPLETE)));
 }

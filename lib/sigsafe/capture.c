@@ -45,10 +45,10 @@ static void mark(const struct cp_thread *t, bool in_capture)
 	cp_signal_fence();
 }
 
-void cp_capture(struct cp_thread *t, enum cp_source source, const struct cp_regs *regs,
-		uint64_t weight)
+/* Room for a record in T's ring, which it gets now if it has none; NULL, and the loss is counted.
+ */
+static struct cp_record *reserve(struct cp_thread *t, uint64_t weight)
 {
-	struct walk w = { .thread = t, .regs = regs };
 	struct cp_record *record;
 
 	if (!t->ring) {
@@ -56,26 +56,56 @@ void cp_capture(struct cp_thread *t, enum cp_source source, const struct cp_regs
 
 		if (!ring) {
 			cp_count(CP_COUNT_LOST_MEMORY, weight);
-			return;
+			return NULL;
 		}
 		/* Release: the drain sees an initialized ring. */
 		cp_store_release(&t->ring, ring);
 	}
-	w.max_depth = cp_ring_depth(t->ring, cp_capture_settings.max_depth);
-	record = cp_ring_reserve(t->ring, w.max_depth);
+	record = cp_ring_reserve(t->ring, cp_ring_depth(t->ring, cp_capture_settings.max_depth));
 	if (!record) {
 		cp_count(CP_COUNT_LOST_RING, weight);
 		cp_capture_settings.wake();
-		return;
 	}
+	return record;
+}
+
+static void commit(struct cp_thread *t, struct cp_record *record)
+{
+	cp_count(CP_COUNT_SAMPLES, 1);
+	cp_count(CP_COUNT_EXPIRIES, record->weight);
+	if (cp_ring_commit(t->ring, record))
+		cp_capture_settings.wake();
+}
+
+void cp_capture_repeat(struct cp_thread *t, enum cp_source source, uint64_t pc, uint64_t weight)
+{
+	struct cp_record *record = reserve(t, weight);
+	const struct cp_record *last = record ? cp_ring_last(t->ring) : NULL;
+
+	if (!record)
+		return;
 	record->source = (uint8_t)source;
 	record->weight = weight;
-	w.record = record;
+	record->depth = last ? last->depth : 1;
+	record->end = last ? last->end : CP_UNWIND_COMPLETE;
+	record->pcs[0] = pc;
+	for (unsigned i = 0; last && i < last->depth; i++)
+		record->pcs[i] = last->pcs[i];
+	commit(t, record);
+}
+
+void cp_capture(struct cp_thread *t, enum cp_source source, const struct cp_regs *regs,
+		uint64_t weight)
+{
+	struct walk w = { .thread = t, .regs = regs, .record = reserve(t, weight) };
+
+	if (!w.record)
+		return;
+	w.max_depth = cp_ring_depth(t->ring, cp_capture_settings.max_depth);
+	w.record->source = (uint8_t)source;
+	w.record->weight = weight;
 	mark(t, true);
 	cp_call_on_stack(walk, &w, cp_ring_stack(t->ring));
 	mark(t, false);
-	cp_count(CP_COUNT_SAMPLES, 1);
-	cp_count(CP_COUNT_EXPIRIES, weight);
-	if (cp_ring_commit(t->ring, record))
-		cp_capture_settings.wake();
+	commit(t, w.record);
 }

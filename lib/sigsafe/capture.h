@@ -23,4 +23,8 @@ extern struct cp_capture_settings cp_capture_settings;
 void cp_capture(struct cp_thread *t, enum cp_source source, const struct cp_regs *regs,
 		uint64_t weight);
 
+/* The same with the stack of T's last sample, or, if it had none, PC alone: for what is known
+ * only afterwards. */
+void cp_capture_repeat(struct cp_thread *t, enum cp_source source, uint64_t pc, uint64_t weight);
+
 #endif

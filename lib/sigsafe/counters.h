@@ -10,9 +10,10 @@
 #include "sigsafe/atomic.h"
 
 enum cp_count {
-	CP_COUNT_SIGNALS,	  /* profiling signals taken by our handler */
-	CP_COUNT_SAMPLES,	  /* records put into a ring */
-	CP_COUNT_EXPIRIES,	  /* timer expiries that these stand for (overruns included) */
+	CP_COUNT_TAILS,	   /* expiries after a thread's last kernel tick, given to its last stack */
+	CP_COUNT_SIGNALS,  /* profiling signals taken by our handler */
+	CP_COUNT_SAMPLES,  /* records put into a ring */
+	CP_COUNT_EXPIRIES, /* timer expiries that these stand for (overruns included) */
 	CP_COUNT_LOST_RING,	  /* expiries dropped: ring full */
 	CP_COUNT_LOST_MEMORY,	  /* expiries dropped: no page for a ring */
 	CP_COUNT_LOST_THREAD,	  /* expiries dropped: thread not registered */

@@ -61,6 +61,7 @@ static void from_thread_timer(const siginfo_t *si, const ucontext_t *uc)
 	if (!t || cp_load_relaxed(&t->timer) != si->si_timerid)
 		return;
 	cp_count(CP_COUNT_SIGNALS, 1);
+	t->expiries += weight;
 	take(t, uc, weight);
 }
 

@@ -113,8 +113,14 @@ bool cp_ring_commit(struct cp_ring *r, struct cp_record *record)
 	uint32_t words = (uint32_t)CP_RECORD_WORDS(record->depth);
 
 	record->words = words;
+	r->last = (uint64_t)((uint64_t *)record - r->data);
 	cp_store_release(&r->head, head + words);
 	return used < r->size / 2 && used + words >= r->size / 2;
+}
+
+const struct cp_record *cp_ring_last(const struct cp_ring *r)
+{
+	return r->head ? (const struct cp_record *)&r->data[r->last] : NULL;
 }
 
 struct cp_record *cp_ring_next(struct cp_ring *r)

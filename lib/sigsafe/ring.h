@@ -35,7 +35,8 @@ struct cp_ring {
 	uint64_t head;	  /* words ever written */
 	uint64_t size;	  /* words of DATA, a power of two */
 	uint64_t bytes;	  /* mapped, this header and the stack included */
-	uint64_t pad1[5]; /* the consumer's counter on a cache line of its own */
+	uint64_t last;	  /* where the newest record is, in words; only below HEAD > 0 */
+	uint64_t pad1[4]; /* the consumer's counter on a cache line of its own */
 	uint64_t tail;
 	uint64_t pad2[7];
 	uint64_t data[];
@@ -45,6 +46,10 @@ struct cp_ring {
 
 /* Sets the size of rings for stacks of MAX_DEPTH frames. Before the first sample. */
 void cp_ring_configure(unsigned max_depth);
+
+/* The newest record, which is whole until the next reserve and commit; NULL if none was ever
+ * committed. Producer. */
+const struct cp_record *cp_ring_last(const struct cp_ring *r);
 
 /* An empty ring from the pool, or newly mapped; NULL without memory. Lock-free. */
 struct cp_ring *cp_ring_take(void);

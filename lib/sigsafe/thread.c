@@ -67,6 +67,7 @@ static void reset(struct cp_thread *t)
 	cp_store_relaxed(&t->paused, 0);
 	t->own_tls = t->foreign = t->named = t->seen = t->prof_blocked = false;
 	cp_store_relaxed(&t->timer, CP_NO_TIMER);
+	t->first_due = t->expiries = 0;
 	t->label = 0;
 	t->stack_low = t->stack_high = t->stack_size = 0;
 	t->ring = NULL;
