@@ -8,6 +8,7 @@
 #include "perfmap.h"
 #include "sigsafe/sys.h"
 #include "sigsafe/text.h"
+#include "sort.h"
 #include "symbols.h"
 
 #define NAME_MAX_BYTES (16 << 10)
@@ -104,21 +105,10 @@ static uint32_t synthetic(struct cp_names *n, const char *text)
 
 static const struct cp_symbol_query *answer(const struct cp_vec *queries, uint64_t offset)
 {
-	size_t low = 0, high = queries->count;
+	size_t i = cp_sort_first(queries->items, queries->count, queries->size, offset);
+	const struct cp_symbol_query *q = CP_VEC_AT(queries, struct cp_symbol_query, i);
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-		const struct cp_symbol_query *q =
-			CP_VEC_AT(queries, struct cp_symbol_query, middle);
-
-		if (q->offset == offset)
-			return q;
-		if (q->offset < offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return NULL;
+	return i < queries->count && q->offset == offset ? q : NULL;
 }
 
 /* Stands for the mapping of addresses that none holds any more: a JIT unmaps its code, and only

@@ -22,26 +22,11 @@ struct wanted {
 	int error;
 };
 
-/* The first query at or behind OFFSET. */
-static size_t first_from(const struct wanted *w, uint64_t offset)
-{
-	size_t low = 0, high = w->n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (w->q[middle].offset < offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 static void take_line(struct wanted *w, const char *line, size_t length)
 {
 	const char *s = line, *name = NULL;
 	uint64_t start, size, offset;
+	size_t i;
 
 	if (cp_parse_u64(&s, 16, &start) || *s++ != ' ' || cp_parse_u64(&s, 16, &size) ||
 	    *s++ != ' ' || !*s)
@@ -50,7 +35,8 @@ static void take_line(struct wanted *w, const char *line, size_t length)
 	if (start < w->base)
 		size -= size < w->base - start ? size : w->base - start;
 	length -= (size_t)(s - line);
-	for (size_t i = first_from(w, offset); i < w->n && w->q[i].offset - offset < size; i++) {
+	i = cp_sort_first(w->q, w->n, sizeof(*w->q), offset);
+	for (; i < w->n && w->q[i].offset - offset < size; i++) {
 		if (!name)
 			name = cp_arena_text(w->names, s,
 					     length < NAME_MAX_BYTES ? length : NAME_MAX_BYTES);

@@ -1,7 +1,6 @@
-/* Heap sort; see sort.h. */
+/* Heap sort and binary search; see sort.h. */
 #include "sort.h"
 
-#include <stdint.h>
 #include <string.h>
 
 static uint64_t key_of(const char *items, size_t size, size_t i)
@@ -48,4 +47,19 @@ void cp_sort(void *base, size_t n, size_t size)
 		swap(items, items + i * size, size);
 		sift_down(items, size, 0, i);
 	}
+}
+
+size_t cp_sort_first(const void *items, size_t n, size_t size, uint64_t key)
+{
+	size_t low = 0, high = n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (key_of(items, size, middle) < key)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
 }

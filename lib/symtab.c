@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "sigsafe/sys.h"
+#include "sort.h"
 
 #define CHUNK 2048	   /* symbols read at once: 48 KiB */
 #define LONGEST_NAME 16384 /* longer names are cut; cp_demangle takes none longer */
@@ -36,17 +37,7 @@ static long read_name(struct scan *s, uint32_t name, char *to, size_t room)
 /* First target at or above VADDR. */
 static size_t first_at(const struct scan *s, uint64_t vaddr)
 {
-	size_t lo = 0, hi = s->n;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (s->targets[mid].vaddr < vaddr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return cp_sort_first(s->targets, s->n, sizeof(*s->targets), vaddr);
 }
 
 /* Functions before what has no type, then global, weak, local. 0: names no code. */
