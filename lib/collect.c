@@ -67,42 +67,12 @@ int cp_collect_tid(void)
 	return cp_load_relaxed(&thread_tid);
 }
 
-/* A write past a file size limit or to a closed pipe sends the writer a signal, which it would get
- * when it unblocks them. */
-#define WRITE_SIGNALS (CP_SIGBIT(SIGXFSZ) | CP_SIGBIT(SIGPIPE))
-
-static uint64_t pending_signals(void)
-{
-	uint64_t set = 0;
-
-	cp_sys2(SYS_rt_sigpending, &set, sizeof(set));
-	return set;
-}
-
-static void discard_signals(uint64_t set)
-{
-	struct timespec now = { 0, 0 };
-
-	if (set)
-		while (cp_sys4(SYS_rt_sigtimedwait, &set, NULL, &now, sizeof(set)) > 0)
-			;
-}
-
-/* Under the lock, all signals blocked. */
-static void call(void (*fn)(void *), void *arg)
-{
-	uint64_t before = pending_signals();
-
-	cp_call_on_stack(fn, arg, work_stack + WORK_STACK);
-	discard_signals(pending_signals() & ~before & WRITE_SIGNALS);
-}
-
 bool cp_collect_run(void (*fn)(void *), void *arg)
 {
 	if (cp_lock_is_mine(&lock))
 		return false;
 	cp_lock_acquire(&lock);
-	call(fn, arg);
+	cp_call_on_stack(fn, arg, work_stack + WORK_STACK);
 	cp_lock_release(&lock);
 	return true;
 }
@@ -117,7 +87,7 @@ static void serve_here(uint32_t bits)
 {
 	if (cp_lock_is_mine(&lock) || !cp_lock_try(&lock))
 		return;
-	call(serve, &bits);
+	cp_call_on_stack(serve, &bits, work_stack + WORK_STACK);
 	cp_lock_release(&lock);
 }
 

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "fdwrite.h"
 #include "sigsafe/sys.h"
 #include "sigsafe/text.h"
 
@@ -52,7 +53,7 @@ void cp_log(const char *fmt, ...)
 	n += cp_vformat(line + n, sizeof(line) - n - 1, fmt, ap);
 	va_end(ap);
 	line[n++] = '\n';
-	cp_sys_write(2, line, n);
+	cp_fdwrite_all(2, line, n, false);
 }
 
 /* libc's strerror may allocate and takes the locale; these are the errors that

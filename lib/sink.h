@@ -55,12 +55,6 @@ struct cp_fd_sink {
 };
 void cp_fd_sink_open(struct cp_fd_sink *f, int fd);
 
-/* All N bytes to FD. No signal reaches the program for it: SIGXFSZ (file size limit),
- * SIGPIPE and SIGTTOU are held back and taken out again, so that only -EFBIG or -EPIPE is left.
- * WAIT: sleep where a non-blocking descriptor says EAGAIN. 0, or what write gave; -EIO when it
- * took nothing. */
-int cp_fd_write(int fd, const void *data, size_t n, bool wait);
-
 /* gzip in front of another sink, through zlib loaded on a private handle. */
 struct cp_gzip_sink {
 	struct cp_sink sink;

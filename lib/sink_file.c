@@ -7,6 +7,7 @@
 #include <sys/file.h>
 #include <sys/random.h>
 
+#include "fdwrite.h"
 #include "sigsafe/sys.h"
 #include "sigsafe/text.h"
 
@@ -75,7 +76,7 @@ static int write_file(struct cp_sink *s, const void *data, size_t n)
 	if (!f->error && !holds(f))
 		f->error = -EBADF;
 	if (!f->error)
-		f->error = cp_fd_write(f->fd, data, n, false);
+		f->error = cp_fdwrite_all(f->fd, data, n, false);
 	if (!f->error)
 		f->written += n;
 	return f->error;
