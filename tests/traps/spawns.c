@@ -155,6 +155,14 @@ static const struct {
 	{ "raw-fork", by_raw_fork },
 };
 
+/* The name is this process's: whoever was there meanwhile has not written to it. */
+static void expect_name_is_free(void)
+{
+	const char *profile = getenv("CPUPROFILE");
+
+	EXPECT(!profile || access(profile, F_OK) < 0);
+}
+
 int main(int argc, char **argv)
 {
 	self = child_argv[0] = argv[0];
@@ -167,6 +175,7 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++)
 		if (argc > 1 && !strcmp(argv[1], ways[i].name))
 			ways[i].run();
+	expect_name_is_free();
 	parent_work();
 	HOST_END();
 }

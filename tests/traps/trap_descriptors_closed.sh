@@ -17,7 +17,7 @@ done
 
 # Between dumps nothing of ours is open, also in the collector's thread.
 bare list-bare ./tests/traps/descriptors
-profiled list ./tests/traps/descriptors
+CPROF_CHECKPOINT=20ms profiled list ./tests/traps/descriptors "$(cat "$work/list-bare.out")"
 check_status list 0
 check_same_output list list-bare
 check_quiet list
