@@ -120,9 +120,17 @@ static const struct cp_mapping *mapping_at(const struct cp_aggregate *a, uint32_
 	return mapping == CP_NO_MAPPING ? &nowhere : cp_modules_at(a->modules, mapping);
 }
 
+/* Code in no file: made at run time. */
+static bool is_anonymous(const struct cp_mapping *m)
+{
+	return m->anonymous && !m->vdso;
+}
+
+/* Where L is in its module's file. What is in no file keeps its address: two areas of
+ * a JIT are not one. */
 static uint64_t file_offset(const struct cp_mapping *m, const struct cp_location *l)
 {
-	return l->address - m->start + m->offset;
+	return is_anonymous(m) ? l->address : l->address - m->start + m->offset;
 }
 
 static void set_functions(struct cp_names *n, struct cp_aggregate *a, uint32_t mapping,
@@ -157,12 +165,13 @@ static void set_functions(struct cp_names *n, struct cp_aggregate *a, uint32_t m
 static void look_up(struct cp_names *n, const struct cp_mapping *m,
 		    const struct cp_symbol_module *module, struct cp_vec *queries)
 {
-	bool jit = m->anonymous && !m->vdso;
+	bool jit = is_anonymous(m);
 
 	if (!jit && cp_symbols_find(module, queries->items, queries->count, &n->arena) == -ENOENT)
 		jit = !strncmp(m->path, "/memfd:", 7);
 	if (jit)
-		cp_perfmap_find(m->start - m->offset, queries->items, queries->count, &n->arena);
+		cp_perfmap_find(is_anonymous(m) ? 0 : m->start - m->offset, queries->items,
+				queries->count, &n->arena);
 }
 
 /* Look up the new locations of one mapping. */
