@@ -2,6 +2,13 @@
 # A server under load on the loopback interface, ended by a signal that it handles.
 . "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/programs.sh"
+# Debian's redis-tools has the server too, under another name; the package redis-server would
+# start a service.
+if ! command -v redis-server >/dev/null && command -v redis-check-rdb >/dev/null; then
+	mkdir "$work/bin"
+	ln -s "$(command -v redis-check-rdb)" "$work/bin/redis-server"
+	PATH=$work/bin:$PATH
+fi
 need redis-server redis-benchmark redis-cli
 
 # What it listens on is free at the time; if another takes it, try the next.
