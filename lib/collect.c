@@ -7,6 +7,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 
+#include "cpu.h"
 #include "real.h"
 #include "sigsafe/arch.h"
 #include "sigsafe/atomic.h"
@@ -209,6 +210,7 @@ static uint64_t sweep(void)
 {
 	uint64_t began = cp_run_clock(CLOCK_MONOTONIC), ended, again;
 
+	cp_cpu_check_handler();
 	again = cp_threads_sweep(cp_collect_tid()) ? SWEEP_FIRST_NS : SWEEP_NS;
 	ended = cp_run_clock(CLOCK_MONOTONIC);
 	return ended +

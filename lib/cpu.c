@@ -205,6 +205,22 @@ static int install_handler(void)
 	return 0;
 }
 
+void cp_cpu_check_handler(void)
+{
+	static bool said;
+	struct sigaction now;
+
+	if (said || !cp_load_relaxed(&cp_cpu_state.running) ||
+	    CP_REAL(sigaction)(SIGPROF, NULL, &now) < 0)
+		return;
+	/* Ignored is what we ourselves make it for a moment before an exec. */
+	if (now.sa_sigaction == cp_cpu_event_handler || now.sa_handler == SIG_IGN)
+		return;
+	said = true;
+	cp_log("the program took SIGPROF's handler from us by a system call of its own (a Go "
+	       "runtime does that): no samples from here on");
+}
+
 static void each_thread(void (*visit)(struct cp_thread *t))
 {
 	for (uint32_t i = 0; i < cp_thread_limit(); i++) {
