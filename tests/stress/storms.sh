@@ -1,0 +1,29 @@
+# The storms among the trap tests, again and again: each for STRESS_SECONDS (default 120). What fails
+# once in a thousand runs fails here. Ends with status 1 after the first failure of each.
+set -u
+
+seconds=${STRESS_SECONDS:-120}
+failed=0
+
+storm() { # script
+	end=$(($(date +%s) + seconds))
+	runs=0
+	while [ "$(date +%s)" -lt "$end" ]; do
+		runs=$((runs + 1))
+		bash "$srcdir/tests/traps/$1.sh" >storm.log 2>&1 && continue
+		[ $? = 77 ] && { echo "$1: skipped: $(tail -n 1 storm.log)"; return; }
+		echo "$1: run $runs failed:"
+		cat storm.log
+		failed=1
+		return
+	done
+	echo "$1: $runs runs"
+}
+
+for script in trap_handler_takes_no_lock trap_exception_storm trap_dlclose_while_walking \
+	trap_dump_in_handler trap_fork_while_others_work trap_many_short_threads \
+	trap_descriptors_closed trap_small_and_alternate_stack; do
+	storm "$script"
+done
+rm -f storm.log
+exit $failed
