@@ -62,14 +62,27 @@ static inline void cp_sys_unmap(void *p, size_t size)
 		cp_sys2(SYS_munmap, p, size);
 }
 
-static inline int cp_sys_open(const char *path, int flags, int mode)
-{
-	return (int)cp_sys4(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC, mode);
-}
-
 static inline int cp_sys_close(int fd)
 {
 	return (int)cp_sys1(SYS_close, fd);
+}
+
+/* Ours are put where the program's next open doesn't look, at once: it may count on the lowest
+ * number (close(0), then open) while another thread writes a profile. */
+#define CP_FD_FLOOR 500
+
+static inline int cp_sys_open(const char *path, int flags, int mode)
+{
+	int fd = (int)cp_sys4(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC, mode);
+	int high;
+
+	if (fd < 0 || fd >= CP_FD_FLOOR)
+		return fd;
+	high = (int)cp_sys3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, CP_FD_FLOOR);
+	if (high < 0)
+		return fd; /* few are allowed here */
+	cp_sys_close(fd);
+	return high;
 }
 
 static inline long cp_sys_read(int fd, void *buf, size_t n)

@@ -6,6 +6,7 @@
  */
 #include <dirent.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -33,6 +34,16 @@ static void close_all(const char *how)
 		close(fd);
 }
 
+/* PATH becomes descriptor WANTED, whatever that is at the moment. */
+static bool open_as(const char *path, int wanted)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+
+	if (fd == wanted)
+		return true;
+	return fd >= 0 && dup2(fd, wanted) == wanted && (fd <= LAST || close(fd) == 0);
+}
+
 /* 0, or what is wrong as an exit status: there is nothing left to print to. */
 static int own_everything(const char *how, const char *path)
 {
@@ -42,7 +53,7 @@ static int own_everything(const char *how, const char *path)
 	close_all(how);
 	for (int fd = 0; fd <= LAST; fd++) {
 		snprintf(name, sizeof(name), "%s.%d", path, fd);
-		if (open(name, O_RDWR | O_CREAT | O_TRUNC, 0600) != fd)
+		if (!open_as(name, fd))
 			return 20;
 	}
 	work();

@@ -277,6 +277,19 @@ static void test_link_in_the_temporary_place_is_not_followed(void)
 	CHECK_EQ(entries(1), 3);
 }
 
+static void test_descriptor_is_not_the_lowest(void)
+{
+	int fd, lowest = dup(1);
+
+	close(lowest);
+	make_folder();
+	CHECK_EQ(cp_file_sink_open(&f, at("a.pb")), 0);
+	fd = dup(1);
+	CHECK_EQ(fd, lowest);
+	close(fd);
+	CHECK_EQ(cp_file_sink_close(&f, true, true), 0);
+}
+
 static void test_descriptor_that_became_another_file_is_left_alone(void)
 {
 	int fd;
@@ -284,9 +297,12 @@ static void test_descriptor_that_became_another_file_is_left_alone(void)
 	make_folder();
 	CHECK_EQ(cp_file_sink_open(&f, at("a.pb")), 0);
 	CHECK_EQ(put("profile"), 0);
-	close(f.fd); /* as a program does that closes all it has not opened */
+	/* As a program does that closes all it has not opened. */
+	close(f.fd);
 	fd = open(at("database"), O_RDWR | O_CREAT, 0600);
-	CHECK_EQ(fd, f.fd);
+	CHECK_EQ(dup2(fd, f.fd), f.fd);
+	close(fd);
+	fd = f.fd;
 	CHECK_EQ(put("profile"), -EBADF);
 	CHECK_EQ(cp_file_sink_close(&f, false, true), -EBADF);
 	CHECK_EQ(write(fd, "still open", 10), 10);
@@ -312,6 +328,7 @@ int main(void)
 	RUN(test_leftover_of_a_dead_process_is_removed);
 	RUN(test_temporary_file_of_a_live_process_stays);
 	RUN(test_link_in_the_temporary_place_is_not_followed);
+	RUN(test_descriptor_is_not_the_lowest);
 	RUN(test_descriptor_that_became_another_file_is_left_alone);
 	return harness_end();
 }
