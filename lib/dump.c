@@ -53,19 +53,53 @@ static void bring_up_to_date(struct cp_run *r)
 		cp_modules_refresh(&r->modules);
 }
 
+/* The file at exit needs no pid behind its path: the program that is last started in the first
+ * process is the one that was meant, whatever launchers ran there before it. */
+static bool has_own_name(const struct cp_run *r)
+{
+	return r->owner || r->unique;
+}
+
 static int path_of(const struct cp_run *r, unsigned number, unsigned sequence, char *to,
 		   size_t size)
 {
 	char plain[CP_PATH_MAX];
-	bool suffix = sequence > 0 || (!r->owner && !r->unique);
+	bool own = has_own_name(r);
 	int err;
 
-	if (!suffix)
+	if (own && (!number || !sequence))
 		return cp_path_number(to, size, r->path, number);
 	err = cp_path_number(plain, sizeof(plain), r->path, number);
 	return err ? err
 		   : cp_path_process(to, size, plain, cp_sys_getpid(),
-				     r->owner || r->unique ? sequence : sequence + 1);
+				     own ? sequence : sequence + 1);
+}
+
+/* Give the file at R's own path another name, NAME.PID or the first free one after it: an image
+ * of this process before its last exec wrote it, or a process that had our pid. */
+static int set_aside(const struct cp_run *r)
+{
+	char path[CP_PATH_MAX], to[CP_PATH_MAX];
+	struct stat st;
+	long err = path_of(r, 0, 0, path, sizeof(path));
+
+	if (err)
+		return (int)err;
+	err = -EEXIST;
+	if (cp_sys4(SYS_newfstatat, AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    !S_ISREG(st.st_mode))
+		return 0;
+	for (unsigned n = 1; err == -EEXIST && n < SEQUENCE_MAX; n++) {
+		err = cp_path_process(to, sizeof(to), path, cp_sys_getpid(), n);
+		if (err)
+			break;
+		/* A second name first: there is a file at PATH at any time. */
+		err = cp_sys5(SYS_linkat, AT_FDCWD, path, AT_FDCWD, to, 0);
+		if (err == -EPERM || err == -EOPNOTSUPP)
+			err = cp_sys5(SYS_renameat2, AT_FDCWD, path, AT_FDCWD, to,
+				      1 /* RENAME_NOREPLACE */);
+	}
+	return err == -ENOENT ? 0 : (int)err;
 }
 
 /* Close onto the first free name, beginning with F's own. */
@@ -118,15 +152,18 @@ static void say_failure(struct cp_run *r, unsigned number, int err, const char *
 
 int cp_dump_final(struct cp_run *r, const struct cp_config *c, const char *when)
 {
-	bool replace = (r->owner && r->sequence == 0) || r->claimed;
-	int err;
+	bool first = r->owner && !r->sequence;
+	int err = 0;
 
 	bring_up_to_date(r);
-	if (!r->owner && !r->aggregate.records)
+	if (!first && !r->aggregate.records)
 		return 0;
 	if (r->written && r->aggregate.records == r->written_records)
 		return 0;
-	err = write_file(r, c, 0, replace);
+	if (!first && !r->claimed && has_own_name(r))
+		err = set_aside(r);
+	if (!err)
+		err = write_file(r, c, 0, r->claimed || has_own_name(r));
 	if (err) {
 		say_failure(r, 0, err, when);
 		return err;
