@@ -91,7 +91,7 @@ struct cprof_stats {
 	uint64_t truncated;   /* stacks cut at max_depth */
 	uint64_t incomplete;  /* stacks that don't reach their thread's start */
 	uint64_t period_ns;   /* CPU time an expiry stands for */
-	uint64_t handler_ns;  /* CPU time spent in signal handlers */
+	uint64_t handler_ns;  /* CPU time spent in signal handlers, estimated from one in 16 */
 	uint64_t dumps;	      /* files written */
 	uint64_t dump_failures; /* files that could not be written */
 };

@@ -84,13 +84,14 @@ static void times(struct cp_report *out, const struct cp_run *r)
 	uint64_t total = cp_run_clock(CLOCK_PROCESS_CPUTIME_ID) - r->start_cpu_ns;
 	uint64_t own = cp_run_own_cpu(r), program = total > own ? total - own : 0;
 	uint64_t sampled = r->aggregate.weight * cp_cpu.period_ns;
-	uint64_t handlers = cp_run_counted(r, CP_COUNT_EVENT_NS);
+	uint64_t handlers = cp_run_handler_ns(r);
 
 	line(out, "cpu time: %s s used by the program, %s s in samples, %s s unsampled",
 	     seconds(program), seconds(sampled),
 	     seconds(program > sampled ? program - sampled : 0));
 	line(out,
-	     "cost: %s ms in handlers (%s %% of the program's CPU time), %s ms in the collector",
+	     "cost: about %s ms in handlers (%s %% of the program's CPU time), %s ms in the "
+	     "collector",
 	     seconds(handlers * 1000), percent(handlers, program), seconds(own * 1000));
 }
 

@@ -59,3 +59,12 @@ uint64_t cp_run_counted(const struct cp_run *r, enum cp_count what)
 {
 	return cp_counted(what) - r->base[what];
 }
+
+uint64_t cp_run_handler_ns(const struct cp_run *r)
+{
+	uint64_t timed = cp_run_counted(r, CP_COUNT_TIMED);
+	uint64_t all = cp_run_counted(r, CP_COUNT_SIGNALS);
+
+	return timed ? (uint64_t)((__uint128_t)cp_run_counted(r, CP_COUNT_TIMED_NS) * all / timed)
+		     : 0;
+}

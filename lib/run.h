@@ -45,6 +45,9 @@ void cp_run_work_end(struct cp_run *r);
 /* CPU time of drains and dumps up to now. */
 uint64_t cp_run_own_cpu(const struct cp_run *r);
 
+/* CPU time spent in handlers, estimated from those that were timed. */
+uint64_t cp_run_handler_ns(const struct cp_run *r);
+
 /* How often WHAT was counted since the start of R. */
 uint64_t cp_run_counted(const struct cp_run *r, enum cp_count what);
 

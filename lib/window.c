@@ -188,7 +188,7 @@ void cp_window_stats(void *arg)
 	s->truncated = cp_run_counted(r, CP_COUNT_TRUNCATED);
 	s->incomplete = cp_run_counted(r, CP_COUNT_INCOMPLETE);
 	s->period_ns = cp_cpu.period_ns;
-	s->handler_ns = cp_run_counted(r, CP_COUNT_EVENT_NS);
+	s->handler_ns = cp_run_handler_ns(r);
 	s->dumps = cp_run_counted(r, CP_COUNT_DUMPS);
 	s->dump_failures = cp_run_counted(r, CP_COUNT_DUMP_FAILURES);
 }
