@@ -145,12 +145,12 @@ API int cprof_dump(const char *path)
 	char to[CP_PATH_MAX];
 	int err = path ? absolute(to, sizeof(to), path) : 0;
 
-	return err ? err : cp_session_dump(path ? to : NULL, -1);
+	return err ? err : cp_session_dump(path ? to : NULL);
 }
 
 API int cprof_dump_fd(int fd)
 {
-	return fd < 0 ? -EBADF : cp_session_dump(NULL, fd);
+	return fd < 0 ? -EBADF : cp_session_dump_fd(fd);
 }
 
 API int cprof_thread_pause(void)

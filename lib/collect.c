@@ -39,7 +39,16 @@ static const struct cp_collect_work *work;
 static char *work_stack;
 
 static pthread_t thread;
-static uint32_t alive; /* the thread runs */
+
+/* | state    | left by                                                            |
+ * |----------|--------------------------------------------------------------------|
+ * | NONE     | cp_collect_start, by whom wins                                     |
+ * | STARTING | the same, when the thread exists or could not be made              |
+ * | RUNNING  | cp_collect_stop, by whom wins; the thread itself, as the last one  |
+ * | STOPPING | the same, when the thread was joined                               | */
+enum { NONE, STARTING, RUNNING, STOPPING };
+static uint32_t state;
+static uint32_t held_off; /* stopped on purpose: only cp_collect_start starts it again */
 static int32_t thread_tid;
 static sigset_t program_mask; /* of the thread that started ours */
 static uint32_t requests;     /* CP_REQUEST_*, not yet served */
@@ -60,7 +69,9 @@ int cp_collect_init(const struct cp_collect_work *w)
 
 bool cp_collect_alive(void)
 {
-	return cp_load_acquire(&alive) != 0;
+	uint32_t now = cp_load_acquire(&state);
+
+	return now == STARTING || now == RUNNING;
 }
 
 int cp_collect_tid(void)
@@ -92,6 +103,13 @@ static void serve_here(uint32_t bits)
 	cp_lock_release(&lock);
 }
 
+static void post(uint32_t bits)
+{
+	cp_or_seqcst(&requests, bits);
+	cp_add_seqcst(&bell, 1);
+	cp_sys_futex_wake(&bell, 1);
+}
+
 void cp_collect_request(uint32_t bits)
 {
 	if (!cp_collect_alive()) {
@@ -100,9 +118,7 @@ void cp_collect_request(uint32_t bits)
 			serve_here(bits);
 		return;
 	}
-	cp_or_seqcst(&requests, bits);
-	cp_add_seqcst(&bell, 1);
-	cp_sys_futex_wake(&bell, 1);
+	post(bits);
 }
 
 static void read_name(const struct cp_thread *t, char *name)
@@ -247,37 +263,58 @@ static void loop(void)
 
 static void *collector(void *arg)
 {
+	uint32_t running = RUNNING;
+
 	cp_store_release(&thread_tid, cp_sys_gettid());
 	cp_sys2(SYS_prctl, PR_SET_NAME, "cprof");
 	loop();
-	cp_store_release(&alive, 0);
-	/* As the last thread it runs the program's atexit handlers. */
-	if (cp_threads_main_ended())
+	/* As the last thread it runs the program's atexit handlers. Asked to quit, it leaves the
+	 * state to who joins it. */
+	if (cp_threads_main_ended() && cp_cas_acqrel(&state, &running, NONE))
 		CP_REAL(pthread_sigmask)(SIG_SETMASK, &program_mask, NULL);
 	return NULL;
 }
 
-int cp_collect_start(void)
+static int create(void)
 {
-	sigset_t all;
 	pthread_attr_t attr;
+	sigset_t all;
 	int err;
 
-	if (cp_collect_alive())
-		return 0;
 	/* libc's own signals (cancellation, setuid) stay deliverable: pthread_sigmask leaves them
 	 * out, and setuid waits for every thread's answer. */
 	sigfillset(&all);
 	CP_REAL(pthread_sigmask)(SIG_SETMASK, &all, &program_mask);
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, THREAD_STACK);
-	cp_store_release(&alive, 1);
 	err = CP_REAL(pthread_create)(&thread, &attr, collector, NULL);
-	if (err)
-		cp_store_release(&alive, 0);
 	pthread_attr_destroy(&attr);
 	CP_REAL(pthread_sigmask)(SIG_SETMASK, &program_mask, NULL);
 	return -err;
+}
+
+static int start(void)
+{
+	uint32_t none = NONE;
+	int err;
+
+	if (!cp_cas_acqrel(&state, &none, STARTING))
+		return 0;
+	err = create();
+	cp_store_release(&state, err ? NONE : RUNNING);
+	return err;
+}
+
+int cp_collect_start(void)
+{
+	cp_store_seqcst(&held_off, 0);
+	return start();
+}
+
+void cp_collect_revive(void)
+{
+	if (!cp_load_seqcst(&held_off) && cp_load_acquire(&state) == NONE)
+		start();
 }
 
 /* A joined thread may still count for the kernel, and unshare then fails. It is on its
@@ -293,17 +330,28 @@ static void wait_until_gone(int tid)
 
 void cp_collect_stop(void)
 {
-	if (!cp_collect_alive())
+	uint32_t running = RUNNING;
+	int cancel;
+
+	cp_store_seqcst(&held_off, 1);
+	while (cp_load_acquire(&state) == STARTING)
+		cp_sys_yield();
+	if (!cp_cas_acqrel(&state, &running, STOPPING))
 		return;
-	cp_collect_request(CP_REQUEST_QUIT);
+	/* The caller is not cancelled half-way. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	post(CP_REQUEST_QUIT);
 	pthread_join(thread, NULL);
 	wait_until_gone(cp_collect_tid());
-	cp_store_release(&alive, 0);
+	cp_store_release(&requests, 0);
+	cp_store_release(&state, NONE);
+	pthread_setcancelstate(cancel, NULL);
 }
 
 void cp_collect_fork_child(void)
 {
 	cp_lock_reset(&lock);
-	cp_store_relaxed(&alive, 0);
+	cp_store_relaxed(&state, NONE);
+	cp_store_relaxed(&held_off, 0);
 	cp_store_relaxed(&requests, 0);
 }

@@ -34,7 +34,10 @@ int cp_collect_init(const struct cp_collect_work *work);
 /* Start the thread if none runs. Ordinary context. 0 or a negative errno: then
  * requests are served by the thread that makes them. */
 int cp_collect_start(void);
-/* End the thread and wait for it. Ordinary context. */
+/* The program makes a thread, where a fork ended ours: start it again, unless it was stopped
+ * on purpose. Ordinary context. */
+void cp_collect_revive(void);
+/* End the thread and wait for it. Not a cancellation point. Ordinary context. */
 void cp_collect_stop(void);
 bool cp_collect_alive(void);
 int cp_collect_tid(void);

@@ -199,11 +199,8 @@ int cp_dump_to_path(struct cp_run *r, const struct cp_config *c, const char *pat
 	return err ? err : closed;
 }
 
-int cp_dump_to_fd(struct cp_run *r, const struct cp_config *c, int fd)
+int cp_dump_to_sink(struct cp_run *r, const struct cp_config *c, struct cp_sink *sink)
 {
-	struct cp_fd_sink f;
-
 	bring_up_to_date(r);
-	cp_fd_sink_open(&f, fd);
-	return write_profile(r, c, &f.sink);
+	return write_profile(r, c, sink);
 }

@@ -15,8 +15,8 @@
 int cp_dump_final(struct cp_run *r, const struct cp_config *c, const char *when);
 /* To the next numbered file. */
 int cp_dump_numbered(struct cp_run *r, const struct cp_config *c);
-/* To a path or a descriptor of the caller's choice: nothing is said. */
+/* To a path of the caller's choice, or to any sink that doesn't wait: nothing is said. */
 int cp_dump_to_path(struct cp_run *r, const struct cp_config *c, const char *path);
-int cp_dump_to_fd(struct cp_run *r, const struct cp_config *c, int fd);
+int cp_dump_to_sink(struct cp_run *r, const struct cp_config *c, struct cp_sink *sink);
 
 #endif

@@ -161,6 +161,6 @@ void cp_process_fork_child(void)
 void cp_process_thread_created(void)
 {
 	/* A fork child starts without a collector; with a second thread it gets one. */
-	if (cp_session_is_ours() && !cp_collect_alive())
-		cp_collect_start();
+	if (cp_session_is_ours())
+		cp_collect_revive();
 }

@@ -8,6 +8,7 @@
 #include "collect.h"
 #include "cpu.h"
 #include "engine.h"
+#include "fdwrite.h"
 #include "fork.h"
 #include "log.h"
 #include "path.h"
@@ -163,13 +164,30 @@ void cp_session_write(const char *when)
 		cp_collect_run(cp_window_write, &call);
 }
 
-int cp_session_dump(const char *path, int fd)
+int cp_session_dump(const char *path)
 {
-	struct cp_window_call call = { .path = path, .fd = fd };
+	struct cp_window_call call = { .path = path };
 
 	if (!cp_session_is_ours())
 		return -ESRCH;
 	cp_collect_run(cp_window_dump, &call);
+	return call.result;
+}
+
+/* Only what is made under the lock is made there: a reader that doesn't read would keep it, and
+ * with it every way out of the process. */
+int cp_session_dump_fd(int fd)
+{
+	struct cp_memory_sink memory;
+	struct cp_window_call call = { .sink = &memory.sink };
+
+	if (!cp_session_is_ours())
+		return -ESRCH;
+	cp_memory_sink_open(&memory);
+	cp_collect_run(cp_window_dump, &call);
+	if (!call.result)
+		call.result = cp_fdwrite_all(fd, memory.data, memory.used, true);
+	cp_memory_sink_release(&memory);
 	return call.result;
 }
 

@@ -22,9 +22,10 @@ bool cp_session_is_ours(void);
 
 /* Write the file at the run's own path, whatever locks are held. Any context. */
 void cp_session_write(const char *when);
-/* The same, or to a path, a descriptor, the next number (PATH NULL and FD < 0). 0 or a
- * negative errno. */
-int cp_session_dump(const char *path, int fd);
+/* The same to PATH, absolute, or NULL: the next number. 0 or a negative errno. */
+int cp_session_dump(const char *path);
+/* The same to a descriptor, however long its reader makes us wait. */
+int cp_session_dump_fd(int fd);
 
 /* Before a module goes away: what the rings hold gets its identity. */
 void cp_session_drain(void);

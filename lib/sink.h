@@ -48,12 +48,15 @@ int cp_file_sink_close(struct cp_file_sink *f, bool fail, bool replace);
  * failure removes it. */
 int cp_file_sink_rename(struct cp_file_sink *f, const char *path);
 
-/* A descriptor of the caller's; not closed, no fsync. One that does not block is waited for. */
-struct cp_fd_sink {
+/* Pages of our own: for what is to be written after the lock is given back, because the reader
+ * of a pipe or socket may keep us waiting for ever. */
+struct cp_memory_sink {
 	struct cp_sink sink;
-	int fd;
+	uint8_t *data;
+	size_t used, room;
 };
-void cp_fd_sink_open(struct cp_fd_sink *f, int fd);
+void cp_memory_sink_open(struct cp_memory_sink *m);
+void cp_memory_sink_release(struct cp_memory_sink *m);
 
 /* gzip in front of another sink, through zlib loaded on a private handle. */
 struct cp_gzip_sink {

@@ -52,10 +52,15 @@ static int begin_run(void)
 	cp_run_begin(&cp_session.run);
 	/* What rings still hold from an earlier run is not this one's. */
 	cp_collect_drain(NULL);
+	err = cp_cpu_start(cp_session.config.cpu_frequency,
+			   cp_session.config.engine == CP_ENGINE_ITIMER);
+	if (err < 0) {
+		cp_run_release(&cp_session.run);
+		return err;
+	}
 	cp_session.running = true;
 	plan_checkpoint();
-	return cp_cpu_start(cp_session.config.cpu_frequency,
-			    cp_session.config.engine == CP_ENGINE_ITIMER);
+	return 0;
 }
 
 static int end_run(const char *when)
@@ -146,8 +151,8 @@ void cp_window_dump(void *arg)
 	cp_run_work_begin(&cp_session.run);
 	if (c->path)
 		c->result = cp_dump_to_path(&cp_session.run, &cp_session.config, c->path);
-	else if (c->fd >= 0)
-		c->result = cp_dump_to_fd(&cp_session.run, &cp_session.config, c->fd);
+	else if (c->sink)
+		c->result = cp_dump_to_sink(&cp_session.run, &cp_session.config, c->sink);
 	else
 		c->result = cp_dump_numbered(&cp_session.run, &cp_session.config);
 	cp_run_work_end(&cp_session.run);

@@ -7,12 +7,13 @@
 #define CP_WINDOW_H
 
 #include "collect.h"
+#include "sink.h"
 
 struct cp_window_call {
-	const char *when; /* "at exit", for messages */
-	const char *path; /* of a dump, or NULL */
-	int fd;		  /* of a dump, or < 0 */
-	int result;	  /* out: 0 or a negative errno */
+	const char *when;     /* "at exit", for messages */
+	const char *path;     /* of a dump, or NULL */
+	struct cp_sink *sink; /* of a dump, or NULL */
+	int result;	      /* out: 0 or a negative errno */
 };
 
 /* Begin, unless a signal is to do that. */
@@ -21,7 +22,7 @@ void cp_window_begin(void *arg);
 void cp_window_end(void *arg);
 /* Write the file at the run's own path. */
 void cp_window_write(void *arg);
-/* Write to PATH, FD, or the next number. -ESRCH when no window is open. */
+/* Write to PATH, SINK, or the next number. -ESRCH when no window is open. */
 void cp_window_dump(void *arg);
 /* Move what the rings hold. ARG is not used. */
 void cp_window_drain(void *arg);
