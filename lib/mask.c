@@ -21,40 +21,56 @@ static void deliver_held(void)
 		cp_sys4(SYS_rt_tgsigqueueinfo, cp_sys_getpid(), cp_sys_gettid(), SIGPROF, &si);
 }
 
-/* In a handler on an alternate stack SIGPROF is blocked by us (signals.h), not by the
- * program. */
-static bool blocked_by_us(void)
+/* Who has SIGPROF blocked in the kernel while the program doesn't believe to have done it? */
+enum blocker {
+	NOBODY,
+	US,	/* in a handler on an alternate stack (signals.h) */
+	HANDLER /* a mask that the kernel gave the thread: a handler's sa_mask, which ends with the
+		 * handler; or the one of a thread that blocked it before the start */
+};
+
+static enum blocker blocker(void)
 {
-	return cp_signals_blocks_on_stack() && !cp_held_blocked() && cp_signals_on_alternate();
+	const uint64_t none = 0;
+	uint64_t now = 0;
+
+	cp_sys_sigmask(SIG_BLOCK, &none, &now);
+	if (!(now & CP_SIGBIT(SIGPROF)) || cp_held_blocked())
+		return NOBODY;
+	return cp_signals_blocks_on_stack() && cp_signals_on_alternate() ? US : HANDLER;
 }
 
 static void show(sigset_t *old)
 {
 	if (cp_held_blocked())
 		sigaddset(old, SIGPROF);
-	else if (sigismember(old, SIGPROF) == 1 && blocked_by_us())
+	else if (sigismember(old, SIGPROF) == 1 && cp_signals_blocks_on_stack() &&
+		 cp_signals_on_alternate())
 		sigdelset(old, SIGPROF);
 }
 
 static int change(int how, const sigset_t *set, sigset_t *old)
 {
-	sigset_t without;
 	bool mentions = set && sigismember(set, SIGPROF) == 1;
+	bool blocks = how == SIG_SETMASK || (how == SIG_BLOCK && mentions);
+	enum blocker by = set && blocks ? blocker() : NOBODY;
+	sigset_t other;
 	int err;
 
 	if (set) {
-		without = *set;
-		if (how == SIG_SETMASK && blocked_by_us())
-			sigaddset(&without, SIGPROF);
-		else if (how == SIG_BLOCK || how == SIG_SETMASK)
-			sigdelset(&without, SIGPROF);
+		other = *set;
+		if (how == SIG_SETMASK && by == US)
+			sigaddset(&other, SIGPROF);
+		else if (blocks && by != HANDLER)
+			sigdelset(&other, SIGPROF);
 	}
-	err = CP_REAL(pthread_sigmask)(how, set ? &without : NULL, old);
+	err = CP_REAL(pthread_sigmask)(how, set ? &other : NULL, old);
 	if (err)
 		return err;
 	if (old)
 		show(old);
-	if (!set)
+	/* What the kernel keeps need not be in the view, which would outlast the handler. */
+	if (!set || (by == HANDLER && mentions))
 		return 0;
 	if (how == SIG_SETMASK)
 		cp_held_set_blocked(mentions);
