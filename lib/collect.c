@@ -32,6 +32,7 @@
 #define END_CHECK_NS UINT64_C(20000000)
 /* A sweep may take at most this part of the time: with many threads it comes less often. */
 #define SWEEP_SHARE 500
+#define SWEEP_MAX_NS UINT64_C(2000000000) /* but not less often than this */
 #define GONE_YIELDS 100000
 
 static struct cp_lock lock;
@@ -224,13 +225,15 @@ static void sleep_until(uint32_t rung, uint64_t deadline)
 
 static uint64_t sweep(void)
 {
-	uint64_t began = cp_run_clock(CLOCK_MONOTONIC), ended, again;
+	/* CPU time: a sweep that others interrupt costs no more for it. */
+	uint64_t began = cp_run_clock(CLOCK_THREAD_CPUTIME_ID), cost, again;
 
 	cp_cpu_check_handler();
 	again = cp_threads_sweep(cp_collect_tid()) ? SWEEP_FIRST_NS : SWEEP_NS;
-	ended = cp_run_clock(CLOCK_MONOTONIC);
-	return ended +
-	       (ended - began > again / SWEEP_SHARE ? (ended - began) * SWEEP_SHARE : again);
+	cost = cp_run_clock(CLOCK_THREAD_CPUTIME_ID) - began;
+	if (cost > again / SWEEP_SHARE)
+		again = min_u64(cost * SWEEP_SHARE, SWEEP_MAX_NS);
+	return cp_run_clock(CLOCK_MONOTONIC) + again;
 }
 
 static void loop(void)

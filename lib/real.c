@@ -16,6 +16,7 @@ static const struct {
 		symbol, offsetof(struct cp_real, field)                                            \
 	}
 	WANT(pthread_create, "pthread_create"),
+	WANT(thrd_create, "thrd_create"),
 	WANT(sigaction, "sigaction"),
 	WANT(sigprocmask, "sigprocmask"),
 	WANT(pthread_sigmask, "pthread_sigmask"),

@@ -13,6 +13,7 @@
 
 struct cp_real {
 	int (*pthread_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+	int (*thrd_create)(pthread_t *, int (*)(void *), void *);
 	int (*sigaction)(int, const struct sigaction *, struct sigaction *);
 	int (*sigprocmask)(int, const sigset_t *, sigset_t *);
 	int (*pthread_sigmask)(int, const sigset_t *, sigset_t *);

@@ -15,6 +15,7 @@
 #include "sigsafe/atomic.h"
 #include "sigsafe/counters.h"
 #include "sigsafe/held.h"
+#include "sigsafe/lock.h"
 #include "sigsafe/pages.h"
 #include "sigsafe/sys.h"
 #include "sigsafe/text.h"
@@ -27,6 +28,9 @@ static bool end_key_made;
 static struct cp_thread *main_thread;
 static uint32_t main_ended;
 static uint32_t retired;
+/* A thread is registered by the sweep, or by itself: held while one looks whether the other has,
+ * until its own record is live. */
+static struct cp_lock adoption;
 
 /* Runs in every round of key destructors, but acts in the last one, so that
  * the work of the program's other destructors is still sampled. */
@@ -106,18 +110,20 @@ static uint64_t stack_size_of(const pthread_attr_t *attr)
 	return size;
 }
 
-void cp_threads_adopt(void)
+/* For a thread that wasn't made by us; libc knows. Stays unknown if it doesn't. */
+static void set_known_bounds(struct cp_thread *t)
 {
-	struct cp_thread *t = cp_self.thread ? NULL : cp_thread_claim();
+	pthread_attr_t attr;
+	size_t size;
+	void *low;
 
-	if (!t)
+	if (pthread_getattr_np(pthread_self(), &attr))
 		return;
-	if (cp_sys_gettid() == cp_sys_getpid()) {
-		main_thread = t;
-		set_main_bounds(t);
+	if (pthread_attr_getstack(&attr, &low, &size) == 0) {
+		t->stack_low = (uint64_t)(uintptr_t)low;
+		t->stack_high = t->stack_low + size;
 	}
-	cp_thread_enter(t);
-	arm_end(t);
+	pthread_attr_destroy(&attr);
 }
 
 struct cp_thread *cp_threads_prepare(const pthread_attr_t *attr, void *(*start)(void *),
@@ -144,8 +150,8 @@ static struct cp_thread *find_tid(int tid)
 	return NULL;
 }
 
-/* The sweep may have met this thread before it could register itself. */
-static void end_foreign_twin(int tid)
+/* The sweep may have met this thread, NEW, before it could register itself. */
+static void end_foreign_twin(struct cp_thread *new, int tid)
 {
 	struct cp_thread *t;
 
@@ -154,8 +160,44 @@ static void end_foreign_twin(int tid)
 	t = find_tid(tid);
 	if (!t || !t->foreign)
 		return;
+	cp_store_relaxed(&new->paused, cp_load_relaxed(&t->paused));
 	cp_cpu_thread_end(t);
 	cp_store_release(&t->state, CP_THREAD_ENDED);
+}
+
+void cp_threads_adopt(void)
+{
+	struct cp_thread *t = cp_self.thread ? NULL : cp_thread_claim();
+
+	if (!t)
+		return;
+	if (cp_sys_gettid() == cp_sys_getpid()) {
+		main_thread = t;
+		set_main_bounds(t);
+	} else {
+		set_known_bounds(t);
+	}
+	cp_lock_acquire(&adoption);
+	end_foreign_twin(t, cp_sys_gettid());
+	cp_thread_enter(t);
+	cp_lock_release(&adoption);
+	arm_end(t);
+	/* What the thread itself blocked so far is known; what it inherited isn't. */
+	cp_held_set_blocked(cp_held_blocked());
+	cp_held_adopt();
+	cp_cpu_thread_begin(t);
+}
+
+static void enter(struct cp_thread *t)
+{
+	if (cp_load_relaxed(&retired))
+		return;
+	set_bounds(t, t->stack_size);
+	end_foreign_twin(t, cp_sys_gettid());
+	cp_thread_enter(t);
+	arm_end(t);
+	cp_held_adopt();
+	cp_cpu_thread_begin(t);
 }
 
 void *cp_threads_entry(void *record)
@@ -164,14 +206,25 @@ void *cp_threads_entry(void *record)
 	void *(*start)(void *) = t->start;
 	void *argument = t->argument;
 
-	if (cp_load_relaxed(&retired))
-		return start(argument);
-	set_bounds(t, t->stack_size);
-	end_foreign_twin(cp_sys_gettid());
-	cp_thread_enter(t);
-	arm_end(t);
-	cp_held_adopt();
-	cp_cpu_thread_begin(t);
+	enter(t);
+	return start(argument);
+}
+
+typedef void *(*start_function)(void *);
+typedef int (*c11_start_function)(void *);
+
+struct cp_thread *cp_threads_prepare_c11(int (*start)(void *), void *argument)
+{
+	return cp_threads_prepare(NULL, (start_function)(void (*)(void))start, argument);
+}
+
+int cp_threads_entry_c11(void *record)
+{
+	struct cp_thread *t = record;
+	c11_start_function start = (c11_start_function)(void (*)(void))t->start;
+	void *argument = t->argument;
+
+	enter(t);
 	return start(argument);
 }
 
@@ -234,15 +287,10 @@ static int count_task(int tid, void *context)
 	return 0;
 }
 
-static int see_task(int tid, void *context)
+static int see_task_locked(int tid)
 {
-	struct sweep *s = context;
-	struct cp_thread *t;
+	struct cp_thread *t = find_tid(tid);
 
-	/* Main, when it has ended, stays as a zombie. */
-	if (tid == s->skip || (cp_threads_main_ended() && tid == cp_sys_getpid()))
-		return 0;
-	t = find_tid(tid);
 	if (t) {
 		t->seen = true;
 		return 0;
@@ -258,6 +306,20 @@ static int see_task(int tid, void *context)
 	cp_count(CP_COUNT_FOREIGN_THREADS, 1);
 	cp_cpu_thread_begin(t);
 	return 0;
+}
+
+static int see_task(int tid, void *context)
+{
+	struct sweep *s = context;
+	int err;
+
+	/* Main, when it has ended, stays as a zombie. */
+	if (tid == s->skip || (cp_threads_main_ended() && tid == cp_sys_getpid()))
+		return 0;
+	cp_lock_acquire(&adoption);
+	err = see_task_locked(tid);
+	cp_lock_release(&adoption);
+	return err;
 }
 
 /* Only foreign records end here: a thread with a record of its own ends it itself, and may
@@ -358,6 +420,7 @@ bool cp_threads_all_gone(int skip)
 
 void cp_threads_fork_child(void)
 {
+	cp_lock_reset(&adoption);
 	main_thread = cp_self.thread;
 	main_ended = 0;
 	strangers.count = 0;

@@ -1,5 +1,5 @@
-/* Threads coming and going: the main thread, those that pthread_create makes, and
- * those that only /proc/self/task shows.
+/* Threads coming and going: the main thread, those that pthread_create or thrd_create
+ * makes, and those that only /proc/self/task shows.
  */
 #ifndef CP_THREADS_H
 #define CP_THREADS_H
@@ -10,13 +10,17 @@
 #include "sigsafe/thread.h"
 
 /* Register the calling thread if it isn't yet (main in the constructor, the caller of
- * cprof_start). Ordinary context. */
+ * cprof_start or cprof_thread_pause); a record that the sweep made for it ends. Ordinary
+ * context. */
 void cp_threads_adopt(void);
 /* A record for a thread about to be created, and the function to start it with; NULL: create
  * it plainly, it is then found by the sweep. */
 struct cp_thread *cp_threads_prepare(const pthread_attr_t *attr, void *(*start)(void *),
 				     void *argument);
 void *cp_threads_entry(void *record);
+/* The same for thrd_create, whose START returns int. */
+struct cp_thread *cp_threads_prepare_c11(int (*start)(void *), void *argument);
+int cp_threads_entry_c11(void *record);
 /* Look through /proc/self/task for threads that have no record and records that have
  * no thread any more. Collector's thread only. SKIP: the collector's own tid. true: a thread
  * was seen that the next sweep will take. */

@@ -1,4 +1,6 @@
-/* pthread_create: every thread starts through our trampoline, which registers it. */
+/* pthread_create and thrd_create: every thread starts through our trampoline, which registers
+ * it.
+ */
 #include <pthread.h>
 
 #include "interpose.h"
@@ -6,6 +8,29 @@
 #include "process.h"
 #include "sigsafe/held.h"
 #include "threads.h"
+
+/* libc's <threads.h> has these; older ones have no such header. */
+#define THRD_ERROR 2
+INTERPOSE int thrd_create(pthread_t *thread, int (*start)(void *), void *argument);
+
+/* The new thread takes the mask as the program believes it, and adopts it. */
+static bool creation_begins(void)
+{
+	bool blocked = cp_held_blocked();
+
+	cp_process_thread_created();
+	if (blocked)
+		cp_held_really_block(true);
+	return blocked;
+}
+
+static void creation_ends(bool blocked, int err, struct cp_thread *t)
+{
+	if (blocked)
+		cp_held_really_block(false);
+	if (err)
+		cp_thread_free(t);
+}
 
 INTERPOSE int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *),
 			     void *argument)
@@ -16,15 +41,26 @@ INTERPOSE int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void
 
 	if (!t)
 		return CP_REAL(pthread_create)(thread, attr, start, argument);
-	cp_process_thread_created();
-	/* The new thread takes the mask as the program believes it, and adopts it. */
-	blocked = cp_held_blocked();
-	if (blocked)
-		cp_held_really_block(true);
+	blocked = creation_begins();
 	err = CP_REAL(pthread_create)(thread, attr, cp_threads_entry, t);
-	if (blocked)
-		cp_held_really_block(false);
-	if (err)
-		cp_thread_free(t);
+	creation_ends(blocked, err, t);
+	return err;
+}
+
+/* libc's own calls its pthread_create, not ours. */
+INTERPOSE int thrd_create(pthread_t *thread, int (*start)(void *), void *argument)
+{
+	struct cp_thread *t;
+	bool blocked;
+	int err;
+
+	if (!CP_REAL(thrd_create))
+		return THRD_ERROR;
+	t = cp_threads_prepare_c11(start, argument);
+	if (!t)
+		return CP_REAL(thrd_create)(thread, start, argument);
+	blocked = creation_begins();
+	err = CP_REAL(thrd_create)(thread, cp_threads_entry_c11, t);
+	creation_ends(blocked, err, t);
 	return err;
 }

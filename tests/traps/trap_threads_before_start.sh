@@ -15,6 +15,16 @@ for how in stop quick_exit; do
 	done
 done
 
+# Made by thrd_create: sampled from the start. Made behind our back, and known only from /proc, until
+# it pauses itself.
+bare found ./tests/traps/found-threads "$work/found.pb" "$work/again.pb"
+check_status found 0
+check_valid "$work/found.pb"
+check_stack "$work/found.pb" c11_work
+check_stack "$work/found.pb" found_work
+check_stack "$work/found.pb" resumed_work
+check_no_stack "$work/found.pb" paused_work
+
 bare raw-bare ./tests/traps/raw-threads
 check_status raw-bare 0
 for unwind in dwarf fp libunwind; do
