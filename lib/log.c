@@ -1,6 +1,7 @@
 /* One line to stderr; see log.h. */
 #include "log.h"
 
+#include <asm/ioctls.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,20 +26,28 @@ void cp_log_begin(void)
 	standard_error.known = true;
 }
 
-/* A file that wasn't there at the start is a log, if anything is ever appended to it only;
- * otherwise it may be the program's data. */
+static bool is_terminal(void)
+{
+	char settings[256]; /* the kernel's struct termios */
+
+	return cp_sys3(SYS_ioctl, 2, TCGETS, settings) >= 0;
+}
+
+/* What wasn't there at the start may be the program's data, or a peer of it: a daemon that has
+ * closed 0 to 2 gets its next connection there. A terminal is neither, and a file that is only
+ * ever appended to is a log. */
 static bool is_for_lines(void)
 {
 	struct stat st;
 
 	if (cp_sys2(SYS_fstat, 2, &st) < 0)
 		return false;
-	if (!S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode))
-		return true;
 	if (standard_error.known && st.st_dev == standard_error.device &&
 	    st.st_ino == standard_error.inode)
 		return true;
-	return (cp_sys3(SYS_fcntl, 2, F_GETFL, 0) & O_APPEND) != 0;
+	if (S_ISCHR(st.st_mode))
+		return is_terminal();
+	return S_ISREG(st.st_mode) && (cp_sys3(SYS_fcntl, 2, F_GETFL, 0) & O_APPEND) != 0;
 }
 
 void cp_log(const char *fmt, ...)

@@ -6,7 +6,8 @@
 void cp_log_begin(void);
 
 /* "libcprof: " + text + "\n" in one write to descriptor 2, cut at 512 bytes.
- * Nothing is written when a program has closed 2 and opened a file of its own there.
+ * Nothing is written when 2 is something else than at the start, unless that is a terminal or a
+ * file opened for appending.
  * Any context; never stdout, never errno. See cp_format for what FMT may hold. */
 void cp_log(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 

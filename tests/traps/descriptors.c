@@ -2,6 +2,7 @@
  * have held before, the program's files are its own. Also looks at what is open when.
  *
  *   descriptors close-range|close-loop FILE   FILE is written as descriptors 0 to 40
+ *   descriptors close-connect PIPE            PIPE is written as descriptors 0 to 2
  *   descriptors [EXPECTED]                     what is open, at leisure; until it is as expected
  */
 #include <dirent.h>
@@ -68,6 +69,18 @@ static int own_everything(const char *how, const char *path)
 	return bad;
 }
 
+/* As a daemon does whose next connection becomes a standard descriptor. */
+static int connect_anew(const char *path)
+{
+	close(0);
+	close(1);
+	close(2);
+	if (open(path, O_WRONLY) != 0 || dup(0) != 1 || dup(0) != 2)
+		return 20;
+	work();
+	return write(2, BLOCK, sizeof(BLOCK) - 1) == sizeof(BLOCK) - 1 ? 0 : 21;
+}
+
 /* How many descriptors are open, and which is the highest. */
 static int count_open(int *highest)
 {
@@ -106,6 +119,8 @@ static void list(const char *expected)
 
 int main(int argc, char **argv)
 {
+	if (argc > 2 && !strcmp(argv[1], "close-connect"))
+		return connect_anew(argv[2]);
 	if (argc > 2)
 		return own_everything(argv[1], argv[2]);
 	work();

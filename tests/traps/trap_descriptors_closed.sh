@@ -15,6 +15,19 @@ for how in close-range close-loop; do
 	done
 done
 
+# A pipe or a socket that became descriptor 2 speaks the program's protocol: no line of ours.
+mkfifo "$work/peer"
+cat "$work/peer" >"$work/peer.got" &
+reader=$!
+owns $reader
+CPROF_VERBOSE=1 CPUPROFILE_FREQUENCY=1000 \
+	profiled connect ./tests/traps/descriptors close-connect "$work/peer"
+check_status connect 0
+wait $reader
+check_valid "$work/connect.pb"
+[ "$(cat "$work/peer.got")" = "the program's own data" ] ||
+	fail "connect: the program's peer got: $(head -c 200 "$work/peer.got")"
+
 # Between dumps nothing of ours is open, also in the collector's thread.
 bare list-bare ./tests/traps/descriptors
 CPROF_CHECKPOINT=20ms profiled list ./tests/traps/descriptors "$(cat "$work/list-bare.out")"
