@@ -13,6 +13,15 @@
 /* Deepest stack: 4096 frames and one that says that it isn't whole. */
 #define DEPTH_MAX 4097
 
+/* So many threads that are gone keep labels of their own: of those that were seen only when they
+ * had ended, and of all. A thread that lives is worth more than one of a crowd. */
+#define ENDED_AT_ONCE_MAX 1000u
+#define ENDED_MAX 4000u
+
+/* Names of their own for threads that share; the rest has one together. */
+#define NAMES_MAX 1000u
+#define OTHERS "(others)"
+
 struct location_key {
 	uint64_t address;
 	uint64_t mapping;
@@ -46,6 +55,45 @@ uint32_t cp_aggregate_thread(struct cp_aggregate *a, int32_t tid)
 		return CP_INDEX_NONE;
 	l->tid = tid;
 	return (uint32_t)(a->threads.count - 1);
+}
+
+void cp_aggregate_thread_ended(struct cp_aggregate *a)
+{
+	a->ended++;
+}
+
+bool cp_aggregate_shares(const struct cp_aggregate *a, bool ended)
+{
+	return a->ended >= (ended ? ENDED_AT_ONCE_MAX : ENDED_MAX);
+}
+
+static bool same_name(uint32_t item, const void *key, const void *context)
+{
+	const struct cp_aggregate *a = context;
+
+	return !strcmp(CP_VEC_AT(&a->threads, struct cp_thread_label, item)->name, key);
+}
+
+uint32_t cp_aggregate_shared_thread(struct cp_aggregate *a, const char *name)
+{
+	uint32_t hash = cp_index_hash(name, strlen(name)), item;
+	struct cp_thread_label *l;
+
+	item = cp_index_find(&a->name_index, hash, same_name, name, a);
+	if (item != CP_INDEX_NONE)
+		return item;
+	if (a->name_index.count >= NAMES_MAX && strcmp(name, OTHERS) != 0)
+		return cp_aggregate_shared_thread(a, OTHERS);
+	l = cp_vec_add(&a->threads);
+	if (!l)
+		return CP_INDEX_NONE;
+	item = (uint32_t)(a->threads.count - 1);
+	if (cp_index_add(&a->name_index, hash, item) < 0) {
+		a->threads.count--;
+		return CP_INDEX_NONE;
+	}
+	memcpy(l->name, name, strnlen(name, CP_THREAD_NAME - 1));
+	return item;
 }
 
 static bool same_location(uint32_t item, const void *key, const void *context)
@@ -169,4 +217,6 @@ void cp_aggregate_release(struct cp_aggregate *a)
 	cp_vec_release(&a->threads);
 	cp_index_release(&a->location_index);
 	cp_index_release(&a->stack_index);
+	cp_index_release(&a->name_index);
+	a->ended = 0;
 }

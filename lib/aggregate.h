@@ -7,6 +7,7 @@
 #ifndef CP_AGGREGATE_H
 #define CP_AGGREGATE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "index.h"
@@ -34,7 +35,8 @@ struct cp_stack {
 	uint64_t weight; /* in the source's unit */
 };
 
-/* One thread that had samples. Two may have the same tid, one after the other. */
+/* One thread that had samples. Two may have the same tid, one after the other. tid 0: all those of
+ * that name, after so many threads that a number tells nothing any more. */
 struct cp_thread_label {
 	int32_t tid;
 	char name[CP_THREAD_NAME];
@@ -44,13 +46,21 @@ struct cp_aggregate {
 	struct cp_modules *modules;
 	struct cp_arena arena; /* stacks' locations */
 	struct cp_vec locations, stacks, threads;
-	struct cp_index location_index, stack_index;
+	struct cp_index location_index, stack_index, name_index;
+	uint32_t ended;		  /* threads with a label of their own that are gone */
 	uint64_t records, weight; /* taken in, in all */
 };
 
 void cp_aggregate_init(struct cp_aggregate *a, struct cp_modules *modules);
 /* A label for a thread with samples: its number. CP_INDEX_NONE without memory. */
 uint32_t cp_aggregate_thread(struct cp_aggregate *a, int32_t tid);
+/* Its thread is gone. */
+void cp_aggregate_thread_ended(struct cp_aggregate *a);
+/* Whether a thread without a label is to share one now, so that many short threads don't fill the
+ * memory with rows. ENDED: it is gone already. */
+bool cp_aggregate_shares(const struct cp_aggregate *a, bool ended);
+/* The label that threads called NAME share: its number. CP_INDEX_NONE without memory. */
+uint32_t cp_aggregate_shared_thread(struct cp_aggregate *a, const char *name);
 /* Add one record of thread THREAD. 0, or -ENOMEM: not added. */
 int cp_aggregate_add(struct cp_aggregate *a, const struct cp_record *record, uint32_t thread);
 /* Everything but the modules goes. */

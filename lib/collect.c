@@ -143,22 +143,42 @@ static void read_name(const struct cp_thread *t, char *name)
 	memset(name + (got > 0 ? got : 0), 0, CP_THREAD_NAME - (size_t)(got > 0 ? got : 0));
 }
 
-static void drain_records(struct cp_run *r, struct cp_thread *t, struct cp_ring *ring)
+/* T's own label, or one that it shares with its namesakes: that isn't kept, for T may still get
+ * another name. */
+static uint32_t find_label(struct cp_run *r, struct cp_thread *t, bool ended)
 {
+	uint32_t label;
+
+	if (t->label)
+		return t->label - 1;
+	if (cp_aggregate_shares(&r->aggregate, ended)) {
+		char name[CP_THREAD_NAME] = "";
+
+		read_name(t, name);
+		return cp_aggregate_shared_thread(&r->aggregate, name);
+	}
+	label = cp_aggregate_thread(&r->aggregate, t->tid);
+	t->label = label == CP_INDEX_NONE ? 0 : label + 1;
+	return label;
+}
+
+static void drain_records(struct cp_run *r, struct cp_thread *t, struct cp_ring *ring, bool ended)
+{
+	uint32_t label = CP_INDEX_NONE;
 	struct cp_record *record;
 	bool any = false;
 
 	while ((record = cp_ring_next(ring))) {
-		if (r && !t->label) {
-			uint32_t label = cp_aggregate_thread(&r->aggregate, t->tid);
-
-			t->label = label == CP_INDEX_NONE ? 0 : label + 1;
-		}
-		if (r && (!t->label || cp_aggregate_add(&r->aggregate, record, t->label - 1) < 0))
+		if (r && !any)
+			label = find_label(r, t, ended);
+		if (r &&
+		    (label == CP_INDEX_NONE || cp_aggregate_add(&r->aggregate, record, label) < 0))
 			cp_count(CP_COUNT_LOST_AGGREGATE, record->weight);
 		any = true;
 		cp_ring_release(ring, record);
 	}
+	if (!r)
+		cp_ring_forget(ring);
 	/* The name is what the thread is called now: most name themselves soon after they start. */
 	if (any && r && t->label)
 		read_name(t, CP_VEC_AT(&r->aggregate.threads, struct cp_thread_label, t->label - 1)
@@ -187,11 +207,13 @@ void cp_collect_drain(struct cp_run *r)
 		struct cp_ring *ring = cp_load_acquire(&t->ring);
 
 		if (ring)
-			drain_records(r, t, ring);
+			drain_records(r, t, ring, ended);
 		if (!r)
 			t->label = 0;
 		if (!ended)
 			continue;
+		if (t->label)
+			cp_aggregate_thread_ended(&r->aggregate);
 		t->ring = NULL;
 		cp_ring_give(ring);
 		cp_thread_free(t);

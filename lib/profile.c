@@ -222,6 +222,8 @@ static void write_row(struct writing *x, const struct row *r)
 		ids[i] = write_location(x, s->locations[i]);
 	x->labels[0] = (struct cp_pprof_label){ .key = "thread", .text = t->name };
 	x->labels[1] = (struct cp_pprof_label){ .key = "tid", .number = t->tid, .unit = "" };
+	if (!t->tid)
+		x->labels[1].text = ""; /* left out */
 	cp_pprof_sample(&x->w, ids, s->depth, values, x->labels, x->label_count);
 }
 

@@ -45,9 +45,9 @@ static void mark(const struct cp_thread *t, bool in_capture)
 	cp_signal_fence();
 }
 
-/* Room for a record in T's ring, which it gets now if it has none; NULL, and the loss is counted.
- */
-static struct cp_record *reserve(struct cp_thread *t, uint64_t weight)
+/* Room for a record of *DEPTH frames in T's ring, which it gets now if it has none; NULL, and the
+ * loss is counted. */
+static struct cp_record *reserve(struct cp_thread *t, uint64_t weight, unsigned *depth)
 {
 	struct cp_record *record;
 
@@ -61,7 +61,9 @@ static struct cp_record *reserve(struct cp_thread *t, uint64_t weight)
 		/* Release: the drain sees an initialized ring. */
 		cp_store_release(&t->ring, ring);
 	}
-	record = cp_ring_reserve(t->ring, cp_ring_depth(t->ring, cp_capture_settings.max_depth));
+	/* Read once: what is reserved is what may be written, whatever is set meanwhile. */
+	*depth = cp_ring_depth(t->ring, cp_load_relaxed(&cp_capture_settings.max_depth));
+	record = cp_ring_reserve(t->ring, *depth);
 	if (!record) {
 		cp_count(CP_COUNT_LOST_RING, weight);
 		cp_capture_settings.wake();
@@ -79,7 +81,8 @@ static void commit(struct cp_thread *t, struct cp_record *record)
 
 void cp_capture_repeat(struct cp_thread *t, enum cp_source source, uint64_t pc, uint64_t weight)
 {
-	struct cp_record *record = reserve(t, weight);
+	unsigned room = 0;
+	struct cp_record *record = reserve(t, weight, &room);
 	const struct cp_record *last = record ? cp_ring_last(t->ring) : NULL;
 
 	if (!record)
@@ -89,7 +92,11 @@ void cp_capture_repeat(struct cp_thread *t, enum cp_source source, uint64_t pc, 
 	record->depth = last ? last->depth : 1;
 	record->end = last ? last->end : CP_UNWIND_COMPLETE;
 	record->pcs[0] = pc;
-	for (unsigned i = 0; last && i < last->depth; i++)
+	if (record->depth > room) {
+		record->depth = (uint16_t)room;
+		record->end = CP_UNWIND_TRUNCATED;
+	}
+	for (unsigned i = 0; last && i < record->depth; i++)
 		record->pcs[i] = last->pcs[i];
 	commit(t, record);
 }
@@ -97,11 +104,11 @@ void cp_capture_repeat(struct cp_thread *t, enum cp_source source, uint64_t pc, 
 void cp_capture(struct cp_thread *t, enum cp_source source, const struct cp_regs *regs,
 		uint64_t weight)
 {
-	struct walk w = { .thread = t, .regs = regs, .record = reserve(t, weight) };
+	struct walk w = { .thread = t, .regs = regs };
 
+	w.record = reserve(t, weight, &w.max_depth);
 	if (!w.record)
 		return;
-	w.max_depth = cp_ring_depth(t->ring, cp_capture_settings.max_depth);
 	w.record->source = (uint8_t)source;
 	w.record->weight = weight;
 	mark(t, true);

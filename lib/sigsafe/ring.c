@@ -66,7 +66,7 @@ void cp_ring_give(struct cp_ring *r)
 {
 	if (!r)
 		return;
-	r->head = r->tail = 0;
+	r->head = r->tail = r->last_end = r->forgotten = 0;
 	for (int i = 0; i < POOL; i++) {
 		struct cp_ring *none = NULL;
 
@@ -114,13 +114,16 @@ bool cp_ring_commit(struct cp_ring *r, struct cp_record *record)
 
 	record->words = words;
 	r->last = (uint64_t)((uint64_t *)record - r->data);
+	r->last_end = head + words;
 	cp_store_release(&r->head, head + words);
 	return used < r->size / 2 && used + words >= r->size / 2;
 }
 
 const struct cp_record *cp_ring_last(const struct cp_ring *r)
 {
-	return r->head ? (const struct cp_record *)&r->data[r->last] : NULL;
+	return r->last_end > cp_load_relaxed(&r->forgotten)
+		       ? (const struct cp_record *)&r->data[r->last]
+		       : NULL;
 }
 
 struct cp_record *cp_ring_next(struct cp_ring *r)
@@ -140,4 +143,9 @@ struct cp_record *cp_ring_next(struct cp_ring *r)
 void cp_ring_release(struct cp_ring *r, const struct cp_record *record)
 {
 	cp_store_release(&r->tail, r->tail + record->words);
+}
+
+void cp_ring_forget(struct cp_ring *r)
+{
+	cp_store_relaxed(&r->forgotten, r->tail);
 }

@@ -32,13 +32,15 @@ struct cp_record {
 enum cp_source { CP_SOURCE_SKIP, CP_SOURCE_CPU };
 
 struct cp_ring {
-	uint64_t head;	  /* words ever written */
-	uint64_t size;	  /* words of DATA, a power of two */
-	uint64_t bytes;	  /* mapped, this header and the stack included */
-	uint64_t last;	  /* where the newest record is, in words; only below HEAD > 0 */
-	uint64_t pad1[4]; /* the consumer's counter on a cache line of its own */
+	uint64_t head;	   /* words ever written */
+	uint64_t size;	   /* words of DATA, a power of two */
+	uint64_t bytes;	   /* mapped, this header and the stack included */
+	uint64_t last;	   /* where the newest record is, in words */
+	uint64_t last_end; /* HEAD behind it; 0 = none was committed */
+	uint64_t pad1[3];  /* the consumer's counters on a cache line of their own */
 	uint64_t tail;
-	uint64_t pad2[7];
+	uint64_t forgotten; /* records up to here are none of the producer's any more */
+	uint64_t pad2[6];
 	uint64_t data[];
 };
 
@@ -48,7 +50,7 @@ struct cp_ring {
 void cp_ring_configure(unsigned max_depth);
 
 /* The newest record, which is whole until the next reserve and commit; NULL if none was ever
- * committed. Producer. */
+ * committed, or it is forgotten. It may be deeper than what is reserved now. Producer. */
 const struct cp_record *cp_ring_last(const struct cp_ring *r);
 
 /* An empty ring from the pool, or newly mapped; NULL without memory. Lock-free. */
@@ -77,5 +79,7 @@ bool cp_ring_commit(struct cp_ring *r, struct cp_record *record);
 /* The oldest record, or NULL; stays the consumer's until cp_ring_release. */
 struct cp_record *cp_ring_next(struct cp_ring *r);
 void cp_ring_release(struct cp_ring *r, const struct cp_record *record);
+/* What was released until now is of an earlier run: cp_ring_last won't give it. Consumer. */
+void cp_ring_forget(struct cp_ring *r);
 
 #endif

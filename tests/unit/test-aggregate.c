@@ -123,6 +123,61 @@ static void test_many_stacks_survive_growth(void)
 	end();
 }
 
+/* What the drain does with a thread that it sees only once, when that has ended. */
+static uint32_t label_ended(int32_t tid, const char *name)
+{
+	uint32_t t;
+
+	if (cp_aggregate_shares(&a, true))
+		return cp_aggregate_shared_thread(&a, name);
+	t = cp_aggregate_thread(&a, tid);
+	CHECK(t != CP_INDEX_NONE);
+	strcpy(CP_VEC_AT(&a.threads, struct cp_thread_label, t)->name, name);
+	cp_aggregate_thread_ended(&a);
+	return t;
+}
+
+static void test_a_crowd_of_ended_threads_shares_a_row(void)
+{
+	uint32_t t, before;
+
+	begin();
+	for (int i = 1; i <= 100000; i++)
+		add(here(0), here(8), 1, CP_UNWIND_COMPLETE, label_ended(i, "worker"));
+	CHECK_EQ(a.weight, 100000);
+	CHECK_EQ(a.threads.count, 1001);
+	CHECK_EQ(a.stacks.count, 1001);
+	CHECK_EQ(stack(0)->count, 1);
+	CHECK_EQ(stack(1000)->count, 99000);
+	t = stack(1000)->thread;
+	CHECK_EQ(CP_VEC_AT(&a.threads, struct cp_thread_label, t)->tid, 0);
+	CHECK(!strcmp(CP_VEC_AT(&a.threads, struct cp_thread_label, t)->name, "worker"));
+	before = cp_aggregate_shared_thread(&a, "another");
+	CHECK(before != t);
+	CHECK_EQ(cp_aggregate_shared_thread(&a, "another"), before);
+	/* One that lives has a label of its own for longer. */
+	CHECK(!cp_aggregate_shares(&a, false));
+	for (int i = 0; i < 3000; i++)
+		cp_aggregate_thread_ended(&a);
+	CHECK(cp_aggregate_shares(&a, false));
+	end();
+}
+
+static void test_names_that_threads_share_are_bounded(void)
+{
+	char name[CP_THREAD_NAME];
+
+	begin();
+	for (int i = 0; i < 100000; i++) {
+		snprintf(name, sizeof(name), "request-%d", i);
+		add(here(0), here(8), 1, CP_UNWIND_COMPLETE, cp_aggregate_shared_thread(&a, name));
+	}
+	CHECK_EQ(a.threads.count, 1001);
+	CHECK_EQ(a.stacks.count, 1001);
+	CHECK_EQ(stack(1000)->count, 99000);
+	end();
+}
+
 int main(void)
 {
 	RUN(test_equal_stacks_are_summed);
@@ -130,5 +185,7 @@ int main(void)
 	RUN(test_a_cut_stack_gets_a_root_that_says_so);
 	RUN(test_own_frames_are_left_out_but_never_all);
 	RUN(test_many_stacks_survive_growth);
+	RUN(test_a_crowd_of_ended_threads_shares_a_row);
+	RUN(test_names_that_threads_share_are_bounded);
 	return harness_end();
 }

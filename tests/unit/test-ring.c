@@ -214,6 +214,42 @@ static void test_ring_of_an_earlier_run_takes_deeper_stacks(void)
 	cp_thread_free(t);
 }
 
+/* A thread's last stack, repeated when it ends, may be of an earlier run with deeper stacks. */
+static void test_ring_repeats_no_more_than_it_has_reserved(void)
+{
+	static const struct cp_unwinder unwinder = { .name = "test", .walk = walk_to_depth };
+	struct cp_thread *t = cp_thread_claim();
+	struct cp_regs regs = { 0 };
+	struct cp_record *record;
+
+	cp_capture_settings = (struct cp_capture_settings){ &unwinder, DEPTH, wake };
+	cp_capture(t, CP_SOURCE_CPU, &regs, 1);
+	cp_capture_settings.max_depth = 10;
+	cp_capture_repeat(t, CP_SOURCE_CPU, 7, 2);
+	record = cp_ring_next(t->ring);
+	CHECK_EQ(record->depth, DEPTH);
+	cp_ring_release(t->ring, record);
+	record = cp_ring_next(t->ring);
+	CHECK_EQ(record->depth, 10);
+	CHECK_EQ(record->end, CP_UNWIND_TRUNCATED);
+	CHECK_EQ(record->pcs[9], 9);
+	cp_ring_release(t->ring, record);
+
+	/* Forgotten: nothing is repeated, also when a skip mark follows. */
+	for (int i = 0; i < 1000; i++) {
+		cp_capture(t, CP_SOURCE_CPU, &regs, 1);
+		cp_ring_release(t->ring, cp_ring_next(t->ring));
+		CHECK(cp_ring_last(t->ring) != NULL);
+		cp_ring_forget(t->ring);
+		cp_capture_repeat(t, CP_SOURCE_CPU, 7, 2);
+		record = cp_ring_next(t->ring);
+		CHECK(record && record->depth == 1 && record->pcs[0] == 7);
+		cp_ring_release(t->ring, record);
+	}
+	cp_ring_give(t->ring);
+	cp_thread_free(t);
+}
+
 /* ---- one producer, one consumer ---- */
 
 #define RECORDS 200000
@@ -293,6 +329,7 @@ int main(void)
 	RUN(test_ring_pool_forgets_rings_of_another_size);
 	RUN(test_ring_drops_are_counted);
 	RUN(test_ring_of_an_earlier_run_takes_deeper_stacks);
+	RUN(test_ring_repeats_no_more_than_it_has_reserved);
 	RUN(test_ring_producer_and_consumer_at_once);
 	RUN(test_ring_pool_gives_a_ring_to_one_only);
 	return harness_end();
