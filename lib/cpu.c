@@ -288,7 +288,8 @@ static void say_blocking(void)
 	again = count_blocking();
 	n = again < n ? again : n;
 	if (n)
-		cp_log("%u threads block SIGPROF since before the start: they are not sampled", n);
+		cp_log("%u thread(s) block SIGPROF since before the start: they are not sampled",
+		       n);
 }
 
 static uint64_t kernel_tick_ns(void)

@@ -3,6 +3,7 @@
 
 #include <asm/ioctls.h>
 #include <errno.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -50,13 +51,22 @@ static bool is_for_lines(void)
 	return S_ISREG(st.st_mode) && (cp_sys3(SYS_fcntl, 2, F_GETFL, 0) & O_APPEND) != 0;
 }
 
+/* A full pipe whose reader doesn't read must not stop us: we may hold the collector's lock. */
+static bool takes_a_line(void)
+{
+	struct pollfd p = { .fd = 2, .events = POLLOUT };
+	struct timespec now = { 0, 0 };
+
+	return cp_sys5(SYS_ppoll, &p, 1, &now, NULL, 0) == 1 && (p.revents & POLLOUT);
+}
+
 void cp_log(const char *fmt, ...)
 {
 	char line[512];
 	va_list ap;
 	size_t n = cp_format(line, sizeof(line), "libcprof: ");
 
-	if (!is_for_lines())
+	if (!is_for_lines() || !takes_a_line())
 		return;
 	va_start(ap, fmt);
 	n += cp_vformat(line + n, sizeof(line) - n - 1, fmt, ap);

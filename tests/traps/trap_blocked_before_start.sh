@@ -7,7 +7,7 @@ bare early ./tests/traps/blocked-before "$work/early.pb"
 check_status early 0
 check_valid "$work/early.pb"
 check_stack "$work/early.pb" 'burn.*;main_work'
-grep -q '^libcprof: 1 threads block SIGPROF since before the start' "$work/early.err" ||
+grep -q '^libcprof: 1 thread(s) block SIGPROF since before the start' "$work/early.err" ||
 	fail "nothing is said: $(cat "$work/early.err")"
 total=$("$pprof_check" --total "$work/early.pb" | sed -n 's/^cpu nanoseconds //p')
 echo "$total ns in the profile; main used 0.1 s"
