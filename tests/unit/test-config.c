@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "config.h"
+#include "log.h"
 
 #define MINUTE UINT64_C(60000000000)
 
@@ -33,6 +34,7 @@ static void read_caught(void (*read_config)(struct cp_config *, const char *(*)(
 
 	if (pipe2(ends, O_NONBLOCK | O_CLOEXEC) || dup2(ends[1], 2) < 0)
 		exit(99);
+	cp_log_begin(); /* lines go to what was descriptor 2 then */
 	read_config(&config, look_up);
 	dup2(saved, 2);
 	n = read(ends[0], lines, sizeof(lines) - 1);
