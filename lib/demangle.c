@@ -140,7 +140,8 @@ static bool demangle_cut(struct text *t, const char *name)
 		if (demangle_plain(t, part, n))
 			return append_suffixes(t, cut);
 	}
-	return demangle_as(t, name, true);
+	/* Only a legacy name has dots inside. */
+	return name[1] == 'Z' && demangle_as(t, name, true);
 }
 
 size_t cp_demangle(const char *mangled, char *to, size_t size)

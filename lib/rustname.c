@@ -9,7 +9,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#define DEPTH_MAX 600 /* libiberty's own is 1024 */
+#define DEPTH_MAX 600	 /* libiberty's own is 1024 */
+#define LIFETIMES_MAX 64 /* of one binder; a dozen is much in a real name */
 
 enum kind { PATH = 1, TYPE = 2, CONSTANT = 4 };
 
@@ -194,9 +195,17 @@ static void walk_path(struct walk *w)
 	w->depth--;
 }
 
+/* "for<'a, 'b>": libiberty counts its lifetimes one by one, also where nothing is printed, and a
+ * name can say that there are 2^60. */
+static void walk_binder(struct walk *w)
+{
+	if (eat(w, 'G') && base62(w) > LIFETIMES_MAX)
+		w->bad = true;
+}
+
 static void walk_function(struct walk *w)
 {
-	optional_number(w, 'G');
+	walk_binder(w);
 	eat(w, 'U');
 	if (eat(w, 'K') && !eat(w, 'C'))
 		walk_identifier(w);
@@ -207,7 +216,7 @@ static void walk_function(struct walk *w)
 
 static void walk_trait_object(struct walk *w)
 {
-	optional_number(w, 'G');
+	walk_binder(w);
 	while (!w->bad && !eat(w, 'E')) {
 		walk_path(w);
 		while (eat(w, 'p')) {
@@ -267,13 +276,29 @@ static bool walk_all(const char *s, size_t len)
 	return !w.bad && w.at == w.len;
 }
 
+/* Can there be a binder of more than 62 lifetimes, "G", two digits or more, "_"? */
+static bool may_bind_many(const char *s, size_t len)
+{
+	const char *end = s + len, *g = s;
+
+	for (; (g = memchr(g, 'G', (size_t)(end - g))); g++) {
+		const char *p = g + 1;
+
+		while (p < end && base62_digit(*p) >= 0)
+			p++;
+		if (p < end && *p == '_' && p - g > 2)
+			return true;
+	}
+	return false;
+}
+
 bool cp_rustname_is_plain(const char *s, size_t len)
 {
 	const char *u = s;
 
 	while ((u = memchr(u, 'u', (size_t)(s + len - u))) && !is_digit(u[1]))
 		u++;
-	if (!u)
+	if (!u && !may_bind_many(s, len))
 		return true;
 	return len <= CP_RUSTNAME_MAX && walk_all(s, len);
 }

@@ -11,7 +11,9 @@
 
 #define CP_RUSTNAME_MAX 16384
 
-/* True when the LEN bytes at S (behind "_R", NUL after them) are well-formed and hold none, or
+/* Also looks for binders of so many lifetimes that libiberty would count for ever.
+ *
+ * True when the LEN bytes at S (behind "_R", NUL after them) are well-formed and hold none, or
  * can't hold any. False also when the name is malformed in a way that makes it unclear. */
 bool cp_rustname_is_plain(const char *s, size_t len);
 

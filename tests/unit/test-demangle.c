@@ -357,6 +357,20 @@ static void test_nothing_is_allocated(void)
 #endif
 }
 
+/* Found by the fuzzer: a binder of 62^8 lifetimes, in a part of the name that isn't printed. */
+static void test_a_binder_of_endless_lifetimes_stays_raw(void)
+{
+	char got[256];
+
+	CHECK_EQ(cp_demangle("_RXXYYYYYYYYDGGGGGGGGF", got, sizeof(got)), 0);
+	CHECK_EQ(cp_demangle("_RXXYYYYYYYYDYYYYYYDGGGGGGGGGGGGG2_RXXYYYYYYYYDYYYYYYDGGGGu888.$7@@A",
+			     got, sizeof(got)),
+		 0);
+	CHECK_EQ(cp_demangle("_RYFGzzzzzzzz_EuNtC1a1b", got, sizeof(got)), 0);
+	CHECK_EQ(cp_demangle("_RXFGzzzzzzzz_EuNtC1a1b", got, sizeof(got)), 0);
+	CHECK_EQ(cp_demangle("_RXC1aFGzzzzzzzz_EuNtC1a1b", got, sizeof(got)), 0);
+}
+
 int main(void)
 {
 	RUN(test_cxx_names_lose_their_parameters_only);
@@ -366,5 +380,6 @@ int main(void)
 	RUN(test_punycode_is_told_from_identifiers_with_u);
 	RUN(test_hostile_names_keep_to_the_stack_of_a_dump);
 	RUN(test_nothing_is_allocated);
+	RUN(test_a_binder_of_endless_lifetimes_stays_raw);
 	return harness_end();
 }
