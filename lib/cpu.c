@@ -277,7 +277,7 @@ static unsigned count_blocking(void)
 
 /* A thread that blocked SIGPROF before our view of the masks began: nobody but itself can change
  * that. Looked at twice, because a handler's mask may be in force for a moment. */
-static void say_blocking(void)
+void cp_cpu_say_blocking(void)
 {
 	const struct timespec moment = { 0, 1000000 };
 	unsigned n = count_blocking(), again;
@@ -318,7 +318,6 @@ int cp_cpu_start(unsigned frequency, bool itimer_only)
 		use_process_timer();
 	each_thread(begin_locked);
 	cp_lock_release(&timers);
-	say_blocking();
 	return 0;
 }
 

@@ -26,6 +26,9 @@ extern struct cp_cpu cp_cpu;
 int cp_cpu_start(unsigned frequency, bool itimer_only);
 /* Delete all timers. The handler stays, inert: a late signal must not kill. */
 void cp_cpu_stop(void);
+/* Say how many threads have SIGPROF blocked. Right after a start, before the program goes on:
+ * later, a handler's mask would look the same. Ordinary context. */
+void cp_cpu_say_blocking(void);
 /* Say so, once, when the program has put another handler in SIGPROF's place behind libc's back: a
  * Go runtime does. Samples end then. Now and then, on the collector's thread. */
 void cp_cpu_check_handler(void);

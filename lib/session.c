@@ -121,6 +121,8 @@ int cp_session_start(const struct cp_config *c)
 		cp_store_release(&cp_session.active, 0);
 		return call.result;
 	}
+	if (!c->toggle_signal)
+		cp_cpu_say_blocking();
 	err = cp_collect_start();
 	if (err)
 		cp_log("no collector thread (%s): samples are collected by the program's own "
