@@ -1,0 +1,22 @@
+/* From a file's ids (any 64-bit numbers, usually 1..N) to 0, 1, 2 ... in the order of their
+ * first mention. Used by read.c, once each for mappings, locations and functions.
+ */
+#ifndef CT_IDS_H
+#define CT_IDS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct ct_ids {
+	uint32_t *small; /* by id: number + 1 */
+	size_t small_room;
+	uint64_t *keys; /* of big ids, open addressing; 0 is free */
+	uint32_t *numbers;
+	size_t room, used;
+	uint32_t count;
+};
+
+uint32_t ct_ids_number(struct ct_ids *ids, uint64_t id);
+void ct_ids_release(struct ct_ids *ids);
+
+#endif

@@ -1,0 +1,82 @@
+/* Options of a verb, by getopt: -focus=x, -focus x, --focus=x and --focus x are all the same.
+ *
+ *     static struct { const char *output; bool json; } my;
+ *     static const struct ct_option options[] = {
+ *         CT_TEXT("output", "FILE", &my.output, "where to write"),
+ *         CT_FLAG("json", &my.json, "as JSON"),
+ *         CT_END
+ *     };
+ *     int first = ct_options_parse(&ct_verb_x, argc, argv, (const struct ct_option *[]){ options,
+ * NULL }); if (first < 0) return ct_options_status(first);
+ *
+ * Options and operands may be mixed, unless the verb stops at the first operand. --help is always
+ * there.
+ */
+#ifndef CT_OPTIONS_H
+#define CT_OPTIONS_H
+
+#include <stdbool.h>
+
+#include "verbs.h"
+
+struct ct_option {
+	const char *name;
+	enum ct_option_kind {
+		CT_KIND_FLAG,	 /* bool: set to true; -name=false and -name=0 clear it */
+		CT_KIND_TEXT,	 /* const char * */
+		CT_KIND_LIST,	 /* struct ct_list: given several times */
+		CT_KIND_INTEGER, /* long, 0 or more */
+		CT_KIND_NUMBER,	 /* double, 0 or more; "5%" is 0.05 */
+		CT_KIND_CHOICE,	 /* int: set to VALUE */
+	} kind;
+	void *to;
+	int value;
+	const char *argument; /* its name in --help */
+	const char *help;     /* NULL: not in --help (an alias) */
+};
+
+struct ct_list {
+	const char **items;
+	unsigned long count;
+};
+
+#define CT_FLAG(name, to, help)                                                                    \
+	{                                                                                          \
+		name, CT_KIND_FLAG, to, 0, NULL, help                                              \
+	}
+#define CT_TEXT(name, argument, to, help)                                                          \
+	{                                                                                          \
+		name, CT_KIND_TEXT, to, 0, argument, help                                          \
+	}
+#define CT_LIST(name, argument, to, help)                                                          \
+	{                                                                                          \
+		name, CT_KIND_LIST, to, 0, argument, help                                          \
+	}
+#define CT_INTEGER(name, argument, to, help)                                                       \
+	{                                                                                          \
+		name, CT_KIND_INTEGER, to, 0, argument, help                                       \
+	}
+#define CT_NUMBER(name, argument, to, help)                                                        \
+	{                                                                                          \
+		name, CT_KIND_NUMBER, to, 0, argument, help                                        \
+	}
+#define CT_CHOICE(name, to, value, help)                                                           \
+	{                                                                                          \
+		name, CT_KIND_CHOICE, to, value, NULL, help                                        \
+	}
+#define CT_END                                                                                     \
+	{                                                                                          \
+		NULL, CT_KIND_FLAG, NULL, 0, NULL, NULL                                            \
+	}
+
+/* The index of the first operand in ARGV (argc when there is none), or below 0: the verb is to
+ * return ct_options_status() of it, everything was said. TABLES ends with NULL. */
+int ct_options_parse(const struct ct_verb *verb, int argc, char **argv,
+		     const struct ct_option *const *tables);
+/* The exit status for a negative answer: after --help 0, else CT_FAILED. */
+int ct_options_status(int answer);
+/* Says "cprof VERB: WHAT" and how to get help; returns CT_FAILED. */
+int ct_options_wrong(const struct ct_verb *verb, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+#endif

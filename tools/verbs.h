@@ -1,0 +1,24 @@
+/* The verbs of cprof: each is one file, which defines its struct ct_verb; main.c's table lists
+ * them, in the order of `cprof --help`.
+ */
+#ifndef CT_VERBS_H
+#define CT_VERBS_H
+
+#include <stdbool.h>
+
+/* Exit statuses of every verb; `run` passes on its command's instead. */
+enum { CT_OK = 0, CT_DIFFERS = 1, CT_FAILED = 2 };
+
+struct ct_verb {
+	const char *name;
+	const char *operands;  /* for the usage line: "FILE" */
+	const char *summary;   /* one line of `cprof --help` */
+	const char *details;   /* what `cprof VERB --help` says before the options; "" or lines */
+	bool stops_at_operand; /* options end at the first operand (run) */
+	/* ARGV[0] is the verb's name. Returns the exit status. */
+	int (*run)(int argc, char **argv);
+};
+
+extern const struct ct_verb ct_verb_info;
+
+#endif
