@@ -35,9 +35,10 @@ extern "C" {
  * The first field lets the struct grow: a program built against an older header goes on
  * working with a newer library. */
 struct cprof_options {
-	size_t size;		 /* sizeof(struct cprof_options) */
-	const char *cpu_path;	 /* file of the CPU profile; %p pid, %e program, %t time, %h host,
-				    %n dump number, %% */
+	size_t size; /* sizeof(struct cprof_options) */
+	/* Files of the CPU, wall-clock, heap and lock profile; a mode is on when its path is set.
+	 * %p pid, %e program, %t time, %h host, %n dump number, %% */
+	const char *cpu_path, *wall_path, *heap_path, *lock_path;
 	unsigned frequency;	 /* samples per CPU second of each thread, 1-10000; default 99 */
 	unsigned max_depth;	 /* frames kept of a stack, 1-4096; default 512 */
 	const char *unwind;	 /* "auto" (default), "dwarf", "fp", "libunwind" */
@@ -45,11 +46,28 @@ struct cprof_options {
 	long long checkpoint_ms; /* the file is rewritten this often; default 60000; CPROF_OFF */
 	int dump_signal;	 /* signal number; default SIGUSR2; CPROF_OFF */
 	const char *labels;	 /* "k=v,..." on every sample */
+	unsigned wall_frequency; /* samples per second of each thread, 1-1000; default 50 */
+	unsigned lock_budget;	 /* stacks of waits a second and thread; default 1000 */
+	long long lock_threshold_ns;	  /* shorter waits have no stack; default 1000; CPROF_OFF */
+	unsigned long long heap_interval; /* mean bytes between samples, up to 1 GiB; 1: every
+					     allocation; default 512 KiB */
+	int heap_mmap;			  /* also the program's own mappings; default no */
+};
+
+/* Kinds of profile, for cprof_dump_mode. Those with two words are a further view of the first. */
+enum cprof_mode {
+	CPROF_CPU,
+	CPROF_WALL,
+	CPROF_HEAP,
+	CPROF_LOCK,
+	CPROF_HEAP_PEAK,
+	CPROF_HEAP_MMAP,
+	CPROF_LOCK_HOLDERS
 };
 
 #define CPROF_OPTIONS_INIT                                                                         \
 	{                                                                                          \
-		sizeof(struct cprof_options), 0, 0, 0, 0, 0, 0, 0, 0                               \
+		sizeof(struct cprof_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0       \
 	}
 
 /* Start profiling every thread of the process, those to come included. The file is written at
@@ -64,13 +82,19 @@ int cprof_start(const struct cprof_options *options);
  * again. -ESRCH: nothing runs. -EBUSY as above. Otherwise what writing the file gave. */
 int cprof_stop(void);
 
-/* Write everything since the start to PATH, whole (by rename); NULL: to the next numbered
- * file beside the profile's own path (NAME.0001.EXT). Profiling goes on.
+/* Write everything since the start to PATH, whole (by rename): of the first mode that is on, in the
+ * order CPU, wall, heap, lock. NULL: of every mode, to the next numbered file beside the
+ * profile's own path (NAME.0001.EXT). Profiling goes on.
  * -ESRCH: nothing runs; else what the file system gave: the old file then still stands. */
 int cprof_dump(const char *path);
 
 /* The same to an open descriptor, at its current position. It stays open. */
 int cprof_dump_fd(int fd);
+
+/* One mode (enum cprof_mode) to PATH, or to a descriptor. -ESRCH: it isn't on. -EINVAL: no such
+ * mode, or no path. */
+int cprof_dump_mode(int mode, const char *path);
+int cprof_dump_mode_fd(int mode, int fd);
 
 /* The calling thread is not sampled until it calls resume as often as pause. What its CPU time
  * would have been worth is counted (lost_paused). -ENOMEM, -EINVAL (resume without pause).

@@ -30,6 +30,7 @@ struct location_key {
 struct stack_key {
 	const uint32_t *locations;
 	uint32_t depth, thread;
+	uint64_t tag;
 };
 
 void cp_aggregate_init(struct cp_aggregate *a, struct cp_modules *modules)
@@ -136,24 +137,24 @@ static bool is_ours(const struct cp_aggregate *a, uint32_t location)
 	return l->mapping != CP_NO_MAPPING && cp_modules_at(a->modules, l->mapping)->ours;
 }
 
-/* Locations of RECORD without our own frames: how many, or -ENOMEM. */
-static int locate(struct cp_aggregate *a, const struct cp_record *record, uint32_t *to)
+/* Locations of RAW without our own frames: how many, or -ENOMEM. */
+static int locate(struct cp_aggregate *a, const struct cp_raw_stack *raw, uint32_t *to)
 {
 	uint32_t n = 0, location = CP_INDEX_NONE;
 
-	for (uint32_t i = 0; i < record->depth; i++) {
-		location = find_location(a, record->pcs[i]);
+	for (uint32_t i = 0; i < raw->depth; i++) {
+		location = find_location(a, raw->pcs[i]);
 		if (location == CP_INDEX_NONE)
 			return -ENOMEM;
 		if (!is_ours(a, location))
 			to[n++] = location;
 	}
 	/* A stack of nothing but our frames keeps its leaf: none may be empty. */
-	if (!n && record->depth)
+	if (!n && raw->depth)
 		to[n++] = location;
-	if (record->end == CP_UNWIND_TRUNCATED)
+	if (raw->end == CP_UNWIND_TRUNCATED)
 		to[n++] = CP_LOCATION_TRUNCATED;
-	else if (record->end == CP_UNWIND_INCOMPLETE)
+	else if (raw->end == CP_UNWIND_INCOMPLETE)
 		to[n++] = CP_LOCATION_INCOMPLETE;
 	return (int)n;
 }
@@ -164,46 +165,60 @@ static bool same_stack(uint32_t item, const void *key, const void *context)
 	const struct stack_key *k = key;
 	const struct cp_stack *s = CP_VEC_AT(&a->stacks, struct cp_stack, item);
 
-	return s->depth == k->depth && s->thread == k->thread &&
+	return s->depth == k->depth && s->thread == k->thread && s->tag == k->tag &&
 	       !memcmp(s->locations, k->locations, k->depth * sizeof(*k->locations));
 }
 
-static struct cp_stack *add_stack(struct cp_aggregate *a, const struct stack_key *k, uint32_t hash)
+/* Its number, or CP_INDEX_NONE. */
+static uint32_t add_stack(struct cp_aggregate *a, const struct stack_key *k, uint32_t hash)
 {
 	uint32_t *copy = cp_arena_alloc(&a->arena, k->depth * sizeof(*copy));
 	struct cp_stack *s;
 
 	s = copy ? cp_vec_add(&a->stacks) : NULL;
 	if (!s)
-		return NULL;
+		return CP_INDEX_NONE;
 	if (cp_index_add(&a->stack_index, hash, (uint32_t)(a->stacks.count - 1)) < 0) {
 		a->stacks.count--;
-		return NULL;
+		return CP_INDEX_NONE;
 	}
 	memcpy(copy, k->locations, k->depth * sizeof(*copy));
-	*s = (struct cp_stack){ .locations = copy, .depth = k->depth, .thread = k->thread };
-	return s;
+	*s = (struct cp_stack){
+		.locations = copy, .depth = k->depth, .thread = k->thread, .tag = k->tag
+	};
+	return (uint32_t)(a->stacks.count - 1);
+}
+
+uint32_t cp_aggregate_row(struct cp_aggregate *a, const struct cp_raw_stack *raw)
+{
+	uint32_t locations[DEPTH_MAX];
+	struct stack_key key = { locations, 0, raw->thread, raw->tag };
+	int n = locate(a, raw, locations);
+	uint32_t hash, item;
+
+	if (n < 0)
+		return CP_INDEX_NONE;
+	key.depth = (uint32_t)n;
+	hash = cp_index_hash(locations, key.depth * sizeof(*locations)) +
+	       raw->thread * 0x9e3779b9u + cp_index_hash(&raw->tag, sizeof(raw->tag));
+	item = cp_index_find(&a->stack_index, hash, same_stack, &key, a);
+	return item == CP_INDEX_NONE ? add_stack(a, &key, hash) : item;
 }
 
 int cp_aggregate_add(struct cp_aggregate *a, const struct cp_record *record, uint32_t thread)
 {
-	uint32_t locations[DEPTH_MAX];
-	struct stack_key key = { locations, 0, thread };
-	int n = locate(a, record, locations);
+	uint32_t row = cp_aggregate_row(a, &(struct cp_raw_stack){ .pcs = record->pcs,
+								   .depth = record->depth,
+								   .end = record->end,
+								   .thread = thread,
+								   .tag = record->tag });
 	struct cp_stack *s;
-	uint32_t hash, item;
 
-	if (n < 0)
-		return n;
-	key.depth = (uint32_t)n;
-	hash = cp_index_hash(locations, key.depth * sizeof(*locations)) + thread * 0x9e3779b9u;
-	item = cp_index_find(&a->stack_index, hash, same_stack, &key, a);
-	s = item == CP_INDEX_NONE ? add_stack(a, &key, hash)
-				  : CP_VEC_AT(&a->stacks, struct cp_stack, item);
-	if (!s)
+	if (row == CP_INDEX_NONE)
 		return -ENOMEM;
-	s->count++;
-	s->weight += record->weight;
+	s = cp_aggregate_row_at(a, row);
+	s->values[0] += record->count;
+	s->values[1] += record->weight;
 	a->records++;
 	a->weight += record->weight;
 	return 0;

@@ -1,4 +1,4 @@
-/* Samples, summed by stack and thread.
+/* Samples of one mode, summed by stack, thread and tag.
  *
  * Filled by the drain, read by the dump, both under the collector's lock. Addresses
  * become locations (mapping + address) while their module is known, so a module may
@@ -27,12 +27,24 @@ struct cp_location {
 	uint32_t function; /* owned by the naming step; 0 = not named yet */
 };
 
+#define CP_VALUES 4 /* a row has at most; as many as the mode has sample types */
+#define CP_NO_THREAD CP_INDEX_NONE
+
 struct cp_stack {
 	const uint32_t *locations; /* leaf first, in the arena */
 	uint32_t depth;
-	uint32_t thread; /* index of a label */
-	uint64_t count;	 /* samples */
-	uint64_t weight; /* in the source's unit */
+	uint32_t thread;	    /* index of a label, or CP_NO_THREAD */
+	uint64_t tag;		    /* the mode's */
+	uint64_t values[CP_VALUES]; /* records: count and weight in the first two */
+};
+
+/* A stack as a source has it: pcs leaf first, in the form cp_unwinder.walk stores them. */
+struct cp_raw_stack {
+	const uint64_t *pcs;
+	uint32_t depth; /* 1..4096 */
+	uint8_t end;	/* enum cp_unwind_end */
+	uint32_t thread;
+	uint64_t tag;
 };
 
 /* One thread that had samples. Two may have the same tid, one after the other. tid 0: all those of
@@ -47,8 +59,9 @@ struct cp_aggregate {
 	struct cp_arena arena; /* stacks' locations */
 	struct cp_vec locations, stacks, threads;
 	struct cp_index location_index, stack_index, name_index;
-	uint32_t ended;		  /* threads with a label of their own that are gone */
-	uint64_t records, weight; /* taken in, in all */
+	uint32_t ended;	  /* threads with a label of their own that are gone */
+	uint64_t records; /* taken in; a source that sets rows itself adds what changed */
+	uint64_t weight;  /* of them */
 };
 
 void cp_aggregate_init(struct cp_aggregate *a, struct cp_modules *modules);
@@ -63,6 +76,14 @@ bool cp_aggregate_shares(const struct cp_aggregate *a, bool ended);
 uint32_t cp_aggregate_shared_thread(struct cp_aggregate *a, const char *name);
 /* Add one record of thread THREAD. 0, or -ENOMEM: not added. */
 int cp_aggregate_add(struct cp_aggregate *a, const struct cp_record *record, uint32_t thread);
+/* The number of S's row, new ones with all values 0: for sources that sum for themselves, and set
+ * the values. Modules must be fresh where S's addresses may be new. CP_INDEX_NONE without memory.
+ */
+uint32_t cp_aggregate_row(struct cp_aggregate *a, const struct cp_raw_stack *s);
+static inline struct cp_stack *cp_aggregate_row_at(const struct cp_aggregate *a, uint32_t number)
+{
+	return CP_VEC_AT(&a->stacks, struct cp_stack, number);
+}
 /* Everything but the modules goes. */
 void cp_aggregate_release(struct cp_aggregate *a);
 

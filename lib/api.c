@@ -77,6 +77,39 @@ static int set_numbers(struct cp_config *c, const struct cprof_options *o)
 	return 0;
 }
 
+static int set_paths(struct cp_config *c, const struct cprof_options *o)
+{
+	const char *const paths[CP_MAIN_MODES] = { o->cpu_path, o->wall_path, o->heap_path,
+						   o->lock_path };
+
+	for (unsigned m = 0; m < CP_MAIN_MODES; m++) {
+		int err = paths[m] && *paths[m] ? absolute(c->path[m], sizeof(c->path[m]), paths[m])
+						: 0;
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int set_modes(struct cp_config *c, const struct cprof_options *o)
+{
+	if (o->wall_frequency > 1000 || o->heap_interval > UINT64_C(1) << 30 ||
+	    o->lock_budget > 1000000 || o->lock_threshold_ns < CPROF_OFF)
+		return -EINVAL;
+	if (o->wall_frequency)
+		c->wall_frequency = o->wall_frequency;
+	if (o->heap_interval)
+		c->heap_interval = o->heap_interval;
+	if (o->lock_budget)
+		c->lock_budget = o->lock_budget;
+	if (o->lock_threshold_ns)
+		c->lock_threshold_ns =
+			o->lock_threshold_ns < 0 ? 0 : (uint64_t)o->lock_threshold_ns;
+	c->heap_mmap = o->heap_mmap != 0;
+	return 0;
+}
+
 static int to_config(struct cp_config *c, const struct cprof_options *o)
 {
 	/* In the order of the enums in config.h. */
@@ -87,13 +120,17 @@ static int to_config(struct cp_config *c, const struct cprof_options *o)
 	int err;
 
 	cp_config_defaults(c);
-	if (!o->cpu_path || !*o->cpu_path || unwind < 0 || symbolize < 0)
+	if (unwind < 0 || symbolize < 0)
 		return -EINVAL;
 	c->unwind = (enum cp_unwind_choice)unwind;
 	c->symbolize = (enum cp_symbolize_choice)symbolize;
 	err = set_numbers(c, o);
 	if (!err)
-		err = absolute(c->cpu_path, sizeof(c->cpu_path), o->cpu_path);
+		err = set_modes(c, o);
+	if (!err)
+		err = set_paths(c, o);
+	if (!err && !cp_config_any(c))
+		err = -EINVAL;
 	return err ? err : copy_text(c->labels, sizeof(c->labels), o->labels);
 }
 
@@ -110,9 +147,9 @@ static int start(const struct cprof_options *options)
 		err = to_config(&c, options);
 	} else {
 		cp_config_read_quietly(&c, from_environment);
-		err = c.cpu_path[0] ? 0 : -EINVAL;
+		err = cp_config_any(&c) ? 0 : -EINVAL;
 	}
-	return err ? err : cp_session_start(&c);
+	return err ? err : cp_session_start(&c, false);
 }
 
 /* Start and stop exclude each other; whoever comes second is told, not made to wait. */
@@ -140,17 +177,48 @@ API int cprof_stop(void)
 	return err;
 }
 
-API int cprof_dump(const char *path)
+/* The mode of a public name, which is its number. -EINVAL: there is none. */
+static int to_mode(int mode)
+{
+	return mode < 0 || mode >= CP_MODES ? -EINVAL : mode;
+}
+
+_Static_assert((int)CPROF_CPU == (int)CP_MODE_CPU && (int)CPROF_WALL == (int)CP_MODE_WALL &&
+		       (int)CPROF_HEAP == (int)CP_MODE_HEAP &&
+		       (int)CPROF_LOCK == (int)CP_MODE_LOCK &&
+		       (int)CPROF_HEAP_PEAK == (int)CP_MODE_PEAK &&
+		       (int)CPROF_HEAP_MMAP == (int)CP_MODE_MMAP &&
+		       (int)CPROF_LOCK_HOLDERS == (int)CP_MODE_HOLDERS,
+	       "public and inner numbers are the same");
+
+API int cprof_dump_mode(int mode, const char *path)
 {
 	char to[CP_PATH_MAX];
-	int err = path ? absolute(to, sizeof(to), path) : 0;
+	int err = to_mode(mode);
 
-	return err ? err : cp_session_dump(path ? to : NULL);
+	if (err >= 0)
+		err = path ? absolute(to, sizeof(to), path) : -EINVAL;
+	return err ? err : cp_session_dump((enum cp_mode)mode, to);
+}
+
+API int cprof_dump(const char *path)
+{
+	return path ? cprof_dump_mode(cp_session_first_mode(), path)
+		    : cp_session_dump(CP_MODE_CPU, NULL);
+}
+
+API int cprof_dump_mode_fd(int mode, int fd)
+{
+	int err = to_mode(mode);
+
+	if (err < 0)
+		return err;
+	return fd < 0 ? -EBADF : cp_session_dump_fd((enum cp_mode)mode, fd);
 }
 
 API int cprof_dump_fd(int fd)
 {
-	return fd < 0 ? -EBADF : cp_session_dump_fd(fd);
+	return cprof_dump_mode_fd(cp_session_first_mode(), fd);
 }
 
 API int cprof_thread_pause(void)

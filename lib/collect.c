@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "cpu.h"
+#include "mode.h"
 #include "real.h"
 #include "sigsafe/arch.h"
 #include "sigsafe/atomic.h"
@@ -114,7 +115,8 @@ static void post(uint32_t bits)
 void cp_collect_request(uint32_t bits)
 {
 	if (!cp_collect_alive()) {
-		bits &= CP_REQUEST_DRAIN | CP_REQUEST_DUMP | CP_REQUEST_TOGGLE;
+		bits &= CP_REQUEST_DRAIN | CP_REQUEST_DUMP | CP_REQUEST_DUMP_HEAP |
+			CP_REQUEST_TOGGLE;
 		if (bits && work_stack)
 			serve_here(bits);
 		return;
@@ -147,10 +149,10 @@ static void read_name(const struct cp_thread *t, char *name)
  * another name. */
 static uint32_t find_label(struct cp_run *r, struct cp_thread *t, bool ended)
 {
-	uint32_t label;
+	uint32_t *kept = &t->labels[r->mode], label;
 
-	if (t->label)
-		return t->label - 1;
+	if (*kept)
+		return *kept - 1;
 	if (cp_aggregate_shares(&r->aggregate, ended)) {
 		char name[CP_THREAD_NAME] = "";
 
@@ -158,65 +160,134 @@ static uint32_t find_label(struct cp_run *r, struct cp_thread *t, bool ended)
 		return cp_aggregate_shared_thread(&r->aggregate, name);
 	}
 	label = cp_aggregate_thread(&r->aggregate, t->tid);
-	t->label = label == CP_INDEX_NONE ? 0 : label + 1;
+	*kept = label == CP_INDEX_NONE ? 0 : label + 1;
 	return label;
 }
 
-static void drain_records(struct cp_run *r, struct cp_thread *t, struct cp_ring *ring, bool ended)
+/* The name is what the thread is called now: most name themselves soon after they start. */
+static void name_label(struct cp_run *r, const struct cp_thread *t)
 {
-	uint32_t label = CP_INDEX_NONE;
+	uint32_t kept = t->labels[r->mode];
+
+	if (kept)
+		read_name(t,
+			  CP_VEC_AT(&r->aggregate.threads, struct cp_thread_label, kept - 1)->name);
+}
+
+uint32_t cp_collect_label(struct cp_run *r, struct cp_thread *t)
+{
+	bool ended = cp_load_acquire(&t->state) == CP_THREAD_ENDED, had = t->labels[r->mode] != 0;
+	uint32_t label = find_label(r, t, ended);
+
+	if (!had)
+		name_label(r, t);
+	return label;
+}
+
+/* What RING holds goes to the runs that are on. The modes that got something, as bits. */
+static uint32_t drain_records(struct cp_run *runs, struct cp_thread *t, struct cp_ring *ring,
+			      bool ended)
+{
+	uint32_t label[CP_MODES], any = 0;
 	struct cp_record *record;
-	bool any = false;
 
 	while ((record = cp_ring_next(ring))) {
-		if (r && !any)
-			label = find_label(r, t, ended);
-		if (r &&
-		    (label == CP_INDEX_NONE || cp_aggregate_add(&r->aggregate, record, label) < 0))
-			cp_count(CP_COUNT_LOST_AGGREGATE, record->weight);
-		any = true;
+		unsigned m = record->mode;
+
+		if (runs[m].running) {
+			if (!(any & 1u << m))
+				label[m] = find_label(&runs[m], t, ended);
+			any |= 1u << m;
+			if (label[m] == CP_INDEX_NONE ||
+			    cp_aggregate_add(&runs[m].aggregate, record, label[m]) < 0)
+				cp_count_mode(m, CP_COUNT_LOST_AGGREGATE, record->weight);
+		}
 		cp_ring_release(ring, record);
 	}
-	if (!r)
-		cp_ring_forget(ring);
-	/* The name is what the thread is called now: most name themselves soon after they start. */
-	if (any && r && t->label)
-		read_name(t, CP_VEC_AT(&r->aggregate.threads, struct cp_thread_label, t->label - 1)
-				     ->name);
+	return any;
+}
+
+static bool holds_any(const struct cp_ring *ring)
+{
+	return ring && cp_load_acquire(&ring->head) != ring->tail;
 }
 
 static bool anything_to_drain(void)
 {
 	for (uint32_t i = 0; i < cp_thread_limit(); i++) {
-		struct cp_ring *ring = cp_load_acquire(&cp_thread_at(i)->ring);
+		const struct cp_thread *t = cp_thread_at(i);
 
-		if (ring && cp_load_acquire(&ring->head) != ring->tail)
+		if (holds_any(cp_load_acquire(&t->ring)) ||
+		    holds_any(cp_load_acquire(&t->hook_ring)))
 			return true;
 	}
 	return false;
 }
 
-void cp_collect_drain(struct cp_run *r)
+static bool any_collects(const struct cp_run *runs)
 {
-	if (r && anything_to_drain())
-		cp_modules_refresh(&r->modules);
+	for (unsigned m = 0; m < CP_MODES; m++)
+		if (runs[m].running && runs[m].ops->collect)
+			return true;
+	return false;
+}
+
+static void drain_thread(struct cp_run *runs, struct cp_thread *t, bool ended)
+{
+	struct cp_ring *rings[2] = { cp_load_acquire(&t->ring), cp_load_acquire(&t->hook_ring) };
+	uint32_t any = 0;
+
+	for (int i = 0; i < 2; i++)
+		if (rings[i])
+			any |= drain_records(runs, t, rings[i], ended);
+	for (unsigned m = 0; m < CP_MODES; m++)
+		if (any & 1u << m)
+			name_label(&runs[m], t);
+}
+
+static void bury(struct cp_run *runs, struct cp_thread *t)
+{
+	struct cp_ring *ring = t->ring, *hook_ring = t->hook_ring;
+
+	for (unsigned m = 0; m < CP_MODES; m++)
+		if (runs[m].running && t->labels[m])
+			cp_aggregate_thread_ended(&runs[m].aggregate);
+	t->ring = t->hook_ring = NULL;
+	cp_ring_give(ring);
+	cp_ring_give(hook_ring);
+	cp_thread_free(t);
+}
+
+void cp_collect_drain(struct cp_run *runs, struct cp_modules *modules)
+{
+	if (anything_to_drain() || any_collects(runs))
+		cp_modules_refresh(modules);
+	for (unsigned m = 0; m < CP_MODES; m++)
+		if (runs[m].running && runs[m].ops->collect)
+			runs[m].ops->collect(&runs[m]);
 	for (uint32_t i = 0; i < cp_thread_limit(); i++) {
 		struct cp_thread *t = cp_thread_at(i);
-		/* Before the ring is read: an ended thread adds nothing afterwards. */
+		/* Before the rings are read: an ended thread adds nothing afterwards. */
 		bool ended = cp_load_acquire(&t->state) == CP_THREAD_ENDED;
-		struct cp_ring *ring = cp_load_acquire(&t->ring);
 
-		if (ring)
-			drain_records(r, t, ring, ended);
-		if (!r)
-			t->label = 0;
-		if (!ended)
-			continue;
-		if (t->label)
-			cp_aggregate_thread_ended(&r->aggregate);
-		t->ring = NULL;
-		cp_ring_give(ring);
-		cp_thread_free(t);
+		drain_thread(runs, t, ended);
+		if (ended)
+			bury(runs, t);
+	}
+}
+
+void cp_collect_forget(const struct cp_run *r, struct cp_run *runs, struct cp_modules *modules)
+{
+	cp_collect_drain(runs, modules);
+	for (uint32_t i = 0; i < cp_thread_limit(); i++) {
+		struct cp_thread *t = cp_thread_at(i);
+
+		t->labels[r->mode] = 0;
+		/* Neither ring's last stack is one of the new run. */
+		if (t->ring)
+			cp_ring_forget(t->ring);
+		if (t->hook_ring)
+			cp_ring_forget(t->hook_ring);
 	}
 }
 
@@ -274,7 +345,7 @@ static void loop(void)
 		if (only_we_are_left())
 			return;
 		if (now >= work->due())
-			bits |= CP_REQUEST_DRAIN;
+			bits |= CP_REQUEST_TICK;
 		if (bits & ~CP_REQUEST_CHECK_END)
 			cp_collect_run(serve, &bits);
 		if (now >= next_sweep)

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "run.h"
+#include "sigsafe/thread.h"
 
 /* What the collector can be asked for, as bits. */
 #define CP_REQUEST_DRAIN UINT32_C(1)
@@ -20,12 +21,15 @@
 #define CP_REQUEST_TOGGLE UINT32_C(4)	 /* CPUPROFILESIGNAL */
 #define CP_REQUEST_CHECK_END UINT32_C(8) /* is the collector the last thread? */
 #define CP_REQUEST_QUIT UINT32_C(16)	 /* the collector's thread ends */
+#define CP_REQUEST_DUMP_HEAP UINT32_C(32)
+#define CP_REQUEST_TICK UINT32_C(64) /* something is due by time */
 
 /* The work of the collector's owner: called under the lock. */
 struct cp_collect_work {
-	/* Serve REQUESTS (DRAIN, DUMP, TOGGLE). */
+	/* Serve REQUESTS (DRAIN, DUMP, DUMP_HEAP, TOGGLE, TICK). */
 	void (*serve)(uint32_t requests);
-	/* ns until something is due by time alone (a checkpoint); UINT64_MAX = never. */
+	/* When something is due by time alone (a checkpoint, a tick), monotonic ns; UINT64_MAX =
+	 * never. */
 	uint64_t (*due)(void);
 };
 
@@ -50,9 +54,14 @@ void cp_collect_request(uint32_t requests);
  * From any context but under the lock itself: false then, and nothing was run. */
 bool cp_collect_run(void (*fn)(void *), void *arg);
 
-/* Under the lock: move what the rings hold into R (NULL: throw it away), give back rings of ended
- * threads. */
-void cp_collect_drain(struct cp_run *r);
+/* Under the lock: move what rings and modes hold into RUNS (CP_MODES of them; what isn't running
+ * gets nothing), give back rings of ended threads. */
+void cp_collect_drain(struct cp_run *runs, struct cp_modules *modules);
+/* Under the lock, before R begins: what rings still hold is not R's. */
+void cp_collect_forget(const struct cp_run *r, struct cp_run *runs, struct cp_modules *modules);
+/* Under the lock: the number of T's label in R, for a mode that makes rows itself; CP_NO_THREAD
+ * without memory. */
+uint32_t cp_collect_label(struct cp_run *r, struct cp_thread *t);
 
 /* In a fork child: no thread, no requests, a free lock. What was under the lock may be
  * half done; its owner abandons it. */

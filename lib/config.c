@@ -12,6 +12,7 @@
 #include "config_values.h"
 #include "globs.h"
 #include "log.h"
+#include "path.h"
 #include "sigsafe/text.h"
 
 #define SECOND UINT64_C(1000000000)
@@ -32,6 +33,10 @@ void cp_config_defaults(struct cp_config *c)
 {
 	memset(c, 0, sizeof(*c));
 	c->cpu_frequency = 99;
+	c->wall_frequency = 50;
+	c->heap_interval = 512 << 10;
+	c->lock_threshold_ns = 1000;
+	c->lock_budget = 1000;
 	c->engine = CP_ENGINE_AUTO;
 	c->unwind = CP_UNWIND_AUTO;
 	c->max_depth = 512;
@@ -112,9 +117,11 @@ static void read_signal(const struct reader *r, const char *key, int *to)
 	say(r, key, value, SIGNAL_VALUES, used);
 }
 
-static void read_checkpoint(const struct reader *r, uint64_t *to)
+/* A duration from MIN to MAX, or 0. */
+static void read_duration(const struct reader *r, const char *key, const char *accepted,
+			  uint64_t min, uint64_t max, uint64_t *to)
 {
-	const char *value = get(r, "CPROF_CHECKPOINT");
+	const char *value = get(r, key);
 	uint64_t ns = 0;
 	char used[24];
 	int err;
@@ -122,15 +129,36 @@ static void read_checkpoint(const struct reader *r, uint64_t *to)
 	if (!value)
 		return;
 	err = cp_value_duration(value, &ns);
-	if (!err && (!ns || (ns >= CHECKPOINT_MIN && ns <= CHECKPOINT_MAX))) {
+	if (!err && (!ns || (ns >= min && ns <= max))) {
 		*to = ns;
 		return;
 	}
 	if (err != -EINVAL)
-		*to = !err && ns < CHECKPOINT_MIN ? CHECKPOINT_MIN : CHECKPOINT_MAX;
+		*to = !err && ns < min ? min : max;
 	cp_value_duration_text(*to, used, sizeof(used));
-	say(r, "CPROF_CHECKPOINT", value,
-	    "a duration as 30s, 1.5m or 500ms (10ms to 8760h), seconds, or 0 for off", used);
+	say(r, key, value, accepted, used);
+}
+
+/* A size from MIN to MAX, or 0 where MIN is. */
+static void read_size(const struct reader *r, const char *key, const char *accepted, uint64_t min,
+		      uint64_t max, uint64_t *to)
+{
+	const char *value = get(r, key);
+	uint64_t bytes = 0;
+	char used[24];
+	int err;
+
+	if (!value)
+		return;
+	err = cp_value_size(value, &bytes);
+	if (!err && bytes >= min && bytes <= max) {
+		*to = bytes;
+		return;
+	}
+	if (err != -EINVAL)
+		*to = !err && bytes < min ? min : max;
+	cp_format(used, sizeof(used), "%lu", (unsigned long)*to);
+	say(r, key, value, accepted, used);
 }
 
 /* True when VALUE fits TO, which then holds it. */
@@ -191,18 +219,27 @@ static void read_choices(const struct reader *r, struct cp_config *c)
 	c->symbolize = (enum cp_symbolize_choice)symbolize;
 }
 
-/* gperftools' users often toggle with USR2, our default for dumps: what was asked for wins. */
+/* gperftools' users often toggle with USR2, our default for dumps, or dump the heap with it: what
+ * was asked for wins. */
 static void read_signals(const struct reader *r, struct cp_config *c)
 {
 	const char *dump = get(r, "CPROF_SIGNAL");
 
 	read_signal(r, "CPROF_SIGNAL", &c->dump_signal);
 	read_signal(r, "CPUPROFILESIGNAL", &c->toggle_signal);
-	if (!c->toggle_signal || c->toggle_signal != c->dump_signal)
+	read_signal(r, "HEAPPROFILESIGNAL", &c->heap_signal);
+	if (c->heap_signal && c->heap_signal == c->toggle_signal) {
+		say(r, "HEAPPROFILESIGNAL", get(r, "HEAPPROFILESIGNAL"),
+		    "a signal other than CPUPROFILESIGNAL's", "none");
+		c->heap_signal = 0;
+	}
+	if (!c->dump_signal ||
+	    (c->dump_signal != c->toggle_signal && c->dump_signal != c->heap_signal))
 		return;
 	c->dump_signal = 0;
 	if (dump)
-		say(r, "CPROF_SIGNAL", dump, "a signal other than CPUPROFILESIGNAL's", "none");
+		say(r, "CPROF_SIGNAL", dump,
+		    "a signal other than CPUPROFILESIGNAL's and HEAPPROFILESIGNAL's", "none");
 }
 
 /* gperftools' switches of how to sample. Ours always has a timer a thread, so
@@ -210,50 +247,131 @@ static void read_signals(const struct reader *r, struct cp_config *c)
 static void read_gperftools(const struct reader *r, struct cp_config *c)
 {
 	static const char *const prof[] = { "PROF", "SIGPROF", "27" };
-	const char *realtime = get(r, "CPUPROFILE_REALTIME");
-	bool on = true;
 	unsigned ignored = 0;
 
 	read_bool(r, "CPUPROFILE_USE_PID", &c->use_pid);
-	if (realtime && (cp_value_bool(realtime, &on) || on))
-		say(r, "CPUPROFILE_REALTIME", realtime, "0 (no wall clock mode in this version)",
-		    "CPU time");
 	read_choice(r, "CPUPROFILE_TIMER_SIGNAL", "PROF or 27", prof, 3, &ignored);
+}
+
+static const struct {
+	const char *variable, *name;
+} modes[CP_MAIN_MODES] = {
+	[CP_MODE_CPU] = { "CPUPROFILE", "cpu" },
+	[CP_MODE_WALL] = { "WALLPROFILE", "wall" },
+	[CP_MODE_HEAP] = { "HEAPPROFILE", "heap" },
+	[CP_MODE_LOCK] = { "LOCKPROFILE", "lock" },
+};
+
+const char *cp_config_variable(unsigned mode)
+{
+	return modes[mode].variable;
+}
+
+bool cp_config_any(const struct cp_config *c)
+{
+	for (unsigned m = 0; m < CP_MAIN_MODES; m++)
+		if (c->path[m][0])
+			return true;
+	return false;
 }
 
 static void read_modes(const struct reader *r, struct cp_config *c)
 {
-	static const char *const unbuilt[] = { "WALLPROFILE", "HEAPPROFILE", "LOCKPROFILE" };
-	const char *path = get(r, "CPUPROFILE");
+	for (unsigned m = 0; m < CP_MAIN_MODES; m++) {
+		const char *path = get(r, modes[m].variable);
 
-	if (path && !take_text(path, c->cpu_path, sizeof(c->cpu_path)))
-		say(r, "CPUPROFILE", path, "a path of up to 4095 bytes", "no CPU profile");
-	for (size_t i = 0; i < sizeof(unbuilt) / sizeof(unbuilt[0]); i++) {
-		if (get(r, unbuilt[i]) && !r->quiet)
-			cp_log("%s is set, but this version has CPU profiles only; it is ignored",
-			       unbuilt[i]);
+		if (path && !take_text(path, c->path[m], sizeof(c->path[m])))
+			say(r, modes[m].variable, path, "a path of up to 4095 bytes", "none");
 	}
 }
 
-static void read_all(const struct reader *modes, struct cp_config *c)
+/* gperftools' wall clock: it turns what CPUPROFILE names into a wall profile. */
+static void read_realtime(const struct reader *r, struct cp_config *c)
 {
-	struct reader r = *modes;
+	bool on = false;
+
+	read_bool(r, "CPUPROFILE_REALTIME", &on);
+	if (!on || !c->path[CP_MODE_CPU][0])
+		return;
+	if (c->path[CP_MODE_WALL][0]) {
+		say(r, "CPUPROFILE_REALTIME", "1", "0 where WALLPROFILE is set", "0");
+		return;
+	}
+	memcpy(c->path[CP_MODE_WALL], c->path[CP_MODE_CPU], sizeof(c->path[0]));
+	c->path[CP_MODE_CPU][0] = '\0';
+	c->toggle_mode = CP_MODE_WALL;
+	if (!get(r, "WALLPROFILE_FREQUENCY"))
+		read_number(r, "CPUPROFILE_FREQUENCY", "1 to 1000 with CPUPROFILE_REALTIME", 1,
+			    1000, &c->wall_frequency);
+}
+
+/* Two modes can't share a file: the later one goes beside it, as NAME.heap.EXT. */
+static void part_paths(struct cp_config *c)
+{
+	for (unsigned m = 1; m < CP_MAIN_MODES; m++)
+		for (unsigned other = 0; c->path[m][0] && other < m; other++)
+			if (!strcmp(c->path[m], c->path[other]) &&
+			    cp_path_infix(c->path[m], sizeof(c->path[m]), c->path[m],
+					  modes[m].name))
+				c->path[m][0] = '\0';
+}
+
+static void read_cpu(const struct reader *r, struct cp_config *c)
+{
+	read_number(r, "CPUPROFILE_FREQUENCY", "1 to 10000 samples per CPU second", 1, 10000,
+		    &c->cpu_frequency);
+	read_number(r, "WALLPROFILE_FREQUENCY", "1 to 1000 samples per second", 1, 1000,
+		    &c->wall_frequency);
+	read_gperftools(r, c);
+}
+
+#define DUMP_INTERVAL "a size as 1G or 100M, or 0 for off"
+
+static void read_heap(const struct reader *r, struct cp_config *c)
+{
+	read_size(r, "CPROF_HEAP_INTERVAL", "a size as 512K or 1M (1 to 1G; 1: every allocation)",
+		  1, UINT64_C(1) << 30, &c->heap_interval);
+	read_size(r, "HEAP_PROFILE_ALLOCATION_INTERVAL", DUMP_INTERVAL, 0, UINT64_MAX,
+		  &c->heap_allocated);
+	read_size(r, "HEAP_PROFILE_DEALLOCATION_INTERVAL", DUMP_INTERVAL, 0, UINT64_MAX,
+		  &c->heap_freed);
+	read_size(r, "HEAP_PROFILE_INUSE_INTERVAL", DUMP_INTERVAL, 0, UINT64_MAX, &c->heap_inuse);
+	read_duration(r, "HEAP_PROFILE_TIME_INTERVAL", "seconds or a duration as 10m, or 0 for off",
+		      SECOND / 100, CHECKPOINT_MAX, &c->heap_time_ns);
+	read_bool(r, "CPROF_HEAP_MMAP", &c->heap_mmap);
+}
+
+static void read_lock(const struct reader *r, struct cp_config *c)
+{
+	read_duration(r, "CPROF_LOCK_THRESHOLD", "a duration as 1us or 5ms (1ns to 1h), or 0", 1,
+		      SECOND * 3600, &c->lock_threshold_ns);
+	read_number(r, "CPROF_LOCK_BUDGET", "1 to 1000000 stacks a second and thread", 1, 1000000,
+		    &c->lock_budget);
+}
+
+static void read_all(const struct reader *reader, struct cp_config *c)
+{
+	struct reader r = *reader;
 
 	cp_config_defaults(c);
 	read_modes(&r, c);
-	if (!c->cpu_path[0])
+	if (!cp_config_any(c))
 		r.quiet = true;
-	read_number(&r, "CPUPROFILE_FREQUENCY", "1 to 10000 samples per CPU second", 1, 10000,
-		    &c->cpu_frequency);
+	read_cpu(&r, c);
+	read_realtime(&r, c);
+	read_heap(&r, c);
+	read_lock(&r, c);
+	part_paths(c);
 	read_number(&r, "CPROF_MAX_DEPTH", "1 to 4096 frames", 1, 4096, &c->max_depth);
 	read_choices(&r, c);
-	read_checkpoint(&r, &c->checkpoint_ns);
+	read_duration(&r, "CPROF_CHECKPOINT",
+		      "a duration as 30s, 1.5m or 500ms (10ms to 8760h), seconds, or 0 for off",
+		      CHECKPOINT_MIN, CHECKPOINT_MAX, &c->checkpoint_ns);
 	read_signals(&r, c);
 	read_bool(&r, "CPROF_FOLLOW", &c->follow);
 	read_number(&r, "CPROF_VERBOSE", "0 or 1", 0, 1, &c->verbose);
 	read_only(&r, c);
 	read_labels(&r, c);
-	read_gperftools(&r, c);
 }
 
 void cp_config_read(struct cp_config *c, const char *(*name)(const char *key))

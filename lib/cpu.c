@@ -366,7 +366,8 @@ static void end_locked(struct cp_thread *t)
 	if (cp_load_relaxed(&t->paused))
 		cp_count(CP_COUNT_LOST_PAUSED, missed);
 	else
-		cp_capture_repeat(t, CP_SOURCE_CPU, (uint64_t)(uintptr_t)t->start, missed);
+		cp_capture_repeat(t, &(struct cp_event){ CP_MODE_CPU, 1, missed, 0 },
+				  (uint64_t)(uintptr_t)t->start);
 }
 
 void cp_cpu_thread_end(struct cp_thread *t)

@@ -4,9 +4,8 @@
 #include <errno.h>
 #include <time.h>
 
-#include "collect.h"
-#include "cpu.h"
 #include "log.h"
+#include "mode.h"
 #include "path.h"
 #include "profile.h"
 #include "report.h"
@@ -15,18 +14,29 @@
 /* Names tried for a process that must not overwrite: NAME.PID, NAME.PID.2, ... */
 #define SEQUENCE_MAX 10000u
 
+static void row_labels(const void *run, const struct cp_stack *s, struct cp_profile_labels *to)
+{
+	const struct cp_run *r = run;
+
+	r->ops->labels(r, s, to);
+}
+
 static int write_profile(struct cp_run *r, const struct cp_config *c, struct cp_sink *to)
 {
+	const struct cp_mode_ops *ops = r->ops;
 	struct cp_report report;
 	struct cp_gzip_sink gzip;
 	struct cp_profile_info info = {
-		.type = "cpu",
-		.unit = "nanoseconds",
-		.weight_unit = cp_cpu.period_ns,
-		.nominal_period = cp_cpu.period_ns,
+		.types = ops->types,
+		.type_count = ops->type_count,
+		.period_type = ops->period_type,
+		.weight_unit = ops->unit ? ops->unit() : 1,
+		.period = ops->period(r),
 		.time_ns = r->start_utc_ns,
 		.duration_ns = cp_run_clock(CLOCK_MONOTONIC) - r->start_ns,
 		.labels = c->labels,
+		.row_labels = ops->labels ? row_labels : NULL,
+		.context = r,
 	};
 	int err = cp_names_update(&r->names, &r->aggregate, c->symbolize != CP_SYMBOLIZE_NONE);
 	int closed;
@@ -44,13 +54,14 @@ static int write_profile(struct cp_run *r, const struct cp_config *c, struct cp_
 	return err ? err : closed;
 }
 
-/* Drain, and make sure that the list of modules was read: the main executable is named also
+/* Make sure that the list of modules was read: the main executable is named also
  * in a profile without samples. */
 static void bring_up_to_date(struct cp_run *r)
 {
-	cp_collect_drain(r);
-	if (!r->modules.readings)
-		cp_modules_refresh(&r->modules);
+	if (!r->aggregate.modules->readings)
+		cp_modules_refresh(r->aggregate.modules);
+	if (r->ops->settle)
+		r->ops->settle(r);
 }
 
 /* The file at exit needs no pid behind its path: the program that is last started in the first
@@ -134,7 +145,7 @@ static int write_file(struct cp_run *r, const struct cp_config *c, unsigned numb
 				 : close_on_free_name(r, &f, err, number);
 		err = err ? err : closed;
 	}
-	cp_count(err ? CP_COUNT_DUMP_FAILURES : CP_COUNT_DUMPS, 1);
+	cp_count_mode(r->mode, err ? CP_COUNT_DUMP_FAILURES : CP_COUNT_DUMPS, 1);
 	return err;
 }
 
@@ -147,12 +158,13 @@ static void say_failure(struct cp_run *r, unsigned number, int err, const char *
 		return;
 	if (path_of(r, number, r->sequence, path, sizeof(path)) < 0)
 		path[0] = '\0';
-	cp_log("the profile could not be written %s: %s: %s", when, path, cp_errno_text(err));
+	cp_log("the %s profile could not be written %s: %s: %s", r->ops->name, when, path,
+	       cp_errno_text(err));
 }
 
 int cp_dump_final(struct cp_run *r, const struct cp_config *c, const char *when)
 {
-	bool first = r->owner && !r->sequence;
+	bool first = r->owner && !r->sequence && r->ops->parent == r->mode;
 	int err = 0;
 
 	bring_up_to_date(r);
@@ -176,12 +188,17 @@ int cp_dump_final(struct cp_run *r, const struct cp_config *c, const char *when)
 int cp_dump_numbered(struct cp_run *r, const struct cp_config *c)
 {
 	unsigned number = ++r->dumps;
-	int err = write_file(r, c, number, true);
+	int err;
+
+	/* A companion without anything to show is no file. */
+	if (r->ops->parent != r->mode && !r->aggregate.records)
+		return 0;
+	err = write_file(r, c, number, true);
 
 	if (err)
 		say_failure(r, number, err, "on request");
 	else if (c->verbose)
-		cp_log("profile dump %u written", number);
+		cp_log("%s profile dump %u written", r->ops->name, number);
 	return err;
 }
 

@@ -1,6 +1,7 @@
-/* From a run to a file: drain, name, encode, write under the right name.
+/* From a drained run to a file: name, encode, write under the right name.
  *
- * Every function runs under the collector's lock, in whatever context holds it.
+ * Every function runs under the collector's lock, in whatever context holds it. A companion is
+ * written only when it has something to show.
  */
 #ifndef CP_DUMP_H
 #define CP_DUMP_H

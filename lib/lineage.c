@@ -79,10 +79,41 @@ static bool holds(const char *text, size_t size, const char *name, const char *p
 	return false;
 }
 
-/* The parent was itself started with this CPUPROFILE and with this library: then it, or one
+static const char *value_in(char **environment, const char *variable)
+{
+	size_t n = strlen(variable);
+
+	for (; environment && *environment; environment++)
+		if (!strncmp(*environment, variable, n) && (*environment)[n] == '=')
+			return *environment + n + 1;
+	return "";
+}
+
+static bool asks_for_any(char **environment)
+{
+	for (unsigned m = 0; m < CP_MAIN_MODES; m++)
+		if (*value_in(environment, cp_config_variable(m)))
+			return true;
+	return false;
+}
+
+/* TEXT holds one of our variables as ENVIRONMENT has it. */
+static bool holds_ours(const char *text, size_t size, char **environment)
+{
+	for (unsigned m = 0; m < CP_MAIN_MODES; m++) {
+		const char *variable = cp_config_variable(m);
+		const char *path = value_in(environment, variable);
+
+		if (*path && holds(text, size, variable, path, NULL))
+			return true;
+	}
+	return false;
+}
+
+/* The parent was itself started for this profile and with this library: then it, or one
  * above it, owns the name. Only its environment at its own start is looked at, so a shell
  * that merely exported the variables is no such parent. */
-static bool parent_is_profiled(const char *cpu_path)
+static bool parent_is_profiled(char **environment)
 {
 	char path[64], *text = cp_sys_map(PARENT_BYTES);
 	size_t have = 0;
@@ -99,13 +130,13 @@ static bool parent_is_profiled(const char *cpu_path)
 		have += (size_t)got;
 	if (fd >= 0)
 		cp_sys_close(fd);
-	found = holds(text, have, "CPUPROFILE", cpu_path, NULL) &&
+	found = holds_ours(text, have, environment) &&
 		holds(text, have, "LD_PRELOAD", NULL, "libcprof");
 	cp_sys_unmap(text, PARENT_BYTES);
 	return found;
 }
 
-void cp_lineage_read(struct cp_lineage *l, char **environment, const char *cpu_path)
+void cp_lineage_read(struct cp_lineage *l, char **environment)
 {
 	const char *value = take_variable(environment);
 
@@ -114,7 +145,7 @@ void cp_lineage_read(struct cp_lineage *l, char **environment, const char *cpu_p
 	if (value && !getauxval(AT_SECURE) && parse(l, value) == 0)
 		return;
 	current_directory(l->base, sizeof(l->base));
-	if (*cpu_path && parent_is_profiled(cpu_path))
+	if (asks_for_any(environment) && parent_is_profiled(environment))
 		l->owner = false;
 }
 

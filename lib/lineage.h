@@ -23,8 +23,8 @@ struct cp_lineage {
 };
 
 /* What this process is, from its environment, which loses our variable. In the
- * constructor, before other threads exist. CPU_PATH is the value of CPUPROFILE. */
-void cp_lineage_read(struct cp_lineage *l, char **environment, const char *cpu_path);
+ * constructor, before other threads exist. */
+void cp_lineage_read(struct cp_lineage *l, char **environment);
 
 /* Make a relative path in VARIABLE of ENVIRONMENT absolute, so that it means the same to every
  * descendant, however and wherever it is started. Returns the value that is then in the

@@ -197,6 +197,20 @@ static void put_numbered(struct out *o, const char *path, const char *number)
 	}
 }
 
+int cp_path_infix(char *to, size_t size, const char *path, const char *infix)
+{
+	size_t at = (size_t)(find_extension(path) - path), length = strlen(path);
+	size_t more = strlen(infix) + 1;
+
+	if (length + more >= size)
+		return -ENAMETOOLONG;
+	memmove(to + at + more, path + at, length + 1 - at);
+	memmove(to, path, at);
+	to[at] = '.';
+	memcpy(to + at + 1, infix, more - 1);
+	return 0;
+}
+
 int cp_path_number(char *to, size_t size, const char *path, unsigned number)
 {
 	struct out o = { NULL, 0 };

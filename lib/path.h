@@ -30,6 +30,9 @@ int cp_path_expand(char *to, size_t size, const char *template, const char *cwd,
  * becomes 0000 where the name starts with it. "%%" becomes "%". */
 int cp_path_number(char *to, size_t size, const char *path, unsigned number);
 
+/* PATH, still a template, with "." and INFIX before its EXT: NAME.peak.EXT. TO may be PATH. */
+int cp_path_infix(char *to, size_t size, const char *path, const char *infix);
+
 /* PATH with "." and PID behind it, and "." and SEQUENCE when that is above 1. TO may be PATH. */
 int cp_path_process(char *to, size_t size, const char *path, int pid, unsigned sequence);
 

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "collect.h"
-#include "cpu.h"
 #include "log.h"
+#include "mode.h"
 #include "report.h"
 #include "session.h"
 #include "session_state.h"
@@ -26,7 +26,7 @@ static const char *read_variable(const char *key)
 
 static bool wanted(void)
 {
-	if (!cp_session.config.cpu_path[0])
+	if (!cp_config_any(&cp_session.config))
 		return false;
 	if (!cp_session.lineage.owner && !cp_session.config.follow)
 		return false;
@@ -36,9 +36,23 @@ static bool wanted(void)
 
 static void say_start(void)
 {
-	cp_log("CPU profile of %s (pid %d) goes to %s; unwinder %s, %u Hz",
-	       cp_session.facts.program, cp_session.pid, cp_session.run.path,
-	       cp_capture_settings.unwinder->name, cp_session.config.cpu_frequency);
+	for (unsigned m = 0; m < CP_MODES; m++)
+		if (cp_window_wants(m))
+			cp_log("%s profile of %s (pid %d) goes to %s; unwinder %s",
+			       cp_modes[m]->name, cp_session.facts.program, cp_session.pid,
+			       cp_session.runs[m].path, cp_capture_settings.unwinder->name);
+}
+
+/* The paths mean the same to every descendant. */
+static void pin_paths(void)
+{
+	for (unsigned m = 0; m < CP_MAIN_MODES; m++) {
+		const char *path = read_variable(cp_config_variable(m));
+
+		if (path && *path)
+			cp_session.shared[m] = cp_lineage_pin(&cp_session.lineage, environ,
+							      cp_config_variable(m), path);
+	}
 }
 
 void cp_process_begin(void)
@@ -55,50 +69,48 @@ void cp_process_begin(void)
 	if (cp_session.lineage.owner && cp_config_wants_program(&c, program_invocation_short_name))
 		cp_config_read(&c, read_variable);
 	cp_threads_adopt();
-	if (!c.cpu_path[0])
+	if (!cp_config_any(&c))
 		return;
-	cp_session.shared = cp_lineage_pin(&cp_session.lineage, environ, "CPUPROFILE", c.cpu_path);
+	pin_paths();
 	cp_facts_read(&cp_session.facts);
 	if (!wanted())
 		return;
-	err = cp_session_start(&c);
-	if (err)
-		cp_log("no CPU profile: %s: %s",
-		       cp_session.run.path[0] ? cp_session.run.path : c.cpu_path,
-		       cp_errno_text(err));
-	else if (c.verbose)
+	err = cp_session_start(&c, true);
+	if (!err && c.verbose)
 		say_start();
+}
+
+static void say_run(const struct cp_run *r)
+{
+	struct cp_report report;
+
+	cp_report_make(&report, r, &cp_session.config);
+	for (unsigned i = 0; i < report.count; i++)
+		cp_log("%s", report.lines[i]);
 }
 
 static void say_end(void *arg)
 {
-	struct cp_report report;
-
-	if (!cp_session.running)
-		return;
-	cp_report_make(&report, &cp_session.run, &cp_session.config);
-	for (unsigned i = 0; i < report.count; i++)
-		cp_log("%s", report.lines[i]);
+	(void)arg;
+	for (unsigned m = 0; m < CP_MODES; m++)
+		if (cp_session.runs[m].running)
+			say_run(&cp_session.runs[m]);
 }
 
 void cp_process_end(const char *when)
 {
 	if (!cp_session_is_ours())
 		return;
-	cp_session_write(when);
+	cp_session_write(when, false);
 	if (cp_session.config.verbose)
 		cp_collect_run(say_end, NULL);
 }
 
 void cp_process_exec_begin(void)
 {
-	struct cp_window_call call = { .when = "before exec" };
-
 	if (cp_session_is_ours()) {
-		cp_collect_run(cp_window_drain, NULL);
-		if (cp_session.running && cp_session.run.aggregate.records)
-			cp_collect_run(cp_window_write, &call);
-		cp_cpu_exec_begin();
+		cp_session_write("before exec", true);
+		cp_modes_exec_begin();
 	}
 	/* Also in the child of a vfork, and after a stop. */
 	cp_signals_exec_begin();
@@ -108,12 +120,22 @@ void cp_process_exec_failed(void)
 {
 	cp_signals_exec_failed();
 	if (cp_session_is_ours())
-		cp_cpu_exec_failed();
+		cp_modes_exec_failed();
 }
 
-bool cp_process_shares(const char *cpu_path)
+bool cp_process_shares(char *const *environment)
 {
-	return cp_session.shared && !strcmp(cpu_path, cp_session.shared);
+	for (; environment && *environment; environment++)
+		for (unsigned m = 0; m < CP_MAIN_MODES; m++) {
+			const char *variable = cp_config_variable(m);
+			size_t n = strlen(variable);
+
+			if (cp_session.shared[m] && !strncmp(*environment, variable, n) &&
+			    (*environment)[n] == '=' &&
+			    !strcmp(*environment + n + 1, cp_session.shared[m]))
+				return true;
+		}
+	return false;
 }
 
 bool cp_process_is_this(void)
@@ -126,17 +148,32 @@ void cp_process_lineage(char *to, size_t size, bool child)
 	struct cp_lineage l = cp_session.lineage;
 
 	/* The next image of this pid must not write over what this one wrote. */
-	if (cp_session.running)
-		l.sequence = cp_session.run.sequence + cp_session.run.written;
+	for (unsigned m = 0; m < CP_MAIN_MODES; m++) {
+		const struct cp_run *r = &cp_session.runs[m];
+
+		if (r->running && r->sequence + r->written > l.sequence)
+			l.sequence = r->sequence + r->written;
+	}
 	cp_lineage_write(&l, child ? 0 : cp_sys_getpid(), to, size);
+}
+
+/* Every mode that is on, in the child: with KEEP, or off. */
+static void fork_modes(struct cp_thread *keep)
+{
+	for (unsigned m = 0; m < CP_MODES; m++) {
+		struct cp_run *r = &cp_session.runs[m];
+
+		if (r->running && r->ops->fork_child)
+			r->ops->fork_child(r, keep);
+	}
 }
 
 /* CPROF_FOLLOW=0: as if we weren't there. */
 static void leave_child_alone(void)
 {
-	cp_session.running = false;
-	cp_cpu_fork_child(NULL);
-	cp_cpu_stop();
+	fork_modes(NULL);
+	for (unsigned m = 0; m < CP_MODES; m++)
+		cp_session.runs[m].running = false;
 	cp_signals_remove();
 	cp_store_release(&cp_session.active, 0);
 }
@@ -153,9 +190,8 @@ void cp_process_fork_child(void)
 		leave_child_alone();
 		return;
 	}
-	if (cp_session.running && cp_window_fork_child() < 0)
-		cp_session.run.path[0] = '\0';
-	cp_cpu_fork_child(cp_self.thread);
+	cp_window_fork_child();
+	fork_modes(cp_self.thread);
 }
 
 void cp_process_thread_created(void)

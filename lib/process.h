@@ -14,9 +14,9 @@ void cp_process_end(const char *when);
  * inheritable; and after one that failed. */
 void cp_process_exec_begin(void);
 void cp_process_exec_failed(void);
-/* CPU_PATH, the CPUPROFILE of a program to be run, is what this process was started with. Any
- * context. */
-bool cp_process_shares(const char *cpu_path);
+/* ENVIRONMENT, of a program to be run, asks for the profiles that this process was started with, or
+ * one of them. Any context. */
+bool cp_process_shares(char *const *environment);
 /* This is the process that was started, or a fork that told us; not the child of a vfork.
  * Whether a mode is on doesn't matter. Any context. */
 bool cp_process_is_this(void);

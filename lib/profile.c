@@ -14,7 +14,7 @@
  * other, with the same name, become one row. */
 struct row {
 	uint32_t stack, thread; /* a representative stack; canonical thread */
-	uint64_t count, weight;
+	uint64_t values[CP_VALUES];
 };
 
 struct writing {
@@ -30,7 +30,7 @@ struct writing {
 	struct cp_index row_index;
 	struct cp_index function_index;		 /* of those written, by name */
 	uint64_t locations, functions, mappings; /* ids handed out */
-	struct cp_pprof_label labels[LABELS_MAX];
+	struct cp_pprof_label labels[LABELS_MAX + CP_ROW_LABELS];
 	size_t label_count;
 	char label_text[1024];
 };
@@ -80,17 +80,22 @@ static bool same_row(uint32_t item, const void *key, const void *context)
 	const struct row *k = key, *r = CP_VEC_AT(&x->rows, struct row, item);
 	const struct cp_stack *a = stack_at(x, k->stack), *b = stack_at(x, r->stack);
 
-	return r->thread == k->thread && a->depth == b->depth &&
+	return r->thread == k->thread && a->tag == b->tag && a->depth == b->depth &&
 	       !memcmp(a->locations, b->locations, a->depth * sizeof(*a->locations));
+}
+
+static uint32_t canonical(const struct writing *x, uint32_t thread)
+{
+	return thread == CP_NO_THREAD ? CP_NO_THREAD : *CP_VEC_AT(&x->threads, uint32_t, thread);
 }
 
 static int sum_rows(struct writing *x)
 {
 	for (uint32_t i = 0; i < x->a->stacks.count; i++) {
 		const struct cp_stack *s = stack_at(x, i);
-		struct row key = { i, *CP_VEC_AT(&x->threads, uint32_t, s->thread), 0, 0 }, *r;
+		struct row key = { i, canonical(x, s->thread), { 0 } }, *r;
 		uint32_t hash = cp_index_hash(s->locations, s->depth * sizeof(*s->locations)) ^
-				(key.thread * 0x9e3779b9u);
+				(key.thread * 0x9e3779b9u) ^ (uint32_t)(s->tag >> 4);
 		uint32_t item = cp_index_find(&x->row_index, hash, same_row, &key, x);
 
 		if (item == CP_INDEX_NONE) {
@@ -101,8 +106,8 @@ static int sum_rows(struct writing *x)
 			*r = key;
 		}
 		r = CP_VEC_AT(&x->rows, struct row, item);
-		r->count += s->count;
-		r->weight += s->weight;
+		for (unsigned v = 0; v < x->info->type_count; v++)
+			r->values[v] += s->values[v];
 	}
 	return 0;
 }
@@ -211,20 +216,54 @@ static uint64_t write_location(struct writing *x, uint32_t number)
 	return *id;
 }
 
+/* Values as they stand in the file. false: all are 0, which no sample may be. */
+static bool values_of(const struct writing *x, const struct row *r, int64_t *values)
+{
+	unsigned n = x->info->type_count;
+	bool any = false;
+
+	for (unsigned v = 0; v < n; v++) {
+		values[v] = (int64_t)r->values[v];
+		any |= values[v] != 0;
+	}
+	values[n - 1] *= (int64_t)x->info->weight_unit;
+	return any;
+}
+
+/* Those of the thread come first, and those of the row last: their places change with each row. */
+static size_t label_row(struct writing *x, const struct row *r, struct cp_profile_labels *own)
+{
+	const struct cp_thread_label *t =
+		r->thread == CP_NO_THREAD ? NULL : thread_at(x, r->thread);
+	size_t n = x->label_count;
+
+	x->labels[0] = (struct cp_pprof_label){ .key = "thread", .text = t ? t->name : "" };
+	x->labels[1] =
+		(struct cp_pprof_label){ .key = "tid", .number = t ? t->tid : 0, .unit = "" };
+	if (!t || !t->tid)
+		x->labels[1].text = ""; /* left out */
+	own->count = 0;
+	if (x->info->row_labels)
+		x->info->row_labels(x->info->context, stack_at(x, r->stack), own);
+	for (unsigned i = 0; i < own->count; i++)
+		x->labels[n++] = own->labels[i];
+	return n;
+}
+
 static void write_row(struct writing *x, const struct row *r)
 {
 	const struct cp_stack *s = stack_at(x, r->stack);
-	const struct cp_thread_label *t = thread_at(x, r->thread);
-	int64_t values[2] = { (int64_t)r->count, (int64_t)(r->weight * x->info->weight_unit) };
+	struct cp_profile_labels own;
+	int64_t values[CP_VALUES];
 	uint64_t ids[DEPTH_MAX];
+	size_t labels;
 
+	if (!values_of(x, r, values))
+		return;
 	for (uint32_t i = 0; i < s->depth; i++)
 		ids[i] = write_location(x, s->locations[i]);
-	x->labels[0] = (struct cp_pprof_label){ .key = "thread", .text = t->name };
-	x->labels[1] = (struct cp_pprof_label){ .key = "tid", .number = t->tid, .unit = "" };
-	if (!t->tid)
-		x->labels[1].text = ""; /* left out */
-	cp_pprof_sample(&x->w, ids, s->depth, values, x->labels, x->label_count);
+	labels = label_row(x, r, &own);
+	cp_pprof_sample(&x->w, ids, s->depth, values, x->labels, labels);
 }
 
 /* "k=v,..." behind the two labels of the thread. A part without "=" is passed over. */
@@ -254,14 +293,12 @@ static void parse_labels(struct writing *x)
 static void write_all(struct writing *x, struct cp_sink *sink)
 {
 	const struct cp_profile_info *info = x->info;
-	struct cp_pprof_type types[2] = { { "samples", "count" }, { info->type, info->unit } };
-	uint64_t total = x->a->weight * info->weight_unit;
 	struct cp_pprof_head head = {
-		.sample_types = types,
-		.sample_type_count = 2,
-		.period_type = types[1],
-		.default_sample_type = info->type,
-		.period = (int64_t)(x->a->records ? total / x->a->records : info->nominal_period),
+		.sample_types = info->types,
+		.sample_type_count = info->type_count,
+		.period_type = info->period_type,
+		.default_sample_type = info->types[info->type_count - 1].type,
+		.period = (int64_t)info->period,
 		.time_nanos = (int64_t)info->time_ns,
 		.duration_nanos = (int64_t)info->duration_ns,
 	};

@@ -10,15 +10,31 @@
 
 #include "aggregate.h"
 #include "names.h"
+#include "pprof.h"
 #include "sink.h"
 
+#define CP_ROW_LABELS 4
+#define CP_ROW_LABEL_TEXT 256
+
+struct cp_profile_labels {
+	struct cp_pprof_label labels[CP_ROW_LABELS];
+	unsigned count;
+	char text[CP_ROW_LABEL_TEXT]; /* what labels may point to */
+};
+
 struct cp_profile_info {
-	const char *type, *unit; /* of the second value: "cpu", "nanoseconds" */
-	uint64_t weight_unit;	 /* what one unit of weight stands for, in UNIT */
-	uint64_t nominal_period; /* asked for, in UNIT; written when no sample tells better */
-	uint64_t time_ns;	 /* UTC, start of the window */
+	const struct cp_pprof_type *types; /* of the values, count first; the last is the default */
+	unsigned type_count;
+	struct cp_pprof_type period_type;
+	uint64_t weight_unit; /* what one of the last value stands for, in its type's unit */
+	uint64_t period;      /* in period_type's unit */
+	uint64_t time_ns;     /* UTC, start of the window */
 	uint64_t duration_ns;
 	const char *labels; /* k=v,... on every sample; "" = none */
+	/* Labels of a row besides its thread's and LABELS; NULL = none. */
+	void (*row_labels)(const void *context, const struct cp_stack *s,
+			   struct cp_profile_labels *to);
+	const void *context;
 	const char *const *comments;
 	unsigned comment_count;
 };

@@ -14,50 +14,55 @@ uint64_t cp_run_clock(int clock)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-void cp_run_begin(struct cp_run *r)
+/* Of all runs; under the collector's lock. */
+static uint64_t work_ns;    /* of work that ended */
+static uint64_t work_began; /* CPU clock of the thread that is at work now; 0 = none */
+
+static uint64_t worked(void)
 {
-	cp_modules_init(&r->modules);
-	cp_aggregate_init(&r->aggregate, &r->modules);
+	return work_ns + (work_began ? cp_run_clock(CLOCK_THREAD_CPUTIME_ID) - work_began : 0);
+}
+
+void cp_run_begin(struct cp_run *r, struct cp_modules *modules)
+{
+	cp_aggregate_init(&r->aggregate, modules);
 	cp_names_init(&r->names);
 	r->start_utc_ns = cp_run_clock(CLOCK_REALTIME);
 	r->start_ns = cp_run_clock(CLOCK_MONOTONIC);
 	r->start_cpu_ns = cp_run_clock(CLOCK_PROCESS_CPUTIME_ID);
-	r->own_cpu_ns = 0;
+	r->own_base_ns = worked();
 	r->dumps = 0;
 	r->written = false;
 	r->written_records = 0;
 	for (int i = 0; i < CP_COUNTS; i++)
-		r->base[i] = cp_counted((enum cp_count)i);
+		r->base[i] = cp_counted_mode(r->mode, (enum cp_count)i);
 }
 
 void cp_run_release(struct cp_run *r)
 {
 	cp_names_release(&r->names);
 	cp_aggregate_release(&r->aggregate);
-	cp_modules_release(&r->modules);
 }
 
-void cp_run_work_begin(struct cp_run *r)
+void cp_run_work_begin(void)
 {
-	r->work_began = cp_run_clock(CLOCK_THREAD_CPUTIME_ID);
+	work_began = cp_run_clock(CLOCK_THREAD_CPUTIME_ID);
 }
 
-void cp_run_work_end(struct cp_run *r)
+void cp_run_work_end(void)
 {
-	r->own_cpu_ns = cp_run_own_cpu(r);
-	r->work_began = 0;
+	work_ns = worked();
+	work_began = 0;
 }
 
 uint64_t cp_run_own_cpu(const struct cp_run *r)
 {
-	uint64_t now = r->work_began ? cp_run_clock(CLOCK_THREAD_CPUTIME_ID) : 0;
-
-	return r->own_cpu_ns + (now - r->work_began);
+	return worked() - r->own_base_ns;
 }
 
 uint64_t cp_run_counted(const struct cp_run *r, enum cp_count what)
 {
-	return cp_counted(what) - r->base[what];
+	return cp_counted_mode(r->mode, what) - r->base[what];
 }
 
 uint64_t cp_run_handler_ns(const struct cp_run *r)

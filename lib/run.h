@@ -13,8 +13,12 @@
 #include "names.h"
 #include "sigsafe/counters.h"
 
+struct cp_mode_ops;
+
 struct cp_run {
-	struct cp_modules modules;
+	const struct cp_mode_ops *ops;
+	enum cp_mode mode;
+	bool running; /* begun, and not yet released: samples are taken */
 	struct cp_aggregate aggregate;
 	struct cp_names names;
 	char path[CP_PATH_MAX]; /* absolute, templates expanded but %n; of the file at exit */
@@ -27,28 +31,27 @@ struct cp_run {
 	uint64_t start_cpu_ns;		 /* the process's CPU time at the start */
 	uint64_t written_records;	 /* aggregate.records at the last write to PATH */
 	bool written;			 /* PATH was written at all */
-	uint64_t own_cpu_ns;		 /* CPU time of drains and dumps that ended */
-	uint64_t work_began;		 /* CPU clock of the thread that is at work now; 0 = none */
+	uint64_t own_base_ns;		 /* CPU time of drains and dumps before the start */
 	uint64_t base[CP_COUNTS];	 /* counters at the start */
 };
 
-/* Empty, its clocks started now. */
-void cp_run_begin(struct cp_run *r);
+/* Empty, its clocks started now; MODULES are shared by all runs. */
+void cp_run_begin(struct cp_run *r, struct cp_modules *modules);
 void cp_run_release(struct cp_run *r);
 
 /* A clock's time in ns, by system call or vdso; any context. */
 uint64_t cp_run_clock(int clock);
 
 /* Around every drain and dump, on the thread that does it: its CPU time is ours. */
-void cp_run_work_begin(struct cp_run *r);
-void cp_run_work_end(struct cp_run *r);
-/* CPU time of drains and dumps up to now. */
+void cp_run_work_begin(void);
+void cp_run_work_end(void);
+/* CPU time of drains and dumps since the start of R, for whatever mode. */
 uint64_t cp_run_own_cpu(const struct cp_run *r);
 
 /* CPU time spent in handlers, estimated from those that were timed. */
 uint64_t cp_run_handler_ns(const struct cp_run *r);
 
-/* How often WHAT was counted since the start of R. */
+/* How often WHAT was counted for R's mode since its start. */
 uint64_t cp_run_counted(const struct cp_run *r, enum cp_count what);
 
 #endif

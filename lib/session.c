@@ -11,6 +11,7 @@
 #include "fdwrite.h"
 #include "fork.h"
 #include "log.h"
+#include "mode.h"
 #include "path.h"
 #include "real.h"
 #include "session_state.h"
@@ -71,14 +72,53 @@ static int choose_engine(void)
 void cp_session_learn_lineage(void)
 {
 	if (!cp_session.lineage_known)
-		cp_lineage_read(&cp_session.lineage, environ, cp_session.config.cpu_path);
+		cp_lineage_read(&cp_session.lineage, environ);
 	cp_session.lineage_known = true;
 }
 
-static int prepare(void)
+/* The file that mode M will write at its end can be written. */
+static int check_mode(unsigned m)
 {
-	char name[CP_PATH_MAX];
+	char path[CP_PATH_MAX], name[CP_PATH_MAX];
 	bool unique;
+	int err = !cp_modes[m] ? -ENOSYS
+			       : cp_path_expand(path, sizeof(path), cp_session.config.path[m],
+						cp_session.lineage.base, &cp_session.facts.path,
+						&unique);
+
+	if (!err)
+		err = cp_path_number(name, sizeof(name), path, 0);
+	return err ? err : check_path(name);
+}
+
+static void refuse(unsigned m, int err)
+{
+	if (m < CP_MAIN_MODES) {
+		cp_log("%s: no profile: %s: %s", cp_config_variable(m), cp_session.config.path[m],
+		       cp_errno_text(err));
+		cp_session.config.path[m][0] = '\0';
+	} else {
+		cp_log("no %s profile: %s", cp_modes[m]->name, cp_errno_text(err));
+	}
+}
+
+/* 0, or the first mode's error; with EACH, modes that can't be are said and left out. */
+static int check_modes(bool each)
+{
+	int first = 0;
+
+	for (unsigned m = 0; m < CP_MAIN_MODES; m++) {
+		int err = cp_session.config.path[m][0] ? check_mode(m) : 0;
+
+		first = first ? first : err;
+		if (err && each)
+			refuse(m, err);
+	}
+	return each && cp_config_any(&cp_session.config) ? 0 : first;
+}
+
+static int prepare(bool each)
+{
 	int err = choose_engine();
 
 	if (!err)
@@ -88,17 +128,18 @@ static int prepare(void)
 	cp_gzip_load();
 	cp_facts_read(&cp_session.facts);
 	cp_session_learn_lineage();
-	err = cp_path_expand(cp_session.run.path, sizeof(cp_session.run.path),
-			     cp_session.config.cpu_path, cp_session.lineage.base,
-			     &cp_session.facts.path, &unique);
-	if (!err)
-		err = cp_path_number(name, sizeof(name), cp_session.run.path, 0);
-	return err ? err : check_path(name);
+	return check_modes(each);
 }
 
-int cp_session_start(const struct cp_config *c)
+/* None is on, where one should be. */
+static bool began_nothing(const struct cp_window_call *call, bool each)
 {
-	struct cp_window_call call = { 0 };
+	return call->result && !(each && (cp_window_any() || cp_session.config.toggle_signal));
+}
+
+int cp_session_start(const struct cp_config *c, bool each)
+{
+	struct cp_window_call call = { .when = "at the start", .failed = each ? refuse : NULL };
 	int err;
 
 	if (cp_session_active())
@@ -106,22 +147,23 @@ int cp_session_start(const struct cp_config *c)
 	cp_real_resolve();
 	cp_session.config = *c;
 	cp_threads_adopt();
-	err = prepare();
+	err = prepare(each);
 	if (err)
 		return err;
 	cp_fork_install();
 	cp_session.pid = cp_sys_getpid();
 	cp_session.next_checkpoint = UINT64_MAX;
 	cp_store_release(&cp_session.active, 1);
-	cp_signals_install(c->dump_signal, c->toggle_signal);
+	cp_signals_install(c->dump_signal, c->toggle_signal, c->heap_signal);
 	cp_held_adopt();
 	cp_collect_run(cp_window_begin, &call);
-	if (call.result) {
+	if (began_nothing(&call, each)) {
+		cp_collect_run(cp_window_abandon, NULL);
 		cp_signals_remove();
 		cp_store_release(&cp_session.active, 0);
 		return call.result;
 	}
-	if (!c->toggle_signal)
+	if (!c->toggle_signal && c->path[CP_MODE_CPU][0])
 		cp_cpu_say_blocking();
 	err = cp_collect_start();
 	if (err)
@@ -158,17 +200,26 @@ void cp_session_retire(const char *why)
 	cp_log("%s: profiling ends here", why);
 }
 
-void cp_session_write(const char *when)
+void cp_session_write(const char *when, bool only_with_samples)
 {
-	struct cp_window_call call = { .when = when };
+	struct cp_window_call call = { .when = when, .only_with_samples = only_with_samples };
 
 	if (cp_session_is_ours())
 		cp_collect_run(cp_window_write, &call);
 }
 
-int cp_session_dump(const char *path)
+enum cp_mode cp_session_first_mode(void)
 {
-	struct cp_window_call call = { .path = path };
+	unsigned m = 0;
+
+	while (m + 1 < CP_MAIN_MODES && !cp_load_relaxed(&cp_session.runs[m].running))
+		m++;
+	return m;
+}
+
+int cp_session_dump(enum cp_mode mode, const char *path)
+{
+	struct cp_window_call call = { .mode = mode, .path = path };
 
 	if (!cp_session_is_ours())
 		return -ESRCH;
@@ -178,10 +229,10 @@ int cp_session_dump(const char *path)
 
 /* Only what is made under the lock is made there: a reader that doesn't read would keep it, and
  * with it every way out of the process. */
-int cp_session_dump_fd(int fd)
+int cp_session_dump_fd(enum cp_mode mode, int fd)
 {
 	struct cp_memory_sink memory;
-	struct cp_window_call call = { .sink = &memory.sink };
+	struct cp_window_call call = { .mode = mode, .sink = &memory.sink };
 
 	if (!cp_session_is_ours())
 		return -ESRCH;

@@ -8,8 +8,10 @@
 #include "config.h"
 #include "cprof.h"
 
-/* Start with C. 0; -EALREADY when one runs; what the paths or the kernel gave. Ordinary context. */
-int cp_session_start(const struct cp_config *c);
+/* Start the modes that C names. 0; -EALREADY when some run; what the paths or the kernel gave.
+ * EACH: a mode that can't be is said on stderr, and the others go on; 0 when one did. Else all or
+ * none, and nothing is said. Ordinary context. */
+int cp_session_start(const struct cp_config *c, bool each);
 /* Stop, write the profile, forget what was collected. 0; -ESRCH when none runs; the write's error.
  */
 int cp_session_stop(void);
@@ -20,12 +22,14 @@ bool cp_session_active(void);
  * our memory, nor one that a raw clone made. Any context. */
 bool cp_session_is_ours(void);
 
-/* Write the file at the run's own path, whatever locks are held. Any context. */
-void cp_session_write(const char *when);
-/* The same to PATH, absolute, or NULL: the next number. 0 or a negative errno. */
-int cp_session_dump(const char *path);
+/* Write the files at the modes' own paths, whatever locks are held. Any context. */
+void cp_session_write(const char *when, bool only_with_samples);
+/* MODE to PATH, absolute; or NULL: all modes to the next number. 0 or a negative errno. */
+int cp_session_dump(enum cp_mode mode, const char *path);
 /* The same to a descriptor, however long its reader makes us wait. */
-int cp_session_dump_fd(int fd);
+int cp_session_dump_fd(enum cp_mode mode, int fd);
+/* The first of the main modes that is on. */
+enum cp_mode cp_session_first_mode(void);
 
 /* Before a module goes away: what the rings hold gets its identity. */
 void cp_session_drain(void);

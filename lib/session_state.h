@@ -14,15 +14,16 @@ struct cp_session {
 	struct cp_config config;
 	struct cp_lineage lineage;
 	struct cp_facts facts;
-	struct cp_run run;
+	struct cp_modules modules; /* of all runs */
+	struct cp_run runs[CP_MODES];
 	uint32_t active; /* between start and stop; read from any context */
 	int pid;	 /* of the process that it is active in */
-	bool running;	 /* RUN is filled: samples are taken; under the collector's lock */
 	bool lineage_known;
-	const char *shared;	  /* CPUPROFILE as our descendants have it; NULL = it is not set */
-	unsigned windows;	  /* toggled on so often */
-	uint64_t next_checkpoint; /* monotonic ns; UINT64_MAX = none */
-	struct cp_run last_counters; /* of the last run, for statistics after a stop */
+	/* CPUPROFILE and the others as our descendants have them; NULL = not set */
+	const char *shared[CP_MAIN_MODES];
+	unsigned windows;	     /* toggled on so often */
+	uint64_t next_checkpoint;    /* monotonic ns; UINT64_MAX = none */
+	struct cp_run last_counters; /* of the last CPU run, for statistics after a stop */
 };
 
 extern struct cp_session cp_session; /* window.c */

@@ -16,7 +16,7 @@
 #include "sigsafe/held.h"
 #include "sigsafe/sys.h"
 
-enum kind { KIND_NONE, KIND_PROF, KIND_DUMP, KIND_TOGGLE, KIND_FATAL };
+enum kind { KIND_NONE, KIND_PROF, KIND_DUMP, KIND_DUMP_HEAP, KIND_TOGGLE, KIND_FATAL };
 
 /* Default action "terminate" or "core" (signal(7)); the real-time signals follow. */
 static const unsigned char fatal_signals[] = { SIGHUP,	SIGINT,	 SIGQUIT,   SIGILL,  SIGTRAP,
@@ -67,6 +67,12 @@ static void on_dump(int sig, siginfo_t *si, void *context)
 		cp_collect_request(CP_REQUEST_DUMP);
 }
 
+static void on_dump_heap(int sig, siginfo_t *si, void *context)
+{
+	if (cp_session_is_ours())
+		cp_collect_request(CP_REQUEST_DUMP_HEAP);
+}
+
 static uint32_t toggles;
 
 unsigned cp_signals_toggles(void)
@@ -87,7 +93,7 @@ static void on_fatal(int sig, siginfo_t *si, void *context)
 	int saved = errno;
 
 	if (cp_session_is_ours())
-		cp_session_write("before a fatal signal");
+		cp_session_write("before a fatal signal", false);
 	cp_signals_die(sig, si, context);
 	errno = saved;
 }
@@ -97,6 +103,7 @@ static void (*handler_of(enum kind kind))(int, siginfo_t *, void *)
 	switch (kind) {
 	case KIND_PROF: return cp_cpu_event_handler;
 	case KIND_DUMP: return on_dump;
+	case KIND_DUMP_HEAP: return on_dump_heap;
 	case KIND_TOGGLE: return on_toggle;
 	case KIND_FATAL: return on_fatal;
 	default: return NULL;
@@ -106,7 +113,8 @@ static void (*handler_of(enum kind kind))(int, siginfo_t *, void *)
 static bool is_ours(const struct sigaction *act)
 {
 	return act->sa_sigaction == cp_cpu_event_handler || act->sa_sigaction == on_dump ||
-	       act->sa_sigaction == on_toggle || act->sa_sigaction == on_fatal;
+	       act->sa_sigaction == on_dump_heap || act->sa_sigaction == on_toggle ||
+	       act->sa_sigaction == on_fatal;
 }
 
 /* What libc and the kernel make of flags and a mask that the program sets, and show to who asks. */
@@ -311,7 +319,7 @@ static bool claim(int sig, enum kind kind)
 	return CP_REAL(sigaction)(sig, &ours, NULL) == 0;
 }
 
-void cp_signals_install(int dump_signal, int toggle_signal)
+void cp_signals_install(int dump_signal, int toggle_signal, int heap_signal)
 {
 	cp_cpu_state.die = on_fatal;
 	cp_cpu_state.handler_flags = flags_for(SIGPROF);
@@ -320,7 +328,10 @@ void cp_signals_install(int dump_signal, int toggle_signal)
 	cp_store_relaxed(&cp_held_on, 1);
 	if (toggle_signal)
 		claim(toggle_signal, KIND_TOGGLE);
-	if (dump_signal && dump_signal != toggle_signal && !claim(dump_signal, KIND_DUMP))
+	if (heap_signal)
+		claim(heap_signal, KIND_DUMP_HEAP);
+	if (dump_signal && dump_signal != toggle_signal && dump_signal != heap_signal &&
+	    !claim(dump_signal, KIND_DUMP))
 		say_dump_refused(dump_signal);
 	for (size_t i = 0; i < sizeof(fatal_signals); i++)
 		if (!kinds[fatal_signals[i]])

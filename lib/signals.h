@@ -15,8 +15,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Install the handlers. DUMP_SIGNAL and TOGGLE_SIGNAL: 0 = none. Ordinary context. */
-void cp_signals_install(int dump_signal, int toggle_signal);
+/* Install the handlers; 0 = no such signal. Ordinary context. */
+void cp_signals_install(int dump_signal, int toggle_signal, int heap_signal);
 /* Put back the defaults (SIGPROF's handler stays, inert). */
 void cp_signals_remove(void);
 

@@ -11,7 +11,7 @@
 #include <sys/resource.h>
 
 #include "collect.h"
-#include "cpu.h"
+#include "mode.h"
 #include "sigsafe/atomic.h"
 #include "sigsafe/counters.h"
 #include "sigsafe/held.h"
@@ -43,13 +43,13 @@ static void on_thread_end(void *record)
 	if (++cp_self.end_rounds < PTHREAD_DESTRUCTOR_ITERATIONS &&
 	    pthread_setspecific(end_key, record) == 0)
 		return;
-	cp_cpu_thread_end(t);
+	cp_modes_thread_end(t);
 	cp_sys2(SYS_prctl, PR_GET_NAME, t->name);
 	t->named = true;
 	cp_self.thread = NULL;
 	if (t == main_thread)
 		cp_store_release(&main_ended, 1);
-	if (t->ring) {
+	if (t->ring || t->hook_ring) {
 		cp_store_release(&t->state, CP_THREAD_ENDED);
 		cp_collect_request(CP_REQUEST_DRAIN);
 	} else {
@@ -161,7 +161,7 @@ static void end_foreign_twin(struct cp_thread *new, int tid)
 	if (!t || !t->foreign)
 		return;
 	cp_store_relaxed(&new->paused, cp_load_relaxed(&t->paused));
-	cp_cpu_thread_end(t);
+	cp_modes_thread_end(t);
 	cp_store_release(&t->state, CP_THREAD_ENDED);
 }
 
@@ -185,7 +185,7 @@ void cp_threads_adopt(void)
 	/* What the thread itself blocked so far is known; what it inherited isn't. */
 	cp_held_set_blocked(cp_held_blocked());
 	cp_held_adopt();
-	cp_cpu_thread_begin(t);
+	cp_modes_thread_begin(t);
 }
 
 static void enter(struct cp_thread *t)
@@ -197,7 +197,7 @@ static void enter(struct cp_thread *t)
 	cp_thread_enter(t);
 	arm_end(t);
 	cp_held_adopt();
-	cp_cpu_thread_begin(t);
+	cp_modes_thread_begin(t);
 }
 
 void *cp_threads_entry(void *record)
@@ -304,7 +304,7 @@ static int see_task_locked(int tid)
 	cp_store_relaxed(&t->tid, tid);
 	cp_store_release(&t->state, CP_THREAD_LIVE);
 	cp_count(CP_COUNT_FOREIGN_THREADS, 1);
-	cp_cpu_thread_begin(t);
+	cp_modes_thread_begin(t);
 	return 0;
 }
 
@@ -331,7 +331,7 @@ static void end_unseen(void)
 
 		if (cp_load_acquire(&t->state) != CP_THREAD_LIVE || !t->foreign || t->seen)
 			continue;
-		cp_cpu_thread_end(t);
+		cp_modes_thread_end(t);
 		cp_store_release(&t->state, CP_THREAD_ENDED);
 	}
 }

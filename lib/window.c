@@ -9,6 +9,7 @@
 #include "cprof.h"
 #include "dump.h"
 #include "log.h"
+#include "mode.h"
 #include "path.h"
 #include "session_state.h"
 #include "sigsafe/atomic.h"
@@ -24,93 +25,204 @@ static void plan_checkpoint(void)
 	cp_session.next_checkpoint = every ? cp_run_clock(CLOCK_MONOTONIC) + every : UINT64_MAX;
 }
 
-/* The run's name: the configured path, and in toggle mode a number for each window, as
- * gperftools does it. */
-static int name_run(void)
+/* The mode whose path names M's file. */
+static enum cp_mode parent_of(unsigned m)
 {
+	return cp_modes[m]->parent;
+}
+
+bool cp_window_wants(unsigned m)
+{
+	const struct cp_mode_ops *ops = cp_modes[m];
+
+	return ops && cp_session.config.path[ops->parent][0] &&
+	       (!ops->wanted || ops->wanted(&cp_session.config));
+}
+
+static bool is_toggled(unsigned m)
+{
+	return cp_session.config.toggle_signal && parent_of(m) == cp_session.config.toggle_mode;
+}
+
+/* What M's files are called: the configured path, and in toggle mode a number for each window, as
+ * gperftools does it; a companion's beside its parent's. */
+static int name_run(unsigned m)
+{
+	const char *path = cp_session.config.path[parent_of(m)];
+	struct cp_run *r = &cp_session.runs[m];
 	char template[CP_PATH_MAX];
-
-	if (cp_session.config.toggle_signal)
-		cp_format(template, sizeof(template), "%s.%u", cp_session.config.cpu_path,
-			  cp_session.windows++);
-	else
-		cp_format(template, sizeof(template), "%s", cp_session.config.cpu_path);
-	cp_session.run.owner = cp_session.lineage.owner && !cp_session.config.use_pid;
-	cp_session.run.sequence = cp_session.lineage.sequence;
-	cp_session.run.claimed = false;
-	return cp_path_expand(cp_session.run.path, sizeof(cp_session.run.path), template,
-			      cp_session.lineage.base, &cp_session.facts.path,
-			      &cp_session.run.unique);
-}
-
-static int begin_run(void)
-{
-	int err = name_run();
-
-	if (err < 0)
-		return err;
-	cp_run_begin(&cp_session.run);
-	/* What rings still hold from an earlier run is not this one's. */
-	cp_collect_drain(NULL);
-	err = cp_cpu_start(cp_session.config.cpu_frequency,
-			   cp_session.config.engine == CP_ENGINE_ITIMER);
-	if (err < 0) {
-		cp_run_release(&cp_session.run);
-		return err;
-	}
-	cp_session.running = true;
-	plan_checkpoint();
-	return 0;
-}
-
-static int end_run(const char *when)
-{
 	int err;
 
-	if (!cp_session.running)
-		return 0;
-	cp_cpu_stop();
-	err = cp_dump_final(&cp_session.run, &cp_session.config, when);
-	cp_session.running = false;
-	cp_session.next_checkpoint = UINT64_MAX;
-	cp_session.last_counters = cp_session.run;
-	cp_run_release(&cp_session.run);
+	if (is_toggled(m))
+		cp_format(template, sizeof(template), "%s.%u", path, cp_session.windows);
+	else
+		cp_format(template, sizeof(template), "%s", path);
+	r->owner = cp_session.lineage.owner && !cp_session.config.use_pid;
+	r->sequence = cp_session.lineage.sequence;
+	r->claimed = false;
+	err = cp_path_expand(r->path, sizeof(r->path), template, cp_session.lineage.base,
+			     &cp_session.facts.path, &r->unique);
+	if (!err && parent_of(m) != m)
+		err = cp_path_infix(r->path, sizeof(r->path), r->path, r->ops->name);
 	return err;
 }
 
-static void say_toggled(void)
+static int begin_run(unsigned m)
 {
+	struct cp_run *r = &cp_session.runs[m];
+	int err;
+
+	r->ops = cp_modes[m];
+	r->mode = m;
+	err = name_run(m);
+	if (err)
+		return err;
+	cp_collect_forget(r, cp_session.runs, &cp_session.modules);
+	cp_run_begin(r, &cp_session.modules);
+	err = r->ops->start(r, &cp_session.config);
+	if (err < 0) {
+		cp_run_release(r);
+		return err;
+	}
+	r->running = true;
+	return 0;
+}
+
+static int end_run(unsigned m, const char *when)
+{
+	struct cp_run *r = &cp_session.runs[m];
+	int err;
+
+	if (!r->running)
+		return 0;
+	if (r->ops->stop)
+		r->ops->stop(r);
+	cp_collect_drain(cp_session.runs, &cp_session.modules);
+	err = cp_dump_final(r, &cp_session.config, when);
+	r->running = false;
+	if (m == CP_MODE_CPU)
+		cp_session.last_counters = *r;
+	cp_run_release(r);
+	return err;
+}
+
+bool cp_window_any(void)
+{
+	for (unsigned m = 0; m < CP_MODES; m++)
+		if (cp_session.runs[m].running)
+			return true;
+	return false;
+}
+
+/* The toggled mode and its companions, on or off. */
+static void toggle(void)
+{
+	enum cp_mode mode = cp_session.config.toggle_mode;
+	bool on = !cp_session.runs[mode].running;
+
+	for (unsigned m = 0; m < CP_MODES; m++) {
+		if (!cp_window_wants(m) || parent_of(m) != mode)
+			continue;
+		if (on)
+			begin_run(m);
+		else
+			end_run(m, "when toggled off");
+	}
+	if (on) {
+		cp_session.windows++;
+		plan_checkpoint();
+	}
 	if (cp_session.config.verbose)
-		cp_log("CPU profiling is %s", cp_session.running ? "on" : "off");
+		cp_log("%s profiling is %s", cp_modes[mode]->name,
+		       cp_session.runs[mode].running ? "on" : "off");
+}
+
+static void tick(void)
+{
+	uint64_t now = cp_run_clock(CLOCK_MONOTONIC);
+
+	for (unsigned m = 0; m < CP_MODES; m++) {
+		struct cp_run *r = &cp_session.runs[m];
+
+		if (r->running && r->ops->tick && now >= r->ops->due())
+			r->ops->tick(r);
+	}
+}
+
+/* The run's own file is brought up to date: at a checkpoint, before an exec, at an end. */
+static int write_all(const char *when, bool only_with_samples)
+{
+	int first = 0;
+
+	for (unsigned m = 0; m < CP_MODES; m++) {
+		struct cp_run *r = &cp_session.runs[m];
+		int err = 0;
+
+		if (r->running && (!only_with_samples || r->aggregate.records))
+			err = cp_dump_final(r, &cp_session.config, when);
+		first = first ? first : err;
+	}
+	return first;
+}
+
+static int dump_numbered(bool heap_only)
+{
+	int first = 0;
+
+	for (unsigned m = 0; m < CP_MODES; m++) {
+		struct cp_run *r = &cp_session.runs[m];
+		int err = 0;
+
+		if (r->running && (!heap_only || r->ops->parent == CP_MODE_HEAP))
+			err = cp_dump_numbered(r, &cp_session.config);
+		first = first ? first : err;
+	}
+	return first;
+}
+
+#define DRAINS (CP_REQUEST_DRAIN | CP_REQUEST_DUMP | CP_REQUEST_DUMP_HEAP)
+
+static void serve_runs(uint32_t requests)
+{
+	bool checkpoint = cp_run_clock(CLOCK_MONOTONIC) >= cp_session.next_checkpoint;
+
+	if (requests & CP_REQUEST_TICK)
+		tick();
+	if (!(requests & DRAINS) && !checkpoint)
+		return;
+	cp_collect_drain(cp_session.runs, &cp_session.modules);
+	if (requests & (CP_REQUEST_DUMP | CP_REQUEST_DUMP_HEAP))
+		dump_numbered(!(requests & CP_REQUEST_DUMP));
+	if (checkpoint) {
+		write_all("at a checkpoint", false);
+		plan_checkpoint();
+	}
 }
 
 static void serve(uint32_t requests)
 {
 	/* As often as the signal came: two of them between two looks are a window, if a short one.
 	 */
-	for (unsigned n = requests & CP_REQUEST_TOGGLE ? cp_signals_toggles() : 0; n > 0; n--) {
-		if (cp_session.running)
-			end_run("when toggled off");
-		else
-			begin_run();
-		say_toggled();
-	}
-	if (!cp_session.running)
+	for (unsigned n = requests & CP_REQUEST_TOGGLE ? cp_signals_toggles() : 0; n > 0; n--)
+		toggle();
+	if (!cp_window_any())
 		return;
-	cp_run_work_begin(&cp_session.run);
-	cp_collect_drain(&cp_session.run);
-	if (requests & CP_REQUEST_DUMP)
-		cp_dump_numbered(&cp_session.run, &cp_session.config);
-	if (cp_run_clock(CLOCK_MONOTONIC) >= cp_session.next_checkpoint) {
-		cp_dump_final(&cp_session.run, &cp_session.config, "at a checkpoint");
-		plan_checkpoint();
-	}
-	cp_run_work_end(&cp_session.run);
+	cp_run_work_begin();
+	serve_runs(requests);
+	cp_run_work_end();
 }
 
 static uint64_t due(void)
 {
-	return cp_load_relaxed(&cp_session.next_checkpoint);
+	uint64_t first = cp_load_relaxed(&cp_session.next_checkpoint);
+
+	for (unsigned m = 0; m < CP_MODES; m++) {
+		const struct cp_run *r = &cp_session.runs[m];
+
+		if (cp_load_relaxed(&r->running) && r->ops->due && r->ops->due() < first)
+			first = r->ops->due();
+	}
+	return first;
 }
 
 const struct cp_collect_work cp_window_work = { serve, due };
@@ -119,69 +231,119 @@ void cp_window_begin(void *arg)
 {
 	struct cp_window_call *c = arg;
 
-	c->result = cp_session.config.toggle_signal ? 0 : begin_run();
+	cp_modules_init(&cp_session.modules);
+	for (unsigned m = 0; m < CP_MODES; m++) {
+		int err = cp_window_wants(m) && !is_toggled(m) ? begin_run(m) : 0;
+
+		if (!err)
+			continue;
+		c->result = c->result ? c->result : err;
+		if (c->failed)
+			c->failed(m, err);
+	}
+	plan_checkpoint();
 }
 
 void cp_window_end(void *arg)
 {
 	struct cp_window_call *c = arg;
 
-	c->result = end_run(c->when);
+	cp_run_work_begin();
+	for (unsigned m = 0; m < CP_MODES; m++) {
+		int err = end_run(m, c->when);
+
+		c->result = c->result ? c->result : err;
+	}
+	cp_run_work_end();
+	cp_session.next_checkpoint = UINT64_MAX;
+	cp_modules_release(&cp_session.modules);
+}
+
+void cp_window_abandon(void *arg)
+{
+	(void)arg;
+	for (unsigned m = 0; m < CP_MODES; m++) {
+		struct cp_run *r = &cp_session.runs[m];
+
+		if (!r->running)
+			continue;
+		if (r->ops->stop)
+			r->ops->stop(r);
+		r->running = false;
+		cp_run_release(r);
+	}
+	cp_session.next_checkpoint = UINT64_MAX;
+	cp_modules_release(&cp_session.modules);
 }
 
 void cp_window_write(void *arg)
 {
 	struct cp_window_call *c = arg;
 
-	if (!cp_session.running)
+	if (!cp_window_any())
 		return;
-	cp_run_work_begin(&cp_session.run);
-	c->result = cp_dump_final(&cp_session.run, &cp_session.config, c->when);
-	cp_run_work_end(&cp_session.run);
+	cp_run_work_begin();
+	cp_collect_drain(cp_session.runs, &cp_session.modules);
+	c->result = write_all(c->when, c->only_with_samples);
+	cp_run_work_end();
+}
+
+static int dump_one(const struct cp_window_call *c)
+{
+	struct cp_run *r = &cp_session.runs[c->mode];
+
+	if (!r->running)
+		return -ESRCH;
+	return c->path ? cp_dump_to_path(r, &cp_session.config, c->path)
+		       : cp_dump_to_sink(r, &cp_session.config, c->sink);
 }
 
 void cp_window_dump(void *arg)
 {
 	struct cp_window_call *c = arg;
 
-	if (!cp_session.running) {
+	if (!cp_window_any()) {
 		c->result = -ESRCH;
 		return;
 	}
-	cp_run_work_begin(&cp_session.run);
-	if (c->path)
-		c->result = cp_dump_to_path(&cp_session.run, &cp_session.config, c->path);
-	else if (c->sink)
-		c->result = cp_dump_to_sink(&cp_session.run, &cp_session.config, c->sink);
-	else
-		c->result = cp_dump_numbered(&cp_session.run, &cp_session.config);
-	cp_run_work_end(&cp_session.run);
+	cp_run_work_begin();
+	cp_collect_drain(cp_session.runs, &cp_session.modules);
+	c->result = c->path || c->sink ? dump_one(c) : dump_numbered(false);
+	cp_run_work_end();
 }
 
 void cp_window_drain(void *arg)
 {
-	if (!cp_session.running)
+	if (!cp_window_any())
 		return;
-	cp_run_work_begin(&cp_session.run);
-	cp_collect_drain(&cp_session.run);
-	cp_run_work_end(&cp_session.run);
+	cp_run_work_begin();
+	cp_collect_drain(cp_session.runs, &cp_session.modules);
+	cp_run_work_end();
 }
 
-int cp_window_fork_child(void)
+void cp_window_fork_child(void)
 {
-	int err = name_run();
-
 	/* The parent's data may be half changed by a thread that isn't here: it is left where it
 	 * is (its pages are shared with the parent until written), not released. */
-	cp_run_begin(&cp_session.run);
+	cp_modules_init(&cp_session.modules);
+	for (unsigned m = 0; m < CP_MODES; m++) {
+		struct cp_run *r = &cp_session.runs[m];
+
+		if (!r->running)
+			continue;
+		/* Without a name nothing can be written: said when that is tried. */
+		if (name_run(m) < 0)
+			r->path[0] = '\0';
+		cp_run_begin(r, &cp_session.modules);
+	}
 	plan_checkpoint();
-	return err;
 }
 
 void cp_window_stats(void *arg)
 {
 	struct cprof_stats *s = arg;
-	const struct cp_run *r = cp_session.running ? &cp_session.run : &cp_session.last_counters;
+	const struct cp_run *now = &cp_session.runs[CP_MODE_CPU];
+	const struct cp_run *r = now->running ? now : &cp_session.last_counters;
 
 	s->samples = cp_run_counted(r, CP_COUNT_SAMPLES);
 	s->expiries = cp_run_counted(r, CP_COUNT_EXPIRIES);

@@ -6,32 +6,43 @@
 #ifndef CP_WINDOW_H
 #define CP_WINDOW_H
 
+#include <stdbool.h>
+
 #include "collect.h"
+#include "sigsafe/mode.h"
 #include "sink.h"
 
 struct cp_window_call {
 	const char *when;     /* "at exit", for messages */
+	enum cp_mode mode;    /* of a dump to PATH or SINK */
 	const char *path;     /* of a dump, or NULL */
 	struct cp_sink *sink; /* of a dump, or NULL */
-	int result;	      /* out: 0 or a negative errno */
+	bool only_with_samples;
+	void (*failed)(unsigned mode, int err); /* a mode could not begin; NULL: RESULT tells */
+	int result;				/* out: 0 or the first negative errno */
 };
 
-/* Begin, unless a signal is to do that. */
+/* The configuration asks for mode M; a mode is on. */
+bool cp_window_wants(unsigned m);
+bool cp_window_any(void);
+
+/* Begin every mode that is wanted, but for what a signal is to begin. */
 void cp_window_begin(void *arg);
-/* End, write the file, forget what was collected. */
+/* End, write the files, forget what was collected. */
 void cp_window_end(void *arg);
-/* Write the file at the run's own path. */
+/* End without a file: a start that failed half-way. ARG is not used. */
+void cp_window_abandon(void *arg);
+/* Write the files at the runs' own paths. */
 void cp_window_write(void *arg);
-/* Write to PATH, SINK, or the next number. -ESRCH when no window is open. */
+/* Write MODE to PATH or SINK, or all modes to the next number. -ESRCH when none is on. */
 void cp_window_dump(void *arg);
 /* Move what the rings hold. ARG is not used. */
 void cp_window_drain(void *arg);
 /* ARG is a struct cprof_stats: of the open window, or the last one. */
 void cp_window_stats(void *arg);
 
-/* In a fork child, without the lock: an empty window under the child's name. 0, or -ENAMETOOLONG.
- */
-int cp_window_fork_child(void);
+/* In a fork child, without the lock: empty runs under the child's name. */
+void cp_window_fork_child(void);
 
 /* What the collector's thread does for us. */
 extern const struct cp_collect_work cp_window_work;

@@ -29,16 +29,6 @@ static size_t count(char *const *list)
 	return n;
 }
 
-/* A program whose environment doesn't ask for a profile, or for another one than this process's,
- * needs no word from us. */
-static bool asks(char *const *environment)
-{
-	for (; environment && *environment; environment++)
-		if (!strncmp(*environment, "CPUPROFILE=", 11))
-			return cp_process_shares(*environment + 11);
-	return false;
-}
-
 static char **with_lineage(char **to, char *const *environment, char *variable)
 {
 	size_t n = 0;
@@ -57,7 +47,7 @@ static char **with_lineage(char **to, char *const *environment, char *variable)
 	({                                                                                         \
 		char *const *env_ = (environment);                                                 \
 		size_t n_ = count(env_);                                                           \
-		if (n_ <= ENVIRONMENT_MAX && asks(env_)) {                                         \
+		if (n_ <= ENVIRONMENT_MAX && cp_process_shares(env_)) {                            \
 			char *variable_ = alloca(CP_LINEAGE_MAX);                                  \
 			cp_process_lineage(variable_, CP_LINEAGE_MAX, (child));                    \
 			env_ = with_lineage(alloca((n_ + 2) * sizeof(char *)), env_, variable_);   \

@@ -31,64 +31,77 @@ static void walk(void *arg)
 	cp_gate_leave(phase);
 	w->record->end = (uint8_t)end;
 	if (end == CP_UNWIND_TRUNCATED)
-		cp_count(CP_COUNT_TRUNCATED, 1);
+		cp_count_mode(w->record->mode, CP_COUNT_TRUNCATED, 1);
 	else if (end == CP_UNWIND_INCOMPLETE)
-		cp_count(CP_COUNT_INCOMPLETE, 1);
+		cp_count_mode(w->record->mode, CP_COUNT_INCOMPLETE, 1);
 }
 
 /* libunwind calls functions that we interpose: for them it is not the program. On a thread
  * without a TLS of its own nothing of the kind is called, and cp_self is somebody else's. */
-static void mark(const struct cp_thread *t, bool in_capture)
+static bool mark(const struct cp_thread *t, bool in_capture)
 {
+	bool before = t->own_tls && cp_self.in_capture;
+
 	if (t->own_tls)
 		cp_self.in_capture = in_capture;
 	cp_signal_fence();
+	return before;
 }
 
-/* Room for a record of *DEPTH frames in T's ring, which it gets now if it has none; NULL, and the
+/* A signal may come while a hook's record is half written: it has a ring of its own. */
+static struct cp_ring **ring_of(struct cp_thread *t, enum cp_mode mode)
+{
+	return mode == CP_MODE_CPU || mode == CP_MODE_WALL ? &t->ring : &t->hook_ring;
+}
+
+/* Room for a record of *DEPTH frames in *RING, which is taken now if T has none; NULL, and the
  * loss is counted. */
-static struct cp_record *reserve(struct cp_thread *t, uint64_t weight, unsigned *depth)
+static struct cp_record *reserve(struct cp_ring **ring, const struct cp_event *e, unsigned *depth)
 {
 	struct cp_record *record;
 
-	if (!t->ring) {
-		struct cp_ring *ring = cp_ring_take();
+	if (!*ring) {
+		struct cp_ring *taken = cp_ring_take();
 
-		if (!ring) {
-			cp_count(CP_COUNT_LOST_MEMORY, weight);
+		if (!taken) {
+			cp_count_mode(e->mode, CP_COUNT_LOST_MEMORY, e->weight);
 			return NULL;
 		}
 		/* Release: the drain sees an initialized ring. */
-		cp_store_release(&t->ring, ring);
+		cp_store_release(ring, taken);
 	}
 	/* Read once: what is reserved is what may be written, whatever is set meanwhile. */
-	*depth = cp_ring_depth(t->ring, cp_load_relaxed(&cp_capture_settings.max_depth));
-	record = cp_ring_reserve(t->ring, *depth);
+	*depth = cp_ring_depth(*ring, cp_load_relaxed(&cp_capture_settings.max_depth));
+	record = cp_ring_reserve(*ring, *depth);
 	if (!record) {
-		cp_count(CP_COUNT_LOST_RING, weight);
+		cp_count_mode(e->mode, CP_COUNT_LOST_RING, e->weight);
 		cp_capture_settings.wake();
+		return NULL;
 	}
+	record->mode = (uint8_t)e->mode;
+	record->count = e->count;
+	record->weight = e->weight;
+	record->tag = e->tag;
 	return record;
 }
 
-static void commit(struct cp_thread *t, struct cp_record *record)
+static void commit(struct cp_ring *ring, struct cp_record *record)
 {
-	cp_count(CP_COUNT_SAMPLES, 1);
-	cp_count(CP_COUNT_EXPIRIES, record->weight);
-	if (cp_ring_commit(t->ring, record))
+	cp_count_mode(record->mode, CP_COUNT_SAMPLES, 1);
+	cp_count_mode(record->mode, CP_COUNT_EXPIRIES, record->weight);
+	if (cp_ring_commit(ring, record))
 		cp_capture_settings.wake();
 }
 
-void cp_capture_repeat(struct cp_thread *t, enum cp_source source, uint64_t pc, uint64_t weight)
+bool cp_capture_repeat(struct cp_thread *t, const struct cp_event *e, uint64_t pc)
 {
+	struct cp_ring **ring = ring_of(t, e->mode);
 	unsigned room = 0;
-	struct cp_record *record = reserve(t, weight, &room);
-	const struct cp_record *last = record ? cp_ring_last(t->ring) : NULL;
+	struct cp_record *record = reserve(ring, e, &room);
+	const struct cp_record *last = record ? cp_ring_last(*ring) : NULL;
 
 	if (!record)
-		return;
-	record->source = (uint8_t)source;
-	record->weight = weight;
+		return false;
 	record->depth = last ? last->depth : 1;
 	record->end = last ? last->end : CP_UNWIND_COMPLETE;
 	record->pcs[0] = pc;
@@ -98,21 +111,22 @@ void cp_capture_repeat(struct cp_thread *t, enum cp_source source, uint64_t pc, 
 	}
 	for (unsigned i = 0; last && i < record->depth; i++)
 		record->pcs[i] = last->pcs[i];
-	commit(t, record);
+	commit(*ring, record);
+	return true;
 }
 
-void cp_capture(struct cp_thread *t, enum cp_source source, const struct cp_regs *regs,
-		uint64_t weight)
+bool cp_capture(struct cp_thread *t, const struct cp_event *e, const struct cp_regs *regs)
 {
+	struct cp_ring **ring = ring_of(t, e->mode);
 	struct walk w = { .thread = t, .regs = regs };
+	bool before;
 
-	w.record = reserve(t, weight, &w.max_depth);
+	w.record = reserve(ring, e, &w.max_depth);
 	if (!w.record)
-		return;
-	w.record->source = (uint8_t)source;
-	w.record->weight = weight;
-	mark(t, true);
-	cp_call_on_stack(walk, &w, cp_ring_stack(t->ring));
-	mark(t, false);
-	commit(t, w.record);
+		return false;
+	before = mark(t, true);
+	cp_call_on_stack(walk, &w, cp_ring_stack(*ring));
+	mark(t, before);
+	commit(*ring, w.record);
+	return true;
 }

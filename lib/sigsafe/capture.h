@@ -2,6 +2,7 @@
 #ifndef CP_CAPTURE_H
 #define CP_CAPTURE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "sigsafe/ring.h"
@@ -18,13 +19,20 @@ struct cp_capture_settings {
 
 extern struct cp_capture_settings cp_capture_settings;
 
-/* Record the stack of REGS for thread T (the calling one) with WEIGHT. What can't be
- * recorded is counted. Async-signal-safe, all signals blocked by the caller. */
-void cp_capture(struct cp_thread *t, enum cp_source source, const struct cp_regs *regs,
-		uint64_t weight);
+/* What happened; the fields are cp_record's. */
+struct cp_event {
+	enum cp_mode mode;
+	uint64_t count, weight, tag;
+};
+
+/* Record E with the stack of REGS for thread T (the calling one), in the ring of signals (CPU,
+ * wall; all signals blocked by the caller) or in that of hooks (the other modes; a signal may come
+ * between, and then uses the other ring). What can't be recorded is counted. Async-signal-safe.
+ * false: lost. */
+bool cp_capture(struct cp_thread *t, const struct cp_event *e, const struct cp_regs *regs);
 
 /* The same with the stack of T's last sample, or, if it had none, PC alone: for what is known
  * only afterwards. */
-void cp_capture_repeat(struct cp_thread *t, enum cp_source source, uint64_t pc, uint64_t weight);
+bool cp_capture_repeat(struct cp_thread *t, const struct cp_event *e, uint64_t pc);
 
 #endif

@@ -1,4 +1,4 @@
-/* What happened to samples, counted by cause. One instance a process; samples are
+/* What happened to samples, counted by mode and cause. One instance a process; samples are
  * rare, so shared relaxed counters cost nothing that could be measured. Relaxed is
  * enough: the numbers are independent of each other and only reported.
  */
@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "sigsafe/atomic.h"
+#include "sigsafe/mode.h"
 
 enum cp_count {
 	CP_COUNT_TAILS,	   /* expiries after a thread's last kernel tick, given to its last stack */
@@ -31,16 +32,27 @@ enum cp_count {
 	CP_COUNTS
 };
 
-extern uint64_t cp_counters[CP_COUNTS];
+extern uint64_t cp_counters[CP_MODES][CP_COUNTS];
 
+static inline void cp_count_mode(unsigned mode, enum cp_count what, uint64_t n)
+{
+	cp_add_relaxed(&cp_counters[mode][what], n);
+}
+
+static inline uint64_t cp_counted_mode(unsigned mode, enum cp_count what)
+{
+	return cp_load_relaxed(&cp_counters[mode][what]);
+}
+
+/* Of the CPU mode, and what is no mode's: threads, signals. */
 static inline void cp_count(enum cp_count what, uint64_t n)
 {
-	cp_add_relaxed(&cp_counters[what], n);
+	cp_count_mode(CP_MODE_CPU, what, n);
 }
 
 static inline uint64_t cp_counted(enum cp_count what)
 {
-	return cp_load_relaxed(&cp_counters[what]);
+	return cp_counted_mode(CP_MODE_CPU, what);
 }
 
 #endif

@@ -47,7 +47,7 @@ static void take(struct cp_thread *t, const ucontext_t *uc, uint64_t weight)
 		return;
 	}
 	cp_regs_of_context(&regs, uc);
-	cp_capture(t, CP_SOURCE_CPU, &regs, weight);
+	cp_capture(t, &(struct cp_event){ CP_MODE_CPU, 1, weight, 0 }, &regs);
 	if (!began)
 		return;
 	cp_count(CP_COUNT_TIMED_NS, clock_ns(CLOCK_THREAD_CPUTIME_ID) - began);

@@ -101,7 +101,7 @@ struct cp_record *cp_ring_reserve(struct cp_ring *r, unsigned max_depth)
 	if (head + left + need - tail > r->size)
 		return NULL;
 	skip = (struct cp_record *)&r->data[at];
-	skip->source = CP_SOURCE_SKIP;
+	skip->mode = CP_RECORD_SKIP;
 	skip->words = (uint32_t)left;
 	cp_store_release(&r->head, head + left);
 	return (struct cp_record *)&r->data[0];
@@ -133,7 +133,7 @@ struct cp_record *cp_ring_next(struct cp_ring *r)
 	while (r->tail != head) {
 		struct cp_record *record = (struct cp_record *)&r->data[r->tail & (r->size - 1)];
 
-		if (record->source != CP_SOURCE_SKIP)
+		if (record->mode != CP_RECORD_SKIP)
 			return record;
 		cp_ring_release(r, record);
 	}

@@ -20,16 +20,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sigsafe/mode.h"
+
 struct cp_record {
 	uint32_t words;	 /* whole record, this header included; see cp_ring_next for skips */
 	uint16_t depth;	 /* program counters that follow */
-	uint8_t source;	 /* enum cp_source */
+	uint8_t mode;	 /* enum cp_mode, or CP_RECORD_SKIP */
 	uint8_t end;	 /* enum cp_unwind_end */
-	uint64_t weight; /* what the sample stands for, in the source's unit */
+	uint64_t count;	 /* events that it stands for */
+	uint64_t weight; /* and how much of what the mode measures, in the mode's unit */
+	uint64_t tag;	 /* what else tells rows of this mode apart; 0 = nothing */
 	uint64_t pcs[];	 /* leaf first, in the form cp_unwinder.walk stores them */
 };
 
-enum cp_source { CP_SOURCE_SKIP, CP_SOURCE_CPU };
+#define CP_RECORD_SKIP 255u
 
 struct cp_ring {
 	uint64_t head;	   /* words ever written */

@@ -12,7 +12,7 @@
 #define PER_CHUNK 256u
 #define CHUNKS 1024u
 
-uint64_t cp_counters[CP_COUNTS];
+uint64_t cp_counters[CP_MODES][CP_COUNTS];
 __thread struct cp_self cp_self;
 
 _Static_assert(sizeof(struct cp_self) < 256, "static TLS is scarce");
@@ -68,9 +68,9 @@ static void reset(struct cp_thread *t)
 	t->own_tls = t->foreign = t->named = t->seen = t->prof_blocked = false;
 	cp_store_relaxed(&t->timer, CP_NO_TIMER);
 	t->first_due = t->expiries = 0;
-	t->label = 0;
+	memset(t->labels, 0, sizeof(t->labels));
 	t->stack_low = t->stack_high = t->stack_size = 0;
-	t->ring = NULL;
+	t->ring = t->hook_ring = NULL;
 	t->start = NULL;
 	t->argument = NULL;
 	memset(t->name, 0, sizeof(t->name));
@@ -119,9 +119,10 @@ void cp_thread_fork_child(struct cp_thread *keep)
 
 		/* Rings are let go unmapped-but-unused: their contents are the parent's. */
 		cp_ring_discard(t->ring);
-		t->ring = NULL;
+		cp_ring_discard(t->hook_ring);
+		t->ring = t->hook_ring = NULL;
 		t->timer = CP_NO_TIMER;
-		t->label = 0;
+		memset(t->labels, 0, sizeof(t->labels));
 		if (t != keep)
 			cp_thread_free(t);
 	}

@@ -29,7 +29,6 @@ refused CPUPROFILE_FREQUENCY=20000 "1 to 10000" "using 10000"
 refused CPROF_SIGNAL=KILL "using USR2"
 refused CPROF_CHECKPOINT=soon "using 1m"
 refused CPROF_UNWIND=luck "libunwind" "using auto"
-refused CPUPROFILE_REALTIME=1 "using CPU time"
 
 CPUPROFILE_FREQUENCY=500 profiled fast perl -e "$busy"
 check_quiet fast

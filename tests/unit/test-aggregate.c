@@ -36,7 +36,8 @@ static void add(uint64_t leaf, uint64_t caller, uint64_t weight, unsigned stack_
 		uint32_t thread)
 {
 	r.record.depth = 2;
-	r.record.source = CP_SOURCE_CPU;
+	r.record.mode = CP_MODE_CPU;
+	r.record.count = 1;
 	r.record.end = (uint8_t)stack_end;
 	r.record.weight = weight;
 	r.record.pcs[0] = leaf;
@@ -59,8 +60,8 @@ static void test_equal_stacks_are_summed(void)
 	add(here(0), here(8), 3, CP_UNWIND_COMPLETE, t);
 	add(here(4), here(8), 1, CP_UNWIND_COMPLETE, t);
 	CHECK_EQ(a.stacks.count, 2);
-	CHECK_EQ(stack(0)->count, 2);
-	CHECK_EQ(stack(0)->weight, 4);
+	CHECK_EQ(stack(0)->values[0], 2);
+	CHECK_EQ(stack(0)->values[1], 4);
 	CHECK_EQ(stack(0)->depth, 2);
 	CHECK_EQ(a.records, 3);
 	CHECK_EQ(a.weight, 5);
@@ -73,6 +74,26 @@ static void test_threads_are_kept_apart(void)
 	add(here(0), here(8), 1, CP_UNWIND_COMPLETE, cp_aggregate_thread(&a, 1));
 	add(here(0), here(8), 1, CP_UNWIND_COMPLETE, cp_aggregate_thread(&a, 2));
 	CHECK_EQ(a.stacks.count, 2);
+	end();
+}
+
+static void test_tags_are_kept_apart_and_rows_can_be_set(void)
+{
+	uint64_t pcs[] = { here(0), here(8) };
+	struct cp_raw_stack raw = { .pcs = pcs, .depth = 2, .thread = CP_NO_THREAD, .tag = 7 };
+	uint32_t first, second;
+
+	begin();
+	first = cp_aggregate_row(&a, &raw);
+	raw.tag = 8;
+	second = cp_aggregate_row(&a, &raw);
+	CHECK(first != second && first != CP_INDEX_NONE && second != CP_INDEX_NONE);
+	CHECK_EQ(cp_aggregate_row(&a, &raw), second);
+	CHECK_EQ(stack(second)->tag, 8);
+	CHECK_EQ(stack(second)->values[3], 0);
+	cp_aggregate_row_at(&a, second)->values[3] = 5;
+	CHECK_EQ(stack(second)->values[3], 5);
+	CHECK_EQ(stack(first)->values[3], 0);
 	end();
 }
 
@@ -119,7 +140,7 @@ static void test_many_stacks_survive_growth(void)
 	CHECK_EQ(a.stacks.count, 50000);
 	CHECK_EQ(a.weight, 100000);
 	for (unsigned i = 0; i < 50000; i += 997)
-		CHECK_EQ(stack(i)->count, 2);
+		CHECK_EQ(stack(i)->values[0], 2);
 	end();
 }
 
@@ -147,8 +168,8 @@ static void test_a_crowd_of_ended_threads_shares_a_row(void)
 	CHECK_EQ(a.weight, 100000);
 	CHECK_EQ(a.threads.count, 1001);
 	CHECK_EQ(a.stacks.count, 1001);
-	CHECK_EQ(stack(0)->count, 1);
-	CHECK_EQ(stack(1000)->count, 99000);
+	CHECK_EQ(stack(0)->values[0], 1);
+	CHECK_EQ(stack(1000)->values[0], 99000);
 	t = stack(1000)->thread;
 	CHECK_EQ(CP_VEC_AT(&a.threads, struct cp_thread_label, t)->tid, 0);
 	CHECK(!strcmp(CP_VEC_AT(&a.threads, struct cp_thread_label, t)->name, "worker"));
@@ -174,7 +195,7 @@ static void test_names_that_threads_share_are_bounded(void)
 	}
 	CHECK_EQ(a.threads.count, 1001);
 	CHECK_EQ(a.stacks.count, 1001);
-	CHECK_EQ(stack(1000)->count, 99000);
+	CHECK_EQ(stack(1000)->values[0], 99000);
 	end();
 }
 
@@ -182,6 +203,7 @@ int main(void)
 {
 	RUN(test_equal_stacks_are_summed);
 	RUN(test_threads_are_kept_apart);
+	RUN(test_tags_are_kept_apart_and_rows_can_be_set);
 	RUN(test_a_cut_stack_gets_a_root_that_says_so);
 	RUN(test_own_frames_are_left_out_but_never_all);
 	RUN(test_many_stacks_survive_growth);

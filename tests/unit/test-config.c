@@ -85,7 +85,7 @@ static void test_defaults_are_the_documented_ones(void)
 	environment[0] = NULL;
 	read_caught(cp_config_read);
 	CHECK_STR(lines, "");
-	CHECK_STR(config.cpu_path, "");
+	CHECK_STR(config.path[CP_MODE_CPU], "");
 	CHECK_EQ(config.cpu_frequency, 99);
 	CHECK_EQ(config.engine, CP_ENGINE_AUTO);
 	CHECK_EQ(config.unwind, CP_UNWIND_AUTO);
@@ -114,7 +114,7 @@ static void test_every_setting_is_taken(void)
 	memcpy(environment, all, sizeof(all));
 	read_caught(cp_config_read);
 	CHECK_STR(lines, "");
-	CHECK_STR(config.cpu_path, "/t/%p.pb");
+	CHECK_STR(config.path[CP_MODE_CPU], "/t/%p.pb");
 	CHECK_EQ(config.cpu_frequency, 1000);
 	CHECK_EQ(config.engine, CP_ENGINE_TIMER);
 	CHECK_EQ(config.unwind, CP_UNWIND_FP);
@@ -170,7 +170,7 @@ static void test_empty_is_not_set(void)
 	environment[0] = "CPUPROFILE=";
 	environment[1] = NULL;
 	read_caught(cp_config_read);
-	CHECK_STR(config.cpu_path, "");
+	CHECK_STR(config.path[CP_MODE_CPU], "");
 }
 
 static void test_reserved_signals_are_refused(void)
@@ -208,18 +208,68 @@ static void test_gperftools_switches(void)
 	check_quiet("CPUPROFILE_PER_THREAD_TIMERS=1");
 	check_quiet("CPUPROFILE_REALTIME=0");
 	check_quiet("CPUPROFILE_TIMER_SIGNAL=27");
-	check_refused("CPUPROFILE_REALTIME=1", "CPU time");
 	check_refused("CPUPROFILE_TIMER_SIGNAL=26", "PROF");
 }
 
-static void test_unbuilt_modes_are_said(void)
+static void test_every_mode_has_its_settings(void)
 {
-	environment[0] = "HEAPPROFILE=/t/heap";
-	environment[1] = "CPUPROFILE_FREQUENCY=bad";
-	environment[2] = NULL;
+	const char *all[] = {
+		"WALLPROFILE=/t/w",
+		"WALLPROFILE_FREQUENCY=20",
+		"HEAPPROFILE=/t/h",
+		"CPROF_HEAP_INTERVAL=1M",
+		"HEAP_PROFILE_INUSE_INTERVAL=2G",
+		"HEAP_PROFILE_TIME_INTERVAL=10",
+		"CPROF_HEAP_MMAP=1",
+		"HEAPPROFILESIGNAL=USR1",
+		"LOCKPROFILE=/t/l",
+		"CPROF_LOCK_THRESHOLD=2ms",
+		"CPROF_LOCK_BUDGET=7",
+		NULL,
+	};
+
+	memcpy(environment, all, sizeof(all));
 	read_caught(cp_config_read);
-	CHECK_EQ(line_count(), 1);
-	CHECK(strstr(lines, "HEAPPROFILE is set"));
+	CHECK_STR(lines, "");
+	CHECK(cp_config_any(&config));
+	CHECK_STR(config.path[CP_MODE_CPU], "");
+	CHECK_STR(config.path[CP_MODE_WALL], "/t/w");
+	CHECK_STR(config.path[CP_MODE_HEAP], "/t/h");
+	CHECK_STR(config.path[CP_MODE_LOCK], "/t/l");
+	CHECK_EQ(config.wall_frequency, 20);
+	CHECK_EQ(config.heap_interval, 1 << 20);
+	CHECK_EQ(config.heap_inuse, UINT64_C(2) << 30);
+	CHECK_EQ(config.heap_time_ns, MINUTE / 6);
+	CHECK(config.heap_mmap);
+	CHECK_EQ(config.heap_signal, SIGUSR1);
+	CHECK_EQ(config.lock_threshold_ns, 2000000);
+	CHECK_EQ(config.lock_budget, 7);
+}
+
+static void test_realtime_turns_cpu_into_wall(void)
+{
+	const char *all[] = { "CPUPROFILE=/t/c", "CPUPROFILE_REALTIME=1",
+			      "CPUPROFILE_FREQUENCY=200", NULL };
+
+	memcpy(environment, all, sizeof(all));
+	read_caught(cp_config_read);
+	CHECK_STR(lines, "");
+	CHECK_STR(config.path[CP_MODE_CPU], "");
+	CHECK_STR(config.path[CP_MODE_WALL], "/t/c");
+	CHECK_EQ(config.wall_frequency, 200);
+	CHECK_EQ(config.toggle_mode, CP_MODE_WALL);
+}
+
+static void test_modes_with_one_path_get_a_file_each(void)
+{
+	const char *all[] = { "CPUPROFILE=/t/c.%n.pb", "HEAPPROFILE=/t/c.%n.pb",
+			      "LOCKPROFILE=/t/c.%n.pb", NULL };
+
+	memcpy(environment, all, sizeof(all));
+	read_caught(cp_config_read);
+	CHECK_STR(config.path[CP_MODE_CPU], "/t/c.%n.pb");
+	CHECK_STR(config.path[CP_MODE_HEAP], "/t/c.%n.heap.pb");
+	CHECK_STR(config.path[CP_MODE_LOCK], "/t/c.%n.lock.pb");
 }
 
 static void test_nothing_is_said_without_a_mode(void)
@@ -232,7 +282,7 @@ static void test_nothing_is_said_without_a_mode(void)
 	environment[0] = "CPUPROFILE=x";
 	read_caught(cp_config_read_quietly);
 	CHECK_STR(lines, "");
-	CHECK_STR(config.cpu_path, "x");
+	CHECK_STR(config.path[CP_MODE_CPU], "x");
 }
 
 static void test_a_bad_value_makes_one_short_line(void)
@@ -257,11 +307,11 @@ static void test_text_that_does_not_fit_is_left_out(void)
 	environment[1] = NULL;
 	read_caught(cp_config_read);
 	CHECK_EQ(line_count(), 1);
-	CHECK_STR(config.cpu_path, "");
+	CHECK_STR(config.path[CP_MODE_CPU], "");
 	path[strlen(path) - 1] = '\0';
 	read_caught(cp_config_read);
 	CHECK_EQ(line_count(), 0);
-	CHECK_EQ(strlen(config.cpu_path), 4095);
+	CHECK_EQ(strlen(config.path[CP_MODE_CPU]), 4095);
 }
 
 static bool wants(const char *only, const char *program)
@@ -295,7 +345,9 @@ int main(void)
 	RUN(test_no_signal_on_request);
 	RUN(test_toggle_wins_over_the_default_dump_signal);
 	RUN(test_gperftools_switches);
-	RUN(test_unbuilt_modes_are_said);
+	RUN(test_every_mode_has_its_settings);
+	RUN(test_realtime_turns_cpu_into_wall);
+	RUN(test_modes_with_one_path_get_a_file_each);
 	RUN(test_nothing_is_said_without_a_mode);
 	RUN(test_a_bad_value_makes_one_short_line);
 	RUN(test_text_that_does_not_fit_is_left_out);

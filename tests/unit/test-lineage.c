@@ -10,7 +10,7 @@ static char cwd[PATH_MAX];
 
 static void read_from(struct cp_lineage *l, char **environment)
 {
-	cp_lineage_read(l, environment, "no-such-profile-of-any-parent.pb");
+	cp_lineage_read(l, environment);
 }
 
 static void test_lineage_first_process_owns_the_name(void)
@@ -103,7 +103,7 @@ static void test_lineage_without_an_environment(void)
 
 	read_from(&l, environment);
 	CHECK(l.owner);
-	cp_lineage_read(&l, NULL, "");
+	cp_lineage_read(&l, NULL);
 	CHECK(l.owner);
 }
 

@@ -101,6 +101,18 @@ static void test_expand_knows_the_calendar(void)
 	}
 }
 
+static void test_infix_goes_before_the_extension(void)
+{
+	char path[64] = "/t/out.pb.gz";
+
+	CHECK_EQ(cp_path_infix(path, sizeof(path), path, "peak"), 0);
+	CHECK_STR(path, "/t/out.peak.pb.gz");
+	CHECK_EQ(cp_path_infix(path, sizeof(path), "/t.d/out", "peak"), 0);
+	CHECK_STR(path, "/t.d/out.peak");
+	CHECK_EQ(cp_path_infix(path, 12, "/t.d/out", "peak"), -ENAMETOOLONG);
+	CHECK_STR(path, "/t.d/out.peak");
+}
+
 static void test_number_goes_before_the_extension(void)
 {
 	CHECK_STR(number("/t/out.pb", 1), "/t/out.0001.pb");
@@ -178,6 +190,7 @@ int main(void)
 	RUN(test_expand_keeps_names_from_adding_items_or_directories);
 	RUN(test_expand_appends_the_rank_without_a_pid);
 	RUN(test_expand_knows_the_calendar);
+	RUN(test_infix_goes_before_the_extension);
 	RUN(test_number_goes_before_the_extension);
 	RUN(test_number_has_its_place);
 	RUN(test_number_zero_removes_its_place);

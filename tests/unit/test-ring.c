@@ -19,7 +19,7 @@ static bool push(struct cp_ring *r, uint64_t n)
 	if (!record)
 		return false;
 	record->depth = (uint16_t)(1 + n * 7 % DEPTH);
-	record->source = CP_SOURCE_CPU;
+	record->mode = CP_MODE_CPU;
 	record->end = 0;
 	record->weight = n;
 	for (unsigned i = 0; i < record->depth; i++)
@@ -32,7 +32,7 @@ static bool push(struct cp_ring *r, uint64_t n)
 static bool is(const struct cp_record *record, uint64_t n)
 {
 	if (record->depth != 1 + n * 7 % DEPTH || record->weight != n ||
-	    record->source != CP_SOURCE_CPU)
+	    record->mode != CP_MODE_CPU)
 		return false;
 	for (unsigned i = 0; i < record->depth; i++)
 		if (record->pcs[i] != n * 1000 + i)
@@ -94,7 +94,7 @@ static void test_ring_half_full_is_told_once(void)
 
 	while ((record = cp_ring_reserve(r, DEPTH))) {
 		record->depth = DEPTH;
-		record->source = CP_SOURCE_CPU;
+		record->mode = CP_MODE_CPU;
 		told += cp_ring_commit(r, record);
 	}
 	CHECK_EQ(told, 1);
@@ -111,7 +111,7 @@ static void test_ring_holds_eight_of_the_deepest_stacks(void)
 	r = cp_ring_take();
 	for (; (record = cp_ring_reserve(r, 4096)); n++) {
 		record->depth = 4096;
-		record->source = CP_SOURCE_CPU;
+		record->mode = CP_MODE_CPU;
 		cp_ring_commit(r, record);
 	}
 	CHECK(n >= 8 - 1);
@@ -175,7 +175,7 @@ static void test_ring_drops_are_counted(void)
 
 	cp_capture_settings = (struct cp_capture_settings){ &unwinder, DEPTH, wake };
 	for (int i = 0; i < 1000; i++)
-		cp_capture(t, CP_SOURCE_CPU, &regs, 3);
+		cp_capture(t, &(struct cp_event){ CP_MODE_CPU, 1, 3, 0 }, &regs);
 	samples = cp_counted(CP_COUNT_SAMPLES) - samples;
 	expiries = cp_counted(CP_COUNT_EXPIRIES) - expiries;
 	lost = cp_counted(CP_COUNT_LOST_RING) - lost;
@@ -198,13 +198,13 @@ static void test_ring_of_an_earlier_run_takes_deeper_stacks(void)
 
 	cp_ring_configure(10);
 	cp_capture_settings = (struct cp_capture_settings){ &unwinder, 10, wake };
-	cp_capture(t, CP_SOURCE_CPU, &regs, 1);
+	cp_capture(t, &(struct cp_event){ CP_MODE_CPU, 1, 1, 0 }, &regs);
 	cp_ring_configure(4096);
 	cp_capture_settings.max_depth = 4096;
 	for (int i = 0; i < 20; i++) {
 		while ((record = cp_ring_next(t->ring)))
 			cp_ring_release(t->ring, record);
-		cp_capture(t, CP_SOURCE_CPU, &regs, 1);
+		cp_capture(t, &(struct cp_event){ CP_MODE_CPU, 1, 1, 0 }, &regs);
 		record = cp_ring_next(t->ring);
 		CHECK(record && record->depth >= 100);
 	}
@@ -223,9 +223,9 @@ static void test_ring_repeats_no_more_than_it_has_reserved(void)
 	struct cp_record *record;
 
 	cp_capture_settings = (struct cp_capture_settings){ &unwinder, DEPTH, wake };
-	cp_capture(t, CP_SOURCE_CPU, &regs, 1);
+	cp_capture(t, &(struct cp_event){ CP_MODE_CPU, 1, 1, 0 }, &regs);
 	cp_capture_settings.max_depth = 10;
-	cp_capture_repeat(t, CP_SOURCE_CPU, 7, 2);
+	cp_capture_repeat(t, &(struct cp_event){ CP_MODE_CPU, 1, 2, 0 }, 7);
 	record = cp_ring_next(t->ring);
 	CHECK_EQ(record->depth, DEPTH);
 	cp_ring_release(t->ring, record);
@@ -237,11 +237,11 @@ static void test_ring_repeats_no_more_than_it_has_reserved(void)
 
 	/* Forgotten: nothing is repeated, also when a skip mark follows. */
 	for (int i = 0; i < 1000; i++) {
-		cp_capture(t, CP_SOURCE_CPU, &regs, 1);
+		cp_capture(t, &(struct cp_event){ CP_MODE_CPU, 1, 1, 0 }, &regs);
 		cp_ring_release(t->ring, cp_ring_next(t->ring));
 		CHECK(cp_ring_last(t->ring) != NULL);
 		cp_ring_forget(t->ring);
-		cp_capture_repeat(t, CP_SOURCE_CPU, 7, 2);
+		cp_capture_repeat(t, &(struct cp_event){ CP_MODE_CPU, 1, 2, 0 }, 7);
 		record = cp_ring_next(t->ring);
 		CHECK(record && record->depth == 1 && record->pcs[0] == 7);
 		cp_ring_release(t->ring, record);
