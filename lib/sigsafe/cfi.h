@@ -4,6 +4,7 @@
  *     FDE, pc → row: where the caller's registers are      cfi_row.c
  *     row, registers, stack → the caller's registers       cfi_step.c, cfi_expr.c
  *     code without an FDE, or with one that lies           cfi_guess.c, cfi_pushes.c
+ *     a frame pointer that nobody has kept                 cfi_base.c
  *
  * All of it runs in handlers: no lock, no memory but the caller's stack, no read
  * beyond the module's bounds and the readable stack. Nothing is trusted to be well
@@ -112,11 +113,20 @@ enum cp_cfi_result cp_cfi_guess(struct cp_cfi_frame *f, bool exact, bool copy);
  * STEPPED by the pushes, or LOST: FDE is not one of these, and F unchanged. */
 enum cp_cfi_result cp_cfi_pushes(struct cp_cfi_frame *f, const struct cp_cfi_fde *fde, bool copy);
 
+/* F's rule counts from a frame pointer that is not known, because the stack is another thread's
+ * and the functions below kept it in its register: find it by what the function's begin does to
+ * the stack, or by the words there. True: f->regs has it, and f->known says so. */
+bool cp_cfi_base(struct cp_cfi_frame *f, const struct cp_cfi_fde *fde, const struct cp_cfi_row *row,
+		 bool copy);
+
 /* N bytes of code at ADDR, or false. COPY as above. */
 bool cp_cfi_read_code(uint64_t addr, void *to, size_t n, bool copy);
 
 /* Does the instruction before RA call? False also when it can't be read. */
 bool cp_cfi_behind_call(uint64_t ra, bool copy);
+
+/* Where the call before RA went, through a PLT stub too. 0 = that can't be told. */
+uint64_t cp_cfi_called(uint64_t ra, bool copy);
 
 /* Can RA, in no module, be a return address into generated code? Never on F's stack. */
 bool cp_cfi_is_generated(const struct cp_cfi_frame *f, uint64_t ra, bool copy);

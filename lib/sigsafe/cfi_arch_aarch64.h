@@ -93,6 +93,12 @@ static inline unsigned cp_cfi_pushed(const uint8_t *code, unsigned n, uint8_t *r
 	return 0;
 }
 
+/* Nor is where such code puts its frame record: the words above sp tell. */
+static inline int64_t cp_cfi_frame_size(const uint8_t *code, unsigned n)
+{
+	return -1;
+}
+
 /* The signal trampoline, in the vdso or in musl: mov x8, #SYS_rt_sigreturn; svc #0. */
 #define CP_CFI_SIGRETURN_BYTES 8
 static inline bool cp_cfi_is_sigreturn(const uint8_t *pc)

@@ -118,6 +118,36 @@ static inline unsigned cp_cfi_pushed(const uint8_t *code, unsigned n, uint8_t *r
 	return count;
 }
 
+/* How far a function's begin, CODE (N bytes), takes sp below the frame pointer that it sets up:
+ * push %rbp; mov %rsp, %rbp; pushes; sub $size, %rsp. -1: it does something else. */
+static inline int64_t cp_cfi_frame_size(const uint8_t *code, unsigned n)
+{
+	static const uint8_t endbr[4] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	static const uint8_t begin[4] = { 0x55, 0x48, 0x89, 0xe5 };
+	unsigned i = n >= 4 && !__builtin_memcmp(code, endbr, 4) ? 4 : 0;
+	int64_t size = 0;
+	int32_t by;
+
+	if (n < i + 4 || __builtin_memcmp(code + i, begin, 4))
+		return -1;
+	for (i += 4; i + 9 < n; i++) {
+		i += code[i] == 0x41;
+		if ((code[i] & 0xf8) != 0x50)
+			break;
+		size += 8;
+	}
+	if (i + 7 > n || code[i] != 0x48)
+		return size;
+	if (code[i + 1] == 0x83 && code[i + 2] == 0xec)
+		return size + (int8_t)code[i + 3];
+	if (code[i + 1] == 0x83 && code[i + 2] == 0xc4) /* add $-128 is shorter */
+		return size - (int8_t)code[i + 3];
+	if (code[i + 1] != 0x81 || code[i + 2] != 0xec)
+		return size;
+	__builtin_memcpy(&by, code + i + 3, sizeof(by));
+	return size + by;
+}
+
 /* A signal trampoline without call frame information (musl's):
  * mov $SYS_rt_sigreturn, %rax; syscall. */
 #define CP_CFI_SIGRETURN_BYTES 9

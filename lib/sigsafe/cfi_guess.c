@@ -102,8 +102,7 @@ static __attribute__((noinline)) bool has_fde(uint64_t pc, const struct cp_cfi_m
 	return cp_cfi_find(m, pc, NULL, &fde);
 }
 
-/* Where the call before RA went, through a PLT stub too. 0 = that can't be told. */
-static uint64_t target_of(uint64_t ra, bool copy)
+uint64_t cp_cfi_called(uint64_t ra, bool copy)
 {
 	uint8_t code[CP_CFI_CALL_BYTES > CP_CFI_STUB_BYTES ? CP_CFI_CALL_BYTES : CP_CFI_STUB_BYTES];
 	uint64_t to, slot;
@@ -148,7 +147,7 @@ static enum belief believe(const struct cp_cfi_frame *f, uint64_t ra, bool copy)
 
 	if (!is_return(f, ra, copy))
 		return STALE;
-	to = target_of(ra, copy);
+	to = cp_cfi_called(ra, copy);
 	if (!to || !cp_cfi_module_find(to, &m))
 		return POSSIBLE;
 	if (copy ? has_copied_fde(to, &m) : has_fde(to, &m))

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sigsafe/atomic.h"
+#include "sigsafe/stackcopy.h"
 #include "sigsafe/sys.h"
 
 #define PAGE UINT64_C(4096) /* the smallest page there is; larger ones only cost a probe more */
@@ -25,6 +26,12 @@ void cp_stackmem_init(struct cp_stackmem *m, uint64_t sp, uint64_t low, uint64_t
 		from = low;
 	m->direct_low = from;
 	m->direct_size = high - from - (sizeof(uint64_t) - 1);
+}
+
+void cp_stackmem_init_copy(struct cp_stackmem *m, struct cp_stackcopy *copy)
+{
+	memset(m, 0, sizeof(*m));
+	m->copy = copy;
 }
 
 /* The kernel copies the new set before it looks at `how`, and refuses a bad `how`
@@ -75,6 +82,8 @@ CP_STACKMEM_RAW bool cp_stackmem_read_probed(struct cp_stackmem *m, uint64_t add
 {
 	uint64_t last = addr + sizeof(*word) - 1;
 
+	if (m->copy)
+		return cp_stackcopy_read(m->copy, addr, word);
 	/* Page 0 is never a stack, and an address that wraps is garbage. */
 	if (addr < PAGE || last < addr)
 		return false;

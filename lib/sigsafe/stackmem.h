@@ -19,14 +19,20 @@
  * popped registers there, where their unwind rules still point. */
 #define CP_STACKMEM_RED_ZONE 128
 
+struct cp_stackcopy;
+
 struct cp_stackmem {
 	uint64_t direct_low, direct_size; /* read at once; size 0 = nothing is known */
 	uint64_t probed_low, probed_high; /* pages found readable so far */
+	struct cp_stackcopy *copy;	  /* not NULL: another thread's stack, read through this */
 };
 
 /* SP is the interrupted stack pointer, [low, high) the thread's stack (both 0 =
  * not known). A foreign sp (coroutine, signal stack) makes every page a question. */
 void cp_stackmem_init(struct cp_stackmem *m, uint64_t sp, uint64_t low, uint64_t high);
+
+/* For another thread's stack: every word is read through COPY. */
+void cp_stackmem_init_copy(struct cp_stackmem *m, struct cp_stackcopy *copy);
 
 /* Does the page of ADDR answer? One system call, no effect on the process. */
 bool cp_stackmem_probe(uint64_t addr);

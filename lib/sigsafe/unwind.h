@@ -20,11 +20,15 @@ enum cp_unwind_end {
 	CP_UNWIND_INCOMPLETE, /* no rule, an unreadable or an implausible frame */
 };
 
+struct cp_stackcopy;
+
 struct cp_unwind_input {
 	struct cp_regs regs;		/* of the interrupted (or calling) frame */
 	uint64_t stack_low, stack_high; /* this thread's stack, [low, high); both 0 = not known */
 	bool stable_modules;		/* no module can be unmapped until walk returns */
 	bool own_tls;			/* libc's TLS (errno) is this thread's own */
+	/* Not NULL: the stack of another thread, of which only pc and sp are known. */
+	struct cp_stackcopy *copy;
 };
 
 struct cp_unwinder {

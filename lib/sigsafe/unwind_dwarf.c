@@ -29,6 +29,10 @@ static void begin(struct walk *w, const struct cp_unwind_input *in, bool careful
 	w->f.regs = in->regs;
 	w->f.known = CP_CFI_ALL_KNOWN;
 	cp_stackmem_init(&w->f.stack, in->regs.r[CP_REG_SP], in->stack_low, in->stack_high);
+	if (in->copy) {
+		w->f.known = UINT64_C(1) << CP_REG_PC | UINT64_C(1) << CP_REG_SP;
+		cp_stackmem_init_copy(&w->f.stack, in->copy);
+	}
 	w->module.start = w->module.end = 0;
 	w->at = in->regs.r[CP_REG_PC];
 	w->switches = 0;
@@ -48,6 +52,7 @@ static enum cp_cfi_result step_by(struct walk *w, struct cp_cfi_copy *copy, bool
 {
 	struct cp_cfi_fde fde;
 	struct cp_cfi_row row;
+	enum cp_cfi_result r;
 
 	*found = cp_cfi_find(&w->module, w->at, copy, &fde);
 	if (!*found)
@@ -61,7 +66,10 @@ static enum cp_cfi_result step_by(struct walk *w, struct cp_cfi_copy *copy, bool
 		return CP_CFI_STEPPED;
 	if (!fde.signal)
 		cp_rules_put(w->at, cp_rule_of(&row));
-	return cp_cfi_step(&w->f, &fde, &row);
+	r = cp_cfi_step(&w->f, &fde, &row);
+	if (r == CP_CFI_UNKNOWN && w->in->copy && cp_cfi_base(&w->f, &fde, &row, copy != NULL))
+		r = cp_cfi_step(&w->f, &fde, &row);
+	return r;
 }
 
 /* Apart, so that only a walk during a dlclose has this on its stack. */

@@ -1,0 +1,69 @@
+/* Windows on another thread's stack; see stackcopy.h. */
+#include "sigsafe/stackcopy.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "sigsafe/sys.h"
+
+#define PAGE UINT64_C(4096)
+/* A frame's registers lie a little under the word that is read first, its return address. */
+#define BELOW UINT64_C(256)
+
+void cp_stackcopy_begin(struct cp_stackcopy *c)
+{
+	c->low = c->size = 0;
+	c->mem = -1;
+	c->denied = false;
+}
+
+void cp_stackcopy_end(struct cp_stackcopy *c)
+{
+	if (c->mem >= 0)
+		cp_sys_close(c->mem);
+	c->mem = -1;
+}
+
+/* Bytes copied, as many as there are up to the first page that isn't. */
+static long copy(struct cp_stackcopy *c, uint64_t from)
+{
+	struct iovec to = { c->data, sizeof(c->data) };
+	struct iovec at = { (void *)(uintptr_t)from, sizeof(c->data) };
+	long got = -EPERM;
+
+	if (!c->denied)
+		got = cp_syscall6(SYS_process_vm_readv, cp_sys_getpid(), (long)&to, 1, (long)&at, 1,
+				  0);
+	if (got != -EPERM && got != -ENOSYS)
+		return got;
+	c->denied = true;
+	if (c->mem < 0)
+		c->mem = cp_sys_open("/proc/self/mem", O_RDONLY, 0);
+	return c->mem < 0 ? c->mem : cp_sys_pread(c->mem, c->data, sizeof(c->data), from);
+}
+
+static bool holds(const struct cp_stackcopy *c, uint64_t addr)
+{
+	return c->size >= sizeof(addr) && addr - c->low <= c->size - sizeof(addr);
+}
+
+bool cp_stackcopy_read(struct cp_stackcopy *c, uint64_t addr, uint64_t *word)
+{
+	uint64_t from = addr - BELOW;
+	long got;
+
+	if (addr < PAGE || addr + sizeof(*word) < addr)
+		return false;
+	if (!holds(c, addr)) {
+		/* The page under it may be the stack's guard. */
+		if (from < (addr & -PAGE))
+			from = addr & -PAGE;
+		got = copy(c, from);
+		c->low = from;
+		c->size = got > 0 ? (uint64_t)got : 0;
+		if (!holds(c, addr))
+			return false;
+	}
+	memcpy(word, c->data + (addr - c->low), sizeof(*word));
+	return true;
+}

@@ -1,0 +1,101 @@
+/* Looking at a thread from outside; see wall_stack.h. */
+#include "wall_stack.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "sigsafe/gate.h"
+#include "sigsafe/stackcopy.h"
+#include "sigsafe/sys.h"
+#include "sigsafe/text.h"
+#include "sigsafe/unwind_walks.h"
+
+/* The kernel's clock id of a thread's CPU time: ~tid, "per thread", "scheduler". */
+#define CPU_CLOCK_OF(tid) ((int)((~(unsigned)(tid) << 3) | 6u))
+
+/* A thread that runs a little now and then may do so just while it is looked at. */
+#define TRIES 3
+
+uint64_t cp_wall_clock_of(int tid)
+{
+	struct timespec t;
+
+	if (cp_sys2(SYS_clock_gettime, CPU_CLOCK_OF(tid), &t) < 0)
+		return UINT64_MAX;
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* The last two words of TEXT, "0xSP 0xPC". */
+static bool parse(const char *text, const char *end, uint64_t *sp, uint64_t *pc)
+{
+	const char *p = end;
+
+	for (int words = 0; words < 2 && p > text; words += *--p == ' ')
+		;
+	if (p == text || strncmp(p, " 0x", 3) != 0)
+		return false;
+	p += 3;
+	if (cp_parse_u64(&p, 16, sp) || strncmp(p, " 0x", 3) != 0)
+		return false;
+	p += 3;
+	return cp_parse_u64(&p, 16, pc) == 0;
+}
+
+/* Where TID waits: its line is "running", or a system call's number (-1: none) and arguments, sp
+ * and pc. */
+static enum cp_wall_doing where(int tid, uint64_t *sp, uint64_t *pc)
+{
+	char path[64], text[256];
+	long got;
+	int fd;
+
+	cp_format(path, sizeof(path), "/proc/self/task/%d/syscall", tid);
+	fd = cp_sys_open(path, O_RDONLY, 0);
+	if (fd < 0)
+		return CP_WALL_HIDDEN;
+	got = cp_sys_read(fd, text, sizeof(text) - 1);
+	cp_sys_close(fd);
+	if (got <= 0)
+		return got == -ESRCH ? CP_WALL_ENDED : CP_WALL_HIDDEN;
+	text[got] = '\0';
+	if (text[0] == 'r')
+		return CP_WALL_RUNS;
+	return parse(text, text + got, sp, pc) ? CP_WALL_WAITS : CP_WALL_HIDDEN;
+}
+
+static void walk(uint64_t sp, uint64_t pc, struct cp_record *to, unsigned max_depth)
+{
+	static struct cp_stackcopy copy; /* under the collector's lock */
+	struct cp_unwind_input in = { .copy = &copy };
+	enum cp_unwind_end end = CP_UNWIND_INCOMPLETE;
+	unsigned phase;
+
+	in.regs.r[CP_REG_SP] = sp;
+	in.regs.r[CP_REG_PC] = pc;
+	cp_stackcopy_begin(&copy);
+	phase = cp_gate_enter(&in.stable_modules);
+	to->depth = (uint16_t)cp_unwind_dwarf_walk(&in, to->pcs, max_depth, &end);
+	cp_gate_leave(phase);
+	cp_stackcopy_end(&copy);
+	to->end = (uint8_t)end;
+}
+
+enum cp_wall_doing cp_wall_look(int tid, struct cp_record *to, unsigned max_depth, uint64_t *clock)
+{
+	uint64_t before = cp_wall_clock_of(tid), sp, pc, after;
+
+	for (int i = 0; i < TRIES && before != UINT64_MAX; i++) {
+		enum cp_wall_doing doing = where(tid, &sp, &pc);
+
+		if (doing != CP_WALL_WAITS)
+			return doing;
+		walk(sp, pc, to, max_depth);
+		after = cp_wall_clock_of(tid);
+		*clock = after;
+		if (after == before)
+			return CP_WALL_WAITS;
+		before = after;
+	}
+	return before == UINT64_MAX ? CP_WALL_ENDED : CP_WALL_RUNS;
+}

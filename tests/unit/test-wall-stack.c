@@ -1,0 +1,348 @@
+/* A waiting thread's stack, walked from outside, is what a handler on that thread finds.
+ *
+ * Every call that waits, under every kind of caller: without a frame pointer, with one, with a
+ * stack that alloca moved, and deep down. The wrappers of system calls keep the frame pointer in
+ * its register, which can't be seen from outside.
+ */
+#include "harness.h"
+
+#include <alloca.h>
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "sigsafe/atomic.h"
+#include "sigsafe/stackcopy.h"
+#include "sigsafe/sys.h"
+#include "sigsafe/unwind.h"
+#include "wall_stack.h"
+
+#ifdef __clang__
+#define NOINLINE __attribute__((noinline))
+#else
+#define NOINLINE __attribute__((noinline, noclone))
+#endif
+#define DEPTH 600
+
+static volatile int sink;
+
+static int pipes[2], sockets[2], epoll;
+static sem_t semaphore;
+static pthread_mutex_t taken = PTHREAD_MUTEX_INITIALIZER, lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+
+static void in_read(void)
+{
+	char byte;
+
+	sink += (int)read(pipes[0], &byte, 1);
+}
+
+static void in_recv(void)
+{
+	char byte;
+
+	sink += (int)recv(sockets[0], &byte, 1, 0);
+}
+
+static void in_poll(void)
+{
+	struct pollfd p = { .fd = pipes[0], .events = POLLIN };
+
+	sink += poll(&p, 1, -1);
+}
+
+static void in_select(void)
+{
+	sink += select(0, NULL, NULL, NULL, NULL);
+}
+
+static void in_epoll(void)
+{
+	struct epoll_event event;
+
+	sink += epoll_wait(epoll, &event, 1, -1);
+}
+
+static void in_nanosleep(void)
+{
+	struct timespec t = { 1000, 0 };
+
+	sink += nanosleep(&t, NULL);
+}
+
+static void in_pause(void)
+{
+	sink += pause();
+}
+
+static void in_sem_wait(void)
+{
+	sink += sem_wait(&semaphore);
+}
+
+static void in_mutex(void)
+{
+	sink += pthread_mutex_lock(&taken);
+}
+
+static void in_cond_wait(void)
+{
+	pthread_mutex_lock(&lock);
+	sink += pthread_cond_wait(&condition, &lock);
+	pthread_mutex_unlock(&lock);
+}
+
+static void in_syscall(void)
+{
+	static uint32_t word;
+
+	sink += (int)syscall(SYS_futex, &word, FUTEX_WAIT, 0, NULL);
+}
+
+static void on_usr2(int sig)
+{
+	in_read();
+}
+
+static void in_handler(void)
+{
+	raise(SIGUSR2);
+}
+
+static void (*const calls[])(void) = { in_read,	 in_recv,      in_poll,	   in_select,
+				       in_epoll, in_nanosleep, in_pause,   in_sem_wait,
+				       in_mutex, in_cond_wait, in_syscall, in_handler };
+#define CALLS (sizeof(calls) / sizeof(*calls))
+
+struct sleeper {
+	pthread_t thread;
+	void (*call)(void);
+	void (*chain)(struct sleeper *s, unsigned depth);
+	int tid;
+	uint32_t walked;
+	struct {
+		unsigned n;
+		enum cp_unwind_end end;
+		uint64_t pcs[DEPTH];
+	} inside;
+};
+
+static __thread struct sleeper *self;
+
+static NOINLINE void plain(struct sleeper *s, unsigned depth)
+{
+	if (depth)
+		plain(s, depth - 1);
+	else
+		s->call();
+	sink++;
+}
+
+static NOINLINE void framed(struct sleeper *s, unsigned depth)
+{
+	sink += __builtin_frame_address(0) != NULL;
+	if (depth)
+		framed(s, depth - 1);
+	else
+		s->call();
+	sink++;
+}
+
+static NOINLINE void moving(struct sleeper *s, unsigned depth)
+{
+	volatile char *room = alloca(100 + 16 * (depth + (unsigned)sink % 2));
+
+	room[0] = 1;
+	if (depth)
+		moving(s, depth - 1);
+	else
+		s->call();
+	sink += room[0];
+}
+
+static NOINLINE void mixed(struct sleeper *s, unsigned depth)
+{
+	if (depth)
+		mixed(s, depth - 1);
+	else
+		moving(s, 1);
+	framed(s, 0);
+}
+
+static void (*const chains[])(struct sleeper *, unsigned) = { plain, framed, moving, mixed };
+#define CHAINS (sizeof(chains) / sizeof(*chains))
+
+static void walk_inside(int sig, siginfo_t *si, void *context)
+{
+	int saved = errno;
+	struct cp_unwind_input in = { .stable_modules = true, .own_tls = true };
+
+	cp_regs_of_context(&in.regs, context);
+	self->inside.n = cp_unwinder_dwarf.walk(&in, self->inside.pcs, DEPTH, &self->inside.end);
+	cp_store_release(&self->walked, 1);
+	errno = saved;
+}
+
+static void *sleeper(void *arg)
+{
+	struct sleeper *s = arg;
+
+	self = s;
+	cp_store_release(&s->tid, (int)syscall(SYS_gettid));
+	for (;;)
+		s->chain(s, 3);
+	return NULL;
+}
+
+static void moment(void)
+{
+	struct timespec t = { 0, 500000 };
+
+	nanosleep(&t, NULL);
+}
+
+static struct cp_record *outside;
+
+/* Until it waits where it will stay. */
+static bool looked(const struct sleeper *s)
+{
+	uint64_t clock = 0, before;
+
+	for (int i = 0; i < 10000; i++) {
+		before = clock;
+		moment();
+		if (cp_load_acquire(&s->tid) &&
+		    cp_wall_look(s->tid, outside, DEPTH, &clock) == CP_WALL_WAITS &&
+		    clock == before)
+			return true;
+	}
+	return false;
+}
+
+static bool same(const struct sleeper *s)
+{
+	/* What is restarted stands on the call again. */
+	uint64_t leaf = outside->pcs[0] - s->inside.pcs[0];
+
+	return outside->depth == s->inside.n && outside->end == s->inside.end &&
+	       (leaf == 0 || leaf <= 4) &&
+	       memcmp(outside->pcs + 1, s->inside.pcs + 1, (s->inside.n - 1) * 8) == 0;
+}
+
+static bool agrees(void (*call)(void), void (*chain)(struct sleeper *, unsigned))
+{
+	struct sleeper *s = calloc(1, sizeof(*s)); /* its thread stays */
+	bool ok;
+
+	s->call = call;
+	s->chain = chain;
+	pthread_create(&s->thread, NULL, sleeper, s);
+	if (!looked(s))
+		return false;
+	pthread_kill(s->thread, SIGUSR1);
+	while (!cp_load_acquire(&s->walked))
+		moment();
+	ok = same(s) && outside->end == CP_UNWIND_COMPLETE && outside->depth > 5;
+	for (unsigned i = 0; !ok && i < outside->depth; i++)
+		printf("# outside %#llx\n", (long long)outside->pcs[i]);
+	for (unsigned i = 0; !ok && i < s->inside.n; i++)
+		printf("# inside  %#llx\n", (long long)s->inside.pcs[i]);
+	return ok;
+}
+
+static void test_waiting_threads_are_walked_as_from_inside(void)
+{
+#ifdef __x86_64__
+	for (size_t i = 0; i < CALLS; i++)
+		for (size_t j = 0; j < CHAINS; j++)
+			if (!agrees(calls[i], chains[j])) {
+				printf("# call %zu, chain %zu\n", i, j);
+				CHECK(false);
+			}
+#else
+	SKIP("a return address that is still in its register can't be seen from outside");
+#endif
+}
+
+static uint32_t stop;
+
+static void *spin(void *arg)
+{
+	cp_store_release((int *)arg, (int)syscall(SYS_gettid));
+	while (!cp_load_relaxed(&stop))
+		;
+	return NULL;
+}
+
+static void test_a_running_thread_is_not_walked(void)
+{
+	pthread_t thread;
+	uint64_t clock;
+	int tid = 0;
+
+	pthread_create(&thread, NULL, spin, &tid);
+	while (!cp_load_acquire(&tid))
+		moment();
+	CHECK_EQ(cp_wall_look(tid, outside, DEPTH, &clock), CP_WALL_RUNS);
+	cp_store_relaxed(&stop, 1);
+	pthread_join(thread, NULL);
+	while (syscall(SYS_tgkill, getpid(), tid, 0) == 0)
+		moment();
+	CHECK_EQ(cp_wall_look(tid, outside, DEPTH, &clock), CP_WALL_ENDED);
+	CHECK_EQ(cp_wall_clock_of(tid), UINT64_MAX);
+}
+
+static void test_copied_words_end_where_the_mapping_ends(void)
+{
+	unsigned char *p =
+		mmap(NULL, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct cp_stackcopy c;
+	uint64_t base = (uint64_t)p, w = 7;
+
+	mprotect(p, 4096, PROT_NONE);
+	mprotect(p + 2 * 4096, 4096, PROT_NONE);
+	memset(p + 4096, 3, 4096);
+	cp_stackcopy_begin(&c);
+	CHECK(!cp_stackcopy_read(&c, base + 4096 - 8, &w) && w == 7);
+	CHECK(cp_stackcopy_read(&c, base + 4096, &w) && w == UINT64_C(0x0303030303030303));
+	CHECK(cp_stackcopy_read(&c, base + 2 * 4096 - 8, &w));
+	CHECK(!cp_stackcopy_read(&c, base + 2 * 4096 - 7, &w));
+	CHECK(!cp_stackcopy_read(&c, 0, &w));
+	CHECK(!cp_stackcopy_read(&c, UINT64_MAX - 3, &w));
+	/* Where the copying call is denied, /proc serves. */
+	c.denied = true;
+	c.size = 0;
+	CHECK(cp_stackcopy_read(&c, base + 2 * 4096 - 8, &w));
+	CHECK(c.mem >= 0);
+	cp_stackcopy_end(&c);
+	munmap(p, 3 * 4096);
+}
+
+int main(void)
+{
+	struct sigaction act = { .sa_sigaction = walk_inside, .sa_flags = SA_SIGINFO | SA_RESTART };
+	struct sigaction usr2 = { .sa_handler = on_usr2 };
+
+	outside = calloc(1, sizeof(*outside) + DEPTH * 8);
+	sigaction(SIGUSR1, &act, NULL);
+	sigaction(SIGUSR2, &usr2, NULL);
+	sink += pipe(pipes) + socketpair(AF_UNIX, SOCK_STREAM, 0, sockets);
+	epoll = epoll_create1(0);
+	sem_init(&semaphore, 0, 0);
+	pthread_mutex_lock(&taken);
+	cp_unwinder_dwarf.prepare();
+	RUN(test_copied_words_end_where_the_mapping_ends);
+	RUN(test_a_running_thread_is_not_walked);
+	RUN(test_waiting_threads_are_walked_as_from_inside);
+	return harness_end();
+}
