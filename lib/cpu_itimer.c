@@ -1,0 +1,100 @@
+/* ITIMER_PROF; see cpu_itimer.h. */
+#include "cpu_itimer.h"
+
+#include <string.h>
+#include <sys/time.h>
+#include <time.h>
+
+#include "log.h"
+#include "sigsafe/atomic.h"
+#include "sigsafe/cpu_event.h"
+#include "sigsafe/sys.h"
+
+static bool lost; /* to the program, which uses it itself */
+
+static uint64_t process_cpu_ns(void)
+{
+	struct timespec t = { 0 };
+
+	cp_sys2(SYS_clock_gettime, CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void set_process_timer(uint64_t period_ns)
+{
+	struct timeval period = { (time_t)(period_ns / 1000000000u),
+				  (long)(period_ns % 1000000000u / 1000u) };
+	struct itimerval when = { period, period };
+
+	cp_sys3(SYS_setitimer, ITIMER_PROF, &when, NULL);
+}
+
+static void get_process_timer(struct itimerval *now)
+{
+	memset(now, 0, sizeof(*now));
+	cp_sys2(SYS_getitimer, ITIMER_PROF, now);
+}
+
+static bool is_armed(const struct itimerval *t)
+{
+	return t->it_value.tv_sec || t->it_value.tv_usec;
+}
+
+static void say_program_has_it(void)
+{
+	if (!lost)
+		cp_log("the program uses ITIMER_PROF itself: threads without a timer of their own "
+		       "are not sampled");
+	lost = true;
+}
+
+void cp_cpu_itimer_use(void)
+{
+	struct itimerval now;
+
+	if (cp_load_relaxed(&cp_cpu_state.process_timer) || lost)
+		return;
+	get_process_timer(&now);
+	if (is_armed(&now)) {
+		say_program_has_it();
+		return;
+	}
+	cp_store_relaxed(&cp_cpu_state.process_periods, process_cpu_ns() / cp_cpu_state.period_ns);
+	cp_store_release(&cp_cpu_state.process_timer, 1);
+	set_process_timer(cp_cpu_state.period_ns);
+}
+
+bool cp_cpu_itimer_yield(bool wanted)
+{
+	bool ours = cp_load_relaxed(&cp_cpu_state.process_timer) != 0;
+
+	if (ours && wanted) {
+		cp_store_seqcst(&cp_cpu_state.process_timer, 0);
+		set_process_timer(0);
+		say_program_has_it();
+	}
+	return ours;
+}
+
+void cp_cpu_itimer_prepare(void)
+{
+	lost = false;
+}
+
+void cp_cpu_itimer_pause(void)
+{
+	if (cp_load_relaxed(&cp_cpu_state.process_timer))
+		set_process_timer(0);
+}
+
+void cp_cpu_itimer_resume(void)
+{
+	if (cp_load_relaxed(&cp_cpu_state.process_timer))
+		set_process_timer(cp_cpu_state.period_ns);
+}
+
+void cp_cpu_itimer_stop(void)
+{
+	cp_cpu_itimer_pause();
+	cp_store_relaxed(&cp_cpu_state.process_timer, 0);
+}
