@@ -11,6 +11,7 @@
 
 static const struct ct_verb *const verbs[] = {
 	&ct_verb_info,
+	&ct_verb_flame,
 };
 
 #define VERBS (sizeof(verbs) / sizeof(*verbs))

@@ -20,5 +20,6 @@ struct ct_verb {
 };
 
 extern const struct ct_verb ct_verb_info;
+extern const struct ct_verb ct_verb_flame;
 
 #endif

@@ -1,0 +1,204 @@
+/* The profile as the page reads it (tools/flame/data.js): JSON with the bulk as base64 of
+ * variable-length numbers, about 5 bytes a sample and 3 a node of the tree.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "flame.h"
+#include "flame_text.h"
+#include "memory.h"
+
+struct packer {
+	FILE *to;
+	unsigned char bytes[3];
+	unsigned count;
+};
+
+static void letters(struct packer *p)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	uint32_t bits = p->bytes[0] << 16 | p->bytes[1] << 8 | p->bytes[2];
+
+	for (unsigned i = 0; i < 4; i++)
+		fputc(i <= p->count ? digits[bits >> (18 - 6 * i) & 63] : '=', p->to);
+	p->count = 0;
+	memset(p->bytes, 0, sizeof(p->bytes));
+}
+
+static void number(struct packer *p, uint64_t n)
+{
+	do {
+		p->bytes[p->count++] = (n & 127) | (n > 127 ? 128 : 0);
+		if (p->count == 3)
+			letters(p);
+		n >>= 7;
+	} while (n);
+}
+
+static struct packer begin(FILE *to, const char *key)
+{
+	fprintf(to, ",\n\"%s\":\"", key);
+	return (struct packer){ .to = to };
+}
+
+static void end(struct packer *p)
+{
+	if (p->count)
+		letters(p);
+	fputc('"', p->to);
+}
+
+static void put_frames(const struct ct_flame *flame, FILE *to)
+{
+	struct packer p = begin(to, "frames");
+
+	for (size_t i = 0; i < flame->frames.count; i++) {
+		const struct ct_frame *f = &flame->frames.list[i];
+
+		number(&p, f->name);
+		number(&p, f->file);
+		number(&p, f->module);
+		number(&p, f->line);
+		number(&p, f->last_line);
+		number(&p, f->kind | (f->inlined ? 4 : 0));
+	}
+	end(&p);
+}
+
+/* How many levels up from node I - 1 the parent of node I is. */
+static uint32_t levels_up(const struct ct_tree *tree, size_t i)
+{
+	uint32_t at = i - 1, levels = 0;
+
+	while (at != tree->nodes[i].parent) {
+		at = tree->nodes[at].parent;
+		levels++;
+	}
+	return levels;
+}
+
+static void put_nodes(const struct ct_flame *flame, FILE *to)
+{
+	struct packer p = begin(to, "nodes");
+
+	for (size_t i = 1; i < flame->tree.node_count; i++) {
+		number(&p, levels_up(&flame->tree, i));
+		number(&p, flame->tree.nodes[i].frame);
+	}
+	end(&p);
+}
+
+static void put_rows(const struct ct_flame *flame, FILE *to)
+{
+	const struct ct_tree *tree = &flame->tree;
+	struct packer p = begin(to, "rows");
+	uint32_t node = 0;
+
+	for (size_t i = 0; i < tree->row_count; i++) {
+		number(&p, tree->rows[i].node - node);
+		node = tree->rows[i].node;
+		number(&p, (uint64_t)tree->rows[i].labels << 1 | tree->rows[i].side);
+		for (size_t j = 0; j < tree->type_count; j++)
+			number(&p, tree->values[i * tree->type_count + j]);
+	}
+	end(&p);
+}
+
+static void put_strings(const struct ct_profile *pool, FILE *to)
+{
+	fputs(",\n\"strings\":[", to);
+	for (size_t i = 0; i < pool->string_count; i++) {
+		if (i)
+			fputc(',', to);
+		ct_flame_json(to, ct_text(pool, i));
+	}
+	fputs("]", to);
+}
+
+static void put_label_sets(const struct ct_profile *pool, FILE *to)
+{
+	fputs(",\n\"labelSets\":[", to);
+	for (size_t i = 0; i < pool->label_set_count; i++) {
+		const struct ct_label_set *set = &pool->label_sets[i];
+
+		fputs(i ? ",[" : "[", to);
+		for (uint32_t j = 0; j < set->count; j++)
+			fprintf(to, "%s%u,%u", j ? "," : "", pool->labels[set->first + j].key,
+				pool->labels[set->first + j].text);
+		fputc(']', to);
+	}
+	fputs("]", to);
+}
+
+static void put_types(const struct ct_profile *p, FILE *to)
+{
+	fputs(",\n\"types\":[", to);
+	for (size_t i = 0; i < p->type_count; i++) {
+		fputs(i ? ",[" : "[", to);
+		ct_flame_json(to, ct_text(p, p->types[i].type));
+		fputc(',', to);
+		ct_flame_json(to, ct_text(p, p->types[i].unit));
+		fputc(']', to);
+	}
+	fputs("]", to);
+}
+
+static void fact(FILE *to, bool *follows, const char *name, const char *text)
+{
+	fputs(*follows ? ",[" : "[", to);
+	ct_flame_json(to, name);
+	fputc(',', to);
+	ct_flame_json(to, text);
+	fputc(']', to);
+	*follows = true;
+}
+
+static void put_facts(const struct ct_flame *flame, FILE *to)
+{
+	const struct ct_profile *p = flame->profile;
+	time_t seconds = p->time_nanos / 1000000000;
+	bool follows = false;
+	char text[64];
+	struct tm tm;
+
+	fputs(",\n\"info\":[", to);
+	fact(to, &follows, "file", flame->file);
+	if (flame->base_file)
+		fact(to, &follows, "against", flame->base_file);
+	if (p->time_nanos > 0 && gmtime_r(&seconds, &tm) &&
+	    strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S UTC", &tm))
+		fact(to, &follows, "taken", text);
+	if (p->duration_nanos > 0) {
+		snprintf(text, sizeof(text), "%.2f s", (double)p->duration_nanos / 1e9);
+		fact(to, &follows, "duration", text);
+	}
+	if (flame->tree.negative) {
+		snprintf(text, sizeof(text), "%zu samples below zero", flame->tree.negative);
+		fact(to, &follows, "not shown", text);
+	}
+	fputs("]", to);
+}
+
+void ct_flame_data(const struct ct_flame *flame, FILE *to)
+{
+	fputs("{\"title\":", to);
+	ct_flame_json(to, flame->title);
+	fputs(",\"base\":", to);
+	if (flame->base_file)
+		ct_flame_json(to, flame->base_file);
+	else
+		fputs("null", to);
+	fprintf(to, ",\"defaultType\":%zu,\"counts\":{\"frames\":%zu,\"nodes\":%zu,\"rows\":%zu}",
+		flame->type, flame->frames.count, flame->tree.node_count, flame->tree.row_count);
+	put_types(flame->profile, to);
+	put_facts(flame, to);
+	put_label_sets(flame->frames.pool, to);
+	put_strings(flame->frames.pool, to);
+	put_frames(flame, to);
+	put_nodes(flame, to);
+	put_rows(flame, to);
+	fputs("}\n", to);
+}

@@ -1,0 +1,77 @@
+/* See flame_labels.h. */
+#include "flame_labels.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "flame_map.h"
+#include "memory.h"
+
+static uint32_t value_text(struct ct_profile *pool, const struct ct_profile *p,
+			   const struct ct_label *l)
+{
+	const char *unit = ct_text(p, l->unit);
+	uint32_t string;
+	char *text;
+
+	if (l->text)
+		return ct_profile_string(pool, ct_text(p, l->text));
+	text = ct_printf("%" PRId64 "%s%s", l->number, *unit ? " " : "", unit);
+	string = ct_profile_string(pool, text);
+	free(text);
+	return string;
+}
+
+/* By label: its key and value in the pool. */
+static struct ct_label *as_text(struct ct_profile *pool, const struct ct_profile *p)
+{
+	struct ct_label *labels = ct_realloc(NULL, p->label_count + 1, sizeof(*labels));
+
+	for (size_t i = 0; i < p->label_count; i++)
+		labels[i] = (struct ct_label){
+			.key = ct_profile_string(pool, ct_text(p, p->labels[i].key)),
+			.text = value_text(pool, p, &p->labels[i]),
+		};
+	return labels;
+}
+
+/* By string of the pool: how many values it has as a key. */
+static uint32_t *count_values(const struct ct_profile *pool, const struct ct_label *labels,
+			      size_t count)
+{
+	uint32_t *values = ct_alloc((pool->string_count + 1) * sizeof(*values));
+	struct ct_flame_map seen = { 0 };
+
+	for (size_t i = 0; i < count; i++) {
+		uint32_t *at = ct_flame_map_at(
+			&seen, (struct ct_flame_key){ labels[i].key, labels[i].text, 0 });
+
+		if (*at == CT_NONE)
+			values[labels[i].key]++;
+		*at = 0;
+	}
+	ct_flame_map_release(&seen);
+	return values;
+}
+
+uint32_t *ct_flame_label_sets(struct ct_profile *pool, const struct ct_profile *p)
+{
+	uint32_t *sets = ct_realloc(NULL, p->label_set_count + 1, sizeof(*sets));
+	struct ct_label *labels = as_text(pool, p), *kept = NULL;
+	uint32_t *values = count_values(pool, labels, p->label_count);
+	size_t room = 0;
+
+	for (size_t i = 0; i < p->label_set_count; i++) {
+		const struct ct_label_set *set = &p->label_sets[i];
+		size_t n = 0;
+
+		for (uint32_t j = set->first; j < set->first + set->count; j++)
+			if (values[labels[j].key] <= CT_FLAME_LABEL_VALUES)
+				*CT_PUSH(kept, n, room) = labels[j];
+		sets[i] = ct_profile_label_set(pool, kept, n);
+	}
+	free(kept);
+	free(labels);
+	free(values);
+	return sets;
+}

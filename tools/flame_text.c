@@ -1,0 +1,79 @@
+/* Text of a profile inside a page or picture. It comes from anywhere: whatever it holds, it
+ * stays text.
+ */
+#include <stdint.h>
+#include <string.h>
+
+#include "flame.h"
+#include "flame_text.h"
+
+/* The shortest code point that N bytes may hold; shorter ones must be written shorter. */
+static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+
+size_t ct_flame_letter(const char *text, size_t length, uint32_t *letter)
+{
+	const unsigned char *s = (const unsigned char *)text;
+	size_t n = s[0] < 0x80		   ? 1
+		   : (s[0] & 0xe0) == 0xc0 ? 2
+		   : (s[0] & 0xf0) == 0xe0 ? 3
+		   : (s[0] & 0xf8) == 0xf0 ? 4
+					   : 0;
+	uint32_t c = n == 1 ? s[0] : s[0] & (0x7f >> n);
+
+	*letter = 0xfffd;
+	if (n == 0 || n > length)
+		return 1;
+	for (size_t i = 1; i < n; i++) {
+		if ((s[i] & 0xc0) != 0x80)
+			return 1;
+		c = c << 6 | (s[i] & 0x3f);
+	}
+	if (c < least[n] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
+		return 1;
+	*letter = c;
+	return n;
+}
+
+/* What XML 1.0 can't hold, and what turns the direction of the text around it. */
+static bool is_unprintable(uint32_t c)
+{
+	return c < 0x20 || (c >= 0x7f && c < 0xa0) || (c >= 0x202a && c <= 0x202e) ||
+	       (c >= 0x2066 && c <= 0x2069) || c == 0xfffe || c == 0xffff;
+}
+
+void ct_flame_markup(FILE *to, const char *text, size_t length)
+{
+	size_t n;
+
+	for (size_t i = 0; i < length; i += n) {
+		uint32_t letter;
+
+		n = ct_flame_letter(text + i, length - i, &letter);
+		if (is_unprintable(letter) || letter == 0xfffd)
+			fputs("\xef\xbf\xbd", to);
+		else if (strchr("<>&\"'", letter < 0x80 ? (int)letter : 'x'))
+			fprintf(to, "&#%u;", letter);
+		else
+			fwrite(text + i, 1, n, to);
+	}
+}
+
+void ct_flame_json(FILE *to, const char *text)
+{
+	size_t n, length = strlen(text);
+
+	fputc('"', to);
+	for (size_t i = 0; i < length; i += n) {
+		uint32_t letter;
+
+		n = ct_flame_letter(text + i, length - i, &letter);
+		if (letter == 0xfffd)
+			fputs("\\ufffd", to);
+		else if (letter < 0x20 || letter == 0x7f || letter == 0x2028 || letter == 0x2029 ||
+			 (letter < 0x80 && strchr("<>&\"'\\", letter)))
+			fprintf(to, "\\u%04x", letter);
+		else
+			fwrite(text + i, 1, n, to);
+	}
+	fputc('"', to);
+}

@@ -1,0 +1,44 @@
+/* The call tree of one profile, or of two that are compared. Used by flame's two writers and
+ * by convert's callgrind.
+ *
+ * Node 0 is all samples. Rows are what filters choose from: a node, the labels, the side (1 is
+ * the base of a comparison) and one value for each sample type.
+ */
+#ifndef CT_FLAME_TREE_H
+#define CT_FLAME_TREE_H
+
+#include "flame_frames.h"
+
+struct ct_tree_node {
+	uint32_t parent, frame;
+};
+
+struct ct_tree_row {
+	uint32_t node, labels, side;
+};
+
+struct ct_tree {
+	struct ct_tree_node *nodes;
+	struct ct_tree_row *rows;
+	int64_t *values; /* type_count for each row */
+	size_t node_count, row_count, type_count;
+	size_t node_room, row_room, value_room;
+	size_t negative; /* samples left out: a width can't be below 0 */
+	struct ct_flame_map node_map, row_map;
+};
+
+struct ct_tree_source {
+	const struct ct_frames_of *of;
+	struct ct_frames *frames;
+	uint32_t side;
+	bool threads; /* the thread's name is the root */
+	bool labels;  /* samples with other labels get rows of their own */
+};
+
+void ct_tree_init(struct ct_tree *tree, size_t type_count);
+void ct_tree_release(struct ct_tree *tree);
+void ct_tree_add(struct ct_tree *tree, const struct ct_tree_source *source);
+/* Renumbers nodes depth first, children in the order of their first sample, and rows by node. */
+void ct_tree_order(struct ct_tree *tree);
+
+#endif
