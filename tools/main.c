@@ -12,6 +12,7 @@
 static const struct ct_verb *const verbs[] = {
 	&ct_verb_info,
 	&ct_verb_flame,
+	&ct_verb_symbolize,
 };
 
 #define VERBS (sizeof(verbs) / sizeof(*verbs))

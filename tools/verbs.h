@@ -21,5 +21,6 @@ struct ct_verb {
 
 extern const struct ct_verb ct_verb_info;
 extern const struct ct_verb ct_verb_flame;
+extern const struct ct_verb ct_verb_symbolize;
 
 #endif

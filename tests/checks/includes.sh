@@ -4,7 +4,7 @@
 #   lib/           lib/ and public headers; session.h from the CONTROL modules only
 #   preload/       its own headers, public headers, lib/sigsafe/ and what HOOK_HEADERS lists
 #   examples/      public headers
-#   tools/         its own headers (one is generated), public headers, and cp-build.h
+#   tools/         its own headers (one is generated), public headers, cp-build.h, and the demangler
 #   include/       public headers
 set -eu
 cd "${srcdir:-.}"
@@ -31,7 +31,7 @@ may_include() { # file header
 	lib/sigsafe/*) [[ $2 == sigsafe/* || $2 == cp-build.h ]] ;;
 	lib/*) [[ $2 != preload/* ]] && { [[ $2 != session.h ]] || is_control "$1"; } ;;
 	preload/*) [[ $2 == sigsafe/* || $2 == cp-build.h ]] || is_public "$2" || is_hook "$2" || is_beside "$1" "$2" ;;
-	tools/*) is_public "$2" || is_beside "$1" "$2" || [[ $2 == cp-build.h || $2 == profile.pb-c.h ]] ;;
+	tools/*) is_public "$2" || is_beside "$1" "$2" || [[ $2 == cp-build.h || $2 == profile.pb-c.h || $2 == ../lib/demangle.h ]] ;;
 	*) is_public "$2" ;;
 	esac
 }

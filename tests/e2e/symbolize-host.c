@@ -1,0 +1,35 @@
+/* For symbolize.sh: samples in calls that the compiler must have inlined two deep, each on a line
+ * of its own. Lines matter: the script knows their numbers. */
+#include <stdio.h>
+#include <stdlib.h>
+
+static inline __attribute__((always_inline)) unsigned mix(unsigned x)
+{
+	x ^= x << 13;
+	x ^= x >> 17;
+	return x ^ x << 5;
+}
+
+static inline __attribute__((always_inline)) unsigned twice(unsigned x)
+{
+	return mix(mix(x) + 1);
+}
+
+__attribute__((noinline)) unsigned burn(unsigned n)
+{
+	unsigned s = 1;
+
+	while (n--)
+		s = twice(s); /* line 23 */
+	return s;
+}
+
+int main(int argc, char **argv)
+{
+	unsigned s = 0;
+
+	for (int i = argc > 1 ? atoi(argv[1]) : 15; i > 0; i--)
+		s += burn(3000000);
+	printf("%u\n", s);
+	return 0;
+}

@@ -1,0 +1,146 @@
+#!/bin/bash
+# cprof symbolize: every way in which debug information is stored gives the same functions, lines and
+# inlined calls, and pprof shows them with the program moved away.
+. "$srcdir/tests/lib/e2e.sh"
+cprof=$builddir/cprof
+[ -x "$cprof" ] || skip "the cprof tool is not built"
+need go objcopy strip readelf
+host=$(cd "$srcdir" && pwd)/tests/e2e/symbolize-host.c
+export CPUPROFILE_FREQUENCY=250 CPROF_SYMBOLIZE=names PPROF_BINARY_PATH=/nowhere
+
+compile() { # name flags...
+	mkdir -p "$work/$1.d"
+	(cd "$work/$1.d" && $CC -O2 "${@:2}" -o "$work/$1" "$host") || fail "$1 doesn't compile"
+}
+
+sample() { # name
+	profiled "$1" "$work/$1"
+	check_status "$1" 0
+	check_valid "$work/$1.pb"
+	if go tool pprof -traces "$work/$1.pb" 2>&1 | grep -q '(inline)'; then
+		fail "$1: inlined calls before they were looked for"
+	fi
+}
+
+# mix (inline), twice (inline), burn, main in this order; lines of the source.
+check_lines() { # name
+	local to=$work/$1.full.pb
+
+	check_valid "$to"
+	go tool pprof -traces "$to" 2>/dev/null | tr -s ' \n' ' ' |
+		grep -q 'mix (inline) twice (inline) burn main ' ||
+		fail "$1: inlined calls are not there: $(go tool pprof -traces "$to" 2>&1 | grep -m1 -A3 burn)"
+	go tool pprof -list '^burn$' "$to" 2>/dev/null | grep -q ' 23:.*s = twice(s)' ||
+		fail "$1: burn's source is not listed"
+	go tool pprof -top -lines "$to" 2>/dev/null | grep -q "mix .*symbolize-host.c:[89]\|mix .*:10" ||
+		fail "$1: mix has no lines"
+	go tool pprof -raw "$to" 2>/dev/null | grep -q "/$1 .*\[FN\]\[FL\]\[LN\]\[IN\]" ||
+		fail "$1: its mapping doesn't say what it has"
+}
+
+full() { # name options...
+	"$cprof" symbolize -o "$work/$1.full.pb" "${@:2}" "$work/$1.pb" || fail "$1: cprof symbolize failed"
+}
+
+# In the program itself.
+ways="dwarf5:-gdwarf-5 dwarf4:-gdwarf-4 dwarf3:-gdwarf-3 zlib:-gz=zlib old-zlib:-gz=zlib-gnu pie-less:-no-pie"
+for way in $ways; do
+	name=${way%%:*}
+	[ "$name" = old-zlib ] && $CC --version | grep -q clang && continue
+	compile "$name" -g "${way#*:}"
+	sample "$name"
+	full "$name"
+	mv "$work/$name" "$work/away"
+	check_lines "$name"
+done
+
+# A program from another compiler: without .debug_aranges, with indexed addresses and texts.
+if command -v clang >/dev/null; then
+	for version in 4 5; do
+		CC=clang compile "clang$version" "-gdwarf-$version"
+		sample "clang$version"
+		full "clang$version"
+		check_lines "clang$version"
+	done
+fi
+
+# In .dwo files, found where they were written and beside the program; then in a package.
+for version in 4 5; do
+	for compiler in gcc clang; do
+		name=split-$compiler$version
+		command -v $compiler >/dev/null || continue
+		CC=$compiler compile "$name" -g -gsplit-dwarf "-gdwarf-$version"
+		sample "$name"
+		full "$name"
+		check_lines "$name"
+		if [ $compiler = clang ] && command -v llvm-dwp >/dev/null; then
+			(cd "$work/$name.d" && llvm-dwp -e "$work/$name" -o "$work/$name.dwp") || fail "llvm-dwp"
+			rm -rf "$work/$name.d"
+			full "$name"
+			check_lines "$name"
+		fi
+	done
+done
+
+# Stripped, with the debug file elsewhere: by build id, by debuglink.
+compile stripped -g -Wl,--build-id=sha1
+objcopy --only-keep-debug "$work/stripped" "$work/stripped.debug"
+strip --strip-debug "$work/stripped"
+sample stripped
+id=$(readelf -n "$work/stripped" | sed -n 's/.*Build ID: //p')
+mkdir -p "$work/root/.build-id/${id:0:2}"
+cp "$work/stripped.debug" "$work/root/.build-id/${id:0:2}/${id:2}.debug"
+full stripped --debug-dir "$work/root"
+check_lines stripped
+mv "$work/stripped" "$work/away"
+full stripped --debug-dir "$work/none" --debug-dir "$work/root"
+check_lines stripped
+
+compile linked -g -Wl,--build-id=none
+objcopy --only-keep-debug "$work/linked" "$work/linked.debug"
+(cd "$work" && objcopy --strip-debug --add-gnu-debuglink=linked.debug linked)
+sample linked
+full linked
+check_lines linked
+printf x >>"$work/linked.debug"
+full linked
+go tool pprof -traces "$work/linked.full.pb" 2>/dev/null | grep -q '(inline)' &&
+	fail "a debug file with another CRC was taken"
+
+# Shared parts in a supplementary file.
+if command -v dwz >/dev/null; then
+	compile dwz-one -gdwarf-4
+	cp "$work/dwz-one" "$work/dwz-two"
+	(cd "$work" && dwz -m dwz-common dwz-one dwz-two 2>/dev/null)
+	sample dwz-one
+	full dwz-one
+	check_lines dwz-one
+fi
+
+# Another program by now: its lines would be lies.
+compile replaced -g
+sample replaced
+compile replaced -g -DOTHER -O1
+full replaced
+go tool pprof -traces "$work/replaced.full.pb" 2>/dev/null | grep -q '(inline)' &&
+	fail "the lines of another build were taken"
+
+# Without debug information names stay, and a file in place stays the very same.
+compile plain -g0
+sample plain
+cp "$work/plain.pb" "$work/plain.before"
+"$cprof" symbolize --in-place --debug-dir /nowhere "$work/plain.pb" || fail "plain: status $?"
+check_top "$work/plain.pb" 1 burn
+compile in-place -g
+sample in-place
+"$cprof" symbolize --in-place "$work/in-place.pb" || fail "in place: status $?"
+cp "$work/in-place.pb" "$work/in-place.full.pb"
+check_lines in-place
+"$cprof" symbolize --in-place "$work/in-place.pb" || fail "again: status $?"
+cmp -s "$work/in-place.pb" "$work/in-place.full.pb" || fail "a file that has all lines was changed"
+
+"$cprof" symbolize "$work/plain.pb" >/dev/null 2>&1
+[ $? = 2 ] || fail "neither -o nor --in-place is not an error"
+"$cprof" symbolize --in-place "$host" >/dev/null 2>"$work/err"
+[ $? = 2 ] && [ -s "$work/err" ] || fail "a file that is no profile is not an error"
+finish
