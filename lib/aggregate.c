@@ -29,7 +29,7 @@ struct location_key {
 
 struct stack_key {
 	const uint32_t *locations;
-	uint32_t depth, thread;
+	uint32_t depth, thread, labels;
 	uint64_t tag;
 };
 
@@ -166,6 +166,7 @@ static bool same_stack(uint32_t item, const void *key, const void *context)
 	const struct cp_stack *s = CP_VEC_AT(&a->stacks, struct cp_stack, item);
 
 	return s->depth == k->depth && s->thread == k->thread && s->tag == k->tag &&
+	       s->labels == k->labels &&
 	       !memcmp(s->locations, k->locations, k->depth * sizeof(*k->locations));
 }
 
@@ -183,16 +184,18 @@ static uint32_t add_stack(struct cp_aggregate *a, const struct stack_key *k, uin
 		return CP_INDEX_NONE;
 	}
 	memcpy(copy, k->locations, k->depth * sizeof(*copy));
-	*s = (struct cp_stack){
-		.locations = copy, .depth = k->depth, .thread = k->thread, .tag = k->tag
-	};
+	*s = (struct cp_stack){ .locations = copy,
+				.depth = k->depth,
+				.thread = k->thread,
+				.labels = k->labels,
+				.tag = k->tag };
 	return (uint32_t)(a->stacks.count - 1);
 }
 
 uint32_t cp_aggregate_row(struct cp_aggregate *a, const struct cp_raw_stack *raw)
 {
 	uint32_t locations[DEPTH_MAX];
-	struct stack_key key = { locations, 0, raw->thread, raw->tag };
+	struct stack_key key = { locations, 0, raw->thread, raw->labels, raw->tag };
 	int n = locate(a, raw, locations);
 	uint32_t hash, item;
 
@@ -200,7 +203,8 @@ uint32_t cp_aggregate_row(struct cp_aggregate *a, const struct cp_raw_stack *raw
 		return CP_INDEX_NONE;
 	key.depth = (uint32_t)n;
 	hash = cp_index_hash(locations, key.depth * sizeof(*locations)) +
-	       raw->thread * 0x9e3779b9u + cp_index_hash(&raw->tag, sizeof(raw->tag));
+	       raw->thread * 0x9e3779b9u + cp_index_hash(&raw->tag, sizeof(raw->tag)) +
+	       raw->labels * 0x85ebca6bu;
 	item = cp_index_find(&a->stack_index, hash, same_stack, &key, a);
 	return item == CP_INDEX_NONE ? add_stack(a, &key, hash) : item;
 }
@@ -211,6 +215,7 @@ int cp_aggregate_add(struct cp_aggregate *a, const struct cp_record *record, uin
 								   .depth = record->depth,
 								   .end = record->end,
 								   .thread = thread,
+								   .labels = record->labels,
 								   .tag = record->tag });
 	struct cp_stack *s;
 

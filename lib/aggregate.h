@@ -1,4 +1,4 @@
-/* Samples of one mode, summed by stack, thread and tag.
+/* Samples of one mode, summed by stack, thread, labels and tag.
  *
  * Filled by the drain, read by the dump, both under the collector's lock. Addresses
  * become locations (mapping + address) while their module is known, so a module may
@@ -34,6 +34,7 @@ struct cp_stack {
 	const uint32_t *locations; /* leaf first, in the arena */
 	uint32_t depth;
 	uint32_t thread;	    /* index of a label, or CP_NO_THREAD */
+	uint32_t labels;	    /* a number of labelset.h */
 	uint64_t tag;		    /* the mode's */
 	uint64_t values[CP_VALUES]; /* records: count and weight in the first two */
 };
@@ -43,7 +44,7 @@ struct cp_raw_stack {
 	const uint64_t *pcs;
 	uint32_t depth; /* 1..4096 */
 	uint8_t end;	/* enum cp_unwind_end */
-	uint32_t thread;
+	uint32_t thread, labels;
 	uint64_t tag;
 };
 

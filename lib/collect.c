@@ -149,7 +149,7 @@ static void read_name(const struct cp_thread *t, char *name)
  * another name. */
 static uint32_t find_label(struct cp_run *r, struct cp_thread *t, bool ended)
 {
-	uint32_t *kept = &t->labels[r->mode], label;
+	uint32_t *kept = &t->names[r->mode], label;
 
 	if (*kept)
 		return *kept - 1;
@@ -167,7 +167,7 @@ static uint32_t find_label(struct cp_run *r, struct cp_thread *t, bool ended)
 /* The name is what the thread is called now: most name themselves soon after they start. */
 static void name_label(struct cp_run *r, const struct cp_thread *t)
 {
-	uint32_t kept = t->labels[r->mode];
+	uint32_t kept = t->names[r->mode];
 
 	if (kept)
 		read_name(t,
@@ -176,7 +176,7 @@ static void name_label(struct cp_run *r, const struct cp_thread *t)
 
 uint32_t cp_collect_label(struct cp_run *r, struct cp_thread *t)
 {
-	bool ended = cp_load_acquire(&t->state) == CP_THREAD_ENDED, had = t->labels[r->mode] != 0;
+	bool ended = cp_load_acquire(&t->state) == CP_THREAD_ENDED, had = t->names[r->mode] != 0;
 	uint32_t label = find_label(r, t, ended);
 
 	if (!had)
@@ -250,7 +250,7 @@ static void bury(struct cp_run *runs, struct cp_thread *t)
 	struct cp_ring *ring = t->ring, *hook_ring = t->hook_ring;
 
 	for (unsigned m = 0; m < CP_MODES; m++)
-		if (runs[m].running && t->labels[m])
+		if (runs[m].running && t->names[m])
 			cp_aggregate_thread_ended(&runs[m].aggregate);
 	t->ring = t->hook_ring = NULL;
 	cp_ring_give(ring);
@@ -282,7 +282,7 @@ void cp_collect_forget(const struct cp_run *r, struct cp_run *runs, struct cp_mo
 	for (uint32_t i = 0; i < cp_thread_limit(); i++) {
 		struct cp_thread *t = cp_thread_at(i);
 
-		t->labels[r->mode] = 0;
+		t->names[r->mode] = 0;
 		/* Neither ring's last stack is one of the new run. */
 		if (t->ring)
 			cp_ring_forget(t->ring);

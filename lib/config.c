@@ -204,6 +204,18 @@ static void read_labels(const struct reader *r, struct cp_config *c)
 		    "no labels");
 }
 
+static void read_label_keys(const struct reader *r, struct cp_config *c)
+{
+	const char *value = get(r, "CPROF_LABEL_KEYS");
+
+	if (!value || take_text(value, c->label_keys, sizeof(c->label_keys)))
+		return;
+	/* Meant to keep something out: rather none than all. */
+	memcpy(c->label_keys, ",", 2);
+	say(r, "CPROF_LABEL_KEYS", value, "a list of globs of up to 1023 bytes",
+	    "no labels of the program's");
+}
+
 static void read_choices(const struct reader *r, struct cp_config *c)
 {
 	static const char *const engines[] = { "auto", "timer", "itimer" };
@@ -372,6 +384,7 @@ static void read_all(const struct reader *reader, struct cp_config *c)
 	read_number(&r, "CPROF_VERBOSE", "0 or 1", 0, 1, &c->verbose);
 	read_only(&r, c);
 	read_labels(&r, c);
+	read_label_keys(&r, c);
 }
 
 void cp_config_read(struct cp_config *c, const char *(*name)(const char *key))

@@ -38,10 +38,11 @@ struct cp_config {
 	bool heap_mmap;		    /* CPROF_HEAP_MMAP: also the program's own mappings */
 	uint64_t lock_threshold_ns; /* CPROF_LOCK_THRESHOLD: shorter waits have no stack */
 	unsigned lock_budget;	    /* CPROF_LOCK_BUDGET: stacks a second and thread */
-	bool use_pid;	   /* CPUPROFILE_USE_PID=1 (gperftools): pid in the name, also of the first
-			      process */
-	char only[1024];   /* CPROF_ONLY: comma-separated globs; "" = all */
-	char labels[1024]; /* CPROF_LABELS: k=v,... on every sample; "" = none */
+	bool use_pid;	 /* CPUPROFILE_USE_PID=1 (gperftools): pid in the name, also of the first
+			    process */
+	char only[1024]; /* CPROF_ONLY: comma-separated globs; "" = all */
+	char label_keys[1024]; /* CPROF_LABEL_KEYS: globs of keys that files may hold; "" = all */
+	char labels[1024];     /* CPROF_LABELS: k=v,... on every sample; "" = none */
 };
 
 /* The documented defaults, all modes off. */

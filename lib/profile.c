@@ -5,9 +5,11 @@
 #include <string.h>
 
 #include "pprof.h"
+#include "sigsafe/labels.h"
+#include "sigsafe/labelset.h"
 #include "sigsafe/text.h"
 
-#define LABELS_MAX 16
+#define LABELS_MAX 16 /* of CPROF_LABELS */
 #define DEPTH_MAX 4097
 
 /* Samples of one stack and one (tid, name): threads that got the same tid one after the
@@ -28,9 +30,9 @@ struct writing {
 	struct cp_vec mapping_ids;  /* uint64_t a mapping */
 	struct cp_vec rows;
 	struct cp_index row_index;
-	struct cp_index function_index;		 /* of those written, by name */
-	uint64_t locations, functions, mappings; /* ids handed out */
-	struct cp_pprof_label labels[LABELS_MAX + CP_ROW_LABELS];
+	struct cp_index function_index;		  /* of those written, by name */
+	uint64_t locations, functions, mappings;  /* ids handed out */
+	struct cp_pprof_label labels[LABELS_MAX]; /* CPROF_LABELS */
 	size_t label_count;
 	char label_text[1024];
 };
@@ -80,7 +82,8 @@ static bool same_row(uint32_t item, const void *key, const void *context)
 	const struct row *k = key, *r = CP_VEC_AT(&x->rows, struct row, item);
 	const struct cp_stack *a = stack_at(x, k->stack), *b = stack_at(x, r->stack);
 
-	return r->thread == k->thread && a->tag == b->tag && a->depth == b->depth &&
+	return r->thread == k->thread && a->tag == b->tag && a->labels == b->labels &&
+	       a->depth == b->depth &&
 	       !memcmp(a->locations, b->locations, a->depth * sizeof(*a->locations));
 }
 
@@ -95,7 +98,8 @@ static int sum_rows(struct writing *x)
 		const struct cp_stack *s = stack_at(x, i);
 		struct row key = { i, canonical(x, s->thread), { 0 } }, *r;
 		uint32_t hash = cp_index_hash(s->locations, s->depth * sizeof(*s->locations)) ^
-				(key.thread * 0x9e3779b9u) ^ (uint32_t)(s->tag >> 4);
+				(key.thread * 0x9e3779b9u) ^ (uint32_t)(s->tag >> 4) ^
+				(s->labels * 0x85ebca6bu);
 		uint32_t item = cp_index_find(&x->row_index, hash, same_row, &key, x);
 
 		if (item == CP_INDEX_NONE) {
@@ -230,49 +234,85 @@ static bool values_of(const struct writing *x, const struct row *r, int64_t *val
 	return any;
 }
 
-/* Those of the thread come first, and those of the row last: their places change with each row. */
-static size_t label_row(struct writing *x, const struct row *r, struct cp_profile_labels *own)
-{
-	const struct cp_thread_label *t =
-		r->thread == CP_NO_THREAD ? NULL : thread_at(x, r->thread);
-	size_t n = x->label_count;
+struct row_labels {
+	struct cp_pprof_label labels[2 + LABELS_MAX + CP_LABELS_MAX + CP_ROW_LABELS];
+	size_t count;
+	struct cp_profile_labels own; /* the mode's */
+};
 
-	x->labels[0] = (struct cp_pprof_label){ .key = "thread", .text = t ? t->name : "" };
-	x->labels[1] =
-		(struct cp_pprof_label){ .key = "tid", .number = t ? t->tid : 0, .unit = "" };
-	if (!t || !t->tid)
-		x->labels[1].text = ""; /* left out */
-	own->count = 0;
+/* One value a key: a later one takes an earlier one's place. */
+static void put_label(struct row_labels *r, const struct cp_pprof_label *label)
+{
+	size_t same = 0;
+
+	while (same < r->count && strcmp(r->labels[same].key, label->key) != 0)
+		same++;
+	r->labels[same] = *label;
+	r->count += same == r->count;
+}
+
+static void put_thread(struct row_labels *r, const struct cp_thread_label *t)
+{
+	if (!t)
+		return;
+	put_label(r, &(struct cp_pprof_label){ .key = "thread", .text = t->name });
+	if (t->tid)
+		put_label(r,
+			  &(struct cp_pprof_label){ .key = "tid", .number = t->tid, .unit = "" });
+}
+
+/* What the thread had set by itself. */
+static void put_set(struct row_labels *r, uint32_t set)
+{
+	size_t size, at = 0;
+	const char *text = cp_labelset_text(set, &size);
+
+	while (at < size) {
+		const char *key = text + at, *value = key + strlen(key) + 1;
+
+		put_label(r, &(struct cp_pprof_label){ .key = key, .text = value });
+		at = (size_t)(value + strlen(value) + 1 - text);
+	}
+}
+
+static void label_row(struct writing *x, const struct row *row, struct row_labels *r)
+{
+	const struct cp_stack *s = stack_at(x, row->stack);
+
+	r->count = 0;
+	for (size_t i = 0; i < x->label_count; i++)
+		put_label(r, &x->labels[i]);
+	put_set(r, s->labels);
+	put_thread(r, row->thread == CP_NO_THREAD ? NULL : thread_at(x, row->thread));
+	r->own.count = 0;
 	if (x->info->row_labels)
-		x->info->row_labels(x->info->context, stack_at(x, r->stack), own);
-	for (unsigned i = 0; i < own->count; i++)
-		x->labels[n++] = own->labels[i];
-	return n;
+		x->info->row_labels(x->info->context, s, &r->own);
+	for (unsigned i = 0; i < r->own.count; i++)
+		put_label(r, &r->own.labels[i]);
 }
 
 static void write_row(struct writing *x, const struct row *r)
 {
 	const struct cp_stack *s = stack_at(x, r->stack);
-	struct cp_profile_labels own;
+	struct row_labels labels;
 	int64_t values[CP_VALUES];
 	uint64_t ids[DEPTH_MAX];
-	size_t labels;
 
 	if (!values_of(x, r, values))
 		return;
 	for (uint32_t i = 0; i < s->depth; i++)
 		ids[i] = write_location(x, s->locations[i]);
-	labels = label_row(x, r, &own);
-	cp_pprof_sample(&x->w, ids, s->depth, values, x->labels, labels);
+	label_row(x, r, &labels);
+	cp_pprof_sample(&x->w, ids, s->depth, values, labels.labels, labels.count);
 }
 
-/* "k=v,..." behind the two labels of the thread. A part without "=" is passed over. */
+/* "k=v,...". A part without "=" is passed over. */
 static void parse_labels(struct writing *x)
 {
 	char *s = x->label_text;
 
 	cp_format(s, sizeof(x->label_text), "%s", x->info->labels ? x->info->labels : "");
-	x->label_count = 2;
+	x->label_count = 0;
 	while (*s && x->label_count < LABELS_MAX) {
 		char *comma = strchr(s, ','), *equals;
 

@@ -66,6 +66,12 @@ static void tail(struct cp_report *out, const struct cp_run *r)
 	cp_report_line(out, "stacks: %lu truncated at the depth limit, %lu incomplete",
 		       L(cp_run_counted(r, CP_COUNT_TRUNCATED)),
 		       L(cp_run_counted(r, CP_COUNT_INCOMPLETE)));
+	if (cp_run_counted(r, CP_COUNT_LOST_LABELS) || cp_counted(CP_COUNT_LABELS_REFUSED))
+		cp_report_line(out,
+			       "labels: %lu samples without theirs (too many different sets), "
+			       "%lu refused or cut",
+			       L(cp_run_counted(r, CP_COUNT_LOST_LABELS)),
+			       L(cp_counted(CP_COUNT_LABELS_REFUSED)));
 	cp_report_line(out, "symbols: %lu of %lu frames named (%s %%)", L(named), L(all),
 		       cp_report_percent(named, all));
 	cp_report_line(out, "cost: %s ms in the collector, for all modes together",

@@ -10,6 +10,7 @@
 #include "engine.h"
 #include "fdwrite.h"
 #include "fork.h"
+#include "globs.h"
 #include "log.h"
 #include "mode.h"
 #include "path.h"
@@ -34,6 +35,12 @@ bool cp_session_active(void)
 bool cp_session_is_ours(void)
 {
 	return cp_session_active() && cp_sys_getpid() == cp_session.pid;
+}
+
+bool cp_session_keeps_label(const char *key)
+{
+	return !cp_session.config.label_keys[0] ||
+	       cp_globs_match(cp_session.config.label_keys, key);
 }
 
 /* Tell at the start, not after an hour, that there will be no file. */

@@ -31,6 +31,9 @@ int cp_session_dump_fd(enum cp_mode mode, int fd);
 /* The first of the main modes that is on. */
 enum cp_mode cp_session_first_mode(void);
 
+/* CPROF_LABEL_KEYS lets labels with KEY into files. Any context. */
+bool cp_session_keeps_label(const char *key);
+
 /* Before a module goes away: what the rings hold gets its identity. */
 void cp_session_drain(void);
 /* The caller needs to be the only thread (unshare, setns): ours ends, and comes back. */

@@ -15,6 +15,7 @@
 #include "sigsafe/atomic.h"
 #include "sigsafe/counters.h"
 #include "sigsafe/held.h"
+#include "sigsafe/labels.h"
 #include "sigsafe/lock.h"
 #include "sigsafe/pages.h"
 #include "sigsafe/sys.h"
@@ -49,7 +50,7 @@ static void on_thread_end(void *record)
 	cp_self.thread = NULL;
 	if (t == main_thread)
 		cp_store_release(&main_ended, 1);
-	if (t->ring || t->hook_ring) {
+	if (t->ring || t->hook_ring || t->labels) {
 		cp_store_release(&t->state, CP_THREAD_ENDED);
 		cp_collect_request(CP_REQUEST_DRAIN);
 	} else {
@@ -136,6 +137,8 @@ struct cp_thread *cp_threads_prepare(const pthread_attr_t *attr, void *(*start)(
 	t->start = start;
 	t->argument = argument;
 	t->stack_size = stack_size_of(attr);
+	if (cp_self.thread && cp_self.thread->labels && cp_self.thread->labels->inherit)
+		t->labels = cp_labels_clone(cp_self.thread->labels);
 	return t;
 }
 

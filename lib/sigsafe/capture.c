@@ -5,6 +5,8 @@
 #include "sigsafe/atomic.h"
 #include "sigsafe/counters.h"
 #include "sigsafe/gate.h"
+#include "sigsafe/labels.h"
+#include "sigsafe/labelset.h"
 
 struct cp_capture_settings cp_capture_settings;
 
@@ -14,6 +16,16 @@ struct walk {
 	const struct cp_regs *regs;
 	unsigned max_depth;
 };
+
+/* Labels past the bound of what is kept are as if none were set, and counted. */
+static void label(struct cp_record *record, struct cp_labels *labels)
+{
+	record->labels = cp_labels_current(labels);
+	if (record->labels != CP_LABELSET_LOST)
+		return;
+	cp_count_mode(record->mode, CP_COUNT_LOST_LABELS, 1);
+	record->labels = CP_LABELSET_NONE;
+}
 
 /* Runs on the ring's stack. */
 static void walk(void *arg)
@@ -30,6 +42,7 @@ static void walk(void *arg)
 									w->max_depth, &end);
 	cp_gate_leave(phase);
 	w->record->end = (uint8_t)end;
+	label(w->record, w->thread->labels);
 	if (end == CP_UNWIND_TRUNCATED)
 		cp_count_mode(w->record->mode, CP_COUNT_TRUNCATED, 1);
 	else if (end == CP_UNWIND_INCOMPLETE)
@@ -102,6 +115,7 @@ bool cp_capture_repeat(struct cp_thread *t, const struct cp_event *e, uint64_t p
 
 	if (!record)
 		return false;
+	record->labels = last ? last->labels : CP_LABELSET_NONE;
 	record->depth = last ? last->depth : 1;
 	record->end = last ? last->end : CP_UNWIND_COMPLETE;
 	record->pcs[0] = pc;

@@ -27,6 +27,8 @@ enum cp_count {
 	CP_COUNT_TIMER_FAILURES,  /* threads for which timer_create failed */
 	CP_COUNT_FOREIGN_THREADS, /* threads found by the sweep, not made by pthread_create */
 	CP_COUNT_LOST_AGGREGATE,  /* expiries dropped: the collector's memory limit */
+	CP_COUNT_LOST_LABELS,	  /* samples without their labels: too many different sets */
+	CP_COUNT_LABELS_REFUSED,  /* labels that could not be set, or were cut */
 	CP_COUNT_DUMPS,		  /* files written */
 	CP_COUNT_DUMP_FAILURES,	  /* files that could not be written */
 	CP_COUNTS

@@ -5,6 +5,7 @@
 
 #include "sigsafe/atomic.h"
 #include "sigsafe/counters.h"
+#include "sigsafe/labels.h"
 #include "sigsafe/ring.h"
 #include "sigsafe/sys.h"
 
@@ -68,9 +69,10 @@ static void reset(struct cp_thread *t)
 	t->own_tls = t->foreign = t->named = t->seen = t->prof_blocked = false;
 	cp_store_relaxed(&t->timer, CP_NO_TIMER);
 	t->first_due = t->expiries = 0;
-	memset(t->labels, 0, sizeof(t->labels));
+	memset(t->names, 0, sizeof(t->names));
 	t->stack_low = t->stack_high = t->stack_size = 0;
 	t->ring = t->hook_ring = NULL;
+	t->labels = NULL;
 	t->start = NULL;
 	t->argument = NULL;
 	memset(t->name, 0, sizeof(t->name));
@@ -99,9 +101,12 @@ struct cp_thread *cp_thread_claim(void)
 
 void cp_thread_free(struct cp_thread *t)
 {
-	if (t)
-		/* Release: the next claimer sees the emptied record. */
-		cp_store_release(&t->state, CP_THREAD_FREE);
+	if (!t)
+		return;
+	cp_labels_free(t->labels);
+	t->labels = NULL;
+	/* Release: the next claimer sees the emptied record. */
+	cp_store_release(&t->state, CP_THREAD_FREE);
 }
 
 void cp_thread_enter(struct cp_thread *t)
@@ -122,9 +127,10 @@ void cp_thread_fork_child(struct cp_thread *keep)
 		cp_ring_discard(t->hook_ring);
 		t->ring = t->hook_ring = NULL;
 		t->timer = CP_NO_TIMER;
-		memset(t->labels, 0, sizeof(t->labels));
-		if (t != keep)
-			cp_thread_free(t);
+		memset(t->names, 0, sizeof(t->names));
+		if (t == keep)
+			continue;
+		cp_thread_free(t);
 	}
 	if (keep)
 		cp_store_relaxed(&keep->tid, cp_sys_gettid());

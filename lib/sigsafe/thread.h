@@ -22,6 +22,7 @@
 
 #include "sigsafe/mode.h"
 
+struct cp_labels;
 struct cp_ring;
 
 enum cp_thread_state { CP_THREAD_FREE, CP_THREAD_CLAIMED, CP_THREAD_LIVE, CP_THREAD_ENDED };
@@ -31,24 +32,27 @@ enum cp_thread_state { CP_THREAD_FREE, CP_THREAD_CLAIMED, CP_THREAD_LIVE, CP_THR
 
 struct cp_thread {
 	uint32_t index;
-	uint32_t state;		   /* enum cp_thread_state */
-	int32_t tid;		   /* 0 until the thread runs */
-	uint32_t paused;	   /* nesting of cprof_thread_pause */
-	bool own_tls;		   /* made by libc: its TLS is its own */
-	bool foreign;		   /* found by the sweep */
-	bool named;		   /* NAME is what the thread had at its end */
-	bool seen;		   /* sweep's mark */
-	bool prof_blocked;	   /* takes no SIGPROF of the program's: see held.h */
-	int32_t timer;		   /* kernel timer id; CP_NO_TIMER */
-	uint64_t first_due;	   /* the timer's first expiry, on the thread's CPU clock */
-	uint64_t expiries;	   /* of the timer, so far; written by its handler */
-	uint32_t labels[CP_MODES]; /* aggregates' thread ids, 0 = none yet; owned by the drain */
+	uint32_t state;	    /* enum cp_thread_state */
+	int32_t tid;	    /* 0 until the thread runs */
+	uint32_t paused;    /* nesting of cprof_thread_pause */
+	bool own_tls;	    /* made by libc: its TLS is its own */
+	bool foreign;	    /* found by the sweep */
+	bool named;	    /* NAME is what the thread had at its end */
+	bool seen;	    /* sweep's mark */
+	bool prof_blocked;  /* takes no SIGPROF of the program's: see held.h */
+	int32_t timer;	    /* kernel timer id; CP_NO_TIMER */
+	uint64_t first_due; /* the timer's first expiry, on the thread's CPU clock */
+	uint64_t expiries;  /* of the timer, so far; written by its handler */
+	uint32_t
+		names[CP_MODES]; /* its number in aggregates' threads, plus 1; owned by the drain */
 	uint64_t stack_low, stack_high; /* [low, high); 0, 0 = not known */
 	uint64_t stack_size;		/* asked for at creation; 0 = not known */
 	/* Written by the thread, emptied by the drain; NULL until the first sample. */
 	struct cp_ring *ring;	   /* by its signal handlers */
 	struct cp_ring *hook_ring; /* by hooks, which a handler may interrupt */
-	void *(*start)(void *);	   /* the program's thread function, for the trampoline */
+	/* By the thread; NULL until it sets one. */
+	struct cp_labels *labels;
+	void *(*start)(void *); /* the program's thread function, for the trampoline */
 	void *argument;
 	char name[CP_THREAD_NAME];
 };
@@ -78,7 +82,7 @@ extern __thread struct cp_self cp_self
 /* A free record in state CLAIMED, or NULL (out of memory, or 262,144 threads).
  * Lock-free; any context. */
 struct cp_thread *cp_thread_claim(void);
-/* Back to FREE; the ring must be gone. */
+/* Back to FREE; the rings must be gone, labels go with it. */
 void cp_thread_free(struct cp_thread *t);
 /* Make the claimed record the calling thread's: tid, TLS pointer, state LIVE. */
 void cp_thread_enter(struct cp_thread *t);

@@ -19,7 +19,7 @@ static void test_thread_claimed_record_is_blank(void)
 	t->foreign = t->named = true;
 	t->stack_high = 77;
 	t->timer = 5;
-	t->labels[CP_MODE_CPU] = 9;
+	t->names[CP_MODE_CPU] = 9;
 	strcpy(t->name, "somebody");
 	cp_thread_free(t);
 	for (int i = 0; i < 600; i++) {
@@ -34,7 +34,7 @@ static void test_thread_claimed_record_is_blank(void)
 	CHECK(!t->foreign && !t->named && !t->ring);
 	CHECK_EQ(t->stack_high, 0);
 	CHECK_EQ(t->timer, CP_NO_TIMER);
-	CHECK_EQ(t->labels[CP_MODE_CPU], 0);
+	CHECK_EQ(t->names[CP_MODE_CPU], 0);
 	CHECK_STR(t->name, "");
 }
 

@@ -1,0 +1,92 @@
+/* Requests on two routes by two workers, one of which inherits its maker's labels.
+ *
+ *   labels-host SECONDS      CPU time to burn
+ *   labels-host cost         ns of a set and clear, on a line
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cprof.h"
+
+static volatile unsigned long sink;
+
+static double now(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static __attribute__((noinline)) void burn(double seconds)
+{
+	double end = now(CLOCK_THREAD_CPUTIME_ID) + seconds;
+
+	while (now(CLOCK_THREAD_CPUTIME_ID) < end)
+		for (int i = 0; i < 10000; i++)
+			sink += (unsigned long)i;
+}
+
+static __attribute__((noinline)) void handle(const char *route, double seconds)
+{
+	CPROF_LABEL_SCOPE("route", route);
+	cprof_label_set("email", "someone@example.org");
+	burn(seconds);
+	cprof_label_clear("email");
+}
+
+static void *worker(void *arg)
+{
+	double seconds = *(double *)arg;
+
+	/* In small pieces, as requests come. */
+	for (int i = 0; i < 20; i++) {
+		handle("/cheap", seconds / 20 * 0.25);
+		handle("/dear", seconds / 20 * 0.75);
+	}
+	return NULL;
+}
+
+static void *inheriting(void *arg)
+{
+	burn(*(double *)arg / 2);
+	return NULL;
+}
+
+static int cost(void)
+{
+	enum { TIMES = 2000000 };
+	double began;
+
+	cprof_label_set("tenant", "acme");
+	began = now(CLOCK_MONOTONIC);
+	for (int i = 0; i < TIMES; i++) {
+		cprof_label_set("route", i & 1 ? "/api/v1/orders" : "/api/v1/customers");
+		cprof_label_clear("route");
+	}
+	printf("%.1f\n", (now(CLOCK_MONOTONIC) - began) / TIMES * 1e9);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	double seconds = argc > 1 ? atof(argv[1]) : 1;
+	pthread_t threads[2];
+	int err = 0;
+
+	if (argc > 1 && !strcmp(argv[1], "cost"))
+		return cost();
+	err |= pthread_create(&threads[0], NULL, worker, &seconds);
+	cprof_label_set("tenant", "acme");
+	cprof_labels_inherit(1);
+	err |= pthread_create(&threads[1], NULL, inheriting, &seconds);
+	/* What the maker does afterwards is its own. */
+	cprof_label_set("tenant", "other");
+	for (int i = 0; i < 2 && !err; i++)
+		pthread_join(threads[i], NULL);
+	return err;
+}

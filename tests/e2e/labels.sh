@@ -1,0 +1,43 @@
+# Labels that a program sets on its threads: in the file, by pprof's tagfocus, inherited, kept out.
+. "$srcdir/tests/lib/e2e.sh"
+. "$srcdir/tests/lib/programs.sh"
+need go
+host=./tests/e2e/labels-host
+
+# Nanoseconds of CPU time in samples with this label.
+with() { # file tag
+	go tool pprof -tagfocus="$2" -nodefraction=0 -top -unit=ns "$work/$1.pb" 2>/dev/null |
+		sed -n 's/^Showing nodes accounting for \([0-9.]*\)ns.*/\1/p'
+}
+
+CPUPROFILE_FREQUENCY=1000 profiled all "$host" 1.6
+check_status all 0
+check_quiet all
+check_valid "$work/all.pb"
+go tool pprof -tags "$work/all.pb" >"$work/tags" 2>/dev/null
+for tag in route: /cheap /dear tenant: acme email: someone@example.org; do
+	grep -q -- "$tag" "$work/tags" || fail "no $tag among the tags: $(cat "$work/tags")"
+done
+grep -q other "$work/tags" && fail "a thread inherited what its maker set later"
+
+# Shares: 0.25 : 0.75 of 1.6 s, and 0.8 s in the other thread.
+cheap=$(with all /cheap) dear=$(with all /dear) acme=$(with all acme)
+echo "cheap $cheap ns, dear $dear ns, acme $acme ns"
+awk -v c="$cheap" -v d="$dear" -v a="$acme" 'BEGIN { exit !(c > 0.32e9 && c < 0.48e9 && d > 1.1e9 && d < 1.3e9 && a > 0.72e9 && a < 0.88e9) }' ||
+	fail "shares by label: $cheap, $dear, $acme ns; expected about 0.4e9, 1.2e9, 0.8e9"
+
+# Whoever runs the program says what may be in files.
+CPROF_LABEL_KEYS='rou*' profiled keys "$host" 0.5
+check_valid "$work/keys.pb"
+go tool pprof -tags "$work/keys.pb" >"$work/tags" 2>/dev/null
+grep -q route: "$work/tags" || fail "route was left out"
+grep -q 'email:\|tenant:' "$work/tags" && fail "a label was kept that CPROF_LABEL_KEYS leaves out"
+
+# A label of the thread's goes before one of CPROF_LABELS.
+CPROF_LABELS=route=none,zone=z1 profiled both "$host" 0.5
+check_valid "$work/both.pb"
+go tool pprof -tags "$work/both.pb" >"$work/tags" 2>/dev/null
+for tag in /cheap /dear none z1; do
+	grep -q -- "$tag" "$work/tags" || fail "CPROF_LABELS: no $tag among the tags"
+done
+finish

@@ -1,0 +1,262 @@
+/* Labels of a thread, the sets that samples carry, and the public calls. */
+#include "harness.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/time.h>
+
+#include "cprof.h"
+#include "sigsafe/atomic.h"
+#include "sigsafe/labels.h"
+#include "sigsafe/labelset.h"
+#include "sigsafe/thread.h"
+
+static int set(struct cp_labels *l, const char *key, const char *value)
+{
+	return cp_labels_set(l, key, strlen(key), value, strlen(value));
+}
+
+/* The set as "key=value key=value". */
+static const char *shown(uint32_t number)
+{
+	static char text[4096];
+	size_t size, n = 0;
+	const char *s = cp_labelset_text(number, &size);
+
+	for (size_t at = 0, field = 0; at < size; at += strlen(s + at) + 1, field++)
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s",
+				      field % 2 ? "="
+				      : field	? " "
+						: "",
+				      s + at);
+	text[n] = '\0';
+	return text;
+}
+
+static void test_a_set_is_the_same_in_any_order(void)
+{
+	struct cp_labels *a = cp_labels_new(), *b = cp_labels_new();
+
+	CHECK_EQ(cp_labels_current(a), CP_LABELSET_NONE);
+	CHECK_EQ(set(a, "route", "/x"), 0);
+	CHECK_EQ(set(a, "id", "7"), 0);
+	CHECK_EQ(set(b, "id", "7"), 0);
+	CHECK_EQ(set(b, "route", "/x"), 0);
+	CHECK_STR(shown(cp_labels_current(a)), "id=7 route=/x");
+	CHECK_EQ(cp_labels_current(a), cp_labels_current(b));
+	CHECK_EQ(cp_labels_of_other(a), cp_labels_current(a));
+	CHECK_EQ(set(a, "id", "8"), 0);
+	CHECK_STR(shown(cp_labels_current(a)), "id=8 route=/x");
+	CHECK_EQ(cp_labels_clear(a, "route", 5), 0);
+	CHECK_EQ(cp_labels_clear(a, "route", 5), -ENOENT);
+	CHECK_STR(shown(cp_labels_current(a)), "id=8");
+	cp_labels_clear_all(a);
+	CHECK_EQ(cp_labels_current(a), CP_LABELSET_NONE);
+	cp_labels_free(a);
+	cp_labels_free(b);
+	cp_labels_free(NULL);
+}
+
+static void test_labels_are_bounded(void)
+{
+	struct cp_labels *l = cp_labels_new();
+	char key[8];
+
+	for (int i = 0; i < CP_LABELS_MAX; i++) {
+		snprintf(key, sizeof(key), "k%d", i);
+		CHECK_EQ(set(l, key, "v"), 0);
+	}
+	CHECK_EQ(set(l, "one-more", "v"), -ENOSPC);
+	CHECK_EQ(set(l, "k3", "w"), 0);
+	cp_labels_free(l);
+}
+
+static void test_a_label_amid_a_change_is_not_there(void)
+{
+	struct cp_labels *l = cp_labels_new();
+
+	CHECK_EQ(set(l, "a", "1"), 0);
+	CHECK_EQ(set(l, "b", "2"), 0);
+	/* As a handler finds them between two stores of cp_labels_set. */
+	l->version++;
+	l->used &= ~1u;
+	CHECK_STR(shown(cp_labels_current(l)), "b=2");
+	CHECK_EQ(cp_labels_of_other(l), CP_LABELSET_NONE);
+	l->used |= 1;
+	l->version++;
+	CHECK_STR(shown(cp_labels_current(l)), "a=1 b=2");
+	cp_labels_free(l);
+}
+
+static void test_public_calls(void)
+{
+	char value[128], key64[65], long_value[300];
+
+	memset(key64, 'k', 64);
+	key64[64] = '\0';
+	CHECK_EQ(cprof_label_clear("route"), -ENOENT);
+	CHECK_EQ(cprof_label_set("route", "/a"), 0);
+	CHECK_EQ(cprof_label_get("route", value, sizeof(value)), 2);
+	CHECK_STR(value, "/a");
+	CHECK_EQ(cprof_label_get("route", value, 2), -ENOSPC);
+	CHECK_EQ(cprof_label_set("route", NULL), 0);
+	CHECK_EQ(cprof_label_get("route", value, sizeof(value)), -ENOENT);
+	CHECK_EQ(cprof_label_set(NULL, "x"), -EINVAL);
+	CHECK_EQ(cprof_label_set("", "x"), -EINVAL);
+	CHECK_EQ(cprof_label_set("tid", "x"), -EINVAL);
+	CHECK_EQ(cprof_label_set("pprof::x", "x"), -EINVAL);
+	CHECK_EQ(cprof_label_set(key64, "x"), -EINVAL);
+	/* Cut before the character that doesn't fit whole. */
+	memset(long_value, 'v', sizeof(long_value));
+	memcpy(long_value + 126, "\xc3\xa4", 2);
+	long_value[299] = '\0';
+	CHECK_EQ(cprof_label_set("long", long_value), -ENAMETOOLONG);
+	CHECK_EQ(cprof_label_get("long", value, sizeof(value)), 126);
+	cprof_labels_clear();
+	CHECK_EQ(cprof_label_get("long", value, sizeof(value)), -ENOENT);
+}
+
+static const char *get(const char *key)
+{
+	static char value[128];
+
+	return cprof_label_get(key, value, sizeof(value)) < 0 ? "" : value;
+}
+
+static void test_scopes_give_back_what_was_before(void)
+{
+	{
+		CPROF_LABEL_SCOPE("route", "/outer");
+		{
+			CPROF_LABEL_SCOPE("route", "/inner");
+			CHECK_STR(get("route"), "/inner");
+		}
+		CHECK_STR(get("route"), "/outer");
+	}
+	CHECK_STR(get("route"), "");
+}
+
+/* Every moment of a change is one at which a signal comes: what it sees is one of the two values,
+ * or nothing. */
+static struct cp_labels *shared;
+static volatile sig_atomic_t seen, wrong;
+
+static void look(int sig)
+{
+	const char *s = shown(cp_labels_current(shared));
+
+	(void)sig;
+	seen++;
+	if (strcmp(s, "") != 0 && strcmp(s, "k=aaaaaaaaaaaaaaaaaaaaaaaa") != 0 &&
+	    strcmp(s, "k=bbbbbbbb") != 0)
+		wrong++;
+}
+
+static void test_a_handler_sees_whole_labels(void)
+{
+	struct itimerval every = { { 0, 200 }, { 0, 200 } }, off = { { 0, 0 }, { 0, 0 } };
+
+	shared = cp_labels_new();
+	signal(SIGALRM, look);
+	setitimer(ITIMER_REAL, &every, NULL);
+	while (seen < 500) {
+		set(shared, "k", "aaaaaaaaaaaaaaaaaaaaaaaa");
+		set(shared, "k", "bbbbbbbb");
+	}
+	setitimer(ITIMER_REAL, &off, NULL);
+	signal(SIGALRM, SIG_DFL);
+	CHECK_EQ(wrong, 0);
+	cp_labels_free(shared);
+}
+
+static uint32_t stop_changing;
+
+static void *change(void *arg)
+{
+	struct cp_labels *l = arg;
+
+	while (!cp_load_relaxed(&stop_changing)) {
+		set(l, "k", "aaaaaaaaaaaaaaaaaaaaaaaa");
+		set(l, "k", "bbbbbbbb");
+	}
+	return NULL;
+}
+
+static void test_another_thread_sees_whole_labels(void)
+{
+	struct cp_labels *l = cp_labels_new();
+	unsigned whole = 0, torn = 0;
+	pthread_t t;
+
+	CHECK_EQ(pthread_create(&t, NULL, change, l), 0);
+	for (int i = 0; i < 200000 || !whole; i++) {
+		const char *s = shown(cp_labels_of_other(l));
+
+		if (!strcmp(s, "k=aaaaaaaaaaaaaaaaaaaaaaaa") || !strcmp(s, "k=bbbbbbbb"))
+			whole++;
+		else if (*s)
+			torn++;
+	}
+	cp_store_relaxed(&stop_changing, 1);
+	pthread_join(t, NULL);
+	CHECK_EQ(torn, 0);
+	cp_labels_free(l);
+}
+
+static void *add_many(void *arg)
+{
+	char text[32];
+
+	for (unsigned i = 0; i < 20000; i++) {
+		int n = snprintf(text, sizeof(text), "k%c%u", 0, i);
+		uint32_t number = cp_labelset_add(text, (size_t)n + 1);
+		size_t size;
+
+		if (number == CP_LABELSET_LOST ||
+		    strcmp(cp_labelset_text(number, &size) + 2, text + 2))
+			cp_add_relaxed((uint32_t *)arg, 1);
+	}
+	return NULL;
+}
+
+static void test_sets_are_added_by_many_threads_and_bounded(void)
+{
+	uint32_t failed = 0, number;
+	pthread_t t[4];
+	char text[32];
+	unsigned lost = 0;
+
+	for (int i = 0; i < 4; i++)
+		CHECK_EQ(pthread_create(&t[i], NULL, add_many, &failed), 0);
+	for (int i = 0; i < 4; i++)
+		pthread_join(t[i], NULL);
+	CHECK_EQ(failed, 0);
+	for (unsigned i = 0; i < 100000; i++) {
+		int n = snprintf(text, sizeof(text), "m%c%u", 0, i);
+
+		number = cp_labelset_add(text, (size_t)n + 1);
+		lost += number == CP_LABELSET_LOST;
+	}
+	CHECK(lost > 0 && lost < 100000);
+	/* Those that are there are still found. */
+	number = cp_labelset_add("k\0"
+				 "77",
+				 5);
+	CHECK_STR(shown(number), "k=77");
+}
+
+int main(void)
+{
+	RUN(test_a_set_is_the_same_in_any_order);
+	RUN(test_labels_are_bounded);
+	RUN(test_a_label_amid_a_change_is_not_there);
+	RUN(test_public_calls);
+	RUN(test_scopes_give_back_what_was_before);
+	RUN(test_a_handler_sees_whole_labels);
+	RUN(test_another_thread_sees_whole_labels);
+	RUN(test_sets_are_added_by_many_threads_and_bounded);
+	return harness_end();
+}
