@@ -150,8 +150,8 @@ static int locate(struct cp_aggregate *a, const struct cp_raw_stack *raw, uint32
 			to[n++] = location;
 	}
 	/* A stack of nothing but our frames keeps its leaf: none may be empty. */
-	if (!n && raw->depth)
-		to[n++] = location;
+	if (!n)
+		to[n++] = raw->depth ? location : raw->location;
 	if (raw->end == CP_UNWIND_TRUNCATED)
 		to[n++] = CP_LOCATION_TRUNCATED;
 	else if (raw->end == CP_UNWIND_INCOMPLETE)

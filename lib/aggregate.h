@@ -16,10 +16,13 @@
 #include "sigsafe/ring.h"
 #include "sigsafe/thread.h"
 
-/* Locations that stand for no address: the outermost frame of a stack that is not whole. */
+/* Locations that stand for no address: the outermost frame of a stack that is not whole, and what
+ * is in the place of a stack where events were only counted. */
 #define CP_LOCATION_TRUNCATED 0u
 #define CP_LOCATION_INCOMPLETE 1u
-#define CP_LOCATION_FIRST 2u
+#define CP_LOCATION_SHORT_WAITS 2u
+#define CP_LOCATION_LOST_WAITS 3u
+#define CP_LOCATION_FIRST 4u
 
 struct cp_location {
 	uint64_t address;  /* as the unwinder stored it */
@@ -42,8 +45,9 @@ struct cp_stack {
 /* A stack as a source has it: pcs leaf first, in the form cp_unwinder.walk stores them. */
 struct cp_raw_stack {
 	const uint64_t *pcs;
-	uint32_t depth; /* 1..4096 */
-	uint8_t end;	/* enum cp_unwind_end */
+	uint32_t depth;	   /* 1..4096; 0 = LOCATION is all there is */
+	uint32_t location; /* CP_LOCATION_SHORT_WAITS and such */
+	uint8_t end;	   /* enum cp_unwind_end */
 	uint32_t thread, labels;
 	uint64_t tag;
 };

@@ -36,7 +36,7 @@ void cp_config_defaults(struct cp_config *c)
 	c->wall_frequency = 50;
 	c->heap_interval = 512 << 10;
 	c->lock_threshold_ns = 1000;
-	c->lock_budget = 1000;
+	c->lock_budget = 100;
 	c->engine = CP_ENGINE_AUTO;
 	c->unwind = CP_UNWIND_AUTO;
 	c->max_depth = 512;

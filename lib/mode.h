@@ -64,7 +64,8 @@ struct cp_mode_ops {
 /* NULL: not built. */
 extern const struct cp_mode_ops *const cp_modes[CP_MODES];
 
-extern const struct cp_mode_ops cp_mode_cpu; /* cpu_mode.c */
+extern const struct cp_mode_ops cp_mode_cpu;		       /* cpu_mode.c */
+extern const struct cp_mode_ops cp_mode_lock, cp_mode_holders; /* lock.c */
 
 /* All modes that are there; each on may be off by itself. */
 void cp_modes_thread_begin(struct cp_thread *t);

@@ -3,6 +3,8 @@
 
 const struct cp_mode_ops *const cp_modes[CP_MODES] = {
 	[CP_MODE_CPU] = &cp_mode_cpu,
+	[CP_MODE_LOCK] = &cp_mode_lock,
+	[CP_MODE_HOLDERS] = &cp_mode_holders,
 };
 
 void cp_modes_thread_begin(struct cp_thread *t)

@@ -13,8 +13,8 @@
 
 #define NAME_MAX_BYTES (16 << 10)
 
-/* The third synthetic function, right after those of the two special frames. */
-#define FUNCTION_UNKNOWN 3u
+/* The synthetic function right after those of the special frames. */
+#define FUNCTION_UNKNOWN (CP_LOCATION_FIRST + 1)
 
 struct function_key {
 	const char *path;
@@ -216,6 +216,8 @@ static int name_special(struct cp_names *n, struct cp_aggregate *a)
 
 	l[CP_LOCATION_TRUNCATED].function = synthetic(n, "[truncated]");
 	l[CP_LOCATION_INCOMPLETE].function = synthetic(n, "[incomplete]");
+	l[CP_LOCATION_SHORT_WAITS].function = synthetic(n, "[short waits]");
+	l[CP_LOCATION_LOST_WAITS].function = synthetic(n, "[waits without a stack]");
 	n->done = CP_LOCATION_FIRST;
 	return synthetic(n, "[unknown]") ? 0 : -ENOMEM;
 }

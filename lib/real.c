@@ -15,6 +15,31 @@ static const struct {
 	{                                                                                          \
 		symbol, offsetof(struct cp_real, field)                                            \
 	}
+	WANT(pthread_mutex_lock, "pthread_mutex_lock"),
+	WANT(pthread_mutex_unlock, "pthread_mutex_unlock"),
+	WANT(pthread_mutex_timedlock, "pthread_mutex_timedlock"),
+	WANT(pthread_mutex_clocklock, "pthread_mutex_clocklock"),
+	WANT(pthread_rwlock_rdlock, "pthread_rwlock_rdlock"),
+	WANT(pthread_rwlock_wrlock, "pthread_rwlock_wrlock"),
+	WANT(pthread_rwlock_unlock, "pthread_rwlock_unlock"),
+	WANT(pthread_rwlock_timedrdlock, "pthread_rwlock_timedrdlock"),
+	WANT(pthread_rwlock_timedwrlock, "pthread_rwlock_timedwrlock"),
+	WANT(pthread_rwlock_clockrdlock, "pthread_rwlock_clockrdlock"),
+	WANT(pthread_rwlock_clockwrlock, "pthread_rwlock_clockwrlock"),
+	WANT(pthread_spin_lock, "pthread_spin_lock"),
+	WANT(pthread_spin_trylock, "pthread_spin_trylock"),
+	WANT(pthread_cond_wait, "pthread_cond_wait"),
+	WANT(pthread_cond_timedwait, "pthread_cond_timedwait"),
+	WANT(pthread_cond_clockwait, "pthread_cond_clockwait"),
+	WANT(sem_wait, "sem_wait"),
+	WANT(sem_timedwait, "sem_timedwait"),
+	WANT(sem_clockwait, "sem_clockwait"),
+	WANT(pthread_barrier_wait, "pthread_barrier_wait"),
+	WANT(mtx_lock, "mtx_lock"),
+	WANT(mtx_timedlock, "mtx_timedlock"),
+	WANT(mtx_unlock, "mtx_unlock"),
+	WANT(cnd_wait, "cnd_wait"),
+	WANT(cnd_timedwait, "cnd_timedwait"),
 	WANT(pthread_create, "pthread_create"),
 	WANT(thrd_create, "thrd_create"),
 	WANT(sigaction, "sigaction"),
@@ -40,16 +65,37 @@ static const struct {
 #undef WANT
 };
 
+/* Where libc has a function in two layouts of its object, the one that it links programs with
+ * today: dlsym of some versions gives the oldest. A look-up that fails allocates, so none is made
+ * where there is but one. */
+static const char *version_of(const char *name)
+{
+#if defined(__x86_64__) && defined(__GLIBC__)
+	if (!strcmp(name, "pthread_cond_wait") || !strcmp(name, "pthread_cond_timedwait"))
+		return "GLIBC_2.3.2";
+#endif
+	(void)name;
+	return NULL;
+}
+
+static void *look_up(void *handle, const char *name)
+{
+	const char *version = version_of(name);
+	void *f = version ? dlvsym(handle, name, version) : NULL;
+
+	return f ? f : dlsym(handle, name);
+}
+
 static void *resolve(const char *name)
 {
-	void *f = dlsym(RTLD_NEXT, name);
+	void *f = look_up(RTLD_NEXT, name);
 	void *libc;
 
 	if (f)
 		return f;
 	/* Loaded so that nothing comes "next" (dlopen with RTLD_DEEPBIND, dlmopen). */
 	libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
-	return libc ? dlsym(libc, name) : NULL;
+	return libc ? look_up(libc, name) : NULL;
 }
 
 int cp_real_resolve(void)

@@ -7,11 +7,40 @@
 #define CP_REAL_H
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <spawn.h>
+#include <threads.h>
 #include <time.h>
 
 struct cp_real {
+	/* Locks come first: an allocator of the program's may lock one when dlsym allocates. */
+	int (*pthread_mutex_lock)(pthread_mutex_t *);
+	int (*pthread_mutex_unlock)(pthread_mutex_t *);
+	int (*pthread_mutex_timedlock)(pthread_mutex_t *, const struct timespec *);
+	int (*pthread_mutex_clocklock)(pthread_mutex_t *, clockid_t, const struct timespec *);
+	int (*pthread_rwlock_rdlock)(pthread_rwlock_t *);
+	int (*pthread_rwlock_wrlock)(pthread_rwlock_t *);
+	int (*pthread_rwlock_unlock)(pthread_rwlock_t *);
+	int (*pthread_rwlock_timedrdlock)(pthread_rwlock_t *, const struct timespec *);
+	int (*pthread_rwlock_timedwrlock)(pthread_rwlock_t *, const struct timespec *);
+	int (*pthread_rwlock_clockrdlock)(pthread_rwlock_t *, clockid_t, const struct timespec *);
+	int (*pthread_rwlock_clockwrlock)(pthread_rwlock_t *, clockid_t, const struct timespec *);
+	int (*pthread_spin_lock)(pthread_spinlock_t *);
+	int (*pthread_spin_trylock)(pthread_spinlock_t *);
+	int (*pthread_cond_wait)(pthread_cond_t *, pthread_mutex_t *);
+	int (*pthread_cond_timedwait)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
+	int (*pthread_cond_clockwait)(pthread_cond_t *, pthread_mutex_t *, clockid_t,
+				      const struct timespec *);
+	int (*sem_wait)(sem_t *);
+	int (*sem_timedwait)(sem_t *, const struct timespec *);
+	int (*sem_clockwait)(sem_t *, clockid_t, const struct timespec *);
+	int (*pthread_barrier_wait)(pthread_barrier_t *);
+	int (*mtx_lock)(mtx_t *);
+	int (*mtx_timedlock)(mtx_t *, const struct timespec *);
+	int (*mtx_unlock)(mtx_t *);
+	int (*cnd_wait)(cnd_t *, mtx_t *);
+	int (*cnd_timedwait)(cnd_t *, mtx_t *, const struct timespec *);
 	int (*pthread_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 	int (*thrd_create)(pthread_t *, int (*)(void *), void *);
 	int (*sigaction)(int, const struct sigaction *, struct sigaction *);

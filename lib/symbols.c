@@ -37,8 +37,7 @@ static bool same_module(const struct cp_elf *e, const struct cp_symbol_module *m
 	       !memcmp(id, m->build_id, m->build_id_size);
 }
 
-/* The module's file where it is still the one that was mapped, otherwise its image. */
-static int open_module(struct cp_elf *e, const struct cp_symbol_module *m)
+int cp_symbols_open(struct cp_elf *e, const struct cp_symbol_module *m)
 {
 	const char *path = m->path ? m->path : "";
 
@@ -168,7 +167,7 @@ int cp_symbols_find(const struct cp_symbol_module *m, struct cp_symbol_query *q,
 		    struct cp_arena *names)
 {
 	struct lookup l = { .m = m, .names = names };
-	int r = open_module(&l.layout, m);
+	int r = cp_symbols_open(&l.layout, m);
 
 	if (r || !n)
 		return r;

@@ -30,6 +30,11 @@ struct cp_symbol_module {
 	uint64_t image_size;
 };
 
+struct cp_elf;
+/* Open the module's file where it is still the one that was mapped, otherwise its image. 0 or
+ * -ENOENT. Close it with cp_elf_close. */
+int cp_symbols_open(struct cp_elf *e, const struct cp_symbol_module *m);
+
 struct cp_symbol_query {
 	uint64_t offset; /* file offset of the instruction in the module */
 	/* out: */

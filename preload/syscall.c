@@ -1,4 +1,6 @@
 /* syscall(): libc's door for calls that it has no wrapper for. Some of them are ways out. */
+#include <errno.h>
+#include <linux/futex.h>
 #include <linux/seccomp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -10,6 +12,15 @@
 #include "real.h"
 #include "process.h"
 #include "session.h"
+#include "sigsafe/atomic.h"
+#include "sigsafe/lock_event.h"
+
+#ifndef SYS_futex_waitv
+#define SYS_futex_waitv 449
+#endif
+#ifndef FUTEX_LOCK_PI2
+#define FUTEX_LOCK_PI2 13
+#endif
 
 static const char forbids[] = "the program restricts its system calls (seccomp)";
 
@@ -31,6 +42,51 @@ static void before(long number, const long *a)
 	}
 }
 
+/* Locks that aren't libc's wait by system calls of their own. */
+static bool is_wait(long number, const long *a)
+{
+	if (number == SYS_futex_waitv)
+		return true;
+	if (number != SYS_futex)
+		return false;
+	switch ((int)a[1] & FUTEX_CMD_MASK) {
+	case FUTEX_WAIT:
+	case FUTEX_WAIT_BITSET:
+	case FUTEX_WAIT_REQUEUE_PI:
+	case FUTEX_LOCK_PI:
+	case FUTEX_LOCK_PI2: return true;
+	default: return false;
+	}
+}
+
+/* The first word of several. */
+static const void *word_waited_for(long number, const long *a)
+{
+	const struct {
+		uint64_t value, address;
+	} *waiters = (const void *)a[0];
+
+	return number == SYS_futex ? (const void *)waiters
+				   : (const void *)(uintptr_t)waiters->address;
+}
+
+/* A word that has changed already is no wait; the other errors tell of misuse. */
+static bool has_waited(long result)
+{
+	return result >= 0 || errno == ETIMEDOUT || errno == EINTR;
+}
+
+static long futex_wait(long number, const long *a)
+{
+	uint64_t began = cp_lock_now();
+	long result = CP_REAL(syscall)(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+
+	if (has_waited(result))
+		cp_lock_waited(word_waited_for(number, a), began, (const void *)CP_REAL(syscall),
+			       CP_LOCK_ANY_THREAD);
+	return result;
+}
+
 INTERPOSE long syscall(long number, ...)
 {
 	long a[6];
@@ -47,6 +103,8 @@ INTERPOSE long syscall(long number, ...)
 	if (number == SYS_execveat)
 		return execveat((int)a[0], (const char *)a[1], (char *const *)a[2],
 				(char *const *)a[3], (int)a[4]);
+	if (cp_load_relaxed(&cp_lock_on) && is_wait(number, a))
+		return futex_wait(number, a);
 	before(number, a);
 	return CP_REAL(syscall)(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }

@@ -43,6 +43,33 @@ static inline void cp_regs_of_context(struct cp_regs *regs, const ucontext_t *uc
 	regs->r[CP_REG_PC] = uc->uc_mcontext.pc;
 }
 
+/* Those of the function that this is inlined into, here: what it must keep for its caller, and
+ * where it is. For a walk that begins while that function waits for what it calls. */
+__attribute__((always_inline)) static inline void cp_regs_here(struct cp_regs *regs)
+{
+	__asm__ volatile("stp x19, x20, [%0, #152]\n\t"
+			 "stp x21, x22, [%0, #168]\n\t"
+			 "stp x23, x24, [%0, #184]\n\t"
+			 "stp x25, x26, [%0, #200]\n\t"
+			 "stp x27, x28, [%0, #216]\n\t"
+			 "stp x29, x30, [%0, #232]\n\t"
+			 "mov x9, sp\n\t"
+			 "adr x10, .\n\t"
+			 "stp x9, x10, [%0, #248]"
+			 :
+			 : "r"(regs->r)
+			 : "x9", "x10", "memory");
+}
+
+/* Is the calling thread's TLS libc's? Another runtime's thread may have none. */
+static inline int cp_tls_is_libc(void)
+{
+	uint64_t base;
+
+	__asm__("mrs %0, tpidr_el0" : "=r"(base));
+	return base != 0;
+}
+
 /* Run fn(arg) with the stack pointer at TOP (16-byte aligned by us), then
  * return on the caller's stack. x19 keeps the old stack pointer. */
 static inline void cp_call_on_stack(void (*fn)(void *), void *arg, void *top)

@@ -42,6 +42,35 @@ static inline void cp_regs_of_context(struct cp_regs *regs, const ucontext_t *uc
 		regs->r[i] = (uint64_t)uc->uc_mcontext.gregs[greg[i]];
 }
 
+/* Those of the function that this is inlined into, here: what it must keep for its caller, and
+ * where it is. For a walk that begins while that function waits for what it calls. */
+__attribute__((always_inline)) static inline void cp_regs_here(struct cp_regs *regs)
+{
+	__asm__ volatile("movq %%rbx, 24(%0)\n\t"
+			 "movq %%rbp, 48(%0)\n\t"
+			 "movq %%rsp, 56(%0)\n\t"
+			 "movq %%r12, 96(%0)\n\t"
+			 "movq %%r13, 104(%0)\n\t"
+			 "movq %%r14, 112(%0)\n\t"
+			 "movq %%r15, 120(%0)\n\t"
+			 "leaq 0(%%rip), %%rax\n\t"
+			 "movq %%rax, 128(%0)"
+			 :
+			 : "r"(regs->r)
+			 : "rax", "memory");
+}
+
+/* Is the calling thread's TLS libc's? Another runtime's thread may have one of its own, or none:
+ * nothing may be read in it before this is known. */
+static inline int cp_tls_is_libc(void)
+{
+	uint64_t base = 0;
+
+	cp_syscall6(158 /* arch_prctl */, 0x1003 /* ARCH_GET_FS */, (long)&base, 0, 0, 0, 0);
+	/* libc's begins with two pointers to itself, at 0 and 16. */
+	return base && ((uint64_t *)base)[0] == base && ((uint64_t *)base)[2] == base;
+}
+
 /* Run fn(arg) with the stack pointer at TOP (16-byte aligned by us), then
  * return on the caller's stack. rbx keeps the old stack pointer: it is
  * callee-saved, so fn gives it back. */

@@ -67,21 +67,25 @@ static struct cp_ring **ring_of(struct cp_thread *t, enum cp_mode mode)
 	return mode == CP_MODE_CPU || mode == CP_MODE_WALL ? &t->ring : &t->hook_ring;
 }
 
+static struct cp_ring *take_ring(struct cp_ring **ring)
+{
+	struct cp_ring *taken = *ring ? *ring : cp_ring_take();
+
+	/* Release: the drain sees an initialized ring. */
+	if (!*ring && taken)
+		cp_store_release(ring, taken);
+	return taken;
+}
+
 /* Room for a record of *DEPTH frames in *RING, which is taken now if T has none; NULL, and the
  * loss is counted. */
 static struct cp_record *reserve(struct cp_ring **ring, const struct cp_event *e, unsigned *depth)
 {
 	struct cp_record *record;
 
-	if (!*ring) {
-		struct cp_ring *taken = cp_ring_take();
-
-		if (!taken) {
-			cp_count_mode(e->mode, CP_COUNT_LOST_MEMORY, e->weight);
-			return NULL;
-		}
-		/* Release: the drain sees an initialized ring. */
-		cp_store_release(ring, taken);
+	if (!take_ring(ring)) {
+		cp_count_mode(e->mode, CP_COUNT_LOST_MEMORY, e->weight);
+		return NULL;
 	}
 	/* Read once: what is reserved is what may be written, whatever is set meanwhile. */
 	*depth = cp_ring_depth(*ring, cp_load_relaxed(&cp_capture_settings.max_depth));
@@ -104,6 +108,16 @@ static void commit(struct cp_ring *ring, struct cp_record *record)
 	cp_count_mode(record->mode, CP_COUNT_EXPIRIES, record->weight);
 	if (cp_ring_commit(ring, record))
 		cp_capture_settings.wake();
+}
+
+static void walk_from(struct cp_thread *t, const struct cp_regs *regs, struct cp_record *record,
+		      unsigned depth, struct cp_ring *ring)
+{
+	struct walk w = { .record = record, .thread = t, .regs = regs, .max_depth = depth };
+	bool before = mark(t, true);
+
+	cp_call_on_stack(walk, &w, cp_ring_stack(ring));
+	mark(t, before);
 }
 
 bool cp_capture_repeat(struct cp_thread *t, const struct cp_event *e, uint64_t pc)
@@ -131,16 +145,51 @@ bool cp_capture_repeat(struct cp_thread *t, const struct cp_event *e, uint64_t p
 
 bool cp_capture(struct cp_thread *t, const struct cp_event *e, const struct cp_regs *regs)
 {
-	struct cp_ring **ring = ring_of(t, e->mode);
-	struct walk w = { .thread = t, .regs = regs };
-	bool before;
+	return cp_capture_hook(t, e, regs, NULL);
+}
 
-	w.record = reserve(ring, e, &w.max_depth);
-	if (!w.record)
+bool cp_capture_hook(struct cp_thread *t, const struct cp_event *e, const struct cp_regs *regs,
+		     const void *function)
+{
+	struct cp_ring **ring = ring_of(t, e->mode);
+	unsigned depth = 0;
+	struct cp_record *record = reserve(ring, e, &depth);
+
+	if (!record)
 		return false;
-	before = mark(t, true);
-	cp_call_on_stack(walk, &w, cp_ring_stack(*ring));
-	mark(t, before);
-	commit(*ring, w.record);
+	walk_from(t, regs, record, depth, *ring);
+	if (function)
+		record->pcs[0] = (uint64_t)(uintptr_t)function;
+	commit(*ring, record);
+	return true;
+}
+
+bool cp_capture_stack(struct cp_thread *t, const struct cp_regs *regs, struct cp_record *record,
+		      unsigned depth)
+{
+	struct cp_ring *ring = take_ring(&t->hook_ring);
+
+	if (ring)
+		walk_from(t, regs, record, depth, ring);
+	return ring != NULL;
+}
+
+bool cp_capture_put(struct cp_thread *t, const struct cp_record *record)
+{
+	const struct cp_event e = { .mode = record->mode,
+				    .count = record->count,
+				    .weight = record->weight,
+				    .tag = record->tag };
+	unsigned room = 0;
+	struct cp_record *to = reserve(&t->hook_ring, &e, &room);
+
+	if (!to)
+		return false;
+	to->labels = record->labels;
+	to->end = record->depth > room ? CP_UNWIND_TRUNCATED : record->end;
+	to->depth = record->depth > room ? (uint16_t)room : record->depth;
+	for (unsigned i = 0; i < to->depth; i++)
+		to->pcs[i] = record->pcs[i];
+	commit(t->hook_ring, to);
 	return true;
 }

@@ -30,9 +30,20 @@ struct cp_event {
  * between, and then uses the other ring). What can't be recorded is counted. Async-signal-safe.
  * false: lost. */
 bool cp_capture(struct cp_thread *t, const struct cp_event *e, const struct cp_regs *regs);
+/* The same from a hook for libc's FUNCTION: it is the leaf, in the place of our innermost frame. */
+bool cp_capture_hook(struct cp_thread *t, const struct cp_event *e, const struct cp_regs *regs,
+		     const void *function);
 
 /* The same with the stack of T's last sample, or, if it had none, PC alone: for what is known
  * only afterwards. */
 bool cp_capture_repeat(struct cp_thread *t, const struct cp_event *e, uint64_t pc);
+
+/* RECORD, of at most DEPTH frames, gets its stack, from REGS of thread T (the calling one), and is
+ * not put into a ring yet: for what will be known only later. All signals blocked. false: no
+ * memory. */
+bool cp_capture_stack(struct cp_thread *t, const struct cp_regs *regs, struct cp_record *record,
+		      unsigned depth);
+/* A copy of such a RECORD goes to T's ring of hooks. */
+bool cp_capture_put(struct cp_thread *t, const struct cp_record *record);
 
 #endif

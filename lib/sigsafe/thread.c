@@ -73,6 +73,9 @@ static void reset(struct cp_thread *t)
 	t->stack_low = t->stack_high = t->stack_size = 0;
 	t->ring = t->hook_ring = NULL;
 	t->labels = NULL;
+	memset(&t->waits, 0, sizeof(t->waits));
+	memset(&t->unlocks, 0, sizeof(t->unlocks));
+	t->holders = NULL;
 	t->start = NULL;
 	t->argument = NULL;
 	memset(t->name, 0, sizeof(t->name));

@@ -20,9 +20,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sigsafe/lock_sample.h"
 #include "sigsafe/mode.h"
 
 struct cp_labels;
+struct cp_holders;
 struct cp_ring;
 
 enum cp_thread_state { CP_THREAD_FREE, CP_THREAD_CLAIMED, CP_THREAD_LIVE, CP_THREAD_ENDED };
@@ -52,7 +54,10 @@ struct cp_thread {
 	struct cp_ring *hook_ring; /* by hooks, which a handler may interrupt */
 	/* By the thread; NULL until it sets one. */
 	struct cp_labels *labels;
-	void *(*start)(void *); /* the program's thread function, for the trampoline */
+	struct cp_lock_waits waits;	/* the thread's own: which of its waits are recorded, */
+	struct cp_lock_unlocks unlocks; /* and which of its unlocks */
+	struct cp_holders *holders;	/* entries for those; NULL until the first */
+	void *(*start)(void *);		/* the program's thread function, for the trampoline */
 	void *argument;
 	char name[CP_THREAD_NAME];
 };

@@ -1,0 +1,220 @@
+/* Waits for locks, and who held them: the two modes' control half, and what their files hold and
+ * say. What happens at a lock is lib/sigsafe/lock_event.c's; the interposed functions are in
+ * preload/.
+ */
+#include <time.h>
+
+#include "collect.h"
+#include "lock_names.h"
+#include "mode.h"
+#include "sigsafe/atomic.h"
+#include "sigsafe/lock_event.h"
+#include "sigsafe/lock_holder.h"
+#include "sigsafe/text.h"
+
+#define L(x) ((unsigned long)(x))
+
+/* Of what is only counted, so much is in the run's rows. */
+static struct cp_lock_sample taken[CP_LOCK_BULKS];
+/* And so much of it came since the run began, for the report. */
+static struct cp_lock_sample in_run[CP_LOCK_BULKS];
+
+static void begin_counts(void)
+{
+	for (unsigned k = 0; k < CP_LOCK_BULKS; k++) {
+		taken[k] = cp_lock_counted(k);
+		in_run[k] = (struct cp_lock_sample){ 0, 0 };
+	}
+}
+
+static int start(struct cp_run *r, const struct cp_config *c)
+{
+	(void)r;
+	begin_counts();
+	cp_lock_names_release();
+	cp_lock_state.threshold_ns = c->lock_threshold_ns;
+	cp_lock_state.stratum_ns = cp_lock_stratum(c->lock_budget);
+	cp_lock_state.clock = clock_gettime;
+	/* Release: who sees it on sees the rest; read relaxed by the hooks, whose accesses
+	 * depend on it. */
+	cp_store_seqcst(&cp_lock_on, 1);
+	return 0;
+}
+
+static void stop(struct cp_run *r)
+{
+	(void)r;
+	cp_store_seqcst(&cp_lock_on, 0);
+}
+
+/* Waits that were only counted are a row without a thread, so that the totals are those of all. */
+static void take_count(struct cp_run *r, enum cp_lock_bulk kind, uint32_t location)
+{
+	const struct cp_raw_stack nothing = { .location = location, .thread = CP_NO_THREAD };
+	struct cp_lock_sample now = cp_lock_counted(kind);
+	uint64_t waits = now.count - taken[kind].count, delay = now.delay - taken[kind].delay;
+	uint32_t number = waits ? cp_aggregate_row(&r->aggregate, &nothing) : CP_INDEX_NONE;
+	struct cp_stack *s;
+
+	if (number == CP_INDEX_NONE)
+		return;
+	s = cp_aggregate_row_at(&r->aggregate, number);
+	s->values[0] += waits;
+	s->values[1] += delay;
+	r->aggregate.records++;
+	r->aggregate.weight += delay;
+	in_run[kind].count += waits;
+	in_run[kind].delay += delay;
+	taken[kind] = now;
+}
+
+static void collect(struct cp_run *r)
+{
+	take_count(r, CP_LOCK_SHORT, CP_LOCATION_SHORT_WAITS);
+	take_count(r, CP_LOCK_LOST, CP_LOCATION_LOST_WAITS);
+}
+
+static void settle(struct cp_run *r)
+{
+	cp_lock_names_update(&r->aggregate);
+}
+
+static void labels(const struct cp_run *r, const struct cp_stack *s, struct cp_profile_labels *to)
+{
+	const char *name = s->tag ? cp_lock_names_of(s->tag) : NULL;
+
+	(void)r;
+	if (!s->tag)
+		return;
+	if (!name) {
+		cp_format(to->text, sizeof(to->text), "0x%lx", L(s->tag));
+		name = to->text;
+	}
+	to->labels[to->count++] = (struct cp_pprof_label){ .key = "lock", .text = name };
+}
+
+static uint64_t period(const struct cp_run *r)
+{
+	(void)r;
+	return 1;
+}
+
+static void fork_child(struct cp_run *r, struct cp_thread *keep)
+{
+	(void)r;
+	if (!keep)
+		cp_store_seqcst(&cp_lock_on, 0);
+	begin_counts();
+	cp_lock_names_abandon();
+}
+
+static void report(struct cp_report *out, const struct cp_run *r, const struct cp_config *c)
+{
+	cp_report_line(out, "lock: threshold %lu ns, budget %u stacks a second and thread",
+		       L(c->lock_threshold_ns), c->lock_budget);
+	cp_report_line(
+		out,
+		"waits: %lu stacks taken; %lu waits of %s s in all were below the threshold, "
+		"%lu of %s s have no stack; lost stacks: %lu ring full, %lu no memory, %lu "
+		"collector limit; %lu waits in paused threads",
+		L(cp_run_counted(r, CP_COUNT_SAMPLES)), L(in_run[CP_LOCK_SHORT].count),
+		cp_report_seconds(in_run[CP_LOCK_SHORT].delay), L(in_run[CP_LOCK_LOST].count),
+		cp_report_seconds(in_run[CP_LOCK_LOST].delay),
+		L(cp_run_counted(r, CP_COUNT_LOST_RING)),
+		L(cp_run_counted(r, CP_COUNT_LOST_MEMORY)),
+		L(cp_run_counted(r, CP_COUNT_LOST_AGGREGATE)),
+		L(cp_run_counted(r, CP_COUNT_LOST_PAUSED)));
+}
+
+static int start_holders(struct cp_run *r, const struct cp_config *c)
+{
+	(void)r;
+	(void)c;
+	cp_holder_drop_complete();
+	cp_store_seqcst(&cp_lock_holders_on, 1);
+	return 0;
+}
+
+static void stop_holders(struct cp_run *r)
+{
+	(void)r;
+	cp_store_seqcst(&cp_lock_holders_on, 0);
+}
+
+/* Delays that their holders have not heard of yet. */
+static void collect_holders(struct cp_run *r)
+{
+	struct cp_holder *h;
+	uint32_t next = 0;
+
+	while ((h = cp_holder_take_any(&next))) {
+		struct cp_thread *t = cp_thread_at(h->thread);
+		uint32_t label = t ? cp_collect_label(r, t) : CP_INDEX_NONE;
+
+		if (h->record->depth && (label == CP_INDEX_NONE ||
+					 cp_aggregate_add(&r->aggregate, h->record, label) < 0))
+			cp_count_mode(CP_MODE_HOLDERS, CP_COUNT_LOST_AGGREGATE, h->record->weight);
+		cp_holder_free(h);
+	}
+}
+
+static void fork_child_holders(struct cp_run *r, struct cp_thread *keep)
+{
+	(void)r;
+	cp_holder_fork_child(keep);
+	if (!keep)
+		cp_store_seqcst(&cp_lock_holders_on, 0);
+}
+
+static void report_holders(struct cp_report *out, const struct cp_run *r, const struct cp_config *c)
+{
+	(void)c;
+	cp_report_line(out,
+		       "holders: %lu stacks of unlocks that let a waiter go; lost stacks: %lu ring "
+		       "full, %lu no memory, %lu collector limit",
+		       L(cp_run_counted(r, CP_COUNT_SAMPLES)),
+		       L(cp_run_counted(r, CP_COUNT_LOST_RING)),
+		       L(cp_run_counted(r, CP_COUNT_LOST_MEMORY)),
+		       L(cp_run_counted(r, CP_COUNT_LOST_AGGREGATE)));
+}
+
+#define TYPES                                                                                      \
+	{                                                                                          \
+		{ "contentions", "count" },                                                        \
+		{                                                                                  \
+			"delay", "nanoseconds"                                                     \
+		}                                                                                  \
+	}
+
+const struct cp_mode_ops cp_mode_lock = {
+	.name = "lock",
+	.parent = CP_MODE_LOCK,
+	.types = TYPES,
+	.type_count = 2,
+	.period_type = { "contentions", "count" },
+	.period = period,
+	.labels = labels,
+	.report = report,
+	.start = start,
+	.stop = stop,
+	.collect = collect,
+	.settle = settle,
+	.thread_end = cp_lock_thread_end,
+	.fork_child = fork_child,
+};
+
+const struct cp_mode_ops cp_mode_holders = {
+	.name = "holders",
+	.parent = CP_MODE_LOCK,
+	.types = TYPES,
+	.type_count = 2,
+	.period_type = { "contentions", "count" },
+	.period = period,
+	.labels = labels,
+	.report = report_holders,
+	.start = start_holders,
+	.stop = stop_holders,
+	.collect = collect_holders,
+	.settle = settle,
+	.fork_child = fork_child_holders,
+};

@@ -1,0 +1,188 @@
+/* Waits for locks, and unlocks that end them; see lock_event.h. */
+#include "sigsafe/lock_event.h"
+
+#include <stddef.h>
+
+#include "sigsafe/arch.h"
+#include "sigsafe/capture.h"
+#include "sigsafe/counters.h"
+#include "sigsafe/lock_holder.h"
+#include "sigsafe/sys.h"
+
+uint32_t cp_lock_on, cp_lock_holders_on;
+struct cp_lock_state cp_lock_state;
+
+/* What is only counted is so often, from all threads: they don't share a cache line, most of them.
+ */
+#define STRIPES 64u
+static struct {
+	struct cp_lock_sample kind[CP_LOCK_BULKS];
+} __attribute__((aligned(64))) stripes[STRIPES];
+
+/* By the stack, for a thread may have no TLS of libc's. Stacks are some pages apart. */
+static unsigned stripe(void)
+{
+	uint64_t at = (uint64_t)(uintptr_t)__builtin_frame_address(0) >> 14;
+
+	return (unsigned)((at * UINT64_C(0x9e3779b97f4a7c15)) >> 58);
+}
+_Static_assert(STRIPES == 1u << (64 - 58), "hash of a stripe");
+
+static void count(enum cp_lock_bulk kind, uint64_t waits, uint64_t delay)
+{
+	struct cp_lock_sample *s = &stripes[stripe()].kind[kind];
+
+	/* Relaxed: sums that are only read, each for itself. */
+	cp_add_relaxed(&s->count, waits);
+	cp_add_relaxed(&s->delay, delay);
+}
+
+struct cp_lock_sample cp_lock_counted(enum cp_lock_bulk kind)
+{
+	struct cp_lock_sample all = { 0, 0 };
+
+	for (unsigned i = 0; i < STRIPES; i++) {
+		all.count += cp_load_relaxed(&stripes[i].kind[kind].count);
+		all.delay += cp_load_relaxed(&stripes[i].kind[kind].delay);
+	}
+	return all;
+}
+
+bool cp_lock_is_self(int tid)
+{
+	const struct cp_thread *t = cp_self.thread;
+
+	return tid == (t ? cp_load_relaxed(&t->tid) : cp_sys_gettid());
+}
+
+/* The record in TLS is the calling thread's own: a clone that shares its maker's TLS, or a vfork's
+ * child, has that of another. */
+static bool is_own(const struct cp_thread *t)
+{
+	return cp_load_relaxed(&t->tid) == cp_sys_gettid();
+}
+
+/* No handler may come in between: it could wait for a lock, too, or jump away. */
+static void block_signals(uint64_t *old)
+{
+	const uint64_t all = CP_SIGSET_ALL;
+
+	cp_sys_sigmask(SIG_SETMASK, &all, old);
+}
+
+static void unblock_signals(const uint64_t *old)
+{
+	cp_sys_sigmask(SIG_SETMASK, old, NULL);
+}
+
+__attribute__((noinline)) static bool record(struct cp_thread *t, const void *lock,
+					     const void *function, const struct cp_lock_sample *s)
+{
+	const struct cp_event e = { .mode = CP_MODE_LOCK,
+				    .count = s->count,
+				    .weight = s->delay,
+				    .tag = (uint64_t)(uintptr_t)lock };
+	struct cp_regs regs = { 0 };
+	uint64_t mask;
+	bool done;
+
+	if (!is_own(t))
+		return false;
+	block_signals(&mask);
+	cp_regs_here(&regs);
+	done = cp_capture_hook(t, &e, &regs, function);
+	unblock_signals(&mask);
+	return done;
+}
+
+void cp_lock_waited(const void *lock, uint64_t began, const void *function, unsigned flags)
+{
+	uint64_t now = cp_lock_now(), delay = now > began ? now - began : 0;
+	struct cp_lock_sample s = { 1, delay };
+	struct cp_thread *t;
+
+	if (!cp_load_relaxed(&cp_lock_on))
+		return;
+	if (delay < cp_lock_state.threshold_ns) {
+		count(CP_LOCK_SHORT, 1, delay);
+		return;
+	}
+	if ((flags & CP_LOCK_HAS_HOLDER) && cp_load_relaxed(&cp_lock_holders_on))
+		cp_holder_deliver(lock, began, delay, flags & CP_LOCK_SHARED);
+	t = !(flags & CP_LOCK_ANY_THREAD) || cp_tls_is_libc() ? cp_self.thread : NULL;
+	if (t && cp_load_relaxed(&t->paused)) {
+		cp_count_mode(CP_MODE_LOCK, CP_COUNT_LOST_PAUSED, 1);
+		return;
+	}
+	if (t && !cp_lock_sample_wait(&t->waits, now, delay, cp_lock_state.stratum_ns, &s))
+		return;
+	if (!t || !record(t, lock, function, &s))
+		count(CP_LOCK_LOST, s.count, s.delay);
+}
+
+void cp_lock_release_begin(struct cp_lock_release *r, const void *lock)
+{
+	struct cp_thread *t = cp_self.thread;
+	uint32_t weight = 0;
+
+	r->holder = NULL;
+	if (t && !cp_load_relaxed(&t->paused))
+		weight = cp_lock_sample_unlock(&t->unlocks, &t->waits);
+	if (weight && is_own(t))
+		r->holder = cp_holder_open(t, lock, cp_lock_now(), weight);
+	if (!r->holder)
+		cp_holder_hide(lock);
+}
+
+static void put_complete(struct cp_thread *t, bool all)
+{
+	struct cp_holder *h;
+
+	while ((h = cp_holder_take_own(t, all))) {
+		if (h->record->depth)
+			cp_capture_put(t, h->record);
+		cp_holder_free(h);
+	}
+}
+
+__attribute__((noinline)) static void take_stack(struct cp_thread *t, struct cp_holder *h,
+						 const void *function, bool done)
+{
+	struct cp_regs regs = { 0 };
+	uint64_t mask;
+
+	block_signals(&mask);
+	cp_regs_here(&regs);
+	h->record->mode = CP_MODE_HOLDERS;
+	done = done && cp_capture_stack(t, &regs, h->record, h->depth);
+	if (done)
+		h->record->pcs[0] = (uint64_t)(uintptr_t)function;
+	cp_holder_close(h, done);
+	put_complete(t, false);
+	unblock_signals(&mask);
+}
+
+void cp_lock_release_end(struct cp_lock_release *r, const void *function, bool done)
+{
+	struct cp_thread *t = cp_self.thread;
+
+	if (!t)
+		return;
+	if (r->holder)
+		take_stack(t, r->holder, function, done);
+	if (cp_lock_sample_wants_time(&t->unlocks))
+		cp_lock_sample_time(&t->unlocks, &t->waits, cp_lock_now(),
+				    cp_lock_state.stratum_ns);
+}
+
+void cp_lock_thread_end(struct cp_thread *t)
+{
+	uint64_t mask;
+
+	if (!t->holders)
+		return;
+	block_signals(&mask);
+	put_complete(t, true);
+	cp_holder_thread_end(t);
+	unblock_signals(&mask);
+}

@@ -1,0 +1,114 @@
+/* Sub-sampling of waits and unlocks; see lock_sample.h. */
+#include "sigsafe/lock_sample.h"
+
+/* A stratum of unlocks doubles at most, and is given up when it took so long: the rate may have
+ * fallen by orders of magnitude. Giving it up doesn't favour any unlock: the time decides. */
+#define UNLOCKS_MAX (UINT32_C(1) << 20)
+#define UNLOCKS_NS_MAX UINT64_C(1000000000)
+
+/* xorshift64* of Marsaglia and Vigna; seeded by where the state lies and the time. */
+static uint64_t draw(struct cp_lock_waits *w)
+{
+	w->random ^= w->random >> 12;
+	w->random ^= w->random << 25;
+	w->random ^= w->random >> 27;
+	return w->random * UINT64_C(0x2545f4914f6cdd1d);
+}
+
+/* Uniform in [0, below). */
+static uint64_t draw_below(struct cp_lock_waits *w, uint64_t below)
+{
+	return (uint64_t)((unsigned __int128)draw(w) * below >> 64);
+}
+
+static void seed(struct cp_lock_waits *w, uint64_t now)
+{
+	w->random = ((uint64_t)(uintptr_t)w ^ now * UINT64_C(0x9e3779b97f4a7c15)) | 1;
+	draw(w);
+}
+
+static bool take_token(uint64_t *credit, uint64_t now, uint64_t price)
+{
+	if (*credit < now)
+		*credit = now;
+	if (*credit - now >= CP_LOCK_SAVED_NS)
+		return false;
+	*credit += price;
+	return true;
+}
+
+/* How many of the points lie on the next DELAY ns of the line; DELAY is less than a stratum. */
+static unsigned points_on(struct cp_lock_waits *w, uint64_t delay, uint64_t stratum)
+{
+	uint64_t end = w->position + delay;
+	unsigned hits = w->point >= w->position && w->point < end;
+
+	w->position = end;
+	if (end >= stratum) {
+		w->position = end - stratum;
+		w->point = draw_below(w, stratum);
+		hits += w->point < w->position;
+	}
+	return hits;
+}
+
+bool cp_lock_sample_wait(struct cp_lock_waits *w, uint64_t now, uint64_t delay, uint64_t stratum,
+			 struct cp_lock_sample *out)
+{
+	unsigned hits;
+
+	if (!w->random)
+		seed(w, now);
+	if (w->stratum != stratum) {
+		w->stratum = stratum;
+		w->position = 0;
+		w->point = draw_below(w, stratum);
+	}
+	*out = (struct cp_lock_sample){ 1, delay };
+	if (!stratum || delay >= stratum || take_token(&w->credit, now, stratum))
+		return true;
+	hits = delay ? points_on(w, delay, stratum) : 0;
+	if (!hits)
+		return false;
+	out->delay = hits * stratum;
+	/* The fraction is rounded up as often as its size says. */
+	out->count = (out->delay + draw_below(w, delay)) / delay;
+	return true;
+}
+
+static void begin(struct cp_lock_unlocks *u, struct cp_lock_waits *random, uint32_t size)
+{
+	u->size = size;
+	u->at = 0;
+	u->taken = (uint32_t)draw_below(random, size);
+}
+
+uint32_t cp_lock_sample_unlock(struct cp_lock_unlocks *u, struct cp_lock_waits *random)
+{
+	if (u->at >= u->size) {
+		if (!random->random)
+			seed(random, 1);
+		begin(u, random, u->size ? u->size : 1);
+	}
+	return u->at++ == u->taken ? u->size : 0;
+}
+
+void cp_lock_sample_time(struct cp_lock_unlocks *u, struct cp_lock_waits *random, uint64_t now,
+			 uint64_t stratum)
+{
+	uint64_t elapsed = u->began ? now - u->began : 0, size = 1;
+
+	if (u->began && u->at < u->size && elapsed < UNLOCKS_NS_MAX)
+		return;
+	/* Out of tokens, strata are as long as makes one sample of each in its time; until that is
+	 * one unlock, there are no tokens again. */
+	if (stratum && u->began && (u->size > 1 || !take_token(&u->credit, now, stratum))) {
+		size = stratum * u->at / (elapsed ? elapsed : 1);
+		if (size > 2 * (uint64_t)u->size)
+			size = 2 * (uint64_t)u->size;
+		if (size > UNLOCKS_MAX)
+			size = UNLOCKS_MAX;
+	}
+	u->began = now;
+	begin(u, random, size ? (uint32_t)size : 1);
+}

@@ -1,0 +1,68 @@
+/* C11's mutexes and conditions: pthread's in glibc, but it calls those behind our back. */
+#include <threads.h>
+
+#include "waits.h"
+
+static pthread_mutex_t *mutex_of(mtx_t *m)
+{
+	return (pthread_mutex_t *)(void *)m;
+}
+
+static bool ended(int result)
+{
+	return result == thrd_success || result == thrd_timedout;
+}
+
+INTERPOSE int mtx_lock(mtx_t *m)
+{
+	if (LIKELY(!waits_measured() || !mutex_word(mutex_of(m)) || !mutex_is_held(mutex_of(m))))
+		return CP_REAL(mtx_lock)(m);
+	return WAITS_MEASURE(ended, CP_LOCK_HAS_HOLDER, m, CP_REAL(mtx_lock), m);
+}
+
+INTERPOSE int mtx_timedlock(mtx_t *restrict m, const struct timespec *restrict until)
+{
+	if (LIKELY(!waits_measured() || !mutex_word(mutex_of(m)) || !mutex_is_held(mutex_of(m))))
+		return CP_REAL(mtx_timedlock)(m, until);
+	return WAITS_MEASURE(ended, CP_LOCK_HAS_HOLDER, m, CP_REAL(mtx_timedlock), m, until);
+}
+
+INTERPOSE int mtx_unlock(mtx_t *m)
+{
+	struct cp_lock_release r;
+	int result;
+
+	if (mutex_unlock_is_plain(mutex_of(m)) || !mutex_is_waited_for(mutex_of(m)))
+		return CP_REAL(mtx_unlock)(m);
+	cp_lock_release_begin(&r, m);
+	result = CP_REAL(mtx_unlock)(m);
+	cp_lock_release_end(&r, (const void *)CP_REAL(mtx_unlock), result == thrd_success);
+	return result;
+}
+
+static void leave(mtx_t *m, const void *function)
+{
+	struct cp_lock_release r;
+
+	if (mutex_unlock_is_plain(mutex_of(m)) || !mutex_is_waited_for(mutex_of(m)))
+		return;
+	cp_lock_release_begin(&r, m);
+	cp_lock_release_end(&r, function, true);
+}
+
+INTERPOSE int cnd_wait(cnd_t *c, mtx_t *m)
+{
+	if (!waits_measured())
+		return CP_REAL(cnd_wait)(c, m);
+	leave(m, (const void *)CP_REAL(cnd_wait));
+	return WAITS_MEASURE(ended, 0, c, CP_REAL(cnd_wait), c, m);
+}
+
+INTERPOSE int cnd_timedwait(cnd_t *restrict c, mtx_t *restrict m,
+			    const struct timespec *restrict until)
+{
+	if (!waits_measured())
+		return CP_REAL(cnd_timedwait)(c, m, until);
+	leave(m, (const void *)CP_REAL(cnd_timedwait));
+	return WAITS_MEASURE(ended, 0, c, CP_REAL(cnd_timedwait), c, m, until);
+}
