@@ -14,6 +14,7 @@
 #include "sigsafe/atomic.h"
 #include "sigsafe/capture.h"
 #include "sigsafe/counters.h"
+#include "sigsafe/heap_event.h"
 #include "sigsafe/lock.h"
 #include "sigsafe/sys.h"
 #include "sigsafe/text.h"
@@ -363,11 +364,14 @@ static void *collector(void *arg)
 
 	cp_store_release(&thread_tid, cp_sys_gettid());
 	cp_sys2(SYS_prctl, PR_SET_NAME, "cprof");
+	cp_heap_own_begin();
 	loop();
 	/* As the last thread it runs the program's atexit handlers. Asked to quit, it leaves the
 	 * state to who joins it. */
-	if (cp_threads_main_ended() && cp_cas_acqrel(&state, &running, NONE))
+	if (cp_threads_main_ended() && cp_cas_acqrel(&state, &running, NONE)) {
 		CP_REAL(pthread_sigmask)(SIG_SETMASK, &program_mask, NULL);
+		cp_heap_own_end();
+	}
 	return NULL;
 }
 
@@ -383,7 +387,10 @@ static int create(void)
 	CP_REAL(pthread_sigmask)(SIG_SETMASK, &all, &program_mask);
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, THREAD_STACK);
+	/* libc's memory of a thread of ours. */
+	cp_heap_own_begin();
 	err = CP_REAL(pthread_create)(&thread, &attr, collector, NULL);
+	cp_heap_own_end();
 	pthread_attr_destroy(&attr);
 	CP_REAL(pthread_sigmask)(SIG_SETMASK, &program_mask, NULL);
 	return -err;

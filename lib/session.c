@@ -11,6 +11,7 @@
 #include "fdwrite.h"
 #include "fork.h"
 #include "globs.h"
+#include "heap.h"
 #include "log.h"
 #include "mode.h"
 #include "path.h"
@@ -172,6 +173,7 @@ int cp_session_start(const struct cp_config *c, bool each)
 	}
 	if (!c->toggle_signal && c->path[CP_MODE_CPU][0])
 		cp_cpu_say_blocking();
+	cp_heap_check();
 	err = cp_collect_start();
 	if (err)
 		cp_log("no collector thread (%s): samples are collected by the program's own "

@@ -14,6 +14,7 @@
 #include "mode.h"
 #include "sigsafe/atomic.h"
 #include "sigsafe/counters.h"
+#include "sigsafe/heap_event.h"
 #include "sigsafe/held.h"
 #include "sigsafe/labels.h"
 #include "sigsafe/lock.h"
@@ -68,8 +69,11 @@ static void make_end_key(void)
 static void arm_end(struct cp_thread *t)
 {
 	pthread_once(&end_once, make_end_key);
+	/* libc may allocate for that. */
+	cp_heap_own_begin();
 	if (end_key_made)
 		pthread_setspecific(end_key, t);
+	cp_heap_own_end();
 }
 
 /* Bounds of a thread's stack, without /proc. libc puts the control block at the top of a

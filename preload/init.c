@@ -1,6 +1,7 @@
 /* The library comes and goes: constructor, destructor, quick_exit. */
 #include <stdlib.h>
 
+#include "allocator.h"
 #include "real.h"
 #include "process.h"
 
@@ -12,6 +13,7 @@ static void on_quick_exit(void)
 __attribute__((constructor)) static void begin(void)
 {
 	cp_real_resolve();
+	cp_allocator_resolve();
 	cp_process_begin();
 	/* Also where nothing is on yet: the program may call cprof_start. */
 	at_quick_exit(on_quick_exit);

@@ -4,6 +4,7 @@
  */
 #include <dlfcn.h>
 
+#include "heap.h"
 #include "interpose.h"
 #include "real.h"
 #include "session.h"
@@ -24,5 +25,6 @@ INTERPOSE int dlclose(void *handle)
 	if (cp_capture_settings.unwinder->modules_changed)
 		cp_capture_settings.unwinder->modules_changed();
 	cp_gate_open();
+	cp_heap_modules_changed();
 	return result;
 }

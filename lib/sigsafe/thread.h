@@ -68,6 +68,18 @@ struct cp_held_signal {
 	uint64_t words[2]; /* sender or timer, and value, as siginfo_t has them */
 };
 
+/* The sampler's state in one thread: heap_event.c. */
+struct cp_heap_self {
+	uint64_t left;		   /* bytes until the next sample; 0: draw, or every allocation */
+	uint64_t interval;	   /* mean that LEFT was drawn with; 0 = never drawn */
+	uint64_t random;	   /* state; 0 = not seeded */
+	uint64_t allocated, freed; /* estimated bytes, not yet in the totals */
+	uint16_t scratch;	   /* the unwinding buffer it had last */
+	uint8_t guard;		   /* what is allocated is ours, not the program's */
+	uint8_t resolving;	   /* the allocator is being looked up */
+	uint8_t probing;	   /* 1: the next allocation is our test of the hooks; 2: it came */
+};
+
 /* The calling thread's own data. Initial-exec TLS, under 256 bytes: a dynamic TLS
  * access would allocate. */
 struct cp_self {
@@ -79,6 +91,7 @@ struct cp_self {
 	uint8_t gate_closed; /* by this thread's fork: fork.c */
 	int32_t child;	     /* pid of a vfork child that took its mask over: mask.c */
 	struct cp_held_signal prof; /* the pending one */
+	struct cp_heap_self heap;
 };
 
 extern __thread struct cp_self cp_self

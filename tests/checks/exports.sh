@@ -60,6 +60,9 @@ for system in libc.so.6 libstdc++.so.6; do
 	file=$(${CC:-cc} -print-file-name="$system")
 	[ ! -e "$file" ] || ${NM:-nm} -D --defined-only "$file"
 done | awk '{ sub(/@.*/, "", $3); print $3 }' >"$temporary/system"
+# Other allocators', and later libcs'.
+others="cfree free_sized free_aligned_sized mallocx rallocx xallocx dallocx sdallocx"
+tr ' ' '\n' <<<"$others" >>"$temporary/system"
 while read -r name; do
 	grep -qxF "$name" "$temporary/system" ||
 		fail "$name is exported without a version, but no library has it to interpose"

@@ -42,10 +42,6 @@ CPUPROFILE_FREQUENCY=often profiled family sh -c 'perl -e 1; perl -e 1 & wait; (
 env LD_PRELOAD="$CP_LIBRARY" CPUPROFILE_FREQUENCY=often CPROF_SIGNAL=KILL perl -e 1 >"$work/idle.out" 2>&1
 [ -s "$work/idle.out" ] && fail "said without a mode: $(cat "$work/idle.out")"
 
-env LD_PRELOAD="$CP_LIBRARY" HEAPPROFILE="$work/heap.pb" perl -e 1 >"$work/heap.out" 2>"$work/heap.err"
-grep -q 'HEAPPROFILE' "$work/heap.err" || fail "a mode that is not there goes unsaid"
-[ "$(lines heap)" = 1 ] || fail "HEAPPROFILE: $(lines heap) lines"
-
 # Programs are chosen by name.
 CPROF_ONLY='no-such*,ot?er' profiled others perl -e "$busy"
 [ ! -e "$work/others.pb" ] || fail "CPROF_ONLY did not leave perl out"

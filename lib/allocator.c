@@ -1,0 +1,208 @@
+/* Who the program's allocator is; see allocator.h. */
+#include "allocator.h"
+
+#include <dlfcn.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "sigsafe/atomic.h"
+#include "sigsafe/heap_event.h"
+#include "sigsafe/text.h"
+
+/* dlsym needs a few hundred bytes, if anything. */
+#define EARLY_BYTES ((size_t)64 << 10)
+
+struct cp_allocator cp_allocator;
+
+static char early[EARLY_BYTES] __attribute__((aligned(16)));
+static size_t early_used;
+static const void *home; /* base address of malloc's module */
+static char path[512];
+
+static const struct {
+	const char *name;
+	size_t at;
+} wanted[] = {
+#define WANT(field, symbol)                                                                        \
+	{                                                                                          \
+		symbol, offsetof(struct cp_allocator, field)                                       \
+	}
+	WANT(realloc, "realloc"),
+	WANT(memalign, "memalign"),
+	WANT(aligned_alloc, "aligned_alloc"),
+	WANT(posix_memalign, "posix_memalign"),
+	WANT(valloc, "valloc"),
+	WANT(pvalloc, "pvalloc"),
+	WANT(usable_size, "malloc_usable_size"),
+	WANT(free_sized, "free_sized"),
+	WANT(free_aligned_sized, "free_aligned_sized"),
+	WANT(mallocx, "mallocx"),
+	WANT(rallocx, "rallocx"),
+	WANT(xallocx, "xallocx"),
+	WANT(dallocx, "dallocx"),
+	WANT(sdallocx, "sdallocx"),
+#undef WANT
+};
+
+void *cp_allocator_early(size_t size)
+{
+	size_t need = ((size + 15) & ~(size_t)15) + 16, at;
+
+	if (size > EARLY_BYTES || cp_load_relaxed(&early_used) + need > EARLY_BYTES)
+		return NULL;
+	at = cp_add_relaxed(&early_used, need);
+	if (at + need > EARLY_BYTES)
+		return NULL;
+	cp_heap_event_widen((uintptr_t)early, (uintptr_t)early + EARLY_BYTES);
+	memcpy(early + at, &size, sizeof(size));
+	return early + at + 16;
+}
+
+bool cp_allocator_is_early(const void *p)
+{
+	return (uintptr_t)p - (uintptr_t)early < EARLY_BYTES;
+}
+
+size_t cp_allocator_early_size(const void *p)
+{
+	size_t size;
+
+	memcpy(&size, (const char *)p - 16, sizeof(size));
+	return size;
+}
+
+void *cp_allocator_next(const char *name)
+{
+	/* Where a plugin brought its C++ library along, that isn't in the scope of what comes
+	 * next after us. Kept open: what was found there is used from now on. */
+	static const char *const local[] = { "libc.so.6", "libstdc++.so.6", "libc++.so.1",
+					     "libc++abi.so.1" };
+	void *f = dlsym(RTLD_NEXT, name), *library;
+
+	for (size_t i = 0; !f && i < sizeof(local) / sizeof(*local); i++) {
+		library = dlopen(local[i], RTLD_LAZY | RTLD_NOLOAD);
+		f = library ? dlsym(library, name) : NULL;
+	}
+	return f;
+}
+
+static const void *base_of(const void *f)
+{
+	Dl_info info;
+
+	return f && dladdr(f, &info) ? info.dli_fbase : NULL;
+}
+
+bool cp_allocator_owns(const void *f)
+{
+	return f && base_of(f) == home;
+}
+
+static void set(void *slot, const char *name)
+{
+	void *f = dlsym(RTLD_NEXT, name);
+
+	/* Function pointers and object pointers are of one size on every port. */
+	memcpy(slot, &f, sizeof(f));
+}
+
+static void set_first(void *slot, const char *name)
+{
+	void *f = cp_allocator_next(name);
+
+	memcpy(slot, &f, sizeof(f));
+}
+
+static void set_home(void)
+{
+	void *f;
+	Dl_info info;
+
+	memcpy(&f, &cp_heap_hot.malloc, sizeof(f));
+	if (!dladdr(f, &info))
+		return;
+	home = info.dli_fbase;
+	cp_format(path, sizeof(path), "%s", info.dli_fname ? info.dli_fname : "");
+}
+
+static void look_up(void)
+{
+	void *f;
+
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++)
+		set((char *)&cp_allocator + wanted[i].at, wanted[i].name);
+	if (!cp_allocator.realloc)
+		set_first(&cp_allocator.realloc, "realloc");
+	set_first(&cp_heap_hot.calloc, "calloc");
+	set_first(&cp_heap_hot.free, "free");
+	set_first(&cp_heap_hot.malloc, "malloc");
+	set_home();
+	memcpy(&f, &cp_allocator.posix_memalign, sizeof(f));
+	cp_allocator.aligns = cp_allocator_owns(f);
+	memcpy(&f, &cp_allocator.usable_size, sizeof(f));
+	cp_allocator.tells_size = cp_allocator_owns(f);
+}
+
+bool cp_allocator_resolve(void)
+{
+	if (cp_load_acquire(&cp_heap_hot.state) != CP_HEAP_UNKNOWN)
+		return true;
+	if (cp_self.heap.resolving)
+		return false;
+	/* Threads that come here at once find the same. */
+	cp_self.heap.resolving = 1;
+	look_up();
+	cp_self.heap.resolving = 0;
+	/* No address is odd and even at once. */
+	cp_heap_hot.mask = 0;
+	cp_store_release(&cp_heap_hot.match, 1);
+	/* Release: who finds it known finds the functions. */
+	cp_store_release(&cp_heap_hot.state, CP_HEAP_OFF);
+	return true;
+}
+
+const char *cp_allocator_path(void)
+{
+	return path;
+}
+
+const char *cp_allocator_name(void)
+{
+	static const char *const known[][2] = { { "libjemalloc", "jemalloc" },
+						{ "libtcmalloc", "tcmalloc" },
+						{ "libmimalloc", "mimalloc" },
+						{ "libc.so", "glibc" },
+						{ "libc-", "glibc" } };
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (!strncmp(name, known[i][0], strlen(known[i][0])))
+			return known[i][1];
+	return path;
+}
+
+const char *cp_allocator_unseen(void)
+{
+	static char why[700];
+	void *f = dlsym(RTLD_DEFAULT, "malloc"), *block;
+	void *(*allocate)(size_t);
+	uint64_t left = cp_self.heap.left;
+	Dl_info info;
+
+	if (!f)
+		return "no malloc is found";
+	memcpy(&allocate, &f, sizeof(f));
+	cp_self.heap.probing = 1;
+	cp_self.heap.left = 0;
+	block = allocate(24);
+	cp_self.heap.left = left;
+	if (block && cp_self.heap.probing == 2) {
+		cp_self.heap.probing = 0;
+		cp_heap_hot.free(block);
+		return NULL;
+	}
+	cp_self.heap.probing = 0;
+	cp_format(why, sizeof(why), "malloc is %s's, which comes before libcprof's",
+		  dladdr(f, &info) && info.dli_fname ? info.dli_fname : "another module");
+	return why;
+}

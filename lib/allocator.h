@@ -1,0 +1,56 @@
+/* The program's own allocator: every function of it that we interpose, as the program would have
+ * got it without us, and who it is.
+ *
+ * Resolved at the first call of any of them, which is the dynamic loader's, long before our
+ * constructor. While that lasts, what dlsym itself allocates comes from a small arena of ours.
+ */
+#ifndef CP_ALLOCATOR_H
+#define CP_ALLOCATOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* malloc, free and calloc are in cp_heap_hot. NULL: the program has no such function. */
+struct cp_allocator {
+	void *(*realloc)(void *, size_t);
+	void *(*memalign)(size_t, size_t);
+	void *(*aligned_alloc)(size_t, size_t);
+	int (*posix_memalign)(void **, size_t, size_t);
+	void *(*valloc)(size_t);
+	void *(*pvalloc)(size_t);
+	size_t (*usable_size)(void *);
+	void (*free_sized)(void *, size_t);
+	void (*free_aligned_sized)(void *, size_t, size_t);
+	/* jemalloc's */
+	void *(*mallocx)(size_t, int);
+	void *(*rallocx)(void *, size_t, int);
+	size_t (*xallocx)(void *, size_t, size_t, int);
+	void (*dallocx)(void *, int);
+	void (*sdallocx)(void *, size_t, int);
+	/* posix_memalign and malloc_usable_size belong to malloc. */
+	bool aligns, tells_size;
+};
+extern struct cp_allocator cp_allocator;
+
+/* false: this thread is in the middle of it; use the arena. */
+bool cp_allocator_resolve(void);
+
+/* NAME, which may have been loaded since, as the next definition after ours. */
+void *cp_allocator_next(const char *name);
+/* Does F belong to the same module as malloc? */
+bool cp_allocator_owns(const void *f);
+
+/* "glibc", "jemalloc", "tcmalloc", "mimalloc", or the path of the module that defines malloc. */
+const char *cp_allocator_name(void);
+const char *cp_allocator_path(void);
+/* Calls of malloc by the program reach us: asked by one of our own. NULL: yes; else why not.
+ * Ordinary context. */
+const char *cp_allocator_unseen(void);
+
+/* The arena: SIZE zeroed bytes, or NULL when it is used up; never given back. */
+void *cp_allocator_early(size_t size);
+bool cp_allocator_is_early(const void *p);
+/* How many bytes from P on may be read. */
+size_t cp_allocator_early_size(const void *p);
+
+#endif

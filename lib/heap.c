@@ -1,0 +1,130 @@
+/* The heap mode's control half; see heap.h. */
+#include "heap.h"
+
+#include <time.h>
+
+#include "allocator.h"
+#include "collect.h"
+#include "log.h"
+#include "sigsafe/depot.h"
+#include "sigsafe/heap_event.h"
+#include "sigsafe/live.h"
+#include "sigsafe/sys.h"
+
+/* Slots of the live table to begin with: where all is sampled there is much to come. */
+#define SLOTS_SAMPLED ((size_t)1 << 12)
+#define SLOTS_EXACT ((size_t)1 << 16)
+
+static uint64_t time_step, next_time; /* a dump by time; UINT64_MAX = never */
+
+void cp_heap_modules_changed(void)
+{
+	cp_depot_next_epoch();
+}
+
+static void ask_for_dump(void)
+{
+	cp_collect_request(CP_REQUEST_DUMP_HEAP);
+}
+
+static void set_step(uint64_t *next, uint64_t *step, uint64_t bytes)
+{
+	*step = bytes ? bytes : 1;
+	*next = bytes ? bytes : UINT64_MAX;
+}
+
+static void begin_totals(const struct cp_config *c)
+{
+	struct cp_heap_totals *t = &cp_heap_totals;
+
+	if (cp_sys3(SYS_getrandom, &t->seed, sizeof(t->seed), 1 /* GRND_NONBLOCK */) < 0)
+		t->seed = cp_run_clock(CLOCK_MONOTONIC);
+	t->interval = c->heap_interval;
+	t->allocated = t->freed = t->peak = 0;
+	set_step(&t->next_allocated, &t->allocated_step, c->heap_allocated);
+	set_step(&t->next_freed, &t->freed_step, c->heap_freed);
+	set_step(&t->next_in_use, &t->in_use_step, c->heap_inuse);
+	t->dump = c->heap_allocated || c->heap_freed || c->heap_inuse ? ask_for_dump : NULL;
+	time_step = c->heap_time_ns;
+	next_time = time_step ? cp_run_clock(CLOCK_MONOTONIC) + time_step : UINT64_MAX;
+}
+
+static void begin_counting(void)
+{
+	/* What an earlier run, or a fork's parent, counted is in older epochs. */
+	cp_depot_next_epoch();
+	cp_store_relaxed(&cp_heap_totals.first_epoch, cp_depot_epoch());
+	cp_depot_mark_peak();
+}
+
+static void switch_on(uint64_t interval)
+{
+	bool tags = interval >= CP_HEAP_TAG_INTERVAL && cp_allocator.aligns;
+
+	cp_live_configure(interval >= CP_HEAP_TAG_INTERVAL ? SLOTS_SAMPLED : SLOTS_EXACT);
+	/* free must look before the first block is sampled. */
+	cp_heap_hot.mask = tags ? CP_HEAP_PAGE - 1 : 0;
+	cp_store_seqcst(&cp_heap_hot.match, 0);
+	cp_store_seqcst(&cp_heap_hot.state, CP_HEAP_ON);
+}
+
+static void switch_off(void)
+{
+	cp_store_seqcst(&cp_heap_hot.state, CP_HEAP_OFF);
+	/* No address is odd and even at once. */
+	cp_heap_hot.mask = 0;
+	cp_store_seqcst(&cp_heap_hot.match, 1);
+}
+
+int cp_heap_start(struct cp_run *r, const struct cp_config *c)
+{
+	(void)r;
+	begin_totals(c);
+	begin_counting();
+	switch_on(c->heap_interval);
+	return 0;
+}
+
+void cp_heap_stop(struct cp_run *r)
+{
+	(void)r;
+	switch_off();
+}
+
+void cp_heap_thread_end(struct cp_thread *t)
+{
+	if (cp_self.thread == t && cp_heap_hot.state == CP_HEAP_ON)
+		cp_heap_event_flush();
+}
+
+void cp_heap_fork_child(struct cp_run *r, struct cp_thread *keep)
+{
+	(void)r;
+	cp_self.heap.allocated = cp_self.heap.freed = 0;
+	cp_heap_totals.allocated = cp_heap_totals.freed = cp_heap_totals.peak = 0;
+	if (time_step)
+		next_time = cp_run_clock(CLOCK_MONOTONIC) + time_step;
+	begin_counting();
+	if (!keep)
+		switch_off();
+}
+
+uint64_t cp_heap_due(void)
+{
+	return cp_load_relaxed(&next_time);
+}
+
+void cp_heap_tick(struct cp_run *r)
+{
+	(void)r;
+	next_time = cp_run_clock(CLOCK_MONOTONIC) + time_step;
+	cp_collect_request(CP_REQUEST_DUMP_HEAP);
+}
+
+void cp_heap_check(void)
+{
+	const char *why = cp_heap_hot.state == CP_HEAP_ON ? cp_allocator_unseen() : NULL;
+
+	if (why)
+		cp_log("allocations of this program can't be seen: %s", why);
+}

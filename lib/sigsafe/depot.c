@@ -1,0 +1,255 @@
+/* Append-only depot of stacks; see depot.h. */
+#include "sigsafe/depot.h"
+
+#include <string.h>
+
+#include "sigsafe/sys.h"
+
+/* An id counts units of 16 bytes: chunk number above, place in the chunk below. */
+#define UNIT 16u
+#define CHUNK_BITS 20
+#define CHUNK ((size_t)1 << CHUNK_BITS)
+#define UNITS (CHUNK / UNIT)
+/* 256 MiB: a million different stacks of 20 frames. */
+#define CHUNKS (1u << (CP_DEPOT_ID_BITS - 16))
+#define BUCKETS (1u << 16)
+
+_Static_assert(UNITS == 1u << 16, "an id has 16 bits for the place in a chunk");
+_Static_assert(sizeof(struct cp_depot_entry) + 4097 * 8 < CHUNK, "the deepest stack fits");
+
+static char *chunks[CHUNKS];
+static uint64_t top =
+	UNITS; /* first free unit, over all chunks; chunk 0 isn't used: id 0 is none */
+static uint32_t *buckets;
+static uint32_t fresh; /* entries that the collector hasn't seen, newest first */
+static uint32_t all;   /* those it has, newest first, linked by FRESH, too */
+static uint32_t epoch = 1;
+static uint32_t peak_number;
+
+struct cp_depot_entry *cp_depot_at(uint32_t id)
+{
+	/* Relaxed: who has an id got it by an acquire that followed the chunk's publication. */
+	char *c = cp_load_relaxed(&chunks[id / UNITS]);
+
+	return (struct cp_depot_entry *)(void *)(c + (size_t)(id % UNITS) * UNIT);
+}
+
+uint32_t cp_depot_epoch(void)
+{
+	return cp_load_acquire(&epoch);
+}
+
+void cp_depot_next_epoch(void)
+{
+	cp_add_seqcst(&epoch, 1);
+}
+
+static bool have_chunk(uint64_t number)
+{
+	char *c, *none = NULL;
+
+	if (number >= CHUNKS)
+		return false;
+	if (cp_load_acquire(&chunks[number]))
+		return true;
+	c = cp_sys_map(CHUNK);
+	if (!c)
+		return false;
+	/* Another thread may have been faster. */
+	if (!cp_cas_acqrel(&chunks[number], &none, c))
+		cp_sys_unmap(c, CHUNK);
+	return true;
+}
+
+static uint32_t *get_buckets(void)
+{
+	uint32_t *b = cp_load_acquire(&buckets), *none = NULL;
+
+	if (b)
+		return b;
+	b = cp_sys_map(BUCKETS * sizeof(*b));
+	if (!b)
+		return NULL;
+	if (!cp_cas_acqrel(&buckets, &none, b)) {
+		cp_sys_unmap(b, BUCKETS * sizeof(*b));
+		b = none;
+	}
+	return b;
+}
+
+/* The id of SIZE zeroed bytes, or 0. */
+static uint32_t take(size_t size)
+{
+	uint64_t units = (size + UNIT - 1) / UNIT, seen = cp_load_relaxed(&top), at;
+
+	do {
+		at = seen;
+		/* None crosses into the next chunk. */
+		if (at % UNITS + units > UNITS)
+			at += UNITS - at % UNITS;
+		if (!have_chunk(at / UNITS))
+			return 0;
+	} while (!cp_cas_acqrel(&top, &seen, at + units));
+	return (uint32_t)at;
+}
+
+static uint64_t mix(uint64_t h, uint64_t v)
+{
+	h = (h ^ v) * UINT64_C(0x9fb21c651e98df25);
+	return h ^ h >> 29;
+}
+
+static uint64_t hash_of(const struct cp_depot_key *k, uint32_t now)
+{
+	uint64_t h = mix(k->interval ^ (uint64_t)k->kind << 56,
+			 (uint64_t)now << 32 | k->depth << 16 | k->end << 8 | k->shard);
+
+	for (unsigned i = 0; i < k->depth; i++)
+		h = mix(h, k->pcs[i]);
+	return h ^ h >> 32;
+}
+
+static bool is(const struct cp_depot_entry *e, const struct cp_depot_key *k, uint64_t hash,
+	       uint32_t now)
+{
+	return e->hash == hash && e->epoch == now && e->depth == k->depth && e->end == k->end &&
+	       e->shard == k->shard && e->kind == k->kind && e->interval == k->interval &&
+	       !memcmp(e->pcs, k->pcs, k->depth * sizeof(*k->pcs));
+}
+
+static struct cp_depot_entry *make(const struct cp_depot_key *k, uint64_t hash, uint32_t now)
+{
+	uint32_t id = take(sizeof(struct cp_depot_entry) + k->depth * sizeof(*k->pcs));
+	struct cp_depot_entry *e = id ? cp_depot_at(id) : NULL;
+
+	if (!e)
+		return NULL;
+	e->hash = hash;
+	e->id = id;
+	e->epoch = now;
+	e->depth = (uint16_t)k->depth;
+	e->end = k->end;
+	e->shard = k->shard;
+	e->kind = k->kind;
+	e->interval = k->interval;
+	e->peak_number = cp_load_relaxed(&peak_number);
+	memcpy(e->pcs, k->pcs, k->depth * sizeof(*k->pcs));
+	return e;
+}
+
+static void announce(struct cp_depot_entry *e)
+{
+	e->fresh = cp_load_relaxed(&fresh);
+	while (!cp_cas_acqrel(&fresh, &e->fresh, e->id))
+		;
+}
+
+struct cp_depot_entry *cp_depot_find(const struct cp_depot_key *k)
+{
+	uint32_t now = cp_depot_epoch(), *heads = get_buckets(), *head, first, old = 0;
+	uint64_t hash = hash_of(k, now);
+	struct cp_depot_entry *e, *new = NULL;
+
+	if (!heads)
+		return NULL;
+	head = &heads[hash % BUCKETS];
+	/* Acquire: pairs with the exchange below; what it leads to is whole. */
+	first = cp_load_acquire(head);
+	do {
+		/* Those that came since the last look only. */
+		for (uint32_t id = first; id && id != old; id = e->next) {
+			e = cp_depot_at(id);
+			if (is(e, k, hash, now))
+				return e; /* if we made one in vain, it stays unused */
+		}
+		old = first;
+		new = new ? new : make(k, hash, now);
+		if (!new)
+			return NULL;
+		new->next = first;
+	} while (!cp_cas_acqrel(head, &first, new->id));
+	announce(new);
+	return new;
+}
+
+void cp_depot_mark_peak(void)
+{
+	cp_add_seqcst(&peak_number, 1);
+}
+
+struct cp_depot_amount cp_depot_in_use(const struct cp_depot_entry *e)
+{
+	/* Freed first: what is freed was allocated before, so that the difference isn't negative.
+	 * Acquire: the reads keep that order. */
+	uint64_t objects = cp_load_acquire(&e->freed.objects),
+		 bytes = cp_load_acquire(&e->freed.bytes);
+
+	return (struct cp_depot_amount){ cp_load_acquire(&e->allocated.objects) - objects,
+					 cp_load_acquire(&e->allocated.bytes) - bytes };
+}
+
+/* Before a change: keep what is in use, if this is the first one since the mark. Two threads at
+ * once may put one block on the wrong side of the mark. */
+static void keep_peak(struct cp_depot_entry *e)
+{
+	uint32_t now = cp_load_relaxed(&peak_number), seen = cp_load_relaxed(&e->peak_number);
+	struct cp_depot_amount use;
+
+	if (__builtin_expect(seen == now, 1))
+		return;
+	use = cp_depot_in_use(e);
+	if (!cp_cas_acqrel(&e->peak_number, &seen, now))
+		return;
+	cp_store_relaxed(&e->peak.objects, use.objects);
+	cp_store_relaxed(&e->peak.bytes, use.bytes);
+}
+
+struct cp_depot_amount cp_depot_at_peak(const struct cp_depot_entry *e)
+{
+	if (cp_load_acquire(&e->peak_number) != cp_load_relaxed(&peak_number))
+		return cp_depot_in_use(e);
+	return (struct cp_depot_amount){ cp_load_relaxed(&e->peak.objects),
+					 cp_load_relaxed(&e->peak.bytes) };
+}
+
+void cp_depot_allocated(struct cp_depot_entry *e, uint64_t objects, uint64_t bytes)
+{
+	keep_peak(e);
+	cp_add_relaxed(&e->allocated.objects, objects);
+	cp_add_relaxed(&e->allocated.bytes, bytes);
+}
+
+void cp_depot_freed(struct cp_depot_entry *e, uint64_t objects, uint64_t bytes)
+{
+	keep_peak(e);
+	cp_add_relaxed(&e->freed.objects, objects);
+	cp_add_relaxed(&e->freed.bytes, bytes);
+}
+
+void cp_depot_take_fresh(void)
+{
+	uint32_t id = cp_exchange_acqrel(&fresh, 0);
+
+	while (id) {
+		struct cp_depot_entry *e = cp_depot_at(id);
+
+		id = e->fresh;
+		e->fresh = all;
+		all = e->id;
+	}
+}
+
+void cp_depot_each(void (*visit)(struct cp_depot_entry *e, void *arg), void *arg)
+{
+	for (uint32_t id = all; id; id = cp_depot_at(id)->fresh)
+		visit(cp_depot_at(id), arg);
+}
+
+uint64_t cp_depot_mapped(void)
+{
+	uint64_t n = cp_load_relaxed(&buckets) ? BUCKETS * sizeof(*buckets) : 0;
+
+	for (unsigned i = 0; i < CHUNKS && (i == 0 || cp_load_relaxed(&chunks[i])); i++)
+		n += i ? CHUNK : 0;
+	return n;
+}

@@ -1,0 +1,86 @@
+/* Stacks that stay: each different one is kept once, with counters of what was allocated there
+ * and freed again. Heap mode needs no ring: a sample is found here and counted, and the
+ * collector reads the counters.
+ *
+ * Append-only, in our own pages, bounded; lock-free; async-signal-safe. An entry never moves
+ * nor goes away. Entries of an older epoch are no longer found: after a dlclose the same addresses
+ * may be another module's, and each run (and fork child) begins with counters of its own.
+ *
+ * | call  | by                     | orders                                                    |
+ * |-------|------------------------|-----------------------------------------------------------|
+ * | find  | any thread, in malloc  | release of the bucket's head: the entry is whole when seen |
+ * | allocated, freed | any thread, in malloc | relaxed: independent sums; a block is freed after it
+ * was allocated | | take_fresh | who holds the collector's lock | acquire of the list's head |
+ */
+#ifndef CP_DEPOT_H
+#define CP_DEPOT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sigsafe/atomic.h"
+
+struct cp_depot_amount {
+	uint64_t objects; /* in CP_POISSON_ONE */
+	uint64_t bytes;
+};
+
+struct cp_depot_entry {
+	uint64_t hash;
+	uint32_t id;	/* of itself */
+	uint32_t next;	/* id of the next in its bucket; 0 = none */
+	uint32_t fresh; /* id of the next that the collector hasn't seen; 0 = none */
+	uint32_t epoch;
+	uint32_t rows[2]; /* the collector's: of the heap's and the peak's aggregate, plus 1 */
+	uint16_t depth;	  /* program counters that follow */
+	uint8_t end;	  /* enum cp_unwind_end */
+	uint8_t shard;
+	uint64_t interval; /* mean bytes between samples, when its samples were taken */
+	struct cp_depot_amount allocated, freed;
+	struct cp_depot_amount peak; /* in use at the peak number PEAK_NUMBER */
+	uint32_t peak_number;
+	uint32_t kind; /* the source's: what sort of memory */
+	uint64_t pcs[];
+};
+
+struct cp_depot_key {
+	const uint64_t *pcs;
+	unsigned depth; /* >= 1 */
+	uint8_t end;
+	uint8_t shard; /* threads that count apart, so that they don't share cache lines */
+	uint32_t kind;
+	uint64_t interval;
+};
+
+/* Ids fit into this many bits. */
+#define CP_DEPOT_ID_BITS 24
+
+/* The entry of K in this epoch, added when it is new; NULL: out of memory, or over the bound. */
+struct cp_depot_entry *cp_depot_find(const struct cp_depot_key *k);
+struct cp_depot_entry *cp_depot_at(uint32_t id);
+
+/* Numbers only grow; entries are found in the current one only. */
+uint32_t cp_depot_epoch(void);
+void cp_depot_next_epoch(void);
+
+/* What is in use from here on is compared with this mark: the state of every entry as of now is
+ * kept in its PEAK, copied when the entry changes next. Any context. */
+void cp_depot_mark_peak(void);
+
+void cp_depot_allocated(struct cp_depot_entry *e, uint64_t objects, uint64_t bytes);
+void cp_depot_freed(struct cp_depot_entry *e, uint64_t objects, uint64_t bytes);
+
+/* In use now, and at the peak. */
+struct cp_depot_amount cp_depot_in_use(const struct cp_depot_entry *e);
+struct cp_depot_amount cp_depot_at_peak(const struct cp_depot_entry *e);
+
+/* Under the collector's lock: bring those that were added since the last call to the others; call
+ * VISIT for each, of any epoch. */
+void cp_depot_take_fresh(void);
+void cp_depot_each(void (*visit)(struct cp_depot_entry *e, void *arg), void *arg);
+
+/* Bytes of ours that it takes. */
+uint64_t cp_depot_mapped(void);
+
+#endif

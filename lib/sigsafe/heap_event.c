@@ -1,0 +1,273 @@
+/* Inside malloc and free; see heap_event.h. */
+#include "sigsafe/heap_event.h"
+
+#include "sigsafe/arch.h"
+#include "sigsafe/capture.h"
+#include "sigsafe/counters.h"
+#include "sigsafe/depot.h"
+#include "sigsafe/gate.h"
+#include "sigsafe/poisson.h"
+#include "sigsafe/scratch.h"
+#include "sigsafe/unwind.h"
+
+/* A thread adds to the shared totals in batches of this many bytes; they serve the peak and the
+ * dumps by amount, which need no more precision. */
+#define BATCH (UINT64_C(64) << 10)
+
+/* Threads that count apart when samples are frequent. */
+#define SHARDS 8u
+
+/* Frames of our own on top of a walk, at most. */
+#define OWN_FRAMES 4u
+
+struct cp_heap_hot cp_heap_hot;
+struct cp_heap_totals cp_heap_totals;
+
+bool cp_heap_event_tags(void)
+{
+	return cp_heap_hot.mask != 0;
+}
+
+static uint64_t draw(struct cp_heap_self *h)
+{
+	h->interval = cp_load_relaxed(&cp_heap_totals.interval);
+	if (h->interval <= 1)
+		return 0;
+	if (!h->random)
+		h->random = cp_poisson_seed(cp_heap_totals.seed,
+					    cp_add_relaxed(&cp_heap_totals.threads, 1));
+	return cp_poisson_draw(&h->random, h->interval);
+}
+
+bool cp_heap_event_begin(struct cp_heap_sample *s, size_t size, void *caller)
+{
+	struct cp_heap_self *h = &cp_self.heap;
+
+	if (h->probing) {
+		h->probing = 2;
+		return false;
+	}
+	if (cp_heap_hot.state != CP_HEAP_ON || h->guard)
+		return false;
+	/* A thread's first interval is drawn before its first allocation is looked at. */
+	if (!h->interval) {
+		h->left = draw(h);
+		if (size < h->left) {
+			h->left -= size;
+			return false;
+		}
+	}
+	*s = (struct cp_heap_sample){ h->interval, size, (uintptr_t)caller };
+	h->left = draw(h);
+	if (cp_self.thread && cp_load_relaxed(&cp_self.thread->paused)) {
+		cp_count_mode(CP_MODE_HEAP, CP_COUNT_LOST_PAUSED, 1);
+		return false;
+	}
+	return true;
+}
+
+static void widen_down(uintptr_t low)
+{
+	uintptr_t seen = cp_load_relaxed(&cp_heap_hot.low);
+
+	while ((!seen || low < seen) && !cp_cas_acqrel(&cp_heap_hot.low, &seen, low))
+		;
+}
+
+static void widen_up(uintptr_t high)
+{
+	uintptr_t seen = cp_load_relaxed(&cp_heap_hot.high);
+
+	while (high > seen && !cp_cas_acqrel(&cp_heap_hot.high, &seen, high))
+		;
+}
+
+/* Each bound moves one way only, so whatever mix of old and new a free reads, it covers what was
+ * there before. */
+void cp_heap_event_widen(uintptr_t low, uintptr_t high)
+{
+	widen_down(low);
+	widen_up(high);
+}
+
+/* BYTES over the next multiple of STEP that was not reached yet? One thread finds so. */
+static bool is_due(uint64_t *next, uint64_t step, uint64_t bytes)
+{
+	uint64_t seen = cp_load_relaxed(next);
+
+	return bytes >= seen && seen != UINT64_MAX &&
+	       cp_cas_acqrel(next, &seen, bytes - bytes % step + step);
+}
+
+static void look_at_totals(uint64_t allocated, uint64_t freed)
+{
+	struct cp_heap_totals *t = &cp_heap_totals;
+	uint64_t live = allocated > freed ? allocated - freed : 0;
+	uint64_t peak = cp_load_relaxed(&t->peak);
+
+	if (live > peak + peak / 10 && cp_cas_acqrel(&t->peak, &peak, live))
+		cp_depot_mark_peak();
+	if (!cp_likely(t->dump))
+		return;
+	if (is_due(&t->next_allocated, t->allocated_step, allocated) |
+	    is_due(&t->next_freed, t->freed_step, freed) |
+	    is_due(&t->next_in_use, t->in_use_step, live))
+		t->dump();
+}
+
+void cp_heap_event_flush(void)
+{
+	struct cp_heap_self *h = &cp_self.heap;
+	uint64_t allocated = cp_add_relaxed(&cp_heap_totals.allocated, h->allocated) + h->allocated;
+	uint64_t freed = cp_add_relaxed(&cp_heap_totals.freed, h->freed) + h->freed;
+
+	h->allocated = h->freed = 0;
+	look_at_totals(allocated, freed);
+}
+
+static void sum_up(uint64_t allocated, uint64_t freed)
+{
+	struct cp_heap_self *h = &cp_self.heap;
+
+	h->allocated += allocated;
+	h->freed += freed;
+	if (h->allocated + h->freed >= BATCH)
+		cp_heap_event_flush();
+}
+
+/* A handler of the program, or of the CPU source, may run in between: what it finds is put
+ * back as it was. */
+static unsigned walk(const struct cp_regs *regs, uint64_t *pcs, enum cp_unwind_end *end)
+{
+	const struct cp_thread *t = cp_self.thread;
+	struct cp_unwind_input in = { .regs = *regs, .own_tls = true };
+	unsigned phase = cp_gate_enter(&in.stable_modules), n;
+	uint8_t before = cp_self.in_capture;
+
+	if (t) {
+		in.stack_low = t->stack_low;
+		in.stack_high = t->stack_high;
+	}
+	cp_self.in_capture = true;
+	cp_signal_fence();
+	n = cp_capture_settings.unwinder->walk(
+		&in, pcs, cp_load_relaxed(&cp_capture_settings.max_depth), end);
+	cp_signal_fence();
+	cp_self.in_capture = before;
+	cp_gate_leave(phase);
+	if (*end == CP_UNWIND_TRUNCATED)
+		cp_count_mode(CP_MODE_HEAP, CP_COUNT_TRUNCATED, 1);
+	else if (*end == CP_UNWIND_INCOMPLETE)
+		cp_count_mode(CP_MODE_HEAP, CP_COUNT_INCOMPLETE, 1);
+	return n;
+}
+
+/* Our own frames at the leaf, up to the one that CALLER returns to. */
+static unsigned own_frames(const uint64_t *pcs, unsigned depth, uintptr_t caller)
+{
+	for (unsigned i = 0; i < depth && i < OWN_FRAMES; i++)
+		if (pcs[i] == caller - 1)
+			return i;
+	return 0;
+}
+
+static struct cp_depot_entry *find_stack(const struct cp_heap_sample *s, const struct cp_regs *regs)
+{
+	struct cp_scratch *scratch = cp_scratch_take(&cp_self.heap.scratch);
+	enum cp_unwind_end end = CP_UNWIND_INCOMPLETE;
+	struct cp_depot_entry *e;
+	struct cp_depot_key key;
+	unsigned depth, own;
+
+	if (!scratch)
+		return NULL;
+	depth = walk(regs, scratch->pcs, &end);
+	own = own_frames(scratch->pcs, depth, s->caller);
+	key = (struct cp_depot_key){ .pcs = scratch->pcs + own,
+				     .depth = depth - own,
+				     .end = (uint8_t)end,
+				     .interval = s->interval };
+	if (s->interval < CP_HEAP_TAG_INTERVAL)
+		key.shard = cp_self.heap.scratch % SHARDS;
+	e = cp_depot_find(&key);
+	cp_scratch_give(scratch);
+	return e;
+}
+
+void cp_heap_event_untracked_freed(const struct cp_live_block *b)
+{
+	struct cp_depot_entry *e = cp_depot_at(b->id);
+	uint64_t objects, bytes;
+
+	cp_poisson_stands_for(b->size, e->interval, &objects, &bytes);
+	cp_depot_freed(e, objects, bytes);
+	/* What was allocated before this run is not in its totals. */
+	if (cp_likely(e->epoch >= cp_load_relaxed(&cp_heap_totals.first_epoch)))
+		sum_up(0, bytes);
+}
+
+static bool track(void *p, const struct cp_live_block *b)
+{
+	uintptr_t a = (uintptr_t)p;
+	struct cp_live_block old;
+	bool put;
+
+	if (a & cp_heap_hot.mask)
+		cp_heap_event_widen(a, a + 1);
+	put = cp_live_insert(a, b, &old);
+	if (old.id) {
+		cp_count_mode(CP_MODE_HEAP, CP_COUNT_UNSEEN_FREES, 1);
+		cp_heap_event_untracked_freed(&old);
+	}
+	return put;
+}
+
+static void record(const struct cp_heap_sample *s, void *p, const struct cp_regs *regs)
+{
+	struct cp_depot_entry *e = find_stack(s, regs);
+	uint64_t objects, bytes;
+
+	/* Counted as allocated only if its free can be counted, too. */
+	if (!e || !track(p, &(struct cp_live_block){ s->size, e->id })) {
+		cp_count_mode(CP_MODE_HEAP, CP_COUNT_LOST_MEMORY, 1);
+		return;
+	}
+	cp_poisson_stands_for(s->size, s->interval, &objects, &bytes);
+	cp_depot_allocated(e, objects, bytes);
+	sum_up(bytes, 0);
+	/* One counter for all threads is for what is rare; where all is taken, the depot's do. */
+	if (s->interval > 1)
+		cp_count_mode(CP_MODE_HEAP, CP_COUNT_SAMPLES, 1);
+}
+
+__attribute__((noinline)) void *cp_heap_event_commit(const struct cp_heap_sample *s, void *p)
+{
+	struct cp_regs regs;
+
+	if (!p)
+		return NULL;
+	cp_regs_here(&regs);
+	record(s, p, &regs);
+	return p;
+}
+
+bool cp_heap_event_untrack(void *p, struct cp_live_block *b)
+{
+	return p && cp_heap_hot.state == CP_HEAP_ON && cp_live_remove((uintptr_t)p, b);
+}
+
+bool cp_heap_event_free(void *p)
+{
+	struct cp_live_block b;
+
+	if (!cp_heap_event_untrack(p, &b))
+		return false;
+	cp_heap_event_untracked_freed(&b);
+	return true;
+}
+
+void cp_heap_event_retrack(void *p, const struct cp_live_block *b)
+{
+	if (!track(p, b))
+		cp_heap_event_untracked_freed(b);
+}

@@ -1,0 +1,136 @@
+/* The event half of the heap source: what runs inside malloc and free.
+ *
+ * The interposed functions (preload/malloc.c, new.c, jemalloc.c) ask cp_heap_takes and
+ * cp_heap_looks, which are a few instructions; nearly all calls end there and are forwarded. A
+ * sampled allocation is
+ *
+ *     begin → the allocator's own function → commit        (its address isn't known to anyone
+ * before)
+ *
+ * and a free of a sampled block is cp_heap_event_free → the allocator's own. Lock-free; no
+ * allocation but our own pages; may be entered again by a signal handler that allocates.
+ *
+ * How free knows a sampled block without touching memory:
+ *
+ * | mode  | when              | sampled blocks are           | free looks into the table |
+ * |-------|-------------------|------------------------------|-----------------------------------------------|
+ * | tag   | interval >= 64 K  | page-aligned, where that can | for page-aligned addresses, and in
+ * [low, high) | |       |                   | be; the others are in        | | |       | | [low,
+ * high)                  |                                               | | table | below | what
+ * the allocator gave      | always                                        |
+ */
+#ifndef CP_HEAP_EVENT_H
+#define CP_HEAP_EVENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sigsafe/atomic.h"
+#include "sigsafe/live.h"
+#include "sigsafe/thread.h"
+
+#define CP_HEAP_PAGE ((uintptr_t)4096)
+/* Below this size a freed page-aligned chunk would come back from glibc's per-thread cache for
+ * small requests, page-aligned as it is. */
+#define CP_HEAP_TAG_MIN ((size_t)1040)
+/* From here on it is dearer to align a block than to remember that it isn't: clearing or
+ * copying it by hand would touch pages that the allocator gets from the kernel. */
+#define CP_HEAP_LARGE ((size_t)128 << 10)
+#define CP_HEAP_TAG_INTERVAL (UINT64_C(64) << 10)
+
+enum cp_heap_state { CP_HEAP_UNKNOWN, CP_HEAP_OFF, CP_HEAP_ON };
+
+/* What every call reads: one cache line. All zero: the allocator isn't known yet, so everything
+ * takes the slow way. */
+struct cp_heap_hot {
+	uint64_t state;	       /* enum cp_heap_state */
+	uintptr_t mask, match; /* free looks when (address & mask) == match, ... */
+	uintptr_t low, high;   /* ... or low <= address < high; only ever widened */
+	void *(*malloc)(size_t);
+	void (*free)(void *);
+	void *(*calloc)(size_t, size_t);
+} __attribute__((aligned(64)));
+extern struct cp_heap_hot cp_heap_hot;
+
+/* The sampler's state and bounds; set by the control half, totals by all. */
+struct cp_heap_totals {
+	uint64_t interval; /* mean bytes between samples; 1 = every allocation */
+	uint64_t seed;
+	uint64_t threads;	   /* random states handed out */
+	uint32_t first_epoch;	   /* of the depot, that belongs to this run */
+	uint64_t allocated, freed; /* estimated bytes since the start, in batches */
+	uint64_t peak;		   /* the most that was in use when it was last looked */
+	uint64_t next_allocated, next_freed, next_in_use; /* a dump is due; UINT64_MAX = never */
+	uint64_t allocated_step, freed_step, in_use_step;
+	void (*dump)(void); /* asks for a dump, in the event's context */
+};
+extern struct cp_heap_totals cp_heap_totals;
+
+struct cp_heap_sample {
+	uint64_t interval;
+	size_t size;
+	uintptr_t caller; /* return address of the interposed function */
+};
+
+#define cp_likely(x) __builtin_expect(!!(x), 1)
+#define cp_unlikely(x) __builtin_expect(!!(x), 0)
+
+/* Is an allocation of SIZE sampled? true also when nothing is known yet: ask begin. */
+static inline __attribute__((always_inline)) bool cp_heap_takes(size_t size)
+{
+	uint64_t left;
+
+	if (cp_likely(cp_heap_hot.state == CP_HEAP_OFF))
+		return false;
+	left = cp_self.heap.left;
+	if (cp_unlikely(size >= left))
+		return true;
+	cp_self.heap.left = left - size;
+	return false;
+}
+
+/* May ADDRESS be a sampled block, or one that was allocated before the allocator was known? */
+static inline __attribute__((always_inline)) bool cp_heap_looks(const void *address)
+{
+	uintptr_t a = (uintptr_t)address;
+
+	return cp_unlikely(((a & cp_heap_hot.mask) == cp_heap_hot.match) |
+			   ((a >= cp_heap_hot.low) & (a < cp_heap_hot.high)));
+}
+
+/* The decision, and the draw of the next interval. false: don't sample. */
+bool cp_heap_event_begin(struct cp_heap_sample *s, size_t size, void *caller);
+/* Record P, which the allocator gave for S: the stack of the caller, the counts, the table. P
+ * may be NULL: then there was no allocation. Returns P. */
+void *cp_heap_event_commit(const struct cp_heap_sample *s, void *p);
+/* Sampled blocks are asked for page-aligned now. */
+bool cp_heap_event_tags(void);
+
+/* Before P goes back to the allocator. true: it was a sampled block. */
+bool cp_heap_event_free(void *p);
+
+/* The same in two steps, for calls that may fail: take P out of the table, then either count it
+ * as freed or put it back. */
+bool cp_heap_event_untrack(void *p, struct cp_live_block *b);
+void cp_heap_event_untracked_freed(const struct cp_live_block *b);
+void cp_heap_event_retrack(void *p, const struct cp_live_block *b);
+
+/* From here on, free looks at [LOW, HIGH), too. */
+void cp_heap_event_widen(uintptr_t low, uintptr_t high);
+
+/* What the calling thread allocates in between is ours, and not sampled. Nests. */
+static inline void cp_heap_own_begin(void)
+{
+	cp_self.heap.guard++;
+}
+
+static inline void cp_heap_own_end(void)
+{
+	cp_self.heap.guard--;
+}
+
+/* Add the calling thread's batch to the totals: at its end. */
+void cp_heap_event_flush(void);
+
+#endif

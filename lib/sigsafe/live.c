@@ -1,0 +1,218 @@
+/* Table of live blocks; see live.h. */
+#include "sigsafe/live.h"
+
+#include "sigsafe/atomic.h"
+#include "sigsafe/sys.h"
+
+#define WAYS 8u /* slots of a bucket: two cache lines */
+#define GENERATIONS 24u
+#define FIRST_SLOTS ((size_t)1 << 12)
+/* Small ones grow fast, so that there are few; large ones double, which bounds what is unused. */
+#define FAST_SLOTS ((size_t)1 << 20)
+#define MOST_SLOTS ((size_t)1 << 26) /* 1 GiB, and as much again in the smaller ones */
+
+/* An address is 16-byte aligned (or at least 8: bit 0 is free). A claimed slot's word is odd. */
+#define CLAIMED UINT64_C(1)
+
+struct slot {
+	uint64_t address; /* 0 = empty */
+	uint64_t block;	  /* id in the upper 24 bits, size below */
+};
+
+struct generation {
+	uint64_t mask;	/* of buckets */
+	uint64_t salt;	/* addresses that collide in one don't in the next */
+	uint64_t count; /* slots */
+	uint64_t pad[5];
+	struct slot slots[]; /* on a cache line's boundary */
+};
+
+static struct generation *generations[GENERATIONS];
+static uint32_t count; /* generations in use */
+static size_t first_slots = FIRST_SLOTS;
+
+void cp_live_configure(size_t slots)
+{
+	if (!cp_load_acquire(&count))
+		cp_store_relaxed(&first_slots, slots);
+}
+
+static uint64_t pack(const struct cp_live_block *b)
+{
+	return (uint64_t)b->id << 40 | b->size;
+}
+
+static void unpack(uint64_t word, struct cp_live_block *b)
+{
+	b->id = (uint32_t)(word >> 40);
+	b->size = word & (CP_LIVE_SIZE_MAX - 1);
+}
+
+static uint64_t hash_of(uint64_t address, uint64_t salt)
+{
+	uint64_t h = (address ^ salt) * UINT64_C(0x9e3779b97f4a7c15);
+
+	return (h ^ h >> 32) * UINT64_C(0xd6e8feb86659fd93);
+}
+
+/* The two buckets of ADDRESS in G; they may be the same. */
+static void buckets_of(struct generation *g, uint64_t address, struct slot *b[2])
+{
+	uint64_t h = hash_of(address, g->salt);
+
+	b[0] = &g->slots[(h >> 40 & g->mask) * WAYS];
+	b[1] = &g->slots[(h >> 8 & g->mask) * WAYS];
+}
+
+static struct slot *find_in(struct slot *bucket, uint64_t address)
+{
+	for (unsigned i = 0; i < WAYS; i++)
+		/* Acquire: pairs with the release in put; the block behind it is whole. */
+		if (cp_load_acquire(&bucket[i].address) == address)
+			return &bucket[i];
+	return NULL;
+}
+
+static struct slot *find(struct generation *g, uint64_t address)
+{
+	struct slot *b[2], *s;
+
+	buckets_of(g, address, b);
+	s = find_in(b[0], address);
+	return s ? s : find_in(b[1], address);
+}
+
+static bool take_out(struct slot *s, uint64_t address, struct cp_live_block *b)
+{
+	/* Read before the slot is given up. Were it taken again between, then by this very
+	 * address, which a program can only reach by freeing twice. */
+	uint64_t word = cp_load_relaxed(&s->block);
+
+	if (!cp_cas_acqrel(&s->address, &address, 0))
+		return false;
+	unpack(word, b);
+	return true;
+}
+
+bool cp_live_remove(uint64_t address, struct cp_live_block *b)
+{
+	for (uint32_t n = cp_load_acquire(&count); n-- > 0;) {
+		struct slot *s = find(generations[n], address);
+
+		if (s)
+			return take_out(s, address, b);
+	}
+	return false;
+}
+
+static unsigned free_slots(const struct slot *bucket)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < WAYS; i++)
+		n += !cp_load_relaxed(&bucket[i].address);
+	return n;
+}
+
+static bool put_in(struct slot *bucket, uint64_t address, uint64_t word)
+{
+	for (unsigned i = 0; i < WAYS; i++) {
+		uint64_t empty = 0;
+
+		if (cp_load_relaxed(&bucket[i].address) ||
+		    !cp_cas_acqrel(&bucket[i].address, &empty, address | CLAIMED))
+			continue;
+		cp_store_relaxed(&bucket[i].block, word);
+		/* Release: who finds the address finds its block. */
+		cp_store_release(&bucket[i].address, address);
+		return true;
+	}
+	return false;
+}
+
+/* The emptier bucket first: that fills a generation to more than three quarters. */
+static bool put(struct generation *g, uint64_t address, uint64_t word)
+{
+	struct slot *b[2];
+	unsigned first;
+
+	buckets_of(g, address, b);
+	first = free_slots(b[1]) > free_slots(b[0]);
+	return put_in(b[first], address, word) || put_in(b[!first], address, word);
+}
+
+static size_t bytes_of(size_t slots)
+{
+	return sizeof(struct generation) + slots * sizeof(struct slot);
+}
+
+/* One generation more than the SEEN ones. false: there can't be. */
+static bool grow(uint32_t seen)
+{
+	size_t slots = seen ? generations[seen - 1]->count : cp_load_relaxed(&first_slots);
+	struct generation *g, *none = NULL;
+
+	if (seen)
+		slots *= slots < FAST_SLOTS ? 4 : 2;
+	if (seen == GENERATIONS || slots > MOST_SLOTS)
+		return false;
+	if (!cp_load_acquire(&generations[seen])) {
+		g = cp_sys_map(bytes_of(slots));
+		if (!g)
+			return false;
+		g->mask = slots / WAYS - 1;
+		g->salt = seen * UINT64_C(0xa0761d6478bd642f);
+		g->count = slots;
+		/* Another thread may be faster. */
+		if (!cp_cas_acqrel(&generations[seen], &none, g))
+			cp_sys_unmap(g, bytes_of(slots));
+	}
+	/* Release: whoever counts it finds it set up. */
+	cp_cas_acqrel(&count, &seen, seen + 1);
+	return true;
+}
+
+static bool put_anywhere(uint64_t address, uint64_t word)
+{
+	for (;;) {
+		uint32_t seen = cp_load_acquire(&count);
+
+		for (uint32_t n = seen; n-- > 0;)
+			if (put(generations[n], address, word))
+				return true;
+		if (!grow(seen))
+			return false;
+	}
+}
+
+bool cp_live_insert(uint64_t address, const struct cp_live_block *b, struct cp_live_block *old)
+{
+	if (!cp_live_remove(address, old))
+		old->id = 0;
+	return b->size < CP_LIVE_SIZE_MAX && put_anywhere(address, pack(b));
+}
+
+uint64_t cp_live_mapped(void)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < cp_load_acquire(&count); i++)
+		n += bytes_of(generations[i]->count);
+	return n;
+}
+
+void cp_live_each(void (*visit)(uint64_t address, const struct cp_live_block *b, void *arg),
+		  void *arg)
+{
+	for (uint32_t n = cp_load_acquire(&count); n-- > 0;)
+		for (uint64_t i = 0; i < generations[n]->count; i++) {
+			const struct slot *s = &generations[n]->slots[i];
+			uint64_t address = cp_load_acquire(&s->address);
+			struct cp_live_block b;
+
+			if (!address || address & CLAIMED)
+				continue;
+			unpack(cp_load_relaxed(&s->block), &b);
+			visit(address, &b, arg);
+		}
+}

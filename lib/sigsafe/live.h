@@ -1,0 +1,46 @@
+/* The blocks that were sampled and are not freed yet: address → size and where it came from.
+ *
+ * Lock-free, async-signal-safe, in our own pages. A slot takes 16 bytes. The table is a few
+ * generations, each larger than the one before: when an address finds no place, another generation
+ * is added, and nothing ever moves. An address is in one of two buckets of eight slots in each
+ * generation, so that a look-up reads a bounded number of cache lines and a removed slot is simply
+ * empty.
+ *
+ * | call   | by                                      | orders |
+ * |--------|-----------------------------------------|----------------------------------------------|
+ * | insert | the allocating thread, before the       | claims a slot, writes it, releases its
+ * address | |        | program has the address                 | | | remove | the freeing thread,
+ * before the          | acquire of the address; the exchange that    | |        | allocator has it
+ * back                   | empties the slot decides who freed it        |
+ */
+#ifndef CP_LIVE_H
+#define CP_LIVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct cp_live_block {
+	uint64_t size; /* below 2^40 */
+	uint32_t id;   /* of its depot entry, below 2^24, not 0 */
+};
+
+#define CP_LIVE_SIZE_MAX (UINT64_C(1) << 40)
+
+/* Slots of the first generation, a power of two: before the first insert, or without effect. */
+void cp_live_configure(size_t slots);
+
+/* false: out of memory, or over the bound. OLD->id is not 0 when the address was there: the free
+ * of *OLD wasn't seen; it is there no longer, in any case. */
+bool cp_live_insert(uint64_t address, const struct cp_live_block *b, struct cp_live_block *old);
+/* false: it isn't there. */
+bool cp_live_remove(uint64_t address, struct cp_live_block *b);
+
+/* Bytes of ours that it takes, were all of it touched. */
+uint64_t cp_live_mapped(void);
+
+/* Calls VISIT for each block that is there; others come and go meanwhile. */
+void cp_live_each(void (*visit)(uint64_t address, const struct cp_live_block *b, void *arg),
+		  void *arg);
+
+#endif

@@ -1,0 +1,24 @@
+/* Buffers for a stack while it is unwound outside of a signal handler: too large for the stack of
+ * the thread that calls malloc, and needed by threads that have no record of ours, too.
+ *
+ * Lock-free, async-signal-safe: a handler that allocates in the middle of a walk takes another one.
+ */
+#ifndef CP_SCRATCH_H
+#define CP_SCRATCH_H
+
+#include <stdint.h>
+
+#define CP_SCRATCH_DEPTH 4097
+
+struct cp_scratch {
+	uint32_t taken;
+	uint32_t pad[15];
+	uint64_t pcs[CP_SCRATCH_DEPTH];
+};
+
+/* One that nobody uses; NULL: out of memory, or a thousand in use. *LAST is the number of the
+ * one that the caller had last, tried first. */
+struct cp_scratch *cp_scratch_take(uint16_t *last);
+void cp_scratch_give(struct cp_scratch *s);
+
+#endif

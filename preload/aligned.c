@@ -1,0 +1,144 @@
+/* Allocations with an alignment of their own; see malloc.c. */
+#include <errno.h>
+#include <malloc.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "allocator.h"
+#include "interpose.h"
+#include "sigsafe/heap_event.h"
+
+#define RARE __attribute__((noinline, cold))
+#define CALLER __builtin_return_address(0)
+
+/* An alignment that is as good and that free knows. What is no power of two is for the
+ * allocator to judge. */
+static size_t better(size_t alignment)
+{
+	bool power = alignment && !(alignment & (alignment - 1));
+
+	return power && alignment < CP_HEAP_PAGE && cp_heap_event_tags() ? CP_HEAP_PAGE : alignment;
+}
+
+/* Some allocators want a multiple of the alignment. */
+static size_t enough(size_t size)
+{
+	if (!cp_heap_event_tags() || size > SIZE_MAX - CP_HEAP_PAGE)
+		return size;
+	return size ? (size + CP_HEAP_PAGE - 1) & ~(CP_HEAP_PAGE - 1) : CP_HEAP_PAGE;
+}
+
+static void *refuse(void)
+{
+	errno = ENOMEM;
+	return NULL;
+}
+
+typedef void *(*aligned_function)(size_t, size_t);
+
+static void *sample(const struct cp_heap_sample *s, aligned_function allocate, size_t alignment)
+{
+	void *p = allocate(better(alignment), enough(s->size));
+
+	return p ? p : allocate(alignment, s->size);
+}
+
+static RARE void *memalign_slow(size_t alignment, size_t size)
+{
+	struct cp_heap_sample s;
+
+	if (!cp_allocator_resolve() || !cp_allocator.memalign)
+		return refuse();
+	if (!cp_heap_event_begin(&s, size, CALLER))
+		return cp_allocator.memalign(alignment, size);
+	return cp_heap_event_commit(&s, sample(&s, cp_allocator.memalign, alignment));
+}
+
+INTERPOSE void *memalign(size_t alignment, size_t size)
+{
+	if (cp_heap_takes(size) || !cp_allocator.memalign)
+		return memalign_slow(alignment, size);
+	return cp_allocator.memalign(alignment, size);
+}
+
+static RARE void *aligned_alloc_slow(size_t alignment, size_t size)
+{
+	struct cp_heap_sample s;
+
+	if (!cp_allocator_resolve() || !cp_allocator.aligned_alloc)
+		return refuse();
+	if (!cp_heap_event_begin(&s, size, CALLER))
+		return cp_allocator.aligned_alloc(alignment, size);
+	return cp_heap_event_commit(&s, sample(&s, cp_allocator.aligned_alloc, alignment));
+}
+
+INTERPOSE void *aligned_alloc(size_t alignment, size_t size)
+{
+	if (cp_heap_takes(size) || !cp_allocator.aligned_alloc)
+		return aligned_alloc_slow(alignment, size);
+	return cp_allocator.aligned_alloc(alignment, size);
+}
+
+static RARE int posix_memalign_slow(void **to, size_t alignment, size_t size)
+{
+	struct cp_heap_sample s;
+	int err;
+
+	if (!cp_allocator_resolve() || !cp_allocator.posix_memalign)
+		return ENOMEM;
+	if (!cp_heap_event_begin(&s, size, CALLER))
+		return cp_allocator.posix_memalign(to, alignment, size);
+	/* Less than a pointer's is an error, which stays one. */
+	err = alignment < sizeof(void *)
+		      ? EINVAL
+		      : cp_allocator.posix_memalign(to, better(alignment), enough(size));
+	if (err)
+		err = cp_allocator.posix_memalign(to, alignment, size);
+	if (!err)
+		cp_heap_event_commit(&s, *to);
+	return err;
+}
+
+INTERPOSE int posix_memalign(void **to, size_t alignment, size_t size)
+{
+	if (cp_heap_takes(size) || !cp_allocator.posix_memalign)
+		return posix_memalign_slow(to, alignment, size);
+	return cp_allocator.posix_memalign(to, alignment, size);
+}
+
+/* Page-aligned as they are. */
+static RARE void *valloc_slow(size_t size)
+{
+	struct cp_heap_sample s;
+
+	if (!cp_allocator_resolve() || !cp_allocator.valloc)
+		return refuse();
+	if (!cp_heap_event_begin(&s, size, CALLER))
+		return cp_allocator.valloc(size);
+	return cp_heap_event_commit(&s, cp_allocator.valloc(size));
+}
+
+INTERPOSE void *valloc(size_t size)
+{
+	if (cp_heap_takes(size) || !cp_allocator.valloc)
+		return valloc_slow(size);
+	return cp_allocator.valloc(size);
+}
+
+static RARE void *pvalloc_slow(size_t size)
+{
+	struct cp_heap_sample s;
+
+	if (!cp_allocator_resolve() || !cp_allocator.pvalloc)
+		return refuse();
+	if (!cp_heap_event_begin(&s, size, CALLER))
+		return cp_allocator.pvalloc(size);
+	return cp_heap_event_commit(&s, cp_allocator.pvalloc(size));
+}
+
+INTERPOSE void *pvalloc(size_t size)
+{
+	if (cp_heap_takes(size) || !cp_allocator.pvalloc)
+		return pvalloc_slow(size);
+	return cp_allocator.pvalloc(size);
+}

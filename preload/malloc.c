@@ -1,0 +1,230 @@
+/* malloc and its kin: each call is forwarded to the program's allocator, whichever that is; a
+ * sampled one is recorded on the way (lib/sigsafe/heap_event.h).
+ *
+ * Each function is a few instructions that end in a jump to the allocator's; what is rare is
+ * apart, not inlined, so that it costs the others nothing. The rare part is called in tail
+ * position, too: the caller's frame is then the program's.
+ */
+#include <errno.h>
+#include <malloc.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "allocator.h"
+#include "interpose.h"
+#include "sigsafe/heap_event.h"
+
+#define RARE __attribute__((noinline, cold))
+#define CALLER __builtin_return_address(0)
+
+/* Declared here for libcs that lack them. */
+INTERPOSE void cfree(void *p);
+INTERPOSE void free_sized(void *p, size_t size);
+INTERPOSE void free_aligned_sized(void *p, size_t alignment, size_t size);
+
+/* SIZE bytes that free will know by their address; NULL: not possible, or no memory. */
+static void *tagged(size_t size)
+{
+	size_t enough = size < CP_HEAP_TAG_MIN ? CP_HEAP_TAG_MIN : size;
+	void *p = NULL;
+
+	if (!cp_heap_event_tags() || cp_allocator.posix_memalign(&p, CP_HEAP_PAGE, enough) != 0)
+		return NULL;
+	return p;
+}
+
+static RARE void *malloc_slow(size_t size)
+{
+	struct cp_heap_sample s;
+	void *p;
+
+	if (!cp_allocator_resolve())
+		return cp_allocator_early(size);
+	if (!cp_heap_event_begin(&s, size, CALLER))
+		return cp_heap_hot.malloc(size);
+	p = tagged(size);
+	return cp_heap_event_commit(&s, p ? p : cp_heap_hot.malloc(size));
+}
+
+INTERPOSE void *malloc(size_t size)
+{
+	if (cp_heap_takes(size))
+		return malloc_slow(size);
+	return cp_heap_hot.malloc(size);
+}
+
+static void *tagged_zeros(size_t size)
+{
+	void *p = size < CP_HEAP_LARGE ? tagged(size) : NULL;
+
+	return p ? memset(p, 0, size) : NULL;
+}
+
+static RARE void *calloc_slow(size_t n, size_t each, size_t size)
+{
+	struct cp_heap_sample s;
+	void *p;
+
+	if (!cp_allocator_resolve())
+		return cp_allocator_early(size);
+	if (!cp_heap_event_begin(&s, size, CALLER))
+		return cp_heap_hot.calloc(n, each);
+	p = tagged_zeros(size);
+	return cp_heap_event_commit(&s, p ? p : cp_heap_hot.calloc(n, each));
+}
+
+INTERPOSE void *calloc(size_t n, size_t each)
+{
+	size_t size;
+
+	/* What overflows is SIZE_MAX to us; the allocator refuses it. */
+	if (__builtin_mul_overflow(n, each, &size))
+		size = SIZE_MAX;
+	if (cp_heap_takes(size))
+		return calloc_slow(n, each, size);
+	return cp_heap_hot.calloc(n, each);
+}
+
+static RARE void free_slow(void *p)
+{
+	if (cp_allocator_is_early(p) || !cp_allocator_resolve())
+		return;
+	cp_heap_event_free(p);
+	cp_heap_hot.free(p);
+}
+
+INTERPOSE void free(void *p)
+{
+	if (cp_heap_looks(p))
+		free_slow(p);
+	else
+		cp_heap_hot.free(p);
+}
+
+INTERPOSE void cfree(void *p)
+{
+	free(p);
+}
+
+/* A sampled block is larger than was asked for: its size says nothing to the allocator. */
+static RARE void free_sized_slow(void *p, size_t size)
+{
+	if (cp_allocator_is_early(p) || !cp_allocator_resolve())
+		return;
+	if (cp_heap_event_free(p) || !cp_allocator.free_sized)
+		cp_heap_hot.free(p);
+	else
+		cp_allocator.free_sized(p, size);
+}
+
+INTERPOSE void free_sized(void *p, size_t size)
+{
+	if (cp_heap_looks(p))
+		free_sized_slow(p, size);
+	else if (cp_allocator.free_sized)
+		cp_allocator.free_sized(p, size);
+	else
+		cp_heap_hot.free(p);
+}
+
+static RARE void free_aligned_slow(void *p, size_t alignment, size_t size)
+{
+	if (cp_allocator_is_early(p) || !cp_allocator_resolve())
+		return;
+	if (cp_heap_event_free(p) || !cp_allocator.free_aligned_sized)
+		cp_heap_hot.free(p);
+	else
+		cp_allocator.free_aligned_sized(p, alignment, size);
+}
+
+INTERPOSE void free_aligned_sized(void *p, size_t alignment, size_t size)
+{
+	if (cp_heap_looks(p))
+		free_aligned_slow(p, alignment, size);
+	else if (cp_allocator.free_aligned_sized)
+		cp_allocator.free_aligned_sized(p, alignment, size);
+	else
+		cp_heap_hot.free(p);
+}
+
+INTERPOSE size_t malloc_usable_size(void *p)
+{
+	if (cp_allocator_is_early(p))
+		return cp_allocator_early_size(p);
+	if (!cp_allocator.usable_size && !cp_allocator_resolve())
+		return 0;
+	return cp_allocator.usable_size ? cp_allocator.usable_size(p) : 0;
+}
+
+static void *move_early(void *p, size_t size)
+{
+	size_t have = cp_allocator_early_size(p);
+	void *to = malloc(size);
+
+	return to ? memcpy(to, p, have < size ? have : size) : NULL;
+}
+
+/* A new block that free will know, with P's contents; P is freed. NULL: not possible, and P as it
+ * was. */
+static void *move_tagged(void *p, size_t size)
+{
+	void *to = size && size < CP_HEAP_LARGE && cp_allocator.tells_size ? tagged(size) : NULL;
+	size_t have;
+
+	if (!to || !p)
+		return to;
+	have = cp_allocator.usable_size(p);
+	memcpy(to, p, have < size ? have : size);
+	cp_heap_hot.free(p);
+	return to;
+}
+
+static void *reallocate(void *p, size_t size, const struct cp_heap_sample *s)
+{
+	void *to = s ? move_tagged(p, size) : NULL;
+
+	return to ? to : cp_allocator.realloc(p, size);
+}
+
+static RARE void *realloc_slow(void *p, size_t size, bool taken)
+{
+	struct cp_heap_sample s;
+	struct cp_live_block old;
+	bool sampled, tracked;
+	void *to;
+
+	if (cp_allocator_is_early(p))
+		return move_early(p, size);
+	if (!cp_allocator_resolve())
+		return cp_allocator_early(size);
+	/* Out of the table before the allocator may give the address to somebody else. */
+	tracked = cp_heap_event_untrack(p, &old);
+	sampled = taken && cp_heap_event_begin(&s, size, CALLER);
+	to = reallocate(p, size, sampled ? &s : NULL);
+	if (tracked && !to && size)
+		cp_heap_event_retrack(p, &old);
+	else if (tracked)
+		cp_heap_event_untracked_freed(&old);
+	return sampled ? cp_heap_event_commit(&s, to) : to;
+}
+
+INTERPOSE void *realloc(void *p, size_t size)
+{
+	bool taken = cp_heap_takes(size);
+
+	if (taken || cp_heap_looks(p))
+		return realloc_slow(p, size, taken);
+	return cp_allocator.realloc(p, size);
+}
+
+INTERPOSE void *reallocarray(void *p, size_t n, size_t each)
+{
+	size_t size;
+
+	if (__builtin_mul_overflow(n, each, &size)) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	return realloc(p, size);
+}

@@ -1,0 +1,226 @@
+/* C++'s operator new and delete, in every form.
+ *
+ * Where the C++ library defines them they call malloc, which counts the allocation; here they are
+ * only passed on. Allocators define them themselves (jemalloc, tcmalloc, mimalloc), and then
+ * nothing goes through malloc: those are sampled here. Who defines a form is looked up when it is
+ * first called, because a plugin may bring the C++ library along.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "allocator.h"
+#include "interpose.h"
+#include "sigsafe/heap_event.h"
+
+#define RARE __attribute__((noinline, cold))
+#define CALLER __builtin_return_address(0)
+
+enum {
+	NEW,
+	NEW_ARRAY,
+	NEW_NOTHROW,
+	NEW_ARRAY_NOTHROW,
+	NEW_ALIGNED,
+	NEW_ARRAY_ALIGNED,
+	NEW_ALIGNED_NOTHROW,
+	NEW_ARRAY_ALIGNED_NOTHROW,
+	DELETE,
+	DELETE_ARRAY,
+	DELETE_SIZED,
+	DELETE_ARRAY_SIZED,
+	DELETE_NOTHROW,
+	DELETE_ARRAY_NOTHROW,
+	DELETE_ALIGNED,
+	DELETE_ARRAY_ALIGNED,
+	DELETE_SIZED_ALIGNED,
+	DELETE_ARRAY_SIZED_ALIGNED,
+	DELETE_ALIGNED_NOTHROW,
+	DELETE_ARRAY_ALIGNED_NOTHROW,
+	FORMS
+};
+
+static const char *const names[FORMS] = {
+	"_Znwm",
+	"_Znam",
+	"_ZnwmRKSt9nothrow_t",
+	"_ZnamRKSt9nothrow_t",
+	"_ZnwmSt11align_val_t",
+	"_ZnamSt11align_val_t",
+	"_ZnwmSt11align_val_tRKSt9nothrow_t",
+	"_ZnamSt11align_val_tRKSt9nothrow_t",
+	"_ZdlPv",
+	"_ZdaPv",
+	"_ZdlPvm",
+	"_ZdaPvm",
+	"_ZdlPvRKSt9nothrow_t",
+	"_ZdaPvRKSt9nothrow_t",
+	"_ZdlPvSt11align_val_t",
+	"_ZdaPvSt11align_val_t",
+	"_ZdlPvmSt11align_val_t",
+	"_ZdaPvmSt11align_val_t",
+	"_ZdlPvSt11align_val_tRKSt9nothrow_t",
+	"_ZdaPvSt11align_val_tRKSt9nothrow_t",
+};
+
+/* Every form takes the arguments that it has, in this order, so one type serves each kind. */
+union form {
+	void *(*plain)(size_t);
+	void *(*nothrow)(size_t, const void *);
+	void *(*aligned)(size_t, size_t);
+	void *(*aligned_nothrow)(size_t, size_t, const void *);
+	void (*gone)(void *);
+	void (*gone_with)(void *, uintptr_t);
+	void (*gone_with_both)(void *, uintptr_t, uintptr_t);
+};
+
+static union form real[FORMS];
+static bool own[FORMS]; /* the allocator's: doesn't go through malloc */
+
+/* false: there is none, anywhere. */
+static bool look_up(unsigned form)
+{
+	void *f;
+
+	if (real[form].plain)
+		return true;
+	f = cp_allocator_next(names[form]);
+	own[form] = cp_allocator_owns(f);
+	/* Function pointers and object pointers are of one size on every port. */
+	memcpy(&real[form], &f, sizeof(f));
+	return f != NULL;
+}
+
+static void *call_new(unsigned form, size_t size, size_t alignment, const void *nothrow)
+{
+	if (!look_up(form))
+		return cp_heap_hot.malloc(size);
+	switch (form) {
+	case NEW:
+	case NEW_ARRAY: return real[form].plain(size);
+	case NEW_NOTHROW:
+	case NEW_ARRAY_NOTHROW: return real[form].nothrow(size, nothrow);
+	case NEW_ALIGNED:
+	case NEW_ARRAY_ALIGNED: return real[form].aligned(size, alignment);
+	default: return real[form].aligned_nothrow(size, alignment, nothrow);
+	}
+}
+
+/* The form with an alignment, for a block that free knows by it. */
+static unsigned aligned_form(unsigned form)
+{
+	return form < NEW_ALIGNED ? form + (NEW_ALIGNED - NEW) : form;
+}
+
+static void *sample(unsigned form, const struct cp_heap_sample *s, size_t alignment,
+		    const void *nothrow)
+{
+	unsigned aligned = aligned_form(form);
+	size_t enough = s->size < CP_HEAP_TAG_MIN ? CP_HEAP_TAG_MIN : s->size;
+
+	if (!cp_heap_event_tags() || alignment >= CP_HEAP_PAGE || !look_up(aligned) ||
+	    !own[aligned])
+		return call_new(form, s->size, alignment, nothrow);
+	return call_new(aligned, enough, CP_HEAP_PAGE, nothrow);
+}
+
+static RARE void *new_slow(unsigned form, size_t size, size_t alignment, const void *nothrow)
+{
+	struct cp_heap_sample s;
+
+	if (!cp_allocator_resolve())
+		return cp_allocator_early(size);
+	/* Asked again where the first look found nobody: it didn't count the bytes. */
+	if (!look_up(form) || !own[form] || !cp_heap_event_begin(&s, size, CALLER))
+		return call_new(form, size, alignment, nothrow);
+	return cp_heap_event_commit(&s, sample(form, &s, alignment, nothrow));
+}
+
+static inline bool is_plain(unsigned form, size_t size)
+{
+	return cp_likely(real[form].plain) && (!own[form] || !cp_heap_takes(size));
+}
+
+#define NEW_FORM(form, symbol, parameters, arguments, member, alignment, nothrow)                  \
+	INTERPOSE void *symbol parameters;                                                         \
+	INTERPOSE void *symbol parameters                                                          \
+	{                                                                                          \
+		return is_plain(form, size) ? real[form].member arguments                          \
+					    : new_slow(form, size, alignment, nothrow);            \
+	}
+
+#define ALIGNED (size_t size, size_t a)
+#define NOTHROW (size_t size, const void *t)
+#define BOTH (size_t size, size_t a, const void *t)
+NEW_FORM(NEW, _Znwm, (size_t size), (size), plain, 0, NULL)
+NEW_FORM(NEW_ARRAY, _Znam, (size_t size), (size), plain, 0, NULL)
+NEW_FORM(NEW_NOTHROW, _ZnwmRKSt9nothrow_t, NOTHROW, (size, t), nothrow, 0, t)
+NEW_FORM(NEW_ARRAY_NOTHROW, _ZnamRKSt9nothrow_t, NOTHROW, (size, t), nothrow, 0, t)
+NEW_FORM(NEW_ALIGNED, _ZnwmSt11align_val_t, ALIGNED, (size, a), aligned, a, NULL)
+NEW_FORM(NEW_ARRAY_ALIGNED, _ZnamSt11align_val_t, ALIGNED, (size, a), aligned, a, NULL)
+NEW_FORM(NEW_ALIGNED_NOTHROW, _ZnwmSt11align_val_tRKSt9nothrow_t, BOTH, (size, a, t),
+	 aligned_nothrow, a, t)
+NEW_FORM(NEW_ARRAY_ALIGNED_NOTHROW, _ZnamSt11align_val_tRKSt9nothrow_t, BOTH, (size, a, t),
+	 aligned_nothrow, a, t)
+
+static void call_delete(unsigned form, void *p, uintptr_t first, uintptr_t second)
+{
+	if (!look_up(form)) {
+		cp_heap_hot.free(p);
+		return;
+	}
+	switch (form) {
+	case DELETE:
+	case DELETE_ARRAY: real[form].gone(p); break;
+	case DELETE_SIZED_ALIGNED:
+	case DELETE_ARRAY_SIZED_ALIGNED:
+	case DELETE_ALIGNED_NOTHROW:
+	case DELETE_ARRAY_ALIGNED_NOTHROW: real[form].gone_with_both(p, first, second); break;
+	default: real[form].gone_with(p, first);
+	}
+}
+
+static RARE void delete_slow(unsigned form, void *p, uintptr_t first, uintptr_t second)
+{
+	if (cp_allocator_is_early(p) || !cp_allocator_resolve())
+		return;
+	/* A sampled block is larger, and more aligned, than the program says. Where the C++ library
+	 * calls free, that is where it is looked up. */
+	if (look_up(form) && own[form] && cp_heap_event_free(p))
+		form = (form - DELETE) % 2 ? DELETE_ARRAY : DELETE;
+	call_delete(form, p, first, second);
+}
+
+static inline bool is_plain_delete(unsigned form, const void *p)
+{
+	return cp_likely(real[form].gone) && (!own[form] || !cp_heap_looks(p));
+}
+
+#define DELETE_FORM(form, symbol, parameters, arguments, member, first, second)                    \
+	INTERPOSE void symbol parameters;                                                          \
+	INTERPOSE void symbol parameters                                                           \
+	{                                                                                          \
+		if (is_plain_delete(form, p))                                                      \
+			real[form].member arguments;                                               \
+		else                                                                               \
+			delete_slow(form, p, first, second);                                       \
+	}
+
+#define WITH (void *p, uintptr_t x)
+#define WITH_BOTH (void *p, uintptr_t x, uintptr_t y)
+DELETE_FORM(DELETE, _ZdlPv, (void *p), (p), gone, 0, 0)
+DELETE_FORM(DELETE_ARRAY, _ZdaPv, (void *p), (p), gone, 0, 0)
+DELETE_FORM(DELETE_SIZED, _ZdlPvm, WITH, (p, x), gone_with, x, 0)
+DELETE_FORM(DELETE_ARRAY_SIZED, _ZdaPvm, WITH, (p, x), gone_with, x, 0)
+DELETE_FORM(DELETE_NOTHROW, _ZdlPvRKSt9nothrow_t, WITH, (p, x), gone_with, x, 0)
+DELETE_FORM(DELETE_ARRAY_NOTHROW, _ZdaPvRKSt9nothrow_t, WITH, (p, x), gone_with, x, 0)
+DELETE_FORM(DELETE_ALIGNED, _ZdlPvSt11align_val_t, WITH, (p, x), gone_with, x, 0)
+DELETE_FORM(DELETE_ARRAY_ALIGNED, _ZdaPvSt11align_val_t, WITH, (p, x), gone_with, x, 0)
+DELETE_FORM(DELETE_SIZED_ALIGNED, _ZdlPvmSt11align_val_t, WITH_BOTH, (p, x, y), gone_with_both, x,
+	    y)
+DELETE_FORM(DELETE_ARRAY_SIZED_ALIGNED, _ZdaPvmSt11align_val_t, WITH_BOTH, (p, x, y),
+	    gone_with_both, x, y)
+DELETE_FORM(DELETE_ALIGNED_NOTHROW, _ZdlPvSt11align_val_tRKSt9nothrow_t, WITH_BOTH, (p, x, y),
+	    gone_with_both, x, y)
+DELETE_FORM(DELETE_ARRAY_ALIGNED_NOTHROW, _ZdaPvSt11align_val_tRKSt9nothrow_t, WITH_BOTH, (p, x, y),
+	    gone_with_both, x, y)

@@ -1,0 +1,150 @@
+/* The depot of stacks: one entry a stack and epoch, counters, the mark of the peak. */
+#include "harness.h"
+
+#include <pthread.h>
+#include <stdint.h>
+
+#include "sigsafe/depot.h"
+
+static struct cp_depot_entry *find(uint64_t first, unsigned depth, uint64_t interval)
+{
+	uint64_t pcs[4096];
+
+	for (unsigned i = 0; i < depth; i++)
+		pcs[i] = first + i;
+	return cp_depot_find(
+		&(struct cp_depot_key){ .pcs = pcs, .depth = depth, .interval = interval });
+}
+
+static void test_depot_same_stack_same_entry(void)
+{
+	struct cp_depot_entry *e = find(1000, 20, 1);
+
+	CHECK(e != NULL);
+	CHECK(find(1000, 20, 1) == e);
+	CHECK(find(1000, 19, 1) != e);
+	CHECK(find(1001, 20, 1) != e);
+	CHECK(find(1000, 20, 2) != e);
+	CHECK(cp_depot_at(e->id) == e);
+	CHECK_EQ(e->depth, 20);
+	CHECK_EQ(e->pcs[19], 1019);
+}
+
+static void test_depot_epochs_do_not_mix(void)
+{
+	struct cp_depot_entry *e = find(2000, 3, 1);
+
+	cp_depot_next_epoch();
+	CHECK(find(2000, 3, 1) != e);
+	CHECK_EQ(find(2000, 3, 1)->epoch, cp_depot_epoch());
+	CHECK_EQ(e->epoch, cp_depot_epoch() - 1);
+}
+
+static void test_depot_deepest_stacks_fit(void)
+{
+	CHECK(find(1, 4096, 1) != NULL);
+	for (unsigned i = 0; i < 100; i++)
+		CHECK(find(100000 + i, 4096, 1) == find(100000 + i, 4096, 1));
+}
+
+static void test_depot_counts_what_is_in_use(void)
+{
+	struct cp_depot_entry *e = find(3000, 5, 1);
+
+	cp_depot_allocated(e, 10, 1000);
+	cp_depot_freed(e, 3, 400);
+	CHECK_EQ(cp_depot_in_use(e).objects, 7);
+	CHECK_EQ(cp_depot_in_use(e).bytes, 600);
+}
+
+static void test_depot_keeps_the_peak(void)
+{
+	struct cp_depot_entry *e = find(4000, 5, 1), *idle = find(4100, 5, 1), *late;
+
+	cp_depot_allocated(e, 1, 100);
+	cp_depot_allocated(idle, 1, 50);
+	cp_depot_mark_peak();
+	cp_depot_allocated(e, 1, 11);
+	cp_depot_freed(e, 2, 111);
+	late = find(4200, 5, 1);
+	cp_depot_allocated(late, 1, 7);
+	CHECK_EQ(cp_depot_at_peak(e).bytes, 100);
+	CHECK_EQ(cp_depot_at_peak(e).objects, 1);
+	CHECK_EQ(cp_depot_at_peak(idle).bytes, 50);
+	CHECK_EQ(cp_depot_at_peak(late).bytes, 0);
+	cp_depot_mark_peak();
+	CHECK_EQ(cp_depot_at_peak(e).bytes, 0);
+	CHECK_EQ(cp_depot_at_peak(late).bytes, 7);
+}
+
+static void count(struct cp_depot_entry *e, void *arg)
+{
+	(void)e;
+	++*(unsigned *)arg;
+}
+
+static void test_depot_collector_sees_each_once(void)
+{
+	unsigned before = 0, after = 0;
+
+	cp_depot_take_fresh();
+	cp_depot_each(count, &before);
+	find(5000, 1, 1);
+	find(5000, 1, 1);
+	find(5001, 1, 1);
+	cp_depot_take_fresh();
+	cp_depot_each(count, &after);
+	CHECK_EQ(after, before + 2);
+}
+
+#define THREADS 4
+#define STACKS 3000
+
+static void *add(void *arg)
+{
+	(void)arg;
+	for (unsigned round = 0; round < 5; round++)
+		for (unsigned i = 0; i < STACKS; i++)
+			cp_depot_allocated(find(UINT64_C(1) << 40 | i << 8, 10 + i % 20, 1), 1, i);
+	return NULL;
+}
+
+static uint64_t objects, bytes;
+static unsigned stacks;
+
+static void sum(struct cp_depot_entry *e, void *arg)
+{
+	(void)arg;
+	if (!(e->pcs[0] >> 40))
+		return;
+	objects += e->allocated.objects;
+	bytes += e->allocated.bytes;
+	stacks++;
+}
+
+static void test_depot_threads_lose_nothing(void)
+{
+	pthread_t t[THREADS];
+
+	for (int i = 0; i < THREADS; i++)
+		CHECK_EQ(pthread_create(&t[i], NULL, add, NULL), 0);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(t[i], NULL);
+	cp_depot_take_fresh();
+	cp_depot_each(sum, NULL);
+	CHECK_EQ(stacks, STACKS);
+	CHECK_EQ(objects, THREADS * 5 * STACKS);
+	CHECK_EQ(bytes, (uint64_t)THREADS * 5 * STACKS * (STACKS - 1) / 2);
+}
+
+int main(void)
+{
+	RUN(test_depot_same_stack_same_entry);
+	RUN(test_depot_epochs_do_not_mix);
+	RUN(test_depot_deepest_stacks_fit);
+	RUN(test_depot_counts_what_is_in_use);
+	RUN(test_depot_keeps_the_peak);
+	RUN(test_depot_collector_sees_each_once);
+	RUN(test_depot_threads_lose_nothing);
+	return harness_end();
+}
