@@ -9,11 +9,20 @@
 #include "cp-build.h"
 #include "verbs.h"
 
+/* One a line. */
+/* clang-format off */
 static const struct ct_verb *const verbs[] = {
+	&ct_verb_top,
+	&ct_verb_tree,
+	&ct_verb_peek,
+	&ct_verb_tags,
 	&ct_verb_info,
 	&ct_verb_flame,
+	&ct_verb_merge,
+	&ct_verb_strip_labels,
 	&ct_verb_symbolize,
 };
+/* clang-format on */
 
 #define VERBS (sizeof(verbs) / sizeof(*verbs))
 

@@ -7,14 +7,9 @@
 #include <string.h>
 
 #include "memory.h"
+#include "table.h"
 
 #define TEXT_CHUNK ((size_t)64 << 10)
-
-/* Open addressing: slots hold index + 1, 0 is free. */
-struct table {
-	uint32_t *slots;
-	size_t room, used;
-};
 
 struct chunk {
 	struct chunk *next;
@@ -26,19 +21,9 @@ struct ct_profile_own {
 	size_t types, samples, values, frames, label_sets, labels, mappings, locations, lines,
 		functions, strings, comments; /* rooms */
 	struct chunk *chunks;
-	struct table texts, sets;
+	struct ct_table texts, sets;
 	size_t texts_known; /* strings[0 .. texts_known - 1] are in TEXTS */
 };
-
-static uint64_t hash_bytes(const void *data, size_t n)
-{
-	const unsigned char *p = data;
-	uint64_t h = UINT64_C(0xcbf29ce484222325);
-
-	for (size_t i = 0; i < n; i++)
-		h = (h ^ p[i]) * UINT64_C(0x100000001b3);
-	return h ^ h >> 29;
-}
 
 struct ct_profile *ct_profile_new(void)
 {
@@ -61,8 +46,8 @@ void ct_profile_free(struct ct_profile *p)
 		next = c->next;
 		free(c);
 	}
-	free(p->own->texts.slots);
-	free(p->own->sets.slots);
+	ct_table_release(&p->own->texts);
+	ct_table_release(&p->own->sets);
 	free(p->own);
 	free(p->types);
 	free(p->samples);
@@ -108,131 +93,88 @@ uint32_t ct_profile_append_string(struct ct_profile *p, const char *text, size_t
 	return (uint32_t)(p->string_count - 1);
 }
 
-/* Twice the room, each index at its new place. */
-static void rehash(struct table *t, uint64_t (*hash)(const struct ct_profile *, uint32_t),
-		   const struct ct_profile *p)
+static bool same_text(const void *context, uint32_t index, const void *key)
 {
-	struct table bigger = { .room = t->room ? t->room * 2 : 64, .used = t->used };
+	const struct ct_profile *p = context;
 
-	bigger.slots = ct_alloc(bigger.room * sizeof(*bigger.slots));
-	for (size_t i = 0; i < t->room; i++) {
-		size_t at;
-
-		if (!t->slots[i])
-			continue;
-		at = hash(p, t->slots[i] - 1);
-		while (bigger.slots[at &= bigger.room - 1])
-			at++;
-		bigger.slots[at] = t->slots[i];
-	}
-	free(t->slots);
-	*t = bigger;
-}
-
-static uint64_t hash_text(const struct ct_profile *p, uint32_t i)
-{
-	return hash_bytes(p->strings[i], strlen(p->strings[i]));
-}
-
-/* The slot of TEXT, or the free one where it belongs. */
-static uint32_t *text_slot(struct ct_profile *p, const char *text)
-{
-	struct table *t = &p->own->texts;
-	size_t at;
-
-	if ((t->used + 1) * 4 > t->room * 3)
-		rehash(t, hash_text, p);
-	at = hash_bytes(text, strlen(text)) & (t->room - 1);
-	while (t->slots[at] && strcmp(p->strings[t->slots[at] - 1], text))
-		at = (at + 1) & (t->room - 1);
-	return &t->slots[at];
+	return !strcmp(p->strings[index], key);
 }
 
 /* Text that was appended becomes findable; of equal ones the first. */
 static void index_texts(struct ct_profile *p)
 {
 	for (; p->own->texts_known < p->string_count; p->own->texts_known++) {
-		uint32_t *slot = text_slot(p, p->strings[p->own->texts_known]);
+		const char *text = p->strings[p->own->texts_known];
+		uint64_t hash = ct_hash_text(text);
 
-		if (!*slot) {
-			*slot = (uint32_t)p->own->texts_known + 1;
-			p->own->texts.used++;
-		}
+		if (ct_table_find(&p->own->texts, hash, same_text, p, text) == UINT32_MAX)
+			ct_table_add(&p->own->texts, hash, (uint32_t)p->own->texts_known);
 	}
 }
 
 uint32_t ct_profile_string(struct ct_profile *p, const char *text)
 {
-	uint32_t *slot;
+	uint64_t hash = ct_hash_text(text);
+	uint32_t index;
 
 	index_texts(p);
-	slot = text_slot(p, text);
-	if (!*slot) {
-		*slot = ct_profile_append_string(p, text, strlen(text)) + 1;
-		p->own->texts.used++;
-		p->own->texts_known++;
+	index = ct_table_find(&p->own->texts, hash, same_text, p, text);
+	if (index == UINT32_MAX) {
+		index = ct_profile_append_string(p, text, strlen(text));
+		index_texts(p);
 	}
-	return *slot - 1;
+	return index;
 }
 
-static bool same_label(const struct ct_label *a, const struct ct_label *b)
+struct wanted_set {
+	const struct ct_label *labels;
+	size_t count;
+};
+
+static bool same_set(const void *context, uint32_t index, const void *key)
 {
-	return a->key == b->key && a->text == b->text && a->unit == b->unit &&
-	       a->number == b->number;
-}
+	const struct ct_profile *p = context;
+	const struct wanted_set *w = key;
+	const struct ct_label *l = p->labels + p->label_sets[index].first;
 
-static uint64_t hash_labels(const struct ct_label *labels, size_t count)
-{
-	uint64_t h = count;
-
-	for (size_t i = 0; i < count; i++) {
-		uint64_t words[] = { labels[i].key, labels[i].text, labels[i].unit,
-				     (uint64_t)labels[i].number };
-
-		for (size_t w = 0; w < 4; w++)
-			h = (h ^ words[w]) * UINT64_C(0x9e3779b97f4a7c15), h ^= h >> 32;
-	}
-	return h;
-}
-
-static uint64_t hash_set(const struct ct_profile *p, uint32_t i)
-{
-	return hash_labels(p->labels + p->label_sets[i].first, p->label_sets[i].count);
-}
-
-static bool same_set(const struct ct_profile *p, uint32_t set, const struct ct_label *labels,
-		     size_t count)
-{
-	if (p->label_sets[set].count != count)
+	if (p->label_sets[index].count != w->count)
 		return false;
-	for (size_t i = 0; i < count; i++)
-		if (!same_label(&p->labels[p->label_sets[set].first + i], &labels[i]))
+	for (size_t i = 0; i < w->count; i++)
+		if (l[i].key != w->labels[i].key || l[i].text != w->labels[i].text ||
+		    l[i].unit != w->labels[i].unit || l[i].number != w->labels[i].number)
 			return false;
 	return true;
 }
 
+static uint64_t hash_set(const struct wanted_set *w)
+{
+	uint64_t h = w->count;
+
+	for (size_t i = 0; i < w->count; i++) {
+		h = ct_hash(h, (uint64_t)w->labels[i].key << 32 | w->labels[i].text);
+		h = ct_hash(h, w->labels[i].unit);
+		h = ct_hash(h, (uint64_t)w->labels[i].number);
+	}
+	return h;
+}
+
 uint32_t ct_profile_label_set(struct ct_profile *p, const struct ct_label *labels, size_t count)
 {
-	struct table *t = &p->own->sets;
-	struct ct_label_set *set;
-	size_t at;
+	struct wanted_set want = { labels, count };
+	uint64_t hash = hash_set(&want);
+	uint32_t index;
 
 	if (!count)
 		return 0;
-	if ((t->used + 1) * 4 > t->room * 3)
-		rehash(t, hash_set, p);
-	at = hash_labels(labels, count) & (t->room - 1);
-	while (t->slots[at] && !same_set(p, t->slots[at] - 1, labels, count))
-		at = (at + 1) & (t->room - 1);
-	if (t->slots[at])
-		return t->slots[at] - 1;
-	set = CT_PUSH(p->label_sets, p->label_set_count, p->own->label_sets);
-	*set = (struct ct_label_set){ (uint32_t)p->label_count, (uint32_t)count };
+	index = ct_table_find(&p->own->sets, hash, same_set, p, &want);
+	if (index != UINT32_MAX)
+		return index;
+	*CT_PUSH(p->label_sets, p->label_set_count, p->own->label_sets) =
+		(struct ct_label_set){ (uint32_t)p->label_count, (uint32_t)count };
 	for (size_t i = 0; i < count; i++)
 		*CT_PUSH(p->labels, p->label_count, p->own->labels) = labels[i];
-	t->used++;
-	t->slots[at] = (uint32_t)p->label_set_count;
-	return t->slots[at] - 1;
+	ct_table_add(&p->own->sets, hash, (uint32_t)(p->label_set_count - 1));
+	return (uint32_t)(p->label_set_count - 1);
 }
 
 uint32_t ct_profile_add_type(struct ct_profile *p, struct ct_type t)

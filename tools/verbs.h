@@ -22,5 +22,11 @@ struct ct_verb {
 extern const struct ct_verb ct_verb_info;
 extern const struct ct_verb ct_verb_flame;
 extern const struct ct_verb ct_verb_symbolize;
+extern const struct ct_verb ct_verb_merge;
+extern const struct ct_verb ct_verb_peek;
+extern const struct ct_verb ct_verb_strip_labels;
+extern const struct ct_verb ct_verb_tags;
+extern const struct ct_verb ct_verb_top;
+extern const struct ct_verb ct_verb_tree;
 
 #endif

@@ -1,0 +1,196 @@
+/* Values of the nodes, and which of them are shown; see graph.h. The edges are in graph_edges.c. */
+#include "graph.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph_nodes.h"
+#include "load.h"
+#include "memory.h"
+#include "numbers.h"
+
+int64_t ct_node_flat(const struct ct_node *n)
+{
+	return n->flat_div ? ct_divide(n->flat, n->flat_div) : n->flat;
+}
+
+int64_t ct_node_cum(const struct ct_node *n)
+{
+	return n->cum_div ? ct_divide(n->cum, n->cum_div) : n->cum;
+}
+
+/* A function that is on a stack several times gets the sample once. */
+static void count_sample(struct ct_graph *g, uint32_t number, const struct ct_sample *s, int64_t w,
+			 int64_t dw)
+{
+	const uint32_t *frames = ct_frames(g->p, s);
+	uint32_t leaf;
+
+	for (uint32_t i = 0; i < s->depth; i++) {
+		uint32_t end = g->first_node[frames[i] + 1];
+
+		for (uint32_t k = g->first_node[frames[i]]; k < end; k++) {
+			struct ct_node *n = &g->nodes[g->location_nodes[k]];
+
+			if (n->seen == number)
+				continue;
+			n->seen = number;
+			n->cum = ct_add(n->cum, w);
+			n->cum_div = ct_add(n->cum_div, dw);
+		}
+	}
+	if (!s->depth)
+		return;
+	leaf = g->location_nodes[g->first_node[frames[0]]];
+	g->nodes[leaf].flat = ct_add(g->nodes[leaf].flat, w);
+	g->nodes[leaf].flat_div = ct_add(g->nodes[leaf].flat_div, dw);
+}
+
+struct ct_graph *ct_graph_new(struct ct_profile *p, const struct ct_graph_settings *settings)
+{
+	struct ct_graph *g = ct_alloc(sizeof(*g));
+
+	g->p = p;
+	g->settings = *settings;
+	ct_graph_make_nodes(g);
+	for (size_t i = 0; i < p->sample_count; i++) {
+		const int64_t *values = ct_values(p, i);
+		int64_t w = values[settings->type], dw = settings->mean ? values[0] : 0;
+
+		if (w || dw)
+			count_sample(g, (uint32_t)i + 1, &p->samples[i], w, dw);
+	}
+	for (size_t i = 0; i < g->node_count; i++)
+		g->nodes[i].seen = 0;
+	return g;
+}
+
+void ct_graph_free(struct ct_graph *g)
+{
+	if (!g)
+		return;
+	for (size_t i = 0; g->names && i < g->node_count; i++)
+		free(g->names[i]);
+	free(g->names);
+	free(g->nodes);
+	free(g->first_node);
+	free(g->location_nodes);
+	free(g->edges);
+	free(g->in_edges);
+	free(g->out_edges);
+	free(g->order);
+	free(g);
+}
+
+/* By label set: is it the diff base's? */
+static bool *base_sets(const struct ct_profile *p)
+{
+	bool *is_base = ct_alloc(p->label_set_count * sizeof(*is_base));
+
+	for (size_t i = 0; i < p->label_set_count; i++)
+		for (uint32_t k = 0; k < p->label_sets[i].count; k++) {
+			const struct ct_label *l = &p->labels[p->label_sets[i].first + k];
+
+			if (!strcmp(ct_text(p, l->key), CT_BASE_LABEL) &&
+			    !strcmp(ct_text(p, l->text), "true"))
+				is_base[i] = true;
+		}
+	return is_base;
+}
+
+int64_t ct_graph_total(const struct ct_profile *p, const struct ct_graph_settings *s)
+{
+	bool *is_base = base_sets(p);
+	int64_t all = 0, all_div = 0, base = 0, base_div = 0;
+
+	for (size_t i = 0; i < p->sample_count; i++) {
+		int64_t v = ct_abs(ct_values(p, i)[s->type]), d = s->mean ? ct_values(p, i)[0] : 0;
+
+		all = ct_add(all, v);
+		all_div = ct_add(all_div, d);
+		if (is_base[p->samples[i].label_set]) {
+			base = ct_add(base, v);
+			base_div = ct_add(base_div, d);
+		}
+	}
+	free(is_base);
+	if (base > 0) {
+		all = base;
+		all_div = base_div;
+	}
+	return all_div ? ct_divide(all, all_div) : all;
+}
+
+/* Bigger first, without sign. */
+static int by_size(int64_t a, int64_t b)
+{
+	uint64_t x = (uint64_t)ct_abs(a), y = (uint64_t)ct_abs(b);
+
+	return x == y ? 0 : x > y ? -1 : 1;
+}
+
+static int by_identity(const struct ct_graph *g, const struct ct_node *a, const struct ct_node *b)
+{
+	int r = strcmp(ct_text(g->p, a->name), ct_text(g->p, b->name));
+
+	r = r ? r : (a->address > b->address) - (a->address < b->address);
+	r = r ? r : strcmp(ct_text(g->p, a->file), ct_text(g->p, b->file));
+	r = r ? r : (a->start_line > b->start_line) - (a->start_line < b->start_line);
+	r = r ? r : (a->line > b->line) - (a->line < b->line);
+	return r ? r : strcmp(ct_text(g->p, a->module), ct_text(g->p, b->module));
+}
+
+struct order {
+	const struct ct_graph *g;
+	bool by_cum;
+};
+
+static int compare(const void *x, const void *y, void *context)
+{
+	const struct order *o = context;
+	uint32_t i = *(const uint32_t *)x, k = *(const uint32_t *)y;
+	const struct ct_node *a = &o->g->nodes[i], *b = &o->g->nodes[k];
+	int r = o->by_cum ? by_size(a->cum, b->cum) : by_size(a->flat, b->flat);
+
+	r = r ? r : strcmp(o->g->names[i], o->g->names[k]);
+	r = r ? r : o->by_cum ? by_size(a->flat, b->flat) : by_size(a->cum, b->cum);
+	return r ? r : by_identity(o->g, a, b);
+}
+
+static int64_t share(int64_t total, double fraction)
+{
+	return ct_abs(ct_clamp((double)total * fraction));
+}
+
+struct ct_trimmed ct_graph_trim(struct ct_graph *g, const struct ct_trim *t)
+{
+	struct ct_trimmed done = { 0 };
+	int64_t total = 0, cutoff;
+
+	for (size_t i = 0; i < g->node_count; i++)
+		total = ct_add(total, g->nodes[i].flat);
+	cutoff = share(total, t->node_fraction);
+	done.edge_cutoff = share(total, t->edge_fraction);
+	g->names = ct_alloc(g->node_count * sizeof(*g->names));
+	g->order = ct_alloc(g->node_count * sizeof(*g->order));
+	for (uint32_t i = 0; i < g->node_count; i++) {
+		struct ct_node *n = &g->nodes[i];
+
+		if (!n->cum && !n->flat)
+			continue;
+		n->kept = ct_abs(n->cum) >= cutoff;
+		done.dropped += !n->kept;
+		if (!n->kept)
+			continue;
+		g->names[i] = ct_node_name(g, n);
+		g->order[g->kept_count++] = i;
+	}
+	done.before_count = g->kept_count;
+	qsort_r(g->order, g->kept_count, sizeof(*g->order), compare,
+		&(struct order){ g, t->by_cum });
+	for (size_t i = t->node_count; t->node_count && i < g->kept_count; i++)
+		g->nodes[g->order[i]].kept = false;
+	if (t->node_count && g->kept_count > t->node_count)
+		g->kept_count = t->node_count;
+	return done;
+}

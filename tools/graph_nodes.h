@@ -1,0 +1,10 @@
+/* The nodes of a graph, without values; used by graph.c only. */
+#ifndef CT_GRAPH_NODES_H
+#define CT_GRAPH_NODES_H
+
+#include "graph.h"
+
+/* Fills in nodes, first_node and location_nodes. */
+void ct_graph_make_nodes(struct ct_graph *g);
+
+#endif

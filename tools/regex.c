@@ -1,0 +1,92 @@
+/* Regular expressions; see regex.h. */
+#include "regex.h"
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory.h"
+
+/* An expression with endless backtracking gives up here, which counts as no match. */
+#define MATCH_LIMIT 1000000
+
+struct ct_regex {
+	pcre2_code *code;
+	pcre2_match_data *match;
+	pcre2_match_context *context;
+	bool complained;
+	const char *option;
+	/* 1 + answer for each string of one profile, 0 = not asked yet. */
+	const struct ct_profile *profile;
+	unsigned char *answers;
+	size_t answer_count;
+};
+
+struct ct_regex *ct_regex_new(const char *option, const char *text)
+{
+	struct ct_regex *r;
+	PCRE2_SIZE at;
+	pcre2_code *code;
+	int error;
+
+	code = pcre2_compile((PCRE2_SPTR)text, PCRE2_ZERO_TERMINATED,
+			     PCRE2_UTF | PCRE2_MATCH_INVALID_UTF | PCRE2_DOLLAR_ENDONLY, &error,
+			     &at, NULL);
+	if (!code) {
+		PCRE2_UCHAR why[160] = "";
+
+		pcre2_get_error_message(error, why, sizeof(why));
+		fprintf(stderr, "cprof: -%s=%s: %s (at character %zu)\n", option, text,
+			(const char *)why, (size_t)at + 1);
+		return NULL;
+	}
+	pcre2_jit_compile(code, PCRE2_JIT_COMPLETE); /* without it: slower */
+	r = ct_alloc(sizeof(*r));
+	r->code = code;
+	r->option = option;
+	r->match = pcre2_match_data_create(1, NULL);
+	r->context = pcre2_match_context_create(NULL);
+	if (r->context)
+		pcre2_set_match_limit(r->context, MATCH_LIMIT);
+	return r;
+}
+
+void ct_regex_free(struct ct_regex *r)
+{
+	if (!r)
+		return;
+	pcre2_match_context_free(r->context);
+	pcre2_match_data_free(r->match);
+	pcre2_code_free(r->code);
+	free(r->answers);
+	free(r);
+}
+
+bool ct_regex_match(struct ct_regex *r, const char *text)
+{
+	int n = pcre2_match(r->code, (PCRE2_SPTR)text, strlen(text), 0, 0, r->match, r->context);
+
+	if (n < 0 && n != PCRE2_ERROR_NOMATCH && !r->complained) {
+		r->complained = true;
+		fprintf(stderr,
+			"cprof: -%s takes too many steps on some names, which count as "
+			"not matched\n",
+			r->option);
+	}
+	return n >= 0;
+}
+
+bool ct_regex_match_string(struct ct_regex *r, const struct ct_profile *p, uint32_t string)
+{
+	if (r->profile != p || string >= r->answer_count) {
+		free(r->answers);
+		r->profile = p;
+		r->answer_count = p->string_count;
+		r->answers = ct_alloc(r->answer_count);
+	}
+	if (!r->answers[string])
+		r->answers[string] = ct_regex_match(r, ct_text(p, string)) ? 2 : 1;
+	return r->answers[string] == 2;
+}
