@@ -70,17 +70,23 @@ enum cprof_mode {
 		sizeof(struct cprof_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0       \
 	}
 
-/* Start profiling every thread of the process, those to come included. The file is written at
- * cprof_stop and at every way the process may end. OPTIONS is copied.
- * NULL options: what the environment says (CPUPROFILE and the others).
- * -EALREADY: it runs. -EBUSY: another thread is in start or stop. -EINVAL: an option is out of
- * range or OPTIONS->size is wrong, or no path is given. -EISDIR, -ENOENT, -EACCES, ...: the path
- * can't be written to. */
+/* Start profiling every thread of the process, those to come included, in each mode whose path is
+ * set. The files are written at cprof_stop and at every way the process may end. OPTIONS is
+ * copied. Where other modes are on already, these are added; what isn't a mode's own (max_depth,
+ * unwind, symbolize, checkpoint_ms, dump_signal, labels) stays as the first start had it. NULL
+ * options: what the environment says (CPUPROFILE and the others). -EALREADY: one of the modes is
+ * on. -EBUSY: another thread is in start or stop. -EINVAL: an option is out of range or
+ * OPTIONS->size is wrong, or no path is given. -EISDIR, -ENOENT, -EACCES, ...: the path can't be
+ * written to. */
 int cprof_start(const struct cprof_options *options);
 
-/* Stop, and write the profile to its path. Afterwards cprof_start may be called
+/* Stop every mode, and write the profiles to their paths. Afterwards cprof_start may be called
  * again. -ESRCH: nothing runs. -EBUSY as above. Otherwise what writing the file gave. */
 int cprof_stop(void);
+
+/* The same for one of CPROF_CPU, CPROF_WALL, CPROF_HEAP and CPROF_LOCK, with its further views;
+ * others go on. -ESRCH: it isn't on. -EINVAL: no such mode. */
+int cprof_stop_mode(int mode);
 
 /* Write everything since the start to PATH, whole (by rename): of the first mode that is on, in the
  * order CPU, wall, heap, lock. NULL: of every mode, to the next numbered file beside the

@@ -139,8 +139,6 @@ static int start(const struct cprof_options *options)
 	static struct cp_config c; /* large; one start at a time */
 	int err;
 
-	if (cp_session_active())
-		return -EALREADY;
 	if (options && options->size != OPTIONS_MIN)
 		return -EINVAL;
 	if (options) {
@@ -162,6 +160,18 @@ API int cprof_start(const struct cprof_options *options)
 	if (cp_exchange_acqrel(&changing, 1))
 		return -EBUSY;
 	err = start(options);
+	cp_store_release(&changing, 0);
+	return err;
+}
+
+API int cprof_stop_mode(int mode)
+{
+	int err;
+
+	if (cp_exchange_acqrel(&changing, 1))
+		return -EBUSY;
+	err = mode < 0 || mode >= CP_MAIN_MODES ? -EINVAL
+						: cp_session_stop_mode((enum cp_mode)mode);
 	cp_store_release(&changing, 0);
 	return err;
 }

@@ -287,6 +287,31 @@ bool cp_config_any(const struct cp_config *c)
 	return false;
 }
 
+void cp_config_take_mode(struct cp_config *to, const struct cp_config *c, unsigned m)
+{
+	memcpy(to->path[m], c->path[m], sizeof(to->path[m]));
+	switch (m) {
+	case CP_MODE_CPU:
+		to->cpu_frequency = c->cpu_frequency;
+		to->engine = c->engine;
+		break;
+	case CP_MODE_WALL: to->wall_frequency = c->wall_frequency; break;
+	case CP_MODE_HEAP:
+		to->heap_interval = c->heap_interval;
+		to->heap_allocated = c->heap_allocated;
+		to->heap_freed = c->heap_freed;
+		to->heap_inuse = c->heap_inuse;
+		to->heap_time_ns = c->heap_time_ns;
+		to->heap_mmap = c->heap_mmap;
+		break;
+	case CP_MODE_LOCK:
+		to->lock_threshold_ns = c->lock_threshold_ns;
+		to->lock_budget = c->lock_budget;
+		break;
+	default: break;
+	}
+}
+
 static void read_modes(const struct reader *r, struct cp_config *c)
 {
 	for (unsigned m = 0; m < CP_MAIN_MODES; m++) {

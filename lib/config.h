@@ -63,6 +63,9 @@ bool cp_config_any(const struct cp_config *c);
 /* Its variable: "CPUPROFILE". */
 const char *cp_config_variable(unsigned mode);
 
+/* What C says of mode M, its path included, becomes TO's. */
+void cp_config_take_mode(struct cp_config *to, const struct cp_config *c, unsigned m);
+
 /* PROGRAM (a basename) matches CPROF_ONLY's globs (*, ?, [a-z]), or ONLY is empty. */
 bool cp_config_wants_program(const struct cp_config *c, const char *program);
 

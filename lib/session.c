@@ -84,15 +84,15 @@ void cp_session_learn_lineage(void)
 	cp_session.lineage_known = true;
 }
 
-/* The file that mode M will write at its end can be written. */
-static int check_mode(unsigned m)
+/* The file at PATH that mode M will write at its end can be written. */
+static int check_mode(unsigned m, const char *template)
 {
 	char path[CP_PATH_MAX], name[CP_PATH_MAX];
 	bool unique;
-	int err = !cp_modes[m] ? -ENOSYS
-			       : cp_path_expand(path, sizeof(path), cp_session.config.path[m],
-						cp_session.lineage.base, &cp_session.facts.path,
-						&unique);
+	int err = !cp_modes[m]
+			  ? -ENOSYS
+			  : cp_path_expand(path, sizeof(path), template, cp_session.lineage.base,
+					   &cp_session.facts.path, &unique);
 
 	if (!err)
 		err = cp_path_number(name, sizeof(name), path, 0);
@@ -116,7 +116,8 @@ static int check_modes(bool each)
 	int first = 0;
 
 	for (unsigned m = 0; m < CP_MAIN_MODES; m++) {
-		int err = cp_session.config.path[m][0] ? check_mode(m) : 0;
+		const char *path = cp_session.config.path[m];
+		int err = path[0] ? check_mode(m, path) : 0;
 
 		first = first ? first : err;
 		if (err && each)
@@ -145,11 +146,30 @@ static bool began_nothing(const struct cp_window_call *call, bool each)
 	return call->result && !(each && (cp_window_any() || cp_session.config.toggle_signal));
 }
 
+/* More modes in a session that is on. */
+static int add_modes(const struct cp_config *c)
+{
+	struct cp_window_call call = { .when = "at the start", .config = c };
+
+	for (unsigned m = 0; m < CP_MAIN_MODES; m++) {
+		int err = c->path[m][0] ? check_mode(m, c->path[m]) : 0;
+
+		if (err)
+			return err;
+		if (c->path[m][0] && cp_session.config.path[m][0])
+			return -EALREADY;
+	}
+	cp_collect_run(cp_window_add, &call);
+	return call.result;
+}
+
 int cp_session_start(const struct cp_config *c, bool each)
 {
 	struct cp_window_call call = { .when = "at the start", .failed = each ? refuse : NULL };
 	int err;
 
+	if (cp_session_is_ours())
+		return add_modes(c);
 	if (cp_session_active())
 		return -EALREADY;
 	cp_real_resolve();
@@ -192,6 +212,19 @@ int cp_session_stop(void)
 	cp_collect_run(cp_window_end, &call);
 	cp_signals_remove();
 	cp_store_release(&cp_session.active, 0);
+	return call.result;
+}
+
+int cp_session_stop_mode(enum cp_mode mode)
+{
+	struct cp_window_call call = { .when = "at the stop", .mode = mode };
+
+	if (!cp_session_is_ours() || mode >= CP_MAIN_MODES || !cp_session.config.path[mode][0])
+		return -ESRCH;
+	cp_collect_run(cp_window_end_mode, &call);
+	if (cp_config_any(&cp_session.config))
+		return call.result;
+	cp_session_stop();
 	return call.result;
 }
 

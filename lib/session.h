@@ -8,10 +8,14 @@
 #include "config.h"
 #include "cprof.h"
 
-/* Start the modes that C names. 0; -EALREADY when some run; what the paths or the kernel gave.
- * EACH: a mode that can't be is said on stderr, and the others go on; 0 when one did. Else all or
- * none, and nothing is said. Ordinary context. */
+/* Start the modes that C names, beside those that are on, whose settings stay. 0; -EALREADY when
+ * one of C's is on; what the paths or the kernel gave. EACH: a mode that can't be is said on
+ * stderr, and the others go on; 0 when one did. Else all or none, and nothing is said. Ordinary
+ * context. */
 int cp_session_start(const struct cp_config *c, bool each);
+/* Stop mode MODE, with its companions, and write their files; the last one stops everything. 0;
+ * -ESRCH when it isn't on; the write's error. */
+int cp_session_stop_mode(enum cp_mode mode);
 /* Stop, write the profile, forget what was collected. 0; -ESRCH when none runs; the write's error.
  */
 int cp_session_stop(void);

@@ -106,6 +106,17 @@ static int end_run(unsigned m, const char *when)
 	return err;
 }
 
+/* End without a file. */
+static void abandon_run(unsigned m)
+{
+	struct cp_run *r = &cp_session.runs[m];
+
+	if (r->ops->stop)
+		r->ops->stop(r);
+	r->running = false;
+	cp_run_release(r);
+}
+
 bool cp_window_any(void)
 {
 	for (unsigned m = 0; m < CP_MODES; m++)
@@ -244,6 +255,62 @@ void cp_window_begin(void *arg)
 	plan_checkpoint();
 }
 
+/* Those of one family end, with a file or without. */
+static int end_family(enum cp_mode parent, const char *when, bool write)
+{
+	int first = 0;
+
+	for (unsigned m = 0; m < CP_MODES; m++) {
+		int err = 0;
+
+		if (!cp_session.runs[m].running || parent_of(m) != parent)
+			continue;
+		if (write)
+			err = end_run(m, when);
+		else
+			abandon_run(m);
+		first = first ? first : err;
+	}
+	cp_session.config.path[parent][0] = '\0';
+	return first;
+}
+
+static int begin_family(enum cp_mode parent)
+{
+	int err = 0;
+
+	for (unsigned m = 0; m < CP_MODES && !err; m++)
+		if (cp_window_wants(m) && parent_of(m) == parent)
+			err = begin_run(m);
+	return err;
+}
+
+void cp_window_add(void *arg)
+{
+	struct cp_window_call *c = arg;
+	bool added[CP_MAIN_MODES] = { false };
+
+	for (unsigned m = 0; m < CP_MAIN_MODES && !c->result; m++) {
+		if (!c->config->path[m][0])
+			continue;
+		cp_config_take_mode(&cp_session.config, c->config, m);
+		added[m] = true;
+		c->result = begin_family(m);
+	}
+	for (unsigned m = 0; c->result && m < CP_MAIN_MODES; m++)
+		if (added[m])
+			end_family(m, c->when, false);
+}
+
+void cp_window_end_mode(void *arg)
+{
+	struct cp_window_call *c = arg;
+
+	cp_run_work_begin();
+	c->result = end_family(c->mode, c->when, true);
+	cp_run_work_end();
+}
+
 void cp_window_end(void *arg)
 {
 	struct cp_window_call *c = arg;
@@ -262,16 +329,9 @@ void cp_window_end(void *arg)
 void cp_window_abandon(void *arg)
 {
 	(void)arg;
-	for (unsigned m = 0; m < CP_MODES; m++) {
-		struct cp_run *r = &cp_session.runs[m];
-
-		if (!r->running)
-			continue;
-		if (r->ops->stop)
-			r->ops->stop(r);
-		r->running = false;
-		cp_run_release(r);
-	}
+	for (unsigned m = 0; m < CP_MODES; m++)
+		if (cp_session.runs[m].running)
+			abandon_run(m);
 	cp_session.next_checkpoint = UINT64_MAX;
 	cp_modules_release(&cp_session.modules);
 }

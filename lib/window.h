@@ -18,6 +18,7 @@ struct cp_window_call {
 	const char *path;     /* of a dump, or NULL */
 	struct cp_sink *sink; /* of a dump, or NULL */
 	bool only_with_samples;
+	const struct cp_config *config;		/* of modes to add */
 	void (*failed)(unsigned mode, int err); /* a mode could not begin; NULL: RESULT tells */
 	int result;				/* out: 0 or the first negative errno */
 };
@@ -28,6 +29,10 @@ bool cp_window_any(void);
 
 /* Begin every mode that is wanted, but for what a signal is to begin. */
 void cp_window_begin(void *arg);
+/* Begin the modes that CONFIG names, all or none. */
+void cp_window_add(void *arg);
+/* End MODE and its companions, and write their files. */
+void cp_window_end_mode(void *arg);
 /* End, write the files, forget what was collected. */
 void cp_window_end(void *arg);
 /* End without a file: a start that failed half-way. ARG is not used. */
