@@ -3,7 +3,7 @@
  *     module → .eh_frame_hdr → FDE and CIE        cfi_table.c
  *     FDE, pc → row: where the caller's registers are      cfi_row.c
  *     row, registers, stack → the caller's registers       cfi_step.c, cfi_expr.c
- *     code without an FDE, or with one that lies           cfi_guess.c, cfi_pushes.c
+ *     code without an FDE, or with one that lies           cfi_guess.c, cfi_lies.c
  *     a frame pointer that nobody has kept                 cfi_base.c
  *
  * All of it runs in handlers: no lock, no memory but the caller's stack, no read
@@ -44,6 +44,9 @@ struct cp_cfi_copy {
 bool cp_cfi_find(const struct cp_cfi_module *m, uint64_t pc, struct cp_cfi_copy *copy,
 		 struct cp_cfi_fde *fde);
 
+/* Where the last function that has an FDE and starts at or before PC starts; 0 = none. */
+uint64_t cp_cfi_start_before(const struct cp_cfi_module *m, uint64_t pc, bool copy);
+
 /* Where a register of the caller is: kind and value in one word. */
 enum {
 	CP_CFI_UNSET,	   /* nothing said: as by the ABI */
@@ -72,6 +75,14 @@ struct cp_cfi_row {
 
 /* The row of PC, which fde covers: 0 or -EINVAL (malformed, or nested too deep). */
 int cp_cfi_row(const struct cp_cfi_fde *fde, uint64_t pc, struct cp_cfi_row *row);
+
+/* The same, and for which code it holds: [from, to); TO is UINT64_MAX for the last row. SPAN may be
+ * NULL. */
+struct cp_cfi_span {
+	uint64_t from, to;
+};
+int cp_cfi_row_and_span(const struct cp_cfi_fde *fde, uint64_t pc, struct cp_cfi_row *row,
+			struct cp_cfi_span *span);
 
 /* The registers of the frame that is being unwound, and the stack they point to. */
 struct cp_cfi_frame {
@@ -118,6 +129,10 @@ enum cp_cfi_result cp_cfi_pushes(struct cp_cfi_frame *f, const struct cp_cfi_fde
  * the stack, or by the words there. True: f->regs has it, and f->known says so. */
 bool cp_cfi_base(struct cp_cfi_frame *f, const struct cp_cfi_fde *fde, const struct cp_cfi_row *row,
 		 bool copy);
+/* clang moves the end of a frame (add $n, %rsp) up over a comparison and a jump, but not its
+ * description. Corrects ROW, of PC, which was interrupted. False: there is nothing to correct. */
+bool cp_cfi_freed_early(const struct cp_cfi_fde *fde, uint64_t pc, struct cp_cfi_row *row,
+			bool copy);
 
 /* N bytes of code at ADDR, or false. COPY as above. */
 bool cp_cfi_read_code(uint64_t addr, void *to, size_t n, bool copy);

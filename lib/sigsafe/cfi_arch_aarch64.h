@@ -99,6 +99,13 @@ static inline int64_t cp_cfi_frame_size(const uint8_t *code, unsigned n)
 	return -1;
 }
 
+/* Nor this. */
+#define CP_CFI_FREED_BYTES 4
+static inline unsigned cp_cfi_freed(const uint8_t *code, unsigned n, unsigned *behind)
+{
+	return 0;
+}
+
 /* The signal trampoline, in the vdso or in musl: mov x8, #SYS_rt_sigreturn; svc #0. */
 #define CP_CFI_SIGRETURN_BYTES 8
 static inline bool cp_cfi_is_sigreturn(const uint8_t *pc)

@@ -148,6 +148,20 @@ static inline int64_t cp_cfi_frame_size(const uint8_t *code, unsigned n)
 	return size + by;
 }
 
+/* How much an instruction among the N bytes of CODE took from the frame, add $n, %rsp, the last of
+ * them; *BEHIND: how many bytes follow it. 0 = there is none. */
+#define CP_CFI_FREED_BYTES 16
+static inline unsigned cp_cfi_freed(const uint8_t *code, unsigned n, unsigned *behind)
+{
+	for (*behind = 0; *behind + 4 <= n; ++*behind) {
+		const uint8_t *p = code + n - 4 - *behind;
+
+		if (p[0] == 0x48 && p[1] == 0x83 && p[2] == 0xc4 && p[3] < 0x80)
+			return p[3];
+	}
+	return 0;
+}
+
 /* A signal trampoline without call frame information (musl's):
  * mov $SYS_rt_sigreturn, %rax; syscall. */
 #define CP_CFI_SIGRETURN_BYTES 9

@@ -138,6 +138,14 @@ static bool is_return(const struct cp_cfi_frame *f, uint64_t ra, bool copy)
 	return !cp_cfi_module_find(f->regs.r[CP_REG_PC], &m) && cp_cfi_is_generated(f, ra, copy);
 }
 
+/* Is PC, without an FDE, the rest of the function at TO, whose FDE ends too early? So it is
+ * with glibc's clone and clone3 from the system call on. */
+static bool continues(const struct cp_cfi_module *m, uint64_t to, uint64_t pc, bool copy)
+{
+	return pc > to && pc - m->start < m->end - m->start &&
+	       cp_cfi_start_before(m, pc, copy) == cp_cfi_start_before(m, to, copy);
+}
+
 /* Did the call before RA lead to the code of F, which has no FDE? Code with one was not
  * meant: the word was left on the stack by an earlier call. */
 static enum belief believe(const struct cp_cfi_frame *f, uint64_t ra, bool copy)
@@ -151,7 +159,7 @@ static enum belief believe(const struct cp_cfi_frame *f, uint64_t ra, bool copy)
 	if (!to || !cp_cfi_module_find(to, &m))
 		return POSSIBLE;
 	if (copy ? has_copied_fde(to, &m) : has_fde(to, &m))
-		return STALE;
+		return continues(&m, to, pc, copy) ? POSSIBLE : STALE;
 	return pc - m.start < m.end - m.start ? SURE : POSSIBLE;
 }
 

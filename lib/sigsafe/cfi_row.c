@@ -13,7 +13,7 @@
 struct machine {
 	const struct cp_cfi_fde *fde;
 	struct cp_cfi_row *row;
-	uint64_t loc, pc;
+	uint64_t from, loc, pc; /* what holds from FROM on ends at LOC, once that is above PC */
 	bool in_cie, bad;
 	unsigned depth;
 	struct cp_cfi_row initial; /* what the CIE says: DW_CFA_restore goes back to it */
@@ -93,9 +93,15 @@ static void recall(struct machine *m)
 		*m->row = m->remembered[--m->depth];
 }
 
-static void advance(struct machine *m, uint64_t delta)
+static void advance(struct machine *m, uint64_t to)
 {
-	m->loc += delta * m->fde->code_align;
+	m->from = m->loc;
+	m->loc = to;
+}
+
+static void advance_by(struct machine *m, uint64_t delta)
+{
+	advance(m, m->loc + delta * m->fde->code_align);
 }
 
 static void move_cfa(struct machine *m, int64_t offset)
@@ -112,10 +118,10 @@ static bool run_frame(struct machine *m, struct cp_cfi_cursor *c, uint8_t op)
 
 	switch (op) {
 	case 0x00: break; /* nop: padding */
-	case 0x01: m->loc = cp_cfi_pointer(c, m->fde->pointers); break;
-	case 0x02: advance(m, cp_cfi_u8(c)); break;
-	case 0x03: advance(m, cp_cfi_u16(c)); break;
-	case 0x04: advance(m, cp_cfi_u32(c)); break;
+	case 0x01: advance(m, cp_cfi_pointer(c, m->fde->pointers)); break;
+	case 0x02: advance_by(m, cp_cfi_u8(c)); break;
+	case 0x03: advance_by(m, cp_cfi_u16(c)); break;
+	case 0x04: advance_by(m, cp_cfi_u32(c)); break;
 	case 0x0a: remember(m); break;
 	case 0x0b: recall(m); break;
 	case 0x0c: /* def_cfa */
@@ -166,7 +172,7 @@ static void run(struct machine *m, struct cp_cfi_cursor c)
 		uint8_t op = *c.p++;
 
 		switch (op >> 6) {
-		case 1: advance(m, op & 0x3f); break;
+		case 1: advance_by(m, op & 0x3f); break;
 		case 2: set_offset(m, op & 0x3f, &c); break;
 		case 3: restore(m, op & 0x3f); break;
 		default:
@@ -177,7 +183,8 @@ static void run(struct machine *m, struct cp_cfi_cursor c)
 	m->bad |= c.bad || (c.cut && m->loc <= m->pc);
 }
 
-int cp_cfi_row(const struct cp_cfi_fde *fde, uint64_t pc, struct cp_cfi_row *row)
+int cp_cfi_row_and_span(const struct cp_cfi_fde *fde, uint64_t pc, struct cp_cfi_row *row,
+			struct cp_cfi_span *span)
 {
 	struct machine m; /* not zeroed: remembered[] is written before it is read */
 
@@ -190,8 +197,18 @@ int cp_cfi_row(const struct cp_cfi_fde *fde, uint64_t pc, struct cp_cfi_row *row
 	m.in_cie = true;
 	run(&m, fde->cie);
 	m.initial = *row;
-	m.loc = fde->start;
+	m.from = m.loc = fde->start;
 	m.in_cie = false;
 	run(&m, fde->program);
-	return m.bad || !row->cfa ? -EINVAL : 0;
+	if (m.bad || !row->cfa)
+		return -EINVAL;
+	if (span)
+		*span = (struct cp_cfi_span){ .from = m.loc > pc ? m.from : m.loc,
+					      .to = m.loc > pc ? m.loc : UINT64_MAX };
+	return 0;
+}
+
+int cp_cfi_row(const struct cp_cfi_fde *fde, uint64_t pc, struct cp_cfi_row *row)
+{
+	return cp_cfi_row_and_span(fde, pc, row, NULL);
 }

@@ -30,31 +30,35 @@ static inline bool get(uint64_t addr, void *to, size_t n, bool copy)
 	return true;
 }
 
-/* Address of the last FDE that starts at or before PC; 0 = none. */
-static uint64_t search(const struct cp_cfi_module *m, uint64_t pc, bool copy)
+/* The last entry that starts at or before PC, in E; false: none. */
+static bool search(const struct cp_cfi_module *m, uint64_t pc, bool copy, struct entry *e)
 {
 	uint64_t table = m->hdr + sizeof(struct head), low = 0, high;
 	int64_t want = (int64_t)(pc - m->hdr);
 	struct head h;
-	struct entry e;
 
 	if (!m->hdr || !inside(m, m->hdr, sizeof(h)) || !get(m->hdr, &h, sizeof(h), copy) ||
 	    h.version != 1 || h.table_enc != TABLE_ENC || h.count_enc != COUNT_ENC ||
-	    !inside(m, table, h.count * (uint64_t)sizeof(e)))
-		return 0;
+	    !inside(m, table, h.count * (uint64_t)sizeof(*e)))
+		return false;
 	for (high = h.count; low < high;) {
 		uint64_t mid = (low + high) / 2;
 
-		if (!get(table + mid * sizeof(e), &e, sizeof(e), copy))
-			return 0;
-		if (want < e.start)
+		if (!get(table + mid * sizeof(*e), e, sizeof(*e), copy))
+			return false;
+		if (want < e->start)
 			high = mid;
 		else
 			low = mid + 1;
 	}
-	if (!low || !get(table + (low - 1) * sizeof(e), &e, sizeof(e), copy))
-		return 0;
-	return m->hdr + (uint64_t)(int64_t)e.fde;
+	return low && get(table + (low - 1) * sizeof(*e), e, sizeof(*e), copy);
+}
+
+uint64_t cp_cfi_start_before(const struct cp_cfi_module *m, uint64_t pc, bool copy)
+{
+	struct entry e;
+
+	return search(m, pc, copy, &e) ? m->hdr + (uint64_t)(int64_t)e.start : 0;
 }
 
 /* A cursor over the record at ADDR behind its length, in the module or copied TO. */
@@ -150,10 +154,14 @@ static bool common(struct cp_cfi_cursor *c, struct cp_cfi_fde *fde)
 bool cp_cfi_find(const struct cp_cfi_module *m, uint64_t pc, struct cp_cfi_copy *copy,
 		 struct cp_cfi_fde *fde)
 {
-	uint64_t addr = search(m, pc, copy != NULL), at, size;
 	struct cp_cfi_cursor *c = &fde->program, cie;
+	uint64_t addr, at, size;
+	struct entry e;
 
-	if (!addr || !record(m, addr, copy ? copy->fde : NULL, sizeof(copy->fde), c))
+	if (!search(m, pc, copy != NULL, &e))
+		return false;
+	addr = m->hdr + (uint64_t)(int64_t)e.fde;
+	if (!record(m, addr, copy ? copy->fde : NULL, sizeof(copy->fde), c))
 		return false;
 	at = (uint64_t)(uintptr_t)c->p + c->bias;
 	addr = at - cp_cfi_u32(c);

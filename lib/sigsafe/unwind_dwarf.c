@@ -64,6 +64,8 @@ static enum cp_cfi_result step_by(struct walk *w, struct cp_cfi_copy *copy, bool
 		return CP_CFI_LOST;
 	if (cp_cfi_pushes(&w->f, &fde, copy != NULL) == CP_CFI_STEPPED)
 		return CP_CFI_STEPPED;
+	if (w->exact)
+		cp_cfi_freed_early(&fde, w->at, &row, copy != NULL);
 	if (!fde.signal)
 		cp_rules_put(w->at, cp_rule_of(&row));
 	r = cp_cfi_step(&w->f, &fde, &row);

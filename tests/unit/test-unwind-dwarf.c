@@ -101,6 +101,68 @@ static void test_generated_code_is_crossed_by_its_frame_pointer(void)
 	munmap(code, 4096);
 }
 
+/* Its description ends before its code does. */
+int half_described(void);
+__asm__(".text\n.p2align 4\n.type half_described, @function\nhalf_described:\n"
+	".cfi_startproc\n\tnop\n\t.cfi_endproc\n"
+	"\tint3\n\txorl %eax, %eax\n\tret\n.size half_described, . - half_described\n.p2align 4");
+
+static NOINLINE int call_half_described(void)
+{
+	int r;
+
+	NOTE();
+	r = half_described();
+	AFTER_CALL();
+	return r;
+}
+
+static void test_a_description_that_ends_early(void)
+{
+	chains_begin();
+	call_half_described();
+	CHECK_EQ(noted_at(), 2);
+	CHECK_EQ(walked.end, CP_UNWIND_COMPLETE);
+	modules_unstable = true;
+	chains_begin();
+	call_half_described();
+	CHECK_EQ(noted_at(), 2);
+	modules_unstable = false;
+}
+
+/* clang's: the frame is gone before its description says so. */
+int freed_early(void);
+__asm__(".text\n.p2align 4\n.type freed_early, @function\nfreed_early:\n\t.cfi_startproc\n"
+	"\tpush %rbx\n\t.cfi_def_cfa_offset 16\n\t.cfi_offset %rbx, -16\n"
+	"\tsub $24, %rsp\n\t.cfi_def_cfa_offset 40\n\tmovq $0, 16(%rsp)\n"
+	"\tadd $24, %rsp\n\tcmp %rbx, %rax\n\tint3\n\tnop\n\t.cfi_def_cfa_offset 16\n"
+	"\tpop %rbx\n\t.cfi_def_cfa_offset 8\n\tret\n\t.cfi_endproc\n"
+	".size freed_early, . - freed_early\n.p2align 4");
+
+static NOINLINE int call_freed_early(void)
+{
+	int r;
+
+	NOTE();
+	r = freed_early();
+	AFTER_CALL();
+	return r;
+}
+
+static void test_a_frame_that_is_freed_early(void)
+{
+	for (int round = 0; round < 4; round++) {
+		if (round == 2)
+			unwinder->modules_changed();
+		modules_unstable = round == 2;
+		chains_begin();
+		call_freed_early();
+		CHECK_EQ(noted_at(), 2);
+		CHECK_EQ(walked.end, CP_UNWIND_COMPLETE);
+	}
+	modules_unstable = false;
+}
+
 static sigjmp_buf survived;
 
 static void on_fault(int sig, siginfo_t *info, void *context)
@@ -201,6 +263,8 @@ int main(void)
 	RUN(test_snapshot_of_modules);
 #if defined(__x86_64__)
 	RUN(test_generated_code_is_crossed_by_its_frame_pointer);
+	RUN(test_a_frame_that_is_freed_early);
+	RUN(test_a_description_that_ends_early);
 	RUN(test_jump_to_null_shows_its_caller);
 	RUN(test_stack_use_is_small);
 #endif

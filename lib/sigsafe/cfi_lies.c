@@ -1,4 +1,4 @@
-/* Functions whose FDE keeps silent about their pushes; see cfi.h. */
+/* Functions whose FDE does not tell the truth; see cfi.h. */
 #include "sigsafe/cfi.h"
 
 #define PUSHES 8
@@ -44,4 +44,41 @@ enum cp_cfi_result cp_cfi_pushes(struct cp_cfi_frame *f, const struct cp_cfi_fde
 		return CP_CFI_STEPPED;
 	}
 	return CP_CFI_LOST;
+}
+
+/* The code before PC, on its page: there nothing has to be asked of the kernel. */
+static unsigned read_before(uint64_t pc, uint64_t start, uint8_t *code, unsigned room, bool copy)
+{
+	uint64_t n = pc % 4096;
+
+	if (n > room)
+		n = room;
+	if (n > pc - start)
+		n = pc - start;
+	if (copy)
+		return cp_cfi_read_code(pc - n, code, n, true) ? (unsigned)n : 0;
+	memcpy(code, (const void *)(uintptr_t)(pc - n), n);
+	return (unsigned)n;
+}
+
+/* The next row is of the frame without the bytes that an instruction before PC has freed, and no
+ * row begins behind that. */
+bool cp_cfi_freed_early(const struct cp_cfi_fde *fde, uint64_t pc, struct cp_cfi_row *row,
+			bool copy)
+{
+	uint8_t code[CP_CFI_FREED_BYTES];
+	struct cp_cfi_span span;
+	struct cp_cfi_row next;
+	unsigned behind, freed;
+
+	if (row->cfa != CP_CFI_RULE(CP_CFI_REGISTER, 0, CP_REG_SP))
+		return false;
+	freed = cp_cfi_freed(code, read_before(pc, fde->start, code, sizeof(code), copy), &behind);
+	if (!freed || cp_cfi_row_and_span(fde, pc, &next, &span) || span.from >= pc - behind ||
+	    span.to == UINT64_MAX || cp_cfi_row(fde, span.to, &next))
+		return false;
+	if (next.cfa != row->cfa || next.cfa_offset != row->cfa_offset - (int32_t)freed)
+		return false;
+	row->cfa_offset = next.cfa_offset;
+	return true;
 }

@@ -1,0 +1,337 @@
+/* Preloaded into the program that is stepped; see oracle.h.
+ *
+ * From the environment: ORACLE_OUT, the report's file; ORACLE_STEPS, how many instructions to step;
+ * ORACLE_SKIP, one in how many learned calls is stepped through (0: all); ORACLE_SEED. It is taken
+ * out of the environment, so that the program's children run freely.
+ *
+ * Nothing that the program does may hide SIGTRAP: a changed signal mask is made to let it through.
+ * The flag goes into new threads and processes with the other registers, and is cleared there.
+ */
+#include "oracle.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "sigsafe/stackmem.h"
+
+#define TRAP_FLAG 0x100
+#define EXPORT __attribute__((visibility("default")))
+#define HANDLER_STACK (512 << 10)
+
+typedef int (*main_function)(int, char **, char **);
+
+static main_function program_main;
+static struct cp_unwind_input in;
+static uint64_t last_pc, last_sp, steps, steps_max = 1000000;
+static enum { OFF, STEPPING, SKIPPING, LIFTED } state;
+static bool cloned;
+static void *own_tls;
+static pid_t pid;
+static char *report_path;
+static char handler_stack[HANDLER_STACK] __attribute__((aligned(64)));
+
+static void *tls(void)
+{
+	void *p;
+
+	__asm__("movq %%fs:0, %0" : "=r"(p));
+	return p;
+}
+
+bool oracle_is_on(void)
+{
+	return pid != 0;
+}
+
+bool oracle_pause(bool pause)
+{
+	if (tls() != own_tls || (pause && state != STEPPING))
+		return false;
+	state = pause ? OFF : STEPPING;
+	return true;
+}
+
+void oracle_resume_at(uint64_t pc, uint64_t sp)
+{
+	last_pc = pc;
+	last_sp = sp;
+	state = STEPPING;
+}
+
+static void finish(const char *why)
+{
+	FILE *out;
+
+	if (!pid || getpid() != pid)
+		return;
+	pid = 0;
+	out = fopen(report_path, "w");
+	if (!out)
+		return;
+	fprintf(out, "%lu steps, ended by %s\n", steps, why);
+	fprintf(out, "verdict: %s\n", oracle_compare_report(out) ? "good" : "BAD");
+	fclose(out);
+}
+
+__attribute__((destructor)) static void at_exit(void)
+{
+	finish(state == STEPPING || state == OFF ? "exit" : "exit while skipping");
+}
+
+EXPORT void _exit(int status)
+{
+	finish("_exit");
+	syscall(SYS_exit_group, status);
+	__builtin_unreachable();
+}
+
+EXPORT int dlclose(void *handle)
+{
+	static int (*real)(void *);
+	int result;
+
+	if (!real)
+		*(void **)&real = dlsym(RTLD_NEXT, "dlclose");
+	result = real(handle);
+	if (pid)
+		oracle_compare_forget();
+	return result;
+}
+
+/* ---- system calls that would end the stepping ---- */
+
+static uint64_t *reg(ucontext_t *uc, int r)
+{
+	return (uint64_t *)&uc->uc_mcontext.gregs[r];
+}
+
+/* rt_sigprocmask, done for the program, so that SIGTRAP stays open. */
+static void change_mask(ucontext_t *uc)
+{
+	uint64_t *mask = (uint64_t *)&uc->uc_sigmask, set = 0;
+	const uint64_t *from = (const uint64_t *)*reg(uc, REG_RSI);
+	uint64_t old = *mask;
+
+	if (from) {
+		set = *from;
+		switch (*reg(uc, REG_RDI)) {
+		case SIG_BLOCK: *mask |= set; break;
+		case SIG_UNBLOCK: *mask &= ~set; break;
+		case SIG_SETMASK: *mask = set; break;
+		}
+		*mask &= ~(UINT64_C(1) << (SIGTRAP - 1));
+	}
+	if (*reg(uc, REG_RDX))
+		*(uint64_t *)*reg(uc, REG_RDX) = old;
+	*reg(uc, REG_RAX) = 0;
+	*reg(uc, REG_RIP) += 2;
+}
+
+/* The next instruction is a system call. */
+static void before_syscall(ucontext_t *uc)
+{
+	switch (*reg(uc, REG_RAX)) {
+	case SYS_rt_sigprocmask: change_mask(uc); break;
+	case SYS_clone:
+	case SYS_clone3:
+	case SYS_fork:
+	case SYS_vfork: cloned = true; break;
+	case SYS_munmap: oracle_compare_forget(); break;
+	case SYS_exit_group: finish("exit_group"); break;
+	}
+}
+
+static bool is_syscall(uint64_t pc)
+{
+	return ((const uint8_t *)pc)[0] == 0x0f && ((const uint8_t *)pc)[1] == 0x05;
+}
+
+/* ---- steps ---- */
+
+static void go_on(ucontext_t *uc)
+{
+	state = STEPPING;
+	uc->uc_mcontext.gregs[REG_EFL] |= TRAP_FLAG;
+	last_pc = *reg(uc, REG_RIP);
+	last_sp = *reg(uc, REG_RSP);
+}
+
+static bool follow_call(ucontext_t *uc, uint64_t pc, uint64_t sp)
+{
+	struct oracle_call call = { .slot = sp, .callee = pc };
+
+	if (sp != last_sp - 8 || !oracle_shadow_is_call(last_pc, sp, &call.ra))
+		return false;
+	oracle_shadow_push(&call);
+	if (!oracle_skip_wanted(pc))
+		return false;
+	oracle_skip_plant();
+	state = SKIPPING;
+	uc->uc_mcontext.gregs[REG_EFL] &= ~(long)TRAP_FLAG;
+	return true;
+}
+
+static void on_single_step(ucontext_t *uc)
+{
+	uint64_t pc = *reg(uc, REG_RIP), sp = *reg(uc, REG_RSP);
+
+	if (cloned) {
+		cloned = false;
+		if (*reg(uc, REG_RAX) == 0) { /* a child process */
+			uc->uc_mcontext.gregs[REG_EFL] &= ~(long)TRAP_FLAG;
+			cloned = true; /* for the parent, whose memory it may be in */
+			return;
+		}
+	}
+	steps++;
+	if (steps > steps_max) {
+		uc->uc_mcontext.gregs[REG_EFL] &= ~(long)TRAP_FLAG;
+		state = OFF;
+		finish("the limit");
+		return;
+	}
+	oracle_shadow_pop(sp);
+	cp_regs_of_context(&in.regs, uc);
+	if (follow_call(uc, pc, sp)) {
+		oracle_compare(&in);
+		return;
+	}
+	oracle_compare(&in);
+	if (is_syscall(pc))
+		before_syscall(uc);
+	go_on(uc);
+}
+
+static void on_trap(void *context)
+{
+	ucontext_t *uc = context;
+	uint64_t pc = *reg(uc, REG_RIP), sp = *reg(uc, REG_RSP);
+
+	switch (state) {
+	case OFF: uc->uc_mcontext.gregs[REG_EFL] &= ~(long)TRAP_FLAG; break;
+	case STEPPING: on_single_step(uc); break;
+	case LIFTED:
+		oracle_skip_replant();
+		state = SKIPPING;
+		uc->uc_mcontext.gregs[REG_EFL] &= ~(long)TRAP_FLAG;
+		break;
+	case SKIPPING:
+		switch (oracle_skip_hit(pc, sp)) {
+		case ORACLE_HIT_NONE: break;
+		case ORACLE_HIT_BACK:
+			*reg(uc, REG_RIP) = pc - 1;
+			oracle_shadow_pop(sp);
+			cp_regs_of_context(&in.regs, uc);
+			in.regs.r[CP_REG_PC] = pc - 1;
+			oracle_compare(&in);
+			go_on(uc);
+			if (is_syscall(pc - 1))
+				before_syscall(uc);
+			break;
+		case ORACLE_HIT_OTHER:
+			*reg(uc, REG_RIP) = pc - 1;
+			uc->uc_mcontext.gregs[REG_EFL] |= TRAP_FLAG;
+			state = LIFTED;
+		}
+	}
+}
+
+static void on_sigtrap(int sig, siginfo_t *info, void *context)
+{
+	ucontext_t *uc = context;
+
+	if (tls() != own_tls) { /* a new thread */
+		if (info->si_code == SI_KERNEL && oracle_skip_hit(*reg(uc, REG_RIP), 0))
+			*reg(uc, REG_RIP) -= 1; /* lifted for good */
+		uc->uc_mcontext.gregs[REG_EFL] &= ~(long)TRAP_FLAG;
+		return;
+	}
+	cp_call_on_stack(on_trap, uc, handler_stack + sizeof(handler_stack));
+}
+
+static void know_stack(void)
+{
+	pthread_attr_t attr;
+	void *low;
+	size_t size;
+
+	pthread_getattr_np(pthread_self(), &attr);
+	pthread_attr_getstack(&attr, &low, &size);
+	pthread_attr_destroy(&attr);
+	in.stack_low = (uint64_t)low;
+	in.stack_high = in.stack_low + size;
+	in.stable_modules = in.own_tls = true;
+}
+
+static void know_outside(int sig, siginfo_t *info, void *context)
+{
+	static struct oracle_walk outer;
+	struct sigaction sa = { .sa_sigaction = on_sigtrap, .sa_flags = SA_SIGINFO };
+
+	sigfillset(&sa.sa_mask);
+	oracle_sigaction(SIGTRAP, &sa);
+	cp_regs_of_context(&in.regs, context);
+	outer.n = cp_unwinder_dwarf.walk(&in, outer.pcs, ORACLE_DEPTH, &outer.end);
+	oracle_shadow_begin(&outer);
+	if (outer.end != CP_UNWIND_COMPLETE || outer.n > 5 ||
+	    outer.pcs[outer.n - 1] - getauxval(AT_ENTRY) >= 64)
+		fprintf(stderr, "oracle: main's callers are not known\n");
+	go_on(context);
+}
+
+static __attribute__((noinline)) int stepped_main(int argc, char **argv, char **envp)
+{
+	struct sigaction sa = { .sa_sigaction = know_outside, .sa_flags = SA_SIGINFO };
+	int result;
+
+	own_tls = tls();
+	know_stack();
+	oracle_compare_begin(getauxval(AT_ENTRY));
+	oracle_sigaction(SIGTRAP, &sa);
+	__asm__ volatile("int3" ::: "memory");
+	result = program_main(argc, argv, envp);
+	oracle_pause(true);
+	return result;
+}
+
+static uint64_t number_of(const char *name, uint64_t otherwise)
+{
+	const char *value = getenv(name);
+
+	return value ? strtoull(value, NULL, 0) : otherwise;
+}
+
+EXPORT int __libc_start_main(main_function f, int argc, char **argv, void (*init)(void),
+			     void (*fini)(void), void (*rtld_fini)(void), void *stack_end);
+
+EXPORT int __libc_start_main(main_function f, int argc, char **argv, void (*init)(void),
+			     void (*fini)(void), void (*rtld_fini)(void), void *stack_end)
+{
+	static int (*real)(main_function, int, char **, void (*)(void), void (*)(void),
+			   void (*)(void), void *);
+	const char *out = getenv("ORACLE_OUT");
+
+	*(void **)&real = dlsym(RTLD_NEXT, "__libc_start_main");
+	program_main = f;
+	if (out) {
+		report_path = strdup(out);
+		steps_max = number_of("ORACLE_STEPS", steps_max);
+		oracle_skip_rate = (unsigned)number_of("ORACLE_SKIP", oracle_skip_rate);
+		oracle_libunwind_every =
+			(unsigned)number_of("ORACLE_LIBUNWIND", oracle_libunwind_every);
+		oracle_skip_seed = number_of("ORACLE_SEED", 1) * 88172645463325253u | 1;
+		unsetenv("LD_PRELOAD");
+		unsetenv("ORACLE_OUT");
+		pid = getpid();
+		f = stepped_main;
+	}
+	return real(f, argc, argv, init, fini, rtld_fini, stack_end);
+}

@@ -1,0 +1,102 @@
+/* Walks against the shadow stack; see oracle.h. */
+#include "oracle.h"
+
+#include <errno.h>
+
+unsigned oracle_libunwind_every = 16;
+
+struct tally {
+	unsigned long walks, frames, complete, rooted;
+	unsigned long wrong, cut, excused;
+};
+
+static struct tally own, libunwind;
+static struct oracle_walk walk;
+static uint64_t program_entry;
+static bool with_libunwind;
+
+void oracle_compare_begin(uint64_t entry)
+{
+	program_entry = entry;
+	if (cp_unwinder_dwarf.prepare())
+		fprintf(stderr, "oracle: the own unwinder does not start\n");
+	with_libunwind = oracle_libunwind_every && !cp_unwinder_libunwind.prepare();
+}
+
+void oracle_compare_forget(void)
+{
+	cp_unwinder_dwarf.modules_changed();
+	if (with_libunwind)
+		cp_unwinder_libunwind.modules_changed();
+}
+
+static bool is_rooted(const struct oracle_walk *w)
+{
+	return w->pcs[w->n - 1] - program_entry < 64;
+}
+
+static void compare(struct tally *t, bool is_own)
+{
+	unsigned i = 1;
+
+	while (i < walk.n && walk.pcs[i] == oracle_shadow_right(i))
+		i++;
+	t->walks++;
+	t->frames += walk.n;
+	t->rooted += is_rooted(&walk);
+	if (i == walk.n && !oracle_shadow_right(i) && walk.end == CP_UNWIND_COMPLETE) {
+		t->complete++;
+		return;
+	}
+	if (oracle_excuse(&walk, i))
+		t->excused++;
+	else if (i == walk.n && walk.end == CP_UNWIND_INCOMPLETE)
+		t->cut++;
+	else
+		t->wrong++;
+	oracle_difference(&walk, i, is_own);
+}
+
+static void walk_with(const struct cp_unwinder *u, const struct cp_unwind_input *in)
+{
+	walk.n = u->walk(in, walk.pcs, ORACLE_DEPTH, &walk.end);
+}
+
+void oracle_compare(const struct cp_unwind_input *in)
+{
+	int saved = errno;
+
+	walk_with(&cp_unwinder_dwarf, in);
+	compare(&own, true);
+	if (with_libunwind && own.walks % oracle_libunwind_every == 0) {
+		walk_with(&cp_unwinder_libunwind, in);
+		compare(&libunwind, false);
+	}
+	errno = saved;
+}
+
+static void print(FILE *out, const char *who, const struct tally *t)
+{
+	unsigned long counted = t->walks - t->excused;
+
+	fprintf(out,
+		"%-9s %9lu stacks %5.1f frames deep: %lu wrong, %lu cut, %.4f %% complete, %.4f %% "
+		"end in "
+		"_start; %lu in jumps not counted\n",
+		who, t->walks, t->walks ? (double)t->frames / (double)t->walks : 0, t->wrong,
+		t->cut, counted ? 100.0 * (double)t->complete / (double)counted : 0,
+		t->walks ? 100.0 * (double)t->rooted / (double)t->walks : 0, t->excused);
+}
+
+bool oracle_compare_report(FILE *out)
+{
+	unsigned long counted = own.walks - own.excused;
+	unsigned long unexplained;
+
+	print(out, "own", &own);
+	if (with_libunwind)
+		print(out, "libunwind", &libunwind);
+	unexplained = oracle_difference_report(out);
+	return own.walks && !own.wrong && own.cut * 10000 <= counted &&
+	       (own.walks - own.rooted) * 1000 <= own.walks && !unexplained;
+}

@@ -1,0 +1,202 @@
+# make oracle: the own unwinder against an exact oracle on real programs, and libunwind on the same contexts; see
+# oracle.h. ORACLE_STEPS instructions of each (default 500000, about ten seconds), ORACLE_SEED for other ones. Status 1:
+# a frame was wrong, more than one stack in 10,000 not complete, more than one in 1000 without _start, a difference
+# from libunwind has no explanation, or there were fewer than six programs or 10,000 stacks.
+set -u
+
+builddir=$PWD
+agent=$builddir/tests/oracle/.libs/agent.so
+steps=${ORACLE_STEPS:-500000}
+work=$(mktemp -d)
+programs=0
+failed=0
+server=
+trap '[ -z "$server" ] || kill -9 "$server"; rm -rf "$work"' EXIT
+
+# Prints what came out of a run, and judges it.
+judge() { # name
+	echo "==> $1"
+	cat "$work/$1.report" 2>/dev/null || {
+		echo "no report: $(tail -n 3 "$work/$1.err")"
+		failed=1
+		return
+	}
+	grep '^oracle' -A 12 "$work/$1.err"
+	grep -q '^verdict: good' "$work/$1.report" || failed=1
+	programs=$((programs + 1))
+}
+
+# One in RATE of the calls that are known is stepped through.
+stepped() { # name rate command...
+	name=$1
+	rate=$2
+	shift 2
+	command -v "$1" >/dev/null || {
+		echo "==> $name: not installed"
+		return 1
+	}
+	ORACLE_OUT=$work/$name.report ORACLE_STEPS=$steps ORACLE_SKIP=$rate LD_PRELOAD=$agent \
+		"$@" >"$work/$name.out" 2>"$work/$name.err" </dev/null
+}
+
+python_workload() {
+	cat <<'END'
+import json, re, hashlib, zlib, random, signal
+def fib(n): return n if n < 2 else fib(n - 1) + fib(n - 2)
+class A:
+    def __init__(self, x): self.x = x
+    def __lt__(self, other): return self.x < other.x
+signal.signal(signal.SIGALRM, lambda number, frame: None)
+signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)
+for i in range(20):
+    d = json.loads(json.dumps({str(k): [k, k * 1.5, "x" * k] for k in range(50)}))
+    re.sub(r'(a|b)+c', 'z', 'ababc' * 50)
+    hashlib.sha256(b'x' * 1000).hexdigest(), zlib.compress(b'abc' * 500)
+    sorted([A(random.random()) for _ in range(60)])
+    fib(12), pow(3, 2000, 10 ** 50), "%g %s" % (1.5, 2 ** 200)
+    try: int('x')
+    except ValueError: pass
+signal.setitimer(signal.ITIMER_REAL, 0)
+END
+}
+
+sql_workload() {
+	cat <<'END'
+create table t(a integer primary key, b text, c real);
+with recursive n(i) as (select 1 union all select i + 1 from n where i < 200)
+	insert into t select i, 'row ' || (i * 7919 % 1000), i * 0.37 from n;
+create index tb on t(b);
+select count(*), sum(c), max(b) from t where b like 'row 1%';
+select x.b, y.c from t x join t y on x.a = y.a + 1 order by x.b desc limit 5;
+update t set c = c * 2 where a % 3 = 0;
+delete from t where a > 150;
+select printf('%.3f', avg(c)) from t;
+END
+}
+
+c_workload() {
+	cat <<'END'
+int printf(const char *, ...);
+struct s { int a; double b; };
+static double f(const struct s *x, int n)
+{
+	double r = 0;
+	for (int i = 0; i < n; i++)
+		r += x[i].a * x[i].b;
+	return r;
+}
+int main(int argc, char **argv)
+{
+	struct s y[10];
+	for (int i = 0; i < 10; i++)
+		y[i].a = i, y[i].b = argc;
+	return printf("%g\n", f(y, 10)) == 0;
+}
+END
+}
+
+rust_workload() {
+	cat <<'END'
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write;
+trait Shape { fn area(&self) -> f64; }
+struct Square(f64);
+struct Circle(f64);
+impl Shape for Square { fn area(&self) -> f64 { self.0 * self.0 } }
+impl Shape for Circle { fn area(&self) -> f64 { 3.14 * self.0 * self.0 } }
+fn deep(n: u32) -> u64 { if n == 0 { panic!("bottom") } else { deep(n - 1) + 1 } }
+fn main() {
+    std::panic::set_hook(Box::new(|_| {}));
+    for round in 0..30 {
+        let mut m: HashMap<String, Vec<i64>> = HashMap::new();
+        for i in 0..100i64 { m.entry(format!("k{}", i % 17)).or_default().push(i * round); }
+        let b: BTreeMap<_, i64> = m.iter().map(|(k, v)| (k.clone(), v.iter().sum())).collect();
+        let mut s = String::new();
+        for (k, v) in &b { write!(s, "{}={};{:.3} ", k, v, *v as f64 / 3.0).unwrap(); }
+        let shapes: Vec<Box<dyn Shape>> = vec![Box::new(Square(2.0)), Box::new(Circle(1.0))];
+        let area: f64 = shapes.iter().map(|x| x.area()).sum();
+        let mut v: Vec<String> = (0..80).map(|i| format!("{:x}", i * 7919 % 1013)).collect();
+        v.sort_by(|a, b| b.cmp(a));
+        let caught = round % 10 == 5 && std::panic::catch_unwind(|| deep(20)).is_err();
+        let t = std::thread::spawn(move || round * 2).join().unwrap();
+        println!("{} {} {:?} {} {}", s.len(), area, v.first(), caught, t);
+    }
+}
+END
+}
+
+with_python() {
+	python_workload >"$work/w.py"
+	stepped python3 100 "$(command -v /usr/bin/python3 || command -v python3)" "$work/w.py" && judge python3
+}
+
+with_sqlite() {
+	sql_workload >"$work/w.sql"
+	stepped sqlite3 10 sqlite3 :memory: ".read $work/w.sql" && judge sqlite3
+}
+
+with_compilers() {
+	c_workload >"$work/w.c"
+	stepped gcc 60 "$(gcc -print-prog-name=cc1)" -quiet -O2 "$work/w.c" -o "$work/w.s" && judge gcc
+	stepped clang 100 clang -cc1 -emit-obj -O2 "$work/w.c" -o "$work/w.o" && judge clang
+}
+
+with_rust() {
+	rust_workload >"$work/w.rs"
+	rustc -O "$work/w.rs" -o "$work/rust" 2>/dev/null || {
+		echo "==> a Rust program: rustc is not installed"
+		return
+	}
+	stepped rust 20 "$work/rust" && judge rust
+}
+
+with_node() {
+	stepped node 300 node -e 'let a = [];
+		for (let i = 0; i < 1e5; i++) a.push({x: i, s: "v" + i % 100});
+		a.sort((p, q) => p.s < q.s ? -1 : 1);
+		console.log(JSON.stringify(a).length, /(\w+)\d/.exec("abc123"))' && judge node
+}
+
+with_xz() {
+	stepped xz 100 xz -6 -T1 -c "$srcdir/README.md" && judge xz
+}
+
+# Debian's redis-check-rdb is the server by another name.
+with_redis() {
+	command -v redis-check-rdb >/dev/null && command -v redis-cli >/dev/null || {
+		echo "==> redis: not installed"
+		return
+	}
+	ln -s "$(command -v redis-check-rdb)" "$work/redis-server"
+	ORACLE_OUT=$work/redis.report ORACLE_STEPS=$steps ORACLE_SKIP=20 LD_PRELOAD=$agent \
+		"$work/redis-server" --port 0 --unixsocket "$work/socket" --save '' --dir "$work" \
+		>"$work/redis.out" 2>"$work/redis.err" &
+	server=$!
+	# Until the oracle has written its report, or the server is gone.
+	while kill -0 "$server" 2>/dev/null && [ ! -s "$work/redis.report" ]; do
+		timeout 20 redis-cli -s "$work/socket" eval \
+			'for i = 1, 50 do redis.call("zadd", "z", i * 7 % 50, i); redis.call("set", i, string.rep("x", i)) end
+			return redis.call("zrange", "z", 0, -1)' 0 >/dev/null 2>&1 || sleep 0.2
+		timeout 20 redis-cli -s "$work/socket" info all >/dev/null 2>&1
+	done
+	kill -9 "$server" 2>/dev/null
+	wait "$server" 2>/dev/null
+	server=
+	judge redis
+}
+
+"${CC:-cc}" -dumpmachine | grep -q '^x86_64' || {
+	echo "the oracle steps x86_64 only"
+	exit 0
+}
+for one in ${*:-python sqlite compilers rust node xz redis}; do
+	"with_$one"
+done
+stacks=$(cat "$work"/*.report | awk '$1 == "own" && $3 == "stacks" { n += $2 } END { print n + 0 }')
+echo "==> $stacks stacks of $programs programs"
+[ $# -gt 0 ] && exit $failed
+[ "$programs" -ge 6 ] && [ "$stacks" -ge 10000 ] || {
+	echo "too few: six programs and 10,000 stacks are needed"
+	exit 1
+}
+exit $failed

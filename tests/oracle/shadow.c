@@ -1,0 +1,62 @@
+/* The stack as calls and returns make it; see oracle.h.
+ *
+ * Whatever moves the stack pointer over a return address has left that frame: a return, longjmp, an
+ * exception's landing. A jump at a function's end (a tail call) changes nothing, as it should.
+ */
+#include "oracle.h"
+
+#define SHADOW 65536
+
+static struct oracle_call calls[SHADOW];
+static unsigned depth;
+static struct oracle_walk outside; /* from the wrapper of main outwards */
+
+void oracle_shadow_begin(const struct oracle_walk *outer)
+{
+	depth = 0;
+	outside = *outer;
+}
+
+void oracle_shadow_push(const struct oracle_call *call)
+{
+	if (depth < SHADOW)
+		calls[depth++] = *call;
+}
+
+void oracle_shadow_pop(uint64_t sp)
+{
+	while (depth && calls[depth - 1].slot < sp)
+		oracle_skip_returned(calls[--depth].callee);
+}
+
+/* The prefixes that occur before a call: notrack, bnd, data16 (__tls_get_addr's padding), REX. */
+static unsigned call_size(const uint8_t *p)
+{
+	const uint8_t *begin = p;
+
+	while (*p == 0x3e || *p == 0xf2 || *p == 0x66 || *p == 0x67 || *p == 0x64 ||
+	       (*p & 0xf0) == 0x40)
+		p++;
+	return *p == 0xe8 || (*p == 0xff && (p[1] & 0x38) == 0x10) ? (unsigned)(p - begin) + 2 : 0;
+}
+
+bool oracle_shadow_is_call(uint64_t from, uint64_t sp, uint64_t *ra)
+{
+	unsigned size = call_size((const uint8_t *)from);
+
+	*ra = *(const uint64_t *)sp;
+	return size && *ra >= from + size && *ra <= from + 15;
+}
+
+const struct oracle_call *oracle_shadow_call(unsigned i)
+{
+	return i < depth ? &calls[depth - 1 - i] : NULL;
+}
+
+uint64_t oracle_shadow_right(unsigned i)
+{
+	if (i <= depth)
+		return calls[depth - i].ra - !calls[depth - i].exact;
+	i -= depth;
+	return i < outside.n ? outside.pcs[i] : 0;
+}
