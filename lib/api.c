@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "api.h"
 #include "config.h"
 #include "session.h"
 #include "sigsafe/atomic.h"
@@ -160,6 +161,25 @@ API int cprof_start(const struct cprof_options *options)
 	if (cp_exchange_acqrel(&changing, 1))
 		return -EBUSY;
 	err = start(options);
+	cp_store_release(&changing, 0);
+	return err;
+}
+
+int cp_api_start_mode(enum cp_mode mode, const char *path)
+{
+	static struct cp_config c;
+	int err;
+
+	if (cp_exchange_acqrel(&changing, 1))
+		return -EBUSY;
+	cp_config_read_quietly(&c, from_environment);
+	for (unsigned m = 0; m < CP_MAIN_MODES; m++)
+		c.path[m][0] = '\0';
+	/* A signal that toggles is for who starts by the environment. */
+	c.toggle_signal = 0;
+	err = absolute(c.path[mode], sizeof(c.path[mode]), path);
+	if (!err)
+		err = cp_session_start(&c, false);
 	cp_store_release(&changing, 0);
 	return err;
 }

@@ -250,6 +250,30 @@ void cp_session_write(const char *when, bool only_with_samples)
 		cp_collect_run(cp_window_write, &call);
 }
 
+bool cp_session_runs(enum cp_mode mode)
+{
+	return cp_session_is_ours() && cp_load_relaxed(&cp_session.runs[mode].running);
+}
+
+void cp_session_path(enum cp_mode mode, char *to, size_t size)
+{
+	char path[CP_PATH_MAX];
+
+	if (cp_path_number(path, sizeof(path), cp_session.runs[mode].path, 0) < 0)
+		path[0] = '\0';
+	cp_format(to, size, "%s", path);
+}
+
+int cp_session_dump_heap(void)
+{
+	struct cp_window_call call = { .heap_only = true };
+
+	if (!cp_session_runs(CP_MODE_HEAP))
+		return -ESRCH;
+	cp_collect_run(cp_window_dump, &call);
+	return call.result;
+}
+
 enum cp_mode cp_session_first_mode(void)
 {
 	unsigned m = 0;

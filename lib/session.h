@@ -32,6 +32,11 @@ void cp_session_write(const char *when, bool only_with_samples);
 int cp_session_dump(enum cp_mode mode, const char *path);
 /* The same to a descriptor, however long its reader makes us wait. */
 int cp_session_dump_fd(enum cp_mode mode, int fd);
+/* The heap and its further views, to the next number. */
+int cp_session_dump_heap(void);
+/* MODE is on, here; and where its file goes. Any context. */
+bool cp_session_runs(enum cp_mode mode);
+void cp_session_path(enum cp_mode mode, char *to, size_t size);
 /* The first of the main modes that is on. */
 enum cp_mode cp_session_first_mode(void);
 

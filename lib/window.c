@@ -368,7 +368,7 @@ void cp_window_dump(void *arg)
 	}
 	cp_run_work_begin();
 	cp_collect_drain(cp_session.runs, &cp_session.modules);
-	c->result = c->path || c->sink ? dump_one(c) : dump_numbered(false);
+	c->result = c->path || c->sink ? dump_one(c) : dump_numbered(c->heap_only);
 	cp_run_work_end();
 }
 

@@ -18,6 +18,7 @@ struct cp_window_call {
 	const char *path;     /* of a dump, or NULL */
 	struct cp_sink *sink; /* of a dump, or NULL */
 	bool only_with_samples;
+	bool heap_only;				/* of a dump to the next number */
 	const struct cp_config *config;		/* of modes to add */
 	void (*failed)(unsigned mode, int err); /* a mode could not begin; NULL: RESULT tells */
 	int result;				/* out: 0 or the first negative errno */

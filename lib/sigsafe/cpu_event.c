@@ -37,12 +37,19 @@ static bool is_timed(void)
 	return n == 2 || (n * UINT64_C(0x9e3779b97f4a7c15)) >> 60 == 0;
 }
 
+static bool is_left_out(const struct cp_thread *t)
+{
+	int (*filter)(void *) = cp_load_acquire(&cp_cpu_state.filter);
+
+	return cp_load_relaxed(&t->paused) || (filter && !filter(cp_cpu_state.filter_argument));
+}
+
 static void take(struct cp_thread *t, const ucontext_t *uc, uint64_t weight)
 {
 	uint64_t began = is_timed() ? clock_ns(CLOCK_THREAD_CPUTIME_ID) : 0;
 	struct cp_regs regs;
 
-	if (cp_load_relaxed(&t->paused)) {
+	if (is_left_out(t)) {
 		cp_count(CP_COUNT_LOST_PAUSED, weight);
 		return;
 	}

@@ -11,6 +11,9 @@ struct cp_cpu_state {
 	uint32_t running;	/* samples are taken */
 	uint32_t process_timer; /* ITIMER_PROF runs for threads without a timer of their own */
 	int handler_flags;	/* SA_* of SIGPROF's handler: signals.c */
+	/* Of ProfilerStartWithOptions: 0 leaves a sample out. NULL: none. */
+	int (*filter)(void *argument);
+	void *filter_argument;
 	uint64_t period_ns;
 	uint64_t process_periods; /* of the process's CPU time, at the process timer's last hit */
 	void (*die)(int sig, siginfo_t *si,

@@ -87,6 +87,9 @@ static void *capture_often(void *arg)
 
 static void *close_often(void *arg)
 {
+	/* Not before there is somebody to see it. */
+	while (!cp_load_relaxed(&captures))
+		sched_yield();
 	for (int i = 0; i < CLOSES; i++) {
 		cp_gate_close();
 		cp_store_relaxed(&module_is_there, 0);
