@@ -12,7 +12,8 @@ check_valid cpu.prof again.prof
 check_stack cpu.prof 'kept_part[.;]'
 check_no_stack cpu.prof 'left_out_part'
 if ! grep -q 'no heap profile' "$work/linked.out"; then
-	check_valid heap.0001.heap heap.heap both.prof
+	check_valid_as heap heap.0001.heap heap.heap
+	check_valid both.prof
 	check_stack heap.0001.heap 'leak[.;]'
 	check_stack heap.heap 'leak[.;]'
 fi

@@ -83,9 +83,15 @@ check_quiet() { # name
 }
 
 check_valid() { # file...
+	check_valid_as cpu "$@"
+}
+
+check_valid_as() { # mode file...
+	valid_mode=$1
+	shift
 	for file; do
 		[ -s "$file" ] || { fail "$file: missing or empty"; continue; }
-		"$pprof_check" --mode cpu "$file" >"$work/check.log" 2>&1 ||
+		"$pprof_check" --mode "$valid_mode" "$file" >"$work/check.log" 2>&1 ||
 			fail "$file is not valid: $(head -n 5 "$work/check.log")"
 	done
 }
