@@ -50,10 +50,12 @@ static const char *base_name(const char *path)
 static uint32_t add(struct ct_frames *frames, const struct ct_frame *f, uint64_t detail)
 {
 	struct ct_flame_key key = { (uint64_t)f->name << 32 | f->file,
-				    (uint64_t)f->module << 32 | f->kind << 1 |
-					    (f->inlined && !frames->join_inlined),
-				    detail };
-	uint32_t *at = ct_flame_map_at(&frames->map, key);
+				    (uint64_t)f->module << 32 | f->kind << 1 | f->inlined, detail };
+	uint32_t *at;
+
+	if (frames->names_only)
+		key = (struct ct_flame_key){ f->name, 0, 0 };
+	at = ct_flame_map_at(&frames->map, key);
 
 	if (*at == CT_NONE) {
 		*at = frames->count;

@@ -26,7 +26,7 @@ struct ct_frames {
 	struct ct_frame *list;
 	size_t count, room;
 	enum ct_frames_by by;
-	bool join_inlined; /* a function inlined here and called there is one */
+	bool names_only; /* equal names are one frame, whatever file, module or inlining */
 	struct ct_flame_map map;
 };
 

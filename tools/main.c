@@ -18,6 +18,8 @@ static const struct ct_verb *const verbs[] = {
 	&ct_verb_tags,
 	&ct_verb_info,
 	&ct_verb_flame,
+	&ct_verb_folded,
+	&ct_verb_convert,
 	&ct_verb_merge,
 	&ct_verb_strip_labels,
 	&ct_verb_symbolize,

@@ -21,6 +21,8 @@ struct ct_verb {
 
 extern const struct ct_verb ct_verb_info;
 extern const struct ct_verb ct_verb_flame;
+extern const struct ct_verb ct_verb_folded;
+extern const struct ct_verb ct_verb_convert;
 extern const struct ct_verb ct_verb_symbolize;
 extern const struct ct_verb ct_verb_merge;
 extern const struct ct_verb ct_verb_peek;
