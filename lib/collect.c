@@ -166,7 +166,7 @@ static uint32_t find_label(struct cp_run *r, struct cp_thread *t, bool ended)
 }
 
 /* The name is what the thread is called now: most name themselves soon after they start. */
-static void name_label(struct cp_run *r, const struct cp_thread *t)
+void cp_collect_name(struct cp_run *r, const struct cp_thread *t)
 {
 	uint32_t kept = t->names[r->mode];
 
@@ -181,7 +181,7 @@ uint32_t cp_collect_label(struct cp_run *r, struct cp_thread *t)
 	uint32_t label = find_label(r, t, ended);
 
 	if (!had)
-		name_label(r, t);
+		cp_collect_name(r, t);
 	return label;
 }
 
@@ -195,7 +195,9 @@ static uint32_t drain_records(struct cp_run *runs, struct cp_thread *t, struct c
 	while ((record = cp_ring_next(ring))) {
 		unsigned m = record->mode;
 
-		if (runs[m].running) {
+		if (runs[m].running && runs[m].ops->record) {
+			runs[m].ops->record(&runs[m], t, record);
+		} else if (runs[m].running) {
 			if (!(any & 1u << m))
 				label[m] = find_label(&runs[m], t, ended);
 			any |= 1u << m;
@@ -243,16 +245,19 @@ static void drain_thread(struct cp_run *runs, struct cp_thread *t, bool ended)
 			any |= drain_records(runs, t, rings[i], ended);
 	for (unsigned m = 0; m < CP_MODES; m++)
 		if (any & 1u << m)
-			name_label(&runs[m], t);
+			cp_collect_name(&runs[m], t);
 }
 
 static void bury(struct cp_run *runs, struct cp_thread *t)
 {
 	struct cp_ring *ring = t->ring, *hook_ring = t->hook_ring;
 
-	for (unsigned m = 0; m < CP_MODES; m++)
+	for (unsigned m = 0; m < CP_MODES; m++) {
+		if (runs[m].running && runs[m].ops->gone)
+			runs[m].ops->gone(&runs[m], t);
 		if (runs[m].running && t->names[m])
 			cp_aggregate_thread_ended(&runs[m].aggregate);
+	}
 	t->ring = t->hook_ring = NULL;
 	cp_ring_give(ring);
 	cp_ring_give(hook_ring);

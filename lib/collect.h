@@ -62,6 +62,8 @@ void cp_collect_forget(const struct cp_run *r, struct cp_run *runs, struct cp_mo
 /* Under the lock: the number of T's label in R, for a mode that makes rows itself; CP_NO_THREAD
  * without memory. */
 uint32_t cp_collect_label(struct cp_run *r, struct cp_thread *t);
+/* And its label gets the name that T has now. */
+void cp_collect_name(struct cp_run *r, const struct cp_thread *t);
 
 /* In a fork child: no thread, no requests, a free lock. What was under the lock may be
  * half done; its owner abandons it. */

@@ -16,6 +16,7 @@
 #include "sigsafe/disposition.h"
 #include "sigsafe/lock.h"
 #include "sigsafe/sys.h"
+#include "sigsafe/wall_event.h"
 #include "sigsafe/text.h"
 
 struct cp_cpu cp_cpu;
@@ -55,7 +56,7 @@ static void begin_locked(struct cp_thread *t)
 	cp_cpu_itimer_use();
 }
 
-static int install_handler(void)
+int cp_cpu_install_handler(void)
 {
 	struct sigaction act = { .sa_sigaction = cp_cpu_event_handler,
 				 .sa_flags = cp_cpu_state.handler_flags };
@@ -78,7 +79,8 @@ void cp_cpu_check_handler(void)
 	static bool said;
 	struct sigaction now;
 
-	if (said || !cp_load_relaxed(&cp_cpu_state.running) ||
+	if (said ||
+	    !(cp_load_relaxed(&cp_cpu_state.running) || cp_load_relaxed(&cp_wall_running)) ||
 	    CP_REAL(sigaction)(SIGPROF, NULL, &now) < 0)
 		return;
 	/* Ignored is what we ourselves make it for a moment before an exec. */
@@ -159,7 +161,7 @@ void cp_cpu_say_blocking(void)
 
 int cp_cpu_start(unsigned frequency, bool itimer_only)
 {
-	int err = install_handler();
+	int err = cp_cpu_install_handler();
 
 	if (err < 0)
 		return err;

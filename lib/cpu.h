@@ -22,7 +22,9 @@ struct cp_cpu {
 };
 extern struct cp_cpu cp_cpu;
 
-/* SIGPROF's handler, and timers for every registered thread. 0 or a negative errno. */
+/* SIGPROF's handler, for this mode and the wall clock. 0 or a negative errno. */
+int cp_cpu_install_handler(void);
+/* The handler, and timers for every registered thread. 0 or a negative errno. */
 int cp_cpu_start(unsigned frequency, bool itimer_only);
 /* Delete all timers. The handler stays, inert: a late signal must not kill. */
 void cp_cpu_stop(void);

@@ -50,6 +50,11 @@ struct cp_mode_ops {
 	uint64_t (*due)(void);
 	void (*tick)(struct cp_run *r);
 
+	/* A record of T's ring, before it is taken; NULL = its count and weight are summed. */
+	void (*record)(struct cp_run *r, struct cp_thread *t, const struct cp_record *record);
+	/* T has ended and its rings are empty: its record goes. In a drain. */
+	void (*gone)(struct cp_run *r, struct cp_thread *t);
+
 	/* A registered thread begins or ends (on that thread, or by the sweep). */
 	void (*thread_begin)(struct cp_thread *t);
 	void (*thread_end)(struct cp_thread *t);
@@ -65,8 +70,8 @@ struct cp_mode_ops {
 extern const struct cp_mode_ops *const cp_modes[CP_MODES];
 
 extern const struct cp_mode_ops cp_mode_cpu;		       /* cpu_mode.c */
+extern const struct cp_mode_ops cp_mode_wall;		       /* wall_mode.c */
 extern const struct cp_mode_ops cp_mode_lock, cp_mode_holders; /* lock.c */
-extern const struct cp_mode_ops cp_mode_cpu;		       /* cpu_mode.c */
 extern const struct cp_mode_ops cp_mode_heap;		       /* heap_mode.c */
 extern const struct cp_mode_ops cp_mode_peak;		       /* heap_mode.c */
 

@@ -26,6 +26,7 @@
 #include "signals.h"
 #include "sink.h"
 #include "threads.h"
+#include "wall.h"
 #include "window.h"
 
 bool cp_session_active(void)
@@ -74,6 +75,8 @@ static int choose_engine(void)
 	cp_capture_settings.max_depth = cp_session.config.max_depth;
 	cp_capture_settings.wake = cp_engine_wake;
 	cp_ring_configure(cp_session.config.max_depth);
+	if (cp_session.config.path[CP_MODE_WALL][0])
+		cp_wall_prepare();
 	return cp_capture_settings.unwinder ? 0 : -ENOSYS;
 }
 

@@ -54,6 +54,11 @@ static void on_thread_end(void *record)
 	if (t->ring || t->hook_ring || t->labels) {
 		cp_store_release(&t->state, CP_THREAD_ENDED);
 		cp_collect_request(CP_REQUEST_DRAIN);
+	} else if (t->wall.began) {
+		/* The pacer gives it its time, within a period. */
+		cp_store_release(&t->state, CP_THREAD_ENDED);
+		if (!cp_collect_alive())
+			cp_collect_request(CP_REQUEST_DRAIN);
 	} else {
 		cp_thread_free(t);
 	}

@@ -24,6 +24,9 @@ INTERPOSE int dlclose(void *handle)
 	cp_gate_wait();
 	if (cp_capture_settings.unwinder->modules_changed)
 		cp_capture_settings.unwinder->modules_changed();
+	/* The wall clock walks with this one whatever was chosen. */
+	if (cp_capture_settings.unwinder != &cp_unwinder_dwarf)
+		cp_unwinder_dwarf.modules_changed();
 	cp_gate_open();
 	cp_heap_modules_changed();
 	return result;

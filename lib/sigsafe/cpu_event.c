@@ -10,6 +10,7 @@
 #include "sigsafe/held.h"
 #include "sigsafe/sys.h"
 #include "sigsafe/thread.h"
+#include "sigsafe/wall_event.h"
 
 struct cp_cpu_state cp_cpu_state;
 
@@ -167,6 +168,9 @@ void cp_cpu_event_handler(int sig, siginfo_t *si, void *context)
 
 	if (is_timer_of_ours(si)) {
 		from_thread_timer(si, uc);
+		if (!has_tls(si))
+			return;
+	} else if (cp_wall_event(si, uc)) {
 		if (!has_tls(si))
 			return;
 	} else if (!from_process_timer(si, uc)) {

@@ -9,7 +9,8 @@
 static uint32_t phase;	      /* its low bit selects the counter */
 static uint32_t in_flight[2]; /* captures that began in each phase */
 static uint32_t closed;	      /* callers between close and open */
-static uint32_t flipping;     /* one waiter flips the phase at a time */
+static uint32_t openings;
+static uint32_t flipping; /* one waiter flips the phase at a time */
 
 unsigned cp_gate_enter(bool *stable)
 {
@@ -56,7 +57,13 @@ void cp_gate_wait(void)
 
 void cp_gate_open(void)
 {
+	cp_add_seqcst(&openings, 1);
 	cp_add_seqcst(&closed, (uint32_t)-1);
+}
+
+uint32_t cp_gate_openings(void)
+{
+	return cp_load_seqcst(&openings);
 }
 
 void cp_gate_fork_child(void)

@@ -8,6 +8,7 @@
 #define CP_GATE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* Around every capture: the returned phase goes to cp_gate_leave. *STABLE: no
  * module can be unmapped until then. */
@@ -20,6 +21,9 @@ void cp_gate_close(void);
 void cp_gate_open(void);
 /* Wait for every capture that is in flight now. */
 void cp_gate_wait(void);
+
+/* How often modules may have gone away, so far. */
+uint32_t cp_gate_openings(void);
 
 /* In a fork child: nobody else is in flight. */
 void cp_gate_fork_child(void);

@@ -140,6 +140,24 @@ struct cp_record *cp_ring_next(struct cp_ring *r)
 	return NULL;
 }
 
+const struct cp_record *cp_ring_look(const struct cp_ring *r, uint64_t *at)
+{
+	uint64_t head = cp_load_acquire(&r->head);
+
+	/* Taken meanwhile, or a ring that was another's before. */
+	if (*at < r->tail || *at > head)
+		*at = r->tail;
+	while (*at != head) {
+		const struct cp_record *record =
+			(const struct cp_record *)&r->data[*at & (r->size - 1)];
+
+		*at += record->words;
+		if (record->mode != CP_RECORD_SKIP)
+			return record;
+	}
+	return NULL;
+}
+
 void cp_ring_release(struct cp_ring *r, const struct cp_record *record)
 {
 	cp_store_release(&r->tail, r->tail + record->words);

@@ -84,6 +84,9 @@ bool cp_ring_commit(struct cp_ring *r, struct cp_record *record);
 
 /* The oldest record, or NULL; stays the consumer's until cp_ring_release. */
 struct cp_record *cp_ring_next(struct cp_ring *r);
+/* The oldest record from the word *AT on (0 at first), which moves behind it; NULL at the end.
+ * They stay to be taken. */
+const struct cp_record *cp_ring_look(const struct cp_ring *r, uint64_t *at);
 void cp_ring_release(struct cp_ring *r, const struct cp_record *record);
 /* What was released until now is of an earlier run: cp_ring_last won't give it. Consumer. */
 void cp_ring_forget(struct cp_ring *r);

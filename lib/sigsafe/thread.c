@@ -52,7 +52,7 @@ static bool grow(uint32_t seen)
 		return false;
 	for (uint32_t i = 0; i < PER_CHUNK; i++) {
 		c[i].index = seen + i;
-		c[i].timer = CP_NO_TIMER;
+		c[i].timer = c[i].wall.timer = CP_NO_TIMER;
 	}
 	if (!cp_cas_acqrel(&chunks[n], &none, c))
 		cp_sys_unmap(c, size);
@@ -68,6 +68,7 @@ static void reset(struct cp_thread *t)
 	cp_store_relaxed(&t->paused, 0);
 	t->own_tls = t->foreign = t->named = t->seen = t->prof_blocked = false;
 	cp_store_relaxed(&t->timer, CP_NO_TIMER);
+	t->wall = (struct cp_wall_thread){ .timer = CP_NO_TIMER };
 	t->first_due = t->expiries = 0;
 	memset(t->names, 0, sizeof(t->names));
 	t->stack_low = t->stack_high = t->stack_size = 0;
@@ -130,6 +131,7 @@ void cp_thread_fork_child(struct cp_thread *keep)
 		cp_ring_discard(t->hook_ring);
 		t->ring = t->hook_ring = NULL;
 		t->timer = CP_NO_TIMER;
+		t->wall = (struct cp_wall_thread){ .timer = CP_NO_TIMER };
 		memset(t->names, 0, sizeof(t->names));
 		if (t == keep)
 			continue;

@@ -32,6 +32,28 @@ enum cp_thread_state { CP_THREAD_FREE, CP_THREAD_CLAIMED, CP_THREAD_LIVE, CP_THR
 #define CP_THREAD_NAME 16 /* as the kernel's comm, NUL included */
 #define CP_NO_TIMER (-1)
 
+/* What a thread was found doing. */
+enum cp_wall_state { CP_WALL_UNSEEN, CP_WALL_RUNNING, CP_WALL_WAITING, CP_WALL_PAUSED };
+#define CP_WALL_STATES 4
+
+/* What the wall clock knows of a thread: the pacer's (lib/wall.c), under the collector's lock, but
+ * for what is written by the thread. Times are monotonic, in ns; 0 = not yet. */
+struct cp_wall_thread {
+	uint64_t began, ended;	   /* by the thread or the sweep */
+	uint64_t ended_cpu;	   /* its CPU time then */
+	uint64_t samples;	   /* by its handler: taken while it ran */
+	int32_t timer;		   /* on its CPU clock; CP_NO_TIMER */
+	uint8_t state;		   /* enum cp_wall_state, at the last visit */
+	bool unanswered;	   /* found running, and no sample since */
+	uint32_t due, until, span; /* next visit; begin and length of what it stands for: ticks */
+	uint64_t clock;		   /* CPU time at the last visit */
+	uint64_t given;		   /* its time up to here was given to states */
+	uint64_t owed[CP_WALL_STATES]; /* and not yet to a row */
+	uint64_t uncounted;	       /* given to rows, less than a period */
+	uint32_t row[CP_WALL_STATES];  /* of the last stack in each state, + 1; 0 = none */
+	uint64_t taken, looked;	       /* of samples; and of the ring, in words */
+};
+
 struct cp_thread {
 	uint32_t index;
 	uint32_t state;	    /* enum cp_thread_state */
@@ -52,6 +74,7 @@ struct cp_thread {
 	/* Written by the thread, emptied by the drain; NULL until the first sample. */
 	struct cp_ring *ring;	   /* by its signal handlers */
 	struct cp_ring *hook_ring; /* by hooks, which a handler may interrupt */
+	struct cp_wall_thread wall;
 	/* By the thread; NULL until it sets one. */
 	struct cp_labels *labels;
 	struct cp_lock_waits waits;	/* the thread's own: which of its waits are recorded, */

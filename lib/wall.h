@@ -1,0 +1,101 @@
+/* The wall clock: where every thread is, running or waiting, at regular times.
+ *
+ *     tick → which threads are due                           wall.c
+ *     visit → did it run since? what is it doing now?        wall_visit.c, wall_stack.c
+ *     running → a timer, and the stack from its signal       wall_timer.c, sigsafe/wall_event.c
+ *     time between visits → states → rows                    wall_time.c
+ *     the mode's file                                        wall_mode.c
+ *
+ * Time is cut into periods, the same for all threads. Each tick stands at a random place in
+ * its period, so that no program is in step with it, and what a thread is then found doing
+ * stands for the whole of the period (or of more of them: see cp_wall_plan). All of it is the
+ * pacer's, on the collector's thread or whoever else has the collector's lock.
+ */
+#ifndef CP_WALL_H
+#define CP_WALL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "run.h"
+#include "sigsafe/thread.h"
+
+/* What happened since the start of the run; for the comments. */
+struct cp_wall_counts {
+	uint64_t visits;     /* of threads */
+	uint64_t unmoved;    /* had not run since the visit before */
+	uint64_t walked;     /* were waiting, on a stack that was walked */
+	uint64_t running;    /* were running */
+	uint64_t hidden;     /* could not be looked at: /proc is not there */
+	uint64_t late;	     /* ticks that were missed: a dump took long */
+	uint64_t timeless;   /* timers that could not be made */
+	uint64_t given;	     /* ns that went to rows */
+	uint64_t unsampled;  /* ns of threads that were never met, and have no start either */
+	uint64_t unmet;	     /* ns of threads that were not met yet, at the last dump */
+	uint64_t unvisited;  /* ns of threads that were never met, given to their start */
+	uint64_t unanswered; /* ns of running threads without a sample, given to another stack */
+};
+
+struct cp_wall {
+	unsigned frequency;
+	uint64_t period_ns;
+	uint64_t began;	       /* begin of period 0 */
+	uint64_t stopped;      /* 0 = it is running */
+	uint64_t phase;	       /* place of tick 0 in its period, in 2^-64 of it */
+	uint64_t random;       /* state of the generator */
+	uint32_t openings;     /* of the gate, at the last reading of the modules */
+	uint64_t next_reading; /* of the modules, for an address in none: not before */
+	uint32_t stretch;      /* periods between visits of a thread that doesn't run */
+	uint32_t cursor;       /* where the next tick goes on */
+	int64_t budget;	       /* ns of CPU time that may be spent */
+	bool blind;	       /* stacks can't be walked from outside */
+	struct cp_wall_counts counts;
+};
+extern struct cp_wall cp_wall;
+
+/* xorshift64: places in a period need no better one. */
+static inline uint64_t cp_wall_draw(void)
+{
+	cp_wall.random ^= cp_wall.random << 13;
+	cp_wall.random ^= cp_wall.random >> 7;
+	cp_wall.random ^= cp_wall.random << 17;
+	return cp_wall.random;
+}
+
+/* Before the start, in ordinary context. */
+void cp_wall_prepare(void);
+int cp_wall_start(struct cp_run *r, unsigned frequency);
+void cp_wall_stop(void);
+/* When the next tick is due; any context. */
+uint64_t cp_wall_due(void);
+/* true: threads have ended, and want a drain. */
+bool cp_wall_tick(struct cp_run *r);
+void cp_wall_fork_child(struct cp_run *r, struct cp_thread *keep);
+
+/* wall_visit.c: look at T in period TICK, and plan its next visit. true: it cost more than a
+ * glance. */
+bool cp_wall_visit(struct cp_run *r, struct cp_thread *t, uint32_t tick);
+/* What T's handler has left in its ring. */
+void cp_wall_take(struct cp_run *r, struct cp_thread *t);
+void cp_wall_record(struct cp_run *r, struct cp_thread *t, const struct cp_record *record);
+
+/* wall_time.c: T was in its last state until UNTIL. */
+void cp_wall_give(struct cp_run *r, struct cp_thread *t, uint64_t until);
+/* What T's STATE is owed goes to the last stack in it, if there is one. */
+void cp_wall_pay(struct cp_run *r, struct cp_thread *t, enum cp_wall_state state);
+/* The row of this stack is T's for STATE from now on. */
+void cp_wall_set_row(struct cp_run *r, struct cp_thread *t, enum cp_wall_state state,
+		     const struct cp_record *record);
+/* All of T's time until UNTIL stands in rows afterwards. */
+void cp_wall_settle(struct cp_run *r, struct cp_thread *t, uint64_t until);
+/* The same for good: T has ended. */
+void cp_wall_gone(struct cp_run *r, struct cp_thread *t);
+
+/* wall_timer.c: a sample of T as soon as the kernel's tick finds it running. false: no timer. */
+bool cp_wall_arm(struct cp_thread *t);
+void cp_wall_thread_begin(struct cp_thread *t);
+void cp_wall_thread_end(struct cp_thread *t);
+void cp_wall_disarm_all(void);
+void cp_wall_timers_fork_child(void);
+
+#endif

@@ -1,0 +1,112 @@
+/* The wall clock as a mode: what its file holds and says. */
+#include <time.h>
+
+#include "collect.h"
+#include "cpu.h"
+#include "mode.h"
+#include "sigsafe/capture.h"
+#include "wall.h"
+
+#define L(x) ((unsigned long)(x))
+
+static uint64_t period(const struct cp_run *r)
+{
+	(void)r;
+	return cp_wall.period_ns;
+}
+
+static void labels(const struct cp_run *r, const struct cp_stack *s, struct cp_profile_labels *to)
+{
+	(void)r;
+	to->labels[to->count++] = (struct cp_pprof_label){
+		.key = "state", .text = s->tag == CP_WALL_RUNNING ? "running" : "waiting"
+	};
+}
+
+static void report(struct cp_report *out, const struct cp_run *r, const struct cp_config *c)
+{
+	const struct cp_wall_counts *n = &cp_wall.counts;
+
+	(void)c;
+	cp_report_line(out, "wall: frequency %u Hz, period %lu ns%s", cp_wall.frequency,
+		       L(cp_wall.period_ns),
+		       cp_wall.blind ? "; stacks of waiting threads can't be seen: each is that of "
+				       "where its thread ran last"
+				     : "");
+	cp_report_line(out,
+		       "visits: %lu of threads: %lu had not run since the one before, %lu waited, "
+		       "%lu ran; %lu periods without any",
+		       L(n->visits), L(n->unmoved), L(n->walked), L(n->running), L(n->late));
+	cp_report_line(out,
+		       "samples: %lu of running threads by signal; lost: %lu ring full, %lu "
+		       "collector limit; %lu timers could not be made; %s s in paused threads",
+		       L(cp_run_counted(r, CP_COUNT_SAMPLES)),
+		       L(cp_run_counted(r, CP_COUNT_SIGNALS) - cp_run_counted(r, CP_COUNT_SAMPLES)),
+		       L(cp_run_counted(r, CP_COUNT_LOST_AGGREGATE)), L(n->timeless),
+		       cp_report_seconds(cp_run_counted(r, CP_COUNT_LOST_PAUSED)));
+	cp_report_line(out,
+		       "wall time: %s s of threads in samples, of it %s s of threads that lived "
+		       "between two visits (at their start function) and %s s of running threads "
+		       "without a sample (where they were last seen); %s s unsampled",
+		       cp_report_seconds(n->given), cp_report_seconds(n->unvisited),
+		       cp_report_seconds(n->unanswered),
+		       cp_report_seconds(n->unsampled + n->unmet));
+}
+
+static int start(struct cp_run *r, const struct cp_config *c)
+{
+	int err = cp_cpu_install_handler();
+
+	return err ? err : cp_wall_start(r, c->wall_frequency);
+}
+
+static void stop(struct cp_run *r)
+{
+	(void)r;
+	cp_wall_stop();
+}
+
+static void settle(struct cp_run *r)
+{
+	uint64_t now = cp_wall.stopped ? cp_wall.stopped : cp_run_clock(CLOCK_MONOTONIC);
+
+	cp_wall.counts.unmet = 0;
+	for (uint32_t i = 0; i < cp_thread_limit(); i++) {
+		struct cp_thread *t = cp_thread_at(i);
+		uint64_t began = cp_load_acquire(&t->wall.began);
+
+		if (cp_load_acquire(&t->state) != CP_THREAD_LIVE || !began)
+			continue;
+		if (t->wall.state != CP_WALL_UNSEEN)
+			cp_wall_settle(r, t, now);
+		else if (now > began)
+			cp_wall.counts.unmet += now - began;
+	}
+}
+
+static void tick(struct cp_run *r)
+{
+	if (cp_wall_tick(r))
+		cp_collect_request(CP_REQUEST_DRAIN);
+}
+
+const struct cp_mode_ops cp_mode_wall = {
+	.name = "wall",
+	.parent = CP_MODE_WALL,
+	.types = { { "samples", "count" }, { "wall", "nanoseconds" } },
+	.type_count = 2,
+	.period_type = { "wall", "nanoseconds" },
+	.period = period,
+	.labels = labels,
+	.report = report,
+	.start = start,
+	.stop = stop,
+	.settle = settle,
+	.due = cp_wall_due,
+	.tick = tick,
+	.record = cp_wall_record,
+	.gone = cp_wall_gone,
+	.thread_begin = cp_wall_thread_begin,
+	.thread_end = cp_wall_thread_end,
+	.fork_child = cp_wall_fork_child,
+};

@@ -1,0 +1,188 @@
+/* A visit: what is this thread doing? See wall.h. */
+#include <time.h>
+
+#include "mode.h"
+#include "sigsafe/atomic.h"
+#include "sigsafe/capture.h"
+#include "sigsafe/labels.h"
+#include "sigsafe/labelset.h"
+#include "sigsafe/ring.h"
+#include "wall.h"
+#include "wall_stack.h"
+
+static struct {
+	struct cp_record head;
+	uint64_t pcs[4096];
+} found; /* under the collector's lock */
+
+static uint64_t begin_of(uint32_t tick)
+{
+	return cp_wall.began + tick * cp_wall.period_ns;
+}
+
+/* Where the time of the visit before ends and that of this one begins. One that comes late, because
+ * a dump took long, shares the time between: nothing is known of it. */
+static uint64_t boundary(const struct cp_wall_thread *w, uint32_t tick)
+{
+	uint32_t from = w->until;
+
+	if (tick >= from + w->span)
+		from += (tick - from - w->span + 1) / 2;
+	return begin_of(from);
+}
+
+/* The next visit stands for SPAN periods, and is at a random one of them. How many does not
+ * depend on what that visit will find, so it stays unbiased. */
+static void plan(struct cp_wall_thread *w, uint32_t tick, uint32_t span)
+{
+	uint32_t end = w->until + w->span;
+
+	w->until = end > tick ? end : tick + 1;
+	w->span = span;
+	w->due = w->until + (span > 1 ? (uint32_t)(cp_wall_draw() % span) : 0);
+}
+
+void cp_wall_record(struct cp_run *r, struct cp_thread *t, const struct cp_record *record)
+{
+	struct cp_wall_thread *w = &t->wall;
+
+	if (record->tag <= w->taken)
+		return;
+	w->taken = record->tag;
+	w->unanswered = false;
+	cp_wall_set_row(r, t, CP_WALL_RUNNING, record);
+	cp_wall_pay(r, t, CP_WALL_RUNNING);
+	/* Nothing shows where it waits: near where it ran last. */
+	if (cp_wall.blind) {
+		cp_wall_set_row(r, t, CP_WALL_WAITING, record);
+		cp_wall_pay(r, t, CP_WALL_WAITING);
+	}
+}
+
+/* Before the drain comes to them: the visit before gets its stack. */
+void cp_wall_take(struct cp_run *r, struct cp_thread *t)
+{
+	struct cp_ring *ring = cp_load_acquire(&t->ring);
+	const struct cp_record *record;
+
+	if (!ring || t->wall.taken == cp_load_relaxed(&t->wall.samples))
+		return;
+	while ((record = cp_ring_look(ring, &t->wall.looked)))
+		if (record->mode == CP_MODE_WALL)
+			cp_wall_record(r, t, record);
+}
+
+/* Without /proc: a clock that moves while one looks at it is that of a thread that runs. */
+static enum cp_wall_doing glance(struct cp_wall_thread *w, int tid)
+{
+	uint64_t before = cp_wall_clock_of(tid);
+
+	w->clock = cp_wall_clock_of(tid);
+	return w->clock == UINT64_MAX ? CP_WALL_ENDED
+	       : w->clock == before   ? CP_WALL_HIDDEN
+				      : CP_WALL_RUNS;
+}
+
+static enum cp_wall_doing look(struct cp_thread *t)
+{
+	enum cp_wall_doing doing = CP_WALL_HIDDEN;
+
+	if (!cp_wall.blind)
+		doing = cp_wall_look(t->tid, &found.head, cp_capture_settings.max_depth,
+				     &t->wall.clock);
+	if (doing != CP_WALL_HIDDEN)
+		return doing;
+	cp_wall.counts.hidden++;
+	cp_wall.blind = true;
+	return glance(&t->wall, t->tid);
+}
+
+static void found_running(struct cp_wall_thread *w, struct cp_thread *t)
+{
+	cp_wall.counts.running++;
+	w->state = CP_WALL_RUNNING;
+	w->unanswered = true;
+	cp_wall_arm(t);
+}
+
+static void found_waiting(struct cp_run *r, struct cp_thread *t)
+{
+	cp_wall.counts.walked++;
+	t->wall.state = CP_WALL_WAITING;
+	if (found.head.end == CP_UNWIND_TRUNCATED)
+		cp_count_mode(CP_MODE_WALL, CP_COUNT_TRUNCATED, 1);
+	else if (found.head.end == CP_UNWIND_INCOMPLETE)
+		cp_count_mode(CP_MODE_WALL, CP_COUNT_INCOMPLETE, 1);
+	found.head.labels = cp_labels_of_other(cp_load_acquire(&t->labels));
+	if (found.head.labels == CP_LABELSET_LOST) {
+		cp_count_mode(CP_MODE_WALL, CP_COUNT_LOST_LABELS, 1);
+		found.head.labels = CP_LABELSET_NONE;
+	}
+	cp_wall_set_row(r, t, CP_WALL_WAITING, &found.head);
+}
+
+static void found_gone(struct cp_wall_thread *w)
+{
+	if (!w->ended)
+		w->ended = cp_run_clock(CLOCK_MONOTONIC);
+	w->due = UINT32_MAX;
+}
+
+/* It ran since the last visit, or this is the first. */
+static void find_out(struct cp_run *r, struct cp_thread *t, uint32_t tick)
+{
+	struct cp_wall_thread *w = &t->wall;
+
+	cp_wall_take(r, t);
+	cp_wall_give(r, t, boundary(w, tick));
+	if (cp_load_relaxed(&t->paused)) {
+		w->state = CP_WALL_PAUSED;
+		return;
+	}
+	switch (look(t)) {
+	case CP_WALL_RUNS: found_running(w, t); break;
+	case CP_WALL_WAITS: found_waiting(r, t); break;
+	case CP_WALL_HIDDEN:
+		w->state = CP_WALL_WAITING;
+		/* So that there is a stack, when it runs. */
+		cp_wall_arm(t);
+		break;
+	case CP_WALL_ENDED: found_gone(w); break;
+	}
+}
+
+static void meet(struct cp_wall_thread *w, uint32_t tick)
+{
+	w->given = w->began;
+	w->until = tick;
+	w->span = 1;
+}
+
+static bool has_not_moved(const struct cp_thread *t, uint64_t clock)
+{
+	return t->wall.state == CP_WALL_WAITING && t->wall.clock == clock &&
+	       !cp_load_relaxed(&t->paused);
+}
+
+bool cp_wall_visit(struct cp_run *r, struct cp_thread *t, uint32_t tick)
+{
+	struct cp_wall_thread *w = &t->wall;
+	uint64_t clock = cp_wall_clock_of(t->tid);
+	bool moved;
+
+	cp_wall.counts.visits++;
+	if (clock == UINT64_MAX) {
+		found_gone(w);
+		return false;
+	}
+	if (!w->span)
+		meet(w, tick);
+	moved = !has_not_moved(t, clock);
+	if (moved)
+		find_out(r, t, tick);
+	else
+		cp_wall.counts.unmoved++;
+	if (w->due != UINT32_MAX)
+		plan(w, tick, moved ? 1 : cp_wall.stretch);
+	return moved;
+}
