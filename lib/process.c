@@ -34,9 +34,10 @@ static bool wanted(void)
 	       cp_config_wants_program(&cp_session.config, cp_session.facts.program);
 }
 
+/* Further views and descendants are said when they have something to show. */
 static void say_start(void)
 {
-	for (unsigned m = 0; m < CP_MODES; m++)
+	for (unsigned m = 0; m < CP_MAIN_MODES && cp_session.lineage.owner; m++)
 		if (cp_window_wants(m))
 			cp_log("%s profile of %s (pid %d) goes to %s; unwinder %s",
 			       cp_modes[m]->name, cp_session.facts.program, cp_session.pid,
@@ -92,9 +93,12 @@ static void say_run(const struct cp_run *r)
 static void say_end(void *arg)
 {
 	(void)arg;
-	for (unsigned m = 0; m < CP_MODES; m++)
-		if (cp_session.runs[m].running)
-			say_run(&cp_session.runs[m]);
+	for (unsigned m = 0; m < CP_MODES; m++) {
+		const struct cp_run *r = &cp_session.runs[m];
+
+		if (r->running && r->written)
+			say_run(r);
+	}
 }
 
 void cp_process_end(const char *when)
