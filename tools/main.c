@@ -15,6 +15,7 @@ static const struct ct_verb *const verbs[] = {
 	&ct_verb_top,
 	&ct_verb_tree,
 	&ct_verb_peek,
+	&ct_verb_list,
 	&ct_verb_tags,
 	&ct_verb_info,
 	&ct_verb_flame,

@@ -215,10 +215,15 @@ void ct_report_graph(struct ct_report *r, const struct ct_graph_wish *wish)
 		r->trim.node_count =
 			asked.node_count >= 0 ? (size_t)asked.node_count : wish->usual_node_count;
 	}
+	if (wish->by_source) {
+		r->settings.granularity = CT_LINES;
+		r->settings.modules = true;
+	}
 	r->graph = ct_graph_new(r->p, &r->settings);
 	r->trimmed = ct_graph_trim(r->graph, &r->trim);
 	ct_graph_add_edges(r->graph, r->trimmed.edge_cutoff, !wish->all_edges);
-	choose_unit(r);
+	if (!wish->by_source) /* each value has its own */
+		choose_unit(r);
 }
 
 char *ct_report_value(const struct ct_report *r, char *to, int64_t value)

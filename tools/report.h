@@ -35,6 +35,7 @@ struct ct_report {
 /* How a verb wants its graph. */
 struct ct_graph_wish {
 	bool never_trim;	 /* every node, whatever the options say */
+	bool by_source;		 /* a node for each line and module, whatever the options say */
 	bool all_edges;		 /* else only what says which functions are inlined */
 	size_t usual_node_count; /* when -nodecount is not given; 0 = all */
 };

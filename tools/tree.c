@@ -46,11 +46,18 @@ static void print_node(const struct ct_report *r, uint32_t i, int64_t sum)
 	}
 }
 
-/* PICK: NULL = all. Returns how many were shown. */
-static size_t print(const struct ct_report *r, struct ct_regex *pick)
+static bool some_match(const struct ct_graph *g, struct ct_regex *pick)
+{
+	for (size_t i = 0; i < g->kept_count; i++)
+		if (ct_regex_match(pick, g->names[g->order[i]]))
+			return true;
+	return false;
+}
+
+/* PICK: NULL = all. */
+static void print(const struct ct_report *r, struct ct_regex *pick)
 {
 	const struct ct_graph *g = r->graph;
-	size_t shown = 0;
 	int64_t sum = 0;
 
 	ct_report_heading(r);
@@ -61,11 +68,9 @@ static size_t print(const struct ct_report *r, struct ct_regex *pick)
 			continue;
 		sum = ct_add(sum, ct_node_flat(&g->nodes[g->order[i]]));
 		print_node(r, g->order[i], sum);
-		shown++;
 	}
 	if (g->kept_count)
 		puts(RULE);
-	return shown;
 }
 
 static void json_edges(struct ct_json *j, const struct ct_graph *g, const char *key,
@@ -84,11 +89,10 @@ static void json_edges(struct ct_json *j, const struct ct_graph *g, const char *
 	ct_json_close(j, ']');
 }
 
-static size_t print_json(const struct ct_report *r, struct ct_regex *pick)
+static void print_json(const struct ct_report *r, struct ct_regex *pick)
 {
 	const struct ct_graph *g = r->graph;
 	struct ct_json j = ct_json_to(stdout);
-	size_t shown = 0;
 
 	ct_json_open(&j, NULL, '{');
 	ct_report_json(r, &j);
@@ -105,11 +109,9 @@ static size_t print_json(const struct ct_report *r, struct ct_regex *pick)
 		json_edges(&j, g, "callers", g->in_edges + n->first_in, n->in_count, true);
 		json_edges(&j, g, "callees", g->out_edges + n->first_out, n->out_count, false);
 		ct_json_close(&j, '}');
-		shown++;
 	}
 	ct_json_close(&j, ']');
 	ct_json_close(&j, '}');
-	return shown;
 }
 
 /* PATTERN: NULL for tree. */
@@ -120,7 +122,6 @@ static int show(char *const *sources, int count, const char *pattern)
 				      .all_edges = true,
 				      .usual_node_count = TREE_NODES };
 	struct ct_report r;
-	size_t shown;
 	int status;
 
 	if ((pattern && !pick) || ct_report_open(&r, sources, count)) {
@@ -128,15 +129,19 @@ static int show(char *const *sources, int count, const char *pattern)
 		return CT_FAILED;
 	}
 	ct_report_graph(&r, &wish);
-	ct_out_begin();
-	shown = ct_report_wants_json() ? print_json(&r, pick) : print(&r, pick);
+	if (pick && !some_match(r.graph, pick)) {
+		fprintf(stderr, "cprof: no function matches %s\n", pattern);
+		status = CT_FAILED;
+	} else {
+		ct_out_begin();
+		if (ct_report_wants_json())
+			print_json(&r, pick);
+		else
+			print(&r, pick);
+		status = ct_out_end();
+	}
 	ct_regex_free(pick);
 	ct_report_close(&r);
-	status = ct_out_end();
-	if (pattern && !shown) {
-		fprintf(stderr, "cprof: no function matches %s\n", pattern);
-		return CT_FAILED;
-	}
 	return status;
 }
 
