@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "sigsafe/arch.h"
 #include "sigsafe/sys.h"
 
 uint64_t cp_run_clock(int clock)
@@ -29,6 +30,7 @@ void cp_run_begin(struct cp_run *r, struct cp_modules *modules)
 	cp_names_init(&r->names);
 	r->start_utc_ns = cp_run_clock(CLOCK_REALTIME);
 	r->start_ns = cp_run_clock(CLOCK_MONOTONIC);
+	r->start_ticks = cp_ticks();
 	r->start_cpu_ns = cp_run_clock(CLOCK_PROCESS_CPUTIME_ID);
 	r->own_base_ns = worked();
 	r->dumps = 0;
@@ -65,11 +67,20 @@ uint64_t cp_run_counted(const struct cp_run *r, enum cp_count what)
 	return cp_counted_mode(r->mode, what) - r->base[what];
 }
 
+/* The counter that handlers are timed with has run since the start, as the clock has. */
+static uint64_t ns_of_ticks(const struct cp_run *r, uint64_t ticks)
+{
+	uint64_t ran = cp_ticks() - r->start_ticks;
+	uint64_t ns = cp_run_clock(CLOCK_MONOTONIC) - r->start_ns;
+
+	return ran ? (uint64_t)((__uint128_t)ticks * ns / ran) : 0;
+}
+
 uint64_t cp_run_handler_ns(const struct cp_run *r)
 {
 	uint64_t timed = cp_run_counted(r, CP_COUNT_TIMED);
 	uint64_t all = cp_run_counted(r, CP_COUNT_SIGNALS);
+	uint64_t ticks = cp_run_counted(r, CP_COUNT_TIMED_TICKS);
 
-	return timed ? (uint64_t)((__uint128_t)cp_run_counted(r, CP_COUNT_TIMED_NS) * all / timed)
-		     : 0;
+	return timed ? ns_of_ticks(r, (uint64_t)((__uint128_t)ticks * all / timed)) : 0;
 }

@@ -28,6 +28,7 @@ struct cp_run {
 	bool claimed;		/* our name exists and is ours: it may be replaced */
 	unsigned dumps;		/* numbered dumps so far */
 	uint64_t start_utc_ns, start_ns; /* wall clock; monotonic */
+	uint64_t start_ticks;		 /* cp_ticks, at start_ns */
 	uint64_t start_cpu_ns;		 /* the process's CPU time at the start */
 	uint64_t written_records;	 /* aggregate.records at the last write to PATH */
 	bool written;			 /* PATH was written at all */
@@ -48,7 +49,7 @@ void cp_run_work_end(void);
 /* CPU time of drains and dumps since the start of R, for whatever mode. */
 uint64_t cp_run_own_cpu(const struct cp_run *r);
 
-/* CPU time spent in handlers, estimated from those that were timed. */
+/* Time spent in handlers, estimated from those that were timed. */
 uint64_t cp_run_handler_ns(const struct cp_run *r);
 
 /* How often WHAT was counted for R's mode since its start. */

@@ -21,6 +21,15 @@ static inline long cp_syscall6(long n, long a, long b, long c, long d, long e, l
 	return ret;
 }
 
+/* A counter of constant rate, read without the kernel. */
+static inline uint64_t cp_ticks(void)
+{
+	uint32_t low, high;
+
+	__asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+	return (uint64_t)high << 32 | low;
+}
+
 /* Registers by their DWARF number (System V ABI, figure 3.36). */
 #define CP_REG_FP 6
 #define CP_REG_SP 7

@@ -4,6 +4,20 @@
 #define PUSHES 8
 #define CODE 20 /* bytes at the begin of a function that are looked at */
 
+/* N bytes at ADDR, as far as they are on the page of PC, which runs: there nothing has to be asked
+ * of the kernel. How many. */
+static unsigned read_near(uint64_t addr, uint8_t *code, uint64_t n, uint64_t pc, bool copy)
+{
+	uint64_t page = pc & ~UINT64_C(4095);
+
+	if (copy || addr < page)
+		return cp_cfi_read_code(addr, code, n, copy) ? (unsigned)n : 0;
+	if (n > page + 4096 - addr)
+		n = page + 4096 - addr;
+	memcpy(code, (const void *)(uintptr_t)addr, n);
+	return (unsigned)n;
+}
+
 static bool says_nothing(const struct cp_cfi_fde *fde)
 {
 	const uint8_t *p = fde->program.p;
@@ -27,9 +41,10 @@ enum cp_cfi_result cp_cfi_pushes(struct cp_cfi_frame *f, const struct cp_cfi_fde
 	uint64_t sp = f->regs.r[CP_REG_SP], ra;
 	unsigned n;
 
-	if (!says_nothing(fde) || !cp_cfi_read_code(fde->start, code, sizeof(code), copy))
+	if (!says_nothing(fde))
 		return CP_CFI_LOST;
-	n = cp_cfi_pushed(code, sizeof(code), regs, PUSHES);
+	n = read_near(fde->start, code, sizeof(code), f->regs.r[CP_REG_PC] - 1, copy);
+	n = cp_cfi_pushed(code, n, regs, PUSHES);
 	/* From none to all of them are on the stack, the return address right above. */
 	for (unsigned i = 0; n && i <= n; i++) {
 		if (!cp_stackmem_read(&f->stack, sp + 8 * i, &ra))
@@ -46,21 +61,6 @@ enum cp_cfi_result cp_cfi_pushes(struct cp_cfi_frame *f, const struct cp_cfi_fde
 	return CP_CFI_LOST;
 }
 
-/* The code before PC, on its page: there nothing has to be asked of the kernel. */
-static unsigned read_before(uint64_t pc, uint64_t start, uint8_t *code, unsigned room, bool copy)
-{
-	uint64_t n = pc % 4096;
-
-	if (n > room)
-		n = room;
-	if (n > pc - start)
-		n = pc - start;
-	if (copy)
-		return cp_cfi_read_code(pc - n, code, n, true) ? (unsigned)n : 0;
-	memcpy(code, (const void *)(uintptr_t)(pc - n), n);
-	return (unsigned)n;
-}
-
 /* The next row is of the frame without the bytes that an instruction before PC has freed, and no
  * row begins behind that. */
 bool cp_cfi_freed_early(const struct cp_cfi_fde *fde, uint64_t pc, struct cp_cfi_row *row,
@@ -69,11 +69,14 @@ bool cp_cfi_freed_early(const struct cp_cfi_fde *fde, uint64_t pc, struct cp_cfi
 	uint8_t code[CP_CFI_FREED_BYTES];
 	struct cp_cfi_span span;
 	struct cp_cfi_row next;
+	uint64_t from = pc % 4096 < sizeof(code) ? pc & ~UINT64_C(4095) : pc - sizeof(code);
 	unsigned behind, freed;
 
+	if (from < fde->start)
+		from = fde->start;
 	if (row->cfa != CP_CFI_RULE(CP_CFI_REGISTER, 0, CP_REG_SP))
 		return false;
-	freed = cp_cfi_freed(code, read_before(pc, fde->start, code, sizeof(code), copy), &behind);
+	freed = cp_cfi_freed(code, read_near(from, code, pc - from, pc, copy), &behind);
 	if (!freed || cp_cfi_row_and_span(fde, pc, &next, &span) || span.from >= pc - behind ||
 	    span.to == UINT64_MAX || cp_cfi_row(fde, span.to, &next))
 		return false;

@@ -21,8 +21,8 @@ enum cp_count {
 	CP_COUNT_LOST_PAUSED,	  /* expiries not taken: cprof_thread_pause */
 	CP_COUNT_TRUNCATED,	  /* stacks cut at the depth limit */
 	CP_COUNT_INCOMPLETE,	  /* stacks whose start was not reached */
-	CP_COUNT_TIMED,		  /* handler runs whose CPU time was taken */
-	CP_COUNT_TIMED_NS,	  /* and the sum of it */
+	CP_COUNT_TIMED,		  /* handler runs whose time was taken: see timing.h */
+	CP_COUNT_TIMED_TICKS,	  /* and the sum of it */
 	CP_COUNT_THREADS,	  /* threads that were given a timer */
 	CP_COUNT_TIMER_FAILURES,  /* threads for which timer_create failed */
 	CP_COUNT_FOREIGN_THREADS, /* threads found by the sweep, not made by pthread_create */

@@ -10,6 +10,7 @@
 #include "sigsafe/held.h"
 #include "sigsafe/sys.h"
 #include "sigsafe/thread.h"
+#include "sigsafe/timing.h"
 #include "sigsafe/wall_event.h"
 
 struct cp_cpu_state cp_cpu_state;
@@ -28,16 +29,6 @@ static bool is_timer_of_ours(const siginfo_t *si)
 	       ((uint64_t)(uintptr_t)si->si_value.sival_ptr & CP_CPU_TAG_MASK) == CP_CPU_TAG;
 }
 
-/* One handler run in 16 is timed, spread by the golden ratio, and an early one: the clock costs
- * two system calls, a third of a sample. It is CPU time, because a handler comes with
- * the kernel's tick, and so does preemption. */
-static bool is_timed(void)
-{
-	uint64_t n = cp_counted(CP_COUNT_SIGNALS);
-
-	return n == 2 || (n * UINT64_C(0x9e3779b97f4a7c15)) >> 60 == 0;
-}
-
 static bool is_left_out(const struct cp_thread *t)
 {
 	int (*filter)(void *) = cp_load_acquire(&cp_cpu_state.filter);
@@ -47,7 +38,7 @@ static bool is_left_out(const struct cp_thread *t)
 
 static void take(struct cp_thread *t, const ucontext_t *uc, uint64_t weight)
 {
-	uint64_t began = is_timed() ? clock_ns(CLOCK_THREAD_CPUTIME_ID) : 0;
+	uint64_t began = cp_timing_begin();
 	struct cp_regs regs;
 
 	if (is_left_out(t)) {
@@ -56,10 +47,7 @@ static void take(struct cp_thread *t, const ucontext_t *uc, uint64_t weight)
 	}
 	cp_regs_of_context(&regs, uc);
 	cp_capture(t, &(struct cp_event){ CP_MODE_CPU, 1, weight, 0 }, &regs);
-	if (!began)
-		return;
-	cp_count(CP_COUNT_TIMED_NS, clock_ns(CLOCK_THREAD_CPUTIME_ID) - began);
-	cp_count(CP_COUNT_TIMED, 1);
+	cp_timing_end(CP_MODE_CPU, began);
 }
 
 static struct cp_thread *record_of(const siginfo_t *si)
