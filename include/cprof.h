@@ -182,6 +182,41 @@ extern "C" {
 			cprof_label_scope_begin(key, value)
 #endif
 
+/* Spans: pieces of work with a beginning and an end, such as a request. Samples inside carry the
+ * label span=NAME, and each name gets a histogram of its latencies (p50, p90, p99, p999 within 1
+ * %), which is in every profile's comments. Up to 256 names of up to 63 bytes. A begin and an end
+ * together cost about two readings of the clock and a label.
+ *
+ *     struct cprof_span s = cprof_span_begin("checkout");
+ *     ...
+ *     cprof_span_end(&s);
+ *
+ * A span ends on the thread that began it; spans may nest, and a sample has the name of the
+ * innermost. NAME must outlive the span. */
+struct cprof_span {
+	uint64_t start_ns;
+	const char *name; /* NULL: ended */
+	struct cprof_label_scope label;
+};
+struct cprof_span cprof_span_begin(const char *name);
+/* With the time at which the work was due, on cprof_now()'s clock: where a queue or a load
+ * generator was late, the wait counts, as it does for who waits (no coordinated omission). */
+struct cprof_span cprof_span_begin_at(const char *name, uint64_t start_ns);
+/* How long it lasted, in ns. 0 when it has ended before. */
+uint64_t cprof_span_end(struct cprof_span *span);
+/* CLOCK_MONOTONIC in ns. */
+uint64_t cprof_now(void);
+
+struct cprof_span_stats {
+	size_t size; /* sizeof(struct cprof_span_stats), set by the caller */
+	uint64_t count, sum_ns, max_ns;
+	uint64_t p50_ns, p90_ns, p99_ns, p999_ns;
+};
+
+/* Of all spans called NAME that have ended in this process. -ENOENT: none has. -EINVAL: STATS is
+ * NULL or its size is unknown. */
+int cprof_get_span_stats(const char *name, struct cprof_span_stats *stats);
+
 /* Since the last start. An expiry is one period of a thread's CPU time; a sample may
  * stand for several, where the kernel's timer tick is coarser than the period. */
 struct cprof_stats {

@@ -16,6 +16,7 @@
 #include "sigsafe/held.h"
 #include "sigsafe/thread.h"
 #include "signals.h"
+#include "spans.h"
 #include "threads.h"
 
 /* Only libunwind has locks of its own, which must not be copied while held: captures that are
@@ -46,6 +47,7 @@ static void in_child(void)
 	cp_signals_fork_child();
 	cp_collect_fork_child();
 	cp_threads_fork_child();
+	cp_spans_fork_child();
 	cp_process_fork_child();
 }
 

@@ -5,6 +5,7 @@
 
 #include "cp-build.h"
 #include "mode.h"
+#include "spans.h"
 #include "sigsafe/capture.h"
 #include "sigsafe/sys.h"
 #include "sigsafe/text.h"
@@ -59,6 +60,40 @@ static void head(struct cp_report *out, const struct cp_run *r)
 		       cp_capture_settings.max_depth);
 }
 
+#define SPANS_SHOWN 16
+
+/* 1234567 ns as "1.234". */
+static const char *ms(uint64_t ns)
+{
+	return cp_report_seconds(ns * 1000);
+}
+
+static void span(struct cp_report *out, const struct cp_span_kind *k)
+{
+	const struct cp_histogram *h = &k->latency;
+
+	cp_report_line(out, "span %s: %lu, p50 %s ms, p90 %s ms, p99 %s ms, p999 %s ms, max %s ms",
+		       k->name, L(h->count), ms(cp_histogram_quantile(h, 500)),
+		       ms(cp_histogram_quantile(h, 900)), ms(cp_histogram_quantile(h, 990)),
+		       ms(cp_histogram_quantile(h, 999)), ms(h->max));
+}
+
+static void spans(struct cp_report *out)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < CP_SPANS_MAX; i++) {
+		const struct cp_span_kind *k = cp_spans_at(i);
+
+		if (k && n++ < SPANS_SHOWN)
+			span(out, k);
+	}
+	if (n > SPANS_SHOWN || cp_counted(CP_COUNT_LOST_SPANS))
+		cp_report_line(out, "spans: %u more names; %lu spans of further names not kept",
+			       n > SPANS_SHOWN ? n - SPANS_SHOWN : 0,
+			       L(cp_counted(CP_COUNT_LOST_SPANS)));
+}
+
 static void tail(struct cp_report *out, const struct cp_run *r)
 {
 	uint64_t named = r->names.named, all = named + r->names.unnamed;
@@ -72,6 +107,7 @@ static void tail(struct cp_report *out, const struct cp_run *r)
 			       "%lu refused or cut",
 			       L(cp_run_counted(r, CP_COUNT_LOST_LABELS)),
 			       L(cp_counted(CP_COUNT_LABELS_REFUSED)));
+	spans(out);
 	cp_report_line(out, "symbols: %lu of %lu frames named (%s %%)", L(named), L(all),
 		       cp_report_percent(named, all));
 	cp_report_line(out, "cost: %s ms in the collector, for all modes together",

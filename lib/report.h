@@ -5,7 +5,7 @@
 #include "config.h"
 #include "run.h"
 
-#define CP_REPORT_LINES 32
+#define CP_REPORT_LINES 48
 #define CP_REPORT_LINE 256
 
 struct cp_report {

@@ -1,0 +1,138 @@
+/* Histograms of latencies, and spans by name. */
+#include "harness.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cprof.h"
+#include "sigsafe/histogram.h"
+#include "spans.h"
+
+static struct cp_histogram h;
+
+static bool near(uint64_t got, uint64_t exact)
+{
+	uint64_t off = got > exact ? got - exact : exact - got;
+
+	return off * 100 <= exact;
+}
+
+static void test_quantiles_are_within_a_per_cent(void)
+{
+	static uint64_t values[100000];
+	uint64_t x = 1;
+
+	memset(&h, 0, sizeof(h));
+	CHECK_EQ(cp_histogram_quantile(&h, 500), 0);
+	/* Sorted: each a little longer than the one before, over six powers of ten. */
+	for (size_t i = 0; i < 100000; i++) {
+		values[i] = x;
+		cp_histogram_add(&h, x);
+		x += 1 + x / 7000;
+	}
+	CHECK_EQ(h.count, 100000);
+	CHECK_EQ(h.max, values[99999]);
+	CHECK(near(cp_histogram_quantile(&h, 500), values[50000 - 1]));
+	CHECK(near(cp_histogram_quantile(&h, 900), values[90000 - 1]));
+	CHECK(near(cp_histogram_quantile(&h, 990), values[99000 - 1]));
+	CHECK(near(cp_histogram_quantile(&h, 999), values[99900 - 1]));
+	CHECK(cp_histogram_quantile(&h, 1000) <= h.max);
+}
+
+static void test_every_value_is_near_its_bucket(void)
+{
+	for (uint64_t v = 1; v < UINT64_C(1) << 42; v += 1 + v / 3) {
+		memset(&h, 0, sizeof(h));
+		cp_histogram_add(&h, v);
+		cp_histogram_add(&h, UINT64_MAX);
+		CHECK(v < 128 ? cp_histogram_quantile(&h, 500) == v
+			      : near(cp_histogram_quantile(&h, 500), v));
+	}
+}
+
+static void test_spans_have_statistics_and_a_label(void)
+{
+	struct cprof_span_stats s = { .size = sizeof(s) };
+	struct cprof_span outer, inner;
+	char value[64];
+
+	CHECK_EQ(cprof_get_span_stats("none", &s), -ENOENT);
+	outer = cprof_span_begin("outer");
+	/* Due a second ago: the wait counts. */
+	inner = cprof_span_begin_at("inner", cprof_now() - 1000000000u);
+	CHECK_EQ(cprof_label_get("span", value, sizeof(value)), 5);
+	CHECK_STR(value, "inner");
+	CHECK(cprof_span_end(&inner) >= 1000000000u);
+	CHECK_EQ(cprof_span_end(&inner), 0);
+	CHECK(cprof_label_get("span", value, sizeof(value)) == 5 && !strcmp(value, "outer"));
+	CHECK(cprof_span_end(&outer) < 1000000000u);
+	CHECK_EQ(cprof_label_get("span", value, sizeof(value)), -ENOENT);
+	CHECK_EQ(cprof_get_span_stats("inner", &s), 0);
+	CHECK_EQ(s.count, 1);
+	CHECK(s.p50_ns >= 990000000u && s.p999_ns == s.p50_ns && s.max_ns >= s.p50_ns);
+	s.size = 1;
+	CHECK_EQ(cprof_get_span_stats("inner", &s), -EINVAL);
+	/* The future is no latency. */
+	inner = cprof_span_begin_at("inner", UINT64_MAX);
+	CHECK_EQ(cprof_span_end(&inner), 0);
+}
+
+static void *end_many(void *arg)
+{
+	char name[16];
+
+	for (int i = 0; i < 20000; i++) {
+		struct cp_span_kind *k;
+
+		snprintf(name, sizeof(name), "many-%d", i % 200);
+		k = cp_spans_get(name);
+		if (k)
+			cp_histogram_add(&k->latency, 1000);
+	}
+	return arg;
+}
+
+static void test_names_are_shared_by_threads_and_bounded(void)
+{
+	uint64_t all = 0;
+	pthread_t t[4];
+	unsigned kinds = 0;
+
+	for (int i = 0; i < 4; i++)
+		CHECK_EQ(pthread_create(&t[i], NULL, end_many, NULL), 0);
+	for (int i = 0; i < 4; i++)
+		pthread_join(t[i], NULL);
+	for (unsigned i = 0; i < CP_SPANS_MAX; i++) {
+		const struct cp_span_kind *k = cp_spans_at(i);
+
+		if (k && !strncmp(k->name, "many-", 5)) {
+			kinds++;
+			all += k->latency.count;
+		}
+	}
+	CHECK_EQ(kinds, 200);
+	CHECK_EQ(all, 80000);
+	for (int i = 0; i < 1000; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "more-%d", i);
+		cp_spans_get(name);
+	}
+	CHECK(!cp_spans_get("one-too-many"));
+	CHECK(cp_spans_find("many-7") != NULL);
+	cp_spans_fork_child();
+	CHECK(!cp_spans_find("many-7"));
+}
+
+int main(void)
+{
+	RUN(test_quantiles_are_within_a_per_cent);
+	RUN(test_every_value_is_near_its_bucket);
+	RUN(test_spans_have_statistics_and_a_label);
+	RUN(test_names_are_shared_by_threads_and_bounded);
+	return harness_end();
+}
