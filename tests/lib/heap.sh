@@ -1,0 +1,51 @@
+# Sourced after e2e.sh by scripts about heap profiles.
+
+# Run a command with a heap profile: like profiled. ALLOCATOR, a library to preload behind ours.
+heap_profiled() { # name command...
+	name=$1
+	shift
+	rm -f "$work/$name".pb* "$work/$name".peak.pb
+	status=0
+	$limit env LD_PRELOAD="$CP_LIBRARY${ALLOCATOR:+ $ALLOCATOR}" HEAPPROFILE="$work/$name.pb" "$@" \
+		>"$work/$name.out" 2>"$work/$name.err" || status=$?
+}
+
+check_heap() { # file...
+	for file; do
+		[ -s "$file" ] || { fail "$file: missing or empty"; continue; }
+		"$pprof_check" --mode heap "$file" >"$work/check.log" 2>&1 ||
+			fail "$file is not valid: $(head -n 5 "$work/check.log")"
+	done
+}
+
+# Sums of the four values over stacks whose functions match a regular expression.
+heap_values() { # file regex
+	"$pprof_check" --raw "$1" 2>/dev/null | awk -F '\t' -v re="$2" '
+		$3 ~ re { split($1, v, ","); for (i = 1; i <= 4; i++) s[i] += v[i] }
+		END { printf "%d %d %d %d\n", s[1], s[2], s[3], s[4] }'
+}
+
+# Allocators that are installed: glibc's own, and libraries to preload.
+allocators() {
+	echo glibc
+	for library in libjemalloc.so.2 libtcmalloc_minimal.so.4 libmimalloc.so.2 libmimalloc.so.2.0; do
+		LD_PRELOAD=$library sh -c : 2>&1 | grep -q . || echo "$library"
+	done | awk '/mimalloc/ && seen++ { next } { print }'
+}
+
+use_allocator() { # of allocators
+	ALLOCATOR=
+	[ "$1" = glibc ] || ALLOCATOR=$1
+}
+
+# "run SITE values" for each function site_*, of a profile.
+heap_sites() { # file
+	"$pprof_check" --raw "$1" 2>/dev/null | awk -F '\t' '
+		match($3, /site_[a-z]+/) {
+			site = substr($3, RSTART, RLENGTH)
+			split($1, v, ",")
+			seen[site] = 1
+			for (i = 1; i <= 4; i++) s[site, i] += v[i]
+		}
+		END { for (k in seen) printf "run %s %d %d %d %d\n", k, s[k, 1], s[k, 2], s[k, 3], s[k, 4] }'
+}
