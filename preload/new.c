@@ -75,7 +75,10 @@ union form {
 };
 
 static union form real[FORMS];
-static bool own[FORMS]; /* the allocator's: doesn't go through malloc */
+
+/* Whether a form is the allocator's, and calls none of the functions that we interpose: asked when
+ * it is first called while samples are taken. */
+static enum { UNASKED, PASSES_ON, OWN } whose[FORMS];
 
 /* false: there is none, anywhere. */
 static bool look_up(unsigned form)
@@ -85,7 +88,6 @@ static bool look_up(unsigned form)
 	if (real[form].plain)
 		return true;
 	f = cp_allocator_next(names[form]);
-	own[form] = cp_allocator_owns(f);
 	/* Function pointers and object pointers are of one size on every port. */
 	memcpy(&real[form], &f, sizeof(f));
 	return f != NULL;
@@ -106,6 +108,39 @@ static void *call_new(unsigned form, size_t size, size_t alignment, const void *
 	}
 }
 
+/* jemalloc's aligned forms call aligned_alloc, which counts: only a try tells. */
+static bool is_seen_elsewhere(unsigned form)
+{
+	uint64_t left = cp_self.heap.left;
+	bool seen;
+	void *p;
+
+	cp_self.heap.probing = 1;
+	cp_self.heap.left = 0;
+	p = call_new(form, 64, 64, NULL);
+	seen = cp_self.heap.probing == 2;
+	cp_self.heap.probing = 0;
+	cp_self.heap.left = left;
+	cp_heap_hot.free(p);
+	return seen;
+}
+
+static bool is_own(unsigned form)
+{
+	void *f;
+
+	if (whose[form] != UNASKED)
+		return whose[form] == OWN;
+	if (!look_up(form))
+		return false;
+	memcpy(&f, &real[form], sizeof(f));
+	if (!cp_allocator_owns(f))
+		whose[form] = PASSES_ON;
+	else if (cp_heap_hot.state == CP_HEAP_ON)
+		whose[form] = form < DELETE && is_seen_elsewhere(form) ? PASSES_ON : OWN;
+	return whose[form] == OWN;
+}
+
 /* The form with an alignment, for a block that free knows by it. */
 static unsigned aligned_form(unsigned form)
 {
@@ -118,10 +153,16 @@ static void *sample(unsigned form, const struct cp_heap_sample *s, size_t alignm
 	unsigned aligned = aligned_form(form);
 	size_t enough = s->size < CP_HEAP_TAG_MIN ? CP_HEAP_TAG_MIN : s->size;
 
-	if (!cp_heap_event_tags() || alignment >= CP_HEAP_PAGE || !look_up(aligned) ||
-	    !own[aligned])
+	void *p;
+
+	if (!cp_heap_event_tags() || alignment >= CP_HEAP_PAGE || !look_up(aligned))
 		return call_new(form, s->size, alignment, nothrow);
-	return call_new(aligned, enough, CP_HEAP_PAGE, nothrow);
+	/* One that calls another function of ours would be counted twice. */
+	if (is_own(aligned))
+		return call_new(aligned, enough, CP_HEAP_PAGE, nothrow);
+	if (cp_allocator.posix_memalign(&p, CP_HEAP_PAGE, enough) == 0)
+		return p;
+	return call_new(form, s->size, alignment, nothrow);
 }
 
 static RARE void *new_slow(unsigned form, size_t size, size_t alignment, const void *nothrow)
@@ -130,15 +171,23 @@ static RARE void *new_slow(unsigned form, size_t size, size_t alignment, const v
 
 	if (!cp_allocator_resolve())
 		return cp_allocator_early(size);
-	/* Asked again where the first look found nobody: it didn't count the bytes. */
-	if (!look_up(form) || !own[form] || !cp_heap_event_begin(&s, size, CALLER))
+	/* When it is asked for the first time, its bytes weren't counted. */
+	if (whose[form] == UNASKED && is_own(form) && !cp_heap_takes(size))
+		return call_new(form, size, alignment, nothrow);
+	if (!is_own(form) || !cp_heap_event_begin(&s, size, CALLER))
 		return call_new(form, size, alignment, nothrow);
 	return cp_heap_event_commit(&s, sample(form, &s, alignment, nothrow));
 }
 
 static inline bool is_plain(unsigned form, size_t size)
 {
-	return cp_likely(real[form].plain) && (!own[form] || !cp_heap_takes(size));
+	if (cp_unlikely(!real[form].plain))
+		return false;
+	switch (whose[form]) {
+	case OWN: return !cp_heap_takes(size);
+	case PASSES_ON: return true;
+	default: return cp_heap_hot.state == CP_HEAP_OFF;
+	}
 }
 
 #define NEW_FORM(form, symbol, parameters, arguments, member, alignment, nothrow)                  \
@@ -186,14 +235,14 @@ static RARE void delete_slow(unsigned form, void *p, uintptr_t first, uintptr_t 
 		return;
 	/* A sampled block is larger, and more aligned, than the program says. Where the C++ library
 	 * calls free, that is where it is looked up. */
-	if (look_up(form) && own[form] && cp_heap_event_free(p))
+	if (is_own(form) && cp_heap_event_free(p))
 		form = (form - DELETE) % 2 ? DELETE_ARRAY : DELETE;
 	call_delete(form, p, first, second);
 }
 
 static inline bool is_plain_delete(unsigned form, const void *p)
 {
-	return cp_likely(real[form].gone) && (!own[form] || !cp_heap_looks(p));
+	return cp_likely(real[form].gone) && (whose[form] == PASSES_ON || !cp_heap_looks(p));
 }
 
 #define DELETE_FORM(form, symbol, parameters, arguments, member, first, second)                    \

@@ -38,7 +38,7 @@ use_allocator() { # of allocators
 	[ "$1" = glibc ] || ALLOCATOR=$1
 }
 
-# "run SITE values" for each function site_*, of a profile.
+# "run SITE values" for each function site_*, of a profile; a stack is the innermost one's.
 heap_sites() { # file
 	"$pprof_check" --raw "$1" 2>/dev/null | awk -F '\t' '
 		match($3, /site_[a-z]+/) {
