@@ -1,0 +1,54 @@
+#!/bin/bash
+# Nanoseconds a malloc+free pair: bare, with libcprof preloaded but off, at the default interval, and in
+# exact mode, over each allocator that is installed, with 1, 2 and 4 threads; then exact mode by
+# depth of the stack; then other profilers. Configurations take turns, ROUNDS times; medians are
+# printed.
+set -u
+rounds=${ROUNDS:-7}
+library=${CP_LIBRARY:-$PWD/.libs/libcprof.so}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+pair=./bench/heap-pair
+
+median() { sort -n | awk '{ v[NR] = $1 } END { if (NR) print v[int((NR + 1) / 2)]; else print "-" }'; }
+
+one() { # configuration allocator threads depth
+	case $1 in
+	bare) LD_PRELOAD=$2 $pair "$3" "$4" 0.15 ;;
+	off) LD_PRELOAD="$library $2" $pair "$3" "$4" 0.15 ;;
+	512K) LD_PRELOAD="$library $2" HEAPPROFILE="$work/p.pb" $pair "$3" "$4" 0.15 ;;
+	exact) LD_PRELOAD="$library $2" HEAPPROFILE="$work/p.pb" CPROF_HEAP_INTERVAL=1 $pair "$3" "$4" 0.15 ;;
+	gperftools) LD_PRELOAD=libtcmalloc.so.4 HEAPPROFILE="$work/g" $pair "$3" "$4" 0.15 2>/dev/null ;;
+	heaptrack) heaptrack --record-only -o "$work/h" $pair "$3" "$4" 0.15 2>/dev/null | grep -E '^[0-9.]+$' ;;
+	esac
+}
+
+row() { # title allocator threads depth configuration...
+	title=$1 allocator=$2 threads=$3 depth=$4
+	shift 4
+	for round in $(seq "$rounds"); do
+		for c; do one "$c" "$allocator" "$threads" "$depth" >>"$work/$c.times"; done
+	done
+	printf '%-28s' "$title"
+	for c; do
+		printf ' %10s %8s' "$c" "$(median <"$work/$c.times")"
+		rm -f "$work/$c.times"
+	done
+	echo
+}
+
+installed() { ! LD_PRELOAD=$1 sh -c : 2>&1 | grep -q .; }
+
+for threads in 1 2 4; do
+	for allocator in "" libjemalloc.so.2 libtcmalloc_minimal.so.4 libmimalloc.so.2; do
+		[ -z "$allocator" ] || installed "$allocator" || continue
+		row "${allocator:-glibc}, $threads thread(s)" "$allocator" "$threads" 1 bare off 512K exact
+	done
+done
+for depth in 1 10 20 40; do
+	row "glibc, $depth frames more" "" 1 "$depth" bare exact
+done
+rounds=3
+installed libtcmalloc.so.4 && row "gperftools' heap profiler" "" 1 20 bare gperftools
+command -v heaptrack >/dev/null && row "heaptrack" "" 1 20 bare heaptrack
+exit 0
