@@ -185,6 +185,11 @@ int cp_dump_final(struct cp_run *r, const struct cp_config *c, const char *when)
 	return 0;
 }
 
+int cp_dump_written_path(const struct cp_run *r, char *to, size_t size)
+{
+	return r->written ? path_of(r, 0, r->sequence, to, size) : -ENOENT;
+}
+
 int cp_dump_numbered(struct cp_run *r, const struct cp_config *c)
 {
 	unsigned number = ++r->dumps;

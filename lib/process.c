@@ -2,6 +2,7 @@
 #include "process.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -105,7 +106,7 @@ void cp_process_end(const char *when)
 {
 	if (!cp_session_is_ours())
 		return;
-	cp_session_write(when, false);
+	cp_session_finish(when, UINT_MAX);
 	if (cp_session.config.verbose)
 		cp_collect_run(say_end, NULL);
 }
@@ -190,6 +191,7 @@ void cp_process_fork_child(void)
 	cp_session.facts.path.pid = cp_session.pid;
 	cp_session.lineage.owner = false;
 	cp_session.lineage.sequence = 0;
+	cp_session.finished = false;
 	if (!cp_session.config.follow) {
 		leave_child_alone();
 		return;

@@ -12,6 +12,7 @@
 #include "fork.h"
 #include "globs.h"
 #include "heap.h"
+#include "helper.h"
 #include "log.h"
 #include "mode.h"
 #include "path.h"
@@ -138,6 +139,7 @@ static int prepare(bool each)
 	if (err)
 		return err;
 	cp_gzip_load();
+	cp_helper_prepare();
 	cp_facts_read(&cp_session.facts);
 	cp_session_learn_lineage();
 	return check_modes(each);
@@ -275,6 +277,23 @@ int cp_session_dump_heap(void)
 		return -ESRCH;
 	cp_collect_run(cp_window_dump, &call);
 	return call.result;
+}
+
+void cp_session_finish(const char *when, unsigned seconds)
+{
+	struct cp_window_call call = { .when = when };
+	bool done;
+
+	if (!cp_session_is_ours())
+		return;
+	cp_collect_run(cp_window_finish, &call);
+	if (!call.helper)
+		return;
+	/* Descendants may be many; nobody waits for theirs. */
+	done = cp_helper_wait(call.helper, cp_session.lineage.owner ? seconds : 0);
+	if (cp_session.config.verbose)
+		cp_log("lines and inlined calls %s",
+		       done ? "were added" : "are being added, or could not be");
 }
 
 enum cp_mode cp_session_first_mode(void)

@@ -28,6 +28,9 @@ bool cp_session_is_ours(void);
 
 /* Write the files at the modes' own paths, whatever locks are held. Any context. */
 void cp_session_write(const char *when, bool only_with_samples);
+/* The same at the end of the process; then the helper adds lines to the files, for which the
+ * process waits SECONDS at most. */
+void cp_session_finish(const char *when, unsigned seconds);
 /* MODE to PATH, absolute; or NULL: all modes to the next number. 0 or a negative errno. */
 int cp_session_dump(enum cp_mode mode, const char *path);
 /* The same to a descriptor, however long its reader makes us wait. */

@@ -19,6 +19,7 @@ struct cp_session {
 	uint32_t active; /* between start and stop; read from any context */
 	int pid;	 /* of the process that it is active in */
 	bool lineage_known;
+	bool finished; /* the helper has our files: they aren't written again */
 	/* CPUPROFILE and the others as our descendants have them; NULL = not set */
 	const char *shared[CP_MAIN_MODES];
 	unsigned windows;	     /* toggled on so often */

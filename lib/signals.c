@@ -88,12 +88,22 @@ static void on_toggle(int sig, siginfo_t *si, void *context)
 	cp_collect_request(CP_REQUEST_TOGGLE);
 }
 
+static bool dumps_core(int sig)
+{
+	return sig == SIGQUIT || sig == SIGILL || sig == SIGTRAP || sig == SIGABRT ||
+	       sig == SIGBUS || sig == SIGFPE || sig == SIGSEGV || sig == SIGXCPU ||
+	       sig == SIGXFSZ || sig == SIGSYS;
+}
+
 static void on_fatal(int sig, siginfo_t *si, void *context)
 {
 	int saved = errno;
 
-	if (cp_session_is_ours())
+	/* A crash is for a debugger; who was asked to end still has a second for lines. */
+	if (dumps_core(sig))
 		cp_session_write("before a fatal signal", false);
+	else
+		cp_session_finish("before a fatal signal", 1);
 	cp_signals_die(sig, si, context);
 	errno = saved;
 }

@@ -8,11 +8,13 @@
 #include "cpu.h"
 #include "cprof.h"
 #include "dump.h"
+#include "helper.h"
 #include "log.h"
 #include "mode.h"
 #include "path.h"
 #include "session_state.h"
 #include "sigsafe/atomic.h"
+#include "sigsafe/sys.h"
 #include "sigsafe/text.h"
 #include "signals.h"
 
@@ -165,7 +167,7 @@ static int write_all(const char *when, bool only_with_samples)
 {
 	int first = 0;
 
-	for (unsigned m = 0; m < CP_MODES; m++) {
+	for (unsigned m = 0; m < CP_MODES && !cp_session.finished; m++) {
 		struct cp_run *r = &cp_session.runs[m];
 		int err = 0;
 
@@ -346,6 +348,55 @@ void cp_window_write(void *arg)
 	cp_collect_drain(cp_session.runs, &cp_session.modules);
 	c->result = write_all(c->when, c->only_with_samples);
 	cp_run_work_end();
+}
+
+static bool is_regular(const char *path)
+{
+	struct stat st;
+
+	return !cp_sys4(SYS_newfstatat, AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) &&
+	       S_ISREG(st.st_mode);
+}
+
+static unsigned list_files(struct cp_helper *h)
+{
+	unsigned count = 0;
+
+	for (unsigned m = 0; m < CP_MODES; m++) {
+		const struct cp_run *r = &cp_session.runs[m];
+		char *path = cp_helper_file(h, count);
+
+		if (r->running && r->aggregate.records &&
+		    !cp_dump_written_path(r, path, CP_PATH_MAX) && is_regular(path))
+			count++;
+	}
+	return count;
+}
+
+static struct cp_helper *start_helper(void)
+{
+	struct cp_helper *h = cp_helper_begin(CP_MODES);
+	unsigned count = h ? list_files(h) : 0;
+	int err = count ? cp_helper_start(h, count) : 0;
+
+	if (h && !count)
+		cp_helper_release(h);
+	cp_session.finished = count && !err;
+	if ((!h || err) && cp_session.config.verbose)
+		cp_log("lines and inlined calls are left out: %s: %s", "cprof",
+		       h ? cp_errno_text(err) : "not found beside the library");
+	return cp_session.finished ? h : NULL;
+}
+
+void cp_window_finish(void *arg)
+{
+	struct cp_window_call *c = arg;
+
+	if (cp_session.finished)
+		return;
+	cp_window_write(c);
+	if (cp_session.config.symbolize == CP_SYMBOLIZE_FULL && cp_window_any())
+		c->helper = start_helper();
 }
 
 static int dump_one(const struct cp_window_call *c)

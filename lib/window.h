@@ -12,6 +12,8 @@
 #include "sigsafe/mode.h"
 #include "sink.h"
 
+struct cp_helper;
+
 struct cp_window_call {
 	const char *when;     /* "at exit", for messages */
 	enum cp_mode mode;    /* of a dump to PATH or SINK */
@@ -21,6 +23,7 @@ struct cp_window_call {
 	bool heap_only;				/* of a dump to the next number */
 	const struct cp_config *config;		/* of modes to add */
 	void (*failed)(unsigned mode, int err); /* a mode could not begin; NULL: RESULT tells */
+	struct cp_helper *helper;		/* out: the one that was started, or NULL */
 	int result;				/* out: 0 or the first negative errno */
 };
 
@@ -40,6 +43,8 @@ void cp_window_end(void *arg);
 void cp_window_abandon(void *arg);
 /* Write the files at the runs' own paths. */
 void cp_window_write(void *arg);
+/* The same at the end of the process, and start the helper on what was written. */
+void cp_window_finish(void *arg);
 /* Write MODE to PATH or SINK, or all modes to the next number. -ESRCH when none is on. */
 void cp_window_dump(void *arg);
 /* Move what the rings hold. ARG is not used. */

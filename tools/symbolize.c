@@ -78,7 +78,10 @@ static uint32_t function_of(struct work *w, const struct ct_location *l,
 		f.name = old->name;
 		f.system_name = old->system_name;
 	} else if (frame->name) {
-		f.system_name = ct_profile_string(w->p, frame->name);
+		/* A readable name isn't what the linker sees; pprof would cut it once more. */
+		f.system_name = frame->name[strcspn(frame->name, "<( ")]
+					? 0
+					: ct_profile_string(w->p, frame->name);
 		f.name = ct_functions_readable(&w->functions, frame->name);
 	} else {
 		return CT_NONE;
@@ -185,7 +188,7 @@ static struct {
 } my;
 
 static const struct ct_option options[] = {
-	CT_FLAG("in-place", &my.in_place, "write the result over FILE, as a whole"),
+	CT_FLAG("in-place", &my.in_place, "write each result over its FILE, as a whole"),
 	CT_TEXT("output", "FILE", &my.output, "where to write the result"),
 	CT_TEXT("o", "FILE", &my.output, NULL),
 	CT_LIST("debug-dir", "DIR", &my.roots,
@@ -218,34 +221,45 @@ static const char **all_roots(void)
 	return roots;
 }
 
+static int do_file(const char *source, const char *const *roots)
+{
+	struct ct_profile *p = ct_read_source(source);
+	struct ct_symbolized done;
+	int status;
+
+	if (!p)
+		return CT_FAILED;
+	ct_symbolize(p, roots, &done);
+	status = write_result(p, my.in_place ? source : my.output, &done);
+	ct_profile_free(p);
+	return status;
+}
+
 static int run(int argc, char **argv)
 {
 	const struct ct_option *const tables[] = { options, NULL };
 	int first = ct_options_parse(&ct_verb_symbolize, argc, argv, tables), status;
-	struct ct_symbolized done;
-	struct ct_profile *p;
 	const char **roots;
 
 	if (first < 0)
 		return ct_options_status(first);
-	if (argc - first != 1)
-		return ct_options_wrong(&ct_verb_symbolize, "give one profile");
 	if (my.in_place == (my.output != NULL))
 		return ct_options_wrong(&ct_verb_symbolize, "give -o FILE or --in-place");
-	p = ct_read_source(argv[first]);
-	if (!p)
-		return CT_FAILED;
+	if (argc == first || (my.output && argc - first != 1))
+		return ct_options_wrong(&ct_verb_symbolize, "give %s",
+					my.output ? "one profile" : "the profiles");
 	roots = all_roots();
-	ct_symbolize(p, roots, &done);
+	status = CT_OK;
+	for (int i = first; i < argc; i++)
+		if (do_file(argv[i], roots))
+			status = CT_FAILED;
 	free(roots);
-	status = write_result(p, my.in_place ? argv[first] : my.output, &done);
-	ct_profile_free(p);
 	return status;
 }
 
 const struct ct_verb ct_verb_symbolize = {
 	.name = "symbolize",
-	.operands = "FILE",
+	.operands = "FILE...",
 	.summary = "add lines and inlined calls from debug information",
 	.details = "Debug information is found in the modules themselves, by build id and by\n"
 		   "debuglink; from servers only when DEBUGINFOD_URLS names some.\n",

@@ -53,7 +53,8 @@ static int write_all(const struct ct_profile *p, int fd, mode_t mode)
 
 static int replace(const struct ct_profile *p, const char *path, mode_t mode)
 {
-	char *temporary = ct_printf("%s.XXXXXX", path);
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	char *temporary = ct_printf("%.*s.%s.XXXXXX", (int)(name - path), path, name);
 	int fd = mkostemp(temporary, O_CLOEXEC);
 	int error = fd < 0 ? -errno : write_all(p, fd, mode);
 

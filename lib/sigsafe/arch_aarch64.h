@@ -100,4 +100,34 @@ static inline void cp_call_on_stack(void (*fn)(void *), void *arg, void *top)
 			   "v31");
 }
 
+/* clone(2) with FLAGS; the child runs fn(arg) on the stack that ends at TOP, and exits with 0 when
+ * that returns. The child's id, or a negative errno. *TID is for CLONE_CHILD_CLEARTID. */
+static inline long cp_clone(unsigned long flags, void *top, void (*fn)(void *), void *arg,
+			    uint32_t *tid)
+{
+	void **sp = (void **)((uintptr_t)top & ~(uintptr_t)15);
+	register long x8 __asm__("x8") = 220; /* clone */
+	register long x0 __asm__("x0") = (long)flags;
+	register long x1 __asm__("x1") = (long)(sp - 2);
+	register long x2 __asm__("x2") = 0;
+	register long x3 __asm__("x3") = 0;
+	register long x4 __asm__("x4") = (long)tid;
+
+	*--sp = arg;
+	*--sp = (void *)(uintptr_t)fn;
+	__asm__ volatile("svc #0\n\t"
+			 "cbnz x0, 1f\n\t"
+			 "mov x29, xzr\n\t"
+			 "ldp x1, x0, [sp], #16\n\t"
+			 "blr x1\n\t"
+			 "mov x0, xzr\n\t"
+			 "mov x8, #93\n\t" /* exit */
+			 "svc #0\n"
+			 "1:"
+			 : "+r"(x0)
+			 : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4)
+			 : "memory", "cc");
+	return x0;
+}
+
 #endif

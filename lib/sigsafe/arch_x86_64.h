@@ -99,4 +99,34 @@ static inline void cp_call_on_stack(void (*fn)(void *), void *arg, void *top)
 			   "xmm14", "xmm15");
 }
 
+/* clone(2) with FLAGS; the child runs fn(arg) on the stack that ends at TOP, and exits with 0 when
+ * that returns. The child's id, or a negative errno. *TID is for CLONE_CHILD_CLEARTID. */
+static inline long cp_clone(unsigned long flags, void *top, void (*fn)(void *), void *arg,
+			    uint32_t *tid)
+{
+	void **sp = (void **)((uintptr_t)top & ~(uintptr_t)15);
+	long ret;
+	register long r10 __asm__("r10") = (long)tid;
+	register long r8 __asm__("r8") = 0;
+
+	*--sp = arg;
+	*--sp = (void *)(uintptr_t)fn;
+	__asm__ volatile("syscall\n\t"
+			 "testq %%rax, %%rax\n\t"
+			 "jnz 1f\n\t"
+			 "xorl %%ebp, %%ebp\n\t"
+			 "popq %%rax\n\t"
+			 "popq %%rdi\n\t"
+			 "callq *%%rax\n\t"
+			 "xorl %%edi, %%edi\n\t"
+			 "movl $60, %%eax\n\t" /* exit */
+			 "syscall\n\t"
+			 "hlt\n"
+			 "1:"
+			 : "=a"(ret)
+			 : "a"(56L /* clone */), "D"(flags), "S"(sp), "d"(0L), "r"(r10), "r"(r8)
+			 : "rcx", "r11", "memory", "cc");
+	return ret;
+}
+
 #endif

@@ -16,6 +16,8 @@ pprof_check=$builddir/tests/tools/pprof-check
 work=$(mktemp -d)
 failures=0
 children=
+# Tests look at the file that the library writes; trap_helper_at_exit and symbolize.sh at what is added.
+export CPROF_SYMBOLIZE="${CPROF_SYMBOLIZE:-names}"
 # Put before every command by profiled and bare; a script whose programs may hang says "$bounded".
 limit=
 bounded="timeout -s KILL 60"

@@ -1,0 +1,89 @@
+/* For the traps of the helper at exit: a program that uses some CPU and ends in the way that it is
+ * told, while it looks for children that aren't its own. What a thread sees goes to descriptor 1 at
+ * once.
+ *
+ *   helper-host return|exit|_exit|quick|term|segv|vfork|chroot DIR [subreaper]
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "host.h"
+
+static void say(const char *text)
+{
+	if (write(1, text, strlen(text)) < 0)
+		_exit(99);
+}
+
+static void on_child(int sig)
+{
+	say("SIGCHLD\n");
+}
+
+/* Has no child, ever: each answer but "none" is a foreign one. */
+static void *look_for_children(void *arg)
+{
+	for (;;) {
+		if (waitpid(-1, NULL, WNOHANG) >= 0)
+			say("a child that isn't ours\n");
+		else if (errno != ECHILD)
+			say("waitpid fails\n");
+		usleep(500);
+	}
+	return arg;
+}
+
+static void vfork_child(void)
+{
+	pid_t pid = vfork();
+
+	if (!pid)
+		_exit(3);
+	EXPECT(waitpid(pid, NULL, 0) == pid);
+}
+
+static void enter(const char *directory)
+{
+	if (chroot(directory) || chdir("/"))
+		_exit(77);
+}
+
+static int end(const char *how)
+{
+	if (!strcmp(how, "exit"))
+		exit(7);
+	if (!strcmp(how, "_exit"))
+		_exit(7);
+	if (!strcmp(how, "quick"))
+		quick_exit(7);
+	if (!strcmp(how, "term"))
+		raise(SIGTERM);
+	if (!strcmp(how, "segv"))
+		raise(SIGSEGV);
+	return 7;
+}
+
+int main(int argc, char **argv)
+{
+	const char *how = argc > 1 ? argv[1] : "return";
+	pthread_t thread;
+
+	signal(SIGALRM, SIG_IGN);
+	if (!strcmp(how, "vfork"))
+		vfork_child();
+	signal(SIGCHLD, on_child);
+	if (!strcmp(argv[argc - 1], "subreaper"))
+		prctl(PR_SET_CHILD_SUBREAPER, 1);
+	pthread_create(&thread, NULL, look_for_children, NULL);
+	burn(0.1);
+	if (!strcmp(how, "chroot"))
+		enter(argv[2]);
+	say("the end\n");
+	return end(how);
+}
