@@ -6,8 +6,8 @@
 #include "flame_file.h"
 #include "flame_sides.h"
 #include "folded.h"
+#include "filter.h"
 #include "options.h"
-#include "read.h"
 
 static struct {
 	const char *output, *to, *type;
@@ -52,15 +52,15 @@ static ct_flame_writer *find(const char *name)
 	return NULL;
 }
 
-static int convert(const char *source, ct_flame_writer *write)
+static int convert(char *const *sources, int count, ct_flame_writer *write)
 {
-	struct ct_profile *p = ct_read_source(source);
+	struct ct_profile *p = ct_flame_open(sources, count);
 	struct ct_convert what;
 	int status;
 
 	if (!p)
 		return CT_FAILED;
-	what = (struct ct_convert){ .profile = p, .name = source, .threads = my.threads };
+	what = (struct ct_convert){ .profile = p, .name = sources[0], .threads = my.threads };
 	status = ct_flame_type(p, my.type, &what.type);
 	if (status == CT_OK)
 		status = ct_flame_file(my.output, write, &what);
@@ -70,15 +70,15 @@ static int convert(const char *source, ct_flame_writer *write)
 
 static int run(int argc, char **argv)
 {
-	int first = ct_options_parse(&ct_verb_convert, argc, argv,
-				     (const struct ct_option *[]){ options, NULL });
+	int first =
+		ct_options_parse(&ct_verb_convert, argc, argv,
+				 (const struct ct_option *[]){ options, ct_filter_options, NULL });
 	ct_flame_writer *write;
 
 	if (first < 0)
 		return ct_options_status(first);
-	if (argc - first != 1)
-		return ct_options_wrong(&ct_verb_convert, "one profile is needed, not %d",
-					argc - first);
+	if (first == argc)
+		return ct_options_wrong(&ct_verb_convert, "a profile is needed");
 	if (!my.to)
 		return ct_options_wrong(&ct_verb_convert, "-to=FORMAT is needed");
 	write = find(my.to);
@@ -86,12 +86,12 @@ static int run(int argc, char **argv)
 		return ct_options_wrong(
 			&ct_verb_convert,
 			"-to=%s is none of speedscope, callgrind, folded and pprof-text", my.to);
-	return convert(argv[first], write);
+	return convert(argv + first, argc - first, write);
 }
 
 const struct ct_verb ct_verb_convert = {
 	.name = "convert",
-	.operands = "-to=FORMAT FILE",
+	.operands = "-to=FORMAT FILE...",
 	.summary = "A profile in another tool's format",
 	.details = "  speedscope  https://www.speedscope.app (JSON; all sample types)\n"
 		   "  callgrind   kcachegrind, callgrind_annotate; calls= are samples\n"

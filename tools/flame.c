@@ -7,8 +7,8 @@
 #include "flame_file.h"
 #include "flame_sides.h"
 #include "memory.h"
+#include "filter.h"
 #include "options.h"
-#include "read.h"
 
 static struct {
 	const char *output, *base, *type, *title, *format;
@@ -116,7 +116,7 @@ static int with_base(struct ct_flame *flame, const char *output)
 	struct ct_profile *base;
 	int status = CT_FAILED;
 
-	base = ct_read_source(my.base);
+	base = ct_flame_open((char *[]){ (char *)my.base }, 1);
 	if (!base)
 		return CT_FAILED;
 	flame->base = base;
@@ -142,24 +142,26 @@ static int check(const char *output)
 
 static int run(int argc, char **argv)
 {
-	int first = ct_options_parse(&ct_verb_flame, argc, argv,
-				     (const struct ct_option *[]){ options, NULL });
+	int first =
+		ct_options_parse(&ct_verb_flame, argc, argv,
+				 (const struct ct_option *[]){ options, ct_filter_options, NULL });
 	struct ct_flame flame = { 0 };
 	struct ct_profile *p;
-	char *output;
+	char *output, *file;
 	int status;
 
 	if (first < 0)
 		return ct_options_status(first);
-	if (argc - first != 1)
-		return ct_options_wrong(&ct_verb_flame, "one profile is needed, not %d",
-					argc - first);
+	if (first == argc)
+		return ct_options_wrong(&ct_verb_flame, "a profile is needed");
 	output = my.output ? ct_strdup(my.output) : default_output(argv[first]);
+	file = argc - first == 1 ? ct_strdup(argv[first])
+				 : ct_printf("%s and %d more", argv[first], argc - first - 1);
 	status = check(output);
-	p = status == CT_OK ? ct_read_source(argv[first]) : NULL;
+	p = status == CT_OK ? ct_flame_open(argv + first, argc - first) : NULL;
 	if (p) {
 		flame.profile = p;
-		flame.file = argv[first];
+		flame.file = file;
 		status = ct_flame_type(p, my.type, &flame.type);
 		if (status == CT_OK)
 			status = my.base ? with_base(&flame, output) : draw(&flame, output);
@@ -168,12 +170,13 @@ static int run(int argc, char **argv)
 		status = CT_FAILED;
 	}
 	free(output);
+	free(file);
 	return status;
 }
 
 const struct ct_verb ct_verb_flame = {
 	.name = "flame",
-	.operands = "FILE",
+	.operands = "FILE...",
 	.summary = "A flame graph: one HTML page to zoom and search in, or an SVG picture",
 	.details = "Without -output the page is FILE's name with .html, in this directory.\n",
 	.run = run,

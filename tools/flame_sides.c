@@ -5,8 +5,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "filter.h"
+#include "load.h"
 #include "memory.h"
 #include "verbs.h"
+
+struct ct_profile *ct_flame_open(char *const *sources, int count)
+{
+	struct ct_profile *p = ct_load(sources, count);
+	struct ct_label_units units;
+	int answer;
+
+	if (!p)
+		return NULL;
+	ct_label_units_init(&units, p);
+	answer = ct_filter(p, &units);
+	ct_label_units_release(&units);
+	if (!answer)
+		return p;
+	ct_profile_free(p);
+	return NULL;
+}
 
 /* "samples/count, cpu/nanoseconds"; to be freed. */
 static char *types_text(const struct ct_profile *p)

@@ -8,6 +8,10 @@
 
 #include "profile.h"
 
+/* What flame, folded and convert work on: SOURCES merged, less what -focus and its like take away
+ * (ct_filter_options). NULL: it was said why not. */
+struct ct_profile *ct_flame_open(char *const *sources, int count);
+
 /* NAME is a type's name ("cpu", "inuse_space"), its number, or NULL for the default one.
  * CT_OK or CT_FAILED. */
 int ct_flame_type(const struct ct_profile *p, const char *name, size_t *type);

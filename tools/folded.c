@@ -9,8 +9,8 @@
 #include "flame_sides.h"
 #include "flame_tree.h"
 #include "memory.h"
+#include "filter.h"
 #include "options.h"
-#include "read.h"
 
 static struct {
 	const char *output, *type;
@@ -99,18 +99,18 @@ void ct_folded_write(const void *context, FILE *to)
 
 static int run(int argc, char **argv)
 {
-	int first = ct_options_parse(&ct_verb_folded, argc, argv,
-				     (const struct ct_option *[]){ options, NULL });
+	int first =
+		ct_options_parse(&ct_verb_folded, argc, argv,
+				 (const struct ct_option *[]){ options, ct_filter_options, NULL });
 	struct ct_folded what = { 0 };
 	struct ct_profile *p;
 	int status;
 
 	if (first < 0)
 		return ct_options_status(first);
-	if (argc - first != 1)
-		return ct_options_wrong(&ct_verb_folded, "one profile is needed, not %d",
-					argc - first);
-	p = ct_read_source(argv[first]);
+	if (first == argc)
+		return ct_options_wrong(&ct_verb_folded, "a profile is needed");
+	p = ct_flame_open(argv + first, argc - first);
 	if (!p)
 		return CT_FAILED;
 	what = (struct ct_folded){
@@ -125,7 +125,7 @@ static int run(int argc, char **argv)
 
 const struct ct_verb ct_verb_folded = {
 	.name = "folded",
-	.operands = "FILE",
+	.operands = "FILE...",
 	.summary = "Stacks as lines, \"main;work 12\", as flamegraph.pl reads them",
 	.details = "",
 	.run = run,

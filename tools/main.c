@@ -21,6 +21,7 @@ static const struct ct_verb *const verbs[] = {
 	&ct_verb_flame,
 	&ct_verb_folded,
 	&ct_verb_convert,
+	&ct_verb_diff,
 	&ct_verb_merge,
 	&ct_verb_strip_labels,
 	&ct_verb_symbolize,

@@ -23,6 +23,7 @@ extern const struct ct_verb ct_verb_info;
 extern const struct ct_verb ct_verb_flame;
 extern const struct ct_verb ct_verb_folded;
 extern const struct ct_verb ct_verb_convert;
+extern const struct ct_verb ct_verb_diff;
 extern const struct ct_verb ct_verb_symbolize;
 extern const struct ct_verb ct_verb_list;
 extern const struct ct_verb ct_verb_merge;

@@ -42,6 +42,8 @@ def folded():
     marked = cprof("folded", "-annotate", "mix.pb")
     check.that("marks of inlined, kernel and JIT frames",
                all(part in marked for part in ("work;middle_[i];inner_[i]", "ksys_write_[k];vfs_write_[k]", "~run<int>_[j]")), marked)
+    focused = cprof("folded", "-focus=ksys", "mix.pb", "mix.pb")
+    check.equal("filters, several files", focused, "_start;main;ksys_write;vfs_write 240000000\n")
     by_line = cprof("folded", "-lines", "mix.pb")
     check.that("frames by line", "main:12;work:101;middle:22;inner:7 " in by_line, by_line)
     by_address = cprof("folded", "-addresses", "mix.pb")
@@ -132,7 +134,7 @@ def errors():
                               (("folded", "-sample_index=x", "mix.pb"), "it has samples/count, cpu/nanoseconds"),
                               (("folded", "missing.pb"), "missing.pb"), (("flame", "mix.pb", "-o", "x.pdf"), "neither in .html"),
                               (("flame", "mix.pb", "-o", "/nowhere/x.html"), "/nowhere/x.html can't be written"),
-                              (("flame", "mix.pb", "-base", "odd.pb"), "can't be compared"), (("folded",), "one profile")):
+                              (("flame", "mix.pb", "-base", "odd.pb"), "can't be compared"), (("folded",), "a profile is needed")):
         done = run(CPROF, *arguments)
         check.that("said: " + wanted, done.returncode == 2 and wanted in done.said, done.returncode, done.said)
     done = subprocess.run(f"'{CPROF}' folded mix.pb >/dev/full", shell=True, cwd=WORK, capture_output=True, text=True)
