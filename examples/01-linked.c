@@ -2,7 +2,11 @@
  *
  *     cc -O2 -g 01-linked.c -o 01-linked $(pkg-config --cflags --libs libcprof)
  *     ./01-linked
- *     go tool pprof -top 01-linked.pb        # sum_of_squares first, none of prepare
+ *       -> samples taken: yes, lost: 0
+ *     cprof top 01-linked.pb
+ *       -> (9[0-9]|100)[0-9.]*%  sum_of_squares
+ *     cprof tags 01-linked.pb
+ *       -> squares
  */
 #include <cprof.h>
 #include <stdint.h>

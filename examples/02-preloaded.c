@@ -2,8 +2,12 @@
  *
  *     cc -O2 -g -pthread 02-preloaded.c -o 02-preloaded
  *     LD_PRELOAD=libcprof.so CPUPROFILE=02-preloaded.pb ./02-preloaded
- *     go tool pprof -top 02-preloaded.pb     # count_primes first, then count_bits
- *     go tool pprof -tags 02-preloaded.pb    # the threads by name
+ *       -> 148933 primes
+ *     cprof top 02-preloaded.pb
+ *       -> count_primes
+ *       -> count_bits
+ *     cprof tags 02-preloaded.pb
+ *       -> primes
  *
  * And while it runs: kill -USR2 PID leaves 02-preloaded.0001.pb.
  */

@@ -1,31 +1,46 @@
-# The examples, built and run as their comments say, against an installed library.
+# The examples, against an installed library and tool: each is used as its own comment says, command by
+# command, and prints what the comment promises ("-> REGEX").
 . "$srcdir/tests/lib/e2e.sh"
-need pkg-config
+need pkg-config c++
+limit=$bounded
 
 prefix=$work/prefix
 make -s install prefix="$prefix" >"$work/install.log" 2>&1 || fail "make install: $(tail -n 3 "$work/install.log")"
 library=$(find "$prefix" -name libcprof.so | head -n 1)
 PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name libcprof.pc)")
-export PKG_CONFIG_PATH
 LD_LIBRARY_PATH=$(dirname "$library")
-export LD_LIBRARY_PATH
+PATH=$prefix/bin:$PATH
+export PKG_CONFIG_PATH LD_LIBRARY_PATH PATH
 examples=$(cd "$srcdir/examples" && pwd)
-cd "$work" || exit 1
 
-# shellcheck disable=SC2046  # flags are words
-$CC -O2 -g "$examples/01-linked.c" -o 01-linked $(pkg-config --define-variable=prefix="$prefix" --cflags --libs libcprof) || fail "01 does not build"
-./01-linked >01.out || fail "01-linked: exit status $?"
-grep -q 'samples taken: yes, lost: 0' 01.out || fail "01-linked says: $(cat 01.out)"
-check_valid 01-linked.pb
-check_top 01-linked.pb 1 sum_of_squares
-"$pprof_check" --raw 01-linked.pb | grep -q 'phase=squares' || fail "01-linked.pb has no label"
-"$pprof_check" --raw 01-linked.pb | grep -q prepare && fail "01-linked.pb holds what was not to be profiled"
+# "command" and "expected" lines of an example's first comment.
+steps() { # file
+	sed -n '/\*\/\|^#include/q; s,^\( \*\|//\)       -> ,E ,p; t; s,^\( \*\|//\)     ,C ,p' "$1"
+}
 
-$CC -O2 -g -pthread "$examples/02-preloaded.c" -o 02-preloaded || fail "02 does not build"
-LD_PRELOAD=libcprof.so CPUPROFILE=02-preloaded.pb ./02-preloaded >02.out || fail "02-preloaded: exit status $?"
-grep -q '148933 primes' 02.out || fail "02-preloaded says: $(cat 02.out)"
-check_valid 02-preloaded.pb
-check_top 02-preloaded.pb 1 count_primes
-check_top 02-preloaded.pb 2 count_bits
-"$pprof_check" --raw 02-preloaded.pb | grep -q 'thread=primes' || fail "02: the thread's name is missing"
+# Compilers are those of this build; installed headers and libraries are found by pkg-config.
+try() { # example
+	steps "$examples/$1" >"$work/steps"
+	grep -q '^E ' "$work/steps" || fail "$1 promises nothing"
+	while read -r kind text; do
+		if [ "$kind" = E ]; then
+			grep -qE -- "$text" step.out || fail "$1: $command: no line matches $text: $(head -n 20 step.out)"
+			continue
+		fi
+		command=$text
+		$limit bash -c "cc() { $CC \"\$@\"; }; c++() { $CXX \"\$@\"; }; pkg-config() { command pkg-config --define-variable=prefix=$prefix \"\$@\"; }
+			$command" </dev/null >step.out 2>&1 || fail "$1: $command: status $?: $(tail -n 5 step.out)"
+	done <"$work/steps"
+}
+
+for example in $(cd "$examples" && ls [0-9]*.c [0-9]*.cc | sort); do
+	mkdir "$work/${example%.*}" && cd "$work/${example%.*}" || exit 1
+	cp "$examples/$example" .
+	try "$example"
+	for profile in *.pb; do
+		[ -e "$profile" ] || continue
+		"$pprof_check" "$profile" >check.out 2>&1 || fail "$profile: $(head -n 3 check.out)"
+	done
+	echo "$example: $(grep -c '^C' "$work/steps") commands, $(grep -c '^E' "$work/steps") promises"
+done
 finish
