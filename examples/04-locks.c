@@ -17,6 +17,7 @@
 
 pthread_mutex_t ledger_lock = PTHREAD_MUTEX_INITIALIZER;
 static int updates;
+static volatile int newest;
 
 __attribute__((noinline)) static void write_slowly(void)
 {
@@ -39,7 +40,7 @@ __attribute__((noinline)) static int update(void)
 static void *work(void *unused)
 {
 	for (int i = 0; i < 50; i++)
-		update();
+		newest = update();
 	return unused;
 }
 
