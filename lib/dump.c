@@ -164,11 +164,11 @@ static void say_failure(struct cp_run *r, unsigned number, int err, const char *
 
 int cp_dump_final(struct cp_run *r, const struct cp_config *c, const char *when)
 {
-	bool first = r->owner && !r->sequence && r->ops->parent == r->mode;
+	bool first = r->owner && !r->sequence, companion = r->ops->parent != r->mode;
 	int err = 0;
 
 	bring_up_to_date(r);
-	if (!first && !r->aggregate.records)
+	if ((!first || companion) && !r->aggregate.records)
 		return 0;
 	if (r->written && r->aggregate.records == r->written_records)
 		return 0;

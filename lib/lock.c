@@ -130,7 +130,7 @@ static int start_holders(struct cp_run *r, const struct cp_config *c)
 {
 	(void)r;
 	(void)c;
-	cp_holder_drop_complete();
+	cp_holder_forget();
 	cp_store_seqcst(&cp_lock_holders_on, 1);
 	return 0;
 }
@@ -141,20 +141,29 @@ static void stop_holders(struct cp_run *r)
 	cp_store_seqcst(&cp_lock_holders_on, 0);
 }
 
+static uint32_t label_of(struct cp_run *r, const struct cp_holder *h)
+{
+	uint32_t thread = cp_load_acquire(&h->thread);
+	struct cp_thread *t = cp_thread_at(thread);
+
+	if (thread == CP_HOLDER_ENDED)
+		return cp_aggregate_shared_thread(&r->aggregate, h->name);
+	return t ? cp_collect_label(r, t) : CP_INDEX_NONE;
+}
+
 /* Delays that their holders have not heard of yet. */
 static void collect_holders(struct cp_run *r)
 {
 	struct cp_holder *h;
 	uint32_t next = 0;
 
-	while ((h = cp_holder_take_any(&next))) {
-		struct cp_thread *t = cp_thread_at(h->thread);
-		uint32_t label = t ? cp_collect_label(r, t) : CP_INDEX_NONE;
+	while ((h = cp_holder_read(&next, UINT32_MAX))) {
+		uint32_t label = label_of(r, h);
 
 		if (h->record->depth && (label == CP_INDEX_NONE ||
 					 cp_aggregate_add(&r->aggregate, h->record, label) < 0))
 			cp_count_mode(CP_MODE_HOLDERS, CP_COUNT_LOST_AGGREGATE, h->record->weight);
-		cp_holder_free(h);
+		cp_holder_give_back(h);
 	}
 }
 

@@ -8,8 +8,6 @@
 /* Of the words that waiters sleep on. */
 #define SLEPT_ON 2u
 
-#define READER_WAITS (CP_LOCK_HAS_HOLDER | CP_LOCK_SHARED)
-
 static unsigned readers(const pthread_rwlock_t *l)
 {
 	return cp_load_relaxed(&l->__data.__readers);
@@ -29,7 +27,7 @@ INTERPOSE int pthread_rwlock_rdlock(pthread_rwlock_t *l)
 {
 	if (LIKELY(reader_goes_on(l)))
 		return CP_REAL(pthread_rwlock_rdlock)(l);
-	return WAITS_MEASURE(waits_ended, READER_WAITS, l, CP_REAL(pthread_rwlock_rdlock), l);
+	return WAITS_MEASURE(waits_ended, CP_LOCK_HAS_HOLDER, l, CP_REAL(pthread_rwlock_rdlock), l);
 }
 
 INTERPOSE int pthread_rwlock_wrlock(pthread_rwlock_t *l)
@@ -43,8 +41,8 @@ INTERPOSE int pthread_rwlock_timedrdlock(pthread_rwlock_t *l, const struct times
 {
 	if (LIKELY(reader_goes_on(l)))
 		return CP_REAL(pthread_rwlock_timedrdlock)(l, until);
-	return WAITS_MEASURE(waits_ended, READER_WAITS, l, CP_REAL(pthread_rwlock_timedrdlock), l,
-			     until);
+	return WAITS_MEASURE(waits_ended, CP_LOCK_HAS_HOLDER, l,
+			     CP_REAL(pthread_rwlock_timedrdlock), l, until);
 }
 
 INTERPOSE int pthread_rwlock_timedwrlock(pthread_rwlock_t *l, const struct timespec *until)
@@ -60,8 +58,8 @@ INTERPOSE int pthread_rwlock_clockrdlock(pthread_rwlock_t *l, clockid_t clock,
 {
 	if (LIKELY(reader_goes_on(l)))
 		return CP_REAL(pthread_rwlock_clockrdlock)(l, clock, until);
-	return WAITS_MEASURE(waits_ended, READER_WAITS, l, CP_REAL(pthread_rwlock_clockrdlock), l,
-			     clock, until);
+	return WAITS_MEASURE(waits_ended, CP_LOCK_HAS_HOLDER, l,
+			     CP_REAL(pthread_rwlock_clockrdlock), l, clock, until);
 }
 
 INTERPOSE int pthread_rwlock_clockwrlock(pthread_rwlock_t *l, clockid_t clock,

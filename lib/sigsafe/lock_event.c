@@ -108,7 +108,7 @@ void cp_lock_waited(const void *lock, uint64_t began, const void *function, unsi
 		return;
 	}
 	if ((flags & CP_LOCK_HAS_HOLDER) && cp_load_relaxed(&cp_lock_holders_on))
-		cp_holder_deliver(lock, began, delay, flags & CP_LOCK_SHARED);
+		cp_holder_deliver(lock, began, now);
 	t = !(flags & CP_LOCK_ANY_THREAD) || cp_tls_is_libc() ? cp_self.thread : NULL;
 	if (t && cp_load_relaxed(&t->paused)) {
 		cp_count_mode(CP_MODE_LOCK, CP_COUNT_LOST_PAUSED, 1);
@@ -123,26 +123,24 @@ void cp_lock_waited(const void *lock, uint64_t began, const void *function, unsi
 void cp_lock_release_begin(struct cp_lock_release *r, const void *lock)
 {
 	struct cp_thread *t = cp_self.thread;
+	uint64_t now = cp_lock_now(), since = cp_holder_stamp(lock, now);
 	uint32_t weight = 0;
 
 	r->holder = NULL;
+	r->time = now;
 	if (t && !cp_load_relaxed(&t->paused))
 		weight = cp_lock_sample_unlock(&t->unlocks, &t->waits);
-	if (weight && is_own(t))
-		r->holder = cp_holder_open(t, lock, cp_lock_now(), weight);
-	if (!r->holder)
-		cp_holder_hide(lock);
+	r->wanted = weight && is_own(t);
+	if (r->wanted)
+		r->holder = cp_holder_open(t, lock, since, now, weight);
 }
 
-static void put_complete(struct cp_thread *t, bool all)
+static void make_room(struct cp_thread *t)
 {
-	struct cp_holder *h;
+	struct cp_holder *h = cp_holder_make_room(t);
 
-	while ((h = cp_holder_take_own(t, all))) {
-		if (h->record->depth)
-			cp_capture_put(t, h->record);
-		cp_holder_free(h);
-	}
+	if (h)
+		cp_capture_put(t, h->record);
 }
 
 __attribute__((noinline)) static void take_stack(struct cp_thread *t, struct cp_holder *h,
@@ -153,12 +151,14 @@ __attribute__((noinline)) static void take_stack(struct cp_thread *t, struct cp_
 
 	block_signals(&mask);
 	cp_regs_here(&regs);
-	h->record->mode = CP_MODE_HOLDERS;
-	done = done && cp_capture_stack(t, &regs, h->record, h->depth);
-	if (done)
-		h->record->pcs[0] = (uint64_t)(uintptr_t)function;
-	cp_holder_close(h, done);
-	put_complete(t, false);
+	if (h) {
+		h->record->mode = CP_MODE_HOLDERS;
+		done = done && cp_capture_stack(t, &regs, h->record, h->depth);
+		if (done)
+			h->record->pcs[0] = (uint64_t)(uintptr_t)function;
+		cp_holder_close(h, done);
+	}
+	make_room(t);
 	unblock_signals(&mask);
 }
 
@@ -168,21 +168,27 @@ void cp_lock_release_end(struct cp_lock_release *r, const void *function, bool d
 
 	if (!t)
 		return;
-	if (r->holder)
+	if (r->wanted)
 		take_stack(t, r->holder, function, done);
-	if (cp_lock_sample_wants_time(&t->unlocks))
-		cp_lock_sample_time(&t->unlocks, &t->waits, cp_lock_now(),
-				    cp_lock_state.stratum_ns);
+	cp_lock_sample_time(&t->unlocks, &t->waits, r->time, cp_lock_state.stratum_ns);
 }
 
 void cp_lock_thread_end(struct cp_thread *t)
 {
+	char name[CP_THREAD_NAME] = "";
+	struct cp_holder *h;
+	uint32_t next, end;
 	uint64_t mask;
 
 	if (!t->holders)
 		return;
 	block_signals(&mask);
-	put_complete(t, true);
-	cp_holder_thread_end(t);
+	cp_holder_range(t, &next, &end);
+	while ((h = cp_holder_read(&next, end))) {
+		cp_capture_put(t, h->record);
+		cp_holder_give_back(h);
+	}
+	cp_sys2(SYS_prctl, 16 /* PR_GET_NAME */, name);
+	cp_holder_thread_end(t, name);
 	unblock_signals(&mask);
 }

@@ -29,8 +29,7 @@ struct cp_lock_state {
 extern struct cp_lock_state cp_lock_state;
 
 #define CP_LOCK_HAS_HOLDER 1u /* who unlocks it lets a waiter go: mutexes, rwlocks */
-#define CP_LOCK_SHARED 2u     /* and perhaps several at once: readers */
-#define CP_LOCK_ANY_THREAD 4u /* the thread may have no TLS of libc's: futex */
+#define CP_LOCK_ANY_THREAD 2u /* the thread may have no TLS of libc's: futex */
 
 static inline uint64_t cp_lock_now(void)
 {
@@ -46,7 +45,9 @@ void cp_lock_waited(const void *lock, uint64_t began, const void *function, unsi
 
 /* An unlock that lets a waiter of LOCK go. Before it, with the lock held: a few ns. */
 struct cp_lock_release {
-	struct cp_holder *holder; /* NULL: this one isn't recorded */
+	struct cp_holder *holder; /* NULL: there was no room for it */
+	uint64_t time;
+	bool wanted; /* it was drawn */
 };
 void cp_lock_release_begin(struct cp_lock_release *r, const void *lock);
 /* After it, with the lock free: takes the stack. DONE: it was unlocked. */

@@ -2,27 +2,29 @@
 #include "sigsafe/lock_holder.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include "sigsafe/atomic.h"
 #include "sigsafe/capture.h"
+#include "sigsafe/lock_sample.h"
 #include "sigsafe/sys.h"
 
-/* Of a thread. A waiter runs some 50 us after the unlock; a thread within its budget unlocks
- * this often in a multiple of that. */
-#define PER_GROUP 8u
+/* Of a thread. The waiters of an unlock run some time after it, the last of many when all others
+ * have had the lock; a thread unlocks this often in a multiple of that. */
+#define PER_GROUP CP_LOCK_SAVED_UNLOCKS
 #define GROUPS 4096u
-/* Locks of one hash share a bucket, which holds the newest entry only. */
-#define BUCKETS 4096u
+/* Locks of one hash share a bucket, and the newest of their unlocks. */
+#define BUCKETS 1024u
+#define PER_BUCKET 28u
 
 #define OPEN 1u
 #define STACK 2u
-#define DELIVERED 4u
-#define TAKEN 8u
+#define READ 4u
 #define ADDING (UINT64_C(1) << 8)
 #define ADDING_MASK (UINT64_C(0xffff) << 8)
 #define GENERATION (UINT64_C(1) << 24)
 #define GENERATION_MASK (~(GENERATION - 1))
-/* Of a bucket's word: the generation as in the state, and below it the entry's number, one more. */
+/* A bucket names an entry by its generation, as in the state, and below it its number, one more. */
 #define NUMBER_MASK (GENERATION - 1)
 
 struct cp_holders {
@@ -32,15 +34,25 @@ struct cp_holders {
 };
 
 static struct cp_holders *groups[GROUPS]; /* mapped in order, never unmapped */
-static uint64_t buckets[BUCKETS];
 
-static uint64_t *bucket_of(const void *lock)
+/* Who holds a lock writes here before it unlocks; locks of one hash may do so at once, and then
+ * some of it is lost. */
+static struct bucket {
+	const void *lock; /* the one unlocked last, */
+	uint64_t time;	  /* and when */
+	uint64_t next;	  /* slot */
+	struct {
+		uint64_t entry, time;
+	} slots[PER_BUCKET];
+} buckets[BUCKETS] __attribute__((aligned(64)));
+
+static struct bucket *bucket_of(const void *lock)
 {
 	uint64_t h = (uint64_t)(uintptr_t)lock * UINT64_C(0x9e3779b97f4a7c15);
 
-	return &buckets[h >> 52];
+	return &buckets[h >> 54];
 }
-_Static_assert(BUCKETS == 1u << (64 - 52), "hash of a bucket");
+_Static_assert(BUCKETS == 1u << (64 - 54), "hash of a bucket");
 
 static struct cp_holder *entry_at(uint32_t number)
 {
@@ -98,184 +110,222 @@ static struct cp_holders *claim_group(void)
 	return NULL;
 }
 
-static uint64_t freed(uint64_t state)
+uint64_t cp_holder_stamp(const void *lock, uint64_t now)
 {
-	return (state & GENERATION_MASK) + GENERATION;
+	struct bucket *b = bucket_of(lock);
+	uint64_t before = cp_load_relaxed(&b->lock) == lock ? cp_load_relaxed(&b->time) : 0;
+
+	cp_store_relaxed(&b->time, now);
+	cp_store_relaxed(&b->lock, lock);
+	return before;
 }
 
-/* Nobody came; false: somebody has, or is just adding. */
-static bool cancel(struct cp_holder *h)
+/* Nobody adds to it or reads it: it is the owner's alone. false: somebody does. */
+static bool retire(struct cp_holder *h)
 {
 	uint64_t state = cp_load_acquire(&h->state);
 
-	while (!(state & (ADDING_MASK | DELIVERED | TAKEN)))
-		if (cp_cas_acqrel(&h->state, &state, freed(state)))
+	while (!(state & (ADDING_MASK | READ)))
+		if (cp_cas_acqrel(&h->state, &state, (state & GENERATION_MASK) + GENERATION))
 			return true;
 	return false;
 }
 
-static bool take(struct cp_holder *h)
+static void publish(const struct cp_holder *h, uint64_t state)
 {
-	uint64_t state = cp_load_acquire(&h->state);
+	struct bucket *b = bucket_of(h->lock);
+	uint64_t slot = cp_add_relaxed(&b->next, 1) % PER_BUCKET;
 
-	return (state & (STACK | DELIVERED | TAKEN | ADDING_MASK)) == (STACK | DELIVERED) &&
-	       cp_cas_acqrel(&h->state, &state, state | TAKEN);
+	cp_store_relaxed(&b->slots[slot].time, h->time);
+	/* Release: who finds it sees what it says. */
+	cp_store_release(&b->slots[slot].entry, (state & GENERATION_MASK) | (h->number + 1));
 }
 
-void cp_holder_free(struct cp_holder *h)
-{
-	/* Release: its next use, and who opens it, come after we have read it. */
-	cp_store_release(&h->state, freed(cp_load_relaxed(&h->state)));
-}
-
-struct cp_holder *cp_holder_open(struct cp_thread *t, const void *lock, uint64_t now,
-				 uint64_t weight)
+struct cp_holder *cp_holder_open(struct cp_thread *t, const void *lock, uint64_t since,
+				 uint64_t now, uint64_t weight)
 {
 	struct cp_holders *g = t->holders ? t->holders : (t->holders = claim_group());
 	struct cp_holder *h = g ? &g->entries[g->next++ % PER_GROUP] : NULL;
 	uint64_t state;
 
-	/* Complete ones were taken in time; one that a waiter is adding to right now stays. */
-	if (!h || ((cp_load_acquire(&h->state) & OPEN) && !cancel(h)))
+	/* Room was made, but where somebody was adding just then, or in a group that was another's.
+	 */
+	if (!h ||
+	    ((cp_load_relaxed(&h->state) & OPEN) && (cp_load_relaxed(&h->delay) || !retire(h))))
 		return NULL;
+	state = cp_load_relaxed(&h->state);
 	h->lock = lock;
+	h->since = since;
 	h->time = now;
 	h->weight = weight;
-	h->waiters = h->delay = 0;
-	h->thread = t->index;
-	state = cp_load_relaxed(&h->state) & GENERATION_MASK;
-	/* Release: a waiter that sees it open sees whose it is. */
+	h->waits = h->delay = 0;
+	cp_store_relaxed(&h->thread, t->index);
+	/* Release: as above, to who finds it there. */
 	cp_store_release(&h->state, state | OPEN);
-	cp_store_release(bucket_of(lock), state | (h->number + 1));
+	publish(h, state);
 	return h;
-}
-
-static struct cp_holder *find(const void *lock, uint64_t word)
-{
-	struct cp_holder *h = word ? entry_at((uint32_t)(word & NUMBER_MASK) - 1) : NULL;
-
-	/* What it says may be of another generation: who goes on checks that. */
-	return h && cp_load_relaxed(&h->lock) == lock ? h : NULL;
-}
-
-void cp_holder_hide(const void *lock)
-{
-	uint64_t *bucket = bucket_of(lock), word = cp_load_relaxed(bucket);
-
-	if (find(lock, word))
-		cp_cas_acqrel(bucket, &word, 0);
 }
 
 void cp_holder_close(struct cp_holder *h, bool stack)
 {
-	if (!stack) {
-		h->record->depth = 0;
-		if (cancel(h))
-			return;
-	}
-	/* Release: who takes it reads the record. */
+	if (!stack && retire(h))
+		return;
+	if (!stack)
+		h->record->depth = 0; /* a waiter was faster */
+	/* Release: who takes out its sums reads the record. */
 	cp_or_seqcst(&h->state, STACK);
 }
 
-/* One more is adding, if the entry is still the one that WORD named. */
+/* One more is adding, if the entry is still the one that WORD names. */
 static bool enter(struct cp_holder *h, uint64_t word)
 {
 	uint64_t state = cp_load_acquire(&h->state);
 
 	while ((state & GENERATION_MASK) == (word & GENERATION_MASK) && (state & OPEN) &&
-	       !(state & TAKEN) && (state & ADDING_MASK) != ADDING_MASK)
+	       (state & ADDING_MASK) != ADDING_MASK)
 		if (cp_cas_acqrel(&h->state, &state, state + ADDING))
 			return true;
 	return false;
 }
 
-void cp_holder_deliver(const void *lock, uint64_t began, uint64_t delay, bool shared)
+/* The part of a wait, from BEGAN or its own begin up to its time or UNTIL, that H's unlock caused;
+ * COUNT: it ended the wait. Returns where the part begins; 0: H is of another lock, or gone. */
+static uint64_t add(struct cp_holder *h, uint64_t word, const void *lock, uint64_t began,
+		    uint64_t until, bool count)
 {
-	uint64_t *bucket = bucket_of(lock), word = cp_load_acquire(bucket);
-	struct cp_holder *h = find(lock, word);
-	uint64_t state;
+	uint64_t from = 0;
 
-	if (!h || cp_load_relaxed(&h->time) < began)
-		return;
-	if (!shared && !cp_cas_acqrel(bucket, &word, 0))
-		return;
 	if (!enter(h, word))
-		return;
-	cp_add_relaxed(&h->waiters, 1);
-	cp_add_relaxed(&h->delay, delay);
-	/* Out, and delivered, in one step. Release: who takes it sees the sums. */
-	state = cp_load_relaxed(&h->state);
-	while (!cp_cas_acqrel(&h->state, &state, (state - ADDING) | DELIVERED))
-		;
+		return 0;
+	if (h->lock == lock) {
+		from = h->since > began ? h->since : began;
+		cp_add_relaxed(&h->waits, count);
+		cp_add_relaxed(&h->delay, until > from ? until - from : 0);
+	}
+	/* Release: what was added is there when the owner sees that nobody adds. */
+	cp_add_seqcst(&h->state, -ADDING);
+	return from;
 }
 
-static void complete(struct cp_holder *h)
+void cp_holder_deliver(const void *lock, uint64_t began, uint64_t ended)
+{
+	struct bucket *b = bucket_of(lock);
+	uint64_t last = cp_load_relaxed(&b->lock) == lock ? cp_load_relaxed(&b->time) : 0;
+	uint64_t next = cp_load_relaxed(&b->next), until = ended;
+
+	for (unsigned i = 1; i <= PER_BUCKET && until > began; i++) {
+		unsigned slot = (unsigned)((next - i) % PER_BUCKET);
+		uint64_t word = cp_load_acquire(&b->slots[slot].entry);
+		uint64_t time = cp_load_relaxed(&b->slots[slot].time), from;
+		struct cp_holder *h = word ? entry_at((uint32_t)(word & NUMBER_MASK) - 1) : NULL;
+		bool newest = time >= last;
+
+		/* Older ones came before the wait, too. */
+		if (time < began)
+			break;
+		if (!h || cp_load_relaxed(&h->lock) != lock)
+			continue;
+		from = add(h, word, lock, began, newest && until == ended ? ended : time,
+			   newest && until == ended);
+		if (from)
+			until = from;
+	}
+}
+
+static void take_out(struct cp_holder *h)
 {
 	h->record->mode = CP_MODE_HOLDERS;
-	h->record->count = h->waiters * h->weight;
-	h->record->weight = h->delay * h->weight;
+	h->record->count = cp_exchange_acqrel(&h->waits, 0) * h->weight;
+	h->record->weight = cp_exchange_acqrel(&h->delay, 0) * h->weight;
 	h->record->tag = (uint64_t)(uintptr_t)h->lock;
 }
 
-struct cp_holder *cp_holder_take_own(struct cp_thread *t, bool all)
+struct cp_holder *cp_holder_make_room(struct cp_thread *t)
 {
 	struct cp_holders *g = t->holders;
+	struct cp_holder *h = g ? &g->entries[g->next % PER_GROUP] : NULL;
 
-	for (uint32_t i = 0; g && i < (all ? PER_GROUP : 1); i++) {
-		struct cp_holder *h = &g->entries[(g->next + i) % PER_GROUP];
-
-		if (take(h)) {
-			complete(h);
-			return h;
-		}
-	}
-	return NULL;
+	if (!h || !(cp_load_relaxed(&h->state) & OPEN) || !retire(h))
+		return NULL;
+	take_out(h);
+	return h->record->weight && h->record->depth ? h : NULL;
 }
 
-struct cp_holder *cp_holder_take_any(uint32_t *next)
+static bool begin_reading(struct cp_holder *h)
 {
-	while (*next < GROUPS * PER_GROUP) {
+	uint64_t state = cp_load_acquire(&h->state);
+
+	while ((state & (OPEN | STACK | READ)) == (OPEN | STACK) && cp_load_relaxed(&h->delay))
+		if (cp_cas_acqrel(&h->state, &state, state | READ))
+			return true;
+	return false;
+}
+
+struct cp_holder *cp_holder_read(uint32_t *next, uint32_t end)
+{
+	while (*next < end) {
 		struct cp_holder *h = entry_at((*next)++);
 
 		if (!h)
 			return NULL;
-		if (take(h)) {
-			complete(h);
+		if (!begin_reading(h))
+			continue;
+		take_out(h);
+		if (h->record->depth)
 			return h;
-		}
+		cp_holder_give_back(h);
 	}
 	return NULL;
 }
 
-void cp_holder_thread_end(struct cp_thread *t)
+void cp_holder_give_back(struct cp_holder *h)
+{
+	/* Release: its next stack comes after we have read this one. */
+	__atomic_fetch_and(&h->state, ~(uint64_t)READ, __ATOMIC_ACQ_REL);
+}
+
+void cp_holder_range(const struct cp_thread *t, uint32_t *first, uint32_t *end)
+{
+	*first = t->holders ? t->holders->entries[0].number : 0;
+	*end = t->holders ? *first + PER_GROUP : 0;
+}
+
+void cp_holder_thread_end(struct cp_thread *t, const char *name)
 {
 	struct cp_holders *g = t->holders;
 
 	if (!g)
 		return;
-	for (uint32_t i = 0; i < PER_GROUP; i++)
-		cancel(&g->entries[i]);
+	for (uint32_t i = 0; i < PER_GROUP; i++) {
+		if (!(cp_load_relaxed(&g->entries[i].state) & OPEN))
+			continue;
+		memcpy(g->entries[i].name, name, CP_THREAD_NAME);
+		/* Release: with it comes the name. */
+		cp_store_release(&g->entries[i].thread, CP_HOLDER_ENDED);
+	}
 	t->holders = NULL;
-	/* Release: the next owner sees them free. */
+	/* Release: the next owner finds them so. */
 	cp_store_release(&g->used, 0);
 }
 
-void cp_holder_drop_complete(void)
+void cp_holder_forget(void)
 {
 	struct cp_holder *h;
 	uint32_t next = 0;
 
-	while ((h = cp_holder_take_any(&next)))
-		cp_holder_free(h);
+	while ((h = cp_holder_read(&next, UINT32_MAX)))
+		cp_holder_give_back(h);
 }
 
 void cp_holder_fork_child(struct cp_thread *keep)
 {
-	for (uint32_t i = 0; i < BUCKETS; i++)
-		cp_store_relaxed(&buckets[i], 0);
+	memset(buckets, 0, sizeof(buckets));
 	for (uint32_t n = 0; n < GROUPS && groups[n]; n++) {
-		for (uint32_t i = 0; i < PER_GROUP; i++)
-			cp_holder_free(&groups[n]->entries[i]);
+		for (uint32_t i = 0; i < PER_GROUP; i++) {
+			struct cp_holder *h = &groups[n]->entries[i];
+
+			cp_store_release(&h->state, (h->state & GENERATION_MASK) + GENERATION);
+		}
 		if (!keep || keep->holders != groups[n])
 			cp_store_release(&groups[n]->used, 0);
 	}

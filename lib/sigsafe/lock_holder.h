@@ -1,26 +1,29 @@
-/* Who made others wait: the unlocks that let a waiter go, until it is known what delay they caused.
+/* Who made others wait: unlocks that let a waiter go, until it is known what delay they caused.
+ *
+ * Of a wait, each part belongs to the unlock that ended it: the part from its begin, or from the
+ * unlock before, to this unlock; what passes until the waiter runs belongs to the last one. So
+ * who held the lock for long has the delay of all who waited for that long, also of those
+ * that others, who held it shortly, had to go before. The last unlock also counts the wait.
  *
  * The thread that unlocks publishes an entry under the lock's address, before the real unlock, and
  * puts its stack into it afterwards, when the lock is free. Who gets the lock after a wait finds
- * the entry, and adds its delay. So the whole delay of a wait belongs to the unlock that ended it,
- * also where others held the lock during its first part; and only an unlock that came while it
- * lasted can have ended it. Of a mutex one waiter adds its delay to an unlock; of a read-write lock
- * all the readers do that it let go.
+ * the entries of the unlocks that came meanwhile, and adds to each what it caused.
  *
  * An entry's state is one word, changed by one atomic operation at a time: a generation, the
  * number of waiters that are adding right now, and flags.
  *
- * | from                       | to               | by                                        |
- * |----------------------------|------------------|-------------------------------------------|
- * | free                       | OPEN             | the owner; lock, time and weight are set  |
- * | OPEN                       | one more adding  | a waiter, of the generation it found      |
- * | adding                     | DELIVERED        | the same, its delay is added              |
- * | OPEN                       | STACK            | the owner: the record holds the stack     |
- * | STACK DELIVERED, no adding | TAKEN            | the owner or the collector, which reads   |
- * | TAKEN                      | free, next gen.  | the same                                  |
- * | not DELIVERED, no adding   | free, next gen.  | the owner: nobody came, or not unlocked   |
+ * | from                  | to               | by                                               |
+ * |-----------------------|------------------|--------------------------------------------------|
+ * | free                  | OPEN             | the owner; lock, times and weight are set        |
+ * | OPEN                  | one more adding  | a waiter, of the generation that it found        |
+ * | adding                | one less         | the same, its delay is added                     |
+ * | OPEN                  | STACK            | the owner: the record holds the stack            |
+ * | OPEN STACK            | READ             | the collector, or an ending owner: takes out     |
+ * | READ                  | OPEN STACK       | the same                                         |
+ * | OPEN, no adding, READ | free, next gen.  | the owner: needs the place, takes out the rest   |
  *
- * A thread's entries are one mapped group, which goes to another thread when it ends.
+ * A thread's entries are one mapped group, which goes to another thread when it ends; waiters of
+ * its unlocks may come later than that.
  */
 #ifndef CP_LOCK_HOLDER_H
 #define CP_LOCK_HOLDER_H
@@ -34,40 +37,45 @@
 struct cp_holder {
 	uint64_t state;
 	const void *lock;
-	uint64_t time;	 /* monotonic ns, before the unlock */
-	uint64_t weight; /* unlocks that it stands for */
-	uint64_t waiters, delay;
-	uint32_t number;	  /* of the entry */
-	uint32_t thread;	  /* index of the owner's record */
-	uint32_t depth;		  /* frames that fit into the record */
-	struct cp_record *record; /* in the same mapping */
+	uint64_t since, time;	   /* monotonic ns: the unlock before, or 0; this one */
+	uint64_t weight;	   /* unlocks that it stands for */
+	uint64_t waits, delay;	   /* added, and not taken out yet */
+	uint32_t number;	   /* of the entry */
+	uint32_t thread;	   /* index of the owner's record, or CP_HOLDER_ENDED */
+	uint32_t depth;		   /* frames that fit into the record */
+	char name[CP_THREAD_NAME]; /* what a thread was called that has ended */
+	struct cp_record *record;  /* in the same mapping */
 };
+#define CP_HOLDER_ENDED UINT32_MAX
 
-/* An entry of T's for an unlock of LOCK at NOW that stands for WEIGHT of them, published. NULL:
- * none is free, or no memory. Owner, the lock is held. */
-struct cp_holder *cp_holder_open(struct cp_thread *t, const void *lock, uint64_t now,
-				 uint64_t weight);
-/* This unlock of LOCK has no entry, nor has its waiter that of an earlier one. */
-void cp_holder_hide(const void *lock);
-/* H's record holds the stack; or it doesn't, or nothing was unlocked: then H is free, or, where a
- * waiter was faster, of depth 0. Owner. */
+/* LOCK is about to be unlocked, at NOW, and somebody waits: when that was the case before, or 0.
+ * Any thread that holds it. */
+uint64_t cp_holder_stamp(const void *lock, uint64_t now);
+/* An entry of T's for that unlock, which stands for WEIGHT of them, published. NULL: none is free,
+ * or no memory. Owner. */
+struct cp_holder *cp_holder_open(struct cp_thread *t, const void *lock, uint64_t since,
+				 uint64_t now, uint64_t weight);
+/* H's record holds the stack; or it doesn't, or nothing was unlocked, and H will be nobody's.
+ * Owner. */
 void cp_holder_close(struct cp_holder *h, bool stack);
 
-/* A wait for LOCK that began at BEGAN has ended after DELAY ns. SHARED: others may have got it with
- * the same unlock. Any thread. */
-void cp_holder_deliver(const void *lock, uint64_t began, uint64_t delay, bool shared);
+/* A wait for LOCK from BEGAN to ENDED is over. Any thread. */
+void cp_holder_deliver(const void *lock, uint64_t began, uint64_t ended);
 
-/* A complete entry of T's, taken; its record is whole. NULL: there is none. ALL: otherwise only one
- * whose place will be needed next, for more waiters may come. Owner. */
-struct cp_holder *cp_holder_take_own(struct cp_thread *t, bool all);
-/* The same of any thread, from number *NEXT on, which moves behind it. Collector. */
-struct cp_holder *cp_holder_take_any(uint32_t *next);
-void cp_holder_free(struct cp_holder *h);
+/* Free the place that T needs next. What was added and not taken out is in the record of the entry
+ * returned, until T opens another; NULL: nothing. Owner. */
+struct cp_holder *cp_holder_make_room(struct cp_thread *t);
+/* Take out what was added to entry *NEXT or a later one before END; *NEXT moves behind it. NULL:
+ * nothing. Give it back. */
+struct cp_holder *cp_holder_read(uint32_t *next, uint32_t end);
+void cp_holder_give_back(struct cp_holder *h);
+/* The entries of T, as numbers for the above. */
+void cp_holder_range(const struct cp_thread *t, uint32_t *first, uint32_t *end);
 
-/* T ends. What is complete was taken. Owner, or whoever ends its record. */
-void cp_holder_thread_end(struct cp_thread *t);
-/* What is complete is of an earlier run. */
-void cp_holder_drop_complete(void);
+/* T, called NAME, ends. Owner. */
+void cp_holder_thread_end(struct cp_thread *t, const char *name);
+/* What was added until now is of an earlier run. */
+void cp_holder_forget(void);
 /* In a fork child, where KEEP is the only thread: all entries are free. */
 void cp_holder_fork_child(struct cp_thread *keep);
 

@@ -27,11 +27,11 @@ static void seed(struct cp_lock_waits *w, uint64_t now)
 	draw(w);
 }
 
-static bool take_token(uint64_t *credit, uint64_t now, uint64_t price)
+static bool take_token(uint64_t *credit, uint64_t now, uint64_t price, uint64_t saved)
 {
 	if (*credit < now)
 		*credit = now;
-	if (*credit - now >= CP_LOCK_SAVED_NS)
+	if (*credit - now >= saved)
 		return false;
 	*credit += price;
 	return true;
@@ -65,7 +65,7 @@ bool cp_lock_sample_wait(struct cp_lock_waits *w, uint64_t now, uint64_t delay, 
 		w->point = draw_below(w, stratum);
 	}
 	*out = (struct cp_lock_sample){ 1, delay };
-	if (!stratum || delay >= stratum || take_token(&w->credit, now, stratum))
+	if (!stratum || delay >= stratum || take_token(&w->credit, now, stratum, CP_LOCK_SAVED_NS))
 		return true;
 	hits = delay ? points_on(w, delay, stratum) : 0;
 	if (!hits)
@@ -102,7 +102,9 @@ void cp_lock_sample_time(struct cp_lock_unlocks *u, struct cp_lock_waits *random
 		return;
 	/* Out of tokens, strata are as long as makes one sample of each in its time; until that is
 	 * one unlock, there are no tokens again. */
-	if (stratum && u->began && (u->size > 1 || !take_token(&u->credit, now, stratum))) {
+	if (stratum && u->began &&
+	    (u->size > 1 ||
+	     !take_token(&u->credit, now, stratum, CP_LOCK_SAVED_UNLOCKS * stratum))) {
 		size = stratum * u->at / (elapsed ? elapsed : 1);
 		if (size > 2 * (uint64_t)u->size)
 			size = 2 * (uint64_t)u->size;

@@ -21,8 +21,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* How far tokens can be saved up: so long a time without events. */
+/* Tokens can be saved up: of waits those of so long a time, of unlocks so many as a thread has
+ * entries in lock_holder.c, or some would be gone before their waiters come. */
 #define CP_LOCK_SAVED_NS UINT64_C(1000000000)
+#define CP_LOCK_SAVED_UNLOCKS 8
 
 struct cp_lock_waits {
 	uint64_t credit;   /* monotonic ns: tokens are used up to here */
@@ -48,14 +50,9 @@ struct cp_lock_sample {
 bool cp_lock_sample_wait(struct cp_lock_waits *w, uint64_t now, uint64_t delay, uint64_t stratum,
 			 struct cp_lock_sample *out);
 
-/* An unlock: how many it stands for, 0 = it is not taken. No clock is needed. */
+/* An unlock: how many it stands for, 0 = it is not taken. */
 uint32_t cp_lock_sample_unlock(struct cp_lock_unlocks *u, struct cp_lock_waits *random);
-/* After it, with the lock free: does the sampler want to know the time? */
-static inline bool cp_lock_sample_wants_time(const struct cp_lock_unlocks *u)
-{
-	return u->at >= u->size || !u->began || u->at % 16 == 0;
-}
-/* The time: strata follow the rate. */
+/* After it, which was at NOW: strata follow the rate. */
 void cp_lock_sample_time(struct cp_lock_unlocks *u, struct cp_lock_waits *random, uint64_t now,
 			 uint64_t stratum);
 

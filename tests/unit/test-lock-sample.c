@@ -154,8 +154,7 @@ static uint64_t unlock_in_turn(struct cp_lock_unlocks *u, struct cp_lock_waits *
 		now += every;
 		if (weight)
 			add(out, (int)(i % PLACES), weight, 0);
-		if (cp_lock_sample_wants_time(u))
-			cp_lock_sample_time(u, random, now, cp_lock_stratum(100));
+		cp_lock_sample_time(u, random, now, cp_lock_stratum(100));
 	}
 	return now;
 }
@@ -195,7 +194,7 @@ static void test_unlocks_that_become_rare_are_all_taken_again(void)
 	uint64_t now = unlock_in_turn(&u, &random, SECOND, 2 * US, 3000000, &fast);
 
 	CHECK(u.size > 1000);
-	/* 10 a second: within 16 of them the sampler looks at the time. */
+	/* 10 a second. */
 	unlock_in_turn(&u, &random, now, SECOND / 10, 1000, &slow);
 	CHECK(slow.samples > 950);
 }

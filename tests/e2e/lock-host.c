@@ -1,0 +1,268 @@
+/* Threads that wait for each other in every way that there is, and measure themselves how long.
+ *
+ *   lock-host               each kind in turn: "KIND ns" lines, waits in wait_KIND, unlocks in
+ *                           release_KIND
+ *   lock-host holders       one mutex that slow_holder keeps for long and quick_holder only shortly
+ */
+#include <linux/futex.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <threads.h>
+#include <time.h>
+#include <unistd.h>
+
+#define THREADS 8
+#define HOLD_NS 1000000
+
+/* No tail call: the function is to be on the stack. */
+#define STAYS __asm__ volatile("" ::: "memory")
+#define NOINLINE __attribute__((noinline))
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void nap(long ns)
+{
+	struct timespec t = { 0, ns };
+
+	nanosleep(&t, NULL);
+}
+
+/* Far enough in the future. */
+static const struct timespec *later(clockid_t clock, struct timespec *t)
+{
+	clock_gettime(clock, t);
+	t->tv_sec += 60;
+	return t;
+}
+
+pthread_mutex_t host_mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct {
+	int before;
+	pthread_mutex_t lock;
+} host_struct = { 0, PTHREAD_MUTEX_INITIALIZER };
+static pthread_mutex_t monitor = PTHREAD_MUTEX_INITIALIZER;
+static pthread_rwlock_t host_rwlock = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_cond_t host_cond = PTHREAD_COND_INITIALIZER;
+static pthread_barrier_t host_barrier;
+static pthread_spinlock_t host_spin;
+static sem_t host_sem;
+static mtx_t host_mtx;
+static cnd_t host_cnd;
+static uint32_t host_word;
+static int busy;
+
+#define KIND(name, wait, release)                                                                  \
+	NOINLINE static void wait_##name(int i)                                                    \
+	{                                                                                          \
+		struct timespec t;                                                                 \
+		(void)i;                                                                           \
+		(void)t;                                                                           \
+		wait;                                                                              \
+		STAYS;                                                                             \
+	}                                                                                          \
+	NOINLINE static void release_##name(void)                                                  \
+	{                                                                                          \
+		release;                                                                           \
+		STAYS;                                                                             \
+	}
+
+KIND(mutex, pthread_mutex_lock(&host_mutex), pthread_mutex_unlock(&host_mutex))
+KIND(timed, pthread_mutex_timedlock(&host_struct.lock, later(CLOCK_REALTIME, &t)),
+     pthread_mutex_unlock(&host_struct.lock))
+KIND(clocked, pthread_mutex_clocklock(&host_mutex, CLOCK_MONOTONIC, later(CLOCK_MONOTONIC, &t)),
+     pthread_mutex_unlock(&host_mutex))
+KIND(mtx, mtx_lock(&host_mtx), mtx_unlock(&host_mtx))
+KIND(mtx_timed, mtx_timedlock(&host_mtx, later(CLOCK_REALTIME, &t)), mtx_unlock(&host_mtx))
+KIND(rwlock, i & 1 ? pthread_rwlock_rdlock(&host_rwlock) : pthread_rwlock_wrlock(&host_rwlock),
+     pthread_rwlock_unlock(&host_rwlock))
+KIND(rwlock_timed,
+     i & 1 ? pthread_rwlock_timedrdlock(&host_rwlock, later(CLOCK_REALTIME, &t))
+	   : pthread_rwlock_timedwrlock(&host_rwlock, later(CLOCK_REALTIME, &t)),
+     pthread_rwlock_unlock(&host_rwlock))
+KIND(rwlock_clocked,
+     i & 1 ? pthread_rwlock_clockrdlock(&host_rwlock, CLOCK_MONOTONIC, later(CLOCK_MONOTONIC, &t))
+	   : pthread_rwlock_clockwrlock(&host_rwlock, CLOCK_MONOTONIC, later(CLOCK_MONOTONIC, &t)),
+     pthread_rwlock_unlock(&host_rwlock))
+KIND(spin, pthread_spin_lock(&host_spin), pthread_spin_unlock(&host_spin))
+KIND(sem, sem_wait(&host_sem), sem_post(&host_sem))
+KIND(sem_timed, sem_timedwait(&host_sem, later(CLOCK_REALTIME, &t)), sem_post(&host_sem))
+KIND(sem_clocked, sem_clockwait(&host_sem, CLOCK_MONOTONIC, later(CLOCK_MONOTONIC, &t)),
+     sem_post(&host_sem))
+
+/* A lock made of a condition. */
+#define MONITOR(lock, unlock, wait)                                                                \
+	lock(&MONITOR_MUTEX);                                                                      \
+	while (busy)                                                                               \
+		wait;                                                                              \
+	busy = 1;                                                                                  \
+	unlock(&MONITOR_MUTEX)
+#define LEAVE(lock, unlock, signal)                                                                \
+	lock(&MONITOR_MUTEX);                                                                      \
+	busy = 0;                                                                                  \
+	signal;                                                                                    \
+	unlock(&MONITOR_MUTEX)
+
+#define MONITOR_MUTEX monitor
+KIND(cond,
+     MONITOR(pthread_mutex_lock, pthread_mutex_unlock, pthread_cond_wait(&host_cond, &monitor)),
+     LEAVE(pthread_mutex_lock, pthread_mutex_unlock, pthread_cond_signal(&host_cond)))
+KIND(cond_timed,
+     MONITOR(pthread_mutex_lock, pthread_mutex_unlock,
+	     pthread_cond_timedwait(&host_cond, &monitor, later(CLOCK_REALTIME, &t))),
+     LEAVE(pthread_mutex_lock, pthread_mutex_unlock, pthread_cond_signal(&host_cond)))
+KIND(cond_clocked,
+     MONITOR(pthread_mutex_lock, pthread_mutex_unlock,
+	     pthread_cond_clockwait(&host_cond, &monitor, CLOCK_MONOTONIC,
+				    later(CLOCK_MONOTONIC, &t))),
+     LEAVE(pthread_mutex_lock, pthread_mutex_unlock, pthread_cond_signal(&host_cond)))
+#undef MONITOR_MUTEX
+#define MONITOR_MUTEX host_mtx
+KIND(cnd, MONITOR(mtx_lock, mtx_unlock, cnd_wait(&host_cnd, &host_mtx)),
+     LEAVE(mtx_lock, mtx_unlock, cnd_signal(&host_cnd)))
+KIND(cnd_timed,
+     MONITOR(mtx_lock, mtx_unlock, cnd_timedwait(&host_cnd, &host_mtx, later(CLOCK_REALTIME, &t))),
+     LEAVE(mtx_lock, mtx_unlock, cnd_signal(&host_cnd)))
+
+/* 0 free, 1 taken, 2 taken and waited for. */
+static void word_lock(int op)
+{
+	while (__atomic_exchange_n(&host_word, 2, __ATOMIC_ACQUIRE) != 0)
+		syscall(SYS_futex, &host_word, op, 2, NULL, NULL, ~0u);
+}
+
+static void word_unlock(void)
+{
+	__atomic_store_n(&host_word, 0, __ATOMIC_RELEASE);
+	syscall(SYS_futex, &host_word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+KIND(futex, word_lock(i & 1 ? FUTEX_WAIT_PRIVATE : FUTEX_WAIT_BITSET_PRIVATE), word_unlock())
+
+/* One comes late, the others wait for it. */
+static __thread int turn;
+NOINLINE static void wait_barrier(int i)
+{
+	if (turn++ % THREADS == i)
+		nap(4 * HOLD_NS);
+	pthread_barrier_wait(&host_barrier);
+	STAYS;
+}
+
+static void release_barrier(void)
+{
+}
+
+static const struct kind {
+	const char *name;
+	void (*wait)(int i);
+	void (*release)(void);
+	int turns;
+} kinds[] = {
+#define K(name, turns)                                                                             \
+	{                                                                                          \
+#name, wait_##name, release_##name, turns                                          \
+	}
+	K(mutex, 25),	  K(timed, 10),	     K(clocked, 10),	  K(mtx, 10),
+	K(mtx_timed, 10), K(rwlock, 20),     K(rwlock_timed, 10), K(rwlock_clocked, 10),
+	K(spin, 4),	  K(sem, 15),	     K(sem_timed, 10),	  K(sem_clocked, 10),
+	K(cond, 15),	  K(cond_timed, 10), K(cond_clocked, 10), K(cnd, 10),
+	K(cnd_timed, 10), K(futex, 15),	     K(barrier, 16),
+};
+
+static const struct kind *kind;
+static uint64_t waited_ns[THREADS];
+
+static void *work(void *arg)
+{
+	int i = (int)(intptr_t)arg;
+
+	for (int n = 0; n < kind->turns; n++) {
+		uint64_t began = now_ns();
+
+		kind->wait(i);
+		waited_ns[i] += now_ns() - began;
+		if (kind->release != release_barrier)
+			nap(HOLD_NS);
+		kind->release();
+	}
+	return NULL;
+}
+
+static void run(void *(*work)(void *))
+{
+	pthread_t threads[THREADS];
+
+	for (intptr_t i = 0; i < THREADS; i++)
+		pthread_create(&threads[i], NULL, work, (void *)i);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+}
+
+static void run_all(void)
+{
+	pthread_barrier_init(&host_barrier, NULL, THREADS);
+	pthread_spin_init(&host_spin, 0);
+	sem_init(&host_sem, 0, 1);
+	mtx_init(&host_mtx, mtx_timed);
+	cnd_init(&host_cnd);
+	for (size_t k = 0; k < sizeof(kinds) / sizeof(*kinds); k++) {
+		uint64_t all = 0;
+
+		kind = &kinds[k];
+		memset(waited_ns, 0, sizeof(waited_ns));
+		run(work);
+		for (int i = 0; i < THREADS; i++)
+			all += waited_ns[i];
+		/* The barrier's late one slept; it didn't wait. */
+		if (kind->release == release_barrier)
+			all -= (uint64_t)kind->turns * 4 * HOLD_NS;
+		printf("%s %llu\n", kind->name, (unsigned long long)all);
+	}
+}
+
+NOINLINE static void slow_holder(void)
+{
+	pthread_mutex_lock(&host_mutex);
+	nap(8 * HOLD_NS);
+	pthread_mutex_unlock(&host_mutex);
+	STAYS;
+}
+
+NOINLINE static void quick_holder(void)
+{
+	pthread_mutex_lock(&host_mutex);
+	pthread_mutex_unlock(&host_mutex);
+	STAYS;
+	nap(HOLD_NS);
+}
+
+static void *hold(void *arg)
+{
+	for (int n = 0; n < 60; n++) {
+		if (!arg)
+			slow_holder(), nap(HOLD_NS / 2);
+		else
+			for (int k = 0; k < 5; k++)
+				quick_holder();
+	}
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 1 && !strcmp(argv[1], "holders"))
+		run(hold);
+	else
+		run_all();
+	return 0;
+}
