@@ -1,10 +1,12 @@
 /* `cprof info`: what a profile says about itself: types, times, mappings, comments. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "json.h"
+#include "memory.h"
 #include "options.h"
 #include "out.h"
 #include "read.h"
@@ -29,17 +31,20 @@ struct use {
 	size_t locations, named;
 };
 
-static struct use use_of(const struct ct_profile *p, uint32_t mapping)
+/* By mapping; to be freed. */
+static struct use *count_uses(const struct ct_profile *p)
 {
-	struct use u = { 0 };
+	struct use *uses = ct_alloc(p->mapping_count * sizeof(*uses));
 
 	for (size_t i = 0; i < p->location_count; i++) {
-		if (p->locations[i].mapping == mapping) {
-			u.locations++;
-			u.named += p->locations[i].line_count > 0;
-		}
+		const struct ct_location *l = &p->locations[i];
+
+		if (l->mapping == CT_NONE)
+			continue;
+		uses[l->mapping].locations++;
+		uses[l->mapping].named += l->line_count > 0;
 	}
-	return u;
+	return uses;
 }
 
 static void format_time(int64_t nanos, char *to, size_t size)
@@ -58,10 +63,9 @@ static void line(const char *name, const char *text)
 	putchar('\n');
 }
 
-static void print_mapping(const struct ct_profile *p, uint32_t i)
+static void print_mapping(const struct ct_profile *p, uint32_t i, struct use u)
 {
 	const struct ct_mapping *m = &p->mappings[i];
-	struct use u = use_of(p, i);
 
 	printf("  %#" PRIx64 "-%#" PRIx64 " +%#" PRIx64 " ", m->start, m->limit, m->offset);
 	ct_out_text(stdout, *ct_text(p, m->file) ? ct_text(p, m->file) : "(no name)");
@@ -88,6 +92,7 @@ static void print_types(const struct ct_profile *p)
 
 static void print(const struct ct_profile *p)
 {
+	struct use *uses = count_uses(p);
 	char when[64];
 
 	line("types", "");
@@ -111,7 +116,8 @@ static void print(const struct ct_profile *p)
 	       p->function_count, p->label_set_count - 1);
 	line("mappings", "");
 	for (uint32_t i = 0; i < p->mapping_count; i++)
-		print_mapping(p, i);
+		print_mapping(p, i, uses[i]);
+	free(uses);
 	if (p->comment_count)
 		line("comments", "");
 	for (size_t i = 0; i < p->comment_count; i++) {
@@ -123,10 +129,12 @@ static void print(const struct ct_profile *p)
 
 static void json_mappings(struct ct_json *j, const struct ct_profile *p)
 {
+	struct use *uses = count_uses(p);
+
 	ct_json_open(j, "mappings", '[');
 	for (uint32_t i = 0; i < p->mapping_count; i++) {
 		const struct ct_mapping *m = &p->mappings[i];
-		struct use u = use_of(p, i);
+		struct use u = uses[i];
 
 		ct_json_open(j, NULL, '{');
 		ct_json_text(j, "file", ct_text(p, m->file));
@@ -143,6 +151,7 @@ static void json_mappings(struct ct_json *j, const struct ct_profile *p)
 		ct_json_close(j, '}');
 	}
 	ct_json_close(j, ']');
+	free(uses);
 }
 
 static void print_json(const struct ct_profile *p)

@@ -1,0 +1,47 @@
+#!/bin/bash
+# Time and memory of `cprof` on a profile of about 50 MB (a million samples), beside go tool pprof
+# where it is installed. Runs alternate, so that what else the machine does hits all alike; medians
+# (of pprof, which takes a minute or two, one run).
+set -eu
+runs=${RUNS:-3}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+[ -x ./cprof ] || { echo "bench/tool.sh: the tool is not built (--disable-tool)"; exit 0; }
+make -s bench/big-profile
+./bench/big-profile "$work/big.pb" "${SAMPLES:-1000000}"
+size=$(stat -c %s "$work/big.pb")
+echo "a file of $((size / 1000000)) MB, $(zcat "$work/big.pb" | wc -c | awk '{ printf "%d", $1 / 1e6 }') MB uncompressed"
+
+# Wall seconds and peak memory in KiB, as a line of $work/NAME.
+measure() { # name command...
+	python3 - "$@" >>"$work/$1" <<'END'
+import os, resource, subprocess, sys, time
+start = time.monotonic()
+p = subprocess.Popen(sys.argv[2:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+_, status, usage = os.wait4(p.pid, 0)
+print(f"{time.monotonic() - start:.3f} {usage.ru_maxrss} {status}")
+END
+}
+
+show() { # name
+	sort -n "$work/$1" | awk -v name="$1" -v size="$size" '
+		{ seconds[NR] = $1; kib[NR] = $2; bad += $3 != 0 }
+		END {
+			m = int((NR + 1) / 2)
+			printf "%-14s %6.2f s   %7.1f MB = %4.1f x the file%s\n", name, seconds[m],
+				kib[m] * 1024 / 1e6, kib[m] * 1024 / size, bad ? "   FAILED" : ""
+		}'
+}
+
+for run in $(seq "$runs"); do
+	for verb in top tree tags info; do
+		measure "cprof-$verb" ./cprof $verb "$work/big.pb"
+	done
+	if [ "$run" = 1 ] && command -v go >/dev/null; then
+		measure pprof-top go tool pprof -symbolize=none -top "$work/big.pb"
+	fi
+done
+for verb in top tree tags info; do
+	show "cprof-$verb"
+done
+[ ! -e "$work/pprof-top" ] || show pprof-top
