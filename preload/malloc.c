@@ -154,7 +154,9 @@ INTERPOSE size_t malloc_usable_size(void *p)
 		return cp_allocator_early_size(p);
 	if (!cp_allocator.usable_size && !cp_allocator_resolve())
 		return 0;
-	return cp_allocator.usable_size ? cp_allocator.usable_size(p) : 0;
+	if (!cp_allocator.usable_size)
+		return 0;
+	return cp_heap_event_usable(p, cp_allocator.usable_size(p));
 }
 
 static void *move_early(void *p, size_t size)

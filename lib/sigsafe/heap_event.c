@@ -251,6 +251,17 @@ __attribute__((noinline)) void *cp_heap_event_commit(const struct cp_heap_sample
 	return p;
 }
 
+size_t cp_heap_event_usable(const void *p, size_t usable)
+{
+	struct cp_live_block b;
+	size_t told;
+
+	if (!cp_heap_event_tags() || !cp_heap_looks(p) || !cp_live_peek((uintptr_t)p, &b))
+		return usable;
+	told = (b.size + 15) & ~(size_t)15;
+	return told < usable ? told : usable;
+}
+
 bool cp_heap_event_untrack(void *p, struct cp_live_block *b)
 {
 	return p && cp_heap_hot.state == CP_HEAP_ON && cp_live_remove((uintptr_t)p, b);

@@ -107,6 +107,11 @@ void *cp_heap_event_commit(const struct cp_heap_sample *s, void *p);
 /* Sampled blocks are asked for page-aligned now. */
 bool cp_heap_event_tags(void);
 
+/* What the program may be told of the size of P, which has USABLE bytes. A sampled block may be
+ * much larger than others of its kind: were that seen, the program would treat just those otherwise
+ * (redis trims strings with room to spare). */
+size_t cp_heap_event_usable(const void *p, size_t usable);
+
 /* Before P goes back to the allocator. true: it was a sampled block. */
 bool cp_heap_event_free(void *p);
 

@@ -105,6 +105,19 @@ bool cp_live_remove(uint64_t address, struct cp_live_block *b)
 	return false;
 }
 
+bool cp_live_peek(uint64_t address, struct cp_live_block *b)
+{
+	for (uint32_t n = cp_load_acquire(&count); n-- > 0;) {
+		const struct slot *s = find(generations[n], address);
+
+		if (s) {
+			unpack(cp_load_relaxed(&s->block), b);
+			return true;
+		}
+	}
+	return false;
+}
+
 static unsigned free_slots(const struct slot *bucket)
 {
 	unsigned n = 0;

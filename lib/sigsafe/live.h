@@ -36,6 +36,9 @@ bool cp_live_insert(uint64_t address, const struct cp_live_block *b, struct cp_l
 /* false: it isn't there. */
 bool cp_live_remove(uint64_t address, struct cp_live_block *b);
 
+/* The same without removing it: for the block's owner, who doesn't free it meanwhile. */
+bool cp_live_peek(uint64_t address, struct cp_live_block *b);
+
 /* Bytes of ours that it takes, were all of it touched. */
 uint64_t cp_live_mapped(void);
 
