@@ -1,0 +1,16 @@
+#!/bin/bash
+# Trap: empty blocks, mapped ones, sizes that overflow, alignments of a gigabyte and such as are none:
+# what the program gets, and errno, are the same as without the profiler.
+. "$srcdir/tests/lib/e2e.sh"
+. "$srcdir/tests/lib/heap.sh"
+
+bare plain ./tests/traps/heap-odd sizes
+check_status plain 0
+for interval in 1 4K 64K 1M; do
+	CPROF_HEAP_INTERVAL=$interval heap_profiled sizes ./tests/traps/heap-odd sizes
+	check_status sizes 0
+	check_quiet sizes
+	check_same_output sizes plain
+	check_heap "$work/sizes.pb"
+done
+finish
