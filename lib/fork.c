@@ -41,6 +41,8 @@ static void in_parent(void)
 
 static void in_child(void)
 {
+	bool alone = cp_threads_alone();
+
 	cp_gate_fork_child();
 	cp_disposition_fork_child();
 	cp_held_fork_child();
@@ -48,7 +50,7 @@ static void in_child(void)
 	cp_collect_fork_child();
 	cp_threads_fork_child();
 	cp_spans_fork_child();
-	cp_process_fork_child();
+	cp_process_fork_child(alone);
 }
 
 void cp_fork_install(void)

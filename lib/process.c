@@ -183,8 +183,11 @@ static void leave_child_alone(void)
 	cp_store_release(&cp_session.active, 0);
 }
 
-void cp_process_fork_child(void)
+static bool forked_alone; /* in a child that was not seen by cp_process_forked yet */
+
+void cp_process_fork_child(bool alone)
 {
+	forked_alone = alone;
 	if (!cp_session_active())
 		return;
 	cp_session.pid = cp_sys_getpid();
@@ -198,6 +201,23 @@ void cp_process_fork_child(void)
 	}
 	cp_window_fork_child();
 	fork_modes(cp_self.thread);
+}
+
+static bool any_has_a_clock(void)
+{
+	for (unsigned m = 0; m < CP_MODES; m++)
+		if (cp_session.runs[m].running && cp_session.runs[m].ops->tick)
+			return true;
+	return false;
+}
+
+void cp_process_forked(void)
+{
+	/* The child of a program with several threads may call little of libc, and none of it that
+	 * locks. Ours never holds a lock of libc's. */
+	if (forked_alone && cp_session_is_ours() && any_has_a_clock())
+		cp_collect_revive();
+	forked_alone = false;
 }
 
 void cp_process_thread_created(void)

@@ -23,8 +23,12 @@ bool cp_process_is_this(void);
 /* "_CPROF_LINEAGE=..." for the environment of a program to be run; CHILD: by another process. */
 void cp_process_lineage(char *to, size_t size, bool child);
 
-/* Called by fork.c in the child, after everything below it was reset. */
-void cp_process_fork_child(void);
+/* Called by fork.c in the child, after everything below it was reset. ALONE: the forking thread was
+ * the program's only one. */
+void cp_process_fork_child(bool alone);
+/* fork has returned in the child (or was not a child's: then nothing happens): a mode that works by
+ * the clock has its collector again, if the program had one thread. Ordinary context. */
+void cp_process_forked(void);
 /* The program makes a thread: the collector is needed again where a fork ended it. */
 void cp_process_thread_created(void);
 

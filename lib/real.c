@@ -41,6 +41,8 @@ static const struct {
 	WANT(cnd_wait, "cnd_wait"),
 	WANT(cnd_timedwait, "cnd_timedwait"),
 	WANT(pthread_create, "pthread_create"),
+	WANT(fork, "fork"),
+	WANT(daemon, "daemon"),
 	WANT(thrd_create, "thrd_create"),
 	WANT(sigaction, "sigaction"),
 	WANT(sigprocmask, "sigprocmask"),

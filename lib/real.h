@@ -43,6 +43,8 @@ struct cp_real {
 	int (*cnd_timedwait)(cnd_t *, mtx_t *, const struct timespec *);
 	int (*pthread_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 	int (*thrd_create)(pthread_t *, int (*)(void *), void *);
+	pid_t (*fork)(void);
+	int (*daemon)(int, int);
 	int (*sigaction)(int, const struct sigaction *, struct sigaction *);
 	int (*sigprocmask)(int, const sigset_t *, sigset_t *);
 	int (*pthread_sigmask)(int, const sigset_t *, sigset_t *);

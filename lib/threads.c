@@ -430,6 +430,18 @@ bool cp_threads_all_gone(int skip)
 	return each_task(is_alive, &s) == 0;
 }
 
+bool cp_threads_alone(void)
+{
+	unsigned n = 0;
+
+	for (uint32_t i = 0; i < cp_thread_limit(); i++) {
+		uint32_t state = cp_load_acquire(&cp_thread_at(i)->state);
+
+		n += state == CP_THREAD_LIVE || state == CP_THREAD_CLAIMED;
+	}
+	return n <= 1;
+}
+
 void cp_threads_fork_child(void)
 {
 	cp_lock_reset(&adoption);

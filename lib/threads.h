@@ -31,6 +31,8 @@ bool cp_threads_main_ended(void);
 bool cp_threads_all_gone(int skip);
 /* From here on no system call is made for threads that begin or end. */
 void cp_threads_retire(void);
+/* The program has no thread but one. */
+bool cp_threads_alone(void);
 /* After a fork, in the child: only the calling thread is left. */
 void cp_threads_fork_child(void);
 
