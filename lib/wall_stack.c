@@ -39,9 +39,18 @@ static bool parse(const char *text, const char *end, uint64_t *sp, uint64_t *pc)
 	return cp_parse_u64(&p, 16, pc) == 0;
 }
 
+/* ERR from its file: what does that mean? */
+static enum cp_wall_doing no_file(int err, int tid)
+{
+	if (cp_wall_clock_of(tid) == UINT64_MAX)
+		return CP_WALL_ENDED;
+	return err == -EMFILE || err == -ENFILE || err == -ENOMEM || err == -EINTR ? CP_WALL_HIDDEN
+										   : CP_WALL_DENIED;
+}
+
 /* Where TID waits: its line is "running", or a system call's number (-1: none) and arguments, sp
  * and pc. */
-static enum cp_wall_doing where(int tid, uint64_t *sp, uint64_t *pc)
+static enum cp_wall_doing where(int tid, uint64_t *sp, uint64_t *pc, bool *uring)
 {
 	char path[64], text[256];
 	long got;
@@ -50,15 +59,20 @@ static enum cp_wall_doing where(int tid, uint64_t *sp, uint64_t *pc)
 	cp_format(path, sizeof(path), "/proc/self/task/%d/syscall", tid);
 	fd = cp_sys_open(path, O_RDONLY, 0);
 	if (fd < 0)
-		return CP_WALL_HIDDEN;
+		return no_file(fd, tid);
 	got = cp_sys_read(fd, text, sizeof(text) - 1);
 	cp_sys_close(fd);
 	if (got <= 0)
-		return got == -ESRCH ? CP_WALL_ENDED : CP_WALL_HIDDEN;
+		return no_file((int)got, tid);
 	text[got] = '\0';
 	if (text[0] == 'r')
 		return CP_WALL_RUNS;
-	return parse(text, text + got, sp, pc) ? CP_WALL_WAITS : CP_WALL_HIDDEN;
+	if (strncmp(text, "426 ", 4) == 0)
+		*uring = true;
+	if (!parse(text, text + got, sp, pc))
+		return CP_WALL_DENIED;
+	/* Main, after its end, stays as a zombie. */
+	return *sp ? CP_WALL_WAITS : CP_WALL_ENDED;
 }
 
 static void walk(uint64_t sp, uint64_t pc, struct cp_record *to, unsigned max_depth)
@@ -78,12 +92,13 @@ static void walk(uint64_t sp, uint64_t pc, struct cp_record *to, unsigned max_de
 	to->end = (uint8_t)end;
 }
 
-enum cp_wall_doing cp_wall_look(int tid, struct cp_record *to, unsigned max_depth, uint64_t *clock)
+enum cp_wall_doing cp_wall_look(int tid, struct cp_record *to, unsigned max_depth, uint64_t *clock,
+				bool *uring)
 {
 	uint64_t before = cp_wall_clock_of(tid), sp, pc, after;
 
 	for (int i = 0; i < TRIES && before != UINT64_MAX; i++) {
-		enum cp_wall_doing doing = where(tid, &sp, &pc);
+		enum cp_wall_doing doing = where(tid, &sp, &pc, uring);
 
 		if (doing != CP_WALL_WAITS)
 			return doing;

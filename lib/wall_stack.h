@@ -6,6 +6,7 @@
 #ifndef CP_WALL_STACK_H
 #define CP_WALL_STACK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "sigsafe/ring.h"
@@ -13,7 +14,8 @@
 enum cp_wall_doing {
 	CP_WALL_RUNS,	/* or stands in the scheduler's queue */
 	CP_WALL_WAITS,	/* the record has its stack */
-	CP_WALL_HIDDEN, /* /proc does not say */
+	CP_WALL_HIDDEN, /* it can't be told this time */
+	CP_WALL_DENIED, /* nor any other time: /proc is not there, or not for us */
 	CP_WALL_ENDED,	/* there is no such thread any more */
 };
 
@@ -24,7 +26,8 @@ enum cp_wall_doing {
 uint64_t cp_wall_clock_of(int tid);
 
 /* Look at TID. When it waits, TO gets its stack of at most MAX_DEPTH frames, and *CLOCK its CPU
- * time, at which it stood all the while. */
-enum cp_wall_doing cp_wall_look(int tid, struct cp_record *to, unsigned max_depth, uint64_t *clock);
+ * time, at which it stood all the while; *URING is set when it waits in io_uring_enter. */
+enum cp_wall_doing cp_wall_look(int tid, struct cp_record *to, unsigned max_depth, uint64_t *clock,
+				bool *uring);
 
 #endif

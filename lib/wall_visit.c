@@ -72,7 +72,7 @@ void cp_wall_take(struct cp_run *r, struct cp_thread *t)
 			cp_wall_record(r, t, record);
 }
 
-/* Without /proc: a clock that moves while one looks at it is that of a thread that runs. */
+/* A clock that moves while one looks at it is that of a thread that runs. */
 static enum cp_wall_doing glance(struct cp_wall_thread *w, int tid)
 {
 	uint64_t before = cp_wall_clock_of(tid);
@@ -83,18 +83,25 @@ static enum cp_wall_doing glance(struct cp_wall_thread *w, int tid)
 				      : CP_WALL_RUNS;
 }
 
+/* /proc, which costs more, and a descriptor for a moment, is asked only about those that may wait.
+ */
 static enum cp_wall_doing look(struct cp_thread *t)
 {
-	enum cp_wall_doing doing = CP_WALL_HIDDEN;
+	enum cp_wall_doing doing = glance(&t->wall, t->tid);
 
-	if (!cp_wall.blind)
-		doing = cp_wall_look(t->tid, &found.head, cp_capture_settings.max_depth,
-				     &t->wall.clock);
-	if (doing != CP_WALL_HIDDEN)
+	if (doing != CP_WALL_HIDDEN || cp_wall.blind)
 		return doing;
-	cp_wall.counts.hidden++;
-	cp_wall.blind = true;
-	return glance(&t->wall, t->tid);
+	doing = cp_wall_look(t->tid, &found.head, cp_capture_settings.max_depth, &t->wall.clock,
+			     &t->wall.uring);
+	if (doing == CP_WALL_DENIED) {
+		cp_wall.blind = true;
+		doing = CP_WALL_HIDDEN;
+	}
+	/* Not now, for want of a descriptor: it is asked again next time. */
+	if (doing == CP_WALL_HIDDEN && !cp_wall.blind)
+		t->wall.clock = 0;
+	cp_wall.counts.hidden += doing == CP_WALL_HIDDEN;
+	return doing;
 }
 
 static void found_running(struct cp_wall_thread *w, struct cp_thread *t)
@@ -142,12 +149,11 @@ static void find_out(struct cp_run *r, struct cp_thread *t, uint32_t tick)
 	switch (look(t)) {
 	case CP_WALL_RUNS: found_running(w, t); break;
 	case CP_WALL_WAITS: found_waiting(r, t); break;
-	case CP_WALL_HIDDEN:
+	case CP_WALL_ENDED: found_gone(w); break;
+	default:
 		w->state = CP_WALL_WAITING;
 		/* So that there is a stack, when it runs. */
 		cp_wall_arm(t);
-		break;
-	case CP_WALL_ENDED: found_gone(w); break;
 	}
 }
 

@@ -44,6 +44,7 @@ struct cp_wall_thread {
 	uint64_t samples;	   /* by its handler: taken while it ran */
 	int32_t timer;		   /* on its CPU clock; CP_NO_TIMER */
 	uint8_t state;		   /* enum cp_wall_state, at the last visit */
+	bool uring;		   /* was seen waiting in io_uring_enter: takes no signals */
 	bool unanswered;	   /* found running, and no sample since */
 	uint32_t due, until, span; /* next visit; begin and length of what it stands for: ticks */
 	uint64_t clock;		   /* CPU time at the last visit */
