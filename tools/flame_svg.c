@@ -200,30 +200,47 @@ static void describe(const struct drawing *d, uint32_t node)
 		fputs(", inlined", d->to);
 }
 
-/* As many letters as there is room for. */
+/* The bytes of the first LETTERS letters. */
+static size_t bytes_of(const char *text, size_t letters)
+{
+	size_t length = strlen(text), at = 0;
+	uint32_t ignored;
+
+	while (letters-- > 0 && at < length)
+		at += ct_flame_letter(text + at, length - at, &ignored);
+	return at;
+}
+
+/* As many letters as there is room for, of the name or what it is for short. */
 static void label(const struct drawing *d, uint32_t node, double x, double y, double width)
 {
-	const char *name = name_of(d, node);
-	size_t length = strlen(name), room = (size_t)((width - 6) / LETTER), at = 0, fits = 0;
-	uint32_t ignored;
+	size_t room = width > 6 ? (size_t)((width - 6) / LETTER) : 0;
 	bool inlined = node && d->flame->frames.list[d->flame->tree.nodes[node].frame].inlined;
+	char *name;
 
-	if (width < 6 + 3 * LETTER)
+	if (room < 3)
 		return;
-	for (size_t n = 0; at < length && n < room; n++) {
-		if (n + 1 < room)
-			fits = at;
-		at += ct_flame_letter(name + at, length - at, &ignored);
+	name = ct_strdup(name_of(d, node));
+	for (int step = 1; step <= 2 && bytes_of(name, room) < strlen(name); step++) {
+		char *shorter = ct_flame_shorter(name_of(d, node), step);
+
+		if (*shorter) {
+			free(name);
+			name = shorter;
+		} else {
+			free(shorter);
+		}
 	}
 	fprintf(d->to, "<text x=\"%.1f\" y=\"%.1f\"%s>", x + 3, y + 12.5,
 		inlined ? " font-style=\"italic\"" : "");
-	if (at >= length) {
-		ct_flame_markup(d->to, name, length);
+	if (bytes_of(name, room) == strlen(name)) {
+		ct_flame_markup(d->to, name, strlen(name));
 	} else {
-		ct_flame_markup(d->to, name, fits);
+		ct_flame_markup(d->to, name, bytes_of(name, room - 1));
 		fputs("&#8230;", d->to);
 	}
 	fputs("</text>", d->to);
+	free(name);
 }
 
 static void frame(const struct drawing *d, uint32_t node, unsigned row, double x, double width)

@@ -6,6 +6,7 @@
 
 #include "flame.h"
 #include "flame_text.h"
+#include "memory.h"
 
 /* The shortest code point that N bytes may hold; shorter ones must be written shorter. */
 static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
@@ -76,4 +77,27 @@ void ct_flame_json(FILE *to, const char *text)
 			fwrite(text + i, 1, n, to);
 	}
 	fputc('"', to);
+}
+
+char *ct_flame_shorter(const char *name, int step)
+{
+	const char *tail = strstr(name, "operator");
+	size_t head = tail ? (size_t)(tail - name) : strlen(name), n = 0, from = 0;
+	char *text = ct_alloc(strlen(name) + 1);
+	unsigned depth = 0;
+
+	for (size_t i = 0; i < head; i++) {
+		depth += name[i] == '<';
+		if (depth == 0)
+			text[n++] = name[i];
+		depth -= name[i] == '>' && depth > 0;
+	}
+	for (size_t i = 0; step > 1 && i + 1 < n; i++)
+		if ((text[i] == '/' || (i > 0 && text[i] == ':' && text[i - 1] == ':')))
+			from = i + 1;
+	if (step > 1 && tail)
+		from = n;
+	memmove(text, text + from, n - from);
+	strcpy(text + n - from, tail ? tail : "");
+	return text;
 }

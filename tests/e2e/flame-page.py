@@ -241,6 +241,14 @@ def colours(f):
     page.prefer(False)
 
 
+def names(f):
+    for name, wanted in (("std::map<int, std::pair<a, b> >::find(int)", ["std::map::find(int)", "find(int)"]),
+                         ("std::vector<int>::operator[]", ["std::vector::operator[]", "operator[]"]),
+                         ("std::operator< <char, T>", ["operator< <char, T>"]), ("<T as core::fmt::Debug>::fmt", ["fmt"]),
+                         ("runtime/pprof.Start", ["pprof.Start"]), ("main", []), ("(anonymous namespace)::go", ["go"]), ("a::", [])):
+        check.equal(f"short for {name}", f.page.value(f"shorterNames({json.dumps(name)})"), wanted)
+
+
 def hostile(f):
     names = [x["name"] for x in f.frames()]
     check.that("markup in a name stays text", EVIL in names, ascii(names))
@@ -279,6 +287,8 @@ def picture(browser):
     titles = f.page.value("[...document.querySelectorAll('title')].map(t => t.textContent)")
     check.that("the picture has a title for every frame", any(t.startswith("longest_match\ntotal 0.200 s (20.00 %)") for t in titles), ascii(titles))
     check.that("markup stays text there too", any(t.startswith(EVIL) for t in titles), ascii(titles))
+    texts = f.page.value("[...document.querySelectorAll('text')].map(t => t.textContent)")
+    check.that("the names are there", "longest_match" in texts and "ksys_write" in texts, texts)
     wide = f.page.value("""[...document.querySelectorAll('g')].filter(g => g.querySelector('text')).filter(g =>
         g.querySelector('text').getBBox().width > Number(g.querySelector('rect').getAttribute('width')) + 1).map(g => g.textContent)""")
     check.equal("every text fits its frame", wide, [])
@@ -294,7 +304,7 @@ def main():
     with Browser() as browser:
         f = Flame(browser, "mix.html")
         f.shot("light.png")
-        for part in (see_and_zoom, tooltip, search, views, keyboard, colours, hostile):
+        for part in (see_and_zoom, tooltip, search, views, keyboard, colours, names, hostile):
             part(f)
         check.equal("no complaint of the browser", f.complaints(), [])
         check.equal("nothing but the page was asked for", [u for u in f.page.requests if not u.startswith("file://")], [])

@@ -4,6 +4,12 @@
 const ROW_HEIGHT = 19;
 const FONT = '12px ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace';
 
+// The first of the labels for which there is room, else what fits of the shortest.
+function fitting(labels, room) {
+	const last = labels[labels.length - 1];
+	return labels.find(label => label.length <= room) || last.slice(0, room - 1) + '\u2026';
+}
+
 class Canvas {
 	constructor(canvas, scroller, spacer) {
 		this.canvas = canvas;
@@ -40,7 +46,7 @@ class Canvas {
 		return from - this.scroller.scrollTop;
 	}
 
-	// state: { look, colourOf(node), labelOf(node), inlinedAt(node), dimmed(node), focus }
+	// state: { look, colourOf(node), labelsOf(node), inlinedAt(node), dimmed(node), focus }
 	draw(state) {
 		const context = this.context;
 		context.fillStyle = state.look.back;
@@ -82,8 +88,7 @@ class Canvas {
 			return;
 		context.fillStyle = state.look.text;
 		context.globalAlpha = state.dimmed(node) ? 0.55 : 1;
-		const label = state.labelOf(node);
-		const text = label.length <= room ? label : label.slice(0, room - 1) + '\u2026';
+		const text = fitting(state.labelsOf(node), room);
 		// eslint-disable-next-line no-control-regex
 		if (/^[\u0000-\u00ff\u2026]*$/.test(text))
 			context.fillText(text, x + indent, top + ROW_HEIGHT / 2);

@@ -92,6 +92,25 @@ function placeText(frame) {
 	return frame.lastLine > frame.line ? `${frame.file}:${frame.line}\u2013${frame.lastLine}` : `${frame.file}:${frame.line}`;
 }
 
+// What a narrow frame says instead of its name, the longest first: without template arguments, and
+// then without the namespaces too. The name of an operator may hold brackets and stays whole.
+function shorterNames(name) {
+	const at = name.search(/\boperator\b/);
+	const head = at < 0 ? name : name.slice(0, at), tail = at < 0 ? '' : name.slice(at);
+	let plain = '', depth = 0;
+	for (const letter of head) {
+		if (letter === '<')
+			depth++;
+		if (depth === 0)
+			plain += letter;
+		if (letter === '>' && depth > 0)
+			depth--;
+	}
+	plain = plain.replace(/^::/, '');
+	const last = tail ? '' : plain.replace(/^.*(::|\/)(?=[^:/])/, '');
+	return [...new Set([plain + tail, last + tail])].filter(shorter => shorter.length > 0 && shorter.length < name.length);
+}
+
 const KIND_TEXT = ['', 'kernel', 'JIT code', 'stack not whole'];
 
 function remarkText(frame) {

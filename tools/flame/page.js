@@ -16,9 +16,11 @@ class Page {
 		this.theme = 'auto';
 		this.query = '';
 		this.matches = null;
+		this.labels = [];
 		this.focus = -1;
 		this.panels = null;
 		this.frame = 0;
+		this.drawn = false;
 	}
 
 	get unit() { return this.profile.types[this.type].unit; }
@@ -86,10 +88,13 @@ class Page {
 			look,
 			focus: document.activeElement === this.canvas.canvas ? this.focus : -1,
 			colourOf: node => this.colourOf(node, look),
-			labelOf: node => this.nameOf(node),
+			labelsOf: node => this.labelsOf(node),
 			inlinedAt: node => node > 0 && profile.frames[tree.frame(node)].inlined,
 			dimmed: node => above.has(node),
 		});
+		if (!this.drawn)
+			performance.mark('cprof-drawn');
+		this.drawn = true;
 	}
 
 	colourOf(node, look) {
@@ -109,6 +114,13 @@ class Page {
 		if (node === 0)
 			return this.callers ? 'all, by the function they ended in' : 'all';
 		return this.profile.frames[this.tree.frame(node)].name;
+	}
+
+	labelsOf(node) {
+		if (node === 0)
+			return [this.nameOf(0)];
+		const f = this.tree.frame(node), { name } = this.profile.frames[f];
+		return this.labels[f] || (this.labels[f] = [name, ...shorterNames(name)]);
 	}
 
 	// ---- zoom ----

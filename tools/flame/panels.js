@@ -191,7 +191,7 @@ class Panels {
 		const entries = profile.differential ? [
 			colour(look.changed(1, true), 'more'), colour(look.same, 'same'), colour(look.changed(1, false), 'less'),
 		] : [
-			colour(look.user(0.5, 0.4), 'code'),
+			colour(look.user(0.5, 0.4), 'code, a hue for each module'),
 			has(KIND_KERNEL) && colour(look.kernel(0.5), 'kernel'),
 			has(KIND_JIT) && colour(look.jit(0.5), 'JIT'),
 			has(KIND_MARK) && colour(look.mark(), 'stack not whole'),

@@ -1,0 +1,10 @@
+#!/bin/bash
+# Opening and zooming the page of `cprof flame` with 100,000 distinct stacks; see flame-page.py.
+set -eu
+command -v chromium >/dev/null && command -v python3 >/dev/null || { echo "chromium or python3 is not installed"; exit 0; }
+[ -x ./cprof ] || { echo "the tool is not built"; exit 0; }
+export PYTHONDONTWRITEBYTECODE=1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+python3 "$srcdir/bench/flame-generate.py" 100000 "$work/stacks.pb"
+python3 "$srcdir/bench/flame-page.py" ./cprof "$work/stacks.pb"
