@@ -52,6 +52,7 @@ struct cprof_options {
 	unsigned long long heap_interval; /* mean bytes between samples, up to 1 GiB; 1: every
 					     allocation; default 512 KiB */
 	int heap_mmap;			  /* also the program's own mappings; default no */
+	unsigned long long span_slow_ns;  /* spans that last so long are slow; default none is */
 };
 
 /* Kinds of profile, for cprof_dump_mode. Those with two words are a further view of the first. */
@@ -67,7 +68,7 @@ enum cprof_mode {
 
 #define CPROF_OPTIONS_INIT                                                                         \
 	{                                                                                          \
-		sizeof(struct cprof_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0       \
+		sizeof(struct cprof_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0    \
 	}
 
 /* Start profiling every thread of the process, those to come included, in each mode whose path is
@@ -191,11 +192,16 @@ extern "C" {
  *     ...
  *     cprof_span_end(&s);
  *
+ * With CPROF_SPAN_SLOW (or span_slow_ns) set, a wall-clock profile tells the samples of spans that
+ * lasted so long: labels slow=1 and span_ms (a number). `cprof flame -tagfocus=slow:1` shows what
+ * slow requests did.
+ *
  * A span ends on the thread that began it; spans may nest, and a sample has the name of the
  * innermost. NAME must outlive the span. */
 struct cprof_span {
 	uint64_t start_ns;
 	const char *name; /* NULL: ended */
+	uint32_t serial, outer;
 	struct cprof_label_scope label;
 };
 struct cprof_span cprof_span_begin(const char *name);

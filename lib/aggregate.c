@@ -192,21 +192,33 @@ static uint32_t add_stack(struct cp_aggregate *a, const struct stack_key *k, uin
 	return (uint32_t)(a->stacks.count - 1);
 }
 
+static uint32_t find_row(struct cp_aggregate *a, const struct stack_key *k)
+{
+	uint32_t hash = cp_index_hash(k->locations, k->depth * sizeof(*k->locations)) +
+			k->thread * 0x9e3779b9u + cp_index_hash(&k->tag, sizeof(k->tag)) +
+			k->labels * 0x85ebca6bu;
+	uint32_t item = cp_index_find(&a->stack_index, hash, same_stack, k, a);
+
+	return item == CP_INDEX_NONE ? add_stack(a, k, hash) : item;
+}
+
 uint32_t cp_aggregate_row(struct cp_aggregate *a, const struct cp_raw_stack *raw)
 {
 	uint32_t locations[DEPTH_MAX];
 	struct stack_key key = { locations, 0, raw->thread, raw->labels, raw->tag };
 	int n = locate(a, raw, locations);
-	uint32_t hash, item;
 
-	if (n < 0)
-		return CP_INDEX_NONE;
-	key.depth = (uint32_t)n;
-	hash = cp_index_hash(locations, key.depth * sizeof(*locations)) +
-	       raw->thread * 0x9e3779b9u + cp_index_hash(&raw->tag, sizeof(raw->tag)) +
-	       raw->labels * 0x85ebca6bu;
-	item = cp_index_find(&a->stack_index, hash, same_stack, &key, a);
-	return item == CP_INDEX_NONE ? add_stack(a, &key, hash) : item;
+	key.depth = n < 0 ? 0 : (uint32_t)n;
+	return n < 0 ? CP_INDEX_NONE : find_row(a, &key);
+}
+
+uint32_t cp_aggregate_relabel(struct cp_aggregate *a, uint32_t number, uint32_t labels,
+			      uint64_t tag)
+{
+	const struct cp_stack *s = cp_aggregate_row_at(a, number);
+	struct stack_key key = { s->locations, s->depth, s->thread, labels, tag };
+
+	return find_row(a, &key);
 }
 
 int cp_aggregate_add(struct cp_aggregate *a, const struct cp_record *record, uint32_t thread)

@@ -85,6 +85,9 @@ int cp_aggregate_add(struct cp_aggregate *a, const struct cp_record *record, uin
  * the values. Modules must be fresh where S's addresses may be new. CP_INDEX_NONE without memory.
  */
 uint32_t cp_aggregate_row(struct cp_aggregate *a, const struct cp_raw_stack *s);
+/* The row that differs from row NUMBER in labels and tag only. */
+uint32_t cp_aggregate_relabel(struct cp_aggregate *a, uint32_t number, uint32_t labels,
+			      uint64_t tag);
 static inline struct cp_stack *cp_aggregate_row_at(const struct cp_aggregate *a, uint32_t number)
 {
 	return CP_VEC_AT(&a->stacks, struct cp_stack, number);

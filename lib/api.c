@@ -108,6 +108,7 @@ static int set_modes(struct cp_config *c, const struct cprof_options *o)
 		c->lock_threshold_ns =
 			o->lock_threshold_ns < 0 ? 0 : (uint64_t)o->lock_threshold_ns;
 	c->heap_mmap = o->heap_mmap != 0;
+	c->span_slow_ns = o->span_slow_ns;
 	return 0;
 }
 

@@ -295,7 +295,10 @@ void cp_config_take_mode(struct cp_config *to, const struct cp_config *c, unsign
 		to->cpu_frequency = c->cpu_frequency;
 		to->engine = c->engine;
 		break;
-	case CP_MODE_WALL: to->wall_frequency = c->wall_frequency; break;
+	case CP_MODE_WALL:
+		to->wall_frequency = c->wall_frequency;
+		to->span_slow_ns = c->span_slow_ns;
+		break;
 	case CP_MODE_HEAP:
 		to->heap_interval = c->heap_interval;
 		to->heap_allocated = c->heap_allocated;
@@ -398,6 +401,8 @@ static void read_all(const struct reader *reader, struct cp_config *c)
 	read_realtime(&r, c);
 	read_heap(&r, c);
 	read_lock(&r, c);
+	read_duration(&r, "CPROF_SPAN_SLOW", "a duration as 100ms or 2s (1us to 1h), or 0 for off",
+		      1000, SECOND * 3600, &c->span_slow_ns);
 	part_paths(c);
 	read_number(&r, "CPROF_MAX_DEPTH", "1 to 4096 frames", 1, 4096, &c->max_depth);
 	read_choices(&r, c);

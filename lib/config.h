@@ -38,6 +38,7 @@ struct cp_config {
 	bool heap_mmap;		    /* CPROF_HEAP_MMAP: also the program's own mappings */
 	uint64_t lock_threshold_ns; /* CPROF_LOCK_THRESHOLD: shorter waits have no stack */
 	unsigned lock_budget;	    /* CPROF_LOCK_BUDGET: stacks a second and thread */
+	uint64_t span_slow_ns;	    /* CPROF_SPAN_SLOW: from here on a span is slow; 0 = off */
 	bool use_pid;	 /* CPUPROFILE_USE_PID=1 (gperftools): pid in the name, also of the first
 			    process */
 	char only[1024]; /* CPROF_ONLY: comma-separated globs; "" = all */

@@ -4,6 +4,7 @@
 
 #include "cprof.h"
 #include "globs.h"
+#include "label_api.h"
 #include "session.h"
 #include "sigsafe/atomic.h"
 #include "sigsafe/counters.h"
@@ -131,6 +132,18 @@ API int cprof_label_get(const char *key, char *value, size_t size)
 	memcpy(value, label->value, label->value_size);
 	value[label->value_size] = '\0';
 	return label->value_size;
+}
+
+uint32_t cp_label_api_span(uint32_t serial)
+{
+	struct cp_labels *l = mine(false);
+	uint32_t before;
+
+	if (!l)
+		return 0;
+	before = l->span;
+	cp_store_relaxed(&l->span, serial);
+	return before;
 }
 
 API int cprof_labels_inherit(int on)

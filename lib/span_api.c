@@ -4,6 +4,8 @@
 #include <time.h>
 
 #include "cprof.h"
+#include "label_api.h"
+#include "sigsafe/slow.h"
 #include "spans.h"
 
 #define API __attribute__((visibility("default")))
@@ -22,6 +24,8 @@ API struct cprof_span cprof_span_begin_at(const char *name, uint64_t start_ns)
 	struct cprof_span s = { .start_ns = start_ns, .name = name };
 
 	s.label = cprof_label_scope_begin("span", name);
+	s.serial = cp_slow_begin();
+	s.outer = cp_label_api_span(s.serial);
 	return s;
 }
 
@@ -41,6 +45,8 @@ API uint64_t cprof_span_end(struct cprof_span *span)
 	kind = cp_spans_get(span->name);
 	if (kind)
 		cp_histogram_add(&kind->latency, lasted);
+	cp_slow_end(span->serial, lasted);
+	cp_label_api_span(span->outer);
 	cprof_label_scope_end(&span->label);
 	span->name = NULL;
 	return lasted;

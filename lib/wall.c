@@ -7,6 +7,7 @@
 #include "sigsafe/sys.h"
 #include "sigsafe/unwind.h"
 #include "sigsafe/wall_event.h"
+#include "wall_slow.h"
 
 /* With more threads than this, those that don't run are visited less often: nothing is lost, their
  * clocks tell that they waited all the while. */
@@ -168,6 +169,7 @@ bool cp_wall_tick(struct cp_run *r)
 void cp_wall_fork_child(struct cp_run *r, struct cp_thread *keep)
 {
 	(void)r;
+	cp_wall_slow_forget();
 	cp_wall_timers_fork_child();
 	if (!keep) {
 		cp_store_seqcst(&cp_wall_running, 0);

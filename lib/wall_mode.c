@@ -5,7 +5,9 @@
 #include "cpu.h"
 #include "mode.h"
 #include "sigsafe/capture.h"
+#include "sigsafe/slow.h"
 #include "wall.h"
+#include "wall_slow.h"
 
 #define L(x) ((unsigned long)(x))
 
@@ -19,8 +21,13 @@ static void labels(const struct cp_run *r, const struct cp_stack *s, struct cp_p
 {
 	(void)r;
 	to->labels[to->count++] = (struct cp_pprof_label){
-		.key = "state", .text = s->tag == CP_WALL_RUNNING ? "running" : "waiting"
+		.key = "state",
+		.text = CP_WALL_ROW_STATE(s->tag) == CP_WALL_RUNNING ? "running" : "waiting"
 	};
+	if (CP_WALL_ROW_MS(s->tag) >= 0)
+		to->labels[to->count++] = (struct cp_pprof_label){ .key = "span_ms",
+								   .number = CP_WALL_ROW_MS(s->tag),
+								   .unit = "milliseconds" };
 }
 
 static void report(struct cp_report *out, const struct cp_run *r, const struct cp_config *c)
@@ -57,6 +64,9 @@ static int start(struct cp_run *r, const struct cp_config *c)
 {
 	int err = cp_cpu_install_handler();
 
+	if (!err)
+		err = cp_slow_configure(c->span_slow_ns);
+	cp_wall_slow_forget();
 	return err ? err : cp_wall_start(r, c->wall_frequency);
 }
 
@@ -82,6 +92,7 @@ static void settle(struct cp_run *r)
 		else if (now > began)
 			cp_wall.counts.unmet += now - began;
 	}
+	cp_wall_slow_settle(r);
 }
 
 static void tick(struct cp_run *r)

@@ -12,6 +12,7 @@
 #include "sigsafe/gate.h"
 #include "sigsafe/unwind.h"
 #include "wall.h"
+#include "wall_slow.h"
 
 /* A reading of the modules may take at most this part of the time. */
 #define READING_SHARE 100
@@ -64,6 +65,7 @@ static void set_row(struct cp_run *r, struct cp_thread *t, enum cp_wall_state st
 	if (row == CP_INDEX_NONE)
 		cp_count_mode(CP_MODE_WALL, CP_COUNT_LOST_AGGREGATE, 1);
 	t->wall.row[state] = row == CP_INDEX_NONE ? 0 : row + 1;
+	t->wall.in_span[state] = 0;
 }
 
 void cp_wall_set_row(struct cp_run *r, struct cp_thread *t, enum cp_wall_state state,
@@ -75,6 +77,7 @@ void cp_wall_set_row(struct cp_run *r, struct cp_thread *t, enum cp_wall_state s
 				  .labels = record->labels };
 
 	set_row(r, t, state, &s);
+	t->wall.in_span[state] = record->span;
 }
 
 void cp_wall_pay(struct cp_run *r, struct cp_thread *t, enum cp_wall_state state)
@@ -94,6 +97,8 @@ void cp_wall_pay(struct cp_run *r, struct cp_thread *t, enum cp_wall_state state
 	r->aggregate.records++;
 	r->aggregate.weight += ns;
 	cp_wall.counts.given += ns;
+	if (w->in_span[state])
+		cp_wall_slow_note(r, w->in_span[state], w->row[state] - 1, periods, ns);
 }
 
 void cp_wall_give(struct cp_run *r, struct cp_thread *t, uint64_t until)

@@ -114,13 +114,16 @@ static void found_running(struct cp_wall_thread *w, struct cp_thread *t)
 
 static void found_waiting(struct cp_run *r, struct cp_thread *t)
 {
+	const struct cp_labels *labels = cp_load_acquire(&t->labels);
+
 	cp_wall.counts.walked++;
 	t->wall.state = CP_WALL_WAITING;
 	if (found.head.end == CP_UNWIND_TRUNCATED)
 		cp_count_mode(CP_MODE_WALL, CP_COUNT_TRUNCATED, 1);
 	else if (found.head.end == CP_UNWIND_INCOMPLETE)
 		cp_count_mode(CP_MODE_WALL, CP_COUNT_INCOMPLETE, 1);
-	found.head.labels = cp_labels_of_other(cp_load_acquire(&t->labels));
+	found.head.labels = cp_labels_of_other(labels);
+	found.head.span = labels ? cp_load_relaxed(&labels->span) : 0;
 	if (found.head.labels == CP_LABELSET_LOST) {
 		cp_count_mode(CP_MODE_WALL, CP_COUNT_LOST_LABELS, 1);
 		found.head.labels = CP_LABELSET_NONE;

@@ -21,6 +21,7 @@ struct walk {
 static void label(struct cp_record *record, struct cp_labels *labels)
 {
 	record->labels = cp_labels_current(labels);
+	record->span = labels ? cp_load_relaxed(&labels->span) : 0;
 	if (record->labels != CP_LABELSET_LOST)
 		return;
 	cp_count_mode(record->mode, CP_COUNT_LOST_LABELS, 1);
@@ -130,6 +131,7 @@ bool cp_capture_repeat(struct cp_thread *t, const struct cp_event *e, uint64_t p
 	if (!record)
 		return false;
 	record->labels = last ? last->labels : CP_LABELSET_NONE;
+	record->span = last ? last->span : 0;
 	record->depth = last ? last->depth : 1;
 	record->end = last ? last->end : CP_UNWIND_COMPLETE;
 	record->pcs[0] = pc;

@@ -31,6 +31,7 @@ enum cp_count {
 	CP_COUNT_LABELS_REFUSED,  /* labels that could not be set, or were cut */
 	CP_COUNT_UNSEEN_FREES,	  /* blocks that were given out again without a free that we saw */
 	CP_COUNT_LOST_SPANS,	  /* spans whose latency was not kept: too many names */
+	CP_COUNT_LOST_SLOW,	  /* samples of spans that can't be told to be slow */
 	CP_COUNT_DUMPS,		  /* files written */
 	CP_COUNT_DUMP_FAILURES,	  /* files that could not be written */
 	CP_COUNTS

@@ -26,6 +26,7 @@ struct cp_labels {
 	uint32_t version;		     /* odd while the owner changes something */
 	uint32_t cached_version, cached_set; /* the set that the labels were at that version */
 	uint32_t used;			     /* bit I: LABEL[I] is whole and set */
+	uint32_t span;			     /* the serial number of the innermost span: slow.h */
 	bool inherit;			     /* threads that the owner makes begin with them */
 	struct cp_label label[CP_LABELS_MAX];
 };

@@ -31,8 +31,8 @@ struct cp_record {
 	uint64_t weight; /* and how much of what the mode measures, in the mode's unit */
 	uint64_t tag;	 /* what else tells rows of this mode apart; 0 = nothing */
 	uint32_t labels; /* the thread's, a number of labelset.h */
-	uint32_t unused;
-	uint64_t pcs[]; /* leaf first, in the form cp_unwinder.walk stores them */
+	uint32_t span;	 /* the one it was taken in, where slow ones are looked for (slow.h) */
+	uint64_t pcs[];	 /* leaf first, in the form cp_unwinder.walk stores them */
 };
 
 #define CP_RECORD_SKIP 255u

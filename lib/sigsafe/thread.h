@@ -49,10 +49,11 @@ struct cp_wall_thread {
 	uint32_t due, until, span; /* next visit; begin and length of what it stands for: ticks */
 	uint64_t clock;		   /* CPU time at the last visit */
 	uint64_t given;		   /* its time up to here was given to states */
-	uint64_t owed[CP_WALL_STATES]; /* and not yet to a row */
-	uint64_t uncounted;	       /* given to rows, less than a period */
-	uint32_t row[CP_WALL_STATES];  /* of the last stack in each state, + 1; 0 = none */
-	uint64_t taken, looked;	       /* of samples; and of the ring, in words */
+	uint64_t owed[CP_WALL_STATES];	  /* and not yet to a row */
+	uint64_t uncounted;		  /* given to rows, less than a period */
+	uint32_t row[CP_WALL_STATES];	  /* of the last stack in each state, + 1; 0 = none */
+	uint32_t in_span[CP_WALL_STATES]; /* the span that it was seen in; 0 = none */
+	uint64_t taken, looked;		  /* of samples; and of the ring, in words */
 };
 
 struct cp_thread {
