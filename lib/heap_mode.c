@@ -3,6 +3,7 @@
 
 #include "allocator.h"
 #include "heap.h"
+#include "heap_leaks.h"
 #include "heap_rows.h"
 #include "mode.h"
 #include "sigsafe/heap_event.h"
@@ -86,7 +87,6 @@ static void report(struct cp_report *out, const struct cp_run *r, const struct c
 	uint64_t samples = cp_heap_totals.interval > 1 ? cp_run_counted(r, CP_COUNT_SAMPLES)
 						       : cp_heap_rows_whole(s->allocated.objects);
 
-	(void)c;
 	report_settings(out);
 	report_sums(out, s);
 	cp_report_line(out,
@@ -97,6 +97,8 @@ static void report(struct cp_report *out, const struct cp_run *r, const struct c
 		       L(cp_run_counted(r, CP_COUNT_LOST_PAUSED)),
 		       L(cp_run_counted(r, CP_COUNT_UNSEEN_FREES)));
 	report_memory(out, s);
+	if (c->verbose)
+		cp_heap_leaks_report(out, r);
 }
 
 static void report_peak(struct cp_report *out, const struct cp_run *r, const struct cp_config *c)

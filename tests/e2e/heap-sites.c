@@ -7,6 +7,8 @@
  *     heap-sites sampled [SCALE]    sizes from 16 bytes to 64 MiB, half of each kept
  *     heap-sites exact              realloc chains, other threads' blocks, failed calls
  *     heap-sites leak BYTES         frees all but one planted leak
+ *     heap-sites steps              on each line of its input: a number of MB to allocate and keep,
+ * or 0 to free what is kept; answers with a line
  */
 #include <errno.h>
 #include <pthread.h>
@@ -274,6 +276,30 @@ static int leak(uint64_t bytes)
 	return 0;
 }
 
+static SITE void *site_step(size_t size)
+{
+	void *p = malloc(size);
+
+	UNTOUCHED;
+	return p;
+}
+
+static int steps(void)
+{
+	static void *blocks[4096];
+	unsigned count = 0, mb;
+
+	while (scanf("%u", &mb) == 1) {
+		for (unsigned i = 0; i < 64 * mb && count < 4096; i++)
+			blocks[count++] = site_step(1 << 14);
+		while (!mb && count)
+			free(blocks[--count]);
+		puts("done");
+		fflush(stdout);
+	}
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -282,6 +308,8 @@ int main(int argc, char **argv)
 	setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
 	if (!strcmp(what, "sampled"))
 		return sampled(argc > 2 ? (unsigned)atoi(argv[2]) : 1);
+	if (!strcmp(what, "steps"))
+		return steps();
 	if (!strcmp(what, "exact"))
 		return exact();
 	if (!strcmp(what, "leak") && argc > 2)
