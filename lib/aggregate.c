@@ -109,10 +109,13 @@ static bool same_location(uint32_t item, const void *key, const void *context)
 static uint32_t find_location(struct cp_aggregate *a, uint64_t pc)
 {
 	struct location_key key = { pc, cp_modules_find(a->modules, pc) };
-	uint32_t hash = cp_index_hash(&key, sizeof(key));
-	uint32_t item = cp_index_find(&a->location_index, hash, same_location, &key, a);
 	struct cp_location *l;
+	uint32_t hash, item;
 
+	if (key.mapping == CP_NO_MAPPING && cp_modules_is_kernel(pc))
+		key.mapping = cp_modules_kernel(a->modules);
+	hash = cp_index_hash(&key, sizeof(key));
+	item = cp_index_find(&a->location_index, hash, same_location, &key, a);
 	if (item != CP_INDEX_NONE)
 		return item;
 	item = (uint32_t)a->locations.count;

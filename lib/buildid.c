@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "elf.h"
+#include "sigsafe/sys.h"
 
 #define NOTES_MAX 256 /* in one segment; real ones have under ten */
 
@@ -116,4 +117,23 @@ int cp_buildid_of_image(uint64_t image, uint64_t size, uint8_t *id, size_t room)
 	int r = cp_elf_open_image(&e, image, size, false);
 
 	return r ? r : cp_buildid_of_elf(&e, id, room);
+}
+
+int cp_buildid_of_kernel(uint8_t *id, size_t room)
+{
+	char text[4096];
+	int fd = cp_sys_open("/sys/kernel/notes", O_RDONLY, 0);
+	long got;
+
+	if (fd < 0)
+		return fd;
+	got = cp_sys_read(fd, text, sizeof(text));
+	cp_sys_close(fd);
+	if (got <= 0)
+		return got ? (int)got : -ENOENT;
+	return search(&(struct cp_elf){ .src = { .fd = -1,
+						 .direct = true,
+						 .base = (uint64_t)(uintptr_t)text,
+						 .size = (uint64_t)got } },
+		      &(struct notes){ 0, (uint64_t)got, 4 }, id, room);
 }

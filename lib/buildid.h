@@ -16,6 +16,8 @@ struct cp_elf;
 int cp_buildid_of_file(const char *path, uint8_t *id, size_t room);
 /* The image of SIZE bytes at IMAGE, its ELF header first, as the loader mapped it. */
 int cp_buildid_of_image(uint64_t image, uint64_t size, uint8_t *id, size_t room);
+/* The running kernel's, from /sys/kernel/notes. */
+int cp_buildid_of_kernel(uint8_t *id, size_t room);
 int cp_buildid_of_elf(const struct cp_elf *e, uint8_t *id, size_t room);
 
 #endif

@@ -332,6 +332,34 @@ uint32_t cp_modules_find(const struct cp_modules *m, uint64_t pc)
 	return number;
 }
 
+/* The upper half of the addresses: on x86_64 and aarch64 no program's. */
+#define KERNEL_START (UINT64_C(0xffff) << 48)
+
+bool cp_modules_is_kernel(uint64_t pc)
+{
+	return pc >= KERNEL_START;
+}
+
+uint32_t cp_modules_kernel(struct cp_modules *m)
+{
+	uint32_t number = cp_modules_find(m, KERNEL_START);
+	struct cp_mapping *new;
+	int n;
+
+	if (number != CP_NO_MAPPING)
+		return number;
+	new = cp_vec_add(&m->mappings);
+	if (!new)
+		return CP_NO_MAPPING;
+	new->start = KERNEL_START;
+	new->limit = UINT64_MAX;
+	new->path = "[kernel.kallsyms]";
+	new->anonymous = new->kernel = new->identified = true;
+	n = cp_buildid_of_kernel(new->build_id, sizeof(new->build_id));
+	new->build_id_size = n > 0 ? (uint8_t)n : 0;
+	return (uint32_t)(m->mappings.count - 1);
+}
+
 /* Not under `ld.so program`. The device number in maps may be another than stat's. */
 static bool is_self_exe(const struct cp_mapping *mapping)
 {

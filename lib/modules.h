@@ -29,6 +29,7 @@ struct cp_mapping {
 	bool main;	 /* the program's executable */
 	bool anonymous;	 /* no file: JIT code, "//anon", "[vdso]" */
 	bool vdso;
+	bool kernel;   /* its own code, all of it: "[kernel.kallsyms]" */
 	bool deleted;  /* whatever is at PATH now, it isn't this */
 	bool self_exe; /* /proc/self/exe is its file, deleted or not */
 };
@@ -48,6 +49,10 @@ int cp_modules_refresh(struct cp_modules *m);
 /* Number of the mapping that holds PC: a live one, else the last that held it. */
 uint32_t cp_modules_find(const struct cp_modules *m, uint64_t pc);
 struct cp_mapping *cp_modules_at(const struct cp_modules *m, uint32_t number);
+/* The number of the mapping that stands for the kernel's code; CP_NO_MAPPING without memory. */
+uint32_t cp_modules_kernel(struct cp_modules *m);
+/* Whether PC, which no mapping holds, is the kernel's. */
+bool cp_modules_is_kernel(uint64_t pc);
 /* Look for the build id, while the module is still mapped. */
 void cp_modules_identify(struct cp_mapping *mapping);
 void cp_modules_release(struct cp_modules *m);

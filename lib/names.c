@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "demangle.h"
+#include "kallsyms.h"
 #include "perfmap.h"
 #include "sigsafe/sys.h"
 #include "sigsafe/text.h"
@@ -15,6 +16,8 @@
 
 /* The synthetic function right after those of the special frames. */
 #define FUNCTION_UNKNOWN (CP_LOCATION_FIRST + 1)
+/* And the next: what the kernel gives no name for. */
+#define FUNCTION_KERNEL (CP_LOCATION_FIRST + 2)
 
 struct function_key {
 	const char *path;
@@ -152,10 +155,13 @@ static void set_functions(struct cp_names *n, struct cp_aggregate *a, uint32_t m
 			l->function = function_of(n, m->path, q->start, q->name);
 		else if (m == &nowhere)
 			l->function = FUNCTION_UNKNOWN;
+		else if (m->kernel)
+			l->function = FUNCTION_KERNEL;
 		else
 			l->function =
 				function_of(n, m->path, q && q->start ? q->start : offset, NULL);
-		if (named && m != &nowhere)
+		/* What the kernel hides nobody else will find. */
+		if ((named || m->kernel) && m != &nowhere)
 			*CP_VEC_AT(&n->has_functions, uint8_t, mapping) = 1;
 		*(named ? &n->named : &n->unnamed) += 1;
 	}
@@ -167,6 +173,10 @@ static void look_up(struct cp_names *n, const struct cp_mapping *m,
 {
 	bool jit = is_anonymous(m);
 
+	if (m->kernel) {
+		cp_kallsyms_find(queries->items, queries->count, &n->arena);
+		return;
+	}
 	if (!jit && cp_symbols_find(module, queries->items, queries->count, &n->arena) == -ENOENT)
 		jit = !strncmp(m->path, "/memfd:", 7);
 	if (jit)
@@ -219,7 +229,7 @@ static int name_special(struct cp_names *n, struct cp_aggregate *a)
 	l[CP_LOCATION_SHORT_WAITS].function = synthetic(n, "[short waits]");
 	l[CP_LOCATION_LOST_WAITS].function = synthetic(n, "[waits without a stack]");
 	n->done = CP_LOCATION_FIRST;
-	return synthetic(n, "[unknown]") ? 0 : -ENOMEM;
+	return synthetic(n, "[unknown]") && synthetic(n, "[kernel]") ? 0 : -ENOMEM;
 }
 
 int cp_names_update(struct cp_names *n, struct cp_aggregate *a, bool symbolize)

@@ -1,0 +1,124 @@
+/* Names of kernel code. */
+#include "harness.h"
+
+#include <fcntl.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "kallsyms.h"
+
+static struct cp_arena names;
+
+static int look(const char *text, struct cp_symbol_query *q, size_t n)
+{
+	int fd = memfd_create("kallsyms", MFD_CLOEXEC), err;
+
+	CHECK(write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+	lseek(fd, 0, SEEK_SET);
+	err = cp_kallsyms_read(fd, q, n, &names);
+	close(fd);
+	return err;
+}
+
+static void test_a_symbol_reaches_to_the_next(void)
+{
+	struct cp_symbol_query q[] = { { .offset = 0xffffffff81000050 },
+				       { .offset = 0xffffffff81000010 },
+				       { .offset = 0xffffffff80ffffff },
+				       { .offset = 0xffffffff81000020 } };
+
+	CHECK_EQ(look("ffffffff81000010 T first\nffffffff81000020 t second\n"
+		      "ffffffff81000060 T third\n",
+		      q, 4),
+		 0);
+	CHECK(!q[0].name);
+	CHECK_STR(q[1].name, "first");
+	CHECK_STR(q[2].name, "second");
+	CHECK_STR(q[3].name, "second");
+	CHECK_EQ(q[3].start, 0xffffffff81000020);
+}
+
+static void test_data_names_no_code(void)
+{
+	struct cp_symbol_query q[] = { { .offset = 0xffffffff81000018 },
+				       { .offset = 0xffffffff81000028 } };
+
+	CHECK_EQ(look("ffffffff81000010 T code\nffffffff81000020 d data\n", q, 2), 0);
+	CHECK_STR(q[0].name, "code");
+	CHECK(!q[1].name);
+}
+
+static void test_of_several_names_the_first_is_taken(void)
+{
+	struct cp_symbol_query q = { .offset = 0xffffffff81000018 };
+
+	CHECK_EQ(look("ffffffff81000010 T one\nffffffff81000010 T two\n", &q, 1), 0);
+	CHECK_STR(q.name, "one");
+}
+
+static void test_modules_in_any_order(void)
+{
+	struct cp_symbol_query q[] = { { .offset = 0xffffffffc0000108 },
+				       { .offset = 0xffffffffc0000208 },
+				       { .offset = 0xffffffffc0100000 } };
+
+	CHECK_EQ(
+		look("ffffffffc0000200 t later\t[ext4]\nffffffffc0000100 t earlier\t[xfs]\n", q, 3),
+		0);
+	CHECK_STR(q[0].name, "earlier");
+	CHECK_STR(q[1].name, "later");
+	/* Far behind the last symbol: not its own. */
+	CHECK(!q[2].name);
+}
+
+static void test_hidden_addresses_name_nothing(void)
+{
+	struct cp_symbol_query q[] = { { .offset = 0xffffffff81000018 }, { .offset = 0x10 } };
+
+	CHECK_EQ(look("0000000000000000 T one\n0000000000000000 T two\n", q, 2), 0);
+	CHECK(!q[0].name);
+	CHECK(!q[1].name);
+}
+
+static void test_odd_lines_are_passed_over(void)
+{
+	struct cp_symbol_query q = { .offset = 0xffffffff81000018 };
+
+	CHECK_EQ(look("\nxyz\nffffffff81000010\nffffffff81000010 \nffffffff81000010 T\n"
+		      "ffffffff81000010 T \nffffffff81000010 T f",
+		      &q, 1),
+		 0);
+	/* The last line has no end, so it may have been cut. */
+	CHECK(!q.name);
+}
+
+static void test_a_long_file_is_read_in_pieces(void)
+{
+	enum { LINES = 20000 };
+	char *text = malloc(LINES * 40), *p = text;
+	struct cp_symbol_query q[] = { { .offset = 0xffffffff81000008 },
+				       { .offset = 0xffffffff81000008 + 16 * (LINES - 1) } };
+	char last[16];
+
+	for (int i = 0; i < LINES; i++)
+		p += sprintf(p, "%lx T f%d\n", 0xffffffff81000000 + 16 * (unsigned long)i, i);
+	CHECK_EQ(look(text, q, 2), 0);
+	CHECK_STR(q[0].name, "f0");
+	sprintf(last, "f%d", LINES - 1);
+	CHECK_STR(q[1].name, last);
+	free(text);
+}
+
+int main(void)
+{
+	RUN(test_a_symbol_reaches_to_the_next);
+	RUN(test_data_names_no_code);
+	RUN(test_of_several_names_the_first_is_taken);
+	RUN(test_modules_in_any_order);
+	RUN(test_hidden_addresses_name_nothing);
+	RUN(test_odd_lines_are_passed_over);
+	RUN(test_a_long_file_is_read_in_pieces);
+	cp_arena_release(&names);
+	return harness_end();
+}
