@@ -218,12 +218,12 @@ static void read_label_keys(const struct reader *r, struct cp_config *c)
 
 static void read_choices(const struct reader *r, struct cp_config *c)
 {
-	static const char *const engines[] = { "auto", "timer", "itimer" };
+	static const char *const engines[] = { "auto", "timer", "perf", "itimer" };
 	static const char *const unwinders[] = { "auto", "fp", "dwarf", "libunwind" };
 	static const char *const symbolizers[] = { "none", "names", "full" };
 	unsigned engine = c->engine, unwind = c->unwind, symbolize = c->symbolize;
 
-	read_choice(r, "CPROF_CPU_ENGINE", "auto, timer or itimer", engines, 3, &engine);
+	read_choice(r, "CPROF_CPU_ENGINE", "auto, timer, perf or itimer", engines, 4, &engine);
 	read_choice(r, "CPROF_UNWIND", "auto, fp, dwarf or libunwind", unwinders, 4, &unwind);
 	read_choice(r, "CPROF_SYMBOLIZE", "none, names or full", symbolizers, 3, &symbolize);
 	c->engine = (enum cp_engine_choice)engine;

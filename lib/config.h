@@ -10,7 +10,7 @@
 #define CP_PATH_MAX 4096
 
 enum cp_unwind_choice { CP_UNWIND_AUTO, CP_UNWIND_FP, CP_UNWIND_DWARF, CP_UNWIND_LIBUNWIND };
-enum cp_engine_choice { CP_ENGINE_AUTO, CP_ENGINE_TIMER, CP_ENGINE_ITIMER };
+enum cp_engine_choice { CP_ENGINE_AUTO, CP_ENGINE_TIMER, CP_ENGINE_PERF, CP_ENGINE_ITIMER };
 enum cp_symbolize_choice { CP_SYMBOLIZE_NONE, CP_SYMBOLIZE_NAMES, CP_SYMBOLIZE_FULL };
 
 struct cp_config {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cpu_itimer.h"
+#include "cpu_perf.h"
 #include "cpu_timer.h"
 #include "log.h"
 #include "real.h"
@@ -22,7 +23,7 @@
 struct cp_cpu cp_cpu;
 
 static struct cp_lock timers; /* creation and deletion; held for a few calls only */
-static bool failure_said;
+static bool failure_said, event_failure_said;
 
 /* The program's own use of the process timer goes before ours, which then ends. */
 bool cp_cpu_yield_process_timer(bool wanted)
@@ -35,16 +36,10 @@ bool cp_cpu_yield_process_timer(bool wanted)
 	return ours;
 }
 
-static void begin_locked(struct cp_thread *t)
+static void begin_timer(struct cp_thread *t)
 {
-	int err;
+	int err = cp_cpu_timer_create(t);
 
-	if (!cp_load_relaxed(&cp_cpu_state.running) || t->timer != CP_NO_TIMER)
-		return;
-	cp_count(CP_COUNT_THREADS, 1);
-	if (cp_cpu.itimer_only)
-		return;
-	err = cp_cpu_timer_create(t);
 	if (!err || err == -EINVAL /* the thread has just ended */)
 		return;
 	cp_count(CP_COUNT_TIMER_FAILURES, 1);
@@ -54,6 +49,45 @@ static void begin_locked(struct cp_thread *t)
 		       cp_errno_text(err));
 	failure_said = true;
 	cp_cpu_itimer_use();
+}
+
+/* In T's handler, which has T's clocks for itself. */
+static void replace_event(struct cp_thread *t)
+{
+	cp_count(CP_COUNT_EVENT_FAILURES, 1);
+	if (cp_cpu_timer_create(t) < 0)
+		cp_count(CP_COUNT_TIMER_FAILURES, 1);
+}
+
+static bool begin_event(struct cp_thread *t)
+{
+	int err;
+
+	if (!t->own_tls)
+		return false;
+	err = cp_cpu_perf_create(t);
+	if (!err) {
+		cp_count(CP_COUNT_EVENTS, 1);
+		return true;
+	}
+	cp_count(CP_COUNT_EVENT_FAILURES, 1);
+	if (!event_failure_said)
+		cp_log("no perf event for a thread (%s): those without one have a timer",
+		       cp_errno_text(err));
+	event_failure_said = true;
+	return false;
+}
+
+static void begin_locked(struct cp_thread *t)
+{
+	if (!cp_load_relaxed(&cp_cpu_state.running) || t->timer != CP_NO_TIMER ||
+	    cp_cpu_perf_has(t))
+		return;
+	cp_count(CP_COUNT_THREADS, 1);
+	if (cp_cpu.engine == CP_ENGINE_ITIMER)
+		return;
+	if (cp_cpu.engine != CP_ENGINE_PERF || !begin_event(t))
+		begin_timer(t);
 }
 
 int cp_cpu_install_handler(void)
@@ -159,24 +193,62 @@ void cp_cpu_say_blocking(void)
 		       n);
 }
 
-int cp_cpu_start(unsigned frequency, bool itimer_only)
+/* Engine and reason, from what was asked for. */
+static void choose(enum cp_engine_choice wanted)
+{
+	const char *refusal = wanted == CP_ENGINE_PERF ? cp_cpu_perf_refusal() : NULL;
+
+	cp_cpu.engine = wanted;
+	cp_cpu.why = "asked for";
+	if (wanted == CP_ENGINE_AUTO) {
+		cp_cpu.engine = CP_ENGINE_TIMER;
+		cp_cpu.why = "auto: it costs the program nothing between samples, and no call "
+			     "returns EINTR for it";
+	} else if (refusal) {
+		cp_cpu.engine = CP_ENGINE_TIMER;
+		cp_cpu.why = refusal;
+		cp_log("CPROF_CPU_ENGINE=perf is not possible (%s); using timer", refusal);
+	}
+}
+
+const char *cp_cpu_engine_name(void)
+{
+	if (cp_cpu.engine == CP_ENGINE_ITIMER)
+		return "itimer (ITIMER_PROF of the process)";
+	if (cp_cpu.engine == CP_ENGINE_PERF)
+		return "perf (task clock event of each thread, kernel frames)";
+	return cp_cpu_state.process_timer ? "timer, and ITIMER_PROF for threads without one"
+					  : "timer (POSIX timer of each thread)";
+}
+
+int cp_cpu_start(unsigned frequency, enum cp_engine_choice engine)
 {
 	int err = cp_cpu_install_handler();
 
 	if (err < 0)
 		return err;
 	cp_lock_acquire(&timers);
-	cp_cpu = (struct cp_cpu){ frequency, 1000000000u / frequency, itimer_only };
+	choose(engine);
+	cp_cpu.frequency = frequency;
+	cp_cpu.period_ns = 1000000000u / frequency;
 	cp_cpu_state.period_ns = cp_cpu.period_ns;
+	cp_cpu_state.perf_failed = replace_event;
 	cp_cpu_timer_prepare();
 	cp_cpu_itimer_prepare();
-	/* Threads that begin from here on start their own timer; the loop finds the others. */
+	/* Threads that begin from here on start their own clock; the loop finds the others. */
 	cp_store_seqcst(&cp_cpu_state.running, 1);
-	if (itimer_only)
+	if (cp_cpu.engine == CP_ENGINE_ITIMER)
 		cp_cpu_itimer_use();
 	each_thread(begin_locked);
 	cp_lock_release(&timers);
 	return 0;
+}
+
+static void delete_clock(struct cp_thread *t)
+{
+	/* The event first: its handler may replace it by a timer. */
+	cp_cpu_perf_delete(t);
+	cp_cpu_timer_delete(t);
 }
 
 void cp_cpu_stop(void)
@@ -184,7 +256,7 @@ void cp_cpu_stop(void)
 	cp_lock_acquire(&timers);
 	cp_store_seqcst(&cp_cpu_state.running, 0);
 	cp_cpu_itimer_stop();
-	each_thread(cp_cpu_timer_delete);
+	each_thread(delete_clock);
 	cp_lock_release(&timers);
 }
 
@@ -200,7 +272,7 @@ static void end_locked(struct cp_thread *t)
 	bool counts = cp_self.thread == t && cp_load_relaxed(&cp_cpu_state.running);
 	uint64_t missed = counts ? cp_cpu_timer_missed(t) : 0;
 
-	cp_cpu_timer_delete(t);
+	delete_clock(t);
 	if (!missed)
 		return;
 	cp_count(CP_COUNT_TAILS, missed);
@@ -229,7 +301,7 @@ void cp_cpu_fork_child(struct cp_thread *t)
 	cp_store_relaxed(&cp_cpu_state.process_timer, 0);
 	if (!cp_load_relaxed(&cp_cpu_state.running))
 		return;
-	if (cp_cpu.itimer_only)
+	if (cp_cpu.engine == CP_ENGINE_ITIMER)
 		cp_cpu_itimer_use();
 	else if (t)
 		cp_cpu_thread_begin(t);
@@ -237,10 +309,18 @@ void cp_cpu_fork_child(struct cp_thread *t)
 
 void cp_cpu_exec_begin(void)
 {
+	cp_lock_acquire(&timers);
 	cp_cpu_itimer_pause();
+	if (cp_self.thread)
+		cp_cpu_perf_delete(cp_self.thread);
+	cp_lock_release(&timers);
 }
 
 void cp_cpu_exec_failed(void)
 {
+	cp_lock_acquire(&timers);
 	cp_cpu_itimer_resume();
+	if (cp_self.thread)
+		begin_locked(cp_self.thread);
+	cp_lock_release(&timers);
 }

@@ -2,6 +2,7 @@
 #include <time.h>
 
 #include "cpu.h"
+#include "cpu_timer.h"
 #include "mode.h"
 #include "sigsafe/capture.h"
 #include "sigsafe/cpu_event.h"
@@ -18,14 +19,6 @@ static uint64_t period(const struct cp_run *r)
 	const struct cp_aggregate *a = &r->aggregate;
 
 	return a->records ? a->weight * cp_cpu.period_ns / a->records : cp_cpu.period_ns;
-}
-
-static const char *engine_name(void)
-{
-	if (cp_cpu.itimer_only)
-		return "itimer (ITIMER_PROF of the process)";
-	return cp_cpu_state.process_timer ? "timer, and ITIMER_PROF for threads without one"
-					  : "timer (POSIX timer of each thread)";
 }
 
 static void losses(struct cp_report *out, const struct cp_run *r)
@@ -64,13 +57,21 @@ static void times(struct cp_report *out, const struct cp_run *r)
 static void report(struct cp_report *out, const struct cp_run *r, const struct cp_config *c)
 {
 	(void)c;
-	cp_report_line(out, "cpu: frequency %u Hz, period %lu ns, engine %s", cp_cpu.frequency,
-		       L(cp_cpu.period_ns), engine_name());
+	cp_report_line(out, "cpu: frequency %u Hz, period %lu ns, engine %s; %s", cp_cpu.frequency,
+		       L(cp_cpu.period_ns), cp_cpu_engine_name(), cp_cpu.why);
+	if (cp_cpu.engine != CP_ENGINE_PERF)
+		cp_report_line(out,
+			       "cpu: looked at each %lu us, the kernel's tick: what always fits "
+			       "between two ticks has too few samples or none; "
+			       "CPROF_CPU_ENGINE=perf sees it, and the kernel's frames",
+			       L(cp_cpu_timer_tick_ns() / 1000));
 	losses(out, r);
 	cp_report_line(
 		out,
-		"threads: %lu given a timer, %lu without one, %lu found outside pthread_create",
-		L(cp_counted(CP_COUNT_THREADS)), L(cp_counted(CP_COUNT_TIMER_FAILURES)),
+		"threads: %lu given a clock (%lu a perf event, %lu a timer in its place), %lu "
+		"without one, %lu found outside pthread_create",
+		L(cp_counted(CP_COUNT_THREADS)), L(cp_counted(CP_COUNT_EVENTS)),
+		L(cp_counted(CP_COUNT_EVENT_FAILURES)), L(cp_counted(CP_COUNT_TIMER_FAILURES)),
 		L(cp_counted(CP_COUNT_FOREIGN_THREADS)));
 	times(out, r);
 }
@@ -78,7 +79,7 @@ static void report(struct cp_report *out, const struct cp_run *r, const struct c
 static int start(struct cp_run *r, const struct cp_config *c)
 {
 	(void)r;
-	return cp_cpu_start(c->cpu_frequency, c->engine == CP_ENGINE_ITIMER);
+	return cp_cpu_start(c->cpu_frequency, c->engine);
 }
 
 static void stop(struct cp_run *r)

@@ -31,8 +31,7 @@ static void seed_phase(void)
 	}
 }
 
-/* In (0, period]. */
-static uint64_t first_expiry(void)
+uint64_t cp_cpu_timer_first(void)
 {
 	uint64_t p = cp_add_relaxed(&phase, GOLDEN);
 
@@ -68,7 +67,7 @@ int cp_cpu_timer_create(struct cp_thread *t)
 	err = cp_sys3(SYS_timer_create, CPU_CLOCK_OF(t->tid), &event, &id);
 	if (err < 0)
 		return (int)err;
-	t->first_due = cpu_ns(t) + first_expiry();
+	t->first_due = cpu_ns(t) + cp_cpu_timer_first();
 	t->expiries = 0;
 	when.it_value = to_timespec(t->first_due);
 	/* Before it runs: the handler takes only signals of the timer named here. */
@@ -87,7 +86,7 @@ void cp_cpu_timer_delete(struct cp_thread *t)
 	cp_sys1(SYS_timer_delete, id);
 }
 
-static uint64_t kernel_tick_ns(void)
+uint64_t cp_cpu_timer_tick_ns(void)
 {
 	struct timespec tick = { 0 };
 
@@ -97,7 +96,7 @@ static uint64_t kernel_tick_ns(void)
 
 void cp_cpu_timer_prepare(void)
 {
-	longest_tail = 4 * kernel_tick_ns() + cp_cpu_state.period_ns;
+	longest_tail = 4 * cp_cpu_timer_tick_ns() + cp_cpu_state.period_ns;
 	seed_phase();
 }
 

@@ -11,8 +11,12 @@
 
 #include "sigsafe/thread.h"
 
+/* How often the kernel looks at timers on CPU clocks. */
+uint64_t cp_cpu_timer_tick_ns(void);
 /* Before the first timer of a run, with the period set: a random phase. */
 void cp_cpu_timer_prepare(void);
+/* When a thread's first expiry is due: in (0, period]. */
+uint64_t cp_cpu_timer_first(void);
 /* T's timer, running. 0 or a negative errno. */
 int cp_cpu_timer_create(struct cp_thread *t);
 /* Fine for a thread that has none. */

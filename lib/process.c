@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "collect.h"
+#include "cpu.h"
 #include "log.h"
 #include "mode.h"
 #include "report.h"
@@ -43,6 +44,8 @@ static void say_start(void)
 			cp_log("%s profile of %s (pid %d) goes to %s; unwinder %s",
 			       cp_modes[m]->name, cp_session.facts.program, cp_session.pid,
 			       cp_session.runs[m].path, cp_capture_settings.unwinder->name);
+	if (cp_window_wants(CP_MODE_CPU))
+		cp_log("cpu engine: %s; %s", cp_cpu_engine_name(), cp_cpu.why);
 }
 
 /* The paths mean the same to every descendant. */

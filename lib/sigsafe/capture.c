@@ -15,6 +15,7 @@ struct walk {
 	const struct cp_thread *thread;
 	const struct cp_regs *regs;
 	unsigned max_depth;
+	unsigned kernel; /* frames of the kernel's that the record begins with */
 };
 
 /* Labels past the bound of what is kept are as if none were set, and counted. */
@@ -28,6 +29,9 @@ static void label(struct cp_record *record, struct cp_labels *labels)
 	record->labels = CP_LABELSET_NONE;
 }
 
+/* At most one part in so many of a stack is the kernel's. */
+#define KERNEL_SHARE 2
+
 /* Runs on the ring's stack. */
 static void walk(void *arg)
 {
@@ -39,8 +43,9 @@ static void walk(void *arg)
 	enum cp_unwind_end end = CP_UNWIND_INCOMPLETE;
 	unsigned phase = cp_gate_enter(&in.stable_modules);
 
-	w->record->depth = (uint16_t)cp_capture_settings.unwinder->walk(&in, w->record->pcs,
-									w->max_depth, &end);
+	w->record->depth = (uint16_t)(w->kernel + cp_capture_settings.unwinder->walk(
+							  &in, w->record->pcs + w->kernel,
+							  w->max_depth - w->kernel, &end));
 	cp_gate_leave(phase);
 	w->record->end = (uint8_t)end;
 	label(w->record, w->thread->labels);
@@ -111,14 +116,20 @@ static void commit(struct cp_ring *ring, struct cp_record *record)
 		cp_capture_settings.wake();
 }
 
+static void walk_marked(struct walk *w, struct cp_ring *ring)
+{
+	bool before = mark(w->thread, true);
+
+	cp_call_on_stack(walk, w, cp_ring_stack(ring));
+	mark(w->thread, before);
+}
+
 static void walk_from(struct cp_thread *t, const struct cp_regs *regs, struct cp_record *record,
 		      unsigned depth, struct cp_ring *ring)
 {
 	struct walk w = { .record = record, .thread = t, .regs = regs, .max_depth = depth };
-	bool before = mark(t, true);
 
-	cp_call_on_stack(walk, &w, cp_ring_stack(ring));
-	mark(t, before);
+	walk_marked(&w, ring);
 }
 
 bool cp_capture_repeat(struct cp_thread *t, const struct cp_event *e, uint64_t pc)
@@ -193,5 +204,32 @@ bool cp_capture_put(struct cp_thread *t, const struct cp_record *record)
 	for (unsigned i = 0; i < to->depth; i++)
 		to->pcs[i] = record->pcs[i];
 	commit(t->hook_ring, to);
+	return true;
+}
+
+/* Return addresses are stored as the unwinders store them. How many: the rest of DEPTH is for the
+ * program's. */
+static unsigned put_kernel_frames(struct cp_record *record, unsigned depth,
+				  const struct cp_perf_frames *k)
+{
+	unsigned most = depth / KERNEL_SHARE, n = k->count < most ? k->count : most;
+
+	for (unsigned i = 0; i < n; i++)
+		record->pcs[i] = k->words[(k->at + i) & k->mask] - (i > 0);
+	return n;
+}
+
+bool cp_capture_in_kernel(struct cp_thread *t, const struct cp_event *e, const struct cp_regs *regs,
+			  const struct cp_perf_frames *k)
+{
+	struct cp_ring **ring = ring_of(t, e->mode);
+	struct walk w = { .thread = t, .regs = regs };
+
+	w.record = reserve(ring, e, &w.max_depth);
+	if (!w.record)
+		return false;
+	w.kernel = put_kernel_frames(w.record, w.max_depth, k);
+	walk_marked(&w, *ring);
+	commit(*ring, w.record);
 	return true;
 }

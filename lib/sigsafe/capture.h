@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "sigsafe/perf_event.h"
 #include "sigsafe/ring.h"
 #include "sigsafe/thread.h"
 #include "sigsafe/unwind.h"
@@ -33,6 +34,10 @@ bool cp_capture(struct cp_thread *t, const struct cp_event *e, const struct cp_r
 /* The same from a hook for libc's FUNCTION: it is the leaf, in the place of our innermost frame. */
 bool cp_capture_hook(struct cp_thread *t, const struct cp_event *e, const struct cp_regs *regs,
 		     const void *function);
+
+/* The same, with the kernel frames K on top of the stack, where the mode of E is CPU. */
+bool cp_capture_in_kernel(struct cp_thread *t, const struct cp_event *e, const struct cp_regs *regs,
+			  const struct cp_perf_frames *k);
 
 /* The same with the stack of T's last sample, or, if it had none, PC alone: for what is known
  * only afterwards. */

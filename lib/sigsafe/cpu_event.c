@@ -36,8 +36,11 @@ static bool is_left_out(const struct cp_thread *t)
 	return cp_load_relaxed(&t->paused) || (filter && !filter(cp_cpu_state.filter_argument));
 }
 
-static void take(struct cp_thread *t, const ucontext_t *uc, uint64_t weight)
+/* KERNEL is NULL where nothing is known of it. */
+static void take(struct cp_thread *t, const ucontext_t *uc, uint64_t weight,
+		 const struct cp_perf_frames *kernel)
 {
+	const struct cp_event e = { CP_MODE_CPU, 1, weight, 0 };
 	uint64_t began = cp_timing_begin();
 	struct cp_regs regs;
 
@@ -46,7 +49,10 @@ static void take(struct cp_thread *t, const ucontext_t *uc, uint64_t weight)
 		return;
 	}
 	cp_regs_of_context(&regs, uc);
-	cp_capture(t, &(struct cp_event){ CP_MODE_CPU, 1, weight, 0 }, &regs);
+	if (kernel)
+		cp_capture_in_kernel(t, &e, &regs, kernel);
+	else
+		cp_capture(t, &e, &regs);
 	cp_timing_end(CP_MODE_CPU, began);
 }
 
@@ -69,7 +75,7 @@ static void from_thread_timer(const siginfo_t *si, const ucontext_t *uc)
 		return;
 	cp_count(CP_COUNT_SIGNALS, 1);
 	t->expiries += weight;
-	take(t, uc, weight);
+	take(t, uc, weight, NULL);
 }
 
 /* Periods of the process's CPU time since the last hit: the kernel looks at the timer once a
@@ -103,9 +109,72 @@ static bool from_process_timer(const siginfo_t *si, const ucontext_t *uc)
 	}
 	if (cp_load_relaxed(&t->timer) == CP_NO_TIMER) {
 		cp_count(CP_COUNT_SIGNALS, 1);
-		take(t, uc, weight);
+		take(t, uc, weight, NULL);
 	}
 	return true;
+}
+
+/* Takes longer than a sample, and is not among those that are timed. */
+static void renew(struct cp_thread *t)
+{
+	uint64_t began = cp_ticks();
+
+	if (cp_perf_renew(&t->perf, cp_load_relaxed(&t->tid), cp_cpu_state.period_ns) < 0)
+		cp_cpu_state.perf_failed(t);
+	cp_count(CP_COUNT_TIMED_TICKS, cp_ticks() - began);
+}
+
+/* All hits since the last signal. Those that came in the kernel came in one stay there, so the
+ * stack of the program is the same for all. False: there was none. */
+static bool take_hits(struct cp_thread *t, const ucontext_t *uc)
+{
+	struct cp_perf_frames kernel;
+	uint64_t tail, weight;
+	bool any = false;
+	unsigned hits;
+
+	while (t->perf.pages && (hits = cp_perf_next(&t->perf, &kernel, &tail)) > 0) {
+		any = true;
+		cp_count(CP_COUNT_SIGNALS, 1);
+		weight = cp_perf_credit(&t->perf, hits, cp_cpu_state.period_ns);
+		if (weight)
+			take(t, uc, weight, &kernel);
+		cp_perf_release(&t->perf, tail);
+		t->perf.left -= t->perf.left > 0;
+		if (!t->perf.left)
+			renew(t);
+	}
+	return any;
+}
+
+/* The default action would be the end of the process, which nobody wants from a descriptor. */
+static bool is_handled(void)
+{
+	struct cp_disposition d;
+
+	cp_disposition_get(SIGPROF, &d);
+	return d.handler != SIG_DFL;
+}
+
+/* Perf's signals are told by the number of a descriptor that is closed. One that names another may
+ * be from an event that ended since; a program's own has its descriptor open. */
+static bool from_perf(const siginfo_t *si, const ucontext_t *uc)
+{
+	struct cp_thread *t = cp_self.thread;
+	/* Without memory for what comes with a signal, the kernel sends it bare. */
+	bool bare = si->si_code == SI_USER && !si->si_pid;
+	bool taken = false;
+
+	if (!cp_load_relaxed(&cp_cpu_state.perf_used) ||
+	    (!bare && (si->si_code < POLL_IN || si->si_code > POLL_HUP)))
+		return false;
+	if (t && (bare || t->perf.fd == si->si_fd)) {
+		/* Pairs with the stop: it sees BUSY, or we see that nothing runs any more. */
+		cp_store_seqcst(&t->perf.busy, 1);
+		taken = cp_load_seqcst(&cp_cpu_state.running) && take_hits(t, uc);
+		cp_store_release(&t->perf.busy, 0);
+	}
+	return taken || (!bare && !(is_handled() && cp_perf_is_programs(si->si_fd)));
 }
 
 static void deliver(siginfo_t *si, ucontext_t *uc)
@@ -161,7 +230,7 @@ void cp_cpu_event_handler(int sig, siginfo_t *si, void *context)
 	} else if (cp_wall_event(si, uc)) {
 		if (!has_tls(si))
 			return;
-	} else if (!from_process_timer(si, uc)) {
+	} else if (!from_process_timer(si, uc) && !from_perf(si, uc)) {
 		from_program(si, uc);
 	}
 	if (!cp_held_blocked() && cp_held_any())

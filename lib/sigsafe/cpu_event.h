@@ -6,10 +6,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct cp_thread;
+
 /* Written by the control half (cpu.c), read by the handler. */
 struct cp_cpu_state {
 	uint32_t running;	/* samples are taken */
 	uint32_t process_timer; /* ITIMER_PROF runs for threads without a timer of their own */
+	uint32_t perf_used;	/* since the start of the process: signals of perf's may come */
 	int handler_flags;	/* SA_* of SIGPROF's handler: signals.c */
 	/* Of ProfilerStartWithOptions: 0 leaves a sample out. NULL: none. */
 	int (*filter)(void *argument);
@@ -18,6 +21,8 @@ struct cp_cpu_state {
 	uint64_t process_periods; /* of the process's CPU time, at the process timer's last hit */
 	void (*die)(int sig, siginfo_t *si,
 		    void *uc); /* default action of a SIGPROF that isn't ours */
+	/* A thread's event could not be made anew: another clock for it. Its handler. */
+	void (*perf_failed)(struct cp_thread *t);
 };
 extern struct cp_cpu_state cp_cpu_state;
 

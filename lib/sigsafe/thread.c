@@ -71,6 +71,9 @@ static void reset(struct cp_thread *t)
 	t->wall = (struct cp_wall_thread){ .timer = CP_NO_TIMER };
 	t->first_due = t->expiries = 0;
 	memset(t->names, 0, sizeof(t->names));
+	t->perf.pages = NULL;
+	t->perf.fd = -1;
+	t->perf.busy = 0;
 	t->stack_low = t->stack_high = t->stack_size = 0;
 	t->ring = t->hook_ring = NULL;
 	t->labels = NULL;
@@ -131,6 +134,9 @@ void cp_thread_fork_child(struct cp_thread *keep)
 		cp_ring_discard(t->hook_ring);
 		t->ring = t->hook_ring = NULL;
 		t->timer = CP_NO_TIMER;
+		/* Not mapped here: neither page nor event is inherited. */
+		t->perf.pages = NULL;
+		t->perf.busy = 0;
 		t->wall = (struct cp_wall_thread){ .timer = CP_NO_TIMER };
 		memset(t->names, 0, sizeof(t->names));
 		if (t == keep)

@@ -22,6 +22,7 @@
 
 #include "sigsafe/lock_sample.h"
 #include "sigsafe/mode.h"
+#include "sigsafe/perf_event.h"
 
 struct cp_labels;
 struct cp_holders;
@@ -58,17 +59,18 @@ struct cp_wall_thread {
 
 struct cp_thread {
 	uint32_t index;
-	uint32_t state;	    /* enum cp_thread_state */
-	int32_t tid;	    /* 0 until the thread runs */
-	uint32_t paused;    /* nesting of cprof_thread_pause */
-	bool own_tls;	    /* made by libc: its TLS is its own */
-	bool foreign;	    /* found by the sweep */
-	bool named;	    /* NAME is what the thread had at its end */
-	bool seen;	    /* sweep's mark */
-	bool prof_blocked;  /* takes no SIGPROF of the program's: see held.h */
-	int32_t timer;	    /* kernel timer id; CP_NO_TIMER */
-	uint64_t first_due; /* the timer's first expiry, on the thread's CPU clock */
-	uint64_t expiries;  /* of the timer, so far; written by its handler */
+	uint32_t state;	     /* enum cp_thread_state */
+	int32_t tid;	     /* 0 until the thread runs */
+	uint32_t paused;     /* nesting of cprof_thread_pause */
+	bool own_tls;	     /* made by libc: its TLS is its own */
+	bool foreign;	     /* found by the sweep */
+	bool named;	     /* NAME is what the thread had at its end */
+	bool seen;	     /* sweep's mark */
+	bool prof_blocked;   /* takes no SIGPROF of the program's: see held.h */
+	int32_t timer;	     /* kernel timer id; CP_NO_TIMER */
+	uint64_t first_due;  /* the timer's first expiry, on the thread's CPU clock */
+	uint64_t expiries;   /* of the timer, so far; written by its handler */
+	struct cp_perf perf; /* instead of a timer */
 	uint32_t
 		names[CP_MODES]; /* its number in aggregates' threads, plus 1; owned by the drain */
 	uint64_t stack_low, stack_high; /* [low, high); 0, 0 = not known */

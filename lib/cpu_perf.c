@@ -1,0 +1,100 @@
+/* perf events; see cpu_perf.h. */
+#include "cpu_perf.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "cpu_timer.h"
+#include "log.h"
+#include "sigsafe/atomic.h"
+#include "sigsafe/cpu_event.h"
+#include "sigsafe/sys.h"
+#include "sigsafe/text.h"
+
+/* The first NUL-ended SIZE - 1 bytes of the file at PATH: how many, or a negative errno. */
+static long read_start(const char *path, char *text, size_t size)
+{
+	int fd = cp_sys_open(path, O_RDONLY, 0);
+	long got;
+
+	if (fd < 0)
+		return fd;
+	got = cp_sys_read(fd, text, size - 1);
+	cp_sys_close(fd);
+	text[got > 0 ? got : 0] = '\0';
+	return got;
+}
+
+/* Far away: a probe is gone before it hits. */
+#define PROBE_NS UINT64_C(1000000000)
+
+/* A filter may answer a call that it doesn't know by killing the process, as those of systemd do.
+ */
+static bool is_filtered(void)
+{
+	static const char key[] = "\nSeccomp:\t";
+	char text[2048];
+	const char *found = NULL;
+
+	if (read_start("/proc/thread-self/status", text, sizeof(text)) <= 0)
+		return true;
+	for (const char *p = text; *p && !found; p++)
+		if (!strncmp(p, key, sizeof(key) - 1))
+			found = p + sizeof(key) - 1;
+	/* Not there: a kernel without filters. */
+	return found && *found != '0';
+}
+
+static const char *denied(void)
+{
+	static char text[96];
+	char value[16];
+	long n = read_start("/proc/sys/kernel/perf_event_paranoid", value, sizeof(value));
+
+	if (n > 0 && value[n - 1] == '\n')
+		value[n - 1] = '\0';
+	cp_format(text, sizeof(text), "the kernel allows no perf event with kernel time here%s%s",
+		  n > 0 ? ", perf_event_paranoid is " : "", n > 0 ? value : "");
+	return text;
+}
+
+const char *cp_cpu_perf_refusal(void)
+{
+	static char text[96];
+	struct cp_perf probe = { 0 };
+	int err;
+
+	if (is_filtered())
+		return "a seccomp filter is on, and might kill for perf_event_open";
+	cp_perf_page = getauxval(AT_PAGESZ);
+	err = cp_perf_open(&probe, cp_sys_gettid(), PROBE_NS, PROBE_NS);
+	cp_perf_close(&probe);
+	if (!err)
+		return NULL;
+	if (err == -EACCES || err == -EPERM)
+		return denied();
+	cp_format(text, sizeof(text), "perf_event_open: %s", cp_errno_text(err));
+	return text;
+}
+
+int cp_cpu_perf_create(struct cp_thread *t)
+{
+	cp_store_relaxed(&cp_cpu_state.perf_used, 1);
+	return cp_perf_open(&t->perf, t->tid, cp_cpu_timer_first(), cp_cpu_state.period_ns);
+}
+
+void cp_cpu_perf_delete(struct cp_thread *t)
+{
+	/* Seqcst: pairs with the handler's store of BUSY and its look whether the source runs. This
+	 * thread itself, with its signals blocked, is in no handler. */
+	while (cp_load_seqcst(&t->perf.busy))
+		cp_sys_yield();
+	cp_perf_close(&t->perf);
+}
+
+bool cp_cpu_perf_has(const struct cp_thread *t)
+{
+	return cp_load_relaxed(&t->perf.pages) != NULL;
+}

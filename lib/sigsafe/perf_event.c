@@ -1,0 +1,218 @@
+/* perf events without descriptors; see perf_event.h. */
+#include "sigsafe/perf_event.h"
+
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <signal.h>
+#include <string.h>
+
+#include "sigsafe/atomic.h"
+#include "sigsafe/sys.h"
+
+/* An event's period is up to an eighth longer than what was asked for, never shorter: each hit is
+ * worth at least one sampling period then. */
+#define SPREAD 8
+/* Hits until another period is drawn: to make an event takes ten times as long as a sample. */
+#define HITS_A_PERIOD 64
+
+/* Of a record of type PERF_RECORD_SAMPLE, behind its header: how many program counters follow. */
+#define SAMPLE_COUNT 1
+/* Of one of type PERF_RECORD_LOST: how many. */
+#define LOST_COUNT 2
+
+size_t cp_perf_page = 4096;
+
+static uint64_t next_random(struct cp_perf *p)
+{
+	/* Knuth's MMIX generator; its high bits are good. */
+	p->random = p->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	return p->random >> 32;
+}
+
+static int open_event(int tid, uint64_t period_ns)
+{
+	struct perf_event_attr attr;
+	int fd, high;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.type = PERF_TYPE_SOFTWARE;
+	attr.size = sizeof(attr);
+	attr.config = PERF_COUNT_SW_TASK_CLOCK;
+	attr.sample_period = period_ns;
+	attr.sample_type = PERF_SAMPLE_CALLCHAIN;
+	attr.disabled = 1;
+	attr.exclude_callchain_user = 1;
+	fd = (int)cp_sys5(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd < 0 || fd >= CP_FD_FLOOR)
+		return fd;
+	high = (int)cp_sys3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, CP_FD_FLOOR);
+	if (high < 0)
+		return fd; /* few are allowed here */
+	cp_sys_close(fd);
+	return high;
+}
+
+static int direct_signal(int fd, int tid)
+{
+	struct f_owner_ex owner = { F_OWNER_TID, tid };
+	long err = cp_sys3(SYS_fcntl, fd, F_SETOWN_EX, &owner);
+
+	if (!err)
+		err = cp_sys3(SYS_fcntl, fd, F_SETSIG, SIGPROF);
+	if (!err)
+		err = cp_sys3(SYS_fcntl, fd, F_SETFL, O_ASYNC);
+	return (int)err;
+}
+
+static int map_event(int fd, void **pages)
+{
+	long at = cp_syscall6(SYS_mmap, 0, 2 * cp_perf_page, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+			      0);
+
+	if (at < 0 && at > -4096)
+		return (int)at;
+	*pages = (void *)at;
+	return 0;
+}
+
+/* A running event of PERIOD_NS takes the place of P's. ONCE: it stops when it has hit. */
+static int replace(struct cp_perf *p, int tid, uint64_t period_ns, bool once)
+{
+	int fd = open_event(tid, period_ns), err;
+	void *pages = NULL, *old = p->pages;
+
+	if (fd < 0)
+		return fd;
+	err = map_event(fd, &pages);
+	if (!err)
+		err = direct_signal(fd, tid);
+	if (err) {
+		cp_sys_unmap(pages, 2 * cp_perf_page);
+		cp_sys_close(fd);
+		return err;
+	}
+	/* Before it runs, and after the old one has ended: whose signal it is, is told by these. */
+	cp_sys_unmap(old, 2 * cp_perf_page);
+	p->fd = fd;
+	cp_store_release(&p->pages, pages);
+	cp_sys3(SYS_ioctl, fd, once ? PERF_EVENT_IOC_REFRESH : PERF_EVENT_IOC_ENABLE, once);
+	cp_sys_close(fd);
+	return 0;
+}
+
+/* In [base, base + base / SPREAD); BASE_NS is a second at most. */
+static uint64_t draw_period(struct cp_perf *p, uint64_t base_ns)
+{
+	return base_ns + (base_ns / SPREAD * next_random(p) >> 32);
+}
+
+int cp_perf_open(struct cp_perf *p, int tid, uint64_t first_ns, uint64_t base_ns)
+{
+	p->random ^= first_ns * UINT64_C(0x9e3779b97f4a7c15) + (unsigned)tid;
+	p->period = draw_period(p, base_ns);
+	/* What is left over at its end is on average what it begins with. */
+	p->credit = base_ns * next_random(p) >> 32;
+	p->left = 1;
+	p->once = true;
+	return replace(p, tid, first_ns, true);
+}
+
+int cp_perf_renew(struct cp_perf *p, int tid, uint64_t base_ns)
+{
+	uint64_t period = draw_period(p, base_ns);
+	int err = replace(p, tid, period, false);
+
+	p->left = HITS_A_PERIOD;
+	if (!err) {
+		p->period = period;
+		p->once = false;
+	} else if (p->once) {
+		cp_perf_close(p);
+		return err;
+	}
+	return 0;
+}
+
+void cp_perf_close(struct cp_perf *p)
+{
+	cp_sys_unmap(cp_exchange_acqrel(&p->pages, NULL), 2 * cp_perf_page);
+}
+
+static const struct perf_event_mmap_page *control(const struct cp_perf *p)
+{
+	return p->pages;
+}
+
+/* The kernel frames of the sample at word AT; what else is in the list marks contexts. */
+static void find_frames(const struct cp_perf *p, uint64_t at, struct cp_perf_frames *f)
+{
+	uint64_t n;
+
+	f->words = (const uint64_t *)((const char *)p->pages + cp_perf_page);
+	f->mask = cp_perf_page / 8 - 1;
+	n = f->words[(at + SAMPLE_COUNT) & f->mask];
+	f->at = at + SAMPLE_COUNT + 1;
+	f->count = 0;
+	if (n && f->words[f->at & f->mask] == (uint64_t)PERF_CONTEXT_KERNEL) {
+		f->at++;
+		n--;
+	}
+	while (f->count < n && n <= f->mask &&
+	       f->words[(f->at + f->count) & f->mask] < (uint64_t)PERF_CONTEXT_MAX)
+		f->count++;
+}
+
+unsigned cp_perf_next(const struct cp_perf *p, struct cp_perf_frames *frames, uint64_t *tail)
+{
+	const uint64_t *words = (const uint64_t *)((const char *)p->pages + cp_perf_page);
+	uint64_t head = cp_load_acquire(&control(p)->data_head), at = control(p)->data_tail;
+	uint64_t mask = cp_perf_page / 8 - 1;
+	unsigned hits = 0;
+
+	frames->count = 0;
+	while (at < head && !hits) {
+		struct perf_event_header h;
+		uint64_t word = at / 8;
+
+		memcpy(&h, &words[word & mask], sizeof(h));
+		if (h.type == PERF_RECORD_SAMPLE) {
+			find_frames(p, word, frames);
+			hits = 1;
+		} else if (h.type == PERF_RECORD_LOST) {
+			hits = (unsigned)words[(word + LOST_COUNT) & mask];
+		}
+		at += h.size ? h.size : head - at;
+	}
+	*tail = at;
+	return hits;
+}
+
+void cp_perf_release(const struct cp_perf *p, uint64_t tail)
+{
+	struct perf_event_mmap_page *page = p->pages;
+
+	/* Release: pairs with the kernel's look for room; the frames were read. */
+	cp_store_release(&page->data_tail, tail);
+}
+
+uint64_t cp_perf_credit(struct cp_perf *p, uint64_t hits, uint64_t base_ns)
+{
+	uint64_t whole;
+
+	p->credit += hits * p->period;
+	whole = p->credit / base_ns;
+	p->credit -= whole * base_ns;
+	return whole;
+}
+
+bool cp_perf_is_programs(int fd)
+{
+	long flags = cp_sys3(SYS_fcntl, fd, F_GETFL, 0);
+	struct f_owner_ex owner = { 0 };
+
+	if (flags < 0 || !(flags & O_ASYNC) || cp_sys3(SYS_fcntl, fd, F_GETSIG, 0) != SIGPROF)
+		return false;
+	/* That of another thread may be one of ours that is just being made. */
+	cp_sys3(SYS_fcntl, fd, F_GETOWN_EX, &owner);
+	return owner.type != F_OWNER_TID || owner.pid == cp_sys_gettid();
+}

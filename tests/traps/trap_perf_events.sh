@@ -1,0 +1,104 @@
+# perf events have traps of their own: descriptors that the program closes, lists or runs out of, the
+# kernel's refusal, a filter that kills for the call, and signals that could be the program's.
+. "$srcdir/tests/lib/e2e.sh"
+need timeout
+limit=$bounded
+host=./tests/traps/perf-host
+export CPROF_CPU_ENGINE CPUPROFILE_FREQUENCY=1000
+
+# As profiled does it, but the launcher runs without the profiler.
+launched() { # name how
+	status=0
+	$limit "$host" "$2" env LD_PRELOAD="$CP_LIBRARY" CPUPROFILE="$work/$1.pb" "$host" \
+		>"$work/$1.out" 2>"$work/$1.err" || status=$?
+}
+
+# Refused, it is a timer, and one line says why, as the profile does.
+refused() { # name reason
+	check_status "$1" 0
+	check_valid "$work/$1.pb"
+	check_stack "$work/$1.pb" 'burn;work'
+	check_comment "$work/$1.pb" "engine timer .*; $2"
+	[ "$(grep -c '^libcprof:' "$work/$1.err")" = 1 ] && grep -qE "perf is not possible \($2.*using timer" "$work/$1.err" ||
+		fail "$1: not one line with the reason: $(cat "$work/$1.err")"
+}
+CPROF_CPU_ENGINE=perf
+if "$host" filtered true 2>/dev/null; then
+	launched filtered filtered
+	refused filtered 'a seccomp filter is on'
+fi
+if [ "$(id -u)" = 0 ] && [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -ge 2 ] &&
+	"$host" unprivileged test -r "$CP_LIBRARY" 2>/dev/null; then
+	chmod 777 "$work"
+	launched unprivileged unprivileged
+	refused unprivileged 'the kernel allows no perf event'
+fi
+
+# By itself it is never taken: a signal that comes within a call shows.
+bare copies-bare "$host" copies
+CPROF_CPU_ENGINE=auto
+profiled copies "$host" copies
+check_status copies 0
+check_quiet copies
+check_same_output copies copies-bare
+check_comment "$work/copies.pb" 'engine timer .*; auto'
+
+CPROF_CPU_ENGINE=perf
+profiled plain "$host"
+check_status plain 0
+check_valid "$work/plain.pb"
+check_stack "$work/plain.pb" 'burn;work'
+if ! "$pprof_check" --comments "$work/plain.pb" | grep -q 'engine perf'; then
+	[ "$failures" = 0 ] || finish
+	skip "no perf events with kernel time here: $(cat "$work/plain.err")"
+fi
+check_quiet plain
+
+# Kernel frames stand above the program's, in a mapping of their own.
+profiled kernel "$host" copies
+check_valid "$work/kernel.pb"
+if grep -qv '^0000000000000000' /proc/kallsyms 2>/dev/null; then
+	check_stack "$work/kernel.pb" 'entry_SYSCALL_64[^;]*;.*read;copies;main'
+else
+	check_stack "$work/kernel.pb" '\[kernel\];.*read;copies;main'
+fi
+
+# A descriptor of the program's that sends SIGPROF.
+bare own-bare "$host" own-descriptor
+profiled own "$host" own-descriptor
+check_status own 0
+check_quiet own
+check_same_output own own-bare
+
+# None left: those threads have a timer.
+bare crowded-bare "$host" no-descriptors
+profiled crowded "$host" no-descriptors
+check_status crowded 0
+check_same_output crowded crowded-bare
+check_valid "$work/crowded.pb"
+[ "$("$pprof_check" --total "$work/crowded.pb" | awk '$1 == "cpu" { print int($3 / 1e6) }')" -gt 300 ] ||
+	fail "crowded: the threads' time isn't there"
+check_comment "$work/crowded.pb" 'threads: .* [4-9] a timer in its place'
+[ "$(grep -c '^libcprof:' "$work/crowded.err")" = 1 ] || fail "crowded: $(cat "$work/crowded.err")"
+
+# And these hold with perf as they do with timers.
+for trap in trap_descriptors_closed trap_exec_without_fork trap_own_sigprof_handler trap_signal_after_exec \
+	trap_start_and_stop trap_exit_paths trap_last_thread_exits trap_seccomp; do
+	env -u CPUPROFILE_FREQUENCY bash "$srcdir/tests/traps/$trap.sh" >"$work/$trap.log" 2>&1 ||
+		fail "$trap: $(grep -m 3 '^FAIL' "$work/$trap.log")"
+done
+for how in once grandchild thread; do
+	bare "fork-$how-bare" ./tests/traps/forks "$how"
+	profiled "fork-$how" ./tests/traps/forks "$how"
+	check_status "fork-$how" 0
+	check_same_output "fork-$how" "fork-$how-bare"
+	check_valid "$work/fork-$how.pb"*
+	check_no_stack "$work/fork-$how.pb" child
+	check_stack "$(find "$work" -name "fork-$how.pb.*" | head -n 1)" child
+done
+CPUPROFILE_FREQUENCY=4000 profiled churn ./tests/traps/many-threads 3000
+check_status churn 0
+check_quiet churn
+check_valid "$work/churn.pb"
+check_stack "$work/churn.pb" short_thread
+finish

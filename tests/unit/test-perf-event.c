@@ -1,0 +1,197 @@
+/* A thread's perf event: what its page of samples holds, its periods, and that it needs no
+ * descriptor. */
+#include "harness.h"
+
+#include <dirent.h>
+#include <linux/perf_event.h>
+#include <signal.h>
+#include <stdint.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sigsafe/perf_event.h"
+#include "sigsafe/sys.h"
+
+#define PERIOD UINT64_C(1000000)
+
+static _Alignas(4096) uint64_t pages[1024];
+static struct cp_perf perf = { .pages = pages, .period = PERIOD };
+static uint64_t head; /* words written */
+
+static struct perf_event_mmap_page *control(void)
+{
+	return (struct perf_event_mmap_page *)pages;
+}
+
+static void put(uint64_t word)
+{
+	pages[512 + head++ % 512] = word;
+}
+
+static void put_header(unsigned type, unsigned words)
+{
+	struct perf_event_header h = { .type = type, .size = (uint16_t)(8 * words) };
+	uint64_t word;
+
+	memcpy(&word, &h, sizeof(word));
+	put(word);
+}
+
+static void put_sample(const uint64_t *pcs, unsigned n)
+{
+	put_header(PERF_RECORD_SAMPLE, 2 + n);
+	put(n);
+	for (unsigned i = 0; i < n; i++)
+		put(pcs[i]);
+	control()->data_head = 8 * head;
+}
+
+static unsigned next(struct cp_perf_frames *f)
+{
+	uint64_t tail;
+	unsigned hits = cp_perf_next(&perf, f, &tail);
+
+	if (hits)
+		cp_perf_release(&perf, tail);
+	return hits;
+}
+
+static void test_kernel_frames_are_read_around_the_end(void)
+{
+	const uint64_t in_kernel[] = { (uint64_t)PERF_CONTEXT_KERNEL, 0xffffffff81000001,
+				       0xffffffff81000002, 0xffffffff81000003 };
+	struct cp_perf_frames f;
+
+	for (int i = 0; i < 1000; i++) {
+		put_sample(in_kernel, 4);
+		CHECK_EQ(next(&f), 1);
+		CHECK_EQ(f.count, 3);
+		for (unsigned j = 0; j < f.count; j++)
+			CHECK_EQ(f.words[(f.at + j) & f.mask], in_kernel[1 + j]);
+		CHECK_EQ(next(&f), 0);
+	}
+}
+
+static void test_a_hit_in_the_program_has_none(void)
+{
+	const uint64_t user[] = { (uint64_t)PERF_CONTEXT_USER, 0x401000 };
+	struct cp_perf_frames f;
+
+	put_sample(NULL, 0);
+	put_sample(user, 2);
+	CHECK_EQ(next(&f), 1);
+	CHECK_EQ(f.count, 0);
+	CHECK_EQ(next(&f), 1);
+	CHECK_EQ(f.count, 0);
+	CHECK_EQ(next(&f), 0);
+}
+
+static void test_hits_that_had_no_room_are_counted(void)
+{
+	struct cp_perf_frames f;
+
+	put_header(PERF_RECORD_LOST, 3);
+	put(1);
+	put(7);
+	put_sample(NULL, 0);
+	CHECK_EQ(next(&f), 7);
+	CHECK_EQ(f.count, 0);
+	CHECK_EQ(next(&f), 1);
+}
+
+static void test_other_records_are_passed_over(void)
+{
+	struct cp_perf_frames f;
+
+	put_header(PERF_RECORD_THROTTLE, 4);
+	for (int i = 0; i < 3; i++)
+		put(0);
+	put_sample(NULL, 0);
+	CHECK_EQ(next(&f), 1);
+	CHECK_EQ(next(&f), 0);
+}
+
+static void test_periods_sum_up_to_what_was_hit(void)
+{
+	struct cp_perf p = { .period = PERIOD + PERIOD / 9 };
+	uint64_t given = 0;
+
+	for (int i = 0; i < 900; i++) {
+		uint64_t weight = cp_perf_credit(&p, 1, PERIOD);
+
+		CHECK(weight == 1 || weight == 2);
+		given += weight;
+	}
+	CHECK(given >= 999 && given <= 1000);
+}
+
+static volatile sig_atomic_t signals;
+static volatile int last_fd;
+
+static void on_prof(int sig, siginfo_t *si, void *context)
+{
+	signals = signals + 1;
+	last_fd = si->si_fd;
+}
+
+static int count_descriptors(void)
+{
+	DIR *d = opendir("/proc/self/fd");
+	int n = 0;
+
+	while (readdir(d))
+		n++;
+	closedir(d);
+	return n;
+}
+
+static void burn(void)
+{
+	for (clock_t end = clock() + CLOCKS_PER_SEC / 20; clock() < end;)
+		;
+}
+
+static void test_an_event_lives_without_a_descriptor(void)
+{
+	struct sigaction act = { .sa_sigaction = on_prof, .sa_flags = SA_SIGINFO };
+	int before = count_descriptors(), err, hits = 0;
+	struct cp_perf p = { .random = 1 };
+	struct cp_perf_frames f;
+	uint64_t tail;
+
+	sigaction(SIGPROF, &act, NULL);
+	err = cp_perf_open(&p, cp_sys_gettid(), 100000, PERIOD);
+	if (err)
+		SKIP("no perf events here");
+	CHECK_EQ(count_descriptors(), before);
+	burn();
+	/* The first hits once. */
+	CHECK_EQ(signals, 1);
+	CHECK_EQ(last_fd, p.fd);
+	CHECK_EQ(cp_perf_next(&p, &f, &tail), 1);
+	CHECK_EQ(cp_perf_renew(&p, cp_sys_gettid(), PERIOD), 0);
+	CHECK_EQ(count_descriptors(), before);
+	burn();
+	CHECK(signals > 1);
+	while (cp_perf_next(&p, &f, &tail)) {
+		hits++;
+		cp_perf_release(&p, tail);
+	}
+	CHECK(hits > 1);
+	cp_perf_close(&p);
+	CHECK(!p.pages);
+	signals = 0;
+	burn();
+	CHECK_EQ(signals, 0);
+}
+
+int main(void)
+{
+	RUN(test_kernel_frames_are_read_around_the_end);
+	RUN(test_a_hit_in_the_program_has_none);
+	RUN(test_hits_that_had_no_room_are_counted);
+	RUN(test_other_records_are_passed_over);
+	RUN(test_periods_sum_up_to_what_was_hit);
+	RUN(test_an_event_lives_without_a_descriptor);
+	return harness_end();
+}
