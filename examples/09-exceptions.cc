@@ -34,7 +34,7 @@ __attribute__((noinline)) int count_invalid(int times)
 	}
 	return invalid;
 }
-}
+} // namespace shop
 
 int main()
 {

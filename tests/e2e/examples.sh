@@ -15,12 +15,14 @@ examples=$(cd "$srcdir/examples" && pwd)
 
 # "command" and "expected" lines of an example's first comment.
 steps() { # file
-	sed -n '/\*\/\|^#include/q; s,^\( \*\|//\)       -> ,E ,p; t; s,^\( \*\|//\)     ,C ,p' "$1"
+	sed -n '/\*\/\|^#include\|^import\|^use /q; s,^\( \*\|//\|#\)       -> ,E ,p; t; s,^\( \*\|//\|#\)     ,C ,p' "$1"
 }
 
 # Compilers are those of this build; installed headers and libraries are found by pkg-config.
 try() { # example
 	steps "$examples/$1" >"$work/steps"
+	tool=$(sed -n 's/^C \(rustc\|python3\) .*/\1/p' "$work/steps" | head -n 1)
+	[ -z "$tool" ] || command -v "$tool" >/dev/null || { echo "$1: left out, $tool is not installed"; return; }
 	grep -q '^E ' "$work/steps" || fail "$1 promises nothing"
 	while read -r kind text; do
 		if [ "$kind" = E ]; then
@@ -33,7 +35,7 @@ try() { # example
 	done <"$work/steps"
 }
 
-for example in $(cd "$examples" && ls [0-9]*.c [0-9]*.cc | sort); do
+for example in $(cd "$examples" && ls | grep '^[0-9]' | sort); do
 	mkdir "$work/${example%.*}" && cd "$work/${example%.*}" || exit 1
 	cp "$examples/$example" .
 	try "$example"
