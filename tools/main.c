@@ -12,6 +12,8 @@
 /* One a line. */
 /* clang-format off */
 static const struct ct_verb *const verbs[] = {
+	&ct_verb_run,
+	&ct_verb_dump,
 	&ct_verb_top,
 	&ct_verb_tree,
 	&ct_verb_peek,

@@ -38,7 +38,8 @@ static void help_option(const struct ct_option *o)
 
 	if (!o->help)
 		return;
-	n = printf("  -%s%s%s", o->name, o->argument ? "=" : "", o->argument ? o->argument : "");
+	n = printf(o->kind == CT_KIND_MAYBE ? "  -%s[%s%s]" : "  -%s%s%s", o->name,
+		   o->argument ? "=" : "", o->argument ? o->argument : "");
 	if (n >= HELP_COLUMN)
 		n = printf("\n") * 0;
 	printf("%*s%s\n", HELP_COLUMN - n, "", o->help);
@@ -122,6 +123,7 @@ static int set(const struct ct_verb *verb, const struct ct_option *o, const char
 	switch (o->kind) {
 	case CT_KIND_FLAG: return set_flag(verb, o, text);
 	case CT_KIND_TEXT: *(const char **)o->to = text; return 0;
+	case CT_KIND_MAYBE: *(const char **)o->to = text ? text : ""; return 0;
 	case CT_KIND_LIST: add_to(o->to, text); return 0;
 	case CT_KIND_INTEGER: return set_integer(verb, o, text);
 	case CT_KIND_NUMBER: return set_number(verb, o, text);
@@ -133,7 +135,8 @@ static int set(const struct ct_verb *verb, const struct ct_option *o, const char
 static int argument_kind(const struct ct_option *o)
 {
 	switch (o->kind) {
-	case CT_KIND_FLAG: return optional_argument;
+	case CT_KIND_FLAG:
+	case CT_KIND_MAYBE: return optional_argument;
 	case CT_KIND_CHOICE: return no_argument;
 	default: return required_argument;
 	}

@@ -24,6 +24,7 @@ struct ct_option {
 	enum ct_option_kind {
 		CT_KIND_FLAG,	 /* bool: set to true; -name=false and -name=0 clear it */
 		CT_KIND_TEXT,	 /* const char * */
+		CT_KIND_MAYBE,	 /* const char *: -name=value, or -name alone: "" */
 		CT_KIND_LIST,	 /* struct ct_list: given several times */
 		CT_KIND_INTEGER, /* long, 0 or more */
 		CT_KIND_NUMBER,	 /* double, 0 or more; "5%" is 0.05 */
@@ -47,6 +48,10 @@ struct ct_list {
 #define CT_TEXT(name, argument, to, help)                                                          \
 	{                                                                                          \
 		name, CT_KIND_TEXT, to, 0, argument, help                                          \
+	}
+#define CT_MAYBE(name, argument, to, help)                                                         \
+	{                                                                                          \
+		name, CT_KIND_MAYBE, to, 0, argument, help                                         \
 	}
 #define CT_LIST(name, argument, to, help)                                                          \
 	{                                                                                          \

@@ -20,8 +20,6 @@
 #include "verbs.h"
 #include "write.h"
 
-#define DEBUG_ROOT "/usr/lib/debug"
-
 struct work {
 	struct ct_profile *p;
 	const char *const *roots;
@@ -217,7 +215,7 @@ static const char **all_roots(void)
 
 	for (unsigned long i = 0; i < my.roots.count; i++)
 		roots[i] = my.roots.items[i];
-	roots[my.roots.count] = DEBUG_ROOT;
+	roots[my.roots.count] = CT_DEBUG_ROOT;
 	return roots;
 }
 

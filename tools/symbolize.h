@@ -6,6 +6,8 @@
 
 #include "profile.h"
 
+#define CT_DEBUG_ROOT "/usr/lib/debug"
+
 struct ct_symbolized {
 	size_t locations; /* that had no line before */
 	size_t lines;	  /* of those, that have one now */

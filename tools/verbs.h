@@ -24,6 +24,8 @@ extern const struct ct_verb ct_verb_flame;
 extern const struct ct_verb ct_verb_folded;
 extern const struct ct_verb ct_verb_convert;
 extern const struct ct_verb ct_verb_diff;
+extern const struct ct_verb ct_verb_dump;
+extern const struct ct_verb ct_verb_run;
 extern const struct ct_verb ct_verb_symbolize;
 extern const struct ct_verb ct_verb_list;
 extern const struct ct_verb ct_verb_merge;

@@ -26,10 +26,13 @@ __attribute__((noinline)) unsigned burn(unsigned n)
 
 int main(int argc, char **argv)
 {
-	unsigned s = 0;
+	unsigned s = 0, n = 3000000;
 
-	for (int i = argc > 1 ? atoi(argv[1]) : 15; i > 0; i--)
-		s += burn(3000000);
+	for (int i = argc > 1 ? atoi(argv[1]) : 15; i > 0; i--) {
+		/* Else one call would do for all. */
+		__asm__ volatile("" : "+r"(n));
+		s += burn(n);
+	}
 	printf("%u\n", s);
 	return 0;
 }

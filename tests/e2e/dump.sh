@@ -1,0 +1,87 @@
+#!/bin/bash
+# cprof dump: a running process's profile, found wherever its templates put it; and no signal to a process that it
+# would end.
+. "$srcdir/tests/lib/e2e.sh"
+cprof=$builddir/cprof
+[ -x "$cprof" ] || skip "the cprof tool is not built"
+host=$work/burner
+$CC -O2 -g -o "$host" "$srcdir/tests/e2e/symbolize-host.c" || fail "the host doesn't compile"
+cd "$work"
+
+start() { # environment...
+	env LD_PRELOAD="$CP_LIBRARY" "$@" "$host" 100000 >/dev/null 2>"$work/host.err" &
+	pid=$!
+	owns $pid
+	wait_for 20 handles "${signal:-USR2}" || fail "the host doesn't come up"
+}
+
+handles() { # signal
+	local caught=$(sed -n 's/^SigCgt:\t//p' "/proc/$pid/status") number=$(kill -l "$1")
+	((16#${caught:-0} >> (number - 1) & 1))
+}
+
+stop() {
+	kill -KILL $pid
+	wait $pid 2>/dev/null
+}
+
+dump() { # name arguments...
+	name=$1
+	shift
+	status=0
+	timeout -s KILL 60 "$cprof" dump "$@" >"$work/$name.out" 2>"$work/$name.err" || status=$?
+}
+
+refused() { # name regex
+	check_status "$1" 2
+	grep -qE -- "$2" "$work/$1.err" || fail "$1 doesn't say $2: $(cat "$work/$1.err")"
+}
+
+# A relative path, one mode and no other; the same again; somewhere else.
+start CPUPROFILE=rel.pb WALLPROFILE="$work/w-%e-%p.pb.gz"
+dump both $pid
+check_status both 0
+[ "$(cat both.out)" = "$work/rel.0001.pb
+$work/w-burner-$pid.0001.pb.gz" ] || fail "both: $(cat both.out both.err)"
+check_valid rel.0001.pb
+"$pprof_check" --raw rel.0001.pb | grep -q 'mix;twice;burn;main' || fail "a dump has no inlined calls"
+dump again --mode cpu -o mine.pb $pid
+check_status again 0
+check_valid mine.pb
+[ -e rel.0002.pb ] && fail "the dump is still where it was written"
+dump two -o two.pb $pid
+refused two 'several modes'
+dump off --mode heap $pid
+refused off 'not started with a heap profile'
+kill -STOP $pid
+dump stopped --mode cpu -timeout 1 $pid
+refused stopped 'the process is stopped'
+kill -CONT $pid
+stop
+
+# Another signal, and a number within the name. A file of an earlier process is no new dump.
+touch "n0001.x"
+signal=USR1 start CPROF_SIGNAL=SIGUSR1 CPUPROFILE="$work/n%n.x"
+dump number $pid
+check_status number 0
+[ "$(cat number.out)" = "$work/n0001.x" ] || fail "number: $(cat number.out)"
+check_valid n0001.x
+stop
+
+# Who can't be asked.
+signal=TERM start CPROF_SIGNAL=none CPUPROFILE=none.pb
+dump none $pid
+refused none 'CPROF_SIGNAL=none'
+stop
+sleep 100 &
+pid=$!
+owns $pid
+dump bare $pid
+refused bare 'does not run under libcprof'
+kill -0 $pid || fail "a process that isn't ours was ended"
+stop
+dump gone $pid
+refused gone 'there is no process'
+dump word hello
+refused word 'one process id'
+finish

@@ -1,0 +1,110 @@
+#!/bin/bash
+# cprof run: the command keeps its input, output, exit status and signals; its profiles have lines, and
+# where there can't be any the reason is said.
+. "$srcdir/tests/lib/e2e.sh"
+cprof=$builddir/cprof
+[ -x "$cprof" ] || skip "the cprof tool is not built"
+host=$work/burner
+$CC -O2 -g -o "$host" "$srcdir/tests/e2e/symbolize-host.c" || fail "the host doesn't compile"
+cd "$work"
+unset CPROF_SYMBOLIZE
+
+run() { # name options and command...
+	name=$1
+	shift
+	status=0
+	timeout -s KILL 60 "$cprof" run "$@" >"$work/$name.out" 2>"$work/$name.err" || status=$?
+}
+
+said() { # name regex
+	grep -qE -- "$2" "$work/$1.err" || fail "$1 doesn't say $2: $(head -n 5 "$work/$1.err")"
+}
+
+"$host" >bare.out
+run plain -- "$host"
+check_status plain 0
+cmp -s plain.out bare.out || fail "the command's output changed: $(cat plain.out)"
+check_valid burner.cpu.pb
+said plain '^cprof: cpu profile: .*/burner\.cpu\.pb$'
+said plain ' mix \(inline\)$'
+"$pprof_check" --raw burner.cpu.pb | grep -q 'mix;twice;burn;main' || fail "no inlined calls in the file"
+
+# What it is given goes to the command, also what looks like an option of ours.
+run input --top=3 -o in.pb cat - --top <<<data
+[ "$status" = 1 ] || fail "cat --top: status $status"
+run input -o in.pb cat <<<data
+[ "$(cat input.out)" = data ] || fail "stdin does not reach the command"
+run arguments -o a.pb -- sh -c 'echo "$0 $1"; exit 42' 'one two' -o
+check_status arguments 42
+[ "$(cat arguments.out)" = "one two -o" ] || fail "arguments: $(cat arguments.out)"
+
+# Several modes, each in a file of its own; what is preloaded already stays.
+run modes --cpu=250 --wall=20 --heap=64K --lock -o out.pb --top=2 -- "$host" 10
+for mode in cpu wall heap lock; do
+	[ -s out.$mode.pb ] || fail "no $mode profile: $(cat modes.err)"
+	said modes "^cprof: $mode profile: "
+done
+check_valid out.cpu.pb
+check_comment out.cpu.pb 'frequency 250 Hz'
+LD_PRELOAD=libm.so.6 run preloaded -o p.pb --top=0 -- sh -c 'echo "$LD_PRELOAD"'
+grep -q 'libcprof.so.*:libm.so.6$' preloaded.out || fail "LD_PRELOAD: $(cat preloaded.out)"
+grep -q flat preloaded.err && fail "--top=0 shows rows"
+
+# Ends as the command does.
+for signal in TERM INT KILL; do
+	run "by-$signal" -o s.pb sh -c "kill -$signal \$\$"
+	[ "$status" = $((128 + $(kill -l $signal))) ] || fail "by SIG$signal: status $status"
+done
+said by-KILL 'no cpu profile was written: the command was killed'
+"$cprof" run -o forwarded.pb -- sh -c 'trap "echo got; exit 9" USR1; echo $$; while :; do sleep 0.05; done' \
+	>forward.out 2>forward.err &
+pid=$!
+owns $pid
+wait_for 20 grep -q . forward.out || fail "nothing runs"
+kill -USR1 $pid
+status=0
+wait $pid || status=$?
+[ "$status" = 9 ] || fail "forwarded SIGUSR1: status $status"
+grep -q got forward.out || fail "the command did not get SIGUSR1"
+check_valid forwarded.pb
+
+run limited --for 300ms -o limited.pb -- sleep 100
+check_status limited 0
+check_valid limited.pb
+run wrong-time --for soon -- true
+check_status wrong-time 2
+
+# No profile, and why.
+echo 'int main(void) { return 3; }' >three.c
+if $CC -static -o static three.c 2>/dev/null; then
+	run static ./static
+	check_status static 3
+	said static 'static is statically linked'
+	printf '#!%s\n' "$work/static" >script
+	chmod +x script
+	run script ./script
+	said script 'static is statically linked'
+fi
+$CC -o foreign three.c
+printf '\xf3\x00' | dd of=foreign bs=1 seek=18 conv=notrunc 2>/dev/null
+run foreign ./foreign
+check_status foreign 126
+said foreign 'another architecture'
+said foreign "can't be run"
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+	$CC -o suid three.c
+	chown 1 suid && chmod 4755 suid && chmod 755 . && chmod 777 "$work"
+	run suid ./suid
+	said suid 'raised privileges'
+fi
+run absent ./absent
+check_status absent 127
+said absent "can't be run"
+run directory "$work"
+check_status directory 126
+run empty
+check_status empty 2
+run flame --flame=flame.html -o f.pb -- "$host" 3
+grep -q '</html>' flame.html || fail "no flame graph: $(cat flame.err)"
+[ "$(wc -l <flame.out)" = 1 ] || fail "something of ours is on stdout: $(cat flame.out)"
+finish

@@ -1,0 +1,223 @@
+/* cprof dump: a profile of a running process, now.
+ *
+ * Sends the signal on which libcprof writes its numbered files, waits for a file that wasn't there
+ * before, and adds lines to it. A signal that libcprof doesn't have would kill the process: that
+ * it does is checked first.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "dump_process.h"
+#include "memory.h"
+#include "options.h"
+#include "read.h"
+#include "symbolize.h"
+#include "verbs.h"
+#include "write.h"
+
+#define POLL_NS 20000000
+#define USUAL_SECONDS 10
+
+static struct {
+	const char *mode, *output;
+	long seconds;
+} my = { .seconds = USUAL_SECONDS };
+
+static const struct ct_option options[] = {
+	CT_TEXT("mode", "M", &my.mode, "cpu, wall, heap or lock; else every mode that is on"),
+	CT_TEXT("output", "FILE", &my.output, "put the dump there (of one mode)"),
+	CT_TEXT("o", "FILE", &my.output, NULL),
+	CT_INTEGER("timeout", "SECONDS", &my.seconds, "wait so long for the file (10)"), CT_END
+};
+
+/* ---- files that appear ---- */
+
+struct seen {
+	char *name;
+	ino_t inode;
+	struct timespec time;
+};
+
+struct listing {
+	struct seen *files;
+	size_t count, room;
+};
+
+static void look(const struct ct_dump_place *p, struct listing *l)
+{
+	DIR *d = opendir(p->directory);
+	struct dirent *e;
+	struct stat st;
+
+	while (d && (e = readdir(d)))
+		if (!fnmatch(p->pattern, e->d_name, 0) &&
+		    !fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW))
+			*CT_PUSH(l->files, l->count, l->room) =
+				(struct seen){ ct_strdup(e->d_name), st.st_ino, st.st_mtim };
+	if (d)
+		closedir(d);
+}
+
+static void forget(struct listing *l)
+{
+	for (size_t i = 0; i < l->count; i++)
+		free(l->files[i].name);
+	free(l->files);
+	*l = (struct listing){ 0 };
+}
+
+static bool knows(const struct listing *l, const struct seen *s)
+{
+	for (size_t i = 0; i < l->count; i++)
+		if (!strcmp(l->files[i].name, s->name) && l->files[i].inode == s->inode &&
+		    l->files[i].time.tv_sec == s->time.tv_sec &&
+		    l->files[i].time.tv_nsec == s->time.tv_nsec)
+			return true;
+	return false;
+}
+
+/* A file of P that isn't in BEFORE, or is another one by now: its path, to be freed. */
+static char *appeared(const struct ct_dump_place *p, const struct listing *before)
+{
+	struct listing now = { 0 };
+	char *path = NULL;
+
+	look(p, &now);
+	for (size_t i = 0; i < now.count && !path; i++)
+		if (!knows(before, &now.files[i]))
+			path = ct_printf("%s/%s", p->directory, now.files[i].name);
+	forget(&now);
+	return path;
+}
+
+static double clock_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* ---- the dump ---- */
+
+static void add_lines(struct ct_profile *p)
+{
+	const char *roots[] = { CT_DEBUG_ROOT, NULL };
+	struct ct_symbolized done;
+
+	ct_symbolize(p, roots, &done);
+}
+
+/* The dump at PATH gets lines, and goes to where it is wanted. */
+static int take(const char *path)
+{
+	const char *to = my.output ? my.output : path;
+	struct ct_profile *p = ct_read_source(path);
+	int error;
+
+	if (!p)
+		return CT_FAILED;
+	add_lines(p);
+	error = ct_write_file(p, to);
+	ct_profile_free(p);
+	if (error)
+		return CT_FAILED;
+	if (my.output)
+		unlink(path);
+	printf("%s\n", to);
+	return CT_OK;
+}
+
+static int give_up(const struct ct_dump_process *d, const struct ct_dump_place *p)
+{
+	if (kill(d->pid, 0) && errno == ESRCH)
+		fprintf(stderr, "cprof dump: process %d ended before its dump was there\n", d->pid);
+	else
+		fprintf(stderr,
+			"cprof dump: no %s/%s appeared in %ld s: the process is stopped, has not "
+			"the "
+			"%s mode on, or can't write there\n",
+			p->directory, p->pattern, my.seconds, p->mode);
+	return CT_FAILED;
+}
+
+static int await(const struct ct_dump_process *d, const struct ct_dump_place *p,
+		 const struct listing *before, double until)
+{
+	char *path;
+	int status;
+
+	while (!(path = appeared(p, before))) {
+		if (clock_now() >= until || (kill(d->pid, 0) && errno == ESRCH))
+			return give_up(d, p);
+		nanosleep(&(struct timespec){ 0, POLL_NS }, NULL);
+	}
+	status = take(path);
+	free(path);
+	return status;
+}
+
+static int dump(const struct ct_dump_process *d)
+{
+	struct listing before[CT_DUMP_MODES] = { { 0 } };
+	double until;
+	int status = CT_OK;
+
+	for (unsigned i = 0; i < d->count; i++)
+		look(&d->places[i], &before[i]);
+	if (kill(d->pid, d->signal)) {
+		fprintf(stderr, "cprof dump: process %d can't be signalled: %s\n", d->pid,
+			strerror(errno));
+		return CT_FAILED;
+	}
+	until = clock_now() + (double)my.seconds;
+	for (unsigned i = 0; i < d->count; i++) {
+		if (await(d, &d->places[i], &before[i], until))
+			status = CT_FAILED;
+		forget(&before[i]);
+	}
+	return status;
+}
+
+static int run(int argc, char **argv)
+{
+	const struct ct_option *const tables[] = { options, NULL };
+	int first = ct_options_parse(&ct_verb_dump, argc, argv, tables), status;
+	struct ct_dump_process d;
+	char *end = NULL, *why;
+	long pid = 0;
+
+	if (first < 0)
+		return ct_options_status(first);
+	if (argc - first == 1)
+		pid = strtol(argv[first], &end, 10);
+	if (!end || *end || pid <= 0 || pid > INT32_MAX)
+		return ct_options_wrong(&ct_verb_dump, "give one process id");
+	why = ct_dump_process_open(&d, (int)pid, my.mode);
+	if (!why && my.output && d.count > 1)
+		why = ct_strdup("several modes are on: -output needs -mode");
+	if (why)
+		fprintf(stderr, "cprof dump: %s\n", why);
+	status = why ? CT_FAILED : dump(&d);
+	ct_dump_process_close(&d);
+	free(why);
+	return status;
+}
+
+const struct ct_verb ct_verb_dump = {
+	.name = "dump",
+	.operands = "PID",
+	.summary = "get a profile of a running process now",
+	.details = "The process runs under libcprof; it goes on, and so does its profile.\n",
+	.run = run,
+};

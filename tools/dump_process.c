@@ -1,0 +1,273 @@
+/* What /proc tells of a profiled process; see dump_process.h. */
+#include "dump_process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "memory.h"
+
+#define FILE_MAX ((size_t)16 << 20)
+
+static const struct {
+	const char *mode, *variable;
+} modes[CT_DUMP_MODES] = { { "cpu", "CPUPROFILE" },
+			   { "wall", "WALLPROFILE" },
+			   { "heap", "HEAPPROFILE" },
+			   { "lock", "LOCKPROFILE" } };
+
+/* /proc/PID/NAME as a text, *SIZE bytes; NULL, and errno tells why not. */
+static char *read_proc(int pid, const char *name, size_t *size)
+{
+	char *path = ct_printf("/proc/%d/%s", pid, name), *text = NULL;
+	int fd = open(path, O_RDONLY | O_CLOEXEC), saved;
+	size_t used = 0, room = 0;
+	ssize_t n = fd < 0 ? -1 : 1;
+
+	while (n > 0 && used < FILE_MAX) {
+		text = ct_grow(text, &room, used + 65537, 1);
+		n = read(fd, text + used, 65536);
+		if (n > 0)
+			used += (size_t)n;
+	}
+	saved = errno;
+	if (fd >= 0)
+		close(fd);
+	free(path);
+	if (n < 0) {
+		free(text);
+		text = NULL;
+	} else {
+		text[used] = '\0';
+	}
+	*size = used;
+	errno = saved;
+	return text;
+}
+
+/* The value of NAME in ENVIRONMENT, NUL-separated; NULL: not set, or empty. */
+static const char *value_of(const char *environment, size_t size, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (const char *s = environment; s < environment + size; s += strlen(s) + 1)
+		if (!strncmp(s, name, n) && s[n] == '=' && s[n + 1])
+			return s + n + 1;
+	return NULL;
+}
+
+/* A signal by name ("USR2", "SIGUSR2") or number, as CPROF_SIGNAL takes it; 0 for none, -1 for
+ * what isn't one. */
+static int signal_of(const char *text)
+{
+	char *end;
+	long n = strtol(text, &end, 10);
+
+	if (end != text && !*end)
+		return n >= 0 && n <= 64 ? (int)n : -1;
+	if (!strcasecmp(text, "none") || !strcasecmp(text, "off"))
+		return 0;
+	if (!strncasecmp(text, "SIG", 3))
+		text += 3;
+	for (int sig = 1; sig < 32; sig++) {
+		const char *name = sigabbrev_np(sig);
+
+		if (name && !strcasecmp(name, text))
+			return sig;
+	}
+	if (!strncasecmp(text, "RTMIN+", 6))
+		return SIGRTMIN + atoi(text + 6);
+	return !strcasecmp(text, "RTMIN") ? SIGRTMIN : -1;
+}
+
+/* The bits of LINE ("SigCgt:") in /proc/PID/status. */
+static uint64_t signal_set(const char *status, const char *line)
+{
+	const char *at = strstr(status, line);
+
+	return at ? strtoull(at + strlen(line), NULL, 16) : 0;
+}
+
+/* ---- names of dumps ---- */
+
+/* What the library makes of TEMPLATE's name: "*" for what it fills in, the number where it belongs.
+ */
+static char *pattern_of(const char *name, int pid)
+{
+	char *to = ct_alloc(strlen(name) * 12 + 64), *t = to;
+	const char *dot = strrchr(name, '.');
+	bool numbered = strstr(name, "%n") != NULL;
+	size_t n = strlen(name);
+
+	if (n > 6 && !strcmp(name + n - 6, ".pb.gz"))
+		dot = name + n - 6;
+	else if (n > 9 && !strcmp(name + n - 9, ".pprof.gz"))
+		dot = name + n - 9;
+	if (!dot || dot == name)
+		dot = name + n;
+	for (const char *s = name;; s++) {
+		if (s == dot && !numbered)
+			t += sprintf(t, ".[0-9][0-9][0-9][0-9]");
+		if (!*s)
+			break;
+		if (*s == '%' && s[1] == 'p')
+			t += sprintf(t, "%d", pid);
+		else if (*s == '%' && s[1] == '%')
+			*t++ = '%';
+		else if (*s == '%' && s[1] && strchr("etnh", s[1]))
+			*t++ = '*';
+		else if (strchr("*?[\\", *s))
+			t += sprintf(t, "\\%c", *s);
+		else
+			*t++ = *s;
+		s += *s == '%' && s[1] && strchr("petnh%", s[1]);
+	}
+	strcpy(t, "*");
+	return to;
+}
+
+/* Where a process sees DIRECTORY; as we see it. */
+static char *seen_from(int pid, const char *directory)
+{
+	char *root = ct_printf("/proc/%d/root", pid);
+	struct stat theirs, ours;
+	char *path;
+
+	if (!stat(root, &theirs) && !stat("/", &ours) &&
+	    (theirs.st_dev != ours.st_dev || theirs.st_ino != ours.st_ino))
+		path = ct_printf("%s%s", root, directory);
+	else
+		path = ct_strdup(directory);
+	free(root);
+	return path;
+}
+
+static char *working_directory(int pid)
+{
+	char *link = ct_printf("/proc/%d/cwd", pid), to[4096];
+	ssize_t n = readlink(link, to, sizeof(to) - 1);
+
+	free(link);
+	to[n > 0 ? n : 0] = '\0';
+	return ct_strdup(to);
+}
+
+/* A process of a parallel job has its rank in the name. */
+static char *with_rank(const char *environment, size_t size, const char *template)
+{
+	static const char *const variables[] = { "OMPI_COMM_WORLD_RANK", "PMI_RANK",
+						 "MV2_COMM_WORLD_RANK", "SLURM_PROCID" };
+
+	for (unsigned i = 0; i < sizeof(variables) / sizeof(*variables); i++) {
+		const char *rank = value_of(environment, size, variables[i]);
+
+		if (rank && !strstr(template, "%p"))
+			return ct_printf("%s.rank-%s", template, rank);
+	}
+	return ct_strdup(template);
+}
+
+static void add_place(struct ct_dump_process *d, const char *mode, const char *template)
+{
+	const char *slash = strrchr(template, '/');
+	struct ct_dump_place *p = &d->places[d->count++];
+	char *base = *template == '/' ? ct_strdup("") : working_directory(d->pid);
+	char *directory = ct_printf("%s%s%.*s", base, *base && slash ? "/" : "",
+				    slash ? (int)(slash - template) : 0, template);
+
+	p->mode = mode;
+	p->directory = seen_from(d->pid, *directory ? directory : "/");
+	p->pattern = pattern_of(slash ? slash + 1 : template, d->pid);
+	free(directory);
+	free(base);
+}
+
+/* ---- may it be asked? ---- */
+
+static char *cannot_read(int pid)
+{
+	return errno == ENOENT || errno == ESRCH
+		       ? ct_printf("there is no process %d", pid)
+		       : ct_printf("process %d can't be looked at: %s", pid, strerror(errno));
+}
+
+static char *check_library(int pid)
+{
+	size_t size;
+	char *maps = read_proc(pid, "maps", &size);
+	bool there = maps && strstr(maps, "/libcprof.so");
+
+	free(maps);
+	if (!maps)
+		return cannot_read(pid);
+	return there ? NULL
+		     : ct_printf("process %d does not run under libcprof: start it with "
+				 "\"cprof run\", or with LD_PRELOAD",
+				 pid);
+}
+
+static char *check_signal(const struct ct_dump_process *d)
+{
+	size_t size;
+	char *status = read_proc(d->pid, "status", &size), *why = NULL;
+	uint64_t bit = d->signal > 0 ? UINT64_C(1) << (d->signal - 1) : 0;
+
+	if (!status)
+		return cannot_read(d->pid);
+	if (!d->signal)
+		why = ct_printf("process %d was started with CPROF_SIGNAL=none", d->pid);
+	else if (!(signal_set(status, "\nSigCgt:") & bit))
+		why = ct_printf("process %d doesn't handle signal %d (%s), which would end it: no "
+				"profile is being made there",
+				d->pid, d->signal, sigabbrev_np(d->signal) ?: "real-time");
+	free(status);
+	return why;
+}
+
+char *ct_dump_process_open(struct ct_dump_process *d, int pid, const char *mode)
+{
+	size_t size;
+	char *environment, *why;
+	const char *text;
+
+	*d = (struct ct_dump_process){ .pid = pid, .signal = SIGUSR2 };
+	why = check_library(pid);
+	if (why)
+		return why;
+	environment = read_proc(pid, "environ", &size);
+	if (!environment)
+		return cannot_read(pid);
+	text = value_of(environment, size, "CPROF_SIGNAL");
+	if (text && signal_of(text) >= 0)
+		d->signal = signal_of(text);
+	for (unsigned m = 0; m < CT_DUMP_MODES; m++) {
+		text = value_of(environment, size, modes[m].variable);
+		if (text && (!mode || !strcmp(mode, modes[m].mode))) {
+			char *template = with_rank(environment, size, text);
+
+			add_place(d, modes[m].mode, template);
+			free(template);
+		}
+	}
+	free(environment);
+	if (!d->count)
+		return ct_printf("process %d was not started with a %s%sprofile on", pid,
+				 mode ? mode : "", mode ? " " : "");
+	return check_signal(d);
+}
+
+void ct_dump_process_close(struct ct_dump_process *d)
+{
+	for (unsigned i = 0; i < d->count; i++) {
+		free(d->places[i].directory);
+		free(d->places[i].pattern);
+	}
+	d->count = 0;
+}
