@@ -1,19 +1,26 @@
 /* Control half of sigsafe/cfi_module.h: what it takes to find modules in a handler.
- * Called by the unwinders' prepare and modules_changed, outside handlers.
+ * Called by the unwinders' prepare and modules_changed, outside handlers; cfi_poll.c looks for what
+ * came since.
  */
-#include "sigsafe/cfi_module.h"
+#include "cfi_modules.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
 
+#include "cfi_build.h"
 #include "sigsafe/atomic.h"
+#include "sigsafe/lock.h"
 #include "sigsafe/sys.h"
 
 struct filling {
 	struct cp_cfi_snapshot *to; /* NULL: only count */
-	size_t count, room;
+	size_t count;
 };
+
+/* Held for the exchange of a snapshot only: under it nothing waits for anything. */
+static struct cp_lock publishing;
+static uint64_t published; /* version of the newest that was */
 
 static struct cp_cfi_module module_of(const struct dl_phdr_info *info)
 {
@@ -34,55 +41,140 @@ static struct cp_cfi_module module_of(const struct dl_phdr_info *info)
 	}
 	if (m.hdr < m.start || m.hdr >= m.end)
 		m.hdr = 0;
+	m.start &= -CP_CFI_PAGE;
 	m.tables = m.start;
 	m.tables_end = m.end;
 	return m;
+}
+
+/* M, in whose holes nothing may be read, as far as one of its segments goes. */
+static struct cp_cfi_module part(const struct cp_cfi_module *m, uint64_t from, uint64_t to)
+{
+	struct cp_cfi_module p = *m;
+
+	p.tables = from;
+	p.tables_end = to;
+	return p;
+}
+
+/* The loader's lock is held: nothing goes away meanwhile. */
+static void build(struct cp_cfi_module *m, const struct dl_phdr_info *info)
+{
+	for (unsigned i = 0; i < info->dlpi_phnum && !m->built; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		uint64_t at = info->dlpi_addr + p->p_vaddr;
+		struct cp_cfi_module in = part(m, at, at + p->p_filesz);
+
+		if (p->p_type != PT_LOAD || !(p->p_flags & PF_R) || p->p_flags & PF_W)
+			continue;
+		m->built = cp_cfi_build(&in, in.tables, in.tables_end, false);
+		if (m->built) {
+			m->tables = in.tables;
+			m->tables_end = in.tables_end;
+		}
+	}
+}
+
+bool cp_cfi_snapshot_add(struct cp_cfi_snapshot *s, const struct cp_cfi_module *m)
+{
+	size_t i = s->count;
+
+	if ((s->bytes - sizeof(*s)) / sizeof(s->modules[0]) == i)
+		return false;
+	s->count++;
+	for (; i > 0 && s->modules[i - 1].start > m->start; i--)
+		s->modules[i] = s->modules[i - 1];
+	s->modules[i] = *m;
+	return true;
 }
 
 static int add(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct filling *f = arg;
 	struct cp_cfi_module m = module_of(info);
-	size_t i;
+	bool lacking = m.start < m.end && !cp_cfi_has_table(&m, false);
 
-	f->count++;
-	if (!f->to || f->to->count == f->room || m.start >= m.end)
+	if (m.start >= m.end || (cp_cfi_finder.find && !lacking))
 		return 0;
-	for (i = f->to->count++; i > 0 && f->to->modules[i - 1].start > m.start; i--)
-		f->to->modules[i] = f->to->modules[i - 1];
-	f->to->modules[i] = m;
+	f->count++;
+	if (!f->to)
+		return 0;
+	if (lacking)
+		build(&m, info);
+	if ((cp_cfi_finder.find && !m.built) || !cp_cfi_snapshot_add(f->to, &m))
+		cp_cfi_build_release(m.built);
 	return 0;
 }
 
-static struct cp_cfi_snapshot *take(void)
+struct cp_cfi_snapshot *cp_cfi_snapshot_make(size_t room)
+{
+	size_t bytes = sizeof(struct cp_cfi_snapshot) + room * sizeof(struct cp_cfi_module);
+	struct cp_cfi_snapshot *s = cp_sys_map(bytes);
+
+	if (s)
+		s->bytes = bytes;
+	return s;
+}
+
+void cp_cfi_snapshot_release(struct cp_cfi_snapshot *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->count; i++)
+		cp_cfi_build_release(s->modules[i].built);
+	cp_sys_unmap(s, s->bytes);
+}
+
+/* How often modules came and went. */
+static int version_of(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	*(uint64_t *)arg = info->dlpi_adds + info->dlpi_subs;
+	return 1;
+}
+
+static struct cp_cfi_snapshot *take(uint64_t *version)
 {
 	struct filling f = { 0 };
-	size_t bytes;
 
+	*version = 0;
+	dl_iterate_phdr(version_of, version);
 	dl_iterate_phdr(add, &f);
-	f.room = f.count + 16; /* more may come before the second round */
-	f.count = 0;
-	bytes = sizeof(*f.to) + f.room * sizeof(f.to->modules[0]);
-	f.to = cp_sys_map(bytes);
-	if (!f.to)
+	if (!f.count)
 		return NULL;
-	f.to->bytes = bytes;
-	dl_iterate_phdr(add, &f);
+	f.to = cp_cfi_snapshot_make(f.count + 16); /* more may come before the second round */
+	if (f.to)
+		dl_iterate_phdr(add, &f);
 	return f.to;
 }
 
+bool cp_cfi_snapshot_publish(struct cp_cfi_snapshot *new, const uint64_t *version,
+			     struct cp_cfi_snapshot *expected, struct cp_cfi_snapshot **old)
+{
+	bool done;
+
+	cp_lock_acquire(&publishing);
+	*old = cp_cfi_finder.snapshot;
+	done = version ? *version >= published : *old == expected;
+	if (done && version)
+		published = *version;
+	if (done) /* Pairs with the acquire in sigsafe/cfi_module.c. */
+		cp_store_release(&cp_cfi_finder.snapshot, new);
+	cp_lock_release(&publishing);
+	return done;
+}
+
+/* The list is made before our lock is taken: the loader's lock, which it needs, may be held by a
+ * thread that comes here from a destructor. Without memory an empty list is safe, an outdated one
+ * is not. */
 void cp_cfi_modules_refresh(void)
 {
-	struct cp_cfi_snapshot *old = cp_cfi_finder.snapshot, *new;
+	struct cp_cfi_snapshot *new, *old;
+	uint64_t version;
 
-	if (cp_cfi_finder.find)
-		return;
-	new = take();
-	/* Without memory an empty list is safe, an outdated one is not.
-	 * Pairs with the acquire in cfi_module.c. */
-	cp_store_release(&cp_cfi_finder.snapshot, new);
-	if (old)
-		cp_sys_unmap(old, old->bytes);
+	new = take(&version);
+	if (!new && !cp_load_acquire(&cp_cfi_finder.snapshot))
+		return; /* nearly always, where the linker made all tables */
+	cp_cfi_snapshot_release(cp_cfi_snapshot_publish(new, &version, NULL, &old) ? old : new);
 }
 
 /* The first module is the program. */
@@ -104,12 +196,13 @@ static int find_main_tables(struct dl_phdr_info *info, size_t size, void *arg)
 
 int cp_cfi_modules_prepare(void)
 {
-	void *find = dlsym(RTLD_DEFAULT, "_dl_find_object");
-
 	dl_iterate_phdr(find_main_tables, NULL);
-	*(void **)&cp_cfi_finder.find = find;
-	if (find || cp_cfi_finder.snapshot)
-		return 0;
+	*(void **)&cp_cfi_finder.find = dlsym(RTLD_DEFAULT, "_dl_find_object");
 	cp_cfi_modules_refresh();
-	return cp_cfi_finder.snapshot ? 0 : -ENOMEM;
+	return cp_cfi_finder.find || cp_cfi_finder.snapshot ? 0 : -ENOMEM;
+}
+
+void cp_cfi_modules_fork_child(void)
+{
+	cp_lock_reset(&publishing);
 }

@@ -13,6 +13,7 @@
 #include "sigsafe/arch.h"
 #include "sigsafe/atomic.h"
 #include "sigsafe/capture.h"
+#include "sigsafe/cfi_module.h"
 #include "sigsafe/counters.h"
 #include "sigsafe/heap_event.h"
 #include "sigsafe/lock.h"
@@ -328,6 +329,7 @@ static uint64_t sweep(void)
 	uint64_t began = cp_run_clock(CLOCK_THREAD_CPUTIME_ID), cost, again;
 
 	cp_cpu_check_handler();
+	cp_cfi_modules_poll();
 	again = cp_threads_sweep(cp_collect_tid()) ? SWEEP_FIRST_NS : SWEEP_NS;
 	cost = cp_run_clock(CLOCK_THREAD_CPUTIME_ID) - began;
 	if (cost > again / SWEEP_SHARE)

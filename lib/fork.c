@@ -11,6 +11,7 @@
 #include "process.h"
 #include "session.h"
 #include "sigsafe/capture.h"
+#include "sigsafe/cfi_module.h"
 #include "sigsafe/disposition.h"
 #include "sigsafe/gate.h"
 #include "sigsafe/held.h"
@@ -44,6 +45,7 @@ static void in_child(void)
 	bool alone = cp_threads_alone();
 
 	cp_gate_fork_child();
+	cp_cfi_modules_fork_child();
 	cp_disposition_fork_child();
 	cp_held_fork_child();
 	cp_signals_fork_child();

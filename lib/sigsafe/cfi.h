@@ -44,6 +44,10 @@ struct cp_cfi_copy {
 bool cp_cfi_find(const struct cp_cfi_module *m, uint64_t pc, struct cp_cfi_copy *copy,
 		 struct cp_cfi_fde *fde);
 
+/* The FDE at ADDR, and how much code it covers. */
+bool cp_cfi_parse(const struct cp_cfi_module *m, uint64_t addr, struct cp_cfi_copy *copy,
+		  struct cp_cfi_fde *fde, uint64_t *size);
+
 /* Where the last function that has an FDE and starts at or before PC starts; 0 = none. */
 uint64_t cp_cfi_start_before(const struct cp_cfi_module *m, uint64_t pc, bool copy);
 
@@ -73,16 +77,17 @@ struct cp_cfi_row {
 	uint32_t rules[CP_CFI_COLUMNS];
 };
 
-/* The row of PC, which fde covers: 0 or -EINVAL (malformed, or nested too deep). */
-int cp_cfi_row(const struct cp_cfi_fde *fde, uint64_t pc, struct cp_cfi_row *row);
-
-/* The same, and for which code it holds: [from, to); TO is UINT64_MAX for the last row. SPAN may be
- * NULL. */
+/* The row of PC, which fde covers, and for which code it holds: [from, to); TO is UINT64_MAX for
+ * the last row. SPAN may be NULL. 0 or -EINVAL (malformed, or nested too deep). */
 struct cp_cfi_span {
 	uint64_t from, to;
 };
 int cp_cfi_row_and_span(const struct cp_cfi_fde *fde, uint64_t pc, struct cp_cfi_row *row,
 			struct cp_cfi_span *span);
+static inline int cp_cfi_row(const struct cp_cfi_fde *fde, uint64_t pc, struct cp_cfi_row *row)
+{
+	return cp_cfi_row_and_span(fde, pc, row, NULL);
+}
 
 /* The registers of the frame that is being unwound, and the stack they point to. */
 struct cp_cfi_frame {

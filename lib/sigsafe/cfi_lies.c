@@ -2,6 +2,7 @@
 #include "sigsafe/cfi.h"
 
 #define PUSHES 8
+#define SP_BASED CP_CFI_RULE(CP_CFI_REGISTER, 0, CP_REG_SP)
 #define CODE 20 /* bytes at the begin of a function that are looked at */
 
 /* N bytes at ADDR, as far as they are on the page of PC, which runs: there nothing has to be asked
@@ -14,7 +15,8 @@ static unsigned read_near(uint64_t addr, uint8_t *code, uint64_t n, uint64_t pc,
 		return cp_cfi_read_code(addr, code, n, copy) ? (unsigned)n : 0;
 	if (n > page + 4096 - addr)
 		n = page + 4096 - addr;
-	memcpy(code, (const void *)(uintptr_t)addr, n);
+	for (uint64_t i = 0; i < n; i++) /* a call would take more of the stack */
+		code[i] = ((const volatile uint8_t *)(uintptr_t)addr)[i];
 	return (unsigned)n;
 }
 
@@ -62,26 +64,37 @@ enum cp_cfi_result cp_cfi_pushes(struct cp_cfi_frame *f, const struct cp_cfi_fde
 }
 
 /* The next row is of the frame without the bytes that an instruction before PC has freed, and no
- * row begins behind that. */
+ * row begins behind that. ROW is used for all of them: it is the handler's stack that counts here.
+ */
+static bool is_of_what_is_left(const struct cp_cfi_fde *fde, uint64_t pc, uint64_t behind,
+			       int32_t left, struct cp_cfi_row *row)
+{
+	struct cp_cfi_span span;
+
+	return !cp_cfi_row_and_span(fde, pc, row, &span) && span.from < behind &&
+	       span.to != UINT64_MAX && !cp_cfi_row(fde, span.to, row) && row->cfa == SP_BASED &&
+	       row->cfa_offset == left;
+}
+
 bool cp_cfi_freed_early(const struct cp_cfi_fde *fde, uint64_t pc, struct cp_cfi_row *row,
 			bool copy)
 {
+	uint64_t from =
+		pc % 4096 < CP_CFI_FREED_BYTES ? pc & ~UINT64_C(4095) : pc - CP_CFI_FREED_BYTES;
 	uint8_t code[CP_CFI_FREED_BYTES];
-	struct cp_cfi_span span;
-	struct cp_cfi_row next;
-	uint64_t from = pc % 4096 < sizeof(code) ? pc & ~UINT64_C(4095) : pc - sizeof(code);
 	unsigned behind, freed;
+	bool found;
 
 	if (from < fde->start)
 		from = fde->start;
-	if (row->cfa != CP_CFI_RULE(CP_CFI_REGISTER, 0, CP_REG_SP))
+	if (row->cfa != SP_BASED)
 		return false;
 	freed = cp_cfi_freed(code, read_near(from, code, pc - from, pc, copy), &behind);
-	if (!freed || cp_cfi_row_and_span(fde, pc, &next, &span) || span.from >= pc - behind ||
-	    span.to == UINT64_MAX || cp_cfi_row(fde, span.to, &next))
+	if (!freed)
 		return false;
-	if (next.cfa != row->cfa || next.cfa_offset != row->cfa_offset - (int32_t)freed)
-		return false;
-	row->cfa_offset = next.cfa_offset;
-	return true;
+	found = is_of_what_is_left(fde, pc, pc - behind, row->cfa_offset - (int32_t)freed, row);
+	cp_cfi_row(fde, pc, row); /* as it was: that went well before */
+	if (found)
+		row->cfa_offset -= (int32_t)freed;
+	return found;
 }

@@ -25,12 +25,25 @@ static bool find_in_snapshot(uint64_t pc, struct cp_cfi_module *m)
 	return true;
 }
 
+/* One without a table of the linker's may have one of ours; the module may be another by now. */
+static void find_built(uint64_t pc, struct cp_cfi_module *m)
+{
+	struct cp_cfi_module ours;
+
+	if (find_in_snapshot(pc, &ours) && ours.start == m->start)
+		*m = ours;
+}
+
 bool cp_cfi_module_find(uint64_t pc, struct cp_cfi_module *m)
 {
 	struct cp_cfi_dlfo found;
 
-	if (!cp_cfi_finder.find)
-		return find_in_snapshot(pc, m);
+	if (!cp_cfi_finder.find) {
+		if (find_in_snapshot(pc, m))
+			return true;
+		cp_cfi_module_missed();
+		return false;
+	}
 	if (cp_cfi_finder.find((void *)(uintptr_t)pc, &found))
 		return false;
 	m->start = (uint64_t)(uintptr_t)found.map_start;
@@ -38,11 +51,14 @@ bool cp_cfi_module_find(uint64_t pc, struct cp_cfi_module *m)
 	m->hdr = (uint64_t)(uintptr_t)found.eh_frame;
 	m->tables = m->start;
 	m->tables_end = m->end;
-	if (m->hdr - m->start < m->end - m->start)
-		return true;
-	m->tables = cp_cfi_finder.main_tables;
-	m->tables_end = cp_cfi_finder.main_tables_end;
-	if (m->hdr - m->tables >= m->tables_end - m->tables)
-		m->hdr = 0;
+	m->built = NULL;
+	if (m->hdr - m->start >= m->end - m->start) {
+		m->tables = cp_cfi_finder.main_tables;
+		m->tables_end = cp_cfi_finder.main_tables_end;
+		if (m->hdr - m->tables >= m->tables_end - m->tables)
+			m->hdr = 0;
+	}
+	if (cp_load_relaxed(&cp_cfi_finder.snapshot))
+		find_built(pc, m);
 	return true;
 }

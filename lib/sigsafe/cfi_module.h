@@ -12,11 +12,27 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sigsafe/atomic.h"
+
+/* One function's place in a table, relative to the table's base. */
+struct cp_cfi_entry {
+	int32_t start, fde;
+};
+
+/* A table of ours (lib/cfi_build.c), in pages, for a module whose linker wrote none, or no sorted
+ * one. */
+struct cp_cfi_table {
+	size_t bytes; /* of the whole mapping */
+	uint64_t base, count;
+	struct cp_cfi_entry entries[];
+};
+
 struct cp_cfi_module {
 	uint64_t start,
 		end;  /* all its segments: [start, end); one of them where holes are between */
 	uint64_t hdr; /* .eh_frame_hdr, in the tables; 0 = it has none */
-	uint64_t tables, tables_end; /* what is mapped around .eh_frame_hdr and .eh_frame */
+	uint64_t tables, tables_end;	  /* what is mapped around .eh_frame_hdr and .eh_frame */
+	const struct cp_cfi_table *built; /* used instead of HDR; NULL = there is none */
 };
 
 /* Sorted by start; never changed once published. */
@@ -35,7 +51,9 @@ struct cp_cfi_dlfo {
 /* Written by the control half only, the snapshot with release. */
 extern struct cp_cfi_finder {
 	int (*find)(void *addr, struct cp_cfi_dlfo *result); /* NULL: the snapshot is used */
+	/* All modules, or, where FIND is, those with a table of ours only. NULL: there are none. */
 	struct cp_cfi_snapshot *snapshot;
+	uint32_t missed; /* set by a handler: a module was not known, or had no table */
 	/* The program's segment with .eh_frame_hdr: the kernel, unlike the loader, leaves
 	 * holes between segments (ports with large pages), and glibc then answers with one. */
 	uint64_t main_tables, main_tables_end;
@@ -44,8 +62,20 @@ extern struct cp_cfi_finder {
 /* The module that holds PC. False, and *M untouched, when there is none. */
 bool cp_cfi_module_find(uint64_t pc, struct cp_cfi_module *m);
 
-/* Control half. Outside handlers, no walk in flight: 0, -ENOMEM. */
+/* A handler found no module or no table: let the control half look, if it may be worth it. */
+static inline void cp_cfi_module_missed(void)
+{
+	if (!cp_load_relaxed(&cp_cfi_finder.missed))
+		cp_store_relaxed(&cp_cfi_finder.missed, 1);
+}
+
+/* Control half. Ordinary context, no walk in flight: 0, -ENOMEM. */
 int cp_cfi_modules_prepare(void);
 void cp_cfi_modules_refresh(void);
+/* The collector's thread, every second or so: look for modules that came since, when a handler has
+ * missed one. Takes none of the program's locks. */
+void cp_cfi_modules_poll(void);
+/* In a fork child. */
+void cp_cfi_modules_fork_child(void);
 
 #endif

@@ -7,8 +7,9 @@
 
 #include <errno.h>
 
-/* Compilers remember one state at a time; hand-written code may nest. */
-#define NESTED 3
+/* Compilers remember one state at a time; hand-written code may nest. Each costs 40 bytes of the
+ * handler's stack. */
+#define NESTED 2
 
 struct machine {
 	const struct cp_cfi_fde *fde;
@@ -16,7 +17,7 @@ struct machine {
 	uint64_t from, loc, pc; /* what holds from FROM on ends at LOC, once that is above PC */
 	bool in_cie, bad;
 	unsigned depth;
-	struct cp_cfi_row initial; /* what the CIE says: DW_CFA_restore goes back to it */
+	uint32_t initial[CP_CFI_COLUMNS]; /* what the CIE says: DW_CFA_restore goes back to it */
 	struct cp_cfi_row remembered[NESTED];
 };
 
@@ -74,7 +75,7 @@ static void restore(struct machine *m, uint64_t reg)
 	unsigned column = cp_cfi_column(reg);
 
 	if (column < CP_CFI_COLUMNS)
-		m->row->rules[column] = m->initial.rules[column];
+		m->row->rules[column] = m->initial[column];
 }
 
 static void remember(struct machine *m)
@@ -196,7 +197,7 @@ int cp_cfi_row_and_span(const struct cp_cfi_fde *fde, uint64_t pc, struct cp_cfi
 	m.bad = false;
 	m.in_cie = true;
 	run(&m, fde->cie);
-	m.initial = *row;
+	memcpy(m.initial, row->rules, sizeof(m.initial));
 	m.from = m.loc = fde->start;
 	m.in_cie = false;
 	run(&m, fde->program);
@@ -206,9 +207,4 @@ int cp_cfi_row_and_span(const struct cp_cfi_fde *fde, uint64_t pc, struct cp_cfi
 		*span = (struct cp_cfi_span){ .from = m.loc > pc ? m.from : m.loc,
 					      .to = m.loc > pc ? m.loc : UINT64_MAX };
 	return 0;
-}
-
-int cp_cfi_row(const struct cp_cfi_fde *fde, uint64_t pc, struct cp_cfi_row *row)
-{
-	return cp_cfi_row_and_span(fde, pc, row, NULL);
 }

@@ -9,9 +9,6 @@ struct head {
 	int32_t eh_frame;
 	uint32_t count;
 };
-struct entry {
-	int32_t start, fde; /* relative to the head */
-};
 
 #define TABLE_ENC 0x3b /* relative to the head, signed 4 bytes */
 #define COUNT_ENC 0x03 /* unsigned 4 bytes */
@@ -30,35 +27,65 @@ static inline bool get(uint64_t addr, void *to, size_t n, bool copy)
 	return true;
 }
 
-/* The last entry that starts at or before PC, in E; false: none. */
-static bool search(const struct cp_cfi_module *m, uint64_t pc, bool copy, struct entry *e)
+/* A sorted table, wherever it is. */
+struct table {
+	uint64_t base, at, count;
+	bool copy; /* it may go away */
+};
+
+static bool find_table(const struct cp_cfi_module *m, bool copy, struct table *t)
 {
-	uint64_t table = m->hdr + sizeof(struct head), low = 0, high;
-	int64_t want = (int64_t)(pc - m->hdr);
 	struct head h;
 
+	if (m->built) {
+		*t = (struct table){ m->built->base, (uint64_t)(uintptr_t)m->built->entries,
+				     m->built->count, false };
+		return true;
+	}
 	if (!m->hdr || !inside(m, m->hdr, sizeof(h)) || !get(m->hdr, &h, sizeof(h), copy) ||
 	    h.version != 1 || h.table_enc != TABLE_ENC || h.count_enc != COUNT_ENC ||
-	    !inside(m, table, h.count * (uint64_t)sizeof(*e)))
+	    !inside(m, m->hdr + sizeof(h), h.count * (uint64_t)sizeof(struct cp_cfi_entry))) {
+		cp_cfi_module_missed();
 		return false;
-	for (high = h.count; low < high;) {
+	}
+	*t = (struct table){ m->hdr, m->hdr + sizeof(h), h.count, copy };
+	return true;
+}
+
+/* Where the last function that starts at or before PC starts, and its FDE. False: there is none. */
+static bool search(const struct cp_cfi_module *m, uint64_t pc, bool copy, uint64_t *start,
+		   uint64_t *fde)
+{
+	uint64_t low = 0, high;
+	struct cp_cfi_entry e;
+	struct table t;
+	int64_t want;
+
+	if (!find_table(m, copy, &t))
+		return false;
+	want = (int64_t)(pc - t.base);
+	for (high = t.count; low < high;) {
 		uint64_t mid = (low + high) / 2;
 
-		if (!get(table + mid * sizeof(*e), e, sizeof(*e), copy))
+		if (!get(t.at + mid * sizeof(e), &e, sizeof(e), t.copy))
 			return false;
-		if (want < e->start)
+		if (want < e.start)
 			high = mid;
 		else
 			low = mid + 1;
 	}
-	return low && get(table + (low - 1) * sizeof(*e), e, sizeof(*e), copy);
+	if (!low || !get(t.at + (low - 1) * sizeof(e), &e, sizeof(e), t.copy))
+		return false;
+	*start = t.base + (uint64_t)(int64_t)e.start;
+	*fde = t.base + (uint64_t)(int64_t)e.fde;
+	return true;
 }
 
 uint64_t cp_cfi_start_before(const struct cp_cfi_module *m, uint64_t pc, bool copy)
 {
-	struct entry e;
+	uint64_t start, fde;
 
-	return search(m, pc, copy, &e) ? m->hdr + (uint64_t)(int64_t)e.start : 0;
+	return search(m, pc, copy, &start, &fde) ? start : 0;
 }
 
 /* A cursor over the record at ADDR behind its length, in the module or copied TO. */
@@ -151,16 +178,14 @@ static bool common(struct cp_cfi_cursor *c, struct cp_cfi_fde *fde)
 	return !c->bad;
 }
 
-bool cp_cfi_find(const struct cp_cfi_module *m, uint64_t pc, struct cp_cfi_copy *copy,
-		 struct cp_cfi_fde *fde)
+/* Inlined: a frame more would count on the handler's stack. */
+static inline __attribute__((always_inline)) bool parse(const struct cp_cfi_module *m,
+							uint64_t addr, struct cp_cfi_copy *copy,
+							struct cp_cfi_fde *fde, uint64_t *size)
 {
 	struct cp_cfi_cursor *c = &fde->program, cie;
-	uint64_t addr, at, size;
-	struct entry e;
+	uint64_t at;
 
-	if (!search(m, pc, copy != NULL, &e))
-		return false;
-	addr = m->hdr + (uint64_t)(int64_t)e.fde;
 	if (!record(m, addr, copy ? copy->fde : NULL, sizeof(copy->fde), c))
 		return false;
 	at = (uint64_t)(uintptr_t)c->p + c->bias;
@@ -173,8 +198,23 @@ bool cp_cfi_find(const struct cp_cfi_module *m, uint64_t pc, struct cp_cfi_copy 
 	if (!common(&cie, fde))
 		return false;
 	fde->start = cp_cfi_pointer(c, fde->pointers);
-	size = cp_cfi_pointer(c, fde->pointers & CP_CFI_ENC_FORMAT);
+	*size = cp_cfi_pointer(c, fde->pointers & CP_CFI_ENC_FORMAT);
 	if (fde->sized)
 		cp_cfi_skip(c, cp_cfi_uleb(c));
-	return !c->bad && pc >= fde->start && pc - fde->start < size;
+	return !c->bad;
+}
+
+bool cp_cfi_parse(const struct cp_cfi_module *m, uint64_t addr, struct cp_cfi_copy *copy,
+		  struct cp_cfi_fde *fde, uint64_t *size)
+{
+	return parse(m, addr, copy, fde, size);
+}
+
+bool cp_cfi_find(const struct cp_cfi_module *m, uint64_t pc, struct cp_cfi_copy *copy,
+		 struct cp_cfi_fde *fde)
+{
+	uint64_t start, addr, size;
+
+	return search(m, pc, copy != NULL, &start, &addr) && parse(m, addr, copy, fde, &size) &&
+	       pc >= fde->start && pc - fde->start < size;
 }

@@ -111,7 +111,7 @@ static bool is_code(struct walk *w)
 
 /* One frame without the cache. The frame that is left stands at *RECORDED: a signal's
  * trampoline was not called from there, its pc is exact. */
-static __attribute__((noinline)) enum cp_cfi_result step_slowly(struct walk *w, uint64_t *recorded)
+static inline enum cp_cfi_result step_slowly(struct walk *w, uint64_t *recorded)
 {
 	uint64_t sp = w->f.regs.r[CP_REG_SP], pc = w->f.regs.r[CP_REG_PC];
 	bool found = false, signal = false, copy = !w->in->stable_modules;

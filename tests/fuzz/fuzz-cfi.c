@@ -38,7 +38,7 @@ static void run(const struct cp_cfi_module *m, const uint8_t *choice)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct cp_cfi_module m;
+	struct cp_cfi_module m = { 0 };
 	uint8_t *copy;
 
 	if (size <= CHOICES)

@@ -145,7 +145,7 @@ static void test_states_nest(void)
 	CHECK_EQ(row.cfa_offset, 16);
 	CHECK_EQ(rule(6), CP_CFI_UNSET);
 	CHECK(ROW("\013", 0) < 0);
-	CHECK_EQ(ROW("\012\012\012", 0), 0);
+	CHECK_EQ(ROW("\012\012", 0), 0);
 	CHECK(ROW("\012\012\012\012\012\012\012\012\012", 0) < 0);
 }
 

@@ -1,0 +1,164 @@
+/* Modules that came since the loader was asked: by /proc/self/maps, without a lock of the
+ * program's, and reading what may go away by the kernel. The collector's thread; see
+ * sigsafe/cfi_module.h.
+ *
+ * Needed where glibc has no _dl_find_object (before 2.35), and for modules without a sorted table.
+ * A program with generated code misses all the time: then the intervals grow.
+ */
+#include <time.h>
+
+#include "cfi_build.h"
+#include "cfi_modules.h"
+#include "elf.h"
+#include "modules.h"
+#include "sigsafe/gate.h"
+#include "sigsafe/sys.h"
+
+#define SEGMENTS 64
+#define INTERVAL_MIN 1 /* seconds */
+#define INTERVAL_MAX 64
+
+static uint64_t next_poll, interval = INTERVAL_MIN;
+
+static uint64_t now_seconds(void)
+{
+	struct timespec t = { 0 };
+
+	cp_sys2(SYS_clock_gettime, CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec;
+}
+
+static void build(struct cp_cfi_module *m, const struct cp_elf *e, uint64_t bias)
+{
+	Elf64_Phdr p;
+
+	for (unsigned i = 0; i < SEGMENTS && !m->built && !cp_elf_segment(e, i, &p); i++) {
+		struct cp_cfi_module in = *m;
+
+		in.tables = bias + p.p_vaddr;
+		in.tables_end = in.tables + p.p_filesz;
+		if (p.p_type != PT_LOAD || !(p.p_flags & PF_R) || p.p_flags & PF_W)
+			continue;
+		m->built = cp_cfi_build(&in, in.tables, in.tables_end, true);
+		if (m->built) {
+			m->tables = in.tables;
+			m->tables_end = in.tables_end;
+		}
+	}
+}
+
+/* The module whose image is at C->image. False: it can't be read. */
+static bool describe(const struct cp_mapping *c, struct cp_cfi_module *m)
+{
+	struct cp_elf e;
+	Elf64_Phdr p;
+	uint64_t bias;
+
+	if (cp_elf_open_image(&e, c->image, c->image_limit - c->image, false))
+		return false;
+	bias = c->image - e.base_vaddr;
+	*m = (struct cp_cfi_module){ .start = UINT64_MAX };
+	for (unsigned i = 0; i < SEGMENTS && !cp_elf_segment(&e, i, &p); i++) {
+		if (p.p_type == PT_GNU_EH_FRAME)
+			m->hdr = bias + p.p_vaddr;
+		if (p.p_type != PT_LOAD)
+			continue;
+		if (bias + p.p_vaddr < m->start)
+			m->start = (bias + p.p_vaddr) & -CP_CFI_PAGE;
+		if (bias + p.p_vaddr + p.p_memsz > m->end)
+			m->end = bias + p.p_vaddr + p.p_memsz;
+	}
+	m->tables = m->start;
+	m->tables_end = m->end;
+	if (m->start < m->end && !cp_cfi_has_table(m, true))
+		build(m, &e, bias);
+	cp_elf_close(&e);
+	return m->start < m->end;
+}
+
+static void fill(struct cp_cfi_snapshot *s, const struct cp_modules *seen)
+{
+	uint64_t image = 0;
+
+	for (size_t i = 0; i < seen->live.count; i++) {
+		const struct cp_mapping *c =
+			cp_modules_at(seen, *CP_VEC_AT(&seen->live, uint32_t, i));
+		struct cp_cfi_module m;
+
+		if (!c->image || c->image == image || !describe(c, &m))
+			continue;
+		image = c->image;
+		if ((cp_cfi_finder.find && !m.built) || !cp_cfi_snapshot_add(s, &m))
+			cp_cfi_build_release(m.built);
+	}
+}
+
+static bool is_same(const struct cp_cfi_snapshot *a, const struct cp_cfi_snapshot *b)
+{
+	if (!a || a->count != b->count)
+		return !a && !b->count;
+	for (size_t i = 0; i < a->count; i++)
+		if (a->modules[i].start != b->modules[i].start ||
+		    a->modules[i].end != b->modules[i].end)
+			return false;
+	return true;
+}
+
+/* The modules as /proc/self/maps has them; NULL: that can't be known. */
+static struct cp_cfi_snapshot *take(void)
+{
+	struct cp_cfi_snapshot *s = NULL;
+	struct cp_modules seen;
+
+	cp_modules_init(&seen);
+	if (!cp_modules_refresh(&seen))
+		s = cp_cfi_snapshot_make(seen.live.count);
+	if (s)
+		fill(s, &seen);
+	cp_modules_release(&seen);
+	return s;
+}
+
+/* Is BEFORE, which handlers see, still what they see, and another list than NEW? Whoever exchanges
+ * it frees it when no capture is in flight any more, so this is one. */
+static bool is_news(const struct cp_cfi_snapshot *before, const struct cp_cfi_snapshot *new)
+{
+	bool stable, news;
+	unsigned phase = cp_gate_enter(&stable);
+
+	news = cp_load_acquire(&cp_cfi_finder.snapshot) == before && !is_same(before, new);
+	cp_gate_leave(phase);
+	return news;
+}
+
+/* The list as it is now goes to the handlers. True: it has changed. */
+static bool look(void)
+{
+	struct cp_cfi_snapshot *before = cp_load_acquire(&cp_cfi_finder.snapshot), *old, *new;
+
+	new = take();
+	if (!new || !is_news(before, new) || !cp_cfi_snapshot_publish(new, NULL, before, &old)) {
+		cp_cfi_snapshot_release(new);
+		return false;
+	}
+	cp_gate_wait();
+	cp_cfi_snapshot_release(old);
+	return true;
+}
+
+void cp_cfi_modules_poll(void)
+{
+	uint64_t now;
+
+	if (!cp_load_relaxed(&cp_cfi_finder.missed))
+		return;
+	now = now_seconds();
+	if (now < next_poll)
+		return;
+	cp_store_relaxed(&cp_cfi_finder.missed, 0);
+	if (look())
+		interval = INTERVAL_MIN;
+	else if (interval < INTERVAL_MAX)
+		interval *= 2;
+	next_poll = now + interval;
+}
