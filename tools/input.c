@@ -25,7 +25,7 @@ struct ct_input {
 	size_t chunk_at, chunk_end;
 	int known, gzip, ended; /* kind is known; it is gzip; its last member is complete */
 	z_stream z;
-	uint64_t total;
+	uint64_t total, most; /* given out, to be given out; MOST 0 = CT_INPUT_MAX */
 };
 
 void ct_fault_say(struct ct_fault *fault, uint64_t offset, const char *fmt, ...)
@@ -51,6 +51,11 @@ struct ct_input *ct_input_memory(const void *data, size_t size)
 	in->memory = data;
 	in->memory_left = size;
 	return in;
+}
+
+void ct_input_limit(struct ct_input *in, uint64_t most)
+{
+	in->most = most;
 }
 
 static int open_url(struct ct_input **in, const char *url, struct ct_fault *fault)
@@ -232,9 +237,8 @@ long ct_input_read(struct ct_input *in, void *buffer, size_t size, struct ct_fau
 	if (n < 0)
 		return n;
 	in->total += (uint64_t)n;
-	if (in->total > CT_INPUT_MAX) {
-		ct_fault_say(fault, in->total, "more than %llu MiB of data",
-			     (unsigned long long)(CT_INPUT_MAX >> 20));
+	if (in->total > (in->most ? in->most : CT_INPUT_MAX)) {
+		ct_fault_say(fault, in->total, "more data than the limit allows");
 		return -EFBIG;
 	}
 	return n;

@@ -26,6 +26,8 @@ struct ct_input *ct_input_memory(const void *data, size_t size);
 /* Up to SIZE bytes; 0 at the end; -EIO, -EBADMSG (not gzip after all), -EFBIG. */
 long ct_input_read(struct ct_input *in, void *buffer, size_t size, struct ct_fault *fault);
 void ct_input_close(struct ct_input *in);
+/* Another limit than CT_INPUT_MAX. */
+void ct_input_limit(struct ct_input *in, uint64_t most);
 
 /* Is this a URL rather than a file's name? */
 int ct_input_is_url(const char *source);

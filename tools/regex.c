@@ -9,14 +9,16 @@
 
 #include "memory.h"
 
-/* An expression with endless backtracking gives up here, which counts as no match. */
+/* An expression with endless backtracking gives up here, which counts as no match; one that
+ * gave up so often is not tried any more. */
 #define MATCH_LIMIT 1000000
+#define GIVE_UPS 20
 
 struct ct_regex {
 	pcre2_code *code;
 	pcre2_match_data *match;
 	pcre2_match_context *context;
-	bool complained;
+	unsigned given_up;
 	const char *option;
 	/* 1 + answer for each string of one profile, 0 = not asked yet. */
 	const struct ct_profile *profile;
@@ -66,15 +68,16 @@ void ct_regex_free(struct ct_regex *r)
 
 bool ct_regex_match(struct ct_regex *r, const char *text)
 {
-	int n = pcre2_match(r->code, (PCRE2_SPTR)text, strlen(text), 0, 0, r->match, r->context);
+	int n;
 
-	if (n < 0 && n != PCRE2_ERROR_NOMATCH && !r->complained) {
-		r->complained = true;
+	if (r->given_up >= GIVE_UPS)
+		return false;
+	n = pcre2_match(r->code, (PCRE2_SPTR)text, strlen(text), 0, 0, r->match, r->context);
+	if (n < 0 && n != PCRE2_ERROR_NOMATCH && !r->given_up++)
 		fprintf(stderr,
-			"cprof: -%s takes too many steps on some names, which count as "
-			"not matched\n",
+			"cprof: -%s takes too many steps on some names, which count as not "
+			"matched\n",
 			r->option);
-	}
 	return n >= 0;
 }
 

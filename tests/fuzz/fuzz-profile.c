@@ -1,0 +1,84 @@
+/* Any bytes as a profile (gzip or plain): read, and when that goes well filtered, combined with
+ * itself, made into graphs of every kind, written and read again.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "combine.h"
+#include "filter.h"
+#include "graph.h"
+#include "load.h"
+#include "read.h"
+#include "write.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static struct ct_profile *read_memory(const void *data, size_t size)
+{
+	struct ct_input *in = ct_input_memory(data, size);
+	struct ct_profile *p = NULL;
+	struct ct_fault fault;
+
+	ct_input_limit(in, 1 << 20);
+	ct_read(&p, in, &fault);
+	ct_input_close(in);
+	return p;
+}
+
+static void make_graphs(struct ct_profile *p)
+{
+	for (unsigned kind = CT_FUNCTIONS; kind <= CT_ADDRESSES && p->type_count; kind++) {
+		struct ct_graph_settings s = { .granularity = (enum ct_granularity)kind,
+					       .mean = kind == CT_LINES,
+					       .no_inlines = kind == CT_FILES,
+					       .type = ct_profile_default_type(p) };
+		struct ct_graph *g = ct_graph_new(p, &s);
+		struct ct_trim t = { 0.005, 0.001, kind == CT_LINES ? 3 : 0, kind == CT_FILES };
+		struct ct_trimmed done = ct_graph_trim(g, &t);
+
+		ct_graph_add_edges(g, done.edge_cutoff, kind == CT_FILES);
+		ct_graph_total(p, &s);
+		ct_graph_free(g);
+	}
+}
+
+/* What we wrote we can read. */
+static void write_and_read(const struct ct_profile *p)
+{
+	char *file = NULL;
+	size_t size = 0;
+	FILE *to = open_memstream(&file, &size);
+	struct ct_profile *again;
+
+	if (ct_write(p, to))
+		abort();
+	fclose(to);
+	again = read_memory(file, size);
+	if (again && again->sample_count != p->sample_count)
+		abort();
+	ct_profile_free(again);
+	free(file);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct ct_profile *p = read_memory(data, size), *twice;
+	struct ct_label_units units;
+
+	if (!p)
+		return 0;
+	write_and_read(p);
+	ct_label_units_init(&units, p);
+	ct_filter(p, &units);
+	ct_label_units_release(&units);
+	if (!p->drop_frames || p->function_count < 100)
+		ct_drop_frames(p);
+	twice = ct_combine((struct ct_profile *[]){ p, p }, 2);
+	if (twice)
+		make_graphs(twice);
+	ct_profile_free(twice);
+	make_graphs(p);
+	ct_profile_free(p);
+	return 0;
+}

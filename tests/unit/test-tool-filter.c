@@ -1,0 +1,264 @@
+/* tools/filter.c, combine.c, drop_frames.c, graph.c on a profile of a few stacks. */
+#include "combine.h"
+#include "filter.h"
+#include "graph.h"
+#include "harness.h"
+#include "load.h"
+
+static const struct ct_verb verb = { .name = "test" };
+
+enum { MAIN, READ, PARSE, ALLOC, FUNCTIONS };
+
+static const char *const names[] = { "main", "read_all", "parse(int)", "alloc" };
+
+static uint32_t text(struct ct_profile *p, const char *s)
+{
+	return ct_profile_string(p, s);
+}
+
+static uint32_t label(struct ct_profile *p, const char *key, const char *value, int64_t number)
+{
+	struct ct_label l = { .key = text(p, key), .text = text(p, value), .number = number };
+
+	return ct_profile_label_set(p, &l, 1);
+}
+
+/* Location I is function I in /bin/app, loaded at START; location FUNCTIONS is alloc inlined
+ * into parse. */
+static struct ct_profile *build(uint64_t start)
+{
+	struct ct_profile *p = ct_profile_new();
+
+	ct_profile_add_type(p, (struct ct_type){ text(p, "cpu"), text(p, "nanoseconds") });
+	ct_profile_add_mapping(p, &(struct ct_mapping){ .start = start,
+							.limit = start + 0x1000,
+							.file = text(p, "/bin/app") });
+	for (uint32_t i = 0; i < FUNCTIONS; i++) {
+		ct_profile_add_function(
+			p, &(struct ct_function){ .name = text(p, names[i]),
+						  .filename = text(p, i == ALLOC ? "/src/./alloc.c"
+										 : "/src/app.c") });
+		ct_profile_add_location(p, &(struct ct_location){ .address = start + 16 * i },
+					&(struct ct_line){ .function = i, .line = 10 + i }, 1);
+	}
+	ct_profile_add_location(p, &(struct ct_location){ .address = start + 16 * FUNCTIONS },
+				(const struct ct_line[]){ { .function = ALLOC, .line = 5 },
+							  { .function = PARSE, .line = 6 } },
+				2);
+	return p;
+}
+
+static struct ct_profile *usual(uint64_t start)
+{
+	struct ct_profile *p = build(start);
+
+	ct_profile_add_sample(p, (const uint32_t[]){ READ, MAIN }, 2, (const int64_t[]){ 100 },
+			      label(p, "thread", "reader", 0));
+	ct_profile_add_sample(p, (const uint32_t[]){ FUNCTIONS, MAIN }, 2, (const int64_t[]){ 40 },
+			      label(p, "thread", "parser", 0));
+	ct_profile_add_sample(p, (const uint32_t[]){ ALLOC, PARSE, MAIN }, 3,
+			      (const int64_t[]){ 7 }, label(p, "bytes", "", 4096));
+	return p;
+}
+
+static int64_t total(const struct ct_profile *p)
+{
+	return ct_graph_total(p, &(struct ct_graph_settings){ 0 });
+}
+
+/* What is left of the usual profile with OPTION, or -1. Options stay, so it is emptied again. */
+static int64_t left(const char *option, const char *value)
+{
+	char *argument = NULL;
+	struct ct_profile *p = usual(0x4000);
+	struct ct_label_units units;
+	int64_t sum = -1;
+
+	if (asprintf(&argument, "-%s", option) < 0)
+		abort();
+	ct_options_parse(&verb, 3, (char *[]){ "test", argument, (char *)value, NULL },
+			 (const struct ct_option *[]){ ct_filter_options, NULL });
+	ct_label_units_init(&units, p);
+	if (!ct_filter(p, &units))
+		sum = total(p);
+	ct_options_parse(&verb, 3, (char *[]){ "test", argument, "", NULL },
+			 (const struct ct_option *[]){ ct_filter_options, NULL });
+	ct_label_units_release(&units);
+	ct_profile_free(p);
+	free(argument);
+	return sum;
+}
+
+static void test_names_focus_and_ignore(void)
+{
+	CHECK_EQ(left("focus", "read"), 100);
+	CHECK_EQ(left("focus", "alloc"), 47);
+	CHECK_EQ(left("focus", "alloc\\.c$"), 47);
+	CHECK_EQ(left("focus", "/bin/app"), 147);
+	CHECK_EQ(left("focus", "(?i)READ"), 100);
+	CHECK_EQ(left("focus", "nothing"), 0);
+	CHECK_EQ(left("focus", ""), 147);
+	CHECK_EQ(left("ignore", "^alloc$"), 100);
+	CHECK_EQ(left("ignore", "main"), 0);
+	CHECK_EQ(left("focus", "(unclosed"), -1);
+}
+
+static void test_frames_hide_and_show(void)
+{
+	CHECK_EQ(left("hide", "main"), 147);
+	CHECK_EQ(left("hide", "main|read"), 47);
+	CHECK_EQ(left("show", "read"), 100);
+	CHECK_EQ(left("show_from", "parse"), 47);
+}
+
+static void test_labels_focus_and_ignore(void)
+{
+	CHECK_EQ(left("tagfocus", "reader"), 100);
+	CHECK_EQ(left("tagfocus", "thread=er$"), 140);
+	CHECK_EQ(left("tagfocus", "thread:parser"), 40);
+	CHECK_EQ(left("tagfocus", "thread=nobody,parser"), 40);
+	CHECK_EQ(left("tagfocus", "parser,nobody"), 0);
+	CHECK_EQ(left("tagignore", "reader"), 47);
+	CHECK_EQ(left("tagfocus", "bytes=4kb"), 7);
+	CHECK_EQ(left("tagfocus", "bytes=1kb:8kb"), 7);
+	CHECK_EQ(left("tagfocus", ":1kb"), 0);
+	CHECK_EQ(left("tagfocus", "4096b:"), 7);
+	CHECK_EQ(left("tagignore", "bytes=1kb:"), 140);
+	CHECK_EQ(left("tagfocus", "thread=[bad"), -1);
+}
+
+static void test_dropped_frames_take_their_callees_along(void)
+{
+	struct ct_profile *p = usual(0x4000);
+
+	p->drop_frames = text(p, "parse|main");
+	p->keep_frames = text(p, "main");
+	ct_drop_frames(p);
+	CHECK_EQ(p->samples[0].depth, 2);
+	CHECK_EQ(p->samples[2].depth, 1); /* parse(int) and alloc went */
+	CHECK_EQ(ct_frames(p, &p->samples[2])[0], MAIN);
+	CHECK_EQ(p->samples[1].depth, 1);
+	ct_profile_free(p);
+}
+
+static void test_modules_loaded_elsewhere_are_the_same(void)
+{
+	struct ct_profile *a = usual(0x4000), *b = usual(0x555500004000), *both;
+
+	both = ct_combine((struct ct_profile *[]){ a, b }, 2);
+	CHECK_EQ(both->sample_count, 3);
+	CHECK_EQ(both->mapping_count, 1);
+	CHECK_EQ(both->location_count, 5);
+	CHECK_EQ(ct_values(both, 0)[0], 200);
+	CHECK_EQ(total(both), 294);
+	ct_profile_free(a);
+	ct_profile_free(b);
+	ct_profile_free(both);
+}
+
+static void test_samples_that_cancel_out_go(void)
+{
+	struct ct_profile *a = usual(0x4000), *b = usual(0x8000), *both;
+
+	ct_profile_scale(b, (const double[]){ -1 });
+	ct_values(b, 0)[0] = -60;
+	both = ct_combine((struct ct_profile *[]){ a, b }, 2);
+	CHECK_EQ(both->sample_count, 1);
+	CHECK_EQ(both->function_count, 2);
+	CHECK_EQ(total(both), 40);
+	ct_profile_free(a);
+	ct_profile_free(b);
+	ct_profile_free(both);
+}
+
+static void test_units_become_the_finer(void)
+{
+	struct ct_profile *a = usual(0x4000), *b = usual(0x4000), *both;
+
+	b->types[0].unit = text(b, "microseconds");
+	both = ct_combine((struct ct_profile *[]){ a, b }, 2);
+	CHECK_STR(ct_text(both, both->types[0].unit), "nanoseconds");
+	CHECK_EQ(total(both), 147 + 147000);
+	ct_profile_free(both);
+	b->types[0].unit = text(b, "bytes");
+	CHECK(!ct_combine((struct ct_profile *[]){ a, b }, 2));
+	ct_profile_free(a);
+	ct_profile_free(b);
+}
+
+static const struct ct_node *node(const struct ct_graph *g, const char *name)
+{
+	for (size_t i = 0; i < g->kept_count; i++)
+		if (!strcmp(g->names[g->order[i]], name))
+			return &g->nodes[g->order[i]];
+	return NULL;
+}
+
+static struct ct_graph *graph(struct ct_profile *p, struct ct_graph_settings s, struct ct_trim t)
+{
+	struct ct_graph *g = ct_graph_new(p, &s);
+	struct ct_trimmed done = ct_graph_trim(g, &t);
+
+	ct_graph_add_edges(g, done.edge_cutoff, false);
+	return g;
+}
+
+static void test_nodes_by_granularity(void)
+{
+	struct ct_profile *p = usual(0x4000);
+	struct ct_graph *g = graph(p, (struct ct_graph_settings){ 0 }, (struct ct_trim){ 0 });
+
+	CHECK_EQ(node(g, "main")->cum, 147);
+	CHECK_EQ(node(g, "alloc")->flat, 47);
+	CHECK_EQ(node(g, "parse(int)")->cum, 47);
+	CHECK_EQ(node(g, "parse(int)")->flat, 0);
+	ct_graph_free(g);
+	g = graph(p, (struct ct_graph_settings){ .granularity = CT_LINES }, (struct ct_trim){ 0 });
+	CHECK_EQ(node(g, "alloc /src/alloc.c:5")->flat, 40);
+	ct_graph_free(g);
+	g = graph(p, (struct ct_graph_settings){ .granularity = CT_FILES }, (struct ct_trim){ 0 });
+	CHECK_EQ(node(g, "/src/app.c")->cum, 147);
+	ct_graph_free(g);
+	g = graph(p, (struct ct_graph_settings){ .granularity = CT_ADDRESSES, .no_inlines = true },
+		  (struct ct_trim){ 0 });
+	CHECK_EQ(node(g, "0000000000004040 parse(int) /src/app.c:6")->flat, 40);
+	ct_graph_free(g);
+	ct_profile_free(p);
+}
+
+static void test_calls_go_over_nodes_that_were_dropped(void)
+{
+	struct ct_profile *p = usual(0x4000);
+	struct ct_graph *g;
+	const struct ct_node *alloc;
+
+	/* The two biggest by own value: read_all and alloc. */
+	g = graph(p, (struct ct_graph_settings){ 0 }, (struct ct_trim){ .node_count = 2 });
+	CHECK_EQ(g->kept_count, 2);
+	CHECK_EQ(g->edge_count, 0);
+	ct_graph_free(g);
+	/* By value with callees: main and read_all; then parse and alloc with as much. */
+	g = graph(p, (struct ct_graph_settings){ 0 },
+		  (struct ct_trim){ .node_count = 3, .by_cum = true });
+	alloc = node(g, "alloc");
+	CHECK(alloc != NULL);
+	CHECK_EQ(alloc->in_count, 1);
+	CHECK(g->edges[g->in_edges[alloc->first_in]].residual);
+	CHECK_EQ(g->edges[g->in_edges[alloc->first_in]].weight, 47);
+	ct_graph_free(g);
+	ct_profile_free(p);
+}
+
+int main(void)
+{
+	RUN(test_names_focus_and_ignore);
+	RUN(test_frames_hide_and_show);
+	RUN(test_labels_focus_and_ignore);
+	RUN(test_dropped_frames_take_their_callees_along);
+	RUN(test_modules_loaded_elsewhere_are_the_same);
+	RUN(test_samples_that_cancel_out_go);
+	RUN(test_units_become_the_finer);
+	RUN(test_nodes_by_granularity);
+	RUN(test_calls_go_over_nodes_that_were_dropped);
+	return harness_end();
+}

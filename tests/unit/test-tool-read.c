@@ -1,0 +1,371 @@
+/* tools/read.c, input.c, write.c: what is right is read, what is wrong is refused and said where.
+ */
+#include <errno.h>
+#include <zlib.h>
+
+#include "harness.h"
+#include "read.h"
+#include "tool-bytes.h"
+#include "write.h"
+
+static struct bytes b;
+static struct ct_fault fault;
+
+static int read_bytes(struct ct_profile **p, const void *data, size_t n)
+{
+	struct ct_input *in = ct_input_memory(data, n);
+	int r = ct_read(p, in, &fault);
+
+	ct_input_close(in);
+	return r;
+}
+
+static struct ct_profile *read_built(void)
+{
+	struct ct_profile *p = NULL;
+
+	CHECK_EQ(read_bytes(&p, b.data, b.n), 0);
+	return p;
+}
+
+/* What was built is refused with an error that has TEXT in it. */
+static void check_refused(const char *text)
+{
+	struct ct_profile *p = NULL;
+
+	fault = (struct ct_fault){ 0 };
+	CHECK(read_bytes(&p, b.data, b.n) < 0);
+	CHECK(!p);
+	if (!strstr(fault.text, text))
+		CHECK_STR(fault.text, text);
+}
+
+static size_t compress_to(uint8_t *to, size_t room, const void *data, size_t n)
+{
+	z_stream z = { 0 };
+
+	deflateInit2(&z, 6, Z_DEFLATED, 31, 8, Z_DEFAULT_STRATEGY);
+	z.next_in = (Bytef *)data;
+	z.avail_in = (unsigned)n;
+	z.next_out = to;
+	z.avail_out = (unsigned)room;
+	deflate(&z, Z_FINISH);
+	deflateEnd(&z);
+	return room - z.avail_out;
+}
+
+static void check_usual(const struct ct_profile *p)
+{
+	const struct ct_location *leaf;
+
+	CHECK_EQ(p->sample_count, 2);
+	CHECK_EQ(p->type_count, 1);
+	CHECK_STR(ct_text(p, p->types[0].type), "cpu");
+	CHECK_EQ(ct_values(p, 0)[0], 30);
+	CHECK_EQ(ct_values(p, 1)[0], 12);
+	CHECK_EQ(p->samples[0].depth, 2);
+	leaf = &p->locations[ct_frames(p, &p->samples[0])[0]];
+	CHECK_EQ(leaf->address, 0x1100);
+	CHECK_EQ(leaf->line_count, 1);
+	CHECK_STR(ct_text(p, p->functions[p->lines[leaf->first_line].function].name), "leaf");
+	CHECK_STR(ct_text(p, p->mappings[leaf->mapping].file), "/bin/app");
+	CHECK_EQ(p->label_sets[p->samples[0].label_set].count, 1);
+	CHECK_EQ(p->samples[1].label_set, 0);
+	CHECK_EQ(p->time_nanos, 1700000000);
+}
+
+static void test_plain_and_gzip_are_the_same(void)
+{
+	uint8_t packed[4096];
+	struct ct_profile *p = NULL;
+	size_t n;
+
+	b.n = 0;
+	put_usual(&b);
+	p = read_built();
+	check_usual(p);
+	ct_profile_free(p);
+	n = compress_to(packed, sizeof(packed), b.data, b.n);
+	p = NULL;
+	CHECK_EQ(read_bytes(&p, packed, n), 0);
+	check_usual(p);
+	ct_profile_free(p);
+}
+
+static void test_gzip_members_are_one_stream(void)
+{
+	uint8_t packed[4096];
+	struct ct_profile *p = NULL;
+	size_t n;
+
+	b.n = 0;
+	put_usual(&b);
+	n = compress_to(packed, sizeof(packed), b.data, 50);
+	n += compress_to(packed + n, sizeof(packed) - n, b.data + 50, b.n - 50);
+	CHECK_EQ(read_bytes(&p, packed, n), 0);
+	check_usual(p);
+	ct_profile_free(p);
+}
+
+static void test_every_truncation_and_flip_of_gzip_is_survived(void)
+{
+	uint8_t packed[4096];
+	size_t n, refused = 0;
+
+	b.n = 0;
+	put_usual(&b);
+	n = compress_to(packed, sizeof(packed), b.data, b.n);
+	for (size_t i = 0; i < n; i++) {
+		struct ct_profile *p = NULL;
+
+		CHECK(read_bytes(&p, packed, i) < 0);
+		packed[i] ^= 0x10;
+		refused += read_bytes(&p, packed, n) < 0;
+		packed[i] ^= 0x10;
+		ct_profile_free(p);
+	}
+	/* All but flips in the header's time, system and flags that mean nothing. */
+	CHECK(refused >= n - 8);
+}
+
+static void test_every_truncation_and_flip_is_survived(void)
+{
+	b.n = 0;
+	put_usual(&b);
+	for (size_t i = 0; i < b.n; i++) {
+		struct ct_profile *p = NULL;
+
+		if (!read_bytes(&p, b.data, i))
+			ct_profile_free(p);
+		for (unsigned bit = 0; bit < 8; bit++) {
+			b.data[i] ^= (uint8_t)(1 << bit);
+			if (!read_bytes(&p, b.data, b.n))
+				ct_profile_free(p);
+			b.data[i] ^= (uint8_t)(1 << bit);
+		}
+	}
+}
+
+static void test_fields_in_any_order(void)
+{
+	struct ct_profile *p;
+
+	b.n = 0;
+	put_sample(&b, 1, 2, 30, T_THREAD, T_ONE);
+	put_location(&b, 2, 1, 0x1200, 2, 22);
+	put_location(&b, 1, 1, 0x1100, 1, 11);
+	PUT_FIELDS(&b, 5, 2, T_MAIN, T_MAIN, T_FILE, 20);
+	put_strings(&b);
+	put_sample(&b, 2, 0, 12, 0, 0);
+	PUT_FIELDS(&b, 3, 1, 0x1000, 0x9000, 0, T_APP);
+	PUT_FIELDS(&b, 5, 1, T_LEAF, T_LEAF, T_FILE, 10);
+	put_number(&b, 9, 1700000000);
+	PUT_FIELDS(&b, 1, T_CPU, T_NS);
+	p = read_built();
+	check_usual(p);
+	ct_profile_free(p);
+}
+
+static void test_ids_may_be_any_numbers(void)
+{
+	const uint64_t ids[] = { 7, 1 << 19, (uint64_t)1 << 20, 1ull << 40, UINT64_MAX };
+	struct ct_profile *p;
+
+	b.n = 0;
+	PUT_FIELDS(&b, 1, T_CPU, T_NS);
+	for (unsigned i = 0; i < 5; i++) {
+		put_sample(&b, ids[i], ids[(i + 1) % 5], i + 1, 0, 0);
+		put_location(&b, ids[i], 0, 0x100 + i, ids[i], 1);
+		PUT_FIELDS(&b, 5, ids[i], T_MAIN);
+	}
+	put_strings(&b);
+	p = read_built();
+	CHECK_EQ(p->location_count, 5);
+	for (unsigned i = 0; i < 5; i++)
+		CHECK_EQ(p->locations[ct_frames(p, &p->samples[i])[0]].address, 0x100 + i);
+	ct_profile_free(p);
+}
+
+static void test_wrong_references_are_refused(void)
+{
+	b.n = 0;
+	put_usual(&b);
+	put_sample(&b, 3, 0, 1, 0, 0);
+	check_refused("a location that is not there");
+	b.n = 0;
+	put_usual(&b);
+	put_location(&b, 3, 1, 0x1300, 9, 1);
+	check_refused("a function that is not there");
+	b.n = 0;
+	put_usual(&b);
+	put_location(&b, 2, 1, 0x1300, 1, 1);
+	check_refused("the same id");
+	CHECK(fault.offset > 0);
+	b.n = 0;
+	put_usual(&b);
+	put_location(&b, 0, 1, 0x1300, 1, 1);
+	check_refused("the id 0");
+	b.n = 0;
+	put_usual(&b);
+	PUT_FIELDS(&b, 5, 3, T_END);
+	check_refused("a string index is out of range");
+	b.n = 0;
+	put_usual(&b);
+	PUT_FIELDS(&b, 5, 3, UINT64_MAX);
+	check_refused("a string index is out of range");
+}
+
+static void test_a_mapping_that_is_not_there_is_none(void)
+{
+	struct ct_profile *p;
+
+	b.n = 0;
+	put_usual(&b);
+	put_location(&b, 3, 77, 0x1300, 1, 1);
+	p = read_built();
+	CHECK_EQ(p->locations[2].mapping, CT_NONE);
+	ct_profile_free(p);
+}
+
+static void test_values_match_types(void)
+{
+	b.n = 0;
+	put_usual(&b);
+	PUT_FIELDS(&b, 1, T_CPU, T_NS);
+	check_refused("more sample types than values");
+	b.n = 0;
+	put_sample(&b, 1, 0, 1, 0, 0);
+	put_location(&b, 1, 0, 1, 0, 0);
+	put_strings(&b);
+	check_refused("no sample types");
+	b.n = 0;
+	PUT_FIELDS(&b, 1, T_CPU, T_NS);
+	PUT_FIELDS(&b, 1, T_CPU, T_NS);
+	put_sample(&b, 1, 0, 1, 0, 0);
+	check_refused("a sample has 1 values, not 2");
+}
+
+static void test_bad_wire_data_is_refused(void)
+{
+	b.n = 0;
+	check_refused("is empty");
+	put_string(&b, "not empty");
+	check_refused("the first string is not empty");
+	b.n = 0;
+	put_varint(&b, 1 << 3 | 3);
+	check_refused("not a pprof profile");
+	b.n = 0;
+	put_number(&b, 2, 5);
+	check_refused("a number stands where a message belongs");
+	b.n = 0;
+	put_varint(&b, 2 << 3 | 2);
+	put_varint(&b, UINT64_MAX);
+	check_refused("too long");
+	b.n = 0;
+	put_varint(&b, 2 << 3 | 2);
+	put_varint(&b, 1000);
+	check_refused("ends in the middle");
+	b.n = 0;
+	put_varint(&b, 9 << 3);
+	for (unsigned i = 0; i < 11; i++)
+		put_byte(&b, 0x80);
+	check_refused("more than ten bytes");
+	b.n = 0;
+	put_usual(&b);
+	put_bytes(&b, 2, "\x0a\x7f", 2);
+	check_refused("a sample is malformed");
+	CHECK(fault.offset > 100);
+}
+
+static void test_unknown_fields_are_skipped(void)
+{
+	struct ct_profile *p;
+
+	b.n = 0;
+	put_number(&b, 900, 5);
+	put_bytes(&b, 901, "abc", 3);
+	put_varint(&b, 902 << 3 | 1);
+	for (unsigned i = 0; i < 8; i++)
+		put_byte(&b, i);
+	put_varint(&b, 903 << 3 | 5);
+	for (unsigned i = 0; i < 4; i++)
+		put_byte(&b, i);
+	put_usual(&b);
+	p = read_built();
+	check_usual(p);
+	ct_profile_free(p);
+}
+
+static void test_text_is_kept_within_bounds(void)
+{
+	struct ct_profile *p;
+
+	b.n = 0;
+	put_usual(&b);
+	put_bytes(&b, 6, "a\0b", 3);
+	put_number(&b, 13, T_END);
+	put_bytes(&b, 13, "\x09\x03", 2);
+	p = read_built();
+	CHECK_STR(ct_text(p, T_END), "a?b");
+	CHECK_EQ(p->comment_count, 3);
+	CHECK_STR(ct_text(p, p->comments[2]), "main");
+	ct_profile_free(p);
+}
+
+static void test_decompressed_size_is_limited(void)
+{
+	static uint8_t zeros[1 << 20], packed[1 << 14], buffer[1 << 16];
+	size_t n = compress_to(packed, sizeof(packed), zeros, sizeof(zeros));
+	struct ct_input *in = ct_input_memory(packed, n);
+	long r, sum = 0;
+
+	ct_input_limit(in, 200000);
+	while ((r = ct_input_read(in, buffer, sizeof(buffer), &fault)) > 0)
+		sum += r;
+	CHECK_EQ(r, -EFBIG);
+	CHECK(sum <= 200000);
+	ct_input_close(in);
+}
+
+static void test_what_is_written_is_read_again(void)
+{
+	struct ct_profile *p, *q = NULL;
+	char *file = NULL;
+	size_t size = 0;
+	FILE *to;
+
+	b.n = 0;
+	put_usual(&b);
+	put_number(&b, 13, T_MAIN);
+	p = read_built();
+	to = open_memstream(&file, &size);
+	CHECK_EQ(ct_write(p, to), 0);
+	fclose(to);
+	CHECK_EQ(read_bytes(&q, file, size), 0);
+	check_usual(q);
+	CHECK_EQ(q->comment_count, 1);
+	CHECK_EQ(q->period, 100);
+	CHECK_EQ(q->string_count, p->string_count);
+	ct_profile_free(p);
+	ct_profile_free(q);
+	free(file);
+}
+
+int main(void)
+{
+	RUN(test_plain_and_gzip_are_the_same);
+	RUN(test_gzip_members_are_one_stream);
+	RUN(test_every_truncation_and_flip_of_gzip_is_survived);
+	RUN(test_every_truncation_and_flip_is_survived);
+	RUN(test_fields_in_any_order);
+	RUN(test_ids_may_be_any_numbers);
+	RUN(test_wrong_references_are_refused);
+	RUN(test_a_mapping_that_is_not_there_is_none);
+	RUN(test_values_match_types);
+	RUN(test_bad_wire_data_is_refused);
+	RUN(test_unknown_fields_are_skipped);
+	RUN(test_text_is_kept_within_bounds);
+	RUN(test_decompressed_size_is_limited);
+	RUN(test_what_is_written_is_read_again);
+	return harness_end();
+}
