@@ -60,6 +60,10 @@ static mtx_t host_mtx;
 static cnd_t host_cnd;
 static uint32_t host_word;
 static int busy;
+static __thread int turn;
+
+/* Everyone reads and writes in turns. */
+#define READS(i) (((i) + turn) & 1)
 
 #define KIND(name, wait, release)                                                                  \
 	NOINLINE static void wait_##name(int i)                                                    \
@@ -83,15 +87,17 @@ KIND(clocked, pthread_mutex_clocklock(&host_mutex, CLOCK_MONOTONIC, later(CLOCK_
      pthread_mutex_unlock(&host_mutex))
 KIND(mtx, mtx_lock(&host_mtx), mtx_unlock(&host_mtx))
 KIND(mtx_timed, mtx_timedlock(&host_mtx, later(CLOCK_REALTIME, &t)), mtx_unlock(&host_mtx))
-KIND(rwlock, i & 1 ? pthread_rwlock_rdlock(&host_rwlock) : pthread_rwlock_wrlock(&host_rwlock),
+KIND(rwlock, READS(i) ? pthread_rwlock_rdlock(&host_rwlock) : pthread_rwlock_wrlock(&host_rwlock),
      pthread_rwlock_unlock(&host_rwlock))
 KIND(rwlock_timed,
-     i & 1 ? pthread_rwlock_timedrdlock(&host_rwlock, later(CLOCK_REALTIME, &t))
-	   : pthread_rwlock_timedwrlock(&host_rwlock, later(CLOCK_REALTIME, &t)),
+     READS(i) ? pthread_rwlock_timedrdlock(&host_rwlock, later(CLOCK_REALTIME, &t))
+	      : pthread_rwlock_timedwrlock(&host_rwlock, later(CLOCK_REALTIME, &t)),
      pthread_rwlock_unlock(&host_rwlock))
 KIND(rwlock_clocked,
-     i & 1 ? pthread_rwlock_clockrdlock(&host_rwlock, CLOCK_MONOTONIC, later(CLOCK_MONOTONIC, &t))
-	   : pthread_rwlock_clockwrlock(&host_rwlock, CLOCK_MONOTONIC, later(CLOCK_MONOTONIC, &t)),
+     READS(i)
+	     ? pthread_rwlock_clockrdlock(&host_rwlock, CLOCK_MONOTONIC, later(CLOCK_MONOTONIC, &t))
+	     : pthread_rwlock_clockwrlock(&host_rwlock, CLOCK_MONOTONIC,
+					  later(CLOCK_MONOTONIC, &t)),
      pthread_rwlock_unlock(&host_rwlock))
 KIND(spin, pthread_spin_lock(&host_spin), pthread_spin_unlock(&host_spin))
 KIND(sem, sem_wait(&host_sem), sem_post(&host_sem))
@@ -134,7 +140,7 @@ KIND(cnd_timed,
      LEAVE(mtx_lock, mtx_unlock, cnd_signal(&host_cnd)))
 
 /* 0 free, 1 taken, 2 taken and waited for. */
-static void word_lock(int op)
+NOINLINE static void word_lock(int op)
 {
 	while (__atomic_exchange_n(&host_word, 2, __ATOMIC_ACQUIRE) != 0)
 		syscall(SYS_futex, &host_word, op, 2, NULL, NULL, ~0u);
@@ -149,10 +155,9 @@ static void word_unlock(void)
 KIND(futex, word_lock(i & 1 ? FUTEX_WAIT_PRIVATE : FUTEX_WAIT_BITSET_PRIVATE), word_unlock())
 
 /* One comes late, the others wait for it. */
-static __thread int turn;
 NOINLINE static void wait_barrier(int i)
 {
-	if (turn++ % THREADS == i)
+	if (turn % THREADS == i)
 		nap(4 * HOLD_NS);
 	pthread_barrier_wait(&host_barrier);
 	STAYS;
@@ -186,7 +191,7 @@ static void *work(void *arg)
 {
 	int i = (int)(intptr_t)arg;
 
-	for (int n = 0; n < kind->turns; n++) {
+	for (turn = 0; turn < kind->turns; turn++) {
 		uint64_t began = now_ns();
 
 		kind->wait(i);
@@ -198,12 +203,12 @@ static void *work(void *arg)
 	return NULL;
 }
 
-static void run(void *(*work)(void *))
+static void run(void *(*each)(void *))
 {
 	pthread_t threads[THREADS];
 
 	for (intptr_t i = 0; i < THREADS; i++)
-		pthread_create(&threads[i], NULL, work, (void *)i);
+		pthread_create(&threads[i], NULL, each, (void *)i);
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
 }

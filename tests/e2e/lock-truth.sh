@@ -1,0 +1,67 @@
+#!/bin/bash
+# Waits of every kind, as the program measures them itself: total and per kind, at the default budget
+# and without sub-sampling; the variable's name; who waited, who held.
+. "$srcdir/tests/lib/e2e.sh"
+. "$srcdir/tests/lib/lock.sh"
+
+# Each kind to 5 %, where every wait is recorded.
+CPROF_LOCK_BUDGET=1000000 lock_profiled exact ./tests/e2e/lock-host
+check_status exact 0
+check_quiet exact
+check_valid_as lock "$work/exact.pb" "$work/exact.holders.pb"
+kinds=0
+while read -r kind ns; do
+	kinds=$((kinds + 1))
+	check_near "waits of kind $kind" "$(lock_ns "$work/exact.pb" "(^|;)wait_$kind;")" "$ns" 5
+done <"$work/exact.out"
+[ $kinds = 19 ] || fail "$kinds kinds of waits"
+
+# Leaves are libc's functions, locks are called by name.
+while read -r leaf function lock; do
+	[ "$(lock_ns "$work/exact.pb" "^$leaf;$function;" "^$lock\$")" -gt 0 ] ||
+		fail "no wait in $leaf of $function for $lock: $("$pprof_check" --raw "$work/exact.pb" |
+			grep -F "$function;" | head -n 2)"
+done <<'END'
+pthread_mutex_lock wait_mutex host_mutex
+pthread_mutex_timedlock wait_timed host_struct.0x8
+pthread_mutex_clocklock wait_clocked host_mutex
+mtx_lock wait_mtx host_mtx
+mtx_timedlock wait_mtx_timed host_mtx
+pthread_rwlock_rdlock wait_rwlock host_rwlock
+pthread_rwlock_wrlock wait_rwlock host_rwlock
+pthread_rwlock_timedrdlock wait_rwlock_timed host_rwlock
+pthread_rwlock_timedwrlock wait_rwlock_timed host_rwlock
+pthread_rwlock_clockrdlock wait_rwlock_clocked host_rwlock
+pthread_rwlock_clockwrlock wait_rwlock_clocked host_rwlock
+pthread_spin_lock wait_spin host_spin
+sem_wait wait_sem host_sem
+sem_timedwait wait_sem_timed host_sem
+sem_clockwait wait_sem_clocked host_sem
+pthread_cond_wait wait_cond host_cond
+pthread_cond_timedwait wait_cond_timed host_cond
+pthread_cond_clockwait wait_cond_clocked host_cond
+cnd_wait wait_cnd host_cnd
+cnd_timedwait wait_cnd_timed host_cnd
+syscall word_lock host_word
+pthread_barrier_wait wait_barrier host_barrier
+END
+
+# The same with the default budget: the total.
+lock_profiled sampled ./tests/e2e/lock-host
+check_status sampled 0
+check_quiet sampled
+check_valid_as lock "$work/sampled.pb" "$work/sampled.holders.pb"
+check_near "waits in all" "$(lock_ns "$work/sampled.pb" .)" \
+	"$(awk '{ s += $2 } END { printf "%.0f", s }' "$work/sampled.out")" 5
+
+# Who held it long, not who unlocked last.
+lock_profiled holders ./tests/e2e/lock-host holders
+check_status holders 0
+check_quiet holders
+check_valid_as lock "$work/holders.pb" "$work/holders.holders.pb"
+check_delay_share "$work/holders.pb" '^pthread_mutex_lock;(quick|slow)_holder;hold;' 99
+check_delay_share "$work/holders.holders.pb" '^pthread_mutex_unlock;slow_holder;hold;' 80
+check_delay_share "$work/holders.holders.pb" '^pthread_mutex_unlock;(quick|slow)_holder;hold;' 99
+check_near "delay of holders and waiters" "$(lock_ns "$work/holders.holders.pb" .)" \
+	"$(lock_ns "$work/holders.pb" .)" 20
+finish

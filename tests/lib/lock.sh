@@ -1,0 +1,41 @@
+# For the tests of the lock mode. Sourced after e2e.sh.
+
+# Run a command with its waits profiled: $work/NAME.pb and $work/NAME.holders.pb; as profiled.
+lock_profiled() { # name command...
+	name=$1
+	shift
+	rm -f "$work/$name."*pb*
+	status=0
+	$limit env LD_PRELOAD="$CP_LIBRARY" LOCKPROFILE="$work/$name.pb" "$@" \
+		>"$work/$name.out" 2>"$work/$name.err" || status=$?
+}
+
+# "waits ns" of the rows whose stack and label, joined by a blank, match.
+lock_values() { # file regex [lock-regex]
+	"$pprof_check" --raw "$1" 2>/dev/null | awk -F'\t' -v stack="$2" -v lock="${3:-.}" '
+		{ label = "-"
+		  if (match($2, /(^|,)lock=[^,]*/)) label = substr($2, RSTART, RLENGTH)
+		  sub(/^,?lock=/, "", label) }
+		$3 ~ stack && label ~ lock { split($1, v, ","); waits += v[1]; ns += v[2] }
+		END { printf "%d %.0f\n", waits, ns }'
+}
+
+lock_ns() { # file regex [lock-regex]
+	lock_values "$@" | cut -d' ' -f2
+}
+
+# GOT is within PERCENT of WANT.
+check_near() { # what got want percent
+	awk -v got="$2" -v want="$3" -v part="$4" 'BEGIN {
+		off = got > want ? got - want : want - got
+		exit !(want > 0 && off * 100 <= want * part) }' ||
+		fail "$1: $2, not $3 to $4 %"
+}
+
+# At least so much of the profile's delay is in stacks that match.
+check_delay_share() { # file regex percent
+	all=$(lock_ns "$1" .)
+	part=$(lock_ns "$1" "$2")
+	awk -v part="$part" -v all="$all" -v want="$3" 'BEGIN { exit !(all > 0 && part * 100 >= all * want) }' ||
+		fail "$1: $2 has $part ns of $all, not $3 %"
+}
