@@ -47,7 +47,7 @@ struct cprof_options {
 	int dump_signal;	 /* signal number; default SIGUSR2; CPROF_OFF */
 	const char *labels;	 /* "k=v,..." on every sample */
 	unsigned wall_frequency; /* samples per second of each thread, 1-1000; default 50 */
-	unsigned lock_budget;	 /* stacks of waits a second and thread; default 1000 */
+	unsigned lock_budget;	 /* stacks of waits a second and thread; default 100 */
 	long long lock_threshold_ns;	  /* shorter waits have no stack; default 1000; CPROF_OFF */
 	unsigned long long heap_interval; /* mean bytes between samples, up to 1 GiB; 1: every
 					     allocation; default 512 KiB */
