@@ -100,9 +100,9 @@ static void beside(const char *directory, size_t n)
 
 	if (ends_with(directory, n, "/.libs"))
 		cp_format(found.path, sizeof(found.path), "%.*s/cprof", (int)(n - 6), directory);
-	else if (ends_with(directory, n, CP_LIBDIR + shared))
+	else if (ends_with(directory, n, &CP_LIBDIR[shared]))
 		cp_format(found.path, sizeof(found.path), "%.*s%s/cprof",
-			  (int)(n - strlen(CP_LIBDIR + shared)), directory, CP_BINDIR + shared);
+			  (int)(n - strlen(&CP_LIBDIR[shared])), directory, &CP_BINDIR[shared]);
 }
 
 static void find(void)

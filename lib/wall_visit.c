@@ -10,10 +10,9 @@
 #include "wall.h"
 #include "wall_stack.h"
 
-static struct {
-	struct cp_record head;
-	uint64_t pcs[4096];
-} found; /* under the collector's lock */
+/* Room for the deepest stack; under the collector's lock. */
+static uint64_t found_words[CP_RECORD_WORDS(4096)];
+#define FOUND ((struct cp_record *)found_words)
 
 static uint64_t begin_of(uint32_t tick)
 {
@@ -91,7 +90,7 @@ static enum cp_wall_doing look(struct cp_thread *t)
 
 	if (doing != CP_WALL_HIDDEN || cp_wall.blind)
 		return doing;
-	doing = cp_wall_look(t->tid, &found.head, cp_capture_settings.max_depth, &t->wall.clock,
+	doing = cp_wall_look(t->tid, FOUND, cp_capture_settings.max_depth, &t->wall.clock,
 			     &t->wall.uring);
 	if (doing == CP_WALL_DENIED) {
 		cp_wall.blind = true;
@@ -118,17 +117,17 @@ static void found_waiting(struct cp_run *r, struct cp_thread *t)
 
 	cp_wall.counts.walked++;
 	t->wall.state = CP_WALL_WAITING;
-	if (found.head.end == CP_UNWIND_TRUNCATED)
+	if (FOUND->end == CP_UNWIND_TRUNCATED)
 		cp_count_mode(CP_MODE_WALL, CP_COUNT_TRUNCATED, 1);
-	else if (found.head.end == CP_UNWIND_INCOMPLETE)
+	else if (FOUND->end == CP_UNWIND_INCOMPLETE)
 		cp_count_mode(CP_MODE_WALL, CP_COUNT_INCOMPLETE, 1);
-	found.head.labels = cp_labels_of_other(labels);
-	found.head.span = labels ? cp_load_relaxed(&labels->span) : 0;
-	if (found.head.labels == CP_LABELSET_LOST) {
+	FOUND->labels = cp_labels_of_other(labels);
+	FOUND->span = labels ? cp_load_relaxed(&labels->span) : 0;
+	if (FOUND->labels == CP_LABELSET_LOST) {
 		cp_count_mode(CP_MODE_WALL, CP_COUNT_LOST_LABELS, 1);
-		found.head.labels = CP_LABELSET_NONE;
+		FOUND->labels = CP_LABELSET_NONE;
 	}
-	cp_wall_set_row(r, t, CP_WALL_WAITING, &found.head);
+	cp_wall_set_row(r, t, CP_WALL_WAITING, FOUND);
 }
 
 static void found_gone(struct cp_wall_thread *w)

@@ -49,15 +49,15 @@ static char *there(char *path)
 static char *beside(const char *directory)
 {
 	size_t shared = common(CP_BINDIR "/", CP_LIBDIR "/"), n = strlen(directory);
-	const char *bin = CP_BINDIR + shared;
+	const char *bin = &CP_BINDIR[shared];
 	char *path = there(ct_printf("%s/.libs/libcprof.so", directory));
 
 	if (path || n < strlen(bin) || strcmp(directory + n - strlen(bin), bin))
 		return path;
 	n -= strlen(bin);
-	path = there(ct_printf("%.*s%s/libcprof.so.0", (int)n, directory, CP_LIBDIR + shared));
+	path = there(ct_printf("%.*s%s/libcprof.so.0", (int)n, directory, &CP_LIBDIR[shared]));
 	return path ? path
-		    : there(ct_printf("%.*s%s/libcprof.so", (int)n, directory, CP_LIBDIR + shared));
+		    : there(ct_printf("%.*s%s/libcprof.so", (int)n, directory, &CP_LIBDIR[shared]));
 }
 
 char *ct_preload_library(void)

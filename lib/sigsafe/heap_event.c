@@ -104,14 +104,17 @@ static void look_at_totals(uint64_t allocated, uint64_t freed)
 	struct cp_heap_totals *t = &cp_heap_totals;
 	uint64_t live = allocated > freed ? allocated - freed : 0;
 	uint64_t peak = cp_load_relaxed(&t->peak);
+	bool due;
 
 	if (live > peak + peak / 10 && cp_cas_acqrel(&t->peak, &peak, live))
 		cp_depot_mark_peak();
 	if (!cp_likely(t->dump))
 		return;
-	if (is_due(&t->next_allocated, t->allocated_step, allocated) |
-	    is_due(&t->next_freed, t->freed_step, freed) |
-	    is_due(&t->next_in_use, t->in_use_step, live))
+	due = is_due(&t->next_allocated, t->allocated_step, allocated);
+	/* Each moves on, also where another one is due. */
+	due = is_due(&t->next_freed, t->freed_step, freed) || due;
+	due = is_due(&t->next_in_use, t->in_use_step, live) || due;
+	if (due)
 		t->dump();
 }
 
