@@ -5,7 +5,7 @@
 
 #include <errno.h>
 
-#include "sigsafe/cfi_module.h"
+#include "sigsafe/cfi.h"
 #include "sigsafe/rules.h"
 #include "sigsafe/unwind_libunwind.h"
 #include "sigsafe/unwind_walks.h"
@@ -19,6 +19,7 @@ static void dwarf_modules_changed(void)
 {
 	cp_cfi_modules_refresh();
 	cp_rules_clear();
+	cp_cfi_code_forget();
 }
 
 const struct cp_unwinder cp_unwinder_dwarf = {

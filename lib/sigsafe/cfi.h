@@ -4,6 +4,7 @@
  *     FDE, pc → row: where the caller's registers are      cfi_row.c
  *     row, registers, stack → the caller's registers       cfi_step.c, cfi_expr.c
  *     code without an FDE, or with one that lies           cfi_guess.c, cfi_lies.c
+ *     what stands in the code                              cfi_code.c
  *     a frame pointer that nobody has kept                 cfi_base.c
  *
  * All of it runs in handlers: no lock, no memory but the caller's stack, no read
@@ -141,6 +142,9 @@ bool cp_cfi_freed_early(const struct cp_cfi_fde *fde, uint64_t pc, struct cp_cfi
 
 /* N bytes of code at ADDR, or false. COPY as above. */
 bool cp_cfi_read_code(uint64_t addr, void *to, size_t n, bool copy);
+
+/* Modules have gone: forget which of their pages can be read. */
+void cp_cfi_code_forget(void);
 
 /* Does the instruction before RA call? False also when it can't be read. */
 bool cp_cfi_behind_call(uint64_t ra, bool copy);

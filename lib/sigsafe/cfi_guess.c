@@ -6,56 +6,8 @@
  */
 #include "sigsafe/cfi.h"
 
-#include "sigsafe/sys.h"
-
-#define PAGE UINT64_C(4096)
 #define STACK_NEAR (UINT64_C(1) << 20)
 #define SCANNED 16 /* words above sp where a return address is looked for */
-
-/* Byte by byte: AddressSanitizer would look at what memcpy reads. */
-CP_STACKMEM_RAW static void copy_bytes(uint8_t *to, uint64_t addr, size_t n)
-{
-	const volatile uint8_t *from = (const volatile uint8_t *)(uintptr_t)addr;
-
-	for (size_t i = 0; i < n; i++)
-		to[i] = from[i];
-}
-
-/* Code is read by the kernel when its module may go away, and otherwise after asking
- * whether it is there: copying is refused in some sandboxes. */
-bool cp_cfi_read_code(uint64_t addr, void *to, size_t n, bool copy)
-{
-	if (addr < PAGE || (addr + n) >> CP_CFI_PC_BITS)
-		return false;
-	if (copy)
-		return cp_sys_peek(to, addr, n) == (long)n;
-	if (!cp_stackmem_probe(addr))
-		return false;
-	if ((addr ^ (addr + n - 1)) >= PAGE && !cp_stackmem_probe(addr + n - 1))
-		return false;
-	copy_bytes(to, addr, n);
-	return true;
-}
-
-/* The bytes before a return address; those on the page before may not be there. */
-static bool read_call(uint64_t ra, uint8_t code[CP_CFI_CALL_BYTES], bool copy)
-{
-	uint64_t page = (ra - 1) & -PAGE, from = ra - CP_CFI_CALL_BYTES;
-
-	if (cp_cfi_read_code(from, code, CP_CFI_CALL_BYTES, copy))
-		return true;
-	if (from >= page)
-		return false;
-	memset(code, 0, CP_CFI_CALL_BYTES);
-	return cp_cfi_read_code(page, code + (page - from), ra - page, copy);
-}
-
-bool cp_cfi_behind_call(uint64_t ra, bool copy)
-{
-	uint8_t code[CP_CFI_CALL_BYTES];
-
-	return read_call(ra, code, copy) && cp_cfi_is_call(code + sizeof(code));
-}
 
 static bool at_sigreturn(uint64_t pc, bool copy)
 {
@@ -100,23 +52,6 @@ static __attribute__((noinline)) bool has_fde(uint64_t pc, const struct cp_cfi_m
 	struct cp_cfi_fde fde;
 
 	return cp_cfi_find(m, pc, NULL, &fde);
-}
-
-uint64_t cp_cfi_called(uint64_t ra, bool copy)
-{
-	uint8_t code[CP_CFI_CALL_BYTES > CP_CFI_STUB_BYTES ? CP_CFI_CALL_BYTES : CP_CFI_STUB_BYTES];
-	uint64_t to, slot;
-	bool by_slot;
-
-	if (!read_call(ra, code, copy))
-		return 0;
-	to = cp_cfi_call_target(code + CP_CFI_CALL_BYTES, ra, &by_slot);
-	if (by_slot)
-		return cp_cfi_read_code(to, &slot, sizeof(slot), copy) ? slot : 0;
-	if (!to || !cp_cfi_read_code(to, code, CP_CFI_STUB_BYTES, copy))
-		return to;
-	slot = cp_cfi_stub_slot(code, to);
-	return slot && cp_cfi_read_code(slot, &slot, sizeof(slot), copy) ? slot : to;
 }
 
 enum belief { STALE, POSSIBLE, SURE };
@@ -233,9 +168,15 @@ static bool entry_ra(struct cp_cfi_frame *f, bool exact, bool copy, uint64_t *sp
 	return believe(f, *ra, copy) != STALE;
 }
 
-static enum cp_cfi_result by_frame_pointer(struct cp_cfi_frame *f, bool exact, bool copy)
+/* The frame record at the frame pointer. Code that has called has set its frame up, if it keeps
+ * one, so that the record is its own. FIRST: it is tried before the stack's words are, and must be
+ * above doubt. What is outside of every module can have called this code if it is generated. */
+static enum cp_cfi_result by_frame_pointer(struct cp_cfi_frame *f, bool exact, bool first,
+					   bool copy)
 {
 	uint64_t fp = f->regs.r[CP_REG_FP], next, ra;
+	struct cp_cfi_module m;
+	bool found;
 
 	if (!(f->known >> CP_REG_FP & 1))
 		return CP_CFI_UNKNOWN;
@@ -247,7 +188,13 @@ static enum cp_cfi_result by_frame_pointer(struct cp_cfi_frame *f, bool exact, b
 	    !cp_stackmem_read(&f->stack, fp + sizeof(fp), &ra))
 		return CP_CFI_LOST;
 	ra = cp_cfi_strip(ra);
-	if (!is_return(f, ra, copy))
+	if (first && next && next <= fp)
+		return CP_CFI_LOST;
+	if (!cp_cfi_module_find(ra, &m))
+		found = cp_cfi_is_generated(f, ra, copy);
+	else
+		found = first ? believe(f, ra, copy) != STALE : cp_cfi_behind_call(ra, copy);
+	if (!found)
 		return CP_CFI_LOST;
 	f->regs.r[CP_REG_FP] = next;
 	return step_to(f, ra, fp + 2 * sizeof(fp));
@@ -257,9 +204,11 @@ enum cp_cfi_result cp_cfi_guess(struct cp_cfi_frame *f, bool exact, bool copy)
 {
 	uint64_t sp = f->regs.r[CP_REG_SP], ra;
 
+	if (!exact && by_frame_pointer(f, false, true, copy) == CP_CFI_STEPPED)
+		return CP_CFI_STEPPED;
 	if (entry_ra(f, exact, copy, &sp, &ra))
 		return step_to(f, ra, sp);
 	if (scan(f, copy) == CP_CFI_STEPPED)
 		return CP_CFI_STEPPED;
-	return by_frame_pointer(f, exact, copy);
+	return by_frame_pointer(f, exact, false, copy);
 }

@@ -11,6 +11,7 @@
 #include "sigsafe/sys.h"
 
 #define SITES 8
+#define SELDOM 4
 #define LEARNED 2 /* returns after which a function may be skipped */
 #define FUNCTIONS (1 << 20)
 
@@ -54,8 +55,13 @@ bool oracle_skip_wanted(uint64_t pc)
 {
 	unsigned *returns = returns_of(pc);
 
-	return oracle_skip_rate && returns && *returns >= LEARNED &&
-	       next_random() % oracle_skip_rate;
+	uint64_t rate;
+
+	if (!oracle_skip_rate || !returns || *returns < LEARNED)
+		return false;
+	/* What is seldom called may do a lot, and is where the rest of the program is. */
+	rate = 1 + *returns / SELDOM;
+	return next_random() % (rate < oracle_skip_rate ? rate : oracle_skip_rate) != 0;
 }
 
 void oracle_skip_returned(uint64_t pc)

@@ -177,6 +177,43 @@ static void test_generated_code_is_crossed_by_its_frame_pointer(void)
 	munmap(code, 4096);
 }
 
+/* A JIT's helper, in the program's own text: no description, a frame pointer. */
+int undescribed(void);
+__asm__(".text\n.p2align 4\n.type undescribed, @function\nundescribed:\n"
+	"\tpush %rbp\n\tmov %rsp, %rbp\n\tsub $128, %rsp\n\tcall *%rdx\n\tleave\n\tret\n"
+	".size undescribed, . - undescribed\n.p2align 4");
+
+static NOINLINE int call_helper(void *code)
+{
+	int r;
+
+	NOTE();
+	__asm__ volatile("call *%1"
+			 : "=a"(r)
+			 : "r"(code), "a"(undescribed), "D"(1), "d"(chain_a)
+			 : "memory", "cc", "rcx", "rsi", "r8", "r9", "r10", "r11");
+	AFTER_CALL();
+	return r;
+}
+
+static void test_undescribed_code_that_generated_code_called(void)
+{
+	uint8_t *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (code == MAP_FAILED)
+		SKIP("no executable memory");
+	memcpy(code, generated_code, sizeof(generated_code));
+	chains_begin();
+	call_helper(code);
+	CHECK_EQ(walked.end, CP_UNWIND_COMPLETE);
+	CHECK_EQ(piece_at(1, notes), 1);
+	CHECK(walked.pcs[3] - (uint64_t)undescribed < 32);
+	CHECK_EQ(walked.pcs[4], (uint64_t)code + 6 - 1);
+	CHECK_EQ(walked.pcs[6], noted[0] - 1);
+	munmap(code, 4096);
+}
+
 /* Its description ends before its code does. */
 int half_described(void);
 __asm__(".text\n.p2align 4\n.type half_described, @function\nhalf_described:\n"
@@ -341,6 +378,7 @@ int main(void)
 	RUN(test_table_is_built_where_the_linker_made_none);
 #if defined(__x86_64__)
 	RUN(test_generated_code_is_crossed_by_its_frame_pointer);
+	RUN(test_undescribed_code_that_generated_code_called);
 	RUN(test_a_frame_that_is_freed_early);
 	RUN(test_a_description_that_ends_early);
 	RUN(test_jump_to_null_shows_its_caller);

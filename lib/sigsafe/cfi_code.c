@@ -1,0 +1,103 @@
+/* Code as the unwinder sees it: is what stands before an address a call, and where does it go? See
+ * cfi.h.
+ *
+ * Pages of modules that once could be read can be until a module goes; they are asked for once.
+ */
+#include "sigsafe/cfi.h"
+
+#include "sigsafe/atomic.h"
+#include "sigsafe/sys.h"
+
+#define PAGE UINT64_C(4096)
+#define PAGES 1024 /* remembered, of a hash table; a power of two */
+
+static uint64_t readable[PAGES];
+
+static uint64_t *slot_of(uint64_t page)
+{
+	return &readable[(page >> 12) * UINT64_C(0x9e3779b97f4a7c15) >> 54];
+}
+
+_Static_assert(PAGES == 1 << (64 - 54), "the hash has as many values as there are slots");
+
+/* Code outside of the modules comes and goes as it likes: that is asked for each time. */
+static bool is_readable(uint64_t addr)
+{
+	uint64_t page = addr & -PAGE, *slot = slot_of(page);
+	struct cp_cfi_module m;
+
+	/* Relaxed: the page is not read through the word. */
+	if (cp_load_relaxed(slot) == page)
+		return true;
+	if (!cp_stackmem_probe(page))
+		return false;
+	if (cp_cfi_module_find(page, &m) || cp_cfi_module_find(addr, &m))
+		cp_store_relaxed(slot, page);
+	return true;
+}
+
+void cp_cfi_code_forget(void)
+{
+	for (unsigned i = 0; i < PAGES; i++)
+		cp_store_relaxed(&readable[i], 0);
+}
+
+/* Byte by byte: AddressSanitizer would look at what memcpy reads. */
+CP_STACKMEM_RAW static void copy_bytes(uint8_t *to, uint64_t addr, size_t n)
+{
+	const volatile uint8_t *from = (const volatile uint8_t *)(uintptr_t)addr;
+
+	for (size_t i = 0; i < n; i++)
+		to[i] = from[i];
+}
+
+/* Code is read by the kernel when its module may go away, and otherwise after asking
+ * whether it is there: copying is refused in some sandboxes. */
+bool cp_cfi_read_code(uint64_t addr, void *to, size_t n, bool copy)
+{
+	if (addr < PAGE || (addr + n) >> CP_CFI_PC_BITS)
+		return false;
+	if (copy)
+		return cp_sys_peek(to, addr, n) == (long)n;
+	if (!is_readable(addr) || ((addr ^ (addr + n - 1)) >= PAGE && !is_readable(addr + n - 1)))
+		return false;
+	copy_bytes(to, addr, n);
+	return true;
+}
+
+/* The bytes before a return address; those on the page before may not be there. */
+static bool read_call(uint64_t ra, uint8_t code[CP_CFI_CALL_BYTES], bool copy)
+{
+	uint64_t page = (ra - 1) & -PAGE, from = ra - CP_CFI_CALL_BYTES;
+
+	if (cp_cfi_read_code(from, code, CP_CFI_CALL_BYTES, copy))
+		return true;
+	if (from >= page)
+		return false;
+	memset(code, 0, CP_CFI_CALL_BYTES);
+	return cp_cfi_read_code(page, code + (page - from), ra - page, copy);
+}
+
+bool cp_cfi_behind_call(uint64_t ra, bool copy)
+{
+	uint8_t code[CP_CFI_CALL_BYTES];
+
+	return read_call(ra, code, copy) && cp_cfi_is_call(code + sizeof(code));
+}
+
+uint64_t cp_cfi_called(uint64_t ra, bool copy)
+{
+	uint8_t code[CP_CFI_CALL_BYTES > CP_CFI_STUB_BYTES ? CP_CFI_CALL_BYTES : CP_CFI_STUB_BYTES];
+	uint64_t to, slot;
+	bool by_slot;
+
+	if (!read_call(ra, code, copy))
+		return 0;
+	to = cp_cfi_call_target(code + CP_CFI_CALL_BYTES, ra, &by_slot);
+	if (by_slot)
+		return cp_cfi_read_code(to, &slot, sizeof(slot), copy) ? slot : 0;
+	if (!to || !cp_cfi_read_code(to, code, CP_CFI_STUB_BYTES, copy))
+		return to;
+	slot = cp_cfi_stub_slot(code, to);
+	return slot && cp_cfi_read_code(slot, &slot, sizeof(slot), copy) ? slot : to;
+}
