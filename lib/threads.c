@@ -21,6 +21,7 @@
 #include "sigsafe/pages.h"
 #include "sigsafe/sys.h"
 #include "sigsafe/text.h"
+#include "sigsafe/wall_event.h"
 
 extern void *__libc_stack_end; /* ld.so: where main's stack began */
 
@@ -57,6 +58,7 @@ static void on_thread_end(void *record)
 	} else if (t->wall.began) {
 		/* The pacer gives it its time, within a period. */
 		cp_store_release(&t->state, CP_THREAD_ENDED);
+		cp_wall_thread_ended();
 		if (!cp_collect_alive())
 			cp_collect_request(CP_REQUEST_DRAIN);
 	} else {
@@ -365,12 +367,25 @@ static void count_records(struct sweep *s)
 	}
 }
 
+/* Threads of the process by the links of their directory: two, and one of each. */
+static int count_tasks(struct sweep *s)
+{
+	struct stat st;
+	long err = cp_sys4(SYS_newfstatat, AT_FDCWD, "/proc/self/task", &st, 0);
+
+	/* An emulator of the kernel may have no count there. */
+	if (err < 0 || st.st_nlink < 3)
+		return each_task(count_task, s);
+	s->tasks = (uint32_t)st.st_nlink - 2 - (s->skip != 0);
+	return 0;
+}
+
 /* Numbers tell enough where every thread announces itself; of foreign threads, one may have
  * taken another's place. */
 static bool nothing_new(struct sweep *s)
 {
 	count_records(s);
-	return each_task(count_task, s) < 0 || (!s->foreign && s->tasks == s->records);
+	return count_tasks(s) < 0 || (!s->foreign && s->tasks == s->records);
 }
 
 bool cp_threads_sweep(int skip)

@@ -11,8 +11,8 @@
 
 /* With more threads than this, those that don't run are visited less often: nothing is lost, their
  * clocks tell that they waited all the while. */
-#define VISITED_ALWAYS 64u
-#define STRETCH_MAX 16u
+#define VISITED_ALWAYS 32u
+#define STRETCH_MAX 32u
 
 /* Ticks may take this part of one CPU; what they leave out comes first in the next one, and every
  * visit stands for the time since the last. */
@@ -61,13 +61,17 @@ static void seed(uint64_t now)
 static void begin(unsigned frequency)
 {
 	bool blind = cp_wall.blind;
+	struct cp_vec due = cp_wall.due;
 	uint64_t now = cp_run_clock(CLOCK_MONOTONIC);
 
 	cp_wall = (struct cp_wall){ .frequency = frequency,
 				    .period_ns = 1000000000u / frequency,
 				    .began = now,
 				    .stretch = 1,
-				    .blind = blind };
+				    .blind = blind,
+				    .due = due };
+	cp_wall.due.size = sizeof(uint32_t);
+	cp_wall.due.count = 0;
 	seed(now);
 	plan(0);
 }
@@ -99,11 +103,6 @@ void cp_wall_stop(void)
 	cp_wall_disarm_all();
 }
 
-static bool is_due(const struct cp_thread *t, uint32_t tick)
-{
-	return cp_load_relaxed(&t->wall.began) && t->wall.due <= tick;
-}
-
 /* CPU time spent since *SINCE goes off the budget. false: there is none left. */
 static bool can_afford(uint64_t *since)
 {
@@ -123,47 +122,58 @@ static void earn(void)
 		cp_wall.budget = BUDGET_PERIODS * share;
 }
 
-/* Those that are due, from where the last tick left off. true: threads have ended. */
-static bool visit_all(struct cp_run *r, uint32_t tick)
+/* When each record's thread is due, apart from the records: most are not, and to look through
+ * thousands of records would cost more than the visits. Of one that was not met yet: 0. */
+static uint32_t *due_times(uint32_t limit)
 {
-	uint32_t limit = cp_thread_limit(), live = 0, at = cp_wall.cursor;
+	while (cp_wall.due.count < limit)
+		if (!cp_vec_add(&cp_wall.due))
+			return NULL;
+	return cp_wall.due.items;
+}
+
+static bool can_visit(struct cp_thread *t)
+{
+	return cp_load_acquire(&t->state) == CP_THREAD_LIVE && cp_load_relaxed(&t->wall.began);
+}
+
+/* Those that are due, from where the last tick left off. How many threads there are. */
+static uint32_t visit_all(struct cp_run *r, uint32_t tick)
+{
+	uint32_t limit = cp_thread_limit(), met = 0, at = cp_wall.cursor, *due = due_times(limit);
 	uint64_t since = cp_run_clock(CLOCK_THREAD_CPUTIME_ID);
-	bool affordable = true, ended = false;
+	bool affordable = due != NULL;
 
-	for (uint32_t i = 0; i < limit; i++, at++) {
-		struct cp_thread *t = cp_thread_at(at % limit);
-		uint32_t state = cp_load_acquire(&t->state);
-
-		ended |= state == CP_THREAD_ENDED;
-		if (state != CP_THREAD_LIVE)
+	for (uint32_t i = 0; due && i < limit; i++, at++) {
+		at = at < limit ? at : 0;
+		met += due[at] != 0;
+		if (due[at] > tick || !affordable || !can_visit(cp_thread_at(at)))
 			continue;
-		live++;
-		if (!affordable || !is_due(t, tick))
-			continue;
-		if (cp_wall_visit(r, t, tick) || live % 32 == 0)
+		if (cp_wall_visit(r, cp_thread_at(at), tick, &due[at]) || met % 32 == 0)
 			affordable = can_afford(&since);
-		cp_wall.cursor = (at + 1) % limit;
+		cp_wall.cursor = at + 1;
 	}
 	can_afford(&since);
-	cp_wall.stretch = live / VISITED_ALWAYS;
-	if (cp_wall.stretch > STRETCH_MAX)
-		cp_wall.stretch = STRETCH_MAX;
-	if (!cp_wall.stretch)
-		cp_wall.stretch = 1;
-	return ended;
+	return met;
+}
+
+static uint32_t stretch_for(uint32_t threads)
+{
+	uint32_t n = threads / VISITED_ALWAYS;
+
+	return n < 1 ? 1 : n > STRETCH_MAX ? STRETCH_MAX : n;
 }
 
 bool cp_wall_tick(struct cp_run *r)
 {
 	uint32_t planned = period_of(cp_wall_due()), tick;
-	bool ended;
 
 	tick = period_of(cp_run_clock(CLOCK_MONOTONIC));
 	cp_wall.counts.late += tick - planned;
 	earn();
-	ended = visit_all(r, tick);
+	cp_wall.stretch = stretch_for(visit_all(r, tick));
 	plan(tick + 1);
-	return ended;
+	return cp_exchange_acqrel(&cp_wall_ended, 0) != 0;
 }
 
 void cp_wall_fork_child(struct cp_run *r, struct cp_thread *keep)

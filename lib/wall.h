@@ -39,13 +39,15 @@ struct cp_wall_counts {
 struct cp_wall {
 	unsigned frequency;
 	uint64_t period_ns;
-	uint64_t began;	       /* begin of period 0 */
-	uint64_t stopped;      /* 0 = it is running */
-	uint64_t phase;	       /* place of tick 0 in its period, in 2^-64 of it */
-	uint64_t random;       /* state of the generator */
-	uint32_t openings;     /* of the gate, at the last reading of the modules */
+	uint64_t began;	    /* begin of period 0 */
+	uint64_t stopped;   /* 0 = it is running */
+	uint64_t phase;	    /* place of tick 0 in its period, in 2^-64 of it */
+	uint64_t random;    /* state of the generator */
+	uint64_t uncounted; /* ns in rows, less than a period: short threads are counted together */
+	uint32_t openings;  /* of the gate, at the last reading of the modules */
 	uint64_t next_reading; /* of the modules, for an address in none: not before */
 	uint32_t stretch;      /* periods between visits of a thread that doesn't run */
+	struct cp_vec due;     /* uint32_t: the next visit of each record's thread, as a tick */
 	uint32_t cursor;       /* where the next tick goes on */
 	int64_t budget;	       /* ns of CPU time that may be spent */
 	bool blind;	       /* stacks can't be walked from outside */
@@ -72,9 +74,9 @@ uint64_t cp_wall_due(void);
 bool cp_wall_tick(struct cp_run *r);
 void cp_wall_fork_child(struct cp_run *r, struct cp_thread *keep);
 
-/* wall_visit.c: look at T in period TICK, and plan its next visit. true: it cost more than a
- * glance. */
-bool cp_wall_visit(struct cp_run *r, struct cp_thread *t, uint32_t tick);
+/* wall_visit.c: look at T in period TICK; its next visit is to be at *DUE. true: it cost more than
+ * a glance. */
+bool cp_wall_visit(struct cp_run *r, struct cp_thread *t, uint32_t tick, uint32_t *due);
 /* What T's handler has left in its ring. */
 void cp_wall_take(struct cp_run *r, struct cp_thread *t);
 void cp_wall_record(struct cp_run *r, struct cp_thread *t, const struct cp_record *record);

@@ -89,8 +89,8 @@ void cp_wall_pay(struct cp_run *r, struct cp_thread *t, enum cp_wall_state state
 	if (!ns || !w->row[state])
 		return;
 	s = cp_aggregate_row_at(&r->aggregate, w->row[state] - 1);
-	periods = (w->uncounted + ns) / cp_wall.period_ns;
-	w->uncounted = (w->uncounted + ns) % cp_wall.period_ns;
+	periods = (cp_wall.uncounted + ns) / cp_wall.period_ns;
+	cp_wall.uncounted = (cp_wall.uncounted + ns) % cp_wall.period_ns;
 	w->owed[state] = 0;
 	s->values[0] += periods;
 	s->values[1] += ns;
@@ -212,4 +212,7 @@ void cp_wall_gone(struct cp_run *r, struct cp_thread *t)
 	else
 		cp_wall_settle(r, t, w->ended);
 	w->began = 0;
+	/* The next thread with this record is met at once. */
+	if (t->index < cp_wall.due.count)
+		*CP_VEC_AT(&cp_wall.due, uint32_t, t->index) = 0;
 }

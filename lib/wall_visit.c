@@ -32,13 +32,13 @@ static uint64_t boundary(const struct cp_wall_thread *w, uint32_t tick)
 
 /* The next visit stands for SPAN periods, and is at a random one of them. How many does not
  * depend on what that visit will find, so it stays unbiased. */
-static void plan(struct cp_wall_thread *w, uint32_t tick, uint32_t span)
+static uint32_t plan(struct cp_wall_thread *w, uint32_t tick, uint32_t span)
 {
 	uint32_t end = w->until + w->span;
 
 	w->until = end > tick ? end : tick + 1;
 	w->span = span;
-	w->due = w->until + (span > 1 ? (uint32_t)(cp_wall_draw() % span) : 0);
+	return w->until + (span > 1 ? (uint32_t)(cp_wall_draw() % span) : 0);
 }
 
 void cp_wall_record(struct cp_run *r, struct cp_thread *t, const struct cp_record *record)
@@ -134,7 +134,6 @@ static void found_gone(struct cp_wall_thread *w)
 {
 	if (!w->ended)
 		w->ended = cp_run_clock(CLOCK_MONOTONIC);
-	w->due = UINT32_MAX;
 }
 
 /* It ran since the last visit, or this is the first. */
@@ -172,25 +171,30 @@ static bool has_not_moved(const struct cp_thread *t, uint64_t clock)
 	       !cp_load_relaxed(&t->paused);
 }
 
-bool cp_wall_visit(struct cp_run *r, struct cp_thread *t, uint32_t tick)
+/* The longer it hasn't run, the less often it is looked at, as far as there are many. */
+static uint32_t span_of(const struct cp_wall_thread *w, bool moved)
+{
+	if (moved)
+		return 1;
+	return 2 * w->span < cp_wall.stretch ? 2 * w->span : cp_wall.stretch;
+}
+
+bool cp_wall_visit(struct cp_run *r, struct cp_thread *t, uint32_t tick, uint32_t *due)
 {
 	struct cp_wall_thread *w = &t->wall;
 	uint64_t clock = cp_wall_clock_of(t->tid);
 	bool moved;
 
 	cp_wall.counts.visits++;
-	if (clock == UINT64_MAX) {
-		found_gone(w);
-		return false;
-	}
 	if (!w->span)
 		meet(w, tick);
-	moved = !has_not_moved(t, clock);
-	if (moved)
+	moved = clock != UINT64_MAX && !has_not_moved(t, clock);
+	if (clock == UINT64_MAX)
+		found_gone(w);
+	else if (moved)
 		find_out(r, t, tick);
 	else
 		cp_wall.counts.unmoved++;
-	if (w->due != UINT32_MAX)
-		plan(w, tick, moved ? 1 : cp_wall.stretch);
+	*due = w->ended ? UINT32_MAX : plan(w, tick, span_of(w, moved));
 	return moved;
 }

@@ -8,6 +8,7 @@
 #include "sigsafe/thread.h"
 
 uint32_t cp_wall_running;
+uint32_t cp_wall_ended;
 
 bool cp_wall_event(const siginfo_t *si, const ucontext_t *uc)
 {

@@ -1,0 +1,45 @@
+#!/bin/bash
+# What the wall clock costs: threads that wait, by their number, beside a signal to each of them;
+# and the shares of a program that sleeps 30 ms, polls 40 and computes 30.
+# WALL_SECONDS: of each run (10); WALL_ROUNDS: of the first table (3), whose medians are printed.
+. "$srcdir/tests/lib/e2e.sh"
+
+seconds=${WALL_SECONDS:-10}
+rounds=${WALL_ROUNDS:-3}
+host=./tests/e2e/wall-host
+make -s "${host#./}" tests/tools/pprof-check >&2 || exit 1
+$CC -O2 -D_GNU_SOURCE -pthread -o "$work/signal-all" "$srcdir/bench/signal-all.c" || exit 1
+
+median() {
+	sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'
+}
+
+share() { # threads frequency command...
+	for _ in $(seq "$rounds"); do "${@:3}"; done | median |
+		awk -v s="$seconds" '{ printf "%9.2f %%", $1 / s / 1e7 }'
+}
+
+walled() { # frequency threads
+	env LD_PRELOAD="$CP_LIBRARY" WALLPROFILE="$work/w.pb" WALLPROFILE_FREQUENCY="$1" \
+		"$host" idle "$2" "$seconds"
+}
+
+echo "Threads that wait: CPU time of the process, in parts of one core"
+printf '%8s %6s %12s %12s %12s\n' threads Hz bare wall 'signal all'
+for n in 10 200 1000 5000; do
+	for hz in 50 100; do
+		printf '%8s %6s %12s %12s %12s\n' $n $hz "$(share $n $hz "$host" idle $n "$seconds")" \
+			"$(share $n $hz walled $hz $n)" "$(share $n $hz "$work/signal-all" $n $hz "$seconds")"
+	done
+done
+
+echo
+echo "Shares of 20 s at 50 Hz, by the program itself and by the profile, in points"
+env LD_PRELOAD="$CP_LIBRARY" WALLPROFILE="$work/s.pb" "$host" shares 20 >"$work/said"
+"$pprof_check" --raw "$work/s.pb" | awk -F '[,\t]' -v file="$work/said" '
+	{ total += $2; for (f in part) ; }
+	match($0, /do_sleep|do_poll|compute/) { ns[substr($0, RSTART, RLENGTH)] += $2 }
+	END {
+		while ((getline line < file) > 0) { split(line, f, " "); own[f[1]] = f[2]; all += f[2] }
+		for (n in own) printf "%-10s %8.2f %8.2f\n", n, own[n] * 100 / all, ns[n] * 100 / total
+	}'

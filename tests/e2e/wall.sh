@@ -1,0 +1,101 @@
+# The wall clock: every thread's whole time stands in the profile, waiting where it waits and
+# running where it runs. Nothing here depends on how fast the machine is.
+. "$srcdir/tests/lib/e2e.sh"
+host=./tests/e2e/wall-host
+
+walled() { # name command...
+	name=$1
+	shift
+	status=0
+	env LD_PRELOAD="$CP_LIBRARY" WALLPROFILE="$work/$name.pb" "$@" \
+		>"$work/$name.out" 2>"$work/$name.err" || status=$?
+	check_status "$name" 0
+	check_quiet "$name"
+	check_valid_as wall "$work/$name.pb"
+}
+
+raw() { # name
+	"$pprof_check" --raw "$work/$1.pb"
+}
+
+# Rows that match a regular expression must match another, too.
+check_all() { # name rows what
+	raw "$1" | grep -E -- "$2" >"$work/rows" || { fail "$1: no row matches $2"; return; }
+	grep -vE -- "$3" "$work/rows" >"$work/others" && fail "$1: not $3: $(head -n 3 "$work/others")"
+}
+
+shares() {
+	walled shares "$host" shares 2
+	check_all shares ';do_sleep;' 'state=(waiting.*nanosleep|running)'
+	check_all shares ';do_poll;' 'state=(waiting.*poll|running)'
+	check_all shares '[ ;	]compute;' 'state=running'
+	check_all shares 'state=waiting' '(nanosleep.*do_sleep|poll.*do_poll);main;'
+	check_all shares . 'main;.*_start$'
+	# A wait takes at least as long as was asked for, and nothing else can be there meanwhile:
+	# within a period of each end.
+	raw shares | awk -F '[,\t]' -v file="$work/shares.out" '
+		{ total += $2; count += $1 }
+		END {
+			while ((getline line < file) > 0) { split(line, f, " "); lived += f[2] }
+			if (total < lived) print "samples hold " total " ns of " lived
+			if (count > total / 20000000 || count + 1 < total / 20000000 - 1) print count " periods in " total " ns" }' >"$work/wrong"
+	[ ! -s "$work/wrong" ] || fail "shares: $(cat "$work/wrong")"
+}
+
+# What each thread lived, by itself and by who made it, is the least and the most that it may have.
+threads() {
+	walled threads "$host" threads
+	raw threads | awk -v file="$work/threads.out" '
+		match($0, /tid=[0-9]+/) { tid = substr($0, RSTART + 4, RLENGTH - 4); split($1, v, ","); ns[tid] += v[2] }
+		END {
+			while ((getline line < file) > 0) {
+				split(line, f, " "); n++
+				if (ns[f[1]] < f[2] || ns[f[1]] > f[3]) print f[1] " has " ns[f[1]] + 0 " ns, lived " f[2] " to " f[3]
+			}
+			if (n != 34) print n " threads" }' >"$work/wrong"
+	[ ! -s "$work/wrong" ] || fail "threads: $(head -n 3 "$work/wrong")"
+	check_stack "$work/threads.pb" 'state=waiting.*nanosleep;.*sleeper;live;'
+	check_stack "$work/threads.pb" 'state=running.*worker;live;'
+	check_stack "$work/threads.pb" 'state=waiting.*syscall;foreign_wait;foreign'
+	check_no_stack "$work/threads.pb" 'thread=cprof'
+	check_comment "$work/threads.pb" 'wall time: .* 0.000 s unsampled'
+}
+
+children() {
+	walled fork "$host" fork
+	for file in "$work/fork.pb."*; do
+		check_valid_as wall "$file"
+	done
+	[ "$(echo "$work/fork.pb."* | wc -w)" = 2 ] || fail "fork: files are $(ls "$work")"
+	cat "$work/fork.pb."* >/dev/null
+	for file in "$work/fork.pb."*; do "$pprof_check" --raw "$file"; done >"$work/children"
+	grep -q 'state=waiting.*nanosleep;.*child_sleeps;main' "$work/children" || fail "fork: no child_sleeps"
+	grep -q 'thread=sleep,' "$work/children" || fail "fork: no sleep"
+	check_no_stack "$work/fork.pb" child_sleeps
+	check_stack "$work/fork.pb" 'wait4;main'
+}
+
+realtime() {
+	env LD_PRELOAD="$CP_LIBRARY" CPUPROFILE="$work/realtime.pb" CPUPROFILE_REALTIME=1 sleep 0.2
+	check_valid_as wall "$work/realtime.pb"
+	check_stack "$work/realtime.pb" 'state=waiting.*nanosleep'
+}
+
+all_modes() {
+	env LD_PRELOAD="$CP_LIBRARY" CPUPROFILE="$work/c.pb" WALLPROFILE="$work/w.pb" HEAPPROFILE="$work/h.pb" \
+		LOCKPROFILE="$work/l.pb" "$host" threads >"$work/all.out" || fail "all: exit status $?"
+	check_valid "$work/c.pb"
+	check_valid_as wall "$work/w.pb"
+	check_valid_as heap "$work/h.pb"
+	check_valid_as lock "$work/l.pb"
+	check_stack "$work/c.pb" 'worker;live;'
+	check_no_stack "$work/c.pb" state=
+	check_stack "$work/w.pb" 'state=running.*worker;live;'
+}
+
+shares
+threads
+children
+realtime
+all_modes
+finish
