@@ -14,8 +14,8 @@ median() {
 	sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'
 }
 
-share() { # threads frequency command...
-	for _ in $(seq "$rounds"); do "${@:3}"; done | median |
+share() { # command...
+	for _ in $(seq "$rounds"); do "$@"; done | median |
 		awk -v s="$seconds" '{ printf "%9.2f %%", $1 / s / 1e7 }'
 }
 
@@ -27,19 +27,20 @@ walled() { # frequency threads
 echo "Threads that wait: CPU time of the process, in parts of one core"
 printf '%8s %6s %12s %12s %12s\n' threads Hz bare wall 'signal all'
 for n in 10 200 1000 5000; do
-	for hz in 50 100; do
-		printf '%8s %6s %12s %12s %12s\n' $n $hz "$(share $n $hz "$host" idle $n "$seconds")" \
-			"$(share $n $hz walled $hz $n)" "$(share $n $hz "$work/signal-all" $n $hz "$seconds")"
-	done
+	signals=-
+	# More would keep every core busy.
+	[ $n -gt 1000 ] || signals=$(share "$work/signal-all" $n 50 "$seconds")
+	printf '%8s %6s %12s %12s %12s\n' $n 50 "$(share "$host" idle $n "$seconds")" \
+		"$(share walled 50 $n)" "$signals"
 done
 
 echo
 echo "Shares of 20 s at 50 Hz, by the program itself and by the profile, in points"
 env LD_PRELOAD="$CP_LIBRARY" WALLPROFILE="$work/s.pb" "$host" shares 20 >"$work/said"
 "$pprof_check" --raw "$work/s.pb" | awk -F '[,\t]' -v file="$work/said" '
-	{ total += $2; for (f in part) ; }
+	{ total += $2 }
 	match($0, /do_sleep|do_poll|compute/) { ns[substr($0, RSTART, RLENGTH)] += $2 }
 	END {
-		while ((getline line < file) > 0) { split(line, f, " "); own[f[1]] = f[2]; all += f[2] }
+		while ((getline line < file) > 0) { split(line, w, " "); own[w[1]] = w[2]; all += w[2] }
 		for (n in own) printf "%-10s %8.2f %8.2f\n", n, own[n] * 100 / all, ns[n] * 100 / total
 	}'
