@@ -153,17 +153,6 @@ struct cp_thread *cp_threads_prepare(const pthread_attr_t *attr, void *(*start)(
 	return t;
 }
 
-static struct cp_thread *find_tid(int tid)
-{
-	for (uint32_t i = 0; i < cp_thread_limit(); i++) {
-		struct cp_thread *t = cp_thread_at(i);
-
-		if (cp_load_relaxed(&t->tid) == tid && cp_load_acquire(&t->state) == CP_THREAD_LIVE)
-			return t;
-	}
-	return NULL;
-}
-
 /* The sweep may have met this thread, NEW, before it could register itself. */
 static void end_foreign_twin(struct cp_thread *new, int tid)
 {
@@ -171,7 +160,7 @@ static void end_foreign_twin(struct cp_thread *new, int tid)
 
 	if (!cp_counted(CP_COUNT_FOREIGN_THREADS))
 		return;
-	t = find_tid(tid);
+	t = cp_thread_of(tid);
 	if (!t || !t->foreign)
 		return;
 	cp_store_relaxed(&new->paused, cp_load_relaxed(&t->paused));
@@ -303,7 +292,7 @@ static int count_task(int tid, void *context)
 
 static int see_task_locked(int tid)
 {
-	struct cp_thread *t = find_tid(tid);
+	struct cp_thread *t = cp_thread_of(tid);
 
 	if (t) {
 		t->seen = true;

@@ -62,6 +62,19 @@ static bool is_own(const struct cp_thread *t)
 	return cp_load_relaxed(&t->tid) == cp_sys_gettid();
 }
 
+/* The calling thread's record. One that pthread_create of ours didn't make has the one that the
+ * sweep made, by now or later. */
+static struct cp_thread *find_self(unsigned flags)
+{
+	struct cp_thread *t = NULL;
+
+	if (!(flags & CP_LOCK_ANY_THREAD) || cp_tls_is_libc())
+		t = cp_self.thread;
+	if (!t && cp_counted(CP_COUNT_FOREIGN_THREADS))
+		t = cp_thread_of(cp_sys_gettid());
+	return t;
+}
+
 /* No handler may come in between: it could wait for a lock, too, or jump away. */
 static void block_signals(uint64_t *old)
 {
@@ -109,7 +122,7 @@ void cp_lock_waited(const void *lock, uint64_t began, const void *function, unsi
 	}
 	if ((flags & CP_LOCK_HAS_HOLDER) && cp_load_relaxed(&cp_lock_holders_on))
 		cp_holder_deliver(lock, began, now);
-	t = !(flags & CP_LOCK_ANY_THREAD) || cp_tls_is_libc() ? cp_self.thread : NULL;
+	t = find_self(flags);
 	if (t && cp_load_relaxed(&t->paused)) {
 		cp_count_mode(CP_MODE_LOCK, CP_COUNT_LOST_PAUSED, 1);
 		return;
@@ -188,7 +201,8 @@ void cp_lock_thread_end(struct cp_thread *t)
 		cp_capture_put(t, h->record);
 		cp_holder_give_back(h);
 	}
-	cp_sys2(SYS_prctl, 16 /* PR_GET_NAME */, name);
+	if (is_own(t))
+		cp_sys2(SYS_prctl, 16 /* PR_GET_NAME */, name);
 	cp_holder_thread_end(t, name);
 	unblock_signals(&mask);
 }

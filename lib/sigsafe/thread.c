@@ -38,6 +38,17 @@ uint32_t cp_thread_limit(void)
 	return cp_load_acquire(&limit);
 }
 
+struct cp_thread *cp_thread_of(int tid)
+{
+	for (uint32_t i = 0; i < cp_thread_limit(); i++) {
+		struct cp_thread *t = cp_thread_at(i);
+
+		if (cp_load_relaxed(&t->tid) == tid && cp_load_acquire(&t->state) == CP_THREAD_LIVE)
+			return t;
+	}
+	return NULL;
+}
+
 /* One more chunk behind the SEEN records; another thread may do it first. */
 static bool grow(uint32_t seen)
 {

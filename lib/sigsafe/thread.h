@@ -132,6 +132,8 @@ void cp_thread_free(struct cp_thread *t);
 void cp_thread_enter(struct cp_thread *t);
 /* The record number INDEX, or NULL. Any context. */
 struct cp_thread *cp_thread_at(uint32_t index);
+/* The live record of thread TID, or NULL. Any context; looks at all of them. */
+struct cp_thread *cp_thread_of(int tid);
 /* One more than the highest index ever claimed. */
 uint32_t cp_thread_limit(void);
 /* In a fork child: every record but KEEP becomes FREE, rings are given up. */

@@ -11,7 +11,7 @@
 #include "host.h"
 
 #define STACK_SIZE ((size_t)64 << 10)
-#define TURNS 50
+#define TURNS 150
 #define FLAGS                                                                                      \
 	(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM |        \
 	 CLONE_CHILD_CLEARTID | CLONE_PARENT_SETTID)

@@ -1,0 +1,58 @@
+#!/bin/bash
+# memcached under load: its workers wait for each other's locks; every client gets the same answers.
+. "$srcdir/tests/lib/e2e.sh"
+. "$srcdir/tests/lib/lock.sh"
+need memcached python3
+cat >"$work/load.py" <<'END'
+import hashlib, socket, sys, threading
+answers = [None] * 8
+def client(i):
+    s = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+    f, h = s.makefile("rwb"), hashlib.sha1()
+    for n in range(1500):
+        f.write(b"set key%d 0 0 5\r\nhello\r\nget key%d\r\nincr count%d 1\r\n" % (n % 7, n % 7, i))
+        f.flush()
+        for line in range(5):
+            h.update(f.readline())
+    answers[i] = h.hexdigest()
+threads = [threading.Thread(target=client, args=(i,)) for i in range(8)]
+for t in threads: t.start()
+for t in threads: t.join()
+print(answers)
+END
+
+answers() {
+	python3 -c "import socket; socket.create_connection(('127.0.0.1', $port))" && kill -0 $server
+}
+
+serve() { # name environment...
+	serve_name=$1
+	shift
+	for port in $((21000 + $$ % 20000)) $((21001 + $$ % 20000)) $((21002 + $$ % 20000)); do
+		env "$@" memcached -u "$(id -un)" -t 4 -l 127.0.0.1 -p $port -U 0 -m 64 \
+			>"$work/$serve_name.out" 2>"$work/$serve_name.err" &
+		server=$!
+		owns $server
+		wait_for 10 answers 2>/dev/null && break
+		kill $server 2>/dev/null
+		wait $server
+		server=
+	done
+	[ -n "$server" ] || skip "memcached did not start: $(tail -n 1 "$work/$serve_name.err")"
+	python3 "$work/load.py" $port >"$work/$serve_name.answers" 2>&1
+	kill $server
+	status=0
+	wait $server || status=$?
+}
+
+serve bare
+bare_status=$status
+serve profiled LD_PRELOAD="$CP_LIBRARY" LOCKPROFILE="$work/profiled.pb" CPUPROFILE="$work/profiled.cpu"
+check_status profiled "$bare_status"
+check_quiet profiled
+cmp -s "$work/bare.answers" "$work/profiled.answers" || fail "other answers"
+check_valid_as lock "$work/profiled.pb"
+[ "$(lock_ns "$work/profiled.pb" '^pthread_mutex_lock;.*event_base_loop')" -gt 0 ] ||
+	fail "no worker waited: $("$pprof_check" --top 5 "$work/profiled.pb")"
+check_no_stack "$work/profiled.pb" '\[incomplete\]$'
+finish
