@@ -101,12 +101,9 @@ static uint64_t mix(uint64_t h, uint64_t v)
 
 static uint64_t hash_of(const struct cp_depot_key *k, uint32_t now)
 {
-	uint64_t h = mix(k->interval ^ (uint64_t)k->kind << 56,
-			 (uint64_t)now << 32 | k->depth << 16 | k->end << 8 | k->shard);
+	uint64_t h = mix(k->hash, k->interval ^ (uint64_t)k->kind << 56);
 
-	for (unsigned i = 0; i < k->depth; i++)
-		h = mix(h, k->pcs[i]);
-	return h ^ h >> 32;
+	return mix(h, (uint64_t)now << 32 | k->depth << 16 | k->end << 8 | k->shard);
 }
 
 static bool is(const struct cp_depot_entry *e, const struct cp_depot_key *k, uint64_t hash,

@@ -46,6 +46,7 @@ struct cp_depot_entry {
 
 struct cp_depot_key {
 	const uint64_t *pcs;
+	uint64_t hash;	/* of the pcs, by any function that is always the same */
 	unsigned depth; /* >= 1 */
 	uint8_t end;
 	uint8_t shard; /* threads that count apart, so that they don't share cache lines */

@@ -8,7 +8,7 @@
 #include "sigsafe/gate.h"
 #include "sigsafe/poisson.h"
 #include "sigsafe/scratch.h"
-#include "sigsafe/unwind.h"
+#include "sigsafe/unwind_walks.h"
 
 /* A thread adds to the shared totals in batches of this many bytes; they serve the peak and the
  * dumps by amount, which need no more precision. */
@@ -140,21 +140,15 @@ static void sum_up(uint64_t allocated, uint64_t freed)
 
 /* A handler of the program, or of the CPU source, may run in between: what it finds is put
  * back as it was. */
-static unsigned walk(const struct cp_regs *regs, uint64_t *pcs, enum cp_unwind_end *end)
+static unsigned walk(struct cp_unwind_input *in, uint64_t *pcs, unsigned max,
+		     enum cp_unwind_end *end)
 {
-	const struct cp_thread *t = cp_self.thread;
-	struct cp_unwind_input in = { .regs = *regs, .own_tls = true };
-	unsigned phase = cp_gate_enter(&in.stable_modules), n;
+	unsigned phase = cp_gate_enter(&in->stable_modules), n;
 	uint8_t before = cp_self.in_capture;
 
-	if (t) {
-		in.stack_low = t->stack_low;
-		in.stack_high = t->stack_high;
-	}
 	cp_self.in_capture = true;
 	cp_signal_fence();
-	n = cp_capture_settings.unwinder->walk(
-		&in, pcs, cp_load_relaxed(&cp_capture_settings.max_depth), end);
+	n = cp_capture_settings.unwinder->walk(in, pcs, max, end);
 	cp_signal_fence();
 	cp_self.in_capture = before;
 	cp_gate_leave(phase);
@@ -174,25 +168,65 @@ static unsigned own_frames(const uint64_t *pcs, unsigned depth, uintptr_t caller
 	return 0;
 }
 
+/* The stack that SCRATCH's last walk found, DEPTH frames of it the program's. */
+static struct cp_depot_entry *entry_of_memo(struct cp_memo *m, unsigned depth,
+					    struct cp_depot_key *key)
+{
+	struct cp_depot_entry *e = m->entry_depth == depth ? m->entry : NULL;
+
+	if (e && e->interval == key->interval)
+		return e;
+	key->pcs = cp_memo_pcs(m, depth);
+	key->hash = cp_memo_hash(m, depth);
+	key->depth = depth;
+	key->end = CP_UNWIND_COMPLETE;
+	e = cp_depot_find(key);
+	m->entry = e;
+	m->entry_depth = depth;
+	return e;
+}
+
+static struct cp_depot_entry *entry_of_walk(struct cp_scratch *scratch, struct cp_unwind_input *in,
+					    unsigned max, uintptr_t caller,
+					    struct cp_depot_key *key)
+{
+	enum cp_unwind_end end = CP_UNWIND_INCOMPLETE;
+	unsigned depth = walk(in, scratch->pcs, max, &end);
+	unsigned own = own_frames(scratch->pcs, depth, caller);
+
+	key->pcs = scratch->pcs + own;
+	key->depth = depth - own;
+	key->hash = cp_memo_hash_of(key->pcs, key->depth);
+	key->end = (uint8_t)end;
+	return cp_depot_find(key);
+}
+
 static struct cp_depot_entry *find_stack(const struct cp_heap_sample *s, const struct cp_regs *regs)
 {
 	struct cp_scratch *scratch = cp_scratch_take(&cp_self.heap.scratch);
-	enum cp_unwind_end end = CP_UNWIND_INCOMPLETE;
+	unsigned max = cp_load_relaxed(&cp_capture_settings.max_depth), depth = 0;
+	struct cp_depot_key key = { .interval = s->interval };
+	const struct cp_thread *t = cp_self.thread;
+	struct cp_unwind_input in = { .regs = *regs,
+				      .stack_low = t ? t->stack_low : 0,
+				      .stack_high = t ? t->stack_high : 0,
+				      .own_tls = true };
 	struct cp_depot_entry *e;
-	struct cp_depot_key key;
-	unsigned depth, own;
 
 	if (!scratch)
 		return NULL;
-	depth = walk(regs, scratch->pcs, &end);
-	own = own_frames(scratch->pcs, depth, s->caller);
-	key = (struct cp_depot_key){ .pcs = scratch->pcs + own,
-				     .depth = depth - own,
-				     .end = (uint8_t)end,
-				     .interval = s->interval };
-	if (s->interval < CP_HEAP_TAG_INTERVAL)
+	if (s->interval < CP_HEAP_TAG_INTERVAL) {
 		key.shard = cp_self.heap.scratch % SHARDS;
-	e = cp_depot_find(&key);
+		if (cp_capture_settings.unwinder->walk == cp_unwind_dwarf_walk)
+			depth = cp_memo_walk(&scratch->memo, &in, cp_depot_epoch(), max);
+	}
+	if (depth)
+		e = entry_of_memo(
+			&scratch->memo,
+			depth - own_frames(cp_memo_pcs(&scratch->memo, depth), depth, s->caller),
+			&key);
+	else
+		e = entry_of_walk(scratch, &in, max, s->caller, &key);
 	cp_scratch_give(scratch);
 	return e;
 }

@@ -4,7 +4,7 @@
 #include "sigsafe/atomic.h"
 #include "sigsafe/sys.h"
 
-#define WAYS 8u /* slots of a bucket: two cache lines */
+#define WAYS 8u /* slots of a bucket: a cache line of addresses, one of blocks */
 #define GENERATIONS 24u
 #define FIRST_SLOTS ((size_t)1 << 12)
 /* Small ones grow fast, so that there are few; large ones double, which bounds what is unused. */
@@ -14,9 +14,10 @@
 /* An address is 16-byte aligned (or at least 8: bit 0 is free). A claimed slot's word is odd. */
 #define CLAIMED UINT64_C(1)
 
-struct slot {
-	uint64_t address; /* 0 = empty */
-	uint64_t block;	  /* id in the upper 24 bits, size below */
+/* Addresses first: a look-up that finds nothing reads one cache line of each bucket. */
+struct bucket {
+	uint64_t address[WAYS]; /* 0 = empty */
+	uint64_t block[WAYS];	/* id in the upper 24 bits, size below */
 };
 
 struct generation {
@@ -24,7 +25,7 @@ struct generation {
 	uint64_t salt;	/* addresses that collide in one don't in the next */
 	uint64_t count; /* slots */
 	uint64_t pad[5];
-	struct slot slots[]; /* on a cache line's boundary */
+	struct bucket buckets[]; /* on a cache line's boundary */
 };
 
 static struct generation *generations[GENERATIONS];
@@ -56,88 +57,88 @@ static uint64_t hash_of(uint64_t address, uint64_t salt)
 }
 
 /* The two buckets of ADDRESS in G; they may be the same. */
-static void buckets_of(struct generation *g, uint64_t address, struct slot *b[2])
+static inline void buckets_of(struct generation *g, uint64_t address, struct bucket *b[2])
 {
 	uint64_t h = hash_of(address, g->salt);
 
-	b[0] = &g->slots[(h >> 40 & g->mask) * WAYS];
-	b[1] = &g->slots[(h >> 8 & g->mask) * WAYS];
+	b[0] = &g->buckets[h >> 40 & g->mask];
+	b[1] = &g->buckets[h >> 8 & g->mask];
 }
 
-static struct slot *find_in(struct slot *bucket, uint64_t address)
+struct place {
+	struct bucket *bucket; /* NULL: nowhere */
+	unsigned slot;
+};
+
+static inline bool find_in(struct bucket *b, uint64_t address, struct place *at)
 {
 	for (unsigned i = 0; i < WAYS; i++)
-		/* Acquire: pairs with the release in put; the block behind it is whole. */
-		if (cp_load_acquire(&bucket[i].address) == address)
-			return &bucket[i];
-	return NULL;
+		/* Acquire: pairs with the release in put_in; the block behind it is whole. */
+		if (cp_load_acquire(&b->address[i]) == address) {
+			*at = (struct place){ b, i };
+			return true;
+		}
+	return false;
 }
 
-static struct slot *find(struct generation *g, uint64_t address)
+static bool find(uint64_t address, struct place *at)
 {
-	struct slot *b[2], *s;
+	struct bucket *b[2];
 
-	buckets_of(g, address, b);
-	s = find_in(b[0], address);
-	return s ? s : find_in(b[1], address);
+	for (uint32_t n = cp_load_acquire(&count); n-- > 0;) {
+		buckets_of(generations[n], address, b);
+		if (find_in(b[0], address, at) || find_in(b[1], address, at))
+			return true;
+	}
+	return false;
 }
 
-static bool take_out(struct slot *s, uint64_t address, struct cp_live_block *b)
+bool cp_live_remove(uint64_t address, struct cp_live_block *b)
 {
+	struct place at;
+	uint64_t word;
+
+	if (!find(address, &at))
+		return false;
 	/* Read before the slot is given up. Were it taken again between, then by this very
 	 * address, which a program can only reach by freeing twice. */
-	uint64_t word = cp_load_relaxed(&s->block);
-
-	if (!cp_cas_acqrel(&s->address, &address, 0))
+	word = cp_load_relaxed(&at.bucket->block[at.slot]);
+	if (!cp_cas_acqrel(&at.bucket->address[at.slot], &address, 0))
 		return false;
 	unpack(word, b);
 	return true;
 }
 
-bool cp_live_remove(uint64_t address, struct cp_live_block *b)
-{
-	for (uint32_t n = cp_load_acquire(&count); n-- > 0;) {
-		struct slot *s = find(generations[n], address);
-
-		if (s)
-			return take_out(s, address, b);
-	}
-	return false;
-}
-
 bool cp_live_peek(uint64_t address, struct cp_live_block *b)
 {
-	for (uint32_t n = cp_load_acquire(&count); n-- > 0;) {
-		const struct slot *s = find(generations[n], address);
+	struct place at;
 
-		if (s) {
-			unpack(cp_load_relaxed(&s->block), b);
-			return true;
-		}
-	}
-	return false;
+	if (!find(address, &at))
+		return false;
+	unpack(cp_load_relaxed(&at.bucket->block[at.slot]), b);
+	return true;
 }
 
-static unsigned free_slots(const struct slot *bucket)
+static inline unsigned free_slots(const struct bucket *b)
 {
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < WAYS; i++)
-		n += !cp_load_relaxed(&bucket[i].address);
+		n += !cp_load_relaxed(&b->address[i]);
 	return n;
 }
 
-static bool put_in(struct slot *bucket, uint64_t address, uint64_t word)
+static inline bool put_in(struct bucket *b, uint64_t address, uint64_t word)
 {
 	for (unsigned i = 0; i < WAYS; i++) {
 		uint64_t empty = 0;
 
-		if (cp_load_relaxed(&bucket[i].address) ||
-		    !cp_cas_acqrel(&bucket[i].address, &empty, address | CLAIMED))
+		if (cp_load_relaxed(&b->address[i]) ||
+		    !cp_cas_acqrel(&b->address[i], &empty, address | CLAIMED))
 			continue;
-		cp_store_relaxed(&bucket[i].block, word);
+		cp_store_relaxed(&b->block[i], word);
 		/* Release: who finds the address finds its block. */
-		cp_store_release(&bucket[i].address, address);
+		cp_store_release(&b->address[i], address);
 		return true;
 	}
 	return false;
@@ -146,7 +147,7 @@ static bool put_in(struct slot *bucket, uint64_t address, uint64_t word)
 /* The emptier bucket first: that fills a generation to more than three quarters. */
 static bool put(struct generation *g, uint64_t address, uint64_t word)
 {
-	struct slot *b[2];
+	struct bucket *b[2];
 	unsigned first;
 
 	buckets_of(g, address, b);
@@ -156,7 +157,7 @@ static bool put(struct generation *g, uint64_t address, uint64_t word)
 
 static size_t bytes_of(size_t slots)
 {
-	return sizeof(struct generation) + slots * sizeof(struct slot);
+	return sizeof(struct generation) + slots / WAYS * sizeof(struct bucket);
 }
 
 /* One generation more than the SEEN ones. false: there can't be. */
@@ -219,13 +220,13 @@ void cp_live_each(void (*visit)(uint64_t address, const struct cp_live_block *b,
 {
 	for (uint32_t n = cp_load_acquire(&count); n-- > 0;)
 		for (uint64_t i = 0; i < generations[n]->count; i++) {
-			const struct slot *s = &generations[n]->slots[i];
-			uint64_t address = cp_load_acquire(&s->address);
+			const struct bucket *bucket = &generations[n]->buckets[i / WAYS];
+			uint64_t address = cp_load_acquire(&bucket->address[i % WAYS]);
 			struct cp_live_block b;
 
 			if (!address || address & CLAIMED)
 				continue;
-			unpack(cp_load_relaxed(&s->block), &b);
+			unpack(cp_load_relaxed(&bucket->block[i % WAYS]), &b);
 			visit(address, &b, arg);
 		}
 }

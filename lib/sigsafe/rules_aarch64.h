@@ -40,6 +40,11 @@ static inline void cp_rule_store(const struct cp_rule_frame *q, struct cp_regs *
 	regs->r[CP_CFI_LR] = q->lr;
 }
 
+static inline bool cp_rule_is_same(const struct cp_rule_frame *a, const struct cp_rule_frame *b)
+{
+	return !((a->pc ^ b->pc) | (a->sp ^ b->sp) | (a->fp ^ b->fp) | (a->lr ^ b->lr));
+}
+
 /* ROW as a rule, or 0 when it does not fit. */
 static inline uint32_t cp_rule_of(const struct cp_cfi_row *row)
 {

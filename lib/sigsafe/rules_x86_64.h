@@ -57,6 +57,11 @@ static inline int cp_rule_slot(uint32_t rule)
 	return -value / 8;
 }
 
+static inline bool cp_rule_is_same(const struct cp_rule_frame *a, const struct cp_rule_frame *b)
+{
+	return !((a->pc ^ b->pc) | (a->sp ^ b->sp) | (a->fp ^ b->fp) | (a->bx ^ b->bx));
+}
+
 /* ROW as a rule, or 0 when it does not fit. */
 static inline uint32_t cp_rule_of(const struct cp_cfi_row *row)
 {

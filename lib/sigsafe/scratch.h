@@ -8,11 +8,14 @@
 
 #include <stdint.h>
 
+#include "sigsafe/memo.h"
+
 #define CP_SCRATCH_DEPTH 4097
 
 struct cp_scratch {
 	uint32_t taken;
 	uint32_t pad[15];
+	struct cp_memo memo;
 	uint64_t pcs[CP_SCRATCH_DEPTH];
 };
 

@@ -8,12 +8,12 @@
 
 static struct cp_depot_entry *find(uint64_t first, unsigned depth, uint64_t interval)
 {
-	uint64_t pcs[4096];
+	uint64_t pcs[4096], hash = 0;
 
 	for (unsigned i = 0; i < depth; i++)
-		pcs[i] = first + i;
-	return cp_depot_find(
-		&(struct cp_depot_key){ .pcs = pcs, .depth = depth, .interval = interval });
+		hash += pcs[i] = first + i;
+	return cp_depot_find(&(struct cp_depot_key){
+		.pcs = pcs, .hash = hash, .depth = depth, .interval = interval });
 }
 
 static void test_depot_same_stack_same_entry(void)

@@ -1,0 +1,172 @@
+/* Walks that share their end with the one before, against the unwinder's own: random calls through
+ * functions with all sorts of frames, over and over on the same stretch of stack. */
+#include "harness.h"
+
+#include <alloca.h>
+#include <pthread.h>
+#include <stdint.h>
+
+#include "sigsafe/memo.h"
+#include "sigsafe/unwind_walks.h"
+
+#define NOINLINE __attribute__((noinline, noclone))
+#define USE(x) __asm__ volatile("" : "+r"(x)::"memory")
+#define DEEPEST 400
+
+static struct cp_memo memo;
+static uint64_t low, high, state = 12345;
+static unsigned walks, shared, bad;
+static uint32_t epoch = 1;
+
+static uint64_t chance(void)
+{
+	state = state * UINT64_C(6364136223846793005) + 1442695040888963407;
+	return state >> 33;
+}
+
+static NOINLINE void look(void)
+{
+	static uint64_t pcs[4096];
+	struct cp_unwind_input in = {
+		.stack_low = low, .stack_high = high, .stable_modules = true, .own_tls = true
+	};
+	enum cp_unwind_end end;
+	unsigned n, m;
+
+	cp_regs_here(&in.regs);
+	n = cp_unwind_dwarf_walk(&in, pcs, 4096, &end);
+	m = cp_memo_walk(&memo, &in, epoch, 4096);
+	walks++;
+	if (!m)
+		return;
+	shared++;
+	bad += m != n || end != CP_UNWIND_COMPLETE ||
+	       memcmp(pcs, cp_memo_pcs(&memo, m), n * sizeof(*pcs)) ||
+	       cp_memo_hash(&memo, m) != cp_memo_hash_of(pcs, n);
+}
+
+static void go(unsigned depth, unsigned *budget);
+
+static NOINLINE int plain(unsigned depth, unsigned *budget)
+{
+	go(depth, budget);
+	USE(depth);
+	return (int)depth;
+}
+
+/* Keeps values of its caller's in callee-saved registers, rbx and rbp among them. */
+static NOINLINE int busy(unsigned depth, unsigned *budget)
+{
+	uint64_t a = chance(), b = chance(), c = chance(), d = chance(), e = chance();
+
+	USE(a);
+	USE(b);
+	go(depth, budget);
+	USE(c);
+	USE(d);
+	USE(e);
+	return (int)(a ^ b ^ c ^ d ^ e);
+}
+
+/* A frame of a size that only the frame pointer knows. */
+static NOINLINE int sized(unsigned depth, unsigned *budget)
+{
+	volatile char *p = alloca(16 + chance() % 500);
+
+	p[0] = 1;
+	go(depth, budget);
+	return p[0];
+}
+
+static NOINLINE int wide(unsigned depth, unsigned *budget)
+{
+	volatile char room[300];
+
+	room[depth % 300] = 1;
+	go(depth, budget);
+	return room[depth % 300];
+}
+
+static NOINLINE int twice(unsigned depth, unsigned *budget)
+{
+	int r = plain(depth, budget);
+
+	return r + plain(depth, budget);
+}
+
+static void go(unsigned depth, unsigned *budget)
+{
+	static int (*const all[])(unsigned, unsigned *) = { plain, busy, sized, wide, twice };
+	int r = 0;
+
+	do {
+		if (!depth || !*budget) {
+			look();
+			return;
+		}
+		--*budget;
+		look();
+		r += all[chance() % 5](depth - 1, budget);
+		USE(r);
+	} while (chance() % 3);
+}
+
+static void set_bounds(void)
+{
+	pthread_attr_t attr;
+	size_t size;
+	void *start;
+
+	pthread_getattr_np(pthread_self(), &attr);
+	pthread_attr_getstack(&attr, &start, &size);
+	pthread_attr_destroy(&attr);
+	low = (uint64_t)(uintptr_t)start;
+	high = low + size;
+}
+
+static void test_memo_walks_are_the_unwinders(void)
+{
+	set_bounds();
+	CHECK_EQ(cp_unwinder_dwarf.prepare ? cp_unwinder_dwarf.prepare() : 0, 0);
+	for (unsigned round = 0; round < 300; round++) {
+		unsigned budget = 500;
+
+		go(1 + (unsigned)chance() % 60, &budget);
+		/* The same stack again, in other places' registers. */
+		look();
+	}
+	printf("# %u walks, %u shared\n", walks, shared);
+	CHECK(walks > 50000);
+	/* Nearly all: the first time a function is met its rule isn't in the cache. */
+	CHECK(shared > walks - walks / 20);
+	CHECK_EQ(bad, 0);
+}
+
+static void test_memo_is_forgotten_with_the_epoch(void)
+{
+	unsigned budget = 10;
+
+	go(5, &budget);
+	memo.entry = (struct cp_depot_entry *)&budget;
+	epoch++;
+	look();
+	CHECK(memo.entry == NULL);
+	CHECK_EQ(memo.epoch, epoch);
+}
+
+static void test_memo_deep_stacks_are_the_unwinders(void)
+{
+	unsigned budget = 5000;
+
+	bad = 0;
+	go(DEEPEST, &budget);
+	CHECK_EQ(bad, 0);
+}
+
+int main(void)
+{
+	RUN(test_memo_walks_are_the_unwinders);
+	RUN(test_memo_is_forgotten_with_the_epoch);
+	RUN(test_memo_deep_stacks_are_the_unwinders);
+	return harness_end();
+}
