@@ -217,7 +217,7 @@ static int run(int argc, char **argv)
 const struct ct_verb ct_verb_dump = {
 	.name = "dump",
 	.operands = "PID",
-	.summary = "get a profile of a running process now",
+	.summary = "Get a profile of a running process now",
 	.details = "The process runs under libcprof; it goes on, and so does its profile.\n",
 	.run = run,
 };

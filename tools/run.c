@@ -369,7 +369,7 @@ static int run(int argc, char **argv)
 const struct ct_verb ct_verb_run = {
 	.name = "run",
 	.operands = "[--] COMMAND [ARGUMENT]...",
-	.summary = "run a command and show what it spent its time, memory or waits on",
+	.summary = "Run a command and show what it spent its time, memory or waits on",
 	.details = "The command keeps its output and input, its signals and its exit status.\n",
 	.stops_at_operand = true,
 	.run = run,

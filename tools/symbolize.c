@@ -7,6 +7,7 @@
  */
 #include "symbolize.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,6 +67,19 @@ static const struct ct_function *before(const struct ct_profile *p, const struct
 	return last == CT_NONE ? NULL : &p->functions[last];
 }
 
+/* What the library calls code that has no name. */
+static uint32_t place_of(struct ct_profile *p, const struct ct_location *l)
+{
+	const struct ct_mapping *m = &p->mappings[l->mapping];
+	const char *path = ct_text(p, m->file), *slash = strrchr(path, '/');
+	char *text = ct_printf("%s+0x%" PRIx64, slash ? slash + 1 : path,
+			       l->address - m->start + m->offset);
+	uint32_t name = ct_profile_string(p, text);
+
+	free(text);
+	return name;
+}
+
 static uint32_t function_of(struct work *w, const struct ct_location *l,
 			    const struct ct_dwarf_frame *frame, bool physical)
 {
@@ -82,7 +96,7 @@ static uint32_t function_of(struct work *w, const struct ct_location *l,
 					: ct_profile_string(w->p, frame->name);
 		f.name = ct_functions_readable(&w->functions, frame->name);
 	} else {
-		return CT_NONE;
+		f.name = f.system_name = place_of(w->p, l);
 	}
 	f.filename = frame->file ? ct_profile_string(w->p, frame->file) : 0;
 	return ct_functions_add(&w->functions, &f);
@@ -104,7 +118,7 @@ static void set_lines(struct work *w, const struct ct_dwarf_query *q)
 					.column = f->column };
 
 		*CT_PUSH(w->lines, w->line_count, w->line_room) = line;
-		m->has_functions |= line.function != CT_NONE;
+		m->has_functions = true;
 		m->has_filenames |= f->file != NULL;
 		m->has_lines |= f->line != 0;
 	}
@@ -258,7 +272,7 @@ static int run(int argc, char **argv)
 const struct ct_verb ct_verb_symbolize = {
 	.name = "symbolize",
 	.operands = "FILE...",
-	.summary = "add lines and inlined calls from debug information",
+	.summary = "Add lines and inlined calls from debug information",
 	.details = "Debug information is found in the modules themselves, by build id and by\n"
 		   "debuglink; from servers only when DEBUGINFOD_URLS names some.\n",
 	.run = run,
