@@ -68,6 +68,7 @@ static int replace(const struct ct_profile *p, const char *path, mode_t mode)
 
 int ct_write_file(const struct ct_profile *p, const char *path)
 {
+	char *real = realpath(path, NULL); /* a link stays one */
 	struct stat st;
 	bool there = !stat(path, &st);
 	int error;
@@ -77,7 +78,8 @@ int ct_write_file(const struct ct_profile *p, const char *path)
 	else if (there && !S_ISREG(st.st_mode))
 		error = write_directly(p, path);
 	else
-		error = replace(p, path, there ? st.st_mode & 0777 : 0600);
+		error = replace(p, real ? real : path, there ? st.st_mode & 0777 : 0600);
+	free(real);
 	if (error && error != -ENOTTY)
 		fprintf(stderr, "cprof: %s can't be written: %s\n", path, strerror(-error));
 	return error;

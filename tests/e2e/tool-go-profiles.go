@@ -113,7 +113,7 @@ func main() {
 	runtime.SetCPUProfileRate(500)
 	pprof.StartCPUProfile(f)
 	var all sync.WaitGroup
-	until := time.Now().Add(1500 * time.Millisecond)
+	until := time.Now().Add(700 * time.Millisecond)
 	for i := 0; i < 3; i++ {
 		all.Add(1)
 		labels := pprof.Labels("request", fmt.Sprintf("r%d", i), "kind", []string{"read", "write"}[i%2])

@@ -1,0 +1,92 @@
+#!/bin/bash
+# cprof's tables are go tool pprof's, to the byte, on Go's own profiles and on ours: every verb, with
+# every option that changes what is counted.
+. "$srcdir/tests/lib/e2e.sh"
+cprof=$builddir/cprof
+[ -x "$cprof" ] || skip "the cprof tool is not built"
+need go
+srcdir=$(cd "$srcdir" && pwd)
+cd "$work" || exit 1
+export GO111MODULE=off GOCACHE=$work/cache GOFLAGS= TZ=UTC
+compared=0
+
+go build -o go-profiles "$srcdir/tests/e2e/tool-go-profiles.go" || skip "go can't build"
+for run in go1 go2; do
+	mkdir $run
+	./go-profiles $run 2>$run.err || fail "$run: $(tail -n 3 $run.err)"
+done
+
+$CC -O2 -g -o host "$srcdir/tests/e2e/symbolize-host.c" || fail "the host doesn't compile"
+CPROF_SYMBOLIZE=names CPUPROFILE_FREQUENCY=250 profiled names ./host
+"$cprof" symbolize -o full.pb names.pb || fail "names.pb is not symbolized"
+
+# Ours has no comments above a table. Calls of the same size but other sign have no order in pprof,
+# so with SORTED set only the lines count.
+compare() { # verb pprof's-option [regex --] options... files...
+	verb=$1 option=$2 pattern=()
+	shift 2
+	[ "${2:-}" = -- ] && { pattern=("$1"); shift 2; }
+	"$cprof" "$verb" "${pattern[@]}" "$@" >ours 2>ours.err
+	go tool pprof -symbolize=none "$option${pattern:+=$pattern}" "$@" >go.out 2>go.err
+	for file; do :; done
+	go tool pprof -comments "$file" 2>/dev/null >comments
+	[ -s comments ] && { grep -vxFf comments go.out >theirs; } || cp go.out theirs
+	# pprof's columns of tags are as wide as the widest of all.
+	if [ "$verb" = tags ]; then
+		sed -i 's/^ *//; s/: */: /g; s/Total  */Total /; s/( */(/' ours theirs
+		[ -s theirs ] || echo "no labels" >theirs
+	fi
+	[ -z "${SORTED:-}" ] || for f in ours theirs; do sort -o $f $f; done
+	compared=$((compared + 1))
+	cmp -s ours theirs ||
+		fail "$verb ${pattern[*]} $*: $(diff ours theirs | head -n 6) $(head -n 2 ours.err go.err)"
+}
+
+granularities="-functions -filefunctions -files -lines -addresses"
+for file in go1/cpu.pb go1/heap.pb go1/block.pb full.pb; do
+	for verb in top tree; do
+		for options in "" -cum $granularities -noinlines "-noinlines -lines" "-focus=sort|burn" \
+			"-ignore=sort|burn" "-hide=runtime|libc" "-show=main" "-show_from=main" \
+			"-nodecount=7" "-nodefraction=0.05 -edgefraction=0.1" "-trim=false"; do
+			# shellcheck disable=SC2086
+			compare $verb -$verb $options $file
+		done
+	done
+	compare top -top -relative_percentages -focus=main -cum -lines $file
+	for pattern in '^main' 'sort|burn' nothing-has-this-name; do
+		compare peek -peek "$pattern" -- $file
+		compare list -list "$pattern" -- $file
+	done
+	compare tags -tags $file
+	compare tags -tags -sample_index=0 $file
+done
+
+for type in 0 1 alloc_objects alloc_space inuse_objects inuse_space; do
+	compare top -top -sample_index=$type go1/heap.pb
+done
+for unit in ms us s kb MB count; do
+	compare top -top -unit=$unit go1/cpu.pb
+	compare top -top -unit=$unit go1/heap.pb
+done
+compare top -top -mean go1/heap.pb
+compare top -top -mean -sample_index=delay go1/block.pb
+for tag in request=r1 r1 kind=read,write 'kind:read,request:r0' bytes=5kb: bytes=:1kb 1kb:8kb 5376b nothing; do
+	compare top -top "-tagfocus=$tag" go1/heap.pb
+	compare top -top "-tagfocus=$tag" go1/cpu.pb
+	compare top -top "-tagignore=$tag" go1/cpu.pb
+done
+
+compare top -top go1/cpu.pb go2/cpu.pb
+compare tree -tree go1/heap.pb go2/heap.pb go1/heap.pb
+compare tags -tags go1/cpu.pb go2/cpu.pb
+SORTED=1
+for kind in cpu heap mutex; do
+	for base in -base -diff_base; do
+		compare top -top $base=go1/$kind.pb go2/$kind.pb
+		compare top -top $base=go1/$kind.pb -normalize -cum go2/$kind.pb
+		compare tree -tree $base=go1/$kind.pb -focus=main go2/$kind.pb
+		compare top -top $base=go1/$kind.pb go1/$kind.pb
+	done
+done
+echo "$compared tables compared"
+finish

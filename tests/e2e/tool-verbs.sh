@@ -1,0 +1,176 @@
+#!/bin/bash
+# cprof as its users meet it: help, sources, JSON, files it writes, a terminal, mistakes, bad files.
+. "$srcdir/tests/lib/e2e.sh"
+cprof=$builddir/cprof
+[ -x "$cprof" ] || skip "the cprof tool is not built"
+need python3 gzip
+srcdir=$(cd "$srcdir" && pwd)
+export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$srcdir/tests/lib TZ=UTC
+cd "$work" || exit 1
+
+python3 - <<'END'
+from pprof_build import Profile
+p = Profile([("samples", "count"), ("cpu", "nanoseconds")], default="cpu")
+exe = p.mapping("/usr/bin/app")
+main = p.frame("main", file="/nowhere/app.c", line=10, start=5, mapping=exe)
+hot = p.frame("hot", file="/nowhere/app.c", line=20, start=15, mapping=exe)
+red = p.frame("\x1b[31mred\u009b\n", file="/nowhere/\x07bell.c", line=1, start=1, mapping=exe)
+p.sample([hot, main], [3, 30000000], {"thread": "worker", "tid": 7})
+p.sample([hot, main], [1, 10000000], {"thread": "main"})
+p.sample([red, main], [1, 1000000])
+p.write("app.pb")
+END
+[ -s app.pb ] || fail "there is no profile to look at"
+
+# What a command answers: its exit status, and an expression for stdout or stderr.
+answers() { # status regex command...
+	want=$1 pattern=$2
+	shift 2
+	"$@" >out 2>err </dev/null
+	status=$?
+	[ $status = "$want" ] || fail "$*: exit status $status, not $want: $(head -n 2 err)"
+	grep -qE -- "$pattern" out err || fail "$*: says \"$(head -n 2 out err)\", not $pattern"
+}
+
+# ---- help and mistakes ----
+answers 0 'usage: cprof VERB' "$cprof" --help
+answers 0 '^cprof .*[0-9]+\.[0-9]+' "$cprof" --version
+answers 2 'usage: cprof VERB' "$cprof"
+answers 2 'no verb "topp"; did you mean "top"' "$cprof" topp
+for verb in $("$cprof" --help | sed -n 's/^  \([a-z-]*\) .*/\1/p'); do
+	answers 0 "usage: cprof $verb" "$cprof" "$verb" --help
+	answers 0 "usage: cprof $verb" "$cprof" help "$verb"
+	answers 2 "cprof $verb: " "$cprof" "$verb" --no-such-option
+	sed 's/\\//g' "$srcdir/man/cprof.1" | grep -q "$verb" || fail "cprof(1) doesn't know $verb"
+done
+for verb in top tree tags info merge strip-labels; do
+	answers 2 'needed' "$cprof" $verb
+done
+answers 2 'expression and a profile' "$cprof" peek app.pb
+answers 2 'neither true nor false' "$cprof" top -trim=perhaps app.pb
+answers 2 'no number' "$cprof" top -nodecount=many app.pb
+answers 2 'neither flat nor cum' "$cprof" top -sort=name app.pb
+answers 2 'none of: samples cpu' "$cprof" top -sample_index=heap app.pb
+answers 2 'missing closing parenthesis' "$cprof" top '-focus=(' app.pb
+answers 2 'exclude each other' "$cprof" top -base=app.pb -diff_base=app.pb app.pb
+answers 2 'no function matches' "$cprof" peek nothing app.pb
+answers 2 'no function matches' "$cprof" list nothing app.pb
+answers 0 'focus matched nothing' "$cprof" top -focus=nothing app.pb
+# One dash or two, with = or without, before and behind the file.
+for spelling in "-focus=hot app.pb" "--focus hot app.pb" "app.pb -focus hot" "app.pb --focus=hot"; do
+	# shellcheck disable=SC2086
+	answers 0 'Total samples|40ms.*hot' "$cprof" top $spelling
+done
+
+# ---- where profiles come from ----
+"$cprof" top app.pb >want
+gzip -dc app.pb >plain.pb
+for source in plain.pb; do
+	"$cprof" top $source | cmp -s - want || fail "a plain file differs"
+done
+"$cprof" top - <app.pb | cmp -s - want || fail "standard input differs"
+cat app.pb | "$cprof" top - | cmp -s - want || fail "a pipe differs"
+if ! "$cprof" top http://127.0.0.1:1/ 2>&1 | grep -q 'built without libcurl'; then
+	python3 -u -m http.server --bind 127.0.0.1 0 >http.out 2>&1 &
+	owns $!
+	wait_for 20 grep -q 'port [0-9]' http.out
+	port=$(sed -n 's/.*port \([0-9]*\).*/\1/p' http.out)
+	"$cprof" top "http://127.0.0.1:$port/app.pb" | cmp -s - want || fail "a URL differs"
+	answers 2 '404' "$cprof" top "http://127.0.0.1:$port/nothing"
+	answers 2 'not a pprof profile|no field' "$cprof" top "http://127.0.0.1:$port/want"
+	answers 2 'connect' "$cprof" top http://127.0.0.1:1/
+fi
+
+# ---- JSON ----
+json() { # python-expression command...
+	expression=$1
+	shift
+	"$@" >json.out || fail "$*: failed"
+	python3 -c "import json; d = json.load(open('json.out')); assert $expression, d" ||
+		fail "$*: not $expression"
+}
+json "d['total'] == 41000000 and d['rows'][0]['name'] == 'hot' and d['rows'][0]['flat'] == 40000000" \
+	"$cprof" top --json app.pb
+json "d['rows'][1]['callers'][0]['name'] == 'main' or d['rows'][0]['callers'][0]['name'] == 'main'" \
+	"$cprof" tree --json app.pb
+json "len(d['rows']) == 1 and d['rows'][0]['cum'] == 40000000" "$cprof" peek hot --json app.pb
+json "d['functions'][0]['lines'] == [{'line': 20, 'flat': 40000000, 'cum': 40000000}]" \
+	"$cprof" list hot --json app.pb
+json "[k['key'] for k in d['keys']] == ['thread', 'tid'] and d['keys'][0]['values'][0] == {'text': 'worker', 'value': 30000000} or d['keys']" \
+	"$cprof" tags --json app.pb
+json "d['types'][1] == {'type': 'cpu', 'unit': 'nanoseconds', 'total': 41000000, 'default': True}" \
+	"$cprof" info --json app.pb
+
+# ---- files that are written ----
+"$cprof" merge -o both.pb app.pb app.pb || fail "merge failed"
+json "d['total'] == 82000000" "$cprof" top --json both.pb
+[ "$(stat -c %a both.pb)" = 600 ] || fail "a new profile has mode $(stat -c %a both.pb)"
+chmod 644 both.pb
+ln -s both.pb link.pb
+"$cprof" merge -o link.pb -focus=hot app.pb || fail "merge over a link failed"
+[ -L link.pb ] && [ "$(stat -c %a both.pb)" = 644 ] || fail "merge replaced the link, or changed the mode"
+json "d['total'] == 40000000" "$cprof" top --json both.pb
+"$cprof" strip-labels app.pb >bare.pb || fail "strip-labels failed"
+answers 0 'no labels' "$cprof" tags bare.pb
+json "d['samples'] == 2" "$cprof" info --json bare.pb
+"$cprof" strip-labels -keep=thread -o kept.pb app.pb
+json "[k['key'] for k in d['keys']] == ['thread']" "$cprof" tags --json kept.pb
+"$cprof" strip-labels -only=thread -o kept.pb app.pb
+json "[k['key'] for k in d['keys']] == ['tid']" "$cprof" tags --json kept.pb
+if command -v go >/dev/null; then
+	go tool pprof -symbolize=none -top both.pb >go.out 2>&1 || fail "pprof can't read what merge wrote"
+fi
+cp both.pb before.pb
+answers 2 "can't be written" "$cprof" merge -o /dev/full app.pb
+answers 2 "can't be written" "$cprof" merge -o nowhere/out.pb app.pb
+"$cprof" top app.pb >/dev/full 2>err && fail "a full disk is not noticed"
+ls ./*.pb.* 2>/dev/null && fail "temporary files are left"
+python3 - <<'END' || fail "profiles of different kinds are put together"
+from pprof_build import Profile
+p = Profile([("objects", "count"), ("space", "bytes")])
+p.sample([p.frame("main")], [1, 1])
+p.write("heap.pb")
+END
+answers 2 "can't be put together" "$cprof" merge -o no.pb app.pb heap.pb
+
+# ---- a terminal ----
+"$cprof" top app.pb | grep -q "$(printf '\033\|\302\233')" && fail "control characters of a name come out"
+cat >terminal.py <<'END'
+import os, pty, sys
+pid, fd = pty.fork()
+if not pid:
+    os.execvp(sys.argv[1], sys.argv[1:])
+try:
+    while data := os.read(fd, 65536):
+        sys.stdout.buffer.write(data)
+except OSError:  # EIO: nobody has the terminal any more
+    pass
+sys.stdout.flush()
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+END
+terminal() {
+	python3 terminal.py "$@" </dev/null
+}
+TERM=xterm PAGER='sed s/^/paged/' CPROF_PAGER= NO_COLOR= terminal "$cprof" top app.pb >tty.out ||
+	fail "top on a terminal failed"
+grep -q "$(printf '\033')\[1m.*hot" tty.out || fail "no colours on a terminal"
+unset CPROF_PAGER
+TERM=xterm PAGER='sed s/^/paged/' NO_COLOR=1 terminal "$cprof" top app.pb >tty.out
+grep -q 'paged.*hot' tty.out || fail "PAGER is not used"
+grep -q "$(printf '\033')" tty.out && fail "NO_COLOR is not heard"
+terminal "$cprof" merge app.pb >tty.out && fail "a profile is written to a terminal"
+
+# ---- bad files ----
+answers 2 'No such file' "$cprof" top nowhere.pb
+answers 2 'is a directory' "$cprof" top .
+: >empty.pb
+answers 2 'is empty' "$cprof" top empty.pb
+printf 'just a text\n' >text.pb
+answers 2 'text.pb: ' "$cprof" top text.pb
+head -c 150 app.pb >cut.pb
+answers 2 'damaged gzip data: the file is cut short' "$cprof" top cut.pb
+{ head -c 60 app.pb; head -c 40 /dev/zero; tail -c +101 app.pb; } >hole.pb
+answers 2 'hole.pb: ' "$cprof" top hole.pb
+{ cat plain.pb; printf '\022\005\010\143\020\001'; } >late.pb
+answers 2 'at byte [0-9]+ of the uncompressed data' "$cprof" top late.pb
+finish
