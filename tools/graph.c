@@ -162,6 +162,18 @@ static int64_t share(int64_t total, double fraction)
 	return ct_abs(ct_clamp((double)total * fraction));
 }
 
+/* When nothing is dropped, calls also begin and end at nodes whose values cancelled out, though
+ * these are not shown themselves; otherwise calls go over them as over any that is not kept. */
+static void keep_cancelled(struct ct_graph *g)
+{
+	for (size_t i = 0; i < g->node_count; i++) {
+		if (g->nodes[i].kept)
+			continue;
+		g->nodes[i].kept = true;
+		g->names[i] = ct_node_name(g, &g->nodes[i]);
+	}
+}
+
 struct ct_trimmed ct_graph_trim(struct ct_graph *g, const struct ct_trim *t)
 {
 	struct ct_trimmed done = { 0 };
@@ -192,5 +204,7 @@ struct ct_trimmed ct_graph_trim(struct ct_graph *g, const struct ct_trim *t)
 		g->nodes[g->order[i]].kept = false;
 	if (t->node_count && g->kept_count > t->node_count)
 		g->kept_count = t->node_count;
+	else if (!done.dropped)
+		keep_cancelled(g);
 	return done;
 }

@@ -249,6 +249,29 @@ static void test_calls_go_over_nodes_that_were_dropped(void)
 	ct_profile_free(p);
 }
 
+/* read_all's two calls of alloc cancel out; its call of parse does not. */
+static void test_calls_from_nodes_that_cancel_out(void)
+{
+	struct ct_profile *p = build(0x4000);
+	struct ct_graph *g;
+
+	ct_profile_add_sample(p, (const uint32_t[]){ ALLOC, READ, MAIN }, 3, (const int64_t[]){ 5 },
+			      0);
+	ct_profile_add_sample(p, (const uint32_t[]){ PARSE, READ, MAIN }, 3,
+			      (const int64_t[]){ -5 }, 0);
+	ct_profile_add_sample(p, (const uint32_t[]){ MAIN }, 1, (const int64_t[]){ 300 }, 0);
+	g = graph(p, (struct ct_graph_settings){ 0 }, (struct ct_trim){ 0 });
+	CHECK(!node(g, "read_all"));
+	CHECK_EQ(node(g, "alloc")->in_count, 1);
+	CHECK_STR(g->names[g->edges[g->in_edges[node(g, "alloc")->first_in]].from], "read_all");
+	ct_graph_free(g);
+	g = graph(p, (struct ct_graph_settings){ 0 }, (struct ct_trim){ .node_count = 2 });
+	CHECK_EQ(node(g, "alloc")->in_count, 1);
+	CHECK_STR(g->names[g->edges[g->in_edges[node(g, "alloc")->first_in]].from], "main");
+	ct_graph_free(g);
+	ct_profile_free(p);
+}
+
 int main(void)
 {
 	RUN(test_names_focus_and_ignore);
@@ -260,5 +283,6 @@ int main(void)
 	RUN(test_units_become_the_finer);
 	RUN(test_nodes_by_granularity);
 	RUN(test_calls_go_over_nodes_that_were_dropped);
+	RUN(test_calls_from_nodes_that_cancel_out);
 	return harness_end();
 }
