@@ -3,7 +3,8 @@
  *   lock pair                the pair of lock and unlock, free: in ns, over a bare forward
  *   lock contended SECONDS INSIDE OUTSIDE
  *                            pairs a second of eight threads that share one, with so many turns
- *                            of a loop while they hold it, and while they don't
+ *                            of a loop while they hold it, and while they don't; and pairs a
+ *                            second of CPU time, which what else runs disturbs less
  *
  * bench/lock.sh runs it. A bare forward is what any interposition costs: a call of the original
  * through a pointer. Both are called here through a pointer, in turns, so that what else the
@@ -42,6 +43,14 @@ static double now(void)
 	struct timespec t;
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static double cpu_seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
@@ -146,7 +155,7 @@ static int contended(double seconds)
 		pthread_join(threads[i], NULL);
 	for (int i = 0; i < THREADS; i++)
 		all += pairs[i][0];
-	printf("%.0f\n", (double)all / (now() - began));
+	printf("%.0f %.0f\n", (double)all / (now() - began), (double)all / cpu_seconds());
 	return 0;
 }
 
