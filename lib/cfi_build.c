@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "elf.h"
 #include "sigsafe/cfi.h"
 #include "sigsafe/sys.h"
 #include "sort.h"
@@ -14,6 +15,7 @@
 #define COUNT_ENC 0x03
 #define ALIGN 4
 #define LONG_LENGTH 0xffffffff
+#define SCANNED_MAX ((uint64_t)4 << 20)
 #define LENGTH_MAX (1 << 24) /* of one record: anything longer is no record */
 
 /* While it is read: a window of bytes, because each question to the kernel costs a system call. */
@@ -59,13 +61,13 @@ static uint32_t word(struct reader *r, uint64_t addr)
 
 bool cp_cfi_has_table(const struct cp_cfi_module *m, bool copy)
 {
-	struct reader r = { .m = m };
 	uint8_t head[HEAD_BYTES];
 
-	if (!m->hdr)
+	if (!m->hdr || m->hdr < m->tables || m->tables_end - m->hdr < sizeof(head))
 		return false;
-	if (copy ? cp_sys_peek(head, m->hdr, sizeof(head)) != (long)sizeof(head)
-		 : !get(&r, m->hdr, head, sizeof(head)))
+	if (!copy)
+		memcpy(head, (const void *)(uintptr_t)m->hdr, sizeof(head));
+	else if (cp_sys_peek(head, m->hdr, sizeof(head)) != (long)sizeof(head))
 		return false;
 	return head[0] == 1 && head[2] == COUNT_ENC && head[3] == TABLE_ENC;
 }
@@ -107,8 +109,28 @@ static uint64_t by_header(struct reader *r)
 	return begins(r, addr) ? addr : 0;
 }
 
+/* Where the sections of its file say. *SECTIONS: it has any. */
+static uint64_t by_file(struct reader *r, const struct cp_cfi_place *p, bool *sections)
+{
+	uint64_t addr = 0;
+	struct cp_elf e;
+	Elf64_Shdr h;
+
+	*sections = false;
+	if (!p->path || cp_elf_open(&e, p->path))
+		return 0;
+	*sections = e.shnum != 0;
+	if (!cp_elf_find_section(&e, SHT_PROGBITS, ".eh_frame", &h) ||
+	    !cp_elf_find_section(&e, SHT_X86_64_UNWIND, ".eh_frame", &h))
+		addr = p->bias + h.sh_addr;
+	cp_elf_close(&e);
+	return addr && begins(r, addr) ? addr : 0;
+}
+
 static uint64_t by_scan(struct reader *r, uint64_t from, uint64_t to)
 {
+	if (to - from > SCANNED_MAX)
+		to = from + SCANNED_MAX;
 	for (uint64_t at = (from + ALIGN - 1) & -(uint64_t)ALIGN; at < to; at += ALIGN)
 		if (begins(r, at))
 			return at;
@@ -178,11 +200,12 @@ static struct cp_cfi_table *make(struct reader *r, uint64_t addr)
 	return t;
 }
 
-struct cp_cfi_table *cp_cfi_build(const struct cp_cfi_module *m, uint64_t from, uint64_t to,
+struct cp_cfi_table *cp_cfi_build(const struct cp_cfi_module *m, const struct cp_cfi_place *p,
 				  bool copy)
 {
-	struct reader *r = cp_sys_map(sizeof(*r));
+	struct reader *r = p->code ? cp_sys_map(sizeof(*r)) : NULL;
 	struct cp_cfi_table *t = NULL;
+	bool sections = true;
 	uint64_t addr;
 
 	if (!r)
@@ -191,7 +214,10 @@ struct cp_cfi_table *cp_cfi_build(const struct cp_cfi_module *m, uint64_t from, 
 	r->copy = copy;
 	addr = by_header(r);
 	if (!addr)
-		addr = by_scan(r, from, to);
+		addr = by_file(r, p, &sections);
+	/* A file that has sections, and not this one, has none of it. */
+	if (!addr && !sections)
+		addr = by_scan(r, p->segment, p->segment_end);
 	if (addr)
 		t = make(r, addr);
 	cp_sys_unmap(r, sizeof(*r));

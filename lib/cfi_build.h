@@ -10,9 +10,18 @@
  * the kernel. */
 bool cp_cfi_has_table(const struct cp_cfi_module *m, bool copy);
 
-/* Look for .eh_frame in M: where the header says, else in [from, to), one of its read-only
- * segments. NULL: nothing was found, or there is no memory. */
-struct cp_cfi_table *cp_cfi_build(const struct cp_cfi_module *m, uint64_t from, uint64_t to,
+/* What is known of a module that has no table. */
+struct cp_cfi_place {
+	uint64_t segment, segment_end; /* read-only, with what the file has of it */
+	uint64_t bias;		       /* from the file's addresses to the module's */
+	const char *path;	       /* of its file; NULL = not known */
+	bool code;		       /* some segment of it is executable */
+};
+
+/* Look for M's .eh_frame: where the header says, where its file's section is, or, if there is code
+ * but no file any more, by a scan of the segment, as long as that is not large. NULL: there is
+ * none, or no memory. */
+struct cp_cfi_table *cp_cfi_build(const struct cp_cfi_module *m, const struct cp_cfi_place *p,
 				  bool copy);
 void cp_cfi_build_release(const struct cp_cfi_table *t);
 

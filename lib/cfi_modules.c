@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <link.h>
 
-#include "cfi_build.h"
 #include "sigsafe/atomic.h"
 #include "sigsafe/lock.h"
 #include "sigsafe/sys.h"
@@ -47,32 +46,32 @@ static struct cp_cfi_module module_of(const struct dl_phdr_info *info)
 	return m;
 }
 
-/* M, in whose holes nothing may be read, as far as one of its segments goes. */
-static struct cp_cfi_module part(const struct cp_cfi_module *m, uint64_t from, uint64_t to)
+void cp_cfi_modules_build(struct cp_cfi_module *m, struct cp_cfi_place *p, const ElfW(Phdr) * h,
+			  bool copy)
 {
-	struct cp_cfi_module p = *m;
+	struct cp_cfi_module in = *m;
 
-	p.tables = from;
-	p.tables_end = to;
-	return p;
+	if (m->built || h->p_type != PT_LOAD || !(h->p_flags & PF_R) || h->p_flags & PF_W)
+		return;
+	/* In the holes between segments nothing may be read. */
+	in.tables = p->segment = p->bias + h->p_vaddr;
+	in.tables_end = p->segment_end = in.tables + h->p_filesz;
+	in.built = cp_cfi_build(&in, p, copy);
+	if (in.built)
+		*m = in;
 }
 
 /* The loader's lock is held: nothing goes away meanwhile. */
 static void build(struct cp_cfi_module *m, const struct dl_phdr_info *info)
 {
-	for (unsigned i = 0; i < info->dlpi_phnum && !m->built; i++) {
-		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-		uint64_t at = info->dlpi_addr + p->p_vaddr;
-		struct cp_cfi_module in = part(m, at, at + p->p_filesz);
+	bool main = !info->dlpi_name || !*info->dlpi_name;
+	struct cp_cfi_place p = { .bias = info->dlpi_addr,
+				  .path = main ? "/proc/self/exe" : info->dlpi_name };
 
-		if (p->p_type != PT_LOAD || !(p->p_flags & PF_R) || p->p_flags & PF_W)
-			continue;
-		m->built = cp_cfi_build(&in, in.tables, in.tables_end, false);
-		if (m->built) {
-			m->tables = in.tables;
-			m->tables_end = in.tables_end;
-		}
-	}
+	for (unsigned i = 0; i < info->dlpi_phnum; i++)
+		p.code |= info->dlpi_phdr[i].p_type == PT_LOAD && info->dlpi_phdr[i].p_flags & PF_X;
+	for (unsigned i = 0; i < info->dlpi_phnum; i++)
+		cp_cfi_modules_build(m, &p, &info->dlpi_phdr[i], false);
 }
 
 bool cp_cfi_snapshot_add(struct cp_cfi_snapshot *s, const struct cp_cfi_module *m)

@@ -7,7 +7,6 @@
  */
 #include <time.h>
 
-#include "cfi_build.h"
 #include "cfi_modules.h"
 #include "elf.h"
 #include "modules.h"
@@ -28,23 +27,12 @@ static uint64_t now_seconds(void)
 	return (uint64_t)t.tv_sec;
 }
 
-static void build(struct cp_cfi_module *m, const struct cp_elf *e, uint64_t bias)
+static void build(struct cp_cfi_module *m, const struct cp_elf *e, struct cp_cfi_place *place)
 {
 	Elf64_Phdr p;
 
-	for (unsigned i = 0; i < SEGMENTS && !m->built && !cp_elf_segment(e, i, &p); i++) {
-		struct cp_cfi_module in = *m;
-
-		in.tables = bias + p.p_vaddr;
-		in.tables_end = in.tables + p.p_filesz;
-		if (p.p_type != PT_LOAD || !(p.p_flags & PF_R) || p.p_flags & PF_W)
-			continue;
-		m->built = cp_cfi_build(&in, in.tables, in.tables_end, true);
-		if (m->built) {
-			m->tables = in.tables;
-			m->tables_end = in.tables_end;
-		}
-	}
+	for (unsigned i = 0; i < SEGMENTS && !cp_elf_segment(e, i, &p); i++)
+		cp_cfi_modules_build(m, place, &p, true);
 }
 
 /* The module whose image is at C->image. False: it can't be read. */
@@ -71,7 +59,9 @@ static bool describe(const struct cp_mapping *c, struct cp_cfi_module *m)
 	m->tables = m->start;
 	m->tables_end = m->end;
 	if (m->start < m->end && !cp_cfi_has_table(m, true))
-		build(m, &e, bias);
+		build(m, &e,
+		      &(struct cp_cfi_place){
+			      .bias = bias, .path = c->deleted ? NULL : c->path, .code = true });
 	cp_elf_close(&e);
 	return m->start < m->end;
 }

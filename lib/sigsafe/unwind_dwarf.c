@@ -46,6 +46,23 @@ static bool find_module(struct walk *w)
 	       cp_cfi_module_find(w->at, &w->module);
 }
 
+/* By what has just gone into the cache, where that is all there is to it: less work than the row.
+ */
+static inline bool step_by_rule(struct walk *w, uint32_t rule)
+{
+	struct cp_rule_frame q;
+
+	if (!rule || w->careful || (w->f.known & CP_RULE_KNOWN) != CP_RULE_KNOWN ||
+	    cp_rule_is_outermost(rule))
+		return false;
+	cp_rule_load(&q, &w->f.regs, w->f.known);
+	if (!cp_rule_step(rule, &q, &w->f.stack))
+		return false;
+	cp_rule_store(&q, &w->f.regs);
+	w->f.known = CP_RULE_KNOWN;
+	return true;
+}
+
 /* By call frame information. *FOUND false: the code has none. COPY: see cfi.h. */
 static enum cp_cfi_result step_by(struct walk *w, struct cp_cfi_copy *copy, bool *found,
 				  bool *signal)
@@ -66,8 +83,13 @@ static enum cp_cfi_result step_by(struct walk *w, struct cp_cfi_copy *copy, bool
 		return CP_CFI_STEPPED;
 	if (w->exact)
 		cp_cfi_freed_early(&fde, w->at, &row, copy != NULL);
-	if (!fde.signal)
-		cp_rules_put(w->at, cp_rule_of(&row));
+	if (!fde.signal) {
+		uint32_t rule = cp_rule_of(&row);
+
+		cp_rules_put(w->at, rule);
+		if (step_by_rule(w, rule))
+			return CP_CFI_STEPPED;
+	}
 	r = cp_cfi_step(&w->f, &fde, &row);
 	if (r == CP_CFI_UNKNOWN && w->in->copy && cp_cfi_base(&w->f, &fde, &row, copy != NULL))
 		r = cp_cfi_step(&w->f, &fde, &row);

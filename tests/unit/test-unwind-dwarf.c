@@ -109,24 +109,34 @@ static void check_built(const struct cp_cfi_module *like, struct cp_cfi_table *t
 	cp_cfi_build_release(t);
 }
 
-/* As with ld --no-eh-frame-hdr: found by a scan, or where a header without a table says. */
+/* As with ld --no-eh-frame-hdr: found where a header without a table says, by the file's sections,
+ * or by a scan. */
 static void test_table_is_built_where_the_linker_made_none(void)
 {
 	uint64_t pc = (uint64_t)test_table_is_built_where_the_linker_made_none;
+	struct cp_cfi_place place = { .code = true };
 	struct cp_cfi_module m, in;
-	uint64_t segment;
+	Dl_info info = { 0 };
 
 	CHECK(cp_cfi_module_find(pc, &m));
 	CHECK(cp_cfi_has_table(&m, false));
 	CHECK(cp_cfi_has_table(&m, true));
-	segment = m.hdr & -UINT64_C(4096);
-	check_built(&m, cp_cfi_build(&m, m.hdr, m.hdr, false), pc);
+	check_built(&m, cp_cfi_build(&m, &place, false), pc);
 	in = m;
 	in.hdr = 0;
 	CHECK(!cp_cfi_has_table(&in, false));
-	check_built(&m, cp_cfi_build(&in, segment, segment + 65536, false), pc);
-	check_built(&m, cp_cfi_build(&in, segment, segment + 65536, true), pc);
-	CHECK(cp_cfi_build(&in, segment, segment, false) == NULL);
+	CHECK(cp_cfi_build(&in, &place, false) == NULL);
+	place.segment = m.hdr & -UINT64_C(4096);
+	place.segment_end = place.segment + 65536;
+	check_built(&m, cp_cfi_build(&in, &place, false), pc);
+	check_built(&m, cp_cfi_build(&in, &place, true), pc);
+	CHECK(dladdr((void *)pc, &info));
+	place = (struct cp_cfi_place){ .code = true,
+				       .path = "/proc/self/exe",
+				       .bias = (uint64_t)info.dli_fbase };
+	check_built(&m, cp_cfi_build(&in, &place, true), pc);
+	place.code = false; /* nothing but data: not even looked at */
+	CHECK(cp_cfi_build(&in, &place, false) == NULL);
 }
 
 static void test_modules_are_found(void)
