@@ -9,15 +9,16 @@
 #include "sigsafe/wall_event.h"
 #include "wall_slow.h"
 
-/* With more threads than this, those that don't run are visited less often: nothing is lost, their
- * clocks tell that they waited all the while. */
-#define VISITED_ALWAYS 32u
-#define STRETCH_MAX 32u
+/* Up to this many threads are visited twice a period, which halves the error of shares: a period's
+ * time then goes in halves to what both visits find. With more, those that don't run are visited
+ * less often; nothing is lost, their clocks tell that they waited all the while. */
+#define VISITED_TWICE 32u
+#define STRETCH_MAX 64u /* ticks */
 
 /* Ticks may take this part of one CPU; what they leave out comes first in the next one, and every
  * visit stands for the time since the last. */
 #define CPU_SHARE 20
-#define BUDGET_PERIODS 4 /* may be saved up */
+#define BUDGET_TICKS 8 /* may be saved up */
 
 static uint64_t next_tick = UINT64_MAX; /* monotonic ns */
 
@@ -31,23 +32,20 @@ uint64_t cp_wall_due(void)
 	return cp_load_relaxed(&next_tick);
 }
 
-static uint32_t period_of(uint64_t now)
+static uint32_t tick_of(uint64_t now)
 {
-	return (uint32_t)((now - cp_wall.began) / cp_wall.period_ns);
+	return (uint32_t)((now - cp_wall.began) / cp_wall.tick_ns);
 }
 
-/* 2^64 divided by the golden ratio: as in cpu_timer.c, successive places in their periods follow it
- * from a random start. Each is uniform, which keeps the profile unbiased, and those of a program
- * that repeats itself are evenly spread over its phases, so that its shares are right soon. */
-#define GOLDEN UINT64_C(0x9e3779b97f4a7c15)
-
+/* The next tick after TICK, at a random place in its time: a program that repeats itself in step
+ * with a clock is in step with none of ours. */
 static void plan(uint32_t tick)
 {
-	uint64_t place = cp_wall.phase + tick * GOLDEN;
+	uint64_t length = cp_wall.step * cp_wall.tick_ns;
 
 	cp_store_relaxed(&next_tick,
-			 cp_wall.began + tick * cp_wall.period_ns +
-				 (uint64_t)((__uint128_t)place * cp_wall.period_ns >> 64));
+			 cp_wall.began + cp_wall_aligned(tick) * cp_wall.tick_ns +
+				 (uint64_t)((__uint128_t)cp_wall_draw() * length >> 64));
 }
 
 static void seed(uint64_t now)
@@ -55,7 +53,6 @@ static void seed(uint64_t now)
 	if (cp_sys3(SYS_getrandom, &cp_wall.random, sizeof(cp_wall.random), 1) < 0)
 		cp_wall.random = now;
 	cp_wall.random |= 1;
-	cp_wall.phase = cp_wall.random * GOLDEN;
 }
 
 static void begin(unsigned frequency)
@@ -66,6 +63,8 @@ static void begin(unsigned frequency)
 
 	cp_wall = (struct cp_wall){ .frequency = frequency,
 				    .period_ns = 1000000000u / frequency,
+				    .tick_ns = 1000000000u / frequency / 2,
+				    .step = 1,
 				    .began = now,
 				    .stretch = 1,
 				    .blind = blind,
@@ -115,11 +114,11 @@ static bool can_afford(uint64_t *since)
 
 static void earn(void)
 {
-	int64_t share = (int64_t)cp_wall.period_ns / CPU_SHARE;
+	int64_t share = (int64_t)(cp_wall.step * cp_wall.tick_ns) / CPU_SHARE;
 
 	cp_wall.budget += share;
-	if (cp_wall.budget > BUDGET_PERIODS * share)
-		cp_wall.budget = BUDGET_PERIODS * share;
+	if (cp_wall.budget > BUDGET_TICKS * share)
+		cp_wall.budget = BUDGET_TICKS * share;
 }
 
 /* When each record's thread is due, apart from the records: most are not, and to look through
@@ -157,21 +156,23 @@ static uint32_t visit_all(struct cp_run *r, uint32_t tick)
 	return met;
 }
 
-static uint32_t stretch_for(uint32_t threads)
+static void adapt(uint32_t threads)
 {
-	uint32_t n = threads / VISITED_ALWAYS;
+	uint32_t n = 2 * threads / VISITED_TWICE;
 
-	return n < 1 ? 1 : n > STRETCH_MAX ? STRETCH_MAX : n;
+	cp_wall.step = threads > VISITED_TWICE ? 2 : 1;
+	n = n > STRETCH_MAX ? STRETCH_MAX : n - n % 2;
+	cp_wall.stretch = n > cp_wall.step ? n : cp_wall.step;
 }
 
 bool cp_wall_tick(struct cp_run *r)
 {
-	uint32_t planned = period_of(cp_wall_due()), tick;
+	uint32_t planned = tick_of(cp_wall_due()), tick;
 
-	tick = period_of(cp_run_clock(CLOCK_MONOTONIC));
-	cp_wall.counts.late += tick - planned;
+	tick = tick_of(cp_run_clock(CLOCK_MONOTONIC));
+	cp_wall.counts.late += (tick - planned) / cp_wall.step;
 	earn();
-	cp_wall.stretch = stretch_for(visit_all(r, tick));
+	adapt(visit_all(r, tick));
 	plan(tick + 1);
 	return cp_exchange_acqrel(&cp_wall_ended, 0) != 0;
 }

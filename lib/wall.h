@@ -6,10 +6,10 @@
  *     time between visits → states → rows                    wall_time.c
  *     the mode's file                                        wall_mode.c
  *
- * Time is cut into periods, the same for all threads. Each tick stands at a random place in
- * its period, so that no program is in step with it, and what a thread is then found doing
- * stands for the whole of the period (or of more of them: see cp_wall_plan). All of it is the
- * pacer's, on the collector's thread or whoever else has the collector's lock.
+ * Time is cut into ticks, the same for all threads. A visit stands at a random place in its
+ * tick, and what a thread is then found doing stands for the whole of it (or of more of them: see
+ * plan() in wall_visit.c). All of it is the pacer's, on the collector's thread or whoever else has
+ * the collector's lock.
  */
 #ifndef CP_WALL_H
 #define CP_WALL_H
@@ -39,14 +39,15 @@ struct cp_wall_counts {
 struct cp_wall {
 	unsigned frequency;
 	uint64_t period_ns;
+	uint64_t tick_ns;   /* half a period: time is cut into these */
+	uint32_t step;	    /* ticks between visits: 1, or 2 */
 	uint64_t began;	    /* begin of period 0 */
 	uint64_t stopped;   /* 0 = it is running */
-	uint64_t phase;	    /* place of tick 0 in its period, in 2^-64 of it */
 	uint64_t random;    /* state of the generator */
 	uint64_t uncounted; /* ns in rows, less than a period: short threads are counted together */
 	uint32_t openings;  /* of the gate, at the last reading of the modules */
 	uint64_t next_reading; /* of the modules, for an address in none: not before */
-	uint32_t stretch;      /* periods between visits of a thread that doesn't run */
+	uint32_t stretch;      /* ticks between visits of a thread that doesn't run */
 	struct cp_vec due;     /* uint32_t: the next visit of each record's thread, as a tick */
 	uint32_t cursor;       /* where the next tick goes on */
 	int64_t budget;	       /* ns of CPU time that may be spent */
@@ -55,7 +56,13 @@ struct cp_wall {
 };
 extern struct cp_wall cp_wall;
 
-/* xorshift64: places in a period need no better one. */
+/* The first tick from TICK on at which visits begin. */
+static inline uint32_t cp_wall_aligned(uint32_t tick)
+{
+	return (tick + cp_wall.step - 1) / cp_wall.step * cp_wall.step;
+}
+
+/* xorshift64: places in a tick need no better one. */
 static inline uint64_t cp_wall_draw(void)
 {
 	cp_wall.random ^= cp_wall.random << 13;

@@ -42,7 +42,7 @@ static void report(struct cp_report *out, const struct cp_run *r, const struct c
 				     : "");
 	cp_report_line(out,
 		       "visits: %lu of threads: %lu had not run since the one before, %lu waited, "
-		       "%lu ran; %lu periods without any",
+		       "%lu ran; %lu rounds were missed",
 		       L(n->visits), L(n->unmoved), L(n->walked), L(n->running), L(n->late));
 	cp_report_line(out,
 		       "samples: %lu of running threads by signal; lost: %lu ring full, %lu "

@@ -16,7 +16,7 @@ static uint64_t found_words[CP_RECORD_WORDS(4096)];
 
 static uint64_t begin_of(uint32_t tick)
 {
-	return cp_wall.began + tick * cp_wall.period_ns;
+	return cp_wall.began + tick * cp_wall.tick_ns;
 }
 
 /* Where the time of the visit before ends and that of this one begins. One that comes late, because
@@ -30,15 +30,15 @@ static uint64_t boundary(const struct cp_wall_thread *w, uint32_t tick)
 	return begin_of(from);
 }
 
-/* The next visit stands for SPAN periods, and is at a random one of them. How many does not
- * depend on what that visit will find, so it stays unbiased. */
+/* The next visit stands for SPAN ticks, and is at a random one of them. How many does not depend on
+ * what that visit will find, so it stays unbiased. */
 static uint32_t plan(struct cp_wall_thread *w, uint32_t tick, uint32_t span)
 {
-	uint32_t end = w->until + w->span;
+	uint32_t end = w->until + w->span, places = span / cp_wall.step;
 
-	w->until = end > tick ? end : tick + 1;
+	w->until = cp_wall_aligned(end > tick ? end : tick + 1);
 	w->span = span;
-	return w->until + (span > 1 ? (uint32_t)(cp_wall_draw() % span) : 0);
+	return w->until + (places > 1 ? (uint32_t)(cp_wall_draw() % places) * cp_wall.step : 0);
 }
 
 void cp_wall_record(struct cp_run *r, struct cp_thread *t, const struct cp_record *record)
@@ -161,8 +161,8 @@ static void find_out(struct cp_run *r, struct cp_thread *t, uint32_t tick)
 static void meet(struct cp_wall_thread *w, uint32_t tick)
 {
 	w->given = w->began;
-	w->until = tick;
-	w->span = 1;
+	w->until = tick - tick % cp_wall.step;
+	w->span = cp_wall.step;
 }
 
 static bool has_not_moved(const struct cp_thread *t, uint64_t clock)
@@ -175,7 +175,7 @@ static bool has_not_moved(const struct cp_thread *t, uint64_t clock)
 static uint32_t span_of(const struct cp_wall_thread *w, bool moved)
 {
 	if (moved)
-		return 1;
+		return cp_wall.step;
 	return 2 * w->span < cp_wall.stretch ? 2 * w->span : cp_wall.stretch;
 }
 
