@@ -139,6 +139,21 @@ check_lines in-place
 "$cprof" symbolize --in-place "$work/in-place.pb" || fail "again: status $?"
 cmp -s "$work/in-place.pb" "$work/in-place.full.pb" || fail "a file that has all lines was changed"
 
+# Where nothing can be written the file stays as it is.
+mkdir "$work/read-only"
+cp "$work/replaced.pb" "$work/read-only/a.pb"
+cat >"$work/in-namespace" <<'END'
+mount --bind "$2" "$2" && mount -o remount,bind,ro "$2" || exit 77
+"$1" symbolize --in-place "$2/a.pb"
+END
+compile replaced -g
+unshare -m bash "$work/in-namespace" "$cprof" "$work/read-only" 2>"$work/err"
+case $? in
+2) cmp -s "$work/replaced.pb" "$work/read-only/a.pb" || fail "a file that can't be written was changed" ;;
+0) fail "a read-only file was written" ;;
+*) echo "no mount namespaces here: read-only file systems are not tried" ;;
+esac
+
 "$cprof" symbolize "$work/plain.pb" >/dev/null 2>&1
 [ $? = 2 ] || fail "neither -o nor --in-place is not an error"
 "$cprof" symbolize --in-place "$host" >/dev/null 2>"$work/err"
