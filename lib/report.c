@@ -4,6 +4,7 @@
 #include <sys/utsname.h>
 
 #include "cp-build.h"
+#include "incomplete.h"
 #include "mode.h"
 #include "spans.h"
 #include "sigsafe/capture.h"
@@ -101,6 +102,7 @@ static void tail(struct cp_report *out, const struct cp_run *r)
 	cp_report_line(out, "stacks: %lu truncated at the depth limit, %lu incomplete",
 		       L(cp_run_counted(r, CP_COUNT_TRUNCATED)),
 		       L(cp_run_counted(r, CP_COUNT_INCOMPLETE)));
+	cp_incomplete_report(out, r);
 	if (cp_run_counted(r, CP_COUNT_LOST_LABELS) || cp_counted(CP_COUNT_LABELS_REFUSED))
 		cp_report_line(out,
 			       "labels: %lu samples without theirs (too many different sets), "

@@ -1,0 +1,87 @@
+/* Incomplete stacks by module; see incomplete.h. */
+#include "incomplete.h"
+
+#include <string.h>
+
+#include "sigsafe/sys.h"
+#include "sigsafe/text.h"
+
+#define TOP 5
+#define L(x) ((unsigned long)(x))
+
+struct place {
+	uint32_t mapping;
+	uint64_t samples;
+	uint64_t address; /* of one frame in it, the first that was met */
+};
+
+/* The outermost frame that is known of an incomplete stack. */
+static const struct cp_location *last_frame(const struct cp_run *r, const struct cp_stack *s)
+{
+	if (s->depth < 2 || s->locations[s->depth - 1] != CP_LOCATION_INCOMPLETE ||
+	    s->locations[s->depth - 2] < CP_LOCATION_FIRST)
+		return NULL;
+	return CP_VEC_AT(&r->aggregate.locations, struct cp_location, s->locations[s->depth - 2]);
+}
+
+/* Mappings are counted at their number; the last place is that of code in none. */
+static void count(struct place *places, const struct cp_run *r, uint32_t mappings)
+{
+	for (uint32_t i = 0; i < r->aggregate.stacks.count; i++) {
+		const struct cp_stack *s = CP_VEC_AT(&r->aggregate.stacks, struct cp_stack, i);
+		const struct cp_location *l = last_frame(r, s);
+		struct place *p;
+
+		if (!l || !s->values[0])
+			continue;
+		p = &places[l->mapping < mappings ? l->mapping : mappings];
+		if (!p->samples)
+			p->address = l->address;
+		p->mapping = l->mapping;
+		p->samples += s->values[0];
+	}
+}
+
+static struct place *largest(struct place *places, uint32_t n)
+{
+	struct place *max = places;
+
+	for (uint32_t i = 1; i < n; i++)
+		if (places[i].samples > max->samples)
+			max = &places[i];
+	return max->samples ? max : NULL;
+}
+
+static size_t describe(const struct cp_run *r, const struct place *p, char *to, size_t size)
+{
+	const struct cp_mapping *m = cp_modules_at(r->aggregate.modules, p->mapping);
+	const char *slash = m ? strrchr(m->path, '/') : NULL;
+
+	if (!m)
+		return cp_format(to, size, " code in no module %lu (at 0x%lx);", L(p->samples),
+				 L(p->address));
+	return cp_format(to, size, " %s %lu (at +0x%lx);", slash ? slash + 1 : m->path,
+			 L(p->samples), L(p->address - m->start + m->offset));
+}
+
+void cp_incomplete_report(struct cp_report *out, const struct cp_run *r)
+{
+	uint32_t mappings = (uint32_t)r->aggregate.modules->mappings.count;
+	struct place *places = cp_sys_map((mappings + 1) * sizeof(*places)), *p;
+	char text[CP_REPORT_LINE] = "incomplete stacks end in:";
+	size_t n = strlen(text);
+
+	if (!places)
+		return;
+	count(places, r, mappings);
+	for (unsigned i = 0; i < TOP && (p = largest(places, mappings + 1)); i++) {
+		describe(r, p, text + n, sizeof(text) - n);
+		n += strlen(text + n);
+		p->samples = 0;
+	}
+	if (text[n - 1] == ';') {
+		text[n - 1] = '\0';
+		cp_report_line(out, "%s", text);
+	}
+	cp_sys_unmap(places, (mappings + 1) * sizeof(*places));
+}
