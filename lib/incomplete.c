@@ -52,36 +52,35 @@ static struct place *largest(struct place *places, uint32_t n)
 	return max->samples ? max : NULL;
 }
 
-static size_t describe(const struct cp_run *r, const struct place *p, char *to, size_t size)
+static void describe(const struct cp_run *r, const struct place *p, char *to, size_t size)
 {
 	const struct cp_mapping *m = cp_modules_at(r->aggregate.modules, p->mapping);
 	const char *slash = m ? strrchr(m->path, '/') : NULL;
 
 	if (!m)
-		return cp_format(to, size, " code in no module %lu (at 0x%lx);", L(p->samples),
-				 L(p->address));
-	return cp_format(to, size, " %s %lu (at +0x%lx);", slash ? slash + 1 : m->path,
-			 L(p->samples), L(p->address - m->start + m->offset));
+		cp_format(to, size, " code in no module %lu (at 0x%lx);", L(p->samples),
+			  L(p->address));
+	else
+		cp_format(to, size, " %s %lu (at +0x%lx);", slash ? slash + 1 : m->path,
+			  L(p->samples), L(p->address - m->start + m->offset));
 }
 
-void cp_incomplete_report(struct cp_report *out, const struct cp_run *r)
+bool cp_incomplete_describe(const struct cp_run *r, char *to, size_t size)
 {
 	uint32_t mappings = (uint32_t)r->aggregate.modules->mappings.count;
 	struct place *places = cp_sys_map((mappings + 1) * sizeof(*places)), *p;
-	char text[CP_REPORT_LINE] = "incomplete stacks end in:";
-	size_t n = strlen(text);
+	size_t n = 0;
 
 	if (!places)
-		return;
+		return false;
 	count(places, r, mappings);
 	for (unsigned i = 0; i < TOP && (p = largest(places, mappings + 1)); i++) {
-		describe(r, p, text + n, sizeof(text) - n);
-		n += strlen(text + n);
+		describe(r, p, to + n, size - n);
+		n += strlen(to + n);
 		p->samples = 0;
 	}
-	if (text[n - 1] == ';') {
-		text[n - 1] = '\0';
-		cp_report_line(out, "%s", text);
-	}
+	if (n && to[n - 1] == ';')
+		to[n - 1] = '\0';
 	cp_sys_unmap(places, (mappings + 1) * sizeof(*places));
+	return n != 0;
 }

@@ -2,10 +2,13 @@
 #ifndef CP_INCOMPLETE_H
 #define CP_INCOMPLETE_H
 
-#include "report.h"
+#include <stdbool.h>
+#include <stddef.h>
 
-/* A line with the modules of most of them; none when all stacks are whole. Under the collector's
- * lock. */
-void cp_incomplete_report(struct cp_report *out, const struct cp_run *r);
+#include "run.h"
+
+/* " libfoo.so 12 (at +0x1234); ..." of the modules with most of them, in TO. False: all stacks are
+ * whole. Under the collector's lock. */
+bool cp_incomplete_describe(const struct cp_run *r, char *to, size_t size);
 
 #endif
