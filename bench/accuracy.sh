@@ -1,7 +1,9 @@
 #!/bin/bash
 # Ground truth, the long version: shares of four functions at 99 Hz, then the total CPU time
 # against getrusage at other rates and numbers of threads. Takes some minutes.
-# ACCURACY_SECONDS: of each thread of the first; ACCURACY_TOTAL_SECONDS: CPU time of the others.
+# Then programs that are hard to sample, with each CPU engine.
+# ACCURACY_SECONDS: of each thread of the first; ACCURACY_TOTAL_SECONDS: CPU time of the others;
+# ACCURACY_ENGINE_SECONDS: of each program with each engine.
 . "$srcdir/tests/lib/e2e.sh"
 
 make -s tests/e2e/accuracy-host tests/tools/pprof-check >&2 || exit 1
@@ -43,3 +45,46 @@ for hz in 10 99 1000 4000; do
 				100 * (got - used) / used, n }' "$work/total.out" -
 	done
 done
+
+$CC -O2 -o "$work/engines-host" "$srcdir/bench/engines-host.c" -lpthread || exit 1
+
+# "estimate/truth of FUNCTION, of the total" for one engine. The total's truth is what the comments say that
+# the program used.
+hard() { # engine hz function program...
+	engine=$1 hz=$2 function=$3
+	shift 3
+	CPROF_SYMBOLIZE=names CPROF_CPU_ENGINE=$engine CPUPROFILE_FREQUENCY=$hz profiled hard "$work/engines-host" "$@"
+	"$pprof_check" --comments "$work/hard.pb" | grep -q "engine $engine " || { echo "- -"; return; }
+	used=$("$pprof_check" --comments "$work/hard.pb" | sed -n 's/^cpu time: \([0-9.]*\) s used.*/\1/p')
+	"$pprof_check" --raw "$work/hard.pb" | awk -F '\t' -v f="$function" -v used="$used" '
+		NR == FNR { split($0, t, " "); truth[t[1]] = t[2]; next }
+		{ split($1, v, ","); all += v[2] / 1e9
+		  if (("" ";" $3 ";") ~ (";" f ";")) got += v[2] / 1e9 }
+		END { printf "%.3f %.3f\n", got / truth[f], all / used }' "$work/hard.out" -
+}
+
+echo
+echo "Programs that are hard to sample: estimate/truth of a function, and of the whole process's CPU time"
+printf '%-34s %5s' program Hz
+for engine in timer perf itimer; do printf ' %17s' "$engine"; done
+echo
+seconds=${ACCURACY_ENGINE_SECONDS:-10}
+while read -r function label program; do
+	for hz in 99 1000; do
+		printf '%-34s %5d' "$(echo "$label" | tr _ ' ')" $hz
+		for engine in timer perf itimer; do
+			printf ' %8s %8s' $(hard $engine $hz "$function" ${program/SECONDS/$seconds})
+		done
+		echo
+	done
+done <<'END'
+seventy 70/30,_4_ms_of_CPU_time:_70 turns SECONDS
+thirty 70/30,_4_ms_of_CPU_time:_30 turns SECONDS
+work 1_ms_bursts,_random_pauses bursts SECONDS
+work between_ticks_(of_11_bursts_10) between SECONDS
+across around_the_tick_(the_11th) between SECONDS
+work threads_that_live_0.2_ms threads SECONDS 0.2
+work threads_that_live_1_ms threads SECONDS 1
+work threads_that_live_3_ms threads SECONDS 3
+work 64_threads together SECONDS 64
+END

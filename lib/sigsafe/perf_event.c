@@ -114,7 +114,9 @@ int cp_perf_open(struct cp_perf *p, int tid, uint64_t first_ns, uint64_t base_ns
 	p->credit = base_ns * next_random(p) >> 32;
 	p->left = 1;
 	p->once = true;
-	return replace(p, tid, first_ns, true);
+	/* The same part of the period that was drawn: it is what the hit counts for. Each is
+	 * about a second at most, so their product fits. */
+	return replace(p, tid, first_ns * p->period / base_ns, true);
 }
 
 int cp_perf_renew(struct cp_perf *p, int tid, uint64_t base_ns)
