@@ -29,8 +29,10 @@ static enum ct_frame_kind kind_of(const char *name, const char *module)
 {
 	size_t n = strlen(module);
 
-	if (strcmp(name, "[truncated]") == 0 || strcmp(name, "[incomplete]") == 0)
-		return CT_FRAME_MARK;
+	/* "[truncated]", "[short waits]": said of a stack, and in no module. */
+	if (!*module && *name == '[' && name[strlen(name) - 1] == ']' &&
+	    strcmp(name, "[unknown]") != 0)
+		return strcmp(name, "[kernel]") == 0 ? CT_FRAME_KERNEL : CT_FRAME_MARK;
 	if (starts(module, "[kernel") || (n > 3 && strcmp(module + n - 3, ".ko") == 0))
 		return CT_FRAME_KERNEL;
 	if (starts(module, "//anon") || starts(module, "[anon") || starts(module, "/memfd:") ||

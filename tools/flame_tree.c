@@ -7,6 +7,8 @@
 #include "flame_labels.h"
 #include "memory.h"
 
+#define FIRST_SLOTS 1024
+
 void ct_tree_init(struct ct_tree *tree, size_t type_count)
 {
 	*tree = (struct ct_tree){ .type_count = type_count };
@@ -19,14 +21,41 @@ void ct_tree_release(struct ct_tree *tree)
 	free(tree->nodes);
 	free(tree->rows);
 	free(tree->values);
-	ct_flame_map_release(&tree->node_map);
+	free(tree->slots);
 	ct_flame_map_release(&tree->row_map);
+}
+
+/* A table of its own instead of a struct ct_flame_map: a tree has millions of nodes, and a slot
+ * that is only the node's number costs a seventh.
+ */
+static uint32_t *find(const struct ct_tree *tree, uint32_t parent, uint32_t frame)
+{
+	uint64_t hash = ((uint64_t)parent << 32 | frame) * UINT64_C(0x9e3779b97f4a7c15);
+	size_t i = (hash ^ hash >> 32) & (tree->slot_count - 1);
+
+	while (tree->slots[i] != CT_NONE && (tree->nodes[tree->slots[i]].parent != parent ||
+					     tree->nodes[tree->slots[i]].frame != frame))
+		i = (i + 1) & (tree->slot_count - 1);
+	return &tree->slots[i];
+}
+
+static void widen(struct ct_tree *tree)
+{
+	free(tree->slots);
+	tree->slot_count = tree->slot_count ? tree->slot_count * 2 : FIRST_SLOTS;
+	tree->slots = ct_realloc(NULL, tree->slot_count, sizeof(*tree->slots));
+	memset(tree->slots, 0xff, tree->slot_count * sizeof(*tree->slots));
+	for (size_t i = 1; i < tree->node_count; i++)
+		*find(tree, tree->nodes[i].parent, tree->nodes[i].frame) = i;
 }
 
 static uint32_t child(struct ct_tree *tree, uint32_t parent, uint32_t frame)
 {
-	uint32_t *at = ct_flame_map_at(&tree->node_map, (struct ct_flame_key){ parent, frame, 0 });
+	uint32_t *at;
 
+	if (tree->node_count * 2 >= tree->slot_count)
+		widen(tree);
+	at = find(tree, parent, frame);
 	if (*at == CT_NONE) {
 		*at = tree->node_count;
 		*CT_PUSH(tree->nodes, tree->node_count, tree->node_room) =
@@ -190,6 +219,8 @@ void ct_tree_order(struct ct_tree *tree)
 	free(rank);
 	sort_rows(tree);
 	/* Their numbers are others now. */
-	ct_flame_map_release(&tree->node_map);
+	free(tree->slots);
+	tree->slots = NULL;
+	tree->slot_count = 0;
 	ct_flame_map_release(&tree->row_map);
 }

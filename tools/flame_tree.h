@@ -24,7 +24,9 @@ struct ct_tree {
 	size_t node_count, row_count, type_count;
 	size_t node_room, row_room, value_room;
 	size_t negative; /* samples left out: a width can't be below 0 */
-	struct ct_flame_map node_map, row_map;
+	uint32_t *slots; /* of nodes by parent and frame, open addressing; CT_NONE: free */
+	size_t slot_count;
+	struct ct_flame_map row_map;
 };
 
 struct ct_tree_source {

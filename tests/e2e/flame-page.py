@@ -122,6 +122,9 @@ def tooltip(f):
     box = f.frame("middle")
     f.page.move(box["x"], box["y"])
     check.that("the tooltip says inlined", "inlined" in f.text("#tip"), f.text("#tip"))
+    box = f.frame("[truncated]")
+    f.page.move(box["x"], box["y"])
+    check.that("the tooltip says that a stack isn't whole", "outer part of these stacks is missing" in f.text("#tip"), f.text("#tip"))
     f.page.move(640, 5)
     check.that("the tooltip goes away", f.page.value("byId('tip').hidden"))
 

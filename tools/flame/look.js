@@ -111,8 +111,10 @@ function shorterNames(name) {
 	return [...new Set([plain + tail, last + tail])].filter(shorter => shorter.length > 0 && shorter.length < name.length);
 }
 
-const KIND_TEXT = ['', 'kernel', 'JIT code', 'stack not whole'];
+const KIND_TEXT = ['', 'kernel', 'JIT code', 'no code'];
+const NOT_WHOLE = ['[truncated]', '[incomplete]'];
 
 function remarkText(frame) {
-	return [frame.inlined ? 'inlined' : '', KIND_TEXT[frame.kind]].filter(Boolean).join(', ');
+	const kind = NOT_WHOLE.includes(frame.name) ? 'the outer part of these stacks is missing' : KIND_TEXT[frame.kind];
+	return [frame.inlined ? 'inlined' : '', kind].filter(Boolean).join(', ');
 }

@@ -194,7 +194,7 @@ class Panels {
 			colour(look.user(0.5, 0.4), 'code, a hue for each module'),
 			has(KIND_KERNEL) && colour(look.kernel(0.5), 'kernel'),
 			has(KIND_JIT) && colour(look.jit(0.5), 'JIT'),
-			has(KIND_MARK) && colour(look.mark(), 'stack not whole'),
+			has(KIND_MARK) && colour(look.mark(), 'no code'),
 		];
 		if (profile.frames.some(frame => frame.inlined))
 			entries.push(element('li', {}, element('b', {}, '\u25b8 '), 'inlined'));
