@@ -115,14 +115,17 @@ static void report(struct cp_report *out, const struct cp_run *r, const struct c
 	cp_report_line(
 		out,
 		"waits: %lu stacks taken; %lu waits of %s s in all were below the threshold, "
-		"%lu of %s s have no stack; lost stacks: %lu ring full, %lu no memory, %lu "
-		"collector limit; %lu waits in paused threads",
+		"%lu of %s s have no stack",
 		L(cp_run_counted(r, CP_COUNT_SAMPLES)), L(in_run[CP_LOCK_SHORT].count),
 		cp_report_seconds(in_run[CP_LOCK_SHORT].delay), L(in_run[CP_LOCK_LOST].count),
-		cp_report_seconds(in_run[CP_LOCK_LOST].delay),
-		L(cp_run_counted(r, CP_COUNT_LOST_RING)),
-		L(cp_run_counted(r, CP_COUNT_LOST_MEMORY)),
-		L(cp_run_counted(r, CP_COUNT_LOST_AGGREGATE)),
+		cp_report_seconds(in_run[CP_LOCK_LOST].delay));
+	cp_report_line(
+		out,
+		"stacks lost: %s s of delay ring full, %s s no memory, %s s collector limit; %lu "
+		"waits in paused threads",
+		cp_report_seconds(cp_run_counted(r, CP_COUNT_LOST_RING)),
+		cp_report_seconds(cp_run_counted(r, CP_COUNT_LOST_MEMORY)),
+		cp_report_seconds(cp_run_counted(r, CP_COUNT_LOST_AGGREGATE)),
 		L(cp_run_counted(r, CP_COUNT_LOST_PAUSED)));
 }
 
@@ -170,7 +173,7 @@ static void collect_holders(struct cp_run *r)
 static void fork_child_holders(struct cp_run *r, struct cp_thread *keep)
 {
 	(void)r;
-	cp_holder_fork_child(keep);
+	cp_holder_fork_child();
 	if (!keep)
 		cp_store_seqcst(&cp_lock_holders_on, 0);
 }
@@ -178,13 +181,14 @@ static void fork_child_holders(struct cp_run *r, struct cp_thread *keep)
 static void report_holders(struct cp_report *out, const struct cp_run *r, const struct cp_config *c)
 {
 	(void)c;
-	cp_report_line(out,
-		       "holders: %lu stacks of unlocks that let a waiter go; lost stacks: %lu ring "
-		       "full, %lu no memory, %lu collector limit",
-		       L(cp_run_counted(r, CP_COUNT_SAMPLES)),
-		       L(cp_run_counted(r, CP_COUNT_LOST_RING)),
-		       L(cp_run_counted(r, CP_COUNT_LOST_MEMORY)),
-		       L(cp_run_counted(r, CP_COUNT_LOST_AGGREGATE)));
+	cp_report_line(
+		out,
+		"holders: %lu stacks of unlocks that somebody waited for; lost delay: %s s ring "
+		"full, %s s no memory, %s s collector limit",
+		L(cp_run_counted(r, CP_COUNT_SAMPLES)),
+		cp_report_seconds(cp_run_counted(r, CP_COUNT_LOST_RING)),
+		cp_report_seconds(cp_run_counted(r, CP_COUNT_LOST_MEMORY)),
+		cp_report_seconds(cp_run_counted(r, CP_COUNT_LOST_AGGREGATE)));
 }
 
 #define TYPES                                                                                      \

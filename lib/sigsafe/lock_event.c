@@ -75,6 +75,12 @@ static struct cp_thread *find_self(unsigned flags)
 	return t;
 }
 
+/* libunwind's own locks, while it walks a stack for us, aren't the program's. */
+static bool is_unwinding(unsigned flags)
+{
+	return !(flags & CP_LOCK_ANY_THREAD) && cp_self.in_capture;
+}
+
 /* No handler may come in between: it could wait for a lock, too, or jump away. */
 static void block_signals(uint64_t *old)
 {
@@ -114,7 +120,7 @@ void cp_lock_waited(const void *lock, uint64_t began, const void *function, unsi
 	struct cp_lock_sample s = { 1, delay };
 	struct cp_thread *t;
 
-	if (!cp_load_relaxed(&cp_lock_on))
+	if (!cp_load_relaxed(&cp_lock_on) || is_unwinding(flags))
 		return;
 	if (delay < cp_lock_state.threshold_ns) {
 		count(CP_LOCK_SHORT, 1, delay);
@@ -141,7 +147,7 @@ void cp_lock_release_begin(struct cp_lock_release *r, const void *lock)
 
 	r->holder = NULL;
 	r->time = now;
-	if (t && !cp_load_relaxed(&t->paused))
+	if (t && !cp_load_relaxed(&t->paused) && !is_unwinding(0))
 		weight = cp_lock_sample_unlock(&t->unlocks, &t->waits);
 	r->wanted = weight && is_own(t);
 	if (r->wanted)
@@ -179,7 +185,7 @@ void cp_lock_release_end(struct cp_lock_release *r, const void *function, bool d
 {
 	struct cp_thread *t = cp_self.thread;
 
-	if (!t)
+	if (!t || is_unwinding(0))
 		return;
 	if (r->wanted)
 		take_stack(t, r->holder, function, done);

@@ -317,7 +317,7 @@ void cp_holder_forget(void)
 		cp_holder_give_back(h);
 }
 
-void cp_holder_fork_child(struct cp_thread *keep)
+void cp_holder_fork_child(void)
 {
 	memset(buckets, 0, sizeof(buckets));
 	for (uint32_t n = 0; n < GROUPS && groups[n]; n++) {
@@ -326,7 +326,8 @@ void cp_holder_fork_child(struct cp_thread *keep)
 
 			cp_store_release(&h->state, (h->state & GENERATION_MASK) + GENERATION);
 		}
-		if (!keep || keep->holders != groups[n])
-			cp_store_release(&groups[n]->used, 0);
+		cp_store_release(&groups[n]->used, 0);
 	}
+	if (cp_self.thread)
+		cp_self.thread->holders = NULL;
 }

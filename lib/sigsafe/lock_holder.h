@@ -76,7 +76,7 @@ void cp_holder_range(const struct cp_thread *t, uint32_t *first, uint32_t *end);
 void cp_holder_thread_end(struct cp_thread *t, const char *name);
 /* What was added until now is of an earlier run. */
 void cp_holder_forget(void);
-/* In a fork child, where KEEP is the only thread: all entries are free. */
-void cp_holder_fork_child(struct cp_thread *keep);
+/* In a fork child, on its only thread: all entries are free. */
+void cp_holder_fork_child(void);
 
 #endif

@@ -22,7 +22,7 @@ storm() { # script
 
 for script in trap_handler_takes_no_lock trap_exception_storm trap_dlclose_while_walking \
 	trap_dump_in_handler trap_fork_while_others_work trap_many_short_threads \
-	trap_descriptors_closed trap_small_and_alternate_stack; do
+	trap_descriptors_closed trap_small_and_alternate_stack trap_lock_storm; do
 	storm "$script"
 done
 rm -f storm.log
