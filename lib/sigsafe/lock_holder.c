@@ -154,11 +154,12 @@ struct cp_holder *cp_holder_open(struct cp_thread *t, const void *lock, uint64_t
 	    ((cp_load_relaxed(&h->state) & OPEN) && (cp_load_relaxed(&h->delay) || !retire(h))))
 		return NULL;
 	state = cp_load_relaxed(&h->state);
-	h->lock = lock;
+	cp_store_relaxed(&h->lock, lock);
 	h->since = since;
 	h->time = now;
 	h->weight = weight;
-	h->waits = h->delay = 0;
+	cp_store_relaxed(&h->waits, 0);
+	cp_store_relaxed(&h->delay, 0);
 	cp_store_relaxed(&h->thread, t->index);
 	/* Release: as above, to who finds it there. */
 	cp_store_release(&h->state, state | OPEN);

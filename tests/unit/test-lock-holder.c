@@ -60,8 +60,10 @@ static void check(struct cp_holder *h, uint64_t waits, uint64_t delay)
 
 static void end(struct cp_thread *t)
 {
+	const char name[CP_THREAD_NAME] = "worker";
+
 	cp_holder_forget();
-	cp_holder_thread_end(t, "worker");
+	cp_holder_thread_end(t, name);
 	cp_thread_free(t);
 }
 
