@@ -63,7 +63,7 @@ static void switch_on(uint64_t interval)
 
 	cp_live_configure(interval >= CP_HEAP_TAG_INTERVAL ? SLOTS_SAMPLED : SLOTS_EXACT);
 	/* free must look before the first block is sampled. */
-	cp_heap_hot.mask = tags ? CP_HEAP_PAGE - 1 : 0;
+	cp_heap_hot.mask = tags ? CP_HEAP_TAG_ALIGN - 1 : 0;
 	cp_store_seqcst(&cp_heap_hot.match, 0);
 	cp_store_seqcst(&cp_heap_hot.state, CP_HEAP_ON);
 }

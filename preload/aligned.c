@@ -17,15 +17,16 @@ static size_t better(size_t alignment)
 {
 	bool power = alignment && !(alignment & (alignment - 1));
 
-	return power && alignment < CP_HEAP_PAGE && cp_heap_event_tags() ? CP_HEAP_PAGE : alignment;
+	return power && alignment < CP_HEAP_TAG_ALIGN && cp_heap_event_tags() ? CP_HEAP_TAG_ALIGN
+									      : alignment;
 }
 
 /* Some allocators want a multiple of the alignment. */
 static size_t enough(size_t size)
 {
-	if (!cp_heap_event_tags() || size > SIZE_MAX - CP_HEAP_PAGE)
+	if (!cp_heap_event_tags() || size > SIZE_MAX - CP_HEAP_TAG_ALIGN)
 		return size;
-	return size ? (size + CP_HEAP_PAGE - 1) & ~(CP_HEAP_PAGE - 1) : CP_HEAP_PAGE;
+	return size ? (size + CP_HEAP_TAG_ALIGN - 1) & ~(CP_HEAP_TAG_ALIGN - 1) : CP_HEAP_TAG_ALIGN;
 }
 
 static void *refuse(void)
@@ -106,7 +107,7 @@ INTERPOSE int posix_memalign(void **to, size_t alignment, size_t size)
 	return cp_allocator.posix_memalign(to, alignment, size);
 }
 
-/* Page-aligned as they are. */
+/* Page-aligned as they are, which is enough. */
 static RARE void *valloc_slow(size_t size)
 {
 	struct cp_heap_sample s;

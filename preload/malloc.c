@@ -29,7 +29,8 @@ static void *tagged(size_t size)
 	size_t enough = size < CP_HEAP_TAG_MIN ? CP_HEAP_TAG_MIN : size;
 	void *p = NULL;
 
-	if (!cp_heap_event_tags() || cp_allocator.posix_memalign(&p, CP_HEAP_PAGE, enough) != 0)
+	if (!cp_heap_event_tags() ||
+	    cp_allocator.posix_memalign(&p, CP_HEAP_TAG_ALIGN, enough) != 0)
 		return NULL;
 	return p;
 }

@@ -155,12 +155,12 @@ static void *sample(unsigned form, const struct cp_heap_sample *s, size_t alignm
 
 	void *p;
 
-	if (!cp_heap_event_tags() || alignment >= CP_HEAP_PAGE || !look_up(aligned))
+	if (!cp_heap_event_tags() || alignment >= CP_HEAP_TAG_ALIGN || !look_up(aligned))
 		return call_new(form, s->size, alignment, nothrow);
 	/* One that calls another function of ours would be counted twice. */
 	if (is_own(aligned))
-		return call_new(aligned, enough, CP_HEAP_PAGE, nothrow);
-	if (cp_allocator.posix_memalign(&p, CP_HEAP_PAGE, enough) == 0)
+		return call_new(aligned, enough, CP_HEAP_TAG_ALIGN, nothrow);
+	if (cp_allocator.posix_memalign(&p, CP_HEAP_TAG_ALIGN, enough) == 0)
 		return p;
 	return call_new(form, s->size, alignment, nothrow);
 }

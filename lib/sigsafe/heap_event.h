@@ -12,12 +12,11 @@
  *
  * How free knows a sampled block without touching memory:
  *
- * | mode  | when              | sampled blocks are           | free looks into the table |
- * |-------|-------------------|------------------------------|-----------------------------------------------|
- * | tag   | interval >= 64 K  | page-aligned, where that can | for page-aligned addresses, and in
- * [low, high) | |       |                   | be; the others are in        | | |       | | [low,
- * high)                  |                                               | | table | below | what
- * the allocator gave      | always                                        |
+ * | mode  | when             | sampled blocks are              | free looks into the table |
+ * |-------|------------------|---------------------------------|-----------------------------------|
+ * | tag   | interval >= 64 K | aligned to 2 KiB; those that    | for such addresses, and in | | |
+ * | can't be are in [low, high)     | [low, high)                       | | table | below | as the
+ * allocator gave them      | always                            |
  */
 #ifndef CP_HEAP_EVENT_H
 #define CP_HEAP_EVENT_H
@@ -30,9 +29,11 @@
 #include "sigsafe/live.h"
 #include "sigsafe/thread.h"
 
-#define CP_HEAP_PAGE ((uintptr_t)4096)
-/* Below this size a freed page-aligned chunk would come back from glibc's per-thread cache for
- * small requests, page-aligned as it is. */
+/* The tag: this many bytes. Few other blocks are aligned so, and little is wasted: allocators give
+ * a block of the next power of two. */
+#define CP_HEAP_TAG_ALIGN ((uintptr_t)2048)
+/* Below this size a freed chunk would come back from glibc's per-thread cache for small requests,
+ * aligned as it is. */
 #define CP_HEAP_TAG_MIN ((size_t)1040)
 /* From here on it is dearer to align a block than to remember that it isn't: clearing or
  * copying it by hand would touch pages that the allocator gets from the kernel. */
@@ -104,7 +105,7 @@ bool cp_heap_event_begin(struct cp_heap_sample *s, size_t size, void *caller);
 /* Record P, which the allocator gave for S: the stack of the caller, the counts, the table. P
  * may be NULL: then there was no allocation. Returns P. */
 void *cp_heap_event_commit(const struct cp_heap_sample *s, void *p);
-/* Sampled blocks are asked for page-aligned now. */
+/* Sampled blocks are asked for with an alignment that free knows. */
 bool cp_heap_event_tags(void);
 
 /* What the program may be told of the size of P, which has USABLE bytes. A sampled block may be

@@ -1,5 +1,5 @@
 # Each way to allocate with each way to free: exactly one allocation and one free is counted, over
-# every allocator. Then the same at an interval where sampled blocks are page-aligned, and at one
+# every allocator. Then the same at an interval where sampled blocks are told by their alignment, and at one
 # where they are looked up: the blocks do what they promise, and nothing is in use at the end.
 . "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/heap.sh"
