@@ -1,0 +1,118 @@
+/* The heap mode's shared structures under many threads, for ThreadSanitizer and AddressSanitizer,
+ * which the interposed library itself can't run under: the depot, the table of live blocks, the
+ * scratch buffers, as heap_event.c uses them.
+ *
+ *     heap-tables SECONDS
+ */
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "sigsafe/depot.h"
+#include "sigsafe/live.h"
+#include "sigsafe/poisson.h"
+#include "sigsafe/scratch.h"
+
+#define THREADS 8
+#define SLOTS 4096
+
+static uint64_t slots[SLOTS]; /* addresses that any thread may free */
+static uint32_t stop;
+static uint64_t next_address = UINT64_C(0x550000000000);
+
+static void record(uint64_t address, uint64_t *x)
+{
+	static __thread uint16_t last;
+	struct cp_scratch *s = cp_scratch_take(&last);
+	struct cp_live_block b = { *x >> 50, 0 }, old;
+	struct cp_depot_entry *e;
+	unsigned depth = 1 + (unsigned)(*x >> 40) % 30;
+
+	if (!s)
+		abort();
+	for (unsigned i = 0; i < depth; i++)
+		s->pcs[i] = (*x >> 30 & 63) * 100 + i;
+	e = cp_depot_find(&(struct cp_depot_key){ .pcs = s->pcs,
+						  .hash = cp_memo_hash_of(s->pcs, depth),
+						  .depth = depth,
+						  .interval = 1 });
+	cp_scratch_give(s);
+	if (!e)
+		abort();
+	b.id = e->id;
+	if (!cp_live_insert(address, &b, &old) || old.id)
+		abort();
+	cp_depot_allocated(e, 1, b.size);
+}
+
+static void forget(uint64_t address)
+{
+	struct cp_live_block b;
+
+	if (!cp_live_remove(address, &b))
+		abort();
+	cp_depot_freed(cp_depot_at(b.id), 1, b.size);
+}
+
+static void *work(void *arg)
+{
+	uint64_t x = (uintptr_t)arg * 7919 + 1;
+
+	for (unsigned round = 0; !__atomic_load_n(&stop, __ATOMIC_RELAXED); round++) {
+		uint64_t address, old;
+
+		x = x * UINT64_C(6364136223846793005) + 1442695040888963407;
+		address = __atomic_fetch_add(&next_address, 16, __ATOMIC_RELAXED);
+		record(address, &x);
+		/* As a program hands a block over. */
+		old = __atomic_exchange_n(&slots[x >> 52], address, __ATOMIC_ACQ_REL);
+		if (old)
+			forget(old);
+		if (round % 5000 == 0)
+			cp_depot_mark_peak();
+		if (arg == NULL && round % 1000000 == 999999)
+			cp_depot_next_epoch();
+	}
+	return NULL;
+}
+
+static struct cp_depot_amount in_use;
+
+static void sum(struct cp_depot_entry *e, void *arg)
+{
+	struct cp_depot_amount a = cp_depot_in_use(e), peak = cp_depot_at_peak(e);
+
+	(void)arg;
+	(void)peak;
+	in_use.objects += a.objects;
+	in_use.bytes += a.bytes;
+}
+
+int main(int argc, char **argv)
+{
+	time_t end = time(NULL) + (argc > 1 ? atoi(argv[1]) : 10);
+	pthread_t t[THREADS];
+
+	for (uintptr_t i = 0; i < THREADS; i++)
+		pthread_create(&t[i], NULL, work, (void *)i);
+	/* The collector, while they run. */
+	while (time(NULL) < end) {
+		cp_depot_take_fresh();
+		cp_depot_each(sum, NULL);
+	}
+	__atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(t[i], NULL);
+	for (unsigned i = 0; i < SLOTS; i++)
+		if (slots[i])
+			forget(slots[i]);
+	cp_depot_take_fresh();
+	in_use = (struct cp_depot_amount){ 0, 0 };
+	cp_depot_each(sum, NULL);
+	printf("%llu objects, %llu bytes left\n", (unsigned long long)in_use.objects,
+	       (unsigned long long)in_use.bytes);
+	return in_use.objects || in_use.bytes;
+}

@@ -1,0 +1,47 @@
+#!/bin/bash
+# The heap mode for two minutes: its tables under ThreadSanitizer and AddressSanitizer; then a storm of
+# threads, forks, reallocs and dlopen over each allocator, in exact mode, with samples looked up, and
+# with samples told by their alignment. SECONDS_EACH: of each of the 14 runs.
+. "$srcdir/tests/lib/e2e.sh"
+. "$srcdir/tests/lib/heap.sh"
+each=${SECONDS_EACH:-9}
+sources=
+for module in depot live memo poisson rules scratch stackcopy stackmem; do
+	sources="$sources $srcdir/lib/sigsafe/$module.c"
+done
+
+for sanitizer in thread address,undefined; do
+	$CC -std=gnu11 -O1 -g -fsanitize=$sanitizer -iquote "$srcdir/lib" -D_GNU_SOURCE \
+		-o "$work/tables" "$srcdir/tests/stress/heap-tables.c" $sources -lpthread 2>"$work/cc.err" ||
+		{ echo "no -fsanitize=$sanitizer here: $(head -n 1 "$work/cc.err")"; continue; }
+	"$work/tables" "$each" >"$work/tables.out" 2>&1 || fail "$sanitizer: $(head -n 20 "$work/tables.out")"
+done
+
+$CC -O1 -fno-builtin -D_GNU_SOURCE -o "$work/storm" "$srcdir/tests/stress/heap-storm.c" -lpthread -ldl || exit 1
+cat >"$work/plugin.c" <<'END'
+#include <stdlib.h>
+int plugin_run(void)
+{
+	int n = 0;
+	for (int i = 0; i < 50; i++) { void *volatile p = malloc(500); n += p != 0; free(p); }
+	return n;
+}
+END
+$CC -O1 -fno-builtin -shared -fPIC -o "$work/plugin.so" "$work/plugin.c" || exit 1
+limit="timeout -s KILL $((each * 4 + 60))"
+for allocator in $(allocators); do
+	use_allocator "$allocator"
+	for interval in 1 5000 64K; do
+		CPROF_HEAP_INTERVAL=$interval CPROF_SYMBOLIZE=names heap_profiled storm "$work/storm" "$each" "$work/plugin.so"
+		check_status storm 0
+		check_quiet storm
+		check_heap "$work/storm.pb"
+		read -r objects _ live _ <<<"$(heap_values "$work/storm.pb" '(^|;)(make|work|plugin_run);')"
+		echo "$allocator, interval $interval: $objects objects"
+		[ "$objects" -gt 1000 ] || fail "$allocator, $interval: $objects objects"
+		[ "$live" = 0 ] || fail "$allocator, $interval: $live objects in use at the end"
+		check_comment "$work/storm.pb" '; 0 frees that were not seen'
+		rm -f "$work"/storm.pb*
+	done
+done
+finish
