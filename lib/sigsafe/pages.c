@@ -93,7 +93,8 @@ void *cp_vec_add(struct cp_vec *v)
 		v->items = items;
 		v->room = room;
 	}
-	return (char *)v->items + v->count++ * v->size;
+	/* Not all are fresh: a vector may have been longer. */
+	return memset((char *)v->items + v->count++ * v->size, 0, v->size);
 }
 
 void cp_vec_release(struct cp_vec *v)

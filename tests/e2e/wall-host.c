@@ -209,6 +209,8 @@ static int forks(void)
 {
 	int status = 1;
 
+	/* Longer than the child will live. */
+	usleep(700000);
 	if (fork() == 0) {
 		child_sleeps();
 		return 0;
