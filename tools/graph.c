@@ -19,10 +19,17 @@ int64_t ct_node_cum(const struct ct_node *n)
 	return n->cum_div ? ct_divide(n->cum, n->cum_div) : n->cum;
 }
 
+/* What is touched for every frame, apart from the nodes so that it fits the caches. */
+struct tally {
+	uint32_t seen; /* number of the last sample that was counted */
+	int64_t cum;
+};
+
 /* A function that is on a stack several times gets the sample once. */
-static void count_sample(struct ct_graph *g, uint32_t number, const struct ct_sample *s, int64_t w,
+static void count_sample(struct ct_graph *g, struct tally *tallies, uint32_t number, int64_t w,
 			 int64_t dw)
 {
+	const struct ct_sample *s = &g->p->samples[number - 1];
 	const uint32_t *frames = ct_frames(g->p, s);
 	uint32_t leaf;
 
@@ -30,13 +37,15 @@ static void count_sample(struct ct_graph *g, uint32_t number, const struct ct_sa
 		uint32_t end = g->first_node[frames[i] + 1];
 
 		for (uint32_t k = g->first_node[frames[i]]; k < end; k++) {
-			struct ct_node *n = &g->nodes[g->location_nodes[k]];
+			uint32_t node = g->location_nodes[k];
+			struct tally *t = &tallies[node];
 
-			if (n->seen == number)
+			if (t->seen == number)
 				continue;
-			n->seen = number;
-			n->cum = ct_add(n->cum, w);
-			n->cum_div = ct_add(n->cum_div, dw);
+			t->seen = number;
+			t->cum = ct_add(t->cum, w);
+			if (dw)
+				g->nodes[node].cum_div = ct_add(g->nodes[node].cum_div, dw);
 		}
 	}
 	if (!s->depth)
@@ -49,19 +58,22 @@ static void count_sample(struct ct_graph *g, uint32_t number, const struct ct_sa
 struct ct_graph *ct_graph_new(struct ct_profile *p, const struct ct_graph_settings *settings)
 {
 	struct ct_graph *g = ct_alloc(sizeof(*g));
+	struct tally *tallies;
 
 	g->p = p;
 	g->settings = *settings;
 	ct_graph_make_nodes(g);
+	tallies = ct_alloc(g->node_count * sizeof(*tallies));
 	for (size_t i = 0; i < p->sample_count; i++) {
 		const int64_t *values = ct_values(p, i);
 		int64_t w = values[settings->type], dw = settings->mean ? values[0] : 0;
 
 		if (w || dw)
-			count_sample(g, (uint32_t)i + 1, &p->samples[i], w, dw);
+			count_sample(g, tallies, (uint32_t)i + 1, w, dw);
 	}
 	for (size_t i = 0; i < g->node_count; i++)
-		g->nodes[i].seen = 0;
+		g->nodes[i].cum = tallies[i].cum;
+	free(tallies);
 	return g;
 }
 

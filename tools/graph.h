@@ -30,7 +30,6 @@ struct ct_node {
 	uint64_t address;	     /* 0 = not told apart by it */
 	int64_t line, start_line;    /* 0 likewise */
 	uint32_t name, file, module; /* strings, 0 likewise */
-	uint32_t seen;		     /* number of the last sample that was counted */
 	int64_t flat, flat_div, cum, cum_div;
 	bool kept, may_be_inlined;
 	/* Indices into EDGES, when there are any: in_edges[first_in ...], out_edges[...]. */

@@ -11,9 +11,11 @@ struct builder {
 	struct ct_graph *g;
 	struct ct_table table;
 	size_t room;
-	uint32_t *last; /* by node called: the edge that was used last + 1; callers repeat */
-	bool only_inlined;
+	uint32_t *last;	      /* by node called: the edge that was used last + 1; callers repeat */
+	unsigned char *roles; /* by node: what is asked for every frame, in few cache lines */
 };
+
+enum role { KEPT = 1, WANTED = 2 };
 
 static bool same_edge(const void *context, uint32_t index, const void *key)
 {
@@ -49,14 +51,11 @@ struct walk {
 
 static void step(struct builder *b, struct walk *w, uint32_t node, bool inlined)
 {
-	struct ct_graph *g = b->g;
-
-	if (!g->nodes[node].kept) {
+	if (!(b->roles[node] & KEPT)) {
 		w->residual = true;
 		return;
 	}
-	if (w->parent && w->parent - 1 != node &&
-	    (!b->only_inlined || g->nodes[node].may_be_inlined)) {
+	if (w->parent && w->parent - 1 != node && b->roles[node] & WANTED) {
 		struct ct_edge *e = find_or_add(b, w->parent - 1, node, inlined);
 
 		if (e->seen != w->number) { /* once a sample */
@@ -152,11 +151,17 @@ static bool has_inlined(const struct ct_graph *g)
 
 void ct_graph_add_edges(struct ct_graph *g, int64_t cutoff, bool only_inlined)
 {
-	struct builder b = { .g = g, .only_inlined = only_inlined };
+	struct builder b = { .g = g };
 	const struct ct_graph_settings *s = &g->settings;
 	bool walk = !only_inlined || has_inlined(g);
 
 	b.last = ct_alloc(g->node_count * sizeof(*b.last));
+	b.roles = ct_alloc(g->node_count);
+	for (size_t i = 0; i < g->node_count; i++) {
+		bool wanted = !only_inlined || g->nodes[i].may_be_inlined;
+
+		b.roles[i] = (unsigned char)((g->nodes[i].kept ? KEPT : 0) | (wanted ? WANTED : 0));
+	}
 	for (size_t i = 0; walk && i < g->p->sample_count; i++) {
 		const int64_t *values = ct_values(g->p, i);
 		struct walk w = { .number = (uint32_t)i + 1, .weight = values[s->type] };
@@ -165,6 +170,7 @@ void ct_graph_add_edges(struct ct_graph *g, int64_t cutoff, bool only_inlined)
 			walk_sample(&b, &g->p->samples[i], w);
 	}
 	free(b.last);
+	free(b.roles);
 	ct_table_release(&b.table);
 	drop_light(g, cutoff);
 	index_edges(g);

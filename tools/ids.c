@@ -50,7 +50,7 @@ static void double_room(struct ct_ids *ids)
 	free(old.numbers);
 }
 
-uint32_t ct_ids_number(struct ct_ids *ids, uint64_t id)
+uint32_t ct_ids_take(struct ct_ids *ids, uint64_t id)
 {
 	size_t at;
 

@@ -16,7 +16,13 @@ struct ct_ids {
 	uint32_t count;
 };
 
-uint32_t ct_ids_number(struct ct_ids *ids, uint64_t id);
+uint32_t ct_ids_take(struct ct_ids *ids, uint64_t id);
+
+static inline uint32_t ct_ids_number(struct ct_ids *ids, uint64_t id)
+{
+	return id < ids->small_room && ids->small[id] ? ids->small[id] - 1 : ct_ids_take(ids, id);
+}
+
 void ct_ids_release(struct ct_ids *ids);
 
 #endif

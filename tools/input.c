@@ -15,6 +15,10 @@
 
 #define CHUNK ((size_t)64 << 10)
 #define GZIP_WINDOW (15 + 16) /* zlib: window bits + "gzip only" */
+/* Profiles shrink by 2 to 20; what shrank by more than this, and isn't small, is a bomb: its
+ * bytes would take some times as much memory once read. */
+#define RATIO_MAX 300
+#define RATIO_FREE ((uint64_t)64 << 20)
 
 struct ct_input {
 	int fd;		       /* -1: memory */
@@ -25,6 +29,7 @@ struct ct_input {
 	size_t chunk_at, chunk_end;
 	int known, gzip, ended; /* kind is known; it is gzip; its last member is complete */
 	z_stream z;
+	uint64_t raw;	      /* taken from the source */
 	uint64_t total, most; /* given out, to be given out; MOST 0 = CT_INPUT_MAX */
 };
 
@@ -132,6 +137,7 @@ static long fill(struct ct_input *in, struct ct_fault *fault)
 		return -EIO;
 	}
 	in->chunk_end += (size_t)n;
+	in->raw += (uint64_t)n;
 	return n;
 }
 
@@ -239,6 +245,11 @@ long ct_input_read(struct ct_input *in, void *buffer, size_t size, struct ct_fau
 	in->total += (uint64_t)n;
 	if (in->total > (in->most ? in->most : CT_INPUT_MAX)) {
 		ct_fault_say(fault, in->total, "more data than the limit allows");
+		return -EFBIG;
+	}
+	if (in->total > RATIO_FREE && in->total / RATIO_MAX > in->raw) {
+		ct_fault_say(fault, in->total, "data of more than %d times the compressed size",
+			     RATIO_MAX);
 		return -EFBIG;
 	}
 	return n;

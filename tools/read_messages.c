@@ -15,7 +15,7 @@
 
 #define MAX_TYPES ((size_t)64)
 #define MAX_SAMPLES ((size_t)1 << 26)
-#define MAX_FRAMES ((size_t)1 << 30)
+#define MAX_FRAMES ((size_t)1 << 28)
 #define MAX_LABELS ((size_t)1 << 26)
 #define MAX_MAPPINGS ((size_t)1 << 20)
 #define MAX_LOCATIONS ((size_t)1 << 24)

@@ -173,4 +173,12 @@ answers 2 'damaged gzip data: the file is cut short' "$cprof" top cut.pb
 answers 2 'hole.pb: ' "$cprof" top hole.pb
 { cat plain.pb; printf '\022\005\010\143\020\001'; } >late.pb
 answers 2 'at byte [0-9]+ of the uncompressed data' "$cprof" top late.pb
+# A hundred megabytes of an unknown field in a hundred kilobytes: refused in little memory.
+python3 - <<'END'
+import gzip
+with gzip.open("bomb.pb", "wb", 9) as f:
+    for _ in range(1700):
+        f.write(b"\xa2\x06\x80\x80\x04" + bytes(65536))
+END
+answers 2 'times the compressed size' bash -c 'ulimit -v 300000; exec "$@"' - "$cprof" top bomb.pb
 finish
