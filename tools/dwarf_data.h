@@ -77,7 +77,8 @@ struct ct_dw_unit {
 
 static inline struct ct_dw_cursor ct_dw_cursor(struct ct_dw_bytes b, uint64_t from, uint64_t to)
 {
-	struct ct_dw_cursor c = { b.data, b.data, true };
+	static const uint8_t nothing;
+	struct ct_dw_cursor c = { &nothing, &nothing, true };
 
 	if (b.data && from <= to && to <= b.size)
 		c = (struct ct_dw_cursor){ b.data + from, b.data + to, false };

@@ -207,7 +207,7 @@ bool ct_dwarf_module_open(struct ct_dwarf_module *m, const char *path, const cha
 	int fd = open_elf(path, &elf);
 	GElf_Word crc = 0;
 
-	*m = (struct ct_dwarf_module){ .debug = -1 };
+	*m = (struct ct_dwarf_module){ .image = -1, .debug = -1 };
 	/* Another file has the name by now. */
 	if (elf && w.id.size && !has_id(elf, &w.id)) {
 		elf_end(elf);
@@ -219,6 +219,9 @@ bool ct_dwarf_module_open(struct ct_dwarf_module *m, const char *path, const cha
 		w.crc = crc;
 		if (has_dwarf(elf))
 			m->debug = dup(fd);
+		m->image = fd;
+	} else if (fd >= 0) {
+		close(fd);
 	}
 	if (m->debug < 0)
 		m->debug = find_debug(&w);
@@ -229,9 +232,7 @@ bool ct_dwarf_module_open(struct ct_dwarf_module *m, const char *path, const cha
 		elf_end(debug);
 	}
 	elf_end(elf);
-	if (fd >= 0)
-		close(fd);
-	if (m->debug >= 0 && m->segment_count)
+	if ((m->image >= 0 || m->debug >= 0) && m->segment_count)
 		return true;
 	ct_dwarf_module_close(m);
 	return false;
@@ -240,9 +241,11 @@ bool ct_dwarf_module_open(struct ct_dwarf_module *m, const char *path, const cha
 void ct_dwarf_module_close(struct ct_dwarf_module *m)
 {
 	free(m->segments);
+	if (m->image >= 0)
+		close(m->image);
 	if (m->debug >= 0)
 		close(m->debug);
-	*m = (struct ct_dwarf_module){ .debug = -1 };
+	*m = (struct ct_dwarf_module){ .image = -1, .debug = -1 };
 }
 
 /* A debug file's segments have lost their place in the file, but not their addresses: the mapping

@@ -16,6 +16,7 @@ struct ct_dwarf_segment {
 };
 
 struct ct_dwarf_module {
+	int image;  /* the module itself; -1: it is gone, or another file by now */
 	int debug;  /* the file with DWARF; -1: none */
 	bool whole; /* SEGMENTS are of the module itself, not of what strip left of it */
 	struct ct_dwarf_segment *segments;

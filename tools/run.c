@@ -230,7 +230,7 @@ static void symbolize(const char *path)
 	roots[my.roots.count] = CT_DEBUG_ROOT;
 	if (profile) {
 		ct_symbolize(profile, roots, &done);
-		if (done.lines)
+		if (done.lines || done.names)
 			ct_write_file(profile, path);
 		ct_profile_free(profile);
 	}

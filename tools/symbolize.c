@@ -14,6 +14,7 @@
 
 #include "dwarf.h"
 #include "dwarf_module.h"
+#include "dwarf_symbols.h"
 #include "memory.h"
 #include "options.h"
 #include "read.h"
@@ -127,6 +128,13 @@ static void set_lines(struct work *w, const struct ct_dwarf_query *q)
 	ct_profile_set_lines(w->p, location, w->lines, w->line_count);
 }
 
+static int by_address(const void *x, const void *y)
+{
+	const struct ct_dwarf_query *a = x, *b = y;
+
+	return (a->address > b->address) - (a->address < b->address);
+}
+
 /* Locations of FIRST's module, by their addresses as linked. */
 static void collect(struct work *w, const struct ct_dwarf_module *module,
 		    const struct ct_mapping *first)
@@ -149,6 +157,54 @@ static void collect(struct work *w, const struct ct_dwarf_module *module,
 	}
 }
 
+static void set_name(struct work *w, uint32_t location, const char *name)
+{
+	const struct ct_location *l = &w->p->locations[location];
+	struct ct_line line = { .line = 0 };
+	struct ct_function f = { .system_name = ct_profile_string(w->p, name) };
+
+	/* What there is of lines stays: only the physical function gets its name. */
+	w->line_count = 0;
+	for (uint32_t i = 0; i < l->line_count; i++)
+		*CT_PUSH(w->lines, w->line_count, w->line_room) = w->p->lines[l->first_line + i];
+	if (!w->line_count)
+		*CT_PUSH(w->lines, w->line_count, w->line_room) = line;
+	else if (before(w->p, l))
+		f.filename = before(w->p, l)->filename;
+	f.name = ct_functions_readable(&w->functions, name);
+	w->lines[w->line_count - 1].function = ct_functions_add(&w->functions, &f);
+	w->p->mappings[l->mapping].has_functions = true;
+	ct_profile_set_lines(w->p, location, w->lines, w->line_count);
+}
+
+/* Names from symbol tables, where neither the profile nor DWARF has any. */
+static void add_names(struct work *w, const struct ct_dwarf_module *module)
+{
+	struct ct_dwarf_symbol_query *q = ct_alloc((w->query_count + 1) * sizeof(*q));
+	size_t n = 0;
+
+	qsort(w->queries, w->query_count, sizeof(*w->queries), by_address);
+	for (size_t i = 0; i < w->query_count; i++) {
+		uint32_t location = (uint32_t)(uintptr_t)w->queries[i].tag;
+		const struct ct_function *f = before(w->p, &w->p->locations[location]);
+
+		if (!f || is_place(w->p, f))
+			q[n++] = (struct ct_dwarf_symbol_query){ w->queries[i].address, location,
+								 NULL };
+	}
+	if (module->debug >= 0)
+		ct_dwarf_symbols_find(module->debug, q, n);
+	if (module->image >= 0)
+		ct_dwarf_symbols_find(module->image, q, n);
+	for (size_t i = 0; i < n; i++) {
+		if (q[i].name)
+			set_name(w, q[i].tag, q[i].name);
+		w->done.names += q[i].name != NULL;
+		free(q[i].name);
+	}
+	free(q);
+}
+
 static void do_module(struct work *w, const struct ct_mapping *first)
 {
 	const char *path = ct_text(w->p, first->file);
@@ -157,12 +213,15 @@ static void do_module(struct work *w, const struct ct_mapping *first)
 	bool found = ct_dwarf_module_open(&module, path, ct_text(w->p, first->build_id), w->roots);
 
 	collect(w, found ? &module : NULL, first);
-	if (w->query_count && !ct_dwarf_open(&d, module.debug, path, w->roots)) {
+	if (w->query_count && module.debug >= 0 &&
+	    !ct_dwarf_open(&d, module.debug, path, w->roots)) {
 		ct_dwarf_find(d, w->queries, w->query_count);
 		for (size_t i = 0; i < w->query_count; i++)
 			set_lines(w, &w->queries[i]);
 		ct_dwarf_close(d);
 	}
+	if (found)
+		add_names(w, &module);
 	ct_dwarf_module_close(&module);
 }
 
@@ -212,7 +271,7 @@ static int write_result(struct ct_profile *p, const char *to, const struct ct_sy
 {
 	char *comment;
 
-	if (done->lines) {
+	if (done->lines || done->names) {
 		comment = ct_printf("symbolized: %zu of %zu locations have lines", done->lines,
 				    done->locations);
 		ct_profile_add_comment(p, ct_profile_string(p, comment));

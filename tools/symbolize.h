@@ -11,6 +11,7 @@
 struct ct_symbolized {
 	size_t locations; /* that had no line before */
 	size_t lines;	  /* of those, that have one now */
+	size_t names;	  /* that got a function's name from a symbol table */
 };
 
 /* ROOTS: directories of debug files to look into before /usr/lib/debug, NULL-ended; or NULL. */

@@ -104,7 +104,7 @@ full linked
 check_lines linked
 printf x >>"$work/linked.debug"
 full linked
-go tool pprof -traces "$work/linked.full.pb" 2>/dev/null | grep -q '(inline)' &&
+go tool pprof -traces "$work/linked.full.pb" 2>/dev/null | grep -q 'mix (inline)' &&
 	fail "a debug file with another CRC was taken"
 
 # Shared parts in a supplementary file.
@@ -122,7 +122,7 @@ compile replaced -g
 sample replaced
 compile replaced -g -DOTHER -O1
 full replaced
-go tool pprof -traces "$work/replaced.full.pb" 2>/dev/null | grep -q '(inline)' &&
+go tool pprof -traces "$work/replaced.full.pb" 2>/dev/null | grep -q 'mix (inline)' &&
 	fail "the lines of another build were taken"
 
 # Without debug information names stay, and a file in place stays the very same.
@@ -131,6 +131,14 @@ sample plain
 cp "$work/plain.pb" "$work/plain.before"
 "$cprof" symbolize --in-place --debug-dir /nowhere "$work/plain.pb" || fail "plain: status $?"
 check_top "$work/plain.pb" 1 burn
+# A file of addresses only gets names all the same, those of the symbol table where there is no DWARF.
+CPROF_SYMBOLIZE=none sample plain
+full plain
+check_top "$work/plain.full.pb" 1 burn
+compile bare -g
+CPROF_SYMBOLIZE=none sample bare
+full bare
+check_lines bare
 compile in-place -g
 sample in-place
 "$cprof" symbolize --in-place "$work/in-place.pb" || fail "in place: status $?"
