@@ -27,6 +27,15 @@ struct reader {
 	uint8_t bytes[32 << 10];
 };
 
+/* Whatever lies in the module's read-only data, other objects and the space between them. */
+static CP_STACKMEM_RAW void copy_raw(void *to, uint64_t from, size_t n)
+{
+	const volatile uint8_t *bytes = (const volatile uint8_t *)(uintptr_t)from;
+
+	for (size_t i = 0; i < n; i++)
+		((uint8_t *)to)[i] = bytes[i];
+}
+
 static bool get(struct reader *r, uint64_t addr, void *to, size_t n)
 {
 	uint64_t end = r->m->tables_end;
@@ -34,7 +43,7 @@ static bool get(struct reader *r, uint64_t addr, void *to, size_t n)
 	if (addr < r->m->tables || addr >= end || end - addr < n)
 		return false;
 	if (!r->copy) {
-		memcpy(to, (const void *)(uintptr_t)addr, n);
+		copy_raw(to, addr, n);
 		return true;
 	}
 	if (addr < r->at || addr + n > r->at + r->have) {

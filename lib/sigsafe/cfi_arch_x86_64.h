@@ -118,34 +118,128 @@ static inline unsigned cp_cfi_pushed(const uint8_t *code, unsigned n, uint8_t *r
 	return count;
 }
 
+/* Bytes of the operands that begin with the ModRM byte at P, that byte included. */
+static inline unsigned cp_cfi_modrm_bytes(const uint8_t *p)
+{
+	unsigned mod = p[0] >> 6, rm = p[0] & 7, n = 1;
+
+	if (mod == 3)
+		return 1;
+	if (rm == 4)
+		n++;
+	if (mod == 1)
+		return n + 1;
+	if (mod == 2 || (mod == 0 && (rm == 5 || (rm == 4 && (p[1] & 7) == 5))))
+		return n + 4;
+	return n;
+}
+
+/* The length of an instruction that compilers put among those of a function's begin: a move, an
+ * address, a comparison, which leaves sp and the frame pointer alone. P has 16 bytes. 0: none of
+ * those. */
+static inline unsigned cp_cfi_harmless(const uint8_t *p)
+{
+	const uint8_t *at = p;
+	bool wide = false, high_reg = false, high_rm = false;
+	unsigned reg, rm;
+
+	if (*at == 0x66 || *at == 0xf2 || *at == 0xf3)
+		at++;
+	if ((*at & 0xf0) == 0x40) {
+		wide = *at & 8;
+		high_reg = *at & 4;
+		high_rm = *at & 1;
+		at++;
+	}
+	if ((*at & 0xf8) == 0xb8) /* mov $n, %reg */
+		return !high_rm && ((*at & 7) == 4 || (*at & 7) == 5)
+			       ? 0
+			       : (unsigned)(at + 1 + (wide ? 8 : 4) - p);
+	if (*at == 0x0f) {
+		at++;
+		switch (*at++) {
+		case 0x10:
+		case 0x11:
+		case 0x28:
+		case 0x29:
+		case 0x57:
+		case 0x6e:
+		case 0x6f:
+		case 0x7e:
+		case 0x7f:
+		case 0x1f:
+		case 0xef: /* vectors, and no operation */
+			return (unsigned)(at + cp_cfi_modrm_bytes(at) - p);
+		case 0xb6:
+		case 0xb7:
+		case 0xbe:
+		case 0xbf: break; /* mov with extension */
+		default: return 0;
+		}
+		reg = at[0] >> 3 & 7;
+		return !high_reg && (reg == 4 || reg == 5)
+			       ? 0
+			       : (unsigned)(at + cp_cfi_modrm_bytes(at) - p);
+	}
+	reg = at[1] >> 3 & 7;
+	rm = at[1] & 7;
+	switch (*at++) {
+	case 0x85:
+	case 0x39:
+	case 0x3b:
+	case 0x38:
+	case 0x84: /* compare, test */ return (unsigned)(at + cp_cfi_modrm_bytes(at) - p);
+	case 0x8b:
+	case 0x8d:
+	case 0x33:
+	case 0x63: /* into a register */
+		return !high_reg && (reg == 4 || reg == 5)
+			       ? 0
+			       : (unsigned)(at + cp_cfi_modrm_bytes(at) - p);
+	case 0x89:
+	case 0x31: /* into a register or memory */
+		return at[0] >> 6 == 3 && !high_rm && (rm == 4 || rm == 5)
+			       ? 0
+			       : (unsigned)(at + cp_cfi_modrm_bytes(at) - p);
+	case 0xc7: /* mov $n, memory */
+		return at[0] >> 6 == 3 ? 0 : (unsigned)(at + cp_cfi_modrm_bytes(at) + 4 - p);
+	case 0x83: /* cmp $n */
+		return reg == 7 ? (unsigned)(at + cp_cfi_modrm_bytes(at) + 1 - p) : 0;
+	default: return 0;
+	}
+}
+
 /* How far a function's begin, CODE (N bytes), takes sp below the frame pointer that it sets up:
- * push %rbp; mov %rsp, %rbp; pushes; sub $size, %rsp. -1: it does something else. */
+ * push %rbp; mov %rsp, %rbp; pushes; sub $size, %rsp; and among them what leaves sp alone. -1: it
+ * does something else. */
 static inline int64_t cp_cfi_frame_size(const uint8_t *code, unsigned n)
 {
 	static const uint8_t endbr[4] = { 0xf3, 0x0f, 0x1e, 0xfa };
 	static const uint8_t begin[4] = { 0x55, 0x48, 0x89, 0xe5 };
-	unsigned i = n >= 4 && !__builtin_memcmp(code, endbr, 4) ? 4 : 0;
+	unsigned i = n >= 4 && !__builtin_memcmp(code, endbr, 4) ? 4 : 0, more = 1;
 	int64_t size = 0;
 	int32_t by;
 
 	if (n < i + 4 || __builtin_memcmp(code + i, begin, 4))
 		return -1;
-	for (i += 4; i + 9 < n; i++) {
-		i += code[i] == 0x41;
-		if ((code[i] & 0xf8) != 0x50)
-			break;
-		size += 8;
+	for (i += 4; more && i + 16 <= n; i += more) {
+		const uint8_t *p = code + i;
+
+		if (p[0] == 0x48 && p[1] == 0x83 && p[2] == 0xec)
+			return size + (int8_t)p[3];
+		if (p[0] == 0x48 && p[1] == 0x83 && p[2] == 0xc4) /* add $-128 is shorter */
+			return size - (int8_t)p[3];
+		if (p[0] == 0x48 && p[1] == 0x81 && p[2] == 0xec) {
+			__builtin_memcpy(&by, p + 3, sizeof(by));
+			return size + by;
+		}
+		more = p[0] == 0x41 && (p[1] & 0xf8) == 0x50 ? 2 : (p[0] & 0xf8) == 0x50;
+		if (more)
+			size += 8;
+		else
+			more = cp_cfi_harmless(p);
 	}
-	if (i + 7 > n || code[i] != 0x48)
-		return size;
-	if (code[i + 1] == 0x83 && code[i + 2] == 0xec)
-		return size + (int8_t)code[i + 3];
-	if (code[i + 1] == 0x83 && code[i + 2] == 0xc4) /* add $-128 is shorter */
-		return size - (int8_t)code[i + 3];
-	if (code[i + 1] != 0x81 || code[i + 2] != 0xec)
-		return size;
-	__builtin_memcpy(&by, code + i + 3, sizeof(by));
-	return size + by;
+	return size;
 }
 
 /* How much an instruction among the N bytes of CODE took from the frame, add $n, %rsp, the last of

@@ -9,7 +9,7 @@
  */
 #include "sigsafe/cfi.h"
 
-#define CODE 40	     /* bytes of a function's begin that are looked at */
+#define CODE 112     /* bytes of a function's begin that are looked at */
 #define SCANNED 2048 /* words above sp */
 
 enum belief { NO, OTHER, POSSIBLE, SURE };

@@ -266,6 +266,35 @@ static void test_malformed_information_is_survived(void)
 	}
 }
 
+static void test_frame_size_passes_over_what_leaves_sp_alone(void)
+{
+#ifdef __x86_64__
+	/* push %rbp; mov %rsp, %rbp; push %r14; push %r13; push %r12; mov %rsi, %r12; push %rbx;
+	 * sub $0x830, %rsp; lea (%rip), %rax */
+	static const uint8_t scheduled[48] = { 0x55, 0x48, 0x89, 0xe5, 0x41, 0x56, 0x41, 0x55, 0x41,
+					       0x54, 0x49, 0x89, 0xf4, 0x53, 0x48, 0x81, 0xec, 0x30,
+					       0x08, 0x00, 0x00, 0x48, 0x8d, 0x05, 0x00 };
+	/* endbr64; push %rbp; mov %rsp, %rbp; push %rbx; mov $1, %eax; movaps %xmm0, -0x20(%rbp);
+	 * cmp $2, %edi; sub $0x28, %rsp */
+	static const uint8_t mixed[48] = { 0xf3, 0x0f, 0x1e, 0xfa, 0x55, 0x48, 0x89, 0xe5, 0x53,
+					   0xb8, 0x01, 0x00, 0x00, 0x00, 0x0f, 0x29, 0x45, 0xe0,
+					   0x83, 0xff, 0x02, 0x48, 0x83, 0xec, 0x28, 0xc3 };
+	/* push %rbp; mov %rsp, %rbp; push %rbx; and $-32, %rsp: nobody knows how far */
+	static const uint8_t aligned[48] = { 0x55, 0x48, 0x89, 0xe5, 0x53, 0x48, 0x83,
+					     0xe4, 0xe0, 0x48, 0x83, 0xec, 0x28 };
+	/* The same, but lea -0x40(%rbp), %rsp. */
+	static const uint8_t moved[48] = { 0x55, 0x48, 0x89, 0xe5, 0x53, 0x48, 0x8d,
+					   0x65, 0xc0, 0x48, 0x83, 0xec, 0x28 };
+	static const uint8_t none[48] = { 0x48, 0x83, 0xec, 0x28 };
+
+	CHECK_EQ(cp_cfi_frame_size(scheduled, 48), 32 + 0x830);
+	CHECK_EQ(cp_cfi_frame_size(mixed, 48), 8 + 0x28);
+	CHECK_EQ(cp_cfi_frame_size(aligned, 48), 8);
+	CHECK_EQ(cp_cfi_frame_size(moved, 48), 8);
+	CHECK_EQ(cp_cfi_frame_size(none, 48), -1);
+#endif
+}
+
 int main(void)
 {
 	RUN(test_fde_is_found_in_its_range);
@@ -282,5 +311,6 @@ int main(void)
 	RUN(test_step_without_what_it_needs);
 #endif
 	RUN(test_malformed_information_is_survived);
+	RUN(test_frame_size_passes_over_what_leaves_sp_alone);
 	return harness_end();
 }

@@ -97,7 +97,7 @@ static NOINLINE int twice(unsigned depth, unsigned *budget)
 static void go(unsigned depth, unsigned *budget)
 {
 	static int (*const all[])(unsigned, unsigned *) = { plain, busy, sized, wide, twice };
-	int r = 0;
+	unsigned r = 0;
 
 	do {
 		if (!depth || !*budget) {
@@ -106,7 +106,7 @@ static void go(unsigned depth, unsigned *budget)
 		}
 		--*budget;
 		look();
-		r += all[chance() % 5](depth - 1, budget);
+		r += (unsigned)all[chance() % 5](depth - 1, budget);
 		USE(r);
 	} while (chance() % 3);
 }

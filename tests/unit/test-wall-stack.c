@@ -31,6 +31,8 @@
 #else
 #define NOINLINE __attribute__((noinline, noclone))
 #endif
+/* Frames as programs have them: a sanitizer moves the stack in ways of its own. */
+#define PLAIN __attribute__((no_sanitize("address")))
 #define DEPTH 600
 
 static volatile int sink;
@@ -40,69 +42,69 @@ static sem_t semaphore;
 static pthread_mutex_t taken = PTHREAD_MUTEX_INITIALIZER, lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
 
-static void in_read(void)
+static PLAIN void in_read(void)
 {
 	char byte;
 
 	sink += (int)read(pipes[0], &byte, 1);
 }
 
-static void in_recv(void)
+static PLAIN void in_recv(void)
 {
 	char byte;
 
 	sink += (int)recv(sockets[0], &byte, 1, 0);
 }
 
-static void in_poll(void)
+static PLAIN void in_poll(void)
 {
 	struct pollfd p = { .fd = pipes[0], .events = POLLIN };
 
 	sink += poll(&p, 1, -1);
 }
 
-static void in_select(void)
+static PLAIN void in_select(void)
 {
 	sink += select(0, NULL, NULL, NULL, NULL);
 }
 
-static void in_epoll(void)
+static PLAIN void in_epoll(void)
 {
 	struct epoll_event event;
 
 	sink += epoll_wait(epoll, &event, 1, -1);
 }
 
-static void in_nanosleep(void)
+static PLAIN void in_nanosleep(void)
 {
 	struct timespec t = { 1000, 0 };
 
 	sink += nanosleep(&t, NULL);
 }
 
-static void in_pause(void)
+static PLAIN void in_pause(void)
 {
 	sink += pause();
 }
 
-static void in_sem_wait(void)
+static PLAIN void in_sem_wait(void)
 {
 	sink += sem_wait(&semaphore);
 }
 
-static void in_mutex(void)
+static PLAIN void in_mutex(void)
 {
 	sink += pthread_mutex_lock(&taken);
 }
 
-static void in_cond_wait(void)
+static PLAIN void in_cond_wait(void)
 {
 	pthread_mutex_lock(&lock);
 	sink += pthread_cond_wait(&condition, &lock);
 	pthread_mutex_unlock(&lock);
 }
 
-static void in_syscall(void)
+static PLAIN void in_syscall(void)
 {
 	static uint32_t word;
 
@@ -114,7 +116,7 @@ static void on_usr2(int sig)
 	in_read();
 }
 
-static void in_handler(void)
+static PLAIN void in_handler(void)
 {
 	raise(SIGUSR2);
 }
