@@ -4,19 +4,16 @@
  * cp_heap_looks, which are a few instructions; nearly all calls end there and are forwarded. A
  * sampled allocation is
  *
- *     begin → the allocator's own function → commit        (its address isn't known to anyone
- * before)
+ *     begin → the allocator's own function → commit   (nobody else knows its address before)
  *
  * and a free of a sampled block is cp_heap_event_free → the allocator's own. Lock-free; no
  * allocation but our own pages; may be entered again by a signal handler that allocates.
  *
  * How free knows a sampled block without touching memory:
  *
- * | mode  | when             | sampled blocks are              | free looks into the table |
- * |-------|------------------|---------------------------------|-----------------------------------|
- * | tag   | interval >= 64 K | aligned to 2 KiB; those that    | for such addresses, and in | | |
- * | can't be are in [low, high)     | [low, high)                       | | table | below | as the
- * allocator gave them      | always                            |
+ *   tag    interval >= 64 K: sampled blocks are aligned to 2 KiB, and those that can't be are in
+ *          [low, high); free looks into the table for such addresses only
+ *   table  below that: blocks are as the allocator gave them; free always looks
  */
 #ifndef CP_HEAP_EVENT_H
 #define CP_HEAP_EVENT_H
