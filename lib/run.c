@@ -81,6 +81,7 @@ uint64_t cp_run_handler_ns(const struct cp_run *r)
 	uint64_t timed = cp_run_counted(r, CP_COUNT_TIMED);
 	uint64_t all = cp_run_counted(r, CP_COUNT_SIGNALS);
 	uint64_t ticks = cp_run_counted(r, CP_COUNT_TIMED_TICKS);
+	uint64_t events = cp_run_counted(r, CP_COUNT_EVENT_NS);
 
-	return timed ? ns_of_ticks(r, (uint64_t)((__uint128_t)ticks * all / timed)) : 0;
+	return events + (timed ? ns_of_ticks(r, (uint64_t)((__uint128_t)ticks * all / timed)) : 0);
 }

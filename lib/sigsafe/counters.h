@@ -26,6 +26,7 @@ enum cp_count {
 	CP_COUNT_THREADS,	  /* threads that were given a timer */
 	CP_COUNT_TIMER_FAILURES,  /* threads for which timer_create failed */
 	CP_COUNT_EVENTS,	  /* threads that were given a perf event */
+	CP_COUNT_EVENT_NS,	  /* CPU time of making them anew, in handlers */
 	CP_COUNT_EVENT_FAILURES,  /* threads that got a timer because there was no event for them */
 	CP_COUNT_FOREIGN_THREADS, /* threads found by the sweep, not made by pthread_create */
 	CP_COUNT_LOST_AGGREGATE,  /* expiries dropped: the collector's memory limit */

@@ -114,14 +114,14 @@ static bool from_process_timer(const siginfo_t *si, const ucontext_t *uc)
 	return true;
 }
 
-/* Takes longer than a sample, and is not among those that are timed. */
+/* Takes longer than a sample, and is timed by a clock of CPU time: preemption is likely. */
 static void renew(struct cp_thread *t)
 {
-	uint64_t began = cp_ticks();
+	uint64_t began = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
 	if (cp_perf_renew(&t->perf, cp_load_relaxed(&t->tid), cp_cpu_state.period_ns) < 0)
 		cp_cpu_state.perf_failed(t);
-	cp_count(CP_COUNT_TIMED_TICKS, cp_ticks() - began);
+	cp_count(CP_COUNT_EVENT_NS, clock_ns(CLOCK_THREAD_CPUTIME_ID) - began);
 }
 
 /* All hits since the last signal. Those that came in the kernel came in one stay there, so the

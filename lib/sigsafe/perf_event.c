@@ -12,8 +12,10 @@
 /* An event's period is up to an eighth longer than what was asked for, never shorter: each hit is
  * worth at least one sampling period then. */
 #define SPREAD 8
-/* Hits until another period is drawn: to make an event takes ten times as long as a sample. */
-#define HITS_A_PERIOD 64
+/* How long an event lasts, at least: in the midst of other threads' work to make one anew takes 0.3
+ * ms, most of it for taking the old one's pages from all CPUs. */
+#define LIFE_HITS 64
+#define LIFE_NS UINT64_C(640000000)
 
 /* Of a record of type PERF_RECORD_SAMPLE, behind its header: how many program counters follow. */
 #define SAMPLE_COUNT 1
@@ -124,7 +126,7 @@ int cp_perf_renew(struct cp_perf *p, int tid, uint64_t base_ns)
 	uint64_t period = draw_period(p, base_ns);
 	int err = replace(p, tid, period, false);
 
-	p->left = HITS_A_PERIOD;
+	p->left = LIFE_NS / base_ns > LIFE_HITS ? (uint32_t)(LIFE_NS / base_ns) : LIFE_HITS;
 	if (!err) {
 		p->period = period;
 		p->once = false;
