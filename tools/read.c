@@ -227,6 +227,23 @@ static int fields(struct reader *r)
 	return e;
 }
 
+static bool nothing_known(const struct ct_profile *p)
+{
+	return !p->type_count && !p->sample_count && p->string_count == 1;
+}
+
+/* Text, or another tool's file: what is wrong with its first bytes as a message helps nobody. */
+static void call_it_foreign(struct ct_fault *fault)
+{
+	static const char what[] = "not a pprof profile";
+	char why[sizeof(fault->text)];
+
+	if (!strcmp(fault->text, what))
+		return;
+	strcpy(why, fault->text);
+	snprintf(fault->text, sizeof(fault->text), "%s: %.200s", what, why);
+}
+
 int ct_read(struct ct_profile **p, struct ct_input *in, struct ct_fault *fault)
 {
 	struct reader r = { .in = in, .fault = fault };
@@ -241,6 +258,8 @@ int ct_read(struct ct_profile **p, struct ct_input *in, struct ct_fault *fault)
 		e = bad(&r, "is empty");
 	if (!e)
 		e = ct_messages_finish(&r.m);
+	if (e == -EBADMSG && offset(&r) && nothing_known(made))
+		call_it_foreign(fault);
 	ct_messages_release(&r.m);
 	free(r.window);
 	if (e)

@@ -77,7 +77,7 @@ if ! "$cprof" top http://127.0.0.1:1/ 2>&1 | grep -q 'built without libcurl'; th
 	port=$(sed -n 's/.*port \([0-9]*\).*/\1/p' http.out)
 	"$cprof" top "http://127.0.0.1:$port/app.pb" | cmp -s - want || fail "a URL differs"
 	answers 2 '404' "$cprof" top "http://127.0.0.1:$port/nothing"
-	answers 2 'not a pprof profile|no field' "$cprof" top "http://127.0.0.1:$port/want"
+	answers 2 'not a pprof profile' "$cprof" top "http://127.0.0.1:$port/want"
 	answers 2 'connect' "$cprof" top http://127.0.0.1:1/
 fi
 
@@ -166,7 +166,7 @@ answers 2 'is a directory' "$cprof" top .
 : >empty.pb
 answers 2 'is empty' "$cprof" top empty.pb
 printf 'just a text\n' >text.pb
-answers 2 'text.pb: ' "$cprof" top text.pb
+answers 2 'text.pb: not a pprof profile' "$cprof" top text.pb
 head -c 150 app.pb >cut.pb
 answers 2 'damaged gzip data: the file is cut short' "$cprof" top cut.pb
 { head -c 60 app.pb; head -c 40 /dev/zero; tail -c +101 app.pb; } >hole.pb
