@@ -24,10 +24,12 @@ uint64_t cp_heap_rows_whole(uint64_t objects)
 /* A stack that is new gets its row while its modules are mapped. */
 static uint32_t find_row(struct cp_run *r, const struct cp_depot_entry *e)
 {
-	uint32_t row = cp_aggregate_row(
-		&r->aggregate,
-		&(struct cp_raw_stack){
-			.pcs = e->pcs, .depth = e->depth, .end = e->end, .thread = CP_NO_THREAD });
+	uint32_t row =
+		cp_aggregate_row(&r->aggregate, &(struct cp_raw_stack){ .pcs = e->pcs,
+									.depth = e->depth,
+									.end = e->end,
+									.labels = e->labels,
+									.thread = CP_NO_THREAD });
 
 	if (row != CP_INDEX_NONE)
 		return row + 1;

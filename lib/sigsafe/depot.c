@@ -101,7 +101,7 @@ static uint64_t mix(uint64_t h, uint64_t v)
 
 static uint64_t hash_of(const struct cp_depot_key *k, uint32_t now)
 {
-	uint64_t h = mix(k->hash, k->interval ^ (uint64_t)k->kind << 56);
+	uint64_t h = mix(k->hash, k->interval ^ (uint64_t)k->labels << 32);
 
 	return mix(h, (uint64_t)now << 32 | k->depth << 16 | k->end << 8 | k->shard);
 }
@@ -110,7 +110,7 @@ static bool is(const struct cp_depot_entry *e, const struct cp_depot_key *k, uin
 	       uint32_t now)
 {
 	return e->hash == hash && e->epoch == now && e->depth == k->depth && e->end == k->end &&
-	       e->shard == k->shard && e->kind == k->kind && e->interval == k->interval &&
+	       e->shard == k->shard && e->labels == k->labels && e->interval == k->interval &&
 	       !memcmp(e->pcs, k->pcs, k->depth * sizeof(*k->pcs));
 }
 
@@ -127,7 +127,7 @@ static struct cp_depot_entry *make(const struct cp_depot_key *k, uint64_t hash, 
 	e->depth = (uint16_t)k->depth;
 	e->end = k->end;
 	e->shard = k->shard;
-	e->kind = k->kind;
+	e->labels = k->labels;
 	e->interval = k->interval;
 	e->peak_number = cp_load_relaxed(&peak_number);
 	memcpy(e->pcs, k->pcs, k->depth * sizeof(*k->pcs));

@@ -40,7 +40,7 @@ struct cp_depot_entry {
 	struct cp_depot_amount allocated, freed;
 	struct cp_depot_amount peak; /* in use at the peak number PEAK_NUMBER */
 	uint32_t peak_number;
-	uint32_t kind; /* the source's: what sort of memory */
+	uint32_t labels; /* number of the thread's set: labelset.h */
 	uint64_t pcs[];
 };
 
@@ -50,7 +50,7 @@ struct cp_depot_key {
 	unsigned depth; /* >= 1 */
 	uint8_t end;
 	uint8_t shard; /* threads that count apart, so that they don't share cache lines */
-	uint32_t kind;
+	uint32_t labels;
 	uint64_t interval;
 };
 

@@ -6,6 +6,8 @@
 #include "sigsafe/counters.h"
 #include "sigsafe/depot.h"
 #include "sigsafe/gate.h"
+#include "sigsafe/labels.h"
+#include "sigsafe/labelset.h"
 #include "sigsafe/poisson.h"
 #include "sigsafe/scratch.h"
 #include "sigsafe/unwind_walks.h"
@@ -174,7 +176,7 @@ static struct cp_depot_entry *entry_of_memo(struct cp_memo *m, unsigned depth,
 {
 	struct cp_depot_entry *e = m->entry_depth == depth ? m->entry : NULL;
 
-	if (e && e->interval == key->interval)
+	if (e && e->interval == key->interval && e->labels == key->labels)
 		return e;
 	key->pcs = cp_memo_pcs(m, depth);
 	key->hash = cp_memo_hash(m, depth);
@@ -201,11 +203,22 @@ static struct cp_depot_entry *entry_of_walk(struct cp_scratch *scratch, struct c
 	return cp_depot_find(key);
 }
 
+static uint32_t labels_now(void)
+{
+	const struct cp_thread *t = cp_self.thread;
+	uint32_t set = t ? cp_labels_current(t->labels) : CP_LABELSET_NONE;
+
+	if (set != CP_LABELSET_LOST)
+		return set;
+	cp_count_mode(CP_MODE_HEAP, CP_COUNT_LOST_LABELS, 1);
+	return CP_LABELSET_NONE;
+}
+
 static struct cp_depot_entry *find_stack(const struct cp_heap_sample *s, const struct cp_regs *regs)
 {
 	struct cp_scratch *scratch = cp_scratch_take(&cp_self.heap.scratch);
 	unsigned max = cp_load_relaxed(&cp_capture_settings.max_depth), depth = 0;
-	struct cp_depot_key key = { .interval = s->interval };
+	struct cp_depot_key key = { .interval = s->interval, .labels = labels_now() };
 	const struct cp_thread *t = cp_self.thread;
 	struct cp_unwind_input in = { .regs = *regs,
 				      .stack_low = t ? t->stack_low : 0,

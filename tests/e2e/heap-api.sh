@@ -1,0 +1,23 @@
+# The heap mode through the API: a run holds what was allocated in it and nothing else; a dump in
+# between; labels of the thread.
+. "$srcdir/tests/lib/e2e.sh"
+. "$srcdir/tests/lib/heap.sh"
+
+bare api ./tests/e2e/heap-api "$work/first.pb" "$work/second.pb" "$work/dump.pb"
+check_status api 0
+check_quiet api
+check_heap "$work/first.pb" "$work/second.pb" "$work/dump.pb"
+
+values_are() { # file site values
+	got=$(heap_values "$1" "$2")
+	[ "$got" = "$3" ] || fail "${1##*/}: $2 is $got, not $3"
+}
+values_are "$work/first.pb" site_first "10 1000 9 900"
+values_are "$work/first.pb" 'site_(between|second)' "0 0 0 0"
+values_are "$work/second.pb" 'site_(first|between)' "0 0 0 0"
+values_are "$work/second.pb" site_second "5 1500 4 1200"
+values_are "$work/dump.pb" site_second "5 1500 5 1500"
+"$pprof_check" --raw "$work/second.pb" | grep site_labelled | sort >"$work/labelled"
+grep -q '^2,800,2,800	.*request=few' "$work/labelled" && grep -q '^4,1600,4,1600	.*request=many' "$work/labelled" ||
+	fail "labels: $(cat "$work/labelled")"
+finish
