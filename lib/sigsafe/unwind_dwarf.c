@@ -131,6 +131,16 @@ static bool is_code(struct walk *w)
 	       cp_cfi_is_generated(&w->f, w->at + 1, !w->in->stable_modules);
 }
 
+/* A return address that no call has left, but that is where a function begins, was put there by
+ * hand: so a coroutine starts (makecontext's __start_context), and nothing called that. */
+static __attribute__((noinline)) bool is_planted(struct walk *w, bool copy)
+{
+	uint64_t pc = w->f.regs.r[CP_REG_PC];
+
+	return find_module(w) && cp_cfi_start_before(&w->module, pc, copy) == pc &&
+	       !cp_cfi_behind_call(pc, copy);
+}
+
 /* One frame without the cache. The frame that is left stands at *RECORDED: a signal's
  * trampoline was not called from there, its pc is exact. */
 static inline enum cp_cfi_result step_slowly(struct walk *w, uint64_t *recorded)
@@ -144,6 +154,10 @@ static inline enum cp_cfi_result step_slowly(struct walk *w, uint64_t *recorded)
 	if (!found && !w->exact) {
 		r = cp_cfi_resume(&w->f, copy);
 		signal = r == CP_CFI_RESUMED;
+		if (!signal && is_planted(w, copy)) {
+			*recorded = pc;
+			return CP_CFI_OUTERMOST;
+		}
 	}
 	if (!found && !signal && is_code(w))
 		r = cp_cfi_guess(&w->f, w->exact, copy);

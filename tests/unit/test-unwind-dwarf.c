@@ -41,6 +41,17 @@ static void test_unstable_modules_are_read_by_the_kernel(void)
 	modules_unstable = false;
 }
 
+/* Where makecontext has put the return address, nothing was called. */
+static void test_coroutine_ends_at_its_start(void)
+{
+	test_coroutine_stack();
+	CHECK_EQ(walked.end, CP_UNWIND_COMPLETE);
+	modules_unstable = true;
+	test_coroutine_stack();
+	CHECK_EQ(walked.end, CP_UNWIND_COMPLETE);
+	modules_unstable = false;
+}
+
 /* As with a glibc before 2.35. */
 static void test_snapshot_of_modules(void)
 {
@@ -383,6 +394,7 @@ int main(void)
 	run_chains(); /* by the cache */
 	RUN(test_garbage_registers_never_fault);
 	RUN(test_unstable_modules_are_read_by_the_kernel);
+	RUN(test_coroutine_ends_at_its_start);
 	RUN(test_snapshot_of_modules);
 	RUN(test_snapshot_learns_of_new_modules);
 	RUN(test_table_is_built_where_the_linker_made_none);
