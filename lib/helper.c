@@ -205,6 +205,17 @@ static bool open_null(void)
 	return !fd && cp_sys3(SYS_dup3, 0, 1, 0) == 1 && cp_sys3(SYS_dup3, 0, 2, 0) == 2;
 }
 
+/* Where memory is short, it is the one to go. (A vfork's child has this for itself alone.) */
+static void volunteer(void)
+{
+	int fd = (int)cp_sys4(SYS_openat, AT_FDCWD, "/proc/self/oom_score_adj", O_WRONLY, 0);
+
+	if (fd < 0)
+		return;
+	cp_sys_write(fd, "1000", 4);
+	cp_sys_close(fd);
+}
+
 static void become_helper(void *arg)
 {
 	struct cp_helper *h = arg;
@@ -214,6 +225,7 @@ static void become_helper(void *arg)
 	/* Without, a file of its own could be descriptor 2, and get its messages. */
 	if (!open_null())
 		cp_sys1(SYS_exit_group, 127);
+	volunteer();
 	cp_sys0(SYS_setsid);
 	cp_sys1(SYS_chdir, "/");
 	cp_sys4(SYS_prlimit64, 0, RLIMIT_CORE, &none, NULL);

@@ -26,6 +26,18 @@ static void on_child(int sig)
 	say("SIGCHLD\n");
 }
 
+/* As the program was started. */
+static void check_oom_score(void)
+{
+	FILE *f = fopen("/proc/self/oom_score_adj", "r");
+	int score = 0;
+
+	if (f && fscanf(f, "%d", &score) == 1 && score == 1000)
+		say("the helper's oom_score_adj is ours\n");
+	if (f)
+		fclose(f);
+}
+
 /* Has no child, ever: each answer but "none" is a foreign one. */
 static void *look_for_children(void *arg)
 {
@@ -34,6 +46,7 @@ static void *look_for_children(void *arg)
 			say("a child that isn't ours\n");
 		else if (errno != ECHILD)
 			say("waitpid fails\n");
+		check_oom_score();
 		usleep(500);
 	}
 	return arg;

@@ -36,6 +36,7 @@ check_alone() { # name
 fake look "{ tr '\\0' '\\n' <\"/proc/\$\$/environ\"; } >'$work/environ'
 ls -l /proc/\$\$/fd | sed 's/.* \\([0-9]*\\) ->/\\1 ->/' >'$work/fds'
 readlink /proc/\$\$/cwd >'$work/cwd'
+cat /proc/\$\$/oom_score_adj >'$work/oom'
 ps -o sid= -p \$\$ >'$work/sid'; echo \$\$ >'$work/pid'
 grep -E '^Sig(Blk|Ign)' /proc/\$\$/status >'$work/signals'
 echo \"\$@\" >>'$work/ran'
@@ -51,6 +52,7 @@ done
 grep -qE '^(LD_|CPU|CPROF|_CPROF)' "$work/environ" && fail "environment: $(grep -E '^(LD_|CPU|_?CPROF)' "$work/environ")"
 grep -q '^[012] -> /dev/null' "$work/fds" || fail "descriptors: $(cat "$work/fds")"
 grep -E '^([3-9]|[1-9][0-9]) ->' "$work/fds" | grep -v "$work/look\|/proc/" && fail "descriptors: $(cat "$work/fds")"
+[ "$(cat "$work/oom")" = 1000 ] || fail "where memory is short the program would go before the helper"
 [ "$(cat "$work/cwd")" = / ] || fail "it runs in $(cat "$work/cwd")"
 [ "$(($(cat "$work/sid")))" = "$(cat "$work/pid")" ] || fail "it has no session of its own"
 # (bash itself blocks SIGCHLD and ignores SIGQUIT.)
