@@ -38,15 +38,20 @@ static bool ends(const char *text, const char *with)
 	return n >= m && strcmp(text + n - m, with) == 0;
 }
 
-/* out.pb.gz becomes out.html, beside which nobody looks for it elsewhere. */
+/* out.wall.pb.gz becomes out.wall.html: profiles of several modes differ before the last dot. */
 static char *default_output(const char *file)
 {
 	const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file;
-	const char *dot = strchr(*name == '.' ? name + 1 : name, '.');
+	size_t n = strlen(name);
 
 	if (strcmp(file, "-") == 0 || strstr(file, "://"))
 		return ct_strdup("flame.html");
-	return ct_printf("%.*s.html", (int)(dot ? dot - name : (long)strlen(name)), name);
+	if (ends(name, ".gz"))
+		n -= strlen(".gz");
+	for (size_t i = n; i-- > 1;)
+		if (name[i] == '.')
+			return ct_printf("%.*s.html", (int)i, name);
+	return ct_printf("%.*s.html", (int)n, name);
 }
 
 static bool wants_svg(const char *output)

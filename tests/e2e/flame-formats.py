@@ -141,7 +141,13 @@ def errors():
     check.that("a full disk is said", done.returncode == 2 and "No space left" in done.stderr, done.stderr)
 
 
+def default_names():
+    for name, wanted in (("mix.pb", "mix.html"), ("app.wall.pb.gz", "app.wall.html"), ("plain", "plain.html"), (".pb", ".pb.html")):
+        shutil.copy(os.path.join(WORK, "mix.pb"), os.path.join(WORK, name)) if name != "mix.pb" else None
+        check.that(f"{name} becomes {wanted}", wanted + ": open" in cprof("flame", name) and os.path.exists(os.path.join(WORK, wanted)))
+
+
 make_mix(os.path.join(WORK, "mix.pb"))
-for part in (folded, speedscopes, callgrind, text, errors):
+for part in (folded, speedscopes, callgrind, text, default_names, errors):
     part()
 sys.exit(check.finish())
