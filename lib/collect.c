@@ -281,6 +281,9 @@ void cp_collect_drain(struct cp_run *runs, struct cp_modules *modules)
 		if (ended)
 			bury(runs, t);
 	}
+	for (unsigned m = 0; m < CP_MODES; m++)
+		if (runs[m].running && runs[m].ops->drained)
+			runs[m].ops->drained(&runs[m]);
 }
 
 void cp_collect_forget(const struct cp_run *r, struct cp_run *runs, struct cp_modules *modules)

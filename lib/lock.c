@@ -19,6 +19,9 @@ static struct cp_lock_sample taken[CP_LOCK_BULKS];
 /* And so much of it came since the run began, for the report. */
 static struct cp_lock_sample in_run[CP_LOCK_BULKS];
 
+/* Rows whose locks were named; rows only come in addition. */
+static size_t named[CP_MODES];
+
 static void begin_counts(void)
 {
 	for (unsigned k = 0; k < CP_LOCK_BULKS; k++) {
@@ -32,6 +35,7 @@ static int start(struct cp_run *r, const struct cp_config *c)
 	(void)r;
 	begin_counts();
 	cp_lock_names_release();
+	named[CP_MODE_LOCK] = 0;
 	cp_lock_state.threshold_ns = c->lock_threshold_ns;
 	cp_lock_state.stratum_ns = cp_lock_stratum(c->lock_budget);
 	cp_lock_state.clock = clock_gettime;
@@ -74,9 +78,10 @@ static void collect(struct cp_run *r)
 	take_count(r, CP_LOCK_LOST, CP_LOCATION_LOST_WAITS);
 }
 
-static void settle(struct cp_run *r)
+static void drained(struct cp_run *r)
 {
-	cp_lock_names_update(&r->aggregate);
+	cp_lock_names_update(&r->aggregate, named[r->mode]);
+	named[r->mode] = r->aggregate.stacks.count;
 }
 
 static void labels(const struct cp_run *r, const struct cp_stack *s, struct cp_profile_labels *to)
@@ -106,6 +111,7 @@ static void fork_child(struct cp_run *r, struct cp_thread *keep)
 		cp_store_seqcst(&cp_lock_on, 0);
 	begin_counts();
 	cp_lock_names_abandon();
+	named[CP_MODE_LOCK] = named[CP_MODE_HOLDERS] = 0;
 }
 
 static void report(struct cp_report *out, const struct cp_run *r, const struct cp_config *c)
@@ -134,6 +140,7 @@ static int start_holders(struct cp_run *r, const struct cp_config *c)
 	(void)r;
 	(void)c;
 	cp_holder_forget();
+	named[CP_MODE_HOLDERS] = 0;
 	cp_store_seqcst(&cp_lock_holders_on, 1);
 	return 0;
 }
@@ -211,7 +218,7 @@ const struct cp_mode_ops cp_mode_lock = {
 	.start = start,
 	.stop = stop,
 	.collect = collect,
-	.settle = settle,
+	.drained = drained,
 	.thread_end = cp_lock_thread_end,
 	.fork_child = fork_child,
 };
@@ -228,6 +235,6 @@ const struct cp_mode_ops cp_mode_holders = {
 	.start = start_holders,
 	.stop = stop_holders,
 	.collect = collect_holders,
-	.settle = settle,
+	.drained = drained,
 	.fork_child = fork_child_holders,
 };

@@ -164,9 +164,9 @@ static void name_in(const struct cp_mapping *m)
 	cp_vec_release(&queries);
 }
 
-void cp_lock_names_update(const struct cp_aggregate *a)
+void cp_lock_names_update(const struct cp_aggregate *a, size_t first)
 {
-	for (size_t i = 0; i < a->stacks.count; i++)
+	for (size_t i = first; i < a->stacks.count; i++)
 		note(CP_VEC_AT(&a->stacks, struct cp_stack, i)->tag);
 	if (names.done == names.items.count)
 		return;

@@ -10,9 +10,9 @@
 
 #include "aggregate.h"
 
-/* Name the tags of A's rows that have no name yet. What can't be found out, or for want of memory
- * isn't, stays an address. */
-void cp_lock_names_update(const struct cp_aggregate *a);
+/* Name the tags of A's rows from FIRST on that have no name yet. What can't be found out, or for
+ * want of memory isn't, stays an address. */
+void cp_lock_names_update(const struct cp_aggregate *a, size_t first);
 /* NULL: the address is all there is. */
 const char *cp_lock_names_of(uint64_t address);
 void cp_lock_names_release(void);

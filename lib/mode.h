@@ -43,6 +43,8 @@ struct cp_mode_ops {
 	void (*stop)(struct cp_run *r);
 	/* Bring what isn't in rings into R, in every drain; modules are fresh. */
 	void (*collect)(struct cp_run *r);
+	/* After a drain: rows may be new, and what they are of may be about to go. */
+	void (*drained)(struct cp_run *r);
 	/* A dump to R's file begins: whatever must be exact in it. After collect. */
 	void (*settle)(struct cp_run *r);
 	/* On the collector's thread, with the lock: when TICK wants to run next (monotonic ns;
