@@ -124,6 +124,19 @@ static void put_table(const struct ct_diff *d, enum ct_diff_value value, const c
 	free(order);
 }
 
+static char *total_verdict(const struct ct_diff *d, double limit)
+{
+	double growth = 100 * (d->total.mean[CT_AFTER] / d->total.mean[CT_BEFORE] - 1);
+
+	if (!d->regressed && growth > limit)
+		return ct_printf("fine: total %+.1f%%, above the limit of +%.4g%%, but within "
+				 "chance (p = %.3f)",
+				 growth, limit, d->total.p);
+	return ct_printf("%s: total %+.1f%%, limit +%.4g%%", d->regressed ? "REGRESSION" : "fine",
+			 growth, limit);
+}
+
+/* One line, to be freed; NULL without a limit. */
 static char *verdict(const struct ct_diff *d)
 {
 	double limit = 100 * d->limits.fail_over;
@@ -132,9 +145,7 @@ static char *verdict(const struct ct_diff *d)
 	if (d->limits.fail_over < 0)
 		return NULL;
 	if (!d->limits.by_function)
-		return ct_printf(
-			"%s: total %+.1f%%, limit +%.4g%%", d->regressed ? "REGRESSION" : "fine",
-			100 * (d->total.mean[CT_AFTER] / d->total.mean[CT_BEFORE] - 1), limit);
+		return total_verdict(d, limit);
 	for (size_t i = 0; i < d->row_count; i++)
 		functions += d->rows[i].regressed;
 	return ct_printf("%s: %zu function%s above the limit of +%.4g%%",
