@@ -9,6 +9,9 @@
 
 #define CHUNK 512 /* symbols read at once: 12 KiB of the dump's stack */
 #define LONGEST_NAME 1024
+/* Steps allowed for each symbol and query: variables don't overlap, so only a table made to be slow
+ * runs out. */
+#define STEPS 64
 
 _Static_assert(offsetof(struct cp_datasym_query, vaddr) == 0, "sort key");
 
@@ -18,6 +21,7 @@ struct scan {
 	struct cp_datasym_query *q;
 	size_t n;
 	struct cp_arena *names;
+	uint64_t steps; /* left */
 };
 
 static int keep_name(const struct scan *s, uint32_t name, const char **to)
@@ -37,14 +41,15 @@ static int keep_name(const struct scan *s, uint32_t name, const char **to)
 }
 
 /* The innermost of several: a struct's member has no symbol, but aliases may differ in size. */
-static int offer(const struct scan *s, const Elf64_Sym *sym)
+static int offer(struct scan *s, const Elf64_Sym *sym)
 {
 	size_t i = cp_sort_first(s->q, s->n, sizeof(*s->q), sym->st_value);
 	int err = 0;
 
-	for (; i < s->n && s->q[i].vaddr - sym->st_value < sym->st_size && !err; i++) {
+	for (; i < s->n && s->q[i].vaddr - sym->st_value < sym->st_size && !err && s->steps; i++) {
 		struct cp_datasym_query *q = &s->q[i];
 
+		s->steps--;
 		if (q->name && q->size <= sym->st_size)
 			continue;
 		err = keep_name(s, sym->st_name, &q->name);
@@ -60,12 +65,13 @@ static bool is_variable(const Elf64_Sym *sym)
 	       sym->st_name && sym->st_size;
 }
 
-static int pass(const struct scan *s)
+static int pass(struct scan *s)
 {
 	Elf64_Sym chunk[CHUNK];
 	uint64_t part;
 
-	for (uint64_t i = 0; i < s->t->count; i += part) {
+	s->steps = STEPS * (s->t->count + s->n);
+	for (uint64_t i = 0; i < s->t->count && s->steps; i += part) {
 		int err;
 
 		part = s->t->count - i < CHUNK ? s->t->count - i : CHUNK;
@@ -84,7 +90,7 @@ int cp_datasym_find(const struct cp_elf *e, struct cp_datasym_query *q, size_t n
 		    struct cp_arena *names)
 {
 	struct cp_elf_symtab t;
-	struct scan s = { e, &t, q, n, names };
+	struct scan s = { .e = e, .t = &t, .q = q, .n = n, .names = names };
 
 	for (size_t i = 0; i < n; i++)
 		q[i].name = NULL;
