@@ -10,10 +10,13 @@
 #include "wall_slow.h"
 
 /* Up to this many threads are visited twice a period, which halves the error of shares: a period's
- * time then goes in halves to what both visits find. With more, those that don't run are visited
- * less often; nothing is lost, their clocks tell that they waited all the while. */
+ * time then goes in halves to what both visits find. Not in periods that are short anyway. */
 #define VISITED_TWICE 32u
-#define STRETCH_MAX 64u /* ticks */
+#define TWICE_NS UINT64_C(10000000)
+
+/* With more, those that don't run are visited less often, but at least once in so many ticks;
+ * nothing is lost, their clocks tell that they waited all the while. */
+#define STRETCH_MAX 64u
 
 /* Ticks may take this part of one CPU; what they leave out comes first in the next one, and every
  * visit stands for the time since the last. */
@@ -160,7 +163,7 @@ static void adapt(uint32_t threads)
 {
 	uint32_t n = 2 * threads / VISITED_TWICE;
 
-	cp_wall.step = threads > VISITED_TWICE ? 2 : 1;
+	cp_wall.step = threads > VISITED_TWICE || cp_wall.period_ns < TWICE_NS ? 2 : 1;
 	n = n > STRETCH_MAX ? STRETCH_MAX : n - n % 2;
 	cp_wall.stretch = n > cp_wall.step ? n : cp_wall.step;
 }

@@ -170,10 +170,11 @@ static int threads(void)
 	return 0;
 }
 
-static sem_t never;
+static sem_t never, ready;
 
 static void *idle_thread(void *arg)
 {
+	sem_post(&ready);
 	sem_wait(&never);
 	return arg;
 }
@@ -184,6 +185,7 @@ static int idle(int n, double seconds)
 	uint64_t before;
 
 	sem_init(&never, 0, 0);
+	sem_init(&ready, 0, 0);
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, 1 << 16);
 	for (int i = 0; i < n; i++) {
@@ -192,6 +194,8 @@ static int idle(int n, double seconds)
 		if (pthread_create(&thread, &attr, idle_thread, NULL))
 			return 1;
 	}
+	for (int i = 0; i < n; i++)
+		sem_wait(&ready);
 	usleep(300000);
 	before = now(CLOCK_PROCESS_CPUTIME_ID);
 	usleep((useconds_t)(seconds * 1e6));

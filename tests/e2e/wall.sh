@@ -61,6 +61,47 @@ threads() {
 	check_comment "$work/threads.pb" 'wall time: .* 0.000 s unsampled'
 }
 
+# As in a server with a thread for each connection: all of each one's time, in one place.
+idle() {
+	walled idle "$host" idle 200 1
+	raw idle | awk -F '[,\t]' '
+		/idle_thread/ { match($0, /tid=[0-9]+/); tid = substr($0, RSTART, RLENGTH); ns[tid] += $2 }
+		/idle_thread/ && /state=waiting/ && !/(futex|sem_wait)/ { print "waits elsewhere: " $0 }
+		END {
+			for (tid in ns) { n++; if (ns[tid] < 1300000000) print tid " has " ns[tid] " ns" }
+			if (n != 200) print n " threads"
+		}' >"$work/wrong"
+	[ ! -s "$work/wrong" ] || fail "idle: $(head -n 3 "$work/wrong")"
+}
+
+python() {
+	command -v python3 >/dev/null || { echo "python3 is not installed"; return; }
+	cat >"$work/threads.py" <<'PY'
+import threading, time
+lock = threading.Lock()
+lock.acquire()
+def waits():
+    lock.acquire()
+    lock.release()
+def works():
+    end = time.monotonic() + 0.7
+    while time.monotonic() < end:
+        sum(range(1000))
+threads = [threading.Thread(target=f) for f in (waits, works, works)]
+for t in threads:
+    t.start()
+time.sleep(0.8)
+lock.release()
+for t in threads:
+    t.join()
+PY
+	walled python python3 "$work/threads.py"
+	check_stack "$work/python.pb" 'state=waiting.*(time_sleep|pysleep|nanosleep|select)'
+	check_stack "$work/python.pb" 'state=waiting.*(futex|sem|cond).*start_thread'
+	check_stack "$work/python.pb" 'state=running.*start_thread'
+	check_comment "$work/python.pb" 'stacks: 0 truncated at the depth limit, 0 incomplete'
+}
+
 children() {
 	walled fork "$host" fork
 	for file in "$work/fork.pb."*; do
@@ -95,6 +136,8 @@ all_modes() {
 
 shares
 threads
+idle
+python
 children
 realtime
 all_modes
