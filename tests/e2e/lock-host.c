@@ -2,6 +2,7 @@
  *
  *   lock-host               each kind in turn: "KIND ns" lines, waits in wait_KIND, unlocks in
  *                           release_KIND
+ *   lock-host long          the first kind only, with threads that live for a second and more
  *   lock-host holders       one mutex that slow_holder keeps for long and quick_holder only shortly
  */
 #include <linux/futex.h>
@@ -213,6 +214,21 @@ static void run(void *(*each)(void *))
 		pthread_join(threads[i], NULL);
 }
 
+static void run_kind(const struct kind *k)
+{
+	uint64_t all = 0;
+
+	kind = k;
+	memset(waited_ns, 0, sizeof(waited_ns));
+	run(work);
+	for (int i = 0; i < THREADS; i++)
+		all += waited_ns[i];
+	/* The barrier's late one slept; it didn't wait. */
+	if (kind->release == release_barrier)
+		all -= (uint64_t)kind->turns * 4 * HOLD_NS;
+	printf("%s %llu\n", kind->name, (unsigned long long)all);
+}
+
 static void run_all(void)
 {
 	pthread_barrier_init(&host_barrier, NULL, THREADS);
@@ -220,19 +236,16 @@ static void run_all(void)
 	sem_init(&host_sem, 0, 1);
 	mtx_init(&host_mtx, mtx_timed);
 	cnd_init(&host_cnd);
-	for (size_t k = 0; k < sizeof(kinds) / sizeof(*kinds); k++) {
-		uint64_t all = 0;
+	for (size_t k = 0; k < sizeof(kinds) / sizeof(*kinds); k++)
+		run_kind(&kinds[k]);
+}
 
-		kind = &kinds[k];
-		memset(waited_ns, 0, sizeof(waited_ns));
-		run(work);
-		for (int i = 0; i < THREADS; i++)
-			all += waited_ns[i];
-		/* The barrier's late one slept; it didn't wait. */
-		if (kind->release == release_barrier)
-			all -= (uint64_t)kind->turns * 4 * HOLD_NS;
-		printf("%s %llu\n", kind->name, (unsigned long long)all);
-	}
+static void run_long(void)
+{
+	struct kind k = kinds[0];
+
+	k.turns = 200;
+	run_kind(&k);
 }
 
 NOINLINE static void slow_holder(void)
@@ -267,6 +280,8 @@ int main(int argc, char **argv)
 {
 	if (argc > 1 && !strcmp(argv[1], "holders"))
 		run(hold);
+	else if (argc > 1 && !strcmp(argv[1], "long"))
+		run_long();
 	else
 		run_all();
 	return 0;

@@ -9,10 +9,10 @@ answers = [None] * 8
 def client(i):
     s = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
     f, h = s.makefile("rwb"), hashlib.sha1()
-    for n in range(1500):
-        f.write(b"set key%d 0 0 5\r\nhello\r\nget key%d\r\nincr count%d 1\r\n" % (n % 7, n % 7, i))
+    for n in range(150):
+        f.write((b"set key 0 0 5\r\nhello\r\nget key\r\n" + b"incr count%d 1\r\n" % i) * 50)
         f.flush()
-        for line in range(5):
+        for line in range(5 * 50):
             h.update(f.readline())
     answers[i] = h.hexdigest()
 threads = [threading.Thread(target=client, args=(i,)) for i in range(8)]
