@@ -257,35 +257,39 @@ static int call(const struct ct_verb *verb, char *option, const char *path)
 	return status;
 }
 
-/* What else this run wrote of the mode: companions (NAME.peak.EXT), and descendants (PATH.PID).
- * Returns how many. */
-static unsigned others(const struct plan *p, const char *path)
+/* What else this run wrote of the mode: companions (NAME.peak.EXT), and files of its descendants
+ * (PATH.PID). */
+static void show_others(const struct plan *p, const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash + 1, *ext = extension(path);
 	char *directory = ct_printf("%.*s", (int)(slash - path) + 1, path);
-	char *stem = ct_printf("%.*s", (int)(ext - name), name);
+	size_t stem = (size_t)(ext - name);
 	DIR *d = opendir(directory);
 	struct dirent *e;
-	unsigned count = 0;
+	unsigned children = 0;
 
 	while (d && (e = readdir(d))) {
+		const char *tail = e->d_name + stem;
 		char *whole;
 
-		if (strncmp(e->d_name, stem, strlen(stem)) || !strcmp(e->d_name, name) ||
-		    e->d_name[strlen(stem)] != '.' || !strstr(e->d_name, *ext ? ext : "."))
+		if (strncmp(e->d_name, name, stem) || !strcmp(e->d_name, name) || *tail != '.' ||
+		    !strstr(tail, *ext ? ext : "."))
 			continue;
 		whole = ct_printf("%s%s", directory, e->d_name);
 		if (is_fresh(p, whole)) {
 			symbolize(whole);
-			count++;
+			if (!strcmp(extension(whole), ext) && strspn(tail, ".0123456789") == 1)
+				fprintf(stderr, "cprof:   and %s\n", whole);
+			else
+				children++;
 		}
 		free(whole);
 	}
+	if (children)
+		fprintf(stderr, "cprof:   and %u of its children, %s.PID\n", children, path);
 	if (d)
 		closedir(d);
 	free(directory);
-	free(stem);
-	return count;
 }
 
 static void say_nothing_written(int mode, const char *why, const struct ct_ended *end)
@@ -305,8 +309,6 @@ static void show(const struct plan *p, const char *why, const struct ct_ended *e
 	bool first = true;
 
 	for (int m = 0; m < MODES; m++) {
-		unsigned more;
-
 		if (!p->path[m])
 			continue;
 		if (!is_fresh(p, p->path[m])) {
@@ -314,17 +316,14 @@ static void show(const struct plan *p, const char *why, const struct ct_ended *e
 			continue;
 		}
 		symbolize(p->path[m]);
-		more = others(p, p->path[m]);
 		fputc('\n', stderr);
 		if (my.top)
 			call(&ct_verb_top, ct_printf("-nodecount=%ld", my.top), p->path[m]);
 		if (first && my.flame)
 			call(&ct_verb_flame, ct_printf("-o=%s", my.flame), p->path[m]);
 		first = false;
-		fprintf(stderr, "cprof: %s profile: %s", modes[m].name, p->path[m]);
-		if (more)
-			fprintf(stderr, " (and %u more beside it)", more);
-		fputc('\n', stderr);
+		fprintf(stderr, "cprof: %s profile: %s\n", modes[m].name, p->path[m]);
+		show_others(p, p->path[m]);
 	}
 }
 

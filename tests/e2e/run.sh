@@ -39,16 +39,20 @@ check_status arguments 42
 [ "$(cat arguments.out)" = "one two -o" ] || fail "arguments: $(cat arguments.out)"
 
 # Several modes, each in a file of its own; what is preloaded already stays.
-run modes --cpu=250 --wall=20 --heap=64K --lock -o out.pb --top=2 -- "$host" 10
+run modes --cpu=250 --wall=20 --heap=1 --lock -o out.pb --top=2 -- "$host" 10
 for mode in cpu wall heap lock; do
 	[ -s out.$mode.pb ] || fail "no $mode profile: $(cat modes.err)"
 	said modes "^cprof: $mode profile: "
 done
+said modes '^cprof:   and .*/out\.heap\.peak\.pb$'
 check_valid out.cpu.pb
 check_comment out.cpu.pb 'frequency 250 Hz'
 LD_PRELOAD=libm.so.6 run preloaded -o p.pb --top=0 -- sh -c 'echo "$LD_PRELOAD"'
 grep -q 'libcprof.so.*:libm.so.6$' preloaded.out || fail "LD_PRELOAD: $(cat preloaded.out)"
 grep -q flat preloaded.err && fail "--top=0 shows rows"
+
+run tree -o tree.pb --top=1 -- sh -c "$host; $host"
+said tree "^cprof:   and 2 of its children, $work/tree.pb.PID\$"
 
 # Ends as the command does.
 for signal in TERM INT KILL; do
