@@ -43,8 +43,9 @@ shares() {
 }
 
 # What each thread lived, by itself and by who made it, is the least and the most that it may have.
+# Written again and again meanwhile: dumps come between visits, and make them late.
 threads() {
-	walled threads "$host" threads
+	CPROF_CHECKPOINT=30ms walled threads "$host" threads
 	raw threads | awk -v file="$work/threads.out" '
 		match($0, /tid=[0-9]+/) { tid = substr($0, RSTART + 4, RLENGTH - 4); split($1, v, ","); ns[tid] += v[2] }
 		END {
