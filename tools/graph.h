@@ -32,6 +32,7 @@ struct ct_node {
 	uint32_t name, file, module; /* strings, 0 likewise */
 	int64_t flat, flat_div, cum, cum_div;
 	bool kept, may_be_inlined;
+	bool cancelled; /* kept for its calls only: its values are 0 */
 	/* Indices into EDGES, when there are any: in_edges[first_in ...], out_edges[...]. */
 	uint32_t first_in, in_count, first_out, out_count;
 };

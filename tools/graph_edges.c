@@ -82,12 +82,13 @@ static void walk_sample(struct builder *b, const struct ct_sample *s, struct wal
 	}
 }
 
+/* Calls of a function that isn't shown are not looked at: nor does pprof. */
 static void drop_light(struct ct_graph *g, int64_t cutoff)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < g->edge_count; i++)
-		if (ct_abs(g->edges[i].weight) >= cutoff)
+		if (ct_abs(g->edges[i].weight) >= cutoff || g->nodes[g->edges[i].to].cancelled)
 			g->edges[kept++] = g->edges[i];
 	g->edge_count = kept;
 }

@@ -33,6 +33,11 @@ struct ct_profile *ct_profile_new(void)
 	*CT_PUSH(p->label_sets, p->label_set_count, p->own->label_sets) =
 		(struct ct_label_set){ 0, 0 };
 	ct_profile_append_string(p, "", 0);
+	/* Never NULL: "array + 0" of an empty profile is fine then. */
+	p->frames = ct_grow(NULL, &p->own->frames, 1, sizeof(*p->frames));
+	p->values = ct_grow(NULL, &p->own->values, 1, sizeof(*p->values));
+	p->labels = ct_grow(NULL, &p->own->labels, 1, sizeof(*p->labels));
+	p->lines = ct_grow(NULL, &p->own->lines, 1, sizeof(*p->lines));
 	return p;
 }
 

@@ -76,6 +76,30 @@ for tag in request=r1 r1 kind=read,write 'kind:read,request:r0' bytes=5kb: bytes
 	compare top -top "-tagignore=$tag" go1/cpu.pb
 done
 
+# The other modes' files, of a program with threads, waits and allocations.
+cat >busy.py <<'END'
+import json, threading, time
+lock = threading.Lock()
+def work():
+    for i in range(10):
+        with lock:
+            json.dumps([{str(k): [k] * 5} for k in range(2000)])
+        time.sleep(0.005)
+threads = [threading.Thread(target=work) for _ in range(3)]
+[t.start() for t in threads]
+[t.join() for t in threads]
+END
+if command -v python3 >/dev/null; then
+	LD_PRELOAD=$CP_LIBRARY WALLPROFILE=wall.pb HEAPPROFILE=heap.pb LOCKPROFILE=lock.pb \
+		CPROF_HEAP_INTERVAL=16K CPROF_SYMBOLIZE=names python3 busy.py
+	for file in wall.pb heap.pb lock.pb; do
+		compare top -top $file
+		compare top -top -cum -files -sample_index=0 $file
+		compare tree -tree -lines -nodecount=30 $file
+		compare tags -tags $file
+	done
+fi
+
 compare top -top go1/cpu.pb go2/cpu.pb
 compare tree -tree go1/heap.pb go2/heap.pb go1/heap.pb
 compare tags -tags go1/cpu.pb go2/cpu.pb

@@ -265,10 +265,38 @@ static void test_calls_from_nodes_that_cancel_out(void)
 	CHECK_EQ(node(g, "alloc")->in_count, 1);
 	CHECK_STR(g->names[g->edges[g->in_edges[node(g, "alloc")->first_in]].from], "read_all");
 	ct_graph_free(g);
+	/* The cutoff for calls, 30, is not for those to it. */
+	g = graph(p, (struct ct_graph_settings){ 0 }, (struct ct_trim){ .edge_fraction = 0.1 });
+	CHECK_EQ(node(g, "main")->out_count, 1);
+	CHECK_EQ(node(g, "alloc")->in_count, 0);
+	ct_graph_free(g);
 	g = graph(p, (struct ct_graph_settings){ 0 }, (struct ct_trim){ .node_count = 2 });
 	CHECK_EQ(node(g, "alloc")->in_count, 1);
 	CHECK_STR(g->names[g->edges[g->in_edges[node(g, "alloc")->first_in]].from], "main");
 	ct_graph_free(g);
+	ct_profile_free(p);
+}
+
+/* A profile of one address and nothing else: no lines, no samples, no labels. */
+static void test_next_to_nothing_is_shown_too(void)
+{
+	struct ct_profile *p = ct_profile_new(), *both;
+	struct ct_graph *g;
+
+	ct_profile_add_type(p, (struct ct_type){ text(p, "cpu"), text(p, "nanoseconds") });
+	ct_profile_add_location(p, &(struct ct_location){ .address = 16, .mapping = CT_NONE }, NULL,
+				0);
+	g = graph(p, (struct ct_graph_settings){ 0 }, (struct ct_trim){ 0 });
+	CHECK_EQ(g->kept_count, 0);
+	ct_graph_free(g);
+	ct_profile_add_sample(p, NULL, 0, (const int64_t[]){ 5 }, 0);
+	both = ct_combine((struct ct_profile *[]){ p, p }, 2);
+	CHECK_EQ(both->sample_count, 1);
+	CHECK_EQ(total(both), 10);
+	g = graph(both, (struct ct_graph_settings){ 0 }, (struct ct_trim){ 0 });
+	CHECK_EQ(g->kept_count, 0);
+	ct_graph_free(g);
+	ct_profile_free(both);
 	ct_profile_free(p);
 }
 
@@ -284,5 +312,6 @@ int main(void)
 	RUN(test_nodes_by_granularity);
 	RUN(test_calls_go_over_nodes_that_were_dropped);
 	RUN(test_calls_from_nodes_that_cancel_out);
+	RUN(test_next_to_nothing_is_shown_too);
 	return harness_end();
 }
