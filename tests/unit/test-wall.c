@@ -1,0 +1,188 @@
+/* The wall clock's accounts: what a thread's rows hold is its time, whenever it was visited. */
+#include "harness.h"
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "mode.h"
+#include "sigsafe/atomic.h"
+#include "sigsafe/capture.h"
+#include "sigsafe/sys.h"
+#include "sigsafe/wall_event.h"
+#include "wall.h"
+
+static struct cp_modules modules;
+static struct cp_run run;
+static sem_t begun, done;
+static int tid;
+
+static void *waiter(void *arg)
+{
+	tid = (int)syscall(SYS_gettid);
+	sem_post(&begun);
+	sem_wait(&done);
+	return arg;
+}
+
+static void begin(void)
+{
+	cp_capture_settings.max_depth = 64;
+	cp_unwinder_dwarf.prepare();
+	run = (struct cp_run){ .ops = &cp_mode_wall, .mode = CP_MODE_WALL, .running = true };
+	cp_modules_init(&modules);
+	cp_run_begin(&run, &modules);
+	cp_wall_prepare();
+	cp_wall_start(&run, 50);
+}
+
+static void end(void)
+{
+	cp_wall_stop();
+	cp_run_release(&run);
+	cp_modules_release(&modules);
+}
+
+/* A record for another thread, which waits until the semaphore DONE is posted. */
+static struct cp_thread *make(pthread_t *thread)
+{
+	struct cp_thread *t = cp_thread_claim();
+
+	sem_init(&begun, 0, 0);
+	sem_init(&done, 0, 0);
+	pthread_create(thread, NULL, waiter, NULL);
+	sem_wait(&begun);
+	t->start = waiter;
+	cp_store_relaxed(&t->tid, tid);
+	cp_store_release(&t->state, CP_THREAD_LIVE);
+	cp_wall_thread_begin(t);
+	return t;
+}
+
+static void finish(pthread_t thread, struct cp_thread *t)
+{
+	sem_post(&done);
+	pthread_join(thread, NULL);
+	cp_thread_free(t);
+}
+
+static uint64_t sum(unsigned value, uint64_t tag)
+{
+	uint64_t all = 0;
+
+	for (uint32_t i = 0; i < run.aggregate.stacks.count; i++) {
+		const struct cp_stack *s = cp_aggregate_row_at(&run.aggregate, i);
+
+		all += !tag || s->tag == tag ? s->values[value] : 0;
+	}
+	return all;
+}
+
+static void wait_ms(long ms)
+{
+	struct timespec t = { 0, ms * 1000000 };
+
+	nanosleep(&t, NULL);
+}
+
+static void test_late_visits_lose_no_time(void)
+{
+	static const long pauses[] = { 1, 25, 3, 150, 11, 60 };
+	struct cp_thread *t;
+	pthread_t thread;
+	uint64_t until;
+
+	begin();
+	t = make(&thread);
+	for (size_t i = 0; i < sizeof(pauses) / sizeof(*pauses); i++) {
+		wait_ms(pauses[i]);
+		cp_wall_tick(&run);
+		/* As a dump does, in the midst of a period. */
+		until = t->wall.began + (i + 1) * 7000001;
+		if (t->wall.state != CP_WALL_UNSEEN && until > t->wall.given)
+			cp_wall_settle(&run, t, until);
+	}
+	until = cp_run_clock(CLOCK_MONOTONIC);
+	cp_wall_settle(&run, t, until);
+	CHECK_EQ(sum(1, 0), until - t->wall.began);
+	CHECK_EQ(sum(0, 0), (until - t->wall.began) / 20000000);
+	CHECK_EQ(sum(1, CP_WALL_WAITING), sum(1, 0));
+	CHECK_EQ(run.aggregate.weight, sum(1, 0));
+	CHECK(cp_wall.counts.unmoved >= 1 && cp_wall.counts.late >= 10);
+	finish(thread, t);
+	end();
+}
+
+static void test_an_end_between_visits_is_the_end_of_its_time(void)
+{
+	struct cp_thread *t;
+	pthread_t thread;
+
+	begin();
+	t = make(&thread);
+	wait_ms(25);
+	cp_wall_tick(&run);
+	CHECK_EQ(t->wall.state, CP_WALL_WAITING);
+	wait_ms(5);
+	cp_wall_thread_end(t);
+	wait_ms(5);
+	cp_wall_settle(&run, t, cp_run_clock(CLOCK_MONOTONIC));
+	CHECK_EQ(sum(1, 0), t->wall.ended - t->wall.began);
+	finish(thread, t);
+	end();
+}
+
+static void test_a_thread_that_was_not_met_has_its_time_at_its_start(void)
+{
+	struct cp_thread *t;
+	pthread_t thread;
+	uint64_t lived, ran;
+
+	begin();
+	t = make(&thread);
+	wait_ms(3);
+	cp_wall_thread_end(t);
+	lived = t->wall.ended - t->wall.began;
+	ran = t->wall.ended_cpu;
+	CHECK(ran > 0 && ran < lived);
+	cp_wall_gone(&run, t);
+	CHECK_EQ(sum(1, CP_WALL_RUNNING), ran);
+	CHECK_EQ(sum(1, CP_WALL_WAITING), lived - ran);
+	CHECK_EQ(cp_wall.counts.unvisited, lived);
+	finish(thread, t);
+	end();
+}
+
+static void test_paused_threads_have_no_time(void)
+{
+	struct cp_thread *t;
+	pthread_t thread;
+	uint64_t before, until;
+
+	begin();
+	t = make(&thread);
+	wait_ms(25);
+	cp_wall_tick(&run);
+	cp_store_relaxed(&t->paused, 1);
+	wait_ms(25);
+	cp_wall_tick(&run);
+	before = sum(1, 0);
+	CHECK_EQ(t->wall.state, CP_WALL_PAUSED);
+	until = cp_run_clock(CLOCK_MONOTONIC);
+	cp_wall_settle(&run, t, until);
+	CHECK_EQ(sum(1, 0), before);
+	CHECK_EQ(before + cp_run_counted(&run, CP_COUNT_LOST_PAUSED), until - t->wall.began);
+	finish(thread, t);
+	end();
+}
+
+int main(void)
+{
+	RUN(test_late_visits_lose_no_time);
+	RUN(test_an_end_between_visits_is_the_end_of_its_time);
+	RUN(test_a_thread_that_was_not_met_has_its_time_at_its_start);
+	RUN(test_paused_threads_have_no_time);
+	return harness_end();
+}
