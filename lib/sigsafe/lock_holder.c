@@ -15,7 +15,7 @@
 #define GROUPS 4096u
 /* Locks of one hash share a bucket, and the newest of their unlocks. */
 #define BUCKETS 1024u
-#define PER_BUCKET 28u
+#define PER_BUCKET 60u
 
 #define OPEN 1u
 #define STACK 2u
@@ -141,17 +141,35 @@ static void publish(const struct cp_holder *h, uint64_t state)
 	cp_store_release(&b->slots[slot].entry, (state & GENERATION_MASK) | (h->number + 1));
 }
 
+/* The next free place, which becomes the last one to be used again; or, where room was not made (a
+ * waiter was adding just then, or the group was another's), the oldest that nobody came for. */
+static struct cp_holder *find_place(struct cp_holders *g)
+{
+	for (uint32_t i = 0; i < PER_GROUP; i++) {
+		struct cp_holder *h = &g->entries[(g->next + i) % PER_GROUP];
+
+		if (cp_load_relaxed(&h->state) & OPEN)
+			continue;
+		g->next += i + 1;
+		return h;
+	}
+	for (uint32_t i = 0; i < PER_GROUP; i++) {
+		struct cp_holder *h = &g->entries[g->next++ % PER_GROUP];
+
+		if (!cp_load_relaxed(&h->delay) && retire(h))
+			return h;
+	}
+	return NULL;
+}
+
 struct cp_holder *cp_holder_open(struct cp_thread *t, const void *lock, uint64_t since,
 				 uint64_t now, uint64_t weight)
 {
 	struct cp_holders *g = t->holders ? t->holders : (t->holders = claim_group());
-	struct cp_holder *h = g ? &g->entries[g->next++ % PER_GROUP] : NULL;
+	struct cp_holder *h = g ? find_place(g) : NULL;
 	uint64_t state;
 
-	/* Room was made, but where somebody was adding just then, or in a group that was another's.
-	 */
-	if (!h ||
-	    ((cp_load_relaxed(&h->state) & OPEN) && (cp_load_relaxed(&h->delay) || !retire(h))))
+	if (!h)
 		return NULL;
 	state = cp_load_relaxed(&h->state);
 	cp_store_relaxed(&h->lock, lock);
