@@ -192,6 +192,14 @@ static int make_plan(struct plan *p, const char *command)
 	return 0;
 }
 
+static void forget(struct plan *p)
+{
+	for (int m = 0; m < MODES; m++)
+		free(p->path[m]);
+	for (unsigned i = 0; i < p->count; i++)
+		free(p->settings[i]);
+}
+
 /* Says on stderr what stands against a profile of PROGRAM, and returns it; NULL: nothing. */
 static char *warn(const char *program)
 {
@@ -336,14 +344,17 @@ static int run_it(char **argv, double seconds)
 
 	if (!program)
 		return cannot_run(argv[0], errno);
-	if (make_plan(&plan, argv[0]))
+	if (make_plan(&plan, argv[0])) {
+		free(program);
 		return CT_FAILED;
+	}
 	why = warn(program);
 	error = ct_run_command(program, argv, plan.settings, seconds, &end);
 	if (error || end.error)
 		return cannot_run(argv[0], error ? -error : end.error);
 	free(program);
 	show(&plan, why, &end);
+	forget(&plan);
 	free(why);
 	return ct_run_end_like(&end);
 }

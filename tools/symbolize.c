@@ -220,7 +220,7 @@ static void do_module(struct work *w, const struct ct_mapping *first)
 			set_lines(w, &w->queries[i]);
 		ct_dwarf_close(d);
 	}
-	if (found)
+	if (w->query_count)
 		add_names(w, &module);
 	ct_dwarf_module_close(&module);
 }
