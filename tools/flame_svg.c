@@ -1,7 +1,6 @@
 /* The flame graph as a picture: static SVG with a title for every frame, readable by any
  * viewer. Root at the top, widest children first, as in the page.
  */
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 #include "flame.h"
 #include "flame_text.h"
 #include "memory.h"
+#include "numbers.h"
 
 #define WIDTH 1200.0
 #define ROW 17.0
@@ -144,14 +144,10 @@ static void colour(const struct drawing *d, uint32_t node)
 static void value_text(const struct drawing *d, int64_t value)
 {
 	const struct ct_profile *p = d->flame->profile;
-	const char *unit = ct_text(p, p->types[d->flame->type].unit);
+	char text[CT_NUMBER_ROOM];
 
-	if (strcmp(unit, "nanoseconds") == 0)
-		fprintf(d->to, "%.3f s", (double)value / 1e9);
-	else if (strcmp(unit, "bytes") == 0)
-		fprintf(d->to, "%.2f MiB", (double)value / 1048576);
-	else
-		fprintf(d->to, "%" PRId64, value);
+	ct_format(text, value, ct_text(p, p->types[d->flame->type].unit), "auto");
+	ct_flame_markup(d->to, text, strlen(text));
 }
 
 static double percent(int64_t part, int64_t whole)

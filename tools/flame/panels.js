@@ -110,7 +110,7 @@ class Panels {
 	describe(node) {
 		const { page } = this, total = page.tree.value(node), whole = page.tree.value(0);
 		if (node === 0 && !(page.tree.width(0) > 0))
-			return 'No samples pass the filters';
+			return page.filters.length ? 'No samples pass the filters' : 'There are no samples of this value';
 		const frame = node > 0 ? page.profile.frames[page.tree.frame(node)] : null;
 		const place = frame ? [placeText(frame), frame.module, remarkText(frame)].filter(Boolean).join(', ') : '';
 		const change = page.profile.differential ? `, ${this.changeText(total, page.tree.base(node))}` : '';
