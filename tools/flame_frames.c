@@ -123,7 +123,9 @@ static uint32_t line_frame(struct ct_frames *frames, const struct ct_profile *p,
 	return index;
 }
 
-/* Nobody named it: its place in the file says most. */
+/* Nobody named it. As a function all of its module is one, as pprof has it; as an address its
+ * place in the file says most.
+ */
 static uint32_t bare_frame(struct ct_frames *frames, const struct ct_profile *p,
 			   const struct ct_location *l)
 {
@@ -133,7 +135,9 @@ static uint32_t bare_frame(struct ct_frames *frames, const struct ct_profile *p,
 	uint64_t at = l->address;
 	char *text;
 
-	if (*module) {
+	if (*module && frames->by != CT_BY_ADDRESS) {
+		text = ct_printf("[%s]", module);
+	} else if (*module) {
 		at = at - p->mappings[l->mapping].start + p->mappings[l->mapping].offset;
 		text = ct_printf("%s+%#" PRIx64, module, at);
 	} else {

@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
-from flame_mix import Checks  # noqa: E402
+from flame_mix import Checks, make_mix  # noqa: E402
 from pprof_build import Profile  # noqa: E402
 
 CPROF, WORK = sys.argv[1:3]
@@ -140,6 +140,14 @@ def summaries():
     check.that("Markdown: every row has its cells", all(line.count("|") == 7 for line in lines), out)
 
 
-for part in (table, gate, errors, statistics, summaries):
+def as_top():
+    make_mix(os.path.join(WORK, "mix.pb"))
+    out, _ = diff("-json", "-min=0%", "mix.pb", "mix.pb")
+    ours = {row["name"]: (row["flat"]["after"], row["cum"]["after"]) for row in json.loads(out)["functions"]}
+    top = subprocess.run([CPROF, "top", "-json", "-nodecount=0", "mix.pb"], cwd=WORK, capture_output=True, text=True).stdout
+    check.equal("values are those of cprof top", ours, {row["name"]: (row["flat"], row["cum"]) for row in json.loads(top)["rows"]})
+
+
+for part in (table, gate, errors, statistics, summaries, as_top):
     part()
 sys.exit(check.finish())

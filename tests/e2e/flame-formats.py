@@ -48,6 +48,8 @@ def folded():
     check.that("frames by line", "main:12;work:101;middle:22;inner:7 " in by_line, by_line)
     by_address = cprof("folded", "-addresses", "mix.pb")
     check.that("frames by address", re.search(r"main 0x[0-9a-f]+;work 0x[0-9a-f]+", by_address), by_address)
+    check.that("what has no name goes by its module, by its place as an address", "main;[libz.so.1] " in "\n".join(lines)
+               and re.search(r";libz.so.1\+0x[0-9a-f]+ ", by_address))
     p = Profile([("samples", "count")])
     p.sample([p.frame("a;b\nc d")], [3])
     p.sample([], [2])
