@@ -137,11 +137,13 @@ static uint32_t find_gone(struct reading *r, const struct line *l)
 	for (size_t i = m->mappings.count; i-- > 0;) {
 		struct cp_mapping *c = cp_modules_at(m, (uint32_t)i);
 		uint8_t id[CP_BUILD_ID_MAX];
+		size_t size;
 
 		if (c->live || c->deleted != l->deleted || !is_same(c, l))
 			continue;
-		if (c->build_id_size && (read_build_id(c, id) != c->build_id_size ||
-					 memcmp(id, c->build_id, c->build_id_size)))
+		/* What can't be read is going away again: nothing says that it is another. */
+		size = c->build_id_size ? read_build_id(c, id) : 0;
+		if (size && (size != c->build_id_size || memcmp(id, c->build_id, size)))
 			continue;
 		return (uint32_t)i;
 	}

@@ -2,6 +2,7 @@
 #include "harness.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -74,10 +75,47 @@ static void test_modules_remember_a_mapping_that_went_away(void)
 	cp_modules_release(&m);
 }
 
+#define PAGE 4096
+
+/* Seen again at the very moment at which it can't be read, because it goes: still the same. */
+static void test_modules_that_cannot_be_read_are_the_ones_that_were_there(void)
+{
+	int prot = PROT_READ | PROT_EXEC, flags = MAP_PRIVATE | MAP_FIXED, fd = -1;
+	char *p = mmap(NULL, 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct cp_modules m;
+	Dl_info info = { 0 };
+	uint32_t number;
+
+	if (dladdr((void *)(uintptr_t)&getpid, &info))
+		fd = open(info.dli_fname, O_RDONLY);
+	if (fd < 0 || mmap(p, PAGE, PROT_READ, flags, fd, 0) == MAP_FAILED ||
+	    mmap(p + PAGE, PAGE, prot, flags, fd, PAGE) == MAP_FAILED)
+		SKIP("libc's file can't be mapped");
+	cp_modules_init(&m);
+	CHECK_EQ(cp_modules_refresh(&m), 0);
+	number = cp_modules_find(&m, (uint64_t)(uintptr_t)p + PAGE);
+	CHECK(number != CP_NO_MAPPING);
+	cp_modules_identify(cp_modules_at(&m, number));
+	CHECK(cp_modules_at(&m, number)->build_id_size != 0);
+	/* Its place stays reserved: the list's own pages must not get there. */
+	mmap(p + PAGE, PAGE, PROT_NONE, flags | MAP_ANONYMOUS, -1, 0);
+	CHECK_EQ(cp_modules_refresh(&m), 0);
+	CHECK(!cp_modules_at(&m, number)->live);
+	mprotect(p, PAGE, PROT_NONE);
+	mmap(p + PAGE, PAGE, prot, flags, fd, PAGE);
+	CHECK_EQ(cp_modules_refresh(&m), 0);
+	CHECK_EQ(cp_modules_find(&m, (uint64_t)(uintptr_t)p + PAGE), number);
+	CHECK(cp_modules_at(&m, number)->live);
+	munmap(p, 2 * PAGE);
+	close(fd);
+	cp_modules_release(&m);
+}
+
 int main(void)
 {
 	RUN(test_modules_find_own_code_libc_and_vdso);
 	RUN(test_modules_keep_their_number_when_nothing_changed);
 	RUN(test_modules_remember_a_mapping_that_went_away);
+	RUN(test_modules_that_cannot_be_read_are_the_ones_that_were_there);
 	return harness_end();
 }
