@@ -5,6 +5,7 @@
 #include "heap.h"
 #include "heap_leaks.h"
 #include "heap_rows.h"
+#include "mappings.h"
 #include "mode.h"
 #include "sigsafe/heap_event.h"
 #include "sigsafe/live.h"
@@ -83,7 +84,7 @@ static void report_sums(struct cp_report *out, const struct cp_heap_sums *s)
 
 static void report(struct cp_report *out, const struct cp_run *r, const struct cp_config *c)
 {
-	const struct cp_heap_sums *s = cp_heap_rows_sums();
+	const struct cp_heap_sums *s = cp_heap_rows_sums(r);
 	uint64_t samples = cp_heap_totals.interval > 1 ? cp_run_counted(r, CP_COUNT_SAMPLES)
 						       : cp_heap_rows_whole(s->allocated.objects);
 
@@ -103,10 +104,9 @@ static void report(struct cp_report *out, const struct cp_run *r, const struct c
 
 static void report_peak(struct cp_report *out, const struct cp_run *r, const struct cp_config *c)
 {
-	(void)r;
 	(void)c;
 	report_settings(out);
-	report_sums(out, cp_heap_rows_sums());
+	report_sums(out, cp_heap_rows_sums(r));
 }
 
 #define TYPES                                                                                      \
@@ -155,4 +155,70 @@ const struct cp_mode_ops cp_mode_peak = {
 	.report = report_peak,
 	.start = start_peak,
 	.collect = cp_heap_rows_collect,
+};
+
+static bool wants_mappings(const struct cp_config *c)
+{
+	return c->heap_mmap;
+}
+
+static int start_mappings(struct cp_run *r, const struct cp_config *c)
+{
+	(void)r;
+	(void)c;
+	cp_mappings_start();
+	return 0;
+}
+
+static void stop_mappings(struct cp_run *r)
+{
+	(void)r;
+	cp_mappings_stop();
+}
+
+static void fork_mappings(struct cp_run *r, struct cp_thread *keep)
+{
+	(void)r;
+	cp_mappings_fork_child(keep != NULL);
+}
+
+static uint64_t period_of_mappings(const struct cp_run *r)
+{
+	(void)r;
+	return 1;
+}
+
+static void report_mappings(struct cp_report *out, const struct cp_run *r,
+			    const struct cp_config *c)
+{
+	const struct cp_heap_sums *s = cp_heap_rows_sums(r);
+
+	(void)c;
+	cp_report_line(out,
+		       "mappings by the program: %lu, %lu bytes; in use %lu, %lu bytes; %lu could "
+		       "not be kept",
+		       L(cp_heap_rows_whole(s->allocated.objects)), L(s->allocated.bytes),
+		       L(cp_heap_rows_whole(s->in_use.objects)), L(s->in_use.bytes),
+		       L(cp_mappings_lost()));
+	report_memory(out, s);
+}
+
+/* mmap, mremap, brk and sbrk, not sampled: every call is in it. */
+const struct cp_mode_ops cp_mode_mmap = {
+	.name = "mmap",
+	.parent = CP_MODE_HEAP,
+	.types = { { "mmap_calls", "count" },
+		   { "mmap_space", "bytes" },
+		   { "inuse_mappings", "count" },
+		   { "inuse_mapped", "bytes" } },
+	.type_count = 4,
+	.period_type = { "space", "bytes" },
+	.period = period_of_mappings,
+	.labels = labels,
+	.report = report_mappings,
+	.wanted = wants_mappings,
+	.start = start_mappings,
+	.stop = stop_mappings,
+	.collect = cp_heap_rows_collect,
+	.fork_child = fork_mappings,
 };

@@ -9,11 +9,17 @@
 
 #define UNPLACED UINT32_MAX /* there was no memory for its row */
 
-static struct cp_heap_sums sums;
+/* Of the heap, and of the program's own mappings. */
+static struct cp_heap_sums all_sums[2];
 
-const struct cp_heap_sums *cp_heap_rows_sums(void)
+static struct cp_heap_sums *sums_of(const struct cp_run *r)
 {
-	return &sums;
+	return &all_sums[r->mode == CP_MODE_MMAP];
+}
+
+const struct cp_heap_sums *cp_heap_rows_sums(const struct cp_run *r)
+{
+	return sums_of(r);
 }
 
 uint64_t cp_heap_rows_whole(uint64_t objects)
@@ -48,10 +54,12 @@ static void add_to_row(struct cp_depot_entry *e, void *arg)
 {
 	struct cp_run *r = arg;
 	unsigned which = r->mode == CP_MODE_PEAK;
+	struct cp_heap_sums *sums = sums_of(r);
 	struct cp_depot_amount use, peak, all, *shown;
 	uint64_t *v;
 
-	if (e->epoch < cp_heap_totals.first_epoch)
+	if (e->epoch < cp_heap_totals.first_epoch ||
+	    (e->interval == CP_DEPOT_MAPPING) != (r->mode == CP_MODE_MMAP))
 		return;
 	if (!e->rows[which])
 		e->rows[which] = find_row(r, e);
@@ -60,10 +68,10 @@ static void add_to_row(struct cp_depot_entry *e, void *arg)
 	peak = cp_depot_at_peak(e);
 	all = (struct cp_depot_amount){ cp_load_relaxed(&e->allocated.objects),
 					cp_load_relaxed(&e->allocated.bytes) };
-	add(&sums.allocated, &all);
-	add(&sums.in_use, &use);
-	add(&sums.peak, &peak);
-	sums.stacks++;
+	add(&sums->allocated, &all);
+	add(&sums->in_use, &use);
+	add(&sums->peak, &peak);
+	sums->stacks++;
 	if (e->rows[which] == UNPLACED)
 		return;
 	shown = which ? &peak : &use;
@@ -84,7 +92,7 @@ static void sum_rows(struct cp_run *r)
 {
 	struct cp_aggregate *a = &r->aggregate;
 
-	memset(&sums, 0, sizeof(sums));
+	memset(sums_of(r), 0, sizeof(struct cp_heap_sums));
 	for (uint32_t i = 0; i < a->stacks.count; i++)
 		memset(cp_aggregate_row_at(a, i)->values, 0, sizeof(uint64_t[CP_VALUES]));
 	cp_depot_each(add_to_row, r);
@@ -94,16 +102,19 @@ static void sum_rows(struct cp_run *r)
 
 void cp_heap_rows_collect(struct cp_run *r)
 {
+	struct cp_heap_sums *sums = sums_of(r);
+
 	cp_depot_take_fresh();
 	sum_rows(r);
 	/* The high water is marked in steps of a tenth; what is in use now may be more. */
-	if (sums.in_use.bytes > sums.peak.bytes) {
+	if (r->mode != CP_MODE_MMAP && sums->in_use.bytes > sums->peak.bytes) {
 		cp_depot_mark_peak();
-		sums.peak = sums.in_use;
+		sums->peak = sums->in_use;
 		if (r->mode == CP_MODE_PEAK)
 			sum_rows(r);
 	}
 	/* Changes with every event: is there something new to write? */
-	r->aggregate.records = cp_heap_rows_whole(2 * sums.allocated.objects - sums.in_use.objects);
-	r->aggregate.weight = sums.allocated.bytes;
+	r->aggregate.records =
+		cp_heap_rows_whole(2 * sums->allocated.objects - sums->in_use.objects);
+	r->aggregate.weight = sums->allocated.bytes;
 }

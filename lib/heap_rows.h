@@ -12,11 +12,11 @@ struct cp_heap_sums {
 	uint64_t stacks;
 };
 
-/* Bring R, of the heap mode or of its peak, up to date. Under the collector's lock, modules
- * fresh. */
+/* Bring R, of the heap mode or one of its companions, up to date. Under the collector's lock,
+ * modules fresh. */
 void cp_heap_rows_collect(struct cp_run *r);
 /* What the process has in all, as of the last collect. */
-const struct cp_heap_sums *cp_heap_rows_sums(void);
+const struct cp_heap_sums *cp_heap_rows_sums(const struct cp_run *r);
 /* Whole objects. */
 uint64_t cp_heap_rows_whole(uint64_t objects);
 

@@ -75,6 +75,7 @@ extern const struct cp_mode_ops cp_mode_cpu;		       /* cpu_mode.c */
 extern const struct cp_mode_ops cp_mode_wall;		       /* wall_mode.c */
 extern const struct cp_mode_ops cp_mode_lock, cp_mode_holders; /* lock.c */
 extern const struct cp_mode_ops cp_mode_heap;		       /* heap_mode.c */
+extern const struct cp_mode_ops cp_mode_mmap;		       /* heap_mode.c */
 extern const struct cp_mode_ops cp_mode_peak;		       /* heap_mode.c */
 
 /* All modes that are there; each on may be off by itself. */

@@ -5,6 +5,7 @@ const struct cp_mode_ops *const cp_modes[CP_MODES] = {
 	[CP_MODE_CPU] = &cp_mode_cpu,	[CP_MODE_WALL] = &cp_mode_wall,
 	[CP_MODE_LOCK] = &cp_mode_lock, [CP_MODE_HOLDERS] = &cp_mode_holders,
 	[CP_MODE_HEAP] = &cp_mode_heap, [CP_MODE_PEAK] = &cp_mode_peak,
+	[CP_MODE_MMAP] = &cp_mode_mmap,
 };
 
 void cp_modes_thread_begin(struct cp_thread *t)

@@ -10,6 +10,7 @@
 #include <semaphore.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdint.h>
 #include <threads.h>
 #include <time.h>
 
@@ -63,6 +64,11 @@ struct cp_real {
 			    const posix_spawnattr_t *, char *const[], char *const[]);
 	void (*exit_now)(int) __attribute__((noreturn)); /* _exit */
 	long (*syscall)(long, ...);
+	void *(*mmap)(void *, size_t, int, int, int, off_t);
+	int (*munmap)(void *, size_t);
+	void *(*mremap)(void *, size_t, size_t, int, ...);
+	int (*brk)(void *);
+	void *(*sbrk)(intptr_t);
 	int (*dlclose)(void *);
 	int (*unshare)(int);
 	int (*setns)(int, int);

@@ -54,6 +54,9 @@ struct cp_depot_key {
 	uint64_t interval;
 };
 
+/* An INTERVAL that says: not the heap's, but a mapping that the program made. */
+#define CP_DEPOT_MAPPING 0
+
 /* Ids fit into this many bits. */
 #define CP_DEPOT_ID_BITS 24
 

@@ -301,6 +301,17 @@ __attribute__((noinline)) void *cp_heap_event_commit(const struct cp_heap_sample
 	return p;
 }
 
+__attribute__((noinline)) struct cp_depot_entry *cp_heap_event_mapping(void *caller)
+{
+	struct cp_heap_sample s = { .interval = CP_DEPOT_MAPPING, .caller = (uintptr_t)caller };
+	struct cp_regs regs;
+
+	if (cp_heap_hot.state != CP_HEAP_ON)
+		return NULL;
+	cp_regs_here(&regs);
+	return find_stack(&s, &regs);
+}
+
 size_t cp_heap_event_usable(const void *p, size_t usable)
 {
 	struct cp_live_block b;

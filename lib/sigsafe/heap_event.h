@@ -119,6 +119,10 @@ bool cp_heap_event_untrack(void *p, struct cp_live_block *b);
 void cp_heap_event_untracked_freed(const struct cp_live_block *b);
 void cp_heap_event_retrack(void *p, const struct cp_live_block *b);
 
+/* The entry of the calling thread's stack as that of a mapping; NULL: no memory, or the heap mode
+ * is off. */
+struct cp_depot_entry *cp_heap_event_mapping(void *caller);
+
 /* From here on, free looks at [LOW, HIGH), too. */
 void cp_heap_event_widen(uintptr_t low, uintptr_t high);
 

@@ -17,16 +17,17 @@ static struct {
 
 static int usage(void)
 {
-	fprintf(stderr, "usage: pprof-check [--mode cpu|wall|heap|lock] [--main PATH] [--top N]\n"
-			"                   [--raw] [--comments] [--total] FILE...\n"
-			"Checks profiles; --top 0 prints all functions.\n");
+	fprintf(stderr,
+		"usage: pprof-check [--mode cpu|wall|heap|lock|mmap] [--main PATH] [--top N]\n"
+		"                   [--raw] [--comments] [--total] FILE...\n"
+		"Checks profiles; --top 0 prints all functions.\n");
 	return 2;
 }
 
 static bool known_mode(const char *name)
 {
 	return !strcmp(name, "cpu") || !strcmp(name, "wall") || !strcmp(name, "heap") ||
-	       !strcmp(name, "lock");
+	       !strcmp(name, "lock") || !strcmp(name, "mmap");
 }
 
 static bool parse_count(const char *s, size_t *n)

@@ -1,0 +1,51 @@
+# CPROF_HEAP_MMAP=1: what the program maps by itself, in a file of its own, right also when it is unmapped in
+# pieces, mapped over, moved, or by the break.
+. "$srcdir/tests/lib/e2e.sh"
+. "$srcdir/tests/lib/heap.sh"
+export CPROF_HEAP_MMAP=1
+
+bare plain ./tests/e2e/heap-mappings-host
+check_status plain 0
+heap_profiled maps ./tests/e2e/heap-mappings-host
+check_status maps 0
+check_quiet maps
+check_heap "$work/maps.pb"
+"$pprof_check" --mode mmap "$work/maps.mmap.pb" >"$work/check.log" 2>&1 || fail "$(head -n 5 "$work/check.log")"
+
+left() { # site calls mapped-K in-use in-use-K
+	got=$(heap_values "$work/maps.mmap.pb" "(^|;)$1[.;]")
+	[ "$got" = "$2 $(($3 * 1024)) $4 $(($5 * 1024))" ] || fail "$1: $got, not $2 calls, $3 K, $4 in use, $5 K"
+}
+left site_kept 1 100 1 100
+left site_holes 1 400 1 352
+left site_covered 1 80 1 60
+left site_over 1 20 1 20
+left site_gone 4 128 0 0
+left site_moved 2 4008 1 8
+left site_break 1 100 1 60
+left site_churned 6000 72000 0 0
+left site_parents 1 1000 1 1000
+check_comment "$work/maps.mmap.pb" '^mappings by the program: .* 0 could not be kept'
+# The child's own: one mapping, and none of its parent's.
+child=$(ls "$work"/maps.mmap.pb.* 2>/dev/null | head -n 1)
+[ -n "$child" ] && [ "$(heap_values "$child" .)" = "1 28672 1 28672" ] || fail "child: ${child:-no file}: $(heap_values "$child" .)"
+
+# Real ones: a database and an allocator that map by themselves; the output is the same.
+if command -v sqlite3 >/dev/null; then
+	for allocator in $(allocators); do
+		use_allocator "$allocator"
+		heap_profiled sqlite sqlite3 "$work/$allocator.db" 'pragma mmap_size=100000000; create table t(a);
+			insert into t values (randomblob(1000000)); select length(a) from t;'
+		check_status sqlite 0
+		check_quiet sqlite
+		[ "$(tail -n 1 "$work/sqlite.out")" = 1000000 ] || fail "$allocator: sqlite says $(cat "$work/sqlite.out")"
+		"$pprof_check" --mode mmap "$work/sqlite.mmap.pb" >"$work/check.log" 2>&1 ||
+			fail "$allocator: $(head -n 5 "$work/check.log")"
+	done
+fi
+
+# Off: no file.
+CPROF_HEAP_MMAP=0 heap_profiled off ./tests/e2e/heap-mappings-host
+check_status off 0
+[ ! -e "$work/off.mmap.pb" ] || fail "a file of mappings that nobody asked for"
+finish
