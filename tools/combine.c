@@ -230,7 +230,7 @@ static bool same_sample(const void *context, uint32_t index, const void *key)
 	const struct wanted_sample *w = key;
 
 	return s->depth == w->depth && s->label_set == w->set &&
-	       !memcmp(ct_frames(p, s), w->frames, w->depth * sizeof(*w->frames));
+	       (!w->depth || !memcmp(ct_frames(p, s), w->frames, w->depth * sizeof(*w->frames)));
 }
 
 static bool is_zero(const struct ct_profile *p, size_t sample)
