@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "flame.h"
+#include "flame_labels.h"
 #include "flame_text.h"
 #include "memory.h"
 
@@ -178,6 +179,11 @@ static void put_facts(const struct ct_flame *flame, FILE *to)
 	if (flame->tree.negative) {
 		snprintf(text, sizeof(text), "%zu samples below zero", flame->tree.negative);
 		fact(to, &follows, "not shown", text);
+	}
+	if (flame->tree.labels_left_out) {
+		snprintf(text, sizeof(text), "%zu with more than %d values",
+			 flame->tree.labels_left_out, CT_FLAME_LABEL_VALUES);
+		fact(to, &follows, "labels that aren't filters", text);
 	}
 	fputs("]", to);
 }

@@ -54,7 +54,7 @@ static uint32_t *count_values(const struct ct_profile *pool, const struct ct_lab
 	return values;
 }
 
-uint32_t *ct_flame_label_sets(struct ct_profile *pool, const struct ct_profile *p)
+uint32_t *ct_flame_label_sets(struct ct_profile *pool, const struct ct_profile *p, size_t *left_out)
 {
 	uint32_t *sets = ct_realloc(NULL, p->label_set_count + 1, sizeof(*sets));
 	struct ct_label *labels = as_text(pool, p), *kept = NULL;
@@ -70,6 +70,8 @@ uint32_t *ct_flame_label_sets(struct ct_profile *pool, const struct ct_profile *
 				*CT_PUSH(kept, n, room) = labels[j];
 		sets[i] = ct_profile_label_set(pool, kept, n);
 	}
+	for (size_t i = 0; i < pool->string_count; i++)
+		*left_out += values[i] > CT_FLAME_LABEL_VALUES;
 	free(kept);
 	free(labels);
 	free(values);

@@ -107,7 +107,8 @@ void ct_tree_add(struct ct_tree *tree, const struct ct_tree_source *source)
 	uint32_t *stack = NULL, *sets;
 	size_t room = 0;
 
-	sets = source->labels ? ct_flame_label_sets(source->frames->pool, p) : NULL;
+	sets = source->labels ? ct_flame_label_sets(source->frames->pool, p, &tree->labels_left_out)
+			      : NULL;
 	for (size_t i = 0; i < p->sample_count; i++) {
 		const struct ct_sample *s = &p->samples[i];
 		const int64_t *values = ct_values(p, i);

@@ -23,8 +23,9 @@ struct ct_tree {
 	int64_t *values; /* type_count for each row */
 	size_t node_count, row_count, type_count;
 	size_t node_room, row_room, value_room;
-	size_t negative; /* samples left out: a width can't be below 0 */
-	uint32_t *slots; /* of nodes by parent and frame, open addressing; CT_NONE: free */
+	size_t labels_left_out; /* keys with too many values to choose from */
+	size_t negative;	/* samples left out: a width can't be below 0 */
+	uint32_t *slots;	/* of nodes by parent and frame, open addressing; CT_NONE: free */
 	size_t slot_count;
 	struct ct_flame_map row_map;
 };

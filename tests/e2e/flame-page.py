@@ -10,6 +10,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from chromium import Browser  # noqa: E402
 from flame_mix import EVIL, Checks, make_mix  # noqa: E402
+from pprof_build import Profile  # noqa: E402
 
 CPROF, WORK = sys.argv[1:3]
 check = Checks()
@@ -285,6 +286,20 @@ def differential(browser):
     f.shot("diff.png")
 
 
+def many_labels(browser):
+    p = Profile([("samples", "count")])
+    for i in range(1001):
+        p.sample([p.frame("f")], [1], {"request": i, "kind": "even" if i % 2 == 0 else "odd"})
+    p.write(os.path.join(WORK, "labels.pb"))
+    flame("labels.pb", "-title", "many", "-threads", "-o", "labels.html")
+    f = Flame(browser, "labels.html")
+    check.that("a label of too many values is no filter, and that is said",
+               "1 with more than 1000 values" in f.text("#summary") and "request" not in f.text("#filter"), f.text("#summary"))
+    f.choose("#filter", "kind: odd")
+    check.that("the others are", "total 500," in f.text("#status"), f.text("#status"))
+    check.equal("threads as roots; the title that was asked for", [f.names(1), f.text("h1")], [["(no thread)"], "many"])
+
+
 def picture(browser):
     f = Flame(browser, "mix.svg")
     titles = f.page.value("[...document.querySelectorAll('title')].map(t => t.textContent)")
@@ -317,6 +332,7 @@ def main():
         narrow = Flame(browser, "mix.html", width=420, height=700)
         check.that("a narrow window needs no sideways scrolling", narrow.page.value("document.documentElement.scrollWidth") <= 420)
         differential(browser)
+        many_labels(browser)
         picture(browser)
     return check.finish()
 
