@@ -37,6 +37,7 @@
 static double end;
 static int epoll, queue, semaphores, quiet[2], full[2], listener;
 static sem_t semaphore;
+static size_t finished;
 static __thread unsigned handled;
 
 static struct timespec in_us(long us)
@@ -285,6 +286,7 @@ static void *wait_again_and_again(void *arg)
 		printf("%s: failed %lu times of %lu, with %s\n", calls[i].name, wrong, times,
 		       strerror(error));
 	EXPECT(!wrong);
+	__atomic_add_fetch(&finished, 1, __ATOMIC_RELEASE);
 	return NULL;
 }
 
@@ -326,22 +328,25 @@ static void hide(void)
 	EXPECT(prctl(PR_SET_DUMPABLE, 0) == 0);
 }
 
-static void help(const pthread_t *threads)
+static void help(const pthread_t *threads, size_t n)
 {
 	struct message m = { 1, "next" };
+	struct msqid_ds waiting;
 
-	/* A little longer than they may still wait. */
-	while (host_clock(CLOCK_MONOTONIC) < end + 0.1) {
-		for (size_t i = 0; i < CALLS; i++)
+	while (__atomic_load_n(&finished, __ATOMIC_ACQUIRE) < n) {
+		for (size_t i = 0; i < n; i++)
 			if (calls[i].helper == 1)
 				pthread_kill(threads[i], SIGUSR1);
-		msgsnd(queue, &m, sizeof(m.text), IPC_NOWAIT);
+		/* One at a time: with more in the queue nobody would wait for any. */
+		if (msgctl(queue, IPC_STAT, &waiting) == 0 && !waiting.msg_qnum)
+			msgsnd(queue, &m, sizeof(m.text), IPC_NOWAIT);
 		usleep(1000);
 	}
 }
 
 int main(int argc, char **argv)
 {
+	size_t n = CALLS - (argc > 2);
 	pthread_t threads[CALLS], draining;
 
 	if (argc > 2 && !strcmp(argv[2], "hidden"))
@@ -349,10 +354,10 @@ int main(int argc, char **argv)
 	setup();
 	end = host_clock(CLOCK_MONOTONIC) + (argc > 1 ? atof(argv[1]) : 2);
 	pthread_create(&draining, NULL, drain, NULL);
-	for (size_t i = 0; i < CALLS - (argc > 2); i++)
+	for (size_t i = 0; i < n; i++)
 		pthread_create(&threads[i], NULL, wait_again_and_again, (void *)i);
-	help(threads);
-	for (size_t i = 0; i < CALLS - (argc > 2); i++)
+	help(threads, n);
+	for (size_t i = 0; i < n; i++)
 		pthread_join(threads[i], NULL);
 	shutdown(full[0], SHUT_RDWR);
 	pthread_join(draining, NULL);
