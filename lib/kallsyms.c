@@ -26,8 +26,10 @@ struct symbol {
 struct reading {
 	struct cp_symbol_query *q;
 	size_t n;
+	uint64_t highest; /* of the addresses */
 	struct cp_arena *names;
 	struct symbol last;
+	bool done;
 	int error;
 };
 
@@ -61,6 +63,14 @@ static bool is_code(char type)
 	return type == 't' || type == 'T' || type == 'w' || type == 'W' || type == 'i';
 }
 
+static bool all_named(const struct reading *r)
+{
+	for (size_t i = 0; i < r->n; i++)
+		if (!r->q[i].name)
+			return false;
+	return true;
+}
+
 static void take_line(struct reading *r, const char *s)
 {
 	uint64_t start;
@@ -74,6 +84,9 @@ static void take_line(struct reading *r, const char *s)
 	if (start == r->last.start && r->last.code)
 		return;
 	settle(r, start);
+	/* Past the last address, with a name for each: in the part that is sorted. Those of modules
+	 * come behind it, wherever they lie. */
+	r->done = r->last.start <= r->highest && start > r->highest && all_named(r);
 	s += 3;
 	end = strchr(s, '\t');
 	r->last.start = start;
@@ -88,7 +101,7 @@ static size_t take_lines(struct reading *r, char *buffer, size_t n)
 {
 	char *line = buffer, *end;
 
-	while ((end = memchr(line, '\n', n - (size_t)(line - buffer)))) {
+	while (!r->done && (end = memchr(line, '\n', n - (size_t)(line - buffer)))) {
 		*end = '\0';
 		take_line(r, line);
 		line = end + 1;
@@ -106,7 +119,9 @@ int cp_kallsyms_read(int fd, struct cp_symbol_query *q, size_t n, struct cp_aren
 	if (!buffer)
 		return -ENOMEM;
 	cp_sort(q, n, sizeof(*q));
-	while (!r.error && (got = cp_sys_read(fd, buffer + have, BUFFER - 1 - have)) > 0) {
+	r.highest = n ? q[n - 1].offset : 0;
+	while (!r.error && !r.done &&
+	       (got = cp_sys_read(fd, buffer + have, BUFFER - 1 - have)) > 0) {
 		size_t taken;
 
 		have += (size_t)got;

@@ -5,25 +5,30 @@ set -u
 seconds=${STRESS_SECONDS:-120}
 failed=0
 
-storm() { # script
+storm() { # script [CPU engine]
+	what="$1${2:+ with the engine $2}"
 	end=$(($(date +%s) + seconds))
 	runs=0
 	while [ "$(date +%s)" -lt "$end" ]; do
 		runs=$((runs + 1))
-		bash "$srcdir/tests/traps/$1.sh" >storm.log 2>&1 && continue
-		[ $? = 77 ] && { echo "$1: skipped: $(tail -n 1 storm.log)"; return; }
-		echo "$1: run $runs failed:"
+		CPROF_CPU_ENGINE=${2:-auto} bash "$srcdir/tests/traps/$1.sh" >storm.log 2>&1 && continue
+		[ $? = 77 ] && { echo "$what: skipped: $(tail -n 1 storm.log)"; return; }
+		echo "$what: run $runs failed:"
 		cat storm.log
 		failed=1
 		return
 	done
-	echo "$1: $runs runs"
+	echo "$what: $runs runs"
 }
 
 for script in trap_handler_takes_no_lock trap_exception_storm trap_dlclose_while_walking \
 	trap_dump_in_handler trap_fork_while_others_work trap_many_short_threads \
 	trap_descriptors_closed trap_small_and_alternate_stack trap_lock_storm; do
 	storm "$script"
+done
+for script in trap_handler_takes_no_lock trap_exception_storm trap_dlclose_while_walking \
+	trap_many_short_threads; do
+	storm "$script" perf
 done
 rm -f storm.log
 exit $failed

@@ -72,6 +72,24 @@ static void test_modules_in_any_order(void)
 	CHECK(!q[2].name);
 }
 
+static void test_reading_ends_when_all_are_named(void)
+{
+	struct cp_symbol_query q[] = { { .offset = 0xffffffff81000018 },
+				       { .offset = 0xffffffff80000008 } };
+
+	CHECK_EQ(look("ffffffff81000010 T core\nffffffff81000020 T next\n"
+		      "ffffffff80000000 t below\t[module]\n",
+		      q, 2),
+		 0);
+	CHECK_STR(q[0].name, "below");
+	CHECK_STR(q[1].name, "core");
+	CHECK_EQ(look("ffffffff81000010 T core\nffffffff81000020 T next\n"
+		      "ffffffff81000014 t closer\t[module]\n",
+		      &q[1], 1),
+		 0);
+	CHECK_STR(q[1].name, "core");
+}
+
 static void test_hidden_addresses_name_nothing(void)
 {
 	struct cp_symbol_query q[] = { { .offset = 0xffffffff81000018 }, { .offset = 0x10 } };
@@ -116,6 +134,7 @@ int main(void)
 	RUN(test_data_names_no_code);
 	RUN(test_of_several_names_the_first_is_taken);
 	RUN(test_modules_in_any_order);
+	RUN(test_reading_ends_when_all_are_named);
 	RUN(test_hidden_addresses_name_nothing);
 	RUN(test_odd_lines_are_passed_over);
 	RUN(test_a_long_file_is_read_in_pieces);
