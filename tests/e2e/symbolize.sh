@@ -73,8 +73,12 @@ for version in 4 5; do
 		sample "$name"
 		full "$name"
 		check_lines "$name"
-		if [ $compiler = clang ] && command -v llvm-dwp >/dev/null; then
-			(cd "$work/$name.d" && llvm-dwp -e "$work/$name" -o "$work/$name.dwp") || fail "llvm-dwp"
+		# (Each packager can do its own compiler's; binutils' no DWARF 5.)
+		packager=llvm-dwp
+		[ $compiler = gcc ] && packager=dwp
+		[ $name = split-gcc5 ] && packager=none
+		if command -v $packager >/dev/null; then
+			(cd "$work/$name.d" && $packager -e "$work/$name" -o "$work/$name.dwp") || fail "$packager"
 			rm -rf "$work/$name.d"
 			full "$name"
 			check_lines "$name"
@@ -95,6 +99,26 @@ check_lines stripped
 mv "$work/stripped" "$work/away"
 full stripped --debug-dir "$work/none" --debug-dir "$work/root"
 check_lines stripped
+
+# From a server, but only where one is named.
+if command -v python3 >/dev/null && ldconfig -p 2>/dev/null | grep -q 'libdebuginfod\.so\.1'; then
+	mkdir -p "$work/served/buildid/$id"
+	cp "$work/stripped.debug" "$work/served/buildid/$id/debuginfo"
+	python3 - "$work/served" >"$work/port" 2>"$work/requests" <<'END' &
+import functools, http.server, sys
+handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=sys.argv[1])
+server = http.server.HTTPServer(("127.0.0.1", 0), handler)
+print(server.server_port, flush=True)
+server.serve_forever()
+END
+	owns $!
+	wait_for 30 test -s "$work/port" || fail "no server"
+	mv "$work/stripped.debug" "$work/away.debug"
+	full stripped
+	[ -s "$work/requests" ] && fail "a server was asked that nobody named"
+	DEBUGINFOD_URLS=http://127.0.0.1:$(cat "$work/port") DEBUGINFOD_CACHE_PATH=$work/cache no_proxy=127.0.0.1 full stripped
+	check_lines stripped
+fi
 
 compile linked -g -Wl,--build-id=none
 objcopy --only-keep-debug "$work/linked" "$work/linked.debug"
