@@ -43,7 +43,7 @@ class Stats(ctypes.Structure):
         (name, ctypes.c_uint64)
         for name in (
             "samples expiries lost_ring lost_memory lost_thread lost_paused "
-            "truncated incomplete period_ns handler_ns dumps dump_failures"
+            "truncated incomplete period handler_ns dumps dump_failures"
         ).split()
     ]
 

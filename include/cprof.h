@@ -223,8 +223,9 @@ struct cprof_span_stats {
  * NULL or its size is unknown. */
 int cprof_get_span_stats(const char *name, struct cprof_span_stats *stats);
 
-/* Since the last start. An expiry is one period of a thread's CPU time; a sample may
- * stand for several, where the kernel's timer tick is coarser than the period. */
+/* Since the mode's last start. An expiry is one period of a thread's CPU time; a sample may
+ * stand for several, where the kernel's timer tick is coarser than the period. In other modes
+ * "expiries" are what samples stand for in the unit of the mode's last sample type. */
 struct cprof_stats {
 	size_t size;	      /* sizeof(struct cprof_stats), set by the caller */
 	uint64_t samples;     /* stacks recorded */
@@ -235,14 +236,16 @@ struct cprof_stats {
 	uint64_t lost_paused; /* expiries not taken in paused threads */
 	uint64_t truncated;   /* stacks cut at max_depth */
 	uint64_t incomplete;  /* stacks that don't reach their thread's start */
-	uint64_t period_ns;   /* CPU time an expiry stands for */
-	uint64_t handler_ns;  /* CPU time spent in signal handlers, estimated from one in 16 */
-	uint64_t dumps;	      /* files written */
+	uint64_t period; /* CPU, wall: ns that one stands for; heap: mean bytes between samples */
+	uint64_t handler_ns;	/* CPU time spent in signal handlers, estimated from one in 16 */
+	uint64_t dumps;		/* files written */
 	uint64_t dump_failures; /* files that could not be written */
 };
 
-/* -EINVAL: STATS is NULL or its size is unknown. All zero when nothing ran yet. */
+/* Of the CPU mode. -EINVAL: STATS is NULL or its size is unknown. All zero when nothing ran yet. */
 int cprof_get_stats(struct cprof_stats *stats);
+/* Of any (enum cprof_mode). -EINVAL also: no such mode. */
+int cprof_get_mode_stats(int mode, struct cprof_stats *stats);
 
 /* "0.1.0", of the library that is loaded. Async-signal-safe. */
 const char *cprof_version(void);

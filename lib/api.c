@@ -271,17 +271,20 @@ API int cprof_thread_resume(void)
 	return 0;
 }
 
+API int cprof_get_mode_stats(int mode, struct cprof_stats *stats)
+{
+	int err = to_mode(mode);
+
+	if (err < 0 || !stats || stats->size != STATS_MIN)
+		return -EINVAL;
+	*stats = (struct cprof_stats){ .size = STATS_MIN };
+	cp_session_stats((enum cp_mode)mode, stats);
+	return 0;
+}
+
 API int cprof_get_stats(struct cprof_stats *stats)
 {
-	size_t size;
-
-	if (!stats || stats->size != STATS_MIN)
-		return -EINVAL;
-	size = stats->size;
-	memset(stats, 0, sizeof(*stats));
-	stats->size = size;
-	cp_session_stats(stats);
-	return 0;
+	return cprof_get_mode_stats(CPROF_CPU, stats);
 }
 
 API const char *cprof_version(void)

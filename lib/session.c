@@ -352,8 +352,10 @@ void cp_session_park(bool park)
 	}
 }
 
-void cp_session_stats(struct cprof_stats *s)
+void cp_session_stats(enum cp_mode mode, struct cprof_stats *s)
 {
+	struct cp_window_call call = { .mode = mode, .stats = s };
+
 	if (cp_collect_init(&cp_window_work) == 0)
-		cp_collect_run(cp_window_stats, s);
+		cp_collect_run(cp_window_stats, &call);
 }

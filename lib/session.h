@@ -53,7 +53,7 @@ void cp_session_park(bool park);
 /* The program is about to forbid system calls: write, and become inert. */
 void cp_session_retire(const char *why);
 
-void cp_session_stats(struct cprof_stats *s);
+void cp_session_stats(enum cp_mode mode, struct cprof_stats *s);
 
 /* Which process this is in its family; reads the environment the first time. Ordinary context. */
 void cp_session_learn_lineage(void);

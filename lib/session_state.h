@@ -22,9 +22,8 @@ struct cp_session {
 	bool finished; /* the helper has our files: they aren't written again */
 	/* CPUPROFILE and the others as our descendants have them; NULL = not set */
 	const char *shared[CP_MAIN_MODES];
-	unsigned windows;	     /* toggled on so often */
-	uint64_t next_checkpoint;    /* monotonic ns; UINT64_MAX = none */
-	struct cp_run last_counters; /* of the last CPU run, for statistics after a stop */
+	unsigned windows;	  /* toggled on so often */
+	uint64_t next_checkpoint; /* monotonic ns; UINT64_MAX = none */
 };
 
 extern struct cp_session cp_session; /* window.c */

@@ -102,8 +102,6 @@ static int end_run(unsigned m, const char *when)
 	cp_collect_drain(cp_session.runs, &cp_session.modules);
 	err = cp_dump_final(r, &cp_session.config, when);
 	r->running = false;
-	if (m == CP_MODE_CPU)
-		cp_session.last_counters = *r;
 	cp_run_release(r);
 	return err;
 }
@@ -452,9 +450,13 @@ void cp_window_fork_child(void)
 
 void cp_window_stats(void *arg)
 {
-	struct cprof_stats *s = arg;
-	const struct cp_run *now = &cp_session.runs[CP_MODE_CPU];
-	const struct cp_run *r = now->running ? now : &cp_session.last_counters;
+	const struct cp_window_call *c = arg;
+	const struct cp_run *r = &cp_session.runs[c->mode];
+	struct cprof_stats *s = c->stats;
+
+	/* It never ran. */
+	if (!r->ops)
+		return;
 
 	s->samples = cp_run_counted(r, CP_COUNT_SAMPLES);
 	s->expiries = cp_run_counted(r, CP_COUNT_EXPIRIES);
@@ -465,8 +467,8 @@ void cp_window_stats(void *arg)
 	s->lost_paused = cp_run_counted(r, CP_COUNT_LOST_PAUSED);
 	s->truncated = cp_run_counted(r, CP_COUNT_TRUNCATED);
 	s->incomplete = cp_run_counted(r, CP_COUNT_INCOMPLETE);
-	s->period_ns = cp_cpu.period_ns;
-	s->handler_ns = cp_run_handler_ns(r);
+	s->period = c->mode == CP_MODE_CPU ? cp_cpu.period_ns : r->running ? r->ops->period(r) : 0;
+	s->handler_ns = c->mode == CP_MODE_CPU ? cp_run_handler_ns(r) : 0;
 	s->dumps = cp_run_counted(r, CP_COUNT_DUMPS);
 	s->dump_failures = cp_run_counted(r, CP_COUNT_DUMP_FAILURES);
 }

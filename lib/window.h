@@ -20,8 +20,9 @@ struct cp_window_call {
 	const char *path;     /* of a dump, or NULL */
 	struct cp_sink *sink; /* of a dump, or NULL */
 	bool only_with_samples;
-	bool heap_only;				/* of a dump to the next number */
-	const struct cp_config *config;		/* of modes to add */
+	bool heap_only;			/* of a dump to the next number */
+	const struct cp_config *config; /* of modes to add */
+	struct cprof_stats *stats;
 	void (*failed)(unsigned mode, int err); /* a mode could not begin; NULL: RESULT tells */
 	struct cp_helper *helper;		/* out: the one that was started, or NULL */
 	int result;				/* out: 0 or the first negative errno */
@@ -49,7 +50,7 @@ void cp_window_finish(void *arg);
 void cp_window_dump(void *arg);
 /* Move what the rings hold. ARG is not used. */
 void cp_window_drain(void *arg);
-/* ARG is a struct cprof_stats: of the open window, or the last one. */
+/* Of MODE's open window, or its last one, into STATS. */
 void cp_window_stats(void *arg);
 
 /* In a fork child, without the lock: empty runs under the child's name. */

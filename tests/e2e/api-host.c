@@ -141,10 +141,10 @@ static void statistics(void)
 	struct cprof_stats s = { .size = sizeof(s) };
 
 	expect("stats", cprof_get_stats(&s), 0);
-	if (!s.samples || s.expiries < s.samples || s.period_ns != 2000000)
+	if (!s.samples || s.expiries < s.samples || s.period != 2000000)
 		printf("stats: %llu samples, %llu expiries, period %llu\n",
 		       (unsigned long long)s.samples, (unsigned long long)s.expiries,
-		       (unsigned long long)s.period_ns);
+		       (unsigned long long)s.period);
 	expect("losses", (int)(s.lost_ring + s.lost_memory + s.lost_thread), 0);
 	expect("paused expiries of the second window", (int)s.lost_paused, 0);
 }
