@@ -137,8 +137,11 @@ static void test_memo_walks_are_the_unwinders(void)
 	}
 	printf("# %u walks, %u shared\n", walks, shared);
 	CHECK(walks > 50000);
-	/* Nearly all: the first time a function is met its rule isn't in the cache. */
+#if !defined(__SANITIZE_ADDRESS__)
+	/* Nearly all: the first time a function is met its rule isn't in the cache. With a
+	 * sanitizer, frames are such that few have a rule. */
 	CHECK(shared > walks - walks / 20);
+#endif
 	CHECK_EQ(bad, 0);
 }
 
