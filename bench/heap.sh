@@ -18,8 +18,10 @@ one() { # configuration allocator threads depth
 	off) LD_PRELOAD="$library $2" $pair "$3" "$4" 0.15 ;;
 	512K) LD_PRELOAD="$library $2" HEAPPROFILE="$work/p.pb" $pair "$3" "$4" 0.15 ;;
 	exact) LD_PRELOAD="$library $2" HEAPPROFILE="$work/p.pb" CPROF_HEAP_INTERVAL=1 $pair "$3" "$4" 0.15 ;;
-	gperftools) LD_PRELOAD=libtcmalloc.so.4 HEAPPROFILE="$work/g" $pair "$3" "$4" 0.15 2>/dev/null ;;
-	heaptrack) heaptrack --record-only -o "$work/h" $pair "$3" "$4" 0.15 2>/dev/null | grep -E '^[0-9.]+$' ;;
+	# Without its dumps, which its defaults ask for every gigabyte.
+	gperftools) LD_PRELOAD=libtcmalloc.so.4 HEAPPROFILE="$work/g" HEAP_PROFILE_ALLOCATION_INTERVAL=0 \
+		HEAP_PROFILE_INUSE_INTERVAL=0 $pair "$3" "$4" 2 2>/dev/null ;;
+	heaptrack) heaptrack -r -o "$work/h" $pair "$3" "$4" 2 2>/dev/null | grep -E '^[0-9.]+$' ;;
 	esac
 }
 
