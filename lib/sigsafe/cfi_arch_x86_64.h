@@ -63,6 +63,8 @@ static inline bool cp_cfi_is_call(const uint8_t *end)
 	return end[-7] == 0xff && (end[-6] == 0x94 || end[-6] == 0x14);
 }
 
+#define CP_CFI_PUSH_FP 0x55 /* push %rbp */
+
 /* Bytes that the instruction that ends at END took off sp: sub $n, %rsp. */
 #define CP_CFI_RESERVE_BYTES 4
 static inline unsigned cp_cfi_reserved(const uint8_t *end)

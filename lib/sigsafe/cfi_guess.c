@@ -101,11 +101,14 @@ static enum belief believe(const struct cp_cfi_frame *f, uint64_t ra, bool copy)
 /* Is V the frame pointer of a frame above ABOVE? */
 static bool is_record(struct cp_cfi_frame *f, uint64_t v, uint64_t above, bool copy)
 {
+	struct cp_cfi_module m;
 	uint64_t ra;
 
 	return v >= above && v % sizeof(v) == 0 &&
 	       cp_stackmem_read(&f->stack, v + sizeof(v), &ra) &&
-	       is_return(f, cp_cfi_strip(ra), copy);
+	       (is_return(f, cp_cfi_strip(ra), copy) ||
+		(!cp_cfi_module_find(cp_cfi_strip(ra), &m) &&
+		 cp_cfi_is_generated(f, cp_cfi_strip(ra), copy)));
 }
 
 /* The frame pointer of the caller whose return address is at SLOT: still in its register,
@@ -148,15 +151,33 @@ static enum cp_cfi_result scan(struct cp_cfi_frame *f, bool copy)
 	return CP_CFI_LOST;
 }
 
+#if CP_CFI_CALL_PUSHES
+/* Bytes that the instruction before the pc, whose last byte is LAST, has pushed if it was push
+ * %rbp: the frame pointer is still that of the caller. */
+static inline unsigned saved_frame_pointer(struct cp_cfi_frame *f, uint8_t last)
+{
+	uint64_t word;
+
+	return last == CP_CFI_PUSH_FP && f->known >> CP_REG_FP & 1 &&
+			       cp_stackmem_read(&f->stack, f->regs.r[CP_REG_SP], &word) &&
+			       word == f->regs.r[CP_REG_FP]
+		       ? sizeof(word)
+		       : 0;
+}
+#endif
+
 /* The return address as at a function's entry, or one instruction later. *SP is moved to
  * the caller's. */
 static bool entry_ra(struct cp_cfi_frame *f, bool exact, bool copy, uint64_t *sp, uint64_t *ra)
 {
+	struct cp_cfi_module m;
 #if CP_CFI_CALL_PUSHES
 	uint8_t before[CP_CFI_RESERVE_BYTES];
 
-	if (cp_cfi_read_code(f->regs.r[CP_REG_PC] - sizeof(before), before, sizeof(before), copy))
+	if (cp_cfi_read_code(f->regs.r[CP_REG_PC] - sizeof(before), before, sizeof(before), copy)) {
 		*sp += cp_cfi_reserved(before + sizeof(before));
+		*sp += saved_frame_pointer(f, before[sizeof(before) - 1]);
+	}
 	if (!cp_stackmem_read(&f->stack, *sp, ra))
 		return false;
 	*sp += sizeof(*ra);
@@ -165,7 +186,12 @@ static bool entry_ra(struct cp_cfi_frame *f, bool exact, bool copy, uint64_t *sp
 		return false;
 	*ra = cp_cfi_strip(f->regs.r[CP_CFI_LR]);
 #endif
-	return believe(f, *ra, copy) != STALE;
+	if (believe(f, *ra, copy) != STALE)
+		return true;
+	/* Undescribed code of a module that generated code called: the caller's frame pointer is
+	 * still in its register, and bears it out. */
+	return exact && !cp_cfi_module_find(*ra, &m) && cp_cfi_is_generated(f, *ra, copy) &&
+	       f->known >> CP_REG_FP & 1 && is_record(f, f->regs.r[CP_REG_FP], *sp, copy);
 }
 
 /* The frame record at the frame pointer. Code that has called has set its frame up, if it keeps

@@ -1,8 +1,10 @@
 /* Preloaded into the program that is stepped; see oracle.h.
  *
  * From the environment: ORACLE_OUT, the report's file; ORACLE_STEPS, how many instructions to step;
- * ORACLE_SKIP, one in how many learned calls is stepped through (0: all); ORACLE_SEED. It is taken
- * out of the environment, so that the program's children run freely.
+ * ORACLE_AFTER, CPU milliseconds of the program before the stepping begins (0: at main; else the
+ * frames of before are known from a walk only, and checked when they are returned to); ORACLE_SKIP,
+ * one in how many learned calls is stepped through (0: all); ORACLE_SEED. It is taken out of the
+ * environment, so that the program's children run freely.
  *
  * Nothing that the program does may hide SIGTRAP: a changed signal mask is made to let it through.
  * The flag goes into new threads and processes with the other registers, and is cleared there.
@@ -17,6 +19,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -35,6 +38,7 @@ static enum { OFF, STEPPING, SKIPPING, LIFTED } state;
 static bool cloned;
 static void *own_tls;
 static pid_t pid;
+static uint64_t begin_after; /* CPU milliseconds; 0 = at main */
 static char *report_path;
 static char handler_stack[HANDLER_STACK] __attribute__((aligned(64)));
 
@@ -198,6 +202,7 @@ static void on_single_step(ucontext_t *uc)
 		finish("the limit");
 		return;
 	}
+	oracle_shadow_returned(last_pc, pc);
 	oracle_shadow_pop(sp);
 	cp_regs_of_context(&in.regs, uc);
 	if (follow_call(uc, pc, sp)) {
@@ -281,10 +286,24 @@ static void know_outside(int sig, siginfo_t *info, void *context)
 	cp_regs_of_context(&in.regs, context);
 	outer.n = cp_unwinder_dwarf.walk(&in, outer.pcs, ORACLE_DEPTH, &outer.end);
 	oracle_shadow_begin(&outer);
-	if (outer.end != CP_UNWIND_COMPLETE || outer.n > 5 ||
+	if (outer.end != CP_UNWIND_COMPLETE || (!begin_after && outer.n > 5) ||
 	    outer.pcs[outer.n - 1] - getauxval(AT_ENTRY) >= 64)
 		fprintf(stderr, "oracle: main's callers are not known\n");
 	go_on(context);
+}
+
+/* SIGTRAP for the main thread, once, after so much of its CPU time. */
+static void arm(void)
+{
+	struct sigevent ev = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGTRAP };
+	struct itimerspec once = { .it_value = { (time_t)(begin_after / 1000),
+						 (long)(begin_after % 1000) * 1000000 } };
+	timer_t timer;
+
+	ev._sigev_un._tid = getpid();
+	if (timer_create(CLOCK_THREAD_CPUTIME_ID, &ev, &timer) ||
+	    timer_settime(timer, 0, &once, NULL))
+		fprintf(stderr, "oracle: no timer\n");
 }
 
 static __attribute__((noinline)) int stepped_main(int argc, char **argv, char **envp)
@@ -296,7 +315,10 @@ static __attribute__((noinline)) int stepped_main(int argc, char **argv, char **
 	know_stack();
 	oracle_compare_begin(getauxval(AT_ENTRY));
 	oracle_sigaction(SIGTRAP, &sa);
-	__asm__ volatile("int3" ::: "memory");
+	if (begin_after)
+		arm();
+	else
+		__asm__ volatile("int3" ::: "memory");
 	result = program_main(argc, argv, envp);
 	oracle_pause(true);
 	return result;
@@ -324,6 +346,7 @@ EXPORT int __libc_start_main(main_function f, int argc, char **argv, void (*init
 	if (out) {
 		report_path = strdup(out);
 		steps_max = number_of("ORACLE_STEPS", steps_max);
+		begin_after = number_of("ORACLE_AFTER", 0);
 		oracle_skip_rate = (unsigned)number_of("ORACLE_SKIP", oracle_skip_rate);
 		oracle_libunwind_every =
 			(unsigned)number_of("ORACLE_LIBUNWIND", oracle_libunwind_every);

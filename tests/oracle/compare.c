@@ -100,6 +100,6 @@ bool oracle_compare_report(FILE *out)
 	if (with_libunwind)
 		print(out, "libunwind", &libunwind);
 	unexplained = oracle_difference_report(out);
-	return own.walks && !own.wrong && own.cut * 10000 <= counted &&
+	return oracle_shadow_report(out) && own.walks && !own.wrong && own.cut * 10000 <= counted &&
 	       (counted - own.rooted) * 1000 <= counted && !unexplained;
 }

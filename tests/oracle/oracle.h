@@ -47,6 +47,10 @@ void oracle_shadow_push(const struct oracle_call *call);
 void oracle_shadow_pop(uint64_t sp);
 /* Was the instruction at FROM, which led to PC, a call? Then *RA is what it pushed at SP. */
 bool oracle_shadow_is_call(uint64_t from, uint64_t sp, uint64_t *ra);
+/* The instruction at FROM led to PC: if it returned from the frames that were there when the
+ * stepping began, was that where the walk at the beginning said? */
+void oracle_shadow_returned(uint64_t from, uint64_t pc);
+bool oracle_shadow_report(FILE *out);
 /* The call I from the innermost (0); NULL behind the last. */
 const struct oracle_call *oracle_shadow_call(unsigned i);
 /* Frame I of the walk (from 1) as it must be; 0 behind the last. */

@@ -157,6 +157,25 @@ with_node() {
 		console.log(JSON.stringify(a).length, /(\w+)\d/.exec("abc123"))' && judge node
 }
 
+# Inside the script, where code is generated: from a second of its CPU time on.
+with_generated() {
+	cat >"$work/w.js" <<'END'
+function fib(n) { return n < 2 ? n : fib(n - 1) + fib(n - 2) }
+class P { constructor(x) { this.x = x } area() { return this.x * this.x } }
+let s = 0;
+for (let k = 0; k < 1500; k++) {
+	s += fib(20);
+	let a = [];
+	for (let i = 0; i < 2000; i++) a.push(new P(i % 37));
+	a.sort((p, q) => p.x - q.x);
+	s += a.map(p => p.area()).reduce((x, y) => x + y);
+	s += JSON.stringify(a).length;
+	s += "abcabc".replace(/b/g, () => "x" + s % 3).length;
+}
+END
+	ORACLE_AFTER=1000 stepped generated 50 node "$work/w.js" && judge generated
+}
+
 with_xz() {
 	stepped xz 100 xz -6 -T1 -c "$srcdir/README.md" && judge xz
 }
@@ -189,7 +208,7 @@ with_redis() {
 	echo "the oracle steps x86_64 only"
 	exit 0
 }
-for one in ${*:-python sqlite compilers rust node xz redis}; do
+for one in ${*:-python sqlite compilers rust node generated xz redis}; do
 	"with_$one"
 done
 stacks=$(cat "$work"/*.report | awk '$1 == "own" && $3 == "stacks" { n += $2 } END { print n + 0 }')

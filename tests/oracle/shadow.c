@@ -9,11 +9,13 @@
 
 static struct oracle_call calls[SHADOW];
 static unsigned depth;
-static struct oracle_walk outside; /* from the wrapper of main outwards */
+static struct oracle_walk outside; /* from where the stepping began outwards */
+static unsigned left;		   /* frames of it that were returned from */
+static unsigned long confirmed, refuted;
 
 void oracle_shadow_begin(const struct oracle_walk *outer)
 {
-	depth = 0;
+	depth = left = 0;
 	outside = *outer;
 }
 
@@ -58,5 +60,34 @@ uint64_t oracle_shadow_right(unsigned i)
 	if (i <= depth)
 		return calls[depth - i].ra - !calls[depth - i].exact;
 	i -= depth;
-	return i < outside.n ? outside.pcs[i] : 0;
+	return left + i < outside.n ? outside.pcs[left + i] : 0;
+}
+
+void oracle_shadow_returned(uint64_t from, uint64_t pc)
+{
+	const uint8_t *p = (const uint8_t *)from;
+
+	p += *p == 0xf3 || *p == 0xf2;
+	if (depth || (*p != 0xc3 && *p != 0xc2) || left + 1 >= outside.n)
+		return;
+	left++;
+	if (outside.pcs[left] + 1 == pc) {
+		confirmed++;
+		return;
+	}
+	refuted++;
+	fprintf(stderr, "oracle: where the stepping began, frame %u was wrong:\n", left);
+	oracle_show(stderr, outside.pcs[left]);
+	oracle_show(stderr, pc - 1);
+	outside.pcs[left] = pc - 1;
+}
+
+bool oracle_shadow_report(FILE *out)
+{
+	if (confirmed + refuted)
+		fprintf(out,
+			"frames from before the stepping began: %lu returned to as walked, %lu "
+			"not\n",
+			confirmed, refuted);
+	return refuted == 0;
 }

@@ -235,6 +235,41 @@ static void test_undescribed_code_that_generated_code_called(void)
 	munmap(code, 4096);
 }
 
+/* As interrupted in generated code right behind push %rbp, and at the entry of a helper that it
+ * called: the frame pointer is the caller's still. */
+static void test_generated_code_at_its_entry(void)
+{
+	uint8_t *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t *code = page + 128;
+	uint64_t stack[8] = { 0 };
+	struct cp_unwind_input at = { .stable_modules = true, .own_tls = true };
+	enum cp_unwind_end end;
+
+	if (page == MAP_FAILED)
+		SKIP("no executable memory");
+	memcpy(code, generated_code, sizeof(generated_code));
+	memcpy(code + 64, generated_code, sizeof(generated_code));
+	stack[0] = (uint64_t)&stack[4];
+	stack[1] = (uint64_t)code + 6; /* into the caller */
+	stack[4] = 0;
+	stack[5] = (uint64_t)code + 64 + 6; /* into the caller's caller */
+	at.stack_low = (uint64_t)stack;
+	at.stack_high = (uint64_t)(stack + 8);
+	at.regs.r[CP_REG_FP] = (uint64_t)&stack[4];
+	at.regs.r[CP_REG_SP] = (uint64_t)stack;
+	at.regs.r[CP_REG_PC] = (uint64_t)code + 1;
+	CHECK(unwinder->walk(&at, walked.pcs, 8, &end) >= 3);
+	CHECK_EQ(walked.pcs[1], (uint64_t)code + 5);
+	CHECK_EQ(walked.pcs[2], (uint64_t)code + 64 + 5);
+	at.regs.r[CP_REG_SP] = (uint64_t)&stack[1];
+	at.regs.r[CP_REG_PC] = (uint64_t)undescribed;
+	CHECK(unwinder->walk(&at, walked.pcs, 8, &end) >= 3);
+	CHECK_EQ(walked.pcs[1], (uint64_t)code + 5);
+	CHECK_EQ(walked.pcs[2], (uint64_t)code + 64 + 5);
+	munmap(page, 4096);
+}
+
 /* Its description ends before its code does. */
 int half_described(void);
 __asm__(".text\n.p2align 4\n.type half_described, @function\nhalf_described:\n"
@@ -400,6 +435,7 @@ int main(void)
 	RUN(test_table_is_built_where_the_linker_made_none);
 #if defined(__x86_64__)
 	RUN(test_generated_code_is_crossed_by_its_frame_pointer);
+	RUN(test_generated_code_at_its_entry);
 	RUN(test_undescribed_code_that_generated_code_called);
 	RUN(test_a_frame_that_is_freed_early);
 	RUN(test_a_description_that_ends_early);
