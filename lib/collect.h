@@ -54,17 +54,6 @@ void cp_collect_request(uint32_t requests);
  * From any context but under the lock itself: false then, and nothing was run. */
 bool cp_collect_run(void (*fn)(void *), void *arg);
 
-/* Under the lock: move what rings and modes hold into RUNS (CP_MODES of them; what isn't running
- * gets nothing), give back rings of ended threads. */
-void cp_collect_drain(struct cp_run *runs, struct cp_modules *modules);
-/* Under the lock, before R begins: what rings still hold is not R's. */
-void cp_collect_forget(const struct cp_run *r, struct cp_run *runs, struct cp_modules *modules);
-/* Under the lock: the number of T's label in R, for a mode that makes rows itself; CP_NO_THREAD
- * without memory. */
-uint32_t cp_collect_label(struct cp_run *r, struct cp_thread *t);
-/* And its label gets the name that T has now. */
-void cp_collect_name(struct cp_run *r, const struct cp_thread *t);
-
 /* In a fork child: no thread, no requests, a free lock. What was under the lock may be
  * half done; its owner abandons it. */
 void cp_collect_fork_child(void);

@@ -4,7 +4,7 @@
  */
 #include <time.h>
 
-#include "collect.h"
+#include "drain.h"
 #include "lock_names.h"
 #include "mode.h"
 #include "sigsafe/atomic.h"
@@ -158,7 +158,7 @@ static uint32_t label_of(struct cp_run *r, const struct cp_holder *h)
 
 	if (thread == CP_HOLDER_ENDED)
 		return cp_aggregate_shared_thread(&r->aggregate, h->name);
-	return t ? cp_collect_label(r, t) : CP_INDEX_NONE;
+	return t ? cp_drain_label(r, t) : CP_INDEX_NONE;
 }
 
 /* Delays that their holders have not heard of yet. */

@@ -1,7 +1,7 @@
 /* What a mode is to the rest: how it is started and told of threads, what its file holds.
  *
- * One instance a mode, in the mode's own file. modes.c lists them; session.c and window.c start and
- * stop them, threads.c tells of threads, collect.c drains, dump.c and profile.c write. A function
+ * One instance a mode, in the mode's own file. modes.c lists them; runs.c starts and stops
+ * them, threads.c tells of threads, drain.c drains, dump.c and profile.c write. A function
  * that a mode has no use for is NULL.
  */
 #ifndef CP_MODE_H

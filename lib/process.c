@@ -13,6 +13,7 @@
 #include "mode.h"
 #include "report.h"
 #include "session.h"
+#include "runs.h"
 #include "session_state.h"
 #include "sigsafe/atomic.h"
 #include "sigsafe/capture.h"
@@ -40,11 +41,11 @@ static bool wanted(void)
 static void say_start(void)
 {
 	for (unsigned m = 0; m < CP_MAIN_MODES && cp_session.lineage.owner; m++)
-		if (cp_window_wants(m))
+		if (cp_runs_wants(m))
 			cp_log("%s profile of %s (pid %d) goes to %s; unwinder %s",
 			       cp_modes[m]->name, cp_session.facts.program, cp_session.pid,
 			       cp_session.runs[m].path, cp_capture_settings.unwinder->name);
-	if (cp_window_wants(CP_MODE_CPU))
+	if (cp_runs_wants(CP_MODE_CPU))
 		cp_log("cpu engine: %s; %s", cp_cpu_engine_name(), cp_cpu.why);
 }
 

@@ -17,6 +17,7 @@
 #include "mode.h"
 #include "path.h"
 #include "real.h"
+#include "runs.h"
 #include "session_state.h"
 #include "sigsafe/atomic.h"
 #include "sigsafe/capture.h"
@@ -148,7 +149,7 @@ static int prepare(bool each)
 /* None is on, where one should be. */
 static bool began_nothing(const struct cp_window_call *call, bool each)
 {
-	return call->result && !(each && (cp_window_any() || cp_session.config.toggle_signal));
+	return call->result && !(each && (cp_runs_any() || cp_session.config.toggle_signal));
 }
 
 /* More modes in a session that is on. */

@@ -1,4 +1,4 @@
-/* What the profiler is doing; private to session.c, window.c and process.c. */
+/* What the profiler is doing; private to session.c, runs.c, window.c and process.c. */
 #ifndef CP_SESSION_STATE_H
 #define CP_SESSION_STATE_H
 
@@ -26,6 +26,6 @@ struct cp_session {
 	uint64_t next_checkpoint; /* monotonic ns; UINT64_MAX = none */
 };
 
-extern struct cp_session cp_session; /* window.c */
+extern struct cp_session cp_session; /* runs.c */
 
 #endif

@@ -6,7 +6,7 @@
  */
 #include <time.h>
 
-#include "collect.h"
+#include "drain.h"
 #include "mode.h"
 #include "sigsafe/atomic.h"
 #include "sigsafe/gate.h"
@@ -59,7 +59,7 @@ static void set_row(struct cp_run *r, struct cp_thread *t, enum cp_wall_state st
 
 	freshen(r->aggregate.modules, s);
 	s->tag = state;
-	s->thread = cp_collect_label(r, t);
+	s->thread = cp_drain_label(r, t);
 	if (s->thread != CP_NO_THREAD)
 		row = cp_aggregate_row(&r->aggregate, s);
 	if (row == CP_INDEX_NONE)
@@ -175,7 +175,7 @@ void cp_wall_settle(struct cp_run *r, struct cp_thread *t, uint64_t until)
 	pay_somehow(r, t, CP_WALL_RUNNING);
 	pay_somehow(r, t, CP_WALL_WAITING);
 	if (t->names[CP_MODE_WALL])
-		cp_collect_name(r, t);
+		cp_drain_name(r, t);
 }
 
 /* T began and ended between two visits: its CPU clock tells how long it ran. */

@@ -7,122 +7,23 @@
 #include "collect.h"
 #include "cpu.h"
 #include "cprof.h"
+#include "drain.h"
 #include "dump.h"
 #include "helper.h"
 #include "log.h"
 #include "mode.h"
-#include "path.h"
+#include "runs.h"
 #include "session_state.h"
 #include "sigsafe/atomic.h"
 #include "sigsafe/sys.h"
 #include "sigsafe/text.h"
 #include "signals.h"
 
-struct cp_session cp_session;
-
 static void plan_checkpoint(void)
 {
 	uint64_t every = cp_session.config.checkpoint_ns;
 
 	cp_session.next_checkpoint = every ? cp_run_clock(CLOCK_MONOTONIC) + every : UINT64_MAX;
-}
-
-/* The mode whose path names M's file. */
-static enum cp_mode parent_of(unsigned m)
-{
-	return cp_modes[m]->parent;
-}
-
-bool cp_window_wants(unsigned m)
-{
-	const struct cp_mode_ops *ops = cp_modes[m];
-
-	return ops && cp_session.config.path[ops->parent][0] &&
-	       (!ops->wanted || ops->wanted(&cp_session.config));
-}
-
-static bool is_toggled(unsigned m)
-{
-	return cp_session.config.toggle_signal && parent_of(m) == cp_session.config.toggle_mode;
-}
-
-/* What M's files are called: the configured path, and in toggle mode a number for each window, as
- * gperftools does it; a companion's beside its parent's. */
-static int name_run(unsigned m)
-{
-	const char *path = cp_session.config.path[parent_of(m)];
-	struct cp_run *r = &cp_session.runs[m];
-	char template[CP_PATH_MAX];
-	int err;
-
-	if (is_toggled(m))
-		cp_format(template, sizeof(template), "%s.%u", path, cp_session.windows);
-	else
-		cp_format(template, sizeof(template), "%s", path);
-	r->owner = cp_session.lineage.owner && !cp_session.config.use_pid;
-	r->sequence = cp_session.lineage.sequence;
-	r->claimed = false;
-	err = cp_path_expand(r->path, sizeof(r->path), template, cp_session.lineage.base,
-			     &cp_session.facts.path, &r->unique);
-	if (!err && parent_of(m) != m)
-		err = cp_path_infix(r->path, sizeof(r->path), r->path, r->ops->name);
-	return err;
-}
-
-static int begin_run(unsigned m)
-{
-	struct cp_run *r = &cp_session.runs[m];
-	int err;
-
-	r->ops = cp_modes[m];
-	r->mode = m;
-	err = name_run(m);
-	if (err)
-		return err;
-	cp_collect_forget(r, cp_session.runs, &cp_session.modules);
-	cp_run_begin(r, &cp_session.modules);
-	err = r->ops->start(r, &cp_session.config);
-	if (err < 0) {
-		cp_run_release(r);
-		return err;
-	}
-	r->running = true;
-	return 0;
-}
-
-static int end_run(unsigned m, const char *when)
-{
-	struct cp_run *r = &cp_session.runs[m];
-	int err;
-
-	if (!r->running)
-		return 0;
-	if (r->ops->stop)
-		r->ops->stop(r);
-	cp_collect_drain(cp_session.runs, &cp_session.modules);
-	err = cp_dump_final(r, &cp_session.config, when);
-	r->running = false;
-	cp_run_release(r);
-	return err;
-}
-
-/* End without a file. */
-static void abandon_run(unsigned m)
-{
-	struct cp_run *r = &cp_session.runs[m];
-
-	if (r->ops->stop)
-		r->ops->stop(r);
-	r->running = false;
-	cp_run_release(r);
-}
-
-bool cp_window_any(void)
-{
-	for (unsigned m = 0; m < CP_MODES; m++)
-		if (cp_session.runs[m].running)
-			return true;
-	return false;
 }
 
 /* The toggled mode and its companions, on or off. */
@@ -132,12 +33,12 @@ static void toggle(void)
 	bool on = !cp_session.runs[mode].running;
 
 	for (unsigned m = 0; m < CP_MODES; m++) {
-		if (!cp_window_wants(m) || parent_of(m) != mode)
+		if (!cp_runs_wants(m) || cp_runs_parent(m) != mode)
 			continue;
 		if (on)
-			begin_run(m);
+			cp_runs_begin(m);
 		else
-			end_run(m, "when toggled off");
+			cp_runs_end(m, "when toggled off");
 	}
 	if (on) {
 		cp_session.windows++;
@@ -201,7 +102,7 @@ static void serve_runs(uint32_t requests)
 		tick();
 	if (!(requests & DRAINS) && !checkpoint)
 		return;
-	cp_collect_drain(cp_session.runs, &cp_session.modules);
+	cp_drain_all(cp_session.runs, &cp_session.modules);
 	if (requests & (CP_REQUEST_DUMP | CP_REQUEST_DUMP_HEAP))
 		dump_numbered(!(requests & CP_REQUEST_DUMP));
 	if (checkpoint) {
@@ -216,7 +117,7 @@ static void serve(uint32_t requests)
 	 */
 	for (unsigned n = requests & CP_REQUEST_TOGGLE ? cp_signals_toggles() : 0; n > 0; n--)
 		toggle();
-	if (!cp_window_any())
+	if (!cp_runs_any())
 		return;
 	cp_run_work_begin();
 	serve_runs(requests);
@@ -244,7 +145,7 @@ void cp_window_begin(void *arg)
 
 	cp_modules_init(&cp_session.modules);
 	for (unsigned m = 0; m < CP_MODES; m++) {
-		int err = cp_window_wants(m) && !is_toggled(m) ? begin_run(m) : 0;
+		int err = cp_runs_wants(m) && !cp_runs_toggled(m) ? cp_runs_begin(m) : 0;
 
 		if (!err)
 			continue;
@@ -263,12 +164,12 @@ static int end_family(enum cp_mode parent, const char *when, bool write)
 	for (unsigned m = 0; m < CP_MODES; m++) {
 		int err = 0;
 
-		if (!cp_session.runs[m].running || parent_of(m) != parent)
+		if (!cp_session.runs[m].running || cp_runs_parent(m) != parent)
 			continue;
 		if (write)
-			err = end_run(m, when);
+			err = cp_runs_end(m, when);
 		else
-			abandon_run(m);
+			cp_runs_abandon(m);
 		first = first ? first : err;
 	}
 	cp_session.config.path[parent][0] = '\0';
@@ -280,8 +181,8 @@ static int begin_family(enum cp_mode parent)
 	int err = 0;
 
 	for (unsigned m = 0; m < CP_MODES && !err; m++)
-		if (cp_window_wants(m) && parent_of(m) == parent)
-			err = begin_run(m);
+		if (cp_runs_wants(m) && cp_runs_parent(m) == parent)
+			err = cp_runs_begin(m);
 	return err;
 }
 
@@ -317,7 +218,7 @@ void cp_window_end(void *arg)
 
 	cp_run_work_begin();
 	for (unsigned m = 0; m < CP_MODES; m++) {
-		int err = end_run(m, c->when);
+		int err = cp_runs_end(m, c->when);
 
 		c->result = c->result ? c->result : err;
 	}
@@ -331,7 +232,7 @@ void cp_window_abandon(void *arg)
 	(void)arg;
 	for (unsigned m = 0; m < CP_MODES; m++)
 		if (cp_session.runs[m].running)
-			abandon_run(m);
+			cp_runs_abandon(m);
 	cp_session.next_checkpoint = UINT64_MAX;
 	cp_modules_release(&cp_session.modules);
 }
@@ -340,10 +241,10 @@ void cp_window_write(void *arg)
 {
 	struct cp_window_call *c = arg;
 
-	if (!cp_window_any())
+	if (!cp_runs_any())
 		return;
 	cp_run_work_begin();
-	cp_collect_drain(cp_session.runs, &cp_session.modules);
+	cp_drain_all(cp_session.runs, &cp_session.modules);
 	c->result = write_all(c->when, c->only_with_samples);
 	cp_run_work_end();
 }
@@ -393,7 +294,7 @@ void cp_window_finish(void *arg)
 	if (cp_session.finished)
 		return;
 	cp_window_write(c);
-	if (cp_session.config.symbolize == CP_SYMBOLIZE_FULL && cp_window_any())
+	if (cp_session.config.symbolize == CP_SYMBOLIZE_FULL && cp_runs_any())
 		c->helper = start_helper();
 }
 
@@ -411,40 +312,28 @@ void cp_window_dump(void *arg)
 {
 	struct cp_window_call *c = arg;
 
-	if (!cp_window_any()) {
+	if (!cp_runs_any()) {
 		c->result = -ESRCH;
 		return;
 	}
 	cp_run_work_begin();
-	cp_collect_drain(cp_session.runs, &cp_session.modules);
+	cp_drain_all(cp_session.runs, &cp_session.modules);
 	c->result = c->path || c->sink ? dump_one(c) : dump_numbered(c->heap_only);
 	cp_run_work_end();
 }
 
 void cp_window_drain(void *arg)
 {
-	if (!cp_window_any())
+	if (!cp_runs_any())
 		return;
 	cp_run_work_begin();
-	cp_collect_drain(cp_session.runs, &cp_session.modules);
+	cp_drain_all(cp_session.runs, &cp_session.modules);
 	cp_run_work_end();
 }
 
 void cp_window_fork_child(void)
 {
-	/* The parent's data may be half changed by a thread that isn't here: it is left where it
-	 * is (its pages are shared with the parent until written), not released. */
-	cp_modules_init(&cp_session.modules);
-	for (unsigned m = 0; m < CP_MODES; m++) {
-		struct cp_run *r = &cp_session.runs[m];
-
-		if (!r->running)
-			continue;
-		/* Without a name nothing can be written: said when that is tried. */
-		if (name_run(m) < 0)
-			r->path[0] = '\0';
-		cp_run_begin(r, &cp_session.modules);
-	}
+	cp_runs_fork_child();
 	plan_checkpoint();
 }
 

@@ -28,10 +28,6 @@ struct cp_window_call {
 	int result;				/* out: 0 or the first negative errno */
 };
 
-/* The configuration asks for mode M; a mode is on. */
-bool cp_window_wants(unsigned m);
-bool cp_window_any(void);
-
 /* Begin every mode that is wanted, but for what a signal is to begin. */
 void cp_window_begin(void *arg);
 /* Begin the modes that CONFIG names, all or none. */
