@@ -108,7 +108,7 @@ static const struct {
 	{ "site_small", site_small, 200, 100000, 0, 0 },
 	{ "site_page", site_page, 5000, 8000, 0, 0 },
 	{ "site_middle", site_middle, 100000, 400, 0, 0 },
-	{ "site_large", site_large, 3 << 20, 12, 0, 0 },
+	{ "site_large", site_large, 8 << 20, 6, 0, 0 },
 	{ "site_huge", site_huge, 64 << 20, 2, 0, 0 },
 	{ "site_mixed", site_mixed, 32, 64000, 300000, 640 },
 };
