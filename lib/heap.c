@@ -71,8 +71,11 @@ static void switch_on(uint64_t interval)
 static void switch_off(void)
 {
 	cp_store_seqcst(&cp_heap_hot.state, CP_HEAP_OFF);
+	/* Tagged blocks are larger than the program believes: their frees are told apart for as
+	 * long as there are any. */
+	if (cp_heap_hot.mask)
+		return;
 	/* No address is odd and even at once. */
-	cp_heap_hot.mask = 0;
 	cp_store_seqcst(&cp_heap_hot.match, 1);
 }
 

@@ -152,7 +152,7 @@ INTERPOSE void sdallocx(void *p, size_t size, int flags)
 		return;
 	}
 	/* A sampled block is larger than the program says. */
-	if (cp_heap_looks(p) && cp_heap_event_free(p) && cp_allocator.dallocx)
+	if (cp_heap_looks(p) && cp_heap_event_free_sized(p) && cp_allocator.dallocx)
 		cp_allocator.dallocx(p, flags & ~ALIGN_BITS);
 	else
 		cp_allocator.sdallocx(p, size, flags);

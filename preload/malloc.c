@@ -108,12 +108,13 @@ INTERPOSE void cfree(void *p)
 	free(p);
 }
 
-/* A sampled block is larger than was asked for: its size says nothing to the allocator. */
+/* A sampled block is larger than was asked for: its size says nothing to the allocator. That is so
+ * after a stop, too, and where there was no memory to keep it. */
 static RARE void free_sized_slow(void *p, size_t size)
 {
 	if (cp_allocator_is_early(p) || !cp_allocator_resolve())
 		return;
-	if (cp_heap_event_free(p) || !cp_allocator.free_sized)
+	if (cp_heap_event_free_sized(p) || !cp_allocator.free_sized)
 		cp_heap_hot.free(p);
 	else
 		cp_allocator.free_sized(p, size);
@@ -133,7 +134,7 @@ static RARE void free_aligned_slow(void *p, size_t alignment, size_t size)
 {
 	if (cp_allocator_is_early(p) || !cp_allocator_resolve())
 		return;
-	if (cp_heap_event_free(p) || !cp_allocator.free_aligned_sized)
+	if (cp_heap_event_free_sized(p) || !cp_allocator.free_aligned_sized)
 		cp_heap_hot.free(p);
 	else
 		cp_allocator.free_aligned_sized(p, alignment, size);

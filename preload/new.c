@@ -136,8 +136,10 @@ static bool is_own(unsigned form)
 	memcpy(&f, &real[form], sizeof(f));
 	if (!cp_allocator_owns(f))
 		whose[form] = PASSES_ON;
+	else if (form >= DELETE)
+		whose[form] = OWN;
 	else if (cp_heap_hot.state == CP_HEAP_ON)
-		whose[form] = form < DELETE && is_seen_elsewhere(form) ? PASSES_ON : OWN;
+		whose[form] = is_seen_elsewhere(form) ? PASSES_ON : OWN;
 	return whose[form] == OWN;
 }
 
@@ -229,15 +231,32 @@ static void call_delete(unsigned form, void *p, uintptr_t first, uintptr_t secon
 	}
 }
 
+/* One that could not be kept looks like any other, and isn't as large as the program says. */
+static void delete_without_size(unsigned form, void *p, uintptr_t first, uintptr_t second)
+{
+	switch (form) {
+	case DELETE_SIZED: call_delete(DELETE, p, 0, 0); break;
+	case DELETE_ARRAY_SIZED: call_delete(DELETE_ARRAY, p, 0, 0); break;
+	case DELETE_SIZED_ALIGNED: call_delete(DELETE_ALIGNED, p, second, 0); break;
+	case DELETE_ARRAY_SIZED_ALIGNED: call_delete(DELETE_ARRAY_ALIGNED, p, second, 0); break;
+	default: call_delete(form, p, first, second);
+	}
+}
+
 static RARE void delete_slow(unsigned form, void *p, uintptr_t first, uintptr_t second)
 {
 	if (cp_allocator_is_early(p) || !cp_allocator_resolve())
 		return;
 	/* A sampled block is larger, and more aligned, than the program says. Where the C++ library
 	 * calls free, that is where it is looked up. */
-	if (is_own(form) && cp_heap_event_free(p))
-		form = (form - DELETE) % 2 ? DELETE_ARRAY : DELETE;
-	call_delete(form, p, first, second);
+	if (!is_own(form))
+		call_delete(form, p, first, second);
+	else if (cp_heap_event_free(p))
+		call_delete((form - DELETE) % 2 ? DELETE_ARRAY : DELETE, p, 0, 0);
+	else if (cp_heap_event_tags())
+		delete_without_size(form, p, first, second);
+	else
+		call_delete(form, p, first, second);
 }
 
 static inline bool is_plain_delete(unsigned form, const void *p)

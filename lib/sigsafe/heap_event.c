@@ -251,8 +251,9 @@ void cp_heap_event_untracked_freed(const struct cp_live_block *b)
 
 	cp_poisson_stands_for(b->size, e->interval, &objects, &bytes);
 	cp_depot_freed(e, objects, bytes);
-	/* What was allocated before this run is not in its totals. */
-	if (cp_likely(e->epoch >= cp_load_relaxed(&cp_heap_totals.first_epoch)))
+	/* What was allocated before this run is not in its totals; after a stop there are none. */
+	if (cp_likely(e->epoch >= cp_load_relaxed(&cp_heap_totals.first_epoch) &&
+		      cp_heap_hot.state == CP_HEAP_ON))
 		sum_up(0, bytes);
 }
 
@@ -319,13 +320,17 @@ size_t cp_heap_event_usable(const void *p, size_t usable)
 
 	if (!cp_heap_event_tags() || !cp_heap_looks(p) || !cp_live_peek((uintptr_t)p, &b))
 		return usable;
+	/* One of an earlier run that tagged none: as the allocator gave it, or freed since. */
+	if (cp_depot_at(b.id)->interval < CP_HEAP_TAG_INTERVAL)
+		return usable;
 	told = (b.size + 15) & ~(size_t)15;
 	return told < usable ? told : usable;
 }
 
 bool cp_heap_event_untrack(void *p, struct cp_live_block *b)
 {
-	return p && cp_heap_hot.state == CP_HEAP_ON && cp_live_remove((uintptr_t)p, b);
+	/* Also after a stop: what would stay is another block's by the next start. */
+	return p && cp_live_remove((uintptr_t)p, b);
 }
 
 bool cp_heap_event_free(void *p)
@@ -336,6 +341,11 @@ bool cp_heap_event_free(void *p)
 		return false;
 	cp_heap_event_untracked_freed(&b);
 	return true;
+}
+
+bool cp_heap_event_free_sized(void *p)
+{
+	return cp_heap_event_free(p) || cp_heap_event_tags();
 }
 
 void cp_heap_event_retrack(void *p, const struct cp_live_block *b)

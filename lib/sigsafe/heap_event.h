@@ -112,6 +112,9 @@ size_t cp_heap_event_usable(const void *p, size_t usable);
 
 /* Before P goes back to the allocator. true: it was a sampled block. */
 bool cp_heap_event_free(void *p);
+/* The same; false: it is as large as the program says. (Where free looks and there are tags, one
+ * that could not be kept looks like any other.) */
+bool cp_heap_event_free_sized(void *p);
 
 /* The same in two steps, for calls that may fail: take P out of the table, then either count it
  * as freed or put it back. */
