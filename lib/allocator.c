@@ -2,6 +2,7 @@
 #include "allocator.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -16,7 +17,7 @@ struct cp_allocator cp_allocator;
 
 static char early[EARLY_BYTES] __attribute__((aligned(16)));
 static size_t early_used;
-static const void *home; /* base address of malloc's module */
+static uintptr_t home_low, home_high; /* malloc's module */
 static char path[512];
 
 static const struct {
@@ -86,16 +87,29 @@ void *cp_allocator_next(const char *name)
 	return f;
 }
 
-static const void *base_of(const void *f)
-{
-	Dl_info info;
-
-	return f && dladdr(f, &info) ? info.dli_fbase : NULL;
-}
-
+/* Asked within operator new: nothing that takes the loader's lock. */
 bool cp_allocator_owns(const void *f)
 {
-	return f && base_of(f) == home;
+	return (uintptr_t)f >= home_low && (uintptr_t)f < home_high;
+}
+
+/* The module whose header is mapped at BASE. */
+static void set_home_range(const void *base)
+{
+	const ElfW(Ehdr) *header = base;
+	const ElfW(Phdr) *p = (const void *)((const char *)base + header->e_phoff);
+	uintptr_t first = UINTPTR_MAX, end = 0;
+
+	for (unsigned i = 0; i < header->e_phnum; i++) {
+		if (p[i].p_type != PT_LOAD)
+			continue;
+		if (p[i].p_vaddr < first)
+			first = p[i].p_vaddr;
+		if (p[i].p_vaddr + p[i].p_memsz > end)
+			end = p[i].p_vaddr + p[i].p_memsz;
+	}
+	home_low = (uintptr_t)base;
+	home_high = end > first ? home_low + (end - first) : home_low;
 }
 
 static void set(void *slot, const char *name)
@@ -121,7 +135,7 @@ static void set_home(void)
 	memcpy(&f, &cp_heap_hot.malloc, sizeof(f));
 	if (!dladdr(f, &info))
 		return;
-	home = info.dli_fbase;
+	set_home_range(info.dli_fbase);
 	cp_format(path, sizeof(path), "%s", info.dli_fname ? info.dli_fname : "");
 }
 

@@ -35,9 +35,10 @@ extern struct cp_allocator cp_allocator;
 /* false: this thread is in the middle of it; use the arena. */
 bool cp_allocator_resolve(void);
 
-/* NAME, which may have been loaded since, as the next definition after ours. */
+/* NAME, which may have been loaded since, as the next definition after ours. Takes the loader's
+ * lock: who holds it may wait for the calling thread. */
 void *cp_allocator_next(const char *name);
-/* Does F belong to the same module as malloc? */
+/* Does F belong to the same module as malloc? Any context. */
 bool cp_allocator_owns(const void *f);
 
 /* "glibc", "jemalloc", "tcmalloc", "mimalloc", or the path of the module that defines malloc. */

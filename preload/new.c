@@ -2,15 +2,21 @@
  *
  * Where the C++ library defines them they call malloc, which counts the allocation; here they are
  * only passed on. Allocators define them themselves (jemalloc, tcmalloc, mimalloc), and then
- * nothing goes through malloc: those are sampled here. Who defines a form is looked up when it is
- * first called, because a plugin may bring the C++ library along.
+ * nothing goes through malloc: those are sampled here. Who defines a form is looked up before main.
+ *
+ * It isn't when it is called: a look-up takes the loader's lock, and whoever holds that, in a
+ * constructor of what is being loaded, may wait for this very thread. A plugin may bring the C++
+ * library along for itself; until something fails, malloc and free do what that does.
  */
+#include <dlfcn.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "allocator.h"
 #include "interpose.h"
+#include "sigsafe/atomic.h"
 #include "sigsafe/heap_event.h"
 
 #define RARE __attribute__((noinline, cold))
@@ -80,23 +86,60 @@ static union form real[FORMS];
  * it is first called while samples are taken. */
 static enum { UNASKED, PASSES_ON, OWN } whose[FORMS];
 
-/* false: there is none, anywhere. */
-static bool look_up(unsigned form)
-{
-	void *f;
+static bool looked; /* what is there before main was looked up */
 
-	if (real[form].plain)
-		return true;
-	f = cp_allocator_next(names[form]);
+static void set(unsigned form, void *f)
+{
 	/* Function pointers and object pointers are of one size on every port. */
 	memcpy(&real[form], &f, sizeof(f));
-	return f != NULL;
+}
+
+/* false: there is none, anywhere. */
+static bool look_up_now(unsigned form)
+{
+	if (!real[form].plain)
+		set(form, cp_allocator_next(names[form]));
+	return real[form].plain != NULL;
+}
+
+/* false: there is none, or it came later. */
+static bool look_up(unsigned form)
+{
+	return cp_load_acquire(&looked) ? real[form].plain != NULL : look_up_now(form);
+}
+
+__attribute__((constructor)) static void look_all_up(void)
+{
+	/* A failure leaves a message with the loader, as if the program had asked. */
+	bool there = dlsym(RTLD_NEXT, names[NEW]) != NULL;
+
+	for (unsigned form = 0; there && form < FORMS; form++)
+		if (!real[form].plain)
+			set(form, dlsym(RTLD_NEXT, names[form]));
+	dlerror();
+	cp_store_release(&looked, true);
+}
+
+/* What the C++ library does, as long as there is memory; without, it may have a handler to
+ * ask, and throws. */
+static void *instead_of_new(unsigned form, size_t size, size_t alignment)
+{
+	bool aligned = form >= NEW_ALIGNED;
+	void *p = NULL;
+
+	if (!aligned)
+		p = malloc(size ? size : 1);
+	else if (posix_memalign(&p, alignment < sizeof(p) ? sizeof(p) : alignment, size ? size : 1))
+		p = NULL;
+	return p;
 }
 
 static void *call_new(unsigned form, size_t size, size_t alignment, const void *nothrow)
 {
-	if (!look_up(form))
-		return cp_heap_hot.malloc(size);
+	void *p = look_up(form) ? NULL : instead_of_new(form, size, alignment);
+
+	if (p || !look_up_now(form))
+		return p;
 	switch (form) {
 	case NEW:
 	case NEW_ARRAY: return real[form].plain(size);
@@ -217,7 +260,7 @@ NEW_FORM(NEW_ARRAY_ALIGNED_NOTHROW, _ZnamSt11align_val_tRKSt9nothrow_t, BOTH, (s
 static void call_delete(unsigned form, void *p, uintptr_t first, uintptr_t second)
 {
 	if (!look_up(form)) {
-		cp_heap_hot.free(p);
+		free(p);
 		return;
 	}
 	switch (form) {
