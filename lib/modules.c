@@ -128,6 +128,20 @@ static size_t read_build_id(const struct cp_mapping *c, uint8_t *id)
 	return n > 0 ? (size_t)n : 0;
 }
 
+static bool has_id(const struct cp_mapping *c, const uint8_t *id, size_t size)
+{
+	return size == c->build_id_size && !memcmp(id, c->build_id, size);
+}
+
+/* The image may be another module's by now: is the file still what C was mapped from? */
+static bool file_is(const struct cp_mapping *c)
+{
+	uint8_t id[CP_BUILD_ID_MAX];
+	int n = c->deleted ? 0 : cp_buildid_of_file(c->path, id, sizeof(id));
+
+	return n > 0 && has_id(c, id, (size_t)n);
+}
+
 /* The mapping that was here before, in an older reading: a module that is loaded and unloaded over
  * and over is one. The file may have been written anew in between. */
 static uint32_t find_gone(struct reading *r, const struct line *l)
@@ -143,7 +157,7 @@ static uint32_t find_gone(struct reading *r, const struct line *l)
 			continue;
 		/* What can't be read is going away again: nothing says that it is another. */
 		size = c->build_id_size ? read_build_id(c, id) : 0;
-		if (size && (size != c->build_id_size || memcmp(id, c->build_id, size)))
+		if (size && !has_id(c, id, size) && !file_is(c))
 			continue;
 		return (uint32_t)i;
 	}

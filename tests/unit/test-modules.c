@@ -80,7 +80,7 @@ static void test_modules_remember_a_mapping_that_went_away(void)
 /* Seen again at the very moment at which it can't be read, because it goes: still the same. */
 static void test_modules_that_cannot_be_read_are_the_ones_that_were_there(void)
 {
-	int prot = PROT_READ | PROT_EXEC, flags = MAP_PRIVATE | MAP_FIXED, fd = -1;
+	int prot = PROT_READ | PROT_EXEC, flags = MAP_PRIVATE | MAP_FIXED, fd = -1, self;
 	char *p = mmap(NULL, 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct cp_modules m;
 	Dl_info info = { 0 };
@@ -106,7 +106,16 @@ static void test_modules_that_cannot_be_read_are_the_ones_that_were_there(void)
 	CHECK_EQ(cp_modules_refresh(&m), 0);
 	CHECK_EQ(cp_modules_find(&m, (uint64_t)(uintptr_t)p + PAGE), number);
 	CHECK(cp_modules_at(&m, number)->live);
+	/* And again, when another module is already where its first page was. */
+	mmap(p + PAGE, PAGE, PROT_NONE, flags | MAP_ANONYMOUS, -1, 0);
+	CHECK_EQ(cp_modules_refresh(&m), 0);
+	self = open("/proc/self/exe", O_RDONLY);
+	CHECK(mmap(p, PAGE, PROT_READ, flags, self, 0) != MAP_FAILED);
+	mmap(p + PAGE, PAGE, prot, flags, fd, PAGE);
+	CHECK_EQ(cp_modules_refresh(&m), 0);
+	CHECK_EQ(cp_modules_find(&m, (uint64_t)(uintptr_t)p + PAGE), number);
 	munmap(p, 2 * PAGE);
+	close(self);
 	close(fd);
 	cp_modules_release(&m);
 }
