@@ -203,6 +203,9 @@ static int run(int argc, char **argv)
 		pid = strtol(argv[first], &end, 10);
 	if (!end || *end || pid <= 0 || pid > INT32_MAX)
 		return ct_options_wrong(&ct_verb_dump, "give one process id");
+	if (my.mode && !ct_dump_is_mode(my.mode))
+		return ct_options_wrong(&ct_verb_dump, "-mode=%s is not cpu, wall, heap or lock",
+					my.mode);
 	why = ct_dump_process_open(&d, (int)pid, my.mode);
 	if (!why && my.output && d.count > 1)
 		why = ct_strdup("several modes are on: -output needs -mode");

@@ -23,6 +23,14 @@ static const struct {
 			   { "heap", "HEAPPROFILE" },
 			   { "lock", "LOCKPROFILE" } };
 
+bool ct_dump_is_mode(const char *mode)
+{
+	for (unsigned m = 0; m < CT_DUMP_MODES; m++)
+		if (!strcmp(mode, modes[m].mode))
+			return true;
+	return false;
+}
+
 /* /proc/PID/NAME as a text, *SIZE bytes; NULL, and errno tells why not. */
 static char *read_proc(int pid, const char *name, size_t *size)
 {

@@ -4,6 +4,8 @@
 #ifndef CT_DUMP_PROCESS_H
 #define CT_DUMP_PROCESS_H
 
+#include <stdbool.h>
+
 #define CT_DUMP_MODES 4
 
 struct ct_dump_place {
@@ -18,6 +20,7 @@ struct ct_dump_process {
 	unsigned count;
 };
 
+bool ct_dump_is_mode(const char *mode);
 /* MODE: only that one; NULL: all that are on. Returns why it can't be asked, to be freed; NULL: it
  * can. */
 char *ct_dump_process_open(struct ct_dump_process *d, int pid, const char *mode);

@@ -77,7 +77,8 @@ static int unknown(const char *name)
 	fprintf(stderr, "cprof: there is no verb \"%s\"", name);
 	if (near)
 		fprintf(stderr, "; did you mean \"%s\"?", near);
-	fputs(" \"cprof --help\" lists them.\n", stderr);
+	fputs(near ? " \"cprof --help\" lists them all\n" : "; \"cprof --help\" lists them\n",
+	      stderr);
 	return CT_FAILED;
 }
 

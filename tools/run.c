@@ -3,14 +3,12 @@
  * The command must not notice: stdin and stdout are its own, its exit status or signal becomes
  * ours. What can't be profiled is said before it runs, and why.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -18,11 +16,10 @@
 #include "memory.h"
 #include "options.h"
 #include "preload.h"
-#include "read.h"
 #include "run_command.h"
+#include "run_show.h"
 #include "symbolize.h"
 #include "verbs.h"
-#include "write.h"
 
 enum { CPU, WALL, HEAP, LOCK, MODES };
 
@@ -66,7 +63,8 @@ static double duration(const char *text)
 	static const struct {
 		const char *unit;
 		double seconds;
-	} units[] = { { "", 1 }, { "ms", 1e-3 }, { "s", 1 }, { "m", 60 }, { "h", 3600 } };
+	} units[] = { { "", 1 },  { "ns", 1e-9 }, { "us", 1e-6 }, { "ms", 1e-3 },
+		      { "s", 1 }, { "m", 60 },	  { "h", 3600 } };
 	char *end;
 	double n = strtod(text, &end);
 
@@ -78,23 +76,9 @@ static double duration(const char *text)
 
 /* ---- files ---- */
 
-/* Where the part of PATH's name begins that stays at its end: ".pb", ".pb.gz". */
-static const char *extension(const char *path)
-{
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-	const char *dot = strrchr(name, '.');
-	size_t n = strlen(name);
-
-	if (n > 6 && !strcmp(name + n - 6, ".pb.gz"))
-		return name + n - 6;
-	if (n > 9 && !strcmp(name + n - 9, ".pprof.gz"))
-		return name + n - 9;
-	return dot && dot != name ? dot : name + n;
-}
-
 static char *with_infix(const char *path, const char *infix)
 {
-	const char *at = extension(path);
+	const char *at = ct_run_extension(path);
 
 	return ct_printf("%.*s.%s%s", (int)(at - path), path, infix, at);
 }
@@ -218,121 +202,40 @@ static int cannot_run(const char *command, int error)
 
 /* ---- after ---- */
 
-static bool is_fresh(const struct plan *p, const char *path)
-{
-	struct stat st;
-
-	return !stat(path, &st) && S_ISREG(st.st_mode) && st.st_size &&
-	       (st.st_mtim.tv_sec > p->start.tv_sec ||
-		(st.st_mtim.tv_sec == p->start.tv_sec && st.st_mtim.tv_nsec >= p->start.tv_nsec));
-}
-
-static void symbolize(const char *path)
-{
-	const char **roots = ct_alloc((my.roots.count + 2) * sizeof(*roots));
-	struct ct_profile *profile = ct_read_source(path);
-	struct ct_symbolized done;
-
-	for (unsigned long i = 0; i < my.roots.count; i++)
-		roots[i] = my.roots.items[i];
-	roots[my.roots.count] = CT_DEBUG_ROOT;
-	if (profile) {
-		ct_symbolize(profile, roots, &done);
-		if (done.lines || done.names)
-			ct_write_file(profile, path);
-		ct_profile_free(profile);
-	}
-	free(roots);
-}
-
-/* What a verb prints goes to stderr: stdout is the command's. */
-static int call(const struct ct_verb *verb, char *option, const char *path)
-{
-	char *file = ct_strdup(path), *argv[] = { ct_strdup(verb->name), option, file, NULL };
-	int saved = dup(STDOUT_FILENO), status;
-
-	fflush(stdout);
-	dup2(STDERR_FILENO, STDOUT_FILENO);
-	status = verb->run(3, argv);
-	fflush(stdout);
-	if (saved >= 0) {
-		dup2(saved, STDOUT_FILENO);
-		close(saved);
-	}
-	free(argv[0]);
-	free(file);
-	free(option);
-	return status;
-}
-
-/* What else this run wrote of the mode: companions (NAME.peak.EXT), and files of its descendants
- * (PATH.PID). */
-static void show_others(const struct plan *p, const char *path)
-{
-	const char *slash = strrchr(path, '/'), *name = slash + 1, *ext = extension(path);
-	char *directory = ct_printf("%.*s", (int)(slash - path) + 1, path);
-	size_t stem = (size_t)(ext - name);
-	DIR *d = opendir(directory);
-	struct dirent *e;
-	unsigned children = 0;
-
-	while (d && (e = readdir(d))) {
-		const char *tail = e->d_name + stem;
-		char *whole;
-
-		if (strncmp(e->d_name, name, stem) || !strcmp(e->d_name, name) || *tail != '.' ||
-		    !strstr(tail, *ext ? ext : "."))
-			continue;
-		whole = ct_printf("%s%s", directory, e->d_name);
-		if (is_fresh(p, whole)) {
-			symbolize(whole);
-			if (!strcmp(extension(whole), ext) && strspn(tail, ".0123456789") == 1)
-				fprintf(stderr, "cprof:   and %s\n", whole);
-			else
-				children++;
-		}
-		free(whole);
-	}
-	if (children)
-		fprintf(stderr, "cprof:   and %u of its children, %s.PID\n", children, path);
-	if (d)
-		closedir(d);
-	free(directory);
-}
-
-static void say_nothing_written(int mode, const char *why, const struct ct_ended *end)
+static void say_nothing_written(int mode, const struct ct_ended *end)
 {
 	fprintf(stderr, "cprof: no %s profile was written", modes[mode].name);
-	if (why)
-		fprintf(stderr, ": %s\n", why);
-	else if (WIFSIGNALED(end->status) && WTERMSIG(end->status) == SIGKILL)
+	if (WIFSIGNALED(end->status) && WTERMSIG(end->status) == SIGKILL)
 		fprintf(stderr, ": the command was killed (SIGKILL) before its first checkpoint\n");
 	else
 		fprintf(stderr, ": libcprof was not loaded, or could not write; "
 				"CPROF_VERBOSE=1 in the environment tells more\n");
 }
 
+/* WHY: what stood against a profile; NULL: nothing. */
 static void show(const struct plan *p, const char *why, const struct ct_ended *end)
 {
-	bool first = true;
+	const char **roots = ct_alloc((my.roots.count + 2) * sizeof(*roots));
+	struct ct_run_show how = { p->start, roots, my.top, my.flame };
+	unsigned written = 0;
 
+	for (unsigned long i = 0; i < my.roots.count; i++)
+		roots[i] = my.roots.items[i];
+	roots[my.roots.count] = CT_DEBUG_ROOT;
 	for (int m = 0; m < MODES; m++) {
 		if (!p->path[m])
 			continue;
-		if (!is_fresh(p, p->path[m])) {
-			say_nothing_written(m, why, end);
-			continue;
+		if (ct_run_wrote(&how, p->path[m])) {
+			ct_run_show(&how, modes[m].name, p->path[m]);
+			how.flame = NULL;
+			written++;
+		} else if (!why) {
+			say_nothing_written(m, end);
 		}
-		symbolize(p->path[m]);
-		fputc('\n', stderr);
-		if (my.top)
-			call(&ct_verb_top, ct_printf("-nodecount=%ld", my.top), p->path[m]);
-		if (first && my.flame)
-			call(&ct_verb_flame, ct_printf("-o=%s", my.flame), p->path[m]);
-		first = false;
-		fprintf(stderr, "cprof: %s profile: %s\n", modes[m].name, p->path[m]);
-		show_others(p, p->path[m]);
 	}
+	if (why && !written)
+		fprintf(stderr, "cprof: no profile was written: %s\n", why);
+	free(roots);
 }
 
 static int run_it(char **argv, double seconds)
@@ -359,6 +262,39 @@ static int run_it(char **argv, double seconds)
 	return ct_run_end_like(&end);
 }
 
+/* A number from 1 to MAX. */
+static bool is_rate(const char *text, long max)
+{
+	long n = strtol(text, NULL, 10);
+
+	return !text[strspn(text, "0123456789")] && n >= 1 && n <= max;
+}
+
+/* "1", "512K", "1.5MiB": the library knows which of them it takes. */
+static bool is_size(const char *text)
+{
+	size_t n = strspn(text, "0123456789.");
+
+	return n && strspn(text + n, "kKmMgGiIbB") == strlen(text + n);
+}
+
+/* The library would say it, too, and take its default: in a run that is then for nothing. */
+static int check_settings(void)
+{
+	const char *cpu = my.mode[CPU], *wall = my.mode[WALL], *heap = my.mode[HEAP],
+		   *lock = my.mode[LOCK];
+
+	if (cpu && *cpu && !is_rate(cpu, 10000))
+		return ct_options_wrong(&ct_verb_run, "-cpu=%s is not 1 to 10000 (Hz)", cpu);
+	if (wall && *wall && !is_rate(wall, 1000))
+		return ct_options_wrong(&ct_verb_run, "-wall=%s is not 1 to 1000 (Hz)", wall);
+	if (heap && *heap && !is_size(heap))
+		return ct_options_wrong(&ct_verb_run, "-heap=%s is no size, as 512K or 1", heap);
+	if (lock && *lock && duration(lock) < 0)
+		return ct_options_wrong(&ct_verb_run, "-lock=%s is no duration, as 10us", lock);
+	return CT_OK;
+}
+
 static int run(int argc, char **argv)
 {
 	const struct ct_option *const tables[] = { options, NULL };
@@ -371,6 +307,8 @@ static int run(int argc, char **argv)
 		return ct_options_wrong(&ct_verb_run, "give a command");
 	if (my.seconds && (seconds = duration(my.seconds)) <= 0)
 		return ct_options_wrong(&ct_verb_run, "-for=%s is no duration", my.seconds);
+	if (check_settings())
+		return CT_FAILED;
 	if (!my.mode[CPU] && !my.mode[WALL] && !my.mode[HEAP] && !my.mode[LOCK])
 		my.mode[CPU] = "";
 	return run_it(argv + first, seconds);

@@ -82,6 +82,8 @@ kill -0 $pid || fail "a process that isn't ours was ended"
 stop
 dump gone $pid
 refused gone 'there is no process'
+dump mode --mode hep $pid
+refused mode '-mode=hep is not'
 dump word hello
 refused word 'one process id'
 finish

@@ -51,8 +51,57 @@ LD_PRELOAD=libm.so.6 run preloaded -o p.pb --top=0 -- sh -c 'echo "$LD_PRELOAD"'
 grep -q 'libcprof.so.*:libm.so.6$' preloaded.out || fail "LD_PRELOAD: $(cat preloaded.out)"
 grep -q flat preloaded.err && fail "--top=0 shows rows"
 
-run tree -o tree.pb --top=1 -- sh -c "$host; $host"
+run tree -o tree.pb -- sh -c "$host; $host"
 said tree "^cprof:   and 2 of its children, $work/tree.pb.PID\$"
+# What the children did is shown, where the command itself did less than they.
+said tree '^cprof: cpu of the command and 2 of its children together:$'
+said tree ' mix \(inline\)$'
+run child --top=1 --flame=child.html -o child.pb -- sh -c "$host; :"
+said child '^cprof: cpu of the command and its child together:$'
+said child "^cprof:   and of its child $work/child\.pb\.[0-9]+\$"
+grep -q twice child.html || fail "the flame graph has not what the child did"
+
+# Companions of children are no more children; an empty table says nothing, so it is said why.
+cat >freed.c <<'END'
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static void use(void)
+{
+	char *p = malloc(50000000);
+	memset(p, 1, 50000000);
+	free(p);
+}
+int main(int argc, char **argv)
+{
+	if (argc > 1 && !fork()) {
+		use();
+		return *argv[1] == 'x' && !malloc(50000000);
+	}
+	use();
+	wait(0);
+}
+END
+$CC -O0 -o freed freed.c || fail "the host doesn't compile"
+run freed --heap --lock -o freed.pb -- ./freed
+said freed '^cprof: nothing sampled was in use at the end; at the high water:$'
+said freed '% +use$'
+said freed '^cprof: lock: nothing waited for a lock$'
+grep -q 'accounting for 0,' freed.err && fail "an empty table is shown"
+run leaving --heap -o leaving.pb -- ./freed x
+said leaving "^cprof:   and of its child $work/leaving\.pb\.[0-9]+\$"
+run idle -o idle.pb -- true
+said idle '^cprof: cpu: no samples'
+check_status idle 0
+
+# What can't be meant is refused before it runs for nothing.
+for wrong in --cpu=abc --cpu=0 --wall=2000 --heap=much --lock=long; do
+	run wrong "$wrong" -- echo ran
+	check_status wrong 2
+	said wrong "cprof run: $wrong is no|cprof run: ${wrong#-} is no"
+	[ -s wrong.out ] && fail "$wrong: it ran"
+done
 
 # Ends as the command does.
 for signal in TERM INT KILL; do
@@ -84,6 +133,8 @@ if $CC -static -o static three.c 2>/dev/null; then
 	run static ./static
 	check_status static 3
 	said static 'static is statically linked'
+	run modeless --heap --lock ./static
+	[ "$(wc -l <modeless.err)" = 2 ] || fail "it is said too often: $(cat modeless.err)"
 	printf '#!%s\n' "$work/static" >script
 	chmod +x script
 	run script ./script
