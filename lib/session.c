@@ -294,7 +294,9 @@ void cp_session_finish(const char *when, unsigned seconds)
 	done = cp_helper_wait(call.helper, cp_session.lineage.owner ? seconds : 0);
 	if (cp_session.config.verbose)
 		cp_log("lines and inlined calls %s",
-		       done ? "were added" : "are being added, or could not be");
+		       done ? "were added"
+			    : "are left to cprof in the background; the files are complete with "
+			      "names");
 }
 
 enum cp_mode cp_session_first_mode(void)

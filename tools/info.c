@@ -26,10 +26,26 @@ static int64_t total(const struct ct_profile *p, size_t type)
 	return (int64_t)sum;
 }
 
-/* Locations of a mapping, and how many of them have a function. */
+/* Locations of a mapping, and how many of them have a function's name. */
 struct use {
 	size_t locations, named;
 };
+
+/* "libfoo.so+0x1234": where there is no symbol, libcprof writes the place. */
+static bool is_place(const char *name)
+{
+	const char *plus = strrchr(name, '+');
+
+	return plus && !strncmp(plus, "+0x", 3) && plus[3] &&
+	       !plus[3 + strspn(plus + 3, "0123456789abcdef")];
+}
+
+static bool is_named(const struct ct_profile *p, const struct ct_location *l)
+{
+	uint32_t function = l->line_count ? p->lines[l->first_line].function : CT_NONE;
+
+	return function != CT_NONE && !is_place(ct_text(p, p->functions[function].name));
+}
 
 /* By mapping; to be freed. */
 static struct use *count_uses(const struct ct_profile *p)
@@ -42,7 +58,7 @@ static struct use *count_uses(const struct ct_profile *p)
 		if (l->mapping == CT_NONE)
 			continue;
 		uses[l->mapping].locations++;
-		uses[l->mapping].named += l->line_count > 0;
+		uses[l->mapping].named += is_named(p, l);
 	}
 	return uses;
 }

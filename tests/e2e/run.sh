@@ -95,6 +95,12 @@ run idle -o idle.pb -- true
 said idle '^cprof: cpu: no samples'
 check_status idle 0
 
+# A place written for want of a symbol is no name.
+strip -o nameless "$host"
+run nameless -o nameless.pb -- ./nameless 3
+"$cprof" info nameless.pb >nameless.info
+grep -qE '/nameless .* [1-9][0-9]* locations, 0 named' nameless.info || fail "names: $(grep named nameless.info)"
+
 # What can't be meant is refused before it runs for nothing.
 for wrong in --cpu=abc --cpu=0 --wall=2000 --heap=much --lock=long; do
 	run wrong "$wrong" -- echo ran
