@@ -202,14 +202,20 @@ static int cannot_run(const char *command, int error)
 
 /* ---- after ---- */
 
-static void say_nothing_written(int mode, const struct ct_ended *end)
+static void say_nothing_written(int mode, const char *path, const struct ct_ended *end)
 {
+	char *directory = ct_printf("%.*s", (int)(strrchr(path, '/') - path) + 1, path);
+
 	fprintf(stderr, "cprof: no %s profile was written", modes[mode].name);
 	if (WIFSIGNALED(end->status) && WTERMSIG(end->status) == SIGKILL)
 		fprintf(stderr, ": the command was killed (SIGKILL) before its first checkpoint\n");
+	else if (access(directory, W_OK | X_OK))
+		fprintf(stderr, ": %s: %s; -o PATH puts it elsewhere\n", directory,
+			strerror(errno));
 	else
 		fprintf(stderr, ": libcprof was not loaded, or could not write; "
 				"CPROF_VERBOSE=1 in the environment tells more\n");
+	free(directory);
 }
 
 /* WHY: what stood against a profile; NULL: nothing. */
@@ -230,7 +236,7 @@ static void show(const struct plan *p, const char *why, const struct ct_ended *e
 			how.flame = NULL;
 			written++;
 		} else if (!why) {
-			say_nothing_written(m, end);
+			say_nothing_written(m, p->path[m], end);
 		}
 	}
 	if (why && !written)

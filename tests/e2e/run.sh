@@ -91,6 +91,9 @@ said freed '^cprof: lock: nothing waited for a lock$'
 grep -q 'accounting for 0,' freed.err && fail "an empty table is shown"
 run leaving --heap -o leaving.pb -- ./freed x
 said leaving "^cprof:   and of its child $work/leaving\.pb\.[0-9]+\$"
+run nowhere -o "$work/no/such.pb" -- true
+check_status nowhere 0
+said nowhere "^cprof: no cpu profile was written: $work/no/: No such file or directory; -o PATH"
 run idle -o idle.pb -- true
 said idle '^cprof: cpu: no samples'
 check_status idle 0
