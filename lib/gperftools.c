@@ -4,6 +4,7 @@
  */
 #include <dlfcn.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "api.h"
@@ -157,4 +158,22 @@ API void HeapProfilerDump(const char *reason)
 		theirs(reason);
 	else
 		cp_session_dump_heap();
+}
+
+API char *GetHeapProfile(void)
+{
+	__typeof__(&GetHeapProfile) theirs = THEIRS(GetHeapProfile);
+	struct cp_memory_sink memory;
+	char *text = NULL;
+
+	if (theirs)
+		return theirs();
+	if (cp_session_heap_text(&memory) == 0)
+		text = malloc(memory.used + 1);
+	if (text) {
+		memcpy(text, memory.data, memory.used);
+		text[memory.used] = '\0';
+	}
+	cp_memory_sink_release(&memory);
+	return text;
 }

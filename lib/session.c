@@ -299,6 +299,17 @@ void cp_session_finish(const char *when, unsigned seconds)
 			      "names");
 }
 
+int cp_session_heap_text(struct cp_memory_sink *to)
+{
+	struct cp_window_call call = { .mode = CP_MODE_HEAP, .sink = &to->sink, .as_text = true };
+
+	cp_memory_sink_open(to);
+	if (!cp_session_runs(CP_MODE_HEAP))
+		return -ESRCH;
+	cp_collect_run(cp_window_dump, &call);
+	return call.result;
+}
+
 enum cp_mode cp_session_first_mode(void)
 {
 	unsigned m = 0;

@@ -7,6 +7,7 @@
 
 #include "config.h"
 #include "cprof.h"
+#include "sink.h"
 
 /* Start the modes that C names, beside those that are on, whose settings stay. 0; -EALREADY when
  * one of C's is on; what the paths or the kernel gave. EACH: a mode that can't be is said on
@@ -37,6 +38,8 @@ int cp_session_dump(enum cp_mode mode, const char *path);
 int cp_session_dump_fd(enum cp_mode mode, int fd);
 /* The heap and its further views, to the next number. */
 int cp_session_dump_heap(void);
+/* The heap as text (heap_text.h) into TO, opened by this. */
+int cp_session_heap_text(struct cp_memory_sink *to);
 /* MODE is on, here; and where its file goes. Any context. */
 bool cp_session_runs(enum cp_mode mode);
 void cp_session_path(enum cp_mode mode, char *to, size_t size);

@@ -9,6 +9,7 @@
 #include "cprof.h"
 #include "drain.h"
 #include "dump.h"
+#include "heap_text.h"
 #include "helper.h"
 #include "log.h"
 #include "mode.h"
@@ -304,6 +305,11 @@ static int dump_one(const struct cp_window_call *c)
 
 	if (!r->running)
 		return -ESRCH;
+	if (c->as_text) {
+		if (r->ops->settle)
+			r->ops->settle(r);
+		return cp_heap_text_write(r, c->sink);
+	}
 	return c->path ? cp_dump_to_path(r, &cp_session.config, c->path)
 		       : cp_dump_to_sink(r, &cp_session.config, c->sink);
 }

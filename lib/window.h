@@ -20,6 +20,7 @@ struct cp_window_call {
 	const char *path;     /* of a dump, or NULL */
 	struct cp_sink *sink; /* of a dump, or NULL */
 	bool only_with_samples;
+	bool as_text;			/* of a dump of the heap to SINK */
 	bool heap_only;			/* of a dump to the next number */
 	const struct cp_config *config; /* of modes to add */
 	struct cprof_stats *stats;

@@ -22,6 +22,9 @@ int IsHeapProfilerRunning(void);
 void HeapProfilerStop(void);
 /* Write the next PREFIX.NNNN.heap; REASON is for whoever reads the call. */
 void HeapProfilerDump(const char *reason);
+/* The profile as text, in the form that pprof knew before profile.proto. The caller frees it. NULL:
+ * none is being taken, or no memory. */
+char *GetHeapProfile(void);
 
 #ifdef __cplusplus
 }

@@ -102,11 +102,19 @@ static void heap()
 		p = leak(1 << 20);
 	HeapProfilerDump("after the leak");
 	expect("a numbered dump", access("heap.0001.heap", R_OK) == 0);
+	char *text = GetHeapProfile();
+	expect("the heap as text", text && strncmp(text, "heap profile: ", 14) == 0);
+	if (FILE *f = text ? fopen("heap.text", "w") : nullptr) {
+		fputs(text, f);
+		fclose(f);
+	}
+	free(text);
 	expect("both at once", ProfilerStart("both.prof") != 0);
 	kept_part();
 	ProfilerStop();
 	expect("the heap goes on", IsHeapProfilerRunning() != 0);
 	HeapProfilerStop();
+	expect("no text without a heap profile", !GetHeapProfile());
 	expect("the heap's file", access("heap.heap", R_OK) == 0);
 }
 

@@ -16,6 +16,11 @@ if ! grep -q 'no heap profile' "$work/linked.out"; then
 	check_valid both.prof
 	check_stack heap.0001.heap 'leak[.;]'
 	check_stack heap.heap 'leak[.;]'
+	if command -v go >/dev/null; then
+		go tool pprof -top -sample_index=inuse_space "$builddir/tests/e2e/.libs/gperftools-host" heap.text >text.top 2>text.err ||
+			go tool pprof -top -sample_index=inuse_space heap.text >text.top 2>text.err
+		grep -qE '(6[0-9]|64)(\.[0-9]*)?MB.* leak' text.top || fail "GetHeapProfile's text: $(cat text.top text.err)"
+	fi
 fi
 [ -e other.prof ] && fail "a second ProfilerStart wrote a file"
 
