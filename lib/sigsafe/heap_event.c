@@ -10,6 +10,7 @@
 #include "sigsafe/labelset.h"
 #include "sigsafe/poisson.h"
 #include "sigsafe/scratch.h"
+#include "sigsafe/sys.h"
 #include "sigsafe/unwind_walks.h"
 
 /* A thread adds to the shared totals in batches of this many bytes; they serve the peak and the
@@ -140,20 +141,36 @@ static void sum_up(uint64_t allocated, uint64_t freed)
 		cp_heap_event_flush();
 }
 
-/* A handler of the program, or of the CPU source, may run in between: what it finds is put
- * back as it was. */
+/* No handler of the program's may come in between: it could jump away, and the gate would be
+ * waited for for ever. */
+static void block_signals(uint64_t *old)
+{
+	const uint64_t all = CP_SIGSET_ALL;
+
+	cp_sys_sigmask(SIG_SETMASK, &all, old);
+}
+
+static void unblock_signals(const uint64_t *old)
+{
+	cp_sys_sigmask(SIG_SETMASK, old, NULL);
+}
+
 static unsigned walk(struct cp_unwind_input *in, uint64_t *pcs, unsigned max,
 		     enum cp_unwind_end *end)
 {
-	unsigned phase = cp_gate_enter(&in->stable_modules), n;
 	uint8_t before = cp_self.in_capture;
+	unsigned phase, n;
+	uint64_t mask;
 
+	block_signals(&mask);
+	phase = cp_gate_enter(&in->stable_modules);
 	cp_self.in_capture = true;
 	cp_signal_fence();
 	n = cp_capture_settings.unwinder->walk(in, pcs, max, end);
 	cp_signal_fence();
 	cp_self.in_capture = before;
 	cp_gate_leave(phase);
+	unblock_signals(&mask);
 	if (*end == CP_UNWIND_TRUNCATED)
 		cp_count_mode(CP_MODE_HEAP, CP_COUNT_TRUNCATED, 1);
 	else if (*end == CP_UNWIND_INCOMPLETE)
@@ -214,7 +231,7 @@ static uint32_t labels_now(void)
 	return CP_LABELSET_NONE;
 }
 
-static struct cp_depot_entry *find_stack(const struct cp_heap_sample *s, const struct cp_regs *regs)
+static struct cp_depot_entry *find(const struct cp_heap_sample *s, const struct cp_regs *regs)
 {
 	struct cp_scratch *scratch = cp_scratch_take(&cp_self.heap.scratch);
 	unsigned max = cp_load_relaxed(&cp_capture_settings.max_depth), depth = 0;
@@ -241,6 +258,22 @@ static struct cp_depot_entry *find_stack(const struct cp_heap_sample *s, const s
 	else
 		e = entry_of_walk(scratch, &in, max, s->caller, &key);
 	cp_scratch_give(scratch);
+	return e;
+}
+
+/* The buffer would be lost as well; but that is one, and where all is sampled system calls would
+ * be most of the cost. */
+static struct cp_depot_entry *find_stack(const struct cp_heap_sample *s, const struct cp_regs *regs)
+{
+	bool rare = s->interval >= CP_HEAP_TAG_INTERVAL;
+	struct cp_depot_entry *e;
+	uint64_t mask;
+
+	if (rare)
+		block_signals(&mask);
+	e = find(s, regs);
+	if (rare)
+		unblock_signals(&mask);
 	return e;
 }
 
