@@ -351,7 +351,7 @@ size_t cp_heap_event_usable(const void *p, size_t usable)
 	struct cp_live_block b;
 	size_t told;
 
-	if (!cp_heap_event_tags() || !cp_heap_looks(p) || !cp_live_peek((uintptr_t)p, &b))
+	if (!p || !cp_heap_event_tags() || !cp_heap_looks(p) || !cp_live_peek((uintptr_t)p, &b))
 		return usable;
 	/* One of an earlier run that tagged none: as the allocator gave it, or freed since. */
 	if (cp_depot_at(b.id)->interval < CP_HEAP_TAG_INTERVAL)

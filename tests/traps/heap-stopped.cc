@@ -66,6 +66,7 @@ int after_stop(std::vector<char *> &all, bool again)
 	if (!stop || !start || stop(CPROF_HEAP))
 		return 2;
 	drop(all);
+	wrong += malloc_usable_size(nullptr);
 	if (again) {
 		o.heap_path = std::getenv("AGAIN");
 		o.heap_interval = 65536;
