@@ -1,5 +1,5 @@
-/* A handler that jumps away, most often out of malloc and free. Then something is unloaded. The blocks are
- * such as the allocator gives without a lock. */
+/* A handler that jumps away, most often out of malloc and free. Then something is unloaded. The
+ * blocks are such as the allocator gives without a lock. */
 #include <dlfcn.h>
 #include <setjmp.h>
 #include <signal.h>
