@@ -213,8 +213,10 @@ static void say_nothing_written(int mode, const char *path, const struct ct_ende
 		fprintf(stderr, ": %s: %s; -o PATH puts it elsewhere\n", directory,
 			strerror(errno));
 	else
-		fprintf(stderr, ": libcprof was not loaded, or could not write; "
-				"CPROF_VERBOSE=1 in the environment tells more\n");
+		fprintf(stderr,
+			": it ended past libc before its first checkpoint, as Go's programs do "
+			"(CPROF_CHECKPOINT=1s then leaves one), or libcprof was not loaded; "
+			"CPROF_VERBOSE=1 tells more\n");
 	free(directory);
 }
 

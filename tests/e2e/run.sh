@@ -94,6 +94,14 @@ said leaving "^cprof:   and of its child $work/leaving\.pb\.[0-9]+\$"
 run nowhere -o "$work/no/such.pb" -- true
 check_status nowhere 0
 said nowhere "^cprof: no cpu profile was written: $work/no/: No such file or directory; -o PATH"
+cat >past.c <<'END'
+int main(void) { __asm__ volatile("syscall" : : "a"(231), "D"(0)); }
+END
+if $CC -o past past.c 2>/dev/null; then
+	run past -o past.pb -- ./past
+	check_status past 0
+	said past 'no cpu profile was written: .*CPROF_CHECKPOINT=1s'
+fi
 run idle -o idle.pb -- true
 said idle '^cprof: cpu: no samples'
 check_status idle 0
