@@ -5,6 +5,7 @@
 
 #include "allocator.h"
 #include "collect.h"
+#include "jemalloc.h"
 #include "log.h"
 #include "sigsafe/depot.h"
 #include "sigsafe/heap_event.h"
@@ -59,7 +60,9 @@ static void begin_counting(void)
 
 static void switch_on(uint64_t interval)
 {
-	bool tags = interval >= CP_HEAP_TAG_INTERVAL && cp_allocator.aligns;
+	/* Blocks that hooks tell of are as they are, so all must be looked up. */
+	bool hooked = cp_jemalloc_start();
+	bool tags = interval >= CP_HEAP_TAG_INTERVAL && cp_allocator.aligns && !hooked;
 
 	cp_live_configure(interval >= CP_HEAP_TAG_INTERVAL ? SLOTS_SAMPLED : SLOTS_EXACT);
 	/* free must look before the first block is sampled. */
@@ -92,6 +95,7 @@ void cp_heap_stop(struct cp_run *r)
 {
 	(void)r;
 	switch_off();
+	cp_jemalloc_stop();
 }
 
 void cp_heap_thread_end(struct cp_thread *t)
@@ -124,10 +128,23 @@ void cp_heap_tick(struct cp_run *r)
 	cp_collect_request(CP_REQUEST_DUMP_HEAP);
 }
 
+void cp_heap_prepare(void)
+{
+	cp_jemalloc_find();
+}
+
 void cp_heap_check(void)
 {
-	const char *why = cp_heap_hot.state == CP_HEAP_ON ? cp_allocator_unseen() : NULL;
+	const char *why, *jemalloc = cp_jemalloc_unusable();
 
-	if (why)
-		cp_log("allocations of this program can't be seen: %s", why);
+	if (cp_heap_hot.state != CP_HEAP_ON)
+		return;
+	why = cp_allocator_unseen();
+	if (why || jemalloc)
+		cp_log("allocations of this program can't be seen: %s%s%s", why ? why : "",
+		       why && jemalloc ? "; " : "", jemalloc ? jemalloc : "");
+	else if (cp_jemalloc_version())
+		cp_log("allocations are seen through the experimental hooks of jemalloc %s, which "
+		       "is linked into the program",
+		       cp_jemalloc_version());
 }

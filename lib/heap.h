@@ -18,6 +18,8 @@ void cp_heap_tick(struct cp_run *r);
 void cp_heap_thread_end(struct cp_thread *t);
 void cp_heap_fork_child(struct cp_run *r, struct cp_thread *keep);
 
+/* Before a start, and before the collector's lock: find what hooks there are. */
+void cp_heap_prepare(void);
 /* After a start: say so if the program's allocations don't come to us. Ordinary context. */
 void cp_heap_check(void);
 

@@ -5,6 +5,7 @@
 #include "heap.h"
 #include "heap_leaks.h"
 #include "heap_rows.h"
+#include "jemalloc.h"
 #include "mappings.h"
 #include "mode.h"
 #include "sigsafe/heap_event.h"
@@ -67,8 +68,11 @@ static void report_memory(struct cp_report *out, const struct cp_heap_sums *s)
 
 static void report_settings(struct cp_report *out)
 {
-	cp_report_line(out, "heap: interval %lu bytes, allocator %s, sampled blocks %s",
+	const char *hooked = cp_jemalloc_version();
+
+	cp_report_line(out, "heap: interval %lu bytes, allocator %s%s%s, sampled blocks %s",
 		       L(cp_heap_totals.interval), cp_allocator_name(),
+		       hooked ? ", and through its hooks jemalloc " : "", hooked ? hooked : "",
 		       cp_heap_event_tags() ? "aligned to 2048 bytes" : "looked up at every free");
 }
 

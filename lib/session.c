@@ -141,6 +141,8 @@ static int prepare(bool each)
 		return err;
 	cp_gzip_load();
 	cp_helper_prepare();
+	if (cp_session.config.path[CP_MODE_HEAP][0])
+		cp_heap_prepare();
 	cp_facts_read(&cp_session.facts);
 	cp_session_learn_lineage();
 	return check_modes(each);
@@ -165,6 +167,8 @@ static int add_modes(const struct cp_config *c)
 		if (c->path[m][0] && cp_session.config.path[m][0])
 			return -EALREADY;
 	}
+	if (c->path[CP_MODE_HEAP][0])
+		cp_heap_prepare();
 	cp_collect_run(cp_window_add, &call);
 	return call.result;
 }
