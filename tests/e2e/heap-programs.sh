@@ -49,7 +49,8 @@ for i in $(seq 1 200); do
 	echo "int f$i(int *a, int n) { int s = $i; for (int i = 0; i < n; i++)
 		if (a[i] % $((i + 1)) == 0) s += a[i] * $i; else s ^= a[n - i - 1] << $((i % 13)); return s; }"
 done >"$work/input.c"
-program gcc . gcc -O1 -c -o "$work/output.o" "$work/input.c"
+# Every allocation: the driver makes too few for a sample.
+CPROF_HEAP_INTERVAL=1 program gcc . gcc -O1 -c -o "$work/output.o" "$work/input.c"
 compiler=
 for file in "$work"/gcc.pb.*; do
 	"$pprof_check" --main "$(gcc -print-prog-name=cc1)" "$file" 2>/dev/null && compiler=$file

@@ -24,7 +24,8 @@ slow=$(with -tagfocus=slow:1) all=$(with -tagfocus=span=request) inner=$(with -t
 echo "slow: $slow ms of $truth; all requests: $all ms of $everything; inner: $inner ms"
 # Each end of a span may be off by the time between two looks: 2 ms, and more where the profile says that
 # looks were missed, at both threads. The ends are as often too early as too late.
-missed=$("$pprof_check" --comments "$work/spans.pb" | sed -n 's/.* ran; \([0-9]*\) periods without any.*/\1/p')
+missed=$("$pprof_check" --comments "$work/spans.pb" | sed -n 's/.*; \([0-9]*\) rounds were missed.*/\1/p')
+[ -n "$missed" ] || fail "the comments don't say how many rounds were missed"
 near "slow spans" "$slow" "$truth" "$((8 * 2 + missed * 4))"
 near "requests" "$all" "$everything" "$((40 * 2 + missed * 4))"
 [ "${inner:-0}" -gt 0 ] || fail "no sample in the inner span"

@@ -294,7 +294,8 @@ static void test_entries_survive_a_storm(void)
 		cp_holder_give_back(h);
 	}
 	CHECK_EQ(mixed, 0);
-	CHECK(opened > turns / 2);
+	/* How many of the turns found an entry depends on when the other threads ran. */
+	CHECK(opened > 0 && opened <= turns);
 	CHECK(arrived[0] > 0 && arrived[1] > 0);
 	end(t);
 }
