@@ -170,8 +170,10 @@ static void end_foreign_twin(struct cp_thread *new, int tid)
 
 void cp_threads_adopt(void)
 {
-	struct cp_thread *t = cp_self.thread ? NULL : cp_thread_claim();
+	bool ended = cp_self.end_rounds >= PTHREAD_DESTRUCTOR_ITERATIONS;
+	struct cp_thread *t = cp_self.thread || ended ? NULL : cp_thread_claim();
 
+	/* Once more after its end, in a later key's destructor, nothing would end the record. */
 	if (!t)
 		return;
 	if (cp_sys_gettid() == cp_sys_getpid()) {
