@@ -2,8 +2,11 @@
 #include <stdlib.h>
 
 #include "allocator.h"
+#include "interpose.h"
 #include "real.h"
 #include "process.h"
+#include "sigsafe/atomic.h"
+#include "sigsafe/heap_event.h"
 
 static void on_quick_exit(void)
 {
@@ -19,7 +22,28 @@ __attribute__((constructor)) static void begin(void)
 	at_quick_exit(on_quick_exit);
 }
 
-__attribute__((destructor)) static void end(void)
+/* Before the destructors of what the program has made by its first thread: others still run,
+ * and while we write they would use it destroyed. */
+static uint32_t exit_watched, exit_seen;
+
+static void on_exit_with_threads(void)
 {
 	cp_process_end("at exit");
+	cp_store_relaxed(&exit_seen, 1);
+}
+
+void init_watch_exit(void)
+{
+	if (cp_load_relaxed(&exit_watched) || cp_exchange_acqrel(&exit_watched, 1))
+		return;
+	/* libc may allocate for that. */
+	cp_heap_own_begin();
+	atexit(on_exit_with_threads);
+	cp_heap_own_end();
+}
+
+__attribute__((destructor)) static void end(void)
+{
+	if (!cp_load_relaxed(&exit_seen))
+		cp_process_end("at exit");
 }

@@ -8,4 +8,7 @@
 
 #define INTERPOSE __attribute__((visibility("default")))
 
+/* The program makes a thread: init.c. */
+void init_watch_exit(void);
+
 #endif

@@ -18,6 +18,7 @@ static bool creation_begins(void)
 {
 	bool blocked = cp_held_blocked();
 
+	init_watch_exit();
 	cp_process_thread_created();
 	if (blocked)
 		cp_held_really_block(true);
