@@ -1,22 +1,18 @@
 /* A POSIX timer a thread; see cpu_timer.h. */
 #include "cpu_timer.h"
 
-#include <signal.h>
-#include <string.h>
 #include <time.h>
 
 #include "sigsafe/atomic.h"
 #include "sigsafe/cpu_event.h"
 #include "sigsafe/sys.h"
+#include "thread_timer.h"
 
 /* 2^64 divided by the golden ratio. Successive multiples, modulo 2^64, fill the circle as
  * evenly as any sequence can (Knuth, TAOCP 3, 6.4), so the first expiries of n
  * threads are spread over the period: each by itself is uniform, which keeps short threads
  * unbiased, while together they hit n times as evenly as n independent draws. */
 #define GOLDEN UINT64_C(0x9e3779b97f4a7c15)
-
-/* The kernel's clock id of a thread's CPU time: ~tid, "per thread", "scheduler". */
-#define CPU_CLOCK_OF(tid) ((int)((~(unsigned)(tid) << 3) | 6u))
 
 static uint64_t phase;	      /* golden-ratio sequence, random start */
 static uint64_t longest_tail; /* the most CPU time that a kernel tick may come late */
@@ -48,25 +44,17 @@ static uint64_t cpu_ns(const struct cp_thread *t)
 {
 	struct timespec now = { 0 };
 
-	cp_sys2(SYS_clock_gettime, CPU_CLOCK_OF(t->tid), &now);
+	cp_sys2(SYS_clock_gettime, CP_THREAD_CLOCK(t->tid), &now);
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 int cp_cpu_timer_create(struct cp_thread *t)
 {
 	struct itimerspec when = { .it_interval = to_timespec(cp_cpu_state.period_ns) };
-	struct sigevent event;
-	int id = CP_NO_TIMER;
-	long err;
+	int id = cp_thread_timer_create(t, CP_CPU_TAG);
 
-	memset(&event, 0, sizeof(event));
-	event.sigev_notify = SIGEV_THREAD_ID;
-	event.sigev_signo = SIGPROF;
-	event.sigev_value.sival_ptr = (void *)(uintptr_t)(CP_CPU_TAG | t->index);
-	event._sigev_un._tid = t->tid;
-	err = cp_sys3(SYS_timer_create, CPU_CLOCK_OF(t->tid), &event, &id);
-	if (err < 0)
-		return (int)err;
+	if (id < 0)
+		return id;
 	t->first_due = cpu_ns(t) + cp_cpu_timer_first();
 	t->expiries = 0;
 	when.it_value = to_timespec(t->first_due);

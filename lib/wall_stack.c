@@ -10,6 +10,7 @@
 #include "sigsafe/sys.h"
 #include "sigsafe/text.h"
 #include "sigsafe/unwind_walks.h"
+#include "thread_timer.h"
 
 /* A thread that runs a little now and then may do so just while it is looked at. */
 #define TRIES 3
@@ -18,7 +19,7 @@ uint64_t cp_wall_clock_of(int tid)
 {
 	struct timespec t;
 
-	if (cp_sys2(SYS_clock_gettime, CP_WALL_CLOCK_OF(tid), &t) < 0)
+	if (cp_sys2(SYS_clock_gettime, CP_THREAD_CLOCK(tid), &t) < 0)
 		return UINT64_MAX;
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }

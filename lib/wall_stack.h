@@ -19,9 +19,6 @@ enum cp_wall_doing {
 	CP_WALL_ENDED,	/* there is no such thread any more */
 };
 
-/* The kernel's clock id of a thread's CPU time: ~tid, "per thread", "scheduler". */
-#define CP_WALL_CLOCK_OF(tid) ((int)((~(unsigned)(tid) << 3) | 6u))
-
 /* CPU time of thread TID of this process, in ns; UINT64_MAX: it has ended. */
 uint64_t cp_wall_clock_of(int tid);
 

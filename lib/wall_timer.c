@@ -5,7 +5,6 @@
  * program's is interrupted.
  */
 #include <errno.h>
-#include <string.h>
 #include <time.h>
 
 #include "log.h"
@@ -13,6 +12,7 @@
 #include "sigsafe/lock.h"
 #include "sigsafe/sys.h"
 #include "sigsafe/wall_event.h"
+#include "thread_timer.h"
 #include "wall.h"
 #include "wall_stack.h"
 
@@ -22,18 +22,10 @@ static struct cp_lock timers; /* against the thread's own end; held for a few ca
 
 static int create(struct cp_thread *t)
 {
-	struct sigevent event;
-	int id = CP_NO_TIMER;
-	long err;
+	int id = cp_thread_timer_create(t, CP_WALL_TAG);
 
-	memset(&event, 0, sizeof(event));
-	event.sigev_notify = SIGEV_THREAD_ID;
-	event.sigev_signo = SIGPROF;
-	event.sigev_value.sival_ptr = (void *)(uintptr_t)(CP_WALL_TAG | t->index);
-	event._sigev_un._tid = t->tid;
-	err = cp_sys3(SYS_timer_create, CP_WALL_CLOCK_OF(t->tid), &event, &id);
-	if (err < 0)
-		return (int)err;
+	if (id < 0)
+		return id;
 	cp_store_release(&t->wall.timer, id);
 	return 0;
 }

@@ -1,0 +1,22 @@
+/* Timers on the CPU clock of one thread; see thread_timer.h. */
+#include "thread_timer.h"
+
+#include <signal.h>
+#include <string.h>
+
+#include "sigsafe/sys.h"
+
+int cp_thread_timer_create(const struct cp_thread *t, uint64_t tag)
+{
+	struct sigevent event;
+	int id;
+	long err;
+
+	memset(&event, 0, sizeof(event));
+	event.sigev_notify = SIGEV_THREAD_ID;
+	event.sigev_signo = SIGPROF;
+	event.sigev_value.sival_ptr = (void *)(uintptr_t)(tag | t->index);
+	event._sigev_un._tid = t->tid;
+	err = cp_sys3(SYS_timer_create, CP_THREAD_CLOCK(t->tid), &event, &id);
+	return err < 0 ? (int)err : id;
+}
