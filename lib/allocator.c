@@ -175,11 +175,6 @@ bool cp_allocator_resolve(void)
 	return true;
 }
 
-const char *cp_allocator_path(void)
-{
-	return path;
-}
-
 const char *cp_allocator_name(void)
 {
 	static const char *const known[][2] = { { "libjemalloc", "jemalloc" },

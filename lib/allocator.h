@@ -43,7 +43,6 @@ bool cp_allocator_owns(const void *f);
 
 /* "glibc", "jemalloc", "tcmalloc", "mimalloc", or the path of the module that defines malloc. */
 const char *cp_allocator_name(void);
-const char *cp_allocator_path(void);
 /* Calls of malloc by the program reach us: asked by one of our own. NULL: yes; else why not.
  * Ordinary context. */
 const char *cp_allocator_unseen(void);

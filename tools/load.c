@@ -22,11 +22,6 @@ const struct ct_option ct_load_options[] = {
 	CT_FLAG("normalize", &asked.normalize, "first scale to the base's total"), CT_END
 };
 
-bool ct_load_is_diff(void)
-{
-	return asked.diff_base.count > 0;
-}
-
 static void free_all(struct ct_profile **profiles, size_t count)
 {
 	for (size_t i = 0; i < count; i++)

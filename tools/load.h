@@ -16,10 +16,7 @@ extern const struct ct_option ct_load_options[];
 /* Reads SOURCES (files, "-", URLs), merges them, subtracts the base that was asked for, and leaves
  * out the frames that the profile itself says to drop. NULL: it was said on stderr why. */
 struct ct_profile *ct_load(char *const *sources, int count);
-/* Was it -diff_base? Then the base's samples have the label pprof::base=true, and are
- * what shares are counted of. */
-bool ct_load_is_diff(void);
-
+/* With -diff_base the base's samples have this label, =true, and are what shares are counted of. */
 #define CT_BASE_LABEL "pprof::base"
 
 /* Drops what is below the frames that match P's drop_frames. */
