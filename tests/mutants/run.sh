@@ -1,0 +1,311 @@
+#!/bin/bash
+# Shows that the tests of the traps can fail: takes out one protection at a time, builds the library
+# without it, and runs the test, which has to notice. See usage below, and CONTRIBUTING.md for what a
+# mutant looks like. Run by "make mutants", or by bash in a build directory.
+set -u
+
+usage() {
+	cat <<'TEXT'
+usage: run.sh [-j N] [-d DIR] [-k] [NAME...]      in a build directory (make mutants MUTANTS='...')
+       run.sh --refresh [NAME...]                 patches with today's lines and context, in the source tree
+       run.sh --list
+Takes out one protection after another (tests/mutants/NAME.patch; all, or those named), builds the
+library without it, and runs the tests that must then fail.
+  -j N    N workers, each with a tree and a build of its own (default: a third of the processors)
+  -d DIR  keep the workers' builds in DIR, and use what is there: a minute less the next time
+  -k      keep what the tests printed, in DIR/out
+A line for each mutant, and at the end their number:
+  killed      the tests failed, and said what the mutant's "Says" expects
+  SURVIVED    a test passed although the protection was gone
+  OTHERWISE   a test failed, but for another reason than expected
+  BROKEN      the patch doesn't apply, the mutant doesn't build, or the test fails without it
+  skipped     a test can't run here
+Exit status: 0 when all were killed or skipped, 1 otherwise, 2 when it couldn't begin.
+TEXT
+}
+
+die() {
+	echo "mutants: $*" >&2
+	exit 2
+}
+
+# ---- what to do ----
+srcdir=${srcdir:-$(sed -n 's/^srcdir = //p' Makefile 2>/dev/null)}
+[ -n "$srcdir" ] && [ -e "$srcdir/tests/mutants/header.sh" ] || die "run this in a build directory"
+srcdir=$(cd "$srcdir" && pwd)
+# shellcheck source=tests/mutants/header.sh
+. "$srcdir/tests/mutants/header.sh"
+jobs=$(($(nproc 2>/dev/null || echo 1) / 3))
+[ "$jobs" -gt 0 ] || jobs=1
+scratch=
+keep=
+action=run
+names=
+while [ $# -gt 0 ]; do
+	case $1 in
+	-j) jobs=${2:?} && shift ;;
+	-j*) jobs=${1#-j} ;;
+	-d) scratch=${2:?} && shift ;;
+	-k) keep=1 ;;
+	--refresh) action=refresh ;;
+	--list) action=list ;;
+	-h | --help) usage && exit 0 ;;
+	-*) usage >&2 && exit 2 ;;
+	*) names="$names $(basename "$1" .patch)" ;;
+	esac
+	shift
+done
+all=$(cd "$srcdir/tests/mutants" && ls *.patch 2>/dev/null | sed 's/\.patch$//')
+for name in $names; do
+	[ -e "$srcdir/tests/mutants/$name.patch" ] || die "there is no tests/mutants/$name.patch"
+done
+names=${names:-$all}
+command -v patch >/dev/null || die "the program patch is not installed"
+
+list() {
+	for name in $names; do
+		printf '%-32s %s\n' "$name" "$(mutant_header "$srcdir/tests/mutants/$name.patch" Without)"
+	done
+}
+
+# Each diff anew, from a copy of the files it changes.
+refresh() {
+	for name in $names; do
+		patch=$srcdir/tests/mutants/$name.patch
+		mutant_has_diff "$patch" || continue
+		tmp=$(mktemp -d)
+		files=$(sed -n 's,^--- a/\([^	]*\).*,\1,p' "$patch")
+		(cd "$srcdir" && cp --parents $files "$tmp") && cp -a "$tmp" "$tmp.b" &&
+			patch -s -F1 -d "$tmp.b" -p1 --no-backup-if-mismatch <"$patch" || die "$name does not apply"
+		sed '/^--- /,$d' "$patch" >"$tmp/new"
+		for file in $files; do
+			diff -U2 --label "a/$file" --label "b/$file" "$tmp/$file" "$tmp.b/$file" >>"$tmp/new"
+		done
+		cmp -s "$tmp/new" "$patch" || { cp "$tmp/new" "$patch" && echo "$name: refreshed"; }
+		rm -rf "$tmp" "$tmp.b"
+	done
+}
+
+case $action in
+list) list && exit 0 ;;
+refresh) refresh && exit 0 ;;
+esac
+
+# ---- trees and builds ----
+[ -e config.status ] || die "run this in a build directory"
+outer=$PWD
+if [ -z "$scratch" ]; then
+	scratch=$(mktemp -d)
+	trap 'rm -rf "$scratch"' EXIT
+fi
+# Tests change their user; what they run is in there.
+mkdir -p "$scratch" && scratch=$(cd "$scratch" && pwd) && chmod 755 "$scratch"
+rm -rf "$scratch/claimed" "$scratch/out" "$scratch/results" "$scratch/baseline"
+mkdir -p "$scratch/claimed" "$scratch/out" "$scratch/results" "$scratch/baseline"
+
+# What was changed by a run that was stopped has newer objects than sources.
+fresh_tree() { # worker's directory
+	rm -rf "$1/src" && cp -a "$scratch/pristine" "$1/src" || return 1
+	[ ! -e "$1/mutated" ] || (cd "$1/src" && xargs touch -c) <"$1/mutated"
+	rm -f "$1/mutated"
+}
+
+# Shared objects only: half as much to compile.
+configure_worker() { # worker's directory
+	cd "$1/build" || return 1
+	[ -e config.status ] && return 0
+	eval "set -- $("$outer/config.status" --config)"
+	../src/configure "$@" --disable-static --disable-werror --quiet
+}
+
+build_worker() { # worker's directory
+	mkdir -p "$1/build" "$1/tmp" && chmod 1777 "$1/tmp"
+	fresh_tree "$1" && configure_worker "$1" && make -C "$1/build" -s mutants-build
+}
+
+# ---- one test ----
+# Whatever a test without its protection left behind: known by the environment.
+end_leftovers() { # worker's directory
+	for environ in /proc/[0-9]*/environ; do
+		pid=${environ#/proc/} && pid=${pid%/environ}
+		[ "$pid" != "$BASHPID" ] || continue
+		tr '\0' '\n' <"$environ" 2>/dev/null | grep -qxF "CP_MUTANT=$1" && kill -9 "$pid" 2>/dev/null
+	done 2>/dev/null
+}
+
+run_test() { # worker's directory, test, seconds, output: the test's status
+	local dir=$1 test=$2 seconds=$3 output=$4 status=0
+	(
+		cd "$dir/build" || exit 99
+		eval "$(make -s tests-environment)"
+		export srcdir=../src TMPDIR=$dir/tmp CP_MUTANT=$dir
+		case $test in
+		*.sh) exec timeout -k 5 "$seconds" bash "$srcdir/$test" ;;
+		*) exec timeout -k 5 "$seconds" "./$test" ;;
+		esac
+	) >"$output" 2>&1 </dev/null || status=$?
+	[ $status != 124 ] || echo "no end after $seconds s" >>"$output"
+	end_leftovers "$dir"
+	rm -rf "$dir/tmp" && mkdir "$dir/tmp" && chmod 1777 "$dir/tmp"
+	return $status
+}
+
+tests_of() { # mutant
+	mutant_header "$srcdir/tests/mutants/$1.patch" Test
+}
+
+needed_of() { # mutant: what else must be built
+	{
+		tests_of "$1" | grep -v '\.sh$'
+		mutant_header "$srcdir/tests/mutants/$1.patch" Build
+	} | tr '\n' ' '
+}
+
+# ---- one mutant ----
+evidence() { # output, expected
+	{
+		[ -z "$2" ] || grep -m1 -E -- "$2" "$1"
+		grep -m1 -E '^(FAIL|not ok)' "$1"
+		tail -n 1 "$1"
+	} | head -n 1 | cut -c 1-160
+}
+
+# A test that must fail. By chance only: up to RUNS times.
+must_fail() { # worker's directory, mutant, test: sets verdict and why
+	local patch=$srcdir/tests/mutants/$2.patch runs seconds says output status=0 run=0
+	runs=$(mutant_header "$patch" Runs)
+	seconds=$(mutant_header "$patch" Seconds)
+	says=$(mutant_header "$patch" Says)
+	output=$scratch/out/$2.${3//\//_}
+	while [ $status = 0 ] && [ $((run += 1)) -le "${runs:-1}" ]; do
+		run_test "$1" "$3" "${seconds:-120}" "$output" || status=$?
+	done
+	why="$(basename "$3"): $(evidence "$output" "$says")"
+	case $status in
+	0) verdict=SURVIVED why=$(basename "$3") ;;
+	77) verdict=skipped ;;
+	*)
+		verdict=killed
+		[ -z "$says" ] || grep -qE -- "$says" "$output" || verdict=OTHERWISE
+		[ "$run" = 1 ] || why="(run $run) $why"
+		;;
+	esac
+}
+
+apply() { # worker's directory, mutant
+	mutant_has_diff "$srcdir/tests/mutants/$2.patch" || return 0
+	sed -n 's,^--- a/\([^	]*\).*,\1,p' "$srcdir/tests/mutants/$2.patch" >"$1/mutated"
+	patch -s -f -F1 -d "$1/src" -p1 --no-backup-if-mismatch <"$srcdir/tests/mutants/$2.patch"
+}
+
+revert() { # worker's directory
+	[ -e "$1/mutated" ] || return 0
+	while read -r file; do
+		cp "$scratch/pristine/$file" "$1/src/$file" && touch "$1/src/$file"
+	done <"$1/mutated"
+	rm -f "$1/mutated"
+}
+
+build_mutant() { # worker's directory, mutant
+	local settings=()
+	mapfile -t settings < <(mutant_header "$srcdir/tests/mutants/$2.patch" Make)
+	# Settings of make change no file's time.
+	[ ${#settings[@]} = 0 ] || rm -f "$1/build/libcprof.la"
+	# shellcheck disable=SC2046
+	make -C "$1/build" -s libcprof.la $(needed_of "$2") "${settings[@]}" >"$scratch/out/$2.make" 2>&1
+}
+
+try_mutant() { # worker's directory, mutant: sets verdict and why
+	local test
+	for test in $(tests_of "$2"); do
+		case $(cat "$scratch/baseline/${test//\//_}" 2>/dev/null) in
+		0) ;;
+		77) verdict=skipped why="$test is skipped here" && return ;;
+		*) verdict=BROKEN why="$test fails without any change" && return ;;
+		esac
+	done
+	apply "$1" "$2" >"$scratch/out/$2.apply" 2>&1 ||
+		{ verdict=BROKEN why="the patch does not apply" && return; }
+	build_mutant "$1" "$2" ||
+		{ verdict=BROKEN why="does not build: $(grep -m1 -i error "$scratch/out/$2.make")" && return; }
+	for test in $(tests_of "$2"); do
+		must_fail "$1" "$2" "$test"
+		[ "$verdict" = killed ] || return
+	done
+}
+
+# ---- workers ----
+# Several workers take from one list: who makes the directory has the item.
+claim() { # item
+	mkdir "$scratch/claimed/${1//\//_}" 2>/dev/null
+}
+
+run_baseline() { # worker's directory
+	local test status
+	for test in $tests; do
+		claim "$test" || continue
+		status=0
+		case $test in
+		*.sh) ;;
+		*) make -C "$1/build" -s "$test" >"$scratch/out/baseline.make" 2>&1 || status=99 ;;
+		esac
+		[ $status != 0 ] || run_test "$1" "$test" 600 "$scratch/out/baseline.${test//\//_}" || status=$?
+		echo $status >"$scratch/baseline/${test//\//_}"
+		[ $status = 0 ] || echo "mutants: $test, without any change: status $status," \
+			"$(evidence "$scratch/out/baseline.${test//\//_}" '')"
+	done
+}
+
+run_mutants() { # worker's directory
+	local name began
+	for name in $names; do
+		claim "mutant $name" || continue
+		began=$SECONDS verdict='' why=''
+		try_mutant "$1" "$name"
+		revert "$1"
+		# The next one that is built with settings of its own must not stay.
+		[ -z "$(mutant_header "$srcdir/tests/mutants/$name.patch" Make)" ] || rm -f "$1/build/libcprof.la"
+		echo "$verdict" >"$scratch/results/$name"
+		printf '%-9s %-34s %3d s  %s\n' "$verdict" "$name" $((SECONDS - began)) "$why"
+	done
+}
+
+for_all_workers() { # function
+	local n failed=0 pids=''
+	for n in $(seq "$jobs"); do
+		"$1" "$scratch/$n" &
+		pids="$pids $!"
+	done
+	for pid in $pids; do
+		wait "$pid" || failed=1
+	done
+	return $failed
+}
+
+build_and_tell() { # worker's directory
+	mkdir -p "$1"
+	build_worker "$1" >"$1/build.out" 2>&1 || { tail -n 20 "$1/build.out" >&2 && return 1; }
+}
+
+tests=$(for name in $names; do tests_of "$name"; done | sort -u)
+count=$(echo $names | wc -w)
+echo "mutants: $count, in $jobs build(s) under $scratch"
+rm -rf "$scratch/pristine"
+make -s distdir distdir="$scratch/pristine" >"$scratch/out/distdir" 2>&1 ||
+	{ tail -n 20 "$scratch/out/distdir" >&2 && die "no copy of the sources could be made"; }
+for_all_workers build_and_tell || die "the unchanged tree does not build"
+echo "mutants: built; $(echo $tests | wc -w) tests on the unchanged library"
+for_all_workers run_baseline
+echo "mutants: one by one"
+for_all_workers run_mutants
+
+# ---- summary ----
+number() { # verdict
+	cat "$scratch/results/"* 2>/dev/null | grep -cx "$1"
+}
+
+killed=$(number killed) skipped=$(number skipped)
+echo "mutants: $killed killed, $(number SURVIVED) survived, $(number OTHERWISE) otherwise," \
+	"$(number BROKEN) broken, $skipped skipped, of $count"
+[ -z "$keep" ] || echo "mutants: what the tests printed is in $scratch/out"
+[ $((killed + skipped)) = "$count" ]
