@@ -6,14 +6,15 @@ set -u
 
 usage() {
 	cat <<'TEXT'
-usage: run.sh [-j N] [-d DIR] [-k] [NAME...]      in a build directory (make mutants MUTANTS='...')
+usage: run.sh [-j N] [-d DIR] [-q] [NAME...]      in a build directory (make mutants MUTANTS='...')
        run.sh --refresh [NAME...]                 patches with today's lines and context, in the source tree
        run.sh --list
 Takes out one protection after another (tests/mutants/NAME.patch; all, or those named), builds the
 library without it, and runs the tests that must then fail.
   -j N    N workers, each with a tree and a build of its own (default: a third of the processors)
-  -d DIR  keep the workers' builds in DIR, and use what is there: a minute less the next time
-  -k      keep what the tests printed, in DIR/out
+  -d DIR  keep the workers' builds in DIR, and use what is there: a minute less the next time; what
+          the tests printed is in DIR/out
+  -q      don't run the tests on the unchanged library first
 A line for each mutant, and at the end their number:
   killed      the tests failed, and said what the mutant's "Says" expects
   SURVIVED    a test passed although the protection was gone
@@ -39,14 +40,15 @@ jobs=$(($(nproc 2>/dev/null || echo 1) / 3))
 [ "$jobs" -gt 0 ] || jobs=1
 scratch=
 keep=
+quick=
 action=run
 names=
 while [ $# -gt 0 ]; do
 	case $1 in
 	-j) jobs=${2:?} && shift ;;
 	-j*) jobs=${1#-j} ;;
-	-d) scratch=${2:?} && shift ;;
-	-k) keep=1 ;;
+	-d) scratch=${2:?} keep=1 && shift ;;
+	-q) quick=1 ;;
 	--refresh) action=refresh ;;
 	--list) action=list ;;
 	-h | --help) usage && exit 0 ;;
@@ -211,14 +213,20 @@ build_mutant() { # worker's directory, mutant
 	mapfile -t settings < <(mutant_header "$srcdir/tests/mutants/$2.patch" Make)
 	# Settings of make change no file's time.
 	[ ${#settings[@]} = 0 ] || rm -f "$1/build/libcprof.la"
+	# The tool too: the mutant before may have been in it.
 	# shellcheck disable=SC2046
-	make -C "$1/build" -s libcprof.la $(needed_of "$2") "${settings[@]}" >"$scratch/out/$2.make" 2>&1
+	make -C "$1/build" -s libcprof.la $([ -e "$1/build/cprof" ] && echo cprof) $(needed_of "$2") "${settings[@]}" >"$scratch/out/$2.make" 2>&1
 }
 
 try_mutant() { # worker's directory, mutant: sets verdict and why
 	local test
 	for test in $(tests_of "$2"); do
-		case $(cat "$scratch/baseline/${test//\//_}" 2>/dev/null) in
+		[ -z "$quick" ] || break
+		# Another worker may be at it.
+		while [ ! -s "$scratch/baseline/${test//\//_}" ]; do
+			sleep 0.2
+		done
+		case $(cat "$scratch/baseline/${test//\//_}") in
 		0) ;;
 		77) verdict=skipped why="$test is skipped here" && return ;;
 		*) verdict=BROKEN why="$test fails without any change" && return ;;
@@ -270,10 +278,18 @@ run_mutants() { # worker's directory
 	done
 }
 
-for_all_workers() { # function
+work() { # worker's directory
+	mkdir -p "$1"
+	build_worker "$1" >"$1/build.out" 2>&1 ||
+		{ tail -n 20 "$1/build.out" >&2 && echo "mutants: the unchanged tree does not build" >&2 && return 1; }
+	[ -n "$quick" ] || run_baseline "$1"
+	run_mutants "$1"
+}
+
+for_all_workers() {
 	local n failed=0 pids=''
 	for n in $(seq "$jobs"); do
-		"$1" "$scratch/$n" &
+		work "$scratch/$n" &
 		pids="$pids $!"
 	done
 	for pid in $pids; do
@@ -282,30 +298,29 @@ for_all_workers() { # function
 	return $failed
 }
 
-build_and_tell() { # worker's directory
-	mkdir -p "$1"
-	build_worker "$1" >"$1/build.out" 2>&1 || { tail -n 20 "$1/build.out" >&2 && return 1; }
-}
-
-tests=$(for name in $names; do tests_of "$name"; done | sort -u)
-count=$(echo $names | wc -w)
-echo "mutants: $count, in $jobs build(s) under $scratch"
-rm -rf "$scratch/pristine"
-make -s distdir distdir="$scratch/pristine" >"$scratch/out/distdir" 2>&1 ||
-	{ tail -n 20 "$scratch/out/distdir" >&2 && die "no copy of the sources could be made"; }
-for_all_workers build_and_tell || die "the unchanged tree does not build"
-echo "mutants: built; $(echo $tests | wc -w) tests on the unchanged library"
-for_all_workers run_baseline
-echo "mutants: one by one"
-for_all_workers run_mutants
-
-# ---- summary ----
 number() { # verdict
 	cat "$scratch/results/"* 2>/dev/null | grep -cx "$1"
 }
 
-killed=$(number killed) skipped=$(number skipped)
-echo "mutants: $killed killed, $(number SURVIVED) survived, $(number OTHERWISE) otherwise," \
-	"$(number BROKEN) broken, $skipped skipped, of $count"
-[ -z "$keep" ] || echo "mutants: what the tests printed is in $scratch/out"
-[ $((killed + skipped)) = "$count" ]
+summary() {
+	local killed skipped
+	killed=$(number killed) skipped=$(number skipped)
+	echo "mutants: $killed killed, $(number SURVIVED) survived, $(number OTHERWISE) otherwise," \
+		"$(number BROKEN) broken, $skipped skipped, of $count"
+	[ -z "$keep" ] || echo "mutants: what the tests printed is in $scratch/out"
+	[ $((killed + skipped)) = "$count" ]
+}
+
+# A function, and the exit in one line with it: this file may change while it runs.
+main() {
+	tests=$(for name in $names; do tests_of "$name"; done | sort -u)
+	count=$(echo $names | wc -w)
+	echo "mutants: $count, in $jobs build(s) under $scratch"
+	rm -rf "$scratch/pristine"
+	make -s distdir distdir="$scratch/pristine" >"$scratch/out/distdir" 2>&1 ||
+		{ tail -n 20 "$scratch/out/distdir" >&2 && die "no copy of the sources could be made"; }
+	for_all_workers || die "a worker failed"
+	summary
+}
+
+main; exit
