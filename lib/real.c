@@ -69,6 +69,7 @@ static const struct {
 	WANT(unshare, "unshare"),
 	WANT(setns, "setns"),
 	WANT(prctl, "prctl"),
+	WANT(capset, "capset"),
 #undef WANT
 };
 

@@ -73,6 +73,7 @@ struct cp_real {
 	int (*unshare)(int);
 	int (*setns)(int, int);
 	int (*prctl)(int, ...);
+	int (*capset)(void *, const void *);
 };
 
 /* Valid after cp_real_resolve; a function that libc lacks is NULL. */

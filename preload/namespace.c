@@ -1,4 +1,10 @@
-/* unshare and setns fail in a process of several threads: while they run, ours isn't there. */
+/* What a thread changes of itself alone: while it does, ours isn't there, and it comes back as what
+ * the program has become.
+ *
+ * unshare and setns fail in a process of several threads. Capabilities, and how user ids affect
+ * them, are each thread's own, but user ids libc changes in all: it aborts the process where a
+ * thread that kept something, or lost it, sees another result than the others.
+ */
 #include <errno.h>
 #include <sched.h>
 
@@ -24,6 +30,25 @@ INTERPOSE int setns(int fd, int type)
 
 	cp_session_park(true);
 	result = CP_REAL(setns)(fd, type);
+	saved = errno;
+	cp_session_park(false);
+	errno = saved;
+	return result;
+}
+
+/* libc exports it without declaring it. */
+INTERPOSE int capset(void *header, const void *data);
+
+INTERPOSE int capset(void *header, const void *data)
+{
+	int result, saved;
+
+	if (!CP_REAL(capset)) {
+		errno = ENOSYS;
+		return -1;
+	}
+	cp_session_park(true);
+	result = CP_REAL(capset)(header, data);
 	saved = errno;
 	cp_session_park(false);
 	errno = saved;

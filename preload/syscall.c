@@ -87,6 +87,37 @@ static long futex_wait(long number, const long *a)
 	return result;
 }
 
+/* By number these change the calling thread alone; see namespace.c. */
+static bool changes_credentials(long number)
+{
+	switch (number) {
+	case SYS_capset:
+	case SYS_setgid:
+	case SYS_setgroups:
+	case SYS_setns:
+	case SYS_setregid:
+	case SYS_setresgid:
+	case SYS_setresuid:
+	case SYS_setreuid:
+	case SYS_setuid:
+	case SYS_unshare: return true;
+	default: return false;
+	}
+}
+
+static long call_alone(long number, const long *a)
+{
+	long result;
+	int saved;
+
+	cp_session_park(true);
+	result = CP_REAL(syscall)(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+	saved = errno;
+	cp_session_park(false);
+	errno = saved;
+	return result;
+}
+
 INTERPOSE long syscall(long number, ...)
 {
 	long a[6];
@@ -105,8 +136,29 @@ INTERPOSE long syscall(long number, ...)
 				(char *const *)a[3], (int)a[4]);
 	if (cp_load_relaxed(&cp_lock_on) && is_wait(number, a))
 		return futex_wait(number, a);
+	if (changes_credentials(number))
+		return call_alone(number, a);
 	before(number, a);
 	return CP_REAL(syscall)(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+/* What decides about the effect of setuid, setgroups and the like. */
+static bool changes_privileges(int option)
+{
+	return option == PR_SET_KEEPCAPS || option == PR_SET_SECUREBITS ||
+	       option == PR_CAPBSET_DROP || option == PR_CAP_AMBIENT;
+}
+
+static int prctl_alone(int option, const unsigned long *a)
+{
+	int result, saved;
+
+	cp_session_park(true);
+	result = CP_REAL(prctl)(option, a[0], a[1], a[2], a[3]);
+	saved = errno;
+	cp_session_park(false);
+	errno = saved;
+	return result;
 }
 
 INTERPOSE int prctl(int option, ...)
@@ -121,5 +173,7 @@ INTERPOSE int prctl(int option, ...)
 	if (option == PR_SET_SECCOMP &&
 	    (a[0] == SECCOMP_MODE_STRICT || (a[0] == SECCOMP_MODE_FILTER && a[1])))
 		cp_session_retire(forbids);
+	if (changes_privileges(option))
+		return prctl_alone(option, a);
 	return CP_REAL(prctl)(option, a[0], a[1], a[2], a[3]);
 }

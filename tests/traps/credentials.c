@@ -1,0 +1,78 @@
+/* Changes its credentials as daemons do that give up root but keep a part of it. Linux keeps them
+ * for each thread; libc changes those of all threads, and aborts where that fails in one thread and
+ * not in another.
+ */
+#include <errno.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "host.h"
+
+#define NOBODY 65534
+
+int capset(cap_user_header_t header, const cap_user_data_t data);
+
+static void keep(unsigned capabilities, int by_number)
+{
+	struct __user_cap_header_struct h = { _LINUX_CAPABILITY_VERSION_3, 0 };
+	struct __user_cap_data_struct d[2] = { { capabilities, capabilities, 0 }, { 0, 0, 0 } };
+
+	EXPECT((by_number ? (int)syscall(SYS_capset, &h, d) : capset(&h, d)) == 0);
+}
+
+/* As setpriv and ntpd do. */
+static void keep_over_setuid(void)
+{
+	EXPECT(prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) == 0);
+	EXPECT(setresuid(NOBODY, NOBODY, NOBODY) == 0);
+	keep(1u << CAP_SETGID, 0);
+	EXPECT(setgroups(0, NULL) == 0);
+	EXPECT(setresgid(NOBODY, NOBODY, NOBODY) == 0);
+}
+
+static void drop_first(int by_number)
+{
+	keep(1u << CAP_SETGID, by_number);
+	EXPECT(setresgid(NOBODY, NOBODY, NOBODY) == 0);
+	EXPECT(setuid(NOBODY) == -1 && errno == EPERM);
+}
+
+/* By number it is for the calling thread alone; and then as everybody does. */
+static void by_number(void)
+{
+	EXPECT(syscall(SYS_setresgid, NOBODY, NOBODY, NOBODY) == 0);
+	EXPECT(syscall(SYS_setresuid, NOBODY, NOBODY, NOBODY) == 0);
+	EXPECT(setuid(0) == -1 && errno == EPERM);
+	EXPECT(setgid(0) == -1 && errno == EPERM);
+}
+
+static void bounded(void)
+{
+	EXPECT(prctl(PR_SET_SECUREBITS, 1 << 2 /* no setuid fixup */, 0, 0, 0) == 0);
+	EXPECT(setresuid(NOBODY, NOBODY, NOBODY) == 0);
+	EXPECT(setresgid(NOBODY, NOBODY, NOBODY) == 0);
+}
+
+int main(int argc, char **argv)
+{
+	const char *way = argc > 1 ? argv[1] : "";
+
+	burn(0.05);
+	if (!strcmp(way, "keep"))
+		keep_over_setuid();
+	else if (!strcmp(way, "drop"))
+		drop_first(0);
+	else if (!strcmp(way, "drop-by-number"))
+		drop_first(1);
+	else if (!strcmp(way, "by-number"))
+		by_number();
+	else
+		bounded();
+	burn(0.05);
+	printf("done\n");
+	HOST_END();
+}

@@ -1,0 +1,25 @@
+# A program gives up root in steps. Our thread must follow each: where it couldn't, libc would abort the program, and a
+# thread would be left with what the program has given up.
+. "$srcdir/tests/lib/e2e.sh"
+need timeout
+[ "$(id -u)" = 0 ] || skip "only root has something to give up"
+limit=$bounded
+export CPUPROFILE_FREQUENCY=1000 WALLPROFILE_FREQUENCY=100
+chmod 777 "$work"
+for way in keep drop drop-by-number by-number bounded; do
+	bare "$way-bare" ./tests/traps/credentials $way
+	[ "$status" = 0 ] || { echo "# $way is not permitted here: $(head -n 1 "$work/$way-bare.out")"; continue; }
+	WALLPROFILE="$work/$way.wall.pb" profiled $way ./tests/traps/credentials $way
+	check_status $way 0
+	check_same_output $way "$way-bare"
+	check_quiet $way
+	check_valid "$work/$way.pb"
+	check_valid_as wall "$work/$way.wall.pb"
+done
+# The same by a program that nobody here wrote.
+if command -v setpriv >/dev/null; then
+	profiled setpriv setpriv --reuid=65534 --regid=65534 --clear-groups /bin/echo done
+	check_status setpriv 0
+	[ "$(cat "$work/setpriv.out")" = done ] || fail "setpriv: $(cat "$work/setpriv.err")"
+fi
+finish
