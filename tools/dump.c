@@ -55,7 +55,8 @@ struct listing {
 
 static void look(const struct ct_dump_place *p, struct listing *l)
 {
-	DIR *d = opendir(p->directory);
+	int fd = openat(p->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *e;
 	struct stat st;
 
@@ -66,6 +67,8 @@ static void look(const struct ct_dump_place *p, struct listing *l)
 				(struct seen){ ct_strdup(e->d_name), st.st_ino, st.st_mtim };
 	if (d)
 		closedir(d);
+	else if (fd >= 0)
+		close(fd);
 }
 
 static void forget(struct listing *l)
@@ -86,18 +89,18 @@ static bool knows(const struct listing *l, const struct seen *s)
 	return false;
 }
 
-/* A file of P that isn't in BEFORE, or is another one by now: its path, to be freed. */
+/* A file of P that isn't in BEFORE, or is another one by now: its name, to be freed. */
 static char *appeared(const struct ct_dump_place *p, const struct listing *before)
 {
 	struct listing now = { 0 };
-	char *path = NULL;
+	char *name = NULL;
 
 	look(p, &now);
-	for (size_t i = 0; i < now.count && !path; i++)
+	for (size_t i = 0; i < now.count && !name; i++)
 		if (!knows(before, &now.files[i]))
-			path = ct_printf("%s/%s", p->directory, now.files[i].name);
+			name = ct_strdup(now.files[i].name);
 	forget(&now);
-	return path;
+	return name;
 }
 
 static double clock_now(void)
@@ -118,29 +121,61 @@ static void add_lines(struct ct_profile *p)
 	ct_symbolize(p, roots, &done);
 }
 
-/* The dump at PATH gets lines, and goes to where it is wanted. */
-static int take(const char *path)
+/* Who may dump others' processes may write others' files: what appeared must be what the library
+ * makes, a plain file of the process's user, and not a way to somewhere else. Its descriptor, or
+ * -1. */
+static int open_dump(const struct ct_dump_process *d, const struct ct_dump_place *p,
+		     const char *name, struct stat *st)
 {
-	const char *to = my.output ? my.output : path;
-	struct ct_profile *p = ct_read_source(path);
-	int error;
+	int fd = openat(p->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 
-	if (!p)
+	if (fd >= 0 && !fstat(fd, st) && S_ISREG(st->st_mode) &&
+	    (st->st_uid == d->user || d->user == geteuid()))
+		return fd;
+	fprintf(stderr, "cprof dump: %s/%s is left alone: %s\n", p->directory, name,
+		fd < 0 ? strerror(errno) : "not a file of the process's user");
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+static int write_dump(struct ct_profile *q, const struct ct_dump_place *p, const char *name,
+		      const struct stat *was)
+{
+	add_lines(q);
+	if (!my.output) {
+		if (ct_write_over(q, p->fd, name, was))
+			return CT_FAILED;
+		printf("%s/%s\n", p->directory, name);
+		return CT_OK;
+	}
+	if (ct_write_file(q, my.output))
 		return CT_FAILED;
-	add_lines(p);
-	error = ct_write_file(p, to);
-	ct_profile_free(p);
-	if (error)
-		return CT_FAILED;
-	if (my.output)
-		unlink(path);
-	printf("%s\n", to);
+	unlinkat(p->fd, name, 0);
+	printf("%s\n", my.output);
 	return CT_OK;
+}
+
+/* The dump NAME gets lines, and goes to where it is wanted. */
+static int take(const struct ct_dump_process *d, const struct ct_dump_place *p, const char *name)
+{
+	struct stat was;
+	int fd = open_dump(d, p, name, &was), status = CT_FAILED;
+	char *path = ct_printf("/proc/self/fd/%d", fd);
+	struct ct_profile *q = fd < 0 ? NULL : ct_read_source(path);
+
+	if (q)
+		status = write_dump(q, p, name, &was);
+	ct_profile_free(q);
+	if (fd >= 0)
+		close(fd);
+	free(path);
+	return status;
 }
 
 static int give_up(const struct ct_dump_process *d, const struct ct_dump_place *p)
 {
-	if (kill(d->pid, 0) && errno == ESRCH)
+	if (ct_dump_process_signal(d, 0) && errno == ESRCH)
 		fprintf(stderr, "cprof dump: process %d ended before its dump was there\n", d->pid);
 	else
 		fprintf(stderr,
@@ -154,16 +189,16 @@ static int give_up(const struct ct_dump_process *d, const struct ct_dump_place *
 static int await(const struct ct_dump_process *d, const struct ct_dump_place *p,
 		 const struct listing *before, double until)
 {
-	char *path;
+	char *name;
 	int status;
 
-	while (!(path = appeared(p, before))) {
-		if (clock_now() >= until || (kill(d->pid, 0) && errno == ESRCH))
+	while (!(name = appeared(p, before))) {
+		if (clock_now() >= until || (ct_dump_process_signal(d, 0) && errno == ESRCH))
 			return give_up(d, p);
 		nanosleep(&(struct timespec){ 0, POLL_NS }, NULL);
 	}
-	status = take(path);
-	free(path);
+	status = take(d, p, name);
+	free(name);
 	return status;
 }
 
@@ -175,7 +210,7 @@ static int dump(const struct ct_dump_process *d)
 
 	for (unsigned i = 0; i < d->count; i++)
 		look(&d->places[i], &before[i]);
-	if (kill(d->pid, d->signal)) {
+	if (ct_dump_process_signal(d, d->signal)) {
 		fprintf(stderr, "cprof dump: process %d can't be signalled: %s\n", d->pid,
 			strerror(errno));
 		return CT_FAILED;

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "memory.h"
@@ -103,6 +105,17 @@ static uint64_t signal_set(const char *status, const char *line)
 	return at ? strtoull(at + strlen(line), NULL, 16) : 0;
 }
 
+/* "Uid:" has the real, effective, saved and file system's user; nobody is (uid_t)-1. */
+static uid_t file_user(const char *status)
+{
+	const char *at = strstr(status, "\nUid:");
+	unsigned ids[4];
+
+	if (!at || sscanf(at + 5, "%u %u %u %u", &ids[0], &ids[1], &ids[2], &ids[3]) != 4)
+		return (uid_t)-1;
+	return ids[3];
+}
+
 /* ---- names of dumps ---- */
 
 /* What the library makes of TEMPLATE's name: "*" for what it fills in, the number where it belongs.
@@ -157,6 +170,27 @@ static char *seen_from(int pid, const char *directory)
 	return path;
 }
 
+/* DIRECTORY as the process sees it; links below another root directory don't lead out of it. Held
+ * open: what is put in its place later isn't it. */
+static int open_directory(int pid, const char *directory)
+{
+	struct open_how how = { .flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC,
+				.resolve = RESOLVE_IN_ROOT };
+	char *root = ct_printf("/proc/%d/root", pid), *path = seen_from(pid, directory);
+	int top = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC), fd = -1;
+
+	if (top >= 0)
+		fd = (int)syscall(SYS_openat2, top, directory, &how, sizeof(how));
+	/* Kernels before 5.6. */
+	if (top < 0 || (fd < 0 && errno == ENOSYS))
+		fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (top >= 0)
+		close(top);
+	free(root);
+	free(path);
+	return fd;
+}
+
 static char *working_directory(int pid)
 {
 	char *link = ct_printf("/proc/%d/cwd", pid), to[4096];
@@ -191,6 +225,7 @@ static void add_place(struct ct_dump_process *d, const char *mode, const char *t
 				    slash ? (int)(slash - template) : 0, template);
 
 	p->mode = mode;
+	p->fd = open_directory(d->pid, *directory ? directory : "/");
 	p->directory = seen_from(d->pid, *directory ? directory : "/");
 	p->pattern = pattern_of(slash ? slash + 1 : template, d->pid);
 	free(directory);
@@ -221,7 +256,7 @@ static char *check_library(int pid)
 				 pid);
 }
 
-static char *check_signal(const struct ct_dump_process *d)
+static char *check_signal(struct ct_dump_process *d)
 {
 	size_t size;
 	char *status = read_proc(d->pid, "status", &size), *why = NULL;
@@ -229,6 +264,7 @@ static char *check_signal(const struct ct_dump_process *d)
 
 	if (!status)
 		return cannot_read(d->pid);
+	d->user = file_user(status);
 	if (!d->signal)
 		why = ct_printf("process %d was started with CPROF_SIGNAL=none", d->pid);
 	else if (!(signal_set(status, "\nSigCgt:") & bit))
@@ -246,6 +282,7 @@ char *ct_dump_process_open(struct ct_dump_process *d, int pid, const char *mode)
 	const char *text;
 
 	*d = (struct ct_dump_process){ .pid = pid, .signal = SIGUSR2 };
+	d->process = (int)syscall(SYS_pidfd_open, pid, 0);
 	why = check_library(pid);
 	if (why)
 		return why;
@@ -271,9 +308,21 @@ char *ct_dump_process_open(struct ct_dump_process *d, int pid, const char *mode)
 	return check_signal(d);
 }
 
+int ct_dump_process_signal(const struct ct_dump_process *d, int signal)
+{
+	if (d->process < 0)
+		return kill(d->pid, signal);
+	return (int)syscall(SYS_pidfd_send_signal, d->process, signal, NULL, 0);
+}
+
 void ct_dump_process_close(struct ct_dump_process *d)
 {
+	if (d->process >= 0)
+		close(d->process);
+	d->process = -1;
 	for (unsigned i = 0; i < d->count; i++) {
+		if (d->places[i].fd >= 0)
+			close(d->places[i].fd);
 		free(d->places[i].directory);
 		free(d->places[i].pattern);
 	}

@@ -1,4 +1,5 @@
-/* Text files that flame, folded and convert write: as a whole or not at all. */
+/* Text files that flame, folded and convert write: as a whole or not at all, mode 0600 like
+ * profiles (target.h): names, paths and labels are in them. */
 #ifndef CT_FLAME_FILE_H
 #define CT_FLAME_FILE_H
 

@@ -3,6 +3,7 @@
 #define CT_WRITE_H
 
 #include <stdio.h>
+#include <sys/stat.h>
 
 #include "profile.h"
 
@@ -10,9 +11,11 @@
  * written all the same. */
 int ct_write(const struct ct_profile *p, FILE *to);
 
-/* Writes PATH ("-": stdout, unless that is a terminal) as a whole: a temporary file beside
- * it is renamed when it is complete; mode 0600, or the replaced file's. Says on stderr what
- * failed; 0 or a negative errno. */
+/* Writes PATH ("-": stdout, unless that is a terminal) as a whole, see target.h. Says on stderr
+ * what failed; 0 or a negative errno. */
 int ct_write_file(const struct ct_profile *p, const char *path);
+/* The same over the file NAME of DIRECTORY that WAS describes, if it is still that one. */
+int ct_write_over(const struct ct_profile *p, int directory, const char *name,
+		  const struct stat *was);
 
 #endif
