@@ -40,12 +40,19 @@ void cp_aggregate_init(struct cp_aggregate *a, struct cp_modules *modules)
 				    .locations = { .size = sizeof(struct cp_location) },
 				    .stacks = { .size = sizeof(struct cp_stack) },
 				    .threads = { .size = sizeof(struct cp_thread_label) } };
-	for (unsigned i = 0; i < CP_LOCATION_FIRST; i++) {
+	cp_aggregate_prepare(a);
+}
+
+int cp_aggregate_prepare(struct cp_aggregate *a)
+{
+	while (a->locations.count < CP_LOCATION_FIRST) {
 		struct cp_location *l = cp_vec_add(&a->locations);
 
-		if (l)
-			l->mapping = CP_NO_MAPPING;
+		if (!l)
+			return -ENOMEM;
+		l->mapping = CP_NO_MAPPING;
 	}
+	return 0;
 }
 
 uint32_t cp_aggregate_thread(struct cp_aggregate *a, int32_t tid)
@@ -209,8 +216,10 @@ uint32_t cp_aggregate_row(struct cp_aggregate *a, const struct cp_raw_stack *raw
 {
 	uint32_t locations[DEPTH_MAX];
 	struct stack_key key = { locations, 0, raw->thread, raw->labels, raw->tag };
-	int n = locate(a, raw, locations);
+	int n = cp_aggregate_prepare(a);
 
+	if (!n)
+		n = locate(a, raw, locations);
 	key.depth = n < 0 ? 0 : (uint32_t)n;
 	return n < 0 ? CP_INDEX_NONE : find_row(a, &key);
 }

@@ -70,6 +70,8 @@ struct cp_aggregate {
 };
 
 void cp_aggregate_init(struct cp_aggregate *a, struct cp_modules *modules);
+/* Make the special locations, where init found no memory for them. 0 or -ENOMEM. */
+int cp_aggregate_prepare(struct cp_aggregate *a);
 /* A label for a thread with samples: its number. CP_INDEX_NONE without memory. */
 uint32_t cp_aggregate_thread(struct cp_aggregate *a, int32_t tid);
 /* Its thread is gone. */

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "cpu.h"
+#include "log.h"
 #include "real.h"
 #include "sigsafe/arch.h"
 #include "sigsafe/atomic.h"
@@ -226,6 +227,19 @@ static int create(void)
 	return -err;
 }
 
+/* Once in a process and its descendants: each thread that the program makes tries again. A
+ * program that has left its pid namespace can't make any (EINVAL), and knows. */
+static void say_missing(int err)
+{
+	static bool said;
+
+	if (!said && err != -EINVAL)
+		cp_log("no collector thread (%s): the program's own threads collect samples, "
+		       "checkpoints and the wall clock wait for it; %s",
+		       cp_errno_text(err), cp_errno_advice(err));
+	said = true;
+}
+
 static int start(void)
 {
 	uint32_t none = NONE;
@@ -235,6 +249,8 @@ static int start(void)
 		return 0;
 	err = create();
 	cp_store_release(&state, err ? NONE : RUNNING);
+	if (err)
+		say_missing(err);
 	return err;
 }
 

@@ -129,6 +129,26 @@ static int close_on_free_name(struct cp_run *r, struct cp_file_sink *f, int fail
 	return err;
 }
 
+/* Memory ran out, and the file is there without what there was no room for: once a run. */
+static void say_lacks(struct cp_run *r)
+{
+	uint64_t lost = cp_run_counted(r, CP_COUNT_LOST_MEMORY) +
+			cp_run_counted(r, CP_COUNT_LOST_AGGREGATE);
+
+	if (r->said_lacks || (!lost && !r->names.lacking))
+		return;
+	r->said_lacks = true;
+	if (lost)
+		cp_log("the %s profile lacks samples, its comments say how many: there was no "
+		       "memory for them; %s",
+		       r->ops->name, cp_errno_advice(ENOMEM));
+	else
+		cp_log("the %s profile lacks names: there was no memory for them; `cprof "
+		       "symbolize` "
+		       "adds them",
+		       r->ops->name);
+}
+
 static int write_file(struct cp_run *r, const struct cp_config *c, unsigned number, bool replace)
 {
 	struct cp_file_sink f;
@@ -146,6 +166,8 @@ static int write_file(struct cp_run *r, const struct cp_config *c, unsigned numb
 		err = err ? err : closed;
 	}
 	cp_count_mode(r->mode, err ? CP_COUNT_DUMP_FAILURES : CP_COUNT_DUMPS, 1);
+	if (!err)
+		say_lacks(r);
 	return err;
 }
 
@@ -158,8 +180,8 @@ static void say_failure(struct cp_run *r, unsigned number, int err, const char *
 		return;
 	if (path_of(r, number, r->sequence, path, sizeof(path)) < 0)
 		path[0] = '\0';
-	cp_log("the %s profile could not be written %s: %s: %s", r->ops->name, when, path,
-	       cp_errno_text(err));
+	cp_log("the %s profile could not be written %s: %s: %s; %s", r->ops->name, when, path,
+	       cp_errno_text(err), cp_errno_advice(err));
 }
 
 int cp_dump_final(struct cp_run *r, const struct cp_config *c, const char *when)

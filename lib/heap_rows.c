@@ -39,8 +39,20 @@ static uint32_t find_row(struct cp_run *r, const struct cp_depot_entry *e)
 
 	if (row != CP_INDEX_NONE)
 		return row + 1;
-	cp_count_mode(r->mode, CP_COUNT_LOST_AGGREGATE, 1);
 	return UNPLACED;
+}
+
+/* Without memory for its row an entry waits for the next drain, for as long as its modules can be
+ * told: until the epoch ends. */
+static void place(struct cp_run *r, struct cp_depot_entry *e, uint32_t *row)
+{
+	bool waits = *row == UNPLACED;
+
+	if (*row && !(waits && e->epoch == cp_depot_epoch()))
+		return;
+	*row = find_row(r, e);
+	if ((*row == UNPLACED) != waits)
+		cp_count_mode(r->mode, CP_COUNT_LOST_AGGREGATE, waits ? (uint64_t)-1 : 1);
 }
 
 static void add(struct cp_depot_amount *sum, const struct cp_depot_amount *a)
@@ -61,8 +73,7 @@ static void add_to_row(struct cp_depot_entry *e, void *arg)
 	if (e->epoch < cp_heap_totals.first_epoch ||
 	    (e->interval == CP_DEPOT_MAPPING) != (r->mode == CP_MODE_MMAP))
 		return;
-	if (!e->rows[which])
-		e->rows[which] = find_row(r, e);
+	place(r, e, &e->rows[which]);
 	/* In use first: see cp_depot_in_use. */
 	use = cp_depot_in_use(e);
 	peak = cp_depot_at_peak(e);

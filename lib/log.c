@@ -103,3 +103,27 @@ const char *cp_errno_text(int err)
 	default: return "an unexpected error";
 	}
 }
+
+const char *cp_errno_advice(int err)
+{
+	switch (err < 0 ? -err : err) {
+	case ENOSPC:
+	case EDQUOT: return "free some space, or give a path on another disk";
+	case EPERM:
+	case EACCES: return "give a path in a directory that this process may write to";
+	case EROFS: return "give a path on a disk that can be written to";
+	case ENOENT: return "make its directory first, or give another path";
+	case ENOTDIR:
+	case EISDIR:
+	case EINVAL:
+	case ELOOP:
+	case ENAMETOOLONG: return "give the path of a plain file";
+	case ENFILE:
+	case EMFILE: return "raise `ulimit -n`";
+	case EFBIG: return "raise `ulimit -f`";
+	case EAGAIN: return "raise `ulimit -u`, or the container's limit of processes";
+	case ENOMEM: return "raise `ulimit -v`, or the container's limit of memory";
+	case EIO: return "look at the disk: the kernel's log says what is wrong with it";
+	default: return "give another path, or run with CPROF_VERBOSE=1";
+	}
+}

@@ -14,4 +14,8 @@ void cp_log(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Name of an errno value ("ENOSPC: no space left on device"); never NULL. Any context. */
 const char *cp_errno_text(int err);
 
+/* What whoever reads about ERR can do so that there is a profile next time; never NULL. Any
+ * context. */
+const char *cp_errno_advice(int err);
+
 #endif

@@ -28,7 +28,6 @@ void cp_names_init(struct cp_names *n)
 {
 	*n = (struct cp_names){ .functions = { .size = sizeof(struct cp_function) },
 				.has_functions = { .size = 1 } };
-	cp_vec_add(&n->functions);
 }
 
 static bool same_function(uint32_t item, const void *key, const void *context)
@@ -42,8 +41,12 @@ static bool same_function(uint32_t item, const void *key, const void *context)
 
 static struct cp_function *add_function(struct cp_names *n, uint32_t *number)
 {
-	struct cp_function *f = cp_vec_add(&n->functions);
+	struct cp_function *f;
 
+	/* Number 0. */
+	if (!n->functions.count && !cp_vec_add(&n->functions))
+		return NULL;
+	f = cp_vec_add(&n->functions);
 	*number = f ? (uint32_t)(n->functions.count - 1) : 0;
 	return f;
 }
@@ -72,6 +75,19 @@ static const char *module_plus(struct cp_names *n, const char *path, uint64_t of
 	return cp_arena_text(&n->arena, text, length);
 }
 
+/* What F is called: NAME, or if that is NULL after its place. Unchanged without memory. */
+static int call(struct cp_names *n, struct cp_function *f, const char *name)
+{
+	const char *shown = name ? readable(n, name) : module_plus(n, f->path, f->start);
+
+	if (!shown)
+		return -ENOMEM;
+	f->system_name = name ? name : shown;
+	f->name = shown;
+	f->has_symbol = name != NULL;
+	return 0;
+}
+
 /* The function of the module at PATH that starts at file offset START: its number, or 0. NAME
  * NULL: no symbol, called after its place. */
 static uint32_t function_of(struct cp_names *n, const char *path, uint64_t start, const char *name)
@@ -81,16 +97,22 @@ static uint32_t function_of(struct cp_names *n, const char *path, uint64_t start
 	uint32_t number = cp_index_find(&n->index, hash, same_function, &key, n);
 	struct cp_function *f;
 
-	if (number != CP_INDEX_NONE)
+	if (number != CP_INDEX_NONE) {
+		f = CP_VEC_AT(&n->functions, struct cp_function, number);
+		/* There was no memory for its symbol's name the last time. */
+		if (name && !f->has_symbol)
+			call(n, f, name);
 		return number;
+	}
 	f = add_function(n, &number);
-	if (!f || cp_index_add(&n->index, hash, number) < 0)
+	if (!f)
 		return 0;
 	f->path = path;
 	f->start = start;
-	f->system_name = name ? name : module_plus(n, path, start);
-	f->name = name ? readable(n, name) : f->system_name;
-	return f->name ? number : 0;
+	if (!call(n, f, name) && cp_index_add(&n->index, hash, number) >= 0)
+		return number;
+	n->functions.count--;
+	return 0;
 }
 
 /* A function that is no code: an explanation in a stack. */
@@ -102,6 +124,7 @@ static uint32_t synthetic(struct cp_names *n, const char *text)
 	if (!f)
 		return 0;
 	f->name = f->system_name = text;
+	f->has_symbol = true;
 	f->start = UINT64_MAX; /* never found again by (path, start) */
 	return number;
 }
@@ -136,6 +159,19 @@ static uint64_t file_offset(const struct cp_mapping *m, const struct cp_location
 	return is_anonymous(m) ? l->address : l->address - m->start + m->offset;
 }
 
+/* For a location with OFFSET, that Q answers if it isn't NULL. */
+static uint32_t choose(struct cp_names *n, const struct cp_mapping *m, uint64_t offset,
+		       const struct cp_symbol_query *q)
+{
+	if (q && q->name)
+		return function_of(n, m->path, q->start, q->name);
+	if (m == &nowhere)
+		return FUNCTION_UNKNOWN;
+	if (m->kernel)
+		return FUNCTION_KERNEL;
+	return function_of(n, m->path, q && q->start ? q->start : offset, NULL);
+}
+
 static void set_functions(struct cp_names *n, struct cp_aggregate *a, uint32_t mapping,
 			  const struct cp_vec *queries)
 {
@@ -151,15 +187,11 @@ static void set_functions(struct cp_names *n, struct cp_aggregate *a, uint32_t m
 			continue;
 		q = answer(queries, offset);
 		named = q && q->name;
-		if (named)
-			l->function = function_of(n, m->path, q->start, q->name);
-		else if (m == &nowhere)
+		l->function = choose(n, m, offset, q);
+		if (!l->function) {
 			l->function = FUNCTION_UNKNOWN;
-		else if (m->kernel)
-			l->function = FUNCTION_KERNEL;
-		else
-			l->function =
-				function_of(n, m->path, q && q->start ? q->start : offset, NULL);
+			n->lacking = true;
+		}
 		/* What the kernel hides nobody else will find. */
 		if ((named || m->kernel) && m != &nowhere)
 			*CP_VEC_AT(&n->has_functions, uint8_t, mapping) = 1;
@@ -168,20 +200,22 @@ static void set_functions(struct cp_names *n, struct cp_aggregate *a, uint32_t m
 }
 
 /* Code that no ELF file holds was made at run time, and may have been announced. */
-static void look_up(struct cp_names *n, const struct cp_mapping *m,
-		    const struct cp_symbol_module *module, struct cp_vec *queries)
+static int look_up(struct cp_names *n, const struct cp_mapping *m,
+		   const struct cp_symbol_module *module, struct cp_vec *queries)
 {
 	bool jit = is_anonymous(m);
+	int err = 0;
 
-	if (m->kernel) {
-		cp_kallsyms_find(queries->items, queries->count, &n->arena);
-		return;
-	}
-	if (!jit && cp_symbols_find(module, queries->items, queries->count, &n->arena) == -ENOENT)
+	if (m->kernel)
+		return cp_kallsyms_find(queries->items, queries->count, &n->arena);
+	if (!jit)
+		err = cp_symbols_find(module, queries->items, queries->count, &n->arena);
+	if (err == -ENOENT)
 		jit = !strncmp(m->path, "/memfd:", 7);
 	if (jit)
-		cp_perfmap_find(is_anonymous(m) ? 0 : m->start - m->offset, queries->items,
-				queries->count, &n->arena);
+		err = cp_perfmap_find(is_anonymous(m) ? 0 : m->start - m->offset, queries->items,
+				      queries->count, &n->arena);
+	return err;
 }
 
 /* Look up the new locations of one mapping. */
@@ -213,7 +247,11 @@ static int name_mapping(struct cp_names *n, struct cp_aggregate *a, uint32_t map
 			err = -ENOMEM;
 	}
 	if (queries.count) {
-		look_up(n, m, &module, &queries);
+		/* Other errors come again. */
+		if (look_up(n, m, &module, &queries) == -ENOMEM)
+			n->lacking = true;
+		/* A look-up that found no memory may not have got to sorting them. */
+		cp_sort(queries.items, queries.count, queries.size);
 		set_functions(n, a, mapping, &queries);
 	}
 	cp_vec_release(&queries);
@@ -224,32 +262,48 @@ static int name_special(struct cp_names *n, struct cp_aggregate *a)
 {
 	struct cp_location *l = a->locations.items;
 
+	/* A try before may have found memory for some. */
+	n->functions.count = 0;
 	l[CP_LOCATION_TRUNCATED].function = synthetic(n, "[truncated]");
 	l[CP_LOCATION_INCOMPLETE].function = synthetic(n, "[incomplete]");
 	l[CP_LOCATION_SHORT_WAITS].function = synthetic(n, "[short waits]");
 	l[CP_LOCATION_LOST_WAITS].function = synthetic(n, "[waits without a stack]");
+	if (!synthetic(n, "[unknown]") || !synthetic(n, "[kernel]"))
+		return -ENOMEM;
 	n->done = CP_LOCATION_FIRST;
-	return synthetic(n, "[unknown]") && synthetic(n, "[kernel]") ? 0 : -ENOMEM;
+	return 0;
+}
+
+/* All mappings' new locations. */
+static int name_all(struct cp_names *n, struct cp_aggregate *a)
+{
+	int err = name_mapping(n, a, CP_NO_MAPPING);
+
+	for (uint32_t m = 0; m < a->modules->mappings.count && !err; m++)
+		err = name_mapping(n, a, m);
+	return err;
 }
 
 int cp_names_update(struct cp_names *n, struct cp_aggregate *a, bool symbolize)
 {
-	int err = 0;
+	int err = cp_aggregate_prepare(a);
 
-	if (a->locations.count < CP_LOCATION_FIRST)
-		return -ENOMEM;
-	if (n->done == 0)
+	if (!err && n->done == 0)
 		err = name_special(n, a);
 	while (!err && n->has_functions.count < a->modules->mappings.count)
 		err = cp_vec_add(&n->has_functions) ? 0 : -ENOMEM;
 	if (err || !symbolize)
 		return err;
-	err = name_mapping(n, a, CP_NO_MAPPING);
-	for (uint32_t m = 0; m < a->modules->mappings.count && !err; m++)
-		err = name_mapping(n, a, m);
-	if (!err)
-		n->done = (uint32_t)a->locations.count;
-	return err;
+	n->lacking = false;
+	n->named = n->done_named;
+	n->unnamed = n->done_unnamed;
+	err = name_all(n, a);
+	if (err || n->lacking)
+		return err;
+	n->done = (uint32_t)a->locations.count;
+	n->done_named = n->named;
+	n->done_unnamed = n->unnamed;
+	return 0;
 }
 
 void cp_names_release(struct cp_names *n)

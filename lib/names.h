@@ -6,6 +6,7 @@
 #ifndef CP_NAMES_H
 #define CP_NAMES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "aggregate.h"
@@ -17,20 +18,25 @@ struct cp_function {
 	const char *system_name; /* mangled */
 	const char *path;	 /* of the module; NULL: synthetic, in none */
 	uint64_t start;		 /* file offset in the module */
+	bool has_symbol;	 /* else it is called after its place */
 };
 
 struct cp_names {
 	struct cp_arena arena;
 	struct cp_vec functions; /* struct cp_function; number 0 is unused */
 	struct cp_index index;
-	uint32_t done;		     /* locations before this one are named */
-	uint64_t named, unnamed;     /* locations with a symbol's name, and without */
+	uint32_t done;		 /* locations before this one are named */
+	uint64_t named, unnamed; /* locations with a symbol's name, and without */
+	/* Of those before DONE. */
+	uint64_t done_named, done_unnamed;
+	bool lacking;		     /* memory ran out: names are missing that may come next time */
 	struct cp_vec has_functions; /* uint8_t a mapping: a symbol named something in it */
 };
 
 void cp_names_init(struct cp_names *n);
 /* Name the locations of A that aren't yet; without symbols when SYMBOLIZE is false:
- * then only the synthetic frames get a function. 0 or -ENOMEM. */
+ * then only the synthetic frames get a function. 0 or -ENOMEM. Where there is memory for all but
+ * names LACKING is set, and the next call tries again. */
 int cp_names_update(struct cp_names *n, struct cp_aggregate *a, bool symbolize);
 void cp_names_release(struct cp_names *n);
 

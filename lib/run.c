@@ -35,6 +35,7 @@ void cp_run_begin(struct cp_run *r, struct cp_modules *modules)
 	r->own_base_ns = worked();
 	r->dumps = 0;
 	r->written = false;
+	r->said_lacks = false;
 	r->written_records = 0;
 	for (int i = 0; i < CP_COUNTS; i++)
 		r->base[i] = cp_counted_mode(r->mode, (enum cp_count)i);

@@ -32,6 +32,7 @@ struct cp_run {
 	uint64_t start_cpu_ns;		 /* the process's CPU time at the start */
 	uint64_t written_records;	 /* aggregate.records at the last write to PATH */
 	bool written;			 /* PATH was written at all */
+	bool said_lacks;		 /* that memory ran out */
 	uint64_t own_base_ns;		 /* CPU time of drains and dumps before the start */
 	uint64_t base[CP_COUNTS];	 /* counters at the start */
 };

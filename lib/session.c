@@ -107,11 +107,12 @@ static int check_mode(unsigned m, const char *template)
 static void refuse(unsigned m, int err)
 {
 	if (m < CP_MAIN_MODES) {
-		cp_log("%s: no profile: %s: %s", cp_config_variable(m), cp_session.config.path[m],
-		       cp_errno_text(err));
+		cp_log("%s: no profile: %s: %s; %s", cp_config_variable(m),
+		       cp_session.config.path[m], cp_errno_text(err), cp_errno_advice(err));
 		cp_session.config.path[m][0] = '\0';
 	} else {
-		cp_log("no %s profile: %s", cp_modes[m]->name, cp_errno_text(err));
+		cp_log("no %s profile: %s; %s", cp_modes[m]->name, cp_errno_text(err),
+		       cp_errno_advice(err));
 	}
 }
 
@@ -204,11 +205,7 @@ int cp_session_start(const struct cp_config *c, bool each)
 	if (!c->toggle_signal && c->path[CP_MODE_CPU][0])
 		cp_cpu_say_blocking();
 	cp_heap_check();
-	err = cp_collect_start();
-	if (err)
-		cp_log("no collector thread (%s): samples are collected by the program's own "
-		       "threads",
-		       cp_errno_text(err));
+	cp_collect_start();
 	return 0;
 }
 

@@ -101,7 +101,8 @@ static void check_flags(const struct pcheck_mapping *m, const struct contents *c
 {
 	const char *bad = NULL;
 
-	if (!m->functions != !c->symbols)
+	/* Of no locations everything is true. */
+	if (c->locations && !m->functions != !c->symbols)
 		bad = "has_functions";
 	else if (m->functions && c->bare)
 		bad = "has_functions with locations that have none:";
