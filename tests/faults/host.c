@@ -1,0 +1,162 @@
+/* What walk.sh profiles while the profiler's calls fail: each thing that makes the profiler do
+ * something, once, in a fixed order, with output and exit status that depend on nothing else.
+ * `host again` is what it execs, `host short` only works and ends.
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define BLOCKS 64
+#define BLOCK_SIZE 24000
+#define ROUNDS 8
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_barrier_t both;
+static volatile uint64_t sum;
+static void *kept[BLOCKS];
+
+static void spend(double seconds)
+{
+	struct timespec t;
+	double end = 0, now;
+
+	do {
+		for (int i = 0; i < 20000; i++)
+			sum = sum + (uint64_t)i;
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+		now = (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+		end = end > 0 ? end : now + seconds;
+	} while (now < end);
+}
+
+/* What calls spend last stays on the stack. */
+#define STAY() __asm__ volatile("")
+
+__attribute__((noinline)) static void before(void)
+{
+	for (int i = 0; i < BLOCKS; i++) {
+		kept[i] = malloc(BLOCK_SIZE);
+		if (!kept[i])
+			printf("no memory\n");
+		else
+			memset(kept[i], i, BLOCK_SIZE);
+	}
+	spend(0.06);
+	STAY();
+}
+
+__attribute__((noinline)) static void after(void)
+{
+	for (int i = 0; i < BLOCKS; i += 2)
+		free(kept[i]);
+	spend(0.02);
+	STAY();
+}
+
+static void *worker(void *arg)
+{
+	pthread_barrier_wait(&both);
+	for (int i = 0; i < ROUNDS; i++) {
+		void *p = malloc(BLOCK_SIZE);
+
+		pthread_mutex_lock(&lock);
+		usleep(500);
+		pthread_mutex_unlock(&lock);
+		free(p);
+	}
+	spend(0.01);
+	return arg;
+}
+
+/* Somebody catches SIG: only then may it be sent. */
+static int is_caught(int sig)
+{
+	FILE *f = fopen("/proc/self/status", "re");
+	unsigned long long caught = 0;
+	char line[256];
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "SigCgt: %llx", &caught) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return (int)(caught >> (sig - 1) & 1);
+}
+
+static void work_in_threads(void)
+{
+	static int results[2];
+	pthread_t threads[2];
+	int ended = 0;
+
+	pthread_barrier_init(&both, NULL, 2);
+	for (size_t i = 0; i < 2; i++)
+		if (pthread_create(&threads[i], NULL, worker, &results[i])) {
+			printf("no thread\n");
+			exit(9);
+		}
+	for (size_t i = 0; i < 2; i++) {
+		void *result = NULL;
+
+		pthread_join(threads[i], &result);
+		ended += result == &results[i];
+	}
+	printf("threads: %d\n", ended);
+}
+
+static void wait_for(pid_t pid, const char *what)
+{
+	int status = 0;
+
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		printf("%s: none\n", what);
+	else
+		printf("%s: %d\n", what, status);
+	fflush(stdout);
+}
+
+static void make_processes(void)
+{
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		spend(0.02);
+		exit(5);
+	}
+	wait_for(pid, "forked");
+	pid = fork();
+	if (!pid) {
+		execl("/proc/self/exe", "host", "again", (char *)NULL);
+		_exit(8);
+	}
+	wait_for(pid, "executed");
+}
+
+int main(int argc, char **argv)
+{
+	before();
+	if (argc > 1 && !strcmp(argv[1], "again")) {
+		printf("again\n");
+		return 6;
+	}
+	if (argc > 1) {
+		after();
+		printf("short\n");
+		return 4;
+	}
+	if (is_caught(SIGUSR2))
+		raise(SIGUSR2);
+	work_in_threads();
+	make_processes();
+	after();
+	printf("done\n");
+	return 7;
+}

@@ -1,0 +1,36 @@
+/* The fault injector's parts: inject.c traces and injects, inject_place.c says where in the
+ * library a call comes from. Test programs only; x86_64.
+ */
+#ifndef INJECT_H
+#define INJECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define PLACE_MAX 4
+
+/* The library's code in a process: where it is mapped, from where in the file. All 0: not found. */
+struct place_map {
+	uint64_t start, end, offset;
+};
+
+/* Functions of the library on the way to a call, innermost first. */
+struct place {
+	const char *functions[PLACE_MAX];
+	unsigned count;
+	bool direct; /* the call's instruction is the library's own, not libc's for it */
+};
+
+/* Read the library's symbols. 0, or -1 with a message. */
+int place_load(const char *library);
+/* Where TID has the library. */
+struct place_map place_find(pid_t tid);
+/* Of a call at IP with SP; what the stack holds in its first pages decides. */
+struct place place_of(pid_t tid, const struct place_map *m, uint64_t ip, uint64_t sp);
+/* It was made for the library's own sake; not by a function that stands in for libc's and passes
+ * the program's call on. */
+bool place_is_own(const struct place *p);
+
+#endif

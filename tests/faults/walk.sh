@@ -1,0 +1,145 @@
+#!/bin/bash
+# Walks through the calls that the library makes for itself, and makes each fail in turn: the n-th
+# mmap, n = 1, 2, ... until a run sees no more of them; then the n-th openat, ...
+#
+#	walk.sh [short | CALL:HOW[+]...]          + : from the n-th on, all of them fail
+#
+# After each run: the program's output and exit status are as ever; it ended; files at their names are
+# whole, no others are left; at most one line was said (with +: one a profile); and where a profile is missing
+# or lacks what went before, a line says so and, for a single fault after the start, the dump made earlier is there.
+# `make faults` runs all of it, tests/traps/trap_faults.sh the short one. FAULT_JOBS run at a time; FAULT_STEP=k takes every k-th
+# point. What was said, and from where the call came, is in $FAULT_SAID, if set.
+set -u
+: "${CP_LIBRARY:?is the built libcprof.so}"
+: "${srcdir:?is the source directory}"
+inject=$PWD/tests/faults/inject
+host=$PWD/tests/faults/host
+pprof_check=$PWD/tests/tools/pprof-check
+jobs=${FAULT_JOBS:-3}
+step=${FAULT_STEP:-1}
+seconds=${FAULT_LIMIT:-60}
+
+everything="mmap:ENOMEM mmap:ENOMEM+ mprotect:ENOMEM mremap:ENOMEM munmap:ENOMEM
+	timer_create:EAGAIN timer_create:EAGAIN+ timer_settime:EINVAL clone3:EAGAIN clone3:EAGAIN+ clone:EAGAIN
+	openat:EMFILE openat:EMFILE+ openat:EACCES openat:EINTR fcntl:EMFILE fcntl:EMFILE+ fstat:EIO newfstatat:EIO
+	newfstatat:EACCES faccessat2:EACCES
+	write:ENOSPC write:ENOSPC+ write:EIO write:EINTR write:short fsync:EIO fsync:ENOSPC fsync:EINTR
+	renameat:ENOSPC renameat:EACCES+ renameat2:EACCES renameat2:EINVAL linkat:EPERM unlinkat:EACCES
+	read:EIO read:EINTR read:short getdents64:EIO close:late:EIO close:late:EINTR flock:ENOLCK
+	getcwd:ENOENT readlink:EACCES readlinkat:EACCES getrandom:EAGAIN prlimit64:EPERM prctl:EPERM uname:EPERM
+	ppoll:EINTR futex:EINTR futex:EAGAIN process_vm_readv:EPERM+ process_vm_readv:EPERM pread64:EIO pread64:short"
+
+# What one run is given. The wall clock is slow, for its calls depend on time.
+profile() { # directory, then inject's arguments up to --
+	local at=$1
+	shift
+	"$inject" --library "$CP_LIBRARY" --report "$at/report" --limit "$seconds" "$@" -- env LD_PRELOAD="$CP_LIBRARY" \
+		CPUPROFILE_FREQUENCY=1000 CPUPROFILE="$at/cpu.pb" WALLPROFILE_FREQUENCY=200 WALLPROFILE="$at/wall.pb" \
+		LOCKPROFILE="$at/lock.pb" CPROF_LOCK_THRESHOLD=0 HEAPPROFILE="$at/heap.pb" CPROF_HEAP_INTERVAL=64K \
+		CPROF_SYMBOLIZE="${FAULT_SYMBOLIZE:-names}" "$host" >"$at/out" 2>"$at/err"
+}
+
+# Without memory for zlib a profile is not compressed, which every reader takes; our check doesn't.
+compressed() { # file
+	local magic=
+	magic=$(head -c 2 "$1" | od -An -tx1)
+	[ "$magic" = " 1f 8b" ] || { gzip -c "$1" >"$1.z" && cat "$1.z" >"$1" && rm -f "$1.z"; }
+}
+
+has() { # file function
+	"$pprof_check" --raw "$1" 2>/dev/null | grep -q "$2"
+}
+
+# The library says it as it starts: there was nothing before.
+refused() { # mode
+	grep -qiE "no $1 profile|$1profile: no profile|no profile" "$2/err"
+}
+
+problems() { # directory status beyond
+	local at=$1 status=$2 beyond=$3 lines most=1 said mode file
+	[ "$status" = 7 ] || echo "exit status $status: $(grep -v ^libcprof "$at/err" | head -n 2)"
+	cmp -s "$at/out" "$expected" || echo "output: $(diff "$expected" "$at/out" | head -n 3 | tr '\n' ' ')"
+	grep -q ^hung "$at/report" && echo "hung: $(grep ^hung "$at/report" | tr '\n' ';')"
+	lines=$(wc -l <"$at/err")
+	said=$(grep -c '^libcprof: ' "$at/err")
+	[ "$lines" = "$said" ] || echo "on stderr: $(grep -v '^libcprof: ' "$at/err" | head -n 2)"
+	# One a profile and process: the peak and the holders have files of their own.
+	[ "$beyond" = 1 ] && most=20
+	[ "$lines" -le "$most" ] || echo "$lines lines: $(head -n 3 "$at/err")"
+	for file in "$at"/*.pb*; do
+		[ -e "$file" ] || continue
+		mode=${file##*/}
+		compressed "$file"
+		"$pprof_check" --mode "${mode%%.*}" "$file" >"$at/check" 2>&1 || echo "not whole: ${file##*/}: $(head -n 1 "$at/check")"
+		[ "$(stat -c %a "$file")" = 600 ] || echo "mode $(stat -c %a "$file"): ${file##*/}"
+	done
+	if ! grep -q '^failed unlinkat' "$at/report"; then
+		find "$at" -name '.*.tmp' | grep -q . && echo "left: $(find "$at" -name '.*.tmp' -printf '%f ')"
+	fi
+	for mode in cpu heap wall lock; do
+		missing "$at" "$mode" "$said" "$beyond"
+	done
+}
+
+# Function that each mode's profile has seen before the fault at the earliest; lock has none before threads.
+missing() { # directory mode said beyond
+	local f=before
+	[ "$2" = lock ] && f=worker
+	has "$1/$2.pb" "$f" && return
+	if [ "$3" = 0 ]; then
+		echo "no line, and $2.pb $([ -e "$1/$2.pb" ] && echo "lacks $f" || echo "is missing")"
+	elif [ "$4" = 0 ] && [ "$2" != lock ] && [ ! -e "$1/$2.pb" ] && ! has "$1/$2.0001.pb" "$f" && ! refused "$2" "$1"; then
+		echo "$2: neither the profile nor the earlier dump has $f"
+	fi
+}
+
+point() { # call how n beyond
+	local at status=0 found beyond=
+	at=$(mktemp -d "$work/point.XXXXXX")
+	[ "$4" = 1 ] && beyond=--beyond
+	profile "$at" --call "$1" --how "$2" --at "$3" $beyond || status=$?
+	if ! grep -q '^failed' "$at/report"; then
+		echo "$3 end" >>"$work/results"
+	else
+		found=$(problems "$at" "$status" "$4")
+		[ -z "$found" ] && echo "$3 ok" >>"$work/results"
+		[ -n "$found" ] && printf '%s FAIL %s\n' "$3" "$(printf '%s' "$found" | tr '\n' '|') [$(grep -m1 '^failed' "$at/report")]" >>"$work/results"
+		[ -n "${FAULT_SAID:-}" ] && printf '%s %s %s\t%s\t%s\n' "$1" "$2" "$3" "$(grep -m1 '^failed' "$at/report" | cut -d' ' -f4-)" "$(head -n 3 "$at/err" | tr '\n' '|')" >>"$FAULT_SAID"
+	fi
+	rm -rf "$at"
+}
+
+# One call and way to fail, to the end of the program: prints a line, adds to the totals.
+walk() { # call how beyond last
+	local n=1 i bad good
+	: >"$work/results"
+	while [ "$n" -le "$4" ] && ! grep -q ' end$' "$work/results"; do
+		for ((i = 0; i < jobs && n <= $4; i++, n += step)); do
+			point "$1" "$2" "$n" "$3" &
+		done
+		wait
+	done
+	good=$(grep -c ' ok$' "$work/results")
+	bad=$(grep -c ' FAIL ' "$work/results")
+	points=$((points + good + bad))
+	failed=$((failed + bad))
+	printf '%-18s %-10s %5d points, %d failed%s\n' "$1" "$2$([ "$3" = 1 ] && echo +)" $((good + bad)) "$bad" "$(date +' (%T)')"
+	grep ' FAIL ' "$work/results" | sort -n | head -n "${FAULT_SHOW:-12}"
+}
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+expected=$work/expected
+"$host" >"$expected" || [ $? = 7 ] || { echo "the host alone ends with $?"; exit 1; }
+mkdir "$work/sane"
+profile "$work/sane" --call none --at 1 || [ $? = 7 ] || { cat "$work/sane/err"; exit 77; }
+points=0 failed=0
+list=${*:-$everything}
+for item in $list; do
+	how=${item#*:}
+	beyond=0
+	[ "$how" != "${how%+}" ] && beyond=1
+	walk "${item%%:*}" "${how%+}" "$beyond" "${FAULT_LAST:-100000}"
+done
+echo "$points points, $failed failed"
+[ "$failed" = 0 ]
