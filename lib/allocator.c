@@ -10,13 +10,15 @@
 #include "sigsafe/heap_event.h"
 #include "sigsafe/text.h"
 
-/* dlsym needs a few hundred bytes, if anything. */
-#define EARLY_BYTES ((size_t)64 << 10)
+/* dlsym needs a few hundred bytes in some five blocks, for the messages of its failures. Each is
+ * tagged, so that free need not look at others for their sake. */
+#define EARLY_BYTES ((size_t)128 << 10)
+#define EARLY_HEADER 16 /* at the end of the block before: the size */
 
 struct cp_allocator cp_allocator;
 
-static char early[EARLY_BYTES] __attribute__((aligned(16)));
-static size_t early_used;
+static char early[EARLY_BYTES] __attribute__((aligned(CP_HEAP_TAG_ALIGN)));
+static size_t early_used = CP_HEAP_TAG_ALIGN;
 static uintptr_t home_low, home_high; /* malloc's module */
 static char path[512];
 
@@ -47,16 +49,19 @@ static const struct {
 
 void *cp_allocator_early(size_t size)
 {
-	size_t need = ((size + 15) & ~(size_t)15) + 16, at;
+	size_t need, at;
 
-	if (size > EARLY_BYTES || cp_load_relaxed(&early_used) + need > EARLY_BYTES)
+	if (size > EARLY_BYTES)
+		return NULL;
+	need = (size + EARLY_HEADER + CP_HEAP_TAG_ALIGN - 1) & ~(CP_HEAP_TAG_ALIGN - 1);
+	if (cp_load_relaxed(&early_used) + need > EARLY_BYTES)
 		return NULL;
 	at = cp_add_relaxed(&early_used, need);
 	if (at + need > EARLY_BYTES)
 		return NULL;
-	cp_heap_event_widen((uintptr_t)early, (uintptr_t)early + EARLY_BYTES);
-	memcpy(early + at, &size, sizeof(size));
-	return early + at + 16;
+	memcpy(early + at - EARLY_HEADER, &size, sizeof(size));
+	cp_heap_filter_add((uintptr_t)early + at);
+	return early + at;
 }
 
 bool cp_allocator_is_early(const void *p)
@@ -68,7 +73,7 @@ size_t cp_allocator_early_size(const void *p)
 {
 	size_t size;
 
-	memcpy(&size, (const char *)p - 16, sizeof(size));
+	memcpy(&size, (const char *)p - EARLY_HEADER, sizeof(size));
 	return size;
 }
 
@@ -167,9 +172,7 @@ bool cp_allocator_resolve(void)
 	cp_self.heap.resolving = 1;
 	look_up();
 	cp_self.heap.resolving = 0;
-	/* No address is odd and even at once. */
-	cp_heap_hot.mask = 0;
-	cp_store_release(&cp_heap_hot.match, 1);
+	cp_heap_hot_rest();
 	/* Release: who finds it known finds the functions. */
 	cp_store_release(&cp_heap_hot.state, CP_HEAP_OFF);
 	return true;

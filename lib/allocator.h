@@ -30,7 +30,7 @@ struct cp_allocator {
 	/* posix_memalign and malloc_usable_size belong to malloc. */
 	bool aligns, tells_size;
 };
-extern struct cp_allocator cp_allocator;
+extern struct cp_allocator cp_allocator __attribute__((visibility("hidden")));
 
 /* false: this thread is in the middle of it; use the arena. */
 bool cp_allocator_resolve(void);

@@ -60,26 +60,19 @@ static void begin_counting(void)
 
 static void switch_on(uint64_t interval)
 {
-	/* Blocks that hooks tell of are as they are, so all must be looked up. */
+	/* Blocks that hooks tell of are as they are. */
 	bool hooked = cp_jemalloc_start();
 	bool tags = interval >= CP_HEAP_TAG_INTERVAL && cp_allocator.aligns && !hooked;
 
 	cp_live_configure(interval >= CP_HEAP_TAG_INTERVAL ? SLOTS_SAMPLED : SLOTS_EXACT);
-	/* free must look before the first block is sampled. */
-	cp_heap_hot.mask = tags ? CP_HEAP_TAG_ALIGN - 1 : 0;
-	cp_store_seqcst(&cp_heap_hot.match, 0);
+	cp_heap_hot_look(interval < CP_HEAP_TAG_INTERVAL, tags);
 	cp_store_seqcst(&cp_heap_hot.state, CP_HEAP_ON);
 }
 
 static void switch_off(void)
 {
 	cp_store_seqcst(&cp_heap_hot.state, CP_HEAP_OFF);
-	/* Tagged blocks are larger than the program believes: their frees are told apart for as
-	 * long as there are any. */
-	if (cp_heap_hot.mask)
-		return;
-	/* No address is odd and even at once. */
-	cp_store_seqcst(&cp_heap_hot.match, 1);
+	cp_heap_hot_rest();
 }
 
 int cp_heap_start(struct cp_run *r, const struct cp_config *c)

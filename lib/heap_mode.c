@@ -73,7 +73,7 @@ static void report_settings(struct cp_report *out)
 	cp_report_line(out, "heap: interval %lu bytes, allocator %s%s%s, sampled blocks %s",
 		       L(cp_heap_totals.interval), cp_allocator_name(),
 		       hooked ? ", and through its hooks jemalloc " : "", hooked ? hooked : "",
-		       cp_heap_event_tags() ? "aligned to 2048 bytes" : "looked up at every free");
+		       cp_heap_hot_tags() ? "aligned to 2048 bytes" : "looked up at every free");
 }
 
 static void report_sums(struct cp_report *out, const struct cp_heap_sums *s)

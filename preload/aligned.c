@@ -17,14 +17,14 @@ static size_t better(size_t alignment)
 {
 	bool power = alignment && !(alignment & (alignment - 1));
 
-	return power && alignment < CP_HEAP_TAG_ALIGN && cp_heap_event_tags() ? CP_HEAP_TAG_ALIGN
-									      : alignment;
+	return power && alignment < CP_HEAP_TAG_ALIGN && cp_heap_hot_tags() ? CP_HEAP_TAG_ALIGN
+									    : alignment;
 }
 
 /* Some allocators want a multiple of the alignment. */
 static size_t enough(size_t size)
 {
-	if (!cp_heap_event_tags() || size > SIZE_MAX - CP_HEAP_TAG_ALIGN)
+	if (!cp_heap_hot_tags() || size > SIZE_MAX - CP_HEAP_TAG_ALIGN)
 		return size;
 	return size ? (size + CP_HEAP_TAG_ALIGN - 1) & ~(CP_HEAP_TAG_ALIGN - 1) : CP_HEAP_TAG_ALIGN;
 }

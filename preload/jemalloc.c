@@ -46,14 +46,14 @@ static void *without_jemalloc(size_t size, int flags)
 /* Flags, and size, of a block that free will know by its address. */
 static int better(int flags)
 {
-	bool low = (flags & ALIGN_BITS) < TAG_BITS && cp_heap_event_tags();
+	bool low = (flags & ALIGN_BITS) < TAG_BITS && cp_heap_hot_tags();
 
 	return low ? (flags & ~ALIGN_BITS) | TAG_BITS : flags;
 }
 
 static size_t enough(size_t size)
 {
-	return size < CP_HEAP_TAG_MIN && cp_heap_event_tags() ? CP_HEAP_TAG_MIN : size;
+	return size < CP_HEAP_TAG_MIN && cp_heap_hot_tags() ? CP_HEAP_TAG_MIN : size;
 }
 
 static RARE void *mallocx_slow(size_t size, int flags)

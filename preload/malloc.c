@@ -17,6 +17,7 @@
 
 #define RARE __attribute__((noinline, cold))
 #define CALLER __builtin_return_address(0)
+#define HOT __attribute__((aligned(64)))
 
 /* Declared here for libcs that lack them. */
 INTERPOSE void cfree(void *p);
@@ -29,8 +30,7 @@ static void *tagged(size_t size)
 	size_t enough = size < CP_HEAP_TAG_MIN ? CP_HEAP_TAG_MIN : size;
 	void *p = NULL;
 
-	if (!cp_heap_event_tags() ||
-	    cp_allocator.posix_memalign(&p, CP_HEAP_TAG_ALIGN, enough) != 0)
+	if (!cp_heap_hot_tags() || cp_allocator.posix_memalign(&p, CP_HEAP_TAG_ALIGN, enough) != 0)
 		return NULL;
 	return p;
 }
@@ -48,7 +48,7 @@ static RARE void *malloc_slow(size_t size)
 	return cp_heap_event_commit(&s, p ? p : cp_heap_hot.malloc(size));
 }
 
-INTERPOSE void *malloc(size_t size)
+INTERPOSE HOT void *malloc(size_t size)
 {
 	if (cp_heap_takes(size))
 		return malloc_slow(size);
@@ -75,7 +75,7 @@ static RARE void *calloc_slow(size_t n, size_t each, size_t size)
 	return cp_heap_event_commit(&s, p ? p : cp_heap_hot.calloc(n, each));
 }
 
-INTERPOSE void *calloc(size_t n, size_t each)
+INTERPOSE HOT void *calloc(size_t n, size_t each)
 {
 	size_t size;
 
@@ -95,7 +95,7 @@ static RARE void free_slow(void *p)
 	cp_heap_hot.free(p);
 }
 
-INTERPOSE void free(void *p)
+INTERPOSE HOT void free(void *p)
 {
 	if (cp_heap_looks(p))
 		free_slow(p);
@@ -150,15 +150,20 @@ INTERPOSE void free_aligned_sized(void *p, size_t alignment, size_t size)
 		cp_heap_hot.free(p);
 }
 
-INTERPOSE size_t malloc_usable_size(void *p)
+static RARE size_t usable_slow(void *p)
 {
 	if (cp_allocator_is_early(p))
 		return cp_allocator_early_size(p);
-	if (!cp_allocator.usable_size && !cp_allocator_resolve())
-		return 0;
-	if (!cp_allocator.usable_size)
+	if (!cp_allocator_resolve() || !cp_allocator.usable_size)
 		return 0;
 	return cp_heap_event_usable(p, cp_allocator.usable_size(p));
+}
+
+INTERPOSE size_t malloc_usable_size(void *p)
+{
+	if (cp_heap_looks(p) || cp_unlikely(!cp_allocator.usable_size))
+		return usable_slow(p);
+	return cp_allocator.usable_size(p);
 }
 
 static void *move_early(void *p, size_t size)
@@ -213,7 +218,7 @@ static RARE void *realloc_slow(void *p, size_t size, bool taken)
 	return sampled ? cp_heap_event_commit(&s, to) : to;
 }
 
-INTERPOSE void *realloc(void *p, size_t size)
+INTERPOSE HOT void *realloc(void *p, size_t size)
 {
 	bool taken = cp_heap_takes(size);
 

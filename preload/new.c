@@ -200,7 +200,7 @@ static void *sample(unsigned form, const struct cp_heap_sample *s, size_t alignm
 
 	void *p;
 
-	if (!cp_heap_event_tags() || alignment >= CP_HEAP_TAG_ALIGN || !look_up(aligned))
+	if (!cp_heap_hot_tags() || alignment >= CP_HEAP_TAG_ALIGN || !look_up(aligned))
 		return call_new(form, s->size, alignment, nothrow);
 	/* One that calls another function of ours would be counted twice. */
 	if (is_own(aligned))
@@ -296,7 +296,7 @@ static RARE void delete_slow(unsigned form, void *p, uintptr_t first, uintptr_t 
 		call_delete(form, p, first, second);
 	else if (cp_heap_event_free(p))
 		call_delete((form - DELETE) % 2 ? DELETE_ARRAY : DELETE, p, 0, 0);
-	else if (cp_heap_event_tags())
+	else if (cp_heap_hot_tagged())
 		delete_without_size(form, p, first, second);
 	else
 		call_delete(form, p, first, second);

@@ -23,13 +23,7 @@
 /* Frames of our own on top of a walk, at most. */
 #define OWN_FRAMES 4u
 
-struct cp_heap_hot cp_heap_hot;
 struct cp_heap_totals cp_heap_totals;
-
-bool cp_heap_event_tags(void)
-{
-	return cp_heap_hot.mask != 0;
-}
 
 static uint64_t draw(struct cp_heap_self *h)
 {
@@ -67,30 +61,6 @@ bool cp_heap_event_begin(struct cp_heap_sample *s, size_t size, void *caller)
 		return false;
 	}
 	return true;
-}
-
-static void widen_down(uintptr_t low)
-{
-	uintptr_t seen = cp_load_relaxed(&cp_heap_hot.low);
-
-	while ((!seen || low < seen) && !cp_cas_acqrel(&cp_heap_hot.low, &seen, low))
-		;
-}
-
-static void widen_up(uintptr_t high)
-{
-	uintptr_t seen = cp_load_relaxed(&cp_heap_hot.high);
-
-	while (high > seen && !cp_cas_acqrel(&cp_heap_hot.high, &seen, high))
-		;
-}
-
-/* Each bound moves one way only, so whatever mix of old and new a free reads, it covers what was
- * there before. */
-void cp_heap_event_widen(uintptr_t low, uintptr_t high)
-{
-	widen_down(low);
-	widen_up(high);
 }
 
 /* BYTES over the next multiple of STEP that was not reached yet? One thread finds so. */
@@ -141,8 +111,6 @@ static void sum_up(uint64_t allocated, uint64_t freed)
 		cp_heap_event_flush();
 }
 
-/* No handler of the program's may come in between: it could jump away, and the gate would be
- * waited for for ever. */
 static void block_signals(uint64_t *old)
 {
 	const uint64_t all = CP_SIGSET_ALL;
@@ -160,9 +128,7 @@ static unsigned walk(struct cp_unwind_input *in, uint64_t *pcs, unsigned max,
 {
 	uint8_t before = cp_self.in_capture;
 	unsigned phase, n;
-	uint64_t mask;
 
-	block_signals(&mask);
 	phase = cp_gate_enter(&in->stable_modules);
 	cp_self.in_capture = true;
 	cp_signal_fence();
@@ -170,11 +136,24 @@ static unsigned walk(struct cp_unwind_input *in, uint64_t *pcs, unsigned max,
 	cp_signal_fence();
 	cp_self.in_capture = before;
 	cp_gate_leave(phase);
-	unblock_signals(&mask);
 	if (*end == CP_UNWIND_TRUNCATED)
 		cp_count_mode(CP_MODE_HEAP, CP_COUNT_TRUNCATED, 1);
 	else if (*end == CP_UNWIND_INCOMPLETE)
 		cp_count_mode(CP_MODE_HEAP, CP_COUNT_INCOMPLETE, 1);
+	return n;
+}
+
+/* No handler of the program's may come in between: it could jump away, and the gate would be
+ * waited for for ever. */
+static unsigned walk_undisturbed(struct cp_unwind_input *in, uint64_t *pcs, unsigned max,
+				 enum cp_unwind_end *end)
+{
+	uint64_t mask;
+	unsigned n;
+
+	block_signals(&mask);
+	n = walk(in, pcs, max, end);
+	unblock_signals(&mask);
 	return n;
 }
 
@@ -185,6 +164,13 @@ static unsigned own_frames(const uint64_t *pcs, unsigned depth, uintptr_t caller
 		if (pcs[i] == caller - 1)
 			return i;
 	return 0;
+}
+
+/* Signals are blocked for all of a sample; where all is sampled, system calls would be most of the
+ * cost. */
+static bool is_rare(uint64_t interval)
+{
+	return interval >= CP_HEAP_TAG_INTERVAL;
 }
 
 /* The stack that SCRATCH's last walk found, DEPTH frames of it the program's. */
@@ -210,7 +196,8 @@ static struct cp_depot_entry *entry_of_walk(struct cp_scratch *scratch, struct c
 					    struct cp_depot_key *key)
 {
 	enum cp_unwind_end end = CP_UNWIND_INCOMPLETE;
-	unsigned depth = walk(in, scratch->pcs, max, &end);
+	unsigned depth = is_rare(key->interval) ? walk(in, scratch->pcs, max, &end)
+						: walk_undisturbed(in, scratch->pcs, max, &end);
 	unsigned own = own_frames(scratch->pcs, depth, caller);
 
 	key->pcs = scratch->pcs + own;
@@ -245,7 +232,7 @@ static struct cp_depot_entry *find(const struct cp_heap_sample *s, const struct 
 
 	if (!scratch)
 		return NULL;
-	if (s->interval < CP_HEAP_TAG_INTERVAL) {
+	if (!is_rare(s->interval)) {
 		key.shard = cp_self.heap.scratch % SHARDS;
 		if (cp_capture_settings.unwinder->walk == cp_unwind_dwarf_walk)
 			depth = cp_memo_walk(&scratch->memo, &in, cp_depot_epoch(), max);
@@ -261,11 +248,10 @@ static struct cp_depot_entry *find(const struct cp_heap_sample *s, const struct 
 	return e;
 }
 
-/* The buffer would be lost as well; but that is one, and where all is sampled system calls would
- * be most of the cost. */
+/* Left by a jump out of a handler, the buffer would be lost as well; but that is one. */
 static struct cp_depot_entry *find_stack(const struct cp_heap_sample *s, const struct cp_regs *regs)
 {
-	bool rare = s->interval >= CP_HEAP_TAG_INTERVAL;
+	bool rare = is_rare(s->interval);
 	struct cp_depot_entry *e;
 	uint64_t mask;
 
@@ -290,20 +276,47 @@ void cp_heap_event_untracked_freed(const struct cp_live_block *b)
 		sum_up(0, bytes);
 }
 
+/* Blocks of runs that look at every address aren't in the filter. */
+static bool is_filtered(uint64_t interval)
+{
+	return interval >= CP_HEAP_TAG_INTERVAL;
+}
+
+static bool untrack(uintptr_t a, struct cp_live_block *b)
+{
+	if (!cp_live_remove(a, b))
+		return false;
+	if (is_filtered(cp_depot_at(b->id)->interval))
+		cp_heap_filter_remove(a);
+	return true;
+}
+
+/* Where it fails, P stays in the filter: it may be larger than the program will say. */
 static bool track(void *p, const struct cp_live_block *b)
 {
 	uintptr_t a = (uintptr_t)p;
 	struct cp_live_block old;
 	bool put;
 
-	if (a & cp_heap_hot.mask)
-		cp_heap_event_widen(a, a + 1);
+	if (is_filtered(cp_depot_at(b->id)->interval))
+		cp_heap_filter_add(a);
 	put = cp_live_insert(a, b, &old);
 	if (old.id) {
 		cp_count_mode(CP_MODE_HEAP, CP_COUNT_UNSEEN_FREES, 1);
+		if (is_filtered(cp_depot_at(old.id)->interval))
+			cp_heap_filter_remove(a);
 		cp_heap_event_untracked_freed(&old);
 	}
 	return put;
+}
+
+static bool lost(const struct cp_heap_sample *s, void *p, const struct cp_depot_entry *e)
+{
+	if (e)
+		return !track(p, &(struct cp_live_block){ s->size, e->id });
+	if (is_filtered(s->interval))
+		cp_heap_filter_add((uintptr_t)p);
+	return true;
 }
 
 static void record(const struct cp_heap_sample *s, void *p, const struct cp_regs *regs)
@@ -312,7 +325,7 @@ static void record(const struct cp_heap_sample *s, void *p, const struct cp_regs
 	uint64_t objects, bytes;
 
 	/* Counted as allocated only if its free can be counted, too. */
-	if (!e || !track(p, &(struct cp_live_block){ s->size, e->id })) {
+	if (lost(s, p, e)) {
 		cp_count_mode(CP_MODE_HEAP, CP_COUNT_LOST_MEMORY, 1);
 		return;
 	}
@@ -351,7 +364,7 @@ size_t cp_heap_event_usable(const void *p, size_t usable)
 	struct cp_live_block b;
 	size_t told;
 
-	if (!p || !cp_heap_event_tags() || !cp_heap_looks(p) || !cp_live_peek((uintptr_t)p, &b))
+	if (!p || !cp_heap_hot_tagged() || !cp_live_peek((uintptr_t)p, &b))
 		return usable;
 	/* One of an earlier run that tagged none: as the allocator gave it, or freed since. */
 	if (cp_depot_at(b.id)->interval < CP_HEAP_TAG_INTERVAL)
@@ -363,7 +376,7 @@ size_t cp_heap_event_usable(const void *p, size_t usable)
 bool cp_heap_event_untrack(void *p, struct cp_live_block *b)
 {
 	/* Also after a stop: what would stay is another block's by the next start. */
-	return p && cp_live_remove((uintptr_t)p, b);
+	return p && untrack((uintptr_t)p, b);
 }
 
 bool cp_heap_event_free(void *p)
@@ -378,7 +391,7 @@ bool cp_heap_event_free(void *p)
 
 bool cp_heap_event_free_sized(void *p)
 {
-	return cp_heap_event_free(p) || cp_heap_event_tags();
+	return cp_heap_event_free(p) || cp_heap_hot_tagged();
 }
 
 void cp_heap_event_retrack(void *p, const struct cp_live_block *b)

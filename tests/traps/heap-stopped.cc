@@ -1,6 +1,6 @@
 /* Sampled blocks that are deleted, with their size, when the heap mode is no longer on.
  *
- *     heap-stopped stop | fork | restart
+ *     heap-stopped stop | fork | restart | exact
  *
  * An allocator that is told another size than the block's gives it to somebody else as that: their
  * blocks then are larger than they can be.
@@ -56,6 +56,26 @@ int in_child(std::vector<char *> &all)
 	_exit(0);
 }
 
+/* A second run whose own blocks are as the allocator gave them: the first one's still aren't. */
+int after_exact(std::vector<char *> &all)
+{
+	auto *stop = find<int(int)>("cprof_stop_mode");
+	auto *start = find<int(const struct cprof_options *)>("cprof_start");
+	struct cprof_options o = CPROF_OPTIONS_INIT;
+	std::size_t wrong = 0;
+
+	o.heap_path = std::getenv("AGAIN");
+	o.heap_interval = 1;
+	if (!stop || !start || stop(CPROF_HEAP) || start(&o) || stop(CPROF_HEAP))
+		return 2;
+	drop(all);
+	fill(all);
+	for (auto *p : all)
+		wrong += malloc_usable_size(p) > 8 * SIZE || malloc_usable_size(p) < SIZE;
+	std::printf("%zu blocks of another size\n", wrong);
+	return wrong != 0;
+}
+
 int after_stop(std::vector<char *> &all, bool again)
 {
 	auto *stop = find<int(int)>("cprof_stop_mode");
@@ -88,6 +108,8 @@ int main(int argc, char **argv)
 	const char *how = argc > 1 ? argv[1] : "";
 
 	fill(all);
+	if (!std::strcmp(how, "exact"))
+		return after_exact(all);
 	return std::strcmp(how, "fork") ? after_stop(all, !std::strcmp(how, "restart"))
 					: in_child(all);
 }

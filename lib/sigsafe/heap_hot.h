@@ -1,0 +1,114 @@
+/* What every malloc and free reads, and nothing else: is this allocation sampled, may this
+ * address be a sampled block? A few instructions each; nearly all calls end here and are forwarded.
+ *
+ * How free knows a sampled block without touching memory:
+ *
+ *   tag     interval >= 64 K: sampled blocks are aligned to 2 KiB, so most addresses need one test.
+ *           Those that look like one are asked of a filter: a table of counters, by a hash of the
+ *           address, of how many such blocks there are. What it says no to isn't one.
+ *   filter  as soon as a block is sampled that could not be aligned: every address is asked of it
+ *   table   below 64 K: blocks are as the allocator gave them; all are looked up
+ *
+ * Lock-free, async-signal-safe. A block is in the filter before the program has its address, and
+ * until it is out of the table of live blocks.
+ */
+#ifndef CP_HEAP_HOT_H
+#define CP_HEAP_HOT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sigsafe/atomic.h"
+#include "sigsafe/thread.h"
+
+/* The tag: this many bytes. Few other blocks are aligned so, and little is wasted: allocators give
+ * a block of the next power of two. */
+#define CP_HEAP_TAG_ALIGN ((uintptr_t)2048)
+/* Below this size a freed chunk would come back from glibc's per-thread cache for small requests,
+ * aligned as it is. */
+#define CP_HEAP_TAG_MIN ((size_t)1040)
+/* From here on it is dearer to align a block than to remember that it isn't: clearing or
+ * copying it by hand would touch pages that the allocator gets from the kernel. */
+#define CP_HEAP_LARGE ((size_t)128 << 10)
+#define CP_HEAP_TAG_INTERVAL (UINT64_C(64) << 10)
+
+enum cp_heap_state { CP_HEAP_UNKNOWN, CP_HEAP_OFF, CP_HEAP_ON };
+
+/* One cache line. All zero: the allocator isn't known yet, so everything takes the slow way. */
+struct cp_heap_hot {
+	uint64_t state;	       /* enum cp_heap_state */
+	uintptr_t mask, match; /* free looks when (address & mask) == match, ... */
+	uint64_t filtered;     /* ... and, if this is set, the filter has it */
+	void *(*malloc)(size_t);
+	void (*free)(void *);
+	void *(*calloc)(size_t, size_t);
+} __attribute__((aligned(64)));
+extern struct cp_heap_hot cp_heap_hot __attribute__((visibility("hidden")));
+
+/* Those that aren't aligned are few and large, but every address may be asked for: a small table,
+ * that stays in the cache. */
+#define CP_HEAP_FILTER_TAGGED_BITS 13
+#define CP_HEAP_FILTER_ODD_BITS 10
+
+struct cp_heap_filter {
+	uint8_t tagged[1 << CP_HEAP_FILTER_TAGGED_BITS];
+	uint8_t odd[1 << CP_HEAP_FILTER_ODD_BITS];
+} __attribute__((aligned(64)));
+extern struct cp_heap_filter cp_heap_filter __attribute__((visibility("hidden")));
+
+#define cp_likely(x) __builtin_expect(!!(x), 1)
+#define cp_unlikely(x) __builtin_expect(!!(x), 0)
+
+/* Is an allocation of SIZE sampled? true also when nothing is known yet: ask begin. */
+static inline __attribute__((always_inline)) bool cp_heap_takes(size_t size)
+{
+	uint64_t left;
+
+	if (cp_likely(cp_heap_hot.state == CP_HEAP_OFF))
+		return false;
+	left = cp_self.heap.left;
+	if (cp_unlikely(size >= left))
+		return true;
+	cp_self.heap.left = left - size;
+	return false;
+}
+
+static inline __attribute__((always_inline)) uint8_t *cp_heap_filter_cell(uintptr_t a)
+{
+	/* Fibonacci's: the upper bits depend on all that differ. */
+	uint64_t hash = (uint64_t)a * UINT64_C(0x9e3779b97f4a7c15);
+
+	return a & (CP_HEAP_TAG_ALIGN - 1)
+		       ? &cp_heap_filter.odd[hash >> (64 - CP_HEAP_FILTER_ODD_BITS)]
+		       : &cp_heap_filter.tagged[hash >> (64 - CP_HEAP_FILTER_TAGGED_BITS)];
+}
+
+/* May ADDRESS be a sampled block, or one that was allocated before the allocator was known? */
+static inline __attribute__((always_inline)) bool cp_heap_looks(const void *address)
+{
+	uintptr_t a = (uintptr_t)address;
+
+	if (cp_likely((a & cp_heap_hot.mask) != cp_heap_hot.match))
+		return false;
+	/* Relaxed: who frees a block got it from who allocated it. */
+	return !cp_heap_hot.filtered || cp_unlikely(cp_load_relaxed(cp_heap_filter_cell(a)));
+}
+
+/* A block that free has to look at, with the tag or without, and the end of it. Each block has its
+ * own pair of calls; without the second one, free looks at it in vain. */
+void cp_heap_filter_add(uintptr_t address);
+void cp_heap_filter_remove(uintptr_t address);
+
+/* What free looks at from here on: with TAGS, at blocks in the filter; else at all. Before the
+ * first block is sampled. */
+void cp_heap_hot_look(bool all, bool tags);
+/* At as little as possible: no more is sampled. */
+void cp_heap_hot_rest(void);
+
+/* Sampled blocks are asked for with a tag. */
+bool cp_heap_hot_tags(void);
+/* They were at some time, so blocks may be larger than the program believes. */
+bool cp_heap_hot_tagged(void);
+
+#endif
