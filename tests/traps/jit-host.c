@@ -1,4 +1,5 @@
-/* Runs a loop made at run time. Usage: jit-host anon|memfd|named PATH */
+/* Runs a loop made at run time. Usage: jit-host anon|memfd|named PATH [NAME]; NAME is announced in
+ * /tmp/perf-PID.map, which whoever started this removes. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -48,6 +49,20 @@ static void *map_code(int fd)
 	return code + 0x100;
 }
 
+static void announce(const char *code, const char *name)
+{
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
+	f = fopen(path, "w");
+	if (!f)
+		return;
+	fprintf(f, "%lx %zx %s\n", (unsigned long)code, sizeof(loop), name);
+	fclose(f);
+	puts(path);
+}
+
 __attribute__((noinline)) void run(void (*code)(unsigned long), double seconds);
 
 __attribute__((noinline)) void run(void (*code)(unsigned long), double seconds)
@@ -70,6 +85,8 @@ int main(int argc, char **argv)
 	}
 	if (fd >= 0)
 		close(fd);
+	if (argc > 3)
+		announce(code, argv[3]);
 	run((void (*)(unsigned long))code, 0.2);
 	return 0;
 }

@@ -1,6 +1,7 @@
 /* A module that burns CPU in one function of its own, for the hosts of the loader's traps.
  *
- * -DHOT=name is that function's name; -DWITH_TLS=bytes gives it thread-local storage.
+ * -DHOT=name is that function's name; -DWITH_TLS=bytes gives it thread-local storage; -DROOM=bytes
+ * makes the frame of its caller so much larger, with the code where it is.
  */
 #include <pthread.h>
 #include <time.h>
@@ -38,6 +39,11 @@ EXPORT void work(long ms)
 {
 	long end = cpu_ms() + ms;
 
+#ifdef ROOM
+	volatile char space[ROOM];
+
+	space[0] = 0;
+#endif
 #ifdef WITH_TLS
 	room[0]++;
 #endif

@@ -17,4 +17,24 @@ for unwinder in dwarf fp libunwind; do
 	for m in a b c d; do check_stack "$work/$unwinder.pb" "hot_$m;"; done
 done
 for m in a b c d; do check_stack "$work/dwarf.pb" "hot_$m;work;(visit;)?work;.*start_thread"; done
+
+# One read of the module, held back until it goes: the unloading waits for it.
+cat >"$work/called.c" <<'END'
+void call_back(void (*f)(void));
+void call_back(void (*f)(void))
+{
+	f();
+	__asm__ volatile("" ::: "memory");
+}
+END
+$CC -O2 -fPIC -shared -o "$work/called.so" "$work/called.c" || fail "called.so: not built"
+CPROF_UNWIND=dwarf CPUPROFILE_FREQUENCY=1000 profiled held ./tests/traps/unload-host "$work/called.so"
+if [ "$status" = 77 ]; then
+	echo "SKIP held: $(cat "$work/held.err")"
+else
+	check_status held 0
+	check_quiet held
+	[ "$(cat "$work/held.out")" = "$(printf 'waited for\ndone')" ] || fail "held: $(cat "$work/held.out")"
+	check_valid "$work/held.pb"
+fi
 finish

@@ -24,4 +24,14 @@ for unwinder in dwarf fp libunwind; do
 	case_of memfd memfd '/memfd:jit code' 'memfd:jit code+0x10'
 	case_of named named "$work/code.bin" 'code.bin+0x10'
 done
+
+# A JIT that writes down what it made.
+for kind in anon memfd; do
+	CPROF_UNWIND=dwarf profiled "said-$kind" ./tests/traps/jit-host $kind "$work/code.bin" jit_said
+	map=$(grep -x '/tmp/perf-[0-9]*\.map' "$work/said-$kind.out") && rm -f "$map"
+	[ "$status" = 77 ] && continue
+	check_status "said-$kind" 0
+	check_valid "$work/said-$kind.pb"
+	check_stack "$work/said-$kind.pb" '	jit_said;run;main;'
+done
 finish

@@ -37,4 +37,41 @@ for way in open deep namespace; do
 		fail "late-$way: $(cat "$work/late-$way.out")"
 	check_stack "$work/late-$way.pb" 'burn_loop;.*main;'
 done
+
+# Linked behind libc, so that nothing of libc's comes next: RTLD_NEXT finds none of it.
+cat >"$work/behind.c" <<'END'
+#include <dlfcn.h>
+#include <pthread.h>
+#include <time.h>
+#include "cprof.h"
+__attribute__((noinline)) static void *behind_loop(void *arg)
+{
+	for (clock_t end = clock() + CLOCKS_PER_SEC / 10; clock() < end;)
+		;
+	__asm__ volatile("" ::: "memory");
+	return arg;
+}
+int main(int argc, char **argv)
+{
+	struct cprof_options options = CPROF_OPTIONS_INIT;
+	pthread_t t;
+	options.cpu_path = argv[argc - 1];
+	options.frequency = 1000;
+	if (cprof_start(&options))
+		return 1;
+	behind_loop(NULL);
+	pthread_create(&t, NULL, behind_loop, NULL);
+	pthread_join(t, NULL);
+	dlclose(dlopen("libm.so.6", RTLD_NOW));
+	return cprof_stop() ? 2 : 0;
+}
+END
+$CC -O2 -g -w -I"$srcdir/include" -Wl,--no-as-needed -o "$work/behind" "$work/behind.c" -lc "$CP_LIBRARY" \
+	-Wl,-rpath,"${CP_LIBRARY%/*}" || fail "behind: not built"
+[ "$(${READELF:-readelf} -dW "$work/behind" | grep -c 'NEEDED.*libc\.so\|NEEDED.*libcprof')" = 2 ] &&
+	${READELF:-readelf} -dW "$work/behind" | grep NEEDED | grep -A9 'libc\.so' | grep -q libcprof ||
+	fail "behind: libcprof is not behind libc"
+bare behind "$work/behind" "$work/behind.pb"
+check_run behind
+check_stack "$work/behind.pb" 'behind_loop;.*main;'
 finish
