@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "sigsafe/sys.h"
 #include "sigsafe/unwind.h"
 
 /* A million different stacks of 30 frames fit; beyond this a profile is no longer of
@@ -21,6 +22,10 @@
 /* Names of their own for threads that share; the rest has one together. */
 #define NAMES_MAX 1000u
 #define OTHERS "(others)"
+
+/* Locations at hand, by pc. */
+#define RECENT_BITS 11
+#define RECENT ((size_t)1 << RECENT_BITS)
 
 struct location_key {
 	uint64_t address;
@@ -113,7 +118,7 @@ static bool same_location(uint32_t item, const void *key, const void *context)
 	return l->address == k->address && l->mapping == k->mapping;
 }
 
-static uint32_t find_location(struct cp_aggregate *a, uint64_t pc)
+static uint32_t look_up(struct cp_aggregate *a, uint64_t pc)
 {
 	struct location_key key = { pc, cp_modules_find(a->modules, pc) };
 	struct cp_location *l;
@@ -138,6 +143,26 @@ static uint32_t find_location(struct cp_aggregate *a, uint64_t pc)
 	if (l->mapping != CP_NO_MAPPING)
 		cp_modules_identify(cp_modules_at(a->modules, l->mapping));
 	return item;
+}
+
+/* Most frames were met a moment ago, in a neighbour of this stack. What was found counts until the
+ * modules are read again. */
+static uint32_t find_location(struct cp_aggregate *a, uint64_t pc)
+{
+	uint32_t reading = (uint32_t)a->modules->readings + 1;
+	struct cp_recent *r;
+
+	if (!a->recent)
+		a->recent = cp_sys_map(RECENT * sizeof(*a->recent));
+	if (!a->recent)
+		return look_up(a, pc);
+	r = &a->recent[(pc * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - RECENT_BITS)];
+	if (r->pc == pc && r->reading == reading)
+		return r->location;
+	*r = (struct cp_recent){ pc, look_up(a, pc), reading };
+	if (r->location == CP_INDEX_NONE)
+		r->reading = 0;
+	return r->location;
 }
 
 static bool is_ours(const struct cp_aggregate *a, uint32_t location)
@@ -262,5 +287,7 @@ void cp_aggregate_release(struct cp_aggregate *a)
 	cp_index_release(&a->location_index);
 	cp_index_release(&a->stack_index);
 	cp_index_release(&a->name_index);
+	cp_sys_unmap(a->recent, RECENT * sizeof(*a->recent));
+	a->recent = NULL;
 	a->ended = 0;
 }

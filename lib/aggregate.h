@@ -59,14 +59,21 @@ struct cp_thread_label {
 	char name[CP_THREAD_NAME];
 };
 
+/* A location that was looked up when the modules had been read READING - 1 times. 0 = none. */
+struct cp_recent {
+	uint64_t pc;
+	uint32_t location, reading;
+};
+
 struct cp_aggregate {
 	struct cp_modules *modules;
 	struct cp_arena arena; /* stacks' locations */
 	struct cp_vec locations, stacks, threads;
 	struct cp_index location_index, stack_index, name_index;
-	uint32_t ended;	  /* threads with a label of their own that are gone */
-	uint64_t records; /* taken in; a source that sets rows itself adds what changed */
-	uint64_t weight;  /* of them */
+	struct cp_recent *recent; /* by pc; NULL = none yet */
+	uint32_t ended;		  /* threads with a label of their own that are gone */
+	uint64_t records;	  /* taken in; a source that sets rows itself adds what changed */
+	uint64_t weight;	  /* of them */
 };
 
 void cp_aggregate_init(struct cp_aggregate *a, struct cp_modules *modules);

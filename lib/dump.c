@@ -14,6 +14,9 @@
 /* Names tried for a process that must not overwrite: NAME.PID, NAME.PID.2, ... */
 #define SEQUENCE_MAX 10000u
 
+/* From so many stacks on the time of a dump counts, in which nothing is drained. */
+#define LARGE 100000u
+
 static void row_labels(const void *run, const struct cp_stack *s, struct cp_profile_labels *to)
 {
 	const struct cp_run *r = run;
@@ -46,7 +49,7 @@ static int write_profile(struct cp_run *r, const struct cp_config *c, struct cp_
 	cp_report_make(&report, r, c);
 	info.comments = report.pointers;
 	info.comment_count = report.count;
-	err = cp_gzip_sink_open(&gzip, to);
+	err = cp_gzip_sink_open(&gzip, to, r->aggregate.stacks.count > LARGE);
 	if (err)
 		return err;
 	err = cp_profile_write(&r->aggregate, &r->names, &info, &gzip.sink);

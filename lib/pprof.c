@@ -122,10 +122,14 @@ static void end(struct cp_pprof *w, size_t start)
 
 static void put_packed(struct cp_pprof *w, unsigned field, const uint64_t *v, size_t n)
 {
-	size_t start = begin(w, field);
+	size_t start = begin(w, field), at;
 
+	if (!reserve(w, n * VARINT_MAX))
+		return;
+	at = w->scratch_used;
 	for (size_t i = 0; i < n; i++)
-		put_varint(w, v[i]);
+		at += varint_to(w->scratch + at, v[i]);
+	w->scratch_used = at;
 	end(w, start);
 }
 
@@ -241,25 +245,31 @@ void cp_pprof_location(struct cp_pprof *w, uint64_t id, uint64_t mapping_id, uin
 	flush(w, FLUSH_AT);
 }
 
-static void put_label(struct cp_pprof *w, const struct cp_pprof_label *l)
+struct cp_pprof_known cp_pprof_know(struct cp_pprof *w, const struct cp_pprof_label *l)
+{
+	return (struct cp_pprof_known){ .key = text_id(w, l->key),
+					.text = l->text ? text_id(w, l->text) : 0,
+					.number = l->text ? 0 : l->number,
+					.unit = l->text ? 0 : text_id(w, l->unit),
+					.left_out = l->text && !*l->text };
+}
+
+static void put_label(struct cp_pprof *w, const struct cp_pprof_known *l)
 {
 	size_t start;
 
-	if (l->text && !*l->text)
+	if (l->left_out)
 		return;
 	start = begin(w, 3);
-	put_number(w, 1, text_id(w, l->key));
-	if (l->text) {
-		put_number(w, 2, text_id(w, l->text));
-	} else {
-		put_number(w, 3, (uint64_t)l->number);
-		put_number(w, 4, text_id(w, l->unit));
-	}
+	put_number(w, 1, l->key);
+	put_number(w, 2, l->text);
+	put_number(w, 3, (uint64_t)l->number);
+	put_number(w, 4, l->unit);
 	end(w, start);
 }
 
 void cp_pprof_sample(struct cp_pprof *w, const uint64_t *location_ids, size_t depth,
-		     const int64_t *values, const struct cp_pprof_label *labels, size_t label_count)
+		     const int64_t *values, const struct cp_pprof_known *labels, size_t label_count)
 {
 	size_t start;
 

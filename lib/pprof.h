@@ -54,6 +54,13 @@ struct cp_pprof_label {
 	const char *unit; /* "" = none; numeric only */
 };
 
+/* A label whose texts are in the string table. */
+struct cp_pprof_known {
+	uint64_t key, text, unit; /* 0 = none */
+	int64_t number;
+	bool left_out; /* its text is empty */
+};
+
 struct cp_pprof {
 	struct cp_sink *sink;
 	struct cp_intern strings; /* the string table so far */
@@ -72,8 +79,10 @@ void cp_pprof_location(struct cp_pprof *w, uint64_t id, uint64_t mapping_id, uin
 /* LOCATION_IDS leaf first, >= 1 of them (none: the sample is left out, readers reject it);
  * VALUES as many as sample types. */
 void cp_pprof_sample(struct cp_pprof *w, const uint64_t *location_ids, size_t depth,
-		     const int64_t *values, const struct cp_pprof_label *labels,
+		     const int64_t *values, const struct cp_pprof_known *labels,
 		     size_t label_count);
+/* For labels of samples; stays good as long as the writer is open. */
+struct cp_pprof_known cp_pprof_know(struct cp_pprof *w, const struct cp_pprof_label *label);
 void cp_pprof_comment(struct cp_pprof *w, const char *text);
 /* Writes the string table, releases the writer's memory; does not close the
  * sink. 0 or the first error: -ENOMEM, or the sink's. Text that is not valid UTF-8 is

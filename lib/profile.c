@@ -5,18 +5,25 @@
 #include <string.h>
 
 #include "pprof.h"
+#include "rows.h"
 #include "sigsafe/labels.h"
 #include "sigsafe/labelset.h"
+#include "sigsafe/sys.h"
 #include "sigsafe/text.h"
 
 #define LABELS_MAX 16 /* of CPROF_LABELS */
 #define DEPTH_MAX 4097
+#define KEPT 64 /* sets of labels that are at hand */
+#define NOT_KEPT SIZE_MAX
+/* Rows ahead: far enough that memory has answered, a stack before its locations. */
+#define FETCH 64
+#define FETCH_DEPTH 64
+#define LINE 16 /* locations in a cache line */
 
-/* Samples of one stack and one (tid, name): threads that got the same tid one after the
- * other, with the same name, become one row. */
-struct row {
-	uint32_t stack, thread; /* a representative stack; canonical thread */
-	uint64_t values[CP_VALUES];
+struct row_labels {
+	uint32_t thread, set; /* whose */
+	size_t count;
+	struct cp_pprof_known labels[2 + LABELS_MAX + CP_LABELS_MAX + CP_ROW_LABELS];
 };
 
 struct writing {
@@ -28,13 +35,13 @@ struct writing {
 	struct cp_vec location_ids; /* uint64_t a location; 0 = not used */
 	struct cp_vec function_ids; /* uint64_t a function */
 	struct cp_vec mapping_ids;  /* uint64_t a mapping */
-	struct cp_vec rows;
-	struct cp_index row_index;
+	struct cp_rows rows;
 	struct cp_index function_index;		  /* of those written, by name */
 	uint64_t locations, functions, mappings;  /* ids handed out */
 	struct cp_pprof_label labels[LABELS_MAX]; /* CPROF_LABELS */
 	size_t label_count;
 	char label_text[1024];
+	struct row_labels *kept; /* KEPT of them */
 };
 
 static struct cp_thread_label *thread_at(const struct writing *x, uint32_t i)
@@ -76,44 +83,12 @@ static const struct cp_stack *stack_at(const struct writing *x, uint32_t i)
 	return CP_VEC_AT(&x->a->stacks, struct cp_stack, i);
 }
 
-static bool same_row(uint32_t item, const void *key, const void *context)
+static int make_kept(struct writing *x)
 {
-	const struct writing *x = context;
-	const struct row *k = key, *r = CP_VEC_AT(&x->rows, struct row, item);
-	const struct cp_stack *a = stack_at(x, k->stack), *b = stack_at(x, r->stack);
-
-	return r->thread == k->thread && a->tag == b->tag && a->labels == b->labels &&
-	       a->depth == b->depth &&
-	       !memcmp(a->locations, b->locations, a->depth * sizeof(*a->locations));
-}
-
-static uint32_t canonical(const struct writing *x, uint32_t thread)
-{
-	return thread == CP_NO_THREAD ? CP_NO_THREAD : *CP_VEC_AT(&x->threads, uint32_t, thread);
-}
-
-static int sum_rows(struct writing *x)
-{
-	for (uint32_t i = 0; i < x->a->stacks.count; i++) {
-		const struct cp_stack *s = stack_at(x, i);
-		struct row key = { i, canonical(x, s->thread), { 0 } }, *r;
-		uint32_t hash = cp_index_hash(s->locations, s->depth * sizeof(*s->locations)) ^
-				(key.thread * 0x9e3779b9u) ^ (uint32_t)(s->tag >> 4) ^
-				(s->labels * 0x85ebca6bu);
-		uint32_t item = cp_index_find(&x->row_index, hash, same_row, &key, x);
-
-		if (item == CP_INDEX_NONE) {
-			item = (uint32_t)x->rows.count;
-			r = cp_vec_add(&x->rows);
-			if (!r || cp_index_add(&x->row_index, hash, item) < 0)
-				return -ENOMEM;
-			*r = key;
-		}
-		r = CP_VEC_AT(&x->rows, struct row, item);
-		for (unsigned v = 0; v < x->info->type_count; v++)
-			r->values[v] += s->values[v];
-	}
-	return 0;
+	x->kept = cp_sys_map(KEPT * sizeof(*x->kept));
+	for (unsigned i = 0; x->kept && i < KEPT; i++)
+		x->kept[i].count = NOT_KEPT;
+	return x->kept ? 0 : -ENOMEM;
 }
 
 static int make_ids(struct cp_vec *v, size_t n)
@@ -220,49 +195,62 @@ static uint64_t write_location(struct writing *x, uint32_t number)
 	return *id;
 }
 
-/* Values as they stand in the file. false: all are 0, which no sample may be. */
-static bool values_of(const struct writing *x, const struct row *r, int64_t *values)
+/* Samples of one stack and one (tid, name): threads that got the same tid one after the other, with
+ * the same name, become one row. */
+static bool same_row(const struct writing *x, const struct cp_row *k, const struct cp_row *r)
+{
+	const struct cp_stack *a = stack_at(x, k->stack), *b = stack_at(x, r->stack);
+
+	return r->thread == k->thread && a->tag == b->tag && a->labels == b->labels &&
+	       a->depth == b->depth &&
+	       !memcmp(a->locations, b->locations, a->depth * sizeof(*a->locations));
+}
+
+/* The sum of FIRST and of those like it up to END, which then stand for no stack. As the values
+ * stand in the file. false: all are 0, which no sample may be. */
+static bool sum_rows(const struct writing *x, struct cp_row *first, struct cp_row *end,
+		     int64_t *values)
 {
 	unsigned n = x->info->type_count;
 	bool any = false;
 
-	for (unsigned v = 0; v < n; v++) {
-		values[v] = (int64_t)r->values[v];
-		any |= values[v] != 0;
+	for (unsigned v = 0; v < n; v++)
+		values[v] = (int64_t)stack_at(x, first->stack)->values[v];
+	for (struct cp_row *r = first + 1; r < end; r++) {
+		if (r->stack == CP_INDEX_NONE || !same_row(x, first, r))
+			continue;
+		for (unsigned v = 0; v < n; v++)
+			values[v] += (int64_t)stack_at(x, r->stack)->values[v];
+		r->stack = CP_INDEX_NONE;
 	}
+	for (unsigned v = 0; v < n; v++)
+		any |= values[v] != 0;
 	values[n - 1] *= (int64_t)x->info->weight_unit;
 	return any;
 }
 
-struct row_labels {
-	struct cp_pprof_label labels[2 + LABELS_MAX + CP_LABELS_MAX + CP_ROW_LABELS];
-	size_t count;
-	struct cp_profile_labels own; /* the mode's */
-};
-
 /* One value a key: a later one takes an earlier one's place. */
-static void put_label(struct row_labels *r, const struct cp_pprof_label *label)
+static void put_label(struct writing *x, struct row_labels *r, const struct cp_pprof_label *label)
 {
+	struct cp_pprof_known known = cp_pprof_know(&x->w, label);
 	size_t same = 0;
 
-	while (same < r->count && strcmp(r->labels[same].key, label->key) != 0)
+	while (same < r->count && r->labels[same].key != known.key)
 		same++;
-	r->labels[same] = *label;
+	r->labels[same] = known;
 	r->count += same == r->count;
 }
 
-static void put_thread(struct row_labels *r, const struct cp_thread_label *t)
+static void put_thread(struct writing *x, struct row_labels *r, const struct cp_thread_label *t)
 {
-	if (!t)
-		return;
-	put_label(r, &(struct cp_pprof_label){ .key = "thread", .text = t->name });
+	put_label(x, r, &(struct cp_pprof_label){ .key = "thread", .text = t->name });
 	if (t->tid)
-		put_label(r,
+		put_label(x, r,
 			  &(struct cp_pprof_label){ .key = "tid", .number = t->tid, .unit = "" });
 }
 
 /* What the thread had set by itself. */
-static void put_set(struct row_labels *r, uint32_t set)
+static void put_set(struct writing *x, struct row_labels *r, uint32_t set)
 {
 	size_t size, at = 0;
 	const char *text = cp_labelset_text(set, &size);
@@ -270,40 +258,93 @@ static void put_set(struct row_labels *r, uint32_t set)
 	while (at < size) {
 		const char *key = text + at, *value = key + strlen(key) + 1;
 
-		put_label(r, &(struct cp_pprof_label){ .key = key, .text = value });
+		put_label(x, r, &(struct cp_pprof_label){ .key = key, .text = value });
 		at = (size_t)(value + strlen(value) + 1 - text);
 	}
 }
 
-static void label_row(struct writing *x, const struct row *row, struct row_labels *r)
+/* Those that all rows of a thread and a set of labels have in common: made once for many rows. */
+static const struct row_labels *labels_of(struct writing *x, uint32_t thread, uint32_t set)
 {
-	const struct cp_stack *s = stack_at(x, row->stack);
+	struct row_labels *r = &x->kept[(thread * 31 + set) % KEPT];
 
+	if (r->count != NOT_KEPT && r->thread == thread && r->set == set)
+		return r;
+	r->thread = thread;
+	r->set = set;
 	r->count = 0;
 	for (size_t i = 0; i < x->label_count; i++)
-		put_label(r, &x->labels[i]);
-	put_set(r, s->labels);
-	put_thread(r, row->thread == CP_NO_THREAD ? NULL : thread_at(x, row->thread));
-	r->own.count = 0;
-	if (x->info->row_labels)
-		x->info->row_labels(x->info->context, s, &r->own);
-	for (unsigned i = 0; i < r->own.count; i++)
-		put_label(r, &r->own.labels[i]);
+		put_label(x, r, &x->labels[i]);
+	put_set(x, r, set);
+	if (thread != CP_NO_THREAD)
+		put_thread(x, r, thread_at(x, thread));
+	return r;
 }
 
-static void write_row(struct writing *x, const struct row *r)
+static void write_row(struct writing *x, struct cp_row *first, struct cp_row *end)
 {
-	const struct cp_stack *s = stack_at(x, r->stack);
-	struct row_labels labels;
+	const struct cp_stack *s = stack_at(x, first->stack);
+	const struct row_labels *labels;
+	struct cp_profile_labels own;
+	struct row_labels with_own;
 	int64_t values[CP_VALUES];
 	uint64_t ids[DEPTH_MAX];
 
-	if (!values_of(x, r, values))
+	if (!sum_rows(x, first, end, values))
 		return;
 	for (uint32_t i = 0; i < s->depth; i++)
 		ids[i] = write_location(x, s->locations[i]);
-	label_row(x, r, &labels);
-	cp_pprof_sample(&x->w, ids, s->depth, values, labels.labels, labels.count);
+	labels = labels_of(x, first->thread, s->labels);
+	own.count = 0;
+	if (x->info->row_labels)
+		x->info->row_labels(x->info->context, s, &own);
+	if (own.count) {
+		with_own = *labels;
+		labels = &with_own;
+	}
+	for (unsigned i = 0; i < own.count; i++)
+		put_label(x, &with_own, &own.labels[i]);
+	cp_pprof_sample(&x->w, ids, s->depth, values, labels->labels, labels->count);
+}
+
+/* In memory rows are in another order, so each is two waits for memory, one after the other. Those
+ * of many rows at once take as long as one. Loads, because prefetches are dropped where the address
+ * isn't at hand, either, which it hardly ever is. */
+static void fetch(const struct writing *x, const struct cp_row *row, const struct cp_row *end)
+{
+	uint64_t any = 0;
+
+	for (const struct cp_row *r = row; r < end; r++) {
+		const struct cp_stack *s = stack_at(x, r->stack);
+
+		any += s->depth + s->values[CP_VALUES - 1];
+	}
+	for (const struct cp_row *r = row; r < end; r++) {
+		const struct cp_stack *s = stack_at(x, r->stack);
+
+		for (uint32_t at = 0; at < s->depth && at < FETCH_DEPTH; at += LINE)
+			any += s->locations[at];
+		any += s->locations[s->depth - 1];
+	}
+	__asm__ volatile("" : : "r"(any));
+}
+
+static void write_rows(struct writing *x)
+{
+	struct cp_row *limit = x->rows.items + x->rows.count, *fetched = x->rows.items, *end;
+
+	for (struct cp_row *first = x->rows.items; first < limit; first = end) {
+		if (first >= fetched) {
+			fetched = limit - first > FETCH ? first + FETCH : limit;
+			fetch(x, first, fetched);
+		}
+		end = first + 1;
+		while (end < limit && end->key == first->key)
+			end++;
+		for (struct cp_row *r = first; r < end; r++)
+			if (r->stack != CP_INDEX_NONE)
+				write_row(x, r, end);
+	}
 }
 
 /* "k=v,...". A part without "=" is passed over. */
@@ -345,8 +386,7 @@ static void write_all(struct writing *x, struct cp_sink *sink)
 
 	cp_pprof_open(&x->w, sink, &head);
 	write_main_mapping(x);
-	for (size_t i = 0; i < x->rows.count; i++)
-		write_row(x, CP_VEC_AT(&x->rows, struct row, i));
+	write_rows(x);
 	for (unsigned i = 0; i < info->comment_count; i++)
 		cp_pprof_comment(&x->w, info->comments[i]);
 }
@@ -360,12 +400,13 @@ int cp_profile_write(struct cp_aggregate *a, struct cp_names *n, const struct cp
 			     .threads = { .size = sizeof(uint32_t) },
 			     .location_ids = { .size = sizeof(uint64_t) },
 			     .function_ids = { .size = sizeof(uint64_t) },
-			     .mapping_ids = { .size = sizeof(uint64_t) },
-			     .rows = { .size = sizeof(struct row) } };
-	int err = unify_threads(&x);
+			     .mapping_ids = { .size = sizeof(uint64_t) } };
+	int err = make_kept(&x);
 
 	if (!err)
-		err = sum_rows(&x);
+		err = unify_threads(&x);
+	if (!err)
+		err = cp_rows_order(&x.rows, a, x.threads.items);
 	if (!err)
 		err = make_ids(&x.location_ids, a->locations.count);
 	if (!err)
@@ -381,8 +422,8 @@ int cp_profile_write(struct cp_aggregate *a, struct cp_names *n, const struct cp
 	cp_vec_release(&x.location_ids);
 	cp_vec_release(&x.function_ids);
 	cp_vec_release(&x.mapping_ids);
-	cp_vec_release(&x.rows);
-	cp_index_release(&x.row_index);
+	cp_rows_release(&x.rows);
+	cp_sys_unmap(x.kept, KEPT * sizeof(*x.kept));
 	cp_index_release(&x.function_index);
 	return err;
 }

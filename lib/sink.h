@@ -72,8 +72,9 @@ struct cp_gzip_sink {
  * the host's functions take the place of its own. Then cp_gzip_sink passes the bytes on
  * uncompressed, which pprof reads too. */
 int cp_gzip_load(void);
-/* 0, or -ENOMEM. NEXT must outlive G. */
-int cp_gzip_sink_open(struct cp_gzip_sink *g, struct cp_sink *next);
+/* 0, or -ENOMEM. NEXT must outlive G. LARGE: there is much to come, and time counts more than a
+ * few per cent of the size. */
+int cp_gzip_sink_open(struct cp_gzip_sink *g, struct cp_sink *next, bool large);
 /* Flushes and releases the memory; does not close NEXT. 0, or the first error. */
 int cp_gzip_sink_close(struct cp_gzip_sink *g);
 

@@ -82,10 +82,13 @@ static inline void put_sample_profile(struct cp_pprof *w)
 							{ "tid", NULL, 4711, "" },
 							{ "bytes", NULL, 64, "bytes" } };
 	static const uint64_t stacks[][3] = { { 1, 2 }, { 3, 1, 2 }, { 4, 2 } };
+	struct cp_pprof_known known[3];
 
 	put_sample_tables(w);
-	cp_pprof_sample(w, stacks[0], 2, (const int64_t[]){ 3, 30303030 }, labels, 3);
-	cp_pprof_sample(w, stacks[1], 3, (const int64_t[]){ 1, 10101010 }, labels, 2);
+	for (unsigned i = 0; i < 3; i++)
+		known[i] = cp_pprof_know(w, &labels[i]);
+	cp_pprof_sample(w, stacks[0], 2, (const int64_t[]){ 3, 30303030 }, known, 3);
+	cp_pprof_sample(w, stacks[1], 3, (const int64_t[]){ 1, 10101010 }, known, 2);
 	cp_pprof_sample(w, stacks[2], 2, (const int64_t[]){ 0, 7 }, NULL, 0);
 	cp_pprof_comment(w, "libcprof test");
 	cp_pprof_comment(w, "mode=cpu");

@@ -2,6 +2,9 @@
 #include "harness.h"
 
 #include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "aggregate.h"
 #include "sigsafe/unwind.h"
@@ -199,6 +202,41 @@ static void test_names_that_threads_share_are_bounded(void)
 	end();
 }
 
+/* A page of a new file, at P where P is not NULL. */
+static char *map_file(char *p)
+{
+	char path[] = "/tmp/test-aggregate-XXXXXX";
+	int fd = mkstemp(path);
+
+	CHECK_EQ(ftruncate(fd, 4096), 0);
+	p = mmap(p, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | (p ? MAP_FIXED : 0), fd, 0);
+	close(fd);
+	unlink(path);
+	return p;
+}
+
+/* The second time the address is at hand already. */
+static void test_an_address_may_become_another_modules(void)
+{
+	char *p = map_file(NULL);
+	uint64_t pc = (uint64_t)(uintptr_t)p;
+	uint32_t t;
+
+	begin();
+	t = cp_aggregate_thread(&a, 1);
+	for (int i = 0; i < 2; i++)
+		add(pc, here(0), 1, CP_UNWIND_COMPLETE, t);
+	CHECK_EQ(a.stacks.count, 1);
+	map_file(p);
+	CHECK_EQ(cp_modules_refresh(&modules), 0);
+	for (int i = 0; i < 2; i++)
+		add(pc, here(0), 1, CP_UNWIND_COMPLETE, t);
+	CHECK_EQ(a.stacks.count, 2);
+	CHECK_EQ(stack(1)->values[0], 2);
+	munmap(p, 4096);
+	end();
+}
+
 int main(void)
 {
 	RUN(test_equal_stacks_are_summed);
@@ -209,5 +247,6 @@ int main(void)
 	RUN(test_many_stacks_survive_growth);
 	RUN(test_a_crowd_of_ended_threads_shares_a_row);
 	RUN(test_names_that_threads_share_are_bounded);
+	RUN(test_an_address_may_become_another_modules);
 	return harness_end();
 }

@@ -62,7 +62,7 @@ static int pass_unchanged(void)
 	struct cp_gzip_sink g;
 	bool same;
 
-	if (cp_gzip_sink_open(&g, &m.sink) || g.sink.write(&g.sink, "as it is", 8) ||
+	if (cp_gzip_sink_open(&g, &m.sink, false) || g.sink.write(&g.sink, "as it is", 8) ||
 	    cp_gzip_sink_close(&g))
 		return 1;
 	same = m.size == 8 && !memcmp(m.data, "as it is", 8);
@@ -128,7 +128,7 @@ static void test_bytes_come_back(void)
 		struct memory_sink m = MEMORY_SINK;
 		struct cp_gzip_sink g;
 
-		CHECK_EQ(cp_gzip_sink_open(&g, &m.sink), 0);
+		CHECK_EQ(cp_gzip_sink_open(&g, &m.sink, false), 0);
 		for (size_t at = 0, step; at < n; at += step) {
 			step = n - at < steps[k] ? n - at : steps[k];
 			CHECK_EQ(g.sink.write(&g.sink, data + at, step), 0);
@@ -153,7 +153,7 @@ static void test_nothing_at_all_is_a_stream_too(void)
 
 	if (loaded)
 		SKIP("no zlib");
-	CHECK_EQ(cp_gzip_sink_open(&g, &m.sink), 0);
+	CHECK_EQ(cp_gzip_sink_open(&g, &m.sink, false), 0);
 	CHECK_EQ(cp_gzip_sink_close(&g), 0);
 	CHECK_EQ(m.size, 20);
 	CHECK(m.size > 3 && m.data[0] == 0x1f && m.data[1] == 0x8b);
@@ -189,7 +189,7 @@ static void test_memory_is_its_own_and_small(void)
 		SKIP("no zlib");
 	}
 	before = mallinfo2();
-	CHECK_EQ(cp_gzip_sink_open(&g, &nowhere), 0);
+	CHECK_EQ(cp_gzip_sink_open(&g, &nowhere, false), 0);
 	CHECK_EQ(g.sink.write(&g.sink, data, n), 0);
 	used = resident(g.state, 512 << 10);
 	after = mallinfo2();
@@ -208,7 +208,7 @@ static void test_first_error_of_the_next_sink_is_kept(void)
 	unsigned char *data = make_data(200000);
 	struct cp_gzip_sink g;
 
-	CHECK_EQ(cp_gzip_sink_open(&g, &m.sink), 0);
+	CHECK_EQ(cp_gzip_sink_open(&g, &m.sink, false), 0);
 	m.error = -ENOSPC;
 	CHECK_EQ(g.sink.write(&g.sink, data, 200000), -ENOSPC);
 	m.error = 0;

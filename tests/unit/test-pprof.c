@@ -88,10 +88,13 @@ static void test_numbers_survive_at_their_limits(void)
 	struct cp_pprof w;
 
 	cp_pprof_open(&w, &m.sink, &sample_head);
-	for (size_t i = 0; i < 8; i++)
+	for (size_t i = 0; i < 8; i++) {
+		struct cp_pprof_known label = cp_pprof_know(
+			&w, &(const struct cp_pprof_label){ "n", NULL, values[i], "u" });
+
 		cp_pprof_sample(&w, (const uint64_t[]){ UINT64_MAX }, 1,
-				(const int64_t[]){ values[i], values[7 - i] },
-				&(const struct cp_pprof_label){ "n", NULL, values[i], "u" }, 1);
+				(const int64_t[]){ values[i], values[7 - i] }, &label, 1);
+	}
 	cp_pprof_location(&w, UINT64_MAX, 1, UINT64_MAX,
 			  &(const struct cp_pprof_line){ UINT64_MAX, INT64_MIN }, 1);
 	CHECK_EQ(cp_pprof_close(&w), 0);
@@ -195,11 +198,13 @@ static void test_what_readers_reject_is_left_out(void)
 	struct pcheck_report r = { .out = stdout };
 	struct memory_sink m = MEMORY_SINK;
 	struct pcheck_profile p;
+	struct cp_pprof_known known;
 	struct cp_pprof w;
 
 	cp_pprof_open(&w, &m.sink, &sample_head);
+	known = cp_pprof_know(&w, &empty);
 	cp_pprof_sample(&w, NULL, 0, (const int64_t[]){ 1, 1 }, NULL, 0);
-	cp_pprof_sample(&w, (const uint64_t[]){ 1 }, 1, (const int64_t[]){ 1, 1 }, &empty, 1);
+	cp_pprof_sample(&w, (const uint64_t[]){ 1 }, 1, (const int64_t[]){ 1, 1 }, &known, 1);
 	cp_pprof_comment(&w, "");
 	CHECK_EQ(cp_pprof_close(&w), 0);
 	p = decode(&m, &r);
