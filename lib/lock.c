@@ -39,6 +39,7 @@ static int start(struct cp_run *r, const struct cp_config *c)
 	cp_lock_state.threshold_ns = c->lock_threshold_ns;
 	cp_lock_state.stratum_ns = cp_lock_stratum(c->lock_budget);
 	cp_lock_state.clock = clock_gettime;
+	cp_lock_know(CP_LOCK_UNKNOWN);
 	/* Release: who sees it on sees the rest; read relaxed by the hooks, whose accesses
 	 * depend on it. */
 	cp_store_seqcst(&cp_lock_on, 1);
@@ -49,6 +50,7 @@ static void stop(struct cp_run *r)
 {
 	(void)r;
 	cp_store_seqcst(&cp_lock_on, 0);
+	cp_lock_know(0);
 }
 
 /* Waits that were only counted are a row without a thread, so that the totals are those of all. */
@@ -107,8 +109,10 @@ static uint64_t period(const struct cp_run *r)
 static void fork_child(struct cp_run *r, struct cp_thread *keep)
 {
 	(void)r;
-	if (!keep)
+	if (!keep) {
 		cp_store_seqcst(&cp_lock_on, 0);
+		cp_lock_know(0);
+	}
 	begin_counts();
 	cp_lock_names_abandon();
 	named[CP_MODE_LOCK] = named[CP_MODE_HOLDERS] = 0;

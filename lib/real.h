@@ -18,11 +18,14 @@ struct cp_real {
 	/* Locks come first: an allocator of the program's may lock one when dlsym allocates. */
 	int (*pthread_mutex_lock)(pthread_mutex_t *);
 	int (*pthread_mutex_unlock)(pthread_mutex_t *);
+	int (*pthread_mutex_trylock)(pthread_mutex_t *);
 	int (*pthread_mutex_timedlock)(pthread_mutex_t *, const struct timespec *);
 	int (*pthread_mutex_clocklock)(pthread_mutex_t *, clockid_t, const struct timespec *);
 	int (*pthread_rwlock_rdlock)(pthread_rwlock_t *);
 	int (*pthread_rwlock_wrlock)(pthread_rwlock_t *);
 	int (*pthread_rwlock_unlock)(pthread_rwlock_t *);
+	int (*pthread_rwlock_tryrdlock)(pthread_rwlock_t *);
+	int (*pthread_rwlock_trywrlock)(pthread_rwlock_t *);
 	int (*pthread_rwlock_timedrdlock)(pthread_rwlock_t *, const struct timespec *);
 	int (*pthread_rwlock_timedwrlock)(pthread_rwlock_t *, const struct timespec *);
 	int (*pthread_rwlock_clockrdlock)(pthread_rwlock_t *, clockid_t, const struct timespec *);
@@ -34,6 +37,7 @@ struct cp_real {
 	int (*pthread_cond_clockwait)(pthread_cond_t *, pthread_mutex_t *, clockid_t,
 				      const struct timespec *);
 	int (*sem_wait)(sem_t *);
+	int (*sem_trywait)(sem_t *);
 	int (*sem_timedwait)(sem_t *, const struct timespec *);
 	int (*sem_clockwait)(sem_t *, clockid_t, const struct timespec *);
 	int (*pthread_barrier_wait)(pthread_barrier_t *);

@@ -15,16 +15,14 @@ static bool ended(int result)
 
 INTERPOSE int mtx_lock(mtx_t *m)
 {
-	if (LIKELY(!waits_measured() || !mutex_word(mutex_of(m)) || !mutex_is_held(mutex_of(m))))
-		return CP_REAL(mtx_lock)(m);
-	return WAITS_MEASURE(ended, CP_LOCK_HAS_HOLDER, m, CP_REAL(mtx_lock), m);
+	return WAITS_CALL(mutex_look(mutex_of(m)), ended, CP_LOCK_HAS_HOLDER, m, CP_REAL(mtx_lock),
+			  m);
 }
 
 INTERPOSE int mtx_timedlock(mtx_t *restrict m, const struct timespec *restrict until)
 {
-	if (LIKELY(!waits_measured() || !mutex_word(mutex_of(m)) || !mutex_is_held(mutex_of(m))))
-		return CP_REAL(mtx_timedlock)(m, until);
-	return WAITS_MEASURE(ended, CP_LOCK_HAS_HOLDER, m, CP_REAL(mtx_timedlock), m, until);
+	return WAITS_CALL(mutex_look(mutex_of(m)), ended, CP_LOCK_HAS_HOLDER, m,
+			  CP_REAL(mtx_timedlock), m, until);
 }
 
 INTERPOSE int mtx_unlock(mtx_t *m)

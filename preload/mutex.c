@@ -2,35 +2,32 @@
  * tail call of the real function. */
 #include "waits.h"
 
-SLOW static int wait_lock(pthread_mutex_t *m)
+SLOW static int lock(pthread_mutex_t *m)
 {
-	if (!mutex_is_held(m))
-		return CP_REAL(pthread_mutex_lock)(m);
-	return WAITS_MEASURE(waits_ended, CP_LOCK_HAS_HOLDER, m, CP_REAL(pthread_mutex_lock), m);
+	return WAITS_CALL(mutex_look(m), waits_ended, CP_LOCK_HAS_HOLDER, m,
+			  CP_REAL(pthread_mutex_lock), m);
 }
 
+/* A free one costs two loads, a hash and two jumps; nothing is pushed, because what resolves the
+ * real function is elsewhere. */
 INTERPOSE int pthread_mutex_lock(pthread_mutex_t *m)
 {
-	if (LIKELY(!waits_measured() || !mutex_word(m)))
-		return CP_REAL(pthread_mutex_lock)(m);
-	return wait_lock(m);
+	if (LIKELY(mutex_is_quiet(m) && cp_real.pthread_mutex_lock))
+		return cp_real.pthread_mutex_lock(m);
+	return lock(m);
 }
 
 INTERPOSE int pthread_mutex_timedlock(pthread_mutex_t *m, const struct timespec *until)
 {
-	if (!waits_measured() || !mutex_word(m) || !mutex_is_held(m))
-		return CP_REAL(pthread_mutex_timedlock)(m, until);
-	return WAITS_MEASURE(waits_ended, CP_LOCK_HAS_HOLDER, m, CP_REAL(pthread_mutex_timedlock),
-			     m, until);
+	return WAITS_CALL(mutex_look(m), waits_ended, CP_LOCK_HAS_HOLDER, m,
+			  CP_REAL(pthread_mutex_timedlock), m, until);
 }
 
 INTERPOSE int pthread_mutex_clocklock(pthread_mutex_t *m, clockid_t clock,
 				      const struct timespec *until)
 {
-	if (!waits_measured() || !mutex_word(m) || !mutex_is_held(m))
-		return CP_REAL(pthread_mutex_clocklock)(m, clock, until);
-	return WAITS_MEASURE(waits_ended, CP_LOCK_HAS_HOLDER, m, CP_REAL(pthread_mutex_clocklock),
-			     m, clock, until);
+	return WAITS_CALL(waits_by(clock) ? mutex_look(m) : WAITS_NOT, waits_ended,
+			  CP_LOCK_HAS_HOLDER, m, CP_REAL(pthread_mutex_clocklock), m, clock, until);
 }
 
 SLOW static int release(pthread_mutex_t *m)
@@ -38,7 +35,7 @@ SLOW static int release(pthread_mutex_t *m)
 	struct cp_lock_release r;
 	int result;
 
-	if (!mutex_is_waited_for(m))
+	if (mutex_unlock_is_plain(m) || !mutex_is_waited_for(m))
 		return CP_REAL(pthread_mutex_unlock)(m);
 	cp_lock_release_begin(&r, m);
 	result = CP_REAL(pthread_mutex_unlock)(m);
@@ -48,7 +45,7 @@ SLOW static int release(pthread_mutex_t *m)
 
 INTERPOSE int pthread_mutex_unlock(pthread_mutex_t *m)
 {
-	if (mutex_unlock_is_plain(m))
-		return CP_REAL(pthread_mutex_unlock)(m);
+	if (LIKELY(mutex_word(m) <= 1 && cp_real.pthread_mutex_unlock))
+		return cp_real.pthread_mutex_unlock(m);
 	return release(m);
 }

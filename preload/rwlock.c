@@ -1,7 +1,9 @@
 /* Read-write locks and spin locks. */
 #include "waits.h"
 
-/* Of the word of readers: a writer has it or is about to; readers wait; one reader. */
+/* Of the word of readers: a writer has it, or has as soon as the readers are gone; the lock is in
+ * the writers' phase; readers wait; one reader. */
+#define WRITERS_PHASE 1u
 #define WRITER 2u
 #define READERS_WAIT 4u
 #define READER 8u
@@ -13,62 +15,89 @@ static unsigned readers(const pthread_rwlock_t *l)
 	return cp_load_relaxed(&l->__data.__readers);
 }
 
-static bool reader_goes_on(const pthread_rwlock_t *l)
+/* A writer that waits for the readers to go keeps new ones out in one kind only. */
+static bool reader_waits(const pthread_rwlock_t *l)
 {
-	return !waits_measured() || !(readers(l) & WRITER);
+	unsigned r = readers(l);
+
+	if (!(r & WRITER))
+		return false;
+	return (r & WRITERS_PHASE) ||
+	       (r >= READER && cp_load_relaxed(&l->__data.__flags) ==
+				       PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
 }
 
-static bool writer_goes_on(const pthread_rwlock_t *l)
+static bool writer_waits(const pthread_rwlock_t *l)
 {
-	return !waits_measured() || (!(readers(l) & WRITER) && readers(l) < READER);
+	unsigned r = readers(l);
+
+	return (r & WRITER) || (!(r & WRITERS_PHASE) && r >= READER);
 }
+
+static enum waits_look read_look(pthread_rwlock_t *l)
+{
+	if (!waits_measured())
+		return WAITS_NOT;
+	if (reader_waits(l))
+		return WAITS_SURELY;
+	if (LIKELY(!waits_expected(l)))
+		return WAITS_NOT;
+	return waits_tried(l, CP_REAL(pthread_rwlock_tryrdlock)(l));
+}
+
+static enum waits_look write_look(pthread_rwlock_t *l)
+{
+	if (!waits_measured())
+		return WAITS_NOT;
+	if (writer_waits(l))
+		return WAITS_SURELY;
+	if (LIKELY(!waits_expected(l)))
+		return WAITS_NOT;
+	return waits_tried(l, CP_REAL(pthread_rwlock_trywrlock)(l));
+}
+
+static bool in_time(clockid_t clock, const struct timespec *until)
+{
+	return waits_by(clock) && waits_until(until);
+}
+
+#define CALL(look, real, ...)                                                                      \
+	WAITS_CALL(look, waits_ended, CP_LOCK_HAS_HOLDER, l, CP_REAL(real), __VA_ARGS__)
 
 INTERPOSE int pthread_rwlock_rdlock(pthread_rwlock_t *l)
 {
-	if (LIKELY(reader_goes_on(l)))
-		return CP_REAL(pthread_rwlock_rdlock)(l);
-	return WAITS_MEASURE(waits_ended, CP_LOCK_HAS_HOLDER, l, CP_REAL(pthread_rwlock_rdlock), l);
+	return CALL(read_look(l), pthread_rwlock_rdlock, l);
 }
 
 INTERPOSE int pthread_rwlock_wrlock(pthread_rwlock_t *l)
 {
-	if (LIKELY(writer_goes_on(l)))
-		return CP_REAL(pthread_rwlock_wrlock)(l);
-	return WAITS_MEASURE(waits_ended, CP_LOCK_HAS_HOLDER, l, CP_REAL(pthread_rwlock_wrlock), l);
+	return CALL(write_look(l), pthread_rwlock_wrlock, l);
 }
 
 INTERPOSE int pthread_rwlock_timedrdlock(pthread_rwlock_t *l, const struct timespec *until)
 {
-	if (LIKELY(reader_goes_on(l)))
-		return CP_REAL(pthread_rwlock_timedrdlock)(l, until);
-	return WAITS_MEASURE(waits_ended, CP_LOCK_HAS_HOLDER, l,
-			     CP_REAL(pthread_rwlock_timedrdlock), l, until);
+	return CALL(waits_until(until) ? read_look(l) : WAITS_NOT, pthread_rwlock_timedrdlock, l,
+		    until);
 }
 
 INTERPOSE int pthread_rwlock_timedwrlock(pthread_rwlock_t *l, const struct timespec *until)
 {
-	if (LIKELY(writer_goes_on(l)))
-		return CP_REAL(pthread_rwlock_timedwrlock)(l, until);
-	return WAITS_MEASURE(waits_ended, CP_LOCK_HAS_HOLDER, l,
-			     CP_REAL(pthread_rwlock_timedwrlock), l, until);
+	return CALL(waits_until(until) ? write_look(l) : WAITS_NOT, pthread_rwlock_timedwrlock, l,
+		    until);
 }
 
 INTERPOSE int pthread_rwlock_clockrdlock(pthread_rwlock_t *l, clockid_t clock,
 					 const struct timespec *until)
 {
-	if (LIKELY(reader_goes_on(l)))
-		return CP_REAL(pthread_rwlock_clockrdlock)(l, clock, until);
-	return WAITS_MEASURE(waits_ended, CP_LOCK_HAS_HOLDER, l,
-			     CP_REAL(pthread_rwlock_clockrdlock), l, clock, until);
+	return CALL(in_time(clock, until) ? read_look(l) : WAITS_NOT, pthread_rwlock_clockrdlock, l,
+		    clock, until);
 }
 
 INTERPOSE int pthread_rwlock_clockwrlock(pthread_rwlock_t *l, clockid_t clock,
 					 const struct timespec *until)
 {
-	if (LIKELY(writer_goes_on(l)))
-		return CP_REAL(pthread_rwlock_clockwrlock)(l, clock, until);
-	return WAITS_MEASURE(waits_ended, CP_LOCK_HAS_HOLDER, l,
-			     CP_REAL(pthread_rwlock_clockwrlock), l, clock, until);
+	return CALL(in_time(clock, until) ? write_look(l) : WAITS_NOT, pthread_rwlock_clockwrlock,
+		    l, clock, until);
 }
 
 /* It lets others go: the writer, or the last of the readers. */

@@ -3,6 +3,11 @@
  * Whether a lock is free is read from its own memory, in glibc's layout, which is part of its ABI.
  * It decides only whether the wait is measured: the real function is called once in any case, and
  * every result is its own.
+ *
+ * A lock that looks free may be taken before the real function has it, and then the wait would go
+ * unseen: not many, but of locks that many want for a moment it was up to a seventh of the delay.
+ * So where somebody has waited before, or not much is known of the lock (waits_expected), the real
+ * trylock goes first. If it succeeds, that is all.
  */
 #ifndef CP_WAITS_H
 #define CP_WAITS_H
@@ -18,7 +23,7 @@
 #include "sigsafe/lock_event.h"
 
 /* Off the path of locks that are free. */
-#define SLOW __attribute__((noinline, cold))
+#define SLOW __attribute__((noinline))
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 
 static inline bool waits_measured(void)
@@ -42,13 +47,53 @@ static inline unsigned waits_flags(int result, unsigned flags)
 /* Call REAL and report the wait for LOCK. */
 #define WAITS_MEASURE(ended, flags, lock, real, ...)                                               \
 	({                                                                                         \
-		uint64_t began_ = cp_lock_now();                                                   \
+		uint64_t began_ = (cp_lock_mark((const void *)(lock)), cp_lock_now());             \
 		int result_ = (real)(__VA_ARGS__);                                                 \
 		if (ended(result_))                                                                \
 			cp_lock_waited((const void *)(lock), began_, (const void *)(real),         \
 				       waits_flags(result_, (flags)));                             \
 		result_;                                                                           \
 	})
+
+/* Before a real function: it doesn't wait; it isn't needed, for a try has locked already; or it
+ * waits. */
+enum waits_look { WAITS_NOT, WAITS_LOCKED, WAITS_SURELY };
+
+/* LOCK, though it looks free, is to be tried first. */
+static inline bool waits_expected(const void *lock)
+{
+	return cp_load_relaxed(cp_lock_known_at(lock)) != 0;
+}
+
+/* As TRY, the result of a real function that tries LOCK, says. */
+static inline enum waits_look waits_tried(const void *lock, int try)
+{
+	if (try)
+		return WAITS_SURELY;
+	cp_lock_was_free(lock);
+	return WAITS_LOCKED;
+}
+
+/* Call REAL as LOOK says. All of these return 0 for success, C11's too. */
+#define WAITS_CALL(look, ended, flags, lock, real, ...)                                            \
+	({                                                                                         \
+		enum waits_look look_ = (look);                                                    \
+		look_ == WAITS_LOCKED ? 0                                                          \
+		: LIKELY(look_ == WAITS_NOT)                                                       \
+			? (real)(__VA_ARGS__)                                                      \
+			: WAITS_MEASURE(ended, flags, lock, real, __VA_ARGS__);                    \
+	})
+
+/* What real functions refuse before they look at the lock. */
+static inline bool waits_by(clockid_t clock)
+{
+	return clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC;
+}
+
+static inline bool waits_until(const struct timespec *t)
+{
+	return t && (unsigned long)t->tv_nsec < 1000000000;
+}
 
 /* kind of a mutex, beyond its type in the low two bits */
 #define MUTEX_TYPE 3
@@ -89,10 +134,30 @@ static inline bool mutex_is_waited_for(const pthread_mutex_t *m)
 	return kind & (MUTEX_ROBUST | MUTEX_INHERITS) ? (word & WORD_WAITERS) != 0 : word > 1;
 }
 
+/* The common case, whether the mode is on or not: nobody has it, or has ever waited for it. */
+static inline bool mutex_is_quiet(const pthread_mutex_t *m)
+{
+	return !(mutex_word(m) | cp_load_relaxed(cp_lock_known_at(m)));
+}
+
 /* The common case, of the kinds whose word is 0, 1 or, when somebody waits, 2. */
 static inline bool mutex_unlock_is_plain(const pthread_mutex_t *m)
 {
-	return LIKELY(!cp_load_relaxed(&cp_lock_holders_on) || mutex_word(m) <= 1);
+	return mutex_word(m) <= 1 || !cp_load_relaxed(&cp_lock_holders_on);
+}
+
+static inline enum waits_look mutex_look(pthread_mutex_t *m)
+{
+	int kind = cp_load_relaxed(&m->__data.__kind);
+
+	if (!waits_measured())
+		return WAITS_NOT;
+	if (mutex_word(m))
+		return mutex_is_held(m) ? WAITS_SURELY : WAITS_NOT;
+	/* Of the other kinds, which are rare, trylock has results of its own. */
+	if (!waits_expected(m) || (kind & (MUTEX_ROBUST | MUTEX_INHERITS | MUTEX_PROTECTS)))
+		return WAITS_NOT;
+	return waits_tried(m, CP_REAL(pthread_mutex_trylock)(m));
 }
 
 #endif

@@ -10,6 +10,7 @@
 #include "sigsafe/sys.h"
 
 uint32_t cp_lock_on, cp_lock_holders_on;
+uint8_t cp_lock_known[CP_LOCK_KNOWN];
 struct cp_lock_state cp_lock_state;
 
 /* What is only counted is so often, from all threads: they don't share a cache line, most of them.
@@ -112,6 +113,12 @@ __attribute__((noinline)) static bool record(struct cp_thread *t, const void *lo
 	done = cp_capture_hook(t, &e, &regs, function);
 	unblock_signals(&mask);
 	return done;
+}
+
+void cp_lock_know(uint8_t state)
+{
+	for (unsigned i = 0; i < CP_LOCK_KNOWN; i++)
+		cp_store_relaxed(&cp_lock_known[i], state);
 }
 
 void cp_lock_waited(const void *lock, uint64_t began, const void *function, unsigned flags)

@@ -16,8 +16,42 @@
 
 struct cp_holder;
 
-/* Waits are measured; and who let them go is, too. Read before every lock and unlock. */
+/* Waits are measured; and who let them go is, too. */
 extern uint32_t cp_lock_on, cp_lock_holders_on;
+
+/* What is known of locks, by their addresses: CP_LOCK_CONTENDED, or how often they were free until
+ * now: from CP_LOCK_UNKNOWN down to 0. Read before every lock, by itself, so it is all 0 while the
+ * mode is off. Relaxed everywhere: it says only what to try first. */
+#define CP_LOCK_KNOWN 4096u
+#define CP_LOCK_UNKNOWN 64u
+#define CP_LOCK_CONTENDED 255u
+extern uint8_t cp_lock_known[CP_LOCK_KNOWN];
+
+static inline uint8_t *cp_lock_known_at(const void *lock)
+{
+	return &cp_lock_known[((uintptr_t)lock >> 4) % CP_LOCK_KNOWN];
+}
+
+/* LOCK is waited for: all who take it read the line of that byte, so it is written once. */
+static inline void cp_lock_mark(const void *lock)
+{
+	uint8_t *at = cp_lock_known_at(lock);
+
+	if (cp_load_relaxed(at) != CP_LOCK_CONTENDED)
+		cp_store_relaxed(at, CP_LOCK_CONTENDED);
+}
+
+/* LOCK was free, once more. */
+static inline void cp_lock_was_free(const void *lock)
+{
+	uint8_t *at = cp_lock_known_at(lock), known = cp_load_relaxed(at);
+
+	if (known && known != CP_LOCK_CONTENDED)
+		cp_store_relaxed(at, known - 1);
+}
+
+/* All of it, at the begin and the end of the mode. */
+void cp_lock_know(uint8_t state);
 
 /* Written by the control half (lock.c) before they are set. */
 struct cp_lock_state {

@@ -1,7 +1,8 @@
 /* Threads that wait for each other in every way that there is, and measure themselves how long.
  *
- *   lock-host               each kind in turn: "KIND ns" lines, waits in wait_KIND, unlocks in
- *                           release_KIND
+ *   lock-host               each kind in turn: "KIND ns inner" lines, waits in wait_KIND, unlocks
+ *                           in release_KIND; ns are measured around the calls, inner by
+ *                           lock-inner.c within them, 0 where that is not preloaded
  *   lock-host long          the first kind only, with threads that live for a second and more
  *   lock-host holders       one mutex that slow_holder keeps for long and quick_holder only shortly
  */
@@ -190,17 +191,25 @@ static const struct kind {
 };
 
 static const struct kind *kind;
-static uint64_t waited_ns[THREADS];
+static uint64_t waited_ns[THREADS], inner_ns[THREADS];
+
+uint64_t lock_inner_ns(void) __attribute__((weak));
+
+static uint64_t inner_now(void)
+{
+	return lock_inner_ns ? lock_inner_ns() : 0;
+}
 
 static void *work(void *arg)
 {
 	int i = (int)(intptr_t)arg;
 
 	for (turn = 0; turn < kind->turns; turn++) {
-		uint64_t began = now_ns();
+		uint64_t inner = inner_now(), began = now_ns();
 
 		kind->wait(i);
 		waited_ns[i] += now_ns() - began - slept_ns;
+		inner_ns[i] += inner_now() - inner;
 		if (kind->release != release_barrier)
 			nap(HOLD_NS);
 		kind->release();
@@ -220,14 +229,17 @@ static void run(void *(*each)(void *))
 
 static void run_kind(const struct kind *k)
 {
-	uint64_t all = 0;
+	uint64_t all = 0, inner = 0;
 
 	kind = k;
 	memset(waited_ns, 0, sizeof(waited_ns));
+	memset(inner_ns, 0, sizeof(inner_ns));
 	run(work);
-	for (int i = 0; i < THREADS; i++)
+	for (int i = 0; i < THREADS; i++) {
 		all += waited_ns[i];
-	printf("%s %llu\n", kind->name, (unsigned long long)all);
+		inner += inner_ns[i];
+	}
+	printf("%s %llu %llu\n", kind->name, (unsigned long long)all, (unsigned long long)inner);
 }
 
 static void run_all(void)

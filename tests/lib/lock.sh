@@ -6,8 +6,24 @@ lock_profiled() { # name command...
 	shift
 	rm -f "$work/$name."*pb*
 	status=0
-	$limit env LD_PRELOAD="$CP_LIBRARY" LOCKPROFILE="$work/$name.pb" "$@" \
+	$limit env LD_PRELOAD="$CP_LIBRARY${inner:+ $inner}" LOCKPROFILE="$work/$name.pb" "$@" \
 		>"$work/$name.out" 2>"$work/$name.err" || status=$?
+}
+
+# lock-host is to say, too, how long libc's functions waited: see lock-inner.c.
+with_inner() {
+	$CC -O2 -fPIC -shared -nostdlib -o "$work/inner.so" "$srcdir/tests/e2e/lock-inner.c" || skip "no compiler"
+	inner=$work/inner.so
+}
+
+# What was waited within the functions of libc, less a part, and what the program measured around
+# ours, plus a part: the clocks that the profile has are read in between. A thread that is preempted
+# between two of them waits by one and not by the other, so none of the two is the truth alone; but
+# for that they are equal.
+check_waited() { # what got around within percent-less percent-more
+	awk -v got="$2" -v around="$3" -v within="$4" -v less="$5" -v more="$6" 'BEGIN {
+		exit !(within > 0 && got * 100 >= within * (100 - less) && got * 100 <= around * (100 + more)) }' ||
+		fail "$1: $2, not $4 (-$5 %) to $3 (+$6 %)"
 }
 
 # "waits ns" of the rows whose stack and label, joined by a blank, match.
