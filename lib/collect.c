@@ -208,12 +208,15 @@ static void *collector(void *arg)
 
 static int create(void)
 {
+	struct cp_thread *self = cp_self.thread;
 	pthread_attr_t attr;
 	sigset_t all;
 	int err;
 
 	/* libc's own signals (cancellation, setuid) stay deliverable: pthread_sigmask leaves them
 	 * out, and setuid waits for every thread's answer. */
+	if (self)
+		cp_store_seqcst(&self->making, true);
 	sigfillset(&all);
 	CP_REAL(pthread_sigmask)(SIG_SETMASK, &all, &program_mask);
 	pthread_attr_init(&attr);
@@ -224,6 +227,8 @@ static int create(void)
 	cp_heap_own_end();
 	pthread_attr_destroy(&attr);
 	CP_REAL(pthread_sigmask)(SIG_SETMASK, &program_mask, NULL);
+	if (self)
+		cp_store_seqcst(&self->making, false);
 	return -err;
 }
 

@@ -96,7 +96,8 @@ int cp_cpu_install_handler(void)
 				 .sa_flags = cp_cpu_state.handler_flags };
 	struct sigaction old;
 
-	sigfillset(&act.sa_mask);
+	/* libc's own too, which sigfillset leaves out: see blocks_prof. */
+	memset(&act.sa_mask, 0xff, sizeof(act.sa_mask));
 	if (CP_REAL(sigaction)(SIGPROF, &act, &old) < 0)
 		return -errno;
 	if (old.sa_sigaction != cp_cpu_event_handler) {
@@ -135,7 +136,8 @@ static void each_thread(void (*visit)(struct cp_thread *t))
 	}
 }
 
-/* Not while libc itself blocks everything for a moment, which a program's call can't: 33 too. */
+/* Not while libc or a handler of ours blocks everything for a moment, which a program's call
+ * can't: 33 too. */
 static bool blocks_prof(int tid)
 {
 	static const char key[] = "\nSigBlk:\t";
@@ -170,7 +172,8 @@ static unsigned count_blocking(void)
 		const struct cp_thread *t = cp_thread_at(i);
 		int tid = cp_load_relaxed(&t->tid);
 
-		if (cp_load_acquire(&t->state) == CP_THREAD_LIVE && tid != self && blocks_prof(tid))
+		if (cp_load_acquire(&t->state) == CP_THREAD_LIVE && tid != self &&
+		    !cp_load_acquire(&t->making) && blocks_prof(tid))
 			n++;
 	}
 	return n;

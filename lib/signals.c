@@ -58,7 +58,7 @@ static void fill(struct sigaction *act, int sig, void (*handler)(int, siginfo_t 
 	memset(act, 0, sizeof(*act));
 	act->sa_sigaction = handler;
 	act->sa_flags = flags_for(sig);
-	sigfillset(&act->sa_mask);
+	memset(&act->sa_mask, 0xff, sizeof(act->sa_mask)); /* see blocks_prof in cpu.c */
 }
 
 static void on_dump(int sig, siginfo_t *si, void *context)

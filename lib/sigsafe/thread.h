@@ -65,6 +65,7 @@ struct cp_thread {
 	bool foreign;	     /* found by the sweep */
 	bool named;	     /* NAME is what the thread had at its end */
 	bool seen;	     /* sweep's mark */
+	bool making;	     /* makes our thread, and blocks all signals for that */
 	bool prof_blocked;   /* takes no SIGPROF of the program's: see held.h */
 	int32_t timer;	     /* kernel timer id; CP_NO_TIMER */
 	uint64_t first_due;  /* the timer's first expiry, on the thread's CPU clock */
