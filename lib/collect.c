@@ -16,7 +16,9 @@
 #include "sigsafe/lock.h"
 #include "sigsafe/sys.h"
 #include "sigsafe/thread.h"
+#include "sweep.h"
 #include "threads.h"
+#include "worker.h"
 
 /* The demanglers recurse; only touched pages are resident. */
 #define WORK_STACK ((size_t)1 << 20)
@@ -32,7 +34,6 @@
 /* A sweep may take at most this part of the time: with many threads it comes less often. */
 #define SWEEP_SHARE 500
 #define SWEEP_MAX_NS UINT64_C(2000000000) /* but not less often than this */
-#define GONE_YIELDS 100000
 
 static struct cp_lock lock;
 static const struct cp_collect_work *work;
@@ -74,11 +75,6 @@ bool cp_collect_alive(void)
 	return now == STARTING || now == RUNNING;
 }
 
-int cp_collect_tid(void)
-{
-	return cp_load_relaxed(&thread_tid);
-}
-
 bool cp_collect_run(void (*fn)(void *), void *arg)
 {
 	if (cp_lock_is_mine(&lock))
@@ -103,11 +99,16 @@ static void serve_here(uint32_t bits)
 	cp_lock_release(&lock);
 }
 
+static void ring(void)
+{
+	cp_add_seqcst(&bell, 1);
+	cp_sys_futex_wake(&bell, 1);
+}
+
 static void post(uint32_t bits)
 {
 	cp_or_seqcst(&requests, bits);
-	cp_add_seqcst(&bell, 1);
-	cp_sys_futex_wake(&bell, 1);
+	ring();
 }
 
 void cp_collect_request(uint32_t bits)
@@ -122,12 +123,19 @@ void cp_collect_request(uint32_t bits)
 	post(bits);
 }
 
+static struct cp_sweep_ours ours(void)
+{
+	return (struct cp_sweep_ours){ { cp_load_relaxed(&thread_tid), cp_worker_tid() } };
+}
+
 /* Every thread of the program has ended, main through pthread_exit: the process
  * lives only because of us. libc would now run exit(0) in the last thread; returning from
  * the thread function makes ours that thread, so it does just that. */
 static bool only_we_are_left(void)
 {
-	return cp_threads_main_ended() && cp_threads_all_gone(cp_collect_tid());
+	struct cp_sweep_ours tasks = ours();
+
+	return cp_threads_main_ended() && cp_sweep_all_gone(&tasks);
 }
 
 static uint64_t min_u64(uint64_t a, uint64_t b)
@@ -151,17 +159,19 @@ static uint64_t sweep(void)
 {
 	/* CPU time: a sweep that others interrupt costs no more for it. */
 	uint64_t began = cp_run_clock(CLOCK_THREAD_CPUTIME_ID), cost, again;
+	struct cp_sweep_ours tasks = ours();
 
 	cp_cpu_check_handler();
 	cp_cfi_modules_poll();
-	again = cp_threads_sweep(cp_collect_tid()) ? SWEEP_FIRST_NS : SWEEP_NS;
+	again = cp_sweep_threads(&tasks) ? SWEEP_FIRST_NS : SWEEP_NS;
 	cost = cp_run_clock(CLOCK_THREAD_CPUTIME_ID) - began;
 	if (cost > again / SWEEP_SHARE)
 		again = min_u64(cost * SWEEP_SHARE, SWEEP_MAX_NS);
 	return cp_run_clock(CLOCK_MONOTONIC) + again;
 }
 
-static void loop(void)
+/* In the worker, or in the thread where there is none; see worker.h. */
+static bool loop(void)
 {
 	uint64_t next_sweep = cp_run_clock(CLOCK_MONOTONIC) + SWEEP_FIRST_NS;
 
@@ -173,9 +183,13 @@ static void loop(void)
 		uint64_t now = cp_run_clock(CLOCK_MONOTONIC), deadline;
 
 		if (bits & CP_REQUEST_QUIT)
-			return;
+			return true;
 		if (only_we_are_left())
-			return;
+			return true;
+		if (cp_worker_is_stale()) {
+			cp_or_seqcst(&requests, bits);
+			return false;
+		}
 		if (now >= work->due())
 			bits |= CP_REQUEST_TICK;
 		if (bits & ~CP_REQUEST_CHECK_END)
@@ -191,12 +205,15 @@ static void loop(void)
 
 static void *collector(void *arg)
 {
+	static const struct cp_worker_work in_worker = { .loop = loop,
+							 .wake = ring,
+							 .line = cp_log_put };
 	uint32_t running = RUNNING;
 
 	cp_store_release(&thread_tid, cp_sys_gettid());
 	cp_sys2(SYS_prctl, PR_SET_NAME, "cprof");
 	cp_heap_own_begin();
-	loop();
+	cp_worker_run(&in_worker);
 	/* As the last thread it runs the program's atexit handlers. Asked to quit, it leaves the
 	 * state to who joins it. */
 	if (cp_threads_main_ended() && cp_cas_acqrel(&state, &running, NONE)) {
@@ -271,17 +288,6 @@ void cp_collect_revive(void)
 		start();
 }
 
-/* A joined thread may still count for the kernel, and unshare then fails. It is on its
- * way out; the bound is for a tid that somebody else has got meanwhile. */
-static void wait_until_gone(int tid)
-{
-	for (int i = 0; i < GONE_YIELDS; i++) {
-		if (cp_sys3(SYS_tgkill, cp_sys_getpid(), tid, 0) < 0)
-			return;
-		cp_sys_yield();
-	}
-}
-
 void cp_collect_stop(void)
 {
 	uint32_t running = RUNNING;
@@ -296,7 +302,7 @@ void cp_collect_stop(void)
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	post(CP_REQUEST_QUIT);
 	pthread_join(thread, NULL);
-	wait_until_gone(cp_collect_tid());
+	cp_worker_wait_gone((int)cp_load_relaxed(&thread_tid));
 	cp_store_release(&requests, 0);
 	cp_store_release(&state, NONE);
 	pthread_setcancelstate(cancel, NULL);
@@ -308,4 +314,5 @@ void cp_collect_fork_child(void)
 	cp_store_relaxed(&state, NONE);
 	cp_store_relaxed(&held_off, 0);
 	cp_store_relaxed(&requests, 0);
+	cp_worker_fork_child();
 }

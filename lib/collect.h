@@ -1,5 +1,5 @@
 /* The collector: the lock over everything collected, draining the rings, and the one
- * thread that we add.
+ * thread that we add (with its worker, see worker.h).
  *
  * Whatever is done under the lock uses raw system calls and our own pages only, so it may also
  * be done by a thread that is exiting, crashing or in a handler, whatever locks of
@@ -44,7 +44,6 @@ void cp_collect_revive(void);
 /* End the thread and wait for it. Not a cancellation point. Ordinary context. */
 void cp_collect_stop(void);
 bool cp_collect_alive(void);
-int cp_collect_tid(void);
 
 /* Ask. From any context: wakes the thread, or, where none runs (a fork child), serves at
  * once unless another thread holds the lock. */

@@ -18,6 +18,7 @@
 #include "sigsafe/thread.h"
 #include "signals.h"
 #include "spans.h"
+#include "sweep.h"
 #include "threads.h"
 
 /* Only libunwind has locks of its own, which must not be copied while held: captures that are
@@ -51,6 +52,7 @@ static void in_child(void)
 	cp_signals_fork_child();
 	cp_collect_fork_child();
 	cp_threads_fork_child();
+	cp_sweep_fork_child();
 	cp_spans_fork_child();
 	cp_process_fork_child(alone);
 }

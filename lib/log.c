@@ -10,6 +10,7 @@
 #include "fdwrite.h"
 #include "sigsafe/sys.h"
 #include "sigsafe/text.h"
+#include "worker.h"
 
 static struct {
 	bool known;
@@ -60,19 +61,24 @@ static bool takes_a_line(void)
 	return cp_sys5(SYS_ppoll, &p, 1, &now, NULL, 0) == 1 && (p.revents & POLLOUT);
 }
 
+void cp_log_put(const char *text, size_t n)
+{
+	if (is_for_lines() && takes_a_line())
+		cp_fdwrite_all(2, text, n, false);
+}
+
 void cp_log(const char *fmt, ...)
 {
 	char line[512];
 	va_list ap;
 	size_t n = cp_format(line, sizeof(line), "libcprof: ");
 
-	if (!is_for_lines() || !takes_a_line())
-		return;
 	va_start(ap, fmt);
 	n += cp_vformat(line + n, sizeof(line) - n - 1, fmt, ap);
 	va_end(ap);
 	line[n++] = '\n';
-	cp_fdwrite_all(2, line, n, false);
+	if (!cp_worker_line(line, n))
+		cp_log_put(line, n);
 }
 
 /* libc's strerror may allocate and takes the locale; these are the errors that

@@ -2,6 +2,8 @@
 #ifndef CP_LOG_H
 #define CP_LOG_H
 
+#include <stddef.h>
+
 /* What descriptor 2 is now is where lines go. In the constructor. */
 void cp_log_begin(void);
 
@@ -10,6 +12,9 @@ void cp_log_begin(void);
  * file opened for appending.
  * Any context; never stdout, never errno. See cp_format for what FMT may hold. */
 void cp_log(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* N bytes, a whole line, under the same conditions, by the calling task. Any context. */
+void cp_log_put(const char *text, size_t n);
 
 /* Name of an errno value ("ENOSPC: no space left on device"); never NULL. Any context. */
 const char *cp_errno_text(int err);

@@ -21,14 +21,11 @@ void *cp_threads_entry(void *record);
 /* The same for thrd_create, whose START returns int. */
 struct cp_thread *cp_threads_prepare_c11(int (*start)(void *), void *argument);
 int cp_threads_entry_c11(void *record);
-/* Look through /proc/self/task for threads that have no record and records that have
- * no thread any more. Collector's thread only. SKIP: the collector's own tid. true: a thread
- * was seen that the next sweep will take. */
-bool cp_threads_sweep(int skip);
 /* main() has ended through pthread_exit. */
 bool cp_threads_main_ended(void);
-/* Every thread but SKIP is gone (a leader that is a zombie counts as gone). */
-bool cp_threads_all_gone(int skip);
+/* While the sweep registers a thread, none registers itself. Signals are blocked. */
+void cp_threads_adoption_begin(void);
+void cp_threads_adoption_end(void);
 /* From here on no system call is made for threads that begin or end. */
 void cp_threads_retire(void);
 /* The program has no thread but one. */

@@ -3,6 +3,8 @@
  *
  *   descriptors close-range|close-loop FILE   FILE is written as descriptors 0 to 40
  *   descriptors close-connect PIPE            PIPE is written as descriptors 0 to 2
+ *   descriptors lowest ROUNDS                 each descriptor that it opens has the lowest number
+ *   descriptors locked                        it keeps a lock of fcntl's on its own binary
  *   descriptors [EXPECTED]                     what is open, at leisure; until it is as expected
  */
 #include <dirent.h>
@@ -12,6 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "host.h"
@@ -117,8 +120,48 @@ static void list(const char *expected)
 	puts(text);
 }
 
+/* open promises the lowest number that is free: programs close 0 and count on it. */
+static int open_lowest(unsigned rounds)
+{
+	unsigned wrong = 0;
+	int free_one = dup(1);
+
+	close(free_one);
+	for (unsigned i = 0; i < rounds; i++) {
+		int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+		wrong += fd != free_one;
+		close(fd);
+	}
+	printf("%u of %u had another number\n", wrong, rounds);
+	return wrong ? 23 : 0;
+}
+
+/* A process loses all its locks on a file when any descriptor of it is closed. */
+static int keep_lock(const char *self)
+{
+	struct flock lock = { .l_type = F_RDLCK, .l_whence = SEEK_SET };
+	int fd = open(self, O_RDONLY | O_CLOEXEC), status = 0;
+	pid_t pid;
+
+	if (fd < 0 || fcntl(fd, F_SETLK, &lock) != 0)
+		return 24;
+	work();
+	work();
+	pid = fork();
+	if (!pid) {
+		lock.l_type = F_WRLCK;
+		_exit(fcntl(fd, F_GETLK, &lock) != 0 || lock.l_type != F_RDLCK ? 25 : 0);
+	}
+	return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : 26;
+}
+
 int main(int argc, char **argv)
 {
+	if (argc > 2 && !strcmp(argv[1], "lowest"))
+		return open_lowest((unsigned)atoi(argv[2]));
+	if (argc > 1 && !strcmp(argv[1], "locked"))
+		return keep_lock("/proc/self/exe");
 	if (argc > 2 && !strcmp(argv[1], "close-connect"))
 		return connect_anew(argv[2]);
 	if (argc > 2)

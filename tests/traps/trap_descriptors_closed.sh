@@ -28,6 +28,18 @@ check_valid "$work/connect.pb"
 [ "$(cat "$work/peer.got")" = "the program's own data" ] ||
 	fail "connect: the program's peer got: $(head -c 200 "$work/peer.got")"
 
+# While a profile is written or threads are visited, the program's next descriptor is the lowest
+# free one all the same, and its locks of fcntl's on a file that we read too are kept.
+for mode in CPU WALL; do
+	for what in "lowest 300000" locked; do
+		name=$(echo "$mode-$what" | tr ' ' -)
+		read -ra words <<<"$what"
+		bare "$name" env CPROF_CHECKPOINT=10ms CPROF_WALL_FREQUENCY=1000 "${mode}PROFILE=$work/$name.pb" \
+			LD_PRELOAD="$CP_LIBRARY" ./tests/traps/descriptors "${words[@]}"
+		check_status "$name" 0
+	done
+done
+
 # Between dumps nothing of ours is open, also in the collector's thread.
 bare list-bare ./tests/traps/descriptors
 CPROF_CHECKPOINT=20ms profiled list ./tests/traps/descriptors "$(cat "$work/list-bare.out")"

@@ -1,0 +1,222 @@
+/* Looking for threads in /proc; see sweep.h. */
+#include "sweep.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "mode.h"
+#include "sigsafe/counters.h"
+#include "sigsafe/pages.h"
+#include "sigsafe/sys.h"
+#include "sigsafe/text.h"
+#include "sigsafe/thread.h"
+#include "threads.h"
+
+/* Calls VISIT for each thread id of the process. 0 or a negative errno. */
+static int each_task(int (*visit)(int tid, void *context), void *context)
+{
+	char buffer[4096] __attribute__((aligned(8)));
+	int fd = cp_sys_open("/proc/self/task", O_RDONLY | O_DIRECTORY, 0), stop = 0;
+	long got = 0;
+
+	if (fd < 0)
+		return fd;
+	while (!stop && (got = cp_sys3(SYS_getdents64, fd, buffer, sizeof(buffer))) > 0)
+		for (long at = 0; at < got && !stop;) {
+			const char *entry = buffer + at, *name = entry + 19;
+			uint16_t length;
+			uint64_t tid;
+
+			memcpy(&length, entry + 16, sizeof(length));
+			at += length;
+			if (!cp_parse_u64(&name, 10, &tid) && !*name)
+				stop = visit((int)tid, context);
+		}
+	cp_sys_close(fd);
+	return got < 0 ? (int)got : stop;
+}
+
+struct sweep {
+	const struct cp_sweep_ours *ours;
+	uint32_t tasks, records, foreign;
+};
+
+static bool is_ours(const struct sweep *s, int tid)
+{
+	return tid == s->ours->tid[0] || tid == s->ours->tid[1];
+}
+
+/* Threads without a record in the sweep before. Only at a second sight they count as foreign: at
+ * the first they may be about to register themselves. */
+static struct cp_vec strangers = { .size = sizeof(int) }, new_strangers = { .size = sizeof(int) };
+
+static bool seen_before(int tid)
+{
+	for (size_t i = 0; i < strangers.count; i++)
+		if (*CP_VEC_AT(&strangers, int, i) == tid)
+			return true;
+	return false;
+}
+
+static int note_stranger(int tid)
+{
+	int *slot = cp_vec_add(&new_strangers);
+
+	if (!slot)
+		return -ENOMEM;
+	*slot = tid;
+	return 0;
+}
+
+static int count_task(int tid, void *context)
+{
+	struct sweep *s = context;
+
+	s->tasks += !is_ours(s, tid);
+	return 0;
+}
+
+static int see_task_locked(int tid)
+{
+	struct cp_thread *t = cp_thread_of(tid);
+
+	if (t) {
+		t->seen = true;
+		return 0;
+	}
+	if (!seen_before(tid))
+		return note_stranger(tid);
+	t = cp_thread_claim();
+	if (!t)
+		return -ENOMEM;
+	t->foreign = t->seen = true;
+	cp_store_relaxed(&t->tid, tid);
+	cp_store_release(&t->state, CP_THREAD_LIVE);
+	cp_count(CP_COUNT_FOREIGN_THREADS, 1);
+	cp_modes_thread_begin(t);
+	return 0;
+}
+
+static int see_task(int tid, void *context)
+{
+	struct sweep *s = context;
+	int err;
+
+	/* Main, when it has ended, stays as a zombie. */
+	if (is_ours(s, tid) || (cp_threads_main_ended() && tid == cp_sys_getpid()))
+		return 0;
+	cp_threads_adoption_begin();
+	err = see_task_locked(tid);
+	cp_threads_adoption_end();
+	return err;
+}
+
+/* Only foreign records end here: a thread with a record of its own ends it itself, and may
+ * be seen in /proc a little before or after that. */
+static void end_unseen(void)
+{
+	for (uint32_t i = 0; i < cp_thread_limit(); i++) {
+		struct cp_thread *t = cp_thread_at(i);
+
+		if (cp_load_acquire(&t->state) != CP_THREAD_LIVE || !t->foreign || t->seen)
+			continue;
+		cp_modes_thread_end(t);
+		cp_store_release(&t->state, CP_THREAD_ENDED);
+	}
+}
+
+static void count_records(struct sweep *s)
+{
+	s->records = s->foreign = 0;
+
+	for (uint32_t i = 0; i < cp_thread_limit(); i++) {
+		struct cp_thread *t = cp_thread_at(i);
+
+		/* A claimed record is a thread that is just starting. */
+		if (cp_load_relaxed(&t->state) == CP_THREAD_LIVE ||
+		    cp_load_relaxed(&t->state) == CP_THREAD_CLAIMED) {
+			s->records++;
+			s->foreign += t->foreign;
+		}
+		t->seen = false;
+	}
+}
+
+/* Threads of the process by the links of their directory: two, and one of each. */
+static int count_tasks(struct sweep *s)
+{
+	struct stat st;
+	long err = cp_sys4(SYS_newfstatat, AT_FDCWD, "/proc/self/task", &st, 0);
+
+	/* An emulator of the kernel may have no count there. */
+	if (err < 0 || st.st_nlink < 3)
+		return each_task(count_task, s);
+	s->tasks = (uint32_t)st.st_nlink - 2 - (s->ours->tid[0] != 0) - (s->ours->tid[1] != 0);
+	return 0;
+}
+
+/* Numbers tell enough where every thread announces itself; of foreign threads, one may have
+ * taken another's place. */
+static bool nothing_new(struct sweep *s)
+{
+	count_records(s);
+	return count_tasks(s) < 0 || (!s->foreign && s->tasks == s->records);
+}
+
+bool cp_sweep_threads(const struct cp_sweep_ours *ours)
+{
+	struct sweep s = { .ours = ours };
+	struct cp_vec swap = strangers;
+
+	if (nothing_new(&s))
+		return false;
+	new_strangers.count = 0;
+	if (each_task(see_task, &s) == 0)
+		end_unseen();
+	strangers = new_strangers;
+	new_strangers = swap;
+	return strangers.count > 0;
+}
+
+/* The state letter of a task: 'R', 'S', 'Z', ...; 'X' when it is gone. */
+static char task_state(int tid)
+{
+	char path[64], text[512], *p;
+	long got;
+	int fd;
+
+	cp_format(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+	fd = cp_sys_open(path, O_RDONLY, 0);
+	if (fd < 0)
+		return 'X';
+	got = cp_sys_read(fd, text, sizeof(text) - 1);
+	cp_sys_close(fd);
+	text[got > 0 ? got : 0] = '\0';
+	/* The name, in parentheses, may hold anything; the state follows the last one. */
+	p = strrchr(text, ')');
+	return p && p[1] == ' ' ? p[2] : 'X';
+}
+
+static int is_alive(int tid, void *context)
+{
+	const struct sweep *s = context;
+	char state;
+
+	if (is_ours(s, tid))
+		return 0;
+	state = task_state(tid);
+	return state != 'Z' && state != 'X';
+}
+
+bool cp_sweep_all_gone(const struct cp_sweep_ours *ours)
+{
+	struct sweep s = { .ours = ours };
+
+	return each_task(is_alive, &s) == 0;
+}
+
+void cp_sweep_fork_child(void)
+{
+	strangers.count = 0;
+}

@@ -1,0 +1,162 @@
+/* The task with descriptors of its own; see worker.h. */
+#include "worker.h"
+
+#include <errno.h>
+#include <linux/close_range.h>
+#include <linux/sched.h>
+#include <stdint.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include "sigsafe/arch.h"
+#include "sigsafe/atomic.h"
+#include "sigsafe/sys.h"
+
+/* Heavy work is done on the collector's stack, see cp_collect_run; only touched pages count. */
+#define STACK_SIZE ((size_t)256 << 10)
+/* A wait with a time limit is not begun anew after a signal's handler, one without is. */
+#define WAIT_SECONDS 3600
+#define GONE_YIELDS 100000
+
+/* What the task wants of the thread: a futex.
+ *
+ * | state   | set by                            | then                                       |
+ * |---------|-----------------------------------|--------------------------------------------|
+ * | NOTHING | the thread, when a line is written | the task goes on                           |
+ * | LINE    | the task, which waits             | the thread writes what TEXT and SIZE say   |
+ * | UNFIT   | the task, as its last act         | the loop is run in the thread              |
+ * | BACK    | the task, as its last act         | another task is made: credentials changed  |
+ * | DONE    | the task, as its last act         | the thread returns                         | */
+enum { NOTHING, LINE, UNFIT, BACK, DONE };
+static uint32_t wish;
+static const char *text;
+static size_t size;
+
+static uint32_t stale;
+static uint32_t alive; /* the task's id; the kernel clears it at its end */
+static uint32_t last;  /* the same, but it stays */
+static char *stack;
+static const struct cp_worker_work *work;
+
+bool cp_worker_is_stale(void)
+{
+	return cp_load_acquire(&stale) != 0;
+}
+
+int cp_worker_tid(void)
+{
+	return (int)cp_load_relaxed(&alive);
+}
+
+static void want(uint32_t what)
+{
+	cp_store_release(&wish, what);
+	cp_sys_futex_wake(&wish, 1);
+}
+
+bool cp_worker_line(const char *t, size_t n)
+{
+	int tid = cp_worker_tid();
+
+	if (!tid || cp_sys_gettid() != tid)
+		return false;
+	text = t;
+	size = n;
+	want(LINE);
+	while (cp_load_acquire(&wish) == LINE)
+		cp_sys_futex_wait(&wish, LINE, NULL);
+	return true;
+}
+
+/* Not one of the program's files is kept open by us: its other ends would wait for our close. */
+static bool leave_table(void)
+{
+	return cp_sys3(SYS_close_range, 0, ~0u, CLOSE_RANGE_UNSHARE) == 0;
+}
+
+static void task(void *unused)
+{
+	(void)unused;
+	cp_store_relaxed(&last, (uint32_t)cp_sys_gettid());
+	cp_store_release(&alive, last);
+	if (!leave_table())
+		want(UNFIT);
+	else
+		want(work->loop() ? DONE : BACK);
+}
+
+static bool make_task(void)
+{
+	uint64_t all = CP_SIGSET_ALL, mask;
+	long tid;
+
+	if (!stack)
+		stack = cp_sys_map(STACK_SIZE);
+	if (!stack)
+		return false;
+	cp_store_relaxed(&wish, NOTHING);
+	cp_store_relaxed(&stale, 0);
+	cp_sys_sigmask(SIG_SETMASK, &all, &mask);
+	/* Without CLONE_FILES the program's files would be held twice until they are closed. */
+	tid = cp_clone(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD |
+			       CLONE_SYSVSEM | CLONE_CHILD_CLEARTID,
+		       stack + STACK_SIZE, task, NULL, &alive);
+	cp_sys_sigmask(SIG_SETMASK, &mask, NULL);
+	return tid > 0;
+}
+
+static void wait_for_wish(uint32_t seen)
+{
+	struct timespec limit = { WAIT_SECONDS, 0 };
+
+	if (cp_sys_futex_wait(&wish, seen, &limit) != -EINTR)
+		return;
+	cp_store_release(&stale, 1);
+	work->wake();
+}
+
+/* UNFIT, BACK or DONE. */
+static uint32_t attend(void)
+{
+	uint32_t now, id;
+
+	while ((now = cp_load_acquire(&wish)) <= LINE) {
+		if (now == LINE) {
+			work->line(text, size);
+			want(NOTHING);
+		} else {
+			wait_for_wish(now);
+		}
+	}
+	/* Its stack is in use until then. Shared: the kernel's own wake-up is. */
+	id = cp_load_relaxed(&last);
+	while (cp_load_acquire(&alive))
+		cp_sys4(SYS_futex, &alive, FUTEX_WAIT, id, NULL);
+	cp_worker_wait_gone((int)id);
+	return now;
+}
+
+void cp_worker_wait_gone(int tid)
+{
+	for (int i = 0; i < GONE_YIELDS; i++) {
+		if (cp_sys3(SYS_tgkill, cp_sys_getpid(), tid, 0) < 0)
+			return;
+		cp_sys_yield();
+	}
+}
+
+void cp_worker_run(const struct cp_worker_work *w)
+{
+	uint32_t end = BACK;
+
+	work = w;
+	while (end == BACK)
+		end = make_task() ? attend() : UNFIT;
+	if (end == UNFIT)
+		w->loop();
+}
+
+void cp_worker_fork_child(void)
+{
+	cp_store_relaxed(&alive, 0);
+}
