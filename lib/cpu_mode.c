@@ -70,9 +70,10 @@ static void report(struct cp_report *out, const struct cp_run *r, const struct c
 		out,
 		"threads: %lu given a clock (%lu a perf event, %lu a timer in its place), %lu "
 		"without one, %lu found outside pthread_create",
-		L(cp_counted(CP_COUNT_THREADS)), L(cp_counted(CP_COUNT_EVENTS)),
-		L(cp_counted(CP_COUNT_EVENT_FAILURES)), L(cp_counted(CP_COUNT_TIMER_FAILURES)),
-		L(cp_counted(CP_COUNT_FOREIGN_THREADS)));
+		L(cp_run_counted(r, CP_COUNT_THREADS)), L(cp_run_counted(r, CP_COUNT_EVENTS)),
+		L(cp_run_counted(r, CP_COUNT_EVENT_FAILURES)),
+		L(cp_run_counted(r, CP_COUNT_TIMER_FAILURES)),
+		L(cp_run_counted(r, CP_COUNT_FOREIGN_THREADS)));
 	times(out, r);
 }
 

@@ -58,6 +58,11 @@ void cp_run_work_end(void)
 	work_began = 0;
 }
 
+void cp_run_work_fork_child(void)
+{
+	work_ns = work_began = 0;
+}
+
 uint64_t cp_run_own_cpu(const struct cp_run *r)
 {
 	return worked() - r->own_base_ns;

@@ -47,6 +47,9 @@ uint64_t cp_run_clock(int clock);
 /* Around every drain and dump, on the thread that does it: its CPU time is ours. */
 void cp_run_work_begin(void);
 void cp_run_work_end(void);
+/* In the child of a fork, before cp_run_begin: the parent's work, begun or ended, is not its own.
+ */
+void cp_run_work_fork_child(void);
 /* CPU time of drains and dumps since the start of R, for whatever mode. */
 uint64_t cp_run_own_cpu(const struct cp_run *r);
 
