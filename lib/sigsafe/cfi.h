@@ -94,6 +94,8 @@ static inline int cp_cfi_row(const struct cp_cfi_fde *fde, uint64_t pc, struct c
 struct cp_cfi_frame {
 	struct cp_regs regs;
 	uint64_t known; /* bit n: regs.r[n] holds this frame's value */
+	/* A return address that no call has left, but that frame records bear out; or 0. */
+	uint64_t jumped_from;
 	struct cp_stackmem stack;
 };
 

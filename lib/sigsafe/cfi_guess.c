@@ -8,6 +8,8 @@
 
 #define STACK_NEAR (UINT64_C(1) << 20)
 #define SCANNED 16 /* words above sp where a return address is looked for */
+/* Generated code of one run time is so far apart at most. */
+#define CODE_NEAR (UINT64_C(256) << 20)
 
 static bool at_sigreturn(uint64_t pc, bool copy)
 {
@@ -194,6 +196,32 @@ static bool entry_ra(struct cp_cfi_frame *f, bool exact, bool copy, uint64_t *sp
 	       f->known >> CP_REG_FP & 1 && is_record(f, f->regs.r[CP_REG_FP], *sp, copy);
 }
 
+static bool is_near(uint64_t a, uint64_t b)
+{
+	return a - b + CODE_NEAR < 2 * CODE_NEAR;
+}
+
+/* An interpreter made at run time (Java's) jumps to what it calls, with a return address of its
+ * making: no call stands before that. It is believed between such code only, and where the record
+ * above bears the frame pointer out. */
+static bool is_jumped_from(struct cp_cfi_frame *f, uint64_t fp, uint64_t next, uint64_t ra,
+			   bool copy)
+{
+	uint64_t pc = f->regs.r[CP_REG_PC], above;
+	struct cp_cfi_module m;
+	uint8_t code;
+
+	if (!is_near(ra, pc) || cp_cfi_module_find(pc, &m) || next <= fp || next % sizeof(next) ||
+	    !cp_stackmem_read(&f->stack, next + sizeof(next), &above) ||
+	    !cp_cfi_read_code(ra, &code, sizeof(code), copy))
+		return false;
+	above = cp_cfi_strip(above);
+	if (!is_near(above, pc) && !is_return(f, above, copy))
+		return false;
+	f->jumped_from = ra;
+	return true;
+}
+
 /* The frame record at the frame pointer. Code that has called has set its frame up, if it keeps
  * one, so that the record is its own. FIRST: it is tried before the stack's words are, and must be
  * above doubt. What is outside of every module can have called this code if it is generated. */
@@ -217,7 +245,7 @@ static enum cp_cfi_result by_frame_pointer(struct cp_cfi_frame *f, bool exact, b
 	if (first && next && next <= fp)
 		return CP_CFI_LOST;
 	if (!cp_cfi_module_find(ra, &m))
-		found = cp_cfi_is_generated(f, ra, copy);
+		found = cp_cfi_is_generated(f, ra, copy) || is_jumped_from(f, fp, next, ra, copy);
 	else
 		found = first ? believe(f, ra, copy) != STALE : cp_cfi_behind_call(ra, copy);
 	if (!found)

@@ -28,6 +28,7 @@ static void begin(struct walk *w, const struct cp_unwind_input *in, bool careful
 	w->in = in;
 	w->f.regs = in->regs;
 	w->f.known = CP_CFI_ALL_KNOWN;
+	w->f.jumped_from = 0;
 	cp_stackmem_init(&w->f.stack, in->regs.r[CP_REG_SP], in->stack_low, in->stack_high);
 	if (in->copy) {
 		w->f.known = UINT64_C(1) << CP_REG_PC | UINT64_C(1) << CP_REG_SP;
@@ -127,7 +128,7 @@ static bool moved_up(struct walk *w, uint64_t from, enum cp_cfi_result r)
  * it can be generated code. */
 static bool is_code(struct walk *w)
 {
-	return w->exact || find_module(w) ||
+	return w->exact || find_module(w) || w->f.jumped_from == w->at + 1 ||
 	       cp_cfi_is_generated(&w->f, w->at + 1, !w->in->stable_modules);
 }
 

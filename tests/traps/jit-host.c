@@ -1,6 +1,8 @@
-/* Runs a loop made at run time. Usage: jit-host anon|memfd|named PATH [NAME]; NAME is announced in
- * /tmp/perf-PID.map, which whoever started this removes. */
+/* Runs a loop made at run time. Usage: jit-host anon|jumped|memfd|named PATH [NAME]; NAME is announced
+ * in /tmp/perf-PID.map, which whoever started this removes. jumped: the loop's function is called as
+ * Java's interpreter does it: a return address is pushed, and the function jumped to. */
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -22,6 +24,27 @@ static const unsigned char loop[] = {
 #endif
 };
 
+/* At 0x200 of the mapping, what calls the loop of the same layout at 0x100. */
+static const unsigned char jumped_to[] = {
+#if defined(__x86_64__)
+	0x55,		  /* push %rbp */
+	0x48, 0x89, 0xe5, /* mov %rsp,%rbp */
+	0x48, 0xff, 0xcf, /* 1: dec %rdi */
+	0x75, 0xfb,	  /* jnz 1b */
+	0x5d, 0xc3,	  /* pop %rbp; ret */
+#endif
+};
+static const unsigned char jumps[] = {
+#if defined(__x86_64__)
+	0x55,				    /* push %rbp */
+	0x48, 0x89, 0xe5,		    /* mov %rsp,%rbp */
+	0x48, 0x8d, 0x05, 0x06, 0,    0, 0, /* lea 1f(%rip),%rax */
+	0x50,				    /* push %rax */
+	0xe9, 0xef, 0xfe, 0xff, 0xff,	    /* jmp to 0x100 */
+	0x5d, 0xc3,			    /* 1: pop %rbp; ret */
+#endif
+};
+
 static int backing(const char *kind, const char *path)
 {
 	if (!strcmp(kind, "memfd"))
@@ -31,7 +54,7 @@ static int backing(const char *kind, const char *path)
 	return -1;
 }
 
-static void *map_code(int fd)
+static void *map_code(int fd, bool jumped)
 {
 	char *code;
 
@@ -42,11 +65,12 @@ static void *map_code(int fd)
 	if (code == MAP_FAILED)
 		return code;
 	/* Not at the start: 0x100 into the mapping. */
-	memcpy(code + 0x100, loop, sizeof(loop));
+	memcpy(code + 0x100, jumped ? jumped_to : loop, jumped ? sizeof(jumped_to) : sizeof(loop));
+	memcpy(code + 0x200, jumps, sizeof(jumps));
 	__builtin___clear_cache(code, code + SIZE);
 	if (mprotect(code, SIZE, PROT_READ | PROT_EXEC))
 		return MAP_FAILED;
-	return code + 0x100;
+	return code + (jumped ? 0x200 : 0x100);
 }
 
 static void announce(const char *code, const char *name)
@@ -77,8 +101,14 @@ __attribute__((noinline)) void run(void (*code)(unsigned long), double seconds)
 int main(int argc, char **argv)
 {
 	int fd = argc > 2 ? backing(argv[1], argv[2]) : -1;
-	void *code = map_code(fd);
+	bool jumped = argc > 1 && !strcmp(argv[1], "jumped");
+	void *code;
 
+	if (jumped && sizeof(jumps) == 0) {
+		fprintf(stderr, "not for this processor\n");
+		return 77;
+	}
+	code = map_code(fd, jumped);
 	if (code == MAP_FAILED) {
 		perror("mmap");
 		return 77;

@@ -12,7 +12,7 @@ case_of() { # name kind mapping begin-of-its-function
 	check_valid "$work/$1.pb"
 	check_top "$work/$1.pb" 1 "$4"
 	# Without call frame information, only our own reader gets to the caller.
-	[ "$CPROF_UNWIND" = dwarf ] && check_stack "$work/$1.pb" "	${4//+/\\+}[0-9a-f]+;run;main;"
+	[ "$CPROF_UNWIND" = dwarf ] && check_stack "$work/$1.pb" "	${4//+/\\+}[0-9a-f]+;(//anon[^;]*;)?run;main;"
 	has_go || return
 	mappings "$work/$1.pb" | grep -qF " $3 " || fail "$1: no mapping $3: $(mappings "$work/$1.pb")"
 	go tool pprof -top "$work/$1.pb" >"$work/top" 2>/dev/null || fail "$1: pprof can't read it"
@@ -21,6 +21,9 @@ case_of() { # name kind mapping begin-of-its-function
 for unwinder in dwarf fp libunwind; do
 	export CPROF_UNWIND=$unwinder
 	case_of anon anon //anon '//anon+0x'
+	case_of jumped jumped //anon '//anon+0x'
+	[ "$CPROF_UNWIND" != dwarf ] || [ "$status" = 77 ] ||
+		check_stack "$work/jumped.pb" '	//anon\+0x[0-9a-f]+;//anon\+0x[0-9a-f]+;run;main;'
 	case_of memfd memfd '/memfd:jit code' 'memfd:jit code+0x10'
 	case_of named named "$work/code.bin" 'code.bin+0x10'
 done
