@@ -45,7 +45,7 @@ func main() {
 		go func(g int) {
 			defer wg.Done()
 			for i := 0; i < 60; i++ {
-				n := int64(C.burn(C.long(20000 + g*100 + i)))
+				n := int64(C.burn(C.long(200000 + g*100 + i)))
 				b := C.back(C.int(i))
 				mu.Lock()
 				sum += n + int64(b)

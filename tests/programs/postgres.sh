@@ -2,6 +2,8 @@ about="postgres: initdb, its server with parallel queries, indices, 4 writers at
 packages="postgresql-15 python3"
 needs="python3"
 interval=512
+# Its processes use SIGUSR2 themselves, and a line would say so.
+more=(CPROF_SIGNAL=none)
 
 # Debian keeps the server's programs out of PATH.
 bin=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | tail -n 1)

@@ -1,6 +1,7 @@
-/* Runs a loop made at run time. Usage: jit-host anon|jumped|memfd|named PATH [NAME]; NAME is announced
- * in /tmp/perf-PID.map, which whoever started this removes. jumped: the loop's function is called as
- * Java's interpreter does it: a return address is pushed, and the function jumped to. */
+/* Runs a loop made at run time. Usage: jit-host anon|jumped|memfd|named PATH [NAME]; NAME is
+ * announced in /tmp/perf-PID.map, which whoever started this removes. jumped: the loop's function
+ * is called as Java's interpreter does it: a return address is pushed, and the function jumped to.
+ */
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
