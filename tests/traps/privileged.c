@@ -1,6 +1,7 @@
 /* Linked with the library. As a set-user-id program it must not look at the environment; to show
  * that it would otherwise, the test runs it without that bit, too. Argument: a relative path to
- * profile to, by the API. */
+ * profile to, by the API; one more: until the end,
+ * with lines. */
 #include <unistd.h>
 
 #include "cprof.h"
@@ -14,9 +15,11 @@ int main(int argc, char **argv)
 	if (argc > 1) {
 		o.cpu_path = argv[1];
 		o.frequency = 1000;
+		o.symbolize = argc > 2 ? "full" : NULL;
 		EXPECT(cprof_start(&o) == 0);
 		burn(0.05);
-		EXPECT(cprof_stop() == 0);
+		if (argc == 2)
+			EXPECT(cprof_stop() == 0);
 	}
 	HOST_END();
 }
