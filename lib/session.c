@@ -138,6 +138,8 @@ static int prepare(bool each)
 
 	if (!err)
 		err = cp_collect_init(&cp_window_work);
+	if (err && each)
+		cp_log("no profile: %s; %s", cp_errno_text(err), cp_errno_advice(err));
 	if (err)
 		return err;
 	cp_gzip_load();
