@@ -111,4 +111,80 @@ mapped own 0
 check_stack "$work/own.pb" planted_name
 mapped others 65534
 check_no_stack "$work/others.pb" planted_name
+
+cprof=$builddir/cprof
+[ -x "$cprof" ] || finish
+
+# Results of the tool are as private, and a file of somebody else's is not written through.
+umask 022
+(
+	cd "$work/d" || exit 1
+	"$cprof" flame -o f.html link.pb && "$cprof" folded -o f.txt link.pb && "$cprof" convert -to=speedscope -o f.json link.pb
+) >"$work/tool.out" 2>&1 || fail "tool: $(cat "$work/tool.out")"
+for f in f.html f.txt f.json; do
+	[ "$(stat -c %a "$work/d/$f")" = 600 ] || fail "tool: $f has mode $(stat -c %a "$work/d/$f")"
+done
+before=$(readlink /dev/stdout)
+"$cprof" folded -o /dev/stdout "$work/d/link.pb" >"$work/folded" || fail "folded to /dev/stdout: status $?"
+cmp -s "$work/folded" "$work/d/f.txt" || fail "folded to /dev/stdout is something else"
+if [ "$(readlink /dev/stdout)" != "$before" ]; then
+	fail "/dev/stdout was replaced"
+	[ -z "$before" ] || ln -sf "$before" /dev/stdout
+fi
+mkfifo "$work/sticky/pipe"
+ln -s "$work/victim" "$work/sticky/link"
+chown -h 65534 "$work/sticky/pipe" "$work/sticky/link"
+for f in pipe link; do
+	timeout -s KILL 20 "$cprof" folded -o "$work/sticky/$f" "$work/d/link.pb" 2>"$work/tool.err" && fail "tool: wrote through another user's $f"
+	grep -q 'not permitted' "$work/tool.err" || fail "tool, $f: $(cat "$work/tool.err")"
+done
+[ "$(cat "$work/victim")" = precious ] || fail "tool: the victim was written to"
+
+# Root dumps another user's process, which puts something else where its dump should be.
+mkdir -m 755 "$work/fake" "$work/roots"
+echo 'int nothing_at_all;' >"$work/fake/f.c"
+$CC -shared -fPIC -o "$work/fake/libcprof.so" "$work/fake/f.c" || fail "no library"
+cp "$work/d/link.pb" "$work/roots/secret.pb"
+chmod 600 "$work/roots/secret.pb"
+attack() { # name what-it-does-on-the-signal
+	mkdir -m 777 "$work/$1.d"
+	rm -f "$work/$1.up"
+	setpriv --reuid=65534 --regid=65534 --clear-groups env LD_PRELOAD="$work/fake/libcprof.so" CPUPROFILE="$work/$1.d/x.pb" \
+		perl -MPOSIX -e 'my ($d, $r) = @ARGV; $SIG{USR2} = sub { '"$2"' }; sleep 1 while 1' "$work/$1.d" "$work/roots" &
+	attacker=$!
+	owns $attacker
+	wait_for 20 catches_usr2 || fail "$1: doesn't come up"
+	status=0
+	timeout -s KILL 30 "$cprof" dump -timeout 2 $attacker >"$work/$1.out" 2>"$work/$1.err" || status=$?
+	[ "$status" = 2 ] || fail "$1: status $status: $(cat "$work/$1.out" "$work/$1.err")"
+	[ "$(wc -l <"$work/$1.err")" = 1 ] || fail "$1: says $(cat "$work/$1.err")"
+	kill -KILL $attacker
+	wait $attacker 2>/dev/null
+	[ "$(stat -c %i:%a:%u "$work/roots/secret.pb")" = "$secret" ] && cmp -s "$work/roots/secret.pb" "$work/d/link.pb" ||
+		fail "$1: root's file was replaced"
+	[ "$(ls -A "$work/roots")" = secret.pb ] || fail "$1: made $(ls -A "$work/roots")"
+}
+catches_usr2() {
+	local caught
+	caught=$(sed -n 's/^SigCgt:\t//p' "/proc/$attacker/status")
+	((16#${caught:-0} >> 11 & 1)) && grep -q /libcprof.so "/proc/$attacker/maps"
+}
+secret=$(stat -c %i:%a:%u "$work/roots/secret.pb")
+attack symlink 'symlink "$r/secret.pb", "$d/x.0001.pb"'
+attack hardlink 'link("$r/secret.pb", "$d/x.0001.pb") or symlink "$r/secret.pb", "$d/x.0001.pb"'
+attack fifo 'POSIX::mkfifo("$d/x.0001.pb", 0600)'
+attack device 'symlink "/dev/zero", "$d/x.0001.pb"'
+attack elsewhere 'rename $d, "$d.old"; symlink $r, $d; symlink "secret.pb", "$d.old/x.0001.pb"'
+
+# One that does nothing of that keeps its dump.
+mkdir -m 777 "$work/honest"
+$as_nobody env LD_PRELOAD="$CP_LIBRARY" CPUPROFILE="$work/honest/x.pb" perl -e 'my $n = 0; $n++ while 1' &
+attacker=$!
+owns $attacker
+wait_for 20 catches_usr2 || fail "honest: doesn't come up"
+"$cprof" dump $attacker >"$work/honest.out" 2>&1 || fail "honest: $(cat "$work/honest.out")"
+kill -KILL $attacker
+wait $attacker 2>/dev/null
+[ "$(stat -c %a:%u "$work/honest/x.0001.pb")" = 600:65534 ] || fail "honest: $(ls -l "$work/honest")"
+check_valid "$work/honest/x.0001.pb"
 finish
