@@ -243,7 +243,9 @@ static void put_label(struct writing *x, struct row_labels *r, const struct cp_p
 
 static void put_thread(struct writing *x, struct row_labels *r, const struct cp_thread_label *t)
 {
-	put_label(x, r, &(struct cp_pprof_label){ .key = "thread", .text = t->name });
+	/* No value is no label, and its key no string of the file. */
+	if (t->name[0])
+		put_label(x, r, &(struct cp_pprof_label){ .key = "thread", .text = t->name });
 	if (t->tid)
 		put_label(x, r,
 			  &(struct cp_pprof_label){ .key = "tid", .number = t->tid, .unit = "" });
