@@ -19,36 +19,6 @@ while read -r kind around within; do
 done <"$work/exact.out"
 [ $kinds = 19 ] || fail "$kinds kinds of waits"
 
-# Leaves are libc's functions, locks are called by name.
-while read -r leaf function lock; do
-	[ "$(lock_ns "$work/exact.pb" "^$leaf;$function;" "^$lock\$")" -gt 0 ] ||
-		fail "no wait in $leaf of $function for $lock: $("$pprof_check" --raw "$work/exact.pb" |
-			grep -F "$function;" | head -n 2)"
-done <<'END'
-pthread_mutex_lock wait_mutex host_mutex
-pthread_mutex_timedlock wait_timed host_struct.0x8
-pthread_mutex_clocklock wait_clocked host_mutex
-mtx_lock wait_mtx host_mtx
-mtx_timedlock wait_mtx_timed host_mtx
-pthread_rwlock_rdlock wait_rwlock host_rwlock
-pthread_rwlock_wrlock wait_rwlock host_rwlock
-pthread_rwlock_timedrdlock wait_rwlock_timed host_rwlock
-pthread_rwlock_timedwrlock wait_rwlock_timed host_rwlock
-pthread_rwlock_clockrdlock wait_rwlock_clocked host_rwlock
-pthread_rwlock_clockwrlock wait_rwlock_clocked host_rwlock
-pthread_spin_lock wait_spin host_spin
-sem_wait wait_sem host_sem
-sem_timedwait wait_sem_timed host_sem
-sem_clockwait wait_sem_clocked host_sem
-pthread_cond_wait wait_cond host_cond
-pthread_cond_timedwait wait_cond_timed host_cond
-pthread_cond_clockwait wait_cond_clocked host_cond
-cnd_wait wait_cnd host_cnd
-cnd_timedwait wait_cnd_timed host_cnd
-syscall word_lock host_word
-pthread_barrier_wait wait_barrier host_barrier
-END
-
 # The same with the default budget: the total.
 lock_profiled sampled ./tests/e2e/lock-host
 check_status sampled 0

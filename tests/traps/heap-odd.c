@@ -59,6 +59,11 @@ static int sizes(void)
 	void *p;
 
 	errno = 0;
+	/* Products that are small again, and large enough for a sample to be among them. */
+	for (int i = 0; i < 40; i++)
+		answer("calloc", (SIZE_MAX >> 4) + 7001, 16, zeros((SIZE_MAX >> 4) + 7001, 16), 16);
+	answer("reallocarray", (SIZE_MAX >> 1) + 1, 2, resize_array(NULL, (SIZE_MAX >> 1) + 1, 2),
+	       16);
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
 		size_t n = all[i];
 
@@ -252,8 +257,22 @@ static SITE int site_failing(void)
 	return bad;
 }
 
+/* Stays where it is, and in use. */
+static SITE int site_refused(void)
+{
+	char *p = allocate(3000);
+	int bad = resize(p, SIZE_MAX / 2) != NULL;
+
+	p[2999] = 7;
+	keep = p;
+	return bad;
+}
+
 static int failing(void)
 {
+	for (int i = 0; i < 10; i++)
+		if (site_refused())
+			return 1;
 	printf("%d\n", site_failing());
 	return 0;
 }

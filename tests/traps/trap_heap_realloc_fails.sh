@@ -11,6 +11,8 @@ for allocator in $(allocators); do
 		check_quiet failing
 		[ "$(cat "$work/failing.out")" = 0 ] || fail "$allocator: contents are lost"
 		read -r _ _ live bytes <<<"$(heap_values "$work/failing.pb" site_failing)"
+		[ "$interval" = 1 ] && [ "$(heap_values "$work/failing.pb" site_refused)" != "10 30000 10 30000" ] &&
+			fail "$allocator: refused: $(heap_values "$work/failing.pb" site_refused)"
 		[ "$live $bytes" = "0 0" ] || fail "$allocator, $interval: $live objects, $bytes bytes in use"
 	done
 	read -r objects _ <<<"$(heap_values "$work/failing.pb" site_failing)"

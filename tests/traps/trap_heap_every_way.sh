@@ -1,6 +1,9 @@
-# Each way to allocate with each way to free: exactly one allocation and one free is counted, over
-# every allocator. Then the same at an interval where sampled blocks are told by their alignment, and at one
-# where they are looked up: the blocks do what they promise, and nothing is in use at the end.
+#!/bin/bash
+# Trap: an entry point is missing (valloc, reallocarray, free_sized, an operator new that calls no malloc,
+# mallocx, ...), or one calls another and is counted twice. Each way to allocate with each way to free:
+# exactly one allocation and one free is counted, over every allocator. Then the same at an interval where
+# sampled blocks are told by their alignment, and at one where they are looked up: the blocks do what they
+# promise, and nothing is in use at the end.
 . "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/heap.sh"
 

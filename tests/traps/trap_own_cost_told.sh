@@ -1,0 +1,37 @@
+#!/bin/bash
+# Trap: nobody knows what the profiler costs itself. Each profile says how much time its samples took where they
+# were taken, and the collector's; cprof_get_stats() knows the handlers', and CPROF_VERBOSE=1 says it at the end.
+. "$srcdir/tests/lib/e2e.sh"
+. "$srcdir/tests/lib/heap.sh"
+. "$srcdir/tests/lib/lock.sh"
+
+some='([1-9][0-9]*\.[0-9]{3}|0\.[0-9]*[1-9][0-9]*)'
+
+cat >"$work/stats.c" <<'END'
+#include <stdio.h>
+#include <time.h>
+#include "cprof.h"
+int main(int argc, char **argv)
+{
+	struct cprof_options options = CPROF_OPTIONS_INIT;
+	struct cprof_stats stats = { .size = sizeof(stats) };
+	options.cpu_path = argv[argc - 1];
+	options.frequency = 1000;
+	if (cprof_start(&options))
+		return 2;
+	do
+		cprof_get_stats(&stats);
+	while (stats.samples < 20);
+	return stats.handler_ns == 0 || cprof_stop() != 0;
+}
+END
+$CC -O1 -w -I"$srcdir/include" -o "$work/stats" "$work/stats.c" "$CP_LIBRARY" -Wl,-rpath,"${CP_LIBRARY%/*}" || fail "not built"
+bare stats "$work/stats" "$work/stats.pb"
+check_status stats 0
+
+CPUPROFILE_FREQUENCY=1000 CPROF_VERBOSE=1 profiled cpu ./tests/traps/cut-stacks 100
+check_status cpu 0
+check_comment "$work/cpu.pb" "^cost: about $some ms in handlers \\([0-9]+\\.[0-9]{2} % of the program's CPU time\\)"
+check_comment "$work/cpu.pb" "^cost: $some ms in the collector"
+grep -qE "^libcprof: .*cost: about $some ms in handlers" "$work/cpu.err" || fail "not said at the end: $(cat "$work/cpu.err")"
+finish
