@@ -38,100 +38,6 @@
 /* The library's own threads have small stacks, a program's 8 MB. */
 #define OWN_STACK_MAX ((uint64_t)1 << 20)
 
-static const struct {
-	const char *name;
-	long number;
-} calls[] = {
-#define CALL(name)                                                                                 \
-	{                                                                                          \
-#name, SYS_##name                                                                  \
-	}
-	CALL(read),
-	CALL(write),
-	CALL(close),
-	CALL(fstat),
-	CALL(poll),
-	CALL(mmap),
-	CALL(mprotect),
-	CALL(munmap),
-	CALL(mremap),
-	CALL(madvise),
-	CALL(rt_sigaction),
-	CALL(ioctl),
-	CALL(pread64),
-	CALL(sched_yield),
-	CALL(clone),
-	CALL(execve),
-	CALL(wait4),
-	CALL(fcntl),
-	CALL(flock),
-	CALL(fsync),
-	CALL(getcwd),
-	CALL(chdir),
-	CALL(readlink),
-	CALL(prctl),
-	CALL(setitimer),
-	CALL(futex),
-	CALL(getdents64),
-	CALL(timer_create),
-	CALL(timer_settime),
-	CALL(timer_gettime),
-	CALL(timer_delete),
-	CALL(tgkill),
-	CALL(openat),
-	CALL(newfstatat),
-	CALL(unlinkat),
-	CALL(renameat),
-	CALL(linkat),
-	CALL(readlinkat),
-	CALL(faccessat),
-	CALL(ppoll),
-	CALL(dup3),
-	CALL(prlimit64),
-	CALL(process_vm_readv),
-	CALL(renameat2),
-	CALL(getrandom),
-	CALL(perf_event_open),
-	CALL(faccessat2),
-	CALL(clone3),
-	CALL(close_range),
-	CALL(uname),
-	CALL(setsid),
-	CALL(rt_sigtimedwait),
-	CALL(rt_sigpending),
-	CALL(sched_getaffinity),
-	CALL(rename),
-	CALL(open),
-	CALL(unlink),
-	CALL(access),
-	CALL(stat),
-	CALL(lseek),
-	CALL(ftruncate),
-	CALL(fchmod),
-	CALL(pipe2),
-	CALL(vfork),
-	CALL(fork),
-	CALL(writev),
-	CALL(dup),
-#undef CALL
-};
-#define CALLS (sizeof(calls) / sizeof(*calls))
-
-static const struct {
-	const char *name;
-	int number;
-} errors[] = {
-#define ERROR(name)                                                                                \
-	{                                                                                          \
-#name, name                                                                        \
-	}
-	ERROR(EPERM),  ERROR(ENOENT), ERROR(EINTR),  ERROR(EIO),    ERROR(EAGAIN),
-	ERROR(ENOMEM), ERROR(EACCES), ERROR(EEXIST), ERROR(EINVAL), ERROR(EMFILE),
-	ERROR(ENOSPC), ERROR(ENOSYS), ERROR(EROFS),  ERROR(ENFILE), ERROR(EDQUOT),
-	ERROR(EFBIG),  ERROR(ESRCH),  ERROR(ECHILD), ERROR(EBADF),  ERROR(ENOLCK),
-#undef ERROR
-};
-
 struct tracee {
 	pid_t tid;
 	struct place_map map;
@@ -146,7 +52,7 @@ static struct {
 
 static struct tracee tracees[TRACEES_MAX];
 static size_t tracee_count;
-static unsigned long counts[CALLS];
+static unsigned long counts[NAMES_CALLS_MAX];
 static unsigned long seen;
 static long error = EIO;
 static bool make_short, late;
@@ -162,13 +68,8 @@ static const char *name_error(void)
 	}
 	late = name[0] == 'l' && strchr(name, ':');
 	name += late ? 5 : 0;
-	for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++) {
-		if (strcmp(errors[i].name, name))
-			continue;
-		error = errors[i].number;
-		return NULL;
-	}
-	return name;
+	error = names_error(name);
+	return error ? NULL : name;
 }
 
 static struct tracee *find(pid_t tid)
@@ -199,15 +100,6 @@ static void print_place(const struct place *p)
 	for (unsigned i = 0; i < p->count; i++)
 		fprintf(report, "%s%s", i ? "<" : p->direct ? " " : " libc<", p->functions[i]);
 	fputc('\n', report);
-}
-
-static size_t known(uint64_t number)
-{
-	size_t i = 0;
-
-	while (i < CALLS && (uint64_t)calls[i].number != number)
-		i++;
-	return i;
 }
 
 /* The library's place in T, looked up until it is there. */
@@ -266,11 +158,12 @@ static bool is_message(const struct __ptrace_syscall_info *s)
 
 static void enter(struct tracee *t, const struct __ptrace_syscall_info *s)
 {
-	size_t i = known(s->entry.nr);
+	size_t i = names_call(s->entry.nr);
 	struct place place = { .count = 0 };
 	bool wanted;
 
-	if (i == CALLS || (given.call && strcmp(calls[i].name, given.call)) || is_message(s))
+	if (i == NAMES_CALLS_MAX || (given.call && strcmp(names_of_call(i), given.call)) ||
+	    is_message(s))
 		return;
 	if (!is_counted(t, s, &place))
 		return;
@@ -281,7 +174,7 @@ static void enter(struct tracee *t, const struct __ptrace_syscall_info *s)
 	if (wanted)
 		fail_call(t, s);
 	if (report && (wanted || !given.call)) {
-		fprintf(report, "%s %s %lu", given.call ? "failed" : "call", calls[i].name,
+		fprintf(report, "%s %s %lu", given.call ? "failed" : "call", names_of_call(i),
 			counts[i]);
 		print_place(&place);
 	}

@@ -1,5 +1,5 @@
 /* The fault injector's parts: inject.c traces and injects, inject_place.c says where in the
- * library a call comes from. Test programs only; x86_64.
+ * library a call comes from, inject_names.c has the names. Test programs only; x86_64.
  */
 #ifndef INJECT_H
 #define INJECT_H
@@ -32,5 +32,12 @@ struct place place_of(pid_t tid, const struct place_map *m, uint64_t ip, uint64_
 /* It was made for the library's own sake; not by a function that stands in for libc's and passes
  * the program's call on. */
 bool place_is_own(const struct place *p);
+
+/* A call's number here, below NAMES_CALLS_MAX, which stands for those that aren't known. */
+#define NAMES_CALLS_MAX 96
+size_t names_call(uint64_t number);
+const char *names_of_call(size_t call);
+/* "ENOMEM": its number, or 0. */
+int names_error(const char *name);
 
 #endif

@@ -32,7 +32,9 @@ point() { # name output call how n command...
 	cp "$work/in.pb" "$at/in.pb"
 	cp "$work/before.$name" "$at/$output"
 	(cd "$at" && "$inject" --all --report "$at.report" --limit 60 --call "$call" --how "$how" --at "$n" -- "$cprof" "$@" >"$at.out" 2>"$at.err") || status=$?
-	if ! grep -q '^failed' "$at.report"; then
+	if ! grep -q '^seen' "$at.report" 2>/dev/null; then
+		echo "$n FAIL the injector did not come to an end: status $status" >>"$work/results"
+	elif ! grep -q '^failed' "$at.report"; then
 		echo "$n end" >>"$work/results"
 	else
 		case $status in

@@ -2,7 +2,7 @@
 # Walks through the calls that the library makes for itself, and makes each fail in turn: the n-th
 # mmap, n = 1, 2, ... until a run sees no more of them; then the n-th openat, ...
 #
-#	walk.sh [short | CALL:HOW[+]...]          + : from the n-th on, all of them fail
+#	walk.sh [CALL:HOW[+][/K]...]          + : from the n-th on, all of them fail; /K: every K-th only
 #
 # After each run: the program's output and exit status are as ever; it ended; files at their names are
 # whole, no others are left; at most one line was said (with +: one a profile); and where a profile is missing
@@ -16,7 +16,6 @@ inject=$PWD/tests/faults/inject
 host=$PWD/tests/faults/host
 pprof_check=$PWD/tests/tools/pprof-check
 jobs=${FAULT_JOBS:-3}
-step=${FAULT_STEP:-1}
 seconds=${FAULT_LIMIT:-60}
 
 everything="mmap:ENOMEM mmap:ENOMEM+ mprotect:ENOMEM mremap:ENOMEM munmap:ENOMEM
@@ -27,7 +26,7 @@ everything="mmap:ENOMEM mmap:ENOMEM+ mprotect:ENOMEM mremap:ENOMEM munmap:ENOMEM
 	renameat:ENOSPC renameat:EACCES+ renameat2:EACCES renameat2:EINVAL linkat:EPERM unlinkat:EACCES
 	read:EIO read:EINTR read:short getdents64:EIO close:late:EIO close:late:EINTR flock:ENOLCK
 	getcwd:ENOENT readlink:EACCES readlinkat:EACCES getrandom:EAGAIN prlimit64:EPERM prctl:EPERM uname:EPERM
-	ppoll:EINTR futex:EINTR futex:EAGAIN process_vm_readv:EPERM+ process_vm_readv:EPERM pread64:EIO pread64:short"
+	ppoll:EINTR futex:EINTR futex:EAGAIN process_vm_readv:EPERM+/9 process_vm_readv:EPERM/9 pread64:EIO/9 pread64:short/9"
 
 # What one run is given. The wall clock is slow, for its calls depend on time.
 # With FAULT_SYMBOLIZE=full the helper takes its part.
@@ -100,7 +99,9 @@ point() { # call how n beyond
 	at=$(mktemp -d "$work/point.XXXXXX")
 	[ "$4" = 1 ] && beyond=--beyond
 	profile "$at" --call "$1" --how "$2" --at "$3" $beyond || status=$?
-	if ! grep -q '^failed' "$at/report"; then
+	if ! grep -q '^seen' "$at/report" 2>/dev/null; then
+		echo "$3 FAIL the injector did not come to an end: status $status" >>"$work/results"
+	elif ! grep -q '^failed' "$at/report"; then
 		echo "$3 end" >>"$work/results"
 	else
 		found=$(problems "$at" "$status" "$4")
@@ -140,6 +141,8 @@ list=${*:-$everything}
 for item in $list; do
 	how=${item#*:}
 	beyond=0
+	step=${FAULT_STEP:-1}
+	[ "$how" != "${how%/*}" ] && step=$((step * ${how##*/})) && how=${how%/*}
 	[ "$how" != "${how%+}" ] && beyond=1
 	walk "${item%%:*}" "${how%+}" "$beyond" "${FAULT_LAST:-100000}"
 done
