@@ -1,7 +1,9 @@
 /* What walk.sh profiles while the profiler's calls fail: each thing that makes the profiler do
  * something, once, in a fixed order, with output and exit status that depend on nothing else.
- * `host again` is what it execs, `host short` only works and ends.
+ * `host again` is what it execs, `host short` only works and ends, `host api DIR` starts and stops
+ * profiles itself, if the library is there, and leaves their results in DIR/result.
  */
+#include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
@@ -11,6 +13,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "cprof.h"
 
 #define BLOCKS 64
 #define BLOCK_SIZE 24000
@@ -140,8 +144,56 @@ static void make_processes(void)
 	wait_for(pid, "executed");
 }
 
+static void leave(const char *directory, int started, int stopped)
+{
+	char path[4096];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/result", directory);
+	f = fopen(path, "we");
+	if (!f)
+		return;
+	fprintf(f, "%d %d\n", started, stopped);
+	fclose(f);
+}
+
+static int by_interface(const char *directory)
+{
+	int (*start)(const struct cprof_options *) = NULL;
+	int (*stop)(void) = NULL;
+	struct cprof_options o = CPROF_OPTIONS_INIT;
+	char paths[4][4096];
+	const char *const names[] = { "cpu", "wall", "heap", "lock" };
+	int started = 1, stopped = 1;
+
+	*(void **)&start = dlsym(RTLD_DEFAULT, "cprof_start");
+	*(void **)&stop = dlsym(RTLD_DEFAULT, "cprof_stop");
+	for (size_t i = 0; i < 4; i++)
+		snprintf(paths[i], sizeof(paths[i]), "%s/%s.pb", directory, names[i]);
+	o.cpu_path = paths[0];
+	o.wall_path = paths[1];
+	o.heap_path = paths[2];
+	o.lock_path = paths[3];
+	o.frequency = 1000;
+	o.wall_frequency = 200;
+	o.heap_interval = 65536;
+	o.lock_threshold_ns = -1;
+	if (start)
+		started = start(&o);
+	before();
+	work_in_threads();
+	if (stop)
+		stopped = stop();
+	after();
+	leave(directory, started, stopped);
+	printf("done\n");
+	return 7;
+}
+
 int main(int argc, char **argv)
 {
+	if (argc > 2)
+		return by_interface(argv[2]);
 	before();
 	if (argc > 1 && !strcmp(argv[1], "again")) {
 		printf("again\n");

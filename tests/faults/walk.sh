@@ -7,7 +7,8 @@
 # After each run: the program's output and exit status are as ever; it ended; files at their names are
 # whole, no others are left; at most one line was said (with +: one a profile); and where a profile is missing
 # or lacks what went before, a line says so and, for a single fault after the start, the dump made earlier is there.
-# `make faults` runs all of it, tests/traps/trap_faults.sh the short one. FAULT_JOBS run at a time; FAULT_STEP=k takes every k-th
+# FAULT_WAY=api: the program starts and stops by cprof_start and cprof_stop, whose results say what is missing.
+# `make faults` runs all of it, tests/traps/trap_faults.sh a few. FAULT_JOBS run at a time; FAULT_STEP=k takes every k-th
 # point. What was said, and from where the call came, is in $FAULT_SAID, if set.
 set -u
 : "${CP_LIBRARY:?is the built libcprof.so}"
@@ -17,6 +18,7 @@ host=$PWD/tests/faults/host
 pprof_check=$PWD/tests/tools/pprof-check
 jobs=${FAULT_JOBS:-3}
 seconds=${FAULT_LIMIT:-60}
+way=${FAULT_WAY:-preload}
 
 everything="mmap:ENOMEM mmap:ENOMEM+ mprotect:ENOMEM mremap:ENOMEM munmap:ENOMEM
 	timer_create:EAGAIN timer_create:EAGAIN+ timer_settime:EINVAL clone3:EAGAIN clone3:EAGAIN+ clone:EAGAIN
@@ -33,6 +35,11 @@ everything="mmap:ENOMEM mmap:ENOMEM+ mprotect:ENOMEM mremap:ENOMEM munmap:ENOMEM
 profile() { # directory, then inject's arguments up to --
 	local at=$1
 	shift
+	if [ "$way" = api ]; then
+		"$inject" --library "$CP_LIBRARY" --report "$at/report" --limit "$seconds" "$@" -- env \
+			LD_PRELOAD="$CP_LIBRARY" "$host" api "$at" >"$at/out" 2>"$at/err"
+		return
+	fi
 	"$inject" --library "$CP_LIBRARY" --report "$at/report" --limit "$seconds" "$@" -- env LD_PRELOAD="$CP_LIBRARY" \
 		CPUPROFILE_FREQUENCY=1000 CPUPROFILE="$at/cpu.pb" WALLPROFILE_FREQUENCY=200 WALLPROFILE="$at/wall.pb" \
 		LOCKPROFILE="$at/lock.pb" CPROF_LOCK_THRESHOLD=0 HEAPPROFILE="$at/heap.pb" CPROF_HEAP_INTERVAL=64K \
@@ -86,6 +93,8 @@ missing() { # directory mode said beyond
 	local f=before
 	[ "$2" = lock ] && f=worker
 	has "$1/$2.pb" "$f" && return
+	# The interface's functions return errors, and say nothing.
+	[ "$way" = api ] && [ "$(cat "$1/result")" != "0 0" ] && return
 	if [ "$3" = 0 ]; then
 		echo "no line, and $2.pb $([ -e "$1/$2.pb" ] && echo "lacks $f" || echo "is missing")"
 	# When the wall clock's first samples come depends on what else the machine does.
@@ -133,7 +142,10 @@ walk() { # call how beyond last
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 expected=$work/expected
-"$host" >"$expected" || [ $? = 7 ] || { echo "the host alone ends with $?"; exit 1; }
+mkdir "$work/bare"
+arguments=
+[ "$way" = api ] && arguments="api $work/bare"
+"$host" $arguments >"$expected" || [ $? = 7 ] || { echo "the host alone ends with $?"; exit 1; }
 mkdir "$work/sane"
 profile "$work/sane" --call none --at 1 || [ $? = 7 ] || { cat "$work/sane/err"; exit 77; }
 points=0 failed=0
