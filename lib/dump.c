@@ -187,13 +187,29 @@ static void say_failure(struct cp_run *r, unsigned number, int err, const char *
 	       cp_errno_text(err), cp_errno_advice(err));
 }
 
+static bool nothing_is_there(const struct cp_run *r)
+{
+	char path[CP_PATH_MAX];
+	struct stat st;
+
+	return path_of(r, 0, 0, path, sizeof(path)) == 0 &&
+	       cp_sys4(SYS_newfstatat, AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) == -ENOENT;
+}
+
+/* A file without samples: for the process that was started with the variable, whichever of its
+ * images it is that gets to its end. */
+static bool may_be_empty(const struct cp_run *r)
+{
+	return r->ops->parent == r->mode && r->owner && (!r->sequence || nothing_is_there(r));
+}
+
 int cp_dump_final(struct cp_run *r, const struct cp_config *c, const char *when)
 {
-	bool first = r->owner && !r->sequence, companion = r->ops->parent != r->mode;
+	bool first = r->owner && !r->sequence;
 	int err = 0;
 
 	bring_up_to_date(r);
-	if ((!first || companion) && !r->aggregate.records)
+	if (!r->aggregate.records && !may_be_empty(r))
 		return 0;
 	if (r->written && r->aggregate.records == r->written_records)
 		return 0;

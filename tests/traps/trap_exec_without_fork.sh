@@ -50,6 +50,12 @@ check_valid "$work/only.pb" "$work/only.pb".*
 check_stack "$work/only.pb" second
 check_stack "$(echo "$work/only.pb".*)" first
 
+# A mode in which no image had a sample has a file, too, although another mode had some before the exec.
+LOCKPROFILE=$work/two.lock profiled two "$execs" first "$execs" work second
+check_status two 8
+check_stack "$work/two.pb" second
+check_valid_as lock "$work/two.lock"
+
 profiled failing "$execs" failing
 check_status failing 0
 check_quiet failing
