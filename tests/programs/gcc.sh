@@ -38,11 +38,11 @@ load() {
 	cp "$shared"/*.c "$shared"/*.cc .
 	run gcc -O2 -c a.c -o a.o && md5sum <a.o
 	run gcc -O3 -flto -fprofile-arcs -c a.c -o lto.o && run gcc -O2 -flto=2 --coverage lto.o -o lto && ./lto
-	run g++ -O2 -g -pipe b.cc -o b && md5sum <b && ./b
+	run g++ -O2 -g -fdebug-prefix-map="$PWD=." -pipe b.cc -o b && md5sum <b && ./b
 	run gcc -E a.c | md5sum
 	run gcc -c c.c
 	echo "status $?"
-	run gcc -save-temps -g3 -S a.c && md5sum <a.s
+	run gcc -save-temps -g3 -fdebug-prefix-map="$PWD=." -S a.c && md5sum <a.s
 }
 
 # cc1 and cc1plus are stripped, but for what plugins may call.

@@ -2,6 +2,8 @@ about="rustc, and a program of its making: threads, channels, locks, panics that
 packages="rustc"
 needs="rustc"
 interval=512
+# rustc, as all of LLVM, has a handler for SIGUSR2, and a line would say so.
+more=(CPROF_SIGNAL=none)
 at_least lock 10
 
 prepare() {
