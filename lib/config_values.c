@@ -226,7 +226,7 @@ int cp_value_signal(const char *s, int *sig)
 	}
 	if (*s >= '0' && *s <= '9') {
 		err = cp_value_number(s, &n);
-		found = n > 64 ? -1 : (int)n;
+		found = err || n > 64 ? -1 : (int)n;
 	} else {
 		err = signal_by_name(s, &found);
 	}

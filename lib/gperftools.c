@@ -21,7 +21,7 @@
 #define API __attribute__((visibility("default")))
 
 /* gperftools' own NAME, or NULL. */
-#define THEIRS(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
+#define THEIRS(name) ((__typeof__(&(name)))dlsym(RTLD_NEXT, #name))
 
 static int64_t started; /* UTC seconds */
 

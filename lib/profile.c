@@ -214,14 +214,14 @@ static bool sum_rows(const struct writing *x, struct cp_row *first, struct cp_ro
 	unsigned n = x->info->type_count;
 	bool any = false;
 
-	for (unsigned v = 0; v < n; v++)
-		values[v] = (int64_t)stack_at(x, first->stack)->values[v];
-	for (struct cp_row *r = first + 1; r < end; r++) {
-		if (r->stack == CP_INDEX_NONE || !same_row(x, first, r))
+	memset(values, 0, n * sizeof(*values));
+	for (struct cp_row *r = first; r < end; r++) {
+		if (r != first && (r->stack == CP_INDEX_NONE || !same_row(x, first, r)))
 			continue;
 		for (unsigned v = 0; v < n; v++)
 			values[v] += (int64_t)stack_at(x, r->stack)->values[v];
-		r->stack = CP_INDEX_NONE;
+		if (r != first)
+			r->stack = CP_INDEX_NONE;
 	}
 	for (unsigned v = 0; v < n; v++)
 		any |= values[v] != 0;

@@ -138,6 +138,8 @@ static void put_threads(struct out *out)
 	for (size_t i = 0; i < p->sample_count; i++)
 		if (is_in(p, i, out->what->type, NULL))
 			*CT_PUSH(threads, count, room) = thread_of(p, i);
+	if (!threads)
+		return;
 	qsort(threads, count, sizeof(*threads), by_text);
 	for (size_t i = 0; i < count; i++)
 		if (i == 0 || strcmp(threads[i], threads[i - 1]) != 0)

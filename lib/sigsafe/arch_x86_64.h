@@ -7,6 +7,10 @@
 #include <stdint.h>
 #include <ucontext.h>
 
+#ifdef __clang_analyzer__
+/* It doesn't know that the kernel writes to what is pointed to. */
+long cp_syscall6(long n, ...);
+#else
 static inline long cp_syscall6(long n, long a, long b, long c, long d, long e, long f)
 {
 	long ret;
@@ -20,6 +24,7 @@ static inline long cp_syscall6(long n, long a, long b, long c, long d, long e, l
 			 : "rcx", "r11", "memory");
 	return ret;
 }
+#endif
 
 /* A counter of constant rate, read without the kernel. */
 static inline uint64_t cp_ticks(void)
