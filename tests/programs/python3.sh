@@ -4,8 +4,8 @@ needs="/usr/bin/python3"
 interval=64
 at_least lock 1
 
-modules="test_json test_fork1 test_mmap test_re test_zlib test_signal test_threading test_subprocess test_socket test_gc test_exceptions"
-# None fails with the profiler that passes without; PYTHON_MODULES="..." tries others.
+modules="test_json test_fork1 test_mmap test_re test_zlib test_threading test_gc test_exceptions test_signal"
+# Not test_socket: it waits for ever for a virtual machine's socket where there is one. PYTHON_MODULES="..." tries others.
 
 load() {
 	python=$(/usr/bin/python3 -c 'import sys; print(sys.executable)')

@@ -1,6 +1,7 @@
 about="rustc, and a program of its making: threads, channels, locks, panics that unwind"
 packages="rustc"
-needs="rustc"
+# Not rustup's.
+needs="/usr/bin/rustc"
 interval=512
 # rustc, as all of LLVM, has a handler for SIGUSR2, and a line would say so.
 more=(CPROF_SIGNAL=none)
@@ -36,11 +37,11 @@ fn main() {
     std::process::exit(6);
 }
 EOF
-	rustc -O -g work.rs -o plain
+	/usr/bin/rustc -O -g work.rs -o plain
 }
 
 load() {
-	run rustc -O -C codegen-units=4 "$shared/work.rs" -o made
+	run /usr/bin/rustc -O -C codegen-units=4 "$shared/work.rs" -o made
 	echo "rustc $?"
 	run "$shared/plain"
 	echo "status $?"
