@@ -2,9 +2,11 @@
 #include "worker.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <linux/close_range.h>
 #include <linux/sched.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <time.h>
 
@@ -14,8 +16,10 @@
 
 /* Heavy work is done on the collector's stack, see cp_collect_run; only touched pages count. */
 #define STACK_SIZE ((size_t)256 << 10)
-/* A wait with a time limit is not begun anew after a signal's handler, one without is. */
-#define WAIT_SECONDS 3600
+/* A wait with a time limit is not begun anew after a signal's handler, one without is. And it is
+ * how long libc's signal may go unnoticed that came when the thread was not in its wait. */
+#define WAIT_SECONDS 1
+#define GROUPS 64
 #define GONE_YIELDS 100000
 
 /* What the task wants of the thread: a futex.
@@ -85,6 +89,34 @@ static void task(void *unused)
 		want(work->loop() ? DONE : BACK);
 }
 
+/* Of the calling thread, as far as libc's calls change them. */
+struct credentials {
+	uint32_t uid[3], gid[3], groups[GROUPS];
+	struct __user_cap_data_struct capabilities[2];
+	long count; /* of groups; more than GROUPS: -EINVAL */
+};
+
+static struct credentials made_with; /* the task; the thread's own */
+
+static void read_credentials(struct credentials *c)
+{
+	struct __user_cap_header_struct h = { _LINUX_CAPABILITY_VERSION_3, 0 };
+
+	memset(c, 0, sizeof(*c));
+	cp_sys3(SYS_getresuid, &c->uid[0], &c->uid[1], &c->uid[2]);
+	cp_sys3(SYS_getresgid, &c->gid[0], &c->gid[1], &c->gid[2]);
+	cp_sys2(SYS_capget, &h, c->capabilities);
+	c->count = cp_sys2(SYS_getgroups, GROUPS, c->groups);
+}
+
+static bool has_changed(void)
+{
+	struct credentials now;
+
+	read_credentials(&now);
+	return memcmp(&now, &made_with, sizeof(now)) != 0;
+}
+
 static bool make_task(void)
 {
 	uint64_t all = CP_SIGSET_ALL, mask;
@@ -97,6 +129,8 @@ static bool make_task(void)
 	cp_store_relaxed(&wish, NOTHING);
 	cp_store_relaxed(&stale, 0);
 	cp_sys_sigmask(SIG_SETMASK, &all, &mask);
+	/* What libc's signal changes from here on is seen before the first wait. */
+	read_credentials(&made_with);
 	/* Without CLONE_FILES the program's files would be held twice until they are closed. */
 	tid = cp_clone(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD |
 			       CLONE_SYSVSEM | CLONE_CHILD_CLEARTID,
@@ -109,8 +143,13 @@ static void wait_for_wish(uint32_t seen)
 {
 	struct timespec limit = { WAIT_SECONDS, 0 };
 
-	if (cp_sys_futex_wait(&wish, seen, &limit) != -EINTR)
-		return;
+	/* The signal can come between a look and the wait, which it then doesn't end. */
+	if (cp_worker_is_stale() || !has_changed()) {
+		long err = cp_sys_futex_wait(&wish, seen, &limit);
+
+		if (cp_worker_is_stale() || (err != -EINTR && !has_changed()))
+			return;
+	}
 	cp_store_release(&stale, 1);
 	work->wake();
 }

@@ -8,7 +8,8 @@
  * lines to stderr. It stays to be the thread that libc knows, and may be the last one.
  *
  * Credentials belong to a task; libc's setuid reaches the threads it knows, the collector's among
- * them, by a signal. That ends the wait, and the task is made anew.
+ * them, by a signal. That ends the wait, and the task is made anew. A signal that came when the
+ * thread was not in its wait is noticed within a second, by what it changed.
  */
 #ifndef CP_WORKER_H
 #define CP_WORKER_H

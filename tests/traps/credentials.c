@@ -2,6 +2,7 @@
  * for each thread; libc changes those of all threads, and aborts where that fails in one thread and
  * not in another.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <grp.h>
 #include <linux/capability.h>
@@ -57,6 +58,52 @@ static void bounded(void)
 	EXPECT(setresgid(NOBODY, NOBODY, NOBODY) == 0);
 }
 
+/* The effective capabilities and ids of a thread, as /proc has them. */
+static void read_credentials(const char *tid, char *to, size_t size)
+{
+	char path[300], line[200];
+	FILE *f;
+
+	*to = '\0';
+	snprintf(path, sizeof(path), "/proc/self/task/%s/status", tid);
+	f = fopen(path, "r");
+	while (f && fgets(line, sizeof(line), f))
+		if (!strncmp(line, "Uid:", 4) || !strncmp(line, "Gid:", 4) ||
+		    !strncmp(line, "CapEff:", 7))
+			strncat(to, line, size - strlen(to) - 1);
+	if (f)
+		fclose(f);
+}
+
+/* Every thread of the process has what this one has. One that has just ended has nothing. */
+static int all_alike(void)
+{
+	char mine[600], others[600], self[32];
+	DIR *tasks = opendir("/proc/self/task");
+	struct dirent *entry;
+	int alike = 1;
+
+	snprintf(self, sizeof(self), "%d", getpid());
+	read_credentials(self, mine, sizeof(mine));
+	while (tasks && (entry = readdir(tasks))) {
+		if (entry->d_name[0] == '.')
+			continue;
+		read_credentials(entry->d_name, others, sizeof(others));
+		alike &= !*others || !strcmp(mine, others);
+	}
+	if (tasks)
+		closedir(tasks);
+	return alike;
+}
+
+/* Ours follows soon, not at once. At most 20 s. */
+static void wait_until_alike(void)
+{
+	for (int i = 0; i < 2000 && !all_alike(); i++)
+		usleep(10000);
+	EXPECT(all_alike());
+}
+
 int main(int argc, char **argv)
 {
 	const char *way = argc > 1 ? argv[1] : "";
@@ -72,6 +119,7 @@ int main(int argc, char **argv)
 		by_number();
 	else
 		bounded();
+	wait_until_alike();
 	burn(0.05);
 	printf("done\n");
 	HOST_END();
