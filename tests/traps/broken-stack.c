@@ -63,6 +63,33 @@ __attribute__((noinline)) static void spin_on_stack(char *top)
 }
 #endif
 
+static void *after_call;
+
+__attribute__((noinline)) static void note_caller(void)
+{
+	after_call = __builtin_return_address(0);
+}
+
+__attribute__((noinline)) static void spin_below_circle(void)
+{
+	for (volatile long i = 0; i < SPINS / 4; i++)
+		;
+}
+
+/* A frame that says it was called by itself. */
+__attribute__((noinline)) static void spin_in_circle(void)
+{
+	void *volatile *frame = __builtin_frame_address(0);
+	void *below = frame[0], *caller = frame[1];
+
+	note_caller();
+	frame[0] = (void *)frame;
+	frame[1] = after_call;
+	spin_below_circle();
+	frame[0] = below;
+	frame[1] = caller;
+}
+
 int main(void)
 {
 	long page = sysconf(_SC_PAGESIZE), size = 64 * page;
@@ -79,6 +106,7 @@ int main(void)
 					 0xdead00000000beeful,
 					 ~0ul };
 
+	spin_in_circle();
 	for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++)
 		spin_with_registers(values[i]);
 	/* At the end of what is mapped, then in a field of addresses that look like a chain. */

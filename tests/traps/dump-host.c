@@ -4,6 +4,7 @@
  *   dump-host handle SIGNAL              has a handler for it
  *   dump-host wait SIGNAL                takes it by sigwait, blocked
  *   dump-host ignore SIGNAL              ignores it
+ *   dump-host read SIGNAL FILE           sends it to a thread that waits in read
  *   dump-host storm SIGNAL N MODULE FILE in the thick of malloc, dlopen and printf, N times
  */
 #include <dlfcn.h>
@@ -11,6 +12,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "host.h"
@@ -61,6 +63,47 @@ static void wait_for_it(int sig)
 	EXPECT(sigwait(&set, &which) == 0 && which == sig);
 }
 
+static int ends[2], reader_tid;
+
+static void *read_one(void *arg)
+{
+	char c;
+
+	__atomic_store_n(&reader_tid, (int)syscall(SYS_gettid), __ATOMIC_RELEASE);
+	EXPECT(read(ends[0], &c, 1) == 1);
+	return arg;
+}
+
+static int is_reading(void)
+{
+	char path[64];
+	long number = -1;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/syscall",
+		 __atomic_load_n(&reader_tid, __ATOMIC_ACQUIRE));
+	f = fopen(path, "r");
+	if (f && fscanf(f, "%ld", &number) != 1)
+		number = -1;
+	if (f)
+		fclose(f);
+	return number == SYS_read;
+}
+
+static void interrupt_reader(int sig, const char *file)
+{
+	pthread_t reader;
+
+	EXPECT(pipe(ends) == 0);
+	pthread_create(&reader, NULL, read_one, NULL);
+	for (int i = 0; i < 2000 && !is_reading(); i++)
+		usleep(1000);
+	pthread_kill(reader, sig);
+	work_until(file);
+	EXPECT(write(ends[1], "x", 1) == 1);
+	pthread_join(reader, NULL);
+}
+
 static const char *module;
 static int stop;
 
@@ -89,7 +132,8 @@ static void storm(int sig, int n, const char *file)
 		pthread_create(&threads[i], NULL, churn, NULL);
 	burn(0.1);
 	for (int i = 0; i < n; i++) {
-		kill(getpid(), sig);
+		for (int t = 0; t < 3; t++)
+			pthread_kill(threads[t], sig);
 		burn(0.002);
 	}
 	work_until(file);
@@ -116,6 +160,8 @@ int main(int argc, char **argv)
 		handle(sig);
 	} else if (!strcmp(how, "wait")) {
 		wait_for_it(sig);
+	} else if (!strcmp(how, "read")) {
+		interrupt_reader(sig, argv[3]);
 	} else if (!strcmp(how, "ignore")) {
 		EXPECT(signal(sig, SIG_IGN) == SIG_DFL);
 		raise(sig);

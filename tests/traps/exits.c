@@ -220,6 +220,33 @@ static void in_phdr_callback(void)
 	dl_iterate_phdr(in_callback, NULL);
 }
 
+static int inside;
+
+static int stay(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	__atomic_store_n(&inside, 1, __ATOMIC_RELEASE);
+	for (;;)
+		pause();
+	return 0;
+}
+
+static void *stay_in_callback(void *arg)
+{
+	dl_iterate_phdr(stay, NULL);
+	return arg;
+}
+
+/* Another thread has the loader's lock, and keeps it. */
+static void beside_phdr_callback(void)
+{
+	pthread_t t;
+
+	pthread_create(&t, NULL, stay_in_callback, NULL);
+	while (!__atomic_load_n(&inside, __ATOMIC_ACQUIRE))
+		usleep(100);
+	fault();
+}
+
 static ssize_t write_and_fault(void *cookie, const char *data, size_t n)
 {
 	fault();
@@ -328,6 +355,7 @@ static const struct {
 	{ "fault-altstack", on_alternate_stack, 0 },
 	{ "fault-malloc", in_malloc, 0 },
 	{ "fault-phdr", in_phdr_callback, 0 },
+	{ "fault-phdr-other", beside_phdr_callback, 0 },
 	{ "fault-printf", in_printf, 0 },
 	{ "fault-thread", in_thread, 0 },
 	{ "division", by_division, 0 },

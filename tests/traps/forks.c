@@ -2,6 +2,7 @@
  * whose samples it holds; what the children find wrong, they say by their exit status.
  *
  *   forks once | grandchild | idle | deep | dump | crash | thread
+ *   forks drained FILE    after a dump, which is FILE
  */
 #include <errno.h>
 #include <pthread.h>
@@ -120,14 +121,26 @@ static const struct {
 	{ "dump", child_dumps, 4 << 8 },
 	{ "crash", child_crashes, SIGABRT },
 	{ "thread", child_makes_threads, 4 << 8 },
+	{ "drained", child_once, 4 << 8 },
 };
 
-static void run(void (*child)(void), int expected)
+/* What was sampled until now isn't in a thread's buffer any more. At most 20 s. */
+static void drain(const char *file)
+{
+	kill(getpid(), SIGUSR2);
+	for (int i = 0; i < 4000 && access(file, R_OK) < 0; i++)
+		usleep(5000);
+	EXPECT(access(file, R_OK) == 0);
+}
+
+static void run(void (*child)(void), int expected, const char *drained)
 {
 	int status = -1;
 	pid_t pid;
 
 	parent_work();
+	if (drained)
+		drain(drained);
 	pid = fork();
 	if (pid == 0) {
 		child();
@@ -142,6 +155,6 @@ int main(int argc, char **argv)
 {
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 		if (argc > 1 && !strcmp(kinds[i].name, argv[1]))
-			run(kinds[i].child, kinds[i].status);
+			run(kinds[i].child, kinds[i].status, argc > 2 ? argv[2] : NULL);
 	HOST_END();
 }

@@ -1,12 +1,12 @@
 # A real fault, wherever it happens: on an alternate stack, with malloc's, the loader's or stdio's
-# lock held. The profile is written with none of them, and the program dies of the fault.
+# lock held, by that thread or another. The profile is written with none of them, and the program dies of the fault.
 . "$srcdir/tests/lib/e2e.sh"
 need timeout
 ulimit -c 0
 limit=$bounded
 CPUPROFILE_FREQUENCY=1000
 export CPUPROFILE_FREQUENCY
-for way in fault fault-altstack fault-malloc fault-phdr fault-printf fault-thread division trap; do
+for way in fault fault-altstack fault-malloc fault-phdr fault-phdr-other fault-printf fault-thread division trap; do
 	bare "$way-bare" ./tests/traps/exits "$way"
 	expected=$status
 	[ "$expected" -gt 128 ] || echo "# $way is no fault on this machine"

@@ -16,6 +16,10 @@ for unwind in dwarf libunwind; do
 	check_valid "$work/$unwind."*pb*
 	ls "$work/$unwind."*0001* >/dev/null 2>&1 || fail "$unwind: no dump"
 done
+# A read that the signal interrupts goes on.
+limit=$bounded profiled reading "$host" read 12 "$work/reading.0001.pb"
+check_status reading 0
+check_quiet reading
 # The toggle, twenty times.
 CPUPROFILESIGNAL=10 CPUPROFILE_FREQUENCY=1000 \
 	profiled toggle timeout --foreground -s KILL 60 "$host" storm 10 20 "$module" /dev/null

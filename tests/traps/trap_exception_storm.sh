@@ -15,4 +15,7 @@ done
 check_stack "$work/exception-storm-dwarf.pb" 'deep.*;[^;]*deep.*storm'
 check_stack "$work/broken-stack-dwarf.pb" 'spin_on_stack'
 check_stack "$work/broken-stack-dwarf.pb" 'spin_with_registers'
+# A frame that is its own caller is not followed round and round.
+check_stack "$work/broken-stack-dwarf.pb" 'spin_below_circle;spin_in_circle'
+check_no_stack "$work/broken-stack-dwarf.pb" 'spin_in_circle;spin_in_circle;spin_in_circle'
 finish

@@ -56,11 +56,13 @@ check_status two 8
 check_stack "$work/two.pb" second
 check_valid_as lock "$work/two.lock"
 
-profiled failing "$execs" failing
-check_status failing 0
-check_quiet failing
-check_valid "$work/failing.pb"
-check_stack "$work/failing.pb" first
-check_stack "$work/failing.pb" second
-[ "$(find "$work" -name "failing.pb*" | wc -l)" = 1 ] || fail "failing: $(ls "$work")"
+for engine in auto itimer; do
+	CPROF_CPU_ENGINE=${CPROF_CPU_ENGINE:-$engine} profiled "failing-$engine" "$execs" failing
+	check_status "failing-$engine" 0
+	check_quiet "failing-$engine"
+	check_valid "$work/failing-$engine.pb"
+	check_stack "$work/failing-$engine.pb" first
+	check_stack "$work/failing-$engine.pb" second
+	[ "$(find "$work" -name "failing-$engine.pb*" | wc -l)" = 1 ] || fail "failing: $(ls "$work")"
+done
 finish

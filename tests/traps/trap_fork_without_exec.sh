@@ -39,6 +39,15 @@ unprofiled_dump() {
 	check_no_stack "$(echo "$work/dump.0001.pb."*)" parent_work
 }
 
+# Also what the parent has collected already is not its child's.
+unprofiled_drain() {
+	profiled drained ./tests/traps/forks drained "$work/drained.0001.pb"
+	check_status drained 0
+	check_valid "$work/drained.pb" "$work/drained.pb."*
+	check_stack "$(echo "$work/drained.pb."*)" child_work
+	check_no_stack "$(echo "$work/drained.pb."*)" parent_work
+}
+
 run once 1
 # So rarely sampled that not even fork itself is.
 CPUPROFILE_FREQUENCY=1 profiled idle ./tests/traps/forks idle
@@ -61,4 +70,5 @@ run crash 1
 run thread 1
 check_stack "$(echo "$work/thread.pb."*)" child_thread_work
 unprofiled_dump
+unprofiled_drain
 finish

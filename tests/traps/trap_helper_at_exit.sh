@@ -103,10 +103,21 @@ CPROF_SYMBOLIZE=names run names return
 check_unnoticed names 7
 [ -e "$work/ran" ] && fail "the helper was started for names"
 
-# Another root: its file of that name is not ours to run.
+# Another root: its file of that name is not ours to run. (A static program, which could be run there.)
 if [ "$(id -u)" = 0 ]; then
-	mkdir -p "$work/root$work"
-	cp "$work/look" "$work/root$work/look"
+	mkdir -p "$work/root$work" "$work/root/dev"
+	: >"$work/root/dev/null"
+	cat >"$work/ran.c" <<'END'
+#include <fcntl.h>
+#include <unistd.h>
+int main(void)
+{
+	return close(creat(RAN, 0600));
+}
+END
+	# shellcheck disable=SC2086  # CC may hold flags
+	$CC -static -DRAN="\"$work/ran\"" -o "$work/root$work/look" "$work/ran.c" 2>/dev/null ||
+		cp "$work/look" "$work/root$work/look"
 	run chroots chroot "$work/root"
 	[ -e "$work/ran" ] || [ -e "$work/root$work/ran" ] && fail "a helper was run in another root directory"
 	[ "$status" = 7 ] || fail "chroot: status $status"

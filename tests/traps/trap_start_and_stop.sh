@@ -16,7 +16,7 @@ mkfifo "$work/full"
 exec 8<>"$work/full"
 head -c 65536 /dev/zero >&8
 status=0
-CPROF_VERBOSE=1 LD_PRELOAD="$CP_LIBRARY" CPUPROFILE="$work/full.pb" timeout -s KILL 20 /bin/true 2>&8 || status=$?
+timeout -s KILL 20 env CPROF_VERBOSE=1 LD_PRELOAD="$CP_LIBRARY" CPUPROFILE="$work/full.pb" /bin/true 2>&8 || status=$?
 exec 8>&-
 [ "$status" = 0 ] || fail "a full stderr: exit status $status"
 check_valid "$work/full.pb"
