@@ -101,6 +101,8 @@ static void report(struct cp_report *out, const struct cp_run *r, const struct c
 		       L(cp_run_counted(r, CP_COUNT_LOST_AGGREGATE)),
 		       L(cp_run_counted(r, CP_COUNT_LOST_PAUSED)),
 		       L(cp_run_counted(r, CP_COUNT_UNSEEN_FREES)));
+	cp_report_line(out, "cost: about %s ms in allocations that were sampled",
+		       cp_report_seconds(cp_run_hooks_ns(r, samples) * 1000));
 	report_memory(out, s);
 	if (c->verbose)
 		cp_heap_leaks_report(out, r);

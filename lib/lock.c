@@ -118,6 +118,15 @@ static void fork_child(struct cp_run *r, struct cp_thread *keep)
 	named[CP_MODE_LOCK] = named[CP_MODE_HOLDERS] = 0;
 }
 
+/* Each stack is timed: they are as rare as the budget says. */
+static void report_cost(struct cp_report *out, const struct cp_run *r, const char *where)
+{
+	cp_report_line(
+		out, "cost: about %s ms for stacks %s",
+		cp_report_seconds(cp_run_hooks_ns(r, cp_run_counted(r, CP_COUNT_TIMED)) * 1000),
+		where);
+}
+
 static void report(struct cp_report *out, const struct cp_run *r, const struct cp_config *c)
 {
 	cp_report_line(out, "lock: threshold %lu ns, budget %u stacks a second and thread",
@@ -137,6 +146,7 @@ static void report(struct cp_report *out, const struct cp_run *r, const struct c
 		cp_report_seconds(cp_run_counted(r, CP_COUNT_LOST_MEMORY)),
 		cp_report_seconds(cp_run_counted(r, CP_COUNT_LOST_AGGREGATE)),
 		L(cp_run_counted(r, CP_COUNT_LOST_PAUSED)));
+	report_cost(out, r, "behind waits");
 }
 
 static int start_holders(struct cp_run *r, const struct cp_config *c)
@@ -200,6 +210,7 @@ static void report_holders(struct cp_report *out, const struct cp_run *r, const 
 		cp_report_seconds(cp_run_counted(r, CP_COUNT_LOST_RING)),
 		cp_report_seconds(cp_run_counted(r, CP_COUNT_LOST_MEMORY)),
 		cp_report_seconds(cp_run_counted(r, CP_COUNT_LOST_AGGREGATE)));
+	report_cost(out, r, "behind unlocks");
 }
 
 #define TYPES                                                                                      \

@@ -82,12 +82,16 @@ static uint64_t ns_of_ticks(const struct cp_run *r, uint64_t ticks)
 	return ran ? (uint64_t)((__uint128_t)ticks * ns / ran) : 0;
 }
 
-uint64_t cp_run_handler_ns(const struct cp_run *r)
+uint64_t cp_run_hooks_ns(const struct cp_run *r, uint64_t all)
 {
 	uint64_t timed = cp_run_counted(r, CP_COUNT_TIMED);
-	uint64_t all = cp_run_counted(r, CP_COUNT_SIGNALS);
 	uint64_t ticks = cp_run_counted(r, CP_COUNT_TIMED_TICKS);
-	uint64_t events = cp_run_counted(r, CP_COUNT_EVENT_NS);
 
-	return events + (timed ? ns_of_ticks(r, (uint64_t)((__uint128_t)ticks * all / timed)) : 0);
+	return timed ? ns_of_ticks(r, (uint64_t)((__uint128_t)ticks * all / timed)) : 0;
+}
+
+uint64_t cp_run_handler_ns(const struct cp_run *r)
+{
+	return cp_run_counted(r, CP_COUNT_EVENT_NS) +
+	       cp_run_hooks_ns(r, cp_run_counted(r, CP_COUNT_SIGNALS));
 }

@@ -55,6 +55,8 @@ uint64_t cp_run_own_cpu(const struct cp_run *r);
 
 /* Time spent in handlers, estimated from those that were timed. */
 uint64_t cp_run_handler_ns(const struct cp_run *r);
+/* The same of R's mode's hooks, which took ALL samples. */
+uint64_t cp_run_hooks_ns(const struct cp_run *r, uint64_t all);
 
 /* How often WHAT was counted for R's mode since its start. */
 uint64_t cp_run_counted(const struct cp_run *r, enum cp_count what);

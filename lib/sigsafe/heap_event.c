@@ -11,6 +11,7 @@
 #include "sigsafe/poisson.h"
 #include "sigsafe/scratch.h"
 #include "sigsafe/sys.h"
+#include "sigsafe/timing.h"
 #include "sigsafe/unwind_walks.h"
 
 /* A thread adds to the shared totals in batches of this many bytes; they serve the peak and the
@@ -22,6 +23,9 @@
 
 /* Frames of our own on top of a walk, at most. */
 #define OWN_FRAMES 4u
+
+/* Of frequent samples one in so many is timed. */
+#define TIMED 64u
 
 struct cp_heap_totals cp_heap_totals;
 
@@ -337,14 +341,31 @@ static void record(const struct cp_heap_sample *s, void *p, const struct cp_regs
 		cp_count_mode(CP_MODE_HEAP, CP_COUNT_SAMPLES, 1);
 }
 
+/* Counters for all threads are for what is rare: where samples are frequent, one in so many. */
+static bool is_timed(const struct cp_heap_sample *s)
+{
+	struct cp_heap_self *h = &cp_self.heap;
+
+	if (s->interval < CP_HEAP_TAG_INTERVAL && ++h->untimed < TIMED)
+		return false;
+	h->untimed = 0;
+	return true;
+}
+
 __attribute__((noinline)) void *cp_heap_event_commit(const struct cp_heap_sample *s, void *p)
 {
 	struct cp_regs regs;
+	uint64_t began;
+	bool timed;
 
 	if (!p)
 		return NULL;
+	timed = is_timed(s);
+	began = timed ? cp_timing_begin() : 0;
 	cp_regs_here(&regs);
 	record(s, p, &regs);
+	if (timed)
+		cp_timing_end(CP_MODE_HEAP, began);
 	return p;
 }
 

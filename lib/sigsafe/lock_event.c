@@ -8,6 +8,7 @@
 #include "sigsafe/counters.h"
 #include "sigsafe/lock_holder.h"
 #include "sigsafe/sys.h"
+#include "sigsafe/timing.h"
 
 uint32_t cp_lock_on, cp_lock_holders_on;
 uint8_t cp_lock_known[CP_LOCK_KNOWN];
@@ -103,15 +104,17 @@ __attribute__((noinline)) static bool record(struct cp_thread *t, const void *lo
 				    .weight = s->delay,
 				    .tag = (uint64_t)(uintptr_t)lock };
 	struct cp_regs regs = { 0 };
-	uint64_t mask;
+	uint64_t mask, began;
 	bool done;
 
 	if (!is_own(t))
 		return false;
+	began = cp_timing_begin();
 	block_signals(&mask);
 	cp_regs_here(&regs);
 	done = cp_capture_hook(t, &e, &regs, function);
 	unblock_signals(&mask);
+	cp_timing_end(CP_MODE_LOCK, began);
 	return done;
 }
 
@@ -172,8 +175,8 @@ static void make_room(struct cp_thread *t)
 __attribute__((noinline)) static void take_stack(struct cp_thread *t, struct cp_holder *h,
 						 const void *function, bool done)
 {
+	uint64_t mask, began = cp_timing_begin();
 	struct cp_regs regs = { 0 };
-	uint64_t mask;
 
 	block_signals(&mask);
 	cp_regs_here(&regs);
@@ -186,6 +189,7 @@ __attribute__((noinline)) static void take_stack(struct cp_thread *t, struct cp_
 	}
 	make_room(t);
 	unblock_signals(&mask);
+	cp_timing_end(CP_MODE_HOLDERS, began);
 }
 
 void cp_lock_release_end(struct cp_lock_release *r, const void *function, bool done)

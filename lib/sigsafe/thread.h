@@ -105,6 +105,7 @@ struct cp_heap_self {
 	uint8_t guard;		   /* what is allocated is ours, not the program's */
 	uint8_t resolving;	   /* the allocator is being looked up */
 	uint8_t probing;	   /* 1: the next allocation is our test of the hooks; 2: it came */
+	uint8_t untimed;	   /* samples since one was timed */
 };
 
 /* The calling thread's own data. Initial-exec TLS, under 256 bytes: a dynamic TLS

@@ -1,5 +1,5 @@
-/* What handlers cost, taken without a system call: the processor's counter runs at a constant rate,
- * which is measured against the clock over the whole run (lib/run.c).
+/* What handlers and hooks cost, taken without a system call: the processor's counter runs at a
+ * constant rate, which is measured against the clock over the whole run (lib/run.c).
  *
  * The counter goes on while a thread is preempted, and a handler comes with the kernel's tick, as
  * preemption does: a run that takes many times as long as those before it says nothing of what
