@@ -1,11 +1,20 @@
-/* A plugin with a lock of its own, in which it is waited for. */
+/* A plugin with a lock of its own, in which it is waited for: by who calls wait_in_plugin, while
+ * another thread has called hold_in_plugin. */
 #include <pthread.h>
 #include <time.h>
 
 pthread_mutex_t plugin_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_barrier_t there;
 
-static void *hold(void *arg)
+void hold_in_plugin(void);
+void wait_in_plugin(void);
+
+__attribute__((constructor)) static void begin(void)
+{
+	pthread_barrier_init(&there, NULL, 2);
+}
+
+void hold_in_plugin(void)
 {
 	struct timespec t = { 0, 2000000 };
 
@@ -16,25 +25,13 @@ static void *hold(void *arg)
 		nanosleep(&t, NULL);
 	nanosleep(&t, NULL);
 	pthread_mutex_unlock(&plugin_lock);
-	return arg;
-}
-
-void wait_in_plugin(void);
-
-__attribute__((noinline)) static void wait_for_it(void)
-{
-	pthread_mutex_lock(&plugin_lock);
-	pthread_mutex_unlock(&plugin_lock);
 	__asm__ volatile("" ::: "memory");
 }
 
 void wait_in_plugin(void)
 {
-	pthread_t t;
-
-	pthread_barrier_init(&there, NULL, 2);
-	pthread_create(&t, NULL, hold, NULL);
 	pthread_barrier_wait(&there);
-	wait_for_it();
-	pthread_join(t, NULL);
+	pthread_mutex_lock(&plugin_lock);
+	pthread_mutex_unlock(&plugin_lock);
+	__asm__ volatile("" ::: "memory");
 }

@@ -18,4 +18,41 @@ done
 CPUPROFILE="$work/all.cpu" HEAPPROFILE="$work/all.heap" lock_profiled all ./tests/traps/lock-edges
 check_status all 0
 check_same_output all bare
+
+# In a constructor that comes before our own: a library that is preloaded behind ours.
+cat >"$work/early.c" <<'END'
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <threads.h>
+#include <time.h>
+__attribute__((constructor)) static void first(void)
+{
+	pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+	pthread_rwlock_t l = PTHREAD_RWLOCK_INITIALIZER;
+	pthread_cond_t c = PTHREAD_COND_INITIALIZER;
+	struct timespec past = { 1, 0 };
+	pthread_spinlock_t spin;
+	mtx_t mtx;
+	sem_t s;
+	int wrong = 0;
+	pthread_spin_init(&spin, 0);
+	mtx_init(&mtx, mtx_plain);
+	sem_init(&s, 0, 1);
+	wrong += pthread_mutex_lock(&m) != 0;
+	wrong += pthread_cond_timedwait(&c, &m, &past) == 0;
+	wrong += pthread_mutex_unlock(&m) != 0;
+	wrong += pthread_rwlock_rdlock(&l) || pthread_rwlock_unlock(&l);
+	wrong += pthread_rwlock_wrlock(&l) || pthread_rwlock_unlock(&l);
+	wrong += pthread_spin_lock(&spin) || pthread_spin_unlock(&spin);
+	wrong += mtx_lock(&mtx) != thrd_success || mtx_unlock(&mtx) != thrd_success;
+	wrong += sem_wait(&s) || sem_timedwait(&s, &past) == 0;
+	printf("%d wrong\n", wrong);
+}
+END
+$CC -O1 -w -shared -fPIC -o "$work/early.so" "$work/early.c" -pthread || fail "early.so: not built"
+bare early env LD_PRELOAD="$CP_LIBRARY $work/early.so" LOCKPROFILE="$work/early.pb" CPROF_LOCK_THRESHOLD=0 true
+check_status early 0
+[ "$(cat "$work/early.out")" = "0 wrong" ] || fail "early: $(cat "$work/early.out")"
+check_quiet early
 finish

@@ -7,7 +7,7 @@ check_status on 0
 check_quiet on
 for file in "$work/on.pb" "$work/on.holders.pb"; do
 	check_valid_as lock "$file"
-	[ "$(lock_ns "$file" 'wait_in_plugin|hold;' '^plugin_lock$')" -gt 0 ] ||
+	[ "$(lock_ns "$file" 'wait_in_plugin|hold_in_plugin;' '^plugin_lock$')" -gt 0 ] ||
 		fail "$file: no wait for plugin_lock: $("$pprof_check" --raw "$file")"
 done
 finish
