@@ -5,6 +5,7 @@
 # ACCURACY_SECONDS: of each thread of the first; ACCURACY_TOTAL_SECONDS: CPU time of the others;
 # ACCURACY_ENGINE_SECONDS: of each program with each engine.
 . "$srcdir/tests/lib/e2e.sh"
+. "$srcdir/bench/lib.sh"
 
 make -s tests/e2e/accuracy-host tests/tools/pprof-check >&2 || exit 1
 
@@ -42,7 +43,8 @@ for hz in 10 99 1000 4000; do
 			$1 == "samples" { n = $3 }
 			$1 == "cpu" { got = $3 / 1e9 }
 			END { printf "%8d %8d %10.3f %10.3f %+8.2f %9d\n", hz, threads, used, got,
-				100 * (got - used) / used, n }' "$work/total.out" -
+				100 * (got - used) / used, n }' "$work/total.out" - | tee "$work/total.line"
+		awk '{ print $5 + 0 }' "$work/total.line" | record accuracy-total +% hz=$hz threads=$threads
 	done
 done
 
@@ -73,7 +75,9 @@ while read -r function label program; do
 	for hz in 99 1000; do
 		printf '%-34s %5d' "$(echo "$label" | tr _ ' ')" $hz
 		for engine in timer perf itimer; do
-			printf ' %8s %8s' $(hard $engine $hz "$function" ${program/SECONDS/$seconds})
+			read -r of_function of_total <<<"$(hard $engine $hz "$function" ${program/SECONDS/$seconds})"
+			printf ' %8s %8s' "$of_function" "$of_total"
+			echo "$of_function" | record accuracy-hard times_the_truth program="$label" hz=$hz engine=$engine
 		done
 		echo
 	done

@@ -2,6 +2,7 @@
 # What the CPU engines cost beside each other: handlers, whole programs, switches between threads, threads.
 # ENGINE_COST_PAIRS: rounds of each.
 . "$srcdir/tests/lib/e2e.sh"
+. "$srcdir/bench/lib.sh"
 
 pairs=${ENGINE_COST_PAIRS:-15}
 make -s tests/tools/pprof-check >&2 || exit 1
@@ -27,7 +28,14 @@ rounds() { # label hz command...
 			printf '%s ' "$(once $engine "$rounds_hz" "$@")"
 		done
 		echo
-	done | awk -v label="$rounds_label" -v hz="$rounds_hz" '
+	done >"$work/rounds"
+	column=1
+	for engine in bare bare-again timer perf; do
+		awk -v c=$column '{ print ($c / $1 - 1) * 100 }' "$work/rounds" |
+			record engine-cost +% program="${rounds_label// /_}" hz="$rounds_hz" engine=$engine
+		column=$((column + 1))
+	done
+	awk -v label="$rounds_label" -v hz="$rounds_hz" '
 		{ for (i = 1; i <= NF; i++) { v[i, NR] = $i; d[i, NR] = 100 * ($i - $1) / $1 } }
 		function median(a, i,   n, j, k, t, s) {
 			for (n = 1; n <= NR; n++) s[n] = a[i, n]
@@ -35,7 +43,7 @@ rounds() { # label hz command...
 			return s[int((NR + 1) / 2)]
 		}
 		END { printf "%-26s %5d %12.0f %+11.2f %+11.2f %+11.2f\n", label, hz, median(v, 1),
-			median(d, 2), median(d, 3), median(d, 4) }'
+			median(d, 2), median(d, 3), median(d, 4) }' "$work/rounds"
 }
 
 echo "CPU time, median of $pairs rounds: ns without profiler, and per cent more beside it"

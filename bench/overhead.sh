@@ -1,7 +1,8 @@
 #!/bin/bash
 # What the CPU mode costs: one sample, whole programs, start-up, memory. Takes some minutes.
-# OVERHEAD_PAIRS, OVERHEAD_STARTS: rounds of the second and third table.
+# OVERHEAD_PAIRS, OVERHEAD_STARTS: rounds of the second and third table; 0 pairs: not the second (bench/programs.sh has more).
 . "$srcdir/tests/lib/e2e.sh"
+. "$srcdir/bench/lib.sh"
 
 pairs=${OVERHEAD_PAIRS:-11}
 starts=${OVERHEAD_STARTS:-500}
@@ -19,18 +20,23 @@ done
 # ---- one sample ----
 sample() { # label program depth warm|cold environment...
 	label=$1 program=$2 depth=$3 caches=$4
+	# To empty the caches takes a thousand times as long as a sample.
+	times=2000
+	[ "$caches" = warm ] || times=400
 	shift 4
 	figures=$(for run in 1 2 3; do
 		env CPUPROFILE="$work/sample.pb" CPUPROFILE_FREQUENCY=1 "$@" \
-			"$work/$program" "$depth" 2000 "$caches" 2>>"$work/sample.err"
-	done | awk '{ print $1 - $2, $2 }' | sort -n | sed -n 2p)
+			"$work/$program" "$depth" $times "$caches" 2>>"$work/sample.err"
+	done | awk '{ print $1 - $2, $2 }' | sort -n | tee "$work/figures" | sed -n 2p)
+	awk '{ print $1 / 1000 }' "$work/figures" | record sample us by="${label// /_}" frames="$depth" caches="$caches"
+	awk '{ print $1 * 99 / 1e7 }' "$work/figures" | record sample-share % by="${label// /_}" frames="$depth" caches="$caches"
 	taken=$("$pprof_check" --total "$work/sample.pb" 2>/dev/null | awk '$1 == "samples" { print $3 }')
 	awk -v label="$label" -v depth="$depth" -v caches="$caches" -v f="$figures" -v taken="${taken:--}" '
 		BEGIN { split(f, v, " ")
 			printf "%-24s %6d %6s %10.2f %10.3f %9s\n", label, depth, caches, v[1] / 1000, v[1] * 99 / 1e7, taken }'
 }
 
-echo "One sample, signal delivery to return; median of three runs of 2000"
+echo "One sample, signal delivery to return; median of three runs of 2000 (cold: 400)"
 printf '%-24s %6s %6s %10s %10s %9s\n' profiler depth caches us '% @ 99 Hz' recorded
 for depth in 8 30; do
 	for caches in warm cold; do
@@ -94,15 +100,20 @@ compare() { # name command...
 echo
 echo "Whole programs: CPU time against the bare run beside it, per cent, $pairs pairs"
 printf '%-10s %-12s %8s %8s %8s\n' program variant median q1 q3
+[ "$pairs" = 0 ] || {
 compare xz xz -T2 -1 -c "$work/data"
 compare python3 $python "$work/script.py"
 compare gcc gcc -O2 -c -o "$work/out.o" "$work/input.c"
+}
 
 # ---- start-up ----
 start() { # label environment...
 	label=$1
 	shift
-	"$work/run-cost" "$starts" "$@" /bin/true | sort -n -k2,2 |
+	"$work/run-cost" "$starts" "$@" /bin/true | sort -n -k2,2 >"$work/starts"
+	awk '{ print $2 / 1000 }' "$work/starts" | record start-wall ms by="$(tr ' ' _ <<<"${label//,/}")"
+	awk '{ print $1 / 1000 }' "$work/starts" | record start-cpu ms by="$(tr ' ' _ <<<"${label//,/}")"
+	cat "$work/starts" |
 		awk -v label="$label" '{ wall[NR] = $2; cpu += $1 }
 			END { printf "%-28s %10.3f %10.3f\n", label, wall[int((NR + 1) / 2)] / 1000, cpu / NR / 1000 }'
 }
@@ -125,7 +136,9 @@ memory() { # name command...
 		bare*) "$work/run-cost" 7 "$@" ;;
 		libcprof) "$work/run-cost" 7 LD_PRELOAD="$CP_LIBRARY" CPUPROFILE="$work/o.pb" "$@" ;;
 		gperftools) "$work/run-cost" 7 LD_PRELOAD="$gperftools" CPUPROFILE="$work/g.prof" "$@" ;;
-		esac | awk '{ print $3 }' | sort -n | sed -n 4p | sed "s/^/$variant /"
+		esac | awk '{ print $3 }' | sort -n >"$work/peaks"
+		record memory KiB program="$memory_name" by="$variant" <"$work/peaks"
+		sed -n 4p "$work/peaks" | sed "s/^/$variant /"
 	done | awk -v name="$memory_name" '
 		NR == 1 { base = $2 }
 		{ printf "%-10s %-12s %10d %+10d\n", name, $1, $2, $2 - base }'

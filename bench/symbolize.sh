@@ -4,6 +4,7 @@
 # .debug_aranges, clang does not.
 # The tools alternate, so that what else the machine does hits all alike; medians.
 set -eu
+. "${srcdir:-$(dirname "$0")/..}/bench/lib.sh"
 runs=${RUNS:-5} addresses=${ADDRESSES:-2000}
 : "${srcdir:=.}"
 [ -x ./cprof ] || { echo "bench/symbolize.sh: the tool is not built (--disable-tool)"; exit 0; }
@@ -46,6 +47,8 @@ END
 }
 
 show() { # name
+	awk '{ print $1 }' "$work/$1.times" | record symbolize s by="$1" dwarf="${compiler}${flags//-g/_}"
+	awk '{ print $2 / 1024 }' "$work/$1.times" | record symbolize-memory MB by="$1" dwarf="${compiler}${flags//-g/_}"
 	sort -n "$work/$1.times" | awk -v name="$1" '
 		{ seconds[NR] = $1; kib[NR] = $2; bad += $3 != 0 }
 		END {
@@ -60,7 +63,9 @@ compare() { # tool kind
 }
 
 # (addr2line 2.40 finds no inlined call in clang's DWARF 5, so it isn't asked there.)
-for way in "70 g++ -gdwarf-5" "90 clang++ -gdwarf-4" "110 clang++ -gdwarf-5"; do
+# WAYS: only so many of the three.
+ways=("70 g++ -gdwarf-5" "90 clang++ -gdwarf-4" "110 clang++ -gdwarf-5")
+for way in "${ways[@]:0:${WAYS:-3}}"; do
 	read -r copies compiler flags <<<"$way"
 	command -v "$compiler" >/dev/null || continue
 	build "$copies" "$compiler" "$flags"

@@ -3,6 +3,7 @@
 # where it is installed. Runs alternate, so that what else the machine does hits all alike; medians
 # (of pprof, which takes a minute or two, one run).
 set -eu
+. "${srcdir:-$(dirname "$0")/..}/bench/lib.sh"
 runs=${RUNS:-3}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -24,6 +25,9 @@ END
 }
 
 show() { # name
+	awk '{ print $1 }' "$work/$1" | record tool s verb="${1#cprof-}"
+	awk '{ print $2 * 1024 / 1e6 }' "$work/$1" | record tool-memory MB verb="${1#cprof-}"
+	awk -v size="$size" '{ print $2 * 1024 / size }' "$work/$1" | record tool-times times_the_file verb="${1#cprof-}"
 	sort -n "$work/$1" | awk -v name="$1" -v size="$size" '
 		{ seconds[NR] = $1; kib[NR] = $2; bad += $3 != 0 }
 		END {
@@ -38,10 +42,19 @@ for run in $(seq "$runs"); do
 		measure "cprof-$verb" ./cprof $verb "$work/big.pb"
 	done
 	if [ "$run" = 1 ] && command -v go >/dev/null; then
-		measure pprof-top go tool pprof -symbolize=none -top "$work/big.pb"
+		# It takes two minutes for a million samples: PPROF_SAMPLES gives both tools fewer to compare.
+		if [ -n "${PPROF_SAMPLES:-}" ]; then
+			./bench/big-profile "$work/small.pb" "$PPROF_SAMPLES"
+			for again in 1 2 3; do measure cprof-top-fewer ./cprof top "$work/small.pb"; done
+			measure pprof-top-fewer go tool pprof -symbolize=none -top "$work/small.pb"
+		else
+			measure pprof-top go tool pprof -symbolize=none -top "$work/big.pb"
+		fi
 	fi
 done
 for verb in top tree tags info; do
 	show "cprof-$verb"
 done
-[ ! -e "$work/pprof-top" ] || show pprof-top
+for name in pprof-top cprof-top-fewer pprof-top-fewer; do
+	[ ! -e "$work/$name" ] || show $name
+done

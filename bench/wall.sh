@@ -3,6 +3,7 @@
 # and the shares of a program that sleeps 30 ms, polls 40 and computes 30.
 # WALL_SECONDS: of each run (10); WALL_ROUNDS: of the first table (3), whose medians are printed.
 . "$srcdir/tests/lib/e2e.sh"
+. "$srcdir/bench/lib.sh"
 
 seconds=${WALL_SECONDS:-10}
 rounds=${WALL_ROUNDS:-3}
@@ -14,9 +15,12 @@ median() {
 	sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'
 }
 
-share() { # command...
-	for _ in $(seq "$rounds"); do "$@"; done | median |
-		awk -v s="$seconds" '{ printf "%9.2f %%", $1 / s / 1e7 }'
+share() { # tags command...
+	share_tags=$1
+	shift
+	for _ in $(seq "$rounds"); do "$@"; done >"$work/share"
+	awk -v s="$seconds" '{ print $1 / s / 1e7 }' "$work/share" | record wall-idle %_of_a_core $share_tags
+	median <"$work/share" | awk -v s="$seconds" '{ printf "%9.2f %%", $1 / s / 1e7 }'
 }
 
 walled() { # frequency threads
@@ -29,9 +33,9 @@ printf '%8s %6s %12s %12s %12s\n' threads Hz bare wall 'signal all'
 for n in 10 200 1000 5000; do
 	signals=-
 	# More would keep every core busy.
-	[ $n -gt 1000 ] || signals=$(share "$work/signal-all" $n 50 "$seconds")
-	printf '%8s %6s %12s %12s %12s\n' $n 50 "$(share "$host" idle $n "$seconds")" \
-		"$(share walled 50 $n)" "$signals"
+	[ $n -gt 1000 ] || signals=$(share "threads=$n by=signal_to_all" "$work/signal-all" $n 50 "$seconds")
+	printf '%8s %6s %12s %12s %12s\n' $n 50 "$(share "threads=$n by=bare" "$host" idle $n "$seconds")" \
+		"$(share "threads=$n by=libcprof" walled 50 $n)" "$signals"
 done
 
 echo
@@ -43,4 +47,5 @@ env LD_PRELOAD="$CP_LIBRARY" WALLPROFILE="$work/s.pb" "$host" shares 20 >"$work/
 	END {
 		while ((getline line < file) > 0) { split(line, w, " "); own[w[1]] = w[2]; all += w[2] }
 		for (n in own) printf "%-10s %8.2f %8.2f\n", n, own[n] * 100 / all, ns[n] * 100 / total
-	}'
+	}' | tee "$work/shares"
+awk '{ print $3 - $2 }' "$work/shares" | awk '{ print $1 < 0 ? -$1 : $1 }' | sort -g | tail -n 1 | record wall-shares points which=worst
