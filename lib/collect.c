@@ -114,8 +114,7 @@ static void post(uint32_t bits)
 void cp_collect_request(uint32_t bits)
 {
 	if (!cp_collect_alive()) {
-		bits &= CP_REQUEST_DRAIN | CP_REQUEST_DUMP | CP_REQUEST_DUMP_HEAP |
-			CP_REQUEST_TOGGLE;
+		bits &= CP_REQUEST_DRAIN | CP_REQUEST_DUMP | CP_REQUEST_TOGGLE;
 		if (bits && work_stack)
 			serve_here(bits);
 		return;

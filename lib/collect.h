@@ -17,12 +17,13 @@
 
 /* What the collector can be asked for, as bits. */
 #define CP_REQUEST_DRAIN UINT32_C(1)
-#define CP_REQUEST_DUMP UINT32_C(2)	 /* a numbered dump */
 #define CP_REQUEST_TOGGLE UINT32_C(4)	 /* CPUPROFILESIGNAL */
 #define CP_REQUEST_CHECK_END UINT32_C(8) /* is the collector the last thread? */
 #define CP_REQUEST_QUIT UINT32_C(16)	 /* the collector's thread ends */
-#define CP_REQUEST_DUMP_HEAP UINT32_C(32)
-#define CP_REQUEST_TICK UINT32_C(64) /* something is due by time */
+#define CP_REQUEST_TICK UINT32_C(64)	 /* something is due by time */
+/* Numbered dumps: of one of the main modes, with its companions; of all four. */
+#define CP_REQUEST_DUMP_OF(mode) (UINT32_C(256) << (mode))
+#define CP_REQUEST_DUMP UINT32_C(0xf00)
 
 /* The work of the collector's owner: called under the lock. */
 struct cp_collect_work {

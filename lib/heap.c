@@ -25,7 +25,7 @@ void cp_heap_modules_changed(void)
 
 static void ask_for_dump(void)
 {
-	cp_collect_request(CP_REQUEST_DUMP_HEAP);
+	cp_collect_request(CP_REQUEST_DUMP_OF(CP_MODE_HEAP));
 }
 
 static void set_step(uint64_t *next, uint64_t *step, uint64_t bytes)
@@ -118,7 +118,7 @@ void cp_heap_tick(struct cp_run *r)
 {
 	(void)r;
 	next_time = cp_run_clock(CLOCK_MONOTONIC) + time_step;
-	cp_collect_request(CP_REQUEST_DUMP_HEAP);
+	cp_collect_request(CP_REQUEST_DUMP_OF(CP_MODE_HEAP));
 }
 
 void cp_heap_prepare(void)

@@ -275,7 +275,7 @@ void cp_session_path(enum cp_mode mode, char *to, size_t size)
 
 int cp_session_dump_heap(void)
 {
-	struct cp_window_call call = { .heap_only = true };
+	struct cp_window_call call = { .modes = CP_REQUEST_DUMP_OF(CP_MODE_HEAP) };
 
 	if (!cp_session_runs(CP_MODE_HEAP))
 		return -ESRCH;

@@ -61,16 +61,23 @@ static void fill(struct sigaction *act, int sig, void (*handler)(int, siginfo_t 
 	memset(&act->sa_mask, 0xff, sizeof(act->sa_mask)); /* see blocks_prof in cpu.c */
 }
 
+/* What `cprof dump -mode` sends with the signal: tools/dump_process.c has the same. */
+#define DUMP_ONLY 0x63707200u
+
 static void on_dump(int sig, siginfo_t *si, void *context)
 {
+	uint32_t only = si->si_code == SI_QUEUE ? (uint32_t)si->si_value.sival_int - DUMP_ONLY
+						: CP_MAIN_MODES;
+
 	if (cp_session_is_ours())
-		cp_collect_request(CP_REQUEST_DUMP);
+		cp_collect_request(only < CP_MAIN_MODES ? CP_REQUEST_DUMP_OF(only)
+							: CP_REQUEST_DUMP);
 }
 
 static void on_dump_heap(int sig, siginfo_t *si, void *context)
 {
 	if (cp_session_is_ours())
-		cp_collect_request(CP_REQUEST_DUMP_HEAP);
+		cp_collect_request(CP_REQUEST_DUMP_OF(CP_MODE_HEAP));
 }
 
 static uint32_t toggles;

@@ -78,7 +78,7 @@ static int write_all(const char *when, bool only_with_samples)
 	return first;
 }
 
-static int dump_numbered(bool heap_only)
+static int dump_numbered(uint32_t modes)
 {
 	int first = 0;
 
@@ -86,14 +86,14 @@ static int dump_numbered(bool heap_only)
 		struct cp_run *r = &cp_session.runs[m];
 		int err = 0;
 
-		if (r->running && (!heap_only || r->ops->parent == CP_MODE_HEAP))
+		if (r->running && (modes & CP_REQUEST_DUMP_OF(r->ops->parent)))
 			err = cp_dump_numbered(r, &cp_session.config);
 		first = first ? first : err;
 	}
 	return first;
 }
 
-#define DRAINS (CP_REQUEST_DRAIN | CP_REQUEST_DUMP | CP_REQUEST_DUMP_HEAP)
+#define DRAINS (CP_REQUEST_DRAIN | CP_REQUEST_DUMP)
 
 static void serve_runs(uint32_t requests)
 {
@@ -104,8 +104,8 @@ static void serve_runs(uint32_t requests)
 	if (!(requests & DRAINS) && !checkpoint)
 		return;
 	cp_drain_all(cp_session.runs, &cp_session.modules);
-	if (requests & (CP_REQUEST_DUMP | CP_REQUEST_DUMP_HEAP))
-		dump_numbered(!(requests & CP_REQUEST_DUMP));
+	if (requests & CP_REQUEST_DUMP)
+		dump_numbered(requests);
 	if (checkpoint) {
 		write_all("at a checkpoint", false);
 		plan_checkpoint();
@@ -324,7 +324,7 @@ void cp_window_dump(void *arg)
 	}
 	cp_run_work_begin();
 	cp_drain_all(cp_session.runs, &cp_session.modules);
-	c->result = c->path || c->sink ? dump_one(c) : dump_numbered(c->heap_only);
+	c->result = c->path || c->sink ? dump_one(c) : dump_numbered(c->modes);
 	cp_run_work_end();
 }
 

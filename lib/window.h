@@ -21,7 +21,7 @@ struct cp_window_call {
 	struct cp_sink *sink; /* of a dump, or NULL */
 	bool only_with_samples;
 	bool as_text;			/* of a dump of the heap to SINK */
-	bool heap_only;			/* of a dump to the next number */
+	uint32_t modes;			/* of a dump to the next number: CP_REQUEST_DUMP_OF */
 	const struct cp_config *config; /* of modes to add */
 	struct cprof_stats *stats;
 	void (*failed)(unsigned mode, int err); /* a mode could not begin; NULL: RESULT tells */

@@ -25,6 +25,10 @@ static const struct {
 			   { "heap", "HEAPPROFILE" },
 			   { "lock", "LOCKPROFILE" } };
 
+/* With a mode's number added, and sent with the signal, it dumps that mode alone: lib/signals.c
+ * has the same. A library that doesn't know it dumps all. */
+#define DUMP_ONLY 0x63707200u
+
 bool ct_dump_is_mode(const char *mode)
 {
 	for (unsigned m = 0; m < CT_DUMP_MODES; m++)
@@ -281,7 +285,7 @@ char *ct_dump_process_open(struct ct_dump_process *d, int pid, const char *mode)
 	char *environment, *why;
 	const char *text;
 
-	*d = (struct ct_dump_process){ .pid = pid, .signal = SIGUSR2 };
+	*d = (struct ct_dump_process){ .pid = pid, .signal = SIGUSR2, .only = -1 };
 	d->process = (int)syscall(SYS_pidfd_open, pid, 0);
 	why = check_library(pid);
 	if (why)
@@ -294,7 +298,9 @@ char *ct_dump_process_open(struct ct_dump_process *d, int pid, const char *mode)
 		d->signal = signal_of(text);
 	for (unsigned m = 0; m < CT_DUMP_MODES; m++) {
 		text = value_of(environment, size, modes[m].variable);
-		if (text && (!mode || !strcmp(mode, modes[m].mode))) {
+		if (mode && !strcmp(mode, modes[m].mode))
+			d->only = (int)m;
+		if (text && (!mode || d->only == (int)m)) {
 			char *template = with_rank(environment, size, text);
 
 			add_place(d, modes[m].mode, template);
@@ -310,9 +316,16 @@ char *ct_dump_process_open(struct ct_dump_process *d, int pid, const char *mode)
 
 int ct_dump_process_signal(const struct ct_dump_process *d, int signal)
 {
-	if (d->process < 0)
-		return kill(d->pid, signal);
-	return (int)syscall(SYS_pidfd_send_signal, d->process, signal, NULL, 0);
+	siginfo_t only = { .si_signo = signal, .si_code = SI_QUEUE };
+	siginfo_t *info = signal && d->only >= 0 ? &only : NULL;
+
+	only.si_pid = getpid();
+	only.si_uid = getuid();
+	only.si_value.sival_int = (int)(DUMP_ONLY + (unsigned)d->only);
+	if (d->process >= 0)
+		return (int)syscall(SYS_pidfd_send_signal, d->process, signal, info, 0);
+	return info ? (int)syscall(SYS_rt_sigqueueinfo, d->pid, signal, info)
+		    : kill(d->pid, signal);
 }
 
 void ct_dump_process_close(struct ct_dump_process *d)

@@ -18,6 +18,7 @@ struct ct_dump_place {
 
 struct ct_dump_process {
 	int pid, signal;
+	int only;    /* the mode, of the order of ct_dump_is_mode's; -1: all that are on */
 	int process; /* pidfd: another process that gets the number is not signalled; -1: too old a
 			kernel */
 	uid_t user;  /* whose files it makes */

@@ -13,6 +13,12 @@ start() { # environment...
 	pid=$!
 	owns $pid
 	wait_for 20 handles "${signal:-USR2}" || fail "the host doesn't come up"
+	wait_for 20 has_burned || fail "the host doesn't run"
+}
+
+# So much CPU time, in ticks, that its samples are of what it does.
+has_burned() {
+	[ "$(cut -d' ' -f14 "/proc/$pid/stat")" -ge 20 ]
 }
 
 handles() { # signal
@@ -49,6 +55,11 @@ dump again --mode cpu -o mine.pb $pid
 check_status again 0
 check_valid mine.pb
 [ -e rel.0002.pb ] && fail "the dump is still where it was written"
+# The other mode made no dump for that: its next one is its second.
+dump third $pid
+check_status third 0
+[ "$(cat third.out)" = "$work/rel.0003.pb
+$work/w-burner-$pid.0002.pb.gz" ] || fail "third: $(cat third.out third.err)"
 dump two -o two.pb $pid
 refused two 'several modes'
 dump off --mode heap $pid
