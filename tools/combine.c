@@ -54,6 +54,15 @@ static bool same_mapping(const void *context, uint32_t index, const void *key)
 	return identity(a) == identity(b) && a->offset == b->offset && pages(a) == pages(b);
 }
 
+/* What is known of a module is known from then on: locations of both are there. */
+static void join_flags(struct ct_mapping *to, const struct ct_mapping *from)
+{
+	to->has_functions |= from->has_functions;
+	to->has_filenames |= from->has_filenames;
+	to->has_lines |= from->has_lines;
+	to->has_inlines |= from->has_inlines;
+}
+
 static uint32_t take_mapping(struct combiner *c, uint32_t i)
 {
 	struct ct_mapping m = c->from->mappings[i];
@@ -70,6 +79,7 @@ static uint32_t take_mapping(struct combiner *c, uint32_t i)
 		index = ct_profile_add_mapping(c->to, &m);
 		ct_table_add(&c->mappings, hash, index);
 	}
+	join_flags(&c->to->mappings[index], &m);
 	c->mapping_at[i] = index + 1;
 	return index;
 }

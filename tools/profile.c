@@ -117,6 +117,70 @@ static void index_texts(struct ct_profile *p)
 	}
 }
 
+/* Every reference to a string: NUMBER[it] becomes 1, or it becomes NUMBER[it]. */
+static void refer(uint32_t *string, uint32_t *number, bool mark)
+{
+	if (mark)
+		number[*string] = 1;
+	else
+		*string = number[*string];
+}
+
+static void refer_types(struct ct_profile *p, uint32_t *number, bool mark)
+{
+	uint32_t *others[] = { &p->period_type.type, &p->period_type.unit, &p->default_type,
+			       &p->drop_frames,	     &p->keep_frames,	   &p->doc_url };
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		refer(others[i], number, mark);
+	for (size_t i = 0; i < p->type_count; i++) {
+		refer(&p->types[i].type, number, mark);
+		refer(&p->types[i].unit, number, mark);
+	}
+	for (size_t i = 0; i < p->comment_count; i++)
+		refer(&p->comments[i], number, mark);
+}
+
+static void refer_all(struct ct_profile *p, uint32_t *number, bool mark)
+{
+	refer_types(p, number, mark);
+	for (size_t i = 0; i < p->mapping_count; i++) {
+		refer(&p->mappings[i].file, number, mark);
+		refer(&p->mappings[i].build_id, number, mark);
+	}
+	for (size_t i = 0; i < p->function_count; i++) {
+		refer(&p->functions[i].name, number, mark);
+		refer(&p->functions[i].system_name, number, mark);
+		refer(&p->functions[i].filename, number, mark);
+	}
+	for (size_t i = 0; i < p->label_count; i++) {
+		refer(&p->labels[i].key, number, mark);
+		refer(&p->labels[i].text, number, mark);
+		refer(&p->labels[i].unit, number, mark);
+	}
+}
+
+void ct_profile_drop_strings(struct ct_profile *p)
+{
+	uint32_t *number = ct_alloc((p->string_count + 1) * sizeof(*number)), count = 1;
+
+	refer_all(p, number, true);
+	for (uint32_t i = 1; i < p->string_count; i++) {
+		if (!number[i])
+			continue;
+		p->strings[count] = p->strings[i];
+		number[i] = count++;
+	}
+	number[0] = 0;
+	refer_all(p, number, false);
+	free(number);
+	p->string_count = count;
+	/* What was found by its text is elsewhere now; sets of labels were found by theirs. */
+	ct_table_release(&p->own->texts);
+	ct_table_release(&p->own->sets);
+	p->own->texts_known = 0;
+}
+
 uint32_t ct_profile_string(struct ct_profile *p, const char *text)
 {
 	uint64_t hash = ct_hash_text(text);

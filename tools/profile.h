@@ -116,6 +116,8 @@ uint32_t ct_profile_string(struct ct_profile *p, const char *text);
 uint32_t ct_profile_append_string(struct ct_profile *p, const char *text, size_t n);
 /* The index of a set of labels, which is added when it is new. */
 uint32_t ct_profile_label_set(struct ct_profile *p, const struct ct_label *labels, size_t count);
+/* Forgets strings that nothing refers to; the others' indices change. */
+void ct_profile_drop_strings(struct ct_profile *p);
 /* Replaces a location's lines (symbolization). */
 void ct_profile_set_lines(struct ct_profile *p, uint32_t location, const struct ct_line *lines,
 			  size_t line_count);

@@ -246,6 +246,7 @@ void ct_symbolize(struct ct_profile *p, const char *const *roots, struct ct_symb
 		if (first[i])
 			do_module(&w, &p->mappings[i]);
 	ct_functions_finish(&w.functions);
+	ct_profile_drop_strings(p);
 	free(first);
 	free(w.queries);
 	free(w.lines);
