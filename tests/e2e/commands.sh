@@ -1,0 +1,218 @@
+#!/bin/bash
+# Every command of README.md and of cprof(1)'s EXAMPLES, run as written there, and what it left looked at.
+# The directory has what they name: ./app and its source, profiles, a Makefile, a script, debug files in DIR;
+# PID is an ./app that runs. A command that no check is written for below is a failure.
+. "$srcdir/tests/lib/e2e.sh"
+[ -x "$builddir/cprof" ] || skip "the cprof tool is not built"
+need go make perl pkg-config python3
+source=$(cd "$srcdir" && pwd)
+limit=$bounded
+
+# As if it were installed.
+mkdir "$work/bin" "$work/pc" && ln -s "$builddir/cprof" "$work/bin/cprof"
+PATH=$work/bin:$PATH LD_LIBRARY_PATH=$(dirname "$CP_LIBRARY") LIBRARY_PATH=$LD_LIBRARY_PATH C_INCLUDE_PATH=$source/include
+PKG_CONFIG_PATH=$work/pc CPROF_SYMBOLIZE=names
+export PATH LD_LIBRARY_PATH LIBRARY_PATH C_INCLUDE_PATH PKG_CONFIG_PATH CPROF_SYMBOLIZE
+unset MAKEFLAGS MAKELEVEL MFLAGS
+sed -e "s,^libdir=.*,libdir=$LD_LIBRARY_PATH," -e "s,^includedir=.*,includedir=$source/include," \
+	-e 's,/libcprof$,/.,' "$builddir/libcprof.pc" >"$work/pc/libcprof.pc"
+# Brendan Gregg's, which is no package: reads stacks as it does.
+cat >"$work/bin/flamegraph.pl" <<'END'
+#!/bin/sh
+awk '!/^[^ ].* [0-9]+$/ { exit 1 } { n++ } END { exit !n; }' && echo '<svg>'
+END
+chmod +x "$work/bin/flamegraph.pl"
+
+mkdir "$work/there" && cd "$work/there" || exit 1
+cat >app.c <<'END'
+#include <cprof.h>
+#include <gperftools/profiler.h>
+static volatile unsigned long turns;
+int main(void)
+{
+	struct cprof_options o = CPROF_OPTIONS_INIT;
+	o.cpu_path = "linked.pb";
+	if (cprof_start(&o) != 0)
+		return 1;
+	while (turns < 100000000)
+		turns++;
+	return cprof_stop() != 0 || !ProfilerStart("gperftools.pb") || (ProfilerStop(), 0);
+}
+END
+$CC -O1 -g -pthread "$source/tests/e2e/commands-app.c" -o app || fail "./app does not build"
+id=$($READELF -n app | awk '/Build ID/ { print $3 }')
+mkdir -p "DIR/.build-id/${id:0:2}"
+objcopy --only-keep-debug app "DIR/.build-id/${id:0:2}/${id:2}.debug" &&
+	strip -o app.stripped app
+printf 'all: one.o two.o\none.o two.o: app.c\n\t%s -I%s/include -I%s/include/gperftools -c -o $@ app.c\n' \
+	"$CC" "$source" "$source" >Makefile
+echo 'my %h; $h{$_ % 5000} .= chr(65 + $_ % 26) for 1 .. 600000; print scalar(keys %h), "\n"' >demo.pl
+echo 'print(sum(len(str(i)) for i in range(300000)))' >script.py
+for name in out a b old new a1 a2 a3 b1 b2 b3 out.0001 out.0002 out.pb; do
+	LD_PRELOAD=libcprof.so CPUPROFILE="$name.pb" CPROF_SYMBOLIZE=full CPUPROFILE_FREQUENCY=400 ./app
+done
+mv out.pb.pb out.pb.17
+LD_PRELOAD=libcprof.so HEAPPROFILE=heap.pb CPROF_HEAP_INTERVAL=1 ./app
+
+python3 - "$work/port" heap.pb <<'END' &
+import http.server, sys
+class Give(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        body = open(sys.argv[2], "rb").read()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+    def log_message(self, *unused):
+        pass
+server = http.server.HTTPServer(("127.0.0.1", 0), Give)
+open(sys.argv[1], "w").write(str(server.server_port))
+server.serve_forever()
+END
+owns $!
+disown $!
+wait_for 20 test -s "$work/port"
+port=$(cat "$work/port")
+
+# Commands, one a line: of indented blocks; where a block shows "$ command" and its output, those.
+commands_of_readme() {
+	awk '/^    / { line = substr($0, 5)
+		if (line ~ /^\$ /) { shown = 1; line = substr(line, 3) } else if (shown) next
+		sub(/ +# .*/, "", line); print line; next }
+		{ shown = 0 }' "$source/README.md"
+}
+commands_of_man() {
+	awk '/^\.SH/ { on = /EXAMPLES/ } on && !/^\./' "$source/man/cprof.1" | sed 's/\\-/-/g'
+}
+
+# An ./app that runs, with the settings that a command for it is about.
+begin_app() { # settings...
+	rm -f out.pb*
+	env LD_PRELOAD=libcprof.so CPUPROFILE=out.pb "$@" ./app forever &
+	pid=$!
+	owns $pid
+	# It has used CPU time, so it is beyond its start, and there is something to write.
+	wait_for 20 sh -c "[ \$(cut -d' ' -f14 /proc/$pid/stat) -gt 10 ]" || fail "./app doesn't run"
+}
+
+end_app() {
+	kill "$pid"
+	wait "$pid" 2>/dev/null
+}
+
+run() { # command
+	status=0
+	$limit bash -eu -o pipefail -c "$1" </dev/null >said 2>&1 || status=$?
+	[ $status = 0 ] || fail "status $status: $1: $(tail -n 5 said)"
+}
+
+said() { # regex...
+	for regex; do
+		grep -qE -- "$regex" said || fail "$command: no $regex in $(head -n 20 said)"
+	done
+}
+
+holds() { # file regex
+	zcat -f "$1" | grep -qE -- "$2" || fail "$command: no $2 in $1"
+}
+
+profile_of() { # mode file function...
+	check_valid_as "$1" "$2"
+	for f in "${@:3}"; do
+		"$pprof_check" --raw "$2" | grep -q "$f" || fail "$command: $f is not in $2"
+	done
+}
+
+check_command() {
+	case $command in
+	# What others run: the continuous integration each time, installed.sh.
+	./bootstrap*) run "sh '$source/bootstrap' help"; said "^  ${command#./bootstrap } " ;;
+	'make -C build install'*) run "make -n -C '$builddir' install" ; said 'libcprof' ;;
+	*'./app' | *'-- ./app'*)
+		rm -f out.pb app*.pb cpu.pb
+		run "$command"
+		case $command in
+		*heap*) profile_of heap app.heap.pb malloc_copy; profile_of lock app.lock.pb; profile_of wall app.wall.pb ;;
+		*run*) said parse ;;
+		*) profile_of cpu out.pb parse ;;
+		esac ;;
+	*CPROF_ONLY=cc1*)
+		rm -f one.o two.o out.*
+		run "$command"
+		check_valid out.[0-9]*.pb ;;
+	*make*)
+		rm -f one.o two.o out.pb*
+		run "$command"
+		profile_of cpu out.pb
+		ls out.pb.[0-9]* >/dev/null || fail "$command: no profile of a child" ;;
+	'kill -USR2 PID')
+		begin_app
+		run "${command/PID/$pid}"
+		wait_for 20 test -s out.0001.pb || fail "$command: no out.0001.pb"
+		profile_of cpu out.0001.pb
+		end_app ;;
+	'kill -USR1 PID')
+		begin_app CPUPROFILESIGNAL=USR1
+		for n in 0 1; do
+			run "${command/PID/$pid}"
+			before=$(cut -d' ' -f14 "/proc/$pid/stat")
+			wait_for 20 sh -c "[ \$(cut -d' ' -f14 /proc/$pid/stat) -gt $((before + 20)) ]"
+			run "${command/PID/$pid}"
+			wait_for 20 test -s out.pb.$n || fail "$command: no out.pb.$n"
+			profile_of cpu out.pb.$n
+		done
+		end_app ;;
+	'cprof dump PID')
+		begin_app
+		run "${command/PID/$pid}"
+		said 'out\.0001\.pb'
+		profile_of cpu out.0001.pb
+		end_app ;;
+	'cc app.c'*)
+		rm -f a.out linked.pb gperftools.pb
+		# -lcprof is enough for cprof.h; gperftools' functions are in the same library.
+		run "$command -w && ./a.out"
+		profile_of cpu linked.pb main
+		check_valid gperftools.pb ;;
+	*symbolize*)
+		mv app app.whole && cp app.stripped app
+		run "LD_PRELOAD=libcprof.so CPUPROFILE=out.pb ./app"
+		mv app.whole app
+		run "$command"
+		profile_of cpu full.pb parse
+		holds full.pb commands-app.c ;;
+	*demo.pl) run "$command"; profile_of cpu demo.pb Perl_ ;;
+	'go tool pprof -top'*) run "$command"; said '^Type: cpu' 'Perl_' ;;
+	'go tool pprof -comments'*) run "$command"; said '^samples: ' '^stacks: ' '^symbols: ' '^cpu time: ' '^cost: ' ;;
+	*script.py) run "$command"; profile_of heap app.heap.pb; profile_of wall app.wall.pb ;;
+	*http://*) run "${command/6060/$port}"; said malloc_copy ;;
+	'cprof list'*) run "$command"; said 'ROUTINE.*parse' 'sum \* 31' ;;
+	'cprof peek'*) run "$command"; said malloc_copy parse ;;
+	'cprof tree'* | 'cprof top'*) run "$command"; said parse ;;
+	'cprof flame'*.svg) run "$command"; holds out.svg '<svg' ;;
+	'cprof flame'*change.html) run "$command"; holds change.html '<html' ;;
+	'cprof flame'*) run "$command"; holds out.html '<html' ;;
+	'cprof diff'*-fail-over=5%*)
+		# Alike, so whether one is slower is chance: only 0 and 1 are answers.
+		$limit bash -c "$command" >said 2>&1
+		[ $? -le 1 ] || fail "$command: $(cat said)"
+		said parse ;;
+	'cprof diff'*) run "$command"; said parse ;;
+	*flamegraph.pl*) run "$command"; holds out.svg '<svg' ;;
+	*speedscope*) run "$command && python3 -c 'import json; json.load(open(\"out.json\"))[\"profiles\"][0]'" ;;
+	'cprof merge'*) run "$command"; profile_of cpu all.pb parse ;;
+	*) fail "no check for: $command" ;;
+	esac
+	ran=$((ran + 1))
+}
+
+ran=0
+mkdir kept && cp *.pb out.pb.17 kept
+while read -r command <&3; do
+	[ -n "$command" ] || continue
+	cp kept/* .
+	check_command
+done 3< <(commands_of_readme; commands_of_man)
+echo "$ran commands"
+[ $ran -ge 40 ] || fail "README.md and cprof(1) show their commands in another way by now"
+finish
