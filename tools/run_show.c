@@ -166,7 +166,10 @@ static void say_files(const struct files *f, const char *path)
 	if (f->count == 2)
 		fprintf(stderr, "cprof:   and of its child %s\n", f->process[1]);
 	else if (f->count > 2)
-		fprintf(stderr, "cprof:   and %zu of its children, %s.PID\n", f->count - 1, path);
+		fprintf(stderr,
+			"cprof:   and %zu of its children, %s.PID; one file of all: "
+			"cprof merge -o ALL.pb %s*\n",
+			f->count - 1, path, path);
 }
 
 /* ---- what is shown ---- */

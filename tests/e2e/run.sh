@@ -52,7 +52,7 @@ grep -q 'libcprof.so.*:libm.so.6$' preloaded.out || fail "LD_PRELOAD: $(cat prel
 grep -q flat preloaded.err && fail "--top=0 shows rows"
 
 run tree -o tree.pb -- sh -c "$host; $host"
-said tree "^cprof:   and 2 of its children, $work/tree.pb.PID\$"
+said tree "^cprof:   and 2 of its children, $work/tree.pb.PID; one file of all: cprof merge -o ALL.pb $work/tree.pb\*\$"
 # What the children did is shown, where the command itself did less than they.
 said tree '^cprof: cpu of the command and 2 of its children together:$'
 said tree ' mix \(inline\)$'
