@@ -6,6 +6,7 @@
 #include "mode.h"
 #include "sigsafe/atomic.h"
 #include "sigsafe/counters.h"
+#include "sigsafe/depot.h"
 #include "sigsafe/ring.h"
 #include "sigsafe/sys.h"
 #include "sigsafe/text.h"
@@ -77,7 +78,7 @@ static uint32_t drain_records(struct cp_run *runs, struct cp_thread *t, struct c
 	uint32_t label[CP_MODES], any = 0;
 	struct cp_record *record;
 
-	while ((record = cp_ring_next(ring))) {
+	while ((record = cp_ring_next_marked(ring))) {
 		unsigned m = record->mode;
 
 		if (runs[m].running && runs[m].ops->record) {
@@ -97,19 +98,37 @@ static uint32_t drain_records(struct cp_run *runs, struct cp_thread *t, struct c
 
 static bool holds_any(const struct cp_ring *ring)
 {
-	return ring && cp_load_acquire(&ring->head) != ring->tail;
+	return ring && cp_load_acquire(&ring->head) != cp_load_relaxed(&ring->tail);
 }
 
-static bool anything_to_drain(void)
+static bool mark_ring(struct cp_ring *ring)
 {
+	if (ring)
+		cp_ring_mark(ring);
+	return holds_any(ring);
+}
+
+/* What there is now is drained, and no more: the modules are read next, and what is sampled
+ * meanwhile may be in one that comes too late for that. Is there anything? */
+static bool mark_all(const struct cp_run *runs)
+{
+	bool any = false;
+
+	for (unsigned m = 0; m < CP_MODES; m++)
+		if (runs[m].running && runs[m].ops->mark)
+			runs[m].ops->mark();
 	for (uint32_t i = 0; i < cp_thread_limit(); i++) {
 		const struct cp_thread *t = cp_thread_at(i);
 
-		if (holds_any(cp_load_acquire(&t->ring)) ||
-		    holds_any(cp_load_acquire(&t->hook_ring)))
-			return true;
+		any |= mark_ring(cp_load_acquire(&t->ring));
+		any |= mark_ring(cp_load_acquire(&t->hook_ring));
 	}
-	return false;
+	return any;
+}
+
+bool cp_drain_has_more(const struct cp_thread *t)
+{
+	return (t && (holds_any(t->ring) || holds_any(t->hook_ring))) || cp_depot_has_fresh();
 }
 
 static bool any_collects(const struct cp_run *runs)
@@ -151,7 +170,9 @@ static void bury(struct cp_run *runs, struct cp_thread *t)
 
 void cp_drain_all(struct cp_run *runs, struct cp_modules *modules)
 {
-	if (anything_to_drain() || any_collects(runs))
+	bool any = mark_all(runs);
+
+	if (any || any_collects(runs))
 		cp_modules_refresh(modules);
 	for (unsigned m = 0; m < CP_MODES; m++)
 		if (runs[m].running && runs[m].ops->collect)
@@ -162,7 +183,8 @@ void cp_drain_all(struct cp_run *runs, struct cp_modules *modules)
 		bool ended = cp_load_acquire(&t->state) == CP_THREAD_ENDED;
 
 		drain_thread(runs, t, ended);
-		if (ended)
+		/* With what it sampled after the mark it waits for the next drain. */
+		if (ended && !holds_any(t->ring) && !holds_any(t->hook_ring))
 			bury(runs, t);
 	}
 	for (unsigned m = 0; m < CP_MODES; m++)

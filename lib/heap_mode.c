@@ -135,6 +135,7 @@ const struct cp_mode_ops cp_mode_heap = {
 	.report = report,
 	.start = cp_heap_start,
 	.stop = cp_heap_stop,
+	.mark = cp_depot_take_fresh,
 	.collect = cp_heap_rows_collect,
 	.due = cp_heap_due,
 	.tick = cp_heap_tick,
@@ -160,6 +161,7 @@ const struct cp_mode_ops cp_mode_peak = {
 	.labels = labels,
 	.report = report_peak,
 	.start = start_peak,
+	.mark = cp_depot_take_fresh,
 	.collect = cp_heap_rows_collect,
 };
 
@@ -225,6 +227,7 @@ const struct cp_mode_ops cp_mode_mmap = {
 	.wanted = wants_mappings,
 	.start = start_mappings,
 	.stop = stop_mappings,
+	.mark = cp_depot_take_fresh,
 	.collect = cp_heap_rows_collect,
 	.fork_child = fork_mappings,
 };

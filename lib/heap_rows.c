@@ -115,7 +115,6 @@ void cp_heap_rows_collect(struct cp_run *r)
 {
 	struct cp_heap_sums *sums = sums_of(r);
 
-	cp_depot_take_fresh();
 	sum_rows(r);
 	/* The high water is marked in steps of a tenth; what is in use now may be more. */
 	if (r->mode != CP_MODE_MMAP && sums->in_use.bytes > sums->peak.bytes) {

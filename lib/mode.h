@@ -41,7 +41,10 @@ struct cp_mode_ops {
 	/* Under the collector's lock. start: 0 or a negative errno; R is begun, and empty. */
 	int (*start)(struct cp_run *r, const struct cp_config *c);
 	void (*stop)(struct cp_run *r);
-	/* Bring what isn't in rings into R, in every drain; modules are fresh. */
+	/* A drain begins: what is there now is what it takes. The modules are read afterwards, so
+	 * that they are known for all of it. */
+	void (*mark)(void);
+	/* Bring what isn't in rings into R, in every drain. */
 	void (*collect)(struct cp_run *r);
 	/* After a drain: rows may be new, and what they are of may be about to go. */
 	void (*drained)(struct cp_run *r);

@@ -66,7 +66,7 @@ void cp_ring_give(struct cp_ring *r)
 {
 	if (!r)
 		return;
-	r->head = r->tail = r->last_end = r->forgotten = 0;
+	r->head = r->tail = r->last_end = r->forgotten = r->marked = 0;
 	for (int i = 0; i < POOL; i++) {
 		struct cp_ring *none = NULL;
 
@@ -126,11 +126,10 @@ const struct cp_record *cp_ring_last(const struct cp_ring *r)
 		       : NULL;
 }
 
-struct cp_record *cp_ring_next(struct cp_ring *r)
+/* The oldest record before END, which is where one begins. */
+static struct cp_record *next_before(struct cp_ring *r, uint64_t end)
 {
-	uint64_t head = cp_load_acquire(&r->head);
-
-	while (r->tail != head) {
+	while (r->tail != end) {
 		struct cp_record *record = (struct cp_record *)&r->data[r->tail & (r->size - 1)];
 
 		if (record->mode != CP_RECORD_SKIP)
@@ -138,6 +137,22 @@ struct cp_record *cp_ring_next(struct cp_ring *r)
 		cp_ring_release(r, record);
 	}
 	return NULL;
+}
+
+struct cp_record *cp_ring_next(struct cp_ring *r)
+{
+	return next_before(r, cp_load_acquire(&r->head));
+}
+
+void cp_ring_mark(struct cp_ring *r)
+{
+	r->marked = cp_load_acquire(&r->head);
+}
+
+struct cp_record *cp_ring_next_marked(struct cp_ring *r)
+{
+	/* Not what the mark of an earlier drain left behind: all of that was taken. */
+	return r->tail < r->marked ? next_before(r, r->marked) : NULL;
 }
 
 const struct cp_record *cp_ring_look(const struct cp_ring *r, uint64_t *at)

@@ -10,7 +10,7 @@
  * |---------|----------|---------------------------------------------------------|
  * | reserve | producer | acquire of TAIL: the consumer is done with those words  |
  * | commit  | producer | release of HEAD: the record is whole before it is seen  |
- * | next    | consumer | acquire of HEAD                                         |
+ * | mark, next | consumer | acquire of HEAD                                      |
  * | release | consumer | release of TAIL                                         |
  */
 #ifndef CP_RING_H
@@ -46,7 +46,8 @@ struct cp_ring {
 	uint64_t pad1[3];  /* the consumer's counters on a cache line of their own */
 	uint64_t tail;
 	uint64_t forgotten; /* records up to here are none of the producer's any more */
-	uint64_t pad2[6];
+	uint64_t marked;    /* HEAD at the last mark; the consumer's */
+	uint64_t pad2[5];
 	uint64_t data[];
 };
 
@@ -84,6 +85,10 @@ bool cp_ring_commit(struct cp_ring *r, struct cp_record *record);
 
 /* The oldest record, or NULL; stays the consumer's until cp_ring_release. */
 struct cp_record *cp_ring_next(struct cp_ring *r);
+/* Remember what the ring holds now; and the oldest of those records that is still there, or NULL. A
+ * ring that was taken since holds none. */
+void cp_ring_mark(struct cp_ring *r);
+struct cp_record *cp_ring_next_marked(struct cp_ring *r);
 /* The oldest record from the word *AT on (0 at first), which moves behind it; NULL at the end.
  * They stay to be taken. */
 const struct cp_record *cp_ring_look(const struct cp_ring *r, uint64_t *at);

@@ -1,0 +1,174 @@
+/* From rings to runs: what is drained, and which module it is given to. */
+#include "harness.h"
+
+#include <stdint.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "drain.h"
+#include "mode.h"
+#include "sigsafe/atomic.h"
+#include "sigsafe/ring.h"
+#include "sigsafe/unwind.h"
+
+#define PAGE 4096
+
+static struct cp_modules modules;
+static struct cp_run runs[CP_MODES];
+static struct cp_thread *t;
+static void (*meanwhile)(void);
+static char *place;
+static char old_path[] = "/tmp/test-drain-old-XXXXXX", new_path[] = "/tmp/test-drain-new-XXXXXX";
+
+/* Comes after the modules were read, before the rings are. */
+static void collect(struct cp_run *r)
+{
+	(void)r;
+	if (meanwhile)
+		meanwhile();
+}
+
+static const struct cp_mode_ops ops = { .name = "test", .collect = collect };
+
+static void begin(void)
+{
+	struct cp_run *r = &runs[CP_MODE_CPU];
+
+	cp_modules_init(&modules);
+	cp_ring_configure(64);
+	cp_run_begin(r, &modules);
+	r->ops = &ops;
+	r->mode = CP_MODE_CPU;
+	r->running = true;
+	t = cp_thread_claim();
+	cp_thread_enter(t);
+	cp_store_release(&t->ring, cp_ring_take());
+	meanwhile = NULL;
+}
+
+static void end(void)
+{
+	if (t->ring)
+		cp_store_release(&t->state, CP_THREAD_ENDED);
+	cp_drain_all(runs, &modules);
+	CHECK(t->ring == NULL);
+	cp_run_release(&runs[CP_MODE_CPU]);
+	cp_modules_release(&modules);
+}
+
+static void sample(uint64_t pc)
+{
+	struct cp_record *record = cp_ring_reserve(t->ring, 1);
+
+	*record = (struct cp_record){
+		.depth = 1, .mode = CP_MODE_CPU, .end = CP_UNWIND_COMPLETE, .count = 1, .weight = 1
+	};
+	record->pcs[0] = pc;
+	cp_ring_commit(t->ring, record);
+}
+
+static uint64_t samples(void)
+{
+	return runs[CP_MODE_CPU].aggregate.records;
+}
+
+/* The module of the newest row's leaf; NULL: none. */
+static const char *path_of_last(void)
+{
+	const struct cp_aggregate *a = &runs[CP_MODE_CPU].aggregate;
+	const struct cp_stack *s =
+		a->stacks.count ? CP_VEC_AT(&a->stacks, struct cp_stack, a->stacks.count - 1)
+				: NULL;
+	const struct cp_mapping *m;
+
+	if (!s)
+		return NULL;
+	m = cp_modules_at(&modules,
+			  CP_VEC_AT(&a->locations, struct cp_location, s->locations[0])->mapping);
+	return m ? m->path : NULL;
+}
+
+static void make_file(char *path)
+{
+	int fd = mkstemp(path);
+
+	CHECK(fd >= 0 && ftruncate(fd, PAGE) == 0);
+	close(fd);
+}
+
+static void map_file(const char *path)
+{
+	FILE *f = fopen(path, "r");
+
+	CHECK(f && mmap(place, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, fileno(f),
+			0) == place);
+	fclose(f);
+}
+
+/* Nothing, where nobody else's pages will come. */
+static void reserve(void)
+{
+	char *at = mmap(place, PAGE, PROT_NONE,
+			MAP_PRIVATE | MAP_ANONYMOUS | (place ? MAP_FIXED : 0), -1, 0);
+
+	CHECK(at != MAP_FAILED);
+	place = at;
+}
+
+static void load_new_and_sample(void)
+{
+	meanwhile = NULL;
+	map_file(new_path);
+	sample((uint64_t)(uintptr_t)place + 8);
+}
+
+/* The collector has read the list of modules, and stands still: a module comes to where another
+ * one was, and is sampled. */
+static void test_a_sample_in_a_module_that_came_after_the_list_was_read(void)
+{
+	begin();
+	make_file(old_path);
+	make_file(new_path);
+	reserve();
+	map_file(old_path);
+	sample((uint64_t)(uintptr_t)place);
+	cp_drain_all(runs, &modules);
+	CHECK_EQ(samples(), 1);
+	CHECK_STR(path_of_last(), old_path);
+	reserve();
+
+	meanwhile = load_new_and_sample;
+	cp_drain_all(runs, &modules);
+	cp_drain_all(runs, &modules);
+	CHECK_EQ(samples(), 2);
+	CHECK_STR(path_of_last(), new_path);
+	munmap(place, PAGE);
+	unlink(old_path);
+	unlink(new_path);
+	end();
+}
+
+static void sample_and_end(void)
+{
+	meanwhile = NULL;
+	sample((uint64_t)(uintptr_t)&sample);
+	cp_store_release(&t->state, CP_THREAD_ENDED);
+}
+
+/* Its record is not given back before what it sampled last was taken. */
+static void test_a_thread_that_ends_during_a_drain_loses_nothing(void)
+{
+	begin();
+	meanwhile = sample_and_end;
+	cp_drain_all(runs, &modules);
+	cp_drain_all(runs, &modules);
+	CHECK_EQ(samples(), 1);
+	end();
+}
+
+int main(void)
+{
+	RUN(test_a_sample_in_a_module_that_came_after_the_list_was_read);
+	RUN(test_a_thread_that_ends_during_a_drain_loses_nothing);
+	return harness_end();
+}
