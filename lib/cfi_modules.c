@@ -181,6 +181,7 @@ static int find_main_tables(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct cp_cfi_module m = module_of(info);
 
+	cp_cfi_finder.lasting[0] = (struct cp_cfi_range){ m.start, m.end };
 	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
 		uint64_t at = info->dlpi_addr + p->p_vaddr;
@@ -195,9 +196,14 @@ static int find_main_tables(struct dl_phdr_info *info, size_t size, void *arg)
 
 int cp_cfi_modules_prepare(void)
 {
+	struct cp_cfi_module libc;
+
 	dl_iterate_phdr(find_main_tables, NULL);
 	*(void **)&cp_cfi_finder.find = dlsym(RTLD_DEFAULT, "_dl_find_object");
 	cp_cfi_modules_refresh();
+	if (cp_cfi_module_find((uint64_t)(uintptr_t)dlsym(RTLD_DEFAULT, "gnu_get_libc_version"),
+			       &libc))
+		cp_cfi_finder.lasting[1] = (struct cp_cfi_range){ libc.start, libc.end };
 	return cp_cfi_finder.find || cp_cfi_finder.snapshot ? 0 : -ENOMEM;
 }
 

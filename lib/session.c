@@ -7,6 +7,7 @@
 
 #include "collect.h"
 #include "cpu.h"
+#include "drain.h"
 #include "engine.h"
 #include "fdwrite.h"
 #include "fork.h"
@@ -352,6 +353,12 @@ int cp_session_dump_fd(enum cp_mode mode, int fd)
 void cp_session_drain(void)
 {
 	if (cp_session_is_ours())
+		cp_collect_run(cp_window_drain, NULL);
+}
+
+void cp_session_drain_rest(void)
+{
+	if (cp_session_is_ours() && cp_drain_has_more(cp_self.thread))
 		cp_collect_run(cp_window_drain, NULL);
 }
 

@@ -51,6 +51,8 @@ bool cp_session_keeps_label(const char *key);
 
 /* Before a module goes away: what the rings hold gets its identity. */
 void cp_session_drain(void);
+/* The same, only if there is anything new. */
+void cp_session_drain_rest(void);
 /* The caller needs to be the only thread (unshare, setns): ours ends, and comes back. */
 void cp_session_park(bool park);
 /* The program is about to forbid system calls: write, and become inert. */

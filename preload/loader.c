@@ -19,15 +19,17 @@ INTERPOSE int dlclose(void *handle)
 		return CP_REAL(dlclose)(handle);
 	cp_session_drain();
 	cp_gate_close();
+	cp_heap_modules_changed();
 	result = CP_REAL(dlclose)(handle);
-	/* Captures that began before the module was gone may still fill caches with it. */
-	cp_gate_wait();
 	if (cp_capture_settings.unwinder->modules_changed)
 		cp_capture_settings.unwinder->modules_changed();
 	/* The wall clock walks with this one whatever was chosen. */
 	if (cp_capture_settings.unwinder != &cp_unwinder_dwarf)
 		cp_unwinder_dwarf.modules_changed();
-	cp_gate_open();
+	/* Before the gate opens: what is kept of the old module isn't used for a new one. */
 	cp_heap_modules_changed();
+	cp_gate_open();
+	/* What its destructors did, before another module can be where it was. */
+	cp_session_drain_rest();
 	return result;
 }

@@ -30,7 +30,7 @@ static void find_built(uint64_t pc, struct cp_cfi_module *m)
 {
 	struct cp_cfi_module ours;
 
-	if (find_in_snapshot(pc, &ours) && ours.start == m->start)
+	if (find_in_snapshot(pc, &ours) && ours.start == m->start && ours.end == m->end)
 		*m = ours;
 }
 
@@ -61,4 +61,15 @@ bool cp_cfi_module_find(uint64_t pc, struct cp_cfi_module *m)
 	if (cp_load_relaxed(&cp_cfi_finder.snapshot))
 		find_built(pc, m);
 	return true;
+}
+
+bool cp_cfi_lasts(uint64_t pc)
+{
+	for (unsigned i = 0; i < CP_CFI_LASTING; i++) {
+		const struct cp_cfi_range *r = &cp_cfi_finder.lasting[i];
+
+		if (pc - r->start < r->end - r->start)
+			return true;
+	}
+	return false;
 }

@@ -48,6 +48,8 @@ struct cp_cfi_dlfo {
 	unsigned long long rest[11];
 };
 
+#define CP_CFI_LASTING 2
+
 /* Written by the control half only, the snapshot with release. */
 extern struct cp_cfi_finder {
 	int (*find)(void *addr, struct cp_cfi_dlfo *result); /* NULL: the snapshot is used */
@@ -57,7 +59,14 @@ extern struct cp_cfi_finder {
 	/* The program's segment with .eh_frame_hdr: the kernel, unlike the loader, leaves
 	 * holes between segments (ports with large pages), and glibc then answers with one. */
 	uint64_t main_tables, main_tables_end;
+	/* Modules that are there to the end: the program and libc. */
+	struct cp_cfi_range {
+		uint64_t start, end;
+	} lasting[CP_CFI_LASTING];
 } cp_cfi_finder;
+
+/* Is PC in one of those? False says nothing. */
+bool cp_cfi_lasts(uint64_t pc);
 
 /* The module that holds PC. False, and *M untouched, when there is none. */
 bool cp_cfi_module_find(uint64_t pc, struct cp_cfi_module *m);

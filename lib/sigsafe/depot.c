@@ -236,6 +236,11 @@ void cp_depot_take_fresh(void)
 	}
 }
 
+bool cp_depot_has_fresh(void)
+{
+	return cp_load_relaxed(&fresh) != 0;
+}
+
 void cp_depot_each(void (*visit)(struct cp_depot_entry *e, void *arg), void *arg)
 {
 	for (uint32_t id = all; id; id = cp_depot_at(id)->fresh)

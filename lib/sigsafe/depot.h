@@ -82,6 +82,7 @@ struct cp_depot_amount cp_depot_at_peak(const struct cp_depot_entry *e);
 /* Under the collector's lock: bring those that were added since the last call to the others; call
  * VISIT for each, of any epoch. */
 void cp_depot_take_fresh(void);
+bool cp_depot_has_fresh(void);
 void cp_depot_each(void (*visit)(struct cp_depot_entry *e, void *arg), void *arg);
 
 /* Bytes of ours that it takes. */

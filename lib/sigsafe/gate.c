@@ -55,6 +55,12 @@ void cp_gate_wait(void)
 	cp_store_release(&flipping, 0);
 }
 
+/* Acquire: what was forgotten before the gate opened is seen so. */
+bool cp_gate_is_open(void)
+{
+	return cp_load_acquire(&closed) == 0;
+}
+
 void cp_gate_open(void)
 {
 	cp_add_seqcst(&openings, 1);

@@ -21,6 +21,9 @@ void cp_gate_close(void);
 void cp_gate_open(void);
 /* Wait for every capture that is in flight now. */
 void cp_gate_wait(void);
+/* For who looks at nothing but its own stack and caches of code: no module that came to where
+ * another one was can be on that stack while caches still know the other. */
+bool cp_gate_is_open(void);
 
 /* How often modules may have gone away, so far. */
 uint32_t cp_gate_openings(void);

@@ -238,7 +238,7 @@ static struct cp_depot_entry *find(const struct cp_heap_sample *s, const struct 
 		return NULL;
 	if (!is_rare(s->interval)) {
 		key.shard = cp_self.heap.scratch % SHARDS;
-		if (cp_capture_settings.unwinder->walk == cp_unwind_dwarf_walk)
+		if (cp_capture_settings.unwinder->walk == cp_unwind_dwarf_walk && cp_gate_is_open())
 			depth = cp_memo_walk(&scratch->memo, &in, cp_depot_epoch(), max);
 	}
 	if (depth)

@@ -64,6 +64,12 @@ static inline bool step_by_rule(struct walk *w, uint32_t rule)
 	return true;
 }
 
+/* Nothing goes into the cache while the module of it may go. */
+static __attribute__((noinline)) bool may_keep(const struct walk *w)
+{
+	return w->in->stable_modules || cp_cfi_lasts(w->at);
+}
+
 /* By call frame information. *FOUND false: the code has none. COPY: see cfi.h. */
 static enum cp_cfi_result step_by(struct walk *w, struct cp_cfi_copy *copy, bool *found,
 				  bool *signal)
@@ -84,7 +90,7 @@ static enum cp_cfi_result step_by(struct walk *w, struct cp_cfi_copy *copy, bool
 		return CP_CFI_STEPPED;
 	if (w->exact)
 		cp_cfi_freed_early(&fde, w->at, &row, copy != NULL);
-	if (!fde.signal) {
+	if (!fde.signal && may_keep(w)) {
 		uint32_t rule = cp_rule_of(&row);
 
 		cp_rules_put(w->at, rule);
@@ -178,9 +184,11 @@ static inline bool ended(uint64_t pc, bool full, enum cp_unwind_end *end)
 	return *end != CP_UNWIND_TRUNCATED || full;
 }
 
-/* As many frames as the cache has rules for. True: the walk is over. */
-static __attribute__((noinline)) bool step_quickly(struct walk *w, uint64_t *pcs, unsigned *count,
-						   unsigned max, enum cp_unwind_end *end)
+/* As many frames as the cache has rules for. True: the walk is over. WARY: a module is going, and
+ * another one may come to where it was, and run, before the cache is emptied. */
+static inline __attribute__((always_inline)) bool step_by_cache(struct walk *w, uint64_t *pcs,
+								unsigned *count, unsigned max,
+								enum cp_unwind_end *end, bool wary)
 {
 	unsigned n = *count;
 	struct cp_rule_frame q;
@@ -188,7 +196,7 @@ static __attribute__((noinline)) bool step_quickly(struct walk *w, uint64_t *pcs
 
 	cp_rule_load(&q, &w->f.regs, w->f.known);
 	while (!(w->at >> CP_CFI_PC_BITS)) {
-		uint32_t rule = cp_rules_find(w->at);
+		uint32_t rule = wary && !cp_cfi_lasts(w->at) ? 0 : cp_rules_find(w->at);
 
 		if (!rule)
 			break;
@@ -208,6 +216,20 @@ static __attribute__((noinline)) bool step_quickly(struct walk *w, uint64_t *pcs
 		*count = n;
 	}
 	return over;
+}
+
+static __attribute__((noinline)) bool step_warily(struct walk *w, uint64_t *pcs, unsigned *count,
+						  unsigned max, enum cp_unwind_end *end)
+{
+	return step_by_cache(w, pcs, count, max, end, true);
+}
+
+static __attribute__((noinline)) bool step_quickly(struct walk *w, uint64_t *pcs, unsigned *count,
+						   unsigned max, enum cp_unwind_end *end)
+{
+	if (!w->in->stable_modules)
+		return step_warily(w, pcs, count, max, end);
+	return step_by_cache(w, pcs, count, max, end, false);
 }
 
 /* The frames, counted; 0: a register is needed that the cache does not follow. */

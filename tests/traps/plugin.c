@@ -1,7 +1,8 @@
 /* A module that burns CPU in one function of its own, for the hosts of the loader's traps.
  *
  * -DHOT=name is that function's name; -DWITH_TLS=bytes gives it thread-local storage; -DROOM=bytes
- * makes the frame of its caller so much larger, with the code where it is.
+ * makes the frame of its caller so much larger, with the code where it is; with -DPARTING=name it
+ * is busy in that function while it is unloaded.
  */
 #include <pthread.h>
 #include <time.h>
@@ -51,6 +52,24 @@ EXPORT void work(long ms)
 		HOT(100000);
 	while (cpu_ms() < end);
 }
+
+#ifdef PARTING
+EXPORT unsigned long PARTING(unsigned long n);
+
+EXPORT __attribute__((noinline)) unsigned long PARTING(unsigned long n)
+{
+	return HOT(n) + 1;
+}
+
+__attribute__((destructor)) static void part(void)
+{
+	long end = cpu_ms() + 100;
+
+	do
+		PARTING(100000);
+	while (cpu_ms() < end);
+}
+#endif
 
 static void *in_thread(void *ms)
 {

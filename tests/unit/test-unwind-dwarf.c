@@ -6,6 +6,7 @@
 
 #include "cfi_build.h"
 #include "sigsafe/cfi.h"
+#include "sigsafe/rules.h"
 #include "sigsafe/sys.h"
 
 static void run_chains(void)
@@ -38,6 +39,39 @@ static void test_unstable_modules_are_read_by_the_kernel(void)
 		test_signal_frame_is_crossed();
 		test_thread_start_completes();
 	}
+	modules_unstable = false;
+}
+
+/* Another module may have come to where the cache knows one: what it says of there is wrong. Not so
+ * of the program and of libc. */
+static void test_the_cache_is_left_alone_while_a_module_goes(void)
+{
+	struct cp_cfi_finder saved = cp_cfi_finder;
+	uint64_t word, filled = 0;
+
+	CHECK(cp_cfi_lasts((uint64_t)&run_chains));
+	CHECK(cp_cfi_lasts((uint64_t)&printf));
+	memset(cp_cfi_finder.lasting, 0, sizeof(cp_cfi_finder.lasting));
+
+	if (cp_sys_peek(&word, (uint64_t)&modules_unstable, 1) != 1) {
+		cp_cfi_finder = saved;
+		SKIP("process_vm_readv is refused");
+	}
+	test_plain_chain();
+	for (unsigned i = 0; i < sizeof(cp_rules_cache) / 8; i++)
+		if (cp_rules_cache[i])
+			cp_rules_cache[i] ^= 4; /* a word more or less from the CFA's base */
+	modules_unstable = true;
+	test_plain_chain();
+	cp_rules_clear();
+	test_plain_chain();
+	for (unsigned i = 0; i < sizeof(cp_rules_cache) / 8; i++)
+		CHECK_EQ(cp_rules_cache[i], 0);
+	memcpy(cp_cfi_finder.lasting, saved.lasting, sizeof(saved.lasting));
+	test_plain_chain();
+	for (unsigned i = 0; i < sizeof(cp_rules_cache) / 8; i++)
+		filled += cp_rules_cache[i] != 0;
+	CHECK(filled > 4);
 	modules_unstable = false;
 }
 
@@ -429,6 +463,7 @@ int main(void)
 	run_chains(); /* by the cache */
 	RUN(test_garbage_registers_never_fault);
 	RUN(test_unstable_modules_are_read_by_the_kernel);
+	RUN(test_the_cache_is_left_alone_while_a_module_goes);
 	RUN(test_coroutine_ends_at_its_start);
 	RUN(test_snapshot_of_modules);
 	RUN(test_snapshot_learns_of_new_modules);
