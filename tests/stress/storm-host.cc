@@ -3,7 +3,8 @@
 // MODULE... (storm-module.c, named x.so)
 //
 // Each part burns its time in a function x_burn that only one function calls, so that the profile
-// can be checked. At the end one line says how often each part came round.
+// can be checked, and goes on after SECONDS until it has burnt so much that it must have been
+// sampled, however busy the machine is. At the end one line says how often each part came round.
 #include <atomic>
 #include <csetjmp>
 #include <csignal>
@@ -22,16 +23,22 @@
 
 #define NOINLINE extern "C" __attribute__((noinline, noclone))
 #define BURNS(name)                                                                                \
+	static std::atomic<long> name##_burnt;                                                     \
 	NOINLINE long name##_burn(long n)                                                          \
 	{                                                                                          \
 		volatile long sum = 0;                                                             \
                                                                                                    \
+		name##_burnt += n;                                                                 \
 		for (long i = 0; i < n; i++)                                                       \
 			sum += i * i;                                                              \
 		return sum;                                                                        \
 	}
 
+// CPU time that a part must have burnt: 30 ticks of a kernel that has 250 a second.
+#define BURNT_SECONDS 0.12
+
 static std::atomic<bool> over;
+static long enough;
 static volatile long sink;
 
 static void fail(const char *what)
@@ -55,7 +62,7 @@ NOINLINE long throw_deep(int depth, long &count)
 {
 	guard g{ count };
 	if (depth == 0) {
-		sink = throw_burn(300);
+		sink = throw_burn(3000);
 		throw std::runtime_error("thrown");
 	}
 	return throw_deep(depth - 1, count) + 1;
@@ -78,6 +85,7 @@ static long throwing()
 
 // ---- modules ----
 static std::vector<std::string> modules;
+static std::atomic<long> modules_burnt; // of the first; others come round as often
 
 static long loading(unsigned which)
 {
@@ -90,7 +98,9 @@ static long loading(unsigned which)
 
 	if (!entry)
 		fail(dlerror());
-	sink = entry(20000);
+	sink = entry(4000000);
+	if (which % modules.size() == 0)
+		modules_burnt += 4000000;
 	dlclose(lib);
 	return 1;
 }
@@ -223,10 +233,18 @@ static long handling()
 }
 
 // ---- threads ----
+// Seven of eight live so shortly that a timer of the kernel's tick hardly sees them.
 BURNS(churn)
 static void *churn_thread(void *n)
 {
 	sink = churn_burn(100000);
+	return n;
+}
+
+BURNS(last)
+static void *last_thread(void *n)
+{
+	sink = last_burn(20000000);
 	return n;
 }
 
@@ -236,7 +254,8 @@ static long churning()
 	void *result;
 
 	for (auto &t : threads)
-		if (pthread_create(&t, nullptr, churn_thread, threads))
+		if (pthread_create(&t, nullptr, &t == &threads[7] ? last_thread : churn_thread,
+				   threads))
 			fail("pthread_create");
 	for (auto &t : threads)
 		if (pthread_join(t, &result) || result != threads)
@@ -248,28 +267,41 @@ static long churning()
 struct part {
 	const char *name;
 	long (*round)(unsigned);
+	std::atomic<long> *burnt; // nullptr: a handler on an alternate stack is not sampled
 	std::atomic<long> rounds;
 } parts[] = {
-	{ "exceptions", [](unsigned) { return throwing(); }, {} },
-	{ "modules", loading, {} },
-	{ "iterations", [](unsigned) { return iterating(); }, {} },
+	{ "exceptions", [](unsigned) { return throwing(); }, &throw_burnt, {} },
+	{ "modules", loading, &modules_burnt, {} },
+	{ "iterations", [](unsigned) { return iterating(); }, &phdr_burnt, {} },
 	{ "recursions",
 	  [](unsigned) {
 		  sink = recurse_down(1500);
 		  return 1L;
 	  },
+	  &recurse_burnt,
 	  {} },
-	{ "jumps", [](unsigned) { return jumping(); }, {} },
-	{ "switches", [](unsigned) { return switching(); }, {} },
-	{ "handlers", [](unsigned) { return handling(); }, {} },
-	{ "threads", [](unsigned) { return churning(); }, {} },
+	{ "jumps", [](unsigned) { return jumping(); }, &jump_burnt, {} },
+	{ "switches", [](unsigned) { return switching(); }, &coroutine_burnt, {} },
+	{ "handlers", [](unsigned) { return handling(); }, nullptr, {} },
+	{ "threads", [](unsigned) { return churning(); }, &last_burnt, {} },
 };
+
+// In rounds of the loop that all of them have.
+BURNS(calibrate)
+static long burnt_enough()
+{
+	clock_t from = clock();
+
+	sink = calibrate_burn(50000000);
+	return static_cast<long>(50000000 * BURNT_SECONDS * CLOCKS_PER_SEC /
+				 static_cast<double>(clock() - from));
+}
 
 static void *run(void *p)
 {
 	part *which = static_cast<part *>(p);
 
-	for (unsigned i = 0; !over; i++)
+	for (unsigned i = 0; !over || (which->burnt && *which->burnt < enough); i++)
 		which->rounds += which->round(i);
 	return nullptr;
 }
@@ -279,6 +311,7 @@ int main(int argc, char **argv)
 	std::vector<pthread_t> threads;
 	struct sigaction sa = {};
 
+	enough = burnt_enough();
 	if (argc < 3)
 		return 3;
 	for (int i = 2; i < argc; i++)

@@ -37,10 +37,17 @@ for name in first second; do
 	[ "$n" = 1 ] || fail "chain: $name is in $n files"
 done
 
-# A last image without a sample leaves what was there.
+# A last image without a sample leaves what was there. Short as it is, it may have had one, more often under load and
+# with perf's clock: then the path is its own, and the other moved away.
 profiled idle "$execs" first /bin/true
 check_status idle 0
-check_stack "$work/idle.pb" first
+check_valid "$work/idle.pb"*
+if [ "$(find "$work" -name 'idle.pb*' | wc -l)" = 1 ]; then
+	check_stack "$work/idle.pb" first
+else
+	check_no_stack "$work/idle.pb" first
+	check_stack "$(echo "$work"/idle.pb.*)" first
+fi
 
 # An image between that CPROF_ONLY leaves out breaks no chain.
 cp "$execs" "$work/other"
