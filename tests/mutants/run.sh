@@ -180,9 +180,13 @@ needed_of() { # mutant: what else must be built
 }
 
 # ---- one mutant ----
-# What it complains of; without such a line, all that it printed.
+# From its first complaint on, which may have several lines; without one, all that it printed.
 failures() { # output
-	grep -E '^(FAIL|not ok)' "$1" || cat "$1"
+	if grep -qE '^(FAIL|not ok)' "$1"; then
+		sed -nE '/^(FAIL|not ok)/,$p' "$1"
+	else
+		cat "$1"
+	fi
 }
 
 evidence() { # output, expected
