@@ -109,7 +109,7 @@ static int set_aside(const struct cp_run *r)
 			break;
 		/* A second name first: there is a file at PATH at any time. */
 		err = cp_sys5(SYS_linkat, AT_FDCWD, path, AT_FDCWD, to, 0);
-		if (err == -EPERM || err == -EOPNOTSUPP)
+		if (err && err != -EEXIST && err != -ENOENT)
 			err = cp_sys5(SYS_renameat2, AT_FDCWD, path, AT_FDCWD, to,
 				      1 /* RENAME_NOREPLACE */);
 	}

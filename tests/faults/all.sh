@@ -18,6 +18,8 @@ fi
 walk "a preloaded program, every call"
 FAULT_WAY=api walk "a program that starts and stops by itself" mmap:ENOMEM mmap:ENOMEM+/3 timer_create:EAGAIN+ clone3:EAGAIN \
 	clone:EAGAIN openat:EMFILE/3 openat:EMFILE+/3 write:ENOSPC write:ENOSPC+ fsync:EIO renameat:EACCES+
+FAULT_WAY=launched walk "a shell that becomes the program" linkat:EPERM linkat:EIO linkat:ENOSPC+ renameat2:EACCES newfstatat:EACCES \
+	write:ENOSPC+/5
 FAULT_SYMBOLIZE=full walk "the helper at the end" clone:EAGAIN clone:ENOMEM+ execve:ENOENT wait4:EINTR wait4:ECHILD close_range:ENOSYS \
 	dup3:EMFILE setsid:EPERM chdir:EACCES setitimer:EINVAL prctl:EPERM faccessat:EACCES
 CPROF_CPU_ENGINE=perf walk "perf events" perf_event_open:EMFILE perf_event_open:EMFILE+ perf_event_open:EACCES mmap:EAGAIN/9

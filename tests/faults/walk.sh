@@ -7,7 +7,8 @@
 # After each run: the program's output and exit status are as ever; it ended; files at their names are
 # whole, no others are left; at most one line was said (with +: one a profile); and where a profile is missing
 # or lacks what went before, a line says so and, for a single fault after the start, the dump made earlier is there.
-# FAULT_WAY=api: the program starts and stops by cprof_start and cprof_stop, whose results say what is missing.
+# FAULT_WAY=api: the program starts and stops by cprof_start and cprof_stop, whose results say what is missing;
+# launched: a shell has samples, and becomes the program by exec.
 # `make faults` runs all of it, tests/traps/trap_faults.sh a few. FAULT_JOBS run at a time; FAULT_STEP=k takes every k-th
 # point. What was said, and from where the call came, is in $FAULT_SAID, if set.
 set -u
@@ -19,6 +20,8 @@ pprof_check=$PWD/tests/tools/pprof-check
 jobs=${FAULT_JOBS:-3}
 seconds=${FAULT_LIMIT:-60}
 way=${FAULT_WAY:-preload}
+launch=()
+[ "$way" = launched ] && launch=("$BASH" -c 'for ((i = 0; i < 40000; i++)); do :; done; exec "$0"')
 
 everything="mmap:ENOMEM mmap:ENOMEM+ mprotect:ENOMEM mremap:ENOMEM munmap:ENOMEM
 	timer_create:EAGAIN timer_create:EAGAIN+ timer_settime:EINVAL clone3:EAGAIN clone3:EAGAIN+ clone:EAGAIN
@@ -43,7 +46,7 @@ profile() { # directory, then inject's arguments up to --
 	"$inject" --library "$CP_LIBRARY" --report "$at/report" --limit "$seconds" "$@" -- env LD_PRELOAD="$CP_LIBRARY" \
 		CPUPROFILE_FREQUENCY=1000 CPUPROFILE="$at/cpu.pb" WALLPROFILE_FREQUENCY=200 WALLPROFILE="$at/wall.pb" \
 		LOCKPROFILE="$at/lock.pb" CPROF_LOCK_THRESHOLD=0 HEAPPROFILE="$at/heap.pb" CPROF_HEAP_INTERVAL=64K \
-		CPROF_SYMBOLIZE="${FAULT_SYMBOLIZE:-names}" "$host" >"$at/out" 2>"$at/err"
+		CPROF_SYMBOLIZE="${FAULT_SYMBOLIZE:-names}" "${launch[@]}" "$host" >"$at/out" 2>"$at/err"
 }
 
 # Without memory for zlib a profile is not compressed, which every reader takes; our check doesn't.
