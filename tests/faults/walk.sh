@@ -95,12 +95,14 @@ problems() { # directory status beyond
 missing() { # directory mode said beyond
 	local f=before
 	[ "$2" = lock ] && f=worker
+	# Which functions the wall clock sees depends on what else the machine does, and on the tracer, which
+	# stops the pacer at each of its calls; the thread it sees in any case.
+	[ "$2" = wall ] && f=';main;'
 	has "$1/$2.pb" "$f" && return
 	# The interface's functions return errors, and say nothing.
 	[ "$way" = api ] && [ "$(cat "$1/result")" != "0 0" ] && return
 	if [ "$3" = 0 ]; then
 		echo "no line, and $2.pb $([ -e "$1/$2.pb" ] && echo "lacks $f" || echo "is missing")"
-	# When the wall clock's first samples come depends on what else the machine does.
 	elif [ "$4" = 0 ] && { [ "$2" = cpu ] || [ "$2" = heap ]; } && [ ! -e "$1/$2.pb" ] && ! has "$1/$2.0001.pb" "$f" && ! refused "$2" "$1"; then
 		echo "$2: neither the profile nor the earlier dump has $f"
 	fi
