@@ -7,7 +7,7 @@
  * callee-saved registers, and walked ROUNDS times by each in turn, which
  * evens out what the machine does meanwhile; the median is printed. "warm" walks
  * the same stack again and again; "cold" empties the caches of ours and of
- * libunwind before each walk.
+ * libunwind before each walk, and leaves the processor's as the others' walks did.
  *
  *     own           libcprof's reader of call frame information
  *     fp            libcprof, by frame pointers (this program has none, so it stops early)
@@ -384,6 +384,8 @@ int main(int argc, char **argv)
 	begin_in_child(NULL);
 	if (big_library())
 		begin_in_child(big_library());
+	printf("cold: caches of rules emptied, the processor's as the walks of all others leave "
+	       "them\n");
 	at_depth(10);
 	at_depth(30);
 	at_depth(100);
