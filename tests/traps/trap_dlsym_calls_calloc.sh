@@ -29,9 +29,9 @@ static void must(int good, const char *what)
 {
 	if (good)
 		return;
-	if (write(2, what, strlen(what)) < 0)
-		_exit(98);
-	_exit(99);
+	/* Not _exit, which the profiler has to look up. */
+	if (write(2, what, strlen(what)))
+		__builtin_trap();
 }
 void *dlsym(void *handle, const char *name)
 {
