@@ -118,6 +118,8 @@ void cp_process_end(const char *when)
 void cp_process_exec_begin(void)
 {
 	if (cp_session_is_ours()) {
+		/* Before the write, which waits for one that the collector may be at. */
+		cp_add_seqcst(&cp_session.execs, 1);
 		cp_session_write("before exec", true);
 		cp_modes_exec_begin();
 	}
@@ -127,9 +129,17 @@ void cp_process_exec_begin(void)
 
 void cp_process_exec_failed(void)
 {
+	uint32_t put_off;
+
 	cp_signals_exec_failed();
-	if (cp_session_is_ours())
-		cp_modes_exec_failed();
+	if (!cp_session_is_ours())
+		return;
+	cp_modes_exec_failed();
+	if (cp_add_seqcst(&cp_session.execs, -1u) != 1)
+		return;
+	put_off = cp_exchange_acqrel(&cp_session.put_off, 0);
+	if (put_off)
+		cp_collect_request(put_off);
 }
 
 bool cp_process_shares(char *const *environment)
@@ -199,6 +209,7 @@ void cp_process_fork_child(bool alone)
 	cp_session.lineage.owner = false;
 	cp_session.lineage.sequence = 0;
 	cp_session.finished = false;
+	cp_session.execs = cp_session.put_off = 0;
 	if (!cp_session.config.follow) {
 		leave_child_alone();
 		return;

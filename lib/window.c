@@ -103,6 +103,11 @@ static void serve_runs(uint32_t requests)
 		tick();
 	if (!(requests & DRAINS) && !checkpoint)
 		return;
+	if (cp_load_seqcst(&cp_session.execs)) {
+		cp_or_seqcst(&cp_session.put_off, requests & DRAINS);
+		plan_checkpoint();
+		return;
+	}
 	cp_drain_all(cp_session.runs, &cp_session.modules);
 	if (requests & CP_REQUEST_DUMP)
 		dump_numbered(requests);

@@ -215,6 +215,7 @@ trial_execs() {
 	turns=$(tail -n 1 "$work/execs.out" | cut -d' ' -f2)
 	echo "# execs: $turns"
 	[ "$turns" -gt 0 ] || fail "execs: none"
+	[ -z "$(find "$work/execs.d" -name '*.tmp')" ] || fail "execs: temporary files are left"
 	files=$(find "$work/execs.d" -name 'cpu.pb*' ! -name '*.tmp')
 	[ -z "$files" ] || check_valid_as cpu $files
 	check_valid_as heap $(find "$work/execs.d" -name 'heap.pb*' ! -name '*.tmp')
