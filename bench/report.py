@@ -199,7 +199,7 @@ def machine(data):
              "Beside: " + ", ".join(f"{k} {v}" for k, v in m["packages"].items()) + "."]
     if m["jemalloc_prof"] is False:
         lines.append("This jemalloc is built without its profiler (`--enable-prof`), so it is no column here.")
-    busy = [k for k, v in data["parts"].items() if v["load"] > m["cores"]]
+    busy = [k for k, v in data["parts"].items() if v["load"] > 2 * m["cores"]]  # the parts before leave some
     if busy:
         lines += ["", f"**Others used the machine during {', '.join(busy)}: those figures say little. `make bench-docs` on a quiet "
                       "machine makes them anew.**"]

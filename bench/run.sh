@@ -37,7 +37,7 @@ part() { # name [setting=value...] script-or-program
 		[ -n "${!setting:-}" ] || settings+=("$1")
 		shift
 	done
-	env "${settings[@]}" bash "$here/$1" "${@:2}" || failed="$failed $part_name"
+	env "${settings[@]}" timeout -k 10 "${BENCH_PART_SECONDS:-480}" bash "$here/$1" "${@:2}" || failed="$failed $part_name"
 	printf '    %s took %d s\n' "$part_name" $((SECONDS - part_began))
 }
 
@@ -74,3 +74,4 @@ report targets bench.json "$here/targets"
 missed=$?
 [ -z "$failed" ] && exit $missed
 exit 1
+}
