@@ -7,8 +7,9 @@
 #                                       only those parts' figures are replaced
 #
 # In the build directory, with the settings of the tests. Nothing else should run on the machine. Settings of a part
-# that are in the environment (ROUNDS, LOCK_ROUNDS, ...) win over those here.
+# that are in the environment (ROUNDS, LOCK_ROUNDS, ...) win over those here. BENCH_PART_SECONDS (480) ends a part that hangs.
 set -u
+{ # read as a whole, so that a change of this file meanwhile does no harm
 docs=${1:-}
 parts='sample unwind heap lock wall growth dump programs tool symbolize flame accuracy engines'
 if [ "${BENCH:-}" = list ]; then
