@@ -20,6 +20,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <linux/futex.h>
 #include <linux/sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -129,6 +130,9 @@ static bool is_counted(struct tracee *t, const struct __ptrace_syscall_info *s, 
 	if (s->entry.nr == SYS_clone3 && stack_of(t->tid, s) > OWN_STACK_MAX)
 		return false;
 	*p = place_of(t->tid, &t->map, s->instruction_pointer, s->stack_pointer);
+	/* A wake never fails; and a lock's own wait is made by libc for the program. */
+	if (s->entry.nr == SYS_futex)
+		return p->direct && (s->entry.args[1] & FUTEX_CMD_MASK) == FUTEX_WAIT;
 	return place_is_own(p);
 }
 
@@ -276,7 +280,7 @@ static int trace(pid_t command)
 	pid_t tid;
 
 	while ((tid = waitpid(-1, &status, __WALL)) > 0 || errno == EINTR) {
-		if (tid < 0 && expired) {
+		if (expired) {
 			report_hang();
 			return 124;
 		}
