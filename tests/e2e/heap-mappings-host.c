@@ -88,7 +88,7 @@ static int child(char *p)
 
 int main(void)
 {
-	char *p, *q;
+	char *p;
 	pthread_t t[2];
 
 	/* A size that isn't whole pages takes whole ones. */
@@ -104,10 +104,11 @@ int main(void)
 	/* 20 K of it lie under another. */
 	p = site_covered(80 * K);
 	site_over(p + 30 * K - 2 * K, 20 * K);
-	/* Two mappings and the hole between them, at once. */
-	p = site_gone(12 * K);
-	q = site_gone(12 * K);
-	munmap(p < q ? p : q, (size_t)(p < q ? q - p : p - q) + 12 * K);
+	/* Two mappings and the hole between them, at once. Nobody else's lie between these. */
+	p = site_gone(24 * K);
+	site_over(p + 12 * K, 12 * K);
+	munmap(p + 8 * K, 4 * K);
+	munmap(p, 24 * K);
 	p = site_gone(40 * K);
 	p = site_moved(p, 40 * K, 4000 * K);
 	p = site_moved(p, 4000 * K, 8 * K);

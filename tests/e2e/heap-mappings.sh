@@ -19,8 +19,8 @@ left() { # site calls mapped-K in-use in-use-K
 left site_kept 1 100 1 100
 left site_holes 1 400 1 352
 left site_covered 1 80 1 60
-left site_over 1 20 1 20
-left site_gone 4 128 0 0
+left site_over 2 32 1 20
+left site_gone 3 128 0 0
 left site_moved 2 4008 1 8
 left site_break 1 100 1 60
 left site_churned 6000 72000 0 0
