@@ -12,12 +12,12 @@
 
 /* dlsym needs a few hundred bytes in some five blocks, for the messages of its failures. Each is
  * tagged, so that free need not look at others for their sake. */
-#define EARLY_BYTES ((size_t)128 << 10)
+#define EARLY_BYTES CP_ALLOCATOR_EARLY_BYTES
 #define EARLY_HEADER 16 /* at the end of the block before: the size */
 
 struct cp_allocator cp_allocator;
 
-static char early[EARLY_BYTES] __attribute__((aligned(CP_HEAP_TAG_ALIGN)));
+char cp_allocator_arena[EARLY_BYTES] __attribute__((aligned(CP_HEAP_TAG_ALIGN)));
 static size_t early_used = CP_HEAP_TAG_ALIGN;
 static uintptr_t home_low, home_high; /* malloc's module */
 static char path[512];
@@ -59,14 +59,9 @@ void *cp_allocator_early(size_t size)
 	at = cp_add_relaxed(&early_used, need);
 	if (at + need > EARLY_BYTES)
 		return NULL;
-	memcpy(early + at - EARLY_HEADER, &size, sizeof(size));
-	cp_heap_filter_add((uintptr_t)early + at);
-	return early + at;
-}
-
-bool cp_allocator_is_early(const void *p)
-{
-	return (uintptr_t)p - (uintptr_t)early < EARLY_BYTES;
+	memcpy(cp_allocator_arena + at - EARLY_HEADER, &size, sizeof(size));
+	cp_heap_filter_add((uintptr_t)cp_allocator_arena + at);
+	return cp_allocator_arena + at;
 }
 
 size_t cp_allocator_early_size(const void *p)
@@ -162,10 +157,8 @@ static void look_up(void)
 	cp_allocator.tells_size = cp_allocator_owns(f);
 }
 
-bool cp_allocator_resolve(void)
+bool cp_allocator_resolve_now(void)
 {
-	if (cp_load_acquire(&cp_heap_hot.state) != CP_HEAP_UNKNOWN)
-		return true;
 	if (cp_self.heap.resolving)
 		return false;
 	/* Threads that come here at once find the same. */

@@ -9,6 +9,9 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+#include "sigsafe/heap_hot.h"
 
 /* malloc, free and calloc are in cp_heap_hot. NULL: the program has no such function. */
 struct cp_allocator {
@@ -33,7 +36,13 @@ struct cp_allocator {
 extern struct cp_allocator cp_allocator __attribute__((visibility("hidden")));
 
 /* false: this thread is in the middle of it; use the arena. */
-bool cp_allocator_resolve(void);
+bool cp_allocator_resolve_now(void);
+static inline bool cp_allocator_resolve(void)
+{
+	/* Acquire: who finds it known finds the functions. */
+	return cp_likely(cp_load_acquire(&cp_heap_hot.state) != CP_HEAP_UNKNOWN) ||
+	       cp_allocator_resolve_now();
+}
 
 /* NAME, which may have been loaded since, as the next definition after ours. Takes the loader's
  * lock: who holds it may wait for the calling thread. */
@@ -49,7 +58,12 @@ const char *cp_allocator_unseen(void);
 
 /* The arena: SIZE zeroed bytes, or NULL when it is used up; never given back. */
 void *cp_allocator_early(size_t size);
-bool cp_allocator_is_early(const void *p);
+#define CP_ALLOCATOR_EARLY_BYTES ((size_t)128 << 10)
+extern char cp_allocator_arena[] __attribute__((visibility("hidden")));
+static inline bool cp_allocator_is_early(const void *p)
+{
+	return (uintptr_t)p - (uintptr_t)cp_allocator_arena < CP_ALLOCATOR_EARLY_BYTES;
+}
 /* How many bytes from P on may be read. */
 size_t cp_allocator_early_size(const void *p);
 

@@ -5,6 +5,8 @@
 #ifndef CP_ATOMIC_H
 #define CP_ATOMIC_H
 
+#include <stdint.h>
+
 #define cp_load_relaxed(p) __atomic_load_n((p), __ATOMIC_RELAXED)
 #define cp_load_acquire(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
 #define cp_load_seqcst(p) __atomic_load_n((p), __ATOMIC_SEQ_CST)
@@ -17,6 +19,17 @@
 #define cp_exchange_acqrel(p, v) __atomic_exchange_n((p), (v), __ATOMIC_ACQ_REL)
 #define cp_cas_acqrel(p, expected, v)                                                              \
 	__atomic_compare_exchange_n((p), (expected), (v), 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)
+
+/* For a word that one thread alone adds to: its own handlers may come in between, others read.
+ * Without the lock prefix, one instruction is atomic for just that. */
+static inline void cp_add_owned(uint64_t *p, uint64_t v)
+{
+#if defined(__x86_64__)
+	__asm__ volatile("addq %1, %0" : "+m"(*p) : "er"(v) : "cc");
+#else
+	cp_add_relaxed(p, v);
+#endif
+}
 
 /* Against the compiler only: orders a thread with its own signal handler. */
 #define cp_signal_fence() __atomic_signal_fence(__ATOMIC_SEQ_CST)

@@ -178,8 +178,10 @@ struct cp_depot_amount cp_depot_in_use(const struct cp_depot_entry *e)
 {
 	/* Freed first: what is freed was allocated before, so that the difference isn't negative.
 	 * Acquire: the reads keep that order. */
-	uint64_t objects = cp_load_acquire(&e->freed.objects),
-		 bytes = cp_load_acquire(&e->freed.bytes);
+	uint64_t objects = cp_load_acquire(&e->freed.objects) +
+			   cp_load_acquire(&e->freed_elsewhere.objects),
+		 bytes = cp_load_acquire(&e->freed.bytes) +
+			 cp_load_acquire(&e->freed_elsewhere.bytes);
 
 	return (struct cp_depot_amount){ cp_load_acquire(&e->allocated.objects) - objects,
 					 cp_load_acquire(&e->allocated.bytes) - bytes };
@@ -219,8 +221,22 @@ void cp_depot_allocated(struct cp_depot_entry *e, uint64_t objects, uint64_t byt
 void cp_depot_freed(struct cp_depot_entry *e, uint64_t objects, uint64_t bytes)
 {
 	keep_peak(e);
-	cp_add_relaxed(&e->freed.objects, objects);
-	cp_add_relaxed(&e->freed.bytes, bytes);
+	cp_add_relaxed(&e->freed_elsewhere.objects, objects);
+	cp_add_relaxed(&e->freed_elsewhere.bytes, bytes);
+}
+
+void cp_depot_allocated_own(struct cp_depot_entry *e, uint64_t objects, uint64_t bytes)
+{
+	keep_peak(e);
+	cp_add_owned(&e->allocated.objects, objects);
+	cp_add_owned(&e->allocated.bytes, bytes);
+}
+
+void cp_depot_freed_own(struct cp_depot_entry *e, uint64_t objects, uint64_t bytes)
+{
+	keep_peak(e);
+	cp_add_owned(&e->freed.objects, objects);
+	cp_add_owned(&e->freed.bytes, bytes);
 }
 
 void cp_depot_take_fresh(void)

@@ -37,7 +37,9 @@ struct cp_depot_entry {
 	uint8_t end;	  /* enum cp_unwind_end */
 	uint8_t shard;
 	uint64_t interval; /* mean bytes between samples, when its samples were taken */
-	struct cp_depot_amount allocated, freed;
+	/* An entry may have an owner: the only thread that finds it, by its shard. */
+	struct cp_depot_amount allocated, freed; /* freed: by the owner */
+	struct cp_depot_amount freed_elsewhere;
 	struct cp_depot_amount peak; /* in use at the peak number PEAK_NUMBER */
 	uint32_t peak_number;
 	uint32_t labels; /* number of the thread's set: labelset.h */
@@ -74,6 +76,10 @@ void cp_depot_mark_peak(void);
 
 void cp_depot_allocated(struct cp_depot_entry *e, uint64_t objects, uint64_t bytes);
 void cp_depot_freed(struct cp_depot_entry *e, uint64_t objects, uint64_t bytes);
+
+/* The same by the entry's owner. */
+void cp_depot_allocated_own(struct cp_depot_entry *e, uint64_t objects, uint64_t bytes);
+void cp_depot_freed_own(struct cp_depot_entry *e, uint64_t objects, uint64_t bytes);
 
 /* In use now, and at the peak. */
 struct cp_depot_amount cp_depot_in_use(const struct cp_depot_entry *e);

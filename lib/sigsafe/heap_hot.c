@@ -6,7 +6,6 @@
 struct cp_heap_hot cp_heap_hot;
 struct cp_heap_filter cp_heap_filter;
 
-static bool tags;   /* blocks sampled from now on */
 static bool tagged; /* some ever; such ones may live until the end */
 static bool odd;    /* ever: a block without a tag that free must look at; then it asks for all */
 
@@ -49,10 +48,10 @@ void cp_heap_filter_remove(uintptr_t address)
 
 void cp_heap_hot_look(bool all, bool with_tags)
 {
-	tags = with_tags;
+	cp_heap_hot.tags = with_tags;
 	tagged = tagged || with_tags;
 	cp_store_seqcst(&cp_heap_hot.filtered, !all);
-	if (tags)
+	if (with_tags)
 		set_unless_odd(CP_HEAP_TAG_ALIGN - 1, 0);
 	else
 		set(0, 0);
@@ -64,11 +63,6 @@ void cp_heap_hot_rest(void)
 {
 	cp_store_seqcst(&cp_heap_hot.filtered, 1);
 	set_unless_odd(CP_HEAP_TAG_ALIGN - 1, 0);
-}
-
-bool cp_heap_hot_tags(void)
-{
-	return tags;
 }
 
 bool cp_heap_hot_tagged(void)

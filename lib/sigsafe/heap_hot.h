@@ -43,6 +43,7 @@ struct cp_heap_hot {
 	void *(*malloc)(size_t);
 	void (*free)(void *);
 	void *(*calloc)(size_t, size_t);
+	uint64_t tags; /* sampled blocks are asked for with a tag */
 } __attribute__((aligned(64)));
 extern struct cp_heap_hot cp_heap_hot __attribute__((visibility("hidden")));
 
@@ -106,8 +107,10 @@ void cp_heap_hot_look(bool all, bool tags);
 /* At as little as possible: no more is sampled. */
 void cp_heap_hot_rest(void);
 
-/* Sampled blocks are asked for with a tag. */
-bool cp_heap_hot_tags(void);
+static inline bool cp_heap_hot_tags(void)
+{
+	return cp_heap_hot.tags;
+}
 /* They were at some time, so blocks may be larger than the program believes. */
 bool cp_heap_hot_tagged(void);
 

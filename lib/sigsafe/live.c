@@ -49,20 +49,25 @@ static void unpack(uint64_t word, struct cp_live_block *b)
 	b->size = word & (CP_LIVE_SIZE_MAX - 1);
 }
 
-static uint64_t hash_of(uint64_t address, uint64_t salt)
+/* Blocks so near to each other share their first bucket: a program's small blocks then take few
+ * cache lines. As many as a bucket has slots, where glibc's smallest take 32 bytes. */
+#define NEAR_BITS 8
+
+/* Buckets that many of whose slots are taken are avoided, if the other one has more. */
+#define CROWDED 6u
+
+static inline uint64_t hash_of(uint64_t address, uint64_t salt)
 {
 	uint64_t h = (address ^ salt) * UINT64_C(0x9e3779b97f4a7c15);
 
-	return (h ^ h >> 32) * UINT64_C(0xd6e8feb86659fd93);
+	return (h ^ h >> 32) * UINT64_C(0xd6e8feb86659fd93) >> 32;
 }
 
 /* The two buckets of ADDRESS in G; they may be the same. */
 static inline void buckets_of(struct generation *g, uint64_t address, struct bucket *b[2])
 {
-	uint64_t h = hash_of(address, g->salt);
-
-	b[0] = &g->buckets[h >> 40 & g->mask];
-	b[1] = &g->buckets[h >> 8 & g->mask];
+	b[0] = &g->buckets[hash_of(address >> NEAR_BITS, g->salt) & g->mask];
+	b[1] = &g->buckets[hash_of(address, g->salt) & g->mask];
 }
 
 struct place {
@@ -70,18 +75,31 @@ struct place {
 	unsigned slot;
 };
 
-static inline bool find_in(struct bucket *b, uint64_t address, struct place *at)
+/* A bit for each slot of B that holds WORD: an address, or 0 for those that are empty. Without a
+ * branch, since any of them may be it. */
+static inline __attribute__((always_inline)) unsigned slots_with(const struct bucket *b,
+								 uint64_t word)
 {
+	unsigned found = 0;
+
+#pragma GCC unroll 8
 	for (unsigned i = 0; i < WAYS; i++)
 		/* Acquire: pairs with the release in put_in; the block behind it is whole. */
-		if (cp_load_acquire(&b->address[i]) == address) {
-			*at = (struct place){ b, i };
-			return true;
-		}
-	return false;
+		found |= (unsigned)(cp_load_acquire(&b->address[i]) == word) << i;
+	return found;
 }
 
-static bool find(uint64_t address, struct place *at)
+static inline bool find_in(struct bucket *b, uint64_t address, struct place *at)
+{
+	unsigned found = slots_with(b, address);
+
+	if (!found)
+		return false;
+	*at = (struct place){ b, (unsigned)__builtin_ctz(found) };
+	return true;
+}
+
+static inline bool find(uint64_t address, struct place *at)
 {
 	struct bucket *b[2];
 
@@ -93,19 +111,16 @@ static bool find(uint64_t address, struct place *at)
 	return false;
 }
 
+/* The block is the caller's, who alone empties the slot: a store will do. */
 bool cp_live_remove(uint64_t address, struct cp_live_block *b)
 {
 	struct place at;
-	uint64_t word;
 
 	if (!find(address, &at))
 		return false;
-	/* Read before the slot is given up. Were it taken again between, then by this very
-	 * address, which a program can only reach by freeing twice. */
-	word = cp_load_relaxed(&at.bucket->block[at.slot]);
-	if (!cp_cas_acqrel(&at.bucket->address[at.slot], &address, 0))
-		return false;
-	unpack(word, b);
+	unpack(cp_load_relaxed(&at.bucket->block[at.slot]), b);
+	/* Release: who takes the slot writes its block after we have read ours. */
+	cp_store_release(&at.bucket->address[at.slot], 0);
 	return true;
 }
 
@@ -119,22 +134,14 @@ bool cp_live_peek(uint64_t address, struct cp_live_block *b)
 	return true;
 }
 
-static inline unsigned free_slots(const struct bucket *b)
+static inline bool put_in(struct bucket *b, unsigned empty, uint64_t address, uint64_t word)
 {
-	unsigned n = 0;
+	for (; empty; empty &= empty - 1) {
+		unsigned i = (unsigned)__builtin_ctz(empty);
+		uint64_t none = 0;
 
-	for (unsigned i = 0; i < WAYS; i++)
-		n += !cp_load_relaxed(&b->address[i]);
-	return n;
-}
-
-static inline bool put_in(struct bucket *b, uint64_t address, uint64_t word)
-{
-	for (unsigned i = 0; i < WAYS; i++) {
-		uint64_t empty = 0;
-
-		if (cp_load_relaxed(&b->address[i]) ||
-		    !cp_cas_acqrel(&b->address[i], &empty, address | CLAIMED))
+		/* Acquire: pairs with the release in remove. */
+		if (!cp_cas_acqrel(&b->address[i], &none, address | CLAIMED))
 			continue;
 		cp_store_relaxed(&b->block[i], word);
 		/* Release: who finds the address finds its block. */
@@ -144,15 +151,32 @@ static inline bool put_in(struct bucket *b, uint64_t address, uint64_t word)
 	return false;
 }
 
-/* The emptier bucket first: that fills a generation to more than three quarters. */
+/* Of WAYS bits. */
+static inline unsigned how_many(unsigned bits)
+{
+	unsigned n = 0;
+
+	for (; bits; bits &= bits - 1)
+		n++;
+	return n;
+}
+
+/* Near its neighbours; where it is crowded, in the emptier bucket: that fills a generation to more
+ * than two thirds. */
 static bool put(struct generation *g, uint64_t address, uint64_t word)
 {
 	struct bucket *b[2];
-	unsigned first;
+	unsigned empty[2], room, first;
 
 	buckets_of(g, address, b);
-	first = free_slots(b[1]) > free_slots(b[0]);
-	return put_in(b[first], address, word) || put_in(b[!first], address, word);
+	empty[0] = slots_with(b[0], 0);
+	room = how_many(empty[0]);
+	if (room > WAYS - CROWDED && put_in(b[0], empty[0], address, word))
+		return true;
+	empty[1] = slots_with(b[1], 0);
+	first = how_many(empty[1]) > room;
+	return put_in(b[first], empty[first], address, word) ||
+	       put_in(b[!first], empty[!first], address, word);
 }
 
 static size_t bytes_of(size_t slots)

@@ -6,12 +6,9 @@
  * generation, so that a look-up reads a bounded number of cache lines and a removed slot is simply
  * empty.
  *
- * | call   | by                                      | orders |
- * |--------|-----------------------------------------|----------------------------------------------|
- * | insert | the allocating thread, before the       | claims a slot, writes it, releases its
- * address | |        | program has the address                 | | | remove | the freeing thread,
- * before the          | acquire of the address; the exchange that    | |        | allocator has it
- * back                   | empties the slot decides who freed it        |
+ * insert: by who got the address from the allocator, before the program has it: claims a slot,
+ * writes it, releases its address. remove: by who frees it, before the allocator has it back. So an
+ * address is one thread's at a time, and only claiming needs a locked instruction.
  */
 #ifndef CP_LIVE_H
 #define CP_LIVE_H

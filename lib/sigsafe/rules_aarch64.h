@@ -95,4 +95,30 @@ static inline bool cp_rule_step(uint32_t rule, struct cp_rule_frame *q, struct c
 	return true;
 }
 
+/* See rules_x86_64.h. Walks aren't replayed here: a return address may be signed. */
+struct cp_rule_word {
+	uint64_t at, value;
+};
+#define CP_RULE_WORDS 2u
+
+static inline unsigned cp_rule_words(uint32_t rule, const struct cp_rule_frame *q,
+				     const struct cp_rule_frame *next, unsigned *needed,
+				     struct cp_rule_word *words)
+{
+	(void)rule;
+	(void)q;
+	(void)next;
+	(void)needed;
+	(void)words;
+	return 0;
+}
+
+static inline bool cp_rule_has_needed(const struct cp_rule_frame *q, const struct cp_regs *regs,
+				      unsigned needed)
+{
+	(void)q;
+	(void)regs;
+	return !needed;
+}
+
 #endif

@@ -107,4 +107,44 @@ static inline bool cp_rule_step(uint32_t rule, struct cp_rule_frame *q, struct c
 	return true;
 }
 
+/* A stack word, and what it holds. */
+struct cp_rule_word {
+	uint64_t at, value;
+};
+#define CP_RULE_WORDS 3u
+
+enum { CP_RULE_NEEDS_FP = 1, CP_RULE_NEEDS_BX = 2 };
+
+/* The words by which RULE leads from Q to NEXT, at most CP_RULE_WORDS, as far as what is beyond
+ * depends on them. *NEEDED: the registers of NEXT that it depends on; then those of Q. 0: not
+ * known. */
+static inline unsigned cp_rule_words(uint32_t rule, const struct cp_rule_frame *q,
+				     const struct cp_rule_frame *next, unsigned *needed,
+				     struct cp_rule_word *words)
+{
+	uint32_t kind = rule & 3, fp_slot = rule >> 16 & 0x7f, bx_slot = rule >> 23 & 0x7f;
+	uint64_t base = kind == CP_RULE_SP ? q->sp : kind == CP_RULE_FP ? q->fp : q->bx;
+	uint64_t cfa = base + (rule >> 2 & CP_RULE_OFFSET_MAX) * 8;
+	unsigned n = 0;
+
+	words[n++] = (struct cp_rule_word){ cfa - 8, next->pc };
+	if (fp_slot && *needed & CP_RULE_NEEDS_FP)
+		words[n++] = (struct cp_rule_word){ cfa - fp_slot * 8, next->fp };
+	if (bx_slot && *needed & CP_RULE_NEEDS_BX)
+		words[n++] = (struct cp_rule_word){ cfa - bx_slot * 8, next->bx };
+	*needed &= ~((fp_slot ? CP_RULE_NEEDS_FP : 0u) | (bx_slot ? CP_RULE_NEEDS_BX : 0u));
+	*needed |= kind == CP_RULE_FP	? CP_RULE_NEEDS_FP
+		   : kind == CP_RULE_BX ? CP_RULE_NEEDS_BX
+					: 0;
+	return n;
+}
+
+/* Are the NEEDED registers in REGS as they are in Q? */
+static inline bool cp_rule_has_needed(const struct cp_rule_frame *q, const struct cp_regs *regs,
+				      unsigned needed)
+{
+	return (!(needed & CP_RULE_NEEDS_FP) || q->fp == regs->r[CP_REG_FP]) &&
+	       (!(needed & CP_RULE_NEEDS_BX) || q->bx == regs->r[CP_CFI_RBX]);
+}
+
 #endif

@@ -11,6 +11,7 @@
 #define MOST 1024u
 
 static struct cp_scratch *all[MOST];
+static struct cp_scratch *owned[CP_SCRATCH_OWNED];
 
 static bool is_mine(struct cp_scratch *s)
 {
@@ -50,4 +51,13 @@ struct cp_scratch *cp_scratch_take(uint16_t *last)
 void cp_scratch_give(struct cp_scratch *s)
 {
 	cp_store_release(&s->taken, 0);
+}
+
+struct cp_scratch *cp_scratch_own(unsigned index)
+{
+	struct cp_scratch *s = cp_load_acquire(&owned[index]);
+
+	if (__builtin_expect(s != NULL, 1))
+		return s;
+	return make(&owned[index]);
 }

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "sigsafe/memo.h"
+#include "sigsafe/replay.h"
 
 #define CP_SCRATCH_DEPTH 4097
 
@@ -16,6 +17,7 @@ struct cp_scratch {
 	uint32_t taken;
 	uint32_t pad[15];
 	struct cp_memo memo;
+	struct cp_replay replays[CP_REPLAYS];
 	uint64_t pcs[CP_SCRATCH_DEPTH];
 };
 
@@ -23,5 +25,10 @@ struct cp_scratch {
  * one that the caller had last, tried first. */
 struct cp_scratch *cp_scratch_take(uint16_t *last);
 void cp_scratch_give(struct cp_scratch *s);
+
+/* Number INDEX of CP_SCRATCH_OWNED more, not of the pool: the caller sees to it that one thread at
+ * a time has it. NULL: out of memory. */
+#define CP_SCRATCH_OWNED 16u
+struct cp_scratch *cp_scratch_own(unsigned index);
 
 #endif

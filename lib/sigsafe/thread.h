@@ -102,6 +102,7 @@ struct cp_heap_self {
 	uint64_t random;	   /* state; 0 = not seeded */
 	uint64_t allocated, freed; /* estimated bytes, not yet in the totals */
 	uint16_t scratch;	   /* the unwinding buffer it had last */
+	uint8_t busy;		   /* its own one is in use */
 	uint8_t guard;		   /* what is allocated is ours, not the program's */
 	uint8_t resolving;	   /* the allocator is being looked up */
 	uint8_t probing;	   /* 1: the next allocation is our test of the hooks; 2: it came */

@@ -17,9 +17,11 @@
 #include "sigsafe/scratch.h"
 
 #define THREADS 8
+#define OWNERS 4 /* of them have entries of their own */
 #define SLOTS 4096
 
 static uint64_t slots[SLOTS]; /* addresses that any thread may free */
+static __thread uint8_t shard;
 static uint32_t stop;
 static uint64_t next_address = UINT64_C(0x550000000000);
 
@@ -38,6 +40,7 @@ static void record(uint64_t address, uint64_t *x)
 	e = cp_depot_find(&(struct cp_depot_key){ .pcs = s->pcs,
 						  .hash = cp_memo_hash_of(s->pcs, depth),
 						  .depth = depth,
+						  .shard = shard,
 						  .interval = 1 });
 	cp_scratch_give(s);
 	if (!e)
@@ -45,22 +48,31 @@ static void record(uint64_t address, uint64_t *x)
 	b.id = e->id;
 	if (!cp_live_insert(address, &b, &old) || old.id)
 		abort();
-	cp_depot_allocated(e, 1, b.size);
+	if (shard)
+		cp_depot_allocated_own(e, 1, b.size);
+	else
+		cp_depot_allocated(e, 1, b.size);
 }
 
 static void forget(uint64_t address)
 {
+	struct cp_depot_entry *e;
 	struct cp_live_block b;
 
 	if (!cp_live_remove(address, &b))
 		abort();
-	cp_depot_freed(cp_depot_at(b.id), 1, b.size);
+	e = cp_depot_at(b.id);
+	if (shard && e->shard == shard)
+		cp_depot_freed_own(e, 1, b.size);
+	else
+		cp_depot_freed(e, 1, b.size);
 }
 
 static void *work(void *arg)
 {
 	uint64_t x = (uintptr_t)arg * 7919 + 1;
 
+	shard = (uint8_t)((uintptr_t)arg < OWNERS ? (uintptr_t)arg + 1 : 0);
 	for (unsigned round = 0; !__atomic_load_n(&stop, __ATOMIC_RELAXED); round++) {
 		uint64_t address, old;
 

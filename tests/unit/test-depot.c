@@ -55,6 +55,11 @@ static void test_depot_counts_what_is_in_use(void)
 	cp_depot_freed(e, 3, 400);
 	CHECK_EQ(cp_depot_in_use(e).objects, 7);
 	CHECK_EQ(cp_depot_in_use(e).bytes, 600);
+	/* Whoever counts: the entry's owner or another thread. */
+	cp_depot_allocated_own(e, 5, 500);
+	cp_depot_freed_own(e, 2, 150);
+	CHECK_EQ(cp_depot_in_use(e).objects, 10);
+	CHECK_EQ(cp_depot_in_use(e).bytes, 950);
 }
 
 static void test_depot_keeps_the_peak(void)

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "sigsafe/memo.h"
+#include "sigsafe/replay.h"
 #include "sigsafe/unwind_walks.h"
 
 #define NOINLINE __attribute__((noinline, noclone))
@@ -18,10 +19,37 @@ static uint64_t low, high, state = 12345;
 static unsigned walks, shared, bad;
 static uint32_t epoch = 1;
 
+/* A replay leads to the stack that it was kept for. */
+static struct cp_replay replays[CP_REPLAYS];
+static struct stack {
+	unsigned depth;
+	uint64_t pcs[4096];
+} kept[CP_REPLAYS];
+static unsigned replayed, wrong;
+
 static uint64_t chance(void)
 {
 	state = state * UINT64_C(6364136223846793005) + 1442695040888963407;
 	return state >> 33;
+}
+
+/* PCS is what the unwinder found; one that is kept must be just that. */
+static void replay(const struct cp_unwind_input *in, const uint64_t *pcs, unsigned n, bool memoized)
+{
+	struct cp_replay *r = cp_replay_at(replays, in, 0);
+	struct stack *s = (struct stack *)(void *)cp_replay_find(r, in);
+
+	if (s) {
+		replayed++;
+		wrong += s->depth != n || memcmp(s->pcs, pcs, n * sizeof(*pcs));
+		return;
+	}
+	if (!memoized)
+		return;
+	s = &kept[r - replays];
+	s->depth = n;
+	memcpy(s->pcs, pcs, n * sizeof(*pcs));
+	cp_replay_keep(r, &memo, in, (struct cp_depot_entry *)(void *)s);
 }
 
 static NOINLINE void look(void)
@@ -37,6 +65,7 @@ static NOINLINE void look(void)
 	n = cp_unwind_dwarf_walk(&in, pcs, 4096, &end);
 	m = cp_memo_walk(&memo, &in, epoch, 4096);
 	walks++;
+	replay(&in, pcs, n, m);
 	if (!m)
 		return;
 	shared++;
@@ -135,7 +164,7 @@ static void test_memo_walks_are_the_unwinders(void)
 		/* The same stack again, in other places' registers. */
 		look();
 	}
-	printf("# %u walks, %u shared\n", walks, shared);
+	printf("# %u walks, %u shared, %u replayed\n", walks, shared, replayed);
 	CHECK(walks > 50000);
 #if !defined(__SANITIZE_ADDRESS__)
 	/* Nearly all: the first time a function is met its rule isn't in the cache. With a
@@ -143,6 +172,14 @@ static void test_memo_walks_are_the_unwinders(void)
 	CHECK(shared > walks - walks / 20);
 #endif
 	CHECK_EQ(bad, 0);
+}
+
+static void test_replays_are_the_unwinders(void)
+{
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__)
+	CHECK(replayed > walks / 50);
+#endif
+	CHECK_EQ(wrong, 0);
 }
 
 static void test_memo_is_forgotten_with_the_epoch(void)
@@ -169,6 +206,7 @@ static void test_memo_deep_stacks_are_the_unwinders(void)
 int main(void)
 {
 	RUN(test_memo_walks_are_the_unwinders);
+	RUN(test_replays_are_the_unwinders);
 	RUN(test_memo_is_forgotten_with_the_epoch);
 	RUN(test_memo_deep_stacks_are_the_unwinders);
 	return harness_end();

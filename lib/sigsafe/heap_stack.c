@@ -1,0 +1,238 @@
+/* From a sampled allocation to its stack's entry; see heap_stack.h. */
+#include "sigsafe/heap_stack.h"
+
+#include "sigsafe/capture.h"
+#include "sigsafe/counters.h"
+#include "sigsafe/gate.h"
+#include "sigsafe/labels.h"
+#include "sigsafe/labelset.h"
+#include "sigsafe/scratch.h"
+#include "sigsafe/sys.h"
+#include "sigsafe/unwind_walks.h"
+
+/* Threads count apart when samples are frequent: the first ones each in entries of its own, the
+ * others in these. */
+#define SHARDS 8u
+
+/* Frames of our own on top of a walk, at most. */
+#define OWN_FRAMES 4u
+
+static void block_signals(uint64_t *old)
+{
+	const uint64_t all = CP_SIGSET_ALL;
+
+	cp_sys_sigmask(SIG_SETMASK, &all, old);
+}
+
+static void unblock_signals(const uint64_t *old)
+{
+	cp_sys_sigmask(SIG_SETMASK, old, NULL);
+}
+
+static unsigned walk(struct cp_unwind_input *in, uint64_t *pcs, unsigned max,
+		     enum cp_unwind_end *end)
+{
+	uint8_t before = cp_self.in_capture;
+	unsigned phase, n;
+
+	phase = cp_gate_enter(&in->stable_modules);
+	cp_self.in_capture = true;
+	cp_signal_fence();
+	n = cp_capture_settings.unwinder->walk(in, pcs, max, end);
+	cp_signal_fence();
+	cp_self.in_capture = before;
+	cp_gate_leave(phase);
+	if (*end == CP_UNWIND_TRUNCATED)
+		cp_count_mode(CP_MODE_HEAP, CP_COUNT_TRUNCATED, 1);
+	else if (*end == CP_UNWIND_INCOMPLETE)
+		cp_count_mode(CP_MODE_HEAP, CP_COUNT_INCOMPLETE, 1);
+	return n;
+}
+
+/* No handler of the program's may come in between: it could jump away, and the gate would be
+ * waited for for ever. */
+static unsigned walk_undisturbed(struct cp_unwind_input *in, uint64_t *pcs, unsigned max,
+				 enum cp_unwind_end *end)
+{
+	uint64_t mask;
+	unsigned n;
+
+	block_signals(&mask);
+	n = walk(in, pcs, max, end);
+	unblock_signals(&mask);
+	return n;
+}
+
+/* Our own frames at the leaf, up to the one that CALLER returns to. */
+static unsigned own_frames(const uint64_t *pcs, unsigned depth, uintptr_t caller)
+{
+	for (unsigned i = 0; i < depth && i < OWN_FRAMES; i++)
+		if (pcs[i] == caller - 1)
+			return i;
+	return 0;
+}
+
+/* Signals are blocked for all of a sample; where all is sampled, system calls would be most of the
+ * cost. */
+static bool is_rare(uint64_t interval)
+{
+	return interval >= CP_HEAP_TAG_INTERVAL;
+}
+
+/* The stack that SCRATCH's last walk found, DEPTH frames of it the program's. */
+static struct cp_depot_entry *entry_of_memo(struct cp_memo *m, unsigned depth,
+					    struct cp_depot_key *key)
+{
+	struct cp_depot_entry *e = m->entry_depth == depth ? m->entry : NULL;
+
+	if (e && e->interval == key->interval && e->labels == key->labels)
+		return e;
+	key->pcs = cp_memo_pcs(m, depth);
+	key->hash = cp_memo_hash(m, depth);
+	key->depth = depth;
+	key->end = CP_UNWIND_COMPLETE;
+	e = cp_depot_find(key);
+	/* Without an entry nobody knows that it is there, when its modules go. */
+	if (!e)
+		m->count = 0;
+	m->entry = e;
+	m->entry_depth = depth;
+	return e;
+}
+
+static struct cp_depot_entry *entry_of_walk(struct cp_scratch *scratch, struct cp_unwind_input *in,
+					    unsigned max, uintptr_t caller,
+					    struct cp_depot_key *key)
+{
+	enum cp_unwind_end end = CP_UNWIND_INCOMPLETE;
+	unsigned depth = is_rare(key->interval) ? walk(in, scratch->pcs, max, &end)
+						: walk_undisturbed(in, scratch->pcs, max, &end);
+	unsigned own = own_frames(scratch->pcs, depth, caller);
+
+	key->pcs = scratch->pcs + own;
+	key->depth = depth - own;
+	key->hash = cp_memo_hash_of(key->pcs, key->depth);
+	key->end = (uint8_t)end;
+	return cp_depot_find(key);
+}
+
+static uint32_t labels_now(void)
+{
+	const struct cp_thread *t = cp_self.thread;
+	uint32_t set = t ? cp_labels_current(t->labels) : CP_LABELSET_NONE;
+
+	if (set != CP_LABELSET_LOST)
+		return set;
+	cp_count_mode(CP_MODE_HEAP, CP_COUNT_LOST_LABELS, 1);
+	return CP_LABELSET_NONE;
+}
+
+/* A record is one thread's until that has ended, and so is its number. */
+static inline bool owns(const struct cp_thread *t)
+{
+	return t && t->index < CP_SCRATCH_OWNED;
+}
+
+bool cp_heap_stack_is_own(const struct cp_depot_entry *e)
+{
+	const struct cp_thread *t = cp_self.thread;
+
+	return owns(t) && e->shard == SHARDS + t->index;
+}
+
+/* The thread's own, unless this is a handler in the middle of a sample, or one has jumped out of
+ * it: then it is lost to this thread. */
+static struct cp_scratch *take_own(struct cp_depot_key *key)
+{
+	const struct cp_thread *t = cp_self.thread;
+	struct cp_scratch *s;
+
+	if (!owns(t) || cp_self.heap.busy)
+		return NULL;
+	s = cp_scratch_own(t->index);
+	if (!s)
+		return NULL;
+	cp_self.heap.busy = 1;
+	cp_signal_fence();
+	key->shard = (uint8_t)(SHARDS + t->index);
+	return s;
+}
+
+static void give_own(void)
+{
+	cp_signal_fence();
+	cp_self.heap.busy = 0;
+}
+
+static struct cp_depot_entry *find_new(struct cp_scratch *scratch, struct cp_unwind_input *in,
+				       uintptr_t caller, struct cp_depot_key *key)
+{
+	unsigned max = cp_load_relaxed(&cp_capture_settings.max_depth), depth = 0;
+	struct cp_memo *m = &scratch->memo;
+
+	if (!is_rare(key->interval) && cp_capture_settings.unwinder->walk == cp_unwind_dwarf_walk &&
+	    cp_gate_is_open())
+		depth = cp_memo_walk(m, in, cp_depot_epoch(), max);
+	if (!depth)
+		return entry_of_walk(scratch, in, max, caller, key);
+	return entry_of_memo(m, depth - own_frames(cp_memo_pcs(m, depth), depth, caller), key);
+}
+
+static bool is_of(const struct cp_depot_entry *e, const struct cp_depot_key *key)
+{
+	return e && e->epoch == cp_depot_epoch() && e->interval == key->interval &&
+	       e->labels == key->labels && e->shard == key->shard;
+}
+
+static struct cp_depot_entry *find(struct cp_scratch *scratch, struct cp_unwind_input *in,
+				   uintptr_t caller, struct cp_depot_key *key)
+{
+	struct cp_replay *r = cp_replay_at(scratch->replays, in, caller);
+	struct cp_depot_entry *e;
+
+	/* While a module goes, what is kept may be of that one. */
+	if (is_rare(key->interval) || !cp_gate_is_open())
+		return find_new(scratch, in, caller, key);
+	e = cp_replay_find(r, in);
+	if (cp_likely(is_of(e, key)))
+		return e;
+	e = find_new(scratch, in, caller, key);
+	/* A walk that was not the memo's has left it empty. */
+	if (e && scratch->memo.count)
+		cp_replay_keep(r, &scratch->memo, in, e);
+	return e;
+}
+
+struct cp_depot_entry *cp_heap_stack_find(const struct cp_heap_sample *s,
+					  struct cp_unwind_input *in)
+{
+	struct cp_depot_key key = { .interval = s->interval, .labels = labels_now() };
+	const struct cp_thread *t = cp_self.thread;
+	bool rare = is_rare(s->interval);
+	struct cp_depot_entry *e = NULL;
+	struct cp_scratch *scratch = rare ? NULL : take_own(&key);
+	uint64_t mask;
+
+	in->stack_low = t ? t->stack_low : 0;
+	in->stack_high = t ? t->stack_high : 0;
+	in->stable_modules = false;
+	in->own_tls = true;
+	in->copy = NULL;
+	if (cp_likely(scratch)) {
+		e = find(scratch, in, s->caller, &key);
+		give_own();
+		return e;
+	}
+	/* Left by a jump out of a handler, the buffer would be lost as well; but that is one. */
+	if (rare)
+		block_signals(&mask);
+	scratch = cp_scratch_take(&cp_self.heap.scratch);
+	key.shard = rare ? 0 : (uint8_t)(cp_self.heap.scratch % SHARDS);
+	if (scratch) {
+		e = find(scratch, in, s->caller, &key);
+		cp_scratch_give(scratch);
+	}
+	if (rare)
+		unblock_signals(&mask);
+	return e;
+}

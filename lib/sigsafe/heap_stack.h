@@ -1,0 +1,25 @@
+/* The stack of a sampled allocation, as its entry in the depot. Called inside malloc, by
+ * heap_event.c.
+ *
+ * Where all is sampled: the walk is replayed if the same was made before (replay.h), else shortened
+ * by the one before (memo.h), else made by the unwinder. The first threads have a buffer and
+ * entries of their own, and touch nothing then that others write.
+ */
+#ifndef CP_HEAP_STACK_H
+#define CP_HEAP_STACK_H
+
+#include <stdbool.h>
+
+#include "sigsafe/depot.h"
+#include "sigsafe/heap_event.h"
+#include "sigsafe/unwind.h"
+
+/* IN's registers are those of the function that was called at S->caller, or below it; the rest of
+ * it is set here. NULL: no memory. */
+struct cp_depot_entry *cp_heap_stack_find(const struct cp_heap_sample *s,
+					  struct cp_unwind_input *in);
+
+/* Nobody but the calling thread gets E from here, as long as it lives. */
+bool cp_heap_stack_is_own(const struct cp_depot_entry *e);
+
+#endif

@@ -1,0 +1,92 @@
+/* Walks that needn't be made again; see replay.h. */
+#include "sigsafe/replay.h"
+
+#include "sigsafe/stackmem.h"
+
+_Static_assert(CP_REPLAYS == 16, "cp_replay_at takes four bits");
+
+/* What was kept in vain so often is tried more rarely. */
+#define PATIENCE 4u
+#define SELDOM 16u
+
+CP_STACKMEM_RAW static bool holds(const struct cp_replay *r)
+{
+	uint64_t different = 0;
+
+	for (uint32_t i = 0; i < r->count; i++)
+		different |= *(const cp_stackmem_word *)r->words[i].at ^ r->words[i].value;
+	return !different;
+}
+
+static bool begins_so(const struct cp_replay *r, const struct cp_unwind_input *in)
+{
+	return r->from.sp == in->regs.r[CP_REG_SP] && r->from.pc == in->regs.r[CP_REG_PC];
+}
+
+struct cp_depot_entry *cp_replay_find(struct cp_replay *r, const struct cp_unwind_input *in)
+{
+	if (!r->entry || !begins_so(r, in) || r->low < in->stack_low || r->high > in->stack_high ||
+	    !cp_rule_has_needed(&r->from, &in->regs, r->needed) || !holds(r))
+		return NULL;
+	r->vain = 0;
+	return r->entry;
+}
+
+static bool is_worth_it(struct cp_replay *r, const struct cp_unwind_input *in)
+{
+	if (!begins_so(r, in)) {
+		r->vain = 0;
+		return false;
+	}
+	return r->vain++ < PATIENCE || r->vain % SELDOM == 0;
+}
+
+/* false: not all within STACK, or too many. */
+static bool list_words(struct cp_replay *r, const struct cp_memo *m,
+		       const struct cp_stackmem *stack)
+{
+	static const struct cp_rule_frame end;
+	unsigned needed = 0, n = 0;
+
+	r->low = UINT64_MAX;
+	r->high = 0;
+	/* From the outermost: what a frame must hand on is known when it is its turn. */
+	for (uint32_t i = 0; i < m->count; i++) {
+		unsigned more;
+
+		if (cp_rule_is_outermost(m->rules[i]))
+			continue;
+		if (n + CP_RULE_WORDS > CP_REPLAY_WORDS)
+			return false;
+		more = cp_rule_words(m->rules[i], &m->frames[i], i ? &m->frames[i - 1] : &end,
+				     &needed, r->words + n);
+		if (!more)
+			return false;
+		for (; more; more--, n++) {
+			uint64_t at = r->words[n].at;
+
+			if (at - stack->direct_low >= stack->direct_size)
+				return false;
+			r->low = at < r->low ? at : r->low;
+			r->high = at + sizeof(uint64_t) > r->high ? at + sizeof(uint64_t) : r->high;
+		}
+	}
+	r->count = n;
+	r->needed = (uint16_t)needed;
+	return n != 0;
+}
+
+void cp_replay_keep(struct cp_replay *r, const struct cp_memo *m, const struct cp_unwind_input *in,
+		    struct cp_depot_entry *e)
+{
+	struct cp_stackmem stack;
+	bool worth = is_worth_it(r, in);
+
+	r->entry = NULL;
+	cp_rule_load(&r->from, &in->regs, ~UINT64_C(0));
+	if (!worth)
+		return;
+	cp_stackmem_init(&stack, r->from.sp, in->stack_low, in->stack_high);
+	if (list_words(r, m, &stack))
+		r->entry = e;
+}

@@ -1,0 +1,50 @@
+/* Walks that needn't be made again: where all is sampled, most allocations come from where one came
+ * from a moment ago.
+ *
+ * What a walk finds depends on the registers that it begins with, on the rules of its program
+ * counters, and on the stack words that these read. So a walk is kept as the list of those words,
+ * and as long as each holds what it held, the stack is the same. Words that nothing follows from
+ * (registers saved that no rule counts from) aren't listed: a word or two a frame remain.
+ *
+ * Filled from a walk of memo.h; only stacks of plain frames within the thread's own stack. Used by
+ * one thread at a time. Who uses it sees to it that no module went away meanwhile.
+ */
+#ifndef CP_REPLAY_H
+#define CP_REPLAY_H
+
+#include <stdint.h>
+
+#include "sigsafe/memo.h"
+#include "sigsafe/rules.h"
+#include "sigsafe/unwind.h"
+
+#define CP_REPLAY_WORDS 120u
+#define CP_REPLAYS 16u
+
+struct cp_replay {
+	struct cp_depot_entry *entry; /* where the walk led to; NULL: nothing is kept */
+	struct cp_rule_frame from;
+	uint64_t low, high; /* the words lie in [low, high) */
+	uint32_t count;
+	uint16_t needed; /* registers of FROM that it depends on, besides pc and sp */
+	uint16_t vain;	 /* times that it was kept and didn't hold later */
+	struct cp_rule_word words[CP_REPLAY_WORDS];
+};
+
+/* The one of R[CP_REPLAYS] for a stack that begins so. */
+static inline struct cp_replay *cp_replay_at(struct cp_replay *r, const struct cp_unwind_input *in,
+					     uint64_t caller)
+{
+	uint64_t hash = (in->regs.r[CP_REG_SP] ^ caller << 20) * UINT64_C(0x9e3779b97f4a7c15);
+
+	return &r[hash >> 60];
+}
+
+/* The entry, if the walk from IN would lead to it again; else NULL. */
+struct cp_depot_entry *cp_replay_find(struct cp_replay *r, const struct cp_unwind_input *in);
+
+/* M's last walk was from IN and led to E. Kept when it is likely to come again. */
+void cp_replay_keep(struct cp_replay *r, const struct cp_memo *m, const struct cp_unwind_input *in,
+		    struct cp_depot_entry *e);
+
+#endif
