@@ -28,6 +28,19 @@ static uint64_t draw(struct cp_heap_self *h)
 	return cp_poisson_draw(&h->random, h->interval);
 }
 
+/* Blocks of runs that look at every address aren't in the filter. */
+static bool is_filtered(uint64_t interval)
+{
+	return interval >= CP_HEAP_TAG_INTERVAL;
+}
+
+/* Drawn in an earlier run, from which this one differs in what free looks at: it would not know the
+ * block, which may have a tag. */
+static bool is_of_another_kind(uint64_t interval)
+{
+	return is_filtered(interval) != is_filtered(cp_load_relaxed(&cp_heap_totals.interval));
+}
+
 bool cp_heap_event_begin(struct cp_heap_sample *s, size_t size, void *caller)
 {
 	struct cp_heap_self *h = &cp_self.heap;
@@ -39,7 +52,7 @@ bool cp_heap_event_begin(struct cp_heap_sample *s, size_t size, void *caller)
 	if (cp_heap_hot.state != CP_HEAP_ON || h->guard)
 		return false;
 	/* A thread's first interval is drawn before its first allocation is looked at. */
-	if (!h->interval) {
+	if (!h->interval || is_of_another_kind(h->interval)) {
 		h->left = draw(h);
 		if (size < h->left) {
 			h->left -= size;
@@ -117,12 +130,6 @@ void cp_heap_event_untracked_freed(const struct cp_live_block *b)
 	if (cp_likely(e->epoch >= cp_load_relaxed(&cp_heap_totals.first_epoch) &&
 		      cp_heap_hot.state == CP_HEAP_ON))
 		sum_up(0, bytes);
-}
-
-/* Blocks of runs that look at every address aren't in the filter. */
-static bool is_filtered(uint64_t interval)
-{
-	return interval >= CP_HEAP_TAG_INTERVAL;
 }
 
 static bool untrack(uintptr_t a, struct cp_live_block *b)
