@@ -50,6 +50,8 @@ static pthread_t thread;
 enum { NONE, STARTING, RUNNING, STOPPING };
 static uint32_t state;
 static uint32_t held_off; /* stopped on purpose: only cp_collect_start starts it again */
+static uint32_t parkers;  /* threads between park and unpark */
+static uint32_t parked;	  /* it ran when one of them came */
 static int32_t thread_tid;
 static sigset_t program_mask; /* of the thread that started ours */
 static uint32_t requests;     /* CP_REQUEST_*, not yet served */
@@ -85,9 +87,20 @@ bool cp_collect_run(void (*fn)(void *), void *arg)
 	return true;
 }
 
+/* What the program or its user asks for, as opposed to what we ask ourselves. */
+#define ASKED (CP_REQUEST_DRAIN | CP_REQUEST_DUMP | CP_REQUEST_TOGGLE)
+
 static void serve(void *arg)
 {
 	work->serve(*(uint32_t *)arg);
+}
+
+/* Before an end, or just behind it. */
+static void serve_rest(uint32_t bits)
+{
+	bits &= ASKED;
+	if (bits)
+		cp_collect_run(serve, &bits);
 }
 
 /* In a handler of a process without a collector: do it here, unless somebody else does. */
@@ -114,7 +127,7 @@ static void post(uint32_t bits)
 void cp_collect_request(uint32_t bits)
 {
 	if (!cp_collect_alive()) {
-		bits &= CP_REQUEST_DRAIN | CP_REQUEST_DUMP | CP_REQUEST_TOGGLE;
+		bits &= ASKED;
 		if (bits && work_stack)
 			serve_here(bits);
 		return;
@@ -181,8 +194,10 @@ static bool loop(void)
 		uint32_t bits = cp_exchange_acqrel(&requests, 0);
 		uint64_t now = cp_run_clock(CLOCK_MONOTONIC), deadline;
 
-		if (bits & CP_REQUEST_QUIT)
+		if (bits & CP_REQUEST_QUIT) {
+			serve_rest(bits);
 			return true;
+		}
 		if (only_we_are_left())
 			return true;
 		if (cp_worker_is_stale()) {
@@ -289,7 +304,7 @@ void cp_collect_revive(void)
 
 void cp_collect_stop(void)
 {
-	uint32_t running = RUNNING;
+	uint32_t running = RUNNING, rest;
 	int cancel;
 
 	cp_store_seqcst(&held_off, 1);
@@ -302,9 +317,26 @@ void cp_collect_stop(void)
 	post(CP_REQUEST_QUIT);
 	pthread_join(thread, NULL);
 	cp_worker_wait_gone((int)cp_load_relaxed(&thread_tid));
-	cp_store_release(&requests, 0);
+	rest = cp_exchange_acqrel(&requests, 0);
 	cp_store_release(&state, NONE);
+	serve_rest(rest);
 	pthread_setcancelstate(cancel, NULL);
+}
+
+/* Who is the last to unpark sees what each of the others noted when it parked. */
+void cp_collect_park(void)
+{
+	cp_add_seqcst(&parkers, 1);
+	if (!cp_collect_alive())
+		return;
+	cp_store_seqcst(&parked, 1);
+	cp_collect_stop();
+}
+
+void cp_collect_unpark(bool again)
+{
+	if (cp_add_seqcst(&parkers, (uint32_t)-1) == 1 && cp_exchange_acqrel(&parked, 0) && again)
+		cp_collect_start();
 }
 
 void cp_collect_fork_child(void)
@@ -312,6 +344,8 @@ void cp_collect_fork_child(void)
 	cp_lock_reset(&lock);
 	cp_store_relaxed(&state, NONE);
 	cp_store_relaxed(&held_off, 0);
+	cp_store_relaxed(&parkers, 0);
+	cp_store_relaxed(&parked, 0);
 	cp_store_relaxed(&requests, 0);
 	cp_worker_fork_child();
 }

@@ -42,8 +42,13 @@ int cp_collect_start(void);
 /* The program makes a thread, where a fork ended ours: start it again, unless it was stopped
  * on purpose. Ordinary context. */
 void cp_collect_revive(void);
-/* End the thread and wait for it. Not a cancellation point. Ordinary context. */
+/* End the thread and wait for it; what it was asked for before is done. Not a cancellation point.
+ * Ordinary context. */
 void cp_collect_stop(void);
+/* The same for a while, if it runs, by any number of threads; each then calls unpark, and the last
+ * one starts it again if it is still wanted (AGAIN). Ordinary context. */
+void cp_collect_park(void);
+void cp_collect_unpark(bool again);
 bool cp_collect_alive(void);
 
 /* Ask. From any context: wakes the thread, or, where none runs (a fork child), serves at

@@ -362,18 +362,18 @@ void cp_session_drain_rest(void)
 		cp_collect_run(cp_window_drain, NULL);
 }
 
-void cp_session_park(bool park)
+bool cp_session_park(void)
 {
-	static bool parked;
-
 	if (!cp_session_is_ours())
-		return;
-	if (park) {
-		parked = cp_collect_alive();
-		cp_collect_stop();
-	} else if (parked) {
-		cp_collect_start();
-	}
+		return false;
+	cp_collect_park();
+	return true;
+}
+
+void cp_session_unpark(bool parked)
+{
+	if (parked)
+		cp_collect_unpark(cp_session_is_ours());
 }
 
 void cp_session_stats(enum cp_mode mode, struct cprof_stats *s)

@@ -14,24 +14,24 @@
 
 INTERPOSE int unshare(int flags)
 {
+	bool parked = cp_session_park();
 	int result, saved;
 
-	cp_session_park(true);
 	result = CP_REAL(unshare)(flags);
 	saved = errno;
-	cp_session_park(false);
+	cp_session_unpark(parked);
 	errno = saved;
 	return result;
 }
 
 INTERPOSE int setns(int fd, int type)
 {
+	bool parked = cp_session_park();
 	int result, saved;
 
-	cp_session_park(true);
 	result = CP_REAL(setns)(fd, type);
 	saved = errno;
-	cp_session_park(false);
+	cp_session_unpark(parked);
 	errno = saved;
 	return result;
 }
@@ -42,15 +42,16 @@ INTERPOSE int capset(void *header, const void *data);
 INTERPOSE int capset(void *header, const void *data)
 {
 	int result, saved;
+	bool parked;
 
 	if (!CP_REAL(capset)) {
 		errno = ENOSYS;
 		return -1;
 	}
-	cp_session_park(true);
+	parked = cp_session_park();
 	result = CP_REAL(capset)(header, data);
 	saved = errno;
-	cp_session_park(false);
+	cp_session_unpark(parked);
 	errno = saved;
 	return result;
 }

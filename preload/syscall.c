@@ -107,13 +107,13 @@ static bool changes_credentials(long number)
 
 static long call_alone(long number, const long *a)
 {
+	bool parked = cp_session_park();
 	long result;
 	int saved;
 
-	cp_session_park(true);
 	result = CP_REAL(syscall)(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 	saved = errno;
-	cp_session_park(false);
+	cp_session_unpark(parked);
 	errno = saved;
 	return result;
 }
@@ -151,12 +151,12 @@ static bool changes_privileges(int option)
 
 static int prctl_alone(int option, const unsigned long *a)
 {
+	bool parked = cp_session_park();
 	int result, saved;
 
-	cp_session_park(true);
 	result = CP_REAL(prctl)(option, a[0], a[1], a[2], a[3]);
 	saved = errno;
-	cp_session_park(false);
+	cp_session_unpark(parked);
 	errno = saved;
 	return result;
 }

@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <grp.h>
 #include <linux/capability.h>
+#include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -104,6 +106,53 @@ static void wait_until_alike(void)
 	EXPECT(all_alike());
 }
 
+static int count_tasks(void)
+{
+	DIR *tasks = opendir("/proc/self/task");
+	struct dirent *entry;
+	int n = 0;
+
+	while (tasks && (entry = readdir(tasks)))
+		n += entry->d_name[0] != '.';
+	if (tasks)
+		closedir(tasks);
+	return n;
+}
+
+static void *change_nothing(void *times)
+{
+	for (int i = 0; i < *(int *)times; i++)
+		EXPECT(syscall(SYS_setresuid, -1, -1, -1) == 0);
+	return NULL;
+}
+
+/* As file servers do, each of whose threads acts for a user. Ours is there again at last, as soon
+ * as it was at the start. */
+static void in_threads(void)
+{
+	int before = count_tasks(), times = 50;
+	pthread_t threads[3];
+
+	for (int i = 0; i < 3; i++)
+		EXPECT(pthread_create(&threads[i], NULL, change_nothing, &times) == 0);
+	for (int i = 0; i < 3; i++)
+		pthread_join(threads[i], NULL);
+	for (int i = 0; i < 2000 && count_tasks() != before; i++)
+		usleep(10000);
+	EXPECT(count_tasks() == before);
+}
+
+/* A dump is asked for when ours is about to end. */
+static void with_dumps(void)
+{
+	int once = 1;
+
+	for (int i = 0; i < 10; i++) {
+		raise(SIGUSR2);
+		change_nothing(&once);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const char *way = argc > 1 ? argv[1] : "";
@@ -117,6 +166,10 @@ int main(int argc, char **argv)
 		drop_first(1);
 	else if (!strcmp(way, "by-number"))
 		by_number();
+	else if (!strcmp(way, "threads"))
+		in_threads();
+	else if (!strcmp(way, "dumps"))
+		with_dumps();
 	else
 		bounded();
 	wait_until_alike();

@@ -6,7 +6,7 @@ need timeout
 limit=$bounded
 export CPUPROFILE_FREQUENCY=1000 WALLPROFILE_FREQUENCY=100
 chmod 777 "$work"
-for way in keep drop drop-by-number by-number bounded; do
+for way in keep drop drop-by-number by-number bounded threads; do
 	bare "$way-bare" ./tests/traps/credentials $way
 	[ "$status" = 0 ] || { echo "# $way is not permitted here: $(head -n 1 "$work/$way-bare.out")"; continue; }
 	WALLPROFILE="$work/$way.wall.pb" profiled $way ./tests/traps/credentials $way
@@ -16,6 +16,11 @@ for way in keep drop drop-by-number by-number bounded; do
 	check_valid "$work/$way.pb"
 	check_valid_as wall "$work/$way.wall.pb"
 done
+# Each dump that was asked for before ours ended is there.
+profiled dumps ./tests/traps/credentials dumps
+check_status dumps 0
+[ "$(ls "$work"/dumps.00??.pb | wc -l)" = 10 ] || fail "dumps: $(ls "$work" | grep dumps | tr '\n' ' ')"
+check_valid "$work/dumps.0010.pb"
 # The same by a program that nobody here wrote.
 if command -v setpriv >/dev/null; then
 	profiled setpriv setpriv --reuid=65534 --regid=65534 --clear-groups /bin/echo done
