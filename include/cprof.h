@@ -50,7 +50,9 @@ struct cprof_options {
 	unsigned lock_budget;	 /* stacks of waits a second and thread; default 100 */
 	long long lock_threshold_ns;	  /* shorter waits have no stack; default 1000; CPROF_OFF */
 	unsigned long long heap_interval; /* mean bytes between samples, up to 1 GiB; 1: every
-					     allocation; default 512 KiB */
+					     allocation; default 512 KiB. After an earlier run with
+					     another one, threads other than the caller begin with
+					     the sample that they would have taken next in that */
 	int heap_mmap;			  /* also the program's own mappings; default no */
 	unsigned long long span_slow_ns;  /* spans that last so long are slow; default none is */
 };

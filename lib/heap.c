@@ -80,6 +80,9 @@ int cp_heap_start(struct cp_run *r, const struct cp_config *c)
 	(void)r;
 	begin_totals(c);
 	begin_counting();
+	/* The caller's next sample was drawn in an earlier run, maybe of larger intervals: this run
+	 * may be asked for all that it allocates. */
+	cp_self.heap.interval = cp_self.heap.left = 0;
 	switch_on(c->heap_interval);
 	return 0;
 }

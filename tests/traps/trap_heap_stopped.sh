@@ -15,6 +15,8 @@ for allocator in $(allocators); do
 		[ "$status" = 0 ] || echo "$allocator, $how: $(cat "$work/$how.out")" >&2
 		check_quiet "$how"
 		check_heap "$work/$how.pb"
+		[ $how != exact ] || [ "$(heap_values "$AGAIN" . | cut -d ' ' -f 1)" -ge 1000 ] ||
+			fail "$allocator: the exact run has $(heap_values "$AGAIN" .) of 1000 blocks"
 	done
 	# The other way round: what a thread drew in exact mode is nothing for a run with tags.
 	CPROF_HEAP_INTERVAL=1 heap_profiled from-exact ./tests/traps/heap-stopped restart
