@@ -362,9 +362,16 @@ void cp_session_drain_rest(void)
 		cp_collect_run(cp_window_drain, NULL);
 }
 
+/* What another thread changes is for itself: a server's, that acts for a user. Ours has what main
+ * has, or libc would meet two results when it changes all. */
+static bool is_followed(void)
+{
+	return cp_sys_gettid() == cp_sys_getpid() || cp_threads_alone();
+}
+
 bool cp_session_park(void)
 {
-	if (!cp_session_is_ours())
+	if (!cp_session_is_ours() || !is_followed())
 		return false;
 	cp_collect_park();
 	return true;

@@ -53,8 +53,9 @@ bool cp_session_keeps_label(const char *key);
 void cp_session_drain(void);
 /* The same, only if there is anything new. */
 void cp_session_drain_rest(void);
-/* The caller needs to be the only thread (unshare, setns): ours ends; and comes back when the last
- * of those who do so at the same time gives back what the first call said. */
+/* The caller, main or the only one, needs to be the only thread (unshare, setns), or changes what
+ * ours has of it: ours ends; and comes back when the last of those who do so at the same time gives
+ * back what the first call said. */
 bool cp_session_park(void);
 void cp_session_unpark(bool parked);
 /* The program is about to forbid system calls: write, and become inert. */

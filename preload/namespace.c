@@ -1,5 +1,5 @@
 /* What a thread changes of itself alone: while it does, ours isn't there, and it comes back as what
- * the program has become.
+ * the program has become. Only main's changes count so, and those of a thread that is alone.
  *
  * unshare and setns fail in a process of several threads. Capabilities, and how user ids affect
  * them, are each thread's own, but user ids libc changes in all: it aborts the process where a

@@ -119,24 +119,36 @@ static int count_tasks(void)
 	return n;
 }
 
-static void *change_nothing(void *times)
+static void change_nothing(int times)
 {
-	for (int i = 0; i < *(int *)times; i++)
+	for (int i = 0; i < times; i++)
 		EXPECT(syscall(SYS_setresuid, -1, -1, -1) == 0);
+}
+
+static void *act_for_nobody(void *unused)
+{
+	(void)unused;
+	change_nothing(20);
+	EXPECT(syscall(SYS_setresuid, -1, NOBODY, -1) == 0);
 	return NULL;
 }
 
-/* As file servers do, each of whose threads acts for a user. Ours is there again at last, as soon
- * as it was at the start. */
+/* As file servers do, each of whose threads acts for a user, while main does as well. Main's
+ * rights stay, and all of the threads that libc knows have them. Ours is there at last. */
 static void in_threads(void)
 {
-	int before = count_tasks(), times = 50;
+	int before = count_tasks();
 	pthread_t threads[3];
 
 	for (int i = 0; i < 3; i++)
-		EXPECT(pthread_create(&threads[i], NULL, change_nothing, &times) == 0);
+		EXPECT(pthread_create(&threads[i], NULL, act_for_nobody, NULL) == 0);
+	change_nothing(20);
 	for (int i = 0; i < 3; i++)
 		pthread_join(threads[i], NULL);
+	/* The last change is a thread's. */
+	EXPECT(pthread_create(&threads[0], NULL, act_for_nobody, NULL) == 0);
+	pthread_join(threads[0], NULL);
+	EXPECT(setgroups(0, NULL) == 0);
 	for (int i = 0; i < 2000 && count_tasks() != before; i++)
 		usleep(10000);
 	EXPECT(count_tasks() == before);
@@ -145,11 +157,9 @@ static void in_threads(void)
 /* A dump is asked for when ours is about to end. */
 static void with_dumps(void)
 {
-	int once = 1;
-
 	for (int i = 0; i < 10; i++) {
 		raise(SIGUSR2);
-		change_nothing(&once);
+		change_nothing(1);
 	}
 }
 
