@@ -49,7 +49,7 @@ static int put_stack(struct cp_sink *to, const struct cp_aggregate *a, const str
 static int put_mappings(struct cp_sink *to)
 {
 	char buffer[4096];
-	int fd = cp_sys_open("/proc/self/maps", O_RDONLY, 0),
+	int fd = cp_sys_open("/proc/thread-self/maps", O_RDONLY, 0),
 	    err = put(to, "\nMAPPED_LIBRARIES:\n");
 	long got = 0;
 

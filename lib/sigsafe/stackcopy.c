@@ -38,7 +38,7 @@ static long copy(struct cp_stackcopy *c, uint64_t from)
 		return got;
 	c->denied = true;
 	if (c->mem < 0)
-		c->mem = cp_sys_open("/proc/self/mem", O_RDONLY, 0);
+		c->mem = cp_sys_open("/proc/thread-self/mem", O_RDONLY, 0);
 	return c->mem < 0 ? c->mem : cp_sys_pread(c->mem, c->data, sizeof(c->data), from);
 }
 

@@ -17,7 +17,7 @@
 
 struct cp_stackcopy {
 	uint64_t low, size; /* what DATA is a copy of; size 0 = nothing yet */
-	int mem;	    /* /proc/self/mem, where the copying call is denied; -1 = not opened */
+	int mem;	    /* /proc/.../mem, where the copying call is denied; -1 = not opened */
 	bool denied;
 	unsigned char data[CP_STACKCOPY_WINDOW];
 };

@@ -106,10 +106,21 @@ static void by_only_thread(void)
 	pthread_exit(NULL);
 }
 
+/* /proc/self is main's, and has no memory when that has ended. */
+static void read_text(void)
+{
+	char *(*text)(void) = (char *(*)(void))dlsym(RTLD_DEFAULT, "GetHeapProfile");
+	const char *mappings = text ? strstr(text(), "MAPPED_LIBRARIES:") : NULL;
+
+	if (mappings && !strchr(mappings, '/'))
+		say("the heap's text has no mappings\n");
+}
+
 static void *outlive_main(void *arg)
 {
 	pthread_join(*(pthread_t *)arg, NULL);
 	work_of_thread(NULL);
+	read_text();
 	say("main is gone\n");
 	return NULL;
 }

@@ -8,7 +8,7 @@ export CPUPROFILE_FREQUENCY
 for way in pthread_exit pthread_exit-workers pthread_exit-joined; do
 	bare "$way-bare" ./tests/traps/exits "$way"
 	check_status "$way-bare" 0
-	profiled "$way" ./tests/traps/exits "$way"
+	HEAPPROFILE="$work/heap.pb" profiled "$way" ./tests/traps/exits "$way"
 	check_status "$way" 0
 	check_same_output "$way" "$way-bare"
 	check_quiet "$way"
