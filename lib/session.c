@@ -325,7 +325,7 @@ enum cp_mode cp_session_first_mode(void)
 
 int cp_session_dump(enum cp_mode mode, const char *path)
 {
-	struct cp_window_call call = { .mode = mode, .path = path };
+	struct cp_window_call call = { .mode = mode, .path = path, .modes = CP_REQUEST_DUMP };
 
 	if (!cp_session_is_ours())
 		return -ESRCH;

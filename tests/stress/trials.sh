@@ -283,6 +283,11 @@ on_small_disk() {
 mount -t tmpfs -o size=3m none "$mnt" || exit 77
 env $settings "$host" "$seconds" plain >"$work/$kind.out" 2>"$work/$kind.err" &
 pid=$!
+# Before its first profile it has not begun, and might find no place for any.
+until [ -e "$mnt/cpu.pb" ]; do
+	kill -0 $pid || exit 5
+	sleep 0.02
+done
 end=$(($(date +%s) + seconds - 2)) turns=0
 while [ "$(date +%s)" -lt $end ]; do
 	if [ $kind = disk ]; then

@@ -7,7 +7,8 @@ need objdump
 for function in malloc free calloc realloc _Znwm _ZdlPv; do
 	objdump -d --no-show-raw-insn --disassemble=$function "$CP_LIBRARY" | grep -A 60 "<$function>:" >"$work/code"
 	[ "$(wc -l <"$work/code")" -gt 5 ] || fail "no code of $function"
-	grep -E 'lock|xchg' "$work/code" && fail "$function has a locked instruction"
+	# xchg %ax,%ax is a way to say nop.
+	grep -E 'lock|xchg' "$work/code" | grep -v 'xchg *%ax,%ax' && fail "$function has a locked instruction"
 done
 # And no thread takes another's samples: four of them, exactly.
 . "$srcdir/tests/lib/heap.sh"
