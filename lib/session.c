@@ -287,11 +287,18 @@ int cp_session_dump_heap(void)
 void cp_session_finish(const char *when, unsigned seconds)
 {
 	struct cp_window_call call = { .when = when };
+	struct cp_thread *self;
 	bool done;
 
 	if (!cp_session_is_ours())
 		return;
+	/* Of a foreign thread no TLS is read. */
+	self = cp_tls_is_libc() ? cp_self.thread : NULL;
+	if (self)
+		cp_store_release(&self->finishing, true);
 	cp_collect_run(cp_window_finish, &call);
+	if (self)
+		cp_store_release(&self->finishing, false);
 	if (!call.helper)
 		return;
 	/* Descendants may be many; nobody waits for theirs. */

@@ -149,7 +149,11 @@ static void find_out(struct cp_run *r, struct cp_thread *t, uint32_t tick)
 	}
 	switch (look(t)) {
 	case CP_WALL_RUNS: found_running(w, t); break;
-	case CP_WALL_WAITS: found_waiting(r, t); break;
+	case CP_WALL_WAITS:
+		/* Who waits for our lock, which we hold, stays where it was. */
+		if (!cp_load_acquire(&t->finishing))
+			found_waiting(r, t);
+		break;
 	case CP_WALL_ENDED: found_gone(w); break;
 	default:
 		w->state = CP_WALL_WAITING;

@@ -78,6 +78,7 @@ static void reset(struct cp_thread *t)
 	cp_store_relaxed(&t->tid, 0);
 	cp_store_relaxed(&t->paused, 0);
 	t->own_tls = t->foreign = t->named = t->seen = t->prof_blocked = false;
+	t->finishing = t->making = false;
 	cp_store_relaxed(&t->timer, CP_NO_TIMER);
 	t->wall = (struct cp_wall_thread){ .timer = CP_NO_TIMER };
 	t->first_due = t->expiries = 0;

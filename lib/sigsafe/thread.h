@@ -65,6 +65,7 @@ struct cp_thread {
 	bool foreign;	     /* found by the sweep */
 	bool named;	     /* NAME is what the thread had at its end */
 	bool seen;	     /* sweep's mark */
+	bool finishing;	     /* waits for us, to write the profiles at its end */
 	bool making;	     /* makes our thread, and blocks all signals for that */
 	bool prof_blocked;   /* takes no SIGPROF of the program's: see held.h */
 	int32_t timer;	     /* kernel timer id; CP_NO_TIMER */
