@@ -386,8 +386,11 @@ bool cp_session_park(void)
 
 void cp_session_unpark(bool parked)
 {
+	int saved = errno;
+
 	if (parked)
 		cp_collect_unpark(cp_session_is_ours());
+	errno = saved;
 }
 
 void cp_session_stats(enum cp_mode mode, struct cprof_stats *s)

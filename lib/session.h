@@ -55,7 +55,7 @@ void cp_session_drain(void);
 void cp_session_drain_rest(void);
 /* The caller, main or the only one, needs to be the only thread (unshare, setns), or changes what
  * ours has of it: ours ends; and comes back when the last of those who do so at the same time gives
- * back what the first call said. */
+ * back what the first call said; errno stays as it is. */
 bool cp_session_park(void);
 void cp_session_unpark(bool parked);
 /* The program is about to forbid system calls: write, and become inert. */

@@ -15,24 +15,20 @@
 INTERPOSE int unshare(int flags)
 {
 	bool parked = cp_session_park();
-	int result, saved;
+	int result;
 
 	result = CP_REAL(unshare)(flags);
-	saved = errno;
 	cp_session_unpark(parked);
-	errno = saved;
 	return result;
 }
 
 INTERPOSE int setns(int fd, int type)
 {
 	bool parked = cp_session_park();
-	int result, saved;
+	int result;
 
 	result = CP_REAL(setns)(fd, type);
-	saved = errno;
 	cp_session_unpark(parked);
-	errno = saved;
 	return result;
 }
 
@@ -41,8 +37,8 @@ INTERPOSE int capset(void *header, const void *data);
 
 INTERPOSE int capset(void *header, const void *data)
 {
-	int result, saved;
 	bool parked;
+	int result;
 
 	if (!CP_REAL(capset)) {
 		errno = ENOSYS;
@@ -50,8 +46,6 @@ INTERPOSE int capset(void *header, const void *data)
 	}
 	parked = cp_session_park();
 	result = CP_REAL(capset)(header, data);
-	saved = errno;
 	cp_session_unpark(parked);
-	errno = saved;
 	return result;
 }

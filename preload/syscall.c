@@ -109,12 +109,9 @@ static long call_alone(long number, const long *a)
 {
 	bool parked = cp_session_park();
 	long result;
-	int saved;
 
 	result = CP_REAL(syscall)(number, a[0], a[1], a[2], a[3], a[4], a[5]);
-	saved = errno;
 	cp_session_unpark(parked);
-	errno = saved;
 	return result;
 }
 
@@ -152,12 +149,10 @@ static bool changes_privileges(int option)
 static int prctl_alone(int option, const unsigned long *a)
 {
 	bool parked = cp_session_park();
-	int result, saved;
+	int result;
 
 	result = CP_REAL(prctl)(option, a[0], a[1], a[2], a[3]);
-	saved = errno;
 	cp_session_unpark(parked);
-	errno = saved;
 	return result;
 }
 
