@@ -244,10 +244,10 @@ static int create(void)
 	sigset_t all;
 	int err;
 
-	/* libc's own signals (cancellation, setuid) stay deliverable: pthread_sigmask leaves them
-	 * out, and setuid waits for every thread's answer. */
 	if (self)
 		cp_store_seqcst(&self->making, true);
+	/* libc's own signals (cancellation, setuid) stay deliverable: pthread_sigmask leaves them
+	 * out, and setuid waits for every thread's answer. */
 	sigfillset(&all);
 	CP_REAL(pthread_sigmask)(SIG_SETMASK, &all, &program_mask);
 	pthread_attr_init(&attr);

@@ -211,32 +211,40 @@ struct cp_depot_amount cp_depot_at_peak(const struct cp_depot_entry *e)
 					 cp_load_relaxed(&e->peak.bytes) };
 }
 
+static inline void add(struct cp_depot_amount *to, uint64_t objects, uint64_t bytes)
+{
+	cp_add_relaxed(&to->objects, objects);
+	cp_add_relaxed(&to->bytes, bytes);
+}
+
+static inline void add_owned(struct cp_depot_amount *to, uint64_t objects, uint64_t bytes)
+{
+	cp_add_owned(&to->objects, objects);
+	cp_add_owned(&to->bytes, bytes);
+}
+
 void cp_depot_allocated(struct cp_depot_entry *e, uint64_t objects, uint64_t bytes)
 {
 	keep_peak(e);
-	cp_add_relaxed(&e->allocated.objects, objects);
-	cp_add_relaxed(&e->allocated.bytes, bytes);
+	add(&e->allocated, objects, bytes);
 }
 
 void cp_depot_freed(struct cp_depot_entry *e, uint64_t objects, uint64_t bytes)
 {
 	keep_peak(e);
-	cp_add_relaxed(&e->freed_elsewhere.objects, objects);
-	cp_add_relaxed(&e->freed_elsewhere.bytes, bytes);
+	add(&e->freed_elsewhere, objects, bytes);
 }
 
 void cp_depot_allocated_own(struct cp_depot_entry *e, uint64_t objects, uint64_t bytes)
 {
 	keep_peak(e);
-	cp_add_owned(&e->allocated.objects, objects);
-	cp_add_owned(&e->allocated.bytes, bytes);
+	add_owned(&e->allocated, objects, bytes);
 }
 
 void cp_depot_freed_own(struct cp_depot_entry *e, uint64_t objects, uint64_t bytes)
 {
 	keep_peak(e);
-	cp_add_owned(&e->freed.objects, objects);
-	cp_add_owned(&e->freed.bytes, bytes);
+	add_owned(&e->freed, objects, bytes);
 }
 
 void cp_depot_take_fresh(void)
