@@ -51,20 +51,8 @@ done
 
 # ---- whole programs ----
 seq 1 3000000 >"$work/data"
-for i in $(seq 1 80); do
-	echo "int f$i(int *a, int n) { int s = $i; for (int i = 0; i < n; i++) {
-		if (a[i] % $((i + 1)) == 0) s += a[i] * $i; else s ^= a[n - i - 1] << $((i % 13));
-		switch (s & 7) { case 0: s++; break; case 3: a[i] = s; break; case 5: s -= n; } }
-		return s; }"
-done >"$work/input.c"
-cat >"$work/script.py" <<'PY'
-import json
-found = []
-for i in range(2, 14000):
-    if all(i % p for p in found if p * p <= i):
-        found.append(i)
-print(len(found), sum(len(json.dumps({"a": [i] * 5})) for i in range(40000)))
-PY
+c_source 80 >"$work/input.c"
+python_script 40000 >"$work/script.py"
 python=/usr/bin/python3
 [ -x $python ] || python=python3
 
