@@ -25,14 +25,10 @@ print(answers)
 EOF
 }
 
-answers() {
-	python3 -c "import socket; socket.create_connection(('127.0.0.1', $port))"
-}
-
 load() {
 	port=$(free_port)
 	serve memcached -u "$(id -un)" -t 4 -l 127.0.0.1 -p "$port" -U 0 -m 16
-	wait_for answers
+	wait_for takes_connections "$port"
 	python3 "$shared/load.py" "$port"
 	stop_server TERM
 }

@@ -33,10 +33,6 @@ print(h)
 EOF
 }
 
-answers() {
-	python3 -c "import socket; socket.create_connection(('127.0.0.1', $port))"
-}
-
 reloaded() {
 	[ "$(grep -c 'start worker process ' error.log)" -ge 4 ]
 }
@@ -54,7 +50,7 @@ http {
 }
 EOF
 	serve nginx -p "$PWD" -c "$PWD/nginx.conf" -e "$PWD/error.log"
-	wait_for answers
+	wait_for takes_connections "$port"
 	python3 "$shared/load.py" "$port" 12
 	kill -HUP "$server"
 	wait_for reloaded

@@ -40,7 +40,7 @@ END_OF_USAGE
 names() {
 	for file in "$here"/*.sh; do
 		name=$(basename "$file" .sh)
-		case $name in run | check | servers) ;; *) echo "$name" ;; esac
+		case $name in run | check | compilers | servers) ;; *) echo "$name" ;; esac
 	done
 }
 

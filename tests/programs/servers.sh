@@ -4,6 +4,10 @@ free_port() {
 	python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
 }
 
+takes_connections() { # port
+	python3 -c "import socket; socket.create_connection(('127.0.0.1', $1))"
+}
+
 # Poll until a condition holds; at most 20 seconds.
 wait_for() { # command...
 	for try in $(seq 400); do
