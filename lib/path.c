@@ -179,7 +179,7 @@ static void put_numbered(struct out *o, const char *path, const char *number)
 	const char *p = path;
 
 	for (;;) {
-		if (p == insert) {
+		if (insert && p == insert) {
 			put_text(o, ".");
 			put_text(o, number);
 		}

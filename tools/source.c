@@ -128,7 +128,7 @@ static void split(struct ct_source *s, size_t size)
 int ct_source_read(struct ct_source *s, const char *path, const char *search_path,
 		   const char *trim_path)
 {
-	size_t size, got = 0;
+	size_t size = 0, got = 0;
 	int fd = open_source(path, search_path, trim_path, &size);
 	long n = 1;
 

@@ -49,6 +49,7 @@ CP_STACKMEM_RAW static inline bool cp_stackmem_read(struct cp_stackmem *m, uint6
 {
 	if (__builtin_expect(addr - m->direct_low >= m->direct_size, 0))
 		return cp_stackmem_read_probed(m, addr, word);
+	/* NOLINTNEXTLINE: within the thread's own stack, so not NULL */
 	*word = *(const cp_stackmem_word *)addr;
 	return true;
 }
