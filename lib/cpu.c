@@ -136,8 +136,8 @@ static void each_thread(void (*visit)(struct cp_thread *t))
 	}
 }
 
-/* Not while libc or a handler of ours blocks everything for a moment, which a program's call
- * can't: 33 too. */
+/* Not while a handler of ours, or libc where a thread begins or ends, blocks everything for a
+ * moment, libc's own signals among them, 32 or 33: a program's call can't. */
 static bool blocks_prof(int tid)
 {
 	static const char key[] = "\nSigBlk:\t";
@@ -158,7 +158,8 @@ static bool blocks_prof(int tid)
 
 		if (memcmp(p, key, sizeof(key) - 1) == 0)
 			return cp_parse_u64(&value, 16, &mask) == 0 &&
-			       (mask & CP_SIGBIT(SIGPROF)) && !(mask & CP_SIGBIT(33));
+			       (mask & CP_SIGBIT(SIGPROF)) &&
+			       !(mask & (CP_SIGBIT(32) | CP_SIGBIT(33)));
 	}
 	return false;
 }
