@@ -1,5 +1,6 @@
 #!/bin/bash
-# The closing line of "./bootstrap check" counts what it should: tests/count.sh on made-up results.
+# The closing line of "./bootstrap check" counts what it should, and what failed is shown:
+# tests/count.sh and tests/failures.sh on made-up results.
 set -eu
 temporary=$(mktemp -d)
 trap 'rm -rf "$temporary"' EXIT
@@ -19,6 +20,10 @@ result error ERROR ''
 got=$(sh "${srcdir:-.}/tests/count.sh" "$temporary" | tail -n 1)
 want="5 passed, 4 failed, 2 skipped"
 [ "$got" = "$want" ] || { echo "counted \"$got\", not \"$want\"" >&2; exit 1; }
+
+got=$(sh "${srcdir:-.}/tests/failures.sh" "$temporary" 1 | tr '\n' '|')
+want="--- ./broken.log|1..2|--- ./crashed.log|Segmentation fault|--- ./error.log|--- ./late.log|leak found|"
+[ "$got" = "$want" ] || { echo "showed \"$got\", not \"$want\"" >&2; exit 1; }
 
 rm -f "$temporary"/*
 result fine PASS ''
