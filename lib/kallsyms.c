@@ -5,11 +5,11 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "lines.h"
 #include "sigsafe/sys.h"
 #include "sigsafe/text.h"
 #include "sort.h"
 
-#define BUFFER ((size_t)64 << 10)
 #define NAME_MAX_BYTES 512
 
 /* No function is that long: what is further behind a symbol isn't its own. In the kernel's own part
@@ -29,7 +29,6 @@ struct reading {
 	uint64_t highest; /* of the addresses */
 	struct cp_arena *names;
 	struct symbol last;
-	bool done;
 	int error;
 };
 
@@ -71,69 +70,45 @@ static bool all_named(const struct reading *r)
 	return true;
 }
 
-static void take_line(struct reading *r, const char *s)
+static bool take_line(void *reading, const char *s, size_t length)
 {
+	struct reading *r = reading;
+	const char *end = s + length, *tab;
 	uint64_t start;
-	const char *end;
+	bool done;
 	char type;
 
 	if (cp_parse_u64(&s, 16, &start) || s[0] != ' ' || !s[1] || s[2] != ' ' || !s[3])
-		return;
+		return true;
 	type = s[1];
 	/* Other names of one place: the first is kept. */
 	if (start == r->last.start && r->last.code)
-		return;
+		return true;
 	settle(r, start);
 	/* Past the last address, with a name for each: in the part that is sorted. Those of modules
 	 * come behind it, wherever they lie. */
-	r->done = r->last.start <= r->highest && start > r->highest && all_named(r);
+	done = r->last.start <= r->highest && start > r->highest && all_named(r);
 	s += 3;
-	end = strchr(s, '\t');
+	tab = memchr(s, '\t', (size_t)(end - s));
 	r->last.start = start;
 	r->last.code = is_code(type);
-	r->last.length = end ? (size_t)(end - s) : strlen(s);
+	r->last.length = (size_t)((tab ? tab : end) - s);
 	if (r->last.length > NAME_MAX_BYTES)
 		r->last.length = NAME_MAX_BYTES;
 	memcpy(r->last.name, s, r->last.length);
-}
-
-static size_t take_lines(struct reading *r, char *buffer, size_t n)
-{
-	char *line = buffer, *end;
-
-	while (!r->done && (end = memchr(line, '\n', n - (size_t)(line - buffer)))) {
-		*end = '\0';
-		take_line(r, line);
-		line = end + 1;
-	}
-	return (size_t)(line - buffer);
+	return !done && !r->error;
 }
 
 int cp_kallsyms_read(int fd, struct cp_symbol_query *q, size_t n, struct cp_arena *names)
 {
 	struct reading r = { .q = q, .n = n, .names = names };
-	char *buffer = cp_sys_map(BUFFER);
-	size_t have = 0;
-	long got = 0;
+	int err;
 
-	if (!buffer)
-		return -ENOMEM;
 	cp_sort(q, n, sizeof(*q));
 	r.highest = n ? q[n - 1].offset : 0;
-	while (!r.error && !r.done &&
-	       (got = cp_sys_read(fd, buffer + have, BUFFER - 1 - have)) > 0) {
-		size_t taken;
-
-		have += (size_t)got;
-		taken = take_lines(&r, buffer, have);
-		have -= taken;
-		memmove(buffer, buffer + taken, have);
-		if (have == BUFFER - 1)
-			have = 0; /* no line is that long */
-	}
+	err = cp_lines_read(fd, take_line, &r);
 	settle(&r, UINT64_MAX);
-	cp_sys_unmap(buffer, BUFFER);
-	return r.error ? r.error : got < 0 ? (int)got : 0;
+	return r.error ? r.error : err;
 }
 
 int cp_kallsyms_find(struct cp_symbol_query *q, size_t n, struct cp_arena *names)

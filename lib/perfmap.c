@@ -3,13 +3,12 @@
 
 #include <errno.h>
 #include <stdbool.h>
-#include <string.h>
 
+#include "lines.h"
 #include "sigsafe/sys.h"
 #include "sigsafe/text.h"
 #include "sort.h"
 
-#define BUFFER ((size_t)64 << 10) /* a longer line is passed over */
 #define NAME_MAX_BYTES 1024
 
 _Static_assert(offsetof(struct cp_symbol_query, offset) == 0, "sort key");
@@ -22,15 +21,16 @@ struct wanted {
 	int error;
 };
 
-static void take_line(struct wanted *w, const char *line, size_t length)
+static bool take_line(void *wanted, const char *line, size_t length)
 {
+	struct wanted *w = wanted;
 	const char *s = line, *name = NULL;
 	uint64_t start, size, offset;
 	size_t i;
 
 	if (cp_parse_u64(&s, 16, &start) || *s++ != ' ' || cp_parse_u64(&s, 16, &size) ||
 	    *s++ != ' ' || !*s)
-		return;
+		return true;
 	offset = start > w->base ? start - w->base : 0;
 	if (start < w->base)
 		size -= size < w->base - start ? size : w->base - start;
@@ -45,45 +45,18 @@ static void take_line(struct wanted *w, const char *line, size_t length)
 		w->q[i].name = name;
 		w->q[i].start = offset;
 	}
-}
-
-/* Whole lines of the N bytes at BUFFER: how many bytes they were. */
-static size_t take_lines(struct wanted *w, char *buffer, size_t n)
-{
-	char *line = buffer, *end;
-
-	while ((end = memchr(line, '\n', n - (size_t)(line - buffer)))) {
-		*end = '\0';
-		take_line(w, line, (size_t)(end - line));
-		line = end + 1;
-	}
-	return (size_t)(line - buffer);
+	return !w->error;
 }
 
 int cp_perfmap_read(int fd, uint64_t base, struct cp_symbol_query *q, size_t n,
 		    struct cp_arena *names)
 {
 	struct wanted w = { base, q, n, names, 0 };
-	char *buffer = cp_sys_map(BUFFER);
-	size_t have = 0;
-	long got = 0;
+	int err;
 
-	if (!buffer)
-		return -ENOMEM;
 	cp_sort(q, n, sizeof(*q));
-	while (!w.error && (got = cp_sys_read(fd, buffer + have, BUFFER - 1 - have)) > 0) {
-		size_t taken;
-
-		have += (size_t)got;
-		taken = take_lines(&w, buffer, have);
-		have -= taken;
-		memmove(buffer, buffer + taken, have);
-		/* No line is that long: what follows its end is read as a line again. */
-		if (have == BUFFER - 1)
-			have = 0;
-	}
-	cp_sys_unmap(buffer, BUFFER);
-	return w.error ? w.error : got < 0 ? (int)got : 0;
+	err = cp_lines_read(fd, take_line, &w);
+	return w.error ? w.error : err;
 }
 
 /* Ours to trust: a plain file of the user that this process runs as. */
