@@ -54,21 +54,7 @@ done
 mv out.pb.pb out.pb.17
 LD_PRELOAD=libcprof.so HEAPPROFILE=heap.pb CPROF_HEAP_INTERVAL=1 ./app
 
-python3 - "$work/port" heap.pb <<'END' &
-import http.server, sys
-class Give(http.server.BaseHTTPRequestHandler):
-    def do_GET(self):
-        body = open(sys.argv[2], "rb").read()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-    def log_message(self, *unused):
-        pass
-server = http.server.HTTPServer(("127.0.0.1", 0), Give)
-open(sys.argv[1], "w").write(str(server.server_port))
-server.serve_forever()
-END
+python3 "$source/tests/lib/http-file.py" "$work/port" heap.pb &
 owns $!
 disown $!
 wait_for 20 test -s "$work/port"

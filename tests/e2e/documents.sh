@@ -14,20 +14,7 @@ export CPROF_SYMBOLIZE
 $CC -O1 -g -pthread "$srcdir/examples/02-preloaded.c" -o "$work/app" || fail "the program does not build"
 
 # A server that takes what is pushed, in place of those that aren't here.
-python3 - "$work/port" "$work/pushed" <<'END' &
-import http.server, sys
-class Take(http.server.BaseHTTPRequestHandler):
-    def do_POST(self):
-        open(sys.argv[2], "wb").write(self.rfile.read(int(self.headers["Content-Length"])))
-        self.send_response(200)
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-    def log_message(self, *unused):
-        pass
-server = http.server.HTTPServer(("127.0.0.1", 0), Take)
-open(sys.argv[1], "w").write(str(server.server_port))
-server.serve_forever()
-END
+python3 "$srcdir/tests/lib/http-file.py" "$work/port" "$work/pushed" &
 owns $!
 wait_for 20 test -s "$work/port"
 PYROSCOPE=http://127.0.0.1:$(cat "$work/port")

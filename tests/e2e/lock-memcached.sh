@@ -3,24 +3,6 @@
 . "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/lock.sh"
 need memcached python3
-cat >"$work/load.py" <<'END'
-import hashlib, socket, sys, threading
-answers = [None] * 8
-def client(i):
-    s = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
-    f, h = s.makefile("rwb"), hashlib.sha1()
-    for n in range(150):
-        f.write((b"set key 0 0 5\r\nhello\r\nget key\r\n" + b"incr count%d 1\r\n" % i) * 50)
-        f.flush()
-        for line in range(5 * 50):
-            h.update(f.readline())
-    answers[i] = h.hexdigest()
-threads = [threading.Thread(target=client, args=(i,)) for i in range(8)]
-for t in threads: t.start()
-for t in threads: t.join()
-print(answers)
-END
-
 answers() {
 	python3 -c "import socket; socket.create_connection(('127.0.0.1', $port))" && kill -0 $server
 }
@@ -39,7 +21,7 @@ serve() { # name environment...
 		server=
 	done
 	[ -n "$server" ] || skip "memcached did not start: $(tail -n 1 "$work/$serve_name.err")"
-	python3 "$work/load.py" $port >"$work/$serve_name.answers" 2>&1
+	python3 "$srcdir/tests/lib/memcached-load.py" $port >"$work/$serve_name.answers" 2>&1
 	kill $server
 	status=0
 	wait $server || status=$?
