@@ -11,6 +11,7 @@
 #include "sigsafe/heap_event.h"
 #include "sigsafe/live.h"
 #include "sigsafe/sys.h"
+#include "unloaded.h"
 
 /* Slots of the live table to begin with: where all is sampled there is much to come. */
 #define SLOTS_SAMPLED ((size_t)1 << 12)
@@ -18,9 +19,16 @@
 
 static uint64_t time_step, next_time; /* a dump by time; UINT64_MAX = never */
 
-void cp_heap_modules_changed(void)
+struct cp_unloaded *cp_heap_before_unload(void)
 {
-	cp_depot_next_epoch();
+	return cp_heap_hot.state == CP_HEAP_ON ? cp_unloaded_before() : NULL;
+}
+
+/* An epoch for each dlclose would cost: every stack that is met again is kept again. */
+void cp_heap_after_unload(struct cp_unloaded *u)
+{
+	if (!cp_unloaded_each(u, cp_depot_retire))
+		cp_depot_next_epoch();
 }
 
 static void ask_for_dump(void)

@@ -23,7 +23,9 @@ void cp_heap_prepare(void);
 /* After a start: say so if the program's allocations don't come to us. Ordinary context. */
 void cp_heap_check(void);
 
-/* A module went away: the same addresses may be another's from now on. After a drain. */
-void cp_heap_modules_changed(void);
+/* Around a dlclose, after a drain and while the gate is closed: where a module has gone, the same
+ * addresses may be another's from now on. */
+struct cp_unloaded *cp_heap_before_unload(void);
+void cp_heap_after_unload(struct cp_unloaded *u);
 
 #endif

@@ -43,12 +43,12 @@ static uint32_t find_row(struct cp_run *r, const struct cp_depot_entry *e)
 }
 
 /* Without memory for its row an entry waits for the next drain, for as long as its modules can be
- * told: until the epoch ends. */
+ * told: while it is found. */
 static void place(struct cp_run *r, struct cp_depot_entry *e, uint32_t *row)
 {
 	bool waits = *row == UNPLACED;
 
-	if (*row && !(waits && e->epoch == cp_depot_epoch()))
+	if (*row && !(waits && cp_depot_is_found(e)))
 		return;
 	*row = find_row(r, e);
 	if ((*row == UNPLACED) != waits)

@@ -13,13 +13,14 @@
 
 INTERPOSE int dlclose(void *handle)
 {
+	struct cp_unloaded *unloaded;
 	int result;
 
 	if (!cp_session_is_ours())
 		return CP_REAL(dlclose)(handle);
 	cp_session_drain();
 	cp_gate_close();
-	cp_heap_modules_changed();
+	unloaded = cp_heap_before_unload();
 	result = CP_REAL(dlclose)(handle);
 	if (cp_capture_settings.unwinder->modules_changed)
 		cp_capture_settings.unwinder->modules_changed();
@@ -27,7 +28,7 @@ INTERPOSE int dlclose(void *handle)
 	if (cp_capture_settings.unwinder != &cp_unwinder_dwarf)
 		cp_unwinder_dwarf.modules_changed();
 	/* Before the gate opens: what is kept of the old module isn't used for a new one. */
-	cp_heap_modules_changed();
+	cp_heap_after_unload(unloaded);
 	cp_gate_open();
 	/* What its destructors did, before another module can be where it was. */
 	cp_session_drain_rest();

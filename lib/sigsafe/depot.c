@@ -13,6 +13,7 @@
 /* 256 MiB: a million different stacks of 20 frames. */
 #define CHUNKS (1u << (CP_DEPOT_ID_BITS - 16))
 #define BUCKETS (1u << 16)
+#define FOUND (UINT64_C(1) << 63)
 
 _Static_assert(UNITS == 1u << 16, "an id has 16 bits for the place in a chunk");
 _Static_assert(sizeof(struct cp_depot_entry) + 4097 * 8 < CHUNK, "the deepest stack fits");
@@ -103,15 +104,16 @@ static uint64_t hash_of(const struct cp_depot_key *k, uint32_t now)
 {
 	uint64_t h = mix(k->hash, k->interval ^ (uint64_t)k->labels << 32);
 
-	return mix(h, (uint64_t)now << 32 | k->depth << 16 | k->end << 8 | k->shard);
+	/* Not 0, which is for those that are retired. */
+	return mix(h, (uint64_t)now << 32 | k->depth << 16 | k->end << 8 | k->shard) | FOUND;
 }
 
 static bool is(const struct cp_depot_entry *e, const struct cp_depot_key *k, uint64_t hash,
 	       uint32_t now)
 {
-	return e->hash == hash && e->epoch == now && e->depth == k->depth && e->end == k->end &&
-	       e->shard == k->shard && e->labels == k->labels && e->interval == k->interval &&
-	       !memcmp(e->pcs, k->pcs, k->depth * sizeof(*k->pcs));
+	return cp_load_relaxed(&e->hash) == hash && e->epoch == now && e->depth == k->depth &&
+	       e->end == k->end && e->shard == k->shard && e->labels == k->labels &&
+	       e->interval == k->interval && !memcmp(e->pcs, k->pcs, k->depth * sizeof(*k->pcs));
 }
 
 static struct cp_depot_entry *make(const struct cp_depot_key *k, uint64_t hash, uint32_t now)
@@ -167,6 +169,33 @@ struct cp_depot_entry *cp_depot_find(const struct cp_depot_key *k)
 	} while (!cp_cas_acqrel(head, &first, new->id));
 	announce(new);
 	return new;
+}
+
+bool cp_depot_is_found(const struct cp_depot_entry *e)
+{
+	return e->epoch == cp_depot_epoch() && cp_load_relaxed(&e->hash);
+}
+
+static bool leads_through(const struct cp_depot_entry *e, uint64_t low, uint64_t high)
+{
+	bool any = false;
+
+	for (unsigned i = 0; i < e->depth; i++)
+		any |= e->pcs[i] - low < high - low;
+	return any;
+}
+
+void cp_depot_retire(uint64_t low, uint64_t high)
+{
+	const uint32_t *heads = cp_load_acquire(&buckets);
+
+	for (unsigned i = 0; heads && i < BUCKETS; i++)
+		for (uint32_t id = cp_load_acquire(&heads[i]); id; id = cp_depot_at(id)->next) {
+			struct cp_depot_entry *e = cp_depot_at(id);
+
+			if (cp_depot_is_found(e) && leads_through(e, low, high))
+				cp_store_relaxed(&e->hash, 0);
+		}
 }
 
 void cp_depot_mark_peak(void)

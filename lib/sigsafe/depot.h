@@ -3,14 +3,16 @@
  * collector reads the counters.
  *
  * Append-only, in our own pages, bounded; lock-free; async-signal-safe. An entry never moves
- * nor goes away. Entries of an older epoch are no longer found: after a dlclose the same addresses
- * may be another module's, and each run (and fork child) begins with counters of its own.
+ * nor goes away. Entries of an older epoch are no longer found: each run (and fork child) begins
+ * with counters of its own. Nor are those that lead through a module that went away: the same
+ * addresses may be another's.
  *
  * | call  | by                     | orders                                                    |
  * |-------|------------------------|-----------------------------------------------------------|
  * | find  | any thread, in malloc  | release of the bucket's head: the entry is whole when seen |
  * | allocated, freed | any thread, in malloc | relaxed: independent sums; a block is freed after it
  * was allocated | | take_fresh | who holds the collector's lock | acquire of the list's head |
+ * | retire | dlclose | relaxed: who may run another module there waits for it first (gate.h) |
  */
 #ifndef CP_DEPOT_H
 #define CP_DEPOT_H
@@ -27,7 +29,7 @@ struct cp_depot_amount {
 };
 
 struct cp_depot_entry {
-	uint64_t hash;
+	uint64_t hash;	/* 0: retired */
 	uint32_t id;	/* of itself */
 	uint32_t next;	/* id of the next in its bucket; 0 = none */
 	uint32_t fresh; /* id of the next that the collector hasn't seen; 0 = none */
@@ -69,6 +71,11 @@ struct cp_depot_entry *cp_depot_at(uint32_t id);
 /* Numbers only grow; entries are found in the current one only. */
 uint32_t cp_depot_epoch(void);
 void cp_depot_next_epoch(void);
+
+/* Is E found in this epoch? */
+bool cp_depot_is_found(const struct cp_depot_entry *e);
+/* Those with a pc in [LOW, HIGH) are found no longer; they stay otherwise. Reads all of them. */
+void cp_depot_retire(uint64_t low, uint64_t high);
 
 /* What is in use from here on is compared with this mark: the state of every entry as of now is
  * kept in its PEAK, copied when the entry changes next. Any context. */

@@ -14,6 +14,12 @@
  * others in these. */
 #define SHARDS 8u
 
+/* While a module goes, stacks are kept apart, in entries of nobody's own: a thread that has loaded
+ * another one to where it was mustn't find those of the old one, before they are retired. */
+#define APART 0x80u
+
+_Static_assert(SHARDS + CP_SCRATCH_OWNED <= APART, "a shard has a bit to spare");
+
 /* Frames of our own on top of a walk, at most. */
 #define OWN_FRAMES 4u
 
@@ -154,7 +160,7 @@ static struct cp_scratch *take_own(struct cp_depot_key *key)
 		return NULL;
 	cp_self.heap.busy = 1;
 	cp_signal_fence();
-	key->shard = (uint8_t)(SHARDS + t->index);
+	key->shard |= (uint8_t)(SHARDS + t->index);
 	return s;
 }
 
@@ -164,6 +170,17 @@ static void give_own(void)
 	cp_self.heap.busy = 0;
 }
 
+static bool is_apart(const struct cp_depot_key *key)
+{
+	return key->shard & APART;
+}
+
+/* It keeps no rules of modules that went, nor entries of another epoch. */
+static uint64_t memo_epoch(void)
+{
+	return (uint64_t)cp_depot_epoch() << 32 | cp_gate_openings();
+}
+
 static struct cp_depot_entry *find_new(struct cp_scratch *scratch, struct cp_unwind_input *in,
 				       uintptr_t caller, struct cp_depot_key *key)
 {
@@ -171,8 +188,8 @@ static struct cp_depot_entry *find_new(struct cp_scratch *scratch, struct cp_unw
 	struct cp_memo *m = &scratch->memo;
 
 	if (!is_rare(key->interval) && cp_capture_settings.unwinder->walk == cp_unwind_dwarf_walk &&
-	    cp_gate_is_open())
-		depth = cp_memo_walk(m, in, cp_depot_epoch(), max);
+	    !is_apart(key))
+		depth = cp_memo_walk(m, in, memo_epoch(), max);
 	if (!depth)
 		return entry_of_walk(scratch, in, max, caller, key);
 	return entry_of_memo(m, depth - own_frames(cp_memo_pcs(m, depth), depth, caller), key);
@@ -180,7 +197,7 @@ static struct cp_depot_entry *find_new(struct cp_scratch *scratch, struct cp_unw
 
 static bool is_of(const struct cp_depot_entry *e, const struct cp_depot_key *key)
 {
-	return e && e->epoch == cp_depot_epoch() && e->interval == key->interval &&
+	return e && cp_depot_is_found(e) && e->interval == key->interval &&
 	       e->labels == key->labels && e->shard == key->shard;
 }
 
@@ -191,7 +208,7 @@ static struct cp_depot_entry *find(struct cp_scratch *scratch, struct cp_unwind_
 	struct cp_depot_entry *e;
 
 	/* While a module goes, what is kept may be of that one. */
-	if (is_rare(key->interval) || !cp_gate_is_open())
+	if (is_rare(key->interval) || is_apart(key))
 		return find_new(scratch, in, caller, key);
 	e = cp_replay_find(r, in);
 	if (cp_likely(is_of(e, key)))
@@ -213,6 +230,8 @@ struct cp_depot_entry *cp_heap_stack_find(const struct cp_heap_sample *s,
 	struct cp_scratch *scratch = rare ? NULL : take_own(&key);
 	uint64_t mask;
 
+	if (!cp_gate_is_open())
+		key.shard |= APART;
 	in->stack_low = t ? t->stack_low : 0;
 	in->stack_high = t ? t->stack_high : 0;
 	in->stable_modules = false;
@@ -227,7 +246,7 @@ struct cp_depot_entry *cp_heap_stack_find(const struct cp_heap_sample *s,
 	if (rare)
 		block_signals(&mask);
 	scratch = cp_scratch_take(&cp_self.heap.scratch);
-	key.shard = rare ? 0 : (uint8_t)(cp_self.heap.scratch % SHARDS);
+	key.shard |= rare ? 0 : (uint8_t)(cp_self.heap.scratch % SHARDS);
 	if (scratch) {
 		e = find(scratch, in, s->caller, &key);
 		cp_scratch_give(scratch);

@@ -116,7 +116,7 @@ static unsigned walk(struct cp_memo *m, const struct cp_unwind_input *in, unsign
 	return 0;
 }
 
-unsigned cp_memo_walk(struct cp_memo *m, const struct cp_unwind_input *in, uint32_t epoch,
+unsigned cp_memo_walk(struct cp_memo *m, const struct cp_unwind_input *in, uint64_t epoch,
 		      unsigned max)
 {
 	unsigned n;

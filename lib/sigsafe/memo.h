@@ -24,7 +24,7 @@
 struct cp_depot_entry;
 
 struct cp_memo {
-	uint32_t epoch;		      /* of the depot; another: all is forgotten */
+	uint64_t epoch;		      /* another: all is forgotten */
 	uint32_t count;		      /* frames kept */
 	uint32_t entry_depth;	      /* how many of them, from the outermost, are ENTRY's stack */
 	struct cp_depot_entry *entry; /* NULL: not known */
@@ -38,7 +38,7 @@ struct cp_memo {
 
 /* Walk from IN as cp_unwinder.walk does, to M->pcs: how many frames, complete to the stack's start;
  * 0: not possible, ask the unwinder. MAX as there. */
-unsigned cp_memo_walk(struct cp_memo *m, const struct cp_unwind_input *in, uint32_t epoch,
+unsigned cp_memo_walk(struct cp_memo *m, const struct cp_unwind_input *in, uint64_t epoch,
 		      unsigned max);
 
 /* The DEPTH frames of the last walk that are outermost: their pcs, leaf first, and their hash. */

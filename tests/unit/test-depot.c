@@ -40,6 +40,23 @@ static void test_depot_epochs_do_not_mix(void)
 	CHECK_EQ(e->epoch, cp_depot_epoch() - 1);
 }
 
+static void test_depot_retired_stacks_are_not_found(void)
+{
+	struct cp_depot_entry *below = find(500000, 5, 1), *in = find(500001, 5, 1),
+			      *above = find(500020, 5, 1), *again;
+
+	cp_depot_retire(500005, 500020);
+	CHECK(find(500000, 5, 1) == below);
+	CHECK(find(500020, 5, 1) == above);
+	CHECK(!cp_depot_is_found(in));
+	again = find(500001, 5, 1);
+	CHECK(again != in && cp_depot_is_found(again));
+	CHECK_EQ(again->epoch, in->epoch);
+	/* What it counts stays. */
+	cp_depot_allocated(in, 1, 10);
+	CHECK_EQ(cp_depot_in_use(in).bytes, 10);
+}
+
 static void test_depot_deepest_stacks_fit(void)
 {
 	CHECK(find(1, 4096, 1) != NULL);
@@ -146,6 +163,7 @@ int main(void)
 {
 	RUN(test_depot_same_stack_same_entry);
 	RUN(test_depot_epochs_do_not_mix);
+	RUN(test_depot_retired_stacks_are_not_found);
 	RUN(test_depot_deepest_stacks_fit);
 	RUN(test_depot_counts_what_is_in_use);
 	RUN(test_depot_keeps_the_peak);

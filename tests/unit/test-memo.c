@@ -17,7 +17,7 @@
 static struct cp_memo memo;
 static uint64_t low, high, state = 12345;
 static unsigned walks, shared, bad;
-static uint32_t epoch = 1;
+static uint64_t epoch = 1;
 
 /* A replay leads to the stack that it was kept for. */
 static struct cp_replay replays[CP_REPLAYS];

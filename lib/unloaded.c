@@ -1,0 +1,110 @@
+/* The modules before and after a dlclose; see unloaded.h. */
+#include "unloaded.h"
+
+#include <link.h>
+#include <stddef.h>
+
+#include "sigsafe/sys.h"
+
+/* Address space only: what isn't written takes no memory. */
+#define MODULES 8192u
+
+struct range {
+	uint64_t low, high; /* addresses of its segments: [low, high) */
+	bool stays;
+};
+
+struct cp_unloaded {
+	uint64_t adds, subs; /* the loader's: modules ever loaded and unloaded, of all namespaces */
+	unsigned count;
+	bool full;
+	struct range modules[MODULES];
+};
+
+static void add_segment(struct range *r, uint64_t low, uint64_t high)
+{
+	r->low = low < r->low ? low : r->low;
+	r->high = high > r->high ? high : r->high;
+}
+
+static struct range range_of(const struct dl_phdr_info *info)
+{
+	struct range r = { .low = UINT64_MAX };
+
+	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		uint64_t at = info->dlpi_addr + p->p_vaddr;
+
+		if (p->p_type == PT_LOAD)
+			add_segment(&r, at, at + p->p_memsz);
+	}
+	return r;
+}
+
+static int list(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct cp_unloaded *u = arg;
+
+	(void)size;
+	u->adds = info->dlpi_adds;
+	u->subs = info->dlpi_subs;
+	u->full = u->count == MODULES;
+	if (u->full)
+		return 1;
+	u->modules[u->count++] = range_of(info);
+	return 0;
+}
+
+struct cp_unloaded *cp_unloaded_before(void)
+{
+	struct cp_unloaded *u = cp_sys_map(sizeof(*u));
+
+	if (!u)
+		return NULL;
+	dl_iterate_phdr(list, u);
+	if (!u->full)
+		return u;
+	cp_sys_unmap(u, sizeof(*u));
+	return NULL;
+}
+
+struct second {
+	struct cp_unloaded *u;
+	uint64_t adds, subs;
+	unsigned at; /* the list keeps its order */
+};
+
+static int mark(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct second *s = arg;
+	struct range now = range_of(info);
+
+	(void)size;
+	s->adds = info->dlpi_adds;
+	s->subs = info->dlpi_subs;
+	while (s->at < s->u->count && s->u->modules[s->at].low != now.low)
+		s->at++;
+	if (s->at < s->u->count)
+		s->u->modules[s->at].stays = true;
+	return 0;
+}
+
+/* As long as nothing came, where one module was there is that one or none. */
+bool cp_unloaded_each(struct cp_unloaded *u, void (*gone)(uint64_t low, uint64_t high))
+{
+	struct second s = { .u = u };
+	uint64_t found = 0;
+	bool all;
+
+	if (!u)
+		return false;
+	dl_iterate_phdr(mark, &s);
+	for (unsigned i = 0; i < u->count; i++)
+		if (!u->modules[i].stays) {
+			gone(u->modules[i].low, u->modules[i].high);
+			found++;
+		}
+	all = s.adds == u->adds && s.subs - u->subs == found;
+	cp_sys_unmap(u, sizeof(*u));
+	return all;
+}
