@@ -45,7 +45,8 @@ static void in_child(void)
 {
 	bool alone = cp_threads_alone();
 
-	cp_gate_fork_child();
+	/* A destructor forked: the child's dlclose will open the gate. */
+	cp_gate_fork_child(cp_self.in_dlclose);
 	cp_cfi_modules_fork_child();
 	cp_disposition_fork_child();
 	cp_held_fork_child();

@@ -10,6 +10,7 @@
 #include "session.h"
 #include "sigsafe/capture.h"
 #include "sigsafe/gate.h"
+#include "sigsafe/thread.h"
 
 INTERPOSE int dlclose(void *handle)
 {
@@ -20,6 +21,7 @@ INTERPOSE int dlclose(void *handle)
 		return CP_REAL(dlclose)(handle);
 	cp_session_drain();
 	cp_gate_close();
+	cp_self.in_dlclose++;
 	unloaded = cp_heap_before_unload();
 	result = CP_REAL(dlclose)(handle);
 	if (cp_capture_settings.unwinder->modules_changed)
@@ -29,6 +31,7 @@ INTERPOSE int dlclose(void *handle)
 		cp_unwinder_dwarf.modules_changed();
 	/* Before the gate opens: what is kept of the old module isn't used for a new one. */
 	cp_heap_after_unload(unloaded);
+	cp_self.in_dlclose--;
 	cp_gate_open();
 	/* What its destructors did, before another module can be where it was. */
 	cp_session_drain_rest();

@@ -72,9 +72,9 @@ uint32_t cp_gate_openings(void)
 	return cp_load_seqcst(&openings);
 }
 
-void cp_gate_fork_child(void)
+void cp_gate_fork_child(unsigned still)
 {
 	in_flight[0] = in_flight[1] = 0;
-	closed = 0;
+	closed = still;
 	flipping = 0;
 }

@@ -28,7 +28,8 @@ bool cp_gate_is_open(void);
 /* How often modules may have gone away, so far. */
 uint32_t cp_gate_openings(void);
 
-/* In a fork child: nobody else is in flight. */
-void cp_gate_fork_child(void);
+/* In a fork child: nobody else is in flight, and STILL of the caller's own closings are not over.
+ */
+void cp_gate_fork_child(unsigned still);
 
 #endif

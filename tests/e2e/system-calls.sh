@@ -1,22 +1,59 @@
 # A sample of a thread that has had some makes no system call: between the signal and the return from its handler
-# the kernel sees nothing.
+# the kernel sees nothing. Nor does it in a child that was forked while a module went.
 . "$srcdir/tests/lib/e2e.sh"
 
 need strace
 strace -f -o /dev/null true 2>/dev/null || skip "strace may not trace here"
 
-# Two threads that compute only; the first samples of each map its ring.
-bare traced strace -f -o "$work/calls" -E CPUPROFILE_FREQUENCY=500 -E CPUPROFILE="$work/traced.pb" \
-	-E LD_PRELOAD="$CP_LIBRARY" ./tests/e2e/accuracy-host 1 2
-check_status traced 0
-awk -v first=5 '
-	# "PID rest": what the thread does between its signal and the return
-	/--- SIGPROF/ { inside[$1] = 1; samples[$1]++; all++; next }
-	inside[$1] && /rt_sigreturn/ { inside[$1] = 0; next }
-	inside[$1] && samples[$1] > first { calls++; if (calls <= 5) print "in a handler: " $0 }
-	END {
-		print all + 0 " samples, " calls + 0 " system calls in them"
-		exit all < 50 || calls > 0
-	}' "$work/calls" || fail "samples make system calls, or there were too few"
-check_valid "$work/traced.pb"
+# The first samples of each thread map its ring.
+traced() { # name command...
+	traced_name=$1
+	shift
+	bare "$traced_name" strace -f -o "$work/$traced_name.calls" -E CPUPROFILE_FREQUENCY=500 \
+		-E CPUPROFILE="$work/$traced_name.pb" -E LD_PRELOAD="$CP_LIBRARY" "$@"
+	check_status "$traced_name" 0
+	awk -v first=5 '
+		# "PID rest": what the thread does between its signal and the return
+		/--- SIGPROF/ { inside[$1] = 1; samples[$1]++; all++; next }
+		inside[$1] && /rt_sigreturn/ { inside[$1] = 0; next }
+		inside[$1] && samples[$1] > first { calls++; if (calls <= 5) print "in a handler: " $0 }
+		END {
+			print all + 0 " samples, " calls + 0 " system calls in them"
+			exit all < 50 || calls > 0
+		}' "$work/$traced_name.calls" || fail "$traced_name: samples make system calls, or there were too few"
+	check_valid "$work/$traced_name.pb"*
+}
+
+# Two threads that compute only.
+traced threads ./tests/e2e/accuracy-host 1 2
+
+cat >"$work/plugin.c" <<'END'
+int fork(void);
+extern int child;
+__attribute__((destructor)) static void gone(void)
+{
+	child = fork() == 0;
+}
+END
+cat >"$work/host.c" <<'END'
+#include <dlfcn.h>
+#include <sys/wait.h>
+#include <time.h>
+int child;
+int main(int argc, char **argv)
+{
+	volatile int sum = 0;
+	int status = 1;
+	dlclose(dlopen(argv[1], RTLD_NOW));
+	if (!child)
+		return wait(&status) < 0 || status;
+	for (clock_t end = clock() + CLOCKS_PER_SEC; clock() < end;)
+		for (int i = 0; i < 1000000; i++)
+			sum += i;
+	return 0;
+}
+END
+$CC -shared -fPIC -o "$work/plugin.so" "$work/plugin.c" && $CC -O1 -rdynamic -o "$work/host" "$work/host.c" ||
+	fail "not built"
+traced forked "$work/host" "$work/plugin.so"
 finish

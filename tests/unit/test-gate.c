@@ -27,6 +27,18 @@ static void test_gate_open_is_stable_and_closed_is_not(void)
 	CHECK(stable);
 }
 
+/* A destructor that dlclose runs may fork: the child's dlclose goes on, and opens the gate at its
+ * end. */
+static void test_gate_of_a_fork_stays_closed_by_the_caller_alone(void)
+{
+	cp_gate_close();
+	cp_gate_close(); /* another thread's, which the child doesn't have */
+	cp_gate_fork_child(1);
+	CHECK(!cp_gate_is_open());
+	cp_gate_open();
+	CHECK(cp_gate_is_open());
+}
+
 static uint32_t entered, released, done;
 
 static void *capture(void *arg)
@@ -143,7 +155,7 @@ static void test_gate_fork_child_forgets_who_was_in_flight(void)
 	bool stable = false;
 
 	cp_gate_enter(&stable);
-	cp_gate_fork_child();
+	cp_gate_fork_child(0);
 	cp_gate_close();
 	cp_gate_open();
 	cp_gate_leave(cp_gate_enter(&stable));
@@ -153,6 +165,7 @@ static void test_gate_fork_child_forgets_who_was_in_flight(void)
 int main(void)
 {
 	RUN(test_gate_open_is_stable_and_closed_is_not);
+	RUN(test_gate_of_a_fork_stays_closed_by_the_caller_alone);
 	RUN(test_gate_wait_waits_for_a_capture_in_flight);
 	RUN(test_gate_no_capture_sees_a_module_that_is_gone);
 	RUN(test_gate_waiters_do_not_starve);
