@@ -72,8 +72,12 @@ __attribute__((noinline)) static void note_caller(void)
 
 __attribute__((noinline)) static void spin_below_circle(void)
 {
-	for (volatile long i = 0; i < SPINS / 4; i++)
-		;
+	double end = host_clock(CLOCK_THREAD_CPUTIME_ID) + 0.1;
+
+	do
+		for (volatile long i = 0; i < SPINS / 100; i++)
+			;
+	while (host_clock(CLOCK_THREAD_CPUTIME_ID) < end);
 }
 
 /* A frame that says it was called by itself. */
