@@ -1,6 +1,7 @@
 /* What a mutex costs with the library preloaded.
  *
  *   lock pair                the pair of lock and unlock, free: in ns, over a bare forward
+ *   lock waited              the same of one that a thread has waited for before
  *   lock contended SECONDS INSIDE OUTSIDE
  *                            pairs a second of eight threads that share one, with so many turns
  *                            of a loop while they hold it, and while they don't; and pairs a
@@ -54,10 +55,11 @@ static double cpu_seconds(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+
 /* ns a pair. */
 static double time_pairs(lock_function lock, lock_function unlock)
 {
-	static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
 	volatile lock_function l = lock, u = unlock;
 	double began = now();
 
@@ -88,6 +90,25 @@ static void *look_up(void *handle, const char *name)
 	if (!f)
 		exit(2);
 	return f;
+}
+
+static void *wait_once(void *arg)
+{
+	pthread_mutex_lock(&m);
+	pthread_mutex_unlock(&m);
+	return arg;
+}
+
+static void let_wait(void)
+{
+	struct timespec moment = { 0, 50000000 };
+	pthread_t thread;
+
+	pthread_mutex_lock(&m);
+	pthread_create(&thread, NULL, wait_once, NULL);
+	nanosleep(&moment, NULL);
+	pthread_mutex_unlock(&m);
+	pthread_join(thread, NULL);
 }
 
 static int pair(void)
@@ -163,11 +184,15 @@ int main(int argc, char **argv)
 {
 	if (argc == 2 && !strcmp(argv[1], "pair"))
 		return pair();
+	if (argc == 2 && !strcmp(argv[1], "waited")) {
+		let_wait();
+		return pair();
+	}
 	if (argc == 5 && !strcmp(argv[1], "contended")) {
 		turns_inside = atoi(argv[3]);
 		turns_outside = atoi(argv[4]);
 		return contended(atof(argv[2]));
 	}
-	fprintf(stderr, "usage: lock pair | lock contended SECONDS INSIDE OUTSIDE\n");
+	fprintf(stderr, "usage: lock pair | lock waited | lock contended SECONDS INSIDE OUTSIDE\n");
 	return 2;
 }

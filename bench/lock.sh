@@ -38,6 +38,13 @@ median() { # column: of the pairs' quotients
 			100 * r[int((NR + 3) / 4)], 100 * r[int((3 * NR + 1) / 4)] }'
 }
 
+echo "The same, of one that a thread has waited for before"
+for round in 1 2 3; do
+	printf 'mode on:    '
+	LD_PRELOAD="$CP_LIBRARY" LOCKPROFILE="$work/pair.pb" "$work/lock" waited | tee "$work/waited.$round"
+done
+cat "$work"/waited.* | awk '{ gsub(/ours over forward/, "over"); print $8 }' | record lock-pair-waited ns mode=on by=over
+
 echo "Eight threads and one mutex: throughput with the mode on, of that without the library"
 for load in "0.2 20 100" "0.2 300 100" "0.2 3000 100"; do
 	for round in $(seq "$rounds"); do

@@ -2,10 +2,20 @@
  * tail call of the real function. */
 #include "waits.h"
 
+SLOW static int look_and_lock(pthread_mutex_t *m, bool tried)
+{
+	return WAITS_CALL(tried ? WAITS_SURELY : mutex_look(m), waits_ended, CP_LOCK_HAS_HOLDER, m,
+			  CP_REAL(pthread_mutex_lock), m);
+}
+
+/* One that was waited for and is free now: as in mutex_look, without the rest of it. */
 SLOW static int lock(pthread_mutex_t *m)
 {
-	return WAITS_CALL(mutex_look(m), waits_ended, CP_LOCK_HAS_HOLDER, m,
-			  CP_REAL(pthread_mutex_lock), m);
+	bool tried = mutex_is_contended(m) && cp_real.pthread_mutex_trylock;
+
+	if (LIKELY(tried && cp_real.pthread_mutex_trylock(m) == 0))
+		return 0;
+	return look_and_lock(m, tried);
 }
 
 /* A free one costs two loads, a hash and two jumps; nothing is pushed, because what resolves the

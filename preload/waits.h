@@ -140,6 +140,19 @@ static inline bool mutex_is_quiet(const pthread_mutex_t *m)
 	return !(mutex_word(m) | cp_load_relaxed(cp_lock_known_at(m)));
 }
 
+/* Of the kinds that trylock has no results of its own for. */
+static inline bool mutex_kind_is_tried(int kind)
+{
+	return !(kind & (MUTEX_ROBUST | MUTEX_INHERITS | MUTEX_PROTECTS));
+}
+
+/* It looks free, and many want it: the common case of locks that are waited for. */
+static inline bool mutex_is_contended(const pthread_mutex_t *m)
+{
+	return !mutex_word(m) && cp_load_relaxed(cp_lock_known_at(m)) == CP_LOCK_CONTENDED &&
+	       mutex_kind_is_tried(cp_load_relaxed(&m->__data.__kind));
+}
+
 /* The common case, of the kinds whose word is 0, 1 or, when somebody waits, 2. */
 static inline bool mutex_unlock_is_plain(const pthread_mutex_t *m)
 {
@@ -155,7 +168,7 @@ static inline enum waits_look mutex_look(pthread_mutex_t *m)
 	if (mutex_word(m))
 		return mutex_is_held(m) ? WAITS_SURELY : WAITS_NOT;
 	/* Of the other kinds, which are rare, trylock has results of its own. */
-	if (!waits_expected(m) || (kind & (MUTEX_ROBUST | MUTEX_INHERITS | MUTEX_PROTECTS)))
+	if (!waits_expected(m) || !mutex_kind_is_tried(kind))
 		return WAITS_NOT;
 	return waits_tried(m, CP_REAL(pthread_mutex_trylock)(m));
 }
