@@ -77,16 +77,6 @@ bool cp_collect_alive(void)
 	return now == STARTING || now == RUNNING;
 }
 
-bool cp_collect_run(void (*fn)(void *), void *arg)
-{
-	if (cp_lock_is_mine(&lock))
-		return false;
-	cp_lock_acquire(&lock);
-	cp_call_on_stack(fn, arg, work_stack + WORK_STACK);
-	cp_lock_release(&lock);
-	return true;
-}
-
 /* What the program or its user asks for, as opposed to what we ask ourselves. */
 #define ASKED (CP_REQUEST_DRAIN | CP_REQUEST_DUMP | CP_REQUEST_TOGGLE)
 
@@ -95,21 +85,37 @@ static void serve(void *arg)
 	work->serve(*(uint32_t *)arg);
 }
 
+/* Without a collector: who asks serves, or else who has the lock, when it gives it back. One of
+ * them sees what was asked, for the one writes it before it tries the lock, and the other reads it
+ * after giving the lock back. */
+static void serve_here(void)
+{
+	while ((cp_load_seqcst(&requests) & ASKED) && !cp_collect_alive() &&
+	       !cp_lock_is_mine(&lock) && cp_lock_try(&lock)) {
+		uint32_t bits = cp_and_seqcst(&requests, ~ASKED) & ASKED;
+
+		cp_call_on_stack(serve, &bits, work_stack + WORK_STACK);
+		cp_lock_release(&lock);
+	}
+}
+
+bool cp_collect_run(void (*fn)(void *), void *arg)
+{
+	if (cp_lock_is_mine(&lock))
+		return false;
+	cp_lock_acquire(&lock);
+	cp_call_on_stack(fn, arg, work_stack + WORK_STACK);
+	cp_lock_release(&lock);
+	serve_here();
+	return true;
+}
+
 /* Before an end, or just behind it. */
 static void serve_rest(uint32_t bits)
 {
 	bits &= ASKED;
 	if (bits)
 		cp_collect_run(serve, &bits);
-}
-
-/* In a handler of a process without a collector: do it here, unless somebody else does. */
-static void serve_here(uint32_t bits)
-{
-	if (cp_lock_is_mine(&lock) || !cp_lock_try(&lock))
-		return;
-	cp_call_on_stack(serve, &bits, work_stack + WORK_STACK);
-	cp_lock_release(&lock);
 }
 
 static void ring(void)
@@ -127,9 +133,10 @@ static void post(uint32_t bits)
 void cp_collect_request(uint32_t bits)
 {
 	if (!cp_collect_alive()) {
-		bits &= ASKED;
-		if (bits && work_stack)
-			serve_here(bits);
+		if (work_stack) {
+			cp_or_seqcst(&requests, bits & ASKED);
+			serve_here();
+		}
 		return;
 	}
 	post(bits);

@@ -1,0 +1,61 @@
+#!/bin/bash
+# Trap: a dump is asked for by a signal while somebody is at work on another one, and nobody remembers. Where the
+# program may not have a thread of ours, the handler itself would serve: it can't, but who is at work can, after it.
+. "$srcdir/tests/lib/e2e.sh"
+
+cat >"$work/no-collector.c" <<'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+/* The program's own threads have no attributes. */
+int pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*f)(void *), void *arg)
+{
+	int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *) = dlsym(RTLD_NEXT, "pthread_create");
+	return a ? EAGAIN : real(t, a, f, arg);
+}
+END
+cat >"$work/host.c" <<'END'
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+#pragma weak cprof_dump
+int cprof_dump(const char *path);
+static int done;
+static void *dump(void *path)
+{
+	while (!__atomic_load_n(&done, __ATOMIC_RELAXED))
+		cprof_dump(path);
+	return path;
+}
+int main(int argc, char **argv)
+{
+	pthread_t t;
+	if (!cprof_dump || pthread_create(&t, NULL, dump, "others.pb"))
+		return 2;
+	for (int i = 1; i <= 50; i++) {
+		char name[64];
+		snprintf(name, sizeof(name), "asked.%04d.pb", i);
+		raise(SIGUSR2);
+		/* At most 20 s. */
+		for (int n = 0; access(name, F_OK); n++) {
+			if (n == 20000)
+				return printf("%s was never written\n", name), 1;
+			usleep(1000);
+		}
+	}
+	__atomic_store_n(&done, 1, __ATOMIC_RELAXED);
+	pthread_join(t, NULL);
+	return 0;
+}
+END
+$CC -shared -fPIC -o "$work/no-collector.so" "$work/no-collector.c" &&
+	$CC -o "$work/host" "$work/host.c" -pthread || fail "not built"
+cd "$work" || exit
+bare asked env LD_PRELOAD="$CP_LIBRARY $work/no-collector.so" CPUPROFILE=asked.pb ./host
+check_status asked 0
+[ ! -s asked.out ] || fail "$(cat asked.out)"
+grep -q 'no collector thread' asked.err || fail "there was one: $(cat asked.err)"
+check_valid asked.0050.pb
+finish
