@@ -120,19 +120,6 @@ static void end(struct cp_pprof *w, size_t start)
 	w->scratch_used += extra;
 }
 
-static void put_packed(struct cp_pprof *w, unsigned field, const uint64_t *v, size_t n)
-{
-	size_t start = begin(w, field), at;
-
-	if (!reserve(w, n * VARINT_MAX))
-		return;
-	at = w->scratch_used;
-	for (size_t i = 0; i < n; i++)
-		at += varint_to(w->scratch + at, v[i]);
-	w->scratch_used = at;
-	end(w, start);
-}
-
 static void flush(struct cp_pprof *w, size_t at_least)
 {
 	int r;
@@ -254,32 +241,80 @@ struct cp_pprof_known cp_pprof_know(struct cp_pprof *w, const struct cp_pprof_la
 					.left_out = l->text && !*l->text };
 }
 
-static void put_label(struct cp_pprof *w, const struct cp_pprof_known *l)
+/* Samples are nearly all of a file. What follows writes where there is room enough. */
+
+/* One or two bytes without a branch that could be guessed wrong: that is what ids are. */
+static inline uint8_t *raw_varint(uint8_t *p, uint64_t v)
 {
-	size_t start;
+	unsigned two = v >= 0x80;
+
+	if (__builtin_expect(v >= 1u << 14, 0))
+		return p + varint_to(p, v);
+	p[0] = (uint8_t)(v | two << 7);
+	p[1] = (uint8_t)(v >> 7);
+	return p + 1 + two;
+}
+
+static inline uint8_t *raw_number(uint8_t *p, unsigned field, uint64_t v)
+{
+	if (!v)
+		return p;
+	*p++ = (uint8_t)(field << 3 | VARINT);
+	return raw_varint(p, v);
+}
+
+static uint8_t *raw_packed(uint8_t *p, unsigned field, const uint64_t *v, size_t n)
+{
+	uint8_t length[VARINT_MAX], *start;
+	size_t body, extra;
+
+	*p++ = (uint8_t)(field << 3 | BYTES);
+	start = ++p;
+	for (size_t i = 0; i < n; i++)
+		p = raw_varint(p, v[i]);
+	body = (size_t)(p - start);
+	extra = varint_to(length, body) - 1;
+	if (extra)
+		memmove(start + extra, start, body);
+	memcpy(start - 1, length, extra + 1);
+	return p + extra;
+}
+
+/* Tag and length, and four numbers with their tags: its length is one byte. */
+#define LABEL_MAX (2 + 4 * (1 + VARINT_MAX))
+
+static uint8_t *raw_label(uint8_t *p, const struct cp_pprof_known *l)
+{
+	uint8_t *length;
 
 	if (l->left_out)
-		return;
-	start = begin(w, 3);
-	put_number(w, 1, l->key);
-	put_number(w, 2, l->text);
-	put_number(w, 3, (uint64_t)l->number);
-	put_number(w, 4, l->unit);
-	end(w, start);
+		return p;
+	*p++ = 3 << 3 | BYTES;
+	length = p++;
+	p = raw_number(p, 1, l->key);
+	p = raw_number(p, 2, l->text);
+	p = raw_number(p, 3, (uint64_t)l->number);
+	p = raw_number(p, 4, l->unit);
+	*length = (uint8_t)(p - length - 1);
+	return p;
 }
 
 void cp_pprof_sample(struct cp_pprof *w, const uint64_t *location_ids, size_t depth,
 		     const int64_t *values, const struct cp_pprof_known *labels, size_t label_count)
 {
-	size_t start;
+	size_t start, fields = depth + w->value_count + 4; /* 2 tags and lengths more */
+	uint8_t *p;
 
 	if (!depth)
 		return;
 	start = begin(w, PROFILE_SAMPLE);
-	put_packed(w, 1, location_ids, depth);
-	put_packed(w, 2, (const uint64_t *)values, w->value_count);
+	if (!reserve(w, fields * VARINT_MAX + label_count * LABEL_MAX))
+		return;
+	p = raw_packed(w->scratch + w->scratch_used, 1, location_ids, depth);
+	p = raw_packed(p, 2, (const uint64_t *)values, w->value_count);
 	for (size_t i = 0; i < label_count; i++)
-		put_label(w, &labels[i]);
+		p = raw_label(p, &labels[i]);
+	w->scratch_used = (size_t)(p - w->scratch);
 	end(w, start);
 	flush(w, FLUSH_AT);
 }

@@ -26,6 +26,12 @@ struct row_labels {
 	struct cp_pprof_known labels[2 + LABELS_MAX + CP_LABELS_MAX + CP_ROW_LABELS];
 };
 
+/* A label that a row has by itself, a number. */
+struct own_label {
+	const char *key, *unit;
+	struct cp_pprof_known known;
+};
+
 struct writing {
 	struct cp_aggregate *a;
 	struct cp_names *n;
@@ -41,7 +47,8 @@ struct writing {
 	struct cp_pprof_label labels[LABELS_MAX]; /* CPROF_LABELS */
 	size_t label_count;
 	char label_text[1024];
-	struct row_labels *kept; /* KEPT of them */
+	struct own_label own[CP_ROW_LABELS]; /* the row's before this one */
+	struct row_labels *kept;	     /* KEPT of them */
 };
 
 static struct cp_thread_label *thread_at(const struct writing *x, uint32_t i)
@@ -230,15 +237,21 @@ static bool sum_rows(const struct writing *x, struct cp_row *first, struct cp_ro
 }
 
 /* One value a key: a later one takes an earlier one's place. */
+static void put_known(struct row_labels *r, const struct cp_pprof_known *known)
+{
+	size_t same = 0;
+
+	while (same < r->count && r->labels[same].key != known->key)
+		same++;
+	r->labels[same] = *known;
+	r->count += same == r->count;
+}
+
 static void put_label(struct writing *x, struct row_labels *r, const struct cp_pprof_label *label)
 {
 	struct cp_pprof_known known = cp_pprof_know(&x->w, label);
-	size_t same = 0;
 
-	while (same < r->count && r->labels[same].key != known.key)
-		same++;
-	r->labels[same] = known;
-	r->count += same == r->count;
+	put_known(r, &known);
 }
 
 static void put_thread(struct writing *x, struct row_labels *r, const struct cp_thread_label *t)
@@ -283,6 +296,27 @@ static const struct row_labels *labels_of(struct writing *x, uint32_t thread, ui
 	return r;
 }
 
+/* LABELS and, in place of those of their keys, OWN: in TO. */
+static void add_own(struct writing *x, const struct row_labels *labels,
+		    const struct cp_profile_labels *own, struct row_labels *to)
+{
+	to->count = labels->count;
+	memcpy(to->labels, labels->labels, labels->count * sizeof(*labels->labels));
+	for (unsigned i = 0; i < own->count; i++) {
+		const struct cp_pprof_label *l = &own->labels[i];
+		struct own_label *o = &x->own[i];
+
+		if (l->text) {
+			put_label(x, to, l);
+			continue;
+		}
+		if (o->key != l->key || o->unit != l->unit)
+			*o = (struct own_label){ l->key, l->unit, cp_pprof_know(&x->w, l) };
+		o->known.number = l->number;
+		put_known(to, &o->known);
+	}
+}
+
 static void write_row(struct writing *x, struct cp_row *first, struct cp_row *end)
 {
 	const struct cp_stack *s = stack_at(x, first->stack);
@@ -301,11 +335,9 @@ static void write_row(struct writing *x, struct cp_row *first, struct cp_row *en
 	if (x->info->row_labels)
 		x->info->row_labels(x->info->context, s, &own);
 	if (own.count) {
-		with_own = *labels;
+		add_own(x, labels, &own, &with_own);
 		labels = &with_own;
 	}
-	for (unsigned i = 0; i < own.count; i++)
-		put_label(x, &with_own, &own.labels[i]);
 	cp_pprof_sample(&x->w, ids, s->depth, values, labels->labels, labels->count);
 }
 

@@ -31,7 +31,8 @@ struct cp_profile_info {
 	uint64_t time_ns;     /* UTC, start of the window */
 	uint64_t duration_ns;
 	const char *labels; /* k=v,... on every sample; "" = none */
-	/* Labels of a row besides its thread's and LABELS; NULL = none. */
+	/* Labels of a row besides its thread's and LABELS; NULL = none. Keys and units are
+	 * constants, known again by their address. */
 	void (*row_labels)(const void *context, const struct cp_stack *s,
 			   struct cp_profile_labels *to);
 	const void *context;
