@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "sigsafe/pages.h"
 #include "sigsafe/sys.h"
 
 #define ROOM_MIN 512 /* slots: one page */
@@ -47,7 +48,7 @@ static void insert(struct cp_index_slot *slots, size_t room, struct cp_index_slo
 static int grow(struct cp_index *ix)
 {
 	size_t room = ix->room ? ix->room * 2 : ROOM_MIN;
-	struct cp_index_slot *slots = cp_sys_map(room * sizeof(*slots));
+	struct cp_index_slot *slots = cp_pages_map(room * sizeof(*slots));
 
 	if (!slots)
 		return -ENOMEM;

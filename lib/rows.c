@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "sigsafe/pages.h"
 #include "sigsafe/sys.h"
 
 /* Rows are sorted by hashes of their outer frames: first of all but the 24 next to the leaf, then
@@ -72,8 +73,8 @@ int cp_rows_order(struct cp_rows *rows, const struct cp_aggregate *a, const uint
 	*rows = (struct cp_rows){ 0 };
 	if (!n)
 		return 0;
-	items = cp_sys_map(bytes);
-	other = items ? cp_sys_map(bytes) : NULL;
+	items = cp_pages_map(bytes);
+	other = items ? cp_pages_map(bytes) : NULL;
 	if (!other) {
 		cp_sys_unmap(items, bytes);
 		return -ENOMEM;

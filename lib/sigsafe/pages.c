@@ -10,11 +10,25 @@
 #define CHUNK_MIN ((size_t)16 << 10)
 #define CHUNK_MAX ((size_t)1 << 20)
 #define PAGE ((size_t)4096)
+/* An arena so large has such chunks from then on. */
+#define LARGE ((size_t)16 << 20)
+#define CHUNK_LARGE ((size_t)8 << 20)
+/* What is larger is given huge pages, of which the last may be used in part only. */
+#define HUGE_FROM ((size_t)4 << 20)
 
 struct cp_arena_chunk {
 	struct cp_arena_chunk *next;
 	size_t size; /* bytes mapped, this header included */
 };
+
+void *cp_pages_map(size_t size)
+{
+	void *p = cp_sys_map(size);
+
+	if (p && size >= HUGE_FROM)
+		cp_sys3(SYS_madvise, p, size, MADV_HUGEPAGE);
+	return p;
+}
 
 static struct cp_arena_chunk *add_chunk(struct cp_arena *a, size_t need)
 {
@@ -22,12 +36,12 @@ static struct cp_arena_chunk *add_chunk(struct cp_arena *a, size_t need)
 	struct cp_arena_chunk *c;
 
 	if (size > CHUNK_MAX)
-		size = CHUNK_MAX;
+		size = a->mapped < LARGE ? CHUNK_MAX : CHUNK_LARGE;
 	if (size < need + sizeof(*c))
 		size = (need + sizeof(*c) + PAGE - 1) & ~(PAGE - 1);
 	if (a->limit && a->mapped + size > a->limit)
 		return NULL;
-	c = cp_sys_map(size);
+	c = cp_pages_map(size);
 	if (!c)
 		return NULL;
 	c->size = size;
@@ -82,7 +96,7 @@ void *cp_vec_add(struct cp_vec *v)
 {
 	if (v->count == v->room) {
 		size_t room = v->room ? v->room * 2 : (PAGE + v->size - 1) / v->size;
-		void *items = cp_sys_map(bytes_of(v, room));
+		void *items = cp_pages_map(bytes_of(v, room));
 
 		if (!items)
 			return NULL;

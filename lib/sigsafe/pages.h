@@ -9,6 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* SIZE zeroed bytes of pages, or NULL. Where that is much, of huge ones if the kernel has some: a
+ * million stacks are read and written in no order. */
+void *cp_pages_map(size_t size);
+
 /* A bump allocator. Zeroed struct = empty arena. Blocks are 8-byte aligned,
  * zeroed, and live until the whole arena is released. */
 struct cp_arena {

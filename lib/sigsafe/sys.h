@@ -56,10 +56,19 @@ static inline void *cp_sys_map(size_t size)
 	return r < 0 && r > -4096 ? NULL : (void *)r;
 }
 
+/* Whoever maps memory waits for others' unmapping, which takes as long as there are pages. So as
+ * much at once as a huge page has, which is better not split. */
+#define CP_UNMAP_PIECE ((size_t)2 << 20)
+
 static inline void cp_sys_unmap(void *p, size_t size)
 {
-	if (p)
-		cp_sys2(SYS_munmap, p, size);
+	uintptr_t at = (uintptr_t)p, end = at + size, next;
+
+	for (; p && at < end; at = next) {
+		next = (at | (CP_UNMAP_PIECE - 1)) + 1;
+		next = next < end ? next : end;
+		cp_sys2(SYS_munmap, at, next - at);
+	}
 }
 
 static inline int cp_sys_close(int fd)

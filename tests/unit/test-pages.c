@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "sigsafe/pages.h"
+#include "sigsafe/sys.h"
 
 static void test_arena_gives_zeroed_aligned_blocks(void)
 {
@@ -56,8 +57,38 @@ static void test_vector_keeps_items_while_growing(void)
 	CHECK(!v.items);
 }
 
+/* Mapped in one, given back in pieces. */
+static void test_unmapping_takes_all_and_no_more(void)
+{
+	enum { PAGES = 2000, FIRST = 3, LAST = 1990 };
+	char *p = cp_sys_map(PAGES * 4096);
+	unsigned char there;
+
+	CHECK(p != NULL);
+	cp_sys_unmap(p + FIRST * 4096, (LAST - FIRST) * 4096);
+	for (int i = 0; i < PAGES; i++)
+		CHECK_EQ(mincore(p + i * 4096, 4096, &there) == 0, i < FIRST || i >= LAST);
+	cp_sys_unmap(p, FIRST * 4096);
+	cp_sys_unmap(p + LAST * 4096, (PAGES - LAST) * 4096);
+	cp_sys_unmap(NULL, 4096);
+}
+
+static void test_large_arenas_keep_their_limit(void)
+{
+	struct cp_arena a = { .limit = (size_t)50 << 20 };
+	size_t got = 0;
+
+	while (cp_arena_alloc(&a, 100000))
+		got += 100000;
+	CHECK(a.mapped <= a.limit);
+	CHECK(got > (size_t)40 << 20);
+	cp_arena_release(&a);
+}
+
 int main(void)
 {
+	RUN(test_unmapping_takes_all_and_no_more);
+	RUN(test_large_arenas_keep_their_limit);
 	RUN(test_arena_gives_zeroed_aligned_blocks);
 	RUN(test_arena_keeps_its_limit);
 	RUN(test_vector_keeps_items_while_growing);
