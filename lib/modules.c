@@ -293,18 +293,20 @@ static void set_live(struct cp_modules *m, bool live)
 int cp_modules_refresh(struct cp_modules *m)
 {
 	struct reading r = { .m = m, .main_header = getauxval(AT_PHDR) };
-	char *buffer = cp_sys_map(READ_BYTES);
-	/* Not /proc/self: that is empty once main has left through pthread_exit. */
-	int fd = buffer ? cp_sys_open("/proc/thread-self/maps", O_RDONLY, 0) : -ENOMEM;
 	struct cp_vec swap;
+	int fd;
 
+	/* Kept: readings are many, and an unmapping disturbs every processor that runs the program.
+	 */
+	m->buffer = m->buffer ? m->buffer : cp_sys_map(READ_BYTES);
+	/* Not /proc/self: that is empty once main has left through pthread_exit. */
+	fd = m->buffer ? cp_sys_open("/proc/thread-self/maps", O_RDONLY, 0) : -ENOMEM;
 	m->error = fd;
 	if (fd >= 0) {
 		m->next_live.count = 0;
-		m->error = read_lines(&r, fd, buffer, READ_BYTES);
+		m->error = read_lines(&r, fd, m->buffer, READ_BYTES);
 		cp_sys_close(fd);
 	}
-	cp_sys_unmap(buffer, READ_BYTES);
 	if (m->error < 0)
 		return m->error;
 	set_live(m, false);
@@ -406,4 +408,6 @@ void cp_modules_release(struct cp_modules *m)
 	cp_vec_release(&m->mappings);
 	cp_vec_release(&m->live);
 	cp_vec_release(&m->next_live);
+	cp_sys_unmap(m->buffer, READ_BYTES);
+	m->buffer = NULL;
 }

@@ -39,6 +39,7 @@ struct cp_modules {
 	struct cp_vec mappings;	 /* struct cp_mapping, never removed */
 	struct cp_vec live;	 /* uint32_t, sorted by start */
 	struct cp_vec next_live; /* the reading under way */
+	char *buffer;		 /* for readings */
 	uint64_t readings;
 	int error; /* of the newest reading */
 };

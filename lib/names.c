@@ -54,11 +54,9 @@ static struct cp_function *add_function(struct cp_names *n, uint32_t *number)
 /* NAME demangled, in the arena; NAME itself where it isn't mangled. */
 static const char *readable(struct cp_names *n, const char *name)
 {
-	char *buffer = cp_sys_map(NAME_MAX_BYTES);
-	size_t length = buffer ? cp_demangle(name, buffer, NAME_MAX_BYTES) : 0;
-	const char *copy = length ? cp_arena_text(&n->arena, buffer, length) : NULL;
+	size_t length = n->buffer ? cp_demangle(name, n->buffer, NAME_MAX_BYTES) : 0;
+	const char *copy = length ? cp_arena_text(&n->arena, n->buffer, length) : NULL;
 
-	cp_sys_unmap(buffer, NAME_MAX_BYTES);
 	return copy ? copy : name;
 }
 
@@ -274,13 +272,18 @@ static int name_special(struct cp_names *n, struct cp_aggregate *a)
 	return 0;
 }
 
-/* All mappings' new locations. */
+/* All mappings' new locations. One buffer for all names: an unmapping disturbs every processor that
+ * runs a thread of the program. Without it they stay as they are. */
 static int name_all(struct cp_names *n, struct cp_aggregate *a)
 {
-	int err = name_mapping(n, a, CP_NO_MAPPING);
+	int err;
 
+	n->buffer = cp_sys_map(NAME_MAX_BYTES);
+	err = name_mapping(n, a, CP_NO_MAPPING);
 	for (uint32_t m = 0; m < a->modules->mappings.count && !err; m++)
 		err = name_mapping(n, a, m);
+	cp_sys_unmap(n->buffer, NAME_MAX_BYTES);
+	n->buffer = NULL;
 	return err;
 }
 
@@ -297,7 +300,8 @@ int cp_names_update(struct cp_names *n, struct cp_aggregate *a, bool symbolize)
 	n->lacking = false;
 	n->named = n->done_named;
 	n->unnamed = n->done_unnamed;
-	err = name_all(n, a);
+	if (n->done < a->locations.count)
+		err = name_all(n, a);
 	if (err || n->lacking)
 		return err;
 	n->done = (uint32_t)a->locations.count;

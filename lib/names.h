@@ -31,6 +31,7 @@ struct cp_names {
 	uint64_t done_named, done_unnamed;
 	bool lacking;		     /* memory ran out: names are missing that may come next time */
 	struct cp_vec has_functions; /* uint8_t a mapping: a symbol named something in it */
+	char *buffer;		     /* of one name, while names are looked up */
 };
 
 void cp_names_init(struct cp_names *n);
