@@ -284,6 +284,7 @@ void cp_aggregate_release(struct cp_aggregate *a)
 	cp_vec_release(&a->locations);
 	cp_vec_release(&a->stacks);
 	cp_vec_release(&a->threads);
+	cp_vec_release(&a->aside);
 	cp_index_release(&a->location_index);
 	cp_index_release(&a->stack_index);
 	cp_index_release(&a->name_index);

@@ -69,6 +69,7 @@ struct cp_aggregate {
 	struct cp_modules *modules;
 	struct cp_arena arena; /* stacks' locations */
 	struct cp_vec locations, stacks, threads;
+	struct cp_vec aside; /* the mode's: values of rows that are not shown now */
 	struct cp_index location_index, stack_index, name_index;
 	struct cp_recent *recent; /* by pc; NULL = none yet */
 	uint32_t ended;		  /* threads with a label of their own that are gone */

@@ -41,24 +41,25 @@ static int write_profile(struct cp_run *r, const struct cp_config *c, struct cp_
 		.row_labels = ops->labels ? row_labels : NULL,
 		.context = r,
 	};
-	int err = cp_names_update(&r->names, &r->aggregate, c->symbolize != CP_SYMBOLIZE_NONE);
-	int closed;
+	struct cp_aggregate *a = &r->rows->aggregate;
+	struct cp_names *n = &r->rows->names;
+	int err = cp_names_update(n, a, c->symbolize != CP_SYMBOLIZE_NONE), closed;
 
 	if (err)
 		return err;
 	cp_report_make(&report, r, c);
 	info.comments = report.pointers;
 	info.comment_count = report.count;
-	err = cp_gzip_sink_open(&gzip, to, r->aggregate.stacks.count > LARGE);
+	err = cp_gzip_sink_open(&gzip, to, a->stacks.count > LARGE);
 	if (err)
 		return err;
-	err = cp_profile_write(&r->aggregate, &r->names, &info, &gzip.sink);
+	err = cp_profile_write(a, n, &info, &gzip.sink);
 	closed = cp_gzip_sink_close(&gzip);
 	return err ? err : closed;
 }
 
-/* Make sure that the list of modules was read: the main executable is named also
- * in a profile without samples. */
+/* Before anything is said of what R holds, or written. The list of modules was read then: the main
+ * executable is named also in a profile without samples. */
 static void bring_up_to_date(struct cp_run *r)
 {
 	if (!r->aggregate.modules->readings)
@@ -138,7 +139,7 @@ static void say_lacks(struct cp_run *r)
 	uint64_t lost = cp_run_counted(r, CP_COUNT_LOST_MEMORY) +
 			cp_run_counted(r, CP_COUNT_LOST_AGGREGATE);
 
-	if (r->said_lacks || (!lost && !r->names.lacking))
+	if (r->said_lacks || (!lost && !r->rows->names.lacking))
 		return;
 	r->said_lacks = true;
 	if (lost)
@@ -156,10 +157,8 @@ static int write_file(struct cp_run *r, const struct cp_config *c, unsigned numb
 {
 	struct cp_file_sink f;
 	char path[CP_PATH_MAX];
-	int err, closed;
+	int err = path_of(r, number, r->sequence, path, sizeof(path)), closed;
 
-	bring_up_to_date(r);
-	err = path_of(r, number, r->sequence, path, sizeof(path));
 	if (!err)
 		err = cp_file_sink_open(&f, path);
 	if (!err) {
@@ -206,12 +205,14 @@ static bool may_be_empty(const struct cp_run *r)
 int cp_dump_final(struct cp_run *r, const struct cp_config *c, const char *when)
 {
 	bool first = r->owner && !r->sequence;
+	uint64_t records;
 	int err = 0;
 
 	bring_up_to_date(r);
-	if (!r->aggregate.records && !may_be_empty(r))
+	records = r->rows->aggregate.records;
+	if (!records && !may_be_empty(r))
 		return 0;
-	if (r->written && r->aggregate.records == r->written_records)
+	if (r->written && records == r->written_records)
 		return 0;
 	if (!first && !r->claimed && has_own_name(r))
 		err = set_aside(r);
@@ -222,7 +223,7 @@ int cp_dump_final(struct cp_run *r, const struct cp_config *c, const char *when)
 		return err;
 	}
 	r->claimed = r->written = true;
-	r->written_records = r->aggregate.records;
+	r->written_records = records;
 	return 0;
 }
 
@@ -236,8 +237,9 @@ int cp_dump_numbered(struct cp_run *r, const struct cp_config *c)
 	unsigned number = ++r->dumps;
 	int err;
 
+	bring_up_to_date(r);
 	/* A companion without anything to show is no file. */
-	if (r->ops->parent != r->mode && !r->aggregate.records)
+	if (r->ops->parent != r->mode && !r->rows->aggregate.records)
 		return 0;
 	err = write_file(r, c, number, true);
 

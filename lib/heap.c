@@ -36,6 +36,14 @@ static void ask_for_dump(void)
 	cp_collect_request(CP_REQUEST_DUMP_OF(CP_MODE_HEAP));
 }
 
+/* Stacks are taken in as they come, so that a dump of very many needn't wait for it. Not by the
+ * thread that is in malloc. */
+static void ask_for_drain(void)
+{
+	if (cp_collect_alive())
+		cp_collect_request(CP_REQUEST_DRAIN);
+}
+
 static void set_step(uint64_t *next, uint64_t *step, uint64_t bytes)
 {
 	*step = bytes ? bytes : 1;
@@ -86,6 +94,7 @@ static void switch_off(void)
 int cp_heap_start(struct cp_run *r, const struct cp_config *c)
 {
 	(void)r;
+	cp_depot_wake = ask_for_drain;
 	begin_totals(c);
 	begin_counting();
 	/* The caller's next sample was drawn in an earlier run, maybe of larger intervals: this run

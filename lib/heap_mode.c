@@ -104,8 +104,11 @@ static void report(struct cp_report *out, const struct cp_run *r, const struct c
 	cp_report_line(out, "cost: about %s ms in allocations that were sampled",
 		       cp_report_seconds(cp_run_hooks_ns(r, samples) * 1000));
 	report_memory(out, s);
-	if (c->verbose)
-		cp_heap_leaks_report(out, r);
+	if (!c->verbose)
+		return;
+	/* At the end the peak's file may have been the last one. */
+	cp_heap_rows_show(r);
+	cp_heap_leaks_report(out, r);
 }
 
 static void report_peak(struct cp_report *out, const struct cp_run *r, const struct cp_config *c)
@@ -137,6 +140,7 @@ const struct cp_mode_ops cp_mode_heap = {
 	.stop = cp_heap_stop,
 	.mark = cp_depot_take_fresh,
 	.collect = cp_heap_rows_collect,
+	.settle = cp_heap_rows_settle,
 	.due = cp_heap_due,
 	.tick = cp_heap_tick,
 	.thread_end = cp_heap_thread_end,
@@ -154,6 +158,7 @@ static int start_peak(struct cp_run *r, const struct cp_config *c)
 const struct cp_mode_ops cp_mode_peak = {
 	.name = "peak",
 	.parent = CP_MODE_HEAP,
+	.view = true,
 	.types = TYPES,
 	.type_count = 4,
 	.period_type = { "space", "bytes" },
@@ -161,8 +166,7 @@ const struct cp_mode_ops cp_mode_peak = {
 	.labels = labels,
 	.report = report_peak,
 	.start = start_peak,
-	.mark = cp_depot_take_fresh,
-	.collect = cp_heap_rows_collect,
+	.settle = cp_heap_rows_settle,
 };
 
 static bool wants_mappings(const struct cp_config *c)
@@ -229,5 +233,6 @@ const struct cp_mode_ops cp_mode_mmap = {
 	.stop = stop_mappings,
 	.mark = cp_depot_take_fresh,
 	.collect = cp_heap_rows_collect,
+	.settle = cp_heap_rows_settle,
 	.fork_child = fork_mappings,
 };

@@ -9,17 +9,28 @@
 
 #define UNPLACED UINT32_MAX /* there was no memory for its row */
 
-/* Of the heap, and of the program's own mappings. */
-static struct cp_heap_sums all_sums[2];
+/* The values of a row that are not shown now: in use, or at the peak. */
+struct pair {
+	uint64_t objects, bytes;
+};
 
-static struct cp_heap_sums *sums_of(const struct cp_run *r)
+/* Of the heap, and of the program's own mappings. */
+static struct source {
+	struct cp_heap_sums sums;
+	uint32_t placed; /* id of the newest entry that has a row, as all before it */
+	bool waits;	 /* some of those that were seen have none */
+	bool summed;	 /* SUMS and the rows' values are of after the last collect */
+	bool shows_peak; /* the rows' values */
+} sources[2];
+
+static struct source *source_of(const struct cp_run *r)
 {
-	return &all_sums[r->mode == CP_MODE_MMAP];
+	return &sources[r->mode == CP_MODE_MMAP];
 }
 
 const struct cp_heap_sums *cp_heap_rows_sums(const struct cp_run *r)
 {
-	return sums_of(r);
+	return &source_of(r)->sums;
 }
 
 uint64_t cp_heap_rows_whole(uint64_t objects)
@@ -27,32 +38,52 @@ uint64_t cp_heap_rows_whole(uint64_t objects)
 	return (objects + CP_POISSON_ONE / 2) >> CP_POISSON_ONE_SHIFT;
 }
 
-/* A stack that is new gets its row while its modules are mapped. */
-static uint32_t find_row(struct cp_run *r, const struct cp_depot_entry *e)
+static bool belongs(const struct cp_depot_entry *e, const struct cp_run *r)
 {
-	uint32_t row =
-		cp_aggregate_row(&r->aggregate, &(struct cp_raw_stack){ .pcs = e->pcs,
-									.depth = e->depth,
-									.end = e->end,
-									.labels = e->labels,
-									.thread = CP_NO_THREAD });
+	return e->epoch >= cp_heap_totals.first_epoch &&
+	       (e->interval == CP_DEPOT_MAPPING) == (r->mode == CP_MODE_MMAP);
+}
 
-	if (row != CP_INDEX_NONE)
-		return row + 1;
-	return UNPLACED;
+/* A stack that is new gets its row while its modules are mapped. */
+static uint32_t find_row(struct cp_aggregate *a, const struct cp_depot_entry *e)
+{
+	uint32_t row = cp_aggregate_row(a, &(struct cp_raw_stack){ .pcs = e->pcs,
+								   .depth = e->depth,
+								   .end = e->end,
+								   .labels = e->labels,
+								   .thread = CP_NO_THREAD });
+
+	while (row != CP_INDEX_NONE && a->aside.count < a->stacks.count)
+		if (!cp_vec_add(&a->aside))
+			return UNPLACED;
+	return row == CP_INDEX_NONE ? UNPLACED : row + 1;
 }
 
 /* Without memory for its row an entry waits for the next drain, for as long as its modules can be
  * told: while it is found. */
-static void place(struct cp_run *r, struct cp_depot_entry *e, uint32_t *row)
+static void place(struct cp_depot_entry *e, void *arg)
 {
-	bool waits = *row == UNPLACED;
+	struct cp_run *r = arg;
+	bool waits = e->row == UNPLACED;
 
-	if (*row && !(waits && cp_depot_is_found(e)))
+	if (!belongs(e, r) || (e->row && !(waits && cp_depot_is_found(e))))
 		return;
-	*row = find_row(r, e);
-	if ((*row == UNPLACED) != waits)
+	e->row = find_row(&r->aggregate, e);
+	if ((e->row == UNPLACED) != waits)
 		cp_count_mode(r->mode, CP_COUNT_LOST_AGGREGATE, waits ? (uint64_t)-1 : 1);
+	source_of(r)->waits |= e->row == UNPLACED;
+}
+
+void cp_heap_rows_collect(struct cp_run *r)
+{
+	struct source *s = source_of(r);
+	uint32_t newest;
+
+	s->summed = s->waits = false;
+	r->aggregate.aside.size = sizeof(struct pair);
+	newest = cp_depot_each(s->placed, place, r);
+	if (!s->waits)
+		s->placed = newest;
 }
 
 static void add(struct cp_depot_amount *sum, const struct cp_depot_amount *a)
@@ -61,19 +92,22 @@ static void add(struct cp_depot_amount *sum, const struct cp_depot_amount *a)
 	sum->bytes += a->bytes;
 }
 
+static struct pair *pair_at(const struct cp_aggregate *a, uint32_t row)
+{
+	return CP_VEC_AT(&a->aside, struct pair, row);
+}
+
 /* While summing, rows hold fractions of objects. */
 static void add_to_row(struct cp_depot_entry *e, void *arg)
 {
 	struct cp_run *r = arg;
-	unsigned which = r->mode == CP_MODE_PEAK;
-	struct cp_heap_sums *sums = sums_of(r);
-	struct cp_depot_amount use, peak, all, *shown;
+	struct cp_heap_sums *sums = &source_of(r)->sums;
+	struct cp_depot_amount use, peak, all;
+	struct pair *aside;
 	uint64_t *v;
 
-	if (e->epoch < cp_heap_totals.first_epoch ||
-	    (e->interval == CP_DEPOT_MAPPING) != (r->mode == CP_MODE_MMAP))
+	if (!belongs(e, r))
 		return;
-	place(r, e, &e->rows[which]);
 	/* In use first: see cp_depot_in_use. */
 	use = cp_depot_in_use(e);
 	peak = cp_depot_at_peak(e);
@@ -83,48 +117,91 @@ static void add_to_row(struct cp_depot_entry *e, void *arg)
 	add(&sums->in_use, &use);
 	add(&sums->peak, &peak);
 	sums->stacks++;
-	if (e->rows[which] == UNPLACED)
+	if (!e->row || e->row == UNPLACED)
 		return;
-	shown = which ? &peak : &use;
-	v = cp_aggregate_row_at(&r->aggregate, e->rows[which] - 1)->values;
+	v = cp_aggregate_row_at(&r->aggregate, e->row - 1)->values;
 	v[0] += all.objects;
 	v[1] += all.bytes;
-	v[2] += shown->objects;
-	v[3] += shown->bytes;
+	v[2] += use.objects;
+	v[3] += use.bytes;
+	aside = pair_at(&r->aggregate, e->row - 1);
+	aside->objects += peak.objects;
+	aside->bytes += peak.bytes;
 }
 
-static void round_row(struct cp_stack *s)
+static void clear_rows(struct cp_aggregate *a)
 {
-	s->values[0] = cp_heap_rows_whole(s->values[0]);
-	s->values[2] = cp_heap_rows_whole(s->values[2]);
+	for (uint32_t i = 0; i < a->stacks.count; i++)
+		memset(cp_aggregate_row_at(a, i)->values, 0, sizeof(uint64_t[CP_VALUES]));
+	if (a->aside.count)
+		memset(a->aside.items, 0, a->aside.count * sizeof(struct pair));
+}
+
+/* PEAK_IS_NOW: what is in use is the most that was. */
+static void round_rows(struct cp_aggregate *a, bool peak_is_now)
+{
+	for (uint32_t i = 0; i < a->aside.count; i++) {
+		uint64_t *v = cp_aggregate_row_at(a, i)->values;
+		struct pair *aside = pair_at(a, i);
+
+		v[0] = cp_heap_rows_whole(v[0]);
+		v[2] = cp_heap_rows_whole(v[2]);
+		if (peak_is_now)
+			*aside = (struct pair){ v[2], v[3] };
+		else
+			aside->objects = cp_heap_rows_whole(aside->objects);
+	}
 }
 
 static void sum_rows(struct cp_run *r)
 {
 	struct cp_aggregate *a = &r->aggregate;
+	struct source *s = source_of(r);
+	struct cp_heap_sums *sums = &s->sums;
+	bool peak_is_now;
 
-	memset(sums_of(r), 0, sizeof(struct cp_heap_sums));
-	for (uint32_t i = 0; i < a->stacks.count; i++)
-		memset(cp_aggregate_row_at(a, i)->values, 0, sizeof(uint64_t[CP_VALUES]));
-	cp_depot_each(add_to_row, r);
-	for (uint32_t i = 0; i < a->stacks.count; i++)
-		round_row(cp_aggregate_row_at(a, i));
-}
-
-void cp_heap_rows_collect(struct cp_run *r)
-{
-	struct cp_heap_sums *sums = sums_of(r);
-
-	sum_rows(r);
+	*sums = (struct cp_heap_sums){ 0 };
+	clear_rows(a);
+	cp_depot_each(0, add_to_row, r);
 	/* The high water is marked in steps of a tenth; what is in use now may be more. */
-	if (r->mode != CP_MODE_MMAP && sums->in_use.bytes > sums->peak.bytes) {
+	peak_is_now = r->mode != CP_MODE_MMAP && sums->in_use.bytes > sums->peak.bytes;
+	if (peak_is_now) {
 		cp_depot_mark_peak();
 		sums->peak = sums->in_use;
-		if (r->mode == CP_MODE_PEAK)
-			sum_rows(r);
 	}
+	round_rows(a, peak_is_now);
 	/* Changes with every event: is there something new to write? */
-	r->aggregate.records =
-		cp_heap_rows_whole(2 * sums->allocated.objects - sums->in_use.objects);
-	r->aggregate.weight = sums->allocated.bytes;
+	a->records = cp_heap_rows_whole(2 * sums->allocated.objects - sums->in_use.objects);
+	a->weight = sums->allocated.bytes;
+	s->summed = true;
+	s->shows_peak = false;
+}
+
+static void show_other(struct cp_aggregate *a)
+{
+	for (uint32_t i = 0; i < a->aside.count; i++) {
+		uint64_t *v = cp_aggregate_row_at(a, i)->values;
+		struct pair *aside = pair_at(a, i), shown = { v[2], v[3] };
+
+		v[2] = aside->objects;
+		v[3] = aside->bytes;
+		*aside = shown;
+	}
+}
+
+void cp_heap_rows_show(const struct cp_run *r)
+{
+	struct source *s = source_of(r);
+	bool peak = r->mode == CP_MODE_PEAK;
+
+	if (s->shows_peak != peak)
+		show_other(&r->rows->aggregate);
+	s->shows_peak = peak;
+}
+
+void cp_heap_rows_settle(struct cp_run *r)
+{
+	if (!source_of(r)->summed)
+		sum_rows(r->rows);
+	cp_heap_rows_show(r);
 }

@@ -12,10 +12,15 @@ struct cp_heap_sums {
 	uint64_t stacks;
 };
 
-/* Bring R, of the heap mode or one of its companions, up to date. Under the collector's lock,
- * modules fresh. */
+/* Rows for the stacks that are new to R, of the heap mode or its mappings. Under the collector's
+ * lock, modules fresh. */
 void cp_heap_rows_collect(struct cp_run *r);
-/* What the process has in all, as of the last collect. */
+/* Sum up what was counted until now, if that wasn't done since the last collect, and show it. */
+void cp_heap_rows_settle(struct cp_run *r);
+/* The rows' values are those of R's file from here on, as of the last sum: of a heap what is in use
+ * and the peak are summed together, and change places. */
+void cp_heap_rows_show(const struct cp_run *r);
+/* What the process has in all, as of the last sum. */
 const struct cp_heap_sums *cp_heap_rows_sums(const struct cp_run *r);
 /* Whole objects. */
 uint64_t cp_heap_rows_whole(uint64_t objects);

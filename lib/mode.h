@@ -20,6 +20,7 @@
 struct cp_mode_ops {
 	const char *name;    /* "cpu"; a companion's is in its file's name: NAME.peak.EXT */
 	enum cp_mode parent; /* of a companion, which is on with it; the mode itself for others */
+	bool view;	     /* a companion that shows its parent's rows, with other values */
 
 	/* The file: sample types, count first; the last is the default one. */
 	struct cp_pprof_type types[CP_VALUES];
@@ -48,7 +49,7 @@ struct cp_mode_ops {
 	void (*collect)(struct cp_run *r);
 	/* After a drain: rows may be new, and what they are of may be about to go. */
 	void (*drained)(struct cp_run *r);
-	/* A dump to R's file begins: whatever must be exact in it. After collect. */
+	/* A dump to R's file may begin: whatever must be exact in it. After collect. */
 	void (*settle)(struct cp_run *r);
 	/* On the collector's thread, with the lock: when TICK wants to run next (monotonic ns;
 	 * UINT64_MAX = never), and its work. */

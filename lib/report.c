@@ -97,13 +97,14 @@ static void spans(struct cp_report *out)
 
 static void tail(struct cp_report *out, const struct cp_run *r)
 {
-	uint64_t named = r->names.named, all = named + r->names.unnamed;
+	uint64_t named = r->rows->names.named, all = named + r->rows->names.unnamed;
 	char modules[CP_REPORT_LINE - 32];
 
 	cp_report_line(out, "stacks: %lu truncated at the depth limit, %lu incomplete",
 		       L(cp_run_counted(r, CP_COUNT_TRUNCATED)),
 		       L(cp_run_counted(r, CP_COUNT_INCOMPLETE)));
-	if (cp_incomplete_describe(r, modules, sizeof(modules)))
+	if (cp_run_counted(r, CP_COUNT_INCOMPLETE) &&
+	    cp_incomplete_describe(r->rows, modules, sizeof(modules)))
 		cp_report_line(out, "incomplete stacks end in:%s", modules);
 	if (cp_run_counted(r, CP_COUNT_LOST_LABELS) || cp_counted(CP_COUNT_LABELS_REFUSED))
 		cp_report_line(out,

@@ -26,6 +26,7 @@ static uint64_t worked(void)
 
 void cp_run_begin(struct cp_run *r, struct cp_modules *modules)
 {
+	r->rows = r;
 	cp_aggregate_init(&r->aggregate, modules);
 	cp_names_init(&r->names);
 	r->start_utc_ns = cp_run_clock(CLOCK_REALTIME);

@@ -19,6 +19,8 @@ struct cp_run {
 	const struct cp_mode_ops *ops;
 	enum cp_mode mode;
 	bool running; /* begun, and not yet released: samples are taken */
+	/* Whose aggregate and names it is written from: its own, or its parent's (mode.h, VIEW). */
+	struct cp_run *rows;
 	struct cp_aggregate aggregate;
 	struct cp_names names;
 	char path[CP_PATH_MAX]; /* absolute, templates expanded but %n; of the file at exit */

@@ -55,6 +55,27 @@ static int name_run(unsigned m)
 	return err;
 }
 
+static void begin(struct cp_run *r)
+{
+	cp_run_begin(r, &cp_session.modules);
+	if (r->ops->view)
+		r->rows = &cp_session.runs[r->ops->parent];
+}
+
+/* Rows stay until the last that is written from them has ended. */
+static void release(struct cp_run *r)
+{
+	struct cp_run *rows = r->rows;
+	bool shown = rows->running;
+
+	for (unsigned m = 0; m < CP_MODES; m++)
+		shown |= cp_session.runs[m].running && cp_session.runs[m].rows == rows;
+	if (r != rows)
+		cp_run_release(r);
+	if (!shown)
+		cp_run_release(rows);
+}
+
 int cp_runs_begin(unsigned m)
 {
 	struct cp_run *r = &cp_session.runs[m];
@@ -62,14 +83,17 @@ int cp_runs_begin(unsigned m)
 
 	r->ops = cp_modes[m];
 	r->mode = m;
+	/* Its parent could not begin. */
+	if (r->ops->view && !cp_session.runs[r->ops->parent].running)
+		return -ECANCELED;
 	err = name_run(m);
 	if (err)
 		return err;
 	cp_drain_forget(r, cp_session.runs, &cp_session.modules);
-	cp_run_begin(r, &cp_session.modules);
+	begin(r);
 	err = r->ops->start(r, &cp_session.config);
 	if (err < 0) {
-		cp_run_release(r);
+		release(r);
 		return err;
 	}
 	r->running = true;
@@ -88,7 +112,7 @@ int cp_runs_end(unsigned m, const char *when)
 	cp_drain_all(cp_session.runs, &cp_session.modules);
 	err = cp_dump_final(r, &cp_session.config, when);
 	r->running = false;
-	cp_run_release(r);
+	release(r);
 	return err;
 }
 
@@ -100,7 +124,7 @@ void cp_runs_abandon(unsigned m)
 	if (r->ops->stop)
 		r->ops->stop(r);
 	r->running = false;
-	cp_run_release(r);
+	release(r);
 }
 
 bool cp_runs_any(void)
@@ -125,6 +149,6 @@ void cp_runs_fork_child(void)
 		/* Without a name nothing can be written: said when that is tried. */
 		if (name_run(m) < 0)
 			r->path[0] = '\0';
-		cp_run_begin(r, &cp_session.modules);
+		begin(r);
 	}
 }

@@ -71,7 +71,7 @@ static int write_all(const char *when, bool only_with_samples)
 		struct cp_run *r = &cp_session.runs[m];
 		int err = 0;
 
-		if (r->running && (!only_with_samples || r->aggregate.records))
+		if (r->running && (!only_with_samples || r->rows->aggregate.stacks.count))
 			err = cp_dump_final(r, &cp_session.config, when);
 		first = first ? first : err;
 	}
@@ -271,7 +271,7 @@ static unsigned list_files(struct cp_helper *h)
 		const struct cp_run *r = &cp_session.runs[m];
 		char *path = cp_helper_file(h, count);
 
-		if (r->running && r->aggregate.records &&
+		if (r->running && r->rows->aggregate.records &&
 		    !cp_dump_written_path(r, path, CP_PATH_MAX) && is_regular(path))
 			count++;
 	}

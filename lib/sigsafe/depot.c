@@ -5,27 +5,29 @@
 
 #include "sigsafe/sys.h"
 
-/* An id counts units of 16 bytes: chunk number above, place in the chunk below. */
-#define UNIT 16u
+/* An id counts units of 32 bytes: chunk number above, place in the chunk below. */
+#define UNIT 32u
 #define CHUNK_BITS 20
 #define CHUNK ((size_t)1 << CHUNK_BITS)
 #define UNITS (CHUNK / UNIT)
-/* 256 MiB: a million different stacks of 20 frames. */
-#define CHUNKS (1u << (CP_DEPOT_ID_BITS - 16))
+/* 512 MiB: a million different stacks of 50 frames. */
+#define CHUNKS (1u << (CP_DEPOT_ID_BITS - 15))
 #define BUCKETS (1u << 16)
 #define FOUND (UINT64_C(1) << 63)
 
-_Static_assert(UNITS == 1u << 16, "an id has 16 bits for the place in a chunk");
+_Static_assert(UNITS == 1u << 15, "an id has 15 bits for the place in a chunk");
 _Static_assert(sizeof(struct cp_depot_entry) + 4097 * 8 < CHUNK, "the deepest stack fits");
 
 static char *chunks[CHUNKS];
 static uint64_t top =
 	UNITS; /* first free unit, over all chunks; chunk 0 isn't used: id 0 is none */
 static uint32_t *buckets;
-static uint32_t fresh; /* entries that the collector hasn't seen, newest first */
-static uint32_t all;   /* those it has, newest first, linked by FRESH, too */
+static uint32_t fresh;	     /* entries that the collector hasn't seen, newest first */
+static uint32_t all;	     /* those it has, newest first, linked by FRESH, too */
+static uint32_t fresh_count; /* about: how many there are of the former */
 static uint32_t epoch = 1;
 static uint32_t peak_number;
+void (*cp_depot_wake)(void);
 
 struct cp_depot_entry *cp_depot_at(uint32_t id)
 {
@@ -141,6 +143,8 @@ static void announce(struct cp_depot_entry *e)
 	e->fresh = cp_load_relaxed(&fresh);
 	while (!cp_cas_acqrel(&fresh, &e->fresh, e->id))
 		;
+	if (cp_add_relaxed(&fresh_count, 1) + 1 == CP_DEPOT_MANY && cp_depot_wake)
+		cp_depot_wake();
 }
 
 struct cp_depot_entry *cp_depot_find(const struct cp_depot_key *k)
@@ -280,6 +284,7 @@ void cp_depot_take_fresh(void)
 {
 	uint32_t id = cp_exchange_acqrel(&fresh, 0);
 
+	cp_store_relaxed(&fresh_count, 0);
 	while (id) {
 		struct cp_depot_entry *e = cp_depot_at(id);
 
@@ -294,10 +299,12 @@ bool cp_depot_has_fresh(void)
 	return cp_load_relaxed(&fresh) != 0;
 }
 
-void cp_depot_each(void (*visit)(struct cp_depot_entry *e, void *arg), void *arg)
+uint32_t cp_depot_each(uint32_t since, void (*visit)(struct cp_depot_entry *e, void *arg),
+		       void *arg)
 {
-	for (uint32_t id = all; id; id = cp_depot_at(id)->fresh)
+	for (uint32_t id = all; id && id != since; id = cp_depot_at(id)->fresh)
 		visit(cp_depot_at(id), arg);
+	return all;
 }
 
 uint64_t cp_depot_mapped(void)

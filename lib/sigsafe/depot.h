@@ -34,9 +34,9 @@ struct cp_depot_entry {
 	uint32_t next;	/* id of the next in its bucket; 0 = none */
 	uint32_t fresh; /* id of the next that the collector hasn't seen; 0 = none */
 	uint32_t epoch;
-	uint32_t rows[2]; /* the collector's: of the heap's and the peak's aggregate, plus 1 */
-	uint16_t depth;	  /* program counters that follow */
-	uint8_t end;	  /* enum cp_unwind_end */
+	uint32_t row;	/* the collector's: in the aggregate of its mode, plus 1 */
+	uint16_t depth; /* program counters that follow */
+	uint8_t end;	/* enum cp_unwind_end */
 	uint8_t shard;
 	uint64_t interval; /* mean bytes between samples, when its samples were taken */
 	/* An entry may have an owner: the only thread that finds it, by its shard. */
@@ -92,11 +92,18 @@ void cp_depot_freed_own(struct cp_depot_entry *e, uint64_t objects, uint64_t byt
 struct cp_depot_amount cp_depot_in_use(const struct cp_depot_entry *e);
 struct cp_depot_amount cp_depot_at_peak(const struct cp_depot_entry *e);
 
-/* Under the collector's lock: bring those that were added since the last call to the others; call
- * VISIT for each, of any epoch. */
+/* Called in malloc when CP_DEPOT_MANY entries were added that the collector hasn't seen; NULL =
+ * nobody. Set before the first event. */
+#define CP_DEPOT_MANY (1u << 14)
+extern void (*cp_depot_wake)(void);
+
+/* Under the collector's lock: bring those that were added since the last call to the others. */
 void cp_depot_take_fresh(void);
 bool cp_depot_has_fresh(void);
-void cp_depot_each(void (*visit)(struct cp_depot_entry *e, void *arg), void *arg);
+/* Call VISIT for those of any epoch that were brought after SINCE, newest first; 0: for all. The
+ * id of the newest one, a SINCE to come. */
+uint32_t cp_depot_each(uint32_t since, void (*visit)(struct cp_depot_entry *e, void *arg),
+		       void *arg);
 
 /* Bytes of ours that it takes. */
 uint64_t cp_depot_mapped(void);

@@ -113,7 +113,7 @@ int main(int argc, char **argv)
 	/* The collector, while they run. */
 	while (time(NULL) < end) {
 		cp_depot_take_fresh();
-		cp_depot_each(sum, NULL);
+		cp_depot_each(0, sum, NULL);
 	}
 	__atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
 	for (int i = 0; i < THREADS; i++)
@@ -123,7 +123,7 @@ int main(int argc, char **argv)
 			forget(slots[i]);
 	cp_depot_take_fresh();
 	in_use = (struct cp_depot_amount){ 0, 0 };
-	cp_depot_each(sum, NULL);
+	cp_depot_each(0, sum, NULL);
 	printf("%llu objects, %llu bytes left\n", (unsigned long long)in_use.objects,
 	       (unsigned long long)in_use.bytes);
 	return in_use.objects || in_use.bytes;

@@ -110,13 +110,55 @@ static void test_depot_collector_sees_each_once(void)
 	unsigned before = 0, after = 0;
 
 	cp_depot_take_fresh();
-	cp_depot_each(count, &before);
+	cp_depot_each(0, count, &before);
 	find(5000, 1, 1);
 	find(5000, 1, 1);
 	find(5001, 1, 1);
 	cp_depot_take_fresh();
-	cp_depot_each(count, &after);
+	cp_depot_each(0, count, &after);
 	CHECK_EQ(after, before + 2);
+}
+
+static void test_depot_tells_apart_what_came_since(void)
+{
+	unsigned all = 0, since = 0;
+	uint32_t newest;
+
+	find(6000, 1, 1);
+	cp_depot_take_fresh();
+	newest = cp_depot_each(0, count, &all);
+	CHECK_EQ(cp_depot_each(newest, count, &since), newest);
+	CHECK_EQ(since, 0);
+	find(6001, 1, 1);
+	find(6002, 1, 1);
+	cp_depot_take_fresh();
+	CHECK(cp_depot_each(newest, count, &since) != newest);
+	CHECK_EQ(since, 2);
+}
+
+static unsigned woken;
+
+static void wake(void)
+{
+	woken++;
+}
+
+static void test_depot_wakes_the_collector_once_for_many(void)
+{
+	cp_depot_take_fresh();
+	cp_depot_wake = wake;
+	for (unsigned i = 0; i < CP_DEPOT_MANY - 1; i++)
+		find(10000000 + i, 1, 1);
+	CHECK_EQ(woken, 0);
+	for (unsigned i = CP_DEPOT_MANY - 1; i < CP_DEPOT_MANY + 100; i++)
+		find(10000000 + i, 1, 1);
+	CHECK_EQ(woken, 1);
+	cp_depot_take_fresh();
+	for (unsigned i = 0; i < CP_DEPOT_MANY; i++)
+		find(20000000 + i, 1, 1);
+	CHECK_EQ(woken, 2);
+	cp_depot_wake = NULL;
+	cp_depot_take_fresh();
 }
 
 #define THREADS 4
@@ -153,7 +195,7 @@ static void test_depot_threads_lose_nothing(void)
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(t[i], NULL);
 	cp_depot_take_fresh();
-	cp_depot_each(sum, NULL);
+	cp_depot_each(0, sum, NULL);
 	CHECK_EQ(stacks, STACKS);
 	CHECK_EQ(objects, THREADS * 5 * STACKS);
 	CHECK_EQ(bytes, (uint64_t)THREADS * 5 * STACKS * (STACKS - 1) / 2);
@@ -168,6 +210,8 @@ int main(void)
 	RUN(test_depot_counts_what_is_in_use);
 	RUN(test_depot_keeps_the_peak);
 	RUN(test_depot_collector_sees_each_once);
+	RUN(test_depot_tells_apart_what_came_since);
+	RUN(test_depot_wakes_the_collector_once_for_many);
 	RUN(test_depot_threads_lose_nothing);
 	return harness_end();
 }
