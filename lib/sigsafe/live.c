@@ -4,7 +4,7 @@
 #include "sigsafe/atomic.h"
 #include "sigsafe/sys.h"
 
-#define WAYS 8u /* slots of a bucket: a cache line of addresses, one of blocks */
+#define WAYS 4u /* slots of a bucket, which is a cache line */
 #define GENERATIONS 24u
 #define FIRST_SLOTS ((size_t)1 << 12)
 /* Small ones grow fast, so that there are few; large ones double, which bounds what is unused. */
@@ -14,19 +14,21 @@
 /* An address is 16-byte aligned (or at least 8: bit 0 is free). A claimed slot's word is odd. */
 #define CLAIMED UINT64_C(1)
 
-/* Addresses first: a look-up that finds nothing reads one cache line of each bucket. */
 struct bucket {
 	uint64_t address[WAYS]; /* 0 = empty */
 	uint64_t block[WAYS];	/* id in the upper 24 bits, size below */
 };
 
 struct generation {
-	uint64_t mask;	/* of buckets */
-	uint64_t salt;	/* addresses that collide in one don't in the next */
-	uint64_t count; /* slots */
-	uint64_t pad[5];
+	uint64_t shift;	    /* of a hash, to get the number of a bucket */
+	uint64_t salt;	    /* addresses that collide in one don't in the next */
+	uint64_t count;	    /* slots */
+	uint8_t *elsewhere; /* for each bucket: addresses that belong there and are in another */
+	uint64_t pad[4];
 	struct bucket buckets[]; /* on a cache line's boundary */
 };
+
+#define FULL UINT8_MAX /* nobody knows how many: stays so */
 
 static struct generation *generations[GENERATIONS];
 static uint32_t count; /* generations in use */
@@ -51,28 +53,43 @@ static void unpack(uint64_t word, struct cp_live_block *b)
 
 /* Blocks so near to each other share their first bucket: a program's small blocks then take few
  * cache lines. As many as a bucket has slots, where glibc's smallest take 32 bytes. */
-#define NEAR_BITS 8
+#define NEAR_BITS 7
 
 /* Buckets that many of whose slots are taken are avoided, if the other one has more. */
-#define CROWDED 6u
+#define CROWDED 3u
 
-static inline uint64_t hash_of(uint64_t address, uint64_t salt)
+/* Where a block's is looked for first. Neighbouring stretches of memory come to lie evenly apart
+ * (Fibonacci's hashing): hardly two in one bucket before there is one in each. */
+static inline uint64_t first_of(const struct generation *g, uint64_t address)
 {
-	uint64_t h = (address ^ salt) * UINT64_C(0x9e3779b97f4a7c15);
-
-	return (h ^ h >> 32) * UINT64_C(0xd6e8feb86659fd93) >> 32;
+	return (address >> NEAR_BITS ^ g->salt) * UINT64_C(0x9e3779b97f4a7c15) >> g->shift;
 }
 
-/* The two buckets of ADDRESS in G; they may be the same. */
-static inline void buckets_of(struct generation *g, uint64_t address, struct bucket *b[2])
+static inline uint64_t second_of(const struct generation *g, uint64_t address)
 {
-	b[0] = &g->buckets[hash_of(address >> NEAR_BITS, g->salt) & g->mask];
-	b[1] = &g->buckets[hash_of(address, g->salt) & g->mask];
+	uint64_t h = (address ^ g->salt) * UINT64_C(0xd6e8feb86659fd93);
+
+	return (h ^ h >> 32) * UINT64_C(0x9e3779b97f4a7c15) >> g->shift;
+}
+
+/* The buckets of an address, beside its first one: the second one, and the neighbours of both. Some
+ * may be the same. */
+#define OTHERS 3u
+
+static void others_of(struct generation *g, uint64_t first, uint64_t address,
+		      struct bucket *other[OTHERS])
+{
+	uint64_t second = second_of(g, address);
+
+	other[0] = &g->buckets[second];
+	other[1] = &g->buckets[first ^ 1];
+	other[2] = &g->buckets[second ^ 1];
 }
 
 struct place {
-	struct bucket *bucket; /* NULL: nowhere */
+	struct bucket *bucket;
 	unsigned slot;
+	uint8_t *elsewhere; /* counts it; NULL: it is in its first bucket */
 };
 
 /* A bit for each slot of B that holds WORD: an address, or 0 for those that are empty. Without a
@@ -82,33 +99,58 @@ static inline __attribute__((always_inline)) unsigned slots_with(const struct bu
 {
 	unsigned found = 0;
 
-#pragma GCC unroll 8
+#pragma GCC unroll 4
 	for (unsigned i = 0; i < WAYS; i++)
 		/* Acquire: pairs with the release in put_in; the block behind it is whole. */
 		found |= (unsigned)(cp_load_acquire(&b->address[i]) == word) << i;
 	return found;
 }
 
-static inline bool find_in(struct bucket *b, uint64_t address, struct place *at)
+static __attribute__((noinline)) bool find_elsewhere(struct generation *g, uint64_t first,
+						     uint64_t address, struct place *at)
 {
-	unsigned found = slots_with(b, address);
+	struct bucket *other[OTHERS];
+	unsigned found;
 
-	if (!found)
-		return false;
-	*at = (struct place){ b, (unsigned)__builtin_ctz(found) };
-	return true;
+	others_of(g, first, address, other);
+	for (unsigned i = 0; i < OTHERS; i++) {
+		found = slots_with(other[i], address);
+		if (!found)
+			continue;
+		*at = (struct place){ other[i], (unsigned)__builtin_ctz(found),
+				      &g->elsewhere[first] };
+		return true;
+	}
+	return false;
+}
+
+static inline bool find_in(struct generation *g, uint64_t address, struct place *at)
+{
+	uint64_t first = first_of(g, address);
+	unsigned found = slots_with(&g->buckets[first], address);
+
+	if (found) {
+		*at = (struct place){ &g->buckets[first], (unsigned)__builtin_ctz(found), NULL };
+		return true;
+	}
+	/* Relaxed: who frees a block got it from who put it in, and so with what was counted. */
+	return cp_load_relaxed(&g->elsewhere[first]) && find_elsewhere(g, first, address, at);
 }
 
 static inline bool find(uint64_t address, struct place *at)
 {
-	struct bucket *b[2];
-
-	for (uint32_t n = cp_load_acquire(&count); n-- > 0;) {
-		buckets_of(generations[n], address, b);
-		if (find_in(b[0], address, at) || find_in(b[1], address, at))
+	for (uint32_t n = cp_load_acquire(&count); n-- > 0;)
+		if (find_in(generations[n], address, at))
 			return true;
-	}
 	return false;
+}
+
+static void change(uint8_t *elsewhere, int by)
+{
+	uint8_t seen = cp_load_relaxed(elsewhere);
+
+	while (seen != FULL && !cp_cas_acqrel(elsewhere, &seen, (uint8_t)(seen + by)))
+		;
 }
 
 /* The block is the caller's, who alone empties the slot: a store will do. */
@@ -121,6 +163,8 @@ bool cp_live_remove(uint64_t address, struct cp_live_block *b)
 	unpack(cp_load_relaxed(&at.bucket->block[at.slot]), b);
 	/* Release: who takes the slot writes its block after we have read ours. */
 	cp_store_release(&at.bucket->address[at.slot], 0);
+	if (at.elsewhere)
+		change(at.elsewhere, -1);
 	return true;
 }
 
@@ -154,34 +198,41 @@ static inline bool put_in(struct bucket *b, unsigned empty, uint64_t address, ui
 /* Of WAYS bits. */
 static inline unsigned how_many(unsigned bits)
 {
-	unsigned n = 0;
-
-	for (; bits; bits &= bits - 1)
-		n++;
-	return n;
+	return (unsigned)(UINT64_C(0x4332322132212110) >> 4 * bits) & 15;
 }
 
-/* Near its neighbours; where it is crowded, in the emptier bucket: that fills a generation to more
- * than two thirds. */
-static bool put(struct generation *g, uint64_t address, uint64_t word)
+static bool put_elsewhere(struct generation *g, uint64_t first, uint64_t address, uint64_t word)
 {
-	struct bucket *b[2];
-	unsigned empty[2], room, first;
+	struct bucket *b = &g->buckets[first], *other[OTHERS];
+	unsigned room = how_many(slots_with(b, 0));
 
-	buckets_of(g, address, b);
-	empty[0] = slots_with(b[0], 0);
-	room = how_many(empty[0]);
-	if (room > WAYS - CROWDED && put_in(b[0], empty[0], address, word))
+	others_of(g, first, address, other);
+	if (room >= how_many(slots_with(other[0], 0)) && put_in(b, slots_with(b, 0), address, word))
 		return true;
-	empty[1] = slots_with(b[1], 0);
-	first = how_many(empty[1]) > room;
-	return put_in(b[first], empty[first], address, word) ||
-	       put_in(b[!first], empty[!first], address, word);
+	/* Counted first: who looks for it must be told. */
+	change(&g->elsewhere[first], 1);
+	for (unsigned i = 0; i < OTHERS; i++)
+		if (other[i] != b && put_in(other[i], slots_with(other[i], 0), address, word))
+			return true;
+	change(&g->elsewhere[first], -1);
+	return put_in(b, slots_with(b, 0), address, word);
+}
+
+/* Near its neighbours; where it is crowded, in the emptier bucket, and beside these: that fills a
+ * generation to a half and more. */
+static inline bool put(struct generation *g, uint64_t address, uint64_t word)
+{
+	uint64_t first = first_of(g, address);
+	unsigned empty = slots_with(&g->buckets[first], 0);
+
+	if (how_many(empty) > WAYS - CROWDED && put_in(&g->buckets[first], empty, address, word))
+		return true;
+	return put_elsewhere(g, first, address, word);
 }
 
 static size_t bytes_of(size_t slots)
 {
-	return sizeof(struct generation) + slots / WAYS * sizeof(struct bucket);
+	return sizeof(struct generation) + slots / WAYS * (sizeof(struct bucket) + 1);
 }
 
 /* One generation more than the SEEN ones. false: there can't be. */
@@ -198,7 +249,8 @@ static bool grow(uint32_t seen)
 		g = cp_sys_map(bytes_of(slots));
 		if (!g)
 			return false;
-		g->mask = slots / WAYS - 1;
+		g->shift = 64 - (unsigned)__builtin_ctzl(slots / WAYS);
+		g->elsewhere = (uint8_t *)&g->buckets[slots / WAYS];
 		g->salt = seen * UINT64_C(0xa0761d6478bd642f);
 		g->count = slots;
 		/* Another thread may be faster. */

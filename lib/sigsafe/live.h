@@ -2,9 +2,10 @@
  *
  * Lock-free, async-signal-safe, in our own pages. A slot takes 16 bytes. The table is a few
  * generations, each larger than the one before: when an address finds no place, another generation
- * is added, and nothing ever moves. An address is in one of two buckets of eight slots in each
- * generation, so that a look-up reads a bounded number of cache lines and a removed slot is simply
- * empty.
+ * is added, and nothing ever moves. An address is in one of four buckets, of a cache line each, in
+ * a generation, nearly always in the first of them: a count for each bucket tells of those that
+ * belong there and are in another. So a look-up reads a bounded number of cache lines, mostly one a
+ * generation, and a removed slot is simply empty.
  *
  * insert: by who got the address from the allocator, before the program has it: claims a slot,
  * writes it, releases its address. remove: by who frees it, before the allocator has it back. So an

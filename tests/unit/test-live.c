@@ -77,6 +77,33 @@ static void test_live_grows_and_keeps_everything(void)
 	CHECK_EQ(sum, 0);
 }
 
+/* More blocks than their buckets have slots, coming and going: what lies elsewhere is found, and
+ * what is gone isn't. */
+static void test_live_finds_what_lies_elsewhere(void)
+{
+	static uint8_t there[MANY / 4];
+	uint64_t x = 7, bad = 0, left = 0;
+	struct cp_live_block b, old;
+
+	for (unsigned round = 0; round < 20 * MANY; round++) {
+		x = x * UINT64_C(6364136223846793005) + 1442695040888963407;
+		uint64_t i = (x >> 33) % (MANY / 4), a = BASE + (UINT64_C(1) << 40) + i * 16;
+
+		if (there[i])
+			bad += !cp_live_remove(a, &b) || b.size != i;
+		else
+			bad += cp_live_remove(a, &b) || !put(a, i, 9, &old) || old.id;
+		there[i] ^= 1;
+	}
+	CHECK_EQ(bad, 0);
+	for (uint64_t i = 0; i < MANY / 4; i++)
+		if (there[i])
+			bad += !cp_live_remove(BASE + (UINT64_C(1) << 40) + i * 16, &b);
+	CHECK_EQ(bad, 0);
+	cp_live_each(count, &left);
+	CHECK_EQ(left, 0);
+}
+
 /* What was given up is used again. */
 static void test_live_does_not_grow_without_need(void)
 {
@@ -153,6 +180,7 @@ int main(void)
 	RUN(test_live_limits_fit);
 	RUN(test_live_tells_an_unseen_free);
 	RUN(test_live_grows_and_keeps_everything);
+	RUN(test_live_finds_what_lies_elsewhere);
 	RUN(test_live_does_not_grow_without_need);
 	RUN(test_live_threads_free_each_others_blocks);
 	return harness_end();
