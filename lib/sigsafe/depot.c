@@ -5,46 +5,30 @@
 
 #include "sigsafe/sys.h"
 
-/* An id counts units of 32 bytes: chunk number above, place in the chunk below. */
-#define UNIT 32u
+#define UNIT CP_DEPOT_UNIT
+#define UNITS CP_DEPOT_UNITS
 #define CHUNK_BITS 20
 #define CHUNK ((size_t)1 << CHUNK_BITS)
-#define UNITS (CHUNK / UNIT)
-/* 512 MiB: a million different stacks of 50 frames. */
-#define CHUNKS (1u << (CP_DEPOT_ID_BITS - 15))
+#define CHUNKS CP_DEPOT_CHUNKS
 #define BUCKETS (1u << 16)
 #define FOUND (UINT64_C(1) << 63)
 
-_Static_assert(UNITS == 1u << 15, "an id has 15 bits for the place in a chunk");
+_Static_assert(UNITS *UNIT == CHUNK, "an id has 15 bits for the place in a chunk");
 _Static_assert(sizeof(struct cp_depot_entry) + 4097 * 8 < CHUNK, "the deepest stack fits");
 
-static char *chunks[CHUNKS];
+struct cp_depot_hot cp_depot_hot = { .epoch = 1 };
+
 static uint64_t top =
 	UNITS; /* first free unit, over all chunks; chunk 0 isn't used: id 0 is none */
 static uint32_t *buckets;
 static uint32_t fresh;	     /* entries that the collector hasn't seen, newest first */
 static uint32_t all;	     /* those it has, newest first, linked by FRESH, too */
 static uint32_t fresh_count; /* about: how many there are of the former */
-static uint32_t epoch = 1;
-static uint32_t peak_number;
 void (*cp_depot_wake)(void);
-
-struct cp_depot_entry *cp_depot_at(uint32_t id)
-{
-	/* Relaxed: who has an id got it by an acquire that followed the chunk's publication. */
-	char *c = cp_load_relaxed(&chunks[id / UNITS]);
-
-	return (struct cp_depot_entry *)(void *)(c + (size_t)(id % UNITS) * UNIT);
-}
-
-uint32_t cp_depot_epoch(void)
-{
-	return cp_load_acquire(&epoch);
-}
 
 void cp_depot_next_epoch(void)
 {
-	cp_add_seqcst(&epoch, 1);
+	cp_add_seqcst(&cp_depot_hot.epoch, 1);
 }
 
 static bool have_chunk(uint64_t number)
@@ -53,13 +37,13 @@ static bool have_chunk(uint64_t number)
 
 	if (number >= CHUNKS)
 		return false;
-	if (cp_load_acquire(&chunks[number]))
+	if (cp_load_acquire(&cp_depot_hot.chunks[number]))
 		return true;
 	c = cp_sys_map(CHUNK);
 	if (!c)
 		return false;
 	/* Another thread may have been faster. */
-	if (!cp_cas_acqrel(&chunks[number], &none, c))
+	if (!cp_cas_acqrel(&cp_depot_hot.chunks[number], &none, c))
 		cp_sys_unmap(c, CHUNK);
 	return true;
 }
@@ -133,7 +117,7 @@ static struct cp_depot_entry *make(const struct cp_depot_key *k, uint64_t hash, 
 	e->shard = k->shard;
 	e->labels = k->labels;
 	e->interval = k->interval;
-	e->peak_number = cp_load_relaxed(&peak_number);
+	e->peak_number = cp_load_relaxed(&cp_depot_hot.peak_number);
 	memcpy(e->pcs, k->pcs, k->depth * sizeof(*k->pcs));
 	return e;
 }
@@ -175,11 +159,6 @@ struct cp_depot_entry *cp_depot_find(const struct cp_depot_key *k)
 	return new;
 }
 
-bool cp_depot_is_found(const struct cp_depot_entry *e)
-{
-	return e->epoch == cp_depot_epoch() && cp_load_relaxed(&e->hash);
-}
-
 static bool leads_through(const struct cp_depot_entry *e, uint64_t low, uint64_t high)
 {
 	bool any = false;
@@ -204,7 +183,7 @@ void cp_depot_retire(uint64_t low, uint64_t high)
 
 void cp_depot_mark_peak(void)
 {
-	cp_add_seqcst(&peak_number, 1);
+	cp_add_seqcst(&cp_depot_hot.peak_number, 1);
 }
 
 struct cp_depot_amount cp_depot_in_use(const struct cp_depot_entry *e)
@@ -222,13 +201,12 @@ struct cp_depot_amount cp_depot_in_use(const struct cp_depot_entry *e)
 
 /* Before a change: keep what is in use, if this is the first one since the mark. Two threads at
  * once may put one block on the wrong side of the mark. */
-static void keep_peak(struct cp_depot_entry *e)
+void cp_depot_keep_peak_now(struct cp_depot_entry *e)
 {
-	uint32_t now = cp_load_relaxed(&peak_number), seen = cp_load_relaxed(&e->peak_number);
+	uint32_t now = cp_load_relaxed(&cp_depot_hot.peak_number),
+		 seen = cp_load_relaxed(&e->peak_number);
 	struct cp_depot_amount use;
 
-	if (__builtin_expect(seen == now, 1))
-		return;
 	use = cp_depot_in_use(e);
 	if (!cp_cas_acqrel(&e->peak_number, &seen, now))
 		return;
@@ -238,7 +216,7 @@ static void keep_peak(struct cp_depot_entry *e)
 
 struct cp_depot_amount cp_depot_at_peak(const struct cp_depot_entry *e)
 {
-	if (cp_load_acquire(&e->peak_number) != cp_load_relaxed(&peak_number))
+	if (cp_load_acquire(&e->peak_number) != cp_load_relaxed(&cp_depot_hot.peak_number))
 		return cp_depot_in_use(e);
 	return (struct cp_depot_amount){ cp_load_relaxed(&e->peak.objects),
 					 cp_load_relaxed(&e->peak.bytes) };
@@ -250,34 +228,16 @@ static inline void add(struct cp_depot_amount *to, uint64_t objects, uint64_t by
 	cp_add_relaxed(&to->bytes, bytes);
 }
 
-static inline void add_owned(struct cp_depot_amount *to, uint64_t objects, uint64_t bytes)
-{
-	cp_add_owned(&to->objects, objects);
-	cp_add_owned(&to->bytes, bytes);
-}
-
 void cp_depot_allocated(struct cp_depot_entry *e, uint64_t objects, uint64_t bytes)
 {
-	keep_peak(e);
+	cp_depot_keep_peak(e);
 	add(&e->allocated, objects, bytes);
 }
 
 void cp_depot_freed(struct cp_depot_entry *e, uint64_t objects, uint64_t bytes)
 {
-	keep_peak(e);
+	cp_depot_keep_peak(e);
 	add(&e->freed_elsewhere, objects, bytes);
-}
-
-void cp_depot_allocated_own(struct cp_depot_entry *e, uint64_t objects, uint64_t bytes)
-{
-	keep_peak(e);
-	add_owned(&e->allocated, objects, bytes);
-}
-
-void cp_depot_freed_own(struct cp_depot_entry *e, uint64_t objects, uint64_t bytes)
-{
-	keep_peak(e);
-	add_owned(&e->freed, objects, bytes);
 }
 
 void cp_depot_take_fresh(void)
@@ -311,7 +271,8 @@ uint64_t cp_depot_mapped(void)
 {
 	uint64_t n = cp_load_relaxed(&buckets) ? BUCKETS * sizeof(*buckets) : 0;
 
-	for (unsigned i = 0; i < CHUNKS && (i == 0 || cp_load_relaxed(&chunks[i])); i++)
+	for (unsigned i = 0; i < CHUNKS && (i == 0 || cp_load_relaxed(&cp_depot_hot.chunks[i]));
+	     i++)
 		n += i ? CHUNK : 0;
 	return n;
 }

@@ -61,19 +61,44 @@ struct cp_depot_key {
 /* An INTERVAL that says: not the heap's, but a mapping that the program made. */
 #define CP_DEPOT_MAPPING 0
 
-/* Ids fit into this many bits. */
+/* Ids fit into this many bits: they count units of 32 bytes, chunk number above, place in the chunk
+ * below. */
 #define CP_DEPOT_ID_BITS 24
+#define CP_DEPOT_UNIT 32u
+#define CP_DEPOT_UNITS (1u << 15)
+/* 512 MiB: a million different stacks of 50 frames. */
+#define CP_DEPOT_CHUNKS (1u << (CP_DEPOT_ID_BITS - 15))
+
+/* What every sample reads. */
+struct cp_depot_hot {
+	uint32_t epoch, peak_number;
+	char *chunks[CP_DEPOT_CHUNKS];
+};
+extern struct cp_depot_hot cp_depot_hot __attribute__((visibility("hidden")));
 
 /* The entry of K in this epoch, added when it is new; NULL: out of memory, or over the bound. */
 struct cp_depot_entry *cp_depot_find(const struct cp_depot_key *k);
-struct cp_depot_entry *cp_depot_at(uint32_t id);
+
+static inline struct cp_depot_entry *cp_depot_at(uint32_t id)
+{
+	/* Relaxed: who has an id got it by an acquire that followed the chunk's publication. */
+	char *c = cp_load_relaxed(&cp_depot_hot.chunks[id / CP_DEPOT_UNITS]);
+
+	return (struct cp_depot_entry *)(void *)(c + (size_t)(id % CP_DEPOT_UNITS) * CP_DEPOT_UNIT);
+}
 
 /* Numbers only grow; entries are found in the current one only. */
-uint32_t cp_depot_epoch(void);
+static inline uint32_t cp_depot_epoch(void)
+{
+	return cp_load_acquire(&cp_depot_hot.epoch);
+}
 void cp_depot_next_epoch(void);
 
 /* Is E found in this epoch? */
-bool cp_depot_is_found(const struct cp_depot_entry *e);
+static inline bool cp_depot_is_found(const struct cp_depot_entry *e)
+{
+	return e->epoch == cp_depot_epoch() && cp_load_relaxed(&e->hash);
+}
 /* Those with a pc in [LOW, HIGH) are found no longer; they stay otherwise. Reads all of them. */
 void cp_depot_retire(uint64_t low, uint64_t high);
 
@@ -84,9 +109,30 @@ void cp_depot_mark_peak(void);
 void cp_depot_allocated(struct cp_depot_entry *e, uint64_t objects, uint64_t bytes);
 void cp_depot_freed(struct cp_depot_entry *e, uint64_t objects, uint64_t bytes);
 
+void cp_depot_keep_peak_now(struct cp_depot_entry *e);
+static inline void cp_depot_keep_peak(struct cp_depot_entry *e)
+{
+	if (__builtin_expect(cp_load_relaxed(&cp_depot_hot.peak_number) !=
+				     cp_load_relaxed(&e->peak_number),
+			     0))
+		cp_depot_keep_peak_now(e);
+}
+
 /* The same by the entry's owner. */
-void cp_depot_allocated_own(struct cp_depot_entry *e, uint64_t objects, uint64_t bytes);
-void cp_depot_freed_own(struct cp_depot_entry *e, uint64_t objects, uint64_t bytes);
+static inline void cp_depot_allocated_own(struct cp_depot_entry *e, uint64_t objects,
+					  uint64_t bytes)
+{
+	cp_depot_keep_peak(e);
+	cp_add_owned(&e->allocated.objects, objects);
+	cp_add_owned(&e->allocated.bytes, bytes);
+}
+
+static inline void cp_depot_freed_own(struct cp_depot_entry *e, uint64_t objects, uint64_t bytes)
+{
+	cp_depot_keep_peak(e);
+	cp_add_owned(&e->freed.objects, objects);
+	cp_add_owned(&e->freed.bytes, bytes);
+}
 
 /* In use now, and at the peak. */
 struct cp_depot_amount cp_depot_in_use(const struct cp_depot_entry *e);

@@ -116,12 +116,11 @@ static void sum_up(uint64_t allocated, uint64_t freed)
 		cp_heap_event_flush();
 }
 
-void cp_heap_event_untracked_freed(const struct cp_live_block *b)
+static inline void freed(struct cp_depot_entry *e, uint64_t size)
 {
-	struct cp_depot_entry *e = cp_depot_at(b->id);
 	uint64_t objects, bytes;
 
-	cp_poisson_stands_for(b->size, e->interval, &objects, &bytes);
+	cp_poisson_stands_for(size, e->interval, &objects, &bytes);
 	if (cp_heap_stack_is_own(e))
 		cp_depot_freed_own(e, objects, bytes);
 	else
@@ -132,38 +131,52 @@ void cp_heap_event_untracked_freed(const struct cp_live_block *b)
 		sum_up(0, bytes);
 }
 
-static bool untrack(uintptr_t a, struct cp_live_block *b)
+void cp_heap_event_untracked_freed(const struct cp_live_block *b)
 {
-	if (!cp_live_remove(a, b))
-		return false;
-	if (is_filtered(cp_depot_at(b->id)->interval))
+	freed(cp_depot_at(b->id), b->size);
+}
+
+/* The entry of A's block; NULL: it isn't there. Also after a stop: what would stay is another
+ * block's by the next start. */
+static inline struct cp_depot_entry *untrack(uintptr_t a, struct cp_live_block *b)
+{
+	struct cp_depot_entry *e;
+
+	if (!a || !cp_live_remove(a, b))
+		return NULL;
+	e = cp_depot_at(b->id);
+	if (is_filtered(e->interval))
 		cp_heap_filter_remove(a);
-	return true;
+	return e;
+}
+
+static __attribute__((noinline)) void unseen_free(uintptr_t a, const struct cp_live_block *old)
+{
+	cp_count_mode(CP_MODE_HEAP, CP_COUNT_UNSEEN_FREES, 1);
+	if (is_filtered(cp_depot_at(old->id)->interval))
+		cp_heap_filter_remove(a);
+	cp_heap_event_untracked_freed(old);
 }
 
 /* Where it fails, P stays in the filter: it may be larger than the program will say. */
-static bool track(void *p, const struct cp_live_block *b)
+static inline bool track(void *p, const struct cp_live_block *b, const struct cp_depot_entry *e)
 {
 	uintptr_t a = (uintptr_t)p;
 	struct cp_live_block old;
 	bool put;
 
-	if (is_filtered(cp_depot_at(b->id)->interval))
+	if (is_filtered(e->interval))
 		cp_heap_filter_add(a);
 	put = cp_live_insert(a, b, &old);
-	if (old.id) {
-		cp_count_mode(CP_MODE_HEAP, CP_COUNT_UNSEEN_FREES, 1);
-		if (is_filtered(cp_depot_at(old.id)->interval))
-			cp_heap_filter_remove(a);
-		cp_heap_event_untracked_freed(&old);
-	}
+	if (cp_unlikely(old.id))
+		unseen_free(a, &old);
 	return put;
 }
 
 static bool lost(const struct cp_heap_sample *s, void *p, const struct cp_depot_entry *e)
 {
 	if (e)
-		return !track(p, &(struct cp_live_block){ s->size, e->id });
+		return !track(p, &(struct cp_live_block){ s->size, e->id }, e);
 	if (is_filtered(s->interval))
 		cp_heap_filter_add((uintptr_t)p);
 	return true;
@@ -209,6 +222,7 @@ __attribute__((noinline)) void *cp_heap_event_commit(const struct cp_heap_sample
 
 	if (!p)
 		return NULL;
+	cp_live_prefetch((uintptr_t)p);
 	timed = is_timed(s);
 	began = timed ? cp_timing_begin() : 0;
 	cp_regs_here(&in.regs);
@@ -245,17 +259,17 @@ size_t cp_heap_event_usable(const void *p, size_t usable)
 
 bool cp_heap_event_untrack(void *p, struct cp_live_block *b)
 {
-	/* Also after a stop: what would stay is another block's by the next start. */
-	return p && untrack((uintptr_t)p, b);
+	return untrack((uintptr_t)p, b) != NULL;
 }
 
 bool cp_heap_event_free(void *p)
 {
 	struct cp_live_block b;
+	struct cp_depot_entry *e = untrack((uintptr_t)p, &b);
 
-	if (!cp_heap_event_untrack(p, &b))
+	if (!e)
 		return false;
-	cp_heap_event_untracked_freed(&b);
+	freed(e, b.size);
 	return true;
 }
 
@@ -266,6 +280,6 @@ bool cp_heap_event_free_sized(void *p)
 
 void cp_heap_event_retrack(void *p, const struct cp_live_block *b)
 {
-	if (!track(p, b))
+	if (!track(p, b, cp_depot_at(b->id)))
 		cp_heap_event_untracked_freed(b);
 }

@@ -10,15 +10,11 @@
 #include "sigsafe/sys.h"
 #include "sigsafe/unwind_walks.h"
 
-/* Threads count apart when samples are frequent: the first ones each in entries of its own, the
- * others in these. */
-#define SHARDS 8u
-
 /* While a module goes, stacks are kept apart, in entries of nobody's own: a thread that has loaded
  * another one to where it was mustn't find those of the old one, before they are retired. */
 #define APART 0x80u
 
-_Static_assert(SHARDS + CP_SCRATCH_OWNED <= APART, "a shard has a bit to spare");
+_Static_assert(CP_HEAP_SHARDS + CP_SCRATCH_OWNED <= APART, "a shard has a bit to spare");
 
 /* Frames of our own on top of a walk, at most. */
 #define OWN_FRAMES 4u
@@ -125,25 +121,15 @@ static struct cp_depot_entry *entry_of_walk(struct cp_scratch *scratch, struct c
 static uint32_t labels_now(void)
 {
 	const struct cp_thread *t = cp_self.thread;
-	uint32_t set = t ? cp_labels_current(t->labels) : CP_LABELSET_NONE;
+	uint32_t set;
 
+	if (cp_likely(!t || !t->labels))
+		return CP_LABELSET_NONE;
+	set = cp_labels_current(t->labels);
 	if (set != CP_LABELSET_LOST)
 		return set;
 	cp_count_mode(CP_MODE_HEAP, CP_COUNT_LOST_LABELS, 1);
 	return CP_LABELSET_NONE;
-}
-
-/* A record is one thread's until that has ended, and so is its number. */
-static inline bool owns(const struct cp_thread *t)
-{
-	return t && t->index < CP_SCRATCH_OWNED;
-}
-
-bool cp_heap_stack_is_own(const struct cp_depot_entry *e)
-{
-	const struct cp_thread *t = cp_self.thread;
-
-	return owns(t) && e->shard == SHARDS + t->index;
 }
 
 /* The thread's own, unless this is a handler in the middle of a sample, or one has jumped out of
@@ -153,14 +139,14 @@ static struct cp_scratch *take_own(struct cp_depot_key *key)
 	const struct cp_thread *t = cp_self.thread;
 	struct cp_scratch *s;
 
-	if (!owns(t) || cp_self.heap.busy)
+	if (!cp_heap_stack_owns(t) || cp_self.heap.busy)
 		return NULL;
 	s = cp_scratch_own(t->index);
 	if (!s)
 		return NULL;
 	cp_self.heap.busy = 1;
 	cp_signal_fence();
-	key->shard |= (uint8_t)(SHARDS + t->index);
+	key->shard |= (uint8_t)(CP_HEAP_SHARDS + t->index);
 	return s;
 }
 
@@ -201,8 +187,8 @@ static bool is_of(const struct cp_depot_entry *e, const struct cp_depot_key *key
 	       e->labels == key->labels && e->shard == key->shard;
 }
 
-static struct cp_depot_entry *find(struct cp_scratch *scratch, struct cp_unwind_input *in,
-				   uintptr_t caller, struct cp_depot_key *key)
+static inline struct cp_depot_entry *find(struct cp_scratch *scratch, struct cp_unwind_input *in,
+					  uintptr_t caller, struct cp_depot_key *key)
 {
 	struct cp_replay *r = cp_replay_at(scratch->replays, in, caller);
 	struct cp_depot_entry *e;
@@ -220,15 +206,35 @@ static struct cp_depot_entry *find(struct cp_scratch *scratch, struct cp_unwind_
 	return e;
 }
 
+/* Left by a jump out of a handler, the buffer would be lost as well; but that is one. */
+static __attribute__((noinline)) struct cp_depot_entry *
+find_with_any(struct cp_unwind_input *in, uintptr_t caller, struct cp_depot_key *key)
+{
+	bool rare = is_rare(key->interval);
+	struct cp_depot_entry *e = NULL;
+	struct cp_scratch *scratch;
+	uint64_t mask;
+
+	if (rare)
+		block_signals(&mask);
+	scratch = cp_scratch_take(&cp_self.heap.scratch);
+	key->shard |= rare ? 0 : (uint8_t)(cp_self.heap.scratch % CP_HEAP_SHARDS);
+	if (scratch) {
+		e = find(scratch, in, caller, key);
+		cp_scratch_give(scratch);
+	}
+	if (rare)
+		unblock_signals(&mask);
+	return e;
+}
+
 struct cp_depot_entry *cp_heap_stack_find(const struct cp_heap_sample *s,
 					  struct cp_unwind_input *in)
 {
 	struct cp_depot_key key = { .interval = s->interval, .labels = labels_now() };
 	const struct cp_thread *t = cp_self.thread;
-	bool rare = is_rare(s->interval);
-	struct cp_depot_entry *e = NULL;
-	struct cp_scratch *scratch = rare ? NULL : take_own(&key);
-	uint64_t mask;
+	struct cp_scratch *scratch = is_rare(s->interval) ? NULL : take_own(&key);
+	struct cp_depot_entry *e;
 
 	if (!cp_gate_is_open())
 		key.shard |= APART;
@@ -237,21 +243,9 @@ struct cp_depot_entry *cp_heap_stack_find(const struct cp_heap_sample *s,
 	in->stable_modules = false;
 	in->own_tls = true;
 	in->copy = NULL;
-	if (cp_likely(scratch)) {
-		e = find(scratch, in, s->caller, &key);
-		give_own();
-		return e;
-	}
-	/* Left by a jump out of a handler, the buffer would be lost as well; but that is one. */
-	if (rare)
-		block_signals(&mask);
-	scratch = cp_scratch_take(&cp_self.heap.scratch);
-	key.shard |= rare ? 0 : (uint8_t)(cp_self.heap.scratch % SHARDS);
-	if (scratch) {
-		e = find(scratch, in, s->caller, &key);
-		cp_scratch_give(scratch);
-	}
-	if (rare)
-		unblock_signals(&mask);
+	if (!cp_likely(scratch))
+		return find_with_any(in, s->caller, &key);
+	e = find(scratch, in, s->caller, &key);
+	give_own();
 	return e;
 }

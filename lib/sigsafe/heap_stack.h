@@ -12,6 +12,7 @@
 
 #include "sigsafe/depot.h"
 #include "sigsafe/heap_event.h"
+#include "sigsafe/scratch.h"
 #include "sigsafe/unwind.h"
 
 /* IN's registers are those of the function that was called at S->caller, or below it; the rest of
@@ -19,7 +20,22 @@
 struct cp_depot_entry *cp_heap_stack_find(const struct cp_heap_sample *s,
 					  struct cp_unwind_input *in);
 
+/* Threads count apart when samples are frequent: the first ones each in entries of its own, the
+ * others in these. */
+#define CP_HEAP_SHARDS 8u
+
+/* A record is one thread's until that has ended, and so is its number. */
+static inline bool cp_heap_stack_owns(const struct cp_thread *t)
+{
+	return t && t->index < CP_SCRATCH_OWNED;
+}
+
 /* Nobody but the calling thread gets E from here, as long as it lives. */
-bool cp_heap_stack_is_own(const struct cp_depot_entry *e);
+static inline bool cp_heap_stack_is_own(const struct cp_depot_entry *e)
+{
+	const struct cp_thread *t = cp_self.thread;
+
+	return cp_heap_stack_owns(t) && e->shard == CP_HEAP_SHARDS + t->index;
+}
 
 #endif

@@ -106,6 +106,18 @@ static inline __attribute__((always_inline)) unsigned slots_with(const struct bu
 	return found;
 }
 
+/* The same: one of them, or WAYS. */
+static inline __attribute__((always_inline)) unsigned slot_with(const struct bucket *b,
+								uint64_t word)
+{
+	unsigned found = WAYS;
+
+#pragma GCC unroll 4
+	for (unsigned i = 0; i < WAYS; i++)
+		found = cp_load_acquire(&b->address[i]) == word ? i : found;
+	return found;
+}
+
 static __attribute__((noinline)) bool find_elsewhere(struct generation *g, uint64_t first,
 						     uint64_t address, struct place *at)
 {
@@ -154,17 +166,41 @@ static void change(uint8_t *elsewhere, int by)
 }
 
 /* The block is the caller's, who alone empties the slot: a store will do. */
-bool cp_live_remove(uint64_t address, struct cp_live_block *b)
+static inline void take_out(struct bucket *from, unsigned slot, struct cp_live_block *b)
+{
+	unpack(cp_load_relaxed(&from->block[slot]), b);
+	/* Release: who takes the slot writes its block after we have read ours. */
+	cp_store_release(&from->address[slot], 0);
+}
+
+static __attribute__((noinline)) bool remove_anywhere(uint64_t address, struct cp_live_block *b)
 {
 	struct place at;
 
 	if (!find(address, &at))
 		return false;
-	unpack(cp_load_relaxed(&at.bucket->block[at.slot]), b);
-	/* Release: who takes the slot writes its block after we have read ours. */
-	cp_store_release(&at.bucket->address[at.slot], 0);
+	take_out(at.bucket, at.slot, b);
 	if (at.elsewhere)
 		change(at.elsewhere, -1);
+	return true;
+}
+
+/* Nearly all are in their first bucket of the last generation; here is just that. */
+bool cp_live_remove(uint64_t address, struct cp_live_block *b)
+{
+	uint32_t n = cp_load_acquire(&count);
+	struct generation *g;
+	struct bucket *first;
+	unsigned slot;
+
+	if (!n)
+		return false;
+	g = generations[n - 1];
+	first = &g->buckets[first_of(g, address)];
+	slot = slot_with(first, address);
+	if (__builtin_expect(slot == WAYS, 0))
+		return remove_anywhere(address, b);
+	take_out(first, slot, b);
 	return true;
 }
 
@@ -178,20 +214,25 @@ bool cp_live_peek(uint64_t address, struct cp_live_block *b)
 	return true;
 }
 
-static inline bool put_in(struct bucket *b, unsigned empty, uint64_t address, uint64_t word)
+/* false: it isn't empty any more. */
+static inline bool put_in_slot(struct bucket *b, unsigned slot, uint64_t address, uint64_t word)
 {
-	for (; empty; empty &= empty - 1) {
-		unsigned i = (unsigned)__builtin_ctz(empty);
-		uint64_t none = 0;
+	uint64_t none = 0;
 
-		/* Acquire: pairs with the release in remove. */
-		if (!cp_cas_acqrel(&b->address[i], &none, address | CLAIMED))
-			continue;
-		cp_store_relaxed(&b->block[i], word);
-		/* Release: who finds the address finds its block. */
-		cp_store_release(&b->address[i], address);
-		return true;
-	}
+	/* Acquire: pairs with the release in take_out. */
+	if (!cp_cas_acqrel(&b->address[slot], &none, address | CLAIMED))
+		return false;
+	cp_store_relaxed(&b->block[slot], word);
+	/* Release: who finds the address finds its block. */
+	cp_store_release(&b->address[slot], address);
+	return true;
+}
+
+static bool put_in(struct bucket *b, unsigned empty, uint64_t address, uint64_t word)
+{
+	for (; empty; empty &= empty - 1)
+		if (put_in_slot(b, (unsigned)__builtin_ctz(empty), address, word))
+			return true;
 	return false;
 }
 
@@ -275,11 +316,74 @@ static bool put_anywhere(uint64_t address, uint64_t word)
 	}
 }
 
-bool cp_live_insert(uint64_t address, const struct cp_live_block *b, struct cp_live_block *old)
+void cp_live_prefetch(uint64_t address)
 {
-	if (!cp_live_remove(address, old))
+	uint32_t n = cp_load_acquire(&count);
+
+	if (n)
+		__builtin_prefetch(
+			&generations[n - 1]->buckets[first_of(generations[n - 1], address)], 1);
+}
+
+static __attribute__((noinline)) bool
+insert_anywhere(uint64_t address, const struct cp_live_block *b, struct cp_live_block *old)
+{
+	if (!remove_anywhere(address, old))
 		old->id = 0;
 	return b->size < CP_LIVE_SIZE_MAX && put_anywhere(address, pack(b));
+}
+
+/* May ADDRESS be in one of the first N generations? */
+static __attribute__((noinline)) bool may_be_before(uint32_t n, uint64_t address)
+{
+	unsigned there = 0;
+
+	for (uint32_t i = n; i-- > 0;) {
+		const struct generation *g = generations[i];
+		uint64_t first = first_of(g, address);
+
+		there |= slots_with(&g->buckets[first], address) |
+			 cp_load_relaxed(&g->elsewhere[first]);
+	}
+	return there;
+}
+
+/* How many slots of B are empty, and one of them; 0 also if ADDRESS is there. */
+static inline __attribute__((always_inline)) unsigned room_in(const struct bucket *b,
+							      uint64_t address, unsigned *slot)
+{
+	unsigned room = 0, there = 0;
+
+	*slot = 0;
+#pragma GCC unroll 4
+	for (unsigned i = 0; i < WAYS; i++) {
+		uint64_t word = cp_load_acquire(&b->address[i]);
+
+		room += !word;
+		*slot = word ? *slot : i;
+		there |= word == address;
+	}
+	return there ? 0 : room;
+}
+
+/* Nearly all are new, and find a place in their first bucket of the last generation. */
+bool cp_live_insert(uint64_t address, const struct cp_live_block *b, struct cp_live_block *old)
+{
+	uint32_t n = cp_load_acquire(&count);
+	struct generation *g;
+	uint64_t first;
+	unsigned slot;
+
+	if (!n || b->size >= CP_LIVE_SIZE_MAX || (n > 1 && may_be_before(n - 1, address)))
+		return insert_anywhere(address, b, old);
+	g = generations[n - 1];
+	first = first_of(g, address);
+	old->id = 0;
+	if (room_in(&g->buckets[first], address, &slot) > WAYS - CROWDED &&
+	    !cp_load_relaxed(&g->elsewhere[first]) &&
+	    put_in_slot(&g->buckets[first], slot, address, pack(b)))
+		return true;
+	return insert_anywhere(address, b, old);
 }
 
 uint64_t cp_live_mapped(void)

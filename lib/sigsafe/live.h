@@ -28,6 +28,8 @@ struct cp_live_block {
 /* Slots of the first generation, a power of two: before the first insert, or without effect. */
 void cp_live_configure(size_t slots);
 
+/* ADDRESS will be put in soon: begin to fetch its place. */
+void cp_live_prefetch(uint64_t address);
 /* false: out of memory, or over the bound. OLD->id is not 0 when the address was there: the free
  * of *OLD wasn't seen; it is there no longer, in any case. */
 bool cp_live_insert(uint64_t address, const struct cp_live_block *b, struct cp_live_block *old);

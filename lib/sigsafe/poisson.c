@@ -90,16 +90,10 @@ double cp_poisson_weight(uint64_t size, uint64_t interval)
 	return interval <= 1 || x >= SURE ? 1 : 1 / sampled_share(x);
 }
 
-void cp_poisson_stands_for(uint64_t size, uint64_t interval, uint64_t *objects, uint64_t *bytes)
+void cp_poisson_estimate(uint64_t size, uint64_t interval, uint64_t *objects, uint64_t *bytes)
 {
-	double w;
+	double w = cp_poisson_weight(size, interval);
 
-	if (interval <= 1) {
-		*objects = CP_POISSON_ONE;
-		*bytes = size;
-		return;
-	}
-	w = cp_poisson_weight(size, interval);
 	*objects = (uint64_t)(w * CP_POISSON_ONE + 0.5);
 	*bytes = (uint64_t)(w * (double)size + 0.5);
 }

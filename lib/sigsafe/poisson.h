@@ -23,7 +23,17 @@ double cp_poisson_weight(uint64_t size, uint64_t interval);
 
 /* The same in CP_POISSON_ONE, and times SIZE in whole bytes. INTERVAL 1: every allocation is
  * taken, exactly. */
-void cp_poisson_stands_for(uint64_t size, uint64_t interval, uint64_t *objects, uint64_t *bytes);
+void cp_poisson_estimate(uint64_t size, uint64_t interval, uint64_t *objects, uint64_t *bytes);
+static inline void cp_poisson_stands_for(uint64_t size, uint64_t interval, uint64_t *objects,
+					 uint64_t *bytes)
+{
+	if (interval > 1) {
+		cp_poisson_estimate(size, interval, objects, bytes);
+		return;
+	}
+	*objects = CP_POISSON_ONE;
+	*bytes = size;
+}
 
 /* Natural logarithm of U in (0, 1]; for tests. */
 double cp_poisson_log(double u);

@@ -9,32 +9,9 @@ _Static_assert(CP_REPLAYS == 16, "cp_replay_at takes four bits");
 #define PATIENCE 4u
 #define SELDOM 16u
 
-CP_STACKMEM_RAW static bool holds(const struct cp_replay *r)
-{
-	uint64_t different = 0;
-
-	for (uint32_t i = 0; i < r->count; i++)
-		different |= *(const cp_stackmem_word *)r->words[i].at ^ r->words[i].value;
-	return !different;
-}
-
-static bool begins_so(const struct cp_replay *r, const struct cp_unwind_input *in)
-{
-	return r->from.sp == in->regs.r[CP_REG_SP] && r->from.pc == in->regs.r[CP_REG_PC];
-}
-
-struct cp_depot_entry *cp_replay_find(struct cp_replay *r, const struct cp_unwind_input *in)
-{
-	if (!r->entry || !begins_so(r, in) || r->low < in->stack_low || r->high > in->stack_high ||
-	    !cp_rule_has_needed(&r->from, &in->regs, r->needed) || !holds(r))
-		return NULL;
-	r->vain = 0;
-	return r->entry;
-}
-
 static bool is_worth_it(struct cp_replay *r, const struct cp_unwind_input *in)
 {
-	if (!begins_so(r, in)) {
+	if (!cp_replay_begins_so(r, in)) {
 		r->vain = 0;
 		return false;
 	}

@@ -16,6 +16,7 @@
 
 #include "sigsafe/memo.h"
 #include "sigsafe/rules.h"
+#include "sigsafe/stackmem.h"
 #include "sigsafe/unwind.h"
 
 #define CP_REPLAY_WORDS 120u
@@ -40,8 +41,32 @@ static inline struct cp_replay *cp_replay_at(struct cp_replay *r, const struct c
 	return &r[hash >> 60];
 }
 
+CP_STACKMEM_RAW static inline bool cp_replay_holds(const struct cp_replay *r)
+{
+	uint64_t different = 0;
+
+#pragma GCC unroll 2
+	for (uint32_t i = 0; i < r->count; i++)
+		different |= *(const cp_stackmem_word *)r->words[i].at ^ r->words[i].value;
+	return !different;
+}
+
+static inline bool cp_replay_begins_so(const struct cp_replay *r, const struct cp_unwind_input *in)
+{
+	return r->from.sp == in->regs.r[CP_REG_SP] && r->from.pc == in->regs.r[CP_REG_PC];
+}
+
 /* The entry, if the walk from IN would lead to it again; else NULL. */
-struct cp_depot_entry *cp_replay_find(struct cp_replay *r, const struct cp_unwind_input *in);
+static inline struct cp_depot_entry *cp_replay_find(struct cp_replay *r,
+						    const struct cp_unwind_input *in)
+{
+	if (!r->entry || !cp_replay_begins_so(r, in) || r->low < in->stack_low ||
+	    r->high > in->stack_high || !cp_rule_has_needed(&r->from, &in->regs, r->needed) ||
+	    !cp_replay_holds(r))
+		return NULL;
+	r->vain = 0;
+	return r->entry;
+}
 
 /* M's last walk was from IN and led to E. Kept when it is likely to come again. */
 void cp_replay_keep(struct cp_replay *r, const struct cp_memo *m, const struct cp_unwind_input *in,

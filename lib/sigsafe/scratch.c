@@ -11,7 +11,7 @@
 #define MOST 1024u
 
 static struct cp_scratch *all[MOST];
-static struct cp_scratch *owned[CP_SCRATCH_OWNED];
+struct cp_scratch *cp_scratch_owned[CP_SCRATCH_OWNED];
 
 static bool is_mine(struct cp_scratch *s)
 {
@@ -53,11 +53,7 @@ void cp_scratch_give(struct cp_scratch *s)
 	cp_store_release(&s->taken, 0);
 }
 
-struct cp_scratch *cp_scratch_own(unsigned index)
+struct cp_scratch *cp_scratch_make_own(unsigned index)
 {
-	struct cp_scratch *s = cp_load_acquire(&owned[index]);
-
-	if (__builtin_expect(s != NULL, 1))
-		return s;
-	return make(&owned[index]);
+	return make(&cp_scratch_owned[index]);
 }

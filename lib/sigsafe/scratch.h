@@ -6,8 +6,10 @@
 #ifndef CP_SCRATCH_H
 #define CP_SCRATCH_H
 
+#include <stddef.h>
 #include <stdint.h>
 
+#include "sigsafe/atomic.h"
 #include "sigsafe/memo.h"
 #include "sigsafe/replay.h"
 
@@ -29,6 +31,13 @@ void cp_scratch_give(struct cp_scratch *s);
 /* Number INDEX of CP_SCRATCH_OWNED more, not of the pool: the caller sees to it that one thread at
  * a time has it. NULL: out of memory. */
 #define CP_SCRATCH_OWNED 16u
-struct cp_scratch *cp_scratch_own(unsigned index);
+extern struct cp_scratch *cp_scratch_owned[CP_SCRATCH_OWNED] __attribute__((visibility("hidden")));
+struct cp_scratch *cp_scratch_make_own(unsigned index);
+static inline struct cp_scratch *cp_scratch_own(unsigned index)
+{
+	struct cp_scratch *s = cp_load_acquire(&cp_scratch_owned[index]);
+
+	return __builtin_expect(s != NULL, 1) ? s : cp_scratch_make_own(index);
+}
 
 #endif
