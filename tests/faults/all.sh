@@ -17,7 +17,7 @@ if [ $# -gt 0 ]; then
 fi
 walk "a preloaded program, every call"
 FAULT_WAY=api walk "a program that starts and stops by itself" mmap:ENOMEM mmap:ENOMEM+/3 timer_create:EAGAIN+ clone3:EAGAIN \
-	clone:EAGAIN openat:EMFILE/3 openat:EMFILE+/3 write:ENOSPC write:ENOSPC+ fsync:EIO renameat:EACCES+
+	clone:EAGAIN openat:EMFILE/3 openat:EMFILE+/3 write:ENOSPC write:ENOSPC+ write:short ppoll:EINTR ppoll:ENOMEM fsync:EIO renameat:EACCES+
 FAULT_WAY=launched walk "a shell that becomes the program" linkat:EPERM linkat:EIO linkat:ENOSPC+ renameat2:EACCES newfstatat:EACCES \
 	write:ENOSPC+/5
 FAULT_SYMBOLIZE=full walk "the helper at the end" clone:EAGAIN clone:ENOMEM+ execve:ENOENT wait4:EINTR wait4:ECHILD close_range:ENOSYS \

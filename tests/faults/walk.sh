@@ -23,7 +23,7 @@ way=${FAULT_WAY:-preload}
 launch=()
 [ "$way" = launched ] && launch=("$BASH" -c 'for ((i = 0; i < 40000; i++)); do :; done; exec "$0"')
 
-everything="mmap:ENOMEM mmap:ENOMEM+ mprotect:ENOMEM mremap:ENOMEM munmap:ENOMEM
+everything="mmap:ENOMEM mmap:ENOMEM+ mprotect:ENOMEM munmap:ENOMEM
 	timer_create:EAGAIN timer_create:EAGAIN+ timer_settime:EINVAL clone3:EAGAIN clone3:EAGAIN+ clone:EAGAIN
 	openat:EMFILE openat:EMFILE+ openat:EACCES openat:EINTR fcntl:EMFILE fcntl:EMFILE+ fstat:EIO newfstatat:EIO
 	newfstatat:EACCES faccessat2:EACCES
@@ -31,7 +31,7 @@ everything="mmap:ENOMEM mmap:ENOMEM+ mprotect:ENOMEM mremap:ENOMEM munmap:ENOMEM
 	renameat:ENOSPC renameat:EACCES+ renameat2:EACCES renameat2:EINVAL linkat:EPERM unlinkat:EACCES
 	read:EIO read:EINTR read:short getdents64:EIO close:late:EIO close:late:EINTR flock:ENOLCK
 	getcwd:ENOENT readlink:EACCES readlinkat:EACCES getrandom:EAGAIN prlimit64:EPERM prctl:EPERM uname:EPERM
-	ppoll:EINTR futex:EINTR futex:EAGAIN process_vm_readv:EPERM+/9 process_vm_readv:EPERM/9 pread64:EIO/9 pread64:short/9"
+	futex:EINTR futex:EAGAIN process_vm_readv:EPERM+/9 process_vm_readv:EPERM/9 pread64:EIO/9 pread64:short/9"
 
 # What one run is given. The wall clock is slow, for its calls depend on time.
 # With FAULT_SYMBOLIZE=full the helper takes its part.
