@@ -23,6 +23,7 @@
 #include "sigsafe/atomic.h"
 #include "sigsafe/capture.h"
 #include "sigsafe/held.h"
+#include "sigsafe/lock_event.h"
 #include "sigsafe/ring.h"
 #include "sigsafe/sys.h"
 #include "sigsafe/text.h"
@@ -76,6 +77,7 @@ static int choose_engine(void)
 {
 	cp_capture_settings.unwinder = cp_engine_unwinder(cp_session.config.unwind);
 	cp_capture_settings.max_depth = cp_session.config.max_depth;
+	cp_lock_state.meet = cp_threads_meet;
 	cp_capture_settings.wake = cp_engine_wake;
 	cp_ring_configure(cp_session.config.max_depth);
 	if (cp_session.config.path[CP_MODE_WALL][0])

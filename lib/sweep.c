@@ -77,12 +77,21 @@ static int count_task(int tid, void *context)
 	return 0;
 }
 
+/* It has a record since it waited for a lock. */
+static void begin_met(struct cp_thread *t)
+{
+	t->met = false;
+	cp_modes_thread_begin(t);
+}
+
 static int see_task_locked(int tid)
 {
 	struct cp_thread *t = cp_thread_of(tid);
 
 	if (t) {
 		t->seen = true;
+		if (t->met)
+			begin_met(t);
 		return 0;
 	}
 	if (!seen_before(tid))

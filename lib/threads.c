@@ -189,6 +189,33 @@ void cp_threads_adopt(void)
 	cp_modes_thread_begin(t);
 }
 
+static struct cp_thread *meet_locked(int tid)
+{
+	struct cp_thread *t = cp_thread_of(tid) ? NULL : cp_thread_claim();
+
+	if (!t)
+		return NULL;
+	/* Seen: a sweep that is under way may have passed its place in /proc. */
+	t->foreign = t->met = t->seen = true;
+	cp_store_relaxed(&t->tid, tid);
+	cp_store_release(&t->state, CP_THREAD_LIVE);
+	cp_count(CP_COUNT_FOREIGN_THREADS, 1);
+	return t;
+}
+
+struct cp_thread *cp_threads_meet(void)
+{
+	int tid = cp_sys_gettid();
+	struct cp_thread *t;
+
+	/* A main thread is the sweep's, or a vfork's child. */
+	if (cp_load_relaxed(&retired) || tid == cp_sys_getpid() || !cp_lock_try(&adoption))
+		return NULL;
+	t = meet_locked(tid);
+	cp_lock_release(&adoption);
+	return t;
+}
+
 void cp_threads_adoption_begin(void)
 {
 	cp_lock_acquire(&adoption);

@@ -28,7 +28,7 @@ enum cp_count {
 	CP_COUNT_EVENTS,	  /* threads that were given a perf event */
 	CP_COUNT_EVENT_NS,	  /* CPU time of making them anew, in handlers */
 	CP_COUNT_EVENT_FAILURES,  /* threads that got a timer because there was no event for them */
-	CP_COUNT_FOREIGN_THREADS, /* threads found by the sweep, not made by pthread_create */
+	CP_COUNT_FOREIGN_THREADS, /* found by the sweep or a hook, not made by pthread_create */
 	CP_COUNT_LOST_AGGREGATE,  /* expiries dropped: the collector's memory limit */
 	CP_COUNT_LOST_LABELS,	  /* samples without their labels: too many different sets */
 	CP_COUNT_LABELS_REFUSED,  /* labels that could not be set, or were cut */

@@ -1,4 +1,4 @@
-/* A futex lock for control operations and the collector: never taken by the
+/* A futex lock for control operations and the collector: never waited for by the
  * event half of a source.
  *
  * All signals are blocked while it is held, so a handler on the holding thread

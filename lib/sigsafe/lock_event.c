@@ -65,15 +65,16 @@ static bool is_own(const struct cp_thread *t)
 }
 
 /* The calling thread's record. One that pthread_create of ours didn't make has the one that the
- * sweep made, by now or later. */
+ * sweep made, or that is made here; but none any more after its end, in destructors. */
 static struct cp_thread *find_self(unsigned flags)
 {
-	struct cp_thread *t = NULL;
+	bool own_tls = !(flags & CP_LOCK_ANY_THREAD) || cp_tls_is_libc();
+	struct cp_thread *t = own_tls ? cp_self.thread : NULL;
 
-	if (!(flags & CP_LOCK_ANY_THREAD) || cp_tls_is_libc())
-		t = cp_self.thread;
 	if (!t && cp_counted(CP_COUNT_FOREIGN_THREADS))
 		t = cp_thread_of(cp_sys_gettid());
+	if (!t && !(own_tls && cp_self.end_rounds))
+		t = cp_lock_state.meet();
 	return t;
 }
 

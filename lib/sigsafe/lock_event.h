@@ -59,6 +59,8 @@ struct cp_lock_state {
 	uint64_t stratum_ns;   /* cp_lock_stratum of the budget */
 	/* libc's clock_gettime: the vdso's, without a system call. */
 	int (*clock)(clockid_t, struct timespec *);
+	/* A record for the calling thread, which has none (cp_threads_meet), or NULL. */
+	struct cp_thread *(*meet)(void);
 };
 extern struct cp_lock_state cp_lock_state;
 

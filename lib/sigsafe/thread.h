@@ -62,7 +62,8 @@ struct cp_thread {
 	int32_t tid;	     /* 0 until the thread runs */
 	uint32_t paused;     /* nesting of cprof_thread_pause */
 	bool own_tls;	     /* made by libc: its TLS is its own */
-	bool foreign;	     /* found by the sweep */
+	bool foreign;	     /* found by the sweep, or by a hook */
+	bool met;	     /* by a hook, and the sweep has not begun it for the modes */
 	bool named;	     /* NAME is what the thread had at its end */
 	bool seen;	     /* sweep's mark */
 	bool finishing;	     /* waits for us, to write the profiles at its end */

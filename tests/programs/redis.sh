@@ -2,10 +2,6 @@ about="redis-server: redis-benchmark, scripts, a snapshot in a fork, a rewrite o
 packages="redis-tools python3"
 needs="redis-benchmark redis-cli redis-check-rdb python3"
 
-# jemalloc makes its background thread by a pthread_create that isn't ours: what the thread waits for until it is found
-# has no stack.
-lost=0.6
-
 # Debian's redis-tools has the server too, under another name; the package redis-server would start a service.
 prepare() {
 	ln -s "$(command -v redis-server || command -v redis-check-rdb)" redis-server
