@@ -33,6 +33,7 @@ struct cp_cfi_fde {
 	uint8_t ra_column; /* < CP_CFI_COLUMNS */
 	bool sized;	   /* augmentation data has a length before it */
 	bool signal;	   /* the frame of a signal trampoline */
+	bool usual;	   /* the CIE begins with CP_CFI_USUAL_CIE: cie is behind that */
 };
 
 /* Room for what is needed of one FDE and its CIE. With it, module memory is copied by
@@ -126,6 +127,22 @@ enum cp_cfi_result cp_cfi_resume(struct cp_cfi_frame *f, bool copy);
 /* Move F, whose code has no FDE, to its caller: by a return address near sp or by the
  * frame pointer. */
 enum cp_cfi_result cp_cfi_guess(struct cp_cfi_frame *f, bool exact, bool copy);
+
+/* No instructions follow. */
+static inline bool cp_cfi_is_padding(const struct cp_cfi_cursor *c)
+{
+	const uint8_t *p = c->p;
+
+	while (p < c->end && *p == 0)
+		p++;
+	return p == c->end;
+}
+
+/* No instructions but those of the CIE. */
+static inline bool cp_cfi_says_nothing(const struct cp_cfi_fde *fde)
+{
+	return cp_cfi_is_padding(&fde->program) && !fde->signal;
+}
 
 /* Hand-written code whose FDE says nothing, although the code begins with pushes: such
  * is glibc's multi-precision arithmetic, hot in printf and strtod of floating point.

@@ -21,6 +21,7 @@ struct cp_cfi_cursor {
 enum {
 	CP_CFI_ENC_OMIT = 0xff,
 	CP_CFI_ENC_FORMAT = 0x0f,
+	CP_CFI_ENC_SDATA4 = 0x0b,
 	CP_CFI_ENC_BASE = 0x70,
 	CP_CFI_ENC_PCREL = 0x10,
 	CP_CFI_ENC_INDIRECT = 0x80,
@@ -80,6 +81,9 @@ static inline uint64_t cp_cfi_leb(struct cp_cfi_cursor *c, bool is_signed)
 
 static inline uint64_t cp_cfi_uleb(struct cp_cfi_cursor *c)
 {
+	/* Nearly all that functions' information has. */
+	if (c->p < c->end && *c->p < 0x80)
+		return *c->p++;
 	return cp_cfi_leb(c, false);
 }
 

@@ -20,15 +20,6 @@ static unsigned read_near(uint64_t addr, uint8_t *code, uint64_t n, uint64_t pc,
 	return (unsigned)n;
 }
 
-static bool says_nothing(const struct cp_cfi_fde *fde)
-{
-	const uint8_t *p = fde->program.p;
-
-	while (p < fde->program.end && *p == 0)
-		p++;
-	return p == fde->program.end && !fde->signal;
-}
-
 /* The first N pushed registers, back from the words under RA_SLOT. */
 static void restore(struct cp_cfi_frame *f, const uint8_t *regs, unsigned n, uint64_t ra_slot)
 {
@@ -43,7 +34,7 @@ enum cp_cfi_result cp_cfi_pushes(struct cp_cfi_frame *f, const struct cp_cfi_fde
 	uint64_t sp = f->regs.r[CP_REG_SP], ra;
 	unsigned n;
 
-	if (!says_nothing(fde))
+	if (!cp_cfi_says_nothing(fde))
 		return CP_CFI_LOST;
 	n = read_near(fde->start, code, sizeof(code), f->regs.r[CP_REG_PC] - 1, copy);
 	n = cp_cfi_pushed(code, n, regs, PUSHES);

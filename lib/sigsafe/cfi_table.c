@@ -13,6 +13,16 @@ struct head {
 #define TABLE_ENC 0x3b /* relative to the head, signed 4 bytes */
 #define COUNT_ENC 0x03 /* unsigned 4 bytes */
 #define LONG_LENGTH 0xffffffff
+#define FAR 512 /* entries: more than a page of them */
+
+/* The begin of an FDE as compilers have it but for odd code models. */
+struct usual {
+	uint32_t length, cie;
+	int32_t start, size;
+	uint8_t augmentation; /* the data's length, of one byte */
+} __attribute__((packed));
+
+#define USUAL_POINTERS (CP_CFI_ENC_PCREL | CP_CFI_ENC_SDATA4)
 
 static bool inside(const struct cp_cfi_module *m, uint64_t addr, uint64_t size)
 {
@@ -52,29 +62,82 @@ static bool find_table(const struct cp_cfi_module *m, bool copy, struct table *t
 	return true;
 }
 
+static inline int32_t start_of(const struct cp_cfi_entry *e)
+{
+	int32_t start;
+
+	memcpy(&start, (const char *)e, sizeof(start)); /* its first field; E may be odd */
+	return start;
+}
+
+/* The second of the halves of COUNT entries from LOW on, if it begins at or before WANT, else the
+ * first. Nobody predicts the way of a search: this is no jump. */
+static inline const struct cp_cfi_entry *half_of(const struct cp_cfi_entry *low, uint64_t count,
+						 int32_t want)
+{
+	const struct cp_cfi_entry *mid = low + count / 2;
+
+	return __builtin_expect_with_probability(start_of(mid) <= want, 1, 0.5) ? mid : low;
+}
+
+/* The last of COUNT entries that starts at or before WANT, if one of them does. Where steps are
+ * far, both of the next ones are asked for before it is known which is needed. */
+static inline uint64_t search_direct(const struct cp_cfi_entry *entries, uint64_t count,
+				     int32_t want)
+{
+	const struct cp_cfi_entry *low = entries;
+
+	for (; count > FAR; count -= count / 2) {
+		__builtin_prefetch(low + (count - count / 2) / 2);
+		__builtin_prefetch(low + count / 2 + (count - count / 2) / 2);
+		low = half_of(low, count, want);
+	}
+	for (; count > 1; count -= count / 2)
+		low = half_of(low, count, want);
+	return (uint64_t)(low - entries);
+}
+
+/* The same in what may go away; false: it has. */
+static __attribute__((noinline)) bool search_copied(const struct table *t, int32_t want,
+						    uint64_t *found)
+{
+	uint64_t low = 0, count, half;
+	int32_t start;
+
+	for (count = t->count; count > 1; count -= half) {
+		half = count / 2;
+		if (!get(t->at + (low + half) * sizeof(struct cp_cfi_entry), &start, sizeof(start),
+			 true))
+			return false;
+		low += start <= want ? half : 0;
+	}
+	*found = low;
+	return true;
+}
+
 /* Where the last function that starts at or before PC starts, and its FDE. False: there is none. */
 static bool search(const struct cp_cfi_module *m, uint64_t pc, bool copy, uint64_t *start,
 		   uint64_t *fde)
 {
-	uint64_t low = 0, high;
 	struct cp_cfi_entry e;
 	struct table t;
+	uint64_t i = 0;
 	int64_t want;
 
-	if (!find_table(m, copy, &t))
+	if (!find_table(m, copy, &t) || !t.count)
 		return false;
+	/* An entry's range; what is outside of it is beyond all, or before all, of them. */
 	want = (int64_t)(pc - t.base);
-	for (high = t.count; low < high;) {
-		uint64_t mid = (low + high) / 2;
-
-		if (!get(t.at + mid * sizeof(e), &e, sizeof(e), t.copy))
-			return false;
-		if (want < e.start)
-			high = mid;
-		else
-			low = mid + 1;
-	}
-	if (!low || !get(t.at + (low - 1) * sizeof(e), &e, sizeof(e), t.copy))
+	if (want > INT32_MAX)
+		want = INT32_MAX;
+	if (want < INT32_MIN)
+		return false;
+	if (!t.copy)
+		i = search_direct((const struct cp_cfi_entry *)(uintptr_t)t.at, t.count,
+				  (int32_t)want);
+	else if (!search_copied(&t, (int32_t)want, &i))
+		return false;
+	if (!get(t.at + i * sizeof(e), &e, sizeof(e), t.copy) || e.start > want)
 		return false;
 	*start = t.base + (uint64_t)(int64_t)e.start;
 	*fde = t.base + (uint64_t)(int64_t)e.fde;
@@ -165,6 +228,8 @@ static bool common(struct cp_cfi_cursor *c, struct cp_cfi_fde *fde)
 		cp_cfi_skip(c, 2); /* sizes of addresses and segments */
 	fde->code_align = cp_cfi_uleb(c);
 	fde->data_align = cp_cfi_sleb(c);
+	if (fde->data_align != (int16_t)fde->data_align)
+		return false; /* with it, what fits into a byte fits into a rule */
 	column = cp_cfi_column(version == 1 ? cp_cfi_u8(c) : cp_cfi_uleb(c));
 	if (c->bad || (version != 1 && version != 3 && version != 4) || column == CP_CFI_COLUMNS)
 		return false;
@@ -178,10 +243,8 @@ static bool common(struct cp_cfi_cursor *c, struct cp_cfi_fde *fde)
 	return !c->bad;
 }
 
-/* Inlined: a frame more would count on the handler's stack. */
-static inline __attribute__((always_inline)) bool parse(const struct cp_cfi_module *m,
-							uint64_t addr, struct cp_cfi_copy *copy,
-							struct cp_cfi_fde *fde, uint64_t *size)
+bool cp_cfi_parse(const struct cp_cfi_module *m, uint64_t addr, struct cp_cfi_copy *copy,
+		  struct cp_cfi_fde *fde, uint64_t *size)
 {
 	struct cp_cfi_cursor *c = &fde->program, cie;
 	uint64_t at;
@@ -194,7 +257,7 @@ static inline __attribute__((always_inline)) bool parse(const struct cp_cfi_modu
 	    !record(m, addr, copy ? copy->cie : NULL, sizeof(copy->cie), &cie))
 		return false;
 	fde->pointers = 0;
-	fde->signal = fde->sized = false;
+	fde->signal = fde->sized = fde->usual = false;
 	if (!common(&cie, fde))
 		return false;
 	fde->start = cp_cfi_pointer(c, fde->pointers);
@@ -204,10 +267,51 @@ static inline __attribute__((always_inline)) bool parse(const struct cp_cfi_modu
 	return !c->bad;
 }
 
-bool cp_cfi_parse(const struct cp_cfi_module *m, uint64_t addr, struct cp_cfi_copy *copy,
-		  struct cp_cfi_fde *fde, uint64_t *size)
+/* The CIE at ADDR, if it is the one that most functions have, which is known by its bytes. */
+static inline bool common_usual(const struct cp_cfi_module *m, uint64_t addr,
+				struct cp_cfi_fde *fde)
 {
-	return parse(m, addr, copy, fde, size);
+	static const char cie[] = CP_CFI_USUAL_CIE;
+	const uint8_t *p = (const uint8_t *)(uintptr_t)addr;
+	const uint64_t size = sizeof(cie) - 1;
+	uint32_t length;
+
+	if (!inside(m, addr, sizeof(length) + size))
+		return false;
+	memcpy(&length, p, sizeof(length));
+	p += sizeof(length);
+	if (memcmp(p, cie, size) || length < size || length == LONG_LENGTH ||
+	    !inside(m, addr + sizeof(length), length))
+		return false;
+	fde->cie = (struct cp_cfi_cursor){ .p = p + size, .end = p + length };
+	fde->code_align = CP_CFI_USUAL_CODE_ALIGN;
+	fde->data_align = -8;
+	fde->ra_column = CP_CFI_RA;
+	fde->pointers = USUAL_POINTERS;
+	fde->sized = fde->usual = true;
+	fde->signal = false;
+	return true;
+}
+
+/* The FDE at ADDR, read directly, if it is as most are. False: cp_cfi_parse must tell. */
+static inline bool parse_usual(const struct cp_cfi_module *m, uint64_t addr, struct cp_cfi_fde *fde,
+			       uint64_t *size)
+{
+	const uint8_t *p = (const uint8_t *)(uintptr_t)addr;
+	struct usual u;
+
+	if (!inside(m, addr, sizeof(u)))
+		return false;
+	memcpy(&u, p, sizeof(u));
+	if (u.length < sizeof(u) - sizeof(u.length) + u.augmentation || u.length == LONG_LENGTH ||
+	    u.augmentation >= 0x80 || !inside(m, addr + sizeof(u.length), u.length) ||
+	    !common_usual(m, addr + offsetof(struct usual, cie) - u.cie, fde))
+		return false;
+	fde->start = addr + offsetof(struct usual, start) + (uint64_t)(int64_t)u.start;
+	*size = (uint64_t)(int64_t)u.size;
+	fde->program = (struct cp_cfi_cursor){ .p = p + sizeof(u) + u.augmentation,
+					       .end = p + sizeof(u.length) + u.length };
+	return true;
 }
 
 bool cp_cfi_find(const struct cp_cfi_module *m, uint64_t pc, struct cp_cfi_copy *copy,
@@ -215,6 +319,8 @@ bool cp_cfi_find(const struct cp_cfi_module *m, uint64_t pc, struct cp_cfi_copy 
 {
 	uint64_t start, addr, size;
 
-	return search(m, pc, copy != NULL, &start, &addr) && parse(m, addr, copy, fde, &size) &&
+	return search(m, pc, copy != NULL, &start, &addr) &&
+	       ((!copy && parse_usual(m, addr, fde, &size)) ||
+		cp_cfi_parse(m, addr, copy, fde, &size)) &&
 	       pc >= fde->start && pc - fde->start < size;
 }

@@ -44,46 +44,46 @@ static inline void cp_rule_store(const struct cp_rule_frame *q, struct cp_regs *
 	regs->r[CP_CFI_RBX] = q->bx;
 }
 
-/* Words below the CFA where a register is saved; -1: no simple rule says so. */
-static inline int cp_rule_slot(uint32_t rule)
-{
-	int32_t value = CP_CFI_VALUE(rule);
-
-	if (CP_CFI_KIND(rule) == CP_CFI_UNSET || CP_CFI_KIND(rule) == CP_CFI_SAME)
-		return 0;
-	if (CP_CFI_KIND(rule) != CP_CFI_OFFSET || value % 8 || value > -16 ||
-	    value < -8 * CP_RULE_SLOT_MAX)
-		return -1;
-	return -value / 8;
-}
-
 static inline bool cp_rule_is_same(const struct cp_rule_frame *a, const struct cp_rule_frame *b)
 {
 	return !((a->pc ^ b->pc) | (a->sp ^ b->sp) | (a->fp ^ b->fp) | (a->bx ^ b->bx));
 }
 
+/* Words below the CFA where a register is saved, 0 = it is not; *FITS false: no simple rule says
+ * so. Here and below conditions are put together without jumps: for new code nobody predicts them.
+ */
+static inline uint32_t cp_rule_slot(uint32_t rule, bool *fits)
+{
+	bool kept = (CP_CFI_KIND(rule) == CP_CFI_UNSET) | (CP_CFI_KIND(rule) == CP_CFI_SAME);
+	int32_t value = CP_CFI_VALUE(rule);
+
+	*fits &= kept | ((CP_CFI_KIND(rule) == CP_CFI_OFFSET) & (value % 8 == 0) & (value <= -16) &
+			 (value >= -8 * CP_RULE_SLOT_MAX));
+	return kept ? 0 : (uint32_t)-value / 8;
+}
+
 /* ROW as a rule, or 0 when it does not fit. */
 static inline uint32_t cp_rule_of(const struct cp_cfi_row *row)
 {
-	int fp = cp_rule_slot(row->rules[cp_cfi_column(CP_REG_FP)]);
-	int bx = cp_rule_slot(row->rules[cp_cfi_column(CP_CFI_RBX)]);
-	uint32_t ra = row->rules[CP_CFI_RA], base;
+	uint32_t ra = row->rules[CP_CFI_RA], reg = (uint32_t)CP_CFI_VALUE(row->cfa), base, fp, bx;
+	bool fits;
 
 	if (CP_CFI_KIND(ra) == CP_CFI_UNDEFINED)
 		return CP_RULE_MARK | CP_RULE_OUTERMOST;
-	if (CP_CFI_KIND(row->cfa) != CP_CFI_REGISTER || row->cfa_offset % 8 ||
-	    row->cfa_offset <= 0 || row->cfa_offset > 8 * CP_RULE_OFFSET_MAX || fp < 0 || bx < 0 ||
-	    CP_CFI_KIND(ra) != CP_CFI_OFFSET || CP_CFI_VALUE(ra) != -8 ||
-	    CP_CFI_KIND(row->rules[cp_cfi_column(CP_REG_SP)]) != CP_CFI_UNSET)
+	base = reg == CP_REG_SP	   ? CP_RULE_SP
+	       : reg == CP_REG_FP  ? CP_RULE_FP
+	       : reg == CP_CFI_RBX ? CP_RULE_BX
+				   : CP_RULE_OUTERMOST;
+	fits = (CP_CFI_KIND(row->cfa) == CP_CFI_REGISTER) & (base != CP_RULE_OUTERMOST) &
+	       (row->cfa_offset % 8 == 0) & (row->cfa_offset > 0) &
+	       (row->cfa_offset <= 8 * CP_RULE_OFFSET_MAX) & (CP_CFI_KIND(ra) == CP_CFI_OFFSET) &
+	       (CP_CFI_VALUE(ra) == -8) &
+	       (CP_CFI_KIND(row->rules[cp_cfi_column(CP_REG_SP)]) == CP_CFI_UNSET);
+	fp = cp_rule_slot(row->rules[cp_cfi_column(CP_REG_FP)], &fits);
+	bx = cp_rule_slot(row->rules[cp_cfi_column(CP_CFI_RBX)], &fits);
+	if (!fits)
 		return 0;
-	switch (CP_CFI_VALUE(row->cfa)) {
-	case CP_REG_SP: base = CP_RULE_SP; break;
-	case CP_REG_FP: base = CP_RULE_FP; break;
-	case CP_CFI_RBX: base = CP_RULE_BX; break;
-	default: return 0;
-	}
-	return CP_RULE_MARK | base | (uint32_t)row->cfa_offset / 8 << 2 | (uint32_t)fp << 16 |
-	       (uint32_t)bx << 23;
+	return CP_RULE_MARK | base | (uint32_t)row->cfa_offset / 8 << 2 | fp << 16 | bx << 23;
 }
 
 static inline bool cp_rule_is_outermost(uint32_t rule)

@@ -49,7 +49,7 @@ static bool find_module(struct walk *w)
 
 /* By what has just gone into the cache, where that is all there is to it: less work than the row.
  */
-static inline bool step_by_rule(struct walk *w, uint32_t rule)
+static __attribute__((noinline)) bool step_by_rule(struct walk *w, uint32_t rule)
 {
 	struct cp_rule_frame q;
 
@@ -70,6 +70,11 @@ static __attribute__((noinline)) bool may_keep(const struct walk *w)
 	return w->in->stable_modules || cp_cfi_lasts(w->at);
 }
 
+static bool is_outermost(const struct cp_cfi_fde *fde, const struct cp_cfi_row *row)
+{
+	return CP_CFI_KIND(row->rules[fde->ra_column]) == CP_CFI_UNDEFINED;
+}
+
 /* By call frame information. *FOUND false: the code has none. COPY: see cfi.h. */
 static enum cp_cfi_result step_by(struct walk *w, struct cp_cfi_copy *copy, bool *found,
 				  bool *signal)
@@ -86,7 +91,8 @@ static enum cp_cfi_result step_by(struct walk *w, struct cp_cfi_copy *copy, bool
 		return CP_CFI_RESUMED;
 	if (cp_cfi_row(&fde, w->at, &row))
 		return CP_CFI_LOST;
-	if (cp_cfi_pushes(&w->f, &fde, copy != NULL) == CP_CFI_STEPPED)
+	if (!is_outermost(&fde, &row) && cp_cfi_says_nothing(&fde) &&
+	    cp_cfi_pushes(&w->f, &fde, copy != NULL) == CP_CFI_STEPPED)
 		return CP_CFI_STEPPED;
 	if (w->exact)
 		cp_cfi_freed_early(&fde, w->at, &row, copy != NULL);
@@ -94,6 +100,8 @@ static enum cp_cfi_result step_by(struct walk *w, struct cp_cfi_copy *copy, bool
 		uint32_t rule = cp_rule_of(&row);
 
 		cp_rules_put(w->at, rule);
+		if (is_outermost(&fde, &row))
+			return CP_CFI_OUTERMOST;
 		if (step_by_rule(w, rule))
 			return CP_CFI_STEPPED;
 	}
