@@ -13,7 +13,7 @@ one() { # mode victim setting...
 		"$times" "$work/d" >"$work/lines" 2>"$work/err"
 	rm -f "$work"/*.pb* "$work"/.*.tmp
 	grep 'lacks samples' "$work/err" && fail "$one_mode: fewer stacks than $stacks"
-	# The first one has everything to name, and in heap mode to take in.
+	# The first one has everything to name.
 	awk 'NR == 1 { print $1 }' "$work/lines" | say_record dump-first ms mode="$one_mode" victim="$one_victim"
 	awk 'NR > 1 { print $1 }' "$work/lines" | say_record dump ms mode="$one_mode" victim="$one_victim"
 	awk 'NR > 1 { print $2 }' "$work/lines" | say_record dump-cpu ms mode="$one_mode" victim="$one_victim"

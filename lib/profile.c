@@ -6,31 +6,13 @@
 
 #include "pprof.h"
 #include "rows.h"
-#include "sigsafe/labels.h"
-#include "sigsafe/labelset.h"
-#include "sigsafe/sys.h"
 #include "sigsafe/text.h"
 
-#define LABELS_MAX 16 /* of CPROF_LABELS */
 #define DEPTH_MAX 4097
-#define KEPT 64 /* sets of labels that are at hand */
-#define NOT_KEPT SIZE_MAX
 /* Rows ahead: far enough that memory has answered, a stack before its locations. */
 #define FETCH 64
 #define FETCH_DEPTH 64
 #define LINE 16 /* locations in a cache line */
-
-struct row_labels {
-	uint32_t thread, set; /* whose */
-	size_t count;
-	struct cp_pprof_known labels[2 + LABELS_MAX + CP_LABELS_MAX + CP_ROW_LABELS];
-};
-
-/* A label that a row has by itself, a number. */
-struct own_label {
-	const char *key, *unit;
-	struct cp_pprof_known known;
-};
 
 struct writing {
 	struct cp_aggregate *a;
@@ -42,13 +24,9 @@ struct writing {
 	struct cp_vec function_ids; /* uint64_t a function */
 	struct cp_vec mapping_ids;  /* uint64_t a mapping */
 	struct cp_rows rows;
-	struct cp_index function_index;		  /* of those written, by name */
-	uint64_t locations, functions, mappings;  /* ids handed out */
-	struct cp_pprof_label labels[LABELS_MAX]; /* CPROF_LABELS */
-	size_t label_count;
-	char label_text[1024];
-	struct own_label own[CP_ROW_LABELS]; /* the row's before this one */
-	struct row_labels *kept;	     /* KEPT of them */
+	struct cp_index function_index;		 /* of those written, by name */
+	uint64_t locations, functions, mappings; /* ids handed out */
+	struct cp_row_labels labels;
 };
 
 static struct cp_thread_label *thread_at(const struct writing *x, uint32_t i)
@@ -88,14 +66,6 @@ static int unify_threads(struct writing *x)
 static const struct cp_stack *stack_at(const struct writing *x, uint32_t i)
 {
 	return CP_VEC_AT(&x->a->stacks, struct cp_stack, i);
-}
-
-static int make_kept(struct writing *x)
-{
-	x->kept = cp_sys_map(KEPT * sizeof(*x->kept));
-	for (unsigned i = 0; x->kept && i < KEPT; i++)
-		x->kept[i].count = NOT_KEPT;
-	return x->kept ? 0 : -ENOMEM;
 }
 
 static int make_ids(struct cp_vec *v, size_t n)
@@ -236,93 +206,13 @@ static bool sum_rows(const struct writing *x, struct cp_row *first, struct cp_ro
 	return any;
 }
 
-/* One value a key: a later one takes an earlier one's place. */
-static void put_known(struct row_labels *r, const struct cp_pprof_known *known)
-{
-	size_t same = 0;
-
-	while (same < r->count && r->labels[same].key != known->key)
-		same++;
-	r->labels[same] = *known;
-	r->count += same == r->count;
-}
-
-static void put_label(struct writing *x, struct row_labels *r, const struct cp_pprof_label *label)
-{
-	struct cp_pprof_known known = cp_pprof_know(&x->w, label);
-
-	put_known(r, &known);
-}
-
-static void put_thread(struct writing *x, struct row_labels *r, const struct cp_thread_label *t)
-{
-	/* No value is no label, and its key no string of the file. */
-	if (t->name[0])
-		put_label(x, r, &(struct cp_pprof_label){ .key = "thread", .text = t->name });
-	if (t->tid)
-		put_label(x, r,
-			  &(struct cp_pprof_label){ .key = "tid", .number = t->tid, .unit = "" });
-}
-
-/* What the thread had set by itself. */
-static void put_set(struct writing *x, struct row_labels *r, uint32_t set)
-{
-	size_t size, at = 0;
-	const char *text = cp_labelset_text(set, &size);
-
-	while (at < size) {
-		const char *key = text + at, *value = key + strlen(key) + 1;
-
-		put_label(x, r, &(struct cp_pprof_label){ .key = key, .text = value });
-		at = (size_t)(value + strlen(value) + 1 - text);
-	}
-}
-
-/* Those that all rows of a thread and a set of labels have in common: made once for many rows. */
-static const struct row_labels *labels_of(struct writing *x, uint32_t thread, uint32_t set)
-{
-	struct row_labels *r = &x->kept[(thread * 31 + set) % KEPT];
-
-	if (r->count != NOT_KEPT && r->thread == thread && r->set == set)
-		return r;
-	r->thread = thread;
-	r->set = set;
-	r->count = 0;
-	for (size_t i = 0; i < x->label_count; i++)
-		put_label(x, r, &x->labels[i]);
-	put_set(x, r, set);
-	if (thread != CP_NO_THREAD)
-		put_thread(x, r, thread_at(x, thread));
-	return r;
-}
-
-/* LABELS and, in place of those of their keys, OWN: in TO. */
-static void add_own(struct writing *x, const struct row_labels *labels,
-		    const struct cp_profile_labels *own, struct row_labels *to)
-{
-	to->count = labels->count;
-	memcpy(to->labels, labels->labels, labels->count * sizeof(*labels->labels));
-	for (unsigned i = 0; i < own->count; i++) {
-		const struct cp_pprof_label *l = &own->labels[i];
-		struct own_label *o = &x->own[i];
-
-		if (l->text) {
-			put_label(x, to, l);
-			continue;
-		}
-		if (o->key != l->key || o->unit != l->unit)
-			*o = (struct own_label){ l->key, l->unit, cp_pprof_know(&x->w, l) };
-		o->known.number = l->number;
-		put_known(to, &o->known);
-	}
-}
-
 static void write_row(struct writing *x, struct cp_row *first, struct cp_row *end)
 {
 	const struct cp_stack *s = stack_at(x, first->stack);
-	const struct row_labels *labels;
+	const struct cp_thread_label *t;
+	const struct cp_row_label_list *labels;
 	struct cp_profile_labels own;
-	struct row_labels with_own;
+	struct cp_row_label_list with_own;
 	int64_t values[CP_VALUES];
 	uint64_t ids[DEPTH_MAX];
 
@@ -330,12 +220,13 @@ static void write_row(struct writing *x, struct cp_row *first, struct cp_row *en
 		return;
 	for (uint32_t i = 0; i < s->depth; i++)
 		ids[i] = write_location(x, s->locations[i]);
-	labels = labels_of(x, first->thread, s->labels);
+	t = first->thread == CP_NO_THREAD ? NULL : thread_at(x, first->thread);
+	labels = cp_row_labels_of(&x->labels, first->thread, t, s->labels);
 	own.count = 0;
 	if (x->info->row_labels)
 		x->info->row_labels(x->info->context, s, &own);
 	if (own.count) {
-		add_own(x, labels, &own, &with_own);
+		cp_row_labels_add(&x->labels, labels, &own, &with_own);
 		labels = &with_own;
 	}
 	cp_pprof_sample(&x->w, ids, s->depth, values, labels->labels, labels->count);
@@ -381,30 +272,6 @@ static void write_rows(struct writing *x)
 	}
 }
 
-/* "k=v,...". A part without "=" is passed over. */
-static void parse_labels(struct writing *x)
-{
-	char *s = x->label_text;
-
-	cp_format(s, sizeof(x->label_text), "%s", x->info->labels ? x->info->labels : "");
-	x->label_count = 0;
-	while (*s && x->label_count < LABELS_MAX) {
-		char *comma = strchr(s, ','), *equals;
-
-		if (comma)
-			*comma = '\0';
-		equals = strchr(s, '=');
-		if (equals && equals > s) {
-			*equals = '\0';
-			x->labels[x->label_count++] =
-				(struct cp_pprof_label){ .key = s, .text = equals + 1 };
-		}
-		if (!comma)
-			break;
-		s = comma + 1;
-	}
-}
-
 static void write_all(struct writing *x, struct cp_sink *sink)
 {
 	const struct cp_profile_info *info = x->info;
@@ -435,7 +302,7 @@ int cp_profile_write(struct cp_aggregate *a, struct cp_names *n, const struct cp
 			     .location_ids = { .size = sizeof(uint64_t) },
 			     .function_ids = { .size = sizeof(uint64_t) },
 			     .mapping_ids = { .size = sizeof(uint64_t) } };
-	int err = make_kept(&x);
+	int err = cp_row_labels_open(&x.labels, &x.w, info->labels);
 
 	if (!err)
 		err = unify_threads(&x);
@@ -448,7 +315,6 @@ int cp_profile_write(struct cp_aggregate *a, struct cp_names *n, const struct cp
 	if (!err)
 		err = make_ids(&x.mapping_ids, a->modules->mappings.count);
 	if (!err) {
-		parse_labels(&x);
 		write_all(&x, sink);
 		err = cp_pprof_close(&x.w);
 	}
@@ -457,7 +323,7 @@ int cp_profile_write(struct cp_aggregate *a, struct cp_names *n, const struct cp
 	cp_vec_release(&x.function_ids);
 	cp_vec_release(&x.mapping_ids);
 	cp_rows_release(&x.rows);
-	cp_sys_unmap(x.kept, KEPT * sizeof(*x.kept));
+	cp_row_labels_close(&x.labels);
 	cp_index_release(&x.function_index);
 	return err;
 }

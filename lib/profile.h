@@ -11,16 +11,8 @@
 #include "aggregate.h"
 #include "names.h"
 #include "pprof.h"
+#include "row_labels.h"
 #include "sink.h"
-
-#define CP_ROW_LABELS 4
-#define CP_ROW_LABEL_TEXT 256
-
-struct cp_profile_labels {
-	struct cp_pprof_label labels[CP_ROW_LABELS];
-	unsigned count;
-	char text[CP_ROW_LABEL_TEXT]; /* what labels may point to */
-};
 
 struct cp_profile_info {
 	const struct cp_pprof_type *types; /* of the values, count first; the last is the default */
