@@ -106,7 +106,19 @@ static void say_end(void *arg)
 	}
 }
 
+void cp_process_leave(void)
+{
+	if (cp_session_is_ours())
+		cp_session_leave();
+}
+
 void cp_process_end(const char *when)
+{
+	cp_process_leave();
+	cp_process_write_last(when);
+}
+
+void cp_process_write_last(const char *when)
 {
 	if (!cp_session_is_ours())
 		return;
@@ -118,8 +130,7 @@ void cp_process_end(const char *when)
 void cp_process_exec_begin(void)
 {
 	if (cp_session_is_ours()) {
-		/* Before the write, which waits for one that the collector may be at. */
-		cp_add_seqcst(&cp_session.execs, 1);
+		cp_session_leave();
 		cp_session_write("before exec", true);
 		cp_modes_exec_begin();
 	}
@@ -129,17 +140,11 @@ void cp_process_exec_begin(void)
 
 void cp_process_exec_failed(void)
 {
-	uint32_t put_off;
-
 	cp_signals_exec_failed();
 	if (!cp_session_is_ours())
 		return;
 	cp_modes_exec_failed();
-	if (cp_add_seqcst(&cp_session.execs, -1u) != 1)
-		return;
-	put_off = cp_exchange_acqrel(&cp_session.put_off, 0);
-	if (put_off)
-		cp_collect_request(put_off);
+	cp_session_stay();
 }
 
 bool cp_process_shares(char *const *environment)
@@ -209,7 +214,7 @@ void cp_process_fork_child(bool alone)
 	cp_session.lineage.owner = false;
 	cp_session.lineage.sequence = 0;
 	cp_session.finished = false;
-	cp_session.execs = cp_session.put_off = 0;
+	cp_session.leaving = cp_session.put_off = 0;
 	if (!cp_session.config.follow) {
 		leave_child_alone();
 		return;

@@ -7,8 +7,12 @@
 
 /* From the constructor: read the environment; start when it asks for a mode. */
 void cp_process_begin(void);
-/* From the destructor and every other way out: the profile is at its path. */
+/* From the destructor and every other way out: the profile is at its path. Afterwards none of the
+ * program's code runs but destructors behind ours. */
 void cp_process_end(const char *when);
+/* The same in two parts, where more of it may run in between. */
+void cp_process_write_last(const char *when);
+void cp_process_leave(void);
 
 /* Before an exec in this process or a child: writes what there is, makes signals and timers
  * inheritable; and after one that failed. */

@@ -286,6 +286,22 @@ int cp_session_dump_heap(void)
 	return call.result;
 }
 
+void cp_session_leave(void)
+{
+	cp_add_seqcst(&cp_session.leaving, 1);
+}
+
+void cp_session_stay(void)
+{
+	uint32_t put_off;
+
+	if (cp_add_seqcst(&cp_session.leaving, -1u) != 1)
+		return;
+	put_off = cp_exchange_acqrel(&cp_session.put_off, 0);
+	if (put_off)
+		cp_collect_request(put_off);
+}
+
 void cp_session_finish(const char *when, unsigned seconds)
 {
 	struct cp_window_call call = { .when = when };

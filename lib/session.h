@@ -53,6 +53,12 @@ bool cp_session_keeps_label(const char *key);
 void cp_session_drain(void);
 /* The same, only if there is anything new. */
 void cp_session_drain_rest(void);
+/* The caller is about to end the collector with the process, wherever that is: it begins
+ * no file from here on. Before a last write, which waits for one that it may be at. Ordinary
+ * context, and a fatal signal's handler. */
+void cp_session_leave(void);
+/* It didn't come to that: what was asked for meanwhile is done. */
+void cp_session_stay(void);
 /* The caller, main or the only one, needs to be the only thread (unshare, setns), or changes what
  * ours has of it: ours ends; and comes back when the last of those who do so at the same time gives
  * back what the first call said; errno stays as it is. */

@@ -23,9 +23,11 @@ struct cp_session {
 	/* CPUPROFILE and the others as our descendants have them; NULL = not set */
 	const char *shared[CP_MAIN_MODES];
 	unsigned windows; /* toggled on so often */
-	/* Threads on their way into execve, which ends the collector wherever it is: it writes no
-	 * file meanwhile. What it was asked for is done when no exec came of it. */
-	uint32_t execs, put_off;
+	/* Threads on their way into execve or out of the process, which end the collector wherever
+	 * it is: it writes no file meanwhile. What it was asked for is done when nothing came of
+	 * it.
+	 */
+	uint32_t leaving, put_off;
 	uint64_t next_checkpoint; /* monotonic ns; UINT64_MAX = none */
 };
 

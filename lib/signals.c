@@ -104,14 +104,19 @@ static bool dumps_core(int sig)
 
 static void on_fatal(int sig, siginfo_t *si, void *context)
 {
+	bool ours = cp_session_is_ours();
 	int saved = errno;
 
+	if (ours)
+		cp_session_leave();
 	/* A crash is for a debugger; who was asked to end still has a second for lines. */
 	if (dumps_core(sig))
 		cp_session_write("before a fatal signal", false);
 	else
 		cp_session_finish("before a fatal signal", 1);
-	cp_signals_die(sig, si, context);
+	/* The first process of a container, say, doesn't die. */
+	if (!cp_signals_die(sig, si, context) && ours)
+		cp_session_stay();
 	errno = saved;
 }
 
@@ -378,7 +383,7 @@ static bool is_fault(int sig)
 	return sig == SIGSEGV || sig == SIGBUS || sig == SIGFPE || sig == SIGILL;
 }
 
-void cp_signals_die(int sig, siginfo_t *si, void *context)
+bool cp_signals_die(int sig, siginfo_t *si, void *context)
 {
 	struct sigaction standard = { .sa_handler = SIG_DFL }, before;
 	uint64_t bit = CP_SIGBIT(sig);
@@ -386,12 +391,13 @@ void cp_signals_die(int sig, siginfo_t *si, void *context)
 	CP_REAL(sigaction)(sig, &standard, &before);
 	/* A real fault happens again when we return: the core then shows it as it was. */
 	if (is_fault(sig) && si->si_code > 0)
-		return;
+		return true;
 	cp_sys4(SYS_rt_tgsigqueueinfo, cp_sys_getpid(), cp_sys_gettid(), sig, si);
 	cp_sys_sigmask(SIG_UNBLOCK, &bit, NULL);
 	/* Still here: the kernel ignores default actions for pid 1 of a namespace. */
 	cp_sys_sigmask(SIG_BLOCK, &bit, NULL);
 	CP_REAL(sigaction)(sig, &before, NULL);
+	return false;
 }
 
 static void really_ignore_prof(bool ignore)

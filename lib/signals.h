@@ -37,8 +37,8 @@ unsigned cp_signals_toggles(void);
 bool cp_signals_yield_process_timer(bool wanted);
 
 /* End the process by SIG's default action, with the same siginfo. Returns only where that
- * is ignored (pid 1 of a namespace), or to let a fault happen again. */
-void cp_signals_die(int sig, siginfo_t *si, void *context);
+ * is ignored (pid 1 of a namespace): false; or to let a fault happen again: true. */
+bool cp_signals_die(int sig, siginfo_t *si, void *context);
 
 /* Around exec and posix_spawn: what is ours in this thread and process, and is inherited, is as
  * the program believes it to be. */

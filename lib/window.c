@@ -103,7 +103,7 @@ static void serve_runs(uint32_t requests)
 		tick();
 	if (!(requests & DRAINS) && !checkpoint)
 		return;
-	if (cp_load_seqcst(&cp_session.execs)) {
+	if (cp_load_seqcst(&cp_session.leaving)) {
 		cp_or_seqcst(&cp_session.put_off, requests & DRAINS);
 		plan_checkpoint();
 		return;
@@ -300,6 +300,10 @@ void cp_window_finish(void *arg)
 	if (cp_session.finished)
 		return;
 	cp_window_write(c);
+	/* Threads may go on for as long as the program's own handlers take; what is asked for is
+	 * still done, but nothing is begun unasked that the end would cut. */
+	if (!cp_load_seqcst(&cp_session.leaving))
+		cp_session.next_checkpoint = UINT64_MAX;
 	if (cp_session.config.symbolize == CP_SYMBOLIZE_FULL && cp_runs_any())
 		c->helper = start_helper();
 }

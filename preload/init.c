@@ -28,7 +28,7 @@ static uint32_t exit_watched, exit_seen;
 
 static void on_exit_with_threads(void)
 {
-	cp_process_end("at exit");
+	cp_process_write_last("at exit");
 	cp_store_relaxed(&exit_seen, 1);
 }
 
@@ -44,6 +44,8 @@ void init_watch_exit(void)
 
 __attribute__((destructor)) static void end(void)
 {
-	if (!cp_load_relaxed(&exit_seen))
+	if (cp_load_relaxed(&exit_seen))
+		cp_process_leave();
+	else
 		cp_process_end("at exit");
 }

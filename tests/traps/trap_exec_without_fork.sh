@@ -72,12 +72,4 @@ for engine in auto itimer; do
 	check_stack "$work/failing-$engine.pb" second
 	[ "$(find "$work" -name "failing-$engine.pb*" | wc -l)" = 1 ] || fail "failing: $(ls "$work")"
 done
-
-# The collector is at a checkpoint when the program becomes another one: no half-written file is left.
-for i in 1 2 3; do
-	CPROF_CHECKPOINT=10ms WALLPROFILE=$work/often.wall WALLPROFILE_FREQUENCY=1000 HEAPPROFILE=$work/often.heap CPROF_HEAP_INTERVAL=4K \
-		profiled often ./tests/stress/trial-host 1 exec
-	check_status often 0
-	[ -z "$(find "$work" -name '.often*.tmp')" ] || fail "often: $(find "$work" -name '.often*.tmp' | wc -l) half-written files are left after $(sed -n 's/^used //p' "$work/often.out") execs"
-done
 finish
