@@ -8,23 +8,20 @@ SLOW static int look_and_lock(pthread_mutex_t *m, bool tried)
 			  CP_REAL(pthread_mutex_lock), m);
 }
 
-/* One that was waited for and is free now: as in mutex_look, without the rest of it. */
-SLOW static int lock(pthread_mutex_t *m)
+/* A free one costs two loads, a hash and two jumps; nothing is pushed, because what resolves the
+ * real function is elsewhere. One that many want, and is free, is tried before all that mutex_look
+ * would look at. */
+INTERPOSE int pthread_mutex_lock(pthread_mutex_t *m)
 {
-	bool tried = mutex_is_contended(m) && cp_real.pthread_mutex_trylock;
+	unsigned word = mutex_word(m), known = cp_load_relaxed(cp_lock_known_at(m));
+	bool tried;
 
+	if (LIKELY(!(word | known) && cp_real.pthread_mutex_lock))
+		return cp_real.pthread_mutex_lock(m);
+	tried = mutex_is_contended(m, word, known) && cp_real.pthread_mutex_trylock;
 	if (LIKELY(tried && cp_real.pthread_mutex_trylock(m) == 0))
 		return 0;
 	return look_and_lock(m, tried);
-}
-
-/* A free one costs two loads, a hash and two jumps; nothing is pushed, because what resolves the
- * real function is elsewhere. */
-INTERPOSE int pthread_mutex_lock(pthread_mutex_t *m)
-{
-	if (LIKELY(mutex_is_quiet(m) && cp_real.pthread_mutex_lock))
-		return cp_real.pthread_mutex_lock(m);
-	return lock(m);
 }
 
 INTERPOSE int pthread_mutex_timedlock(pthread_mutex_t *m, const struct timespec *until)

@@ -134,22 +134,16 @@ static inline bool mutex_is_waited_for(const pthread_mutex_t *m)
 	return kind & (MUTEX_ROBUST | MUTEX_INHERITS) ? (word & WORD_WAITERS) != 0 : word > 1;
 }
 
-/* The common case, whether the mode is on or not: nobody has it, or has ever waited for it. */
-static inline bool mutex_is_quiet(const pthread_mutex_t *m)
-{
-	return !(mutex_word(m) | cp_load_relaxed(cp_lock_known_at(m)));
-}
-
 /* Of the kinds that trylock has no results of its own for. */
 static inline bool mutex_kind_is_tried(int kind)
 {
 	return !(kind & (MUTEX_ROBUST | MUTEX_INHERITS | MUTEX_PROTECTS));
 }
 
-/* It looks free, and many want it: the common case of locks that are waited for. */
-static inline bool mutex_is_contended(const pthread_mutex_t *m)
+/* It looks free, and somebody has waited for it. */
+static inline bool mutex_is_contended(const pthread_mutex_t *m, unsigned word, unsigned known)
 {
-	return !mutex_word(m) && cp_load_relaxed(cp_lock_known_at(m)) == CP_LOCK_CONTENDED &&
+	return !word && known == CP_LOCK_CONTENDED &&
 	       mutex_kind_is_tried(cp_load_relaxed(&m->__data.__kind));
 }
 
