@@ -17,19 +17,18 @@ static void change(uint8_t *cell, int by)
 		;
 }
 
-static void set(uintptr_t mask, uintptr_t match)
+static void set(uintptr_t mask)
 {
-	cp_store_relaxed(&cp_heap_hot.mask, mask);
-	cp_store_seqcst(&cp_heap_hot.match, match);
+	cp_store_seqcst(&cp_heap_hot.mask, mask);
 }
 
 /* Who adds the first odd one stores ODD first, and who sets reads it last: whatever comes first,
  * the filter is asked for all at the end. */
-static void set_unless_odd(uintptr_t mask, uintptr_t match)
+static void set_unless_odd(uintptr_t mask)
 {
-	set(mask, match);
+	set(mask);
 	if (cp_load_seqcst(&odd))
-		set(0, 0);
+		set(0);
 }
 
 void cp_heap_filter_add(uintptr_t address)
@@ -38,7 +37,7 @@ void cp_heap_filter_add(uintptr_t address)
 	if (!(address & (CP_HEAP_TAG_ALIGN - 1)) || cp_load_relaxed(&odd))
 		return;
 	cp_store_seqcst(&odd, true);
-	set(0, 0);
+	set(0);
 }
 
 void cp_heap_filter_remove(uintptr_t address)
@@ -52,9 +51,9 @@ void cp_heap_hot_look(bool all, bool with_tags)
 	tagged = tagged || with_tags;
 	cp_store_seqcst(&cp_heap_hot.filtered, !all);
 	if (with_tags)
-		set_unless_odd(CP_HEAP_TAG_ALIGN - 1, 0);
+		set_unless_odd(CP_HEAP_TAG_ALIGN - 1);
 	else
-		set(0, 0);
+		set(0);
 }
 
 /* Tagged blocks are larger than the program believes: their frees are told apart for as long as
@@ -62,7 +61,7 @@ void cp_heap_hot_look(bool all, bool with_tags)
 void cp_heap_hot_rest(void)
 {
 	cp_store_seqcst(&cp_heap_hot.filtered, 1);
-	set_unless_odd(CP_HEAP_TAG_ALIGN - 1, 0);
+	set_unless_odd(CP_HEAP_TAG_ALIGN - 1);
 }
 
 bool cp_heap_hot_tagged(void)

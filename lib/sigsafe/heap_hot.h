@@ -37,9 +37,9 @@ enum cp_heap_state { CP_HEAP_UNKNOWN, CP_HEAP_OFF, CP_HEAP_ON };
 
 /* One cache line. All zero: the allocator isn't known yet, so everything takes the slow way. */
 struct cp_heap_hot {
-	uint64_t state;	       /* enum cp_heap_state */
-	uintptr_t mask, match; /* free looks when (address & mask) == match, ... */
-	uint64_t filtered;     /* ... and, if this is set, the filter has it */
+	uint64_t state;	   /* enum cp_heap_state */
+	uintptr_t mask;	   /* free looks when (address & mask) == 0, ... */
+	uint64_t filtered; /* ... and, if this is set, the filter has it */
 	void *(*malloc)(size_t);
 	void (*free)(void *);
 	void *(*calloc)(size_t, size_t);
@@ -64,14 +64,16 @@ extern struct cp_heap_filter cp_heap_filter __attribute__((visibility("hidden"))
 /* Is an allocation of SIZE sampled? true also when nothing is known yet: ask begin. */
 static inline __attribute__((always_inline)) bool cp_heap_takes(size_t size)
 {
-	uint64_t left;
+	uint64_t left, rest;
 
-	if (cp_likely(cp_heap_hot.state == CP_HEAP_OFF))
+	/* Off, it is a jump; so there is none for who pays for more than that. */
+	if (cp_unlikely(cp_heap_hot.state == CP_HEAP_OFF))
 		return false;
 	left = cp_self.heap.left;
-	if (cp_unlikely(size >= left))
+	rest = left - size;
+	if (cp_unlikely(left <= size))
 		return true;
-	cp_self.heap.left = left - size;
+	cp_self.heap.left = rest;
 	return false;
 }
 
@@ -90,7 +92,7 @@ static inline __attribute__((always_inline)) bool cp_heap_looks(const void *addr
 {
 	uintptr_t a = (uintptr_t)address;
 
-	if (cp_likely((a & cp_heap_hot.mask) != cp_heap_hot.match))
+	if (cp_likely(a & cp_heap_hot.mask))
 		return false;
 	/* Relaxed: who frees a block got it from who allocated it. */
 	return !cp_heap_hot.filtered || cp_unlikely(cp_load_relaxed(cp_heap_filter_cell(a)));
