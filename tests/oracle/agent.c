@@ -3,8 +3,9 @@
  * From the environment: ORACLE_OUT, the report's file; ORACLE_STEPS, how many instructions to step;
  * ORACLE_AFTER, CPU milliseconds of the program before the stepping begins (0: at main; else the
  * frames of before are known from a walk only, and checked when they are returned to); ORACLE_SKIP,
- * one in how many learned calls is stepped through (0: all); ORACLE_SEED. It is taken out of the
- * environment, so that the program's children run freely.
+ * one in how many learned calls is stepped through (0: all); ORACLE_SEED; ORACLE_THREAD, which
+ * of the threads that the program makes is stepped, from its start routine on (0: the main one). It
+ * is taken out of the environment, so that the program's children run freely.
  *
  * Nothing that the program does may hide SIGTRAP: a changed signal mask is made to let it through.
  * The flag goes into new threads and processes with the other registers, and is cleared there.
@@ -39,6 +40,7 @@ static bool cloned;
 static void *own_tls;
 static pid_t pid;
 static uint64_t begin_after; /* CPU milliseconds; 0 = at main */
+static unsigned thread_wanted, threads_made;
 static char *report_path;
 static char handler_stack[HANDLER_STACK] __attribute__((aligned(64)));
 
@@ -253,9 +255,9 @@ static void on_sigtrap(int sig, siginfo_t *info, void *context)
 {
 	ucontext_t *uc = context;
 
-	if (tls() != own_tls) { /* a new thread */
-		if (info->si_code == SI_KERNEL && oracle_skip_hit(*reg(uc, REG_RIP), 0))
-			*reg(uc, REG_RIP) -= 1; /* lifted for good */
+	if (tls() != own_tls) { /* another thread */
+		if (info->si_code == SI_KERNEL && oracle_skip_lift(*reg(uc, REG_RIP)))
+			*reg(uc, REG_RIP) -= 1;
 		uc->uc_mcontext.gregs[REG_EFL] &= ~(long)TRAP_FLAG;
 		return;
 	}
@@ -276,6 +278,23 @@ static void know_stack(void)
 	in.stable_modules = in.own_tls = true;
 }
 
+/* Behind the call of a thread's start in clone or clone3 comes mov $SYS_exit, %eax; syscall. */
+static bool begins_a_thread(uint64_t pc)
+{
+	static const uint8_t leave[] = { 0xb8, SYS_exit, 0, 0, 0, 0x0f, 0x05 };
+
+	return memmem((const void *)pc, 16, leave, sizeof(leave)) != NULL;
+}
+
+static bool is_known(const struct oracle_walk *outer)
+{
+	uint64_t root = outer->pcs[outer->n - 1];
+
+	if (outer->end != CP_UNWIND_COMPLETE || (!begin_after && outer->n > 5))
+		return false;
+	return thread_wanted ? begins_a_thread(root) : root - getauxval(AT_ENTRY) < 64;
+}
+
 static void know_outside(int sig, siginfo_t *info, void *context)
 {
 	static struct oracle_walk outer;
@@ -286,9 +305,10 @@ static void know_outside(int sig, siginfo_t *info, void *context)
 	cp_regs_of_context(&in.regs, context);
 	outer.n = cp_unwinder_dwarf.walk(&in, outer.pcs, ORACLE_DEPTH, &outer.end);
 	oracle_shadow_begin(&outer);
-	if (outer.end != CP_UNWIND_COMPLETE || (!begin_after && outer.n > 5) ||
-	    outer.pcs[outer.n - 1] - getauxval(AT_ENTRY) >= 64)
-		fprintf(stderr, "oracle: main's callers are not known\n");
+	if (is_known(&outer))
+		oracle_compare_begin(thread_wanted ? outer.pcs[outer.n - 1] : getauxval(AT_ENTRY));
+	else
+		fprintf(stderr, "oracle: the first function's callers are not known\n");
 	go_on(context);
 }
 
@@ -306,22 +326,68 @@ static void arm(void)
 		fprintf(stderr, "oracle: no timer\n");
 }
 
-static __attribute__((noinline)) int stepped_main(int argc, char **argv, char **envp)
+static void begin(void)
 {
 	struct sigaction sa = { .sa_sigaction = know_outside, .sa_flags = SA_SIGINFO };
-	int result;
 
 	own_tls = tls();
 	know_stack();
-	oracle_compare_begin(getauxval(AT_ENTRY));
 	oracle_sigaction(SIGTRAP, &sa);
+}
+
+static __attribute__((noinline)) int stepped_main(int argc, char **argv, char **envp)
+{
+	int result;
+
+	oracle_compare_start();
+	if (!thread_wanted)
+		begin();
 	if (begin_after)
 		arm();
-	else
+	else if (!thread_wanted)
 		__asm__ volatile("int3" ::: "memory");
 	result = program_main(argc, argv, envp);
 	oracle_pause(true);
 	return result;
+}
+
+struct start {
+	void *(*routine)(void *);
+	void *arg;
+};
+
+static __attribute__((noinline)) void *stepped_thread(void *arg)
+{
+	struct start start = *(struct start *)arg;
+	sigset_t trap;
+	void *result;
+
+	free(arg);
+	begin();
+	sigemptyset(&trap);
+	sigaddset(&trap, SIGTRAP);
+	pthread_sigmask(SIG_UNBLOCK, &trap, NULL); /* its maker may have blocked all */
+	__asm__ volatile("int3" ::: "memory");
+	result = start.routine(start.arg);
+	oracle_pause(true);
+	__asm__ volatile("nop" ::: "memory"); /* its trap clears the flag */
+	return result;
+}
+
+EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*routine)(void *),
+			  void *arg)
+{
+	static int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+	struct start *start;
+
+	if (!real)
+		*(void **)&real = dlsym(RTLD_NEXT, "pthread_create");
+	if (!pid || !thread_wanted ||
+	    __atomic_add_fetch(&threads_made, 1, __ATOMIC_RELAXED) != thread_wanted)
+		return real(thread, attr, routine, arg);
+	start = malloc(sizeof(*start));
+	*start = (struct start){ routine, arg };
+	return real(thread, attr, stepped_thread, start);
 }
 
 static uint64_t number_of(const char *name, uint64_t otherwise)
@@ -347,6 +413,7 @@ EXPORT int __libc_start_main(main_function f, int argc, char **argv, void (*init
 		report_path = strdup(out);
 		steps_max = number_of("ORACLE_STEPS", steps_max);
 		begin_after = number_of("ORACLE_AFTER", 0);
+		thread_wanted = (unsigned)number_of("ORACLE_THREAD", 0);
 		oracle_skip_rate = (unsigned)number_of("ORACLE_SKIP", oracle_skip_rate);
 		oracle_libunwind_every =
 			(unsigned)number_of("ORACLE_LIBUNWIND", oracle_libunwind_every);

@@ -12,15 +12,19 @@ struct tally {
 
 static struct tally own, libunwind;
 static struct oracle_walk walk;
-static uint64_t program_entry;
+static uint64_t root;
 static bool with_libunwind;
 
-void oracle_compare_begin(uint64_t entry)
+void oracle_compare_start(void)
 {
-	program_entry = entry;
 	if (cp_unwinder_dwarf.prepare())
 		fprintf(stderr, "oracle: the own unwinder does not start\n");
 	with_libunwind = oracle_libunwind_every && !cp_unwinder_libunwind.prepare();
+}
+
+void oracle_compare_begin(uint64_t where)
+{
+	root = where;
 }
 
 void oracle_compare_forget(void)
@@ -32,7 +36,7 @@ void oracle_compare_forget(void)
 
 static bool is_rooted(const struct oracle_walk *w)
 {
-	return w->pcs[w->n - 1] - program_entry < 64;
+	return w->pcs[w->n - 1] - root < 64;
 }
 
 static void compare(struct tally *t, bool is_own)
@@ -85,7 +89,7 @@ static void print(FILE *out, const char *who, const struct tally *t)
 	fprintf(out,
 		"%-9s %9lu stacks %5.1f frames deep: %lu wrong, %lu cut, %.4f %% complete, %.4f %% "
 		"end in "
-		"_start; %lu in jumps not counted\n",
+		"the root; %lu in jumps not counted\n",
 		who, t->walks, t->walks ? (double)t->frames / (double)t->walks : 0, t->wrong,
 		t->cut, counted ? 100.0 * (double)t->complete / (double)counted : 0,
 		counted ? 100.0 * (double)t->rooted / (double)counted : 0, t->excused);

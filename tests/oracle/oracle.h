@@ -3,7 +3,7 @@
  * An agent that is preloaded into the program (agent.c) wraps main and steps it (EFLAGS.TF); after
  * each instruction the shadow stack (shadow.c) is brought up to date and compared with the walks
  * from that very context (compare.c); what differs is put into classes (differences.c), and the
- * sums are printed at the end. One thread is stepped, the main one. Everything runs in SIGTRAP's
+ * sums are printed at the end. One thread is stepped, main or another. Everything runs in SIGTRAP's
  * handler, on a stack of its own. x86_64 only.
  */
 #ifndef ORACLE_H
@@ -57,7 +57,9 @@ const struct oracle_call *oracle_shadow_call(unsigned i);
 uint64_t oracle_shadow_right(unsigned i);
 
 /* ---- compare.c ---- */
-void oracle_compare_begin(uint64_t entry);
+void oracle_compare_start(void);
+/* ROOT is where whole stacks end. */
+void oracle_compare_begin(uint64_t root);
 void oracle_compare(const struct cp_unwind_input *in);
 /* Code went away: what is cached of it must be forgotten. */
 void oracle_compare_forget(void);
@@ -86,6 +88,9 @@ enum oracle_hit {
 	ORACLE_HIT_OTHER
 } oracle_skip_hit(uint64_t pc, uint64_t sp);
 void oracle_skip_replant(void);
+/* Another thread has come to the breakpoint before PC, if it is or was one of ours: it is taken
+ * away. */
+bool oracle_skip_lift(uint64_t pc);
 void oracle_skip_clear(void);
 extern unsigned oracle_skip_rate;
 extern uint64_t oracle_skip_seed;

@@ -1,7 +1,7 @@
 # make oracle: the own unwinder against an exact oracle on real programs, and libunwind on the same contexts; see
 # oracle.h. ORACLE_STEPS instructions of each (default 500000, about ten seconds), ORACLE_SEED for other ones. Status 1:
-# a frame was wrong, more than one stack in 10,000 not complete, more than one in 1000 without _start, a difference
-# from libunwind has no explanation, or there were fewer than six programs or 10,000 stacks.
+# a frame was wrong, more than one stack in 10,000 not complete, more than one in 1000 without its root (_start, clone), a
+# difference from libunwind has no explanation, or there were fewer than six programs or 10,000 stacks.
 set -u
 
 builddir=$PWD
@@ -95,6 +95,31 @@ int main(int argc, char **argv)
 END
 }
 
+postgres_workload() {
+	cat <<'END'
+create table t (a int primary key, b text, c double precision);
+
+insert into t select i, md5(i::text), sqrt(i) from generate_series(1, 2000) i;
+
+create index on t (b);
+
+select count(*), sum(c), max(b) from t where b like 'a%';
+
+select x.b, y.c from t x join t y on x.a = y.a + 1 order by x.b desc limit 5;
+
+update t set c = c * 2 where a % 3 = 0;
+
+select jsonb_agg(to_jsonb(t)) from t where a < 50;
+
+select substring(b from '(\w)\d+'), count(*) from t group by 1 order by 2 desc limit 3;
+
+select 1 / 0;
+
+vacuum analyze t;
+
+END
+}
+
 rust_workload() {
 	cat <<'END'
 use std::collections::{BTreeMap, HashMap};
@@ -157,6 +182,32 @@ with_node() {
 		console.log(JSON.stringify(a).length, /(\w+)\d/.exec("abc123"))' && judge node
 }
 
+# The second of three threads, while the others run.
+with_thread() {
+	cat >"$work/t.py" <<'END'
+import json, re, hashlib, threading, random
+def fib(n): return n if n < 2 else fib(n - 1) + fib(n - 2)
+def work():
+    for i in range(20):
+        json.loads(json.dumps({str(k): [k, k * 1.5, "x" * k] for k in range(50)}))
+        re.sub(r'(a|b)+c', 'z', 'ababc' * 50)
+        hashlib.sha256(b'x' * 1000).hexdigest()
+        sorted(random.random() for _ in range(60))
+        fib(10)
+t = [threading.Thread(target=work) for _ in range(3)]
+[x.start() for x in t]
+[x.join() for x in t]
+END
+	ORACLE_THREAD=2 stepped thread 100 "$(command -v /usr/bin/python3 || command -v python3)" "$work/t.py" &&
+		judge thread
+}
+
+# A worker that was made with all signals blocked.
+with_worker() {
+	head -c 300000 "$(command -v bash)" >"$work/w.bin"
+	ORACLE_THREAD=1 stepped worker 100 xz -6 -T2 -c "$work/w.bin" && judge worker
+}
+
 # Inside the script, where code is generated: from a second of its CPU time on.
 with_generated() {
 	cat >"$work/w.js" <<'END'
@@ -204,11 +255,46 @@ with_redis() {
 	judge redis
 }
 
+# It refuses to run as root.
+as_nobody() {
+	if [ "$(id -u)" = 0 ]; then
+		setpriv --reuid=65534 --clear-groups "$@"
+	else
+		"$@"
+	fi
+}
+
+# A backend without a server: one process, which reads SQL from its input.
+with_postgres() {
+	bin=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | tail -n 1)
+	{ [ -x "$bin/postgres" ] && [ -x "$bin/initdb" ] && command -v setpriv >/dev/null; } || {
+		echo "==> postgres: not installed"
+		return
+	}
+	mkdir "$work/postgres"
+	cp "$agent" "$work/postgres/agent.so"
+	chmod 711 "$work"
+	[ "$(id -u)" != 0 ] || chown 65534 "$work/postgres"
+	(
+		cd "$work/postgres" || exit
+		as_nobody "$bin/initdb" -D data -U tester --no-sync -E UTF8 --locale=C.UTF-8 >initdb.out 2>&1 || {
+			cat initdb.out
+			exit 1
+		}
+		# Its own statements end with an empty line, so that each is one.
+		postgres_workload | as_nobody env ORACLE_OUT="$PWD/report" ORACLE_STEPS="$steps" ORACLE_SKIP=100 \
+			LD_PRELOAD="$PWD/agent.so" "$bin/postgres" --single -j -F -D data postgres >out 2>err
+		cp err "$work/postgres.err"
+		[ ! -s report ] || cp report "$work/postgres.report"
+	)
+	judge postgres
+}
+
 "${CC:-cc}" -dumpmachine | grep -q '^x86_64' || {
 	echo "the oracle steps x86_64 only"
 	exit 0
 }
-for one in ${*:-python sqlite compilers rust node generated xz redis}; do
+for one in ${*:-python thread sqlite compilers rust node generated xz worker redis postgres}; do
 	"with_$one"
 done
 stacks=$(cat "$work"/*.report | awk '$1 == "own" && $3 == "stacks" { n += $2 } END { print n + 0 }')

@@ -132,6 +132,15 @@ enum oracle_hit oracle_skip_hit(uint64_t pc, uint64_t sp)
 	return ORACLE_HIT_OTHER;
 }
 
+bool oracle_skip_lift(uint64_t pc)
+{
+	for (unsigned i = 0; i < planted; i++)
+		if (sites[i].at == pc - 1)
+			write_code(pc - 1, sites[i].byte);
+	/* The stepped thread may have taken it away after the trap. */
+	return *(const volatile uint8_t *)(pc - 1) != 0xcc;
+}
+
 void oracle_skip_replant(void)
 {
 	if (lifted)
