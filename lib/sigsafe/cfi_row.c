@@ -8,15 +8,15 @@
 #include <errno.h>
 
 /* Compilers remember one state at a time; hand-written code may nest. Each costs 40 bytes of the
- * handler's stack. */
+ * handler's stack. Where one of more is restored the row is not known, until one of these is. */
 #define NESTED 2
 
 struct machine {
 	const struct cp_cfi_fde *fde;
 	struct cp_cfi_row *row;
 	uint64_t from, loc, pc; /* what holds from FROM on ends at LOC, once that is above PC */
-	bool in_cie, bad;
-	unsigned depth;
+	bool in_cie, bad, lost;
+	unsigned depth;			  /* may be above NESTED */
 	uint32_t initial[CP_CFI_COLUMNS]; /* what the CIE says: DW_CFA_restore goes back to it */
 	struct cp_cfi_row remembered[NESTED];
 };
@@ -80,18 +80,20 @@ static void restore(struct machine *m, uint64_t reg)
 
 static void remember(struct machine *m)
 {
-	if (m->depth == NESTED)
-		m->bad = true;
-	else
-		m->remembered[m->depth++] = *m->row;
+	if (m->depth < NESTED)
+		m->remembered[m->depth] = *m->row;
+	m->depth++;
 }
 
 static void recall(struct machine *m)
 {
-	if (m->depth == 0)
+	if (m->depth == 0) {
 		m->bad = true;
-	else
-		*m->row = m->remembered[--m->depth];
+		return;
+	}
+	m->lost = --m->depth >= NESTED;
+	if (!m->lost)
+		*m->row = m->remembered[m->depth];
 }
 
 static void advance(struct machine *m, uint64_t to)
@@ -256,7 +258,7 @@ int cp_cfi_row_and_span(const struct cp_cfi_fde *fde, uint64_t pc, struct cp_cfi
 	m.row = row;
 	m.from = m.loc = m.pc = pc;
 	m.depth = 0;
-	m.bad = false;
+	m.bad = m.lost = false;
 	m.in_cie = true;
 	if (fde->usual)
 		begin_usual(row);
@@ -267,7 +269,7 @@ int cp_cfi_row_and_span(const struct cp_cfi_fde *fde, uint64_t pc, struct cp_cfi
 	m.from = m.loc = fde->start;
 	m.in_cie = false;
 	run(&m, &fde->program);
-	if (m.bad || !row->cfa)
+	if (m.bad || m.lost || !row->cfa)
 		return -EINVAL;
 	if (span)
 		*span = (struct cp_cfi_span){ .from = m.loc > pc ? m.from : m.loc,

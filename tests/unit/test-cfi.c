@@ -205,7 +205,25 @@ static void test_states_nest(void)
 	CHECK_EQ(rule(6), CP_CFI_UNSET);
 	CHECK(ROW("\013", 0) < 0);
 	CHECK_EQ(ROW("\012\012", 0), 0);
-	CHECK(ROW("\012\012\012\012\012\012\012\012\012", 0) < 0);
+}
+
+/* To remember more states than there is room for changes nothing; to restore one of those does. */
+static void test_states_that_nest_too_deep(void)
+{
+#define DOWN "\016\020\012\016\030\012\016\040\012\016\050\012\016\060"
+	CHECK_EQ(ROW(DOWN, 0), 0);
+	CHECK_EQ(row.cfa_offset, 48);
+	CHECK(ROW(DOWN "\013", 0) < 0);
+	CHECK_EQ(ROW(DOWN "\101\013", 0), 0);
+	CHECK_EQ(row.cfa_offset, 48);
+	CHECK(ROW(DOWN "\013\013", 0) < 0);
+	CHECK(ROW(DOWN "\013\016\070", 0) < 0);
+	CHECK_EQ(ROW(DOWN "\013\013\013", 0), 0);
+	CHECK_EQ(row.cfa_offset, 24);
+	CHECK_EQ(ROW(DOWN "\013\013\013\013", 0), 0);
+	CHECK_EQ(row.cfa_offset, 16);
+	CHECK(ROW(DOWN "\013\013\013\013\013", 0) < 0);
+#undef DOWN
 }
 
 static void test_augmentations(void)
@@ -365,6 +383,7 @@ int main(void)
 	RUN(test_register_instructions);
 	RUN(test_cfa_instructions);
 	RUN(test_states_nest);
+	RUN(test_states_that_nest_too_deep);
 	RUN(test_augmentations);
 	RUN(test_step_moves_to_the_caller);
 	RUN(test_step_by_expressions_and_registers);
