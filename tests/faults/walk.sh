@@ -68,7 +68,7 @@ refused() { # mode
 problems() { # directory status beyond
 	local at=$1 status=$2 beyond=$3 lines most=1 said mode file
 	[ "$status" = 7 ] || echo "exit status $status: $(grep -v ^libcprof "$at/err" | head -n 2)"
-	cmp -s "$at/out" "$expected" || echo "output: $(diff "$expected" "$at/out" | head -n 3 | tr '\n' ' ')"
+	cmp -s "$at/out" "$expected" || echo "output: $(diff "$expected" "$at/out" | head -n 6 | tr '\n' ' ')"
 	grep -q ^hung "$at/report" && echo "hung: $(grep ^hung "$at/report" | tr '\n' ';')"
 	lines=$(wc -l <"$at/err")
 	said=$(grep -c '^libcprof: ' "$at/err")
