@@ -1,0 +1,286 @@
+/* The walk by call frame information through code that has none, whose says what isn't so, or that
+ * was written by hand.
+ */
+#include "unwind-chains.h"
+
+#if defined(__x86_64__)
+#include <setjmp.h>
+
+/* Code that no table knows: push %rbp; mov %rsp,%rbp; call *%rax; pop %rbp; ret */
+static const uint8_t generated_code[] = { 0x55, 0x48, 0x89, 0xe5, 0xff, 0xd0, 0x5d, 0xc3 };
+
+static NOINLINE int call_generated(void *code)
+{
+	int r;
+
+	NOTE();
+	__asm__ volatile("call *%1"
+			 : "=a"(r)
+			 : "r"(code), "a"(chain_a), "D"(1)
+			 : "memory", "cc", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11");
+	AFTER_CALL();
+	return r;
+}
+
+static void test_generated_code_is_crossed_by_its_frame_pointer(void)
+{
+	uint8_t *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned at;
+
+	if (code == MAP_FAILED)
+		SKIP("no executable memory");
+	memcpy(code, generated_code, sizeof(generated_code));
+	chains_begin();
+	call_generated(code);
+	CHECK_EQ(walked.end, CP_UNWIND_COMPLETE);
+	at = piece_at(1, notes);
+	CHECK_EQ(at, 1);
+	CHECK_EQ(walked.pcs[3], (uint64_t)code + 6 - 1);
+	CHECK_EQ(walked.pcs[5], noted[0] - 1);
+	munmap(code, 4096);
+}
+
+/* A JIT's helper, in the program's own text: no description, a frame pointer. */
+int undescribed(void);
+__asm__(".text\n.p2align 4\n.type undescribed, @function\nundescribed:\n"
+	"\tpush %rbp\n\tmov %rsp, %rbp\n\tsub $128, %rsp\n\tcall *%rdx\n\tleave\n\tret\n"
+	".size undescribed, . - undescribed\n.p2align 4");
+
+static NOINLINE int call_helper(void *code)
+{
+	int r;
+
+	NOTE();
+	__asm__ volatile("call *%1"
+			 : "=a"(r)
+			 : "r"(code), "a"(undescribed), "D"(1), "d"(chain_a)
+			 : "memory", "cc", "rcx", "rsi", "r8", "r9", "r10", "r11");
+	AFTER_CALL();
+	return r;
+}
+
+static void test_undescribed_code_that_generated_code_called(void)
+{
+	uint8_t *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (code == MAP_FAILED)
+		SKIP("no executable memory");
+	memcpy(code, generated_code, sizeof(generated_code));
+	chains_begin();
+	call_helper(code);
+	CHECK_EQ(walked.end, CP_UNWIND_COMPLETE);
+	CHECK_EQ(piece_at(1, notes), 1);
+	CHECK(walked.pcs[3] - (uint64_t)undescribed < 32);
+	CHECK_EQ(walked.pcs[4], (uint64_t)code + 6 - 1);
+	CHECK_EQ(walked.pcs[6], noted[0] - 1);
+	munmap(code, 4096);
+}
+
+/* As interrupted in generated code right behind push %rbp, and at the entry of a helper that it
+ * called: the frame pointer is the caller's still. */
+static void test_generated_code_at_its_entry(void)
+{
+	uint8_t *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t *code = page + 128;
+	uint64_t stack[8] = { 0 };
+	struct cp_unwind_input at = { .stable_modules = true, .own_tls = true };
+	enum cp_unwind_end end;
+
+	if (page == MAP_FAILED)
+		SKIP("no executable memory");
+	memcpy(code, generated_code, sizeof(generated_code));
+	memcpy(code + 64, generated_code, sizeof(generated_code));
+	stack[0] = (uint64_t)&stack[4];
+	stack[1] = (uint64_t)code + 6; /* into the caller */
+	stack[4] = 0;
+	stack[5] = (uint64_t)code + 64 + 6; /* into the caller's caller */
+	at.stack_low = (uint64_t)stack;
+	at.stack_high = (uint64_t)(stack + 8);
+	at.regs.r[CP_REG_FP] = (uint64_t)&stack[4];
+	at.regs.r[CP_REG_SP] = (uint64_t)stack;
+	at.regs.r[CP_REG_PC] = (uint64_t)code + 1;
+	CHECK(unwinder->walk(&at, walked.pcs, 8, &end) >= 3);
+	CHECK_EQ(walked.pcs[1], (uint64_t)code + 5);
+	CHECK_EQ(walked.pcs[2], (uint64_t)code + 64 + 5);
+	at.regs.r[CP_REG_SP] = (uint64_t)&stack[1];
+	at.regs.r[CP_REG_PC] = (uint64_t)undescribed;
+	CHECK(unwinder->walk(&at, walked.pcs, 8, &end) >= 3);
+	CHECK_EQ(walked.pcs[1], (uint64_t)code + 5);
+	CHECK_EQ(walked.pcs[2], (uint64_t)code + 64 + 5);
+	munmap(page, 4096);
+}
+
+/* Its description ends before its code does. */
+int half_described(void);
+__asm__(".text\n.p2align 4\n.type half_described, @function\nhalf_described:\n"
+	".cfi_startproc\n\tnop\n\t.cfi_endproc\n"
+	"\tint3\n\txorl %eax, %eax\n\tret\n.size half_described, . - half_described\n.p2align 4");
+
+static NOINLINE int call_half_described(void)
+{
+	int r;
+
+	NOTE();
+	r = half_described();
+	AFTER_CALL();
+	return r;
+}
+
+static void test_a_description_that_ends_early(void)
+{
+	chains_begin();
+	call_half_described();
+	CHECK_EQ(noted_at(), 2);
+	CHECK_EQ(walked.end, CP_UNWIND_COMPLETE);
+	modules_unstable = true;
+	chains_begin();
+	call_half_described();
+	CHECK_EQ(noted_at(), 2);
+	modules_unstable = false;
+}
+
+/* clang's: the frame is gone before its description says so. */
+int freed_early(void);
+__asm__(".text\n.p2align 4\n.type freed_early, @function\nfreed_early:\n\t.cfi_startproc\n"
+	"\tpush %rbx\n\t.cfi_def_cfa_offset 16\n\t.cfi_offset %rbx, -16\n"
+	"\tsub $24, %rsp\n\t.cfi_def_cfa_offset 40\n\tmovq $0, 16(%rsp)\n"
+	"\tadd $24, %rsp\n\tcmp %rbx, %rax\n\tint3\n\tnop\n\t.cfi_def_cfa_offset 16\n"
+	"\tpop %rbx\n\t.cfi_def_cfa_offset 8\n\tret\n\t.cfi_endproc\n"
+	".size freed_early, . - freed_early\n.p2align 4");
+
+static NOINLINE int call_freed_early(void)
+{
+	int r;
+
+	NOTE();
+	r = freed_early();
+	AFTER_CALL();
+	return r;
+}
+
+static void test_a_frame_that_is_freed_early(void)
+{
+	for (int round = 0; round < 4; round++) {
+		if (round == 2)
+			unwinder->modules_changed();
+		modules_unstable = round == 2;
+		chains_begin();
+		call_freed_early();
+		CHECK_EQ(noted_at(), 2);
+		CHECK_EQ(walked.end, CP_UNWIND_COMPLETE);
+	}
+	modules_unstable = false;
+}
+
+/* By hand: four states are remembered one in another. */
+#define DOWN(to) "\t.cfi_remember_state\n\tsub $16, %rsp\n\t.cfi_def_cfa_offset " #to "\n"
+#define UP "\tadd $16, %rsp\n\t.cfi_restore_state\n"
+int nested(void);
+__asm__(".text\n.p2align 4\n.type nested, @function\nnested:\n\t.cfi_startproc\n"
+	"\tpush %rbx\n\t.cfi_def_cfa_offset 16\n\t.cfi_offset %rbx, -16\n" DOWN(32)
+		DOWN(48) "\tint3\n" DOWN(64) DOWN(
+			80) "\tint3\n" UP "\tint3\n" UP "\tint3\n" UP "\tint3\n" UP
+			    "\tint3\n\tpop %rbx\n\t.cfi_def_cfa_offset 8\n\tret\n\t.cfi_endproc\n"
+			    ".size nested, . - nested\n.p2align 4");
+
+static NOINLINE int call_nested(void)
+{
+	int r;
+
+	NOTE();
+	r = nested();
+	AFTER_CALL();
+	return r;
+}
+
+static volatile unsigned nested_traps, nested_cut, nested_wrong;
+
+static void on_nested(int sig, siginfo_t *info, void *context)
+{
+	struct cp_unwind_input in;
+	unsigned trap = nested_traps++;
+
+	input_of(&in, context);
+	walked.n = unwinder->walk(&in, walked.pcs, DEPTH, &walked.end);
+	/* The third and fourth can't be restored: nothing is said, rather than something wrong. */
+	if (trap == 2 || trap == 3)
+		nested_cut += walked.n == 1 && walked.end == CP_UNWIND_INCOMPLETE;
+	else
+		nested_wrong += walked.end != CP_UNWIND_COMPLETE || noted_at() != 2;
+}
+
+static void test_nested_states_by_hand(void)
+{
+	struct sigaction sa = { .sa_sigaction = on_nested, .sa_flags = SA_SIGINFO };
+
+	for (int round = 0; round < 3; round++) { /* cold, by the cache, by the kernel */
+		nested_traps = nested_cut = nested_wrong = 0;
+		modules_unstable = round == 2;
+		chains_begin();
+		sigaction(SIGTRAP, &sa, NULL);
+		call_nested();
+		CHECK_EQ(nested_traps, 6);
+		CHECK_EQ(nested_cut, 2);
+		CHECK_EQ(nested_wrong, 0);
+	}
+	modules_unstable = false;
+}
+
+static sigjmp_buf survived;
+
+static void on_fault(int sig, siginfo_t *info, void *context)
+{
+	on_trap(sig, info, context);
+	siglongjmp(survived, 1);
+}
+
+static NOINLINE int call_nowhere(int (*volatile *f)(void))
+{
+	int r;
+
+	NOTE();
+	r = (*f)();
+	AFTER_CALL();
+	return r;
+}
+
+static void test_jump_to_null_shows_its_caller(void)
+{
+	struct sigaction sa = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO };
+	int (*volatile f)(void) = NULL;
+
+	chains_begin();
+	sigaction(SIGSEGV, &sa, NULL);
+	if (!sigsetjmp(survived, 1))
+		call_nowhere(&f);
+	signal(SIGSEGV, SIG_DFL);
+	CHECK_EQ(walked.pcs[0], 0);
+	CHECK_EQ(noted_at(), 2);
+	CHECK_EQ(walked.end, CP_UNWIND_COMPLETE);
+}
+
+int main(void)
+{
+	unwinder = &cp_unwinder_dwarf;
+	CHECK_EQ(unwinder->prepare(), 0);
+	RUN(test_generated_code_is_crossed_by_its_frame_pointer);
+	RUN(test_generated_code_at_its_entry);
+	RUN(test_undescribed_code_that_generated_code_called);
+	RUN(test_a_frame_that_is_freed_early);
+	RUN(test_nested_states_by_hand);
+	RUN(test_a_description_that_ends_early);
+	RUN(test_jump_to_null_shows_its_caller);
+	return harness_end();
+}
+
+#else
+
+int main(void)
+{
+	return 77;
+}
+
+#endif
