@@ -35,14 +35,14 @@ uint64_t cp_wall_due(void)
 	return cp_load_relaxed(&next_tick);
 }
 
-static uint32_t tick_of(uint64_t now)
+static uint64_t tick_of(uint64_t now)
 {
-	return (uint32_t)((now - cp_wall.began) / cp_wall.tick_ns);
+	return (now - cp_wall.began) / cp_wall.tick_ns;
 }
 
 /* The next tick after TICK, at a random place in its time: a program that repeats itself in step
  * with a clock is in step with none of ours. */
-static void plan(uint32_t tick)
+static void plan(uint64_t tick)
 {
 	uint64_t length = cp_wall.step * cp_wall.tick_ns;
 
@@ -72,7 +72,7 @@ static void begin(unsigned frequency)
 				    .stretch = 1,
 				    .blind = blind,
 				    .due = due };
-	cp_wall.due.size = sizeof(uint32_t);
+	cp_wall.due.size = sizeof(uint64_t);
 	cp_wall.due.count = 0;
 	seed(now);
 	plan(0);
@@ -126,7 +126,7 @@ static void earn(void)
 
 /* When each record's thread is due, apart from the records: most are not, and to look through
  * thousands of records would cost more than the visits. Of one that was not met yet: 0. */
-static uint32_t *due_times(uint32_t limit)
+static uint64_t *due_times(uint32_t limit)
 {
 	while (cp_wall.due.count < limit)
 		if (!cp_vec_add(&cp_wall.due))
@@ -140,10 +140,10 @@ static bool can_visit(struct cp_thread *t)
 }
 
 /* Those that are due, from where the last tick left off. How many threads there are. */
-static uint32_t visit_all(struct cp_run *r, uint32_t tick)
+static uint32_t visit_all(struct cp_run *r, uint64_t tick)
 {
-	uint32_t limit = cp_thread_limit(), met = 0, at = cp_wall.cursor, *due = due_times(limit);
-	uint64_t since = cp_run_clock(CLOCK_THREAD_CPUTIME_ID);
+	uint32_t limit = cp_thread_limit(), met = 0, at = cp_wall.cursor;
+	uint64_t since = cp_run_clock(CLOCK_THREAD_CPUTIME_ID), *due = due_times(limit);
 	bool affordable = due != NULL;
 
 	for (uint32_t i = 0; due && i < limit; i++, at++) {
@@ -170,10 +170,11 @@ static void adapt(uint32_t threads)
 
 bool cp_wall_tick(struct cp_run *r)
 {
-	uint32_t planned = tick_of(cp_wall_due()), tick;
+	uint64_t planned = tick_of(cp_wall_due());
+	uint64_t tick = tick_of(cp_run_clock(CLOCK_MONOTONIC));
 
-	tick = tick_of(cp_run_clock(CLOCK_MONOTONIC));
-	cp_wall.counts.late += (tick - planned) / cp_wall.step;
+	if (tick > planned)
+		cp_wall.counts.late += (tick - planned) / cp_wall.step;
 	earn();
 	adapt(visit_all(r, tick));
 	plan(tick + 1);

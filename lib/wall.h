@@ -6,10 +6,10 @@
  *     time between visits → states → rows                    wall_time.c
  *     the mode's file                                        wall_mode.c
  *
- * Time is cut into ticks, the same for all threads. A visit stands at a random place in its
- * tick, and what a thread is then found doing stands for the whole of it (or of more of them: see
- * plan() in wall_visit.c). All of it is the pacer's, on the collector's thread or whoever else has
- * the collector's lock.
+ * Time is cut into ticks, the same for all threads; they are counted in 64 bits, for 32 are used up
+ * in 25 days. A visit stands at a random place in its tick, and what a thread is then found doing
+ * stands for the whole of it (or of more of them: see plan() in wall_visit.c). All of it is the
+ * pacer's, on the collector's thread or whoever else has the collector's lock.
  */
 #ifndef CP_WALL_H
 #define CP_WALL_H
@@ -48,7 +48,7 @@ struct cp_wall {
 	uint32_t openings;  /* of the gate, at the last reading of the modules */
 	uint64_t next_reading; /* of the modules, for an address in none: not before */
 	uint32_t stretch;      /* ticks between visits of a thread that doesn't run */
-	struct cp_vec due;     /* uint32_t: the next visit of each record's thread, as a tick */
+	struct cp_vec due;     /* uint64_t: the next visit of each record's thread, as a tick */
 	uint32_t cursor;       /* where the next tick goes on */
 	int64_t budget;	       /* ns of CPU time that may be spent */
 	bool blind;	       /* stacks can't be walked from outside */
@@ -57,7 +57,7 @@ struct cp_wall {
 extern struct cp_wall cp_wall;
 
 /* The first tick from TICK on at which visits begin. */
-static inline uint32_t cp_wall_aligned(uint32_t tick)
+static inline uint64_t cp_wall_aligned(uint64_t tick)
 {
 	return (tick + cp_wall.step - 1) / cp_wall.step * cp_wall.step;
 }
@@ -83,7 +83,7 @@ void cp_wall_fork_child(struct cp_run *r, struct cp_thread *keep);
 
 /* wall_visit.c: look at T in period TICK; its next visit is to be at *DUE. true: it cost more than
  * a glance. */
-bool cp_wall_visit(struct cp_run *r, struct cp_thread *t, uint32_t tick, uint32_t *due);
+bool cp_wall_visit(struct cp_run *r, struct cp_thread *t, uint64_t tick, uint64_t *due);
 /* What T's handler has left in its ring. */
 void cp_wall_take(struct cp_run *r, struct cp_thread *t);
 void cp_wall_record(struct cp_run *r, struct cp_thread *t, const struct cp_record *record);

@@ -214,5 +214,5 @@ void cp_wall_gone(struct cp_run *r, struct cp_thread *t)
 	w->began = 0;
 	/* The next thread with this record is met at once. */
 	if (t->index < cp_wall.due.count)
-		*CP_VEC_AT(&cp_wall.due, uint32_t, t->index) = 0;
+		*CP_VEC_AT(&cp_wall.due, uint64_t, t->index) = 0;
 }

@@ -14,16 +14,16 @@
 static uint64_t found_words[CP_RECORD_WORDS(4096)];
 #define FOUND ((struct cp_record *)found_words)
 
-static uint64_t begin_of(uint32_t tick)
+static uint64_t begin_of(uint64_t tick)
 {
 	return cp_wall.began + tick * cp_wall.tick_ns;
 }
 
 /* Where the time of the visit before ends and that of this one begins. One that comes late, because
  * a dump took long, shares the time between: nothing is known of it. */
-static uint64_t boundary(const struct cp_wall_thread *w, uint32_t tick)
+static uint64_t boundary(const struct cp_wall_thread *w, uint64_t tick)
 {
-	uint32_t from = w->until;
+	uint64_t from = w->until;
 
 	if (tick >= from + w->span)
 		from += (tick - from - w->span + 1) / 2;
@@ -32,13 +32,13 @@ static uint64_t boundary(const struct cp_wall_thread *w, uint32_t tick)
 
 /* The next visit stands for SPAN ticks, and is at a random one of them. How many does not depend on
  * what that visit will find, so it stays unbiased. */
-static uint32_t plan(struct cp_wall_thread *w, uint32_t tick, uint32_t span)
+static uint64_t plan(struct cp_wall_thread *w, uint64_t tick, uint32_t span)
 {
-	uint32_t end = w->until + w->span, places = span / cp_wall.step;
+	uint64_t end = w->until + w->span, places = span / cp_wall.step;
 
 	w->until = cp_wall_aligned(end > tick ? end : tick + 1);
 	w->span = span;
-	return w->until + (places > 1 ? (uint32_t)(cp_wall_draw() % places) * cp_wall.step : 0);
+	return w->until + (places > 1 ? cp_wall_draw() % places * cp_wall.step : 0);
 }
 
 void cp_wall_record(struct cp_run *r, struct cp_thread *t, const struct cp_record *record)
@@ -137,7 +137,7 @@ static void found_gone(struct cp_wall_thread *w)
 }
 
 /* It ran since the last visit, or this is the first. */
-static void find_out(struct cp_run *r, struct cp_thread *t, uint32_t tick)
+static void find_out(struct cp_run *r, struct cp_thread *t, uint64_t tick)
 {
 	struct cp_wall_thread *w = &t->wall;
 
@@ -162,7 +162,7 @@ static void find_out(struct cp_run *r, struct cp_thread *t, uint32_t tick)
 	}
 }
 
-static void meet(struct cp_wall_thread *w, uint32_t tick)
+static void meet(struct cp_wall_thread *w, uint64_t tick)
 {
 	w->given = w->began;
 	w->until = tick - tick % cp_wall.step;
@@ -183,7 +183,7 @@ static uint32_t span_of(const struct cp_wall_thread *w, bool moved)
 	return 2 * w->span < cp_wall.stretch ? 2 * w->span : cp_wall.stretch;
 }
 
-bool cp_wall_visit(struct cp_run *r, struct cp_thread *t, uint32_t tick, uint32_t *due)
+bool cp_wall_visit(struct cp_run *r, struct cp_thread *t, uint64_t tick, uint64_t *due)
 {
 	struct cp_wall_thread *w = &t->wall;
 	uint64_t clock = cp_wall_clock_of(t->tid);
@@ -199,6 +199,6 @@ bool cp_wall_visit(struct cp_run *r, struct cp_thread *t, uint32_t tick, uint32_
 		find_out(r, t, tick);
 	else
 		cp_wall.counts.unmoved++;
-	*due = w->ended ? UINT32_MAX : plan(w, tick, span_of(w, moved));
+	*due = w->ended ? UINT64_MAX : plan(w, tick, span_of(w, moved));
 	return moved;
 }

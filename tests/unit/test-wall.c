@@ -178,11 +178,52 @@ static void test_paused_threads_have_no_time(void)
 	end();
 }
 
+static void tick_when_due(void)
+{
+	uint64_t now = cp_run_clock(CLOCK_MONOTONIC), due = cp_wall_due();
+
+	if (due > now && due - now < 1000000000)
+		wait_ms((long)(due - now) / 1000000 + 1);
+	now = cp_run_clock(CLOCK_MONOTONIC);
+	cp_wall_tick(&run);
+	due = cp_wall_due();
+	CHECK(due > now && due - now < 1000000000);
+}
+
+/* A run of 25 days at 1000 Hz: the number of the tick needs more than 32 bits. */
+static void test_ticks_go_on_after_two_to_the_32(void)
+{
+	uint64_t wrap, now, visits, started;
+	struct cp_thread *t;
+	pthread_t thread;
+
+	started = cp_run_clock(CLOCK_MONOTONIC);
+	begin();
+	t = make(&thread);
+	wrap = cp_run_clock(CLOCK_MONOTONIC) + 35000000;
+	cp_wall.began = wrap - (cp_wall.tick_ns << 32);
+	do {
+		tick_when_due();
+		now = cp_run_clock(CLOCK_MONOTONIC);
+	} while (now < wrap);
+	visits = cp_wall.counts.visits;
+	for (int i = 0; i < 8; i++)
+		tick_when_due();
+	CHECK(cp_wall.counts.visits > visits);
+	now = cp_run_clock(CLOCK_MONOTONIC);
+	CHECK(cp_wall.counts.late <= (now - started) / cp_wall.tick_ns + 1);
+	cp_wall_settle(&run, t, now);
+	CHECK_EQ(sum(1, 0), now - t->wall.began);
+	finish(thread, t);
+	end();
+}
+
 int main(void)
 {
 	RUN(test_late_visits_lose_no_time);
 	RUN(test_an_end_between_visits_is_the_end_of_its_time);
 	RUN(test_a_thread_that_was_not_met_has_its_time_at_its_start);
 	RUN(test_paused_threads_have_no_time);
+	RUN(test_ticks_go_on_after_two_to_the_32);
 	return harness_end();
 }
