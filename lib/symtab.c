@@ -11,7 +11,9 @@
 #include "sigsafe/sys.h"
 #include "sort.h"
 
-#define CHUNK 2048	   /* symbols read at once: 48 KiB */
+#define CHUNK 2048 /* symbols read at once: 48 KiB */
+/* Of the addresses, to find a target by. */
+#define PARTS 1024u
 #define LONGEST_NAME 16384 /* longer names are cut; cp_demangle takes none longer */
 #define TIE_NAME_MAX 512   /* of two aliases, so much is compared */
 /* Steps allowed for each symbol and target: nested functions are a few deep at most, so only a
@@ -24,6 +26,8 @@ struct scan {
 	struct cp_symtab_target *targets;
 	size_t n;
 	uint64_t steps;
+	unsigned shift;		   /* of a distance from the first target, to get its part */
+	uint32_t first[PARTS + 1]; /* target of each part of their addresses, or of one behind */
 	Elf64_Sym chunk[CHUNK];
 	char name[2][LONGEST_NAME];
 };
@@ -34,10 +38,33 @@ static long read_name(struct scan *s, uint32_t name, char *to, size_t room)
 				  to, room);
 }
 
-/* First target at or above VADDR. */
+static void divide(struct scan *s)
+{
+	uint64_t low = s->n ? s->targets[0].vaddr : 0, part = 0;
+
+	while (s->n && (s->targets[s->n - 1].vaddr - low) >> s->shift >= PARTS)
+		s->shift++;
+	for (size_t i = 0; i < s->n; i++)
+		for (; part <= (s->targets[i].vaddr - low) >> s->shift; part++)
+			s->first[part] = (uint32_t)i;
+	for (; part <= PARTS; part++)
+		s->first[part] = (uint32_t)s->n;
+}
+
+/* First target at or above VADDR. Asked for each symbol there is; targets are few beside them, so
+ * most parts hold none or one. */
 static size_t first_at(const struct scan *s, uint64_t vaddr)
 {
-	return cp_sort_first(s->targets, s->n, sizeof(*s->targets), vaddr);
+	uint64_t part;
+
+	if (!s->n || vaddr <= s->targets[0].vaddr)
+		return 0;
+	part = (vaddr - s->targets[0].vaddr) >> s->shift;
+	if (part >= PARTS)
+		return s->n;
+	return s->first[part] + cp_sort_first(s->targets + s->first[part],
+					      s->first[part + 1] - s->first[part],
+					      sizeof(*s->targets), vaddr);
 }
 
 /* Functions before what has no type, then global, weak, local. 0: names no code. */
@@ -223,6 +250,7 @@ int cp_symtab_pass(const struct cp_elf *e, const struct cp_elf_symtab *t,
 	s->n = n;
 	for (size_t i = 0; i < n; i++)
 		targets[i].cover = targets[i].below = (struct cp_symtab_entry){ 0 };
+	divide(s);
 	r = read_all(s);
 	if (!r)
 		r = name_targets(s, names);
