@@ -40,7 +40,7 @@ static void begin_timer(struct cp_thread *t)
 {
 	int err = cp_cpu_timer_create(t);
 
-	if (!err || err == -EINVAL /* the thread has just ended */)
+	if (!err || err == -ESRCH /* the thread has just ended */)
 		return;
 	cp_count(CP_COUNT_TIMER_FAILURES, 1);
 	if (!failure_said)

@@ -1,6 +1,7 @@
 /* A POSIX timer a thread; see cpu_timer.h. */
 #include "cpu_timer.h"
 
+#include <errno.h>
 #include <time.h>
 
 #include "sigsafe/atomic.h"
@@ -51,17 +52,19 @@ static uint64_t cpu_ns(const struct cp_thread *t)
 int cp_cpu_timer_create(struct cp_thread *t)
 {
 	struct itimerspec when = { .it_interval = to_timespec(cp_cpu_state.period_ns) };
-	int id = cp_thread_timer_create(t, CP_CPU_TAG);
+	int id = cp_thread_timer_create(t, CP_CPU_TAG), err;
 
 	if (id < 0)
-		return id;
+		return id == -EINVAL ? -ESRCH : id;
 	t->first_due = cpu_ns(t) + cp_cpu_timer_first();
 	t->expiries = 0;
 	when.it_value = to_timespec(t->first_due);
 	/* Before it runs: the handler takes only signals of the timer named here. */
 	cp_store_release(&t->timer, id);
-	cp_sys4(SYS_timer_settime, id, TIMER_ABSTIME, &when, NULL);
-	return 0;
+	err = (int)cp_sys4(SYS_timer_settime, id, TIMER_ABSTIME, &when, NULL);
+	if (err < 0)
+		cp_cpu_timer_delete(t);
+	return err;
 }
 
 void cp_cpu_timer_delete(struct cp_thread *t)

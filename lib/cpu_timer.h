@@ -17,7 +17,7 @@ uint64_t cp_cpu_timer_tick_ns(void);
 void cp_cpu_timer_prepare(void);
 /* When a thread's first expiry is due: in (0, period]. */
 uint64_t cp_cpu_timer_first(void);
-/* T's timer, running. 0 or a negative errno. */
+/* T's timer, running. 0 or a negative errno; -ESRCH: T has just ended. */
 int cp_cpu_timer_create(struct cp_thread *t);
 /* Fine for a thread that has none. */
 void cp_cpu_timer_delete(struct cp_thread *t);
