@@ -188,8 +188,8 @@ bool cp_sweep_threads(const struct cp_sweep_ours *ours)
 	return strangers.count > 0;
 }
 
-/* The state letter of a task: 'R', 'S', 'Z', ...; 'X' when it is gone. */
-static char task_state(int tid)
+/* The state letter of a task: 'R', 'S', 'Z', ...; 'X' when it is gone. Or a negative errno. */
+static int task_state(int tid)
 {
 	char path[64], text[512], *p;
 	long got;
@@ -198,7 +198,7 @@ static char task_state(int tid)
 	cp_format(path, sizeof(path), "/proc/self/task/%d/stat", tid);
 	fd = cp_sys_open(path, O_RDONLY, 0);
 	if (fd < 0)
-		return 'X';
+		return fd == -ENOENT || fd == -ESRCH ? 'X' : fd;
 	got = cp_sys_read(fd, text, sizeof(text) - 1);
 	cp_sys_close(fd);
 	text[got > 0 ? got : 0] = '\0';
@@ -210,19 +210,39 @@ static char task_state(int tid)
 static int is_alive(int tid, void *context)
 {
 	const struct sweep *s = context;
-	char state;
+	int state;
 
 	if (is_ours(s, tid))
 		return 0;
 	state = task_state(tid);
-	return state != 'Z' && state != 'X';
+	return state < 0 ? state : state != 'Z' && state != 'X';
+}
+
+static bool has_live_thread(const struct cp_thread *t)
+{
+	uint32_t state = cp_load_acquire(&t->state);
+
+	if (state != CP_THREAD_LIVE)
+		return state == CP_THREAD_CLAIMED; /* it is just starting */
+	return !cp_sys3(SYS_tgkill, cp_sys_getpid(), cp_load_relaxed(&t->tid), 0);
+}
+
+/* By the records alone. */
+static bool none_is_known(void)
+{
+	for (uint32_t i = 0; i < cp_thread_limit(); i++)
+		if (has_live_thread(cp_thread_at(i)))
+			return false;
+	return true;
 }
 
 bool cp_sweep_all_gone(const struct cp_sweep_ours *ours)
 {
 	struct sweep s = { .ours = ours };
+	int err = each_task(is_alive, &s);
 
-	return each_task(is_alive, &s) == 0;
+	/* Without /proc (another root, no descriptor left) a thread may be overlooked. */
+	return err < 0 ? none_is_known() : !err;
 }
 
 void cp_sweep_fork_child(void)

@@ -106,6 +106,40 @@ static void by_only_thread(void)
 	pthread_exit(NULL);
 }
 
+static void *outlive_main_a_little(void *arg)
+{
+	usleep(200000); /* main has ended by then, or the test is weaker */
+	return arg;
+}
+
+static void leave_to_detached(void)
+{
+	pthread_t t;
+
+	/* For pthread_exit, which can't load it any more. */
+	EXPECT(dlopen("libgcc_s.so.1", RTLD_NOW) != NULL);
+	EXPECT(pthread_create(&t, NULL, outlive_main_a_little, NULL) == 0);
+	pthread_detach(t);
+}
+
+/* Nothing can be opened, /proc neither. */
+static void by_last_thread_without_files(void)
+{
+	struct rlimit none = { 0, 0 };
+
+	leave_to_detached();
+	EXPECT(setrlimit(RLIMIT_NOFILE, &none) == 0);
+	pthread_exit(NULL);
+}
+
+/* There is no /proc. Who may not change the root goes on without. */
+static void by_last_thread_in_a_jail(void)
+{
+	leave_to_detached();
+	say(chroot("tests") == 0 && chdir("/") == 0 ? "in a jail\n" : "not in a jail\n");
+	pthread_exit(NULL);
+}
+
 /* /proc/self is main's, and has no memory when that has ended. */
 static void read_text(void)
 {
@@ -351,6 +385,8 @@ static const struct {
 	{ "pthread_exit", by_only_thread, 0 },
 	{ "pthread_exit-workers", by_last_thread, 0 },
 	{ "pthread_exit-joined", by_outlived_main, 0 },
+	{ "pthread_exit-no-files", by_last_thread_without_files, 0 },
+	{ "pthread_exit-jail", by_last_thread_in_a_jail, 0 },
 	{ "abort", by_abort, 0 },
 	{ "TERM", NULL, SIGTERM },
 	{ "INT", NULL, SIGINT },

@@ -1,5 +1,6 @@
 # main has left through pthread_exit, the last thread ends: our own thread must not keep the process
-# alive. It ends with status 0, and atexit handlers run with signals as they were.
+# alive, also where /proc can't be read. It ends with status 0, and atexit handlers run with signals as
+# they were.
 . "$srcdir/tests/lib/e2e.sh"
 need timeout
 limit=$bounded
@@ -14,6 +15,14 @@ for way in pthread_exit pthread_exit-workers pthread_exit-joined; do
 	check_quiet "$way"
 	check_valid "$work/$way.pb"
 	check_stack "$work/$way.pb" work_before_the_end
+done
+# Where the profile goes can't be reached by then; that the process ends is what counts.
+for way in pthread_exit-no-files pthread_exit-jail; do
+	bare "$way-bare" ./tests/traps/exits "$way"
+	check_status "$way-bare" 0
+	profiled "$way" timeout -s KILL 20 ./tests/traps/exits "$way"
+	check_status "$way" 0
+	check_same_output "$way" "$way-bare"
 done
 check_stack "$work/pthread_exit-workers.pb" work_of_thread
 check_stack "$work/pthread_exit-joined.pb" work_of_thread
