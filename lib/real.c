@@ -74,6 +74,7 @@ static const struct {
 	WANT(setns, "setns"),
 	WANT(prctl, "prctl"),
 	WANT(capset, "capset"),
+	WANT(close_range, "close_range"),
 #undef WANT
 };
 

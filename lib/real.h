@@ -78,6 +78,7 @@ struct cp_real {
 	int (*setns)(int, int);
 	int (*prctl)(int, ...);
 	int (*capset)(void *, const void *);
+	int (*close_range)(unsigned, unsigned, int);
 };
 
 /* Valid after cp_real_resolve; a function that libc lacks is NULL. */

@@ -4,8 +4,12 @@
  * unshare and setns fail in a process of several threads. Capabilities, and how user ids affect
  * them, are each thread's own, but user ids libc changes in all: it aborts the process where a
  * thread that kept something, or lost it, sees another result than the others.
+ *
+ * close_range can give the caller a table of descriptors of its own, as unshare can: what ours had
+ * of the table before would stay open, and the other ends of pipes wait for its close.
  */
 #include <errno.h>
+#include <linux/close_range.h>
 #include <sched.h>
 
 #include "interpose.h"
@@ -46,6 +50,26 @@ INTERPOSE int capset(void *header, const void *data)
 	}
 	parked = cp_session_park();
 	result = CP_REAL(capset)(header, data);
+	cp_session_unpark(parked);
+	return result;
+}
+
+/* Not every libc has it. */
+INTERPOSE int close_range(unsigned first, unsigned last, int flags);
+
+INTERPOSE int close_range(unsigned first, unsigned last, int flags)
+{
+	bool parked;
+	int result;
+
+	if (!CP_REAL(close_range)) {
+		errno = ENOSYS;
+		return -1;
+	}
+	if (!(flags & CLOSE_RANGE_UNSHARE))
+		return CP_REAL(close_range)(first, last, flags);
+	parked = cp_session_park();
+	result = CP_REAL(close_range)(first, last, flags);
 	cp_session_unpark(parked);
 	return result;
 }

@@ -1,5 +1,6 @@
 /* syscall(): libc's door for calls that it has no wrapper for. Some of them are ways out. */
 #include <errno.h>
+#include <linux/close_range.h>
 #include <linux/futex.h>
 #include <linux/seccomp.h>
 #include <stdarg.h>
@@ -88,9 +89,10 @@ static long futex_wait(long number, const long *a)
 }
 
 /* By number these change the calling thread alone; see namespace.c. */
-static bool changes_credentials(long number)
+static bool changes_caller(long number, const long *a)
 {
 	switch (number) {
+	case SYS_close_range: return (a[2] & CLOSE_RANGE_UNSHARE) != 0;
 	case SYS_capset:
 	case SYS_setgid:
 	case SYS_setgroups:
@@ -133,7 +135,7 @@ INTERPOSE long syscall(long number, ...)
 				(char *const *)a[3], (int)a[4]);
 	if (cp_load_relaxed(&cp_lock_on) && is_wait(number, a))
 		return futex_wait(number, a);
-	if (changes_credentials(number))
+	if (changes_caller(number, a))
 		return call_alone(number, a);
 	before(number, a);
 	return CP_REAL(syscall)(number, a[0], a[1], a[2], a[3], a[4], a[5]);

@@ -1,10 +1,12 @@
 /* Programs that lock themselves in, or move to other namespaces, which the kernel allows
  * single-threaded programs only.
  *
- *   sandbox probe | filter | strict | filter-threads | unshare-user | unshare-pid | setns
+ *   sandbox probe | filter | strict | filter-threads | unshare-user | unshare-pid | setns |
+ *           close-range | close-range-by-number
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
@@ -185,6 +187,36 @@ static void enter_user(void)
 	waitpid(pid, NULL, 0);
 }
 
+/* A table of its own for the only thread: nobody has the closed descriptors any more. */
+static void close_all(bool by_number)
+{
+	int p[2], status = -1;
+	char byte;
+	pid_t pid;
+
+	work();
+	EXPECT(pipe(p) == 0);
+	pid = fork();
+	if (pid == 0) {
+		close(p[1]);
+		_exit(read(p[0], &byte, 1) == 0 ? 4 : 1);
+	}
+	EXPECT((by_number ? (int)syscall(SYS_close_range, 3, ~0U, CLOSE_RANGE_UNSHARE)
+			  : close_range(3, ~0U, CLOSE_RANGE_UNSHARE)) == 0);
+	EXPECT(waitpid(pid, &status, 0) == pid && status == 4 << 8);
+	EXPECT(close_range(~0U, 0, CLOSE_RANGE_UNSHARE) == -1 && errno == EINVAL);
+}
+
+static void close_by_name(void)
+{
+	close_all(false);
+}
+
+static void close_by_number(void)
+{
+	close_all(true);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -196,6 +228,8 @@ static const struct {
 	{ "unshare-user", unshare_user },
 	{ "unshare-pid", unshare_pid },
 	{ "setns", enter_user },
+	{ "close-range", close_by_name },
+	{ "close-range-by-number", close_by_number },
 };
 
 int main(int argc, char **argv)

@@ -2,13 +2,13 @@
 # kernel's eyes. Process 1 of a pid namespace ignores signals that it has no handler for.
 . "$srcdir/tests/lib/e2e.sh"
 need timeout
-limit=$bounded
+limit="timeout -s KILL 20"
 CPUPROFILE_FREQUENCY=1000
 export CPUPROFILE_FREQUENCY
 some=
-for way in unshare-user unshare-pid setns; do
+for way in close-range close-range-by-number unshare-user unshare-pid setns; do
 	bare "$way-bare" ./tests/traps/sandbox "$way"
-	[ "$status" = 0 ] || { echo "# $way is not permitted here"; continue; }
+	[ "$status" = 0 ] || { echo "# $way is not possible here"; continue; }
 	some=yes
 	profiled "$way" ./tests/traps/sandbox "$way"
 	check_status "$way" 0
@@ -21,5 +21,5 @@ if [ -e "$work/unshare-pid.pb" ]; then
 	check_valid "$work/unshare-pid.pb.1"
 	check_stack "$work/unshare-pid.pb.1" unshare_pid
 fi
-[ "$some" ] || skip "no namespaces here"
+[ "$some" ] || skip "neither namespaces nor close_range here"
 finish
