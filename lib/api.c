@@ -155,6 +155,11 @@ static int start(const struct cprof_options *options)
 /* Start and stop exclude each other; whoever comes second is told, not made to wait. */
 static uint32_t changing;
 
+bool cp_api_fork_child(void)
+{
+	return cp_exchange_acqrel(&changing, 0) != 0;
+}
+
 API int cprof_start(const struct cprof_options *options)
 {
 	int err;

@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 
+#include "api.h"
 #include "collect.h"
 #include "process.h"
 #include "session.h"
@@ -55,7 +56,7 @@ static void in_child(void)
 	cp_threads_fork_child();
 	cp_sweep_fork_child();
 	cp_spans_fork_child();
-	cp_process_fork_child(alone);
+	cp_process_fork_child(alone, cp_api_fork_child());
 }
 
 void cp_fork_install(void)

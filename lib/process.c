@@ -181,21 +181,23 @@ void cp_process_lineage(char *to, size_t size, bool child)
 	cp_lineage_write(&l, child ? 0 : cp_sys_getpid(), to, size);
 }
 
-/* Every mode that is on, in the child: with KEEP, or off. */
+/* Every mode that is on, or was begun ever, in the child: with KEEP, or off. */
 static void fork_modes(struct cp_thread *keep)
 {
 	for (unsigned m = 0; m < CP_MODES; m++) {
 		struct cp_run *r = &cp_session.runs[m];
 
-		if (r->running && r->ops->fork_child)
+		if ((r->running || (!keep && r->ops)) && r->ops->fork_child)
 			r->ops->fork_child(r, keep);
 	}
 }
 
-/* CPROF_FOLLOW=0: as if we weren't there. */
+/* As if we weren't there: CPROF_FOLLOW=0; or the session is in no state to go on in. */
 static void leave_child_alone(void)
 {
 	fork_modes(NULL);
+	cp_run_work_fork_child();
+	cp_session.next_checkpoint = UINT64_MAX;
 	for (unsigned m = 0; m < CP_MODES; m++)
 		cp_session.runs[m].running = false;
 	cp_signals_remove();
@@ -204,7 +206,7 @@ static void leave_child_alone(void)
 
 static bool forked_alone; /* in a child that was not seen by cp_process_forked yet */
 
-void cp_process_fork_child(bool alone)
+void cp_process_fork_child(bool alone, bool halfway)
 {
 	forked_alone = alone;
 	if (!cp_session_active())
@@ -215,7 +217,7 @@ void cp_process_fork_child(bool alone)
 	cp_session.lineage.sequence = 0;
 	cp_session.finished = false;
 	cp_session.leaving = cp_session.put_off = 0;
-	if (!cp_session.config.follow) {
+	if (halfway || !cp_session.config.follow) {
 		leave_child_alone();
 		return;
 	}

@@ -28,8 +28,9 @@ bool cp_process_is_this(void);
 void cp_process_lineage(char *to, size_t size, bool child);
 
 /* Called by fork.c in the child, after everything below it was reset. ALONE: the forking thread was
- * the program's only one. */
-void cp_process_fork_child(bool alone);
+ * the program's only one. HALFWAY: another was starting or stopping modes; none is on in the child
+ * then. */
+void cp_process_fork_child(bool alone, bool halfway);
 /* fork has returned in the child (or was not a child's: then nothing happens): a mode that works by
  * the clock has its collector again, if the program had one thread. Ordinary context. */
 void cp_process_forked(void);

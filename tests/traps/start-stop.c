@@ -1,5 +1,6 @@
 /* Linked programs that start and stop profiling under stress: "races DIR" while other threads begin
- * and end all the time, "stalled DIR" with a dump to a pipe that nobody reads. */
+ * and end all the time, "stalled DIR" with a dump to a pipe that nobody reads, "forks DIR" while
+ * another thread forks. */
 #include <cprof.h>
 
 #include <dirent.h>
@@ -14,6 +15,7 @@
 #include "host.h"
 
 #define ROUNDS 40
+#define CHILDREN 100
 
 static int stop;
 
@@ -107,9 +109,76 @@ static int stalled(void)
 	HOST_END();
 }
 
+static void *start_and_stop(void *arg)
+{
+	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
+		EXPECT(cprof_start(arg) == 0);
+		usleep(300);
+		EXPECT(cprof_stop() == 0);
+	}
+	return NULL;
+}
+
+/* A copy of a session that is on can be stopped, of one that is half started or stopped nothing is
+ * left; then it is as in any process. */
+static int start_in_child(const struct cprof_options *o)
+{
+	int err = cprof_start(o);
+
+	if (err == -EALREADY) {
+		for (int mode = CPROF_CPU; mode <= CPROF_LOCK; mode++)
+			EXPECT(cprof_dump_mode(mode, "child.pb") == 0);
+		EXPECT(cprof_stop() == 0);
+		err = cprof_start(o);
+	}
+	EXPECT(err == 0);
+	EXPECT(cprof_stop() == 0);
+	EXPECT(cprof_stop() == -ESRCH);
+	HOST_END();
+}
+
+static int forks(void)
+{
+	struct cprof_options o = CPROF_OPTIONS_INIT;
+	pthread_t t;
+
+	o.cpu_path = "forks.pb";
+	o.wall_path = "forks.wall.pb";
+	o.heap_path = "forks.heap.pb";
+	o.lock_path = "forks.lock.pb";
+	EXPECT(cprof_start(&o) == 0);
+	EXPECT(cprof_stop() == 0);
+	pthread_create(&t, NULL, start_and_stop, &o);
+	for (int i = 0; i < CHILDREN; i++) {
+		int status = -1;
+		pid_t child;
+
+		fflush(stdout);
+		child = fork();
+		if (child == 0)
+			_exit(start_in_child(&o));
+		EXPECT(waitpid(child, &status, 0) == child && status == 0);
+	}
+	__atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
+	pthread_join(t, NULL);
+	HOST_END();
+}
+
+static const struct {
+	const char *name;
+	int (*run)(void);
+} ways[] = {
+	{ "races", races },
+	{ "stalled", stalled },
+	{ "forks", forks },
+};
+
 int main(int argc, char **argv)
 {
 	if (argc != 3 || chdir(argv[2]) < 0)
 		return 2;
-	return strcmp(argv[1], "races") ? stalled() : races();
+	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++)
+		if (!strcmp(argv[1], ways[i].name))
+			return ways[i].run();
+	return 2;
 }
