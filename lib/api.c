@@ -35,14 +35,35 @@ static int choose(const char *value, const char *const *names, int count, int fa
 	return -EINVAL;
 }
 
+/* A % of a directory's name begins nothing; the dump's naming undoes it. 0 or -ENAMETOOLONG. */
+static int double_marks(char *to, size_t size)
+{
+	size_t n = strlen(to), more = 0;
+
+	for (size_t i = 0; i < n; i++)
+		more += to[i] == '%';
+	if (n + more >= size)
+		return -ENAMETOOLONG;
+	for (size_t i = n + 1; more && i-- > 0;) {
+		to[i + more] = to[i];
+		if (to[i] == '%')
+			to[i + --more] = '%';
+	}
+	return 0;
+}
+
+enum kind { FILE_NAME, TEMPLATE };
+
 /* PATH made absolute from the current directory. 0, -ENAMETOOLONG, or getcwd's error. */
-static int absolute(char *to, size_t size, const char *path)
+static int absolute(char *to, size_t size, const char *path, enum kind kind)
 {
 	size_t n = 0;
 
 	if (*path != '/') {
 		if (!getcwd(to, size))
 			return -errno;
+		if (kind == TEMPLATE && double_marks(to, size))
+			return -ENAMETOOLONG;
 		n = strlen(to);
 		if (n + 1 < size)
 			to[n++] = '/';
@@ -84,9 +105,10 @@ static int set_paths(struct cp_config *c, const struct cprof_options *o)
 						   o->lock_path };
 
 	for (unsigned m = 0; m < CP_MAIN_MODES; m++) {
-		int err = paths[m] && *paths[m] ? absolute(c->path[m], sizeof(c->path[m]), paths[m])
-						: 0;
+		int err = 0;
 
+		if (paths[m] && *paths[m])
+			err = absolute(c->path[m], sizeof(c->path[m]), paths[m], TEMPLATE);
 		if (err)
 			return err;
 	}
@@ -183,7 +205,7 @@ int cp_api_start_mode(enum cp_mode mode, const char *path)
 		c.path[m][0] = '\0';
 	/* A signal that toggles is for who starts by the environment. */
 	c.toggle_signal = 0;
-	err = absolute(c.path[mode], sizeof(c.path[mode]), path);
+	err = absolute(c.path[mode], sizeof(c.path[mode]), path, TEMPLATE);
 	if (!err)
 		err = cp_session_start(&c, false);
 	cp_store_release(&changing, 0);
@@ -233,7 +255,7 @@ API int cprof_dump_mode(int mode, const char *path)
 	int err = to_mode(mode);
 
 	if (err >= 0)
-		err = path ? absolute(to, sizeof(to), path) : -EINVAL;
+		err = path ? absolute(to, sizeof(to), path, FILE_NAME) : -EINVAL;
 	return err ? err : cp_session_dump((enum cp_mode)mode, to);
 }
 

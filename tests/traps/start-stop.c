@@ -1,7 +1,9 @@
 /* Linked programs that start and stop profiling under stress: "races DIR" while other threads begin
  * and end all the time, "stalled DIR" with a dump to a pipe that nobody reads, "forks DIR" while
- * another thread forks. */
+ * another thread forks; "names DIR" with names of files from there. */
 #include <cprof.h>
+#include <gperftools/heap-profiler.h>
+#include <gperftools/profiler.h>
 
 #include <dirent.h>
 #include <errno.h>
@@ -164,6 +166,24 @@ static int forks(void)
 	HOST_END();
 }
 
+static int names(void)
+{
+	struct cprof_options o = CPROF_OPTIONS_INIT;
+
+	o.cpu_path = "cprof.pb";
+	EXPECT(cprof_start(&o) == 0);
+	burn(0.02);
+	EXPECT(cprof_dump("100%dump.pb") == 0);
+	EXPECT(cprof_stop() == 0);
+	EXPECT(ProfilerStart("gperftools.pb") == 1);
+	burn(0.02);
+	ProfilerStop();
+	HeapProfilerStart("memory");
+	HeapProfilerDump("asked");
+	HeapProfilerStop();
+	HOST_END();
+}
+
 static const struct {
 	const char *name;
 	int (*run)(void);
@@ -171,6 +191,7 @@ static const struct {
 	{ "races", races },
 	{ "stalled", stalled },
 	{ "forks", forks },
+	{ "names", names },
 };
 
 int main(int argc, char **argv)
