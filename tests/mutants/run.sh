@@ -107,11 +107,11 @@ mkdir -p "$scratch" && scratch=$(cd "$scratch" && pwd) && chmod 755 "$scratch"
 rm -rf "$scratch/claimed" "$scratch/out" "$scratch/results" "$scratch/baseline"
 mkdir -p "$scratch/claimed" "$scratch/out" "$scratch/results" "$scratch/baseline"
 
-# What was changed by a run that was stopped has newer objects than sources.
+# What the run before changed has newer objects than sources: its last mutant's, or that at which it was stopped.
 fresh_tree() { # worker's directory
 	rm -rf "$1/src" && cp -a "$scratch/pristine" "$1/src" || return 1
-	[ ! -e "$1/mutated" ] || (cd "$1/src" && xargs touch -c) <"$1/mutated"
-	rm -f "$1/mutated"
+	cat "$1/mutated" "$1/reverted" 2>/dev/null | (cd "$1/src" && xargs -r touch -c)
+	rm -f "$1/mutated" "$1/reverted"
 }
 
 # Shared objects only: half as much to compile.
@@ -230,7 +230,7 @@ revert() { # worker's directory
 	while read -r file; do
 		cp "$scratch/pristine/$file" "$1/src/$file" && touch "$1/src/$file"
 	done <"$1/mutated"
-	rm -f "$1/mutated"
+	mv "$1/mutated" "$1/reverted"
 }
 
 build_mutant() { # worker's directory, mutant

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <thread>
 #include <vector>
 
 #include <dlfcn.h>
@@ -96,7 +97,11 @@ int after_stop(std::vector<char *> &all, bool again)
 	if (again) {
 		o.heap_path = std::getenv("AGAIN");
 		o.heap_interval = 65536;
-		if (start(&o))
+		int error = 0;
+
+		/* Who starts it draws anew; this thread is another one. */
+		std::thread([&] { error = start(&o); }).join();
+		if (error)
 			return 3;
 	}
 	fill(all);

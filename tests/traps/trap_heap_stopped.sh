@@ -23,5 +23,7 @@ for allocator in $(allocators); do
 	check_status from-exact 0
 	check_quiet from-exact
 	check_heap "$AGAIN"
+	read -r _ _ live _ <<<"$(heap_values "$AGAIN" fill)"
+	[ "$live" = 0 ] || fail "$allocator: $live blocks of the second run are in use after their deletes"
 done
 finish
