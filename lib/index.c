@@ -70,6 +70,13 @@ int cp_index_add(struct cp_index *ix, uint32_t hash, uint32_t item)
 	return 0;
 }
 
+void cp_index_clear(struct cp_index *ix)
+{
+	if (ix->room)
+		memset(ix->slots, 0, ix->room * sizeof(*ix->slots));
+	ix->count = 0;
+}
+
 void cp_index_release(struct cp_index *ix)
 {
 	cp_sys_unmap(ix->slots, ix->room * sizeof(*ix->slots));

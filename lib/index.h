@@ -1,5 +1,5 @@
 /* A hash index over items that live elsewhere (an array, addressed by number).
- * Open addressing in pages of our own; nothing is ever removed. One thread at a time. */
+ * Open addressing in pages of our own; nothing is ever removed alone. One thread at a time. */
 #ifndef CP_INDEX_H
 #define CP_INDEX_H
 
@@ -25,6 +25,8 @@ uint32_t cp_index_find(const struct cp_index *ix, uint32_t hash,
 		       const void *key, const void *context);
 /* Adds; the caller has seen that it isn't there. 0 or -ENOMEM. */
 int cp_index_add(struct cp_index *ix, uint32_t hash, uint32_t item);
+/* Empty again, with the room that it has. */
+void cp_index_clear(struct cp_index *ix);
 void cp_index_release(struct cp_index *ix);
 
 /* Mixes N bytes into a hash (Murmur3's finalizer over 8-byte words). */

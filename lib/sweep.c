@@ -12,6 +12,7 @@
 #include "sigsafe/text.h"
 #include "sigsafe/thread.h"
 #include "threads.h"
+#include "tids.h"
 
 /* Calls VISIT for each thread id of the process. 0 or a negative errno. */
 static int each_task(int (*visit)(int tid, void *context), void *context)
@@ -86,8 +87,11 @@ static void begin_met(struct cp_thread *t)
 
 static int see_task_locked(int tid)
 {
-	struct cp_thread *t = cp_thread_of(tid);
+	struct cp_thread *t = cp_tids_find(tid);
 
+	/* It may have come since they were read. */
+	if (!t)
+		t = cp_thread_of(tid);
 	if (t) {
 		t->seen = true;
 		if (t->met)
@@ -181,6 +185,7 @@ bool cp_sweep_threads(const struct cp_sweep_ours *ours)
 	if (nothing_new(&s))
 		return false;
 	new_strangers.count = 0;
+	cp_tids_read();
 	if (each_task(see_task, &s) == 0)
 		end_unseen();
 	strangers = new_strangers;

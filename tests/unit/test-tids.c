@@ -1,0 +1,51 @@
+/* Records are found by thread id, and only while they are that thread's. */
+#include "harness.h"
+
+#include "sigsafe/atomic.h"
+#include "sigsafe/thread.h"
+#include "tids.h"
+
+#define THREADS 3000
+
+static struct cp_thread *made[THREADS];
+
+static void make_all(void)
+{
+	for (int i = 0; i < THREADS; i++) {
+		made[i] = cp_thread_claim();
+		cp_store_relaxed(&made[i]->tid, 100000 + 3 * i);
+		cp_store_release(&made[i]->state, CP_THREAD_LIVE);
+	}
+}
+
+static void test_live_records_are_found(void)
+{
+	bool all = true;
+
+	make_all();
+	cp_tids_read();
+	for (int i = 0; i < THREADS; i++)
+		all = all && cp_tids_find(100000 + 3 * i) == made[i];
+	CHECK(all);
+	CHECK(!cp_tids_find(100001));
+	CHECK(!cp_tids_find(0));
+}
+
+static void test_a_record_that_changed_hands_is_not_found(void)
+{
+	cp_store_release(&made[7]->state, CP_THREAD_ENDED);
+	CHECK(!cp_tids_find(100021));
+	cp_store_relaxed(&made[8]->tid, 5);
+	CHECK(!cp_tids_find(100024));
+	CHECK(!cp_tids_find(5));
+	cp_tids_read();
+	CHECK(cp_tids_find(5) == made[8]);
+	CHECK(!cp_tids_find(100021));
+}
+
+int main(void)
+{
+	RUN(test_live_records_are_found);
+	RUN(test_a_record_that_changed_hands_is_not_found);
+	return harness_end();
+}
