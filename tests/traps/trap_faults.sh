@@ -7,6 +7,7 @@ grep -q '^seen' "$work/report" || skip "no ptrace here"
 
 # Points spread over a run: the start, the dump, threads, the children, the end.
 FAULT_LAST=500 FAULT_JOBS=4 FAULT_STEP=83 bash "$srcdir/tests/faults/walk.sh" mmap:ENOMEM || fail "mmap"
-FAULT_LAST=16 FAULT_JOBS=4 FAULT_STEP=5 bash "$srcdir/tests/faults/walk.sh" timer_create:EAGAIN+ timer_settime:EINVAL clone3:EAGAIN+ \
+FAULT_LAST=16 FAULT_JOBS=4 FAULT_STEP=5 bash "$srcdir/tests/faults/walk.sh" timer_create:EAGAIN+ clone3:EAGAIN+ \
 	write:ENOSPC fsync:EIO renameat:EACCES+ openat:EMFILE+ fstat:EIO || fail "other calls"
+FAULT_LAST=6 FAULT_JOBS=4 FAULT_STEP=5 bash "$srcdir/tests/faults/walk.sh" timer_settime:EINVAL || fail "a timer that can't be set"
 finish
