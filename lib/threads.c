@@ -8,6 +8,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
+#include "closing.h"
 #include "collect.h"
 #include "mode.h"
 #include "sigsafe/atomic.h"
@@ -42,6 +43,7 @@ static void on_thread_end(void *record)
 	if (++cp_self.end_rounds < PTHREAD_DESTRUCTOR_ITERATIONS &&
 	    pthread_setspecific(end_key, record) == 0)
 		return;
+	cp_closing_abandon();
 	cp_modes_thread_end(t);
 	cp_sys2(SYS_prctl, PR_GET_NAME, t->name);
 	t->named = true;

@@ -121,8 +121,9 @@ struct cp_self {
 	uint8_t in_capture;  /* our handler is unwinding: calls of libunwind's, not the program's */
 	uint8_t end_rounds;  /* rounds of key destructors seen */
 	uint8_t gate_closed; /* by this thread's fork: fork.c */
-	uint8_t in_dlclose;  /* how deep: destructors may call it: preload/loader.c */
+	uint8_t in_dlclose;  /* how deep: destructors may call it: lib/closing.c */
 	int32_t child;	     /* pid of a vfork child that took its mask over: mask.c */
+	uint64_t dlclose_frame;	    /* of the outermost */
 	struct cp_held_signal prof; /* the pending one */
 	struct cp_heap_self heap;
 };
