@@ -212,6 +212,16 @@ static int task_state(int tid)
 	return p && p[1] == ' ' ? p[2] : 'X';
 }
 
+/* libc gives each of its threads a list of robust locks. The end of its last one ends the process,
+ * also where a raw clone is left. */
+static bool is_of_libc(int tid)
+{
+	size_t size;
+	void *list;
+
+	return cp_sys3(SYS_get_robust_list, tid, &list, &size) < 0 || list;
+}
+
 static int is_alive(int tid, void *context)
 {
 	const struct sweep *s = context;
@@ -220,16 +230,17 @@ static int is_alive(int tid, void *context)
 	if (is_ours(s, tid))
 		return 0;
 	state = task_state(tid);
-	return state < 0 ? state : state != 'Z' && state != 'X';
+	return state < 0 ? state : state != 'Z' && state != 'X' && is_of_libc(tid);
 }
 
 static bool has_live_thread(const struct cp_thread *t)
 {
 	uint32_t state = cp_load_acquire(&t->state);
+	int tid = cp_load_relaxed(&t->tid);
 
 	if (state != CP_THREAD_LIVE)
 		return state == CP_THREAD_CLAIMED; /* it is just starting */
-	return !cp_sys3(SYS_tgkill, cp_sys_getpid(), cp_load_relaxed(&t->tid), 0);
+	return !cp_sys3(SYS_tgkill, cp_sys_getpid(), tid, 0) && is_of_libc(tid);
 }
 
 /* By the records alone. */
@@ -246,8 +257,9 @@ bool cp_sweep_all_gone(const struct cp_sweep_ours *ours)
 	struct sweep s = { .ours = ours };
 	int err = each_task(is_alive, &s);
 
-	/* Without /proc (another root, no descriptor left) a thread may be overlooked. */
-	return err < 0 ? none_is_known() : !err;
+	/* Without /proc (another root, no descriptor left) a thread may be overlooked. A thread
+	 * that is just starting has a record before it has anything of libc's. */
+	return err <= 0 && none_is_known();
 }
 
 void cp_sweep_fork_child(void)

@@ -15,8 +15,8 @@ struct cp_sweep_ours {
 /* Threads without a record get one at their second sight, records of such threads end with them.
  * The collector only. true: a thread was seen that the next sweep will take. */
 bool cp_sweep_threads(const struct cp_sweep_ours *ours);
-/* Every thread of the program is gone (a leader that is a zombie counts as gone); by the records
- * alone where /proc cannot be read. */
+/* Every thread of the program that libc knows is gone (a leader that is a zombie counts as gone);
+ * by the records alone where /proc cannot be read. */
 bool cp_sweep_all_gone(const struct cp_sweep_ours *ours);
 /* After a fork, in the child. */
 void cp_sweep_fork_child(void);

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <link.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -137,6 +138,27 @@ static void by_last_thread_in_a_jail(void)
 {
 	leave_to_detached();
 	say(chroot("tests") == 0 && chdir("/") == 0 ? "in a jail\n" : "not in a jail\n");
+	pthread_exit(NULL);
+}
+
+static int stay_for_ever(void *unused)
+{
+	(void)unused;
+	for (;;)
+		syscall(SYS_ppoll, NULL, 0, NULL, NULL);
+	return 0;
+}
+
+/* libc doesn't know of it, and ends the process without it. */
+static void by_last_thread_of_libc(void)
+{
+	static char stack[16384] __attribute__((aligned(16)));
+
+	leave_to_detached();
+	EXPECT(clone(stay_for_ever, stack + sizeof(stack),
+		     CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD |
+			     CLONE_SYSVSEM,
+		     NULL) > 0);
 	pthread_exit(NULL);
 }
 
@@ -387,6 +409,7 @@ static const struct {
 	{ "pthread_exit-joined", by_outlived_main, 0 },
 	{ "pthread_exit-no-files", by_last_thread_without_files, 0 },
 	{ "pthread_exit-jail", by_last_thread_in_a_jail, 0 },
+	{ "pthread_exit-raw-left", by_last_thread_of_libc, 0 },
 	{ "abort", by_abort, 0 },
 	{ "TERM", NULL, SIGTERM },
 	{ "INT", NULL, SIGINT },

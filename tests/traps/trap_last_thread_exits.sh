@@ -1,6 +1,6 @@
 # main has left through pthread_exit, the last thread ends: our own thread must not keep the process
-# alive, also where /proc can't be read. It ends with status 0, and atexit handlers run with signals as
-# they were.
+# alive, also where /proc can't be read or a raw clone is left. It ends with status 0, and atexit
+# handlers run with signals as they were.
 . "$srcdir/tests/lib/e2e.sh"
 need timeout
 limit=$bounded
@@ -16,8 +16,8 @@ for way in pthread_exit pthread_exit-workers pthread_exit-joined; do
 	check_valid "$work/$way.pb"
 	check_stack "$work/$way.pb" work_before_the_end
 done
-# Where the profile goes can't be reached by then; that the process ends is what counts.
-for way in pthread_exit-no-files pthread_exit-jail; do
+# Where the profile goes may be out of reach by then; that the process ends is what counts.
+for way in pthread_exit-no-files pthread_exit-jail pthread_exit-raw-left; do
 	bare "$way-bare" ./tests/traps/exits "$way"
 	check_status "$way-bare" 0
 	profiled "$way" timeout -s KILL 20 ./tests/traps/exits "$way"
