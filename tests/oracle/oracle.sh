@@ -208,13 +208,13 @@ with_worker() {
 	ORACLE_THREAD=1 stepped worker 100 xz -6 -T2 -c "$work/w.bin" && judge worker
 }
 
-# Inside the script, where code is generated: from a second of its CPU time on.
+# Inside the script, where code is generated: from a second of its CPU time on, of several.
 with_generated() {
 	cat >"$work/w.js" <<'END'
 function fib(n) { return n < 2 ? n : fib(n - 1) + fib(n - 2) }
 class P { constructor(x) { this.x = x } area() { return this.x * this.x } }
 let s = 0;
-for (let k = 0; k < 1500; k++) {
+for (let k = 0; k < 8000; k++) {
 	s += fib(20);
 	let a = [];
 	for (let i = 0; i < 2000; i++) a.push(new P(i % 37));
