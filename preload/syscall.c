@@ -23,7 +23,7 @@
 #define FUTEX_LOCK_PI2 13
 #endif
 
-static const char forbids[] = "the program restricts its system calls (seccomp)";
+static const char forbids[] = "the program is about to restrict its system calls (seccomp)";
 
 /* Not the questions whether there is such a thing, which come without a filter. */
 static bool restricts(long mode, unsigned long flags, const void *filter)
