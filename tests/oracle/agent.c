@@ -34,6 +34,11 @@ typedef int (*main_function)(int, char **, char **);
 
 static main_function program_main;
 static struct cp_unwind_input in;
+/* Breakpoints hit in other frames, while one call is skipped: a recursion's may be hit for hours.
+ */
+#define OTHERS_MAX 200000
+static unsigned long others;
+
 static uint64_t last_pc, last_sp, steps, steps_max = 1000000;
 static enum { OFF, STEPPING, SKIPPING, LIFTED } state;
 static bool cloned;
@@ -235,6 +240,7 @@ static void on_trap(void *context)
 		case ORACLE_HIT_NONE: break;
 		case ORACLE_HIT_BACK:
 			*reg(uc, REG_RIP) = pc - 1;
+			others = 0;
 			oracle_shadow_pop(sp);
 			cp_regs_of_context(&in.regs, uc);
 			in.regs.r[CP_REG_PC] = pc - 1;
@@ -245,6 +251,12 @@ static void on_trap(void *context)
 			break;
 		case ORACLE_HIT_OTHER:
 			*reg(uc, REG_RIP) = pc - 1;
+			if (++others > OTHERS_MAX) {
+				oracle_skip_clear();
+				state = OFF;
+				finish("a recursion");
+				break;
+			}
 			uc->uc_mcontext.gregs[REG_EFL] |= TRAP_FLAG;
 			state = LIFTED;
 		}
