@@ -102,6 +102,18 @@ static bool dumps_core(int sig)
 	       sig == SIGXFSZ || sig == SIGSYS;
 }
 
+static bool is_fault(int sig)
+{
+	return sig == SIGSEGV || sig == SIGBUS || sig == SIGFPE || sig == SIGILL;
+}
+
+/* The first process of a pid namespace lives through what it has no handler for, and its system
+ * calls go on: of ours it would not. Only what the kernel forces on a thread ends it. */
+static bool ends_us(int sig)
+{
+	return owner != 1 || is_fault(sig) || sig == SIGTRAP || sig == SIGSYS;
+}
+
 static void on_fatal(int sig, siginfo_t *si, void *context)
 {
 	bool ours = cp_session_is_ours();
@@ -110,11 +122,10 @@ static void on_fatal(int sig, siginfo_t *si, void *context)
 	if (ours)
 		cp_session_leave();
 	/* A crash is for a debugger; who was asked to end still has a second for lines. */
-	if (dumps_core(sig))
+	if (dumps_core(sig) || !ends_us(sig))
 		cp_session_write("before a fatal signal", false);
 	else
 		cp_session_finish("before a fatal signal", 1);
-	/* The first process of a container, say, doesn't die. */
 	if (!cp_signals_die(sig, si, context) && ours)
 		cp_session_stay();
 	errno = saved;
@@ -356,31 +367,29 @@ void cp_signals_install(int dump_signal, int toggle_signal, int heap_signal)
 	    !claim(dump_signal, KIND_DUMP))
 		say_dump_refused(dump_signal);
 	for (size_t i = 0; i < sizeof(fatal_signals); i++)
-		if (!kinds[fatal_signals[i]])
+		if (!kinds[fatal_signals[i]] && ends_us(fatal_signals[i]))
 			claim(fatal_signals[i], KIND_FATAL);
 	for (int sig = SIGRTMIN; sig <= SIGRTMAX; sig++)
-		if (!kinds[sig])
+		if (!kinds[sig] && ends_us(sig))
 			claim(sig, KIND_FATAL);
+}
+
+static void give_back(int sig)
+{
+	struct sigaction now, view;
+
+	kinds[sig] = KIND_NONE;
+	if (CP_REAL(sigaction)(sig, NULL, &now) < 0 || !is_ours(&now))
+		return;
+	program_view(sig, &view);
+	CP_REAL(sigaction)(sig, &view, NULL);
 }
 
 void cp_signals_remove(void)
 {
-	for (int sig = 1; sig < 65; sig++) {
-		struct sigaction now, view;
-
-		if (kinds[sig] == KIND_NONE || kinds[sig] == KIND_PROF)
-			continue;
-		kinds[sig] = KIND_NONE;
-		if (CP_REAL(sigaction)(sig, NULL, &now) < 0 || !is_ours(&now))
-			continue;
-		program_view(sig, &view);
-		CP_REAL(sigaction)(sig, &view, NULL);
-	}
-}
-
-static bool is_fault(int sig)
-{
-	return sig == SIGSEGV || sig == SIGBUS || sig == SIGFPE || sig == SIGILL;
+	for (int sig = 1; sig < 65; sig++)
+		if (kinds[sig] != KIND_NONE && kinds[sig] != KIND_PROF)
+			give_back(sig);
 }
 
 bool cp_signals_die(int sig, siginfo_t *si, void *context)
@@ -438,6 +447,9 @@ void cp_signals_exec_failed(void)
 void cp_signals_fork_child(void)
 {
 	owner = cp_sys_getpid();
+	for (int sig = 1; sig < 65; sig++)
+		if (kinds[sig] == KIND_FATAL && !ends_us(sig))
+			give_back(sig);
 }
 
 bool cp_signals_yield_process_timer(bool wanted)

@@ -7,6 +7,7 @@
 #include "process.h"
 #include "sigsafe/atomic.h"
 #include "sigsafe/heap_event.h"
+#include "threads.h"
 
 static void on_quick_exit(void)
 {
@@ -22,12 +23,15 @@ __attribute__((constructor)) static void begin(void)
 	at_quick_exit(on_quick_exit);
 }
 
-/* Before the destructors of what the program has made by its first thread: others still run,
- * and while we write they would use it destroyed. */
+/* Before the destructors of what the program has made by its first thread, if others still run:
+ * while we write they would use it destroyed. If none does, what the destructors do is to be in the
+ * profile. */
 static uint32_t exit_watched, exit_seen;
 
 static void on_exit_with_threads(void)
 {
+	if (cp_threads_alone())
+		return;
 	cp_process_write_last("at exit");
 	cp_store_relaxed(&exit_seen, 1);
 }
