@@ -209,8 +209,11 @@ static bool forked_alone; /* in a child that was not seen by cp_process_forked y
 void cp_process_fork_child(bool alone, bool halfway)
 {
 	forked_alone = alone;
-	if (!cp_session_active())
+	if (!cp_session_active()) {
+		/* A stop may have been on its way in another thread, with the modes' locks. */
+		fork_modes(NULL);
 		return;
+	}
 	cp_session.pid = cp_sys_getpid();
 	cp_session.facts.path.pid = cp_session.pid;
 	cp_session.lineage.owner = false;
