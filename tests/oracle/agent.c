@@ -210,7 +210,7 @@ static void on_single_step(ucontext_t *uc)
 		return;
 	}
 	oracle_shadow_returned(last_pc, pc);
-	oracle_shadow_pop(sp);
+	oracle_shadow_moved(last_pc, last_sp, sp);
 	cp_regs_of_context(&in.regs, uc);
 	if (follow_call(uc, pc, sp)) {
 		oracle_compare(&in);

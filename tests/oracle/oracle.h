@@ -39,12 +39,15 @@ struct oracle_call {
 	uint64_t slot, ra; /* where the return address stands */
 	uint64_t callee;   /* 0 = not learned from */
 	bool exact;	   /* not a return address: what a signal interrupted, or its trampoline */
+	bool lifted;	   /* the stack pointer was above slot, and the frame has not been left */
 };
 
 void oracle_shadow_begin(const struct oracle_walk *outer);
 void oracle_shadow_push(const struct oracle_call *call);
 /* The stack pointer is SP now: what is below it was left. */
 void oracle_shadow_pop(uint64_t sp);
+/* The instruction at FROM has moved it from LAST to SP. */
+void oracle_shadow_moved(uint64_t from, uint64_t last, uint64_t sp);
 /* Was the instruction at FROM, which led to PC, a call? Then *RA is what it pushed at SP. */
 bool oracle_shadow_is_call(uint64_t from, uint64_t sp, uint64_t *ra);
 /* The instruction at FROM led to PC: if it returned from the frames that were there when the
