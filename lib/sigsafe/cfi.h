@@ -4,6 +4,7 @@
  *     FDE, pc → row: where the caller's registers are      cfi_row.c
  *     row, registers, stack → the caller's registers       cfi_step.c, cfi_expr.c
  *     code without an FDE, or with one that lies           cfi_guess.c, cfi_lies.c
+ *     the end of such code                                 cfi_leaving.c
  *     what stands in the code                              cfi_code.c
  *     a frame pointer that nobody has kept                 cfi_base.c
  *
@@ -127,6 +128,11 @@ enum cp_cfi_result cp_cfi_resume(struct cp_cfi_frame *f, bool copy);
 /* Move F, whose code has no FDE, to its caller: by a return address near sp or by the
  * frame pointer. */
 enum cp_cfi_result cp_cfi_guess(struct cp_cfi_frame *f, bool exact, bool copy);
+
+/* Is F, interrupted in code without an FDE, about to leave, so that its return address is in a
+ * register, or its frame pointer the caller's although its frame is there? Then that address and
+ * the sp behind it are in *RA and *SP (which is below that if *RA is in no module). */
+bool cp_cfi_is_leaving(struct cp_cfi_frame *f, bool copy, uint64_t *ra, uint64_t *sp);
 
 /* No instructions follow. */
 static inline bool cp_cfi_is_padding(const struct cp_cfi_cursor *c)

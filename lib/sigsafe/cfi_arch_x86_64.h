@@ -81,6 +81,13 @@ static inline unsigned cp_cfi_reserved(const uint8_t *end)
 										       : 0;
 }
 
+/* Has the instruction that ends at END aligned sp: and $-n, %rsp? What is there is no return
+ * address. */
+static inline bool cp_cfi_aligned(const uint8_t *end)
+{
+	return end[-4] == 0x48 && end[-3] == 0x83 && end[-2] == 0xe4;
+}
+
 /* Where the call that ends at END, the return address RA, goes: an address, or with
  * *SLOT set the word that holds it. 0 = only its registers knew. */
 static inline uint64_t cp_cfi_call_target(const uint8_t *end, uint64_t ra, bool *slot)
@@ -217,6 +224,53 @@ static inline unsigned cp_cfi_harmless(const uint8_t *p)
 		return reg == 7 ? (unsigned)(at + cp_cfi_modrm_bytes(at) + 1 - p) : 0;
 	default: return 0;
 	}
+}
+
+/* The register that holds the return address at CODE: push %reg; ret follow. CP_REGS: they don't.
+ */
+#define CP_CFI_RETURN_BYTES 8 /* with the longest of cp_cfi_moves_sp before it */
+static inline unsigned cp_cfi_returns_to(const uint8_t *code)
+{
+	static const uint8_t dwarf[8] = { 0, 2, 1, 3, 7, 6, 4, 5 };
+	bool high = code[0] == 0x41;
+
+	code += high;
+	if ((code[0] & 0xf8) != 0x50 || code[1] != 0xc3)
+		return CP_REGS;
+	return high ? 8u + (code[0] & 7) : dwarf[code[0] & 7];
+}
+
+/* Bytes of the instruction at CODE if it takes the arguments off the stack: add %reg, %rsp; lea
+ * n(%reg), %rsp; lea n(%rsp,%reg,m), %rsp. 0: it is none of them. */
+static inline unsigned cp_cfi_moves_sp(const uint8_t *code)
+{
+	if ((code[0] & 0xfe) == 0x48 && code[1] == 0x03 && (code[2] & 0xf8) == 0xe0)
+		return 3;
+	if ((code[0] & 0xfb) == 0x48 && code[1] == 0x01 && (code[2] & 0xc7) == 0xc4)
+		return 3;
+	if ((code[0] & 0xfc) == 0x48 && code[1] == 0x8d &&
+	    ((code[2] & 0xf8) == 0x60 || code[2] == 0x24))
+		return code[2] == 0x64 ? 5 : 4;
+	return 0;
+}
+
+/* Is the frame pointer the caller's already, and sp not yet, behind the N bytes of CODE (with 16
+ * more of room)? mov (%rbp), %rbp was the last of them that did anything to either. */
+#define CP_CFI_UNLINKED_BYTES 16
+static inline bool cp_cfi_unlinked(const uint8_t *code, unsigned n)
+{
+	static const uint8_t unlink[4] = { 0x48, 0x8b, 0x6d, 0x00 };
+
+	for (unsigned i = n - sizeof(unlink) + 1; i-- > 0;) {
+		unsigned at = i + sizeof(unlink), more = 1;
+
+		if (__builtin_memcmp(code + i, unlink, sizeof(unlink)))
+			continue;
+		for (; more && at < n; at += more)
+			more = cp_cfi_harmless(code + at);
+		return at == n;
+	}
+	return false;
 }
 
 /* How far a function's begin, CODE (N bytes), takes sp below the frame pointer that it sets up:

@@ -168,15 +168,30 @@ static inline unsigned saved_frame_pointer(struct cp_cfi_frame *f, uint8_t last)
 }
 #endif
 
+/* Can F, whose caller's sp would be SP, return to RA? */
+static bool can_return(struct cp_cfi_frame *f, bool exact, bool copy, uint64_t sp, uint64_t ra)
+{
+	struct cp_cfi_module m;
+
+	if (believe(f, ra, copy) != STALE)
+		return true;
+	/* Undescribed code of a module that generated code called: the caller's frame pointer is
+	 * still in its register, and bears it out. */
+	return exact && !cp_cfi_module_find(ra, &m) && cp_cfi_is_generated(f, ra, copy) &&
+	       f->known >> CP_REG_FP & 1 && is_record(f, f->regs.r[CP_REG_FP], sp, copy);
+}
+
 /* The return address as at a function's entry, or one instruction later. *SP is moved to
  * the caller's. */
 static bool entry_ra(struct cp_cfi_frame *f, bool exact, bool copy, uint64_t *sp, uint64_t *ra)
 {
-	struct cp_cfi_module m;
 #if CP_CFI_CALL_PUSHES
 	uint8_t before[CP_CFI_RESERVE_BYTES];
 
+	*sp = f->regs.r[CP_REG_SP];
 	if (cp_cfi_read_code(f->regs.r[CP_REG_PC] - sizeof(before), before, sizeof(before), copy)) {
+		if (cp_cfi_aligned(before + sizeof(before)))
+			return false;
 		*sp += cp_cfi_reserved(before + sizeof(before));
 		*sp += saved_frame_pointer(f, before[sizeof(before) - 1]);
 	}
@@ -186,14 +201,10 @@ static bool entry_ra(struct cp_cfi_frame *f, bool exact, bool copy, uint64_t *sp
 #else
 	if (!exact)
 		return false;
+	*sp = f->regs.r[CP_REG_SP];
 	*ra = cp_cfi_strip(f->regs.r[CP_CFI_LR]);
 #endif
-	if (believe(f, *ra, copy) != STALE)
-		return true;
-	/* Undescribed code of a module that generated code called: the caller's frame pointer is
-	 * still in its register, and bears it out. */
-	return exact && !cp_cfi_module_find(*ra, &m) && cp_cfi_is_generated(f, *ra, copy) &&
-	       f->known >> CP_REG_FP & 1 && is_record(f, f->regs.r[CP_REG_FP], *sp, copy);
+	return can_return(f, exact, copy, *sp, *ra);
 }
 
 static bool is_near(uint64_t a, uint64_t b)
@@ -256,10 +267,12 @@ static enum cp_cfi_result by_frame_pointer(struct cp_cfi_frame *f, bool exact, b
 
 enum cp_cfi_result cp_cfi_guess(struct cp_cfi_frame *f, bool exact, bool copy)
 {
-	uint64_t sp = f->regs.r[CP_REG_SP], ra;
+	uint64_t sp, ra;
 
 	if (!exact && by_frame_pointer(f, false, true, copy) == CP_CFI_STEPPED)
 		return CP_CFI_STEPPED;
+	if (exact && cp_cfi_is_leaving(f, copy, &ra, &sp) && can_return(f, exact, copy, sp, ra))
+		return step_to(f, ra, sp);
 	if (entry_ra(f, exact, copy, &sp, &ra))
 		return step_to(f, ra, sp);
 	if (scan(f, copy) == CP_CFI_STEPPED)

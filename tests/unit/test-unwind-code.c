@@ -113,6 +113,107 @@ static void test_generated_code_at_its_entry(void)
 	munmap(page, 4096);
 }
 
+/* V8's ends of functions: the return address is in a register; the frame pointer is the caller's
+ * while the frame is there; and a place where a call's arguments are put. */
+int takes_arguments(void), jumps_on(void), aligns(void);
+__asm__(".text\n.p2align 4\n.type takes_arguments, @function\ntakes_arguments:\n"
+	"\tpop %rcx\n\tlea 8(%r15), %rsp\n\tpush %rcx\n\tret\n"
+	"\tpop %r10\n\tlea (%rsp,%rcx,8), %rsp\n\tpush %r10\n\tret\n"
+	"\tpop %rcx\n\tadd %rbx, %rsp\n\tpush %rcx\n\tret\n"
+	".size takes_arguments, . - takes_arguments\n.p2align 4\n"
+	".type jumps_on, @function\njumps_on:\n"
+	"\t.byte 0x48, 0x8b, 0x6d, 0x00\n\tmov %r8, %r12\n\tmov %r14, %rax\n"
+	"\tadd $72, %rsp\n\tjmp *%rcx\n.size jumps_on, . - jumps_on\n.p2align 4\n"
+	".type aligns, @function\naligns:\n"
+	"\tmov %rsp, %r10\n\tsub $8, %rsp\n\tand $-16, %rsp\n\tmov %r10, (%rsp)\n"
+	".size aligns, . - aligns\n.p2align 4");
+
+/* Generated code, one function behind the other; a caller's frame is at words[8], with its caller's
+ * address, and it called by what is before code + 6. */
+static struct {
+	uint8_t *code;
+	uint64_t words[16];
+	struct cp_unwind_input in;
+} leaf;
+
+static bool begin_leaf(void)
+{
+	uint8_t *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (page == MAP_FAILED)
+		return false;
+	memset(&leaf, 0, sizeof(leaf));
+	leaf.code = page + 128;
+	memcpy(leaf.code, generated_code, sizeof(generated_code));
+	memcpy(leaf.code + 64, generated_code, sizeof(generated_code));
+	leaf.words[9] = (uint64_t)leaf.code + 64 + 6;
+	leaf.in.stable_modules = leaf.in.own_tls = true;
+	leaf.in.stack_low = (uint64_t)leaf.words;
+	leaf.in.stack_high = (uint64_t)(leaf.words + 16);
+	leaf.in.regs.r[CP_REG_FP] = (uint64_t)&leaf.words[8];
+	leaf.in.regs.r[CP_REG_SP] = (uint64_t)leaf.words;
+	return true;
+}
+
+/* Interrupted AT bytes into FUNCTION: the generated code called it. */
+static void check_leaf(int (*function)(void), unsigned at)
+{
+	enum cp_unwind_end end;
+
+	leaf.in.regs.r[CP_REG_PC] = (uint64_t)function + at;
+	CHECK(unwinder->walk(&leaf.in, walked.pcs, 8, &end) >= 3);
+	CHECK_EQ(walked.pcs[1], (uint64_t)leaf.code + 5);
+	CHECK_EQ(walked.pcs[2], (uint64_t)leaf.code + 64 + 5);
+}
+
+static void test_a_return_address_in_a_register(void)
+{
+	if (!begin_leaf())
+		SKIP("no executable memory");
+	leaf.in.regs.r[2] = (uint64_t)leaf.code + 6; /* rcx */
+	check_leaf(takes_arguments, 1);
+	check_leaf(takes_arguments, 5);
+	check_leaf(takes_arguments, 16 + 1);
+	check_leaf(takes_arguments, 16 + 4);
+	leaf.in.regs.r[2] = 0;
+	leaf.in.regs.r[10] = (uint64_t)leaf.code + 6;
+	check_leaf(takes_arguments, 7 + 2);
+	check_leaf(takes_arguments, 7 + 6);
+	/* Entered: the address is on the stack, and the register has something else. */
+	leaf.in.regs.r[10] = 0;
+	leaf.words[0] = (uint64_t)leaf.code + 6;
+	check_leaf(takes_arguments, 0);
+	munmap(leaf.code - 128, 4096);
+}
+
+static void test_a_frame_that_the_frame_pointer_has_left(void)
+{
+	if (!begin_leaf())
+		SKIP("no executable memory");
+	leaf.words[2] = (uint64_t)&leaf.words[8]; /* no record: no return address is behind it */
+	leaf.words[5] = (uint64_t)&leaf.words[8];
+	leaf.words[6] = (uint64_t)leaf.code + 6;
+	check_leaf(jumps_on, 4);
+	check_leaf(jumps_on, 7);
+	check_leaf(jumps_on, 10);
+	munmap(leaf.code - 128, 4096);
+}
+
+/* What an earlier call left lies where sp was put. */
+static void test_an_aligned_stack_pointer(void)
+{
+	enum cp_unwind_end end;
+
+	if (!begin_leaf())
+		SKIP("no executable memory");
+	leaf.words[0] = (uint64_t)leaf.code + 6;
+	leaf.in.regs.r[CP_REG_PC] = (uint64_t)aligns + 11;
+	CHECK(unwinder->walk(&leaf.in, walked.pcs, 8, &end) >= 2);
+	CHECK_EQ(walked.pcs[1], (uint64_t)leaf.code + 64 + 5);
+	munmap(leaf.code - 128, 4096);
+}
+
 /* Its description ends before its code does. */
 int half_described(void);
 __asm__(".text\n.p2align 4\n.type half_described, @function\nhalf_described:\n"
@@ -269,6 +370,9 @@ int main(void)
 	RUN(test_generated_code_is_crossed_by_its_frame_pointer);
 	RUN(test_generated_code_at_its_entry);
 	RUN(test_undescribed_code_that_generated_code_called);
+	RUN(test_a_return_address_in_a_register);
+	RUN(test_a_frame_that_the_frame_pointer_has_left);
+	RUN(test_an_aligned_stack_pointer);
 	RUN(test_a_frame_that_is_freed_early);
 	RUN(test_nested_states_by_hand);
 	RUN(test_a_description_that_ends_early);
