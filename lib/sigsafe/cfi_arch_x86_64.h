@@ -71,7 +71,14 @@ static inline bool cp_cfi_is_call(const uint8_t *end)
 	return end[-7] == 0xff && (end[-6] == 0x94 || end[-6] == 0x14);
 }
 
-#define CP_CFI_PUSH_FP 0x55 /* push %rbp */
+/* The register that the instruction OP pushes, one of the first eight; CP_REGS: it does not push.
+ */
+static inline unsigned cp_cfi_push(uint8_t op)
+{
+	static const uint8_t dwarf[8] = { 0, 2, 1, 3, 7, 6, 4, 5 };
+
+	return (op & 0xf8) == 0x50 ? dwarf[op & 7] : CP_REGS;
+}
 
 /* Bytes that the instruction that ends at END took off sp: sub $n, %rsp. */
 #define CP_CFI_RESERVE_BYTES 4
@@ -231,13 +238,12 @@ static inline unsigned cp_cfi_harmless(const uint8_t *p)
 #define CP_CFI_RETURN_BYTES 8 /* with the longest of cp_cfi_moves_sp before it */
 static inline unsigned cp_cfi_returns_to(const uint8_t *code)
 {
-	static const uint8_t dwarf[8] = { 0, 2, 1, 3, 7, 6, 4, 5 };
 	bool high = code[0] == 0x41;
 
 	code += high;
 	if ((code[0] & 0xf8) != 0x50 || code[1] != 0xc3)
 		return CP_REGS;
-	return high ? 8u + (code[0] & 7) : dwarf[code[0] & 7];
+	return high ? 8u + (code[0] & 7) : cp_cfi_push(code[0]);
 }
 
 /* Bytes of the instruction at CODE if it takes the arguments off the stack: add %reg, %rsp; lea

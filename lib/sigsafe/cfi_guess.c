@@ -154,17 +154,25 @@ static enum cp_cfi_result scan(struct cp_cfi_frame *f, bool copy)
 }
 
 #if CP_CFI_CALL_PUSHES
-/* Bytes that the instruction before the pc, whose last byte is LAST, has pushed if it was push
- * %rbp: the frame pointer is still that of the caller. */
-static inline unsigned saved_frame_pointer(struct cp_cfi_frame *f, uint8_t last)
+/* Bytes that the instructions right before the pc, which end the N bytes of CODE, have pushed of
+ * registers that still hold what is there: the frame pointer is still that of the caller. A return
+ * address among them was popped before. */
+static inline unsigned saved_registers(struct cp_cfi_frame *f, const uint8_t *code, unsigned n,
+				       bool copy)
 {
+	unsigned size = 0;
 	uint64_t word;
 
-	return last == CP_CFI_PUSH_FP && f->known >> CP_REG_FP & 1 &&
-			       cp_stackmem_read(&f->stack, f->regs.r[CP_REG_SP], &word) &&
-			       word == f->regs.r[CP_REG_FP]
-		       ? sizeof(word)
-		       : 0;
+	while (n-- > 0) {
+		unsigned reg = cp_cfi_push(code[n]);
+
+		if (reg >= CP_REGS || !(f->known >> reg & 1) ||
+		    !cp_stackmem_read(&f->stack, f->regs.r[CP_REG_SP] + size, &word) ||
+		    word != f->regs.r[reg] || (reg != CP_REG_FP && cp_cfi_behind_call(word, copy)))
+			break;
+		size += sizeof(word);
+	}
+	return size;
 }
 #endif
 
@@ -181,7 +189,7 @@ static bool can_return(struct cp_cfi_frame *f, bool exact, bool copy, uint64_t s
 	       f->known >> CP_REG_FP & 1 && is_record(f, f->regs.r[CP_REG_FP], sp, copy);
 }
 
-/* The return address as at a function's entry, or one instruction later. *SP is moved to
+/* The return address as at a function's entry, or behind its first pushes. *SP is moved to
  * the caller's. */
 static bool entry_ra(struct cp_cfi_frame *f, bool exact, bool copy, uint64_t *sp, uint64_t *ra)
 {
@@ -193,7 +201,7 @@ static bool entry_ra(struct cp_cfi_frame *f, bool exact, bool copy, uint64_t *sp
 		if (cp_cfi_aligned(before + sizeof(before)))
 			return false;
 		*sp += cp_cfi_reserved(before + sizeof(before));
-		*sp += saved_frame_pointer(f, before[sizeof(before) - 1]);
+		*sp += saved_registers(f, before, sizeof(before), copy);
 	}
 	if (!cp_stackmem_read(&f->stack, *sp, ra))
 		return false;

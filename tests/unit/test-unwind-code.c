@@ -115,7 +115,7 @@ static void test_generated_code_at_its_entry(void)
 
 /* V8's ends of functions: the return address is in a register; the frame pointer is the caller's
  * while the frame is there; and a place where a call's arguments are put. */
-int takes_arguments(void), jumps_on(void), aligns(void);
+int takes_arguments(void), jumps_on(void), aligns(void), adds_arguments(void);
 __asm__(".text\n.p2align 4\n.type takes_arguments, @function\ntakes_arguments:\n"
 	"\tpop %rcx\n\tlea 8(%r15), %rsp\n\tpush %rcx\n\tret\n"
 	"\tpop %r10\n\tlea (%rsp,%rcx,8), %rsp\n\tpush %r10\n\tret\n"
@@ -126,7 +126,10 @@ __asm__(".text\n.p2align 4\n.type takes_arguments, @function\ntakes_arguments:\n
 	"\tadd $72, %rsp\n\tjmp *%rcx\n.size jumps_on, . - jumps_on\n.p2align 4\n"
 	".type aligns, @function\naligns:\n"
 	"\tmov %rsp, %r10\n\tsub $8, %rsp\n\tand $-16, %rsp\n\tmov %r10, (%rsp)\n"
-	".size aligns, . - aligns\n.p2align 4");
+	".size aligns, . - aligns\n.p2align 4\n"
+	".type adds_arguments, @function\nadds_arguments:\n"
+	"\tshl $32, %rcx\n\tpush %rcx\n\tpush %rdi\n\tpush %rdx\n\tjmp *%rax\n"
+	".size adds_arguments, . - adds_arguments\n.p2align 4");
 
 /* Generated code, one function behind the other; a caller's frame is at words[8], with its caller's
  * address, and it called by what is before code + 6. */
@@ -176,7 +179,9 @@ static void test_a_return_address_in_a_register(void)
 	check_leaf(takes_arguments, 5);
 	check_leaf(takes_arguments, 16 + 1);
 	check_leaf(takes_arguments, 16 + 4);
-	leaf.in.regs.r[2] = 0;
+	leaf.words[0] = leaf.in.regs.r[2];
+	check_leaf(takes_arguments, 6);
+	leaf.words[0] = leaf.in.regs.r[2] = 0;
 	leaf.in.regs.r[10] = (uint64_t)leaf.code + 6;
 	check_leaf(takes_arguments, 7 + 2);
 	check_leaf(takes_arguments, 7 + 6);
@@ -197,6 +202,21 @@ static void test_a_frame_that_the_frame_pointer_has_left(void)
 	check_leaf(jumps_on, 4);
 	check_leaf(jumps_on, 7);
 	check_leaf(jumps_on, 10);
+	munmap(leaf.code - 128, 4096);
+}
+
+static void test_arguments_under_the_return_address(void)
+{
+	if (!begin_leaf())
+		SKIP("no executable memory");
+	leaf.in.regs.r[2] = leaf.words[3] = 0x800000000; /* rcx */
+	leaf.in.regs.r[5] = leaf.words[2] = 11;		 /* rdi */
+	leaf.in.regs.r[1] = leaf.words[1] = 22;		 /* rdx */
+	leaf.words[4] = (uint64_t)leaf.code + 6;
+	for (unsigned n = 0; n < 4; n++) {
+		leaf.in.regs.r[CP_REG_SP] = (uint64_t)&leaf.words[4 - n];
+		check_leaf(adds_arguments, 4 + n);
+	}
 	munmap(leaf.code - 128, 4096);
 }
 
@@ -372,6 +392,7 @@ int main(void)
 	RUN(test_undescribed_code_that_generated_code_called);
 	RUN(test_a_return_address_in_a_register);
 	RUN(test_a_frame_that_the_frame_pointer_has_left);
+	RUN(test_arguments_under_the_return_address);
 	RUN(test_an_aligned_stack_pointer);
 	RUN(test_a_frame_that_is_freed_early);
 	RUN(test_nested_states_by_hand);
