@@ -8,6 +8,7 @@
 
 #include "api.h"
 #include "config.h"
+#include "fork.h"
 #include "session.h"
 #include "sigsafe/atomic.h"
 #include "sigsafe/text.h"
@@ -182,15 +183,22 @@ bool cp_api_fork_child(void)
 	return cp_exchange_acqrel(&changing, 0) != 0;
 }
 
-API int cprof_start(const struct cprof_options *options)
+static bool begin_change(void)
 {
-	int err;
+	/* First: a child that is forked meanwhile has nobody who would end the change. */
+	cp_fork_install();
+	return !cp_exchange_acqrel(&changing, 1);
+}
 
-	if (cp_exchange_acqrel(&changing, 1))
-		return -EBUSY;
-	err = start(options);
+static int end_change(int err)
+{
 	cp_store_release(&changing, 0);
 	return err;
+}
+
+API int cprof_start(const struct cprof_options *options)
+{
+	return begin_change() ? end_change(start(options)) : -EBUSY;
 }
 
 int cp_api_start_mode(enum cp_mode mode, const char *path)
@@ -198,7 +206,7 @@ int cp_api_start_mode(enum cp_mode mode, const char *path)
 	static struct cp_config c;
 	int err;
 
-	if (cp_exchange_acqrel(&changing, 1))
+	if (!begin_change())
 		return -EBUSY;
 	cp_config_read_quietly(&c, from_environment);
 	for (unsigned m = 0; m < CP_MAIN_MODES; m++)
@@ -208,31 +216,21 @@ int cp_api_start_mode(enum cp_mode mode, const char *path)
 	err = absolute(c.path[mode], sizeof(c.path[mode]), path, TEMPLATE);
 	if (!err)
 		err = cp_session_start(&c, false);
-	cp_store_release(&changing, 0);
-	return err;
+	return end_change(err);
 }
 
 API int cprof_stop_mode(int mode)
 {
-	int err;
-
-	if (cp_exchange_acqrel(&changing, 1))
+	if (!begin_change())
 		return -EBUSY;
-	err = mode < 0 || mode >= CP_MAIN_MODES ? -EINVAL
-						: cp_session_stop_mode((enum cp_mode)mode);
-	cp_store_release(&changing, 0);
-	return err;
+	return end_change(mode < 0 || mode >= CP_MAIN_MODES
+				  ? -EINVAL
+				  : cp_session_stop_mode((enum cp_mode)mode));
 }
 
 API int cprof_stop(void)
 {
-	int err;
-
-	if (cp_exchange_acqrel(&changing, 1))
-		return -EBUSY;
-	err = cp_session_stop();
-	cp_store_release(&changing, 0);
-	return err;
+	return begin_change() ? end_change(cp_session_stop()) : -EBUSY;
 }
 
 /* The mode of a public name, which is its number. -EINVAL: there is none. */

@@ -11,6 +11,7 @@
 #include "collect.h"
 #include "process.h"
 #include "session.h"
+#include "sigsafe/atomic.h"
 #include "sigsafe/capture.h"
 #include "sigsafe/cfi_module.h"
 #include "sigsafe/disposition.h"
@@ -61,9 +62,8 @@ static void in_child(void)
 
 void cp_fork_install(void)
 {
-	static bool installed;
+	static uint32_t installed;
 
-	if (!installed)
+	if (!cp_load_acquire(&installed) && !cp_exchange_acqrel(&installed, 1))
 		pthread_atfork(before, in_parent, in_child);
-	installed = true;
 }
