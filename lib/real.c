@@ -2,6 +2,7 @@
 #include "real.h"
 
 #include <dlfcn.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -75,6 +76,7 @@ static const struct {
 	WANT(prctl, "prctl"),
 	WANT(capset, "capset"),
 	WANT(close_range, "close_range"),
+	WANT(dl_iterate_phdr, "dl_iterate_phdr"),
 #undef WANT
 };
 
@@ -99,14 +101,20 @@ static void *look_up(void *handle, const char *name)
 	return f ? f : dlsym(handle, name);
 }
 
+/* Programs have one of their own, which gives copies of a list that was true once. */
+static bool is_of_libc_alone(const char *name)
+{
+	return !strcmp(name, "dl_iterate_phdr");
+}
+
 static void *resolve(const char *name)
 {
-	void *f = look_up(RTLD_NEXT, name);
+	void *f = is_of_libc_alone(name) ? NULL : look_up(RTLD_NEXT, name);
 	void *libc;
 
 	if (f)
 		return f;
-	/* Loaded so that nothing comes "next" (dlopen with RTLD_DEEPBIND, dlmopen). */
+	/* Or loaded so that nothing comes "next" (dlopen with RTLD_DEEPBIND, dlmopen). */
 	libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
 	return libc ? look_up(libc, name) : NULL;
 }

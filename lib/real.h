@@ -6,6 +6,7 @@
 #ifndef CP_REAL_H
 #define CP_REAL_H
 
+#include <link.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -78,6 +79,7 @@ struct cp_real {
 	int (*setns)(int, int);
 	int (*prctl)(int, ...);
 	int (*capset)(void *, const void *);
+	int (*dl_iterate_phdr)(int (*)(struct dl_phdr_info *, size_t, void *), void *);
 	int (*close_range)(unsigned, unsigned, int);
 };
 

@@ -4,6 +4,7 @@
 #include <link.h>
 #include <stddef.h>
 
+#include "real.h"
 #include "sigsafe/sys.h"
 
 /* Address space only: what isn't written takes no memory. */
@@ -89,6 +90,25 @@ static int mark(struct dl_phdr_info *info, size_t size, void *arg)
 	return 0;
 }
 
+static int counters(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct second *s = arg;
+
+	(void)size;
+	s->adds = info->dlpi_adds;
+	s->subs = info->dlpi_subs;
+	return 1;
+}
+
+/* Some programs have a list of their own, which was true once. */
+static bool is_libcs(const struct second *s)
+{
+	struct second now = { 0 };
+
+	CP_REAL(dl_iterate_phdr)(counters, &now);
+	return now.adds == s->adds && now.subs == s->subs;
+}
+
 /* As long as nothing came, where one module was there is that one or none. */
 bool cp_unloaded_each(struct cp_unloaded *u, void (*gone)(uint64_t low, uint64_t high))
 {
@@ -104,7 +124,7 @@ bool cp_unloaded_each(struct cp_unloaded *u, void (*gone)(uint64_t low, uint64_t
 			gone(u->modules[i].low, u->modules[i].high);
 			found++;
 		}
-	all = s.adds == u->adds && s.subs - u->subs == found;
+	all = s.adds == u->adds && s.subs - u->subs == found && is_libcs(&s);
 	cp_sys_unmap(u, sizeof(*u));
 	return all;
 }
