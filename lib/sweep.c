@@ -137,6 +137,7 @@ static void end_unseen(void)
 		cp_modes_thread_end(t);
 		cp_store_release(&t->state, CP_THREAD_ENDED);
 	}
+	cp_threads_meet_more();
 }
 
 static void count_records(struct sweep *s)

@@ -191,12 +191,18 @@ void cp_threads_adopt(void)
 	cp_modes_thread_begin(t);
 }
 
+/* Each has a record until the sweep after its end, and rings. A program that has libc make a thread
+ * for every timer's expiry would fill memory between two sweeps. */
+#define MET_MOST 1024
+static uint32_t met; /* since the last sweep ended */
+
 static struct cp_thread *meet_locked(int tid)
 {
-	struct cp_thread *t = cp_thread_of(tid) ? NULL : cp_thread_claim();
+	struct cp_thread *t;
 
-	if (!t)
+	if (cp_load_relaxed(&met) >= MET_MOST || cp_thread_of(tid) || !(t = cp_thread_claim()))
 		return NULL;
+	cp_add_relaxed(&met, 1);
 	/* Seen: a sweep that is under way may have passed its place in /proc. */
 	t->foreign = t->met = t->seen = true;
 	cp_store_relaxed(&t->tid, tid);
@@ -216,6 +222,11 @@ struct cp_thread *cp_threads_meet(void)
 	t = meet_locked(tid);
 	cp_lock_release(&adoption);
 	return t;
+}
+
+void cp_threads_meet_more(void)
+{
+	cp_store_relaxed(&met, 0);
 }
 
 void cp_threads_adoption_begin(void)

@@ -24,8 +24,11 @@ int cp_threads_entry_c11(void *record);
 /* main() has ended through pthread_exit. */
 bool cp_threads_main_ended(void);
 /* The same for a thread that the sweep has not found yet, as the sweep would; it begins the thread
- * for the modes. NULL: not now, or it is none of ours. Any context, also one without libc's TLS. */
+ * for the modes. NULL: not now, too many between two sweeps, or it is none of ours. Any context,
+ * also one without libc's TLS. */
 struct cp_thread *cp_threads_meet(void);
+/* A sweep has ended the records of those that are gone: there may be so many again. */
+void cp_threads_meet_more(void);
 /* While the sweep registers a thread, none registers itself. Signals are blocked. */
 void cp_threads_adoption_begin(void);
 void cp_threads_adoption_end(void);
