@@ -85,6 +85,17 @@ static void serve(void *arg)
 	work->serve(*(uint32_t *)arg);
 }
 
+/* Under the lock they are taken: what was asked is either still there, or being done. */
+static void serve_all(void *tick)
+{
+	work->serve(cp_collect_take(~CP_REQUEST_QUIT) | *(uint32_t *)tick);
+}
+
+uint32_t cp_collect_take(uint32_t which)
+{
+	return cp_and_seqcst(&requests, ~which) & which;
+}
+
 /* Without a collector: who asks serves, or else who has the lock, when it gives it back. One of
  * them sees what was asked, for the one writes it before it tries the lock, and the other reads it
  * after giving the lock back. */
@@ -92,7 +103,7 @@ static void serve_here(void)
 {
 	while ((cp_load_seqcst(&requests) & ASKED) && !cp_collect_alive() &&
 	       !cp_lock_is_mine(&lock) && cp_lock_try(&lock)) {
-		uint32_t bits = cp_and_seqcst(&requests, ~ASKED) & ASKED;
+		uint32_t bits = cp_collect_take(ASKED);
 
 		cp_call_on_stack(serve, &bits, work_stack + WORK_STACK);
 		cp_lock_release(&lock);
@@ -198,23 +209,20 @@ static bool loop(void)
 		/* Read before the requests: a request after this changes it, and the wait
 		 * below returns at once. */
 		uint32_t rung = cp_load_seqcst(&bell);
-		uint32_t bits = cp_exchange_acqrel(&requests, 0);
+		uint32_t bits = cp_load_seqcst(&requests), tick;
 		uint64_t now = cp_run_clock(CLOCK_MONOTONIC), deadline;
 
 		if (bits & CP_REQUEST_QUIT) {
-			serve_rest(bits);
+			serve_rest(cp_collect_take(~0u));
 			return true;
 		}
 		if (only_we_are_left())
 			return true;
-		if (cp_worker_is_stale()) {
-			cp_or_seqcst(&requests, bits);
+		if (cp_worker_is_stale())
 			return false;
-		}
-		if (now >= work->due())
-			bits |= CP_REQUEST_TICK;
-		if (bits & ~CP_REQUEST_CHECK_END)
-			cp_collect_run(serve, &bits);
+		tick = now >= work->due() ? CP_REQUEST_TICK : 0;
+		if (bits | tick)
+			cp_collect_run(serve_all, &tick);
 		if (now >= next_sweep)
 			next_sweep = sweep();
 		deadline = min_u64(next_sweep, work->due());

@@ -55,6 +55,10 @@ bool cp_collect_alive(void);
  * once unless another thread holds the lock. */
 void cp_collect_request(uint32_t requests);
 
+/* Those of WHICH that were asked and that nobody has begun; the caller sees to them. Under the
+ * lock, or by the collector itself. */
+uint32_t cp_collect_take(uint32_t which);
+
 /* Run FN(ARG) under the lock, all signals blocked, on the collector's own stack.
  * From any context but under the lock itself: false then, and nothing was run. */
 bool cp_collect_run(void (*fn)(void *), void *arg);

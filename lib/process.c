@@ -108,14 +108,19 @@ static void say_end(void *arg)
 
 void cp_process_leave(void)
 {
-	if (cp_session_is_ours())
-		cp_session_leave();
+	if (!cp_session_is_ours())
+		return;
+	cp_session_leave();
+	cp_session_dump_asked();
 }
 
 void cp_process_end(const char *when)
 {
-	cp_process_leave();
+	if (!cp_session_is_ours())
+		return;
+	cp_session_leave();
 	cp_process_write_last(when);
+	cp_session_dump_asked();
 }
 
 void cp_process_write_last(const char *when)

@@ -291,6 +291,12 @@ void cp_session_leave(void)
 	cp_add_seqcst(&cp_session.leaving, 1);
 }
 
+void cp_session_dump_asked(void)
+{
+	if (cp_session_is_ours())
+		cp_collect_run(cp_window_asked, NULL);
+}
+
 void cp_session_stay(void)
 {
 	uint32_t put_off;

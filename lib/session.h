@@ -57,6 +57,8 @@ void cp_session_drain_rest(void);
  * no file from here on. Before a last write, which waits for one that it may be at. Ordinary
  * context, and a fatal signal's handler. */
 void cp_session_leave(void);
+/* Then: writes the dumps that were asked for before, and waits for one that is under way. */
+void cp_session_dump_asked(void);
 /* It didn't come to that: what was asked for meanwhile is done. */
 void cp_session_stay(void);
 /* The caller, main or the only one, needs to be the only thread (unshare, setns), or changes what

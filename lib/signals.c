@@ -126,6 +126,8 @@ static void on_fatal(int sig, siginfo_t *si, void *context)
 		cp_session_write("before a fatal signal", false);
 	else
 		cp_session_finish("before a fatal signal", 1);
+	if (!dumps_core(sig))
+		cp_session_dump_asked();
 	if (!cp_signals_die(sig, si, context) && ours)
 		cp_session_stay();
 	errno = saved;

@@ -308,6 +308,20 @@ void cp_window_finish(void *arg)
 		c->helper = start_helper();
 }
 
+void cp_window_asked(void *arg)
+{
+	uint32_t asked =
+		cp_exchange_acqrel(&cp_session.put_off, 0) | cp_collect_take(CP_REQUEST_DUMP);
+
+	(void)arg;
+	if (!(asked & CP_REQUEST_DUMP) || !cp_runs_any())
+		return;
+	cp_run_work_begin();
+	cp_drain_all(cp_session.runs, &cp_session.modules);
+	dump_numbered(asked);
+	cp_run_work_end();
+}
+
 static int dump_one(const struct cp_window_call *c)
 {
 	struct cp_run *r = &cp_session.runs[c->mode];
