@@ -2,7 +2,6 @@
 #include "real.h"
 
 #include <dlfcn.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -75,7 +74,6 @@ static const struct {
 	WANT(setns, "setns"),
 	WANT(prctl, "prctl"),
 	WANT(capset, "capset"),
-	WANT(close_range, "close_range"),
 	WANT(dl_iterate_phdr, "dl_iterate_phdr"),
 #undef WANT
 };
@@ -101,20 +99,14 @@ static void *look_up(void *handle, const char *name)
 	return f ? f : dlsym(handle, name);
 }
 
-/* Programs have one of their own, which gives copies of a list that was true once. */
-static bool is_of_libc_alone(const char *name)
-{
-	return !strcmp(name, "dl_iterate_phdr");
-}
-
 static void *resolve(const char *name)
 {
-	void *f = is_of_libc_alone(name) ? NULL : look_up(RTLD_NEXT, name);
+	void *f = look_up(RTLD_NEXT, name);
 	void *libc;
 
 	if (f)
 		return f;
-	/* Or loaded so that nothing comes "next" (dlopen with RTLD_DEEPBIND, dlmopen). */
+	/* Loaded so that nothing comes "next" (dlopen with RTLD_DEEPBIND, dlmopen). */
 	libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
 	return libc ? look_up(libc, name) : NULL;
 }

@@ -80,7 +80,6 @@ struct cp_real {
 	int (*prctl)(int, ...);
 	int (*capset)(void *, const void *);
 	int (*dl_iterate_phdr)(int (*)(struct dl_phdr_info *, size_t, void *), void *);
-	int (*close_range)(unsigned, unsigned, int);
 };
 
 /* Valid after cp_real_resolve; a function that libc lacks is NULL. */
