@@ -52,7 +52,7 @@ void cp_collect_unpark(bool again);
 bool cp_collect_alive(void);
 
 /* Ask. From any context: wakes the thread, or, where none runs (a fork child), serves at
- * once unless another thread holds the lock. */
+ * once, or has it served by the thread that holds the lock. */
 void cp_collect_request(uint32_t requests);
 
 /* Those of WHICH that were asked and that nobody has begun; the caller sees to them. Under the
