@@ -71,7 +71,7 @@ static bool same_crc(const struct cp_elf *e, uint32_t want)
 static int try(struct cp_elf *e, const char *path, const struct cp_debugfile_query *q,
 	       const struct debuglink *link)
 {
-	int r = cp_elf_open(e, path);
+	int r = cp_elf_open_watched(e, path, q->trouble);
 
 	if (r)
 		return -ENOENT;

@@ -17,6 +17,7 @@ struct cp_debugfile_query {
 	const uint8_t *build_id;
 	size_t build_id_size; /* 0 = none */
 	const char *root;     /* NULL = /usr/lib/debug */
+	int *trouble;	      /* as cp_elf_open_watched's, or NULL */
 };
 
 /* Open the debug file. 0 (close with cp_elf_close), or -ENOENT. */

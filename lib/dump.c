@@ -133,24 +133,40 @@ static int close_on_free_name(struct cp_run *r, struct cp_file_sink *f, int fail
 	return err;
 }
 
-/* Memory ran out, and the file is there without what there was no room for: once a run. */
+/* The first file of several stands for them. */
+static void say_unread(const struct cp_run *r)
+{
+	const struct cp_names *n = &r->rows->names;
+	uint32_t m = cp_names_unread(n, 0);
+
+	if (m != CP_NO_MAPPING)
+		cp_log("the %s profile lacks names: symbols could not be read: %s: %s; `cprof "
+		       "symbolize` adds them",
+		       r->ops->name,
+		       cp_errno_text(CP_VEC_AT(&n->mappings, struct cp_names_mapping, m)->trouble),
+		       cp_modules_at(r->rows->aggregate.modules, m)->path);
+}
+
+/* The file is there without what there was no memory for, or what could not be read: once a run. */
 static void say_lacks(struct cp_run *r)
 {
 	uint64_t lost = cp_run_counted(r, CP_COUNT_LOST_MEMORY) +
 			cp_run_counted(r, CP_COUNT_LOST_AGGREGATE);
 
-	if (r->said_lacks || (!lost && !r->rows->names.lacking))
+	if (r->said_lacks || (!lost && !r->rows->names.lacking && !r->rows->names.unread))
 		return;
 	r->said_lacks = true;
 	if (lost)
 		cp_log("the %s profile lacks samples, its comments say how many: there was no "
 		       "memory for them; %s",
 		       r->ops->name, cp_errno_advice(ENOMEM));
-	else
+	else if (r->rows->names.lacking)
 		cp_log("the %s profile lacks names: there was no memory for them; `cprof "
 		       "symbolize` "
 		       "adds them",
 		       r->ops->name);
+	else
+		say_unread(r);
 }
 
 static int write_file(struct cp_run *r, const struct cp_config *c, unsigned number, bool replace)

@@ -22,15 +22,22 @@ static bool within(uint64_t off, uint64_t n, uint64_t size)
 	return n <= size && off <= size - n;
 }
 
-static int read_file(int fd, uint64_t off, char *to, size_t n)
+static int tell(int *trouble, int err)
+{
+	if (trouble && !*trouble)
+		*trouble = err;
+	return err;
+}
+
+static int read_file(const struct cp_elf_source *s, uint64_t off, char *to, size_t n)
 {
 	while (n) {
-		long got = cp_sys_pread(fd, to, n, off);
+		long got = cp_sys_pread(s->fd, to, n, off);
 
 		if (got == -EINTR)
 			continue;
-		if (got <= 0)
-			return got ? (int)got : -EIO; /* shrunk since it was opened */
+		if (got <= 0) /* 0: shrunk since it was opened */
+			return tell(s->trouble, got ? (int)got : -EIO);
 		to += got;
 		off += (uint64_t)got;
 		n -= (size_t)got;
@@ -45,7 +52,7 @@ int cp_elf_read(const struct cp_elf *e, uint64_t off, void *to, size_t n)
 	if (!within(off, n, e->src.size))
 		return -EIO;
 	if (e->src.fd >= 0)
-		return read_file(e->src.fd, off, to, n);
+		return read_file(&e->src, off, to, n);
 	if (e->src.direct) {
 		memcpy(to, (const void *)(uintptr_t)(e->src.base + off), n);
 		return 0;
@@ -212,7 +219,14 @@ static int read_headers(struct cp_elf *e)
 	return 0;
 }
 
-int cp_elf_open(struct cp_elf *e, const char *path)
+/* ERR of an open says that there is no such file. */
+static bool is_absence(int err)
+{
+	return err == -ENOENT || err == -ENOTDIR || err == -ELOOP || err == -ENAMETOOLONG ||
+	       err == -ENXIO || err == -ENODEV;
+}
+
+int cp_elf_open_watched(struct cp_elf *e, const char *path, int *trouble)
 {
 	struct stat st;
 	int r;
@@ -220,17 +234,26 @@ int cp_elf_open(struct cp_elf *e, const char *path)
 	int fd = cp_sys_open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
 
 	if (fd < 0)
-		return fd;
+		return is_absence(fd) ? fd : tell(trouble, fd);
 	r = (int)cp_sys2(SYS_fstat, fd, &st);
-	if (!r && !S_ISREG(st.st_mode))
+	if (r)
+		tell(trouble, r);
+	else if (!S_ISREG(st.st_mode))
 		r = -EINVAL;
 	if (!r) {
-		*e = (struct cp_elf){ .src = { .fd = fd, .size = (uint64_t)st.st_size } };
+		*e = (struct cp_elf){
+			.src = { .fd = fd, .trouble = trouble, .size = (uint64_t)st.st_size }
+		};
 		r = read_headers(e);
 	}
 	if (r)
 		cp_sys_close(fd);
 	return r;
+}
+
+int cp_elf_open(struct cp_elf *e, const char *path)
+{
+	return cp_elf_open_watched(e, path, NULL);
 }
 
 int cp_elf_open_image(struct cp_elf *e, uint64_t address, uint64_t size, bool direct)

@@ -22,6 +22,7 @@
 struct cp_elf_source {
 	int fd;	       /* file; -1 = memory */
 	bool direct;   /* memory that can't go away (vdso): plain copy */
+	int *trouble;  /* file: gets the first error that the kernel gave, unless NULL */
 	uint64_t base; /* memory: address of the first byte */
 	uint64_t size; /* bytes there */
 };
@@ -68,6 +69,9 @@ struct cp_elf_sections {
 /* Open PATH, a regular file. 0, -ENOEXEC (not a 64-bit ELF of this byte order), or the error of
  * open, -EINVAL for what is no regular file, -EIO. Close it with cp_elf_close. */
 int cp_elf_open(struct cp_elf *e, const char *path);
+/* The same. Until E is closed, *TROUBLE, which was 0, gets the first error that kept from it what a
+ * file at PATH holds; no file there, or one of another kind, is none. */
+int cp_elf_open_watched(struct cp_elf *e, const char *path, int *trouble);
 /* The image of SIZE bytes at ADDRESS as the loader mapped it. 0, -ENOEXEC, -EFAULT, or what the
  * kernel says to reading one's own memory (-EPERM). Nothing to close. */
 int cp_elf_open_image(struct cp_elf *e, uint64_t address, uint64_t size, bool direct);

@@ -92,7 +92,7 @@ static const struct extent *read_extent(const struct cp_mapping *m)
 	if (!x)
 		return NULL;
 	*x = (struct extent){ m->image, UINT64_MAX, 0 };
-	if (cp_symbols_open(&e, &module))
+	if (cp_symbols_open(&e, &module, NULL))
 		return x;
 	for (unsigned i = 0; i < e.nloads; i++) {
 		uint64_t low = m->image + e.loads[i].vaddr - e.base_vaddr;
@@ -128,7 +128,7 @@ static void name_queries(const struct cp_mapping *m, struct cp_vec *queries)
 	struct cp_datasym_query *q = queries->items;
 	struct cp_elf e;
 
-	if (cp_symbols_open(&e, &module))
+	if (cp_symbols_open(&e, &module, NULL))
 		return;
 	for (size_t i = 0; i < queries->count; i++)
 		q[i].vaddr += e.base_vaddr;

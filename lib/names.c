@@ -14,6 +14,9 @@
 
 #define NAME_MAX_BYTES (16 << 10)
 
+/* Dumps that try anew to read a file: each keeps the other names once more. */
+#define REREADINGS_MAX 8u
+
 /* The synthetic function right after those of the special frames. */
 #define FUNCTION_UNKNOWN (CP_LOCATION_FIRST + 1)
 /* And the next: what the kernel gives no name for. */
@@ -27,7 +30,7 @@ struct function_key {
 void cp_names_init(struct cp_names *n)
 {
 	*n = (struct cp_names){ .functions = { .size = sizeof(struct cp_function) },
-				.has_functions = { .size = 1 } };
+				.mappings = { .size = sizeof(struct cp_names_mapping) } };
 }
 
 static bool same_function(uint32_t item, const void *key, const void *context)
@@ -170,6 +173,11 @@ static uint32_t choose(struct cp_names *n, const struct cp_mapping *m, uint64_t 
 	return function_of(n, m->path, q && q->start ? q->start : offset, NULL);
 }
 
+static struct cp_names_mapping *of_mapping(const struct cp_names *n, uint32_t mapping)
+{
+	return CP_VEC_AT(&n->mappings, struct cp_names_mapping, mapping);
+}
+
 static void set_functions(struct cp_names *n, struct cp_aggregate *a, uint32_t mapping,
 			  const struct cp_vec *queries)
 {
@@ -192,7 +200,7 @@ static void set_functions(struct cp_names *n, struct cp_aggregate *a, uint32_t m
 		}
 		/* What the kernel hides nobody else will find. */
 		if ((named || m->kernel) && m != &nowhere)
-			*CP_VEC_AT(&n->has_functions, uint8_t, mapping) = 1;
+			of_mapping(n, mapping)->has_functions = true;
 		*(named ? &n->named : &n->unnamed) += 1;
 	}
 }
@@ -214,6 +222,25 @@ static int look_up(struct cp_names *n, const struct cp_mapping *m,
 		err = cp_perfmap_find(is_anonymous(m) ? 0 : m->start - m->offset, queries->items,
 				      queries->count, &n->arena);
 	return err;
+}
+
+/* Errors that may be gone at the next dump. */
+static bool may_pass(int err)
+{
+	return err == -EIO || err == -EMFILE || err == -ENFILE || err == -EINTR || err == -EAGAIN;
+}
+
+/* The look-up for MAPPING ended with ERR. No symbols are no trouble, and code made at run time is
+ * announced or not. */
+static void take_result(struct cp_names *n, const struct cp_mapping *m, uint32_t mapping, int err)
+{
+	if (err == -ENOMEM)
+		n->lacking = true;
+	if (!err || err == -ENOENT || err == -ENOMEM || m->kernel || is_anonymous(m))
+		return;
+	of_mapping(n, mapping)->trouble = err;
+	if (may_pass(err) && n->rereadings < REREADINGS_MAX)
+		n->unread = true;
 }
 
 /* Look up the new locations of one mapping. */
@@ -245,9 +272,7 @@ static int name_mapping(struct cp_names *n, struct cp_aggregate *a, uint32_t map
 			err = -ENOMEM;
 	}
 	if (queries.count) {
-		/* Other errors come again. */
-		if (look_up(n, m, &module, &queries) == -ENOMEM)
-			n->lacking = true;
+		take_result(n, m, mapping, look_up(n, m, &module, &queries));
 		/* A look-up that found no memory may not have got to sorting them. */
 		cp_sort(queries.items, queries.count, queries.size);
 		set_functions(n, a, mapping, &queries);
@@ -287,33 +312,56 @@ static int name_all(struct cp_names *n, struct cp_aggregate *a)
 	return err;
 }
 
+/* Forgets what the locations from DONE on came to, which are named anew. */
+static void go_back(struct cp_names *n)
+{
+	n->rereadings += n->unread;
+	n->lacking = n->unread = false;
+	n->named = n->done_named;
+	n->unnamed = n->done_unnamed;
+	for (uint32_t m = 0; m < n->mappings.count; m++)
+		of_mapping(n, m)->trouble = of_mapping(n, m)->done_trouble;
+}
+
+static void go_on(struct cp_names *n, const struct cp_aggregate *a)
+{
+	n->done = (uint32_t)a->locations.count;
+	n->done_named = n->named;
+	n->done_unnamed = n->unnamed;
+	for (uint32_t m = 0; m < n->mappings.count; m++)
+		of_mapping(n, m)->done_trouble = of_mapping(n, m)->trouble;
+}
+
 int cp_names_update(struct cp_names *n, struct cp_aggregate *a, bool symbolize)
 {
 	int err = cp_aggregate_prepare(a);
 
 	if (!err && n->done == 0)
 		err = name_special(n, a);
-	while (!err && n->has_functions.count < a->modules->mappings.count)
-		err = cp_vec_add(&n->has_functions) ? 0 : -ENOMEM;
+	while (!err && n->mappings.count < a->modules->mappings.count)
+		err = cp_vec_add(&n->mappings) ? 0 : -ENOMEM;
 	if (err || !symbolize)
 		return err;
-	n->lacking = false;
-	n->named = n->done_named;
-	n->unnamed = n->done_unnamed;
+	go_back(n);
 	if (n->done < a->locations.count)
 		err = name_all(n, a);
-	if (err || n->lacking)
-		return err;
-	n->done = (uint32_t)a->locations.count;
-	n->done_named = n->named;
-	n->done_unnamed = n->unnamed;
-	return 0;
+	if (!err && !n->lacking && !n->unread)
+		go_on(n, a);
+	return err;
+}
+
+uint32_t cp_names_unread(const struct cp_names *n, uint32_t from)
+{
+	for (uint32_t m = from; m < n->mappings.count; m++)
+		if (of_mapping(n, m)->trouble)
+			return m;
+	return CP_NO_MAPPING;
 }
 
 void cp_names_release(struct cp_names *n)
 {
 	cp_arena_release(&n->arena);
 	cp_vec_release(&n->functions);
-	cp_vec_release(&n->has_functions);
+	cp_vec_release(&n->mappings);
 	cp_index_release(&n->index);
 }

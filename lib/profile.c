@@ -87,7 +87,8 @@ static void write_mapping(struct writing *x, uint32_t number)
 		.offset = m->offset,
 		.path = m->path,
 		.build_id = build_id,
-		.has_functions = *CP_VEC_AT(&x->n->has_functions, uint8_t, number) != 0,
+		.has_functions =
+			CP_VEC_AT(&x->n->mappings, struct cp_names_mapping, number)->has_functions,
 	};
 
 	if (*id)

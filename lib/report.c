@@ -5,6 +5,7 @@
 
 #include "cp-build.h"
 #include "incomplete.h"
+#include "log.h"
 #include "mode.h"
 #include "spans.h"
 #include "sigsafe/capture.h"
@@ -62,6 +63,7 @@ static void head(struct cp_report *out, const struct cp_run *r)
 }
 
 #define SPANS_SHOWN 16
+#define UNREAD_SHOWN 4
 
 /* 1234567 ns as "1.234". */
 static const char *ms(uint64_t ns)
@@ -95,6 +97,24 @@ static void spans(struct cp_report *out)
 			       L(cp_counted(CP_COUNT_LOST_SPANS)));
 }
 
+/* A line for each module whose symbols are missing. The path last: it may be too long. */
+static void unread(struct cp_report *out, const struct cp_run *r)
+{
+	const struct cp_names *n = &r->rows->names;
+	unsigned more = 0;
+
+	for (uint32_t m = 0; (m = cp_names_unread(n, m)) != CP_NO_MAPPING; m++)
+		if (more++ < UNREAD_SHOWN)
+			cp_report_line(
+				out, "symbols could not be read: %s: %s",
+				cp_errno_text(CP_VEC_AT(&n->mappings, struct cp_names_mapping, m)
+						      ->trouble),
+				cp_modules_at(r->rows->aggregate.modules, m)->path);
+	if (more > UNREAD_SHOWN)
+		cp_report_line(out, "symbols could not be read: of %u modules more",
+			       more - UNREAD_SHOWN);
+}
+
 static void tail(struct cp_report *out, const struct cp_run *r)
 {
 	uint64_t named = r->rows->names.named, all = named + r->rows->names.unnamed;
@@ -115,6 +135,7 @@ static void tail(struct cp_report *out, const struct cp_run *r)
 	spans(out);
 	cp_report_line(out, "symbols: %lu of %lu frames named (%s %%)", L(named), L(all),
 		       cp_report_percent(named, all));
+	unread(out, r);
 	cp_report_line(out, "cost: %s ms in the collector, for all modes together",
 		       cp_report_seconds(cp_run_own_cpu(r) * 1000));
 }

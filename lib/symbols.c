@@ -22,6 +22,7 @@ struct lookup {
 	size_t n;
 	struct cp_arena *names;
 	unsigned tables; /* read */
+	int trouble;	 /* why a file could not be read, or 0 */
 };
 
 _Static_assert(offsetof(struct cp_symbol_query, offset) == 0, "sort key");
@@ -37,16 +38,28 @@ static bool same_module(const struct cp_elf *e, const struct cp_symbol_module *m
 	       !memcmp(id, m->build_id, m->build_id_size);
 }
 
-int cp_symbols_open(struct cp_elf *e, const struct cp_symbol_module *m)
+/* Another way to the same file: what the first one met is no trouble any more. */
+static int open_also(struct cp_elf *e, const char *path, int *trouble)
+{
+	int told = 0, r = cp_elf_open_watched(e, path, &told);
+
+	if (trouble && (!r || !*trouble))
+		*trouble = told;
+	if (!r)
+		e->src.trouble = trouble;
+	return r;
+}
+
+int cp_symbols_open(struct cp_elf *e, const struct cp_symbol_module *m, int *trouble)
 {
 	const char *path = m->path ? m->path : "";
 
-	if (path[0] == '/' && !cp_elf_open(e, path)) {
+	if (path[0] == '/' && !cp_elf_open_watched(e, path, trouble)) {
 		if (same_module(e, m))
 			return 0;
 		cp_elf_close(e);
 	}
-	if (m->also && !cp_elf_open(e, m->also))
+	if (m->also && !open_also(e, m->also, trouble))
 		return 0;
 	if (!m->image || cp_elf_open_image(e, m->image, m->image_size, !strcmp(path, "[vdso]")))
 		return -ENOENT;
@@ -108,6 +121,7 @@ static int use_debugfile(struct lookup *l)
 		.module = l->layout.image ? NULL : &l->layout,
 		.build_id = l->m->build_id,
 		.build_id_size = l->m->build_id ? l->m->build_id_size : 0,
+		.trouble = &l->trouble,
 	};
 	uint8_t id[CP_BUILD_ID_MAX];
 	struct cp_elf_symtab t;
@@ -167,10 +181,13 @@ int cp_symbols_find(const struct cp_symbol_module *m, struct cp_symbol_query *q,
 		    struct cp_arena *names)
 {
 	struct lookup l = { .m = m, .names = names };
-	int r = cp_symbols_open(&l.layout, m);
+	int r;
 
-	if (r || !n)
-		return r;
+	if (!n)
+		return 0;
+	r = cp_symbols_open(&l.layout, m, &l.trouble);
+	if (r)
+		return l.trouble ? l.trouble : r;
 	cp_sort(q, n, sizeof(*q));
 	l.targets = n <= SIZE_MAX / sizeof(*l.targets) ? cp_sys_map(n * sizeof(*l.targets)) : NULL;
 	if (l.targets) {
@@ -187,5 +204,7 @@ int cp_symbols_find(const struct cp_symbol_module *m, struct cp_symbol_query *q,
 		r = -ENOMEM;
 	}
 	cp_elf_close(&l.layout);
+	if (!r && l.n && l.trouble)
+		return l.trouble;
 	return r ? r : l.tables ? 0 : -ENOENT;
 }

@@ -32,8 +32,8 @@ struct cp_symbol_module {
 
 struct cp_elf;
 /* Open the module's file where it is still the one that was mapped, otherwise its image. 0 or
- * -ENOENT. Close it with cp_elf_close. */
-int cp_symbols_open(struct cp_elf *e, const struct cp_symbol_module *m);
+ * -ENOENT. Close it with cp_elf_close. TROUBLE as cp_elf_open_watched's, or NULL. */
+int cp_symbols_open(struct cp_elf *e, const struct cp_symbol_module *m, int *trouble);
 
 struct cp_symbol_query {
 	uint64_t offset; /* file offset of the instruction in the module */
@@ -43,8 +43,9 @@ struct cp_symbol_query {
 };
 
 /* Fill NAME and START of the N queries (any order; they are sorted in place by
- * offset). 0 also when some or all stay unnamed; -ENOENT when no symbol table could be
- * read at all; -ENOMEM. A file whose build id differs from the module's is not used. */
+ * offset). 0 also when some or all stay unnamed; -ENOENT when there is no symbol table
+ * at all; -ENOMEM; another error when some stay unnamed, and a file that may have their names could
+ * not be read. A file whose build id differs from the module's is not used. */
 int cp_symbols_find(const struct cp_symbol_module *m, struct cp_symbol_query *q, size_t n,
 		    struct cp_arena *names);
 

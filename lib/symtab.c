@@ -118,15 +118,19 @@ static bool better_cover(struct scan *s, const struct cp_symtab_entry *a,
 	return reads_better(s, a->name, b->name);
 }
 
-/* aarch64's mapping symbols ($x, $d) and annobin's marks name places, not code. */
+/* aarch64's mapping symbols ($x, $d) and annobin's marks name places, not code. What has a name
+ * that can't be read is believed to be code: else the one below it would reach over it. */
 static bool marks_a_place(struct scan *s, const struct cp_symtab_entry *a)
 {
 	char *name = s->name[0];
+	long len;
 
 	if (a->rank & 4)
 		return false;
-	return read_name(s, a->name, name, TIE_NAME_MAX) <= 0 || name[0] == '$' ||
-	       !strncmp(name, ".annobin", 8) || !strncmp(name, ".L", 2);
+	len = read_name(s, a->name, name, TIE_NAME_MAX);
+	if (len <= 0)
+		return !len;
+	return name[0] == '$' || !strncmp(name, ".annobin", 8) || !strncmp(name, ".L", 2);
 }
 
 /* A sized symbol at the same start hides an unsized one: what follows its end is padding. */

@@ -31,7 +31,7 @@ everything="mmap:ENOMEM mmap:ENOMEM+ mprotect:ENOMEM munmap:ENOMEM
 	renameat:ENOSPC renameat:EACCES+ renameat2:EACCES renameat2:EINVAL linkat:EPERM unlinkat:EACCES
 	read:EIO read:EINTR read:short getdents64:EIO close:late:EIO close:late:EINTR flock:ENOLCK
 	getcwd:ENOENT readlink:EACCES readlinkat:EACCES getrandom:EAGAIN prlimit64:EPERM prctl:EPERM uname:EPERM
-	futex:EINTR futex:EAGAIN process_vm_readv:EPERM+/9 process_vm_readv:EPERM/9 pread64:EIO/9 pread64:short/9"
+	futex:EINTR futex:EAGAIN process_vm_readv:EPERM+/9 process_vm_readv:EPERM/9 pread64:EIO/9 pread64:EIO+/9 pread64:short/9"
 
 # What one run is given. The wall clock is slow, for its calls depend on time.
 # With FAULT_SYMBOLIZE=full the helper takes its part.

@@ -151,7 +151,7 @@ start_test() { # worker's directory, test, seconds
 watch_test() { # pid, output, expected
 	[ -n "$quick" ] && [ -n "$3" ] || return 0
 	while kill -0 "$1" 2>/dev/null; do
-		grep -qE -- "^FAIL.*($3)" "$2" && kill "$1"
+		grep -qE -- "^FAIL.*($3)" "$2" 2>/dev/null && kill "$1"
 		sleep 0.5
 	done
 }
