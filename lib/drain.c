@@ -61,10 +61,15 @@ void cp_drain_name(struct cp_run *r, const struct cp_thread *t)
 			  CP_VEC_AT(&r->aggregate.threads, struct cp_thread_label, kept - 1)->name);
 }
 
+uint32_t cp_drain_unnamed(struct cp_run *r, struct cp_thread *t)
+{
+	return find_label(r, t, cp_load_acquire(&t->state) == CP_THREAD_ENDED);
+}
+
 uint32_t cp_drain_label(struct cp_run *r, struct cp_thread *t)
 {
-	bool ended = cp_load_acquire(&t->state) == CP_THREAD_ENDED, had = t->names[r->mode] != 0;
-	uint32_t label = find_label(r, t, ended);
+	bool had = t->names[r->mode] != 0;
+	uint32_t label = cp_drain_unnamed(r, t);
 
 	if (!had)
 		cp_drain_name(r, t);

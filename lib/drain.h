@@ -17,6 +17,8 @@ void cp_drain_forget(const struct cp_run *r, struct cp_run *runs, struct cp_modu
 /* The number of T's label in R, for a mode that makes rows itself; CP_NO_THREAD
  * without memory. */
 uint32_t cp_drain_label(struct cp_run *r, struct cp_thread *t);
+/* The same for who sees to the name before a file is written. */
+uint32_t cp_drain_unnamed(struct cp_run *r, struct cp_thread *t);
 /* And its label gets the name that T has now. */
 void cp_drain_name(struct cp_run *r, const struct cp_thread *t);
 

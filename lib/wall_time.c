@@ -52,6 +52,13 @@ static void freshen(struct cp_modules *m, const struct cp_raw_stack *s)
 		read_modules(m);
 }
 
+/* A thread of libc's leaves its name when it ends, and is asked for it at each dump; another one
+ * may be gone by then. To ask costs a third of a first visit. */
+static uint32_t label_of(struct cp_run *r, struct cp_thread *t)
+{
+	return t->foreign ? cp_drain_label(r, t) : cp_drain_unnamed(r, t);
+}
+
 static void set_row(struct cp_run *r, struct cp_thread *t, enum cp_wall_state state,
 		    struct cp_raw_stack *s)
 {
@@ -59,7 +66,7 @@ static void set_row(struct cp_run *r, struct cp_thread *t, enum cp_wall_state st
 
 	freshen(r->aggregate.modules, s);
 	s->tag = state;
-	s->thread = cp_drain_label(r, t);
+	s->thread = label_of(r, t);
 	if (s->thread != CP_NO_THREAD)
 		row = cp_aggregate_row(&r->aggregate, s);
 	if (row == CP_INDEX_NONE)
@@ -197,6 +204,7 @@ static void settle_unseen(struct cp_run *r, struct cp_thread *t)
 			make_row(r, t, s);
 		cp_wall_pay(r, t, s);
 	}
+	cp_drain_name(r, t);
 }
 
 void cp_wall_gone(struct cp_run *r, struct cp_thread *t)
