@@ -23,6 +23,12 @@
 #define CPU_SHARE 20
 #define BUDGET_TICKS 8 /* may be saved up */
 
+/* The pacer's longest rest; see CP_WALL_REST. */
+#define REST_NS UINT64_C(100000000)
+
+#define BATCH 32u
+#define CACHE_LINE 64u
+
 static uint64_t next_tick = UINT64_MAX; /* monotonic ns */
 
 void cp_wall_prepare(void)
@@ -40,15 +46,19 @@ static uint64_t tick_of(uint64_t now)
 	return (now - cp_wall.began) / cp_wall.tick_ns;
 }
 
-/* The next tick after TICK, at a random place in its time: a program that repeats itself in step
- * with a clock is in step with none of ours. */
-static void plan(uint64_t tick)
+/* The next ticks from TICK on: STEP of them, or CP_WALL_REST. Visits are at a random place in their
+ * time: a program that repeats itself in step with a clock is in step with none of ours. */
+static void plan(uint64_t tick, bool rest)
 {
-	uint64_t length = cp_wall.step * cp_wall.tick_ns;
+	uint64_t first = cp_wall_aligned(tick);
+	uint64_t length = rest && first % CP_WALL_REST == 0 ? CP_WALL_REST : cp_wall.step;
 
-	cp_store_relaxed(&next_tick,
-			 cp_wall.began + cp_wall_aligned(tick) * cp_wall.tick_ns +
-				 (uint64_t)((__uint128_t)cp_wall_draw() * length >> 64));
+	cp_wall.length = (uint32_t)length;
+	cp_wall.end = first + length;
+	cp_store_relaxed(
+		&next_tick,
+		cp_wall.began + first * cp_wall.tick_ns +
+			(uint64_t)((__uint128_t)cp_wall_draw() * length * cp_wall.tick_ns >> 64));
 }
 
 static void seed(uint64_t now)
@@ -70,12 +80,13 @@ static void begin(unsigned frequency)
 				    .step = 1,
 				    .began = now,
 				    .stretch = 1,
+				    .begins = cp_load_acquire(&cp_wall_begins) - 1,
 				    .blind = blind,
 				    .due = due };
 	cp_wall.due.size = sizeof(uint64_t);
 	cp_wall.due.count = 0;
 	seed(now);
-	plan(0);
+	plan(0, false);
 }
 
 int cp_wall_start(struct cp_run *r, unsigned frequency)
@@ -119,19 +130,19 @@ static void earn(void)
 {
 	int64_t share = (int64_t)(cp_wall.step * cp_wall.tick_ns) / CPU_SHARE;
 
-	cp_wall.budget += share;
+	cp_wall.budget += share * (cp_wall.length / cp_wall.step);
 	if (cp_wall.budget > BUDGET_TICKS * share)
 		cp_wall.budget = BUDGET_TICKS * share;
 }
 
 /* When each record's thread is due, apart from the records: most are not, and to look through
  * thousands of records would cost more than the visits. Of one that was not met yet: 0. */
-static uint64_t *due_times(uint32_t limit)
+static bool have_due_times(uint32_t limit)
 {
 	while (cp_wall.due.count < limit)
 		if (!cp_vec_add(&cp_wall.due))
-			return NULL;
-	return cp_wall.due.items;
+			return false;
+	return true;
 }
 
 static bool can_visit(struct cp_thread *t)
@@ -139,32 +150,104 @@ static bool can_visit(struct cp_thread *t)
 	return cp_load_acquire(&t->state) == CP_THREAD_LIVE && cp_load_relaxed(&t->wall.began);
 }
 
-/* Those that are due, from where the last tick left off. How many threads there are. */
-static uint32_t visit_all(struct cp_run *r, uint64_t tick)
+/* Threads that were met, and how many of them are lazy. */
+static uint32_t count_met(uint32_t limit, uint32_t *lazy)
 {
-	uint32_t limit = cp_thread_limit(), met = 0, at = cp_wall.cursor;
-	uint64_t since = cp_run_clock(CLOCK_THREAD_CPUTIME_ID), *due = due_times(limit);
-	bool affordable = due != NULL;
+	const uint64_t *due = cp_wall.due.items;
+	uint32_t met = 0, n = 0;
 
-	for (uint32_t i = 0; due && i < limit; i++, at++) {
-		at = at < limit ? at : 0;
-		met += due[at] != 0;
-		if (due[at] > tick || !affordable || !can_visit(cp_thread_at(at)))
-			continue;
-		if (cp_wall_visit(r, cp_thread_at(at), tick, &due[at]) || met % 32 == 0)
-			affordable = can_afford(&since);
-		cp_wall.cursor = at + 1;
+	for (uint32_t i = 0; i < limit; i++) {
+		met += due[i] != 0;
+		n += due[i] & CP_WALL_LAZY;
 	}
-	can_afford(&since);
+	*lazy = n;
 	return met;
 }
 
+/* New threads are not to be met much later for it. */
+static bool can_rest(uint32_t met, uint32_t lazy)
+{
+	return met && met == lazy && cp_load_acquire(&cp_wall_begins) == cp_wall.begins &&
+	       CP_WALL_REST * cp_wall.tick_ns <= REST_NS;
+}
+
+/* What a visit reads of its thread has left the caches since the one before. It comes for a whole
+ * batch at once: one after the other would take as long as the visits. */
+static void fetch(const struct cp_thread *t)
+{
+	__builtin_prefetch(t);
+	for (size_t i = 0; i < sizeof(t->wall); i += CACHE_LINE)
+		__builtin_prefetch((const char *)&t->wall + i);
+}
+
+/* A pass over LIMIT records in a tick. */
+struct pass {
+	uint64_t tick, since; /* since: CPU time when it was last looked at */
+	uint64_t last;	      /* of those that are due */
+	uint32_t limit, left; /* records not yet passed */
+	bool look_for_new;    /* threads have begun since the last pass */
+	uint32_t batch[BATCH];
+};
+
+/* The next that are due, from the cursor on; how many. Records without a thread, and those whose
+ * thread was not met yet, are due at 0. */
+static uint32_t gather(struct pass *p)
+{
+	const uint64_t *due = cp_wall.due.items;
+	uint32_t n = 0;
+
+	for (; p->left && n < BATCH; p->left--) {
+		uint32_t at = cp_wall.cursor < p->limit ? cp_wall.cursor : 0;
+
+		cp_wall.cursor = at + 1;
+		if (due[at] > p->last || (!due[at] && !p->look_for_new))
+			continue;
+		p->batch[n++] = at;
+		fetch(cp_thread_at(at));
+	}
+	return n;
+}
+
+/* false: there is no CPU time left for more. */
+static bool visit_batch(struct cp_run *r, struct pass *p, uint32_t n)
+{
+	uint64_t *due = cp_wall.due.items;
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct cp_thread *t = cp_thread_at(p->batch[i]);
+
+		if (can_visit(t) && cp_wall_visit(r, t, p->tick, &due[p->batch[i]]) &&
+		    !can_afford(&p->since)) {
+			cp_wall.cursor = p->batch[i] + 1;
+			return false;
+		}
+	}
+	return can_afford(&p->since);
+}
+
+/* Those that are due, from where the last tick left off. */
+static void visit_all(struct cp_run *r, uint64_t tick, uint32_t limit)
+{
+	uint32_t begins = cp_load_acquire(&cp_wall_begins);
+	uint64_t last = tick < cp_wall.end ? cp_wall.end - 1 : tick;
+	struct pass p = { .tick = tick,
+			  .last = CP_WALL_DUE(last, true),
+			  .since = cp_run_clock(CLOCK_THREAD_CPUTIME_ID),
+			  .limit = limit,
+			  .left = limit,
+			  .look_for_new = begins != cp_wall.begins };
+
+	while (p.left)
+		if (!visit_batch(r, &p, gather(&p)))
+			return;
+	cp_wall.begins = begins;
+}
 static void adapt(uint32_t threads)
 {
 	uint32_t n = 2 * threads / VISITED_TWICE;
 
 	cp_wall.step = threads > VISITED_TWICE || cp_wall.period_ns < TWICE_NS ? 2 : 1;
-	n = n > STRETCH_MAX ? STRETCH_MAX : n - n % 2;
+	n = n > STRETCH_MAX ? STRETCH_MAX : n + n % 2;
 	cp_wall.stretch = n > cp_wall.step ? n : cp_wall.step;
 }
 
@@ -172,12 +255,19 @@ bool cp_wall_tick(struct cp_run *r)
 {
 	uint64_t planned = tick_of(cp_wall_due());
 	uint64_t tick = tick_of(cp_run_clock(CLOCK_MONOTONIC));
+	uint32_t limit = cp_thread_limit(), met, lazy;
+	bool rest = false;
 
 	if (tick > planned)
 		cp_wall.counts.late += (tick - planned) / cp_wall.step;
 	earn();
-	adapt(visit_all(r, tick));
-	plan(tick + 1);
+	if (have_due_times(limit)) {
+		visit_all(r, tick, limit);
+		met = count_met(limit, &lazy);
+		adapt(met);
+		rest = can_rest(met, lazy);
+	}
+	plan(tick < cp_wall.end ? cp_wall.end : tick + 1, rest);
 	return cp_exchange_acqrel(&cp_wall_ended, 0) != 0;
 }
 

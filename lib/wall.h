@@ -48,13 +48,26 @@ struct cp_wall {
 	uint32_t openings;  /* of the gate, at the last reading of the modules */
 	uint64_t next_reading; /* of the modules, for an address in none: not before */
 	uint32_t stretch;      /* ticks between visits of a thread that doesn't run */
-	struct cp_vec due;     /* uint64_t: the next visit of each record's thread, as a tick */
+	uint32_t length;       /* ticks that the next visits are for */
+	uint64_t end;	       /* of those */
+	struct cp_vec due;     /* uint64_t: the next visit of each record's thread, CP_WALL_DUE */
 	uint32_t cursor;       /* where the next tick goes on */
+	uint32_t begins;       /* those of cp_wall_begins whose threads were looked for */
 	int64_t budget;	       /* ns of CPU time that may be spent */
 	bool blind;	       /* stacks can't be walked from outside */
 	struct cp_wall_counts counts;
 };
 extern struct cp_wall cp_wall;
+
+extern uint32_t cp_wall_begins; /* of threads: counted when their records are complete */
+
+/* When a thread is due: a tick, and whether any of the CP_WALL_REST ticks that this one is among
+ * will do. 0: it was not met yet. */
+#define CP_WALL_DUE(tick, lazy) ((uint64_t)(tick) << 1 | (lazy))
+#define CP_WALL_LAZY 1u
+/* Where all threads are lazy the pacer itself wakes up only once in so many ticks, which costs more
+ * than some visits. A multiple of every step. */
+#define CP_WALL_REST 8u
 
 /* The first tick from TICK on at which visits begin. */
 static inline uint64_t cp_wall_aligned(uint64_t tick)

@@ -17,6 +17,7 @@
 #include "wall_stack.h"
 
 struct cp_wall cp_wall;
+uint32_t cp_wall_begins;
 
 static struct cp_lock timers; /* against the thread's own end; held for a few calls only */
 
@@ -93,8 +94,11 @@ void cp_wall_disarm_all(void)
 
 void cp_wall_thread_begin(struct cp_thread *t)
 {
-	if (cp_load_relaxed(&cp_wall_running) && !cp_load_relaxed(&t->wall.began))
-		cp_store_release(&t->wall.began, cp_run_clock(CLOCK_MONOTONIC));
+	if (!cp_load_relaxed(&cp_wall_running) || cp_load_relaxed(&t->wall.began))
+		return;
+	cp_store_release(&t->wall.began, cp_run_clock(CLOCK_MONOTONIC));
+	/* Pairs with the pacer's acquire: who sees the count sees the record. */
+	cp_add_seqcst(&cp_wall_begins, 1);
 }
 
 void cp_wall_thread_end(struct cp_thread *t)

@@ -31,14 +31,22 @@ static uint64_t boundary(const struct cp_wall_thread *w, uint64_t tick)
 }
 
 /* The next visit stands for SPAN ticks, and is at a random one of them. How many does not depend on
- * what that visit will find, so it stays unbiased. */
+ * what that visit will find, so it stays unbiased. Long spans end where the pacer's rests do, so
+ * that the next one is made of whole rests: a visit at a random place in one of those is at a
+ * random place in its span as well. */
 static uint64_t plan(struct cp_wall_thread *w, uint64_t tick, uint32_t span)
 {
-	uint64_t end = w->until + w->span, places = span / cp_wall.step;
+	uint64_t end = w->until + w->span, places;
+	bool lazy;
 
 	w->until = cp_wall_aligned(end > tick ? end : tick + 1);
+	lazy = span >= 2 * CP_WALL_REST && w->until % CP_WALL_REST == 0;
+	if (span >= 2 * CP_WALL_REST)
+		span -= (w->until + span) % CP_WALL_REST;
 	w->span = span;
-	return w->until + (places > 1 ? cp_wall_draw() % places * cp_wall.step : 0);
+	places = span / cp_wall.step;
+	return CP_WALL_DUE(w->until + (places > 1 ? cp_wall_draw() % places * cp_wall.step : 0),
+			   lazy);
 }
 
 void cp_wall_record(struct cp_run *r, struct cp_thread *t, const struct cp_record *record)
@@ -71,11 +79,9 @@ void cp_wall_take(struct cp_run *r, struct cp_thread *t)
 			cp_wall_record(r, t, record);
 }
 
-/* A clock that moves while one looks at it is that of a thread that runs. */
-static enum cp_wall_doing glance(struct cp_wall_thread *w, int tid)
+/* A clock that moves while one looks at it, and stood at BEFORE, is that of a thread that runs. */
+static enum cp_wall_doing glance(struct cp_wall_thread *w, int tid, uint64_t before)
 {
-	uint64_t before = cp_wall_clock_of(tid);
-
 	w->clock = cp_wall_clock_of(tid);
 	return w->clock == UINT64_MAX ? CP_WALL_ENDED
 	       : w->clock == before   ? CP_WALL_HIDDEN
@@ -84,9 +90,9 @@ static enum cp_wall_doing glance(struct cp_wall_thread *w, int tid)
 
 /* /proc, which costs more, and a descriptor for a moment, is asked only about those that may wait.
  */
-static enum cp_wall_doing look(struct cp_thread *t)
+static enum cp_wall_doing look(struct cp_thread *t, uint64_t clock)
 {
-	enum cp_wall_doing doing = glance(&t->wall, t->tid);
+	enum cp_wall_doing doing = glance(&t->wall, t->tid, clock);
 
 	if (doing != CP_WALL_HIDDEN || cp_wall.blind)
 		return doing;
@@ -137,7 +143,7 @@ static void found_gone(struct cp_wall_thread *w)
 }
 
 /* It ran since the last visit, or this is the first. */
-static void find_out(struct cp_run *r, struct cp_thread *t, uint64_t tick)
+static void find_out(struct cp_run *r, struct cp_thread *t, uint64_t tick, uint64_t clock)
 {
 	struct cp_wall_thread *w = &t->wall;
 
@@ -147,7 +153,7 @@ static void find_out(struct cp_run *r, struct cp_thread *t, uint64_t tick)
 		w->state = CP_WALL_PAUSED;
 		return;
 	}
-	switch (look(t)) {
+	switch (look(t, clock)) {
 	case CP_WALL_RUNS: found_running(w, t); break;
 	case CP_WALL_WAITS:
 		/* Who waits for our lock, which we hold, stays where it was. */
@@ -196,7 +202,7 @@ bool cp_wall_visit(struct cp_run *r, struct cp_thread *t, uint64_t tick, uint64_
 	if (clock == UINT64_MAX)
 		found_gone(w);
 	else if (moved)
-		find_out(r, t, tick);
+		find_out(r, t, tick, clock);
 	else
 		cp_wall.counts.unmoved++;
 	*due = w->ended ? UINT64_MAX : plan(w, tick, span_of(w, moved));

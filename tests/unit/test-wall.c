@@ -27,7 +27,7 @@ static void *waiter(void *arg)
 	return arg;
 }
 
-static void begin(void)
+static void begin_at(unsigned frequency)
 {
 	cp_capture_settings.max_depth = 64;
 	cp_unwinder_dwarf.prepare();
@@ -35,7 +35,12 @@ static void begin(void)
 	cp_modules_init(&modules);
 	cp_run_begin(&run, &modules);
 	cp_wall_prepare();
-	cp_wall_start(&run, 50);
+	cp_wall_start(&run, frequency);
+}
+
+static void begin(void)
+{
+	begin_at(50);
 }
 
 static void end(void)
@@ -45,13 +50,10 @@ static void end(void)
 	cp_modules_release(&modules);
 }
 
-/* A record for another thread, which waits until the semaphore DONE is posted. */
-static struct cp_thread *make(pthread_t *thread)
+static struct cp_thread *make_another(pthread_t *thread)
 {
 	struct cp_thread *t = cp_thread_claim();
 
-	sem_init(&begun, 0, 0);
-	sem_init(&done, 0, 0);
 	pthread_create(thread, NULL, waiter, NULL);
 	sem_wait(&begun);
 	t->start = waiter;
@@ -59,6 +61,14 @@ static struct cp_thread *make(pthread_t *thread)
 	cp_store_release(&t->state, CP_THREAD_LIVE);
 	cp_wall_thread_begin(t);
 	return t;
+}
+
+/* A record for another thread, which waits until the semaphore DONE is posted. */
+static struct cp_thread *make(pthread_t *thread)
+{
+	sem_init(&begun, 0, 0);
+	sem_init(&done, 0, 0);
+	return make_another(thread);
 }
 
 static void finish(pthread_t thread, struct cp_thread *t)
@@ -218,6 +228,84 @@ static void test_ticks_go_on_after_two_to_the_32(void)
 	end();
 }
 
+#define MANY 300
+
+static uint64_t due_of(const struct cp_thread *t)
+{
+	return *CP_VEC_AT(&cp_wall.due, uint64_t, t->index);
+}
+
+/* A visit that may come anywhere in a rest is at a random place in its span only if that is made of
+ * whole rests. */
+static void check_whole_rests(struct cp_thread *const *t)
+{
+	for (int i = 0; i < MANY; i++) {
+		CHECK_EQ(t[i]->wall.until % CP_WALL_REST, 0);
+		CHECK_EQ(t[i]->wall.span % CP_WALL_REST, 0);
+		CHECK(due_of(t[i]) & CP_WALL_LAZY);
+		CHECK(due_of(t[i]) >= CP_WALL_DUE(t[i]->wall.until, 0));
+		CHECK(due_of(t[i]) <= CP_WALL_DUE(t[i]->wall.until + t[i]->wall.span - 1, 1));
+	}
+}
+
+static void finish_all(const pthread_t *threads, struct cp_thread *const *t)
+{
+	for (int i = 0; i < MANY; i++)
+		sem_post(&done);
+	for (int i = 0; i < MANY; i++) {
+		pthread_join(threads[i], NULL);
+		cp_thread_free(t[i]);
+	}
+}
+
+static void test_many_that_wait_let_the_pacer_rest(void)
+{
+	static struct cp_thread *t[MANY];
+	static pthread_t threads[MANY];
+	uint64_t until, all = 0;
+
+	begin_at(100);
+	t[0] = make(&threads[0]);
+	for (int i = 1; i < MANY; i++)
+		t[i] = make_another(&threads[i]);
+	for (int i = 0; i < 2000 && cp_wall.length < CP_WALL_REST; i++)
+		tick_when_due();
+	CHECK_EQ(cp_wall.length, CP_WALL_REST);
+	check_whole_rests(t);
+	CHECK_EQ(cp_wall.end % CP_WALL_REST, 0);
+	for (int i = 0; i < 6; i++)
+		tick_when_due();
+	until = cp_run_clock(CLOCK_MONOTONIC);
+	for (int i = 0; i < MANY; i++) {
+		cp_wall_settle(&run, t[i], until);
+		all += until - t[i]->wall.began;
+	}
+	CHECK_EQ(sum(1, 0), all);
+	finish_all(threads, t);
+	end();
+}
+
+static void test_a_thread_that_begins_is_met_at_once(void)
+{
+	pthread_t threads[2];
+	struct cp_thread *t[2];
+
+	begin();
+	t[0] = make(&threads[0]);
+	wait_ms(25);
+	cp_wall_tick(&run);
+	CHECK_EQ(t[0]->wall.state, CP_WALL_WAITING);
+	t[1] = make_another(&threads[1]);
+	wait_ms(25);
+	cp_wall_tick(&run);
+	CHECK_EQ(t[1]->wall.state, CP_WALL_WAITING);
+	sem_post(&done);
+	finish(threads[0], t[0]);
+	pthread_join(threads[1], NULL);
+	cp_thread_free(t[1]);
+	end();
+}
+
 int main(void)
 {
 	RUN(test_late_visits_lose_no_time);
@@ -225,5 +313,7 @@ int main(void)
 	RUN(test_a_thread_that_was_not_met_has_its_time_at_its_start);
 	RUN(test_paused_threads_have_no_time);
 	RUN(test_ticks_go_on_after_two_to_the_32);
+	RUN(test_many_that_wait_let_the_pacer_rest);
+	RUN(test_a_thread_that_begins_is_met_at_once);
 	return harness_end();
 }
