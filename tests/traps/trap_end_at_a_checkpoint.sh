@@ -15,7 +15,7 @@ cat >"$work/host.c" <<'END'
 /* Behind ours: what was registered first comes last. */
 static void linger(void)
 {
-	usleep(100000);
+	usleep(400000);
 }
 static void *work(void *asks)
 {
@@ -44,13 +44,16 @@ $CC -O1 -o "$work/host" "$work/host.c" -pthread || fail "not built"
 # The end is slow too, from the last write on.
 ends=execve,exit_group,rt_tgsigqueueinfo
 for way in return _exit signal exec; do
-	bare "$way" strace -f -o /dev/null -e trace=renameat,$ends -e inject=renameat:delay_enter=450ms \
-		-e inject=$ends:delay_enter=300ms -E CPROF_CHECKPOINT=100ms -E CPUPROFILE="$work/$way.pb" \
-		-E LD_PRELOAD="$CP_LIBRARY" "$work/host" "$way"
+	bare "$way" strace -f -o "$work/trace" -e trace=renameat,$ends -e inject=renameat:delay_enter=450ms \
+		-e inject=$ends:delay_enter=300ms -E CPROF_CHECKPOINT=10ms -E CPUPROFILE_FREQUENCY=1000 \
+		-E CPUPROFILE="$work/$way.pb" -E LD_PRELOAD="$CP_LIBRARY" "$work/host" "$way"
 	[ $way = signal ] && expected=143 || expected=0
 	check_status "$way" $expected
 	[ -z "$(find "$work" -name ".$way*.tmp")" ] || fail "$way: a half-written file is left"
 	check_valid "$work/$way.pb"
+	# Nor is one begun that the end would have to wait for: the last file is that of the thread that ends.
+	[ $way != return ] || awk '$2 ~ /^renameat/ { last = $1 } $2 ~ /^exit_group/ { end = $1 } END { exit last != end }' "$work/trace" ||
+		fail "return: our thread begins a file behind the last one"
 	# What came by exec has the path, if it had a sample.
 	[ $way = exec ] || check_stack "$work/$way.pb" work
 done

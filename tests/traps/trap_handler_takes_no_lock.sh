@@ -8,15 +8,15 @@ for m in libm.so.6 libresolv.so.2 libnsl.so.1 libutil.so.1 libz.so.1; do
 	done
 done
 [ -n "$modules" ] || skip "no library to load"
+# Not profiled itself: it could hang, too.
+limit=$bounded
 bare bare ./tests/traps/lock-loops 0.1 $modules
 check_status bare 0
 for unwind in dwarf fp libunwind; do
-	CPROF_UNWIND=$unwind CPUPROFILE_FREQUENCY=10000 \
-		profiled "$unwind" timeout -s KILL 60 ./tests/traps/lock-loops 1.2 $modules
+	CPROF_UNWIND=$unwind CPUPROFILE_FREQUENCY=10000 profiled "$unwind" ./tests/traps/lock-loops 1.2 $modules
 	check_status "$unwind" 0
 	check_same_output "$unwind" bare
 	check_quiet "$unwind"
-	check_valid "$work/$unwind.pb"*
-	# timeout itself is the process that owns the name.
+	check_valid "$work/$unwind.pb"
 done
 finish

@@ -17,6 +17,15 @@ for way in close-range close-range-by-number unshare-user unshare-pid setns; do
 	check_valid "$work/$way.pb"
 	check_stack "$work/$way.pb" confined_work
 done
+# Our thread's end, and its task's, are seen by the kernel as late as can be.
+for way in unshare-user setns; do
+	[ -e "$work/$way.pb" ] || continue
+	CPUPROFILE="$work/$way.late.pb" bare "$way-late" ./tests/traps/late-reaper env LD_PRELOAD="$CP_LIBRARY" ./tests/traps/sandbox "$way"
+	[ "$status" != 77 ] || { echo "# no ptrace here"; continue; }
+	check_status "$way-late" 0
+	check_same_output "$way-late" "$way-bare"
+	check_valid "$work/$way.late.pb"
+done
 if [ -e "$work/unshare-pid.pb" ]; then
 	check_valid "$work/unshare-pid.pb.1"
 	check_stack "$work/unshare-pid.pb.1" unshare_pid
