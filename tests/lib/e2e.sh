@@ -22,9 +22,21 @@ export CPROF_SYMBOLIZE="${CPROF_SYMBOLIZE:-names}"
 limit=
 bounded="timeout -s KILL 60"
 
+# When a process began, in ticks: with its number it says which process that is.
+began() { # pid
+	local stat
+	read -r stat 2>/dev/null <"/proc/$1/stat" || return
+	# Behind the name, which may have anything in it.
+	# shellcheck disable=SC2086
+	set -- ${stat##*) }
+	echo "${20}"
+}
+
 cleanup() {
-	for pid in $children; do
-		kill -9 "$pid" 2>/dev/null
+	local child
+	for child in $children; do
+		# Most have ended long ago, and somebody else may have the number.
+		[ "$(began "${child%:*}")" != "${child#*:}" ] || kill -9 "${child%:*}" 2>/dev/null
 	done
 	rm -rf "$work"
 }
@@ -32,7 +44,7 @@ trap cleanup EXIT
 
 # A process to end with the test, whatever happens.
 owns() { # pid
-	children="$children $1"
+	children="$children $1:$(began "$1")"
 }
 
 fail() {
