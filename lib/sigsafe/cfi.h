@@ -51,6 +51,13 @@ bool cp_cfi_find(const struct cp_cfi_module *m, uint64_t pc, struct cp_cfi_copy 
 bool cp_cfi_parse(const struct cp_cfi_module *m, uint64_t addr, struct cp_cfi_copy *copy,
 		  struct cp_cfi_fde *fde, uint64_t *size);
 
+/* How the CIE begins that compilers write but for languages with exceptions, behind its length:
+ * "zR", addresses 4 bytes from here. */
+#define CP_CFI_USUAL_CIE "\0\0\0\0\x01zR\0" CP_CFI_USUAL_UNITS "\x01\x1b" CP_CFI_USUAL_BEGIN
+
+/* The FDE of the last function that starts at or before PC, read directly; 0 = none. */
+uint64_t cp_cfi_fde_before(const struct cp_cfi_module *m, uint64_t pc);
+
 /* Where the last function that has an FDE and starts at or before PC starts; 0 = none. */
 uint64_t cp_cfi_start_before(const struct cp_cfi_module *m, uint64_t pc, bool copy);
 
@@ -164,6 +171,9 @@ bool cp_cfi_base(struct cp_cfi_frame *f, const struct cp_cfi_fde *fde, const str
  * description. Corrects ROW, of PC, which was interrupted. False: there is nothing to correct. */
 bool cp_cfi_freed_early(const struct cp_cfi_fde *fde, uint64_t pc, struct cp_cfi_row *row,
 			bool copy);
+
+/* May that be so in the function at START, with a CFA that counts from sp? */
+bool cp_cfi_frees(uint64_t start, uint64_t pc);
 
 /* N bytes of code at ADDR, or false. COPY as above. */
 bool cp_cfi_read_code(uint64_t addr, void *to, size_t n, bool copy);

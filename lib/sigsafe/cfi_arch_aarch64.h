@@ -27,11 +27,13 @@ static inline unsigned cp_cfi_register(unsigned column)
 	return column + 19;
 }
 
-/* How the CIE begins that compilers write but for languages with exceptions, behind its length:
- * "zR", code by instructions, data by words down, pointers 4 bytes from here; the CFA is sp. */
-#define CP_CFI_USUAL_CIE "\0\0\0\0\x01zR\0\x04\x78\x1e\x01\x1b\x0c\x1f\0"
+/* What the CIEs that compilers write have in common: code by instructions, data by words down; the
+ * CFA is sp. */
+#define CP_CFI_USUAL_UNITS "\x04\x78\x1e"
+#define CP_CFI_USUAL_BEGIN "\x0c\x1f\0"
 #define CP_CFI_USUAL_CODE_ALIGN 4
 #define CP_CFI_USUAL_CFA_OFFSET 0
+#define CP_CFI_USUAL_RA_SLOT 0
 #define CP_CFI_USUAL_RA 0 /* not on the stack */
 
 /* A leaf function may leave sp as it is. */

@@ -34,12 +34,13 @@ static inline unsigned cp_cfi_register(unsigned column)
 	return reg[column];
 }
 
-/* How the CIE begins that compilers write but for languages with exceptions, behind its length:
- * "zR", code by bytes, data by words down, pointers 4 bytes from here; the CFA is sp + 8, the
- * return address right below it. */
-#define CP_CFI_USUAL_CIE "\0\0\0\0\x01zR\0\x01\x78\x10\x01\x1b\x0c\x07\x08\x90\x01"
+/* What the CIEs that compilers write have in common: code by bytes, data by words down; the CFA is
+ * sp + 8, the return address right below it. */
+#define CP_CFI_USUAL_UNITS "\x01\x78\x10"
+#define CP_CFI_USUAL_BEGIN "\x0c\x07\x08\x90\x01"
 #define CP_CFI_USUAL_CODE_ALIGN 1
 #define CP_CFI_USUAL_CFA_OFFSET 8
+#define CP_CFI_USUAL_RA_SLOT 1 /* words below the CFA */
 #define CP_CFI_USUAL_RA CP_CFI_RULE(CP_CFI_OFFSET, 1, -8)
 
 /* `call` pushes, so that the caller's sp is always above its callee's. */

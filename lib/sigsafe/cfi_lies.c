@@ -67,20 +67,34 @@ static bool is_of_what_is_left(const struct cp_cfi_fde *fde, uint64_t pc, uint64
 	       row->cfa_offset == left;
 }
 
-bool cp_cfi_freed_early(const struct cp_cfi_fde *fde, uint64_t pc, struct cp_cfi_row *row,
-			bool copy)
+/* By the instructions before PC, back to START and on its page. */
+static unsigned freed_before(uint64_t start, uint64_t pc, unsigned *behind, bool copy)
 {
 	uint64_t from =
 		pc % 4096 < CP_CFI_FREED_BYTES ? pc & ~UINT64_C(4095) : pc - CP_CFI_FREED_BYTES;
 	uint8_t code[CP_CFI_FREED_BYTES];
+
+	if (from < start)
+		from = start;
+	return cp_cfi_freed(code, read_near(from, code, pc - from, pc, copy), behind);
+}
+
+bool cp_cfi_frees(uint64_t start, uint64_t pc)
+{
+	unsigned behind;
+
+	return freed_before(start, pc, &behind, false) != 0;
+}
+
+bool cp_cfi_freed_early(const struct cp_cfi_fde *fde, uint64_t pc, struct cp_cfi_row *row,
+			bool copy)
+{
 	unsigned behind, freed;
 	bool found;
 
-	if (from < fde->start)
-		from = fde->start;
 	if (row->cfa != SP_BASED)
 		return false;
-	freed = cp_cfi_freed(code, read_near(from, code, pc - from, pc, copy), &behind);
+	freed = freed_before(fde->start, pc, &behind, copy);
 	if (!freed)
 		return false;
 	found = is_of_what_is_left(fde, pc, pc - behind, row->cfa_offset - (int32_t)freed, row);

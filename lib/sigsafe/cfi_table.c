@@ -13,7 +13,6 @@ struct head {
 #define TABLE_ENC 0x3b /* relative to the head, signed 4 bytes */
 #define COUNT_ENC 0x03 /* unsigned 4 bytes */
 #define LONG_LENGTH 0xffffffff
-#define FAR 512 /* entries: more than a page of them */
 
 /* The begin of an FDE as compilers have it but for odd code models. */
 struct usual {
@@ -43,7 +42,7 @@ struct table {
 	bool copy; /* it may go away */
 };
 
-static bool find_table(const struct cp_cfi_module *m, bool copy, struct table *t)
+static inline bool find_table(const struct cp_cfi_module *m, bool copy, struct table *t)
 {
 	struct head h;
 
@@ -62,6 +61,11 @@ static bool find_table(const struct cp_cfi_module *m, bool copy, struct table *t
 	return true;
 }
 
+static inline const struct cp_cfi_entry *entries_of(const struct table *t)
+{
+	return (const struct cp_cfi_entry *)(uintptr_t)t->at;
+}
+
 static inline int32_t start_of(const struct cp_cfi_entry *e)
 {
 	int32_t start;
@@ -70,31 +74,30 @@ static inline int32_t start_of(const struct cp_cfi_entry *e)
 	return start;
 }
 
-/* The second of the halves of COUNT entries from LOW on, if it begins at or before WANT, else the
- * first. Nobody predicts the way of a search: this is no jump. */
-static inline const struct cp_cfi_entry *half_of(const struct cp_cfi_entry *low, uint64_t count,
-						 int32_t want)
+/* HIGH if it starts at or before WANT, else LOW. Nobody predicts the way of a search: this is no
+ * jump. */
+static inline const struct cp_cfi_entry *later(const struct cp_cfi_entry *low,
+					       const struct cp_cfi_entry *high, int32_t want)
 {
-	const struct cp_cfi_entry *mid = low + count / 2;
-
-	return __builtin_expect_with_probability(start_of(mid) <= want, 1, 0.5) ? mid : low;
+	return __builtin_expect_with_probability(start_of(high) <= want, 1, 0.5) ? high : low;
 }
 
-/* The last of COUNT entries that starts at or before WANT, if one of them does. Where steps are
- * far, both of the next ones are asked for before it is known which is needed. */
-static inline uint64_t search_direct(const struct cp_cfi_entry *entries, uint64_t count,
-				     int32_t want)
+/* The last of the entries that starts at or before WANT, if one of them does. By quarters: the
+ * loads of a step don't wait for each other, as those of two by halves would. */
+static inline const struct cp_cfi_entry *search_direct(const struct cp_cfi_entry *low,
+						       uint64_t count, int32_t want)
 {
-	const struct cp_cfi_entry *low = entries;
+	while (count > 3) {
+		uint64_t quarter = count / 4;
+		const struct cp_cfi_entry *second = low + quarter, *third = second + quarter,
+					  *last = third + quarter;
 
-	for (; count > FAR; count -= count / 2) {
-		__builtin_prefetch(low + (count - count / 2) / 2);
-		__builtin_prefetch(low + count / 2 + (count - count / 2) / 2);
-		low = half_of(low, count, want);
+		low = later(later(later(low, second, want), third, want), last, want);
+		count -= 3 * quarter;
 	}
-	for (; count > 1; count -= count / 2)
-		low = half_of(low, count, want);
-	return (uint64_t)(low - entries);
+	for (; count > 1; count--)
+		low = later(low, low + 1, want);
+	return low;
 }
 
 /* The same in what may go away; false: it has. */
@@ -115,6 +118,15 @@ static __attribute__((noinline)) bool search_copied(const struct table *t, int32
 	return true;
 }
 
+/* An entry's range; what is outside of it is beyond all, or before all, of them. */
+static inline bool in_range(const struct table *t, uint64_t pc, int32_t *want)
+{
+	int64_t offset = (int64_t)(pc - t->base);
+
+	*want = offset > INT32_MAX ? INT32_MAX : (int32_t)offset;
+	return offset >= INT32_MIN;
+}
+
 /* Where the last function that starts at or before PC starts, and its FDE. False: there is none. */
 static bool search(const struct cp_cfi_module *m, uint64_t pc, bool copy, uint64_t *start,
 		   uint64_t *fde)
@@ -122,26 +134,33 @@ static bool search(const struct cp_cfi_module *m, uint64_t pc, bool copy, uint64
 	struct cp_cfi_entry e;
 	struct table t;
 	uint64_t i = 0;
-	int64_t want;
+	int32_t want;
 
-	if (!find_table(m, copy, &t) || !t.count)
+	if (!find_table(m, copy, &t) || !t.count || !in_range(&t, pc, &want))
 		return false;
-	/* An entry's range; what is outside of it is beyond all, or before all, of them. */
-	want = (int64_t)(pc - t.base);
-	if (want > INT32_MAX)
-		want = INT32_MAX;
-	if (want < INT32_MIN)
-		return false;
-	if (!t.copy)
-		i = search_direct((const struct cp_cfi_entry *)(uintptr_t)t.at, t.count,
-				  (int32_t)want);
-	else if (!search_copied(&t, (int32_t)want, &i))
-		return false;
-	if (!get(t.at + i * sizeof(e), &e, sizeof(e), t.copy) || e.start > want)
+	if (t.copy) {
+		if (!search_copied(&t, want, &i) || !get(t.at + i * sizeof(e), &e, sizeof(e), true))
+			return false;
+	} else {
+		memcpy(&e, (const char *)search_direct(entries_of(&t), t.count, want), sizeof(e));
+	}
+	if (e.start > want)
 		return false;
 	*start = t.base + (uint64_t)(int64_t)e.start;
 	*fde = t.base + (uint64_t)(int64_t)e.fde;
 	return true;
+}
+
+uint64_t cp_cfi_fde_before(const struct cp_cfi_module *m, uint64_t pc)
+{
+	struct cp_cfi_entry e;
+	struct table t;
+	int32_t want;
+
+	if (!find_table(m, false, &t) || !t.count || !in_range(&t, pc, &want))
+		return 0;
+	memcpy(&e, (const char *)search_direct(entries_of(&t), t.count, want), sizeof(e));
+	return e.start <= want ? t.base + (uint64_t)(int64_t)e.fde : 0;
 }
 
 uint64_t cp_cfi_start_before(const struct cp_cfi_module *m, uint64_t pc, bool copy)

@@ -6,12 +6,11 @@ uint64_t cp_rules_cache[1 << CP_RULES_SLOT_BITS];
 
 void cp_rules_put(uint64_t pc, uint32_t rule)
 {
-	uint64_t hash = cp_rules_hash(pc);
+	uint64_t hash = cp_rules_hash(cp_rules_key(pc));
 
 	if (pc >> CP_CFI_PC_BITS || !rule)
 		return;
-	cp_store_relaxed(&cp_rules_cache[hash >> CP_RULES_TAG_BITS],
-			 hash << CP_RULES_RULE_BITS | rule);
+	cp_store_relaxed(cp_rules_slot(hash), hash << CP_RULES_SLOT_BITS | rule);
 }
 
 void cp_rules_clear(void)
@@ -19,3 +18,16 @@ void cp_rules_clear(void)
 	for (unsigned i = 0; i < 1 << CP_RULES_SLOT_BITS; i++)
 		cp_store_relaxed(&cp_rules_cache[i], 0);
 }
+
+#if defined(__x86_64__)
+
+bool cp_rule_read_probed(uint32_t rule, uint64_t cfa, struct cp_rule_frame *q,
+			 struct cp_stackmem *stack)
+{
+	q->sp = cfa;
+	return cp_stackmem_read(stack, cfa - 8, &q->pc) &&
+	       cp_stackmem_read(stack, cfa - cp_rule_below(rule, CP_RULE_FP_SHIFT), &q->fp) &&
+	       cp_stackmem_read(stack, cfa - cp_rule_below(rule, CP_RULE_BX_SHIFT), &q->bx);
+}
+
+#endif

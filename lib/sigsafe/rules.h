@@ -35,25 +35,55 @@ _Static_assert(CP_RULE_BITS <= CP_RULES_RULE_BITS, "a rule and its tag fit into 
 
 extern uint64_t cp_rules_cache[1 << CP_RULES_SLOT_BITS];
 
-/* An odd factor (2^64 / golden ratio) is a bijection modulo any power of two. */
-static inline uint64_t cp_rules_hash(uint64_t pc)
+/* What stands for a pc: callers are looked up by their return address less one, which is there
+ * before one is subtracted. */
+static inline uint64_t cp_rules_key(uint64_t pc)
 {
-	return pc * UINT64_C(0x9e3779b97f4a7c15) & ((UINT64_C(1) << CP_CFI_PC_BITS) - 1);
+	return pc + 1;
 }
 
-/* The rule of PC, or 0. A pc of more than CP_CFI_PC_BITS must not come here. */
+/* In the highest bits. An odd factor (2^64 / golden ratio) is a bijection modulo any power of two.
+ */
+static inline uint64_t cp_rules_hash(uint64_t key)
+{
+	return key * (UINT64_C(0x9e3779b97f4a7c15) << (64 - CP_CFI_PC_BITS));
+}
+
+static inline uint64_t *cp_rules_slot(uint64_t hash)
+{
+	return &cp_rules_cache[hash >> (64 - CP_RULES_SLOT_BITS)];
+}
+
+/* The rule of a key's pc, with any bits above CP_RULES_RULE_BITS. False: there is none. The pc must
+ * not have more than CP_CFI_PC_BITS. */
+static inline bool cp_rules_get(uint64_t key, uint32_t *rule)
+{
+	uint64_t hash = cp_rules_hash(key);
+	/* Relaxed: the word is all there is, nothing is read through it. */
+	uint64_t entry = cp_load_relaxed(cp_rules_slot(hash));
+
+	*rule = (uint32_t)entry;
+	return !((entry ^ hash << CP_RULES_SLOT_BITS) >> CP_RULES_RULE_BITS) &&
+	       entry & CP_RULE_MARK;
+}
+
+/* The rule of PC, or 0. */
 static inline uint32_t cp_rules_find(uint64_t pc)
 {
-	uint64_t hash = cp_rules_hash(pc);
-	/* Relaxed: the word is all there is, nothing is read through it. */
-	uint64_t entry = cp_load_relaxed(&cp_rules_cache[hash >> CP_RULES_TAG_BITS]);
+	uint32_t rule;
 
-	if ((entry ^ hash << CP_RULES_RULE_BITS) >> CP_RULES_RULE_BITS)
-		return 0;
-	return (uint32_t)entry & (uint32_t)((UINT64_C(1) << CP_RULES_RULE_BITS) - 1);
+	return cp_rules_get(cp_rules_key(pc), &rule)
+		       ? rule & (uint32_t)((UINT64_C(1) << CP_RULES_RULE_BITS) - 1)
+		       : 0;
 }
 
 void cp_rules_put(uint64_t pc, uint32_t rule);
+
+/* Look the rule of PC, in M, which stays, up and put it: what cp_rule_of gives for its row, or 0,
+ * where the row must be asked. EXACT: PC was interrupted. *USUAL_CIE: where one of M that was met
+ * before is, from M's tables on; or 0. */
+uint32_t cp_rules_learn(const struct cp_cfi_module *m, uint64_t pc, bool exact,
+			uint32_t *usual_cie);
 void cp_rules_clear(void);
 
 #endif

@@ -73,6 +73,19 @@ static inline uint32_t cp_rule_of(const struct cp_cfi_row *row)
 	return CP_RULE_MARK | base | (uint32_t)row->cfa_offset / 8 << 2 | slot << 15;
 }
 
+/* The same where registers are saved SLOTS words below the CFA, 0 = not. */
+static inline uint32_t cp_rule_of_slots(uint32_t reg, uint32_t offset, const uint8_t *slots)
+{
+	uint32_t fp = slots[cp_cfi_column(CP_REG_FP)], ra = slots[CP_CFI_RA];
+
+	if ((reg != CP_REG_SP && reg != CP_REG_FP) || offset % 8 ||
+	    offset > 8 * CP_RULE_OFFSET_MAX || slots[cp_cfi_column(CP_REG_SP)] || fp > INT8_MAX ||
+	    (fp ? ra != fp - 1 || !ra : ra))
+		return 0;
+	return CP_RULE_MARK | (reg == CP_REG_SP ? CP_RULE_SP : CP_RULE_FP) | offset / 8 << 2 |
+	       fp << 15;
+}
+
 static inline bool cp_rule_is_outermost(uint32_t rule)
 {
 	return (rule & 3) == CP_RULE_OUTERMOST;

@@ -1,12 +1,14 @@
 /* x86_64: unwind rules small enough for the cache, and their application.
  *
  *     bits 0-1   what the CFA counts from, or "outermost"
- *     bits 2-15  CFA offset in words
- *     bits 16-22 rbp, bits 23-29 rbx: saved that many words below the CFA; 0 = not saved
+ *     bit 2      set
+ *     bits 3-16  CFA offset in words: as they stand there, in bytes
+ *     bits 17-23 rbp, bits 24-30 rbx: saved that many words below the CFA; 1 = not saved
  *
- * The return address is right below the CFA. rbx is followed because the CFA of
- * _dl_runtime_resolve counts from it; r12 to r15 hardly ever matter, and a walk that
- * needs one starts again without the cache.
+ * The return address is right below the CFA. A register that isn't saved is read from there as well
+ * and then left out, because nobody predicts the jumps of a stack that was not walked before. rbx
+ * is followed because the CFA of _dl_runtime_resolve counts from it; r12 to r15 hardly ever matter,
+ * and a walk that needs one starts again without the cache.
  */
 #ifndef CP_RULES_X86_64_H
 #define CP_RULES_X86_64_H
@@ -16,9 +18,12 @@
 #include "sigsafe/cfi.h"
 
 #define CP_RULE_BITS 31
-#define CP_RULE_MARK (1u << 30) /* set in every rule: none is 0 */
+#define CP_RULE_MARK (1u << 2) /* set in every rule: none is 0 */
 #define CP_RULE_OFFSET_MAX ((1 << 14) - 1)
 #define CP_RULE_SLOT_MAX ((1 << 7) - 1)
+#define CP_RULE_FP_SHIFT 17
+#define CP_RULE_BX_SHIFT 24
+#define CP_RULE_NOT_SAVED 1u /* a slot */
 
 enum { CP_RULE_OUTERMOST, CP_RULE_SP, CP_RULE_FP, CP_RULE_BX };
 
@@ -49,8 +54,8 @@ static inline bool cp_rule_is_same(const struct cp_rule_frame *a, const struct c
 	return !((a->pc ^ b->pc) | (a->sp ^ b->sp) | (a->fp ^ b->fp) | (a->bx ^ b->bx));
 }
 
-/* Words below the CFA where a register is saved, 0 = it is not; *FITS false: no simple rule says
- * so. Here and below conditions are put together without jumps: for new code nobody predicts them.
+/* Words below the CFA where a register is saved; *FITS false: no simple rule says so. Here and
+ * below conditions are put together without jumps: for new code nobody predicts them.
  */
 static inline uint32_t cp_rule_slot(uint32_t rule, bool *fits)
 {
@@ -59,7 +64,7 @@ static inline uint32_t cp_rule_slot(uint32_t rule, bool *fits)
 
 	*fits &= kept | ((CP_CFI_KIND(rule) == CP_CFI_OFFSET) & (value % 8 == 0) & (value <= -16) &
 			 (value >= -8 * CP_RULE_SLOT_MAX));
-	return kept ? 0 : (uint32_t)-value / 8;
+	return kept ? CP_RULE_NOT_SAVED : (uint32_t)-value / 8;
 }
 
 /* ROW as a rule, or 0 when it does not fit. */
@@ -83,7 +88,28 @@ static inline uint32_t cp_rule_of(const struct cp_cfi_row *row)
 	bx = cp_rule_slot(row->rules[cp_cfi_column(CP_CFI_RBX)], &fits);
 	if (!fits)
 		return 0;
-	return CP_RULE_MARK | base | (uint32_t)row->cfa_offset / 8 << 2 | fp << 16 | bx << 23;
+	return CP_RULE_MARK | base | (uint32_t)row->cfa_offset | fp << CP_RULE_FP_SHIFT |
+	       bx << CP_RULE_BX_SHIFT;
+}
+
+/* The same where registers are saved SLOTS words below the CFA, 0 = not. */
+static inline uint32_t cp_rule_of_slots(uint32_t reg, uint32_t offset, const uint8_t *slots)
+{
+	uint32_t fp = slots[cp_cfi_column(CP_REG_FP)], bx = slots[cp_cfi_column(CP_CFI_RBX)], base;
+	bool fits;
+
+	base = reg == CP_REG_SP	   ? CP_RULE_SP
+	       : reg == CP_REG_FP  ? CP_RULE_FP
+	       : reg == CP_CFI_RBX ? CP_RULE_BX
+				   : CP_RULE_OUTERMOST;
+	fits = (base != CP_RULE_OUTERMOST) & (offset % 8 == 0) & (offset > 0) &
+	       (offset <= 8 * CP_RULE_OFFSET_MAX) & (slots[CP_CFI_RA] == 1) &
+	       (slots[cp_cfi_column(CP_REG_SP)] == 0) & (fp != 1) & (fp <= CP_RULE_SLOT_MAX) &
+	       (bx != 1) & (bx <= CP_RULE_SLOT_MAX);
+	fp = fp ? fp : CP_RULE_NOT_SAVED;
+	bx = bx ? bx : CP_RULE_NOT_SAVED;
+	return fits ? CP_RULE_MARK | base | offset | fp << CP_RULE_FP_SHIFT | bx << CP_RULE_BX_SHIFT
+		    : 0;
 }
 
 static inline bool cp_rule_is_outermost(uint32_t rule)
@@ -91,19 +117,59 @@ static inline bool cp_rule_is_outermost(uint32_t rule)
 	return (rule & 3) == CP_RULE_OUTERMOST;
 }
 
+/* What RULE counts from, its offset, and where it has a register, all in bytes. */
+static inline uint64_t cp_rule_base(uint32_t rule, const struct cp_rule_frame *q)
+{
+	uint32_t kind = rule & 3;
+
+	return kind == CP_RULE_SP ? q->sp : kind == CP_RULE_FP ? q->fp : q->bx;
+}
+
+static inline uint64_t cp_rule_offset(uint32_t rule)
+{
+	return rule & CP_RULE_OFFSET_MAX << 3;
+}
+
+static inline uint64_t cp_rule_below(uint32_t rule, unsigned shift)
+{
+	return rule >> (shift - 3) & CP_RULE_SLOT_MAX << 3;
+}
+
+static inline bool cp_rule_saves(uint32_t rule, unsigned shift)
+{
+	return cp_rule_below(rule, shift) != CP_RULE_NOT_SAVED << 3;
+}
+
+/* The words by which RULE leads on, on a stack that isn't read at once. */
+bool cp_rule_read_probed(uint32_t rule, uint64_t cfa, struct cp_rule_frame *q,
+			 struct cp_stackmem *stack);
+
 /* Move Q to the caller. False, and Q untouched: a word can't be read, or the frame does
  * not move up. */
 static inline bool cp_rule_step(uint32_t rule, struct cp_rule_frame *q, struct cp_stackmem *stack)
 {
-	uint32_t kind = rule & 3, fp_slot = rule >> 16 & 0x7f, bx_slot = rule >> 23 & 0x7f;
-	uint64_t base = kind == CP_RULE_SP ? q->sp : kind == CP_RULE_FP ? q->fp : q->bx;
-	uint64_t cfa = base + (rule >> 2 & CP_RULE_OFFSET_MAX) * 8, pc, fp = q->fp, bx = q->bx;
+	uint64_t cfa = cp_rule_base(rule, q) + cp_rule_offset(rule);
+	uint64_t fp_at = cfa - cp_rule_below(rule, CP_RULE_FP_SHIFT);
+	uint64_t bx_at = cfa - cp_rule_below(rule, CP_RULE_BX_SHIFT);
+	struct cp_rule_frame next = { .sp = cfa };
 
-	if (cfa <= q->sp || !cp_stackmem_read(stack, cfa - 8, &pc) ||
-	    (fp_slot && !cp_stackmem_read(stack, cfa - fp_slot * 8, &fp)) ||
-	    (bx_slot && !cp_stackmem_read(stack, cfa - bx_slot * 8, &bx)))
+	if (cfa <= q->sp)
 		return false;
-	*q = (struct cp_rule_frame){ .pc = pc, .sp = cfa, .fp = fp, .bx = bx };
+	if (cp_stackmem_is_direct(stack, cfa - 8) && cp_stackmem_is_direct(stack, fp_at) &&
+	    cp_stackmem_is_direct(stack, bx_at)) {
+		next.pc = cp_stackmem_read_direct(cfa - 8);
+		next.fp = cp_stackmem_read_direct(fp_at);
+		next.bx = cp_stackmem_read_direct(bx_at);
+	} else {
+		struct cp_rule_frame read;
+
+		if (!cp_rule_read_probed(rule, cfa, &read, stack))
+			return false;
+		next = read;
+	}
+	next.fp = cp_rule_saves(rule, CP_RULE_FP_SHIFT) ? next.fp : q->fp;
+	next.bx = cp_rule_saves(rule, CP_RULE_BX_SHIFT) ? next.bx : q->bx;
+	*q = next;
 	return true;
 }
 
@@ -122,17 +188,20 @@ static inline unsigned cp_rule_words(uint32_t rule, const struct cp_rule_frame *
 				     const struct cp_rule_frame *next, unsigned *needed,
 				     struct cp_rule_word *words)
 {
-	uint32_t kind = rule & 3, fp_slot = rule >> 16 & 0x7f, bx_slot = rule >> 23 & 0x7f;
-	uint64_t base = kind == CP_RULE_SP ? q->sp : kind == CP_RULE_FP ? q->fp : q->bx;
-	uint64_t cfa = base + (rule >> 2 & CP_RULE_OFFSET_MAX) * 8;
+	uint64_t cfa = cp_rule_base(rule, q) + cp_rule_offset(rule);
+	uint32_t kind = rule & 3, saves = 0;
 	unsigned n = 0;
 
+	saves |= cp_rule_saves(rule, CP_RULE_FP_SHIFT) ? CP_RULE_NEEDS_FP : 0;
+	saves |= cp_rule_saves(rule, CP_RULE_BX_SHIFT) ? CP_RULE_NEEDS_BX : 0;
 	words[n++] = (struct cp_rule_word){ cfa - 8, next->pc };
-	if (fp_slot && *needed & CP_RULE_NEEDS_FP)
-		words[n++] = (struct cp_rule_word){ cfa - fp_slot * 8, next->fp };
-	if (bx_slot && *needed & CP_RULE_NEEDS_BX)
-		words[n++] = (struct cp_rule_word){ cfa - bx_slot * 8, next->bx };
-	*needed &= ~((fp_slot ? CP_RULE_NEEDS_FP : 0u) | (bx_slot ? CP_RULE_NEEDS_BX : 0u));
+	if (saves & *needed & CP_RULE_NEEDS_FP)
+		words[n++] = (struct cp_rule_word){ cfa - cp_rule_below(rule, CP_RULE_FP_SHIFT),
+						    next->fp };
+	if (saves & *needed & CP_RULE_NEEDS_BX)
+		words[n++] = (struct cp_rule_word){ cfa - cp_rule_below(rule, CP_RULE_BX_SHIFT),
+						    next->bx };
+	*needed &= ~saves;
 	*needed |= kind == CP_RULE_FP	? CP_RULE_NEEDS_FP
 		   : kind == CP_RULE_BX ? CP_RULE_NEEDS_BX
 					: 0;

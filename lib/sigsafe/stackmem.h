@@ -43,14 +43,25 @@ bool cp_stackmem_read_probed(struct cp_stackmem *m, uint64_t addr, uint64_t *wor
 #define CP_STACKMEM_RAW __attribute__((no_sanitize("address", "alignment")))
 typedef uint64_t __attribute__((aligned(1), may_alias)) cp_stackmem_word;
 
+/* Is the word at ADDR one that is read at once? */
+static inline bool cp_stackmem_is_direct(const struct cp_stackmem *m, uint64_t addr)
+{
+	return __builtin_expect(addr - m->direct_low < m->direct_size, 1);
+}
+
+CP_STACKMEM_RAW static inline uint64_t cp_stackmem_read_direct(uint64_t addr)
+{
+	/* NOLINTNEXTLINE: within the thread's own stack, so not NULL */
+	return *(const cp_stackmem_word *)addr;
+}
+
 /* The word at ADDR, or false when it can't be read; *WORD untouched then. */
 CP_STACKMEM_RAW static inline bool cp_stackmem_read(struct cp_stackmem *m, uint64_t addr,
 						    uint64_t *word)
 {
-	if (__builtin_expect(addr - m->direct_low >= m->direct_size, 0))
+	if (!cp_stackmem_is_direct(m, addr))
 		return cp_stackmem_read_probed(m, addr, word);
-	/* NOLINTNEXTLINE: within the thread's own stack, so not NULL */
-	*word = *(const cp_stackmem_word *)addr;
+	*word = cp_stackmem_read_direct(addr);
 	return true;
 }
 

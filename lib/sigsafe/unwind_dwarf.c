@@ -1,9 +1,10 @@
 /* CPROF_UNWIND=dwarf, the default: call frame information, read where it is needed.
  *
  * A frame is stepped by the rule cache (rules.h); a miss is looked up in the
- * module's table (cfi.h), and what it says goes into the cache when it fits. Nothing
- * is built ahead, nothing is allocated, no lock is taken. A walk's state is one
- * struct on the handler's stack.
+ * module's table: most code's rule is learnt at once (rules_learn.c), the rest goes by
+ * its row (cfi.h), which goes into the cache when it fits. Nothing is built ahead,
+ * nothing is allocated, no lock is taken. A walk's state is one struct on the handler's
+ * stack.
  */
 #include "sigsafe/unwind_walks.h"
 
@@ -17,8 +18,12 @@ struct walk {
 	const struct cp_unwind_input *in;
 	struct cp_cfi_frame f;
 	struct cp_cfi_module module; /* of the last pc looked up */
-	uint64_t at;		     /* what the frame is looked up by, and recorded as */
-	unsigned switches;
+	struct {
+		uint64_t start, end, hdr;
+	} before;    /* the one before, if that is all there is to it: stacks go to and fro */
+	uint64_t at; /* what the frame is looked up by, and recorded as */
+	uint32_t usual_cie; /* of the module; see cp_rules_learn */
+	uint8_t switches;
 	bool exact;   /* at is the pc itself, not a return address less 1 */
 	bool careful; /* follow every register: no cache */
 };
@@ -34,17 +39,43 @@ static void begin(struct walk *w, const struct cp_unwind_input *in, bool careful
 		w->f.known = UINT64_C(1) << CP_REG_PC | UINT64_C(1) << CP_REG_SP;
 		cp_stackmem_init_copy(&w->f.stack, in->copy);
 	}
-	w->module.start = w->module.end = 0;
+	w->module.start = w->module.end = w->module.tables = 0;
+	w->before.start = w->before.end = 0;
 	w->at = in->regs.r[CP_REG_PC];
 	w->switches = 0;
 	w->exact = true;
 	w->careful = careful;
 }
 
+/* Its tables are among its segments, and are the linker's. */
+static bool is_plain(const struct cp_cfi_module *m)
+{
+	return m->tables == m->start && m->tables_end == m->end && !m->built;
+}
+
+static __attribute__((noinline)) bool find_another_module(struct walk *w)
+{
+	struct cp_cfi_module m = { .start = w->before.start,
+				   .end = w->before.end,
+				   .hdr = w->before.hdr,
+				   .tables = w->before.start,
+				   .tables_end = w->before.end };
+
+	if (w->at - m.start >= m.end - m.start && !cp_cfi_module_find(w->at, &m))
+		return false;
+	if (is_plain(&w->module)) {
+		w->before.start = w->module.start;
+		w->before.end = w->module.end;
+		w->before.hdr = w->module.hdr;
+	}
+	w->module = m;
+	w->usual_cie = 0;
+	return true;
+}
+
 static bool find_module(struct walk *w)
 {
-	return w->at - w->module.start < w->module.end - w->module.start ||
-	       cp_cfi_module_find(w->at, &w->module);
+	return w->at - w->module.start < w->module.end - w->module.start || find_another_module(w);
 }
 
 /* By what has just gone into the cache, where that is all there is to it: less work than the row.
@@ -192,6 +223,13 @@ static inline bool ended(uint64_t pc, bool full, enum cp_unwind_end *end)
 	return *end != CP_UNWIND_TRUNCATED || full;
 }
 
+/* What was not in the cache, for a module that stays. */
+static __attribute__((noinline)) uint32_t learn(struct walk *w, uint64_t at, bool exact)
+{
+	w->at = at;
+	return find_module(w) ? cp_rules_learn(&w->module, at, exact, &w->usual_cie) : 0;
+}
+
 /* As many frames as the cache has rules for. True: the walk is over. WARY: a module is going, and
  * another one may come to where it was, and run, before the cache is emptied. */
 static inline __attribute__((always_inline)) bool step_by_cache(struct walk *w, uint64_t *pcs,
@@ -200,23 +238,31 @@ static inline __attribute__((always_inline)) bool step_by_cache(struct walk *w, 
 {
 	unsigned n = *count;
 	struct cp_rule_frame q;
+	uint64_t key = cp_rules_key(w->at);
 	bool over = false;
 
 	cp_rule_load(&q, &w->f.regs, w->f.known);
-	while (!(w->at >> CP_CFI_PC_BITS)) {
-		uint32_t rule = wary && !cp_cfi_lasts(w->at) ? 0 : cp_rules_find(w->at);
+	while (!((key - 1) >> CP_CFI_PC_BITS)) {
+		uint32_t rule;
 
-		if (!rule)
-			break;
+		if ((wary && !cp_cfi_lasts(key - 1)) || !cp_rules_get(key, &rule)) {
+			rule = wary ? 0 : learn(w, key - 1, w->exact && n == *count);
+			if (!rule)
+				break;
+		}
 		over = cp_rule_is_outermost(rule);
 		*end = CP_UNWIND_COMPLETE;
 		if (over || !cp_rule_step(rule, &q, &w->f.stack))
 			break;
-		over = ended(q.pc, n == max, end);
-		if (over)
-			break;
-		w->at = pcs[n++] = q.pc - 1;
+		if (__builtin_expect((q.pc - 1) >> CP_CFI_PC_BITS || n == max, 0)) {
+			over = ended(q.pc, n == max, end);
+			if (over)
+				break;
+		}
+		key = q.pc;
+		pcs[n++] = key - 1;
 	}
+	w->at = key - 1;
 	if (n > *count) {
 		cp_rule_store(&q, &w->f.regs);
 		w->f.known = CP_RULE_KNOWN;

@@ -11,12 +11,23 @@
 
 #include "cfi_build.h"
 #include "sigsafe/cfi.h"
-#include "sigsafe/rules.h"
+
+#include "../unit/learnt.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define CHOICES 16
 #define WORDS 128
+
+/* A rule that is learnt is the row's. */
+static void learn(const struct cp_cfi_module *m, uint64_t pc)
+{
+	uint32_t usual_cie = 0;
+	uint32_t rule = cp_rules_learn(m, pc, false, &usual_cie);
+
+	if (rule && rule != rule_by_row(m, pc, false))
+		abort();
+}
 
 static void run(const struct cp_cfi_module *m, const uint8_t *choice)
 {
@@ -37,6 +48,7 @@ static void run(const struct cp_cfi_module *m, const uint8_t *choice)
 		f.regs.r[r] = (uint64_t)&stack[choice[r % CHOICES] % WORDS];
 	cp_stackmem_init(&f.stack, f.regs.r[CP_REG_SP], (uint64_t)stack, (uint64_t)(stack + WORDS));
 	cp_cfi_start_before(m, pc, false);
+	learn(m, pc);
 	if (!cp_cfi_find(m, pc, NULL, &fde) || cp_cfi_row(&fde, pc, &row))
 		return;
 	cp_rule_of(&row);

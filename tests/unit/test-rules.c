@@ -18,7 +18,7 @@ static uint64_t next(uint64_t *s)
 /* What is put for a pc, so that any hit can be checked: never 0. */
 static uint32_t rule_for(uint64_t pc)
 {
-	return CP_RULE_MARK | (uint32_t)(pc * 0x9e3779b1u >> 5 & (CP_RULE_MARK - 1));
+	return CP_RULE_MARK | (uint32_t)(pc * 0x9e3779b1u >> 5 & ((1u << CP_RULE_BITS) - 1));
 }
 
 static uint64_t some_pc(uint64_t *s)
