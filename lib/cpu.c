@@ -19,6 +19,7 @@
 #include "sigsafe/sys.h"
 #include "sigsafe/wall_event.h"
 #include "sigsafe/text.h"
+#include "thread_timer.h"
 
 struct cp_cpu cp_cpu;
 
@@ -44,9 +45,9 @@ static void begin_timer(struct cp_thread *t)
 		return;
 	cp_count(CP_COUNT_TIMER_FAILURES, 1);
 	if (!failure_said)
-		cp_log("no CPU timer for a thread (%s; `ulimit -i` limits timers): threads "
+		cp_log("no CPU timer for a thread (%s%s): threads "
 		       "without one are sampled by the process-wide ITIMER_PROF",
-		       cp_errno_text(err));
+		       cp_errno_text(err), cp_thread_timer_advice(err));
 	failure_said = true;
 	cp_cpu_itimer_use();
 }

@@ -55,7 +55,7 @@ int cp_cpu_timer_create(struct cp_thread *t)
 	int id = cp_thread_timer_create(t, CP_CPU_TAG), err;
 
 	if (id < 0)
-		return id == -EINVAL ? -ESRCH : id;
+		return id;
 	t->first_due = cpu_ns(t) + cp_cpu_timer_first();
 	t->expiries = 0;
 	when.it_value = to_timespec(t->first_due);

@@ -1,6 +1,7 @@
 /* Timers on the CPU clock of one thread; see thread_timer.h. */
 #include "thread_timer.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <string.h>
 
@@ -18,5 +19,13 @@ int cp_thread_timer_create(const struct cp_thread *t, uint64_t tag)
 	event.sigev_value.sival_ptr = (void *)(uintptr_t)(tag | t->index);
 	event._sigev_un._tid = t->tid;
 	err = cp_sys3(SYS_timer_create, CP_THREAD_CLOCK(t->tid), &event, &id);
+	/* So it says of a thread that has just ended, and where there are no such clocks. */
+	if (err == -EINVAL && cp_sys3(SYS_tgkill, cp_sys_getpid(), t->tid, 0) == -ESRCH)
+		return -ESRCH;
 	return err < 0 ? (int)err : id;
+}
+
+const char *cp_thread_timer_advice(int err)
+{
+	return err == -EAGAIN ? "; `ulimit -i` limits timers" : "";
 }

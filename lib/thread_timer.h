@@ -10,7 +10,9 @@
 #define CP_THREAD_CLOCK(tid) ((int)((~(unsigned)(tid) << 3) | 6u))
 
 /* A timer on T's clock, not armed, that sends T itself SIGPROF with TAG and T's index as its value.
- * Its id, or a negative errno. Any context. */
+ * Its id, or a negative errno: -ESRCH when the thread has ended. Any context. */
 int cp_thread_timer_create(const struct cp_thread *t, uint64_t tag);
+/* What follows ERR in a line about a timer that can't be had; may be empty. */
+const char *cp_thread_timer_advice(int err);
 
 #endif

@@ -37,9 +37,9 @@ static void say_no_timer(int err)
 
 	cp_wall.counts.timeless++;
 	if (!said)
-		cp_log("no CPU timer for a thread (%s; `ulimit -i` limits timers): the wall "
+		cp_log("no CPU timer for a thread (%s%s): the wall "
 		       "profile has no stacks of it while it runs",
-		       cp_errno_text(err));
+		       cp_errno_text(err), cp_thread_timer_advice(err));
 	said = true;
 }
 
@@ -55,7 +55,7 @@ static bool arm_locked(struct cp_thread *t)
 		err = create(t);
 	if (!err)
 		return cp_sys4(SYS_timer_settime, t->wall.timer, 0, &soon, NULL) == 0;
-	if (err != -EINVAL /* it has just ended */)
+	if (err != -ESRCH /* it has just ended */)
 		say_no_timer(err);
 	return false;
 }

@@ -24,7 +24,7 @@ launch=()
 [ "$way" = launched ] && launch=("$BASH" -c 'for ((i = 0; i < 40000; i++)); do :; done; exec "$0"')
 
 everything="mmap:ENOMEM mmap:ENOMEM+ mprotect:ENOMEM munmap:ENOMEM
-	timer_create:EAGAIN timer_create:EAGAIN+ timer_settime:EINVAL clone3:EAGAIN clone3:EAGAIN+ clone:EAGAIN
+	timer_create:EAGAIN timer_create:EAGAIN+ timer_create:EINVAL timer_create:EINVAL+ timer_settime:EINVAL clone3:EAGAIN clone3:EAGAIN+ clone:EAGAIN
 	openat:EMFILE openat:EMFILE+ openat:EACCES openat:EINTR fcntl:EMFILE fcntl:EMFILE+ fstat:EIO newfstatat:EIO
 	newfstatat:EACCES faccessat2:EACCES
 	write:ENOSPC write:ENOSPC+ write:EIO write:EINTR write:short fsync:EIO fsync:ENOSPC fsync:EINTR
