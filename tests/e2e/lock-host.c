@@ -200,10 +200,33 @@ static uint64_t inner_now(void)
 	return lock_inner_ns ? lock_inner_ns() : 0;
 }
 
+static int held, ready; /* it is, and so many others want it */
+
+/* Somebody waits in every kind, readers too, however late the threads begin on a busy machine: the
+ * first has it, to write, until all others come for it. */
+static void come_together(int i)
+{
+	if (kind->release == release_barrier)
+		return;
+	if (i) {
+		while (!__atomic_load_n(&held, __ATOMIC_ACQUIRE))
+			nap(HOLD_NS / 10);
+		__atomic_add_fetch(&ready, 1, __ATOMIC_RELEASE);
+		return;
+	}
+	kind->wait(i);
+	__atomic_store_n(&held, 1, __ATOMIC_RELEASE);
+	while (__atomic_load_n(&ready, __ATOMIC_ACQUIRE) < THREADS - 1)
+		nap(HOLD_NS / 10);
+	nap(HOLD_NS);
+	kind->release();
+}
+
 static void *work(void *arg)
 {
 	int i = (int)(intptr_t)arg;
 
+	come_together(i);
 	for (turn = 0; turn < kind->turns; turn++) {
 		uint64_t inner = inner_now(), began = now_ns();
 
@@ -232,6 +255,7 @@ static void run_kind(const struct kind *k)
 	uint64_t all = 0, inner = 0;
 
 	kind = k;
+	held = ready = 0;
 	memset(waited_ns, 0, sizeof(waited_ns));
 	memset(inner_ns, 0, sizeof(inner_ns));
 	run(work);
