@@ -89,10 +89,15 @@ static void nothing(int sig)
 	(void)sig;
 }
 
+static int interrupted;
+
+/* Until the call has returned: a signal may come before it. */
 static void *interrupt(void *arg)
 {
-	nap(HELD_NS);
-	pthread_kill(*(pthread_t *)arg, SIGUSR1);
+	while (!__atomic_load_n(&interrupted, __ATOMIC_ACQUIRE)) {
+		nap(HELD_NS);
+		pthread_kill(*(pthread_t *)arg, SIGUSR1);
+	}
 	return NULL;
 }
 
@@ -100,8 +105,13 @@ static void *interrupt(void *arg)
 #define INTERRUPTED(what, call)                                                                    \
 	do {                                                                                       \
 		pthread_t self_ = pthread_self(), thread_;                                         \
+		interrupted = 0;                                                                   \
 		pthread_create(&thread_, NULL, interrupt, &self_);                                 \
-		SAY_ERRNO(what, call);                                                             \
+		SAY_ERRNO(what, ({                                                                 \
+				  int is_ = (call);                                                \
+				  __atomic_store_n(&interrupted, 1, __ATOMIC_RELEASE);             \
+				  is_;                                                             \
+			  }));                                                                     \
 		pthread_join(thread_, NULL);                                                       \
 	} while (0)
 
@@ -126,7 +136,7 @@ static void semaphores(void)
 	SAY("wait-held", sem_wait(&s));
 	pthread_join(thread, NULL);
 	INTERRUPTED("wait-signal", sem_wait(&s));
-	t = at(CLOCK_REALTIME, 900000000);
+	t = at(CLOCK_REALTIME, LONG_NS);
 	INTERRUPTED("timed-signal", sem_timedwait(&s, &t));
 	printf("\n");
 }

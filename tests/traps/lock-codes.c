@@ -121,7 +121,7 @@ static void when_anothers(pthread_mutex_t *m, const struct kind *k)
 	SAY("unlock", pthread_mutex_unlock(m));
 	let_go(thread);
 	thread = another_holds(m, BRIEFLY);
-	t = at(CLOCK_REALTIME, 900000000);
+	t = at(CLOCK_REALTIME, LONG_NS);
 	SAY("timed-held", pthread_mutex_timedlock(m, &t));
 	SAY("unlock", pthread_mutex_unlock(m));
 	let_go(thread);
@@ -130,7 +130,7 @@ static void when_anothers(pthread_mutex_t *m, const struct kind *k)
 /* The owner has died: the next one is told, and may repair it or not. */
 static void when_dead(pthread_mutex_t *m)
 {
-	struct timespec t = at(CLOCK_REALTIME, 900000000);
+	struct timespec t = at(CLOCK_REALTIME, LONG_NS);
 
 	let_go(another_holds(m, DIES));
 	SAY("lock-dead", pthread_mutex_lock(m));
