@@ -3,7 +3,8 @@
 # against getrusage at other rates and numbers of threads. Takes some minutes.
 # Then programs that are hard to sample, with each CPU engine.
 # ACCURACY_SECONDS: of each thread of the first; ACCURACY_TOTAL_SECONDS: CPU time of the others;
-# ACCURACY_ENGINE_SECONDS: of each program with each engine.
+# ACCURACY_ENGINE_SECONDS: of each program with each engine, in ACCURACY_ENGINE_RUNS runs.
+# ACCURACY_PARTS, ACCURACY_ENGINES: which of them.
 . "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/bench/lib.sh"
 
@@ -24,71 +25,127 @@ shares() { # seconds frequency turn-ms
 		}' "$work/shares.out" - | sort -k3nr
 }
 
-# sigma: standard deviation of so many independent samples, which is what turns far
-# shorter than the period give whatever the profiler.
-seconds=$((${ACCURACY_SECONDS:-20} * 2))
-echo "Shares in per cent at 99 Hz, two threads, $seconds s of CPU time together (two runs each)"
-printf '%8s %-10s %9s %9s %9s %9s\n' turn/ms function true profile error sigma
-for turn in 1 1 20 20 200 200; do shares $seconds 99 $turn; done
-
-echo
-echo "Total CPU time, profile against getrusage: error in per cent (user + system of the program)"
-printf '%8s %8s %10s %10s %8s %9s\n' Hz threads getrusage profile error% samples
-for hz in 10 99 1000 4000; do
-	for threads in 1 2 16 64; do
-		seconds=${ACCURACY_TOTAL_SECONDS:-6}
-		CPUPROFILE_FREQUENCY=$hz profiled total ./tests/e2e/accuracy-host "$seconds" $threads
-		"$pprof_check" --total "$work/total.pb" | awk -v hz=$hz -v threads=$threads '
-			NR == FNR { if ($1 == "total") used = $2; next }
-			$1 == "samples" { n = $3 }
-			$1 == "cpu" { got = $3 / 1e9 }
-			END { printf "%8d %8d %10.3f %10.3f %+8.2f %9d\n", hz, threads, used, got,
-				100 * (got - used) / used, n }' "$work/total.out" - | tee "$work/total.line"
-		awk '{ print $5 + 0 }' "$work/total.line" | record accuracy-total +% hz=$hz threads=$threads
-	done
-done
-
-$CC -O2 -o "$work/engines-host" "$srcdir/bench/engines-host.c" -lpthread || exit 1
-
-# "estimate/truth of FUNCTION, of the total" for one engine. The total's truth is what the comments say that
-# the program used.
-hard() { # engine hz function program...
-	engine=$1 hz=$2 function=$3
-	shift 3
-	CPROF_SYMBOLIZE=names CPROF_CPU_ENGINE=$engine CPUPROFILE_FREQUENCY=$hz profiled hard "$work/engines-host" "$@"
-	"$pprof_check" --comments "$work/hard.pb" | grep -q "engine $engine " || { echo "- -"; return; }
-	used=$("$pprof_check" --comments "$work/hard.pb" | sed -n 's/^cpu time: \([0-9.]*\) s used.*/\1/p')
-	"$pprof_check" --raw "$work/hard.pb" | awk -F '\t' -v f="$function" -v used="$used" '
-		NR == FNR { split($0, t, " "); truth[t[1]] = t[2]; next }
-		{ split($1, v, ","); all += v[2] / 1e9
-		  if (("" ";" $3 ";") ~ (";" f ";")) got += v[2] / 1e9 }
-		END { printf "%.3f %.3f\n", got / truth[f], all / used }' "$work/hard.out" -
+all_shares() {
+	# sigma: standard deviation of so many independent samples, which is what turns far
+	# shorter than the period give whatever the profiler.
+	seconds=$((${ACCURACY_SECONDS:-20} * 2))
+	echo "Shares in per cent at 99 Hz, two threads, $seconds s of CPU time together (two runs each)"
+	printf '%8s %-10s %9s %9s %9s %9s\n' turn/ms function true profile error sigma
+	for turn in 1 1 20 20 200 200; do shares $seconds 99 $turn; done
 }
 
-echo
-echo "Programs that are hard to sample: estimate/truth of a function, and of the whole process's CPU time"
-printf '%-34s %5s' program Hz
-for engine in timer perf itimer; do printf ' %17s' "$engine"; done
-echo
-seconds=${ACCURACY_ENGINE_SECONDS:-10}
-while read -r function label program; do
-	for hz in 99 1000; do
-		printf '%-34s %5d' "$(echo "$label" | tr _ ' ')" $hz
-		for engine in timer perf itimer; do
-			read -r of_function of_total <<<"$(hard $engine $hz "$function" ${program/SECONDS/$seconds})"
-			printf ' %8s %8s' "$of_function" "$of_total"
-			echo "$of_function" | record accuracy-hard times_the_truth program="$label" hz=$hz engine=$engine
+totals() {
+	echo
+	echo "Total CPU time, profile against getrusage: error in per cent (user + system of the program)"
+	printf '%8s %8s %10s %10s %8s %9s\n' Hz threads getrusage profile error% samples
+	for hz in 10 99 1000 4000; do
+		for threads in 1 2 16 64; do
+			seconds=${ACCURACY_TOTAL_SECONDS:-6}
+			CPUPROFILE_FREQUENCY=$hz profiled total ./tests/e2e/accuracy-host "$seconds" $threads
+			"$pprof_check" --total "$work/total.pb" | awk -v hz=$hz -v threads=$threads '
+				NR == FNR { if ($1 == "total") used = $2; next }
+				$1 == "samples" { n = $3 }
+				$1 == "cpu" { got = $3 / 1e9 }
+				END { printf "%8d %8d %10.3f %10.3f %+8.2f %9d\n", hz, threads, used, got,
+					100 * (got - used) / used, n }' "$work/total.out" - | tee "$work/total.line"
+			awk '{ print $5 + 0 }' "$work/total.line" | record accuracy-total +% hz=$hz threads=$threads
 		done
-		echo
 	done
-done <<'END'
-seventy 70/30,_4_ms_of_CPU_time:_70 turns SECONDS
-thirty 70/30,_4_ms_of_CPU_time:_30 turns SECONDS
-work 1_ms_bursts,_random_pauses bursts SECONDS
-work between_ticks_(of_11_bursts_10) between SECONDS
-across around_the_tick_(the_11th) between SECONDS
-work threads_that_live_0.2_ms threads SECONDS 0.2
-work threads_that_live_1_ms threads SECONDS 1
-work threads_that_live_3_ms threads SECONDS 3
-work 64_threads together SECONDS 64
-END
+}
+
+# ---- each engine ----
+
+# One run of a program: "FUNCTION estimate truth" for its functions, then "total estimate truth" of the whole process: the
+# latter's truth is what the comments say that the program used.
+hard_run() { # number engine hz program...
+	name=hard.$3.$1 engine=$2
+	export CPUPROFILE_FREQUENCY=$3
+	shift 3
+	CPROF_SYMBOLIZE=names CPROF_CPU_ENGINE=$engine profiled "$name" "$work/engines-host" "$@"
+	"$pprof_check" --comments "$work/$name.pb" >"$work/$name.comments"
+	grep -q "engine $engine " "$work/$name.comments" || return
+	used=$(sed -n 's/^cpu time: \([0-9.]*\) s used.*/\1/p' "$work/$name.comments")
+	"$pprof_check" --raw "$work/$name.pb" | awk -F '\t' -v used="$used" '
+		NR == FNR { split($0, t, " "); truth[t[1]] = t[2]; next }
+		{ split($1, v, ","); all += v[2] / 1e9
+		  for (f in truth)
+			if (("" ";" $3 ";") ~ (";" f ";")) got[f] += v[2] / 1e9 }
+		END {
+			for (f in truth)
+				print f, got[f] + 0, truth[f]
+			print "total", all, used
+		}' "$work/$name.out" -
+}
+
+# All runs of a program with one engine at one rate.
+hard_runs() { # engine hz program...
+	for run in $(seq "$runs"); do hard_run "$run" "$@"; done >"$work/hard.$2.$1"
+}
+
+# "estimate/truth  standard error" of a function; the error is by how much the runs differ.
+ratio() { # function file
+	awk -v f="$1" '$1 == f { got += $2; truth += $3; v[++n] = $2 / $3; sum += v[n] }
+		END {
+			if (!n) { print "-", "-"; exit }
+			for (i = 1; i <= n; i++)
+				square += (v[i] - sum / n) ^ 2
+			printf "%.3f %s\n", got / truth, (n > 1 ? sprintf("%.3f", sqrt(square / (n - 1) / n)) : "-")
+		}' "$2"
+}
+
+hard_line() { # function label hz
+	printf '%-34s %5d' "$(echo "$2" | tr _ ' ')" "$3"
+	for engine in $engines; do
+		read -r of_function error <<<"$(ratio "$1" "$work/hard.$3.$engine")"
+		read -r of_total _ <<<"$(ratio total "$work/hard.$3.$engine")"
+		printf ' %8s ±%-6s %7s' "$of_function" "$error" "$of_total"
+		awk -v f="$1" '$1 == f { print $2 / $3 }' "$work/hard.$3.$engine" |
+			record accuracy-hard times_the_truth program="$2" hz="$3" engine="$engine"
+	done
+	echo
+}
+
+# Both rates, where there are processors for it at the same time, and none in common: what works between ticks stays where it is.
+hard() { # program functions-and-labels
+	for engine in $engines; do
+		if [ "$(nproc)" -ge 4 ] && has taskset; then
+			(taskset -pc 0,1 $BASHPID >/dev/null && hard_runs "$engine" 99 ${1//,/ }) &
+			(taskset -pc 2,3 $BASHPID >/dev/null && hard_runs "$engine" 1000 ${1//,/ }) &
+			wait
+		else
+			for hz in 99 1000; do hard_runs "$engine" $hz ${1//,/ }; done
+		fi
+	done
+	for of in ${2//;/ }; do
+		for hz in 99 1000; do hard_line "${of%%=*}" "${of#*=}" $hz; done
+	done
+}
+
+all_hard() {
+	$CC -O2 -o "$work/engines-host" "$srcdir/bench/engines-host.c" -lpthread || exit 1
+	engines=${ACCURACY_ENGINES:-timer perf itimer}
+	runs=${ACCURACY_ENGINE_RUNS:-4}
+	seconds=$(awk -v s="${ACCURACY_ENGINE_SECONDS:-10}" -v n="$runs" 'BEGIN { print s / n }')
+	echo
+	echo "Programs that are hard to sample: estimate/truth of a function, its standard error by $runs runs of $seconds s, and"
+	echo "estimate/truth of the whole process's CPU time"
+	printf '%-34s %5s' program Hz
+	for engine in $engines; do printf ' %24s' "$engine"; done
+	echo
+	hard turns,$seconds 'seventy=70/30,_4_ms_of_CPU_time:_70;thirty=70/30,_4_ms_of_CPU_time:_30'
+	hard bursts,$seconds 'work=1_ms_bursts,_random_pauses'
+	hard between,$seconds 'work=between_ticks_(of_11_bursts_10);across=around_the_tick_(the_11th)'
+	hard threads,$seconds,0.2 'work=threads_that_live_0.2_ms'
+	hard threads,$seconds,1 'work=threads_that_live_1_ms'
+	hard threads,$seconds,3 'work=threads_that_live_3_ms'
+	hard together,$seconds,64 'work=64_threads'
+}
+
+for part in ${ACCURACY_PARTS:-shares totals hard}; do
+	case $part in
+	shares) all_shares ;;
+	totals) totals ;;
+	hard) all_hard ;;
+	*) echo "ACCURACY_PARTS: shares, totals, hard" >&2; exit 2 ;;
+	esac
+done

@@ -53,7 +53,7 @@ part programs ROUNDS=4 programs.sh
 part tool RUNS=3 PPROF_SAMPLES=50000 tool.sh
 part symbolize RUNS=3 WAYS=1 symbolize.sh
 part flame flame.sh
-part accuracy ACCURACY_SECONDS=3 ACCURACY_TOTAL_SECONDS=2 ACCURACY_ENGINE_SECONDS=1 accuracy.sh
+part accuracy ACCURACY_SECONDS=3 ACCURACY_TOTAL_SECONDS=2 ACCURACY_ENGINE_SECONDS=1 ACCURACY_ENGINE_RUNS=1 accuracy.sh
 part engines ENGINE_COST_PAIRS=3 engine-cost.sh
 
 echo
