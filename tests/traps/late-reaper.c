@@ -94,8 +94,10 @@ int main(int argc, char **argv)
 	}
 	if (waitpid(leader, &status, 0) != leader || !WIFSTOPPED(status))
 		return 77;
-	if (ptrace(PTRACE_SETOPTIONS, leader, NULL, (void *)(long)OPTIONS)) /* NOLINT */
+	if (ptrace(PTRACE_SETOPTIONS, leader, NULL, (void *)(long)OPTIONS)) { /* NOLINT */
+		kill(leader, SIGKILL);
 		return 77;
+	}
 	ptrace(PTRACE_SYSCALL, leader, NULL, NULL);
 	watch();
 	return result;
