@@ -35,6 +35,8 @@ peak_of() { # name regex bytes
 
 # 40,000 strings of 600 bytes and the table that holds them; smaller ones are in Python's own arenas,
 # which it maps.
+# Sampled often enough that chance explains no more than a seventh.
+export CPROF_HEAP_INTERVAL=64K
 program python 'dict' python3 -c 'd = {i: "x" * (600 + i % 5) for i in range(40000)}; print(len(d))'
 peak_of python . 18000000
 
@@ -43,6 +45,8 @@ program sqlite 'sqlite3' sqlite3 :memory: 'create table t(a integer primary key,
 	with recursive n(i) as (select 1 union all select i + 1 from n where i < 100000)
 	insert into t select i, hex(zeroblob(100)) from n; select count(*), sum(length(b)) from t;'
 peak_of sqlite . 15000000
+
+unset CPROF_HEAP_INTERVAL
 
 # A tree of processes: the compiler proper is one of the driver's children.
 for i in $(seq 1 200); do
