@@ -14,7 +14,7 @@
  * another one to where it was mustn't find those of the old one, before they are retired. */
 #define APART 0x80u
 
-_Static_assert(CP_HEAP_SHARDS + CP_SCRATCH_OWNED <= APART, "a shard has a bit to spare");
+_Static_assert(CP_HEAP_SHARDS + CP_HEAP_OWNERS <= APART, "a shard has a bit to spare");
 
 /* Frames of our own on top of a walk, at most. */
 #define OWN_FRAMES 4u
@@ -44,10 +44,6 @@ static unsigned walk(struct cp_unwind_input *in, uint64_t *pcs, unsigned max,
 	cp_signal_fence();
 	cp_self.in_capture = before;
 	cp_gate_leave(phase);
-	if (*end == CP_UNWIND_TRUNCATED)
-		cp_count_mode(CP_MODE_HEAP, CP_COUNT_TRUNCATED, 1);
-	else if (*end == CP_UNWIND_INCOMPLETE)
-		cp_count_mode(CP_MODE_HEAP, CP_COUNT_INCOMPLETE, 1);
 	return n;
 }
 
@@ -65,6 +61,14 @@ static unsigned walk_undisturbed(struct cp_unwind_input *in, uint64_t *pcs, unsi
 	return n;
 }
 
+static void count_end(enum cp_unwind_end end)
+{
+	if (end == CP_UNWIND_TRUNCATED)
+		cp_count_mode(CP_MODE_HEAP, CP_COUNT_TRUNCATED, 1);
+	else if (end == CP_UNWIND_INCOMPLETE)
+		cp_count_mode(CP_MODE_HEAP, CP_COUNT_INCOMPLETE, 1);
+}
+
 /* Our own frames at the leaf, up to the one that CALLER returns to. */
 static unsigned own_frames(const uint64_t *pcs, unsigned depth, uintptr_t caller)
 {
@@ -74,11 +78,21 @@ static unsigned own_frames(const uint64_t *pcs, unsigned depth, uintptr_t caller
 	return 0;
 }
 
-/* Signals are blocked for all of a sample; where all is sampled, system calls would be most of the
- * cost. */
+/* Nothing is kept from one such sample for the next: it would be out of every cache by then. */
 static bool is_rare(uint64_t interval)
 {
 	return interval >= CP_HEAP_TAG_INTERVAL;
+}
+
+static bool is_apart(const struct cp_depot_key *key)
+{
+	return key->shard & APART;
+}
+
+/* Rules in the cache are known to be those of what is mapped now. */
+static bool uses_rules(const struct cp_depot_key *key)
+{
+	return cp_capture_settings.unwinder->walk == cp_unwind_dwarf_walk && !is_apart(key);
 }
 
 /* The stack that SCRATCH's last walk found, DEPTH frames of it the program's. */
@@ -107,10 +121,15 @@ static struct cp_depot_entry *entry_of_walk(struct cp_scratch *scratch, struct c
 					    struct cp_depot_key *key)
 {
 	enum cp_unwind_end end = CP_UNWIND_INCOMPLETE;
-	unsigned depth = is_rare(key->interval) ? walk(in, scratch->pcs, max, &end)
-						: walk_undisturbed(in, scratch->pcs, max, &end);
-	unsigned own = own_frames(scratch->pcs, depth, caller);
+	unsigned depth = is_rare(key->interval) && uses_rules(key)
+				 ? cp_unwind_dwarf_by_rules(in, scratch->pcs, max, &end)
+				 : 0;
+	unsigned own;
 
+	if (!depth)
+		depth = walk_undisturbed(in, scratch->pcs, max, &end);
+	count_end(end);
+	own = own_frames(scratch->pcs, depth, caller);
 	key->pcs = scratch->pcs + own;
 	key->depth = depth - own;
 	key->hash = cp_memo_hash_of(key->pcs, key->depth);
@@ -137,16 +156,17 @@ static uint32_t labels_now(void)
 static struct cp_scratch *take_own(struct cp_depot_key *key)
 {
 	const struct cp_thread *t = cp_self.thread;
+	bool rare = is_rare(key->interval);
 	struct cp_scratch *s;
 
-	if (!cp_heap_stack_owns(t) || cp_self.heap.busy)
+	if (!(rare ? t && t->index < CP_SCRATCH_OWNED : cp_heap_stack_owns(t)) || cp_self.heap.busy)
 		return NULL;
 	s = cp_scratch_own(t->index);
 	if (!s)
 		return NULL;
 	cp_self.heap.busy = 1;
 	cp_signal_fence();
-	key->shard |= (uint8_t)(CP_HEAP_SHARDS + t->index);
+	key->shard |= rare ? 0 : (uint8_t)(CP_HEAP_SHARDS + t->index);
 	return s;
 }
 
@@ -154,11 +174,6 @@ static void give_own(void)
 {
 	cp_signal_fence();
 	cp_self.heap.busy = 0;
-}
-
-static bool is_apart(const struct cp_depot_key *key)
-{
-	return key->shard & APART;
 }
 
 /* It keeps no rules of modules that went, nor entries of another epoch. */
@@ -173,8 +188,7 @@ static struct cp_depot_entry *find_new(struct cp_scratch *scratch, struct cp_unw
 	unsigned max = cp_load_relaxed(&cp_capture_settings.max_depth), depth = 0;
 	struct cp_memo *m = &scratch->memo;
 
-	if (!is_rare(key->interval) && cp_capture_settings.unwinder->walk == cp_unwind_dwarf_walk &&
-	    !is_apart(key))
+	if (!is_rare(key->interval) && uses_rules(key))
 		depth = cp_memo_walk(m, in, memo_epoch(), max);
 	if (!depth)
 		return entry_of_walk(scratch, in, max, caller, key);
@@ -206,7 +220,8 @@ static inline struct cp_depot_entry *find(struct cp_scratch *scratch, struct cp_
 	return e;
 }
 
-/* Left by a jump out of a handler, the buffer would be lost as well; but that is one. */
+/* Left by a jump out of a handler, the buffer would be lost as well: signals are blocked. Where all
+ * is sampled, system calls would be most of the cost; there it is lost. */
 static __attribute__((noinline)) struct cp_depot_entry *
 find_with_any(struct cp_unwind_input *in, uintptr_t caller, struct cp_depot_key *key)
 {
@@ -233,14 +248,14 @@ struct cp_depot_entry *cp_heap_stack_find(const struct cp_heap_sample *s,
 {
 	struct cp_depot_key key = { .interval = s->interval, .labels = labels_now() };
 	const struct cp_thread *t = cp_self.thread;
-	struct cp_scratch *scratch = is_rare(s->interval) ? NULL : take_own(&key);
+	struct cp_scratch *scratch = take_own(&key);
 	struct cp_depot_entry *e;
 
 	if (!cp_gate_is_open())
 		key.shard |= APART;
 	in->stack_low = t ? t->stack_low : 0;
 	in->stack_high = t ? t->stack_high : 0;
-	in->stable_modules = false;
+	in->stable_modules = !is_apart(&key);
 	in->own_tls = true;
 	in->copy = NULL;
 	if (!cp_likely(scratch))

@@ -23,11 +23,12 @@ struct cp_depot_entry *cp_heap_stack_find(const struct cp_heap_sample *s,
 /* Threads count apart when samples are frequent: the first ones each in entries of its own, the
  * others in these. */
 #define CP_HEAP_SHARDS 8u
+#define CP_HEAP_OWNERS 16u
 
 /* A record is one thread's until that has ended, and so is its number. */
 static inline bool cp_heap_stack_owns(const struct cp_thread *t)
 {
-	return t && t->index < CP_SCRATCH_OWNED;
+	return t && t->index < CP_HEAP_OWNERS;
 }
 
 /* Nobody but the calling thread gets E from here, as long as it lives. */

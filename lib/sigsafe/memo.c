@@ -1,6 +1,7 @@
 /* Walks that share their end with the one before; see memo.h. */
 #include "sigsafe/memo.h"
 
+#include "sigsafe/atomic.h"
 #include "sigsafe/stackmem.h"
 
 static uint64_t mix(uint64_t h, uint64_t v)
@@ -47,8 +48,12 @@ static unsigned keep(struct cp_memo *m, unsigned kept, unsigned new)
 	unsigned n = kept + new;
 	bool same = n == m->count;
 
+	/* Nothing holds until all of it is written: a handler may jump out of the middle, and the
+	 * buffer be another thread's one day. */
+	m->count = 0;
+	cp_signal_fence();
 	if (n > CP_MEMO_DEPTH)
-		return m->count = 0;
+		return 0;
 	for (unsigned i = new; i-- > 0;) {
 		unsigned at = n - 1 - i;
 		/* The leaf is exact, others are return addresses less one. */
@@ -64,6 +69,7 @@ static unsigned keep(struct cp_memo *m, unsigned kept, unsigned new)
 	}
 	if (!same && kept < m->entry_depth)
 		m->entry = NULL;
+	cp_signal_fence();
 	return m->count = n;
 }
 

@@ -50,6 +50,8 @@ double cp_poisson_log(double u)
 	}
 	f = (m - 1) / (m + 1);
 	s = f * f;
+	/* Unrolled, the divisions are done by the compiler. */
+#pragma GCC unroll 8
 	for (int k = 15; k >= 1; k -= 2)
 		sum = sum * s + 1.0 / k;
 	return exponent * LN2 + 2 * f * sum;
@@ -76,8 +78,9 @@ static double sampled_share(double x)
 		x /= 2;
 		halvings++;
 	}
+#pragma GCC unroll 9
 	for (int k = 9; k >= 1; k--)
-		e = (e + 1) * -x / k;
+		e = (e + 1) * (-x * (1.0 / k));
 	while (halvings-- > 0)
 		e *= 2 + e;
 	return -e;

@@ -30,7 +30,7 @@ void cp_scratch_give(struct cp_scratch *s);
 
 /* Number INDEX of CP_SCRATCH_OWNED more, not of the pool: the caller sees to it that one thread at
  * a time has it. NULL: out of memory. */
-#define CP_SCRATCH_OWNED 16u
+#define CP_SCRATCH_OWNED 256u
 extern struct cp_scratch *cp_scratch_owned[CP_SCRATCH_OWNED] __attribute__((visibility("hidden")));
 struct cp_scratch *cp_scratch_make_own(unsigned index);
 static inline struct cp_scratch *cp_scratch_own(unsigned index)

@@ -334,3 +334,14 @@ unsigned cp_unwind_dwarf_walk(const struct cp_unwind_input *in, uint64_t *pcs, u
 	}
 	return n;
 }
+
+unsigned cp_unwind_dwarf_by_rules(const struct cp_unwind_input *in, uint64_t *pcs, unsigned max,
+				  enum cp_unwind_end *end)
+{
+	struct walk w;
+	unsigned n = 1;
+
+	begin(&w, in, false);
+	pcs[0] = w.at;
+	return step_quickly(&w, pcs, &n, max, end) ? n : 0;
+}
