@@ -30,13 +30,11 @@ static const struct {
 	{                                                                                          \
 		symbol, offsetof(struct cp_allocator, field)                                       \
 	}
-	WANT(realloc, "realloc"),
 	WANT(memalign, "memalign"),
 	WANT(aligned_alloc, "aligned_alloc"),
 	WANT(posix_memalign, "posix_memalign"),
 	WANT(valloc, "valloc"),
 	WANT(pvalloc, "pvalloc"),
-	WANT(usable_size, "malloc_usable_size"),
 	WANT(free_sized, "free_sized"),
 	WANT(free_aligned_sized, "free_aligned_sized"),
 	WANT(mallocx, "mallocx"),
@@ -145,16 +143,18 @@ static void look_up(void)
 
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++)
 		set((char *)&cp_allocator + wanted[i].at, wanted[i].name);
-	if (!cp_allocator.realloc)
-		set_first(&cp_allocator.realloc, "realloc");
+	set(&cp_heap_hot.usable_size, "malloc_usable_size");
+	set_first(&cp_heap_hot.realloc, "realloc");
 	set_first(&cp_heap_hot.calloc, "calloc");
 	set_first(&cp_heap_hot.free, "free");
 	set_first(&cp_heap_hot.malloc, "malloc");
 	set_home();
 	memcpy(&f, &cp_allocator.posix_memalign, sizeof(f));
 	cp_allocator.aligns = cp_allocator_owns(f);
-	memcpy(&f, &cp_allocator.usable_size, sizeof(f));
+	memcpy(&f, &cp_heap_hot.usable_size, sizeof(f));
 	cp_allocator.tells_size = cp_allocator_owns(f);
+	memcpy(&f, &cp_allocator.mallocx, sizeof(f));
+	cp_allocator.is_jemalloc = cp_allocator_owns(f);
 }
 
 bool cp_allocator_resolve_now(void)

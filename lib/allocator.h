@@ -13,15 +13,14 @@
 
 #include "sigsafe/heap_hot.h"
 
-/* malloc, free and calloc are in cp_heap_hot. NULL: the program has no such function. */
+/* malloc, free, calloc, realloc and malloc_usable_size are in cp_heap_hot. NULL: the program has no
+ * such function. */
 struct cp_allocator {
-	void *(*realloc)(void *, size_t);
 	void *(*memalign)(size_t, size_t);
 	void *(*aligned_alloc)(size_t, size_t);
 	int (*posix_memalign)(void **, size_t, size_t);
 	void *(*valloc)(size_t);
 	void *(*pvalloc)(size_t);
-	size_t (*usable_size)(void *);
 	void (*free_sized)(void *, size_t);
 	void (*free_aligned_sized)(void *, size_t, size_t);
 	/* jemalloc's */
@@ -30,9 +29,11 @@ struct cp_allocator {
 	size_t (*xallocx)(void *, size_t, size_t, int);
 	void (*dallocx)(void *, int);
 	void (*sdallocx)(void *, size_t, int);
-	/* posix_memalign and malloc_usable_size belong to malloc. */
-	bool aligns, tells_size;
+	/* posix_memalign, malloc_usable_size and mallocx belong to malloc. */
+	bool aligns, tells_size, is_jemalloc;
 };
+/* Of jemalloc's interface: flags hold log2 of the alignment, and a bit for zeroes. */
+#define CP_MALLOCX_ZERO 0x40
 extern struct cp_allocator cp_allocator __attribute__((visibility("hidden")));
 
 /* false: this thread is in the middle of it; use the arena. */

@@ -15,11 +15,8 @@
 #define RARE __attribute__((noinline, cold))
 #define CALLER __builtin_return_address(0)
 
-/* Of jemalloc's interface: flags hold log2 of the alignment, and a bit for zeroes. */
 #define ALIGN_BITS 63
-#define ZERO 0x40
-#define TAG_BITS 11
-_Static_assert(CP_HEAP_TAG_ALIGN == 1 << TAG_BITS, "what free knows");
+#define ZERO CP_MALLOCX_ZERO
 
 INTERPOSE void *mallocx(size_t size, int flags);
 INTERPOSE void *rallocx(void *p, size_t size, int flags);
@@ -46,9 +43,9 @@ static void *without_jemalloc(size_t size, int flags)
 /* Flags, and size, of a block that free will know by its address. */
 static int better(int flags)
 {
-	bool low = (flags & ALIGN_BITS) < TAG_BITS && cp_heap_hot_tags();
+	bool low = (flags & ALIGN_BITS) < CP_HEAP_TAG_BITS && cp_heap_hot_tags();
 
-	return low ? (flags & ~ALIGN_BITS) | TAG_BITS : flags;
+	return low ? (flags & ~ALIGN_BITS) | CP_HEAP_TAG_BITS : flags;
 }
 
 static size_t enough(size_t size)

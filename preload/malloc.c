@@ -56,10 +56,21 @@ INTERPOSE HOT void *malloc(size_t size)
 	return cp_heap_hot.malloc(size);
 }
 
+/* jemalloc gives zeroes with an alignment, without touching what is zero already. */
+static void *large_tagged_zeros(size_t size)
+{
+	if (!cp_heap_hot_tags() || !cp_allocator.is_jemalloc || size > PTRDIFF_MAX)
+		return NULL;
+	return cp_allocator.mallocx(size, CP_HEAP_TAG_BITS | CP_MALLOCX_ZERO);
+}
+
 static void *tagged_zeros(size_t size)
 {
-	void *p = size < CP_HEAP_LARGE ? tagged(size) : NULL;
+	void *p;
 
+	if (size >= CP_HEAP_LARGE)
+		return large_tagged_zeros(size);
+	p = tagged(size);
 	return p ? memset(p, 0, size) : NULL;
 }
 
@@ -155,16 +166,16 @@ static RARE size_t usable_slow(void *p)
 {
 	if (cp_allocator_is_early(p))
 		return cp_allocator_early_size(p);
-	if (!cp_allocator_resolve() || !cp_allocator.usable_size)
+	if (!cp_allocator_resolve() || !cp_heap_hot.usable_size)
 		return 0;
-	return cp_heap_event_usable(p, cp_allocator.usable_size(p));
+	return cp_heap_event_usable(p, cp_heap_hot.usable_size(p));
 }
 
 INTERPOSE size_t malloc_usable_size(void *p)
 {
-	if (cp_heap_looks(p) || cp_unlikely(!cp_allocator.usable_size))
+	if (cp_heap_looks(p) || cp_unlikely(!cp_heap_hot.usable_size))
 		return usable_slow(p);
-	return cp_allocator.usable_size(p);
+	return cp_heap_hot.usable_size(p);
 }
 
 static void *move_early(void *p, size_t size)
@@ -184,7 +195,7 @@ static void *move_tagged(void *p, size_t size)
 
 	if (!to || !p)
 		return to;
-	have = cp_allocator.usable_size(p);
+	have = cp_heap_hot.usable_size(p);
 	memcpy(to, p, have < size ? have : size);
 	cp_heap_hot.free(p);
 	return to;
@@ -194,7 +205,7 @@ static void *reallocate(void *p, size_t size, const struct cp_heap_sample *s)
 {
 	void *to = s ? move_tagged(p, size) : NULL;
 
-	return to ? to : cp_allocator.realloc(p, size);
+	return to ? to : cp_heap_hot.realloc(p, size);
 }
 
 static RARE void *realloc_slow(void *p, size_t size, bool taken)
@@ -225,7 +236,7 @@ INTERPOSE HOT void *realloc(void *p, size_t size)
 
 	if (taken || cp_heap_looks(p))
 		return realloc_slow(p, size, taken);
-	return cp_allocator.realloc(p, size);
+	return cp_heap_hot.realloc(p, size);
 }
 
 INTERPOSE void *reallocarray(void *p, size_t n, size_t each)

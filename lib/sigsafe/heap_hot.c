@@ -7,7 +7,6 @@ struct cp_heap_hot cp_heap_hot;
 struct cp_heap_filter cp_heap_filter;
 
 static bool tagged; /* some ever; such ones may live until the end */
-static bool odd;    /* ever: a block without a tag that free must look at; then it asks for all */
 
 static void change(uint8_t *cell, int by)
 {
@@ -17,32 +16,55 @@ static void change(uint8_t *cell, int by)
 		;
 }
 
-static void set(uintptr_t mask)
+#define ODD_MOST UINT16_MAX /* nobody knows how many: stays so */
+
+static bool is_odd(uintptr_t address)
 {
-	cp_store_seqcst(&cp_heap_hot.mask, mask);
+	return address & (CP_HEAP_TAG_ALIGN - 1);
 }
 
-/* Who adds the first odd one stores ODD first, and who sets reads it last: whatever comes first,
- * the filter is asked for all at the end. */
-static void set_unless_odd(uintptr_t mask)
+static void begin_odd(union cp_heap_look *l, uintptr_t address)
 {
-	set(mask);
-	if (cp_load_seqcst(&odd))
-		set(0);
+	if (l->odd != ODD_MOST)
+		l->odd++;
+	l->odd_bits |= (uint16_t)address;
+}
+
+static void end_odd(union cp_heap_look *l, uintptr_t address)
+{
+	(void)address;
+	if (l->odd != ODD_MOST && --l->odd == 0)
+		l->odd_bits = 0;
+}
+
+static void set_base(union cp_heap_look *l, uintptr_t base)
+{
+	l->base = (uint16_t)base;
+}
+
+static void change_look(void (*change_it)(union cp_heap_look *l, uintptr_t arg), uintptr_t arg)
+{
+	union cp_heap_look seen = { .word = cp_load_relaxed(&cp_heap_hot.look.word) }, next;
+
+	do {
+		next = seen;
+		change_it(&next, arg);
+		next.mask = (uint16_t)(next.base & ~next.odd_bits);
+	} while (!cp_cas_acqrel(&cp_heap_hot.look.word, &seen.word, next.word));
 }
 
 void cp_heap_filter_add(uintptr_t address)
 {
 	change(cp_heap_filter_cell(address), 1);
-	if (!(address & (CP_HEAP_TAG_ALIGN - 1)) || cp_load_relaxed(&odd))
-		return;
-	cp_store_seqcst(&odd, true);
-	set(0);
+	if (is_odd(address))
+		change_look(begin_odd, address);
 }
 
 void cp_heap_filter_remove(uintptr_t address)
 {
 	change(cp_heap_filter_cell(address), -1);
+	if (is_odd(address))
+		change_look(end_odd, address);
 }
 
 void cp_heap_hot_look(bool all, bool with_tags)
@@ -50,10 +72,7 @@ void cp_heap_hot_look(bool all, bool with_tags)
 	cp_heap_hot.tags = with_tags;
 	tagged = tagged || with_tags;
 	cp_store_seqcst(&cp_heap_hot.filtered, !all);
-	if (with_tags)
-		set_unless_odd(CP_HEAP_TAG_ALIGN - 1);
-	else
-		set(0);
+	change_look(set_base, with_tags ? CP_HEAP_TAG_ALIGN - 1 : 0);
 }
 
 /* Tagged blocks are larger than the program believes: their frees are told apart for as long as
@@ -61,7 +80,7 @@ void cp_heap_hot_look(bool all, bool with_tags)
 void cp_heap_hot_rest(void)
 {
 	cp_store_seqcst(&cp_heap_hot.filtered, 1);
-	set_unless_odd(CP_HEAP_TAG_ALIGN - 1);
+	change_look(set_base, CP_HEAP_TAG_ALIGN - 1);
 }
 
 bool cp_heap_hot_tagged(void)

@@ -6,7 +6,8 @@
  *   tag     interval >= 64 K: sampled blocks are aligned to 2 KiB, so most addresses need one test.
  *           Those that look like one are asked of a filter: a table of counters, by a hash of the
  *           address, of how many such blocks there are. What it says no to isn't one.
- *   filter  as soon as a block is sampled that could not be aligned: every address is asked of it
+ *   odd     while there are sampled blocks that could not be aligned: only those bits are tested
+ *           that are 0 in all of them, too (glibc maps large blocks 16 bytes behind a page's start)
  *   table   below 64 K: blocks are as the allocator gave them; all are looked up
  *
  * Lock-free, async-signal-safe. A block is in the filter before the program has its address, and
@@ -24,7 +25,8 @@
 
 /* The tag: this many bytes. Few other blocks are aligned so, and little is wasted: allocators give
  * a block of the next power of two. */
-#define CP_HEAP_TAG_ALIGN ((uintptr_t)2048)
+#define CP_HEAP_TAG_BITS 11
+#define CP_HEAP_TAG_ALIGN ((uintptr_t)1 << CP_HEAP_TAG_BITS)
 /* Below this size a freed chunk would come back from glibc's per-thread cache for small requests,
  * aligned as it is. */
 #define CP_HEAP_TAG_MIN ((size_t)1040)
@@ -35,16 +37,30 @@
 
 enum cp_heap_state { CP_HEAP_UNKNOWN, CP_HEAP_OFF, CP_HEAP_ON };
 
+/* Changed as one word: nobody puts back a mask that another thread's block doesn't pass. */
+union cp_heap_look {
+	uint64_t word;
+	struct {
+		uint16_t mask;	   /* free looks when (address & mask) == 0: BASE & ~ODD_BITS */
+		uint16_t base;	   /* the mask where no block is odd */
+		uint16_t odd_bits; /* that some odd block has had since there were none */
+		uint16_t odd;	   /* how many there are; the most: nobody knows, stays so */
+	};
+};
+
 /* One cache line. All zero: the allocator isn't known yet, so everything takes the slow way. */
 struct cp_heap_hot {
-	uint64_t state;	   /* enum cp_heap_state */
-	uintptr_t mask;	   /* free looks when (address & mask) == 0, ... */
-	uint64_t filtered; /* ... and, if this is set, the filter has it */
+	uint32_t state;	  /* enum cp_heap_state */
+	uint8_t filtered; /* free looks only at what the filter has, too */
+	uint8_t tags;	  /* sampled blocks are asked for with a tag */
+	union cp_heap_look look;
 	void *(*malloc)(size_t);
 	void (*free)(void *);
 	void *(*calloc)(size_t, size_t);
-	uint64_t tags; /* sampled blocks are asked for with a tag */
+	void *(*realloc)(void *, size_t);
+	size_t (*usable_size)(void *); /* NULL: there is none */
 } __attribute__((aligned(64)));
+_Static_assert(sizeof(struct cp_heap_hot) == 64, "one line");
 extern struct cp_heap_hot cp_heap_hot __attribute__((visibility("hidden")));
 
 /* Those that aren't aligned are few and large, but every address may be asked for: a small table,
@@ -71,6 +87,8 @@ static inline __attribute__((always_inline)) bool cp_heap_takes(size_t size)
 		return false;
 	left = cp_self.heap.left;
 	rest = left - size;
+	/* Not subtracted first and put back: a handler in between would take the difference for
+	 * large, and its own allocations not for samples. */
 	if (cp_unlikely(left <= size))
 		return true;
 	cp_self.heap.left = rest;
@@ -92,9 +110,9 @@ static inline __attribute__((always_inline)) bool cp_heap_looks(const void *addr
 {
 	uintptr_t a = (uintptr_t)address;
 
-	if (cp_likely(a & cp_heap_hot.mask))
-		return false;
 	/* Relaxed: who frees a block got it from who allocated it. */
+	if (cp_likely((uint16_t)a & cp_load_relaxed(&cp_heap_hot.look.mask)))
+		return false;
 	return !cp_heap_hot.filtered || cp_unlikely(cp_load_relaxed(cp_heap_filter_cell(a)));
 }
 

@@ -1,7 +1,8 @@
 /* Odd times, places and sizes to allocate. Prints what the allocator answered, for a comparison
  * with and without the profiler.
  *
- *     heap-odd sizes | times | handler | reuse | failing | fork | usable | weights | plugin FILE
+ *     heap-odd sizes | times | handler | reuse | failing | fork | usable | weights | zeros | plugin
+ * FILE
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -94,6 +95,35 @@ static int sizes(void)
 			answer("memalign", alignments[a], n, old_way(alignments[a], n),
 			       alignments[a]);
 		}
+	}
+	return 0;
+}
+
+static size_t written(char *p, size_t size)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < size; i++)
+		n += p[i] != 0;
+	memset(p, 0xa5, size);
+	/* Not in vain, though it is freed. */
+	__asm__ volatile("" : : "r"(p) : "memory");
+	return n;
+}
+
+/* Of memory that was written to before: a size comes again. */
+static int all_zero(void)
+{
+	for (size_t size = 1000; size < 3000000; size += size / 9) {
+		size_t n = 0;
+
+		for (int i = 0; i < 3; i++) {
+			char *p = zeros(size / 8, 8);
+
+			n += written(p, size / 8 * 8);
+			free(p);
+		}
+		printf("%zu: %zu are not 0\n", size, n);
 	}
 	return 0;
 }
@@ -370,9 +400,9 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		int (*run)(void);
-	} all[] = { { "sizes", sizes },	  { "times", times },	 { "handler", handler },
-		    { "reuse", reuse },	  { "fork", forked },	 { "failing", failing },
-		    { "usable", usable }, { "weights", weights } };
+	} all[] = { { "sizes", sizes },	  { "times", times },	  { "handler", handler },
+		    { "reuse", reuse },	  { "fork", forked },	  { "failing", failing },
+		    { "usable", usable }, { "weights", weights }, { "zeros", all_zero } };
 	static char buffer[4096];
 
 	setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));

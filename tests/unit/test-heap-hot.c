@@ -81,6 +81,51 @@ static void test_one_without_a_tag_is_looked_at_alone(void)
 	cp_heap_filter_remove(odd + 32);
 }
 
+/* As glibc maps large ones. */
+#define MAPPED 0x010
+
+static void test_only_bits_that_no_odd_block_has_are_tested(void)
+{
+	uint64_t a = BASE + 0x21000 + MAPPED, b = BASE + 0x35000 + MAPPED, c = BASE + 0x47230;
+
+	cp_heap_filter_add(a);
+	cp_heap_filter_add(b);
+	CHECK_EQ(cp_heap_hot.look.mask, (CP_HEAP_TAG_ALIGN - 1) & ~MAPPED);
+	cp_heap_filter_add(c);
+	CHECK_EQ(cp_heap_hot.look.mask, (CP_HEAP_TAG_ALIGN - 1) & ~(0x230 | MAPPED));
+	cp_heap_filter_remove(a);
+	CHECK(!looks(a) && looks(b) && looks(c));
+	cp_heap_filter_remove(c);
+	CHECK(looks(b));
+	cp_heap_filter_remove(b);
+	CHECK_EQ(cp_heap_hot.look.mask, CP_HEAP_TAG_ALIGN - 1);
+}
+
+static void test_odd_blocks_outlive_a_run_that_looks_at_all(void)
+{
+	uint64_t a = BASE + 0x21000 + MAPPED;
+
+	cp_heap_filter_add(a);
+	cp_heap_hot_look(true, false);
+	CHECK_EQ(looked_at(BASE, 16), MANY);
+	cp_heap_hot_look(false, true);
+	CHECK(looks(a));
+	CHECK_EQ(cp_heap_hot.look.mask, (CP_HEAP_TAG_ALIGN - 1) & ~MAPPED);
+	cp_heap_filter_remove(a);
+	CHECK_EQ(cp_heap_hot.look.mask, CP_HEAP_TAG_ALIGN - 1);
+}
+
+static void test_so_many_odd_ones_that_nobody_knows_are_looked_at_for_good(void)
+{
+	uint64_t a = BASE + 0x21000 + MAPPED;
+
+	for (unsigned i = 0; i < 70000; i++)
+		cp_heap_filter_add(a);
+	for (unsigned i = 0; i < 69999; i++)
+		cp_heap_filter_remove(a);
+	CHECK(looks(a));
+}
+
 static void test_a_full_cell_stays_full(void)
 {
 	for (unsigned i = 0; i < 300; i++)
@@ -97,6 +142,9 @@ int main(void)
 	RUN(test_tagged_blocks_are_looked_at_while_they_live);
 	RUN(test_exact_mode_looks_at_everything);
 	RUN(test_one_without_a_tag_is_looked_at_alone);
+	RUN(test_only_bits_that_no_odd_block_has_are_tested);
+	RUN(test_odd_blocks_outlive_a_run_that_looks_at_all);
 	RUN(test_a_full_cell_stays_full);
+	RUN(test_so_many_odd_ones_that_nobody_knows_are_looked_at_for_good);
 	return harness_end();
 }
