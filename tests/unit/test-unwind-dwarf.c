@@ -219,6 +219,18 @@ static unsigned stack_used(void)
 	return PAINTED - i * 8;
 }
 
+/* Then the cache can't have both, and no walk is warm: chance, by where the modules are. */
+static bool two_share_a_slot(void)
+{
+	for (unsigned i = 0; i < walked.n; i++)
+		for (unsigned k = 0; k < i; k++)
+			if (walked.pcs[i] != walked.pcs[k] &&
+			    cp_rules_slot(cp_rules_hash(cp_rules_key(walked.pcs[i]))) ==
+				    cp_rules_slot(cp_rules_hash(cp_rules_key(walked.pcs[k]))))
+				return true;
+	return false;
+}
+
 static void on_measure(int sig, siginfo_t *info, void *context)
 {
 	unsigned cold, warm, copied;
@@ -234,7 +246,7 @@ static void on_measure(int sig, siginfo_t *info, void *context)
 	       copied);
 	CHECK(walked.n > 4);
 #ifdef __OPTIMIZE__
-	CHECK(warm <= 640);
+	CHECK(warm <= 640 || two_share_a_slot());
 	CHECK(cold <= 1024);
 	CHECK(copied <= 1400);
 #endif
