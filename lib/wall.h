@@ -54,6 +54,7 @@ struct cp_wall {
 	uint32_t cursor;       /* where the next tick goes on */
 	uint32_t begins;       /* those of cp_wall_begins whose threads were looked for */
 	int64_t budget;	       /* ns of CPU time that may be spent */
+	uint64_t earned;       /* the tick up to which it was */
 	bool blind;	       /* stacks can't be walked from outside */
 	struct cp_wall_counts counts;
 };
