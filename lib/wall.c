@@ -3,6 +3,7 @@
 
 #include <time.h>
 
+#include "cpu_timer.h"
 #include "sigsafe/atomic.h"
 #include "sigsafe/sys.h"
 #include "sigsafe/unwind.h"
@@ -78,6 +79,7 @@ static void begin(unsigned frequency)
 				    .period_ns = 1000000000u / frequency,
 				    .tick_ns = 1000000000u / frequency / 2,
 				    .step = 1,
+				    .kernel_tick_ns = cp_cpu_timer_tick_ns(),
 				    .began = now,
 				    .stretch = 1,
 				    .begins = cp_load_acquire(&cp_wall_begins) - 1,

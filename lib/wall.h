@@ -3,6 +3,7 @@
  *     tick → which threads are due                           wall.c
  *     visit → did it run since? what is it doing now?        wall_visit.c, wall_stack.c
  *     running → a timer, and the stack from its signal       wall_timer.c, sigsafe/wall_event.c
+ *     no stack from it, or late                              wall_answer.c
  *     time between visits → states → rows                    wall_time.c
  *     the mode's file                                        wall_mode.c
  *
@@ -39,8 +40,9 @@ struct cp_wall_counts {
 struct cp_wall {
 	unsigned frequency;
 	uint64_t period_ns;
-	uint64_t tick_ns;   /* half a period: time is cut into these */
-	uint32_t step;	    /* ticks between visits: 1, or 2 */
+	uint64_t tick_ns; /* half a period: time is cut into these */
+	uint32_t step;	  /* ticks between visits: 1, or 2 */
+	uint64_t kernel_tick_ns;
 	uint64_t began;	    /* begin of period 0 */
 	uint64_t stopped;   /* 0 = it is running */
 	uint64_t random;    /* state of the generator */
@@ -106,9 +108,22 @@ void cp_wall_record(struct cp_run *r, struct cp_thread *t, const struct cp_recor
 void cp_wall_give(struct cp_run *r, struct cp_thread *t, uint64_t until);
 /* What T's STATE is owed goes to the last stack in it, if there is one. */
 void cp_wall_pay(struct cp_run *r, struct cp_thread *t, enum cp_wall_state state);
-/* The row of this stack is T's for STATE from now on. */
+/* The row of this stack is T's for STATE from now on; it was seen in SPAN (0: none). */
+void cp_wall_set_stack(struct cp_run *r, struct cp_thread *t, enum cp_wall_state state,
+		       struct cp_raw_stack *s, uint32_t span);
+/* The same of a record. */
 void cp_wall_set_row(struct cp_run *r, struct cp_thread *t, enum cp_wall_state state,
 		     const struct cp_record *record);
+
+/* wall_answer.c: what T is doing, for those who look at its stack from outside. */
+struct cp_wall_seen cp_wall_seen_now(const struct cp_thread *t);
+/* T was found running, SEEN so, and is asked for its stack. */
+void cp_wall_ask(struct cp_thread *t, struct cp_wall_seen seen, uint64_t now);
+/* What was ANSWERed is for time that is not yet in a row, or it goes to a stack of that time. */
+void cp_wall_answered(struct cp_run *r, struct cp_thread *t, const struct cp_record *answer);
+/* At a visit, when T's time up to it was given to its states. */
+void cp_wall_still_unanswered(struct cp_run *r, struct cp_thread *t, struct cp_wall_seen seen,
+			      uint64_t now);
 /* All of T's time until UNTIL stands in rows afterwards. */
 void cp_wall_settle(struct cp_run *r, struct cp_thread *t, uint64_t until);
 /* The same for good: T has ended. */

@@ -59,8 +59,8 @@ static uint32_t label_of(struct cp_run *r, struct cp_thread *t)
 	return t->foreign ? cp_drain_label(r, t) : cp_drain_unnamed(r, t);
 }
 
-static void set_row(struct cp_run *r, struct cp_thread *t, enum cp_wall_state state,
-		    struct cp_raw_stack *s)
+void cp_wall_set_stack(struct cp_run *r, struct cp_thread *t, enum cp_wall_state state,
+		       struct cp_raw_stack *s, uint32_t span)
 {
 	uint32_t row = CP_INDEX_NONE;
 
@@ -72,7 +72,7 @@ static void set_row(struct cp_run *r, struct cp_thread *t, enum cp_wall_state st
 	if (row == CP_INDEX_NONE)
 		cp_count_mode(CP_MODE_WALL, CP_COUNT_LOST_AGGREGATE, 1);
 	t->wall.row[state] = row == CP_INDEX_NONE ? 0 : row + 1;
-	t->wall.in_span[state] = 0;
+	t->wall.in_span[state] = span;
 }
 
 void cp_wall_set_row(struct cp_run *r, struct cp_thread *t, enum cp_wall_state state,
@@ -83,8 +83,7 @@ void cp_wall_set_row(struct cp_run *r, struct cp_thread *t, enum cp_wall_state s
 				  .end = record->end,
 				  .labels = record->labels };
 
-	set_row(r, t, state, &s);
-	t->wall.in_span[state] = record->span;
+	cp_wall_set_stack(r, t, state, &s, record->span);
 }
 
 void cp_wall_pay(struct cp_run *r, struct cp_thread *t, enum cp_wall_state state)
@@ -123,104 +122,4 @@ void cp_wall_give(struct cp_run *r, struct cp_thread *t, uint64_t until)
 	w->owed[w->state] += ns;
 	if (!w->unanswered || w->state != CP_WALL_RUNNING)
 		cp_wall_pay(r, t, w->state);
-}
-
-/* Rows of the same thread: running where it waited last. Addresses stand for themselves. */
-static void copy_row(struct cp_run *r, struct cp_thread *t, enum cp_wall_state from,
-		     enum cp_wall_state to)
-{
-	static uint64_t pcs[4096]; /* under the collector's lock */
-	const struct cp_stack *s = cp_aggregate_row_at(&r->aggregate, t->wall.row[from] - 1);
-	struct cp_raw_stack raw = { .pcs = pcs, .end = CP_UNWIND_COMPLETE, .labels = s->labels };
-
-	for (uint32_t i = 0; i < s->depth && raw.depth < 4096; i++) {
-		uint32_t l = s->locations[i];
-
-		if (l == CP_LOCATION_TRUNCATED)
-			raw.end = CP_UNWIND_TRUNCATED;
-		else if (l == CP_LOCATION_INCOMPLETE)
-			raw.end = CP_UNWIND_INCOMPLETE;
-		else
-			pcs[raw.depth++] =
-				CP_VEC_AT(&r->aggregate.locations, struct cp_location, l)->address;
-	}
-	if (raw.depth)
-		set_row(r, t, to, &raw);
-}
-
-/* A stack for STATE where none was seen: that of the other state, or the thread's function. */
-static void make_row(struct cp_run *r, struct cp_thread *t, enum cp_wall_state state)
-{
-	enum cp_wall_state other = state == CP_WALL_RUNNING ? CP_WALL_WAITING : CP_WALL_RUNNING;
-	uint64_t start = (uint64_t)(uintptr_t)t->start;
-	struct cp_raw_stack s = { .pcs = &start, .depth = 1, .end = CP_UNWIND_COMPLETE };
-
-	if (t->wall.row[other])
-		copy_row(r, t, other, state);
-	else if (start)
-		set_row(r, t, state, &s);
-}
-
-static void pay_somehow(struct cp_run *r, struct cp_thread *t, enum cp_wall_state state)
-{
-	struct cp_wall_thread *w = &t->wall;
-
-	if (!w->owed[state])
-		return;
-	if (w->unanswered || !w->row[state])
-		cp_wall.counts.unanswered += w->owed[state];
-	if (!w->row[state])
-		make_row(r, t, state);
-	cp_wall_pay(r, t, state);
-}
-
-void cp_wall_settle(struct cp_run *r, struct cp_thread *t, uint64_t until)
-{
-	uint64_t ended = cp_load_acquire(&t->wall.ended);
-
-	cp_wall_give(r, t, ended && ended < until ? ended : until);
-	pay_somehow(r, t, CP_WALL_RUNNING);
-	pay_somehow(r, t, CP_WALL_WAITING);
-	if (t->names[CP_MODE_WALL])
-		cp_drain_name(r, t);
-}
-
-/* T began and ended between two visits: its CPU clock tells how long it ran. */
-static void settle_unseen(struct cp_run *r, struct cp_thread *t)
-{
-	struct cp_wall_thread *w = &t->wall;
-	uint64_t lived = w->ended > w->began ? w->ended - w->began : 0;
-	uint64_t ran = w->ended_cpu < lived ? w->ended_cpu : lived;
-
-	if (!t->start) {
-		cp_wall.counts.unsampled += lived;
-		return;
-	}
-	cp_wall.counts.unvisited += lived;
-	w->owed[CP_WALL_RUNNING] = ran;
-	w->owed[CP_WALL_WAITING] = lived - ran;
-	for (enum cp_wall_state s = CP_WALL_RUNNING; s <= CP_WALL_WAITING; s++) {
-		if (w->owed[s])
-			make_row(r, t, s);
-		cp_wall_pay(r, t, s);
-	}
-	cp_drain_name(r, t);
-}
-
-void cp_wall_gone(struct cp_run *r, struct cp_thread *t)
-{
-	struct cp_wall_thread *w = &t->wall;
-
-	if (!w->began)
-		return;
-	if (!w->ended)
-		w->ended = cp_run_clock(CLOCK_MONOTONIC);
-	if (w->state == CP_WALL_UNSEEN)
-		settle_unseen(r, t);
-	else
-		cp_wall_settle(r, t, w->ended);
-	w->began = 0;
-	/* The next thread with this record is met at once. */
-	if (t->index < cp_wall.due.count)
-		*CP_VEC_AT(&cp_wall.due, uint64_t, t->index) = 0;
 }

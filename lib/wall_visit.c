@@ -56,7 +56,7 @@ void cp_wall_record(struct cp_run *r, struct cp_thread *t, const struct cp_recor
 	if (record->tag <= w->taken)
 		return;
 	w->taken = record->tag;
-	w->unanswered = false;
+	cp_wall_answered(r, t, record);
 	cp_wall_set_row(r, t, CP_WALL_RUNNING, record);
 	cp_wall_pay(r, t, CP_WALL_RUNNING);
 	/* Nothing shows where it waits: near where it ran last. */
@@ -109,26 +109,23 @@ static enum cp_wall_doing look(struct cp_thread *t, uint64_t clock)
 	return doing;
 }
 
-static void found_running(struct cp_wall_thread *w, struct cp_thread *t)
+static void found_running(struct cp_thread *t, struct cp_wall_seen seen, uint64_t now)
 {
 	cp_wall.counts.running++;
-	w->state = CP_WALL_RUNNING;
-	w->unanswered = true;
-	cp_wall_arm(t);
+	t->wall.state = CP_WALL_RUNNING;
+	cp_wall_ask(t, seen, now);
 }
 
-static void found_waiting(struct cp_run *r, struct cp_thread *t)
+static void found_waiting(struct cp_run *r, struct cp_thread *t, struct cp_wall_seen seen)
 {
-	const struct cp_labels *labels = cp_load_acquire(&t->labels);
-
 	cp_wall.counts.walked++;
 	t->wall.state = CP_WALL_WAITING;
 	if (FOUND->end == CP_UNWIND_TRUNCATED)
 		cp_count_mode(CP_MODE_WALL, CP_COUNT_TRUNCATED, 1);
 	else if (FOUND->end == CP_UNWIND_INCOMPLETE)
 		cp_count_mode(CP_MODE_WALL, CP_COUNT_INCOMPLETE, 1);
-	FOUND->labels = cp_labels_of_other(labels);
-	FOUND->span = labels ? cp_load_relaxed(&labels->span) : 0;
+	FOUND->labels = seen.labels;
+	FOUND->span = seen.span;
 	if (FOUND->labels == CP_LABELSET_LOST) {
 		cp_count_mode(CP_MODE_WALL, CP_COUNT_LOST_LABELS, 1);
 		FOUND->labels = CP_LABELSET_NONE;
@@ -146,6 +143,9 @@ static void found_gone(struct cp_wall_thread *w)
 static void find_out(struct cp_run *r, struct cp_thread *t, uint64_t tick, uint64_t clock)
 {
 	struct cp_wall_thread *w = &t->wall;
+	struct cp_wall_seen seen;
+	enum cp_wall_doing doing;
+	uint64_t now;
 
 	cp_wall_take(r, t);
 	cp_wall_give(r, t, boundary(w, tick));
@@ -153,12 +153,16 @@ static void find_out(struct cp_run *r, struct cp_thread *t, uint64_t tick, uint6
 		w->state = CP_WALL_PAUSED;
 		return;
 	}
-	switch (look(t, clock)) {
-	case CP_WALL_RUNS: found_running(w, t); break;
+	now = cp_run_clock(CLOCK_MONOTONIC);
+	doing = look(t, clock);
+	seen = cp_wall_seen_now(t);
+	cp_wall_still_unanswered(r, t, seen, now);
+	switch (doing) {
+	case CP_WALL_RUNS: found_running(t, seen, now); break;
 	case CP_WALL_WAITS:
 		/* Who waits for our lock, which we hold, stays where it was. */
 		if (!cp_load_acquire(&t->finishing))
-			found_waiting(r, t);
+			found_waiting(r, t, seen);
 		break;
 	case CP_WALL_ENDED: found_gone(w); break;
 	default:

@@ -37,22 +37,30 @@ enum cp_thread_state { CP_THREAD_FREE, CP_THREAD_CLAIMED, CP_THREAD_LIVE, CP_THR
 enum cp_wall_state { CP_WALL_UNSEEN, CP_WALL_RUNNING, CP_WALL_WAITING, CP_WALL_PAUSED };
 #define CP_WALL_STATES 4
 
+/* What a thread was seen doing: numbers of its label set and its span. */
+struct cp_wall_seen {
+	uint32_t labels, span;
+};
+
 /* What the wall clock knows of a thread: the pacer's (lib/wall.c), under the collector's lock, but
  * for what is written by the thread. Times are monotonic, in ns; 0 = not yet. */
 struct cp_wall_thread {
-	uint64_t began, ended;		  /* by the thread or the sweep */
-	uint64_t ended_cpu;		  /* its CPU time then */
-	uint64_t samples;		  /* by its handler: taken while it ran */
-	int32_t timer;			  /* on its CPU clock; CP_NO_TIMER */
-	uint8_t state;			  /* enum cp_wall_state, at the last visit */
-	bool uring;			  /* was seen waiting in io_uring_enter: takes no signals */
-	bool unanswered;		  /* found running, and no sample since */
-	uint64_t until;			  /* begin of what the next visit stands for, and */
-	uint32_t span;			  /* its length: ticks */
-	uint64_t clock;			  /* CPU time at the last visit */
-	uint64_t given;			  /* its time up to here was given to states */
-	uint64_t owed[CP_WALL_STATES];	  /* and not yet to a row */
-	uint32_t row[CP_WALL_STATES];	  /* of the last stack in each state, + 1; 0 = none */
+	uint64_t began, ended;	       /* by the thread or the sweep */
+	uint64_t ended_cpu;	       /* its CPU time then */
+	uint64_t samples;	       /* by its handler: taken while it ran */
+	int32_t timer;		       /* on its CPU clock; CP_NO_TIMER */
+	uint8_t state;		       /* enum cp_wall_state, at the last visit */
+	bool uring;		       /* was seen waiting in io_uring_enter: takes no signals */
+	bool unanswered;	       /* found running, and no sample since */
+	bool late;		       /* for longer than a tick of the kernel */
+	uint64_t asked;		       /* since when, */
+	struct cp_wall_seen asked_in;  /* and how it was seen at the last visit that found it so */
+	uint64_t until;		       /* begin of what the next visit stands for, and */
+	uint32_t span;		       /* its length: ticks */
+	uint64_t clock;		       /* CPU time at the last visit */
+	uint64_t given;		       /* its time up to here was given to states */
+	uint64_t owed[CP_WALL_STATES]; /* and not yet to a row */
+	uint32_t row[CP_WALL_STATES];  /* of the last stack in each state, + 1; 0 = none */
 	uint32_t in_span[CP_WALL_STATES]; /* the span that it was seen in; 0 = none */
 	uint64_t taken, looked;		  /* of samples; and of the ring, in words */
 };
