@@ -1,0 +1,150 @@
+/* Running threads whose stack comes late: whose time it is for. */
+#include "wall-host.h"
+
+/* A stack as the handler leaves it: at PC, under this label set, in this span. */
+static const struct cp_record *stack_at(void (*f)(void), struct cp_wall_seen seen)
+{
+	static uint64_t words[CP_RECORD_WORDS(1)], number;
+	struct cp_record *record = (struct cp_record *)words;
+
+	*record = (struct cp_record){ .mode = CP_MODE_WALL,
+				      .depth = 1,
+				      .end = CP_UNWIND_COMPLETE,
+				      .tag = ++number,
+				      .labels = seen.labels,
+				      .span = seen.span };
+	record->pcs[0] = (uint64_t)(uintptr_t)f;
+	return record;
+}
+
+static uint64_t sum_under(uint32_t labels)
+{
+	uint64_t all = 0;
+
+	for (uint32_t i = 0; i < run.aggregate.stacks.count; i++) {
+		const struct cp_stack *s = cp_aggregate_row_at(&run.aggregate, i);
+
+		all += s->labels == labels ? s->values[1] : 0;
+	}
+	return all;
+}
+
+/* T runs one request: a stack of it comes at once, then none for 6 ms, in which it is seen twice
+ * more, the last time LATER ns after it was asked. What it does then is in ANSWER. */
+static void serve(struct cp_thread *t, struct cp_wall_seen request, uint64_t later,
+		  struct cp_wall_seen answer)
+{
+	uint64_t now = t->wall.began;
+
+	t->wall.given = now;
+	t->wall.state = CP_WALL_RUNNING;
+	cp_wall_ask(t, request, now);
+	cp_wall_record(&run, t, stack_at(begin, request));
+	cp_wall_give(&run, t, now + 1000000);
+	cp_wall_ask(t, request, now + 1000000);
+	cp_wall_give(&run, t, now + 3000000);
+	cp_wall_still_unanswered(&run, t, request, now + 1000000 + later);
+	cp_wall_ask(t, request, now + 1000000 + later);
+	cp_wall_give(&run, t, now + 7000000);
+	CHECK_EQ(t->wall.owed[CP_WALL_RUNNING], 6000000);
+	cp_wall_record(&run, t, stack_at(end, answer));
+	CHECK_EQ(t->wall.owed[CP_WALL_RUNNING], 0);
+	CHECK_EQ(sum(1, 0), 7000000);
+}
+
+static void with_thread(void (*check)(struct cp_thread *))
+{
+	struct cp_thread *t;
+	pthread_t thread;
+
+	begin();
+	t = make(&thread);
+	check(t);
+	finish(thread, t);
+	end();
+}
+
+static const struct cp_wall_seen first = { 0, 1 }, second = { 0, 2 }, labelled = { 1, 1 };
+
+static void check_prompt(struct cp_thread *t)
+{
+	serve(t, first, cp_wall.kernel_tick_ns - 1, labelled);
+	CHECK_EQ(sum_under(1), 6000000);
+}
+
+static void check_late(struct cp_thread *t)
+{
+	serve(t, first, cp_wall.kernel_tick_ns, labelled);
+	CHECK_EQ(sum_under(1), 0);
+	CHECK_EQ(cp_wall.counts.unanswered, 6000000);
+}
+
+static void check_late_in_the_same(struct cp_thread *t)
+{
+	serve(t, labelled, cp_wall.kernel_tick_ns, labelled);
+	CHECK_EQ(sum_under(1), 7000000);
+	CHECK_EQ(cp_wall.counts.unanswered, 0);
+}
+
+/* Nothing was seen in that span before: there is no better stack than the answer's. */
+static void answer_late(struct cp_thread *t)
+{
+	t->wall.given = t->wall.began;
+	t->wall.state = CP_WALL_RUNNING;
+	cp_wall_ask(t, second, t->wall.began);
+	cp_wall_give(&run, t, t->wall.began + 5000000);
+	cp_wall_still_unanswered(&run, t, second, t->wall.began + cp_wall.kernel_tick_ns);
+	cp_wall_record(&run, t, stack_at(end, labelled));
+}
+
+static void check_late_and_unknown(struct cp_thread *t)
+{
+	answer_late(t);
+	CHECK_EQ(sum_under(1), 5000000);
+}
+
+/* It was seen waiting in that span. */
+static void check_late_behind_a_wait(struct cp_thread *t)
+{
+	cp_wall_set_row(&run, t, CP_WALL_WAITING, stack_at(begin, second));
+	answer_late(t);
+	CHECK_EQ(sum_under(0), 5000000);
+	CHECK_EQ(sum(1, CP_WALL_RUNNING), 5000000);
+}
+
+/* Found in another span before any answer. */
+static void check_next_span(struct cp_thread *t)
+{
+	uint64_t now = t->wall.began;
+
+	t->wall.given = now;
+	t->wall.state = CP_WALL_RUNNING;
+	cp_wall_ask(t, first, now);
+	cp_wall_record(&run, t, stack_at(begin, first));
+	cp_wall_ask(t, first, now);
+	cp_wall_give(&run, t, now + 5000000);
+	cp_wall_still_unanswered(&run, t, labelled, now + cp_wall.kernel_tick_ns);
+	CHECK_EQ(t->wall.owed[CP_WALL_RUNNING], 0);
+	CHECK_EQ(sum_under(0), 5000000);
+	cp_wall_ask(t, labelled, now + cp_wall.kernel_tick_ns);
+	CHECK(!t->wall.late && t->wall.unanswered);
+	cp_wall_give(&run, t, now + 6000000);
+	cp_wall_record(&run, t, stack_at(end, labelled));
+	CHECK_EQ(sum_under(1), 1000000);
+}
+
+static void test_late_answers_are_not_for_what_was_seen_under_other_labels(void)
+{
+	with_thread(check_prompt);
+	with_thread(check_late);
+	with_thread(check_late_in_the_same);
+	with_thread(check_late_and_unknown);
+	with_thread(check_late_behind_a_wait);
+	with_thread(check_next_span);
+}
+
+int main(void)
+{
+	RUN(test_late_answers_are_not_for_what_was_seen_under_other_labels);
+	return harness_end();
+}

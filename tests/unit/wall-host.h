@@ -1,0 +1,99 @@
+/* What tests of the wall clock begin with: a run without a collector, whose ticks the test makes
+ * itself, and threads that wait.
+ */
+#ifndef WALL_HOST_H
+#define WALL_HOST_H
+
+#include "harness.h"
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "mode.h"
+#include "sigsafe/atomic.h"
+#include "sigsafe/capture.h"
+#include "wall.h"
+
+static struct cp_modules modules;
+static struct cp_run run;
+static sem_t begun, done;
+static int tid;
+
+static void *waiter(void *arg)
+{
+	tid = (int)syscall(SYS_gettid);
+	sem_post(&begun);
+	sem_wait(&done);
+	return arg;
+}
+
+/* FREQUENCY in Hz. */
+static void begin_at(unsigned frequency)
+{
+	/* Timers are armed for threads that are found running; nobody takes their signals. */
+	signal(SIGPROF, SIG_IGN);
+	cp_capture_settings.max_depth = 64;
+	cp_unwinder_dwarf.prepare();
+	run = (struct cp_run){ .ops = &cp_mode_wall, .mode = CP_MODE_WALL, .running = true };
+	cp_modules_init(&modules);
+	cp_run_begin(&run, &modules);
+	cp_wall_prepare();
+	cp_wall_start(&run, frequency);
+}
+
+static void begin(void)
+{
+	begin_at(50);
+}
+
+static void end(void)
+{
+	cp_wall_stop();
+	cp_run_release(&run);
+	cp_modules_release(&modules);
+}
+
+static struct cp_thread *make_another(pthread_t *thread)
+{
+	struct cp_thread *t = cp_thread_claim();
+
+	pthread_create(thread, NULL, waiter, NULL);
+	sem_wait(&begun);
+	t->start = waiter;
+	cp_store_relaxed(&t->tid, tid);
+	cp_store_release(&t->state, CP_THREAD_LIVE);
+	cp_wall_thread_begin(t);
+	return t;
+}
+
+/* A record for another thread, which waits until the semaphore DONE is posted. */
+static struct cp_thread *make(pthread_t *thread)
+{
+	sem_init(&begun, 0, 0);
+	sem_init(&done, 0, 0);
+	return make_another(thread);
+}
+
+static void finish(pthread_t thread, struct cp_thread *t)
+{
+	sem_post(&done);
+	pthread_join(thread, NULL);
+	cp_thread_free(t);
+}
+
+static uint64_t sum(unsigned value, uint64_t tag)
+{
+	uint64_t all = 0;
+
+	for (uint32_t i = 0; i < run.aggregate.stacks.count; i++) {
+		const struct cp_stack *s = cp_aggregate_row_at(&run.aggregate, i);
+
+		all += !tag || s->tag == tag ? s->values[value] : 0;
+	}
+	return all;
+}
+
+#endif
