@@ -2,10 +2,10 @@
 #include <time.h>
 
 #include "cpu.h"
-#include "cpu_timer.h"
 #include "mode.h"
 #include "sigsafe/capture.h"
 #include "sigsafe/cpu_event.h"
+#include "thread_timer.h"
 
 #define L(x) ((unsigned long)(x))
 
@@ -64,7 +64,7 @@ static void report(struct cp_report *out, const struct cp_run *r, const struct c
 			       "cpu: looked at each %lu us, the kernel's tick: what always fits "
 			       "between two ticks has too few samples or none; "
 			       "CPROF_CPU_ENGINE=perf sees it, and the kernel's frames",
-			       L(cp_cpu_timer_tick_ns() / 1000));
+			       L(cp_thread_timer_tick_ns() / 1000));
 	losses(out, r);
 	cp_report_line(
 		out,

@@ -77,17 +77,9 @@ void cp_cpu_timer_delete(struct cp_thread *t)
 	cp_sys1(SYS_timer_delete, id);
 }
 
-uint64_t cp_cpu_timer_tick_ns(void)
-{
-	struct timespec tick = { 0 };
-
-	cp_sys2(SYS_clock_getres, CLOCK_MONOTONIC_COARSE, &tick);
-	return (uint64_t)tick.tv_sec * 1000000000u + (uint64_t)tick.tv_nsec;
-}
-
 void cp_cpu_timer_prepare(void)
 {
-	longest_tail = 4 * cp_cpu_timer_tick_ns() + cp_cpu_state.period_ns;
+	longest_tail = 4 * cp_thread_timer_tick_ns() + cp_cpu_state.period_ns;
 	seed_phase();
 }
 

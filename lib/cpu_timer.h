@@ -11,8 +11,6 @@
 
 #include "sigsafe/thread.h"
 
-/* How often the kernel looks at timers on CPU clocks. */
-uint64_t cp_cpu_timer_tick_ns(void);
 /* Before the first timer of a run, with the period set: a random phase. */
 void cp_cpu_timer_prepare(void);
 /* When a thread's first expiry is due: in (0, period]. */

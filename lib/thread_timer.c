@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <time.h>
 
 #include "sigsafe/sys.h"
 
@@ -28,4 +29,12 @@ int cp_thread_timer_create(const struct cp_thread *t, uint64_t tag)
 const char *cp_thread_timer_advice(int err)
 {
 	return err == -EAGAIN ? "; `ulimit -i` limits timers" : "";
+}
+
+uint64_t cp_thread_timer_tick_ns(void)
+{
+	struct timespec tick = { 0 };
+
+	cp_sys2(SYS_clock_getres, CLOCK_MONOTONIC_COARSE, &tick);
+	return (uint64_t)tick.tv_sec * 1000000000u + (uint64_t)tick.tv_nsec;
 }

@@ -3,11 +3,11 @@
 
 #include <time.h>
 
-#include "cpu_timer.h"
 #include "sigsafe/atomic.h"
 #include "sigsafe/sys.h"
 #include "sigsafe/unwind.h"
 #include "sigsafe/wall_event.h"
+#include "thread_timer.h"
 #include "wall_slow.h"
 
 /* Up to this many threads are visited twice a period, which halves the error of shares: a period's
@@ -79,7 +79,7 @@ static void begin(unsigned frequency)
 				    .period_ns = 1000000000u / frequency,
 				    .tick_ns = 1000000000u / frequency / 2,
 				    .step = 1,
-				    .kernel_tick_ns = cp_cpu_timer_tick_ns(),
+				    .kernel_tick_ns = cp_thread_timer_tick_ns(),
 				    .began = now,
 				    .stretch = 1,
 				    .begins = cp_load_acquire(&cp_wall_begins) - 1,
@@ -249,6 +249,7 @@ static void visit_all(struct cp_run *r, uint64_t tick, uint32_t limit)
 			return;
 	cp_wall.begins = begins;
 }
+
 static void adapt(uint32_t threads)
 {
 	uint32_t n = 2 * threads / VISITED_TWICE;

@@ -88,6 +88,13 @@ static void pay_as_seen(struct cp_run *r, struct cp_thread *t)
 	cp_wall_pay(r, t, CP_WALL_RUNNING);
 }
 
+/* What is owed since long goes to where it was spent, if T does something else now. */
+static void pay_late(struct cp_run *r, struct cp_thread *t, struct cp_wall_seen now)
+{
+	if (t->wall.late && !is_same(now, t->wall.asked_in))
+		pay_as_seen(r, t);
+}
+
 void cp_wall_ask(struct cp_thread *t, struct cp_wall_seen seen, uint64_t now)
 {
 	struct cp_wall_thread *w = &t->wall;
@@ -107,16 +114,14 @@ void cp_wall_still_unanswered(struct cp_run *r, struct cp_thread *t, struct cp_w
 	struct cp_wall_thread *w = &t->wall;
 
 	w->late = w->unanswered && now - w->asked >= cp_wall.kernel_tick_ns;
-	if (w->late && !is_same(seen, w->asked_in))
-		pay_as_seen(r, t);
+	pay_late(r, t, seen);
 }
 
 void cp_wall_answered(struct cp_run *r, struct cp_thread *t, const struct cp_record *answer)
 {
 	struct cp_wall_seen seen = { .labels = answer->labels, .span = answer->span };
 
-	if (t->wall.late && !is_same(seen, t->wall.asked_in))
-		pay_as_seen(r, t);
+	pay_late(r, t, seen);
 	t->wall.unanswered = t->wall.late = false;
 }
 
