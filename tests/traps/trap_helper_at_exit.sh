@@ -32,9 +32,9 @@ check_alone() { # name
 	grep -qx 'left: 0' "$work/$1.err" || fail "$1: processes: $(cat "$work/$1.err")"
 }
 
-# What it is given, for each way out.
+# What it is given, for each way out. (In a pipeline ls could see the shell hold the pipe's ends.)
 fake look "{ tr '\\0' '\\n' <\"/proc/\$\$/environ\"; } >'$work/environ'
-ls -l /proc/\$\$/fd | sed 's/.* \\([0-9]*\\) ->/\\1 ->/' >'$work/fds'
+ls -l /proc/\$\$/fd >'$work/listed'
 readlink /proc/\$\$/cwd >'$work/cwd'
 cat /proc/\$\$/oom_score_adj >'$work/oom'
 ps -o sid= -p \$\$ >'$work/sid'; echo \$\$ >'$work/pid'
@@ -50,6 +50,7 @@ for way in return exit _exit quick; do
 		fail "$way: the helper was run as: $(cat "$work/ran" 2>&1)"
 done
 grep -qE '^(LD_|CPU|CPROF|_CPROF)' "$work/environ" && fail "environment: $(grep -E '^(LD_|CPU|_?CPROF)' "$work/environ")"
+sed 's/.* \([0-9]*\) ->/\1 ->/' "$work/listed" >"$work/fds"
 grep -q '^[012] -> /dev/null' "$work/fds" || fail "descriptors: $(cat "$work/fds")"
 grep -E '^([3-9]|[1-9][0-9]) ->' "$work/fds" | grep -v "$work/look\|/proc/" && fail "descriptors: $(cat "$work/fds")"
 [ "$(cat "$work/oom")" = 1000 ] || fail "where memory is short the program would go before the helper"
