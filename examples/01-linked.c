@@ -31,30 +31,23 @@ __attribute__((noinline)) static uint32_t prepare(uint32_t seed)
 	return seed;
 }
 
-__attribute__((noinline)) static uint32_t sum_of_squares(void)
+__attribute__((noinline)) static uint32_t sum_of_squares(uint32_t sum)
 {
-	uint32_t sum = 0;
-
 	for (size_t i = 0; i < 4096; i++)
 		sum += numbers[i] * numbers[i];
 	return sum;
 }
 
-/* WORK again and again for some CPU time. */
-static uint32_t spend(double seconds, uint32_t (*work)(void))
+/* WORK again and again for some CPU time; each on the result before, or one would do for all. */
+static uint32_t spend(double seconds, uint32_t (*work)(uint32_t))
 {
 	double end = cpu_seconds() + seconds;
 	uint32_t result = 0;
 
 	while (cpu_seconds() < end)
 		for (int i = 0; i < 100; i++)
-			result += work();
+			result = work(result);
 	return result;
-}
-
-static uint32_t prepare_again(void)
-{
-	return prepare(1);
 }
 
 int main(void)
@@ -64,7 +57,7 @@ int main(void)
 	uint32_t result;
 	int err;
 
-	spend(0.2, prepare_again); /* not profiled yet */
+	spend(0.2, prepare); /* not profiled yet */
 
 	options.cpu_path = "01-linked.pb";
 	options.frequency = 250;
@@ -78,7 +71,7 @@ int main(void)
 	result = spend(0.5, sum_of_squares);
 
 	cprof_thread_pause(); /* this part is ours to hide */
-	spend(0.1, prepare_again);
+	spend(0.1, prepare);
 	cprof_thread_resume();
 
 	err = cprof_stop();
