@@ -12,6 +12,7 @@
 #include "interpose.h"
 #include "real.h"
 #include "process.h"
+#include "seccomp.h"
 #include "session.h"
 #include "sigsafe/atomic.h"
 #include "sigsafe/lock_event.h"
@@ -23,22 +24,12 @@
 #define FUTEX_LOCK_PI2 13
 #endif
 
-static const char forbids[] = "the program is about to restrict its system calls (seccomp)";
-
-/* Not the questions whether there is such a thing, which come without a filter. */
-static bool restricts(long mode, unsigned long flags, const void *filter)
-{
-	return (mode == SECCOMP_SET_MODE_STRICT && !flags) ||
-	       (mode == SECCOMP_SET_MODE_FILTER && filter);
-}
-
 static void before(long number, const long *a)
 {
 	switch (number) {
 	case SYS_exit_group: cp_process_end("at exit_group"); break;
 	case SYS_seccomp:
-		if (restricts(a[0], (unsigned long)a[1], (const void *)a[2]))
-			cp_session_retire(forbids);
+		cp_seccomp_begins((unsigned)a[0], (unsigned)a[1], (const void *)a[2]);
 		break;
 	}
 }
@@ -167,9 +158,10 @@ INTERPOSE int prctl(int option, ...)
 	for (int i = 0; i < 4; i++)
 		a[i] = va_arg(ap, unsigned long);
 	va_end(ap);
-	if (option == PR_SET_SECCOMP &&
-	    (a[0] == SECCOMP_MODE_STRICT || (a[0] == SECCOMP_MODE_FILTER && a[1])))
-		cp_session_retire(forbids);
+	if (option == PR_SET_SECCOMP && a[0] == SECCOMP_MODE_STRICT)
+		cp_seccomp_begins(SECCOMP_SET_MODE_STRICT, 0, NULL);
+	else if (option == PR_SET_SECCOMP && a[0] == SECCOMP_MODE_FILTER)
+		cp_seccomp_begins(SECCOMP_SET_MODE_FILTER, 0, (const void *)a[1]);
 	if (changes_privileges(option))
 		return prctl_alone(option, a);
 	return CP_REAL(prctl)(option, a[0], a[1], a[2], a[3]);

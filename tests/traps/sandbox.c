@@ -1,11 +1,12 @@
 /* Programs that lock themselves in, or move to other namespaces, which the kernel allows
  * single-threaded programs only.
  *
- *   sandbox probe | filter | strict | filter-threads | unshare-user | unshare-pid | setns |
- *           close-range | close-range-by-number
+ *   sandbox probe | refused | filter | filter-by-number | filter-with-right | filter-threads |
+ *           strict | unshare-user | unshare-pid | setns | close-range | close-range-by-number
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <linux/close_range.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -57,7 +58,7 @@ static size_t add(struct sock_filter *f, size_t n, const int *numbers, size_t co
 	return n;
 }
 
-static void confine(bool threads)
+static struct sock_fprog make_filter(bool threads)
 {
 	static struct sock_filter f[80];
 	struct sock_fprog program = { 0, f };
@@ -70,8 +71,31 @@ static void confine(bool threads)
 		n = add(f, n, allowed_threads, sizeof(allowed_threads) / sizeof(*allowed_threads));
 	f[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
 	program.len = (unsigned short)n;
+	return program;
+}
+
+static void confine(bool threads)
+{
+	struct sock_fprog program = make_filter(threads);
+
 	EXPECT(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
 	EXPECT(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+}
+
+/* Whether the thread had the right to filter its calls without giving up others; it may give that
+ * up, too. */
+static bool right_to_filter(bool drop)
+{
+	struct __user_cap_header_struct h = { _LINUX_CAPABILITY_VERSION_3, 0 };
+	struct __user_cap_data_struct d[2];
+	bool had;
+
+	EXPECT(syscall(SYS_capget, &h, d) == 0);
+	had = (d[0].effective & CAP_TO_MASK(CAP_SYS_ADMIN)) != 0;
+	d[0].effective &= ~CAP_TO_MASK(CAP_SYS_ADMIN);
+	if (drop)
+		EXPECT(syscall(SYS_capset, &h, d) == 0);
+	return had;
 }
 
 static void say(const char *text)
@@ -89,6 +113,31 @@ static void probe(void)
 	confined_work();
 }
 
+/* What the kernel doesn't do: by both ways, for want of a filter, of one that can be read, of the
+ * right. */
+static void refused(void)
+{
+	struct sock_fprog usual = make_filter(false), empty = { 0, usual.filter },
+			  long_one = { BPF_MAXINSNS + 1, usual.filter }, nowhere = { 1, NULL };
+	struct sock_fprog *const bad[] = { &empty, &long_one, &nowhere, (struct sock_fprog *)8 };
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		EXPECT(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, bad[i]) == -1);
+		EXPECT(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, bad[i]) == -1);
+	}
+	right_to_filter(true);
+	/* A container may have said before that no more rights are wanted. */
+	if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 0) {
+		EXPECT(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &usual) == -1);
+		EXPECT(errno == EACCES);
+		EXPECT(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &usual) == -1);
+		EXPECT(errno == EACCES);
+	}
+	EXPECT(syscall(SYS_seccomp, SECCOMP_SET_MODE_STRICT, 0, &usual) == -1 && errno == EINVAL);
+	confined_work();
+	say("free\n");
+}
+
 static void *confined_thread(void *arg)
 {
 	confined_work();
@@ -101,6 +150,28 @@ static void filter(void)
 	confine(false);
 	confined_work();
 	say("confined\n");
+}
+
+static void filter_by_number(void)
+{
+	struct sock_fprog program = make_filter(false);
+
+	work();
+	EXPECT(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+	EXPECT(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0);
+	confined_work();
+	say("confined\n");
+}
+
+static void filter_with_right(void)
+{
+	struct sock_fprog program = make_filter(false);
+
+	work();
+	if (right_to_filter(false))
+		EXPECT(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+	confined_work();
+	say("confined, if it could be\n");
 }
 
 static void strict(void)
@@ -222,7 +293,10 @@ static const struct {
 	void (*run)(void);
 } ways[] = {
 	{ "probe", probe },
+	{ "refused", refused },
 	{ "filter", filter },
+	{ "filter-by-number", filter_by_number },
+	{ "filter-with-right", filter_with_right },
 	{ "strict", strict },
 	{ "filter-threads", filter_with_threads },
 	{ "unshare-user", unshare_user },

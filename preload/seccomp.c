@@ -1,0 +1,59 @@
+/* Calls by which the program restricts its own calls: prctl(PR_SET_SECCOMP) and seccomp(), for
+ * syscall.c. Ordinary context.
+ *
+ * Behind a filter each call of ours may kill the process, so profiling ends before one comes. Calls
+ * that the kernel is certain to refuse change nothing, and end nothing: questions whether there is
+ * such a thing, and tries without the right to do it. Where in doubt the call counts as one that
+ * succeeds.
+ */
+#include "seccomp.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stdbool.h>
+#include <sys/prctl.h>
+
+#include "session.h"
+#include "sigsafe/sys.h"
+
+/* The kernel wants one of two: no new privileges, or CAP_SYS_ADMIN in the caller's own user
+ * namespace, of which capget speaks. */
+static bool has_right(void)
+{
+	struct __user_cap_header_struct h = { _LINUX_CAPABILITY_VERSION_3, 0 };
+	struct __user_cap_data_struct d[_LINUX_CAPABILITY_U32S_3] = { { 0, 0, 0 } };
+
+	if (cp_sys5(SYS_prctl, PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 0)
+		return true;
+	return cp_sys2(SYS_capget, &h, d) < 0 ||
+	       (d[CAP_TO_INDEX(CAP_SYS_ADMIN)].effective & CAP_TO_MASK(CAP_SYS_ADMIN));
+}
+
+static bool is_nowhere(const void *p, size_t size)
+{
+	char copy[sizeof(struct sock_fprog)];
+
+	return cp_sys_peek(copy, (uint64_t)(uintptr_t)p, size) == -EFAULT;
+}
+
+/* Instructions begin at least where they are said to; the kernel looks at all of them. */
+static bool is_program(const struct sock_fprog *p)
+{
+	return !is_nowhere(p, sizeof(*p)) && p->len && p->len <= BPF_MAXINSNS &&
+	       !is_nowhere(p->filter, sizeof(*p->filter));
+}
+
+static bool restricts(unsigned long mode, unsigned long flags, const void *filter)
+{
+	if (mode == SECCOMP_SET_MODE_STRICT)
+		return !flags && !filter;
+	return mode == SECCOMP_SET_MODE_FILTER && is_program(filter) && has_right();
+}
+
+void cp_seccomp_begins(unsigned long mode, unsigned long flags, const void *filter)
+{
+	if (cp_session_is_ours() && restricts(mode, flags, filter))
+		cp_session_retire("the program is about to restrict its system calls (seccomp)");
+}
