@@ -107,11 +107,19 @@ static bool is_fault(int sig)
 	return sig == SIGSEGV || sig == SIGBUS || sig == SIGFPE || sig == SIGILL;
 }
 
+/* A real one, which nobody has sent, does when the handler returns. */
+static bool happens_again(int sig, const siginfo_t *si)
+{
+	return is_fault(sig) && si->si_code > 0;
+}
+
 /* The first process of a pid namespace lives through what it has no handler for, and its system
- * calls go on: of ours it would not. Only what the kernel forces on a thread ends it. */
+ * calls go on: of ours it would not. Only what the kernel forces on a thread ends it. A fault has
+ * our handler, because it happens again; a breakpoint or a forbidden call has none: what we would
+ * send in its place ends nothing. */
 static bool ends_us(int sig)
 {
-	return owner != 1 || is_fault(sig) || sig == SIGTRAP || sig == SIGSYS;
+	return owner != 1 || is_fault(sig);
 }
 
 static void on_fatal(int sig, siginfo_t *si, void *context)
@@ -119,10 +127,12 @@ static void on_fatal(int sig, siginfo_t *si, void *context)
 	bool ours = cp_session_is_ours();
 	int saved = errno;
 
+	if (owner == 1 && !happens_again(sig, si))
+		return;
 	if (ours)
 		cp_session_leave();
 	/* A crash is for a debugger; who was asked to end still has a second for lines. */
-	if (dumps_core(sig) || !ends_us(sig))
+	if (dumps_core(sig))
 		cp_session_write("before a fatal signal", false);
 	else
 		cp_session_finish("before a fatal signal", 1);
@@ -400,12 +410,12 @@ bool cp_signals_die(int sig, siginfo_t *si, void *context)
 	uint64_t bit = CP_SIGBIT(sig);
 
 	CP_REAL(sigaction)(sig, &standard, &before);
-	/* A real fault happens again when we return: the core then shows it as it was. */
-	if (is_fault(sig) && si->si_code > 0)
+	/* The core then shows it as it was. */
+	if (happens_again(sig, si))
 		return true;
 	cp_sys4(SYS_rt_tgsigqueueinfo, cp_sys_getpid(), cp_sys_gettid(), sig, si);
 	cp_sys_sigmask(SIG_UNBLOCK, &bit, NULL);
-	/* Still here: the kernel ignores default actions for pid 1 of a namespace. */
+	/* Still here: another thread has just changed what the signal does. */
 	cp_sys_sigmask(SIG_BLOCK, &bit, NULL);
 	CP_REAL(sigaction)(sig, &before, NULL);
 	return false;

@@ -85,4 +85,64 @@ check_same_output forked bare
 check_quiet forked
 check_stack "$work/forked.pb.1" before
 check_stack "$work/forked.pb.1" after
+
+# What it sends itself changes nothing either; what it does wrong ends it as ever, and where that happens
+# again when a handler returns, the profile is there.
+cat >"$work/alone.c" <<'END'
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+__attribute__((noinline, noclone)) static void work(void)
+{
+	volatile int sum = 0;
+	for (int i = 0; i < 60000000; i++)
+		sum += i;
+	__asm__ volatile("");
+}
+__attribute__((noinline, noclone)) static void send(void)
+{
+	const int signals[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGTERM, SIGPROF };
+	for (unsigned i = 0; i < sizeof(signals) / sizeof(*signals); i++) {
+		kill(getpid(), signals[i]);
+		raise(signals[i]);
+		sigqueue(getpid(), signals[i], (union sigval){ 0 });
+	}
+	work();
+	puts("alive");
+	exit(4);
+}
+int main(int argc, char **argv)
+{
+	work();
+	if (!strcmp(argv[1], "send"))
+		send();
+	else if (!strcmp(argv[1], "abort"))
+		abort();
+	else if (!strcmp(argv[1], "segv"))
+		*(volatile int *)8 = 1;
+#ifdef __x86_64__
+	else if (!strcmp(argv[1], "breakpoint"))
+		__asm__ volatile("int3");
+#elif defined(__aarch64__)
+	else if (!strcmp(argv[1], "breakpoint"))
+		__asm__ volatile("brk #0");
+#endif
+	puts("went on");
+	return 3;
+}
+END
+$CC -O1 -w -o "$work/alone" "$work/alone.c" || fail "not built"
+ulimit -c 0
+for way in send abort segv breakpoint; do
+	bare "$way-bare" unshare -pf "$work/alone" $way
+	expected=$status
+	bare "$way" unshare -pf env LD_PRELOAD="$CP_LIBRARY" CPUPROFILE="$work/$way.pb" "$work/alone" $way
+	check_status "$way" "$expected"
+	check_same_output "$way" "$way-bare"
+	[ $way = breakpoint ] || check_stack "$work/$way.pb" 'work;.*main'
+	check_quiet "$way"
+done
+check_stack "$work/send.pb" 'work;send;.*main'
 finish
