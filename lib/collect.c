@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sys/prctl.h>
+#include <sys/single_threaded.h>
 #include <time.h>
 
 #include "cpu.h"
@@ -31,6 +32,7 @@
 #define SWEEP_NS UINT64_C(1000000000)
 /* While main has ended and others run, a thread may vanish without a word to us. */
 #define END_CHECK_NS UINT64_C(20000000)
+#define JOINING_NS UINT64_C(10000000)
 /* A sweep may take at most this part of the time: with many threads it comes less often. */
 #define SWEEP_SHARE 500
 #define SWEEP_MAX_NS UINT64_C(2000000000) /* but not less often than this */
@@ -40,15 +42,19 @@ static const struct cp_collect_work *work;
 static char *work_stack;
 
 static pthread_t thread;
+static uint32_t may_be_bare; /* the program's calls of setuid & co. come by us */
 
 /* | state    | left by                                                            |
  * |----------|--------------------------------------------------------------------|
  * | NONE     | cp_collect_start, by whom wins                                     |
- * | STARTING | the same, when the thread exists or could not be made              |
- * | RUNNING  | cp_collect_stop, by whom wins; the thread itself, as the last one  |
- * | STOPPING | the same, when the thread was joined                               | */
+ * | STARTING | the same, when it exists or could not be made                      |
+ * | RUNNING  | cp_collect_stop, by whom wins; the collector, as the last one;     |
+ * |          | cp_collect_attend, to STARTING                                     |
+ * | STOPPING | cp_collect_stop, when it was joined                                | */
 enum { NONE, STARTING, RUNNING, STOPPING };
 static uint32_t state;
+static uint32_t bare;	  /* in RUNNING: a task without a thread of libc's */
+static uint32_t joining;  /* a thread of ours that the sweep can't know yet */
 static uint32_t held_off; /* stopped on purpose: only cp_collect_start starts it again */
 static uint32_t parkers;  /* threads between park and unpark */
 static uint32_t parked;	  /* it ran when one of them came */
@@ -68,6 +74,16 @@ int cp_collect_init(const struct cp_collect_work *w)
 		cp_sys3(SYS_mprotect, work_stack, 4096, PROT_NONE);
 	}
 	return 0;
+}
+
+void cp_collect_allow_bare(void)
+{
+	cp_store_relaxed(&may_be_bare, 1);
+}
+
+bool cp_collect_is_bare(void)
+{
+	return cp_load_acquire(&state) == RUNNING && cp_load_relaxed(&bare);
 }
 
 bool cp_collect_alive(void)
@@ -118,6 +134,7 @@ bool cp_collect_run(void (*fn)(void *), void *arg)
 	cp_call_on_stack(fn, arg, work_stack + WORK_STACK);
 	cp_lock_release(&lock);
 	serve_here();
+	cp_worker_write_rest();
 	return true;
 }
 
@@ -200,6 +217,15 @@ static uint64_t sweep(void)
 	return cp_run_clock(CLOCK_MONOTONIC) + again;
 }
 
+/* Without a thread that would see to it. */
+static void end_bare(void)
+{
+	uint32_t running = RUNNING;
+
+	if (cp_load_relaxed(&bare))
+		cp_cas_acqrel(&state, &running, NONE);
+}
+
 /* In the worker, or in the thread where there is none; see worker.h. */
 static bool loop(void)
 {
@@ -216,15 +242,17 @@ static bool loop(void)
 			serve_rest(cp_collect_take(~0u));
 			return true;
 		}
-		if (only_we_are_left())
+		if (only_we_are_left()) {
+			end_bare();
 			return true;
+		}
 		if (cp_worker_is_stale())
 			return false;
 		tick = now >= work->due() ? CP_REQUEST_TICK : 0;
 		if (bits | tick)
 			cp_collect_run(serve_all, &tick);
 		if (now >= next_sweep)
-			next_sweep = sweep();
+			next_sweep = cp_load_acquire(&joining) ? now + JOINING_NS : sweep();
 		deadline = min_u64(next_sweep, work->due());
 		if (cp_threads_main_ended())
 			deadline = min_u64(deadline, now + END_CHECK_NS);
@@ -232,17 +260,17 @@ static bool loop(void)
 	}
 }
 
-static void *collector(void *arg)
+static const struct cp_worker_work in_worker = { .loop = loop, .wake = ring, .line = cp_log_put };
+
+static void *collector(void *adopt)
 {
-	static const struct cp_worker_work in_worker = { .loop = loop,
-							 .wake = ring,
-							 .line = cp_log_put };
 	uint32_t running = RUNNING;
 
 	cp_store_release(&thread_tid, cp_sys_gettid());
+	cp_store_release(&joining, 0);
 	cp_sys2(SYS_prctl, PR_SET_NAME, "cprof");
 	cp_heap_own_begin();
-	cp_worker_run(&in_worker);
+	cp_worker_run(&in_worker, adopt != NULL);
 	/* As the last thread it runs the program's atexit handlers. Asked to quit, it leaves the
 	 * state to who joins it. */
 	if (cp_threads_main_ended() && cp_cas_acqrel(&state, &running, NONE)) {
@@ -252,30 +280,31 @@ static void *collector(void *arg)
 	return NULL;
 }
 
-static int create(void)
+/* With ADOPT, for the task that runs. */
+static int create_thread(void *adopt)
 {
-	struct cp_thread *self = cp_self.thread;
 	pthread_attr_t attr;
-	sigset_t all;
 	int err;
 
-	if (self)
-		cp_store_seqcst(&self->making, true);
-	/* libc's own signals (cancellation, setuid) stay deliverable: pthread_sigmask leaves them
-	 * out, and setuid waits for every thread's answer. */
-	sigfillset(&all);
-	CP_REAL(pthread_sigmask)(SIG_SETMASK, &all, &program_mask);
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, THREAD_STACK);
+	cp_store_seqcst(&joining, 1);
 	/* libc's memory of a thread of ours. */
 	cp_heap_own_begin();
-	err = CP_REAL(pthread_create)(&thread, &attr, collector, NULL);
+	err = CP_REAL(pthread_create)(&thread, &attr, collector, adopt);
 	cp_heap_own_end();
+	if (err)
+		cp_store_release(&joining, 0);
 	pthread_attr_destroy(&attr);
-	CP_REAL(pthread_sigmask)(SIG_SETMASK, &program_mask, NULL);
-	if (self)
-		cp_store_seqcst(&self->making, false);
 	return -err;
+}
+
+/* libc may not know of it: with a thread of ours it would take its locks, in a program that has
+ * nobody to keep out. */
+static int create_bare(void)
+{
+	cp_store_relaxed(&thread_tid, 0);
+	return cp_worker_begin(&in_worker);
 }
 
 /* Once in a process and its descendants: each thread that the program makes tries again. A
@@ -291,15 +320,38 @@ static void say_missing(int err)
 	said = true;
 }
 
-static int start(void)
+/* From state FROM to RUNNING, or back. Whatever handler would call us in between would wait for
+ * ever. */
+static int start(uint32_t from, bool as_bare)
 {
-	uint32_t none = NONE;
-	int err;
+	struct cp_thread *self = cp_self.thread;
+	uint32_t seen = from;
+	sigset_t all, mask;
+	int err = 0;
 
-	if (!cp_cas_acqrel(&state, &none, STARTING))
-		return 0;
-	err = create();
-	cp_store_release(&state, err ? NONE : RUNNING);
+	if (self)
+		cp_store_seqcst(&self->making, true);
+	/* libc's own signals (cancellation, setuid) stay deliverable: pthread_sigmask leaves them
+	 * out, and setuid waits for every thread's answer. */
+	sigfillset(&all);
+	CP_REAL(pthread_sigmask)(SIG_SETMASK, &all, &mask);
+	if (cp_cas_acqrel(&state, &seen, STARTING)) {
+		program_mask = mask;
+		err = as_bare ? create_bare() : create_thread(from == RUNNING ? &state : NULL);
+		if (!err)
+			cp_store_relaxed(&bare, as_bare);
+		cp_store_release(&state, err ? from : RUNNING);
+	}
+	CP_REAL(pthread_sigmask)(SIG_SETMASK, &mask, NULL);
+	if (self)
+		cp_store_seqcst(&self->making, false);
+	return err;
+}
+
+static int start_anew(void)
+{
+	int err = start(NONE, cp_load_relaxed(&may_be_bare) && __libc_single_threaded);
+
 	if (err)
 		say_missing(err);
 	return err;
@@ -308,13 +360,19 @@ static int start(void)
 int cp_collect_start(void)
 {
 	cp_store_seqcst(&held_off, 0);
-	return start();
+	return start_anew();
 }
 
 void cp_collect_revive(void)
 {
 	if (!cp_load_seqcst(&held_off) && cp_load_acquire(&state) == NONE)
-		start();
+		start_anew();
+}
+
+void cp_collect_attend(void)
+{
+	if (cp_collect_is_bare())
+		start(RUNNING, false);
 }
 
 void cp_collect_stop(void)
@@ -330,8 +388,12 @@ void cp_collect_stop(void)
 	/* The caller is not cancelled half-way. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	post(CP_REQUEST_QUIT);
-	pthread_join(thread, NULL);
-	cp_worker_wait_gone((int)cp_load_relaxed(&thread_tid));
+	if (cp_load_relaxed(&bare)) {
+		cp_worker_end();
+	} else {
+		pthread_join(thread, NULL);
+		cp_worker_wait_gone((int)cp_load_relaxed(&thread_tid));
+	}
 	rest = cp_exchange_acqrel(&requests, 0);
 	cp_store_release(&state, NONE);
 	serve_rest(rest);
@@ -362,5 +424,7 @@ void cp_collect_fork_child(void)
 	cp_store_relaxed(&parkers, 0);
 	cp_store_relaxed(&parked, 0);
 	cp_store_relaxed(&requests, 0);
+	cp_store_relaxed(&joining, 0);
+	cp_store_relaxed(&thread_tid, 0);
 	cp_worker_fork_child();
 }

@@ -1,5 +1,5 @@
 /* The collector: the lock over everything collected, draining the rings, and the one
- * thread that we add (with its worker, see worker.h).
+ * task that we add (with a thread of libc's where the program has several, see worker.h).
  *
  * Whatever is done under the lock uses raw system calls and our own pages only, so it may also
  * be done by a thread that is exiting, crashing or in a handler, whatever locks of
@@ -36,13 +36,20 @@ struct cp_collect_work {
 
 /* Prepare the lock's stack. Ordinary context, once. 0 or -ENOMEM. */
 int cp_collect_init(const struct cp_collect_work *work);
-/* Start the thread if none runs. Ordinary context. 0 or a negative errno: then
- * requests are served by the thread that makes them. */
+/* What changes credentials comes by us, so the collector needn't be known to libc in a program of
+ * one thread. Once, at the start. */
+void cp_collect_allow_bare(void);
+/* Start the collector if none runs: a task that libc doesn't know where libc knows of one thread,
+ * else a thread of libc's, too (worker.h). Ordinary context. 0 or a negative errno: then requests
+ * are served by the thread that makes them. */
 int cp_collect_start(void);
-/* The program makes a thread, where a fork ended ours: start it again, unless it was stopped
- * on purpose. Ordinary context. */
+/* A fork ended ours: start it again, unless it was stopped on purpose. Ordinary context. */
 void cp_collect_revive(void);
-/* End the thread and wait for it; what it was asked for before is done. Not a cancellation point.
+/* The program has made a thread: from now on libc is to know ours. Ordinary context. */
+void cp_collect_attend(void);
+/* It runs, and libc doesn't know it. Any context. */
+bool cp_collect_is_bare(void);
+/* End it and wait for that; what it was asked for before is done. Not a cancellation point.
  * Ordinary context. */
 void cp_collect_stop(void);
 /* The same for a while, if it runs, by any number of threads; each then calls unpark, and the last

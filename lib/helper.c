@@ -248,7 +248,7 @@ static void supervise(void *arg)
 	/* Copies of the program's: a pipe's reader is not to wait for us. */
 	close_all();
 	pid = cp_clone(CLONE_VM | CLONE_VFORK | SIGCHLD, h->stacks + STACK_SIZE, become_helper, h,
-		       NULL);
+		       NULL, NULL);
 	cp_store_release(&h->started, 1);
 	cp_sys3(SYS_futex, &h->started, FUTEX_WAKE, 1);
 	if (pid < 0)
@@ -305,9 +305,10 @@ int cp_helper_start(struct cp_helper *h, unsigned count)
 		h->arguments[n++] = cp_helper_file(h, i);
 	h->program = cp_sys_getpid();
 	h->alive = 1;
-	h->supervisor = is_there() ? cp_clone(CLONE_VM | CLONE_CHILD_CLEARTID,
-					      h->stacks + 2 * STACK_SIZE, supervise, h, &h->alive)
-				   : -ENOENT;
+	h->supervisor =
+		is_there() ? cp_clone(CLONE_VM | CLONE_CHILD_CLEARTID, h->stacks + 2 * STACK_SIZE,
+				      supervise, h, &h->alive, NULL)
+			   : -ENOENT;
 	if (h->supervisor > 0)
 		return 0;
 	n = (unsigned)-h->supervisor;

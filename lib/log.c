@@ -28,43 +28,43 @@ void cp_log_begin(void)
 	standard_error.known = true;
 }
 
-static bool is_terminal(void)
+static bool is_terminal(int fd)
 {
 	char settings[256]; /* the kernel's struct termios */
 
-	return cp_sys3(SYS_ioctl, 2, TCGETS, settings) >= 0;
+	return cp_sys3(SYS_ioctl, fd, TCGETS, settings) >= 0;
 }
 
 /* What wasn't there at the start may be the program's data, or a peer of it: a daemon that has
  * closed 0 to 2 gets its next connection there. A terminal is neither, and a file that is only
  * ever appended to is a log. */
-static bool is_for_lines(void)
+static bool is_for_lines(int fd)
 {
 	struct stat st;
 
-	if (cp_sys2(SYS_fstat, 2, &st) < 0)
+	if (cp_sys2(SYS_fstat, fd, &st) < 0)
 		return false;
 	if (standard_error.known && st.st_dev == standard_error.device &&
 	    st.st_ino == standard_error.inode)
 		return true;
 	if (S_ISCHR(st.st_mode))
-		return is_terminal();
-	return S_ISREG(st.st_mode) && (cp_sys3(SYS_fcntl, 2, F_GETFL, 0) & O_APPEND) != 0;
+		return is_terminal(fd);
+	return S_ISREG(st.st_mode) && (cp_sys3(SYS_fcntl, fd, F_GETFL, 0) & O_APPEND) != 0;
 }
 
 /* A full pipe whose reader doesn't read must not stop us: we may hold the collector's lock. */
-static bool takes_a_line(void)
+static bool takes_a_line(int fd)
 {
-	struct pollfd p = { .fd = 2, .events = POLLOUT };
+	struct pollfd p = { .fd = fd, .events = POLLOUT };
 	struct timespec now = { 0, 0 };
 
 	return cp_sys5(SYS_ppoll, &p, 1, &now, NULL, 0) == 1 && (p.revents & POLLOUT);
 }
 
-void cp_log_put(const char *text, size_t n)
+void cp_log_put(int fd, const char *text, size_t n)
 {
-	if (is_for_lines() && takes_a_line())
-		cp_fdwrite_all(2, text, n, false);
+	if (is_for_lines(fd) && takes_a_line(fd))
+		cp_fdwrite_all(fd, text, n, false);
 }
 
 void cp_log(const char *fmt, ...)
@@ -78,7 +78,7 @@ void cp_log(const char *fmt, ...)
 	va_end(ap);
 	line[n++] = '\n';
 	if (!cp_worker_line(line, n))
-		cp_log_put(line, n);
+		cp_log_put(2, line, n);
 }
 
 /* libc's strerror may allocate and takes the locale; these are the errors that

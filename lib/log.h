@@ -13,8 +13,9 @@ void cp_log_begin(void);
  * Any context; never stdout, never errno. See cp_format for what FMT may hold. */
 void cp_log(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* N bytes, a whole line, under the same conditions, by the calling task. Any context. */
-void cp_log_put(const char *text, size_t n);
+/* N bytes, a whole line, under the same conditions, by the calling task; FD is the program's
+ * descriptor 2. Any context. */
+void cp_log_put(int fd, const char *text, size_t n);
 
 /* Name of an errno value ("ENOSPC: no space left on device"); never NULL. Any context. */
 const char *cp_errno_text(int err);

@@ -252,7 +252,14 @@ void cp_process_forked(void)
 
 void cp_process_thread_created(void)
 {
+	if (!cp_session_is_ours())
+		return;
 	/* A fork child starts without a collector; with a second thread it gets one. */
-	if (cp_session_is_ours())
-		cp_collect_revive();
+	cp_collect_revive();
+	cp_collect_attend();
+}
+
+void cp_process_is_interposed(void)
+{
+	cp_collect_allow_bare();
 }

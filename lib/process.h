@@ -34,7 +34,11 @@ void cp_process_fork_child(bool alone, bool halfway);
 /* fork has returned in the child (or was not a child's: then nothing happens): a mode that works by
  * the clock has its collector again, if the program had one thread. Ordinary context. */
 void cp_process_forked(void);
-/* The program makes a thread: the collector is needed again where a fork ended it. */
+/* The program has made a thread: the collector is needed again where a fork ended it, and libc is
+ * to know it. */
 void cp_process_thread_created(void);
+/* The program's calls come to our functions, those of credentials among them. In the constructor.
+ */
+void cp_process_is_interposed(void);
 
 #endif

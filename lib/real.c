@@ -74,6 +74,16 @@ static const struct {
 	WANT(setns, "setns"),
 	WANT(prctl, "prctl"),
 	WANT(capset, "capset"),
+	WANT(setuid, "setuid"),
+	WANT(setgid, "setgid"),
+	WANT(seteuid, "seteuid"),
+	WANT(setegid, "setegid"),
+	WANT(setreuid, "setreuid"),
+	WANT(setregid, "setregid"),
+	WANT(setresuid, "setresuid"),
+	WANT(setresgid, "setresgid"),
+	WANT(setgroups, "setgroups"),
+	WANT(initgroups, "initgroups"),
 	WANT(dl_iterate_phdr, "dl_iterate_phdr"),
 #undef WANT
 };

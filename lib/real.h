@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include <threads.h>
 #include <time.h>
 
@@ -79,6 +80,16 @@ struct cp_real {
 	int (*setns)(int, int);
 	int (*prctl)(int, ...);
 	int (*capset)(void *, const void *);
+	int (*setuid)(uid_t);
+	int (*setgid)(gid_t);
+	int (*seteuid)(uid_t);
+	int (*setegid)(gid_t);
+	int (*setreuid)(uid_t, uid_t);
+	int (*setregid)(gid_t, gid_t);
+	int (*setresuid)(uid_t, uid_t, uid_t);
+	int (*setresgid)(gid_t, gid_t, gid_t);
+	int (*setgroups)(size_t, const gid_t *);
+	int (*initgroups)(const char *, gid_t);
 	int (*dl_iterate_phdr)(int (*)(struct dl_phdr_info *, size_t, void *), void *);
 };
 

@@ -408,6 +408,14 @@ bool cp_session_park(void)
 	return true;
 }
 
+bool cp_session_park_bare(void)
+{
+	if (!cp_session_is_ours() || !cp_collect_is_bare())
+		return false;
+	cp_collect_park();
+	return true;
+}
+
 void cp_session_unpark(bool parked)
 {
 	int saved = errno;

@@ -65,6 +65,9 @@ void cp_session_stay(void);
  * ours has of it: ours ends; and comes back when the last of those who do so at the same time gives
  * back what the first call said; errno stays as it is. */
 bool cp_session_park(void);
+/* The same for what libc changes in all of its threads, which ours is none of as long as the
+ * program has one thread. Any thread. */
+bool cp_session_park_bare(void);
 void cp_session_unpark(bool parked);
 /* The program is about to forbid system calls: write, and become inert. */
 void cp_session_retire(const char *why);

@@ -12,7 +12,10 @@
 
 #include "sigsafe/arch.h"
 #include "sigsafe/atomic.h"
+#include "sigsafe/heap_event.h"
+#include "sigsafe/lock.h"
 #include "sigsafe/sys.h"
+#include "task_tls.h"
 
 /* Heavy work is done on the collector's stack, see cp_collect_run; only touched pages count. */
 #define STACK_SIZE ((size_t)256 << 10)
@@ -21,6 +24,7 @@
 #define WAIT_SECONDS 1
 #define GROUPS 64
 #define GONE_YIELDS 100000
+#define KEPT 2048
 
 /* What the task wants of the thread: a futex.
  *
@@ -36,9 +40,11 @@ static uint32_t wish;
 static const char *text;
 static size_t size;
 
+static uint32_t attended; /* a thread waits for wishes */
 static uint32_t stale;
-static uint32_t alive; /* the task's id; the kernel clears it at its end */
+static uint32_t alive; /* the task's id; the kernel sets it, and clears it at its end */
 static uint32_t last;  /* the same, but it stays */
+static bool in_table;  /* it works in the program's table of descriptors */
 static char *stack;
 static const struct cp_worker_work *work;
 
@@ -58,12 +64,73 @@ static void want(uint32_t what)
 	cp_sys_futex_wake(&wish, 1);
 }
 
+/* Lines of a task without a thread, where a sandbox doesn't give it the program's descriptor: for a
+ * thread of the program that comes by, at the end at the latest. */
+static struct {
+	struct cp_lock lock;
+	uint32_t size;
+	char text[KEPT];
+} kept;
+
+static void keep(const char *t, size_t n)
+{
+	cp_lock_acquire(&kept.lock);
+	if (n <= KEPT - kept.size) {
+		memcpy(kept.text + kept.size, t, n);
+		cp_store_relaxed(&kept.size, kept.size + (uint32_t)n);
+	}
+	cp_lock_release(&kept.lock);
+}
+
+void cp_worker_write_rest(void)
+{
+	int tid;
+
+	if (!cp_load_relaxed(&kept.size))
+		return;
+	tid = cp_worker_tid();
+	if ((tid && cp_sys_gettid() == tid) || !cp_lock_try(&kept.lock))
+		return;
+	work->line(2, kept.text, kept.size);
+	cp_store_relaxed(&kept.size, 0);
+	cp_lock_release(&kept.lock);
+}
+
+/* The program's descriptor 2, in the task's own table; or a negative errno. */
+static int borrow(void)
+{
+	int process = (int)cp_sys2(SYS_pidfd_open, cp_sys_getpid(), 0);
+	int fd = process;
+
+	if (process >= 0) {
+		fd = (int)cp_sys3(SYS_pidfd_getfd, process, 2, 0);
+		cp_sys_close(process);
+	}
+	return fd;
+}
+
+static void speak(const char *t, size_t n)
+{
+	int fd = in_table ? 2 : borrow();
+
+	if (fd >= 0)
+		work->line(fd, t, n);
+	else if (fd != -EBADF) /* the program has none */
+		keep(t, n);
+	if (fd >= 0 && !in_table)
+		cp_sys_close(fd);
+}
+
 bool cp_worker_line(const char *t, size_t n)
 {
 	int tid = cp_worker_tid();
 
 	if (!tid || cp_sys_gettid() != tid)
 		return false;
+	if (!cp_load_acquire(&attended)) {
+		speak(t, n);
+		return true;
+	}
 	text = t;
 	size = n;
 	want(LINE);
@@ -81,9 +148,10 @@ static bool leave_table(void)
 static void task(void *unused)
 {
 	(void)unused;
-	cp_store_relaxed(&last, (uint32_t)cp_sys_gettid());
-	cp_store_release(&alive, last);
-	if (!leave_table())
+	cp_sys2(SYS_prctl, PR_SET_NAME, "cprof");
+	cp_heap_own_begin();
+	in_table = !leave_table();
+	if (in_table && cp_load_acquire(&attended))
 		want(UNFIT);
 	else
 		want(work->loop() ? DONE : BACK);
@@ -117,26 +185,33 @@ static bool has_changed(void)
 	return memcmp(&now, &made_with, sizeof(now)) != 0;
 }
 
-static bool make_task(void)
+/* As libc would make a thread, so that no sandbox sees a difference. */
+#define TASK_FLAGS                                                                                 \
+	(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM |        \
+	 CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID)
+
+/* Its id, or a negative errno. */
+static long make_task(void)
 {
 	uint64_t all = CP_SIGSET_ALL, mask;
+	void *tls = cp_task_tls_make();
 	long tid;
 
 	if (!stack)
 		stack = cp_sys_map(STACK_SIZE);
-	if (!stack)
-		return false;
+	if (!stack || !tls)
+		return -ENOMEM;
 	cp_store_relaxed(&wish, NOTHING);
 	cp_store_relaxed(&stale, 0);
 	cp_sys_sigmask(SIG_SETMASK, &all, &mask);
 	/* What libc's signal changes from here on is seen before the first wait. */
 	read_credentials(&made_with);
 	/* Without CLONE_FILES the program's files would be held twice until they are closed. */
-	tid = cp_clone(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD |
-			       CLONE_SYSVSEM | CLONE_CHILD_CLEARTID,
-		       stack + STACK_SIZE, task, NULL, &alive);
+	tid = cp_clone(TASK_FLAGS, stack + STACK_SIZE, task, NULL, &alive, tls);
+	if (tid > 0)
+		cp_store_relaxed(&last, (uint32_t)tid);
 	cp_sys_sigmask(SIG_SETMASK, &mask, NULL);
-	return tid > 0;
+	return tid;
 }
 
 static void wait_for_wish(uint32_t seen)
@@ -154,24 +229,37 @@ static void wait_for_wish(uint32_t seen)
 	work->wake();
 }
 
+/* Its stack is in use until then. Shared: the kernel's own wake-up is. */
+static void wait_until_dead(void)
+{
+	uint32_t id = cp_load_relaxed(&last);
+
+	while (cp_load_acquire(&alive))
+		cp_sys4(SYS_futex, &alive, FUTEX_WAIT, id, NULL);
+	cp_worker_wait_gone((int)id);
+}
+
+/* A task begun without a thread, that has found itself the last. */
+static void wait_for_another(void)
+{
+	if (cp_load_acquire(&alive))
+		wait_until_dead();
+}
+
 /* UNFIT, BACK or DONE. */
 static uint32_t attend(void)
 {
-	uint32_t now, id;
+	uint32_t now;
 
 	while ((now = cp_load_acquire(&wish)) <= LINE) {
 		if (now == LINE) {
-			work->line(text, size);
+			work->line(2, text, size);
 			want(NOTHING);
 		} else {
 			wait_for_wish(now);
 		}
 	}
-	/* Its stack is in use until then. Shared: the kernel's own wake-up is. */
-	id = cp_load_relaxed(&last);
-	while (cp_load_acquire(&alive))
-		cp_sys4(SYS_futex, &alive, FUTEX_WAIT, id, NULL);
-	cp_worker_wait_gone((int)id);
+	wait_until_dead();
 	return now;
 }
 
@@ -184,13 +272,34 @@ void cp_worker_wait_gone(int tid)
 	}
 }
 
-void cp_worker_run(const struct cp_worker_work *w)
+int cp_worker_begin(const struct cp_worker_work *w)
+{
+	long tid;
+
+	work = w;
+	wait_for_another();
+	cp_store_release(&attended, 0);
+	tid = make_task();
+	return tid < 0 ? (int)tid : 0;
+}
+
+void cp_worker_end(void)
+{
+	wait_until_dead();
+}
+
+void cp_worker_run(const struct cp_worker_work *w, bool adopt)
 {
 	uint32_t end = BACK;
 
 	work = w;
+	if (!adopt)
+		wait_for_another();
+	cp_store_release(&attended, 1);
+	if (adopt)
+		end = attend();
 	while (end == BACK)
-		end = make_task() ? attend() : UNFIT;
+		end = make_task() > 0 ? attend() : UNFIT;
 	if (end == UNFIT)
 		w->loop();
 }
@@ -198,4 +307,6 @@ void cp_worker_run(const struct cp_worker_work *w)
 void cp_worker_fork_child(void)
 {
 	cp_store_relaxed(&alive, 0);
+	cp_lock_reset(&kept.lock);
+	cp_store_relaxed(&kept.size, 0);
 }

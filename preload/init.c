@@ -18,6 +18,7 @@ __attribute__((constructor)) static void begin(void)
 {
 	cp_real_resolve();
 	cp_allocator_resolve();
+	init_credentials();
 	cp_process_begin();
 	/* Also where nothing is on yet: the program may call cprof_start. */
 	at_quick_exit(on_quick_exit);

@@ -10,5 +10,7 @@
 
 /* The program makes a thread: init.c. */
 void init_watch_exit(void);
+/* In the constructor: credentials.c. */
+void init_credentials(void);
 
 #endif

@@ -19,18 +19,21 @@ static bool creation_begins(void)
 	bool blocked = cp_held_blocked();
 
 	init_watch_exit();
-	cp_process_thread_created();
 	if (blocked)
 		cp_held_really_block(true);
 	return blocked;
 }
 
+/* Ours, if another is needed, comes after the program's: that may be the last one it may have, and
+ * where it could not be made the program still has one thread. */
 static void creation_ends(bool blocked, int err, struct cp_thread *t)
 {
 	if (blocked)
 		cp_held_really_block(false);
 	if (err)
 		cp_thread_free(t);
+	else
+		cp_process_thread_created();
 }
 
 INTERPOSE int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *),

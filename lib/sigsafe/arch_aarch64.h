@@ -100,17 +100,35 @@ static inline void cp_call_on_stack(void (*fn)(void *), void *arg, void *top)
 			   "v31");
 }
 
+/* Where the calling thread's TLS is: two words of libc's, its descriptor below, variables above. */
+static inline char *cp_thread_pointer(void)
+{
+	char *tp;
+
+	__asm__("mrs %0, tpidr_el0" : "=r"(tp));
+	return tp;
+}
+
+/* Make TP, in zeroed memory, the thread pointer of a task that has no thread of libc's: secrets are
+ * no part of it here. */
+static inline void cp_thread_pointer_fill(char *tp, const char *from)
+{
+	(void)tp;
+	(void)from;
+}
+
 /* clone(2) with FLAGS; the child runs fn(arg) on the stack that ends at TOP, and exits with 0 when
- * that returns. The child's id, or a negative errno. *TID is for CLONE_CHILD_CLEARTID. */
+ * that returns. The child's id, or a negative errno. *TID is for CLONE_PARENT_SETTID and
+ * CLONE_CHILD_CLEARTID, TLS for CLONE_SETTLS. */
 static inline long cp_clone(unsigned long flags, void *top, void (*fn)(void *), void *arg,
-			    uint32_t *tid)
+			    uint32_t *tid, void *tls)
 {
 	void **sp = (void **)((uintptr_t)top & ~(uintptr_t)15);
 	register long x8 __asm__("x8") = 220; /* clone */
 	register long x0 __asm__("x0") = (long)flags;
 	register long x1 __asm__("x1") = (long)(sp - 2);
-	register long x2 __asm__("x2") = 0;
-	register long x3 __asm__("x3") = 0;
+	register long x2 __asm__("x2") = (long)tid;
+	register long x3 __asm__("x3") = (long)tls;
 	register long x4 __asm__("x4") = (long)tid;
 
 	*--sp = arg;

@@ -104,15 +104,37 @@ static inline void cp_call_on_stack(void (*fn)(void *), void *arg, void *top)
 			   "xmm14", "xmm15");
 }
 
+/* Where the calling thread's TLS is: libc's descriptor, variables below it. */
+static inline char *cp_thread_pointer(void)
+{
+	char *tp;
+
+	__asm__("movq %%fs:0, %0" : "=r"(tp));
+	return tp;
+}
+
+/* Make TP, in zeroed memory, the thread pointer of a task that has no thread of libc's. FROM is its
+ * maker's. What code of ours and of libc's reads there: pointers to itself, that there are several
+ * threads, the stack protector's and the jump buffers' secrets, whether there is a shadow stack. */
+static inline void cp_thread_pointer_fill(char *tp, const char *from)
+{
+	((void **)tp)[0] = tp;
+	((void **)tp)[2] = tp;
+	((uint32_t *)tp)[6] = 1;
+	for (unsigned i = 5; i < 10; i++)
+		((uint64_t *)tp)[i] = ((const uint64_t *)from)[i];
+}
+
 /* clone(2) with FLAGS; the child runs fn(arg) on the stack that ends at TOP, and exits with 0 when
- * that returns. The child's id, or a negative errno. *TID is for CLONE_CHILD_CLEARTID. */
+ * that returns. The child's id, or a negative errno. *TID is for CLONE_PARENT_SETTID and
+ * CLONE_CHILD_CLEARTID, TLS for CLONE_SETTLS. */
 static inline long cp_clone(unsigned long flags, void *top, void (*fn)(void *), void *arg,
-			    uint32_t *tid)
+			    uint32_t *tid, void *tls)
 {
 	void **sp = (void **)((uintptr_t)top & ~(uintptr_t)15);
 	long ret;
 	register long r10 __asm__("r10") = (long)tid;
-	register long r8 __asm__("r8") = 0;
+	register long r8 __asm__("r8") = (long)tls;
 
 	*--sp = arg;
 	*--sp = (void *)(uintptr_t)fn;
@@ -129,7 +151,7 @@ static inline long cp_clone(unsigned long flags, void *top, void (*fn)(void *), 
 			 "hlt\n"
 			 "1:"
 			 : "=a"(ret)
-			 : "a"(56L /* clone */), "D"(flags), "S"(sp), "d"(0L), "r"(r10), "r"(r8)
+			 : "a"(56L /* clone */), "D"(flags), "S"(sp), "d"(tid), "r"(r10), "r"(r8)
 			 : "rcx", "r11", "memory", "cc");
 	return ret;
 }

@@ -2,7 +2,8 @@
  * single-threaded programs only.
  *
  *   sandbox probe | refused | filter | filter-by-number | filter-with-right | filter-threads |
- *           strict | unshare-user | unshare-pid | setns | close-range | close-range-by-number
+ *           strict | unshare-user | unshare-pid | setns | close-range |
+ *           close-range-by-number   [threaded]
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,6 +24,7 @@
 #include <unistd.h>
 
 #include "host.h"
+#include "had-thread.h"
 
 __attribute__((noinline)) static void work(void)
 {
@@ -308,6 +310,8 @@ static const struct {
 
 int main(int argc, char **argv)
 {
+	if (argc > 2 && !strcmp(argv[2], "threaded"))
+		have_a_thread();
 	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++)
 		if (argc > 1 && !strcmp(argv[1], ways[i].name))
 			ways[i].run();
