@@ -311,18 +311,19 @@ void cp_session_stay(void)
 void cp_session_finish(const char *when, unsigned seconds)
 {
 	struct cp_window_call call = { .when = when };
-	struct cp_thread *self;
+	const struct cp_self *self;
+	struct cp_thread *t;
 	bool done;
 
 	if (!cp_session_is_ours())
 		return;
-	/* Of a foreign thread no TLS is read. */
-	self = cp_tls_is_libc() ? cp_self.thread : NULL;
-	if (self)
-		cp_store_release(&self->finishing, true);
+	self = cp_thread_libc_self();
+	t = self ? self->thread : NULL;
+	if (t)
+		cp_store_release(&t->finishing, true);
 	cp_collect_run(cp_window_finish, &call);
-	if (self)
-		cp_store_release(&self->finishing, false);
+	if (t)
+		cp_store_release(&t->finishing, false);
 	if (!call.helper)
 		return;
 	/* Descendants may be many; nobody waits for theirs. */

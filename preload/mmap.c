@@ -29,7 +29,9 @@ static size_t whole_pages(size_t size)
 /* Of the program's, on a thread whose data is libc's. */
 static bool is_wanted(void)
 {
-	return cp_mappings_wanted() && cp_tls_is_libc() && !cp_self.heap.guard;
+	const struct cp_self *self = cp_mappings_wanted() ? cp_thread_libc_self() : NULL;
+
+	return self && !self->heap.guard;
 }
 
 static void *failed(long err)

@@ -59,10 +59,11 @@ static void walk(void *arg)
  * without a TLS of its own nothing of the kind is called, and cp_self is somebody else's. */
 static bool mark(const struct cp_thread *t, bool in_capture)
 {
-	bool before = t->own_tls && cp_self.in_capture;
+	struct cp_self *self = t->own_tls ? cp_thread_self() : NULL;
+	bool before = self && self->in_capture;
 
-	if (t->own_tls)
-		cp_self.in_capture = in_capture;
+	if (self)
+		self->in_capture = in_capture;
 	cp_signal_fence();
 	return before;
 }

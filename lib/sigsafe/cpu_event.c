@@ -88,8 +88,10 @@ static uint64_t periods_since_last(void)
 }
 
 /* A hit of the process timer counts for threads that have no timer of their own; the
- * others already count for themselves. */
-static bool from_process_timer(const siginfo_t *si, const ucontext_t *uc)
+ * others already count for themselves. The kernel hits any thread: SELF is NULL in one whose TLS
+ * isn't libc's. */
+static bool from_process_timer(const struct cp_self *self, const siginfo_t *si,
+			       const ucontext_t *uc)
 {
 	struct cp_thread *t;
 	uint64_t weight;
@@ -102,7 +104,7 @@ static bool from_process_timer(const siginfo_t *si, const ucontext_t *uc)
 	/* Two threads at once, or a clock that ran on between: the other hit has them all. */
 	if (!weight || weight > INT64_MAX)
 		return true;
-	t = cp_self.thread;
+	t = self ? self->thread : cp_thread_of(cp_sys_gettid());
 	if (!t || cp_load_relaxed(&t->tid) != cp_sys_gettid()) {
 		cp_count(CP_COUNT_LOST_THREAD, weight);
 		return true;
@@ -160,14 +162,16 @@ static bool is_handled(void)
  * be from an event that ended since; a program's own has its descriptor open. */
 static bool from_perf(const siginfo_t *si, const ucontext_t *uc)
 {
-	struct cp_thread *t = cp_self.thread;
 	/* Without memory for what comes with a signal, the kernel sends it bare. */
 	bool bare = si->si_code == SI_USER && !si->si_pid;
 	bool taken = false;
+	struct cp_thread *t;
 
 	if (!cp_load_relaxed(&cp_cpu_state.perf_used) ||
 	    (!bare && (si->si_code < POLL_IN || si->si_code > POLL_HUP)))
 		return false;
+	/* Threads that have such an event, also one that has ended, are libc's. */
+	t = cp_thread_self()->thread;
 	if (t && (bare || t->perf.fd == si->si_fd)) {
 		/* Pairs with the stop: it sees BUSY, or we see that nothing runs any more. */
 		cp_store_seqcst(&t->perf.busy, 1);
@@ -177,14 +181,15 @@ static bool from_perf(const siginfo_t *si, const ucontext_t *uc)
 	return taken || (!bare && !(is_handled() && cp_perf_is_programs(si->si_fd)));
 }
 
-static void deliver(siginfo_t *si, ucontext_t *uc)
+static void deliver(const struct cp_self *self, siginfo_t *si, ucontext_t *uc)
 {
-	bool blocked = cp_held_blocked();
+	bool blocked = self && self->prof_blocked;
 	struct cp_disposition d;
 
 	if (cp_disposition_deliver(SIGPROF, si, uc)) {
 		/* A handler's changes of the mask end with it. */
-		cp_held_set_blocked(blocked);
+		if (self)
+			cp_held_set_blocked(blocked);
 		return;
 	}
 	cp_disposition_get(SIGPROF, &d);
@@ -192,47 +197,50 @@ static void deliver(siginfo_t *si, ucontext_t *uc)
 		cp_cpu_state.die(SIGPROF, si, uc);
 }
 
-static void from_program(siginfo_t *si, ucontext_t *uc)
+static void from_program(const struct cp_self *self, siginfo_t *si, ucontext_t *uc)
 {
-	if (cp_held_blocked())
+	if (self && self->prof_blocked)
 		cp_held_keep(si);
 	else
-		deliver(si, uc);
+		deliver(self, si, uc);
 }
 
 /* What another thread, in which it is blocked, has passed on to us. Not inlined: a sample's handler
  * needs no room for it. */
-__attribute__((noinline)) static void deliver_held(ucontext_t *uc)
+__attribute__((noinline)) static void deliver_held(const struct cp_self *self, ucontext_t *uc)
 {
 	siginfo_t si;
 
 	if (cp_held_take(&si))
-		deliver(&si, uc);
+		deliver(self, &si, uc);
 }
 
-/* A thread that libc didn't make may have no TLS where libc's would be; it is the record
- * that knows. The program's own signals don't come here in such a thread but by its own doing. */
-static bool has_tls(const siginfo_t *si)
+/* A thread that libc didn't make may have no TLS where libc's would be; of our own timers' threads
+ * the record knows. */
+static const struct cp_self *self_of(const siginfo_t *si)
 {
 	const struct cp_thread *t = record_of(si);
 
-	return t && t->own_tls;
+	return t && t->own_tls ? cp_thread_self() : NULL;
 }
 
 void cp_cpu_event_handler(int sig, siginfo_t *si, void *context)
 {
+	const struct cp_self *self;
 	ucontext_t *uc = context;
 
 	if (is_timer_of_ours(si)) {
 		from_thread_timer(si, uc);
-		if (!has_tls(si))
-			return;
+		self = self_of(si);
 	} else if (cp_wall_event(si, uc)) {
-		if (!has_tls(si))
-			return;
-	} else if (!from_process_timer(si, uc) && !from_perf(si, uc)) {
-		from_program(si, uc);
+		self = self_of(si);
+	} else if (from_perf(si, uc)) {
+		self = cp_thread_self();
+	} else {
+		self = cp_thread_libc_self();
+		if (!from_process_timer(self, si, uc))
+			from_program(self, si, uc);
 	}
-	if (!cp_held_blocked() && cp_held_any())
-		deliver_held(uc);
+	if (self && !self->prof_blocked && cp_held_any())
+		deliver_held(self, uc);
 }

@@ -68,12 +68,13 @@ static bool is_own(const struct cp_thread *t)
  * sweep made, or that is made here; but none any more after its end, in destructors. */
 static struct cp_thread *find_self(unsigned flags)
 {
-	bool own_tls = !(flags & CP_LOCK_ANY_THREAD) || cp_tls_is_libc();
-	struct cp_thread *t = own_tls ? cp_self.thread : NULL;
+	const struct cp_self *self =
+		flags & CP_LOCK_ANY_THREAD ? cp_thread_libc_self() : cp_thread_self();
+	struct cp_thread *t = self ? self->thread : NULL;
 
 	if (!t && cp_counted(CP_COUNT_FOREIGN_THREADS))
 		t = cp_thread_of(cp_sys_gettid());
-	if (!t && !(own_tls && cp_self.end_rounds))
+	if (!t && !(self && self->end_rounds))
 		t = cp_lock_state.meet();
 	return t;
 }
@@ -81,7 +82,7 @@ static struct cp_thread *find_self(unsigned flags)
 /* libunwind's own locks, while it walks a stack for us, aren't the program's. */
 static bool is_unwinding(unsigned flags)
 {
-	return !(flags & CP_LOCK_ANY_THREAD) && cp_self.in_capture;
+	return !(flags & CP_LOCK_ANY_THREAD) && cp_thread_self()->in_capture;
 }
 
 /* No handler may come in between: it could wait for a lock, too, or jump away. */

@@ -22,6 +22,18 @@ static struct cp_thread *chunks[CHUNKS];
 static uint32_t limit; /* records that exist, in whole chunks */
 static uint32_t hint;  /* where the next search starts */
 
+/* Called, never inline, and for the compiler not without effect. */
+__attribute__((noinline)) struct cp_self *cp_thread_self(void)
+{
+	__asm__ volatile("");
+	return &cp_self;
+}
+
+struct cp_self *cp_thread_libc_self(void)
+{
+	return cp_tls_is_libc() ? cp_thread_self() : NULL;
+}
+
 struct cp_thread *cp_thread_at(uint32_t index)
 {
 	struct cp_thread *c;

@@ -139,6 +139,12 @@ struct cp_self {
 extern __thread struct cp_self cp_self
 	__attribute__((tls_model("initial-exec"), visibility("hidden")));
 
+/* On any thread: where the calling one's is, or NULL where its TLS isn't libc's. CP_SELF itself
+ * must not stand behind a condition that asks for that: compilers take TLS for memory that can
+ * always be read, and do so before the condition is known. */
+struct cp_self *cp_thread_libc_self(void);
+/* The same where it is known to be libc's. */
+struct cp_self *cp_thread_self(void);
 /* A free record in state CLAIMED, or NULL (out of memory, or 262,144 threads).
  * Lock-free; any context. */
 struct cp_thread *cp_thread_claim(void);

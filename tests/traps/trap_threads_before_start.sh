@@ -38,4 +38,10 @@ for unwind in dwarf fp libunwind; do
 	tids=$("$pprof_check" --raw "$work/raw-$unwind.pb" | grep raw_work | grep -o 'tid=[0-9]*' | sort -u | wc -l)
 	[ "$tids" = 4 ] || fail "raw-$unwind: $tids threads of 4 were sampled"
 done
+
+# One timer for all threads: it expires in any of them.
+CPROF_CPU_ENGINE=itimer CPUPROFILE_FREQUENCY=1000 profiled raw-itimer ./tests/traps/raw-threads together
+check_status raw-itimer 0
+check_same_output raw-itimer raw-bare
+check_valid "$work/raw-itimer.pb"
 finish
