@@ -29,7 +29,7 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_barrier_t there;
 static int uffd, waiter_has_it, unlocked, done;
-static char *gone;
+static char *gone, *stack;
 static char copy[4096] __attribute__((aligned(4096)));
 
 static void nap(void)
@@ -61,6 +61,10 @@ static void take_away(void)
 	char here;
 
 	gone = (char *)(((uintptr_t)&here & ~(uintptr_t)4095) + 2 * 4096);
+	if (gone + 4096 > stack + STACK_BYTES) {
+		puts("the stack is too small");
+		exit(1);
+	}
 	memcpy(copy, gone, sizeof(copy));
 	page.range.start = (uintptr_t)gone;
 	if (ioctl(uffd, UFFDIO_REGISTER, &page) || madvise(gone, 4096, MADV_DONTNEED))
@@ -83,6 +87,8 @@ __attribute__((noinline)) static int descend(int n)
 {
 	volatile char frame[1024];
 
+	/* All of it is there, whatever of it is used. */
+	__asm__ volatile("" : : "r"(frame) : "memory");
 	frame[0] = (char)n;
 	if (n)
 		return descend(n - 1) + frame[0];
@@ -129,12 +135,11 @@ static void *answer(void *arg)
 int main(void)
 {
 	struct uffdio_api api = { UFFD_API, 0, 0 };
-	void *stack =
-		mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	pthread_t holder, waiter, monitor;
 	pthread_attr_t attr;
 	int result = 0;
 
+	stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	uffd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | 1 /* UFFD_USER_MODE_ONLY */);
 	if (uffd < 0 || ioctl(uffd, UFFDIO_API, &api))
 		give_up("userfaultfd");

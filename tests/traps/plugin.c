@@ -36,7 +36,7 @@ static long cpu_ms(void)
 }
 
 /* For so much CPU time of the calling thread. */
-EXPORT void work(long ms)
+EXPORT __attribute__((noinline)) void work(long ms)
 {
 	long end = cpu_ms() + ms;
 
