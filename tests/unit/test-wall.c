@@ -219,6 +219,77 @@ static void test_a_thread_that_begins_is_met_at_once(void)
 	end();
 }
 
+/* So long a tick that none ends while the test runs, and its twentieth is far more than the test
+ * uses up. */
+#define LONG_TICK UINT64_C(1000000000000)
+#define SHARE (LONG_TICK / 20)
+
+/* How many shares there are, after a tick at number TICK. */
+static int64_t budget_at(uint64_t tick)
+{
+	cp_wall.began = cp_run_clock(CLOCK_MONOTONIC) - tick * LONG_TICK - LONG_TICK / 2;
+	cp_wall_tick(&run);
+	/* Less what the tick cost. */
+	return (cp_wall.budget + (int64_t)SHARE / 2) / (int64_t)SHARE;
+}
+
+static void test_cpu_time_is_earned_by_the_time_that_passed(void)
+{
+	begin();
+	cp_wall.tick_ns = LONG_TICK;
+	cp_wall.step = 1;
+	cp_wall.budget = 0;
+	CHECK_EQ(budget_at(1), 1);
+	CHECK_EQ(budget_at(2), 2);
+	/* Late by two. */
+	CHECK_EQ(budget_at(5), 5);
+	/* What is saved up is bounded, and so is what a debt gets back at once. */
+	CHECK_EQ(budget_at(1000), 8);
+	cp_wall.budget = -20 * (int64_t)SHARE;
+	CHECK_EQ(budget_at(2000), -11);
+	CHECK_EQ(budget_at(2003), -8);
+	end();
+}
+
+#define SOME 4
+
+static int count_met(struct cp_thread *const *t)
+{
+	int met = 0;
+
+	for (int i = 0; i < SOME; i++)
+		met += t[i]->wall.state != CP_WALL_UNSEEN;
+	return met;
+}
+
+static void test_without_cpu_time_the_next_tick_goes_on(void)
+{
+	struct cp_thread *t[SOME];
+	pthread_t threads[SOME];
+
+	begin();
+	t[0] = make(&threads[0]);
+	for (int i = 1; i < SOME; i++)
+		t[i] = make_another(&threads[i]);
+	/* Each record is come to once; many are of threads of other tests, which have ended. */
+	for (uint32_t i = 0; i < cp_thread_limit() && count_met(t) < SOME; i++) {
+		uint64_t visits = cp_wall.counts.visits;
+
+		cp_wall.budget = INT64_MIN / 2;
+		cp_wall_tick(&run);
+		CHECK(cp_wall.counts.visits <= visits + 1);
+		CHECK_EQ(count_met(t), cp_wall.counts.visits);
+	}
+	CHECK_EQ(count_met(t), SOME);
+	for (int i = 0; i < SOME; i++)
+		sem_post(&done);
+	for (int i = 0; i < SOME; i++) {
+		pthread_join(threads[i], NULL);
+		cp_thread_free(t[i]);
+	}
+	end();
+}
+
 int main(void)
 {
 	RUN(test_late_visits_lose_no_time);
@@ -228,5 +299,7 @@ int main(void)
 	RUN(test_ticks_go_on_after_two_to_the_32);
 	RUN(test_many_that_wait_let_the_pacer_rest);
 	RUN(test_a_thread_that_begins_is_met_at_once);
+	RUN(test_cpu_time_is_earned_by_the_time_that_passed);
+	RUN(test_without_cpu_time_the_next_tick_goes_on);
 	return harness_end();
 }
