@@ -15,14 +15,14 @@ static bool ended(int result)
 
 INTERPOSE int mtx_lock(mtx_t *m)
 {
-	return WAITS_CALL(mutex_look(mutex_of(m)), ended, CP_LOCK_HAS_HOLDER, m, CP_REAL(mtx_lock),
-			  m);
+	return WAITS_CALL_MUTEX(mutex_look(mutex_of(m)), ended, mutex_of(m), m, CP_REAL(mtx_lock),
+				m);
 }
 
 INTERPOSE int mtx_timedlock(mtx_t *restrict m, const struct timespec *restrict until)
 {
-	return WAITS_CALL(mutex_look(mutex_of(m)), ended, CP_LOCK_HAS_HOLDER, m,
-			  CP_REAL(mtx_timedlock), m, until);
+	return WAITS_CALL_MUTEX(mutex_look(mutex_of(m)), ended, mutex_of(m), m,
+				CP_REAL(mtx_timedlock), m, until);
 }
 
 INTERPOSE int mtx_unlock(mtx_t *m)

@@ -4,8 +4,8 @@
 
 SLOW static int look_and_lock(pthread_mutex_t *m, bool tried)
 {
-	return WAITS_CALL(tried ? WAITS_SURELY : mutex_look(m), waits_ended, CP_LOCK_HAS_HOLDER, m,
-			  CP_REAL(pthread_mutex_lock), m);
+	return WAITS_CALL_MUTEX(tried ? WAITS_SURELY : mutex_look(m), waits_ended, m, m,
+				CP_REAL(pthread_mutex_lock), m);
 }
 
 /* A free one costs two loads, a hash and two jumps; nothing is pushed, because what resolves the
@@ -26,15 +26,15 @@ INTERPOSE int pthread_mutex_lock(pthread_mutex_t *m)
 
 INTERPOSE int pthread_mutex_timedlock(pthread_mutex_t *m, const struct timespec *until)
 {
-	return WAITS_CALL(mutex_look(m), waits_ended, CP_LOCK_HAS_HOLDER, m,
-			  CP_REAL(pthread_mutex_timedlock), m, until);
+	return WAITS_CALL_MUTEX(mutex_look(m), waits_ended, m, m, CP_REAL(pthread_mutex_timedlock),
+				m, until);
 }
 
 INTERPOSE int pthread_mutex_clocklock(pthread_mutex_t *m, clockid_t clock,
 				      const struct timespec *until)
 {
-	return WAITS_CALL(waits_by(clock) ? mutex_look(m) : WAITS_NOT, waits_ended,
-			  CP_LOCK_HAS_HOLDER, m, CP_REAL(pthread_mutex_clocklock), m, clock, until);
+	return WAITS_CALL_MUTEX(waits_by(clock) ? mutex_look(m) : WAITS_NOT, waits_ended, m, m,
+				CP_REAL(pthread_mutex_clocklock), m, clock, until);
 }
 
 SLOW static int release(pthread_mutex_t *m)
@@ -52,7 +52,7 @@ SLOW static int release(pthread_mutex_t *m)
 
 INTERPOSE int pthread_mutex_unlock(pthread_mutex_t *m)
 {
-	if (LIKELY(mutex_word(m) <= 1 && cp_real.pthread_mutex_unlock))
+	if (LIKELY(mutex_unlock_is_plain(m) && cp_real.pthread_mutex_unlock))
 		return cp_real.pthread_mutex_unlock(m);
 	return release(m);
 }

@@ -44,16 +44,23 @@ static inline unsigned waits_flags(int result, unsigned flags)
 	return result == 0 || result == EOWNERDEAD ? flags : flags & ~CP_LOCK_HAS_HOLDER;
 }
 
-/* Call REAL and report the wait for LOCK. */
-#define WAITS_MEASURE(ended, flags, lock, real, ...)                                               \
+/* Call REAL and report the wait for LOCK, if it was one by its result_. */
+#define WAITS_MEASURE_IF(waited, flags, lock, real, ...)                                           \
 	({                                                                                         \
-		uint64_t began_ = (cp_lock_mark((const void *)(lock)), cp_lock_now());             \
-		int result_ = (real)(__VA_ARGS__);                                                 \
-		if (ended(result_))                                                                \
-			cp_lock_waited((const void *)(lock), began_, (const void *)(real),         \
+		struct cp_lock_wait wait_;                                                         \
+		int result_;                                                                       \
+		cp_lock_wait_begin(&wait_, (const void *)(lock), (flags));                         \
+		result_ = (real)(__VA_ARGS__);                                                     \
+		if (waited)                                                                        \
+			cp_lock_waited(&wait_, (const void *)(lock), (const void *)(real),         \
 				       waits_flags(result_, (flags)));                             \
+		else if (wait_.followed)                                                           \
+			cp_lock_not_waited(&wait_, (const void *)(lock));                          \
 		result_;                                                                           \
 	})
+
+#define WAITS_MEASURE(ended, flags, lock, real, ...)                                               \
+	WAITS_MEASURE_IF(ended(result_), flags, lock, real, __VA_ARGS__)
 
 /* Before a real function: it doesn't wait; it isn't needed, for a try has locked already; or it
  * waits. */
@@ -75,14 +82,22 @@ static inline enum waits_look waits_tried(const void *lock, int try)
 }
 
 /* Call REAL as LOOK says. All of these return 0 for success, C11's too. */
-#define WAITS_CALL(look, ended, flags, lock, real, ...)                                            \
+#define WAITS_CALL_IF(look, waited, flags, lock, real, ...)                                        \
 	({                                                                                         \
 		enum waits_look look_ = (look);                                                    \
 		look_ == WAITS_LOCKED ? 0                                                          \
 		: LIKELY(look_ == WAITS_NOT)                                                       \
 			? (real)(__VA_ARGS__)                                                      \
-			: WAITS_MEASURE(ended, flags, lock, real, __VA_ARGS__);                    \
+			: WAITS_MEASURE_IF(waited, flags, lock, real, __VA_ARGS__);                \
 	})
+
+#define WAITS_CALL(look, ended, flags, lock, real, ...)                                            \
+	WAITS_CALL_IF(look, ended(result_), flags, lock, real, __VA_ARGS__)
+
+/* Of a mutex. */
+#define WAITS_CALL_MUTEX(look, ended, m, lock, real, ...)                                          \
+	WAITS_CALL_IF(look, ended(result_) && !mutex_was_got_at_once(m, result_),                  \
+		      CP_LOCK_HAS_HOLDER, lock, real, __VA_ARGS__)
 
 /* What real functions refuse before they look at the lock. */
 static inline bool waits_by(clockid_t clock)
@@ -98,6 +113,7 @@ static inline bool waits_until(const struct timespec *t)
 /* kind of a mutex, beyond its type in the low two bits */
 #define MUTEX_TYPE 3
 #define MUTEX_RECURSIVE 1
+#define MUTEX_ADAPTIVE 3
 #define MUTEX_ROBUST 16
 #define MUTEX_INHERITS 32
 #define MUTEX_PROTECTS 64
@@ -150,7 +166,22 @@ static inline bool mutex_is_contended(const pthread_mutex_t *m, unsigned word, u
 /* The common case, of the kinds whose word is 0, 1 or, when somebody waits, 2. */
 static inline bool mutex_unlock_is_plain(const pthread_mutex_t *m)
 {
-	return mutex_word(m) <= 1 || !cp_load_relaxed(&cp_lock_holders_on);
+	return mutex_word(m) <= 1 || !cp_holder_is_followed(m);
+}
+
+/* RESULT is that of locking it: it was held when it was looked at, and given up before libc came
+ * to it. Who sleeps for it, or can't rule out that others do, leaves 2 in the word. No clock then:
+ * to read it would make the critical section longer, twice as long if it is short, and one that is
+ * often held and seldom waited for is what costs most. */
+static inline bool mutex_was_got_at_once(const pthread_mutex_t *m, int result)
+{
+	int kind;
+
+	if (result || mutex_word(m) != 1)
+		return false;
+	kind = cp_load_relaxed(&m->__data.__kind);
+	/* This kind waits without sleeping, too. */
+	return mutex_kind_is_tried(kind) && (kind & MUTEX_TYPE) != MUTEX_ADAPTIVE;
 }
 
 static inline enum waits_look mutex_look(pthread_mutex_t *m)

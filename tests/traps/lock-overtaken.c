@@ -1,6 +1,9 @@
 /* The main thread waits ROUNDS times for locks of several kinds that another has. The first time it
  * is held already; every other time it is free when looked at, and taken before it can be had, by
- * way of lock-overtaker.c. errno stays. Waits in wait_KIND. */
+ * way of lock-overtaker.c. errno stays. Waits in wait_KIND.
+ *
+ * And the other way round: ROUNDS times a mutex is held when looked at, and given back before libc
+ * comes to it. In get_back; of the kind that spins, in get_adaptive. */
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -99,6 +102,57 @@ static void overtake(void)
 	errno = err;
 }
 
+static pthread_mutex_t back = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t adaptive = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
+
+static void *take_it(void *m)
+{
+	return pthread_mutex_lock(m) ? m : NULL;
+}
+
+/* Whose thread has ended: anybody may unlock these kinds. */
+static void take_elsewhere(pthread_mutex_t *m)
+{
+	pthread_t t;
+
+	pthread_create(&t, NULL, take_it, m);
+	pthread_join(t, NULL);
+}
+
+static void give_back(void)
+{
+	pthread_mutex_unlock(&back);
+}
+
+static void give_adaptive(void)
+{
+	pthread_mutex_unlock(&adaptive);
+}
+
+__attribute__((noinline)) static void get_back(void)
+{
+	pthread_mutex_lock(&back);
+	pthread_mutex_unlock(&back);
+}
+
+__attribute__((noinline)) static void get_adaptive(void)
+{
+	pthread_mutex_lock(&adaptive);
+	pthread_mutex_unlock(&adaptive);
+}
+
+static void get_what_is_given_back(void)
+{
+	for (int i = 0; i < ROUNDS; i++) {
+		take_elsewhere(&back);
+		lock_overtake_next(give_back);
+		get_back();
+		take_elsewhere(&adaptive);
+		lock_overtake_next(give_adaptive);
+		get_adaptive();
+	}
+}
+
 int main(void)
 {
 	pthread_t t;
@@ -118,6 +172,8 @@ int main(void)
 			kind->wait();
 		}
 	}
+	if (lock_overtake_next)
+		get_what_is_given_back();
 	last = 1;
 	sem_post(&wanted);
 	pthread_join(t, NULL);
