@@ -9,6 +9,8 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -56,12 +58,28 @@ static void end(void)
 	cp_modules_release(&modules);
 }
 
+/* A busy machine leaves it running between its two calls. */
+static void await_sleep(int of)
+{
+	char path[64], state = 'R';
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", of);
+	while (state != 'S') {
+		f = fopen(path, "r");
+		if (!f || fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
+			abort();
+		fclose(f);
+	}
+}
+
 static struct cp_thread *make_another(pthread_t *thread)
 {
 	struct cp_thread *t = cp_thread_claim();
 
 	pthread_create(thread, NULL, waiter, NULL);
 	sem_wait(&begun);
+	await_sleep(tid);
 	t->start = waiter;
 	cp_store_relaxed(&t->tid, tid);
 	cp_store_release(&t->state, CP_THREAD_LIVE);
