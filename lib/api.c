@@ -11,6 +11,7 @@
 #include "fork.h"
 #include "session.h"
 #include "sigsafe/atomic.h"
+#include "sigsafe/heap_exact.h"
 #include "sigsafe/text.h"
 #include "sigsafe/thread.h"
 #include "threads.h"
@@ -283,6 +284,7 @@ API int cprof_thread_pause(void)
 	if (!cp_self.thread)
 		return -ENOMEM;
 	cp_store_relaxed(&cp_self.thread->paused, cp_self.thread->paused + 1);
+	cp_heap_exact_leave();
 	cp_signal_fence();
 	return 0;
 }

@@ -9,6 +9,7 @@
 #include "log.h"
 #include "sigsafe/depot.h"
 #include "sigsafe/heap_event.h"
+#include "sigsafe/heap_exact.h"
 #include "sigsafe/live.h"
 #include "sigsafe/sys.h"
 #include "unloaded.h"
@@ -83,10 +84,12 @@ static void switch_on(uint64_t interval)
 	cp_live_configure(interval >= CP_HEAP_TAG_INTERVAL ? SLOTS_SAMPLED : SLOTS_EXACT);
 	cp_heap_hot_look(interval < CP_HEAP_TAG_INTERVAL, tags);
 	cp_store_seqcst(&cp_heap_hot.state, CP_HEAP_ON);
+	cp_store_seqcst(&cp_heap_hot.all, interval <= 1);
 }
 
 static void switch_off(void)
 {
+	cp_store_seqcst(&cp_heap_hot.all, false);
 	cp_store_seqcst(&cp_heap_hot.state, CP_HEAP_OFF);
 	cp_heap_hot_rest();
 }
@@ -100,6 +103,7 @@ int cp_heap_start(struct cp_run *r, const struct cp_config *c)
 	/* The caller's next sample was drawn in an earlier run, maybe of larger intervals: this run
 	 * may be asked for all that it allocates. */
 	cp_self.heap.interval = cp_self.heap.left = 0;
+	cp_heap_exact_leave();
 	switch_on(c->heap_interval);
 	return 0;
 }

@@ -8,6 +8,7 @@
 #include "session.h"
 #include "sigsafe/atomic.h"
 #include "sigsafe/counters.h"
+#include "sigsafe/heap_exact.h"
 #include "sigsafe/labels.h"
 #include "sigsafe/thread.h"
 #include "threads.h"
@@ -48,9 +49,11 @@ static struct cp_labels *mine(bool make)
 	t = cp_self.thread;
 	if (!t)
 		return NULL;
-	if (!t->labels && make)
+	if (!t->labels && make) {
 		/* Release: the collector, which reads it for wall samples, sees an empty one. */
 		cp_store_release(&t->labels, cp_labels_new());
+		cp_heap_exact_leave();
+	}
 	return t->labels;
 }
 

@@ -14,6 +14,7 @@
 #include "sigsafe/atomic.h"
 #include "sigsafe/counters.h"
 #include "sigsafe/heap_event.h"
+#include "sigsafe/heap_stack.h"
 #include "sigsafe/held.h"
 #include "sigsafe/labels.h"
 #include "sigsafe/lock.h"
@@ -48,6 +49,7 @@ static void on_thread_end(void *record)
 	cp_sys2(SYS_prctl, PR_GET_NAME, t->name);
 	t->named = true;
 	cp_self.thread = NULL;
+	cp_heap_stack_disown();
 	if (t == main_thread)
 		cp_store_release(&main_ended, 1);
 	if (t->ring || t->hook_ring || t->labels) {

@@ -14,6 +14,7 @@
 #include "allocator.h"
 #include "interpose.h"
 #include "sigsafe/heap_event.h"
+#include "sigsafe/heap_exact.h"
 
 /* Not cold: where all is sampled, all comes here. */
 #define RARE __attribute__((noinline))
@@ -41,6 +42,8 @@ static RARE void *malloc_slow(size_t size)
 	struct cp_heap_sample s;
 	void *p;
 
+	if (cp_likely(cp_heap_exact_is_on()))
+		return cp_heap_exact_commit(cp_heap_hot.malloc(size), size, CALLER);
 	if (!cp_allocator_resolve())
 		return cp_allocator_early(size);
 	if (!cp_heap_event_begin(&s, size, CALLER))
@@ -79,6 +82,8 @@ static RARE void *calloc_slow(size_t n, size_t each, size_t size)
 	struct cp_heap_sample s;
 	void *p;
 
+	if (cp_heap_exact_is_on())
+		return cp_heap_exact_commit(cp_heap_hot.calloc(n, each), size, CALLER);
 	if (!cp_allocator_resolve())
 		return cp_allocator_early(size);
 	if (!cp_heap_event_begin(&s, size, CALLER))
@@ -101,6 +106,11 @@ INTERPOSE HOT void *calloc(size_t n, size_t each)
 
 static RARE void free_slow(void *p)
 {
+	/* What is in the table is none of the arena's. */
+	if (cp_likely(cp_heap_exact_free(p))) {
+		cp_heap_hot.free(p);
+		return;
+	}
 	if (cp_allocator_is_early(p) || !cp_allocator_resolve())
 		return;
 	cp_heap_event_free(p);

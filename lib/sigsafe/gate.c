@@ -8,7 +8,7 @@
 
 static uint32_t phase;	      /* its low bit selects the counter */
 static uint32_t in_flight[2]; /* captures that began in each phase */
-static uint32_t closed;	      /* callers between close and open */
+uint32_t cp_gate_closed;      /* callers between close and open */
 static uint32_t openings;
 static uint32_t flipping; /* one waiter flips the phase at a time */
 
@@ -21,7 +21,7 @@ unsigned cp_gate_enter(bool *stable)
 		 * in_flight: either we see it closed, or it sees us in flight. */
 		cp_add_seqcst(&in_flight[p & 1], 1);
 		if (cp_load_seqcst(&phase) == p) {
-			*stable = cp_load_seqcst(&closed) == 0;
+			*stable = cp_load_seqcst(&cp_gate_closed) == 0;
 			return p;
 		}
 		cp_add_seqcst(&in_flight[p & 1], (uint32_t)-1);
@@ -35,7 +35,7 @@ void cp_gate_leave(unsigned p)
 
 void cp_gate_close(void)
 {
-	cp_add_seqcst(&closed, 1);
+	cp_add_seqcst(&cp_gate_closed, 1);
 	cp_gate_wait();
 }
 
@@ -55,16 +55,10 @@ void cp_gate_wait(void)
 	cp_store_release(&flipping, 0);
 }
 
-/* Acquire: what was forgotten before the gate opened is seen so. */
-bool cp_gate_is_open(void)
-{
-	return cp_load_acquire(&closed) == 0;
-}
-
 void cp_gate_open(void)
 {
 	cp_add_seqcst(&openings, 1);
-	cp_add_seqcst(&closed, (uint32_t)-1);
+	cp_add_seqcst(&cp_gate_closed, (uint32_t)-1);
 }
 
 uint32_t cp_gate_openings(void)
@@ -75,6 +69,6 @@ uint32_t cp_gate_openings(void)
 void cp_gate_fork_child(unsigned still)
 {
 	in_flight[0] = in_flight[1] = 0;
-	closed = still;
+	cp_gate_closed = still;
 	flipping = 0;
 }

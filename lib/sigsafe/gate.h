@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "sigsafe/atomic.h"
+
 /* Around every capture: the returned phase goes to cp_gate_leave. *STABLE: no
  * module can be unmapped until then. */
 unsigned cp_gate_enter(bool *stable);
@@ -23,7 +25,12 @@ void cp_gate_open(void);
 void cp_gate_wait(void);
 /* For who looks at nothing but its own stack and caches of code: no module that came to where
  * another one was can be on that stack while caches still know the other. */
-bool cp_gate_is_open(void);
+extern uint32_t cp_gate_closed __attribute__((visibility("hidden")));
+static inline bool cp_gate_is_open(void)
+{
+	/* Acquire: what was forgotten before the gate opened is seen so. */
+	return cp_load_acquire(&cp_gate_closed) == 0;
+}
 
 /* How often modules may have gone away, so far. */
 uint32_t cp_gate_openings(void);

@@ -8,13 +8,6 @@
 #include "sigsafe/poisson.h"
 #include "sigsafe/timing.h"
 
-/* A thread adds to the shared totals in batches of this many bytes; they serve the peak and the
- * dumps by amount, which need no more precision. */
-#define BATCH (UINT64_C(64) << 10)
-
-/* Of frequent samples one in so many is timed. */
-#define TIMED 64u
-
 struct cp_heap_totals cp_heap_totals;
 
 static uint64_t draw(struct cp_heap_self *h)
@@ -22,6 +15,8 @@ static uint64_t draw(struct cp_heap_self *h)
 	h->interval = cp_load_relaxed(&cp_heap_totals.interval);
 	if (h->interval <= 1)
 		return 0;
+	/* Not all are samples any more: heap_exact.h. */
+	h->own = NULL;
 	if (!h->random)
 		h->random = cp_poisson_seed(cp_heap_totals.seed,
 					    cp_add_relaxed(&cp_heap_totals.threads, 1));
@@ -106,16 +101,6 @@ void cp_heap_event_flush(void)
 	look_at_totals(allocated, freed);
 }
 
-static void sum_up(uint64_t allocated, uint64_t freed)
-{
-	struct cp_heap_self *h = &cp_self.heap;
-
-	h->allocated += allocated;
-	h->freed += freed;
-	if (h->allocated + h->freed >= BATCH)
-		cp_heap_event_flush();
-}
-
 static inline void freed(struct cp_depot_entry *e, uint64_t size)
 {
 	uint64_t objects, bytes;
@@ -128,7 +113,14 @@ static inline void freed(struct cp_depot_entry *e, uint64_t size)
 	/* What was allocated before this run is not in its totals; after a stop there are none. */
 	if (cp_likely(e->epoch >= cp_load_relaxed(&cp_heap_totals.first_epoch) &&
 		      cp_heap_hot.state == CP_HEAP_ON))
-		sum_up(0, bytes);
+		cp_heap_event_sum_up(0, bytes);
+}
+
+void cp_heap_event_taken(uintptr_t a, struct cp_depot_entry *e, uint64_t size)
+{
+	if (is_filtered(e->interval))
+		cp_heap_filter_remove(a);
+	freed(e, size);
 }
 
 void cp_heap_event_untracked_freed(const struct cp_live_block *b)
@@ -197,7 +189,7 @@ static inline void record(const struct cp_heap_sample *s, void *p, struct cp_unw
 		cp_depot_allocated_own(e, objects, bytes);
 	else
 		cp_depot_allocated(e, objects, bytes);
-	sum_up(bytes, 0);
+	cp_heap_event_sum_up(bytes, 0);
 	/* One counter for all threads is for what is rare; where all is taken, the depot's do. */
 	if (s->interval > 1)
 		cp_count_mode(CP_MODE_HEAP, CP_COUNT_SAMPLES, 1);
@@ -208,9 +200,11 @@ static bool is_timed(const struct cp_heap_sample *s)
 {
 	struct cp_heap_self *h = &cp_self.heap;
 
-	if (s->interval < CP_HEAP_TAG_INTERVAL && ++h->untimed < TIMED)
+	if (s->interval < CP_HEAP_TAG_INTERVAL && h->untimed) {
+		h->untimed--;
 		return false;
-	h->untimed = 0;
+	}
+	h->untimed = CP_HEAP_TIMED - 1;
 	return true;
 }
 
@@ -230,6 +224,22 @@ __attribute__((noinline)) void *cp_heap_event_commit(const struct cp_heap_sample
 	if (timed)
 		cp_timing_end(CP_MODE_HEAP, began);
 	return p;
+}
+
+void *cp_heap_event_commit_all(void *p, size_t size, void *caller)
+{
+	const struct cp_heap_sample s = { 1, size, (uintptr_t)caller };
+
+	if (cp_self.thread && cp_load_relaxed(&cp_self.thread->paused)) {
+		cp_count_mode(CP_MODE_HEAP, CP_COUNT_LOST_PAUSED, 1);
+		return p;
+	}
+	return cp_heap_event_commit(&s, p);
+}
+
+void cp_heap_event_record(void *p, size_t size, void *caller, struct cp_unwind_input *in)
+{
+	record(&(struct cp_heap_sample){ 1, size, (uintptr_t)caller }, p, in);
 }
 
 __attribute__((noinline)) struct cp_depot_entry *cp_heap_event_mapping(void *caller)

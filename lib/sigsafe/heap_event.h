@@ -34,6 +34,12 @@ struct cp_heap_totals {
 };
 extern struct cp_heap_totals cp_heap_totals;
 
+/* A thread adds to the shared totals in batches of this many bytes; they serve the peak and the
+ * dumps by amount, which need no more precision. */
+#define CP_HEAP_BATCH (UINT64_C(64) << 10)
+/* Of frequent samples one in so many is timed. */
+#define CP_HEAP_TIMED 64u
+
 struct cp_heap_sample {
 	uint64_t interval;
 	size_t size;
@@ -78,7 +84,26 @@ static inline void cp_heap_own_end(void)
 	cp_self.heap.guard--;
 }
 
+/* For heap_exact.h: P of SIZE bytes, asked for at CALLER, as one sample; the same with the
+ * registers in IN, where the thread isn't paused; and what is left of a free, when the block at
+ * address A is out of the table. */
+struct cp_unwind_input;
+struct cp_depot_entry;
+void *cp_heap_event_commit_all(void *p, size_t size, void *caller);
+void cp_heap_event_record(void *p, size_t size, void *caller, struct cp_unwind_input *in);
+void cp_heap_event_taken(uintptr_t a, struct cp_depot_entry *e, uint64_t size);
+
 /* Add the calling thread's batch to the totals: at its end. */
 void cp_heap_event_flush(void);
+/* Add to the batch. */
+static inline void cp_heap_event_sum_up(uint64_t allocated, uint64_t freed)
+{
+	struct cp_heap_self *h = &cp_self.heap;
+
+	h->allocated += allocated;
+	h->freed += freed;
+	if (cp_unlikely(h->allocated + h->freed >= CP_HEAP_BATCH))
+		cp_heap_event_flush();
+}
 
 #endif

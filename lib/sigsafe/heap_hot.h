@@ -53,6 +53,7 @@ struct cp_heap_hot {
 	uint32_t state;	  /* enum cp_heap_state */
 	uint8_t filtered; /* free looks only at what the filter has, too */
 	uint8_t tags;	  /* sampled blocks are asked for with a tag */
+	uint8_t all;	  /* on, and every allocation is sampled */
 	union cp_heap_look look;
 	void *(*malloc)(size_t);
 	void (*free)(void *);

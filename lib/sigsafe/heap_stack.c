@@ -6,6 +6,7 @@
 #include "sigsafe/gate.h"
 #include "sigsafe/labels.h"
 #include "sigsafe/labelset.h"
+#include "sigsafe/live_hot.h"
 #include "sigsafe/scratch.h"
 #include "sigsafe/sys.h"
 #include "sigsafe/unwind_walks.h"
@@ -14,7 +15,9 @@
  * another one to where it was mustn't find those of the old one, before they are retired. */
 #define APART 0x80u
 
-_Static_assert(CP_HEAP_SHARDS + CP_HEAP_OWNERS <= APART, "a shard has a bit to spare");
+_Static_assert(CP_HEAP_OWNERS < CP_HEAP_NOBODYS && CP_HEAP_SHARDS <= CP_HEAP_NOBODYS &&
+		       CP_HEAP_NOBODYS < APART,
+	       "a shard's number tells whose it is");
 
 /* Frames of our own on top of a walk, at most. */
 #define OWN_FRAMES 4u
@@ -151,6 +154,16 @@ static uint32_t labels_now(void)
 	return CP_LABELSET_NONE;
 }
 
+/* What the thread before kept there may be of another stack, or with labels. */
+static void enter_short_way(struct cp_scratch *s)
+{
+	if (cp_likely(cp_self.heap.own == s) || !cp_load_acquire(&cp_live_newest))
+		return;
+	for (unsigned i = 0; i < CP_REPLAYS; i++)
+		s->replays[i].entry = NULL;
+	cp_self.heap.own = s;
+}
+
 /* The thread's own, unless this is a handler in the middle of a sample, or one has jumped out of
  * it: then it is lost to this thread. */
 static struct cp_scratch *take_own(struct cp_depot_key *key)
@@ -166,7 +179,11 @@ static struct cp_scratch *take_own(struct cp_depot_key *key)
 		return NULL;
 	cp_self.heap.busy = 1;
 	cp_signal_fence();
-	key->shard |= rare ? 0 : (uint8_t)(CP_HEAP_SHARDS + t->index);
+	if (rare)
+		return s;
+	key->shard = cp_self.heap.shard = (uint8_t)(t->index + 1);
+	if (key->interval == 1 && !t->labels)
+		enter_short_way(s);
 	return s;
 }
 
@@ -204,7 +221,7 @@ static bool is_of(const struct cp_depot_entry *e, const struct cp_depot_key *key
 static inline struct cp_depot_entry *find(struct cp_scratch *scratch, struct cp_unwind_input *in,
 					  uintptr_t caller, struct cp_depot_key *key)
 {
-	struct cp_replay *r = cp_replay_at(scratch->replays, in, caller);
+	struct cp_replay *r = cp_replay_at(scratch->replays, &in->regs, caller);
 	struct cp_depot_entry *e;
 
 	/* While a module goes, what is kept may be of that one. */
@@ -246,7 +263,9 @@ find_with_any(struct cp_unwind_input *in, uintptr_t caller, struct cp_depot_key 
 struct cp_depot_entry *cp_heap_stack_find(const struct cp_heap_sample *s,
 					  struct cp_unwind_input *in)
 {
-	struct cp_depot_key key = { .interval = s->interval, .labels = labels_now() };
+	struct cp_depot_key key = { .interval = s->interval,
+				    .labels = labels_now(),
+				    .shard = CP_HEAP_NOBODYS };
 	const struct cp_thread *t = cp_self.thread;
 	struct cp_scratch *scratch = take_own(&key);
 	struct cp_depot_entry *e;

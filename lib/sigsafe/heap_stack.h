@@ -24,6 +24,9 @@ struct cp_depot_entry *cp_heap_stack_find(const struct cp_heap_sample *s,
  * others in these. */
 #define CP_HEAP_SHARDS 8u
 #define CP_HEAP_OWNERS 16u
+/* Numbers of shards: an owner's is that of its record plus 1, those of nobody's own have this bit;
+ * 0 is of no stack. */
+#define CP_HEAP_NOBODYS 0x40u
 
 /* A record is one thread's until that has ended, and so is its number. */
 static inline bool cp_heap_stack_owns(const struct cp_thread *t)
@@ -34,9 +37,14 @@ static inline bool cp_heap_stack_owns(const struct cp_thread *t)
 /* Nobody but the calling thread gets E from here, as long as it lives. */
 static inline bool cp_heap_stack_is_own(const struct cp_depot_entry *e)
 {
-	const struct cp_thread *t = cp_self.thread;
+	return e->shard == cp_self.heap.shard;
+}
 
-	return cp_heap_stack_owns(t) && e->shard == CP_HEAP_SHARDS + t->index;
+/* The calling thread ends: its record, and with it what it owns, will be another's. */
+static inline void cp_heap_stack_disown(void)
+{
+	cp_self.heap.own = NULL;
+	cp_self.heap.shard = 0;
 }
 
 #endif

@@ -11,7 +11,7 @@ _Static_assert(CP_REPLAYS == 16, "cp_replay_at takes four bits");
 
 static bool is_worth_it(struct cp_replay *r, const struct cp_unwind_input *in)
 {
-	if (!cp_replay_begins_so(r, in)) {
+	if (!cp_replay_begins_so(r, &in->regs)) {
 		r->vain = 0;
 		return false;
 	}

@@ -19,7 +19,7 @@
 #include "sigsafe/stackmem.h"
 #include "sigsafe/unwind.h"
 
-#define CP_REPLAY_WORDS 120u
+#define CP_REPLAY_WORDS 124u /* 2 KiB in all */
 #define CP_REPLAYS 16u
 
 struct cp_replay {
@@ -33,10 +33,10 @@ struct cp_replay {
 };
 
 /* The one of R[CP_REPLAYS] for a stack that begins so. */
-static inline struct cp_replay *cp_replay_at(struct cp_replay *r, const struct cp_unwind_input *in,
+static inline struct cp_replay *cp_replay_at(struct cp_replay *r, const struct cp_regs *regs,
 					     uint64_t caller)
 {
-	uint64_t hash = (in->regs.r[CP_REG_SP] ^ caller << 20) * UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t hash = (regs->r[CP_REG_SP] ^ caller << 20) * UINT64_C(0x9e3779b97f4a7c15);
 
 	return &r[hash >> 60];
 }
@@ -51,18 +51,25 @@ CP_STACKMEM_RAW static inline bool cp_replay_holds(const struct cp_replay *r)
 	return !different;
 }
 
-static inline bool cp_replay_begins_so(const struct cp_replay *r, const struct cp_unwind_input *in)
+static inline bool cp_replay_begins_so(const struct cp_replay *r, const struct cp_regs *regs)
 {
-	return r->from.sp == in->regs.r[CP_REG_SP] && r->from.pc == in->regs.r[CP_REG_PC];
+	return r->from.sp == regs->r[CP_REG_SP] && r->from.pc == regs->r[CP_REG_PC];
+}
+
+/* Would the walk from REGS be the one that R was kept of? R has an entry, and was kept by a thread
+ * with this one's stack. */
+static inline bool cp_replay_is_of(const struct cp_replay *r, const struct cp_regs *regs)
+{
+	return cp_replay_begins_so(r, regs) && cp_rule_has_needed(&r->from, regs, r->needed) &&
+	       cp_replay_holds(r);
 }
 
 /* The entry, if the walk from IN would lead to it again; else NULL. */
 static inline struct cp_depot_entry *cp_replay_find(struct cp_replay *r,
 						    const struct cp_unwind_input *in)
 {
-	if (!r->entry || !cp_replay_begins_so(r, in) || r->low < in->stack_low ||
-	    r->high > in->stack_high || !cp_rule_has_needed(&r->from, &in->regs, r->needed) ||
-	    !cp_replay_holds(r))
+	if (!r->entry || r->low < in->stack_low || r->high > in->stack_high ||
+	    !cp_replay_is_of(r, &in->regs))
 		return NULL;
 	r->vain = 0;
 	return r->entry;

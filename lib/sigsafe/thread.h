@@ -27,6 +27,7 @@
 struct cp_labels;
 struct cp_holders;
 struct cp_ring;
+struct cp_scratch;
 
 enum cp_thread_state { CP_THREAD_FREE, CP_THREAD_CLAIMED, CP_THREAD_LIVE, CP_THREAD_ENDED };
 
@@ -113,12 +114,22 @@ struct cp_heap_self {
 	uint64_t interval;	   /* mean that LEFT was drawn with; 0 = never drawn */
 	uint64_t random;	   /* state; 0 = not seeded */
 	uint64_t allocated, freed; /* estimated bytes, not yet in the totals */
-	uint16_t scratch;	   /* the unwinding buffer it had last */
-	uint8_t busy;		   /* its own one is in use */
-	uint8_t guard;		   /* what is allocated is ours, not the program's */
-	uint8_t resolving;	   /* the allocator is being looked up */
-	uint8_t probing;	   /* 1: the next allocation is our test of the hooks; 2: it came */
-	uint8_t untimed;	   /* samples since one was timed */
+	/* Its own buffer, where all it allocates are samples: INTERVAL is 1, it isn't paused and
+	 * has never had labels, and there is a table of live blocks. NULL: look at these. */
+	struct cp_scratch *own;
+	union {
+		uint32_t not_now; /* any of these */
+		struct {
+			uint8_t busy;	   /* OWN is in use */
+			uint8_t guard;	   /* what is allocated is ours, not the program's */
+			uint8_t resolving; /* the allocator is being looked up */
+			uint8_t probing;   /* 1: the next allocation is our test of the hooks; 2:
+					      it came */
+		};
+	};
+	uint16_t scratch; /* the unwinding buffer it had last */
+	uint8_t shard;	  /* of the stacks that it owns: heap_stack.h; 0: it owns none */
+	uint8_t untimed;  /* samples until one is timed */
 };
 
 /* The calling thread's own data. Initial-exec TLS, under 256 bytes: a dynamic TLS

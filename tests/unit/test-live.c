@@ -28,6 +28,19 @@ static void test_live_gives_back_what_was_put(void)
 	CHECK(!cp_live_remove(BASE, &b));
 }
 
+/* An empty slot holds 0, and what was in it before. */
+static void test_live_never_has_null(void)
+{
+	struct cp_live_block b, old;
+	uint64_t bad = 0;
+
+	for (uint64_t i = 1; i <= MANY; i++) {
+		bad += !put(i << 5, i, 7, &old) || !cp_live_remove(i << 5, &b);
+		bad += cp_live_remove(0, &b);
+	}
+	CHECK_EQ(bad, 0);
+}
+
 static void test_live_limits_fit(void)
 {
 	struct cp_live_block b, old;
@@ -177,6 +190,7 @@ int main(void)
 {
 	cp_live_configure(1 << 10);
 	RUN(test_live_gives_back_what_was_put);
+	RUN(test_live_never_has_null);
 	RUN(test_live_limits_fit);
 	RUN(test_live_tells_an_unseen_free);
 	RUN(test_live_grows_and_keeps_everything);

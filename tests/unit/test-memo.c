@@ -36,7 +36,7 @@ static uint64_t chance(void)
 /* PCS is what the unwinder found; one that is kept must be just that. */
 static void replay(const struct cp_unwind_input *in, const uint64_t *pcs, unsigned n, bool memoized)
 {
-	struct cp_replay *r = cp_replay_at(replays, in, 0);
+	struct cp_replay *r = cp_replay_at(replays, &in->regs, 0);
 	struct stack *s = (struct stack *)(void *)cp_replay_find(r, in);
 
 	if (s) {

@@ -1,0 +1,23 @@
+#!/bin/bash
+# Trap: an allocation comes from the very stack that one came from a moment ago, and is taken for the same, though the
+# thread has labels now, or is paused, or another run has begun; or the thread is another one, with a smaller stack.
+. "$srcdir/tests/lib/e2e.sh"
+. "$srcdir/tests/lib/heap.sh"
+
+bare same ./tests/traps/heap-same-stack "$work/first.pb" "$work/second.pb" "$work/third.pb"
+check_status same 0
+check_quiet same
+check_heap "$work/first.pb" "$work/second.pb" "$work/third.pb"
+
+values_are() { # file regex values
+	got=$(heap_values "$work/$1.pb" "$2")
+	[ "$got" = "$3" ] || fail "$1: $2 is $got, not $3"
+}
+values_are first site_same "1004 10040 0 0"
+values_are first site_thread "12000 1200000 0 0"
+values_are second site_same "930 9300 0 0"
+values_are third site_same "80 800 0 0"
+"$pprof_check" --raw "$work/second.pb" | grep site_same | sort >"$work/rows"
+grep -q '^200,2000,0,0	.*request=one' "$work/rows" && [ "$(grep -c request "$work/rows")" = 1 ] ||
+	fail "labels: $(cat "$work/rows")"
+finish
