@@ -172,12 +172,21 @@ void cp_collect_request(uint32_t bits)
 
 static struct cp_sweep_ours ours(void)
 {
-	return (struct cp_sweep_ours){ { cp_load_relaxed(&thread_tid), cp_worker_tid() } };
+	return (struct cp_sweep_ours){ { cp_load_relaxed(&thread_tid), cp_worker_tid(), 0 } };
 }
 
-/* Every thread of the program has ended, main through pthread_exit: the process
- * lives only because of us. libc would now run exit(0) in the last thread; returning from
- * the thread function makes ours that thread, so it does just that. */
+bool cp_collect_only_caller(void)
+{
+	struct cp_sweep_ours tasks = ours();
+
+	tasks.tid[2] = cp_sys_gettid();
+	return cp_sweep_all_gone(&tasks);
+}
+
+/* Every thread of the program has ended, main before the process: it lives only because of us.
+ * libc would now run exit(0) in the last thread; returning from the thread function makes ours that
+ * thread, so it does just that. Where a thread ended unknown to libc, libc counts it still, and
+ * does nothing; nor with ours. */
 static bool only_we_are_left(void)
 {
 	struct cp_sweep_ours tasks = ours();
@@ -217,13 +226,23 @@ static uint64_t sweep(void)
 	return cp_run_clock(CLOCK_MONOTONIC) + again;
 }
 
+/* Where libc won't end the process it ends with the task of ours that calls this, the last one: the
+ * kernel takes its status for the process's (Linux < 5.17: main's). */
+static void end_as_last(void)
+{
+	int status;
+
+	if (cp_threads_ended_raw(&status))
+		cp_sys1(SYS_exit, status);
+}
+
 /* Without a thread that would see to it. */
 static void end_bare(void)
 {
 	uint32_t running = RUNNING;
 
-	if (cp_load_relaxed(&bare))
-		cp_cas_acqrel(&state, &running, NONE);
+	if (cp_load_relaxed(&bare) && cp_cas_acqrel(&state, &running, NONE))
+		end_as_last();
 }
 
 /* In the worker, or in the thread where there is none; see worker.h. */
@@ -237,12 +256,15 @@ static bool loop(void)
 		uint32_t rung = cp_load_seqcst(&bell);
 		uint32_t bits = cp_load_seqcst(&requests), tick;
 		uint64_t now = cp_run_clock(CLOCK_MONOTONIC), deadline;
+		int status;
 
 		if (bits & CP_REQUEST_QUIT) {
 			serve_rest(cp_collect_take(~0u));
 			return true;
 		}
 		if (only_we_are_left()) {
+			if (cp_threads_ended_raw(&status))
+				work->last();
 			end_bare();
 			return true;
 		}
@@ -274,6 +296,7 @@ static void *collector(void *adopt)
 	/* As the last thread it runs the program's atexit handlers. Asked to quit, it leaves the
 	 * state to who joins it. */
 	if (cp_threads_main_ended() && cp_cas_acqrel(&state, &running, NONE)) {
+		end_as_last();
 		CP_REAL(pthread_sigmask)(SIG_SETMASK, &program_mask, NULL);
 		cp_heap_own_end();
 	}

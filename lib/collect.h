@@ -32,6 +32,9 @@ struct cp_collect_work {
 	/* When something is due by time alone (a checkpoint, a tick), monotonic ns; UINT64_MAX =
 	 * never. */
 	uint64_t (*due)(void);
+	/* The program's last thread is gone, and nothing of libc's comes any more. In the
+	 * collector, without the lock. */
+	void (*last)(void);
 };
 
 /* Prepare the lock's stack. Ordinary context, once. 0 or -ENOMEM. */
@@ -47,6 +50,8 @@ int cp_collect_start(void);
 void cp_collect_revive(void);
 /* The program has made a thread: from now on libc is to know ours. Ordinary context. */
 void cp_collect_attend(void);
+/* The program has no thread but the calling one; by the records alone where /proc can't be read. */
+bool cp_collect_only_caller(void);
 /* It runs, and libc doesn't know it. Any context. */
 bool cp_collect_is_bare(void);
 /* End it and wait for that; what it was asked for before is done. Not a cancellation point.

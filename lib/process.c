@@ -123,6 +123,21 @@ void cp_process_end(const char *when)
 	cp_session_dump_asked();
 }
 
+void cp_process_thread_exit(int status)
+{
+	struct cp_thread *self = cp_tls_is_libc() ? cp_self.thread : NULL;
+
+	/* A raw clone may have its maker's TLS. */
+	if (!self || cp_load_relaxed(&self->tid) != cp_sys_gettid() || !cp_session_is_ours())
+		return;
+	if (!cp_collect_only_caller()) {
+		cp_threads_end_raw(status & 0xff);
+		return;
+	}
+	cp_process_end("at exit");
+	cp_collect_stop();
+}
+
 void cp_process_write_last(const char *when)
 {
 	if (!cp_session_is_ours())

@@ -10,6 +10,9 @@ void cp_process_begin(void);
 /* From the destructor and every other way out: the profile is at its path. Afterwards none of the
  * program's code runs but destructors behind ours. */
 void cp_process_end(const char *when);
+/* The calling thread ends with STATUS by a system call of its own, and with it the process, if it
+ * has no other. */
+void cp_process_thread_exit(int status);
 /* The same in two parts, where more of it may run in between. */
 void cp_process_write_last(const char *when);
 void cp_process_leave(void);

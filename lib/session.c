@@ -2,6 +2,7 @@
 #include "session.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -135,12 +136,24 @@ static int check_modes(bool each)
 	return each && cp_config_any(&cp_session.config) ? 0 : first;
 }
 
+static void write_last(void)
+{
+	cp_session_finish("at the end of its last thread", UINT_MAX);
+	cp_session_dump_asked();
+}
+
+static const struct cp_collect_work in_collector = {
+	.serve = cp_window_serve,
+	.due = cp_window_due,
+	.last = write_last,
+};
+
 static int prepare(bool each)
 {
 	int err = choose_engine();
 
 	if (!err)
-		err = cp_collect_init(&cp_window_work);
+		err = cp_collect_init(&in_collector);
 	if (err && each)
 		cp_log("no profile: %s; %s", cp_errno_text(err), cp_errno_advice(err));
 	if (err)
@@ -430,6 +443,6 @@ void cp_session_stats(enum cp_mode mode, struct cprof_stats *s)
 {
 	struct cp_window_call call = { .mode = mode, .stats = s };
 
-	if (cp_collect_init(&cp_window_work) == 0)
+	if (cp_collect_init(&in_collector) == 0)
 		cp_collect_run(cp_window_stats, &call);
 }

@@ -45,7 +45,7 @@ struct sweep {
 
 static bool is_ours(const struct sweep *s, int tid)
 {
-	return tid == s->ours->tid[0] || tid == s->ours->tid[1];
+	return tid == s->ours->tid[0] || tid == s->ours->tid[1] || tid == s->ours->tid[2];
 }
 
 /* Threads without a record in the sweep before. Only at a second sight they count as foreign: at
@@ -166,7 +166,9 @@ static int count_tasks(struct sweep *s)
 	/* An emulator of the kernel may have no count there. */
 	if (err < 0 || st.st_nlink < 3)
 		return each_task(count_task, s);
-	s->tasks = (uint32_t)st.st_nlink - 2 - (s->ours->tid[0] != 0) - (s->ours->tid[1] != 0);
+	s->tasks = (uint32_t)st.st_nlink - 2;
+	for (unsigned i = 0; i < sizeof(s->ours->tid) / sizeof(s->ours->tid[0]); i++)
+		s->tasks -= s->ours->tid[i] != 0;
 	return 0;
 }
 
@@ -178,11 +180,66 @@ static bool nothing_new(struct sweep *s)
 	return count_tasks(s) < 0 || (!s->foreign && s->tasks == s->records);
 }
 
+/* What /proc tells of a task, from its state on, in TEXT; NULL: it is gone. Or a negative errno in
+ * ERR. */
+static const char *task_stat(int tid, char *text, size_t size, int *err)
+{
+	char path[64], *p;
+	long got;
+	int fd;
+
+	*err = 0;
+	cp_format(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+	fd = cp_sys_open(path, O_RDONLY, 0);
+	if (fd < 0) {
+		*err = fd == -ENOENT || fd == -ESRCH ? 0 : fd;
+		return NULL;
+	}
+	got = cp_sys_read(fd, text, size - 1);
+	cp_sys_close(fd);
+	text[got > 0 ? got : 0] = '\0';
+	/* The name, in parentheses, may hold anything; the state follows the last one. */
+	p = strrchr(text, ')');
+	return p && p[1] == ' ' ? p + 2 : NULL;
+}
+
+/* The state letter of a task: 'R', 'S', 'Z', ...; 'X' when it is gone. Or a negative errno. */
+static int task_state(int tid)
+{
+	char text[512];
+	int err;
+	const char *stat = task_stat(tid, text, sizeof(text), &err);
+
+	return stat ? *stat : err ? err : 'X';
+}
+
+#define STATE_FIELD 3
+#define EXIT_CODE_FIELD 52
+
+/* What a task that is a zombie said to the kernel; 0 where that isn't known. */
+static int exit_status(int tid)
+{
+	char text[512];
+	int err;
+	const char *stat = task_stat(tid, text, sizeof(text), &err);
+	uint64_t code = 0;
+
+	for (int field = STATE_FIELD; stat && field < EXIT_CODE_FIELD; field++) {
+		stat = strchr(stat, ' ');
+		stat = stat ? stat + 1 : NULL;
+	}
+	if (stat)
+		cp_parse_u64(&stat, 10, &code);
+	return (int)(code >> 8) & 0xff;
+}
+
 bool cp_sweep_threads(const struct cp_sweep_ours *ours)
 {
 	struct sweep s = { .ours = ours };
 	struct cp_vec swap = strangers;
 
+	if (cp_threads_main_is_lost())
+		cp_threads_end_main(exit_status(cp_sys_getpid()));
 	if (nothing_new(&s))
 		return false;
 	new_strangers.count = 0;
@@ -192,25 +249,6 @@ bool cp_sweep_threads(const struct cp_sweep_ours *ours)
 	strangers = new_strangers;
 	new_strangers = swap;
 	return strangers.count > 0;
-}
-
-/* The state letter of a task: 'R', 'S', 'Z', ...; 'X' when it is gone. Or a negative errno. */
-static int task_state(int tid)
-{
-	char path[64], text[512], *p;
-	long got;
-	int fd;
-
-	cp_format(path, sizeof(path), "/proc/self/task/%d/stat", tid);
-	fd = cp_sys_open(path, O_RDONLY, 0);
-	if (fd < 0)
-		return fd == -ENOENT || fd == -ESRCH ? 'X' : fd;
-	got = cp_sys_read(fd, text, sizeof(text) - 1);
-	cp_sys_close(fd);
-	text[got > 0 ? got : 0] = '\0';
-	/* The name, in parentheses, may hold anything; the state follows the last one. */
-	p = strrchr(text, ')');
-	return p && p[1] == ' ' ? p[2] : 'X';
 }
 
 /* libc gives each of its threads a list of robust locks. The end of its last one ends the process,
@@ -234,21 +272,21 @@ static int is_alive(int tid, void *context)
 	return state < 0 ? state : state != 'Z' && state != 'X' && is_of_libc(tid);
 }
 
-static bool has_live_thread(const struct cp_thread *t)
+static bool has_live_thread(const struct cp_thread *t, const struct sweep *s)
 {
 	uint32_t state = cp_load_acquire(&t->state);
 	int tid = cp_load_relaxed(&t->tid);
 
 	if (state != CP_THREAD_LIVE)
 		return state == CP_THREAD_CLAIMED; /* it is just starting */
-	return !cp_sys3(SYS_tgkill, cp_sys_getpid(), tid, 0) && is_of_libc(tid);
+	return !is_ours(s, tid) && !cp_sys3(SYS_tgkill, cp_sys_getpid(), tid, 0) && is_of_libc(tid);
 }
 
 /* By the records alone. */
-static bool none_is_known(void)
+static bool none_is_known(const struct sweep *s)
 {
 	for (uint32_t i = 0; i < cp_thread_limit(); i++)
-		if (has_live_thread(cp_thread_at(i)))
+		if (has_live_thread(cp_thread_at(i), s))
 			return false;
 	return true;
 }
@@ -260,7 +298,7 @@ bool cp_sweep_all_gone(const struct cp_sweep_ours *ours)
 
 	/* Without /proc (another root, no descriptor left) a thread may be overlooked. A thread
 	 * that is just starting has a record before it has anything of libc's. */
-	return err <= 0 && none_is_known();
+	return err <= 0 && none_is_known(&s);
 }
 
 void cp_sweep_fork_child(void)

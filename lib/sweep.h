@@ -7,9 +7,9 @@
 
 #include <stdbool.h>
 
-/* Tasks of ours, which are no threads of the program; 0 = none. */
+/* Tasks that don't count: ours, which are no threads of the program; 0 = none. */
 struct cp_sweep_ours {
-	int tid[2];
+	int tid[3];
 };
 
 /* Threads without a record get one at their second sight, records of such threads end with them.

@@ -28,22 +28,22 @@ static pthread_once_t end_once = PTHREAD_ONCE_INIT;
 static bool end_key_made;
 static struct cp_thread *main_thread;
 static uint32_t main_ended;
+static uint32_t ended_raw;   /* a thread has ended, and libc doesn't know */
+static uint32_t after_main;  /* main ended unseen, and then another */
+static uint32_t last_status; /* what the last one that ended said to the kernel */
+/* Main's id, in libc's memory; the kernel clears it when main has ended, however that was. */
+static const uint32_t *main_id;
 static uint32_t retired;
 /* A thread is registered by the sweep, or by itself: held while one looks whether the other has,
  * until its own record is live. */
 static struct cp_lock adoption;
 
-/* Runs in every round of key destructors, but acts in the last one, so that
- * the work of the program's other destructors is still sampled. */
-static void on_thread_end(void *record)
+/* The calling thread's record T ends. */
+static void end(struct cp_thread *t, int status)
 {
-	struct cp_thread *t = record;
-
-	if (cp_load_relaxed(&retired))
-		return;
-	if (++cp_self.end_rounds < PTHREAD_DESTRUCTOR_ITERATIONS &&
-	    pthread_setspecific(end_key, record) == 0)
-		return;
+	cp_store_relaxed(&last_status, (uint32_t)status);
+	if (cp_threads_main_is_lost())
+		cp_store_release(&after_main, 1);
 	cp_closing_abandon();
 	cp_modes_thread_end(t);
 	cp_sys2(SYS_prctl, PR_GET_NAME, t->name);
@@ -68,6 +68,20 @@ static void on_thread_end(void *record)
 		cp_collect_request(CP_REQUEST_CHECK_END);
 }
 
+/* Runs in every round of key destructors, but acts in the last one, so that
+ * the work of the program's other destructors is still sampled. */
+static void on_thread_end(void *record)
+{
+	struct cp_thread *t = record;
+
+	if (cp_load_relaxed(&retired))
+		return;
+	if (++cp_self.end_rounds < PTHREAD_DESTRUCTOR_ITERATIONS &&
+	    pthread_setspecific(end_key, record) == 0)
+		return;
+	end(t, 0);
+}
+
 static void make_end_key(void)
 {
 	end_key_made = pthread_key_create(&end_key, on_thread_end) == 0;
@@ -81,6 +95,46 @@ static void arm_end(struct cp_thread *t)
 	if (end_key_made)
 		pthread_setspecific(end_key, t);
 	cp_heap_own_end();
+}
+
+void cp_threads_end_raw(int status)
+{
+	struct cp_thread *t = cp_self.thread;
+
+	if (!t || cp_load_relaxed(&retired))
+		return;
+	cp_store_release(&ended_raw, 1);
+	end(t, status);
+}
+
+bool cp_threads_ended_raw(int *status)
+{
+	*status = (int)cp_load_relaxed(&last_status);
+	return cp_load_acquire(&ended_raw) != 0;
+}
+
+/* Main itself. Where the kernel doesn't tell, what follows from it isn't done. */
+static void find_main_id(void)
+{
+	if (cp_sys2(SYS_prctl, PR_GET_TID_ADDRESS, &main_id) < 0)
+		main_id = NULL;
+}
+
+bool cp_threads_main_is_lost(void)
+{
+	return main_id && !cp_load_acquire(main_id) && !cp_threads_main_ended();
+}
+
+void cp_threads_end_main(int status)
+{
+	if (!cp_load_acquire(&after_main))
+		cp_store_relaxed(&last_status, (uint32_t)status);
+	cp_store_release(&ended_raw, 1);
+	if (main_thread) {
+		cp_modes_thread_end(main_thread);
+		cp_store_release(&main_thread->state, CP_THREAD_ENDED);
+	}
+	cp_store_release(&main_ended, 1);
 }
 
 /* Bounds of a thread's stack, without /proc. libc puts the control block at the top of a
@@ -178,6 +232,7 @@ void cp_threads_adopt(void)
 		return;
 	if (cp_sys_gettid() == cp_sys_getpid()) {
 		main_thread = t;
+		find_main_id();
 		set_main_bounds(t);
 	} else {
 		set_known_bounds(t);
@@ -302,7 +357,8 @@ void cp_threads_fork_child(void)
 {
 	cp_lock_reset(&adoption);
 	main_thread = cp_self.thread;
-	main_ended = 0;
+	main_ended = ended_raw = after_main = last_status = 0;
+	find_main_id();
 	cp_thread_fork_child(cp_self.thread);
 }
 

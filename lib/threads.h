@@ -21,8 +21,17 @@ void *cp_threads_entry(void *record);
 /* The same for thrd_create, whose START returns int. */
 struct cp_thread *cp_threads_prepare_c11(int (*start)(void *), void *argument);
 int cp_threads_entry_c11(void *record);
-/* main() has ended through pthread_exit. */
+/* main() has ended: through pthread_exit, or by a system call of its own. */
 bool cp_threads_main_ended(void);
+/* The calling thread is about to end with STATUS by a system call of its own: its record ends. Any
+ * context with libc's TLS. */
+void cp_threads_end_raw(int status);
+/* Some thread has ended so: libc won't see who is the last one. STATUS: what the one that ended
+ * last said. */
+bool cp_threads_ended_raw(int *status);
+/* Main has ended so, and nobody told us; then who noticed, the collector, says that it ended. */
+bool cp_threads_main_is_lost(void);
+void cp_threads_end_main(int status);
 /* The same for a thread that the sweep has not found yet, as the sweep would; it begins the thread
  * for the modes. NULL: not now, too many between two sweeps, or it is none of ours. Any context,
  * also one without libc's TLS. */

@@ -117,7 +117,7 @@ static void serve_runs(uint32_t requests)
 	}
 }
 
-static void serve(uint32_t requests)
+void cp_window_serve(uint32_t requests)
 {
 	/* As often as the signal came: two of them between two looks are a window, if a short one.
 	 */
@@ -130,7 +130,7 @@ static void serve(uint32_t requests)
 	cp_run_work_end();
 }
 
-static uint64_t due(void)
+uint64_t cp_window_due(void)
 {
 	uint64_t first = cp_load_relaxed(&cp_session.next_checkpoint);
 
@@ -142,8 +142,6 @@ static uint64_t due(void)
 	}
 	return first;
 }
-
-const struct cp_collect_work cp_window_work = { serve, due };
 
 void cp_window_begin(void *arg)
 {

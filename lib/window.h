@@ -55,7 +55,8 @@ void cp_window_stats(void *arg);
 /* In a fork child, without the lock: empty runs under the child's name. */
 void cp_window_fork_child(void);
 
-/* What the collector's thread does for us. */
-extern const struct cp_collect_work cp_window_work;
+/* What the collector does for us; see struct cp_collect_work. */
+void cp_window_serve(uint32_t requests);
+uint64_t cp_window_due(void);
 
 #endif

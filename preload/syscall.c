@@ -27,6 +27,7 @@
 static void before(long number, const long *a)
 {
 	switch (number) {
+	case SYS_exit: cp_process_thread_exit((int)a[0]); break;
 	case SYS_exit_group: cp_process_end("at exit_group"); break;
 	case SYS_seccomp:
 		cp_seccomp_begins((unsigned)a[0], (unsigned)a[1], (const void *)a[2]);
