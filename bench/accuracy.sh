@@ -77,9 +77,25 @@ hard_run() { # number engine hz program...
 		}' "$work/$name.out" -
 }
 
+# Ticks that the machine gave and that its host took, on the processors we may use.
+ticks() {
+	awk -v allowed="$(taskset -pc $BASHPID 2>/dev/null | sed 's/.*: //')" '
+		BEGIN {
+			for (n = split(allowed, part, ","); n; n--) {
+				m = split(part[n], ends, "-")
+				for (c = ends[1]; c <= ends[m]; c++) mine["cpu" c]
+			}
+		}
+		allowed ? $1 in mine : $1 == "cpu" { given += $2 + $3 + $4 + $7 + $8; stolen += $9 }
+		END { print given, stolen + 0 }' /proc/stat
+}
+
 # All runs of a program with one engine at one rate.
 hard_runs() { # engine hz program...
+	local before
+	before=$(ticks)
 	for run in $(seq "$runs"); do hard_run "$run" "$@"; done >"$work/hard.$2.$1"
+	echo "$before $(ticks)" | awk '{ printf "%.1f\n", ($4 - $2) * 100 / ($3 - $1 + $4 - $2) }' >"$work/stolen.$2.$1"
 }
 
 # "estimate/truth  standard error" of a function; the error is by how much the runs differ.
@@ -98,7 +114,7 @@ hard_line() { # function label hz
 	for engine in $engines; do
 		read -r of_function error <<<"$(ratio "$1" "$work/hard.$3.$engine")"
 		read -r of_total _ <<<"$(ratio total "$work/hard.$3.$engine")"
-		printf ' %8s ±%-6s %7s' "$of_function" "$error" "$of_total"
+		printf ' %8s ±%-6s %7s %5s%%' "$of_function" "$error" "$of_total" "$(cat "$work/stolen.$3.$engine")"
 		awk -v f="$1" '$1 == f { print $2 / $3 }' "$work/hard.$3.$engine" |
 			record accuracy-hard times_the_truth program="$2" hz="$3" engine="$engine"
 	done
@@ -128,9 +144,10 @@ all_hard() {
 	seconds=$(awk -v s="${ACCURACY_ENGINE_SECONDS:-10}" -v n="$runs" 'BEGIN { print s / n }')
 	echo
 	echo "Programs that are hard to sample: estimate/truth of a function, its standard error by $runs runs of $seconds s, and"
-	echo "estimate/truth of the whole process's CPU time"
+	echo "estimate/truth of the whole process's CPU time. Then what a virtual machine's host took of these processors meanwhile:"
+	echo "it is no CPU time, but perf's clock goes on."
 	printf '%-34s %5s' program Hz
-	for engine in $engines; do printf ' %24s' "$engine"; done
+	for engine in $engines; do printf ' %31s' "$engine"; done
 	echo
 	hard turns,$seconds 'seventy=70/30,_4_ms_of_CPU_time:_70;thirty=70/30,_4_ms_of_CPU_time:_30'
 	hard bursts,$seconds 'work=1_ms_bursts,_random_pauses'
