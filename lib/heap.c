@@ -25,7 +25,7 @@ struct cp_unloaded *cp_heap_before_unload(void)
 	return cp_heap_hot.state == CP_HEAP_ON ? cp_unloaded_before() : NULL;
 }
 
-/* An epoch for each dlclose would cost: every stack that is met again is kept again. */
+/* To say that all went at each dlclose would cost: every stack that is met again is kept again. */
 void cp_heap_after_unload(struct cp_unloaded *u)
 {
 	if (!cp_unloaded_each(u, cp_depot_retire))

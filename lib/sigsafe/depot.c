@@ -26,11 +26,6 @@ static uint32_t all;	     /* those it has, newest first, linked by FRESH, too */
 static uint32_t fresh_count; /* about: how many there are of the former */
 void (*cp_depot_wake)(void);
 
-void cp_depot_next_epoch(void)
-{
-	cp_add_seqcst(&cp_depot_hot.epoch, 1);
-}
-
 static bool have_chunk(uint64_t number)
 {
 	char *c, *none = NULL;
@@ -86,20 +81,19 @@ static uint64_t mix(uint64_t h, uint64_t v)
 	return h ^ h >> 29;
 }
 
-static uint64_t hash_of(const struct cp_depot_key *k, uint32_t now)
+static uint64_t hash_of(const struct cp_depot_key *k)
 {
 	uint64_t h = mix(k->hash, k->interval ^ (uint64_t)k->labels << 32);
 
 	/* Not 0, which is for those that are retired. */
-	return mix(h, (uint64_t)now << 32 | k->depth << 16 | k->end << 8 | k->shard) | FOUND;
+	return mix(h, k->depth << 16 | k->end << 8 | k->shard) | FOUND;
 }
 
-static bool is(const struct cp_depot_entry *e, const struct cp_depot_key *k, uint64_t hash,
-	       uint32_t now)
+static bool is(const struct cp_depot_entry *e, const struct cp_depot_key *k, uint64_t hash)
 {
-	return cp_load_relaxed(&e->hash) == hash && e->epoch == now && e->depth == k->depth &&
-	       e->end == k->end && e->shard == k->shard && e->labels == k->labels &&
-	       e->interval == k->interval && !memcmp(e->pcs, k->pcs, k->depth * sizeof(*k->pcs));
+	return cp_load_relaxed(&e->hash) == hash && e->depth == k->depth && e->end == k->end &&
+	       e->shard == k->shard && e->labels == k->labels && e->interval == k->interval &&
+	       !memcmp(e->pcs, k->pcs, k->depth * sizeof(*k->pcs));
 }
 
 static struct cp_depot_entry *make(const struct cp_depot_key *k, uint64_t hash, uint32_t now)
@@ -134,7 +128,7 @@ static void announce(struct cp_depot_entry *e)
 struct cp_depot_entry *cp_depot_find(const struct cp_depot_key *k)
 {
 	uint32_t now = cp_depot_epoch(), *heads = get_buckets(), *head, first, old = 0;
-	uint64_t hash = hash_of(k, now);
+	uint64_t hash = hash_of(k);
 	struct cp_depot_entry *e, *new = NULL;
 
 	if (!heads)
@@ -146,7 +140,7 @@ struct cp_depot_entry *cp_depot_find(const struct cp_depot_key *k)
 		/* Those that came since the last look only. */
 		for (uint32_t id = first; id && id != old; id = e->next) {
 			e = cp_depot_at(id);
-			if (is(e, k, hash, now))
+			if (is(e, k, hash) && cp_depot_is_found(e))
 				return e; /* if we made one in vain, it stays unused */
 		}
 		old = first;
@@ -159,6 +153,34 @@ struct cp_depot_entry *cp_depot_find(const struct cp_depot_key *k)
 	return new;
 }
 
+/* What went away as each of the last epochs began: [low, high). */
+#define GONE 1024u
+static struct gone {
+	uint32_t epoch; /* 0: is being written */
+	uint64_t low, high;
+} gone[GONE];
+static uint32_t begun = 1; /* the newest epoch that somebody writes or has written */
+
+void cp_depot_retire(uint64_t low, uint64_t high)
+{
+	uint32_t n = cp_add_seqcst(&begun, 1) + 1, seen = cp_load_relaxed(&cp_depot_hot.epoch);
+	struct gone *g = &gone[n % GONE];
+
+	/* Acquire: what is below comes after it. */
+	cp_exchange_acqrel(&g->epoch, 0);
+	cp_store_relaxed(&g->low, low);
+	cp_store_relaxed(&g->high, high);
+	cp_store_release(&g->epoch, n);
+	/* Those of others that aren't written yet are passed: they count as having taken all. */
+	while (seen < n && !cp_cas_acqrel(&cp_depot_hot.epoch, &seen, n))
+		;
+}
+
+void cp_depot_next_epoch(void)
+{
+	cp_depot_retire(0, UINT64_MAX);
+}
+
 static bool leads_through(const struct cp_depot_entry *e, uint64_t low, uint64_t high)
 {
 	bool any = false;
@@ -168,34 +190,33 @@ static bool leads_through(const struct cp_depot_entry *e, uint64_t low, uint64_t
 	return any;
 }
 
-/* Of a stack of some thirty frames; the processor sees what comes behind that itself. */
-#define LINES 5u
-
-static void begin_to_fetch(uint32_t id)
+/* Did E go as epoch N began? Also when nobody knows any more. */
+static bool went(const struct cp_depot_entry *e, uint32_t n)
 {
-	const char *e = (const char *)(id ? cp_depot_at(id) : NULL);
+	const struct gone *g = &gone[n % GONE];
+	uint64_t low, high;
 
-	for (unsigned i = 0; e && i < LINES; i++)
-		__builtin_prefetch(e + (size_t)i * 64);
+	if (cp_load_acquire(&g->epoch) != n)
+		return true;
+	/* Acquire: the epoch is read again after them. */
+	low = cp_load_acquire(&g->low);
+	high = cp_load_acquire(&g->high);
+	return cp_load_relaxed(&g->epoch) != n || leads_through(e, low, high);
 }
 
-/* Where buckets lead to lies about at random: so many of them are fetched at a time. */
-#define AHEAD 16u
-
-void cp_depot_retire(uint64_t low, uint64_t high)
+bool cp_depot_is_found_still(struct cp_depot_entry *e)
 {
-	const uint32_t *heads = cp_load_acquire(&buckets);
+	uint32_t now = cp_depot_epoch(), since = cp_load_relaxed(&e->epoch);
+	bool still = cp_load_relaxed(&e->hash) && now - since < GONE;
 
-	for (unsigned i = 0; heads && i < BUCKETS; i++) {
-		begin_to_fetch(cp_load_acquire(&heads[(i + AHEAD) % BUCKETS]));
-		for (uint32_t id = cp_load_acquire(&heads[i]); id; id = cp_depot_at(id)->next) {
-			struct cp_depot_entry *e = cp_depot_at(id);
-
-			begin_to_fetch(e->next);
-			if (cp_depot_is_found(e) && leads_through(e, low, high))
-				cp_store_relaxed(&e->hash, 0);
-		}
-	}
+	for (uint32_t n = since + 1; still && n <= now; n++)
+		still = !went(e, n);
+	/* Another thread may have looked, too, at more or at less: it found the same. */
+	if (still)
+		cp_store_relaxed(&e->epoch, now);
+	else
+		cp_store_relaxed(&e->hash, 0);
+	return still;
 }
 
 void cp_depot_mark_peak(void)

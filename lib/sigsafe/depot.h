@@ -12,7 +12,8 @@
  * | find  | any thread, in malloc  | release of the bucket's head: the entry is whole when seen |
  * | allocated, freed | any thread, in malloc | relaxed: independent sums; a block is freed after it
  * was allocated | | take_fresh | who holds the collector's lock | acquire of the list's head |
- * | retire | dlclose | relaxed: who may run another module there waits for it first (gate.h) |
+ * | retire | dlclose | release of the epoch: who sees it sees what went. Who may run another module
+ * there waits for it first (gate.h) |
  */
 #ifndef CP_DEPOT_H
 #define CP_DEPOT_H
@@ -33,7 +34,7 @@ struct cp_depot_entry {
 	uint32_t id;	/* of itself */
 	uint32_t next;	/* id of the next in its bucket; 0 = none */
 	uint32_t fresh; /* id of the next that the collector hasn't seen; 0 = none */
-	uint32_t epoch;
+	uint32_t epoch; /* the last one in which it was known to be found */
 	uint32_t row;	/* the collector's: in the aggregate of its mode, plus 1 */
 	uint16_t depth; /* program counters that follow */
 	uint8_t end;	/* enum cp_unwind_end */
@@ -87,20 +88,24 @@ static inline struct cp_depot_entry *cp_depot_at(uint32_t id)
 	return (struct cp_depot_entry *)(void *)(c + (size_t)(id % CP_DEPOT_UNITS) * CP_DEPOT_UNIT);
 }
 
-/* Numbers only grow; entries are found in the current one only. */
+/* Each begins with something that went away; numbers only grow. */
 static inline uint32_t cp_depot_epoch(void)
 {
 	return cp_load_acquire(&cp_depot_hot.epoch);
 }
+/* Those with a pc in [LOW, HIGH) are found no longer; they stay otherwise. None is looked at before
+ * it is asked for next. */
+void cp_depot_retire(uint64_t low, uint64_t high);
+/* None is found any longer. */
 void cp_depot_next_epoch(void);
 
-/* Is E found in this epoch? */
-static inline bool cp_depot_is_found(const struct cp_depot_entry *e)
+/* The same as is_found, of one that was found in an epoch before: looks at what went since. */
+bool cp_depot_is_found_still(struct cp_depot_entry *e);
+static inline bool cp_depot_is_found(struct cp_depot_entry *e)
 {
-	return e->epoch == cp_depot_epoch() && cp_load_relaxed(&e->hash);
+	return __builtin_expect(cp_load_relaxed(&e->epoch) == cp_depot_epoch(), 1) ||
+	       cp_depot_is_found_still(e);
 }
-/* Those with a pc in [LOW, HIGH) are found no longer; they stay otherwise. Reads all of them. */
-void cp_depot_retire(uint64_t low, uint64_t high);
 
 /* What is in use from here on is compared with this mark: the state of every entry as of now is
  * kept in its PEAK, copied when the entry changes next. Any context. */
@@ -140,7 +145,7 @@ struct cp_depot_amount cp_depot_at_peak(const struct cp_depot_entry *e);
 
 /* Called in malloc when CP_DEPOT_MANY entries were added that the collector hasn't seen; NULL =
  * nobody. Set before the first event. */
-#define CP_DEPOT_MANY (1u << 14)
+#define CP_DEPOT_MANY (1u << 12)
 extern void (*cp_depot_wake)(void);
 
 /* Under the collector's lock: bring those that were added since the last call to the others. */

@@ -111,7 +111,7 @@ static inline void freed(struct cp_depot_entry *e, uint64_t size)
 	else
 		cp_depot_freed(e, objects, bytes);
 	/* What was allocated before this run is not in its totals; after a stop there are none. */
-	if (cp_likely(e->epoch >= cp_load_relaxed(&cp_heap_totals.first_epoch) &&
+	if (cp_likely(cp_load_relaxed(&e->epoch) >= cp_load_relaxed(&cp_heap_totals.first_epoch) &&
 		      cp_heap_hot.state == CP_HEAP_ON))
 		cp_heap_event_sum_up(0, bytes);
 }

@@ -49,7 +49,8 @@ static inline __attribute__((always_inline)) bool cp_heap_exact_free(void *p)
 	size = cp_live_size(word);
 	e = cp_depot_at(cp_live_id(word));
 	if (cp_unlikely(e->interval != 1 || !cp_heap_stack_is_own(e) || !cp_heap_hot.all ||
-			e->epoch < cp_load_relaxed(&cp_heap_totals.first_epoch))) {
+			cp_load_relaxed(&e->epoch) <
+				cp_load_relaxed(&cp_heap_totals.first_epoch))) {
 		cp_heap_event_taken((uintptr_t)p, e, size);
 		return true;
 	}

@@ -212,7 +212,7 @@ static struct cp_depot_entry *find_new(struct cp_scratch *scratch, struct cp_unw
 	return entry_of_memo(m, depth - own_frames(cp_memo_pcs(m, depth), depth, caller), key);
 }
 
-static bool is_of(const struct cp_depot_entry *e, const struct cp_depot_key *key)
+static bool is_of(struct cp_depot_entry *e, const struct cp_depot_key *key)
 {
 	return e && cp_depot_is_found(e) && e->interval == key->interval &&
 	       e->labels == key->labels && e->shard == key->shard;

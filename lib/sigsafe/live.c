@@ -18,6 +18,11 @@ static struct cp_live_generation *generations[GENERATIONS];
 struct cp_live_generation *cp_live_newest;
 static size_t first_slots = FIRST_SLOTS;
 
+static struct cp_live_generation *generation(uint32_t number)
+{
+	return cp_load_acquire(&generations[number]);
+}
+
 static uint32_t in_use(void)
 {
 	const struct cp_live_generation *g = cp_load_acquire(&cp_live_newest);
@@ -120,7 +125,7 @@ static inline bool find_in(struct cp_live_generation *g, uint64_t address, struc
 static inline bool find(uint64_t address, struct place *at)
 {
 	for (uint32_t n = in_use(); n-- > 0;)
-		if (find_in(generations[n], address, at))
+		if (find_in(generation(n), address, at))
 			return true;
 	return false;
 }
@@ -225,14 +230,14 @@ static size_t bytes_of(size_t slots)
 /* One generation more than the SEEN ones. false: there can't be. */
 static bool grow(uint32_t seen)
 {
-	struct cp_live_generation *before = seen ? generations[seen - 1] : NULL, *g, *none = NULL;
+	struct cp_live_generation *before = seen ? generation(seen - 1) : NULL, *g, *none = NULL;
 	size_t slots = before ? before->count : cp_load_relaxed(&first_slots);
 
 	if (before)
 		slots *= slots < FAST_SLOTS ? 4 : 2;
 	if (seen == GENERATIONS || slots > MOST_SLOTS)
 		return false;
-	if (!cp_load_acquire(&generations[seen])) {
+	if (!generation(seen)) {
 		g = cp_sys_map(bytes_of(slots));
 		if (!g)
 			return false;
@@ -247,7 +252,7 @@ static bool grow(uint32_t seen)
 			cp_sys_unmap(g, bytes_of(slots));
 	}
 	/* Release: whoever gets it finds it set up. */
-	cp_cas_acqrel(&cp_live_newest, &before, generations[seen]);
+	cp_cas_acqrel(&cp_live_newest, &before, generation(seen));
 	return true;
 }
 
@@ -257,7 +262,7 @@ static bool put_anywhere(uint64_t address, uint64_t word)
 		uint32_t seen = in_use();
 
 		for (uint32_t n = seen; n-- > 0;)
-			if (put(generations[n], address, word))
+			if (put(generation(n), address, word))
 				return true;
 		if (!grow(seen))
 			return false;
@@ -286,7 +291,7 @@ static __attribute__((noinline)) bool may_be_before(uint32_t n, uint64_t address
 	unsigned there = 0;
 
 	for (uint32_t i = n; i-- > 0;) {
-		const struct cp_live_generation *g = generations[i];
+		const struct cp_live_generation *g = generation(i);
 		uint64_t first = cp_live_first(g, address);
 
 		there |= slots_with(&g->buckets[first], address) |
@@ -306,7 +311,7 @@ bool cp_live_insert(uint64_t address, const struct cp_live_block *b, struct cp_l
 
 	if (!n || b->size >= CP_LIVE_SIZE_MAX || (n > 1 && may_be_before(n - 1, address)))
 		return insert_anywhere(address, b, old);
-	g = generations[n - 1];
+	g = generation(n - 1);
 	first = cp_live_first(g, address);
 	bucket = &g->buckets[first];
 	old->id = 0;
@@ -324,7 +329,7 @@ uint64_t cp_live_mapped(void)
 	uint64_t n = 0;
 
 	for (uint32_t i = 0; i < in_use(); i++)
-		n += bytes_of(generations[i]->count);
+		n += bytes_of(generation(i)->count);
 	return n;
 }
 
@@ -332,8 +337,8 @@ void cp_live_each(void (*visit)(uint64_t address, const struct cp_live_block *b,
 		  void *arg)
 {
 	for (uint32_t n = in_use(); n-- > 0;)
-		for (uint64_t i = 0; i < generations[n]->count; i++) {
-			const struct cp_live_bucket *bucket = &generations[n]->buckets[i / WAYS];
+		for (uint64_t i = 0; i < generation(n)->count; i++) {
+			const struct cp_live_bucket *bucket = &generation(n)->buckets[i / WAYS];
 			uint64_t address = cp_load_acquire(&bucket->address[i % WAYS]);
 			struct cp_live_block b;
 

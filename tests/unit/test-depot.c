@@ -51,10 +51,35 @@ static void test_depot_retired_stacks_are_not_found(void)
 	CHECK(!cp_depot_is_found(in));
 	again = find(500001, 5, 1);
 	CHECK(again != in && cp_depot_is_found(again));
-	CHECK_EQ(again->epoch, in->epoch);
+	CHECK_EQ(again->epoch, cp_depot_epoch());
 	/* What it counts stays. */
 	cp_depot_allocated(in, 1, 10);
 	CHECK_EQ(cp_depot_in_use(in).bytes, 10);
+}
+
+/* Stacks are looked at when they are asked for: also after much else has gone. */
+static void test_depot_stacks_outlive_what_others_lead_through(void)
+{
+	struct cp_depot_entry *stays = find(600000, 5, 1), *goes = find(600100, 5, 1);
+	uint64_t before = cp_depot_mapped();
+
+	for (unsigned i = 0; i < 500; i++)
+		cp_depot_retire(i == 250 ? 600104 : 700000 + i, 700001 + i);
+	CHECK(find(600000, 5, 1) == stays);
+	CHECK(find(600100, 5, 1) != goes);
+	CHECK(!cp_depot_is_found(goes));
+	for (unsigned i = 0; i < 100000; i++) {
+		cp_depot_retire(700000 + i, 700001 + i);
+		if (find(600000, 5, 1) != stays)
+			break;
+	}
+	CHECK(find(600000, 5, 1) == stays);
+	CHECK_EQ(cp_depot_mapped(), before);
+	/* Longer than what went is known: then it isn't found, rather than found wrongly. */
+	for (unsigned i = 0; i < 5000; i++)
+		cp_depot_retire(i ? 700000 : 600004, i ? 700001 : 600005);
+	CHECK(!cp_depot_is_found(stays));
+	CHECK(find(600000, 5, 1) != stays);
 }
 
 static void test_depot_deepest_stacks_fit(void)
@@ -206,6 +231,7 @@ int main(void)
 	RUN(test_depot_same_stack_same_entry);
 	RUN(test_depot_epochs_do_not_mix);
 	RUN(test_depot_retired_stacks_are_not_found);
+	RUN(test_depot_stacks_outlive_what_others_lead_through);
 	RUN(test_depot_deepest_stacks_fit);
 	RUN(test_depot_counts_what_is_in_use);
 	RUN(test_depot_keeps_the_peak);
