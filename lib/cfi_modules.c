@@ -176,12 +176,29 @@ void cp_cfi_modules_refresh(void)
 	cp_cfi_snapshot_release(cp_cfi_snapshot_publish(new, &version, NULL, &old) ? old : new);
 }
 
+/* The module that holds PC stays to the end. It is found at once from now on if handlers would find
+ * all of it so each time: not one of several segments, nor by a table of ours, which may be made
+ * anew. */
+static void note_lasting(unsigned i, uint64_t pc)
+{
+	struct cp_cfi_module *l = &cp_cfi_finder.lasting[i], m;
+
+	if (l->hdr || !cp_cfi_module_find(pc, &m))
+		return;
+	if (l->end && (l->start != m.start || l->end != m.end))
+		return;
+	if (m.built || !cp_cfi_has_table(&m, false))
+		m.hdr = 0;
+	*l = m;
+}
+
 /* The first module is the program. */
 static int find_main_tables(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct cp_cfi_module m = module_of(info);
 
-	cp_cfi_finder.lasting[0] = (struct cp_cfi_range){ m.start, m.end };
+	if (!cp_cfi_finder.lasting[0].end)
+		cp_cfi_finder.lasting[0] = (struct cp_cfi_module){ .start = m.start, .end = m.end };
 	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
 		uint64_t at = info->dlpi_addr + p->p_vaddr;
@@ -196,14 +213,11 @@ static int find_main_tables(struct dl_phdr_info *info, size_t size, void *arg)
 
 int cp_cfi_modules_prepare(void)
 {
-	struct cp_cfi_module libc;
-
 	dl_iterate_phdr(find_main_tables, NULL);
 	*(void **)&cp_cfi_finder.find = dlsym(RTLD_DEFAULT, "_dl_find_object");
 	cp_cfi_modules_refresh();
-	if (cp_cfi_module_find((uint64_t)(uintptr_t)dlsym(RTLD_DEFAULT, "gnu_get_libc_version"),
-			       &libc))
-		cp_cfi_finder.lasting[1] = (struct cp_cfi_range){ libc.start, libc.end };
+	note_lasting(0, cp_cfi_finder.lasting[0].start);
+	note_lasting(1, (uint64_t)(uintptr_t)dlsym(RTLD_DEFAULT, "gnu_get_libc_version"));
 	return cp_cfi_finder.find || cp_cfi_finder.snapshot ? 0 : -ENOMEM;
 }
 

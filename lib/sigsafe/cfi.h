@@ -55,9 +55,6 @@ bool cp_cfi_parse(const struct cp_cfi_module *m, uint64_t addr, struct cp_cfi_co
  * "zR", addresses 4 bytes from here. */
 #define CP_CFI_USUAL_CIE "\0\0\0\0\x01zR\0" CP_CFI_USUAL_UNITS "\x01\x1b" CP_CFI_USUAL_BEGIN
 
-/* The FDE of the last function that starts at or before PC, read directly; 0 = none. */
-uint64_t cp_cfi_fde_before(const struct cp_cfi_module *m, uint64_t pc);
-
 /* Where the last function that has an FDE and starts at or before PC starts; 0 = none. */
 uint64_t cp_cfi_start_before(const struct cp_cfi_module *m, uint64_t pc, bool copy);
 

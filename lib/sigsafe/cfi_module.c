@@ -52,6 +52,7 @@ bool cp_cfi_module_find(uint64_t pc, struct cp_cfi_module *m)
 	m->tables = m->start;
 	m->tables_end = m->end;
 	m->built = NULL;
+	m->entries = m->usual_cie = 0;
 	if (m->hdr - m->start >= m->end - m->start) {
 		m->tables = cp_cfi_finder.main_tables;
 		m->tables_end = cp_cfi_finder.main_tables_end;
@@ -61,15 +62,4 @@ bool cp_cfi_module_find(uint64_t pc, struct cp_cfi_module *m)
 	if (cp_load_relaxed(&cp_cfi_finder.snapshot))
 		find_built(pc, m);
 	return true;
-}
-
-bool cp_cfi_lasts(uint64_t pc)
-{
-	for (unsigned i = 0; i < CP_CFI_LASTING; i++) {
-		const struct cp_cfi_range *r = &cp_cfi_finder.lasting[i];
-
-		if (pc - r->start < r->end - r->start)
-			return true;
-	}
-	return false;
 }

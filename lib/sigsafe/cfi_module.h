@@ -33,6 +33,10 @@ struct cp_cfi_module {
 	uint64_t hdr; /* .eh_frame_hdr, in the tables; 0 = it has none */
 	uint64_t tables, tables_end;	  /* what is mapped around .eh_frame_hdr and .eh_frame */
 	const struct cp_cfi_table *built; /* used instead of HDR; NULL = there is none */
+	/* What searches have found out, where more follow; 0 = not yet. Of a module that lasts any
+	 * thread writes them, all the same. */
+	uint32_t entries;   /* of HDR's table, which is one that can be searched */
+	uint32_t usual_cie; /* where one is that most functions have, from TABLES on */
 };
 
 /* Sorted by start; never changed once published. */
@@ -59,14 +63,22 @@ extern struct cp_cfi_finder {
 	/* The program's segment with .eh_frame_hdr: the kernel, unlike the loader, leaves
 	 * holes between segments (ports with large pages), and glibc then answers with one. */
 	uint64_t main_tables, main_tables_end;
-	/* Modules that are there to the end: the program and libc. */
-	struct cp_cfi_range {
-		uint64_t start, end;
-	} lasting[CP_CFI_LASTING];
+	/* Modules that are there to the end: the program and libc. Those that have a table, and no
+	 * holes, are found here at once; HDR is 0 in the others. */
+	struct cp_cfi_module lasting[CP_CFI_LASTING];
 } cp_cfi_finder;
 
-/* Is PC in one of those? False says nothing. */
-bool cp_cfi_lasts(uint64_t pc);
+/* That of those which holds PC; NULL says nothing. */
+static inline struct cp_cfi_module *cp_cfi_lasting(uint64_t pc)
+{
+	for (unsigned i = 0; i < CP_CFI_LASTING; i++) {
+		struct cp_cfi_module *m = &cp_cfi_finder.lasting[i];
+
+		if (pc - m->start < m->end - m->start)
+			return m;
+	}
+	return NULL;
+}
 
 /* The module that holds PC. False, and *M untouched, when there is none. */
 bool cp_cfi_module_find(uint64_t pc, struct cp_cfi_module *m);

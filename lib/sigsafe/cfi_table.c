@@ -1,17 +1,8 @@
 /* From a pc to its FDE by the table that the linker sorted; see cfi.h. */
 #include "sigsafe/cfi.h"
-
+#include "sigsafe/cfi_search.h"
 #include "sigsafe/sys.h"
 
-/* Head of .eh_frame_hdr in the one form that linkers write, and its entries. */
-struct head {
-	uint8_t version, eh_frame_enc, count_enc, table_enc;
-	int32_t eh_frame;
-	uint32_t count;
-};
-
-#define TABLE_ENC 0x3b /* relative to the head, signed 4 bytes */
-#define COUNT_ENC 0x03 /* unsigned 4 bytes */
 #define LONG_LENGTH 0xffffffff
 
 /* The begin of an FDE as compilers have it but for odd code models. */
@@ -23,11 +14,6 @@ struct usual {
 
 #define USUAL_POINTERS (CP_CFI_ENC_PCREL | CP_CFI_ENC_SDATA4)
 
-static bool inside(const struct cp_cfi_module *m, uint64_t addr, uint64_t size)
-{
-	return addr >= m->tables && addr < m->tables_end && m->tables_end - addr >= size;
-}
-
 static inline bool get(uint64_t addr, void *to, size_t n, bool copy)
 {
 	if (copy)
@@ -36,72 +22,23 @@ static inline bool get(uint64_t addr, void *to, size_t n, bool copy)
 	return true;
 }
 
-/* A sorted table, wherever it is. */
-struct table {
-	uint64_t base, at, count;
-	bool copy; /* it may go away */
-};
-
-static inline bool find_table(const struct cp_cfi_module *m, bool copy, struct table *t)
+static inline bool find_table(const struct cp_cfi_module *m, bool copy, struct cp_cfi_sorted *t)
 {
-	struct head h;
+	struct cp_cfi_head h;
 
-	if (m->built) {
-		*t = (struct table){ m->built->base, (uint64_t)(uintptr_t)m->built->entries,
-				     m->built->count, false };
+	if (cp_cfi_built(m, t))
+		return true;
+	if (m->hdr && cp_cfi_inside(m, m->hdr, sizeof(h)) && get(m->hdr, &h, sizeof(h), copy) &&
+	    cp_cfi_sorted_by(m, &h, t)) {
+		t->copy = copy;
 		return true;
 	}
-	if (!m->hdr || !inside(m, m->hdr, sizeof(h)) || !get(m->hdr, &h, sizeof(h), copy) ||
-	    h.version != 1 || h.table_enc != TABLE_ENC || h.count_enc != COUNT_ENC ||
-	    !inside(m, m->hdr + sizeof(h), h.count * (uint64_t)sizeof(struct cp_cfi_entry))) {
-		cp_cfi_module_missed();
-		return false;
-	}
-	*t = (struct table){ m->hdr, m->hdr + sizeof(h), h.count, copy };
-	return true;
+	cp_cfi_module_missed();
+	return false;
 }
 
-static inline const struct cp_cfi_entry *entries_of(const struct table *t)
-{
-	return (const struct cp_cfi_entry *)(uintptr_t)t->at;
-}
-
-static inline int32_t start_of(const struct cp_cfi_entry *e)
-{
-	int32_t start;
-
-	memcpy(&start, (const char *)e, sizeof(start)); /* its first field; E may be odd */
-	return start;
-}
-
-/* HIGH if it starts at or before WANT, else LOW. Nobody predicts the way of a search: this is no
- * jump. */
-static inline const struct cp_cfi_entry *later(const struct cp_cfi_entry *low,
-					       const struct cp_cfi_entry *high, int32_t want)
-{
-	return __builtin_expect_with_probability(start_of(high) <= want, 1, 0.5) ? high : low;
-}
-
-/* The last of the entries that starts at or before WANT, if one of them does. By quarters: the
- * loads of a step don't wait for each other, as those of two by halves would. */
-static inline const struct cp_cfi_entry *search_direct(const struct cp_cfi_entry *low,
-						       uint64_t count, int32_t want)
-{
-	while (count > 3) {
-		uint64_t quarter = count / 4;
-		const struct cp_cfi_entry *second = low + quarter, *third = second + quarter,
-					  *last = third + quarter;
-
-		low = later(later(later(low, second, want), third, want), last, want);
-		count -= 3 * quarter;
-	}
-	for (; count > 1; count--)
-		low = later(low, low + 1, want);
-	return low;
-}
-
-/* The same in what may go away; false: it has. */
-static __attribute__((noinline)) bool search_copied(const struct table *t, int32_t want,
+/* As cp_cfi_search, in what may go away; false: it has. */
+static __attribute__((noinline)) bool search_copied(const struct cp_cfi_sorted *t, int32_t want,
 						    uint64_t *found)
 {
 	uint64_t low = 0, count, half;
@@ -118,49 +55,28 @@ static __attribute__((noinline)) bool search_copied(const struct table *t, int32
 	return true;
 }
 
-/* An entry's range; what is outside of it is beyond all, or before all, of them. */
-static inline bool in_range(const struct table *t, uint64_t pc, int32_t *want)
-{
-	int64_t offset = (int64_t)(pc - t->base);
-
-	*want = offset > INT32_MAX ? INT32_MAX : (int32_t)offset;
-	return offset >= INT32_MIN;
-}
-
 /* Where the last function that starts at or before PC starts, and its FDE. False: there is none. */
 static bool search(const struct cp_cfi_module *m, uint64_t pc, bool copy, uint64_t *start,
 		   uint64_t *fde)
 {
 	struct cp_cfi_entry e;
-	struct table t;
+	struct cp_cfi_sorted t;
 	uint64_t i = 0;
 	int32_t want;
 
-	if (!find_table(m, copy, &t) || !t.count || !in_range(&t, pc, &want))
+	if (!find_table(m, copy, &t) || !t.count || !cp_cfi_in_range(&t, pc, &want))
 		return false;
 	if (t.copy) {
 		if (!search_copied(&t, want, &i) || !get(t.at + i * sizeof(e), &e, sizeof(e), true))
 			return false;
 	} else {
-		memcpy(&e, (const char *)search_direct(entries_of(&t), t.count, want), sizeof(e));
+		memcpy(&e, (const char *)cp_cfi_search(&t, want), sizeof(e));
 	}
 	if (e.start > want)
 		return false;
 	*start = t.base + (uint64_t)(int64_t)e.start;
 	*fde = t.base + (uint64_t)(int64_t)e.fde;
 	return true;
-}
-
-uint64_t cp_cfi_fde_before(const struct cp_cfi_module *m, uint64_t pc)
-{
-	struct cp_cfi_entry e;
-	struct table t;
-	int32_t want;
-
-	if (!find_table(m, false, &t) || !t.count || !in_range(&t, pc, &want))
-		return 0;
-	memcpy(&e, (const char *)search_direct(entries_of(&t), t.count, want), sizeof(e));
-	return e.start <= want ? t.base + (uint64_t)(int64_t)e.fde : 0;
 }
 
 uint64_t cp_cfi_start_before(const struct cp_cfi_module *m, uint64_t pc, bool copy)
@@ -177,7 +93,7 @@ static bool record(const struct cp_cfi_module *m, uint64_t addr, uint8_t *to, si
 	uint64_t size;
 	uint32_t length;
 
-	if (!inside(m, addr, sizeof(length) + sizeof(size)) ||
+	if (!cp_cfi_inside(m, addr, sizeof(length) + sizeof(size)) ||
 	    !get(addr, &length, sizeof(length), to != NULL))
 		return false;
 	addr += sizeof(length);
@@ -187,7 +103,7 @@ static bool record(const struct cp_cfi_module *m, uint64_t addr, uint8_t *to, si
 			return false;
 		addr += sizeof(size);
 	}
-	if (!size || !inside(m, addr, size))
+	if (!size || !cp_cfi_inside(m, addr, size))
 		return false;
 	*c = (struct cp_cfi_cursor){ .p = (const uint8_t *)(uintptr_t)addr };
 	if (to) {
@@ -295,12 +211,12 @@ static inline bool common_usual(const struct cp_cfi_module *m, uint64_t addr,
 	const uint64_t size = sizeof(cie) - 1;
 	uint32_t length;
 
-	if (!inside(m, addr, sizeof(length) + size))
+	if (!cp_cfi_inside(m, addr, sizeof(length) + size))
 		return false;
 	memcpy(&length, p, sizeof(length));
 	p += sizeof(length);
 	if (memcmp(p, cie, size) || length < size || length == LONG_LENGTH ||
-	    !inside(m, addr + sizeof(length), length))
+	    !cp_cfi_inside(m, addr + sizeof(length), length))
 		return false;
 	fde->cie = (struct cp_cfi_cursor){ .p = p + size, .end = p + length };
 	fde->code_align = CP_CFI_USUAL_CODE_ALIGN;
@@ -319,11 +235,11 @@ static inline bool parse_usual(const struct cp_cfi_module *m, uint64_t addr, str
 	const uint8_t *p = (const uint8_t *)(uintptr_t)addr;
 	struct usual u;
 
-	if (!inside(m, addr, sizeof(u)))
+	if (!cp_cfi_inside(m, addr, sizeof(u)))
 		return false;
 	memcpy(&u, p, sizeof(u));
 	if (u.length < sizeof(u) - sizeof(u.length) + u.augmentation || u.length == LONG_LENGTH ||
-	    u.augmentation >= 0x80 || !inside(m, addr + sizeof(u.length), u.length) ||
+	    u.augmentation >= 0x80 || !cp_cfi_inside(m, addr + sizeof(u.length), u.length) ||
 	    !common_usual(m, addr + offsetof(struct usual, cie) - u.cie, fde))
 		return false;
 	fde->start = addr + offsetof(struct usual, start) + (uint64_t)(int64_t)u.start;

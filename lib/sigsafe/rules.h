@@ -77,13 +77,18 @@ static inline uint32_t cp_rules_find(uint64_t pc)
 		       : 0;
 }
 
-void cp_rules_put(uint64_t pc, uint32_t rule);
+/* Nothing, if RULE is 0. */
+static inline void cp_rules_put(uint64_t pc, uint32_t rule)
+{
+	uint64_t hash = cp_rules_hash(cp_rules_key(pc));
+
+	if (!(pc >> CP_CFI_PC_BITS) && rule)
+		cp_store_relaxed(cp_rules_slot(hash), hash << CP_RULES_SLOT_BITS | rule);
+}
 
 /* Look the rule of PC, in M, which stays, up and put it: what cp_rule_of gives for its row, or 0,
- * where the row must be asked. EXACT: PC was interrupted. *USUAL_CIE: where one of M that was met
- * before is, from M's tables on; or 0. */
-uint32_t cp_rules_learn(const struct cp_cfi_module *m, uint64_t pc, bool exact,
-			uint32_t *usual_cie);
+ * where the row must be asked. EXACT: PC was interrupted. What is found out of M stands in it. */
+uint32_t cp_rules_learn(struct cp_cfi_module *m, uint64_t pc, bool exact);
 void cp_rules_clear(void);
 
 #endif

@@ -73,13 +73,34 @@ static inline uint32_t cp_rule_of(const struct cp_cfi_row *row)
 	return CP_RULE_MARK | base | (uint32_t)row->cfa_offset / 8 << 2 | slot << 15;
 }
 
-/* The same where registers are saved SLOTS words below the CFA, 0 = not. */
-static inline uint32_t cp_rule_of_slots(uint32_t reg, uint32_t offset, const uint8_t *slots)
-{
-	uint32_t fp = slots[cp_cfi_column(CP_REG_FP)], ra = slots[CP_CFI_RA];
+/* Where a function's state (rules_learn.c) has how many words below the CFA REG is saved: at this
+ * bit, in 8 of them. 0 = not saved, CP_RULE_GONE = undefined. What rules don't follow is put where
+ * nobody looks. */
+#define CP_RULE_GONE 0xffu
+#define CP_RULE_LANE_FP 0
+#define CP_RULE_LANE_RA 8
+#define CP_RULE_LANE_SP 16
+#define CP_RULE_LANE_NONE 24
+#define CP_RULE_USUAL_LANES UINT64_C(0)
 
+static inline unsigned cp_rule_lane(unsigned reg)
+{
+	return reg == CP_REG_FP	  ? CP_RULE_LANE_FP
+	       : reg == CP_CFI_LR ? CP_RULE_LANE_RA
+	       : reg == CP_REG_SP ? CP_RULE_LANE_SP
+				  : CP_RULE_LANE_NONE;
+}
+
+/* The same for such a state. */
+static inline uint32_t cp_rule_of_slots(uint32_t reg, uint32_t offset, uint64_t slots)
+{
+	uint32_t fp = slots >> CP_RULE_LANE_FP & 0xff, ra = slots >> CP_RULE_LANE_RA & 0xff,
+		 sp = slots >> CP_RULE_LANE_SP & 0xff;
+
+	if (ra == CP_RULE_GONE)
+		return CP_RULE_MARK | CP_RULE_OUTERMOST;
 	if ((reg != CP_REG_SP && reg != CP_REG_FP) || offset % 8 ||
-	    offset > 8 * CP_RULE_OFFSET_MAX || slots[cp_cfi_column(CP_REG_SP)] || fp > INT8_MAX ||
+	    offset > 8 * CP_RULE_OFFSET_MAX || sp || fp > INT8_MAX ||
 	    (fp ? ra != fp - 1 || !ra : ra))
 		return 0;
 	return CP_RULE_MARK | (reg == CP_REG_SP ? CP_RULE_SP : CP_RULE_FP) | offset / 8 << 2 |

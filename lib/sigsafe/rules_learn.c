@@ -5,26 +5,9 @@
  * from a register and save registers below it. Nothing else is tried: whatever this does not know
  * well is left to the row of cfi_row.c, which knows all, so that the rule is the row's or none.
  */
+#include "sigsafe/cfi_search.h"
 #include "sigsafe/rules.h"
-
-#define NESTED 2
-#define OPERAND_MAX 0x7f /* of one byte */
-#define GONE 0xff	 /* a slot: the register is undefined */
-
-/* What is in the registers, as far as rules can say it. */
-struct state {
-	uint32_t reg, offset; /* of the CFA */
-	uint8_t slot[CP_CFI_COLUMNS + 1];
-};
-
-/* The instructions of a function, as far as they have been run. */
-struct program {
-	const uint8_t *p, *end;
-	uint64_t start, at, pc; /* the latter two from the first on */
-	struct state now, kept[NESTED];
-	unsigned depth;
-	bool outermost; /* by the CIE: nothing called such code */
-};
+#include "sigsafe/rules_run.h"
 
 /* The begin of an FDE under such a CIE. */
 struct fde {
@@ -33,12 +16,8 @@ struct fde {
 	uint8_t augmentation; /* the data's length, of one byte */
 } __attribute__((packed));
 
-#define LONG_LENGTH 0xffffffff
-
-static bool inside(const struct cp_cfi_module *m, uint64_t addr, uint64_t size)
-{
-	return addr >= m->tables && addr < m->tables_end && m->tables_end - addr >= size;
-}
+#define LENGTH_MIN (sizeof(struct fde) - sizeof(uint32_t))
+#define LENGTH_MAX 0xffff /* far more than any function has */
 
 enum kind { OTHER, USUAL, OUTERMOST };
 
@@ -87,10 +66,10 @@ static __attribute__((noinline)) enum kind kind_of(const struct cp_cfi_module *m
 	enum kind kind;
 	uint32_t size;
 
-	if (!inside(m, addr, sizeof(size)))
+	if (!cp_cfi_inside(m, addr, sizeof(size)))
 		return OTHER;
 	memcpy(&size, p, sizeof(size));
-	if (size == LONG_LENGTH || !inside(m, addr + sizeof(size), size))
+	if (size > LENGTH_MAX || !cp_cfi_inside(m, addr + sizeof(size), size))
 		return OTHER;
 	p += sizeof(size);
 	kind = plain(p, size);
@@ -98,197 +77,106 @@ static __attribute__((noinline)) enum kind kind_of(const struct cp_cfi_module *m
 }
 
 /* Set up PROGRAM for PC. False: the FDE at ADDR is of another kind, or not PC's. */
-static inline bool begin(struct program *g, const struct cp_cfi_module *m, uint64_t addr,
-			 uint64_t pc, uint32_t *usual_cie)
+static inline bool begin(struct cp_rules_program *g, struct cp_cfi_module *m, uint64_t addr,
+			 uint64_t pc)
 {
 	const uint8_t *p = (const uint8_t *)(uintptr_t)addr;
 	enum kind kind = USUAL;
 	uint64_t cie;
 	struct fde f;
 
-	if (!inside(m, addr, sizeof(f)))
+	if (CP_RULES_RARELY(!cp_cfi_inside(m, addr, sizeof(f))))
 		return false;
 	memcpy(&f, p, sizeof(f));
-	if (f.length < sizeof(f) - sizeof(f.length) + f.augmentation || f.length == LONG_LENGTH ||
-	    f.augmentation > OPERAND_MAX || !inside(m, addr + sizeof(f.length), f.length))
+	if (CP_RULES_RARELY(f.length - LENGTH_MIN - f.augmentation > LENGTH_MAX ||
+			    f.augmentation > CP_RULES_OPERAND_MAX ||
+			    f.length > m->tables_end - addr - sizeof(f.length)))
 		return false;
-	cie = addr + offsetof(struct fde, cie) - f.cie;
-	if (!*usual_cie || cie - m->tables != *usual_cie) {
-		kind = kind_of(m, cie);
+	cie = addr + offsetof(struct fde, cie) - f.cie - m->tables;
+	if (CP_RULES_RARELY(cie != cp_load_relaxed(&m->usual_cie) || !cie)) {
+		kind = kind_of(m, cie + m->tables);
+		if (kind == OTHER)
+			return false;
 		if (kind == USUAL)
-			*usual_cie = (uint32_t)(cie - m->tables);
+			cp_store_relaxed(&m->usual_cie, (uint32_t)cie);
 	}
 	g->outermost = kind == OUTERMOST;
 	g->p = p + sizeof(f) + f.augmentation;
 	g->end = p + sizeof(f.length) + f.length;
 	g->start = addr + offsetof(struct fde, start) + (uint64_t)(int64_t)f.start;
 	g->pc = pc - g->start;
-	return kind != OTHER && f.size > 0 && g->pc < (uint32_t)f.size;
-}
-
-/* A number of one or two bytes. False: there is none. */
-static inline bool number(struct program *g, uint32_t *n)
-{
-	if (g->p == g->end)
-		return false;
-	*n = *g->p++;
-	if (*n <= OPERAND_MAX)
-		return true;
-	if (g->p == g->end || *g->p > OPERAND_MAX)
-		return false;
-	*n = (*n & 0x7f) | (uint32_t)*g->p++ << 7;
-	return true;
-}
-
-static inline bool advance(struct program *g, unsigned bytes)
-{
-	uint32_t by = 0;
-
-	if (g->end - g->p < bytes)
-		return false;
-	for (unsigned i = 0; i < bytes; i++)
-		by |= (uint32_t)*g->p++ << 8 * i;
-	g->at += (uint64_t)by * CP_CFI_USUAL_CODE_ALIGN;
-	return true;
-}
-
-static inline bool keep(struct program *g)
-{
-	if (g->depth == NESTED)
-		return false;
-	g->kept[g->depth++] = g->now;
-	return true;
-}
-
-static inline bool recall(struct program *g)
-{
-	if (!g->depth)
-		return false;
-	g->now = g->kept[--g->depth];
-	return true;
-}
-
-/* An instruction that is not in each function's begin. False: none that is known here. */
-static __attribute__((noinline)) bool run_rare(struct program *g, uint8_t op)
-{
-	uint32_t n;
-
-	if (op >> 6 == 3) { /* restore */
-		unsigned column = cp_cfi_column(op & 0x3f);
-
-		g->now.slot[column] = column == CP_CFI_RA ? CP_CFI_USUAL_RA_SLOT : 0;
-		return true;
-	}
-	/* Not by the table that a switch is: nobody predicts where its jump goes. */
-	if (op == 0x0a)
-		return keep(g);
-	if (op == 0x0b)
-		return recall(g);
-	if (op == 0x0e)
-		return number(g, &g->now.offset);
-	switch (op) {
-	case 0x00: return true;
-	case 0x02: return advance(g, 1);
-	case 0x03: return advance(g, 2);
-	case 0x04: return advance(g, 4);
-	case 0x07: /* undefined */
-		if (!number(g, &n))
-			return false;
-		g->now.slot[cp_cfi_column(n)] = GONE;
-		return true;
-	case 0x0c: /* def_cfa */
-		return number(g, &g->now.reg) && number(g, &g->now.offset) && g->now.reg < CP_REGS;
-	case 0x0d: return number(g, &g->now.reg) && g->now.reg < CP_REGS;
-	case 0x2c:
-	case 0x2d: return true;		 /* signed return addresses (aarch64) */
-	case 0x2e: return number(g, &n); /* GNU_args_size */
-	default: return false;
-	}
-}
-
-/* Until the location has passed the pc, or the end. False: the row must tell. What nearly every
- * function begins with is done without going through memory. */
-static inline bool run(struct program *g)
-{
-	const uint8_t *p = g->p, *const last = g->end - 1;
-	uint64_t at = 0;
-
-	while (p < last) {
-		uint8_t op = p[0], operand = p[1];
-
-		if (op >> 6 == 1) { /* advance_loc */
-			p++;
-			at += (op & 0x3f) * CP_CFI_USUAL_CODE_ALIGN;
-			if (at > g->pc)
-				return true;
-		} else if (op == 0x0e && operand <= OPERAND_MAX) { /* def_cfa_offset */
-			p += 2;
-			g->now.offset = operand;
-		} else if (op >> 6 == 2) { /* offset */
-			p += 2;
-			g->now.slot[cp_cfi_column(op & 0x3f)] = operand;
-			if (operand - 1u >= OPERAND_MAX)
-				return false;
-		} else if (op == 0x02) { /* advance_loc1 */
-			p += 2;
-			at += operand * CP_CFI_USUAL_CODE_ALIGN;
-			if (at > g->pc)
-				return true;
-		} else if (op == 0x00) {
-			p++;
-		} else {
-			g->p = p + 1;
-			g->at = at;
-			if (!run_rare(g, op))
-				return false;
-			p = g->p;
-			at = g->at;
-			if (at > g->pc)
-				return true;
-		}
-	}
-	/* One that has no operand may be the last byte. */
-	g->p = p + 1;
-	g->at = at;
-	return p > last || *p >> 6 == 1 || run_rare(g, *p);
+	return !CP_RULES_RARELY(g->pc >= (uint64_t)(int64_t)f.size || f.size <= 0);
 }
 
 /* The rule of a function like most, or 0. */
-static inline uint32_t usual_rule(struct program *g, bool exact)
+static inline uint32_t usual_rule(const struct cp_rules_program *g, bool exact)
 {
+	struct cp_rules_state s = { .slots = CP_RULE_USUAL_LANES,
+				    .reg = CP_REG_SP,
+				    .offset = CP_CFI_USUAL_CFA_OFFSET };
+	enum cp_rules_where where;
+
 	/* An FDE that says nothing may lie. */
-	if (g->p == g->end || !*g->p)
+	if (CP_RULES_RARELY(g->p >= g->end || !*g->p))
 		return 0;
-	g->depth = 0;
-	g->now = (struct state){ .reg = CP_REG_SP,
-				 .offset = CP_CFI_USUAL_CFA_OFFSET,
-				 .slot[CP_CFI_RA] = CP_CFI_USUAL_RA_SLOT };
-	if (!run(g))
+	where = cp_rules_run(g, &s);
+	if (CP_RULES_RARELY(where == CP_RULES_UNKNOWN))
 		return 0;
-	if (exact && g->now.reg == CP_REG_SP && cp_cfi_frees(g->start, g->start + g->pc))
+	/* No row comes behind the last one of less. */
+	if (CP_RULES_RARELY(exact) && where == CP_RULES_BEFORE_LAST && s.reg == CP_REG_SP &&
+	    cp_cfi_frees(g->start, g->start + g->pc))
 		return 0;
-	if (g->now.slot[CP_CFI_RA] == GONE)
-		return CP_RULE_MARK | CP_RULE_OUTERMOST;
-	return cp_rule_of_slots(g->now.reg, g->now.offset, g->now.slot);
+	return cp_rule_of_slots(s.reg, s.offset, s.slots);
 }
 
 /* Where the CIE says that there is no caller, the function mostly says nothing. */
-static inline uint32_t outermost_rule(const struct program *g)
+static inline uint32_t outermost_rule(const struct cp_rules_program *g)
 {
 	const struct cp_cfi_cursor program = { .p = g->p, .end = g->end };
 
 	return cp_cfi_is_padding(&program) ? CP_RULE_MARK | CP_RULE_OUTERMOST : 0;
 }
 
-uint32_t cp_rules_learn(const struct cp_cfi_module *m, uint64_t pc, bool exact, uint32_t *usual_cie)
+/* M's table is found good. */
+static __attribute__((noinline)) uint32_t count_entries(struct cp_cfi_module *m)
 {
-	uint64_t addr = cp_cfi_fde_before(m, pc);
-	struct program g;
+	struct cp_cfi_sorted t;
+	struct cp_cfi_head h;
+
+	if (!m->hdr || !cp_cfi_inside(m, m->hdr, sizeof(h)))
+		return 0;
+	memcpy(&h, (const void *)(uintptr_t)m->hdr, sizeof(h));
+	if (!cp_cfi_sorted_by(m, &h, &t))
+		return 0;
+	cp_store_relaxed(&m->entries, h.count);
+	return h.count;
+}
+
+/* The FDE of the last function that starts at or before PC; 0 = none. */
+static inline uint64_t fde_before(struct cp_cfi_module *m, uint64_t pc)
+{
+	struct cp_cfi_sorted t = { .base = m->hdr, .at = m->hdr + sizeof(struct cp_cfi_head) };
+	struct cp_cfi_entry e;
+	int32_t want;
+
+	t.count = cp_load_relaxed(&m->entries);
+	if (CP_RULES_RARELY(!t.count) && !cp_cfi_built(m, &t))
+		t.count = count_entries(m);
+	if (CP_RULES_RARELY(!t.count || !cp_cfi_in_range(&t, pc, &want)))
+		return 0;
+	memcpy(&e, (const char *)cp_cfi_search(&t, want), sizeof(e));
+	return e.start <= want ? t.base + (uint64_t)(int64_t)e.fde : 0;
+}
+
+uint32_t cp_rules_learn(struct cp_cfi_module *m, uint64_t pc, bool exact)
+{
+	uint64_t addr = fde_before(m, pc);
+	struct cp_rules_program g;
 	uint32_t rule;
 
-	if (!addr || !begin(&g, m, addr, pc, usual_cie))
+	if (CP_RULES_RARELY(!addr || !begin(&g, m, addr, pc)))
 		return 0;
-	rule = g.outermost ? outermost_rule(&g) : usual_rule(&g, exact);
+	rule = CP_RULES_RARELY(g.outermost) ? outermost_rule(&g) : usual_rule(&g, exact);
 	cp_rules_put(pc, rule);
 	return rule;
 }

@@ -92,20 +92,43 @@ static inline uint32_t cp_rule_of(const struct cp_cfi_row *row)
 	       bx << CP_RULE_BX_SHIFT;
 }
 
-/* The same where registers are saved SLOTS words below the CFA, 0 = not. */
-static inline uint32_t cp_rule_of_slots(uint32_t reg, uint32_t offset, const uint8_t *slots)
+/* Where a function's state (rules_learn.c) has how many words below the CFA REG is saved: at this
+ * bit, in 8 of them. 0 = not saved, CP_RULE_GONE = undefined. What rules don't follow is put where
+ * nobody looks. */
+#define CP_RULE_GONE 0xffu
+#define CP_RULE_LANE_FP 0
+#define CP_RULE_LANE_BX 8
+#define CP_RULE_LANE_SP 16
+#define CP_RULE_LANE_RA 24
+#define CP_RULE_LANE_NONE 32
+#define CP_RULE_USUAL_LANES (UINT64_C(1) << CP_RULE_LANE_RA)
+
+static inline unsigned cp_rule_lane(unsigned reg)
 {
-	uint32_t fp = slots[cp_cfi_column(CP_REG_FP)], bx = slots[cp_cfi_column(CP_CFI_RBX)], base;
+	/* A register a digit. */
+	const uint64_t lanes = UINT64_C(0x4444444420441444);
+
+	if (__builtin_expect(reg >= 16, 0))
+		return reg == CP_REG_PC ? CP_RULE_LANE_RA : CP_RULE_LANE_NONE;
+	return (lanes >> 4 * reg & 7) * 8;
+}
+
+/* The same for such a state. */
+static inline uint32_t cp_rule_of_slots(uint32_t reg, uint32_t offset, uint64_t slots)
+{
+	uint32_t fp = slots >> CP_RULE_LANE_FP & 0xff, bx = slots >> CP_RULE_LANE_BX & 0xff,
+		 sp_ra = slots >> CP_RULE_LANE_SP & 0xffff, base;
+	/* A register a digit. */
+	const uint32_t bases = CP_RULE_SP << 4 * CP_REG_SP | CP_RULE_FP << 4 * CP_REG_FP |
+			       CP_RULE_BX << 4 * CP_CFI_RBX;
 	bool fits;
 
-	base = reg == CP_REG_SP	   ? CP_RULE_SP
-	       : reg == CP_REG_FP  ? CP_RULE_FP
-	       : reg == CP_CFI_RBX ? CP_RULE_BX
-				   : CP_RULE_OUTERMOST;
+	if (__builtin_expect(sp_ra >> 8 == CP_RULE_GONE, 0))
+		return CP_RULE_MARK | CP_RULE_OUTERMOST;
+	base = reg < 8 ? bases >> 4 * reg & 3 : CP_RULE_OUTERMOST;
 	fits = (base != CP_RULE_OUTERMOST) & (offset % 8 == 0) & (offset > 0) &
-	       (offset <= 8 * CP_RULE_OFFSET_MAX) & (slots[CP_CFI_RA] == 1) &
-	       (slots[cp_cfi_column(CP_REG_SP)] == 0) & (fp != 1) & (fp <= CP_RULE_SLOT_MAX) &
-	       (bx != 1) & (bx <= CP_RULE_SLOT_MAX);
+	       (offset <= 8 * CP_RULE_OFFSET_MAX) & (sp_ra == 1 << 8) & (fp != 1) &
+	       (fp <= CP_RULE_SLOT_MAX) & (bx != 1) & (bx <= CP_RULE_SLOT_MAX);
 	fp = fp ? fp : CP_RULE_NOT_SAVED;
 	bx = bx ? bx : CP_RULE_NOT_SAVED;
 	return fits ? CP_RULE_MARK | base | offset | fp << CP_RULE_FP_SHIFT | bx << CP_RULE_BX_SHIFT

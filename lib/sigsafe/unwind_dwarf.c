@@ -17,12 +17,13 @@
 struct walk {
 	const struct cp_unwind_input *in;
 	struct cp_cfi_frame f;
-	struct cp_cfi_module module; /* of the last pc looked up */
+	struct cp_cfi_module *module; /* of the last pc looked up */
+	struct cp_cfi_module own;     /* that, or another, unless it lasts */
 	struct {
-		uint64_t start, end, hdr;
-	} before;    /* the one before, if that is all there is to it: stacks go to and fro */
+		uint64_t start;
+		uint32_t size, hdr; /* from START on */
+	} before;    /* its predecessor, if that is all there is to it: stacks go to and fro */
 	uint64_t at; /* what the frame is looked up by, and recorded as */
-	uint32_t usual_cie; /* of the module; see cp_rules_learn */
 	uint8_t switches;
 	bool exact;   /* at is the pc itself, not a return address less 1 */
 	bool careful; /* follow every register: no cache */
@@ -39,43 +40,65 @@ static void begin(struct walk *w, const struct cp_unwind_input *in, bool careful
 		w->f.known = UINT64_C(1) << CP_REG_PC | UINT64_C(1) << CP_REG_SP;
 		cp_stackmem_init_copy(&w->f.stack, in->copy);
 	}
-	w->module.start = w->module.end = w->module.tables = 0;
-	w->before.start = w->before.end = 0;
+	w->module = &w->own;
+	w->own.start = w->own.end = w->own.tables = 0;
+	w->before.size = 0;
 	w->at = in->regs.r[CP_REG_PC];
 	w->switches = 0;
 	w->exact = true;
 	w->careful = careful;
 }
 
-/* Its tables are among its segments, and are the linker's. */
+/* Its tables are among its segments, and are the linker's; and it is not huge. */
 static bool is_plain(const struct cp_cfi_module *m)
 {
-	return m->tables == m->start && m->tables_end == m->end && !m->built;
+	return m->start < m->end && m->tables == m->start && m->tables_end == m->end && m->hdr &&
+	       !m->built && m->end - m->start <= UINT32_MAX;
 }
 
-static __attribute__((noinline)) bool find_another_module(struct walk *w)
+static bool holds(const struct cp_cfi_module *m, uint64_t pc)
 {
-	struct cp_cfi_module m = { .start = w->before.start,
-				   .end = w->before.end,
-				   .hdr = w->before.hdr,
-				   .tables = w->before.start,
-				   .tables_end = w->before.end };
+	return pc - m->start < m->end - m->start;
+}
 
-	if (w->at - m.start >= m.end - m.start && !cp_cfi_module_find(w->at, &m))
+/* Into w->own. */
+static __attribute__((noinline)) bool find_own_module(struct walk *w)
+{
+	uint64_t start = w->before.start, end = start + w->before.size;
+	struct cp_cfi_module m = { .start = start,
+				   .end = end,
+				   .hdr = start + w->before.hdr,
+				   .tables = start,
+				   .tables_end = end };
+
+	if (holds(&w->own, w->at))
+		return true;
+	if (!holds(&m, w->at) && !cp_cfi_module_find(w->at, &m))
 		return false;
-	if (is_plain(&w->module)) {
-		w->before.start = w->module.start;
-		w->before.end = w->module.end;
-		w->before.hdr = w->module.hdr;
+	if (is_plain(&w->own)) {
+		w->before.start = w->own.start;
+		w->before.size = (uint32_t)(w->own.end - w->own.start);
+		w->before.hdr = (uint32_t)(w->own.hdr - w->own.start);
 	}
-	w->module = m;
-	w->usual_cie = 0;
+	w->own = m;
 	return true;
 }
 
-static bool find_module(struct walk *w)
+static inline bool find_module(struct walk *w)
 {
-	return w->at - w->module.start < w->module.end - w->module.start || find_another_module(w);
+	struct cp_cfi_module *lasting;
+
+	if (__builtin_expect(holds(w->module, w->at), 1))
+		return true;
+	lasting = cp_cfi_lasting(w->at);
+	if (__builtin_expect(lasting && lasting->hdr, 1)) {
+		w->module = lasting;
+		return true;
+	}
+	if (!find_own_module(w))
+		return false;
+	w->module = &w->own;
+	return true;
 }
 
 /* By what has just gone into the cache, where that is all there is to it: less work than the row.
@@ -98,7 +121,7 @@ static __attribute__((noinline)) bool step_by_rule(struct walk *w, uint32_t rule
 /* Nothing goes into the cache while the module of it may go. */
 static __attribute__((noinline)) bool may_keep(const struct walk *w)
 {
-	return w->in->stable_modules || cp_cfi_lasts(w->at);
+	return w->in->stable_modules || cp_cfi_lasting(w->at);
 }
 
 static bool is_outermost(const struct cp_cfi_fde *fde, const struct cp_cfi_row *row)
@@ -114,7 +137,7 @@ static enum cp_cfi_result step_by(struct walk *w, struct cp_cfi_copy *copy, bool
 	struct cp_cfi_row row;
 	enum cp_cfi_result r;
 
-	*found = cp_cfi_find(&w->module, w->at, copy, &fde);
+	*found = cp_cfi_find(w->module, w->at, copy, &fde);
 	if (!*found)
 		return CP_CFI_LOST;
 	*signal = fde.signal;
@@ -183,7 +206,7 @@ static __attribute__((noinline)) bool is_planted(struct walk *w, bool copy)
 {
 	uint64_t pc = w->f.regs.r[CP_REG_PC];
 
-	return find_module(w) && cp_cfi_start_before(&w->module, pc, copy) == pc &&
+	return find_module(w) && cp_cfi_start_before(w->module, pc, copy) == pc &&
 	       !cp_cfi_behind_call(pc, copy);
 }
 
@@ -227,7 +250,7 @@ static inline bool ended(uint64_t pc, bool full, enum cp_unwind_end *end)
 static __attribute__((noinline)) uint32_t learn(struct walk *w, uint64_t at, bool exact)
 {
 	w->at = at;
-	return find_module(w) ? cp_rules_learn(&w->module, at, exact, &w->usual_cie) : 0;
+	return find_module(w) ? cp_rules_learn(w->module, at, exact) : 0;
 }
 
 /* As many frames as the cache has rules for. True: the walk is over. WARY: a module is going, and
@@ -245,7 +268,7 @@ static inline __attribute__((always_inline)) bool step_by_cache(struct walk *w, 
 	while (!((key - 1) >> CP_CFI_PC_BITS)) {
 		uint32_t rule;
 
-		if ((wary && !cp_cfi_lasts(key - 1)) || !cp_rules_get(key, &rule)) {
+		if ((wary && !cp_cfi_lasting(key - 1)) || !cp_rules_get(key, &rule)) {
 			rule = wary ? 0 : learn(w, key - 1, w->exact && n == *count);
 			if (!rule)
 				break;
@@ -286,20 +309,21 @@ static __attribute__((noinline)) bool step_quickly(struct walk *w, uint64_t *pcs
 	return step_by_cache(w, pcs, count, max, end, false);
 }
 
-/* The frames, counted; 0: a register is needed that the cache does not follow. */
-static unsigned frames(struct walk *w, uint64_t *pcs, unsigned max, enum cp_unwind_end *end)
+static inline bool is_simple(const struct walk *w)
 {
-	unsigned n = 1;
+	return !w->careful && (w->f.known & CP_RULE_KNOWN) == CP_RULE_KNOWN;
+}
+
+/* The rest of the frames, N of which are known, counted; 0: a register is needed that the cache
+ * does not follow. The last one has no rule in the cache. */
+static __attribute__((noinline)) unsigned frames(struct walk *w, uint64_t *pcs, unsigned n,
+						 unsigned max, enum cp_unwind_end *end)
+{
 	uint64_t pc;
 
-	pcs[0] = w->at;
 	for (;;) {
-		bool simple = !w->careful && (w->f.known & CP_RULE_KNOWN) == CP_RULE_KNOWN;
-		enum cp_cfi_result r;
+		enum cp_cfi_result r = step_slowly(w, &pcs[n - 1]);
 
-		if (simple && step_quickly(w, pcs, &n, max, end))
-			return n;
-		r = step_slowly(w, &pcs[n - 1]);
 		switch (r) {
 		case CP_CFI_STEPPED:
 		case CP_CFI_RESUMED:
@@ -317,22 +341,31 @@ static unsigned frames(struct walk *w, uint64_t *pcs, unsigned max, enum cp_unwi
 				return 0;
 			return is_code(w) ? n : n - 1;
 		}
+		if (is_simple(w) && step_quickly(w, pcs, &n, max, end))
+			return n;
 	}
+}
+
+static __attribute__((noinline)) unsigned start_again(struct walk *w, uint64_t *pcs, unsigned max,
+						      enum cp_unwind_end *end)
+{
+	begin(w, w->in, true);
+	pcs[0] = w->at;
+	return frames(w, pcs, 1, max, end);
 }
 
 unsigned cp_unwind_dwarf_walk(const struct cp_unwind_input *in, uint64_t *pcs, unsigned max,
 			      enum cp_unwind_end *end)
 {
 	struct walk w;
-	unsigned n;
+	unsigned n = 1;
 
 	begin(&w, in, false);
-	n = frames(&w, pcs, max, end);
-	if (n == 0) {
-		begin(&w, in, true);
-		n = frames(&w, pcs, max, end);
-	}
-	return n;
+	pcs[0] = w.at;
+	if (is_simple(&w) && step_quickly(&w, pcs, &n, max, end))
+		return n;
+	n = frames(&w, pcs, n, max, end);
+	return n ? n : start_again(&w, pcs, max, end);
 }
 
 unsigned cp_unwind_dwarf_by_rules(const struct cp_unwind_input *in, uint64_t *pcs, unsigned max,

@@ -50,8 +50,8 @@ static void test_the_cache_is_left_alone_while_a_module_goes(void)
 	struct cp_cfi_finder saved = cp_cfi_finder;
 	uint64_t word, filled = 0;
 
-	CHECK(cp_cfi_lasts((uint64_t)&run_chains));
-	CHECK(cp_cfi_lasts((uint64_t)&gnu_get_libc_version));
+	CHECK(cp_cfi_lasting((uint64_t)&run_chains));
+	CHECK(cp_cfi_lasting((uint64_t)&gnu_get_libc_version));
 	memset(cp_cfi_finder.lasting, 0, sizeof(cp_cfi_finder.lasting));
 
 	if (cp_sys_peek(&word, (uint64_t)&modules_unstable, 1) != 1) {
@@ -191,6 +191,7 @@ static void test_modules_are_found(void)
 
 	CHECK(cp_cfi_module_find((uint64_t)test_modules_are_found, &m));
 	CHECK(m.start < (uint64_t)test_modules_are_found && m.hdr > m.start && m.hdr < m.end);
+	CHECK_EQ(cp_cfi_lasting((uint64_t)test_modules_are_found)->hdr, m.hdr); /* at once */
 	CHECK(!cp_cfi_module_find((uint64_t)&m, &m));
 	CHECK(!cp_cfi_module_find(0, &m));
 	CHECK(!cp_cfi_module_find(UINT64_MAX, &m));
