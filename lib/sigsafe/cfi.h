@@ -34,7 +34,6 @@ struct cp_cfi_fde {
 	uint8_t ra_column; /* < CP_CFI_COLUMNS */
 	bool sized;	   /* augmentation data has a length before it */
 	bool signal;	   /* the frame of a signal trampoline */
-	bool usual;	   /* the CIE begins with CP_CFI_USUAL_CIE: cie is behind that */
 };
 
 /* Room for what is needed of one FDE and its CIE. With it, module memory is copied by

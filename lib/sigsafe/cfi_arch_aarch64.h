@@ -33,7 +33,6 @@ static inline unsigned cp_cfi_register(unsigned column)
 #define CP_CFI_USUAL_BEGIN "\x0c\x1f\0"
 #define CP_CFI_USUAL_CODE_ALIGN 4
 #define CP_CFI_USUAL_CFA_OFFSET 0
-#define CP_CFI_USUAL_RA 0 /* not on the stack */
 
 /* A leaf function may leave sp as it is. */
 #define CP_CFI_CALL_PUSHES 0

@@ -40,7 +40,6 @@ static inline unsigned cp_cfi_register(unsigned column)
 #define CP_CFI_USUAL_BEGIN "\x0c\x07\x08\x90\x01"
 #define CP_CFI_USUAL_CODE_ALIGN 1
 #define CP_CFI_USUAL_CFA_OFFSET 8
-#define CP_CFI_USUAL_RA CP_CFI_RULE(CP_CFI_OFFSET, 1, -8)
 
 /* `call` pushes, so that the caller's sp is always above its callee's. */
 #define CP_CFI_CALL_PUSHES 1

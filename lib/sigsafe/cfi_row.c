@@ -168,8 +168,7 @@ static void run_register(struct machine *m, struct cp_cfi_cursor *c, uint8_t op)
 	}
 }
 
-/* One that few functions have. */
-static inline void run_other(struct machine *m, struct cp_cfi_cursor *c)
+static inline void run_one(struct machine *m, struct cp_cfi_cursor *c)
 {
 	uint8_t op = *c->p++;
 
@@ -183,69 +182,14 @@ static inline void run_other(struct machine *m, struct cp_cfi_cursor *c)
 	}
 }
 
-/* As many as follow each other of those that most functions have nothing but, with an operand of a
- * byte at most; returns where the first other one is, or the last byte, or the location has passed
- * pc. Locations are kept at hand: through memory, each would wait for the one before. */
-static inline const uint8_t *run_usual(struct machine *m, const uint8_t *p, const uint8_t *end)
-{
-	const uint64_t align = m->fde->code_align, pc = m->pc;
-	uint64_t from = m->from, loc = m->loc;
-	struct cp_cfi_row *row = m->row;
-	const uint8_t *last = end - 1;
-
-	while (p < last && loc <= pc) {
-		uint8_t op = p[0], operand = p[1];
-
-		p += 2;
-		if (op >> 6 == 1) { /* advance_loc */
-			p--;
-			from = loc;
-			loc += (op & 0x3f) * align;
-		} else if (op == 0x0e && operand < 0x80 &&
-			   CP_CFI_KIND(row->cfa) == CP_CFI_REGISTER) {
-			row->cfa_offset = operand;	     /* def_cfa_offset */
-		} else if (op >> 6 == 2 && operand < 0x80) { /* offset */
-			unsigned column = cp_cfi_column(op & 0x3f);
-
-			if (column < CP_CFI_COLUMNS)
-				row->rules[column] =
-					CP_CFI_RULE(CP_CFI_OFFSET, m->in_cie,
-						    operand * (uint32_t)m->fde->data_align);
-		} else if (op == 0x02) { /* advance_loc1 */
-			from = loc;
-			loc += operand * align;
-		} else {
-			p -= 2;
-			break;
-		}
-	}
-	m->from = from;
-	m->loc = loc;
-	return p;
-}
-
 /* Until the location passes pc, or the end. */
 static __attribute__((noinline)) void run(struct machine *m, const struct cp_cfi_cursor *program)
 {
 	struct cp_cfi_cursor c = *program;
 
-	for (;;) {
-		c.p = run_usual(m, c.p, c.end);
-		while (c.p < c.end && *c.p == 0) /* padding */
-			c.p++;
-		if (c.p >= c.end || m->loc > m->pc || m->bad)
-			break;
-		run_other(m, &c);
-	}
+	while (c.p < c.end && m->loc <= m->pc && !m->bad)
+		run_one(m, &c);
 	m->bad |= c.bad || (c.cut && m->loc <= m->pc);
-}
-
-/* What CP_CFI_USUAL_CIE says. */
-static inline void begin_usual(struct cp_cfi_row *row)
-{
-	row->cfa = CP_CFI_RULE(CP_CFI_REGISTER, 0, CP_REG_SP);
-	row->cfa_offset = CP_CFI_USUAL_CFA_OFFSET;
-	row->rules[CP_CFI_RA] = (uint32_t)CP_CFI_USUAL_RA;
 }
 
 int cp_cfi_row_and_span(const struct cp_cfi_fde *fde, uint64_t pc, struct cp_cfi_row *row,
@@ -260,11 +204,8 @@ int cp_cfi_row_and_span(const struct cp_cfi_fde *fde, uint64_t pc, struct cp_cfi
 	m.depth = 0;
 	m.bad = m.lost = false;
 	m.in_cie = true;
-	if (fde->usual)
-		begin_usual(row);
 	memset(m.initial, 0, sizeof(m.initial));
-	if (!fde->usual || !cp_cfi_is_padding(&fde->cie))
-		run(&m, &fde->cie);
+	run(&m, &fde->cie);
 	memcpy(m.initial, row->rules, sizeof(m.initial));
 	m.from = m.loc = fde->start;
 	m.in_cie = false;

@@ -5,15 +5,6 @@
 
 #define LONG_LENGTH 0xffffffff
 
-/* The begin of an FDE as compilers have it but for odd code models. */
-struct usual {
-	uint32_t length, cie;
-	int32_t start, size;
-	uint8_t augmentation; /* the data's length, of one byte */
-} __attribute__((packed));
-
-#define USUAL_POINTERS (CP_CFI_ENC_PCREL | CP_CFI_ENC_SDATA4)
-
 static inline bool get(uint64_t addr, void *to, size_t n, bool copy)
 {
 	if (copy)
@@ -192,7 +183,7 @@ bool cp_cfi_parse(const struct cp_cfi_module *m, uint64_t addr, struct cp_cfi_co
 	    !record(m, addr, copy ? copy->cie : NULL, sizeof(copy->cie), &cie))
 		return false;
 	fde->pointers = 0;
-	fde->signal = fde->sized = fde->usual = false;
+	fde->signal = fde->sized = false;
 	if (!common(&cie, fde))
 		return false;
 	fde->start = cp_cfi_pointer(c, fde->pointers);
@@ -202,60 +193,12 @@ bool cp_cfi_parse(const struct cp_cfi_module *m, uint64_t addr, struct cp_cfi_co
 	return !c->bad;
 }
 
-/* The CIE at ADDR, if it is the one that most functions have, which is known by its bytes. */
-static inline bool common_usual(const struct cp_cfi_module *m, uint64_t addr,
-				struct cp_cfi_fde *fde)
-{
-	static const char cie[] = CP_CFI_USUAL_CIE;
-	const uint8_t *p = (const uint8_t *)(uintptr_t)addr;
-	const uint64_t size = sizeof(cie) - 1;
-	uint32_t length;
-
-	if (!cp_cfi_inside(m, addr, sizeof(length) + size))
-		return false;
-	memcpy(&length, p, sizeof(length));
-	p += sizeof(length);
-	if (memcmp(p, cie, size) || length < size || length == LONG_LENGTH ||
-	    !cp_cfi_inside(m, addr + sizeof(length), length))
-		return false;
-	fde->cie = (struct cp_cfi_cursor){ .p = p + size, .end = p + length };
-	fde->code_align = CP_CFI_USUAL_CODE_ALIGN;
-	fde->data_align = -8;
-	fde->ra_column = CP_CFI_RA;
-	fde->pointers = USUAL_POINTERS;
-	fde->sized = fde->usual = true;
-	fde->signal = false;
-	return true;
-}
-
-/* The FDE at ADDR, read directly, if it is as most are. False: cp_cfi_parse must tell. */
-static inline bool parse_usual(const struct cp_cfi_module *m, uint64_t addr, struct cp_cfi_fde *fde,
-			       uint64_t *size)
-{
-	const uint8_t *p = (const uint8_t *)(uintptr_t)addr;
-	struct usual u;
-
-	if (!cp_cfi_inside(m, addr, sizeof(u)))
-		return false;
-	memcpy(&u, p, sizeof(u));
-	if (u.length < sizeof(u) - sizeof(u.length) + u.augmentation || u.length == LONG_LENGTH ||
-	    u.augmentation >= 0x80 || !cp_cfi_inside(m, addr + sizeof(u.length), u.length) ||
-	    !common_usual(m, addr + offsetof(struct usual, cie) - u.cie, fde))
-		return false;
-	fde->start = addr + offsetof(struct usual, start) + (uint64_t)(int64_t)u.start;
-	*size = (uint64_t)(int64_t)u.size;
-	fde->program = (struct cp_cfi_cursor){ .p = p + sizeof(u) + u.augmentation,
-					       .end = p + sizeof(u.length) + u.length };
-	return true;
-}
-
 bool cp_cfi_find(const struct cp_cfi_module *m, uint64_t pc, struct cp_cfi_copy *copy,
 		 struct cp_cfi_fde *fde)
 {
 	uint64_t start, addr, size;
 
 	return search(m, pc, copy != NULL, &start, &addr) &&
-	       ((!copy && parse_usual(m, addr, fde, &size)) ||
-		cp_cfi_parse(m, addr, copy, fde, &size)) &&
-	       pc >= fde->start && pc - fde->start < size;
+	       cp_cfi_parse(m, addr, copy, fde, &size) && pc >= fde->start &&
+	       pc - fde->start < size;
 }
