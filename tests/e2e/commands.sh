@@ -124,6 +124,10 @@ check_command() {
 		esac ;;
 	*CPROF_ONLY=cc1*)
 		rm -f one.o two.o out.*
+		# Of the compilers it is gcc that has such a program.
+		case $("${CC%% *}" --version) in
+		*clang*) echo "$command: not for clang" && return ;;
+		esac
 		run "$command"
 		check_valid out.[0-9]*.pb ;;
 	*make*)

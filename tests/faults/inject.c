@@ -133,6 +133,9 @@ static bool is_counted(struct tracee *t, const struct __ptrace_syscall_info *s, 
 	/* A wake never fails; and a lock's own wait is made by libc for the program. */
 	if (s->entry.nr == SYS_futex)
 		return p->direct && (s->entry.args[1] & FUTEX_CMD_MASK) == FUTEX_WAIT;
+	/* Of what libc writes nothing is ours, whatever an earlier call has left on its stack. */
+	if (s->entry.nr == SYS_write && !p->direct)
+		return false;
 	return place_is_own(p);
 }
 

@@ -49,7 +49,7 @@ static bool open_as(const char *path, int wanted)
 }
 
 /* 0, or what is wrong as an exit status: there is nothing left to print to. */
-static int own_everything(const char *how, const char *path)
+__attribute__((noinline)) static int own_everything(const char *how, const char *path)
 {
 	char name[4096], got[sizeof(BLOCK)];
 	int bad = 0;

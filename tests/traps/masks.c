@@ -255,7 +255,7 @@ static void by_attribute(void)
 	pthread_attr_destroy(&attr);
 }
 
-static int inherited(void)
+__attribute__((noinline)) static int inherited(void)
 {
 	struct sigaction act;
 	sigset_t mask;

@@ -14,7 +14,8 @@ for unwinder in dwarf fp libunwind; do
 	check_quiet "$unwinder"
 	grep -qx done "$work/$unwinder.out" || fail "$unwinder: did not finish"
 	check_valid "$work/$unwinder.pb"
-	for m in a b c d; do check_stack "$work/$unwinder.pb" "hot_$m;"; done
+	# By frame pointers a function without a frame has no callers.
+	for m in a b c d; do check_stack "$work/$unwinder.pb" "hot_$m(;|\$)"; done
 done
 for m in a b c d; do check_stack "$work/dwarf.pb" "hot_$m;work;(visit;)?work;.*start_thread"; done
 
