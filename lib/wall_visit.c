@@ -14,6 +14,9 @@
 static uint64_t found_words[CP_RECORD_WORDS(4096)];
 #define FOUND ((struct cp_record *)found_words)
 
+/* A part of the kernel's tick; a thread that runs for less is hardly ever found by it. */
+#define WORTH_A_STACK 16
+
 static uint64_t begin_of(uint64_t tick)
 {
 	return cp_wall.began + tick * cp_wall.tick_ns;
@@ -133,6 +136,16 @@ static void found_waiting(struct cp_run *r, struct cp_thread *t, struct cp_wall_
 	cp_wall_set_row(r, t, CP_WALL_WAITING, FOUND);
 }
 
+/* It ran, for so long that the kernel's tick may find it when it does that again: then there is a
+ * stack of it by the time it is found running, and that time may go to. Where it runs for less than
+ * a tick at a time, most of it would go to where it waits: the timer that it is given then comes
+ * too late. */
+static bool is_worth_a_stack(const struct cp_wall_thread *w, uint64_t before)
+{
+	return before && !w->row[CP_WALL_RUNNING] && w->timer == CP_NO_TIMER &&
+	       w->clock - before >= cp_wall.kernel_tick_ns / WORTH_A_STACK;
+}
+
 static void found_gone(struct cp_wall_thread *w)
 {
 	if (!w->ended)
@@ -143,9 +156,9 @@ static void found_gone(struct cp_wall_thread *w)
 static void find_out(struct cp_run *r, struct cp_thread *t, uint64_t tick, uint64_t clock)
 {
 	struct cp_wall_thread *w = &t->wall;
+	uint64_t before = w->state == CP_WALL_UNSEEN ? 0 : w->clock, now;
 	struct cp_wall_seen seen;
 	enum cp_wall_doing doing;
-	uint64_t now;
 
 	cp_wall_take(r, t);
 	cp_wall_give(r, t, boundary(w, tick));
@@ -163,6 +176,8 @@ static void find_out(struct cp_run *r, struct cp_thread *t, uint64_t tick, uint6
 		/* Who waits for our lock, which we hold, stays where it was. */
 		if (!cp_load_acquire(&t->finishing))
 			found_waiting(r, t, seen);
+		if (is_worth_a_stack(w, before))
+			cp_wall_arm(t);
 		break;
 	case CP_WALL_ENDED: found_gone(w); break;
 	default:

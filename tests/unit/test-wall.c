@@ -219,6 +219,50 @@ static void test_a_thread_that_begins_is_met_at_once(void)
 	end();
 }
 
+static sem_t asked_to_work;
+
+static void *worker(void *arg)
+{
+	uint64_t until;
+
+	tid = (int)syscall(SYS_gettid);
+	sem_post(&begun);
+	sem_wait(&asked_to_work);
+	until = cp_run_clock(CLOCK_THREAD_CPUTIME_ID) + cp_wall.kernel_tick_ns;
+	while (cp_run_clock(CLOCK_THREAD_CPUTIME_ID) < until)
+		;
+	sem_post(&begun);
+	sem_wait(&done);
+	return arg;
+}
+
+/* Or what it did, when it is found running one day, would go to where it waits. */
+static void test_who_works_between_visits_is_asked_for_a_stack(void)
+{
+	struct cp_thread *t;
+	pthread_t thread;
+
+	begin();
+	sem_init(&begun, 0, 0);
+	sem_init(&done, 0, 0);
+	sem_init(&asked_to_work, 0, 0);
+	t = make_of(&thread, worker);
+	wait_ms(25);
+	cp_wall_tick(&run);
+	CHECK_EQ(t->wall.state, CP_WALL_WAITING);
+	CHECK_EQ(t->wall.timer, CP_NO_TIMER);
+	sem_post(&asked_to_work);
+	sem_wait(&begun);
+	await_sleep(tid);
+	wait_ms(25);
+	cp_wall_tick(&run);
+	CHECK_EQ(t->wall.state, CP_WALL_WAITING);
+	CHECK(t->wall.timer != CP_NO_TIMER);
+	cp_wall_thread_end(t);
+	finish(thread, t);
+	end();
+}
+
 /* So long a tick that none ends while the test runs, and its twentieth is far more than the test
  * uses up. */
 #define LONG_TICK UINT64_C(1000000000000)
@@ -299,6 +343,7 @@ int main(void)
 	RUN(test_ticks_go_on_after_two_to_the_32);
 	RUN(test_many_that_wait_let_the_pacer_rest);
 	RUN(test_a_thread_that_begins_is_met_at_once);
+	RUN(test_who_works_between_visits_is_asked_for_a_stack);
 	RUN(test_cpu_time_is_earned_by_the_time_that_passed);
 	RUN(test_without_cpu_time_the_next_tick_goes_on);
 	return harness_end();

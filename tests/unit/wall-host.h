@@ -73,18 +73,23 @@ static void await_sleep(int of)
 	}
 }
 
-static struct cp_thread *make_another(pthread_t *thread)
+static struct cp_thread *make_of(pthread_t *thread, void *(*function)(void *))
 {
 	struct cp_thread *t = cp_thread_claim();
 
-	pthread_create(thread, NULL, waiter, NULL);
+	pthread_create(thread, NULL, function, NULL);
 	sem_wait(&begun);
 	await_sleep(tid);
-	t->start = waiter;
+	t->start = function;
 	cp_store_relaxed(&t->tid, tid);
 	cp_store_release(&t->state, CP_THREAD_LIVE);
 	cp_wall_thread_begin(t);
 	return t;
+}
+
+static struct cp_thread *make_another(pthread_t *thread)
+{
+	return make_of(thread, waiter);
 }
 
 /* A record for another thread, which waits until the semaphore DONE is posted. */
