@@ -156,7 +156,7 @@ static void found_gone(struct cp_wall_thread *w)
 static void find_out(struct cp_run *r, struct cp_thread *t, uint64_t tick, uint64_t clock)
 {
 	struct cp_wall_thread *w = &t->wall;
-	uint64_t before = w->state == CP_WALL_UNSEEN ? 0 : w->clock, now;
+	uint64_t before = w->state == CP_WALL_UNSEEN ? 0 : w->clock, now = 0;
 	struct cp_wall_seen seen;
 	enum cp_wall_doing doing;
 
@@ -166,10 +166,13 @@ static void find_out(struct cp_run *r, struct cp_thread *t, uint64_t tick, uint6
 		w->state = CP_WALL_PAUSED;
 		return;
 	}
-	now = cp_run_clock(CLOCK_MONOTONIC);
 	doing = look(t, clock);
 	seen = cp_wall_seen_now(t);
-	cp_wall_still_unanswered(r, t, seen, now);
+	/* A system call, which those that wait do without. */
+	if (doing == CP_WALL_RUNS || w->unanswered)
+		now = cp_run_clock(CLOCK_MONOTONIC);
+	if (w->unanswered)
+		cp_wall_still_unanswered(r, t, seen, now);
 	switch (doing) {
 	case CP_WALL_RUNS: found_running(t, seen, now); break;
 	case CP_WALL_WAITS:
