@@ -286,8 +286,12 @@ static int read_lines(struct reading *r, int fd, char *buffer, size_t size)
 
 static void set_live(struct cp_modules *m, bool live)
 {
-	for (size_t i = 0; i < m->live.count; i++)
-		cp_modules_at(m, *CP_VEC_AT(&m->live, uint32_t, i))->live = live;
+	for (size_t i = 0; i < m->live.count; i++) {
+		struct cp_mapping *c = cp_modules_at(m, *CP_VEC_AT(&m->live, uint32_t, i));
+
+		c->live = live;
+		c->seen = m->readings;
+	}
 }
 
 int cp_modules_refresh(struct cp_modules *m)
@@ -313,8 +317,8 @@ int cp_modules_refresh(struct cp_modules *m)
 	swap = m->live;
 	m->live = m->next_live;
 	m->next_live = swap;
-	set_live(m, true);
 	m->readings++;
+	set_live(m, true);
 	return 0;
 }
 
@@ -337,17 +341,28 @@ static uint32_t find_live(const struct cp_modules *m, uint64_t pc)
 	return CP_NO_MAPPING;
 }
 
+/* Modules may take turns at one address, and keep their numbers. */
+static uint32_t find_last(const struct cp_modules *m, uint64_t pc)
+{
+	uint32_t number = CP_NO_MAPPING;
+	uint64_t seen = 0;
+
+	for (size_t i = 0; i < m->mappings.count; i++) {
+		const struct cp_mapping *c = CP_VEC_AT(&m->mappings, struct cp_mapping, i);
+
+		if (c->live || pc < c->start || pc >= c->limit || c->seen < seen)
+			continue;
+		number = (uint32_t)i;
+		seen = c->seen;
+	}
+	return number;
+}
+
 uint32_t cp_modules_find(const struct cp_modules *m, uint64_t pc)
 {
 	uint32_t number = find_live(m, pc);
 
-	for (size_t i = m->mappings.count; number == CP_NO_MAPPING && i-- > 0;) {
-		const struct cp_mapping *c = CP_VEC_AT(&m->mappings, struct cp_mapping, i);
-
-		if (!c->live && pc >= c->start && pc < c->limit)
-			number = (uint32_t)i;
-	}
-	return number;
+	return number == CP_NO_MAPPING ? find_last(m, pc) : number;
 }
 
 /* The upper half of the addresses: on x86_64 and aarch64 no program's. */

@@ -20,6 +20,7 @@ struct cp_mapping {
 	uint64_t device, inode;
 	uint64_t image;	      /* where the module's first byte is mapped; 0 = not known */
 	uint64_t image_limit; /* end of what is mapped of its file */
+	uint64_t seen;	      /* number of the newest reading that had it */
 	const char *path;     /* without " (deleted)"; "//anon" without a file */
 	uint8_t build_id[CP_BUILD_ID_MAX];
 	uint8_t build_id_size;
@@ -41,13 +42,15 @@ struct cp_modules {
 	struct cp_vec next_live; /* the reading under way */
 	char *buffer;		 /* for readings */
 	uint64_t readings;
-	int error; /* of the newest reading */
+	uint64_t loads; /* the loader's count, when all that it had loaded was read; 0 = never */
+	int error;	/* of the newest reading */
 };
 
 void cp_modules_init(struct cp_modules *m);
 /* Read the list anew: 0, or a negative errno (then the old list stays). */
 int cp_modules_refresh(struct cp_modules *m);
-/* Number of the mapping that holds PC: a live one, else the last that held it. */
+/* Number of the mapping that holds PC: a live one, else the one that went last of those that did.
+ */
 uint32_t cp_modules_find(const struct cp_modules *m, uint64_t pc);
 struct cp_mapping *cp_modules_at(const struct cp_modules *m, uint32_t number);
 /* The number of the mapping that stands for the kernel's code; CP_NO_MAPPING without memory. */

@@ -31,6 +31,7 @@
 #include "signals.h"
 #include "sink.h"
 #include "threads.h"
+#include "unloaded.h"
 #include "wall.h"
 #include "window.h"
 
@@ -395,10 +396,12 @@ int cp_session_dump_fd(enum cp_mode mode, int fd)
 	return call.result;
 }
 
-void cp_session_drain(void)
+void cp_session_drain_unloading(void)
 {
+	uint64_t loads = cp_unloaded_loads();
+
 	if (cp_session_is_ours())
-		cp_collect_run(cp_window_drain, NULL);
+		cp_collect_run(cp_window_drain_unloading, &loads);
 }
 
 void cp_session_drain_rest(void)

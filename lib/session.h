@@ -49,9 +49,10 @@ enum cp_mode cp_session_first_mode(void);
 /* CPROF_LABEL_KEYS lets labels with KEY into files. Any context. */
 bool cp_session_keeps_label(const char *key);
 
-/* Before a module goes away: what the rings hold gets its identity. */
-void cp_session_drain(void);
-/* The same, only if there is anything new. */
+/* Before a module goes away: what the rings hold gets its identity, and the module is known for
+ * what its destructors will do. */
+void cp_session_drain_unloading(void);
+/* When it has gone: what is in the rings since, if there is anything. */
 void cp_session_drain_rest(void);
 /* The caller is about to end the collector with the process, wherever that is: it begins
  * no file from here on. Before a last write, which waits for one that it may be at. Ordinary

@@ -100,6 +100,14 @@ static int counters(struct dl_phdr_info *info, size_t size, void *arg)
 	return 1;
 }
 
+uint64_t cp_unloaded_loads(void)
+{
+	struct second now = { 0 };
+
+	CP_REAL(dl_iterate_phdr)(counters, &now);
+	return now.adds;
+}
+
 /* Some programs have a list of their own, which was true once. */
 static bool is_libcs(const struct second *s)
 {

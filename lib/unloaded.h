@@ -17,4 +17,7 @@ struct cp_unloaded *cp_unloaded_before(void);
  * be told: U is NULL, modules have come meanwhile, or what went is in another namespace. */
 bool cp_unloaded_each(struct cp_unloaded *u, void (*gone)(uint64_t low, uint64_t high));
 
+/* How many modules the loader has loaded so far. */
+uint64_t cp_unloaded_loads(void);
+
 #endif

@@ -358,6 +358,23 @@ void cp_window_drain(void *arg)
 	cp_run_work_end();
 }
 
+void cp_window_drain_unloading(void *arg)
+{
+	struct cp_modules *m = &cp_session.modules;
+	const uint64_t *loads = arg, before = m->readings;
+
+	if (!cp_runs_any())
+		return;
+	cp_run_work_begin();
+	cp_drain_all(cp_session.runs, m);
+	/* Where there was nothing to drain, they weren't read. */
+	if (m->readings == before && m->loads != *loads)
+		cp_modules_refresh(m);
+	if (!m->error)
+		m->loads = *loads;
+	cp_run_work_end();
+}
+
 void cp_window_fork_child(void)
 {
 	cp_runs_fork_child();

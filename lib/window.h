@@ -49,6 +49,8 @@ void cp_window_finish(void *arg);
 void cp_window_dump(void *arg);
 /* Move what the rings hold. ARG is not used. */
 void cp_window_drain(void *arg);
+/* The same, and what modules there are is known then. ARG: uint64_t, of cp_unloaded_loads. */
+void cp_window_drain_unloading(void *arg);
 /* Of MODE's open window, or its last one, into STATS. */
 void cp_window_stats(void *arg);
 

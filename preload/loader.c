@@ -18,7 +18,7 @@ INTERPOSE int dlclose(void *handle)
 
 	if (!cp_session_is_ours())
 		return CP_REAL(dlclose)(handle);
-	cp_session_drain();
+	cp_session_drain_unloading();
 	before = cp_closing_begin(__builtin_frame_address(0));
 	unloaded = cp_heap_before_unload();
 	result = CP_REAL(dlclose)(handle);
