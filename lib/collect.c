@@ -290,6 +290,7 @@ static void *collector(void *adopt)
 
 	cp_store_release(&thread_tid, cp_sys_gettid());
 	cp_store_release(&joining, 0);
+	cp_sys_leave_realtime();
 	cp_sys2(SYS_prctl, PR_SET_NAME, "cprof");
 	cp_heap_own_begin();
 	cp_worker_run(&in_worker, adopt != NULL);

@@ -245,6 +245,7 @@ static void supervise(void *arg)
 	cp_sys2(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL);
 	if (cp_sys_getppid() != h->program)
 		return;
+	cp_sys_leave_realtime();
 	/* Copies of the program's: a pipe's reader is not to wait for us. */
 	close_all();
 	pid = cp_clone(CLONE_VM | CLONE_VFORK | SIGCHLD, h->stacks + STACK_SIZE, become_helper, h,

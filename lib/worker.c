@@ -23,7 +23,11 @@
  * how long libc's signal may go unnoticed that came when the thread was not in its wait. */
 #define WAIT_SECONDS 1
 #define GROUPS 64
-#define GONE_YIELDS 100000
+/* Looks for a task that is about to be gone, and the naps between them: to a real-time thread's
+ * yield an ordinary task is nobody. */
+#define GONE_LOOKS 4000
+#define GONE_NAP_NS 50000
+#define GONE_YIELDS 100
 #define KEPT 2048
 
 /* What the task wants of the thread: a futex.
@@ -148,6 +152,7 @@ static bool leave_table(void)
 static void task(void *unused)
 {
 	(void)unused;
+	cp_sys_leave_realtime();
 	cp_sys2(SYS_prctl, PR_SET_NAME, "cprof");
 	cp_heap_own_begin();
 	in_table = !leave_table();
@@ -265,10 +270,15 @@ static uint32_t attend(void)
 
 void cp_worker_wait_gone(int tid)
 {
-	for (int i = 0; i < GONE_YIELDS; i++) {
+	const struct timespec nap = { 0, GONE_NAP_NS };
+
+	for (int i = 0; i < GONE_LOOKS; i++) {
 		if (cp_sys3(SYS_tgkill, cp_sys_getpid(), tid, 0) < 0)
 			return;
-		cp_sys_yield();
+		if (i < GONE_YIELDS)
+			cp_sys_yield();
+		else
+			cp_sys2(SYS_nanosleep, &nap, NULL);
 	}
 }
 

@@ -9,6 +9,7 @@
 
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -139,6 +140,17 @@ static inline long cp_sys_futex_wake(uint32_t *word, int n)
 static inline void cp_sys_yield(void)
 {
 	cp_sys0(SYS_sched_yield);
+}
+
+/* The calling task, if a real-time thread made it, gets what it would have of an ordinary one: no
+ * work of ours goes before the program's. Never refused. */
+static inline void cp_sys_leave_realtime(void)
+{
+	const struct sched_param ordinary = { .sched_priority = 0 };
+	long policy = cp_sys1(SYS_sched_getscheduler, 0);
+
+	if (policy == SCHED_FIFO || policy == SCHED_RR)
+		cp_sys3(SYS_sched_setscheduler, 0, SCHED_OTHER, &ordinary);
 }
 
 #endif
