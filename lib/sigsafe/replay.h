@@ -36,6 +36,7 @@ struct cp_replay {
 static inline struct cp_replay *cp_replay_at(struct cp_replay *r, const struct cp_regs *regs,
 					     uint64_t caller)
 {
+	/* NOLINTNEXTLINE: cp_regs_here's instructions have filled it */
 	uint64_t hash = (regs->r[CP_REG_SP] ^ caller << 20) * UINT64_C(0x9e3779b97f4a7c15);
 
 	return &r[hash >> 60];
