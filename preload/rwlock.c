@@ -117,7 +117,7 @@ INTERPOSE int pthread_rwlock_unlock(pthread_rwlock_t *l)
 	struct cp_lock_release r;
 	int result;
 
-	if (LIKELY(!cp_holder_is_followed(l) || !is_waited_for(l)))
+	if (LIKELY(!cp_load_relaxed(&cp_lock_holders_on) || !is_waited_for(l)))
 		return CP_REAL(pthread_rwlock_unlock)(l);
 	cp_lock_release_begin(&r, l);
 	result = CP_REAL(pthread_rwlock_unlock)(l);

@@ -71,11 +71,11 @@ static bool has_waited(long result)
 
 static long futex_wait(long number, const long *a)
 {
-	struct cp_lock_wait wait = { .began = cp_lock_now() };
+	uint64_t began = cp_lock_now();
 	long result = CP_REAL(syscall)(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 
 	if (has_waited(result))
-		cp_lock_waited(&wait, word_waited_for(number, a), (const void *)CP_REAL(syscall),
+		cp_lock_waited(word_waited_for(number, a), began, (const void *)CP_REAL(syscall),
 			       CP_LOCK_ANY_THREAD);
 	return result;
 }

@@ -47,15 +47,11 @@ static inline unsigned waits_flags(int result, unsigned flags)
 /* Call REAL and report the wait for LOCK, if it was one by its result_. */
 #define WAITS_MEASURE_IF(waited, flags, lock, real, ...)                                           \
 	({                                                                                         \
-		struct cp_lock_wait wait_;                                                         \
-		int result_;                                                                       \
-		cp_lock_wait_begin(&wait_, (const void *)(lock), (flags));                         \
-		result_ = (real)(__VA_ARGS__);                                                     \
+		uint64_t began_ = (cp_lock_mark((const void *)(lock)), cp_lock_now());             \
+		int result_ = (real)(__VA_ARGS__);                                                 \
 		if (waited)                                                                        \
-			cp_lock_waited(&wait_, (const void *)(lock), (const void *)(real),         \
+			cp_lock_waited((const void *)(lock), began_, (const void *)(real),         \
 				       waits_flags(result_, (flags)));                             \
-		else if (wait_.followed)                                                           \
-			cp_lock_not_waited(&wait_, (const void *)(lock));                          \
 		result_;                                                                           \
 	})
 
@@ -166,7 +162,7 @@ static inline bool mutex_is_contended(const pthread_mutex_t *m, unsigned word, u
 /* The common case, of the kinds whose word is 0, 1 or, when somebody waits, 2. */
 static inline bool mutex_unlock_is_plain(const pthread_mutex_t *m)
 {
-	return mutex_word(m) <= 1 || !cp_holder_is_followed(m);
+	return mutex_word(m) <= 1 || !cp_load_relaxed(&cp_lock_holders_on);
 }
 
 /* RESULT is that of locking it: it was held when it was looked at, and given up before libc came

@@ -6,6 +6,7 @@
 #include "sigsafe/arch.h"
 #include "sigsafe/capture.h"
 #include "sigsafe/counters.h"
+#include "sigsafe/lock_holder.h"
 #include "sigsafe/sys.h"
 #include "sigsafe/timing.h"
 
@@ -125,63 +126,9 @@ void cp_lock_know(uint8_t state)
 		cp_store_relaxed(&cp_lock_known[i], state);
 }
 
-/* Of the waits that are followed, so many as of unlocks are to be longer than the threshold; others
- * cost less, but not nothing. */
-#define SHORT_FOLLOWS 16u
-
-static uint32_t follow(const void *lock)
+void cp_lock_waited(const void *lock, uint64_t began, const void *function, unsigned flags)
 {
-	struct cp_thread *t = cp_self.thread;
-	uint32_t weight = 1;
-
-	if (!cp_load_relaxed(&cp_lock_holders_on) || is_unwinding(0))
-		return 0;
-	if (t)
-		weight = cp_lock_sample_unlock(&t->follows, &t->waits);
-	if (weight)
-		cp_add_relaxed(cp_holder_followed_at(lock), 1);
-	return weight;
-}
-
-static void unfollow(struct cp_lock_wait *w, const void *lock)
-{
-	/* A fork child's table is empty, also where a handler forked within the wait. */
-	if (w->followed && cp_load_relaxed(cp_holder_followed_at(lock)))
-		cp_add_relaxed(cp_holder_followed_at(lock), -1u);
-}
-
-/* The budget is for the long ones among those seen in this stratum. */
-static void plan_follows(struct cp_thread *t, uint64_t now)
-{
-	struct cp_lock_unlocks *f = &t->follows;
-	uint64_t seen = f->at ? f->at : 1, dear = (uint64_t)f->dear * SHORT_FOLLOWS;
-
-	cp_lock_sample_time(f, &t->waits, now,
-			    cp_lock_state.stratum_ns * (dear > seen ? dear : seen) /
-				    (seen * SHORT_FOLLOWS));
-}
-
-void cp_lock_wait_begin(struct cp_lock_wait *w, const void *lock, unsigned flags)
-{
-	struct cp_thread *t;
-
-	cp_lock_mark(lock);
-	w->followed = flags & CP_LOCK_HAS_HOLDER ? follow(lock) : 0;
-	w->began = cp_lock_now();
-	t = flags & CP_LOCK_HAS_HOLDER ? cp_self.thread : NULL;
-	if (t)
-		plan_follows(t, w->began);
-}
-
-void cp_lock_not_waited(struct cp_lock_wait *w, const void *lock)
-{
-	unfollow(w, lock);
-}
-
-static void waited(const struct cp_lock_wait *w, const void *lock, const void *function,
-		   unsigned flags)
-{
-	uint64_t now = cp_lock_now(), delay = now > w->began ? now - w->began : 0;
+	uint64_t now = cp_lock_now(), delay = now > began ? now - began : 0;
 	struct cp_lock_sample s = { 1, delay };
 	struct cp_thread *t;
 
@@ -191,11 +138,9 @@ static void waited(const struct cp_lock_wait *w, const void *lock, const void *f
 		count(CP_LOCK_SHORT, 1, delay);
 		return;
 	}
-	if (w->followed && (flags & CP_LOCK_HAS_HOLDER))
-		cp_holder_deliver(lock, w->began, now, w->followed);
+	if ((flags & CP_LOCK_HAS_HOLDER) && cp_load_relaxed(&cp_lock_holders_on))
+		cp_holder_deliver(lock, began, now);
 	t = find_self(flags);
-	if (t && (flags & CP_LOCK_HAS_HOLDER))
-		t->follows.dear++;
 	if (t && cp_load_relaxed(&t->paused)) {
 		cp_count_mode(CP_MODE_LOCK, CP_COUNT_LOST_PAUSED, 1);
 		return;
@@ -204,12 +149,6 @@ static void waited(const struct cp_lock_wait *w, const void *lock, const void *f
 		return;
 	if (!t || !record(t, lock, function, &s))
 		count(CP_LOCK_LOST, s.count, s.delay);
-}
-
-void cp_lock_waited(struct cp_lock_wait *w, const void *lock, const void *function, unsigned flags)
-{
-	waited(w, lock, function, flags);
-	unfollow(w, lock);
 }
 
 void cp_lock_release_begin(struct cp_lock_release *r, const void *lock)

@@ -11,9 +11,10 @@
 #include <time.h>
 
 #include "sigsafe/atomic.h"
-#include "sigsafe/lock_holder.h"
 #include "sigsafe/lock_sample.h"
 #include "sigsafe/thread.h"
+
+struct cp_holder;
 
 /* Waits are measured; and who let them go is, too. */
 extern uint32_t cp_lock_on, cp_lock_holders_on;
@@ -74,20 +75,11 @@ static inline uint64_t cp_lock_now(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-struct cp_lock_wait {
-	uint64_t began;	   /* monotonic ns */
-	uint32_t followed; /* its holders hear of it, for so many waits; 0: they don't */
-};
+/* The calling thread waited for LOCK since BEGAN, in libc's FUNCTION, which becomes the leaf of
+ * its stack. */
+void cp_lock_waited(const void *lock, uint64_t began, const void *function, unsigned flags);
 
-/* The calling thread is about to wait for LOCK. */
-void cp_lock_wait_begin(struct cp_lock_wait *w, const void *lock, unsigned flags);
-/* It did, in libc's FUNCTION, which becomes the leaf of its stack. */
-void cp_lock_waited(struct cp_lock_wait *w, const void *lock, const void *function, unsigned flags);
-/* Or it didn't. */
-void cp_lock_not_waited(struct cp_lock_wait *w, const void *lock);
-
-/* An unlock that lets a waiter of LOCK go, which is followed. Before it, with the lock held: a few
- * ns. */
+/* An unlock that lets a waiter of LOCK go. Before it, with the lock held: a few ns. */
 struct cp_lock_release {
 	struct cp_holder *holder; /* NULL: there was no room for it */
 	uint64_t time;

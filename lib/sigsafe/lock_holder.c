@@ -33,8 +33,6 @@ struct cp_holders {
 	struct cp_holder entries[PER_GROUP];
 };
 
-uint32_t cp_holder_followed[CP_HOLDER_FOLLOWED];
-
 static struct cp_holders *groups[GROUPS]; /* mapped in order, never unmapped */
 
 /* Who holds a lock writes here before it unlocks; locks of one hash may do so at once, and then
@@ -209,11 +207,10 @@ static bool enter(struct cp_holder *h, uint64_t word)
 	return false;
 }
 
-/* The part of a wait, from BEGAN or its own begin up to its time or UNTIL, that H's unlock caused,
- * WEIGHT times; COUNT: so many waits it ended. Returns where the part begins; 0: H is of another
- * lock, or gone. */
+/* The part of a wait, from BEGAN or its own begin up to its time or UNTIL, that H's unlock caused;
+ * COUNT: it ended the wait. Returns where the part begins; 0: H is of another lock, or gone. */
 static uint64_t add(struct cp_holder *h, uint64_t word, const void *lock, uint64_t began,
-		    uint64_t until, uint64_t weight, uint64_t count)
+		    uint64_t until, bool count)
 {
 	uint64_t from = 0;
 
@@ -222,14 +219,14 @@ static uint64_t add(struct cp_holder *h, uint64_t word, const void *lock, uint64
 	if (h->lock == lock) {
 		from = h->since > began ? h->since : began;
 		cp_add_relaxed(&h->waits, count);
-		cp_add_relaxed(&h->delay, until > from ? (until - from) * weight : 0);
+		cp_add_relaxed(&h->delay, until > from ? until - from : 0);
 	}
 	/* Release: what was added is there when the owner sees that nobody adds. */
 	cp_add_seqcst(&h->state, -ADDING);
 	return from;
 }
 
-void cp_holder_deliver(const void *lock, uint64_t began, uint64_t ended, uint64_t weight)
+void cp_holder_deliver(const void *lock, uint64_t began, uint64_t ended)
 {
 	struct bucket *b = bucket_of(lock);
 	uint64_t last = cp_load_relaxed(&b->lock) == lock ? cp_load_relaxed(&b->time) : 0;
@@ -240,15 +237,15 @@ void cp_holder_deliver(const void *lock, uint64_t began, uint64_t ended, uint64_
 		uint64_t word = cp_load_acquire(&b->slots[slot].entry);
 		uint64_t time = cp_load_relaxed(&b->slots[slot].time), from;
 		struct cp_holder *h = word ? entry_at((uint32_t)(word & NUMBER_MASK) - 1) : NULL;
-		bool newest = time >= last && until == ended;
+		bool newest = time >= last;
 
 		/* Older ones came before the wait, too. */
 		if (time < began)
 			break;
 		if (!h || cp_load_relaxed(&h->lock) != lock)
 			continue;
-		from = add(h, word, lock, began, newest ? ended : time, weight,
-			   newest ? weight : 0);
+		from = add(h, word, lock, began, newest && until == ended ? ended : time,
+			   newest && until == ended);
 		if (from)
 			until = from;
 	}
@@ -342,7 +339,6 @@ void cp_holder_forget(void)
 void cp_holder_fork_child(void)
 {
 	memset(buckets, 0, sizeof(buckets));
-	memset(cp_holder_followed, 0, sizeof(cp_holder_followed));
 	for (uint32_t n = 0; n < GROUPS && groups[n]; n++) {
 		for (uint32_t i = 0; i < PER_GROUP; i++) {
 			struct cp_holder *h = &groups[n]->entries[i];

@@ -9,9 +9,6 @@
  * puts its stack into it afterwards, when the lock is free. Who gets the lock after a wait finds
  * the entries of the unlocks that came meanwhile, and adds to each what it caused.
  *
- * Not all waits are followed (lock_event.c): of a lock that many want, one stands for many, and
- * unlocks that come while none is in progress have no entry, and no time.
- *
  * An entry's state is one word, changed by one atomic operation at a time: a generation, the
  * number of waiters that are adding right now, and flags.
  *
@@ -34,7 +31,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sigsafe/atomic.h"
 #include "sigsafe/ring.h"
 #include "sigsafe/thread.h"
 
@@ -52,23 +48,6 @@ struct cp_holder {
 };
 #define CP_HOLDER_ENDED UINT32_MAX
 
-/* Waits in progress that are followed, by a hash of their lock: only while there is one do unlocks
- * record who held it. What an unlock does before it is a part of the critical section, and of a
- * lock that many want each nanosecond of that counts. Relaxed: an unlock that comes just when a
- * wait begins may be either side of it. */
-#define CP_HOLDER_FOLLOWED 1024u
-extern uint32_t cp_holder_followed[CP_HOLDER_FOLLOWED];
-
-static inline uint32_t *cp_holder_followed_at(const void *lock)
-{
-	return &cp_holder_followed[((uintptr_t)lock >> 4) % CP_HOLDER_FOLLOWED];
-}
-
-static inline bool cp_holder_is_followed(const void *lock)
-{
-	return cp_load_relaxed(cp_holder_followed_at(lock)) != 0;
-}
-
 /* LOCK is about to be unlocked, at NOW, and somebody waits: when that was the case before, or 0.
  * Any thread that holds it. */
 uint64_t cp_holder_stamp(const void *lock, uint64_t now);
@@ -80,8 +59,8 @@ struct cp_holder *cp_holder_open(struct cp_thread *t, const void *lock, uint64_t
  * Owner. */
 void cp_holder_close(struct cp_holder *h, bool stack);
 
-/* A wait for LOCK from BEGAN to ENDED is over, which stands for WEIGHT of them. Any thread. */
-void cp_holder_deliver(const void *lock, uint64_t began, uint64_t ended, uint64_t weight);
+/* A wait for LOCK from BEGAN to ENDED is over. Any thread. */
+void cp_holder_deliver(const void *lock, uint64_t began, uint64_t ended);
 
 /* Free the place that T needs next. What was added and not taken out is in the record of the entry
  * returned, until T opens another; NULL: nothing. Owner. */

@@ -112,6 +112,5 @@ void cp_lock_sample_time(struct cp_lock_unlocks *u, struct cp_lock_waits *random
 			size = UNLOCKS_MAX;
 	}
 	u->began = now;
-	u->dear = 0;
 	begin(u, random, size ? (uint32_t)size : 1);
 }

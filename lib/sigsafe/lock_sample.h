@@ -12,9 +12,8 @@
  * the sum of the delay is right up to one stratum a thread, whatever the waits are like. A thread
  * can't wait more than a second in a second, which bounds the samples without a look at the clock.
  *
- * Unlocks, and which waits their holders hear of. What one will have caused, or how long it will
- * be, isn't known yet, so strata are of a number of them, one of which is taken; the number follows
- * the rate of those before.
+ * Unlocks. What one will have caused isn't known yet, so strata are of a number of unlocks, one of
+ * which is taken; the number follows the rate.
  */
 #ifndef CP_LOCK_SAMPLE_H
 #define CP_LOCK_SAMPLE_H
@@ -39,7 +38,6 @@ struct cp_lock_unlocks {
 	uint64_t credit;
 	uint64_t began;		  /* of the stratum, monotonic ns; 0 = not yet */
 	uint32_t size, at, taken; /* of the stratum; unlocks seen in it; which one is taken */
-	uint32_t dear;		  /* of waits: how many of those seen were long */
 };
 
 /* What a recorded event stands for. */

@@ -94,8 +94,7 @@ struct cp_thread {
 	/* By the thread; NULL until it sets one. */
 	struct cp_labels *labels;
 	struct cp_lock_waits waits;	/* the thread's own: which of its waits are recorded, */
-	struct cp_lock_unlocks unlocks; /* which of its unlocks, */
-	struct cp_lock_unlocks follows; /* and which of its waits their holders hear of */
+	struct cp_lock_unlocks unlocks; /* and which of its unlocks */
 	struct cp_holders *holders;	/* entries for those; NULL until the first */
 	void *(*start)(void *);		/* the program's thread function, for the trampoline */
 	void *argument;
