@@ -125,10 +125,14 @@ void cp_process_end(const char *when)
 
 void cp_process_thread_exit(int status)
 {
-	struct cp_thread *self = cp_tls_is_libc() ? cp_self.thread : NULL;
+	struct cp_thread *self;
 
+	/* Asked first: in a sandbox that retired us no system call is allowed. */
+	if (!cp_session_is_ours())
+		return;
 	/* A raw clone may have its maker's TLS. */
-	if (!self || cp_load_relaxed(&self->tid) != cp_sys_gettid() || !cp_session_is_ours())
+	self = cp_tls_is_libc() ? cp_self.thread : NULL;
+	if (!self || cp_load_relaxed(&self->tid) != cp_sys_gettid())
 		return;
 	if (!cp_collect_only_caller()) {
 		cp_threads_end_raw(status & 0xff);
