@@ -31,7 +31,8 @@ static uint32_t main_ended;
 static uint32_t ended_raw;   /* a thread has ended, and libc doesn't know */
 static uint32_t after_main;  /* main ended unseen, and then another */
 static uint32_t last_status; /* what the last one that ended said to the kernel */
-/* Main's id, in libc's memory; the kernel clears it when main has ended, however that was. */
+/* Main's id, in libc's memory; the kernel clears it when main has ended, however that was. In a
+ * child that another thread made it is that one's, and libc may give its memory back then. */
 static const uint32_t *main_id;
 static uint32_t retired;
 /* A thread is registered by the sweep, or by itself: held while one looks whether the other has,
@@ -122,7 +123,13 @@ static void find_main_id(void)
 
 bool cp_threads_main_is_lost(void)
 {
-	return main_id && !cp_load_acquire(main_id) && !cp_threads_main_ended();
+	uint32_t id;
+
+	if (!main_id || cp_threads_main_ended())
+		return false;
+	/* Asked again: what it was may be other data by now. */
+	return cp_sys_peek(&id, (uint64_t)(uintptr_t)main_id, sizeof(id)) >= 0 && !id &&
+	       !cp_threads_main_ended();
 }
 
 void cp_threads_end_main(int status)

@@ -13,6 +13,8 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <sys/prctl.h>
 
 #include "session.h"
@@ -31,18 +33,25 @@ static bool has_right(void)
 	       (d[CAP_TO_INDEX(CAP_SYS_ADMIN)].effective & CAP_TO_MASK(CAP_SYS_ADMIN));
 }
 
-static bool is_nowhere(const void *p, size_t size)
+/* What is at P, copied; 0 or a negative errno, also where one's own memory may not be asked for. */
+static int copy_of(void *to, const void *p, size_t size)
 {
-	char copy[sizeof(struct sock_fprog)];
+	long err = cp_sys_peek(to, (uint64_t)(uintptr_t)p, size);
 
-	return cp_sys_peek(copy, (uint64_t)(uintptr_t)p, size) == -EFAULT;
+	return err < 0 ? (int)err : 0;
 }
 
 /* Instructions begin at least where they are said to; the kernel looks at all of them. */
 static bool is_program(const struct sock_fprog *p)
 {
-	return !is_nowhere(p, sizeof(*p)) && p->len && p->len <= BPF_MAXINSNS &&
-	       !is_nowhere(p->filter, sizeof(*p->filter));
+	struct sock_filter first;
+	struct sock_fprog copy;
+	int err = copy_of(&copy, p, sizeof(copy));
+
+	if (err)
+		return p && err != -EFAULT;
+	return copy.len && copy.len <= BPF_MAXINSNS &&
+	       copy_of(&first, copy.filter, sizeof(first)) != -EFAULT;
 }
 
 static bool restricts(unsigned long mode, unsigned long flags, const void *filter)

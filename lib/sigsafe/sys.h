@@ -111,11 +111,12 @@ static inline long cp_sys_write(int fd, const void *buf, size_t n)
 }
 
 /* Copy N bytes at ADDR of this process without faulting: N, or a negative
- * errno (a short copy is -EFAULT). Some sandboxes deny it (-EPERM, -ENOSYS). */
+ * errno (a short copy is -EFAULT). Some sandboxes deny it (-EPERM, -ENOSYS). By the caller's own
+ * id: when main has ended, its id, the process's, stands for no memory any more. */
 static inline long cp_sys_peek(void *to, uint64_t addr, size_t n)
 {
 	struct iovec l = { to, n }, r = { (void *)(uintptr_t)addr, n };
-	long got = cp_syscall6(SYS_process_vm_readv, cp_sys_getpid(), (long)&l, 1, (long)&r, 1, 0);
+	long got = cp_syscall6(SYS_process_vm_readv, cp_sys_gettid(), (long)&l, 1, (long)&r, 1, 0);
 
 	return got < 0 ? got : got == (long)n ? got : -14 /* EFAULT */;
 }

@@ -13,6 +13,8 @@
  * | copy            | a process made by a raw clone that shares memory; main goes on     |
  * | cloned          | a thread made by a raw clone, with main's TLS; main goes on        |
  * | forked          | a child                                                            |
+ * | unmapped        | none: the thread that made a child ends there, and all that libc   |
+ * |                 | had of it is given back, with the word that the kernel cleared     |
  */
 #include <pthread.h>
 #include <sched.h>
@@ -143,6 +145,41 @@ static void run_forked(void)
 	EXPECT(WIFEXITED(status) && WEXITSTATUS(status) == 6);
 }
 
+static void *joins(void *forker)
+{
+	EXPECT(pthread_join(*(pthread_t *)forker, NULL) == 0);
+	work_after_main();
+	return NULL;
+}
+
+static void *forks(void *arg)
+{
+	static pthread_t self;
+	pthread_t t;
+
+	self = pthread_self();
+	*(pid_t *)arg = fork();
+	if (*(pid_t *)arg == 0)
+		EXPECT(pthread_create(&t, NULL, joins, &self) == 0);
+	return NULL;
+}
+
+static void run_unmapped(void)
+{
+	/* More than libc keeps of stacks that nobody uses. */
+	const size_t stack = (size_t)64 << 20;
+	pthread_attr_t attr;
+	static pid_t pid;
+	int status = 0;
+	pthread_t t;
+
+	pthread_attr_init(&attr);
+	EXPECT(pthread_attr_setstacksize(&attr, stack) == 0);
+	EXPECT(pthread_create(&t, &attr, forks, &pid) == 0);
+	EXPECT(pthread_join(t, NULL) == 0);
+	EXPECT(pid > 0 && waitpid(pid, &status, 0) == pid && status == 0);
+}
+
 /* atexit handlers are for those who leave by libc. */
 static void handler(void)
 {
@@ -173,9 +210,11 @@ int main(int argc, char **argv)
 		run_cloned();
 	if (!strcmp(way, "forked"))
 		run_forked();
+	if (!strcmp(way, "unmapped"))
+		run_unmapped();
 	if (strstr(way, "hidden"))
 		end_hidden(7);
-	if (!strstr("worker copy cloned forked", way))
+	if (!strstr("worker copy cloned forked unmapped", way))
 		syscall(SYS_exit, 7);
 	HOST_END();
 }

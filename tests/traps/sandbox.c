@@ -1,8 +1,8 @@
 /* Programs that lock themselves in, or move to other namespaces, which the kernel allows
  * single-threaded programs only.
  *
- *   sandbox probe | refused | filter | filter-by-number | filter-with-right | filter-threads |
- *           strict | unshare-user | unshare-pid | setns | close-range |
+ *   sandbox probe | blind | refused | filter | filter-by-number | filter-with-right |
+ *           filter-threads | strict | unshare-user | unshare-pid | setns | close-range |
  *           close-range-by-number   [threaded]
  */
 #include <errno.h>
@@ -113,6 +113,23 @@ static void probe(void)
 	EXPECT(syscall(SYS_seccomp, SECCOMP_SET_MODE_STRICT, 1, NULL) == -1 && errno == EINVAL);
 	EXPECT(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 1, NULL) == -1 && errno == EFAULT);
 	confined_work();
+}
+
+/* The same, in an image that may not read its own memory by a system call: some sandboxes take the
+ * calls of debuggers away. */
+static void blind(void)
+{
+	struct sock_filter f[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { sizeof(f) / sizeof(*f), f };
+
+	EXPECT(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+	EXPECT(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+	EXPECT(execl("/proc/self/exe", "sandbox", "probe", (char *)NULL) == 0);
 }
 
 /* What the kernel doesn't do: by both ways, for want of a filter, of one that can be read, of the
@@ -295,6 +312,7 @@ static const struct {
 	void (*run)(void);
 } ways[] = {
 	{ "probe", probe },
+	{ "blind", blind },
 	{ "refused", refused },
 	{ "filter", filter },
 	{ "filter-by-number", filter_by_number },

@@ -12,7 +12,7 @@ try() { # way mode
 	want=$status
 	case $1 in
 	alone* | after-threads | all) check_status "$1-bare" 7 ;;
-	worker | copy | cloned | forked) check_status "$1-bare" 0 ;;
+	worker | copy | cloned | forked | unmapped) check_status "$1-bare" 0 ;;
 	esac
 	name=$1-$2
 	rm -f "$work/$name.pb"*
@@ -37,9 +37,11 @@ for mode in cpu wall; do
 	try copy $mode
 	try cloned $mode
 	try forked $mode
+	try unmapped $mode
 	for way in main-first main-hidden all worker cloned; do
 		check_stack "$work/$way-$mode.pb" work_after_main
 	done
 	check_stack "$work/forked-$mode.pb".* work_after_main
+	check_stack "$work/unmapped-$mode.pb".* work_after_main
 done
 finish

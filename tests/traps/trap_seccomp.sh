@@ -6,7 +6,7 @@ need timeout
 limit=$bounded
 CPUPROFILE_FREQUENCY=1000
 export CPUPROFILE_FREQUENCY
-for way in probe refused filter filter-by-number filter-with-right strict filter-threads; do
+for way in probe blind refused filter filter-by-number filter-with-right strict filter-threads; do
 	bare "$way-bare" ./tests/traps/sandbox "$way"
 	[ "$status" = 0 ] || skip "$way: no seccomp here"
 	profiled "$way" ./tests/traps/sandbox "$way"
