@@ -6,9 +6,6 @@
 
 #include "sigsafe/thread.h"
 
-/* The kernel's clock id of a thread's CPU time: ~tid, "per thread", "scheduler". */
-#define CP_THREAD_CLOCK(tid) ((int)((~(unsigned)(tid) << 3) | 6u))
-
 /* A timer on T's clock, not armed, that sends T itself SIGPROF with TAG and T's index as its value.
  * Its id, or a negative errno: -ESRCH when the thread has ended. Any context. */
 int cp_thread_timer_create(const struct cp_thread *t, uint64_t tag);

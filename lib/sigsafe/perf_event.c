@@ -5,6 +5,7 @@
 #include <linux/perf_event.h>
 #include <signal.h>
 #include <string.h>
+#include <time.h>
 
 #include "sigsafe/atomic.h"
 #include "sigsafe/sys.h"
@@ -108,8 +109,20 @@ static uint64_t draw_period(struct cp_perf *p, uint64_t base_ns)
 	return base_ns + (base_ns / SPREAD * next_random(p) >> 32);
 }
 
+/* CPU time of thread TID; 0 when it has ended. */
+static uint64_t clock_of(int tid)
+{
+	struct timespec t;
+
+	if (cp_sys2(SYS_clock_gettime, CP_THREAD_CLOCK(tid), &t) < 0)
+		return 0;
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
 int cp_perf_open(struct cp_perf *p, int tid, uint64_t first_ns, uint64_t base_ns)
 {
+	int err;
+
 	p->random ^= first_ns * UINT64_C(0x9e3779b97f4a7c15) + (unsigned)tid;
 	p->period = draw_period(p, base_ns);
 	/* What is left over at its end is on average what it begins with. */
@@ -118,7 +131,21 @@ int cp_perf_open(struct cp_perf *p, int tid, uint64_t first_ns, uint64_t base_ns
 	p->once = true;
 	/* The same part of the period that was drawn: it is what the hit counts for. Each is
 	 * about a second at most, so their product fits. */
-	return replace(p, tid, first_ns * p->period / base_ns, true);
+	first_ns = first_ns * p->period / base_ns;
+	err = replace(p, tid, first_ns, true);
+	p->due = err ? 0 : clock_of(tid);
+	p->due += p->due ? first_ns : 0;
+	return err;
+}
+
+/* What passed between the first hit and the event that goes on: a period begins with that, and so
+ * none would have this time. It is not little where a thread lives for a few periods. */
+static void credit_gap(struct cp_perf *p, int tid, uint64_t base_ns)
+{
+	uint64_t now = clock_of(tid);
+
+	if (p->due && now > p->due && now - p->due < base_ns)
+		p->credit += now - p->due;
 }
 
 int cp_perf_renew(struct cp_perf *p, int tid, uint64_t base_ns)
@@ -128,6 +155,8 @@ int cp_perf_renew(struct cp_perf *p, int tid, uint64_t base_ns)
 
 	p->left = LIFE_NS / base_ns > LIFE_HITS ? (uint32_t)(LIFE_NS / base_ns) : LIFE_HITS;
 	if (!err) {
+		if (p->once)
+			credit_gap(p, tid, base_ns);
 		p->period = period;
 		p->once = false;
 	} else if (p->once) {

@@ -23,7 +23,8 @@
 struct cp_perf {
 	void *pages;	 /* the control page, and one of samples behind it; NULL: no event */
 	uint64_t period; /* what a hit counts for, ns */
-	uint64_t credit; /* ns of hits that were not given out in whole sampling periods */
+	uint64_t credit; /* ns that were not given out in whole sampling periods */
+	uint64_t due;	 /* when the first hit comes, by the thread's CPU clock, ns; 0: unknown */
 	uint64_t random;
 	uint32_t left; /* hits until the event is made anew */
 	bool once;     /* it is the first, which hits once */

@@ -110,6 +110,9 @@ static inline long cp_sys_write(int fd, const void *buf, size_t n)
 	return cp_sys3(SYS_write, fd, buf, n);
 }
 
+/* The kernel's clock id of a thread's CPU time: ~tid, "per thread", "scheduler". */
+#define CP_THREAD_CLOCK(tid) ((int)((~(unsigned)(tid) << 3) | 6u))
+
 /* Copy N bytes at ADDR of this process without faulting: N, or a negative
  * errno (a short copy is -EFAULT). Some sandboxes deny it (-EPERM, -ENOSYS). By the caller's own
  * id: when main has ended, its id, the process's, stands for no memory any more. */

@@ -185,6 +185,40 @@ static void test_an_event_lives_without_a_descriptor(void)
 	CHECK_EQ(signals, 0);
 }
 
+/* By the calling thread's CPU clock, ns. */
+static uint64_t own_clock(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void test_no_time_is_lost_between_the_first_event_and_the_next(void)
+{
+	/* The gap is to be within a sampling period. */
+	const uint64_t base = UINT64_C(1000000000), first = base / 100;
+	struct sigaction act = { .sa_sigaction = on_prof, .sa_flags = SA_SIGINFO };
+	struct cp_perf p = { .random = 1 };
+	uint64_t before = own_clock(), made, asked, credit;
+
+	sigaction(SIGPROF, &act, NULL);
+	if (cp_perf_open(&p, cp_sys_gettid(), first, base))
+		SKIP("no perf events here");
+	made = own_clock();
+	burn();
+	credit = p.credit;
+	asked = own_clock();
+	CHECK_EQ(cp_perf_renew(&p, cp_sys_gettid(), base), 0);
+	/* The first hit's time is up to an eighth later than was asked for. */
+	CHECK(p.credit - credit >= asked - made - first - first / 8);
+	CHECK(p.credit - credit <= own_clock() - before - first);
+	credit = p.credit;
+	CHECK_EQ(cp_perf_renew(&p, cp_sys_gettid(), base), 0);
+	CHECK_EQ(p.credit, credit);
+	cp_perf_close(&p);
+}
+
 int main(void)
 {
 	RUN(test_kernel_frames_are_read_around_the_end);
@@ -193,5 +227,6 @@ int main(void)
 	RUN(test_other_records_are_passed_over);
 	RUN(test_periods_sum_up_to_what_was_hit);
 	RUN(test_an_event_lives_without_a_descriptor);
+	RUN(test_no_time_is_lost_between_the_first_event_and_the_next);
 	return harness_end();
 }
