@@ -144,8 +144,7 @@ all_hard() {
 	seconds=$(awk -v s="${ACCURACY_ENGINE_SECONDS:-10}" -v n="$runs" 'BEGIN { print s / n }')
 	echo
 	echo "Programs that are hard to sample: estimate/truth of a function, its standard error by $runs runs of $seconds s, and"
-	echo "estimate/truth of the whole process's CPU time. Then what a virtual machine's host took of these processors meanwhile:"
-	echo "it is no CPU time, but perf's clock goes on."
+	echo "estimate/truth of the whole process's CPU time. Then what a virtual machine's host took of these processors meanwhile."
 	printf '%-34s %5s' program Hz
 	for engine in $engines; do printf ' %31s' "$engine"; done
 	echo
