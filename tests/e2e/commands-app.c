@@ -1,6 +1,6 @@
 /* The ./app of README.md and cprof(1): a thread called worker in parse(), which allocates, and
- * another that waits for its lock. Runs for some tenths of a second, or until it is killed when it
- * has an argument "forever". */
+ * another that waits for its lock. Runs for some tenths of a second; with an argument "longer"
+ * twice as long, with "forever" until it is killed. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned long parsed;
-static int forever;
+static int forever, turns = 500;
 
 __attribute__((noinline)) static char *malloc_copy(const char *text)
 {
@@ -35,7 +35,7 @@ __attribute__((noinline)) static unsigned long parse(const char *text)
 static void *work(void *arg)
 {
 	pthread_setname_np(pthread_self(), "worker");
-	for (int i = 0; forever || i < 500; i++) {
+	for (int i = 0; forever || i < turns; i++) {
 		pthread_mutex_lock(&lock);
 		for (int k = 0; k < 100; k++)
 			parsed += parse("what an application reads, line by line, and looks at");
@@ -49,6 +49,8 @@ int main(int argc, char **argv)
 	pthread_t threads[2];
 
 	forever = argc > 1 && !strcmp(argv[1], "forever");
+	if (argc > 1 && !strcmp(argv[1], "longer"))
+		turns *= 2;
 	for (int i = 0; i < 2; i++)
 		pthread_create(&threads[i], NULL, work, NULL);
 	for (int i = 0; i < 2; i++)

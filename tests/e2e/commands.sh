@@ -48,8 +48,10 @@ printf 'all: one.o two.o\none.o two.o: app.c\n\t%s -I%s/include -I%s/include/gpe
 	"$CC" "$source" "$source" >Makefile
 echo 'my %h; $h{$_ % 5000} .= chr(65 + $_ % 26) for 1 .. 600000; print scalar(keys %h), "\n"' >demo.pl
 echo 'print(sum(len(str(i)) for i in range(300000)))' >script.py
+# What is compared isn't alike: a function with the same time in both isn't shown.
 for name in out a b old new a1 a2 a3 b1 b2 b3 out.0001 out.0002 out.pb; do
-	LD_PRELOAD=libcprof.so CPUPROFILE="$name.pb" CPROF_SYMBOLIZE=full CPUPROFILE_FREQUENCY=400 ./app
+	case $name in b | new | out.0002) length=longer ;; *) length= ;; esac
+	LD_PRELOAD=libcprof.so CPUPROFILE="$name.pb" CPROF_SYMBOLIZE=full CPUPROFILE_FREQUENCY=400 ./app $length
 done
 mv out.pb.pb out.pb.17
 LD_PRELOAD=libcprof.so HEAPPROFILE=heap.pb CPROF_HEAP_INTERVAL=1 ./app
