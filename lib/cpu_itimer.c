@@ -12,14 +12,6 @@
 
 static bool lost; /* to the program, which uses it itself */
 
-static uint64_t process_cpu_ns(void)
-{
-	struct timespec t = { 0 };
-
-	cp_sys2(SYS_clock_gettime, CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static void set_process_timer(uint64_t period_ns)
 {
 	struct timeval period = { (time_t)(period_ns / 1000000000u),
@@ -59,7 +51,8 @@ void cp_cpu_itimer_use(void)
 		say_program_has_it();
 		return;
 	}
-	cp_store_relaxed(&cp_cpu_state.process_periods, process_cpu_ns() / cp_cpu_state.period_ns);
+	cp_store_relaxed(&cp_cpu_state.process_periods,
+			 cp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID) / cp_cpu_state.period_ns);
 	cp_store_release(&cp_cpu_state.process_timer, 1);
 	set_process_timer(cp_cpu_state.period_ns);
 }

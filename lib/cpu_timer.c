@@ -40,15 +40,6 @@ static struct timespec to_timespec(uint64_t ns)
 	return (struct timespec){ (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) };
 }
 
-/* CPU time of T so far. */
-static uint64_t cpu_ns(const struct cp_thread *t)
-{
-	struct timespec now = { 0 };
-
-	cp_sys2(SYS_clock_gettime, CP_THREAD_CLOCK(t->tid), &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 int cp_cpu_timer_create(struct cp_thread *t)
 {
 	struct itimerspec when = { .it_interval = to_timespec(cp_cpu_state.period_ns) };
@@ -56,7 +47,7 @@ int cp_cpu_timer_create(struct cp_thread *t)
 
 	if (id < 0)
 		return id;
-	t->first_due = cpu_ns(t) + cp_cpu_timer_first();
+	t->first_due = cp_sys_clock_ns(CP_THREAD_CLOCK(t->tid)) + cp_cpu_timer_first();
 	t->expiries = 0;
 	when.it_value = to_timespec(t->first_due);
 	/* Before it runs: the handler takes only signals of the timer named here. */
@@ -89,7 +80,8 @@ void cp_cpu_timer_prepare(void)
  * reason, such as SIGPROF blocked behind our back, and stays unsampled. */
 uint64_t cp_cpu_timer_missed(struct cp_thread *t)
 {
-	uint64_t now = cpu_ns(t), due, missed, most = longest_tail / cp_cpu_state.period_ns;
+	uint64_t now = cp_sys_clock_ns(CP_THREAD_CLOCK(t->tid)), due, missed,
+		 most = longest_tail / cp_cpu_state.period_ns;
 
 	if (t->timer == CP_NO_TIMER || now < t->first_due)
 		return 0;

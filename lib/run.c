@@ -9,10 +9,7 @@
 
 uint64_t cp_run_clock(int clock)
 {
-	struct timespec t = { 0 };
-
-	cp_sys2(SYS_clock_gettime, clock, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	return cp_sys_clock_ns(clock);
 }
 
 /* Of all runs; under the collector's lock. */

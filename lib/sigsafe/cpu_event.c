@@ -15,14 +15,6 @@
 
 struct cp_cpu_state cp_cpu_state;
 
-static uint64_t clock_ns(int clock)
-{
-	struct timespec t = { 0 };
-
-	cp_sys2(SYS_clock_gettime, clock, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static bool is_timer_of_ours(const siginfo_t *si)
 {
 	return si->si_code == SI_TIMER &&
@@ -82,7 +74,7 @@ static void from_thread_timer(const siginfo_t *si, const ucontext_t *uc)
  * tick, and tells nothing of the periods that it was late. */
 static uint64_t periods_since_last(void)
 {
-	uint64_t now = clock_ns(CLOCK_PROCESS_CPUTIME_ID) / cp_cpu_state.period_ns;
+	uint64_t now = cp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID) / cp_cpu_state.period_ns;
 
 	return now - cp_exchange_acqrel(&cp_cpu_state.process_periods, now);
 }
@@ -119,11 +111,11 @@ static bool from_process_timer(const struct cp_self *self, const siginfo_t *si,
 /* Takes longer than a sample, and is timed by a clock of CPU time: preemption is likely. */
 static void renew(struct cp_thread *t)
 {
-	uint64_t began = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	uint64_t began = cp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
 	if (cp_perf_renew(&t->perf, cp_load_relaxed(&t->tid), cp_cpu_state.period_ns) < 0)
 		cp_cpu_state.perf_failed(t);
-	cp_count(CP_COUNT_EVENT_NS, clock_ns(CLOCK_THREAD_CPUTIME_ID) - began);
+	cp_count(CP_COUNT_EVENT_NS, cp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) - began);
 }
 
 /* All hits since the last signal. Those that came in the kernel came in one stay there, so the

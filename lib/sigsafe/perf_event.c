@@ -5,7 +5,6 @@
 #include <linux/perf_event.h>
 #include <signal.h>
 #include <string.h>
-#include <time.h>
 
 #include "sigsafe/atomic.h"
 #include "sigsafe/sys.h"
@@ -109,16 +108,6 @@ static uint64_t draw_period(struct cp_perf *p, uint64_t base_ns)
 	return base_ns + (base_ns / SPREAD * next_random(p) >> 32);
 }
 
-/* CPU time of thread TID; 0 when it has ended. */
-static uint64_t clock_of(int tid)
-{
-	struct timespec t;
-
-	if (cp_sys2(SYS_clock_gettime, CP_THREAD_CLOCK(tid), &t) < 0)
-		return 0;
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 int cp_perf_open(struct cp_perf *p, int tid, uint64_t first_ns, uint64_t base_ns)
 {
 	int err;
@@ -133,7 +122,7 @@ int cp_perf_open(struct cp_perf *p, int tid, uint64_t first_ns, uint64_t base_ns
 	 * about a second at most, so their product fits. */
 	first_ns = first_ns * p->period / base_ns;
 	err = replace(p, tid, first_ns, true);
-	p->due = err ? 0 : clock_of(tid);
+	p->due = err ? 0 : cp_sys_clock_ns(CP_THREAD_CLOCK(tid));
 	p->due += p->due ? first_ns : 0;
 	return err;
 }
@@ -142,7 +131,7 @@ int cp_perf_open(struct cp_perf *p, int tid, uint64_t first_ns, uint64_t base_ns
  * none would have this time. It is not little where a thread lives for a few periods. */
 static void credit_gap(struct cp_perf *p, int tid, uint64_t base_ns)
 {
-	uint64_t now = clock_of(tid);
+	uint64_t now = cp_sys_clock_ns(CP_THREAD_CLOCK(tid));
 
 	if (p->due && now > p->due && now - p->due < base_ns)
 		p->credit += now - p->due;

@@ -113,6 +113,15 @@ static inline long cp_sys_write(int fd, const void *buf, size_t n)
 /* The kernel's clock id of a thread's CPU time: ~tid, "per thread", "scheduler". */
 #define CP_THREAD_CLOCK(tid) ((int)((~(unsigned)(tid) << 3) | 6u))
 
+/* What CLOCK says, ns; 0 when there is none such: its thread has ended. */
+static inline uint64_t cp_sys_clock_ns(int clock)
+{
+	struct timespec t = { 0 };
+
+	cp_sys2(SYS_clock_gettime, clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
 /* Copy N bytes at ADDR of this process without faulting: N, or a negative
  * errno (a short copy is -EFAULT). Some sandboxes deny it (-EPERM, -ENOSYS). By the caller's own
  * id: when main has ended, its id, the process's, stands for no memory any more. */
