@@ -230,10 +230,8 @@ static uint64_t sweep(void)
  * kernel takes its status for the process's (Linux < 5.17: main's). */
 static void end_as_last(void)
 {
-	int status;
-
-	if (cp_threads_ended_raw(&status))
-		cp_sys1(SYS_exit, status);
+	if (cp_threads_ended_raw())
+		cp_sys1(SYS_exit, cp_threads_last_status());
 }
 
 /* Without a thread that would see to it. */
@@ -256,14 +254,13 @@ static bool loop(void)
 		uint32_t rung = cp_load_seqcst(&bell);
 		uint32_t bits = cp_load_seqcst(&requests), tick;
 		uint64_t now = cp_run_clock(CLOCK_MONOTONIC), deadline;
-		int status;
 
 		if (bits & CP_REQUEST_QUIT) {
 			serve_rest(cp_collect_take(~0u));
 			return true;
 		}
 		if (only_we_are_left()) {
-			if (cp_threads_ended_raw(&status))
+			if (cp_threads_ended_raw())
 				work->last();
 			end_bare();
 			return true;

@@ -108,10 +108,14 @@ void cp_threads_end_raw(int status)
 	end(t, status);
 }
 
-bool cp_threads_ended_raw(int *status)
+bool cp_threads_ended_raw(void)
 {
-	*status = (int)cp_load_relaxed(&last_status);
 	return cp_load_acquire(&ended_raw) != 0;
+}
+
+int cp_threads_last_status(void)
+{
+	return (int)cp_load_relaxed(&last_status);
 }
 
 /* Main itself. Where the kernel doesn't tell, what follows from it isn't done. */

@@ -26,9 +26,10 @@ bool cp_threads_main_ended(void);
 /* The calling thread is about to end with STATUS by a system call of its own: its record ends. Any
  * context with libc's TLS. */
 void cp_threads_end_raw(int status);
-/* Some thread has ended so: libc won't see who is the last one. STATUS: what the one that ended
- * last said. */
-bool cp_threads_ended_raw(int *status);
+/* Some thread has ended so: libc won't see who is the last one. */
+bool cp_threads_ended_raw(void);
+/* What the thread that ended last said to the kernel. */
+int cp_threads_last_status(void);
 /* Main has ended so, and nobody told us; then who noticed, the collector, says that it ended. */
 bool cp_threads_main_is_lost(void);
 void cp_threads_end_main(int status);
