@@ -8,10 +8,6 @@ check_status api 0
 check_quiet api
 check_heap "$work/first.pb" "$work/second.pb" "$work/dump.pb"
 
-values_are() { # file site values
-	got=$(heap_values "$1" "$2")
-	[ "$got" = "$3" ] || fail "${1##*/}: $2 is $got, not $3"
-}
 values_are "$work/first.pb" site_first "10 1000 9 900"
 values_are "$work/first.pb" 'site_(between|second)' "0 0 0 0"
 values_are "$work/second.pb" 'site_(first|between)' "0 0 0 0"

@@ -25,6 +25,11 @@ heap_values() { # file regex
 		END { printf "%d %d %d %d\n", s[1], s[2], s[3], s[4] }'
 }
 
+values_are() { # file regex values
+	got=$(heap_values "$1" "$2")
+	[ "$got" = "$3" ] || fail "${1##*/}: $2 is $got, not $3"
+}
+
 # Allocators that are installed: glibc's own, and libraries to preload.
 allocators() {
 	echo glibc

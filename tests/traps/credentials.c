@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "host.h"
+#include "tasks.h"
 #include "had-thread.h"
 
 #define NOBODY 65534
@@ -97,19 +98,6 @@ static int all_alike(void)
 	if (tasks)
 		closedir(tasks);
 	return alike;
-}
-
-static int count_tasks(void)
-{
-	DIR *tasks = opendir("/proc/self/task");
-	struct dirent *entry;
-	int n = 0;
-
-	while (tasks && (entry = readdir(tasks)))
-		n += entry->d_name[0] != '.';
-	if (tasks)
-		closedir(tasks);
-	return n;
 }
 
 /* Ours follows soon, not at once: its task ends, and another is made. At most 20 s. */

@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "host.h"
+#include "deny.h"
 #include "had-thread.h"
 
 __attribute__((noinline)) static void work(void)
@@ -119,16 +120,7 @@ static void probe(void)
  * calls of debuggers away. */
 static void blind(void)
 {
-	struct sock_filter f[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog program = { sizeof(f) / sizeof(*f), f };
-
-	EXPECT(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
-	EXPECT(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+	EXPECT(deny_call(SYS_process_vm_readv));
 	EXPECT(execl("/proc/self/exe", "sandbox", "probe", (char *)NULL) == 0);
 }
 

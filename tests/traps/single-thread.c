@@ -6,21 +6,18 @@
  *     single-thread filter COMMAND    runs it where the kernel gives no descriptor away
  */
 #include <dirent.h>
-#include <errno.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/single_threaded.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "host.h"
+#include "deny.h"
+#include "tasks.h"
 
 #define NEEDS_LOCK 128 /* glibc's _IO_FLAGS2_NEED_LOCK: of a stream, once there was a thread */
 #define KILL_AND_STOP (1ull << (SIGKILL - 1) | 1ull << (SIGSTOP - 1))
@@ -29,19 +26,6 @@ static void expect_single(void)
 {
 	EXPECT(__libc_single_threaded);
 	EXPECT(!(stdin->_flags2 & NEEDS_LOCK));
-}
-
-static int count_tasks(void)
-{
-	DIR *tasks = opendir("/proc/self/task");
-	struct dirent *entry;
-	int n = 0;
-
-	while (tasks && (entry = readdir(tasks)))
-		n += entry->d_name[0] != '.';
-	if (tasks)
-		closedir(tasks);
-	return n;
 }
 
 static unsigned long long blocked_by(const char *tid)
@@ -196,16 +180,7 @@ static void change_ids(void)
 
 static void filter(char **command)
 {
-	struct sock_filter program[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_pidfd_getfd, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog p = { sizeof(program) / sizeof(*program), program };
-
-	EXPECT(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
-	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &p))
+	if (!deny_call(SYS_pidfd_getfd))
 		exit(77);
 	execvp(command[0], command);
 	exit(127);

@@ -9,14 +9,10 @@ check_status same 0
 check_quiet same
 check_heap "$work/first.pb" "$work/second.pb" "$work/third.pb"
 
-values_are() { # file regex values
-	got=$(heap_values "$work/$1.pb" "$2")
-	[ "$got" = "$3" ] || fail "$1: $2 is $got, not $3"
-}
-values_are first site_same "1004 10040 0 0"
-values_are first site_thread "12000 1200000 0 0"
-values_are second site_same "930 9300 0 0"
-values_are third site_same "80 800 0 0"
+values_are "$work/first.pb" site_same "1004 10040 0 0"
+values_are "$work/first.pb" site_thread "12000 1200000 0 0"
+values_are "$work/second.pb" site_same "930 9300 0 0"
+values_are "$work/third.pb" site_same "80 800 0 0"
 "$pprof_check" --raw "$work/second.pb" | grep site_same | sort >"$work/rows"
 grep -q '^200,2000,0,0	.*request=one' "$work/rows" && [ "$(grep -c request "$work/rows")" = 1 ] ||
 	fail "labels: $(cat "$work/rows")"
