@@ -31,8 +31,8 @@ struct cp_wall_counts {
 	uint64_t late;	     /* ticks that were missed: a dump took long */
 	uint64_t timeless;   /* timers that could not be made */
 	uint64_t given;	     /* ns that went to rows */
-	uint64_t unsampled;  /* ns of threads that were never met, and have no start either */
-	uint64_t unmet;	     /* ns of threads that were not met yet, at the last dump */
+	uint64_t unsampled;  /* ns of threads that were seen nowhere, and have no start either */
+	uint64_t unmet;	     /* ns of threads that were seen nowhere yet, at the last dump */
 	uint64_t unvisited;  /* ns of threads that were never met, given to their start */
 	uint64_t unanswered; /* ns of running threads without a sample, given to another stack */
 };
@@ -124,8 +124,10 @@ void cp_wall_answered(struct cp_run *r, struct cp_thread *t, const struct cp_rec
 /* At a visit, when T's time up to it was given to its states. */
 void cp_wall_still_unanswered(struct cp_run *r, struct cp_thread *t, struct cp_wall_seen seen,
 			      uint64_t now);
-/* All of T's time until UNTIL stands in rows afterwards. */
+/* All of T's time until UNTIL stands in rows afterwards, if there is any row for it. */
 void cp_wall_settle(struct cp_run *r, struct cp_thread *t, uint64_t until);
+/* ns that have no row. */
+uint64_t cp_wall_unpaid(const struct cp_thread *t);
 /* The same for good: T has ended. */
 void cp_wall_gone(struct cp_run *r, struct cp_thread *t);
 

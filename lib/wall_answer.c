@@ -128,15 +128,19 @@ void cp_wall_answered(struct cp_run *r, struct cp_thread *t, const struct cp_rec
 static void pay_somehow(struct cp_run *r, struct cp_thread *t, enum cp_wall_state state)
 {
 	struct cp_wall_thread *w = &t->wall;
+	bool guessed = w->unanswered;
 
 	if (state == CP_WALL_RUNNING && w->unanswered)
 		pay_as_seen(r, t);
-	if (!w->owed[state])
-		return;
-	if (w->unanswered || !w->row[state])
-		cp_wall.counts.unanswered += w->owed[state];
-	if (!w->row[state])
+	if (w->owed[state] && !w->row[state]) {
+		guessed = true;
 		make_row(r, t, state);
+	}
+	/* Main, and threads unknown to libc, have no start: as long as nobody saw them anywhere, it
+	 * stays owed. */
+	if (!w->row[state])
+		return;
+	cp_wall.counts.unanswered += guessed ? w->owed[state] : 0;
 	cp_wall_pay(r, t, state);
 }
 
@@ -149,6 +153,11 @@ void cp_wall_settle(struct cp_run *r, struct cp_thread *t, uint64_t until)
 	pay_somehow(r, t, CP_WALL_WAITING);
 	if (t->names[CP_MODE_WALL])
 		cp_drain_name(r, t);
+}
+
+uint64_t cp_wall_unpaid(const struct cp_thread *t)
+{
+	return t->wall.owed[CP_WALL_RUNNING] + t->wall.owed[CP_WALL_WAITING];
 }
 
 /* T began and ended between two visits: its CPU clock tells how long it ran. */
@@ -185,6 +194,8 @@ void cp_wall_gone(struct cp_run *r, struct cp_thread *t)
 		settle_unseen(r, t);
 	else
 		cp_wall_settle(r, t, w->ended);
+	cp_wall.counts.unsampled += cp_wall_unpaid(t);
+	w->owed[CP_WALL_RUNNING] = w->owed[CP_WALL_WAITING] = 0;
 	w->began = 0;
 	/* The next thread with this record is met at once. */
 	if (t->index < cp_wall.due.count)

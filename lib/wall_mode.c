@@ -87,10 +87,12 @@ static void settle(struct cp_run *r)
 
 		if (cp_load_acquire(&t->state) != CP_THREAD_LIVE || !began)
 			continue;
-		if (t->wall.state != CP_WALL_UNSEEN)
+		if (t->wall.state != CP_WALL_UNSEEN) {
 			cp_wall_settle(r, t, now);
-		else if (now > began)
+			cp_wall.counts.unmet += cp_wall_unpaid(t);
+		} else if (now > began) {
 			cp_wall.counts.unmet += now - began;
+		}
 	}
 	cp_wall_slow_settle(r);
 }

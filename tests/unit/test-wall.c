@@ -78,6 +78,37 @@ static void test_a_thread_that_was_not_met_has_its_time_at_its_start(void)
 	end();
 }
 
+/* Main's, which has no start that could stand for it. */
+static void test_a_thread_that_was_seen_nowhere_has_unsampled_time(void)
+{
+	struct cp_thread *t;
+	pthread_t thread;
+	uint64_t lived;
+
+	begin();
+	t = make(&thread);
+	t->start = NULL;
+	cp_wall.blind = true;
+	wait_ms(25);
+	cp_wall_tick(&run);
+	CHECK_EQ(t->wall.state, CP_WALL_WAITING);
+	for (int dump = 0; dump < 2; dump++) {
+		cp_wall.stopped = cp_run_clock(CLOCK_MONOTONIC);
+		run.ops->settle(&run);
+		CHECK_EQ(cp_wall.counts.unmet, cp_wall.stopped - t->wall.began);
+	}
+	cp_wall_thread_end(t);
+	lived = t->wall.ended - t->wall.began;
+	cp_wall_gone(&run, t);
+	CHECK_EQ(cp_wall.counts.unsampled, lived);
+	CHECK_EQ(cp_wall.counts.unanswered, 0);
+	CHECK_EQ(sum(1, 0), 0);
+	finish(thread, t);
+	cp_wall.stopped = 0;
+	cp_wall.blind = false;
+	end();
+}
+
 static void test_paused_threads_have_no_time(void)
 {
 	struct cp_thread *t;
@@ -339,6 +370,7 @@ int main(void)
 	RUN(test_late_visits_lose_no_time);
 	RUN(test_an_end_between_visits_is_the_end_of_its_time);
 	RUN(test_a_thread_that_was_not_met_has_its_time_at_its_start);
+	RUN(test_a_thread_that_was_seen_nowhere_has_unsampled_time);
 	RUN(test_paused_threads_have_no_time);
 	RUN(test_ticks_go_on_after_two_to_the_32);
 	RUN(test_many_that_wait_let_the_pacer_rest);
