@@ -10,7 +10,7 @@
 # FAULT_WAY=api: the program starts and stops by cprof_start and cprof_stop, whose results say what is missing;
 # launched: a shell has samples, and becomes the program by exec.
 # `make faults` runs all of it, tests/traps/trap_faults.sh a few. FAULT_JOBS run at a time; FAULT_STEP=k takes every k-th
-# point. What was said, and from where the call came, is in $FAULT_SAID, if set.
+# point. What was said, and from where the call came, is in $FAULT_SAID, if set; all files of a run that failed stay in $FAULT_KEEP.
 set -u
 : "${CP_LIBRARY:?is the built libcprof.so}"
 : "${srcdir:?is the source directory}"
@@ -123,6 +123,7 @@ point() { # call how n beyond
 		[ -n "$found" ] && printf '%s FAIL %s\n' "$3" "$(printf '%s' "$found" | tr '\n' '|') [$(grep -m1 '^failed' "$at/report")]" >>"$work/results"
 		[ -n "${FAULT_SAID:-}" ] && printf '%s %s %s\t%s\t%s\n' "$1" "$2" "$3" "$(grep -m1 '^failed' "$at/report" | cut -d' ' -f4-)" "$(head -n 3 "$at/err" | tr '\n' '|')" >>"$FAULT_SAID"
 	fi
+	[ -n "${FAULT_KEEP:-}" ] && grep -q "^$3 FAIL" "$work/results" && mkdir -p "$FAULT_KEEP" && cp -r "$at" "$FAULT_KEEP/$1-$2-$3"
 	rm -rf "$at"
 }
 
