@@ -124,7 +124,7 @@ void cp_heap_thread_end(struct cp_thread *t)
 void cp_heap_fork_child(struct cp_run *r, struct cp_thread *keep)
 {
 	(void)r;
-	cp_self.heap.allocated = cp_self.heap.freed = 0;
+	cp_heap_event_forget();
 	cp_heap_totals.allocated = cp_heap_totals.freed = cp_heap_totals.peak = 0;
 	if (time_step)
 		next_time = cp_run_clock(CLOCK_MONOTONIC) + time_step;

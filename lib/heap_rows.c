@@ -40,7 +40,7 @@ uint64_t cp_heap_rows_whole(uint64_t objects)
 
 static bool belongs(const struct cp_depot_entry *e, const struct cp_run *r)
 {
-	return cp_load_relaxed(&e->epoch) >= cp_heap_totals.first_epoch &&
+	return cp_load_relaxed(&e->seen.epoch) >= cp_heap_totals.first_epoch &&
 	       (e->interval == CP_DEPOT_MAPPING) == (r->mode == CP_MODE_MMAP);
 }
 

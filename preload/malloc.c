@@ -37,19 +37,27 @@ static void *tagged(size_t size)
 	return p;
 }
 
-static RARE void *malloc_slow(size_t size)
+static RARE void *malloc_sampled(size_t size)
 {
 	struct cp_heap_sample s;
 	void *p;
 
-	if (cp_likely(cp_heap_exact_is_on()))
-		return cp_heap_exact_commit(cp_heap_hot.malloc(size), size, CALLER);
 	if (!cp_allocator_resolve())
 		return cp_allocator_early(size);
 	if (!cp_heap_event_begin(&s, size, CALLER))
 		return cp_heap_hot.malloc(size);
 	p = tagged(size);
 	return cp_heap_event_commit(&s, p ? p : cp_heap_hot.malloc(size));
+}
+
+static RARE HOT void *malloc_slow(size_t size)
+{
+	void *p;
+
+	if (cp_unlikely(!cp_heap_exact_is_on()))
+		return malloc_sampled(size);
+	p = cp_heap_hot.malloc(size);
+	return cp_heap_exact_commit(p, size, cp_call_here());
 }
 
 INTERPOSE HOT void *malloc(size_t size)
@@ -77,19 +85,27 @@ static void *tagged_zeros(size_t size)
 	return p ? memset(p, 0, size) : NULL;
 }
 
-static RARE void *calloc_slow(size_t n, size_t each, size_t size)
+static RARE void *calloc_sampled(size_t n, size_t each, size_t size)
 {
 	struct cp_heap_sample s;
 	void *p;
 
-	if (cp_heap_exact_is_on())
-		return cp_heap_exact_commit(cp_heap_hot.calloc(n, each), size, CALLER);
 	if (!cp_allocator_resolve())
 		return cp_allocator_early(size);
 	if (!cp_heap_event_begin(&s, size, CALLER))
 		return cp_heap_hot.calloc(n, each);
 	p = tagged_zeros(size);
 	return cp_heap_event_commit(&s, p ? p : cp_heap_hot.calloc(n, each));
+}
+
+static RARE HOT void *calloc_slow(size_t n, size_t each, size_t size)
+{
+	void *p;
+
+	if (cp_unlikely(!cp_heap_exact_is_on()))
+		return calloc_sampled(n, each, size);
+	p = cp_heap_hot.calloc(n, each);
+	return cp_heap_exact_commit(p, size, cp_call_here());
 }
 
 INTERPOSE HOT void *calloc(size_t n, size_t each)
@@ -104,17 +120,28 @@ INTERPOSE HOT void *calloc(size_t n, size_t each)
 	return cp_heap_hot.calloc(n, each);
 }
 
-static RARE void free_slow(void *p)
+/* WORD: see cp_heap_exact_free. */
+static RARE void free_rest(void *p, uint64_t word)
 {
 	/* What is in the table is none of the arena's. */
-	if (cp_likely(cp_heap_exact_free(p))) {
-		cp_heap_hot.free(p);
-		return;
+	if (word) {
+		cp_heap_exact_free_rest(p, word);
+	} else {
+		if (cp_allocator_is_early(p) || !cp_allocator_resolve())
+			return;
+		cp_heap_event_free(p);
 	}
-	if (cp_allocator_is_early(p) || !cp_allocator_resolve())
-		return;
-	cp_heap_event_free(p);
 	cp_heap_hot.free(p);
+}
+
+static RARE HOT void free_slow(void *p)
+{
+	uint64_t word;
+
+	if (cp_likely(cp_heap_exact_free(p, &word)))
+		cp_heap_hot.free(p);
+	else
+		free_rest(p, word);
 }
 
 INTERPOSE HOT void free(void *p)

@@ -4,6 +4,7 @@
 #ifndef CP_ARCH_AARCH64_H
 #define CP_ARCH_AARCH64_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <ucontext.h>
 
@@ -31,6 +32,22 @@ static inline uint64_t cp_ticks(void)
 
 	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
 	return ticks;
+}
+
+/* Subtract BY from *N. true: *N was not more than that, and is of no use now. */
+static inline __attribute__((always_inline)) bool cp_sub_uses_up(uint64_t *n, uint64_t by)
+{
+	uint64_t before = *n;
+
+	*n = before - by;
+	return before <= by;
+}
+
+/* Is one of BITS set in *WORD, which others may change meanwhile? */
+static inline __attribute__((always_inline)) bool cp_has_any_bit(const uint16_t *word,
+								 uint16_t bits)
+{
+	return __atomic_load_n(word, __ATOMIC_RELAXED) & bits;
 }
 
 /* Registers by their DWARF number; the pc has none there and follows sp. */
@@ -68,6 +85,20 @@ __attribute__((always_inline)) static inline void cp_regs_here(struct cp_regs *r
 			 :
 			 : "r"(regs->r)
 			 : "x9", "x10", "memory");
+}
+
+/* The call that the function was made by that this is inlined into: where it returns to, and the
+ * caller's registers there. */
+struct cp_call {
+	uint64_t pc, sp, fp;
+};
+
+__attribute__((always_inline)) static inline struct cp_call cp_call_here(void)
+{
+	const uint64_t *frame = __builtin_frame_address(0);
+
+	/* Where the caller's stack begins isn't known; nobody asks (see rules_aarch64.h). */
+	return (struct cp_call){ (uint64_t)__builtin_return_address(0), 0, frame[0] };
 }
 
 /* Is the calling thread's TLS libc's? Another runtime's thread may have none. */

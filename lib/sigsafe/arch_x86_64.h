@@ -4,6 +4,7 @@
 #ifndef CP_ARCH_X86_64_H
 #define CP_ARCH_X86_64_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <ucontext.h>
 
@@ -33,6 +34,28 @@ static inline uint64_t cp_ticks(void)
 
 	__asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
 	return (uint64_t)high << 32 | low;
+}
+
+/* Subtract BY from *N. true: *N was not more than that, and is of no use now. */
+static inline __attribute__((always_inline)) bool cp_sub_uses_up(uint64_t *n, uint64_t by)
+{
+	bool up;
+
+	/* Compilers ask the two things that one jump tells apart. */
+	__asm__("subq %2, %0" : "+r"(*n), "=@ccbe"(up) : "r"(by));
+	return up;
+}
+
+/* Is one of BITS set in *WORD, which others may change meanwhile? */
+static inline __attribute__((always_inline)) bool cp_has_any_bit(const uint16_t *word,
+								 uint16_t bits)
+{
+	bool any;
+
+	/* One instruction, where a relaxed load is one by itself. Volatile: it is read every time.
+	 */
+	__asm__ volatile("testw %2, %1" : "=@ccnz"(any) : "m"(*word), "r"(bits));
+	return any;
 }
 
 /* Registers by their DWARF number (System V ABI, figure 3.36). */
@@ -72,6 +95,21 @@ __attribute__((always_inline)) static inline void cp_regs_here(struct cp_regs *r
 			 :
 			 : "r"(regs->r)
 			 : "rax", "memory");
+}
+
+/* The call that the function was made by that this is inlined into: where it returns to, and the
+ * caller's registers there. */
+struct cp_call {
+	uint64_t pc, sp, fp;
+};
+
+__attribute__((always_inline)) static inline struct cp_call cp_call_here(void)
+{
+	/* Asking for it makes that function keep rbp there, below its return address. */
+	const uint64_t *frame = __builtin_frame_address(0);
+
+	return (struct cp_call){ (uint64_t)__builtin_return_address(0), (uint64_t)(frame + 2),
+				 frame[0] };
 }
 
 /* Is the calling thread's TLS libc's? Another runtime's thread may have one of its own, or none:

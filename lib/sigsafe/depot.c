@@ -16,7 +16,7 @@
 _Static_assert(UNITS *UNIT == CHUNK, "an id has 15 bits for the place in a chunk");
 _Static_assert(sizeof(struct cp_depot_entry) + 4097 * 8 < CHUNK, "the deepest stack fits");
 
-struct cp_depot_hot cp_depot_hot = { .epoch = 1 };
+struct cp_depot_hot cp_depot_hot = { .now = { { .word = 1 } } }; /* the first epoch */
 
 static uint64_t top =
 	UNITS; /* first free unit, over all chunks; chunk 0 isn't used: id 0 is none */
@@ -105,13 +105,14 @@ static struct cp_depot_entry *make(const struct cp_depot_key *k, uint64_t hash, 
 		return NULL;
 	e->hash = hash;
 	e->id = id;
-	e->epoch = now;
+	e->seen.epoch = now;
 	e->depth = (uint16_t)k->depth;
 	e->end = k->end;
 	e->shard = k->shard;
+	e->exact = k->interval == 1 ? k->shard : CP_DEPOT_NOT_EXACT;
 	e->labels = k->labels;
 	e->interval = k->interval;
-	e->peak_number = cp_load_relaxed(&cp_depot_hot.peak_number);
+	e->seen.peak_number = cp_load_relaxed(&cp_depot_hot.now.peak_number);
 	memcpy(e->pcs, k->pcs, k->depth * sizeof(*k->pcs));
 	return e;
 }
@@ -163,7 +164,7 @@ static uint32_t begun = 1; /* the newest epoch that somebody writes or has writt
 
 void cp_depot_retire(uint64_t low, uint64_t high)
 {
-	uint32_t n = cp_add_seqcst(&begun, 1) + 1, seen = cp_load_relaxed(&cp_depot_hot.epoch);
+	uint32_t n = cp_add_seqcst(&begun, 1) + 1, seen = cp_load_relaxed(&cp_depot_hot.now.epoch);
 	struct gone *g = &gone[n % GONE];
 
 	/* Acquire: what is below comes after it. */
@@ -172,7 +173,7 @@ void cp_depot_retire(uint64_t low, uint64_t high)
 	cp_store_relaxed(&g->high, high);
 	cp_store_release(&g->epoch, n);
 	/* Those of others that aren't written yet are passed: they count as having taken all. */
-	while (seen < n && !cp_cas_acqrel(&cp_depot_hot.epoch, &seen, n))
+	while (seen < n && !cp_cas_acqrel(&cp_depot_hot.now.epoch, &seen, n))
 		;
 }
 
@@ -206,14 +207,14 @@ static bool went(const struct cp_depot_entry *e, uint32_t n)
 
 bool cp_depot_is_found_still(struct cp_depot_entry *e)
 {
-	uint32_t now = cp_depot_epoch(), since = cp_load_relaxed(&e->epoch);
+	uint32_t now = cp_depot_epoch(), since = cp_load_relaxed(&e->seen.epoch);
 	bool still = cp_load_relaxed(&e->hash) && now - since < GONE;
 
 	for (uint32_t n = since + 1; still && n <= now; n++)
 		still = !went(e, n);
 	/* Another thread may have looked, too, at more or at less: it found the same. */
 	if (still)
-		cp_store_relaxed(&e->epoch, now);
+		cp_store_relaxed(&e->seen.epoch, now);
 	else
 		cp_store_relaxed(&e->hash, 0);
 	return still;
@@ -221,7 +222,7 @@ bool cp_depot_is_found_still(struct cp_depot_entry *e)
 
 void cp_depot_mark_peak(void)
 {
-	cp_add_seqcst(&cp_depot_hot.peak_number, 1);
+	cp_add_seqcst(&cp_depot_hot.now.peak_number, 1);
 }
 
 struct cp_depot_amount cp_depot_in_use(const struct cp_depot_entry *e)
@@ -241,12 +242,12 @@ struct cp_depot_amount cp_depot_in_use(const struct cp_depot_entry *e)
  * once may put one block on the wrong side of the mark. */
 void cp_depot_keep_peak_now(struct cp_depot_entry *e)
 {
-	uint32_t now = cp_load_relaxed(&cp_depot_hot.peak_number),
-		 seen = cp_load_relaxed(&e->peak_number);
+	uint32_t now = cp_load_relaxed(&cp_depot_hot.now.peak_number),
+		 seen = cp_load_relaxed(&e->seen.peak_number);
 	struct cp_depot_amount use;
 
 	use = cp_depot_in_use(e);
-	if (!cp_cas_acqrel(&e->peak_number, &seen, now))
+	if (!cp_cas_acqrel(&e->seen.peak_number, &seen, now))
 		return;
 	cp_store_relaxed(&e->peak.objects, use.objects);
 	cp_store_relaxed(&e->peak.bytes, use.bytes);
@@ -254,7 +255,7 @@ void cp_depot_keep_peak_now(struct cp_depot_entry *e)
 
 struct cp_depot_amount cp_depot_at_peak(const struct cp_depot_entry *e)
 {
-	if (cp_load_acquire(&e->peak_number) != cp_load_relaxed(&cp_depot_hot.peak_number))
+	if (cp_load_acquire(&e->seen.peak_number) != cp_load_relaxed(&cp_depot_hot.now.peak_number))
 		return cp_depot_in_use(e);
 	return (struct cp_depot_amount){ cp_load_relaxed(&e->peak.objects),
 					 cp_load_relaxed(&e->peak.bytes) };

@@ -29,23 +29,37 @@ struct cp_depot_amount {
 	uint64_t bytes;
 };
 
+/* What every sample compares, as one word; written one by one. */
+struct cp_depot_now {
+	union {
+		uint64_t word;
+		struct {
+			uint32_t epoch, peak_number;
+		};
+	};
+};
+
+#define CP_DEPOT_NOT_EXACT UINT8_MAX /* no shard's number */
+
 struct cp_depot_entry {
 	uint64_t hash;	/* 0: retired */
 	uint32_t id;	/* of itself */
 	uint32_t next;	/* id of the next in its bucket; 0 = none */
 	uint32_t fresh; /* id of the next that the collector hasn't seen; 0 = none */
-	uint32_t epoch; /* the last one in which it was known to be found */
-	uint32_t row;	/* the collector's: in the aggregate of its mode, plus 1 */
 	uint16_t depth; /* program counters that follow */
 	uint8_t end;	/* enum cp_unwind_end */
 	uint8_t shard;
+	uint8_t exact; /* SHARD, where INTERVAL is 1; else CP_DEPOT_NOT_EXACT */
+	uint8_t pad[3];
+	uint32_t row; /* the collector's: in the aggregate of its mode, plus 1 */
+	/* The last epoch in which it was known to be found, and the number of PEAK. */
+	struct cp_depot_now seen;
 	uint64_t interval; /* mean bytes between samples, when its samples were taken */
 	/* An entry may have an owner: the only thread that finds it, by its shard. */
 	struct cp_depot_amount allocated, freed; /* freed: by the owner */
 	struct cp_depot_amount freed_elsewhere;
-	struct cp_depot_amount peak; /* in use at the peak number PEAK_NUMBER */
-	uint32_t peak_number;
-	uint32_t labels; /* number of the thread's set: labelset.h */
+	struct cp_depot_amount peak; /* in use at that peak */
+	uint32_t labels;	     /* number of the thread's set: labelset.h */
 	uint64_t pcs[];
 };
 
@@ -72,8 +86,8 @@ struct cp_depot_key {
 
 /* What every sample reads. */
 struct cp_depot_hot {
-	uint32_t epoch, peak_number;
 	char *chunks[CP_DEPOT_CHUNKS];
+	struct cp_depot_now now;
 };
 extern struct cp_depot_hot cp_depot_hot __attribute__((visibility("hidden")));
 
@@ -91,7 +105,7 @@ static inline struct cp_depot_entry *cp_depot_at(uint32_t id)
 /* Each begins with something that went away; numbers only grow. */
 static inline uint32_t cp_depot_epoch(void)
 {
-	return cp_load_acquire(&cp_depot_hot.epoch);
+	return cp_load_acquire(&cp_depot_hot.now.epoch);
 }
 /* Those with a pc in [LOW, HIGH) are found no longer; they stay otherwise. None is looked at before
  * it is asked for next. */
@@ -103,8 +117,13 @@ void cp_depot_next_epoch(void);
 bool cp_depot_is_found_still(struct cp_depot_entry *e);
 static inline bool cp_depot_is_found(struct cp_depot_entry *e)
 {
-	return __builtin_expect(cp_load_relaxed(&e->epoch) == cp_depot_epoch(), 1) ||
+	return __builtin_expect(cp_load_relaxed(&e->seen.epoch) == cp_depot_epoch(), 1) ||
 	       cp_depot_is_found_still(e);
+}
+/* It is found, and what it has is of after the last mark. */
+static inline bool cp_depot_is_current(const struct cp_depot_entry *e)
+{
+	return cp_load_relaxed(&e->seen.word) == cp_load_acquire(&cp_depot_hot.now.word);
 }
 
 /* What is in use from here on is compared with this mark: the state of every entry as of now is
@@ -117,10 +136,16 @@ void cp_depot_freed(struct cp_depot_entry *e, uint64_t objects, uint64_t bytes);
 void cp_depot_keep_peak_now(struct cp_depot_entry *e);
 static inline void cp_depot_keep_peak(struct cp_depot_entry *e)
 {
-	if (__builtin_expect(cp_load_relaxed(&cp_depot_hot.peak_number) !=
-				     cp_load_relaxed(&e->peak_number),
+	if (__builtin_expect(cp_load_relaxed(&cp_depot_hot.now.peak_number) !=
+				     cp_load_relaxed(&e->seen.peak_number),
 			     0))
 		cp_depot_keep_peak_now(e);
+}
+
+static inline void cp_depot_add_own(struct cp_depot_amount *to, uint64_t objects, uint64_t bytes)
+{
+	cp_add_owned(&to->objects, objects);
+	cp_add_owned(&to->bytes, bytes);
 }
 
 /* The same by the entry's owner. */
@@ -128,15 +153,13 @@ static inline void cp_depot_allocated_own(struct cp_depot_entry *e, uint64_t obj
 					  uint64_t bytes)
 {
 	cp_depot_keep_peak(e);
-	cp_add_owned(&e->allocated.objects, objects);
-	cp_add_owned(&e->allocated.bytes, bytes);
+	cp_depot_add_own(&e->allocated, objects, bytes);
 }
 
 static inline void cp_depot_freed_own(struct cp_depot_entry *e, uint64_t objects, uint64_t bytes)
 {
 	cp_depot_keep_peak(e);
-	cp_add_owned(&e->freed.objects, objects);
-	cp_add_owned(&e->freed.bytes, bytes);
+	cp_depot_add_own(&e->freed, objects, bytes);
 }
 
 /* In use now, and at the peak. */

@@ -54,7 +54,7 @@ bool cp_heap_event_begin(struct cp_heap_sample *s, size_t size, void *caller)
 			return false;
 		}
 	}
-	*s = (struct cp_heap_sample){ h->interval, size, (uintptr_t)caller };
+	*s = (struct cp_heap_sample){ h->interval, size, (uintptr_t)caller, NULL };
 	h->left = draw(h);
 	if (cp_self.thread && cp_load_relaxed(&cp_self.thread->paused)) {
 		cp_count_mode(CP_MODE_HEAP, CP_COUNT_LOST_PAUSED, 1);
@@ -91,13 +91,22 @@ static void look_at_totals(uint64_t allocated, uint64_t freed)
 		t->dump();
 }
 
+void cp_heap_event_forget(void)
+{
+	struct cp_heap_self *h = &cp_self.heap;
+
+	h->allocated = h->freed = 0;
+	h->room_before = h->room;
+}
+
 void cp_heap_event_flush(void)
 {
 	struct cp_heap_self *h = &cp_self.heap;
-	uint64_t allocated = cp_add_relaxed(&cp_heap_totals.allocated, h->allocated) + h->allocated;
-	uint64_t freed = cp_add_relaxed(&cp_heap_totals.freed, h->freed) + h->freed;
+	uint64_t more = h->allocated + h->room_before - h->room, allocated, freed;
 
-	h->allocated = h->freed = 0;
+	allocated = cp_add_relaxed(&cp_heap_totals.allocated, more) + more;
+	freed = cp_add_relaxed(&cp_heap_totals.freed, h->freed) + h->freed;
+	cp_heap_event_forget();
 	look_at_totals(allocated, freed);
 }
 
@@ -111,7 +120,8 @@ static inline void freed(struct cp_depot_entry *e, uint64_t size)
 	else
 		cp_depot_freed(e, objects, bytes);
 	/* What was allocated before this run is not in its totals; after a stop there are none. */
-	if (cp_likely(cp_load_relaxed(&e->epoch) >= cp_load_relaxed(&cp_heap_totals.first_epoch) &&
+	if (cp_likely(cp_load_relaxed(&e->seen.epoch) >=
+			      cp_load_relaxed(&cp_heap_totals.first_epoch) &&
 		      cp_heap_hot.state == CP_HEAP_ON))
 		cp_heap_event_sum_up(0, bytes);
 }
@@ -228,7 +238,7 @@ __attribute__((noinline)) void *cp_heap_event_commit(const struct cp_heap_sample
 
 void *cp_heap_event_commit_all(void *p, size_t size, void *caller)
 {
-	const struct cp_heap_sample s = { 1, size, (uintptr_t)caller };
+	const struct cp_heap_sample s = { 1, size, (uintptr_t)caller, NULL };
 
 	if (cp_self.thread && cp_load_relaxed(&cp_self.thread->paused)) {
 		cp_count_mode(CP_MODE_HEAP, CP_COUNT_LOST_PAUSED, 1);
@@ -237,9 +247,10 @@ void *cp_heap_event_commit_all(void *p, size_t size, void *caller)
 	return cp_heap_event_commit(&s, p);
 }
 
-void cp_heap_event_record(void *p, size_t size, void *caller, struct cp_unwind_input *in)
+void cp_heap_event_record(void *p, size_t size, const struct cp_call *call,
+			  struct cp_unwind_input *in)
 {
-	record(&(struct cp_heap_sample){ 1, size, (uintptr_t)caller }, p, in);
+	record(&(struct cp_heap_sample){ 1, size, call->pc, call }, p, in);
 }
 
 __attribute__((noinline)) struct cp_depot_entry *cp_heap_event_mapping(void *caller)

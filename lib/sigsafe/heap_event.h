@@ -36,14 +36,15 @@ extern struct cp_heap_totals cp_heap_totals;
 
 /* A thread adds to the shared totals in batches of this many bytes; they serve the peak and the
  * dumps by amount, which need no more precision. */
-#define CP_HEAP_BATCH (UINT64_C(64) << 10)
+#define CP_HEAP_BATCH (UINT64_C(32) << 10)
 /* Of frequent samples one in so many is timed. */
 #define CP_HEAP_TIMED 64u
 
 struct cp_heap_sample {
 	uint64_t interval;
 	size_t size;
-	uintptr_t caller; /* return address of the interposed function */
+	uintptr_t caller;	    /* return address of the interposed function */
+	const struct cp_call *call; /* that, and the caller's registers; NULL: not known */
 };
 
 /* The decision, and the draw of the next interval. false: don't sample. */
@@ -90,11 +91,14 @@ static inline void cp_heap_own_end(void)
 struct cp_unwind_input;
 struct cp_depot_entry;
 void *cp_heap_event_commit_all(void *p, size_t size, void *caller);
-void cp_heap_event_record(void *p, size_t size, void *caller, struct cp_unwind_input *in);
+void cp_heap_event_record(void *p, size_t size, const struct cp_call *call,
+			  struct cp_unwind_input *in);
 void cp_heap_event_taken(uintptr_t a, struct cp_depot_entry *e, uint64_t size);
 
 /* Add the calling thread's batch to the totals: at its end. */
 void cp_heap_event_flush(void);
+/* Leave it out. */
+void cp_heap_event_forget(void);
 /* Add to the batch. */
 static inline void cp_heap_event_sum_up(uint64_t allocated, uint64_t freed)
 {

@@ -20,6 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sigsafe/arch.h"
 #include "sigsafe/atomic.h"
 #include "sigsafe/thread.h"
 
@@ -81,18 +82,17 @@ extern struct cp_heap_filter cp_heap_filter __attribute__((visibility("hidden"))
 /* Is an allocation of SIZE sampled? true also when nothing is known yet: ask begin. */
 static inline __attribute__((always_inline)) bool cp_heap_takes(size_t size)
 {
-	uint64_t left, rest;
+	uint64_t left;
 
 	/* Off, it is a jump; so there is none for who pays for more than that. */
 	if (cp_unlikely(cp_heap_hot.state == CP_HEAP_OFF))
 		return false;
 	left = cp_self.heap.left;
-	rest = left - size;
-	/* Not subtracted first and put back: a handler in between would take the difference for
-	 * large, and its own allocations not for samples. */
-	if (cp_unlikely(left <= size))
+	/* Not subtracted in its place and put back: a handler in between would take the difference
+	 * for large, and its own allocations not for samples. */
+	if (cp_unlikely(cp_sub_uses_up(&left, size)))
 		return true;
-	cp_self.heap.left = rest;
+	cp_self.heap.left = left;
 	return false;
 }
 
@@ -112,7 +112,7 @@ static inline __attribute__((always_inline)) bool cp_heap_looks(const void *addr
 	uintptr_t a = (uintptr_t)address;
 
 	/* Relaxed: who frees a block got it from who allocated it. */
-	if (cp_likely((uint16_t)a & cp_load_relaxed(&cp_heap_hot.look.mask)))
+	if (cp_likely(cp_has_any_bit(&cp_heap_hot.look.mask, (uint16_t)a)))
 		return false;
 	return !cp_heap_hot.filtered || cp_unlikely(cp_load_relaxed(cp_heap_filter_cell(a)));
 }

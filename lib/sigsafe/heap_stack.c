@@ -199,17 +199,19 @@ static uint64_t memo_epoch(void)
 	return (uint64_t)cp_depot_epoch() << 32 | cp_gate_openings();
 }
 
+/* *DEPTH: how many frames the stack has, if it is the memo's. */
 static struct cp_depot_entry *find_new(struct cp_scratch *scratch, struct cp_unwind_input *in,
-				       uintptr_t caller, struct cp_depot_key *key)
+				       uintptr_t caller, struct cp_depot_key *key, unsigned *depth)
 {
-	unsigned max = cp_load_relaxed(&cp_capture_settings.max_depth), depth = 0;
+	unsigned max = cp_load_relaxed(&cp_capture_settings.max_depth), n = 0;
 	struct cp_memo *m = &scratch->memo;
 
 	if (!is_rare(key->interval) && uses_rules(key))
-		depth = cp_memo_walk(m, in, memo_epoch(), max);
-	if (!depth)
+		n = cp_memo_walk(m, in, memo_epoch(), max);
+	if (!n)
 		return entry_of_walk(scratch, in, max, caller, key);
-	return entry_of_memo(m, depth - own_frames(cp_memo_pcs(m, depth), depth, caller), key);
+	*depth = n - own_frames(cp_memo_pcs(m, n), n, caller);
+	return entry_of_memo(m, *depth, key);
 }
 
 static bool is_of(struct cp_depot_entry *e, const struct cp_depot_key *key)
@@ -218,21 +220,30 @@ static bool is_of(struct cp_depot_entry *e, const struct cp_depot_key *key)
 	       e->labels == key->labels && e->shard == key->shard;
 }
 
+/* Stacks of which the caller's registers are known are kept from there on, for all who are called.
+ */
 static inline struct cp_depot_entry *find(struct cp_scratch *scratch, struct cp_unwind_input *in,
-					  uintptr_t caller, struct cp_depot_key *key)
+					  const struct cp_heap_sample *s, struct cp_depot_key *key)
 {
-	struct cp_replay *r = cp_replay_at(scratch->replays, &in->regs, caller);
+	const struct cp_call *call = s->call;
 	struct cp_depot_entry *e;
+	unsigned depth = 0;
+	struct cp_replay *r;
 
 	/* While a module goes, what is kept may be of that one. */
 	if (is_rare(key->interval) || is_apart(key))
-		return find_new(scratch, in, caller, key);
-	e = cp_replay_find(r, in);
+		return find_new(scratch, in, s->caller, key, &depth);
+	/* NOLINTNEXTLINE: cp_regs_here's instructions have filled it */
+	r = cp_replay_at(scratch->replays, call ? call->sp : in->regs.r[CP_REG_SP], s->caller);
+	e = call ? cp_replay_find_call(r, in, call) : cp_replay_find(r, in);
 	if (cp_likely(is_of(e, key)))
 		return e;
-	e = find_new(scratch, in, caller, key);
-	/* A walk that was not the memo's has left it empty. */
-	if (e && scratch->memo.count)
+	e = find_new(scratch, in, s->caller, key, &depth);
+	if (!e || !depth)
+		return e;
+	if (call)
+		cp_replay_keep_call(r, &scratch->memo, in, call, depth, e);
+	else
 		cp_replay_keep(r, &scratch->memo, in, e);
 	return e;
 }
@@ -240,7 +251,7 @@ static inline struct cp_depot_entry *find(struct cp_scratch *scratch, struct cp_
 /* Left by a jump out of a handler, the buffer would be lost as well: signals are blocked. Where all
  * is sampled, system calls would be most of the cost; there it is lost. */
 static __attribute__((noinline)) struct cp_depot_entry *
-find_with_any(struct cp_unwind_input *in, uintptr_t caller, struct cp_depot_key *key)
+find_with_any(struct cp_unwind_input *in, const struct cp_heap_sample *s, struct cp_depot_key *key)
 {
 	bool rare = is_rare(key->interval);
 	struct cp_depot_entry *e = NULL;
@@ -252,7 +263,7 @@ find_with_any(struct cp_unwind_input *in, uintptr_t caller, struct cp_depot_key 
 	scratch = cp_scratch_take(&cp_self.heap.scratch);
 	key->shard |= rare ? 0 : (uint8_t)(cp_self.heap.scratch % CP_HEAP_SHARDS);
 	if (scratch) {
-		e = find(scratch, in, caller, key);
+		e = find(scratch, in, s, key);
 		cp_scratch_give(scratch);
 	}
 	if (rare)
@@ -278,8 +289,8 @@ struct cp_depot_entry *cp_heap_stack_find(const struct cp_heap_sample *s,
 	in->own_tls = true;
 	in->copy = NULL;
 	if (!cp_likely(scratch))
-		return find_with_any(in, s->caller, &key);
-	e = find(scratch, in, s->caller, &key);
+		return find_with_any(in, s, &key);
+	e = find(scratch, in, s, &key);
 	give_own();
 	return e;
 }

@@ -16,6 +16,7 @@
 
 static struct cp_live_generation *generations[GENERATIONS];
 struct cp_live_generation *cp_live_newest;
+uint32_t cp_live_mixed;
 static size_t first_slots = FIRST_SLOTS;
 
 static struct cp_live_generation *generation(uint32_t number)
@@ -157,9 +158,9 @@ static __attribute__((noinline)) bool remove_anywhere(uint64_t address, struct c
 
 bool cp_live_remove(uint64_t address, struct cp_live_block *b)
 {
-	uint64_t word = cp_live_take(address);
+	uint64_t word;
 
-	if (__builtin_expect(!word, 0))
+	if (__builtin_expect(!cp_live_take(address, &word), 0))
 		return address && remove_anywhere(address, b);
 	unpack(word, b);
 	return true;
@@ -200,7 +201,7 @@ static bool put_elsewhere(struct cp_live_generation *g, uint64_t first, uint64_t
 		return true;
 	/* Counted first: who looks for it must be told. Relaxed, as the count is: who looks got the
 	 * address from here. */
-	cp_store_relaxed(&g->plain, 0);
+	cp_store_relaxed(&cp_live_mixed, 1);
 	change(&g->elsewhere[first], 1);
 	for (unsigned i = 0; i < OTHERS; i++)
 		if (other[i] != b && put_in(other[i], slots_with(other[i], 0), address, word))
@@ -246,12 +247,13 @@ static bool grow(uint32_t seen)
 		g->salt = seen * UINT64_C(0xa0761d6478bd642f);
 		g->count = slots;
 		g->number = seen;
-		g->plain = !seen;
 		/* Another thread may be faster. */
 		if (!cp_cas_acqrel(&generations[seen], &none, g))
 			cp_sys_unmap(g, bytes_of(slots));
 	}
-	/* Release: whoever gets it finds it set up. */
+	if (seen)
+		cp_store_relaxed(&cp_live_mixed, 1);
+	/* Release: whoever gets it finds it set up, and that it isn't the first. */
 	cp_cas_acqrel(&cp_live_newest, &before, generation(seen));
 	return true;
 }

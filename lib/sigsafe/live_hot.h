@@ -29,13 +29,14 @@ struct cp_live_generation {
 	uint8_t *elsewhere; /* for each bucket: addresses that belong there and are in another */
 	uint64_t count;	    /* slots */
 	uint64_t number;    /* 0 = the first one */
-	uint32_t plain;	    /* it is that, and ELSEWHERE has never told of any */
-	uint32_t pad[5];
+	uint64_t pad[3];
 	struct cp_live_bucket buckets[]; /* on a cache line's boundary */
 };
 
 /* The newest generation; NULL: there is none yet. Acquire: it is set up. */
 extern struct cp_live_generation *cp_live_newest __attribute__((visibility("hidden")));
+/* It isn't the only one, or ELSEWHERE has told of some: stays so. */
+extern uint32_t cp_live_mixed __attribute__((visibility("hidden")));
 
 /* Blocks so near to each other share their first bucket: a program's small blocks then take few
  * cache lines. As many as a bucket has slots, where glibc's smallest take 32 bytes. */
@@ -100,8 +101,9 @@ static inline bool cp_live_put_in(struct cp_live_bucket *b, unsigned slot, uint6
 	return true;
 }
 
-/* The word of ADDRESS, which is taken out; 0: it isn't in its place: ask cp_live_remove. */
-static inline uint64_t cp_live_take(uint64_t address)
+/* false: ADDRESS isn't in its place: ask cp_live_remove. Else it is taken out, *WORD was its word.
+ */
+static inline bool cp_live_take(uint64_t address, uint64_t *word)
 {
 	struct cp_live_generation *g = cp_load_acquire(&cp_live_newest);
 	struct cp_live_bucket *b;
@@ -109,29 +111,45 @@ static inline uint64_t cp_live_take(uint64_t address)
 
 	/* NULL is freed, too, and would be found in an empty slot. */
 	if (__builtin_expect(!g || !address, 0))
-		return 0;
+		return false;
 	b = &g->buckets[cp_live_first(g, address)];
 	/* Acquire: pairs with the release in put_in; the block behind it is whole. */
 	if (__builtin_expect(cp_load_acquire(&b->address[slot]) != address, 0))
-		return 0;
-	return cp_live_take_out(b, slot);
+		return false;
+	*word = cp_live_take_out(b, slot);
+	return true;
 }
 
-/* Put ADDRESS, whose first bucket of the newest generation G is number FIRST, in its place. false:
- * nothing was done, ask cp_live_insert: the place is taken, or the address may be in the table. */
-static inline bool cp_live_put(struct cp_live_generation *g, uint64_t first, uint64_t address,
-			       uint64_t word)
+/* The bucket of ADDRESS in the newest generation; there is one. */
+static inline struct cp_live_bucket *cp_live_bucket(uint64_t address)
 {
-	struct cp_live_bucket *b = &g->buckets[first];
-	unsigned slot = cp_live_slot(address);
-	bool there =
-		!cp_load_relaxed(&g->plain) && (cp_load_relaxed(&g->elsewhere[first]) | g->number);
+	struct cp_live_generation *g = cp_load_acquire(&cp_live_newest);
+	struct cp_live_bucket *b = &g->buckets[cp_live_first(g, address)];
 
+	/* The one pointer is all that need be kept. */
+	__asm__("" : "+r"(b));
+	return b;
+}
+
+/* May ADDRESS be in another one? */
+static inline bool cp_live_may_be_elsewhere(uint64_t address)
+{
+	const struct cp_live_generation *g = cp_load_acquire(&cp_live_newest);
+
+	return cp_load_relaxed(&cp_live_mixed) &&
+	       (cp_load_relaxed(&g->elsewhere[cp_live_first(g, address)]) | g->number);
+}
+
+/* Put ADDRESS, whose bucket is B, and which is in no other one, in its place. false: nothing was
+ * done, ask cp_live_insert: the place is taken, or the address is there. */
+static inline bool cp_live_put(struct cp_live_bucket *b, uint64_t address, uint64_t word)
+{
+	/* Hardly ever so, unlike where slots_with is asked (live.c). */
 #pragma GCC unroll 4
 	for (unsigned i = 0; i < CP_LIVE_WAYS; i++)
-		there |= cp_load_relaxed(&b->address[i]) == address;
-	return !(there | (cp_load_relaxed(&b->address[slot]) != 0)) &&
-	       cp_live_put_in(b, slot, address, word);
+		if (__builtin_expect(cp_load_relaxed(&b->address[i]) == address, 0))
+			return false;
+	return cp_live_put_in(b, cp_live_slot(address), address, word);
 }
 
 #endif

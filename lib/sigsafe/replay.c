@@ -3,32 +3,31 @@
 
 #include "sigsafe/stackmem.h"
 
-_Static_assert(CP_REPLAYS == 16, "cp_replay_at takes four bits");
-
 /* What was kept in vain so often is tried more rarely. */
 #define PATIENCE 4u
 #define SELDOM 16u
 
-static bool is_worth_it(struct cp_replay *r, const struct cp_unwind_input *in)
+static bool is_worth_it(struct cp_replay *r, const struct cp_rule_frame *from)
 {
-	if (!cp_replay_begins_so(r, &in->regs)) {
+	if (r->from.sp != from->sp || r->from.pc != from->pc) {
 		r->vain = 0;
 		return false;
 	}
 	return r->vain++ < PATIENCE || r->vain % SELDOM == 0;
 }
 
-/* false: not all within STACK, or too many. */
-static bool list_words(struct cp_replay *r, const struct cp_memo *m,
+/* Of the DEPTH frames that are outermost. false: not all within STACK, or too many. */
+static bool list_words(struct cp_replay *r, const struct cp_memo *m, unsigned depth,
 		       const struct cp_stackmem *stack)
 {
 	static const struct cp_rule_frame end;
+	static const cp_stackmem_word never;
 	unsigned needed = 0, n = 0;
 
 	r->low = UINT64_MAX;
 	r->high = 0;
 	/* From the outermost: what a frame must hand on is known when it is its turn. */
-	for (uint32_t i = 0; i < m->count; i++) {
+	for (uint32_t i = 0; i < depth; i++) {
 		unsigned more;
 
 		if (cp_rule_is_outermost(m->rules[i]))
@@ -48,22 +47,43 @@ static bool list_words(struct cp_replay *r, const struct cp_memo *m,
 			r->high = at + sizeof(uint64_t) > r->high ? at + sizeof(uint64_t) : r->high;
 		}
 	}
-	r->count = n;
+	r->words[n] = (struct cp_rule_word){ (uintptr_t)&never, 1 };
+	r->count = (uint16_t)n;
 	r->needed = (uint16_t)needed;
 	return n != 0;
+}
+
+static void keep(struct cp_replay *r, const struct cp_memo *m, const struct cp_rule_frame *from,
+		 unsigned depth, const struct cp_unwind_input *in, struct cp_depot_entry *e)
+{
+	struct cp_stackmem stack;
+	bool worth = is_worth_it(r, from);
+
+	r->entry = NULL;
+	r->from = *from;
+	if (!worth)
+		return;
+	cp_stackmem_init(&stack, from->sp, in->stack_low, in->stack_high);
+	if (list_words(r, m, depth, &stack))
+		r->entry = e;
 }
 
 void cp_replay_keep(struct cp_replay *r, const struct cp_memo *m, const struct cp_unwind_input *in,
 		    struct cp_depot_entry *e)
 {
-	struct cp_stackmem stack;
-	bool worth = is_worth_it(r, in);
+	struct cp_rule_frame from;
 
-	r->entry = NULL;
-	cp_rule_load(&r->from, &in->regs, ~UINT64_C(0));
-	if (!worth)
-		return;
-	cp_stackmem_init(&stack, r->from.sp, in->stack_low, in->stack_high);
-	if (list_words(r, m, &stack))
-		r->entry = e;
+	cp_rule_load(&from, &in->regs, ~UINT64_C(0));
+	keep(r, m, &from, m->count, in, e);
+}
+
+void cp_replay_keep_call(struct cp_replay *r, const struct cp_memo *m,
+			 const struct cp_unwind_input *in, const struct cp_call *call,
+			 unsigned depth, struct cp_depot_entry *e)
+{
+	const struct cp_rule_frame *from = &m->frames[depth - 1];
+
+	/* Else it isn't known where our own frames end. */
+	if (from->sp == call->sp && from->pc == call->pc)
+		keep(r, m, from, depth, in, e);
 }

@@ -19,37 +19,35 @@
 #include "sigsafe/stackmem.h"
 #include "sigsafe/unwind.h"
 
-#define CP_REPLAY_WORDS 124u /* 2 KiB in all */
+#define CP_REPLAY_WORDS 123u /* 2 KiB in all */
 #define CP_REPLAYS 16u
 
 struct cp_replay {
 	struct cp_depot_entry *entry; /* where the walk led to; NULL: nothing is kept */
 	struct cp_rule_frame from;
 	uint64_t low, high; /* the words lie in [low, high) */
-	uint32_t count;
+	uint16_t count;
 	uint16_t needed; /* registers of FROM that it depends on, besides pc and sp */
-	uint16_t vain;	 /* times that it was kept and didn't hold later */
-	struct cp_rule_word words[CP_REPLAY_WORDS];
+	uint32_t vain;	 /* times that it was kept and didn't hold later */
+	struct cp_rule_word words[CP_REPLAY_WORDS + 1]; /* COUNT, and one that never holds */
 };
+_Static_assert(sizeof(struct cp_replay) <= 2048, "as large as is said");
 
-/* The one of R[CP_REPLAYS] for a stack that begins so. */
-static inline struct cp_replay *cp_replay_at(struct cp_replay *r, const struct cp_regs *regs,
-					     uint64_t caller)
+/* The one of R[CP_REPLAYS] for a stack that begins so: return addresses are of any bytes, stacks of
+ * multiples of 16. */
+static inline struct cp_replay *cp_replay_at(struct cp_replay *r, uint64_t sp, uint64_t caller)
 {
-	/* NOLINTNEXTLINE: cp_regs_here's instructions have filled it */
-	uint64_t hash = (regs->r[CP_REG_SP] ^ caller << 20) * UINT64_C(0x9e3779b97f4a7c15);
-
-	return &r[hash >> 60];
+	return &r[(sp / 16 + caller) % CP_REPLAYS];
 }
 
 CP_STACKMEM_RAW static inline bool cp_replay_holds(const struct cp_replay *r)
 {
-	uint64_t different = 0;
+	const struct cp_rule_word *w = r->words - 1;
 
-#pragma GCC unroll 2
-	for (uint32_t i = 0; i < r->count; i++)
-		different |= *(const cp_stackmem_word *)r->words[i].at ^ r->words[i].value;
-	return !different;
+	do
+		w++;
+	while (*(const cp_stackmem_word *)w->at == w->value);
+	return w == r->words + r->count;
 }
 
 static inline bool cp_replay_begins_so(const struct cp_replay *r, const struct cp_regs *regs)
@@ -76,8 +74,30 @@ static inline struct cp_depot_entry *cp_replay_find(struct cp_replay *r,
 	return r->entry;
 }
 
+/* The same where all that is known is a call: the walk from the caller on. */
+static inline bool cp_replay_is_of_call(const struct cp_replay *r, const struct cp_call *call)
+{
+	return r->from.sp == call->sp && r->from.pc == call->pc &&
+	       cp_rule_has_needed_of(&r->from, call, r->needed) && cp_replay_holds(r);
+}
+
+static inline struct cp_depot_entry *cp_replay_find_call(struct cp_replay *r,
+							 const struct cp_unwind_input *in,
+							 const struct cp_call *call)
+{
+	if (!r->entry || r->low < in->stack_low || r->high > in->stack_high ||
+	    !cp_replay_is_of_call(r, call))
+		return NULL;
+	r->vain = 0;
+	return r->entry;
+}
+
 /* M's last walk was from IN and led to E. Kept when it is likely to come again. */
 void cp_replay_keep(struct cp_replay *r, const struct cp_memo *m, const struct cp_unwind_input *in,
 		    struct cp_depot_entry *e);
+/* The DEPTH frames of it that are outermost, which begin with CALL's. */
+void cp_replay_keep_call(struct cp_replay *r, const struct cp_memo *m,
+			 const struct cp_unwind_input *in, const struct cp_call *call,
+			 unsigned depth, struct cp_depot_entry *e);
 
 #endif

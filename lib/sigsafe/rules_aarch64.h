@@ -155,4 +155,12 @@ static inline bool cp_rule_has_needed(const struct cp_rule_frame *q, const struc
 	return !needed;
 }
 
+static inline bool cp_rule_has_needed_of(const struct cp_rule_frame *q, const struct cp_call *call,
+					 unsigned needed)
+{
+	(void)q;
+	(void)call;
+	return !needed;
+}
+
 #endif

@@ -239,4 +239,11 @@ static inline bool cp_rule_has_needed(const struct cp_rule_frame *q, const struc
 	       (!(needed & CP_RULE_NEEDS_BX) || q->bx == regs->r[CP_CFI_RBX]);
 }
 
+/* Of a call less is known. */
+static inline bool cp_rule_has_needed_of(const struct cp_rule_frame *q, const struct cp_call *call,
+					 unsigned needed)
+{
+	return !needed || (needed == CP_RULE_NEEDS_FP && q->fp == call->fp);
+}
+
 #endif

@@ -113,6 +113,9 @@ struct cp_heap_self {
 	uint64_t interval;	   /* mean that LEFT was drawn with; 0 = never drawn */
 	uint64_t random;	   /* state; 0 = not seeded */
 	uint64_t allocated, freed; /* estimated bytes, not yet in the totals */
+	/* Bytes that the short way (heap_exact.h) may allocate before it is left once; what ROOM
+	 * has become less by since it was ROOM_BEFORE isn't in the totals, either. */
+	uint64_t room, room_before;
 	/* Its own buffer, where all it allocates are samples: INTERVAL is 1, it isn't paused and
 	 * has never had labels, and there is a table of live blocks. NULL: look at these. */
 	struct cp_scratch *own;
@@ -128,7 +131,7 @@ struct cp_heap_self {
 	};
 	uint16_t scratch; /* the unwinding buffer it had last */
 	uint8_t shard;	  /* of the stacks that it owns: heap_stack.h; 0: it owns none */
-	uint8_t untimed;  /* samples until one is timed */
+	uint8_t untimed;  /* samples until one is timed; of the short way: times that it was left */
 };
 
 /* The calling thread's own data. Initial-exec TLS, under 256 bytes: a dynamic TLS

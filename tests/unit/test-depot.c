@@ -36,8 +36,8 @@ static void test_depot_epochs_do_not_mix(void)
 
 	cp_depot_next_epoch();
 	CHECK(find(2000, 3, 1) != e);
-	CHECK_EQ(find(2000, 3, 1)->epoch, cp_depot_epoch());
-	CHECK_EQ(e->epoch, cp_depot_epoch() - 1);
+	CHECK_EQ(find(2000, 3, 1)->seen.epoch, cp_depot_epoch());
+	CHECK_EQ(e->seen.epoch, cp_depot_epoch() - 1);
 }
 
 static void test_depot_retired_stacks_are_not_found(void)
@@ -51,7 +51,7 @@ static void test_depot_retired_stacks_are_not_found(void)
 	CHECK(!cp_depot_is_found(in));
 	again = find(500001, 5, 1);
 	CHECK(again != in && cp_depot_is_found(again));
-	CHECK_EQ(again->epoch, cp_depot_epoch());
+	CHECK_EQ(again->seen.epoch, cp_depot_epoch());
 	/* What it counts stays. */
 	cp_depot_allocated(in, 1, 10);
 	CHECK_EQ(cp_depot_in_use(in).bytes, 10);
