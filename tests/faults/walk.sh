@@ -60,6 +60,11 @@ has() { # file function
 	"$pprof_check" --raw "$1" 2>/dev/null | grep -q "$2"
 }
 
+# What there is in place of it.
+held() { # file
+	echo "$("$pprof_check" --raw "$1" | wc -l) stacks; $("$pprof_check" --comments "$1" | grep -E '^(samples|visits|wall time):')"
+}
+
 # The library says it as it starts: there was nothing before.
 refused() { # mode
 	grep -qiE "no $1 profile|$1profile: no profile|no profile" "$2/err"
@@ -95,14 +100,16 @@ problems() { # directory status beyond
 missing() { # directory mode said beyond
 	local f=before
 	[ "$2" = lock ] && f=worker
-	# Which functions the wall clock sees depends on what else the machine does, and on the tracer, which
-	# stops the pacer at each of its calls; the thread it sees in any case.
+	# What the wall clock sees depends on what else the machine does, and on the tracer, which stops the
+	# pacer at each of its calls: four dumps may take it most of the program's life. Where main is, or that it
+	# was found nowhere, is told in any case.
 	[ "$2" = wall ] && f=';main;'
 	has "$1/$2.pb" "$f" && return
+	[ "$2" = wall ] && "$pprof_check" --comments "$1/$2.pb" 2>/dev/null | grep -qE '^wall time: .*[1-9][0-9.]* s unsampled$' && return
 	# The interface's functions return errors, and say nothing.
 	[ "$way" = api ] && [ "$(cat "$1/result")" != "0 0" ] && return
 	if [ "$3" = 0 ]; then
-		echo "no line, and $2.pb $([ -e "$1/$2.pb" ] && echo "lacks $f" || echo "is missing")"
+		echo "no line, and $2.pb $([ -e "$1/$2.pb" ] && echo "lacks $f: $(held "$1/$2.pb")" || echo "is missing")"
 	elif [ "$4" = 0 ] && { [ "$2" = cpu ] || [ "$2" = heap ]; } && [ ! -e "$1/$2.pb" ] && ! has "$1/$2.0001.pb" "$f" && ! refused "$2" "$1"; then
 		echo "$2: neither the profile nor the earlier dump has $f"
 	fi
