@@ -7,6 +7,7 @@
  * last stack under those, if there is one. And what is still owed when a dump comes, or the thread
  * has ended, goes to a stack all the same.
  */
+#include <sys/auxv.h>
 #include <time.h>
 
 #include "drain.h"
@@ -14,6 +15,7 @@
 #include "sigsafe/atomic.h"
 #include "sigsafe/labels.h"
 #include "sigsafe/labelset.h"
+#include "sigsafe/sys.h"
 #include "sigsafe/unwind.h"
 #include "wall.h"
 
@@ -40,10 +42,18 @@ static void copy_row(struct cp_run *r, struct cp_thread *t, enum cp_wall_state f
 		cp_wall_set_stack(r, t, to, &raw, span);
 }
 
+/* Main begins where the program does; of threads unknown to libc nobody knows. */
+static uint64_t start_of(const struct cp_thread *t)
+{
+	if (t->start)
+		return (uint64_t)(uintptr_t)t->start;
+	return !t->foreign && t->tid == cp_sys_getpid() ? getauxval(AT_ENTRY) : 0;
+}
+
 static void make_row(struct cp_run *r, struct cp_thread *t, enum cp_wall_state state)
 {
 	enum cp_wall_state other = state == CP_WALL_RUNNING ? CP_WALL_WAITING : CP_WALL_RUNNING;
-	uint64_t start = (uint64_t)(uintptr_t)t->start;
+	uint64_t start = start_of(t);
 	struct cp_raw_stack s = { .pcs = &start, .depth = 1, .end = CP_UNWIND_COMPLETE };
 
 	if (t->wall.row[other])
@@ -136,8 +146,7 @@ static void pay_somehow(struct cp_run *r, struct cp_thread *t, enum cp_wall_stat
 		guessed = true;
 		make_row(r, t, state);
 	}
-	/* Main, and threads unknown to libc, have no start: as long as nobody saw them anywhere, it
-	 * stays owed. */
+	/* Without a start, as long as nobody has seen it anywhere, it stays owed. */
 	if (!w->row[state])
 		return;
 	cp_wall.counts.unanswered += guessed ? w->owed[state] : 0;

@@ -101,11 +101,9 @@ missing() { # directory mode said beyond
 	local f=before
 	[ "$2" = lock ] && f=worker
 	# What the wall clock sees depends on what else the machine does, and on the tracer, which stops the
-	# pacer at each of its calls: four dumps may take it most of the program's life. Where main is, or that it
-	# was found nowhere, is told in any case.
-	[ "$2" = wall ] && f=';main;'
+	# pacer at each of its calls: four dumps may take it most of the program's life. Main it has seen in any case.
+	[ "$2" = wall ] && f='[;	]_start$'
 	has "$1/$2.pb" "$f" && return
-	[ "$2" = wall ] && "$pprof_check" --comments "$1/$2.pb" 2>/dev/null | grep -qE '^wall time: .*[1-9][0-9.]* s unsampled$' && return
 	# The interface's functions return errors, and say nothing.
 	[ "$way" = api ] && [ "$(cat "$1/result")" != "0 0" ] && return
 	if [ "$3" = 0 ]; then

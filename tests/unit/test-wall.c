@@ -1,6 +1,7 @@
 /* The wall clock: a thread's rows hold its time, whenever it was visited; and when that is. */
 #include "wall-host.h"
 
+#include <sys/auxv.h>
 #include <time.h>
 
 static void wait_ms(long ms)
@@ -78,7 +79,7 @@ static void test_a_thread_that_was_not_met_has_its_time_at_its_start(void)
 	end();
 }
 
-/* Main's, which has no start that could stand for it. */
+/* One that libc doesn't know has no start that could stand for it. */
 static void test_a_thread_that_was_seen_nowhere_has_unsampled_time(void)
 {
 	struct cp_thread *t;
@@ -106,6 +107,33 @@ static void test_a_thread_that_was_seen_nowhere_has_unsampled_time(void)
 	finish(thread, t);
 	cp_wall.stopped = 0;
 	cp_wall.blind = false;
+	end();
+}
+
+/* Of a program that runs for less than the kernel's tick, and was looked at. */
+static void test_main_that_has_no_sample_has_its_time_at_the_entry(void)
+{
+	struct cp_thread *t = cp_thread_claim();
+	uint64_t lived;
+
+	begin();
+	cp_store_relaxed(&t->tid, getpid());
+	cp_store_release(&t->state, CP_THREAD_LIVE);
+	cp_wall_thread_begin(t);
+	wait_ms(25);
+	cp_wall_tick(&run);
+	CHECK_EQ(t->wall.state, CP_WALL_RUNNING);
+	cp_wall_thread_end(t);
+	lived = t->wall.ended - t->wall.began;
+	cp_wall_gone(&run, t);
+	CHECK_EQ(sum(1, CP_WALL_RUNNING), lived);
+	CHECK_EQ(cp_wall.counts.unanswered, lived);
+	CHECK_EQ(cp_wall.counts.unsampled, 0);
+	CHECK_EQ(run.aggregate.locations.count, CP_LOCATION_FIRST + 1);
+	CHECK_EQ(
+		CP_VEC_AT(&run.aggregate.locations, struct cp_location, CP_LOCATION_FIRST)->address,
+		getauxval(AT_ENTRY));
+	cp_thread_free(t);
 	end();
 }
 
@@ -371,6 +399,7 @@ int main(void)
 	RUN(test_an_end_between_visits_is_the_end_of_its_time);
 	RUN(test_a_thread_that_was_not_met_has_its_time_at_its_start);
 	RUN(test_a_thread_that_was_seen_nowhere_has_unsampled_time);
+	RUN(test_main_that_has_no_sample_has_its_time_at_the_entry);
 	RUN(test_paused_threads_have_no_time);
 	RUN(test_ticks_go_on_after_two_to_the_32);
 	RUN(test_many_that_wait_let_the_pacer_rest);
