@@ -175,24 +175,21 @@ static void go_on(ucontext_t *uc)
 	last_sp = *reg(uc, REG_RSP);
 }
 
-static bool follow_call(ucontext_t *uc, uint64_t pc, uint64_t sp)
+static void learn_call(uint64_t pc, uint64_t sp, bool *skip)
 {
 	struct oracle_call call = { .slot = sp, .callee = pc };
 
+	*skip = false;
 	if (sp != last_sp - 8 || !oracle_shadow_is_call(last_pc, sp, &call.ra))
-		return false;
+		return;
 	oracle_shadow_push(&call);
-	if (!oracle_skip_wanted(pc))
-		return false;
-	oracle_skip_plant();
-	state = SKIPPING;
-	uc->uc_mcontext.gregs[REG_EFL] &= ~(long)TRAP_FLAG;
-	return true;
+	*skip = oracle_skip_wanted(pc);
 }
 
 static void on_single_step(ucontext_t *uc)
 {
 	uint64_t pc = *reg(uc, REG_RIP), sp = *reg(uc, REG_RSP);
+	bool skip;
 
 	if (cloned) {
 		cloned = false;
@@ -212,11 +209,15 @@ static void on_single_step(ucontext_t *uc)
 	oracle_shadow_returned(last_pc, pc);
 	oracle_shadow_moved(last_pc, last_sp, sp);
 	cp_regs_of_context(&in.regs, uc);
-	if (follow_call(uc, pc, sp)) {
-		oracle_compare(&in);
+	learn_call(pc, sp, &skip);
+	/* Before breakpoints stand in the code, which the walk reads. */
+	oracle_compare(&in);
+	if (skip) {
+		oracle_skip_plant();
+		state = SKIPPING;
+		uc->uc_mcontext.gregs[REG_EFL] &= ~(long)TRAP_FLAG;
 		return;
 	}
-	oracle_compare(&in);
 	if (is_syscall(pc))
 		before_syscall(uc);
 	go_on(uc);
