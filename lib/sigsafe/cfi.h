@@ -5,6 +5,7 @@
  *     row, registers, stack → the caller's registers       cfi_step.c, cfi_expr.c
  *     code without an FDE, or with one that lies           cfi_guess.c, cfi_lies.c
  *     the end of such code                                 cfi_leaving.c
+ *     such code read on to its end                         cfi_ahead.c, cfi_insn.c
  *     what stands in the code                              cfi_code.c
  *     a frame pointer that nobody has kept                 cfi_base.c
  *
@@ -136,6 +137,20 @@ enum cp_cfi_result cp_cfi_guess(struct cp_cfi_frame *f, bool exact, bool copy);
  * register, or its frame pointer the caller's although its frame is there? Then that address and
  * the sp behind it are in *RA and *SP (which is below that if *RA is in no module). */
 bool cp_cfi_is_leaving(struct cp_cfi_frame *f, bool copy, uint64_t *ra, uint64_t *sp);
+
+/* Where code without an FDE returns to, and what of the registers it gives back until then. */
+struct cp_cfi_ahead {
+	uint64_t ra, sp; /* sp: the caller's */
+	uint64_t values[CP_CFI_COLUMNS];
+	uint8_t restored, lost; /* columns: taken from the stack; of those: the word is not known */
+	bool leaf;		/* only if nothing is called before; given */
+};
+
+/* Does reading F's code on, from its pc, lead to a return? */
+bool cp_cfi_reads_on(struct cp_cfi_frame *f, bool copy, struct cp_cfi_ahead *to);
+void cp_cfi_take_restored(struct cp_cfi_frame *f, const struct cp_cfi_ahead *from);
+/* Can PC be in the function that begins at FROM? Not if it has ended before. */
+bool cp_cfi_reaches(uint64_t from, uint64_t pc, bool copy);
 
 /* No instructions follow. */
 static inline bool cp_cfi_is_padding(const struct cp_cfi_cursor *c)

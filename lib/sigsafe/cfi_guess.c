@@ -8,6 +8,7 @@
 
 #define STACK_NEAR (UINT64_C(1) << 20)
 #define SCANNED 16 /* words above sp where a return address is looked for */
+#define ABOVE 64   /* words above sp where there is none, if nobody has called */
 /* Generated code of one run time is so far apart at most. */
 #define CODE_NEAR (UINT64_C(256) << 20)
 
@@ -143,7 +144,8 @@ static enum cp_cfi_result scan(struct cp_cfi_frame *f, bool copy)
 	for (unsigned i = 0; i < SCANNED; i++, slot += sizeof(ra)) {
 		if (!cp_stackmem_read(&f->stack, slot, &ra))
 			break;
-		if (!cp_cfi_module_find(ra, &m) || believe(f, ra, copy) != SURE)
+		if (!cp_cfi_module_find(ra, &m) || believe(f, ra, copy) != SURE ||
+		    !cp_cfi_reaches(cp_cfi_called(ra, copy), f->regs.r[CP_REG_PC], copy))
 			continue;
 		find_frame_pointer(f, slot, copy);
 		step_to(f, ra, slot + sizeof(ra));
@@ -215,6 +217,24 @@ static bool entry_ra(struct cp_cfi_frame *f, bool exact, bool copy, uint64_t *sp
 	return can_return(f, exact, copy, *sp, *ra);
 }
 
+/* Where the code itself would return to. LEAF: if it calls nothing before, which is beyond doubt.
+ * Code made at run time comes and goes. */
+static __attribute__((noinline)) enum cp_cfi_result by_its_return(struct cp_cfi_frame *f,
+								  bool exact, bool leaf, bool copy)
+{
+	struct cp_cfi_ahead to = { .leaf = leaf };
+	struct cp_cfi_module m;
+
+	if (!cp_cfi_module_find(f->regs.r[CP_REG_PC], &m) || !cp_cfi_reads_on(f, copy, &to))
+		return CP_CFI_LOST;
+	/* What the call named may have jumped here: a leaf's word is no other's. */
+	if (!(leaf && is_return(f, to.ra, copy)) && !can_return(f, exact, copy, to.sp, to.ra))
+		return CP_CFI_LOST;
+	step_to(f, to.ra, to.sp);
+	cp_cfi_take_restored(f, &to);
+	return CP_CFI_STEPPED;
+}
+
 static bool is_near(uint64_t a, uint64_t b)
 {
 	return a - b + CODE_NEAR < 2 * CODE_NEAR;
@@ -241,6 +261,18 @@ static bool is_jumped_from(struct cp_cfi_frame *f, uint64_t fp, uint64_t next, u
 	return true;
 }
 
+/* Is there a return address among the words above, on the thread's own stack? Above the outermost
+ * frame there is none. */
+static bool has_callers(struct cp_cfi_frame *f, bool copy)
+{
+	uint64_t at = f->regs.r[CP_REG_SP], end = at + ABOVE * sizeof(at), word;
+
+	for (; at < end && cp_stackmem_is_direct(&f->stack, at); at += sizeof(word))
+		if (cp_stackmem_read(&f->stack, at, &word) && is_return(f, word, copy))
+			return true;
+	return false;
+}
+
 /* The frame record at the frame pointer. Code that has called has set its frame up, if it keeps
  * one, so that the record is its own. FIRST: it is tried before the stack's words are, and must be
  * above doubt. What is outside of every module can have called this code if it is generated. */
@@ -253,9 +285,9 @@ static enum cp_cfi_result by_frame_pointer(struct cp_cfi_frame *f, bool exact, b
 
 	if (!(f->known >> CP_REG_FP & 1))
 		return CP_CFI_UNKNOWN;
-	/* By the ABI the outermost frame has no frame pointer. */
+	/* By the ABI the outermost frame has no frame pointer. Others may keep a 0 in there. */
 	if (fp == 0 && !exact)
-		return CP_CFI_OUTERMOST;
+		return has_callers(f, copy) ? CP_CFI_LOST : CP_CFI_OUTERMOST;
 	if (fp < f->regs.r[CP_REG_SP] || fp % sizeof(fp) ||
 	    !cp_stackmem_read(&f->stack, fp, &next) ||
 	    !cp_stackmem_read(&f->stack, fp + sizeof(fp), &ra))
@@ -281,9 +313,12 @@ enum cp_cfi_result cp_cfi_guess(struct cp_cfi_frame *f, bool exact, bool copy)
 		return CP_CFI_STEPPED;
 	if (exact && cp_cfi_is_leaving(f, copy, &ra, &sp) && can_return(f, exact, copy, sp, ra))
 		return step_to(f, ra, sp);
+	if (exact && by_its_return(f, true, true, copy) == CP_CFI_STEPPED)
+		return CP_CFI_STEPPED;
 	if (entry_ra(f, exact, copy, &sp, &ra))
 		return step_to(f, ra, sp);
-	if (scan(f, copy) == CP_CFI_STEPPED)
+	if (scan(f, copy) == CP_CFI_STEPPED ||
+	    by_its_return(f, exact, false, copy) == CP_CFI_STEPPED)
 		return CP_CFI_STEPPED;
 	return by_frame_pointer(f, exact, false, copy);
 }

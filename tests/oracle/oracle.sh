@@ -227,6 +227,18 @@ END
 	ORACLE_AFTER=1000 stepped generated 50 node "$work/w.js" && judge generated
 }
 
+# Hand-written code without call frame information: decoded, scaled and encoded in one thread.
+with_ffmpeg() {
+	command -v ffmpeg >/dev/null || {
+		echo "==> ffmpeg: not installed"
+		return
+	}
+	ffmpeg -nostdin -loglevel error -f lavfi -i testsrc2=duration=1:size=320x240:rate=10 -c:v mpeg4 -threads 1 "$work/made.mkv"
+	ORACLE_AFTER=200 stepped ffmpeg 100 ffmpeg -nostdin -loglevel error -stream_loop 40 -threads 1 -i "$work/made.mkv" -filter_threads 1 \
+		-vf scale=480:360,unsharp -c:v libx264 -preset fast -x264-params threads=1:lookahead-threads=1:sync-lookahead=0 -an -f null - &&
+		judge ffmpeg
+}
+
 with_xz() {
 	stepped xz 100 xz -6 -T1 -c "$srcdir/README.md" && judge xz
 }
@@ -294,7 +306,7 @@ with_postgres() {
 	echo "the oracle steps x86_64 only"
 	exit 0
 }
-for one in ${*:-python thread sqlite compilers rust node generated xz worker redis postgres}; do
+for one in ${*:-python thread sqlite compilers rust node generated ffmpeg xz worker redis postgres}; do
 	"with_$one"
 done
 stacks=$(cat "$work"/*.report | awk '$1 == "own" && $3 == "stacks" { n += $2 } END { print n + 0 }')

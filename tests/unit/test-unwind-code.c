@@ -3,6 +3,8 @@
  */
 #include "unwind-chains.h"
 
+#include "sigsafe/cfi.h"
+
 #if defined(__x86_64__)
 #include <setjmp.h>
 
@@ -234,6 +236,139 @@ static void test_an_aligned_stack_pointer(void)
 	munmap(leaf.code - 128, 4096);
 }
 
+/* As codecs are written: words of its own above sp, a loop, and nothing that tells of either. */
+int codec(void), calls_first(void), reloads_sp(void);
+__asm__(".text\n.p2align 4\n.type codec, @function\ncodec:\n"
+	"\tpush %rax\n\tpush %rbx\n\tpush %r12\n\tsub $24, %rsp\n"
+	"\tvmovdqa %ymm3, (%r8)\n\tmov 8(%rsp), %rbx\n\txor %r12d, %r12d\n"
+	"\tdecl 16(%rsp)\n\tjg codec+8\n"
+	"\tadd $24, %rsp\n\tpop %r12\n\tjmp 1f\n\thlt\n1:\tpop %rbx\n\tpop "
+	"%rax\n\tvzeroupper\n\tret\n"
+	".size codec, . - codec\n.p2align 4\n"
+	".type calls_first, @function\ncalls_first:\n"
+	"\tsub $24, %rsp\n\tnop\n\tcall *%r11\n\tadd $24, %rsp\n\tret\n"
+	".size calls_first, . - calls_first\n.p2align 4\n"
+	".type reloads_sp, @function\nreloads_sp:\n"
+	"\tmov %rsp, %rax\n\tsub $40, %rsp\n\tand $-32, %rsp\n\tmov %rax, 32(%rsp)\n"
+	"\tpaddw %xmm1, %xmm2\n\tmov 32(%rsp), %rsp\n\tret\n"
+	".size reloads_sp, . - reloads_sp\n.p2align 4");
+
+/* In the loop: what an earlier call left, as addresses behind calls, is not taken for the caller's.
+ */
+static void test_code_without_description_is_read_on_to_its_return(void)
+{
+	if (!begin_leaf())
+		SKIP("no executable memory");
+	leaf.words[0] = leaf.words[2] = leaf.words[4] = (uint64_t)leaf.code + 64 + 6;
+	leaf.words[6] = (uint64_t)leaf.code + 6;
+	check_leaf(codec, 8);
+	check_leaf(codec, 13);
+	check_leaf(codec, 18);
+	check_leaf(codec, 24);
+	munmap(leaf.code - 128, 4096);
+}
+
+static void test_a_stack_pointer_that_is_read_back(void)
+{
+	if (!begin_leaf())
+		SKIP("no executable memory");
+	leaf.words[0] = (uint64_t)leaf.code + 64 + 6;
+	leaf.words[4] = (uint64_t)&leaf.words[7];
+	leaf.words[7] = (uint64_t)leaf.code + 6;
+	check_leaf(reloads_sp, 16);
+	check_leaf(reloads_sp, 20);
+	munmap(leaf.code - 128, 4096);
+}
+
+/* A short function, and one behind it that aligns sp, and called the other before. */
+int called_before(void), calls_another(void);
+__asm__(".text\n.p2align 4\n.type called_before, @function\ncalled_before:\n"
+	"\ttest %eax, %eax\n\tjne 1f\n\tret\n1:\tincl (%rcx)\n\tret\n"
+	".size called_before, . - called_before\n.p2align 4\n"
+	".type calls_another, @function\ncalls_another:\n"
+	"\tmov %rsp, %rcx\n\tand $-32, %rsp\n\tsub $96, %rsp\n\tcall called_before\n"
+	"\tsub $64, %rsp\n\tnop\n\tmov %rcx, %rsp\n\tret\n"
+	".size calls_another, . - calls_another\n.p2align 4");
+
+static void test_a_call_to_a_function_that_ended_before(void)
+{
+	enum cp_unwind_end end;
+
+	if (!begin_leaf())
+		SKIP("no executable memory");
+	CHECK(cp_cfi_reaches((uint64_t)called_before, (uint64_t)called_before + 7, false));
+	CHECK(!cp_cfi_reaches((uint64_t)called_before, (uint64_t)calls_another + 16, false));
+	leaf.words[7] = (uint64_t)calls_another + 16; /* as the call has left it */
+	leaf.in.regs.r[CP_REG_PC] = (uint64_t)calls_another + 21;
+	leaf.in.regs.r[CP_REG_FP] = 0;
+	CHECK_EQ(unwinder->walk(&leaf.in, walked.pcs, 8, &end), 1);
+	CHECK_EQ(end, CP_UNWIND_INCOMPLETE);
+	munmap(leaf.code - 128, 4096);
+}
+
+/* The register of the frame pointer has anything in it, where none is kept: also 0. */
+static void test_no_frame_pointer_is_no_end_below_a_return_address(void)
+{
+	enum cp_unwind_end end;
+
+	if (!begin_leaf())
+		SKIP("no executable memory");
+	leaf.words[0] = (uint64_t)calls_another + 16;
+	leaf.words[12] = (uint64_t)calls_another + 16;
+	leaf.in.regs.r[CP_REG_PC] = (uint64_t)called_before + 2;
+	leaf.in.regs.r[CP_REG_FP] = 0;
+	CHECK_EQ(unwinder->walk(&leaf.in, walked.pcs, 8, &end), 2);
+	CHECK_EQ(walked.pcs[1], (uint64_t)calls_another + 15);
+	CHECK_EQ(end, CP_UNWIND_INCOMPLETE);
+	leaf.words[12] = 0;
+	CHECK_EQ(unwinder->walk(&leaf.in, walked.pcs, 8, &end), 2);
+	CHECK_EQ(end, CP_UNWIND_COMPLETE);
+	munmap(leaf.code - 128, 4096);
+}
+
+/* What it has pushed, and not yet given back, is in the words that it will read. */
+static void test_registers_that_undescribed_code_gives_back(void)
+{
+	struct cp_cfi_frame f = { .known = CP_CFI_ALL_KNOWN };
+	struct cp_cfi_ahead to = { .leaf = true };
+
+	if (!begin_leaf())
+		SKIP("no executable memory");
+	leaf.words[3] = 12;
+	leaf.words[4] = 3;
+	leaf.words[6] = (uint64_t)leaf.code + 6;
+	f.regs = leaf.in.regs;
+	f.regs.r[CP_REG_PC] = (uint64_t)codec + 8;
+	f.regs.r[15] = 15;
+	cp_stackmem_init(&f.stack, leaf.in.stack_low, leaf.in.stack_low, leaf.in.stack_high);
+	CHECK(cp_cfi_reads_on(&f, false, &to));
+	CHECK_EQ(to.ra, leaf.words[6]);
+	CHECK_EQ(to.sp, (uint64_t)&leaf.words[7]);
+	cp_cfi_take_restored(&f, &to);
+	CHECK_EQ(f.regs.r[CP_CFI_RBX], 3);
+	CHECK_EQ(f.regs.r[12], 12);
+	CHECK_EQ(f.regs.r[15], 15);
+	CHECK_EQ(f.known, CP_CFI_ALL_KNOWN);
+	/* Entered: what it pushes is not what is there. */
+	to.leaf = true;
+	f.regs.r[CP_REG_PC] = (uint64_t)codec;
+	f.regs.r[CP_REG_SP] = (uint64_t)&leaf.words[6];
+	CHECK(cp_cfi_reads_on(&f, false, &to));
+	CHECK_EQ(to.ra, leaf.words[6]);
+	cp_cfi_take_restored(&f, &to);
+	CHECK_EQ(f.known, CP_CFI_ALL_KNOWN & ~(UINT64_C(1) << CP_CFI_RBX | UINT64_C(1) << 12));
+	/* A call may be the end. */
+	f.regs.r[CP_REG_SP] = (uint64_t)leaf.words;
+	f.regs.r[CP_REG_PC] = (uint64_t)calls_first + 4;
+	to.leaf = true;
+	CHECK(!cp_cfi_reads_on(&f, false, &to));
+	to.leaf = false;
+	leaf.words[3] = 77;
+	CHECK(cp_cfi_reads_on(&f, false, &to));
+	CHECK_EQ(to.ra, 77);
+	munmap(leaf.code - 128, 4096);
+}
+
 /* Its description ends before its code does. */
 int half_described(void);
 __asm__(".text\n.p2align 4\n.type half_described, @function\nhalf_described:\n"
@@ -394,6 +529,11 @@ int main(void)
 	RUN(test_a_frame_that_the_frame_pointer_has_left);
 	RUN(test_arguments_under_the_return_address);
 	RUN(test_an_aligned_stack_pointer);
+	RUN(test_code_without_description_is_read_on_to_its_return);
+	RUN(test_a_stack_pointer_that_is_read_back);
+	RUN(test_a_call_to_a_function_that_ended_before);
+	RUN(test_no_frame_pointer_is_no_end_below_a_return_address);
+	RUN(test_registers_that_undescribed_code_gives_back);
 	RUN(test_a_frame_that_is_freed_early);
 	RUN(test_nested_states_by_hand);
 	RUN(test_a_description_that_ends_early);

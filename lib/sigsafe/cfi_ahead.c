@@ -1,0 +1,201 @@
+/* Code without call frame information, hand-written mostly (video codecs, cryptography): read on
+ * from where it is to where it returns, which tells where its return address is. For cfi_guess.c.
+ *
+ * Read is one way through the code that it may take itself: straight on where a jump depends on
+ * something, behind calls, to where other jumps lead. What each instruction does to sp is known
+ * (cfi_insn.h), or the reading ends. So there is no guess in where the return address would be;
+ * only in that the code is left in the usual way, which who asks checks by what stands before the
+ * address.
+ */
+#include "sigsafe/cfi.h"
+#include "sigsafe/cfi_insn.h"
+
+#if CP_CFI_CALL_PUSHES
+
+#define INSNS_MAX 2048 /* the longest straight pieces of codecs have 1,500; 20 us */
+#define JUMPS_MAX 16   /* of a loop that is left by a jump which is not taken here, too */
+#define FRAME_MAX ((int64_t)1 << 20)
+#define WINDOW 64
+
+_Static_assert(WINDOW >= 2 * CP_INSN_BYTES, "a window holds more than one instruction");
+
+struct reading {
+	struct cp_cfi_frame *f;
+	struct cp_cfi_ahead *to;
+	uint64_t pc;
+	int64_t sp;    /* from that of the frame */
+	int64_t fresh; /* words below are written before the code returns: what is there now is not
+			* what it will read */
+	uint64_t window_at;
+	bool copy;
+	uint8_t window[WINDOW];
+};
+
+static bool look(struct reading *r)
+{
+	if (r->window_at && r->pc - r->window_at <= WINDOW - CP_INSN_BYTES)
+		return true;
+	r->window_at = r->pc;
+	return cp_cfi_read_code(r->pc, r->window, WINDOW, r->copy);
+}
+
+static bool is_here(const struct reading *r, int64_t at)
+{
+	return at >= r->fresh && at >= 0 && at < FRAME_MAX && at % 8 == 0;
+}
+
+static bool word(struct reading *r, int64_t at, uint64_t *value)
+{
+	return is_here(r, at) &&
+	       cp_stackmem_read(&r->f->stack, r->f->regs.r[CP_REG_SP] + (uint64_t)at, value);
+}
+
+static void writes(struct reading *r, int64_t at)
+{
+	if (at + 8 > r->fresh)
+		r->fresh = at + 8;
+}
+
+/* What REG is given from the stack, the last time, is what its caller had in it. */
+static void restores(struct reading *r, unsigned reg, int64_t at)
+{
+	unsigned column = cp_cfi_column(reg);
+
+	if (column >= CP_CFI_COLUMNS || reg == CP_REG_SP)
+		return;
+	r->to->restored |= 1u << column;
+	r->to->lost &= (uint8_t) ~(1u << column);
+	if (!word(r, at, &r->to->values[column]))
+		r->to->lost |= (uint8_t)(1u << column);
+}
+
+static bool move_to(struct reading *r, int64_t sp)
+{
+	r->sp = sp;
+	return sp >= -FRAME_MAX && sp < FRAME_MAX;
+}
+
+static bool take(struct reading *r, const struct cp_insn *i)
+{
+	uint64_t value;
+
+	r->pc += i->size;
+	switch (i->kind) {
+	case CP_INSN_PLAIN: return true;
+	/* Behind one that never returns another function begins. */
+	case CP_INSN_CALLS: return !r->to->leaf;
+	case CP_INSN_MOVES: return move_to(r, r->sp + i->by);
+	case CP_INSN_PUSHES:
+		r->sp += i->by;
+		writes(r, r->sp);
+		return move_to(r, r->sp);
+	case CP_INSN_POPS: restores(r, i->reg, r->sp); return move_to(r, r->sp + i->by);
+	case CP_INSN_STORES: writes(r, r->sp + i->by); return true;
+	case CP_INSN_READS:
+		if (i->reg != CP_REG_SP) {
+			restores(r, i->reg, r->sp + i->by);
+			return true;
+		}
+		if (!word(r, r->sp + i->by, &value))
+			return false;
+		return move_to(r, (int64_t)(value - r->f->regs.r[CP_REG_SP]));
+	case CP_INSN_JUMPS: r->pc += (uint64_t)(int64_t)i->by; return true;
+	default: return false;
+	}
+}
+
+/* Apart for its window: few samples come here. */
+__attribute__((noinline)) bool cp_cfi_reads_on(struct cp_cfi_frame *f, bool copy,
+					       struct cp_cfi_ahead *to)
+{
+	struct reading r = { .f = f, .to = to, .pc = f->regs.r[CP_REG_PC], .copy = copy };
+	unsigned jumps = 0;
+
+	to->restored = to->lost = 0;
+	r.fresh = INT64_MIN / 2;
+	for (unsigned n = 0; n < INSNS_MAX && jumps <= JUMPS_MAX && look(&r); n++) {
+		struct cp_insn i = cp_insn_read(r.window + (r.pc - r.window_at));
+
+		if (i.kind == CP_INSN_RETURNS) {
+			to->sp = f->regs.r[CP_REG_SP] + (uint64_t)r.sp + sizeof(to->ra);
+			return word(&r, r.sp, &to->ra);
+		}
+		jumps += i.kind == CP_INSN_JUMPS;
+		if (!take(&r, &i))
+			return false;
+	}
+	return false;
+}
+
+/* Does nothing but what fills up a function's end stand between the window's AT and a multiple of
+ * 16? */
+static bool is_filled_up(struct reading *r)
+{
+	uint64_t end = (r->pc + 15) & ~UINT64_C(15);
+
+	if (r->pc == end)
+		return false;
+	while (r->pc < end && look(r)) {
+		const uint8_t *p = r->window + (r->pc - r->window_at);
+
+		if (!cp_insn_fills(p))
+			return false;
+		r->pc += cp_insn_read(p).size;
+	}
+	return r->pc == end;
+}
+
+/* A function that begins at FROM has not ended before PC. */
+bool cp_cfi_reaches(uint64_t from, uint64_t pc, bool copy)
+{
+	struct reading r = { .pc = from, .copy = copy };
+
+	for (unsigned n = 0; n < INSNS_MAX && r.pc < pc && look(&r); n++) {
+		struct cp_insn i = cp_insn_read(r.window + (r.pc - r.window_at));
+		uint64_t next = r.pc + i.size;
+
+		if (!i.size)
+			return false;
+		r.pc = next;
+		if ((i.kind == CP_INSN_RETURNS || i.kind == CP_INSN_JUMPS ||
+		     i.kind == CP_INSN_OTHER) &&
+		    is_filled_up(&r))
+			return false;
+		r.pc = next;
+	}
+	return r.pc == pc;
+}
+
+void cp_cfi_take_restored(struct cp_cfi_frame *f, const struct cp_cfi_ahead *from)
+{
+	for (unsigned c = 0; c < CP_CFI_COLUMNS; c++) {
+		unsigned reg = cp_cfi_register(c);
+
+		if (!(from->restored >> c & 1))
+			continue;
+		f->known &= ~(UINT64_C(1) << reg);
+		if (from->lost >> c & 1)
+			continue;
+		f->regs.r[reg] = from->values[c];
+		f->known |= UINT64_C(1) << reg;
+	}
+}
+
+#else
+
+/* The return address is in its register there. */
+bool cp_cfi_reads_on(struct cp_cfi_frame *f, bool copy, struct cp_cfi_ahead *to)
+{
+	return false;
+}
+
+void cp_cfi_take_restored(struct cp_cfi_frame *f, const struct cp_cfi_ahead *from)
+{
+}
+
+bool cp_cfi_reaches(uint64_t from, uint64_t pc, bool copy)
+{
+	return from <= pc;
+}
+
+#endif
