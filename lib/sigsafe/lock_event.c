@@ -151,19 +151,38 @@ void cp_lock_waited(const void *lock, uint64_t began, const void *function, unsi
 		count(CP_LOCK_LOST, s.count, s.delay);
 }
 
+/* How many unlocks T's next one stands for; 0: it isn't told of by itself. One that stands for
+ * others is only where those before it were. */
+static uint32_t draw_unlock(struct cp_thread *t, bool followed)
+{
+	uint32_t weight = cp_lock_sample_unlock(&t->unlocks, &t->waits);
+
+	if (weight <= 1 || followed)
+		return weight;
+	cp_lock_sample_pass(&t->unlocks);
+	return 0;
+}
+
 void cp_lock_release_begin(struct cp_lock_release *r, const void *lock)
 {
 	struct cp_thread *t = cp_self.thread;
-	uint64_t now = cp_lock_now(), since = cp_holder_stamp(lock, now);
-	uint32_t weight = 0;
+	bool draws = t && !cp_load_relaxed(&t->paused) && !is_unwinding(0);
+	bool followed = cp_holder_follows(lock);
+	uint32_t weight = draws ? draw_unlock(t, followed) : 1;
+	uint64_t now, since;
 
-	r->holder = NULL;
-	r->time = now;
-	if (t && !cp_load_relaxed(&t->paused) && !is_unwinding(0))
-		weight = cp_lock_sample_unlock(&t->unlocks, &t->waits);
-	r->wanted = weight && is_own(t);
-	if (r->wanted)
-		r->holder = cp_holder_open(t, lock, since, now, weight);
+	*r = (struct cp_lock_release){ lock, NULL, false };
+	if (!weight && !followed)
+		return;
+	now = cp_lock_now();
+	since = cp_holder_stamp(lock, now);
+	/* To ask whose T is takes longer than many a lock is held: there it was asked before. */
+	r->wanted = draws && weight && (weight > 1 ? cp_holder_is_prepared(t) : is_own(t));
+	if (!r->wanted)
+		return;
+	if (weight > 1)
+		cp_holder_follow(lock, now);
+	r->holder = cp_holder_open(t, lock, since, now, weight);
 }
 
 static void make_room(struct cp_thread *t)
@@ -202,7 +221,14 @@ void cp_lock_release_end(struct cp_lock_release *r, const void *function, bool d
 		return;
 	if (r->wanted)
 		take_stack(t, r->holder, function, done);
-	cp_lock_sample_time(&t->unlocks, &t->waits, r->time, cp_lock_state.stratum_ns);
+	/* By the kernel's last tick, which costs no look at a counter. */
+	cp_lock_sample_time(&t->unlocks, &t->waits, cp_lock_now_by(CLOCK_MONOTONIC_COARSE),
+			    cp_lock_state.stratum_ns);
+	if (!cp_lock_sample_next(&t->unlocks))
+		return;
+	if (is_own(t))
+		cp_holder_prepare(t, r->lock);
+	cp_holder_follow(r->lock, cp_lock_now());
 }
 
 void cp_lock_thread_end(struct cp_thread *t)

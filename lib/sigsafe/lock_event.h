@@ -67,23 +67,29 @@ extern struct cp_lock_state cp_lock_state;
 #define CP_LOCK_HAS_HOLDER 1u /* who unlocks it lets a waiter go: mutexes, rwlocks */
 #define CP_LOCK_ANY_THREAD 2u /* the thread may have no TLS of libc's: futex */
 
-static inline uint64_t cp_lock_now(void)
+static inline uint64_t cp_lock_now_by(clockid_t clock)
 {
 	struct timespec t = { 0 };
 
-	cp_lock_state.clock(CLOCK_MONOTONIC, &t);
+	cp_lock_state.clock(clock, &t);
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static inline uint64_t cp_lock_now(void)
+{
+	return cp_lock_now_by(CLOCK_MONOTONIC);
 }
 
 /* The calling thread waited for LOCK since BEGAN, in libc's FUNCTION, which becomes the leaf of
  * its stack. */
 void cp_lock_waited(const void *lock, uint64_t began, const void *function, unsigned flags);
 
-/* An unlock that lets a waiter of LOCK go. Before it, with the lock held: a few ns. */
+/* An unlock that lets a waiter of LOCK go. Before it, with the lock held: a few ns; no clock, where
+ * such unlocks are many. */
 struct cp_lock_release {
+	const void *lock;
 	struct cp_holder *holder; /* NULL: there was no room for it */
-	uint64_t time;
-	bool wanted; /* it was drawn */
+	bool wanted;		  /* it was drawn */
 };
 void cp_lock_release_begin(struct cp_lock_release *r, const void *lock);
 /* After it, with the lock free: takes the stack. DONE: it was unlocked. */

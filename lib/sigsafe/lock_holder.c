@@ -16,6 +16,9 @@
 /* Locks of one hash share a bucket, and the newest of their unlocks. */
 #define BUCKETS 1024u
 #define PER_BUCKET 60u
+/* Unlocks for which a lock is followed. Those who sleep for it are woken in turn, so each of so
+ * many threads unlocks it once. */
+#define FOLLOWED 128u
 
 #define OPEN 1u
 #define STACK 2u
@@ -28,8 +31,9 @@
 #define NUMBER_MASK (GENERATION - 1)
 
 struct cp_holders {
-	uint32_t used; /* 1 = it is some thread's */
-	uint32_t next; /* entry to be used next */
+	uint32_t used;		    /* 1 = it is some thread's */
+	uint32_t next;		    /* entry to be used next */
+	struct cp_holder *prepared; /* the next one to be opened */
 	struct cp_holder entries[PER_GROUP];
 };
 
@@ -39,7 +43,8 @@ static struct cp_holders *groups[GROUPS]; /* mapped in order, never unmapped */
  * some of it is lost. */
 static struct bucket {
 	const void *lock; /* the one unlocked last, */
-	uint64_t time;	  /* and when */
+	uint64_t time;	  /* when, */
+	uint64_t follow;  /* and how many unlocks more are to be stamped */
 	uint64_t next;	  /* slot */
 	struct {
 		uint64_t entry, time;
@@ -110,11 +115,30 @@ static struct cp_holders *claim_group(void)
 	return NULL;
 }
 
+void cp_holder_follow(const void *lock, uint64_t now)
+{
+	struct bucket *b = bucket_of(lock);
+
+	cp_store_relaxed(&b->time, now);
+	cp_store_relaxed(&b->lock, lock);
+	cp_store_relaxed(&b->follow, FOLLOWED);
+}
+
+bool cp_holder_follows(const void *lock)
+{
+	const struct bucket *b = bucket_of(lock);
+
+	return cp_load_relaxed(&b->follow) && cp_load_relaxed(&b->lock) == lock;
+}
+
 uint64_t cp_holder_stamp(const void *lock, uint64_t now)
 {
 	struct bucket *b = bucket_of(lock);
 	uint64_t before = cp_load_relaxed(&b->lock) == lock ? cp_load_relaxed(&b->time) : 0;
+	uint64_t follow = cp_load_relaxed(&b->follow);
 
+	if (follow)
+		cp_store_relaxed(&b->follow, follow - 1);
 	cp_store_relaxed(&b->time, now);
 	cp_store_relaxed(&b->lock, lock);
 	return before;
@@ -162,15 +186,38 @@ static struct cp_holder *find_place(struct cp_holders *g)
 	return NULL;
 }
 
+void cp_holder_prepare(struct cp_thread *t, const void *lock)
+{
+	struct cp_holders *g = t->holders ? t->holders : (t->holders = claim_group());
+	struct bucket *b = bucket_of(lock);
+	struct cp_holder *h;
+
+	if (!g || g->prepared)
+		return;
+	g->prepared = h = find_place(g);
+	if (!h)
+		return;
+	/* What will be written with the lock held is in the cache by then. */
+	__builtin_prefetch(&h->state, 1);
+	__builtin_prefetch(&b->slots[cp_load_relaxed(&b->next) % PER_BUCKET], 1);
+}
+
+bool cp_holder_is_prepared(const struct cp_thread *t)
+{
+	return t->holders && t->holders->prepared;
+}
+
 struct cp_holder *cp_holder_open(struct cp_thread *t, const void *lock, uint64_t since,
 				 uint64_t now, uint64_t weight)
 {
-	struct cp_holders *g = t->holders ? t->holders : (t->holders = claim_group());
-	struct cp_holder *h = g ? find_place(g) : NULL;
+	struct cp_holder *h;
 	uint64_t state;
 
-	if (!h)
+	cp_holder_prepare(t, lock);
+	if (!cp_holder_is_prepared(t))
 		return NULL;
+	h = t->holders->prepared;
+	t->holders->prepared = NULL;
 	state = cp_load_relaxed(&h->state);
 	cp_store_relaxed(&h->lock, lock);
 	h->since = since;
@@ -195,6 +242,21 @@ void cp_holder_close(struct cp_holder *h, bool stack)
 	cp_or_seqcst(&h->state, STACK);
 }
 
+struct wait {
+	const void *lock;
+	uint64_t began, ended;
+};
+
+static uint64_t parts_of_wait(uint64_t part, uint64_t delay)
+{
+	/* Days: in coarser units. */
+	while (delay >= UINT64_MAX / 2 / CP_HOLDER_WAIT) {
+		part /= 2;
+		delay /= 2;
+	}
+	return (part * CP_HOLDER_WAIT + delay / 2) / delay;
+}
+
 /* One more is adding, if the entry is still the one that WORD names. */
 static bool enter(struct cp_holder *h, uint64_t word)
 {
@@ -207,19 +269,19 @@ static bool enter(struct cp_holder *h, uint64_t word)
 	return false;
 }
 
-/* The part of a wait, from BEGAN or its own begin up to its time or UNTIL, that H's unlock caused;
- * COUNT: it ended the wait. Returns where the part begins; 0: H is of another lock, or gone. */
-static uint64_t add(struct cp_holder *h, uint64_t word, const void *lock, uint64_t began,
-		    uint64_t until, bool count)
+/* The part of wait W up to UNTIL that H's unlock caused. Returns where the part begins; 0: H is of
+ * another lock, or gone. */
+static uint64_t add(struct cp_holder *h, uint64_t word, const struct wait *w, uint64_t until)
 {
-	uint64_t from = 0;
+	uint64_t from = 0, part;
 
 	if (!enter(h, word))
 		return 0;
-	if (h->lock == lock) {
-		from = h->since > began ? h->since : began;
-		cp_add_relaxed(&h->waits, count);
-		cp_add_relaxed(&h->delay, until > from ? until - from : 0);
+	if (h->lock == w->lock) {
+		from = h->since > w->began ? h->since : w->began;
+		part = until > from ? until - from : 0;
+		cp_add_relaxed(&h->waits, parts_of_wait(part, w->ended - w->began));
+		cp_add_relaxed(&h->delay, part);
 	}
 	/* Release: what was added is there when the owner sees that nobody adds. */
 	cp_add_seqcst(&h->state, -ADDING);
@@ -231,6 +293,7 @@ void cp_holder_deliver(const void *lock, uint64_t began, uint64_t ended)
 	struct bucket *b = bucket_of(lock);
 	uint64_t last = cp_load_relaxed(&b->lock) == lock ? cp_load_relaxed(&b->time) : 0;
 	uint64_t next = cp_load_relaxed(&b->next), until = ended;
+	const struct wait wait = { lock, began, ended };
 
 	for (unsigned i = 1; i <= PER_BUCKET && until > began; i++) {
 		unsigned slot = (unsigned)((next - i) % PER_BUCKET);
@@ -244,17 +307,25 @@ void cp_holder_deliver(const void *lock, uint64_t began, uint64_t ended)
 			break;
 		if (!h || cp_load_relaxed(&h->lock) != lock)
 			continue;
-		from = add(h, word, lock, began, newest && until == ended ? ended : time,
-			   newest && until == ended);
+		from = add(h, word, &wait, newest && until == ended ? ended : time);
 		if (from)
 			until = from;
 	}
 }
 
+/* Whole waits of so many parts; what is left over is in the next one's. */
+static uint64_t whole(uint64_t parts)
+{
+	static uint64_t all;
+	uint64_t before = cp_add_relaxed(&all, parts);
+
+	return (before + parts) / CP_HOLDER_WAIT - before / CP_HOLDER_WAIT;
+}
+
 static void take_out(struct cp_holder *h)
 {
 	h->record->mode = CP_MODE_HOLDERS;
-	h->record->count = cp_exchange_acqrel(&h->waits, 0) * h->weight;
+	h->record->count = whole(cp_exchange_acqrel(&h->waits, 0) * h->weight);
 	h->record->weight = cp_exchange_acqrel(&h->delay, 0) * h->weight;
 	h->record->tag = (uint64_t)(uintptr_t)h->lock;
 }

@@ -3,11 +3,16 @@
  * Of a wait, each part belongs to the unlock that ended it: the part from its begin, or from the
  * unlock before, to this unlock; what passes until the waiter runs belongs to the last one. So
  * who held the lock for long has the delay of all who waited for that long, also of those
- * that others, who held it shortly, had to go before. The last unlock also counts the wait.
+ * that others, who held it shortly, had to go before. The wait counts for each by its part.
  *
  * The thread that unlocks publishes an entry under the lock's address, before the real unlock, and
  * puts its stack into it afterwards, when the lock is free. Who gets the lock after a wait finds
  * the entries of the unlocks that came meanwhile, and adds to each what it caused.
+ *
+ * Where unlocks come so fast that one of many has an entry, the others are not told of, for they
+ * would make each critical section longer. But those around it are: the thread whose next unlock
+ * it will be has the lock followed, for so many unlocks as may well come before its own, and
+ * recording it has it followed again, until its waiters had the lock.
  *
  * An entry's state is one word, changed by one atomic operation at a time: a generation, the
  * number of waiters that are adding right now, and flags.
@@ -39,7 +44,7 @@ struct cp_holder {
 	const void *lock;
 	uint64_t since, time;	   /* monotonic ns: the unlock before, or 0; this one */
 	uint64_t weight;	   /* unlocks that it stands for */
-	uint64_t waits, delay;	   /* added, and not taken out yet */
+	uint64_t waits, delay;	   /* added, and not taken out yet; waits in CP_HOLDER_WAIT */
 	uint32_t number;	   /* of the entry */
 	uint32_t thread;	   /* index of the owner's record, or CP_HOLDER_ENDED */
 	uint32_t depth;		   /* frames that fit into the record */
@@ -47,10 +52,19 @@ struct cp_holder {
 	struct cp_record *record;  /* in the same mapping */
 };
 #define CP_HOLDER_ENDED UINT32_MAX
+#define CP_HOLDER_WAIT 65536u /* a whole one */
 
+/* LOCK, unlocked at NOW, is followed for its next unlocks. Any thread. */
+void cp_holder_follow(const void *lock, uint64_t now);
+/* It is: its unlocks are to be stamped. */
+bool cp_holder_follows(const void *lock);
 /* LOCK is about to be unlocked, at NOW, and somebody waits: when that was the case before, or 0.
  * Any thread that holds it. */
 uint64_t cp_holder_stamp(const void *lock, uint64_t now);
+/* A place for T's next entry, probably for LOCK, is made and is in the cache; if there is one.
+ * Owner. */
+void cp_holder_prepare(struct cp_thread *t, const void *lock);
+bool cp_holder_is_prepared(const struct cp_thread *t);
 /* An entry of T's for that unlock, which stands for WEIGHT of them, published. NULL: none is free,
  * or no memory. Owner. */
 struct cp_holder *cp_holder_open(struct cp_thread *t, const void *lock, uint64_t since,

@@ -13,7 +13,8 @@
  * can't wait more than a second in a second, which bounds the samples without a look at the clock.
  *
  * Unlocks. What one will have caused isn't known yet, so strata are of a number of unlocks, one of
- * which is taken; the number follows the rate.
+ * which is taken; the number follows the rate. Which one is known as soon as the one before it is
+ * over.
  */
 #ifndef CP_LOCK_SAMPLE_H
 #define CP_LOCK_SAMPLE_H
@@ -52,7 +53,19 @@ bool cp_lock_sample_wait(struct cp_lock_waits *w, uint64_t now, uint64_t delay, 
 
 /* An unlock: how many it stands for, 0 = it is not taken. */
 uint32_t cp_lock_sample_unlock(struct cp_lock_unlocks *u, struct cp_lock_waits *random);
-/* After it, which was at NOW: strata follow the rate. */
+/* The one just taken is of no use: the next one is, if the stratum has one. */
+static inline void cp_lock_sample_pass(struct cp_lock_unlocks *u)
+{
+	u->taken = u->at;
+}
+
+/* The next one is taken, and will stand for others. */
+static inline bool cp_lock_sample_next(const struct cp_lock_unlocks *u)
+{
+	return u->size > 1 && u->at == u->taken;
+}
+
+/* After it, which was at NOW, or shortly after: strata follow the rate. */
 void cp_lock_sample_time(struct cp_lock_unlocks *u, struct cp_lock_waits *random, uint64_t now,
 			 uint64_t stratum);
 

@@ -120,6 +120,22 @@ static void test_unlock_without_an_entry_has_its_part(void)
 	end(t);
 }
 
+static void test_followed_for_a_while(void)
+{
+	unsigned stamps = 0;
+
+	CHECK(!cp_holder_follows(&locks[10]));
+	cp_holder_follow(&locks[10], 1000);
+	CHECK(!cp_holder_follows(&locks[11]));
+	while (cp_holder_follows(&locks[10]) && stamps < 100000) {
+		uint64_t before = cp_holder_stamp(&locks[10], 1001 + stamps);
+
+		CHECK_EQ(before, 1000 + stamps);
+		stamps++;
+	}
+	CHECK(stamps > 16 && stamps < 1000);
+}
+
 static void test_other_locks_are_not_meant(void)
 {
 	struct cp_thread *t = new_thread();
@@ -306,6 +322,7 @@ int main(void)
 	RUN(test_holders_share_a_wait_by_time);
 	RUN(test_unlock_before_the_wait_caused_nothing);
 	RUN(test_unlock_without_an_entry_has_its_part);
+	RUN(test_followed_for_a_while);
 	RUN(test_other_locks_are_not_meant);
 	RUN(test_waiter_may_come_before_the_stack);
 	RUN(test_failed_unlock_has_no_entry);

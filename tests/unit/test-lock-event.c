@@ -1,0 +1,198 @@
+/* Unlocks that let waiters go, more than the budget allows to tell of: those that aren't told of
+ * read no clock while the lock is held, and those that are stand for them. Time is the test's own.
+ */
+#include "harness.h"
+
+#include <stdint.h>
+#include <time.h>
+
+#include "sigsafe/capture.h"
+#include "sigsafe/lock_event.h"
+#include "sigsafe/lock_holder.h"
+#include "sigsafe/thread.h"
+#include "sigsafe/unwind.h"
+
+#define US UINT64_C(1000)
+#define UNLOCKS 2000000u
+
+static int locks[2];
+static uint64_t now = 1000000 * US, reads;
+
+static int read_clock(clockid_t clock, struct timespec *t)
+{
+	t->tv_sec = (time_t)(now / 1000000000);
+	t->tv_nsec = (long)(now % 1000000000);
+	reads += clock == CLOCK_MONOTONIC;
+	return 0;
+}
+
+static unsigned walk(const struct cp_unwind_input *in, uint64_t *pcs, unsigned max,
+		     enum cp_unwind_end *how)
+{
+	(void)in;
+	(void)max;
+	pcs[0] = 1;
+	*how = CP_UNWIND_COMPLETE;
+	return 1;
+}
+
+static const struct cp_unwinder unwinder = { .name = "one frame", .walk = walk };
+
+static struct cp_thread *begin(void)
+{
+	struct cp_thread *t = cp_thread_claim();
+
+	cp_capture_settings.max_depth = 4;
+	cp_capture_settings.unwinder = &unwinder;
+	cp_thread_enter(t);
+	cp_lock_state.clock = read_clock;
+	cp_lock_state.stratum_ns = cp_lock_stratum(100);
+	return t;
+}
+
+static void end(struct cp_thread *t)
+{
+	const char name[CP_THREAD_NAME] = "worker";
+
+	cp_holder_forget();
+	cp_holder_thread_end(t, name);
+	cp_thread_free(t);
+}
+
+struct sums {
+	uint64_t waits, delay, reads, records;
+};
+
+/* What T's entries have had added. */
+static void take(struct cp_thread *t, struct sums *s)
+{
+	struct cp_holder *h;
+	uint32_t next, last;
+
+	cp_holder_range(t, &next, &last);
+	while ((h = cp_holder_read(&next, last))) {
+		s->waits += h->record->count;
+		s->delay += h->record->weight;
+		s->records++;
+		cp_holder_give_back(h);
+	}
+}
+
+/* An unlock of LOCK, and a wait that began 1.5 us before it and ends 0.1 us after it. */
+static void unlock(struct cp_thread *t, const void *lock, struct sums *s)
+{
+	struct cp_lock_release r;
+
+	reads = 0;
+	cp_lock_release_begin(&r, lock);
+	s->reads += reads;
+	cp_lock_release_end(&r, (const void *)unlock, true);
+	cp_holder_deliver(lock, now - 3 * US / 2, now + US / 10);
+	take(t, s);
+}
+
+static bool near(uint64_t got, uint64_t want, double part)
+{
+	double off = (double)got - (double)want;
+
+	return off <= part * (double)want && -off <= part * (double)want;
+}
+
+static void test_few_unlocks_stand_for_all(void)
+{
+	struct cp_thread *t = begin();
+	struct sums s = { 0 };
+
+	for (unsigned i = 0; i < UNLOCKS; i++) {
+		now += US;
+		unlock(t, &locks[0], &s);
+	}
+	/* Half of the budget is theirs: 50 in each of the two seconds, more until the rate is
+	 * known. */
+	CHECK(s.records > 50);
+	CHECK(s.records < 500);
+	/* Each wait has its last part of 1.1 us, and 0.5 us belong to the unlock before. */
+	CHECK(near(s.waits, UNLOCKS, 0.05));
+	CHECK(near(s.delay, UNLOCKS * 16 * US / 10, 0.05));
+	end(t);
+}
+
+static void test_others_read_no_clock_with_the_lock_held(void)
+{
+	struct cp_thread *t = begin();
+	struct sums s = { 0 };
+
+	for (unsigned i = 0; i < UNLOCKS; i++) {
+		now += US;
+		unlock(t, &locks[0], &s);
+	}
+	CHECK(s.reads > s.records);
+	CHECK(s.reads * 20 < UNLOCKS);
+	end(t);
+}
+
+/* A thread that has two locks in turns tells of both. */
+static void test_locks_in_turns_are_both_told_of(void)
+{
+	struct cp_thread *t = begin();
+	struct sums s[2] = { 0 };
+
+	for (unsigned i = 0; i < UNLOCKS; i++) {
+		now += US / 2;
+		unlock(t, &locks[i & 1], &s[i & 1]);
+	}
+	CHECK(near(s[0].waits + s[1].waits, UNLOCKS, 0.05));
+	CHECK(near(s[0].waits, UNLOCKS / 2, 0.5));
+	CHECK(near(s[0].delay + s[1].delay, UNLOCKS * 16 * US / 10, 0.05));
+	end(t);
+}
+
+/* One of so many threads unlocks that its lock is no longer followed when the next one does. */
+static void test_unlocks_of_many_threads(void)
+{
+	struct cp_thread *t = begin();
+	struct sums s = { 0 };
+	unsigned others = 0;
+
+	cp_holder_follow(&locks[0], now);
+	for (; cp_holder_follows(&locks[0]); others++)
+		cp_holder_stamp(&locks[0], now);
+	for (unsigned i = 0; i < UNLOCKS / others; i++) {
+		for (unsigned k = 1; k < others; k++) {
+			now += US;
+			if (cp_holder_follows(&locks[0]))
+				cp_holder_stamp(&locks[0], now);
+			cp_holder_deliver(&locks[0], now - 3 * US / 2, now + US / 10);
+			take(t, &s);
+		}
+		now += US;
+		unlock(t, &locks[0], &s);
+	}
+	CHECK(near(s.delay, UNLOCKS / others * 16 * US / 10, 0.1));
+	end(t);
+}
+
+static void test_rare_unlocks_are_all_told_of(void)
+{
+	struct cp_thread *t = begin();
+	struct sums s = { 0 };
+
+	for (unsigned i = 0; i < 100; i++) {
+		now += 100000 * US;
+		unlock(t, &locks[0], &s);
+	}
+	CHECK_EQ(s.records, 100);
+	CHECK_EQ(s.waits, 100);
+	CHECK_EQ(s.delay, 100 * 16 * US / 10);
+	end(t);
+}
+
+int main(void)
+{
+	RUN(test_few_unlocks_stand_for_all);
+	RUN(test_others_read_no_clock_with_the_lock_held);
+	RUN(test_locks_in_turns_are_both_told_of);
+	RUN(test_unlocks_of_many_threads);
+	RUN(test_rare_unlocks_are_all_told_of);
+	return harness_end();
+}
