@@ -137,13 +137,29 @@ static void set_home(void)
 	cp_format(path, sizeof(path), "%s", info.dli_fname ? info.dli_fname : "");
 }
 
+/* Where nobody tells of sizes. */
+static size_t no_usable_size(void *p)
+{
+	(void)p;
+	return 0;
+}
+
+/* Stored once, and never NULL: another thread may be here already, or may go on with it. */
+static void set_usable_size(void)
+{
+	size_t (*unknown)(void *) = no_usable_size;
+	void *f = dlsym(RTLD_NEXT, "malloc_usable_size");
+
+	cp_allocator.tells_size = cp_allocator_owns(f);
+	memcpy(&cp_heap_hot.usable_size, f ? (void *)&f : (void *)&unknown, sizeof(f));
+}
+
 static void look_up(void)
 {
 	void *f;
 
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++)
 		set((char *)&cp_allocator + wanted[i].at, wanted[i].name);
-	set(&cp_heap_hot.usable_size, "malloc_usable_size");
 	set_first(&cp_heap_hot.realloc, "realloc");
 	set_first(&cp_heap_hot.calloc, "calloc");
 	set_first(&cp_heap_hot.free, "free");
@@ -151,8 +167,7 @@ static void look_up(void)
 	set_home();
 	memcpy(&f, &cp_allocator.posix_memalign, sizeof(f));
 	cp_allocator.aligns = cp_allocator_owns(f);
-	memcpy(&f, &cp_heap_hot.usable_size, sizeof(f));
-	cp_allocator.tells_size = cp_allocator_owns(f);
+	set_usable_size();
 	memcpy(&f, &cp_allocator.mallocx, sizeof(f));
 	cp_allocator.is_jemalloc = cp_allocator_owns(f);
 }

@@ -13,8 +13,8 @@
 
 #include "sigsafe/heap_hot.h"
 
-/* malloc, free, calloc, realloc and malloc_usable_size are in cp_heap_hot. NULL: the program has no
- * such function. */
+/* malloc, free, calloc, realloc and malloc_usable_size are in cp_heap_hot. Here, NULL: the program
+ * has no such function. */
 struct cp_allocator {
 	void *(*memalign)(size_t, size_t);
 	void *(*aligned_alloc)(size_t, size_t);

@@ -203,14 +203,14 @@ static RARE size_t usable_slow(void *p)
 {
 	if (cp_allocator_is_early(p))
 		return cp_allocator_early_size(p);
-	if (!cp_allocator_resolve() || !cp_heap_hot.usable_size)
+	if (!cp_allocator_resolve())
 		return 0;
 	return cp_heap_event_usable(p, cp_heap_hot.usable_size(p));
 }
 
-INTERPOSE size_t malloc_usable_size(void *p)
+INTERPOSE HOT size_t malloc_usable_size(void *p)
 {
-	if (cp_heap_looks(p) || cp_unlikely(!cp_heap_hot.usable_size))
+	if (cp_heap_looks(p))
 		return usable_slow(p);
 	return cp_heap_hot.usable_size(p);
 }

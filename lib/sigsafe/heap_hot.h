@@ -60,7 +60,7 @@ struct cp_heap_hot {
 	void (*free)(void *);
 	void *(*calloc)(size_t, size_t);
 	void *(*realloc)(void *, size_t);
-	size_t (*usable_size)(void *); /* NULL: there is none */
+	size_t (*usable_size)(void *); /* 0, where the allocator has none */
 } __attribute__((aligned(64)));
 _Static_assert(sizeof(struct cp_heap_hot) == 64, "one line");
 extern struct cp_heap_hot cp_heap_hot __attribute__((visibility("hidden")));
