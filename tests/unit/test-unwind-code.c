@@ -306,6 +306,35 @@ static void test_a_call_to_a_function_that_ended_before(void)
 	munmap(leaf.code - 128, 4096);
 }
 
+/* Its last instruction is a call that never returns: behind it another function begins. */
+int ends_with_a_call(void), behind_that_call(void);
+__asm__(".text\n.p2align 4\n.type ends_with_a_call, @function\nends_with_a_call:\n"
+	".cfi_startproc\n\tsub $24, %rsp\n\t.cfi_adjust_cfa_offset 24\n\tcall called_before\n"
+	".cfi_endproc\n.size ends_with_a_call, . - ends_with_a_call\n"
+	".type behind_that_call, @function\nbehind_that_call:\n"
+	".cfi_startproc\n\tret\n.cfi_endproc\n.size behind_that_call, . - behind_that_call\n"
+	".p2align 4");
+
+static void test_a_caller_is_the_function_of_its_call(void)
+{
+	enum cp_unwind_end end;
+
+	if (!begin_leaf())
+		SKIP("no executable memory");
+	leaf.words[0] = (uint64_t)behind_that_call;
+	leaf.words[1] =
+		(uint64_t)calls_another + 16; /* where the other's return address would be */
+	leaf.words[4] = (uint64_t)calls_first + 8;
+	leaf.in.regs.r[CP_REG_PC] = (uint64_t)called_before + 2;
+	/* The second time by what was learnt. */
+	for (int n = 0; n < 2; n++) {
+		CHECK(unwinder->walk(&leaf.in, walked.pcs, 8, &end) >= 3);
+		CHECK_EQ(walked.pcs[1], (uint64_t)behind_that_call - 1);
+		CHECK_EQ(walked.pcs[2], (uint64_t)calls_first + 7);
+	}
+	munmap(leaf.code - 128, 4096);
+}
+
 /* The register of the frame pointer has anything in it, where none is kept: also 0. */
 static void test_no_frame_pointer_is_no_end_below_a_return_address(void)
 {
@@ -532,6 +561,7 @@ int main(void)
 	RUN(test_code_without_description_is_read_on_to_its_return);
 	RUN(test_a_stack_pointer_that_is_read_back);
 	RUN(test_a_call_to_a_function_that_ended_before);
+	RUN(test_a_caller_is_the_function_of_its_call);
 	RUN(test_no_frame_pointer_is_no_end_below_a_return_address);
 	RUN(test_registers_that_undescribed_code_gives_back);
 	RUN(test_a_frame_that_is_freed_early);
