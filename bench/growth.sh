@@ -46,6 +46,11 @@ column() { # file column
 	[ ! -e "$1" ] || awk -v c="$2" 'NF { print $c }' "$1"
 }
 
+# Beside the bare run of the same round: what else the machine does changes from minute to minute.
+over() { # name configuration fields expression
+	paste "$work/$1.bare" "$work/$1.$2" | awk -v n="$3" "NF == n { print $4 }"
+}
+
 echo "Threads"
 for n in ${GROWTH_THREADS:-1 10 100 1000 10000}; do
 	[ "$n" -lt "$(ulimit -u 2>/dev/null || echo 100000)" ] 2>/dev/null || [ "$(ulimit -u)" = unlimited ] || continue
@@ -57,6 +62,7 @@ for n in ${GROWTH_THREADS:-1 10 100 1000 10000}; do
 		column "$work/threads.$c" 2 | awk '{ print $1 / 1e4 }' | say_record threads-wait %_of_a_core threads="$n" by="$c"
 		column "$work/threads.$c" 3 | say_record threads-memory KiB threads="$n" by="$c"
 		column "$work/threads.$c" 4 | say_record threads-end us threads="$n" by="$c"
+		[ "$c" = bare ] || over threads "$c" 8 '$5 / $1' | say_record threads-times times threads="$n" by="$c"
 	done
 done
 
@@ -84,10 +90,9 @@ for n in ${GROWTH_BLOCKS:-10000 100000 1000000 10000000}; do
 	for c; do
 		column "$work/blocks.$c" 1 | say_record blocks-pair ns blocks="$n" by="$c"
 		[ "$c" != bare ] || continue
-		paste "$work/blocks.bare" "$work/blocks.$c" | awk 'NF == 6 { print ($5 - $2) * 100 / $3 }' |
-			say_record blocks-memory +%_of_the_heap blocks="$n" by="$c"
-		paste "$work/blocks.bare" "$work/blocks.$c" | awk -v n="$n" 'NF == 6 { print ($5 - $2) * 1024 / n }' |
-			record blocks-bytes +bytes_a_block blocks="$n" by="$c"
+		over blocks "$c" 6 '$4 - $1' | say_record blocks-over ns blocks="$n" by="$c"
+		over blocks "$c" 6 '($5 - $2) * 100 / $3' | say_record blocks-memory +%_of_the_heap blocks="$n" by="$c"
+		over blocks "$c" 6 "(\$5 - \$2) * 1024 / $n" | record blocks-bytes +bytes_a_block blocks="$n" by="$c"
 	done
 done
 finish
