@@ -35,8 +35,8 @@ static bool look(struct reading *r)
 {
 	if (r->window_at && r->pc - r->window_at <= WINDOW - CP_INSN_BYTES)
 		return true;
-	r->window_at = r->pc;
-	return cp_cfi_read_code(r->pc, r->window, WINDOW, r->copy);
+	r->window_at = cp_cfi_read_code(r->pc, r->window, WINDOW, r->copy) ? r->pc : 0;
+	return r->window_at != 0;
 }
 
 static bool is_here(const struct reading *r, int64_t at)
@@ -137,10 +137,11 @@ static bool is_filled_up(struct reading *r)
 		return false;
 	while (r->pc < end && look(r)) {
 		const uint8_t *p = r->window + (r->pc - r->window_at);
+		unsigned size = cp_insn_read(p).size;
 
-		if (!cp_insn_fills(p))
+		if (!size || !cp_insn_fills(p))
 			return false;
-		r->pc += cp_insn_read(p).size;
+		r->pc += size;
 	}
 	return r->pc == end;
 }

@@ -53,6 +53,11 @@ static const char two_bytes[] = "MMMMXNNNNNXNXMNb"  /* 00 */
 
 #define SP 4 /* its number in an instruction */
 
+/* As many as the longest nop has that fills up the end of a function. Behind them REX, and the
+ * longest of the rest: 4 bytes up to the opcode, ModRM, SIB, two numbers. */
+#define PREFIXES 7
+_Static_assert(PREFIXES + 1 + 4 + 2 + 4 + 4 < CP_INSN_BYTES, "all of an instruction can be read");
+
 struct parts {
 	const uint8_t *modrm; /* and the operand's bytes behind it; NULL: there is none */
 	const uint8_t *end, *immediate;
@@ -67,10 +72,16 @@ static bool is_prefix(uint8_t c)
 	       c == 0x36 || c == 0x3e || c == 0x26 || c == 0x64 || c == 0x65;
 }
 
+/* Operands of 2 bytes. */
+static bool is_short(const struct parts *p)
+{
+	return p->short_operands && !(p->rex & REX_W);
+}
+
 /* Bytes of the immediate of an instruction with FORM, GROUP in its ModRM byte. */
 static unsigned immediate(const struct parts *p, char form, unsigned group)
 {
-	unsigned z = p->short_operands ? 2 : 4;
+	unsigned z = is_short(p) ? 2 : 4;
 
 	switch (form) {
 	case 'B':
@@ -239,7 +250,7 @@ static struct cp_insn sp_and_number(const struct parts *p)
 
 	if (group == 7)
 		return does(CP_INSN_PLAIN, 0);
-	if (!(p->rex & REX_W) || (group != 0 && group != 5))
+	if (!(p->rex & REX_W) || (group != 0 && group != 5) || value(p) == INT32_MIN)
 		return does(CP_INSN_OTHER, 0);
 	return does(CP_INSN_MOVES, group == 0 ? value(p) : -value(p));
 }
@@ -273,8 +284,8 @@ static struct cp_insn group_of_ff(const struct parts *p)
 	switch (p->modrm[0] >> 3 & 7) {
 	case 0:
 	case 1: return if_else(rm_is_sp(p), CP_INSN_OTHER, CP_INSN_PLAIN);
-	case 2: return does(CP_INSN_CALLS, 0);
-	case 6: return does(CP_INSN_PUSHES, -8);
+	case 2: return if_else(is_short(p), CP_INSN_OTHER, CP_INSN_CALLS);
+	case 6: return does(p->short_operands ? CP_INSN_OTHER : CP_INSN_PUSHES, -8);
 	default: return does(CP_INSN_OTHER, 0);
 	}
 }
@@ -301,10 +312,11 @@ static struct cp_insn of_one_byte(const struct parts *p)
 	case 0x8d: return move(p);
 	case 0x81:
 	case 0x83: return rm_is_sp(p) ? sp_and_number(p) : does(CP_INSN_PLAIN, 0);
-	case 0xe8: return does(CP_INSN_CALLS, 0);
+	/* With 66 processors of one maker heed 2 bytes, those of others all. */
+	case 0xe8: return if_else(is_short(p), CP_INSN_OTHER, CP_INSN_CALLS);
 	case 0xe9:
-	case 0xeb: return does(CP_INSN_JUMPS, value(p));
-	case 0xc3: return does(CP_INSN_RETURNS, 0);
+	case 0xeb: return does(is_short(p) ? CP_INSN_OTHER : CP_INSN_JUMPS, value(p));
+	case 0xc3: return if_else(is_short(p), CP_INSN_OTHER, CP_INSN_RETURNS);
 	case 0xff: return group_of_ff(p);
 	case 0x8f: /* pop to memory */
 	case 0xc2:
@@ -322,9 +334,9 @@ static struct cp_insn of_two_bytes(const struct parts *p)
 	case 0xb9:
 	case 0xff: return does(CP_INSN_OTHER, 0); /* ends there */
 	case 0xa0:
-	case 0xa8: return does(CP_INSN_PUSHES, -8);
+	case 0xa8: return does(p->short_operands ? CP_INSN_OTHER : CP_INSN_PUSHES, -8);
 	case 0xa1:
-	case 0xa9: return does(CP_INSN_MOVES, 8);
+	case 0xa9: return does(p->short_operands ? CP_INSN_OTHER : CP_INSN_MOVES, 8);
 	case 0x02:
 	case 0x03:
 	case 0x2c:
@@ -375,8 +387,7 @@ struct cp_insn cp_insn_read(const uint8_t *code)
 	const uint8_t *at = code;
 	struct cp_insn i;
 
-	/* The opcode and the longest of what may be behind it must fit. */
-	for (; at < code + 4 && is_prefix(*at); at++) {
+	for (; at < code + PREFIXES && is_prefix(*at); at++) {
 		p.short_operands |= *at == 0x66;
 		p.short_address |= *at == 0x67;
 	}
@@ -389,7 +400,7 @@ struct cp_insn cp_insn_read(const uint8_t *code)
 
 bool cp_insn_fills(const uint8_t *code)
 {
-	while (*code == 0x66 || *code == 0x2e)
+	for (unsigned n = 0; n < PREFIXES && (*code == 0x66 || *code == 0x2e); n++)
 		code++;
 	return *code == 0x90 || *code == 0xcc || (code[0] == 0x0f && code[1] == 0x1f);
 }

@@ -45,6 +45,8 @@ static const struct row rows[] = {
 	{ "\xf3\x48\xab", 3, CP_INSN_PLAIN, 0, 0 }, /* rep stosq */
 	{ "\xf0\x48\x0f\xb1\x0a", 5, CP_INSN_PLAIN, 0, 0 }, /* lock cmpxchg %rcx,(%rdx) */
 	{ "\x66\x90", 2, CP_INSN_PLAIN, 0, 0 }, /* xchg %ax,%ax */
+	{ "\x66\x66\x66\x66\x66\x66\x2e\x0f\x1f\x84\x00\x00\x00\x00\x00", 15, CP_INSN_PLAIN, 0, 0 }, /* nopw %cs:0(%rax,%rax,1) */
+	{ "\x66\x48\x35\x11\x22\x33\x44", 7, CP_INSN_PLAIN, 0, 0 }, /* xor $0x44332211,%rax */
 	{ "\x75\x62", 2, CP_INSN_PLAIN, 0, 0 }, /* jne .+100 */
 	{ "\x0f\x85\xe2\x03\x00\x00", 6, CP_INSN_PLAIN, 0, 0 }, /* jne .+1000 */
 	{ "\x0f\x77", 2, CP_INSN_PLAIN, 0, 0 }, /* emms */
@@ -73,6 +75,8 @@ static const struct row rows[] = {
 	{ "\xff\x93\x28\xbb\x00\x00", 6, CP_INSN_CALLS, 0, 0 }, /* call *0xbb28(%rbx) */
 	{ "\x48\x83\xc4\x10", 4, CP_INSN_MOVES, 16, 0 }, /* add $16,%rsp */
 	{ "\x48\x81\xc4\xc8\x02\x00\x00", 7, CP_INSN_MOVES, 712, 0 }, /* add $712,%rsp */
+	{ "\x66\x48\x81\xc4\xc8\x02\x00\x00", 8, CP_INSN_MOVES, 712, 0 }, /* the same, with 66 */
+	{ "\x66\x66\x48\xe8\xe3\x03\x00\x00", 8, CP_INSN_CALLS, 0, 0 }, /* call .+1000, of TLS */
 	{ "\x48\x83\xec\x18", 4, CP_INSN_MOVES, -24, 0 }, /* sub $24,%rsp */
 	{ "\x48\x83\xec\x80", 4, CP_INSN_MOVES, 128, 0 }, /* sub $-128,%rsp */
 	{ "\x48\x8d\x64\x24\x08", 5, CP_INSN_MOVES, 8, 0 }, /* lea 8(%rsp),%rsp */
@@ -117,6 +121,12 @@ static const struct row rows[] = {
 	{ "\x5c", 1, CP_INSN_OTHER, 0, 0 }, /* pop %rsp */
 	{ "\x8f\x00", 2, CP_INSN_OTHER, 0, 0 }, /* pop (%rax) */
 	{ "\x66\x50", 2, CP_INSN_OTHER, 0, 0 }, /* push %ax */
+	{ "\x66\xff\x30", 3, CP_INSN_OTHER, 0, 0 }, /* pushw (%rax) */
+	{ "\x66\x0f\xa0", 3, CP_INSN_OTHER, 0, 0 }, /* pushw %fs */
+	{ "\x66\xc3", 2, CP_INSN_OTHER, 0, 0 }, /* retw */
+	{ "\x66\xff\xd0", 3, CP_INSN_OTHER, 0, 0 }, /* callw *%ax */
+	{ "\x66\xe9\xe3\x03\x00\x00", 6, CP_INSN_OTHER, 0, 0 }, /* jmpw .+1000, or jmp */
+	{ "\x48\x81\xec\x00\x00\x00\x80", 7, CP_INSN_OTHER, 0, 0 }, /* sub $-0x80000000,%rsp */
 	{ "\xff\xe0", 2, CP_INSN_OTHER, 0, 0 }, /* jmp *%rax */
 	{ "\x48\x8b\x5d\xf8", 4, CP_INSN_OTHER, 0, 0 }, /* mov -8(%rbp),%rbx */
 	{ "\x0f\x0b", 2, CP_INSN_OTHER, 0, 0 }, /* ud2 */
@@ -158,13 +168,16 @@ static void test_any_bytes_are_read_within_bounds(void)
 		}
 		/* Opcodes of each map, behind many prefixes, too. */
 		if (n % 4 == 1)
-			memset(code, 0x66, 4);
+			memset(code, 0x66, 1 + code[23] % 23);
 		if (n % 4 == 2)
 			code[0] = 0x62;
 		if (n % 4 == 3)
 			code[0] = 0xc4;
 		CHECK(cp_insn_read(code).size < CP_INSN_BYTES);
+		cp_insn_fills(code);
 	}
+	memset(code, 0x66, sizeof(code));
+	CHECK(!cp_insn_fills(code));
 }
 
 static void test_what_fills_the_end_of_a_function(void)
@@ -174,6 +187,7 @@ static void test_what_fills_the_end_of_a_function(void)
 	CHECK(cp_insn_fills((const uint8_t *)"\x66\x90"));
 	CHECK(cp_insn_fills((const uint8_t *)"\x0f\x1f\x00"));
 	CHECK(cp_insn_fills((const uint8_t *)"\x66\x2e\x0f\x1f\x84\x00\x00\x00\x00\x00"));
+	CHECK(cp_insn_fills((const uint8_t *)"\x66\x66\x66\x66\x66\x66\x2e\x0f\x1f\x84"));
 	CHECK(!cp_insn_fills((const uint8_t *)"\x0f\x1e\xfa"));
 	CHECK(!cp_insn_fills((const uint8_t *)"\xc3"));
 }

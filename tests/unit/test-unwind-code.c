@@ -335,6 +335,29 @@ static void test_a_caller_is_the_function_of_its_call(void)
 	munmap(leaf.code - 128, 4096);
 }
 
+/* Functions whose ends are filled up with an instruction of 15 bytes, as clang does, and with one
+ * that has more prefixes than any that is meant. */
+int filled_up(void), filled_strangely(void), behind_them(void);
+__asm__(".text\n.p2align 4\n.type filled_up, @function\nfilled_up:\n\tret\n"
+	"\t.byte 0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0\n"
+	".size filled_up, . - filled_up\n"
+	".type filled_strangely, @function\nfilled_strangely:\n\tret\n"
+	"\t.byte 0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66\n"
+	"\t.byte 0x66, 0x90\n.size filled_strangely, . - filled_strangely\n"
+	".type behind_them, @function\nbehind_them:\n\tnop\n\tret\n"
+	".size behind_them, . - behind_them\n.p2align 4");
+
+static void test_ends_that_are_filled_up_are_found_and_left(void)
+{
+	uint64_t behind = (uint64_t)behind_them + 1;
+
+	for (int copy = 0; copy < 2; copy++) {
+		CHECK(!cp_cfi_reaches((uint64_t)filled_up, behind, copy));
+		CHECK(!cp_cfi_reaches((uint64_t)filled_strangely, behind, copy));
+		CHECK(cp_cfi_reaches((uint64_t)behind_them, behind, copy));
+	}
+}
+
 /* The register of the frame pointer has anything in it, where none is kept: also 0. */
 static void test_no_frame_pointer_is_no_end_below_a_return_address(void)
 {
@@ -562,6 +585,7 @@ int main(void)
 	RUN(test_a_stack_pointer_that_is_read_back);
 	RUN(test_a_call_to_a_function_that_ended_before);
 	RUN(test_a_caller_is_the_function_of_its_call);
+	RUN(test_ends_that_are_filled_up_are_found_and_left);
 	RUN(test_no_frame_pointer_is_no_end_below_a_return_address);
 	RUN(test_registers_that_undescribed_code_gives_back);
 	RUN(test_a_frame_that_is_freed_early);
