@@ -15,6 +15,7 @@
 #include "interpose.h"
 #include "sigsafe/heap_event.h"
 #include "sigsafe/heap_exact.h"
+#include "sigsafe/heap_spares.h"
 
 /* Not cold: where all is sampled, all comes here. */
 #define RARE __attribute__((noinline))
@@ -30,11 +31,14 @@ INTERPOSE void free_aligned_sized(void *p, size_t alignment, size_t size);
 static void *tagged(size_t size)
 {
 	size_t enough = size < CP_HEAP_TAG_MIN ? CP_HEAP_TAG_MIN : size;
-	void *p = NULL;
+	void *p;
 
-	if (!cp_heap_hot_tags() || cp_allocator.posix_memalign(&p, CP_HEAP_TAG_ALIGN, enough) != 0)
+	if (!cp_heap_hot_tags())
 		return NULL;
-	return p;
+	p = cp_heap_spares_take(size);
+	if (p || cp_allocator.posix_memalign(&p, CP_HEAP_TAG_ALIGN, enough) == 0)
+		return p;
+	return NULL;
 }
 
 static RARE void *malloc_sampled(size_t size)
@@ -120,17 +124,31 @@ INTERPOSE HOT void *calloc(size_t n, size_t each)
 	return cp_heap_hot.calloc(n, each);
 }
 
+static void free_sampled(void *p)
+{
+	if (!cp_heap_hot_tags() || !cp_allocator.tells_size ||
+	    !cp_heap_spares_keep(p, cp_heap_hot.usable_size(p)))
+		cp_heap_hot.free(p);
+}
+
 /* WORD: see cp_heap_exact_free. */
 static RARE void free_rest(void *p, uint64_t word)
 {
 	/* What is in the table is none of the arena's. */
 	if (word) {
 		cp_heap_exact_free_rest(p, word);
-	} else {
-		if (cp_allocator_is_early(p) || !cp_allocator_resolve())
-			return;
-		cp_heap_event_free(p);
+		free_sampled(p);
+		return;
 	}
+	if (cp_allocator_is_early(p) || !cp_allocator_resolve())
+		return;
+	if (cp_heap_event_free(p)) {
+		free_sampled(p);
+		return;
+	}
+	/* Freed twice: that is for the allocator to tell. */
+	if (cp_heap_spares_remove(p))
+		cp_heap_hot.free(p);
 	cp_heap_hot.free(p);
 }
 
