@@ -168,6 +168,7 @@ static void look_up(void)
 	memcpy(&f, &cp_allocator.posix_memalign, sizeof(f));
 	cp_allocator.aligns = cp_allocator_owns(f);
 	set_usable_size();
+	cp_allocator.is_glibc = !strcmp(cp_allocator_name(), "glibc");
 	memcpy(&f, &cp_allocator.mallocx, sizeof(f));
 	cp_allocator.is_jemalloc = cp_allocator_owns(f);
 }

@@ -29,6 +29,9 @@ struct cp_allocator {
 	size_t (*xallocx)(void *, size_t, size_t, int);
 	void (*dallocx)(void *, int);
 	void (*sdallocx)(void *, size_t, int);
+	/* It is glibc's: heap_spares.h is for that one. In others a program may discard blocks all
+	 * at once (jemalloc's arenas), those that it has freed too. */
+	bool is_glibc;
 	/* posix_memalign, malloc_usable_size and mallocx belong to malloc. */
 	bool aligns, tells_size, is_jemalloc;
 };

@@ -126,7 +126,7 @@ INTERPOSE HOT void *calloc(size_t n, size_t each)
 
 static void free_sampled(void *p)
 {
-	if (!cp_heap_hot_tags() || !cp_allocator.tells_size ||
+	if (!cp_heap_hot_tags() || !cp_allocator.is_glibc || !cp_allocator.tells_size ||
 	    !cp_heap_spares_keep(p, cp_heap_hot.usable_size(p)))
 		cp_heap_hot.free(p);
 }

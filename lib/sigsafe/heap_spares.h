@@ -5,6 +5,9 @@
  * like a sampled one, and free can't tell in advance. With these, samples take the same few places
  * again.
  *
+ * Not over others: what they have of it is little, and some can discard blocks all at once, of
+ * which one might be here.
+ *
  * To the allocator they are in use, to the program they are free. They stay in the filter: who
  * frees one a second time comes to remove, and the allocator gets to see both.
  *
