@@ -147,11 +147,13 @@ static size_t no_usable_size(void *p)
 /* Stored once, and never NULL: another thread may be here already, or may go on with it. */
 static void set_usable_size(void)
 {
-	size_t (*unknown)(void *) = no_usable_size;
+	size_t (*found)(void *) = no_usable_size;
 	void *f = dlsym(RTLD_NEXT, "malloc_usable_size");
 
 	cp_allocator.tells_size = cp_allocator_owns(f);
-	memcpy(&cp_heap_hot.usable_size, f ? (void *)&f : (void *)&unknown, sizeof(f));
+	if (f)
+		memcpy(&found, &f, sizeof(f));
+	cp_heap_hot.usable_size = found;
 }
 
 static void look_up(void)

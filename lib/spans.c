@@ -35,7 +35,7 @@ static uint32_t hash_of(const char *name, size_t *length)
 	uint32_t h = 2166136261u;
 	size_t n = 0;
 
-	for (; name[n] && n < CP_SPAN_NAME - 1; n++)
+	for (; n < CP_SPAN_NAME - 1 && name[n]; n++)
 		h = (h ^ (unsigned char)name[n]) * 16777619u;
 	*length = n;
 	return h;

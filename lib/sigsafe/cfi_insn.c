@@ -59,11 +59,12 @@ static const char two_bytes[] = "MMMMXNNNNNXNXMNb"  /* 00 */
 _Static_assert(PREFIXES + 1 + 4 + 2 + 4 + 4 < CP_INSN_BYTES, "all of an instruction can be read");
 
 struct parts {
-	const uint8_t *modrm; /* and the operand's bytes behind it; NULL: there is none */
+	const uint8_t *modrm; /* and the operand's bytes behind it, if it has any */
 	const uint8_t *end, *immediate;
 	uint8_t op, rex;
 	bool short_operands; /* prefix 66 */
 	bool short_address;  /* prefix 67 */
+	bool operands;
 };
 
 static bool is_prefix(uint8_t c)
@@ -108,6 +109,7 @@ static bool take_operands(struct parts *p, const uint8_t *at, char form)
 		return false;
 	if (form == 'M' || form == 'b' || form == 'z' || form == 'g' || form == 'G') {
 		p->modrm = at;
+		p->operands = true;
 		group = at[0] >> 3 & 7;
 		at += cp_cfi_modrm_bytes(at);
 	}
@@ -157,6 +159,11 @@ static bool rm_is_sp(const struct parts *p)
 	return is_register(p) && (p->modrm[0] & 7) == SP && !(p->rex & REX_B);
 }
 
+static int32_t signed_byte(uint8_t b)
+{
+	return b < 0x80 ? b : b - 0x100;
+}
+
 /* The operand is n(%rsp): n. */
 static bool is_on_stack(const struct parts *p, int32_t *n)
 {
@@ -167,7 +174,7 @@ static bool is_on_stack(const struct parts *p, int32_t *n)
 		return false;
 	*n = 0;
 	if (m[0] >> 6 == 1)
-		*n = (int8_t)m[2];
+		*n = signed_byte(m[2]);
 	else if (m[0] >> 6 == 2)
 		__builtin_memcpy(n, m + 2, sizeof(*n));
 	return true;
@@ -178,7 +185,7 @@ static int32_t value(const struct parts *p)
 	int32_t v;
 
 	if (p->end - p->immediate == 1)
-		return (int8_t)p->immediate[0];
+		return signed_byte(p->immediate[0]);
 	if (p->end - p->immediate != sizeof(v))
 		return 0;
 	__builtin_memcpy(&v, p->immediate, sizeof(v));
@@ -209,7 +216,7 @@ static bool result_is_sp(const struct parts *p)
 	uint8_t op = p->op;
 	bool word = op & 1 || p->rex;
 
-	if (!p->modrm)
+	if (!p->operands)
 		return false;
 	if (op < 0x38)
 		return word && (op & 2 ? reg_is_sp(p) : rm_is_sp(p));
@@ -383,7 +390,7 @@ static struct cp_insn read_opcode(struct parts *p, const uint8_t *at)
 
 struct cp_insn cp_insn_read(const uint8_t *code)
 {
-	struct parts p = { .end = code };
+	struct parts p = { .modrm = code, .end = code };
 	const uint8_t *at = code;
 	struct cp_insn i;
 

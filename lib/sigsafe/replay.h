@@ -42,11 +42,10 @@ static inline struct cp_replay *cp_replay_at(struct cp_replay *r, uint64_t sp, u
 
 CP_STACKMEM_RAW static inline bool cp_replay_holds(const struct cp_replay *r)
 {
-	const struct cp_rule_word *w = r->words - 1;
+	const struct cp_rule_word *w = r->words;
 
-	do
+	while (*(const cp_stackmem_word *)w->at == w->value)
 		w++;
-	while (*(const cp_stackmem_word *)w->at == w->value);
 	return w == r->words + r->count;
 }
 
