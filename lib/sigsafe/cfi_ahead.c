@@ -16,6 +16,7 @@
 #define JUMPS_MAX 16   /* of a loop that is left by a jump which is not taken here, too */
 #define FRAME_MAX ((int64_t)1 << 20)
 #define WINDOW 64
+#define NOWHERE INT64_MAX
 
 _Static_assert(WINDOW >= 2 * CP_INSN_BYTES, "a window holds more than one instruction");
 
@@ -26,6 +27,7 @@ struct reading {
 	int64_t sp;    /* from that of the frame */
 	int64_t fresh; /* words below are written before the code returns: what is there now is not
 			* what it will read */
+	int64_t kept[CP_CFI_COLUMNS]; /* where the frame's own value of the column is put */
 	uint64_t window_at;
 	bool copy;
 	uint8_t window[WINDOW];
@@ -50,21 +52,34 @@ static bool word(struct reading *r, int64_t at, uint64_t *value)
 	       cp_stackmem_read(&r->f->stack, r->f->regs.r[CP_REG_SP] + (uint64_t)at, value);
 }
 
-static void writes(struct reading *r, int64_t at)
+/* REG's value to there. What a function pushes of those that calls keep is its caller's: it has not
+ * used them before. */
+static void writes(struct reading *r, unsigned reg, int64_t at)
 {
+	unsigned column = cp_cfi_column(reg);
+
 	if (at + 8 > r->fresh)
 		r->fresh = at + 8;
+	for (unsigned c = 0; c < CP_CFI_COLUMNS; c++)
+		if (r->kept[c] == at)
+			r->kept[c] = NOWHERE;
+	if (column < CP_CFI_COLUMNS && !(r->to->restored >> column & 1))
+		r->kept[column] = at;
 }
 
-/* What REG is given from the stack, the last time, is what its caller had in it. */
+/* What REG is given from the stack, the last time, is what its caller had in it: what is there, or,
+ * if that will have been put there, what REG has. */
 static void restores(struct reading *r, unsigned reg, int64_t at)
 {
 	unsigned column = cp_cfi_column(reg);
 
 	if (column >= CP_CFI_COLUMNS || reg == CP_REG_SP)
 		return;
-	r->to->restored |= 1u << column;
+	r->to->restored &= (uint8_t) ~(1u << column);
 	r->to->lost &= (uint8_t) ~(1u << column);
+	if (at == r->kept[column])
+		return;
+	r->to->restored |= (uint8_t)(1u << column);
 	if (!word(r, at, &r->to->values[column]))
 		r->to->lost |= (uint8_t)(1u << column);
 }
@@ -87,10 +102,10 @@ static bool take(struct reading *r, const struct cp_insn *i)
 	case CP_INSN_MOVES: return move_to(r, r->sp + i->by);
 	case CP_INSN_PUSHES:
 		r->sp += i->by;
-		writes(r, r->sp);
+		writes(r, i->reg, r->sp);
 		return move_to(r, r->sp);
 	case CP_INSN_POPS: restores(r, i->reg, r->sp); return move_to(r, r->sp + i->by);
-	case CP_INSN_STORES: writes(r, r->sp + i->by); return true;
+	case CP_INSN_STORES: writes(r, i->reg, r->sp + i->by); return true;
 	case CP_INSN_READS:
 		if (i->reg != CP_REG_SP) {
 			restores(r, i->reg, r->sp + i->by);
@@ -113,6 +128,8 @@ __attribute__((noinline)) bool cp_cfi_reads_on(struct cp_cfi_frame *f, bool copy
 
 	to->restored = to->lost = 0;
 	r.fresh = INT64_MIN / 2;
+	for (unsigned c = 0; c < CP_CFI_COLUMNS; c++)
+		r.kept[c] = NOWHERE;
 	for (unsigned n = 0; n < INSNS_MAX && jumps <= JUMPS_MAX && look(&r); n++) {
 		struct cp_insn i = cp_insn_read(r.window + (r.pc - r.window_at));
 
@@ -146,10 +163,12 @@ static bool is_filled_up(struct reading *r)
 	return r->pc == end;
 }
 
-/* A function that begins at FROM has not ended before PC. */
+/* A function that begins at FROM has not ended before PC: at what leaves it, and is followed by
+ * nothing of it, nor jumped over. */
 bool cp_cfi_reaches(uint64_t from, uint64_t pc, bool copy)
 {
 	struct reading r = { .pc = from, .copy = copy };
+	uint64_t furthest = from;
 
 	for (unsigned n = 0; n < INSNS_MAX && r.pc < pc && look(&r); n++) {
 		struct cp_insn i = cp_insn_read(r.window + (r.pc - r.window_at));
@@ -157,9 +176,10 @@ bool cp_cfi_reaches(uint64_t from, uint64_t pc, bool copy)
 
 		if (!i.size)
 			return false;
+		if (i.kind == CP_INSN_PLAIN && i.by > 0 && next + (uint64_t)i.by > furthest)
+			furthest = next + (uint64_t)i.by;
 		r.pc = next;
-		if ((i.kind == CP_INSN_RETURNS || i.kind == CP_INSN_JUMPS ||
-		     i.kind == CP_INSN_OTHER) &&
+		if ((i.kind == CP_INSN_RETURNS || i.kind == CP_INSN_JUMPS) && next > furthest &&
 		    is_filled_up(&r))
 			return false;
 		r.pc = next;

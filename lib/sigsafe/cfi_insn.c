@@ -275,6 +275,8 @@ static struct cp_insn move(const struct parts *p)
 				     : does(wide && on_stack ? CP_INSN_MOVES : CP_INSN_OTHER, i.by);
 	if (p->op == 0x89) {
 		i.kind = rm_is_sp(p) ? CP_INSN_OTHER : on_stack ? CP_INSN_STORES : CP_INSN_PLAIN;
+		if (!wide)
+			i.reg = 0;
 		return i;
 	}
 	if (on_stack && wide)
@@ -304,6 +306,9 @@ static struct cp_insn of_one_byte(const struct parts *p)
 
 	switch (p->op) {
 	case 0x50 ... 0x57:
+		i = does(p->short_operands ? CP_INSN_OTHER : CP_INSN_PUSHES, -8);
+		i.reg = dwarf_number(reg);
+		return i;
 	case 0x68:
 	case 0x6a:
 	case 0x9c: return does(p->short_operands ? CP_INSN_OTHER : CP_INSN_PUSHES, -8);
@@ -314,6 +319,8 @@ static struct cp_insn of_one_byte(const struct parts *p)
 	case 0x9d: return does(p->short_operands ? CP_INSN_OTHER : CP_INSN_MOVES, 8);
 	case 0x94: return if_else(reg == SP, CP_INSN_OTHER, CP_INSN_PLAIN);
 	case 0xbc: return if_else(reg == SP, CP_INSN_OTHER, CP_INSN_PLAIN);
+	case 0x70 ... 0x7f:
+	case 0xe0 ... 0xe3: return does(CP_INSN_PLAIN, value(p));
 	case 0x89:
 	case 0x8b:
 	case 0x8d: return move(p);
@@ -340,6 +347,7 @@ static struct cp_insn of_two_bytes(const struct parts *p)
 	case 0x0b:
 	case 0xb9:
 	case 0xff: return does(CP_INSN_OTHER, 0); /* ends there */
+	case 0x80 ... 0x8f: return does(CP_INSN_PLAIN, value(p));
 	case 0xa0:
 	case 0xa8: return does(p->short_operands ? CP_INSN_OTHER : CP_INSN_PUSHES, -8);
 	case 0xa1:

@@ -14,13 +14,14 @@
 
 enum cp_insn_kind {
 	CP_INSN_OTHER,	/* nothing is known of what comes then */
-	CP_INSN_PLAIN,	/* leaves sp alone, and goes on behind it: so do jumps that may be taken */
+	CP_INSN_PLAIN,	/* leaves sp alone, and goes on behind it, or at its end + by, if that isn't
+			   0 */
 	CP_INSN_CALLS,	/* the same, if the call returns */
 	CP_INSN_MOVES,	/* sp += by */
-	CP_INSN_PUSHES, /* sp += by, and what is there then is new */
+	CP_INSN_PUSHES, /* sp += by, and what is there then is new: register reg, or other things */
 	CP_INSN_POPS,	/* the word at sp goes to register reg, and sp += by */
 	CP_INSN_READS,	/* the word at sp + by goes to register reg, which may be sp */
-	CP_INSN_STORES, /* the word at sp + by is new */
+	CP_INSN_STORES, /* the word at sp + by is new: as above */
 	CP_INSN_JUMPS,	/* to its end + by */
 	CP_INSN_RETURNS,
 };
@@ -28,7 +29,7 @@ enum cp_insn_kind {
 struct cp_insn {
 	uint8_t kind; /* enum cp_insn_kind */
 	uint8_t size; /* in bytes; of CP_INSN_OTHER, too, unless it is 0 */
-	uint8_t reg;  /* DWARF's number */
+	uint8_t reg;  /* DWARF's number; 0 for other things, which is no register that calls keep */
 	int32_t by;
 };
 

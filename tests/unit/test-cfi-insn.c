@@ -47,8 +47,8 @@ static const struct row rows[] = {
 	{ "\x66\x90", 2, CP_INSN_PLAIN, 0, 0 }, /* xchg %ax,%ax */
 	{ "\x66\x66\x66\x66\x66\x66\x2e\x0f\x1f\x84\x00\x00\x00\x00\x00", 15, CP_INSN_PLAIN, 0, 0 }, /* nopw %cs:0(%rax,%rax,1) */
 	{ "\x66\x48\x35\x11\x22\x33\x44", 7, CP_INSN_PLAIN, 0, 0 }, /* xor $0x44332211,%rax */
-	{ "\x75\x62", 2, CP_INSN_PLAIN, 0, 0 }, /* jne .+100 */
-	{ "\x0f\x85\xe2\x03\x00\x00", 6, CP_INSN_PLAIN, 0, 0 }, /* jne .+1000 */
+	{ "\x75\x62", 2, CP_INSN_PLAIN, 98, 0 }, /* jne .+100 */
+	{ "\x0f\x85\xe2\x03\x00\x00", 6, CP_INSN_PLAIN, 994, 0 }, /* jne .+1000 */
 	{ "\x0f\x77", 2, CP_INSN_PLAIN, 0, 0 }, /* emms */
 	{ "\xc5\xf8\x77", 3, CP_INSN_PLAIN, 0, 0 }, /* vzeroupper */
 	{ "\x0f\x70\xd0\x4e", 4, CP_INSN_PLAIN, 0, 0 }, /* pshufw $0x4e,%mm0,%mm2 */

@@ -378,6 +378,22 @@ static void test_no_frame_pointer_is_no_end_below_a_return_address(void)
 	munmap(leaf.code - 128, 4096);
 }
 
+/* As in libgmp: what is jumped to is aligned, behind a return and behind a jump to anywhere. */
+int aligned_inside(void);
+__asm__(".text\n.p2align 4\n.type aligned_inside, @function\naligned_inside:\n"
+	"\tje 1f\n\tlea 2f(%rip), %r11\n\tjmp *%r11\n\t.p2align 4\n"
+	"2:\tincl (%rcx)\n\tje 1f\n\tret\n\t.p2align 4\n1:\tdecl (%rcx)\n\tret\n"
+	".size aligned_inside, . - aligned_inside\n.p2align 4");
+
+static void test_alignment_inside_a_function_is_not_its_end(void)
+{
+	uint64_t at = (uint64_t)aligned_inside;
+
+	CHECK(cp_cfi_reaches(at, at + 16, false));
+	CHECK(cp_cfi_reaches(at, at + 32, false));
+	CHECK(!cp_cfi_reaches(at, at + 48, false));
+}
+
 /* What it has pushed, and not yet given back, is in the words that it will read. */
 static void test_registers_that_undescribed_code_gives_back(void)
 {
@@ -401,14 +417,18 @@ static void test_registers_that_undescribed_code_gives_back(void)
 	CHECK_EQ(f.regs.r[12], 12);
 	CHECK_EQ(f.regs.r[15], 15);
 	CHECK_EQ(f.known, CP_CFI_ALL_KNOWN);
-	/* Entered: what it pushes is not what is there. */
+	/* Entered: what it will push is what the registers have, not what is there. */
 	to.leaf = true;
 	f.regs.r[CP_REG_PC] = (uint64_t)codec;
 	f.regs.r[CP_REG_SP] = (uint64_t)&leaf.words[6];
+	f.regs.r[CP_CFI_RBX] = 33;
+	f.regs.r[12] = 44;
 	CHECK(cp_cfi_reads_on(&f, false, &to));
 	CHECK_EQ(to.ra, leaf.words[6]);
 	cp_cfi_take_restored(&f, &to);
-	CHECK_EQ(f.known, CP_CFI_ALL_KNOWN & ~(UINT64_C(1) << CP_CFI_RBX | UINT64_C(1) << 12));
+	CHECK_EQ(f.known, CP_CFI_ALL_KNOWN);
+	CHECK_EQ(f.regs.r[CP_CFI_RBX], 33);
+	CHECK_EQ(f.regs.r[12], 44);
 	/* A call may be the end. */
 	f.regs.r[CP_REG_SP] = (uint64_t)leaf.words;
 	f.regs.r[CP_REG_PC] = (uint64_t)calls_first + 4;
@@ -587,6 +607,7 @@ int main(void)
 	RUN(test_a_caller_is_the_function_of_its_call);
 	RUN(test_ends_that_are_filled_up_are_found_and_left);
 	RUN(test_no_frame_pointer_is_no_end_below_a_return_address);
+	RUN(test_alignment_inside_a_function_is_not_its_end);
 	RUN(test_registers_that_undescribed_code_gives_back);
 	RUN(test_a_frame_that_is_freed_early);
 	RUN(test_nested_states_by_hand);
