@@ -4,7 +4,8 @@
 # Then programs that are hard to sample, with each CPU engine.
 # ACCURACY_SECONDS: of each thread of the first; ACCURACY_TOTAL_SECONDS: CPU time of the others;
 # ACCURACY_ENGINE_SECONDS: of each program with each engine, in ACCURACY_ENGINE_RUNS runs.
-# ACCURACY_PARTS, ACCURACY_ENGINES: which of them.
+# ACCURACY_PARTS, ACCURACY_ENGINES: which of them; ACCURACY_PROGRAMS: of the last only those whose beginning,
+# such as "bursts" or "threads,0.2", is among these words.
 . "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/bench/lib.sh"
 
@@ -55,24 +56,31 @@ totals() {
 
 # ---- each engine ----
 
-# One run of a program: "FUNCTION estimate truth" for its functions, then "total estimate truth" of the whole process: the
-# latter's truth is what the comments say that the program used.
+# What a program's environment gets.
+task_clock() { # engine
+	[ "$1" != perf ] || echo TASK_CLOCK=1
+}
+
+# One run of a program: "FUNCTION estimate truth task-clock" for its functions, then "total estimate truth" of the whole
+# process: the latter's truth is what the comments say that the program used. The task clock is the kernel's other one,
+# which the perf engine samples.
 hard_run() { # number engine hz program...
 	name=hard.$3.$1 engine=$2
 	export CPUPROFILE_FREQUENCY=$3
 	shift 3
-	CPROF_SYMBOLIZE=names CPROF_CPU_ENGINE=$engine profiled "$name" "$work/engines-host" "$@"
+	CPROF_SYMBOLIZE=names CPROF_CPU_ENGINE=$engine \
+		profiled "$name" $(task_clock "$engine") "$work/engines-host" "$@"
 	"$pprof_check" --comments "$work/$name.pb" >"$work/$name.comments"
 	grep -q "engine $engine " "$work/$name.comments" || return
 	used=$(sed -n 's/^cpu time: \([0-9.]*\) s used.*/\1/p' "$work/$name.comments")
 	"$pprof_check" --raw "$work/$name.pb" | awk -F '\t' -v used="$used" '
-		NR == FNR { split($0, t, " "); truth[t[1]] = t[2]; next }
+		NR == FNR { split($0, t, " "); truth[t[1]] = t[2]; task[t[1]] = t[3]; next }
 		{ split($1, v, ","); all += v[2] / 1e9
 		  for (f in truth)
 			if (("" ";" $3 ";") ~ (";" f ";")) got[f] += v[2] / 1e9 }
 		END {
 			for (f in truth)
-				print f, got[f] + 0, truth[f]
+				print f, got[f] + 0, truth[f], task[f]
 			print "total", all, used
 		}' "$work/$name.out" -
 }
@@ -98,31 +106,41 @@ hard_runs() { # engine hz program...
 	echo "$before $(ticks)" | awk '{ printf "%.1f\n", ($4 - $2) * 100 / ($3 - $1 + $4 - $2) }' >"$work/stolen.$2.$1"
 }
 
-# "estimate/truth  standard error" of a function; the error is by how much the runs differ.
+# "estimate/truth  standard error  estimate/task clock" of a function; the error is by how much the runs differ.
 ratio() { # function file
-	awk -v f="$1" '$1 == f { got += $2; truth += $3; v[++n] = $2 / $3; sum += v[n] }
+	awk -v f="$1" '$1 == f { got += $2; truth += $3; task += $4; v[++n] = $2 / $3; sum += v[n] }
 		END {
-			if (!n) { print "-", "-"; exit }
+			if (!n) { print "-", "-", "-"; exit }
 			for (i = 1; i <= n; i++)
 				square += (v[i] - sum / n) ^ 2
-			printf "%.3f %s\n", got / truth, (n > 1 ? sprintf("%.3f", sqrt(square / (n - 1) / n)) : "-")
+			printf "%.3f %s %s\n", got / truth, (n > 1 ? sprintf("%.3f", sqrt(square / (n - 1) / n)) : "-"),
+				(task ? sprintf("%.3f", got / task) : "-")
 		}' "$2"
 }
 
 hard_line() { # function label hz
 	printf '%-34s %5d' "$(echo "$2" | tr _ ' ')" "$3"
 	for engine in $engines; do
-		read -r of_function error <<<"$(ratio "$1" "$work/hard.$3.$engine")"
-		read -r of_total _ <<<"$(ratio total "$work/hard.$3.$engine")"
-		printf ' %8s ±%-6s %7s %5s%%' "$of_function" "$error" "$of_total" "$(cat "$work/stolen.$3.$engine")"
+		read -r of_function error of_task <<<"$(ratio "$1" "$work/hard.$3.$engine")"
+		read -r of_total _ _ <<<"$(ratio total "$work/hard.$3.$engine")"
+		printf ' %8s ±%-6s %7s %7s %5s%%' "$of_function" "$error" "$of_task" "$of_total" "$(cat "$work/stolen.$3.$engine")"
 		awk -v f="$1" '$1 == f { print $2 / $3 }' "$work/hard.$3.$engine" |
 			record accuracy-hard times_the_truth program="$2" hz="$3" engine="$engine"
 	done
 	echo
 }
 
+is_wanted() { # program
+	[ -z "${ACCURACY_PROGRAMS:-}" ] && return
+	for wanted in $ACCURACY_PROGRAMS; do
+		case $(echo "$1" | awk -F , '{ print $1 ($3 ? "," $3 : "") }') in "$wanted"*) return ;; esac
+	done
+	return 1
+}
+
 # Both rates, where there are processors for it at the same time, and none in common: what works between ticks stays where it is.
 hard() { # program functions-and-labels
+	is_wanted "$1" || return 0
 	for engine in $engines; do
 		if [ "$(nproc)" -ge 4 ] && has taskset; then
 			(taskset -pc 0,1 $BASHPID >/dev/null && hard_runs "$engine" 99 ${1//,/ }) &
@@ -143,10 +161,11 @@ all_hard() {
 	runs=${ACCURACY_ENGINE_RUNS:-4}
 	seconds=$(awk -v s="${ACCURACY_ENGINE_SECONDS:-10}" -v n="$runs" 'BEGIN { print s / n }')
 	echo
-	echo "Programs that are hard to sample: estimate/truth of a function, its standard error by $runs runs of $seconds s, and"
-	echo "estimate/truth of the whole process's CPU time. Then what a virtual machine's host took of these processors meanwhile."
+	echo "Programs that are hard to sample: estimate/truth of a function, its standard error by $runs runs of $seconds s, the"
+	echo "estimate over what a counting perf event says (engine perf only), and estimate/truth of the whole process's CPU time."
+	echo "Then what a virtual machine's host took of these processors meanwhile."
 	printf '%-34s %5s' program Hz
-	for engine in $engines; do printf ' %31s' "$engine"; done
+	for engine in $engines; do printf ' %39s' "$engine"; done
 	echo
 	hard turns,$seconds 'seventy=70/30,_4_ms_of_CPU_time:_70;thirty=70/30,_4_ms_of_CPU_time:_30'
 	hard bursts,$seconds 'work=1_ms_bursts,_random_pauses'
