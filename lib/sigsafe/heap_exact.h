@@ -59,19 +59,20 @@ static inline __attribute__((always_inline)) void *cp_heap_exact_commit(void *p,
 									struct cp_call call)
 {
 	struct cp_heap_self *h = &cp_self.heap;
+	/* A handler may have changed what it stands for since it was asked, and may do so again. */
+	struct cp_scratch *own = cp_load_relaxed(&h->own);
 	struct cp_live_bucket *b;
 	struct cp_depot_entry *e;
 	uint64_t room;
 
-	/* A handler may have changed what OWN stands for since it was asked. */
-	if (cp_unlikely(!p || !h->own))
+	if (cp_unlikely(!p || !own))
 		return cp_heap_exact_rest(p, size, call.pc, call.sp, call.fp);
 	b = cp_live_bucket((uintptr_t)p);
 	__builtin_prefetch(b, 1);
 	/* BUSY, and that alone: a handler's own allocations may replace what is compared here. */
 	h->not_now = 1;
 	cp_signal_fence();
-	e = cp_heap_exact_find(h->own, &call);
+	e = cp_heap_exact_find(own, &call);
 	cp_signal_fence();
 	h->not_now = 0;
 	/* Read once: it is not to become less than nothing where a handler allocates meanwhile.
