@@ -219,8 +219,11 @@ void cp_lock_release_end(struct cp_lock_release *r, const void *function, bool d
 
 	if (!t || is_unwinding(0))
 		return;
-	if (r->wanted)
+	/* A task that shares T's TLS may have come upon what T had prepared. */
+	if (r->wanted && is_own(t))
 		take_stack(t, r->holder, function, done);
+	else if (r->holder)
+		cp_holder_close(r->holder, false);
 	/* By the kernel's last tick, which costs no look at a counter. */
 	cp_lock_sample_time(&t->unlocks, &t->waits, cp_lock_now_by(CLOCK_MONOTONIC_COARSE),
 			    cp_lock_state.stratum_ns);

@@ -187,8 +187,34 @@ static void test_rare_unlocks_are_all_told_of(void)
 	end(t);
 }
 
+/* A task without a record of its own, which has this thread's TLS as well, unlocks: what the thread
+ * has prepared is not that task's, nor are the thread's buffers. */
+static void test_a_task_with_the_tls_of_another(void)
+{
+	struct cp_thread *t = begin();
+	struct sums s = { 0 };
+	int32_t tid = t->tid;
+
+	for (unsigned i = 0; i < UNLOCKS && !cp_holder_is_prepared(t); i++) {
+		now += US;
+		unlock(t, &locks[0], &s);
+	}
+	CHECK(cp_holder_is_prepared(t));
+	s.records = 0;
+	now += 10 * US;
+	cp_store_relaxed(&t->tid, tid + 1);
+	for (unsigned i = 0; i < UNLOCKS; i++) {
+		now += US;
+		unlock(t, &locks[0], &s);
+	}
+	cp_store_relaxed(&t->tid, tid);
+	CHECK_EQ(s.records, 0);
+	end(t);
+}
+
 int main(void)
 {
+	RUN(test_a_task_with_the_tls_of_another);
 	RUN(test_few_unlocks_stand_for_all);
 	RUN(test_others_read_no_clock_with_the_lock_held);
 	RUN(test_locks_in_turns_are_both_told_of);
