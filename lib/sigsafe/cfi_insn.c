@@ -284,7 +284,7 @@ static struct cp_insn move(const struct parts *p)
 	/* A register that calls keep, from a frame found by its pointer. */
 	else if (!reg_is_sp(p) && !(!is_register(p) && (p->modrm[0] & 7) == 5 && p->modrm[0] >> 6 &&
 				    !(p->rex & REX_B) && CP_CFI_CALLEE_SAVED >> i.reg & 1))
-		i.kind = CP_INSN_PLAIN;
+		return does(CP_INSN_PLAIN, 0);
 	return i;
 }
 
@@ -347,7 +347,7 @@ static struct cp_insn of_two_bytes(const struct parts *p)
 	case 0x0b:
 	case 0xb9:
 	case 0xff: return does(CP_INSN_OTHER, 0); /* ends there */
-	case 0x80 ... 0x8f: return does(CP_INSN_PLAIN, value(p));
+	case 0x80 ... 0x8f: return does(is_short(p) ? CP_INSN_OTHER : CP_INSN_PLAIN, value(p));
 	case 0xa0:
 	case 0xa8: return does(p->short_operands ? CP_INSN_OTHER : CP_INSN_PUSHES, -8);
 	case 0xa1:

@@ -22,6 +22,7 @@ static const struct row rows[] = {
 	{ "\x48\x89\xe5", 3, CP_INSN_PLAIN, 0, 0 }, /* mov %rsp,%rbp */
 	{ "\x48\x89\xc3", 3, CP_INSN_PLAIN, 0, 0 }, /* mov %rax,%rbx */
 	{ "\x42\x8b\x04\x4f", 4, CP_INSN_PLAIN, 0, 0 }, /* mov (%rdi,%r9,2),%eax */
+	{ "\x8b\x44\x24\x40", 4, CP_INSN_PLAIN, 0, 0 }, /* mov 64(%rsp),%eax */
 	{ "\x48\xb8\x88\x77\x66\x55\x44\x33\x22\x11", 10, CP_INSN_PLAIN, 0, 0 }, /* mov $0x1122334455667788,%rax */
 	{ "\xb9\x01\x00\x00\x00", 5, CP_INSN_PLAIN, 0, 0 }, /* mov $1,%ecx */
 	{ "\x66\xb9\x01\x00", 4, CP_INSN_PLAIN, 0, 0 }, /* mov $1,%cx */

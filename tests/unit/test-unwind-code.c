@@ -337,8 +337,10 @@ static void test_a_caller_is_the_function_of_its_call(void)
 
 /* Functions whose ends are filled up with an instruction of 15 bytes, as clang does, and with one
  * that has more prefixes than any that is meant. */
-int filled_up(void), filled_strangely(void), behind_them(void);
-__asm__(".text\n.p2align 4\n.type filled_up, @function\nfilled_up:\n\tret\n"
+int loads_and_ends(void), filled_up(void), filled_strangely(void), behind_them(void);
+__asm__(".text\n.p2align 4\n.type loads_and_ends, @function\nloads_and_ends:\n"
+	"\tmov 64(%rsp), %eax\n\tret\n.size loads_and_ends, . - loads_and_ends\n"
+	".p2align 4, 0xcc\n.type filled_up, @function\nfilled_up:\n\tret\n"
 	"\t.byte 0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0\n"
 	".size filled_up, . - filled_up\n"
 	".type filled_strangely, @function\nfilled_strangely:\n\tret\n"
@@ -352,6 +354,7 @@ static void test_ends_that_are_filled_up_are_found_and_left(void)
 	uint64_t behind = (uint64_t)behind_them + 1;
 
 	for (int copy = 0; copy < 2; copy++) {
+		CHECK(!cp_cfi_reaches((uint64_t)loads_and_ends, (uint64_t)filled_up, copy));
 		CHECK(!cp_cfi_reaches((uint64_t)filled_up, behind, copy));
 		CHECK(!cp_cfi_reaches((uint64_t)filled_strangely, behind, copy));
 		CHECK(cp_cfi_reaches((uint64_t)behind_them, behind, copy));
