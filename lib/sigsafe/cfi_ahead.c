@@ -14,7 +14,7 @@
 
 /* The longest straight pieces of codecs have 1,500. 20 to 40 us; 0.7 ms where the kernel copies. */
 #define INSNS_MAX 2048
-#define JUMPS_MAX 16   /* of a loop that is left by a jump which is not taken here, too */
+#define JUMPS_MAX 16 /* of a loop that is left by a jump which is not taken here, too */
 #define FRAME_MAX ((int64_t)1 << 20)
 #define WINDOW 64
 #define NOWHERE INT64_MAX
