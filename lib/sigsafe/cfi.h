@@ -102,6 +102,8 @@ struct cp_cfi_frame {
 	uint64_t known; /* bit n: regs.r[n] holds this frame's value */
 	/* A return address that no call has left, but that frame records bear out; or 0. */
 	uint64_t jumped_from;
+	/* The pc that reading a leaf's code on has led to last; or 0. */
+	uint64_t read_to;
 	struct cp_stackmem stack;
 };
 

@@ -232,6 +232,8 @@ static __attribute__((noinline)) enum cp_cfi_result by_its_return(struct cp_cfi_
 		return CP_CFI_LOST;
 	step_to(f, to.ra, to.sp);
 	cp_cfi_take_restored(f, &to);
+	if (leaf)
+		f->read_to = to.ra;
 	return CP_CFI_STEPPED;
 }
 
@@ -285,9 +287,12 @@ static enum cp_cfi_result by_frame_pointer(struct cp_cfi_frame *f, bool exact, b
 
 	if (!(f->known >> CP_REG_FP & 1))
 		return CP_CFI_UNKNOWN;
-	/* By the ABI the outermost frame has no frame pointer. Others may keep a 0 in there. */
+	/* By the ABI the outermost frame has no frame pointer; so does Go where it begins a stack.
+	 * Code written by hand, whose leaf was read on, may keep a 0 in there. */
 	if (fp == 0 && !exact)
-		return has_callers(f, copy) ? CP_CFI_LOST : CP_CFI_OUTERMOST;
+		return f->read_to == f->regs.r[CP_REG_PC] && has_callers(f, copy)
+			       ? CP_CFI_LOST
+			       : CP_CFI_OUTERMOST;
 	if (fp < f->regs.r[CP_REG_SP] || fp % sizeof(fp) ||
 	    !cp_stackmem_read(&f->stack, fp, &next) ||
 	    !cp_stackmem_read(&f->stack, fp + sizeof(fp), &ra))

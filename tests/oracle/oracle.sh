@@ -227,7 +227,8 @@ END
 	ORACLE_AFTER=1000 stepped generated 50 node "$work/w.js" && judge generated
 }
 
-# Hand-written code without call frame information: decoded, scaled and encoded in one thread.
+# Hand-written code without call frame information: decoded, scaled and encoded in one thread. Without what is for
+# the eye (psy): its function keeps the stack pointer in another register, and stacks end there.
 with_ffmpeg() {
 	command -v ffmpeg >/dev/null || {
 		echo "==> ffmpeg: not installed"
@@ -235,7 +236,7 @@ with_ffmpeg() {
 	}
 	ffmpeg -nostdin -loglevel error -f lavfi -i testsrc2=duration=1:size=320x240:rate=10 -c:v mpeg4 -threads 1 "$work/made.mkv"
 	ORACLE_AFTER=200 stepped ffmpeg 100 ffmpeg -nostdin -loglevel error -stream_loop 40 -threads 1 -i "$work/made.mkv" -filter_threads 1 \
-		-vf scale=480:360,unsharp -c:v libx264 -preset fast -x264-params threads=1:lookahead-threads=1:sync-lookahead=0 -an -f null - &&
+		-vf scale=480:360,unsharp -c:v libx264 -preset fast -x264-params threads=1:lookahead-threads=1:sync-lookahead=0:psy=0 -an -f null - &&
 		judge ffmpeg
 }
 
