@@ -70,13 +70,20 @@ static inline bool cp_cfi_is_call(const uint8_t *end)
 	return end[-7] == 0xff && (end[-6] == 0x94 || end[-6] == 0x14);
 }
 
+/* DWARF's number of a register, by the one that instructions have: rax, rcx, rdx, rbx, rsp, rbp,
+ * rsi, rdi. */
+static inline unsigned cp_cfi_number(unsigned n)
+{
+	static const uint8_t dwarf[8] = { 0, 2, 1, 3, 7, 6, 4, 5 };
+
+	return n < 8 ? dwarf[n] : n;
+}
+
 /* The register that the instruction OP pushes, one of the first eight; CP_REGS: it does not push.
  */
 static inline unsigned cp_cfi_push(uint8_t op)
 {
-	static const uint8_t dwarf[8] = { 0, 2, 1, 3, 7, 6, 4, 5 };
-
-	return (op & 0xf8) == 0x50 ? dwarf[op & 7] : CP_REGS;
+	return (op & 0xf8) == 0x50 ? cp_cfi_number(op & 7) : CP_REGS;
 }
 
 /* Bytes that the instruction that ends at END took off sp: sub $n, %rsp. */
@@ -125,8 +132,6 @@ static inline uint64_t cp_cfi_stub_slot(const uint8_t *code, uint64_t stub)
  * MAX: how many. */
 static inline unsigned cp_cfi_pushed(const uint8_t *code, unsigned n, uint8_t *regs, unsigned max)
 {
-	/* DWARF numbers of rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi */
-	static const uint8_t dwarf[8] = { 0, 2, 1, 3, 7, 6, 4, 5 };
 	static const uint8_t endbr[4] = { 0xf3, 0x0f, 0x1e, 0xfa };
 	unsigned i = n >= 4 && !__builtin_memcmp(code, endbr, 4) ? 4 : 0, count = 0;
 
@@ -136,7 +141,7 @@ static inline unsigned cp_cfi_pushed(const uint8_t *code, unsigned n, uint8_t *r
 		i += high;
 		if ((code[i] & 0xf8) != 0x50)
 			break;
-		regs[count++] = high ? 8 + (code[i] & 7) : dwarf[code[i] & 7];
+		regs[count++] = (uint8_t)cp_cfi_number((code[i] & 7) | (high ? 8 : 0));
 	}
 	return count;
 }
@@ -257,6 +262,26 @@ static inline unsigned cp_cfi_moves_sp(const uint8_t *code)
 	    ((code[2] & 0xf8) == 0x60 || code[2] == 0x24))
 		return code[2] == 0x64 ? 5 : 4;
 	return 0;
+}
+
+/* sp behind that instruction, with the registers R. */
+static inline uint64_t cp_cfi_moved_sp(const uint8_t *code, const uint64_t *r)
+{
+	unsigned rex = code[0], sib = code[3], mod = code[2] >> 6;
+	unsigned low = code[2] & 7, high = rex & 1 ? 8 : 0, index;
+	uint64_t sp;
+
+	if (code[1] == 0x03)
+		return r[CP_REG_SP] + r[cp_cfi_number(low | high)];
+	if (code[1] == 0x01)
+		return r[CP_REG_SP] + r[cp_cfi_number((code[2] >> 3 & 7) | (rex & 4 ? 8 : 0))];
+	if (low != 4)
+		return r[cp_cfi_number(low | high)] + (uint64_t)(int64_t)(int8_t)code[3];
+	sp = r[cp_cfi_number((sib & 7) | high)];
+	index = (sib >> 3 & 7) | (rex & 2 ? 8 : 0);
+	if (index != 4)
+		sp += r[cp_cfi_number(index)] << (sib >> 6);
+	return mod == 1 ? sp + (uint64_t)(int64_t)(int8_t)code[4] : sp;
 }
 
 /* Is the frame pointer the caller's already, and sp not yet, behind the N bytes of CODE (with 16

@@ -18,7 +18,6 @@ static __attribute__((noinline)) bool by_register(struct cp_cfi_frame *f, bool c
 						  uint64_t *sp)
 {
 	uint8_t code[CP_CFI_RETURN_BYTES];
-	struct cp_cfi_module m;
 	unsigned moves, reg;
 
 	if (!cp_cfi_read_code(f->regs.r[CP_REG_PC], code, sizeof(code), copy))
@@ -28,9 +27,8 @@ static __attribute__((noinline)) bool by_register(struct cp_cfi_frame *f, bool c
 	if (reg >= CP_REGS || !(f->known >> reg & 1))
 		return false;
 	*ra = f->regs.r[reg];
-	*sp = f->regs.r[CP_REG_SP];
-	/* Generated code is left by its frame pointer: sp does not matter there. */
-	return !moves || !cp_cfi_module_find(*ra, &m);
+	*sp = moves ? cp_cfi_moved_sp(code, f->regs.r) : f->regs.r[CP_REG_SP];
+	return *sp >= f->regs.r[CP_REG_SP];
 }
 
 /* The frame is still there: it begins with the frame pointer that the register has again. */

@@ -177,6 +177,7 @@ static void test_a_return_address_in_a_register(void)
 	if (!begin_leaf())
 		SKIP("no executable memory");
 	leaf.in.regs.r[2] = (uint64_t)leaf.code + 6; /* rcx */
+	leaf.in.regs.r[15] = (uint64_t)leaf.words;
 	check_leaf(takes_arguments, 1);
 	check_leaf(takes_arguments, 5);
 	check_leaf(takes_arguments, 16 + 1);
@@ -192,6 +193,40 @@ static void test_a_return_address_in_a_register(void)
 	leaf.words[0] = (uint64_t)leaf.code + 6;
 	check_leaf(takes_arguments, 0);
 	munmap(leaf.code - 128, 4096);
+}
+
+/* It has called the above, and is found by sp. */
+int passes_arguments(void);
+__asm__(".text\n.p2align 4\n.type passes_arguments, @function\npasses_arguments:\n"
+	".cfi_startproc\n\tsub $8, %rsp\n\t.cfi_adjust_cfa_offset 8\n\tcall takes_arguments\n"
+	"\tadd $8, %rsp\n\tret\n.cfi_endproc\n"
+	".size passes_arguments, . - passes_arguments\n.p2align 4");
+
+static void check_arguments(unsigned at, unsigned ra, unsigned reg, uint64_t value)
+{
+	enum cp_unwind_end end;
+
+	CHECK(begin_leaf());
+	leaf.words[1] = leaf.words[3] = leaf.words[9]; /* arguments, as may be */
+	leaf.words[5] = (uint64_t)leaf.code + 6;
+	leaf.in.regs.r[CP_REG_PC] = (uint64_t)takes_arguments + at;
+	leaf.in.regs.r[reg] = value;
+	leaf.in.regs.r[ra] = (uint64_t)passes_arguments + 9;
+	CHECK(unwinder->walk(&leaf.in, walked.pcs, 8, &end) >= 4);
+	CHECK_EQ(walked.pcs[1], (uint64_t)passes_arguments + 8);
+	CHECK_EQ(walked.pcs[2], (uint64_t)leaf.code + 5);
+	CHECK_EQ(walked.pcs[3], (uint64_t)leaf.code + 64 + 5);
+	munmap(leaf.code - 128, 4096);
+}
+
+static void test_arguments_that_are_taken_away(void)
+{
+	if (!begin_leaf())
+		SKIP("no executable memory");
+	munmap(leaf.code - 128, 4096);
+	check_arguments(1, 2, 15, (uint64_t)&leaf.words[3]);
+	check_arguments(7 + 2, 10, 2, 4);
+	check_arguments(16 + 1, 2, 3, 32);
 }
 
 static void test_a_frame_that_the_frame_pointer_has_left(void)
@@ -601,6 +636,7 @@ int main(void)
 	RUN(test_generated_code_at_its_entry);
 	RUN(test_undescribed_code_that_generated_code_called);
 	RUN(test_a_return_address_in_a_register);
+	RUN(test_arguments_that_are_taken_away);
 	RUN(test_a_frame_that_the_frame_pointer_has_left);
 	RUN(test_arguments_under_the_return_address);
 	RUN(test_an_aligned_stack_pointer);
