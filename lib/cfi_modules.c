@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <link.h>
 
+#include "module_list.h"
 #include "sigsafe/atomic.h"
 #include "sigsafe/lock.h"
 #include "sigsafe/sys.h"
@@ -136,13 +137,13 @@ static struct cp_cfi_snapshot *take(uint64_t *version)
 	struct filling f = { 0 };
 
 	*version = 0;
-	dl_iterate_phdr(version_of, version);
-	dl_iterate_phdr(add, &f);
+	cp_module_list(version_of, version);
+	cp_module_list(add, &f);
 	if (!f.count)
 		return NULL;
 	f.to = cp_cfi_snapshot_make(f.count + 16); /* more may come before the second round */
 	if (f.to)
-		dl_iterate_phdr(add, &f);
+		cp_module_list(add, &f);
 	return f.to;
 }
 
@@ -213,7 +214,7 @@ static int find_main_tables(struct dl_phdr_info *info, size_t size, void *arg)
 
 int cp_cfi_modules_prepare(void)
 {
-	dl_iterate_phdr(find_main_tables, NULL);
+	cp_module_list(find_main_tables, NULL);
 	*(void **)&cp_cfi_finder.find = dlsym(RTLD_DEFAULT, "_dl_find_object");
 	cp_cfi_modules_refresh();
 	note_lasting(0, cp_cfi_finder.lasting[0].start);

@@ -1,7 +1,8 @@
 /* The fork handlers. The child has one thread, none of our timers, and copies of our data
  * in whatever state other threads had them: it starts empty.
  *
- * Nothing here waits for a lock that a thread of the program could hold.
+ * Nothing here waits for a lock that a thread of the program could hold, or not for long
+ * (module_list.h).
  */
 #include "fork.h"
 
@@ -9,6 +10,7 @@
 
 #include "api.h"
 #include "collect.h"
+#include "module_list.h"
 #include "process.h"
 #include "session.h"
 #include "sigsafe/atomic.h"
@@ -35,10 +37,12 @@ static void before(void)
 	cp_self.gate_closed = needs_gate();
 	if (cp_self.gate_closed)
 		cp_gate_close();
+	cp_module_list_fork_begin();
 }
 
 static void in_parent(void)
 {
+	cp_module_list_fork_end();
 	if (cp_self.gate_closed)
 		cp_gate_open();
 }
@@ -49,6 +53,7 @@ static void in_child(void)
 
 	/* A destructor forked: the child's dlclose will open the gate. */
 	cp_gate_fork_child(cp_self.in_dlclose);
+	cp_module_list_fork_child();
 	cp_cfi_modules_fork_child();
 	cp_disposition_fork_child();
 	cp_held_fork_child();

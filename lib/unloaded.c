@@ -4,7 +4,7 @@
 #include <link.h>
 #include <stddef.h>
 
-#include "real.h"
+#include "module_list.h"
 #include "sigsafe/sys.h"
 
 /* Address space only: what isn't written takes no memory. */
@@ -62,7 +62,7 @@ struct cp_unloaded *cp_unloaded_before(void)
 
 	if (!u)
 		return NULL;
-	dl_iterate_phdr(list, u);
+	cp_module_list(list, u);
 	if (!u->full)
 		return u;
 	cp_sys_unmap(u, sizeof(*u));
@@ -104,7 +104,7 @@ uint64_t cp_unloaded_loads(void)
 {
 	struct second now = { 0 };
 
-	CP_REAL(dl_iterate_phdr)(counters, &now);
+	cp_module_list_of_libc(counters, &now);
 	return now.adds;
 }
 
@@ -113,7 +113,7 @@ static bool is_libcs(const struct second *s)
 {
 	struct second now = { 0 };
 
-	CP_REAL(dl_iterate_phdr)(counters, &now);
+	cp_module_list_of_libc(counters, &now);
 	return now.adds == s->adds && now.subs == s->subs;
 }
 
@@ -126,7 +126,7 @@ bool cp_unloaded_each(struct cp_unloaded *u, void (*gone)(uint64_t low, uint64_t
 
 	if (!u)
 		return false;
-	dl_iterate_phdr(mark, &s);
+	cp_module_list(mark, &s);
 	for (unsigned i = 0; i < u->count; i++)
 		if (!u->modules[i].stays) {
 			gone(u->modules[i].low, u->modules[i].high);

@@ -143,6 +143,7 @@ struct cp_self {
 	uint8_t in_capture;  /* our handler is unwinding: calls of libunwind's, not the program's */
 	uint8_t end_rounds;  /* rounds of key destructors seen */
 	uint8_t gate_closed; /* by this thread's fork: fork.c */
+	uint8_t forks;	     /* between fork's handlers: module_list.c */
 	uint8_t in_dlclose;  /* how deep: destructors may call it: lib/closing.c */
 	int32_t child;	     /* pid of a vfork child that took its mask over: mask.c */
 	uint64_t dlclose_frame;	    /* of the outermost */
