@@ -33,41 +33,34 @@ static bool wait_while(const uint32_t *word)
  * own fork, whose handlers may do anything. */
 static void enter(void)
 {
-	for (;;) {
-		cp_add_seqcst(&inside, 1);
-		if (cp_self.forks || !cp_load_seqcst(&forks))
-			return;
+	bool waits = !cp_self.forks;
+
+	cp_add_seqcst(&inside, 1);
+	while (waits && cp_load_seqcst(&forks)) {
 		cp_add_seqcst(&inside, -1);
-		if (wait_while(&forks))
-			continue;
+		waits = wait_while(&forks);
 		cp_add_seqcst(&inside, 1);
-		return;
 	}
 }
 
-static void leave(void)
+static int walk(int (*iterate)(cp_module_visit *, void *), cp_module_visit *visit, void *arg)
 {
+	int result;
+
+	enter();
+	result = iterate(visit, arg);
 	cp_add_seqcst(&inside, -1);
+	return result;
 }
 
 int cp_module_list(cp_module_visit *visit, void *arg)
 {
-	int result;
-
-	enter();
-	result = dl_iterate_phdr(visit, arg);
-	leave();
-	return result;
+	return walk(dl_iterate_phdr, visit, arg);
 }
 
 int cp_module_list_of_libc(cp_module_visit *visit, void *arg)
 {
-	int result;
-
-	enter();
-	result = CP_REAL(dl_iterate_phdr)(visit, arg);
-	leave();
-	return result;
+	return walk(CP_REAL(dl_iterate_phdr), visit, arg);
 }
 
 void cp_module_list_fork_begin(void)

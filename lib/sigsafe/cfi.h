@@ -137,7 +137,7 @@ enum cp_cfi_result cp_cfi_guess(struct cp_cfi_frame *f, bool exact, bool copy);
 
 /* Is F, interrupted in code without an FDE, about to leave, so that its return address is in a
  * register, or its frame pointer the caller's although its frame is there? Then that address and
- * the sp behind it are in *RA and *SP (which is below that if *RA is in no module). */
+ * the sp behind it are in *RA and *SP. */
 bool cp_cfi_is_leaving(struct cp_cfi_frame *f, bool copy, uint64_t *ra, uint64_t *sp);
 
 /* Where code without an FDE returns to, and what of the registers it gives back until then. */

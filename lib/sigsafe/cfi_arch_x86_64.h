@@ -247,7 +247,7 @@ static inline unsigned cp_cfi_returns_to(const uint8_t *code)
 	code += high;
 	if ((code[0] & 0xf8) != 0x50 || code[1] != 0xc3)
 		return CP_REGS;
-	return high ? 8u + (code[0] & 7) : cp_cfi_push(code[0]);
+	return cp_cfi_number((code[0] & 7) | (high ? 8 : 0));
 }
 
 /* Bytes of the instruction at CODE if it takes the arguments off the stack: add %reg, %rsp; lea

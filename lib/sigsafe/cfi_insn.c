@@ -192,13 +192,6 @@ static int32_t value(const struct parts *p)
 	return v;
 }
 
-static uint8_t dwarf_number(unsigned reg)
-{
-	static const uint8_t number[8] = { 0, 2, 1, 3, 7, 6, 4, 5 };
-
-	return reg < 8 ? number[reg] : (uint8_t)reg;
-}
-
 static struct cp_insn does(enum cp_insn_kind kind, int32_t by)
 {
 	return (struct cp_insn){ .kind = (uint8_t)kind, .by = by };
@@ -269,7 +262,7 @@ static struct cp_insn move(const struct parts *p)
 	struct cp_insn i = does(CP_INSN_OTHER, 0);
 	bool on_stack = is_on_stack(p, &i.by), wide = p->rex & REX_W;
 
-	i.reg = dwarf_number(reg);
+	i.reg = (uint8_t)cp_cfi_number(reg);
 	if (p->op == 0x8d)
 		return !reg_is_sp(p) ? does(CP_INSN_PLAIN, 0)
 				     : does(wide && on_stack ? CP_INSN_MOVES : CP_INSN_OTHER, i.by);
@@ -307,14 +300,14 @@ static struct cp_insn of_one_byte(const struct parts *p)
 	switch (p->op) {
 	case 0x50 ... 0x57:
 		i = does(p->short_operands ? CP_INSN_OTHER : CP_INSN_PUSHES, -8);
-		i.reg = dwarf_number(reg);
+		i.reg = (uint8_t)cp_cfi_number(reg);
 		return i;
 	case 0x68:
 	case 0x6a:
 	case 0x9c: return does(p->short_operands ? CP_INSN_OTHER : CP_INSN_PUSHES, -8);
 	case 0x58 ... 0x5f:
 		i = does(p->short_operands || reg == SP ? CP_INSN_OTHER : CP_INSN_POPS, 8);
-		i.reg = dwarf_number(reg);
+		i.reg = (uint8_t)cp_cfi_number(reg);
 		return i;
 	case 0x9d: return does(p->short_operands ? CP_INSN_OTHER : CP_INSN_MOVES, 8);
 	case 0x94: return if_else(reg == SP, CP_INSN_OTHER, CP_INSN_PLAIN);

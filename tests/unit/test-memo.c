@@ -38,6 +38,18 @@ static struct cp_replay call_replays[CP_REPLAYS];
 static struct stack call_kept[CP_REPLAYS];
 static unsigned calls_replayed, calls_wrong;
 
+static bool differs(const struct stack *s, const uint64_t *pcs, unsigned n)
+{
+	return s->depth != n || memcmp(s->pcs, pcs, n * sizeof(*pcs));
+}
+
+static struct stack *fill(struct stack *s, const uint64_t *pcs, unsigned n)
+{
+	s->depth = n;
+	memcpy(s->pcs, pcs, n * sizeof(*pcs));
+	return s;
+}
+
 static void replay_call(const struct cp_unwind_input *in, const struct cp_call *call,
 			const uint64_t *pcs, unsigned n, bool memoized)
 {
@@ -46,14 +58,12 @@ static void replay_call(const struct cp_unwind_input *in, const struct cp_call *
 
 	if (s) {
 		calls_replayed++;
-		calls_wrong += s->depth != n || memcmp(s->pcs, pcs, n * sizeof(*pcs));
+		calls_wrong += differs(s, pcs, n);
 		return;
 	}
 	if (!memoized)
 		return;
-	s = &call_kept[r - call_replays];
-	s->depth = n;
-	memcpy(s->pcs, pcs, n * sizeof(*pcs));
+	s = fill(&call_kept[r - call_replays], pcs, n);
 	cp_replay_keep_call(r, &memo, in, call, n, (struct cp_depot_entry *)(void *)s);
 }
 
@@ -65,14 +75,12 @@ static void replay(const struct cp_unwind_input *in, const uint64_t *pcs, unsign
 
 	if (s) {
 		replayed++;
-		wrong += s->depth != n || memcmp(s->pcs, pcs, n * sizeof(*pcs));
+		wrong += differs(s, pcs, n);
 		return;
 	}
 	if (!memoized)
 		return;
-	s = &kept[r - replays];
-	s->depth = n;
-	memcpy(s->pcs, pcs, n * sizeof(*pcs));
+	s = fill(&kept[r - replays], pcs, n);
 	cp_replay_keep(r, &memo, in, (struct cp_depot_entry *)(void *)s);
 }
 
