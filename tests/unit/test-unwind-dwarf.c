@@ -1,4 +1,5 @@
-/* The walk by call frame information. Of code that no compiler describes well: test-unwind-code.c.
+/* The walk by call frame information. Of code that no compiler describes well: test-unwind-code.c,
+ * test-unwind-undescribed.c.
  */
 #include "unwind-chains.h"
 
