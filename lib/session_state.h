@@ -1,4 +1,6 @@
-/* What the profiler is doing; private to session.c, runs.c, window.c and process.c. */
+/* What the profiler is doing; private to session.c, session_start.c, runs.c,
+ * window.c and process.c.
+ */
 #ifndef CP_SESSION_STATE_H
 #define CP_SESSION_STATE_H
 
@@ -32,5 +34,9 @@ struct cp_session {
 };
 
 extern struct cp_session cp_session; /* runs.c */
+
+/* For cp_collect_init. */
+struct cp_collect_work;
+extern const struct cp_collect_work cp_session_in_collector; /* session.c */
 
 #endif
