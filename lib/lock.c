@@ -33,12 +33,12 @@ static void begin_counts(void)
 static int start(struct cp_run *r, const struct cp_config *c)
 {
 	(void)r;
+	cp_lock_clock.read = clock_gettime;
 	begin_counts();
 	cp_lock_names_release();
 	named[CP_MODE_LOCK] = 0;
 	cp_lock_state.threshold_ns = c->lock_threshold_ns;
 	cp_lock_state.stratum_ns = cp_lock_stratum(c->lock_budget);
-	cp_lock_state.clock = clock_gettime;
 	cp_lock_know(CP_LOCK_UNKNOWN);
 	/* Release: who sees it on sees the rest; read relaxed by the hooks, whose accesses
 	 * depend on it. */
@@ -76,6 +76,7 @@ static void take_count(struct cp_run *r, enum cp_lock_bulk kind, uint32_t locati
 
 static void collect(struct cp_run *r)
 {
+	cp_lock_clock_set(cp_run_tick_rate(r));
 	take_count(r, CP_LOCK_SHORT, CP_LOCATION_SHORT_WAITS);
 	take_count(r, CP_LOCK_LOST, CP_LOCATION_LOST_WAITS);
 }

@@ -4,7 +4,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "sigsafe/arch.h"
 #include "sigsafe/sys.h"
 
 uint64_t cp_run_clock(int clock)
@@ -28,7 +27,7 @@ void cp_run_begin(struct cp_run *r, struct cp_modules *modules)
 	cp_names_init(&r->names);
 	r->start_utc_ns = cp_run_clock(CLOCK_REALTIME);
 	r->start_ns = cp_run_clock(CLOCK_MONOTONIC);
-	r->start_ticks = cp_ticks();
+	r->start_ticks = cp_tick_pair();
 	r->start_cpu_ns = cp_run_clock(CLOCK_PROCESS_CPUTIME_ID);
 	r->own_base_ns = worked();
 	r->dumps = 0;
@@ -71,13 +70,11 @@ uint64_t cp_run_counted(const struct cp_run *r, enum cp_count what)
 	return cp_counted_mode(r->mode, what) - r->base[what];
 }
 
-/* The counter that handlers are timed with has run since the start, as the clock has. */
-static uint64_t ns_of_ticks(const struct cp_run *r, uint64_t ticks)
+uint64_t cp_run_tick_rate(const struct cp_run *r)
 {
-	uint64_t ran = cp_ticks() - r->start_ticks;
-	uint64_t ns = cp_run_clock(CLOCK_MONOTONIC) - r->start_ns;
+	struct cp_tick_pair now = cp_tick_pair();
 
-	return ran ? (uint64_t)((__uint128_t)ticks * ns / ran) : 0;
+	return cp_tick_rate(&r->start_ticks, &now);
 }
 
 uint64_t cp_run_hooks_ns(const struct cp_run *r, uint64_t all)
@@ -85,7 +82,10 @@ uint64_t cp_run_hooks_ns(const struct cp_run *r, uint64_t all)
 	uint64_t timed = cp_run_counted(r, CP_COUNT_TIMED);
 	uint64_t ticks = cp_run_counted(r, CP_COUNT_TIMED_TICKS);
 
-	return timed ? ns_of_ticks(r, (uint64_t)((__uint128_t)ticks * all / timed)) : 0;
+	if (!timed)
+		return 0;
+	return (uint64_t)((__uint128_t)ticks * all / timed * cp_run_tick_rate(r) >>
+			  CP_TICK_RATE_SHIFT);
 }
 
 uint64_t cp_run_handler_ns(const struct cp_run *r)

@@ -71,7 +71,7 @@ static bool has_waited(long result)
 
 static long futex_wait(long number, const long *a)
 {
-	uint64_t began = cp_lock_now();
+	struct cp_lock_moment began = cp_lock_begin();
 	long result = CP_REAL(syscall)(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 
 	if (has_waited(result))

@@ -41,13 +41,14 @@ static inline bool waits_ended(int result)
 /* A wait that timed out was ended by no unlock. */
 static inline unsigned waits_flags(int result, unsigned flags)
 {
-	return result == 0 || result == EOWNERDEAD ? flags : flags & ~CP_LOCK_HAS_HOLDER;
+	return result == 0 || result == EOWNERDEAD ? flags : flags & CP_LOCK_ANY_THREAD;
 }
 
 /* Call REAL and report the wait for LOCK, if it was one by its result_. */
 #define WAITS_MEASURE_IF(waited, flags, lock, real, ...)                                           \
 	({                                                                                         \
-		uint64_t began_ = (cp_lock_mark((const void *)(lock)), cp_lock_now());             \
+		struct cp_lock_moment began_ =                                                     \
+			(cp_lock_mark((const void *)(lock)), cp_lock_begin());                     \
 		int result_ = (real)(__VA_ARGS__);                                                 \
 		if (waited)                                                                        \
 			cp_lock_waited((const void *)(lock), began_, (const void *)(real),         \
@@ -93,7 +94,7 @@ static inline enum waits_look waits_tried(const void *lock, int try)
 /* Of a mutex. */
 #define WAITS_CALL_MUTEX(look, ended, m, lock, real, ...)                                          \
 	WAITS_CALL_IF(look, ended(result_) && !mutex_was_got_at_once(m, result_),                  \
-		      CP_LOCK_HAS_HOLDER, lock, real, __VA_ARGS__)
+		      CP_LOCK_HAS_HOLDER | mutex_release_flags(m), lock, real, __VA_ARGS__)
 
 /* What real functions refuse before they look at the lock. */
 static inline bool waits_by(clockid_t clock)
@@ -178,6 +179,12 @@ static inline bool mutex_was_got_at_once(const pthread_mutex_t *m, int result)
 	kind = cp_load_relaxed(&m->__data.__kind);
 	/* This kind waits without sleeping, too. */
 	return mutex_kind_is_tried(kind) && (kind & MUTEX_TYPE) != MUTEX_ADAPTIVE;
+}
+
+/* After a wait for it: who slept leaves in the word that somebody waits. */
+static inline unsigned mutex_release_flags(const pthread_mutex_t *m)
+{
+	return mutex_word(m) == 2 && cp_load_relaxed(&cp_lock_holders_on) ? CP_LOCK_TOLD_OF : 0;
 }
 
 static inline enum waits_look mutex_look(pthread_mutex_t *m)

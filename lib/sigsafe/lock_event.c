@@ -13,9 +13,10 @@
 uint32_t cp_lock_on, cp_lock_holders_on;
 uint8_t cp_lock_known[CP_LOCK_KNOWN];
 struct cp_lock_state cp_lock_state;
+struct cp_lock_clock cp_lock_clock;
 
 /* What is only counted is so often, from all threads: they don't share a cache line, most of them.
- */
+ * Short waits are counted in their thread's record, if it has one. */
 #define STRIPES 64u
 static struct {
 	struct cp_lock_sample kind[CP_LOCK_BULKS];
@@ -46,6 +47,12 @@ struct cp_lock_sample cp_lock_counted(enum cp_lock_bulk kind)
 	for (unsigned i = 0; i < STRIPES; i++) {
 		all.count += cp_load_relaxed(&stripes[i].kind[kind].count);
 		all.delay += cp_load_relaxed(&stripes[i].kind[kind].delay);
+	}
+	for (uint32_t i = 0; kind == CP_LOCK_SHORT && i < cp_thread_limit(); i++) {
+		const struct cp_thread *t = cp_thread_at(i);
+
+		all.count += cp_load_relaxed(&t->short_waits.count);
+		all.delay += cp_load_relaxed(&t->short_waits.delay);
 	}
 	return all;
 }
@@ -126,20 +133,55 @@ void cp_lock_know(uint8_t state)
 		cp_store_relaxed(&cp_lock_known[i], state);
 }
 
-void cp_lock_waited(const void *lock, uint64_t began, const void *function, unsigned flags)
+static void count_short(uint64_t delay, unsigned flags)
 {
-	uint64_t now = cp_lock_now(), delay = now > began ? now - began : 0;
+	struct cp_thread *t = flags & CP_LOCK_ANY_THREAD ? NULL : cp_self.thread;
+
+	if (!t) {
+		count(CP_LOCK_SHORT, 1, delay);
+		return;
+	}
+	cp_add_owned(&t->short_waits.count, 1);
+	cp_add_owned(&t->short_waits.delay, delay);
+}
+
+static void tell_of_last(struct cp_thread *t)
+{
+	struct cp_lock_wait w;
+
+	if (cp_lock_later_take(&t->later, &w))
+		cp_holder_deliver(&w);
+}
+
+/* Holders: now, or at the unlock if it is sure to be seen; the lock is held. */
+static void tell(const struct cp_lock_wait *w, unsigned flags)
+{
+	struct cp_thread *t = flags & CP_LOCK_TOLD_OF ? cp_self.thread : NULL;
+
+	if (t)
+		tell_of_last(t);
+	if (!t || !cp_lock_later_leave(&t->later, w))
+		cp_holder_deliver(w);
+}
+
+void cp_lock_waited(const void *lock, struct cp_lock_moment began, const void *function,
+		    unsigned flags)
+{
+	uint64_t now = cp_lock_end(began), delay = now - began.ns;
 	struct cp_lock_sample s = { 1, delay };
+	struct cp_lock_wait w;
 	struct cp_thread *t;
 
 	if (!cp_load_relaxed(&cp_lock_on) || is_unwinding(flags))
 		return;
 	if (delay < cp_lock_state.threshold_ns) {
-		count(CP_LOCK_SHORT, 1, delay);
+		count_short(delay, flags);
 		return;
 	}
-	if ((flags & CP_LOCK_HAS_HOLDER) && cp_load_relaxed(&cp_lock_holders_on))
-		cp_holder_deliver(lock, began, now);
+	if ((flags & CP_LOCK_HAS_HOLDER) && cp_load_relaxed(&cp_lock_holders_on)) {
+		w = cp_holder_wait(lock, began.ns, now);
+		tell(&w, flags);
+	}
 	t = find_self(flags);
 	if (t && cp_load_relaxed(&t->paused)) {
 		cp_count_mode(CP_MODE_LOCK, CP_COUNT_LOST_PAUSED, 1);
@@ -219,6 +261,7 @@ void cp_lock_release_end(struct cp_lock_release *r, const void *function, bool d
 
 	if (!t || is_unwinding(0))
 		return;
+	tell_of_last(t);
 	/* A task that shares T's TLS may have come upon what T had prepared. */
 	if (r->wanted && is_own(t))
 		take_stack(t, r->holder, function, done);
@@ -241,6 +284,7 @@ void cp_lock_thread_end(struct cp_thread *t)
 	uint32_t next, end;
 	uint64_t mask;
 
+	tell_of_last(t);
 	if (!t->holders)
 		return;
 	block_signals(&mask);

@@ -8,9 +8,9 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <time.h>
 
 #include "sigsafe/atomic.h"
+#include "sigsafe/lock_clock.h"
 #include "sigsafe/lock_sample.h"
 #include "sigsafe/thread.h"
 
@@ -57,8 +57,6 @@ void cp_lock_know(uint8_t state);
 struct cp_lock_state {
 	uint64_t threshold_ns; /* shorter waits are counted only */
 	uint64_t stratum_ns;   /* cp_lock_stratum of the budget */
-	/* libc's clock_gettime: the vdso's, without a system call. */
-	int (*clock)(clockid_t, struct timespec *);
 	/* A record for the calling thread, which has none (cp_threads_meet), or NULL. */
 	struct cp_thread *(*meet)(void);
 };
@@ -66,23 +64,13 @@ extern struct cp_lock_state cp_lock_state;
 
 #define CP_LOCK_HAS_HOLDER 1u /* who unlocks it lets a waiter go: mutexes, rwlocks */
 #define CP_LOCK_ANY_THREAD 2u /* the thread may have no TLS of libc's: futex */
+/* Its unlock will come to cp_lock_release_begin, as if somebody waited. */
+#define CP_LOCK_TOLD_OF 4u
 
-static inline uint64_t cp_lock_now_by(clockid_t clock)
-{
-	struct timespec t = { 0 };
-
-	cp_lock_state.clock(clock, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-static inline uint64_t cp_lock_now(void)
-{
-	return cp_lock_now_by(CLOCK_MONOTONIC);
-}
-
-/* The calling thread waited for LOCK since BEGAN, in libc's FUNCTION, which becomes the leaf of
- * its stack. */
-void cp_lock_waited(const void *lock, uint64_t began, const void *function, unsigned flags);
+/* The calling thread waited for LOCK since BEGAN (cp_lock_begin), in libc's FUNCTION, which becomes
+ * the leaf of its stack. */
+void cp_lock_waited(const void *lock, struct cp_lock_moment began, const void *function,
+		    unsigned flags);
 
 /* An unlock that lets a waiter of LOCK go. Before it, with the lock held: a few ns; no clock, where
  * such unlocks are many. */

@@ -242,11 +242,6 @@ void cp_holder_close(struct cp_holder *h, bool stack)
 	cp_or_seqcst(&h->state, STACK);
 }
 
-struct wait {
-	const void *lock;
-	uint64_t began, ended;
-};
-
 static uint64_t parts_of_wait(uint64_t part, uint64_t delay)
 {
 	/* Days: in coarser units. */
@@ -271,7 +266,8 @@ static bool enter(struct cp_holder *h, uint64_t word)
 
 /* The part of wait W up to UNTIL that H's unlock caused. Returns where the part begins; 0: H is of
  * another lock, or gone. */
-static uint64_t add(struct cp_holder *h, uint64_t word, const struct wait *w, uint64_t until)
+static uint64_t add(struct cp_holder *h, uint64_t word, const struct cp_lock_wait *w,
+		    uint64_t until)
 {
 	uint64_t from = 0, part;
 
@@ -288,26 +284,32 @@ static uint64_t add(struct cp_holder *h, uint64_t word, const struct wait *w, ui
 	return from;
 }
 
-void cp_holder_deliver(const void *lock, uint64_t began, uint64_t ended)
+struct cp_lock_wait cp_holder_wait(const void *lock, uint64_t began, uint64_t ended)
 {
-	struct bucket *b = bucket_of(lock);
+	const struct bucket *b = bucket_of(lock);
 	uint64_t last = cp_load_relaxed(&b->lock) == lock ? cp_load_relaxed(&b->time) : 0;
-	uint64_t next = cp_load_relaxed(&b->next), until = ended;
-	const struct wait wait = { lock, began, ended };
 
-	for (unsigned i = 1; i <= PER_BUCKET && until > began; i++) {
+	return (struct cp_lock_wait){ lock, began, ended, last };
+}
+
+void cp_holder_deliver(const struct cp_lock_wait *w)
+{
+	struct bucket *b = bucket_of(w->lock);
+	uint64_t next = cp_load_relaxed(&b->next), until = w->ended;
+
+	for (unsigned i = 1; i <= PER_BUCKET && until > w->began; i++) {
 		unsigned slot = (unsigned)((next - i) % PER_BUCKET);
 		uint64_t word = cp_load_acquire(&b->slots[slot].entry);
 		uint64_t time = cp_load_relaxed(&b->slots[slot].time), from;
 		struct cp_holder *h = word ? entry_at((uint32_t)(word & NUMBER_MASK) - 1) : NULL;
-		bool newest = time >= last;
+		bool newest = time >= w->last;
 
 		/* Older ones came before the wait, too. */
-		if (time < began)
+		if (time < w->began)
 			break;
-		if (!h || cp_load_relaxed(&h->lock) != lock)
+		if (time > w->ended || !h || cp_load_relaxed(&h->lock) != w->lock)
 			continue;
-		from = add(h, word, &wait, newest && until == ended ? ended : time);
+		from = add(h, word, w, newest && until == w->ended ? w->ended : time);
 		if (from)
 			until = from;
 	}

@@ -73,8 +73,10 @@ struct cp_holder *cp_holder_open(struct cp_thread *t, const void *lock, uint64_t
  * Owner. */
 void cp_holder_close(struct cp_holder *h, bool stack);
 
-/* A wait for LOCK from BEGAN to ENDED is over. Any thread. */
-void cp_holder_deliver(const void *lock, uint64_t began, uint64_t ended);
+/* A wait for LOCK from BEGAN until now, which is ENDED. Any thread that got it. */
+struct cp_lock_wait cp_holder_wait(const void *lock, uint64_t began, uint64_t ended);
+/* W is over; shortly after its end at the latest. Any thread. */
+void cp_holder_deliver(const struct cp_lock_wait *w);
 
 /* Free the place that T needs next. What was added and not taken out is in the record of the entry
  * returned, until T opens another; NULL: nothing. Owner. */

@@ -83,14 +83,11 @@ static void begin(struct cp_lock_unlocks *u, struct cp_lock_waits *random, uint3
 	u->taken = (uint32_t)draw_below(random, size);
 }
 
-uint32_t cp_lock_sample_unlock(struct cp_lock_unlocks *u, struct cp_lock_waits *random)
+void cp_lock_sample_begin(struct cp_lock_unlocks *u, struct cp_lock_waits *random)
 {
-	if (u->at >= u->size) {
-		if (!random->random)
-			seed(random, 1);
-		begin(u, random, u->size ? u->size : 1);
-	}
-	return u->at++ == u->taken ? u->size : 0;
+	if (!random->random)
+		seed(random, 1);
+	begin(u, random, u->size ? u->size : 1);
 }
 
 void cp_lock_sample_time(struct cp_lock_unlocks *u, struct cp_lock_waits *random, uint64_t now,

@@ -51,8 +51,16 @@ struct cp_lock_sample {
 bool cp_lock_sample_wait(struct cp_lock_waits *w, uint64_t now, uint64_t delay, uint64_t stratum,
 			 struct cp_lock_sample *out);
 
-/* An unlock: how many it stands for, 0 = it is not taken. */
-uint32_t cp_lock_sample_unlock(struct cp_lock_unlocks *u, struct cp_lock_waits *random);
+/* A new stratum of unlocks. */
+void cp_lock_sample_begin(struct cp_lock_unlocks *u, struct cp_lock_waits *random);
+/* An unlock: how many it stands for, 0 = it is not taken. Inlined: its lock is held. */
+static inline uint32_t cp_lock_sample_unlock(struct cp_lock_unlocks *u,
+					     struct cp_lock_waits *random)
+{
+	if (__builtin_expect(u->at >= u->size, 0))
+		cp_lock_sample_begin(u, random);
+	return u->at++ == u->taken ? u->size : 0;
+}
 /* The one just taken is of no use: the next one is, if the stratum has one. */
 static inline void cp_lock_sample_pass(struct cp_lock_unlocks *u)
 {

@@ -104,6 +104,7 @@ static void reset(struct cp_thread *t)
 	memset(&t->waits, 0, sizeof(t->waits));
 	memset(&t->unlocks, 0, sizeof(t->unlocks));
 	t->holders = NULL;
+	t->later.state = CP_LOCK_LATER_NONE;
 	t->start = NULL;
 	t->argument = NULL;
 	memset(t->name, 0, sizeof(t->name));

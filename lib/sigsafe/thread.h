@@ -20,6 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sigsafe/lock_later.h"
 #include "sigsafe/lock_sample.h"
 #include "sigsafe/mode.h"
 #include "sigsafe/perf_event.h"
@@ -96,7 +97,10 @@ struct cp_thread {
 	struct cp_lock_waits waits;	/* the thread's own: which of its waits are recorded, */
 	struct cp_lock_unlocks unlocks; /* and which of its unlocks */
 	struct cp_holders *holders;	/* entries for those; NULL until the first */
-	void *(*start)(void *);		/* the program's thread function, for the trampoline */
+	struct cp_lock_later later;	/* its last wait, which they aren't told of yet */
+	/* Waits below the threshold of all threads that have had the record. */
+	struct cp_lock_sample short_waits;
+	void *(*start)(void *); /* the program's thread function, for the trampoline */
 	void *argument;
 	char name[CP_THREAD_NAME];
 };

@@ -45,7 +45,7 @@ static struct cp_thread *begin(void)
 	cp_capture_settings.max_depth = 4;
 	cp_capture_settings.unwinder = &unwinder;
 	cp_thread_enter(t);
-	cp_lock_state.clock = read_clock;
+	cp_lock_clock.read = read_clock;
 	cp_lock_state.stratum_ns = cp_lock_stratum(100);
 	return t;
 }
@@ -78,6 +78,13 @@ static void take(struct cp_thread *t, struct sums *s)
 	}
 }
 
+static void wait_for(const void *lock, uint64_t began, uint64_t ended)
+{
+	struct cp_lock_wait w = cp_holder_wait(lock, began, ended);
+
+	cp_holder_deliver(&w);
+}
+
 /* An unlock of LOCK, and a wait that began 1.5 us before it and ends 0.1 us after it. */
 static void unlock(struct cp_thread *t, const void *lock, struct sums *s)
 {
@@ -87,7 +94,7 @@ static void unlock(struct cp_thread *t, const void *lock, struct sums *s)
 	cp_lock_release_begin(&r, lock);
 	s->reads += reads;
 	cp_lock_release_end(&r, (const void *)unlock, true);
-	cp_holder_deliver(lock, now - 3 * US / 2, now + US / 10);
+	wait_for(lock, now - 3 * US / 2, now + US / 10);
 	take(t, s);
 }
 
@@ -166,7 +173,7 @@ static void test_unlocks_of_many_threads(void)
 			now += US;
 			if (cp_holder_follows(&locks[0]))
 				cp_holder_stamp(&locks[0], now);
-			cp_holder_deliver(&locks[0], now - 3 * US / 2, now + US / 10);
+			wait_for(&locks[0], now - 3 * US / 2, now + US / 10);
 			take(t, &s);
 		}
 		now += US;
@@ -216,8 +223,138 @@ static void test_a_task_with_the_tls_of_another(void)
 	end(t);
 }
 
+static struct cp_lock_moment ago(uint64_t ns)
+{
+	return (struct cp_lock_moment){ now - ns, cp_ticks() };
+}
+
+static void begin_waits(void)
+{
+	cp_lock_on = cp_lock_holders_on = 1;
+	cp_lock_state.threshold_ns = 10 * US;
+	cp_lock_clock_set(0);
+	now += 1000 * US;
+}
+
+static void end_waits(struct cp_thread *t)
+{
+	cp_lock_on = cp_lock_holders_on = 0;
+	cp_lock_state.threshold_ns = 0;
+	end(t);
+}
+
+static void free_again(const void *lock)
+{
+	struct cp_lock_release r;
+
+	cp_lock_release_begin(&r, lock);
+	cp_lock_release_end(&r, (const void *)unlock, true);
+}
+
+#define MUTEX (CP_LOCK_HAS_HOLDER | CP_LOCK_TOLD_OF)
+
+/* By a thread that has a record, by one that has none, and by one that has ended. */
+static void test_short_waits_are_all_counted(void)
+{
+	struct cp_thread *t = begin();
+	struct cp_lock_sample before = cp_lock_counted(CP_LOCK_SHORT), after;
+
+	begin_waits();
+	cp_lock_waited(&locks[0], ago(US), (const void *)unlock, MUTEX);
+	cp_lock_waited(&locks[0], ago(2 * US), (const void *)unlock, CP_LOCK_ANY_THREAD);
+	cp_self.thread = NULL;
+	cp_lock_waited(&locks[0], ago(4 * US), (const void *)unlock, MUTEX);
+	end_waits(t);
+	/* The record is another thread's. */
+	while (cp_thread_claim() != t)
+		;
+	cp_thread_free(t);
+	after = cp_lock_counted(CP_LOCK_SHORT);
+	CHECK_EQ(after.count - before.count, 3);
+	CHECK_EQ(after.delay - before.delay, 7 * US);
+}
+
+static void test_holders_are_told_at_the_unlock(void)
+{
+	struct cp_thread *t = begin();
+	struct sums s = { 0 };
+
+	begin_waits();
+	free_again(&locks[0]);
+	now += 20 * US;
+	cp_lock_waited(&locks[0], ago(30 * US), (const void *)unlock, MUTEX);
+	take(t, &s);
+	CHECK_EQ(s.waits, 0);
+	now += 5 * US;
+	free_again(&locks[0]);
+	take(t, &s);
+	CHECK_EQ(s.waits, 1);
+	CHECK_EQ(s.delay, 30 * US);
+	end_waits(t);
+}
+
+/* The next wait comes before the unlock, or the unlock isn't seen, or there is none. */
+static void test_holders_are_told_without_an_unlock(void)
+{
+	struct cp_thread *t = begin();
+	struct sums s = { 0 };
+
+	begin_waits();
+	free_again(&locks[0]);
+	free_again(&locks[1]);
+	now += 20 * US;
+	cp_lock_waited(&locks[0], ago(30 * US), (const void *)unlock, MUTEX);
+	cp_lock_waited(&locks[1], ago(30 * US), (const void *)unlock, MUTEX);
+	take(t, &s);
+	CHECK_EQ(s.waits, 1);
+	cp_lock_waited(&locks[1], ago(30 * US), (const void *)unlock, CP_LOCK_HAS_HOLDER);
+	take(t, &s);
+	CHECK_EQ(s.waits, 2);
+	cp_lock_thread_end(t);
+	CHECK(!t->holders);
+	CHECK_EQ(t->later.state, CP_LOCK_LATER_NONE);
+	end_waits(t);
+}
+
+/* The counter says how long a short wait was, and a longer one is read off the clock. */
+static void test_short_waits_end_without_the_clock(void)
+{
+	const uint64_t rate = UINT64_C(1) << 32; /* a tick is a ns */
+	struct cp_lock_moment m = { now, cp_ticks() - 500000 };
+	uint64_t end;
+
+	cp_lock_clock.read = read_clock;
+	cp_lock_clock_set(rate);
+	cp_lock_clock.longest = UINT64_MAX; /* whatever comes between */
+	reads = 0;
+	end = cp_lock_end(m);
+	CHECK_EQ(reads, 0);
+	CHECK(end >= now + 500000);
+	cp_lock_clock_set(rate);
+	m.ticks -= 500000;
+	reads = 0;
+	CHECK_EQ(cp_lock_end(m), now);
+	CHECK_EQ(reads, 1);
+	/* Two processors' counters that differ. */
+	m.ticks = cp_ticks() + UINT32_MAX;
+	CHECK_EQ(cp_lock_end(m), now);
+	m.ns = now + 1;
+	CHECK_EQ(cp_lock_end(m), now + 1);
+	cp_lock_clock_set(2 * rate);
+	CHECK_EQ(cp_lock_clock.longest, CP_LOCK_TICKS_NS / 2);
+	cp_lock_clock_set(0);
+	m = (struct cp_lock_moment){ now, cp_ticks() };
+	reads = 0;
+	CHECK_EQ(cp_lock_end(m), now);
+	CHECK_EQ(reads, 1);
+}
+
 int main(void)
 {
+	RUN(test_short_waits_are_all_counted);
+	RUN(test_holders_are_told_at_the_unlock);
+	RUN(test_holders_are_told_without_an_unlock);
+	RUN(test_short_waits_end_without_the_clock);
 	RUN(test_a_task_with_the_tls_of_another);
 	RUN(test_few_unlocks_stand_for_all);
 	RUN(test_others_read_no_clock_with_the_lock_held);

@@ -67,13 +67,20 @@ static void end(struct cp_thread *t)
 	cp_thread_free(t);
 }
 
+static void wait_for(const void *lock, uint64_t began, uint64_t ended)
+{
+	struct cp_lock_wait w = cp_holder_wait(lock, began, ended);
+
+	cp_holder_deliver(&w);
+}
+
 static void test_holder_gets_the_delay(void)
 {
 	struct cp_thread *t = new_thread();
 	struct cp_holder *h = unlock(t, &locks[0], 100, 3);
 
 	check(h, 0, 0);
-	cp_holder_deliver(&locks[0], 50, 120);
+	wait_for(&locks[0], 50, 120);
 	check(h, 3, 210);
 	check(h, 0, 0);
 	end(t);
@@ -86,8 +93,8 @@ static void test_holders_share_a_wait_by_time(void)
 	struct cp_holder *short_one = unlock(u, &locks[1], 1010, 1);
 
 	/* All that the short one is to blame for is its own time, and the waiter's way to run. */
-	cp_holder_deliver(&locks[1], 200, 1015);
-	cp_holder_deliver(&locks[1], 1005, 1025);
+	wait_for(&locks[1], 200, 1015);
+	wait_for(&locks[1], 1005, 1025);
 	check(long_one, 0, 800);
 	check(short_one, 2, 15 + 20);
 	end(t);
@@ -99,7 +106,7 @@ static void test_unlock_before_the_wait_caused_nothing(void)
 	struct cp_thread *t = new_thread();
 	struct cp_holder *h = unlock(t, &locks[2], 100, 1);
 
-	cp_holder_deliver(&locks[2], 101, 170);
+	wait_for(&locks[2], 101, 170);
 	check(h, 0, 0);
 	end(t);
 }
@@ -110,13 +117,42 @@ static void test_unlock_without_an_entry_has_its_part(void)
 	struct cp_holder *h = unlock(t, &locks[3], 100, 1);
 
 	cp_holder_stamp(&locks[3], 150);
-	cp_holder_deliver(&locks[3], 50, 160);
+	wait_for(&locks[3], 50, 160);
 	/* Up to its own time, and it did not end the wait. */
 	check(h, 0, 50);
 	cp_holder_stamp(&locks[3], 200);
 	h = unlock(t, &locks[3], 250, 1);
-	cp_holder_deliver(&locks[3], 160, 260);
+	wait_for(&locks[3], 160, 260);
 	check(h, 1, 60);
+	end(t);
+}
+
+/* Told of when the lock was unlocked again, by who had waited and by another. */
+static void test_wait_is_told_of_later(void)
+{
+	struct cp_thread *t = new_thread();
+	struct cp_holder *h = unlock(t, &locks[12], 100, 1), *own, *next;
+	struct cp_lock_wait w = cp_holder_wait(&locks[12], 50, 120);
+
+	own = unlock(t, &locks[12], 130, 1);
+	next = unlock(t, &locks[12], 140, 1);
+	cp_holder_deliver(&w);
+	check(h, 1, 70);
+	check(own, 0, 0);
+	check(next, 0, 0);
+	end(t);
+}
+
+/* An unlock that left its time only, and came after the wait, ended nothing of it. */
+static void test_last_unlock_is_that_of_the_wait(void)
+{
+	struct cp_thread *t = new_thread();
+	struct cp_holder *h = unlock(t, &locks[13], 100, 1);
+	struct cp_lock_wait w = cp_holder_wait(&locks[13], 50, 120);
+
+	cp_holder_stamp(&locks[13], 130);
+	cp_holder_deliver(&w);
+	check(h, 1, 70);
 	end(t);
 }
 
@@ -142,7 +178,7 @@ static void test_other_locks_are_not_meant(void)
 	struct cp_holder *h = unlock(t, &locks[0], 1000, 1);
 
 	for (int i = 1; i < 64; i++)
-		cp_holder_deliver(&locks[i], 500, 1200);
+		wait_for(&locks[i], 500, 1200);
 	check(h, 0, 0);
 	end(t);
 }
@@ -152,7 +188,7 @@ static void test_waiter_may_come_before_the_stack(void)
 	struct cp_thread *t = new_thread();
 	struct cp_holder *h = cp_holder_open(t, &locks[4], cp_holder_stamp(&locks[4], 100), 100, 1);
 
-	cp_holder_deliver(&locks[4], 50, 120);
+	wait_for(&locks[4], 50, 120);
 	check(h, 0, 0);
 	close_stack(t, h);
 	check(h, 1, 70);
@@ -165,10 +201,10 @@ static void test_failed_unlock_has_no_entry(void)
 	struct cp_holder *h = cp_holder_open(t, &locks[5], cp_holder_stamp(&locks[5], 100), 100, 1);
 
 	cp_holder_close(h, false);
-	cp_holder_deliver(&locks[5], 50, 120);
+	wait_for(&locks[5], 50, 120);
 	check(h, 0, 0);
 	h = cp_holder_open(t, &locks[5], 0, 100, 1);
-	cp_holder_deliver(&locks[5], 50, 120);
+	wait_for(&locks[5], 50, 120);
 	cp_holder_close(h, false);
 	check(h, 0, 0);
 	end(t);
@@ -183,7 +219,7 @@ static void test_places_are_used_again(void)
 		h = unlock(t, &locks[6], i, 1);
 		CHECK(h != NULL);
 	}
-	cp_holder_deliver(&locks[6], 998, 1004);
+	wait_for(&locks[6], 998, 1004);
 	check(h, 1, 6);
 	end(t);
 }
@@ -199,7 +235,7 @@ static void test_what_was_added_is_not_overwritten(void)
 		h = cp_holder_open(t, &locks[7], cp_holder_stamp(&locks[7], 10 * i), 10 * i, 1);
 		h->record->depth = 1;
 		cp_holder_close(h, true);
-		cp_holder_deliver(&locks[7], 10 * i - 5, 10 * i + 2);
+		wait_for(&locks[7], 10 * i - 5, 10 * i + 2);
 		h = cp_holder_make_room(t);
 		delay += h ? h->record->weight : 0;
 		waits += h ? h->record->count : 0;
@@ -225,7 +261,7 @@ static void test_waiter_may_come_after_the_threads_end(void)
 	/* The group is another's by now; this entry isn't yet. */
 	other = unlock(t, &locks[9], 100, 1);
 	CHECK(other >= h - 8 && other <= h + 8 && other != h);
-	cp_holder_deliver(&locks[8], 50, 120);
+	wait_for(&locks[8], 50, 120);
 	CHECK_EQ(h->thread, CP_HOLDER_ENDED);
 	CHECK_STR(h->name, "worker");
 	check(h, 1, 70);
@@ -254,7 +290,7 @@ static void *deliver(void *arg)
 	uint64_t which = (uint64_t)(uintptr_t)arg;
 
 	while (!cp_load_relaxed(&stop)) {
-		cp_holder_deliver(&locks[which], UINT64_MAX - 2, UINT64_MAX - 1);
+		wait_for(&locks[which], UINT64_MAX - 2, UINT64_MAX - 1);
 		delivered[which]++;
 	}
 	return NULL;
@@ -323,6 +359,8 @@ int main(void)
 	RUN(test_unlock_before_the_wait_caused_nothing);
 	RUN(test_unlock_without_an_entry_has_its_part);
 	RUN(test_followed_for_a_while);
+	RUN(test_wait_is_told_of_later);
+	RUN(test_last_unlock_is_that_of_the_wait);
 	RUN(test_other_locks_are_not_meant);
 	RUN(test_waiter_may_come_before_the_stack);
 	RUN(test_failed_unlock_has_no_entry);

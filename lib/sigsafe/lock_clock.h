@@ -1,0 +1,73 @@
+/* The clock that waits for locks are measured by.
+ *
+ * A wait's end is read with the lock held, where each nanosecond makes all others wait longer. The
+ * processor's counter takes a third of the time that the clock takes. So a wait begins with both,
+ * and what passes since is told by the counter alone, while that is short: then its rate, which
+ * the collector finds out (lib/tick_rate.h), is right to less than a nanosecond. Longer waits, and
+ * all of them until the rate is known, read the clock.
+ */
+#ifndef CP_LOCK_CLOCK_H
+#define CP_LOCK_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+#include "sigsafe/arch.h"
+#include "sigsafe/atomic.h"
+
+/* Written by the control half (lock.c). */
+struct cp_lock_clock {
+	/* libc's clock_gettime: the vdso's, without a system call. */
+	int (*read)(clockid_t, struct timespec *);
+	uint64_t rate;	  /* of the counter: ns a tick, times 2^32 */
+	uint64_t longest; /* ticks that it is good for; 0: the rate isn't known */
+};
+extern struct cp_lock_clock cp_lock_clock;
+
+#define CP_LOCK_TICKS_NS UINT64_C(1000000) /* LONGEST, in ns */
+
+struct cp_lock_moment {
+	uint64_t ns, ticks;
+};
+
+static inline uint64_t cp_lock_now_by(clockid_t clock)
+{
+	struct timespec t = { 0 };
+
+	cp_lock_clock.read(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static inline uint64_t cp_lock_now(void)
+{
+	return cp_lock_now_by(CLOCK_MONOTONIC);
+}
+
+static inline struct cp_lock_moment cp_lock_begin(void)
+{
+	uint64_t now = cp_lock_now();
+
+	return (struct cp_lock_moment){ now, cp_ticks() };
+}
+
+/* Now, in monotonic ns; not before BEGAN. */
+static inline uint64_t cp_lock_end(struct cp_lock_moment began)
+{
+	uint64_t ticks = cp_ticks() - began.ticks, now;
+
+	/* Acquire: the rate is that of the limit, or a newer one. */
+	if (ticks < cp_load_acquire(&cp_lock_clock.longest))
+		return began.ns + (ticks * cp_load_relaxed(&cp_lock_clock.rate) >> 32);
+	now = cp_lock_now();
+	return now > began.ns ? now : began.ns;
+}
+
+/* RATE as above; 0: not known. */
+static inline void cp_lock_clock_set(uint64_t rate)
+{
+	cp_store_relaxed(&cp_lock_clock.rate, rate);
+	/* Release: pairs with the above. */
+	cp_store_release(&cp_lock_clock.longest, rate ? (CP_LOCK_TICKS_NS << 32) / rate : 0);
+}
+
+#endif

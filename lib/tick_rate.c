@@ -1,0 +1,37 @@
+/* How fast the processor's counter runs; see tick_rate.h. */
+#include "tick_rate.h"
+
+#include <time.h>
+
+#include "sigsafe/arch.h"
+#include "sigsafe/sys.h"
+
+/* Below that a rate would be less than right to 1 in 10,000. */
+#define APART_NS UINT64_C(1000000)
+#define TRIES 8
+
+struct cp_tick_pair cp_tick_pair(void)
+{
+	struct cp_tick_pair best = { 0, 0 };
+	uint64_t least = UINT64_MAX;
+
+	for (int i = 0; i < TRIES; i++) {
+		uint64_t before = cp_ticks(), ns = cp_sys_clock_ns(CLOCK_MONOTONIC);
+		uint64_t took = cp_ticks() - before;
+
+		if (took >= least)
+			continue;
+		least = took;
+		best = (struct cp_tick_pair){ ns, before + took / 2 };
+	}
+	return best;
+}
+
+uint64_t cp_tick_rate(const struct cp_tick_pair *from, const struct cp_tick_pair *to)
+{
+	uint64_t ns = to->ns - from->ns, ticks = to->ticks - from->ticks;
+
+	if (to->ns < from->ns + APART_NS || !ticks)
+		return 0;
+	return (uint64_t)(((__uint128_t)ns << CP_TICK_RATE_SHIFT) / ticks);
+}

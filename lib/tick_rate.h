@@ -1,0 +1,23 @@
+/* How fast the processor's counter (cp_ticks) runs: found out by comparing it with the clock, at
+ * two times. Used to say what handlers cost (run.c), and for the length of short waits
+ * (sigsafe/lock_clock.h). Any thread; no lock.
+ */
+#ifndef CP_TICK_RATE_H
+#define CP_TICK_RATE_H
+
+#include <stdint.h>
+
+/* A rate is in ns a tick, times two to this. */
+#define CP_TICK_RATE_SHIFT 32
+
+struct cp_tick_pair {
+	uint64_t ns, ticks; /* CLOCK_MONOTONIC and the counter at one time */
+};
+
+/* Now: of several readings the one that nothing came into. */
+struct cp_tick_pair cp_tick_pair(void);
+
+/* 0: they are too close to each other. */
+uint64_t cp_tick_rate(const struct cp_tick_pair *from, const struct cp_tick_pair *to);
+
+#endif
