@@ -2,6 +2,9 @@
 #include "tick_rate.h"
 
 #include <time.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 #include "sigsafe/arch.h"
 #include "sigsafe/sys.h"
@@ -25,6 +28,18 @@ struct cp_tick_pair cp_tick_pair(void)
 		best = (struct cp_tick_pair){ ns, before + took / 2 };
 	}
 	return best;
+}
+
+bool cp_tick_is_constant(void)
+{
+#if defined(__x86_64__)
+	unsigned a, b, c, d = 0;
+
+	/* Invariant TSC (AMD64 Architecture Programmer's Manual 3, E.4.7). */
+	return __get_cpuid(0x80000007, &a, &b, &c, &d) && (d & (1u << 8));
+#else
+	return true; /* the architecture's generic timer */
+#endif
 }
 
 uint64_t cp_tick_rate(const struct cp_tick_pair *from, const struct cp_tick_pair *to)

@@ -5,6 +5,7 @@
 #ifndef CP_TICK_RATE_H
 #define CP_TICK_RATE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* A rate is in ns a tick, times two to this. */
@@ -16,6 +17,10 @@ struct cp_tick_pair {
 
 /* Now: of several readings the one that nothing came into. */
 struct cp_tick_pair cp_tick_pair(void);
+
+/* The counter neither stops nor changes its rate with the processor's; else it is good for
+ * estimates alone. */
+bool cp_tick_is_constant(void);
 
 /* 0: they are too close to each other. */
 uint64_t cp_tick_rate(const struct cp_tick_pair *from, const struct cp_tick_pair *to);
