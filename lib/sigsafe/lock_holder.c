@@ -23,6 +23,7 @@
 #define OPEN 1u
 #define STACK 2u
 #define READ 4u
+#define TAKEN 8u
 #define ADDING (UINT64_C(1) << 8)
 #define ADDING_MASK (UINT64_C(0xffff) << 8)
 #define GENERATION (UINT64_C(1) << 24)
@@ -165,6 +166,14 @@ static void publish(const struct cp_holder *h, uint64_t state)
 	cp_store_release(&b->slots[slot].entry, (state & GENERATION_MASK) | (h->number + 1));
 }
 
+/* False: it is in use, or will be. A handler that comes in between takes another. */
+static bool take_place(struct cp_holder *h)
+{
+	uint64_t state = cp_load_relaxed(&h->state);
+
+	return !(state & (OPEN | TAKEN)) && cp_cas_acqrel(&h->state, &state, state | TAKEN);
+}
+
 /* The next free place, which becomes the last one to be used again; or, where room was not made (a
  * waiter was adding just then, or the group was another's), the oldest that nobody came for. */
 static struct cp_holder *find_place(struct cp_holders *g)
@@ -172,7 +181,7 @@ static struct cp_holder *find_place(struct cp_holders *g)
 	for (uint32_t i = 0; i < PER_GROUP; i++) {
 		struct cp_holder *h = &g->entries[(g->next + i) % PER_GROUP];
 
-		if (cp_load_relaxed(&h->state) & OPEN)
+		if (!take_place(h))
 			continue;
 		g->next += i + 1;
 		return h;
@@ -180,7 +189,8 @@ static struct cp_holder *find_place(struct cp_holders *g)
 	for (uint32_t i = 0; i < PER_GROUP; i++) {
 		struct cp_holder *h = &g->entries[g->next++ % PER_GROUP];
 
-		if (!cp_load_relaxed(&h->delay) && retire(h))
+		if (!(cp_load_relaxed(&h->state) & TAKEN) && !cp_load_relaxed(&h->delay) &&
+		    retire(h) && take_place(h))
 			return h;
 	}
 	return NULL;
@@ -190,13 +200,18 @@ void cp_holder_prepare(struct cp_thread *t, const void *lock)
 {
 	struct cp_holders *g = t->holders ? t->holders : (t->holders = claim_group());
 	struct bucket *b = bucket_of(lock);
-	struct cp_holder *h;
+	struct cp_holder *h, *none = NULL;
 
-	if (!g || g->prepared)
+	if (!g || cp_load_relaxed(&g->prepared))
 		return;
-	g->prepared = h = find_place(g);
+	h = find_place(g);
 	if (!h)
 		return;
+	if (!cp_cas_acqrel(&g->prepared, &none, h)) {
+		/* A handler has, meanwhile. */
+		cp_and_seqcst(&h->state, ~(uint64_t)TAKEN);
+		return;
+	}
 	/* What will be written with the lock held is in the cache by then. */
 	__builtin_prefetch(&h->state, 1);
 	__builtin_prefetch(&b->slots[cp_load_relaxed(&b->next) % PER_BUCKET], 1);
@@ -214,11 +229,11 @@ struct cp_holder *cp_holder_open(struct cp_thread *t, const void *lock, uint64_t
 	uint64_t state;
 
 	cp_holder_prepare(t, lock);
-	if (!cp_holder_is_prepared(t))
+	/* A handler may come in between, and take it. */
+	h = t->holders ? cp_exchange_acqrel(&t->holders->prepared, NULL) : NULL;
+	if (!h)
 		return NULL;
-	h = t->holders->prepared;
-	t->holders->prepared = NULL;
-	state = cp_load_relaxed(&h->state);
+	state = cp_load_relaxed(&h->state) & GENERATION_MASK;
 	cp_store_relaxed(&h->lock, lock);
 	h->since = since;
 	h->time = now;
@@ -418,6 +433,7 @@ void cp_holder_fork_child(void)
 
 			cp_store_release(&h->state, (h->state & GENERATION_MASK) + GENERATION);
 		}
+		groups[n]->prepared = NULL;
 		cp_store_release(&groups[n]->used, 0);
 	}
 	if (cp_self.thread)

@@ -19,7 +19,8 @@
  *
  * | from                  | to               | by                                               |
  * |-----------------------|------------------|--------------------------------------------------|
- * | free                  | OPEN             | the owner; lock, times and weight are set        |
+ * | free                  | TAKEN            | the owner, or its handler: nobody else has it    |
+ * | TAKEN                 | OPEN             | the same; lock, times and weight are set         |
  * | OPEN                  | one more adding  | a waiter, of the generation that it found        |
  * | adding                | one less         | the same, its delay is added                     |
  * | OPEN                  | STACK            | the owner: the record holds the stack            |

@@ -1,0 +1,173 @@
+/* A handler that unlocks a lock for which somebody waits, behind each instruction of what its
+ * thread does at such an unlock: the two never have one entry at a time. */
+#include "harness.h"
+
+#if defined(__x86_64__)
+
+#include <signal.h>
+#include <stdint.h>
+#include <time.h>
+#include <ucontext.h>
+
+#include "sigsafe/capture.h"
+#include "sigsafe/lock_event.h"
+#include "sigsafe/lock_holder.h"
+#include "sigsafe/thread.h"
+#include "sigsafe/unwind.h"
+
+#define STEPS_MAX 5000u
+#define TRAP_FLAG 0x100
+#define TRACE() __asm__ volatile("pushfq\n\torq $0x100, (%%rsp)\n\tpopfq" ::: "memory", "cc")
+#define DONT_TRACE() __asm__ volatile("pushfq\n\tandq $~0x100, (%%rsp)\n\tpopfq" ::: "memory", "cc")
+
+static int locks[2];
+static struct cp_thread *t;
+static volatile unsigned step, seen, came;
+static struct cp_lock_release by_handler;
+static uint64_t handlers_use; /* of the entry */
+
+static int read_clock(clockid_t clock, struct timespec *at)
+{
+	(void)clock;
+	*at = (struct timespec){ 1000, 0 };
+	return 0;
+}
+
+static unsigned walk(const struct cp_unwind_input *in, uint64_t *pcs, unsigned max,
+		     enum cp_unwind_end *how)
+{
+	(void)in;
+	(void)max;
+	pcs[0] = 1;
+	*how = CP_UNWIND_COMPLETE;
+	return 1;
+}
+
+static const struct cp_unwinder unwinder = { .name = "one frame", .walk = walk };
+
+/* Its generation: in use once more, it has another. */
+static uint64_t use_of(const struct cp_holder *h)
+{
+	return h->state >> 24;
+}
+
+static void check_own(const struct cp_lock_release *r)
+{
+	CHECK(!r->holder || r->holder != by_handler.holder || use_of(r->holder) != handlers_use);
+}
+
+/* The next unlock of LOCK is told of, for four. */
+static void draw_next(const void *lock)
+{
+	t->unlocks.size = 4;
+	t->unlocks.at = t->unlocks.taken = 0;
+	cp_holder_follow(lock, 1);
+}
+
+static void on_trap(int sig, siginfo_t *info, void *context)
+{
+	ucontext_t *uc = context;
+
+	(void)sig;
+	(void)info;
+	if (seen++ != step)
+		return;
+	uc->uc_mcontext.gregs[REG_EFL] &= ~TRAP_FLAG;
+	came = 1;
+	cp_holder_prepare(t, &locks[1]);
+	draw_next(&locks[1]);
+	cp_lock_release_begin(&by_handler, &locks[1]);
+	handlers_use = by_handler.holder ? use_of(by_handler.holder) : 0;
+	cp_lock_release_end(&by_handler, (const void *)on_trap, true);
+}
+
+/* false: the handler comes after all of it. */
+static bool begin_step(void)
+{
+	bool goes_on = !step || came;
+
+	by_handler.holder = NULL;
+	came = seen = 0;
+	return goes_on && step < STEPS_MAX;
+}
+
+static void begin(void)
+{
+	const struct sigaction act = { .sa_sigaction = on_trap, .sa_flags = SA_SIGINFO };
+
+	sigaction(SIGTRAP, &act, NULL);
+	cp_capture_settings.max_depth = 4;
+	cp_capture_settings.unwinder = &unwinder;
+	cp_lock_clock.read = read_clock;
+	cp_lock_state.stratum_ns = cp_lock_stratum(100);
+	t = cp_thread_claim();
+	cp_thread_enter(t);
+	step = 0;
+}
+
+static void end(void)
+{
+	CHECK(step > 20 && step < STEPS_MAX);
+	cp_lock_thread_end(t);
+	cp_holder_forget();
+	cp_thread_free(t);
+}
+
+static void test_handler_amid_an_unlock(void)
+{
+	struct cp_lock_release r;
+	unsigned both = 0;
+
+	for (begin(); begin_step(); step++) {
+		cp_holder_prepare(t, &locks[0]);
+		draw_next(&locks[0]);
+		TRACE();
+		cp_lock_release_begin(&r, &locks[0]);
+		DONT_TRACE();
+		check_own(&r);
+		both += r.holder && by_handler.holder;
+		cp_lock_release_end(&r, (const void *)on_trap, true);
+	}
+	CHECK(both > 20);
+	end();
+}
+
+static void test_handler_amid_a_preparation(void)
+{
+	struct cp_lock_release r;
+	unsigned both = 0;
+
+	for (begin(); begin_step(); step++) {
+		TRACE();
+		cp_holder_prepare(t, &locks[0]);
+		DONT_TRACE();
+		draw_next(&locks[0]);
+		cp_lock_release_begin(&r, &locks[0]);
+		check_own(&r);
+		both += r.holder && by_handler.holder;
+		cp_lock_release_end(&r, (const void *)on_trap, true);
+		/* None is prepared for the next step. */
+		draw_next(&locks[0]);
+		cp_lock_release_begin(&r, &locks[0]);
+		if (r.holder)
+			cp_holder_close(r.holder, false);
+	}
+	CHECK(both > 20);
+	end();
+}
+
+int main(void)
+{
+	RUN(test_handler_amid_an_unlock);
+	RUN(test_handler_amid_a_preparation);
+	return harness_end();
+}
+
+#else
+
+int main(void)
+{
+	return 77; /* no flag that makes each instruction trap */
+}
+
+#endif
