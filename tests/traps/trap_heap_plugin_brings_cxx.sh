@@ -15,7 +15,8 @@ __attribute__((noinline)) static int fill()
 	for (int i = 0; i < 1000; i++)
 		m[i] = std::string(100, 'x');
 	try {
-		char *volatile p = new char[(std::size_t)1 << 62];
+		volatile std::size_t more = (std::size_t)1 << 62;
+		char *volatile p = new char[more];
 		delete[] p;
 	} catch (const std::bad_alloc &) {
 		m[-1] = "caught";

@@ -17,6 +17,6 @@ for unwinder in dwarf fp libunwind; do
 	check_top "$work/$unwinder.pb" 1 hot_here
 done
 for unwinder in dwarf libunwind; do
-	check_stack "$work/$unwinder.pb" '^[0-9,]+.*	hot_here;main;'
+	check_stack "$work/$unwinder.pb" '^[0-9,]+.*	hot_here;undescribed;main;'
 done
 finish
