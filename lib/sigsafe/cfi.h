@@ -190,6 +190,8 @@ bool cp_cfi_frees(uint64_t start, uint64_t pc);
 
 /* N bytes of code at ADDR, or false. COPY as above. */
 bool cp_cfi_read_code(uint64_t addr, void *to, size_t n, bool copy);
+/* As many of them as there are before a page that can't be read. N is below a page. */
+size_t cp_cfi_read_some(uint64_t addr, void *to, size_t n, bool copy);
 
 /* Modules have gone: forget which of their pages can be read. */
 void cp_cfi_code_forget(void);

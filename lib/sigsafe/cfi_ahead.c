@@ -7,16 +7,20 @@
  * only in that the code is left in the usual way, which who asks checks by what stands before the
  * address.
  */
+#include <string.h>
+
 #include "sigsafe/cfi.h"
 #include "sigsafe/cfi_insn.h"
 
 #if CP_CFI_CALL_PUSHES
 
-/* The longest straight pieces of codecs have 1,500. 20 to 40 us; 0.7 ms where the kernel copies. */
+/* The longest straight pieces of codecs have 1,500. */
 #define INSNS_MAX 2048
 #define JUMPS_MAX 16 /* of a loop that is left by a jump which is not taken here, too */
 #define FRAME_MAX ((int64_t)1 << 20)
+/* What the kernel copies costs a system call each time. */
 #define WINDOW 64
+#define WINDOW_COPIED 512
 #define NOWHERE INT64_MAX
 
 _Static_assert(WINDOW >= 2 * CP_INSN_BYTES, "a window holds more than one instruction");
@@ -29,17 +33,34 @@ struct reading {
 	int64_t fresh; /* words below are written before the code returns: what is there now is not
 			* what it will read */
 	int64_t kept[CP_CFI_COLUMNS]; /* where the frame's own value of the column is put */
-	uint64_t window_at;
 	bool copy;
-	uint8_t window[WINDOW];
+	uint64_t window_at;
+	size_t filled;				       /* of the window; behind it are zeros: */
+	uint8_t window[WINDOW_COPIED + CP_INSN_BYTES]; /* an instruction is read whole */
 };
 
-static bool look(struct reading *r)
+/* The window has the instruction at pc, if there is one that can be read. */
+static const uint8_t *look(struct reading *r)
 {
-	if (r->window_at && r->pc - r->window_at <= WINDOW - CP_INSN_BYTES)
-		return true;
-	r->window_at = cp_cfi_read_code(r->pc, r->window, WINDOW, r->copy) ? r->pc : 0;
-	return r->window_at != 0;
+	if (r->pc - r->window_at < r->filled && r->filled - (r->pc - r->window_at) >= CP_INSN_BYTES)
+		return r->window + (r->pc - r->window_at);
+	r->window_at = r->pc;
+	r->filled = cp_cfi_read_some(r->pc, r->window, r->copy ? WINDOW_COPIED : WINDOW, r->copy);
+	memset(r->window + r->filled, 0, CP_INSN_BYTES);
+	return r->filled ? r->window : NULL;
+}
+
+/* The instruction at pc; its size is 0: unknown, or not all of it is there. */
+static struct cp_insn read_insn(struct reading *r)
+{
+	const uint8_t *p = look(r);
+	struct cp_insn i = { .size = 0 };
+
+	if (p)
+		i = cp_insn_read(p);
+	if (i.size > r->filled - (r->pc - r->window_at))
+		i = (struct cp_insn){ .size = 0 };
+	return i;
 }
 
 static bool is_here(const struct reading *r, int64_t at)
@@ -131,9 +152,11 @@ __attribute__((noinline)) bool cp_cfi_reads_on(struct cp_cfi_frame *f, bool copy
 	r.fresh = INT64_MIN / 2;
 	for (unsigned c = 0; c < CP_CFI_COLUMNS; c++)
 		r.kept[c] = NOWHERE;
-	for (unsigned n = 0; n < INSNS_MAX && jumps <= JUMPS_MAX && look(&r); n++) {
-		struct cp_insn i = cp_insn_read(r.window + (r.pc - r.window_at));
+	for (unsigned n = 0; n < INSNS_MAX && jumps <= JUMPS_MAX; n++) {
+		struct cp_insn i = read_insn(&r);
 
+		if (!i.size)
+			return false;
 		if (i.kind == CP_INSN_RETURNS) {
 			to->sp = f->regs.r[CP_REG_SP] + (uint64_t)r.sp + sizeof(to->ra);
 			return word(&r, r.sp, &to->ra);
@@ -153,11 +176,10 @@ static bool is_filled_up(struct reading *r)
 
 	if (r->pc == end)
 		return false;
-	while (r->pc < end && look(r)) {
-		const uint8_t *p = r->window + (r->pc - r->window_at);
-		unsigned size = cp_insn_read(p).size;
+	while (r->pc < end) {
+		unsigned size = read_insn(r).size;
 
-		if (!size || !cp_insn_fills(p))
+		if (!size || !cp_insn_fills(r->window + (r->pc - r->window_at)))
 			return false;
 		r->pc += size;
 	}
@@ -171,8 +193,8 @@ bool cp_cfi_reaches(uint64_t from, uint64_t pc, bool copy)
 	struct reading r = { .pc = from, .copy = copy };
 	uint64_t furthest = from;
 
-	for (unsigned n = 0; n < INSNS_MAX && r.pc < pc && look(&r); n++) {
-		struct cp_insn i = cp_insn_read(r.window + (r.pc - r.window_at));
+	for (unsigned n = 0; n < INSNS_MAX && r.pc < pc; n++) {
+		struct cp_insn i = read_insn(&r);
 		uint64_t next = r.pc + i.size;
 
 		if (!i.size)

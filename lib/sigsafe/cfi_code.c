@@ -65,6 +65,15 @@ bool cp_cfi_read_code(uint64_t addr, void *to, size_t n, bool copy)
 	return true;
 }
 
+size_t cp_cfi_read_some(uint64_t addr, void *to, size_t n, bool copy)
+{
+	size_t here = PAGE - (addr & (PAGE - 1));
+
+	if (cp_cfi_read_code(addr, to, n, copy))
+		return n;
+	return here < n && cp_cfi_read_code(addr, to, here, copy) ? here : 0;
+}
+
 /* The bytes before a return address; those on the page before may not be there. */
 static bool read_call(uint64_t ra, uint8_t code[CP_CFI_CALL_BYTES], bool copy)
 {

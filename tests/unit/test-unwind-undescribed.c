@@ -283,6 +283,33 @@ static void test_ends_that_are_filled_up_are_found_and_left(void)
 	}
 }
 
+/* Code goes on to the last byte of what is mapped, and an instruction may not be cut there. */
+static void test_code_at_the_end_of_its_mapping(void)
+{
+	const size_t page = 4096;
+	uint8_t *code =
+		mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t end = (uint64_t)code + page;
+
+	CHECK(code != MAP_FAILED);
+	memset(code, 0x90, 2 * page);
+	CHECK_EQ(munmap(code + page, page), 0);
+	for (int copy = 0; copy < 2; copy++) {
+		code[page - 2] = 0x90;
+		code[page - 1] = 0xc3;
+		CHECK(cp_cfi_reaches(end - 600, end - 1, copy));
+		CHECK(cp_cfi_reaches(end - 1, end, copy));
+		/* mov (%rax), %rax, without its last byte */
+		code[page - 2] = 0x48;
+		code[page - 1] = 0x8b;
+		CHECK(!cp_cfi_reaches(end - 600, end + 1, copy));
+		CHECK(!cp_cfi_reaches(end - 2, end + 1, copy));
+		CHECK(!cp_cfi_reaches(end, end + 1, copy));
+	}
+	munmap(code, page);
+	cp_cfi_code_forget();
+}
+
 /* The register of the frame pointer has anything in it, where none is kept: also 0. */
 static void test_no_frame_pointer_is_no_end_below_a_return_address(void)
 {
@@ -380,6 +407,7 @@ int main(void)
 	RUN(test_a_call_to_a_function_that_ended_before);
 	RUN(test_a_caller_is_the_function_of_its_call);
 	RUN(test_ends_that_are_filled_up_are_found_and_left);
+	RUN(test_code_at_the_end_of_its_mapping);
 	RUN(test_no_frame_pointer_is_no_end_below_a_return_address);
 	RUN(test_alignment_inside_a_function_is_not_its_end);
 	RUN(test_registers_that_undescribed_code_gives_back);
