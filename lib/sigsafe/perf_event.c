@@ -66,6 +66,14 @@ static int direct_signal(int fd, int tid)
 	return (int)err;
 }
 
+/* In one call, unlike cp_sys_unmap: newer kernels refuse to part an event's pages, and it would go
+ * on for ever. */
+static void unmap(void *pages)
+{
+	if (pages)
+		cp_sys2(SYS_munmap, pages, 2 * cp_perf_page);
+}
+
 static int map_event(int fd, void **pages)
 {
 	long at = cp_syscall6(SYS_mmap, 0, 2 * cp_perf_page, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
@@ -89,12 +97,12 @@ static int replace(struct cp_perf *p, int tid, uint64_t period_ns, bool once)
 	if (!err)
 		err = direct_signal(fd, tid);
 	if (err) {
-		cp_sys_unmap(pages, 2 * cp_perf_page);
+		unmap(pages);
 		cp_sys_close(fd);
 		return err;
 	}
 	/* Before it runs, and after the old one has ended: whose signal it is, is told by these. */
-	cp_sys_unmap(old, 2 * cp_perf_page);
+	unmap(old);
 	p->fd = fd;
 	cp_store_release(&p->pages, pages);
 	cp_sys3(SYS_ioctl, fd, once ? PERF_EVENT_IOC_REFRESH : PERF_EVENT_IOC_ENABLE, once);
@@ -157,7 +165,7 @@ int cp_perf_renew(struct cp_perf *p, int tid, uint64_t base_ns)
 
 void cp_perf_close(struct cp_perf *p)
 {
-	cp_sys_unmap(cp_exchange_acqrel(&p->pages, NULL), 2 * cp_perf_page);
+	unmap(cp_exchange_acqrel(&p->pages, NULL));
 }
 
 static const struct perf_event_mmap_page *control(const struct cp_perf *p)

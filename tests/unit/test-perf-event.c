@@ -6,6 +6,7 @@
 #include <linux/perf_event.h>
 #include <signal.h>
 #include <stdint.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -219,6 +220,46 @@ static void test_no_time_is_lost_between_the_first_event_and_the_next(void)
 	cp_perf_close(&p);
 }
 
+static int count_mappings(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	char line[4200];
+	int n = 0;
+
+	while (maps && fgets(line, sizeof(line), maps))
+		n += strstr(line, "[perf_event]") != NULL;
+	if (maps)
+		fclose(maps);
+	return n;
+}
+
+/* Where a huge page ends, which is where large mappings are taken in parts. */
+static void test_an_event_ends_wherever_its_pages_are(void)
+{
+	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE,
+					.size = sizeof(attr),
+					.config = PERF_COUNT_SW_TASK_CLOCK,
+					.sample_period = PERIOD,
+					.disabled = 1 };
+	int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	char *room = mmap(NULL, 2 * CP_UNMAP_PIECE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct cp_perf p = { .random = 1 };
+	uintptr_t end;
+
+	if (fd < 0)
+		SKIP("no perf events here");
+	end = ((uintptr_t)room + CP_UNMAP_PIECE) & ~(CP_UNMAP_PIECE - 1);
+	end = end - cp_perf_page < (uintptr_t)room ? end + CP_UNMAP_PIECE : end;
+	p.pages = mmap((void *)(end - cp_perf_page), 2 * cp_perf_page, PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_FIXED, fd, 0);
+	close(fd);
+	CHECK(p.pages != MAP_FAILED);
+	CHECK_EQ(count_mappings(), 1);
+	cp_perf_close(&p);
+	CHECK_EQ(count_mappings(), 0);
+	munmap(room, 2 * CP_UNMAP_PIECE);
+}
+
 int main(void)
 {
 	RUN(test_kernel_frames_are_read_around_the_end);
@@ -228,5 +269,6 @@ int main(void)
 	RUN(test_periods_sum_up_to_what_was_hit);
 	RUN(test_an_event_lives_without_a_descriptor);
 	RUN(test_no_time_is_lost_between_the_first_event_and_the_next);
+	RUN(test_an_event_ends_wherever_its_pages_are);
 	return harness_end();
 }
