@@ -108,12 +108,18 @@ static bool from_process_timer(const struct cp_self *self, const siginfo_t *si,
 	return true;
 }
 
-/* Takes longer than a sample, and is timed by a clock of CPU time: preemption is likely. */
-static void renew(struct cp_thread *t)
+/* After a hit. Takes longer than a sample, and is timed by a clock of CPU time: preemption is
+ * likely. */
+static void keep_going(struct cp_thread *t)
 {
-	uint64_t began = cp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	uint64_t began;
 
-	if (cp_perf_renew(&t->perf, cp_load_relaxed(&t->tid), cp_cpu_state.period_ns) < 0)
+	if (t->perf.left && !t->perf.past)
+		return;
+	began = cp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	if (t->perf.past)
+		cp_perf_forget(&t->perf);
+	else if (cp_perf_renew(&t->perf, cp_load_relaxed(&t->tid), cp_cpu_state.period_ns) < 0)
 		cp_cpu_state.perf_failed(t);
 	cp_count(CP_COUNT_EVENT_NS, cp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) - began);
 }
@@ -135,8 +141,7 @@ static bool take_hits(struct cp_thread *t, const ucontext_t *uc)
 			take(t, uc, weight, &kernel);
 		cp_perf_release(&t->perf, tail);
 		t->perf.left -= t->perf.left > 0;
-		if (!t->perf.left)
-			renew(t);
+		keep_going(t);
 	}
 	return any;
 }

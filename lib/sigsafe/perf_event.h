@@ -26,6 +26,7 @@ struct cp_perf {
 	uint64_t credit; /* ns that were not given out in whole sampling periods */
 	uint64_t due;	 /* when the first hit comes, by the thread's CPU clock, ns; 0: unknown */
 	uint64_t random;
+	void *past;    /* pages of the first event, which hits no more; NULL: given back */
 	uint32_t left; /* hits until the event is made anew */
 	bool once;     /* it is the first, which hits once */
 	uint32_t busy; /* its handler is at it */
@@ -49,6 +50,8 @@ int cp_perf_open(struct cp_perf *p, int tid, uint64_t first_ns, uint64_t base_ns
  * negative errno: there is no event any more. Should it fail after a first success, the old event
  * goes on. Its handler. */
 int cp_perf_renew(struct cp_perf *p, int tid, uint64_t base_ns);
+/* Give back PAST: at the second hit, in its handler. Fine if there is none. */
+void cp_perf_forget(struct cp_perf *p);
 /* End it. Fine if there is none. Not while BUSY. */
 void cp_perf_close(struct cp_perf *p);
 

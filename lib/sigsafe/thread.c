@@ -95,7 +95,7 @@ static void reset(struct cp_thread *t)
 	t->wall = (struct cp_wall_thread){ .timer = CP_NO_TIMER };
 	t->first_due = t->expiries = 0;
 	memset(t->names, 0, sizeof(t->names));
-	t->perf.pages = NULL;
+	t->perf.pages = t->perf.past = NULL;
 	t->perf.fd = -1;
 	t->perf.busy = 0;
 	t->stack_low = t->stack_high = t->stack_size = 0;
@@ -160,7 +160,7 @@ void cp_thread_fork_child(struct cp_thread *keep)
 		t->ring = t->hook_ring = NULL;
 		t->timer = CP_NO_TIMER;
 		/* Not mapped here: neither page nor event is inherited. */
-		t->perf.pages = NULL;
+		t->perf.pages = t->perf.past = NULL;
 		t->perf.busy = 0;
 		t->wall = (struct cp_wall_thread){ .timer = CP_NO_TIMER };
 		memset(t->names, 0, sizeof(t->names));

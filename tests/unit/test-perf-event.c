@@ -233,6 +233,41 @@ static int count_mappings(void)
 	return n;
 }
 
+static void test_the_first_events_pages_are_kept_until_the_second_hit(void)
+{
+	struct sigaction act = { .sa_sigaction = on_prof, .sa_flags = SA_SIGINFO };
+
+	sigaction(SIGPROF, &act, NULL);
+	/* With a second hit, and without. */
+	for (int hits = 2; hits > 0; hits--) {
+		struct cp_perf p = { .random = 1 };
+		void *first;
+
+		if (cp_perf_open(&p, cp_sys_gettid(), 100000, PERIOD))
+			SKIP("no perf events here");
+		first = p.pages;
+		burn();
+		CHECK_EQ(cp_perf_renew(&p, cp_sys_gettid(), PERIOD), 0);
+		CHECK(p.past == first);
+		CHECK(count_mappings() > 0);
+		signals = 0;
+		burn();
+		/* All of them the new one's. */
+		CHECK(signals > 1);
+		CHECK_EQ(last_fd, p.fd);
+		if (hits > 1) {
+			cp_perf_forget(&p);
+			CHECK(!p.past);
+			CHECK_EQ(cp_perf_renew(&p, cp_sys_gettid(), PERIOD), 0);
+			/* This one was still running. */
+			CHECK(!p.past);
+		}
+		cp_perf_close(&p);
+		CHECK(!p.past);
+		CHECK_EQ(count_mappings(), 0);
+	}
+}
+
 /* Where a huge page ends, which is where large mappings are taken in parts. */
 static void test_an_event_ends_wherever_its_pages_are(void)
 {
@@ -269,6 +304,7 @@ int main(void)
 	RUN(test_periods_sum_up_to_what_was_hit);
 	RUN(test_an_event_lives_without_a_descriptor);
 	RUN(test_no_time_is_lost_between_the_first_event_and_the_next);
+	RUN(test_the_first_events_pages_are_kept_until_the_second_hit);
 	RUN(test_an_event_ends_wherever_its_pages_are);
 	return harness_end();
 }
