@@ -7,6 +7,7 @@
 #include "sigsafe/labels.h"
 #include "sigsafe/labelset.h"
 #include "sigsafe/live_hot.h"
+#include "sigsafe/rules.h"
 #include "sigsafe/scratch.h"
 #include "sigsafe/sys.h"
 #include "sigsafe/unwind_walks.h"
@@ -21,6 +22,8 @@ _Static_assert(CP_HEAP_OWNERS < CP_HEAP_NOBODYS && CP_HEAP_SHARDS <= CP_HEAP_NOB
 
 /* Frames of our own on top of a walk, at most. */
 #define OWN_FRAMES 4u
+/* Of the last walk, from the outermost on. */
+#define FETCHED_MOST 128u
 
 static void block_signals(uint64_t *old)
 {
@@ -119,18 +122,31 @@ static struct cp_depot_entry *entry_of_memo(struct cp_memo *m, unsigned depth,
 	return e;
 }
 
+/* A walk's next step waits for a rule, and rules lie apart: where samples are rare, out of the
+ * cache. Most frames were in the stack before, too, so theirs are fetched all at once. */
+static __attribute__((noinline)) void fetch_rules(const struct cp_scratch *scratch)
+{
+	for (unsigned i = 0; i < scratch->walked && i < FETCHED_MOST; i++) {
+		uint64_t key = cp_rules_key(scratch->pcs[scratch->walked - 1 - i]);
+
+		__asm__ volatile("" ::"r"(cp_load_relaxed(cp_rules_slot(cp_rules_hash(key)))));
+	}
+}
+
 static struct cp_depot_entry *entry_of_walk(struct cp_scratch *scratch, struct cp_unwind_input *in,
 					    unsigned max, uintptr_t caller,
 					    struct cp_depot_key *key)
 {
 	enum cp_unwind_end end = CP_UNWIND_INCOMPLETE;
-	unsigned depth = is_rare(key->interval) && uses_rules(key)
-				 ? cp_unwind_dwarf_by_rules(in, scratch->pcs, max, &end)
-				 : 0;
-	unsigned own;
+	unsigned depth = 0, own;
 
+	if (is_rare(key->interval) && uses_rules(key)) {
+		fetch_rules(scratch);
+		depth = cp_unwind_dwarf_by_rules(in, scratch->pcs, max, &end);
+	}
 	if (!depth)
 		depth = walk_undisturbed(in, scratch->pcs, max, &end);
+	scratch->walked = depth;
 	count_end(end);
 	own = own_frames(scratch->pcs, depth, caller);
 	key->pcs = scratch->pcs + own;

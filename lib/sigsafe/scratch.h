@@ -17,7 +17,8 @@
 
 struct cp_scratch {
 	uint32_t taken;
-	uint32_t pad[15];
+	uint32_t walked; /* frames of the last walk in PCS */
+	uint32_t pad[14];
 	struct cp_memo memo;
 	struct cp_replay replays[CP_REPLAYS];
 	uint64_t pcs[CP_SCRATCH_DEPTH];
