@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "allocator.h"
 #include "sigsafe/sys.h"
 #include "sigsafe/unwind.h"
 
@@ -169,7 +170,8 @@ static bool is_ours(const struct cp_aggregate *a, uint32_t location)
 {
 	const struct cp_location *l = CP_VEC_AT(&a->locations, struct cp_location, location);
 
-	return l->mapping != CP_NO_MAPPING && cp_modules_at(a->modules, l->mapping)->ours;
+	return l->mapping != CP_NO_MAPPING && cp_modules_at(a->modules, l->mapping)->ours &&
+	       !cp_allocator_is_operator(l->address);
 }
 
 /* Locations of RAW without our own frames: how many, or -ENOMEM. */

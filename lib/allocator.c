@@ -16,6 +16,7 @@
 #define EARLY_HEADER 16 /* at the end of the block before: the size */
 
 struct cp_allocator cp_allocator;
+struct cp_allocator_operator cp_allocator_operators[CP_ALLOCATOR_OPERATORS];
 
 char cp_allocator_arena[EARLY_BYTES] __attribute__((aligned(CP_HEAP_TAG_ALIGN)));
 static size_t early_used = CP_HEAP_TAG_ALIGN;

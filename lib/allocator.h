@@ -54,6 +54,23 @@ void *cp_allocator_next(const char *name);
 /* Does F belong to the same module as malloc? Any context. */
 bool cp_allocator_owns(const void *f);
 
+/* Of our functions, those that do what one of the program's own would do, and call what that calls:
+ * their frames are the program's. [low, high); before the first sample. */
+#define CP_ALLOCATOR_OPERATORS 2
+struct cp_allocator_operator {
+	uintptr_t low, high;
+};
+extern struct cp_allocator_operator cp_allocator_operators[CP_ALLOCATOR_OPERATORS]
+	__attribute__((visibility("hidden")));
+static inline bool cp_allocator_is_operator(uint64_t pc)
+{
+	bool is = false;
+
+	for (unsigned i = 0; i < CP_ALLOCATOR_OPERATORS; i++)
+		is |= pc >= cp_allocator_operators[i].low && pc < cp_allocator_operators[i].high;
+	return is;
+}
+
 /* "glibc", "jemalloc", "tcmalloc", "mimalloc", or the path of the module that defines malloc. */
 const char *cp_allocator_name(void);
 /* Calls of malloc by the program reach us: asked by one of our own. NULL: yes; else why not.

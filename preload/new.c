@@ -4,11 +4,17 @@
  * only passed on. Allocators define them themselves (jemalloc, tcmalloc, mimalloc), and then
  * nothing goes through malloc: those are sampled here. Who defines a form is looked up before main.
  *
+ * Passed on, an allocation would come by us twice. So where the C++ library's plain forms are all
+ * that the program has, and its malloc is ours, most calls are given to the allocator at once: what
+ * the library does, less a call. It is asked where that is not all there is to do: for a sample,
+ * whose stack it is part of, and where there is no memory.
+ *
  * It isn't when it is called: a look-up takes the loader's lock, and whoever holds that, in a
  * constructor of what is being loaded, may wait for this very thread. A plugin may bring the C++
  * library along for itself; until something fails, malloc and free do what that does.
  */
 #include <dlfcn.h>
+#include <link.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -20,6 +26,7 @@
 #include "sigsafe/heap_event.h"
 
 #define RARE __attribute__((noinline, cold))
+#define HOT __attribute__((aligned(64)))
 #define CALLER __builtin_return_address(0)
 
 enum {
@@ -108,6 +115,74 @@ static bool look_up(unsigned form)
 	return cp_load_acquire(&looked) ? real[form].plain != NULL : look_up_now(form);
 }
 
+/* One for all: they call each other. */
+#define DIRECT_NEW (1u << NEW | 1u << NEW_ARRAY)
+#define DIRECT_DELETE                                                                              \
+	(1u << DELETE | 1u << DELETE_ARRAY | 1u << DELETE_SIZED | 1u << DELETE_ARRAY_SIZED)
+
+static const void *module_of(const void *f, const char **name)
+{
+	Dl_info info;
+
+	if (!f || !dladdr(f, &info))
+		return NULL;
+	*name = info.dli_fname ? info.dli_fname : "";
+	return info.dli_fbase;
+}
+
+/* Where NAME, a function of ours, is. */
+static bool find_operator(struct cp_allocator_operator *o, const char *name)
+{
+	void *f = dlsym(RTLD_DEFAULT, name);
+	const ElfW(Sym) * symbol;
+	Dl_info info;
+
+	if (!f || !dladdr1(f, &info, (void **)&symbol, RTLD_DL_SYMENT) || !symbol)
+		return false;
+	*o = (struct cp_allocator_operator){ (uintptr_t)f, (uintptr_t)f + symbol->st_size };
+	return true;
+}
+
+/* Is NAME, for the C++ library, ours? */
+static bool is_ours(const char *name)
+{
+	const char *path;
+
+	return module_of(dlsym(RTLD_DEFAULT, name), &path) == module_of(names, &path);
+}
+
+static bool is_cxx_library(const char *path)
+{
+	static const char *const known[] = { "libstdc++.so.", "libc++.so.", "libc++abi.so." };
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (!strncmp(name, known[i], strlen(known[i])))
+			return true;
+	return false;
+}
+
+/* The C++ library's forms, none replaced, and they call our malloc and free. A program that has
+ * some of its own may count on it that others call those. */
+static bool is_all_the_librarys(void)
+{
+	const char *path = "", *other;
+	const void *library = NULL;
+
+	for (unsigned form = 0; form < FORMS; form++) {
+		void *f;
+
+		if (!((DIRECT_NEW | DIRECT_DELETE) & 1u << form))
+			continue;
+		memcpy(&f, &real[form], sizeof(f));
+		if (!library)
+			library = module_of(f, &path);
+		if (!library || module_of(f, &other) != library || !is_ours(names[form]))
+			return false;
+	}
+	return is_cxx_library(path) && is_ours("malloc") && is_ours("free");
+}
+
 __attribute__((constructor)) static void look_all_up(void)
 {
 	/* A failure leaves a message with the loader, as if the program had asked. */
@@ -116,6 +191,10 @@ __attribute__((constructor)) static void look_all_up(void)
 	for (unsigned form = 0; there && form < FORMS; form++)
 		if (!real[form].plain)
 			set(form, dlsym(RTLD_NEXT, names[form]));
+	if (there && is_all_the_librarys() &&
+	    find_operator(&cp_allocator_operators[0], names[NEW]) &&
+	    find_operator(&cp_allocator_operators[1], names[NEW_ARRAY]) && cp_allocator_resolve())
+		cp_heap_hot.cxx = true;
 	dlerror();
 	cp_store_release(&looked, true);
 }
@@ -235,6 +314,27 @@ static inline bool is_plain(unsigned form, size_t size)
 	}
 }
 
+/* true: *P is what it gave. Not for a sample, nor where there is no memory. */
+static inline __attribute__((always_inline)) bool is_allocated(void **p, size_t size)
+{
+	if (!cp_likely(cp_heap_hot.cxx) || cp_heap_takes(size))
+		return false;
+	*p = cp_heap_hot.malloc(size);
+	return cp_likely(*p);
+}
+
+#define DIRECT_NEW_FORM(form, symbol)                                                              \
+	INTERPOSE void *symbol(size_t size);                                                       \
+	INTERPOSE HOT void *symbol(size_t size)                                                    \
+	{                                                                                          \
+		void *p;                                                                           \
+                                                                                                   \
+		if (is_allocated(&p, size))                                                        \
+			return p;                                                                  \
+		return is_plain(form, size) ? real[form].plain(size)                               \
+					    : new_slow(form, size, 0, NULL);                       \
+	}
+
 #define NEW_FORM(form, symbol, parameters, arguments, member, alignment, nothrow)                  \
 	INTERPOSE void *symbol parameters;                                                         \
 	INTERPOSE void *symbol parameters                                                          \
@@ -246,8 +346,8 @@ static inline bool is_plain(unsigned form, size_t size)
 #define ALIGNED (size_t size, size_t a)
 #define NOTHROW (size_t size, const void *t)
 #define BOTH (size_t size, size_t a, const void *t)
-NEW_FORM(NEW, _Znwm, (size_t size), (size), plain, 0, NULL)
-NEW_FORM(NEW_ARRAY, _Znam, (size_t size), (size), plain, 0, NULL)
+DIRECT_NEW_FORM(NEW, _Znwm)
+DIRECT_NEW_FORM(NEW_ARRAY, _Znam)
 NEW_FORM(NEW_NOTHROW, _ZnwmRKSt9nothrow_t, NOTHROW, (size, t), nothrow, 0, t)
 NEW_FORM(NEW_ARRAY_NOTHROW, _ZnamRKSt9nothrow_t, NOTHROW, (size, t), nothrow, 0, t)
 NEW_FORM(NEW_ALIGNED, _ZnwmSt11align_val_t, ALIGNED, (size, a), aligned, a, NULL)
@@ -307,11 +407,18 @@ static inline bool is_plain_delete(unsigned form, const void *p)
 	return cp_likely(real[form].gone) && (whose[form] == PASSES_ON || !cp_heap_looks(p));
 }
 
+static inline __attribute__((always_inline)) bool is_direct_delete(unsigned form, const void *p)
+{
+	return DIRECT_DELETE & 1u << form && cp_likely(cp_heap_hot.cxx) && !cp_heap_looks(p);
+}
+
 #define DELETE_FORM(form, symbol, parameters, arguments, member, first, second)                    \
 	INTERPOSE void symbol parameters;                                                          \
-	INTERPOSE void symbol parameters                                                           \
+	INTERPOSE HOT void symbol parameters                                                       \
 	{                                                                                          \
-		if (is_plain_delete(form, p))                                                      \
+		if (is_direct_delete(form, p))                                                     \
+			cp_heap_hot.free(p);                                                       \
+		else if (is_plain_delete(form, p))                                                 \
 			real[form].member arguments;                                               \
 		else                                                                               \
 			delete_slow(form, p, first, second);                                       \

@@ -55,6 +55,7 @@ struct cp_heap_hot {
 	uint8_t filtered; /* free looks only at what the filter has, too */
 	uint8_t tags;	  /* sampled blocks are asked for with a tag */
 	uint8_t all;	  /* on, and every allocation is sampled */
+	uint8_t cxx;	  /* operator new and delete are malloc and free: preload/new.c */
 	union cp_heap_look look;
 	void *(*malloc)(size_t);
 	void (*free)(void *);
