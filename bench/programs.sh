@@ -2,10 +2,14 @@
 # Whole programs beside other profilers: xz, clang, python3, redis-server, postgres. Every round runs all, in another
 # order each time; what counts is the ratio to the bare run of the same round, of CPU time and of wall-clock time. "again" is the bare
 # program once more: the noise. Also the peak memory and the size of the files.
-# ROUNDS (5). The servers work on sockets in a temporary directory; postgres as nobody.
+# Those that are one process are run side by side as well (bench/beside.c): that is what small costs are read from.
+# Not the wall mode, whose visits go by real time.
+# ROUNDS (5), BESIDE_ROUNDS (25). The servers work on sockets in a temporary directory; postgres as nobody.
 . "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/bench/lib.sh"
 rounds=${ROUNDS:-5}
+beside_rounds=${BESIDE_ROUNDS:-25}
+$CC -O2 -D_GNU_SOURCE -o "$work/beside" "$srcdir/bench/beside.c" || exit 1
 $CC -O2 -D_GNU_SOURCE -o "$work/run-cost" "$srcdir/bench/run-cost.c" || exit 1
 chmod 711 "$work"
 library=$work/libcprof.so
@@ -66,6 +70,37 @@ run_server() { # name of the functions that wait, load and stop
 run_xz() { run_command xz -T2 -1 -c "$work/data"; }
 run_clang() { run_command "$clang" -O2 -c -o "$work/o.o" "$work/input.c"; }
 run_python3() { run_command "$python" "$work/script.py"; }
+
+# Beside each other: what each writes has its name in it.
+beside_of() { # program
+	case $1 in
+	xz) command=(xz -1 -c "$work/data") ;;
+	clang) command=("$clang" -O2 -c -o "$work/@.o" "$work/input.c") ;;
+	python3) command=("$python" "$work/script.py") ;;
+	*) return 1 ;;
+	esac
+}
+
+run_beside() { # program
+	beside_of "$1" || return 0
+	beside=()
+	for variant in bare again preloaded cpu heap ${profiler:+gperftools}; do
+		case $variant in
+		preloaded) prefix=(LD_PRELOAD="$library") ;;
+		*) prefix_of "$variant"; prefix=("${prefix[@]:1}") ;;
+		esac
+		beside+=(-- "$variant" CPROF_SYMBOLIZE=names "${prefix[@]//$out\/p/$out/@}" "${command[@]}")
+	done
+	"$work/beside" "$beside_rounds" "${beside[@]:1}" >"$work/beside.$1" 2>>"$work/err" ||
+		{ echo "$1, side by side, failed: $(tail -n 1 "$work/err")"; return; }
+	rm -f "$out"/*
+	for variant in again preloaded cpu heap ${profiler:+gperftools}; do
+		awk -v by="$variant" '$2 == "bare" { bare[$1] = $3 } $2 == by { us[$1] = $3 }
+			END { for (r in us) print (us[r] / bare[r] - 1) * 100 }' "$work/beside.$1" |
+			say_record program-beside +% program="$1" by="$variant"
+	done
+	awk '$2 == "bare" { print $3 / 1000 }' "$work/beside.$1" | record program-beside-bare ms program="$1"
+}
 
 redis_cli() { env -u LD_PRELOAD redis-cli -s "$out/redis.sock" "$@"; }
 redis_ready() { redis_cli ping | grep -q PONG; }
@@ -136,6 +171,7 @@ note_files() { # program variant
 }
 
 for program in $programs; do
+	run_beside "$program"
 	variants="bare again cpu heap all"
 	[ -z "$profiler" ] || variants="$variants gperftools"
 	# Its heap profiler takes minutes here; perf as root can't follow a server that changes its user.

@@ -1,0 +1,135 @@
+/* Runs some commands at the same time on one processor, again and again, and prints what CPU time
+ * each took: a line "ROUND NAME us" each. They take turns there every few milliseconds, so what
+ * else goes on in the machine, and the host's clock, hit all of them alike: their ratio is known to
+ * a per cent where runs one after the other differ by ten. What depends on real time (the wall
+ * mode's visits) is the more of a run the more of them there are.
+ *
+ * Usage: beside ROUNDS NAME [NAME=VALUE...] COMMAND... [-- NAME [NAME=VALUE...] COMMAND...]...
+ * In a COMMAND @ stands for the name.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MOST 32
+
+static struct {
+	char **argv; /* its name first */
+	pid_t pid;
+	long us;
+} commands[MOST];
+static int count;
+
+static long us(struct timeval t)
+{
+	return t.tv_sec * 1000000 + t.tv_usec;
+}
+
+/* The last one that is allowed. */
+static void stay_on_one(void)
+{
+	cpu_set_t all, one;
+	int cpu = CPU_SETSIZE - 1;
+
+	if (sched_getaffinity(0, sizeof(all), &all))
+		return;
+	while (cpu && !CPU_ISSET(cpu, &all))
+		cpu--;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	sched_setaffinity(0, sizeof(one), &one);
+}
+
+static char *with_name(char *argument, const char *name)
+{
+	char *at = strchr(argument, '@'), *made;
+
+	if (!at || asprintf(&made, "%.*s%s%s", (int)(at - argument), argument, name, at + 1) < 0)
+		return argument;
+	return made;
+}
+
+static void run(char **argv)
+{
+	int null = open("/dev/null", O_RDWR);
+	const char *name = *argv++;
+
+	dup2(null, 0);
+	dup2(null, 1);
+	dup2(null, 2);
+	for (char **a = argv; *a; a++)
+		*a = with_name(*a, name);
+	for (; *argv && strchr(*argv, '='); argv++)
+		putenv(*argv);
+	if (*argv)
+		execvp(*argv, argv);
+	_exit(127);
+}
+
+static void start(int i)
+{
+	commands[i].pid = fork();
+	if (!commands[i].pid)
+		run(commands[i].argv);
+}
+
+/* false: one failed. */
+static int wait_for_all(void)
+{
+	for (int left = count; left;) {
+		struct rusage used;
+		int status;
+		pid_t pid = wait4(-1, &status, 0, &used);
+
+		if (pid < 0 && errno == EINTR)
+			continue;
+		if (pid < 0)
+			return 0;
+		for (int i = 0; i < count; i++) {
+			if (commands[i].pid != pid)
+				continue;
+			commands[i].us = us(used.ru_utime) + us(used.ru_stime);
+			left--;
+			if (!WIFEXITED(status) || WEXITSTATUS(status) > 1) {
+				fprintf(stderr, "beside: %s failed\n", commands[i].argv[0]);
+				return 0;
+			}
+		}
+	}
+	return 1;
+}
+
+static void take_commands(char **argv)
+{
+	while (*argv && count < MOST) {
+		commands[count++].argv = argv;
+		while (*argv && strcmp(*argv, "--"))
+			argv++;
+		if (*argv)
+			*argv++ = NULL;
+	}
+}
+
+int main(int argc, char **argv)
+{
+	int rounds = argc > 2 ? atoi(argv[1]) : 0;
+
+	take_commands(argv + (argc > 2 ? 2 : argc));
+	stay_on_one();
+	for (int round = 1; round <= rounds; round++) {
+		for (int i = 0; i < count; i++)
+			start((i + round) % count);
+		if (!wait_for_all())
+			return 1;
+		for (int i = 0; i < count; i++)
+			printf("%d %s %ld\n", round, commands[i].argv[0], commands[i].us);
+		fflush(stdout);
+	}
+	return 0;
+}
