@@ -9,7 +9,6 @@
 #include "sigsafe/text.h"
 
 #define KEPT 64 /* lists that are at hand */
-#define NOT_KEPT SIZE_MAX
 
 /* "k=v,...". A part without "=" is passed over. */
 static void parse(struct cp_row_labels *x, const char *configured)
@@ -41,8 +40,6 @@ int cp_row_labels_open(struct cp_row_labels *x, struct cp_pprof *w, const char *
 	x->w = w;
 	parse(x, configured);
 	x->kept = cp_sys_map(KEPT * sizeof(*x->kept));
-	for (unsigned i = 0; x->kept && i < KEPT; i++)
-		x->kept[i].count = NOT_KEPT;
 	return x->kept ? 0 : -ENOMEM;
 }
 
@@ -101,8 +98,9 @@ const struct cp_row_label_list *cp_row_labels_of(struct cp_row_labels *x, uint32
 {
 	struct cp_row_label_list *r = &x->kept[(thread * 31 + set) % KEPT];
 
-	if (r->count != NOT_KEPT && r->thread == thread && r->set == set)
+	if (r->is_kept && r->thread == thread && r->set == set)
 		return r;
+	r->is_kept = true;
 	r->thread = thread;
 	r->set = set;
 	r->count = 0;

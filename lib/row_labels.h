@@ -7,6 +7,7 @@
 #ifndef CP_ROW_LABELS_H
 #define CP_ROW_LABELS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "aggregate.h"
@@ -27,6 +28,7 @@ struct cp_profile_labels {
 /* As they are written. */
 struct cp_row_label_list {
 	uint32_t thread, set; /* whose */
+	bool is_kept;	      /* among those at hand: fresh pages say no */
 	size_t count;
 	struct cp_pprof_known labels[2 + CP_ROW_LABELS_CONFIGURED + CP_LABELS_MAX + CP_ROW_LABELS];
 };

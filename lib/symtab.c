@@ -11,7 +11,7 @@
 #include "sigsafe/sys.h"
 #include "sort.h"
 
-#define CHUNK 2048 /* symbols read at once: 48 KiB */
+#define CHUNK 512 /* symbols read at once: three pages, which are new ones for each table */
 /* Of the addresses, to find a target by. */
 #define PARTS 1024u
 #define LONGEST_NAME 16384 /* longer names are cut; cp_demangle takes none longer */
