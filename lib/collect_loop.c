@@ -61,7 +61,7 @@ static uint64_t min_u64(uint64_t a, uint64_t b)
 
 static void sleep_until(uint32_t rung, uint64_t deadline)
 {
-	uint64_t now = cp_run_clock(CLOCK_MONOTONIC), left;
+	uint64_t now = cp_sys_clock_ns(CLOCK_MONOTONIC), left;
 	struct timespec timeout;
 
 	if (now >= deadline)
@@ -74,16 +74,16 @@ static void sleep_until(uint32_t rung, uint64_t deadline)
 static uint64_t sweep(void)
 {
 	/* CPU time: a sweep that others interrupt costs no more for it. */
-	uint64_t began = cp_run_clock(CLOCK_THREAD_CPUTIME_ID), cost, again;
+	uint64_t began = cp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID), cost, again;
 	struct cp_sweep_ours tasks = ours();
 
 	cp_cpu_check_handler();
 	cp_cfi_modules_poll();
 	again = cp_sweep_threads(&tasks) ? SWEEP_FIRST_NS : SWEEP_NS;
-	cost = cp_run_clock(CLOCK_THREAD_CPUTIME_ID) - began;
+	cost = cp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) - began;
 	if (cost > again / SWEEP_SHARE)
 		again = min_u64(cost * SWEEP_SHARE, SWEEP_MAX_NS);
-	return cp_run_clock(CLOCK_MONOTONIC) + again;
+	return cp_sys_clock_ns(CLOCK_MONOTONIC) + again;
 }
 
 void cp_collect_end_as_last(void)
@@ -104,14 +104,14 @@ static void end_bare(void)
 
 bool cp_collect_loop(void)
 {
-	uint64_t next_sweep = cp_run_clock(CLOCK_MONOTONIC) + SWEEP_FIRST_NS;
+	uint64_t next_sweep = cp_sys_clock_ns(CLOCK_MONOTONIC) + SWEEP_FIRST_NS;
 
 	for (;;) {
 		/* Read before the requests: a request after this changes it, and the wait
 		 * below returns at once. */
 		uint32_t rung = cp_load_seqcst(&cp_collector.bell);
 		uint32_t bits = cp_load_seqcst(&cp_collector.requests), tick;
-		uint64_t now = cp_run_clock(CLOCK_MONOTONIC), deadline;
+		uint64_t now = cp_sys_clock_ns(CLOCK_MONOTONIC), deadline;
 
 		if (bits & CP_REQUEST_QUIT) {
 			cp_collect_serve_rest(cp_collect_take(~0u));

@@ -5,6 +5,7 @@
 #include "mode.h"
 #include "sigsafe/capture.h"
 #include "sigsafe/cpu_event.h"
+#include "sigsafe/sys.h"
 #include "thread_timer.h"
 
 #define L(x) ((unsigned long)(x))
@@ -42,7 +43,7 @@ static void losses(struct cp_report *out, const struct cp_run *r)
 
 static void times(struct cp_report *out, const struct cp_run *r)
 {
-	uint64_t total = cp_run_clock(CLOCK_PROCESS_CPUTIME_ID) - r->start_cpu_ns;
+	uint64_t total = cp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - r->start_cpu_ns;
 	uint64_t own = cp_run_own_cpu(r), program = total > own ? total - own : 0;
 	uint64_t sampled = r->aggregate.weight * cp_cpu.period_ns;
 	uint64_t handlers = cp_run_handler_ns(r);

@@ -36,7 +36,7 @@ static int write_profile(struct cp_run *r, const struct cp_config *c, struct cp_
 		.weight_unit = ops->unit ? ops->unit() : 1,
 		.period = ops->period(r),
 		.time_ns = r->start_utc_ns,
-		.duration_ns = cp_run_clock(CLOCK_MONOTONIC) - r->start_ns,
+		.duration_ns = cp_sys_clock_ns(CLOCK_MONOTONIC) - r->start_ns,
 		.labels = c->labels,
 		.row_labels = ops->labels ? row_labels : NULL,
 		.context = r,

@@ -7,7 +7,6 @@
 #include <sys/utsname.h>
 #include <time.h>
 
-#include "run.h"
 #include "sigsafe/sys.h"
 #include "sigsafe/text.h"
 
@@ -53,7 +52,7 @@ void cp_facts_read(struct cp_facts *f)
 		.pid = cp_sys_getpid(),
 		.program = f->program,
 		.host = f->host,
-		.start_time = cp_run_clock(CLOCK_REALTIME) / 1000000000u,
+		.start_time = cp_sys_clock_ns(CLOCK_REALTIME) / 1000000000u,
 		.rank = read_rank(f->rank, sizeof(f->rank)),
 	};
 }

@@ -56,7 +56,7 @@ static void begin_totals(const struct cp_config *c)
 	struct cp_heap_totals *t = &cp_heap_totals;
 
 	if (cp_sys3(SYS_getrandom, &t->seed, sizeof(t->seed), 1 /* GRND_NONBLOCK */) < 0)
-		t->seed = cp_run_clock(CLOCK_MONOTONIC);
+		t->seed = cp_sys_clock_ns(CLOCK_MONOTONIC);
 	t->interval = c->heap_interval;
 	t->allocated = t->freed = t->peak = 0;
 	set_step(&t->next_allocated, &t->allocated_step, c->heap_allocated);
@@ -64,7 +64,7 @@ static void begin_totals(const struct cp_config *c)
 	set_step(&t->next_in_use, &t->in_use_step, c->heap_inuse);
 	t->dump = c->heap_allocated || c->heap_freed || c->heap_inuse ? ask_for_dump : NULL;
 	time_step = c->heap_time_ns;
-	next_time = time_step ? cp_run_clock(CLOCK_MONOTONIC) + time_step : UINT64_MAX;
+	next_time = time_step ? cp_sys_clock_ns(CLOCK_MONOTONIC) + time_step : UINT64_MAX;
 }
 
 static void begin_counting(void)
@@ -127,7 +127,7 @@ void cp_heap_fork_child(struct cp_run *r, struct cp_thread *keep)
 	cp_heap_event_forget();
 	cp_heap_totals.allocated = cp_heap_totals.freed = cp_heap_totals.peak = 0;
 	if (time_step)
-		next_time = cp_run_clock(CLOCK_MONOTONIC) + time_step;
+		next_time = cp_sys_clock_ns(CLOCK_MONOTONIC) + time_step;
 	begin_counting();
 	if (!keep)
 		switch_off();
@@ -141,7 +141,7 @@ uint64_t cp_heap_due(void)
 void cp_heap_tick(struct cp_run *r)
 {
 	(void)r;
-	next_time = cp_run_clock(CLOCK_MONOTONIC) + time_step;
+	next_time = cp_sys_clock_ns(CLOCK_MONOTONIC) + time_step;
 	cp_collect_request(CP_REQUEST_DUMP_OF(CP_MODE_HEAP));
 }
 

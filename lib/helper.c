@@ -24,7 +24,6 @@
 #include <unistd.h>
 
 #include "config.h"
-#include "run.h"
 #include "sigsafe/atomic.h"
 #include "sigsafe/sys.h"
 #include "sigsafe/text.h"
@@ -321,7 +320,7 @@ int cp_helper_start(struct cp_helper *h, unsigned count)
 static bool wait_while(uint32_t *word, uint32_t value, uint64_t until)
 {
 	while (cp_load_acquire(word) == value) {
-		uint64_t now = cp_run_clock(CLOCK_MONOTONIC);
+		uint64_t now = cp_sys_clock_ns(CLOCK_MONOTONIC);
 		uint64_t left = now < until ? until - now : 0;
 		struct timespec t = { (time_t)(left / 1000000000u), (long)(left % 1000000000u) };
 
@@ -336,12 +335,12 @@ static bool wait_while(uint32_t *word, uint32_t value, uint64_t until)
 bool cp_helper_wait(struct cp_helper *h, unsigned seconds)
 {
 	uint64_t most = seconds < found.wait ? seconds : found.wait;
-	uint64_t until = cp_run_clock(CLOCK_MONOTONIC) + (most + 1) * UINT64_C(1000000000);
+	uint64_t until = cp_sys_clock_ns(CLOCK_MONOTONIC) + (most + 1) * UINT64_C(1000000000);
 
 	/* Either word may be the last that is heard of the supervisor. */
 	while (!cp_load_acquire(&h->started) && cp_load_acquire(&h->alive) &&
-	       cp_run_clock(CLOCK_MONOTONIC) < until)
-		wait_while(&h->started, 0, cp_run_clock(CLOCK_MONOTONIC) + 10000000);
+	       cp_sys_clock_ns(CLOCK_MONOTONIC) < until)
+		wait_while(&h->started, 0, cp_sys_clock_ns(CLOCK_MONOTONIC) + 10000000);
 	if (!most || !wait_while(&h->alive, 1, until - UINT64_C(1000000000)))
 		return false;
 	cp_sys4(SYS_wait4, h->supervisor, NULL, __WCLONE, NULL);

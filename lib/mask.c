@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "real.h"
-#include "run.h"
 #include "session.h"
 #include "sigsafe/cpu_event.h"
 #include "sigsafe/held.h"
@@ -135,7 +134,7 @@ static bool is_own_sample(const siginfo_t *si)
 
 static struct timespec left_until(uint64_t deadline)
 {
-	uint64_t now = cp_run_clock(CLOCK_MONOTONIC), left = deadline > now ? deadline - now : 0;
+	uint64_t now = cp_sys_clock_ns(CLOCK_MONOTONIC), left = deadline > now ? deadline - now : 0;
 
 	return (struct timespec){ (time_t)(left / 1000000000u), (long)(left % 1000000000u) };
 }
@@ -147,8 +146,8 @@ static int wait(const sigset_t *set, siginfo_t *si, const struct timespec *timeo
 	int sig;
 
 	if (timeout)
-		deadline = cp_run_clock(CLOCK_MONOTONIC) + (uint64_t)timeout->tv_sec * 1000000000u +
-			   (uint64_t)timeout->tv_nsec;
+		deadline = cp_sys_clock_ns(CLOCK_MONOTONIC) +
+			   (uint64_t)timeout->tv_sec * 1000000000u + (uint64_t)timeout->tv_nsec;
 	for (;;) {
 		if (sigismember(set, SIGPROF) == 1 && cp_held_any() && cp_held_take(si))
 			return SIGPROF;

@@ -6,18 +6,13 @@
 
 #include "sigsafe/sys.h"
 
-uint64_t cp_run_clock(int clock)
-{
-	return cp_sys_clock_ns(clock);
-}
-
 /* Of all runs; under the collector's lock. */
 static uint64_t work_ns;    /* of work that ended */
 static uint64_t work_began; /* CPU clock of the thread that is at work now; 0 = none */
 
 static uint64_t worked(void)
 {
-	return work_ns + (work_began ? cp_run_clock(CLOCK_THREAD_CPUTIME_ID) - work_began : 0);
+	return work_ns + (work_began ? cp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) - work_began : 0);
 }
 
 void cp_run_begin(struct cp_run *r, struct cp_modules *modules)
@@ -25,10 +20,10 @@ void cp_run_begin(struct cp_run *r, struct cp_modules *modules)
 	r->rows = r;
 	cp_aggregate_init(&r->aggregate, modules);
 	cp_names_init(&r->names);
-	r->start_utc_ns = cp_run_clock(CLOCK_REALTIME);
-	r->start_ns = cp_run_clock(CLOCK_MONOTONIC);
+	r->start_utc_ns = cp_sys_clock_ns(CLOCK_REALTIME);
+	r->start_ns = cp_sys_clock_ns(CLOCK_MONOTONIC);
 	r->start_ticks = cp_tick_pair();
-	r->start_cpu_ns = cp_run_clock(CLOCK_PROCESS_CPUTIME_ID);
+	r->start_cpu_ns = cp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	r->own_base_ns = worked();
 	r->dumps = 0;
 	r->written = false;
@@ -46,7 +41,7 @@ void cp_run_release(struct cp_run *r)
 
 void cp_run_work_begin(void)
 {
-	work_began = cp_run_clock(CLOCK_THREAD_CPUTIME_ID);
+	work_began = cp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 void cp_run_work_end(void)

@@ -44,9 +44,6 @@ struct cp_run {
 void cp_run_begin(struct cp_run *r, struct cp_modules *modules);
 void cp_run_release(struct cp_run *r);
 
-/* A clock's time in ns, by system call or vdso; any context. */
-uint64_t cp_run_clock(int clock);
-
 /* Around every drain and dump, on the thread that does it: its CPU time is ours. */
 void cp_run_work_begin(void);
 void cp_run_work_end(void);

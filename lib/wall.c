@@ -73,7 +73,7 @@ static void begin(unsigned frequency)
 {
 	bool blind = cp_wall.blind;
 	struct cp_vec due = cp_wall.due;
-	uint64_t now = cp_run_clock(CLOCK_MONOTONIC);
+	uint64_t now = cp_sys_clock_ns(CLOCK_MONOTONIC);
 
 	cp_wall = (struct cp_wall){ .frequency = frequency,
 				    .period_ns = 1000000000u / frequency,
@@ -114,14 +114,14 @@ void cp_wall_stop(void)
 {
 	cp_store_seqcst(&cp_wall_running, 0);
 	cp_store_relaxed(&next_tick, UINT64_MAX);
-	cp_wall.stopped = cp_run_clock(CLOCK_MONOTONIC);
+	cp_wall.stopped = cp_sys_clock_ns(CLOCK_MONOTONIC);
 	cp_wall_disarm_all();
 }
 
 /* CPU time spent since *SINCE goes off the budget. false: there is none left. */
 static bool can_afford(uint64_t *since)
 {
-	uint64_t now = cp_run_clock(CLOCK_THREAD_CPUTIME_ID);
+	uint64_t now = cp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
 	cp_wall.budget -= (int64_t)(now - *since);
 	*since = now;
@@ -239,7 +239,7 @@ static void visit_all(struct cp_run *r, uint64_t tick, uint32_t limit)
 	uint64_t last = tick < cp_wall.end ? cp_wall.end - 1 : tick;
 	struct pass p = { .tick = tick,
 			  .last = CP_WALL_DUE(last, true),
-			  .since = cp_run_clock(CLOCK_THREAD_CPUTIME_ID),
+			  .since = cp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID),
 			  .limit = limit,
 			  .left = limit,
 			  .look_for_new = begins != cp_wall.begins };
@@ -262,7 +262,7 @@ static void adapt(uint32_t threads)
 bool cp_wall_tick(struct cp_run *r)
 {
 	uint64_t planned = tick_of(cp_wall_due());
-	uint64_t tick = tick_of(cp_run_clock(CLOCK_MONOTONIC));
+	uint64_t tick = tick_of(cp_sys_clock_ns(CLOCK_MONOTONIC));
 	uint32_t limit = cp_thread_limit(), met, lazy;
 	bool rest = false;
 

@@ -198,7 +198,7 @@ void cp_wall_gone(struct cp_run *r, struct cp_thread *t)
 	if (!w->began)
 		return;
 	if (!w->ended)
-		w->ended = cp_run_clock(CLOCK_MONOTONIC);
+		w->ended = cp_sys_clock_ns(CLOCK_MONOTONIC);
 	if (w->state == CP_WALL_UNSEEN)
 		settle_unseen(r, t);
 	else

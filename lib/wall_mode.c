@@ -6,6 +6,7 @@
 #include "mode.h"
 #include "sigsafe/capture.h"
 #include "sigsafe/slow.h"
+#include "sigsafe/sys.h"
 #include "wall.h"
 #include "wall_slow.h"
 
@@ -78,7 +79,7 @@ static void stop(struct cp_run *r)
 
 static void settle(struct cp_run *r)
 {
-	uint64_t now = cp_wall.stopped ? cp_wall.stopped : cp_run_clock(CLOCK_MONOTONIC);
+	uint64_t now = cp_wall.stopped ? cp_wall.stopped : cp_sys_clock_ns(CLOCK_MONOTONIC);
 
 	cp_wall.counts.unmet = 0;
 	for (uint32_t i = 0; i < cp_thread_limit(); i++) {

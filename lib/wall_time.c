@@ -10,6 +10,7 @@
 #include "mode.h"
 #include "sigsafe/atomic.h"
 #include "sigsafe/gate.h"
+#include "sigsafe/sys.h"
 #include "sigsafe/unwind.h"
 #include "wall.h"
 #include "wall_slow.h"
@@ -34,11 +35,11 @@ static bool all_mapped(const struct cp_modules *m, const struct cp_raw_stack *s)
 
 static void read_modules(struct cp_modules *m)
 {
-	uint64_t began = cp_run_clock(CLOCK_MONOTONIC), end;
+	uint64_t began = cp_sys_clock_ns(CLOCK_MONOTONIC), end;
 
 	cp_wall.openings = cp_gate_openings();
 	cp_modules_refresh(m);
-	end = cp_run_clock(CLOCK_MONOTONIC);
+	end = cp_sys_clock_ns(CLOCK_MONOTONIC);
 	cp_wall.next_reading = end + READING_SHARE * (end - began);
 }
 
@@ -48,7 +49,7 @@ static void freshen(struct cp_modules *m, const struct cp_raw_stack *s)
 {
 	if (cp_wall.openings != cp_gate_openings() || !m->readings)
 		read_modules(m);
-	else if (!all_mapped(m, s) && cp_run_clock(CLOCK_MONOTONIC) >= cp_wall.next_reading)
+	else if (!all_mapped(m, s) && cp_sys_clock_ns(CLOCK_MONOTONIC) >= cp_wall.next_reading)
 		read_modules(m);
 }
 

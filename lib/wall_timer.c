@@ -96,7 +96,7 @@ void cp_wall_thread_begin(struct cp_thread *t)
 {
 	if (!cp_load_relaxed(&cp_wall_running) || cp_load_relaxed(&t->wall.began))
 		return;
-	cp_store_release(&t->wall.began, cp_run_clock(CLOCK_MONOTONIC));
+	cp_store_release(&t->wall.began, cp_sys_clock_ns(CLOCK_MONOTONIC));
 	/* Pairs with the pacer's acquire: who sees the count sees the record. */
 	cp_add_seqcst(&cp_wall_begins, 1);
 }
@@ -113,7 +113,7 @@ void cp_wall_thread_end(struct cp_thread *t)
 	/* The sweep comes late for a thread that was found gone by a visit. */
 	if (!t->wall.ended) {
 		t->wall.ended_cpu = cpu == UINT64_MAX ? 0 : cpu;
-		cp_store_release(&t->wall.ended, cp_run_clock(CLOCK_MONOTONIC));
+		cp_store_release(&t->wall.ended, cp_sys_clock_ns(CLOCK_MONOTONIC));
 	}
 	cp_lock_release(&timers);
 }

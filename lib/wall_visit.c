@@ -7,6 +7,7 @@
 #include "sigsafe/labels.h"
 #include "sigsafe/labelset.h"
 #include "sigsafe/ring.h"
+#include "sigsafe/sys.h"
 #include "wall.h"
 #include "wall_stack.h"
 
@@ -149,7 +150,7 @@ static bool is_worth_a_stack(const struct cp_wall_thread *w, uint64_t before)
 static void found_gone(struct cp_wall_thread *w)
 {
 	if (!w->ended)
-		w->ended = cp_run_clock(CLOCK_MONOTONIC);
+		w->ended = cp_sys_clock_ns(CLOCK_MONOTONIC);
 }
 
 /* It ran since the last visit, or this is the first. */
@@ -170,7 +171,7 @@ static void find_out(struct cp_run *r, struct cp_thread *t, uint64_t tick, uint6
 	seen = cp_wall_seen_now(t);
 	/* A system call, which those that wait do without. */
 	if (doing == CP_WALL_RUNS || w->unanswered)
-		now = cp_run_clock(CLOCK_MONOTONIC);
+		now = cp_sys_clock_ns(CLOCK_MONOTONIC);
 	if (w->unanswered)
 		cp_wall_still_unanswered(r, t, seen, now);
 	switch (doing) {

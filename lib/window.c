@@ -24,7 +24,7 @@ static void plan_checkpoint(void)
 {
 	uint64_t every = cp_session.config.checkpoint_ns;
 
-	cp_session.next_checkpoint = every ? cp_run_clock(CLOCK_MONOTONIC) + every : UINT64_MAX;
+	cp_session.next_checkpoint = every ? cp_sys_clock_ns(CLOCK_MONOTONIC) + every : UINT64_MAX;
 }
 
 /* The toggled mode and its companions, on or off. */
@@ -52,7 +52,7 @@ static void toggle(void)
 
 static void tick(void)
 {
-	uint64_t now = cp_run_clock(CLOCK_MONOTONIC);
+	uint64_t now = cp_sys_clock_ns(CLOCK_MONOTONIC);
 
 	for (unsigned m = 0; m < CP_MODES; m++) {
 		struct cp_run *r = &cp_session.runs[m];
@@ -97,7 +97,7 @@ static int dump_numbered(uint32_t modes)
 
 static void serve_runs(uint32_t requests)
 {
-	bool checkpoint = cp_run_clock(CLOCK_MONOTONIC) >= cp_session.next_checkpoint;
+	bool checkpoint = cp_sys_clock_ns(CLOCK_MONOTONIC) >= cp_session.next_checkpoint;
 
 	if (requests & CP_REQUEST_TICK)
 		tick();

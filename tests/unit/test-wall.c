@@ -1,4 +1,5 @@
 /* The wall clock: a thread's rows hold its time, whenever it was visited; and when that is. */
+#include "sigsafe/sys.h"
 #include "wall-host.h"
 
 #include <sys/auxv.h>
@@ -28,7 +29,7 @@ static void test_late_visits_lose_no_time(void)
 		if (t->wall.state != CP_WALL_UNSEEN && until > t->wall.given)
 			cp_wall_settle(&run, t, until);
 	}
-	until = cp_run_clock(CLOCK_MONOTONIC);
+	until = cp_sys_clock_ns(CLOCK_MONOTONIC);
 	cp_wall_settle(&run, t, until);
 	CHECK_EQ(sum(1, 0), until - t->wall.began);
 	CHECK_EQ(sum(0, 0), (until - t->wall.began) / 20000000);
@@ -52,7 +53,7 @@ static void test_an_end_between_visits_is_the_end_of_its_time(void)
 	wait_ms(5);
 	cp_wall_thread_end(t);
 	wait_ms(5);
-	cp_wall_settle(&run, t, cp_run_clock(CLOCK_MONOTONIC));
+	cp_wall_settle(&run, t, cp_sys_clock_ns(CLOCK_MONOTONIC));
 	CHECK_EQ(sum(1, 0), t->wall.ended - t->wall.began);
 	finish(thread, t);
 	end();
@@ -94,7 +95,7 @@ static void test_a_thread_that_was_seen_nowhere_has_unsampled_time(void)
 	cp_wall_tick(&run);
 	CHECK_EQ(t->wall.state, CP_WALL_WAITING);
 	for (int dump = 0; dump < 2; dump++) {
-		cp_wall.stopped = cp_run_clock(CLOCK_MONOTONIC);
+		cp_wall.stopped = cp_sys_clock_ns(CLOCK_MONOTONIC);
 		run.ops->settle(&run);
 		CHECK_EQ(cp_wall.counts.unmet, cp_wall.stopped - t->wall.began);
 	}
@@ -152,7 +153,7 @@ static void test_paused_threads_have_no_time(void)
 	cp_wall_tick(&run);
 	before = sum(1, 0);
 	CHECK_EQ(t->wall.state, CP_WALL_PAUSED);
-	until = cp_run_clock(CLOCK_MONOTONIC);
+	until = cp_sys_clock_ns(CLOCK_MONOTONIC);
 	cp_wall_settle(&run, t, until);
 	CHECK_EQ(sum(1, 0), before);
 	CHECK_EQ(before + cp_run_counted(&run, CP_COUNT_LOST_PAUSED), until - t->wall.began);
@@ -162,11 +163,11 @@ static void test_paused_threads_have_no_time(void)
 
 static void tick_when_due(void)
 {
-	uint64_t now = cp_run_clock(CLOCK_MONOTONIC), due = cp_wall_due();
+	uint64_t now = cp_sys_clock_ns(CLOCK_MONOTONIC), due = cp_wall_due();
 
 	if (due > now && due - now < 1000000000)
 		wait_ms((long)(due - now) / 1000000 + 1);
-	now = cp_run_clock(CLOCK_MONOTONIC);
+	now = cp_sys_clock_ns(CLOCK_MONOTONIC);
 	cp_wall_tick(&run);
 	due = cp_wall_due();
 	CHECK(due > now && due - now < 1000000000);
@@ -179,20 +180,20 @@ static void test_ticks_go_on_after_two_to_the_32(void)
 	struct cp_thread *t;
 	pthread_t thread;
 
-	started = cp_run_clock(CLOCK_MONOTONIC);
+	started = cp_sys_clock_ns(CLOCK_MONOTONIC);
 	begin();
 	t = make(&thread);
-	wrap = cp_run_clock(CLOCK_MONOTONIC) + 35000000;
+	wrap = cp_sys_clock_ns(CLOCK_MONOTONIC) + 35000000;
 	cp_wall.began = wrap - (cp_wall.tick_ns << 32);
 	do {
 		tick_when_due();
-		now = cp_run_clock(CLOCK_MONOTONIC);
+		now = cp_sys_clock_ns(CLOCK_MONOTONIC);
 	} while (now < wrap);
 	visits = cp_wall.counts.visits;
 	for (int i = 0; i < 8; i++)
 		tick_when_due();
 	CHECK(cp_wall.counts.visits > visits);
-	now = cp_run_clock(CLOCK_MONOTONIC);
+	now = cp_sys_clock_ns(CLOCK_MONOTONIC);
 	CHECK(cp_wall.counts.late <= (now - started) / cp_wall.tick_ns + 1);
 	cp_wall_settle(&run, t, now);
 	CHECK_EQ(sum(1, 0), now - t->wall.began);
@@ -247,7 +248,7 @@ static void test_many_that_wait_let_the_pacer_rest(void)
 	CHECK_EQ(cp_wall.end % CP_WALL_REST, 0);
 	for (int i = 0; i < 6; i++)
 		tick_when_due();
-	until = cp_run_clock(CLOCK_MONOTONIC);
+	until = cp_sys_clock_ns(CLOCK_MONOTONIC);
 	for (int i = 0; i < MANY; i++) {
 		cp_wall_settle(&run, t[i], until);
 		all += until - t[i]->wall.began;
@@ -287,8 +288,8 @@ static void *worker(void *arg)
 	tid = (int)syscall(SYS_gettid);
 	sem_post(&begun);
 	sem_wait(&asked_to_work);
-	until = cp_run_clock(CLOCK_THREAD_CPUTIME_ID) + cp_wall.kernel_tick_ns;
-	while (cp_run_clock(CLOCK_THREAD_CPUTIME_ID) < until)
+	until = cp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) + cp_wall.kernel_tick_ns;
+	while (cp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) < until)
 		;
 	sem_post(&begun);
 	sem_wait(&done);
@@ -330,7 +331,7 @@ static void test_who_works_between_visits_is_asked_for_a_stack(void)
 /* How many shares there are, after a tick at number TICK. */
 static int64_t budget_at(uint64_t tick)
 {
-	cp_wall.began = cp_run_clock(CLOCK_MONOTONIC) - tick * LONG_TICK - LONG_TICK / 2;
+	cp_wall.began = cp_sys_clock_ns(CLOCK_MONOTONIC) - tick * LONG_TICK - LONG_TICK / 2;
 	cp_wall_tick(&run);
 	/* Less what the tick cost. */
 	return (cp_wall.budget + (int64_t)SHARE / 2) / (int64_t)SHARE;
