@@ -1,16 +1,18 @@
 #!/bin/bash
 # What heap profiles cost a server: CPU milliseconds of redis-server while redis-benchmark fills it and reads it
 # over loopback. Four servers live side by side: bare, bare again, at the default interval, and in exact mode. They
-# get a load of a third of a second in turn, ROUNDS times, in another order each time, so that what a round compares
-# is a second apart. The median of each, and of what each differs from the first bare one in its round; the
+# get a load of a third of a second at the same time, on one processor, ROUNDS times: what else goes on in the machine
+# hits all four alike. The median of each, and of what each differs from the first bare one in its round; the
 # second bare one's difference is the noise. What is paid once, until the server answers and from its shutdown on, is
 # apart: how much that is of a run depends on how long it is.
 set -u
-rounds=${ROUNDS:-15}
-requests=${REQUESTS:-20000}
+. "${srcdir:-$(dirname "$0")/..}/bench/lib.sh"
+rounds=${REDIS_ROUNDS:-${ROUNDS:-25}}
+requests=${REQUESTS:-10000}
 library=${CP_LIBRARY:-$PWD/.libs/libcprof.so}
 work=$(mktemp -d)
 declare -A server port
+declare -A names=([again]=again [512K]=heap [exact]=heap-exact)
 trap '[ ${#server[@]} = 0 ] || kill "${server[@]}" 2>/dev/null; rm -rf "$work"' EXIT
 # It may be installed under its other name only.
 if ! command -v redis-server >/dev/null && command -v redis-check-rdb >/dev/null; then
@@ -22,6 +24,8 @@ for program in redis-server redis-benchmark redis-cli; do
 	command -v $program >/dev/null || { echo "$program is not installed"; exit 0; }
 done
 next_port=$((20000 + $$ % 20000))
+cpu=$(taskset -pc $$ | sed 's/.*[,: -]//') # the last that is allowed
+taskset -pc "$cpu" $$ >/dev/null
 
 answers() { # configuration
 	for _ in $(seq 100); do
@@ -63,8 +67,8 @@ begin() { # configuration
 load() { # configuration
 	began=$(cpu_ms "$1")
 	redis-benchmark -h 127.0.0.1 -p "${port[$1]}" -n "$requests" -r 20000 -d 1000 -c 20 -P 4 -q -t set,get,lpush,hset \
-		>"$work/bench" 2>&1 || exit 1
-	redis-cli -h 127.0.0.1 -p "${port[$1]}" del mylist >"$work/bench" || exit 1
+		>"$work/bench.$1" 2>&1 || exit 1
+	redis-cli -h 127.0.0.1 -p "${port[$1]}" del mylist >"$work/bench.$1" || exit 1
 	echo "$(cpu_ms "$1") $began" | awk '{ print $1 - $2 }'
 }
 
@@ -82,10 +86,14 @@ end() { # configuration
 configurations=(bare again 512K exact)
 for c in "${configurations[@]}"; do begin "$c"; done
 for round in $(seq "$rounds"); do
+	loads=()
 	for i in 0 1 2 3; do
 		c=${configurations[(i + round) % 4]}
-		echo "$round $c $(load "$c")" >>"$work/times"
+		load "$c" >"$work/load.$c" &
+		loads+=($!)
 	done
+	wait "${loads[@]}"
+	for c in "${configurations[@]}"; do echo "$round $c $(cat "$work/load.$c")" >>"$work/times"; done
 done
 for c in "${configurations[@]}"; do end "$c"; done
 
@@ -94,8 +102,10 @@ quartiles() { sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 3) / 4)], v[
 printf '%-8s %12s   %-52s %12s %12s\n' '' 'CPU ms' 'to the bare one in its round: median (quartiles)' 'begin, ms' 'end, ms'
 for c in "${configurations[@]}"; do
 	read -r _ ms _ <<<"$(awk -v c="$c" '$2 == c { print $3 }' "$work/times" | quartiles)"
-	read -r low mid high <<<"$(awk -v c="$c" '$2 == "bare" { bare[$1] = $3 } $2 == c { ms[$1] = $3 }
-		END { for (r in ms) printf "%.2f\n", (ms[r] / bare[r] - 1) * 100 }' "$work/times" | quartiles)"
+	awk -v c="$c" '$2 == "bare" { bare[$1] = $3 } $2 == c { ms[$1] = $3 }
+		END { for (r in ms) printf "%.2f\n", (ms[r] / bare[r] - 1) * 100 }' "$work/times" >"$work/ratios"
+	read -r low mid high <<<"$(quartiles <"$work/ratios")"
+	[ "$c" = bare ] || record program-beside +% program=redis by="${names[$c]}" <"$work/ratios"
 	printf '%-8s %12s   %-52s %12s %12s\n' "$c" "$ms" "$(printf '%+.1f %% (%+.1f to %+.1f)' "$mid" "$low" "$high")" \
 		"$(cat "$work/begin.$c")" "$(cat "$work/end.$c")"
 done

@@ -2,12 +2,13 @@
 # Whole programs beside other profilers: xz, clang, python3, redis-server, postgres. Every round runs all, in another
 # order each time; what counts is the ratio to the bare run of the same round, of CPU time and of wall-clock time. "again" is the bare
 # program once more: the noise. Also the peak memory and the size of the files.
-# Those that are one process are run side by side as well (bench/beside.c): that is what small costs are read from.
+# Those that are one process are run side by side as well (bench/beside.c), redis by heap-redis.sh: that is what small costs are read from.
 # Not the wall mode, whose visits go by real time.
-# ROUNDS (5), BESIDE_ROUNDS (25). The servers work on sockets in a temporary directory; postgres as nobody.
+# ROUNDS (5), BESIDE_ROUNDS (25), REDIS_ROUNDS (25). The servers work on sockets in a temporary directory; postgres as nobody.
 . "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/bench/lib.sh"
 rounds=${ROUNDS:-5}
+export REDIS_ROUNDS=${REDIS_ROUNDS:-25}
 beside_rounds=${BESIDE_ROUNDS:-25}
 $CC -O2 -D_GNU_SOURCE -o "$work/beside" "$srcdir/bench/beside.c" || exit 1
 $CC -O2 -D_GNU_SOURCE -o "$work/run-cost" "$srcdir/bench/run-cost.c" || exit 1
@@ -171,7 +172,7 @@ note_files() { # program variant
 }
 
 for program in $programs; do
-	run_beside "$program"
+	if [ "$program" = redis ]; then bash "$srcdir/bench/heap-redis.sh"; else run_beside "$program"; fi
 	variants="bare again cpu heap all"
 	[ -z "$profiler" ] || variants="$variants gperftools"
 	# Its heap profiler takes minutes here; perf as root can't follow a server that changes its user.
