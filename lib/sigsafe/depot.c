@@ -11,6 +11,9 @@
 #define CHUNK ((size_t)1 << CHUNK_BITS)
 #define CHUNKS CP_DEPOT_CHUNKS
 #define BUCKETS (1u << 16)
+/* Where samples are rare few stacks differ: each would touch a page of so large a table. */
+#define BUCKETS_RARE (1u << 13)
+#define RARE_FROM (UINT64_C(64) << 10) /* bytes between samples */
 #define FOUND (UINT64_C(1) << 63)
 
 _Static_assert(UNITS *UNIT == CHUNK, "an id has 15 bits for the place in a chunk");
@@ -20,7 +23,11 @@ struct cp_depot_hot cp_depot_hot = { .now = { { .word = 1 } } }; /* the first ep
 
 static uint64_t top =
 	UNITS; /* first free unit, over all chunks; chunk 0 isn't used: id 0 is none */
-static uint32_t *buckets;
+/* An entry is never asked for with another interval than its own. */
+static struct table {
+	uint32_t *heads;
+	const uint32_t count;
+} often = { .count = BUCKETS }, rare = { .count = BUCKETS_RARE };
 static uint32_t fresh;	     /* entries that the collector hasn't seen, newest first */
 static uint32_t all;	     /* those it has, newest first, linked by FRESH, too */
 static uint32_t fresh_count; /* about: how many there are of the former */
@@ -43,20 +50,20 @@ static bool have_chunk(uint64_t number)
 	return true;
 }
 
-static uint32_t *get_buckets(void)
+static uint32_t *heads_of(struct table *t)
 {
-	uint32_t *b = cp_load_acquire(&buckets), *none = NULL;
+	uint32_t *h = cp_load_acquire(&t->heads), *none = NULL;
 
-	if (b)
-		return b;
-	b = cp_sys_map(BUCKETS * sizeof(*b));
-	if (!b)
+	if (h)
+		return h;
+	h = cp_sys_map(t->count * sizeof(*h));
+	if (!h)
 		return NULL;
-	if (!cp_cas_acqrel(&buckets, &none, b)) {
-		cp_sys_unmap(b, BUCKETS * sizeof(*b));
-		b = none;
+	if (!cp_cas_acqrel(&t->heads, &none, h)) {
+		cp_sys_unmap(h, t->count * sizeof(*h));
+		h = none;
 	}
-	return b;
+	return h;
 }
 
 /* The id of SIZE zeroed bytes, or 0. */
@@ -128,13 +135,14 @@ static void announce(struct cp_depot_entry *e)
 
 struct cp_depot_entry *cp_depot_find(const struct cp_depot_key *k)
 {
-	uint32_t now = cp_depot_epoch(), *heads = get_buckets(), *head, first, old = 0;
+	struct table *t = k->interval >= RARE_FROM ? &rare : &often;
+	uint32_t now = cp_depot_epoch(), *heads = heads_of(t), *head, first, old = 0;
 	uint64_t hash = hash_of(k);
 	struct cp_depot_entry *e, *new = NULL;
 
 	if (!heads)
 		return NULL;
-	head = &heads[hash % BUCKETS];
+	head = &heads[hash % t->count];
 	/* Acquire: pairs with the exchange below; what it leads to is whole. */
 	first = cp_load_acquire(head);
 	do {
@@ -308,7 +316,8 @@ uint32_t cp_depot_each(uint32_t since, void (*visit)(struct cp_depot_entry *e, v
 
 uint64_t cp_depot_mapped(void)
 {
-	uint64_t n = cp_load_relaxed(&buckets) ? BUCKETS * sizeof(*buckets) : 0;
+	uint64_t n = (cp_load_relaxed(&often.heads) ? BUCKETS * sizeof(*often.heads) : 0) +
+		     (cp_load_relaxed(&rare.heads) ? BUCKETS_RARE * sizeof(*rare.heads) : 0);
 
 	for (unsigned i = 0; i < CHUNKS && (i == 0 || cp_load_relaxed(&cp_depot_hot.chunks[i]));
 	     i++)
