@@ -110,6 +110,14 @@ int cp_cpu_install_handler(void)
 	return 0;
 }
 
+bool cp_cpu_has_handler(void)
+{
+	struct sigaction now;
+
+	return CP_REAL(sigaction)(SIGPROF, NULL, &now) == 0 &&
+	       now.sa_sigaction == cp_cpu_event_handler;
+}
+
 void cp_cpu_check_handler(void)
 {
 	static bool said;

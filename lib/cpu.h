@@ -25,6 +25,8 @@ extern struct cp_cpu cp_cpu;
 
 /* SIGPROF's handler, for this mode and the wall clock. 0 or a negative errno. */
 int cp_cpu_install_handler(void);
+/* The kernel has it still. Any context. */
+bool cp_cpu_has_handler(void);
 /* The engine in force, in words. */
 const char *cp_cpu_engine_name(void);
 /* The handler, and clocks for every registered thread. 0 or a negative errno. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "real.h"
+#include "send.h"
 #include "session.h"
 #include "sigsafe/cpu_event.h"
 #include "sigsafe/held.h"
@@ -14,10 +15,8 @@
 /* What was held back while it was blocked: now the program gets it. */
 static void deliver_held(void)
 {
-	siginfo_t si;
-
-	if (!cp_held_blocked() && cp_held_any() && cp_held_take(&si))
-		cp_sys4(SYS_rt_tgsigqueueinfo, cp_sys_getpid(), cp_sys_gettid(), SIGPROF, &si);
+	if (!cp_held_blocked() && cp_held_any())
+		cp_send_held();
 }
 
 /* Who has SIGPROF blocked in the kernel while the program doesn't believe to have done it? */

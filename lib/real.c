@@ -56,6 +56,9 @@ static const struct {
 	WANT(sigwait, "sigwait"),
 	WANT(sigwaitinfo, "sigwaitinfo"),
 	WANT(sigtimedwait, "sigtimedwait"),
+	WANT(raise, "raise"),
+	WANT(pthread_kill, "pthread_kill"),
+	WANT(pthread_sigqueue, "pthread_sigqueue"),
 	WANT(execve, "execve"),
 	WANT(execvpe, "execvpe"),
 	WANT(fexecve, "fexecve"),
@@ -88,14 +91,18 @@ static const struct {
 #undef WANT
 };
 
-/* Where libc has a function in two layouts of its object, the one that it links programs with
- * today: dlsym of some versions gives the oldest. A look-up that fails allocates, so none is made
- * where there is but one. */
+/* Where libc has a function twice, for another layout of its object or another result, the one that
+ * it links programs with today: dlsym of some versions gives the oldest. A look-up that fails
+ * allocates, so none is made where there is but one. */
 static const char *version_of(const char *name)
 {
 #if defined(__x86_64__) && defined(__GLIBC__)
 	if (!strcmp(name, "pthread_cond_wait") || !strcmp(name, "pthread_cond_timedwait"))
 		return "GLIBC_2.3.2";
+#endif
+#ifdef __GLIBC__
+	if (__GLIBC_PREREQ(2, 34) && !strcmp(name, "pthread_kill"))
+		return "GLIBC_2.34";
 #endif
 	(void)name;
 	return NULL;

@@ -60,6 +60,9 @@ struct cp_real {
 	int (*sigwait)(const sigset_t *, int *);
 	int (*sigwaitinfo)(const sigset_t *, siginfo_t *);
 	int (*sigtimedwait)(const sigset_t *, siginfo_t *, const struct timespec *);
+	int (*raise)(int);
+	int (*pthread_kill)(pthread_t, int);
+	int (*pthread_sigqueue)(pthread_t, int, union sigval);
 	int (*execve)(const char *, char *const[], char *const[]);
 	int (*execvpe)(const char *, char *const[], char *const[]);
 	int (*fexecve)(int, char *const[], char *const[]);

@@ -3,6 +3,7 @@
 #include <linux/close_range.h>
 #include <linux/futex.h>
 #include <linux/seccomp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <sys/prctl.h>
@@ -13,9 +14,11 @@
 #include "real.h"
 #include "process.h"
 #include "seccomp.h"
+#include "send.h"
 #include "session.h"
 #include "sigsafe/atomic.h"
 #include "sigsafe/lock_event.h"
+#include "sigsafe/sys.h"
 
 #ifndef SYS_futex_waitv
 #define SYS_futex_waitv 449
@@ -99,6 +102,18 @@ static bool changes_caller(long number, const long *a)
 	}
 }
 
+/* A thread's signal to itself: send.c. */
+static bool is_own_prof(long number, const long *a)
+{
+	switch (number) {
+	case SYS_tkill: return (int)a[1] == SIGPROF && (pid_t)a[0] == cp_sys_gettid();
+	case SYS_tgkill:
+		return (int)a[2] == SIGPROF && (pid_t)a[1] == cp_sys_gettid() &&
+		       (pid_t)a[0] == cp_sys_getpid();
+	default: return false;
+	}
+}
+
 static long call_alone(long number, const long *a)
 {
 	bool parked = cp_session_park();
@@ -129,6 +144,9 @@ INTERPOSE long syscall(long number, ...)
 		return futex_wait(number, a);
 	if (changes_caller(number, a))
 		return call_alone(number, a);
+	if (is_own_prof(number, a) &&
+	    cp_send_to_self(SI_TKILL, (union sigval){ .sival_ptr = NULL }))
+		return 0;
 	before(number, a);
 	return CP_REAL(syscall)(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }

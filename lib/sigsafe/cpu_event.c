@@ -146,6 +146,33 @@ static bool take_hits(struct cp_thread *t, const ucontext_t *uc)
 	return any;
 }
 
+/* T is the calling thread's. False: no event of its has hit. */
+static bool take_perf(struct cp_thread *t, const ucontext_t *uc)
+{
+	bool taken;
+
+	/* Pairs with the stop: it sees BUSY, or we see that nothing runs any more. */
+	cp_store_seqcst(&t->perf.busy, 1);
+	taken = cp_load_seqcst(&cp_cpu_state.running) && take_hits(t, uc);
+	cp_store_release(&t->perf.busy, 0);
+	return taken;
+}
+
+/* While another SIGPROF is pending for a thread the kernel drops perf's, and an event's first is
+ * its only one: hits are looked for whichever came. */
+static void take_unannounced(const struct cp_self *self, const ucontext_t *uc)
+{
+	if (cp_load_relaxed(&cp_cpu_state.perf_used) && self && self->thread &&
+	    cp_load_relaxed(&self->thread->tid) == cp_sys_gettid())
+		take_perf(self->thread, uc);
+}
+
+/* Without memory for what comes with a signal, the kernel sends it bare. */
+static bool is_bare(const siginfo_t *si)
+{
+	return si->si_code == SI_USER && !si->si_pid;
+}
+
 /* The default action would be the end of the process, which nobody wants from a descriptor. */
 static bool is_handled(void)
 {
@@ -159,9 +186,7 @@ static bool is_handled(void)
  * be from an event that ended since; a program's own has its descriptor open. */
 static bool from_perf(const siginfo_t *si, const ucontext_t *uc)
 {
-	/* Without memory for what comes with a signal, the kernel sends it bare. */
-	bool bare = si->si_code == SI_USER && !si->si_pid;
-	bool taken = false;
+	bool bare = is_bare(si), taken = false;
 	struct cp_thread *t;
 
 	if (!cp_load_relaxed(&cp_cpu_state.perf_used) ||
@@ -169,12 +194,8 @@ static bool from_perf(const siginfo_t *si, const ucontext_t *uc)
 		return false;
 	/* Threads that have such an event, also one that has ended, are libc's. */
 	t = cp_thread_self()->thread;
-	if (t && (bare || t->perf.fd == si->si_fd)) {
-		/* Pairs with the stop: it sees BUSY, or we see that nothing runs any more. */
-		cp_store_seqcst(&t->perf.busy, 1);
-		taken = cp_load_seqcst(&cp_cpu_state.running) && take_hits(t, uc);
-		cp_store_release(&t->perf.busy, 0);
-	}
+	if (t && (bare || t->perf.fd == si->si_fd))
+		taken = take_perf(t, uc);
 	return taken || (!bare && !(is_handled() && cp_perf_is_programs(si->si_fd)));
 }
 
@@ -196,10 +217,18 @@ static void deliver(const struct cp_self *self, siginfo_t *si, ucontext_t *uc)
 
 static void from_program(const struct cp_self *self, siginfo_t *si, ucontext_t *uc)
 {
-	if (self && self->prof_blocked)
+	bool own = self && self->prof_pending;
+
+	/* The bell was this. */
+	if (own && is_bare(si))
+		return;
+	if (self && self->prof_blocked) {
 		cp_held_keep(si);
-	else
-		deliver(self, si, uc);
+		return;
+	}
+	if (own && si->si_code == SI_TKILL)
+		cp_held_merge();
+	deliver(self, si, uc);
 }
 
 /* What another thread, in which it is blocked, has passed on to us. Not inlined: a sample's handler
@@ -208,8 +237,12 @@ __attribute__((noinline)) static void deliver_held(const struct cp_self *self, u
 {
 	siginfo_t si;
 
-	if (cp_held_take(&si))
-		deliver(self, &si, uc);
+	if (!cp_held_take(&si))
+		return;
+	/* The program's handler may jump out. */
+	if (cp_held_any())
+		cp_held_ring();
+	deliver(self, &si, uc);
 }
 
 /* A thread that libc didn't make may have no TLS where libc's would be; of our own timers' threads
@@ -221,23 +254,37 @@ static const struct cp_self *self_of(const siginfo_t *si)
 	return t && t->own_tls ? cp_thread_self() : NULL;
 }
 
+bool cp_cpu_event_take(const siginfo_t *si, const ucontext_t *uc)
+{
+	if (!is_timer_of_ours(si))
+		return cp_wall_event(si, uc) || from_perf(si, uc) ||
+		       from_process_timer(cp_thread_self(), si, uc);
+	from_thread_timer(si, uc);
+	return true;
+}
+
 void cp_cpu_event_handler(int sig, siginfo_t *si, void *context)
 {
 	const struct cp_self *self;
 	ucontext_t *uc = context;
 
 	if (is_timer_of_ours(si)) {
-		from_thread_timer(si, uc);
 		self = self_of(si);
+		if (si->si_timerid == CP_HELD_BELL)
+			take_unannounced(self, uc);
+		else
+			from_thread_timer(si, uc);
 	} else if (cp_wall_event(si, uc)) {
 		self = self_of(si);
 	} else if (from_perf(si, uc)) {
 		self = cp_thread_self();
 	} else {
 		self = cp_thread_libc_self();
+		take_unannounced(self, uc);
 		if (!from_process_timer(self, si, uc))
 			from_program(self, si, uc);
 	}
-	if (self && !self->prof_blocked && cp_held_any())
+	/* A handler may have sent another one. */
+	while (self && !self->prof_blocked && cp_held_any())
 		deliver_held(self, uc);
 }

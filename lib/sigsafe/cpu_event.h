@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <ucontext.h>
 
 struct cp_thread;
 
@@ -29,6 +30,10 @@ extern struct cp_cpu_state cp_cpu_state;
 /* A timer's signal names its thread record: this tag above the index. */
 #define CP_CPU_TAG UINT64_C(0x6370726f66000000) /* "cprof" */
 #define CP_CPU_TAG_MASK UINT64_C(0xffffffffff000000)
+
+/* SI was taken out of what is pending for this thread, libc's, with all signals blocked. True: it
+ * was ours, and is a sample of UC. */
+bool cp_cpu_event_take(const siginfo_t *si, const ucontext_t *uc);
 
 /* SA_SIGINFO handler, installed with handler_flags and a full mask. */
 void cp_cpu_event_handler(int sig, siginfo_t *si, void *uc);

@@ -48,15 +48,15 @@ void cp_held_set_waiting(bool waiting)
 	publish(!waiting && cp_self.prof_blocked);
 }
 
-/* A signal of ours for T, but of no timer: its handler, or sigwait's loop, looks here. */
-static bool poke(const struct cp_thread *t)
+/* T's handler, or sigwait's loop, looks here. */
+static bool ring(const struct cp_thread *t)
 {
 	siginfo_t si;
 
 	memset(&si, 0, sizeof(si));
 	si.si_signo = SIGPROF;
 	si.si_code = SI_TIMER;
-	si.si_timerid = CP_NO_TIMER - 1;
+	si.si_timerid = CP_HELD_BELL;
 	si.si_value.sival_ptr = (void *)(uintptr_t)(CP_CPU_TAG | t->index);
 	return cp_sys4(SYS_rt_tgsigqueueinfo, cp_sys_getpid(), cp_load_relaxed(&t->tid), SIGPROF,
 		       &si) == 0;
@@ -68,9 +68,29 @@ static void wake_taker(void)
 		struct cp_thread *t = cp_thread_at(i);
 
 		if (cp_load_acquire(&t->state) == CP_THREAD_LIVE && t->own_tls &&
-		    !cp_load_seqcst(&t->prof_blocked) && poke(t))
+		    !cp_load_seqcst(&t->prof_blocked) && ring(t))
 			return;
 	}
+}
+
+bool cp_held_ring(void)
+{
+	const struct cp_thread *t = cp_self.thread;
+
+	/* A clone that shares its maker's TLS has that one's record. */
+	return t && cp_load_relaxed(&t->tid) == cp_sys_gettid() && ring(t);
+}
+
+void cp_held_keep_own(const siginfo_t *si)
+{
+	if (!cp_self.prof_pending)
+		pack(&cp_self.prof, si);
+	cp_self.prof_pending = 1;
+}
+
+void cp_held_merge(void)
+{
+	cp_self.prof_pending = 0;
 }
 
 void cp_held_keep(const siginfo_t *si)
@@ -78,9 +98,7 @@ void cp_held_keep(const siginfo_t *si)
 	uint32_t empty = EMPTY;
 
 	if (si->si_code == SI_TKILL) {
-		if (!cp_self.prof_pending)
-			pack(&cp_self.prof, si);
-		cp_self.prof_pending = 1;
+		cp_held_keep_own(si);
 		return;
 	}
 	if (!cp_cas_acqrel(&shared.state, &empty, CHANGING))

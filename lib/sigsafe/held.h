@@ -6,6 +6,9 @@
  * (pthread_kill), or for the first thread that unblocks it or waits for it (kill, sigqueue,
  * the program's timers). As with any standard signal, one is kept and others meanwhile are not.
  *
+ * What the program sends to the thread that it is in is kept here, too, blocked or not
+ * (lib/send.h).
+ *
  * | state           | written by                     | read by                        |
  * |-----------------|--------------------------------|--------------------------------|
  * | cp_self         | its thread, its handler        | the same                       |
@@ -35,6 +38,17 @@ void cp_held_set_waiting(bool waiting);
 
 /* Keep SI, which the calling thread believes blocked; wakes a thread that takes it. Handler. */
 void cp_held_keep(const siginfo_t *si);
+
+/* Keep SI, which the calling thread sends to itself, for it alone. All signals are blocked. */
+void cp_held_keep_own(const siginfo_t *si);
+/* Drop that: another signal to this thread, about to be delivered, is the one that both became. */
+void cp_held_merge(void);
+
+/* The bell: a SIGPROF of ours, but of no timer, after which the handler looks here. If another one
+ * is pending for the thread the kernel drops it, and the handler looks here after that. */
+#define CP_HELD_BELL (CP_NO_TIMER - 1)
+/* For the calling thread. False: it has no record of its own. */
+bool cp_held_ring(void);
 
 /* Something is there that the calling thread would take. */
 bool cp_held_any(void);

@@ -1,0 +1,39 @@
+# The program sends SIGPROF to its own thread while a sample of ours is pending for it: the kernel
+# keeps one of a number, and drops another. Neither may be the program's, nor all of ours.
+. "$srcdir/tests/lib/e2e.sh"
+need timeout
+limit=$bounded
+host=./tests/traps/sends
+export CPROF_CPU_ENGINE CPUPROFILE_FREQUENCY
+bare bare "$host" all
+check_status bare 0
+bare bare-die "$host" die
+check_status bare-die 155
+for CPROF_CPU_ENGINE in timer perf; do
+	engine=$CPROF_CPU_ENGINE
+	CPUPROFILE_FREQUENCY=1000
+	profiled "$engine" "$host" all
+	check_status "$engine" 0
+	check_same_output "$engine" bare
+	check_valid "$work/$engine.pb"
+	check_stack "$work/$engine.pb" 'burn.*;after_sends'
+	grep -q 'perf is not possible' "$work/$engine.err" || check_quiet "$engine"
+	# A sample that was pending is one of whoever sent.
+	check_stack "$work/$engine.pb" 'check_send.*;inside'
+	profiled "$engine-die" "$host" die
+	check_status "$engine-die" 155
+	check_valid "$work/$engine-die.pb"
+	CPUPROFILE_FREQUENCY=99
+	profiled "$engine-first" "$host" first
+	check_status "$engine-first" 0
+	check_valid "$work/$engine-first.pb"
+	check_stack "$work/$engine-first.pb" 'burn.*;after_sends;early'
+done
+# The pacer sets its timers again and again, and what they have sent is then void.
+status=0
+$limit env LD_PRELOAD="$CP_LIBRARY" WALLPROFILE="$work/wall.wall.pb" WALLPROFILE_FREQUENCY=1000 "$host" all \
+	>"$work/wall.out" 2>"$work/wall.err" || status=$?
+check_status wall 0
+check_same_output wall bare
+check_quiet wall
+finish
