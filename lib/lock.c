@@ -10,6 +10,7 @@
 #include "sigsafe/atomic.h"
 #include "sigsafe/lock_event.h"
 #include "sigsafe/lock_holder.h"
+#include "sigsafe/sys.h"
 #include "sigsafe/text.h"
 #include "tick_rate.h"
 
@@ -160,6 +161,7 @@ static int start_holders(struct cp_run *r, const struct cp_config *c)
 	(void)r;
 	(void)c;
 	cp_holder_forget();
+	cp_lock_state.since = cp_sys_clock_ns(CLOCK_MONOTONIC);
 	named[CP_MODE_HOLDERS] = 0;
 	cp_store_seqcst(&cp_lock_holders_on, 1);
 	return 0;

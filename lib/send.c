@@ -38,17 +38,22 @@ __attribute__((noinline)) static void take_pending(void)
 }
 
 /* The bell, and SI before it. At once, for handlers: one could keep another in between, or jump
- * away. */
-static void send(const siginfo_t *si)
+ * away. False: the bell is refused, by a filter that was there before us, and SI isn't kept. */
+static bool send(const siginfo_t *si)
 {
 	uint64_t all = CP_SIGSET_ALL, old;
+	bool rung, merged;
 
 	cp_sys_sigmask(SIG_SETMASK, &all, &old);
 	take_pending();
+	merged = cp_held_is_own_there();
 	if (si)
 		cp_held_keep_own(si);
-	cp_held_ring();
+	rung = cp_held_ring();
+	if (!rung && !merged)
+		cp_held_merge();
 	cp_sys_sigmask(SIG_SETMASK, &old, NULL);
+	return rung;
 }
 
 bool cp_send_to_self(int code, union sigval value)
@@ -63,16 +68,15 @@ bool cp_send_to_self(int code, union sigval value)
 	si.si_pid = cp_sys_getpid();
 	si.si_uid = (uid_t)cp_sys0(SYS_getuid);
 	si.si_value = value;
-	send(&si);
-	return true;
+	return send(&si);
 }
 
 void cp_send_held(void)
 {
 	siginfo_t si;
 
-	if (bell_is_heard())
-		send(NULL);
-	else if (cp_held_take(&si))
+	if (bell_is_heard() && send(NULL))
+		return;
+	if (cp_held_take(&si))
 		cp_sys4(SYS_rt_tgsigqueueinfo, cp_sys_getpid(), cp_sys_gettid(), SIGPROF, &si);
 }

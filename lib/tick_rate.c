@@ -12,10 +12,26 @@
 /* Below that a rate would be less than right to 1 in 10,000. */
 #define APART_NS UINT64_C(1000000)
 #define TRIES 8
+#define ASLEEP_NS UINT64_C(10000000)
+
+/* Of several readings the least: between two clocks a thread may be preempted. */
+static uint64_t asleep(void)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (int i = 0; i < TRIES; i++) {
+		uint64_t awake = cp_sys_clock_ns(CLOCK_MONOTONIC);
+		uint64_t all = cp_sys_clock_ns(CLOCK_BOOTTIME);
+
+		if (all - awake < least)
+			least = all - awake;
+	}
+	return least;
+}
 
 struct cp_tick_pair cp_tick_pair(void)
 {
-	struct cp_tick_pair best = { 0, 0 };
+	struct cp_tick_pair best = { 0 };
 	uint64_t least = UINT64_MAX;
 
 	for (int i = 0; i < TRIES; i++) {
@@ -25,8 +41,9 @@ struct cp_tick_pair cp_tick_pair(void)
 		if (took >= least)
 			continue;
 		least = took;
-		best = (struct cp_tick_pair){ ns, before + took / 2 };
+		best = (struct cp_tick_pair){ .ns = ns, .ticks = before + took / 2 };
 	}
+	best.asleep = asleep();
 	return best;
 }
 
@@ -42,11 +59,18 @@ bool cp_tick_is_constant(void)
 #endif
 }
 
+bool cp_tick_slept(const struct cp_tick_pair *from, const struct cp_tick_pair *to)
+{
+	uint64_t more = to->asleep - from->asleep;
+
+	return more + ASLEEP_NS > 2 * ASLEEP_NS;
+}
+
 uint64_t cp_tick_rate(const struct cp_tick_pair *from, const struct cp_tick_pair *to)
 {
 	uint64_t ns = to->ns - from->ns, ticks = to->ticks - from->ticks;
 
-	if (to->ns < from->ns + APART_NS || !ticks)
+	if (to->ns < from->ns + APART_NS || to->ticks <= from->ticks)
 		return 0;
 	return (uint64_t)(((__uint128_t)ns << CP_TICK_RATE_SHIFT) / ticks);
 }

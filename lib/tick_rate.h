@@ -13,6 +13,7 @@
 
 struct cp_tick_pair {
 	uint64_t ns, ticks; /* CLOCK_MONOTONIC and the counter at one time */
+	uint64_t asleep;    /* ns that the machine was suspended, until then */
 };
 
 /* Now: of several readings the one that nothing came into. */
@@ -22,7 +23,11 @@ struct cp_tick_pair cp_tick_pair(void);
  * estimates alone. */
 bool cp_tick_is_constant(void);
 
-/* 0: they are too close to each other. */
+/* The machine was suspended between them: the clock stood still, and the counter may have gone on,
+ * or have begun anew. */
+bool cp_tick_slept(const struct cp_tick_pair *from, const struct cp_tick_pair *to);
+
+/* 0: they are too close to each other, or the counter has begun anew. */
 uint64_t cp_tick_rate(const struct cp_tick_pair *from, const struct cp_tick_pair *to);
 
 #endif

@@ -29,7 +29,7 @@ INTERPOSE int tgkill(pid_t pid, pid_t tid, int sig)
 {
 	long r;
 
-	if (tid == cp_sys_gettid() && pid == cp_sys_getpid() && killed(sig))
+	if (sig == SIGPROF && tid == cp_sys_gettid() && pid == cp_sys_getpid() && killed(sig))
 		return 0;
 	r = cp_sys3(SYS_tgkill, pid, tid, sig);
 	if (r >= 0)

@@ -30,7 +30,8 @@ static inline uint64_t cp_ticks(void)
 {
 	uint64_t ticks;
 
-	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+	/* Or it would be read before what stands before it is done. */
+	__asm__ volatile("isb\n\tmrs %0, cntvct_el0" : "=r"(ticks)::"memory");
 	return ticks;
 }
 

@@ -20,7 +20,7 @@
 #define FRAME_MAX ((int64_t)1 << 20)
 /* What the kernel copies costs a system call each time. */
 #define WINDOW 64
-#define WINDOW_COPIED 512
+#define WINDOW_COPIED 256
 #define NOWHERE INT64_MAX
 
 _Static_assert(WINDOW >= 2 * CP_INSN_BYTES, "a window holds more than one instruction");

@@ -13,6 +13,8 @@
 #include "sigsafe/timing.h"
 #include "sigsafe/wall_event.h"
 
+#define HELD_AT_ONCE 16
+
 struct cp_cpu_state cp_cpu_state;
 
 static bool is_timer_of_ours(const siginfo_t *si)
@@ -284,7 +286,8 @@ void cp_cpu_event_handler(int sig, siginfo_t *si, void *context)
 		if (!from_process_timer(self, si, uc))
 			from_program(self, si, uc);
 	}
-	/* A handler may have sent another one. */
-	while (self && !self->prof_blocked && cp_held_any())
+	/* A handler may have sent another one, and that one another: then other signals have their
+	 * turn. */
+	for (unsigned n = 0; n < HELD_AT_ONCE && self && !self->prof_blocked && cp_held_any(); n++)
 		deliver_held(self, uc);
 }

@@ -149,7 +149,7 @@ static void tell_of_last(struct cp_thread *t)
 {
 	struct cp_lock_wait w;
 
-	if (cp_lock_later_take(&t->later, &w))
+	if (cp_lock_later_take(&t->later, &w) && w.ended >= cp_lock_state.since)
 		cp_holder_deliver(&w);
 }
 

@@ -57,6 +57,7 @@ void cp_lock_know(uint8_t state);
 struct cp_lock_state {
 	uint64_t threshold_ns; /* shorter waits are counted only */
 	uint64_t stratum_ns;   /* cp_lock_stratum of the budget */
+	uint64_t since;	       /* monotonic ns: holders are told of waits that end later */
 	/* A record for the calling thread, which has none (cp_threads_meet), or NULL. */
 	struct cp_thread *(*meet)(void);
 };

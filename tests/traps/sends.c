@@ -5,14 +5,20 @@
  *                jumps, merging and errno
  *   sends first  once, from a thread that has not been sampled yet
  *   sends die    from a handler that was reset
+ *   sends plain  outside of any handler
+ *   sends refused COMMAND...    COMMAND, where a filter allows signals in the plain ways only
  */
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -336,6 +342,40 @@ static void last(int sig)
 	burn(LONG);
 }
 
+static int refused(char **command)
+{
+	struct sock_filter f[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_rt_tgsigqueueinfo, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { sizeof(f) / sizeof(f[0]), f };
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program))
+		return 77;
+	execvp(command[0], command);
+	return 2;
+}
+
+static void counted(int sig)
+{
+	got++;
+}
+
+static void plain(void)
+{
+	struct sigaction act = { .sa_handler = counted };
+
+	EXPECT(sigaction(SIGPROF, &act, NULL) == 0);
+	for (int i = 1; i <= 3; i++) {
+		EXPECT(raise(SIGPROF) == 0);
+		EXPECT(got == i);
+		EXPECT(pthread_kill(pthread_self(), 0) == 0);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	struct sigaction act = { .sa_handler = last, .sa_flags = (int)SA_RESETHAND };
@@ -344,6 +384,12 @@ int main(int argc, char **argv)
 		EXPECT(sigaction(SIGPROF, &act, NULL) == 0);
 		raise(SIGPROF);
 		EXPECT(!"alive");
+		HOST_END();
+	}
+	if (!strcmp(argv[1], "refused"))
+		return refused(argv + 2);
+	if (!strcmp(argv[1], "plain")) {
+		plain();
 		HOST_END();
 	}
 	if (!strcmp(argv[1], "first")) {

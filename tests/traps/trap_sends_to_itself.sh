@@ -36,4 +36,17 @@ $limit env LD_PRELOAD="$CP_LIBRARY" WALLPROFILE="$work/wall.wall.pb" WALLPROFILE
 check_status wall 0
 check_same_output wall bare
 check_quiet wall
+# A filter that was there before us refuses the signal that we would send in its place.
+status=0
+"$host" refused true || status=$?
+if [ "$status" = 0 ]; then
+	for how in plain die; do
+		expected=0
+		[ $how = plain ] || expected=155
+		status=0
+		$limit "$host" refused env LD_PRELOAD="$CP_LIBRARY" CPUPROFILE="$work/refused.pb" "$host" $how \
+			>"$work/refused.out" 2>"$work/refused.err" || status=$?
+		check_status refused $expected
+	done
+fi
 finish
