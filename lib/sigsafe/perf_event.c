@@ -9,13 +9,9 @@
 #include "sigsafe/atomic.h"
 #include "sigsafe/sys.h"
 
-/* The period of a thread's first event is up to an eighth longer than what was asked for, never
- * shorter: its hit is worth at least one sampling period then. */
-#define FIRST_SPREAD 8
-/* Those of the others are up to a quarter longer or shorter. A program whose turns are about as
- * long as the period is in step with it, and what a hit costs can keep it so: periods that are
- * all within an eighth gave functions in such turns up to 6 % too much or too little. */
-#define SPREAD 4
+/* An event's period is up to an eighth longer than what was asked for, never shorter: each hit is
+ * worth at least one sampling period then. */
+#define SPREAD 8
 /* How long an event lasts, at least: in the midst of other threads' work to make one anew takes 0.3
  * ms, most of it for taking the old one's pages from all CPUs. */
 #define LIFE_HITS 64
@@ -126,10 +122,10 @@ static int replace(struct cp_perf *p, int tid, uint64_t period_ns, bool once)
 	return 0;
 }
 
-/* In [from, from + spread), which are a second at most. */
-static uint64_t draw_period(struct cp_perf *p, uint64_t from, uint64_t spread)
+/* In [base, base + base / SPREAD); BASE_NS is a second at most. */
+static uint64_t draw_period(struct cp_perf *p, uint64_t base_ns)
 {
-	return from + (spread * next_random(p) >> 32);
+	return base_ns + (base_ns / SPREAD * next_random(p) >> 32);
 }
 
 int cp_perf_open(struct cp_perf *p, int tid, uint64_t first_ns, uint64_t base_ns)
@@ -137,7 +133,7 @@ int cp_perf_open(struct cp_perf *p, int tid, uint64_t first_ns, uint64_t base_ns
 	int err;
 
 	p->random ^= first_ns * UINT64_C(0x9e3779b97f4a7c15) + (unsigned)tid;
-	p->period = draw_period(p, base_ns, base_ns / FIRST_SPREAD);
+	p->period = draw_period(p, base_ns);
 	/* What is left over at its end is on average what it begins with. */
 	p->credit = base_ns * next_random(p) >> 32;
 	p->left = 1;
@@ -163,8 +159,7 @@ static void credit_gap(struct cp_perf *p, int tid, uint64_t base_ns)
 
 int cp_perf_renew(struct cp_perf *p, int tid, uint64_t base_ns)
 {
-	uint64_t spread = base_ns / SPREAD;
-	uint64_t period = draw_period(p, base_ns - spread, 2 * spread);
+	uint64_t period = draw_period(p, base_ns);
 	int err = replace(p, tid, period, false);
 
 	p->left = LIFE_NS / base_ns > LIFE_HITS ? (uint32_t)(LIFE_NS / base_ns) : LIFE_HITS;
