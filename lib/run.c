@@ -92,11 +92,11 @@ uint64_t cp_run_hooks_ns(const struct cp_run *r, uint64_t all)
 {
 	uint64_t timed = cp_run_counted(r, CP_COUNT_TIMED);
 	uint64_t ticks = cp_run_counted(r, CP_COUNT_TIMED_TICKS);
-
-	struct cp_tick_pair now = cp_tick_pair();
+	struct cp_tick_pair now;
 
 	if (!timed)
 		return 0;
+	now = cp_tick_pair();
 	return (uint64_t)((__uint128_t)ticks * all / timed * cp_tick_rate(&r->start_ticks, &now) >>
 			  CP_TICK_RATE_SHIFT);
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "sigsafe/heap_hot.h"
 #include "sigsafe/sys.h"
 
 #define UNIT CP_DEPOT_UNIT
@@ -13,7 +14,6 @@
 #define BUCKETS (1u << 16)
 /* Where samples are rare few stacks differ: each would touch a page of so large a table. */
 #define BUCKETS_RARE (1u << 13)
-#define RARE_FROM (UINT64_C(64) << 10) /* bytes between samples */
 #define FOUND (UINT64_C(1) << 63)
 
 _Static_assert(UNITS *UNIT == CHUNK, "an id has 15 bits for the place in a chunk");
@@ -135,7 +135,7 @@ static void announce(struct cp_depot_entry *e)
 
 struct cp_depot_entry *cp_depot_find(const struct cp_depot_key *k)
 {
-	struct table *t = k->interval >= RARE_FROM ? &rare : &often;
+	struct table *t = k->interval >= CP_HEAP_TAG_INTERVAL ? &rare : &often;
 	uint32_t now = cp_depot_epoch(), *heads = heads_of(t), *head, first, old = 0;
 	uint64_t hash = hash_of(k);
 	struct cp_depot_entry *e, *new = NULL;

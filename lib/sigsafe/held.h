@@ -40,12 +40,12 @@ void cp_held_set_waiting(bool waiting);
 void cp_held_keep(const siginfo_t *si);
 
 /* Keep SI, which the calling thread sends to itself, for it alone. All signals are blocked. */
+void cp_held_keep_own(const siginfo_t *si);
 /* One is kept for the calling thread alone. */
 static inline bool cp_held_is_own_there(void)
 {
 	return cp_self.prof_pending;
 }
-void cp_held_keep_own(const siginfo_t *si);
 /* Drop that: another signal to this thread, about to be delivered, is the one that both became. */
 void cp_held_merge(void);
 
