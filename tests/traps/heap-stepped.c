@@ -7,29 +7,21 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <ucontext.h>
 
 #include "cprof.h"
 
 #define NOINLINE __attribute__((noinline))
 #define WARM 4
-#define STEPS_MAX 5000u
 
 #if defined(__x86_64__)
-#define TRAP_FLAG 0x100
-
-static volatile unsigned step, seen, changed;
+#include "stepped.h"
 
 static void on_trap(int sig, siginfo_t *info, void *context)
 {
-	ucontext_t *uc = context;
-
 	(void)sig;
 	(void)info;
-	if (seen++ != step)
+	if (!stepped_comes(context))
 		return;
-	uc->uc_mcontext.gregs[REG_EFL] &= ~TRAP_FLAG;
-	changed++;
 	cprof_thread_pause();
 	cprof_thread_resume();
 }
@@ -41,10 +33,9 @@ static NOINLINE void site_stepped(void)
 		void *volatile p;
 
 		if (i == WARM)
-			__asm__ volatile("pushfq\n\torq $0x100, (%%rsp)\n\tpopfq" ::
-						 : "memory", "cc");
+			TRACE();
 		p = malloc(10);
-		__asm__ volatile("pushfq\n\tandq $~0x100, (%%rsp)\n\tpopfq" ::: "memory", "cc");
+		DONT_TRACE();
 		free(p);
 	}
 }
@@ -62,10 +53,10 @@ int main(int argc, char **argv)
 		return 3;
 	/* Until a whole allocation takes fewer instructions. */
 	do {
-		changed = seen = 0;
+		came = seen = 0;
 		site_stepped();
 		step++;
-	} while (changed && step < STEPS_MAX);
+	} while (came && step < STEPS_MAX);
 	printf("%u\n", step * (WARM + 1));
 	return cprof_stop() || step < 50 || step == STEPS_MAX;
 }

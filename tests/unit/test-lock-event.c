@@ -6,11 +6,10 @@
 #include <stdint.h>
 #include <time.h>
 
-#include "sigsafe/capture.h"
+#include "lock-fixture.h"
 #include "sigsafe/lock_event.h"
 #include "sigsafe/lock_holder.h"
 #include "sigsafe/thread.h"
-#include "sigsafe/unwind.h"
 
 #define US UINT64_C(1000)
 #define UNLOCKS 2000000u
@@ -26,28 +25,9 @@ static int read_clock(clockid_t clock, struct timespec *t)
 	return 0;
 }
 
-static unsigned walk(const struct cp_unwind_input *in, uint64_t *pcs, unsigned max,
-		     enum cp_unwind_end *how)
-{
-	(void)in;
-	(void)max;
-	pcs[0] = 1;
-	*how = CP_UNWIND_COMPLETE;
-	return 1;
-}
-
-static const struct cp_unwinder unwinder = { .name = "one frame", .walk = walk };
-
 static struct cp_thread *begin(void)
 {
-	struct cp_thread *t = cp_thread_claim();
-
-	cp_capture_settings.max_depth = 4;
-	cp_capture_settings.unwinder = &unwinder;
-	cp_thread_enter(t);
-	cp_lock_clock.read = read_clock;
-	cp_lock_state.stratum_ns = cp_lock_stratum(100);
-	return t;
+	return begin_unlocks(read_clock);
 }
 
 static void end(struct cp_thread *t)

@@ -7,22 +7,16 @@
 #include <signal.h>
 #include <stdint.h>
 #include <time.h>
-#include <ucontext.h>
 
-#include "sigsafe/capture.h"
+#include "lock-fixture.h"
+#include "stepped.h"
+
 #include "sigsafe/lock_event.h"
 #include "sigsafe/lock_holder.h"
 #include "sigsafe/thread.h"
-#include "sigsafe/unwind.h"
-
-#define STEPS_MAX 5000u
-#define TRAP_FLAG 0x100
-#define TRACE() __asm__ volatile("pushfq\n\torq $0x100, (%%rsp)\n\tpopfq" ::: "memory", "cc")
-#define DONT_TRACE() __asm__ volatile("pushfq\n\tandq $~0x100, (%%rsp)\n\tpopfq" ::: "memory", "cc")
 
 static int locks[2];
 static struct cp_thread *t;
-static volatile unsigned step, seen, came;
 static struct cp_lock_release by_handler;
 static uint64_t handlers_use; /* of the entry */
 
@@ -32,18 +26,6 @@ static int read_clock(clockid_t clock, struct timespec *at)
 	*at = (struct timespec){ 1000, 0 };
 	return 0;
 }
-
-static unsigned walk(const struct cp_unwind_input *in, uint64_t *pcs, unsigned max,
-		     enum cp_unwind_end *how)
-{
-	(void)in;
-	(void)max;
-	pcs[0] = 1;
-	*how = CP_UNWIND_COMPLETE;
-	return 1;
-}
-
-static const struct cp_unwinder unwinder = { .name = "one frame", .walk = walk };
 
 /* Its generation: in use once more, it has another. */
 static uint64_t use_of(const struct cp_holder *h)
@@ -66,14 +48,10 @@ static void draw_next(const void *lock)
 
 static void on_trap(int sig, siginfo_t *info, void *context)
 {
-	ucontext_t *uc = context;
-
 	(void)sig;
 	(void)info;
-	if (seen++ != step)
+	if (!stepped_comes(context))
 		return;
-	uc->uc_mcontext.gregs[REG_EFL] &= ~TRAP_FLAG;
-	came = 1;
 	cp_holder_prepare(t, &locks[1]);
 	draw_next(&locks[1]);
 	cp_lock_release_begin(&by_handler, &locks[1]);
@@ -96,12 +74,7 @@ static void begin(void)
 	const struct sigaction act = { .sa_sigaction = on_trap, .sa_flags = SA_SIGINFO };
 
 	sigaction(SIGTRAP, &act, NULL);
-	cp_capture_settings.max_depth = 4;
-	cp_capture_settings.unwinder = &unwinder;
-	cp_lock_clock.read = read_clock;
-	cp_lock_state.stratum_ns = cp_lock_stratum(100);
-	t = cp_thread_claim();
-	cp_thread_enter(t);
+	t = begin_unlocks(read_clock);
 	step = 0;
 }
 
