@@ -13,11 +13,21 @@
 
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
+
+#include "sigsafe/sys.h"
 
 /* Called by the interposed functions. SIGPROF to the calling thread, as the kernel would tell of
  * it: SI_TKILL, or SI_QUEUE with VALUE. False: nothing of ours can be in the way, and the caller
  * sends it itself. Async-signal-safe; errno stays as it is. */
 bool cp_send_to_self(int code, union sigval value);
+
+/* SIG to TID of PID was SIGPROF to the calling thread, and went by the above. */
+static inline bool cp_send_tgkill(pid_t pid, pid_t tid, int sig)
+{
+	return sig == SIGPROF && tid == cp_sys_gettid() && pid == cp_sys_getpid() &&
+	       cp_send_to_self(SI_TKILL, (union sigval){ .sival_ptr = NULL });
+}
 
 /* Something is held, and the calling thread doesn't believe SIGPROF blocked: it gets it now, or
  * when the kernel's mask lets it. */

@@ -29,7 +29,7 @@ INTERPOSE int tgkill(pid_t pid, pid_t tid, int sig)
 {
 	long r;
 
-	if (sig == SIGPROF && tid == cp_sys_gettid() && pid == cp_sys_getpid() && killed(sig))
+	if (cp_send_tgkill(pid, tid, sig))
 		return 0;
 	r = cp_sys3(SYS_tgkill, pid, tid, sig);
 	if (r >= 0)
@@ -62,7 +62,7 @@ __asm__(".symver pthread_kill_of_2_34, " AS_OF_2_34);
 INTERPOSE int pthread_kill_of_2_34(pthread_t thread, int sig);
 SYMVER INTERPOSE int pthread_kill_of_2_34(pthread_t thread, int sig)
 {
-	if (sig == SIGPROF && pthread_equal(thread, pthread_self()) && killed(sig))
+	if (pthread_equal(thread, pthread_self()) && killed(sig))
 		return 0;
 	return CP_REAL(pthread_kill)(thread, sig);
 }

@@ -103,13 +103,13 @@ static bool changes_caller(long number, const long *a)
 }
 
 /* A thread's signal to itself: send.c. */
-static bool is_own_prof(long number, const long *a)
+static bool is_sent(long number, const long *a)
 {
 	switch (number) {
-	case SYS_tkill: return (int)a[1] == SIGPROF && (pid_t)a[0] == cp_sys_gettid();
-	case SYS_tgkill:
-		return (int)a[2] == SIGPROF && (pid_t)a[1] == cp_sys_gettid() &&
-		       (pid_t)a[0] == cp_sys_getpid();
+	case SYS_tkill:
+		return (int)a[1] == SIGPROF &&
+		       cp_send_tgkill(cp_sys_getpid(), (pid_t)a[0], (int)a[1]);
+	case SYS_tgkill: return cp_send_tgkill((pid_t)a[0], (pid_t)a[1], (int)a[2]);
 	default: return false;
 	}
 }
@@ -144,8 +144,7 @@ INTERPOSE long syscall(long number, ...)
 		return futex_wait(number, a);
 	if (changes_caller(number, a))
 		return call_alone(number, a);
-	if (is_own_prof(number, a) &&
-	    cp_send_to_self(SI_TKILL, (union sigval){ .sival_ptr = NULL }))
+	if (is_sent(number, a))
 		return 0;
 	before(number, a);
 	return CP_REAL(syscall)(number, a[0], a[1], a[2], a[3], a[4], a[5]);
