@@ -126,6 +126,48 @@ static void test_periods_sum_up_to_what_was_hit(void)
 	CHECK(given >= 999 && given <= 1000);
 }
 
+static void test_periods_are_a_quarter_longer_and_shorter(void)
+{
+	/* Far away: none of them hits. */
+	const uint64_t base = UINT64_C(1000000000), events = 200;
+	uint64_t least = base, most = base, sum = 0;
+	struct cp_perf p = { .random = 1 };
+
+	for (uint64_t i = 0; i < events; i++) {
+		if (cp_perf_open(&p, cp_sys_gettid(), base, base))
+			SKIP("no perf events here");
+		cp_perf_close(&p);
+		CHECK(p.period >= base * 3 / 4 && p.period < base * 5 / 4);
+		least = p.period < least ? p.period : least;
+		most = p.period > most ? p.period : most;
+		sum += p.period;
+	}
+	CHECK(least < base * 4 / 5);
+	CHECK(most > base * 6 / 5);
+	/* Seven standard deviations of the mean of so many. */
+	CHECK(sum / events > base * 93 / 100 && sum / events < base * 107 / 100);
+}
+
+static void test_the_second_event_keeps_the_firsts_period(void)
+{
+	/* Far away: none of them hits. */
+	const uint64_t base = UINT64_C(1000000000);
+	struct cp_perf p = { .random = 1 };
+
+	for (int i = 0; i < 10; i++) {
+		uint64_t period;
+
+		if (cp_perf_open(&p, cp_sys_gettid(), base, base))
+			SKIP("no perf events here");
+		period = p.period;
+		CHECK_EQ(cp_perf_renew(&p, cp_sys_gettid(), base), 0);
+		CHECK_EQ(p.period, period);
+		CHECK_EQ(cp_perf_renew(&p, cp_sys_gettid(), base), 0);
+		CHECK(p.period != period);
+		cp_perf_close(&p);
+	}
+}
+
 static volatile sig_atomic_t signals;
 static volatile int last_fd;
 
@@ -195,13 +237,19 @@ static uint64_t own_clock(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+static void burn_until(uint64_t clock)
+{
+	while (own_clock() < clock && !signals)
+		;
+}
+
 static void test_no_time_is_lost_between_the_first_event_and_the_next(void)
 {
-	/* The gap is to be within a sampling period. */
-	const uint64_t base = UINT64_C(1000000000), first = base / 100;
+	/* The gap is to be within half a period. */
+	const uint64_t base = UINT64_C(300000000), first = base / 100;
 	struct sigaction act = { .sa_sigaction = on_prof, .sa_flags = SA_SIGINFO };
 	struct cp_perf p = { .random = 1 };
-	uint64_t before = own_clock(), made, asked, credit;
+	uint64_t before = own_clock(), made, asked, credit, period, gap;
 
 	sigaction(SIGPROF, &act, NULL);
 	if (cp_perf_open(&p, cp_sys_gettid(), first, base))
@@ -209,11 +257,20 @@ static void test_no_time_is_lost_between_the_first_event_and_the_next(void)
 	made = own_clock();
 	burn();
 	credit = p.credit;
+	period = p.period;
 	asked = own_clock();
 	CHECK_EQ(cp_perf_renew(&p, cp_sys_gettid(), base), 0);
-	/* The first hit's time is up to an eighth later than was asked for. */
-	CHECK(p.credit - credit >= asked - made - first - first / 8);
-	CHECK(p.credit - credit <= own_clock() - before - first);
+	/* The first hit's time is up to a quarter sooner or later than was asked for. */
+	gap = p.credit - credit;
+	CHECK(gap >= asked - made - first - first / 4);
+	CHECK(gap <= own_clock() - before - first + first / 4);
+	CHECK_EQ(p.period + gap, period);
+	/* And so comes the hit: what is beside us can make it only sooner by this clock. */
+	signals = 0;
+	asked = own_clock();
+	burn_until(asked + period);
+	CHECK_EQ(signals, 1);
+	CHECK(own_clock() < asked + period - gap / 2);
 	credit = p.credit;
 	CHECK_EQ(cp_perf_renew(&p, cp_sys_gettid(), base), 0);
 	CHECK_EQ(p.credit, credit);
@@ -302,6 +359,8 @@ int main(void)
 	RUN(test_hits_that_had_no_room_are_counted);
 	RUN(test_other_records_are_passed_over);
 	RUN(test_periods_sum_up_to_what_was_hit);
+	RUN(test_periods_are_a_quarter_longer_and_shorter);
+	RUN(test_the_second_event_keeps_the_firsts_period);
 	RUN(test_an_event_lives_without_a_descriptor);
 	RUN(test_no_time_is_lost_between_the_first_event_and_the_next);
 	RUN(test_the_first_events_pages_are_kept_until_the_second_hit);
