@@ -80,25 +80,4 @@ check_valid "$work/crowded.pb"
 	fail "crowded: the threads' time isn't there"
 check_comment "$work/crowded.pb" 'threads: .* [4-9] a timer in its place'
 [ "$(grep -c '^libcprof:' "$work/crowded.err")" = 1 ] || fail "crowded: $(cat "$work/crowded.err")"
-
-# And these hold with perf as they do with timers.
-for trap in trap_descriptors_closed trap_exec_without_fork trap_own_sigprof_handler trap_signal_after_exec \
-	trap_start_and_stop trap_exit_paths trap_last_thread_exits trap_seccomp; do
-	env -u CPUPROFILE_FREQUENCY bash "$srcdir/tests/traps/$trap.sh" >"$work/$trap.log" 2>&1 ||
-		fail "$trap: $(grep -m 3 '^FAIL' "$work/$trap.log")"
-done
-for how in once grandchild thread; do
-	bare "fork-$how-bare" ./tests/traps/forks "$how"
-	profiled "fork-$how" ./tests/traps/forks "$how"
-	check_status "fork-$how" 0
-	check_same_output "fork-$how" "fork-$how-bare"
-	check_valid "$work/fork-$how.pb"*
-	check_no_stack "$work/fork-$how.pb" child
-	check_stack "$(find "$work" -name "fork-$how.pb.*" | head -n 1)" child
-done
-CPUPROFILE_FREQUENCY=4000 profiled churn ./tests/traps/many-threads 3000
-check_status churn 0
-check_quiet churn
-check_valid "$work/churn.pb"
-check_stack "$work/churn.pb" short_thread
 finish
