@@ -7,9 +7,11 @@
 #include "cpu.h"
 #include "sigsafe/atomic.h"
 #include "sigsafe/cfi_module.h"
+#include "sigsafe/lock_clock.h"
 #include "sigsafe/sys.h"
 #include "sweep.h"
 #include "threads.h"
+#include "tick_rate.h"
 #include "worker.h"
 
 /* How often threads that nobody announced are looked for: soon after the start and
@@ -71,7 +73,15 @@ static void sleep_until(uint32_t rung, uint64_t deadline)
 	cp_sys_futex_wait(&cp_collector.bell, rung, &timeout);
 }
 
-static uint64_t sweep(void)
+/* For the length of waits; the first look was at the begin of the loop. */
+static void look_at_counter(struct cp_tick_watch *w)
+{
+	struct cp_tick_pair now = cp_tick_pair();
+
+	cp_lock_clock_set(cp_tick_is_constant() ? cp_tick_watch_look(w, &now) : 0);
+}
+
+static uint64_t sweep(struct cp_tick_watch *watch)
 {
 	/* CPU time: a sweep that others interrupt costs no more for it. */
 	uint64_t began = cp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID), cost, again;
@@ -79,6 +89,7 @@ static uint64_t sweep(void)
 
 	cp_cpu_check_handler();
 	cp_cfi_modules_poll();
+	look_at_counter(watch);
 	again = cp_sweep_threads(&tasks) ? SWEEP_FIRST_NS : SWEEP_NS;
 	cost = cp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) - began;
 	if (cost > again / SWEEP_SHARE)
@@ -105,7 +116,9 @@ static void end_bare(void)
 bool cp_collect_loop(void)
 {
 	uint64_t next_sweep = cp_sys_clock_ns(CLOCK_MONOTONIC) + SWEEP_FIRST_NS;
-
+	/* Anew in each loop: a fork may have come amid a change of its parent's. Until this one has
+	 * found the rate, it is the one that was known before. */
+	struct cp_tick_watch watch = { .since = cp_tick_pair() };
 	for (;;) {
 		/* Read before the requests: a request after this changes it, and the wait
 		 * below returns at once. */
@@ -129,8 +142,8 @@ bool cp_collect_loop(void)
 		if (bits | tick)
 			cp_collect_run(serve_all, &tick);
 		if (now >= next_sweep)
-			next_sweep =
-				cp_load_acquire(&cp_collector.joining) ? now + JOINING_NS : sweep();
+			next_sweep = cp_load_acquire(&cp_collector.joining) ? now + JOINING_NS
+									    : sweep(&watch);
 		deadline = min_u64(next_sweep, cp_collector.work->due());
 		if (cp_threads_main_ended())
 			deadline = min_u64(deadline, now + END_CHECK_NS);

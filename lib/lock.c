@@ -12,7 +12,6 @@
 #include "sigsafe/lock_holder.h"
 #include "sigsafe/sys.h"
 #include "sigsafe/text.h"
-#include "tick_rate.h"
 
 #define L(x) ((unsigned long)(x))
 
@@ -23,8 +22,6 @@ static struct cp_lock_sample in_run[CP_LOCK_BULKS];
 
 /* Rows whose locks were named; rows only come in addition. */
 static size_t named[CP_MODES];
-
-static bool counter_is_clock; /* for the length of short waits */
 
 static void begin_counts(void)
 {
@@ -38,7 +35,6 @@ static int start(struct cp_run *r, const struct cp_config *c)
 {
 	(void)r;
 	cp_lock_clock.read = clock_gettime;
-	counter_is_clock = cp_tick_is_constant();
 	begin_counts();
 	cp_lock_names_release();
 	named[CP_MODE_LOCK] = 0;
@@ -81,8 +77,6 @@ static void take_count(struct cp_run *r, enum cp_lock_bulk kind, uint32_t locati
 
 static void collect(struct cp_run *r)
 {
-	if (counter_is_clock)
-		cp_lock_clock_set(cp_run_tick_rate(r));
 	take_count(r, CP_LOCK_SHORT, CP_LOCATION_SHORT_WAITS);
 	take_count(r, CP_LOCK_LOST, CP_LOCATION_LOST_WAITS);
 }

@@ -23,7 +23,6 @@ void cp_run_begin(struct cp_run *r, struct cp_modules *modules)
 	r->start_utc_ns = cp_sys_clock_ns(CLOCK_REALTIME);
 	r->start_ns = cp_sys_clock_ns(CLOCK_MONOTONIC);
 	r->start_ticks = cp_tick_pair();
-	r->tick_rate = 0;
 	r->start_cpu_ns = cp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	r->own_base_ns = worked();
 	r->dumps = 0;
@@ -64,28 +63,6 @@ uint64_t cp_run_own_cpu(const struct cp_run *r)
 uint64_t cp_run_counted(const struct cp_run *r, enum cp_count what)
 {
 	return cp_counted_mode(r->mode, what) - r->base[what];
-}
-
-/* Another machine's, after a migration of the process or of the machine. */
-static bool is_another(uint64_t rate, uint64_t before)
-{
-	uint64_t off = rate > before ? rate - before : before - rate;
-
-	return before && off > before / 1000;
-}
-
-uint64_t cp_run_tick_rate(struct cp_run *r)
-{
-	struct cp_tick_pair now = cp_tick_pair();
-	uint64_t rate = cp_tick_rate(&r->start_ticks, &now);
-
-	if (cp_tick_slept(&r->start_ticks, &now) || now.ticks < r->start_ticks.ticks ||
-	    is_another(rate, r->tick_rate)) {
-		r->start_ticks = now;
-		rate = 0;
-	}
-	r->tick_rate = rate;
-	return rate;
 }
 
 uint64_t cp_run_hooks_ns(const struct cp_run *r, uint64_t all)

@@ -31,8 +31,7 @@ struct cp_run {
 	bool claimed;		/* our name exists and is ours: it may be replaced */
 	unsigned dumps;		/* numbered dumps so far */
 	uint64_t start_utc_ns, start_ns; /* wall clock; monotonic */
-	struct cp_tick_pair start_ticks; /* at start_ns, or later: cp_run_tick_rate */
-	uint64_t tick_rate;		 /* as last found; 0: not yet */
+	struct cp_tick_pair start_ticks; /* at start_ns */
 	uint64_t start_cpu_ns;		 /* the process's CPU time at the start */
 	uint64_t written_records;	 /* aggregate.records at the last write to PATH */
 	bool written;			 /* PATH was written at all */
@@ -56,9 +55,6 @@ uint64_t cp_run_own_cpu(const struct cp_run *r);
 
 /* Time spent in handlers, estimated from those that were timed. */
 uint64_t cp_run_handler_ns(const struct cp_run *r);
-/* The processor's counter since the start of R, or since it was last found to be another, as
- * cp_tick_rate has it; 0: not known yet. */
-uint64_t cp_run_tick_rate(struct cp_run *r);
 /* The same of R's mode's hooks, which took ALL samples. */
 uint64_t cp_run_hooks_ns(const struct cp_run *r, uint64_t all);
 

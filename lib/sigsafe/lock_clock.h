@@ -3,8 +3,8 @@
  * A wait's end is read with the lock held, where each nanosecond makes all others wait longer. The
  * processor's counter takes a third of the time that the clock takes. So a wait begins with both,
  * and what passes since is told by the counter alone, while that is short: then its rate, which
- * the collector finds out (lib/tick_rate.h), is right to less than a nanosecond. Longer waits, and
- * all of them until the rate is known, read the clock.
+ * the collector finds out (lib/collect_loop.c), is right to a nanosecond. Longer waits, and all of
+ * them until the rate is known, read the clock.
  */
 #ifndef CP_LOCK_CLOCK_H
 #define CP_LOCK_CLOCK_H
@@ -15,7 +15,7 @@
 #include "sigsafe/arch.h"
 #include "sigsafe/atomic.h"
 
-/* Written by the control half (lock.c). */
+/* Written by the control half: lock.c, and the rate by collect_loop.c. */
 struct cp_lock_clock {
 	/* libc's clock_gettime: the vdso's, without a system call. */
 	int (*read)(clockid_t, struct timespec *);

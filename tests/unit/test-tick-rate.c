@@ -4,7 +4,9 @@
 #include <stdint.h>
 #include <time.h>
 
-#include "run.h"
+#include "collect.h"
+#include "sigsafe/atomic.h"
+#include "sigsafe/lock_event.h"
 #include "sigsafe/sys.h"
 #include "tick_rate.h"
 
@@ -12,8 +14,8 @@
 
 static void test_rate(void)
 {
-	const struct cp_tick_pair from = { 1000000000, 5000, 0 };
-	struct cp_tick_pair to = { 2000000000, 5000 + 4000000000, 0 };
+	const struct cp_tick_pair from = { 1000000000, 5000, 0, 0 };
+	struct cp_tick_pair to = { 2000000000, 5000 + 4000000000, 0, 0 };
 
 	CHECK_EQ(cp_tick_rate(&from, &to), ONE / 4);
 	/* Slower than the clock, as on machines whose counter is one of 24 MHz. */
@@ -21,25 +23,25 @@ static void test_rate(void)
 	CHECK_EQ(cp_tick_rate(&from, &to), ONE * 40);
 	/* A year. */
 	to = (struct cp_tick_pair){ from.ns + UINT64_C(31536000000000000),
-				    from.ticks + UINT64_C(94608000000000000), 0 };
+				    from.ticks + UINT64_C(94608000000000000), 0, 0 };
 	CHECK_EQ(cp_tick_rate(&from, &to), ONE / 3);
 }
 
 static void test_too_close(void)
 {
-	const struct cp_tick_pair from = { 1000000000, 5000, 0 };
-	struct cp_tick_pair to = { 1000000100, 5300, 0 };
+	const struct cp_tick_pair from = { 1000000000, 5000, 0, 0 };
+	struct cp_tick_pair to = { 1000000100, 5300, 0, 0 };
 
 	CHECK_EQ(cp_tick_rate(&from, &to), 0);
 	CHECK_EQ(cp_tick_rate(&from, &from), 0);
-	to = (struct cp_tick_pair){ 2000000000, 5000, 0 }; /* it stands still */
+	to = (struct cp_tick_pair){ 2000000000, 5000, 0, 0 }; /* it stands still */
 	CHECK_EQ(cp_tick_rate(&from, &to), 0);
 }
 
 /* Awake for two seconds between, and suspended for an hour. */
 static void test_a_suspended_machine(void)
 {
-	struct cp_tick_pair from = { 1000000000, 5000, 0 }, to = { 3000000000, 9000, 20000 };
+	struct cp_tick_pair from = { 1000000000, 5000, 0, 0 }, to = { 3000000000, 9000, 20000, 0 };
 
 	CHECK(!cp_tick_slept(&from, &to));
 	CHECK(!cp_tick_slept(&to, &from));
@@ -47,29 +49,106 @@ static void test_a_suspended_machine(void)
 	CHECK(cp_tick_slept(&from, &to));
 }
 
-/* What the rate is found out from begins anew when the counter may be another. */
-static void test_a_counter_that_is_another(void)
-{
-	static struct cp_run r;
-	const struct timespec moment = { .tv_nsec = 5000000 };
-	uint64_t rate;
+#define SECOND UINT64_C(1000000000)
 
-	r.start_ticks = cp_tick_pair();
-	nanosleep(&moment, NULL);
-	rate = cp_run_tick_rate(&r);
-	CHECK(rate > 0);
-	r.start_ticks.asleep -= UINT64_C(3600000000000);
-	CHECK_EQ(cp_run_tick_rate(&r), 0);
-	nanosleep(&moment, NULL);
-	CHECK(cp_run_tick_rate(&r) > 0);
-	r.start_ticks.ticks += UINT64_C(1) << 62; /* it began anew */
-	CHECK_EQ(cp_run_tick_rate(&r), 0);
-	nanosleep(&moment, NULL);
-	CHECK(cp_run_tick_rate(&r) > 0);
-	r.tick_rate = 2 * rate; /* a faster machine's before */
-	CHECK_EQ(cp_run_tick_rate(&r), 0);
-	nanosleep(&moment, NULL);
-	CHECK(cp_run_tick_rate(&r) > 0);
+/* So many seconds after a watch's begin, by a counter of GHZ. */
+static struct cp_tick_pair after(double seconds, double ghz)
+{
+	return (struct cp_tick_pair){ .ns = SECOND + (uint64_t)(seconds * 1e9),
+				      .ticks = 5000 + (uint64_t)(seconds * ghz * 1e9),
+				      .within = 200 };
+}
+
+static uint64_t look(struct cp_tick_watch *w, struct cp_tick_pair now)
+{
+	return cp_tick_watch_look(w, &now);
+}
+
+static void test_watch_knows_the_rate_after_a_tenth_of_a_second(void)
+{
+	struct cp_tick_watch w = { .since = after(0, 2) };
+
+	CHECK_EQ(look(&w, after(0.1, 2)), ONE / 2);
+	CHECK_EQ(look(&w, after(1e6, 2)), ONE / 2);
+}
+
+/* Two readings of 0.2 us each, 0.1 s apart, are right to one in a million; longer ones are not, and
+ * are when they are farther apart. */
+static void test_watch_waits_until_it_is_exact(void)
+{
+	struct cp_tick_watch w = { .since = after(0, 2) };
+	struct cp_tick_pair now = after(0.1, 2);
+
+	now.within = 5000;
+	CHECK_EQ(look(&w, now), 0);
+	now = after(1.1, 2);
+	now.within = 4000;
+	CHECK_EQ(look(&w, now), ONE / 2);
+	w.since.within = 5000;
+	CHECK_EQ(look(&w, after(1.1, 2)), 0);
+	CHECK_EQ(look(&w, after(2.8, 2)), ONE / 2);
+}
+
+/* What the rate is found out from begins anew when the counter may be another. */
+static void test_watch_of_a_counter_that_is_another(void)
+{
+	struct cp_tick_watch w = { .since = after(0, 2) };
+	struct cp_tick_pair now = after(2, 2);
+
+	CHECK_EQ(look(&w, after(1, 2)), ONE / 2);
+	now.asleep = 3600 * SECOND;
+	CHECK_EQ(look(&w, now), 0);
+	now = after(3, 2);
+	now.asleep = 3600 * SECOND;
+	CHECK_EQ(look(&w, now), ONE / 2);
+	/* It began anew. */
+	now.ns += SECOND;
+	now.ticks = 0;
+	CHECK_EQ(look(&w, now), 0);
+	now.ns += SECOND;
+	now.ticks += SECOND;
+	CHECK_EQ(look(&w, now), ONE);
+	/* Of a faster machine. */
+	now.ns += SECOND;
+	now.ticks += 4 * SECOND;
+	CHECK_EQ(look(&w, now), 0);
+	now.ns += SECOND;
+	now.ticks += 4 * SECOND;
+	CHECK_EQ(look(&w, now), ONE / 4);
+}
+
+static void serve(uint32_t requests)
+{
+	(void)requests;
+}
+
+static uint64_t never(void)
+{
+	return UINT64_MAX;
+}
+
+static void nothing(void)
+{
+}
+
+#define PATIENCE_MS 60000 /* on the busiest machine */
+
+/* Without any drain. */
+static void test_collector_tells_the_locks(void)
+{
+	static const struct cp_collect_work work = { serve, never, nothing };
+	const struct timespec moment = { .tv_nsec = 1000000 };
+
+	CHECK_EQ(cp_lock_clock.longest, 0);
+	CHECK_EQ(cp_collect_init(&work), 0);
+	CHECK_EQ(cp_collect_start(), 0);
+	for (unsigned ms = 0; ms < PATIENCE_MS && cp_tick_is_constant(); ms++) {
+		if (cp_load_acquire(&cp_lock_clock.longest))
+			break;
+		nanosleep(&moment, NULL);
+	}
+	cp_collect_stop();
+	CHECK_EQ(cp_lock_clock.longest != 0, cp_tick_is_constant());
 }
 
 /* The clock lies between two readings of it. */
@@ -81,6 +160,7 @@ static void test_reading(void)
 
 	CHECK(before <= first.ns && first.ns <= second.ns && second.ns <= after);
 	CHECK(first.ticks < second.ticks);
+	CHECK(second.within > 0);
 }
 
 int main(void)
@@ -88,7 +168,10 @@ int main(void)
 	RUN(test_rate);
 	RUN(test_too_close);
 	RUN(test_a_suspended_machine);
-	RUN(test_a_counter_that_is_another);
+	RUN(test_watch_knows_the_rate_after_a_tenth_of_a_second);
+	RUN(test_watch_waits_until_it_is_exact);
+	RUN(test_watch_of_a_counter_that_is_another);
+	RUN(test_collector_tells_the_locks);
 	RUN(test_reading);
 	return harness_end();
 }
