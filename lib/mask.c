@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <ucontext.h>
 
 #include "real.h"
 #include "send.h"
@@ -125,10 +126,20 @@ int cp_mask_suspend(const sigset_t *mask)
 	return result;
 }
 
-static bool is_own_sample(const siginfo_t *si)
+/* A sample of ours, whatever clock it is of: it is taken here, where the thread is. */
+__attribute__((noinline)) static bool is_taken(const siginfo_t *si)
 {
-	return si->si_signo == SIGPROF && si->si_code == SI_TIMER &&
-	       ((uint64_t)(uintptr_t)si->si_value.sival_ptr & CP_CPU_TAG_MASK) == CP_CPU_TAG;
+	const uint64_t all = CP_SIGSET_ALL;
+	int saved = errno;
+	ucontext_t here;
+	uint64_t old;
+	bool taken;
+
+	cp_sys_sigmask(SIG_SETMASK, &all, &old);
+	taken = getcontext(&here) == 0 && cp_cpu_event_take(si, &here);
+	cp_sys_sigmask(SIG_SETMASK, &old, NULL);
+	errno = saved;
+	return taken;
 }
 
 static struct timespec left_until(uint64_t deadline)
@@ -151,7 +162,7 @@ static int wait(const sigset_t *set, siginfo_t *si, const struct timespec *timeo
 		if (sigismember(set, SIGPROF) == 1 && cp_held_any() && cp_held_take(si))
 			return SIGPROF;
 		sig = CP_REAL(sigtimedwait)(set, si, timeout ? &left : NULL);
-		if (sig != SIGPROF || !is_own_sample(si))
+		if (sig != SIGPROF || !is_taken(si))
 			return sig;
 		if (timeout)
 			left = left_until(deadline);

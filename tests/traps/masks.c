@@ -3,6 +3,7 @@
  *
  *   masks                 all of the checks below
  *   masks inherited       says what mask and disposition of SIGPROF it was started with
+ *   masks polls           asks for a blocked SIGPROF again and again: nobody sends one
  *   masks exec HOW SELF   block and ignore SIGPROF, then run "SELF inherited" by execv, fork,
  * vfork, spawn
  */
@@ -272,6 +273,24 @@ __attribute__((noinline)) static int inherited(void)
 	HOST_END();
 }
 
+__attribute__((noinline)) static int polls(void)
+{
+	const struct timespec now = { 0 };
+	const clock_t end = clock() + CLOCKS_PER_SEC / 2;
+	int got = 0, error = 0;
+	siginfo_t si;
+
+	sigprocmask(SIG_BLOCK, &prof, NULL);
+	while (clock() < end)
+		for (int i = 0; i < 100; i++) {
+			got += sigtimedwait(&prof, &si, &now) >= 0;
+			error += errno != EAGAIN;
+		}
+	EXPECT(got == 0);
+	EXPECT(error == 0);
+	HOST_END();
+}
+
 static int exec(const char *how, char *self)
 {
 	char *argv[] = { self, "inherited", NULL };
@@ -328,6 +347,8 @@ int main(int argc, char **argv)
 	sigaddset(&prof, SIGPROF);
 	if (argc > 1 && !strcmp(argv[1], "inherited"))
 		return inherited();
+	if (argc > 1 && !strcmp(argv[1], "polls"))
+		return polls();
 	if (argc > 3)
 		return exec(argv[2], argv[3]);
 	query();

@@ -12,6 +12,14 @@ check_valid "$work/masks.pb"
 check_stack "$work/masks.pb" 'burn.*;blocked_worker'
 check_stack "$work/masks.pb" 'burn.*;report_mask'
 
+# Whose waits take none of ours, and they are samples nevertheless.
+for engine in timer perf itimer; do
+	CPROF_CPU_ENGINE=$engine CPUPROFILE_FREQUENCY=4000 profiled "polls-$engine" "$host" polls
+	check_status "polls-$engine" 0
+	check_quiet "polls-$engine"
+	check_stack "$work/polls-$engine.pb" polls
+done
+
 # What the next program inherits is the program's, not ours.
 for how in execv fork vfork restored spawn; do
 	bare "bare-$how" "$host" exec "$how" "$host"
