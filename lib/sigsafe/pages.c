@@ -1,6 +1,7 @@
 /* Arena and vector over mmap'd pages; see pages.h. */
 #include "sigsafe/pages.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "sigsafe/sys.h"
@@ -92,23 +93,55 @@ static size_t bytes_of(const struct cp_vec *v, size_t room)
 	return (room * v->size + PAGE - 1) & ~(PAGE - 1);
 }
 
+static void *grow(const struct cp_vec *v, size_t size)
+{
+	size_t had = v->items ? bytes_of(v, v->room) : 0;
+	void *items;
+	long moved;
+
+	/* The pages move as they are; huge ones might be taken apart. */
+	if (had && size < HUGE_FROM) {
+		moved = cp_sys4(SYS_mremap, v->items, had, size, MREMAP_MAYMOVE);
+		if (moved >= 0 || moved <= -4096)
+			return (void *)moved;
+	}
+	items = cp_pages_map(size);
+	if (items && had) {
+		memcpy(items, v->items, v->count * v->size);
+		cp_sys_unmap(v->items, had);
+	}
+	return items;
+}
+
+static bool make_room(struct cp_vec *v, size_t room)
+{
+	void *items = grow(v, bytes_of(v, room));
+
+	if (!items)
+		return false;
+	v->items = items;
+	v->room = room;
+	return true;
+}
+
 void *cp_vec_add(struct cp_vec *v)
 {
-	if (v->count == v->room) {
-		size_t room = v->room ? v->room * 2 : (PAGE + v->size - 1) / v->size;
-		void *items = cp_pages_map(bytes_of(v, room));
-
-		if (!items)
-			return NULL;
-		if (v->items) {
-			memcpy(items, v->items, v->count * v->size);
-			cp_sys_unmap(v->items, bytes_of(v, v->room));
-		}
-		v->items = items;
-		v->room = room;
-	}
+	if (v->count == v->room &&
+	    !make_room(v, v->room ? v->room * 2 : (PAGE + v->size - 1) / v->size))
+		return NULL;
 	/* Not all are fresh: a vector may have been longer. */
 	return memset((char *)v->items + v->count++ * v->size, 0, v->size);
+}
+
+bool cp_vec_extend(struct cp_vec *v, size_t count)
+{
+	if (count <= v->count)
+		return true;
+	if (count > v->room && !make_room(v, count))
+		return false;
+	memset((char *)v->items + v->count * v->size, 0, (count - v->count) * v->size);
+	v->count = count;
+	return true;
 }
 
 void cp_vec_release(struct cp_vec *v)

@@ -6,6 +6,7 @@
 #ifndef CP_PAGES_H
 #define CP_PAGES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -38,6 +39,8 @@ struct cp_vec {
 
 /* Room for one more item at the end, zeroed, counted: its address, or NULL. */
 void *cp_vec_add(struct cp_vec *v);
+/* At least COUNT items, those that are new zeroed. false: there is no memory. */
+bool cp_vec_extend(struct cp_vec *v, size_t count);
 void cp_vec_release(struct cp_vec *v);
 #define CP_VEC_AT(v, type, i) (&((type *)(v)->items)[i])
 

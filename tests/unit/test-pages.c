@@ -57,6 +57,22 @@ static void test_vector_keeps_items_while_growing(void)
 	CHECK(!v.items);
 }
 
+static void test_vector_is_made_as_long_as_asked(void)
+{
+	struct cp_vec v = { .size = sizeof(uint32_t) };
+
+	CHECK(cp_vec_extend(&v, 0) && v.count == 0);
+	CHECK(cp_vec_extend(&v, 3) && v.count == 3);
+	*CP_VEC_AT(&v, uint32_t, 2) = 7;
+	CHECK(cp_vec_extend(&v, 1) && v.count == 3);
+	/* What was there before its items went is not seen again. */
+	v.count = 1;
+	CHECK(cp_vec_extend(&v, 5000));
+	for (uint32_t i = 0; i < 5000; i++)
+		CHECK_EQ(*CP_VEC_AT(&v, uint32_t, i), 0);
+	cp_vec_release(&v);
+}
+
 /* Mapped in one, given back in pieces. */
 static void test_unmapping_takes_all_and_no_more(void)
 {
@@ -92,5 +108,6 @@ int main(void)
 	RUN(test_arena_gives_zeroed_aligned_blocks);
 	RUN(test_arena_keeps_its_limit);
 	RUN(test_vector_keeps_items_while_growing);
+	RUN(test_vector_is_made_as_long_as_asked);
 	return harness_end();
 }
