@@ -42,6 +42,7 @@ int cp_ehfunc_open(struct cp_ehfunc *t, const struct cp_elf *e)
 	t->e = e;
 	t->header = p.p_vaddr;
 	t->count = h.count;
+	t->start = t->size = 0;
 	t->hint = t->block_count = 0;
 	return 0;
 }
@@ -114,8 +115,13 @@ int cp_ehfunc_start(struct cp_ehfunc *t, uint64_t vaddr, uint64_t *start)
 	uint64_t function, at, off;
 	struct cp_ehfunc_entry entry;
 	struct fde fde;
-	int err = find_entry(t, vaddr, &entry);
+	int err;
 
+	if (vaddr - t->start < t->size) {
+		*start = t->start;
+		return 0;
+	}
+	err = find_entry(t, vaddr, &entry);
 	if (err)
 		return err;
 	function = t->header + (uint64_t)(int64_t)entry.function;
@@ -130,6 +136,7 @@ int cp_ehfunc_start(struct cp_ehfunc *t, uint64_t vaddr, uint64_t *start)
 		return -ENOENT;
 	if (vaddr - function >= fde.size)
 		return -ENOENT;
-	*start = function;
+	*start = t->start = function;
+	t->size = fde.size;
 	return 0;
 }

@@ -19,7 +19,8 @@ struct cp_ehfunc {
 	uint64_t header; /* vaddr that the table's entries are relative to */
 	uint64_t table;	 /* its place in the source */
 	uint32_t count;
-	uint32_t hint; /* the last answer: addresses are asked for in rising order */
+	uint64_t start, size; /* of the function that was last found */
+	uint32_t hint;	      /* the last answer: addresses are asked for in rising order */
 	uint32_t block_start, block_count; /* entries in BLOCK */
 	struct cp_ehfunc_entry block[256];
 };

@@ -4,19 +4,10 @@
 #include <errno.h>
 #include <string.h>
 
+#include "index.h"
 #include "sigsafe/sys.h"
 
 #define SLOTS_MIN ((size_t)1024) /* one page */
-
-/* FNV-1a: names are short, and a table lives for one dump. */
-static uint32_t hash_of(const char *s, size_t n)
-{
-	uint64_t h = UINT64_C(0xcbf29ce484222325);
-
-	for (size_t i = 0; i < n; i++)
-		h = (h ^ (uint8_t)s[i]) * UINT64_C(0x100000001b3);
-	return (uint32_t)(h ^ h >> 32);
-}
 
 /* The slot that holds the text, or the free one where it belongs. */
 static uint32_t *slot_of(const struct cp_intern *t, const char *s, size_t n, uint32_t hash)
@@ -56,7 +47,7 @@ static int grow(struct cp_intern *t)
 
 int cp_intern_add(struct cp_intern *t, const char *s, size_t n, uint64_t *id)
 {
-	uint32_t hash = hash_of(s, n), *slot;
+	uint32_t hash = cp_index_hash(s, n), *slot;
 	struct cp_intern_entry *e;
 	char *text;
 

@@ -8,12 +8,12 @@
 #include <errno.h>
 #include <string.h>
 
-#include "sigsafe/sys.h"
 #include "sort.h"
 
-#define CHUNK 512 /* symbols read at once: three pages, which are new ones for each table */
+#define CHUNK 512 /* symbols read at once: three pages */
 /* Of the addresses, to find a target by. */
 #define PARTS 1024u
+#define FEW 4u		   /* in a part: looked at one by one */
 #define LONGEST_NAME 16384 /* longer names are cut; cp_demangle takes none longer */
 #define TIE_NAME_MAX 512   /* of two aliases, so much is compared */
 /* Steps allowed for each symbol and target: nested functions are a few deep at most, so only a
@@ -53,18 +53,23 @@ static void divide(struct scan *s)
 
 /* First target at or above VADDR. Asked for each symbol there is; targets are few beside them, so
  * most parts hold none or one. */
-static size_t first_at(const struct scan *s, uint64_t vaddr)
+static inline size_t first_at(const struct scan *s, uint64_t vaddr)
 {
 	uint64_t part;
+	uint32_t at, end;
 
 	if (!s->n || vaddr <= s->targets[0].vaddr)
 		return 0;
 	part = (vaddr - s->targets[0].vaddr) >> s->shift;
 	if (part >= PARTS)
 		return s->n;
-	return s->first[part] + cp_sort_first(s->targets + s->first[part],
-					      s->first[part + 1] - s->first[part],
-					      sizeof(*s->targets), vaddr);
+	at = s->first[part];
+	end = s->first[part + 1];
+	if (end - at > FEW)
+		return at + cp_sort_first(s->targets + at, end - at, sizeof(*s->targets), vaddr);
+	while (at < end && s->targets[at].vaddr < vaddr)
+		at++;
+	return at;
 }
 
 /* Functions before what has no type, then global, weak, local. 0: names no code. */
@@ -243,21 +248,18 @@ static int name_targets(struct scan *s, struct cp_arena *names)
 int cp_symtab_pass(const struct cp_elf *e, const struct cp_elf_symtab *t,
 		   struct cp_symtab_target *targets, size_t n, struct cp_arena *names)
 {
-	struct scan *s = cp_sys_map(sizeof(*s));
+	/* The collector's stack has room, and pages that are there for the next table, too. */
+	struct scan s;
 	int r;
 
-	if (!s)
-		return -ENOMEM;
-	s->e = e;
-	s->t = t;
-	s->targets = targets;
-	s->n = n;
+	s.e = e;
+	s.t = t;
+	s.targets = targets;
+	s.n = n;
+	s.shift = 0;
 	for (size_t i = 0; i < n; i++)
 		targets[i].cover = targets[i].below = (struct cp_symtab_entry){ 0 };
-	divide(s);
-	r = read_all(s);
-	if (!r)
-		r = name_targets(s, names);
-	cp_sys_unmap(s, sizeof(*s));
-	return r;
+	divide(&s);
+	r = read_all(&s);
+	return r ? r : name_targets(&s, names);
 }
