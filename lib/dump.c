@@ -24,7 +24,20 @@ static void row_labels(const void *run, const struct cp_stack *s, struct cp_prof
 	r->ops->labels(r, s, to);
 }
 
-static int write_profile(struct cp_run *r, const struct cp_config *c, struct cp_sink *to)
+/* What R's file begins with is compressed once for it and its view, which is the next to be
+ * written: most of both is locations, functions and names. NULL: nothing to keep, nothing kept. */
+static struct cp_gzip_state **beginning_of(struct cp_run *r)
+{
+	if (r->aggregate.stacks.count > LARGE)
+		return NULL;
+	if (r->rows != r)
+		return r->rows->beginning ? &r->rows->beginning : NULL;
+	cp_gzip_forget(&r->beginning);
+	return r->has_view ? &r->beginning : NULL;
+}
+
+static int write_profile(struct cp_run *r, const struct cp_config *c, struct cp_sink *to,
+			 struct cp_gzip_state **beginning)
 {
 	const struct cp_mode_ops *ops = r->ops;
 	struct cp_report report;
@@ -40,6 +53,7 @@ static int write_profile(struct cp_run *r, const struct cp_config *c, struct cp_
 		.labels = c->labels,
 		.row_labels = ops->labels ? row_labels : NULL,
 		.context = r,
+		.twice = beginning,
 	};
 	struct cp_aggregate *a = &r->rows->aggregate;
 	struct cp_names *n = &r->rows->names;
@@ -50,7 +64,7 @@ static int write_profile(struct cp_run *r, const struct cp_config *c, struct cp_
 	cp_report_make(&report, r, c);
 	info.comments = report.pointers;
 	info.comment_count = report.count;
-	err = cp_gzip_sink_open(&gzip, to, a->stacks.count > LARGE);
+	err = cp_gzip_sink_open(&gzip, to, a->stacks.count > LARGE, beginning);
 	if (err)
 		return err;
 	err = cp_profile_write(a, n, &info, &gzip.sink);
@@ -178,7 +192,7 @@ static int write_file(struct cp_run *r, const struct cp_config *c, unsigned numb
 	if (!err)
 		err = cp_file_sink_open(&f, path);
 	if (!err) {
-		err = write_profile(r, c, &f.sink);
+		err = write_profile(r, c, &f.sink, beginning_of(r));
 		closed = replace ? cp_file_sink_close(&f, err != 0, true)
 				 : close_on_free_name(r, &f, err, number);
 		err = err ? err : closed;
@@ -275,7 +289,7 @@ int cp_dump_to_path(struct cp_run *r, const struct cp_config *c, const char *pat
 	err = cp_file_sink_open(&f, path);
 	if (err)
 		return err;
-	err = write_profile(r, c, &f.sink);
+	err = write_profile(r, c, &f.sink, NULL);
 	closed = cp_file_sink_close(&f, err != 0, true);
 	return err ? err : closed;
 }
@@ -283,5 +297,5 @@ int cp_dump_to_path(struct cp_run *r, const struct cp_config *c, const char *pat
 int cp_dump_to_sink(struct cp_run *r, const struct cp_config *c, struct cp_sink *sink)
 {
 	bring_up_to_date(r);
-	return write_profile(r, c, sink);
+	return write_profile(r, c, sink, NULL);
 }

@@ -167,12 +167,13 @@ void cp_pprof_open(struct cp_pprof *w, struct cp_sink *sink, const struct cp_ppr
 {
 	uint64_t empty;
 
-	*w = (struct cp_pprof){ .sink = sink, .value_count = head->sample_type_count };
+	*w = (struct cp_pprof){ .sink = sink,
+				.value_count = head->sample_type_count,
+				.time_nanos = head->time_nanos,
+				.duration_nanos = head->duration_nanos };
 	w->error = cp_intern_add(&w->strings, "", 0, &empty);
 	for (unsigned i = 0; i < head->sample_type_count; i++)
 		put_type(w, PROFILE_SAMPLE_TYPE, &head->sample_types[i]);
-	put_number(w, PROFILE_TIME_NANOS, (uint64_t)head->time_nanos);
-	put_number(w, PROFILE_DURATION_NANOS, (uint64_t)head->duration_nanos);
 	put_type(w, PROFILE_PERIOD_TYPE, &head->period_type);
 	put_number(w, PROFILE_PERIOD, (uint64_t)head->period);
 	put_number(w, PROFILE_DEFAULT_SAMPLE_TYPE, text_id(w, head->default_sample_type));
@@ -335,11 +336,26 @@ static void put_string(struct cp_pprof *w, const struct cp_intern_entry *e)
 	flush(w, FLUSH_AT);
 }
 
+static void put_strings(struct cp_pprof *w)
+{
+	for (size_t i = w->strings_written; i < w->strings.entries.count; i++)
+		put_string(w, CP_VEC_AT(&w->strings.entries, struct cp_intern_entry, i));
+	w->strings_written = w->strings.entries.count;
+	flush(w, 1);
+}
+
+void cp_pprof_mark(struct cp_pprof *w)
+{
+	put_strings(w);
+	if (w->sink->mark && !w->error)
+		w->sink->mark(w->sink);
+}
+
 int cp_pprof_close(struct cp_pprof *w)
 {
-	for (size_t i = 0; i < w->strings.entries.count; i++)
-		put_string(w, CP_VEC_AT(&w->strings.entries, struct cp_intern_entry, i));
-	flush(w, 1);
+	put_number(w, PROFILE_TIME_NANOS, (uint64_t)w->time_nanos);
+	put_number(w, PROFILE_DURATION_NANOS, (uint64_t)w->duration_nanos);
+	put_strings(w);
 	cp_intern_release(&w->strings);
 	cp_sys_unmap(w->scratch, w->scratch_room);
 	w->scratch = NULL;

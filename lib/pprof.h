@@ -64,8 +64,10 @@ struct cp_pprof_known {
 struct cp_pprof {
 	struct cp_sink *sink;
 	struct cp_intern strings; /* the string table so far */
+	size_t strings_written;	  /* of these */
 	unsigned value_count;
-	int error;	  /* first failure, negative errno; 0 = none */
+	int64_t time_nanos, duration_nanos; /* as in the head */
+	int error;			    /* first failure, negative errno; 0 = none */
 	uint8_t *scratch; /* whole messages not yet given to the sink, then the one being built */
 	size_t scratch_room, scratch_used;
 };
@@ -84,9 +86,12 @@ void cp_pprof_sample(struct cp_pprof *w, const uint64_t *location_ids, size_t de
 /* For labels of samples; stays good as long as the writer is open. */
 struct cp_pprof_known cp_pprof_know(struct cp_pprof *w, const struct cp_pprof_label *label);
 void cp_pprof_comment(struct cp_pprof *w, const char *text);
-/* Writes the string table, releases the writer's memory; does not close the
- * sink. 0 or the first error: -ENOMEM, or the sink's. Text that is not valid UTF-8 is
- * repaired on the way in. */
+/* What was written so far is what another profile will begin with; its head may have other times.
+ */
+void cp_pprof_mark(struct cp_pprof *w);
+/* Writes the times and the rest of the string table, releases the writer's memory; does not close
+ * the sink. 0 or the first error: -ENOMEM, or the sink's. Text that is not valid UTF-8 is repaired
+ * on the way in. */
 int cp_pprof_close(struct cp_pprof *w);
 
 #endif

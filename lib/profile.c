@@ -70,10 +70,7 @@ static const struct cp_stack *stack_at(const struct writing *x, uint32_t i)
 
 static int make_ids(struct cp_vec *v, size_t n)
 {
-	while (v->count < n)
-		if (!cp_vec_add(v))
-			return -ENOMEM;
-	return 0;
+	return cp_vec_extend(v, n) ? 0 : -ENOMEM;
 }
 
 static void write_mapping(struct writing *x, uint32_t number)
@@ -273,6 +270,18 @@ static void write_rows(struct writing *x)
 	}
 }
 
+/* All that does not depend on values. */
+static void write_locations(struct writing *x)
+{
+	for (const struct cp_row *r = x->rows.items; r < x->rows.items + x->rows.count; r++) {
+		const struct cp_stack *s = stack_at(x, r->stack);
+
+		for (uint32_t i = 0; i < s->depth; i++)
+			write_location(x, s->locations[i]);
+	}
+	cp_pprof_mark(&x->w);
+}
+
 static void write_all(struct writing *x, struct cp_sink *sink)
 {
 	const struct cp_profile_info *info = x->info;
@@ -288,6 +297,8 @@ static void write_all(struct writing *x, struct cp_sink *sink)
 
 	cp_pprof_open(&x->w, sink, &head);
 	write_main_mapping(x);
+	if (info->twice)
+		write_locations(x);
 	write_rows(x);
 	for (unsigned i = 0; i < info->comment_count; i++)
 		cp_pprof_comment(&x->w, info->comments[i]);

@@ -30,6 +30,7 @@ struct cp_profile_info {
 	const void *context;
 	const char *const *comments;
 	unsigned comment_count;
+	bool twice; /* another profile of the same rows begins with their locations, too */
 };
 
 /* Write A, its locations already named, as a profile to SINK. 0 or the first error. */

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "sigsafe/sys.h"
+#include "sink.h"
 
 /* Of all runs; under the collector's lock. */
 static uint64_t work_ns;    /* of work that ended */
@@ -28,6 +29,8 @@ void cp_run_begin(struct cp_run *r, struct cp_modules *modules)
 	r->dumps = 0;
 	r->written = false;
 	r->said_lacks = false;
+	r->has_view = false;
+	r->beginning = NULL;
 	r->written_records = 0;
 	for (int i = 0; i < CP_COUNTS; i++)
 		r->base[i] = cp_counted_mode(r->mode, (enum cp_count)i);
@@ -37,6 +40,7 @@ void cp_run_release(struct cp_run *r)
 {
 	cp_names_release(&r->names);
 	cp_aggregate_release(&r->aggregate);
+	cp_gzip_forget(&r->beginning);
 }
 
 void cp_run_work_begin(void)

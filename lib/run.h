@@ -14,6 +14,7 @@
 #include "sigsafe/counters.h"
 #include "tick_rate.h"
 
+struct cp_gzip_state;
 struct cp_mode_ops;
 
 struct cp_run {
@@ -36,6 +37,8 @@ struct cp_run {
 	uint64_t written_records;	 /* aggregate.records at the last write to PATH */
 	bool written;			 /* PATH was written at all */
 	bool said_lacks;		 /* that memory ran out */
+	bool has_view;			 /* a companion shows its rows */
+	struct cp_gzip_state *beginning; /* of its file, for that one's; or NULL */
 	uint64_t own_base_ns;		 /* CPU time of drains and dumps before the start */
 	uint64_t base[CP_COUNTS];	 /* counters at the start */
 };

@@ -58,8 +58,10 @@ static int name_run(unsigned m)
 static void begin(struct cp_run *r)
 {
 	cp_run_begin(r, &cp_session.modules);
-	if (r->ops->view)
-		r->rows = &cp_session.runs[r->ops->parent];
+	if (!r->ops->view)
+		return;
+	r->rows = &cp_session.runs[r->ops->parent];
+	r->rows->has_view = true;
 }
 
 /* Rows stay until the last that is written from them has ended. */

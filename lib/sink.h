@@ -13,6 +13,8 @@
 struct cp_sink {
 	/* 0 when all N bytes were taken, or a negative errno. */
 	int (*write)(struct cp_sink *s, const void *data, size_t n);
+	/* What was written so far is what another one will begin with; NULL: nobody asks. */
+	void (*mark)(struct cp_sink *s);
 };
 
 /* A whole file by rename: written as a temporary file beside the target (O_CREAT,
@@ -63,6 +65,9 @@ struct cp_gzip_sink {
 	struct cp_sink sink;
 	struct cp_sink *next;
 	struct cp_gzip_state *state; /* in pages of its own; NULL = bytes pass unchanged */
+	struct cp_gzip_state **kept; /* what a beginning is kept in; NULL = in nothing */
+	size_t same;		     /* bytes so far, all of them those of the kept beginning */
+	bool large, keeps, resumed;  /* RESUMED: from the state at the mark of another one */
 	int error;
 };
 
@@ -73,9 +78,14 @@ struct cp_gzip_sink {
  * uncompressed, which pprof reads too. */
 int cp_gzip_load(void);
 /* 0, or -ENOMEM. NEXT must outlive G. LARGE: there is much to come, and time counts more than a
- * few per cent of the size. */
-int cp_gzip_sink_open(struct cp_gzip_sink *g, struct cp_sink *next, bool large);
+ * few per cent of the size. KEPT may be NULL. If *KEPT is, what is written up to the mark
+ * is kept in it, unless that is too much. Else it was, and is used up: what G begins with that is
+ * the same need not be compressed again. */
+int cp_gzip_sink_open(struct cp_gzip_sink *g, struct cp_sink *next, bool large,
+		      struct cp_gzip_state **kept);
 /* Flushes and releases the memory; does not close NEXT. 0, or the first error. */
 int cp_gzip_sink_close(struct cp_gzip_sink *g);
+/* *KEPT, or NULL, is given back. */
+void cp_gzip_forget(struct cp_gzip_state **kept);
 
 #endif

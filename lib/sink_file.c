@@ -148,7 +148,7 @@ int cp_file_sink_open(struct cp_file_sink *f, const char *path)
 	bool direct = false;
 	int r;
 
-	f->sink.write = write_file;
+	f->sink = (struct cp_sink){ .write = write_file };
 	f->fd = -1;
 	f->error = 0;
 	f->written = 0;

@@ -2,18 +2,26 @@
  *
  * zlib is the only foreign code in a dump. It is handed memory of ours and calls
  * nothing but mem*() then, so it may run while the program holds malloc's lock.
+ *
+ * What two files begin with is compressed once: the first keeps its bytes up to the mark, what they
+ * became, and a copy of zlib's state there. The second compares; as long as its bytes are the same,
+ * nothing is compressed, and when all of them are, it goes on from that state.
  */
 #include "sink.h"
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <string.h>
 #include <zlib.h>
 
 #include "sigsafe/sys.h"
 
-/* One mapping holds it all; only what is touched costs memory. zlib takes 262 KiB
- * with these parameters, zlib-ng 340. */
-#define REGION ((size_t)512 << 10)
+/* One mapping holds it all; only what is touched costs memory. A state of zlib's takes 262 KiB
+ * with these parameters, of zlib-ng's 340. */
+#define STATES ((size_t)768 << 10) /* two of them */
+/* Of a beginning that is kept; one that is longer is not. */
+#define KEPT_MAX ((size_t)384 << 10)
+#define REGION (STATES + 2 * KEPT_MAX)
 #define OUT_SIZE ((size_t)8 << 10)
 #define INPUT_MAX ((size_t)1 << 30) /* avail_in is 32 bits wide */
 
@@ -27,18 +35,21 @@
 
 struct cp_gzip_state {
 	z_stream z;
-	size_t used; /* bytes of the region handed out, this struct included */
+	z_stream at_mark;
+	size_t used;	     /* bytes of STATES handed out, this struct included */
+	size_t kept, packed; /* bytes of the beginning; what they became */
 	uint8_t out[OUT_SIZE];
 };
 
 static struct {
 	__typeof__(deflateInit2_) *init;
 	__typeof__(deflate) *deflate;
+	__typeof__(deflateCopy) *copy;
 } zlib;
 
 /* What runs behind deflateInit2_ and deflate: a host's function of that name must not. */
-static const char *const needed[] = { "deflateInit2_", "deflate", "deflateReset",
-				      "deflateEnd",    "crc32",	  "adler32" };
+static const char *const needed[] = { "deflateInit2_", "deflate", "deflateReset", "deflateEnd",
+				      "deflateCopy",   "crc32",	  "adler32" };
 
 static bool sanitizer_runs(void)
 {
@@ -67,9 +78,9 @@ static int discard(struct cp_sink *s, const void *data, size_t n)
 /* Run it once here: lazily bound calls are resolved now, in ordinary context. */
 static int rehearse(void)
 {
-	struct cp_sink nowhere = { discard };
+	struct cp_sink nowhere = { .write = discard };
 	struct cp_gzip_sink g;
-	int r = cp_gzip_sink_open(&g, &nowhere, false);
+	int r = cp_gzip_sink_open(&g, &nowhere, false, NULL);
 
 	if (r)
 		return r;
@@ -89,7 +100,8 @@ int cp_gzip_load(void)
 		return -ENOENT;
 	zlib.deflate = (__typeof__(zlib.deflate))dlsym(handle, "deflate");
 	zlib.init = (__typeof__(zlib.init))dlsym(handle, "deflateInit2_");
-	if (!zlib.deflate || !zlib.init || rehearse()) {
+	zlib.copy = (__typeof__(zlib.copy))dlsym(handle, "deflateCopy");
+	if (!zlib.deflate || !zlib.init || !zlib.copy || rehearse()) {
 		zlib.init = NULL;
 		return -ENOENT;
 	}
@@ -102,7 +114,7 @@ static void *allocate(void *opaque, unsigned count, unsigned size)
 	size_t n = ((size_t)count * size + 63) & ~(size_t)63;
 	void *p = (char *)s + s->used;
 
-	if (n > REGION - s->used)
+	if (n > STATES - s->used)
 		return NULL;
 	s->used += n;
 	return p;
@@ -113,10 +125,52 @@ static void release(void *opaque, void *p)
 {
 }
 
+static uint8_t *kept_of(struct cp_gzip_state *s)
+{
+	return (uint8_t *)s + STATES;
+}
+
+static uint8_t *packed_of(struct cp_gzip_state *s)
+{
+	return kept_of(s) + KEPT_MAX;
+}
+
+void cp_gzip_forget(struct cp_gzip_state **kept)
+{
+	cp_sys_unmap(*kept, REGION);
+	*kept = NULL;
+}
+
+/* N more bytes, at AT, of the beginning or of what it became: *USED so far. No room: it isn't kept.
+ */
+static void keep(struct cp_gzip_sink *g, uint8_t *at, size_t *used, const void *data, size_t n)
+{
+	if (!g->keeps)
+		return;
+	g->keeps = n <= KEPT_MAX - *used;
+	if (!g->keeps)
+		return;
+	memcpy(at + *used, data, n);
+	*used += n;
+}
+
+static int pass_on(struct cp_gzip_sink *g, size_t n)
+{
+	struct cp_gzip_state *s = g->state;
+
+	keep(g, packed_of(s), &s->packed, s->out, n);
+	return g->next->write(g->next, s->out, n);
+}
+
+static z_stream *stream(const struct cp_gzip_sink *g)
+{
+	return g->resumed ? &g->state->at_mark : &g->state->z;
+}
+
 /* Give zlib's state what is in z.next_in, NEXT what comes out. */
 static int run(struct cp_gzip_sink *g, int mode)
 {
-	z_stream *z = &g->state->z;
+	z_stream *z = stream(g);
 	int r;
 
 	do {
@@ -126,7 +180,7 @@ static int run(struct cp_gzip_sink *g, int mode)
 		if (r != Z_OK && r != Z_STREAM_END && r != Z_BUF_ERROR)
 			return -EIO;
 		if (z->avail_out < OUT_SIZE) {
-			int w = g->next->write(g->next, g->state->out, OUT_SIZE - z->avail_out);
+			int w = pass_on(g, OUT_SIZE - z->avail_out);
 
 			if (w < 0)
 				return w;
@@ -135,21 +189,47 @@ static int run(struct cp_gzip_sink *g, int mode)
 	return mode == Z_FINISH && r != Z_STREAM_END ? -EIO : 0;
 }
 
-static int write_gzip(struct cp_sink *s, const void *data, size_t n)
+static void pack(struct cp_gzip_sink *g, const uint8_t *p, size_t n)
 {
-	struct cp_gzip_sink *g = (struct cp_gzip_sink *)s;
-	const unsigned char *p = data;
-
 	while (n && !g->error) {
 		size_t part = n < INPUT_MAX ? n : INPUT_MAX;
 
-		g->state->z.next_in = (unsigned char *)p;
-		g->state->z.avail_in = (unsigned)part;
+		stream(g)->next_in = (uint8_t *)p;
+		stream(g)->avail_in = (unsigned)part;
 		g->error = run(g, Z_NO_FLUSH);
 		p += part;
 		n -= part;
 	}
+}
+
+static int write_gzip(struct cp_sink *s, const void *data, size_t n)
+{
+	struct cp_gzip_sink *g = (struct cp_gzip_sink *)s;
+
+	keep(g, kept_of(g->state), &g->state->kept, data, n);
+	pack(g, data, n);
 	return g->error;
+}
+
+/* 0, or -ENOMEM; -ENOSYS: a zlib that wants more than there is room for. */
+static int make_state(struct cp_gzip_sink *g)
+{
+	struct cp_gzip_state *s = cp_sys_map(REGION);
+
+	if (!s)
+		return -ENOMEM;
+	s->used = (sizeof(*s) + 63) & ~(size_t)63;
+	s->z.zalloc = allocate;
+	s->z.zfree = release;
+	s->z.opaque = s;
+	if (zlib.init(&s->z, g->large ? LEVEL_LARGE : LEVEL, Z_DEFLATED, WINDOW_GZIP, MEMORY_LEVEL,
+		      Z_DEFAULT_STRATEGY, ZLIB_VERSION, sizeof(s->z)) != Z_OK) {
+		cp_sys_unmap(s, REGION);
+		return -ENOSYS;
+	}
+	g->state = s;
+	g->sink.write = write_gzip;
+	return 0;
 }
 
 static int write_unchanged(struct cp_sink *s, const void *data, size_t n)
@@ -161,39 +241,93 @@ static int write_unchanged(struct cp_sink *s, const void *data, size_t n)
 	return g->error;
 }
 
-int cp_gzip_sink_open(struct cp_gzip_sink *g, struct cp_sink *next, bool large)
+/* This file begins otherwise, after the bytes that were the same. */
+static void begin_otherwise(struct cp_gzip_sink *g)
 {
-	struct cp_gzip_state *s;
+	g->sink.write = write_unchanged;
+	g->error = make_state(g);
+	if (!g->error)
+		pack(g, kept_of(*g->kept), g->same);
+	cp_gzip_forget(g->kept);
+	g->kept = NULL;
+}
 
-	*g = (struct cp_gzip_sink){ .sink.write = write_unchanged, .next = next };
+/* It begins as the one before did. */
+static void resume(struct cp_gzip_sink *g)
+{
+	struct cp_gzip_state *s = *g->kept;
+
+	*g->kept = NULL;
+	g->kept = NULL;
+	g->state = s;
+	g->resumed = true;
+	g->sink.write = write_gzip;
+	g->error = s->packed ? g->next->write(g->next, packed_of(s), s->packed) : 0;
+}
+
+static int write_if_same(struct cp_sink *to, const void *data, size_t n)
+{
+	struct cp_gzip_sink *g = (struct cp_gzip_sink *)to;
+	struct cp_gzip_state *s = *g->kept;
+	size_t left = s->kept - g->same, part = n < left ? n : left;
+
+	if (memcmp(kept_of(s) + g->same, data, part)) {
+		begin_otherwise(g);
+		part = 0;
+	} else {
+		g->same += part;
+		if (g->same == s->kept)
+			resume(g);
+	}
+	if (g->error || part == n)
+		return g->error;
+	return g->sink.write(to, (const char *)data + part, n - part);
+}
+
+/* The beginning ends here. */
+static void mark(struct cp_sink *to)
+{
+	struct cp_gzip_sink *g = (struct cp_gzip_sink *)to;
+
+	if (!g->keeps)
+		return;
+	g->keeps = false;
+	if (!g->error && g->state->kept && zlib.copy(&g->state->at_mark, &g->state->z) == Z_OK)
+		*g->kept = g->state;
+}
+
+int cp_gzip_sink_open(struct cp_gzip_sink *g, struct cp_sink *next, bool large,
+		      struct cp_gzip_state **kept)
+{
+	int r;
+
+	*g = (struct cp_gzip_sink){
+		.sink.write = write_unchanged, .next = next, .large = large, .kept = kept
+	};
 	if (!zlib.init)
 		return 0;
-	s = cp_sys_map(REGION);
-	if (!s)
-		return -ENOMEM;
-	s->used = (sizeof(*s) + 63) & ~(size_t)63;
-	s->z.zalloc = allocate;
-	s->z.zfree = release;
-	s->z.opaque = s;
-	if (zlib.init(&s->z, large ? LEVEL_LARGE : LEVEL, Z_DEFLATED, WINDOW_GZIP, MEMORY_LEVEL,
-		      Z_DEFAULT_STRATEGY, ZLIB_VERSION, sizeof(s->z)) != Z_OK) {
-		/* A zlib that wants more than the region: a bigger file beats none. */
-		cp_sys_unmap(s, REGION);
+	if (kept && *kept) {
+		g->sink.write = write_if_same;
 		return 0;
 	}
-	g->state = s;
-	g->sink.write = write_gzip;
-	return 0;
+	r = make_state(g);
+	g->keeps = !r && kept;
+	g->sink.mark = mark;
+	/* A bigger file beats none. */
+	return r == -ENOSYS ? 0 : r;
 }
 
 int cp_gzip_sink_close(struct cp_gzip_sink *g)
 {
+	if (g->sink.write == write_if_same)
+		begin_otherwise(g);
 	if (!g->state)
 		return g->error;
-	g->state->z.avail_in = 0;
+	stream(g)->avail_in = 0;
 	if (!g->error)
 		g->error = run(g, Z_FINISH);
-	cp_sys_unmap(g->state, REGION);
+	if (!g->kept || *g->kept != g->state)
+		cp_sys_unmap(g->state, REGION);
 	g->state = NULL;
 	g->sink.write = write_unchanged;
 	return g->error;

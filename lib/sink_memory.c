@@ -39,11 +39,11 @@ static int write_memory(struct cp_sink *s, const void *data, size_t n)
 
 void cp_memory_sink_open(struct cp_memory_sink *m)
 {
-	*m = (struct cp_memory_sink){ .sink = { write_memory } };
+	*m = (struct cp_memory_sink){ .sink.write = write_memory };
 }
 
 void cp_memory_sink_release(struct cp_memory_sink *m)
 {
 	cp_sys_unmap(m->data, m->room);
-	*m = (struct cp_memory_sink){ .sink = { write_memory } };
+	*m = (struct cp_memory_sink){ .sink.write = write_memory };
 }

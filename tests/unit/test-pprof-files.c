@@ -15,7 +15,7 @@ static int write_file(const char *path)
 
 	if (r)
 		return r;
-	cp_gzip_sink_open(&g, &f.sink, false);
+	cp_gzip_sink_open(&g, &f.sink, false, NULL);
 	r = write_sample_profile(&g.sink);
 	z = cp_gzip_sink_close(&g);
 	r = r ? r : z;

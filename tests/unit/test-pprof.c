@@ -26,12 +26,12 @@ static void test_every_byte_is_as_the_format_has_it(void)
 	static const struct cp_pprof_head head = { &type, 1, { "a", "b" }, "a", 1, 300, 0 };
 	static const unsigned char want[] = {
 		0x0a, 4,    0x08, 1, 0x10, 2,			       /* sample_type a/b */
-		0x48, 0xac, 2,					       /* time_nanos 300 */
 		0x5a, 4,    0x08, 1, 0x10, 2,			       /* period_type */
 		0x60, 1,					       /* period */
 		0x70, 1,					       /* default_sample_type */
 		0x12, 6,    0x0a, 1, 1,	   0x12, 1, 0,		       /* sample, its zero kept */
 		0x68, 3,					       /* comment */
+		0x48, 0xac, 2,					       /* time_nanos 300 */
 		0x32, 0,    0x32, 1, 'a',  0x32, 1, 'b', 0x32, 1, 'c', /* strings */
 	};
 	struct memory_sink m = MEMORY_SINK;
