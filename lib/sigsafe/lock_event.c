@@ -218,12 +218,12 @@ void cp_lock_release_begin(struct cp_lock_release *r, const void *lock)
 		return;
 	now = cp_lock_now();
 	since = cp_holder_stamp(lock, now);
+	if (weight > 1)
+		cp_holder_came(lock);
 	/* To ask whose T is takes longer than many a lock is held: there it was asked before. */
 	r->wanted = draws && weight && (weight > 1 ? cp_holder_is_prepared(t) : is_own(t));
 	if (!r->wanted)
 		return;
-	if (weight > 1)
-		cp_holder_follow(lock, now);
 	r->holder = cp_holder_open(t, lock, since, now, weight);
 }
 

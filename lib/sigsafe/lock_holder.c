@@ -16,9 +16,11 @@
 /* Locks of one hash share a bucket, and the newest of their unlocks. */
 #define BUCKETS 1024u
 #define PER_BUCKET 60u
-/* Unlocks for which a lock is followed. Those who sleep for it are woken in turn, so each of so
- * many threads unlocks it once. */
+/* Unlocks for which a lock is followed at most, if those that it is followed for don't come. Those
+ * who sleep for it are woken in turn, so each of so many threads unlocks it once. */
 #define FOLLOWED 128u
+/* And after the last of them: those who wait see by the next one that it isn't the last. */
+#define FOLLOWED_BEHIND 1u
 
 #define OPEN 1u
 #define STACK 2u
@@ -45,7 +47,8 @@ static struct cp_holders *groups[GROUPS]; /* mapped in order, never unmapped */
 static struct bucket {
 	const void *lock; /* the one unlocked last, */
 	uint64_t time;	  /* when, */
-	uint64_t follow;  /* and how many unlocks more are to be stamped */
+	uint32_t follow;  /* and how many unlocks more are to be stamped */
+	uint32_t awaited; /* unlocks that it is followed for */
 	uint64_t next;	  /* slot */
 	struct {
 		uint64_t entry, time;
@@ -119,10 +122,25 @@ static struct cp_holders *claim_group(void)
 void cp_holder_follow(const void *lock, uint64_t now)
 {
 	struct bucket *b = bucket_of(lock);
+	uint32_t awaited = cp_holder_follows(lock) ? cp_load_relaxed(&b->awaited) : 0;
 
 	cp_store_relaxed(&b->time, now);
 	cp_store_relaxed(&b->lock, lock);
+	cp_store_relaxed(&b->awaited, awaited + 1);
 	cp_store_relaxed(&b->follow, FOLLOWED);
+}
+
+void cp_holder_came(const void *lock)
+{
+	struct bucket *b = bucket_of(lock);
+	uint32_t awaited = cp_load_relaxed(&b->awaited);
+
+	if (awaited > 1) {
+		cp_store_relaxed(&b->awaited, awaited - 1);
+		return;
+	}
+	cp_store_relaxed(&b->awaited, 0);
+	cp_store_relaxed(&b->follow, FOLLOWED_BEHIND);
 }
 
 bool cp_holder_follows(const void *lock)
@@ -136,7 +154,7 @@ uint64_t cp_holder_stamp(const void *lock, uint64_t now)
 {
 	struct bucket *b = bucket_of(lock);
 	uint64_t before = cp_load_relaxed(&b->lock) == lock ? cp_load_relaxed(&b->time) : 0;
-	uint64_t follow = cp_load_relaxed(&b->follow);
+	uint32_t follow = cp_load_relaxed(&b->follow);
 
 	if (follow)
 		cp_store_relaxed(&b->follow, follow - 1);

@@ -11,8 +11,9 @@
  *
  * Where unlocks come so fast that one of many has an entry, the others are not told of, for they
  * would make each critical section longer. But those around it are: the thread whose next unlock
- * it will be has the lock followed, for so many unlocks as may well come before its own, and
- * recording it has it followed again, until its waiters had the lock.
+ * it will be has the lock followed until that came, and the one behind it, by which its waiters see
+ * where their part of it ends. Threads that write this at once may lose some of it: then an unlock
+ * is not followed, and is recorded at its thread's next, or the lock is followed for longer.
  *
  * An entry's state is one word, changed by one atomic operation at a time: a generation, the
  * number of waiters that are adding right now, and flags.
@@ -55,8 +56,11 @@ struct cp_holder {
 #define CP_HOLDER_ENDED UINT32_MAX
 #define CP_HOLDER_WAIT 65536u /* a whole one */
 
-/* LOCK, unlocked at NOW, is followed for its next unlocks. Any thread. */
+/* LOCK, unlocked at NOW, is followed until one more unlock that is to have an entry came. Any
+ * thread. */
 void cp_holder_follow(const void *lock, uint64_t now);
+/* It comes; LOCK was stamped for it, and is held. Any thread. */
+void cp_holder_came(const void *lock);
 /* It is: its unlocks are to be stamped. */
 bool cp_holder_follows(const void *lock);
 /* LOCK is about to be unlocked, at NOW, and somebody waits: when that was the case before, or 0.

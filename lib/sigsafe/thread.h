@@ -94,7 +94,9 @@ struct cp_thread {
 	struct cp_wall_thread wall;
 	/* By the thread; NULL until it sets one. */
 	struct cp_labels *labels;
-	struct cp_lock_waits waits;	/* the thread's own: which of its waits are recorded, */
+	/* The thread's own: which of its waits are recorded. From here on it is written with locks
+	 * held: by no line that another thread's record has a part of. */
+	struct cp_lock_waits waits __attribute__((aligned(64)));
 	struct cp_lock_unlocks unlocks; /* and which of its unlocks */
 	struct cp_holders *holders;	/* entries for those; NULL until the first */
 	struct cp_lock_later later;	/* its last wait, which they aren't told of yet */
