@@ -118,22 +118,28 @@ static uint64_t by_header(struct reader *r)
 	return begins(r, addr) ? addr : 0;
 }
 
-/* Where the sections of its file say. *SECTIONS: it has any. */
-static uint64_t by_file(struct reader *r, const struct cp_cfi_place *p, bool *sections)
+/* Once for all segments. */
+static void ask_file(struct cp_cfi_place *p)
 {
-	uint64_t addr = 0;
 	struct cp_elf e;
 	Elf64_Shdr h;
 
-	*sections = false;
+	p->asked = true;
 	if (!p->path || cp_elf_open(&e, p->path))
-		return 0;
-	*sections = e.shnum != 0;
+		return;
+	p->sections = e.shnum != 0;
 	if (!cp_elf_find_section(&e, SHT_PROGBITS, ".eh_frame", &h) ||
 	    !cp_elf_find_section(&e, SHT_X86_64_UNWIND, ".eh_frame", &h))
-		addr = p->bias + h.sh_addr;
+		p->eh_frame = p->bias + h.sh_addr;
 	cp_elf_close(&e);
-	return addr && begins(r, addr) ? addr : 0;
+}
+
+/* Where the sections of its file say. */
+static uint64_t by_file(struct reader *r, struct cp_cfi_place *p)
+{
+	if (!p->asked)
+		ask_file(p);
+	return p->eh_frame && begins(r, p->eh_frame) ? p->eh_frame : 0;
 }
 
 static uint64_t by_scan(struct reader *r, uint64_t from, uint64_t to)
@@ -209,12 +215,10 @@ static struct cp_cfi_table *make(struct reader *r, uint64_t addr)
 	return t;
 }
 
-struct cp_cfi_table *cp_cfi_build(const struct cp_cfi_module *m, const struct cp_cfi_place *p,
-				  bool copy)
+struct cp_cfi_table *cp_cfi_build(const struct cp_cfi_module *m, struct cp_cfi_place *p, bool copy)
 {
 	struct reader *r = p->code ? cp_sys_map(sizeof(*r)) : NULL;
 	struct cp_cfi_table *t = NULL;
-	bool sections = true;
 	uint64_t addr;
 
 	if (!r)
@@ -223,9 +227,9 @@ struct cp_cfi_table *cp_cfi_build(const struct cp_cfi_module *m, const struct cp
 	r->copy = copy;
 	addr = by_header(r);
 	if (!addr)
-		addr = by_file(r, p, &sections);
+		addr = by_file(r, p);
 	/* A file that has sections, and not this one, has none of it. */
-	if (!addr && !sections)
+	if (!addr && !p->sections)
 		addr = by_scan(r, p->segment, p->segment_end);
 	if (addr)
 		t = make(r, addr);

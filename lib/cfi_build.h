@@ -16,13 +16,14 @@ struct cp_cfi_place {
 	uint64_t bias;		       /* from the file's addresses to the module's */
 	const char *path;	       /* of its file; NULL = not known */
 	bool code;		       /* some segment of it is executable */
+	bool asked, sections;	       /* the file was; it has sections */
+	uint64_t eh_frame;	       /* where they say that it is; 0 = nowhere */
 };
 
 /* Look for M's .eh_frame: where the header says, where its file's section is, or, if there is code
  * but no file any more, by a scan of the segment, as long as that is not large. NULL: there is
  * none, or no memory. */
-struct cp_cfi_table *cp_cfi_build(const struct cp_cfi_module *m, const struct cp_cfi_place *p,
-				  bool copy);
+struct cp_cfi_table *cp_cfi_build(const struct cp_cfi_module *m, struct cp_cfi_place *p, bool copy);
 void cp_cfi_build_release(const struct cp_cfi_table *t);
 
 #endif

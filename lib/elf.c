@@ -45,20 +45,39 @@ static int read_file(const struct cp_elf_source *s, uint64_t off, char *to, size
 	return 0;
 }
 
-int cp_elf_read(const struct cp_elf *e, uint64_t off, void *to, size_t n)
+static int read_source(const struct cp_elf_source *s, uint64_t off, void *to, size_t n)
 {
 	long got;
 
-	if (!within(off, n, e->src.size))
-		return -EIO;
-	if (e->src.fd >= 0)
-		return read_file(&e->src, off, to, n);
-	if (e->src.direct) {
-		memcpy(to, (const void *)(uintptr_t)(e->src.base + off), n);
+	if (s->fd >= 0)
+		return read_file(s, off, to, n);
+	if (s->direct) {
+		memcpy(to, (const void *)(uintptr_t)(s->base + off), n);
 		return 0;
 	}
-	got = cp_sys_peek(to, e->src.base + off, n);
+	got = cp_sys_peek(to, s->base + off, n);
 	return got < 0 ? (int)got : 0;
+}
+
+int cp_elf_read(const struct cp_elf *e, uint64_t off, void *to, size_t n)
+{
+	if (!within(off, n, e->src.size))
+		return -EIO;
+	if (within(off, n, e->head_size)) {
+		memcpy(to, e->head + off, n);
+		return 0;
+	}
+	return read_source(&e->src, off, to, n);
+}
+
+/* What can't be read may not be needed: whoever reads it is told. */
+static void read_head(struct cp_elf *e)
+{
+	uint32_t n = e->src.size < CP_ELF_HEAD ? (uint32_t)e->src.size : CP_ELF_HEAD;
+	struct cp_elf_source quiet = e->src;
+
+	quiet.trouble = NULL;
+	e->head_size = read_source(&quiet, 0, e->head, n) ? 0 : n;
 }
 
 long cp_elf_read_string(const struct cp_elf *e, uint64_t off, uint64_t end, char *to, size_t room)
@@ -198,6 +217,7 @@ static int read_headers(struct cp_elf *e)
 
 	if (e->src.size < sizeof(h))
 		return -ENOEXEC;
+	read_head(e);
 	r = cp_elf_read(e, 0, &h, sizeof(h));
 	if (r)
 		return r;
@@ -282,7 +302,7 @@ void cp_elf_close(struct cp_elf *e)
 	if (e->src.fd >= 0)
 		cp_sys_close(e->src.fd);
 	e->src.fd = -1;
-	e->src.size = 0;
+	e->src.size = e->head_size = 0;
 }
 
 int cp_elf_locate(const struct cp_elf *e, uint64_t vaddr, uint64_t n, uint64_t *off)

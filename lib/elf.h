@@ -17,6 +17,9 @@
 /* Enough for every linker's layout; further PT_LOADs are ignored. */
 #define CP_ELF_LOADS 32
 #define CP_ELF_CODE 32
+/* Read at once: the header, the program headers of most modules, and notes. Opened on threads of
+ * the program, too, whose stacks may be small. */
+#define CP_ELF_HEAD 1024
 
 /* Where bytes come from. */
 struct cp_elf_source {
@@ -50,6 +53,8 @@ struct cp_elf {
 	/* Executable sections, or executable segments where there are no sections: what a
 	 * symbol without a size can't reach over. */
 	struct cp_elf_range code[CP_ELF_CODE];
+	uint32_t head_size; /* bytes of HEAD; 0 = it is read piece by piece */
+	uint8_t head[CP_ELF_HEAD];
 };
 
 /* A symbol table, offsets in the source. */

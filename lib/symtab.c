@@ -156,13 +156,20 @@ static void offer_cover(struct scan *s, const struct cp_symtab_entry *a, size_t 
 			s->targets[i].cover = *a;
 }
 
-static void consider(struct scan *s, const Elf64_Sym *sym)
+/* Most symbols cover no target, and are further below the next one than what was there before. */
+static inline bool is_for_nobody(const struct cp_symtab_target *next, const Elf64_Sym *sym)
+{
+	return next->vaddr - sym->st_value >= sym->st_size && next->below.rank &&
+	       sym->st_value < next->below.value;
+}
+
+static inline void consider(struct scan *s, const Elf64_Sym *sym)
 {
 	struct cp_symtab_entry a = { sym->st_value, sym->st_name, 0, sym->st_size != 0 };
 	size_t i = first_at(s, a.value);
 	struct cp_symtab_entry *below;
 
-	if (i == s->n)
+	if (i == s->n || is_for_nobody(&s->targets[i], sym))
 		return;
 	a.rank = rank_of(s, sym);
 	if (!a.rank)
