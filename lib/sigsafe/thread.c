@@ -9,7 +9,9 @@
 #include "sigsafe/ring.h"
 #include "sigsafe/sys.h"
 
-/* Chunks of 256 records (32 KiB): a program with a few threads maps one. */
+/* A program with a few threads has the first chunk only, of two pages: each drain looks at all
+ * records that there are. */
+#define FIRST 8u
 #define PER_CHUNK 256u
 #define CHUNKS 1024u
 
@@ -34,15 +36,21 @@ struct cp_self *cp_thread_libc_self(void)
 	return cp_tls_is_libc() ? cp_thread_self() : NULL;
 }
 
+static uint32_t chunk_of(uint32_t index)
+{
+	return index < FIRST ? 0 : 1 + (index - FIRST) / PER_CHUNK;
+}
+
 struct cp_thread *cp_thread_at(uint32_t index)
 {
+	uint32_t n = chunk_of(index);
 	struct cp_thread *c;
 
-	if (index >= PER_CHUNK * CHUNKS)
+	if (n >= CHUNKS)
 		return NULL;
 	/* Acquire: pairs with the publishing exchange in grow. */
-	c = cp_load_acquire(&chunks[index / PER_CHUNK]);
-	return c ? &c[index % PER_CHUNK] : NULL;
+	c = cp_load_acquire(&chunks[n]);
+	return c ? &c[n ? (index - FIRST) % PER_CHUNK : index] : NULL;
 }
 
 uint32_t cp_thread_limit(void)
@@ -64,8 +72,8 @@ struct cp_thread *cp_thread_of(int tid)
 /* One more chunk behind the SEEN records; another thread may do it first. */
 static bool grow(uint32_t seen)
 {
-	size_t size = PER_CHUNK * sizeof(struct cp_thread);
-	uint32_t n = seen / PER_CHUNK;
+	uint32_t n = chunk_of(seen), count = n ? PER_CHUNK : FIRST;
+	size_t size = count * sizeof(struct cp_thread);
 	struct cp_thread *c, *none = NULL;
 
 	if (n >= CHUNKS)
@@ -73,13 +81,13 @@ static bool grow(uint32_t seen)
 	c = cp_sys_map(size);
 	if (!c)
 		return false;
-	for (uint32_t i = 0; i < PER_CHUNK; i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		c[i].index = seen + i;
 		c[i].timer = c[i].wall.timer = CP_NO_TIMER;
 	}
 	if (!cp_cas_acqrel(&chunks[n], &none, c))
 		cp_sys_unmap(c, size);
-	cp_cas_acqrel(&limit, &seen, seen + PER_CHUNK);
+	cp_cas_acqrel(&limit, &seen, seen + count);
 	return true;
 }
 
