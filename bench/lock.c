@@ -2,12 +2,15 @@
  *
  *   lock pair                the pair of lock and unlock, free: in ns, over a bare forward
  *   lock waited              the same of one that a thread has waited for before
- *   lock turns ROUNDS MS INSIDE OUTSIDE
+ *   lock turns ROUNDS MS INSIDE OUTSIDE [LEAD]
  *                            eight threads share one, with about so many turns of a loop while
  *                            they hold it, and while they don't; in turns of MS with libc's
  *                            functions, ours, and libc's again. A line for each round: pairs a
  *                            second with ours and with libc's again, in per cent of libc's, and
- *                            pairs a second of CPU time so, which what else runs disturbs less
+ *                            pairs a second of CPU time so, which what else runs disturbs less.
+ *                            Each turn begins with LEAD ms that are not counted: what the budget
+ *                            of stacks saves up in libc's turns is spent in them, where without
+ *                            them ours would pay for the stacks of all three
  *
  * bench/lock.sh runs it. A bare forward is what any interposition costs: a call of the original
  * through a pointer. Both are called here through a pointer, in turns, so that what else the
@@ -138,7 +141,7 @@ static int pair(void)
 static pthread_mutex_t shared = PTHREAD_MUTEX_INITIALIZER;
 static pthread_barrier_t together;
 static int turns_inside, turns_outside;
-static uint64_t pairs[THREADS][8]; /* a cache line each */
+static volatile uint64_t pairs[THREADS][8]; /* a cache line each */
 
 /* What each turn calls: libc's, ours, libc's again. */
 #define TURNS 3
@@ -159,7 +162,7 @@ static int about(int n, uint32_t *random)
 
 static void *take_turns(void *arg)
 {
-	uint64_t *n = pairs[(intptr_t)arg];
+	volatile uint64_t *n = pairs[(intptr_t)arg];
 	volatile unsigned inside = 0, outside = 0;
 	uint32_t random = (uint32_t)(intptr_t)arg;
 
@@ -195,27 +198,35 @@ static uint64_t all_pairs(void)
 	return all;
 }
 
-/* Pairs a second, and seconds of CPU time a pair. */
-static void take_turn(int which, long ms, double *rate, double *cpu)
+static void sleep_ms(long ms)
 {
 	struct timespec left = { ms / 1000, ms % 1000 * 1000000 };
-	uint64_t before = all_pairs(), done;
+
+	nanosleep(&left, NULL);
+}
+
+/* Pairs a second, and seconds of CPU time a pair. */
+static void take_turn(int which, long ms, long lead, double *rate, double *cpu)
+{
+	uint64_t before, done;
 	double began, cpu_began;
 
 	turn.end = 0;
 	turn.which = which;
+	pthread_barrier_wait(&together);
+	sleep_ms(lead);
+	before = all_pairs();
 	began = now();
 	cpu_began = cpu_seconds();
-	pthread_barrier_wait(&together);
-	nanosleep(&left, NULL);
-	turn.end = 1;
-	pthread_barrier_wait(&together);
+	sleep_ms(ms);
 	done = all_pairs() - before;
 	*rate = (double)done / (now() - began);
 	*cpu = (cpu_seconds() - cpu_began) / (double)done;
+	turn.end = 1;
+	pthread_barrier_wait(&together);
 }
 
-static int turns(int rounds, long ms)
+static int turns(int rounds, long ms, long lead)
 {
 	void *libc = dlopen("libc.so.6", RTLD_LAZY);
 	pthread_t threads[THREADS];
@@ -236,7 +247,7 @@ static int turns(int rounds, long ms)
 		for (int i = 0; i < TURNS; i++) {
 			int which = (round + 1 + i) % TURNS;
 
-			take_turn(which, ms, &rate[which], &cpu[which]);
+			take_turn(which, ms, lead, &rate[which], &cpu[which]);
 		}
 		if (round >= 0)
 			printf("%.2f %.2f %.2f %.2f\n", 100 * rate[1] / rate[0],
@@ -258,11 +269,12 @@ int main(int argc, char **argv)
 		let_wait();
 		return pair();
 	}
-	if (argc == 6 && !strcmp(argv[1], "turns")) {
+	if ((argc == 6 || argc == 7) && !strcmp(argv[1], "turns")) {
 		turns_inside = atoi(argv[4]);
 		turns_outside = atoi(argv[5]);
-		return turns(atoi(argv[2]), atol(argv[3]));
+		return turns(atoi(argv[2]), atol(argv[3]), argc == 7 ? atol(argv[6]) : 0);
 	}
-	fprintf(stderr, "usage: lock pair | lock waited | lock turns ROUNDS MS INSIDE OUTSIDE\n");
+	fprintf(stderr,
+		"usage: lock pair | lock waited | lock turns ROUNDS MS INSIDE OUTSIDE [LEAD]\n");
 	return 2;
 }
