@@ -21,6 +21,8 @@
 #define STATES ((size_t)768 << 10) /* two of them */
 /* Of a beginning that is kept; one that is longer is not. */
 #define KEPT_MAX ((size_t)384 << 10)
+/* A copy of zlib's state takes as long as it does to compress so much. */
+#define KEPT_MIN ((size_t)8 << 10)
 #define REGION (STATES + 2 * KEPT_MAX)
 #define OUT_SIZE ((size_t)8 << 10)
 #define INPUT_MAX ((size_t)1 << 30) /* avail_in is 32 bits wide */
@@ -292,7 +294,8 @@ static void mark(struct cp_sink *to)
 	if (!g->keeps)
 		return;
 	g->keeps = false;
-	if (!g->error && g->state->kept && zlib.copy(&g->state->at_mark, &g->state->z) == Z_OK)
+	if (!g->error && g->state->kept >= KEPT_MIN &&
+	    zlib.copy(&g->state->at_mark, &g->state->z) == Z_OK)
 		*g->kept = g->state;
 }
 

@@ -11,9 +11,18 @@ static uint64_t key_of(const char *items, size_t size, size_t i)
 	return key;
 }
 
+/* A key is 8 bytes, and most items are a few times that. */
 static void swap(char *a, char *b, size_t size)
 {
-	for (size_t i = 0; i < size; i++) {
+	size_t i = 0;
+
+	for (uint64_t x, y; size - i >= sizeof(x); i += sizeof(x)) {
+		memcpy(&x, a + i, sizeof(x));
+		memcpy(&y, b + i, sizeof(y));
+		memcpy(a + i, &y, sizeof(y));
+		memcpy(b + i, &x, sizeof(x));
+	}
+	for (; i < size; i++) {
 		char c = a[i];
 
 		a[i] = b[i];
