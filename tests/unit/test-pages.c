@@ -1,7 +1,14 @@
 /* Arena and vector. */
 #include "harness.h"
 
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "sigsafe/pages.h"
 #include "sigsafe/sys.h"
@@ -57,6 +64,46 @@ static void test_vector_keeps_items_while_growing(void)
 	CHECK(!v.items);
 }
 
+/* From here on. */
+static int refuse(int call)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)call, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { sizeof(code) / sizeof(*code), code };
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
+}
+
+static void test_vector_grows_where_pages_may_not_move(void)
+{
+	struct cp_vec v = { .size = sizeof(uint32_t) };
+	int status, pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		if (refuse(SYS_mremap))
+			_exit(77);
+		for (uint32_t i = 0; i < 10000; i++) {
+			uint32_t *p = cp_vec_add(&v);
+
+			if (!p)
+				_exit(1);
+			*p = i;
+		}
+		_exit(*CP_VEC_AT(&v, uint32_t, 777) != 777);
+	}
+	waitpid(pid, &status, 0);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+		SKIP("filters are not allowed here");
+	CHECK_EQ(status, 0);
+}
+
 static void test_vector_is_made_as_long_as_asked(void)
 {
 	struct cp_vec v = { .size = sizeof(uint32_t) };
@@ -109,5 +156,6 @@ int main(void)
 	RUN(test_arena_keeps_its_limit);
 	RUN(test_vector_keeps_items_while_growing);
 	RUN(test_vector_is_made_as_long_as_asked);
+	RUN(test_vector_grows_where_pages_may_not_move);
 	return harness_end();
 }
