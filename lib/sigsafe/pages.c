@@ -17,6 +17,9 @@
 /* What is larger is given huge pages, of which the last may be used in part only. */
 #define HUGE_FROM ((size_t)4 << 20)
 
+/* What grows to no more is moved, not copied. */
+#define MOVED_MAX ((size_t)256 << 10)
+
 struct cp_arena_chunk {
 	struct cp_arena_chunk *next;
 	size_t size; /* bytes mapped, this header included */
@@ -99,8 +102,8 @@ static void *grow(const struct cp_vec *v, size_t size)
 	void *items;
 	long moved;
 
-	/* The pages move as they are; huge ones might be taken apart. */
-	if (had && size < HUGE_FROM) {
+	/* The pages move as they are, while the program's threads can't map any: a few only. */
+	if (had && size <= MOVED_MAX) {
 		moved = cp_sys4(SYS_mremap, v->items, had, size, MREMAP_MAYMOVE);
 		if (moved >= 0 || moved <= -4096)
 			return (void *)moved;
