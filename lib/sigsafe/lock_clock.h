@@ -62,10 +62,11 @@ static inline uint64_t cp_lock_end(struct cp_lock_moment began)
 	return now > began.ns ? now : began.ns;
 }
 
-/* RATE as above; 0: not known. */
+/* RATE as above; 0: not known. The last one stays then, for those who have seen the limit. */
 static inline void cp_lock_clock_set(uint64_t rate)
 {
-	cp_store_relaxed(&cp_lock_clock.rate, rate);
+	if (rate)
+		cp_store_relaxed(&cp_lock_clock.rate, rate);
 	/* Release: pairs with the above. */
 	cp_store_release(&cp_lock_clock.longest, rate ? (CP_LOCK_TICKS_NS << 32) / rate : 0);
 }

@@ -371,6 +371,13 @@ static void test_short_waits_end_without_the_clock(void)
 	reads = 0;
 	CHECK_EQ(cp_lock_end(m), now);
 	CHECK_EQ(reads, 1);
+	/* As for a thread that saw the limit just before it was taken back. */
+	cp_lock_clock_set(rate);
+	cp_lock_clock_set(0);
+	cp_lock_clock.longest = UINT64_MAX;
+	m.ticks = cp_ticks() - 500000;
+	CHECK(cp_lock_end(m) >= now + 500000);
+	cp_lock_clock_set(0);
 }
 
 int main(void)
