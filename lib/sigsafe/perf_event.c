@@ -152,6 +152,8 @@ int cp_perf_open(struct cp_perf *p, int tid, uint64_t first_ns, uint64_t base_ns
 	/* The same part of the period that was drawn: it is what the hit counts for. Each is
 	 * about a second at most, so their product fits. */
 	first_ns = first_ns * p->period / base_ns;
+	/* With none at all it would never hit. */
+	first_ns += !first_ns;
 	fd = replace(p, tid, first_ns);
 	if (fd < 0)
 		return fd;

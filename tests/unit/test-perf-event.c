@@ -277,6 +277,26 @@ static void test_no_time_is_lost_between_the_first_event_and_the_next(void)
 	cp_perf_close(&p);
 }
 
+static void test_a_first_hit_that_is_due_at_once_comes(void)
+{
+	struct sigaction act = { .sa_sigaction = on_prof, .sa_flags = SA_SIGINFO };
+	bool shorter = false;
+
+	sigaction(SIGPROF, &act, NULL);
+	/* Until its period is one that is shorter than what was asked for. */
+	for (uint64_t seed = 1; !shorter; seed++) {
+		struct cp_perf p = { .random = seed };
+
+		signals = 0;
+		if (cp_perf_open(&p, cp_sys_gettid(), 1, PERIOD))
+			SKIP("no perf events here");
+		burn();
+		CHECK_EQ(signals, 1);
+		shorter = p.period < PERIOD;
+		cp_perf_close(&p);
+	}
+}
+
 static int count_mappings(void)
 {
 	FILE *maps = fopen("/proc/self/maps", "r");
@@ -362,6 +382,7 @@ int main(void)
 	RUN(test_periods_are_a_quarter_longer_and_shorter);
 	RUN(test_the_second_event_keeps_the_firsts_period);
 	RUN(test_an_event_lives_without_a_descriptor);
+	RUN(test_a_first_hit_that_is_due_at_once_comes);
 	RUN(test_no_time_is_lost_between_the_first_event_and_the_next);
 	RUN(test_the_first_events_pages_are_kept_until_the_second_hit);
 	RUN(test_an_event_ends_wherever_its_pages_are);
