@@ -175,13 +175,14 @@ static bool is_bare(const siginfo_t *si)
 	return si->si_code == SI_USER && !si->si_pid;
 }
 
-/* The default action would be the end of the process, which nobody wants from a descriptor. */
-static bool is_handled(void)
+/* A handler gets it, or it is kept, or sigwait took it out. The default action would be the end of
+ * the process, which nobody wants from a descriptor. */
+static bool is_wanted(void)
 {
 	struct cp_disposition d;
 
 	cp_disposition_get(SIGPROF, &d);
-	return d.handler != SIG_DFL;
+	return d.handler != SIG_DFL || cp_thread_self()->prof_blocked;
 }
 
 /* Perf's signals are told by the number of a descriptor that is closed. One that names another may
@@ -198,7 +199,7 @@ static bool from_perf(const siginfo_t *si, const ucontext_t *uc)
 	t = cp_thread_self()->thread;
 	if (t && (bare || t->perf.fd == si->si_fd))
 		taken = take_perf(t, uc);
-	return taken || (!bare && !(is_handled() && cp_perf_is_programs(si->si_fd)));
+	return taken || (!bare && !(is_wanted() && cp_perf_is_programs(si->si_fd)));
 }
 
 static void deliver(const struct cp_self *self, siginfo_t *si, ucontext_t *uc)
@@ -258,11 +259,16 @@ static const struct cp_self *self_of(const siginfo_t *si)
 
 bool cp_cpu_event_take(const siginfo_t *si, const ucontext_t *uc)
 {
-	if (!is_timer_of_ours(si))
-		return cp_wall_event(si, uc) || from_perf(si, uc) ||
-		       from_process_timer(cp_thread_self(), si, uc);
-	from_thread_timer(si, uc);
-	return true;
+	const struct cp_self *self = cp_thread_self();
+
+	if (is_timer_of_ours(si) && si->si_timerid != CP_HELD_BELL) {
+		from_thread_timer(si, uc);
+		return true;
+	}
+	if (cp_wall_event(si, uc) || from_perf(si, uc))
+		return true;
+	take_unannounced(self, uc);
+	return is_timer_of_ours(si) || from_process_timer(self, si, uc);
 }
 
 void cp_cpu_event_handler(int sig, siginfo_t *si, void *context)

@@ -3,6 +3,8 @@
  *   perf-host filtered COMMAND...       COMMAND, where perf_event_open kills
  *   perf-host unprivileged COMMAND...   COMMAND, as another user
  *   perf-host own-descriptor            a descriptor of its own sends it SIGPROF
+ *   perf-host awaited-descriptor        and it waits for that, by sigtimedwait
+ *   perf-host dropped                   its SIGPROF is pending when a thread's first sample comes
  *   perf-host no-descriptors            threads begin and work while no descriptor is left
  *   perf-host copies                    calls that may return less than they were asked for
  */
@@ -12,12 +14,14 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "host.h"
@@ -80,6 +84,73 @@ static void own_descriptor(void)
 	printf("%d signals, %d others\n", (int)taken, (int)others);
 }
 
+/* As servers do that have no handlers. */
+static void awaited_descriptor(void)
+{
+	const struct timespec long_enough = { 20, 0 };
+	siginfo_t si = { 0 };
+	sigset_t prof;
+	pid_t writer;
+	char byte;
+
+	sigemptyset(&prof);
+	sigaddset(&prof, SIGPROF);
+	EXPECT(sigprocmask(SIG_BLOCK, &prof, NULL) == 0);
+	EXPECT(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets) == 0);
+	EXPECT(fcntl(sockets[0], F_SETOWN, getpid()) == 0);
+	EXPECT(fcntl(sockets[0], F_SETSIG, SIGPROF) == 0);
+	EXPECT(fcntl(sockets[0], F_SETFL, O_ASYNC) == 0);
+	EXPECT(write(sockets[1], "x", 1) == 1);
+	burn(0.05);
+	EXPECT(sigtimedwait(&prof, &si, &long_enough) == SIGPROF);
+	EXPECT(si.si_code == POLL_IN && si.si_fd == sockets[0]);
+	EXPECT(read(sockets[0], &byte, 1) == 1);
+	/* No thread: it could get the signal, and our wait would end without it. */
+	writer = fork();
+	if (!writer) {
+		usleep(20000);
+		_exit(write(sockets[1], "x", 1) != 1);
+	}
+	EXPECT(sigtimedwait(&prof, &si, &long_enough) == SIGPROF);
+	EXPECT(si.si_code == POLL_IN && si.si_fd == sockets[0]);
+	EXPECT(waitpid(writer, NULL, 0) == writer);
+}
+
+static volatile int is_blocked, is_sent;
+
+/* Really blocked, unlike what is done by libc: the kernel drops the sample's signal for the other.
+ */
+__attribute__((noinline)) static void *works_on(void *arg)
+{
+	const uint64_t prof = UINT64_C(1) << (SIGPROF - 1);
+	const struct timespec moment = { 0, 10000000 };
+	sigset_t set;
+
+	EXPECT(syscall(SYS_rt_sigprocmask, SIG_BLOCK, &prof, NULL, sizeof(prof)) == 0);
+	is_blocked = 1;
+	while (!is_sent)
+		usleep(1000);
+	burn(0.1);
+	sigemptyset(&set);
+	sigaddset(&set, SIGPROF);
+	/* Once in hundreds of times the sample was first, and it is the other that is dropped. */
+	sigtimedwait(&set, NULL, &moment);
+	work();
+	return NULL;
+}
+
+static void dropped(void)
+{
+	pthread_t t;
+
+	EXPECT(pthread_create(&t, NULL, works_on, NULL) == 0);
+	while (!is_blocked)
+		usleep(1000);
+	EXPECT(pthread_kill(t, SIGPROF) == 0);
+	is_sent = 1;
+	pthread_join(t, NULL);
+}
+
 __attribute__((noinline)) static void *crowded_thread(void *arg)
 {
 	burn(0.1);
@@ -130,6 +201,10 @@ int main(int argc, char **argv)
 		return setgid(NOBODY) || setuid(NOBODY) ? 2 : run(argv + 2);
 	if (!strcmp(how, "own-descriptor"))
 		own_descriptor();
+	else if (!strcmp(how, "awaited-descriptor"))
+		awaited_descriptor();
+	else if (!strcmp(how, "dropped"))
+		dropped();
 	else if (!strcmp(how, "no-descriptors"))
 		no_descriptors();
 	else if (!strcmp(how, "copies"))

@@ -69,6 +69,15 @@ profiled own "$host" own-descriptor
 check_status own 0
 check_quiet own
 check_same_output own own-bare
+bare awaited-bare "$host" awaited-descriptor
+check_status awaited-bare 0
+profiled awaited "$host" awaited-descriptor
+check_status awaited 0
+check_quiet awaited
+# 50 a second: the thread's first comes when its begin is over.
+CPUPROFILE_FREQUENCY=50 profiled dropped "$host" dropped
+check_status dropped 0
+check_stack "$work/dropped.pb" 'burn;work;works_on'
 
 # None left: those threads have a timer.
 bare crowded-bare "$host" no-descriptors
