@@ -30,24 +30,33 @@ static bool is_left_out(const struct cp_thread *t)
 	return cp_load_relaxed(&t->paused) || (filter && !filter(cp_cpu_state.filter_argument));
 }
 
-/* KERNEL is NULL where nothing is known of it. */
-static void take(struct cp_thread *t, const ucontext_t *uc, uint64_t weight,
+/* KERNEL is NULL where nothing is known of it. False: there is no record of it. */
+static bool take(struct cp_thread *t, const ucontext_t *uc, uint64_t weight,
 		 const struct cp_perf_frames *kernel)
 {
 	const struct cp_event e = { CP_MODE_CPU, 1, weight, 0 };
 	uint64_t began = cp_timing_begin();
 	struct cp_regs regs;
+	bool done;
 
 	if (is_left_out(t)) {
 		cp_count(CP_COUNT_LOST_PAUSED, weight);
-		return;
+		return false;
 	}
 	cp_regs_of_context(&regs, uc);
-	if (kernel)
-		cp_capture_in_kernel(t, &e, &regs, kernel);
-	else
-		cp_capture(t, &e, &regs);
+	done = kernel ? cp_capture_in_kernel(t, &e, &regs, kernel) : cp_capture(t, &e, &regs);
 	cp_timing_end(CP_MODE_CPU, began);
+	return done;
+}
+
+/* Once more what T's last record has. */
+static void take_again(struct cp_thread *t, const ucontext_t *uc, uint64_t weight)
+{
+	const struct cp_event e = { CP_MODE_CPU, 1, weight, 0 };
+	struct cp_regs regs;
+
+	cp_regs_of_context(&regs, uc);
+	cp_capture_repeat(t, &e, regs.r[CP_REG_PC]);
 }
 
 static struct cp_thread *record_of(const siginfo_t *si)
@@ -127,20 +136,28 @@ static void keep_going(struct cp_thread *t)
 }
 
 /* All hits since the last signal. Those that came in the kernel came in one stay there, so the
- * stack of the program is the same for all. False: there was none. */
+ * stack of the program is the same for all. What comes meanwhile is in our own work, and counts for
+ * the sample that this is for: its own kernel frames would be ours, and with a walk of its own,
+ * where walks take longer than a period, the program would not go on at all. False: none. */
 static bool take_hits(struct cp_thread *t, const ucontext_t *uc)
 {
+	const void *pages = t->perf.pages;
+	uint64_t before = pages ? cp_perf_written(&t->perf) : 0, tail, weight;
 	struct cp_perf_frames kernel;
-	uint64_t tail, weight;
-	bool any = false;
+	bool any = false, taken = false, late;
 	unsigned hits;
 
 	while (t->perf.pages && (hits = cp_perf_next(&t->perf, &kernel, &tail)) > 0) {
 		any = true;
-		cp_count(CP_COUNT_SIGNALS, 1);
+		late = t->perf.pages != pages || tail > before;
 		weight = cp_perf_credit(&t->perf, hits, cp_cpu_state.period_ns);
-		if (weight)
-			take(t, uc, weight, &kernel);
+		if (weight && late && taken) {
+			take_again(t, uc, weight);
+		} else {
+			cp_count(CP_COUNT_SIGNALS, 1);
+			if (weight)
+				taken = take(t, uc, weight, late ? NULL : &kernel);
+		}
 		cp_perf_release(&t->perf, tail);
 		t->perf.left -= t->perf.left > 0;
 		keep_going(t);

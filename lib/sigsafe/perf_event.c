@@ -236,6 +236,11 @@ static void find_frames(const struct cp_perf *p, uint64_t at, struct cp_perf_fra
 		f->count++;
 }
 
+uint64_t cp_perf_written(const struct cp_perf *p)
+{
+	return cp_load_acquire(&control(p)->data_head);
+}
+
 unsigned cp_perf_next(const struct cp_perf *p, struct cp_perf_frames *frames, uint64_t *tail)
 {
 	const uint64_t *words = (const uint64_t *)((const char *)p->pages + cp_perf_page);

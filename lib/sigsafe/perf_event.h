@@ -58,6 +58,8 @@ void cp_perf_close(struct cp_perf *p);
 /* The oldest hit: how many it stands for, with those that the page had no room for, and its kernel
  * frames. 0: there is none. */
 unsigned cp_perf_next(const struct cp_perf *p, struct cp_perf_frames *frames, uint64_t *tail);
+/* How far the kernel has written: what cp_perf_next has a tail beyond it for came later. */
+uint64_t cp_perf_written(const struct cp_perf *p);
 /* Up to TAIL, as cp_perf_next had it, the page is the kernel's again. */
 void cp_perf_release(const struct cp_perf *p, uint64_t tail);
 

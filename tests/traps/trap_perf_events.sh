@@ -89,4 +89,16 @@ check_valid "$work/crowded.pb"
 	fail "crowded: the threads' time isn't there"
 check_comment "$work/crowded.pb" 'threads: .* [4-9] a timer in its place'
 [ "$(grep -c '^libcprof:' "$work/crowded.err")" = 1 ] || fail "crowded: $(cat "$work/crowded.err")"
+
+# Walks that take longer than the period, for what they read may go away meanwhile: the program goes on, and their
+# work isn't shown as its own.
+. "$srcdir/tests/lib/loader.sh"
+for m in a b c d e; do plugin "$m"; done
+CPUPROFILE_FREQUENCY=10000 profiled storm ./tests/traps/dlclose-storm 100 "$work"/{a,b,c,d,e}.so
+check_status storm 0
+check_quiet storm
+check_valid "$work/storm.pb"
+"$pprof_check" --raw "$work/storm.pb" | awk -F '\t' '{ all += $1; if ($3 ~ /hot_[a-d](;|$)/) hot += $1 }
+	END { if (hot * 20 < all) print hot + 0, "of", all }' >"$work/storm.share"
+[ -s "$work/storm.share" ] && fail "storm: samples in what it does: $(cat "$work/storm.share")"
 finish
