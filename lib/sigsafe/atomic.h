@@ -5,6 +5,7 @@
 #ifndef CP_ATOMIC_H
 #define CP_ATOMIC_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define cp_load_relaxed(p) __atomic_load_n((p), __ATOMIC_RELAXED)
@@ -29,6 +30,19 @@ static inline void cp_add_owned(uint64_t *p, uint64_t v)
 	__asm__ volatile("addq %1, %0" : "+m"(*p) : "er"(v) : "cc");
 #else
 	cp_add_relaxed(p, v);
+#endif
+}
+
+/* FROM becomes TO; false: it was another. */
+static inline bool cp_cas_owned(uint32_t *p, uint32_t from, uint32_t to)
+{
+#if defined(__x86_64__)
+	uint32_t was = from;
+
+	__asm__ volatile("cmpxchgl %2, %0" : "+m"(*p), "+a"(was) : "r"(to) : "memory", "cc");
+	return was == from;
+#else
+	return cp_cas_acqrel(p, &from, to);
 #endif
 }
 

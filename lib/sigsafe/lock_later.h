@@ -29,9 +29,8 @@ struct cp_lock_later {
 /* false: one is there, or a handler has come upon a change of it: W is to be done now. */
 static inline bool cp_lock_later_leave(struct cp_lock_later *l, const struct cp_lock_wait *w)
 {
-	if (l->state != CP_LOCK_LATER_NONE)
+	if (!cp_cas_owned(&l->state, CP_LOCK_LATER_NONE, CP_LOCK_LATER_CHANGES))
 		return false;
-	l->state = CP_LOCK_LATER_CHANGES;
 	cp_signal_fence();
 	l->wait = *w;
 	cp_signal_fence();
@@ -42,9 +41,8 @@ static inline bool cp_lock_later_leave(struct cp_lock_later *l, const struct cp_
 /* Out of there. */
 static inline bool cp_lock_later_take(struct cp_lock_later *l, struct cp_lock_wait *w)
 {
-	if (l->state != CP_LOCK_LATER_THERE)
+	if (!cp_cas_owned(&l->state, CP_LOCK_LATER_THERE, CP_LOCK_LATER_CHANGES))
 		return false;
-	l->state = CP_LOCK_LATER_CHANGES;
 	cp_signal_fence();
 	*w = l->wait;
 	cp_signal_fence();

@@ -129,10 +129,83 @@ static void test_handler_amid_a_preparation(void)
 	end();
 }
 
+static struct cp_lock_later later;
+static const struct cp_lock_wait handlers = { .began = 2 }, own = { .began = 1 };
+static unsigned took, left;
+static bool leaves; /* the handler another one */
+
+static void on_trap_later(int sig, siginfo_t *info, void *context)
+{
+	struct cp_lock_wait w;
+
+	(void)sig;
+	(void)info;
+	if (!stepped_comes(context))
+		return;
+	took += cp_lock_later_take(&later, &w);
+	left += leaves && cp_lock_later_leave(&later, &handlers);
+}
+
+static void begin_later(void)
+{
+	const struct sigaction act = { .sa_sigaction = on_trap_later, .sa_flags = SA_SIGINFO };
+
+	sigaction(SIGTRAP, &act, NULL);
+	step = 0;
+}
+
+/* Each that was left is taken once. */
+static void check_later(void)
+{
+	struct cp_lock_wait w;
+
+	took += cp_lock_later_take(&later, &w);
+	CHECK_EQ(took, left);
+}
+
+static void take_stepwise(void)
+{
+	struct cp_lock_wait w;
+
+	for (begin_later(); begin_step(); step++) {
+		took = 0;
+		left = cp_lock_later_leave(&later, &own);
+		CHECK_EQ(left, 1);
+		TRACE();
+		took += cp_lock_later_take(&later, &w);
+		DONT_TRACE();
+		check_later();
+	}
+	CHECK(step > 5 && step < STEPS_MAX);
+}
+
+static void test_handler_amid_a_wait_that_is_taken(void)
+{
+	leaves = false;
+	take_stepwise();
+	leaves = true;
+	take_stepwise();
+}
+
+static void test_handler_amid_a_wait_that_is_left(void)
+{
+	leaves = true;
+	for (begin_later(); begin_step(); step++) {
+		took = left = 0;
+		TRACE();
+		left += cp_lock_later_leave(&later, &own);
+		DONT_TRACE();
+		check_later();
+	}
+	CHECK(step > 5 && step < STEPS_MAX);
+}
+
 int main(void)
 {
 	RUN(test_handler_amid_an_unlock);
 	RUN(test_handler_amid_a_preparation);
+	RUN(test_handler_amid_a_wait_that_is_taken);
+	RUN(test_handler_amid_a_wait_that_is_left);
 	return harness_end();
 }
 
