@@ -3,12 +3,10 @@
 
 #include <errno.h>
 #include <string.h>
-#include <ucontext.h>
 
 #include "real.h"
 #include "send.h"
 #include "session.h"
-#include "sigsafe/cpu_event.h"
 #include "sigsafe/held.h"
 #include "sigsafe/sys.h"
 #include "signals.h"
@@ -126,22 +124,6 @@ int cp_mask_suspend(const sigset_t *mask)
 	return result;
 }
 
-/* A sample of ours, whatever clock it is of: it is taken here, where the thread is. */
-__attribute__((noinline)) static bool is_taken(const siginfo_t *si)
-{
-	const uint64_t all = CP_SIGSET_ALL;
-	int saved = errno;
-	ucontext_t here;
-	uint64_t old;
-	bool taken;
-
-	cp_sys_sigmask(SIG_SETMASK, &all, &old);
-	taken = getcontext(&here) == 0 && cp_cpu_event_take(si, &here);
-	cp_sys_sigmask(SIG_SETMASK, &old, NULL);
-	errno = saved;
-	return taken;
-}
-
 static struct timespec left_until(uint64_t deadline)
 {
 	uint64_t now = cp_sys_clock_ns(CLOCK_MONOTONIC), left = deadline > now ? deadline - now : 0;
@@ -162,7 +144,7 @@ static int wait(const sigset_t *set, siginfo_t *si, const struct timespec *timeo
 		if (sigismember(set, SIGPROF) == 1 && cp_held_any() && cp_held_take(si))
 			return SIGPROF;
 		sig = CP_REAL(sigtimedwait)(set, si, timeout ? &left : NULL);
-		if (sig != SIGPROF || !is_taken(si))
+		if (sig != SIGPROF || !cp_send_take_sample(si))
 			return sig;
 		if (timeout)
 			left = left_until(deadline);

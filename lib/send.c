@@ -1,6 +1,7 @@
 /* What a thread sends to itself; see send.h. */
 #include "send.h"
 
+#include <errno.h>
 #include <string.h>
 #include <time.h>
 #include <ucontext.h>
@@ -22,18 +23,40 @@ static bool bell_is_heard(void)
 	       cp_cpu_has_handler();
 }
 
+/* SI is no longer pending, and no handler has seen it: a sample of ours is taken here, where the
+ * thread is. All signals are blocked. False: it isn't one. */
+__attribute__((noinline)) static bool take_here(const siginfo_t *si)
+{
+	ucontext_t here;
+
+	return getcontext(&here) == 0 && cp_cpu_event_take(si, &here);
+}
+
+bool cp_send_take_sample(const siginfo_t *si)
+{
+	const uint64_t all = CP_SIGSET_ALL;
+	int saved = errno;
+	uint64_t old;
+	bool taken;
+
+	cp_sys_sigmask(SIG_SETMASK, &all, &old);
+	taken = take_here(si);
+	cp_sys_sigmask(SIG_SETMASK, &old, NULL);
+	errno = saved;
+	return taken;
+}
+
 /* What is pending would have the bell dropped, and might then be dropped itself: what a timer sent
  * is, from Linux 6.13 on, when the timer was set again or deleted since. All signals are blocked.
  */
-__attribute__((noinline)) static void take_pending(void)
+static void take_pending(void)
 {
 	const uint64_t prof = CP_SIGBIT(SIGPROF);
 	const struct timespec now = { 0 };
-	ucontext_t here;
 	siginfo_t si;
 
 	while (cp_sys4(SYS_rt_sigtimedwait, &prof, &si, &now, sizeof(prof)) == SIGPROF)
-		if (getcontext(&here) < 0 || !cp_cpu_event_take(&si, &here))
+		if (!take_here(&si))
 			cp_held_keep(&si);
 }
 

@@ -29,6 +29,10 @@ static inline bool cp_send_tgkill(pid_t pid, pid_t tid, int sig)
 	       cp_send_to_self(SI_TKILL, (union sigval){ .sival_ptr = NULL });
 }
 
+/* SI, a SIGPROF, was taken out of what is pending by a call for signals. True: it was a sample of
+ * ours, of any engine, and is taken now, where the thread is. Async-signal-safe; errno stays. */
+bool cp_send_take_sample(const siginfo_t *si);
+
 /* Something is held, and the calling thread doesn't believe SIGPROF blocked: it gets it now, or
  * when the kernel's mask lets it. */
 void cp_send_held(void);
