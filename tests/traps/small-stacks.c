@@ -2,9 +2,9 @@
  *
  *   small-stacks threads            four threads with PTHREAD_STACK_MIN work
  *   small-stacks alternate SIZE     work with an alternate stack of the kernel's minimum + SIZE
- * bytes; says on stderr how much of it was used above the frame small-stacks header with one of
- * MINSIGSTKSZ bytes, as the header has it small-stacks handler            work in a handler that
- * itself runs on an alternate stack
+ *                                   bytes; says on stderr how much was used above the frame
+ *   small-stacks header             with one of MINSIGSTKSZ bytes, as the header has it
+ *   small-stacks handler            work in a handler that itself runs on an alternate stack
  */
 #include <limits.h>
 #include <pthread.h>
@@ -23,11 +23,13 @@
 #define AT_MINSIGSTKSZ 51
 #endif
 
+/* The smallest alternate stack that the kernel takes and that one frame of it fits on: processors
+ * with few registers have frames that are smaller than what the kernel takes. */
 static size_t frame_size(void)
 {
 	size_t n = getauxval(AT_MINSIGSTKSZ);
 
-	return n ? n : HEADER_MINSIGSTKSZ;
+	return n > HEADER_MINSIGSTKSZ ? n : HEADER_MINSIGSTKSZ;
 }
 
 __attribute__((noinline)) static void *work(void *arg)
