@@ -13,7 +13,7 @@ SLOW static int look_and_lock(pthread_mutex_t *m, bool tried)
  * would look at. */
 INTERPOSE int pthread_mutex_lock(pthread_mutex_t *m)
 {
-	unsigned word = mutex_word(m), known = cp_load_relaxed(cp_lock_known_at(m));
+	unsigned word = mutex_word_to_write(m), known = cp_load_relaxed(cp_lock_known_at(m));
 	bool tried;
 
 	if (LIKELY(!(word | known) && cp_real.pthread_mutex_lock))

@@ -12,6 +12,7 @@
 
 static unsigned readers(const pthread_rwlock_t *l)
 {
+	cp_write_soon(l);
 	return cp_load_relaxed(&l->__data.__readers);
 }
 

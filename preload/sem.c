@@ -30,6 +30,7 @@ static enum waits_look look(sem_t *s)
 {
 	if (!waits_measured())
 		return WAITS_NOT;
+	cp_write_soon(s);
 	if (!is_available(s))
 		return WAITS_SURELY;
 	if (LIKELY(!waits_expected(s)))

@@ -8,6 +8,9 @@
  * unseen: not many, but of locks that many want for a moment it was up to a seventh of the delay.
  * So where somebody has waited before, or not much is known of the lock (waits_expected), the real
  * trylock goes first. If it succeeds, that is all.
+ *
+ * The look must not cost those who share the lock more than the real function does: it asks for
+ * the line as a write would (cp_write_soon).
  */
 #ifndef CP_WAITS_H
 #define CP_WAITS_H
@@ -19,6 +22,7 @@
 
 #include "interpose.h"
 #include "real.h"
+#include "sigsafe/arch.h"
 #include "sigsafe/atomic.h"
 #include "sigsafe/lock_event.h"
 
@@ -123,6 +127,13 @@ static inline unsigned mutex_word(const pthread_mutex_t *m)
 	return (unsigned)cp_load_relaxed(&m->__data.__lock);
 }
 
+/* It is about to be locked or unlocked. */
+static inline unsigned mutex_word_to_write(const pthread_mutex_t *m)
+{
+	cp_write_soon(m);
+	return mutex_word(m);
+}
+
 static inline unsigned mutex_word_of_kind(const pthread_mutex_t *m, int kind)
 {
 	return mutex_word(m) & (kind & MUTEX_PROTECTS ? ~WORD_CEILING : ~0u);
@@ -163,7 +174,7 @@ static inline bool mutex_is_contended(const pthread_mutex_t *m, unsigned word, u
 /* The common case, of the kinds whose word is 0, 1 or, when somebody waits, 2. */
 static inline bool mutex_unlock_is_plain(const pthread_mutex_t *m)
 {
-	return mutex_word(m) <= 1 || !cp_load_relaxed(&cp_lock_holders_on);
+	return mutex_word_to_write(m) <= 1 || !cp_load_relaxed(&cp_lock_holders_on);
 }
 
 /* RESULT is that of locking it: it was held when it was looked at, and given up before libc came
@@ -193,7 +204,7 @@ static inline enum waits_look mutex_look(pthread_mutex_t *m)
 
 	if (!waits_measured())
 		return WAITS_NOT;
-	if (mutex_word(m))
+	if (mutex_word_to_write(m))
 		return mutex_is_held(m) ? WAITS_SURELY : WAITS_NOT;
 	/* Of the other kinds, which are rare, trylock has results of its own. */
 	if (!waits_expected(m) || !mutex_kind_is_tried(kind))

@@ -35,6 +35,13 @@ static inline uint64_t cp_ticks(void)
 	return ticks;
 }
 
+/* Before a look at what is written right after it: where other processors write it, too, its line
+ * is asked for once, and not shared first and then to be written. Any address. */
+static inline void cp_write_soon(const void *p)
+{
+	__builtin_prefetch(p, 1);
+}
+
 /* Subtract BY from *N. true: *N was not more than that, and is of no use now. */
 static inline __attribute__((always_inline)) bool cp_sub_uses_up(uint64_t *n, uint64_t by)
 {

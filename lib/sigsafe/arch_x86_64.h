@@ -36,6 +36,15 @@ static inline uint64_t cp_ticks(void)
 	return (uint64_t)high << 32 | low;
 }
 
+/* Before a look at what is written right after it: where other processors write it, too, its line
+ * is asked for once, and not shared first and then to be written. Any address. */
+static inline void cp_write_soon(const void *p)
+{
+	/* Not __builtin_prefetch, which without -mprfchw doesn't say that it is to be written.
+	 * Processors that don't have it take it for no operation. */
+	__asm__ volatile("prefetchw %0" : : "m"(*(const char *)p));
+}
+
 /* Subtract BY from *N. true: *N was not more than that, and is of no use now. */
 static inline __attribute__((always_inline)) bool cp_sub_uses_up(uint64_t *n, uint64_t by)
 {
