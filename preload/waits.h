@@ -48,20 +48,20 @@ static inline unsigned waits_flags(int result, unsigned flags)
 	return result == 0 || result == EOWNERDEAD ? flags : flags & CP_LOCK_ANY_THREAD;
 }
 
-/* Call REAL and report the wait for LOCK, if it was one by its result_. */
-#define WAITS_MEASURE_IF(waited, flags, lock, real, ...)                                           \
+/* Call REAL and report the wait for LOCK, if it was one by its result_. BY: cp_lock, cp_lock_mutex.
+ */
+#define WAITS_MEASURE_IF(by, waited, flags, lock, real, ...)                                       \
 	({                                                                                         \
-		struct cp_lock_moment began_ =                                                     \
-			(cp_lock_mark((const void *)(lock)), cp_lock_begin());                     \
+		struct cp_lock_moment began_ = (cp_lock_mark((const void *)(lock)), by##_begin()); \
 		int result_ = (real)(__VA_ARGS__);                                                 \
 		if (waited)                                                                        \
-			cp_lock_waited((const void *)(lock), began_, (const void *)(real),         \
-				       waits_flags(result_, (flags)));                             \
+			by##_waited((const void *)(lock), began_, (const void *)(real),            \
+				    waits_flags(result_, (flags)));                                \
 		result_;                                                                           \
 	})
 
 #define WAITS_MEASURE(ended, flags, lock, real, ...)                                               \
-	WAITS_MEASURE_IF(ended(result_), flags, lock, real, __VA_ARGS__)
+	WAITS_MEASURE_IF(cp_lock, ended(result_), flags, lock, real, __VA_ARGS__)
 
 /* Before a real function: it doesn't wait; it isn't needed, for a try has locked already; or it
  * waits. */
@@ -83,21 +83,21 @@ static inline enum waits_look waits_tried(const void *lock, int try)
 }
 
 /* Call REAL as LOOK says. All of these return 0 for success, C11's too. */
-#define WAITS_CALL_IF(look, waited, flags, lock, real, ...)                                        \
+#define WAITS_CALL_IF(look, by, waited, flags, lock, real, ...)                                    \
 	({                                                                                         \
 		enum waits_look look_ = (look);                                                    \
 		look_ == WAITS_LOCKED ? 0                                                          \
 		: LIKELY(look_ == WAITS_NOT)                                                       \
 			? (real)(__VA_ARGS__)                                                      \
-			: WAITS_MEASURE_IF(waited, flags, lock, real, __VA_ARGS__);                \
+			: WAITS_MEASURE_IF(by, waited, flags, lock, real, __VA_ARGS__);            \
 	})
 
 #define WAITS_CALL(look, ended, flags, lock, real, ...)                                            \
-	WAITS_CALL_IF(look, ended(result_), flags, lock, real, __VA_ARGS__)
+	WAITS_CALL_IF(look, cp_lock, ended(result_), flags, lock, real, __VA_ARGS__)
 
 /* Of a mutex. */
 #define WAITS_CALL_MUTEX(look, ended, m, lock, real, ...)                                          \
-	WAITS_CALL_IF(look, ended(result_) && !mutex_was_got_at_once(m, result_),                  \
+	WAITS_CALL_IF(look, cp_lock_mutex, ended(result_) && !mutex_was_got_at_once(m, result_),   \
 		      CP_LOCK_HAS_HOLDER | mutex_release_flags(m), lock, real, __VA_ARGS__)
 
 /* What real functions refuse before they look at the lock. */

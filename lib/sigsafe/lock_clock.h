@@ -28,6 +28,7 @@ extern struct cp_lock_clock cp_lock_clock;
 
 struct cp_lock_moment {
 	uint64_t ns, ticks;
+	uint64_t enough; /* ticks: a wait that takes less needs nothing but its length (or 0) */
 };
 
 static inline uint64_t cp_lock_now_by(clockid_t clock)
@@ -47,7 +48,21 @@ static inline struct cp_lock_moment cp_lock_begin(void)
 {
 	uint64_t now = cp_lock_now();
 
-	return (struct cp_lock_moment){ now, cp_ticks() };
+	return (struct cp_lock_moment){ now, cp_ticks(), 0 };
+}
+
+/* TICKS, of a wait shorter than LONGEST, in ns. */
+static inline uint64_t cp_lock_ticks_ns(uint64_t ticks)
+{
+	return ticks * cp_load_relaxed(&cp_lock_clock.rate) >> 32;
+}
+
+/* NS in ticks, no more than LONGEST; 0 while the rate isn't known. */
+static inline uint64_t cp_lock_ns_ticks(uint64_t ns)
+{
+	uint64_t longest = cp_load_acquire(&cp_lock_clock.longest);
+
+	return ns < CP_LOCK_TICKS_NS ? ns * longest / CP_LOCK_TICKS_NS : longest;
 }
 
 /* Now, in monotonic ns; not before BEGAN. */
@@ -57,7 +72,7 @@ static inline uint64_t cp_lock_end(struct cp_lock_moment began)
 
 	/* Acquire: the rate is that of the limit, or a newer one. */
 	if (ticks < cp_load_acquire(&cp_lock_clock.longest))
-		return began.ns + (ticks * cp_load_relaxed(&cp_lock_clock.rate) >> 32);
+		return began.ns + cp_lock_ticks_ns(ticks);
 	now = cp_lock_now();
 	return now > began.ns ? now : began.ns;
 }

@@ -6,6 +6,7 @@
 #include "sigsafe/arch.h"
 #include "sigsafe/capture.h"
 #include "sigsafe/counters.h"
+#include "sigsafe/lock_follow.h"
 #include "sigsafe/lock_holder.h"
 #include "sigsafe/sys.h"
 #include "sigsafe/timing.h"
@@ -133,9 +134,15 @@ void cp_lock_know(uint8_t state)
 		cp_store_relaxed(&cp_lock_known[i], state);
 }
 
+/* The one in libc's TLS, if that is there. */
+static struct cp_thread *libc_thread(unsigned flags)
+{
+	return flags & CP_LOCK_ANY_THREAD ? NULL : cp_thread_self()->thread;
+}
+
 static void count_short(uint64_t delay, unsigned flags)
 {
-	struct cp_thread *t = flags & CP_LOCK_ANY_THREAD ? NULL : cp_self.thread;
+	struct cp_thread *t = libc_thread(flags);
 
 	if (!t) {
 		count(CP_LOCK_SHORT, 1, delay);
@@ -145,52 +152,104 @@ static void count_short(uint64_t delay, unsigned flags)
 	cp_add_owned(&t->short_waits.delay, delay);
 }
 
-static void tell_of_last(struct cp_thread *t)
-{
-	struct cp_lock_wait w;
-
-	if (cp_lock_later_take(&t->later, &w) && w.ended >= cp_lock_state.since)
-		cp_holder_deliver(&w);
-}
-
 /* Holders: now, or at the unlock if it is sure to be seen; the lock is held. */
 static void tell(const struct cp_lock_wait *w, unsigned flags)
 {
 	struct cp_thread *t = flags & CP_LOCK_TOLD_OF ? cp_self.thread : NULL;
 
-	if (t)
-		tell_of_last(t);
-	if (!t || !cp_lock_later_leave(&t->later, w))
+	if (!t || !cp_lock_later_leave(&t->later, CP_LOCK_LATER_HOLDERS, w))
 		cp_holder_deliver(w);
 }
 
-void cp_lock_waited(const void *lock, struct cp_lock_moment began, const void *function,
-		    unsigned flags)
+/* W is over. FUNCTION: what it was in, for its stack; NULL: it is too late for one. */
+static void account(const struct cp_lock_wait *w, const void *function, unsigned flags)
 {
-	uint64_t now = cp_lock_end(began), delay = now - began.ns;
+	uint64_t delay = w->ended - w->began;
 	struct cp_lock_sample s = { 1, delay };
-	struct cp_lock_wait w;
 	struct cp_thread *t;
 
-	if (!cp_load_relaxed(&cp_lock_on) || is_unwinding(flags))
-		return;
 	if (delay < cp_lock_state.threshold_ns) {
 		count_short(delay, flags);
 		return;
 	}
-	if ((flags & CP_LOCK_HAS_HOLDER) && cp_load_relaxed(&cp_lock_holders_on)) {
-		w = cp_holder_wait(lock, began.ns, now);
-		tell(&w, flags);
-	}
+	if ((flags & CP_LOCK_HAS_HOLDER) && cp_load_relaxed(&cp_lock_holders_on))
+		tell(w, flags);
 	t = find_self(flags);
 	if (t && cp_load_relaxed(&t->paused)) {
 		cp_count_mode(CP_MODE_LOCK, CP_COUNT_LOST_PAUSED, 1);
 		return;
 	}
-	if (t && !cp_lock_sample_wait(&t->waits, now, delay, cp_lock_state.stratum_ns, &s))
+	if (t && !cp_lock_sample_wait(&t->waits, w->ended, delay, cp_lock_state.stratum_ns, &s))
 		return;
-	if (!t || !record(t, lock, function, &s))
+	if (!t || !function || !record(t, w->lock, function, &s))
 		count(CP_LOCK_LOST, s.count, s.delay);
+}
+
+/* What T has left for later. R: its lock is free now; NULL: T still has it. */
+static void settle(struct cp_thread *t, const struct cp_lock_release *r)
+{
+	struct cp_lock_wait w;
+
+	if (cp_lock_later_take(&t->later, CP_LOCK_LATER_HOLDERS, &w)) {
+		if (w.ended >= cp_lock_state.since)
+			cp_holder_deliver(&w);
+	} else if (cp_lock_later_take(&t->later, CP_LOCK_LATER_ALL, &w)) {
+		w.ended = w.began + cp_lock_ticks_ns(w.ended);
+		w.last = r && r->lock == w.lock ? r->last : cp_lock_follow_last(w.lock);
+		if (cp_load_relaxed(&cp_lock_on) && w.ended >= cp_lock_state.since)
+			account(&w, NULL, CP_LOCK_HAS_HOLDER);
+	}
+}
+
+struct cp_lock_moment cp_lock_mutex_begin(void)
+{
+	const struct cp_thread *t = cp_self.thread;
+	struct cp_lock_moment began = cp_lock_begin();
+	uint64_t left;
+
+	if (!t || cp_self.in_capture)
+		return began;
+	/* Without a stack: a handler that waits meanwhile may spoil it, and then one is lost. */
+	left = cp_lock_sample_left(&t->waits, began.ns, cp_lock_state.stratum_ns);
+	if (left < cp_lock_state.threshold_ns)
+		left = cp_lock_state.threshold_ns;
+	began.enough = cp_lock_ns_ticks(left);
+	return began;
+}
+
+/* With the lock held, after a wait that needs no stack: all but its length can wait until the lock
+ * is free. The thread comes from the kernel, with next to nothing in its caches. */
+static bool leave_for_later(const void *lock, struct cp_lock_moment began)
+{
+	struct cp_thread *t = cp_self.thread;
+	uint64_t ticks;
+
+	if (!began.enough || !t)
+		return false;
+	ticks = cp_ticks() - began.ticks;
+	return ticks < began.enough &&
+	       cp_lock_later_leave(&t->later, CP_LOCK_LATER_ALL,
+				   &(struct cp_lock_wait){ lock, began.ns, ticks, 0 });
+}
+
+void cp_lock_waited(const void *lock, struct cp_lock_moment began, const void *function,
+		    unsigned flags)
+{
+	struct cp_lock_wait w = { lock, began.ns, cp_lock_end(began), cp_lock_follow_last(lock) };
+	struct cp_thread *t = libc_thread(flags);
+
+	if (!cp_load_relaxed(&cp_lock_on) || is_unwinding(flags))
+		return;
+	if (t)
+		settle(t, NULL);
+	account(&w, function, flags);
+}
+
+void cp_lock_mutex_waited(const void *lock, struct cp_lock_moment began, const void *function,
+			  unsigned flags)
+{
+	if (!(flags & CP_LOCK_TOLD_OF) || !leave_for_later(lock, began))
+		cp_lock_waited(lock, began, function, flags);
 }
 
 /* How many unlocks T's next one stands for; 0: it isn't told of by itself. One that stands for
@@ -207,21 +266,21 @@ static uint32_t draw_unlock(struct cp_thread *t, bool followed)
 
 void cp_lock_release_begin(struct cp_lock_release *r, const void *lock)
 {
-	struct cp_thread *t = cp_self.thread;
-	bool draws = t && !cp_load_relaxed(&t->paused) && !is_unwinding(0);
-	bool followed = cp_holder_follows(lock);
-	uint32_t weight = draws ? draw_unlock(t, followed) : 1;
+	struct cp_thread *t = cp_self.in_capture ? NULL : cp_self.thread;
+	bool followed = cp_lock_is_followed(lock);
+	uint32_t weight = t ? draw_unlock(t, followed) : 1;
 	uint64_t now, since;
 
-	*r = (struct cp_lock_release){ lock, NULL, false };
+	*r = (struct cp_lock_release){ lock, cp_lock_follow_last(lock), NULL, false };
 	if (!weight && !followed)
 		return;
 	now = cp_lock_now();
-	since = cp_holder_stamp(lock, now);
+	since = cp_lock_follow_leave(lock, now);
 	if (weight > 1)
-		cp_holder_came(lock);
+		cp_lock_follow_came(lock);
 	/* To ask whose T is takes longer than many a lock is held: there it was asked before. */
-	r->wanted = draws && weight && (weight > 1 ? cp_holder_is_prepared(t) : is_own(t));
+	r->wanted = t && weight && !cp_load_relaxed(&t->paused) &&
+		    (weight > 1 ? cp_holder_is_prepared(t) : is_own(t));
 	if (!r->wanted)
 		return;
 	r->holder = cp_holder_open(t, lock, since, now, weight);
@@ -261,20 +320,21 @@ void cp_lock_release_end(struct cp_lock_release *r, const void *function, bool d
 
 	if (!t || is_unwinding(0))
 		return;
-	tell_of_last(t);
+	settle(t, r);
 	/* A task that shares T's TLS may have come upon what T had prepared. */
 	if (r->wanted && is_own(t))
 		take_stack(t, r->holder, function, done);
 	else if (r->holder)
 		cp_holder_close(r->holder, false);
 	/* By the kernel's last tick, which costs no look at a counter. */
-	cp_lock_sample_time(&t->unlocks, &t->waits, cp_lock_now_by(CLOCK_MONOTONIC_COARSE),
-			    cp_lock_state.stratum_ns);
+	if (cp_lock_sample_is_time(&t->unlocks))
+		cp_lock_sample_time(&t->unlocks, &t->waits, cp_lock_now_by(CLOCK_MONOTONIC_COARSE),
+				    cp_lock_state.stratum_ns);
 	if (!cp_lock_sample_next(&t->unlocks))
 		return;
 	if (is_own(t))
 		cp_holder_prepare(t, r->lock);
-	cp_holder_follow(r->lock, cp_lock_now());
+	cp_lock_follow_begin(r->lock, cp_lock_now());
 }
 
 void cp_lock_thread_end(struct cp_thread *t)
@@ -284,7 +344,7 @@ void cp_lock_thread_end(struct cp_thread *t)
 	uint32_t next, end;
 	uint64_t mask;
 
-	tell_of_last(t);
+	settle(t, NULL);
 	if (!t->holders)
 		return;
 	block_signals(&mask);

@@ -73,10 +73,16 @@ extern struct cp_lock_state cp_lock_state;
 void cp_lock_waited(const void *lock, struct cp_lock_moment began, const void *function,
 		    unsigned flags);
 
+/* The same for mutexes, with less to do while they are held. The thread's TLS is libc's. */
+struct cp_lock_moment cp_lock_mutex_begin(void);
+void cp_lock_mutex_waited(const void *lock, struct cp_lock_moment began, const void *function,
+			  unsigned flags);
+
 /* An unlock that lets a waiter of LOCK go. Before it, with the lock held: a few ns; no clock, where
  * such unlocks are many. */
 struct cp_lock_release {
 	const void *lock;
+	uint64_t last;		  /* unlock of it before, that left its time */
 	struct cp_holder *holder; /* NULL: there was no room for it */
 	bool wanted;		  /* it was drawn */
 };

@@ -6,6 +6,7 @@
 
 #include "sigsafe/atomic.h"
 #include "sigsafe/capture.h"
+#include "sigsafe/lock_follow.h"
 #include "sigsafe/lock_sample.h"
 #include "sigsafe/sys.h"
 
@@ -13,15 +14,8 @@
  * have had the lock; a thread unlocks this often in a multiple of that. */
 #define PER_GROUP CP_LOCK_SAVED_UNLOCKS
 #define GROUPS 4096u
-/* Locks of one hash share a bucket, and the newest of their unlocks. */
-#define BUCKETS 1024u
+/* Locks of one hash share a bucket: the newest of their unlocks. */
 #define PER_BUCKET 60u
-/* Unlocks for which a lock is followed at most, if those that it is followed for don't come. Those
- * who sleep for it are woken in turn, so each of so many threads unlocks it once. */
-#define FOLLOWED 128u
-/* And after the last of them: those who wait see by the next one that it isn't the last. */
-#define FOLLOWED_BEHIND 1u
-
 #define OPEN 1u
 #define STACK 2u
 #define READ 4u
@@ -45,23 +39,16 @@ static struct cp_holders *groups[GROUPS]; /* mapped in order, never unmapped */
 /* Who holds a lock writes here before it unlocks; locks of one hash may do so at once, and then
  * some of it is lost. */
 static struct bucket {
-	const void *lock; /* the one unlocked last, */
-	uint64_t time;	  /* when, */
-	uint32_t follow;  /* and how many unlocks more are to be stamped */
-	uint32_t awaited; /* unlocks that it is followed for */
-	uint64_t next;	  /* slot */
+	uint64_t next; /* slot */
 	struct {
 		uint64_t entry, time;
 	} slots[PER_BUCKET];
-} buckets[BUCKETS] __attribute__((aligned(64)));
+} buckets[CP_LOCK_FOLLOWS] __attribute__((aligned(64)));
 
 static struct bucket *bucket_of(const void *lock)
 {
-	uint64_t h = (uint64_t)(uintptr_t)lock * UINT64_C(0x9e3779b97f4a7c15);
-
-	return &buckets[h >> 54];
+	return &buckets[cp_lock_follow_hash(lock)];
 }
-_Static_assert(BUCKETS == 1u << (64 - 54), "hash of a bucket");
 
 static struct cp_holder *entry_at(uint32_t number)
 {
@@ -117,50 +104,6 @@ static struct cp_holders *claim_group(void)
 			return g;
 	}
 	return NULL;
-}
-
-void cp_holder_follow(const void *lock, uint64_t now)
-{
-	struct bucket *b = bucket_of(lock);
-	uint32_t awaited = cp_holder_follows(lock) ? cp_load_relaxed(&b->awaited) : 0;
-
-	cp_store_relaxed(&b->time, now);
-	cp_store_relaxed(&b->lock, lock);
-	cp_store_relaxed(&b->awaited, awaited + 1);
-	cp_store_relaxed(&b->follow, FOLLOWED);
-}
-
-void cp_holder_came(const void *lock)
-{
-	struct bucket *b = bucket_of(lock);
-	uint32_t awaited = cp_load_relaxed(&b->awaited);
-
-	if (awaited > 1) {
-		cp_store_relaxed(&b->awaited, awaited - 1);
-		return;
-	}
-	cp_store_relaxed(&b->awaited, 0);
-	cp_store_relaxed(&b->follow, FOLLOWED_BEHIND);
-}
-
-bool cp_holder_follows(const void *lock)
-{
-	const struct bucket *b = bucket_of(lock);
-
-	return cp_load_relaxed(&b->follow) && cp_load_relaxed(&b->lock) == lock;
-}
-
-uint64_t cp_holder_stamp(const void *lock, uint64_t now)
-{
-	struct bucket *b = bucket_of(lock);
-	uint64_t before = cp_load_relaxed(&b->lock) == lock ? cp_load_relaxed(&b->time) : 0;
-	uint32_t follow = cp_load_relaxed(&b->follow);
-
-	if (follow)
-		cp_store_relaxed(&b->follow, follow - 1);
-	cp_store_relaxed(&b->time, now);
-	cp_store_relaxed(&b->lock, lock);
-	return before;
 }
 
 /* Nobody adds to it or reads it: it is the owner's alone. false: somebody does. */
@@ -317,18 +260,14 @@ static uint64_t add(struct cp_holder *h, uint64_t word, const struct cp_lock_wai
 	return from;
 }
 
-struct cp_lock_wait cp_holder_wait(const void *lock, uint64_t began, uint64_t ended)
-{
-	const struct bucket *b = bucket_of(lock);
-	uint64_t last = cp_load_relaxed(&b->lock) == lock ? cp_load_relaxed(&b->time) : 0;
-
-	return (struct cp_lock_wait){ lock, began, ended, last };
-}
-
 void cp_holder_deliver(const struct cp_lock_wait *w)
 {
 	struct bucket *b = bucket_of(w->lock);
 	uint64_t next = cp_load_relaxed(&b->next), until = w->ended;
+
+	/* The last that left its time, as each of them does, was before it. */
+	if (w->last && w->last < w->began)
+		return;
 
 	for (unsigned i = 1; i <= PER_BUCKET && until > w->began; i++) {
 		unsigned slot = (unsigned)((next - i) % PER_BUCKET);
@@ -444,6 +383,7 @@ void cp_holder_forget(void)
 
 void cp_holder_fork_child(void)
 {
+	cp_lock_follow_forget();
 	memset(buckets, 0, sizeof(buckets));
 	for (uint32_t n = 0; n < GROUPS && groups[n]; n++) {
 		for (uint32_t i = 0; i < PER_GROUP; i++) {

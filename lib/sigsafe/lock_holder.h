@@ -9,12 +9,6 @@
  * puts its stack into it afterwards, when the lock is free. Who gets the lock after a wait finds
  * the entries of the unlocks that came meanwhile, and adds to each what it caused.
  *
- * Where unlocks come so fast that one of many has an entry, the others are not told of, for they
- * would make each critical section longer. But those around it are: the thread whose next unlock
- * it will be has the lock followed until that came, and the one behind it, by which its waiters see
- * where their part of it ends. Threads that write this at once may lose some of it: then an unlock
- * is not followed, and is recorded at its thread's next, or the lock is followed for longer.
- *
  * An entry's state is one word, changed by one atomic operation at a time: a generation, the
  * number of waiters that are adding right now, and flags.
  *
@@ -56,30 +50,18 @@ struct cp_holder {
 #define CP_HOLDER_ENDED UINT32_MAX
 #define CP_HOLDER_WAIT 65536u /* a whole one */
 
-/* LOCK, unlocked at NOW, is followed until one more unlock that is to have an entry came. Any
- * thread. */
-void cp_holder_follow(const void *lock, uint64_t now);
-/* It comes; LOCK was stamped for it, and is held. Any thread. */
-void cp_holder_came(const void *lock);
-/* It is: its unlocks are to be stamped. */
-bool cp_holder_follows(const void *lock);
-/* LOCK is about to be unlocked, at NOW, and somebody waits: when that was the case before, or 0.
- * Any thread that holds it. */
-uint64_t cp_holder_stamp(const void *lock, uint64_t now);
 /* A place for T's next entry, probably for LOCK, is made and is in the cache; if there is one.
  * Owner. */
 void cp_holder_prepare(struct cp_thread *t, const void *lock);
 bool cp_holder_is_prepared(const struct cp_thread *t);
-/* An entry of T's for that unlock, which stands for WEIGHT of them, published. NULL: none is free,
- * or no memory. Owner. */
+/* An entry of T's for that unlock, which has left its time (lock_follow.h) and stands for WEIGHT of
+ * them, published. NULL: none is free, or no memory. Owner. */
 struct cp_holder *cp_holder_open(struct cp_thread *t, const void *lock, uint64_t since,
 				 uint64_t now, uint64_t weight);
 /* H's record holds the stack; or it doesn't, or nothing was unlocked, and H will be nobody's.
  * Owner. */
 void cp_holder_close(struct cp_holder *h, bool stack);
 
-/* A wait for LOCK from BEGAN until now, which is ENDED. Any thread that got it. */
-struct cp_lock_wait cp_holder_wait(const void *lock, uint64_t began, uint64_t ended);
 /* W is over; shortly after its end at the latest. Any thread. */
 void cp_holder_deliver(const struct cp_lock_wait *w);
 

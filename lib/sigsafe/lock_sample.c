@@ -76,6 +76,17 @@ bool cp_lock_sample_wait(struct cp_lock_waits *w, uint64_t now, uint64_t delay, 
 	return true;
 }
 
+uint64_t cp_lock_sample_left(const struct cp_lock_waits *w, uint64_t now, uint64_t stratum)
+{
+	uint64_t next = w->point >= w->position ? w->point : stratum, token;
+
+	if (!stratum || w->stratum != stratum || w->credit <= now + CP_LOCK_SAVED_NS)
+		return 0;
+	next -= w->position;
+	token = w->credit - CP_LOCK_SAVED_NS - now;
+	return next < token ? next : token;
+}
+
 static void begin(struct cp_lock_unlocks *u, struct cp_lock_waits *random, uint32_t size)
 {
 	u->size = size;

@@ -51,6 +51,10 @@ struct cp_lock_sample {
 bool cp_lock_sample_wait(struct cp_lock_waits *w, uint64_t now, uint64_t delay, uint64_t stratum,
 			 struct cp_lock_sample *out);
 
+/* Of a wait that begins at NOW: it isn't recorded if it takes less than so many ns, and no other
+ * comes between. */
+uint64_t cp_lock_sample_left(const struct cp_lock_waits *w, uint64_t now, uint64_t stratum);
+
 /* A new stratum of unlocks. */
 void cp_lock_sample_begin(struct cp_lock_unlocks *u, struct cp_lock_waits *random);
 /* An unlock: how many it stands for, 0 = it is not taken. Inlined: its lock is held. */
@@ -71,6 +75,12 @@ static inline void cp_lock_sample_pass(struct cp_lock_unlocks *u)
 static inline bool cp_lock_sample_next(const struct cp_lock_unlocks *u)
 {
 	return u->size > 1 && u->at == u->taken;
+}
+
+/* It is to be told the time: seldom, for that costs as much as all else. */
+static inline bool cp_lock_sample_is_time(const struct cp_lock_unlocks *u)
+{
+	return u->at >= u->size || u->at % 16 == 0;
 }
 
 /* After it, which was at NOW, or shortly after: strata follow the rate. */

@@ -8,6 +8,7 @@
 
 #include "lock-fixture.h"
 #include "sigsafe/lock_event.h"
+#include "sigsafe/lock_follow.h"
 #include "sigsafe/lock_holder.h"
 #include "sigsafe/thread.h"
 
@@ -60,7 +61,7 @@ static void take(struct cp_thread *t, struct sums *s)
 
 static void wait_for(const void *lock, uint64_t began, uint64_t ended)
 {
-	struct cp_lock_wait w = cp_holder_wait(lock, began, ended);
+	struct cp_lock_wait w = { lock, began, ended, cp_lock_follow_last(lock) };
 
 	cp_holder_deliver(&w);
 }
@@ -127,10 +128,10 @@ static void test_others_read_no_clock_with_the_lock_held(void)
 
 static bool is_stamped(const void *lock)
 {
-	bool followed = cp_holder_follows(lock);
+	bool followed = cp_lock_is_followed(lock);
 
 	if (followed)
-		cp_holder_stamp(lock, now);
+		cp_lock_follow_leave(lock, now);
 	return followed;
 }
 
@@ -140,11 +141,11 @@ static void test_followed_until_the_last_came(void)
 {
 	for (unsigned threads = 1; threads < 5; threads++) {
 		for (unsigned i = 0; i < threads; i++)
-			cp_holder_follow(&locks[0], now);
+			cp_lock_follow_begin(&locks[0], now);
 		for (unsigned i = 0; i < threads; i++) {
 			CHECK(is_stamped(&locks[0]));
 			CHECK(is_stamped(&locks[0]));
-			cp_holder_came(&locks[0]);
+			cp_lock_follow_came(&locks[0]);
 		}
 		CHECK(is_stamped(&locks[0]));
 		CHECK(!is_stamped(&locks[0]));
@@ -155,13 +156,13 @@ static void test_followed_until_the_last_came(void)
  * next time that it is, they are not waited for. */
 static void test_followed_in_vain(void)
 {
-	cp_holder_follow(&locks[0], now);
-	cp_holder_follow(&locks[0], now);
+	cp_lock_follow_begin(&locks[0], now);
+	cp_lock_follow_begin(&locks[0], now);
 	for (unsigned i = 0; is_stamped(&locks[0]); i++)
 		CHECK(i < 1000);
-	cp_holder_follow(&locks[0], now);
+	cp_lock_follow_begin(&locks[0], now);
 	CHECK(is_stamped(&locks[0]));
-	cp_holder_came(&locks[0]);
+	cp_lock_follow_came(&locks[0]);
 	CHECK(is_stamped(&locks[0]));
 	CHECK(!is_stamped(&locks[0]));
 }
@@ -189,14 +190,14 @@ static void test_unlocks_of_many_threads(void)
 	struct sums s = { 0 };
 	unsigned others = 0;
 
-	cp_holder_follow(&locks[0], now);
-	for (; cp_holder_follows(&locks[0]); others++)
-		cp_holder_stamp(&locks[0], now);
+	cp_lock_follow_begin(&locks[0], now);
+	for (; cp_lock_is_followed(&locks[0]); others++)
+		cp_lock_follow_leave(&locks[0], now);
 	for (unsigned i = 0; i < UNLOCKS / others; i++) {
 		for (unsigned k = 1; k < others; k++) {
 			now += US;
-			if (cp_holder_follows(&locks[0]))
-				cp_holder_stamp(&locks[0], now);
+			if (cp_lock_is_followed(&locks[0]))
+				cp_lock_follow_leave(&locks[0], now);
 			wait_for(&locks[0], now - 3 * US / 2, now + US / 10);
 			take(t, &s);
 		}
@@ -247,9 +248,15 @@ static void test_a_task_with_the_tls_of_another(void)
 	end(t);
 }
 
+/* Nearly the counter's a ns, in tests in which it has a rate: so many that what comes between
+ * doesn't count. */
+#define TICKS UINT64_C(1000)
+
 static struct cp_lock_moment ago(uint64_t ns)
 {
-	return (struct cp_lock_moment){ now - ns, cp_ticks() };
+	uint64_t ticks = cp_lock_clock.longest ? ns * TICKS : 0;
+
+	return (struct cp_lock_moment){ now - ns, cp_ticks() - ticks, 0 };
 }
 
 static void begin_waits(void)
@@ -333,18 +340,143 @@ static void test_holders_are_told_without_an_unlock(void)
 	CHECK_EQ(s.waits, 1);
 	cp_lock_waited(&locks[1], ago(30 * US), (const void *)unlock, CP_LOCK_HAS_HOLDER);
 	take(t, &s);
-	CHECK_EQ(s.waits, 2);
+	CHECK_EQ(s.waits, 3);
+	cp_lock_waited(&locks[1], ago(30 * US), (const void *)unlock, MUTEX);
+	CHECK_EQ(t->later.state, CP_LOCK_LATER_HOLDERS);
 	cp_lock_thread_end(t);
 	CHECK(!t->holders);
 	CHECK_EQ(t->later.state, CP_LOCK_LATER_NONE);
 	end_waits(t);
 }
 
+/* The counter has a rate, and nothing is granted any more without a choice. */
+static struct cp_thread *begin_counted_waits(void)
+{
+	struct cp_thread *t = begin();
+
+	begin_waits();
+	cp_lock_clock_set((UINT64_C(1) << 32) / TICKS);
+	cp_lock_state.threshold_ns = 0;
+	for (unsigned i = 0; i < 1000; i++)
+		cp_lock_waited(&locks[1], ago(US), (const void *)unlock, CP_LOCK_HAS_HOLDER);
+	t->waits.credit += cp_lock_state.stratum_ns; /* the last token was taken just now */
+	return t;
+}
+
+static void end_counted_waits(struct cp_thread *t)
+{
+	cp_lock_clock_set(0);
+	end_waits(t);
+}
+
+/* One that began NS ago, when it was known that it needs no stack. */
+static void wait_that_needs_none(struct cp_thread *t, uint64_t ns)
+{
+	struct cp_lock_moment m;
+
+	t->waits.position = 0;
+	t->waits.point = 2 * ns;
+	m = cp_lock_mutex_begin();
+	CHECK(m.enough);
+	m.ticks -= ns * TICKS;
+	reads = 0;
+	cp_lock_mutex_waited(&locks[0], m, (const void *)unlock, MUTEX);
+	CHECK_EQ(reads, 0);
+	CHECK_EQ(t->waits.position, 0);
+	CHECK_EQ(t->later.state, CP_LOCK_LATER_ALL);
+}
+
+/* It is counted at the unlock, with the delay that it had at its end. */
+static void test_waits_without_a_stack_are_left_for_the_unlock(void)
+{
+	struct cp_thread *t = begin_counted_waits();
+	struct cp_lock_sample before = cp_lock_counted(CP_LOCK_LOST), after;
+
+	wait_that_needs_none(t, 400 * US);
+	free_again(&locks[0]);
+	CHECK(t->waits.position >= 399 * US && t->waits.position < 800 * US);
+	CHECK_EQ(t->later.state, CP_LOCK_LATER_NONE);
+	wait_that_needs_none(t, 300 * US);
+	cp_lock_waited(&locks[1], ago(100 * US), (const void *)unlock, CP_LOCK_HAS_HOLDER);
+	CHECK(t->waits.position >= 399 * US && t->waits.position < 800 * US);
+	after = cp_lock_counted(CP_LOCK_LOST);
+	CHECK_EQ(after.count, before.count);
+	end_counted_waits(t);
+}
+
+/* Who let it go hears of it, and short ones are in their sum. */
+static void test_waits_that_are_left_are_told_of_and_counted(void)
+{
+	struct cp_thread *t = begin_counted_waits();
+	struct cp_lock_sample before, after;
+	struct sums s = { 0 };
+
+	t->unlocks = (struct cp_lock_unlocks){ 0 };
+	now += 500 * US;
+	free_again(&locks[0]);
+	take(t, &s);
+	now -= 100 * US;
+	wait_that_needs_none(t, 400 * US);
+	CHECK_EQ(s.waits, 0);
+	now += 500 * US;
+	free_again(&locks[0]);
+	take(t, &s);
+	CHECK_EQ(s.waits, 1);
+	CHECK(s.delay >= 399 * US && s.delay < 800 * US);
+	cp_lock_state.threshold_ns = 900 * US;
+	before = cp_lock_counted(CP_LOCK_SHORT);
+	wait_that_needs_none(t, 400 * US);
+	cp_lock_thread_end(t);
+	after = cp_lock_counted(CP_LOCK_SHORT);
+	CHECK_EQ(after.count - before.count, 1);
+	CHECK(after.delay - before.delay >= 399 * US && after.delay - before.delay < 900 * US);
+	end_counted_waits(t);
+}
+
+/* A handler that waits meanwhile moves the point of choice: the wait that was on it is counted as
+ * one without a stack. */
+static void test_a_wait_whose_stack_is_gone_is_counted(void)
+{
+	struct cp_thread *t = begin_counted_waits();
+	struct cp_lock_sample before = cp_lock_counted(CP_LOCK_LOST), after;
+
+	wait_that_needs_none(t, 400 * US);
+	t->waits.point = 100 * US;
+	free_again(&locks[0]);
+	after = cp_lock_counted(CP_LOCK_LOST);
+	CHECK_EQ(after.delay - before.delay, cp_lock_state.stratum_ns);
+	end_counted_waits(t);
+}
+
+/* What the counter can't tell, or the budget grants, or needs a stack. */
+static void test_other_waits_are_not_left(void)
+{
+	struct cp_thread *t = begin_counted_waits();
+	struct cp_lock_moment m;
+
+	t->waits.point = t->waits.position;
+	CHECK_EQ(cp_lock_mutex_begin().enough, 0);
+	t->waits.point = t->waits.position + 10 * US;
+	CHECK_EQ(cp_lock_mutex_begin().enough, cp_lock_ns_ticks(10 * US));
+	m = cp_lock_mutex_begin();
+	m.ticks -= 20 * US * TICKS;
+	cp_lock_mutex_waited(&locks[0], m, (const void *)unlock, MUTEX);
+	CHECK(t->later.state != CP_LOCK_LATER_ALL);
+	cp_lock_clock_set(0);
+	CHECK_EQ(cp_lock_mutex_begin().enough, 0);
+	cp_lock_clock_set((UINT64_C(1) << 32) / TICKS);
+	now += 10000000 * US; /* tokens again */
+	CHECK_EQ(cp_lock_mutex_begin().enough, 0);
+	cp_lock_state.threshold_ns = 3 * US;
+	CHECK_EQ(cp_lock_mutex_begin().enough, cp_lock_ns_ticks(3 * US));
+	end_counted_waits(t);
+}
+
 /* The counter says how long a short wait was, and a longer one is read off the clock. */
 static void test_short_waits_end_without_the_clock(void)
 {
 	const uint64_t rate = UINT64_C(1) << 32; /* a tick is a ns */
-	struct cp_lock_moment m = { now, cp_ticks() - 500000 };
+	struct cp_lock_moment m = { now, cp_ticks() - 500000, 0 };
 	uint64_t end;
 
 	cp_lock_clock.read = read_clock;
@@ -367,7 +499,7 @@ static void test_short_waits_end_without_the_clock(void)
 	cp_lock_clock_set(2 * rate);
 	CHECK_EQ(cp_lock_clock.longest, CP_LOCK_TICKS_NS / 2);
 	cp_lock_clock_set(0);
-	m = (struct cp_lock_moment){ now, cp_ticks() };
+	m = (struct cp_lock_moment){ now, cp_ticks(), 0 };
 	reads = 0;
 	CHECK_EQ(cp_lock_end(m), now);
 	CHECK_EQ(reads, 1);
@@ -385,6 +517,10 @@ int main(void)
 	RUN(test_short_waits_are_all_counted);
 	RUN(test_holders_are_told_at_the_unlock);
 	RUN(test_holders_are_told_without_an_unlock);
+	RUN(test_waits_without_a_stack_are_left_for_the_unlock);
+	RUN(test_waits_that_are_left_are_told_of_and_counted);
+	RUN(test_a_wait_whose_stack_is_gone_is_counted);
+	RUN(test_other_waits_are_not_left);
 	RUN(test_short_waits_end_without_the_clock);
 	RUN(test_a_task_with_the_tls_of_another);
 	RUN(test_few_unlocks_stand_for_all);

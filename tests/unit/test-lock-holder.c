@@ -6,6 +6,7 @@
 
 #include "sigsafe/atomic.h"
 #include "sigsafe/capture.h"
+#include "sigsafe/lock_follow.h"
 #include "sigsafe/lock_holder.h"
 #include "sigsafe/thread.h"
 
@@ -32,7 +33,7 @@ static void close_stack(struct cp_thread *t, struct cp_holder *h)
 static struct cp_holder *unlock(struct cp_thread *t, const void *lock, uint64_t now,
 				uint64_t weight)
 {
-	struct cp_holder *h = cp_holder_open(t, lock, cp_holder_stamp(lock, now), now, weight);
+	struct cp_holder *h = cp_holder_open(t, lock, cp_lock_follow_leave(lock, now), now, weight);
 
 	if (h)
 		close_stack(t, h);
@@ -69,7 +70,7 @@ static void end(struct cp_thread *t)
 
 static void wait_for(const void *lock, uint64_t began, uint64_t ended)
 {
-	struct cp_lock_wait w = cp_holder_wait(lock, began, ended);
+	struct cp_lock_wait w = { lock, began, ended, cp_lock_follow_last(lock) };
 
 	cp_holder_deliver(&w);
 }
@@ -116,11 +117,11 @@ static void test_unlock_without_an_entry_has_its_part(void)
 	struct cp_thread *t = new_thread();
 	struct cp_holder *h = unlock(t, &locks[3], 100, 1);
 
-	cp_holder_stamp(&locks[3], 150);
+	cp_lock_follow_leave(&locks[3], 150);
 	wait_for(&locks[3], 50, 160);
 	/* Up to its own time, and it did not end the wait. */
 	check(h, 0, 50);
-	cp_holder_stamp(&locks[3], 200);
+	cp_lock_follow_leave(&locks[3], 200);
 	h = unlock(t, &locks[3], 250, 1);
 	wait_for(&locks[3], 160, 260);
 	check(h, 1, 60);
@@ -132,7 +133,7 @@ static void test_wait_is_told_of_later(void)
 {
 	struct cp_thread *t = new_thread();
 	struct cp_holder *h = unlock(t, &locks[12], 100, 1), *own, *next;
-	struct cp_lock_wait w = cp_holder_wait(&locks[12], 50, 120);
+	struct cp_lock_wait w = { &locks[12], 50, 120, cp_lock_follow_last(&locks[12]) };
 
 	own = unlock(t, &locks[12], 130, 1);
 	next = unlock(t, &locks[12], 140, 1);
@@ -148,9 +149,9 @@ static void test_last_unlock_is_that_of_the_wait(void)
 {
 	struct cp_thread *t = new_thread();
 	struct cp_holder *h = unlock(t, &locks[13], 100, 1);
-	struct cp_lock_wait w = cp_holder_wait(&locks[13], 50, 120);
+	struct cp_lock_wait w = { &locks[13], 50, 120, cp_lock_follow_last(&locks[13]) };
 
-	cp_holder_stamp(&locks[13], 130);
+	cp_lock_follow_leave(&locks[13], 130);
 	cp_holder_deliver(&w);
 	check(h, 1, 70);
 	end(t);
@@ -160,11 +161,11 @@ static void test_followed_for_a_while(void)
 {
 	unsigned stamps = 0;
 
-	CHECK(!cp_holder_follows(&locks[10]));
-	cp_holder_follow(&locks[10], 1000);
-	CHECK(!cp_holder_follows(&locks[11]));
-	while (cp_holder_follows(&locks[10]) && stamps < 100000) {
-		uint64_t before = cp_holder_stamp(&locks[10], 1001 + stamps);
+	CHECK(!cp_lock_is_followed(&locks[10]));
+	cp_lock_follow_begin(&locks[10], 1000);
+	CHECK(!cp_lock_is_followed(&locks[11]));
+	while (cp_lock_is_followed(&locks[10]) && stamps < 100000) {
+		uint64_t before = cp_lock_follow_leave(&locks[10], 1001 + stamps);
 
 		CHECK_EQ(before, 1000 + stamps);
 		stamps++;
@@ -186,7 +187,8 @@ static void test_other_locks_are_not_meant(void)
 static void test_waiter_may_come_before_the_stack(void)
 {
 	struct cp_thread *t = new_thread();
-	struct cp_holder *h = cp_holder_open(t, &locks[4], cp_holder_stamp(&locks[4], 100), 100, 1);
+	struct cp_holder *h =
+		cp_holder_open(t, &locks[4], cp_lock_follow_leave(&locks[4], 100), 100, 1);
 
 	wait_for(&locks[4], 50, 120);
 	check(h, 0, 0);
@@ -198,7 +200,8 @@ static void test_waiter_may_come_before_the_stack(void)
 static void test_failed_unlock_has_no_entry(void)
 {
 	struct cp_thread *t = new_thread();
-	struct cp_holder *h = cp_holder_open(t, &locks[5], cp_holder_stamp(&locks[5], 100), 100, 1);
+	struct cp_holder *h =
+		cp_holder_open(t, &locks[5], cp_lock_follow_leave(&locks[5], 100), 100, 1);
 
 	cp_holder_close(h, false);
 	wait_for(&locks[5], 50, 120);
@@ -232,7 +235,8 @@ static void test_what_was_added_is_not_overwritten(void)
 	uint32_t next, last;
 
 	for (uint64_t i = 1; i <= 100; i++) {
-		h = cp_holder_open(t, &locks[7], cp_holder_stamp(&locks[7], 10 * i), 10 * i, 1);
+		h = cp_holder_open(t, &locks[7], cp_lock_follow_leave(&locks[7], 10 * i), 10 * i,
+				   1);
 		h->record->depth = 1;
 		cp_holder_close(h, true);
 		wait_for(&locks[7], 10 * i - 5, 10 * i + 2);
@@ -327,6 +331,7 @@ static void test_entries_survive_a_storm(void)
 	     i < TURNS ||
 	     ((!cp_load_relaxed(&arrived[0]) || !cp_load_relaxed(&arrived[1])) && i < 1000 * TURNS);
 	     i++) {
+		cp_lock_follow_leave(&locks[i & 1], UINT64_MAX - 1);
 		h = cp_holder_open(t, &locks[i & 1], 0, UINT64_MAX - 1, 1);
 		if (h) {
 			opened++;

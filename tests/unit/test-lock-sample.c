@@ -130,6 +130,33 @@ static void test_waits_longer_than_a_stratum_are_exact(void)
 	}
 }
 
+/* Known at its begin: one that takes less isn't recorded. And it is known of most of them. */
+static void test_most_waits_need_no_stack_from_the_begin(void)
+{
+	struct cp_lock_waits w = { .random = 1 };
+	uint64_t now = SECOND, stratum = cp_lock_stratum(100);
+	unsigned known = 0, recorded = 0, waits = 0;
+	struct cp_lock_sample s;
+
+	for (unsigned i = 0; i < 2000000; i++) {
+		uint64_t delay = (i * UINT64_C(7919)) % 97 * US, left;
+
+		left = cp_lock_sample_left(&w, now, stratum);
+		now += delay;
+		if (cp_lock_sample_wait(&w, now, delay, stratum, &s)) {
+			recorded++;
+			CHECK(delay >= left);
+		} else {
+			waits++;
+			known += delay < left;
+		}
+		/* Some begin with tokens again. */
+		now += i % 200000 ? 0 : 10 * SECOND;
+	}
+	CHECK(recorded > 1000);
+	CHECK(known > waits - waits / 50);
+}
+
 static void test_a_new_budget_begins_a_new_stratum(void)
 {
 	struct cp_lock_waits w = { .random = 5 };
@@ -207,6 +234,7 @@ int main(void)
 	RUN(test_sums_of_each_place_are_unbiased);
 	RUN(test_waits_in_step_with_the_strata_are_unbiased);
 	RUN(test_waits_longer_than_a_stratum_are_exact);
+	RUN(test_most_waits_need_no_stack_from_the_begin);
 	RUN(test_a_new_budget_begins_a_new_stratum);
 	RUN(test_within_the_budget_all_unlocks_are_taken);
 	RUN(test_unlocks_keep_to_the_budget_and_count_for_all);

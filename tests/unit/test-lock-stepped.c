@@ -12,6 +12,7 @@
 #include "stepped.h"
 
 #include "sigsafe/lock_event.h"
+#include "sigsafe/lock_follow.h"
 #include "sigsafe/lock_holder.h"
 #include "sigsafe/thread.h"
 
@@ -43,7 +44,7 @@ static void draw_next(const void *lock)
 {
 	t->unlocks.size = 4;
 	t->unlocks.at = t->unlocks.taken = 0;
-	cp_holder_follow(lock, 1);
+	cp_lock_follow_begin(lock, 1);
 }
 
 static void on_trap(int sig, siginfo_t *info, void *context)
@@ -134,6 +135,16 @@ static const struct cp_lock_wait handlers = { .began = 2 }, own = { .began = 1 }
 static unsigned took, left;
 static bool leaves; /* the handler another one */
 
+static inline bool take(struct cp_lock_wait *w)
+{
+	return cp_lock_later_take(&later, CP_LOCK_LATER_ALL, w);
+}
+
+static inline bool leave(const struct cp_lock_wait *w)
+{
+	return cp_lock_later_leave(&later, CP_LOCK_LATER_ALL, w);
+}
+
 static void on_trap_later(int sig, siginfo_t *info, void *context)
 {
 	struct cp_lock_wait w;
@@ -142,8 +153,8 @@ static void on_trap_later(int sig, siginfo_t *info, void *context)
 	(void)info;
 	if (!stepped_comes(context))
 		return;
-	took += cp_lock_later_take(&later, &w);
-	left += leaves && cp_lock_later_leave(&later, &handlers);
+	took += take(&w);
+	left += leaves && leave(&handlers);
 }
 
 static void begin_later(void)
@@ -159,7 +170,7 @@ static void check_later(void)
 {
 	struct cp_lock_wait w;
 
-	took += cp_lock_later_take(&later, &w);
+	took += take(&w);
 	CHECK_EQ(took, left);
 }
 
@@ -169,10 +180,10 @@ static void take_stepwise(void)
 
 	for (begin_later(); begin_step(); step++) {
 		took = 0;
-		left = cp_lock_later_leave(&later, &own);
+		left = leave(&own);
 		CHECK_EQ(left, 1);
 		TRACE();
-		took += cp_lock_later_take(&later, &w);
+		took += take(&w);
 		DONT_TRACE();
 		check_later();
 	}
@@ -193,7 +204,7 @@ static void test_handler_amid_a_wait_that_is_left(void)
 	for (begin_later(); begin_step(); step++) {
 		took = left = 0;
 		TRACE();
-		left += cp_lock_later_leave(&later, &own);
+		left += leave(&own);
 		DONT_TRACE();
 		check_later();
 	}

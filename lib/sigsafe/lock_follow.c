@@ -1,0 +1,54 @@
+/* The last unlocks of locks; see lock_follow.h. */
+#include "sigsafe/lock_follow.h"
+
+#include <string.h>
+
+/* Unlocks for which a lock is followed at most, if those that it is followed for don't come. Those
+ * who sleep for it are woken in turn, so each of so many threads unlocks it once. */
+#define FOLLOWED 128u
+/* And after the last of them: those who wait see by the next one that it isn't the last. */
+#define FOLLOWED_BEHIND 1u
+
+struct cp_lock_follow cp_lock_follows[CP_LOCK_FOLLOWS];
+
+void cp_lock_follow_begin(const void *lock, uint64_t now)
+{
+	struct cp_lock_follow *f = cp_lock_follow_of(lock);
+	uint32_t awaited = cp_lock_is_followed(lock) ? cp_load_relaxed(&f->awaited) : 0;
+
+	cp_store_relaxed(&f->time, now);
+	cp_store_relaxed(&f->lock, lock);
+	cp_store_relaxed(&f->awaited, awaited + 1);
+	cp_store_relaxed(&f->left, FOLLOWED);
+}
+
+void cp_lock_follow_came(const void *lock)
+{
+	struct cp_lock_follow *f = cp_lock_follow_of(lock);
+	uint32_t awaited = cp_load_relaxed(&f->awaited);
+
+	if (awaited > 1) {
+		cp_store_relaxed(&f->awaited, awaited - 1);
+		return;
+	}
+	cp_store_relaxed(&f->awaited, 0);
+	cp_store_relaxed(&f->left, FOLLOWED_BEHIND);
+}
+
+uint64_t cp_lock_follow_leave(const void *lock, uint64_t now)
+{
+	struct cp_lock_follow *f = cp_lock_follow_of(lock);
+	uint64_t before = cp_lock_follow_last(lock);
+	uint32_t left = cp_load_relaxed(&f->left);
+
+	if (left)
+		cp_store_relaxed(&f->left, left - 1);
+	cp_store_relaxed(&f->time, now);
+	cp_store_relaxed(&f->lock, lock);
+	return before;
+}
+
+void cp_lock_follow_forget(void)
+{
+	memset(cp_lock_follows, 0, sizeof(cp_lock_follows));
+}
