@@ -29,25 +29,6 @@ static void unpack(siginfo_t *si, const struct cp_held_signal *h)
 	memcpy(&si->si_pid, h->words, sizeof(h->words));
 }
 
-static void publish(bool blocked)
-{
-	/* Sequentially consistent with cp_held_keep: either it sees that we take signals, or we
-	 * see what it has kept. */
-	if (cp_self.thread)
-		cp_store_seqcst(&cp_self.thread->prof_blocked, blocked);
-}
-
-void cp_held_set_blocked(bool blocked)
-{
-	cp_self.prof_blocked = blocked;
-	publish(blocked);
-}
-
-void cp_held_set_waiting(bool waiting)
-{
-	publish(!waiting && cp_self.prof_blocked);
-}
-
 /* T's handler, or sigwait's loop, looks here. */
 static bool ring(const struct cp_thread *t)
 {
@@ -62,15 +43,55 @@ static bool ring(const struct cp_thread *t)
 		       &si) == 0;
 }
 
-static void wake_taker(void)
+static bool wake(bool waiting)
 {
 	for (uint32_t i = 0; i < cp_thread_limit(); i++) {
 		struct cp_thread *t = cp_thread_at(i);
 
 		if (cp_load_acquire(&t->state) == CP_THREAD_LIVE && t->own_tls &&
-		    !cp_load_seqcst(&t->prof_blocked) && ring(t))
-			return;
+		    (waiting ? cp_load_seqcst(&t->prof_waiting)
+			     : !cp_load_seqcst(&t->prof_blocked)) &&
+		    ring(t))
+			return true;
 	}
+	return false;
+}
+
+/* First who waits: what else the kernel has blocked in the others isn't known. */
+static void wake_taker(void)
+{
+	if (!wake(true))
+		wake(false);
+}
+
+static void pass_on(void)
+{
+	if (cp_load_seqcst(&shared.state) == FULL)
+		wake_taker();
+}
+
+/* Sequentially consistent with cp_held_keep: either it sees that we take signals, or we see what it
+ * has kept; and either it sees that we don't any more, or we see that others must be woken for it.
+ */
+void cp_held_set_blocked(bool blocked)
+{
+	bool before = cp_self.prof_blocked;
+
+	cp_self.prof_blocked = blocked;
+	if (!cp_self.thread)
+		return;
+	cp_store_seqcst(&cp_self.thread->prof_blocked, blocked);
+	if (blocked && !before)
+		pass_on();
+}
+
+void cp_held_set_waiting(bool waiting)
+{
+	if (!cp_self.thread)
+		return;
+	cp_store_seqcst(&cp_self.thread->prof_waiting, waiting);
+	if (!waiting)
+		pass_on();
 }
 
 bool cp_held_ring(void)

@@ -97,7 +97,8 @@ static void reset(struct cp_thread *t)
 	 * moment, and somebody else could claim the record, too. */
 	cp_store_relaxed(&t->tid, 0);
 	cp_store_relaxed(&t->paused, 0);
-	t->own_tls = t->foreign = t->met = t->named = t->seen = t->prof_blocked = false;
+	t->own_tls = t->foreign = t->met = t->named = t->seen = false;
+	t->prof_blocked = t->prof_waiting = false;
 	t->finishing = t->making = false;
 	cp_store_relaxed(&t->timer, CP_NO_TIMER);
 	t->wall = (struct cp_wall_thread){ .timer = CP_NO_TIMER };

@@ -80,6 +80,7 @@ struct cp_thread {
 	bool finishing;	     /* waits for us, to write the profiles at its end */
 	bool making;	     /* makes our thread, and blocks all signals for that */
 	bool prof_blocked;   /* takes no SIGPROF of the program's: see held.h */
+	bool prof_waiting;   /* but takes one, by sigwait */
 	int32_t timer;	     /* kernel timer id; CP_NO_TIMER */
 	uint64_t first_due;  /* the timer's first expiry, on the thread's CPU clock */
 	uint64_t expiries;   /* of the timer, so far; written by its handler */
