@@ -124,50 +124,90 @@ int cp_mask_suspend(const sigset_t *mask)
 	return result;
 }
 
-static struct timespec left_until(uint64_t deadline)
+/* Of TIMEOUT, since BEGAN. */
+static struct timespec left_of(const struct timespec *timeout, uint64_t began)
 {
-	uint64_t now = cp_sys_clock_ns(CLOCK_MONOTONIC), left = deadline > now ? deadline - now : 0;
+	const uint64_t second = 1000000000u;
+	uint64_t gone = cp_sys_clock_ns(CLOCK_MONOTONIC) - began;
+	struct timespec left = *timeout;
 
-	return (struct timespec){ (time_t)(left / 1000000000u), (long)(left % 1000000000u) };
+	left.tv_sec -= (time_t)(gone / second);
+	left.tv_nsec -= (long)(gone % second);
+	if (left.tv_nsec < 0) {
+		left.tv_nsec += (long)second;
+		left.tv_sec--;
+	}
+	return left.tv_sec < 0 ? (struct timespec){ 0 } : left;
 }
 
-static int wait(const sigset_t *set, siginfo_t *si, const struct timespec *timeout)
+static bool is_now(const struct timespec *t)
 {
-	struct timespec left = timeout ? *timeout : (struct timespec){ 0 };
-	uint64_t deadline = 0;
-	int sig;
+	return t && !t->tv_sec && !t->tv_nsec;
+}
 
-	if (timeout)
-		deadline = cp_sys_clock_ns(CLOCK_MONOTONIC) +
-			   (uint64_t)timeout->tv_sec * 1000000000u + (uint64_t)timeout->tv_nsec;
+/* As libc's call tells of it. */
+static bool take_held(siginfo_t *si)
+{
+	if (!cp_held_any() || !cp_held_take(si))
+		return false;
+	if (si->si_code == SI_TKILL)
+		si->si_code = SI_USER;
+	return true;
+}
+
+/* What ends a call without the program's doing: a sample; a handler of ours; a signal that woke
+ * this thread while another one, in which the program alone has SIGPROF blocked, was faster: it is
+ * held, or about to be. Whether a handler of the program's, for one of ENDS, ran as well, maybe
+ * between two calls, isn't known: where there is one, there is no other call. */
+static int wait(const sigset_t *set, siginfo_t *si, const struct timespec *timeout, uint64_t ends)
+{
+	const uint64_t began = timeout ? cp_sys_clock_ns(CLOCK_MONOTONIC) : 0;
+	const bool prof = sigismember(set, SIGPROF) == 1;
+	const struct timespec *still = timeout;
+	struct timespec left;
+	int sig = 0;
+
 	for (;;) {
-		if (sigismember(set, SIGPROF) == 1 && cp_held_any() && cp_held_take(si))
+		if (prof && take_held(si))
 			return SIGPROF;
-		sig = CP_REAL(sigtimedwait)(set, si, timeout ? &left : NULL);
-		if (sig != SIGPROF || !cp_send_take_sample(si))
+		if (sig && !is_now(timeout) && cp_signals_may_have_run(ends)) {
+			errno = EINTR;
+			return -1;
+		}
+		sig = CP_REAL(sigtimedwait)(set, si, still);
+		if (sig < 0 ? errno != EINTR : sig != SIGPROF || !cp_send_take_sample(si))
 			return sig;
-		if (timeout)
-			left = left_until(deadline);
+		if (timeout) {
+			left = left_of(timeout, began);
+			still = &left;
+		}
 	}
 }
 
 int cp_mask_wait(const sigset_t *set, siginfo_t *si, const struct timespec *timeout)
 {
+	const bool prof = sigismember(set, SIGPROF) == 1;
+	const uint64_t really = prof ? CP_SIGBIT(SIGPROF) : 0;
+	uint64_t waited_for, before = 0, view;
 	int sig, saved;
 	siginfo_t own;
 
-	if (!si)
-		si = &own;
-	if (!cp_session_is_ours() || sigismember(set, SIGPROF) != 1)
+	if (!cp_session_is_ours() || (!prof && is_now(timeout)))
 		return CP_REAL(sigtimedwait)(set, si, timeout);
 	/* Really blocked meanwhile: a handler between our look at what is held and the
 	 * wait would take the wake-up that belongs to the wait. */
-	cp_held_really_block(true);
-	cp_held_set_waiting(true);
-	sig = wait(set, si, timeout);
+	cp_sys_sigmask(SIG_BLOCK, &really, &before);
+	view = cp_held_blocked() ? before | CP_SIGBIT(SIGPROF) : before;
+	memcpy(&waited_for, set, sizeof(waited_for));
+	if (prof)
+		cp_held_set_waiting(true);
+	sig = wait(set, si ? si : &own, timeout, ~(view | waited_for));
+	if (!prof)
+		return sig;
 	saved = errno;
 	cp_held_set_waiting(false);
-	cp_held_really_block(false);
+	if (!(before & CP_SIGBIT(SIGPROF)))
+		cp_held_really_block(false);
 	errno = saved;
 	return sig;
 }

@@ -19,7 +19,8 @@ int cp_mask_suspend(const sigset_t *mask);
 /* sigpending with what we hold back. */
 int cp_mask_pending(sigset_t *set);
 
-/* sigtimedwait (TIMEOUT NULL: sigwaitinfo): one of our own timer's signals is never returned. */
+/* sigtimedwait (TIMEOUT NULL: sigwaitinfo): one of our own timer's signals is never returned, and
+ * EINTR only where a handler of the program's may have run. */
 int cp_mask_wait(const sigset_t *set, siginfo_t *si, const struct timespec *timeout);
 
 #endif

@@ -272,18 +272,41 @@ static int dispatch(int sig, const struct sigaction *act, struct sigaction *old)
 	return err;
 }
 
+static bool is_handler(const struct sigaction *act)
+{
+	return act->sa_handler != SIG_DFL && act->sa_handler != SIG_IGN;
+}
+
 /* A handler on an alternate stack may have room for one frame only: no sample there. */
 static bool needs_prof_blocked(int sig, const struct sigaction *act)
 {
 	return cp_session_is_ours() && sig != SIGPROF && (act->sa_flags & SA_ONSTACK) &&
-	       act->sa_handler != SIG_DFL && act->sa_handler != SIG_IGN &&
-	       sigismember(&act->sa_mask, SIGPROF) == 0;
+	       is_handler(act) && sigismember(&act->sa_mask, SIGPROF) == 0;
+}
+
+static uint64_t caught; /* signals that ever had a handler of the program's, by libc */
+
+/* And that can't have one: libc's own are the last two. They can't be blocked, either. */
+#define NEVER_CAUGHT (CP_SIGBIT(SIGKILL) | CP_SIGBIT(SIGSTOP) | CP_SIGBIT(32) | CP_SIGBIT(33))
+
+bool cp_signals_may_have_run(uint64_t signals)
+{
+	struct sigaction now;
+
+	signals &= ~NEVER_CAUGHT;
+	if (cp_load_seqcst(&caught) & signals)
+		return true;
+	for (int sig = 1; sig < 65; sig++)
+		if ((signals & CP_SIGBIT(sig)) && CP_REAL(sigaction)(sig, NULL, &now) == 0 &&
+		    is_handler(&now) && !is_ours(&now))
+			return true;
+	return false;
 }
 
 int cp_signals_sigaction(int sig, const struct sigaction *act, struct sigaction *old)
 {
 	struct sigaction more;
-	bool added, add;
+	bool added, add, keeps;
 	int err;
 
 	if (sig < 1 || sig > 64)
@@ -296,12 +319,15 @@ int cp_signals_sigaction(int sig, const struct sigaction *act, struct sigaction 
 		act = &more;
 		cp_store_relaxed(&any_prof_added, true);
 	}
+	keeps = act && (!cp_session_active() || cp_session_is_ours());
+	if (keeps && is_handler(act))
+		cp_or_seqcst(&caught, CP_SIGBIT(sig));
 	err = dispatch(sig, act, old);
 	if (err)
 		return err;
 	if (old && added)
 		sigdelset(&old->sa_mask, SIGPROF);
-	if (act && (!cp_session_active() || cp_session_is_ours()))
+	if (keeps)
 		cp_store_relaxed(&prof_added[sig], add);
 	return 0;
 }

@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Install the handlers; 0 = no such signal. Ordinary context. */
 void cp_signals_install(int dump_signal, int toggle_signal, int heap_signal);
@@ -23,6 +24,12 @@ void cp_signals_remove(void);
 /* sigaction as the program means it: it never sees or removes what is ours. Async-signal-safe, as
  * sigaction must be. 0, or -1 with errno. */
 int cp_signals_sigaction(int sig, const struct sigaction *act, struct sigaction *old);
+
+/* A handler of the program's for one of SIGNALS (kernel form) may have run by now: there is one, or
+ * was. False is sure, unless it came to the kernel past libc and is there no more.
+ * Async-signal-safe.
+ */
+bool cp_signals_may_have_run(uint64_t signals);
 
 /* The program is about to set an alternate stack of SIZE bytes. */
 void cp_signals_alternate_stack(size_t size);

@@ -74,6 +74,11 @@ check_status awaited-bare 0
 profiled awaited "$host" awaited-descriptor
 check_status awaited 0
 check_quiet awaited
+# A hit whose signal is awaited, as a handler of the program's comes that ends the wait.
+bare handled-bare ./tests/traps/awaited handled
+profiled handled ./tests/traps/awaited handled
+check_status handled 0
+check_same_output handled handled-bare
 # 50 a second: the thread's first comes when its begin is over.
 CPUPROFILE_FREQUENCY=50 profiled dropped "$host" dropped
 check_status dropped 0
