@@ -22,7 +22,9 @@ struct cp_ehfunc {
 	uint64_t start, size; /* of the function that was last found */
 	uint32_t hint;	      /* the last answer: addresses are asked for in rising order */
 	uint32_t block_start, block_count; /* entries in BLOCK */
-	struct cp_ehfunc_entry block[256];
+	/* Two pages: a system call for one takes as long as for a few hundred entries, and all of a
+	 * library's nameless functions are asked for, one after the other. */
+	struct cp_ehfunc_entry block[1024];
 };
 
 /* 0, or -ENOENT: no table, or not in the form that linkers write (sorted pairs of 32-bit offsets).

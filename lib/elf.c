@@ -88,8 +88,9 @@ long cp_elf_read_string(const struct cp_elf *e, uint64_t off, uint64_t end, char
 		end = e->src.size;
 	if (off >= end || !room)
 		return -EIO;
-	/* Most names are short, so little is read first. */
-	for (size_t piece = 128; len < room - 1 && off < end; piece = 4096) {
+	/* Most names are short, so little is read first: of mangled ones, one in ten has more than
+	 * 128 bytes. */
+	for (size_t piece = 256; len < room - 1 && off < end; piece = 4096) {
 		const char *nul;
 		int r;
 
