@@ -113,6 +113,9 @@ static void fork_child(struct cp_run *r, struct cp_thread *keep)
 	if (!keep) {
 		cp_store_seqcst(&cp_lock_on, 0);
 		cp_lock_know(0);
+	} else {
+		/* A wait of the parent's. */
+		keep->later.state = CP_LOCK_LATER_NONE;
 	}
 	begin_counts();
 	cp_lock_names_abandon();

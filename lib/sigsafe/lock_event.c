@@ -161,12 +161,13 @@ static void tell(const struct cp_lock_wait *w, unsigned flags)
 		cp_holder_deliver(w);
 }
 
-/* W is over. FUNCTION: what it was in, for its stack; NULL: it is too late for one. */
-static void account(const struct cp_lock_wait *w, const void *function, unsigned flags)
+/* W, of T's or of a thread that is still to be found, is over. FUNCTION: what it was in, for its
+ * stack; NULL: it is too late for one. */
+static void account(struct cp_thread *t, const struct cp_lock_wait *w, const void *function,
+		    unsigned flags)
 {
 	uint64_t delay = w->ended - w->began;
 	struct cp_lock_sample s = { 1, delay };
-	struct cp_thread *t;
 
 	if (delay < cp_lock_state.threshold_ns) {
 		count_short(delay, flags);
@@ -174,7 +175,8 @@ static void account(const struct cp_lock_wait *w, const void *function, unsigned
 	}
 	if ((flags & CP_LOCK_HAS_HOLDER) && cp_load_relaxed(&cp_lock_holders_on))
 		tell(w, flags);
-	t = find_self(flags);
+	if (!t)
+		t = find_self(flags);
 	if (t && cp_load_relaxed(&t->paused)) {
 		cp_count_mode(CP_MODE_LOCK, CP_COUNT_LOST_PAUSED, 1);
 		return;
@@ -197,7 +199,7 @@ static void settle(struct cp_thread *t, const struct cp_lock_release *r)
 		w.ended = w.began + cp_lock_ticks_ns(w.ended);
 		w.last = r && r->lock == w.lock ? r->last : cp_lock_follow_last(w.lock);
 		if (cp_load_relaxed(&cp_lock_on) && w.ended >= cp_lock_state.since)
-			account(&w, NULL, CP_LOCK_HAS_HOLDER);
+			account(t, &w, NULL, CP_LOCK_HAS_HOLDER);
 	}
 }
 
@@ -242,7 +244,7 @@ void cp_lock_waited(const void *lock, struct cp_lock_moment began, const void *f
 		return;
 	if (t)
 		settle(t, NULL);
-	account(&w, function, flags);
+	account(t, &w, function, flags);
 }
 
 void cp_lock_mutex_waited(const void *lock, struct cp_lock_moment began, const void *function,
