@@ -14,6 +14,7 @@
 #include "sigsafe/cpu_event.h"
 #include "sigsafe/disposition.h"
 #include "sigsafe/held.h"
+#include "sigsafe/restart.h"
 #include "sigsafe/sys.h"
 
 enum kind { KIND_NONE, KIND_PROF, KIND_DUMP, KIND_DUMP_HEAP, KIND_TOGGLE, KIND_FATAL };
@@ -72,12 +73,14 @@ static void on_dump(int sig, siginfo_t *si, void *context)
 	if (cp_session_is_ours())
 		cp_collect_request(only < CP_MAIN_MODES ? CP_REQUEST_DUMP_OF(only)
 							: CP_REQUEST_DUMP);
+	cp_restart_check(context);
 }
 
 static void on_dump_heap(int sig, siginfo_t *si, void *context)
 {
 	if (cp_session_is_ours())
 		cp_collect_request(CP_REQUEST_DUMP_OF(CP_MODE_HEAP));
+	cp_restart_check(context);
 }
 
 static uint32_t toggles;
@@ -89,10 +92,11 @@ unsigned cp_signals_toggles(void)
 
 static void on_toggle(int sig, siginfo_t *si, void *context)
 {
-	if (!cp_session_is_ours())
-		return;
-	cp_add_seqcst(&toggles, 1);
-	cp_collect_request(CP_REQUEST_TOGGLE);
+	if (cp_session_is_ours()) {
+		cp_add_seqcst(&toggles, 1);
+		cp_collect_request(CP_REQUEST_TOGGLE);
+	}
+	cp_restart_check(context);
 }
 
 static bool dumps_core(int sig)

@@ -187,4 +187,31 @@ static inline long cp_clone(unsigned long flags, void *top, void (*fn)(void *), 
 	return x0;
 }
 
+/* The system call that UC would make next, and its second argument; if it is at one at all. */
+static inline long cp_context_call(const ucontext_t *uc, uint64_t *second)
+{
+	*second = uc->uc_mcontext.regs[1];
+	return (long)uc->uc_mcontext.regs[8];
+}
+
+/* UC is at a system call, and may have been in it already. What it executes next can be read, or it
+ * would not be there: from a mapping that can only be executed, through the kernel. */
+static inline bool cp_context_was_in_call(const ucontext_t *uc)
+{
+	uint32_t next = 0;
+	const uint64_t to[2] = { (uint64_t)(uintptr_t)&next, sizeof(next) };
+	const uint64_t from[2] = { uc->uc_mcontext.pc, sizeof(next) };
+	long pid = cp_syscall6(172 /* getpid */, 0, 0, 0, 0, 0, 0);
+
+	return cp_syscall6(270 /* process_vm_readv */, pid, (long)to, 1, (long)from, 1, 0) ==
+		       sizeof(next) &&
+	       next == 0xd4000001; /* svc #0 */
+}
+
+static inline void cp_context_end_call(ucontext_t *uc, long result)
+{
+	uc->uc_mcontext.regs[0] = (uint64_t)result;
+	uc->uc_mcontext.pc += 4;
+}
+
 #endif

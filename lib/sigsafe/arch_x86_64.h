@@ -203,4 +203,24 @@ static inline long cp_clone(unsigned long flags, void *top, void (*fn)(void *), 
 	return ret;
 }
 
+/* The system call that UC would make next, and its second argument; if it is at one at all. */
+static inline long cp_context_call(const ucontext_t *uc, uint64_t *second)
+{
+	*second = (uint64_t)uc->uc_mcontext.gregs[REG_RSI];
+	return (long)uc->uc_mcontext.gregs[REG_RAX];
+}
+
+/* UC is at a system call, and was in it already: the instruction leaves its end in rcx (where the
+ * processor has FRED it doesn't: false then), which is where the kernel has set back from. */
+static inline bool cp_context_was_in_call(const ucontext_t *uc)
+{
+	return uc->uc_mcontext.gregs[REG_RCX] == uc->uc_mcontext.gregs[REG_RIP] + 2;
+}
+
+static inline void cp_context_end_call(ucontext_t *uc, long result)
+{
+	uc->uc_mcontext.gregs[REG_RAX] = result;
+	uc->uc_mcontext.gregs[REG_RIP] += 2;
+}
+
 #endif

@@ -8,6 +8,7 @@
 #include "sigsafe/counters.h"
 #include "sigsafe/disposition.h"
 #include "sigsafe/held.h"
+#include "sigsafe/restart.h"
 #include "sigsafe/sys.h"
 #include "sigsafe/thread.h"
 #include "sigsafe/timing.h"
@@ -224,13 +225,15 @@ static void deliver(const struct cp_self *self, siginfo_t *si, ucontext_t *uc)
 	bool blocked = self && self->prof_blocked;
 	struct cp_disposition d;
 
+	cp_disposition_get(SIGPROF, &d);
 	if (cp_disposition_deliver(SIGPROF, si, uc)) {
+		if (!(d.flags & SA_RESTART))
+			cp_restart_end(uc);
 		/* A handler's changes of the mask end with it. */
 		if (self)
 			cp_held_set_blocked(blocked);
 		return;
 	}
-	cp_disposition_get(SIGPROF, &d);
 	if (d.handler == SIG_DFL && cp_cpu_state.die)
 		cp_cpu_state.die(SIGPROF, si, uc);
 }
@@ -313,4 +316,5 @@ void cp_cpu_event_handler(int sig, siginfo_t *si, void *context)
 	 * turn. */
 	for (unsigned n = 0; n < HELD_AT_ONCE && self && !self->prof_blocked && cp_held_any(); n++)
 		deliver_held(self, uc);
+	cp_restart_check(uc);
 }
