@@ -152,12 +152,11 @@ static void count_short(uint64_t delay, unsigned flags)
 	cp_add_owned(&t->short_waits.delay, delay);
 }
 
-/* Holders: now, or at the unlock if it is sure to be seen; the lock is held. */
-static void tell(const struct cp_lock_wait *w, unsigned flags)
+/* Holders: now, or at T's unlock if it is sure to be seen; the lock is held. */
+static void tell(struct cp_thread *t, const struct cp_lock_wait *w, unsigned flags)
 {
-	struct cp_thread *t = flags & CP_LOCK_TOLD_OF ? cp_self.thread : NULL;
-
-	if (!t || !cp_lock_later_leave(&t->later, CP_LOCK_LATER_HOLDERS, w))
+	if (!t || !(flags & CP_LOCK_TOLD_OF) ||
+	    !cp_lock_later_leave(&t->later, CP_LOCK_LATER_HOLDERS, w))
 		cp_holder_deliver(w);
 }
 
@@ -174,7 +173,7 @@ static void account(struct cp_thread *t, const struct cp_lock_wait *w, const voi
 		return;
 	}
 	if ((flags & CP_LOCK_HAS_HOLDER) && cp_load_relaxed(&cp_lock_holders_on))
-		tell(w, flags);
+		tell(t, w, flags);
 	if (!t)
 		t = find_self(flags);
 	if (t && cp_load_relaxed(&t->paused)) {
