@@ -186,16 +186,11 @@ static void close_all(void)
 /* A handler is code of the program; and what it ignores we don't. */
 static void reset_signals(void)
 {
-	struct {
-		void *handler;
-		unsigned long flags;
-		void *restorer;
-		uint64_t mask;
-	} standard = { 0 };
+	const struct cp_sys_sigaction standard = { .handler = SIG_DFL };
 	uint64_t none = 0;
 
 	for (int sig = 1; sig <= 64; sig++)
-		cp_sys4(SYS_rt_sigaction, sig, &standard, NULL, sizeof(uint64_t));
+		cp_sys_sigaction(sig, &standard, NULL);
 	cp_sys_sigmask(SIG_SETMASK, &none, NULL);
 }
 

@@ -225,15 +225,13 @@ static void deliver(const struct cp_self *self, siginfo_t *si, ucontext_t *uc)
 	bool blocked = self && self->prof_blocked;
 	struct cp_disposition d;
 
-	cp_disposition_get(SIGPROF, &d);
 	if (cp_disposition_deliver(SIGPROF, si, uc)) {
-		if (!(d.flags & SA_RESTART))
-			cp_restart_end(uc);
 		/* A handler's changes of the mask end with it. */
 		if (self)
 			cp_held_set_blocked(blocked);
 		return;
 	}
+	cp_disposition_get(SIGPROF, &d);
 	if (d.handler == SIG_DFL && cp_cpu_state.die)
 		cp_cpu_state.die(SIGPROF, si, uc);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sigsafe/atomic.h"
+#include "sigsafe/restart.h"
 #include "sigsafe/sys.h"
 
 /* Sequence lock: odd while written. Writers exclude each other by taking it from even
@@ -64,6 +65,8 @@ bool cp_disposition_deliver(int sig, siginfo_t *si, ucontext_t *uc)
 	else
 		d.handler(sig);
 	cp_sys_sigmask(SIG_SETMASK, &all, NULL);
+	if (!(d.flags & SA_RESTART))
+		cp_restart_end(uc);
 	return true;
 }
 

@@ -29,8 +29,9 @@ void cp_disposition_get(int sig, struct cp_disposition *d);
 void cp_disposition_set(int sig, const struct cp_disposition *d);
 
 /* Run the program's handler for SIG as the kernel would have: its mask, SA_NODEFER, SA_RESETHAND,
- * SA_SIGINFO. Called from our handler, in which all signals are blocked; they are
- * again afterwards. false: the disposition is default or ignore, nothing was run. */
+ * SA_SIGINFO, and no SA_RESTART ends the call that was interrupted. Called from our handler, in
+ * which all signals are blocked; they are again afterwards. false: the disposition is default or
+ * ignore, nothing was run. */
 bool cp_disposition_deliver(int sig, siginfo_t *si, ucontext_t *uc);
 
 /* In a fork child: a write that another thread had under way will never end. */

@@ -58,20 +58,12 @@ static bool is_restarted(const ucontext_t *uc)
 	return call >= 0 && may_end(call, second) && cp_context_was_in_call(uc);
 }
 
-/* As the kernel has it, on all that we run on. */
-struct disposition {
-	void (*handler)(int);
-	unsigned long flags;
-	void (*restorer)(void);
-	uint64_t mask;
-};
-
 static bool ends_calls(int sig)
 {
-	struct disposition d = { .handler = SIG_DFL };
+	struct cp_sys_sigaction act = { .handler = SIG_DFL };
 
-	cp_sys4(SYS_rt_sigaction, sig, NULL, &d, sizeof(d.mask));
-	return d.handler != SIG_DFL && d.handler != SIG_IGN && !(d.flags & SA_RESTART);
+	cp_sys_sigaction(sig, NULL, &act);
+	return act.handler != SIG_DFL && act.handler != SIG_IGN && !(act.flags & SA_RESTART);
 }
 
 void cp_restart_end(ucontext_t *uc)

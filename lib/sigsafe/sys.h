@@ -133,6 +133,21 @@ static inline long cp_sys_peek(void *to, uint64_t addr, size_t n)
 	return got < 0 ? got : got == (long)n ? got : -14 /* EFAULT */;
 }
 
+/* What is done for a signal, as the kernel has it on all that we run on; libc's struct is another.
+ */
+struct cp_sys_sigaction {
+	void (*handler)(int);
+	unsigned long flags;
+	void (*restorer)(void);
+	uint64_t mask;
+};
+
+static inline long cp_sys_sigaction(int sig, const struct cp_sys_sigaction *act,
+				    struct cp_sys_sigaction *old)
+{
+	return cp_sys4(SYS_rt_sigaction, sig, act, old, sizeof(act->mask));
+}
+
 /* Replace the calling thread's mask; *OLD may be NULL. */
 static inline void cp_sys_sigmask(int how, const uint64_t *set, uint64_t *old)
 {

@@ -1,11 +1,12 @@
 /* Threads that wait for signals by sigwaitinfo and sigtimedwait: what ends the wait is what the
  * program was sent, or a handler of its own.
  *
- *   awaited stolen    main waits for SIGPROF, and another thread, which has it blocked like all,
- * sends it and takes each occasion to be given it awaited handled   a handler of the program's ends
- * the wait awaited left      others are sent, and the wait is no longer for that awaited dump
- * SIGUSR2 has no handler, and is sent awaited early FILE   a thread that blocked all before the
- * profile is started, to FILE
+ *   awaited stolen        main waits for SIGPROF, and another thread, which has it blocked, too,
+ *                         sends it and takes each occasion to be given it
+ *   awaited handled       a handler of the program's ends the wait
+ *   awaited left          others are sent, and the wait is no longer for that
+ *   awaited dump          SIGUSR2 has no handler, and is sent
+ *   awaited early FILE    a thread that blocked all before the profile is started, to FILE
  */
 #include <errno.h>
 #include <pthread.h>
@@ -18,6 +19,8 @@
 
 #include "cprof.h"
 #include "host.h"
+#include "raw-sigaction.h"
+#include "tasks.h"
 
 #define SIGNALS 2000
 #define STACK (1 << 16)
@@ -111,46 +114,12 @@ static void counts_once(int sig)
 	got++;
 }
 
-#ifdef __x86_64__
-#define RESTORER 0x04000000ul /* SA_RESTORER */
-void return_from_signal(void);
-__asm__(".text\n"
-	"return_from_signal:\n"
-	"	mov $15, %eax\n" /* rt_sigreturn */
-	"	syscall\n");
-#else
-#define RESTORER 0ul
-#define return_from_signal NULL
-#endif
-
-/* Past libc, as some runtimes do. */
-static void install_raw(int sig)
-{
-	struct {
-		void (*handler)(int);
-		unsigned long flags;
-		void (*restorer)(void);
-		unsigned long mask;
-	} act = { counts, SA_RESTART | RESTORER, return_from_signal, 0 };
-
-	EXPECT(syscall(SYS_rt_sigaction, sig, &act, NULL, sizeof(act.mask)) == 0);
-}
-
 /* Nothing but a signal ends that. */
 static void until_main_sleeps(void)
 {
-	char path[64], line[512], *state;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", getpid());
-	do {
+	do
 		pass(1000);
-		f = fopen(path, "r");
-		state = f && fgets(line, sizeof(line), f) ? strrchr(line, ')') : NULL;
-		EXPECT(state);
-		if (f)
-			fclose(f);
-	} while (state && state[2] != 'S');
+	while (task_state(getpid()) != 'S');
 }
 
 static void *sends_one(void *sig)
@@ -190,7 +159,7 @@ static void handled(void)
 	check_ends(SIGPROF, &usr2);
 	pthread_sigmask(SIG_BLOCK, &prof, NULL);
 	/* While there is no other. */
-	install_raw(SIGURG);
+	EXPECT(raw_sigaction(SIGURG, counts) == 0);
 	check_ends(SIGURG, &usr2);
 	check_ends(SIGURG, &prof);
 	for (int i = 0; i < 20 && !host_failures; i++) {

@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "host.h"
+#include "tasks.h"
 
 static volatile sig_atomic_t handled;
 static int ready[2], data[2], sockets[2], locked;
@@ -94,28 +95,13 @@ static int wait_in_call(const char *how, const char *name)
 	HOST_END();
 }
 
-static char state_of(pid_t pid)
-{
-	char path[32], line[512] = "";
-	const char *end;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	f = fopen(path, "r");
-	if (!f)
-		return 0;
-	end = fgets(line, sizeof(line), f) ? strrchr(line, ')') : NULL;
-	fclose(f);
-	return end && end[1] ? end[2] : 0;
-}
-
 /* Its main thread; it may have ended. */
 static void wait_until(pid_t pid, char state)
 {
 	const struct timespec ms = { 0, 1000000 };
 	char now;
 
-	while ((now = state_of(pid)) && now != state && now != 'Z')
+	while ((now = task_state(pid)) && now != state && now != 'Z')
 		nanosleep(&ms, NULL);
 }
 

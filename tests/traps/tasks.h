@@ -1,11 +1,15 @@
-/* The tasks of the calling process, as the kernel lists them.
+/* Tasks, as the kernel tells of them.
  */
 #ifndef TRAP_TASKS_H
 #define TRAP_TASKS_H
 
 #include <dirent.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/types.h>
 
-static int count_tasks(void)
+/* Of the calling process. */
+static inline int count_tasks(void)
 {
 	DIR *tasks = opendir("/proc/self/task");
 	struct dirent *entry;
@@ -16,6 +20,22 @@ static int count_tasks(void)
 	if (tasks)
 		closedir(tasks);
 	return n;
+}
+
+/* The letter for what PID's main thread does (proc(5)); 0: there is none. */
+static inline char task_state(pid_t pid)
+{
+	char path[32], line[512] = "";
+	const char *end;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	f = fopen(path, "r");
+	if (!f)
+		return 0;
+	end = fgets(line, sizeof(line), f) ? strrchr(line, ')') : NULL;
+	fclose(f);
+	return end && end[1] ? end[2] : 0;
 }
 
 #endif

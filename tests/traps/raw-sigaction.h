@@ -1,0 +1,36 @@
+/* A signal's handler by a system call, past libc, as some language runtimes set theirs.
+ */
+#ifndef TRAP_RAW_SIGACTION_H
+#define TRAP_RAW_SIGACTION_H
+
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#ifdef __x86_64__
+#define RESTORER 0x04000000ul /* SA_RESTORER */
+void return_from_signal(void);
+__asm__(".text\n"
+	"return_from_signal:\n"
+	"	mov $15, %eax\n" /* rt_sigreturn */
+	"	syscall\n");
+#else
+#define RESTORER 0ul
+#define return_from_signal NULL
+#endif
+
+/* 0, or -1 with errno. */
+static long raw_sigaction(int sig, void (*handler)(int))
+{
+	/* The kernel's struct, which libc's is not. */
+	struct {
+		void (*handler)(int);
+		unsigned long flags;
+		void (*restorer)(void);
+		unsigned long mask;
+	} act = { handler, SA_RESTART | RESTORER, return_from_signal, 0 };
+
+	return syscall(SYS_rt_sigaction, sig, &act, NULL, sizeof(act.mask));
+}
+
+#endif
