@@ -127,7 +127,8 @@ static int in_recv(void)
 	return r < 0 && errno == EAGAIN ? 0 : r;
 }
 
-/* Another thread answers, so that this one blocks without a time limit. */
+/* Another thread answers, so that this one blocks without a time limit. It goes on after an EINTR
+ * of its own: nobody is left waiting for it. */
 struct message {
 	long type;
 	char text[8];
@@ -135,13 +136,15 @@ struct message {
 
 static void *answer(void *arg)
 {
-	struct message m;
+	struct message m = { 0 };
+	ssize_t got;
 
-	while (msgrcv(queue, &m, sizeof(m.text), 1, 0) >= 0 && m.text[0] != 'q') {
+	do {
+		got = msgrcv(queue, &m, sizeof(m.text), 1, 0);
+		EXPECT(got >= 0);
 		m.type = 2;
-		EXPECT(msgsnd(queue, &m, sizeof(m.text), 0) == 0);
-	}
-	EXPECT(m.text[0] == 'q');
+		EXPECT(got < 0 || msgsnd(queue, &m, sizeof(m.text), 0) == 0);
+	} while (got < 0 ? errno == EINTR : m.text[0] != 'q');
 	return NULL;
 }
 
