@@ -13,7 +13,7 @@ count=200
 bare bare ./tests/traps/fork-storm 5 "$module"
 check_status bare 0
 for unwind in dwarf fp libunwind; do
-	CPROF_UNWIND=$unwind CPUPROFILE_FREQUENCY=4000 profiled "$unwind" ./tests/traps/fork-storm "$count" "$module"
+	CPROF_UNWIND=$unwind CPUPROFILE_FREQUENCY=10000 profiled "$unwind" ./tests/traps/fork-storm "$count" "$module"
 	check_status "$unwind" 0
 	check_quiet "$unwind"
 	grep -q "^$count forks" "$work/$unwind.out" || fail "$unwind says $(cat "$work/$unwind.out")"
