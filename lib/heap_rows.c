@@ -44,18 +44,27 @@ static bool belongs(const struct cp_depot_entry *e, const struct cp_run *r)
 	       (e->interval == CP_DEPOT_MAPPING) == (r->mode == CP_MODE_MMAP);
 }
 
-/* A stack that is new gets its row while its modules are mapped. */
+/* There is a value aside for each row, and for one more. */
+static bool make_room(struct cp_aggregate *a)
+{
+	while (a->aside.count <= a->stacks.count)
+		if (!cp_vec_add(&a->aside))
+			return false;
+	return true;
+}
+
+/* A stack that is new gets its row while its modules are mapped. The room first: a row that nothing
+ * is added to must not stay. */
 static uint32_t find_row(struct cp_aggregate *a, const struct cp_depot_entry *e)
 {
-	uint32_t row = cp_aggregate_row(a, &(struct cp_raw_stack){ .pcs = e->pcs,
-								   .depth = e->depth,
-								   .end = e->end,
-								   .labels = e->labels,
-								   .thread = CP_NO_THREAD });
+	uint32_t row = CP_INDEX_NONE;
 
-	while (row != CP_INDEX_NONE && a->aside.count < a->stacks.count)
-		if (!cp_vec_add(&a->aside))
-			return UNPLACED;
+	if (make_room(a))
+		row = cp_aggregate_row(a, &(struct cp_raw_stack){ .pcs = e->pcs,
+								  .depth = e->depth,
+								  .end = e->end,
+								  .labels = e->labels,
+								  .thread = CP_NO_THREAD });
 	return row == CP_INDEX_NONE ? UNPLACED : row + 1;
 }
 
@@ -140,7 +149,7 @@ static void clear_rows(struct cp_aggregate *a)
 /* PEAK_IS_NOW: what is in use is the most that was. */
 static void round_rows(struct cp_aggregate *a, bool peak_is_now)
 {
-	for (uint32_t i = 0; i < a->aside.count; i++) {
+	for (uint32_t i = 0; i < a->stacks.count; i++) {
 		uint64_t *v = cp_aggregate_row_at(a, i)->values;
 		struct pair *aside = pair_at(a, i);
 
@@ -179,7 +188,7 @@ static void sum_rows(struct cp_run *r)
 
 static void show_other(struct cp_aggregate *a)
 {
-	for (uint32_t i = 0; i < a->aside.count; i++) {
+	for (uint32_t i = 0; i < a->stacks.count; i++) {
 		uint64_t *v = cp_aggregate_row_at(a, i)->values;
 		struct pair *aside = pair_at(a, i), shown = { v[2], v[3] };
 

@@ -1,0 +1,94 @@
+/* Rows of the heap mode where memory is short. */
+#include "harness.h"
+
+#include <stdint.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "heap_rows.h"
+
+#define ROWS_A_PAGE 256 /* of values aside */
+
+static struct cp_modules modules;
+static struct cp_run run;
+
+static void begin(void)
+{
+	cp_modules_init(&modules);
+	CHECK_EQ(cp_modules_refresh(&modules), 0);
+	run.mode = CP_MODE_HEAP;
+	run.rows = &run;
+	cp_aggregate_init(&run.aggregate, &modules);
+}
+
+/* Different stacks of the same three addresses: a row is all that each one needs. */
+static void allocate(unsigned number)
+{
+	uint64_t pcs[8], hash = number + 1;
+
+	for (unsigned i = 0; i < 8; i++, number /= 3)
+		pcs[i] = (uint64_t)(uintptr_t)&begin + 1 + number % 3;
+	cp_depot_allocated(cp_depot_find(&(struct cp_depot_key){ .pcs = pcs,
+								 .hash = hash * 0x9e3779b97f4a7c15u,
+								 .depth = 8,
+								 .interval = 1 }),
+			   0, 1);
+}
+
+static void collect(void)
+{
+	cp_depot_take_fresh();
+	cp_heap_rows_collect(&run);
+}
+
+static void limit_memory(rlim_t to)
+{
+	struct rlimit l;
+
+	getrlimit(RLIMIT_AS, &l);
+	l.rlim_cur = to;
+	setrlimit(RLIMIT_AS, &l);
+}
+
+/* A row that nothing is added to would stand in the file: its functions without a sample. In a
+ * child: 0 when all went as it should. */
+static int run_short_of_memory(void)
+{
+	begin();
+	for (unsigned i = 0; i < ROWS_A_PAGE; i++)
+		allocate(i);
+	collect();
+	allocate(ROWS_A_PAGE);
+	/* Only the values aside lack room. */
+	if (!cp_vec_extend(&run.aggregate.stacks, 2 * ROWS_A_PAGE))
+		return 4;
+	run.aggregate.stacks.count = ROWS_A_PAGE;
+	limit_memory(0);
+	collect();
+	limit_memory(RLIM_INFINITY);
+	if (run.aggregate.stacks.count != ROWS_A_PAGE)
+		return 1;
+	collect();
+	cp_heap_rows_settle(&run);
+	for (unsigned i = 0; i < run.aggregate.stacks.count; i++)
+		if (cp_aggregate_row_at(&run.aggregate, i)->values[1] != 1)
+			return 2;
+	return run.aggregate.stacks.count == ROWS_A_PAGE + 1 ? 0 : 3;
+}
+
+static void test_a_row_that_has_no_values_does_not_stay(void)
+{
+	int status, pid = fork();
+
+	if (!pid)
+		_exit(run_short_of_memory());
+	waitpid(pid, &status, 0);
+	CHECK_EQ(status, 0);
+}
+
+int main(void)
+{
+	RUN(test_a_row_that_has_no_values_does_not_stay);
+	return harness_end();
+}
