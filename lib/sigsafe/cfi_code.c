@@ -5,6 +5,8 @@
  */
 #include "sigsafe/cfi.h"
 
+#include <errno.h>
+
 #include "sigsafe/atomic.h"
 #include "sigsafe/sys.h"
 
@@ -20,8 +22,8 @@ static uint64_t *slot_of(uint64_t page)
 
 _Static_assert(PAGES == 1 << (64 - 54), "the hash has as many values as there are slots");
 
-/* Code outside of the modules comes and goes as it likes: that is asked for each time. */
-static bool is_readable(uint64_t addr)
+/* Is the page of ADDR one of a module's, and there? That stays so until a module goes. */
+static bool is_of_module(uint64_t addr)
 {
 	uint64_t page = addr & -PAGE, *slot = slot_of(page);
 	struct cp_cfi_module m;
@@ -29,10 +31,10 @@ static bool is_readable(uint64_t addr)
 	/* Relaxed: the page is not read through the word. */
 	if (cp_load_relaxed(slot) == page)
 		return true;
-	if (!cp_stackmem_probe(page))
+	if (!(cp_cfi_module_find(page, &m) || cp_cfi_module_find(addr, &m)) ||
+	    !cp_stackmem_probe(page))
 		return false;
-	if (cp_cfi_module_find(page, &m) || cp_cfi_module_find(addr, &m))
-		cp_store_relaxed(slot, page);
+	cp_store_relaxed(slot, page);
 	return true;
 }
 
@@ -51,16 +53,28 @@ CP_STACKMEM_RAW static void copy_bytes(uint8_t *to, uint64_t addr, size_t n)
 		to[i] = from[i];
 }
 
-/* Code is read by the kernel when its module may go away, and otherwise after asking
- * whether it is there: copying is refused in some sandboxes. */
+static bool spans(uint64_t addr, size_t n, bool (*holds)(uint64_t addr))
+{
+	return holds(addr) && ((addr ^ (addr + n - 1)) < PAGE || holds(addr + n - 1));
+}
+
+/* Code outside of the modules comes and goes as it likes, and what a stack that has changed
+ * meanwhile leads to is any memory: another thread may unmap it after it was asked for. So the
+ * kernel reads it, as it does where a module may go away. Copying is refused in some sandboxes:
+ * there it is asked for. */
 bool cp_cfi_read_code(uint64_t addr, void *to, size_t n, bool copy)
 {
+	long got;
+
 	if (addr < PAGE || (addr + n) >> CP_CFI_PC_BITS)
 		return false;
-	if (copy)
-		return cp_sys_peek(to, addr, n) == (long)n;
-	if (!is_readable(addr) || ((addr ^ (addr + n - 1)) >= PAGE && !is_readable(addr + n - 1)))
-		return false;
+	if (copy || !spans(addr, n, is_of_module)) {
+		got = cp_sys_peek(to, addr, n);
+		if (copy || (got != -EPERM && got != -ENOSYS))
+			return got == (long)n;
+		if (!spans(addr, n, cp_stackmem_probe))
+			return false;
+	}
 	copy_bytes(to, addr, n);
 	return true;
 }

@@ -5,7 +5,13 @@
 #include "unwind-chains.h"
 
 #if defined(__x86_64__)
+#include <pthread.h>
 #include <setjmp.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sigsafe/atomic.h"
+#include "sigsafe/cfi.h"
 
 static NOINLINE int call_generated(void *code)
 {
@@ -252,6 +258,51 @@ static void test_jump_to_null_shows_its_caller(void)
 	CHECK_EQ(walked.end, CP_UNWIND_COMPLETE);
 }
 
+static uint32_t comes_and_goes;
+
+static void *come_and_go(void *code)
+{
+	uint8_t *page = (uint8_t *)code - GENERATED_OFFSET;
+
+	while (cp_load_relaxed(&comes_and_goes)) {
+		mprotect(page, GENERATED_PAGE, PROT_NONE);
+		mprotect(page, GENERATED_PAGE, PROT_READ | PROT_WRITE | PROT_EXEC);
+	}
+	return NULL;
+}
+
+static int look_at(uint8_t *code)
+{
+	unsigned seen[2] = { 0, 0 };
+	pthread_t other;
+
+	cp_store_relaxed(&comes_and_goes, 1);
+	if (pthread_create(&other, NULL, come_and_go, code))
+		return 2;
+	for (int i = 0; i < 10000000 && (i < 200000 || !seen[0] || !seen[1]); i++)
+		seen[cp_cfi_behind_call(generated_return(code, 0), false)]++;
+	cp_store_relaxed(&comes_and_goes, 0);
+	pthread_join(other, NULL);
+	return seen[0] && seen[1] ? 0 : 1;
+}
+
+/* Another thread's, which a stack leads to that has changed while it was walked. */
+static void test_memory_that_goes_while_it_is_looked_at(void)
+{
+	uint8_t *code = generated_map();
+	int status = -1;
+	pid_t pid;
+
+	if (!code)
+		SKIP("no executable memory");
+	pid = fork();
+	if (!pid)
+		_exit(look_at(code));
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	CHECK_EQ(status, 0);
+	generated_unmap(code);
+}
+
 int main(void)
 {
 	unwinder = &cp_unwinder_dwarf;
@@ -263,6 +314,7 @@ int main(void)
 	RUN(test_nested_states_by_hand);
 	RUN(test_a_description_that_ends_early);
 	RUN(test_jump_to_null_shows_its_caller);
+	RUN(test_memory_that_goes_while_it_is_looked_at);
 	return harness_end();
 }
 
