@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <threads.h>
 #include <time.h>
@@ -93,6 +94,23 @@ struct cp_real {
 	int (*setresgid)(gid_t, gid_t, gid_t);
 	int (*setgroups)(size_t, const gid_t *);
 	int (*initgroups)(const char *, gid_t);
+	int (*stat)(const char *, struct stat *);
+	int (*lstat)(const char *, struct stat *);
+	int (*fstat)(int, struct stat *);
+	int (*fstatat)(int, const char *, struct stat *, int);
+	int (*stat64)(const char *, struct stat64 *);
+	int (*lstat64)(const char *, struct stat64 *);
+	int (*fstat64)(int, struct stat64 *);
+	int (*fstatat64)(int, const char *, struct stat64 *, int);
+	int (*__xstat)(int, const char *, struct stat *);
+	int (*__lxstat)(int, const char *, struct stat *);
+	int (*__fxstat)(int, int, struct stat *);
+	int (*__fxstatat)(int, int, const char *, struct stat *, int);
+	int (*__xstat64)(int, const char *, struct stat64 *);
+	int (*__lxstat64)(int, const char *, struct stat64 *);
+	int (*__fxstat64)(int, int, struct stat64 *);
+	int (*__fxstatat64)(int, int, const char *, struct stat64 *, int);
+	int (*statx)(int, const char *, int, unsigned, struct statx *);
 	int (*dl_iterate_phdr)(int (*)(struct dl_phdr_info *, size_t, void *), void *);
 };
 

@@ -1,0 +1,168 @@
+/* The stat family: what the kernel tells of /proc/self/task is how many threads there are.
+ * Sandboxes (Chromium's zygote, Firefox) end a process that isn't alone there. So in a program of
+ * one thread ours isn't there while it asks.
+ *
+ * The originals are called first, and once more without our thread where what they found may be
+ * that: nearly all calls cost a comparison, and a path is read only after the kernel has read it.
+ * Also in handlers, and in the child of a vfork.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "interpose.h"
+#include "real.h"
+#include "session.h"
+#include "sigsafe/sys.h"
+#include "sigsafe/text.h"
+
+/* A directory's own, its parent's, and two threads': one of the program's, and ours. */
+#define LINKS_OF_TWO 4
+
+_Static_assert(sizeof(struct stat) == sizeof(struct stat64), "one layout");
+
+/* PATH of N bytes leads to something that is called "task". */
+static bool is_task(const char *path, size_t n)
+{
+	while (n && path[n - 1] == '/')
+		n--;
+	return n >= 4 && !memcmp(path + n - 4, "task", 4) && (n == 4 || path[n - 5] == '/');
+}
+
+/* An open directory, where PATH is NULL or empty. */
+static bool is_of_task(int fd, const char *path)
+{
+	char link[48], target[64];
+	long n;
+
+	if (path && *path)
+		return is_task(path, strlen(path));
+	cp_format(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = cp_sys4(SYS_readlinkat, AT_FDCWD, link, target, sizeof(target));
+	return n > 0 && is_task(target, (size_t)n);
+}
+
+/* Only the kernel's own file systems have directories without a size. */
+static bool may_count(const struct stat *s)
+{
+	return S_ISDIR(s->st_mode) && s->st_nlink == LINKS_OF_TWO && !s->st_size && !s->st_blocks;
+}
+
+static bool may_count_x(const struct statx *s)
+{
+	return S_ISDIR(s->stx_mode) && s->stx_nlink == LINKS_OF_TWO && !s->stx_size &&
+	       !s->stx_blocks;
+}
+
+/* What CALL gives, which is made once more, alone, if what it gave COUNTS. */
+#define RETURN_ALONE(counts, fd, path, call)                                                       \
+	int result = (call);                                                                       \
+                                                                                                   \
+	if (!result && (counts) && is_of_task(fd, path) && cp_session_park_bare()) {               \
+		result = (call);                                                                   \
+		cp_session_unpark(true);                                                           \
+	}                                                                                          \
+	return result
+
+/* Before the originals are known, as an allocator may come here; or libc has none of that name. */
+static int raw(int dir, const char *path, struct stat *s, int flags)
+{
+	long r = cp_sys4(SYS_newfstatat, dir, path, s, flags);
+
+	if (r < 0)
+		errno = (int)-r;
+	return r < 0 ? -1 : 0;
+}
+
+#define PATH_STAT(name, type, flags)                                                               \
+	INTERPOSE int name(const char *path, struct type *to)                                      \
+	{                                                                                          \
+		struct stat *s = (void *)to;                                                       \
+                                                                                                   \
+		RETURN_ALONE(may_count(s), -1, path,                                               \
+			     cp_real.name ? cp_real.name(path, to)                                 \
+					  : raw(AT_FDCWD, path, s, flags));                        \
+	}
+
+PATH_STAT(stat, stat, 0)
+PATH_STAT(stat64, stat64, 0)
+PATH_STAT(lstat, stat, AT_SYMLINK_NOFOLLOW)
+PATH_STAT(lstat64, stat64, AT_SYMLINK_NOFOLLOW)
+
+#define FD_STAT(name, type)                                                                        \
+	INTERPOSE int name(int fd, struct type *to)                                                \
+	{                                                                                          \
+		struct stat *s = (void *)to;                                                       \
+                                                                                                   \
+		RETURN_ALONE(may_count(s), fd, NULL,                                               \
+			     cp_real.name ? cp_real.name(fd, to) : raw(fd, "", s, AT_EMPTY_PATH)); \
+	}
+
+FD_STAT(fstat, stat)
+FD_STAT(fstat64, stat64)
+
+#define AT_STAT(name, type)                                                                        \
+	INTERPOSE int name(int dir, const char *path, struct type *to, int flags)                  \
+	{                                                                                          \
+		struct stat *s = (void *)to;                                                       \
+                                                                                                   \
+		RETURN_ALONE(may_count(s), dir, path,                                              \
+			     cp_real.name ? cp_real.name(dir, path, to, flags)                     \
+					  : raw(dir, path, s, flags));                             \
+	}
+
+AT_STAT(fstatat, stat)
+AT_STAT(fstatat64, stat64)
+
+/* Programs built before glibc 2.33 call these; other versions of the struct are no 64-bit ones'. */
+#define OLD_PATH_STAT(name, type, flags)                                                           \
+	INTERPOSE int name(int version, const char *path, struct type *to);                        \
+	INTERPOSE int name(int version, const char *path, struct type *to)                         \
+	{                                                                                          \
+		struct stat *s = (void *)to;                                                       \
+                                                                                                   \
+		RETURN_ALONE(may_count(s), -1, path,                                               \
+			     cp_real.name ? cp_real.name(version, path, to)                        \
+					  : raw(AT_FDCWD, path, s, flags));                        \
+	}
+
+OLD_PATH_STAT(__xstat, stat, 0)
+OLD_PATH_STAT(__xstat64, stat64, 0)
+OLD_PATH_STAT(__lxstat, stat, AT_SYMLINK_NOFOLLOW)
+OLD_PATH_STAT(__lxstat64, stat64, AT_SYMLINK_NOFOLLOW)
+
+#define OLD_FD_STAT(name, type)                                                                    \
+	INTERPOSE int name(int version, int fd, struct type *to);                                  \
+	INTERPOSE int name(int version, int fd, struct type *to)                                   \
+	{                                                                                          \
+		struct stat *s = (void *)to;                                                       \
+                                                                                                   \
+		RETURN_ALONE(may_count(s), fd, NULL,                                               \
+			     cp_real.name ? cp_real.name(version, fd, to)                          \
+					  : raw(fd, "", s, AT_EMPTY_PATH));                        \
+	}
+
+OLD_FD_STAT(__fxstat, stat)
+OLD_FD_STAT(__fxstat64, stat64)
+
+#define OLD_AT_STAT(name, type)                                                                    \
+	INTERPOSE int name(int version, int dir, const char *path, struct type *to, int flags);    \
+	INTERPOSE int name(int version, int dir, const char *path, struct type *to, int flags)     \
+	{                                                                                          \
+		struct stat *s = (void *)to;                                                       \
+                                                                                                   \
+		RETURN_ALONE(may_count(s), dir, path,                                              \
+			     cp_real.name ? cp_real.name(version, dir, path, to, flags)            \
+					  : raw(dir, path, s, flags));                             \
+	}
+
+OLD_AT_STAT(__fxstatat, stat)
+OLD_AT_STAT(__fxstatat64, stat64)
+
+INTERPOSE int statx(int dir, const char *path, int flags, unsigned mask, struct statx *s)
+{
+	RETURN_ALONE(may_count_x(s), dir, path, CP_REAL(statx)(dir, path, flags, mask, s));
+}

@@ -1,0 +1,15 @@
+# A program asks the kernel how many threads it has, and ends itself where it isn't alone: our thread isn't there then.
+. "$srcdir/tests/lib/e2e.sh"
+bare bare ./tests/traps/thread-count
+check_status bare 0
+grep -q '^self/task/: 1 threads' "$work/bare.out" || skip "the kernel doesn't tell"
+WALLPROFILE="$work/all.wall.pb" WALLPROFILE_FREQUENCY=100 profiled all ./tests/traps/thread-count
+check_status all 0
+check_quiet all
+check_same_output all bare
+grep 'threads$' "$work/all.out" | grep -v ': 1 threads' && fail "it isn't alone"
+# It comes back: what the program does afterwards is seen.
+check_valid "$work/all.pb"
+check_valid_as wall "$work/all.wall.pb"
+check_stack "$work/all.wall.pb" 'burn.*;main'
+finish
