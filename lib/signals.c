@@ -288,10 +288,19 @@ static bool needs_prof_blocked(int sig, const struct sigaction *act)
 	       is_handler(act) && sigismember(&act->sa_mask, SIGPROF) == 0;
 }
 
-static uint64_t caught; /* signals that ever had a handler of the program's, by libc */
-
-/* And that can't have one: libc's own are the last two. They can't be blocked, either. */
+/* Signals that can't have a handler of the program's: libc's own are the last two. They can't be
+ * blocked, either. */
 #define NEVER_CAUGHT (CP_SIGBIT(SIGKILL) | CP_SIGBIT(SIGSTOP) | CP_SIGBIT(32) | CP_SIGBIT(33))
+
+bool cp_signals_are_ours(int sig)
+{
+	struct sigaction now;
+
+	return sig > 0 && sig < 65 && !(NEVER_CAUGHT & CP_SIGBIT(sig)) &&
+	       CP_REAL(sigaction)(sig, NULL, &now) == 0 && is_ours(&now);
+}
+
+static uint64_t caught; /* signals that ever had a handler of the program's, by libc */
 
 bool cp_signals_may_have_run(uint64_t signals)
 {

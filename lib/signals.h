@@ -25,6 +25,9 @@ void cp_signals_remove(void);
  * sigaction must be. 0, or -1 with errno. */
 int cp_signals_sigaction(int sig, const struct sigaction *act, struct sigaction *old);
 
+/* SIG's handler in the kernel is one of ours. Async-signal-safe. */
+bool cp_signals_are_ours(int sig);
+
 /* A handler of the program's for one of SIGNALS (kernel form) may have run by now: there is one, or
  * was. False is sure, unless it came to the kernel past libc and is there no more.
  * Async-signal-safe.

@@ -13,6 +13,7 @@
 #include "interpose.h"
 #include "real.h"
 #include "process.h"
+#include "raw_sigaction.h"
 #include "seccomp.h"
 #include "send.h"
 #include "session.h"
@@ -126,7 +127,7 @@ static long call_alone(long number, const long *a)
 
 INTERPOSE long syscall(long number, ...)
 {
-	long a[6];
+	long a[6], result;
 	va_list ap;
 
 	/* Arguments that the caller didn't pass are read as garbage and passed on as
@@ -146,6 +147,8 @@ INTERPOSE long syscall(long number, ...)
 		return call_alone(number, a);
 	if (is_sent(number, a))
 		return 0;
+	if (number == SYS_rt_sigaction && cp_raw_sigaction(a, &result))
+		return result;
 	before(number, a);
 	return CP_REAL(syscall)(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }

@@ -1,8 +1,10 @@
-/* A signal's handler by a system call, past libc, as some language runtimes set theirs.
+/* A signal's handler by a system call, past libc, as some language runtimes set theirs: not by its
+ * syscall(), either.
  */
 #ifndef TRAP_RAW_SIGACTION_H
 #define TRAP_RAW_SIGACTION_H
 
+#include <errno.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -30,7 +32,21 @@ static long raw_sigaction(int sig, void (*handler)(int))
 		unsigned long mask;
 	} act = { handler, SA_RESTART | RESTORER, return_from_signal, 0 };
 
+#ifdef __x86_64__
+	register unsigned long size __asm__("r10") = sizeof(act.mask);
+	long r;
+
+	__asm__ volatile("syscall"
+			 : "=a"(r)
+			 : "0"((long)SYS_rt_sigaction), "D"((long)sig), "S"(&act), "d"(0L),
+			   "r"(size)
+			 : "rcx", "r11", "memory");
+	if (r < 0)
+		errno = (int)-r;
+	return r < 0 ? -1 : 0;
+#else
 	return syscall(SYS_rt_sigaction, sig, &act, NULL, sizeof(act.mask));
+#endif
 }
 
 #endif
