@@ -8,6 +8,6 @@ CPROF_LOCK_BUDGET=100000 lock_profiled on ./tests/traps/lock-raw-threads
 check_status on 0
 check_same_output on bare
 check_quiet on
-[ "$(lock_values "$work/on.pb" '^(\[waits without a stack\]$|\[short waits\]$|syscall;)' | cut -d' ' -f1)" = 300 ] ||
+[ "$(lock_values "$work/on.pb" '^([[]waits without a stack[]]$|[[]short waits[]]$|syscall;)' | cut -d' ' -f1)" = 300 ] ||
 	fail "not 300 waits: $("$pprof_check" --raw "$work/on.pb")"
 finish
