@@ -24,7 +24,7 @@ for file in "$work"/gcc.pb.*; do
 done
 if [ -n "$compiler" ]; then
 	check_profile "$compiler"
-	check_module "$compiler" 50 '^cc1\+0x|^[a-z]'
+	check_module "$compiler" 50 '^cc1[+]0x|^[a-z]'
 	check_stack "$compiler" ';__libc_start_main;.*$'
 else
 	fail "no profile of cc1 among $(ls "$work"/gcc.pb*)"
