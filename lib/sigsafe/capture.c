@@ -74,29 +74,34 @@ static struct cp_ring **ring_of(struct cp_thread *t, enum cp_mode mode)
 	return mode == CP_MODE_CPU || mode == CP_MODE_WALL ? &t->ring : &t->hook_ring;
 }
 
+/* *RING, or NULL: there is no memory for one. Read once a record: what is reserved in a ring is
+ * committed to it, also when the thread's record was taken for one that has ended meanwhile. */
 static struct cp_ring *take_ring(struct cp_ring **ring)
 {
-	struct cp_ring *taken = *ring ? *ring : cp_ring_take();
+	struct cp_ring *had = cp_load_relaxed(ring), *taken;
 
-	/* Release: the drain sees an initialized ring. */
-	if (!*ring && taken)
-		cp_store_release(ring, taken);
-	return taken;
+	if (had)
+		return had;
+	taken = cp_ring_take();
+	/* Release: the drain sees an initialized ring. A handler may have taken one meanwhile. */
+	if (!taken || cp_cas_acqrel(ring, &had, taken))
+		return taken;
+	cp_ring_give(taken);
+	return had;
 }
 
-/* Room for a record of *DEPTH frames in *RING, which is taken now if T has none; NULL, and the
- * loss is counted. */
-static struct cp_record *reserve(struct cp_ring **ring, const struct cp_event *e, unsigned *depth)
+/* Room for a record of *DEPTH frames in RING, which may be NULL; NULL, and the loss is counted. */
+static struct cp_record *reserve(struct cp_ring *ring, const struct cp_event *e, unsigned *depth)
 {
 	struct cp_record *record;
 
-	if (!take_ring(ring)) {
+	if (!ring) {
 		cp_count_mode(e->mode, CP_COUNT_LOST_MEMORY, e->weight);
 		return NULL;
 	}
 	/* Read once: what is reserved is what may be written, whatever is set meanwhile. */
-	*depth = cp_ring_depth(*ring, cp_load_relaxed(&cp_capture_settings.max_depth));
-	record = cp_ring_reserve(*ring, *depth);
+	*depth = cp_ring_depth(ring, cp_load_relaxed(&cp_capture_settings.max_depth));
+	record = cp_ring_reserve(ring, *depth);
 	if (!record) {
 		cp_count_mode(e->mode, CP_COUNT_LOST_RING, e->weight);
 		cp_capture_settings.wake();
@@ -135,10 +140,10 @@ static void walk_from(struct cp_thread *t, const struct cp_regs *regs, struct cp
 
 bool cp_capture_repeat(struct cp_thread *t, const struct cp_event *e, uint64_t pc)
 {
-	struct cp_ring **ring = ring_of(t, e->mode);
+	struct cp_ring *ring = take_ring(ring_of(t, e->mode));
 	unsigned room = 0;
 	struct cp_record *record = reserve(ring, e, &room);
-	const struct cp_record *last = record ? cp_ring_last(*ring) : NULL;
+	const struct cp_record *last = record ? cp_ring_last(ring) : NULL;
 
 	if (!record)
 		return false;
@@ -153,7 +158,7 @@ bool cp_capture_repeat(struct cp_thread *t, const struct cp_event *e, uint64_t p
 	}
 	for (unsigned i = 0; last && i < record->depth; i++)
 		record->pcs[i] = last->pcs[i];
-	commit(*ring, record);
+	commit(ring, record);
 	return true;
 }
 
@@ -165,16 +170,16 @@ bool cp_capture(struct cp_thread *t, const struct cp_event *e, const struct cp_r
 bool cp_capture_hook(struct cp_thread *t, const struct cp_event *e, const struct cp_regs *regs,
 		     const void *function)
 {
-	struct cp_ring **ring = ring_of(t, e->mode);
+	struct cp_ring *ring = take_ring(ring_of(t, e->mode));
 	unsigned depth = 0;
 	struct cp_record *record = reserve(ring, e, &depth);
 
 	if (!record)
 		return false;
-	walk_from(t, regs, record, depth, *ring);
+	walk_from(t, regs, record, depth, ring);
 	if (function)
 		record->pcs[0] = (uint64_t)(uintptr_t)function;
-	commit(*ring, record);
+	commit(ring, record);
 	return true;
 }
 
@@ -194,8 +199,9 @@ bool cp_capture_put(struct cp_thread *t, const struct cp_record *record)
 				    .count = record->count,
 				    .weight = record->weight,
 				    .tag = record->tag };
+	struct cp_ring *ring = take_ring(&t->hook_ring);
 	unsigned room = 0;
-	struct cp_record *to = reserve(&t->hook_ring, &e, &room);
+	struct cp_record *to = reserve(ring, &e, &room);
 
 	if (!to)
 		return false;
@@ -204,7 +210,7 @@ bool cp_capture_put(struct cp_thread *t, const struct cp_record *record)
 	to->depth = record->depth > room ? (uint16_t)room : record->depth;
 	for (unsigned i = 0; i < to->depth; i++)
 		to->pcs[i] = record->pcs[i];
-	commit(t->hook_ring, to);
+	commit(ring, to);
 	return true;
 }
 
@@ -223,14 +229,14 @@ static unsigned put_kernel_frames(struct cp_record *record, unsigned depth,
 bool cp_capture_in_kernel(struct cp_thread *t, const struct cp_event *e, const struct cp_regs *regs,
 			  const struct cp_perf_frames *k)
 {
-	struct cp_ring **ring = ring_of(t, e->mode);
+	struct cp_ring *ring = take_ring(ring_of(t, e->mode));
 	struct walk w = { .thread = t, .regs = regs };
 
 	w.record = reserve(ring, e, &w.max_depth);
 	if (!w.record)
 		return false;
 	w.kernel = put_kernel_frames(w.record, w.max_depth, k);
-	walk_marked(&w, *ring);
-	commit(*ring, w.record);
+	walk_marked(&w, ring);
+	commit(ring, w.record);
 	return true;
 }

@@ -214,6 +214,49 @@ static void test_ring_of_an_earlier_run_takes_deeper_stacks(void)
 	cp_thread_free(t);
 }
 
+/* Its record is somebody else's before the walk ends, and has another ring. */
+static struct cp_thread *given_away;
+static struct cp_ring *anothers;
+
+static unsigned walk_and_give_away(const struct cp_unwind_input *in, uint64_t *pcs, unsigned max,
+				   enum cp_unwind_end *end)
+{
+	(void)in;
+	(void)max;
+	given_away->ring = given_away->hook_ring = anothers;
+	pcs[0] = 77;
+	*end = CP_UNWIND_COMPLETE;
+	return 1;
+}
+
+static void sample_and_give_away(enum cp_mode mode)
+{
+	struct cp_ring *ring = cp_ring_take();
+	struct cp_regs regs = { 0 };
+	struct cp_record *record;
+
+	anothers = cp_ring_take();
+	given_away = cp_thread_claim();
+	given_away->ring = given_away->hook_ring = ring;
+	CHECK(cp_capture(given_away, &(struct cp_event){ mode, 1, 1, 0 }, &regs));
+	record = cp_ring_next(ring);
+	CHECK(record && record->depth == 1 && record->pcs[0] == 77);
+	CHECK(!cp_ring_next(anothers));
+	cp_ring_give(ring);
+	cp_ring_give(anothers);
+	given_away->ring = given_away->hook_ring = NULL;
+	cp_thread_free(given_away);
+}
+
+static void test_ring_that_is_given_away_amid_a_sample_has_it(void)
+{
+	static const struct cp_unwinder unwinder = { .name = "test", .walk = walk_and_give_away };
+
+	cp_capture_settings = (struct cp_capture_settings){ &unwinder, DEPTH, wake };
+	sample_and_give_away(CP_MODE_CPU);
+	sample_and_give_away(CP_MODE_LOCK);
+}
+
 /* A thread's last stack, repeated when it ends, may be of an earlier run with deeper stacks. */
 static void test_ring_repeats_no_more_than_it_has_reserved(void)
 {
@@ -329,6 +372,7 @@ int main(void)
 	RUN(test_ring_pool_forgets_rings_of_another_size);
 	RUN(test_ring_drops_are_counted);
 	RUN(test_ring_of_an_earlier_run_takes_deeper_stacks);
+	RUN(test_ring_that_is_given_away_amid_a_sample_has_it);
 	RUN(test_ring_repeats_no_more_than_it_has_reserved);
 	RUN(test_ring_producer_and_consumer_at_once);
 	RUN(test_ring_pool_gives_a_ring_to_one_only);
