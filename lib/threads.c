@@ -233,6 +233,16 @@ static void end_foreign_twin(struct cp_thread *new, int tid)
 	cp_store_release(&t->state, CP_THREAD_ENDED);
 }
 
+/* From here on T is the calling thread's record. A sweep that saw none gives it no other one, and
+ * one that it made has all its clocks before it ends. */
+static void go_live(struct cp_thread *t)
+{
+	cp_lock_acquire(&adoption);
+	end_foreign_twin(t, cp_sys_gettid());
+	cp_thread_enter(t);
+	cp_lock_release(&adoption);
+}
+
 void cp_threads_adopt(void)
 {
 	bool ended = cp_self.end_rounds >= PTHREAD_DESTRUCTOR_ITERATIONS;
@@ -248,10 +258,7 @@ void cp_threads_adopt(void)
 	} else {
 		set_known_bounds(t);
 	}
-	cp_lock_acquire(&adoption);
-	end_foreign_twin(t, cp_sys_gettid());
-	cp_thread_enter(t);
-	cp_lock_release(&adoption);
+	go_live(t);
 	arm_end(t);
 	/* What the thread itself blocked so far is known; what it inherited isn't. */
 	cp_held_set_blocked(cp_held_blocked());
@@ -312,8 +319,7 @@ static void enter(struct cp_thread *t)
 	if (cp_load_relaxed(&retired))
 		return;
 	set_bounds(t, t->stack_size);
-	end_foreign_twin(t, cp_sys_gettid());
-	cp_thread_enter(t);
+	go_live(t);
 	arm_end(t);
 	cp_held_adopt();
 	cp_modes_thread_begin(t);

@@ -1,0 +1,202 @@
+/* The sweep beside threads that register themselves: whichever comes first, each has one record.
+ * The linker leads two calls over functions of this file, where the other thread gets its turn.
+ */
+#include "harness.h"
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdint.h>
+#include <unistd.h>
+
+#include "cpu.h"
+#include "real.h"
+#include "sigsafe/atomic.h"
+#include "sigsafe/sys.h"
+#include "sigsafe/thread.h"
+#include "sweep.h"
+#include "threads.h"
+
+struct cp_thread *__real_cp_thread_claim(void);
+struct cp_thread *__wrap_cp_thread_claim(void);
+void __real_cp_modes_thread_begin(struct cp_thread *t);
+void __wrap_cp_modes_thread_begin(struct cp_thread *t);
+
+static const struct cp_sweep_ours none;
+static void (*at_claim)(void), (*at_foreign_begin)(void);
+static sem_t begun, entered, done;
+static int tid;
+
+static void call(void (**function)(void))
+{
+	void (*once)(void) = *function;
+
+	*function = NULL;
+	if (once)
+		once();
+}
+
+struct cp_thread *__wrap_cp_thread_claim(void)
+{
+	call(&at_claim);
+	return __real_cp_thread_claim();
+}
+
+void __wrap_cp_modes_thread_begin(struct cp_thread *t)
+{
+	if (t->foreign)
+		call(&at_foreign_begin);
+	__real_cp_modes_thread_begin(t);
+}
+
+/* ---- a thread that nobody announced ---- */
+
+struct bystander {
+	pthread_t thread;
+	sem_t end;
+	int tid;
+};
+
+static void *stand_by(void *arg)
+{
+	struct bystander *b = arg;
+
+	b->tid = cp_sys_gettid();
+	sem_post(&begun);
+	sem_wait(&b->end);
+	return NULL;
+}
+
+static void bystander_begin(struct bystander *b)
+{
+	sem_init(&b->end, 0, 0);
+	CHECK_EQ(pthread_create(&b->thread, NULL, stand_by, b), 0);
+	sem_wait(&begun);
+}
+
+static void bystander_end(struct bystander *b)
+{
+	sem_post(&b->end);
+	pthread_join(b->thread, NULL);
+}
+
+/* ---- a thread that registers itself when it is told to ---- */
+
+static struct cp_thread *own;
+static uint32_t may_enter;
+
+static void *start(void *arg)
+{
+	sem_post(&entered);
+	sem_wait(&done);
+	return arg;
+}
+
+static void *newcomer(void *arg)
+{
+	tid = cp_sys_gettid();
+	sem_post(&begun);
+	/* It doesn't sleep before it enters. */
+	while (!cp_load_acquire(&may_enter))
+		cp_sys_yield();
+	return cp_threads_entry(arg);
+}
+
+static char state_of(int of)
+{
+	char path[64], state = '?';
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", of);
+	f = fopen(path, "r");
+	if (!f || fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
+		abort();
+	fclose(f);
+	return state;
+}
+
+/* It goes as far as it can. */
+static void let_it_enter(void)
+{
+	cp_store_release(&may_enter, 1);
+	while (cp_load_acquire(&own->state) != CP_THREAD_LIVE && state_of(tid) != 'S')
+		cp_sys_yield();
+}
+
+static uint32_t live_records_of(int of)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < cp_thread_limit(); i++) {
+		struct cp_thread *t = cp_thread_at(i);
+
+		n += cp_load_acquire(&t->state) == CP_THREAD_LIVE && t->tid == of;
+	}
+	return n;
+}
+
+static uint32_t timers_without_a_thread(void)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < cp_thread_limit(); i++) {
+		struct cp_thread *t = cp_thread_at(i);
+
+		n += cp_load_acquire(&t->state) != CP_THREAD_LIVE && t->timer != CP_NO_TIMER;
+	}
+	return n;
+}
+
+/* It enters at *PLACE, while the sweep, which saw it before, registers it. */
+static void enter_at(void (**place)(void))
+{
+	struct bystander b;
+	pthread_t thread;
+
+	/* Where all announce themselves, the sweep looks at their number only. */
+	bystander_begin(&b);
+	CHECK(cp_sweep_threads(&none));
+	CHECK(!cp_sweep_threads(&none));
+	may_enter = 0;
+	own = cp_threads_prepare(NULL, start, NULL);
+	CHECK_EQ(pthread_create(&thread, NULL, newcomer, own), 0);
+	sem_wait(&begun);
+	CHECK(cp_sweep_threads(&none));
+	*place = let_it_enter;
+	cp_sweep_threads(&none);
+	CHECK(!*place);
+	sem_wait(&entered);
+	CHECK_EQ(live_records_of(tid), 1);
+	CHECK(cp_thread_of(tid) == own);
+	CHECK_EQ(timers_without_a_thread(), 0);
+	sem_post(&done);
+	pthread_join(thread, NULL);
+	bystander_end(&b);
+	cp_sweep_threads(&none);
+}
+
+static void test_a_thread_that_enters_while_it_is_adopted_has_one_record(void)
+{
+	enter_at(&at_claim);
+}
+
+static void test_a_thread_that_enters_while_its_foreign_record_begins_leaves_no_timer(void)
+{
+	enter_at(&at_foreign_begin);
+}
+
+int main(void)
+{
+	cp_real_resolve();
+	sem_init(&begun, 0, 0);
+	sem_init(&entered, 0, 0);
+	sem_init(&done, 0, 0);
+	cp_threads_adopt();
+	CHECK_EQ(cp_cpu_start(1, CP_ENGINE_TIMER), 0);
+	/* Nobody takes what a timer may say. */
+	signal(SIGPROF, SIG_IGN);
+	RUN(test_a_thread_that_enters_while_it_is_adopted_has_one_record);
+	RUN(test_a_thread_that_enters_while_its_foreign_record_begins_leaves_no_timer);
+	cp_cpu_stop();
+	return harness_end();
+}
