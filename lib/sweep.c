@@ -240,8 +240,11 @@ bool cp_sweep_threads(const struct cp_sweep_ours *ours)
 
 	if (cp_threads_main_is_lost())
 		cp_threads_end_main(exit_status(cp_sys_getpid()));
-	if (nothing_new(&s))
+	if (nothing_new(&s)) {
+		/* Nobody was looked at, so nobody's next sight is the second in a row. */
+		strangers.count = 0;
 		return false;
+	}
 	new_strangers.count = 0;
 	cp_tids_read();
 	if (each_task(see_task, &s) == 0)

@@ -1,5 +1,6 @@
-/* The sweep beside threads that register themselves: whichever comes first, each has one record.
- * The linker leads two calls over functions of this file, where the other thread gets its turn.
+/* Whom the sweep takes and whom it lets go; and beside threads that register themselves: whichever
+ * comes first, each has one record. The linker leads two calls over functions of this file, where
+ * the other thread gets its turn.
  */
 #include "harness.h"
 
@@ -74,10 +75,39 @@ static void bystander_begin(struct bystander *b)
 	sem_wait(&begun);
 }
 
+/* Also of /proc: libc tells of its end a little before that. */
+static void join(pthread_t thread, int its)
+{
+	pthread_join(thread, NULL);
+	while (!cp_sys3(SYS_tgkill, cp_sys_getpid(), its, 0))
+		cp_sys_yield();
+}
+
+/* And the sweep knows of it. */
 static void bystander_end(struct bystander *b)
 {
 	sem_post(&b->end);
-	pthread_join(b->thread, NULL);
+	join(b->thread, b->tid);
+	cp_sweep_threads(&none);
+}
+
+/* A prepared thread's record counts as a thread; meanwhile the sweep may overlook one. */
+static void test_a_thread_is_adopted_when_it_is_seen_twice_in_a_row(void)
+{
+	struct cp_thread *prepared;
+	struct bystander b;
+
+	bystander_begin(&b);
+	CHECK(cp_sweep_threads(&none));
+	prepared = cp_thread_claim();
+	CHECK(!cp_sweep_threads(&none));
+	cp_thread_free(prepared);
+	CHECK(cp_sweep_threads(&none));
+	CHECK(!cp_thread_of(b.tid));
+	CHECK(!cp_sweep_threads(&none));
+	CHECK(cp_thread_of(b.tid) != NULL);
+	bystander_end(&b);
+	CHECK(!cp_thread_of(b.tid));
 }
 
 /* ---- a thread that registers itself when it is told to ---- */
@@ -170,9 +200,8 @@ static void enter_at(void (**place)(void))
 	CHECK(cp_thread_of(tid) == own);
 	CHECK_EQ(timers_without_a_thread(), 0);
 	sem_post(&done);
-	pthread_join(thread, NULL);
+	join(thread, tid);
 	bystander_end(&b);
-	cp_sweep_threads(&none);
 }
 
 static void test_a_thread_that_enters_while_it_is_adopted_has_one_record(void)
@@ -195,6 +224,7 @@ int main(void)
 	CHECK_EQ(cp_cpu_start(1, CP_ENGINE_TIMER), 0);
 	/* Nobody takes what a timer may say. */
 	signal(SIGPROF, SIG_IGN);
+	RUN(test_a_thread_is_adopted_when_it_is_seen_twice_in_a_row);
 	RUN(test_a_thread_that_enters_while_it_is_adopted_has_one_record);
 	RUN(test_a_thread_that_enters_while_its_foreign_record_begins_leaves_no_timer);
 	cp_cpu_stop();
