@@ -111,13 +111,18 @@ static int see_task_locked(int tid)
 	return 0;
 }
 
+/* Main, when it has ended, stays as a zombie. */
+static bool is_none_of_the_programs(const struct sweep *s, int tid)
+{
+	return is_ours(s, tid) || (cp_threads_main_ended() && tid == cp_sys_getpid());
+}
+
 static int see_task(int tid, void *context)
 {
 	struct sweep *s = context;
 	int err;
 
-	/* Main, when it has ended, stays as a zombie. */
-	if (is_ours(s, tid) || (cp_threads_main_ended() && tid == cp_sys_getpid()))
+	if (is_none_of_the_programs(s, tid))
 		return 0;
 	cp_threads_adoption_begin();
 	err = see_task_locked(tid);
@@ -125,14 +130,23 @@ static int see_task(int tid, void *context)
 	return err;
 }
 
+/* A listing that stops at a thread which then goes is continued by position, and may leave out
+ * others, or ends there: the kernel is asked for each. */
+static bool is_gone(const struct sweep *s, int tid)
+{
+	return is_none_of_the_programs(s, tid) ||
+	       cp_sys3(SYS_tgkill, cp_sys_getpid(), tid, 0) == -ESRCH;
+}
+
 /* Only foreign records end here: a thread with a record of its own ends it itself, and may
  * be seen in /proc a little before or after that. */
-static void end_unseen(void)
+static void end_unseen(const struct sweep *s)
 {
 	for (uint32_t i = 0; i < cp_thread_limit(); i++) {
 		struct cp_thread *t = cp_thread_at(i);
 
-		if (cp_load_acquire(&t->state) != CP_THREAD_LIVE || !t->foreign || t->seen)
+		if (cp_load_acquire(&t->state) != CP_THREAD_LIVE || !t->foreign || t->seen ||
+		    !is_gone(s, cp_load_relaxed(&t->tid)))
 			continue;
 		cp_modes_thread_end(t);
 		cp_store_release(&t->state, CP_THREAD_ENDED);
@@ -248,7 +262,7 @@ bool cp_sweep_threads(const struct cp_sweep_ours *ours)
 	new_strangers.count = 0;
 	cp_tids_read();
 	if (each_task(see_task, &s) == 0)
-		end_unseen();
+		end_unseen(&s);
 	strangers = new_strangers;
 	new_strangers = swap;
 	return strangers.count > 0;

@@ -4,10 +4,14 @@
  */
 #include "harness.h"
 
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "cpu.h"
@@ -76,10 +80,10 @@ static void bystander_begin(struct bystander *b)
 }
 
 /* Also of /proc: libc tells of its end a little before that. */
-static void join(pthread_t thread, int its)
+static void join(pthread_t thread, const int *its)
 {
 	pthread_join(thread, NULL);
-	while (!cp_sys3(SYS_tgkill, cp_sys_getpid(), its, 0))
+	while (!cp_sys3(SYS_tgkill, cp_sys_getpid(), *its, 0))
 		cp_sys_yield();
 }
 
@@ -87,7 +91,7 @@ static void join(pthread_t thread, int its)
 static void bystander_end(struct bystander *b)
 {
 	sem_post(&b->end);
-	join(b->thread, b->tid);
+	join(b->thread, &b->tid);
 	cp_sweep_threads(&none);
 }
 
@@ -200,7 +204,7 @@ static void enter_at(void (**place)(void))
 	CHECK(cp_thread_of(tid) == own);
 	CHECK_EQ(timers_without_a_thread(), 0);
 	sem_post(&done);
-	join(thread, tid);
+	join(thread, &tid);
 	bystander_end(&b);
 }
 
@@ -212,6 +216,68 @@ static void test_a_thread_that_enters_while_it_is_adopted_has_one_record(void)
 static void test_a_thread_that_enters_while_its_foreign_record_begins_leaves_no_timer(void)
 {
 	enter_at(&at_foreign_begin);
+}
+
+/* ---- a listing of /proc that ends early, as it does when the thread goes that it stands at ----
+ */
+
+static bool see_no_entries(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getdents64, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog filter = { sizeof(code) / sizeof(*code), code };
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+}
+
+/* In a thread of its own, which keeps the filter. */
+static void *sweep_without_entries(void *swept)
+{
+	tid = cp_sys_gettid();
+	*(bool *)swept = see_no_entries();
+	if (*(bool *)swept)
+		cp_sweep_threads(&none);
+	return NULL;
+}
+
+static void test_a_live_thread_that_is_not_listed_keeps_its_record(void)
+{
+	struct bystander b;
+	pthread_t thread;
+	bool swept = false;
+
+	bystander_begin(&b);
+	cp_sweep_threads(&none);
+	cp_sweep_threads(&none);
+	CHECK(cp_thread_of(b.tid) != NULL);
+	CHECK_EQ(pthread_create(&thread, NULL, sweep_without_entries, &swept), 0);
+	join(thread, &tid);
+	CHECK(cp_thread_of(b.tid) != NULL);
+	bystander_end(&b);
+	CHECK(!cp_thread_of(b.tid));
+	if (!swept)
+		SKIP("no filter for system calls here");
+}
+
+/* What is ours, and got a record before that was known, is none of the program's. */
+static void test_a_thread_of_ours_loses_its_record(void)
+{
+	struct bystander b;
+	struct cp_sweep_ours ours = none;
+
+	bystander_begin(&b);
+	cp_sweep_threads(&none);
+	cp_sweep_threads(&none);
+	CHECK(cp_thread_of(b.tid) != NULL);
+	ours.tid[1] = b.tid;
+	cp_sweep_threads(&ours);
+	CHECK(!cp_thread_of(b.tid));
+	bystander_end(&b);
 }
 
 int main(void)
@@ -227,6 +293,8 @@ int main(void)
 	RUN(test_a_thread_is_adopted_when_it_is_seen_twice_in_a_row);
 	RUN(test_a_thread_that_enters_while_it_is_adopted_has_one_record);
 	RUN(test_a_thread_that_enters_while_its_foreign_record_begins_leaves_no_timer);
+	RUN(test_a_live_thread_that_is_not_listed_keeps_its_record);
+	RUN(test_a_thread_of_ours_loses_its_record);
 	cp_cpu_stop();
 	return harness_end();
 }
