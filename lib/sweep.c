@@ -320,5 +320,7 @@ bool cp_sweep_all_gone(const struct cp_sweep_ours *ours)
 
 void cp_sweep_fork_child(void)
 {
-	strangers.count = 0;
+	/* The parent's sweep may have been moving them: they are left where they are. */
+	strangers = new_strangers = (struct cp_vec){ .size = sizeof(int) };
+	cp_tids_fork_child();
 }

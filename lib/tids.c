@@ -36,3 +36,9 @@ struct cp_thread *cp_tids_find(int tid)
 
 	return i == CP_INDEX_NONE ? NULL : cp_thread_at(i);
 }
+
+void cp_tids_fork_child(void)
+{
+	/* The parent may have been moving it: it is left where it is. */
+	records = (struct cp_index){ 0 };
+}

@@ -10,5 +10,7 @@ struct cp_thread;
 void cp_tids_read(void);
 /* The live record of thread TID, if it was one at the last reading; or NULL. */
 struct cp_thread *cp_tids_find(int tid);
+/* After a fork, in the child: none can be found. */
+void cp_tids_fork_child(void);
 
 #endif

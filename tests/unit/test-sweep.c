@@ -1,6 +1,6 @@
 /* Whom the sweep takes and whom it lets go; and beside threads that register themselves: whichever
- * comes first, each has one record. The linker leads two calls over functions of this file, where
- * the other thread gets its turn.
+ * comes first, each has one record. The linker leads calls over functions of this file, where the
+ * other thread gets its turn.
  */
 #include "harness.h"
 
@@ -11,12 +11,16 @@
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cpu.h"
+#include "index.h"
 #include "real.h"
 #include "sigsafe/atomic.h"
+#include "sigsafe/pages.h"
 #include "sigsafe/sys.h"
 #include "sigsafe/thread.h"
 #include "sweep.h"
@@ -26,6 +30,10 @@ struct cp_thread *__real_cp_thread_claim(void);
 struct cp_thread *__wrap_cp_thread_claim(void);
 void __real_cp_modes_thread_begin(struct cp_thread *t);
 void __wrap_cp_modes_thread_begin(struct cp_thread *t);
+void *__real_cp_vec_add(struct cp_vec *v);
+void *__wrap_cp_vec_add(struct cp_vec *v);
+int __real_cp_index_add(struct cp_index *ix, uint32_t hash, uint32_t item);
+int __wrap_cp_index_add(struct cp_index *ix, uint32_t hash, uint32_t item);
 
 static const struct cp_sweep_ours none;
 static void (*at_claim)(void), (*at_foreign_begin)(void);
@@ -52,6 +60,21 @@ void __wrap_cp_modes_thread_begin(struct cp_thread *t)
 	if (t->foreign)
 		call(&at_foreign_begin);
 	__real_cp_modes_thread_begin(t);
+}
+
+static struct cp_vec *strangers;
+static struct cp_index *tids;
+
+void *__wrap_cp_vec_add(struct cp_vec *v)
+{
+	strangers = v;
+	return __real_cp_vec_add(v);
+}
+
+int __wrap_cp_index_add(struct cp_index *ix, uint32_t hash, uint32_t item)
+{
+	tids = ix;
+	return __real_cp_index_add(ix, hash, item);
 }
 
 /* ---- a thread that nobody announced ---- */
@@ -280,6 +303,72 @@ static void test_a_thread_of_ours_loses_its_record(void)
 	bystander_end(&b);
 }
 
+/* ---- a fork while the sweep's lists move: what they had is gone, and they say nothing else yet.
+ * Each in a child, which dies of what it still uses; unmapped, the place might be another's by then
+ * ---- */
+
+static void sweep_in_a_child(void)
+{
+	struct bystander b;
+
+	cp_threads_fork_child();
+	cp_sweep_fork_child();
+	bystander_begin(&b);
+	cp_sweep_threads(&none);
+	cp_sweep_threads(&none);
+	_exit(!cp_thread_of(b.tid));
+}
+
+static void strangers_move(void)
+{
+	CHECK(strangers && strangers->items);
+	mprotect(strangers->items, strangers->room * strangers->size, PROT_NONE);
+}
+
+static void tids_move(void)
+{
+	CHECK(tids && tids->slots);
+	mprotect(tids->slots, tids->room * sizeof(*tids->slots), PROT_NONE);
+}
+
+static void check_fork_while(void (*move)(void))
+{
+	int status = -1;
+	pid_t child = fork();
+
+	if (!child) {
+		move();
+		sweep_in_a_child();
+	}
+	CHECK(child > 0 && waitpid(child, &status, 0) == child);
+	CHECK_EQ(status, 0);
+}
+
+/* Both lists of strangers have memory. */
+static void fill_lists(void)
+{
+	struct bystander b[2];
+
+	for (int i = 0; i < 2; i++) {
+		bystander_begin(&b[i]);
+		CHECK(cp_sweep_threads(&none));
+	}
+	for (int i = 0; i < 2; i++)
+		bystander_end(&b[i]);
+}
+
+static void test_a_fork_while_the_list_of_strangers_moves(void)
+{
+	fill_lists();
+	check_fork_while(strangers_move);
+}
+
+static void test_a_fork_while_the_index_of_records_moves(void)
+{
+	fill_lists();
+	check_fork_while(tids_move);
+}
+
 int main(void)
 {
 	cp_real_resolve();
@@ -295,6 +384,8 @@ int main(void)
 	RUN(test_a_thread_that_enters_while_its_foreign_record_begins_leaves_no_timer);
 	RUN(test_a_live_thread_that_is_not_listed_keeps_its_record);
 	RUN(test_a_thread_of_ours_loses_its_record);
+	RUN(test_a_fork_while_the_list_of_strangers_moves);
+	RUN(test_a_fork_while_the_index_of_records_moves);
 	cp_cpu_stop();
 	return harness_end();
 }
