@@ -282,8 +282,10 @@ bool cp_wall_tick(struct cp_run *r)
 void cp_wall_fork_child(struct cp_run *r, struct cp_thread *keep)
 {
 	(void)r;
-	cp_wall_slow_forget();
+	cp_wall_slow_abandon();
 	cp_wall_timers_fork_child();
+	/* The parent may have been moving them: they are left where they are. */
+	cp_wall.due = (struct cp_vec){ 0 };
 	if (!keep) {
 		cp_store_seqcst(&cp_wall_running, 0);
 		cp_store_relaxed(&next_tick, UINT64_MAX);

@@ -102,3 +102,10 @@ void cp_wall_slow_forget(void)
 	notes.count = 0;
 	look_at = NOTES_MIN;
 }
+
+void cp_wall_slow_abandon(void)
+{
+	/* The parent may have been moving them: they are left where they are. */
+	notes = (struct cp_vec){ .size = sizeof(struct note) };
+	look_at = NOTES_MIN;
+}

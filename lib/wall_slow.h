@@ -16,7 +16,9 @@ void cp_wall_slow_note(struct cp_run *r, uint32_t span, uint32_t row, uint64_t p
 		       uint64_t ns);
 /* What is known by now stands in rows. */
 void cp_wall_slow_settle(struct cp_run *r);
-/* Rows of an earlier run, or of the parent. */
+/* Rows of an earlier run. */
 void cp_wall_slow_forget(void);
+/* After a fork, in the child: rows of the parent. */
+void cp_wall_slow_abandon(void);
 
 #endif

@@ -1,9 +1,23 @@
 /* The wall clock: a thread's rows hold its time, whenever it was visited; and when that is. */
 #include "sigsafe/sys.h"
 #include "wall-host.h"
+#include "wall_slow.h"
 
 #include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <time.h>
+
+void *__real_cp_vec_add(struct cp_vec *v);
+void *__wrap_cp_vec_add(struct cp_vec *v);
+
+static struct cp_vec *grown;
+
+void *__wrap_cp_vec_add(struct cp_vec *v)
+{
+	grown = v;
+	return __real_cp_vec_add(v);
+}
 
 static void wait_ms(long ms)
 {
@@ -394,6 +408,48 @@ static void test_without_cpu_time_the_next_tick_goes_on(void)
 	end();
 }
 
+/* As a fork copies V while it grows: what it had is gone, and V says nothing else yet. The child
+ * dies of what it still uses; unmapped, the place might be another's by then. */
+static void check_fork_while(const struct cp_vec *v)
+{
+	int status = -1;
+	pid_t child = fork();
+
+	if (!child) {
+		mprotect(v->items, v->room * v->size, PROT_NONE);
+		cp_self.thread = cp_thread_claim();
+		cp_thread_enter(cp_self.thread);
+		cp_thread_fork_child(cp_self.thread);
+		cp_modules_init(&modules);
+		cp_run_begin(&run, &modules);
+		cp_wall_fork_child(&run, cp_self.thread);
+		cp_wall_tick(&run);
+		cp_wall_slow_note(&run, 1, 0, 1, 1);
+		_exit(0);
+	}
+	CHECK(child > 0 && waitpid(child, &status, 0) == child);
+	CHECK_EQ(status, 0);
+}
+
+static void test_a_fork_while_the_list_of_due_times_grows(void)
+{
+	begin();
+	cp_wall_tick(&run);
+	CHECK(cp_wall.due.items != NULL);
+	check_fork_while(&cp_wall.due);
+	end();
+}
+
+static void test_a_fork_while_the_notes_of_open_spans_grow(void)
+{
+	begin();
+	cp_wall_slow_note(&run, 1, 0, 1, 1);
+	CHECK(grown->items != NULL);
+	check_fork_while(grown);
+	cp_wall_slow_forget();
+	end();
+}
+
 int main(void)
 {
 	RUN(test_late_visits_lose_no_time);
@@ -408,5 +464,7 @@ int main(void)
 	RUN(test_who_works_between_visits_is_asked_for_a_stack);
 	RUN(test_cpu_time_is_earned_by_the_time_that_passed);
 	RUN(test_without_cpu_time_the_next_tick_goes_on);
+	RUN(test_a_fork_while_the_list_of_due_times_grows);
+	RUN(test_a_fork_while_the_notes_of_open_spans_grow);
 	return harness_end();
 }
