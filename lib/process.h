@@ -44,4 +44,10 @@ void cp_process_thread_created(void);
  */
 void cp_process_is_interposed(void);
 
+/* Where this is a child of ours that clone() made as fork would, of which no fork handler was told:
+ * nothing of it could be written, and it may be about to restrict its system calls. From here on it
+ * is as if we weren't there. Before it makes a thread, and before a filter. Ordinary context, also
+ * in a child that shares our memory, which is left as it is. */
+void cp_process_leave_others(void);
+
 #endif

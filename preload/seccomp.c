@@ -17,6 +17,7 @@
 #include <stdint.h>
 #include <sys/prctl.h>
 
+#include "process.h"
 #include "session.h"
 #include "sigsafe/sys.h"
 
@@ -63,6 +64,7 @@ static bool restricts(unsigned long mode, unsigned long flags, const void *filte
 
 void cp_seccomp_begins(unsigned long mode, unsigned long flags, const void *filter)
 {
+	cp_process_leave_others();
 	if (cp_session_is_ours() && restricts(mode, flags, filter))
 		cp_session_retire("the program is about to restrict its system calls (seccomp)");
 }

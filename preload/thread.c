@@ -39,10 +39,12 @@ static void creation_ends(bool blocked, int err, struct cp_thread *t)
 INTERPOSE int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *),
 			     void *argument)
 {
-	struct cp_thread *t = cp_threads_prepare(attr, start, argument);
+	struct cp_thread *t;
 	bool blocked;
 	int err;
 
+	cp_process_leave_others();
+	t = cp_threads_prepare(attr, start, argument);
 	if (!t)
 		return CP_REAL(pthread_create)(thread, attr, start, argument);
 	blocked = creation_begins();
@@ -60,6 +62,7 @@ INTERPOSE int thrd_create(pthread_t *thread, int (*start)(void *), void *argumen
 
 	if (!CP_REAL(thrd_create))
 		return THRD_ERROR;
+	cp_process_leave_others();
 	t = cp_threads_prepare_c11(start, argument);
 	if (!t)
 		return CP_REAL(thrd_create)(thread, start, argument);

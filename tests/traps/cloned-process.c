@@ -1,0 +1,56 @@
+/* A child made by clone() as fork would, of which no fork handler is told, makes threads: they are
+ * the program's alone.
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "host.h"
+
+static char stack[256 << 10] __attribute__((aligned(16)));
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+/* The kernel numbers a process's timers from 0 on. */
+static void *thread(void *arg)
+{
+	int id = -1;
+
+	burn(0.02);
+	for (int i = 0; i < 1000; i++) {
+		pthread_mutex_lock(&mutex);
+		pthread_mutex_unlock(&mutex);
+	}
+	EXPECT(syscall(SYS_timer_create, CLOCK_MONOTONIC, NULL, &id) == 0);
+	printf("timer %d\n", id);
+	syscall(SYS_timer_delete, id);
+	return arg;
+}
+
+static int child(void *arg)
+{
+	pthread_t t[2];
+
+	(void)arg;
+	for (int i = 0; i < 2; i++) {
+		pthread_create(&t[i], NULL, thread, NULL);
+		pthread_join(t[i], NULL);
+	}
+	fflush(stdout);
+	return host_failures ? 1 : 5;
+}
+
+int main(void)
+{
+	int status = 0;
+	pid_t pid;
+
+	burn(0.1);
+	fflush(stdout);
+	pid = clone(child, stack + sizeof(stack), SIGCHLD, NULL);
+	EXPECT(pid > 0 && waitpid(pid, &status, 0) == pid);
+	printf("child: %x\n", (unsigned)status);
+	HOST_END();
+}
