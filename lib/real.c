@@ -114,8 +114,6 @@ static const struct {
 	WANT(__read_chk, "__read_chk"),
 	WANT(pread, "pread"),
 	WANT(pread64, "pread64"),
-	WANT(fopen, "fopen"),
-	WANT(fopen64, "fopen64"),
 	WANT(statx, "statx"),
 	WANT(dl_iterate_phdr, "dl_iterate_phdr"),
 #undef WANT

@@ -12,7 +12,6 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <threads.h>
@@ -122,8 +121,6 @@ struct cp_real {
 	ssize_t (*__read_chk)(int, void *, size_t, size_t);
 	ssize_t (*pread)(int, void *, size_t, off_t);
 	ssize_t (*pread64)(int, void *, size_t, off64_t);
-	FILE *(*fopen)(const char *, const char *);
-	FILE *(*fopen64)(const char *, const char *);
 	int (*statx)(int, const char *, int, unsigned, struct statx *);
 	int (*dl_iterate_phdr)(int (*)(struct dl_phdr_info *, size_t, void *), void *);
 };

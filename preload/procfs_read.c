@@ -4,14 +4,12 @@
  * beginning.
  *
  * One descriptor is remembered, the last that was opened so: all others cost a comparison. stdio
- * reads past us: it is made to read at once, while the file is opened. Also in handlers, and in the
- * child of a vfork.
+ * opens and reads past us. Also in handlers, and in the child of a vfork.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -144,28 +142,3 @@ INTERPOSE ssize_t pread64(int fd, void *to, size_t n, off64_t at)
 {
 	RETURN_READ(fd, CP_REAL(pread64)(fd, to, n, at));
 }
-
-/* The kernel writes the whole text at the first read. */
-static void read_ahead(FILE *f)
-{
-	bool parked = cp_session_park_bare();
-	int saved = errno, c;
-
-	if (parked && (c = getc(f)) != EOF)
-		ungetc(c, f);
-	errno = saved;
-	cp_session_unpark(parked);
-}
-
-#define FOPEN(name)                                                                                \
-	INTERPOSE FILE *name(const char *path, const char *mode)                                   \
-	{                                                                                          \
-		FILE *f = CP_REAL(name)(path, mode);                                               \
-                                                                                                   \
-		if (f && tells(path) && *mode == 'r')                                              \
-			read_ahead(f);                                                             \
-		return f;                                                                          \
-	}
-
-FOPEN(fopen)
-FOPEN(fopen64)

@@ -120,17 +120,6 @@ static void by_text(const char *path)
 	close(fd);
 }
 
-static void by_stream(const char *path, FILE *(*opens)(const char *, const char *))
-{
-	FILE *f = opens(path, "r");
-	char text[4096] = "";
-	size_t n = fread(text, 1, sizeof(text) - 1, f);
-
-	printf("stream: %d threads\n", number_in(text));
-	EXPECT(n > 100 && text[0] != ' ' && fgetc(f) == EOF);
-	fclose(f);
-}
-
 /* Files are as ever. */
 static void other_files(void)
 {
@@ -177,8 +166,6 @@ int main(void)
 	by_descriptor();
 	by_text("/proc/self/stat");
 	by_text("/proc/self/status");
-	by_stream("/proc/self/stat", fopen);
-	by_stream("/proc/self/status", fopen64);
 	other_files();
 	EXPECT(stat("/proc/self/none", &s) == -1 && errno == ENOENT);
 	EXPECT(stat((const char *)8, &s) == -1 && errno == EFAULT);
