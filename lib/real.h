@@ -110,17 +110,6 @@ struct cp_real {
 	int (*__lxstat64)(int, const char *, struct stat64 *);
 	int (*__fxstat64)(int, int, struct stat64 *);
 	int (*__fxstatat64)(int, int, const char *, struct stat64 *, int);
-	int (*open)(const char *, int, ...);
-	int (*open64)(const char *, int, ...);
-	int (*openat)(int, const char *, int, ...);
-	int (*openat64)(int, const char *, int, ...);
-	int (*__open_2)(const char *, int);
-	int (*__open64_2)(const char *, int);
-	int (*close)(int);
-	ssize_t (*read)(int, void *, size_t);
-	ssize_t (*__read_chk)(int, void *, size_t, size_t);
-	ssize_t (*pread)(int, void *, size_t, off_t);
-	ssize_t (*pread64)(int, void *, size_t, off64_t);
 	int (*statx)(int, const char *, int, unsigned, struct statx *);
 	int (*dl_iterate_phdr)(int (*)(struct dl_phdr_info *, size_t, void *), void *);
 };

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -72,73 +71,6 @@ static void by_descriptor(void)
 	close(task);
 }
 
-static int number_in(const char *text)
-{
-	const char *at = strstr(text, "Threads:"), *end = strrchr(text, ')');
-	int n = -1;
-
-	if (at)
-		sscanf(at, "Threads: %d", &n);
-	else if (end) /* the third field follows, and it is the twentieth */
-		sscanf(end,
-		       ") %*c %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %d",
-		       &n);
-	return n;
-}
-
-static int read_number(int fd)
-{
-	char text[4096];
-	ssize_t n = read(fd, text, sizeof(text) - 1);
-
-	text[n > 0 ? n : 0] = 0;
-	return number_in(text);
-}
-
-static void by_text(const char *path)
-{
-	char text[4096] = "";
-	int fd = open(path, O_RDONLY);
-
-	printf("%s: %d threads\n", path, read_number(fd));
-	EXPECT(read(fd, text, 1) == 0);
-	lseek(fd, 0, SEEK_SET);
-	printf("again: %d threads\n", read_number(fd));
-	EXPECT(pread(fd, text, sizeof(text) - 1, 0) > 0);
-	printf("pread: %d threads\n", number_in(text));
-	close(fd);
-	fd = open64(path, O_RDONLY);
-	printf("open64: %d threads\n", read_number(fd));
-	EXPECT(pread64(fd, text, sizeof(text) - 1, 0) > 0);
-	printf("pread64: %d threads\n", number_in(text));
-	close(fd);
-	fd = openat(AT_FDCWD, path, O_RDONLY);
-	printf("openat: %d threads\n", read_number(fd));
-	close(fd);
-	fd = openat64(AT_FDCWD, path, O_RDONLY);
-	printf("openat64: %d threads\n", read_number(fd));
-	close(fd);
-}
-
-/* Files are as ever. */
-static void other_files(void)
-{
-	char name[] = "/tmp/cp-count-XXXXXX", byte = 0;
-	int fd = mkstemp(name), again;
-
-	EXPECT(close(fd) == 0 && close(fd) == -1 && errno == EBADF);
-	EXPECT(unlink(name) == 0);
-	fd = open(name, O_CREAT | O_WRONLY, 0640);
-	EXPECT(fstat(fd, &s) == 0 && (s.st_mode & 0777) == 0640);
-	EXPECT(read(fd, &byte, 1) == -1 && errno == EBADF);
-	again = openat(AT_FDCWD, name, O_RDONLY);
-	EXPECT(again > fd && read(again, &byte, 1) == 0);
-	EXPECT(close(again) == 0 && close(fd) == 0 && unlink(name) == 0);
-	EXPECT(open("/proc/self/none", O_RDONLY) == -1 && errno == ENOENT);
-	EXPECT(open((const char *)8, O_RDONLY) == -1 && errno == EFAULT);
-	EXPECT(read(-1, &byte, 1) == -1 && errno == EBADF);
-}
-
 /* What it is told stays true while nothing else happens, and the file is as good as any. */
 static void alone_in_a_child(void)
 {
@@ -146,7 +78,6 @@ static void alone_in_a_child(void)
 
 	if (!fork()) {
 		by_name("/proc/self/task");
-		by_text("/proc/self/stat");
 		fflush(stdout);
 		_exit(unshare(CLONE_FS | CLONE_FILES));
 	}
@@ -164,9 +95,6 @@ int main(void)
 	errno = 0;
 	printf("%d %d\n", stat(path, &s), (int)s.st_nlink - 2);
 	by_descriptor();
-	by_text("/proc/self/stat");
-	by_text("/proc/self/status");
-	other_files();
 	EXPECT(stat("/proc/self/none", &s) == -1 && errno == ENOENT);
 	EXPECT(stat((const char *)8, &s) == -1 && errno == EFAULT);
 	fflush(stdout);
