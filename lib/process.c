@@ -10,6 +10,7 @@
 #include "collect.h"
 #include "cpu.h"
 #include "log.h"
+#include "mark.h"
 #include "mode.h"
 #include "report.h"
 #include "session.h"
@@ -61,23 +62,6 @@ static void pin_paths(void)
 	}
 }
 
-static uint32_t *mark; /* not 0 where the memory is ours, and no copy of it; or NULL */
-
-/* The kernel wipes it in every copy, whoever makes that (since 4.14). Who shares the memory, as a
- * vfork's child, has it. */
-static void make_mark(void)
-{
-	uint32_t *page = cp_sys_map(sizeof(*page));
-
-	if (page && cp_sys3(SYS_madvise, page, sizeof(*page), MADV_WIPEONFORK) < 0) {
-		cp_sys_unmap(page, sizeof(*page));
-		page = NULL;
-	}
-	if (page)
-		*page = 1;
-	mark = page;
-}
-
 void cp_process_begin(void)
 {
 	static struct cp_config c;
@@ -87,7 +71,6 @@ void cp_process_begin(void)
 	cp_config_read_quietly(&c, read_variable);
 	cp_session.config = c;
 	cp_session.pid = cp_sys_getpid();
-	make_mark();
 	cp_session_learn_lineage();
 	/* A bad value is said once, not by every child of a make. */
 	if (cp_session.lineage.owner && cp_config_wants_program(&c, program_invocation_short_name))
@@ -248,8 +231,12 @@ static void leave_child_alone(void)
 
 void cp_process_leave_others(void)
 {
-	if (!cp_session_active() || !mark || *mark)
+	if (!cp_session_active() || !cp_mark_is_gone())
 		return;
+	/* Neither timers nor threads nor pages of the kernel's are inherited: what has their
+	 * numbers and addresses here is the program's. */
+	cp_thread_fork_child(NULL);
+	cp_self.thread = NULL;
 	leave_child_alone();
 	cp_threads_retire();
 }
@@ -259,8 +246,7 @@ static bool forked_alone; /* in a child that was not seen by cp_process_forked y
 void cp_process_fork_child(bool alone, bool halfway)
 {
 	forked_alone = alone;
-	if (mark)
-		*mark = 1;
+	cp_mark_set();
 	if (!cp_session_active()) {
 		/* A stop may have been on its way in another thread, with the modes' locks. */
 		fork_modes(NULL);

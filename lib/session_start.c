@@ -14,6 +14,7 @@
 #include "heap.h"
 #include "helper.h"
 #include "log.h"
+#include "mark.h"
 #include "mode.h"
 #include "path.h"
 #include "real.h"
@@ -179,6 +180,7 @@ int cp_session_start(const struct cp_config *c, bool each)
 		return err;
 	cp_fork_install();
 	cp_session.pid = cp_sys_getpid();
+	cp_mark_set();
 	cp_session.next_checkpoint = UINT64_MAX;
 	cp_store_release(&cp_session.active, 1);
 	cp_signals_install(c->dump_signal, c->toggle_signal, c->heap_signal);

@@ -10,6 +10,7 @@
 
 #include "closing.h"
 #include "collect.h"
+#include "mark.h"
 #include "mode.h"
 #include "sigsafe/atomic.h"
 #include "sigsafe/counters.h"
@@ -27,7 +28,6 @@ static pthread_key_t end_key;
 static pthread_once_t end_once = PTHREAD_ONCE_INIT;
 static bool end_key_made;
 static struct cp_thread *main_thread;
-static int process; /* whose threads these are */
 static uint32_t main_ended;
 static uint32_t ended_raw;   /* a thread has ended, and libc doesn't know */
 static uint32_t after_main;  /* main ended unseen, and then another */
@@ -252,8 +252,6 @@ void cp_threads_adopt(void)
 	/* Once more after its end, in a later key's destructor, nothing would end the record. */
 	if (!t)
 		return;
-	if (!process)
-		process = cp_sys_getpid();
 	if (cp_sys_gettid() == cp_sys_getpid()) {
 		main_thread = t;
 		find_main_id();
@@ -291,11 +289,12 @@ static struct cp_thread *meet_locked(int tid)
 
 struct cp_thread *cp_threads_meet(void)
 {
-	int tid = cp_sys_gettid(), pid = cp_sys_getpid();
+	int tid = cp_sys_gettid();
 	struct cp_thread *t;
 
 	/* A main thread is the sweep's, or a vfork's child. Another process's is nobody's. */
-	if (cp_load_relaxed(&retired) || tid == pid || pid != process || !cp_lock_try(&adoption))
+	if (cp_load_relaxed(&retired) || tid == cp_sys_getpid() || cp_mark_is_gone() ||
+	    !cp_lock_try(&adoption))
 		return NULL;
 	t = meet_locked(tid);
 	cp_lock_release(&adoption);
@@ -376,7 +375,6 @@ bool cp_threads_alone(void)
 void cp_threads_fork_child(void)
 {
 	cp_lock_reset(&adoption);
-	process = cp_sys_getpid();
 	main_thread = cp_self.thread;
 	main_ended = ended_raw = after_main = last_status = 0;
 	find_main_id();

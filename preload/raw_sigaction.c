@@ -3,6 +3,7 @@
  */
 #include "raw_sigaction.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
@@ -13,8 +14,12 @@
 
 #define PAGE UINT64_C(4096)
 
-/* What can't be read or written is the kernel's to refuse. */
-static bool is_there(const void *p)
+#ifndef SA_RESTORER
+#define SA_RESTORER 0x04000000ul /* where the kernel knows it */
+#endif
+
+/* What can't be read is the kernel's to refuse. */
+static bool can_be_read(const void *p)
 {
 	uint64_t first = (uint64_t)(uintptr_t)p, last = first + sizeof(struct cp_sys_sigaction) - 1;
 
@@ -34,12 +39,18 @@ static struct sigaction from_kernel(const struct cp_sys_sigaction *k)
 	return s;
 }
 
-static struct cp_sys_sigaction to_kernel(const struct sigaction *s)
+/* TO is as the kernel has it, with libc's restorer, which stays. */
+static void to_kernel(struct cp_sys_sigaction *to, const struct sigaction *s)
 {
-	struct cp_sys_sigaction k = { .handler = s->sa_handler, .flags = (unsigned)s->sa_flags };
+	to->flags = (unsigned)s->sa_flags | (to->flags & SA_RESTORER);
+	to->handler = s->sa_handler;
+	memcpy(&to->mask, &s->sa_mask, sizeof(to->mask));
+}
 
-	memcpy(&k.mask, &s->sa_mask, sizeof(k.mask));
-	return k;
+static long refused(void)
+{
+	errno = EFAULT;
+	return -1;
 }
 
 bool cp_raw_sigaction(const long *a, long *result)
@@ -49,13 +60,14 @@ bool cp_raw_sigaction(const long *a, long *result)
 	struct sigaction to, from;
 	int sig = (int)a[0];
 
-	if (a[3] != sizeof(act->mask) || !cp_signals_are_ours(sig) || !is_there(act) ||
-	    !is_there(old))
+	if (a[3] != sizeof(act->mask) || !cp_signals_are_ours(sig) || !can_be_read(act))
 		return false;
 	if (act)
 		to = from_kernel(act);
-	*result = cp_signals_sigaction(sig, act ? &to : NULL, &from);
+	*result = old && cp_sys_sigaction(sig, NULL, old) < 0
+			  ? refused()
+			  : cp_signals_sigaction(sig, act ? &to : NULL, &from);
 	if (!*result && old)
-		*old = to_kernel(&from);
+		to_kernel(old, &from);
 	return true;
 }

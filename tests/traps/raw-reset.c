@@ -49,6 +49,9 @@ static void wrong_calls(void)
 
 	EXPECT(act(SIGPROF, (void *)8, NULL) == -1 && errno == EFAULT);
 	EXPECT(act(SIGPROF, NULL, (void *)8) == -1 && errno == EFAULT);
+	EXPECT(act(SIGPROF, NULL,
+		   (void *)"read-only, as text and longer than what would be written") == -1 &&
+	       errno == EFAULT);
 	EXPECT(act(65, NULL, &was) == -1 && errno == EINVAL);
 	EXPECT(act(SIGKILL, &k, NULL) == -1 && errno == EINVAL);
 	EXPECT(syscall(SYS_rt_sigaction, SIGPROF, NULL, &was, 4l) == -1 && errno == EINVAL);
