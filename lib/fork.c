@@ -10,6 +10,7 @@
 
 #include "api.h"
 #include "collect.h"
+#include "mark.h"
 #include "module_list.h"
 #include "process.h"
 #include "session.h"
@@ -34,6 +35,7 @@ static bool needs_gate(void)
 
 static void before(void)
 {
+	cp_mark_expect(true);
 	cp_self.gate_closed = needs_gate();
 	if (cp_self.gate_closed)
 		cp_gate_close();
@@ -42,6 +44,7 @@ static void before(void)
 
 static void in_parent(void)
 {
+	cp_mark_expect(false);
 	cp_module_list_fork_end();
 	if (cp_self.gate_closed)
 		cp_gate_open();

@@ -8,6 +8,7 @@
 #include "sigsafe/sys.h"
 
 static uint32_t *mark; /* NULL: none was made, or can be */
+static uint32_t expected;
 
 static uint32_t *make(void)
 {
@@ -26,9 +27,15 @@ void cp_mark_set(void)
 		mark = make();
 	if (mark)
 		cp_store_relaxed(mark, 1);
+	cp_store_relaxed(&expected, 0);
+}
+
+void cp_mark_expect(bool fork)
+{
+	cp_store_relaxed(&expected, fork);
 }
 
 bool cp_mark_is_gone(void)
 {
-	return mark && !cp_load_relaxed(mark);
+	return mark && !cp_load_relaxed(mark) && !cp_load_relaxed(&expected);
 }

@@ -8,7 +8,10 @@
 
 /* At each start, and in the child of a fork that is known. Ordinary context. */
 void cp_mark_set(void);
-/* It was set, and then the memory copied. Async-signal-safe. */
+/* A fork is about to copy it, or has; in the child that is true until it is set, whatever other
+ * handlers of forks do there before ours. */
+void cp_mark_expect(bool fork);
+/* It was set, and then the memory copied unexpectedly. Async-signal-safe. */
 bool cp_mark_is_gone(void);
 
 #endif

@@ -18,6 +18,7 @@
 #include "session_state.h"
 #include "sigsafe/atomic.h"
 #include "sigsafe/capture.h"
+#include "sigsafe/disposition.h"
 #include "sigsafe/sys.h"
 #include "signals.h"
 #include "threads.h"
@@ -237,6 +238,7 @@ void cp_process_leave_others(void)
 	 * numbers and addresses here is the program's. */
 	cp_thread_fork_child(NULL);
 	cp_self.thread = NULL;
+	cp_disposition_fork_child();
 	leave_child_alone();
 	cp_threads_retire();
 }

@@ -70,7 +70,7 @@ bool cp_cfi_read_code(uint64_t addr, void *to, size_t n, bool copy)
 		return false;
 	if (copy || !spans(addr, n, is_of_module)) {
 		got = cp_sys_peek(to, addr, n);
-		if (copy || (got != -EPERM && got != -ENOSYS))
+		if (copy || got >= 0 || got == -EFAULT)
 			return got == (long)n;
 		if (!spans(addr, n, cp_stackmem_probe))
 			return false;
