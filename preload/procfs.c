@@ -77,90 +77,40 @@ static int raw(int dir, const char *path, struct stat *s, int flags)
 	return r < 0 ? -1 : 0;
 }
 
-#define PATH_STAT(name, type, flags)                                                               \
-	INTERPOSE int name(const char *path, struct type *to)                                      \
+/* NAME, which has PARAMETERS, TO among them, and passes ARGUMENTS on. What it asks for is at FD, if
+ * PATH is NULL or empty; IN_RAW are raw()'s arguments for the same. */
+#define STAT(name, fd, path, parameters, arguments, in_raw)                                        \
+	INTERPOSE int name parameters;                                                             \
+	INTERPOSE int name parameters                                                              \
 	{                                                                                          \
 		struct stat *s = (void *)to;                                                       \
                                                                                                    \
-		RETURN_ALONE(may_count(s), -1, path,                                               \
-			     cp_real.name ? cp_real.name(path, to)                                 \
-					  : raw(AT_FDCWD, path, s, flags));                        \
+		RETURN_ALONE(may_count(s), fd, path,                                               \
+			     cp_real.name ? cp_real.name arguments : raw in_raw);                  \
 	}
 
-PATH_STAT(stat, stat, 0)
-PATH_STAT(stat64, stat64, 0)
-PATH_STAT(lstat, stat, AT_SYMLINK_NOFOLLOW)
-PATH_STAT(lstat64, stat64, AT_SYMLINK_NOFOLLOW)
+/* Programs that were built before glibc 2.33 call OLD; other versions of the struct are no 64-bit
+ * ones'. */
+#define STATS(type, by_path, by_link, by_fd, at, old_by_path, old_by_link, old_by_fd, old_at)      \
+	STAT(by_path, -1, path, (const char *path, struct type *to), (path, to),                   \
+	     (AT_FDCWD, path, s, 0))                                                               \
+	STAT(by_link, -1, path, (const char *path, struct type *to), (path, to),                   \
+	     (AT_FDCWD, path, s, AT_SYMLINK_NOFOLLOW))                                             \
+	STAT(by_fd, fd, NULL, (int fd, struct type *to), (fd, to), (fd, "", s, AT_EMPTY_PATH))     \
+	STAT(at, dir, path, (int dir, const char *path, struct type *to, int flags),               \
+	     (dir, path, to, flags), (dir, path, s, flags))                                        \
+	STAT(old_by_path, -1, path, (int version, const char *path, struct type *to),              \
+	     (version, path, to), (AT_FDCWD, path, s, 0))                                          \
+	STAT(old_by_link, -1, path, (int version, const char *path, struct type *to),              \
+	     (version, path, to), (AT_FDCWD, path, s, AT_SYMLINK_NOFOLLOW))                        \
+	STAT(old_by_fd, fd, NULL, (int version, int fd, struct type *to), (version, fd, to),       \
+	     (fd, "", s, AT_EMPTY_PATH))                                                           \
+	STAT(old_at, dir, path,                                                                    \
+	     (int version, int dir, const char *path, struct type *to, int flags),                 \
+	     (version, dir, path, to, flags), (dir, path, s, flags))
 
-#define FD_STAT(name, type)                                                                        \
-	INTERPOSE int name(int fd, struct type *to)                                                \
-	{                                                                                          \
-		struct stat *s = (void *)to;                                                       \
-                                                                                                   \
-		RETURN_ALONE(may_count(s), fd, NULL,                                               \
-			     cp_real.name ? cp_real.name(fd, to) : raw(fd, "", s, AT_EMPTY_PATH)); \
-	}
-
-FD_STAT(fstat, stat)
-FD_STAT(fstat64, stat64)
-
-#define AT_STAT(name, type)                                                                        \
-	INTERPOSE int name(int dir, const char *path, struct type *to, int flags)                  \
-	{                                                                                          \
-		struct stat *s = (void *)to;                                                       \
-                                                                                                   \
-		RETURN_ALONE(may_count(s), dir, path,                                              \
-			     cp_real.name ? cp_real.name(dir, path, to, flags)                     \
-					  : raw(dir, path, s, flags));                             \
-	}
-
-AT_STAT(fstatat, stat)
-AT_STAT(fstatat64, stat64)
-
-/* Programs built before glibc 2.33 call these; other versions of the struct are no 64-bit ones'. */
-#define OLD_PATH_STAT(name, type, flags)                                                           \
-	INTERPOSE int name(int version, const char *path, struct type *to);                        \
-	INTERPOSE int name(int version, const char *path, struct type *to)                         \
-	{                                                                                          \
-		struct stat *s = (void *)to;                                                       \
-                                                                                                   \
-		RETURN_ALONE(may_count(s), -1, path,                                               \
-			     cp_real.name ? cp_real.name(version, path, to)                        \
-					  : raw(AT_FDCWD, path, s, flags));                        \
-	}
-
-OLD_PATH_STAT(__xstat, stat, 0)
-OLD_PATH_STAT(__xstat64, stat64, 0)
-OLD_PATH_STAT(__lxstat, stat, AT_SYMLINK_NOFOLLOW)
-OLD_PATH_STAT(__lxstat64, stat64, AT_SYMLINK_NOFOLLOW)
-
-#define OLD_FD_STAT(name, type)                                                                    \
-	INTERPOSE int name(int version, int fd, struct type *to);                                  \
-	INTERPOSE int name(int version, int fd, struct type *to)                                   \
-	{                                                                                          \
-		struct stat *s = (void *)to;                                                       \
-                                                                                                   \
-		RETURN_ALONE(may_count(s), fd, NULL,                                               \
-			     cp_real.name ? cp_real.name(version, fd, to)                          \
-					  : raw(fd, "", s, AT_EMPTY_PATH));                        \
-	}
-
-OLD_FD_STAT(__fxstat, stat)
-OLD_FD_STAT(__fxstat64, stat64)
-
-#define OLD_AT_STAT(name, type)                                                                    \
-	INTERPOSE int name(int version, int dir, const char *path, struct type *to, int flags);    \
-	INTERPOSE int name(int version, int dir, const char *path, struct type *to, int flags)     \
-	{                                                                                          \
-		struct stat *s = (void *)to;                                                       \
-                                                                                                   \
-		RETURN_ALONE(may_count(s), dir, path,                                              \
-			     cp_real.name ? cp_real.name(version, dir, path, to, flags)            \
-					  : raw(dir, path, s, flags));                             \
-	}
-
-OLD_AT_STAT(__fxstatat, stat)
-OLD_AT_STAT(__fxstatat64, stat64)
+STATS(stat, stat, lstat, fstat, fstatat, __xstat, __lxstat, __fxstat, __fxstatat)
+STATS(stat64, stat64, lstat64, fstat64, fstatat64, __xstat64, __lxstat64, __fxstat64, __fxstatat64)
 
 INTERPOSE int statx(int dir, const char *path, int flags, unsigned mask, struct statx *s)
 {
