@@ -4,12 +4,14 @@
 # program once more: the noise. Also the peak memory and the size of the files.
 # Those that are one process are run side by side as well (bench/beside.c), redis by heap-redis.sh: that is what small costs are read from.
 # Not the wall mode, whose visits go by real time.
-# ROUNDS (5), BESIDE_ROUNDS (25), REDIS_ROUNDS (25). The servers work on sockets in a temporary directory; postgres as nobody.
+# clang compiles one small file everywhere, and side by side a large one, too: a short run's price is mostly that of its end.
+# ROUNDS (5), BESIDE_ROUNDS (25), LARGE_ROUNDS (7), REDIS_ROUNDS (25). The servers work on sockets in a temporary directory; postgres as nobody.
 . "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/bench/lib.sh"
 rounds=${ROUNDS:-5}
 export REDIS_ROUNDS=${REDIS_ROUNDS:-25}
 beside_rounds=${BESIDE_ROUNDS:-25}
+large_rounds=${LARGE_ROUNDS:-7}
 $CC -O2 -D_GNU_SOURCE -o "$work/beside" "$srcdir/bench/beside.c" || exit 1
 $CC -O2 -D_GNU_SOURCE -o "$work/run-cost" "$srcdir/bench/run-cost.c" || exit 1
 chmod 711 "$work"
@@ -77,12 +79,13 @@ beside_of() { # program
 	case $1 in
 	xz) command=(xz -1 -c "$work/data") ;;
 	clang) command=("$clang" -O2 -c -o "$work/@.o" "$work/input.c") ;;
+	clang-large) command=("$clang" -O2 -c -o "$work/@.o" "$work/large.c") ;;
 	python3) command=("$python" "$work/script.py") ;;
 	*) return 1 ;;
 	esac
 }
 
-run_beside() { # program
+run_beside() { # program rounds
 	beside_of "$1" || return 0
 	beside=()
 	for variant in bare again preloaded cpu heap ${profiler:+gperftools}; do
@@ -92,7 +95,7 @@ run_beside() { # program
 		esac
 		beside+=(-- "$variant" CPROF_SYMBOLIZE=names "${prefix[@]//$out\/p/$out/@}" "${command[@]}")
 	done
-	"$work/beside" "$beside_rounds" "${beside[@]:1}" >"$work/beside.$1" 2>>"$work/err" ||
+	"$work/beside" "$2" "${beside[@]:1}" >"$work/beside.$1" 2>>"$work/err" ||
 		{ echo "$1, side by side, failed: $(tail -n 1 "$work/err")"; return; }
 	rm -f "$out"/*
 	for variant in again preloaded cpu heap ${profiler:+gperftools}; do
@@ -150,6 +153,7 @@ fi
 pgbin=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | tail -n 1)
 seq 1 3000000 >"$work/data"
 c_source 100 >"$work/input.c"
+c_source 1000 >"$work/large.c"
 python_script 60000 >"$work/script.py"
 programs=
 ! has xz || programs="$programs xz"
@@ -172,7 +176,8 @@ note_files() { # program variant
 }
 
 for program in $programs; do
-	if [ "$program" = redis ]; then bash "$srcdir/bench/heap-redis.sh"; else run_beside "$program"; fi
+	if [ "$program" = redis ]; then bash "$srcdir/bench/heap-redis.sh"; else run_beside "$program" "$beside_rounds"; fi
+	[ "$program" != clang ] || run_beside clang-large "$large_rounds"
 	variants="bare again cpu heap all"
 	[ -z "$profiler" ] || variants="$variants gperftools"
 	# Its heap profiler takes minutes here; perf as root can't follow a server that changes its user.
