@@ -3,15 +3,14 @@
 # order each time; what counts is the ratio to the bare run of the same round, of CPU time and of wall-clock time. "again" is the bare
 # program once more: the noise. Also the peak memory and the size of the files.
 # Those that are one process are run side by side as well (bench/beside.c), redis by heap-redis.sh: that is what small costs are read from.
-# Not the wall mode, whose visits go by real time.
-# clang compiles one small file everywhere, and side by side a large one, too: a short run's price is mostly that of its end.
-# ROUNDS (5), BESIDE_ROUNDS (25), LARGE_ROUNDS (7), REDIS_ROUNDS (25). The servers work on sockets in a temporary directory; postgres as nobody.
+# Not the wall mode, whose visits go by real time. PROGRAMS=clang-large is one large file for clang, side by side only: a
+# short run's price is mostly that of its end.
+# ROUNDS (5), BESIDE_ROUNDS (25), REDIS_ROUNDS (25). The servers work on sockets in a temporary directory; postgres as nobody.
 . "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/bench/lib.sh"
 rounds=${ROUNDS:-5}
 export REDIS_ROUNDS=${REDIS_ROUNDS:-25}
 beside_rounds=${BESIDE_ROUNDS:-25}
-large_rounds=${LARGE_ROUNDS:-7}
 $CC -O2 -D_GNU_SOURCE -o "$work/beside" "$srcdir/bench/beside.c" || exit 1
 $CC -O2 -D_GNU_SOURCE -o "$work/run-cost" "$srcdir/bench/run-cost.c" || exit 1
 chmod 711 "$work"
@@ -85,7 +84,7 @@ beside_of() { # program
 	esac
 }
 
-run_beside() { # program rounds
+run_beside() { # program
 	beside_of "$1" || return 0
 	beside=()
 	for variant in bare again preloaded cpu heap ${profiler:+gperftools}; do
@@ -95,7 +94,7 @@ run_beside() { # program rounds
 		esac
 		beside+=(-- "$variant" CPROF_SYMBOLIZE=names "${prefix[@]//$out\/p/$out/@}" "${command[@]}")
 	done
-	"$work/beside" "$2" "${beside[@]:1}" >"$work/beside.$1" 2>>"$work/err" ||
+	"$work/beside" "$beside_rounds" "${beside[@]:1}" >"$work/beside.$1" 2>>"$work/err" ||
 		{ echo "$1, side by side, failed: $(tail -n 1 "$work/err")"; return; }
 	rm -f "$out"/*
 	for variant in again preloaded cpu heap ${profiler:+gperftools}; do
@@ -176,8 +175,8 @@ note_files() { # program variant
 }
 
 for program in $programs; do
-	if [ "$program" = redis ]; then bash "$srcdir/bench/heap-redis.sh"; else run_beside "$program" "$beside_rounds"; fi
-	[ "$program" != clang ] || run_beside clang-large "$large_rounds"
+	if [ "$program" = redis ]; then bash "$srcdir/bench/heap-redis.sh"; else run_beside "$program"; fi
+	[ "$program" != clang-large ] || continue
 	variants="bare again cpu heap all"
 	[ -z "$profiler" ] || variants="$variants gperftools"
 	# Its heap profiler takes minutes here; perf as root can't follow a server that changes its user.
