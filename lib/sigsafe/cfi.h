@@ -196,8 +196,14 @@ size_t cp_cfi_read_some(uint64_t addr, void *to, size_t n, bool copy);
 /* Modules have gone: forget which of their pages can be read. */
 void cp_cfi_code_forget(void);
 
+/* These three are asked of each frame: of code in no module an answer may be half a second old. */
+
 /* Does the instruction before RA call? False also when it can't be read. */
 bool cp_cfi_behind_call(uint64_t ra, bool copy);
+/* Is PC where signal handlers return to? */
+bool cp_cfi_at_sigreturn(uint64_t pc, bool copy);
+/* Can anything be read at PC? */
+bool cp_cfi_is_there(uint64_t pc, bool copy);
 
 /* Where the call before RA went, through a PLT stub too. 0 = that can't be told. */
 uint64_t cp_cfi_called(uint64_t ra, bool copy);

@@ -10,6 +10,10 @@
 /* User code lies below; anything else on a stack is no return address. */
 #define CP_CFI_PC_BITS 48
 
+/* cp_ticks() by so many bits are a moment: 17 ms to 0.7 s: such processors count at 1 GHz to 25
+ * MHz. */
+#define CP_CFI_MOMENT 24
+
 #define CP_CFI_LR 30
 /* The value a register has when nothing was read into it is kept over a call for these. */
 #define CP_CFI_CALLEE_SAVED (0x3ffu << 19 | 1u << CP_REG_FP)

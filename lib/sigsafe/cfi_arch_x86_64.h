@@ -10,6 +10,9 @@
 /* User code lies below; anything else on a stack is no return address. */
 #define CP_CFI_PC_BITS 47
 
+/* cp_ticks() by so many bits are a moment: 0.2 to 0.5 s: such processors count at 2 to 5 GHz. */
+#define CP_CFI_MOMENT 30
+
 #define CP_CFI_RBX 3
 /* The value a register has when nothing was read into it is kept over a call for these. */
 #define CP_CFI_CALLEE_SAVED                                                                        \

@@ -2,11 +2,14 @@
  * cfi.h.
  *
  * Pages of modules that once could be read can be until a module goes; they are asked for once.
+ * What is outside of them is read by a system call each time, which stacks of generated code
+ * (Java's) would take a thousand of: what an address was a moment ago is believed.
  */
 #include "sigsafe/cfi.h"
 
 #include <errno.h>
 
+#include "sigsafe/arch.h"
 #include "sigsafe/atomic.h"
 #include "sigsafe/sys.h"
 
@@ -15,12 +18,26 @@
 
 static uint64_t readable[PAGES];
 
-static uint64_t *slot_of(uint64_t page)
+/* Places outside of the modules: the address, MOMENT_BITS of the time, and the verdict. */
+enum verdict { NOTHING, OTHER, BEHIND_CALL, SIGRETURN };
+#define SEEN 1024
+#define MOMENT_BITS 14
+#define VERDICT_BITS 2
+static uint64_t seen[SEEN];
+_Static_assert(CP_CFI_PC_BITS + MOMENT_BITS + VERDICT_BITS <= 64, "it is one word");
+
+static unsigned hash(uint64_t v)
 {
-	return &readable[(page >> 12) * UINT64_C(0x9e3779b97f4a7c15) >> 54];
+	return (unsigned)(v * UINT64_C(0x9e3779b97f4a7c15) >> 54);
 }
 
-_Static_assert(PAGES == 1 << (64 - 54), "the hash has as many values as there are slots");
+_Static_assert(PAGES == 1 << (64 - 54) && SEEN == PAGES,
+	       "the hash has as many values as there are slots");
+
+static uint64_t *slot_of(uint64_t page)
+{
+	return &readable[hash(page >> 12)];
+}
 
 /* Is the page of ADDR one of a module's, and there? That stays so until a module goes. */
 static bool is_of_module(uint64_t addr)
@@ -40,8 +57,10 @@ static bool is_of_module(uint64_t addr)
 
 void cp_cfi_code_forget(void)
 {
-	for (unsigned i = 0; i < PAGES; i++)
+	for (unsigned i = 0; i < PAGES; i++) {
 		cp_store_relaxed(&readable[i], 0);
+		cp_store_relaxed(&seen[i], 0);
+	}
 }
 
 /* Byte by byte: AddressSanitizer would look at what memcpy reads. */
@@ -101,11 +120,72 @@ static bool read_call(uint64_t ra, uint8_t code[CP_CFI_CALL_BYTES], bool copy)
 	return cp_cfi_read_code(page, code + (page - from), ra - page, copy);
 }
 
-bool cp_cfi_behind_call(uint64_t ra, bool copy)
+static bool is_behind_call(uint64_t ra, bool copy)
 {
 	uint8_t code[CP_CFI_CALL_BYTES];
 
 	return read_call(ra, code, copy) && cp_cfi_is_call(code + sizeof(code));
+}
+
+static bool is_sigreturn(uint64_t pc, bool copy)
+{
+	uint8_t code[CP_CFI_SIGRETURN_BYTES];
+
+	return cp_cfi_read_code(pc, code, sizeof(code), copy) && cp_cfi_is_sigreturn(code);
+}
+
+static enum verdict look(uint64_t pc)
+{
+	uint8_t byte;
+
+	if (is_sigreturn(pc, false))
+		return SIGRETURN;
+	if (is_behind_call(pc, false))
+		return BEHIND_CALL;
+	return cp_cfi_read_code(pc, &byte, sizeof(byte), false) ? OTHER : NOTHING;
+}
+
+/* Stacks hold the same return addresses over and over, one below the other and from sample to
+ * sample. Code that a stack returns to is not thrown away; what else is made anew there meanwhile
+ * is seen within the moment. */
+static enum verdict remember(uint64_t pc)
+{
+	uint64_t moment = (cp_ticks() >> CP_CFI_MOMENT) & ((1u << MOMENT_BITS) - 1);
+	uint64_t key = (pc << MOMENT_BITS | moment) << VERDICT_BITS, *slot = &seen[hash(pc)], was;
+	enum verdict now;
+
+	/* Relaxed: all that is known of it is in the word. */
+	was = cp_load_relaxed(slot);
+	if (was >> VERDICT_BITS == key >> VERDICT_BITS)
+		return (enum verdict)(was & ((1u << VERDICT_BITS) - 1));
+	now = look(pc);
+	/* What isn't there may be, by the next time. */
+	if (now != NOTHING)
+		cp_store_relaxed(slot, key | now);
+	return now;
+}
+
+static bool is_remembered(uint64_t pc, bool copy)
+{
+	return !copy && !(pc >> CP_CFI_PC_BITS) && pc > PAGE && !is_of_module(pc);
+}
+
+bool cp_cfi_behind_call(uint64_t ra, bool copy)
+{
+	return is_remembered(ra, copy) ? remember(ra) == BEHIND_CALL : is_behind_call(ra, copy);
+}
+
+bool cp_cfi_at_sigreturn(uint64_t pc, bool copy)
+{
+	return is_remembered(pc, copy) ? remember(pc) == SIGRETURN : is_sigreturn(pc, copy);
+}
+
+bool cp_cfi_is_there(uint64_t pc, bool copy)
+{
+	uint8_t byte;
+
+	return is_remembered(pc, copy) ? remember(pc) != NOTHING
+				       : cp_cfi_read_code(pc, &byte, sizeof(byte), copy);
 }
 
 uint64_t cp_cfi_called(uint64_t ra, bool copy)

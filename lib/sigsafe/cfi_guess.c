@@ -12,18 +12,11 @@
 /* Generated code of one run time is so far apart at most. */
 #define CODE_NEAR (UINT64_C(256) << 20)
 
-static bool at_sigreturn(uint64_t pc, bool copy)
-{
-	uint8_t code[CP_CFI_SIGRETURN_BYTES];
-
-	return cp_cfi_read_code(pc, code, sizeof(code), copy) && cp_cfi_is_sigreturn(code);
-}
-
 enum cp_cfi_result cp_cfi_resume(struct cp_cfi_frame *f, bool copy)
 {
 	struct cp_regs regs;
 
-	if (!at_sigreturn(f->regs.r[CP_REG_PC], copy))
+	if (!cp_cfi_at_sigreturn(f->regs.r[CP_REG_PC], copy))
 		return CP_CFI_LOST;
 	for (unsigned reg = 0; reg < CP_REGS; reg++)
 		if (!cp_stackmem_read(&f->stack, cp_cfi_sigframe_slot(f->regs.r[CP_REG_SP], reg),
@@ -250,11 +243,9 @@ static bool is_jumped_from(struct cp_cfi_frame *f, uint64_t fp, uint64_t next, u
 {
 	uint64_t pc = f->regs.r[CP_REG_PC], above;
 	struct cp_cfi_module m;
-	uint8_t code;
 
 	if (!is_near(ra, pc) || cp_cfi_module_find(pc, &m) || next <= fp || next % sizeof(next) ||
-	    !cp_stackmem_read(&f->stack, next + sizeof(next), &above) ||
-	    !cp_cfi_read_code(ra, &code, sizeof(code), copy))
+	    !cp_stackmem_read(&f->stack, next + sizeof(next), &above) || !cp_cfi_is_there(ra, copy))
 		return false;
 	above = cp_cfi_strip(above);
 	if (!is_near(above, pc) && !is_return(f, above, copy))

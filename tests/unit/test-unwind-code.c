@@ -273,6 +273,8 @@ static void *come_and_go(void *code)
 
 static int look_at(uint8_t *code)
 {
+	uint8_t call[CP_CFI_CALL_BYTES];
+	uint64_t from = generated_return(code, 0) - sizeof(call);
 	unsigned seen[2] = { 0, 0 };
 	pthread_t other;
 
@@ -280,10 +282,48 @@ static int look_at(uint8_t *code)
 	if (pthread_create(&other, NULL, come_and_go, code))
 		return 2;
 	for (int i = 0; i < 10000000 && (i < 200000 || !seen[0] || !seen[1]); i++)
-		seen[cp_cfi_behind_call(generated_return(code, 0), false)]++;
+		seen[cp_cfi_read_code(from, call, sizeof(call), false)]++;
 	cp_store_relaxed(&comes_and_goes, 0);
 	pthread_join(other, NULL);
 	return seen[0] && seen[1] ? 0 : 1;
+}
+
+static void forbid(uint8_t *code, bool forbidden)
+{
+	mprotect(code - GENERATED_OFFSET, GENERATED_PAGE,
+		 forbidden ? PROT_NONE : PROT_READ | PROT_EXEC);
+}
+
+/* Without a system call for each frame of each sample. */
+static void test_generated_code_is_known_for_a_moment(void)
+{
+	uint8_t *code = generated_map();
+	uint64_t ra, moment;
+	bool known, gone;
+
+	if (!code)
+		SKIP("no executable memory");
+	ra = generated_return(code, 0);
+	/* Until it is seen twice in one. */
+	do {
+		moment = cp_ticks() >> CP_CFI_MOMENT;
+		CHECK(cp_cfi_behind_call(ra, false));
+		forbid(code, true);
+		known = cp_cfi_behind_call(ra, false) && cp_cfi_is_there(ra, false) &&
+			!cp_cfi_at_sigreturn(ra, false);
+		forbid(code, false);
+	} while (cp_ticks() >> CP_CFI_MOMENT != moment);
+	CHECK(known);
+	forbid(code, true);
+	moment = cp_ticks() >> CP_CFI_MOMENT;
+	while (cp_ticks() >> CP_CFI_MOMENT == moment)
+		;
+	gone = !cp_cfi_behind_call(ra, false) && !cp_cfi_is_there(ra, false);
+	forbid(code, false);
+	CHECK(gone);
+	/* What was not there is asked for again. */
+	CHECK(cp_cfi_behind_call(ra, false));
+	generated_unmap(code);
 }
 
 /* Another thread's, which a stack leads to that has changed while it was walked. */
@@ -314,6 +354,7 @@ int main(void)
 	RUN(test_nested_states_by_hand);
 	RUN(test_a_description_that_ends_early);
 	RUN(test_jump_to_null_shows_its_caller);
+	RUN(test_generated_code_is_known_for_a_moment);
 	RUN(test_memory_that_goes_while_it_is_looked_at);
 	return harness_end();
 }
