@@ -122,13 +122,21 @@ static inline uint64_t cp_sys_clock_ns(int clock)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* Copy N bytes at ADDR of this process without faulting: N, or a negative
- * errno (a short copy is -EFAULT). Some sandboxes deny it (-EPERM, -ENOSYS). By the caller's own
- * id: when main has ended, its id, the process's, stands for no memory any more. */
-static inline long cp_sys_peek(void *to, uint64_t addr, size_t n)
+/* Copy what there is of N bytes at ADDR of this process, up to the first page that isn't, without
+ * faulting: how many, or a negative errno; -EFAULT: there are none. Some sandboxes deny it (-EPERM,
+ * -ENOSYS). By the caller's own id: when main has ended, its id, the process's, stands for no
+ * memory any more. */
+static inline long cp_sys_peek_some(void *to, uint64_t addr, size_t n)
 {
 	struct iovec l = { to, n }, r = { (void *)(uintptr_t)addr, n };
-	long got = cp_syscall6(SYS_process_vm_readv, cp_sys_gettid(), (long)&l, 1, (long)&r, 1, 0);
+
+	return cp_syscall6(SYS_process_vm_readv, cp_sys_gettid(), (long)&l, 1, (long)&r, 1, 0);
+}
+
+/* All of them: N, or a negative errno. */
+static inline long cp_sys_peek(void *to, uint64_t addr, size_t n)
+{
+	long got = cp_sys_peek_some(to, addr, n);
 
 	return got < 0 ? got : got == (long)n ? got : -14 /* EFAULT */;
 }

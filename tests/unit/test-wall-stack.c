@@ -16,6 +16,7 @@
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -336,6 +337,48 @@ static void test_copied_words_end_where_the_mapping_ends(void)
 	munmap(p, 3 * 4096);
 }
 
+static bool main_has_ended(void)
+{
+	char path[64], text[256] = "";
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)getpid());
+	f = fopen(path, "r");
+	if (f) {
+		sink += fgets(text, sizeof(text), f) != NULL;
+		fclose(f);
+	}
+	return strstr(text, ") Z ") != NULL;
+}
+
+static void *copy_after_main(void *arg)
+{
+	uint64_t here = 5, w = 7;
+	struct cp_stackcopy c;
+
+	while (!main_has_ended())
+		moment();
+	cp_stackcopy_begin(&c);
+	_exit(cp_stackcopy_read(&c, (uint64_t)&here, &w) && w == here && !c.denied ? 0 : 1);
+	return arg;
+}
+
+/* The process's id is main's, which has no memory then. */
+static void test_words_are_copied_when_main_has_ended(void)
+{
+	int status = -1;
+	pthread_t thread;
+	pid_t pid = fork();
+
+	if (!pid) {
+		if (pthread_create(&thread, NULL, copy_after_main, NULL))
+			_exit(2);
+		pthread_exit(NULL);
+	}
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	CHECK_EQ(status, 0);
+}
+
 int main(void)
 {
 	struct sigaction act = { .sa_sigaction = walk_inside, .sa_flags = SA_SIGINFO | SA_RESTART };
@@ -350,6 +393,7 @@ int main(void)
 	pthread_mutex_lock(&taken);
 	cp_unwinder_dwarf.prepare();
 	RUN(test_copied_words_end_where_the_mapping_ends);
+	RUN(test_words_are_copied_when_main_has_ended);
 	RUN(test_a_running_thread_is_not_walked);
 	RUN(test_waiting_threads_are_walked_as_from_inside);
 	return harness_end();
