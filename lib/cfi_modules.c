@@ -10,6 +10,7 @@
 
 #include "module_list.h"
 #include "sigsafe/atomic.h"
+#include "sigsafe/gate.h"
 #include "sigsafe/lock.h"
 #include "sigsafe/sys.h"
 
@@ -165,7 +166,8 @@ bool cp_cfi_snapshot_publish(struct cp_cfi_snapshot *new, const uint64_t *versio
 
 /* The list is made before our lock is taken: the loader's lock, which it needs, may be held by a
  * thread that comes here from a destructor. Without memory an empty list is safe, an outdated one
- * is not. */
+ * is not. Captures go on while a module goes: those that may look at the list before, or at a table
+ * of ours in it, are over when it is given back. */
 void cp_cfi_modules_refresh(void)
 {
 	struct cp_cfi_snapshot *new, *old;
@@ -174,7 +176,11 @@ void cp_cfi_modules_refresh(void)
 	new = take(&version);
 	if (!new && !cp_load_acquire(&cp_cfi_finder.snapshot))
 		return; /* nearly always, where the linker made all tables */
-	cp_cfi_snapshot_release(cp_cfi_snapshot_publish(new, &version, NULL, &old) ? old : new);
+	if (!cp_cfi_snapshot_publish(new, &version, NULL, &old))
+		old = new;
+	else if (old)
+		cp_gate_wait();
+	cp_cfi_snapshot_release(old);
 }
 
 /* The module that holds PC stays to the end. It is found at once from now on if handlers would find

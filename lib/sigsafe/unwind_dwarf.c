@@ -246,18 +246,31 @@ static inline bool ended(uint64_t pc, bool full, enum cp_unwind_end *end)
 	return *end != CP_UNWIND_TRUNCATED || full;
 }
 
-/* What was not in the cache, for a module that stays. */
+/* Which modules stay while a walk steps by the cache. ALL: the gate says so. OWN: those that the
+ * stack leads through, although the gate is not asked: what the cache has of them holds, but no
+ * list of modules may be looked at, nor a table of ours, which others give back meanwhile. LASTING:
+ * one is going, and another may come to where it was, and run, before the cache is emptied. */
+enum staying { ALL, OWN, LASTING };
+
+/* What was not in the cache. */
 static __attribute__((noinline)) uint32_t learn(struct walk *w, uint64_t at, bool exact)
 {
 	w->at = at;
 	return find_module(w) ? cp_rules_learn(w->module, at, exact) : 0;
 }
 
-/* As many frames as the cache has rules for. True: the walk is over. WARY: a module is going, and
- * another one may come to where it was, and run, before the cache is emptied. */
+static __attribute__((noinline)) uint32_t learn_lasting(uint64_t at, bool exact)
+{
+	struct cp_cfi_module *m = cp_cfi_lasting(at);
+
+	return m && m->hdr ? cp_rules_learn(m, at, exact) : 0;
+}
+
+/* As many frames as the cache has rules for. True: the walk is over. */
 static inline __attribute__((always_inline)) bool step_by_cache(struct walk *w, uint64_t *pcs,
 								unsigned *count, unsigned max,
-								enum cp_unwind_end *end, bool wary)
+								enum cp_unwind_end *end,
+								enum staying staying)
 {
 	unsigned n = *count;
 	struct cp_rule_frame q;
@@ -268,8 +281,12 @@ static inline __attribute__((always_inline)) bool step_by_cache(struct walk *w, 
 	while (!((key - 1) >> CP_CFI_PC_BITS)) {
 		uint32_t rule;
 
-		if ((wary && !cp_cfi_lasting(key - 1)) || !cp_rules_get(key, &rule)) {
-			rule = wary ? 0 : learn(w, key - 1, w->exact && n == *count);
+		if ((staying == LASTING && !cp_cfi_lasting(key - 1)) || !cp_rules_get(key, &rule)) {
+			bool exact = w->exact && n == *count;
+
+			rule = staying == ALL	? learn(w, key - 1, exact)
+			       : staying == OWN ? learn_lasting(key - 1, exact)
+						: 0;
 			if (!rule)
 				break;
 		}
@@ -298,7 +315,7 @@ static inline __attribute__((always_inline)) bool step_by_cache(struct walk *w, 
 static __attribute__((noinline)) bool step_warily(struct walk *w, uint64_t *pcs, unsigned *count,
 						  unsigned max, enum cp_unwind_end *end)
 {
-	return step_by_cache(w, pcs, count, max, end, true);
+	return step_by_cache(w, pcs, count, max, end, LASTING);
 }
 
 static __attribute__((noinline)) bool step_quickly(struct walk *w, uint64_t *pcs, unsigned *count,
@@ -306,7 +323,7 @@ static __attribute__((noinline)) bool step_quickly(struct walk *w, uint64_t *pcs
 {
 	if (!w->in->stable_modules)
 		return step_warily(w, pcs, count, max, end);
-	return step_by_cache(w, pcs, count, max, end, false);
+	return step_by_cache(w, pcs, count, max, end, ALL);
 }
 
 static inline bool is_simple(const struct walk *w)
@@ -376,5 +393,5 @@ unsigned cp_unwind_dwarf_by_rules(const struct cp_unwind_input *in, uint64_t *pc
 
 	begin(&w, in, false);
 	pcs[0] = w.at;
-	return step_quickly(&w, pcs, &n, max, end) ? n : 0;
+	return step_by_cache(&w, pcs, &n, max, end, OWN) ? n : 0;
 }

@@ -10,6 +10,7 @@
 #include "sigsafe/cfi.h"
 #include "sigsafe/rules.h"
 #include "sigsafe/sys.h"
+#include "sigsafe/unwind_walks.h"
 
 static void run_chains(void)
 {
@@ -75,6 +76,45 @@ static void test_the_cache_is_left_alone_while_a_module_goes(void)
 		filled += cp_rules_cache[i] != 0;
 	CHECK(filled > 4);
 	modules_unstable = false;
+}
+
+static unsigned asked;
+static int (*find_for_real)(void *addr, struct cp_cfi_dlfo *result);
+
+static int count_and_find(void *addr, struct cp_cfi_dlfo *result)
+{
+	asked++;
+	return find_for_real(addr, result);
+}
+
+/* Nobody waits for who doesn't ask the gate, before a module's table goes. */
+static void test_rules_alone_look_at_no_module_that_may_go(void)
+{
+	uint64_t stack[4] = { 0 }, pcs[4];
+	struct cp_unwind_input in = { .stable_modules = true, .own_tls = true };
+	void *lib = dlopen("libm.so.6", RTLD_NOW | RTLD_LOCAL);
+	enum cp_unwind_end end;
+
+	if (!lib || !cp_cfi_finder.find)
+		SKIP("no libm.so.6, or a glibc before 2.35");
+	in.stack_low = in.regs.r[CP_REG_SP] = (uint64_t)stack;
+	in.stack_high = (uint64_t)(stack + 4);
+	unwinder->modules_changed();
+	find_for_real = cp_cfi_finder.find;
+	cp_cfi_finder.find = count_and_find;
+	in.regs.r[CP_REG_PC] = (uint64_t)dlsym(lib, "cabs") + 1;
+	CHECK_EQ(cp_unwind_dwarf_by_rules(&in, pcs, 4, &end), 0);
+	in.regs.r[CP_REG_PC] = (uint64_t)run_chains + 1;
+	cp_unwind_dwarf_by_rules(&in, pcs, 4, &end);
+	CHECK_EQ(asked, 0);
+	CHECK(cp_rules_find(in.regs.r[CP_REG_PC])); /* the program stays */
+	in.regs.r[CP_REG_PC] = (uint64_t)dlsym(lib, "cabs") + 1;
+	unwinder->walk(&in, pcs, 4, &end);
+	CHECK(asked && cp_rules_find(in.regs.r[CP_REG_PC]));
+	CHECK(cp_unwind_dwarf_by_rules(&in, pcs, 4, &end));
+	cp_cfi_finder.find = find_for_real;
+	dlclose(lib);
+	unwinder->modules_changed();
 }
 
 /* Where makecontext has put the return address, nothing was called. */
@@ -278,6 +318,7 @@ int main(void)
 	RUN(test_unstable_modules_are_read_by_the_kernel);
 	RUN(test_the_cache_is_left_alone_while_a_module_goes);
 	RUN(test_coroutine_ends_at_its_start);
+	RUN(test_rules_alone_look_at_no_module_that_may_go);
 	RUN(test_snapshot_of_modules);
 	RUN(test_snapshot_learns_of_new_modules);
 	RUN(test_table_is_built_where_the_linker_made_none);
