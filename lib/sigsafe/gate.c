@@ -12,6 +12,13 @@ uint32_t cp_gate_closed;      /* callers between close and open */
 static uint32_t openings;
 static uint32_t flipping; /* one waiter flips the phase at a time */
 
+/* A capture takes microseconds; only a preempted one makes us yield so often. Then it is slept,
+ * each time a little longer: who is waited for may have to run where a real-time thread waits,
+ * which yields to its like only. */
+#define YIELDS 64u
+#define NAP_NS 20000
+#define LONGEST 50u /* naps' worth */
+
 unsigned cp_gate_enter(bool *stable)
 {
 	for (;;) {
@@ -33,6 +40,18 @@ void cp_gate_leave(unsigned p)
 	cp_add_seqcst(&in_flight[p & 1], (uint32_t)-1);
 }
 
+static void pass_time(unsigned *yields)
+{
+	struct timespec nap = { 0, NAP_NS };
+
+	if (++*yields <= YIELDS) {
+		cp_sys_yield();
+		return;
+	}
+	nap.tv_nsec *= *yields - YIELDS < LONGEST ? *yields - YIELDS : LONGEST;
+	cp_sys2(SYS_nanosleep, &nap, NULL);
+}
+
 void cp_gate_close(void)
 {
 	cp_add_seqcst(&cp_gate_closed, 1);
@@ -42,16 +61,15 @@ void cp_gate_close(void)
 void cp_gate_wait(void)
 {
 	uint32_t free = 0;
-	unsigned old;
+	unsigned old, yields = 0;
 
 	while (!cp_cas_acqrel(&flipping, &free, 1)) {
 		free = 0;
-		cp_sys_yield();
+		pass_time(&yields);
 	}
 	old = cp_add_seqcst(&phase, 1);
-	/* A capture takes microseconds; only a preempted one makes us yield. */
 	while (cp_load_seqcst(&in_flight[old & 1]))
-		cp_sys_yield();
+		pass_time(&yields);
 	cp_store_release(&flipping, 0);
 }
 

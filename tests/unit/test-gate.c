@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "sigsafe/atomic.h"
 #include "sigsafe/gate.h"
@@ -74,6 +75,64 @@ static void test_gate_wait_waits_for_a_capture_in_flight(void)
 	CHECK_EQ(cp_load_seqcst(&done), 1);
 	pthread_join(t, NULL);
 	pthread_join(r, NULL);
+}
+
+#define WORK_NS 30000000 /* of CPU time, in a capture */
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static void *capture_for_long(void *arg)
+{
+	bool stable;
+	unsigned phase = cp_gate_enter(&stable);
+	uint64_t end = cpu_ns() + WORK_NS;
+
+	cp_store_seqcst(&entered, 1);
+	while (cpu_ns() < end)
+		;
+	cp_gate_leave(phase);
+	return arg;
+}
+
+/* Who waits as a real-time thread yields to its like only: on the same processor nobody else would
+ * run. */
+static void test_gate_wait_lets_others_run(void)
+{
+	const struct sched_param first = { .sched_priority = 1 }, ordinary = { 0 };
+	cpu_set_t before, one;
+	uint64_t began, took;
+	pthread_t t;
+
+	if (sched_getaffinity(0, sizeof(before), &before))
+		SKIP("no affinity");
+	CPU_ZERO(&one);
+	for (int i = 0; i < CPU_SETSIZE && !CPU_COUNT(&one); i++)
+		if (CPU_ISSET(i, &before))
+			CPU_SET(i, &one);
+	CHECK_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
+	cp_store_seqcst(&entered, 0);
+	CHECK_EQ(pthread_create(&t, NULL, capture_for_long, NULL), 0);
+	while (!cp_load_seqcst(&entered))
+		sched_yield();
+	if (sched_setscheduler(0, SCHED_FIFO, &first)) {
+		pthread_join(t, NULL);
+		sched_setaffinity(0, sizeof(before), &before);
+		SKIP("not allowed to be a real-time thread");
+	}
+	began = cpu_ns();
+	cp_gate_wait();
+	took = cpu_ns() - began;
+	sched_setscheduler(0, SCHED_OTHER, &ordinary);
+	pthread_join(t, NULL);
+	sched_setaffinity(0, sizeof(before), &before);
+	printf("# %llu us of waiting\n", (unsigned long long)took / 1000);
+	CHECK(took < WORK_NS);
 }
 
 /* ---- captures read what a closer takes away and brings back ---- */
@@ -167,6 +226,7 @@ int main(void)
 	RUN(test_gate_open_is_stable_and_closed_is_not);
 	RUN(test_gate_of_a_fork_stays_closed_by_the_caller_alone);
 	RUN(test_gate_wait_waits_for_a_capture_in_flight);
+	RUN(test_gate_wait_lets_others_run);
 	RUN(test_gate_no_capture_sees_a_module_that_is_gone);
 	RUN(test_gate_waiters_do_not_starve);
 	RUN(test_gate_fork_child_forgets_who_was_in_flight);
