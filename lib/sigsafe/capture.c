@@ -16,6 +16,7 @@ struct walk {
 	const struct cp_regs *regs;
 	unsigned max_depth;
 	unsigned kernel; /* frames of the kernel's that the record begins with */
+	struct cp_stackmem_room *room;
 };
 
 /* Labels past the bound of what is kept are as if none were set, and counted. */
@@ -39,7 +40,8 @@ static void walk(void *arg)
 	struct cp_unwind_input in = { .regs = *w->regs,
 				      .stack_low = w->thread->stack_low,
 				      .stack_high = w->thread->stack_high,
-				      .own_tls = w->thread->own_tls };
+				      .own_tls = w->thread->own_tls,
+				      .room = w->room };
 	enum cp_unwind_end end = CP_UNWIND_INCOMPLETE;
 	unsigned phase = cp_gate_enter(&in.stable_modules);
 
@@ -126,6 +128,7 @@ static void walk_marked(struct walk *w, struct cp_ring *ring)
 {
 	bool before = mark(w->thread, true);
 
+	w->room = cp_ring_room(ring);
 	cp_call_on_stack(walk, w, cp_ring_stack(ring));
 	mark(w->thread, before);
 }

@@ -222,6 +222,7 @@ static struct cp_depot_entry *find_new(struct cp_scratch *scratch, struct cp_unw
 	unsigned max = cp_load_relaxed(&cp_capture_settings.max_depth), n = 0;
 	struct cp_memo *m = &scratch->memo;
 
+	in->room = &scratch->room;
 	if (!is_rare(key->interval) && uses_rules(key))
 		n = cp_memo_walk(m, in, memo_epoch(), max);
 	if (!n)

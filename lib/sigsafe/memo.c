@@ -100,6 +100,7 @@ static unsigned walk(struct cp_memo *m, const struct cp_unwind_input *in, unsign
 	struct cp_rule_frame q;
 
 	cp_stackmem_init(&stack, in->regs.r[CP_REG_SP], in->stack_low, in->stack_high);
+	stack.room = in->room;
 	cp_rule_load(&q, &in->regs, ~UINT64_C(0));
 	while (!(at >> CP_CFI_PC_BITS) && n < max && n < CP_MEMO_DEPTH) {
 		uint32_t rule = cp_rules_find(at);

@@ -22,6 +22,8 @@
 
 #include "sigsafe/mode.h"
 
+struct cp_stackmem_room;
+
 struct cp_record {
 	uint32_t words;	 /* whole record, this header included; see cp_ring_next for skips */
 	uint16_t depth;	 /* program counters that follow */
@@ -73,6 +75,13 @@ void cp_ring_discard(struct cp_ring *r);
 static inline void *cp_ring_stack(struct cp_ring *r)
 {
 	return (char *)r + r->bytes;
+}
+
+/* At the stack's other end, which it does not grow down to: a page that is touched only if it is
+ * used. */
+static inline struct cp_stackmem_room *cp_ring_room(struct cp_ring *r)
+{
+	return (struct cp_stackmem_room *)((char *)cp_ring_stack(r) - CP_RING_STACK);
 }
 
 /* MAX_DEPTH, or what a ring from an earlier run with shallower stacks can take. */

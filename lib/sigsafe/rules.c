@@ -12,8 +12,8 @@ void cp_rules_clear(void)
 
 #if defined(__x86_64__)
 
-bool cp_rule_read_probed(uint32_t rule, uint64_t cfa, struct cp_rule_frame *q,
-			 struct cp_stackmem *stack)
+bool cp_rule_read_elsewhere(uint32_t rule, uint64_t cfa, struct cp_rule_frame *q,
+			    struct cp_stackmem *stack)
 {
 	q->sp = cfa;
 	return cp_stackmem_read(stack, cfa - 8, &q->pc) &&

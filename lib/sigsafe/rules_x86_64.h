@@ -164,8 +164,8 @@ static inline bool cp_rule_saves(uint32_t rule, unsigned shift)
 }
 
 /* The words by which RULE leads on, on a stack that isn't read at once. */
-bool cp_rule_read_probed(uint32_t rule, uint64_t cfa, struct cp_rule_frame *q,
-			 struct cp_stackmem *stack);
+bool cp_rule_read_elsewhere(uint32_t rule, uint64_t cfa, struct cp_rule_frame *q,
+			    struct cp_stackmem *stack);
 
 /* Move Q to the caller. False, and Q untouched: a word can't be read, or the frame does
  * not move up. */
@@ -186,7 +186,7 @@ static inline bool cp_rule_step(uint32_t rule, struct cp_rule_frame *q, struct c
 	} else {
 		struct cp_rule_frame read;
 
-		if (!cp_rule_read_probed(rule, cfa, &read, stack))
+		if (!cp_rule_read_elsewhere(rule, cfa, &read, stack))
 			return false;
 		next = read;
 	}

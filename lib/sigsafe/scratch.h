@@ -12,6 +12,7 @@
 #include "sigsafe/atomic.h"
 #include "sigsafe/memo.h"
 #include "sigsafe/replay.h"
+#include "sigsafe/stackmem.h"
 
 #define CP_SCRATCH_DEPTH 4097
 
@@ -22,6 +23,7 @@ struct cp_scratch {
 	struct cp_memo memo;
 	struct cp_replay replays[CP_REPLAYS];
 	uint64_t pcs[CP_SCRATCH_DEPTH];
+	struct cp_stackmem_room room;
 };
 
 /* One that nobody uses; NULL: out of memory, or a thousand in use. *LAST is the number of the

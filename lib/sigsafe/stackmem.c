@@ -8,15 +8,21 @@
 #include "sigsafe/stackcopy.h"
 #include "sigsafe/sys.h"
 
-#define PAGE UINT64_C(4096) /* the smallest page there is; larger ones only cost a probe more */
-#define UNMAPPED 8	    /* page 0 */
-#define BAD_HOW (-1)	    /* neither SIG_BLOCK, SIG_UNBLOCK nor SIG_SETMASK */
+#define PAGE                                                                                       \
+	UINT64_C(4096) /* the smallest page there is; larger ones only cost a question more        \
+			*/
+#define UNMAPPED 8     /* page 0 */
+#define BAD_HOW (-1)   /* neither SIG_BLOCK, SIG_UNBLOCK nor SIG_SETMASK */
+/* A frame's registers lie a little under the word that is read first, its return address. */
+#define BELOW UINT64_C(128)
 
 void cp_stackmem_init(struct cp_stackmem *m, uint64_t sp, uint64_t low, uint64_t high)
 {
 	uint64_t from = sp - CP_STACKMEM_RED_ZONE;
 
 	memset(m, 0, sizeof(*m));
+	/* At its very begin nothing of the page need be in use. */
+	m->here = sp % PAGE ? sp & -PAGE : 0;
 	if (sp < low || sp >= high || high - sp < sizeof(uint64_t))
 		return;
 	/* The page under sp's may be the guard: it is asked for, if it comes to that. */
@@ -61,34 +67,90 @@ bool cp_stackmem_probe(uint64_t addr)
 	return can_ask() ? ask(addr) == -EINVAL : cp_sys_peek(&byte, addr, 1) == 1;
 }
 
-static bool readable(struct cp_stackmem *m, uint64_t page)
+CP_STACKMEM_RAW static uint64_t word_at(uint64_t addr)
 {
-	if (page >= m->probed_low && page < m->probed_high)
-		return true;
-	if (!cp_stackmem_probe(page))
+	return *(const cp_stackmem_word *)addr;
+}
+
+/* Is all of the word at ADDR on the page that the thread stands on? It is asked for once, for the
+ * stack pointer may be garbage. */
+static bool is_here(struct cp_stackmem *m, uint64_t addr)
+{
+	if (!m->here || addr - m->here > PAGE - sizeof(uint64_t))
 		return false;
-	if (page == m->probed_high) {
-		m->probed_high += PAGE;
-	} else if (page + PAGE == m->probed_low) {
-		m->probed_low = page;
-	} else {
-		m->probed_low = page;
-		m->probed_high = page + PAGE;
-	}
+	if (!m->here_asked && !cp_stackmem_probe(m->here))
+		m->here = 0;
+	m->here_asked = true;
+	return m->here != 0;
+}
+
+static bool holds(const struct cp_stackmem *m, uint64_t addr)
+{
+	return m->had_size >= sizeof(addr) && addr - m->had_low <= m->had_size - sizeof(addr);
+}
+
+/* Into the room, what is around ADDR. More than 0, or why not. */
+static long fill_room(struct cp_stackmem *m, uint64_t addr)
+{
+	uint64_t page = addr & -PAGE;
+	long got;
+
+	/* The page under it may not be there. */
+	m->had_low = addr - page < BELOW ? page : addr - BELOW;
+	got = cp_sys_peek_some(m->room->bytes, m->had_low, sizeof(m->room->bytes));
+	m->had_size = got > 0 ? (uint32_t)got : 0;
+	return got < 0 || holds(m, addr) ? got : -EFAULT;
+}
+
+/* As cp_sys_peek. */
+static long copy(struct cp_stackmem *m, uint64_t addr, uint64_t *word)
+{
+	uint64_t alone;
+	long got = 1;
+
+	if (!m->room)
+		got = cp_sys_peek(&alone, addr, sizeof(alone));
+	else if (!holds(m, addr))
+		got = fill_room(m, addr);
+	if (got > 0)
+		memcpy(word, m->room ? m->room->bytes + (addr - m->had_low) : (void *)&alone,
+		       sizeof(*word));
+	return got;
+}
+
+/* Where copying is refused, as in some sandboxes. */
+static bool is_there(struct cp_stackmem *m, uint64_t addr)
+{
+	uint64_t page = addr & -PAGE, last = (addr + sizeof(uint64_t) - 1) & -PAGE;
+
+	if (holds(m, addr))
+		return true;
+	m->had_size = 0;
+	if (!cp_stackmem_probe(page) || (last != page && !cp_stackmem_probe(last)))
+		return false;
+	m->had_low = page;
+	m->had_size = (uint32_t)(last + PAGE - page);
 	return true;
 }
 
-CP_STACKMEM_RAW bool cp_stackmem_read_probed(struct cp_stackmem *m, uint64_t addr, uint64_t *word)
+bool cp_stackmem_read_elsewhere(struct cp_stackmem *m, uint64_t addr, uint64_t *word)
 {
-	uint64_t last = addr + sizeof(*word) - 1;
+	long got;
 
 	if (m->copy)
 		return cp_stackcopy_read(m->copy, addr, word);
 	/* Page 0 is never a stack, and an address that wraps is garbage. */
-	if (addr < PAGE || last < addr)
+	if (addr < PAGE || addr + sizeof(*word) - 1 < addr)
 		return false;
-	if (!readable(m, addr & -PAGE) || !readable(m, last & -PAGE))
+	if (!is_here(m, addr) && !m->asks) {
+		got = copy(m, addr, word);
+		if (got >= 0 || got == -EFAULT)
+			return got > 0;
+		m->asks = true;
+		m->had_size = 0;
+	}
+	if (!is_here(m, addr) && !is_there(m, addr))
 		return false;
-	*word = *(const cp_stackmem_word *)addr;
+	*word = word_at(addr);
 	return true;
 }

@@ -1,13 +1,15 @@
 /* Stack words that an unwinder may read without ever faulting.
  *
  * Two ways: what must be mapped (the part of the thread's own stack that is in
- * use, and the red zone under it) is read at once; any other page is asked of
- * the kernel first, once a walk. Called by unwinders, in handlers. One struct
- * lives on the stack of one walk, so nothing is shared and nothing locks.
+ * use, and the red zone under it; of a stack of the program's making the page that
+ * the thread stands on) is read at once. Anything else may be memory that another
+ * thread unmaps at that moment (a register of code without frame pointers leads
+ * anywhere), so the kernel copies it, a window at a time. Called by unwinders, in
+ * handlers. One struct lives on the stack of one walk, so nothing is shared and
+ * nothing locks.
  *
- * What it can't know: a page outside the thread's own stack that another thread
- * unmaps between question and read. Only a stack that its own thread is
- * standing on, or a wild pointer, is read so; walkers keep wild pointers away.
+ * What it can't know: where the kernel refuses to copy (some sandboxes), it is
+ * asked whether a page is there, and another thread may unmap it before it is read.
  */
 #ifndef CP_STACKMEM_H
 #define CP_STACKMEM_H
@@ -21,14 +23,23 @@
 
 struct cp_stackcopy;
 
+/* For copies of what is elsewhere: a few frames. */
+struct cp_stackmem_room {
+	unsigned char bytes[1024];
+};
+
 struct cp_stackmem {
 	uint64_t direct_low, direct_size; /* read at once; size 0 = nothing is known */
-	uint64_t probed_low, probed_high; /* pages found readable so far */
-	struct cp_stackcopy *copy;	  /* not NULL: another thread's stack, read through this */
+	uint64_t here;			  /* the stack pointer's page; 0 = it may not be there */
+	uint64_t had_low; /* what ROOM is a copy of, or, if it ASKS, what is there */
+	uint32_t had_size;
+	bool here_asked, asks;
+	struct cp_stackmem_room *room; /* set by who has one; NULL: word by word */
+	struct cp_stackcopy *copy;     /* not NULL: another thread's stack, read through this */
 };
 
 /* SP is the interrupted stack pointer, [low, high) the thread's stack (both 0 =
- * not known). A foreign sp (coroutine, signal stack) makes every page a question. */
+ * not known). With a foreign sp (coroutine, signal stack) its page only is read directly. */
 void cp_stackmem_init(struct cp_stackmem *m, uint64_t sp, uint64_t low, uint64_t high);
 
 /* For another thread's stack: every word is read through COPY. */
@@ -37,7 +48,7 @@ void cp_stackmem_init_copy(struct cp_stackmem *m, struct cp_stackcopy *copy);
 /* Does the page of ADDR answer? One system call, no effect on the process. */
 bool cp_stackmem_probe(uint64_t addr);
 
-bool cp_stackmem_read_probed(struct cp_stackmem *m, uint64_t addr, uint64_t *word);
+bool cp_stackmem_read_elsewhere(struct cp_stackmem *m, uint64_t addr, uint64_t *word);
 
 /* Other functions' stack variables are read here: not a bug to AddressSanitizer. */
 #define CP_STACKMEM_RAW __attribute__((no_sanitize("address", "alignment")))
@@ -60,7 +71,7 @@ CP_STACKMEM_RAW static inline bool cp_stackmem_read(struct cp_stackmem *m, uint6
 						    uint64_t *word)
 {
 	if (!cp_stackmem_is_direct(m, addr))
-		return cp_stackmem_read_probed(m, addr, word);
+		return cp_stackmem_read_elsewhere(m, addr, word);
 	*word = cp_stackmem_read_direct(addr);
 	return true;
 }

@@ -21,6 +21,7 @@ enum cp_unwind_end {
 };
 
 struct cp_stackcopy;
+struct cp_stackmem_room;
 
 struct cp_unwind_input {
 	struct cp_regs regs;		/* of the interrupted (or calling) frame */
@@ -29,6 +30,9 @@ struct cp_unwind_input {
 	bool own_tls;			/* libc's TLS (errno) is this thread's own */
 	/* Not NULL: the stack of another thread, of which only pc and sp are known. */
 	struct cp_stackcopy *copy;
+	/* For what isn't on the thread's own stack (stackmem.h); NULL: it costs a system call a
+	 * word. */
+	struct cp_stackmem_room *room;
 };
 
 struct cp_unwinder {

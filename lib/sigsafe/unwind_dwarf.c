@@ -36,6 +36,7 @@ static void begin(struct walk *w, const struct cp_unwind_input *in, bool careful
 	w->f.known = CP_CFI_ALL_KNOWN;
 	w->f.jumped_from = w->f.read_to = 0;
 	cp_stackmem_init(&w->f.stack, in->regs.r[CP_REG_SP], in->stack_low, in->stack_high);
+	w->f.stack.room = in->room;
 	if (in->copy) {
 		w->f.known = UINT64_C(1) << CP_REG_PC | UINT64_C(1) << CP_REG_SP;
 		cp_stackmem_init_copy(&w->f.stack, in->copy);

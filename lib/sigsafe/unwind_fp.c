@@ -45,6 +45,7 @@ unsigned cp_unwind_fp_walk(const struct cp_unwind_input *in, uint64_t *pcs, unsi
 	int r;
 
 	cp_stackmem_init(&m, above, in->stack_low, in->stack_high);
+	m.room = in->room;
 	pcs[0] = in->regs.r[CP_REG_PC];
 	while ((r = step(&m, &fp, &above, &ra)) > 0) {
 		if (n == max) {

@@ -209,6 +209,7 @@ unsigned cp_unwind_libunwind_walk(const struct cp_unwind_input *in, uint64_t *pc
 	if (!in->own_tls || !in->stable_modules || !space)
 		return cp_unwind_fp_walk(in, pcs, max, end);
 	cp_stackmem_init(&w.stack, in->regs.r[CP_REG_SP], in->stack_low, in->stack_high);
+	w.stack.room = in->room;
 	pcs[0] = in->regs.r[CP_REG_PC];
 	*end = CP_UNWIND_INCOMPLETE;
 	if (lib.init_remote(&cursor, space, &w) < 0)

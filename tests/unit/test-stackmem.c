@@ -1,6 +1,11 @@
-/* Stack reads: direct, probed, refused. */
+/* Stack reads: direct, copied, refused. */
 #include "harness.h"
 
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sigsafe/atomic.h"
 #include "sigsafe/stackmem.h"
 #include "sigsafe/sys.h"
 
@@ -59,7 +64,8 @@ static void test_own_stack_is_read_with_its_red_zone(void)
 	CHECK_EQ(m.direct_low + m.direct_size, base + 3 * PAGE - 7);
 	CHECK(cp_stackmem_read(&m, sp - CP_STACKMEM_RED_ZONE, &w) && w == PAGE + 512 - 128);
 	CHECK(cp_stackmem_read(&m, base + 3 * PAGE - 8, &w) && w == 3 * PAGE - 8);
-	CHECK_EQ(m.probed_high, 0);
+	CHECK_EQ(m.had_size, 0);
+	CHECK(!m.here_asked);
 	munmap(p, 3 * PAGE);
 }
 
@@ -91,23 +97,107 @@ static void test_reads_over_the_top_are_refused(void)
 	munmap(p, 3 * PAGE);
 }
 
-static void test_unknown_bounds_are_probed_page_by_page(void)
+static void read_unknown(struct cp_stackmem *m, uint64_t base)
 {
+	uint64_t w = 7;
+
+	CHECK(cp_stackmem_read(m, base + 8, &w) && w == 8);
+	CHECK(cp_stackmem_read(m, base + PAGE + 16, &w) && w == PAGE + 16);
+	for (uint64_t at = 0; at <= 3 * PAGE - 8; at += 8)
+		CHECK(cp_stackmem_read(m, base + at, &w) && w == at);
+	CHECK(cp_stackmem_read(m, base + 2 * PAGE - 4, &w));
+	CHECK_EQ(w, (uint64_t)(2 * PAGE) << 32); /* half of each */
+	w = 7;
+	CHECK(!cp_stackmem_read(m, base + 3 * PAGE, &w));
+	CHECK(!cp_stackmem_read(m, base + 3 * PAGE - 4, &w));
+	CHECK(!cp_stackmem_read(m, base + 4 * PAGE - 4, &w));
+	CHECK_EQ(w, 7);
+	CHECK(cp_stackmem_read(m, base + 4 * PAGE, &w) && w == 4 * PAGE);
+	CHECK(cp_stackmem_read(m, base + PAGE, &w) && w == PAGE);
+}
+
+static void test_unknown_bounds_are_read_as_far_as_there_is_memory(void)
+{
+	static struct cp_stackmem_room room;
 	unsigned char *p = pages("...x.");
+	uint64_t base = (uint64_t)p;
+	struct cp_stackmem m;
+
+	for (unsigned how = 0; how < 4; how++) {
+		cp_stackmem_init(&m, base + 104, 0, 0);
+		m.room = how & 1 ? &room : NULL;
+		m.asks = how & 2; /* as where copying is refused */
+		CHECK_EQ(m.direct_size, 0);
+		CHECK_EQ(m.here, base);
+		read_unknown(&m, base);
+	}
+	munmap(p, 5 * PAGE);
+}
+
+/* The page of a stack pointer at its very begin need not be a part of the stack. */
+static void test_only_a_page_that_is_stood_on_is_read_at_once(void)
+{
+	unsigned char *p = pages("..");
 	uint64_t base = (uint64_t)p, w = 7;
 	struct cp_stackmem m;
 
-	cp_stackmem_init(&m, base + 100, 0, 0);
-	CHECK_EQ(m.direct_size, 0);
-	CHECK(cp_stackmem_read(&m, base + 8, &w) && w == 8);
-	CHECK(cp_stackmem_read(&m, base + PAGE + 16, &w) && w == PAGE + 16);
-	CHECK(cp_stackmem_read(&m, base + 2 * PAGE - 4, &w));
-	CHECK_EQ(m.probed_low, base);
-	CHECK_EQ(m.probed_high, base + 3 * PAGE);
-	CHECK(!cp_stackmem_read(&m, base + 3 * PAGE, &w));
-	CHECK(!cp_stackmem_read(&m, base + 3 * PAGE - 4, &w));
-	CHECK(cp_stackmem_read(&m, base + 4 * PAGE, &w) && w == 4 * PAGE);
-	munmap(p, 5 * PAGE);
+	cp_stackmem_init(&m, base + PAGE, 0, 0);
+	CHECK_EQ(m.here, 0);
+	CHECK(cp_stackmem_read(&m, base + PAGE, &w) && w == PAGE);
+	CHECK(!m.here_asked);
+	munmap(p, 2 * PAGE);
+}
+
+static uint32_t comes_and_goes;
+
+static void *come_and_go(void *page)
+{
+	while (cp_load_relaxed(&comes_and_goes)) {
+		mprotect(page, PAGE, PROT_NONE);
+		mprotect(page, PAGE, PROT_READ | PROT_WRITE);
+	}
+	return NULL;
+}
+
+static int look_at(unsigned char *page, struct cp_stackmem_room *room)
+{
+	unsigned seen[2] = { 0, 0 };
+	struct cp_stackmem m;
+	pthread_t other;
+	uint64_t w, at = (uint64_t)page + 512;
+
+	cp_store_relaxed(&comes_and_goes, 1);
+	if (pthread_create(&other, NULL, come_and_go, page))
+		return 2;
+	for (int i = 0; i < 10000000 && (i < 100000 || !seen[0] || !seen[1]); i++) {
+		cp_stackmem_init(&m, (uint64_t)&w, 0, 0);
+		m.room = room;
+		w = 512;
+		seen[cp_stackmem_read(&m, at, &w)]++;
+		if (w != 512)
+			return 3;
+	}
+	cp_store_relaxed(&comes_and_goes, 0);
+	pthread_join(other, NULL);
+	return seen[0] && seen[1] ? 0 : 1;
+}
+
+/* Another thread's, which a register leads to. */
+static void test_memory_that_goes_while_it_is_read(void)
+{
+	static struct cp_stackmem_room room;
+	unsigned char *p = pages(".");
+	int status = -1;
+	pid_t pid;
+
+	for (int i = 0; i < 2; i++) {
+		pid = fork();
+		if (!pid)
+			_exit(look_at(p, i ? &room : NULL));
+		CHECK_EQ(waitpid(pid, &status, 0), pid);
+		CHECK_EQ(status, 0);
+	}
+	munmap(p, PAGE);
 }
 
 static void test_garbage_addresses_are_refused(void)
@@ -141,7 +231,9 @@ int main(void)
 	RUN(test_own_stack_is_read_with_its_red_zone);
 	RUN(test_red_zone_stops_at_a_guard_page);
 	RUN(test_reads_over_the_top_are_refused);
-	RUN(test_unknown_bounds_are_probed_page_by_page);
+	RUN(test_unknown_bounds_are_read_as_far_as_there_is_memory);
+	RUN(test_only_a_page_that_is_stood_on_is_read_at_once);
+	RUN(test_memory_that_goes_while_it_is_read);
 	RUN(test_garbage_addresses_are_refused);
 	return harness_end();
 }
