@@ -32,7 +32,7 @@ void cp_ring_configure(unsigned max_depth)
 
 static size_t mapped_bytes(void)
 {
-	return HEADER + ring_bytes + CP_RING_STACK;
+	return HEADER + ring_bytes + sizeof(struct cp_stackmem_room) + CP_RING_STACK;
 }
 
 static struct cp_ring *map_ring(void)

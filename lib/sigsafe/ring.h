@@ -21,8 +21,7 @@
 #include <stdint.h>
 
 #include "sigsafe/mode.h"
-
-struct cp_stackmem_room;
+#include "sigsafe/stackmem.h"
 
 struct cp_record {
 	uint32_t words;	 /* whole record, this header included; see cp_ring_next for skips */
@@ -77,11 +76,10 @@ static inline void *cp_ring_stack(struct cp_ring *r)
 	return (char *)r + r->bytes;
 }
 
-/* At the stack's other end, which it does not grow down to: a page that is touched only if it is
- * used. */
+/* Below that: pages that are touched only if they are used. */
 static inline struct cp_stackmem_room *cp_ring_room(struct cp_ring *r)
 {
-	return (struct cp_stackmem_room *)((char *)cp_ring_stack(r) - CP_RING_STACK);
+	return (struct cp_stackmem_room *)((char *)cp_ring_stack(r) - CP_RING_STACK) - 1;
 }
 
 /* MAX_DEPTH, or what a ring from an earlier run with shallower stacks can take. */

@@ -23,9 +23,9 @@
 
 struct cp_stackcopy;
 
-/* For copies of what is elsewhere: a few frames. */
+/* For copies of what is elsewhere. To copy costs a microsecond or two, however little it is. */
 struct cp_stackmem_room {
-	unsigned char bytes[1024];
+	unsigned char bytes[4096];
 };
 
 struct cp_stackmem {
