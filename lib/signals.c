@@ -8,6 +8,7 @@
 #include "collect.h"
 #include "cpu.h"
 #include "log.h"
+#include "passed.h"
 #include "real.h"
 #include "session.h"
 #include "sigsafe/atomic.h"
@@ -163,7 +164,7 @@ static bool is_ours(const struct sigaction *act)
 {
 	return act->sa_sigaction == cp_cpu_event_handler || act->sa_sigaction == on_dump ||
 	       act->sa_sigaction == on_dump_heap || act->sa_sigaction == on_toggle ||
-	       act->sa_sigaction == on_fatal;
+	       act->sa_sigaction == on_fatal || cp_passed_is(act);
 }
 
 /* What libc and the kernel make of flags and a mask that the program sets, and show to who asks. */
@@ -232,12 +233,70 @@ static void say_dump_refused(int sig)
 	       sig, sig == SIGUSR2 ? "SIGUSR2" : "CPROF_SIGNAL");
 }
 
+/* Not where there is room for the kernel's frame only. */
+static bool may_be_passed(int sig, const struct sigaction *act)
+{
+	return kinds[sig] == KIND_FATAL && cp_passed_wants(sig, act) &&
+	       !((act->sa_flags & SA_ONSTACK) && alternate_too_small);
+}
+
+/* The table first: from then on a signal may come. */
+static int set_passed(int sig, const struct sigaction *act, struct sigaction *old)
+{
+	struct sigaction ours, view;
+	struct cp_disposition d, was;
+	int err;
+
+	cp_disposition_get(sig, &was);
+	program_view(sig, &view);
+	to_disposition(&d, act);
+	as_kernel_keeps(&d);
+	cp_disposition_set(sig, &d);
+	cp_passed_fill(&ours, sig, act);
+	err = CP_REAL(sigaction)(sig, &ours, &ours);
+	if (err)
+		cp_disposition_set(sig, &was);
+	else if (old)
+		*old = is_ours(&ours) ? view : ours;
+	return err;
+}
+
+/* As the kernel leaves what it resets: flags and mask stay. */
+static void put_default(int sig)
+{
+	bool ours = cp_session_is_ours() && kinds[sig] == KIND_FATAL;
+	struct sigaction act, now;
+	struct cp_disposition d;
+
+	cp_disposition_get(sig, &d);
+	d.handler = SIG_DFL;
+	if (ours)
+		fill(&act, sig, on_fatal);
+	else
+		to_sigaction(&act, &d);
+	CP_REAL(sigaction)(sig, &act, &now);
+	if (!cp_passed_is(&now))
+		CP_REAL(sigaction)(sig, &now, NULL);
+	else if (ours)
+		cp_disposition_set(sig, &d);
+}
+
+static void write_before_abort(void)
+{
+	cp_session_write("before abort", false);
+}
+
+static const struct cp_passed_hooks passed = { put_default, on_fatal, write_before_abort,
+					       cp_session_is_ours };
+
 static int set_other(int sig, const struct sigaction *act, struct sigaction *old)
 {
 	struct sigaction ours, before;
 	struct cp_disposition d;
 	int err;
 
+	if (act && may_be_passed(sig, act))
+		return set_passed(sig, act, old);
 	if (act && act->sa_handler == SIG_DFL) {
 		to_disposition(&d, act);
 		as_kernel_keeps(&d);
@@ -362,11 +421,15 @@ static void leave_alternate_stacks(void)
 {
 	struct sigaction now;
 
-	for (int sig = 1; sig < 65; sig++)
-		if (kinds[sig] && CP_REAL(sigaction)(sig, NULL, &now) == 0 && is_ours(&now)) {
+	for (int sig = 1; sig < 65; sig++) {
+		if (!kinds[sig] || CP_REAL(sigaction)(sig, NULL, &now) < 0 || !is_ours(&now))
+			continue;
+		if (!cp_passed_is(&now))
 			now.sa_flags = flags_for(sig);
-			CP_REAL(sigaction)(sig, &now, NULL);
-		}
+		else if (now.sa_flags & SA_ONSTACK)
+			program_view(sig, &now);
+		CP_REAL(sigaction)(sig, &now, NULL);
+	}
 }
 
 void cp_signals_alternate_stack(size_t size)
@@ -393,6 +456,10 @@ static bool claim(int sig, enum kind kind)
 		return false;
 	if (!is_ours(&before)) {
 		kinds[sig] = kind;
+		if (may_be_passed(sig, &before)) {
+			cp_or_seqcst(&caught, CP_SIGBIT(sig));
+			set_passed(sig, &before, NULL);
+		}
 		if (before.sa_handler != SIG_DFL)
 			return false;
 		to_disposition(&d, &before);
@@ -405,6 +472,7 @@ static bool claim(int sig, enum kind kind)
 
 void cp_signals_install(int dump_signal, int toggle_signal, int heap_signal)
 {
+	cp_passed_begin(&passed);
 	cp_cpu_state.die = on_fatal;
 	cp_cpu_state.handler_flags = flags_for(SIGPROF);
 	owner = cp_sys_getpid();
