@@ -9,6 +9,7 @@
 #include "sigsafe/text.h"
 
 #define PINNED_MAX ((size_t)2 * CP_PATH_MAX)
+#define NUMBER_MAX 11			 /* digits of an int, with its sign */
 #define PARENT_BYTES ((size_t)256 << 10) /* read of a parent's environment at most */
 
 static void current_directory(char *to, size_t size)
@@ -182,8 +183,13 @@ const char *cp_lineage_pin(const struct cp_lineage *l, char **environment, const
 	return text + name + 1;
 }
 
-void cp_lineage_write(const struct cp_lineage *l, int pid, char *to, size_t size)
+void cp_lineage_write(const struct cp_lineage *l, int pid, unsigned sequence, char *to, size_t size)
 {
 	cp_format(to, size, CP_LINEAGE_VARIABLE "=%d %d %u %s", pid, pid && l->owner,
-		  pid ? l->sequence : 0, l->base);
+		  pid ? sequence : 0, l->base);
+}
+
+size_t cp_lineage_room(const struct cp_lineage *l)
+{
+	return sizeof(CP_LINEAGE_VARIABLE "= 1  ") + 2 * NUMBER_MAX + strlen(l->base);
 }

@@ -14,7 +14,6 @@
 #include "config.h"
 
 #define CP_LINEAGE_VARIABLE "_CPROF_LINEAGE"
-#define CP_LINEAGE_MAX (CP_PATH_MAX + 64)
 
 struct cp_lineage {
 	bool owner;
@@ -33,7 +32,10 @@ const char *cp_lineage_pin(const struct cp_lineage *l, char **environment, const
 			   const char *path);
 
 /* "VARIABLE=..." for a program that this process is about to exec (PID: the process
- * that will be it, or 0 for a child). Any context. */
-void cp_lineage_write(const struct cp_lineage *l, int pid, char *to, size_t size);
+ * that will be it, which has written SEQUENCE files; or 0 for a child). Any context. */
+void cp_lineage_write(const struct cp_lineage *l, int pid, unsigned sequence, char *to,
+		      size_t size);
+/* The room that it takes at most. */
+size_t cp_lineage_room(const struct cp_lineage *l);
 
 #endif

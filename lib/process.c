@@ -195,16 +195,21 @@ bool cp_process_is_this(void)
 
 void cp_process_lineage(char *to, size_t size, bool child)
 {
-	struct cp_lineage l = cp_session.lineage;
+	unsigned sequence = cp_session.lineage.sequence;
 
 	/* The next image of this pid must not write over what this one wrote. */
 	for (unsigned m = 0; m < CP_MAIN_MODES; m++) {
 		const struct cp_run *r = &cp_session.runs[m];
 
-		if (r->running && r->sequence + r->written > l.sequence)
-			l.sequence = r->sequence + r->written;
+		if (r->running && r->sequence + r->written > sequence)
+			sequence = r->sequence + r->written;
 	}
-	cp_lineage_write(&l, child ? 0 : cp_sys_getpid(), to, size);
+	cp_lineage_write(&cp_session.lineage, child ? 0 : cp_sys_getpid(), sequence, to, size);
+}
+
+size_t cp_process_lineage_room(void)
+{
+	return cp_lineage_room(&cp_session.lineage);
 }
 
 /* Every mode that is on, or was begun ever, in the child: with KEEP, or off. */

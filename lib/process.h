@@ -27,13 +27,15 @@ bool cp_process_shares(char *const *environment);
 /* This is the process that was started, or a fork that told us; not the child of a vfork.
  * Whether a mode is on doesn't matter. Any context. */
 bool cp_process_is_this(void);
-/* "_CPROF_LINEAGE=..." for the environment of a program to be run; CHILD: by another process. */
+/* "_CPROF_LINEAGE=..." for the environment of a program to be run; CHILD: by another process. And
+ * the room for it. */
 void cp_process_lineage(char *to, size_t size, bool child);
 
 /* Called by fork.c in the child, after everything below it was reset. ALONE: the forking thread was
  * the program's only one. HALFWAY: another was starting or stopping modes; none is on in the child
  * then. */
 void cp_process_fork_child(bool alone, bool halfway);
+size_t cp_process_lineage_room(void);
 /* fork has returned in the child (or was not a child's: then nothing happens): a mode that works by
  * the clock has its collector again, if the program had one thread. Ordinary context. */
 void cp_process_forked(void);

@@ -38,7 +38,8 @@ static int name_run(unsigned m)
 {
 	const char *path = cp_session.config.path[cp_runs_parent(m)];
 	struct cp_run *r = &cp_session.runs[m];
-	char template[CP_PATH_MAX];
+	/* A fork's child comes here on its own stack, which may be an alternate one. */
+	static char template[CP_PATH_MAX];
 	int err;
 
 	if (cp_runs_toggled(m))

@@ -1,12 +1,15 @@
 /* exec and posix_spawn: the profile is written before this program is replaced, and the
  * new one is told whose child it is (lineage.h).
  *
- * All of these may run in the child of a vfork, on the parent's memory: the new
- * environment is built on the stack, and nothing else is written.
+ * All of these may run in the child of a vfork, on the parent's memory: there the new
+ * environment is built on the stack, and nothing else is written. And in a handler on an alternate
+ * stack of a few KiB, by which a crash starts its reporter.
  */
 #include <alloca.h>
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -15,10 +18,35 @@
 #include "real.h"
 #include "process.h"
 #include "signals.h"
+#include "sigsafe/atomic.h"
 
-/* Pointers that we are willing to put on the caller's stack; a larger environment is passed
- * on as it is, and the new program then looks at its parent. */
+/* Pointers that we keep room for; a larger environment is passed on as it is, and the new program
+ * then looks at its parent. */
 #define ENVIRONMENT_MAX 8192
+/* Those that any stack has room for. */
+#define ENVIRONMENT_SMALL 128
+
+/* In a vfork's child the program to come is another process than the session's. */
+static bool in_child(void)
+{
+	return !cp_process_is_this();
+}
+
+/* Of one at a time, in the process itself: in the child of a vfork nobody would give it back. */
+static char *room[ENVIRONMENT_MAX + 2];
+static uint32_t room_taken;
+
+static char **take_room(size_t n)
+{
+	return n > ENVIRONMENT_SMALL && !in_child() && !cp_exchange_acqrel(&room_taken, 1) ? room
+											   : NULL;
+}
+
+static void give_back(char **taken)
+{
+	if (taken)
+		cp_store_release(&room_taken, 0);
+}
 
 static size_t count(char *const *list)
 {
@@ -42,68 +70,69 @@ static char **with_lineage(char **to, char *const *environment, char *variable)
 	return to;
 }
 
-/* ENVIRONMENT with our variable, on the stack of the calling function. */
-#define TOLD(environment, child)                                                                   \
-	({                                                                                         \
-		char *const *env_ = (environment);                                                 \
-		size_t n_ = count(env_);                                                           \
-		if (n_ <= ENVIRONMENT_MAX && cp_process_shares(env_)) {                            \
-			char *variable_ = alloca(CP_LINEAGE_MAX);                                  \
-			cp_process_lineage(variable_, CP_LINEAGE_MAX, (child));                    \
-			env_ = with_lineage(alloca((n_ + 2) * sizeof(char *)), env_, variable_);   \
+/* ENVIRONMENT becomes what a CHILD, or this process, is told: with our variable, on the stack of
+ * the calling function, or in room that is TAKEN. */
+#define TELL(environment, child, taken)                                                            \
+	do {                                                                                       \
+		size_t n_ = count(environment);                                                    \
+		(taken) = NULL;                                                                    \
+		if (n_ <= ENVIRONMENT_MAX && cp_process_shares(environment)) {                     \
+			size_t size_ = cp_process_lineage_room();                                  \
+			char *variable_ = alloca(size_), **to_ = (taken) = take_room(n_);          \
+			if (!to_)                                                                  \
+				to_ = alloca((n_ + 2) * sizeof(char *));                           \
+			cp_process_lineage(variable_, size_, (child));                             \
+			(environment) = with_lineage(to_, (environment), variable_);               \
 		}                                                                                  \
-		env_;                                                                              \
-	})
+	} while (0)
 
-/* In a vfork's child the program to come is another process than the session's. */
-static bool in_child(void)
-{
-	return !cp_process_is_this();
-}
-
-static int failed(int result)
+static int failed(int result, char **taken)
 {
 	int saved = errno;
 
+	give_back(taken);
 	cp_process_exec_failed();
 	errno = saved;
 	return result;
 }
 
+/* What CALL gives, which has the environment TOLD. */
+#define RETURN_FAILED(environment, call)                                                           \
+	char *const *told = (environment);                                                         \
+	char **taken;                                                                              \
+                                                                                                   \
+	cp_process_exec_begin();                                                                   \
+	TELL(told, in_child(), taken);                                                             \
+	return failed(call, taken)
+
 INTERPOSE int execve(const char *path, char *const argv[], char *const envp[])
 {
-	cp_process_exec_begin();
-	return failed(CP_REAL(execve)(path, argv, TOLD(envp, in_child())));
+	RETURN_FAILED(envp, CP_REAL(execve)(path, argv, told));
 }
 
 INTERPOSE int execv(const char *path, char *const argv[])
 {
-	cp_process_exec_begin();
-	return failed(CP_REAL(execve)(path, argv, TOLD(environ, in_child())));
+	RETURN_FAILED(environ, CP_REAL(execve)(path, argv, told));
 }
 
 INTERPOSE int execvp(const char *file, char *const argv[])
 {
-	cp_process_exec_begin();
-	return failed(CP_REAL(execvpe)(file, argv, TOLD(environ, in_child())));
+	RETURN_FAILED(environ, CP_REAL(execvpe)(file, argv, told));
 }
 
 INTERPOSE int execvpe(const char *file, char *const argv[], char *const envp[])
 {
-	cp_process_exec_begin();
-	return failed(CP_REAL(execvpe)(file, argv, TOLD(envp, in_child())));
+	RETURN_FAILED(envp, CP_REAL(execvpe)(file, argv, told));
 }
 
 INTERPOSE int fexecve(int fd, char *const argv[], char *const envp[])
 {
-	cp_process_exec_begin();
-	return failed(CP_REAL(fexecve)(fd, argv, TOLD(envp, in_child())));
+	RETURN_FAILED(envp, CP_REAL(fexecve)(fd, argv, told));
 }
 
 INTERPOSE int execveat(int fd, const char *path, char *const argv[], char *const envp[], int flags)
 {
-	cp_process_exec_begin();
-	return failed(CP_REAL(execveat)(fd, path, argv, TOLD(envp, in_child()), flags));
+	RETURN_FAILED(envp, CP_REAL(execveat)(fd, path, argv, told, flags));
 }
 
 /* The argument list of execl and its kin, as an array on the caller's stack. AP is at the
@@ -141,8 +170,7 @@ INTERPOSE int execl(const char *path, const char *arg, ...)
 	va_start(ap, arg);
 	GATHER(arg, ap, argv);
 	va_end(ap);
-	cp_process_exec_begin();
-	return failed(CP_REAL(execve)(path, argv, TOLD(environ, in_child())));
+	RETURN_FAILED(environ, CP_REAL(execve)(path, argv, told));
 }
 
 INTERPOSE int execlp(const char *file, const char *arg, ...)
@@ -153,8 +181,7 @@ INTERPOSE int execlp(const char *file, const char *arg, ...)
 	va_start(ap, arg);
 	GATHER(arg, ap, argv);
 	va_end(ap);
-	cp_process_exec_begin();
-	return failed(CP_REAL(execvpe)(file, argv, TOLD(environ, in_child())));
+	RETURN_FAILED(environ, CP_REAL(execvpe)(file, argv, told));
 }
 
 INTERPOSE int execle(const char *path, const char *arg, ...)
@@ -166,30 +193,35 @@ INTERPOSE int execle(const char *path, const char *arg, ...)
 	GATHER(arg, ap, argv);
 	envp = va_arg(ap, char **);
 	va_end(ap);
-	cp_process_exec_begin();
-	return failed(CP_REAL(execve)(path, argv, TOLD(envp, in_child())));
+	RETURN_FAILED(envp, CP_REAL(execve)(path, argv, told));
 }
 
 INTERPOSE int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
 			  const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
 {
-	char *const *told = TOLD(envp, true);
+	char *const *told = envp;
+	char **taken;
 	int err;
 
+	TELL(told, true, taken);
 	cp_signals_exec_begin();
 	err = CP_REAL(posix_spawn)(pid, path, actions, attr, argv, told);
 	cp_signals_exec_failed();
+	give_back(taken);
 	return err;
 }
 
 INTERPOSE int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
 			   const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
 {
-	char *const *told = TOLD(envp, true);
+	char *const *told = envp;
+	char **taken;
 	int err;
 
+	TELL(told, true, taken);
 	cp_signals_exec_begin();
 	err = CP_REAL(posix_spawnp)(pid, file, actions, attr, argv, told);
 	cp_signals_exec_failed();
+	give_back(taken);
 	return err;
 }

@@ -29,10 +29,10 @@ static void test_lineage_first_process_owns_the_name(void)
 static void test_lineage_child_is_no_owner_and_keeps_the_base(void)
 {
 	struct cp_lineage parent = { .owner = true, .sequence = 3, .base = "/somewhere" }, l;
-	char told[CP_LINEAGE_MAX];
+	char told[CP_PATH_MAX + 64];
 	char *environment[] = { "A=1", told, "B=2", NULL };
 
-	cp_lineage_write(&parent, 0, told, sizeof(told));
+	cp_lineage_write(&parent, 0, 0, told, sizeof(told));
 	read_from(&l, environment);
 	CHECK(!l.owner);
 	CHECK_EQ(l.sequence, 0);
@@ -42,17 +42,17 @@ static void test_lineage_child_is_no_owner_and_keeps_the_base(void)
 static void test_lineage_exec_goes_on_as_what_it_was(void)
 {
 	struct cp_lineage before = { .owner = true, .sequence = 2, .base = "/a b/c" }, l;
-	char told[CP_LINEAGE_MAX];
+	char told[CP_PATH_MAX + 64];
 	char *environment[] = { told, NULL };
 
-	cp_lineage_write(&before, getpid(), told, sizeof(told));
+	cp_lineage_write(&before, getpid(), before.sequence, told, sizeof(told));
 	read_from(&l, environment);
 	CHECK(l.owner);
 	CHECK_EQ(l.sequence, 2);
 	CHECK_STR(l.base, "/a b/c");
 
 	before.owner = false;
-	cp_lineage_write(&before, getpid(), told, sizeof(told));
+	cp_lineage_write(&before, getpid(), before.sequence, told, sizeof(told));
 	environment[0] = told;
 	read_from(&l, environment);
 	CHECK(!l.owner);
