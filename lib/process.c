@@ -190,7 +190,7 @@ bool cp_process_shares(char *const *environment)
 
 bool cp_process_is_this(void)
 {
-	return cp_sys_getpid() == cp_session.pid;
+	return cp_sys_getpid() == cp_session.pid && !cp_mark_is_gone();
 }
 
 void cp_process_lineage(char *to, size_t size, bool child)

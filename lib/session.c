@@ -10,6 +10,7 @@
 #include "globs.h"
 #include "helper.h"
 #include "log.h"
+#include "mark.h"
 #include "path.h"
 #include "session_state.h"
 #include "sigsafe/atomic.h"
@@ -28,7 +29,8 @@ bool cp_session_active(void)
 
 bool cp_session_is_ours(void)
 {
-	return cp_session_active() && cp_sys_getpid() == cp_session.pid;
+	/* A child that clone() made may have our number, in a namespace of its own. */
+	return cp_session_active() && cp_sys_getpid() == cp_session.pid && !cp_mark_is_gone();
 }
 
 bool cp_session_keeps_label(const char *key)

@@ -1,9 +1,14 @@
 /* A child made by clone() as fork would, of which no fork handler is told, makes threads: they are
  * the program's alone.
+ *
+ *   cloned-process [nested]      the child is the first one in a namespace of its own; so are we
  */
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -47,14 +52,28 @@ static int child(void *arg)
 	return host_failures ? 1 : 5;
 }
 
-int main(void)
+/* It has its parent's number, and nothing else of it. */
+static int first(void *arg)
 {
+	(void)arg;
+	EXPECT(getpid() == 1);
+	EXPECT(setuid(getuid()) == 0);
+	EXPECT(unshare(CLONE_FS) == 0);
+	burn(0.02);
+	fflush(stdout);
+	exit(host_failures ? 1 : 6);
+}
+
+int main(int argc, char **argv)
+{
+	bool nested = argc > 1 && !strcmp(argv[1], "nested");
 	int status = 0;
 	pid_t pid;
 
 	burn(0.1);
 	fflush(stdout);
-	pid = clone(child, stack + sizeof(stack), SIGCHLD, NULL);
+	pid = clone(nested ? first : child, stack + sizeof(stack),
+		    SIGCHLD | (nested ? CLONE_NEWPID : 0), NULL);
 	EXPECT(pid > 0 && waitpid(pid, &status, 0) == pid);
 	printf("child: %x\n", (unsigned)status);
 	HOST_END();
