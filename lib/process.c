@@ -153,6 +153,22 @@ void cp_process_write_last(const char *when)
 		cp_collect_run(say_end, NULL);
 }
 
+int cp_process_daemon_begin(void)
+{
+	if (cp_session_is_ours()) {
+		cp_session_leave();
+		cp_session_write("before daemon", false);
+		cp_session_dump_asked();
+	}
+	return cp_sys_getpid();
+}
+
+void cp_process_daemon_end(int pid)
+{
+	if (cp_session_is_ours() && cp_sys_getpid() == pid)
+		cp_session_stay();
+}
+
 void cp_process_exec_begin(void)
 {
 	if (cp_session_is_ours()) {

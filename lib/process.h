@@ -17,6 +17,11 @@ void cp_process_thread_exit(int status);
 void cp_process_write_last(const char *when);
 void cp_process_leave(void);
 
+/* Before daemon(), in which libc ends this process by itself; and after it in process PID, as the
+ * first returned, or another, which goes on. Ordinary context. */
+int cp_process_daemon_begin(void);
+void cp_process_daemon_end(int pid);
+
 /* Before an exec in this process or a child: writes what there is, makes signals and timers
  * inheritable; and after one that failed. */
 void cp_process_exec_begin(void);

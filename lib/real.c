@@ -47,6 +47,7 @@ static const struct {
 	WANT(pthread_create, "pthread_create"),
 	WANT(fork, "fork"),
 	WANT(daemon, "daemon"),
+	WANT(forkpty, "forkpty"),
 	WANT(thrd_create, "thrd_create"),
 	WANT(sigaction, "sigaction"),
 	WANT(sigprocmask, "sigprocmask"),

@@ -8,6 +8,7 @@
 
 #include <link.h>
 #include <pthread.h>
+#include <pty.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <spawn.h>
@@ -53,6 +54,7 @@ struct cp_real {
 	int (*thrd_create)(pthread_t *, int (*)(void *), void *);
 	pid_t (*fork)(void);
 	int (*daemon)(int, int);
+	int (*forkpty)(int *, char *, const struct termios *, const struct winsize *);
 	int (*sigaction)(int, const struct sigaction *, struct sigaction *);
 	int (*sigprocmask)(int, const sigset_t *, sigset_t *);
 	int (*pthread_sigmask)(int, const sigset_t *, sigset_t *);
