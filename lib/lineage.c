@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/prctl.h>
 
 #include "sigsafe/sys.h"
 #include "sigsafe/text.h"
@@ -18,17 +19,21 @@ static void current_directory(char *to, size_t size)
 		cp_format(to, size, "/");
 }
 
-/* "PID OWNER SEQUENCE BASE" */
+#define OWNER 1u
+#define ADOPTED 2u
+
+/* "PID FLAGS SEQUENCE BASE" */
 static int parse(struct cp_lineage *l, const char *s)
 {
-	uint64_t pid, owner, sequence;
+	uint64_t pid, flags, sequence;
 
-	if (cp_parse_u64(&s, 10, &pid) || *s++ != ' ' || cp_parse_u64(&s, 10, &owner) ||
+	if (cp_parse_u64(&s, 10, &pid) || *s++ != ' ' || cp_parse_u64(&s, 10, &flags) ||
 	    *s++ != ' ' || cp_parse_u64(&s, 10, &sequence) || *s++ != ' ' || *s != '/')
 		return -EINVAL;
+	l->adopted |= (flags & ADOPTED) != 0;
 	/* The same pid: an exec without a fork goes on as what it was. */
 	if ((int)pid == cp_sys_getpid()) {
-		l->owner = owner != 0;
+		l->owner = (flags & OWNER) != 0;
 		l->sequence = (unsigned)sequence;
 	} else {
 		l->owner = false;
@@ -137,11 +142,20 @@ static bool parent_is_profiled(char **environment)
 	return found;
 }
 
+/* An image of this process before its last exec may have asked for it. */
+static bool adopts(void)
+{
+	int asked = 0;
+
+	cp_sys2(SYS_prctl, PR_GET_CHILD_SUBREAPER, &asked);
+	return asked || cp_sys_getpid() == 1;
+}
+
 void cp_lineage_read(struct cp_lineage *l, char **environment)
 {
 	const char *value = take_variable(environment);
 
-	*l = (struct cp_lineage){ .owner = true };
+	*l = (struct cp_lineage){ .owner = true, .adopted = adopts() };
 	/* A set-user-id program doesn't let its caller say where it writes. */
 	if (value && !getauxval(AT_SECURE) && parse(l, value) == 0)
 		return;
@@ -185,8 +199,10 @@ const char *cp_lineage_pin(const struct cp_lineage *l, char **environment, const
 
 void cp_lineage_write(const struct cp_lineage *l, int pid, unsigned sequence, char *to, size_t size)
 {
-	cp_format(to, size, CP_LINEAGE_VARIABLE "=%d %d %u %s", pid, pid && l->owner,
-		  pid ? sequence : 0, l->base);
+	unsigned flags = (pid && l->owner ? OWNER : 0) | (l->adopted ? ADOPTED : 0);
+
+	cp_format(to, size, CP_LINEAGE_VARIABLE "=%d %u %u %s", pid, flags, pid ? sequence : 0,
+		  l->base);
 }
 
 size_t cp_lineage_room(const struct cp_lineage *l)

@@ -17,6 +17,7 @@
 
 struct cp_lineage {
 	bool owner;
+	bool adopted;		/* who outlives us becomes a child of a program of ours */
 	unsigned sequence;	/* files that this pid wrote before its last exec */
 	char base[CP_PATH_MAX]; /* directory that relative paths start from */
 };

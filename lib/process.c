@@ -279,6 +279,7 @@ void cp_process_fork_child(bool alone, bool halfway)
 	cp_session.facts.path.pid = cp_session.pid;
 	cp_session.lineage.owner = false;
 	cp_session.lineage.sequence = 0;
+	cp_session.lineage.adopted |= cp_session.pid == 1;
 	cp_session.finished = false;
 	cp_session.leaving = cp_session.put_off = 0;
 	if (halfway || !cp_session.config.follow) {
@@ -313,6 +314,11 @@ void cp_process_thread_created(void)
 	/* A fork child starts without a collector; with a second thread it gets one. */
 	cp_collect_revive();
 	cp_collect_attend();
+}
+
+void cp_process_adopts(void)
+{
+	cp_session.lineage.adopted = true;
 }
 
 void cp_process_is_interposed(void)

@@ -35,12 +35,12 @@ bool cp_process_is_this(void);
 /* "_CPROF_LINEAGE=..." for the environment of a program to be run; CHILD: by another process. And
  * the room for it. */
 void cp_process_lineage(char *to, size_t size, bool child);
+size_t cp_process_lineage_room(void);
 
 /* Called by fork.c in the child, after everything below it was reset. ALONE: the forking thread was
  * the program's only one. HALFWAY: another was starting or stopping modes; none is on in the child
  * then. */
 void cp_process_fork_child(bool alone, bool halfway);
-size_t cp_process_lineage_room(void);
 /* fork has returned in the child (or was not a child's: then nothing happens): a mode that works by
  * the clock has its collector again, if the program had one thread. Ordinary context. */
 void cp_process_forked(void);
@@ -50,6 +50,10 @@ void cp_process_thread_created(void);
 /* The program's calls come to our functions, those of credentials among them. In the constructor.
  */
 void cp_process_is_interposed(void);
+
+/* The program is about to be the one that adopts what outlives its parents below it. Any context.
+ */
+void cp_process_adopts(void);
 
 /* Where this is a child of ours that clone() made as fork would, of which no fork handler was told:
  * nothing of it could be written, and it may be about to restrict its system calls. From here on it

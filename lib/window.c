@@ -276,9 +276,16 @@ static unsigned list_files(struct cp_helper *h)
 	return count;
 }
 
+/* A descendant doesn't wait for the helper, which then is a child of whoever adopts what outlives
+ * its parent: not of one of our programs, that would wait for it, or count it. */
+static bool would_be_adopted(void)
+{
+	return cp_session.lineage.adopted && !cp_session.lineage.owner;
+}
+
 static struct cp_helper *start_helper(void)
 {
-	struct cp_helper *h = cp_helper_begin(CP_MODES);
+	struct cp_helper *h = would_be_adopted() ? NULL : cp_helper_begin(CP_MODES);
 	unsigned count = h ? list_files(h) : 0;
 	int err = count ? cp_helper_start(h, count) : 0;
 
@@ -286,8 +293,10 @@ static struct cp_helper *start_helper(void)
 		cp_helper_release(h);
 	cp_session.finished = count && !err;
 	if ((!h || err) && cp_session.config.verbose)
-		cp_log("lines and inlined calls are left out: %s: %s", "cprof",
-		       h ? cp_errno_text(err) : "not found beside the library");
+		cp_log("lines and inlined calls are left out: cprof: %s",
+		       h		    ? cp_errno_text(err)
+		       : would_be_adopted() ? "a program above this one would be its parent"
+					    : "not found beside the library");
 	return cp_session.finished ? h : NULL;
 }
 

@@ -33,6 +33,10 @@ static void before(long number, const long *a)
 	switch (number) {
 	case SYS_exit: cp_process_thread_exit((int)a[0]); break;
 	case SYS_exit_group: cp_process_end("at exit_group"); break;
+	case SYS_prctl:
+		if ((int)a[0] == PR_SET_CHILD_SUBREAPER && a[1])
+			cp_process_adopts();
+		break;
 	case SYS_seccomp:
 		cp_seccomp_begins((unsigned)a[0], (unsigned)a[1], (const void *)a[2]);
 		break;
@@ -183,6 +187,8 @@ INTERPOSE int prctl(int option, ...)
 		cp_seccomp_begins(SECCOMP_SET_MODE_STRICT, 0, NULL);
 	else if (option == PR_SET_SECCOMP && a[0] == SECCOMP_MODE_FILTER)
 		cp_seccomp_begins(SECCOMP_SET_MODE_FILTER, 0, (const void *)a[1]);
+	else if (option == PR_SET_CHILD_SUBREAPER && a[0])
+		cp_process_adopts();
 	if (changes_privileges(option))
 		return prctl_alone(option, a);
 	return CP_REAL(prctl)(option, a[0], a[1], a[2], a[3]);

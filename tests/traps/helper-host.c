@@ -2,7 +2,7 @@
  * told, while it looks for children that aren't its own. What a thread sees goes to descriptor 1 at
  * once.
  *
- *   helper-host return|exit|_exit|quick|term|segv|vfork|chroot DIR [subreaper]
+ *   helper-host return|exit|_exit|quick|term|segv|vfork|chroot DIR|family [subreaper]
  */
 #include <errno.h>
 #include <pthread.h>
@@ -61,6 +61,25 @@ static void vfork_child(void)
 	EXPECT(waitpid(pid, NULL, 0) == pid);
 }
 
+/* What a child leaves running is ours to wait for, if we asked for that. */
+static int family(void)
+{
+	int status = -1;
+	pid_t pid = fork(), other;
+
+	if (!pid) {
+		burn(0.1);
+		exit(3);
+	}
+	EXPECT(waitpid(pid, &status, 0) == pid && status == 3 << 8);
+	burn(0.1);
+	other = waitpid(-1, &status, 0);
+	if (other >= 0)
+		printf("process %d, status %x, isn't ours\n", (int)other, (unsigned)status);
+	say("the end\n");
+	return 7;
+}
+
 static void enter(const char *directory)
 {
 	if (chroot(directory) || chdir("/"))
@@ -90,9 +109,11 @@ int main(int argc, char **argv)
 	signal(SIGALRM, SIG_IGN);
 	if (!strcmp(how, "vfork"))
 		vfork_child();
-	signal(SIGCHLD, on_child);
 	if (!strcmp(argv[argc - 1], "subreaper"))
 		prctl(PR_SET_CHILD_SUBREAPER, 1);
+	if (!strcmp(how, "family"))
+		return family();
+	signal(SIGCHLD, on_child);
 	pthread_create(&thread, NULL, look_for_children, NULL);
 	burn(0.1);
 	if (!strcmp(how, "chroot"))

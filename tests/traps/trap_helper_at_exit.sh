@@ -64,6 +64,17 @@ run adopts return subreaper
 check_unnoticed adopts 7
 check_alone adopts
 
+# What a descendant would leave behind would be such a program's: its child, or the first one's of a container.
+run below family subreaper
+check_unnoticed below 7
+check_valid "$work/below.pb".*
+[ "$(wc -l <"$work/ran")" = 1 ] || fail "below one that adopts, helpers were started: $(cat "$work/ran")"
+if unshare -pf true 2>/dev/null; then
+	rm -f "$work/ran"
+	bare first unshare -pf env LD_PRELOAD="$CP_LIBRARY" CPROF_ONLY='*helper-host' CPUPROFILE="$work/first.pb" "$host" family
+	check_unnoticed first 7
+fi
+
 # Asked to end: with lines. A crash, and the child of a vfork: without.
 run term term
 check_unnoticed term 143
