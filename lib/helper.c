@@ -63,8 +63,7 @@ struct cp_helper {
 	uint32_t started; /* cprof runs, or could not be started */
 	int program;	  /* pid */
 	long supervisor;
-	int status; /* of cprof, as wait4 gives it */
-	bool ended; /* STATUS is there */
+	uint64_t before; /* the first file, as it was */
 	unsigned room;
 	size_t size; /* of this, all in all */
 	char **arguments;
@@ -236,9 +235,14 @@ static void supervise(void *arg)
 	struct cp_helper *h = arg;
 	long pid;
 
+	const struct cp_sys_sigaction ignored = { .handler = SIG_IGN };
+
 	cp_sys2(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL);
 	if (cp_sys_getppid() != h->program)
 		return;
+	/* What a child took that was not waited for is nobody's: it is not in the resources that
+	 * the program's parent is told of. The wait below ends with the child, and fails. */
+	cp_sys_sigaction(SIGCHLD, &ignored, NULL);
 	cp_sys_leave_realtime();
 	/* Copies of the program's: a pipe's reader is not to wait for us. */
 	close_all();
@@ -246,9 +250,8 @@ static void supervise(void *arg)
 		       NULL, NULL);
 	cp_store_release(&h->started, 1);
 	cp_sys3(SYS_futex, &h->started, FUTEX_WAKE, 1);
-	if (pid < 0)
-		return;
-	h->ended = cp_sys4(SYS_wait4, pid, &h->status, __WALL, NULL) == pid;
+	if (pid > 0)
+		cp_sys4(SYS_wait4, pid, NULL, __WALL, NULL);
 }
 
 /* ---- in the program ---- */
@@ -289,6 +292,15 @@ static bool is_there(void)
 	       !cp_sys3(SYS_faccessat, AT_FDCWD, found.path, X_OK);
 }
 
+/* Another file has its name when it was replaced. */
+static uint64_t which_file(const char *path)
+{
+	struct stat st;
+
+	return cp_sys4(SYS_newfstatat, AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) < 0 ? 0
+										     : st.st_ino;
+}
+
 int cp_helper_start(struct cp_helper *h, unsigned count)
 {
 	unsigned n = 0;
@@ -298,6 +310,7 @@ int cp_helper_start(struct cp_helper *h, unsigned count)
 	h->arguments[n++] = (char *)"--in-place";
 	for (unsigned i = 0; i < count; i++)
 		h->arguments[n++] = cp_helper_file(h, i);
+	h->before = which_file(cp_helper_file(h, 0));
 	h->program = cp_sys_getpid();
 	h->alive = 1;
 	h->supervisor =
@@ -339,7 +352,7 @@ bool cp_helper_wait(struct cp_helper *h, unsigned seconds)
 	if (!most || !wait_while(&h->alive, 1, until - UINT64_C(1000000000)))
 		return false;
 	cp_sys4(SYS_wait4, h->supervisor, NULL, __WCLONE, NULL);
-	return h->ended && !h->status;
+	return which_file(cp_helper_file(h, 0)) != h->before;
 }
 
 void cp_helper_release(struct cp_helper *h)

@@ -1,11 +1,12 @@
 /* Runs a command as the one that adopts orphans below it, and says what was left when the command
- * had ended: how many processes, alive or dead. Its exit status is the command's (128 + N for
- * signal N). */
+ * had ended: how many processes, alive or dead; and how much memory it took, KiB. Its exit status
+ * is the command's (128 + N for signal N). */
 #include <dirent.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,6 +30,7 @@ static int children(void)
 
 int main(int argc, char **argv)
 {
+	struct rusage used;
 	int status;
 	pid_t pid;
 
@@ -38,8 +40,8 @@ int main(int argc, char **argv)
 		execvp(argv[1], argv + 1);
 		_exit(127);
 	}
-	waitpid(pid, &status, 0);
-	fprintf(stderr, "left: %d\n", children());
+	wait4(pid, &status, 0, &used);
+	fprintf(stderr, "left: %d\nmemory: %ld\n", children(), used.ru_maxrss);
 	while (wait(NULL) > 0)
 		;
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);

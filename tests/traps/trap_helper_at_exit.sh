@@ -75,6 +75,16 @@ if unshare -pf true 2>/dev/null; then
 	check_unnoticed first 7
 fi
 
+# Nor does it count as the program's to who waits for that one: its memory, its time.
+fake heavy "x=\$(printf '%50000000s'); for ((i = 0; i < 100000; i++)); do :; done; echo \${#x} >'$work/ran'"
+export _CPROF_HELPER=$work/heavy
+run resources return
+check_unnoticed resources 7
+[ -s "$work/ran" ] || fail "the heavy helper did not run"
+used=$(sed -n 's/^memory: //p' "$work/resources.err")
+[ "${used:-99999}" -lt 45000 ] || fail "the program and its helper took $used KiB"
+export _CPROF_HELPER=$work/look
+
 # Asked to end: with lines. A crash, and the child of a vfork: without.
 run term term
 check_unnoticed term 143
