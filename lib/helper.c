@@ -4,9 +4,10 @@
  *
  * The supervisor shares our memory but not our descriptors, and asked for no signal at its end: it
  * raises no SIGCHLD, and only __WCLONE and __WALL wait for it. (An exec would change that: the
- * kernel gives every program that it starts SIGCHLD.) cprof is the supervisor's child, so it is no
- * child of the program, also where that adopts orphans. When the program's thread ends the kernel
- * kills the supervisor, and cprof goes on without us.
+ * kernel gives every program that it starts SIGCHLD.) A debugger that follows the program's
+ * children is not given it. cprof is the supervisor's child, so it is no child of the program, also
+ * where that adopts orphans. When the program's thread ends the kernel kills the supervisor, and
+ * cprof goes on without us.
  */
 #include "helper.h"
 
@@ -314,8 +315,8 @@ int cp_helper_start(struct cp_helper *h, unsigned count)
 	h->program = cp_sys_getpid();
 	h->alive = 1;
 	h->supervisor =
-		is_there() ? cp_clone(CLONE_VM | CLONE_CHILD_CLEARTID, h->stacks + 2 * STACK_SIZE,
-				      supervise, h, &h->alive, NULL)
+		is_there() ? cp_clone(CLONE_VM | CLONE_UNTRACED | CLONE_CHILD_CLEARTID,
+				      h->stacks + 2 * STACK_SIZE, supervise, h, &h->alive, NULL)
 			   : -ENOENT;
 	if (h->supervisor > 0)
 		return 0;

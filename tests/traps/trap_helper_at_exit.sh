@@ -85,6 +85,13 @@ used=$(sed -n 's/^memory: //p' "$work/resources.err")
 [ "${used:-99999}" -lt 45000 ] || fail "the program and its helper took $used KiB"
 export _CPROF_HELPER=$work/look
 
+# A debugger that follows what the program makes isn't shown it, either: it would have to let it run.
+status=0
+$limit "$builddir/tests/traps/tracer" env LD_PRELOAD="$CP_LIBRARY" CPROF_ONLY='*helper-host' CPUPROFILE="$work/traced.pb" \
+	"$host" return >"$work/traced.out" 2>"$work/traced.err" || status=$?
+check_unnoticed traced 7
+grep -qx 'processes: 0' "$work/traced.err" || fail "a debugger sees: $(cat "$work/traced.err")"
+
 # Asked to end: with lines. A crash, and the child of a vfork: without.
 run term term
 check_unnoticed term 143
