@@ -134,16 +134,19 @@ static void *look_up(void *handle, const char *name)
 	return f ? f : dlsym(handle, name);
 }
 
+void *cp_real_of_libc(const char *name)
+{
+	void *libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
+
+	return libc ? look_up(libc, name) : NULL;
+}
+
 static void *resolve(const char *name)
 {
 	void *f = look_up(RTLD_NEXT, name);
-	void *libc;
 
-	if (f)
-		return f;
 	/* Loaded so that nothing comes "next" (dlopen with RTLD_DEEPBIND, dlmopen). */
-	libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
-	return libc ? look_up(libc, name) : NULL;
+	return f ? f : cp_real_of_libc(name);
 }
 
 int cp_real_resolve(void)

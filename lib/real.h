@@ -123,6 +123,10 @@ extern struct cp_real cp_real;
  * at the latest. Returns how many could not be found. */
 int cp_real_resolve(void);
 
+/* NAME as libc has it, whoever else defines it in this process; NULL: not found. Ordinary context.
+ */
+void *cp_real_of_libc(const char *name);
+
 /* The real NAME, resolved on first use. */
 #define CP_REAL(name) (cp_real.name ? cp_real.name : (cp_real_resolve(), cp_real.name))
 

@@ -57,6 +57,16 @@ static int check_path(const char *path)
 	return err == -ENOSYS || err == -EPERM ? 0 : (int)err;
 }
 
+/* Libc's own. What the program, or a library that tells it other times, has in its place may take a
+ * lock, and would be called by us at that very lock. */
+static void find_lock_clock(void)
+{
+	void *f = cp_lock_clock.read ? NULL : cp_real_of_libc("clock_gettime");
+
+	if (f)
+		memcpy(&cp_lock_clock.read, &f, sizeof(f));
+}
+
 static int choose_engine(void)
 {
 	cp_capture_settings.unwinder = cp_engine_unwinder(cp_session.config.unwind);
@@ -133,6 +143,8 @@ static int prepare(bool each)
 	cp_helper_prepare();
 	if (cp_session.config.path[CP_MODE_HEAP][0])
 		cp_heap_prepare();
+	if (cp_session.config.path[CP_MODE_LOCK][0])
+		find_lock_clock();
 	cp_facts_read(&cp_session.facts);
 	cp_session_learn_lineage();
 	return check_modes(each);
@@ -159,6 +171,8 @@ static int add_modes(const struct cp_config *c)
 	}
 	if (c->path[CP_MODE_HEAP][0])
 		cp_heap_prepare();
+	if (c->path[CP_MODE_LOCK][0])
+		find_lock_clock();
 	cp_collect_run(cp_window_add, &call);
 	return call.result;
 }

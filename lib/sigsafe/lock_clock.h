@@ -17,7 +17,7 @@
 
 /* Written by the control half: lock.c, and the rate by collect_loop.c. */
 struct cp_lock_clock {
-	/* libc's clock_gettime: the vdso's, without a system call. */
+	/* libc's own clock_gettime: the vdso's, without a system call. Set before the mode. */
 	int (*read)(clockid_t, struct timespec *);
 	uint64_t rate;	  /* of the counter: ns a tick, times 2^32 */
 	uint64_t longest; /* ticks that it is good for; 0: the rate isn't known */
