@@ -18,13 +18,17 @@ static bool may_end(long call, uint64_t second)
 	switch (call) {
 	case SYS_read:
 	case SYS_readv:
+	case SYS_preadv2:
 	case SYS_write:
 	case SYS_writev:
+	case SYS_pwritev2:
 	case SYS_ioctl:
 #ifdef SYS_open
 	case SYS_open:
+	case SYS_creat:
 #endif
 	case SYS_openat:
+	case SYS_openat2:
 	case SYS_wait4:
 	case SYS_waitid:
 	case SYS_accept:
@@ -32,8 +36,10 @@ static bool may_end(long call, uint64_t second)
 	case SYS_connect:
 	case SYS_recvfrom:
 	case SYS_recvmsg:
+	case SYS_recvmmsg:
 	case SYS_sendto:
 	case SYS_sendmsg:
+	case SYS_sendmmsg:
 	case SYS_flock:
 	case SYS_mq_timedreceive:
 	case SYS_mq_timedsend:
@@ -41,6 +47,9 @@ static bool may_end(long call, uint64_t second)
 	case SYS_tee:
 	case SYS_vmsplice:
 	case SYS_sendfile:
+#ifdef SYS_futex_waitv
+	case SYS_futex_waitv:
+#endif
 	case SYS_getrandom: return true;
 	case SYS_fcntl: return second == F_SETLKW || second == F_OFD_SETLKW;
 	case SYS_futex:

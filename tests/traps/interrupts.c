@@ -7,24 +7,31 @@
  *   interrupts own CALL       SIGPROF alone, with a handler of the program's
  *   interrupts restart        SIGALRM's handler restarts calls as well: read goes on
  *   interrupts own-restart    and so does SIGPROF's
- * CALL: read, recv, wait, sem, lock, open.
+ * CALL: read, readv2, recv, recvmmsg, sendmmsg, wait, waitv, sem, lock, open, creat, openat2.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "host.h"
 #include "tasks.h"
+
+#ifndef SYS_futex_waitv
+#define SYS_futex_waitv 449
+#endif
 
 static volatile sig_atomic_t handled;
 static int ready[2], data[2], sockets[2], locked;
@@ -56,6 +63,54 @@ static pid_t child_that_sleeps(void)
 	return pid;
 }
 
+/* Messages until there is no room for more. */
+static long send_all(void)
+{
+	static char text[4096];
+	struct iovec part = { text, sizeof(text) };
+	struct mmsghdr message = { .msg_hdr = { .msg_iov = &part, .msg_iovlen = 1 } };
+	int sent;
+
+	while ((sent = sendmmsg(sockets[0], &message, 1, 0)) == 1)
+		;
+	return sent;
+}
+
+static long call_with_vectors(const char *name)
+{
+	char c;
+	struct iovec part = { &c, 1 };
+	struct mmsghdr message = { .msg_hdr = { .msg_iov = &part, .msg_iovlen = 1 } };
+
+	if (!strcmp(name, "readv2"))
+		return preadv2(data[0], &part, 1, -1, 0);
+	if (!strcmp(name, "recvmmsg"))
+		return recvmmsg(sockets[0], &message, 1, 0, NULL);
+	return send_all();
+}
+
+static long call_waitv(void)
+{
+	uint32_t word = 0;
+	const struct {
+		uint64_t value, address;
+		uint32_t flags, reserved;
+	} futex = { .address = (uintptr_t)&word, .flags = 2 /* of 32 bits */ };
+
+	return syscall(SYS_futex_waitv, &futex, 1, 0, NULL, 0);
+}
+
+static long call_to_open(const char *name)
+{
+	const struct open_how how = { .flags = O_RDONLY };
+
+	if (!strcmp(name, "creat"))
+		return creat(fifo, 0600);
+	if (!strcmp(name, "openat2"))
+		return syscall(SYS_openat2, AT_FDCWD, fifo, &how, sizeof(how));
+	return open(fifo, O_RDONLY);
+}
+
 static long call(const char *name)
 {
 	struct flock whole = { .l_type = F_WRLCK };
@@ -66,6 +121,10 @@ static long call(const char *name)
 		return read(data[0], &c, 1);
 	if (!strcmp(name, "recv"))
 		return recv(sockets[0], &c, 1, 0);
+	if (strstr(name, "mmsg") || !strcmp(name, "readv2"))
+		return call_with_vectors(name);
+	if (!strcmp(name, "waitv"))
+		return call_waitv();
 	if (!strcmp(name, "wait"))
 		return waitpid(-1, NULL, 0);
 	if (!strcmp(name, "sem")) {
@@ -74,7 +133,7 @@ static long call(const char *name)
 	}
 	if (!strcmp(name, "lock"))
 		return fcntl(locked, F_SETLKW, &whole);
-	return open(fifo, O_RDONLY);
+	return call_to_open(name);
 }
 
 /* In a process of its own: the call, and how it ended. */
@@ -88,6 +147,8 @@ static int wait_in_call(const char *how, const char *name)
 	handle(SIGPROF, own ? on_signal : SIG_IGN, ends ? 0 : SA_RESTART);
 	EXPECT(write(ready[1], "", 1) == 1);
 	result = call(name);
+	if (result < 0 && errno == ENOSYS) /* the kernel is older */
+		HOST_END();
 	EXPECT(ends ? result == -1 && errno == EINTR : result == 1);
 	EXPECT(handled == 1);
 	if (sleeper)

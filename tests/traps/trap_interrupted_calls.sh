@@ -4,7 +4,7 @@
 . "$srcdir/tests/lib/e2e.sh"
 host=./tests/traps/interrupts
 limit="timeout -s KILL 20"
-for call in read recv wait sem lock open; do
+for call in read readv2 recv recvmmsg sendmmsg wait waitv sem lock open creat openat2; do
 	for how in sample dump own; do
 		bare "bare-$how-$call" $host $how $call
 		check_status "bare-$how-$call" 0
