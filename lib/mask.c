@@ -96,10 +96,13 @@ int cp_mask_change(int how, const sigset_t *set, sigset_t *old)
 	return 0;
 }
 
+/* The kernel has one pending where it has SIGPROF blocked: while a handler runs that says so. */
 int cp_mask_pending(sigset_t *set)
 {
 	int err = CP_REAL(sigpending)(set);
 
+	if (!err && sigismember(set, SIGPROF) == 1 && cp_session_is_ours() && !cp_send_is_pending())
+		sigdelset(set, SIGPROF);
 	if (!err && cp_held_blocked() && cp_held_any())
 		sigaddset(set, SIGPROF);
 	return err;

@@ -79,6 +79,23 @@ static bool send(const siginfo_t *si)
 	return rung;
 }
 
+bool cp_send_is_pending(void)
+{
+	const uint64_t all = CP_SIGSET_ALL;
+	uint64_t old;
+	bool any;
+
+	if (!bell_is_heard())
+		return true;
+	cp_sys_sigmask(SIG_SETMASK, &all, &old);
+	take_pending();
+	any = cp_held_any();
+	if (any)
+		cp_held_ring();
+	cp_sys_sigmask(SIG_SETMASK, &old, NULL);
+	return any;
+}
+
 bool cp_send_to_self(int code, union sigval value)
 {
 	siginfo_t si;

@@ -33,6 +33,10 @@ static inline bool cp_send_tgkill(pid_t pid, pid_t tid, int sig)
  * ours, of any engine, and is taken now, where the thread is. Async-signal-safe; errno stays. */
 bool cp_send_take_sample(const siginfo_t *si);
 
+/* The kernel has SIGPROF blocked in the calling thread, and one is pending: is any of the
+ * program's? Samples are taken, where the thread is. Async-signal-safe. */
+bool cp_send_is_pending(void);
+
 /* Something is held, and the calling thread doesn't believe SIGPROF blocked: it gets it now, or
  * when the kernel's mask lets it. */
 void cp_send_held(void);

@@ -12,7 +12,7 @@
 #include "host.h"
 
 static sigset_t empty, user, prof, full;
-static volatile int calls;
+static volatile int calls, profs;
 
 static void restoring(int sig)
 {
@@ -26,6 +26,23 @@ static void restoring(int sig)
 	EXPECT(sigismember(&old, SIGPROF) == 1);
 	EXPECT(sigprocmask(SIG_SETMASK, &old, &now) == 0);
 	EXPECT(sigismember(&now, SIGPROF) == 1);
+	calls++;
+}
+
+/* Samples are pending there, which nobody has sent. */
+static void asking(int sig)
+{
+	sigset_t pending;
+
+	for (int i = 0; i < 10; i++) {
+		burn(0.01);
+		EXPECT(sigpending(&pending) == 0 && sigismember(&pending, SIGPROF) == 0);
+	}
+	kill(getpid(), SIGPROF);
+	EXPECT(sigpending(&pending) == 0 && sigismember(&pending, SIGPROF) == 1);
+	burn(0.01);
+	EXPECT(sigpending(&pending) == 0 && sigismember(&pending, SIGPROF) == 1);
+	EXPECT(profs == 0);
 	calls++;
 }
 
@@ -56,6 +73,22 @@ static void run(void (*handler)(int), int sig)
 	EXPECT(sigprocmask(SIG_BLOCK, NULL, &after) == 0);
 	for (int s = 1; s < 32; s++)
 		EXPECT(sigismember(&after, s) == 0);
+}
+
+static void on_prof(int sig)
+{
+	profs++;
+}
+
+/* What was sent there comes when the handler has returned. */
+static void run_asking(void)
+{
+	sigset_t pending;
+
+	signal(SIGPROF, on_prof);
+	run(asking, SIGUSR1);
+	EXPECT(profs == 1);
+	EXPECT(sigpending(&pending) == 0 && sigismember(&pending, SIGPROF) == 0);
 }
 
 /* Nested in a region where the program itself has it blocked. */
@@ -96,6 +129,7 @@ int main(int argc, char **argv)
 		return execl(argv[2], argv[2], "inherited", (char *)NULL);
 	run_blocked();
 	run(unblocking, SIGUSR1);
+	run_asking();
 	run(restoring, SIGPROF);
 	after_handlers();
 	puts("done");
