@@ -79,14 +79,18 @@ static void *large_tagged_zeros(size_t size)
 	return cp_allocator.mallocx(size, CP_HEAP_TAG_BITS | CP_MALLOCX_ZERO);
 }
 
+/* All that the program is told of: allocators clear a block to its end, and who asks for the size
+ * of what calloc gave may count on that. */
 static void *tagged_zeros(size_t size)
 {
+	size_t told;
 	void *p;
 
 	if (size >= CP_HEAP_LARGE)
 		return large_tagged_zeros(size);
-	p = tagged(size);
-	return p ? memset(p, 0, size) : NULL;
+	told = cp_heap_event_told(size);
+	p = tagged(told);
+	return p ? memset(p, 0, told) : NULL;
 }
 
 static RARE void *calloc_sampled(size_t n, size_t each, size_t size)

@@ -274,7 +274,7 @@ size_t cp_heap_event_usable(const void *p, size_t usable)
 	/* One of an earlier run that tagged none: as the allocator gave it, or freed since. */
 	if (cp_depot_at(b.id)->interval < CP_HEAP_TAG_INTERVAL)
 		return usable;
-	told = (b.size + 15) & ~(size_t)15;
+	told = cp_heap_event_told(b.size);
 	return told < usable ? told : usable;
 }
 

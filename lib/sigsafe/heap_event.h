@@ -57,6 +57,11 @@ void *cp_heap_event_commit(const struct cp_heap_sample *s, void *p);
  * much larger than others of its kind: were that seen, the program would treat just those otherwise
  * (redis trims strings with room to spare). */
 size_t cp_heap_event_usable(const void *p, size_t usable);
+/* Of one that has room for it, of SIZE bytes. */
+static inline size_t cp_heap_event_told(size_t size)
+{
+	return (size + 15) & ~(size_t)15;
+}
 
 /* Before P goes back to the allocator. true: it was a sampled block. */
 bool cp_heap_event_free(void *p);

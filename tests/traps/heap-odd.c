@@ -111,6 +111,20 @@ static size_t written(char *p, size_t size)
 	return n;
 }
 
+/* To the very end that the program is told of. */
+static void ends_zero(void)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < 200000; i++) {
+		char *p = zeros(1, 1 + i % 1500);
+
+		n += written(p, malloc_usable_size(p));
+		free(p);
+	}
+	printf("%zu are not 0 in the whole\n", n);
+}
+
 /* Of memory that was written to before: a size comes again. */
 static int all_zero(void)
 {
@@ -125,6 +139,7 @@ static int all_zero(void)
 		}
 		printf("%zu: %zu are not 0\n", size, n);
 	}
+	ends_zero();
 	return 0;
 }
 

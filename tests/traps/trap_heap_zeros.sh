@@ -1,6 +1,6 @@
 #!/bin/bash
 # Trap: what calloc gives isn't zero where the block was asked for with an alignment instead, and has been
-# another one before.
+# another one before; or not as far as malloc_usable_size tells that it goes.
 . "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/heap.sh"
 
