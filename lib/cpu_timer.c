@@ -68,6 +68,13 @@ void cp_cpu_timer_delete(struct cp_thread *t)
 	cp_sys1(SYS_timer_delete, id);
 }
 
+/* A child begins with what its parent has: those of one parent would all have the same first
+ * expiry, and what each does in less than a period would be in all of them, or in none. */
+void cp_cpu_timer_fork_begin(void)
+{
+	cp_add_relaxed(&phase, GOLDEN);
+}
+
 void cp_cpu_timer_prepare(void)
 {
 	longest_tail = 4 * cp_thread_timer_tick_ns() + cp_cpu_state.period_ns;

@@ -13,6 +13,8 @@
 
 /* Before the first timer of a run, with the period set: a random phase. */
 void cp_cpu_timer_prepare(void);
+/* Before a fork: children are spread as threads are. */
+void cp_cpu_timer_fork_begin(void);
 /* When a thread's first expiry is due: in (0, period]. */
 uint64_t cp_cpu_timer_first(void);
 /* T's timer, running. 0 or a negative errno; -ESRCH: T has just ended. */

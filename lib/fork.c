@@ -10,6 +10,7 @@
 
 #include "api.h"
 #include "collect.h"
+#include "cpu_timer.h"
 #include "mark.h"
 #include "module_list.h"
 #include "process.h"
@@ -36,6 +37,7 @@ static bool needs_gate(void)
 static void before(void)
 {
 	cp_mark_expect(true);
+	cp_cpu_timer_fork_begin();
 	cp_self.gate_closed = needs_gate();
 	if (cp_self.gate_closed)
 		cp_gate_close();

@@ -3,6 +3,7 @@
  *
  *   forks once | grandchild | idle | deep | dump | crash | thread
  *   forks drained FILE    after a dump, which is FILE
+ *   forks many            children that work for a moment, one after the other
  */
 #include <errno.h>
 #include <pthread.h>
@@ -151,8 +152,27 @@ static void run(void (*child)(void), int expected, const char *drained)
 	parent_work();
 }
 
+#define MANY 32
+#define MOMENT_SECONDS 0.025
+
+static void run_many(void)
+{
+	for (int i = 0; i < MANY; i++) {
+		int status = -1;
+		pid_t pid = fork();
+
+		if (pid == 0) {
+			burn(MOMENT_SECONDS);
+			exit(0);
+		}
+		EXPECT(waitpid(pid, &status, 0) == pid && status == 0);
+	}
+}
+
 int main(int argc, char **argv)
 {
+	if (argc > 1 && !strcmp(argv[1], "many"))
+		run_many();
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 		if (argc > 1 && !strcmp(kinds[i].name, argv[1]))
 			run(kinds[i].child, kinds[i].status, argc > 2 ? argv[2] : NULL);
