@@ -39,9 +39,25 @@ typedef void *(*aligned_function)(size_t, size_t);
 
 static void *sample(const struct cp_heap_sample *s, aligned_function allocate, size_t alignment)
 {
+	int saved = errno;
 	void *p = allocate(better(alignment), enough(s->size));
 
-	return p ? p : allocate(alignment, s->size);
+	if (p)
+		return p;
+	errno = saved;
+	return allocate(alignment, s->size);
+}
+
+static int posix_sample(const struct cp_heap_sample *s, void **to, size_t alignment)
+{
+	int saved = errno;
+
+	/* Less than a pointer's is an error, which stays one. */
+	if (alignment >= sizeof(void *) &&
+	    !cp_allocator.posix_memalign(to, better(alignment), enough(s->size)))
+		return 0;
+	errno = saved;
+	return cp_allocator.posix_memalign(to, alignment, s->size);
 }
 
 static RARE void *memalign_slow(size_t alignment, size_t size)
@@ -89,12 +105,7 @@ static RARE int posix_memalign_slow(void **to, size_t alignment, size_t size)
 		return ENOMEM;
 	if (!cp_heap_event_begin(&s, size, CALLER))
 		return cp_allocator.posix_memalign(to, alignment, size);
-	/* Less than a pointer's is an error, which stays one. */
-	err = alignment < sizeof(void *)
-		      ? EINVAL
-		      : cp_allocator.posix_memalign(to, better(alignment), enough(size));
-	if (err)
-		err = cp_allocator.posix_memalign(to, alignment, size);
+	err = posix_sample(&s, to, alignment);
 	if (!err)
 		cp_heap_event_commit(&s, *to);
 	return err;

@@ -1,6 +1,7 @@
 /* jemalloc's own functions, which programs call that were built for it. Without jemalloc they do
  * what they promise by way of malloc: a program may find them here and then call them.
  */
+#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -56,10 +57,18 @@ static size_t enough(size_t size)
 static RARE void *mallocx_slow(size_t size, int flags)
 {
 	struct cp_heap_sample s;
+	int saved = errno;
+	void *p;
 
 	if (!cp_heap_event_begin(&s, size, CALLER))
 		return cp_allocator.mallocx(size, flags);
-	return cp_heap_event_commit(&s, cp_allocator.mallocx(enough(size), better(flags)));
+	p = cp_allocator.mallocx(enough(size), better(flags));
+	/* There may be room for what was asked for, and for no more. */
+	if (!p) {
+		errno = saved;
+		p = cp_allocator.mallocx(size, flags);
+	}
+	return cp_heap_event_commit(&s, p);
 }
 
 INTERPOSE void *mallocx(size_t size, int flags)
@@ -77,9 +86,13 @@ static RARE void *rallocx_slow(void *p, size_t size, int flags, bool taken)
 	struct cp_heap_sample s;
 	bool tracked = cp_heap_event_untrack(p, &old);
 	bool sampled = taken && cp_heap_event_begin(&s, size, CALLER);
-	void *to = sampled ? cp_allocator.rallocx(p, enough(size), better(flags))
-			   : cp_allocator.rallocx(p, size, flags);
+	int saved = errno;
+	void *to = sampled ? cp_allocator.rallocx(p, enough(size), better(flags)) : NULL;
 
+	if (!to) {
+		errno = saved;
+		to = cp_allocator.rallocx(p, size, flags);
+	}
 	if (tracked && !to)
 		cp_heap_event_retrack(p, &old);
 	else if (tracked)

@@ -27,10 +27,12 @@ INTERPOSE void cfree(void *p);
 INTERPOSE void free_sized(void *p, size_t size);
 INTERPOSE void free_aligned_sized(void *p, size_t alignment, size_t size);
 
-/* SIZE bytes that free will know by their address; NULL: not possible, or no memory. */
+/* SIZE bytes that free will know by their address; NULL: not possible, or no memory, which is for
+ * the call itself to say, if it finds none either. */
 static void *tagged(size_t size)
 {
 	size_t enough = size < CP_HEAP_TAG_MIN ? CP_HEAP_TAG_MIN : size;
+	int saved = errno;
 	void *p;
 
 	if (!cp_heap_hot_tags())
@@ -38,6 +40,7 @@ static void *tagged(size_t size)
 	p = cp_heap_spares_take(size);
 	if (p || cp_allocator.posix_memalign(&p, CP_HEAP_TAG_ALIGN, enough) == 0)
 		return p;
+	errno = saved;
 	return NULL;
 }
 

@@ -14,6 +14,7 @@
  * library along for itself; until something fails, malloc and free do what that does.
  */
 #include <dlfcn.h>
+#include <errno.h>
 #include <link.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -271,22 +272,44 @@ static unsigned aligned_form(unsigned form)
 	return form < NEW_ALIGNED ? form + (NEW_ALIGNED - NEW) : form;
 }
 
+/* SIZE bytes that free will know by their address; NULL: no memory, which doesn't say that there is
+ * none for less. */
+static void *tagged(size_t size)
+{
+	int saved = errno;
+	void *p;
+
+	if (cp_allocator.posix_memalign(&p, CP_HEAP_TAG_ALIGN, size) == 0)
+		return p;
+	errno = saved;
+	return NULL;
+}
+
+/* Asked before the allocator's own new, which would have the program's handler called, and throw.
+ * Large blocks lie on pages as they are. */
+static bool has_room(size_t size)
+{
+	void *p = size < CP_HEAP_LARGE ? tagged(size) : NULL;
+
+	cp_heap_hot.free(p);
+	return p || size >= CP_HEAP_LARGE;
+}
+
 static void *sample(unsigned form, const struct cp_heap_sample *s, size_t alignment,
 		    const void *nothrow)
 {
 	unsigned aligned = aligned_form(form);
 	size_t enough = s->size < CP_HEAP_TAG_MIN ? CP_HEAP_TAG_MIN : s->size;
-
 	void *p;
 
 	if (!cp_heap_hot_tags() || alignment >= CP_HEAP_TAG_ALIGN || !look_up(aligned))
 		return call_new(form, s->size, alignment, nothrow);
 	/* One that calls another function of ours would be counted twice. */
 	if (is_own(aligned))
-		return call_new(aligned, enough, CP_HEAP_TAG_ALIGN, nothrow);
-	if (cp_allocator.posix_memalign(&p, CP_HEAP_TAG_ALIGN, enough) == 0)
-		return p;
-	return call_new(form, s->size, alignment, nothrow);
+		return has_room(enough) ? call_new(aligned, enough, CP_HEAP_TAG_ALIGN, nothrow)
+					: call_new(form, s->size, alignment, nothrow);
+	p = tagged(enough);
+	return p ? p : call_new(form, s->size, alignment, nothrow);
 }
 
 static RARE void *new_slow(unsigned form, size_t size, size_t alignment, const void *nothrow)
