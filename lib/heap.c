@@ -11,6 +11,7 @@
 #include "sigsafe/heap_event.h"
 #include "sigsafe/heap_exact.h"
 #include "sigsafe/live.h"
+#include "sigsafe/poisson.h"
 #include "sigsafe/sys.h"
 #include "unloaded.h"
 
@@ -100,8 +101,8 @@ int cp_heap_start(struct cp_run *r, const struct cp_config *c)
 	cp_depot_wake = ask_for_drain;
 	begin_totals(c);
 	begin_counting();
-	/* The caller's next sample was drawn in an earlier run, maybe of larger intervals: this run
-	 * may be asked for all that it allocates. */
+	/* The caller's next sample was drawn in an earlier run, maybe of larger intervals, and
+	 * would stand for as much. */
 	cp_self.heap.interval = cp_self.heap.left = 0;
 	cp_heap_exact_leave();
 	switch_on(c->heap_interval);
@@ -121,11 +122,41 @@ void cp_heap_thread_end(struct cp_thread *t)
 		cp_heap_event_flush();
 }
 
+/* Children that went on with their parent's draws would all sample the same of what they do alike:
+ * the error of their sum would be that of one, as often as there are children. No system call: a
+ * filter may refuse it. */
+static void draw_apart(void)
+{
+	struct cp_heap_totals *t = &cp_heap_totals;
+
+	t->seed = cp_poisson_seed(t->seed ^ cp_ticks(), (uint64_t)cp_sys_getpid());
+	cp_self.heap.random = cp_poisson_seed(t->seed, cp_add_relaxed(&t->threads, 1));
+	cp_self.heap.interval = cp_self.heap.left = 0;
+}
+
+static void begin_step(uint64_t *next, uint64_t step)
+{
+	if (*next != UINT64_MAX)
+		*next = step;
+}
+
+/* The parent's dumps are behind what it has allocated, of which the child has nothing. */
+static void begin_childs_totals(void)
+{
+	struct cp_heap_totals *t = &cp_heap_totals;
+
+	t->allocated = t->freed = t->peak = 0;
+	begin_step(&t->next_allocated, t->allocated_step);
+	begin_step(&t->next_freed, t->freed_step);
+	begin_step(&t->next_in_use, t->in_use_step);
+}
+
 void cp_heap_fork_child(struct cp_run *r, struct cp_thread *keep)
 {
 	(void)r;
 	cp_heap_event_forget();
-	cp_heap_totals.allocated = cp_heap_totals.freed = cp_heap_totals.peak = 0;
+	begin_childs_totals();
+	draw_apart();
 	if (time_step)
 		next_time = cp_sys_clock_ns(CLOCK_MONOTONIC) + time_step;
 	begin_counting();
