@@ -85,12 +85,14 @@ static void switch_on(uint64_t interval)
 	cp_live_configure(interval >= CP_HEAP_TAG_INTERVAL ? SLOTS_SAMPLED : SLOTS_EXACT);
 	cp_heap_hot_look(interval < CP_HEAP_TAG_INTERVAL, tags);
 	cp_store_seqcst(&cp_heap_hot.state, CP_HEAP_ON);
+	cp_store_seqcst(&cp_heap_hot.counts, interval > 1);
 	cp_store_seqcst(&cp_heap_hot.all, interval <= 1);
 }
 
 static void switch_off(void)
 {
 	cp_store_seqcst(&cp_heap_hot.all, false);
+	cp_store_seqcst(&cp_heap_hot.counts, false);
 	cp_store_seqcst(&cp_heap_hot.state, CP_HEAP_OFF);
 	cp_heap_hot_rest();
 }

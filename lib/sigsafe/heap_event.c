@@ -29,11 +29,13 @@ static bool is_filtered(uint64_t interval)
 	return interval >= CP_HEAP_TAG_INTERVAL;
 }
 
-/* Drawn in an earlier run, from which this one differs in what free looks at: it would not know the
- * block, which may have a tag. */
+/* Drawn in an earlier run, and nothing for this one: that takes all; or free looks at tagged blocks
+ * alone, and would not know this one. Else it is as good a sample as any, with its own weight. */
 static bool is_of_another_kind(uint64_t interval)
 {
-	return is_filtered(interval) != is_filtered(cp_load_relaxed(&cp_heap_totals.interval));
+	uint64_t now = cp_load_relaxed(&cp_heap_totals.interval);
+
+	return now <= 1 ? interval > 1 : is_filtered(now) && !is_filtered(interval);
 }
 
 bool cp_heap_event_begin(struct cp_heap_sample *s, size_t size, void *caller)

@@ -55,13 +55,14 @@ struct cp_heap_hot {
 	uint8_t filtered; /* free looks only at what the filter has, too */
 	uint8_t tags;	  /* sampled blocks are asked for with a tag */
 	uint8_t all;	  /* on, and every allocation is sampled */
-	uint8_t cxx;	  /* operator new and delete are malloc and free: preload/new.c */
+	uint8_t counts;	  /* on, and not every one: threads count down to their next samples */
 	union cp_heap_look look;
 	void *(*malloc)(size_t);
 	void (*free)(void *);
 	void *(*calloc)(size_t, size_t);
 	void *(*realloc)(void *, size_t);
 	size_t (*usable_size)(void *); /* 0, where the allocator has none */
+	uint8_t cxx; /* operator new and delete are malloc and free: preload/new.c */
 } __attribute__((aligned(64)));
 _Static_assert(sizeof(struct cp_heap_hot) == 64, "one line");
 extern struct cp_heap_hot cp_heap_hot __attribute__((visibility("hidden")));
@@ -85,9 +86,10 @@ static inline __attribute__((always_inline)) bool cp_heap_takes(size_t size)
 {
 	uint64_t left;
 
-	/* Off, it is a jump; so there is none for who pays for more than that. */
-	if (cp_unlikely(cp_heap_hot.state == CP_HEAP_OFF))
-		return false;
+	/* Where all are, what a thread has left may be of another run, and says nothing. Off, it is
+	 * a jump more; so there is none for who pays for more than that. */
+	if (cp_unlikely(!cp_heap_hot.counts))
+		return cp_unlikely(cp_heap_hot.state != CP_HEAP_OFF);
 	left = cp_self.heap.left;
 	/* Not subtracted in its place and put back: a handler in between would take the difference
 	 * for large, and its own allocations not for samples. */

@@ -1,6 +1,6 @@
 /* Sampled blocks that are deleted, with their size, when the heap mode is no longer on.
  *
- *     heap-stopped stop | fork | restart | exact
+ *     heap-stopped stop | fork | restart | exact | others
  *
  * An allocator that is told another size than the block's gives it to somebody else as that: their
  * blocks then are larger than they can be.
@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <future>
 #include <new>
 #include <thread>
 #include <vector>
@@ -83,6 +84,30 @@ int after_exact(std::vector<char *> &all)
 	return wrong != 0;
 }
 
+/* A second run that has all, of a thread, too, that had begun to count bytes in the first one. */
+int others_exact()
+{
+	auto *stop = find<int(int)>("cprof_stop_mode");
+	auto *start = find<int(const struct cprof_options *)>("cprof_start");
+	struct cprof_options o = CPROF_OPTIONS_INIT;
+	std::vector<char *> some(10), more(1000);
+	std::promise<void> begun, go;
+
+	std::thread other([&] {
+		fill(some);
+		begun.set_value();
+		go.get_future().wait();
+		fill(more);
+	});
+	begun.get_future().wait();
+	o.heap_path = std::getenv("AGAIN");
+	o.heap_interval = 1;
+	int error = !stop || !start || stop(CPROF_HEAP) || start(&o);
+	go.set_value();
+	other.join();
+	return error || stop(CPROF_HEAP) ? 2 : 0;
+}
+
 int after_stop(std::vector<char *> &all, bool again)
 {
 	auto *stop = find<int(int)>("cprof_stop_mode");
@@ -119,6 +144,8 @@ int main(int argc, char **argv)
 	const char *how = argc > 1 ? argv[1] : "";
 
 	fill(all);
+	if (!std::strcmp(how, "others"))
+		return others_exact();
 	if (!std::strcmp(how, "exact"))
 		return after_exact(all);
 	return std::strcmp(how, "fork") ? after_stop(all, !std::strcmp(how, "restart"))

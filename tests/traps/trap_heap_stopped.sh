@@ -18,6 +18,13 @@ for allocator in $(allocators); do
 		[ $how != exact ] || [ "$(heap_values "$AGAIN" . | cut -d ' ' -f 1)" -ge 1000 ] ||
 			fail "$allocator: the exact run has $(heap_values "$AGAIN" .) of 1000 blocks"
 	done
+	# With samples so rare that the thread has none.
+	CPROF_HEAP_INTERVAL=1G heap_profiled others ./tests/traps/heap-stopped others
+	check_status others 0
+	check_quiet others
+	check_heap "$AGAIN"
+	read -r blocks _ <<<"$(heap_values "$AGAIN" .)"
+	[ "$blocks" -ge 1000 ] || fail "$allocator: the exact run has $blocks of the other thread's 1000 blocks"
 	# The other way round: what a thread drew in exact mode is nothing for a run with tags.
 	CPROF_HEAP_INTERVAL=1 heap_profiled from-exact ./tests/traps/heap-stopped restart
 	check_status from-exact 0
