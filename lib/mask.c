@@ -32,13 +32,25 @@ static enum blocker blocker(void)
 	uint64_t now = 0;
 
 	cp_sys_sigmask(SIG_BLOCK, &none, &now);
+	cp_held_see(now);
 	if (!(now & CP_SIGBIT(SIGPROF)) || cp_held_blocked())
 		return NOBODY;
 	return cp_signals_blocks_on_stack() && cp_signals_on_alternate() ? US : HANDLER;
 }
 
+static void put(sigset_t *set, int sig, bool in)
+{
+	if (in)
+		sigaddset(set, sig);
+	else
+		sigdelset(set, sig);
+}
+
+/* What a handler's mask blocks in the kernel is shown as it is. */
 static void show(sigset_t *old)
 {
+	if (cp_self.witness && sigismember(old, SIGPROF) == 0)
+		put(old, CP_HELD_WITNESS, cp_self.witness_blocked);
 	if (cp_held_blocked())
 		sigaddset(old, SIGPROF);
 	else if (sigismember(old, SIGPROF) == 1 && cp_signals_blocks_on_stack() &&
@@ -46,34 +58,64 @@ static void show(sigset_t *old)
 		sigdelset(old, SIGPROF);
 }
 
+/* The kernel's part of a change. */
+static sigset_t part_of_kernel(int how, const sigset_t *set, enum blocker by)
+{
+	bool mentions = sigismember(set, SIGPROF) == 1;
+	sigset_t other = *set;
+
+	if (how == SIG_SETMASK && by == US)
+		sigaddset(&other, SIGPROF);
+	else if (how != SIG_UNBLOCK && by != HANDLER)
+		sigdelset(&other, SIGPROF);
+	if ((cp_self.witness || how == SIG_SETMASK) && !(by == HANDLER && mentions))
+		put(&other, CP_HELD_WITNESS, mentions);
+	return other;
+}
+
+/* And the view's. What the kernel keeps need not be in it, which would outlast the handler. */
+static void part_of_view(int how, const sigset_t *set, enum blocker by)
+{
+	bool mentions = sigismember(set, SIGPROF) == 1;
+	bool wants = sigismember(set, CP_HELD_WITNESS) == 1;
+
+	if (by == HANDLER && mentions)
+		return;
+	if (how == SIG_SETMASK) {
+		cp_self.witness = 1;
+		cp_self.witness_blocked = wants;
+		cp_held_set_blocked(mentions);
+	} else {
+		if (wants)
+			cp_self.witness_blocked = how == SIG_BLOCK;
+		if (mentions)
+			cp_held_set_blocked(how == SIG_BLOCK);
+	}
+	deliver_held();
+}
+
 static int change(int how, const sigset_t *set, sigset_t *old)
 {
 	bool mentions = set && sigismember(set, SIGPROF) == 1;
 	bool blocks = how == SIG_SETMASK || (how == SIG_BLOCK && mentions);
 	enum blocker by = set && blocks ? blocker() : NOBODY;
-	sigset_t other;
+	sigset_t other, before;
+	uint64_t was;
 	int err;
 
-	if (set) {
-		other = *set;
-		if (how == SIG_SETMASK && by == US)
-			sigaddset(&other, SIGPROF);
-		else if (blocks && by != HANDLER)
-			sigdelset(&other, SIGPROF);
-	}
-	err = CP_REAL(pthread_sigmask)(how, set ? &other : NULL, old);
+	if (set)
+		other = part_of_kernel(how, set, by);
+	err = CP_REAL(pthread_sigmask)(how, set ? &other : NULL, &before);
 	if (err)
 		return err;
+	memcpy(&was, &before, sizeof(was));
+	cp_held_see(was);
+	if (old)
+		*old = before;
 	if (old)
 		show(old);
-	/* What the kernel keeps need not be in the view, which would outlast the handler. */
-	if (!set || (by == HANDLER && mentions))
-		return 0;
-	if (how == SIG_SETMASK)
-		cp_held_set_blocked(mentions);
-	else if (mentions)
-		cp_held_set_blocked(how == SIG_BLOCK);
-	deliver_held();
+	if (set)
+		part_of_view(how, set, by);
 	return 0;
 }
 
@@ -86,8 +128,12 @@ int cp_mask_change(int how, const sigset_t *set, sigset_t *old)
 	if (cp_session_active() && !cp_session_is_ours())
 		cp_held_leave_to_child();
 	/* A thread that believes SIGPROF blocked must be able to unblock it after a stop. */
-	if (!cp_session_is_ours() && (cp_session_active() || !cp_held_blocked()))
+	if (!cp_session_is_ours() && (cp_session_active() || !cp_held_blocked())) {
+		/* From here on it is the program's alone; a vfork's child has its parent's. */
+		if (!cp_session_active())
+			cp_self.witness = 0;
 		return CP_REAL(sigprocmask)(how, set, old);
+	}
 	err = change(how, set, old);
 	if (err) {
 		errno = err;
@@ -103,7 +149,7 @@ int cp_mask_pending(sigset_t *set)
 
 	if (!err && sigismember(set, SIGPROF) == 1 && cp_session_is_ours() && !cp_send_is_pending())
 		sigdelset(set, SIGPROF);
-	if (!err && cp_held_blocked() && cp_held_any())
+	if (!err && cp_held_blocked_now() && cp_held_any())
 		sigaddset(set, SIGPROF);
 	return err;
 }
@@ -114,7 +160,7 @@ int cp_mask_suspend(const sigset_t *mask)
 {
 	int result, saved;
 
-	if (!cp_session_is_ours() || !cp_held_blocked() || sigismember(mask, SIGPROF) != 0)
+	if (!cp_session_is_ours() || !cp_held_blocked_now() || sigismember(mask, SIGPROF) != 0)
 		return CP_REAL(sigsuspend)(mask);
 	cp_held_really_block(true);
 	cp_held_set_blocked(false);
@@ -200,6 +246,7 @@ int cp_mask_wait(const sigset_t *set, siginfo_t *si, const struct timespec *time
 	/* Really blocked meanwhile: a handler between our look at what is held and the
 	 * wait would take the wake-up that belongs to the wait. */
 	cp_sys_sigmask(SIG_BLOCK, &really, &before);
+	cp_held_see(before);
 	view = cp_held_blocked() ? before | CP_SIGBIT(SIGPROF) : before;
 	memcpy(&waited_for, set, sizeof(waited_for));
 	if (prof)

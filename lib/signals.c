@@ -42,6 +42,7 @@ static int owner; /* pid of the process that KINDS describes: not a vfork child'
 static bool alternate_too_small;     /* one of the program's is; never cleared */
 static unsigned char prof_added[65]; /* SIGPROF in that signal's mask is our doing */
 static bool any_prof_added;
+static unsigned char witness_taken[65]; /* CP_HELD_WITNESS out of that signal's mask is, too */
 
 static int flags_for(int sig)
 {
@@ -347,6 +348,14 @@ static bool needs_prof_blocked(int sig, const struct sigaction *act)
 	       is_handler(act) && sigismember(&act->sa_mask, SIGPROF) == 0;
 }
 
+/* Its handler would seem to run with SIGPROF blocked: held.h. */
+static bool blocks_witness_alone(const struct sigaction *act)
+{
+	return cp_session_is_ours() && is_handler(act) &&
+	       sigismember(&act->sa_mask, CP_HELD_WITNESS) == 1 &&
+	       sigismember(&act->sa_mask, SIGPROF) == 0;
+}
+
 /* Signals that can't have a handler of the program's: libc's own are the last two. They can't be
  * blocked, either. */
 #define NEVER_CAUGHT (CP_SIGBIT(SIGKILL) | CP_SIGBIT(SIGSTOP) | CP_SIGBIT(32) | CP_SIGBIT(33))
@@ -377,20 +386,26 @@ bool cp_signals_may_have_run(uint64_t signals)
 
 int cp_signals_sigaction(int sig, const struct sigaction *act, struct sigaction *old)
 {
-	struct sigaction more;
-	bool added, add, keeps;
+	bool added, add, taken, take, keeps;
+	struct sigaction other;
 	int err;
 
 	if (sig < 1 || sig > 64)
 		return CP_REAL(sigaction)(sig, act, old);
 	added = cp_load_relaxed(&prof_added[sig]);
+	taken = cp_load_relaxed(&witness_taken[sig]);
 	add = act && needs_prof_blocked(sig, act);
+	take = act && !add && blocks_witness_alone(act);
+	if (add || take)
+		other = *act;
 	if (add) {
-		more = *act;
-		sigaddset(&more.sa_mask, SIGPROF);
-		act = &more;
+		sigaddset(&other.sa_mask, SIGPROF);
 		cp_store_relaxed(&any_prof_added, true);
 	}
+	if (take)
+		sigdelset(&other.sa_mask, CP_HELD_WITNESS);
+	if (add || take)
+		act = &other;
 	keeps = act && (!cp_session_active() || cp_session_is_ours());
 	if (keeps && is_handler(act))
 		cp_or_seqcst(&caught, CP_SIGBIT(sig));
@@ -399,8 +414,12 @@ int cp_signals_sigaction(int sig, const struct sigaction *act, struct sigaction 
 		return err;
 	if (old && added)
 		sigdelset(&old->sa_mask, SIGPROF);
-	if (keeps)
+	if (old && taken)
+		sigaddset(&old->sa_mask, CP_HELD_WITNESS);
+	if (keeps) {
 		cp_store_relaxed(&prof_added[sig], add);
+		cp_store_relaxed(&witness_taken[sig], take);
+	}
 	return 0;
 }
 
@@ -549,8 +568,8 @@ void cp_signals_exec_begin(void)
 	/* Only a mask and "ignored" are inherited over exec; handlers become default. */
 	if (cp_sys_getpid() != owner)
 		cp_held_leave_to_child();
-	else if (cp_held_blocked())
-		cp_held_really_block(true);
+	else
+		cp_held_reveal();
 	really_ignore_prof(true);
 }
 
@@ -559,8 +578,7 @@ void cp_signals_exec_failed(void)
 	if (cp_sys_getpid() != owner)
 		return;
 	really_ignore_prof(false);
-	if (cp_held_blocked())
-		cp_held_really_block(false);
+	cp_held_conceal();
 }
 
 void cp_signals_fork_child(void)

@@ -16,20 +16,16 @@ INTERPOSE int thrd_create(pthread_t *thread, int (*start)(void *), void *argumen
 /* The new thread takes the mask as the program believes it, and adopts it. */
 static bool creation_begins(void)
 {
-	bool blocked = cp_held_blocked();
-
 	init_watch_exit();
-	if (blocked)
-		cp_held_really_block(true);
-	return blocked;
+	return cp_held_reveal();
 }
 
 /* Ours, if another is needed, comes after the program's: that may be the last one it may have, and
  * where it could not be made the program still has one thread. */
-static void creation_ends(bool blocked, int err, struct cp_thread *t)
+static void creation_ends(bool revealed, int err, struct cp_thread *t)
 {
-	if (blocked)
-		cp_held_really_block(false);
+	if (revealed)
+		cp_held_conceal();
 	if (err)
 		cp_thread_free(t);
 	else
@@ -40,16 +36,16 @@ INTERPOSE int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void
 			     void *argument)
 {
 	struct cp_thread *t;
-	bool blocked;
+	bool revealed;
 	int err;
 
 	cp_process_leave_others();
 	t = cp_threads_prepare(attr, start, argument);
 	if (!t)
 		return CP_REAL(pthread_create)(thread, attr, start, argument);
-	blocked = creation_begins();
+	revealed = creation_begins();
 	err = CP_REAL(pthread_create)(thread, attr, cp_threads_entry, t);
-	creation_ends(blocked, err, t);
+	creation_ends(revealed, err, t);
 	return err;
 }
 
@@ -57,7 +53,7 @@ INTERPOSE int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void
 INTERPOSE int thrd_create(pthread_t *thread, int (*start)(void *), void *argument)
 {
 	struct cp_thread *t;
-	bool blocked;
+	bool revealed;
 	int err;
 
 	if (!CP_REAL(thrd_create))
@@ -66,8 +62,8 @@ INTERPOSE int thrd_create(pthread_t *thread, int (*start)(void *), void *argumen
 	t = cp_threads_prepare_c11(start, argument);
 	if (!t)
 		return CP_REAL(thrd_create)(thread, start, argument);
-	blocked = creation_begins();
+	revealed = creation_begins();
 	err = CP_REAL(thrd_create)(thread, cp_threads_entry_c11, t);
-	creation_ends(blocked, err, t);
+	creation_ends(revealed, err, t);
 	return err;
 }

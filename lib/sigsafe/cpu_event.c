@@ -1,6 +1,7 @@
 /* SIGPROF. Ours are told from the program's own by si_code and si_value. */
 #include "sigsafe/cpu_event.h"
 
+#include <string.h>
 #include <time.h>
 
 #include "sigsafe/atomic.h"
@@ -178,12 +179,16 @@ static bool take_perf(struct cp_thread *t, const ucontext_t *uc)
 	return taken;
 }
 
+static bool is_own(const struct cp_self *self)
+{
+	return self && self->thread && cp_load_relaxed(&self->thread->tid) == cp_sys_gettid();
+}
+
 /* While another SIGPROF is pending for a thread the kernel drops perf's, and an event's first is
  * its only one: hits are looked for whichever came. */
 static void take_unannounced(const struct cp_self *self, const ucontext_t *uc)
 {
-	if (cp_load_relaxed(&cp_cpu_state.perf_used) && self && self->thread &&
-	    cp_load_relaxed(&self->thread->tid) == cp_sys_gettid())
+	if (cp_load_relaxed(&cp_cpu_state.perf_used) && is_own(self))
 		take_perf(self->thread, uc);
 }
 
@@ -275,6 +280,16 @@ static const struct cp_self *self_of(const siginfo_t *si)
 	return t && t->own_tls ? cp_thread_self() : NULL;
 }
 
+/* What is in force again when the handler has returned. */
+static void see_mask(const struct cp_self *self, const ucontext_t *uc)
+{
+	uint64_t mask;
+
+	memcpy(&mask, &uc->uc_sigmask, sizeof(mask));
+	if (self)
+		cp_held_see(mask);
+}
+
 bool cp_cpu_event_take(const siginfo_t *si, const ucontext_t *uc)
 {
 	const struct cp_self *self = cp_thread_self();
@@ -296,16 +311,22 @@ void cp_cpu_event_handler(int sig, siginfo_t *si, void *context)
 
 	if (is_timer_of_ours(si)) {
 		self = self_of(si);
+		see_mask(self, uc);
 		if (si->si_timerid == CP_HELD_BELL)
 			take_unannounced(self, uc);
 		else
 			from_thread_timer(si, uc);
 	} else if (cp_wall_event(si, uc)) {
 		self = self_of(si);
+		see_mask(self, uc);
 	} else if (from_perf(si, uc)) {
 		self = cp_thread_self();
+		see_mask(self, uc);
 	} else {
 		self = cp_thread_libc_self();
+		/* A clone that shares its maker's TLS has a mask of its own. */
+		if (is_own(self))
+			see_mask(self, uc);
 		take_unannounced(self, uc);
 		if (!from_process_timer(self, si, uc))
 			from_program(self, si, uc);

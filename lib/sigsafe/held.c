@@ -150,9 +150,63 @@ bool cp_held_take(siginfo_t *si)
 	return true;
 }
 
-static const uint64_t prof_bit = CP_SIGBIT(SIGPROF);
+static const uint64_t prof_bit = CP_SIGBIT(SIGPROF), witness_bit = CP_SIGBIT(CP_HELD_WITNESS);
 
 uint32_t cp_held_on;
+
+static uint64_t mask_now(void)
+{
+	uint64_t none = 0, now = 0;
+
+	cp_sys_sigmask(SIG_BLOCK, &none, &now);
+	return now;
+}
+
+void cp_held_see(uint64_t now)
+{
+	bool blocked = (now & witness_bit) != 0;
+
+	if (cp_self.witness && !(now & prof_bit) && blocked != cp_self.prof_blocked)
+		cp_held_set_blocked(blocked);
+}
+
+bool cp_held_blocked_now(void)
+{
+	if (cp_self.witness)
+		cp_held_see(mask_now());
+	return cp_held_blocked();
+}
+
+/* Of BITS those in TO are blocked, the others are not. */
+static void set_bits(uint64_t bits, uint64_t to)
+{
+	uint64_t on = bits & to, off = bits & ~to;
+
+	if (on)
+		cp_sys_sigmask(SIG_BLOCK, &on, NULL);
+	if (off)
+		cp_sys_sigmask(SIG_UNBLOCK, &off, NULL);
+}
+
+/* What a revealed mask differs in from ours. */
+static uint64_t concealed_bits(void)
+{
+	return (cp_held_blocked() ? prof_bit : 0) | (cp_self.witness ? witness_bit : 0);
+}
+
+bool cp_held_reveal(void)
+{
+	if (!cp_held_blocked_now() && !cp_self.witness_blocked)
+		return false;
+	set_bits(concealed_bits(), prof_bit | (cp_self.witness_blocked ? witness_bit : 0));
+	return true;
+}
+
+void cp_held_conceal(void)
+{
+	if (cp_held_blocked() || cp_self.witness_blocked)
+		set_bits(concealed_bits(), cp_held_blocked() ? witness_bit : 0);
+}
 
 void cp_held_really_block(bool block)
 {
@@ -161,23 +215,25 @@ void cp_held_really_block(bool block)
 
 void cp_held_adopt(void)
 {
-	uint64_t none = 0, now = 0;
+	uint64_t now, to;
 
 	if (!cp_load_relaxed(&cp_held_on))
 		return;
-	cp_sys_sigmask(SIG_BLOCK, &none, &now);
-	if (now & prof_bit) {
+	now = mask_now();
+	if (!cp_self.witness)
+		cp_self.witness_blocked = (now & witness_bit) != 0;
+	cp_self.witness = 1;
+	if (now & prof_bit)
 		cp_held_set_blocked(true);
-		cp_held_really_block(false);
-	}
+	to = cp_held_blocked() ? witness_bit : 0;
+	if ((now & (prof_bit | witness_bit)) != to)
+		set_bits(prof_bit | witness_bit, to);
 }
 
 void cp_held_leave_to_child(void)
 {
-	if (cp_held_blocked() && cp_self.child != cp_sys_getpid()) {
+	if (cp_self.child != cp_sys_getpid() && cp_held_reveal())
 		cp_self.child = cp_sys_getpid();
-		cp_held_really_block(true);
-	}
 }
 
 void cp_held_fork_child(void)

@@ -6,6 +6,10 @@
  * (pthread_kill), or for the first thread that unblocks it or waits for it (kill, sigqueue,
  * the program's timers). As with any standard signal, one is kept and others meanwhile are not.
  *
+ * Masks come back without a call that we see: by siglongjmp, setcontext and swapcontext, and when a
+ * handler ends. So the kernel's mask has the view in it, as the witness: a signal that nobody sends
+ * is blocked where the program believes SIGPROF blocked. Where the two differ the mask is right.
+ *
  * What the program sends to the thread that it is in is kept here, too, blocked or not
  * (lib/send.h).
  *
@@ -31,6 +35,14 @@ static inline bool cp_held_blocked(void)
 }
 
 void cp_held_set_blocked(bool blocked);
+
+/* The processor that it is named after is gone. */
+#define CP_HELD_WITNESS SIGSTKFLT
+/* NOW is the kernel's mask of the calling thread, or will be when its handler ends. Where SIGPROF
+ * really is blocked, by a handler's mask, the view stays. */
+void cp_held_see(uint64_t now);
+/* As it is now. */
+bool cp_held_blocked_now(void);
 
 /* The calling thread, though it believes SIGPROF blocked, takes one that is held: it is in
  * sigwait. */
@@ -69,6 +81,10 @@ void cp_held_adopt(void);
 void cp_held_leave_to_child(void);
 /* In the kernel, not in the program's view. */
 void cp_held_really_block(bool block);
+/* The kernel's mask is what the program believes, for what inherits it. true: it wasn't; then it is
+ * put back by the second. */
+bool cp_held_reveal(void);
+void cp_held_conceal(void);
 
 /* In a fork child nothing is pending. */
 void cp_held_fork_child(void);

@@ -152,7 +152,9 @@ struct cp_self {
 	uint8_t gate_closed; /* by this thread's fork: fork.c */
 	uint8_t forks;	     /* between fork's handlers: module_list.c */
 	uint8_t in_dlclose;  /* how deep: destructors may call it: lib/closing.c */
-	int32_t child;	     /* pid of a vfork child that took its mask over: mask.c */
+	uint8_t witness;     /* the kernel's mask tells prof_blocked, too: held.h */
+	uint8_t witness_blocked;    /* as the program wants that signal */
+	int32_t child;		    /* pid of a vfork child that took its mask over: mask.c */
 	uint64_t dlclose_frame;	    /* of the outermost */
 	struct cp_held_signal prof; /* the pending one */
 	struct cp_heap_self heap;
