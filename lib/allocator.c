@@ -2,6 +2,7 @@
 #include "allocator.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <link.h>
 #include <stdint.h>
 #include <string.h>
@@ -234,4 +235,15 @@ const char *cp_allocator_unseen(void)
 	cp_format(why, sizeof(why), "malloc is %s's, which comes before libcprof's",
 		  dladdr(f, &info) && info.dli_fname ? info.dli_fname : "another module");
 	return why;
+}
+
+void *cp_allocator_try_aligned(size_t alignment, size_t size)
+{
+	int saved = errno;
+	void *p;
+
+	if (cp_allocator.posix_memalign(&p, alignment, size) == 0)
+		return p;
+	errno = saved;
+	return NULL;
 }

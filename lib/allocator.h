@@ -88,4 +88,9 @@ static inline bool cp_allocator_is_early(const void *p)
 /* How many bytes from P on may be read. */
 size_t cp_allocator_early_size(const void *p);
 
+/* SIZE bytes at a multiple of ALIGNMENT, by the program's posix_memalign, which is there. NULL, and
+ * errno as it was: there is no memory for so much, which doesn't say that there is none for less.
+ */
+void *cp_allocator_try_aligned(size_t alignment, size_t size);
+
 #endif

@@ -204,11 +204,6 @@ bool cp_process_shares(char *const *environment)
 	return false;
 }
 
-bool cp_process_is_this(void)
-{
-	return cp_sys_getpid() == cp_session.pid && !cp_mark_is_gone();
-}
-
 void cp_process_lineage(char *to, size_t size, bool child)
 {
 	unsigned sequence = cp_session.lineage.sequence;

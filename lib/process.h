@@ -29,9 +29,6 @@ void cp_process_exec_failed(void);
 /* ENVIRONMENT, of a program to be run, asks for the profiles that this process was started with, or
  * one of them. Any context. */
 bool cp_process_shares(char *const *environment);
-/* This is the process that was started, or a fork that told us; not the child of a vfork.
- * Whether a mode is on doesn't matter. Any context. */
-bool cp_process_is_this(void);
 /* "_CPROF_LINEAGE=..." for the environment of a program to be run; CHILD: by another process. And
  * the room for it. */
 void cp_process_lineage(char *to, size_t size, bool child);

@@ -27,10 +27,15 @@ bool cp_session_active(void)
 	return cp_load_acquire(&cp_session.active) != 0;
 }
 
-bool cp_session_is_ours(void)
+bool cp_session_is_this(void)
 {
 	/* A child that clone() made may have our number, in a namespace of its own. */
-	return cp_session_active() && cp_sys_getpid() == cp_session.pid && !cp_mark_is_gone();
+	return cp_sys_getpid() == cp_session.pid && !cp_mark_is_gone();
+}
+
+bool cp_session_is_ours(void)
+{
+	return cp_session_active() && cp_session_is_this();
 }
 
 bool cp_session_keeps_label(const char *key)

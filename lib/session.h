@@ -23,8 +23,11 @@ int cp_session_stop(void);
 
 /* A mode is on (it may be toggled off). Any context. */
 bool cp_session_active(void);
-/* It is on, and this is the process that it belongs to: not the child of a vfork, which shares
- * our memory, nor one that a raw clone made. Any context. */
+/* This is the process that was started, or a fork that told us: not the child of a vfork, which
+ * shares our memory, nor one that a raw clone made. Whether a mode is on doesn't matter. Any
+ * context. */
+bool cp_session_is_this(void);
+/* A mode is on, and this is that process. Any context. */
 bool cp_session_is_ours(void);
 
 /* Write the files at the modes' own paths, whatever locks are held. Any context. */

@@ -67,6 +67,14 @@ static void find_lock_clock(void)
 		memcpy(&cp_lock_clock.read, &f, sizeof(f));
 }
 
+static void prepare_modes(const struct cp_config *c)
+{
+	if (c->path[CP_MODE_HEAP][0])
+		cp_heap_prepare();
+	if (c->path[CP_MODE_LOCK][0])
+		find_lock_clock();
+}
+
 static int choose_engine(void)
 {
 	cp_capture_settings.unwinder = cp_engine_unwinder(cp_session.config.unwind);
@@ -141,10 +149,7 @@ static int prepare(bool each)
 		return err;
 	cp_gzip_load();
 	cp_helper_prepare();
-	if (cp_session.config.path[CP_MODE_HEAP][0])
-		cp_heap_prepare();
-	if (cp_session.config.path[CP_MODE_LOCK][0])
-		find_lock_clock();
+	prepare_modes(&cp_session.config);
 	cp_facts_read(&cp_session.facts);
 	cp_session_learn_lineage();
 	return check_modes(each);
@@ -169,10 +174,7 @@ static int add_modes(const struct cp_config *c)
 		if (c->path[m][0] && cp_session.config.path[m][0])
 			return -EALREADY;
 	}
-	if (c->path[CP_MODE_HEAP][0])
-		cp_heap_prepare();
-	if (c->path[CP_MODE_LOCK][0])
-		find_lock_clock();
+	prepare_modes(c);
 	cp_collect_run(cp_window_add, &call);
 	return call.result;
 }

@@ -50,14 +50,15 @@ static void *sample(const struct cp_heap_sample *s, aligned_function allocate, s
 
 static int posix_sample(const struct cp_heap_sample *s, void **to, size_t alignment)
 {
-	int saved = errno;
-
 	/* Less than a pointer's is an error, which stays one. */
-	if (alignment >= sizeof(void *) &&
-	    !cp_allocator.posix_memalign(to, better(alignment), enough(s->size)))
-		return 0;
-	errno = saved;
-	return cp_allocator.posix_memalign(to, alignment, s->size);
+	void *p = alignment < sizeof(void *)
+			  ? NULL
+			  : cp_allocator_try_aligned(better(alignment), enough(s->size));
+
+	if (!p)
+		return cp_allocator.posix_memalign(to, alignment, s->size);
+	*to = p;
+	return 0;
 }
 
 static RARE void *memalign_slow(size_t alignment, size_t size)

@@ -17,6 +17,7 @@
 #include "lineage.h"
 #include "real.h"
 #include "process.h"
+#include "session.h"
 #include "signals.h"
 #include "sigsafe/atomic.h"
 
@@ -29,7 +30,7 @@
 /* In a vfork's child the program to come is another process than the session's. */
 static bool in_child(void)
 {
-	return !cp_process_is_this();
+	return !cp_session_is_this();
 }
 
 /* Of one at a time, in the process itself: in the child of a vfork nobody would give it back. */

@@ -32,16 +32,12 @@ INTERPOSE void free_aligned_sized(void *p, size_t alignment, size_t size);
 static void *tagged(size_t size)
 {
 	size_t enough = size < CP_HEAP_TAG_MIN ? CP_HEAP_TAG_MIN : size;
-	int saved = errno;
 	void *p;
 
 	if (!cp_heap_hot_tags())
 		return NULL;
 	p = cp_heap_spares_take(size);
-	if (p || cp_allocator.posix_memalign(&p, CP_HEAP_TAG_ALIGN, enough) == 0)
-		return p;
-	errno = saved;
-	return NULL;
+	return p ? p : cp_allocator_try_aligned(CP_HEAP_TAG_ALIGN, enough);
 }
 
 static RARE void *malloc_sampled(size_t size)

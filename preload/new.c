@@ -14,7 +14,6 @@
  * library along for itself; until something fails, malloc and free do what that does.
  */
 #include <dlfcn.h>
-#include <errno.h>
 #include <link.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -272,24 +271,11 @@ static unsigned aligned_form(unsigned form)
 	return form < NEW_ALIGNED ? form + (NEW_ALIGNED - NEW) : form;
 }
 
-/* SIZE bytes that free will know by their address; NULL: no memory, which doesn't say that there is
- * none for less. */
-static void *tagged(size_t size)
-{
-	int saved = errno;
-	void *p;
-
-	if (cp_allocator.posix_memalign(&p, CP_HEAP_TAG_ALIGN, size) == 0)
-		return p;
-	errno = saved;
-	return NULL;
-}
-
 /* Asked before the allocator's own new, which would have the program's handler called, and throw.
  * Large blocks lie on pages as they are. */
 static bool has_room(size_t size)
 {
-	void *p = size < CP_HEAP_LARGE ? tagged(size) : NULL;
+	void *p = size < CP_HEAP_LARGE ? cp_allocator_try_aligned(CP_HEAP_TAG_ALIGN, size) : NULL;
 
 	cp_heap_hot.free(p);
 	return p || size >= CP_HEAP_LARGE;
@@ -308,7 +294,7 @@ static void *sample(unsigned form, const struct cp_heap_sample *s, size_t alignm
 	if (is_own(aligned))
 		return has_room(enough) ? call_new(aligned, enough, CP_HEAP_TAG_ALIGN, nothrow)
 					: call_new(form, s->size, alignment, nothrow);
-	p = tagged(enough);
+	p = cp_allocator_try_aligned(CP_HEAP_TAG_ALIGN, enough);
 	return p ? p : call_new(form, s->size, alignment, nothrow);
 }
 

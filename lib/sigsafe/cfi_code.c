@@ -14,25 +14,23 @@
 #include "sigsafe/sys.h"
 
 #define PAGE UINT64_C(4096)
-#define PAGES 1024 /* remembered, of a hash table; a power of two */
+/* Remembered, of each kind: slots of a hash table. */
+#define SLOT_BITS 10
+#define SLOTS (1u << SLOT_BITS)
 
-static uint64_t readable[PAGES];
+static uint64_t readable[SLOTS];
 
 /* Places outside of the modules: the address, MOMENT_BITS of the time, and the verdict. */
 enum verdict { NOTHING, OTHER, BEHIND_CALL, SIGRETURN };
-#define SEEN 1024
 #define MOMENT_BITS 14
 #define VERDICT_BITS 2
-static uint64_t seen[SEEN];
+static uint64_t seen[SLOTS];
 _Static_assert(CP_CFI_PC_BITS + MOMENT_BITS + VERDICT_BITS <= 64, "it is one word");
 
 static unsigned hash(uint64_t v)
 {
-	return (unsigned)(v * UINT64_C(0x9e3779b97f4a7c15) >> 54);
+	return (unsigned)(v * UINT64_C(0x9e3779b97f4a7c15) >> (64 - SLOT_BITS));
 }
-
-_Static_assert(PAGES == 1 << (64 - 54) && SEEN == PAGES,
-	       "the hash has as many values as there are slots");
 
 static uint64_t *slot_of(uint64_t page)
 {
@@ -57,7 +55,7 @@ static bool is_of_module(uint64_t addr)
 
 void cp_cfi_code_forget(void)
 {
-	for (unsigned i = 0; i < PAGES; i++) {
+	for (unsigned i = 0; i < SLOTS; i++) {
 		cp_store_relaxed(&readable[i], 0);
 		cp_store_relaxed(&seen[i], 0);
 	}

@@ -8,11 +8,10 @@
 #include "sigsafe/stackcopy.h"
 #include "sigsafe/sys.h"
 
-#define PAGE                                                                                       \
-	UINT64_C(4096) /* the smallest page there is; larger ones only cost a question more        \
-			*/
-#define UNMAPPED 8     /* page 0 */
-#define BAD_HOW (-1)   /* neither SIG_BLOCK, SIG_UNBLOCK nor SIG_SETMASK */
+/* The smallest page there is; larger ones only cost a question more. */
+#define PAGE UINT64_C(4096)
+#define UNMAPPED 8   /* page 0 */
+#define BAD_HOW (-1) /* neither SIG_BLOCK, SIG_UNBLOCK nor SIG_SETMASK */
 /* A frame's registers lie a little under the word that is read first, its return address. */
 #define BELOW UINT64_C(128)
 

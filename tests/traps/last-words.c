@@ -6,6 +6,7 @@
  */
 #include <dlfcn.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -203,28 +204,27 @@ static void parent_raises(pid_t child)
 	raise(SIGTERM);
 }
 
-/* The child has the handler as its parent had. */
-static void by_fork(void)
+static void by_child(bool shares_memory)
 {
 	pid_t pid;
 
 	use(SIGTERM, (int)SA_RESETHAND);
-	pid = fork();
+	pid = shares_memory ? vfork() : fork();
 	if (!pid)
 		child_raises();
 	parent_raises(pid);
 }
 
+/* The child has the handler as its parent had. */
+static void by_fork(void)
+{
+	by_child(false);
+}
+
 /* The child's memory is its parent's, what it does with signals is not. */
 static void by_vfork(void)
 {
-	pid_t pid;
-
-	use(SIGTERM, (int)SA_RESETHAND);
-	pid = vfork();
-	if (!pid)
-		child_raises();
-	parent_raises(pid);
+	by_child(true);
 }
 
 static const struct {
