@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "handler_mask.h"
 #include "real.h"
 #include "send.h"
 #include "session.h"
@@ -35,7 +36,7 @@ static enum blocker blocker(void)
 	cp_held_see(now);
 	if (!(now & CP_SIGBIT(SIGPROF)) || cp_held_blocked())
 		return NOBODY;
-	return cp_signals_blocks_on_stack() && cp_signals_on_alternate() ? US : HANDLER;
+	return cp_handler_mask_any_prof() && cp_signals_on_alternate() ? US : HANDLER;
 }
 
 static void put(sigset_t *set, int sig, bool in)
@@ -53,7 +54,7 @@ static void show(sigset_t *old)
 		put(old, CP_HELD_WITNESS, cp_self.witness_blocked);
 	if (cp_held_blocked())
 		sigaddset(old, SIGPROF);
-	else if (sigismember(old, SIGPROF) == 1 && cp_signals_blocks_on_stack() &&
+	else if (sigismember(old, SIGPROF) == 1 && cp_handler_mask_any_prof() &&
 		 cp_signals_on_alternate())
 		sigdelset(old, SIGPROF);
 }

@@ -1,12 +1,13 @@
 /* Handlers in the program's place; see signals.h. */
 #include "signals.h"
 
-#include <errno.h>
 #include <string.h>
 #include <sys/auxv.h>
 
 #include "collect.h"
 #include "cpu.h"
+#include "fatal.h"
+#include "handler_mask.h"
 #include "log.h"
 #include "passed.h"
 #include "real.h"
@@ -20,13 +21,6 @@
 
 enum kind { KIND_NONE, KIND_PROF, KIND_DUMP, KIND_DUMP_HEAP, KIND_TOGGLE, KIND_FATAL };
 
-/* Default action "terminate" or "core" (signal(7)); the real-time signals follow. */
-static const unsigned char fatal_signals[] = { SIGHUP,	SIGINT,	 SIGQUIT,   SIGILL,  SIGTRAP,
-					       SIGABRT, SIGBUS,	 SIGFPE,    SIGUSR1, SIGSEGV,
-					       SIGUSR2, SIGPIPE, SIGALRM,   SIGTERM, SIGSTKFLT,
-					       SIGXCPU, SIGXFSZ, SIGVTALRM, SIGIO,   SIGPWR,
-					       SIGSYS };
-
 static unsigned char kinds[65]; /* enum kind */
 static bool dump_refusal_said;
 static int owner; /* pid of the process that KINDS describes: not a vfork child's */
@@ -39,10 +33,7 @@ static int owner; /* pid of the process that KINDS describes: not a vfork child'
 #define AT_MINSIGSTKSZ 51
 #endif
 
-static bool alternate_too_small;     /* one of the program's is; never cleared */
-static unsigned char prof_added[65]; /* SIGPROF in that signal's mask is our doing */
-static bool any_prof_added;
-static unsigned char witness_taken[65]; /* CP_HELD_WITNESS out of that signal's mask is, too */
+static bool alternate_too_small; /* one of the program's is; never cleared */
 
 static int flags_for(int sig)
 {
@@ -101,54 +92,6 @@ static void on_toggle(int sig, siginfo_t *si, void *context)
 	cp_restart_check(context);
 }
 
-static bool dumps_core(int sig)
-{
-	return sig == SIGQUIT || sig == SIGILL || sig == SIGTRAP || sig == SIGABRT ||
-	       sig == SIGBUS || sig == SIGFPE || sig == SIGSEGV || sig == SIGXCPU ||
-	       sig == SIGXFSZ || sig == SIGSYS;
-}
-
-static bool is_fault(int sig)
-{
-	return sig == SIGSEGV || sig == SIGBUS || sig == SIGFPE || sig == SIGILL;
-}
-
-/* A real one, which nobody has sent, does when the handler returns. */
-static bool happens_again(int sig, const siginfo_t *si)
-{
-	return is_fault(sig) && si->si_code > 0;
-}
-
-/* The first process of a pid namespace lives through what it has no handler for, and its system
- * calls go on: of ours it would not. Only what the kernel forces on a thread ends it. A fault has
- * our handler, because it happens again; a breakpoint or a forbidden call has none: what we would
- * send in its place ends nothing. */
-static bool ends_us(int sig)
-{
-	return owner != 1 || is_fault(sig);
-}
-
-static void on_fatal(int sig, siginfo_t *si, void *context)
-{
-	bool ours = cp_session_is_ours();
-	int saved = errno;
-
-	if (owner == 1 && !happens_again(sig, si))
-		return;
-	if (ours)
-		cp_session_leave();
-	/* A crash is for a debugger; who was asked to end still has a second for lines. */
-	if (dumps_core(sig))
-		cp_session_write("before a fatal signal", false);
-	else
-		cp_session_finish("before a fatal signal", 1);
-	if (!dumps_core(sig))
-		cp_session_dump_asked();
-	if (!cp_signals_die(sig, si, context) && ours)
-		cp_session_stay();
-	errno = saved;
-}
-
 static void (*handler_of(enum kind kind))(int, siginfo_t *, void *)
 {
 	switch (kind) {
@@ -156,7 +99,7 @@ static void (*handler_of(enum kind kind))(int, siginfo_t *, void *)
 	case KIND_DUMP: return on_dump;
 	case KIND_DUMP_HEAP: return on_dump_heap;
 	case KIND_TOGGLE: return on_toggle;
-	case KIND_FATAL: return on_fatal;
+	case KIND_FATAL: return cp_fatal_handler;
 	default: return NULL;
 	}
 }
@@ -165,7 +108,7 @@ static bool is_ours(const struct sigaction *act)
 {
 	return act->sa_sigaction == cp_cpu_event_handler || act->sa_sigaction == on_dump ||
 	       act->sa_sigaction == on_dump_heap || act->sa_sigaction == on_toggle ||
-	       act->sa_sigaction == on_fatal || cp_passed_is(act);
+	       act->sa_sigaction == cp_fatal_handler || cp_passed_is(act);
 }
 
 /* What libc and the kernel make of flags and a mask that the program sets, and show to who asks. */
@@ -272,7 +215,7 @@ static void put_default(int sig)
 	cp_disposition_get(sig, &d);
 	d.handler = SIG_DFL;
 	if (ours)
-		fill(&act, sig, on_fatal);
+		fill(&act, sig, cp_fatal_handler);
 	else
 		to_sigaction(&act, &d);
 	CP_REAL(sigaction)(sig, &act, &now);
@@ -287,7 +230,7 @@ static void write_before_abort(void)
 	cp_session_write("before abort", false);
 }
 
-static const struct cp_passed_hooks passed = { put_default, on_fatal, write_before_abort,
+static const struct cp_passed_hooks passed = { put_default, cp_fatal_handler, write_before_abort,
 					       cp_session_is_ours };
 
 static int set_other(int sig, const struct sigaction *act, struct sigaction *old)
@@ -336,26 +279,6 @@ static int dispatch(int sig, const struct sigaction *act, struct sigaction *old)
 	return err;
 }
 
-static bool is_handler(const struct sigaction *act)
-{
-	return act->sa_handler != SIG_DFL && act->sa_handler != SIG_IGN;
-}
-
-/* A handler on an alternate stack may have room for one frame only: no sample there. */
-static bool needs_prof_blocked(int sig, const struct sigaction *act)
-{
-	return cp_session_is_ours() && sig != SIGPROF && (act->sa_flags & SA_ONSTACK) &&
-	       is_handler(act) && sigismember(&act->sa_mask, SIGPROF) == 0;
-}
-
-/* Its handler would seem to run with SIGPROF blocked: held.h. */
-static bool blocks_witness_alone(const struct sigaction *act)
-{
-	return cp_session_is_ours() && is_handler(act) &&
-	       sigismember(&act->sa_mask, CP_HELD_WITNESS) == 1 &&
-	       sigismember(&act->sa_mask, SIGPROF) == 0;
-}
-
 /* Signals that can't have a handler of the program's: libc's own are the last two. They can't be
  * blocked, either. */
 #define NEVER_CAUGHT (CP_SIGBIT(SIGKILL) | CP_SIGBIT(SIGSTOP) | CP_SIGBIT(32) | CP_SIGBIT(33))
@@ -379,53 +302,27 @@ bool cp_signals_may_have_run(uint64_t signals)
 		return true;
 	for (int sig = 1; sig < 65; sig++)
 		if ((signals & CP_SIGBIT(sig)) && CP_REAL(sigaction)(sig, NULL, &now) == 0 &&
-		    is_handler(&now) && !is_ours(&now))
+		    cp_handler_mask_is_handler(&now) && !is_ours(&now))
 			return true;
 	return false;
 }
 
 int cp_signals_sigaction(int sig, const struct sigaction *act, struct sigaction *old)
 {
-	bool added, add, taken, take, keeps;
-	struct sigaction other;
+	struct cp_handler_mask mask;
+	bool keeps;
 	int err;
 
 	if (sig < 1 || sig > 64)
 		return CP_REAL(sigaction)(sig, act, old);
-	added = cp_load_relaxed(&prof_added[sig]);
-	taken = cp_load_relaxed(&witness_taken[sig]);
-	add = act && needs_prof_blocked(sig, act);
-	take = act && !add && blocks_witness_alone(act);
-	if (add || take)
-		other = *act;
-	if (add) {
-		sigaddset(&other.sa_mask, SIGPROF);
-		cp_store_relaxed(&any_prof_added, true);
-	}
-	if (take)
-		sigdelset(&other.sa_mask, CP_HELD_WITNESS);
-	if (add || take)
-		act = &other;
+	act = cp_handler_mask_begin(&mask, sig, act, cp_session_is_ours());
 	keeps = act && (!cp_session_active() || cp_session_is_ours());
-	if (keeps && is_handler(act))
+	if (keeps && cp_handler_mask_is_handler(act))
 		cp_or_seqcst(&caught, CP_SIGBIT(sig));
 	err = dispatch(sig, act, old);
-	if (err)
-		return err;
-	if (old && added)
-		sigdelset(&old->sa_mask, SIGPROF);
-	if (old && taken)
-		sigaddset(&old->sa_mask, CP_HELD_WITNESS);
-	if (keeps) {
-		cp_store_relaxed(&prof_added[sig], add);
-		cp_store_relaxed(&witness_taken[sig], take);
-	}
-	return 0;
-}
-
-bool cp_signals_blocks_on_stack(void)
-{
-	return cp_load_relaxed(&any_prof_added);
+	if (!err)
+		cp_handler_mask_end(&mask, sig, keeps, old);
+	return err;
 }
 
 bool cp_signals_on_alternate(void)
@@ -491,8 +388,10 @@ static bool claim(int sig, enum kind kind)
 
 void cp_signals_install(int dump_signal, int toggle_signal, int heap_signal)
 {
+	uint64_t fatal;
+
 	cp_passed_begin(&passed);
-	cp_cpu_state.die = on_fatal;
+	cp_cpu_state.die = cp_fatal_handler;
 	cp_cpu_state.handler_flags = flags_for(SIGPROF);
 	owner = cp_sys_getpid();
 	kinds[SIGPROF] = KIND_PROF;
@@ -504,11 +403,9 @@ void cp_signals_install(int dump_signal, int toggle_signal, int heap_signal)
 	if (dump_signal && dump_signal != toggle_signal && dump_signal != heap_signal &&
 	    !claim(dump_signal, KIND_DUMP))
 		say_dump_refused(dump_signal);
-	for (size_t i = 0; i < sizeof(fatal_signals); i++)
-		if (!kinds[fatal_signals[i]] && ends_us(fatal_signals[i]))
-			claim(fatal_signals[i], KIND_FATAL);
-	for (int sig = SIGRTMIN; sig <= SIGRTMAX; sig++)
-		if (!kinds[sig] && ends_us(sig))
+	fatal = cp_fatal_signals(owner);
+	for (int sig = 1; sig < 65; sig++)
+		if (!kinds[sig] && (fatal & CP_SIGBIT(sig)))
 			claim(sig, KIND_FATAL);
 }
 
@@ -528,23 +425,6 @@ void cp_signals_remove(void)
 	for (int sig = 1; sig < 65; sig++)
 		if (kinds[sig] != KIND_NONE && kinds[sig] != KIND_PROF)
 			give_back(sig);
-}
-
-bool cp_signals_die(int sig, siginfo_t *si, void *context)
-{
-	struct sigaction standard = { .sa_handler = SIG_DFL }, before;
-	uint64_t bit = CP_SIGBIT(sig);
-
-	CP_REAL(sigaction)(sig, &standard, &before);
-	/* The core then shows it as it was. */
-	if (happens_again(sig, si))
-		return true;
-	cp_sys4(SYS_rt_tgsigqueueinfo, cp_sys_getpid(), cp_sys_gettid(), sig, si);
-	cp_sys_sigmask(SIG_UNBLOCK, &bit, NULL);
-	/* Still here: another thread has just changed what the signal does. */
-	cp_sys_sigmask(SIG_BLOCK, &bit, NULL);
-	CP_REAL(sigaction)(sig, &before, NULL);
-	return false;
 }
 
 static void really_ignore_prof(bool ignore)
@@ -583,9 +463,12 @@ void cp_signals_exec_failed(void)
 
 void cp_signals_fork_child(void)
 {
+	uint64_t fatal;
+
 	owner = cp_sys_getpid();
+	fatal = cp_fatal_signals(owner);
 	for (int sig = 1; sig < 65; sig++)
-		if (kinds[sig] == KIND_FATAL && !ends_us(sig))
+		if (kinds[sig] == KIND_FATAL && !(fatal & CP_SIGBIT(sig)))
 			give_back(sig);
 }
 

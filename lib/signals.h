@@ -36,8 +36,7 @@ bool cp_signals_may_have_run(uint64_t signals);
 
 /* The program is about to set an alternate stack of SIZE bytes. */
 void cp_signals_alternate_stack(size_t size);
-/* SIGPROF has been added to some handler's mask; and: we are on an alternate stack. */
-bool cp_signals_blocks_on_stack(void);
+/* This thread is on an alternate stack. Async-signal-safe. */
 bool cp_signals_on_alternate(void);
 
 /* How often the toggle signal came since the last call. */
@@ -45,10 +44,6 @@ unsigned cp_signals_toggles(void);
 
 /* As cp_cpu_yield_process_timer. */
 bool cp_signals_yield_process_timer(bool wanted);
-
-/* End the process by SIG's default action, with the same siginfo. Returns only where that
- * is ignored (pid 1 of a namespace): false; or to let a fault happen again: true. */
-bool cp_signals_die(int sig, siginfo_t *si, void *context);
 
 /* Around exec and posix_spawn: what is ours in this thread and process, and is inherited, is as
  * the program believes it to be. */

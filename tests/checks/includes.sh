@@ -9,7 +9,7 @@
 set -eu
 cd "${srcdir:-.}"
 # Modules at the session's own level: they are called from outside and act on the whole of it.
-CONTROL="api fork gperftools label_api mask process send session session_start signals"
+CONTROL="api fatal fork gperftools label_api mask process send session session_start signals"
 # What the interposed functions call: hooks of the control plane.
 HOOK_HEADERS="allocator.h closing.h heap.h mappings.h real.h process.h session.h lineage.h log.h mask.h send.h signals.h threads.h"
 failed=0
