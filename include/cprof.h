@@ -79,8 +79,8 @@ enum cprof_mode {
  * unwind, symbolize, checkpoint_ms, dump_signal, labels) stays as the first start had it. NULL
  * options: what the environment says (CPUPROFILE and the others). -EALREADY: one of the modes is
  * on. -EBUSY: another thread is in start or stop. -EINVAL: an option is out of range or
- * OPTIONS->size is wrong, or no path is given. -EISDIR, -ENOENT, -EACCES, ...: the path can't be
- * written to. */
+ * OPTIONS->size is wrong, or no path is given. -EOPNOTSUPP: valgrind runs the program. -EISDIR,
+ * -ENOENT, -EACCES, ...: the path can't be written to. */
 int cprof_start(const struct cprof_options *options);
 
 /* Stop every mode, and write the profiles to their paths. Afterwards cprof_start may be called

@@ -3,6 +3,7 @@
  */
 #include "session.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -137,10 +138,23 @@ static int check_modes(bool each)
 	return each && cp_config_any(&cp_session.config) ? 0 : first;
 }
 
+/* By a function of what it preloads. There the threads take turns, signals come when it suits, and
+ * what we read of stacks is taken for errors of the program's. */
+static bool runs_in_valgrind(void)
+{
+	return dlsym(RTLD_DEFAULT, "_vgnU_freeres") != NULL;
+}
+
 static int prepare(bool each)
 {
-	int err = choose_engine();
+	int err;
 
+	if (runs_in_valgrind()) {
+		if (each)
+			cp_log("no profile: valgrind runs the program");
+		return -EOPNOTSUPP;
+	}
+	err = choose_engine();
 	if (!err)
 		err = cp_collect_init(&cp_session_in_collector);
 	if (err && each)
