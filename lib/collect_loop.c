@@ -5,6 +5,7 @@
 
 #include "collect_state.h"
 #include "cpu.h"
+#include "own_time.h"
 #include "sigsafe/atomic.h"
 #include "sigsafe/cfi_module.h"
 #include "sigsafe/lock_clock.h"
@@ -113,7 +114,7 @@ static void end_bare(void)
 		cp_collect_end_as_last();
 }
 
-bool cp_collect_loop(void)
+static bool loop(void)
 {
 	uint64_t next_sweep = cp_sys_clock_ns(CLOCK_MONOTONIC) + SWEEP_FIRST_NS;
 	/* Anew in each loop: a fork may have come amid a change of its parent's. Until this one has
@@ -149,4 +150,14 @@ bool cp_collect_loop(void)
 			deadline = min_u64(deadline, now + END_CHECK_NS);
 		sleep_until(rung, deadline);
 	}
+}
+
+bool cp_collect_loop(void)
+{
+	bool done;
+
+	cp_own_time_task_begin();
+	done = loop();
+	cp_own_time_task_end();
+	return done;
 }

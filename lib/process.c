@@ -12,6 +12,7 @@
 #include "log.h"
 #include "mark.h"
 #include "mode.h"
+#include "own_time.h"
 #include "report.h"
 #include "session.h"
 #include "runs.h"
@@ -238,7 +239,7 @@ static void fork_modes(struct cp_thread *keep)
 static void leave_child_alone(void)
 {
 	fork_modes(NULL);
-	cp_run_work_fork_child();
+	cp_own_time_fork_child();
 	cp_session.next_checkpoint = UINT64_MAX;
 	for (unsigned m = 0; m < CP_MODES; m++)
 		cp_session.runs[m].running = false;

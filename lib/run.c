@@ -4,17 +4,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "own_time.h"
 #include "sigsafe/sys.h"
 #include "sink.h"
-
-/* Of all runs; under the collector's lock. */
-static uint64_t work_ns;    /* of work that ended */
-static uint64_t work_began; /* CPU clock of the thread that is at work now; 0 = none */
-
-static uint64_t worked(void)
-{
-	return work_ns + (work_began ? cp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) - work_began : 0);
-}
 
 void cp_run_begin(struct cp_run *r, struct cp_modules *modules)
 {
@@ -25,7 +17,7 @@ void cp_run_begin(struct cp_run *r, struct cp_modules *modules)
 	r->start_ns = cp_sys_clock_ns(CLOCK_MONOTONIC);
 	r->start_ticks = cp_tick_pair();
 	r->start_cpu_ns = cp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-	r->own_base_ns = worked();
+	r->own_base_ns = cp_own_time();
 	r->dumps = 0;
 	r->written = false;
 	r->said_lacks = false;
@@ -43,25 +35,9 @@ void cp_run_release(struct cp_run *r)
 	cp_gzip_forget(&r->beginning);
 }
 
-void cp_run_work_begin(void)
-{
-	work_began = cp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-}
-
-void cp_run_work_end(void)
-{
-	work_ns = worked();
-	work_began = 0;
-}
-
-void cp_run_work_fork_child(void)
-{
-	work_ns = work_began = 0;
-}
-
 uint64_t cp_run_own_cpu(const struct cp_run *r)
 {
-	return worked() - r->own_base_ns;
+	return cp_own_time() - r->own_base_ns;
 }
 
 uint64_t cp_run_counted(const struct cp_run *r, enum cp_count what)

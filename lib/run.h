@@ -39,7 +39,7 @@ struct cp_run {
 	bool said_lacks;		 /* that memory ran out */
 	bool has_view;			 /* a companion shows its rows */
 	struct cp_gzip_state *beginning; /* of its file, for that one's; or NULL */
-	uint64_t own_base_ns;		 /* CPU time of drains and dumps before the start */
+	uint64_t own_base_ns;		 /* cp_own_time at the start */
 	uint64_t base[CP_COUNTS];	 /* counters at the start */
 };
 
@@ -47,13 +47,7 @@ struct cp_run {
 void cp_run_begin(struct cp_run *r, struct cp_modules *modules);
 void cp_run_release(struct cp_run *r);
 
-/* Around every drain and dump, on the thread that does it: its CPU time is ours. */
-void cp_run_work_begin(void);
-void cp_run_work_end(void);
-/* In the child of a fork, before cp_run_begin: the parent's work, begun or ended, is not its own.
- */
-void cp_run_work_fork_child(void);
-/* CPU time of drains and dumps since the start of R, for whatever mode. */
+/* cp_own_time since the start of R, for whatever mode. */
 uint64_t cp_run_own_cpu(const struct cp_run *r);
 
 /* Time spent in handlers, estimated from those that were timed. */

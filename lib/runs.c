@@ -6,6 +6,7 @@
 #include "drain.h"
 #include "dump.h"
 #include "mode.h"
+#include "own_time.h"
 #include "path.h"
 #include "session_state.h"
 #include "sigsafe/text.h"
@@ -145,7 +146,7 @@ void cp_runs_fork_child(void)
 	/* The parent's data may be half changed by a thread that isn't here: it is left where it
 	 * is (its pages are shared with the parent until written), not released. */
 	cp_modules_init(&cp_session.modules);
-	cp_run_work_fork_child();
+	cp_own_time_fork_child();
 	for (unsigned m = 0; m < CP_MODES; m++) {
 		struct cp_run *r = &cp_session.runs[m];
 

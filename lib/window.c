@@ -13,6 +13,7 @@
 #include "helper.h"
 #include "log.h"
 #include "mode.h"
+#include "own_time.h"
 #include "runs.h"
 #include "session_state.h"
 #include "sigsafe/atomic.h"
@@ -125,9 +126,9 @@ void cp_window_serve(uint32_t requests)
 		toggle();
 	if (!cp_runs_any())
 		return;
-	cp_run_work_begin();
+	cp_own_time_work_begin();
 	serve_runs(requests);
-	cp_run_work_end();
+	cp_own_time_work_end();
 }
 
 uint64_t cp_window_due(void)
@@ -211,22 +212,22 @@ void cp_window_end_mode(void *arg)
 {
 	struct cp_window_call *c = arg;
 
-	cp_run_work_begin();
+	cp_own_time_work_begin();
 	c->result = end_family(c->mode, c->when, true);
-	cp_run_work_end();
+	cp_own_time_work_end();
 }
 
 void cp_window_end(void *arg)
 {
 	struct cp_window_call *c = arg;
 
-	cp_run_work_begin();
+	cp_own_time_work_begin();
 	for (unsigned m = 0; m < CP_MODES; m++) {
 		int err = cp_runs_end(m, c->when);
 
 		c->result = c->result ? c->result : err;
 	}
-	cp_run_work_end();
+	cp_own_time_work_end();
 	cp_session.next_checkpoint = UINT64_MAX;
 	cp_modules_release(&cp_session.modules);
 }
@@ -247,10 +248,10 @@ void cp_window_write(void *arg)
 
 	if (!cp_runs_any())
 		return;
-	cp_run_work_begin();
+	cp_own_time_work_begin();
 	cp_drain_all(cp_session.runs, &cp_session.modules);
 	c->result = write_all(c->when, c->only_with_samples);
-	cp_run_work_end();
+	cp_own_time_work_end();
 }
 
 static bool is_regular(const char *path)
@@ -323,10 +324,10 @@ void cp_window_asked(void *arg)
 	(void)arg;
 	if (!(asked & CP_REQUEST_DUMP) || !cp_runs_any())
 		return;
-	cp_run_work_begin();
+	cp_own_time_work_begin();
 	cp_drain_all(cp_session.runs, &cp_session.modules);
 	dump_numbered(asked);
-	cp_run_work_end();
+	cp_own_time_work_end();
 }
 
 static int dump_one(const struct cp_window_call *c)
@@ -352,19 +353,19 @@ void cp_window_dump(void *arg)
 		c->result = -ESRCH;
 		return;
 	}
-	cp_run_work_begin();
+	cp_own_time_work_begin();
 	cp_drain_all(cp_session.runs, &cp_session.modules);
 	c->result = c->path || c->sink ? dump_one(c) : dump_numbered(c->modes);
-	cp_run_work_end();
+	cp_own_time_work_end();
 }
 
 void cp_window_drain(void *arg)
 {
 	if (!cp_runs_any())
 		return;
-	cp_run_work_begin();
+	cp_own_time_work_begin();
 	cp_drain_all(cp_session.runs, &cp_session.modules);
-	cp_run_work_end();
+	cp_own_time_work_end();
 }
 
 void cp_window_drain_unloading(void *arg)
@@ -374,14 +375,14 @@ void cp_window_drain_unloading(void *arg)
 
 	if (!cp_runs_any())
 		return;
-	cp_run_work_begin();
+	cp_own_time_work_begin();
 	cp_drain_all(cp_session.runs, m);
 	/* Where there was nothing to drain, they weren't read. */
 	if (m->readings == before && m->loads != *loads)
 		cp_modules_refresh(m);
 	if (!m->error)
 		m->loads = *loads;
-	cp_run_work_end();
+	cp_own_time_work_end();
 }
 
 void cp_window_fork_child(void)

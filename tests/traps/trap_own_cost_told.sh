@@ -35,6 +35,37 @@ check_comment "$work/cpu.pb" "^cost: about $some ms in handlers \\([0-9]+\\.[0-9
 check_comment "$work/cpu.pb" "^cost: $some ms in the collector"
 grep -qE "^libcprof: .*cost: about $some ms in handlers" "$work/cpu.err" || fail "not said at the end: $(cat "$work/cpu.err")"
 
+# All that the collector's task uses is its own, its wake-ups too, and not time that the program spent and that lacks samples.
+cat >"$work/sleeps.c" <<'END'
+#include <pthread.h>
+#include <unistd.h>
+static void *asleep(void *arg)
+{
+	usleep(600000);
+	return arg;
+}
+int main(int argc, char **argv)
+{
+	pthread_t t;
+	if (argc > 1)
+		pthread_create(&t, NULL, asleep, NULL);
+	asleep(NULL);
+	return argc > 1 && pthread_join(t, NULL);
+}
+END
+$CC -O1 -w -o "$work/sleeps" "$work/sleeps.c" -lpthread || fail "not built"
+for threads in '' two; do
+	label=sleeps$threads
+	# shellcheck disable=SC2086
+	WALLPROFILE="$work/$label.wall.pb" WALLPROFILE_FREQUENCY=1000 profiled $label "$work/sleeps" $threads
+	check_status $label 0
+	"$pprof_check" --comments "$work/$label.pb" >"$work/$label.said"
+	used=$(sed -n 's/^cpu time: \([0-9]*\)\.\([0-9]*\) s used .*/\1\2/p' "$work/$label.said")
+	own=$(sed -n 's/^cost: \([0-9]*\)\.[0-9]* ms in the collector.*/\1/p' "$work/$label.said")
+	echo "$label: $used ms used by the program, $own ms by the collector"
+	[ $((10#$used)) -lt "$own" ] || fail "$label: the collector's time is told as the program's"
+done
+
 # Rare samples, frequent ones, all.
 for interval in 512K 4K 1; do
 	CPROF_HEAP_INTERVAL=$interval heap_profiled heap ./tests/traps/heap-odd reuse
