@@ -230,8 +230,9 @@ const char *cp_cpu_engine_name(void)
 		return "itimer (ITIMER_PROF of the process)";
 	if (cp_cpu.engine == CP_ENGINE_PERF)
 		return "perf (task clock event of each thread, kernel frames)";
-	return cp_cpu_state.process_timer ? "timer, and ITIMER_PROF for threads without one"
-					  : "timer (POSIX timer of each thread)";
+	return cp_cpu_state.process_timer == CP_PROCESS_TIMER_OURS
+		       ? "timer, and ITIMER_PROF for threads without one"
+		       : "timer (POSIX timer of each thread)";
 }
 
 int cp_cpu_start(unsigned frequency, enum cp_engine_choice engine)
@@ -311,7 +312,7 @@ void cp_cpu_thread_end(struct cp_thread *t)
 void cp_cpu_fork_child(struct cp_thread *t)
 {
 	cp_lock_reset(&timers);
-	cp_store_relaxed(&cp_cpu_state.process_timer, 0);
+	cp_store_relaxed(&cp_cpu_state.process_timer, CP_PROCESS_TIMER_NONE);
 	if (!cp_load_relaxed(&cp_cpu_state.running))
 		return;
 	if (cp_cpu.engine == CP_ENGINE_ITIMER)

@@ -40,11 +40,16 @@ static void say_program_has_it(void)
 	lost = true;
 }
 
+static bool is_ours(void)
+{
+	return cp_load_relaxed(&cp_cpu_state.process_timer) == CP_PROCESS_TIMER_OURS;
+}
+
 void cp_cpu_itimer_use(void)
 {
 	struct itimerval now;
 
-	if (cp_load_relaxed(&cp_cpu_state.process_timer) || lost)
+	if (is_ours() || lost)
 		return;
 	get_process_timer(&now);
 	if (is_armed(&now)) {
@@ -53,16 +58,17 @@ void cp_cpu_itimer_use(void)
 	}
 	cp_store_relaxed(&cp_cpu_state.process_periods,
 			 cp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID) / cp_cpu_state.period_ns);
-	cp_store_release(&cp_cpu_state.process_timer, 1);
+	cp_store_release(&cp_cpu_state.process_timer, CP_PROCESS_TIMER_OURS);
 	set_process_timer(cp_cpu_state.period_ns);
 }
 
 bool cp_cpu_itimer_yield(bool wanted)
 {
-	bool ours = cp_load_relaxed(&cp_cpu_state.process_timer) != 0;
+	bool ours = is_ours();
 
+	if (wanted)
+		cp_store_seqcst(&cp_cpu_state.process_timer, CP_PROCESS_TIMER_NONE);
 	if (ours && wanted) {
-		cp_store_seqcst(&cp_cpu_state.process_timer, 0);
 		set_process_timer(0);
 		say_program_has_it();
 	}
@@ -76,18 +82,20 @@ void cp_cpu_itimer_prepare(void)
 
 void cp_cpu_itimer_pause(void)
 {
-	if (cp_load_relaxed(&cp_cpu_state.process_timer))
+	if (is_ours())
 		set_process_timer(0);
 }
 
 void cp_cpu_itimer_resume(void)
 {
-	if (cp_load_relaxed(&cp_cpu_state.process_timer))
+	if (is_ours())
 		set_process_timer(cp_cpu_state.period_ns);
 }
 
 void cp_cpu_itimer_stop(void)
 {
-	cp_cpu_itimer_pause();
-	cp_store_relaxed(&cp_cpu_state.process_timer, 0);
+	if (!is_ours())
+		return;
+	set_process_timer(0);
+	cp_store_release(&cp_cpu_state.process_timer, CP_PROCESS_TIMER_LATE);
 }

@@ -474,5 +474,5 @@ void cp_signals_fork_child(void)
 
 bool cp_signals_yield_process_timer(bool wanted)
 {
-	return cp_session_is_ours() && cp_cpu_yield_process_timer(wanted);
+	return cp_session_is_this() && cp_cpu_yield_process_timer(wanted);
 }

@@ -2,6 +2,7 @@
 #include "sigsafe/cpu_event.h"
 
 #include <string.h>
+#include <sys/time.h>
 #include <time.h>
 
 #include "sigsafe/atomic.h"
@@ -92,17 +93,32 @@ static uint64_t periods_since_last(void)
 	return now - cp_exchange_acqrel(&cp_cpu_state.process_periods, now);
 }
 
+/* The program's, set past libc: through libc it takes ours away. Or a late hit of ours, behind
+ * which none is set. */
+static bool is_programs_timer(void)
+{
+	struct itimerval now = { 0 };
+
+	cp_sys2(SYS_getitimer, ITIMER_PROF, &now);
+	/* What is set may be ours again by now. */
+	return (now.it_value.tv_sec || now.it_value.tv_usec) &&
+	       cp_load_acquire(&cp_cpu_state.process_timer) != CP_PROCESS_TIMER_OURS;
+}
+
 /* A hit of the process timer counts for threads that have no timer of their own; the
  * others already count for themselves. The kernel hits any thread: SELF is NULL in one whose TLS
  * isn't libc's. */
 static bool from_process_timer(const struct cp_self *self, const siginfo_t *si,
 			       const ucontext_t *uc)
 {
+	uint32_t state = cp_load_relaxed(&cp_cpu_state.process_timer);
 	struct cp_thread *t;
 	uint64_t weight;
 
-	if (si->si_code != SI_KERNEL || !cp_load_relaxed(&cp_cpu_state.process_timer))
+	if (si->si_code != SI_KERNEL || state == CP_PROCESS_TIMER_NONE)
 		return false;
+	if (state == CP_PROCESS_TIMER_LATE)
+		return !is_programs_timer();
 	if (!cp_load_relaxed(&cp_cpu_state.running))
 		return true;
 	weight = periods_since_last();

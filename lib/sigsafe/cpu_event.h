@@ -9,10 +9,17 @@
 
 struct cp_thread;
 
+/* ITIMER_PROF, for threads without a timer of their own. */
+enum cp_process_timer {
+	CP_PROCESS_TIMER_NONE,
+	CP_PROCESS_TIMER_OURS,
+	CP_PROCESS_TIMER_LATE, /* it was ours: a hit may still be on its way */
+};
+
 /* Written by the control half (cpu.c), read by the handler. */
 struct cp_cpu_state {
 	uint32_t running;	/* samples are taken */
-	uint32_t process_timer; /* ITIMER_PROF runs for threads without a timer of their own */
+	uint32_t process_timer; /* enum cp_process_timer */
 	uint32_t perf_used;	/* since the start of the process: signals of perf's may come */
 	int handler_flags;	/* SA_* of SIGPROF's handler: signals.c */
 	/* Of ProfilerStartWithOptions: 0 leaves a sample out. NULL: none. */
