@@ -162,7 +162,7 @@ static void handled(void)
 	EXPECT(raw_sigaction(SIGURG, counts) == 0);
 	check_ends(SIGURG, &usr2);
 	check_ends(SIGURG, &prof);
-	for (int i = 0; i < 20 && !host_failures; i++) {
+	for (int i = 0; i < 100 && !host_failures; i++) {
 		const sigset_t *set = i & 1 ? &prof : &usr2;
 
 		signal(SIGUSR1, counts);
