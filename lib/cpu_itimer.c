@@ -1,7 +1,6 @@
 /* ITIMER_PROF; see cpu_itimer.h. */
 #include "cpu_itimer.h"
 
-#include <string.h>
 #include <sys/time.h>
 #include <time.h>
 
@@ -21,17 +20,6 @@ static void set_process_timer(uint64_t period_ns)
 	cp_sys3(SYS_setitimer, ITIMER_PROF, &when, NULL);
 }
 
-static void get_process_timer(struct itimerval *now)
-{
-	memset(now, 0, sizeof(*now));
-	cp_sys2(SYS_getitimer, ITIMER_PROF, now);
-}
-
-static bool is_armed(const struct itimerval *t)
-{
-	return t->it_value.tv_sec || t->it_value.tv_usec;
-}
-
 static void say_program_has_it(void)
 {
 	if (!lost)
@@ -47,12 +35,9 @@ static bool is_ours(void)
 
 void cp_cpu_itimer_use(void)
 {
-	struct itimerval now;
-
 	if (is_ours() || lost)
 		return;
-	get_process_timer(&now);
-	if (is_armed(&now)) {
+	if (cp_process_timer_is_armed()) {
 		say_program_has_it();
 		return;
 	}

@@ -61,7 +61,6 @@ static bool die(int sig, siginfo_t *si)
 
 void cp_fatal_handler(int sig, siginfo_t *si, void *context)
 {
-	bool core = DUMPS_CORE & CP_SIGBIT(sig);
 	bool ours = cp_session_is_ours();
 	int saved = errno;
 
@@ -70,12 +69,12 @@ void cp_fatal_handler(int sig, siginfo_t *si, void *context)
 	if (ours)
 		cp_session_leave();
 	/* A crash is for a debugger; who was asked to end still has a second for lines. */
-	if (core)
+	if (DUMPS_CORE & CP_SIGBIT(sig)) {
 		cp_session_write("before a fatal signal", false);
-	else
+	} else {
 		cp_session_finish("before a fatal signal", 1);
-	if (!core)
 		cp_session_dump_asked();
+	}
 	if (!die(sig, si) && ours)
 		cp_session_stay();
 	errno = saved;

@@ -111,10 +111,10 @@ static int change(int how, const sigset_t *set, sigset_t *old)
 		return err;
 	memcpy(&was, &before, sizeof(was));
 	cp_held_see(was);
-	if (old)
+	if (old) {
 		*old = before;
-	if (old)
 		show(old);
+	}
 	if (set)
 		part_of_view(how, set, by);
 	return 0;

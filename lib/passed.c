@@ -3,6 +3,7 @@
 
 #include <stdint.h>
 
+#include "handler_mask.h"
 #include "sigsafe/atomic.h"
 #include "sigsafe/disposition.h"
 #include "sigsafe/sys.h"
@@ -46,7 +47,7 @@ void cp_passed_begin(const struct cp_passed_hooks *h)
 
 bool cp_passed_wants(int sig, const struct sigaction *act)
 {
-	return act->sa_handler != SIG_DFL && act->sa_handler != SIG_IGN &&
+	return cp_handler_mask_is_handler(act) &&
 	       (sig == SIGABRT || (act->sa_flags & (int)SA_RESETHAND));
 }
 

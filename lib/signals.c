@@ -128,8 +128,10 @@ static void to_disposition(struct cp_disposition *d, const struct sigaction *act
 	memcpy(&d->mask, &act->sa_mask, sizeof(d->mask));
 }
 
-static void as_kernel_keeps(struct cp_disposition *d)
+/* Of what the program sets: as the kernel keeps it. */
+static void to_kept(struct cp_disposition *d, const struct sigaction *act)
 {
+	to_disposition(d, act);
 	d->flags = (d->flags & KERNEL_FLAGS) | LIBC_FLAGS;
 	d->mask &= ~(CP_SIGBIT(SIGKILL) | CP_SIGBIT(SIGSTOP));
 }
@@ -158,8 +160,7 @@ static int set_prof(const struct sigaction *act, struct sigaction *old)
 
 	program_view(SIGPROF, &view);
 	if (act) {
-		to_disposition(&d, act);
-		as_kernel_keeps(&d);
+		to_kept(&d, act);
 		cp_disposition_set(SIGPROF, &d);
 	}
 	if (old)
@@ -193,8 +194,7 @@ static int set_passed(int sig, const struct sigaction *act, struct sigaction *ol
 
 	cp_disposition_get(sig, &was);
 	program_view(sig, &view);
-	to_disposition(&d, act);
-	as_kernel_keeps(&d);
+	to_kept(&d, act);
 	cp_disposition_set(sig, &d);
 	cp_passed_fill(&ours, sig, act);
 	err = CP_REAL(sigaction)(sig, &ours, &ours);
@@ -242,8 +242,7 @@ static int set_other(int sig, const struct sigaction *act, struct sigaction *old
 	if (act && may_be_passed(sig, act))
 		return set_passed(sig, act, old);
 	if (act && act->sa_handler == SIG_DFL) {
-		to_disposition(&d, act);
-		as_kernel_keeps(&d);
+		to_kept(&d, act);
 		fill(&ours, sig, handler_of(kinds[sig]));
 		err = CP_REAL(sigaction)(sig, &ours, &before);
 	} else {

@@ -197,8 +197,12 @@ INTERPOSE int execle(const char *path, const char *arg, ...)
 	RETURN_FAILED(envp, CP_REAL(execve)(path, argv, told));
 }
 
-INTERPOSE int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
-			  const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
+typedef int (*spawn_function)(pid_t *, const char *, const posix_spawn_file_actions_t *,
+			      const posix_spawnattr_t *, char *const[], char *const[]);
+
+static int spawn(spawn_function real, pid_t *pid, const char *file,
+		 const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attr,
+		 char *const argv[], char *const envp[])
 {
 	char *const *told = envp;
 	char **taken;
@@ -206,23 +210,20 @@ INTERPOSE int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_a
 
 	TELL(told, true, taken);
 	cp_signals_exec_begin();
-	err = CP_REAL(posix_spawn)(pid, path, actions, attr, argv, told);
+	err = real(pid, file, actions, attr, argv, told);
 	cp_signals_exec_failed();
 	give_back(taken);
 	return err;
 }
 
+INTERPOSE int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+			  const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
+{
+	return spawn(CP_REAL(posix_spawn), pid, path, actions, attr, argv, envp);
+}
+
 INTERPOSE int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
 			   const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
 {
-	char *const *told = envp;
-	char **taken;
-	int err;
-
-	TELL(told, true, taken);
-	cp_signals_exec_begin();
-	err = CP_REAL(posix_spawnp)(pid, file, actions, attr, argv, told);
-	cp_signals_exec_failed();
-	give_back(taken);
-	return err;
+	return spawn(CP_REAL(posix_spawnp), pid, file, actions, attr, argv, envp);
 }

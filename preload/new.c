@@ -275,10 +275,15 @@ static unsigned aligned_form(unsigned form)
  * Large blocks lie on pages as they are. */
 static bool has_room(size_t size)
 {
-	void *p = size < CP_HEAP_LARGE ? cp_allocator_try_aligned(CP_HEAP_TAG_ALIGN, size) : NULL;
+	void *p;
 
+	if (size >= CP_HEAP_LARGE)
+		return true;
+	p = cp_allocator_try_aligned(CP_HEAP_TAG_ALIGN, size);
+	if (!p)
+		return false;
 	cp_heap_hot.free(p);
-	return p || size >= CP_HEAP_LARGE;
+	return true;
 }
 
 static void *sample(unsigned form, const struct cp_heap_sample *s, size_t alignment,

@@ -93,15 +93,20 @@ static uint64_t periods_since_last(void)
 	return now - cp_exchange_acqrel(&cp_cpu_state.process_periods, now);
 }
 
-/* The program's, set past libc: through libc it takes ours away. Or a late hit of ours, behind
- * which none is set. */
-static bool is_programs_timer(void)
+bool cp_process_timer_is_armed(void)
 {
 	struct itimerval now = { 0 };
 
 	cp_sys2(SYS_getitimer, ITIMER_PROF, &now);
+	return now.it_value.tv_sec || now.it_value.tv_usec;
+}
+
+/* The program's, set past libc: through libc it takes ours away. Or a late hit of ours, behind
+ * which none is set. */
+static bool is_programs_timer(void)
+{
 	/* What is set may be ours again by now. */
-	return (now.it_value.tv_sec || now.it_value.tv_usec) &&
+	return cp_process_timer_is_armed() &&
 	       cp_load_acquire(&cp_cpu_state.process_timer) != CP_PROCESS_TIMER_OURS;
 }
 

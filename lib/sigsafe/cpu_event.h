@@ -16,6 +16,9 @@ enum cp_process_timer {
 	CP_PROCESS_TIMER_LATE, /* it was ours: a hit may still be on its way */
 };
 
+/* Somebody has set it. Any context. */
+bool cp_process_timer_is_armed(void);
+
 /* Written by the control half (cpu.c), read by the handler. */
 struct cp_cpu_state {
 	uint32_t running;	/* samples are taken */
