@@ -8,71 +8,114 @@
 #include "sigsafe/counters.h"
 #include "sigsafe/sys.h"
 
-enum { FREE, NAMING, THERE };
+/* A kind is named by its maker alone, and takes its place in the table by one exchange: of two who
+ * name the same, also of a handler and the thread that it interrupted, one finds the other's. */
+struct kinds {
+	uint32_t places[CP_SPANS_MAX]; /* by hash, linear probing: 1 + which of ALL; 0 = none */
+	/* And so many that are being named, or were for nothing and are given back. A kind's pages
+	 * are touched with its first span, and of its histogram those that durations fall into. */
+	struct cp_span_kind all[CP_SPANS_MAX + 64];
+};
 
-/* Reserved whole; a kind's pages are touched with its first span, and of its histogram those that
- * durations fall into. */
-static struct cp_span_kind *kinds;
+#define ALL (sizeof(((struct kinds *)0)->all) / sizeof(struct cp_span_kind))
 
-static struct cp_span_kind *get_kinds(void)
+static struct kinds *kinds;
+
+static struct kinds *get_kinds(void)
 {
-	struct cp_span_kind *k = cp_load_acquire(&kinds), *none = NULL, *made;
-	size_t size = CP_SPANS_MAX * sizeof(*k);
+	struct kinds *k = cp_load_acquire(&kinds), *none = NULL, *made;
 
 	if (k)
 		return k;
-	made = cp_sys_map(size);
+	made = cp_sys_map(sizeof(*made));
 	if (!made)
 		return NULL;
 	if (cp_cas_acqrel(&kinds, &none, made))
 		return made;
-	cp_sys_unmap(made, size);
+	cp_sys_unmap(made, sizeof(*made));
 	return none;
 }
 
-static uint32_t hash_of(const char *name, size_t *length)
-{
-	uint32_t h = 2166136261u;
-	size_t n = 0;
+struct name {
+	const char *bytes;
+	size_t length; /* at most CP_SPAN_NAME - 1 */
+	uint32_t hash;
+};
 
-	for (; n < CP_SPAN_NAME - 1 && name[n]; n++)
-		h = (h ^ (unsigned char)name[n]) * 16777619u;
-	*length = n;
-	return h;
+static struct name name_of(const char *bytes)
+{
+	struct name n = { bytes, 0, 2166136261u };
+
+	for (; n.length < CP_SPAN_NAME - 1 && bytes[n.length]; n.length++)
+		n.hash = (n.hash ^ (unsigned char)bytes[n.length]) * 16777619u;
+	return n;
 }
 
-static bool is_named(struct cp_span_kind *k, uint32_t hash, const char *name, size_t length)
+static bool is_named(const struct cp_span_kind *k, const struct name *n)
 {
-	/* Somebody is writing the name: a few instructions, or a signal's length where a handler
-	 * interrupted them, which then finds the next place instead. */
-	for (int i = 0; i < 1000 && cp_load_acquire(&k->state) == NAMING; i++)
-		;
-	return cp_load_acquire(&k->state) == THERE && k->hash == hash &&
-	       !memcmp(k->name, name, length) && !k->name[length];
+	return k->hash == n->hash && !memcmp(k->name, n->bytes, n->length) && !k->name[n->length];
+}
+
+/* One of the caller's own called N, or NULL. */
+static struct cp_span_kind *make_kind(struct kinds *k, const struct name *n)
+{
+	for (size_t i = 0; i < ALL; i++) {
+		struct cp_span_kind *own = &k->all[(n->hash + i) % ALL];
+		uint32_t taken = 0;
+
+		if (cp_cas_acqrel(&own->taken, &taken, 1)) {
+			own->hash = n->hash;
+			memcpy(own->name, n->bytes, n->length);
+			own->name[n->length] = 0;
+			return own;
+		}
+	}
+	return NULL;
+}
+
+static void give_back(struct cp_span_kind *own)
+{
+	if (own)
+		cp_store_release(&own->taken, 0);
+}
+
+/* That which is in PLACE; where there is none, OWN, which is made for it, if MAKE. */
+static struct cp_span_kind *at_place(struct kinds *k, uint32_t *place, const struct name *n,
+				     bool make, struct cp_span_kind **own)
+{
+	uint32_t there = cp_load_acquire(place);
+
+	if (there || !make)
+		return there ? &k->all[there - 1] : NULL;
+	if (!*own)
+		*own = make_kind(k, n);
+	if (!*own)
+		return NULL;
+	/* Release: the name; pairs with the loads of the place. */
+	if (cp_cas_acqrel(place, &there, (uint32_t)(*own - k->all) + 1))
+		return *own;
+	return &k->all[there - 1];
 }
 
 static struct cp_span_kind *look_up(const char *name, bool make)
 {
-	struct cp_span_kind *k = make ? get_kinds() : cp_load_acquire(&kinds);
-	size_t length;
-	uint32_t hash = hash_of(name, &length);
+	struct kinds *k = make ? get_kinds() : cp_load_acquire(&kinds);
+	const struct name n = name_of(name);
+	struct cp_span_kind *own = NULL;
 
 	for (unsigned i = 0; k && i < CP_SPANS_MAX; i++) {
-		struct cp_span_kind *at = &k[(hash + i) % CP_SPANS_MAX];
-		uint32_t state = cp_load_acquire(&at->state);
+		uint32_t *place = &k->places[(n.hash + i) % CP_SPANS_MAX];
+		struct cp_span_kind *at = at_place(k, place, &n, make, &own);
 
-		if (state == FREE && !make)
+		if (!at)
 			return NULL;
-		if (state == FREE && cp_cas_acqrel(&at->state, &state, NAMING)) {
-			at->hash = hash;
-			memcpy(at->name, name, length);
-			/* Release: pairs with the loads of the state. */
-			cp_store_release(&at->state, THERE);
+		if (is_named(at, &n)) {
+			if (at != own)
+				give_back(own);
 			return at;
 		}
-		if (is_named(at, hash, name, length))
-			return at;
 	}
+	give_back(own);
 	return NULL;
 }
 
@@ -92,9 +135,10 @@ struct cp_span_kind *cp_spans_find(const char *name)
 
 struct cp_span_kind *cp_spans_at(unsigned i)
 {
-	struct cp_span_kind *k = cp_load_acquire(&kinds);
+	struct kinds *k = cp_load_acquire(&kinds);
+	uint32_t there = k && i < CP_SPANS_MAX ? cp_load_acquire(&k->places[i]) : 0;
 
-	return k && i < CP_SPANS_MAX && cp_load_acquire(&k[i].state) == THERE ? &k[i] : NULL;
+	return there ? &k->all[there - 1] : NULL;
 }
 
 void cp_spans_fork_child(void)
@@ -102,5 +146,5 @@ void cp_spans_fork_child(void)
 	if (!kinds)
 		return;
 	/* Emptied, not unmapped: the handler that forked may return into the end of a span. */
-	cp_sys3(SYS_madvise, (void *)kinds, CP_SPANS_MAX * sizeof(*kinds), 4 /* MADV_DONTNEED */);
+	cp_sys3(SYS_madvise, (void *)kinds, sizeof(*kinds), 4 /* MADV_DONTNEED */);
 }

@@ -11,7 +11,7 @@
 #define CP_SPANS_MAX 256
 
 struct cp_span_kind {
-	uint32_t state; /* 0 free, 1 being named, 2 there */
+	uint32_t taken; /* 1 once it is being named */
 	uint32_t hash;
 	char name[CP_SPAN_NAME];
 	struct cp_histogram latency;

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -128,11 +129,62 @@ static void test_names_are_shared_by_threads_and_bounded(void)
 	CHECK(!cp_spans_find("many-7"));
 }
 
+#ifdef __x86_64__
+#include "stepped.h"
+
+static struct cp_span_kind *by_handler;
+static const char *handlers_name;
+
+static void on_trap(int sig, siginfo_t *info, void *context)
+{
+	(void)sig;
+	(void)info;
+	if (stepped_comes(context))
+		by_handler = cp_spans_get(handlers_name);
+}
+
+/* NAME is asked for, and behind each instruction of that the handler asks for its own. */
+static void check_stepped(const char *name, const char *handlers)
+{
+	const struct sigaction act = { .sa_sigaction = on_trap, .sa_flags = SA_SIGINFO };
+	struct cp_span_kind *own;
+
+	sigaction(SIGTRAP, &act, NULL);
+	handlers_name = handlers;
+	for (step = 0; step < STEPS_MAX; step++) {
+		came = seen = 0;
+		TRACE();
+		own = cp_spans_get(name);
+		DONT_TRACE();
+		if (!came)
+			break;
+		CHECK(own && own == cp_spans_find(name));
+		CHECK(by_handler && by_handler == cp_spans_find(handlers));
+		CHECK((own == by_handler) == !strcmp(name, handlers));
+		cp_spans_fork_child();
+	}
+	CHECK(step > 20 && step < STEPS_MAX);
+	cp_spans_fork_child();
+}
+
+static void test_a_name_is_given_once_however_it_is_interrupted(void)
+{
+	check_stepped("the same", "the same");
+	check_stepped("one", "another");
+}
+#else
+static void test_a_name_is_given_once_however_it_is_interrupted(void)
+{
+	SKIP("no stepping here");
+}
+#endif
+
 int main(void)
 {
 	RUN(test_quantiles_are_within_a_per_cent);
 	RUN(test_every_value_is_near_its_bucket);
 	RUN(test_spans_have_statistics_and_a_label);
 	RUN(test_names_are_shared_by_threads_and_bounded);
+	RUN(test_a_name_is_given_once_however_it_is_interrupted);
 	return harness_end();
 }
