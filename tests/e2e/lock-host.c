@@ -4,7 +4,8 @@
  *                           in release_KIND; ns are measured around the calls, inner by
  *                           lock-inner.c within them, 0 where that is not preloaded
  *   lock-host long          the first kind only, with threads that live for a second and more
- *   lock-host holders       one mutex that slow_holder keeps for long and quick_holder only shortly
+ *   lock-host holders       one mutex that slow_holder keeps for long and quick_holder only
+ * shortly: ns that others waited while the one and the other had it, and in all
  */
 #include <linux/futex.h>
 #include <pthread.h>
@@ -285,17 +286,30 @@ static void run_long(void)
 	run_kind(&k);
 }
 
-NOINLINE static void slow_holder(void)
+#define HOLDS 300
+
+/* When a thread wanted the mutex, got it, and was about to give it back. */
+static struct hold {
+	uint64_t wanted, had, gave;
+} holds[THREADS][HOLDS];
+
+NOINLINE static void slow_holder(struct hold *h)
 {
+	h->wanted = now_ns();
 	pthread_mutex_lock(&host_mutex);
+	h->had = now_ns();
 	nap(8 * HOLD_NS);
+	h->gave = now_ns();
 	pthread_mutex_unlock(&host_mutex);
 	STAYS;
 }
 
-NOINLINE static void quick_holder(void)
+NOINLINE static void quick_holder(struct hold *h)
 {
+	h->wanted = now_ns();
 	pthread_mutex_lock(&host_mutex);
+	h->had = now_ns();
+	h->gave = now_ns();
 	pthread_mutex_unlock(&host_mutex);
 	STAYS;
 	nap(HOLD_NS);
@@ -303,20 +317,45 @@ NOINLINE static void quick_holder(void)
 
 static void *hold(void *arg)
 {
-	for (int n = 0; n < 60; n++) {
-		if (!arg)
-			slow_holder(), nap(HOLD_NS / 2);
-		else
-			for (int k = 0; k < 5; k++)
-				quick_holder();
+	struct hold *h = holds[(intptr_t)arg];
+
+	for (int n = 0; n < HOLDS; n++) {
+		if (arg)
+			quick_holder(&h[n]);
+		else if (n % 5 == 0)
+			slow_holder(&h[n]), nap(HOLD_NS / 2);
 	}
 	return NULL;
+}
+
+/* How long W waited while H had it. */
+static uint64_t waited_for(const struct hold *w, const struct hold *h)
+{
+	uint64_t from = w->wanted > h->had ? w->wanted : h->had;
+	uint64_t to = w->had < h->gave ? w->had : h->gave;
+
+	return to > from ? to - from : 0;
+}
+
+static void say_who_held(void)
+{
+	uint64_t slow = 0, quick = 0, all = 0;
+
+	for (const struct hold *w = holds[0]; w < holds[THREADS]; w++) {
+		all += w->had - w->wanted;
+		for (const struct hold *h = holds[0]; h < holds[1]; h++)
+			slow += waited_for(w, h);
+		for (const struct hold *h = holds[1]; h < holds[THREADS]; h++)
+			quick += waited_for(w, h);
+	}
+	printf("%llu %llu %llu\n", (unsigned long long)slow, (unsigned long long)quick,
+	       (unsigned long long)all);
 }
 
 int main(int argc, char **argv)
 {
 	if (argc > 1 && !strcmp(argv[1], "holders"))
-		run(hold);
+		run(hold), say_who_held();
 	else if (argc > 1 && !strcmp(argv[1], "long"))
 		run_long();
 	else
