@@ -1,5 +1,7 @@
 /* What tests/stress/trials.sh puts under stress. Usage: trial-host SECONDS KIND
  *
+ * SIGUSR1 ends it before its time.
+ *
  * Two threads work, in rounds that must all have the same result, on blocks of memory and under
  * a lock; main does what KIND says until the time is over.
  *
@@ -34,7 +36,7 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t rounds, wrong;
-static double deadline;
+static volatile double deadline;
 static double lives; /* seconds, of threads that have ended */
 static volatile sig_atomic_t signals;
 
@@ -190,6 +192,12 @@ static void on_signal(int signo)
 	errno = saved;
 }
 
+static void on_end(int signo)
+{
+	(void)signo;
+	deadline = 0;
+}
+
 static void main_part(const char *kind)
 {
 	if (!strcmp(kind, "churn"))
@@ -262,6 +270,7 @@ int main(int argc, char **argv)
 	if (!strcmp(argv[2], "signals"))
 		signal(SIGPROF, on_signal);
 	deadline = began + strtod(argv[1], NULL);
+	signal(SIGUSR1, on_end);
 	for (int i = 0; i < 2; i++)
 		if (pthread_create(&t[i], NULL, worker, NULL))
 			return 3;

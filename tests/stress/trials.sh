@@ -232,7 +232,7 @@ trial_descriptors() {
 # From where the library can't even be loaded to where there is room: whatever the program does without the profiler
 # in that room, it does with it.
 trial_memory() {
-	need_kb=$("$host" 0.2 plain | sed -n 's/^used .* //p')
+	need_kb=$("$host" 0.2 plain | awk '$1 == "used" { print $4 }')
 	[ "${need_kb:-0}" -gt 1000 ] || { fail "memory: no peak of the program alone"; return; }
 	rounds=0 end=$(($(now) + seconds))
 	while [ "$(now)" -lt $end ] || [ $rounds = 0 ]; do
@@ -281,7 +281,8 @@ memory_cgroup() {
 on_small_disk() {
 	cat >"$work/$1.sh" <<'END'
 mount -t tmpfs -o size=3m none "$mnt" || exit 77
-env $settings "$host" "$seconds" plain >"$work/$kind.out" 2>"$work/$kind.err" &
+# It ends when it is told to, where it can write: however long the last turn took.
+env $settings "$host" $((seconds * 10)) plain >"$work/$kind.out" 2>"$work/$kind.err" &
 pid=$!
 # Before its first profile it has not begun, and might find no place for any.
 until [ -e "$mnt/cpu.pb" ]; do
@@ -307,6 +308,7 @@ while [ "$(date +%s)" -lt $end ]; do
 	turns=$((turns + 1))
 done
 kill -USR2 $pid
+kill -USR1 $pid
 wait $pid || exit $?
 cp "$mnt"/* "$work/$kind.d"
 echo $turns
