@@ -5,7 +5,8 @@
 need strace
 strace -f -o /dev/null true 2>/dev/null || skip "strace may not trace here"
 
-# The first samples of each thread map its ring.
+# Between two marks a thread computes only. Its first samples map its ring, and make sure of the memory that a walk from
+# there reads.
 traced() { # name command...
 	traced_name=$1
 	shift
@@ -13,8 +14,9 @@ traced() { # name command...
 		-E CPUPROFILE="$work/$traced_name.pb" -E LD_PRELOAD="$CP_LIBRARY" "$@"
 	check_status "$traced_name" 0
 	awk -v first=5 '
+		/ getsid\(0/ { computes[$1] = !computes[$1]; next }
 		# "PID rest": what the thread does between its signal and the return
-		/--- SIGPROF/ { inside[$1] = 1; samples[$1]++; all++; next }
+		computes[$1] && /--- SIGPROF/ { inside[$1] = 1; samples[$1]++; all++; next }
 		inside[$1] && /rt_sigreturn/ { inside[$1] = 0; next }
 		inside[$1] && samples[$1] > first { calls++; if (calls <= 5) print "in a handler: " $0 }
 		END {
@@ -24,9 +26,34 @@ traced() { # name command...
 	check_valid "$work/$traced_name.pb"*
 }
 
-# Two threads that compute only.
-traced threads ./tests/e2e/accuracy-host 1 2
-
+cat >"$work/compute.h" <<'END'
+#define _GNU_SOURCE
+#include <sys/syscall.h>
+#include <unistd.h>
+static void *compute(void *arg)
+{
+	volatile int sum = 0;
+	syscall(SYS_getsid, 0);
+	for (int i = 0; i < 800000000; i++)
+		sum += i;
+	syscall(SYS_getsid, 0);
+	return arg;
+}
+END
+cat >"$work/threads.c" <<'END'
+#include "compute.h"
+#include <pthread.h>
+int main(void)
+{
+	pthread_t t[2];
+	for (int i = 0; i < 2; i++)
+		if (pthread_create(&t[i], NULL, compute, NULL))
+			return 1;
+	for (int i = 0; i < 2; i++)
+		pthread_join(t[i], NULL);
+	return 0;
+}
+END
 cat >"$work/plugin.c" <<'END'
 int fork(void);
 extern int child;
@@ -36,24 +63,22 @@ __attribute__((destructor)) static void gone(void)
 }
 END
 cat >"$work/host.c" <<'END'
+#include "compute.h"
 #include <dlfcn.h>
 #include <sys/wait.h>
-#include <time.h>
 int child;
 int main(int argc, char **argv)
 {
-	volatile int sum = 0;
 	int status = 1;
 	dlclose(dlopen(argv[1], RTLD_NOW));
 	if (!child)
 		return wait(&status) < 0 || status;
-	for (clock_t end = clock() + CLOCKS_PER_SEC; clock() < end;)
-		for (int i = 0; i < 1000000; i++)
-			sum += i;
+	compute(0);
 	return 0;
 }
 END
-$CC -shared -fPIC -o "$work/plugin.so" "$work/plugin.c" && $CC -O1 -rdynamic -o "$work/host" "$work/host.c" ||
-	fail "not built"
+$CC -shared -fPIC -o "$work/plugin.so" "$work/plugin.c" && $CC -O1 -rdynamic -o "$work/host" "$work/host.c" &&
+	$CC -O1 -pthread -o "$work/threads" "$work/threads.c" || fail "not built"
+traced threads "$work/threads"
 traced forked "$work/host" "$work/plugin.so"
 finish
