@@ -339,14 +339,14 @@ static uint64_t waited_for(const struct hold *w, const struct hold *h)
 
 static void say_who_held(void)
 {
+	const struct hold *first = &holds[0][0], *others = first + HOLDS,
+			  *end = first + THREADS * HOLDS;
 	uint64_t slow = 0, quick = 0, all = 0;
 
-	for (const struct hold *w = holds[0]; w < holds[THREADS]; w++) {
+	for (const struct hold *w = first; w < end; w++) {
 		all += w->had - w->wanted;
-		for (const struct hold *h = holds[0]; h < holds[1]; h++)
-			slow += waited_for(w, h);
-		for (const struct hold *h = holds[1]; h < holds[THREADS]; h++)
-			quick += waited_for(w, h);
+		for (const struct hold *h = first; h < end; h++)
+			*(h < others ? &slow : &quick) += waited_for(w, h);
 	}
 	printf("%llu %llu %llu\n", (unsigned long long)slow, (unsigned long long)quick,
 	       (unsigned long long)all);
