@@ -465,6 +465,8 @@ void cp_signals_fork_child(void)
 	uint64_t fatal;
 
 	owner = cp_sys_getpid();
+	/* The parent's. */
+	cp_signals_toggles();
 	fatal = cp_fatal_signals(owner);
 	for (int sig = 1; sig < 65; sig++)
 		if (kinds[sig] == KIND_FATAL && !(fatal & CP_SIGBIT(sig)))

@@ -51,6 +51,13 @@ static void toggle(void)
 		       cp_session.runs[mode].running ? "on" : "off");
 }
 
+/* As often as the signal came: two of them between two looks are a window, if a short one. */
+static void serve_toggles(void)
+{
+	for (unsigned n = cp_signals_toggles(); n > 0; n--)
+		toggle();
+}
+
 static void tick(void)
 {
 	uint64_t now = cp_sys_clock_ns(CLOCK_MONOTONIC);
@@ -120,10 +127,8 @@ static void serve_runs(uint32_t requests)
 
 void cp_window_serve(uint32_t requests)
 {
-	/* As often as the signal came: two of them between two looks are a window, if a short one.
-	 */
-	for (unsigned n = requests & CP_REQUEST_TOGGLE ? cp_signals_toggles() : 0; n > 0; n--)
-		toggle();
+	if (requests & CP_REQUEST_TOGGLE)
+		serve_toggles();
 	if (!cp_runs_any())
 		return;
 	cp_own_time_work_begin();
@@ -246,6 +251,8 @@ void cp_window_write(void *arg)
 {
 	struct cp_window_call *c = arg;
 
+	/* What the collector didn't come to. */
+	serve_toggles();
 	if (!cp_runs_any())
 		return;
 	cp_own_time_work_begin();

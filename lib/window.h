@@ -39,12 +39,12 @@ void cp_window_end_mode(void *arg);
 void cp_window_end(void *arg);
 /* End without a file: a start that failed half-way. ARG is not used. */
 void cp_window_abandon(void *arg);
-/* Write the files at the runs' own paths. */
+/* Write the files at the runs' own paths, behind the toggles that the collector was asked for. */
 void cp_window_write(void *arg);
 /* The same at the end of the process, and start the helper on what was written. */
+void cp_window_finish(void *arg);
 /* At an end: dumps that the collector was asked for, and does no more. ARG: nothing. */
 void cp_window_asked(void *arg);
-void cp_window_finish(void *arg);
 /* Write MODE to PATH or SINK, or all modes to the next number. -ESRCH when none is on. */
 void cp_window_dump(void *arg);
 /* Move what the rings hold. ARG is not used. */
