@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 struct cp_real cp_real;
 
@@ -139,6 +140,19 @@ void *cp_real_of_libc(const char *name)
 	void *libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
 
 	return libc ? look_up(libc, name) : NULL;
+}
+
+void *cp_real_vdso_clock(void)
+{
+#ifdef __aarch64__
+	const char *name = "__kernel_clock_gettime";
+#else
+	const char *name = "__vdso_clock_gettime";
+#endif
+	void *vdso = getauxval(AT_SYSINFO_EHDR) ? dlopen("linux-vdso.so.1", RTLD_LAZY | RTLD_NOLOAD)
+						: NULL;
+
+	return vdso ? dlsym(vdso, name) : NULL;
 }
 
 static void *resolve(const char *name)

@@ -127,6 +127,10 @@ int cp_real_resolve(void);
  */
 void *cp_real_of_libc(const char *name);
 
+/* clock_gettime as the kernel has put it into this process, which is what libc's calls; NULL: it
+ * hasn't. Ordinary context. */
+void *cp_real_vdso_clock(void);
+
 /* The real NAME, resolved on first use. */
 #define CP_REAL(name) (cp_real.name ? cp_real.name : (cp_real_resolve(), cp_real.name))
 

@@ -58,12 +58,17 @@ static int check_path(const char *path)
 	return err == -ENOSYS || err == -EPERM ? 0 : (int)err;
 }
 
-/* Libc's own. What the program, or a library that tells it other times, has in its place may take a
- * lock, and would be called by us at that very lock. */
+/* The kernel's own, or libc's. What the program, or a library that tells it other times, has in its
+ * place may take a lock, and would be called by us at that very lock. */
 static void find_lock_clock(void)
 {
-	void *f = cp_lock_clock.read ? NULL : cp_real_of_libc("clock_gettime");
+	void *f;
 
+	if (cp_lock_clock.read)
+		return;
+	f = cp_real_vdso_clock();
+	if (!f)
+		f = cp_real_of_libc("clock_gettime");
 	if (f)
 		memcpy(&cp_lock_clock.read, &f, sizeof(f));
 }
