@@ -74,12 +74,15 @@ static void sleep_until(uint32_t rung, uint64_t deadline)
 	cp_sys_futex_wait(&cp_collector.bell, rung, &timeout);
 }
 
-/* For the length of waits; the first look was at the begin of the loop. */
+/* For the length of waits, and of holds; the first look was at the begin of the loop. */
 static void look_at_counter(struct cp_tick_watch *w)
 {
 	struct cp_tick_pair now = cp_tick_pair();
 
-	cp_lock_clock_set(cp_tick_is_constant() ? cp_tick_watch_look(w, &now) : 0);
+	if (cp_tick_is_constant())
+		cp_tick_watch_look(w, &now);
+	cp_lock_clock_set(w->rate);
+	cp_lock_clock_set_rough(w->rough);
 }
 
 static uint64_t sweep(struct cp_tick_watch *watch)

@@ -109,6 +109,7 @@ uint64_t cp_tick_watch_look(struct cp_tick_watch *w, const struct cp_tick_pair *
 		w->since = *now;
 		rate = 0;
 	}
+	w->rough = rate;
 	w->rate = is_exact(&w->since, now) ? rate : 0;
 	return w->rate;
 }

@@ -34,7 +34,8 @@ uint64_t cp_tick_rate(const struct cp_tick_pair *from, const struct cp_tick_pair
 /* The rate as it is known by now, from looks that are some time apart. */
 struct cp_tick_watch {
 	struct cp_tick_pair since; /* the first look, or the first at what is another counter */
-	uint64_t rate;		   /* right to one in a million; 0: not known */
+	uint64_t rough;		   /* the rate, right to one in a thousand; 0: not known */
+	uint64_t rate;		   /* right to one in a million */
 };
 
 /* One more look, at NOW; returns the rate. The first one is in SINCE. */

@@ -17,10 +17,11 @@
 
 /* Written by the control half: lock.c, and the rate by collect_loop.c. */
 struct cp_lock_clock {
-	/* libc's own clock_gettime: the vdso's, without a system call. Set before the mode. */
+	/* The vdso's clock_gettime, or libc's own. Set before the mode. */
 	int (*read)(clockid_t, struct timespec *);
 	uint64_t rate;	  /* of the counter: ns a tick, times 2^32 */
 	uint64_t longest; /* ticks that it is good for; 0: the rate isn't known */
+	uint64_t ms;	  /* ticks of a millisecond, about; 0: not known */
 };
 extern struct cp_lock_clock cp_lock_clock;
 
@@ -44,6 +45,15 @@ static inline uint64_t cp_lock_now(void)
 	return cp_lock_now_by(CLOCK_MONOTONIC);
 }
 
+/* Which of the kernel's ticks it is: changes each 1 to 10 ms. */
+static inline uint32_t cp_lock_tick(void)
+{
+	struct timespec t = { 0 };
+
+	cp_lock_clock.read(CLOCK_MONOTONIC_COARSE, &t);
+	return (uint32_t)t.tv_nsec;
+}
+
 static inline struct cp_lock_moment cp_lock_begin(void)
 {
 	uint64_t now = cp_lock_now();
@@ -55,6 +65,12 @@ static inline struct cp_lock_moment cp_lock_begin(void)
 static inline uint64_t cp_lock_ticks_ns(uint64_t ticks)
 {
 	return ticks * cp_load_relaxed(&cp_lock_clock.rate) >> 32;
+}
+
+/* TICKS, of which a millisecond has MS, in ns, however many. */
+static inline uint64_t cp_lock_long_ticks_ns(uint64_t ticks, uint64_t ms)
+{
+	return ticks / ms * CP_LOCK_TICKS_NS + ticks % ms * CP_LOCK_TICKS_NS / ms;
 }
 
 /* NS in ticks, no more than LONGEST; 0 while the rate isn't known. */
@@ -84,6 +100,11 @@ static inline void cp_lock_clock_set(uint64_t rate)
 		cp_store_relaxed(&cp_lock_clock.rate, rate);
 	/* Release: pairs with the above. */
 	cp_store_release(&cp_lock_clock.longest, rate ? (CP_LOCK_TICKS_NS << 32) / rate : 0);
+}
+
+static inline void cp_lock_clock_set_rough(uint64_t rate)
+{
+	cp_store_relaxed(&cp_lock_clock.ms, rate ? (CP_LOCK_TICKS_NS << 32) / rate : 0);
 }
 
 #endif

@@ -253,6 +253,39 @@ void cp_lock_mutex_waited(const void *lock, struct cp_lock_moment began, const v
 		cp_lock_waited(lock, began, function, flags);
 }
 
+__attribute__((noinline)) static uint64_t look_closer(struct cp_thread *t, const void *lock,
+						      uint32_t tick, uint64_t ms)
+{
+	uint64_t ago = cp_lock_follow_see(lock, tick, cp_ticks(), ms), now, before, last;
+
+	if (ago <= ms)
+		return 0;
+	now = cp_lock_now();
+	ago = cp_lock_long_ticks_ns(ago, ms);
+	before = ago < now ? now - ago : 0;
+	last = cp_lock_follow_last(lock);
+	if (last > before)
+		before = last;
+	return cp_lock_sample_alone(&t->unlocks, now, before, cp_lock_state.stratum_ns) ? before
+											: 0;
+}
+
+/* The unlock of LOCK before this one of T's, if that is so long ago that this one is told of by
+ * itself. 0: it isn't. Inlined: LOCK is held. */
+static inline uint64_t long_before(struct cp_thread *t, const void *lock)
+{
+	uint64_t ms = cp_load_relaxed(&cp_lock_clock.ms);
+	uint32_t tick;
+
+	if (!ms || !cp_lock_sample_draws(&t->unlocks))
+		return 0;
+	tick = cp_lock_tick();
+	if (__builtin_expect(
+		    cp_lock_follow_is_seen(lock, tick) && !cp_lock_sample_looks(&t->unlocks), 1))
+		return 0;
+	return look_closer(t, lock, tick, ms);
+}
+
 /* How many unlocks T's next one stands for; 0: it isn't told of by itself. One that stands for
  * others is only where those before it were. */
 static uint32_t draw_unlock(struct cp_thread *t, bool followed)
@@ -268,17 +301,21 @@ static uint32_t draw_unlock(struct cp_thread *t, bool followed)
 void cp_lock_release_begin(struct cp_lock_release *r, const void *lock)
 {
 	struct cp_thread *t = cp_self.in_capture ? NULL : cp_self.thread;
+	uint64_t before = t ? long_before(t, lock) : 0, now, since;
 	bool followed = cp_lock_is_followed(lock);
-	uint32_t weight = t ? draw_unlock(t, followed) : 1;
-	uint64_t now, since;
+	uint32_t weight = t && !before ? draw_unlock(t, followed) : 1;
 
-	*r = (struct cp_lock_release){ lock, cp_lock_follow_last(lock), NULL, false };
+	*r = (struct cp_lock_release){ lock, cp_lock_follow_last(lock), NULL, false, before != 0 };
 	if (!weight && !followed)
 		return;
 	now = cp_lock_now();
 	since = cp_lock_follow_leave(lock, now);
 	if (weight > 1)
 		cp_lock_follow_came(lock);
+	if (before) {
+		since = before;
+		cp_lock_follow_behind(lock);
+	}
 	/* To ask whose T is takes longer than many a lock is held: there it was asked before. */
 	r->wanted = t && weight && !cp_load_relaxed(&t->paused) &&
 		    (weight > 1 ? cp_holder_is_prepared(t) : is_own(t));
@@ -335,7 +372,9 @@ void cp_lock_release_end(struct cp_lock_release *r, const void *function, bool d
 		return;
 	if (is_own(t))
 		cp_holder_prepare(t, r->lock);
-	cp_lock_follow_begin(r->lock, cp_lock_now());
+	/* Followed already, from the one before. */
+	if (!r->alone)
+		cp_lock_follow_begin(r->lock, cp_lock_now());
 }
 
 void cp_lock_thread_end(struct cp_thread *t)

@@ -84,7 +84,8 @@ struct cp_lock_release {
 	const void *lock;
 	uint64_t last;		  /* unlock of it before, that left its time */
 	struct cp_holder *holder; /* NULL: there was no room for it */
-	bool wanted;		  /* it was drawn */
+	bool wanted;		  /* it was drawn, or is */
+	bool alone;		  /* told of by itself */
 };
 void cp_lock_release_begin(struct cp_lock_release *r, const void *lock);
 /* After it, with the lock free: takes the stack. DONE: it was unlocked. */

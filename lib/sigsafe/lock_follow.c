@@ -8,8 +8,21 @@
 #define FOLLOWED 128u
 /* And after the last of them: those who wait see by the next one that it isn't the last. */
 #define FOLLOWED_BEHIND 1u
+/* A lock that wasn't seen for so long may be gone: another one of its hash is seen instead. */
+#define FORGOTTEN_MS 1000u
 
 struct cp_lock_follow cp_lock_follows[CP_LOCK_FOLLOWS];
+
+void cp_lock_follow_instead(const void *lock, uint64_t now, uint64_t ms)
+{
+	struct cp_lock_follow *f = cp_lock_follow_of(lock);
+
+	if (cp_load_relaxed(&f->left) || now - cp_load_relaxed(&f->seen) < FORGOTTEN_MS * ms)
+		return;
+	cp_store_relaxed(&f->time, 0);
+	cp_store_relaxed(&f->seen, now);
+	cp_store_relaxed(&f->lock, lock);
+}
 
 void cp_lock_follow_begin(const void *lock, uint64_t now)
 {
@@ -31,6 +44,16 @@ void cp_lock_follow_came(const void *lock)
 		cp_store_relaxed(&f->awaited, awaited - 1);
 		return;
 	}
+	cp_store_relaxed(&f->awaited, 0);
+	cp_store_relaxed(&f->left, FOLLOWED_BEHIND);
+}
+
+void cp_lock_follow_behind(const void *lock)
+{
+	struct cp_lock_follow *f = cp_lock_follow_of(lock);
+
+	if (cp_load_relaxed(&f->left) || cp_load_relaxed(&f->lock) != lock)
+		return;
 	cp_store_relaxed(&f->awaited, 0);
 	cp_store_relaxed(&f->left, FOLLOWED_BEHIND);
 }

@@ -101,6 +101,13 @@ void cp_lock_sample_begin(struct cp_lock_unlocks *u, struct cp_lock_waits *rando
 	begin(u, random, u->size ? u->size : 1);
 }
 
+bool cp_lock_sample_alone(struct cp_lock_unlocks *u, uint64_t now, uint64_t before,
+			  uint64_t stratum)
+{
+	return before && before + stratum <= now &&
+	       take_token(&u->alone, now, stratum, CP_LOCK_SAVED_UNLOCKS * stratum);
+}
+
 void cp_lock_sample_time(struct cp_lock_unlocks *u, struct cp_lock_waits *random, uint64_t now,
 			 uint64_t stratum)
 {

@@ -14,7 +14,9 @@
  *
  * Unlocks. What one will have caused isn't known yet, so strata are of a number of unlocks, one of
  * which is taken; the number follows the rate. Which one is known as soon as the one before it is
- * over.
+ * over. But of a lock that nobody had let go for a stratum of time, one is taken as it is: it was
+ * held for long, or is wanted seldom. Else who holds a lock for long once in a thousand times would
+ * be there by chance, and then a thousand times.
  */
 #ifndef CP_LOCK_SAMPLE_H
 #define CP_LOCK_SAMPLE_H
@@ -37,6 +39,7 @@ struct cp_lock_waits {
 
 struct cp_lock_unlocks {
 	uint64_t credit;
+	uint64_t alone;		  /* as credit, of those taken as they are */
 	uint64_t began;		  /* of the stratum, monotonic ns; 0 = not yet */
 	uint32_t size, at, taken; /* of the stratum; unlocks seen in it; which one is taken */
 };
@@ -57,6 +60,21 @@ uint64_t cp_lock_sample_left(const struct cp_lock_waits *w, uint64_t now, uint64
 
 /* A new stratum of unlocks. */
 void cp_lock_sample_begin(struct cp_lock_unlocks *u, struct cp_lock_waits *random);
+/* Of several unlocks one is taken. */
+static inline bool cp_lock_sample_draws(const struct cp_lock_unlocks *u)
+{
+	return u->size > 1;
+}
+/* The next one looks at the processor's counter, several times a millisecond: all of them, or of
+ * many some. */
+static inline bool cp_lock_sample_looks(const struct cp_lock_unlocks *u)
+{
+	return u->size < 256 || u->at % 8 == 0;
+}
+/* An unlock at NOW of a lock that was let go before at BEFORE, 0 if that isn't known: it is taken
+ * as it is, and isn't one of the stratum. */
+bool cp_lock_sample_alone(struct cp_lock_unlocks *u, uint64_t now, uint64_t before,
+			  uint64_t stratum);
 /* An unlock: how many it stands for, 0 = it is not taken. Inlined: its lock is held. */
 static inline uint32_t cp_lock_sample_unlock(struct cp_lock_unlocks *u,
 					     struct cp_lock_waits *random)

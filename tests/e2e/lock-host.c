@@ -5,7 +5,10 @@
  *                           lock-inner.c within them, 0 where that is not preloaded
  *   lock-host long          the first kind only, with threads that live for a second and more
  *   lock-host holders       one mutex that slow_holder keeps for long and quick_holder only
- * shortly: ns that others waited while the one and the other had it, and in all
+ *                           shortly: ns that others waited while the one and the other had it, and
+ *                           in all
+ *   lock-host rare          one mutex that all keep shortly and often, and rare_holder for long, a
+ *                           few times: ns of the waits that it was part of, and while it had it
  */
 #include <linux/futex.h>
 #include <pthread.h>
@@ -352,10 +355,80 @@ static void say_who_held(void)
 	       (unsigned long long)all);
 }
 
+#define RARE 10
+#define RARE_NS (40 * HOLD_NS)
+
+/* Of who has the mutex. Whose time it is from when it was let go until a waiter runs, and from when
+ * it was free until somebody had it, can't be said: such waits count whole. */
+static struct hold rare;
+static uint64_t waited_within, waited_around;
+static int rare_done;
+
+static void burn(uint64_t ns)
+{
+	for (uint64_t until = now_ns() + ns; now_ns() < until;)
+		;
+}
+
+static void add_rare(uint64_t wanted)
+{
+	struct hold h = { .wanted = wanted, .had = now_ns() };
+	uint64_t within = waited_for(&h, &rare);
+
+	waited_within += within;
+	waited_around += within ? h.had - h.wanted : 0;
+}
+
+NOINLINE static void rare_holder(void)
+{
+	pthread_mutex_lock(&host_mutex);
+	rare.had = now_ns();
+	nap(RARE_NS);
+	rare.gave = now_ns();
+	pthread_mutex_unlock(&host_mutex);
+	STAYS;
+}
+
+NOINLINE static void frequent_holder(void)
+{
+	uint64_t wanted = now_ns();
+
+	pthread_mutex_lock(&host_mutex);
+	add_rare(wanted);
+	burn(HOLD_NS / 100);
+	pthread_mutex_unlock(&host_mutex);
+	STAYS;
+	burn(HOLD_NS / 100);
+}
+
+/* The first half second finds out how many unlocks there are. */
+static void *hold_often(void *arg)
+{
+	uint64_t next = now_ns() + 500 * HOLD_NS;
+
+	for (int n = 0; arg ? !__atomic_load_n(&rare_done, __ATOMIC_ACQUIRE) : n < RARE;) {
+		frequent_holder();
+		if (arg || now_ns() < next)
+			continue;
+		rare_holder();
+		next = now_ns() + 50 * HOLD_NS;
+		n++;
+	}
+	__atomic_store_n(&rare_done, 1, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+static void say_rare(void)
+{
+	printf("%llu %llu\n", (unsigned long long)waited_around, (unsigned long long)waited_within);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc > 1 && !strcmp(argv[1], "holders"))
 		run(hold), say_who_held();
+	else if (argc > 1 && !strcmp(argv[1], "rare"))
+		run(hold_often), say_rare();
 	else if (argc > 1 && !strcmp(argv[1], "long"))
 		run_long();
 	else

@@ -44,4 +44,12 @@ awk -v told="$told" -v told_all="$(lock_ns "$work/holders.holders.pb" .)" -v slo
 check_delay_share "$work/holders.holders.pb" '^pthread_mutex_unlock;(quick|slow)_holder;hold;' 99
 check_near "delay of holders and waiters" "$(lock_ns "$work/holders.holders.pb" .)" \
 	"$(lock_ns "$work/holders.pb" .)" 20
+
+# Who held it for long ten times, among a hundred thousand that held it shortly, of which few are recorded.
+lock_profiled rare ./tests/e2e/lock-host rare
+check_status rare 0
+check_quiet rare
+read -r around within <"$work/rare.out"
+check_waited "for the rare holder" "$(lock_ns "$work/rare.holders.pb" '^pthread_mutex_unlock;rare_holder;hold_often;')" \
+	"$around" "$within" 5 5
 finish

@@ -6,97 +6,11 @@
 #include <stdint.h>
 #include <time.h>
 
-#include "lock-fixture.h"
+#include "lock-unlocks.h"
 #include "sigsafe/lock_event.h"
 #include "sigsafe/lock_follow.h"
 #include "sigsafe/lock_holder.h"
 #include "sigsafe/thread.h"
-
-#define US UINT64_C(1000)
-#define UNLOCKS 2000000u
-
-static int locks[2];
-static uint64_t now = 1000000 * US, reads;
-
-static int read_clock(clockid_t clock, struct timespec *t)
-{
-	t->tv_sec = (time_t)(now / 1000000000);
-	t->tv_nsec = (long)(now % 1000000000);
-	reads += clock == CLOCK_MONOTONIC;
-	return 0;
-}
-
-static struct cp_thread *begin(void)
-{
-	return begin_unlocks(read_clock);
-}
-
-static void end(struct cp_thread *t)
-{
-	const char name[CP_THREAD_NAME] = "worker";
-
-	cp_holder_forget();
-	cp_holder_thread_end(t, name);
-	cp_thread_free(t);
-}
-
-struct sums {
-	uint64_t waits, delay, reads, records;
-};
-
-/* What T's entries have had added. */
-static void take(struct cp_thread *t, struct sums *s)
-{
-	struct cp_holder *h;
-	uint32_t next, last;
-
-	cp_holder_range(t, &next, &last);
-	while ((h = cp_holder_read(&next, last))) {
-		s->waits += h->record->count;
-		s->delay += h->record->weight;
-		s->records++;
-		cp_holder_give_back(h);
-	}
-}
-
-static void wait_for(const void *lock, uint64_t began, uint64_t ended)
-{
-	struct cp_lock_wait w = { lock, began, ended, cp_lock_follow_last(lock) };
-
-	cp_holder_deliver(&w);
-}
-
-/* An unlock of LOCK, and a wait that began 1.5 us before it and ends 0.1 us after it. */
-static void unlock(struct cp_thread *t, const void *lock, struct sums *s)
-{
-	struct cp_lock_release r;
-
-	reads = 0;
-	cp_lock_release_begin(&r, lock);
-	s->reads += reads;
-	cp_lock_release_end(&r, (const void *)unlock, true);
-	wait_for(lock, now - 3 * US / 2, now + US / 10);
-	take(t, s);
-}
-
-static bool near(uint64_t got, uint64_t want, double part)
-{
-	double off = (double)got - (double)want;
-
-	return off <= part * (double)want && -off <= part * (double)want;
-}
-
-/* A million a second, of one lock. */
-static struct sums unlock_often(struct cp_thread *t)
-{
-	struct sums s = { 0 };
-
-	for (unsigned i = 0; i < UNLOCKS; i++) {
-		now += US;
-		unlock(t, &locks[0], &s);
-	}
-	return s;
-}
 
 static void test_few_unlocks_stand_for_all(void)
 {
@@ -248,10 +162,6 @@ static void test_a_task_with_the_tls_of_another(void)
 	end(t);
 }
 
-/* Nearly the counter's a ns, in tests in which it has a rate: so many that what comes between
- * doesn't count. */
-#define TICKS UINT64_C(1000)
-
 static struct cp_lock_moment ago(uint64_t ns)
 {
 	uint64_t ticks = cp_lock_clock.longest ? ns * TICKS : 0;
@@ -272,14 +182,6 @@ static void end_waits(struct cp_thread *t)
 	cp_lock_on = cp_lock_holders_on = 0;
 	cp_lock_state.threshold_ns = 0;
 	end(t);
-}
-
-static void free_again(const void *lock)
-{
-	struct cp_lock_release r;
-
-	cp_lock_release_begin(&r, lock);
-	cp_lock_release_end(&r, (const void *)unlock, true);
 }
 
 #define MUTEX (CP_LOCK_HAS_HOLDER | CP_LOCK_TOLD_OF)

@@ -81,6 +81,7 @@ static void test_watch_waits_until_it_is_exact(void)
 
 	now.within = 5000;
 	CHECK_EQ(look(&w, now), 0);
+	CHECK_EQ(w.rough, ONE / 2);
 	now = after(1.1, 2);
 	now.within = 4000;
 	CHECK_EQ(look(&w, now), ONE / 2);
@@ -98,6 +99,7 @@ static void test_watch_of_a_counter_that_is_another(void)
 	CHECK_EQ(look(&w, after(1, 2)), ONE / 2);
 	now.asleep = 3600 * SECOND;
 	CHECK_EQ(look(&w, now), 0);
+	CHECK_EQ(w.rough, 0);
 	now = after(3, 2);
 	now.asleep = 3600 * SECOND;
 	CHECK_EQ(look(&w, now), ONE / 2);
