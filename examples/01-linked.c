@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A program that decides itself what is profiled: everything between start and stop.
  *
  *     cc -O2 -g 01-linked.c -o 01-linked $(pkg-config --cflags --libs libcprof)
@@ -70,7 +71,7 @@ int main(void)
 
 	result = spend(0.5, sum_of_squares);
 
-	cprof_thread_pause(); /* this part is ours to hide */
+	cprof_thread_pause(); /* hide this part from the profile */
 	spend(0.1, prepare);
 	cprof_thread_resume();
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A program that knows nothing of the profiler: two threads, one of them busier.
  *
  *     cc -O2 -g -pthread 02-preloaded.c -o 02-preloaded

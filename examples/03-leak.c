@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A server that forgets to free what it keeps for each tenth request. The heap profile's "in use"
  * at the end is what was never freed; its site is a function's name.
  *

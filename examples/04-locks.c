@@ -1,5 +1,6 @@
-/* Four workers and one lock that is held too long. The lock profile says where they wait, and its
- * companion who made them wait.
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Four workers and one lock that is held too long. The lock profile shows where they wait, and its
+ * companion which code made them wait.
  *
  *     cc -O2 -g -pthread 04-locks.c -o 04-locks
  *     LD_PRELOAD=libcprof.so LOCKPROFILE=04-locks.pb ./04-locks
@@ -32,7 +33,7 @@ __attribute__((noinline)) static int update(void)
 
 	pthread_mutex_lock(&ledger_lock);
 	mine = ++updates;
-	write_slowly(); /* what belongs outside */
+	write_slowly(); /* work that belongs outside the lock */
 	pthread_mutex_unlock(&ledger_lock);
 	return mine;
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A program that is slow but not busy: a CPU profile has next to nothing, a wall-clock profile has
  * all of it, running and waiting.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A service that says which route it is working on: the profile can be asked for one.
  *
  *     cc -O2 -g 06-labels.c -o 06-labels $(pkg-config --cflags --libs libcprof)

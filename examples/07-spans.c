@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Requests as spans: samples carry the name, and each name's latencies are in the comments. They
  * count from the time at which a request was due: one that had to wait for another was slow for its
  * user.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A server that forks for each request. The parent's profile has the name that was asked for; each
  * child writes its own beside it, NAME.PID, and they can be read as one.
  *

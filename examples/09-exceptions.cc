@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 // C++ whose time goes into exceptions. Names are demangled, and unwinding a stack inside the
 // unwinder is no danger.
 //

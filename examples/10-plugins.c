@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A host that loads a plugin, uses it, and unloads it. Its samples keep their names and module
  * although it is gone when the profile is written.
  *

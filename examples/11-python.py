@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # A Python program that profiles its interpreter from inside, through ctypes.
 #
 #     python3 11-python.py

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A Rust program that profiles a part of itself, by plain FFI.
 //
 //     rustc -O -g 12-rust.rs -L native=$(pkg-config --variable=libdir libcprof) -l cprof -o 12-rust

@@ -1,0 +1,91 @@
+#!/bin/bash
+# make release: builds ARCHIVE (of make dist) on an old system, and packs libcprof-VERSION-linux-MACHINE.tar.xz in the
+# current directory. The old system has glibc 2.31. The binaries built there need no symbol newer than glibc 2.28,
+# which is checked. The tool has the libraries that it needs linked in. Needs root, and debootstrap once.
+#
+#   RELEASE_ROOT    directory of the old system; made if it isn't there, and kept (./release-root)
+#   RELEASE_MIRROR  where Debian's packages come from (http://deb.debian.org/debian)
+set -euo pipefail
+archive=$(realpath "$1")
+version=$2
+root=${RELEASE_ROOT:-$PWD/release-root}
+mirror=${RELEASE_MIRROR:-http://deb.debian.org/debian}
+name=libcprof-$version-linux-$(uname -m)
+newest=2.28
+packages=gcc,g++,libc6-dev,make,pkg-config,libunwind-dev,zlib1g-dev,libiberty-dev,protobuf-c-compiler,libprotobuf-c-dev,libdw-dev,libelf-dev,libpcre2-dev
+carried="libprotobuf-c-dev libelf-dev libpcre2-dev zlib1g-dev libiberty-dev"
+
+die() {
+	echo "make release: $*" >&2
+	exit 1
+}
+
+say() {
+	echo "==> $*"
+}
+
+[ "$(id -u)" = 0 ] || die "needs root, for chroot"
+if [ ! -e "$root/usr/include/protobuf-c/protobuf-c.h" ]; then
+	command -v debootstrap >/dev/null || die "debootstrap is not installed"
+	say "debootstrap of bullseye in $root"
+	debootstrap --variant=minbase --include="$packages" bullseye "$root" "$mirror" >"$root.log" 2>&1 ||
+		die "debootstrap failed: $root.log"
+fi
+
+say "build in $root"
+rm -rf "$root/release"
+mkdir "$root/release"
+tar -xf "$archive" -C "$root/release" --strip-components=1
+# With the name of an archive the linker takes it, not the shared library.
+cat >"$root/release/build.sh" <<'END'
+set -e
+cd /release
+./configure --prefix=/cprof --libdir=/cprof/lib \
+	PROTOBUF_C_CFLAGS=" " PROTOBUF_C_LIBS=-l:libprotobuf-c.a \
+	LIBELF_CFLAGS=" " LIBELF_LIBS=-l:libelf.a \
+	PCRE2_CFLAGS=" " PCRE2_LIBS=-l:libpcre2-8.a \
+	ZLIB_CFLAGS=" " ZLIB_LIBS=-l:libz.a
+make -j"$1"
+make install-strip DESTDIR=/release/out
+END
+chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C sh /release/build.sh "${JOBS:-2}" \
+	>"$name.log" 2>&1 || {
+	tail -n 30 "$name.log" >&2
+	die "the build failed: $name.log"
+}
+
+say "check"
+out=$root/release/out/cprof
+rm -f "$out"/lib/*.la
+for file in "$out/lib/libcprof.so.0" "$out/bin/cprof"; do
+	highest=$(readelf --version-info -W "$file" | sed -n '/Version needs/,$s/.*Name: GLIBC_\([0-9.]*\) .*/\1/p' |
+		sort -V | tail -n 1)
+	[ -n "$highest" ] || die "$file: no version of glibc is found"
+	[ "$(printf '%s\n' "$highest" "$newest" | sort -V | tail -n 1)" = "$newest" ] ||
+		die "${file##*/} needs GLIBC_$highest, newer than $newest"
+	needed=$(readelf -d -W "$file" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')
+	others=$(grep -vxE 'lib(c|m)\.so\.6|libdl\.so\.2|libpthread\.so\.0|ld-linux-.*\.so\.[12]' <<<"$needed") || true
+	[ -z "$others" ] || die "${file##*/} needs $others"
+	echo "    ${file##*/}: $(stat -L -c %s "$file") bytes, needs GLIBC_$highest," $needed
+done
+[ "$(stat -L -c %s "$out/lib/libcprof.so.0")" -le 600000 ] || die "libcprof.so is larger than 600 KB"
+
+say "pack $name.tar.xz"
+rm -rf "$name"
+cp -a "$out" "$name"
+for file in COPYING README.md NEWS.md; do
+	[ ! -e "$root/release/$file" ] || cp "$root/release/$file" "$name/"
+done
+# The terms of what the files carry.
+terms=$name/share/doc/libcprof/carried
+mkdir -p "$terms"
+for package in $carried; do
+	cp -L "$root/usr/share/doc/$package/copyright" "$terms/$package.txt"
+done
+for licence in GPL-2 GPL-3 LGPL-2.1 LGPL-3; do
+	cp -L "$root/usr/share/common-licenses/$licence" "$terms/"
+done
+cp "$root/release/packaging/carried.txt" "$terms/README"
+tar --sort=name --owner=0 --group=0 --numeric-owner -cJf "$name.tar.xz" "$name"
+rm -rf "$name"
+echo "    $name.tar.xz: $(stat -c %s "$name.tar.xz") bytes"
