@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Ground truth, the long version: shares of four functions at 99 Hz, then the total CPU time
 # against getrusage at other rates and numbers of threads. Takes some minutes.
 # Then programs that are hard to sample, with each CPU engine.
@@ -56,7 +57,7 @@ totals() {
 
 # ---- each engine ----
 
-# What a program's environment gets.
+# The environment of a program.
 task_clock() { # engine
 	[ "$1" != perf ] || echo TASK_CLOCK=1
 }
@@ -138,7 +139,8 @@ is_wanted() { # program
 	return 1
 }
 
-# Both rates, where there are processors for it at the same time, and none in common: what works between ticks stays where it is.
+# Both rates at the same time, if there are enough processors, but on no common processor: work between ticks stays
+# where it is.
 hard() { # program functions-and-labels
 	is_wanted "$1" || return 0
 	for engine in $engines; do

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* For bench/symbolize.sh: a profile of nothing but addresses, and what it says once it has lines.
  *
  *   address-profile PROGRAM FILE <addresses     writes FILE; one address, as linked, a line
@@ -11,15 +12,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "profile.h"
-#include "read.h"
-#include "write.h"
+#include "core/model.h"
+#include "core/read.h"
+#include "core/write.h"
 
 /* The segment with code, as if it was mapped where it was linked. */
 static uint32_t add_mapping(struct ct_profile *p, const char *program)
 {
 	int fd = open(program, O_RDONLY | O_CLOEXEC);
-	struct ct_mapping m = { .file = ct_profile_string(p, program) };
+	struct ct_mapping m = { .file = ct_model_string(p, program) };
 	size_t count = 0;
 	GElf_Phdr h;
 	Elf *elf;
@@ -37,21 +38,21 @@ static uint32_t add_mapping(struct ct_profile *p, const char *program)
 	}
 	elf_end(elf);
 	close(fd);
-	return ct_profile_add_mapping(p, &m);
+	return ct_model_add_mapping(p, &m);
 }
 
 static int make(const char *program, const char *file)
 {
-	struct ct_profile *p = ct_profile_new();
-	struct ct_type type = { ct_profile_string(p, "samples"), ct_profile_string(p, "count") };
+	struct ct_profile *p = ct_model_new();
+	struct ct_type type = { ct_model_string(p, "samples"), ct_model_string(p, "count") };
 	struct ct_location l = { .mapping = add_mapping(p, program) };
 	int64_t one = 1;
 
-	ct_profile_add_type(p, type);
+	ct_model_add_type(p, type);
 	while (scanf("%" SCNx64, &l.address) == 1) {
-		uint32_t frame = ct_profile_add_location(p, &l, NULL, 0);
+		uint32_t frame = ct_model_add_location(p, &l, NULL, 0);
 
-		ct_profile_add_sample(p, &frame, 1, &one, 0);
+		ct_model_add_sample(p, &frame, 1, &one, 0);
 	}
 	return ct_write_file(p, file) ? 1 : 0;
 }
@@ -82,7 +83,7 @@ static int print(const char *file)
 			print_line(p, &p->lines[l->first_line + k]);
 		printf("%s\n", l->line_count ? "" : "??\n??:0:0\n");
 	}
-	ct_profile_free(p);
+	ct_model_free(p);
 	return 0;
 }
 

@@ -1,8 +1,9 @@
-/* Runs some commands at the same time on one processor, again and again, and prints what CPU time
- * each took: a line "ROUND NAME us" each. They take turns there every few milliseconds, so what
- * else goes on in the machine, and the host's clock, hit all of them alike: their ratio is known to
- * a per cent where runs one after the other differ by ten. What depends on real time (the wall
- * mode's visits) is the more of a run the more of them there are.
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Runs some commands at the same time on one processor, again and again, and prints the CPU time of
+ * each: a line "ROUND NAME us" each. They take turns there every few milliseconds, so other work on
+ * the machine, and the host's clock, affect all of them alike: their ratio is known to a per cent,
+ * whereas runs one after the other differ by ten. Work that depends on real time (the wall mode's
+ * visits) is a larger part of a run if there are more commands.
  *
  * Usage: beside ROUNDS NAME [NAME=VALUE...] COMMAND... [-- NAME [NAME=VALUE...] COMMAND...]...
  * In a COMMAND @ stands for the name.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Writes a CPU profile of many samples, for measuring readers: big-profile FILE [SAMPLES [SEED]].
  *
  * Stacks grow from a tree of calls with a few hot branches and a long tail, as those of a big
@@ -7,8 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "profile.h"
-#include "write.h"
+#include "core/model.h"
+#include "core/write.h"
 
 #define FUNCTIONS 30000
 #define LOCATIONS 60000
@@ -39,13 +40,13 @@ static uint32_t text(struct ct_profile *p, const char *format, unsigned i)
 	char line[128];
 
 	snprintf(line, sizeof(line), format, i);
-	return ct_profile_string(p, line);
+	return ct_model_string(p, line);
 }
 
 static void add_tables(struct ct_profile *p)
 {
 	for (unsigned i = 0; i < MODULES; i++)
-		ct_profile_add_mapping(
+		ct_model_add_mapping(
 			p, &(struct ct_mapping){ .start = 0x400000 + i * 0x1000000ull,
 						 .limit = 0x1400000 + i * 0x1000000ull,
 						 .file = text(p, "/usr/lib/big/libmodule%u.so", i),
@@ -57,7 +58,7 @@ static void add_tables(struct ct_profile *p)
 	for (unsigned i = 0; i < FUNCTIONS; i++) {
 		uint32_t name = text(p, "big::module::Class%u::method", i);
 
-		ct_profile_add_function(
+		ct_model_add_function(
 			p, &(struct ct_function){ .name = name,
 						  .system_name = name,
 						  .filename = text(p, "/src/big/file%u.cc", i / 8),
@@ -69,7 +70,7 @@ static void add_tables(struct ct_profile *p)
 		struct ct_location l = { .mapping = i % MODULES };
 
 		l.address = p->mappings[l.mapping].start + i * 16;
-		ct_profile_add_location(p, &l, lines, i % 10 ? 1 : 2);
+		ct_model_add_location(p, &l, lines, i % 10 ? 1 : 2);
 	}
 }
 
@@ -87,10 +88,10 @@ static void add_samples(struct ct_profile *p, unsigned count)
 	uint32_t stack[DEPTH_MAX], frames[DEPTH_MAX], sets[THREADS];
 
 	for (unsigned i = 0; i < THREADS; i++) {
-		struct ct_label label = { .key = ct_profile_string(p, "thread"),
+		struct ct_label label = { .key = ct_model_string(p, "thread"),
 					  .text = text(p, "worker-%u", i) };
 
-		sets[i] = ct_profile_label_set(p, &label, 1);
+		sets[i] = ct_model_label_set(p, &label, 1);
 	}
 	for (unsigned i = 0; i < count; i++) {
 		uint32_t depth = 8 + below(22) + below(22), at = below(4);
@@ -99,15 +100,15 @@ static void add_samples(struct ct_profile *p, unsigned count)
 			stack[k] = at = k ? callee(at) : at;
 		for (uint32_t k = 0; k < depth; k++)
 			frames[k] = stack[depth - 1 - k];
-		ct_profile_add_sample(p, frames, depth,
-				      (const int64_t[]){ 1, 10101010 * (1 + below(2)) },
-				      sets[below(THREADS)]);
+		ct_model_add_sample(p, frames, depth,
+				    (const int64_t[]){ 1, 10101010 * (1 + below(2)) },
+				    sets[below(THREADS)]);
 	}
 }
 
 int main(int argc, char **argv)
 {
-	struct ct_profile *p = ct_profile_new();
+	struct ct_profile *p = ct_model_new();
 	int error;
 
 	if (argc < 2) {
@@ -116,10 +117,10 @@ int main(int argc, char **argv)
 	}
 	if (argc > 3)
 		state = strtoull(argv[3], NULL, 10);
-	ct_profile_add_type(p, (struct ct_type){ ct_profile_string(p, "samples"),
-						 ct_profile_string(p, "count") });
-	ct_profile_add_type(p, (struct ct_type){ ct_profile_string(p, "cpu"),
-						 ct_profile_string(p, "nanoseconds") });
+	ct_model_add_type(
+		p, (struct ct_type){ ct_model_string(p, "samples"), ct_model_string(p, "count") });
+	ct_model_add_type(p, (struct ct_type){ ct_model_string(p, "cpu"),
+					       ct_model_string(p, "nanoseconds") });
 	p->period_type = p->types[1];
 	p->period = 10101010;
 	p->duration_nanos = 60000000000;
@@ -127,6 +128,6 @@ int main(int argc, char **argv)
 	add_tables(p);
 	add_samples(p, argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : 1000000);
 	error = ct_write_file(p, argv[1]);
-	ct_profile_free(p);
+	ct_model_free(p);
 	return error ? 1 : 0;
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A program with very many different stacks, and what a dump of them does to it.
  *
  *     dump-host STACKS cpu|heap VICTIM DUMPS NAME
@@ -240,7 +241,7 @@ static uint64_t collector_ns(void)
 	return ns;
 }
 
-/* Its size; 0: there is none. */
+/* Returns its size; 0: there is no such file. */
 static long size_of(const char *path)
 {
 	struct stat st;

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # A dump of a million different stacks: its time, and the longest step of a thread of the program meanwhile, beside the
 # longest in as much time without a dump. Wants two free cores. DUMP_STACKS, DUMP_TIMES: other numbers.
 . "$srcdir/tests/lib/e2e.sh"

@@ -1,5 +1,6 @@
 #!/bin/bash
-# What the CPU engines cost beside each other: handlers, whole programs, switches between threads, threads.
+# SPDX-License-Identifier: BSD-3-Clause
+# The costs of the CPU engines, compared: handlers, whole programs, switches between threads, threads.
 # ENGINE_COST_PAIRS: rounds of each.
 . "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/bench/lib.sh"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Programs that are hard to sample, with the truth of what they did.
  *
  *   engines-host turns SECONDS            70 % in seventy, 30 % in thirty, every 4 ms of CPU time

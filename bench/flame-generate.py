@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """A profile with many distinct stacks, as a big program has them: flame-generate.py N OUT.pb [SEED]
 
 Stacks are random walks in a call graph of 4,000 functions in 12 modules, 8 to 70 frames deep.

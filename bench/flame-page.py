@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """How fast the page of `cprof flame` opens and zooms: flame-page.py CPROF PROFILE
 
 Milliseconds in headless Chromium, without a GPU: from the navigation until the graph is drawn; then,
@@ -56,12 +57,12 @@ def main():
             opened.append(page.value("performance.getEntriesByName('cprof-drawn')[0].startTime"))
             first = page.value("performance.getEntriesByName('first-contentful-paint')[0].startTime")
         print(f"first paint (heading): {first:.0f} ms; graph drawn: median {sorted(opened)[2]:.0f} ms of {[round(o) for o in opened]}")
-        print(f"tree: {page.value('cprofFlame.profile.nodes.parent.length')} nodes")
+        print(f"tree: {page.value('cprofFlame.profile.nodes.count')} nodes")
         frames, between = page.value(ZOOMS)
         print(f"zoom, work of a frame: median {share(frames, 0.5):.1f}, p99 {share(frames, 0.99):.1f}, worst {frames[-1]:.1f} ms ({len(frames)} frames)")
         print(f"zoom, from frame to frame: median {share(between, 0.5):.1f}, p99 {share(between, 0.99):.1f} ms")
-        for name, script in (("search", "cprofFlame.search('op_1')"), ("another value", "cprofFlame.type = 0; cprofFlame.rebuild(true)"),
-                             ("callers view", "cprofFlame.callers = true; cprofFlame.rebuild(false)")):
+        for name, script in (("search", "cprofFlame.search('op_1')"), ("another value", "cprofFlame.type = 0; cprofFlame.rebuild([])"),
+                             ("callers view", "cprofFlame.callers = true; cprofFlame.rebuild([])")):
             print(f"{name}: {page.value(ONCE % script):.0f} ms")
 
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What grows with a program: bench/growth.sh runs this with and without profiles.
  *
  *     growth-host threads N    makes N threads that wait. Prints us a thread to make them; us of
@@ -61,7 +62,7 @@ static int threads(unsigned n)
 		if (pthread_create(&all[i], &attr, wait_for_end, NULL))
 			return 1;
 	made = now(CLOCK_MONOTONIC) - began;
-	/* What begins with them is not what they cost while they wait. */
+	/* Their start is not part of their cost while they wait. */
 	sleep(1 + n / 5000);
 	used = now(CLOCK_PROCESS_CPUTIME_ID);
 	sleep(WAIT_SECONDS);

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # How the costs grow: with threads (1 to 10,000), depth of the stack (10 to 4,000), live blocks (10^4 to 10^7).
 # ROUNDS: of each, in which all take turns (3). GROWTH_BLOCKS, GROWTH_THREADS: other sizes.
 . "$srcdir/tests/lib/e2e.sh"
@@ -46,7 +47,7 @@ column() { # file column
 	[ ! -e "$1" ] || awk -v c="$2" 'NF { print $c }' "$1"
 }
 
-# Beside the bare run of the same round: what else the machine does changes from minute to minute.
+# Compared with the bare run of the same round, because other work on the machine changes from minute to minute.
 over() { # name configuration fields expression
 	paste "$work/$1.bare" "$work/$1.$2" | awk -v n="$3" "NF == n { print $4 }"
 }

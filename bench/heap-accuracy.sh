@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Estimates against the truth: sites of 16 bytes to 64 MiB, one of them mixing small and large, RUNS runs
 # over each allocator; the mean of each value, and how many standard errors it is off.
 . "$srcdir/tests/lib/e2e.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Memory for a live set of many blocks: resident size bare, at the default interval and in exact mode,
 # over each allocator.
 #

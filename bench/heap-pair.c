@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Nanoseconds a malloc+free pair of this process, whatever is preloaded into it.
  *
  *     bench/heap-pair [threads [depth [seconds]]]

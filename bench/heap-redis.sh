@@ -1,10 +1,11 @@
 #!/bin/bash
-# What heap profiles cost a server: CPU milliseconds of redis-server while redis-benchmark fills it and reads it
+# SPDX-License-Identifier: BSD-3-Clause
+# The cost of heap profiles for a server: CPU milliseconds of redis-server while redis-benchmark fills it and reads it
 # over loopback. Four servers live side by side: bare, bare again, at the default interval, and in exact mode. They
-# get a load of a third of a second at the same time, on one processor, ROUNDS times: what else goes on in the machine
-# hits all four alike. The median of each, and of what each differs from the first bare one in its round; the
-# second bare one's difference is the noise. What is paid once, until the server answers and from its shutdown on, is
-# apart: how much that is of a run depends on how long it is.
+# get a load of a third of a second at the same time, on one processor, ROUNDS times: other work on the machine
+# affects all four alike. Prints the median of each, and of each one's difference from the first bare one in its
+# round; the second bare one's difference is the noise. One-time costs, until the server answers and from its shutdown
+# on, are listed separately: their share depends on the length of a run.
 set -u
 . "${srcdir:-$(dirname "$0")/..}/bench/lib.sh"
 rounds=${REDIS_ROUNDS:-${ROUNDS:-25}}

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Nanoseconds a malloc+free pair: bare, with libcprof preloaded but off, at the default interval, and in
 # exact mode, over each allocator that is installed, with 1, 2 and 4 threads; then exact mode by
 # depth of the stack; then other profilers. Configurations take turns, ROUNDS times; medians are

@@ -1,6 +1,7 @@
-# Sourced by the scripts of bench/: what is measured becomes records, beside the text that is printed.
-# A record is a line of $BENCH_RECORDS: what, unit, median, quartiles, number of values, tags (tab-separated; tags are
-# "key=value key=value", without blanks in a value). report.py makes tables, JSON and docs/overhead.md of them.
+# SPDX-License-Identifier: BSD-3-Clause
+# Sourced by the scripts of bench/: turns measurements into records, besides the text that is printed. A record is a
+# line of $BENCH_RECORDS: what, unit, median, quartiles, number of values, tags (tab-separated; tags are "key=value
+# key=value", without blanks in a value). report.py makes tables, JSON and docs/overhead.md of them.
 export LC_ALL=C
 : "${BENCH_RECORDS:=/dev/null}"
 
@@ -17,7 +18,7 @@ record() { # what unit key=value...
 		}' >>"$BENCH_RECORDS"
 }
 
-# The record's line as text, for the terminal.
+# Prints the record's line as text, for the terminal.
 say_record() { # what unit key=value...
 	say_values=$(grep -E '^[-+]?[0-9.]+(e[-+]?[0-9]+)?$')
 	record "$@" <<<"$say_values"

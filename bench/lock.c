@@ -1,4 +1,5 @@
-/* What a mutex costs with the library preloaded.
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The cost of a mutex with the library preloaded.
  *
  *   lock pair                the pair of lock and unlock, free: in ns, over a bare forward
  *   lock waited              the same of one that a thread has waited for before
@@ -143,7 +144,7 @@ static pthread_barrier_t together;
 static int turns_inside, turns_outside;
 static volatile uint64_t pairs[THREADS][8]; /* a cache line each */
 
-/* What each turn calls: libc's, ours, libc's again. */
+/* The functions that each turn calls: libc's, libcprof's, libc's again. */
 #define TURNS 3
 static lock_function locks[TURNS], unlocks[TURNS];
 static struct {

@@ -1,6 +1,7 @@
 #!/bin/bash
-# What the lock mode costs: a mutex pair that nobody contends, and the throughput of one that eight
-# threads share, in wall and in CPU time. LOCK_ROUNDS: of the second.
+# SPDX-License-Identifier: BSD-3-Clause
+# The cost of the lock mode: a mutex pair without contention, and the throughput of a mutex that eight threads share,
+# in wall and in CPU time. LOCK_ROUNDS: of the second.
 . "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/bench/lib.sh"
 rounds=${LOCK_ROUNDS:-301}

@@ -1,6 +1,7 @@
 #!/bin/bash
-# What the CPU mode costs: one sample, whole programs, start-up, memory. Takes some minutes.
-# OVERHEAD_PAIRS, OVERHEAD_STARTS: rounds of the second and third table; 0 pairs: not the second (bench/programs.sh has more).
+# SPDX-License-Identifier: BSD-3-Clause
+# The cost of the CPU mode: one sample, whole programs, start-up, memory. Takes some minutes. OVERHEAD_PAIRS,
+# OVERHEAD_STARTS: rounds of the second and third table; 0 pairs: not the second (bench/programs.sh has more).
 . "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/bench/lib.sh"
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Whole programs beside other profilers: xz, clang, python3, redis-server, postgres. Every round runs all, in another
 # order each time; what counts is the ratio to the bare run of the same round, of CPU time and of wall-clock time. "again" is the bare
 # program once more: the noise. Also the peak memory and the size of the files.
@@ -73,7 +74,7 @@ run_xz() { run_command xz -T2 -1 -c "$work/data"; }
 run_clang() { run_command "$clang" -O2 -c -o "$work/o.o" "$work/input.c"; }
 run_python3() { run_command "$python" "$work/script.py"; }
 
-# Beside each other: what each writes has its name in it.
+# Side by side: the files of each have its name in theirs.
 beside_of() { # program
 	case $1 in
 	xz) command=(xz -1 -c "$work/data") ;;
@@ -111,6 +112,7 @@ redis_load() {
 	redis-benchmark -s "$out/redis.sock" -n 60000 -r 20000 -d 1000 -c 20 -P 4 -q -t set,get,lpush,hset
 }
 redis_stop() { redis_cli shutdown nosave; }
+# Bytes of the profiles that a run left: libcprof's by mode, the others' as a whole.
 run_redis() {
 	as=()
 	command=("$redis" --port 0 --unixsocket "$out/redis.sock" --save '' --appendonly no --dir "$out")
@@ -190,7 +192,7 @@ for program in $programs; do
 	for round in $(seq "$rounds"); do
 		for i in $(seq 0 $((${#order[@]} - 1))); do
 			variant=${order[(i + round) % ${#order[@]}]}
-			# What takes several times as long is no matter of per cent.
+			# A tool that takes several times as long is not compared in per cent.
 			case $variant in heaptrack | gperftools-heap) [ "$round" -le 2 ] || continue ;; esac
 			prefix_of "$variant"
 			cost=$("run_$program" 2>>"$work/err") || { echo "$program $variant failed: $(tail -n 1 "$work/err")"; continue; }

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Records of bench/ (see lib.sh) to JSON, tables, documents, and a verdict on the targets.
 
     report.py collect [--into OLD.json] RECORDS OUT.json

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Runs a command some times, its output thrown away, and prints what each run took:
  * CPU us, wall-clock us, and peak resident KiB.
  *

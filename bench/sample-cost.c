@@ -1,4 +1,5 @@
-/* What one sample costs the sampled thread, from the signal's delivery to its return.
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The cost of one sample for the sampled thread, from the signal's delivery to its return.
  *
  * Usage: sample-cost DEPTH ROUNDS warm|cold. The kernel delivers CPU timers only at its tick,
  * so their cost vanishes in the noise of a run. Here the thread sends itself the very signal
@@ -76,7 +77,7 @@ static void measure(void)
 	const struct timespec pause = { 0, 2000000 };
 
 	for (int i = 0; i < rounds; i++) {
-		/* What was taken must be collected before there is too much of it. */
+		/* The samples must be collected before there are too many of them. */
 		if (i % 16 == 0)
 			nanosleep(&pause, NULL);
 		base_ns[i] = send(&ignored);

@@ -1,5 +1,6 @@
-/* What bench/wall.sh compares with: N threads that wait, and a signal to each at HZ, whose handler
- * does nothing at all. Prints the CPU time, in ns, of SECONDS.
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The program with which bench/wall.sh compares: N threads that wait, and a signal to each at HZ,
+ * whose handler does nothing. Prints the CPU time, in ns, of SECONDS.
  *
  *   signal-all N HZ SECONDS
  */

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """For symbolize.sh: how many addresses have the same functions, inlined calls and lines in two outputs.
 
 usage: symbolize-compare.py OURS THEIRS llvm|addr2line

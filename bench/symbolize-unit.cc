@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* One unit of the program that symbolize.sh makes: templates and inlined calls as C++ programs have
  * them, so that their debug information is as large. It is compiled once and linked many times
  * under other names.

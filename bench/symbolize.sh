@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Time, memory and answers of `cprof symbolize` for 2,000 addresses in programs with over 100 MB of DWARF, beside
 # llvm-symbolizer and addr2line in the same runs; GCC writes
 # .debug_aranges, clang does not.

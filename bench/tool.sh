@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Time and memory of `cprof` on a profile of about 50 MB (a million samples), beside go tool pprof
 # where it is installed. Runs alternate, so that what else the machine does hits all alike; medians
 # (of pprof, which takes a minute or two, one run).

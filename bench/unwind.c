@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Nanoseconds a frame of each way to take a stack, side by side in one run.
  *
  *     bench/unwind [depth [rounds]]      default: depths 10, 30 and 100, then what it costs to
@@ -30,8 +31,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "sigsafe/unwind.h"
-#include "sigsafe/unwind_libunwind.h"
+#include "sample/unwinder.h"
+#include "unwind/signal/unwind_libunwind.h"
 
 #define NOINLINE __attribute__((noinline))
 #define ROUNDS_MAX 100000

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # bench/unwind, as records: RUNS of it (3), whose medians of 301 rounds are the values.
 . "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/bench/lib.sh"

@@ -1,7 +1,8 @@
 #!/bin/bash
-# What the wall clock costs: threads that wait, by their number, beside a signal to each of them;
-# and the shares of a program that sleeps 30 ms, polls 40 and computes 30.
-# WALL_SECONDS: of each run (10); WALL_ROUNDS: of the first table (3), whose medians are printed.
+# SPDX-License-Identifier: BSD-3-Clause
+# The cost of the wall clock: threads that wait, by their number, compared with a signal to each of them; and the
+# shares of a program that sleeps 30 ms, polls 40 and computes 30. WALL_SECONDS: of each run (10); WALL_ROUNDS: of the
+# first table (3), whose medians are printed.
 . "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/bench/lib.sh"
 

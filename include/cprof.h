@@ -1,15 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* libcprof: an in-process profiler for native Linux programs.
  *
- * Usually nothing of this is needed: LD_PRELOAD=libcprof.so CPUPROFILE=out.pb ./app. A program
- * that links with -lcprof can decide itself what is profiled and when.
+ * Most programs need nothing of this header: LD_PRELOAD=libcprof.so CPUPROFILE=out.pb ./app. A
+ * program that links with -lcprof can itself decide what is profiled and when.
  *
- * Every function returns 0 or a negative errno value, never prints (but for the one line
- * on stderr when the file at exit can't be written) and never aborts. Unless said
- * otherwise a function may be called by any thread at any time, and is not
- * async-signal-safe.
+ * Unless a function says otherwise, it returns 0 or a negative errno value, may be called by any
+ * thread at any time, and is not async-signal-safe. No function aborts the program. No function
+ * prints anything, except for one line on stderr if the file at exit can't be written.
  *
- * The profile is a gzipped pprof file with the sample types samples/count and
- * cpu/nanoseconds; `go tool pprof FILE` reads it.
+ * The profile is a gzipped pprof file with the sample types samples/count and cpu/nanoseconds; `go
+ * tool pprof FILE` reads it.
  */
 #ifndef CPROF_H
 #define CPROF_H
@@ -23,49 +23,53 @@ extern "C" {
 
 #define CPROF_VERSION "0.1.0"
 
-/* Turns off what is on by default: checkpoints, the dump signal. */
+/* Turns off a feature that is on by default: checkpoints, the dump signal. */
 #define CPROF_OFF (-1)
 
-/* What to profile. Zero means the default everywhere, so fill only what you need:
+/* What to profile. A field that is 0 has its default, so set only the fields that you need:
  *
  *     struct cprof_options o = CPROF_OPTIONS_INIT;
  *     o.cpu_path = "out.pb";
  *     int err = cprof_start(&o);
  *
- * The first field lets the struct grow: a program built against an older header goes on
- * working with a newer library. */
+ * The first field lets the struct grow: a program built against an older header continues to work
+ * with a newer library. */
 struct cprof_options {
 	size_t size; /* sizeof(struct cprof_options) */
-	/* Files of the CPU, wall-clock, heap and lock profile; a mode is on when its path is set.
-	 * %p pid, %e program, %t time, %h host, %n dump number, %% */
+	/* Files of the CPU, wall-clock, heap and lock profile; a mode is on if its path is set.
+	 * Templates: %p pid, %e program, %t time, %h host, %n dump number, %% a percent sign. */
 	const char *cpu_path, *wall_path, *heap_path, *lock_path;
-	unsigned frequency;	 /* samples per CPU second of each thread, 1-10000; default 99 */
-	unsigned max_depth;	 /* frames kept of a stack, 1-4096; default 512 */
-	const char *unwind;	 /* "auto" (default), "dwarf", "fp", "libunwind" */
-	const char *symbolize;	 /* "names" (default): names in the file; "none" */
-	long long checkpoint_ms; /* the file is rewritten this often; default 60000; CPROF_OFF */
-	int dump_signal;	 /* signal number; default SIGUSR2; CPROF_OFF */
-	const char *labels;	 /* "k=v,..." on every sample */
-	unsigned wall_frequency; /* samples per second of each thread, 1-1000; default 50 */
-	unsigned lock_budget;	 /* stacks of waits a second and thread; default 100 */
-	long long lock_threshold_ns;	  /* shorter waits have no stack; default 1000; CPROF_OFF */
+	unsigned frequency; /* samples per second of CPU time of each thread, 1-10000; default 99 */
+	unsigned max_depth; /* frames kept of each stack, 1-4096; default 512 */
+	const char *unwind; /* "auto" (default), "dwarf", "fp", "libunwind" */
+	const char *symbolize;	     /* "names" (default): names in the file; "none" */
+	long long checkpoint_ms;     /* between rewrites of the file; default 60000; CPROF_OFF */
+	int dump_signal;	     /* signal number; default SIGUSR2; CPROF_OFF: none */
+	const char *labels;	     /* "k=v,..." on every sample */
+	unsigned wall_frequency;     /* samples per second of each thread, 1-1000; default 50 */
+	unsigned lock_budget;	     /* stacks of waits per second and thread; default 100 */
+	long long lock_threshold_ns; /* shorter waits have no stack; default 1000; CPROF_OFF */
 	unsigned long long heap_interval; /* mean bytes between samples, up to 1 GiB; 1: every
-					     allocation; default 512 KiB. After an earlier run with
-					     another one, threads other than the caller begin with
-					     the sample that they would have taken next in that */
-	int heap_mmap;			  /* also the program's own mappings; default no */
-	unsigned long long span_slow_ns;  /* spans that last so long are slow; default none is */
+					     allocation; default 512 KiB. If an earlier run had
+					     another interval, the first sample of each thread but
+					     the caller is still the one drawn in that run */
+	int heap_mmap;			  /* 1: also record the program's own mappings; default 0 */
+	unsigned long long span_slow_ns;  /* spans at least this long are slow; default: none */
 };
 
-/* Kinds of profile, for cprof_dump_mode. Those with two words are a further view of the first. */
+/* Kinds of profile, for cprof_stop_mode, cprof_dump_mode and cprof_get_mode_stats. The numbers are
+ * part of the ABI and never change. 0 to 15 are modes. Numbers from 16 on are companions: a
+ * companion is a further view of the mode that its name begins with, and is on or off together with
+ * that mode. */
 enum cprof_mode {
-	CPROF_CPU,
-	CPROF_WALL,
-	CPROF_HEAP,
-	CPROF_LOCK,
-	CPROF_HEAP_PEAK,
-	CPROF_HEAP_MMAP,
-	CPROF_LOCK_HOLDERS
+	CPROF_CPU = 0,
+	CPROF_WALL = 1,
+	CPROF_HEAP = 2,
+	CPROF_LOCK = 3,
+
+	CPROF_HEAP_PEAK = 16,
+	CPROF_HEAP_MMAP = 17,
+	CPROF_LOCK_HOLDERS = 18
 };
 
 #define CPROF_OPTIONS_INIT                                                                         \
@@ -73,67 +77,71 @@ enum cprof_mode {
 		sizeof(struct cprof_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0    \
 	}
 
-/* Start profiling every thread of the process, those to come included, in each mode whose path is
- * set. The files are written at cprof_stop and at every way the process may end. OPTIONS is
- * copied. Where other modes are on already, these are added; what isn't a mode's own (max_depth,
- * unwind, symbolize, checkpoint_ms, dump_signal, labels) stays as the first start had it. NULL
- * options: what the environment says (CPUPROFILE and the others). -EALREADY: one of the modes is
- * on. -EBUSY: another thread is in start or stop. -EINVAL: an option is out of range or
- * OPTIONS->size is wrong, or no path is given. -EOPNOTSUPP: valgrind runs the program. -EISDIR,
- * -ENOENT, -EACCES, ...: the path can't be written to. */
+/* Start profiling every thread of the process, including threads made later, in each mode whose
+ * path is set. The files are written at cprof_stop and whenever the process ends. OPTIONS is
+ * copied; NULL: the settings of the environment (CPUPROFILE and the other variables). If other
+ * modes are already on, the new modes are added; the options that belong to no mode (max_depth,
+ * unwind, symbolize, checkpoint_ms, dump_signal, labels) keep the values of the first start.
+ * Returns 0 or an error:
+ *
+ * -EALREADY: one of the modes is already on; -EBUSY: another thread is in a start or stop; -EINVAL:
+ * an option is out of range, OPTIONS->size is wrong, or no path is set; -EOPNOTSUPP: the program
+ * runs under valgrind; -EISDIR, -ENOENT, -EACCES and others: the path can't be written to. */
 int cprof_start(const struct cprof_options *options);
 
 /* Stop every mode, and write the profiles to their paths. Afterwards cprof_start may be called
- * again. -ESRCH: nothing runs. -EBUSY as above. Otherwise what writing the file gave. */
+ * again. Returns 0, -ESRCH if no mode is on, -EBUSY if another thread is in a start or stop, or the
+ * error of writing a file. */
 int cprof_stop(void);
 
-/* The same for one of CPROF_CPU, CPROF_WALL, CPROF_HEAP and CPROF_LOCK, with its further views;
- * others go on. -ESRCH: it isn't on. -EINVAL: no such mode. */
+/* Stop one of CPROF_CPU, CPROF_WALL, CPROF_HEAP and CPROF_LOCK, with its companions; other modes go
+ * on. Returns as cprof_stop; -ESRCH: this mode isn't on; -EINVAL: there is no such mode. */
 int cprof_stop_mode(int mode);
 
-/* Write everything since the start to PATH, whole (by rename): of the first mode that is on, in the
- * order CPU, wall, heap, lock. NULL: of every mode, to the next numbered file beside the
- * profile's own path (NAME.0001.EXT). Profiling goes on.
- * -ESRCH: nothing runs; else what the file system gave: the old file then still stands. */
+/* Write all samples since the start to PATH, as a whole (by rename): those of the first mode that
+ * is on, in the order CPU, wall, heap, lock. PATH NULL: write those of every mode, each to the next
+ * numbered file beside the profile's own path (NAME.0001.EXT). Profiling goes on. Returns 0, -ESRCH
+ * if no mode is on, or the file system's error; then the old file is unchanged. */
 int cprof_dump(const char *path);
 
-/* The same to an open descriptor, at its current position. It stays open. */
+/* The same to an open descriptor, at its current position. The descriptor stays open. */
 int cprof_dump_fd(int fd);
 
-/* One mode (enum cprof_mode) to PATH, or to a descriptor. -ESRCH: it isn't on. -EINVAL: no such
- * mode, or no path. */
+/* Write one mode (enum cprof_mode) to PATH, or to a descriptor. -ESRCH: the mode isn't on. -EINVAL:
+ * there is no such mode, or PATH is NULL. */
 int cprof_dump_mode(int mode, const char *path);
 int cprof_dump_mode_fd(int mode, int fd);
 
-/* The calling thread is not sampled until it calls resume as often as pause. What its CPU time
- * would have been worth is counted (lost_paused). -ENOMEM, -EINVAL (resume without pause).
+/* Stop sampling the calling thread until it has called resume as often as pause. The samples that
+ * it would have had are counted (lost_paused). -ENOMEM; -EINVAL: resume without pause.
  * Async-signal-safe on a thread that has been sampled or paused before. */
 int cprof_thread_pause(void);
 int cprof_thread_resume(void);
 
-/* Labels of the calling thread: what it is working on (a route, a tenant, a trace id). Samples of
+/* Labels say what the calling thread is working on (a route, a tenant, a trace id). Samples of
  * every mode carry them as pprof labels, so `go tool pprof -tagfocus` and `cprof top -tagfocus` can
- * ask for one. Setting one costs tens of nanoseconds and allocates nothing after a thread's first;
- * it may be done whether or not a profile is being taken, and is safe against our signal handlers
- * at any instant. Not async-signal-safe.
+ * select by them. Setting a label costs tens of nanoseconds, and allocates memory only at a
+ * thread's first label. Labels may be set whether or not a profile is being taken, and the
+ * profiler's signal handlers may interrupt that at any instant. Not async-signal-safe.
  *
- * A thread has up to 16 labels; a key up to 63 bytes, a value up to 127. "thread", "tid", "bytes",
- * "lock", "state" and keys that begin with "pprof::" are taken. CPROF_LABEL_KEYS, when set, is the
- * list of keys that may be in a file: others are accepted, and not kept, so that personal data
- * can be kept out by whoever runs the program.
+ * A thread has up to 16 labels; a key has up to 63 bytes, a value up to 127. "thread", "tid",
+ * "bytes", "lock", "state" and keys that begin with "pprof::" are reserved. If CPROF_LABEL_KEYS is
+ * set, it lists the keys that may be in a file. Other keys are accepted but not kept, so that the
+ * user who runs the program can keep personal data out.
  *
- * Set KEY to VALUE; NULL or "": clear it. 0. -EINVAL: no key, or one that is taken, or one too
- * long. -ENAMETOOLONG: VALUE is kept cut at 127 bytes. -ENOSPC: 16 others are set. -ENOMEM. */
+ * Set KEY to VALUE; NULL or "" clears it. Returns 0, or -EINVAL: KEY is missing, reserved or too
+ * long; -ENAMETOOLONG: VALUE was cut to 127 bytes; -ENOSPC: 16 other labels are set; -ENOMEM. */
 int cprof_label_set(const char *key, const char *value);
-/* 0, -ENOENT (it wasn't set), -EINVAL. */
+/* Clear KEY. Returns 0, -ENOENT (it wasn't set) or -EINVAL. */
 int cprof_label_clear(const char *key);
-/* All of them. */
+/* Clear all labels of the calling thread. */
 void cprof_labels_clear(void);
-/* KEY's value into VALUE, of SIZE bytes: its length, -ENOENT, -EINVAL, -ENOSPC (SIZE is too small).
+/* Copy KEY's value to VALUE, which has SIZE bytes. Returns the value's length, -ENOENT, -EINVAL, or
+ * -ENOSPC (SIZE is too small).
  */
 int cprof_label_get(const char *key, char *value, size_t size);
-/* Threads that the calling one makes from now on begin with its labels (ON), or without. 0,
- * -ENOMEM. */
+/* Decide whether threads that the calling thread makes from now on begin with its labels (ON is 1)
+ * or without labels (0). Returns 0 or -ENOMEM. */
 int cprof_labels_inherit(int on);
 
 /* A label for the rest of a block; afterwards the key has the value that it had before.
@@ -185,18 +193,18 @@ extern "C" {
 			cprof_label_scope_begin(key, value)
 #endif
 
-/* Spans: pieces of work with a beginning and an end, such as a request. Samples inside carry the
- * label span=NAME, and each name gets a histogram of its latencies (p50, p90, p99, p999 within 1
- * %), which is in every profile's comments. Up to 256 names of up to 63 bytes. A begin and an end
- * together cost about two readings of the clock and a label.
+/* Spans: pieces of work with a beginning and an end, such as a request. Samples inside a span carry
+ * the label span=NAME, and each name gets a histogram of its latencies (p50, p90, p99, p999 within
+ * 1 %), which the comments of every profile show. There may be up to 256 names of up to 63 bytes. A
+ * begin and an end together cost about two readings of the clock and a label.
  *
  *     struct cprof_span s = cprof_span_begin("checkout");
  *     ...
  *     cprof_span_end(&s);
  *
- * With CPROF_SPAN_SLOW (or span_slow_ns) set, a wall-clock profile tells the samples of spans that
- * lasted so long: labels slow=1 and span_ms (a number). `cprof flame -tagfocus=slow:1` shows what
- * slow requests did.
+ * With CPROF_SPAN_SLOW (or span_slow_ns) set, a wall-clock profile marks the samples of spans that
+ * lasted at least that long with the labels slow=1 and span_ms (a number). `cprof flame
+ * -tagfocus=slow:1` shows what slow requests did.
  *
  * A span ends on the thread that began it; spans may nest, and a sample has the name of the
  * innermost. NAME must outlive the span. */
@@ -207,12 +215,13 @@ struct cprof_span {
 	struct cprof_label_scope label;
 };
 struct cprof_span cprof_span_begin(const char *name);
-/* With the time at which the work was due, on cprof_now()'s clock: where a queue or a load
- * generator was late, the wait counts, as it does for who waits (no coordinated omission). */
+/* Begin a span at the time when its work was due, on cprof_now()'s clock. If a queue or a load
+ * generator was late, the wait is part of the latency, as it is for the client (no coordinated
+ * omission). */
 struct cprof_span cprof_span_begin_at(const char *name, uint64_t start_ns);
-/* How long it lasted, in ns. 0 when it has ended before. */
+/* End the span. Returns its length in ns, or 0 if it had already ended. */
 uint64_t cprof_span_end(struct cprof_span *span);
-/* CLOCK_MONOTONIC in ns. */
+/* Return CLOCK_MONOTONIC in ns. */
 uint64_t cprof_now(void);
 
 struct cprof_span_stats {
@@ -221,35 +230,36 @@ struct cprof_span_stats {
 	uint64_t p50_ns, p90_ns, p99_ns, p999_ns;
 };
 
-/* Of all spans called NAME that have ended in this process. -ENOENT: none has. -EINVAL: STATS is
- * NULL or its size is unknown. */
+/* Fill STATS for all spans called NAME that have ended in this process. -ENOENT: no such span has
+ * ended. -EINVAL: STATS is NULL or its size is unknown. */
 int cprof_get_span_stats(const char *name, struct cprof_span_stats *stats);
 
-/* Since the mode's last start. An expiry is one period of a thread's CPU time; a sample may
- * stand for several, where the kernel's timer tick is coarser than the period. In other modes
- * "expiries" are what samples stand for in the unit of the mode's last sample type. */
+/* Figures since the mode's last start. An expiry is one period of a thread's CPU time. A sample
+ * counts for several expiries if the kernel's timer tick is coarser than the period. In other modes
+ * "expiries" are the sum of the samples' weights, in the unit of the mode's last sample type. */
 struct cprof_stats {
 	size_t size;	      /* sizeof(struct cprof_stats), set by the caller */
 	uint64_t samples;     /* stacks recorded */
-	uint64_t expiries;    /* that they stand for */
+	uint64_t expiries;    /* expiries that these samples count for */
 	uint64_t lost_ring;   /* expiries lost: a thread's buffer was full */
 	uint64_t lost_memory; /* expiries lost: no memory for a buffer, or the collector's limit */
 	uint64_t lost_thread; /* expiries lost: unknown thread */
 	uint64_t lost_paused; /* expiries not taken in paused threads */
 	uint64_t truncated;   /* stacks cut at max_depth */
 	uint64_t incomplete;  /* stacks that don't reach their thread's start */
-	uint64_t period; /* CPU, wall: ns that one stands for; heap: mean bytes between samples */
-	uint64_t handler_ns;	/* CPU time spent in signal handlers, estimated from one in 16 */
-	uint64_t dumps;		/* files written */
+	uint64_t period;      /* CPU, wall: ns per expiry; heap: mean bytes between samples */
+	uint64_t handler_ns;  /* CPU time spent in signal handlers, estimated from one in 16 */
+	uint64_t dumps;	      /* files written */
 	uint64_t dump_failures; /* files that could not be written */
 };
 
-/* Of the CPU mode. -EINVAL: STATS is NULL or its size is unknown. All zero when nothing ran yet. */
+/* Fill STATS for the CPU mode; all fields are 0 if it was never started. -EINVAL: STATS is NULL or
+ * its size is unknown. */
 int cprof_get_stats(struct cprof_stats *stats);
-/* Of any (enum cprof_mode). -EINVAL also: no such mode. */
+/* The same for any mode (enum cprof_mode). -EINVAL: also if there is no such mode. */
 int cprof_get_mode_stats(int mode, struct cprof_stats *stats);
 
-/* "0.1.0", of the library that is loaded. Async-signal-safe. */
+/* Return the version of the loaded library, such as "0.1.0". Async-signal-safe. */
 const char *cprof_version(void);
 
 #ifdef __cplusplus

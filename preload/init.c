@@ -1,32 +1,64 @@
-/* The library comes and goes: constructor, destructor, quick_exit. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Load and unload of the library: constructor, destructor, quick_exit. */
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
-#include "allocator.h"
-#include "interpose.h"
-#include "real.h"
-#include "process.h"
-#include "sigsafe/atomic.h"
-#include "sigsafe/heap_event.h"
-#include "threads.h"
+#include "modes/heap/allocator.h"
+#include "modes/lock/lock_real.h"
+#include "host/hooks/interpose.h"
+#include "host/real.h"
+#include "session/process.h"
+#include "base/atomic.h"
+#include "modes/heap/signal/heap_event.h"
+#include "collect/threads.h"
 
 static void on_quick_exit(void)
 {
 	cp_process_end("at quick_exit");
 }
 
-__attribute__((constructor)) static void begin(void)
+/* The library's constructor runs first of all (-z initfirst), even before libc's. So this function
+ * sets the libc variables that the profiler reads, to the values that libc is about to set. */
+static void begin_for_libc(char **argv, char **environment)
 {
-	cp_real_resolve();
-	cp_allocator_resolve();
-	init_credentials();
-	cp_process_begin();
-	/* Also where nothing is on yet: the program may call cprof_start. */
-	at_quick_exit(on_quick_exit);
+	const char *slash;
+
+	/* Loaded late: libc has been initialized, and the program may have changed the
+	 * variables. */
+	if (environ || *program_invocation_name)
+		return;
+	environ = environment;
+	if (!argv[0])
+		return;
+	slash = strrchr(argv[0], '/');
+	program_invocation_name = argv[0];
+	program_invocation_short_name = slash ? (char *)slash + 1 : argv[0];
 }
 
-/* Before the destructors of what the program has made by its first thread, if others still run:
- * while we write they would use it destroyed. If none does, what the destructors do is to be in the
- * profile. */
+__attribute__((constructor)) static void begin(int argc, char **argv, char **environment)
+{
+	int saved = errno;
+
+	begin_for_libc(argv, environment);
+	/* First, because an allocator of the program may take a lock when dlsym allocates. */
+	cp_lock_real_resolve();
+	cp_real_resolve();
+	cp_allocator_resolve();
+	init_operators();
+	init_credentials();
+	cp_process_begin();
+	/* Also if no mode is on yet, because the program may call cprof_start. */
+	at_quick_exit(on_quick_exit);
+	/* The C standard promises main that errno is 0. */
+	errno = saved;
+}
+
+/* If other threads still run at exit, the profile is written before the destructors of objects
+ * that the program registered with its first thread; otherwise the threads would use destroyed
+ * objects while the profiler writes. If no other thread runs, the profile is written later, so
+ * that it includes the destructors. */
 static uint32_t exit_watched, exit_seen;
 
 static void on_exit_with_threads(void)
@@ -41,10 +73,10 @@ void init_watch_exit(void)
 {
 	if (cp_load_relaxed(&exit_watched) || cp_exchange_acqrel(&exit_watched, 1))
 		return;
-	/* libc may allocate for that. */
-	cp_heap_own_begin();
+	/* libc may allocate in atexit. */
+	cp_thread_own_begin();
 	atexit(on_exit_with_threads);
-	cp_heap_own_end();
+	cp_thread_own_end();
 }
 
 __attribute__((destructor)) static void end(void)

@@ -1,16 +1,18 @@
 #!/bin/bash
-# gcc's static analyzer over the library, the interposed functions and the tool: "make analyze", in a build directory; a few
-# minutes. Every warning is either mended, or in tests/analyzed.txt with the reason why it is none; what is not there
-# fails, and so does what is there and not warned of any more. The list is of gcc 12: others see other things.
+# SPDX-License-Identifier: BSD-3-Clause
+# gcc's static analyzer over the library, the interposed functions and the tool: "make analyze", in a build directory;
+# a few minutes. Every warning is either mended, or listed in tests/analyzed.txt with the reason why it is false. A
+# warning that is not listed fails, and so does a listed one that no longer appears. The list is for gcc 12: other
+# versions give other warnings.
 set -u
 : "${srcdir:?is the source directory}"
 builddir=$PWD
 version=12
 gcc=$(command -v gcc-$version) || { echo "analyze: gcc-$version is not installed"; exit 77; }
 cd "$srcdir" || exit 2
-files=${ANALYZE:-$(ls lib/*.c lib/sigsafe/*.c preload/*.c tools/*.c)}
+files=${ANALYZE:-$(find lib preload tools -name "*.c" | sort)}
 flags="-std=gnu11 -O2 -fPIC -D_GNU_SOURCE -DHAVE_CONFIG_H -DCP_LIBDIR=\"/usr/lib\" -DCP_BINDIR=\"/usr/bin\" -I$builddir
-	-I$builddir/tools -iquote lib -iquote tools -iquote preload -Iinclude"
+	-I$builddir/tools -iquote lib -iquote tools -Iinclude"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export LC_ALL=C

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # usage: count.sh BUILD-DIRECTORY [STATUS of make check]
 # One closing line over all tests of a "make check": "N passed, N failed, N skipped". A test
 # that reports TAP counts by its cases, any other as one. Failed ones are named above it. A make

@@ -1,10 +1,11 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Lines of the library that its tests run: "make coverage", in a build directory configured with
 # --enable-coverage. Runs all tests, sums up and compares with a floor.
 #
-# Counters are in a file that each process maps, so what a killed process, an _exit or a
-# handler ran is counted too. Some tests can't pass on an instrumented library (they look at its symbols,
-# or count its instructions); what they ran counts all the same, and "make check" is where they must pass.
+# Counters are in a file that each process maps, so code that ran in a killed process, before an _exit or in a handler
+# is counted, too. Some tests can't pass on an instrumented library (they look at its symbols, or count its
+# instructions); the code that they ran counts all the same, and they must pass in "make check".
 set -u
 floor=90 # per cent of lib/
 : "${srcdir:?is the source directory}"
@@ -30,16 +31,14 @@ for program in tests/unit/test-*; do
 	[ -f "$program" ] && [ -x "$program" ] && set -- "$@" -object "$program"
 done
 "$cov" export -format=lcov -instr-profile=coverage/all.profdata "$@" >coverage/lcov.info || exit 2
-awk -v floor=$floor '
+awk -v floor=$floor -v top="$(cd "$srcdir" && pwd)" '
 	/^SF:/ {
 		file = substr($0, 4)
-		sub(/.*\/(lib\/sigsafe|lib|preload)\//, "&", file)
-		n = split(file, part, "/")
-		folder = part[n - 1] == "sigsafe" ? "lib/sigsafe" : part[n - 1]
-		if (folder == "lib" && part[n - 2] == "tests") folder = ""
-		name = folder "/" part[n]
+		# Below the source directory; tests and tools are not counted.
+		ours = index(file, top "/lib/") == 1 || index(file, top "/preload/") == 1
+		name = substr(file, length(top) + 2)
 	}
-	/^DA:/ && (folder == "lib" || folder == "lib/sigsafe" || folder == "preload") {
+	/^DA:/ && ours {
 		split(substr($0, 4), v, ",")
 		key = name ":" v[1]
 		if (!(key in hits)) { hits[key] = 0; lines[name]++ }
@@ -47,13 +46,13 @@ awk -v floor=$floor '
 	}
 	END {
 		for (f in lines) {
-			top = f ~ /^preload/ ? "preload" : "lib"
-			all[top] += lines[f]; ran[top] += run[f]
+			kind = f ~ /\/hooks\/|^preload/ ? "hooks" : "lib"
+			all[kind] += lines[f]; ran[kind] += run[f]
 			printf "%6.1f %%  %5d of %5d lines  %s\n", 100 * run[f] / lines[f], run[f], lines[f], f | "sort -n"
 		}
 		close("sort -n")
-		printf "lib/: %.1f %% of %d lines; preload/: %.1f %% of %d lines\n",
-			100 * ran["lib"] / all["lib"], all["lib"], 100 * ran["preload"] / all["preload"], all["preload"]
+		printf "lib/: %.1f %% of %d lines; its hooks: %.1f %% of %d lines\n",
+			100 * ran["lib"] / all["lib"], all["lib"], 100 * ran["hooks"] / all["hooks"], all["hooks"]
 		if (100 * ran["lib"] < floor * all["lib"]) {
 			printf "coverage: lib/ is below %d %%\n", floor
 			exit 1

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # usage: failures.sh BUILD-DIRECTORY [LINES]
 # The last LINES (default 20) of the log of each test that failed in a "make check".
 set -eu

@@ -1,11 +1,12 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # The static analyzers: "make lint", in a build directory. cppcheck takes seconds, clang-tidy (.clang-tidy
-# says what it is asked) minutes; each finding is an error. LINT="lib/elf.c ..." looks at these only.
+# says what it is asked) minutes; each finding is an error. LINT="lib/symbols/elf.c ..." looks at these only.
 set -u
 : "${srcdir:?is the source directory}"
 builddir=$PWD
 cd "$srcdir" || exit 2
-files=${LINT:-$(ls lib/*.c lib/sigsafe/*.c preload/*.c tools/*.c)}
+files=${LINT:-$(find lib preload tools -name "*.c" | sort)}
 jobs=$(nproc 2>/dev/null || echo 2)
 status=0
 
@@ -17,7 +18,7 @@ find_tool() { # name
 }
 
 flags="-std=gnu11 -D_GNU_SOURCE -DHAVE_CONFIG_H -DCP_LIBDIR=\"/usr/lib\" -DCP_BINDIR=\"/usr/bin\" -I$builddir
-	-I$builddir/tools -iquote lib -iquote tools -iquote preload -iquote tests/lib -Iinclude"
+	-I$builddir/tools -iquote lib -iquote tools -iquote tests/lib -Iinclude"
 
 if cppcheck=$(find_tool cppcheck); then
 	echo "lint: cppcheck"

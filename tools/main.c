@@ -1,20 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* cprof: run programs under libcprof, and read, compare and convert pprof files.
  *
- * This file knows the verbs' names only; see verbs.h.
+ * This file knows only the names of the verbs; see verbs.h.
  */
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "core/input.h"
+#include "core/memory.h"
+#include "core/nearest.h"
 #include "cp-build.h"
-#include "verbs.h"
+#include "verbs/verbs.h"
 
 /* One a line. */
 /* clang-format off */
 static const struct ct_verb *const verbs[] = {
 	&ct_verb_run,
 	&ct_verb_dump,
+	&ct_verb_ps,
+	&ct_verb_record,
+	&ct_verb_start,
+	&ct_verb_stop,
 	&ct_verb_top,
+	&ct_verb_leaks,
+	&ct_verb_locks,
+	&ct_verb_waits,
 	&ct_verb_tree,
 	&ct_verb_peek,
 	&ct_verb_list,
@@ -45,41 +60,92 @@ static void usage(FILE *to)
 	fputs("usage: cprof VERB [OPTION]... [OPERAND]...\n\n", to);
 	for (size_t i = 0; i < VERBS; i++)
 		fprintf(to, "  %-13s %s\n", verbs[i]->name, verbs[i]->summary);
-	fputs("\nA profile is a file, \"-\" (standard input) or "
+	fputs("\n\"cprof FILE\" is \"cprof top FILE\". A profile is a file, \"-\" (standard input) "
+	      "or "
 	      "http(s)://HOST:PORT/debug/pprof/...\n"
-	      "\"cprof VERB --help\" tells a verb's options; \"man cprof\" tells all.\n",
+	      "\"cprof VERB --help\" lists a verb's options; \"man cprof\" has everything.\n",
 	      to);
 }
 
-/* The verb that NAME most likely meant: the longest common beginning, of two letters at least. */
-static const char *nearest(const char *name)
+/* Returns the verb for a word that other profilers use. */
+static const char *others_word(const char *name)
 {
-	const char *best = NULL;
-	size_t longest = 1;
+	static const char *const words[][2] = {
+		{ "stat", "run" },	  { "exec", "run" },	      { "report", "top" },
+		{ "show", "top" },	  { "text", "top" },	      { "annotate", "list" },
+		{ "source", "list" },	  { "weblist", "list" },      { "script", "folded" },
+		{ "collapse", "folded" }, { "flamegraph", "flame" },  { "web", "flame" },
+		{ "http", "flame" },	  { "compare", "diff" },      { "attach", "dump" },
+		{ "leak", "leaks" },	  { "callgrind", "convert" }, { "speedscope", "convert" },
+	};
 
-	for (size_t i = 0; i < VERBS; i++) {
-		size_t n = 0;
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (!strcmp(words[i][0], name))
+			return words[i][1];
+	return NULL;
+}
 
-		while (name[n] && name[n] == verbs[i]->name[n])
-			n++;
-		if (n > longest) {
-			longest = n;
-			best = verbs[i]->name;
-		}
-	}
-	return best;
+/* Explains that NAME was meant as a file, or as an option. */
+static int no_verb_meant(const char *name)
+{
+	struct stat st;
+
+	if (*name == '-')
+		fprintf(stderr,
+			"cprof: options follow a verb, as in \"cprof run %s -- COMMAND\"; \"cprof "
+			"--help\" lists the verbs\n",
+			name);
+	else if (stat(name, &st))
+		fprintf(stderr, "cprof: %s: %s\n", name, strerror(errno));
+	else if (S_ISDIR(st.st_mode))
+		fprintf(stderr, "cprof: %s is a directory; give a profile in it\n", name);
+	else
+		fprintf(stderr,
+			"cprof: %s is executable: \"cprof run -- %s\" profiles a program, \"cprof "
+			"top %s\" shows a profile\n",
+			name, name, name);
+	return CT_FAILED;
 }
 
 static int unknown(const char *name)
 {
-	const char *near = nearest(name);
+	const char *near = others_word(name);
 
+	if (*name == '-' || strpbrk(name, "./"))
+		return no_verb_meant(name);
+	if (!near)
+		for (size_t i = 0; i < VERBS; i++)
+			near = ct_nearest(name, near, verbs[i]->name);
+	if (!near && !access(name, F_OK))
+		return no_verb_meant(name);
 	fprintf(stderr, "cprof: there is no verb \"%s\"", name);
 	if (near)
 		fprintf(stderr, "; did you mean \"%s\"?", near);
 	fputs(near ? " \"cprof --help\" lists them all\n" : "; \"cprof --help\" lists them\n",
 	      stderr);
 	return CT_FAILED;
+}
+
+/* "cprof out.pb" shows its top. */
+static bool is_file(const char *name)
+{
+	struct stat st;
+
+	return ct_input_is_url(name) ||
+	       (!stat(name, &st) && !S_ISDIR(st.st_mode) && access(name, X_OK) != 0);
+}
+
+static int top_of(int argc, char **argv)
+{
+	char **all = ct_memory_alloc(((size_t)argc + 1) * sizeof(*all));
+	int status;
+
+	all[0] = (char *)ct_verb_top.name;
+	for (int i = 1; i < argc; i++)
+		all[i] = argv[i];
+	status = ct_verb_top.run(argc, all);
+	free(all);
+	return status;
 }
 
 int main(int argc, char **argv)
@@ -103,5 +169,7 @@ int main(int argc, char **argv)
 		return CT_OK;
 	}
 	verb = find(argv[1]);
-	return verb ? verb->run(argc - 1, argv + 1) : unknown(argv[1]);
+	if (verb)
+		return verb->run(argc - 1, argv + 1);
+	return is_file(argv[1]) ? top_of(argc, argv) : unknown(argv[1]);
 }

@@ -1,5 +1,6 @@
 #!/bin/bash
-# libcprof.so exports what lib/libcprof.map lists, with its version, and the functions that it
+# SPDX-License-Identifier: BSD-3-Clause
+# libcprof.so exports what preload/libcprof.map lists, with its version, and the functions that it
 # interposes, without one: each of these is a function of libc or libstdc++. The public
 # headers declare exactly what the map lists.
 set -eu
@@ -13,7 +14,7 @@ trap 'rm -rf "$temporary"' EXIT
 
 # Names in the map's global sections.
 map_names() {
-	sed 's,/\*[^*]*\*/,,g; s/#.*//' "$source/lib/libcprof.map" | tr '{};' '\n\n\n' |
+	sed 's,/\*[^*]*\*/,,g; s/#.*//' "$source/preload/libcprof.map" | tr '{};' '\n\n\n' |
 		awk '{ gsub(/[ \t]/, "") } /^global:/ { on = 1; sub(/global:/, "") }
 		     /^local:/ { on = 0 } /^CPROF/ { on = 0 } on && $0 != "" { print }' | sort -u
 }
@@ -45,16 +46,16 @@ $(grep '^[<>]' "$temporary/difference")"
 
 map_names >"$temporary/map"
 if grep -q '[*?[]' "$temporary/map"; then
-	fail "lib/libcprof.map lists names, not patterns"
+	fail "preload/libcprof.map lists names, not patterns"
 fi
 ${NM:-nm} -D --defined-only "$library" | awk '$2 != "A" { print $3 }' | sort -u >"$temporary/all"
 sed -n 's/@@*CPROF_.*//p' "$temporary/all" >"$temporary/public"
 grep -v @ "$temporary/all" >"$temporary/interposed" || true
-same "$temporary/map" "$temporary/public" "lib/libcprof.map (<) and the versioned exports (>) differ"
+same "$temporary/map" "$temporary/public" "preload/libcprof.map (<) and the versioned exports (>) differ"
 
 find "$source/include" -name '*.h' | while read -r header; do declared_in "$header"; done |
 	sort -u >"$temporary/declared"
-same "$temporary/map" "$temporary/declared" "lib/libcprof.map (<) and include/ (>) differ"
+same "$temporary/map" "$temporary/declared" "preload/libcprof.map (<) and include/ (>) differ"
 
 for system in libc.so.6 libstdc++.so.6; do
 	file=$(${CC:-cc} -print-file-name="$system")
@@ -67,4 +68,10 @@ while read -r name; do
 	grep -qxF "$name" "$temporary/system" ||
 		fail "$name is exported without a version, but no library has it to interpose"
 done <"$temporary/interposed"
+
+# Of libiberty only what may be combined with other programs is linked (docs/licences.md). _sch_toupper is defined by safe-ctype.o.
+for program in "$library" cprof; do
+	[ ! -e "$program" ] || ! ${NM:-nm} "$program" 2>/dev/null | grep -q ' _sch_toupper$' ||
+		fail "$program holds libiberty's safe-ctype.o: lib/symbols/demangle.c defines what is needed of it"
+done
 exit $failed

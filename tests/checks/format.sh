@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # The sources are as clang-format 14 (Debian 12's) leaves them; other versions differ in
 # details, so they are not asked.
 set -eu

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Each public header compiles alone, without a warning, as C99, C11 and C++11.
 set -eu
 include=${srcdir:-.}/include

@@ -1,53 +1,90 @@
 #!/bin/bash
-# Who may include whom:
-#   lib/sigsafe/   lib/sigsafe/ only
-#   lib/           lib/ and public headers; session.h from the CONTROL modules only
-#   preload/       its own headers, public headers, lib/sigsafe/ and what HOOK_HEADERS lists
-#   examples/      public headers
-#   tools/         its own headers (one is generated), public headers, cp-build.h, and the demangler
-#   include/       public headers
+# SPDX-License-Identifier: BSD-3-Clause
+# Checks which file may include which. The rooms of lib/ have one order; a file includes its own room and those before
+# it. docs/architecture.md explains the rooms.
+#
+#   signal/ and guess/   run in signal handlers: other such folders, base/ and sample/ only
+#   modes/<mode>/        another mode never
+#   hooks/, preload/     every room: they are the entry points
+#   tools/               its own headers, public headers, the demangler, and the control protocol
+#   examples/, include/  public headers; examples/tutorial/ also one beside it
+#
+# What goes against the order is in tests/checks/includes-allowed.txt, with the reason.
 set -eu
 cd "${srcdir:-.}"
-# Modules at the session's own level: they are called from outside and act on the whole of it.
-CONTROL="api fatal fork gperftools label_api mask process send session session_start signals"
-# What the interposed functions call: hooks of the control plane.
-HOOK_HEADERS="allocator.h closing.h heap.h mappings.h real.h process.h session.h lineage.h log.h mask.h send.h signals.h threads.h"
-failed=0
+export LC_ALL=C
+allowed=tests/checks/includes-allowed.txt
+rooms="base sample settings symbols unwind profile labels output host collect modes session"
 
-# "file header" for each #include "header" or of a public one in <> below the folders given.
+# "file header" for each #include "header" below the folders given.
 includes() {
 	find "$@" \( -name '*.c' -o -name '*.h' -o -name '*.cc' \) 2>/dev/null | sort |
 		xargs -r grep -H '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' |
 		sed 's/^\([^:]*\):.*"\(.*\)".*/\1 \2/'
 }
 
-is_public() { [ -e "include/$1" ]; }
-is_beside() { [ -e "$(dirname "$1")/$2" ]; }
-is_hook() { [[ " $HOOK_HEADERS " == *" $1 "* ]]; }
-is_control() { [[ " $CONTROL " == *" $(basename "${1%.*}") "* ]]; }
-
-may_include() { # file header
-	case $1 in
-	lib/sigsafe/*) [[ $2 == sigsafe/* || $2 == cp-build.h ]] ;;
-	lib/*) [[ $2 != preload/* ]] && { [[ $2 != session.h ]] || is_control "$1"; } ;;
-	preload/*) [[ $2 == sigsafe/* || $2 == cp-build.h ]] || is_public "$2" || is_hook "$2" || is_beside "$1" "$2" ;;
-	tools/*) is_public "$2" || is_beside "$1" "$2" || [[ $2 == cp-build.h || $2 == profile.pb-c.h || $2 == ../lib/demangle.h ]] ;;
-	*) is_public "$2" ;;
-	esac
+# The lines that break a rule, each as "file header why".
+broken() {
+	awk -v rooms="$rooms" -v allowed="$1" '
+		BEGIN {
+			n = split(rooms, name, " ")
+			for (i = 1; i <= n; i++) rank[name[i]] = i
+			while ((getline line <allowed) > 0)
+				if (line !~ /^#/ && split(line, word, " ") >= 3) excused[word[1], word[2]] = 1
+		}
+		function is_public(h) { return h == "cprof.h" || h ~ /^gperftools\// || h == "cp-build.h" }
+		function is_entry(p) { return p ~ /\/hooks\// || p ~ /^preload\// }
+		function is_event(p) { return p ~ /\/(signal|guess)\// || p ~ /^lib\/(base|sample)\// }
+		function mode_of(p) { return match(p, /^lib\/modes\/[a-z]+\//) ? substr(p, 11, RLENGTH - 11) : "" }
+		function why(file, header,    target, part, from, to) {
+			if (file ~ /^examples\/tutorial\// && header !~ /\//) return ""
+			if (file ~ /^(examples|include)\//) return is_public(header) ? "" : "public headers only"
+			if (file ~ /^tools\//)
+				return is_public(header) || header ~ /^(core|dwarf|flame|convert|diff|verbs)\// ||
+				       header == "symbols/demangle.h" || header == "base/control.h" ? "" : "the tool includes no library"
+			if (is_public(header)) return ""
+			target = "lib/" header
+			split(header, part, "/"); to = part[1]
+			if (!(to in rank)) return "is in no room: name headers by their path below lib/"
+			if (is_entry(file)) return ""
+			if (is_entry(target)) return "hooks are entry points: nothing calls them"
+			split(file, part, "/"); from = part[2]
+			if (mode_of(file) != "" && mode_of(target) != "" && mode_of(file) != mode_of(target))
+				return "another mode"
+			if (is_event(file) && !is_event(target)) return "may not run in a signal handler"
+			if (rank[to] > rank[from]) return "against the order of the rooms"
+			return ""
+		}
+		{
+			reason = why($1, $2)
+			if (reason == "") next
+			if (($1, $2) in excused) { used[$1, $2] = 1; next }
+			print $1, $2 ": " reason
+		}
+		END {
+			for (pair in excused)
+				if (!(pair in used)) { split(pair, at, SUBSEP); print allowed ": " at[1] " does not include " at[2] " (any more)" }
+		}'
 }
 
-check_all() {
-	while read -r file header; do
-		may_include "$file" "$header" || { echo "$file may not include \"$header\"" >&2; failed=1; }
-	done
+failed=0
+refused() { # file header: must be refused
+	[ -n "$(echo "$1 $2" | broken /dev/null)" ] || { echo "this check does not refuse: $1 includes $2" >&2; failed=1; }
 }
+refused lib/sample/a.c base_elsewhere.h
+refused lib/sample/a.c output/sink.h
+refused lib/modes/cpu/a.c session/window.h
+refused lib/modes/cpu/a.c modes/heap/heap.h
+refused lib/modes/heap/signal/a.c modes/heap/heap.h
+refused lib/session/a.c host/hooks/interpose.h
+refused tools/core/a.c base/log.h
+refused examples/a.c base/log.h
+refused include/a.h base/log.h
 
-for bad in "lib/sigsafe/a.c log.h" "lib/a.c preload/a.h" "lib/a.c session.h" "preload/a.c aggregate.h" \
-	"examples/a.c log.h" "tools/a.c log.h" "include/a.h log.h"; do
-	if may_include ${bad% *} ${bad#* }; then
-		echo "this check does not refuse: $bad" >&2
-		failed=1
-	fi
-done
-check_all < <(includes lib preload examples tools include)
+found=$(includes lib preload examples tools include | broken "$allowed")
+[ -z "$found" ] || { echo "$found" >&2; failed=1; }
+# Folders show the architecture: hardly any file is outside the rooms.
+beside=$(find lib -maxdepth 1 -name '*.[ch]' | wc -l)
+[ "$beside" -le 5 ] || { echo "$beside source files stand in lib/ itself" >&2; failed=1; }
+echo "$(grep -vc '^#' "$allowed") includes against the order"
 exit $failed

@@ -1,6 +1,8 @@
 #!/bin/bash
-# The rule of lib/sigsafe/ held by machine: its objects need nothing from elsewhere but
-# what tests/checks/sigsafe-allowed.txt lists. A call to malloc, errno or a lock can't hide.
+# SPDX-License-Identifier: BSD-3-Clause
+# Checks the rule for code that may run in a signal handler (lib/base/, lib/sample/, signal/ and guess/ folders):
+# these objects need only the functions from elsewhere that tests/checks/sigsafe-allowed.txt lists. A call to malloc,
+# errno or a lock can't hide.
 set -eu
 checks=${srcdir:-.}/tests/checks
 . "$checks/undefined.sh"
@@ -8,7 +10,7 @@ checks=${srcdir:-.}/tests/checks
 outside_of_list() { # archive or object
 	undefined "$1" | while read -r module symbol; do
 		{ defined "$1"; grep -v '^#' "$checks/sigsafe-allowed.txt"; } | grep -qxF "$symbol" ||
-			echo "lib/sigsafe/$module.c needs $symbol"
+			echo "$module.c needs $symbol"
 	done
 }
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Properties of the built library: at most one small TLS segment, reached without
 # __tls_get_addr (it allocates); bound at load (a lazy binding in a handler takes the loader's
 # lock); never unloaded; needing libc and nothing that a host might have in another version.

@@ -1,5 +1,6 @@
-# Sourced by the symbol checks: what an archive or object needs from elsewhere.
-# $NM may hold options ("nm -B"), so it is not quoted.
+# SPDX-License-Identifier: BSD-3-Clause
+# Sourced by the symbol checks: lists the symbols that an archive or object needs from elsewhere. $NM may hold options
+# ("nm -B"), so it is not quoted.
 
 # "module symbol" for each undefined symbol of the archives and objects given; the module is
 # the source's name: libcprof_internal_la-log.o and log.o are both "log".

@@ -1,6 +1,7 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Ground truth: four functions with 50, 30, 15 and 5 % of the CPU time, in every thread.
  * Usage: accuracy-host CPU-SECONDS [THREADS [TURN-MS]]. Prints the share that each really had, by
- * the threads' CPU clocks, and what getrusage says of the whole process.
+ * the threads' CPU clocks, and the figures of getrusage for the whole process.
  *
  * The functions take turns of random length, far from the kernel's tick and from the
  * sampling period, so that nothing runs in step; who is furthest behind its share is next.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Ground truth in short: shares within the error of so many random samples (4.5 standard
 # deviations: one failure in 30,000 runs), the total within what the clock's grain allows.
 # bench/accuracy.sh is the long version, with a table.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Every function of cprof.h, used as a program would; for api.sh. Files go to argv[1]. */
 #include <cprof.h>
 

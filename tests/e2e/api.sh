@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # cprof_start and the others, from a linked program: files, windows, refusals, statistics.
 . "$srcdir/tests/lib/e2e.sh"
 

@@ -1,5 +1,6 @@
-/* The ./app of README.md and cprof(1): a thread called worker in parse(), which allocates, and
- * another that waits for its lock. Runs for some tenths of a second; with an argument "longer"
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The ./app of docs/commands.md and cprof(1): a thread called worker in parse(), which allocates,
+ * and another that waits for its lock. Runs for some tenths of a second; with an argument "longer"
  * twice as long, with "forever" until it is killed. */
 #define _GNU_SOURCE
 #include <pthread.h>

@@ -1,5 +1,7 @@
 #!/bin/bash
-# Every command of README.md and of cprof(1)'s EXAMPLES, run as written there, and what it left looked at.
+# SPDX-License-Identifier: BSD-3-Clause
+# Every command of docs/commands.md, of cprof(1)'s EXAMPLES and of README.md's "console" blocks, run as written there,
+# and what it left looked at. documents.sh runs the "sh" blocks.
 # The directory has what they name: ./app and its source, profiles, a Makefile, a script, debug files in DIR;
 # PID is an ./app that runs. A command that no check is written for below is a failure.
 . "$srcdir/tests/lib/e2e.sh"
@@ -48,7 +50,7 @@ printf 'all: one.o two.o\none.o two.o: app.c\n\t%s -I%s/include -I%s/include/gpe
 	"$CC" "$source" "$source" >Makefile
 echo 'my %h; $h{$_ % 5000} .= chr(65 + $_ % 26) for 1 .. 600000; print scalar(keys %h), "\n"' >demo.pl
 echo 'print(sum(len(str(i)) for i in range(300000)))' >script.py
-# What is compared isn't alike: a function with the same time in both isn't shown.
+# The two profiles must differ: a function with the same time in both isn't shown.
 for name in out a b old new a1 a2 a3 b1 b2 b3 out.0001 out.0002 out.pb; do
 	case $name in b | new | out.0002) length=longer ;; *) length= ;; esac
 	LD_PRELOAD=libcprof.so CPUPROFILE="$name.pb" CPROF_SYMBOLIZE=full CPUPROFILE_FREQUENCY=400 ./app $length
@@ -63,11 +65,14 @@ wait_for 20 test -s "$work/port"
 port=$(cat "$work/port")
 
 # Commands, one a line: of indented blocks; where a block shows "$ command" and its output, those.
-commands_of_readme() {
+commands_of_page() {
 	awk '/^    / { line = substr($0, 5)
 		if (line ~ /^\$ /) { shown = 1; line = substr(line, 3) } else if (shown) next
 		sub(/ +# .*/, "", line); print line; next }
-		{ shown = 0 }' "$source/README.md"
+		{ shown = 0 }' "$source/docs/commands.md"
+}
+commands_of_readme() {
+	awk '/^```/ { on = $0 == "```console"; next } on { sub(/ +# .*/, ""); print }' "$source/README.md"
 }
 commands_of_man() {
 	awk '/^\.SH/ { on = /EXAMPLES/ } on && !/^\./' "$source/man/cprof.1" | sed 's/\\-/-/g'
@@ -113,9 +118,15 @@ profile_of() { # mode file function...
 
 check_command() {
 	case $command in
-	# What others run: the continuous integration each time, installed.sh.
+	# Commands that are run elsewhere: in the continuous integration each time, in installed.sh.
 	./bootstrap*) run "sh '$source/bootstrap' help"; said "^  ${command#./bootstrap } " ;;
 	'make -C build install'*) run "make -n -C '$builddir' install" ; said 'libcprof' ;;
+	'export PATH='*)
+		mkdir checkout && ln -s "$builddir" checkout/build
+		run "cd checkout && $command && type -P cprof && cprof run -- true"
+		said 'checkout/build/cprof$'
+		[ -s checkout/true.cpu.pb ] || fail "$command: cprof run leaves no profile"
+		;;
 	*'./app' | *'-- ./app'*)
 		rm -f out.pb app*.pb cpu.pb
 		run "$command"
@@ -154,6 +165,32 @@ check_command() {
 			profile_of cpu out.pb.$n
 		done
 		end_app ;;
+	'cprof ps')
+		begin_app
+		wait_for 60 sh -c "cprof ps | grep -q '^ *$pid cpu '" || fail "$command doesn't list the program"
+		run "$command"
+		said "^ *$pid cpu .* app"
+		end_app ;;
+	'cprof record -for=2s PID')
+		begin_app
+		wait_for 60 sh -c "cprof ps | grep -q '^ *$pid cpu '" || fail "$command: no control socket"
+		run "${command/PID/$pid}"
+		profile_of cpu $pid.cpu.pb
+		end_app ;;
+	'cprof start -wall -for=30s PID')
+		begin_app
+		wait_for 60 sh -c "cprof ps | grep -q '^ *$pid cpu '" || fail "$command: no control socket"
+		run "${command/PID/$pid}"
+		said "goes to .*/app\.$pid\.wall\.pb"
+		end_app
+		check_valid_as wall app.*.wall.pb ;;
+	'cprof stop PID')
+		begin_app
+		wait_for 60 sh -c "cprof ps | grep -q '^ *$pid cpu '" || fail "$command: no control socket"
+		run "${command/PID/$pid}"
+		said "is in .*/out\.pb"
+		profile_of cpu out.pb
+		end_app ;;
 	'cprof dump PID')
 		begin_app
 		run "${command/PID/$pid}"
@@ -175,7 +212,7 @@ check_command() {
 		holds full.pb commands-app.c ;;
 	*demo.pl) run "$command"; profile_of cpu demo.pb Perl_ ;;
 	'go tool pprof -top'*) run "$command"; said '^Type: cpu' 'Perl_' ;;
-	'go tool pprof -comments'*) run "$command"; said '^samples: ' '^stacks: ' '^symbols: ' '^cpu time: ' '^cost: ' ;;
+	'go tool pprof -comments'*) run "$command"; said '^# samples: ' '^# stacks: ' '^# symbols: ' '^# cpu time: ' '^# cost: ' ;;
 	*script.py) run "$command"; profile_of heap app.heap.pb; profile_of wall app.wall.pb ;;
 	*http://*) run "${command/6060/$port}"; said malloc_copy ;;
 	'cprof list'*) run "$command"; said 'ROUTINE.*parse' 'sum \* 31' ;;
@@ -202,9 +239,10 @@ ran=0
 mkdir kept && cp *.pb out.pb.17 kept
 while read -r command <&3; do
 	[ -n "$command" ] || continue
+	rm -f out.pb.*
 	cp kept/* .
 	check_command
-done 3< <(commands_of_readme; commands_of_man)
+done 3< <(commands_of_readme; commands_of_page; commands_of_man)
 echo "$ran commands"
-[ $ran -ge 40 ] || fail "README.md and cprof(1) show their commands in another way by now"
+[ $ran -ge 36 ] || fail "the documents and cprof(1) show their commands in another way by now"
 finish

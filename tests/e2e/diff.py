@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`cprof diff`: the table, the gate, the statistics. Prints TAP.
 
 diff.py CPROF WORK-DIRECTORY
@@ -5,6 +6,7 @@ diff.py CPROF WORK-DIRECTORY
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 
@@ -38,20 +40,109 @@ def table():
     out, _ = diff("a.pb", "b.pb")
     check.that("the total", ["1s", "1.10s", "+0.10s", "+10.0%", "total"] == out.splitlines()[2].split(), out)
     flat, cum = out.split("largest changes with callees")
-    check.that("own values, the largest change first", [line.split()[-1] for line in flat.splitlines()[5:9]] == ["new", "gone", "work", "deep"], flat)
+    mine, flat = flat.split("largest changes of own value")
+    check.that("nothing is said twice: all code is your own", "your code" not in mine, mine)
+    check.that("own values, the largest change first", [line.split()[-1] for line in flat.splitlines()[1:5]] == ["new", "gone", "work", "deep"], flat)
     check.that("0 -> N in samples", "0 -> 12 samples" in flat and "10 -> 0 samples" in flat, flat)
-    check.that("with callees", "0.80s           0.88s      +0.08s           +10.0%  work" in cum, cum)
+    check.that("with callees", ["0.80s", "0.88s", "+0.08s", "+10.0%", "chance?", "work"] in [line.split() for line in cum.splitlines()], cum)
     check.that("what didn't change isn't shown", "same" not in out, out)
     out, _ = diff("-ignore=^(new|gone)$", "a.pb", "b.pb")
     check.that("ignored functions aren't shown", "new" not in out and "gone" not in out, out)
     out, _ = diff("-min=20%", "a.pb", "b.pb")
     check.that("nor are small ones", "new" not in out and "deep" in out, out)
     out, _ = diff("-sample_index=samples", "a.pb", "b.pb")
-    check.that("another value", "samples, 1 file before" in out and "100             110" in out, out)
+    check.that("another value", "samples, 1 file before" in out and ["100", "110"] == out.splitlines()[2].split()[:2], out)
     out, _ = diff("-normalize", "a.pb", "b.pb")
-    check.that("scaled to equal totals", "+0.0%  total" in out and "0.30s              0s" not in out, out)
+    check.that("scaled to equal totals", "+0.0%  total" in out and ["0.30s", "0s"] not in [line.split()[:2] for line in out.splitlines()], out)
     out, _ = diff("a.pb", "a.pb")
     check.that("nothing differs from itself", "+0.0%  total" in out and "deep" not in out, out)
+
+
+def columns(out):
+    """Where names begin, in rows of tables."""
+    return {len(line) - len(line.split("  ")[-1]) for line in out.splitlines() if re.search(r"[0-9]s +[+-]", line)}
+
+
+def own_code():
+    """The program calls a library, which calls back; the same in both files but for what deflate costs."""
+    for name, n in (("own1.pb", 400), ("own2.pb", 800)):
+        p = Profile([("samples", "count"), ("cpu", "nanoseconds")])
+        exe, lib = p.mapping("/opt/app/app"), p.mapping("/usr/lib/libz.so.1.2")
+        main, pack, load = (p.frame(f, mapping=exe) for f in ("main", "pack", "load"))
+        deflate, hash = (p.frame(f, mapping=lib) for f in ("deflate", "hash"))
+        p.sample([hash, deflate, pack, main], [n, n * 10 * MS])
+        p.sample([deflate, pack, main], [100, 1000 * MS])
+        p.sample([load, main], [100, 1000 * MS])
+        p.write(os.path.join(WORK, name))
+    out, _ = diff("own1.pb", "own2.pb")
+    first = out.split("largest changes of own value")[0].splitlines()
+    check.that("your code comes first, with what it calls", first[4].startswith("your code") and first[5].split() == ["5s", "9s", "+4s", "+80.0%", "pack"], out)
+    check.that("names stand in one column", len(columns(out)) == 1, out)
+    out, _ = diff("-own=deflate|libz", "own1.pb", "own2.pb")
+    check.that("-own says otherwise", out.splitlines()[5].split()[-1] == "hash", out)
+    out, _ = diff("-own=", "own1.pb", "own2.pb")
+    check.that("-own= leaves it out", "your code" not in out and "hash" in out, out)
+    _, said = diff("-own=(", "own1.pb", "own2.pb", status=2)
+    check.that("-own is no expression", "own" in said, said)
+    out, _ = diff("-json", "own1.pb", "own2.pb")
+    rows = {row["name"]: row["own"]["change"] for row in json.loads(out)["functions"]}
+    check.equal("JSON: your code", rows, {"main": 0, "pack": 4000 * MS, "load": 0, "deflate": 0, "hash": 0})
+    out, _ = diff("-markdown", "own1.pb", "own2.pb")
+    check.that("Markdown: your code", "**Your code, with the libraries that it calls**" in out, out)
+
+
+def chance():
+    make("c100.pb", {"work": 100, "same": 900})
+    for n, wanted in ((140, True), (143, True), (150, False), (60, False), (64, True)):
+        make(f"c{n}.pb", {"work": n, "same": 900})
+        out, _ = diff("c100.pb", f"c{n}.pb")
+        row = next(line for line in out.splitlines() if line.endswith(" work"))
+        check.that(f"100 and {n} samples: by chance {wanted}", ("chance?" in row) == wanted, out)
+        check.that(f"100 and {n} samples: what that means", ("the sampling alone may differ as much" in out) == ("chance?" in row), out)
+        check.that("the total is known", "chance?" not in out.splitlines()[2], out)
+        out, _ = diff("-sample_index=samples", "c100.pb", f"c{n}.pb")
+        check.that(f"counts of 100 and {n}: by chance {wanted}", ("chance?" in next(line for line in out.splitlines() if line.endswith(" work"))) == wanted, out)
+    make("c8.pb", {"work": 100, "same": 900, "new": 8})
+    make("c10.pb", {"work": 100, "same": 900, "new": 10})
+    for n, wanted in ((8, True), (10, False)):
+        out, _ = diff("-min=0%", "c100.pb", f"c{n}.pb")
+        row = next(line for line in out.splitlines() if line.endswith(" new"))
+        check.that(f"{n} samples of a new function: by chance {wanted}", ("chance?" in row) == wanted, out)
+    heap, lock = (("alloc_space", "bytes"),), (("contentions", "count"), ("delay", "nanoseconds"))
+    for n in (100, 110):
+        make(f"h{n}.pb", {"work": n * MS}, heap)
+        make(f"l{n}.pb", {"work": n}, lock)
+    out, _ = diff("h100.pb", "h110.pb")
+    check.that("bytes by the interval", "chance?" in out, out)
+    out, _ = diff("-sample_index=contentions", "l100.pb", "l110.pb")
+    check.that("how many waits a recorded one stands for isn't known", "chance?" not in out, out)
+    out, _ = diff("c100.pb,c100.pb", "c140.pb,c143.pb")
+    check.that("with several files p says it", "chance?" not in out and "p: Welch" in out, out)
+    diff("-fail-over=3%", "c100.pb", "c140.pb", status=1)
+
+
+def on_a_terminal():
+    """Rows are no longer than the terminal is wide."""
+    import pty
+    long = "outer_namespace::" * 6 + "function"
+    make("t1.pb", {long: 100, "std::vector<" + "int, " * 40 + "int>::push_back": 50})
+    make("t2.pb", {long: 200, "std::vector<" + "int, " * 40 + "int>::push_back": 150})
+    for width in (60, 80, 132):
+        ours, theirs = pty.openpty()
+        env = dict(os.environ, COLUMNS=str(width), CPROF_PAGER="cat", NO_COLOR="1")
+        with subprocess.Popen([CPROF, "diff", "t1.pb", "t2.pb"], cwd=WORK, stdout=theirs, env=env) as child:
+            os.close(theirs)
+            out = b""
+            try:
+                while part := os.read(ours, 65536):
+                    out += part
+            except OSError:
+                pass
+            child.wait()
+        os.close(ours)
+        out = out.decode()
+        check.that(f"on {width} columns no row is longer", all(len(line.rstrip()) <= width for line in out.splitlines()), out)
+        check.that(f"on {width} columns names are there", "function" in out and "push_back" in out, out)
 
 
 def gate():
@@ -68,6 +159,40 @@ def gate():
     diff("-fail-over=15%", "-scope=function", "-min=11%", "a.pb", "b.pb")
     diff("-fail-over=9%", "-scope=function", "-cum", "-ignore=^(new|deep|work)$", "a.pb", "b.pb", status=1)
     diff("-normalize", "-scope=function", "-fail-over=5%", "a.pb", "b.pb", status=1)
+
+
+def inlines():
+    """The same work: once with names only, once with lines and inlined calls, in a program and in a library."""
+    for name, full in (("names.pb", False), ("full.pb", True)):
+        p = Profile([("samples", "count"), ("cpu", "nanoseconds")])
+        exe, lib, bare = p.mapping("/old/app" if full else "/new/app"), p.mapping("/usr/lib/libz.so.1.2"), p.mapping("/usr/lib/libbare.so")
+        main = [("main", "/src/a.c" if full else "", 5 if full else 0, 0)]
+        work = [("mix", "/src/a.c", 7, 0), ("burn", "/src/a.c", 9, 0)] if full else [("burn", "", 0, 0)]
+        deflate = [("hash", "/src/z.c", 7, 0), ("deflate", "/src/z.c", 9, 0)] if full else [("deflate", "", 0, 0)]
+        same = [("inner", "/src/b.c", 3, 0), ("outer", "/src/b.c", 4, 0)]
+        root = p.location(main, exe)
+        for lines, module, n in ((work, exe, 60), (deflate, lib, 30), (same, bare, 10)):
+            p.sample([p.location(lines, module), root], [n, n * 10 * MS])
+        p.write(os.path.join(WORK, name))
+    out, said = diff("-fail-over=5%", "-scope=function", "names.pb", "full.pb")
+    check.that("names against inlined calls: nothing regressed", "fine: 0 functions" in out and "mix" not in out and "hash" not in out, out)
+    check.that("names against inlined calls: it is said", "names.pb has names only" in said and "cprof symbolize" in said, said)
+    check.that("once", said.count("\n") == 1, said)
+    out, said = diff("-json", "names.pb", "full.pb")
+    names = [row["name"] for row in json.loads(out)["functions"]]
+    check.that("modules of which both have inlined calls keep them", "inner" in names and "deflate" in names and "hash" not in names, names)
+    out, said = diff("-json", "full.pb", "full.pb")
+    check.that("two with inlined calls keep them all", "hash" in out and "mix" in out and not said, out, said)
+
+
+def order():
+    a, _ = diff("-fail-over=9%", "-scope=function", "a.pb", "b.pb", status=1)
+    for arguments in (("a.pb", "b.pb", "-fail-over=9%", "-scope", "function"), ("a.pb", "-fail-over=9%", "b.pb", "-scope=function"),
+                      ("a.pb", "--", "b.pb", "-fail-over=9%", "-scope=function")):
+        b, _ = diff(*arguments, status=1)
+        check.equal("options may stand anywhere: " + " ".join(arguments), b, a)
+    _, said = diff(*["a.pb"] * 3, *["b.pb"] * 3, status=2)
+    check.that("six files: how to say which side", "diff BEFORE... -- AFTER..." in said and "a.pb,a.pb,a.pb b.pb,b.pb,b.pb" in said, said)
 
 
 def errors():
@@ -135,9 +260,13 @@ def summaries():
     make("evil.pb", {"a|b`<img src=x>`*": 10, "work": 50})
     out, _ = diff("-markdown", "-fail-over=5%", "evil.pb", "a.pb", status=1)
     check.that("Markdown: the verdict first", out.splitlines()[2].startswith("**REGRESSION: total +66.7%"), out)
-    check.that("Markdown: names are no markup", "a&#124;b&#96;&#60;img src=x&#62;&#96;&#42;" in out and "<" not in out, out)
+    check.that("Markdown: names are no markup", "`` a\\|b`<img src=x>`* ``" in out and out.count("<") == 2, out)
     lines = [line for line in out.splitlines() if line.startswith("|")]
-    check.that("Markdown: every row has its cells", all(line.count("|") == 7 for line in lines), out)
+    check.that("Markdown: every row has its cells", all(len(re.findall(r"(?<!\\)\|", line)) == 7 for line in lines), out)
+    out, _ = diff("-markdown", "a.pb", "b.pb")
+    rows = [line for line in out.splitlines() if line.startswith("|") and "`" in line]
+    check.that("Markdown: names are as they are, in columns", any(line.endswith("| `work` |") for line in rows) and "&#" not in out
+               and len({line.index("`") for line in rows}) == 1, out)
 
 
 def as_top():
@@ -148,6 +277,6 @@ def as_top():
     check.equal("values are those of cprof top", ours, {row["name"]: (row["flat"], row["cum"]) for row in json.loads(top)["rows"]})
 
 
-for part in (table, gate, errors, statistics, summaries, as_top):
+for part in (table, own_code, chance, on_a_terminal, gate, inlines, order, errors, statistics, summaries, as_top):
     part()
 sys.exit(check.finish())

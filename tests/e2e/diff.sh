@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # cprof diff: table, gate, statistics.
 srcdir=$(cd "$srcdir" && pwd)
 command -v python3 >/dev/null || { echo "SKIP: python3 is not installed"; exit 77; }

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # cprof dump: a running process's profile, found wherever its templates put it; and no signal to a process that it
 # would end.
 . "$srcdir/tests/lib/e2e.sh"
@@ -70,6 +71,19 @@ refused stopped 'the process is stopped'
 kill -CONT $pid
 stop
 
+# A name that begins with a part that the library fills in, in a directory where the unfinished file can be seen.
+start CPUPROFILE="$work/%e-%p.pb"
+kill -STOP $pid
+(dump unfinished $pid; echo $status >unfinished.status) &
+wait_for 20 grep -q '^ShdPnd:.*[1-9a-f]' "/proc/$pid/status" || fail "no signal was sent"
+echo unfinished >".burner-$pid.0001.pb.$pid.tmp"
+sleep 0.2
+kill -CONT $pid
+wait_for 20 test -s unfinished.status
+[ "$(cat unfinished.status unfinished.out)" = "0
+$work/burner-$pid.0001.pb" ] || fail "an unfinished file was taken: $(cat unfinished.out unfinished.err)"
+stop
+
 # Another signal, and a number within the name. A file of an earlier process is no new dump.
 touch "n0001.x"
 signal=USR1 start CPROF_SIGNAL=SIGUSR1 CPUPROFILE="$work/n%n.x"
@@ -79,10 +93,27 @@ check_status number 0
 check_valid n0001.x
 stop
 
-# Who can't be asked.
+# Toggled off: how to turn it on.
+signal=USR2 start CPUPROFILESIGNAL=10 CPUPROFILE=toggled.pb
+dump toggled -timeout 1 $pid
+check_status toggled 2
+grep -q "CPUPROFILESIGNAL=10, so its CPU profile is off until \"kill -10 $pid\" turns it on" toggled.err || fail "toggled off: $(cat toggled.err)"
+stop
+
+# Processes that can't be asked.
 signal=TERM start CPROF_SIGNAL=none CPUPROFILE=none.pb
 dump none $pid
 refused none 'CPROF_SIGNAL=none'
+stop
+# A program that has set the signal's default since is not ended.
+env LD_PRELOAD="$CP_LIBRARY" CPUPROFILE=default.pb "$builddir/tests/traps/hosts/dump-host" default 12 signal "$work/go" >set.out 2>&1 &
+pid=$!
+owns $pid
+wait_for 20 grep -q set set.out || fail "the host doesn't come up"
+dump default -timeout 1 $pid
+check_status default 2
+grep -q 'has set that signal' default.err || fail "default says: $(cat default.err)"
+kill -0 $pid || fail "default: the process was ended"
 stop
 sleep 100 &
 pid=$!

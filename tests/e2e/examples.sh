@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # The examples, against an installed library and tool: each is used as its own comment says, command by
 # command, and prints what the comment promises ("-> REGEX").
 . "$srcdir/tests/lib/e2e.sh"
@@ -15,7 +16,7 @@ examples=$(cd "$srcdir/examples" && pwd)
 
 # "command" and "expected" lines of an example's first comment.
 steps() { # file
-	sed -n '/\*\/\|^#include\|^import\|^use /q; s,^\( \*\|//\|#\)       -> ,E ,p; t; s,^\( \*\|//\|#\)     ,C ,p' "$1"
+	sed -n '/SPDX-License/d; /\*\/\|^#include\|^import\|^use /q; s,^\( \*\|//\|#\)       -> ,E ,p; t; s,^\( \*\|//\|#\)     ,C ,p' "$1"
 }
 
 # Compilers are those of this build; installed headers and libraries are found by pkg-config.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # The page of `cprof flame` in headless Chromium, driven like a user would.
 srcdir=$(cd "$srcdir" && pwd)
 for program in python3 chromium; do

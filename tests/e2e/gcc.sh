@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # The compiler: a tree of processes by vfork and exec, each with a profile of its own.
 . "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/programs.sh"

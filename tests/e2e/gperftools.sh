@@ -1,9 +1,10 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # A program written for gperftools, linked with libcprof in its place, and one that has gperftools and is
 # preloaded.
 . "$srcdir/tests/lib/e2e.sh"
 
 mkdir "$work/ours"
-# An interval at which a block of 1 MiB is always sampled, and stands for itself.
+# An interval at which a block of 1 MiB is always sampled, and counts once.
 CPUPROFILE_FREQUENCY=500 CPROF_HEAP_INTERVAL=16K bare linked ./tests/e2e/gperftools-host "$work/ours"
 check_status linked 0
 grep -qx 'as expected' "$work/linked.out" || fail "$(cat "$work/linked.out")"
@@ -45,7 +46,7 @@ int main(int argc, char **argv)
 END
 	$CC -o "$work/theirs" "$work/theirs.c" "$library" || fail "can't link with $library"
 	env LD_PRELOAD="$CP_LIBRARY" "$work/theirs" "$work/theirs.prof" >"$work/theirs.out" 2>&1 || fail "gperftools' ProfilerStart failed"
-	# gperftools writes an uncompressed format of its own, ours begins as gzip does.
+	# gperftools writes an uncompressed format of its own; libcprof's files begin as gzip does.
 	[ -s "$work/theirs.prof" ] || fail "gperftools wrote nothing"
 	[ "$(head -c 2 "$work/theirs.prof" | od -An -tx1 | tr -d ' ')" != 1f8b ] ||
 		fail "a program with gperftools got our profile in its file"

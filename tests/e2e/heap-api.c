@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Linked: two heap profiles one after the other, with labels.
  *
  *     heap-api FIRST SECOND DUMP

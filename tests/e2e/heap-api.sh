@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # The heap mode through the API: a run holds what was allocated in it and nothing else; a dump in
 # between; labels of the thread.
 . "$srcdir/tests/lib/e2e.sh"

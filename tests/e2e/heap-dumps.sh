@@ -1,5 +1,6 @@
-# Heap dumps when so much was allocated, freed, or is in use; after a time; on a signal; the high water's file;
-# what is in use said at exit.
+# SPDX-License-Identifier: BSD-3-Clause
+# Heap dumps after an amount was allocated, freed, or is in use; after a time; on a signal; the file of the high-water
+# mark; the report of memory in use at exit.
 . "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/heap.sh"
 export CPROF_HEAP_INTERVAL=1
@@ -27,8 +28,8 @@ end() {
 	check_status "$step_name" 0
 }
 
-# The dump number N is there, and has so many MB in use at the site, or up to one less: it is written
-# while the program goes on.
+# The dump number N is there, and has so many MB in use at the site, or up to one less: by amount it is
+# written in the middle of a step, else while the program goes on.
 dumped() { # n mb
 	file=$work/$step_name.000$1.pb
 	wait_for 10 test -s "$file" || { fail "$step_name: no dump $1"; return; }

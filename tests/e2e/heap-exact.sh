@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # CPROF_HEAP_INTERVAL=1: every site's objects and bytes, allocated and in use, are the truth to the
 # byte, with every allocator: two threads, realloc chains, failed calls, blocks of other threads.
 . "$srcdir/tests/lib/e2e.sh"

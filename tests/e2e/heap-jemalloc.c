@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Every function of jemalloc that is hooked, from two threads, and what it gave: lines as
  * heap-sites prints them. Linked with libjemalloc.a by heap-jemalloc-static.sh.
  */

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # A leak of known size is found at its site: to the byte in exact mode, where the sites that free
 # everything have nothing in use; within the statistical error at the default interval.
 . "$srcdir/tests/lib/e2e.sh"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Maps and unmaps, in pieces, over each other, by mremap and sbrk; a fork child that unmaps its
  * parent's. The script knows what is left. */
 #include <errno.h>

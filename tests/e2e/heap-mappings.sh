@@ -1,5 +1,6 @@
-# CPROF_HEAP_MMAP=1: what the program maps by itself, in a file of its own, right also when it is unmapped in
-# pieces, mapped over, moved, or by the break.
+# SPDX-License-Identifier: BSD-3-Clause
+# CPROF_HEAP_MMAP=1: the memory that the program maps by itself, in its own file, which stays right when it is
+# unmapped in pieces, mapped over, moved, or changed by the break.
 . "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/heap.sh"
 export CPROF_HEAP_MMAP=1
@@ -26,7 +27,7 @@ left site_break 1 100 1 60
 left site_churned 6000 72000 0 0
 left site_parents 1 1000 1 1000
 check_comment "$work/maps.mmap.pb" '^mappings by the program: .* 0 could not be kept'
-# The child's own: one mapping, and none of its parent's.
+# The child's own: one mapping, and none from its parent.
 child=$(ls "$work"/maps.mmap.pb.* 2>/dev/null | head -n 1)
 [ -n "$child" ] && [ "$(heap_values "$child" .)" = "1 28672 1 28672" ] || fail "child: ${child:-no file}: $(heap_values "$child" .)"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 // Every way to allocate with every way to free that matches it, each pair ROUNDS times and with
 // several sizes. Prints "site_NAME objects bytes" of what each way allocated; nothing is left.
 //
@@ -26,7 +27,7 @@ struct way {
 	uint64_t objects, bytes;
 };
 
-// Not tail calls: the site is to be on the stack.
+// Not tail calls, because the site must be on the stack.
 #define SITE(name, call)                                                                           \
 	extern "C" __attribute__((noinline)) void *site_##name(size_t size)                        \
 	{                                                                                          \
@@ -82,7 +83,7 @@ SITE(arraya, operator new[](size, align))
 SITE(newan, operator new(size, align, std::nothrow))
 SITE(arrayan, operator new[](size, align, std::nothrow))
 
-// What may free what the way before it in the table allocated.
+// The functions that may free a block of the preceding way in the table.
 void f_free(void *p, size_t)
 {
 	free(p);

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Heap profiles of real programs: same output and status as without, every stack complete, and what
 # each is known to allocate is where it should be, in all four values.
 . "$srcdir/tests/lib/e2e.sh"
@@ -66,7 +67,7 @@ if [ -n "$compiler" ]; then
 	[ "$objects" -gt 10000 ] && [ "$bytes" -gt 5000000 ] || fail "cc1: $objects objects, $bytes bytes"
 fi
 
-# C++: what the library allocates through operator new.
+# C++: allocations of the library through operator new.
 cat >"$work/words.cc" <<'END'
 #include <cstdio>
 #include <map>

@@ -1,4 +1,5 @@
-# A server filled by clients: what it holds is in use, at the place where requests are read or kept.
+# SPDX-License-Identifier: BSD-3-Clause
+# A server filled by clients: its data is in use, at the place where requests are read or kept.
 . "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/heap.sh"
 # As in redis.sh.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Allocates known amounts at known places, and says so: one line a site,
  *
  *     site objects bytes objects-in-use bytes-in-use
@@ -127,7 +128,7 @@ static void exercise(size_t s, unsigned count)
 	}
 }
 
-/* "# site size count size count": what the standard error follows from. */
+/* "# site size count size count": the data from which the standard error follows. */
 static void say_sizes(size_t s, unsigned count)
 {
 	unsigned large = sites[s].every ? count / sites[s].every * 2 : 0;

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Stacks that end early are counted, and the module in whose code they end is named: in the comments and,
 # with CPROF_VERBOSE=1, at the end.
 . "$srcdir/tests/lib/e2e.sh"

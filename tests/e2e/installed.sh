@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Installed anywhere, as a whole: the library finds its helper, and cprof the library.
 . "$srcdir/tests/lib/e2e.sh"
 [ -x "$builddir/cprof" ] || skip "the cprof tool is not built"

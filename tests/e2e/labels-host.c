@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Requests on two routes by two workers, one of which inherits its maker's labels.
  *
  *   labels-host SECONDS      CPU time to burn
@@ -84,7 +85,7 @@ int main(int argc, char **argv)
 	cprof_label_set("tenant", "acme");
 	cprof_labels_inherit(1);
 	err |= pthread_create(&threads[1], NULL, inheriting, &seconds);
-	/* What the maker does afterwards is its own. */
+	/* Later changes by the maker are its own. */
 	cprof_label_set("tenant", "other");
 	for (int i = 0; i < 2 && !err; i++)
 		pthread_join(threads[i], NULL);

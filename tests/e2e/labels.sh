@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Labels that a program sets on its threads: in the file, by pprof's tagfocus, inherited, kept out.
 . "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/programs.sh"
@@ -33,7 +34,7 @@ go tool pprof -tags "$work/keys.pb" >"$work/tags" 2>/dev/null
 grep -q route: "$work/tags" || fail "route was left out"
 grep -q 'email:\|tenant:' "$work/tags" && fail "a label was kept that CPROF_LABEL_KEYS leaves out"
 
-# A label of the thread's goes before one of CPROF_LABELS.
+# A label of the thread takes precedence over one of CPROF_LABELS.
 CPROF_LABELS=route=none,zone=z1 profiled both "$host" 0.5
 check_valid "$work/both.pb"
 go tool pprof -tags "$work/both.pb" >"$work/tags" 2>/dev/null

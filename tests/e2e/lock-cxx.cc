@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The locks of the C++ library, each waited for in a function of its name. */
 #include <chrono>
 #include <condition_variable>

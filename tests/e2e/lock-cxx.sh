@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # std::mutex and its kin, whose waits have the C++ function that locks above libc's.
 . "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/lock.sh"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Threads that wait for each other in every way that there is, and measure themselves how long.
  *
  *   lock-host               each kind in turn: "KIND ns inner" lines, waits in wait_KIND, unlocks
@@ -24,7 +25,7 @@
 #define THREADS 8
 #define HOLD_NS 1000000
 
-/* No tail call: the function is to be on the stack. */
+/* Not a tail call, because the function must be on the stack. */
 #define STAYS __asm__ volatile("" ::: "memory")
 #define NOINLINE __attribute__((noinline))
 
@@ -358,8 +359,8 @@ static void say_who_held(void)
 #define RARE 10
 #define RARE_NS (40 * HOLD_NS)
 
-/* Of who has the mutex. Whose time it is from when it was let go until a waiter runs, and from when
- * it was free until somebody had it, can't be said: such waits count whole. */
+/* Called by the thread that has the mutex. The time from the unlock until a waiter runs, and the
+ * time while the mutex was free, can't be attributed: such waits count whole. */
 static struct hold rare;
 static uint64_t waited_within, waited_around;
 static int rare_done;

@@ -1,9 +1,10 @@
-/* What the real functions of libc waited, as a library that is preloaded after libcprof.so and so
- * stands between it and libc: lock_inner_ns() is what the calling thread has waited in them.
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Measures the waits in libc's real functions. This library is preloaded after libcprof.so, and so
+ * lies between it and libc: lock_inner_ns() is the time that the calling thread has waited in them.
  *
- * Only calls that slept count: one that was merely preempted didn't wait for the lock. So whatever
- * else the machine does, it is less than what the profile has to say, and what the program measures
- * around its calls (lock-host.c) is more.
+ * Only calls that slept count: a thread that was merely preempted didn't wait for the lock. So,
+ * whatever else the machine does, this time is less than the delay that the profile must show, and
+ * the time that the program measures around its calls (lock-host.c) is more.
  *
  * Linked without libc (-nostdlib), so that it has no symbol versions and answers all of them.
  */

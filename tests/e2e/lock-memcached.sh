@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # memcached under load: its workers wait for each other's locks; every client gets the same answers.
 . "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/lock.sh"

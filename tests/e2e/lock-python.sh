@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # python3 with threads: they wait for the interpreter's lock, a condition, and for locks of their own,
 # semaphores.
 . "$srcdir/tests/lib/e2e.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Rust's std::sync, whose locks wait in futexes through libc's syscall().
 . "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/lock.sh"

@@ -1,13 +1,14 @@
 #!/bin/bash
-# Waits of every kind, as the program measures them itself: total and per kind, at the default budget
-# and without sub-sampling; the variable's name; who waited, who held.
+# SPDX-License-Identifier: BSD-3-Clause
+# Waits of every kind, compared with the program's own measurements: total and per kind, at the default budget and
+# without sub-sampling; the variable's name; waiters and holders.
 . "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/lock.sh"
 
 with_inner
 
-# Each kind, where every wait is recorded: what slept is there to 5 %, and not a nanosecond is that
-# the program didn't wait.
+# Each kind, with every wait recorded: the profile has the waits that slept, to 5 %, and not a nanosecond that the
+# program didn't wait.
 CPROF_LOCK_BUDGET=1000000 lock_profiled exact ./tests/e2e/lock-host
 check_status exact 0
 check_quiet exact
@@ -29,7 +30,7 @@ check_waited "waits in all" "$(lock_ns "$work/sampled.pb" .)" "$around" "$within
 
 inner=
 
-# Who held it long, not who unlocked last.
+# The thread that held it for long, not the thread that unlocked last.
 lock_profiled holders ./tests/e2e/lock-host holders
 check_status holders 0
 check_quiet holders
@@ -45,7 +46,7 @@ check_delay_share "$work/holders.holders.pb" '^pthread_mutex_unlock;(quick|slow)
 check_near "delay of holders and waiters" "$(lock_ns "$work/holders.holders.pb" .)" \
 	"$(lock_ns "$work/holders.pb" .)" 20
 
-# Who held it for long ten times, among a hundred thousand that held it shortly, of which few are recorded.
+# A thread holds the lock for long ten times, among a hundred thousand short holds, few of which are recorded.
 lock_profiled rare ./tests/e2e/lock-host rare
 check_status rare 0
 check_quiet rare

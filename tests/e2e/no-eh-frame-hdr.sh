@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # A program and a library whose linker made no table of their call frame information (ld --no-eh-frame-hdr), and one that
 # is loaded later: their stacks are whole, because we make the tables.
 . "$srcdir/tests/lib/e2e.sh"
@@ -51,6 +52,6 @@ check_valid "$work/tables.pb"
 for one in linked program loaded; do
 	check_stack "$work/tables.pb" "${one}_hot;${one}_middle;${one}_entry;run;main;"
 done
-# What was linked is known from the start.
+# Modules that were linked are known from the start.
 check_no_stack "$work/tables.pb" "(linked|program)_hot.*\[incomplete\]"
 finish

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # The walk of each instruction of a piece of xz against an exact oracle: `make oracle` for a minute on more
 # programs, in short.
 . "$srcdir/tests/lib/e2e.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # A python3 script with its libraries, exceptions, threads and subprocesses.
 . "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/programs.sh"
@@ -44,5 +45,5 @@ check_status python 3
 check_profile "$work/python.pb"
 check_top "$work/python.pb" 5 _PyEval_EvalFrameDefault
 check_stack "$work/python.pb" '_PyEval_EvalFrameDefault;.*;Py_(BytesMain|RunMain);.*_start$'
-check_stack "$work/python.pb" ';start_thread;clone3?$'
+check_stack "$work/python.pb" ';start_thread;(__)?clone3?$'
 finish

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # A server under load on the loopback interface, ended by a signal that it handles.
 . "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/programs.sh"
@@ -11,7 +12,7 @@ if ! command -v redis-server >/dev/null && command -v redis-check-rdb >/dev/null
 fi
 need redis-server redis-benchmark redis-cli
 
-# What it listens on is free at the time; if another takes it, try the next.
+# Its port is free at this time; if another process takes it, try the next.
 start() { # name command-prefix...
 	start_name=$1
 	shift

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # cprof run: the command keeps its input, output, exit status and signals; its profiles have lines, and
 # where there can't be any the reason is said.
 . "$srcdir/tests/lib/e2e.sh"
@@ -29,7 +30,7 @@ said plain '^cprof: cpu profile: .*/burner\.cpu\.pb$'
 said plain ' mix \(inline\)$'
 "$pprof_check" --raw burner.cpu.pb | grep -q 'mix;twice;burn;main' || fail "no inlined calls in the file"
 
-# What it is given goes to the command, also what looks like an option of ours.
+# Arguments go to the command, even if they look like options of cprof.
 run input --top=3 -o in.pb cat - --top <<<data
 [ "$status" = 1 ] || fail "cat --top: status $status"
 run input -o in.pb cat <<<data
@@ -38,13 +39,16 @@ run arguments -o a.pb -- sh -c 'echo "$0 $1"; exit 42' 'one two' -o
 check_status arguments 42
 [ "$(cat arguments.out)" = "one two -o" ] || fail "arguments: $(cat arguments.out)"
 
-# Several modes, each in a file of its own; what is preloaded already stays.
+# Several modes, each in its own file; libraries that are already preloaded stay.
 run modes --cpu=250 --wall=20 --heap=1 --lock -o out.pb --top=2 -- "$host" 10
 for mode in cpu wall heap lock; do
 	[ -s out.$mode.pb ] || fail "no $mode profile: $(cat modes.err)"
 	said modes "^cprof: $mode profile: "
 done
 said modes '^cprof:   and .*/out\.heap\.peak\.pb$'
+# A program that waits for no lock isn't sent to look for it.
+grep -q 'cprof locks' modes.err && fail "locks of no waits: $(cat modes.err)"
+said modes '^cprof:   what the threads wait for: cprof waits .*/out\.wall\.pb$'
 check_valid out.cpu.pb
 check_comment out.cpu.pb 'frequency 250 Hz'
 LD_PRELOAD=libm.so.6 run preloaded -o p.pb --top=0 -- sh -c 'echo "$LD_PRELOAD"'
@@ -53,7 +57,7 @@ grep -q flat preloaded.err && fail "--top=0 shows rows"
 
 run tree -o tree.pb -- sh -c "$host; $host"
 said tree "^cprof:   and 2 of its children, $work/tree.pb.PID; one file of all: cprof merge -o ALL.pb $work/tree.pb\*\$"
-# What the children did is shown, where the command itself did less than they.
+# The children's work is shown if the command itself did less than they did.
 said tree '^cprof: cpu of the command and 2 of its children together:$'
 said tree ' mix \(inline\)$'
 run child --top=1 --flame=child.html -o child.pb -- sh -c "$host; :"
@@ -91,6 +95,27 @@ said freed '^cprof: lock: nothing waited for a lock$'
 grep -q 'accounting for 0,' freed.err && fail "an empty table is shown"
 run leaving --heap -o leaving.pb -- ./freed x
 said leaving "^cprof:   and of its child $work/leaving\.pb\.[0-9]+\$"
+# An empty profile, and what the program does that bears upon it.
+cat >maps.c <<'END'
+#include <signal.h>
+#include <sys/mman.h>
+int main(void)
+{
+	signal(SIGUSR2, SIG_IGN);
+	return mmap(0, 1 << 20, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED;
+}
+END
+$CC -O0 -o maps maps.c || fail "the host doesn't compile"
+run maps --heap -o maps.pb -- ./maps
+said maps '^cprof: heap: no allocation was sampled$'
+said maps '^cprof: note: no allocation was sampled; CPROF_HEAP_INTERVAL=1 .*CPROF_HEAP_MMAP=1$'
+said maps '^cprof: note: the program uses signal 12 \(SIGUSR2\) itself'
+grep -q '^libcprof:' maps.err && fail "maps: $(grep '^libcprof:' maps.err)"
+"$cprof" top maps.pb >top.out 2>top.err || fail "top: $(cat top.err)"
+grep -q '^cprof: note: no allocation was sampled' top.err || fail "top says: $(cat top.err)"
+CPROF_HEAP_MMAP=1 run seen --heap -o seen.pb -- ./maps
+said seen '^cprof: note: no allocation was sampled; CPROF_HEAP_INTERVAL=1 samples every one$'
+said seen '^cprof:   and .*/seen\.mmap\.pb$'
 run nowhere -o "$work/no/such.pb" -- true
 check_status nowhere 0
 said nowhere "^cprof: no cpu profile was written: $work/no/: No such file or directory; -o PATH"
@@ -102,23 +127,67 @@ if $CC -o past past.c 2>/dev/null; then
 	check_status past 0
 	said past 'no cpu profile was written: .*CPROF_CHECKPOINT=1s'
 fi
-run idle -o idle.pb -- true
+# What Go links ends that way: it gets checkpoints by itself.
+cat >go.c <<'END'
+#include <time.h>
+__attribute__((section(".go.buildinfo"), used)) static const char build[16] = "\377 Go buildinf:";
+int main(void)
+{
+	struct timespec t = { 0 };
+	while (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t), t.tv_sec < 3)
+		;
+	__asm__ volatile("syscall" : : "a"(231), "D"(0));
+}
+END
+if $CC -O1 -o go-like go.c 2>/dev/null; then
+	run go -o go.pb -- ./go-like
+	[ -s go.pb ] || fail "no checkpoint of a Go program: $(cat go.err)"
+	check_comment go.pb 'checkpoint|libcprof'
+fi
+run idle --cpu=1 -o idle.pb -- true
 said idle '^cprof: cpu: no samples'
 check_status idle 0
 
-# A place written for want of a symbol is no name.
+# A place written for want of a symbol is no name. A stub that happens to be hit has one (clock_gettime@plt).
 strip -o nameless "$host"
-run nameless -o nameless.pb -- ./nameless 3
+run nameless -o nameless.pb -- ./nameless 15
 "$cprof" info nameless.pb >nameless.info
-grep -qE '/nameless .* [1-9][0-9]* locations, 0 named' nameless.info || fail "names: $(grep named nameless.info)"
+stubs=$(go tool pprof -symbolize=none -raw nameless.pb 2>/dev/null | sed -n '/^Locations/,/^Mappings/p' |
+	grep ' M=1 ' | grep -vc 'nameless+0x')
+grep -qE "/nameless .* [1-9][0-9]* locations, $stubs named" nameless.info || fail "$stubs stubs, names: $(grep named nameless.info)"
+[ "$stubs" -lt 3 ] || fail "$stubs places of a program without symbols have names"
 
-# What can't be meant is refused before it runs for nothing.
+# The run before is kept, and what changed against it is said.
+run first -o kept.pb -- "$host" 10
+ls kept.before* 2>/dev/null && fail "a run before the first"
+cp kept.pb first.copy
+run second -o kept.pb -- "$host" 40
+said second "^cprof: against the run before, $work/kept\.before\.pb:\$"
+said second '^largest changes of own value \(flat\)$'
+said second '\+[0-9.]+m?s .* total$'
+cp kept.pb second.copy
+run third --keep 3 -o kept.pb -- "$host" 3
+cmp -s kept.before.pb second.copy && cmp -s kept.before2.pb first.copy || fail "runs before: $(ls kept*)"
+run fourth --keep=0 -o kept.pb -- "$host" 3
+cmp -s kept.before.pb second.copy || fail "-keep=0 kept one"
+grep -q 'run before' fourth.err && fail "-keep=0 says: $(grep 'run before' fourth.err)"
+run other -o kept.pb -- sh -c ':'
+grep -q 'against the run before' other.err && fail "compared with another program"
+check_valid kept.before.pb
+
+# A mistaken setting is refused before the command runs for nothing.
 for wrong in --cpu=abc --cpu=0 --wall=2000 --heap=much --lock=long; do
 	run wrong "$wrong" -- echo ran
 	check_status wrong 2
 	said wrong "cprof run: $wrong is no|cprof run: ${wrong#-} is no"
 	[ -s wrong.out ] && fail "$wrong: it ran"
 done
+for wrong in '--flame=a.pdf' '--own=('; do
+	run wrong "$wrong" -- echo ran
+	check_status wrong 2
+	[ -s wrong.out ] && fail "$wrong: it ran"
+done
+said wrong 'own=\(: '
 
 # Ends as the command does.
 for signal in TERM INT KILL; do
@@ -126,6 +195,13 @@ for signal in TERM INT KILL; do
 	[ "$status" = $((128 + $(kill -l $signal))) ] || fail "by SIG$signal: status $status"
 done
 said by-KILL 'no cpu profile was written: the command was killed'
+# Also where another run wrote that file a moment before.
+for ((i = 0; i < 10; i++)); do
+	run before -o s.pb sh -c 'kill -INT $$'
+	[ -s s.pb ] || fail "a command that is interrupted leaves no profile"
+	run at-once -o s.pb sh -c 'kill -KILL $$'
+	said at-once 'no cpu profile was written: the command was killed'
+done
 "$cprof" run -o forwarded.pb -- sh -c 'trap "echo got; exit 9" USR1; echo $$; while :; do sleep 0.05; done' \
 	>forward.out 2>forward.err &
 pid=$!
@@ -157,6 +233,25 @@ if $CC -static -o static three.c 2>/dev/null; then
 	run script ./script
 	said script 'static is statically linked'
 fi
+# A program of musl's would not start with the library. The first one names a loader with musl's name, which
+# is glibc's.
+cat >settings.c <<'END'
+#include <stdlib.h>
+int main(void) { return getenv("LD_PRELOAD") || getenv("CPUPROFILE") ? 1 : 3; }
+END
+$CC -o settings settings.c || fail "the host doesn't compile"
+loader=$(${READELF:-readelf} -lW settings | sed -n 's/.*interpreter: \(.*\)].*/\1/p')
+ln -s "$loader" ld-musl-test.so.1
+$CC -o musl settings.c -Wl,--dynamic-linker="$work/ld-musl-test.so.1" || fail "the host doesn't compile"
+run musl ./musl
+check_status musl 3
+said musl 'musl is built for musl, and libcprof for glibc: it runs without libcprof$'
+if command -v musl-gcc >/dev/null; then
+	musl-gcc -o real-musl settings.c || fail "the host doesn't compile"
+	run real-musl ./real-musl
+	check_status real-musl 3
+	said real-musl 'it runs without libcprof$'
+fi
 $CC -o foreign three.c
 printf '\xf3\x00' | dd of=foreign bs=1 seek=18 conv=notrunc 2>/dev/null
 run foreign ./foreign
@@ -178,5 +273,15 @@ run empty
 check_status empty 2
 run flame --flame=flame.html -o f.pb -- "$host" 3
 grep -q '</html>' flame.html || fail "no flame graph: $(cat flame.err)"
+# A tab for each mode; -open hands the page to the desktop.
+mkdir bin
+mkfifo opened
+printf '#!/bin/sh\necho "$1" >%s\n' "$work/opened" >bin/xdg-open
+chmod +x bin/xdg-open
+PATH=$work/bin:$PATH run open --open --cpu --heap --lock -o open.pb -- "$host" 3
+page=$work/$(basename "$host").html
+[ "$(timeout 20 head -n 1 opened)" = "$page" ] || fail "$page was not opened: $(cat open.err)"
+grep -q '{"name":"CPU"' "$page" && grep -q '{"name":"Heap"' "$page" ||
+	fail "no tabs in the flame graph"
 [ "$(wc -l <flame.out)" = 1 ] || fail "something of ours is on stdout: $(cat flame.out)"
 finish

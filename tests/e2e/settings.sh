@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Settings from the environment: good ones take effect, bad ones are said in one line and
 # the program runs on, and nobody hears of them without a mode or twice.
 . "$srcdir/tests/lib/e2e.sh"
@@ -42,6 +43,33 @@ CPUPROFILE_FREQUENCY=often profiled family sh -c 'perl -e 1; perl -e 1 & wait; (
 env LD_PRELOAD="$CP_LIBRARY" CPUPROFILE_FREQUENCY=often CPROF_SIGNAL=KILL perl -e 1 >"$work/idle.out" 2>&1
 [ -s "$work/idle.out" ] && fail "said without a mode: $(cat "$work/idle.out")"
 
+# Misspelt variables: the nearest setting, once for a family; also where no mode is on because of it.
+misspelt() { # NAME=VALUE text
+	env "$1" LD_PRELOAD="$CP_LIBRARY" sh -c 'perl -e 1; perl -e 1 & wait; (exec perl -e 1); true' >"$work/misspelt.out" 2>"$work/misspelt.err"
+	[ "$(grep -c "^libcprof: ${1%%=*} " "$work/misspelt.err")" = 1 ] && grep -qF -- "$2" "$work/misspelt.err" ||
+		fail "$1: not \"$2\" once: $(cat "$work/misspelt.err")"
+}
+misspelt "CPUPROFLE=$work/no.pb" "did you mean CPUPROFILE?"
+misspelt "CPU_PROFILE=$work/no.pb" "did you mean CPUPROFILE?"
+misspelt "HEAP_PROFILE=$work/no.pb" "did you mean HEAPPROFILE?"
+export CPUPROFILE=$work/misspelt.pb
+misspelt CPROF_LOCK_TRESHOLD=5us "did you mean CPROF_LOCK_THRESHOLD?"
+misspelt CPROF_SOMETHING_ELSE=1 "cprof-environment(7)"
+# A setting that is set is not reported for its neighbours, nor is any existing setting.
+documented=$(grep -oE 'CPROF_[A-Z_]+' "$srcdir/man/cprof-environment.7" | sort -u)
+[ "$(wc -w <<<"$documented")" -gt 14 ] || fail "the manual page has only $documented"
+# shellcheck disable=SC2086
+env CPU_PROFILE=1 GOPROFILE=1 PROFILE=1 ${documented//$'\n'/= }= LD_PRELOAD="$CP_LIBRARY" perl -e 1 2>"$work/known.err"
+[ -s "$work/known.err" ] && fail "said of what is a setting: $(cat "$work/known.err")"
+unset CPUPROFILE
+
+# Two modes with one path.
+HEAPPROFILE=$work/both.pb profiled both perl -e "$busy"
+[ "$(lines both)" = 1 ] || fail "one path for two modes: $(lines both) lines"
+grep -qF "a path other than CPUPROFILE's; using $work/both.heap.pb" "$work/both.err" || fail "one path for two modes: $(cat "$work/both.err")"
+check_valid "$work/both.pb"
+check_valid_as heap "$work/both.heap.pb"
+
 # Programs are chosen by name.
 CPROF_ONLY='no-such*,ot?er' profiled others perl -e "$busy"
 [ ! -e "$work/others.pb" ] || fail "CPROF_ONLY did not leave perl out"
@@ -52,4 +80,10 @@ check_valid "$work/chosen.pb"
 LD_PRELOAD="$CP_LIBRARY" CPUPROFILE="$work/%e-%p.pb" perl -e "$busy" >"$work/template.out" 2>&1 &
 wait $!
 check_valid "$work/perl-$!.pb"
+JOB=a/7 LD_PRELOAD="$CP_LIBRARY" CPUPROFILE="$work/%q{JOB}-%q{NO_SUCH_JOB}.pb" perl -e "$busy" >"$work/template.out" 2>&1
+check_valid "$work/a_7-.pb"
+# A program has the name that it was started by.
+ln -s "$(command -v perl)" "$work/by-another-name"
+LD_PRELOAD="$CP_LIBRARY" CPUPROFILE="$work/%e.pb" "$work/by-another-name" -e "$busy" >"$work/template.out" 2>&1
+check_valid "$work/by-another-name.pb"
 finish

@@ -1,5 +1,7 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* For symbolize.sh: samples in calls that the compiler must have inlined two deep, each on a line
- * of its own. Lines matter: the script knows their numbers. */
+ * of its own. The script looks for mix(), whose body begins two lines below its name, and for the
+ * call of twice(). */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -20,7 +22,7 @@ __attribute__((noinline)) unsigned burn(unsigned n)
 	unsigned s = 1;
 
 	while (n--)
-		s = twice(s); /* line 23 */
+		s = twice(s);
 	return s;
 }
 

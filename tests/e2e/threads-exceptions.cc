@@ -1,4 +1,6 @@
-// Four threads that price orders; what can't be priced is thrown, through frames that clean up.
+/* SPDX-License-Identifier: BSD-3-Clause */
+// Four threads that price orders; an order that can't be priced is thrown, through frames that
+// clean up.
 #include <cstdio>
 #include <map>
 #include <memory>

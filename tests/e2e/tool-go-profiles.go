@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Profiles as Go's own runtime writes them, for the tests of cprof: cpu, heap, mutex and labels
 // in the directory that the first argument names.
 package main

@@ -1,6 +1,7 @@
 #!/bin/bash
-# cprof's tables are go tool pprof's, to the byte, on Go's own profiles and on ours: every verb, with
-# every option that changes what is counted.
+# SPDX-License-Identifier: BSD-3-Clause
+# cprof's tables are the same as go tool pprof's, to the byte, on Go's own profiles and on libcprof's: every verb,
+# with every option that changes the counts.
 . "$srcdir/tests/lib/e2e.sh"
 cprof=$builddir/cprof
 [ -x "$cprof" ] || skip "the cprof tool is not built"
@@ -26,7 +27,12 @@ compare() { # verb pprof's-option [regex --] options... files...
 	verb=$1 option=$2 pattern=()
 	shift 2
 	[ "${2:-}" = -- ] && { pattern=("$1"); shift 2; }
-	"$cprof" "$verb" "${pattern[@]}" "$@" >ours 2>ours.err
+	# The table of the user's own code, which comes before pprof's, is not in it.
+	own=()
+	[ "$verb" = top ] && own=(-own=)
+	# pprof always leaves out what a file declares uninteresting.
+	own+=(-drop_frames)
+	"$cprof" "$verb" "${own[@]}" "${pattern[@]}" "$@" >ours 2>ours.err
 	go tool pprof -symbolize=none "$option${pattern:+=$pattern}" "$@" >go.out 2>go.err
 	for file; do :; done
 	go tool pprof -comments "$file" 2>/dev/null >comments

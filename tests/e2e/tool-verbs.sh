@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # cprof as its users meet it: help, sources, JSON, files it writes, a terminal, mistakes, bad files.
 . "$srcdir/tests/lib/e2e.sh"
 cprof=$builddir/cprof
@@ -22,7 +23,7 @@ p.write("app.pb")
 END
 [ -s app.pb ] || fail "there is no profile to look at"
 
-# What a command answers: its exit status, and an expression for stdout or stderr.
+# The result of a command: its exit status, and an expression for stdout or stderr.
 answers() { # status regex command...
 	want=$1 pattern=$2
 	shift 2
@@ -37,6 +38,20 @@ answers 0 'usage: cprof VERB' "$cprof" --help
 answers 0 '^cprof .*[0-9]+\.[0-9]+' "$cprof" --version
 answers 2 'usage: cprof VERB' "$cprof"
 answers 2 'no verb "topp"; did you mean "top"' "$cprof" topp
+answers 2 '"cprof run" records a command' "$cprof" record ./app
+answers 2 'did you mean "top"' "$cprof" report app.pb
+answers 2 'did you mean "symbolize"' "$cprof" symbolise app.pb
+answers 2 'there is no verb "zzz"; "cprof' "$cprof" zzz
+answers 2 'gone.pb: No such file or directory' "$cprof" gone.pb
+answers 2 'run -heap -- COMMAND' "$cprof" -heap -- ./app
+answers 2 '"cprof run -- /bin/sh" profiles' "$cprof" /bin/sh
+answers 2 ' is a directory' "$cprof" ./
+answers 2 'there is no option -cumm; did you mean -cum\?' "$cprof" top -cumm app.pb
+answers 2 'there is no option --nodecuont=3; did you mean -nodecount\?' "$cprof" top --nodecuont=3 app.pb
+answers 2 'there is no option --xyzzy; see' "$cprof" top --xyzzy app.pb
+answers 2 'takes no value' "$cprof" top -cum=3 app.pb
+answers 0 '40ms.*hot' "$cprof" app.pb
+answers 0 '"rows"' "$cprof" app.pb --json
 for verb in $("$cprof" --help | sed -n 's/^  \([a-z-]*\) .*/\1/p'); do
 	answers 0 "usage: cprof $verb" "$cprof" "$verb" --help
 	answers 0 "usage: cprof $verb" "$cprof" help "$verb"
@@ -56,7 +71,7 @@ answers 2 'exclude each other' "$cprof" top -base=app.pb -diff_base=app.pb app.p
 answers 2 'no function matches' "$cprof" peek nothing app.pb
 answers 2 'no function matches' "$cprof" list nothing app.pb
 answers 0 'focus matched nothing' "$cprof" top -focus=nothing app.pb
-# One dash or two, with = or without, before and behind the file.
+# One dash or two, with = or without, before and after the file.
 for spelling in "-focus=hot app.pb" "--focus hot app.pb" "app.pb -focus hot" "app.pb --focus=hot"; do
 	# shellcheck disable=SC2086
 	answers 0 'Total samples|40ms.*hot' "$cprof" top $spelling
@@ -79,7 +94,13 @@ if ! "$cprof" top http://127.0.0.1:1/ 2>&1 | grep -q 'built without libcurl'; th
 	answers 2 '404' "$cprof" top "http://127.0.0.1:$port/nothing"
 	answers 2 'not a pprof profile' "$cprof" top "http://127.0.0.1:$port/want"
 	answers 2 'connect' "$cprof" top http://127.0.0.1:1/
+	# A machine without libcurl: its names lead to what is no library.
+	mkdir no-curl
+	for name in libcurl.so.4 libcurl-gnutls.so.4; do echo >no-curl/$name; done
+	answers 2 'needs libcurl\.so\.4.*install' env LD_LIBRARY_PATH="$PWD/no-curl" "$cprof" top http://127.0.0.1:1/
+	answers 0 'Total samples|40ms.*hot' env LD_LIBRARY_PATH="$PWD/no-curl" "$cprof" top app.pb
 fi
+! ${READELF:-readelf} -d "$cprof" | grep -q curl || fail "libcurl is loaded by every call: $(${READELF:-readelf} -d "$cprof" | grep curl)"
 
 # ---- JSON ----
 json() { # python-expression command...
@@ -117,7 +138,32 @@ json "d['samples'] == 2" "$cprof" info --json bare.pb
 json "[k['key'] for k in d['keys']] == ['thread']" "$cprof" tags --json kept.pb
 "$cprof" strip-labels -only=thread -o kept.pb app.pb
 json "[k['key'] for k in d['keys']] == ['tid']" "$cprof" tags --json kept.pb
+# Of deep stacks the middle goes, and what then is equal is summed; the leaf and the root stay.
+python3 - <<'END'
+from pprof_build import Profile
+p = Profile([("samples", "count"), ("cpu", "nanoseconds")], default="cpu")
+exe = p.mapping("/usr/bin/app")
+f = [p.frame("f%d" % i, mapping=exe) for i in range(20)]
+p.sample(f, [1, 1000])
+p.sample(f[:10] + f[11:], [1, 100])
+p.sample(f[:5], [1, 10])
+p.sample(f[:6], [1, 1])
+p.write("deep.pb")
+END
+for verb in merge strip-labels; do
+	"$cprof" $verb -max-depth=5 -o cut.pb deep.pb || fail "$verb -max-depth failed"
+	"$cprof" folded cut.pb | sort >cut.folded
+	printf '%s\n' 'f19;f18;[...];f1;f0 1100' 'f4;f3;f2;f1;f0 10' 'f5;f4;[...];f1;f0 1' | sort |
+		cmp -s - cut.folded || fail "$verb -max-depth=5: $(cat cut.folded)"
+	answers 0 'stacks: 3 cut in the middle to 5 frames' "$cprof" info cut.pb
+	"$cprof" $verb -max-depth=20 -o cut.pb deep.pb
+	"$cprof" folded cut.pb | grep -qF '[...]' && fail "$verb cut what is not too deep"
+	answers 2 'at least 3 frames' "$cprof" $verb -max-depth=2 -o cut.pb deep.pb
+done
 if command -v go >/dev/null; then
+	"$cprof" merge -max-depth=5 -o cut.pb deep.pb
+	go tool pprof -symbolize=none -traces cut.pb >go.out 2>&1 && grep -qF '[...]' go.out ||
+		fail "pprof can't read what merge cut: $(head -n 3 go.out)"
 	go tool pprof -symbolize=none -top both.pb >go.out 2>&1 || fail "pprof can't read what merge wrote"
 fi
 cp both.pb before.pb
@@ -160,6 +206,11 @@ grep -q 'paged.*hot' tty.out || fail "PAGER is not used"
 grep -q "$(printf '\033')" tty.out && fail "NO_COLOR is not heard"
 terminal "$cprof" merge app.pb >tty.out && fail "a profile is written to a terminal"
 
+# What "cprof run" kept of the run before isn't added to a picture in silence.
+cp app.pb app.before.pb
+answers 0 'app.before.pb is of the run before, and added up' "$cprof" flame app.pb app.before.pb -o both.html
+"$cprof" flame app.before.pb -o one.html 2>&1 | grep 'run before' && fail "a file alone is added up"
+
 # ---- bad files ----
 answers 2 'No such file' "$cprof" top nowhere.pb
 answers 2 'is a directory' "$cprof" top .
@@ -167,6 +218,27 @@ answers 2 'is a directory' "$cprof" top .
 answers 2 'is empty' "$cprof" top empty.pb
 printf 'just a text\n' >text.pb
 answers 2 'text.pb: not a pprof profile' "$cprof" top text.pb
+foreign() { # name regex (the file is read)
+	cat >foreign.$1
+	answers 2 "foreign.$1: not a pprof profile, but $2" "$cprof" top "foreign.$1"
+}
+printf 'PERFILE2\150\0\0\0' | foreign perf "perf's"
+python3 -c 'import struct, sys; sys.stdout.buffer.write(struct.pack("<8Q", 0, 3, 0, 10000, 0, 1, 1, 4096))' | foreign cpu "gperftools' CPU"
+printf 'heap profile:  1: 2 [ 3: 4] @ heapprofile\n' | foreign heap "gperftools' heap"
+printf 'v 10300 3\nX /usr/bin/app\nI 1000 20\n' | foreign heaptrack "heaptrack's"
+printf '(\265/\375\044\0\1\0\0' | foreign zst 'compressed with zstd, as heaptrack'
+printf 'main;work;deep 12\nmain 3\n' | foreign folded 'folded stacks'
+printf 'FLR\0\0\2\0\1' | foreign jfr 'a recording of Java'
+printf '# callgrind format\nversion: 1\n' | foreign callgrind "callgrind's"
+printf 'main;work;deep 12\n' | gzip | foreign folded.gz 'folded stacks'
+# Names only: list says what adds the lines.
+python3 - <<'END'
+from pprof_build import Profile
+p = Profile([("samples", "count")])
+p.sample([p.frame("hot", mapping=p.mapping("/usr/bin/app"))], [1])
+p.write("names.pb")
+END
+answers 2 'names.pb has names only.*cprof symbolize --in-place names.pb' "$cprof" list hot names.pb
 head -c 150 app.pb >cut.pb
 answers 2 'damaged gzip data: the file is cut short' "$cprof" top cut.pb
 { head -c 60 app.pb; head -c 40 /dev/zero; tail -c +101 app.pb; } >hole.pb

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* For the wall clock's tests: threads whose time is known.
  *
  *   wall-host shares SECONDS    sleeps 30 ms, polls 40, computes 30; "function ns" of each
@@ -75,7 +76,7 @@ static int shares(double seconds)
 	return 0;
 }
 
-/* A thread, and how long it lived at least (by itself) and at most (by who made it). */
+/* A thread, and how long it lived at least (by its own clock) and at most (by its maker's). */
 struct life {
 	pthread_t thread;
 	void (*work)(long us);

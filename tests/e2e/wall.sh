@@ -1,5 +1,6 @@
-# The wall clock: every thread's whole time stands in the profile, waiting where it waits and
-# running where it runs. Nothing here depends on how fast the machine is.
+# SPDX-License-Identifier: BSD-3-Clause
+# The wall clock: every thread's whole time is in the profile, waiting where it waits and running where it runs.
+# Nothing here depends on how fast the machine is.
 . "$srcdir/tests/lib/e2e.sh"
 host=./tests/e2e/wall-host
 
@@ -42,8 +43,8 @@ shares() {
 	[ ! -s "$work/wrong" ] || fail "shares: $(cat "$work/wrong")"
 }
 
-# What each thread lived, by itself and by who made it, is the least and the most that it may have.
-# Written again and again meanwhile: dumps come between visits, and make them late.
+# Each thread's lifetime, by its own clock and by its maker's, is the least and the most time that it may have. The
+# file is written again and again meanwhile: dumps come between visits, and make them late.
 threads() {
 	CPROF_CHECKPOINT=30ms walled threads "$host" threads
 	"$pprof_check" --comments "$work/threads.pb" | sed -n 's/^wall time: .* \([0-9.]*\) s unsampled/unsampled \1/p' >>"$work/threads.out"

@@ -1,7 +1,8 @@
-/* What walk.sh profiles while the profiler's calls fail: each thing that makes the profiler do
- * something, once, in a fixed order, with output and exit status that depend on nothing else.
- * `host again` is what it execs, `host short` only works and ends, `host api DIR` starts and stops
- * profiles itself, if the library is there, and leaves their results in DIR/result.
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The program that walk.sh profiles while the profiler's calls fail. It does everything that makes
+ * the profiler do something, once, in a fixed order, with output and exit status that depend on
+ * nothing else. It execs `host again`; `host short` only works and ends, `host api DIR` starts and
+ * stops profiles itself, if the library is there, and leaves their results in DIR/result.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -41,7 +42,8 @@ static void spend(double seconds)
 	} while (now < end);
 }
 
-/* What calls spend last stays on the stack. */
+/* After a function's last call: the call is then no tail call, and the function stays on the stack.
+ */
 #define STAY() __asm__ volatile("")
 
 __attribute__((noinline)) static void before(void)
@@ -169,8 +171,8 @@ static void *read_pipe(void *arg)
 	return NULL;
 }
 
-/* Into a pipe that is full until it is read, and says EAGAIN: there is something to wait for. What
- * came through is left as a profile, if that is what the call says. */
+/* Dumps into a pipe that is full until it is read, so that a write returns EAGAIN and has to wait.
+ * The received bytes are kept as a profile if the call reports success. */
 static void dump_into_a_pipe(const char *directory)
 {
 	int (*dump)(int) = NULL, err = 1;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Makes the system calls of libcprof fail, those of the profiled program never.
  *
  *	inject --library FILE [--report FILE] [--call NAME --at N [--beyond] [--how HOW]] --
@@ -133,7 +134,8 @@ static bool is_counted(struct tracee *t, const struct __ptrace_syscall_info *s, 
 	/* A wake never fails; and a lock's own wait is made by libc for the program. */
 	if (s->entry.nr == SYS_futex)
 		return p->direct && (s->entry.args[1] & FUTEX_CMD_MASK) == FUTEX_WAIT;
-	/* Of what libc writes nothing is ours, whatever an earlier call has left on its stack. */
+	/* libc's own writes are never the library's, whatever an earlier call has left on its
+	 * stack. */
 	if (s->entry.nr == SYS_write && !p->direct)
 		return false;
 	return place_is_own(p);
@@ -157,7 +159,7 @@ static void fail_call(struct tracee *t, const struct __ptrace_syscall_info *s)
 	t->result = -error;
 }
 
-/* What is said about a fault must not fall victim to it. */
+/* The message about a fault must not itself fail. */
 static bool is_message(const struct __ptrace_syscall_info *s)
 {
 	return s->entry.nr == SYS_write && s->entry.args[0] == STDERR_FILENO;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The fault injector's parts: inject.c traces and injects, inject_place.c says where in the
  * library a call comes from, inject_names.c has the names. Test programs only; x86_64.
  */
@@ -27,13 +28,13 @@ struct place {
 int place_load(const char *library);
 /* Where TID has the library. */
 struct place_map place_find(pid_t tid);
-/* Of a call at IP with SP; what the stack holds in its first pages decides. */
+/* For a call at IP with SP; the first pages of the stack decide. */
 struct place place_of(pid_t tid, const struct place_map *m, uint64_t ip, uint64_t sp);
-/* It was made for the library's own sake; not by a function that stands in for libc's and passes
- * the program's call on. */
+/* The call was made for the library's own sake, not by an interposed function that passes the
+ * program's call on. */
 bool place_is_own(const struct place *p);
 
-/* A call's number here, below NAMES_CALLS_MAX, which stands for those that aren't known. */
+/* A call's number here, below NAMES_CALLS_MAX; that number itself means an unknown call. */
 #define NAMES_CALLS_MAX 96
 size_t names_call(uint64_t number);
 const char *names_of_call(size_t call);

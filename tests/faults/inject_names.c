@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Names of system calls and errors, as the injector's command line and report have them. */
 #include "inject.h"
 

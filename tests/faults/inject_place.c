@@ -1,9 +1,10 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Where in the library a system call comes from; see inject.h.
  *
- * The instruction's address decides where the library makes a call itself. Where libc makes one for
- * it (a thread, a dlopen), the nearest return address into the library on the stack does: words
- * that lie there since an earlier call are passed over unless a call instruction stands before
- * the place they point to.
+ * The instruction's address decides where the library makes a call itself. If libc makes one for it
+ * (a thread, a dlopen), the nearest return address into the library on the stack decides: remains
+ * of an earlier call are passed over unless a call instruction precedes the place that they point
+ * to.
  */
 #include "inject.h"
 
@@ -32,7 +33,7 @@ static struct {
 	size_t count;
 } library;
 
-/* Functions that are no stand-ins, but have the program's own code run below them. */
+/* Functions that are not interposed, but run the program's own code below them. */
 static const char *const run_program[] = { "cp_threads_entry", "cp_threads_entry_c11" };
 
 static int by_start(const void *a, const void *b)
@@ -42,7 +43,7 @@ static int by_start(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-/* What a program may call of ours, as against what stands in for functions of libc. */
+/* Functions of the library that a program may call, as opposed to interposed functions of libc. */
 static bool is_interface(const char *name)
 {
 	return !strncmp(name, "cprof_", 6) || !strncmp(name, "Profiler", 8) ||
@@ -212,8 +213,8 @@ static bool is_exported(const char *name)
 	return false;
 }
 
-/* A word that an earlier call left on the stack may come before the function that is really
- * there; what stands in for libc's is in the innermost frames if it made the call. */
+/* A word that an earlier call left on the stack may come before the function that is really there;
+ * an interposed function is in the innermost frames if it made the call. */
 bool place_is_own(const struct place *p)
 {
 	if (!p->count)

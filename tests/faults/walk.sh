@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Walks through the calls that the library makes for itself, and makes each fail in turn: the n-th
 # mmap, n = 1, 2, ... until a run sees no more of them; then the n-th openat, ...
 #
@@ -9,7 +10,7 @@
 # or lacks what went before, a line says so and, for a single fault after the start, the dump made earlier is there.
 # FAULT_WAY=api: the program starts and stops by cprof_start and cprof_stop, whose results say what is missing;
 # launched: a shell has samples, and becomes the program by exec.
-# `make faults` runs all of it, tests/traps/trap_faults.sh a few. FAULT_JOBS run at a time; FAULT_STEP=k takes every k-th
+# `make faults` runs all of it, tests/traps/faults/run.sh a few. FAULT_JOBS run at a time; FAULT_STEP=k takes every k-th
 # point. What was said, and from where the call came, is in $FAULT_SAID, if set; all files of a run that failed stay in $FAULT_KEEP.
 set -u
 : "${CP_LIBRARY:?is the built libcprof.so}"
@@ -33,8 +34,8 @@ everything="mmap:ENOMEM mmap:ENOMEM+ mprotect:ENOMEM munmap:ENOMEM
 	getcwd:ENOENT readlink:EACCES readlinkat:EACCES getrandom:EAGAIN prlimit64:EPERM prctl:EPERM uname:EPERM
 	futex:EINTR futex:EAGAIN process_vm_readv:EPERM+/9 process_vm_readv:EPERM/9 pread64:EIO/9 pread64:EIO+/9 pread64:short/9"
 
-# What one run is given. The wall clock is slow, for its calls depend on time.
-# With FAULT_SYMBOLIZE=full the helper takes its part.
+# The settings of one run. The wall clock is slow, because its calls depend on time. With FAULT_SYMBOLIZE=full the
+# helper takes part.
 profile() { # directory, then inject's arguments up to --
 	local at=$1
 	shift
@@ -60,7 +61,7 @@ has() { # file function
 	"$pprof_check" --raw "$1" 2>/dev/null | grep -q "$2"
 }
 
-# What there is in place of it.
+# The text that replaces it.
 held() { # file
 	echo "$("$pprof_check" --raw "$1" | wc -l) stacks; $("$pprof_check" --comments "$1" | grep -E '^(samples|visits|wall time):')"
 }
@@ -85,6 +86,10 @@ problems() { # directory status beyond
 		[ -e "$file" ] || continue
 		mode=${file##*/}
 		compressed "$file"
+		case $mode in
+		*.peak.*) mode=peak ;;
+		*.holders.*) mode=holders ;;
+		esac
 		"$pprof_check" --mode "${mode%%.*}" "$file" >"$at/check" 2>&1 || echo "not whole: ${file##*/}: $(head -n 1 "$at/check")"
 		[ "$(stat -c %a "$file")" = 600 ] || echo "mode $(stat -c %a "$file"): ${file##*/}"
 	done
@@ -100,8 +105,8 @@ problems() { # directory status beyond
 missing() { # directory mode said beyond
 	local f=before
 	[ "$2" = lock ] && f=worker
-	# What the wall clock sees depends on what else the machine does, and on the tracer, which stops the
-	# pacer at each of its calls: four dumps may take it most of the program's life. Main it has seen in any case.
+	# The visits of the wall clock depend on other work on the machine, and on the tracer, which stops the pacer
+	# at each of its calls: four dumps may take it most of the program's life. It has seen main in any case.
 	[ "$2" = wall ] && f='[;	]_start$'
 	has "$1/$2.pb" "$f" && return
 	# The interface's functions return errors, and say nothing.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Any bytes as .eh_frame_hdr and .eh_frame, any registers: a step or an error, no fault,
  * no read outside of the module and the stack.
  *
@@ -9,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cfi_build.h"
-#include "sigsafe/cfi.h"
+#include "unwind/cfi_build.h"
+#include "unwind/signal/cfi.h"
 
 #include "../unit/learnt.h"
 
@@ -47,9 +48,9 @@ static void run(const struct cp_cfi_module *m, const uint8_t *choice)
 	for (unsigned r = 0; r < CP_REGS; r++)
 		f.regs.r[r] = (uint64_t)&stack[choice[r % CHOICES] % WORDS];
 	cp_stackmem_init(&f.stack, f.regs.r[CP_REG_SP], (uint64_t)stack, (uint64_t)(stack + WORDS));
-	cp_cfi_start_before(m, pc, false);
+	cp_cfi_table_start_before(m, pc, false);
 	learn(m, pc);
-	if (!cp_cfi_find(m, pc, NULL, &fde) || cp_cfi_row(&fde, pc, &row))
+	if (!cp_cfi_table_find(m, pc, NULL, &fde) || cp_cfi_row(&fde, pc, &row))
 		return;
 	cp_rule_of(&row);
 	cp_cfi_step(&f, &fde, &row);

@@ -1,13 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Any text as the value of every setting, as a list of globs and as a path's template. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "config.h"
-#include "config_values.h"
-#include "globs.h"
-#include "path.h"
+#include "modes/cpu/cpu_settings.h"
+#include "output/mode_ops.h"
+#include "settings/config.h"
+#include "settings/config_values.h"
+#include "base/globs.h"
+#include "settings/path.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -26,10 +29,12 @@ static void check(bool holds)
 
 static void read_settings(void)
 {
-	struct cp_config c;
+	static struct cp_config c;
+	const struct cp_cpu_settings *cpu = cp_config_of(&c, CPROF_CPU);
 
+	cp_mode_ops_set(cp_modes);
 	cp_config_read_quietly(&c, look_up);
-	check(c.cpu_frequency >= 1 && c.cpu_frequency <= 10000);
+	check(cpu->frequency >= 1 && cpu->frequency <= 10000);
 	check(c.max_depth >= 1 && c.max_depth <= 4096);
 	check(c.dump_signal >= 0 && c.dump_signal <= 64 && c.dump_signal != 9);
 	check(!c.dump_signal || c.dump_signal != c.toggle_signal);
@@ -40,17 +45,26 @@ static void read_values(void)
 {
 	uint64_t v = 0;
 
-	cp_value_size(text, &v);
-	if (!cp_value_duration(text, &v) && strpbrk(text, "123456789"))
+	cp_config_values_size(text, &v);
+	if (!cp_config_values_duration(text, &v) && strpbrk(text, "123456789"))
 		check(v > 0);
 	cp_globs_match(text, "some-program");
 	cp_globs_match("[!a-f]*,?b*c[x-", text);
 }
 
+static const char *value_of(const char *name)
+{
+	return *name == 'N' ? NULL : text;
+}
+
 /* The name of every dump fits where the count said that it does, and ends there. */
 static void build_paths(void)
 {
-	const struct cp_path_facts facts = { 7, text, "host", 1700000000, NULL };
+	const struct cp_path_facts facts = { .pid = 7,
+					     .program = text,
+					     .host = "host",
+					     .start_time = 1700000000,
+					     .variable = value_of };
 	char path[512], numbered[512];
 	bool has_pid;
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Any bytes as an ELF file with DWARF: all of its addresses are asked for. Nothing but time and
  * memory may depend on what is in it.
  */
@@ -7,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "dwarf.h"
+#include "dwarf/dwarf.h"
 
 #define QUERIES 64
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Any bytes as a module: as its file, its debug file and its image in memory. */
 #include <stddef.h>
 #include <stdint.h>
@@ -5,10 +6,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "buildid.h"
-#include "debugfile.h"
-#include "elf.h"
-#include "symbols.h"
+#include "symbols/buildid.h"
+#include "symbols/debugfile.h"
+#include "symbols/elf.h"
+#include "symbols/symbols.h"
 
 #define QUERIES 32
 

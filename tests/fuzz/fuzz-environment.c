@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Any environment, as a program is started with: settings of every kind at once, what a parent
  * tells of itself, and variables that are none. NULs in the input end a variable.
  */
@@ -7,9 +8,11 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "config.h"
-#include "lineage.h"
-#include "path.h"
+#include "settings/config.h"
+#include "host/process_tree.h"
+#include "modes/cpu/cpu_settings.h"
+#include "output/mode_ops.h"
+#include "settings/path.h"
 
 #define VARIABLES_MAX 64
 
@@ -44,30 +47,30 @@ static size_t split(char *text, size_t size)
 }
 
 /* Ours is taken out, all others stay, in their order. */
-static void read_lineage(struct cp_lineage *l, size_t count)
+static void read_tree(struct cp_process_tree *l, size_t count)
 {
 	size_t left = 0;
 
-	cp_lineage_read(l, environment);
+	cp_process_tree_read(l, environment);
 	while (environment[left])
 		left++;
 	check(left <= count);
 	for (size_t i = 0; i < left; i++)
-		check(strncmp(environment[i], CP_LINEAGE_VARIABLE "=",
-			      sizeof(CP_LINEAGE_VARIABLE)) != 0);
+		check(strncmp(environment[i], CP_PROCESS_TREE_VARIABLE "=",
+			      sizeof(CP_PROCESS_TREE_VARIABLE)) != 0);
 	check(l->base[0] == '/' && strlen(l->base) < sizeof(l->base));
 }
 
-/* What descendants get is an absolute path, or what was there. */
-static void pin(const struct cp_lineage *l, enum cp_mode mode)
+/* Descendants get an absolute path, maybe with gperftools' mark, or the original value. */
+static void pin(const struct cp_process_tree *l, enum cprof_mode mode)
 {
 	const char *variable = cp_config_variable(mode), *path = look_up(variable), *pinned;
 	size_t head = strlen(variable) + 1;
 
 	if (!path || !*path)
 		return;
-	pinned = cp_lineage_pin(l, environment, variable, path);
-	check(pinned == path || pinned[0] == '/');
+	pinned = cp_process_tree_pin(l, environment, variable, path);
+	check(pinned == path || cp_path_first(pinned) == '/');
 	if (pinned == path)
 		return;
 	/* It is in a page of its own, for as long as a process lives. */
@@ -77,13 +80,13 @@ static void pin(const struct cp_lineage *l, enum cp_mode mode)
 	munmap((void *)(uintptr_t)(pinned - head), 2 * CP_PATH_MAX); /* NOLINT */
 }
 
-static void expand(const struct cp_config *c, const struct cp_lineage *l)
+static void expand(const struct cp_config *c, const struct cp_process_tree *l)
 {
-	const struct cp_path_facts facts = { 7, "program", "host", 1700000000, NULL };
+	const struct cp_path_facts facts = { 7, "program", "host", 1700000000, NULL, NULL };
 	char path[CP_PATH_MAX], numbered[CP_PATH_MAX];
 	bool has_pid;
 
-	for (unsigned m = 0; m < CP_MAIN_MODES; m++)
+	for (unsigned m = cp_mode_ops_first(); m < CP_MAIN_MODES; m = cp_mode_ops_after(m))
 		if (c->path[m][0] &&
 		    !cp_path_expand(path, sizeof(path), c->path[m], l->base, &facts, &has_pid)) {
 			check(path[0] == '/');
@@ -95,20 +98,23 @@ static void expand(const struct cp_config *c, const struct cp_lineage *l)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *text = malloc(size + 1);
-	struct cp_lineage lineage;
+	struct cp_process_tree tree;
 	static struct cp_config c;
+	const struct cp_cpu_settings *cpu;
 
 	if (!text)
 		return 0;
+	cp_mode_ops_set(cp_modes);
 	memcpy(text, data, size);
 	text[size] = '\0';
-	read_lineage(&lineage, split(text, size));
+	read_tree(&tree, split(text, size));
 	cp_config_read_quietly(&c, look_up);
-	check(c.cpu_frequency >= 1 && c.cpu_frequency <= 10000);
+	cpu = cp_config_of(&c, CPROF_CPU);
+	check(cpu->frequency >= 1 && cpu->frequency <= 10000);
 	check(c.max_depth >= 1 && c.max_depth <= 4096);
-	expand(&c, &lineage);
-	for (unsigned m = 0; m < CP_MAIN_MODES; m++)
-		pin(&lineage, m);
+	expand(&c, &tree);
+	for (unsigned m = cp_mode_ops_first(); m < CP_MAIN_MODES; m = cp_mode_ops_after(m))
+		pin(&tree, m);
 	free(text);
 	return 0;
 }

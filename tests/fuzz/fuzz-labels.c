@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Any sequence of a program's calls for labels, beside a plain list of what should be there; and
  * the sets that samples would carry.
  */
@@ -7,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sigsafe/labels.h"
-#include "sigsafe/labelset.h"
+#include "sample/labels.h"
+#include "sample/labelset.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Any text as /tmp/perf-PID.map, which every runtime writes in its own way, and as /proc/kallsyms.
  */
 #include <stddef.h>
@@ -7,8 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "kallsyms.h"
-#include "perfmap.h"
+#include "symbols/kallsyms.h"
+#include "symbols/perfmap.h"
 
 #define QUERIES 24
 #define NAMES_LIMIT ((size_t)4 << 20)

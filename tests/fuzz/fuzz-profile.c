@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Any bytes as a profile (gzip or plain): read, and when that goes well filtered, combined with
  * itself, made into graphs of every kind, written and read again.
  */
@@ -5,12 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "combine.h"
-#include "filter.h"
-#include "graph.h"
-#include "load.h"
-#include "read.h"
-#include "write.h"
+#include "core/combine.h"
+#include "core/filter.h"
+#include "core/graph.h"
+#include "core/drop_frames.h"
+#include "core/read.h"
+#include "core/write.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -32,18 +33,18 @@ static void make_graphs(struct ct_profile *p)
 		struct ct_graph_settings s = { .granularity = (enum ct_granularity)kind,
 					       .mean = kind == CT_LINES,
 					       .no_inlines = kind == CT_FILES,
-					       .type = ct_profile_default_type(p) };
+					       .type = ct_model_default_type(p) };
 		struct ct_graph *g = ct_graph_new(p, &s);
 		struct ct_trim t = { 0.005, 0.001, kind == CT_LINES ? 3 : 0, kind == CT_FILES };
 		struct ct_trimmed done = ct_graph_trim(g, &t);
 
-		ct_graph_add_edges(g, done.edge_cutoff, kind == CT_FILES);
+		ct_graph_edges_add(g, done.edge_cutoff, kind == CT_FILES);
 		ct_graph_total(p, &s);
 		ct_graph_free(g);
 	}
 }
 
-/* What we wrote we can read. */
+/* The reader accepts the written file. */
 static void write_and_read(const struct ct_profile *p)
 {
 	char *file = NULL;
@@ -57,7 +58,7 @@ static void write_and_read(const struct ct_profile *p)
 	again = read_memory(file, size);
 	if (again && again->sample_count != p->sample_count)
 		abort();
-	ct_profile_free(again);
+	ct_model_free(again);
 	free(file);
 }
 
@@ -72,13 +73,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	ct_label_units_init(&units, p);
 	ct_filter(p, &units);
 	ct_label_units_release(&units);
-	if (!p->drop_frames || p->function_count < 100)
+	if (!p->drop_frames || p->function_count < 100) {
+		ct_drop_frames_choose(p);
 		ct_drop_frames(p);
+	}
 	twice = ct_combine((struct ct_profile *[]){ p, p }, 2);
 	if (twice)
 		make_graphs(twice);
-	ct_profile_free(twice);
+	ct_model_free(twice);
 	make_graphs(p);
-	ct_profile_free(p);
+	ct_model_free(p);
 	return 0;
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Runs a fuzzer's function over the files that are kept for it: its seeds, and what it once found.
  * In make check; see tests/fuzz/seeds.
  */

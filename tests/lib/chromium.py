@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Headless Chromium by the DevTools protocol over a pipe; python3 alone, no network, no port.
 
     with Browser() as browser:
@@ -36,7 +37,7 @@ class Browser:
         self.home = tempfile.mkdtemp()
         to_read, self.to = os.pipe()
         self.come, from_write = os.pipe()
-        # The protocol's descriptors are 3 and 4, whatever ours are.
+        # The protocol's descriptors are 3 and 4, whatever this script's are.
         command = [find_chromium(), *FLAGS, *flags, f"--user-data-dir={self.home}", "about:blank"]
         shell = ["sh", "-c", f'exec 3<&{to_read} 4>&{from_write}; exec "$@"', "sh", *command]
         self.log = open(os.path.join(self.home, "log"), "wb")
@@ -124,9 +125,26 @@ class Page:
         self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=scale, mobile=False)
         self.prefer(dark, still)
         self.ask("Page.navigate", url=url)
+        self.wait_loaded()
+
+    def wait_loaded(self):
         until = time.monotonic() + LIMIT
         while not self.loaded:
             self.browser.receive(until)
+        self.settle()
+
+    def reload(self):
+        self.loaded = False
+        self.ask("Page.reload")
+        self.wait_loaded()
+
+    def back(self):
+        """One step of the page's own history."""
+        self.value("new Promise(done => { addEventListener('popstate', done, { once: true }); history.back(); })")
+        self.settle()
+
+    def resize(self, width, height):
+        self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
         self.settle()
 
     def prefer(self, dark, still=True):

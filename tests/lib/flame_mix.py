@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """One profile with everything that flame, folded and convert tell apart, and TAP's lines."""
 from pprof_build import Profile
 

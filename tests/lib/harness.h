@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A test program: functions that check, listed in main, reported as TAP.
  *
  *     static void test_ring_drops_are_counted(void) { CHECK_EQ(cp_ring_drops(&r), 1); }

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Sampled sizes against the truth, over several runs. Input: the host's "# site size count size count"
 # and "site truth...", then "run site values..." of each run. Prints a line a site and value:
 # mean over truth, and how many standard errors the mean is off; exits 1 if more than LIMIT.

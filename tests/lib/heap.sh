@@ -1,6 +1,7 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Sourced after e2e.sh by scripts about heap profiles.
 
-# Run a command with a heap profile: like profiled. ALLOCATOR, a library to preload behind ours.
+# Run a command with a heap profile: like profiled. ALLOCATOR: a library to preload after libcprof.
 heap_profiled() { # name command...
 	name=$1
 	shift
@@ -11,11 +12,7 @@ heap_profiled() { # name command...
 }
 
 check_heap() { # file...
-	for file; do
-		[ -s "$file" ] || { fail "$file: missing or empty"; continue; }
-		"$pprof_check" --mode heap "$file" >"$work/check.log" 2>&1 ||
-			fail "$file is not valid: $(head -n 5 "$work/check.log")"
-	done
+	check_valid_as heap "$@"
 }
 
 # Sums of the four values over stacks whose functions match a regular expression.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """usage: http-file.py PORT-FILE FILE
 
 Serves HTTP on the loopback interface, at a free port, which is written to PORT-FILE: any GET is answered by FILE's

@@ -1,7 +1,8 @@
-# For the traps of the loader: builds modules and programs around tests/traps/plugin.c and
+# SPDX-License-Identifier: BSD-3-Clause
+# For the traps of the loader: builds modules and programs around tests/traps/hosts/plugin.c and
 # loader-host.c. Sourced after e2e.sh.
-traps=$srcdir/tests/traps
-host=$builddir/tests/traps/loader-host
+traps=$srcdir/tests/traps/hosts
+host=$builddir/tests/traps/hosts/loader-host
 export CPUPROFILE_FREQUENCY=1000
 
 plugin() { # name flags... : $work/NAME.so, busy in hot_NAME

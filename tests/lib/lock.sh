@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # For the tests of the lock mode. Sourced after e2e.sh.
 
 # Run a command with its waits profiled: $work/NAME.pb and $work/NAME.holders.pb; as profiled.
@@ -16,10 +17,9 @@ with_inner() {
 	inner=$work/inner.so
 }
 
-# What was waited within the functions of libc, less a part, and what the program measured around
-# ours, plus a part: the clocks that the profile has are read in between. A thread that is preempted
-# between two of them waits by one and not by the other, so none of the two is the truth alone; but
-# for that they are equal.
+# The time waited within libc's functions, less a part, and the time that the program measured around the interposed
+# functions, plus a part: the profile's clocks are read in between. A thread that is preempted between two of these
+# clocks waits by one and not by the other, so neither time alone is the truth; otherwise they are equal.
 check_waited() { # what got around within percent-less percent-more
 	awk -v got="$2" -v around="$3" -v within="$4" -v less="$5" -v more="$6" 'BEGIN {
 		exit !(within > 0 && got * 100 >= within * (100 - less) && got * 100 <= around * (100 + more)) }' ||

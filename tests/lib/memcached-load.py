@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """usage: memcached-load.py PORT [BIG-BYTES]
 
 Eight clients of a memcached on the loopback interface write and read one key by turns, count each its own,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Builds pprof files for tests and benches, from the format's field numbers; python3 alone.
 
     p = Profile([("samples", "count"), ("cpu", "nanoseconds")], default="cpu")
@@ -42,31 +43,36 @@ class Profile:
         self.frames = {}
         self.label_cache = {}
         self.comments = []
+        self.period = 10**7
 
     def string(self, text):
         data = text if isinstance(text, bytes) else text.encode()
         return self.strings.setdefault(data, len(self.strings))
 
-    def mapping(self, path, build_id=""):
+    def mapping(self, path, build_id="", known=True):
+        """KNOWN: functions, files and lines were looked up already."""
         self.mappings += 1
         start = self.mappings << 32
         body = number(1, self.mappings) + number(2, start) + number(3, start + (1 << 30))
-        body += number(5, self.string(path)) + number(6, self.string(build_id)) + number(7, 1) + number(8, 1) + number(9, 1)
+        body += number(5, self.string(path)) + number(6, self.string(build_id))
+        if known:
+            body += number(7, 1) + number(8, 1) + number(9, 1)
         self.out += block(3, body)
         return self.mappings
 
-    def function(self, name, file="", start=0):
-        key = (name, file, start)
+    def function(self, name, file="", start=0, mangled=None):
+        key = (name, file, start, mangled)
         if key not in self.functions:
             number_of = self.functions[key] = len(self.functions) + 1
-            body = number(1, number_of) + number(2, self.string(name)) + number(3, self.string(name))
+            body = number(1, number_of) + number(2, self.string(name)) + number(3, self.string(mangled or name))
             self.out += block(5, body + number(4, self.string(file)) + number(5, start))
         return self.functions[key]
 
-    def location(self, lines, mapping=0):
-        """LINES: (name, file, line, start) innermost first; none: an address without a name."""
+    def location(self, lines, mapping=0, offset=None):
+        """LINES: (name, file, line, start) innermost first; none: an address without a name. OFFSET: in the mapping."""
         self.locations += 1
-        body = number(1, self.locations) + number(2, mapping) + number(3, (mapping << 32) + 16 * self.locations)
+        address = (mapping << 32) + (16 * self.locations if offset is None else offset)
+        body = number(1, self.locations) + number(2, mapping) + number(3, address)
         for name, file, line, start in lines:
             body += block(4, number(1, self.function(name, file, start)) + number(2, line))
         self.out += block(4, body)
@@ -100,7 +106,7 @@ class Profile:
         for name, unit in self.types:
             head += block(1, number(1, self.string(name)) + number(2, self.string(unit)))
         head += number(9, self.time) + number(10, self.duration)
-        head += block(11, number(1, self.string(self.types[-1][0])) + number(2, self.string(self.types[-1][1]))) + number(12, 10**7)
+        head += block(11, number(1, self.string(self.types[-1][0])) + number(2, self.string(self.types[-1][1]))) + number(12, self.period)
         for comment in self.comments:
             head += number(13, self.string(comment))
         if self.default:

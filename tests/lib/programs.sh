@@ -1,5 +1,5 @@
-# For the end-to-end tests on real programs: what every run, and every profile, must satisfy.
-# Sourced after e2e.sh.
+# SPDX-License-Identifier: BSD-3-Clause
+# For the end-to-end tests on real programs: the conditions for every run and every profile. Sourced after e2e.sh.
 export CPUPROFILE_FREQUENCY=500
 
 # The same command with and without the profiler: same output, same status.
@@ -51,7 +51,7 @@ check_pprof() { # file
 	pprof tags -tags "$1"
 	grep -q 'thread:' "$work/pprof.tags" || fail "$1: no thread among the tags"
 	pprof comments -comments "$1"
-	grep -q '^libcprof ' "$work/pprof.comments" || fail "$1: no version among the comments"
+	grep -q '^# libcprof ' "$work/pprof.comments" || fail "$1: no version among the comments"
 	pprof diff -top -diff_base="$1" "$1"
 	grep -q '^Showing nodes accounting for 0, 0% of' "$work/pprof.diff" ||
 		fail "$1: differs from itself: $(grep '^Showing' "$work/pprof.diff")"

@@ -1,4 +1,5 @@
-/* A handler behind each instruction of a piece of code, one in each round: between TRACE and
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Runs a handler after each instruction of a piece of code, one in each round: between TRACE and
  * DONT_TRACE each instruction traps, and the handler for that does its work if stepped_comes. */
 #ifndef STEPPED_H
 #define STEPPED_H
@@ -11,7 +12,7 @@
 #define TRACE() __asm__ volatile("pushfq\n\torq $0x100, (%%rsp)\n\tpopfq" ::: "memory", "cc")
 #define DONT_TRACE() __asm__ volatile("pushfq\n\tandq $~0x100, (%%rsp)\n\tpopfq" ::: "memory", "cc")
 
-/* Of the round: behind which instruction, how many there were, and whether it came. */
+/* For the round: after which instruction, how many there were, and whether the handler ran. */
 static volatile unsigned step, seen, came;
 
 /* It is now, once in a round, which goes on without traps. */

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Shows that the tests of the traps can fail: takes out one protection at a time, builds the library
 # without it, and runs the test, which has to notice. See usage below, and CONTRIBUTING.md for what a
 # mutant looks like. Run by "make mutants", or by bash in a build directory.
@@ -7,10 +8,9 @@ set -u
 usage() {
 	cat <<'TEXT'
 usage: run.sh [-j N] [-d DIR] [-q] [NAME...]      in a build directory (make mutants MUTANTS='...')
-       run.sh --refresh [NAME...]                 patches with today's lines and context, in the source tree
        run.sh --list
-Takes out one protection after another (tests/mutants/NAME.patch; all, or those named), builds the
-library without it, and runs the tests that must then fail.
+Takes out one protection after another (the mutants in tests/mutants/*.txt; all, or those named), builds
+the library without it, and runs the tests that must then fail.
   -j N    N workers, each with a tree and a build of its own (default: a third of the processors)
   -d DIR  keep the workers' builds in DIR, and use what is there: a minute less the next time; what
           the tests printed is in DIR/out
@@ -20,7 +20,7 @@ A line for each mutant, and at the end their number:
   killed      the tests failed, and said what the mutant's "Says" expects
   SURVIVED    a test passed although the protection was gone
   OTHERWISE   a test failed, but for another reason than expected
-  BROKEN      the patch doesn't apply, the mutant doesn't build, or the test fails without it
+  BROKEN      the mutant doesn't fit the sources or doesn't build, or the test fails without it
   skipped     a test can't run here
 Exit status: 0 when all were killed or skipped, 1 otherwise, 2 when it couldn't begin.
 TEXT
@@ -33,10 +33,8 @@ die() {
 
 # ---- what to do ----
 srcdir=${srcdir:-$(sed -n 's/^srcdir = //p' Makefile 2>/dev/null)}
-[ -n "$srcdir" ] && [ -e "$srcdir/tests/mutants/header.sh" ] || die "run this in a build directory"
+[ -n "$srcdir" ] && [ -e "$srcdir/tests/mutants/mutate.py" ] || die "run this in a build directory"
 srcdir=$(cd "$srcdir" && pwd)
-# shellcheck source=tests/mutants/header.sh
-. "$srcdir/tests/mutants/header.sh"
 jobs=$(($(nproc 2>/dev/null || echo 1) / 3))
 [ "$jobs" -gt 0 ] || jobs=1
 scratch=
@@ -50,50 +48,45 @@ while [ $# -gt 0 ]; do
 	-j*) jobs=${1#-j} ;;
 	-d) scratch=${2:?} keep=1 && shift ;;
 	-q) quick=1 ;;
-	--refresh) action=refresh ;;
 	--list) action=list ;;
 	-h | --help) usage && exit 0 ;;
 	-*) usage >&2 && exit 2 ;;
-	*) names="$names $(basename "$1" .patch)" ;;
+	*) names="$names $1" ;;
 	esac
 	shift
 done
-mutants=$srcdir/tests/mutants
-all=$(cd "$mutants" && ls *.patch 2>/dev/null | sed 's/\.patch$//')
+command -v python3 >/dev/null || die "python3 is not installed"
+
+# ---- what the tables say ----
+declare -A fields
+all=
+read_tables() {
+	local name key value found
+	found=$(python3 "$srcdir/tests/mutants/mutate.py" "$srcdir" fields) || exit 2
+	while IFS=$'\t' read -r name key value; do
+		fields[$name.$key]+=$value$'\n'
+		[ "$key" != Without ] || all="$all $name"
+	done <<<"$found"
+}
+
+# Prints every value of KEY, one a line.
+field() { # mutant, key
+	printf '%s' "${fields[$1.$2]:-}"
+}
+
+read_tables
 for name in $names; do
-	[ -e "$srcdir/tests/mutants/$name.patch" ] || die "there is no tests/mutants/$name.patch"
+	[ -n "$(field "$name" Without)" ] || die "there is no mutant $name"
 done
 names=${names:-$all}
-command -v patch >/dev/null || die "the program patch is not installed"
 
 list() {
 	for name in $names; do
-		printf '%-32s %s\n' "$name" "$(mutant_header "$srcdir/tests/mutants/$name.patch" Without)"
+		printf '%-32s %s\n' "$name" "$(field "$name" Without)"
 	done
 }
 
-# Each diff anew, from a copy of the files it changes.
-refresh() {
-	for name in $names; do
-		patch=$srcdir/tests/mutants/$name.patch
-		mutant_has_diff "$patch" || continue
-		tmp=$(mktemp -d)
-		files=$(sed -n 's,^--- a/\([^	]*\).*,\1,p' "$patch")
-		(cd "$srcdir" && cp --parents $files "$tmp") && cp -a "$tmp" "$tmp.b" &&
-			patch -s -F1 -d "$tmp.b" -p1 --no-backup-if-mismatch <"$patch" || die "$name does not apply"
-		sed '/^--- /,$d' "$patch" >"$tmp/new"
-		for file in $files; do
-			diff -U2 --label "a/$file" --label "b/$file" "$tmp/$file" "$tmp.b/$file" >>"$tmp/new"
-		done
-		cmp -s "$tmp/new" "$patch" || { cp "$tmp/new" "$patch" && echo "$name: refreshed"; }
-		rm -rf "$tmp" "$tmp.b"
-	done
-}
-
-case $action in
-list) list && exit 0 ;;
-refresh) refresh && exit 0 ;;
-esac
+[ $action = run ] || { list && exit 0; }
 
 # ---- trees and builds ----
 [ -e config.status ] || die "run this in a build directory"
@@ -102,12 +95,13 @@ if [ -z "$scratch" ]; then
 	scratch=$(mktemp -d)
 	trap 'rm -rf "$scratch"' EXIT
 fi
-# Tests change their user; what they run is in there.
+# Tests change their user; the programs that they run are in there.
 mkdir -p "$scratch" && scratch=$(cd "$scratch" && pwd) && chmod 755 "$scratch"
 rm -rf "$scratch/claimed" "$scratch/out" "$scratch/results" "$scratch/baseline"
 mkdir -p "$scratch/claimed" "$scratch/out" "$scratch/results" "$scratch/baseline"
 
-# What the run before changed has newer objects than sources: its last mutant's, or that at which it was stopped.
+# Objects that the previous run changed are newer than their sources: those of its last mutant, or of the one at which
+# it was stopped.
 fresh_tree() { # worker's directory
 	rm -rf "$1/src" && cp -a "$scratch/pristine" "$1/src" || return 1
 	cat "$1/mutated" "$1/reverted" 2>/dev/null | (cd "$1/src" && xargs -r touch -c)
@@ -169,13 +163,13 @@ run_test() { # worker's directory, test, seconds, output, expected: the test's s
 }
 
 tests_of() { # mutant
-	mutant_header "$mutants/$1.patch" Test
+	field "$1" Test
 }
 
 needed_of() { # mutant: what else must be built
 	{
 		tests_of "$1" | grep -v '\.sh$'
-		mutant_header "$mutants/$1.patch" Build
+		field "$1" Build
 	} | tr '\n' ' '
 }
 
@@ -199,10 +193,10 @@ evidence() { # output, expected
 
 # A test that must fail. By chance only: up to RUNS times.
 must_fail() { # worker's directory, mutant, test: sets verdict and why
-	local patch=$mutants/$2.patch runs seconds says output status=0 run=0
-	runs=$(mutant_header "$patch" Runs)
-	seconds=$(mutant_header "$patch" Seconds)
-	says=$(mutant_header "$patch" Says)
+	local runs seconds says output status=0 run=0
+	runs=$(field "$2" Runs)
+	seconds=$(field "$2" Seconds)
+	says=$(field "$2" Says)
 	output=$scratch/out/$2.${3//\//_}
 	while [ $status = 0 ] && [ $((run += 1)) -le "${runs:-1}" ]; do
 		run_test "$1" "$3" "${seconds:-120}" "$output" "$says" || status=$?
@@ -219,10 +213,9 @@ must_fail() { # worker's directory, mutant, test: sets verdict and why
 	esac
 }
 
+# Leaves the paths of the changed files in the file "mutated".
 apply() { # worker's directory, mutant
-	mutant_has_diff "$mutants/$2.patch" || return 0
-	sed -n 's,^--- a/\([^	]*\).*,\1,p' "$mutants/$2.patch" >"$1/mutated"
-	patch -s -f -F1 -d "$1/src" -p1 --no-backup-if-mismatch <"$mutants/$2.patch"
+	python3 "$1/src/tests/mutants/mutate.py" "$1/src" apply "$2" >"$1/mutated"
 }
 
 revert() { # worker's directory
@@ -235,7 +228,7 @@ revert() { # worker's directory
 
 build_mutant() { # worker's directory, mutant
 	local settings=()
-	mapfile -t settings < <(mutant_header "$mutants/$2.patch" Make)
+	mapfile -t settings < <(field "$2" Make)
 	# Settings of make change no file's time.
 	[ ${#settings[@]} = 0 ] || rm -f "$1/build/libcprof.la"
 	# The tool too: the mutant before may have been in it.
@@ -258,7 +251,7 @@ try_mutant() { # worker's directory, mutant: sets verdict and why
 		esac
 	done
 	apply "$1" "$2" >"$scratch/out/$2.apply" 2>&1 ||
-		{ verdict=BROKEN why="the patch does not apply" && return; }
+		{ verdict=BROKEN why=$(tail -n 1 "$scratch/out/$2.apply") && return; }
 	build_mutant "$1" "$2" ||
 		{ verdict=BROKEN why="does not build: $(grep -m1 -i error "$scratch/out/$2.make")" && return; }
 	for test in $(tests_of "$2"); do
@@ -297,7 +290,7 @@ run_mutants() { # worker's directory
 		try_mutant "$1" "$name"
 		revert "$1"
 		# The next one that is built with settings of its own must not stay.
-		[ -z "$(mutant_header "$mutants/$name.patch" Make)" ] || rm -f "$1/build/libcprof.la"
+		[ -z "$(field "$name" Make)" ] || rm -f "$1/build/libcprof.la"
 		echo "$verdict" >"$scratch/results/$name"
 		printf '%-9s %-34s %3d s  %s\n' "$verdict" "$name" $((SECONDS - began)) "$why"
 	done
@@ -344,8 +337,6 @@ main() {
 	rm -rf "$scratch/pristine"
 	make -s distdir distdir="$scratch/pristine" >"$scratch/out/distdir" 2>&1 ||
 		{ tail -n 20 "$scratch/out/distdir" >&2 && die "no copy of the sources could be made"; }
-	# The tree may change from here on.
-	mutants=$scratch/pristine/tests/mutants
 	for_all_workers || die "a worker failed"
 	summary
 }

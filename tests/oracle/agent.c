@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Preloaded into the program that is stepped; see oracle.h.
  *
  * From the environment: ORACLE_OUT, the report's file; ORACLE_STEPS, how many instructions to step;
@@ -24,7 +25,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "sigsafe/stackmem.h"
+#include "sample/stackmem.h"
 
 #define TRAP_FLAG 0x100
 #define EXPORT __attribute__((visibility("default")))
@@ -210,7 +211,7 @@ static void on_single_step(ucontext_t *uc)
 	oracle_shadow_moved(last_pc, last_sp, sp);
 	cp_regs_of_context(&in.regs, uc);
 	learn_call(pc, sp, &skip);
-	/* Before breakpoints stand in the code, which the walk reads. */
+	/* Before breakpoints are in the code, which the walk reads. */
 	oracle_compare(&in);
 	if (skip) {
 		oracle_skip_plant();

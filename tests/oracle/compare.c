@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Walks against the shadow stack; see oracle.h. */
 #include "oracle.h"
 

@@ -1,11 +1,12 @@
-/* What differs, in classes with a reason; see oracle.h. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Sorts the differences into classes with a reason; see oracle.h. */
 #include "oracle.h"
 
 #include <dlfcn.h>
 #include <setjmp.h>
 #include <string.h>
 
-#include "sigsafe/cfi.h"
+#include "unwind/signal/cfi.h"
 
 #define CLASSES 400
 #define SHOWN 12
@@ -72,11 +73,11 @@ static const char *reason_at(uint64_t pc)
 
 	if (!cp_cfi_module_find(pc, &m))
 		return "generated code";
-	if (!cp_cfi_find(&m, pc, NULL, &fde))
+	if (!cp_cfi_table_find(&m, pc, NULL, &fde))
 		return "code without call frame information";
 	if (cp_cfi_row(&fde, pc, &row))
 		return "information that can't be read";
-	if (cp_cfi_freed_early(&fde, pc, &row, false))
+	if (cp_cfi_quirks_freed_early(&fde, pc, &row, false))
 		return "a description that misses the end of the frame";
 	if (CP_CFI_KIND(row.cfa) != CP_CFI_REGISTER)
 		return "its CFA is an expression";

@@ -1,8 +1,9 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The exact oracle on real programs: single steps, a shadow stack, and the walks compared with it.
  *
  * An agent that is preloaded into the program (agent.c) wraps main and steps it (EFLAGS.TF); after
  * each instruction the shadow stack (shadow.c) is brought up to date and compared with the walks
- * from that very context (compare.c); what differs is put into classes (differences.c), and the
+ * from that very context (compare.c); differences are sorted into classes (differences.c), and the
  * sums are printed at the end. One thread is stepped, main or another. Everything runs in SIGTRAP's
  * handler, on a stack of its own. x86_64 only.
  */
@@ -14,7 +15,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "sigsafe/unwind.h"
+#include "sample/unwinder.h"
 
 #define ORACLE_DEPTH 4096
 
@@ -36,15 +37,15 @@ void oracle_sigaction(int sig, const struct sigaction *act);
 
 /* ---- shadow.c ---- */
 struct oracle_call {
-	uint64_t slot, ra; /* where the return address stands */
+	uint64_t slot, ra; /* where the return address is */
 	uint64_t callee;   /* 0 = not learned from */
-	bool exact;	   /* not a return address: what a signal interrupted, or its trampoline */
+	bool exact;	   /* not a return address: interrupted code, or a signal's trampoline */
 	bool lifted;	   /* the stack pointer was above slot, and the frame has not been left */
 };
 
 void oracle_shadow_begin(const struct oracle_walk *outer);
 void oracle_shadow_push(const struct oracle_call *call);
-/* The stack pointer is SP now: what is below it was left. */
+/* The stack pointer is SP now: frames below it were left. */
 void oracle_shadow_pop(uint64_t sp);
 /* The instruction at FROM has moved it from LAST to SP. */
 void oracle_shadow_moved(uint64_t from, uint64_t last, uint64_t sp);
@@ -54,9 +55,9 @@ bool oracle_shadow_is_call(uint64_t from, uint64_t sp, uint64_t *ra);
  * stepping began, was that where the walk at the beginning said? */
 void oracle_shadow_returned(uint64_t from, uint64_t pc);
 bool oracle_shadow_report(FILE *out);
-/* The call I from the innermost (0); NULL behind the last. */
+/* The call I from the innermost (0); NULL after the last. */
 const struct oracle_call *oracle_shadow_call(unsigned i);
-/* Frame I of the walk (from 1) as it must be; 0 behind the last. */
+/* Frame I of the walk (from 1) as it must be; 0 after the last. */
 uint64_t oracle_shadow_right(unsigned i);
 
 /* ---- compare.c ---- */
@@ -64,7 +65,7 @@ void oracle_compare_start(void);
 /* ROOT is where whole stacks end. */
 void oracle_compare_begin(uint64_t root);
 void oracle_compare(const struct cp_unwind_input *in);
-/* Code went away: what is cached of it must be forgotten. */
+/* Code was unmapped: everything cached about it must be forgotten. */
 void oracle_compare_forget(void);
 bool oracle_compare_report(FILE *out);
 extern unsigned oracle_libunwind_every;
@@ -91,8 +92,8 @@ enum oracle_hit {
 	ORACLE_HIT_OTHER
 } oracle_skip_hit(uint64_t pc, uint64_t sp);
 void oracle_skip_replant(void);
-/* Another thread has come to the breakpoint before PC, if it is or was one of ours: it is taken
- * away. */
+/* Another thread has come to the breakpoint before PC, if it is or was one of the oracle's: it is
+ * removed. */
 bool oracle_skip_lift(uint64_t pc);
 void oracle_skip_clear(void);
 extern unsigned oracle_skip_rate;

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # make oracle: the own unwinder against an exact oracle on real programs, and libunwind on the same contexts; see
 # oracle.h. ORACLE_STEPS instructions of each (default 500000, about ten seconds), ORACLE_SEED for other ones. Status 1:
 # a frame was wrong, more than one stack in 10,000 not complete, more than one in 1000 without its root (_start, clone), a

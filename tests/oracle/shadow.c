@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The stack as calls and returns make it; see oracle.h.
  *
  * A return, or a jump to where a register says (longjmp, an exception's landing), with the stack

@@ -1,8 +1,9 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The program's signal handlers are stepped through too; see oracle.h.
  *
- * The kernel clears the trap flag for a handler. sigaction is interposed: a wrapper puts on the
- * shadow stack what the signal's frame stands for, sets the flag again, and calls the program's
- * handler. SIGTRAP stays ours.
+ * The kernel clears the trap flag for a handler. sigaction is interposed: a wrapper puts the
+ * signal's frame on the shadow stack, sets the flag again, and calls the program's handler. SIGTRAP
+ * stays the oracle's.
  */
 #include "oracle.h"
 

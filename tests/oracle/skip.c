@@ -1,14 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Calls that are not stepped through, so that the stepping gets far: see oracle.h.
  *
  * A function is stepped through until it has returned some times; later calls of it run at full
- * speed, but for one in oracle_skip_rate. Meanwhile breakpoints stand at the return addresses of
- * the innermost frames: of more than one, because an exception or longjmp may pass over some.
+ * speed, but for one in oracle_skip_rate. Meanwhile there are breakpoints at the return addresses
+ * of the innermost frames: of more than one, because an exception or longjmp may pass over some.
  */
 #include "oracle.h"
 
 #include <fcntl.h>
 
-#include "sigsafe/sys.h"
+#include "base/sys.h"
 
 #define SITES 8
 #define SELDOM 4
@@ -24,7 +25,7 @@ static struct {
 } seen[FUNCTIONS];
 
 static struct site {
-	uint64_t at, sp; /* SP behind the return */
+	uint64_t at, sp; /* SP after the return */
 	uint8_t byte;
 } sites[SITES];
 static unsigned planted;
@@ -59,7 +60,7 @@ bool oracle_skip_wanted(uint64_t pc)
 
 	if (!oracle_skip_rate || !returns || *returns < LEARNED)
 		return false;
-	/* What is seldom called may do a lot, and is where the rest of the program is. */
+	/* A function that is seldom called may do a lot, and leads to the rest of the program. */
 	rate = 1 + *returns / SELDOM;
 	return next_random() % (rate < oracle_skip_rate ? rate : oracle_skip_rate) != 0;
 }
@@ -72,8 +73,8 @@ void oracle_skip_returned(uint64_t pc)
 		++*returns;
 }
 
-/* Through /proc/self/mem code can be written as it is, like a debugger does. Not by libc's
- * functions: the breakpoints may stand in them. */
+/* Through /proc/self/mem code can be written directly, as a debugger does. Not by libc's functions,
+ * because the breakpoints may be in them. */
 static bool write_code(uint64_t at, uint8_t byte)
 {
 	int fd = cp_sys_open("/proc/self/mem", O_RDWR | O_CLOEXEC, 0);

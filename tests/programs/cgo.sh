@@ -1,10 +1,11 @@
+# SPDX-License-Identifier: BSD-3-Clause
 about="a Go program with cgo: C called from many goroutines, and back"
 packages="golang-go gcc"
 needs="go gcc"
 interval=1
 at_least cpu 1
 at_least heap 20
-# Go ends a process without libc: what there is is the last checkpoint, and threads that were not met by then.
+# Go ends a process without libc: only the last checkpoint is left, and the threads that were not met by then.
 lost=100
 # Its stacks of goroutines have no call frame information.
 more=(CPROF_CHECKPOINT=100ms CPROF_SIGNAL=none)

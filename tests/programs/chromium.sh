@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 about="chromium, headless: its zygote, which must be alone, its processes and threads; scripts, a worker, a canvas"
 packages="chromium"
 needs="chromium"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 about="clang and clang++: one process (LLVM, 110 MB of it) and one a job, errors, link, run"
 packages="clang binutils libstdc++-12-dev"
 needs="clang clang++"

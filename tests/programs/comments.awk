@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Adds up what the profiles of one program say of themselves. Input: a line "file MODE NAME" before the comments and the
 # totals of each; output: "key value" lines. Percentages are of what the mode counts: expiries of the CPU clock, samples, allocations,
 # seconds of waits.
@@ -32,7 +33,7 @@ $1 == "file" { mode = $2; name = $3; files++; next }
 /^waits: / { samples["lock"] += $2; without += 0; if (match($0, /[0-9.]+ s have no stack/)) lost_s += substr($0, RSTART) + 0 }
 /^stacks lost: / { lost_s += number_before($0, "ring full") + number_before($0, "no memory") + number_before($0, "collector limit") }
 /^delay nanoseconds / && name !~ /holders/ { delay += $3 / 1e9 }
-# Those of who held a lock are as many as there were unlocks, not waits.
+# Lock holders have as many as there were unlocks, not waits.
 /^stacks: / && name !~ /holders/ {
 	truncated[mode] += $2
 	if (match($0, /[0-9]+ incomplete/)) incomplete[mode] += substr($0, RSTART) + 0

@@ -1,5 +1,6 @@
-# What the compilers are given: prepare of gcc.sh and clang.sh, sourced by them. Templates, exceptions and a
-# regular expression for much work in the front end, and a file that is nothing but errors.
+# SPDX-License-Identifier: BSD-3-Clause
+# The input of the compilers: prepare of gcc.sh and clang.sh, sourced by them. Templates, exceptions and a regular
+# expression for much work in the front end, and a file that contains only errors.
 prepare() {
 	cat >a.c <<'EOF'
 #include <stdio.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 about="ffmpeg: made pictures and sound encoded, filtered, decoded again; many threads, SIMD"
 packages="ffmpeg"
 needs="ffmpeg"

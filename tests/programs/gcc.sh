@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 about="gcc and g++: preprocess, compile at -O2 and -O3, assemble, link with lto, run the result"
 packages="gcc g++ binutils"
 needs="gcc g++"

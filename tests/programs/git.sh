@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 about="git: a repository with branches, merges, repack, clone, blame"
 packages="git"
 needs="git"

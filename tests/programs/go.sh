@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 about="a Go program without cgo (static), by LD_PRELOAD and by cprof run, which says why there is no profile; the go command itself"
 packages="golang-go"
 needs="go"

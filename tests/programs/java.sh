@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 about="java: javac and a program of threads, locks, exceptions, collections, gc"
 packages="openjdk-17-jdk-headless"
 needs="java javac"

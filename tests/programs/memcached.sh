@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 about="memcached: 4 workers, 8 clients, values that are evicted, SIGTERM"
 packages="memcached python3"
 needs="memcached python3"

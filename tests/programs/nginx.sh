@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 about="nginx: a master, 2 workers, 400 requests of 6 kinds, reload (HUP), graceful end (QUIT)"
 packages="nginx-light python3"
 needs="nginx python3"

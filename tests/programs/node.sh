@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 about="node: its own assertions in workers, zlib, crypto, children, timers, promises; V8's compilers"
 packages="nodejs"
 needs="node"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 about="perl: words counted, sorted, matched; threads where perl has them; children"
 packages="perl"
 needs="perl"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 about="postgres: initdb, its server with parallel queries, indices, 4 writers at once, SIGINT"
 packages="postgresql-15 python3"
 needs="python3"

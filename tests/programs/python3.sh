@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 about="python3: its own test modules: threads, forks, signals, sockets, subprocesses, memory"
 packages="python3 libpython3.11-testsuite"
 needs="/usr/bin/python3"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 about="redis-server: redis-benchmark, scripts, a snapshot in a fork, a rewrite of the log, SIGTERM"
 packages="redis-tools python3"
 needs="redis-benchmark redis-cli redis-check-rdb python3"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Programs that nobody here wrote, in all four modes at once and at the highest rates: the profiled program
 # must not notice, and the profiles must be whole. "make programs" runs it (NAMES="git perl": some of them); see usage.
 #
@@ -146,13 +147,22 @@ mode_of() { # file
 	esac
 }
 
-# Every file is valid; what they say of themselves is added up by comments.awk.
+# Which sample types a file has: companions have their own.
+types_of() { # file
+	case $(basename "$1") in
+	*.peak.*) echo peak ;;
+	*.holders.*) echo holders ;;
+	*) mode_of "$1" ;;
+	esac
+}
+
+# Every file is valid; comments.awk adds up the statements of the files about themselves.
 read_profiles() {
 	profiles=$(find "$work/profiles" -type f | sort)
 	left=$(find "$work/profiles" -type f ! -name '*.pb' ! -name '*.pb.[0-9]*' | head -n 5)
 	[ -z "$left" ] || problem "more than profiles is left: $left"
-	for mode in cpu wall heap lock mmap; do
-		of_mode=$(for file in $profiles; do [ "$(mode_of "$file")" = $mode ] && echo "$file"; done)
+	for mode in cpu wall heap peak lock holders mmap; do
+		of_mode=$(for file in $profiles; do [ "$(types_of "$file")" = $mode ] && echo "$file"; done)
 		[ -n "$of_mode" ] || continue
 		"$pprof_check" --mode $mode $of_mode >"$work/check.log" 2>&1 ||
 			problem "not valid as $mode: $(head -n 3 "$work/check.log")"

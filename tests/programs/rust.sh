@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 about="rustc, and a program of its making: threads, channels, locks, panics that unwind"
 packages="rustc"
 # Not rustup's.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # For programs that serve: helpers of loads, sourced by run.sh. Everything listens on the loopback interface only.
 
 free_port() {

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 about="sqlite3: tables, indices, joins, json, text search, a vacuum"
 packages="sqlite3"
 needs="sqlite3"

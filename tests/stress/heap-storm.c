@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Threads that allocate, grow, hand over and free; forks; threads that come and go; a plugin that
  * is loaded and unloaded; a handler that allocates. Nothing is left at the end.
  *
@@ -102,7 +103,7 @@ static void *load(void *plugin)
 	return NULL;
 }
 
-/* What fork's child may do in a program of many threads is little, but libc lets it allocate. */
+/* The child of a fork in a program of many threads may do little, but libc lets it allocate. */
 static void fork_once(void)
 {
 	int status = 0;

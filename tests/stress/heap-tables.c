@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The heap mode's shared structures under many threads, for ThreadSanitizer and AddressSanitizer,
  * which the interposed library itself can't run under: the depot, the table of live blocks, the
  * scratch buffers, as heap_event.c uses them.
@@ -11,10 +12,10 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "sigsafe/depot.h"
-#include "sigsafe/live.h"
-#include "sigsafe/poisson.h"
-#include "sigsafe/scratch.h"
+#include "modes/heap/signal/stack_depot.h"
+#include "modes/heap/signal/live.h"
+#include "modes/heap/signal/poisson.h"
+#include "modes/heap/signal/unwind_buffer.h"
 
 #define THREADS 8
 #define OWNERS 4 /* of them have entries of their own */
@@ -28,44 +29,45 @@ static uint64_t next_address = UINT64_C(0x550000000000);
 static void record(uint64_t address, uint64_t *x)
 {
 	static __thread uint16_t last;
-	struct cp_scratch *s = cp_scratch_take(&last);
+	struct cp_unwind_buffer *s = cp_unwind_buffer_take(&last);
 	struct cp_live_block b = { *x >> 50, 0 }, old;
-	struct cp_depot_entry *e;
+	struct cp_stack_depot_entry *e;
 	unsigned depth = 1 + (unsigned)(*x >> 40) % 30;
 
 	if (!s)
 		abort();
 	for (unsigned i = 0; i < depth; i++)
 		s->pcs[i] = (*x >> 30 & 63) * 100 + i;
-	e = cp_depot_find(&(struct cp_depot_key){ .pcs = s->pcs,
-						  .hash = cp_memo_hash_of(s->pcs, depth),
-						  .depth = depth,
-						  .shard = shard,
-						  .interval = 1 });
-	cp_scratch_give(s);
+	e = cp_stack_depot_find(
+		&(struct cp_stack_depot_key){ .pcs = s->pcs,
+					      .hash = cp_tail_cache_hash_of(s->pcs, depth),
+					      .depth = depth,
+					      .shard = shard,
+					      .interval = 1 });
+	cp_unwind_buffer_give(s);
 	if (!e)
 		abort();
 	b.id = e->id;
 	if (!cp_live_insert(address, &b, &old) || old.id)
 		abort();
 	if (shard)
-		cp_depot_allocated_own(e, 1, b.size);
+		cp_stack_depot_allocated_own(e, 1, b.size);
 	else
-		cp_depot_allocated(e, 1, b.size);
+		cp_stack_depot_allocated(e, 1, b.size);
 }
 
 static void forget(uint64_t address)
 {
-	struct cp_depot_entry *e;
+	struct cp_stack_depot_entry *e;
 	struct cp_live_block b;
 
 	if (!cp_live_remove(address, &b))
 		abort();
-	e = cp_depot_at(b.id);
+	e = cp_stack_depot_at(b.id);
 	if (shard && e->shard == shard)
-		cp_depot_freed_own(e, 1, b.size);
+		cp_stack_depot_freed_own(e, 1, b.size);
 	else
-		cp_depot_freed(e, 1, b.size);
+		cp_stack_depot_freed(e, 1, b.size);
 }
 
 static void *work(void *arg)
@@ -84,21 +86,21 @@ static void *work(void *arg)
 		if (old)
 			forget(old);
 		if (round % 5000 == 0)
-			cp_depot_mark_peak();
+			cp_stack_depot_mark_peak();
 		/* Two at a time, as by dlcloses of two threads; some take stacks with them. */
 		if ((uintptr_t)arg < 2 && round % 50000 == 49999)
-			cp_depot_retire(x >> 30 & 8191, (x >> 30 & 8191) + 3);
+			cp_stack_depot_retire(x >> 30 & 8191, (x >> 30 & 8191) + 3);
 		if (arg == NULL && round % 1000000 == 999999)
-			cp_depot_next_epoch();
+			cp_stack_depot_next_epoch();
 	}
 	return NULL;
 }
 
-static struct cp_depot_amount in_use;
+static struct cp_stack_depot_amount in_use;
 
-static void sum(struct cp_depot_entry *e, void *arg)
+static void sum(struct cp_stack_depot_entry *e, void *arg)
 {
-	struct cp_depot_amount a = cp_depot_in_use(e), peak = cp_depot_at_peak(e);
+	struct cp_stack_depot_amount a = cp_stack_depot_in_use(e), peak = cp_stack_depot_at_peak(e);
 
 	(void)arg;
 	(void)peak;
@@ -115,8 +117,8 @@ int main(int argc, char **argv)
 		pthread_create(&t[i], NULL, work, (void *)i);
 	/* The collector, while they run. */
 	while (time(NULL) < end) {
-		cp_depot_take_fresh();
-		cp_depot_each(0, sum, NULL);
+		cp_stack_depot_take_fresh();
+		cp_stack_depot_each(0, sum, NULL);
 	}
 	__atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
 	for (int i = 0; i < THREADS; i++)
@@ -124,9 +126,9 @@ int main(int argc, char **argv)
 	for (unsigned i = 0; i < SLOTS; i++)
 		if (slots[i])
 			forget(slots[i]);
-	cp_depot_take_fresh();
-	in_use = (struct cp_depot_amount){ 0, 0 };
-	cp_depot_each(0, sum, NULL);
+	cp_stack_depot_take_fresh();
+	in_use = (struct cp_stack_depot_amount){ 0, 0 };
+	cp_stack_depot_each(0, sum, NULL);
 	printf("%llu objects, %llu bytes left\n", (unsigned long long)in_use.objects,
 	       (unsigned long long)in_use.bytes);
 	return in_use.objects || in_use.bytes;

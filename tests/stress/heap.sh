@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # The heap mode for two minutes: its tables under ThreadSanitizer and AddressSanitizer; then a storm of
 # threads, forks, reallocs and dlopen over each allocator, in exact mode, with samples looked up, and
 # with samples told by their alignment. SECONDS_EACH: of each of the 14 runs.
@@ -7,7 +8,7 @@
 each=${SECONDS_EACH:-9}
 sources=
 for module in depot live memo poisson rules scratch stackcopy stackmem; do
-	sources="$sources $srcdir/lib/sigsafe/$module.c"
+	sources="$sources $(find "$srcdir/lib" -name "$module.c")"
 done
 
 for sanitizer in thread address,undefined; do

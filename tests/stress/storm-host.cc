@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 // All at once, for a while: C++ exceptions, dlopen and dlclose, dl_iterate_phdr, deep recursion,
 // longjmp, coroutines, handlers on alternate stacks, short threads. Usage: storm-host SECONDS
 // MODULE... (storm-module.c, named x.so)

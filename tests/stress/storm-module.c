@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A module of the storm: -DNAME=x makes x_burn, which only x_middle calls, which only x_entry
  * calls. */
 #define GLUE(a, b) a##b

@@ -1,6 +1,7 @@
-# Everything that has ever hurt an unwinder, at once and sampled 4000 times a second: for STORM_SECONDS (default 300) in
-# all, with each engine that there is. No crash, no hang, and in the profile each function that was planted stands in
-# its own module and is called by its true caller alone. make check has ten seconds of it.
+# SPDX-License-Identifier: BSD-3-Clause
+# Everything that has ever hurt an unwinder, at once and sampled 4000 times a second: for STORM_SECONDS (default 300)
+# in all, with each engine that there is. No crash, no hang, and in the profile each planted function is in its own
+# module and is called only by its true caller. make check has ten seconds of it.
 . "$srcdir/tests/lib/e2e.sh"
 
 seconds=${STORM_SECONDS:-300}
@@ -11,7 +12,7 @@ for m in red green blue; do
 		"$srcdir/tests/stress/storm-module.c" || fail "$m.so: not built"
 done
 
-# planted function, caller, ...: what stands above x_burn in every stack that goes on.
+# planted function, caller, ...: the frames above x_burn in every stack that goes on.
 check_callers() { # profile
 	"$pprof_check" --raw "$1" 2>/dev/null | awk -F'\t' '
 		BEGIN {

@@ -1,5 +1,6 @@
-# The storms among the trap tests, again and again: each for STRESS_SECONDS (default 120). What fails
-# once in a thousand runs fails here. Ends with status 1 after the first failure of each.
+# SPDX-License-Identifier: BSD-3-Clause
+# The storms among the trap tests, again and again: each for STRESS_SECONDS (default 120). A test that fails once in a
+# thousand runs fails here. Ends with status 1 after the first failure of each.
 set -u
 
 seconds=${STRESS_SECONDS:-120}
@@ -11,7 +12,7 @@ storm() { # script [CPU engine]
 	runs=0
 	while [ "$(date +%s)" -lt "$end" ]; do
 		runs=$((runs + 1))
-		CPROF_CPU_ENGINE=${2:-auto} bash "$srcdir/tests/traps/$1.sh" >storm.log 2>&1 && continue
+		CPROF_CPU_ENGINE=${2:-auto} bash "$srcdir/tests/traps/${1#trap_}/run.sh" >storm.log 2>&1 && continue
 		[ $? = 77 ] && { echo "$what: skipped: $(tail -n 1 storm.log)"; return; }
 		echo "$what: run $runs failed:"
 		cat storm.log

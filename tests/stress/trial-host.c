@@ -1,4 +1,5 @@
-/* What tests/stress/trials.sh puts under stress. Usage: trial-host SECONDS KIND
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The program that tests/stress/trials.sh puts under stress. Usage: trial-host SECONDS KIND
  *
  * SIGUSR1 ends it before its time.
  *

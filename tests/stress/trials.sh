@@ -1,6 +1,8 @@
-# A program under stress from outside and inside, in all modes at once, each trial for TRIAL_SECONDS (120), TRIALS="name ..."
-# only some: its result is the same as without the profiler, its stderr is empty, its profiles are whole, and what it
-# used stands in them or is counted as lost. make check has ten seconds of each, all at the same time (trap_trials.sh).
+# SPDX-License-Identifier: BSD-3-Clause
+# A program under stress from outside and inside, in all modes at once, each trial for TRIAL_SECONDS (120),
+# TRIALS="name ..." only some: its result is the same as without the profiler, its stderr is empty, its profiles are
+# whole, and the CPU time that it used is in them or counted as lost. make check has ten seconds of each, all at the
+# same time (trap_trials.sh).
 #
 #   dumps        SIGUSR2 in a loop
 #   signals      SIGPROF from another process, each answered by the program's handler
@@ -66,7 +68,7 @@ total() { # file type
 	"$pprof_check" --total "$1" 2>/dev/null | awk -v t="$2" '$1 == t { printf "%d\n", $3 / 1000000 }'
 }
 
-# What the host says that it used, in ms, is in the profile or counted as lost there.
+# The CPU time that the host reports, in ms, is in the profile or counted there as lost.
 check_whole() { # name cpu-tolerance-percent
 	read -r _ used _ _ lived <<<"$(tail -n 1 "$work/$1.out")"
 	used=$(awk -v u="$used" 'BEGIN { printf "%d", u * 1000 }') lived=$(awk -v u="$lived" 'BEGIN { printf "%d", u * 1000 }')
@@ -77,7 +79,7 @@ check_whole() { # name cpu-tolerance-percent
 	unsampled=$(sed -n 's/^cpu time: .* in samples, \([0-9]*\)\.\([0-9]*\) s unsampled/\1\2/p' "$work/$1.cpu" | sed 's/^0*//')
 	echo "# $1: CPU $used ms used, $cpu in samples, ${unsampled:-0} unsampled, $own the collector's; wall $wall ms, $lived lived"
 	near "$1: CPU time in samples, unsampled and the collector's" $((cpu + ${unsampled:-0} + own)) "$used" "$2"
-	# What a thread lived before and after it could look at the clock is there, too.
+	# The part of a thread's life before and after it could read the clock is there, too.
 	[ $wall -ge $((lived * 99 / 100)) ] || fail "$1: $wall ms of wall time of threads that lived $lived ms: $(grep '^wall time' "$work/$1.wall")"
 	grep -qE '^samples: .*lost[^:]*: 0 ring full, 0 no memory, 0 unknown thread, 0 collector' "$work/$1.cpu" ||
 		fail "$1: samples were lost: $(grep '^samples' "$work/$1.cpu")"

@@ -1,4 +1,5 @@
-/* What is in a profile, as text that a shell test can grep. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Prints a profile's contents as text that a shell test can grep. */
 #include "pprof-check.h"
 
 #include <inttypes.h>
@@ -209,10 +210,18 @@ void pcheck_print_raw(const struct pcheck_profile *p, FILE *out)
 	}
 }
 
+/* Without the "# " that keeps pprof from printing it above each table. */
+static const char *comment_of(const struct pcheck_profile *p, size_t i)
+{
+	const char *text = pcheck_text(p, p->comments.items[i]);
+
+	return text + (strncmp(text, "# ", 2) ? 0 : 2);
+}
+
 void pcheck_print_comments(const struct pcheck_profile *p, FILE *out)
 {
 	for (size_t i = 0; i < p->comments.count; i++)
-		fprintf(out, "%s\n", pcheck_text(p, p->comments.items[i]));
+		fprintf(out, "%s\n", comment_of(p, i));
 }
 
 void pcheck_print_totals(const struct pcheck_profile *p, FILE *out)

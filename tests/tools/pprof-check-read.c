@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* From a file to struct pcheck_profile: gunzip and protobuf's wire format. */
 #include "pprof-check.h"
 

@@ -1,6 +1,8 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Rules about the profile as a whole: types, times, strings, comments; the report. */
 #include "pprof-check.h"
 
+#include <regex.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,24 +13,30 @@ struct type_names {
 	const char *type, *unit;
 };
 
-/* What each mode's file holds, exactly: readers name their series after all of it. */
+/* The exact contents of each mode's file: readers name their series after all of it. */
 static const struct mode {
 	const char *name;
 	struct type_names types[4];
 	size_t type_count;
 	struct type_names period;
 	const char *default_type;
+	bool moment; /* memory in use when it is written: no duration, as in Go's heap profiles */
+	bool drops;  /* pprof leaves out the leaves that say no more than the file's type */
 } modes[] = {
 	{ "cpu",
 	  { { "samples", "count" }, { "cpu", "nanoseconds" } },
 	  2,
 	  { "cpu", "nanoseconds" },
-	  "cpu" },
+	  "cpu",
+	  false,
+	  false },
 	{ "wall",
 	  { { "samples", "count" }, { "wall", "nanoseconds" } },
 	  2,
 	  { "wall", "nanoseconds" },
-	  "wall" },
+	  "wall",
+	  false,
+	  false },
 	{ "heap",
 	  { { "alloc_objects", "count" },
 	    { "alloc_space", "bytes" },
@@ -36,7 +44,19 @@ static const struct mode {
 	    { "inuse_space", "bytes" } },
 	  4,
 	  { "space", "bytes" },
-	  "inuse_space" },
+	  "inuse_space",
+	  true,
+	  true },
+	{ "peak",
+	  { { "total_objects", "count" },
+	    { "total_space", "bytes" },
+	    { "peak_objects", "count" },
+	    { "peak_space", "bytes" } },
+	  4,
+	  { "space", "bytes" },
+	  "peak_space",
+	  true,
+	  true },
 	{ "mmap",
 	  { { "mmap_calls", "count" },
 	    { "mmap_space", "bytes" },
@@ -44,12 +64,31 @@ static const struct mode {
 	    { "inuse_mapped", "bytes" } },
 	  4,
 	  { "space", "bytes" },
-	  "inuse_mapped" },
+	  "inuse_mapped",
+	  true,
+	  true },
 	{ "lock",
 	  { { "contentions", "count" }, { "delay", "nanoseconds" } },
 	  2,
 	  { "contentions", "count" },
-	  "delay" },
+	  "delay",
+	  false,
+	  true },
+	{ "holders",
+	  { { "waits", "count" }, { "blocking", "nanoseconds" } },
+	  2,
+	  { "waits", "count" },
+	  "blocking",
+	  false,
+	  true },
+	/* tests/toy/ */
+	{ "toy",
+	  { { "samples", "count" }, { "calls", "count" } },
+	  2,
+	  { "calls", "count" },
+	  "calls",
+	  false,
+	  false },
 };
 #define MODE_COUNT (sizeof(modes) / sizeof(modes[0]))
 
@@ -213,9 +252,29 @@ static void check_mode(const struct pcheck_profile *p, const char *name, struct 
 		pcheck_bad(r, "period-type", "%s/%s, not %s/%s",
 			   pcheck_text(p, p->period_type.type), pcheck_text(p, p->period_type.unit),
 			   m->period.type, m->period.unit);
+	if (m->moment != !p->duration_nanos)
+		pcheck_bad(r, "duration", "duration_nanos is %s0", m->moment ? "not " : "");
+	if (m->drops != (p->drop_frames != 0))
+		pcheck_bad(r, "drop-frames", "it has %s", p->drop_frames ? "some" : "none");
 	if (strcmp(pcheck_text(p, p->default_type), m->default_type))
 		pcheck_bad(r, "default-type", "\"%s\", not \"%s\"", pcheck_text(p, p->default_type),
 			   m->default_type);
+}
+
+/* pprof reads it as ^(TEXT)$. */
+static void check_frames(const char *text, struct pcheck_report *r)
+{
+	regex_t compiled;
+
+	if (!*text)
+		return;
+	if (regcomp(&compiled, text, REG_EXTENDED | REG_NOSUB)) {
+		pcheck_bad(r, "drop-frames", "\"%s\" is no expression", text);
+		return;
+	}
+	if (!regexec(&compiled, "", 0, NULL, 0))
+		pcheck_bad(r, "drop-frames", "\"%s\" matches all", text);
+	regfree(&compiled);
 }
 
 static void check_head(struct pcheck_profile *p, struct pcheck_report *r)
@@ -230,20 +289,19 @@ static void check_head(struct pcheck_profile *p, struct pcheck_report *r)
 	use(p, p->period_type.type, "period type", r);
 	use(p, p->period_type.unit, "period unit", r);
 	use(p, p->default_type, "default_sample_type", r);
-	use(p, p->drop_frames, "drop_frames", r);
-	use(p, p->keep_frames, "keep_frames", r);
+	check_frames(use(p, p->drop_frames, "drop_frames", r), r);
+	check_frames(use(p, p->keep_frames, "keep_frames", r), r);
 	use(p, p->doc_url, "doc_url", r);
 	if ((int64_t)p->time_nanos <= 0)
 		pcheck_bad(r, "time", "time_nanos is not positive");
-	if ((int64_t)p->duration_nanos <= 0)
-		pcheck_bad(r, "duration", "duration_nanos is not positive");
+	if ((int64_t)p->duration_nanos < 0)
+		pcheck_bad(r, "duration", "duration_nanos is negative");
 	if ((int64_t)p->period <= 0)
 		pcheck_bad(r, "period", "period is not positive");
-	if (p->drop_frames || p->keep_frames)
-		pcheck_bad(r, "drop-frames", "frames must be left out of the file itself");
 }
 
-static void check_comments(struct pcheck_profile *p, struct pcheck_report *r)
+/* MODE: the file is of libcprof's own. */
+static void check_comments(struct pcheck_profile *p, const char *mode, struct pcheck_report *r)
 {
 	static const char reserved[] = "executableInfo=";
 
@@ -254,6 +312,8 @@ static void check_comments(struct pcheck_profile *p, struct pcheck_report *r)
 			pcheck_bad(r, "comment", "comment %zu is empty", i);
 		if (!strncmp(text, reserved, strlen(reserved)))
 			pcheck_bad(r, "comment", "comment %zu begins with %s", i, reserved);
+		if (mode && *text != '#')
+			pcheck_bad(r, "comment", "comment %zu doesn't begin with #", i);
 	}
 }
 
@@ -262,7 +322,7 @@ void pcheck_rules(struct pcheck_profile *p, const char *mode, const char *main_p
 {
 	check_head(p, r);
 	check_mode(p, mode, r);
-	check_comments(p, r);
+	check_comments(p, mode, r);
 	use_strings(p, r);
 	check_strings(p, r);
 	pcheck_samples(p, r);

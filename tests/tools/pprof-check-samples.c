@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Rules about samples and their labels. */
 #include "pprof-check.h"
 

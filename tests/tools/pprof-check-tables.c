@@ -1,10 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Rules about mappings, locations and functions. */
 #include "pprof-check.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* What the locations of one mapping hold, against what its has_* flags claim. */
+/* The contents of the locations of one mapping, compared with the claims of its has_* flags. */
 struct contents {
 	size_t locations, bare; /* bare: without lines */
 	bool symbols;		/* a function with a name that is not "module+0x12" */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* pprof-check: is a profile as every reader wants it? And what is in it?
  *
  * Exit status: 0 all files are valid, 1 one is not (each broken rule on stderr), 2 usage.
@@ -18,8 +19,8 @@ static struct {
 static int usage(void)
 {
 	fprintf(stderr,
-		"usage: pprof-check [--mode cpu|wall|heap|lock|mmap] [--main PATH] [--top N]\n"
-		"                   [--raw] [--comments] [--total] FILE...\n"
+		"usage: pprof-check [--mode cpu|wall|heap|peak|mmap|lock|holders] [--main PATH]\n"
+		"                   [--top N] [--raw] [--comments] [--total] FILE...\n"
 		"Checks profiles; --top 0 prints all functions.\n");
 	return 2;
 }
@@ -27,7 +28,8 @@ static int usage(void)
 static bool known_mode(const char *name)
 {
 	return !strcmp(name, "cpu") || !strcmp(name, "wall") || !strcmp(name, "heap") ||
-	       !strcmp(name, "lock") || !strcmp(name, "mmap");
+	       !strcmp(name, "lock") || !strcmp(name, "mmap") || !strcmp(name, "peak") ||
+	       !strcmp(name, "holders");
 }
 
 static bool parse_count(const char *s, size_t *n)

@@ -1,6 +1,7 @@
-/* A strict validator for profiles: what a file must satisfy so that every reader of
- * pprof files shows it right. Test code: ordinary libc, and a decoder that shares
- * nothing with the library's encoder.
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A strict validator for profiles: the conditions under which every reader of pprof files shows a
+ * file correctly. Test code: ordinary libc, and a decoder that shares nothing with the library's
+ * encoder.
  *
  * Reading never stops at the first broken rule: each is reported with a short name
  * ("utf8", "duplicate-sample"), which the tests of the validator ask for.
@@ -91,8 +92,8 @@ struct pcheck_profile {
 	uint64_t default_type, doc_url;
 };
 
-/* Read and decode. 0 when there is a profile to look at (broken rules may have been
- * reported all the same), or -1 when there is none. */
+/* Reads and decodes. Returns 0 if there is a profile to look at (broken rules may have been
+ * reported all the same), or -1 if there is none. */
 int pcheck_read_file(struct pcheck_profile *p, const char *path, struct pcheck_report *r);
 int pcheck_read_memory(struct pcheck_profile *p, const void *gzip, size_t n,
 		       struct pcheck_report *r);

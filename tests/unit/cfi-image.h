@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A module's .eh_frame_hdr and .eh_frame, made by hand: one CIE, one FDE, for the tests
  * and the fuzzer of lib/sigsafe/cfi*.c.
  */
@@ -7,7 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "sigsafe/cfi.h"
+#include "unwind/signal/cfi.h"
 
 #define IMAGE_SIZE 4096
 #define CODE_AT 8192 /* the code that is described, from the image's begin */

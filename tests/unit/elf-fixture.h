@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A small shared object, made with the compiler at hand: known symbols of all kinds, for the
  * tests of the ELF reader, the symbol tables and the debug files.
  *
@@ -28,6 +29,8 @@ static const char fixture_source[] =
 	"int __second(int x) { return x - 7; }\n"
 	"int second(int) __attribute__((alias(\"__second\")));\n"
 	"int _second(int) __attribute__((alias(\"__second\")));\n"
+	"int __third(int x) { return x - 8; }\n"
+	"int third(int) __attribute__((weak, alias(\"__third\")));\n"
 	"int versioned_two(int x) { return x + 9; }\n"
 	"__asm__(\".symver versioned_two, versioned@@FIXTURE_2\");\n"
 	"void *const places[] = { hidden_local };\n"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Code that no table knows, as a JIT's: for the tests of the walk through it. x86-64 only. */
 #ifndef GENERATED_CODE_H
 #define GENERATED_CODE_H
@@ -9,7 +10,7 @@
 #define GENERATED_PAGE 4096
 #define GENERATED_OFFSET 128 /* there is something before it to read */
 #define GENERATED_NEXT 64    /* from one function to the next, which is the same */
-#define GENERATED_RETURN 6   /* what it calls returns to there */
+#define GENERATED_RETURN 6   /* the function that it calls returns to this place */
 
 /* push %rbp; mov %rsp,%rbp; call *%rax; pop %rbp; ret */
 static const uint8_t generated_code[] = { 0x55, 0x48, 0x89, 0xe5, 0xff, 0xd0, 0x5d, 0xc3 };

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A thread whose unlocks are told of, with stacks of one frame, and the test's own time; for the
  * tests of lock_event.c. */
 #ifndef LOCK_FIXTURE_H
@@ -5,10 +6,10 @@
 
 #include <time.h>
 
-#include "sigsafe/capture.h"
-#include "sigsafe/lock_event.h"
-#include "sigsafe/thread.h"
-#include "sigsafe/unwind.h"
+#include "sample/capture.h"
+#include "modes/lock/signal/lock_event.h"
+#include "sample/thread.h"
+#include "sample/unwinder.h"
 
 static unsigned one_frame(const struct cp_unwind_input *in, uint64_t *pcs, unsigned max,
 			  enum cp_unwind_end *how)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Unlocks that let waiters go, in the test's own time; for tests of which of them are told of.
  * Where one is included, all of it is used. */
 #ifndef LOCK_UNLOCKS_H
@@ -8,10 +9,10 @@
 #include <time.h>
 
 #include "lock-fixture.h"
-#include "sigsafe/lock_event.h"
-#include "sigsafe/lock_follow.h"
-#include "sigsafe/lock_holder.h"
-#include "sigsafe/thread.h"
+#include "modes/lock/signal/lock_event.h"
+#include "modes/lock/signal/lock_unlock_log.h"
+#include "modes/lock/signal/lock_holder.h"
+#include "sample/thread.h"
 
 #define US UINT64_C(1000)
 #define UNLOCKS 2000000u
@@ -39,8 +40,8 @@ static void end(struct cp_thread *t)
 {
 	const char name[CP_THREAD_NAME] = "worker";
 
-	cp_holder_forget();
-	cp_holder_thread_end(t, name);
+	cp_lock_holder_forget();
+	cp_lock_holder_thread_end(t, name);
 	cp_thread_free(t);
 }
 
@@ -54,20 +55,20 @@ static void take(struct cp_thread *t, struct sums *s)
 	struct cp_holder *h;
 	uint32_t next, last;
 
-	cp_holder_range(t, &next, &last);
-	while ((h = cp_holder_read(&next, last))) {
+	cp_lock_holder_range(t, &next, &last);
+	while ((h = cp_lock_holder_read(&next, last))) {
 		s->waits += h->record->count;
 		s->delay += h->record->weight;
 		s->records++;
-		cp_holder_give_back(h);
+		cp_lock_holder_give_back(h);
 	}
 }
 
 static void wait_for(const void *lock, uint64_t began, uint64_t ended)
 {
-	struct cp_lock_wait w = { lock, began, ended, cp_lock_follow_last(lock) };
+	struct cp_lock_wait w = { lock, began, ended, cp_lock_unlock_log_last(lock) };
 
-	cp_holder_deliver(&w);
+	cp_lock_holder_deliver(&w);
 }
 
 /* An unlock of LOCK, and a wait that began 1.5 us before it and ends 0.1 us after it. */
@@ -76,9 +77,9 @@ static void unlock(struct cp_thread *t, const void *lock, struct sums *s)
 	struct cp_lock_release r;
 
 	reads = 0;
-	cp_lock_release_begin(&r, lock);
+	cp_lock_event_release_begin(&r, lock);
 	s->reads += reads;
-	cp_lock_release_end(&r, (const void *)unlock, true);
+	cp_lock_event_release_end(&r, (const void *)unlock, true);
 	wait_for(lock, now - 3 * US / 2, now + US / 10);
 	take(t, s);
 }
@@ -87,8 +88,8 @@ static void free_again(const void *lock)
 {
 	struct cp_lock_release r;
 
-	cp_lock_release_begin(&r, lock);
-	cp_lock_release_end(&r, (const void *)unlock, true);
+	cp_lock_event_release_begin(&r, lock);
+	cp_lock_event_release_end(&r, (const void *)unlock, true);
 }
 
 static bool near(uint64_t got, uint64_t want, double part)

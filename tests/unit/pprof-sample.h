@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A small profile with something of everything, and a sink that keeps it in memory. */
 #ifndef PPROF_SAMPLE_H
 #define PPROF_SAMPLE_H
@@ -5,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pprof.h"
+#include "output/pprof.h"
 
 struct memory_sink {
 	struct cp_sink sink;
@@ -90,8 +91,8 @@ static inline void put_sample_profile(struct cp_pprof *w)
 	cp_pprof_sample(w, stacks[0], 2, (const int64_t[]){ 3, 30303030 }, known, 3);
 	cp_pprof_sample(w, stacks[1], 3, (const int64_t[]){ 1, 10101010 }, known, 2);
 	cp_pprof_sample(w, stacks[2], 2, (const int64_t[]){ 0, 7 }, NULL, 0);
-	cp_pprof_comment(w, "libcprof test");
-	cp_pprof_comment(w, "mode=cpu");
+	cp_pprof_comment(w, "# libcprof test");
+	cp_pprof_comment(w, "# mode=cpu");
 }
 
 static inline int write_sample_profile(struct cp_sink *sink)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A folder for one test, and small tools to look into it. */
 #ifndef SINK_FOLDER_H
 #define SINK_FOLDER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The object of elf-fixture.h as a module whose addresses are to be named; for the tests of
  * symbols.c. */
 #ifndef SYMBOLS_FIXTURE_H
@@ -5,10 +6,10 @@
 
 #include "harness.h"
 
-#include "buildid.h"
+#include "symbols/buildid.h"
 #include "elf-fixture.h"
-#include "elf.h"
-#include "symbols.h"
+#include "symbols/elf.h"
+#include "symbols/symbols.h"
 
 #define IMAGE_SIZE 0x10000
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Summing samples by stack and thread. */
 #include "harness.h"
 
@@ -6,8 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "aggregate.h"
-#include "sigsafe/unwind.h"
+#include "profile/aggregate.h"
+#include "sample/unwinder.h"
 
 static union {
 	struct cp_record record;
@@ -39,7 +40,7 @@ static void add(uint64_t leaf, uint64_t caller, uint64_t weight, unsigned stack_
 		uint32_t thread)
 {
 	r.record.depth = 2;
-	r.record.mode = CP_MODE_CPU;
+	r.record.mode = CPROF_CPU;
 	r.record.count = 1;
 	r.record.end = (uint8_t)stack_end;
 	r.record.weight = weight;
@@ -147,7 +148,7 @@ static void test_many_stacks_survive_growth(void)
 	end();
 }
 
-/* What the drain does with a thread that it sees only once, when that has ended. */
+/* The drain's treatment of a thread that it sees only once, after the thread's end. */
 static uint32_t label_ended(int32_t tid, const char *name)
 {
 	uint32_t t;

@@ -1,7 +1,8 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* DWARF expressions in call frame information: operations, bounds. */
 #include "harness.h"
 
-#include "sigsafe/cfi.h"
+#include "unwind/signal/cfi.h"
 
 #define BYTES(s) (const uint8_t *)(s), sizeof(s) - 1
 
@@ -113,7 +114,7 @@ static void test_what_can_not_be_evaluated_is_lost(void)
 		{ BYTES("\222\200\001\0"), CP_CFI_LOST }, /* a register there is not */
 		{ BYTES("\057\375\377"), CP_CFI_LOST },	  /* for ever */
 		{ BYTES("\057\374\377"), CP_CFI_LOST },	  /* to before the begin */
-		{ BYTES("\057\1\0"), CP_CFI_LOST },	  /* to behind the end */
+		{ BYTES("\057\1\0"), CP_CFI_LOST },	  /* to after the end */
 		{ BYTES("\010"), CP_CFI_LOST },		  /* the operand is cut */
 		{ BYTES("\003\1\2"), CP_CFI_LOST },
 		{ BYTES("\001"), CP_CFI_LOST }, /* no such operation */

@@ -1,9 +1,10 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Instructions as they are read where no call frame information tells of the stack pointer. */
 #include "harness.h"
 
 #include <string.h>
 
-#include "sigsafe/cfi_insn.h"
+#include "unwind/guess/cfi_insn.h"
 
 #if defined(__x86_64__)
 
@@ -143,11 +144,11 @@ static void test_instructions_have_their_length_and_do_to_sp_what_they_do(void)
 		uint8_t code[CP_INSN_BYTES];
 		struct cp_insn i;
 
-		/* What is behind it does not matter. */
+		/* The bytes after it do not matter. */
 		for (int behind = 0; behind < 2; behind++) {
 			memset(code, behind ? 0xff : 0, sizeof(code));
 			memcpy(code, r->code, r->size);
-			i = cp_insn_read(code);
+			i = cp_cfi_insn_read(code);
 			CHECK_EQ(i.kind, r->kind);
 			CHECK_EQ(i.size, r->size);
 			CHECK(i.kind == CP_INSN_OTHER || i.by == r->by);
@@ -167,30 +168,30 @@ static void test_any_bytes_are_read_within_bounds(void)
 			x = x * UINT64_C(6364136223846793005) + 1442695040888963407;
 			code[i] = (uint8_t)(x >> 56);
 		}
-		/* Opcodes of each map, behind many prefixes, too. */
+		/* Opcodes of each map, also after many prefixes. */
 		if (n % 4 == 1)
 			memset(code, 0x66, 1 + code[23] % 23);
 		if (n % 4 == 2)
 			code[0] = 0x62;
 		if (n % 4 == 3)
 			code[0] = 0xc4;
-		CHECK(cp_insn_read(code).size < CP_INSN_BYTES);
-		cp_insn_fills(code);
+		CHECK(cp_cfi_insn_read(code).size < CP_INSN_BYTES);
+		cp_cfi_insn_fills(code);
 	}
 	memset(code, 0x66, sizeof(code));
-	CHECK(!cp_insn_fills(code));
+	CHECK(!cp_cfi_insn_fills(code));
 }
 
 static void test_what_fills_the_end_of_a_function(void)
 {
-	CHECK(cp_insn_fills((const uint8_t *)"\x90"));
-	CHECK(cp_insn_fills((const uint8_t *)"\xcc"));
-	CHECK(cp_insn_fills((const uint8_t *)"\x66\x90"));
-	CHECK(cp_insn_fills((const uint8_t *)"\x0f\x1f\x00"));
-	CHECK(cp_insn_fills((const uint8_t *)"\x66\x2e\x0f\x1f\x84\x00\x00\x00\x00\x00"));
-	CHECK(cp_insn_fills((const uint8_t *)"\x66\x66\x66\x66\x66\x66\x2e\x0f\x1f\x84"));
-	CHECK(!cp_insn_fills((const uint8_t *)"\x0f\x1e\xfa"));
-	CHECK(!cp_insn_fills((const uint8_t *)"\xc3"));
+	CHECK(cp_cfi_insn_fills((const uint8_t *)"\x90"));
+	CHECK(cp_cfi_insn_fills((const uint8_t *)"\xcc"));
+	CHECK(cp_cfi_insn_fills((const uint8_t *)"\x66\x90"));
+	CHECK(cp_cfi_insn_fills((const uint8_t *)"\x0f\x1f\x00"));
+	CHECK(cp_cfi_insn_fills((const uint8_t *)"\x66\x2e\x0f\x1f\x84\x00\x00\x00\x00\x00"));
+	CHECK(cp_cfi_insn_fills((const uint8_t *)"\x66\x66\x66\x66\x66\x66\x2e\x0f\x1f\x84"));
+	CHECK(!cp_cfi_insn_fills((const uint8_t *)"\x0f\x1e\xfa"));
+	CHECK(!cp_cfi_insn_fills((const uint8_t *)"\xc3"));
 }
 
 int main(void)
@@ -206,7 +207,7 @@ int main(void)
 /* Calls leave their return address in a register: nothing is read. */
 static void test_nothing_is_read_here(void)
 {
-	CHECK_EQ(cp_insn_read((const uint8_t *)"").kind, CP_INSN_OTHER);
+	CHECK_EQ(cp_cfi_insn_read((const uint8_t *)"").kind, CP_INSN_OTHER);
 }
 
 int main(void)

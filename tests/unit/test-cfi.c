@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Call frame information: tables, instructions, steps. */
 #include "harness.h"
 
@@ -11,7 +12,7 @@ static struct cp_cfi_row row;
 static int row_of(const void *program, size_t size, uint64_t offset)
 {
 	image_make(&image, BYTES(CIE_HEAD), BYTES(CIE_PROGRAM), program, size);
-	if (!cp_cfi_find(&image.module, image_code(&image) + offset, NULL, &fde))
+	if (!cp_cfi_table_find(&image.module, image_code(&image) + offset, NULL, &fde))
 		return -1000;
 	return cp_cfi_row(&fde, image_code(&image) + offset, &row);
 }
@@ -34,12 +35,12 @@ static void test_fde_is_found_in_its_range(void)
 
 	CHECK_EQ(ROW("", 0), 0);
 	code = image_code(&image);
-	CHECK(cp_cfi_find(&image.module, code + CODE_SIZE - 1, NULL, &fde));
+	CHECK(cp_cfi_table_find(&image.module, code + CODE_SIZE - 1, NULL, &fde));
 	CHECK_EQ(fde.start, code);
-	CHECK(!cp_cfi_find(&image.module, code + CODE_SIZE, NULL, &fde));
-	CHECK(!cp_cfi_find(&image.module, code - 1, NULL, &fde));
-	CHECK(!cp_cfi_find(&image.module, 0, NULL, &fde));
-	CHECK(!cp_cfi_find(&image.module, UINT64_MAX, NULL, &fde));
+	CHECK(!cp_cfi_table_find(&image.module, code + CODE_SIZE, NULL, &fde));
+	CHECK(!cp_cfi_table_find(&image.module, code - 1, NULL, &fde));
+	CHECK(!cp_cfi_table_find(&image.module, 0, NULL, &fde));
+	CHECK(!cp_cfi_table_find(&image.module, UINT64_MAX, NULL, &fde));
 }
 
 static void test_copied_module_gives_the_same(void)
@@ -49,14 +50,15 @@ static void test_copied_module_gives_the_same(void)
 
 	CHECK_EQ(ROW("\002\005\016\040\206\003", 7), 0);
 	direct = row;
-	if (cp_cfi_find(&image.module, image_code(&image) + 7, &copy, &fde)) {
+	if (cp_cfi_table_find(&image.module, image_code(&image) + 7, &copy, &fde)) {
 		CHECK_EQ(fde.start, image_code(&image));
 		CHECK_EQ(cp_cfi_row(&fde, fde.start + 7, &row), 0);
 		CHECK(!memcmp(&row, &direct, sizeof(row)));
 	}
 }
 
-/* What the copy says of PC, unless it doesn't hold all of that: 1 = the module says the same. */
+/* Returns the copy's result for PC, unless the copy doesn't hold all of that: 1 = the module gives
+ * the same result. */
 static unsigned compare_with_copy(const struct cp_cfi_module *m, uint64_t pc)
 {
 	struct cp_cfi_copy copy;
@@ -64,10 +66,10 @@ static unsigned compare_with_copy(const struct cp_cfi_module *m, uint64_t pc)
 	struct cp_cfi_row of_copy;
 	struct cp_cfi_span span, span_of_copy;
 
-	if (!cp_cfi_find(m, pc, &copy, &copied) ||
+	if (!cp_cfi_table_find(m, pc, &copy, &copied) ||
 	    cp_cfi_row_and_span(&copied, pc, &of_copy, &span_of_copy))
 		return 0;
-	CHECK(cp_cfi_find(m, pc, NULL, &fde));
+	CHECK(cp_cfi_table_find(m, pc, NULL, &fde));
 	CHECK_EQ(cp_cfi_row_and_span(&fde, pc, &row, &span), 0);
 	CHECK_EQ(fde.start, copied.start);
 	CHECK_EQ(fde.signal, copied.signal);
@@ -94,7 +96,7 @@ static void test_a_copy_says_what_the_module_says(void)
 	for (; count; count--, entry += 2) {
 		uint64_t start = m.hdr + (uint64_t)(int64_t)entry[0];
 
-		if (!cp_cfi_parse(&m, m.hdr + (uint64_t)(int64_t)entry[1], NULL, &fde, &size))
+		if (!cp_cfi_table_parse(&m, m.hdr + (uint64_t)(int64_t)entry[1], NULL, &fde, &size))
 			continue;
 		for (unsigned i = 0; i < 4; i++, all++)
 			same += compare_with_copy(&m, start + size * i / 4);
@@ -114,7 +116,7 @@ static void test_cut_copy_is_noticed(void)
 	for (unsigned i = 0; i + 2 < sizeof(program); i += 3)
 		memcpy(program + i, "\101\016\010", 3);
 	row_of(program, sizeof(program), 0);
-	if (!cp_cfi_find(&image.module, image_code(&image) + 10, &copy, &fde))
+	if (!cp_cfi_table_find(&image.module, image_code(&image) + 10, &copy, &fde))
 		SKIP("process_vm_readv is refused");
 	CHECK_EQ(cp_cfi_row(&fde, fde.start + 10, &row), 0);
 	CHECK(cp_cfi_row(&fde, fde.start + 190, &row) < 0);
@@ -237,7 +239,7 @@ static void test_augmentations(void)
 
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		image_make(&image, cases[i].head, cases[i].size, BYTES(CIE_PROGRAM), BYTES("\101"));
-		CHECK_EQ(cp_cfi_find(&image.module, image_code(&image), NULL, &fde),
+		CHECK_EQ(cp_cfi_table_find(&image.module, image_code(&image), NULL, &fde),
 			 cases[i].found);
 		if (cases[i].found)
 			CHECK_EQ(fde.signal, cases[i].signal);
@@ -321,7 +323,7 @@ static void test_malformed_information_is_survived(void)
 			image.b[i] = (uint8_t)v;
 			image_place(&image, v & 1 ? IMAGE_SIZE : good.n);
 			f.known = CP_CFI_ALL_KNOWN;
-			if (cp_cfi_find(&image.module, image_code(&image) + 5, NULL, &fde) &&
+			if (cp_cfi_table_find(&image.module, image_code(&image) + 5, NULL, &fde) &&
 			    !cp_cfi_row(&fde, image_code(&image) + 5, &row))
 				cp_cfi_step(&f, &fde, &row);
 		}
@@ -329,7 +331,7 @@ static void test_malformed_information_is_survived(void)
 	for (size_t n = 0; n < good.n; n++) {
 		image = good;
 		image_place(&image, n);
-		CHECK(!cp_cfi_find(&image.module, image_code(&image) + 5, NULL, &fde));
+		CHECK(!cp_cfi_table_find(&image.module, image_code(&image) + 5, NULL, &fde));
 	}
 }
 

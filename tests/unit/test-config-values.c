@@ -1,15 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Sizes, durations, signals and switches from text. */
 #include "harness.h"
 
 #include <errno.h>
 #include <signal.h>
 
-#include "config_values.h"
+#include "settings/config_values.h"
 
 static long long size_of(const char *s)
 {
 	uint64_t v = 0;
-	int err = cp_value_size(s, &v);
+	int err = cp_config_values_size(s, &v);
 
 	return err ? err : (long long)v;
 }
@@ -17,14 +18,14 @@ static long long size_of(const char *s)
 static long long duration_of(const char *s)
 {
 	uint64_t v = 0;
-	int err = cp_value_duration(s, &v);
+	int err = cp_config_values_duration(s, &v);
 
 	return err ? err : (long long)v;
 }
 
 static long long signal_of(const char *s)
 {
-	int sig = -1, err = cp_value_signal(s, &sig);
+	int sig = -1, err = cp_config_values_signal(s, &sig);
 
 	return err ? err : sig;
 }
@@ -32,7 +33,7 @@ static long long signal_of(const char *s)
 static int bool_of(const char *s)
 {
 	bool v = false;
-	int err = cp_value_bool(s, &v);
+	int err = cp_config_values_bool(s, &v);
 
 	return err ? err : v;
 }
@@ -123,14 +124,14 @@ static void test_outputs_stay_on_failure(void)
 	int sig = 5;
 	bool on = true;
 
-	CHECK_EQ(cp_value_number("7 ", &v), -EINVAL);
-	CHECK_EQ(cp_value_size("7x", &v), -EINVAL);
-	CHECK_EQ(cp_value_duration("7.x", &v), -EINVAL);
+	CHECK_EQ(cp_config_values_number("7 ", &v), -EINVAL);
+	CHECK_EQ(cp_config_values_size("7x", &v), -EINVAL);
+	CHECK_EQ(cp_config_values_duration("7.x", &v), -EINVAL);
 	CHECK_EQ(v, 5);
-	CHECK_EQ(cp_value_signal("KILL", &sig), -ERANGE);
-	CHECK_EQ(cp_value_signal("RTMIN+70", &sig), -ERANGE);
+	CHECK_EQ(cp_config_values_signal("KILL", &sig), -ERANGE);
+	CHECK_EQ(cp_config_values_signal("RTMIN+70", &sig), -ERANGE);
 	CHECK_EQ(sig, 5);
-	CHECK_EQ(cp_value_bool("maybe", &on), -EINVAL);
+	CHECK_EQ(cp_config_values_bool("maybe", &on), -EINVAL);
 	CHECK(on);
 }
 
@@ -138,17 +139,17 @@ static void test_text_of_values(void)
 {
 	char to[16];
 
-	cp_value_signal_text(SIGUSR2, to, sizeof(to));
+	cp_config_values_signal_text(SIGUSR2, to, sizeof(to));
 	CHECK_STR(to, "USR2");
-	cp_value_signal_text(0, to, sizeof(to));
+	cp_config_values_signal_text(0, to, sizeof(to));
 	CHECK_STR(to, "none");
-	cp_value_signal_text(40, to, sizeof(to));
+	cp_config_values_signal_text(40, to, sizeof(to));
 	CHECK_STR(to, "40");
-	cp_value_duration_text(60000000000, to, sizeof(to));
+	cp_config_values_duration_text(60000000000, to, sizeof(to));
 	CHECK_STR(to, "1m");
-	cp_value_duration_text(1500000000, to, sizeof(to));
+	cp_config_values_duration_text(1500000000, to, sizeof(to));
 	CHECK_STR(to, "1500ms");
-	cp_value_duration_text(0, to, sizeof(to));
+	cp_config_values_duration_text(0, to, sizeof(to));
 	CHECK_STR(to, "0");
 }
 

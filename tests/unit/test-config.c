@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The settings, with the environment played by a list and stderr caught in a pipe. */
 #include "harness.h"
 
@@ -6,13 +7,22 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "config.h"
-#include "log.h"
+#include "modes/cpu/cpu_settings.h"
+#include "modes/heap/heap_settings.h"
+#include "modes/lock/lock_settings.h"
+#include "modes/wall/wall_settings.h"
+#include "output/mode_ops.h"
+#include "settings/config.h"
+#include "base/log.h"
 
 #define MINUTE UINT64_C(60000000000)
 
 static const char *environment[16];
 static struct cp_config config;
+static const struct cp_cpu_settings *cpu_settings;
+static const struct cp_wall_settings *wall_settings;
+static const struct cp_heap_settings *heap_settings;
+static const struct cp_lock_settings *lock_settings;
 static char lines[8192];
 
 /* ENVIRONMENT is KEY=VALUE, .., NULL. */
@@ -26,7 +36,7 @@ static const char *look_up(const char *key)
 	return NULL;
 }
 
-/* Read the settings; what was said is in LINES. */
+/* Reads the settings; the messages are in LINES. */
 static void read_caught(void (*read_config)(struct cp_config *, const char *(*)(const char *)))
 {
 	int ends[2], saved = dup(2);
@@ -85,9 +95,9 @@ static void test_defaults_are_the_documented_ones(void)
 	environment[0] = NULL;
 	read_caught(cp_config_read);
 	CHECK_STR(lines, "");
-	CHECK_STR(config.path[CP_MODE_CPU], "");
-	CHECK_EQ(config.cpu_frequency, 99);
-	CHECK_EQ(config.engine, CP_ENGINE_AUTO);
+	CHECK_STR(config.path[CPROF_CPU], "");
+	CHECK_EQ(cpu_settings->frequency, 99);
+	CHECK_EQ(cpu_settings->engine, CP_ENGINE_AUTO);
 	CHECK_EQ(config.unwind, CP_UNWIND_AUTO);
 	CHECK_EQ(config.max_depth, 512);
 	CHECK_EQ(config.checkpoint_ns, MINUTE);
@@ -114,9 +124,9 @@ static void test_every_setting_is_taken(void)
 	memcpy(environment, all, sizeof(all));
 	read_caught(cp_config_read);
 	CHECK_STR(lines, "");
-	CHECK_STR(config.path[CP_MODE_CPU], "/t/%p.pb");
-	CHECK_EQ(config.cpu_frequency, 1000);
-	CHECK_EQ(config.engine, CP_ENGINE_TIMER);
+	CHECK_STR(config.path[CPROF_CPU], "/t/%p.pb");
+	CHECK_EQ(cpu_settings->frequency, 1000);
+	CHECK_EQ(cpu_settings->engine, CP_ENGINE_TIMER);
 	CHECK_EQ(config.unwind, CP_UNWIND_FP);
 	CHECK_EQ(config.max_depth, 4096);
 	CHECK_EQ(config.checkpoint_ns, MINUTE + MINUTE / 2);
@@ -133,7 +143,7 @@ static void test_every_setting_is_taken(void)
 static void test_numbers_outside_become_the_nearest(void)
 {
 	check_refused("CPUPROFILE_FREQUENCY=10001", "10000");
-	CHECK_EQ(config.cpu_frequency, 10000);
+	CHECK_EQ(cpu_settings->frequency, 10000);
 	check_refused("CPUPROFILE_FREQUENCY=0", "1");
 	check_refused("CPUPROFILE_FREQUENCY=99999999999999999999999", "10000");
 	check_refused("CPROF_MAX_DEPTH=4097", "4096");
@@ -170,7 +180,7 @@ static void test_empty_is_not_set(void)
 	environment[0] = "CPUPROFILE=";
 	environment[1] = NULL;
 	read_caught(cp_config_read);
-	CHECK_STR(config.path[CP_MODE_CPU], "");
+	CHECK_STR(config.path[CPROF_CPU], "");
 }
 
 static void test_reserved_signals_are_refused(void)
@@ -232,18 +242,18 @@ static void test_every_mode_has_its_settings(void)
 	read_caught(cp_config_read);
 	CHECK_STR(lines, "");
 	CHECK(cp_config_any(&config));
-	CHECK_STR(config.path[CP_MODE_CPU], "");
-	CHECK_STR(config.path[CP_MODE_WALL], "/t/w");
-	CHECK_STR(config.path[CP_MODE_HEAP], "/t/h");
-	CHECK_STR(config.path[CP_MODE_LOCK], "/t/l");
-	CHECK_EQ(config.wall_frequency, 20);
-	CHECK_EQ(config.heap_interval, 1 << 20);
-	CHECK_EQ(config.heap_inuse, UINT64_C(2) << 30);
-	CHECK_EQ(config.heap_time_ns, MINUTE / 6);
-	CHECK(config.heap_mmap);
+	CHECK_STR(config.path[CPROF_CPU], "");
+	CHECK_STR(config.path[CPROF_WALL], "/t/w");
+	CHECK_STR(config.path[CPROF_HEAP], "/t/h");
+	CHECK_STR(config.path[CPROF_LOCK], "/t/l");
+	CHECK_EQ(wall_settings->frequency, 20);
+	CHECK_EQ(heap_settings->interval, 1 << 20);
+	CHECK_EQ(heap_settings->in_use, UINT64_C(2) << 30);
+	CHECK_EQ(heap_settings->time_ns, MINUTE / 6);
+	CHECK(heap_settings->mmap);
 	CHECK_EQ(config.heap_signal, SIGUSR1);
-	CHECK_EQ(config.lock_threshold_ns, 2000000);
-	CHECK_EQ(config.lock_budget, 7);
+	CHECK_EQ(lock_settings->threshold_ns, 2000000);
+	CHECK_EQ(lock_settings->budget, 7);
 }
 
 static void test_realtime_turns_cpu_into_wall(void)
@@ -254,10 +264,59 @@ static void test_realtime_turns_cpu_into_wall(void)
 	memcpy(environment, all, sizeof(all));
 	read_caught(cp_config_read);
 	CHECK_STR(lines, "");
-	CHECK_STR(config.path[CP_MODE_CPU], "");
-	CHECK_STR(config.path[CP_MODE_WALL], "/t/c");
-	CHECK_EQ(config.wall_frequency, 200);
-	CHECK_EQ(config.toggle_mode, CP_MODE_WALL);
+	CHECK_STR(config.path[CPROF_CPU], "");
+	CHECK_STR(config.path[CPROF_WALL], "/t/c");
+	CHECK_EQ(wall_settings->frequency, 200);
+	CHECK_EQ(config.named_mode, CPROF_WALL);
+}
+
+static void test_realtime_is_for_a_later_start_too(void)
+{
+	const char *wall[] = { "CPUPROFILE_REALTIME=1", "CPUPROFILE_FREQUENCY=200", NULL };
+	const char *both[] = { "CPUPROFILE_REALTIME=1", "WALLPROFILE=/t/w", NULL };
+
+	memcpy(environment, wall, sizeof(wall));
+	read_caught(cp_config_read);
+	CHECK(!cp_config_any(&config));
+	CHECK_EQ(config.named_mode, CPROF_WALL);
+	CHECK_EQ(wall_settings->frequency, 200);
+	memcpy(environment, both, sizeof(both));
+	read_caught(cp_config_read);
+	CHECK_EQ(line_count(), 1);
+	CHECK_EQ(config.named_mode, CPROF_CPU);
+}
+
+static void test_gperftools_heap_switches_hold_or_are_said(void)
+{
+	const char *all[] = { "HEAPPROFILE=/t/h", "HEAPPROFILE_USE_PID=1", "HEAP_PROFILE_MMAP=true",
+			      NULL };
+	const char *own[] = { "HEAPPROFILE=/t/h", "HEAP_PROFILE_MMAP=1", "CPROF_HEAP_MMAP=0",
+			      NULL };
+	const char *said[] = { "HEAPPROFILE=/t/h", "HEAP_PROFILE_ONLY_MMAP=1",
+			       "HEAP_PROFILE_MMAP_LOG=1", NULL };
+
+	memcpy(environment, all, sizeof(all));
+	read_caught(cp_config_read);
+	CHECK_STR(lines, "");
+	CHECK(heap_settings->use_pid && !config.use_pid && heap_settings->mmap);
+	memcpy(environment, own, sizeof(own));
+	read_caught(cp_config_read);
+	CHECK_STR(lines, "");
+	CHECK(!heap_settings->mmap);
+	memcpy(environment, said, sizeof(said));
+	read_caught(cp_config_read);
+	CHECK_EQ(line_count(), 2);
+	CHECK(heap_settings->mmap);
+}
+
+static void test_marked_paths_lose_the_mark(void)
+{
+	const char *all[] = { "CPUPROFILE=\xaft/c", "HEAPPROFILE=\xc3\xa9", NULL };
+
+	memcpy(environment, all, sizeof(all));
+	read_caught(cp_config_read);
+	CHECK_STR(config.path[CPROF_CPU], "/t/c");
+	CHECK_STR(config.path[CPROF_HEAP], "\xc3\xa9");
 }
 
 static void test_modes_with_one_path_get_a_file_each(void)
@@ -267,9 +326,10 @@ static void test_modes_with_one_path_get_a_file_each(void)
 
 	memcpy(environment, all, sizeof(all));
 	read_caught(cp_config_read);
-	CHECK_STR(config.path[CP_MODE_CPU], "/t/c.%n.pb");
-	CHECK_STR(config.path[CP_MODE_HEAP], "/t/c.%n.heap.pb");
-	CHECK_STR(config.path[CP_MODE_LOCK], "/t/c.%n.lock.pb");
+	CHECK_STR(config.path[CPROF_CPU], "/t/c.%n.pb");
+	CHECK_STR(config.path[CPROF_HEAP], "/t/c.%n.heap.pb");
+	CHECK_STR(config.path[CPROF_LOCK], "/t/c.%n.lock.pb");
+	CHECK_EQ(line_count(), 2);
 }
 
 static void test_nothing_is_said_without_a_mode(void)
@@ -282,7 +342,7 @@ static void test_nothing_is_said_without_a_mode(void)
 	environment[0] = "CPUPROFILE=x";
 	read_caught(cp_config_read_quietly);
 	CHECK_STR(lines, "");
-	CHECK_STR(config.path[CP_MODE_CPU], "x");
+	CHECK_STR(config.path[CPROF_CPU], "x");
 }
 
 static void test_a_bad_value_makes_one_short_line(void)
@@ -307,11 +367,11 @@ static void test_text_that_does_not_fit_is_left_out(void)
 	environment[1] = NULL;
 	read_caught(cp_config_read);
 	CHECK_EQ(line_count(), 1);
-	CHECK_STR(config.path[CP_MODE_CPU], "");
+	CHECK_STR(config.path[CPROF_CPU], "");
 	path[strlen(path) - 1] = '\0';
 	read_caught(cp_config_read);
 	CHECK_EQ(line_count(), 0);
-	CHECK_EQ(strlen(config.path[CP_MODE_CPU]), 4095);
+	CHECK_EQ(strlen(config.path[CPROF_CPU]), 4095);
 }
 
 static bool wants(const char *only, const char *program)
@@ -336,6 +396,11 @@ static void test_programs_are_chosen_by_globs(void)
 
 int main(void)
 {
+	cp_mode_ops_set(cp_modes);
+	cpu_settings = cp_config_of(&config, CPROF_CPU);
+	wall_settings = cp_config_of(&config, CPROF_WALL);
+	heap_settings = cp_config_of(&config, CPROF_HEAP);
+	lock_settings = cp_config_of(&config, CPROF_LOCK);
 	RUN(test_defaults_are_the_documented_ones);
 	RUN(test_every_setting_is_taken);
 	RUN(test_numbers_outside_become_the_nearest);
@@ -348,6 +413,9 @@ int main(void)
 	RUN(test_every_mode_has_its_settings);
 	RUN(test_realtime_turns_cpu_into_wall);
 	RUN(test_modes_with_one_path_get_a_file_each);
+	RUN(test_realtime_is_for_a_later_start_too);
+	RUN(test_gperftools_heap_switches_hold_or_are_said);
+	RUN(test_marked_paths_lose_the_mark);
 	RUN(test_nothing_is_said_without_a_mode);
 	RUN(test_a_bad_value_makes_one_short_line);
 	RUN(test_text_that_does_not_fit_is_left_out);

@@ -1,11 +1,12 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Variables by address: this program's own, from its symbol table. */
 #include "harness.h"
 
 #include <link.h>
 #include <stdint.h>
 
-#include "datasym.h"
-#include "elf.h"
+#include "symbols/datasym.h"
+#include "symbols/elf.h"
 
 int test_global = 1;
 int test_bss[100];

@@ -1,13 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Separate debug files: where they are found, and which are not believed. */
 #include "harness.h"
 
 #include <errno.h>
 
-#include "buildid.h"
-#include "debugfile.h"
+#include "symbols/buildid.h"
+#include "symbols/debugfile.h"
 #include "elf-fixture.h"
-#include "elf.h"
-#include "symbols.h"
+#include "symbols/elf.h"
+#include "symbols/symbols.h"
 
 static struct fixture fixture;
 

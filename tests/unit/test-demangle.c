@@ -1,4 +1,5 @@
-/* Readable names: what they look like, and what hostile ones can't do. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Readable names: their form, and the limits on hostile ones. */
 #include "harness.h"
 
 #include <pthread.h>
@@ -6,8 +7,8 @@
 #include <stdint.h>
 #include <sys/mman.h>
 
-#include "demangle.h"
-#include "rustname.h"
+#include "symbols/demangle.h"
+#include "symbols/rustname.h"
 
 #define STACK (512u << 10)
 #define GUARD (64u << 10)

@@ -1,15 +1,16 @@
-/* From rings to runs: what is drained, and which module it is given to. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* From rings to runs: the drained samples, and the modules that they are given to. */
 #include "harness.h"
 
 #include <stdint.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "drain.h"
-#include "mode.h"
-#include "sigsafe/atomic.h"
-#include "sigsafe/ring.h"
-#include "sigsafe/unwind.h"
+#include "collect/drain.h"
+#include "output/mode_ops.h"
+#include "base/atomic.h"
+#include "sample/ring.h"
+#include "sample/unwinder.h"
 
 #define PAGE 4096
 
@@ -28,17 +29,24 @@ static void collect(struct cp_run *r)
 		meanwhile();
 }
 
-static const struct cp_mode_ops ops = { .name = "test", .collect = collect };
+CP_THREAD_LABEL(thread_label);
+
+static const struct cp_mode_ops ops = { .name = "test",
+					.collect = collect,
+					.thread_label = &thread_label };
+
+static const struct cp_mode_ops *const modes[CP_MODES] = { [CPROF_CPU] = &ops };
 
 static void begin(void)
 {
-	struct cp_run *r = &runs[CP_MODE_CPU];
+	struct cp_run *r = &runs[CPROF_CPU];
 
+	cp_mode_ops_set(modes);
 	cp_modules_init(&modules);
 	cp_ring_configure(64);
 	cp_run_begin(r, &modules);
 	r->ops = &ops;
-	r->mode = CP_MODE_CPU;
+	r->mode = CPROF_CPU;
 	r->running = true;
 	t = cp_thread_claim();
 	cp_thread_enter(t);
@@ -52,7 +60,7 @@ static void end(void)
 		cp_store_release(&t->state, CP_THREAD_ENDED);
 	cp_drain_all(runs, &modules);
 	CHECK(t->ring == NULL);
-	cp_run_release(&runs[CP_MODE_CPU]);
+	cp_run_release(&runs[CPROF_CPU]);
 	cp_modules_release(&modules);
 }
 
@@ -61,7 +69,7 @@ static void sample(uint64_t pc)
 	struct cp_record *record = cp_ring_reserve(t->ring, 1);
 
 	*record = (struct cp_record){
-		.depth = 1, .mode = CP_MODE_CPU, .end = CP_UNWIND_COMPLETE, .count = 1, .weight = 1
+		.depth = 1, .mode = CPROF_CPU, .end = CP_UNWIND_COMPLETE, .count = 1, .weight = 1
 	};
 	record->pcs[0] = pc;
 	cp_ring_commit(t->ring, record);
@@ -69,13 +77,13 @@ static void sample(uint64_t pc)
 
 static uint64_t samples(void)
 {
-	return runs[CP_MODE_CPU].aggregate.records;
+	return runs[CPROF_CPU].aggregate.records;
 }
 
 /* The module of the newest row's leaf; NULL: none. */
 static const char *path_of_last(void)
 {
-	const struct cp_aggregate *a = &runs[CP_MODE_CPU].aggregate;
+	const struct cp_aggregate *a = &runs[CPROF_CPU].aggregate;
 	const struct cp_stack *s =
 		a->stacks.count ? CP_VEC_AT(&a->stacks, struct cp_stack, a->stacks.count - 1)
 				: NULL;
@@ -122,8 +130,8 @@ static void load_new_and_sample(void)
 	sample((uint64_t)(uintptr_t)place + 8);
 }
 
-/* The collector has read the list of modules, and stands still: a module comes to where another
- * one was, and is sampled. */
+/* The collector has read the list of modules, and pauses: a module is loaded where another one was,
+ * and is sampled. */
 static void test_a_sample_in_a_module_that_came_after_the_list_was_read(void)
 {
 	begin();

@@ -1,13 +1,14 @@
-/* The ELF reader: what it finds in good files, in memory, and in files made to mislead it. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The ELF reader: its results for good files, in memory, and for files made to mislead it. */
 #include "harness.h"
 
 #include <errno.h>
 #include <sys/mman.h>
 
-#include "buildid.h"
-#include "dynsym.h"
+#include "symbols/buildid.h"
+#include "symbols/dynsym.h"
 #include "elf-fixture.h"
-#include "elf.h"
+#include "symbols/elf.h"
 
 #define IMAGE_SIZE 0x10000
 
@@ -158,7 +159,7 @@ static void test_hostile_numbers_do_no_harm(void)
 		}
 }
 
-/* Behind the file's end there is no memory: what is read too far is a fault. */
+/* There is no memory after the file's end: reading too far is a fault. */
 static void test_truncated_files_do_no_harm(void)
 {
 	size_t room = (size + 4095) & ~(size_t)4095;

@@ -1,4 +1,5 @@
-/* The gate: who closes it sees no capture that believes itself stable. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The gate: a thread that closes it sees no capture that believes that modules are stable. */
 #include "harness.h"
 
 #include <pthread.h>
@@ -6,8 +7,8 @@
 #include <stdint.h>
 #include <time.h>
 
-#include "sigsafe/atomic.h"
-#include "sigsafe/gate.h"
+#include "base/atomic.h"
+#include "sample/gate.h"
 
 static void test_gate_open_is_stable_and_closed_is_not(void)
 {
@@ -100,8 +101,8 @@ static void *capture_for_long(void *arg)
 	return arg;
 }
 
-/* Who waits as a real-time thread yields to its like only: on the same processor nobody else would
- * run. */
+/* A real-time thread that waits yields only to threads of its priority: no other thread would run
+ * on the same processor. */
 static void test_gate_wait_lets_others_run(void)
 {
 	const struct sched_param first = { .sched_priority = 1 }, ordinary = { 0 };

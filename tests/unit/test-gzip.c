@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* gzip, in a host that exports its own deflate and crc32 (and does not link zlib). */
 #include "harness.h"
 
@@ -28,14 +29,14 @@ HOST_FUNCTION(deflateEnd)
 HOST_FUNCTION(crc32)
 HOST_FUNCTION(adler32)
 
-static int loaded; /* what cp_gzip_load gave */
+static int loaded; /* result of cp_sink_gzip_load */
 
 static bool sanitized(void)
 {
 	return dlsym(RTLD_DEFAULT, "__asan_init") || dlsym(RTLD_DEFAULT, "__tsan_init");
 }
 
-/* What gzip -dc makes of M: bytes, or 0 when it complains. */
+/* Returns the result of gzip -dc for M: the number of bytes, or 0 if gzip complains. */
 static size_t gunzip(const struct memory_sink *m, unsigned char *to, size_t room)
 {
 	char path[] = "/tmp/test-gzip-XXXXXX", command[64];
@@ -62,8 +63,8 @@ static int pass_unchanged(void)
 	struct cp_gzip_sink g;
 	bool same;
 
-	if (cp_gzip_sink_open(&g, &m.sink, false, NULL) || g.sink.write(&g.sink, "as it is", 8) ||
-	    cp_gzip_sink_close(&g))
+	if (cp_sink_gzip_open(&g, &m.sink, false, NULL) || g.sink.write(&g.sink, "as it is", 8) ||
+	    cp_sink_gzip_close(&g))
 		return 1;
 	same = m.size == 8 && !memcmp(m.data, "as it is", 8);
 	free(m.data);
@@ -80,7 +81,7 @@ static int load_after_host(void)
 {
 	if (!dlopen("libz.so.1", RTLD_LAZY | RTLD_GLOBAL))
 		return 77;
-	return cp_gzip_load() == -ENOENT && !host_calls ? pass_unchanged() : 3;
+	return cp_sink_gzip_load() == -ENOENT && !host_calls ? pass_unchanged() : 3;
 }
 
 static void test_zlib_bound_to_the_host_is_not_used(void)
@@ -99,7 +100,7 @@ static void test_zlib_bound_to_the_host_is_not_used(void)
 
 static void test_zlib_is_found_beside_the_hosts(void)
 {
-	loaded = cp_gzip_load();
+	loaded = cp_sink_gzip_load();
 	CHECK_EQ(loaded, sanitized() ? -ENOENT : 0);
 	CHECK_EQ(host_calls, 0);
 }
@@ -128,12 +129,12 @@ static void test_bytes_come_back(void)
 		struct memory_sink m = MEMORY_SINK;
 		struct cp_gzip_sink g;
 
-		CHECK_EQ(cp_gzip_sink_open(&g, &m.sink, false, NULL), 0);
+		CHECK_EQ(cp_sink_gzip_open(&g, &m.sink, false, NULL), 0);
 		for (size_t at = 0, step; at < n; at += step) {
 			step = n - at < steps[k] ? n - at : steps[k];
 			CHECK_EQ(g.sink.write(&g.sink, data + at, step), 0);
 		}
-		CHECK_EQ(cp_gzip_sink_close(&g), 0);
+		CHECK_EQ(cp_sink_gzip_close(&g), 0);
 		CHECK(m.size < n * 6 / 10);
 		CHECK_EQ(gunzip(&m, back, n + 1), n);
 		CHECK(!memcmp(data, back, n));
@@ -148,8 +149,8 @@ static void test_bytes_come_back(void)
 
 #define ROOM 1000000
 
-/* N bytes of DATA, at most STEP at once, and a mark behind the first MARK of them: there ends
- * that is a step, too. false: what comes back is something else. */
+/* Writes N bytes of DATA, at most STEP at once, with a mark after the first MARK of them, where a
+ * step ends, too. Returns false if the output does not decompress to the same bytes. */
 static bool writes(struct memory_sink *m, const unsigned char *data, size_t n, size_t mark,
 		   size_t step, struct cp_gzip_state **kept)
 {
@@ -157,7 +158,7 @@ static bool writes(struct memory_sink *m, const unsigned char *data, size_t n, s
 	struct cp_gzip_sink g;
 	bool same;
 
-	CHECK_EQ(cp_gzip_sink_open(&g, &m->sink, false, kept), 0);
+	CHECK_EQ(cp_sink_gzip_open(&g, &m->sink, false, kept), 0);
 	for (size_t at = 0, part; at < n; at += part) {
 		part = n - at < step ? n - at : step;
 		if (at < mark && part > mark - at)
@@ -166,7 +167,7 @@ static bool writes(struct memory_sink *m, const unsigned char *data, size_t n, s
 		if (at + part == mark && g.sink.mark)
 			g.sink.mark(&g.sink);
 	}
-	CHECK_EQ(cp_gzip_sink_close(&g), 0);
+	CHECK_EQ(cp_sink_gzip_close(&g), 0);
 	same = gunzip(m, back, ROOM) == n && !memcmp(data, back, n);
 	free(back);
 	return same;
@@ -242,7 +243,7 @@ static void test_much_is_not_kept_nor_next_to_nothing(void)
 
 		CHECK(writes(&m, data, n, marks[k], 16384, &kept));
 		CHECK(!kept);
-		cp_gzip_forget(&kept);
+		cp_sink_gzip_forget(&kept);
 		free(m.data);
 	}
 	free(data);
@@ -257,8 +258,8 @@ static void test_nothing_at_all_is_a_stream_too(void)
 
 	if (loaded)
 		SKIP("no zlib");
-	CHECK_EQ(cp_gzip_sink_open(&g, &m.sink, false, NULL), 0);
-	CHECK_EQ(cp_gzip_sink_close(&g), 0);
+	CHECK_EQ(cp_sink_gzip_open(&g, &m.sink, false, NULL), 0);
+	CHECK_EQ(cp_sink_gzip_close(&g), 0);
 	CHECK_EQ(m.size, 20);
 	CHECK(m.size > 3 && m.data[0] == 0x1f && m.data[1] == 0x8b);
 	free(m.data);
@@ -293,7 +294,7 @@ static void test_memory_is_its_own_and_small(void)
 		SKIP("no zlib");
 	}
 	before = mallinfo2();
-	CHECK_EQ(cp_gzip_sink_open(&g, &nowhere, false, NULL), 0);
+	CHECK_EQ(cp_sink_gzip_open(&g, &nowhere, false, NULL), 0);
 	CHECK_EQ(g.sink.write(&g.sink, data, n), 0);
 	used = resident(g.state, 512 << 10);
 	after = mallinfo2();
@@ -301,7 +302,7 @@ static void test_memory_is_its_own_and_small(void)
 	CHECK_EQ(after.hblks, before.hblks);
 	CHECK(used > 200 << 10 && used < 300 << 10);
 	printf("# %zu KiB\n", used >> 10);
-	CHECK_EQ(cp_gzip_sink_close(&g), 0);
+	CHECK_EQ(cp_sink_gzip_close(&g), 0);
 	CHECK(!g.state);
 	free(data);
 }
@@ -312,12 +313,12 @@ static void test_first_error_of_the_next_sink_is_kept(void)
 	unsigned char *data = make_data(200000);
 	struct cp_gzip_sink g;
 
-	CHECK_EQ(cp_gzip_sink_open(&g, &m.sink, false, NULL), 0);
+	CHECK_EQ(cp_sink_gzip_open(&g, &m.sink, false, NULL), 0);
 	m.error = -ENOSPC;
 	CHECK_EQ(g.sink.write(&g.sink, data, 200000), -ENOSPC);
 	m.error = 0;
 	CHECK_EQ(g.sink.write(&g.sink, data, 200000), -ENOSPC);
-	CHECK_EQ(cp_gzip_sink_close(&g), -ENOSPC);
+	CHECK_EQ(cp_sink_gzip_close(&g), -ENOSPC);
 	CHECK_EQ(m.size, 0);
 	CHECK(!g.state);
 	free(data);

@@ -1,10 +1,11 @@
-/* What free looks at: the tag, the filter. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The tests that free makes: the tag, the filter. */
 #include "harness.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sigsafe/heap_hot.h"
+#include "modes/heap/signal/heap_hot.h"
 
 #define BASE UINT64_C(0x7f1200000000)
 #define MANY 1000
@@ -41,7 +42,7 @@ static void test_nothing_is_looked_at_without_samples(void)
 static void test_tagged_blocks_are_looked_at_while_they_live(void)
 {
 	for (unsigned i = 0; i < MANY; i++)
-		cp_heap_filter_add(BASE + i * CP_HEAP_TAG_ALIGN);
+		cp_heap_hot_filter_add(BASE + i * CP_HEAP_TAG_ALIGN);
 	CHECK_EQ(looked_at(BASE, CP_HEAP_TAG_ALIGN), MANY);
 	CHECK_EQ(looked_at(BASE + 16, CP_HEAP_TAG_ALIGN), 0);
 	/* Others with that alignment are, in the share of the table that is taken. */
@@ -49,7 +50,7 @@ static void test_tagged_blocks_are_looked_at_while_they_live(void)
 	cp_heap_hot_rest();
 	CHECK_EQ(looked_at(BASE, CP_HEAP_TAG_ALIGN), MANY);
 	for (unsigned i = 0; i < MANY; i++)
-		cp_heap_filter_remove(BASE + i * CP_HEAP_TAG_ALIGN);
+		cp_heap_hot_filter_remove(BASE + i * CP_HEAP_TAG_ALIGN);
 	CHECK_EQ(looked_at(BASE, CP_HEAP_TAG_ALIGN), 0);
 }
 
@@ -66,7 +67,7 @@ static void test_one_without_a_tag_is_looked_at_alone(void)
 	uint64_t odd = BASE + 0x10010;
 
 	cp_heap_hot_look(false, true);
-	cp_heap_filter_add(odd);
+	cp_heap_hot_filter_add(odd);
 	CHECK(looks(odd));
 	/* One cell of a thousand. */
 	CHECK(looked_at(BASE, 16) < MANY / 50);
@@ -74,11 +75,11 @@ static void test_one_without_a_tag_is_looked_at_alone(void)
 	CHECK(looks(odd));
 	cp_heap_hot_look(false, true);
 	CHECK(looks(odd));
-	cp_heap_filter_remove(odd);
+	cp_heap_hot_filter_remove(odd);
 	CHECK(!looks(odd));
-	cp_heap_filter_add(odd + 32);
+	cp_heap_hot_filter_add(odd + 32);
 	CHECK(looks(odd + 32));
-	cp_heap_filter_remove(odd + 32);
+	cp_heap_hot_filter_remove(odd + 32);
 }
 
 /* As glibc maps large ones. */
@@ -88,16 +89,16 @@ static void test_only_bits_that_no_odd_block_has_are_tested(void)
 {
 	uint64_t a = BASE + 0x21000 + MAPPED, b = BASE + 0x35000 + MAPPED, c = BASE + 0x47230;
 
-	cp_heap_filter_add(a);
-	cp_heap_filter_add(b);
+	cp_heap_hot_filter_add(a);
+	cp_heap_hot_filter_add(b);
 	CHECK_EQ(cp_heap_hot.look.mask, (CP_HEAP_TAG_ALIGN - 1) & ~MAPPED);
-	cp_heap_filter_add(c);
+	cp_heap_hot_filter_add(c);
 	CHECK_EQ(cp_heap_hot.look.mask, (CP_HEAP_TAG_ALIGN - 1) & ~(0x230 | MAPPED));
-	cp_heap_filter_remove(a);
+	cp_heap_hot_filter_remove(a);
 	CHECK(!looks(a) && looks(b) && looks(c));
-	cp_heap_filter_remove(c);
+	cp_heap_hot_filter_remove(c);
 	CHECK(looks(b));
-	cp_heap_filter_remove(b);
+	cp_heap_hot_filter_remove(b);
 	CHECK_EQ(cp_heap_hot.look.mask, CP_HEAP_TAG_ALIGN - 1);
 }
 
@@ -105,13 +106,13 @@ static void test_odd_blocks_outlive_a_run_that_looks_at_all(void)
 {
 	uint64_t a = BASE + 0x21000 + MAPPED;
 
-	cp_heap_filter_add(a);
+	cp_heap_hot_filter_add(a);
 	cp_heap_hot_look(true, false);
 	CHECK_EQ(looked_at(BASE, 16), MANY);
 	cp_heap_hot_look(false, true);
 	CHECK(looks(a));
 	CHECK_EQ(cp_heap_hot.look.mask, (CP_HEAP_TAG_ALIGN - 1) & ~MAPPED);
-	cp_heap_filter_remove(a);
+	cp_heap_hot_filter_remove(a);
 	CHECK_EQ(cp_heap_hot.look.mask, CP_HEAP_TAG_ALIGN - 1);
 }
 
@@ -120,18 +121,18 @@ static void test_so_many_odd_ones_that_nobody_knows_are_looked_at_for_good(void)
 	uint64_t a = BASE + 0x21000 + MAPPED;
 
 	for (unsigned i = 0; i < 70000; i++)
-		cp_heap_filter_add(a);
+		cp_heap_hot_filter_add(a);
 	for (unsigned i = 0; i < 69999; i++)
-		cp_heap_filter_remove(a);
+		cp_heap_hot_filter_remove(a);
 	CHECK(looks(a));
 }
 
 static void test_a_full_cell_stays_full(void)
 {
 	for (unsigned i = 0; i < 300; i++)
-		cp_heap_filter_add(BASE);
+		cp_heap_hot_filter_add(BASE);
 	for (unsigned i = 0; i < 300; i++)
-		cp_heap_filter_remove(BASE);
+		cp_heap_hot_filter_remove(BASE);
 	CHECK(looks(BASE));
 }
 

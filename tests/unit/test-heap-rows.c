@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Rows of the heap mode where memory is short. */
 #include "harness.h"
 
@@ -6,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "heap_rows.h"
+#include "modes/heap/heap_rows.h"
 
 #define ROWS_A_PAGE 256 /* of values aside */
 
@@ -17,7 +18,7 @@ static void begin(void)
 {
 	cp_modules_init(&modules);
 	CHECK_EQ(cp_modules_refresh(&modules), 0);
-	run.mode = CP_MODE_HEAP;
+	run.mode = CPROF_HEAP;
 	run.rows = &run;
 	cp_aggregate_init(&run.aggregate, &modules);
 }
@@ -29,16 +30,17 @@ static void allocate(unsigned number)
 
 	for (unsigned i = 0; i < 8; i++, number /= 3)
 		pcs[i] = (uint64_t)(uintptr_t)&begin + 1 + number % 3;
-	cp_depot_allocated(cp_depot_find(&(struct cp_depot_key){ .pcs = pcs,
-								 .hash = hash * 0x9e3779b97f4a7c15u,
-								 .depth = 8,
-								 .interval = 1 }),
-			   0, 1);
+	cp_stack_depot_allocated(cp_stack_depot_find(&(struct cp_stack_depot_key){
+					 .pcs = pcs,
+					 .hash = hash * 0x9e3779b97f4a7c15u,
+					 .depth = 8,
+					 .interval = 1 }),
+				 0, 1);
 }
 
 static void collect(void)
 {
-	cp_depot_take_fresh();
+	cp_stack_depot_take_fresh();
 	cp_heap_rows_collect(&run);
 }
 
@@ -51,8 +53,8 @@ static void limit_memory(rlim_t to)
 	setrlimit(RLIMIT_AS, &l);
 }
 
-/* A row that nothing is added to would stand in the file: its functions without a sample. In a
- * child: 0 when all went as it should. */
+/* A row without values would be in the file: its functions without a sample. In a child: returns 0
+ * if all went as it should. */
 static int run_short_of_memory(void)
 {
 	begin();

@@ -1,9 +1,10 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The hash index over numbered items. */
 #include "harness.h"
 
 #include <stdint.h>
 
-#include "index.h"
+#include "base/index.h"
 
 #define ITEMS 20000
 

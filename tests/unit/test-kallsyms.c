@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Names of kernel code. */
 #include "harness.h"
 
@@ -6,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "kallsyms.h"
+#include "symbols/kallsyms.h"
 
 static struct cp_arena names;
 
@@ -68,7 +69,7 @@ static void test_modules_in_any_order(void)
 		0);
 	CHECK_STR(q[0].name, "earlier");
 	CHECK_STR(q[1].name, "later");
-	/* Far behind the last symbol: not its own. */
+	/* Far after the last symbol, so not part of it. */
 	CHECK(!q[2].name);
 }
 

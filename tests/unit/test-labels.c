@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Labels of a thread, the sets that samples carry, and the public calls. */
 #include "harness.h"
 
@@ -9,10 +10,10 @@
 #include <sys/time.h>
 
 #include "cprof.h"
-#include "sigsafe/atomic.h"
-#include "sigsafe/labels.h"
-#include "sigsafe/labelset.h"
-#include "sigsafe/thread.h"
+#include "base/atomic.h"
+#include "sample/labels.h"
+#include "sample/labelset.h"
+#include "sample/thread.h"
 
 static int set(struct cp_labels *l, const char *key, const char *value)
 {
@@ -139,8 +140,8 @@ static void test_scopes_give_back_what_was_before(void)
 	CHECK_STR(get("route"), "");
 }
 
-/* Every moment of a change is one at which a signal comes: what it sees is one of the two values,
- * or nothing. */
+/* A signal may come at every moment of a change: its handler sees one of the two values, or none.
+ */
 static struct cp_labels *shared;
 static volatile sig_atomic_t seen, wrong;
 

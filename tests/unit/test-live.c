@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The table of live blocks, alone and with many threads. */
 #include "harness.h"
 
@@ -5,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sigsafe/live.h"
+#include "modes/heap/signal/live.h"
 
 #define BASE UINT64_C(0x7f0000000000)
 #define MANY 200000
@@ -90,8 +91,8 @@ static void test_live_grows_and_keeps_everything(void)
 	CHECK_EQ(sum, 0);
 }
 
-/* More blocks than their buckets have slots, coming and going: what lies elsewhere is found, and
- * what is gone isn't. */
+/* More blocks than their buckets have slots, coming and going: a block that lies elsewhere is
+ * found, and a removed one isn't. */
 static void test_live_finds_what_lies_elsewhere(void)
 {
 	static uint8_t there[MANY / 4];
@@ -117,7 +118,7 @@ static void test_live_finds_what_lies_elsewhere(void)
 	CHECK_EQ(left, 0);
 }
 
-/* What was given up is used again. */
+/* Slots that were given up are used again. */
 static void test_live_does_not_grow_without_need(void)
 {
 	uint64_t before = cp_live_mapped(), bad = 0;

@@ -1,5 +1,6 @@
-/* Unlocks that let waiters go, more than the budget allows to tell of: those that aren't told of
- * read no clock while the lock is held, and those that are stand for them. Time is the test's own.
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Unlocks that let waiters go, more than the budget allows to record: unrecorded unlocks read no
+ * clock while the lock is held, and recorded ones count for them. Time is the test's own.
  */
 #include "harness.h"
 
@@ -7,17 +8,17 @@
 #include <time.h>
 
 #include "lock-unlocks.h"
-#include "sigsafe/lock_event.h"
-#include "sigsafe/lock_follow.h"
-#include "sigsafe/lock_holder.h"
-#include "sigsafe/thread.h"
+#include "modes/lock/signal/lock_event.h"
+#include "modes/lock/signal/lock_unlock_log.h"
+#include "modes/lock/signal/lock_holder.h"
+#include "sample/thread.h"
 
 static void test_few_unlocks_stand_for_all(void)
 {
 	struct cp_thread *t = begin();
 	struct sums s = unlock_often(t);
 
-	/* Half of the budget is theirs: 50 in each of the two seconds, more until the rate is
+	/* Half of the budget is for unlocks: 50 in each of the two seconds, more until the rate is
 	 * known. */
 	CHECK(s.records > 50);
 	CHECK(s.records < 500);
@@ -33,7 +34,7 @@ static void test_others_read_no_clock_with_the_lock_held(void)
 	struct sums s = unlock_often(t);
 
 	/* Each entry has two waits, and at most two unlocks are stamped for it: its own, and the
-	 * one behind it. (The one before it is known from after the unlock.) */
+	 * one after it. (The one before it is known from after the unlock.) */
 	CHECK(s.reads > s.records / 2);
 	CHECK(s.reads <= s.records + 100);
 	CHECK(s.reads * 1000 < UNLOCKS);
@@ -45,7 +46,7 @@ static bool is_stamped(const void *lock)
 	bool followed = cp_lock_is_followed(lock);
 
 	if (followed)
-		cp_lock_follow_leave(lock, now);
+		cp_lock_unlock_log_leave(lock, now);
 	return followed;
 }
 
@@ -55,11 +56,11 @@ static void test_followed_until_the_last_came(void)
 {
 	for (unsigned threads = 1; threads < 5; threads++) {
 		for (unsigned i = 0; i < threads; i++)
-			cp_lock_follow_begin(&locks[0], now);
+			cp_lock_unlock_log_begin(&locks[0], now);
 		for (unsigned i = 0; i < threads; i++) {
 			CHECK(is_stamped(&locks[0]));
 			CHECK(is_stamped(&locks[0]));
-			cp_lock_follow_came(&locks[0]);
+			cp_lock_unlock_log_came(&locks[0]);
 		}
 		CHECK(is_stamped(&locks[0]));
 		CHECK(!is_stamped(&locks[0]));
@@ -70,13 +71,13 @@ static void test_followed_until_the_last_came(void)
  * next time that it is, they are not waited for. */
 static void test_followed_in_vain(void)
 {
-	cp_lock_follow_begin(&locks[0], now);
-	cp_lock_follow_begin(&locks[0], now);
+	cp_lock_unlock_log_begin(&locks[0], now);
+	cp_lock_unlock_log_begin(&locks[0], now);
 	for (unsigned i = 0; is_stamped(&locks[0]); i++)
 		CHECK(i < 1000);
-	cp_lock_follow_begin(&locks[0], now);
+	cp_lock_unlock_log_begin(&locks[0], now);
 	CHECK(is_stamped(&locks[0]));
-	cp_lock_follow_came(&locks[0]);
+	cp_lock_unlock_log_came(&locks[0]);
 	CHECK(is_stamped(&locks[0]));
 	CHECK(!is_stamped(&locks[0]));
 }
@@ -104,14 +105,14 @@ static void test_unlocks_of_many_threads(void)
 	struct sums s = { 0 };
 	unsigned others = 0;
 
-	cp_lock_follow_begin(&locks[0], now);
+	cp_lock_unlock_log_begin(&locks[0], now);
 	for (; cp_lock_is_followed(&locks[0]); others++)
-		cp_lock_follow_leave(&locks[0], now);
+		cp_lock_unlock_log_leave(&locks[0], now);
 	for (unsigned i = 0; i < UNLOCKS / others; i++) {
 		for (unsigned k = 1; k < others; k++) {
 			now += US;
 			if (cp_lock_is_followed(&locks[0]))
-				cp_lock_follow_leave(&locks[0], now);
+				cp_lock_unlock_log_leave(&locks[0], now);
 			wait_for(&locks[0], now - 3 * US / 2, now + US / 10);
 			take(t, &s);
 		}
@@ -137,19 +138,19 @@ static void test_rare_unlocks_are_all_told_of(void)
 	end(t);
 }
 
-/* A task without a record of its own, which has this thread's TLS as well, unlocks: what the thread
- * has prepared is not that task's, nor are the thread's buffers. */
+/* A task without its own record, which also has this thread's TLS, unlocks: it must not use the
+ * entry that the thread has prepared, nor the thread's buffers. */
 static void test_a_task_with_the_tls_of_another(void)
 {
 	struct cp_thread *t = begin();
 	struct sums s = { 0 };
 	int32_t tid = t->tid;
 
-	for (unsigned i = 0; i < UNLOCKS && !cp_holder_is_prepared(t); i++) {
+	for (unsigned i = 0; i < UNLOCKS && !cp_lock_holder_is_prepared(t); i++) {
 		now += US;
 		unlock(t, &locks[0], &s);
 	}
-	CHECK(cp_holder_is_prepared(t));
+	CHECK(cp_lock_holder_is_prepared(t));
 	s.records = 0;
 	now += 10 * US;
 	cp_store_relaxed(&t->tid, tid + 1);
@@ -190,19 +191,19 @@ static void end_waits(struct cp_thread *t)
 static void test_short_waits_are_all_counted(void)
 {
 	struct cp_thread *t = begin();
-	struct cp_lock_sample before = cp_lock_counted(CP_LOCK_SHORT), after;
+	struct cp_lock_sample before = cp_lock_event_counted(CP_LOCK_SHORT), after;
 
 	begin_waits();
-	cp_lock_waited(&locks[0], ago(US), (const void *)unlock, MUTEX);
-	cp_lock_waited(&locks[0], ago(2 * US), (const void *)unlock, CP_LOCK_ANY_THREAD);
+	cp_lock_event_waited(&locks[0], ago(US), (const void *)unlock, MUTEX);
+	cp_lock_event_waited(&locks[0], ago(2 * US), (const void *)unlock, CP_LOCK_ANY_THREAD);
 	cp_self.thread = NULL;
-	cp_lock_waited(&locks[0], ago(4 * US), (const void *)unlock, MUTEX);
+	cp_lock_event_waited(&locks[0], ago(4 * US), (const void *)unlock, MUTEX);
 	end_waits(t);
 	/* The record is another thread's. */
 	while (cp_thread_claim() != t)
 		;
 	cp_thread_free(t);
-	after = cp_lock_counted(CP_LOCK_SHORT);
+	after = cp_lock_event_counted(CP_LOCK_SHORT);
 	CHECK_EQ(after.count - before.count, 3);
 	CHECK_EQ(after.delay - before.delay, 7 * US);
 }
@@ -215,7 +216,7 @@ static void test_holders_are_told_at_the_unlock(void)
 	begin_waits();
 	free_again(&locks[0]);
 	now += 20 * US;
-	cp_lock_waited(&locks[0], ago(30 * US), (const void *)unlock, MUTEX);
+	cp_lock_event_waited(&locks[0], ago(30 * US), (const void *)unlock, MUTEX);
 	take(t, &s);
 	CHECK_EQ(s.waits, 0);
 	now += 5 * US;
@@ -226,7 +227,7 @@ static void test_holders_are_told_at_the_unlock(void)
 	end_waits(t);
 }
 
-/* The next wait comes before the unlock, or the unlock isn't seen, or there is none. */
+/* The next wait comes before the unlock, or the unlock isn't seen, or there is no unlock. */
 static void test_holders_are_told_without_an_unlock(void)
 {
 	struct cp_thread *t = begin();
@@ -236,18 +237,18 @@ static void test_holders_are_told_without_an_unlock(void)
 	free_again(&locks[0]);
 	free_again(&locks[1]);
 	now += 20 * US;
-	cp_lock_waited(&locks[0], ago(30 * US), (const void *)unlock, MUTEX);
-	cp_lock_waited(&locks[1], ago(30 * US), (const void *)unlock, MUTEX);
+	cp_lock_event_waited(&locks[0], ago(30 * US), (const void *)unlock, MUTEX);
+	cp_lock_event_waited(&locks[1], ago(30 * US), (const void *)unlock, MUTEX);
 	take(t, &s);
 	CHECK_EQ(s.waits, 1);
-	cp_lock_waited(&locks[1], ago(30 * US), (const void *)unlock, CP_LOCK_HAS_HOLDER);
+	cp_lock_event_waited(&locks[1], ago(30 * US), (const void *)unlock, CP_LOCK_HAS_HOLDER);
 	take(t, &s);
 	CHECK_EQ(s.waits, 3);
-	cp_lock_waited(&locks[1], ago(30 * US), (const void *)unlock, MUTEX);
-	CHECK_EQ(t->later.state, CP_LOCK_LATER_HOLDERS);
-	cp_lock_thread_end(t);
+	cp_lock_event_waited(&locks[1], ago(30 * US), (const void *)unlock, MUTEX);
+	CHECK_EQ(t->later.state, CP_LOCK_POSTPONED_HOLDERS);
+	cp_lock_event_thread_end(t);
 	CHECK(!t->holders);
-	CHECK_EQ(t->later.state, CP_LOCK_LATER_NONE);
+	CHECK_EQ(t->later.state, CP_LOCK_POSTPONED_NONE);
 	end_waits(t);
 }
 
@@ -260,7 +261,7 @@ static struct cp_thread *begin_counted_waits(void)
 	cp_lock_clock_set((UINT64_C(1) << 32) / TICKS);
 	cp_lock_state.threshold_ns = 0;
 	for (unsigned i = 0; i < 1000; i++)
-		cp_lock_waited(&locks[1], ago(US), (const void *)unlock, CP_LOCK_HAS_HOLDER);
+		cp_lock_event_waited(&locks[1], ago(US), (const void *)unlock, CP_LOCK_HAS_HOLDER);
 	t->waits.credit += cp_lock_state.stratum_ns; /* the last token was taken just now */
 	return t;
 }
@@ -278,35 +279,35 @@ static void wait_that_needs_none(struct cp_thread *t, uint64_t ns)
 
 	t->waits.position = 0;
 	t->waits.point = 2 * ns;
-	m = cp_lock_mutex_begin();
+	m = cp_lock_event_mutex_begin();
 	CHECK(m.enough);
 	m.ticks -= ns * TICKS;
 	reads = 0;
-	cp_lock_mutex_waited(&locks[0], m, (const void *)unlock, MUTEX);
+	cp_lock_event_mutex_waited(&locks[0], m, (const void *)unlock, MUTEX);
 	CHECK_EQ(reads, 0);
 	CHECK_EQ(t->waits.position, 0);
-	CHECK_EQ(t->later.state, CP_LOCK_LATER_ALL);
+	CHECK_EQ(t->later.state, CP_LOCK_POSTPONED_ALL);
 }
 
 /* It is counted at the unlock, with the delay that it had at its end. */
 static void test_waits_without_a_stack_are_left_for_the_unlock(void)
 {
 	struct cp_thread *t = begin_counted_waits();
-	struct cp_lock_sample before = cp_lock_counted(CP_LOCK_LOST), after;
+	struct cp_lock_sample before = cp_lock_event_counted(CP_LOCK_LOST), after;
 
 	wait_that_needs_none(t, 400 * US);
 	free_again(&locks[0]);
 	CHECK(t->waits.position >= 399 * US && t->waits.position < 800 * US);
-	CHECK_EQ(t->later.state, CP_LOCK_LATER_NONE);
+	CHECK_EQ(t->later.state, CP_LOCK_POSTPONED_NONE);
 	wait_that_needs_none(t, 300 * US);
-	cp_lock_waited(&locks[1], ago(100 * US), (const void *)unlock, CP_LOCK_HAS_HOLDER);
+	cp_lock_event_waited(&locks[1], ago(100 * US), (const void *)unlock, CP_LOCK_HAS_HOLDER);
 	CHECK(t->waits.position >= 399 * US && t->waits.position < 800 * US);
-	after = cp_lock_counted(CP_LOCK_LOST);
+	after = cp_lock_event_counted(CP_LOCK_LOST);
 	CHECK_EQ(after.count, before.count);
 	end_counted_waits(t);
 }
 
-/* Who let it go hears of it, and short ones are in their sum. */
+/* The thread that let it go hears of it, and short waits are in their sum. */
 static void test_waits_that_are_left_are_told_of_and_counted(void)
 {
 	struct cp_thread *t = begin_counted_waits();
@@ -326,10 +327,10 @@ static void test_waits_that_are_left_are_told_of_and_counted(void)
 	CHECK_EQ(s.waits, 1);
 	CHECK(s.delay >= 399 * US && s.delay < 800 * US);
 	cp_lock_state.threshold_ns = 900 * US;
-	before = cp_lock_counted(CP_LOCK_SHORT);
+	before = cp_lock_event_counted(CP_LOCK_SHORT);
 	wait_that_needs_none(t, 400 * US);
-	cp_lock_thread_end(t);
-	after = cp_lock_counted(CP_LOCK_SHORT);
+	cp_lock_event_thread_end(t);
+	after = cp_lock_event_counted(CP_LOCK_SHORT);
 	CHECK_EQ(after.count - before.count, 1);
 	CHECK(after.delay - before.delay >= 399 * US && after.delay - before.delay < 900 * US);
 	end_counted_waits(t);
@@ -340,37 +341,37 @@ static void test_waits_that_are_left_are_told_of_and_counted(void)
 static void test_a_wait_whose_stack_is_gone_is_counted(void)
 {
 	struct cp_thread *t = begin_counted_waits();
-	struct cp_lock_sample before = cp_lock_counted(CP_LOCK_LOST), after;
+	struct cp_lock_sample before = cp_lock_event_counted(CP_LOCK_LOST), after;
 
 	wait_that_needs_none(t, 400 * US);
 	t->waits.point = 100 * US;
 	free_again(&locks[0]);
-	after = cp_lock_counted(CP_LOCK_LOST);
+	after = cp_lock_event_counted(CP_LOCK_LOST);
 	CHECK_EQ(after.delay - before.delay, cp_lock_state.stratum_ns);
 	end_counted_waits(t);
 }
 
-/* What the counter can't tell, or the budget grants, or needs a stack. */
+/* Cases that the counter can't measure, that the budget allows, or that need a stack. */
 static void test_other_waits_are_not_left(void)
 {
 	struct cp_thread *t = begin_counted_waits();
 	struct cp_lock_moment m;
 
 	t->waits.point = t->waits.position;
-	CHECK_EQ(cp_lock_mutex_begin().enough, 0);
+	CHECK_EQ(cp_lock_event_mutex_begin().enough, 0);
 	t->waits.point = t->waits.position + 10 * US;
-	CHECK_EQ(cp_lock_mutex_begin().enough, cp_lock_ns_ticks(10 * US));
-	m = cp_lock_mutex_begin();
+	CHECK_EQ(cp_lock_event_mutex_begin().enough, cp_lock_ns_ticks(10 * US));
+	m = cp_lock_event_mutex_begin();
 	m.ticks -= 20 * US * TICKS;
-	cp_lock_mutex_waited(&locks[0], m, (const void *)unlock, MUTEX);
-	CHECK(t->later.state != CP_LOCK_LATER_ALL);
+	cp_lock_event_mutex_waited(&locks[0], m, (const void *)unlock, MUTEX);
+	CHECK(t->later.state != CP_LOCK_POSTPONED_ALL);
 	cp_lock_clock_set(0);
-	CHECK_EQ(cp_lock_mutex_begin().enough, 0);
+	CHECK_EQ(cp_lock_event_mutex_begin().enough, 0);
 	cp_lock_clock_set((UINT64_C(1) << 32) / TICKS);
 	now += 10000000 * US; /* tokens again */
-	CHECK_EQ(cp_lock_mutex_begin().enough, 0);
+	CHECK_EQ(cp_lock_event_mutex_begin().enough, 0);
 	cp_lock_state.threshold_ns = 3 * US;
-	CHECK_EQ(cp_lock_mutex_begin().enough, cp_lock_ns_ticks(3 * US));
+	CHECK_EQ(cp_lock_event_mutex_begin().enough, cp_lock_ns_ticks(3 * US));
 	end_counted_waits(t);
 }
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Locks that are held for long by threads whose unlocks are too many for each to be told of: those
  * holds are told of by themselves, and as they were. */
 #include "harness.h"
@@ -27,7 +28,7 @@ static void end_often(struct cp_thread *t)
 static void pass(const void *lock, uint64_t ns)
 {
 	now += ns;
-	cp_lock_follow_of(lock)->seen -= ns * TICKS;
+	cp_lock_unlock_log_of(lock)->seen -= ns * TICKS;
 }
 
 /* N more waits for LOCK, that began BEFORE ns ago and end now. */
@@ -59,7 +60,7 @@ static void test_a_long_hold_is_told_of_by_itself(void)
 	end_often(t);
 }
 
-/* Who had to wait on, for those behind the long one, waited for these. */
+/* Threads that had to wait on, because of the holders after the long one, waited for those. */
 static void test_what_comes_behind_a_long_hold_is_not_its(void)
 {
 	struct cp_thread *t = begin_often();
@@ -70,7 +71,7 @@ static void test_what_comes_behind_a_long_hold_is_not_its(void)
 	free_again(&locks[0]);
 	now += LONG_NS / 10;
 	if (cp_lock_is_followed(&locks[0]))
-		cp_lock_follow_leave(&locks[0], now);
+		cp_lock_unlock_log_leave(&locks[0], now);
 	now += LONG_NS / 10;
 	wait_together(&locks[0], 2, LONG_NS + LONG_NS / 5);
 	take(t, &s);
@@ -89,7 +90,7 @@ static void test_long_holds_keep_to_the_budget(void)
 	/* The first seconds find out how many are drawn. */
 	for (unsigned i = 0; i < 74000; i++) {
 		for (unsigned k = 0; k < 64; k++)
-			cp_lock_follow_of(&others[k])->seen -= 400 * US * TICKS;
+			cp_lock_unlock_log_of(&others[k])->seen -= 400 * US * TICKS;
 		now += 400 * US;
 		unlock(t, &others[i % 64], i < 10000 ? &before : &s);
 	}
@@ -104,7 +105,7 @@ static void test_long_holds_keep_to_the_budget(void)
 static const int *same_hash(const int *others, unsigned n)
 {
 	for (unsigned i = 1; i < n; i++)
-		if (cp_lock_follow_of(&others[i]) == cp_lock_follow_of(&others[0]))
+		if (cp_lock_unlock_log_of(&others[i]) == cp_lock_unlock_log_of(&others[0]))
 			return &others[i];
 	return NULL;
 }
@@ -118,27 +119,27 @@ static void test_locks_of_one_hash(void)
 
 	CHECK(other);
 	memset(cp_lock_follows, 0, sizeof(cp_lock_follows));
-	CHECK_EQ(cp_lock_follow_see(&others[0], 1, 5000 * ms, ms), 0);
-	CHECK_EQ(cp_lock_follow_see(&others[0], 2, 5030 * ms, ms), 30 * ms);
-	CHECK_EQ(cp_lock_follow_see(other, 3, 5060 * ms, ms), 0);
-	CHECK_EQ(cp_lock_follow_see(other, 4, 5090 * ms, ms), 0);
-	CHECK_EQ(cp_lock_follow_see(&others[0], 5, 5100 * ms, ms), 70 * ms);
-	CHECK(cp_lock_follow_is_seen(&others[0], 5));
-	CHECK(!cp_lock_follow_is_seen(other, 5));
-	CHECK_EQ(cp_lock_follow_see(other, 6, 6200 * ms, ms), 0);
-	CHECK_EQ(cp_lock_follow_see(other, 7, 6230 * ms, ms), 30 * ms);
-	CHECK_EQ(cp_lock_follow_see(&others[0], 8, 6240 * ms, ms), 0);
+	CHECK_EQ(cp_lock_unlock_log_see(&others[0], 1, 5000 * ms, ms), 0);
+	CHECK_EQ(cp_lock_unlock_log_see(&others[0], 2, 5030 * ms, ms), 30 * ms);
+	CHECK_EQ(cp_lock_unlock_log_see(other, 3, 5060 * ms, ms), 0);
+	CHECK_EQ(cp_lock_unlock_log_see(other, 4, 5090 * ms, ms), 0);
+	CHECK_EQ(cp_lock_unlock_log_see(&others[0], 5, 5100 * ms, ms), 70 * ms);
+	CHECK(cp_lock_unlock_log_is_seen(&others[0], 5));
+	CHECK(!cp_lock_unlock_log_is_seen(other, 5));
+	CHECK_EQ(cp_lock_unlock_log_see(other, 6, 6200 * ms, ms), 0);
+	CHECK_EQ(cp_lock_unlock_log_see(other, 7, 6230 * ms, ms), 30 * ms);
+	CHECK_EQ(cp_lock_unlock_log_see(&others[0], 8, 6240 * ms, ms), 0);
 }
 
-/* A counter that is behind on another processor, or has begun anew. */
+/* A counter that lags on another processor, or has begun anew. */
 static void test_a_counter_that_goes_back(void)
 {
 	const uint64_t ms = 1000 * US * TICKS;
 
 	memset(cp_lock_follows, 0, sizeof(cp_lock_follows));
-	cp_lock_follow_see(&locks[0], 1, 5000 * ms, ms);
-	CHECK_EQ(cp_lock_follow_see(&locks[0], 2, 4999 * ms, ms), 0);
-	CHECK_EQ(cp_lock_follow_see(&locks[0], 3, 5029 * ms, ms), 30 * ms);
+	cp_lock_unlock_log_see(&locks[0], 1, 5000 * ms, ms);
+	CHECK_EQ(cp_lock_unlock_log_see(&locks[0], 2, 4999 * ms, ms), 0);
+	CHECK_EQ(cp_lock_unlock_log_see(&locks[0], 3, 5029 * ms, ms), 30 * ms);
 }
 
 int main(void)

@@ -1,10 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Sub-sampling of waits and unlocks: within the budget everything is recorded as it is, beyond it
  * the sums of each place stay what they are. */
 #include "harness.h"
 
 #include <stdint.h>
 
-#include "sigsafe/lock_sample.h"
+#include "modes/lock/signal/lock_sample.h"
 
 #define SECOND UINT64_C(1000000000)
 #define US UINT64_C(1000)

@@ -1,5 +1,6 @@
-/* A handler that unlocks a lock for which somebody waits, behind each instruction of what its
- * thread does at such an unlock: the two never have one entry at a time. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A handler unlocks a lock for which a thread waits, after each instruction of its own thread's
+ * work at such an unlock: the two never have one entry at the same time. */
 #include "harness.h"
 
 #if defined(__x86_64__)
@@ -11,10 +12,10 @@
 #include "lock-fixture.h"
 #include "stepped.h"
 
-#include "sigsafe/lock_event.h"
-#include "sigsafe/lock_follow.h"
-#include "sigsafe/lock_holder.h"
-#include "sigsafe/thread.h"
+#include "modes/lock/signal/lock_event.h"
+#include "modes/lock/signal/lock_unlock_log.h"
+#include "modes/lock/signal/lock_holder.h"
+#include "sample/thread.h"
 
 static int locks[2];
 static struct cp_thread *t;
@@ -44,7 +45,7 @@ static void draw_next(const void *lock)
 {
 	t->unlocks.size = 4;
 	t->unlocks.at = t->unlocks.taken = 0;
-	cp_lock_follow_begin(lock, 1);
+	cp_lock_unlock_log_begin(lock, 1);
 }
 
 static void on_trap(int sig, siginfo_t *info, void *context)
@@ -53,11 +54,11 @@ static void on_trap(int sig, siginfo_t *info, void *context)
 	(void)info;
 	if (!stepped_comes(context))
 		return;
-	cp_holder_prepare(t, &locks[1]);
+	cp_lock_holder_prepare(t, &locks[1]);
 	draw_next(&locks[1]);
-	cp_lock_release_begin(&by_handler, &locks[1]);
+	cp_lock_event_release_begin(&by_handler, &locks[1]);
 	handlers_use = by_handler.holder ? use_of(by_handler.holder) : 0;
-	cp_lock_release_end(&by_handler, (const void *)on_trap, true);
+	cp_lock_event_release_end(&by_handler, (const void *)on_trap, true);
 }
 
 /* false: the handler comes after all of it. */
@@ -82,8 +83,8 @@ static void begin(void)
 static void end(void)
 {
 	CHECK(step > 20 && step < STEPS_MAX);
-	cp_lock_thread_end(t);
-	cp_holder_forget();
+	cp_lock_event_thread_end(t);
+	cp_lock_holder_forget();
 	cp_thread_free(t);
 }
 
@@ -93,14 +94,14 @@ static void test_handler_amid_an_unlock(void)
 	unsigned both = 0;
 
 	for (begin(); begin_step(); step++) {
-		cp_holder_prepare(t, &locks[0]);
+		cp_lock_holder_prepare(t, &locks[0]);
 		draw_next(&locks[0]);
 		TRACE();
-		cp_lock_release_begin(&r, &locks[0]);
+		cp_lock_event_release_begin(&r, &locks[0]);
 		DONT_TRACE();
 		check_own(&r);
 		both += r.holder && by_handler.holder;
-		cp_lock_release_end(&r, (const void *)on_trap, true);
+		cp_lock_event_release_end(&r, (const void *)on_trap, true);
 	}
 	CHECK(both > 20);
 	end();
@@ -113,36 +114,36 @@ static void test_handler_amid_a_preparation(void)
 
 	for (begin(); begin_step(); step++) {
 		TRACE();
-		cp_holder_prepare(t, &locks[0]);
+		cp_lock_holder_prepare(t, &locks[0]);
 		DONT_TRACE();
 		draw_next(&locks[0]);
-		cp_lock_release_begin(&r, &locks[0]);
+		cp_lock_event_release_begin(&r, &locks[0]);
 		check_own(&r);
 		both += r.holder && by_handler.holder;
-		cp_lock_release_end(&r, (const void *)on_trap, true);
+		cp_lock_event_release_end(&r, (const void *)on_trap, true);
 		/* None is prepared for the next step. */
 		draw_next(&locks[0]);
-		cp_lock_release_begin(&r, &locks[0]);
+		cp_lock_event_release_begin(&r, &locks[0]);
 		if (r.holder)
-			cp_holder_close(r.holder, false);
+			cp_lock_holder_close(r.holder, false);
 	}
 	CHECK(both > 20);
 	end();
 }
 
-static struct cp_lock_later later;
+static struct cp_lock_postponed later;
 static const struct cp_lock_wait handlers = { .began = 2 }, own = { .began = 1 };
 static unsigned took, left;
 static bool leaves; /* the handler another one */
 
 static inline bool take(struct cp_lock_wait *w)
 {
-	return cp_lock_later_take(&later, CP_LOCK_LATER_ALL, w);
+	return cp_lock_postponed_take(&later, CP_LOCK_POSTPONED_ALL, w);
 }
 
 static inline bool leave(const struct cp_lock_wait *w)
 {
-	return cp_lock_later_leave(&later, CP_LOCK_LATER_ALL, w);
+	return cp_lock_postponed_leave(&later, CP_LOCK_POSTPONED_ALL, w);
 }
 
 static void on_trap_later(int sig, siginfo_t *info, void *context)

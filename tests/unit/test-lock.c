@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The control plane's lock: exclusion, signals blocked while it is held, fork. */
 #include "harness.h"
 
@@ -6,9 +7,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sigsafe/lock.h"
+#include "base/futex_lock.h"
 
-static struct cp_lock lock;
+static struct cp_futex_lock lock;
 
 static bool is_blocked(int sig)
 {
@@ -20,9 +21,9 @@ static bool is_blocked(int sig)
 
 static void *try(void *result)
 {
-	*(int *)result = cp_lock_try(&lock);
+	*(int *)result = cp_futex_lock_try(&lock);
 	if (*(int *)result)
-		cp_lock_release(&lock);
+		cp_futex_lock_release(&lock);
 	return NULL;
 }
 
@@ -38,12 +39,12 @@ static int tried_elsewhere(void)
 
 static void test_lock_excludes_others(void)
 {
-	cp_lock_acquire(&lock);
-	CHECK(cp_lock_is_mine(&lock));
+	cp_futex_lock_acquire(&lock);
+	CHECK(cp_futex_lock_is_mine(&lock));
 	CHECK_EQ(tried_elsewhere(), 0);
-	CHECK(!cp_lock_try(&lock));
-	cp_lock_release(&lock);
-	CHECK(!cp_lock_is_mine(&lock));
+	CHECK(!cp_futex_lock_try(&lock));
+	cp_futex_lock_release(&lock);
+	CHECK(!cp_futex_lock_is_mine(&lock));
 	CHECK_EQ(tried_elsewhere(), 1);
 }
 
@@ -54,15 +55,15 @@ static void test_lock_blocks_signals_while_held(void)
 	sigemptyset(&one);
 	sigaddset(&one, SIGUSR1);
 	pthread_sigmask(SIG_BLOCK, &one, NULL);
-	cp_lock_acquire(&lock);
+	cp_futex_lock_acquire(&lock);
 	CHECK(is_blocked(SIGTERM) && is_blocked(SIGSEGV) && is_blocked(SIGUSR1));
-	cp_lock_release(&lock);
+	cp_futex_lock_release(&lock);
 	CHECK(!is_blocked(SIGTERM) && is_blocked(SIGUSR1));
-	CHECK(cp_lock_try(&lock));
+	CHECK(cp_futex_lock_try(&lock));
 	CHECK(is_blocked(SIGTERM));
-	CHECK(!cp_lock_try(&lock));
+	CHECK(!cp_futex_lock_try(&lock));
 	CHECK(is_blocked(SIGTERM));
-	cp_lock_release(&lock);
+	cp_futex_lock_release(&lock);
 	CHECK(!is_blocked(SIGTERM) && is_blocked(SIGUSR1));
 	pthread_sigmask(SIG_UNBLOCK, &one, NULL);
 }
@@ -75,11 +76,11 @@ static unsigned long guarded;
 static void *count(void *arg)
 {
 	for (int i = 0; i < TURNS; i++) {
-		cp_lock_acquire(&lock);
+		cp_futex_lock_acquire(&lock);
 		guarded++;
 		if (i % 1000 == 0)
 			sched_yield();
-		cp_lock_release(&lock);
+		cp_futex_lock_release(&lock);
 	}
 	return arg;
 }
@@ -101,16 +102,16 @@ static void test_lock_reset_frees_what_the_parent_held(void)
 	int status = -1;
 	pid_t pid;
 
-	cp_lock_acquire(&lock);
+	cp_futex_lock_acquire(&lock);
 	pid = fork();
 	if (pid == 0) {
-		if (cp_lock_try(&lock))
+		if (cp_futex_lock_try(&lock))
 			_exit(1);
-		cp_lock_reset(&lock);
-		cp_lock_acquire(&lock);
-		_exit(cp_lock_is_mine(&lock) ? 0 : 2);
+		cp_futex_lock_reset(&lock);
+		cp_futex_lock_acquire(&lock);
+		_exit(cp_futex_lock_is_mine(&lock) ? 0 : 2);
 	}
-	cp_lock_release(&lock);
+	cp_futex_lock_release(&lock);
 	CHECK(waitpid(pid, &status, 0) == pid);
 	CHECK_EQ(status, 0);
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A fork while a thread of ours is in the loader's list: the child's walk of it must not hang. */
 #include "harness.h"
 
@@ -10,8 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "module_list.h"
-#include "sigsafe/atomic.h"
+#include "unwind/module_list.h"
+#include "base/atomic.h"
 
 static uint32_t in_list, forking;
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The list of executable mappings. */
 #include "harness.h"
 
@@ -8,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "modules.h"
+#include "symbols/modules.h"
 
 static uint64_t address_of(void (*f)(void))
 {
@@ -120,11 +121,44 @@ static void test_modules_that_cannot_be_read_are_the_ones_that_were_there(void)
 	cp_modules_release(&m);
 }
 
+static void test_modules_that_the_kernel_splits_are_one_mapping(void)
+{
+	int fd = open("/proc/self/exe", O_RDONLY);
+	char *p = mmap(NULL, 3 * PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	uint64_t start = (uint64_t)(uintptr_t)p;
+	struct cp_modules m;
+	uint32_t number;
+	size_t before;
+
+	cp_modules_init(&m);
+	CHECK_EQ(cp_modules_refresh(&m), 0);
+	number = cp_modules_find(&m, start);
+	before = m.mappings.count;
+	CHECK(number != CP_NO_MAPPING);
+	CHECK_EQ(madvise(p + PAGE, PAGE, MADV_DONTFORK), 0);
+	CHECK_EQ(cp_modules_refresh(&m), 0);
+	CHECK_EQ(m.mappings.count, before);
+	for (uint64_t i = 0; i < 3; i++)
+		CHECK_EQ(cp_modules_find(&m, start + i * PAGE), number);
+	CHECK(cp_modules_at(&m, number)->live);
+	/* The mapping that replaces a part doesn't belong to the file any more. */
+	CHECK(mmap(p + PAGE, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+		   -1, 0) == p + PAGE);
+	CHECK_EQ(cp_modules_refresh(&m), 0);
+	CHECK_STR(mapping_of(&m, start + PAGE)->path, "//anon");
+	CHECK(strstr(mapping_of(&m, start)->path, "test-modules"));
+	CHECK(strstr(mapping_of(&m, start + 2 * PAGE)->path, "test-modules"));
+	munmap(p, 3 * PAGE);
+	close(fd);
+	cp_modules_release(&m);
+}
+
 int main(void)
 {
 	RUN(test_modules_find_own_code_libc_and_vdso);
 	RUN(test_modules_keep_their_number_when_nothing_changed);
 	RUN(test_modules_remember_a_mapping_that_went_away);
 	RUN(test_modules_that_cannot_be_read_are_the_ones_that_were_there);
+	RUN(test_modules_that_the_kernel_splits_are_one_mapping);
 	return harness_end();
 }

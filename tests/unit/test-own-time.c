@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Whose CPU time it is: the collector's task counts while it is there and after, and work in its
  * place. */
 #include "harness.h"
@@ -7,8 +8,8 @@
 #include <stdint.h>
 #include <time.h>
 
-#include "own_time.h"
-#include "sigsafe/sys.h"
+#include "sample/own_time.h"
+#include "base/sys.h"
 
 static uint64_t thread_clock(void)
 {
@@ -25,7 +26,7 @@ static void burn(uint64_t ns)
 
 struct task {
 	sem_t worked, seen;
-	uint64_t least, most; /* what it used for sure, and at most */
+	uint64_t least, most; /* bounds of the time that it used */
 };
 
 static void *task(void *arg)

@@ -1,17 +1,15 @@
-/* Arena and vector. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Arena, vector, and the pages below them. */
 #include "harness.h"
 
-#include <errno.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <stddef.h>
+#include <execinfo.h>
 #include <stdint.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sigsafe/pages.h"
-#include "sigsafe/sys.h"
+#include "base/arena.h"
+#include "base/sys.h"
+#include "base/vec.h"
 
 static void test_arena_gives_zeroed_aligned_blocks(void)
 {
@@ -64,46 +62,6 @@ static void test_vector_keeps_items_while_growing(void)
 	CHECK(!v.items);
 }
 
-/* From here on. */
-static int refuse(int call)
-{
-	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)call, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog program = { sizeof(code) / sizeof(*code), code };
-
-	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
-	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
-}
-
-static void test_vector_grows_where_pages_may_not_move(void)
-{
-	struct cp_vec v = { .size = sizeof(uint32_t) };
-	int status, pid;
-
-	fflush(stdout);
-	pid = fork();
-	if (!pid) {
-		if (refuse(SYS_mremap))
-			_exit(77);
-		for (uint32_t i = 0; i < 10000; i++) {
-			uint32_t *p = cp_vec_add(&v);
-
-			if (!p)
-				_exit(1);
-			*p = i;
-		}
-		_exit(*CP_VEC_AT(&v, uint32_t, 777) != 777);
-	}
-	waitpid(pid, &status, 0);
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
-		SKIP("filters are not allowed here");
-	CHECK_EQ(status, 0);
-}
-
 static void test_vector_is_made_as_long_as_asked(void)
 {
 	struct cp_vec v = { .size = sizeof(uint32_t) };
@@ -112,7 +70,7 @@ static void test_vector_is_made_as_long_as_asked(void)
 	CHECK(cp_vec_extend(&v, 3) && v.count == 3);
 	*CP_VEC_AT(&v, uint32_t, 2) = 7;
 	CHECK(cp_vec_extend(&v, 1) && v.count == 3);
-	/* What was there before its items went is not seen again. */
+	/* Old contents, from before its items were removed, are not seen again. */
 	v.count = 1;
 	CHECK(cp_vec_extend(&v, 5000));
 	for (uint32_t i = 0; i < 5000; i++)
@@ -148,6 +106,114 @@ static void test_large_arenas_keep_their_limit(void)
 	cp_arena_release(&a);
 }
 
+static uint64_t distance(const void *a, const void *b)
+{
+	return a > b ? (uint64_t)((const char *)a - (const char *)b)
+		     : (uint64_t)((const char *)b - (const char *)a);
+}
+
+/* The kernel's next one lies beside its last one. */
+static void test_mappings_are_far_from_the_programs(void)
+{
+	void *theirs = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *ours = cp_sys_map(4096), *huge = cp_sys_map((size_t)6 << 20);
+
+	CHECK(ours && huge && theirs != MAP_FAILED);
+	CHECK(distance(ours, theirs) > (uint64_t)16 << 30);
+	CHECK(distance(huge, theirs) > (uint64_t)16 << 30);
+	CHECK_EQ((uintptr_t)huge % ((size_t)2 << 20), 0);
+	CHECK(!cp_sys_map(SIZE_MAX / 2));
+	cp_sys_unmap(ours, 4096);
+	cp_sys_unmap(huge, (size_t)6 << 20);
+	munmap(theirs, 4096);
+}
+
+static void test_what_others_have_mapped_stays(void)
+{
+	const size_t size = (size_t)64 << 20;
+	char *first = cp_sys_map(4096), *there, *p;
+
+	CHECK(first != NULL);
+	there = mmap(first + 65536, size, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+	CHECK(there == first + 65536);
+	there[0] = there[size - 1] = 1;
+	for (int i = 0; i < 300; i++) {
+		p = cp_sys_map(65536);
+		CHECK(p && (p >= there + size || p + 65536 <= there));
+		CHECK(distance(p, first) < (uint64_t)1 << 40);
+	}
+	CHECK(there[0] == 1 && there[size - 1] == 1);
+	munmap(there, size);
+}
+
+/* Three times more than there is room for. */
+static void test_addresses_begin_anew(void)
+{
+	const size_t size = (size_t)32 << 30;
+	uint64_t *kept[24];
+
+	for (unsigned i = 0; i < 24; i++) {
+		void *p = cp_sys_map(size);
+
+		if (!p)
+			SKIP("the kernel gives no 32 GiB to be touched as needed");
+		cp_sys_unmap(p, size);
+		kept[i] = cp_sys_map(4096);
+		CHECK(kept[i] && *kept[i] == 0);
+		CHECK(distance(kept[i], kept[0]) < (uint64_t)600 << 30);
+		*kept[i] = i + 1;
+	}
+	for (unsigned i = 0; i < 24; i++) {
+		CHECK_EQ(*kept[i], i + 1);
+		cp_sys_unmap(kept[i], 4096);
+	}
+}
+
+static void walk(void *unused)
+{
+	void *addresses[64];
+
+	(void)unused;
+	backtrace(addresses, 64);
+}
+
+/* A stack with nothing above it. */
+static char *lone_stack(void)
+{
+	char *p = mmap(NULL, 32768, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return mprotect(p, 16384, PROT_READ | PROT_WRITE) ? NULL : p + 16384;
+}
+
+static void check_lives(long pid)
+{
+	int status;
+
+	CHECK(waitpid((int)pid, &status, 0) == pid);
+	CHECK_EQ(status, 0);
+}
+
+static void test_nobody_looks_for_callers_above_a_stack(void)
+{
+	int pid;
+
+	walk(NULL); /* loads what it needs */
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		cp_call_on_stack(walk, NULL, lone_stack());
+		_exit(0);
+	}
+	check_lives(pid);
+}
+
+static void test_nobody_looks_for_callers_of_a_task(void)
+{
+	walk(NULL);
+	check_lives(cp_clone(SIGCHLD, lone_stack(), walk, NULL, NULL, NULL));
+}
+
 int main(void)
 {
 	RUN(test_unmapping_takes_all_and_no_more);
@@ -156,6 +222,10 @@ int main(void)
 	RUN(test_arena_keeps_its_limit);
 	RUN(test_vector_keeps_items_while_growing);
 	RUN(test_vector_is_made_as_long_as_asked);
-	RUN(test_vector_grows_where_pages_may_not_move);
+	RUN(test_mappings_are_far_from_the_programs);
+	RUN(test_what_others_have_mapped_stays);
+	RUN(test_addresses_begin_anew);
+	RUN(test_nobody_looks_for_callers_above_a_stack);
+	RUN(test_nobody_looks_for_callers_of_a_task);
 	return harness_end();
 }

@@ -1,11 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Names of profile files. */
 #include "harness.h"
 
 #include <errno.h>
 
-#include "path.h"
+#include "settings/path.h"
+
+static const char *variable(const char *name)
+{
+	return !strcmp(name, "JOB") ? "7/%p" : NULL;
+}
 
 static const struct cp_path_facts facts = {
+	.variable = variable,
 	.pid = 1234,
 	.program = "app",
 	.host = "box",
@@ -41,6 +48,14 @@ static void test_expand_replaces_each_item(void)
 	CHECK_STR(expand("/t/%t.pb"), "/t/20240229-123456.pb");
 	CHECK_STR(expand("/t/%q%"), "/t/%q%");
 	CHECK_STR(expand("/t/%n.%%"), "/t/%n.%%");
+}
+
+static void test_expand_has_variables(void)
+{
+	CHECK_STR(expand("/t/%q{JOB}.pb"), "/t/7_%%p.pb");
+	CHECK_STR(expand("/t/a%q{NONE}b.pb"), "/t/ab.pb");
+	CHECK_STR(expand("/t/%q{}.pb"), "/t/%q{}.pb");
+	CHECK_STR(expand("/t/%q{JOB"), "/t/%q{JOB");
 }
 
 static void test_expand_tells_whether_the_pid_occurred(void)
@@ -182,9 +197,28 @@ static void test_too_small_a_buffer_stays_untouched(void)
 	}
 }
 
+static void test_marks_of_gperftools_are_told_from_utf8(void)
+{
+	CHECK_EQ(cp_path_first("/a"), '/');
+	CHECK_EQ(cp_path_first("\xaf"
+			       "a"),
+		 '/');
+	CHECK_EQ(cp_path_first("\xef\xc3\xa9"), 'o'); /* "o" before "é" */
+	CHECK_EQ(cp_path_first("\xc3\xa9"), '\xc3');
+	CHECK_EQ(cp_path_first("\xaf"), '/');
+	CHECK_EQ(cp_path_first(""), '\0');
+	CHECK(cp_path_same("/a", "\xaf"
+				 "a"));
+	CHECK(cp_path_same("", ""));
+	CHECK(!cp_path_same("/a", "/b"));
+	CHECK(!cp_path_same("/a", ""));
+}
+
 int main(void)
 {
+	RUN(test_marks_of_gperftools_are_told_from_utf8);
 	RUN(test_expand_replaces_each_item);
+	RUN(test_expand_has_variables);
 	RUN(test_expand_tells_whether_the_pid_occurred);
 	RUN(test_expand_makes_the_path_absolute);
 	RUN(test_expand_keeps_names_from_adding_items_or_directories);

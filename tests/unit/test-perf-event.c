@@ -1,4 +1,5 @@
-/* A thread's perf event: what its page of samples holds, its periods, and that it needs no
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A thread's perf event: the contents of its page of samples, its periods, and that it needs no
  * descriptor. */
 #include "harness.h"
 
@@ -10,8 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "sigsafe/perf_event.h"
-#include "sigsafe/sys.h"
+#include "modes/cpu/signal/perf_event.h"
+#include "base/sys.h"
 
 #define PERIOD UINT64_C(1000000)
 
@@ -47,13 +48,13 @@ static void put_sample(const uint64_t *pcs, unsigned n)
 	control()->data_head = 8 * head;
 }
 
-static unsigned next(struct cp_perf_frames *f)
+static unsigned next(struct cp_kernel_frames *f)
 {
 	uint64_t tail;
-	unsigned hits = cp_perf_next(&perf, f, &tail);
+	unsigned hits = cp_perf_event_next(&perf, f, &tail);
 
 	if (hits)
-		cp_perf_release(&perf, tail);
+		cp_perf_event_release(&perf, tail);
 	return hits;
 }
 
@@ -61,7 +62,7 @@ static void test_kernel_frames_are_read_around_the_end(void)
 {
 	const uint64_t in_kernel[] = { (uint64_t)PERF_CONTEXT_KERNEL, 0xffffffff81000001,
 				       0xffffffff81000002, 0xffffffff81000003 };
-	struct cp_perf_frames f;
+	struct cp_kernel_frames f;
 
 	for (int i = 0; i < 1000; i++) {
 		put_sample(in_kernel, 4);
@@ -76,7 +77,7 @@ static void test_kernel_frames_are_read_around_the_end(void)
 static void test_a_hit_in_the_program_has_none(void)
 {
 	const uint64_t user[] = { (uint64_t)PERF_CONTEXT_USER, 0x401000 };
-	struct cp_perf_frames f;
+	struct cp_kernel_frames f;
 
 	put_sample(NULL, 0);
 	put_sample(user, 2);
@@ -89,7 +90,7 @@ static void test_a_hit_in_the_program_has_none(void)
 
 static void test_hits_that_had_no_room_are_counted(void)
 {
-	struct cp_perf_frames f;
+	struct cp_kernel_frames f;
 
 	put_header(PERF_RECORD_LOST, 3);
 	put(1);
@@ -102,7 +103,7 @@ static void test_hits_that_had_no_room_are_counted(void)
 
 static void test_other_records_are_passed_over(void)
 {
-	struct cp_perf_frames f;
+	struct cp_kernel_frames f;
 
 	put_header(PERF_RECORD_THROTTLE, 4);
 	for (int i = 0; i < 3; i++)
@@ -118,7 +119,7 @@ static void test_periods_sum_up_to_what_was_hit(void)
 	uint64_t given = 0;
 
 	for (int i = 0; i < 900; i++) {
-		uint64_t weight = cp_perf_credit(&p, 1, PERIOD);
+		uint64_t weight = cp_perf_event_credit(&p, 1, PERIOD);
 
 		CHECK(weight == 1 || weight == 2);
 		given += weight;
@@ -134,9 +135,9 @@ static void test_periods_are_a_quarter_longer_and_shorter(void)
 	struct cp_perf p = { .random = 1 };
 
 	for (uint64_t i = 0; i < events; i++) {
-		if (cp_perf_open(&p, cp_sys_gettid(), base, base))
+		if (cp_perf_event_open(&p, cp_sys_gettid(), base, base))
 			SKIP("no perf events here");
-		cp_perf_close(&p);
+		cp_perf_event_close(&p);
 		CHECK(p.period >= base * 3 / 4 && p.period < base * 5 / 4);
 		least = p.period < least ? p.period : least;
 		most = p.period > most ? p.period : most;
@@ -157,14 +158,14 @@ static void test_the_second_event_keeps_the_firsts_period(void)
 	for (int i = 0; i < 10; i++) {
 		uint64_t period;
 
-		if (cp_perf_open(&p, cp_sys_gettid(), base, base))
+		if (cp_perf_event_open(&p, cp_sys_gettid(), base, base))
 			SKIP("no perf events here");
 		period = p.period;
-		CHECK_EQ(cp_perf_renew(&p, cp_sys_gettid(), base), 0);
+		CHECK_EQ(cp_perf_event_renew(&p, cp_sys_gettid(), base), 0);
 		CHECK_EQ(p.period, period);
-		CHECK_EQ(cp_perf_renew(&p, cp_sys_gettid(), base), 0);
+		CHECK_EQ(cp_perf_event_renew(&p, cp_sys_gettid(), base), 0);
 		CHECK(p.period != period);
-		cp_perf_close(&p);
+		cp_perf_event_close(&p);
 	}
 }
 
@@ -199,11 +200,11 @@ static void test_an_event_lives_without_a_descriptor(void)
 	struct sigaction act = { .sa_sigaction = on_prof, .sa_flags = SA_SIGINFO };
 	int before = count_descriptors(), err, hits = 0;
 	struct cp_perf p = { .random = 1 };
-	struct cp_perf_frames f;
+	struct cp_kernel_frames f;
 	uint64_t tail;
 
 	sigaction(SIGPROF, &act, NULL);
-	err = cp_perf_open(&p, cp_sys_gettid(), 100000, PERIOD);
+	err = cp_perf_event_open(&p, cp_sys_gettid(), 100000, PERIOD);
 	if (err)
 		SKIP("no perf events here");
 	CHECK_EQ(count_descriptors(), before);
@@ -211,17 +212,17 @@ static void test_an_event_lives_without_a_descriptor(void)
 	/* The first hits once. */
 	CHECK_EQ(signals, 1);
 	CHECK_EQ(last_fd, p.fd);
-	CHECK_EQ(cp_perf_next(&p, &f, &tail), 1);
-	CHECK_EQ(cp_perf_renew(&p, cp_sys_gettid(), PERIOD), 0);
+	CHECK_EQ(cp_perf_event_next(&p, &f, &tail), 1);
+	CHECK_EQ(cp_perf_event_renew(&p, cp_sys_gettid(), PERIOD), 0);
 	CHECK_EQ(count_descriptors(), before);
 	burn();
 	CHECK(signals > 1);
-	while (cp_perf_next(&p, &f, &tail)) {
+	while (cp_perf_event_next(&p, &f, &tail)) {
 		hits++;
-		cp_perf_release(&p, tail);
+		cp_perf_event_release(&p, tail);
 	}
 	CHECK(hits > 1);
-	cp_perf_close(&p);
+	cp_perf_event_close(&p);
 	CHECK(!p.pages);
 	signals = 0;
 	burn();
@@ -245,36 +246,37 @@ static void burn_until(uint64_t clock)
 
 static void test_no_time_is_lost_between_the_first_event_and_the_next(void)
 {
-	/* The gap is to be within half a period. */
+	/* The gap must be within half a period. */
 	const uint64_t base = UINT64_C(300000000), first = base / 100;
 	struct sigaction act = { .sa_sigaction = on_prof, .sa_flags = SA_SIGINFO };
 	struct cp_perf p = { .random = 1 };
 	uint64_t before = own_clock(), made, asked, credit, period, gap;
 
 	sigaction(SIGPROF, &act, NULL);
-	if (cp_perf_open(&p, cp_sys_gettid(), first, base))
+	if (cp_perf_event_open(&p, cp_sys_gettid(), first, base))
 		SKIP("no perf events here");
 	made = own_clock();
 	burn();
 	credit = p.credit;
 	period = p.period;
 	asked = own_clock();
-	CHECK_EQ(cp_perf_renew(&p, cp_sys_gettid(), base), 0);
+	CHECK_EQ(cp_perf_event_renew(&p, cp_sys_gettid(), base), 0);
 	/* The first hit's time is up to a quarter sooner or later than was asked for. */
 	gap = p.credit - credit;
 	CHECK(gap >= asked - made - first - first / 4);
 	CHECK(gap <= own_clock() - before - first + first / 4);
 	CHECK_EQ(p.period + gap, period);
-	/* And so comes the hit: what is beside us can make it only sooner by this clock. */
+	/* And then comes the hit: other work on the machine can only make it sooner by this clock.
+	 */
 	signals = 0;
 	asked = own_clock();
 	burn_until(asked + period);
 	CHECK_EQ(signals, 1);
 	CHECK(own_clock() < asked + period - gap / 2);
 	credit = p.credit;
-	CHECK_EQ(cp_perf_renew(&p, cp_sys_gettid(), base), 0);
+	CHECK_EQ(cp_perf_event_renew(&p, cp_sys_gettid(), base), 0);
 	CHECK_EQ(p.credit, credit);
-	cp_perf_close(&p);
+	cp_perf_event_close(&p);
 }
 
 static void test_a_first_hit_that_is_due_at_once_comes(void)
@@ -288,12 +290,12 @@ static void test_a_first_hit_that_is_due_at_once_comes(void)
 		struct cp_perf p = { .random = seed };
 
 		signals = 0;
-		if (cp_perf_open(&p, cp_sys_gettid(), 1, PERIOD))
+		if (cp_perf_event_open(&p, cp_sys_gettid(), 1, PERIOD))
 			SKIP("no perf events here");
 		burn();
 		CHECK_EQ(signals, 1);
 		shorter = p.period < PERIOD;
-		cp_perf_close(&p);
+		cp_perf_event_close(&p);
 	}
 }
 
@@ -320,11 +322,11 @@ static void test_the_first_events_pages_are_kept_until_the_second_hit(void)
 		struct cp_perf p = { .random = 1 };
 		void *first;
 
-		if (cp_perf_open(&p, cp_sys_gettid(), 100000, PERIOD))
+		if (cp_perf_event_open(&p, cp_sys_gettid(), 100000, PERIOD))
 			SKIP("no perf events here");
 		first = p.pages;
 		burn();
-		CHECK_EQ(cp_perf_renew(&p, cp_sys_gettid(), PERIOD), 0);
+		CHECK_EQ(cp_perf_event_renew(&p, cp_sys_gettid(), PERIOD), 0);
 		CHECK(p.past == first);
 		CHECK(count_mappings() > 0);
 		signals = 0;
@@ -333,13 +335,13 @@ static void test_the_first_events_pages_are_kept_until_the_second_hit(void)
 		CHECK(signals > 1);
 		CHECK_EQ(last_fd, p.fd);
 		if (hits > 1) {
-			cp_perf_forget(&p);
+			cp_perf_event_forget(&p);
 			CHECK(!p.past);
-			CHECK_EQ(cp_perf_renew(&p, cp_sys_gettid(), PERIOD), 0);
+			CHECK_EQ(cp_perf_event_renew(&p, cp_sys_gettid(), PERIOD), 0);
 			/* This one was still running. */
 			CHECK(!p.past);
 		}
-		cp_perf_close(&p);
+		cp_perf_event_close(&p);
 		CHECK(!p.past);
 		CHECK_EQ(count_mappings(), 0);
 	}
@@ -367,7 +369,7 @@ static void test_an_event_ends_wherever_its_pages_are(void)
 	close(fd);
 	CHECK(p.pages != MAP_FAILED);
 	CHECK_EQ(count_mappings(), 1);
-	cp_perf_close(&p);
+	cp_perf_event_close(&p);
 	CHECK_EQ(count_mappings(), 0);
 	munmap(room, 2 * CP_UNMAP_PIECE);
 }

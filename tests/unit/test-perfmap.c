@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Names of JIT code. */
 #include "harness.h"
 
@@ -6,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "perfmap.h"
+#include "symbols/perfmap.h"
 
 static struct cp_arena names;
 
@@ -43,6 +44,16 @@ static void test_addresses_get_the_name_of_their_range(void)
 	CHECK_EQ(q[2].start, 0x100);
 	CHECK_STR(q[3].name, "g");
 	CHECK(!q[4].name);
+}
+
+static void test_numbers_may_have_a_prefix(void)
+{
+	struct cp_symbol_query q[] = { { .offset = 4 }, { .offset = 0x24 }, { .offset = 0x44 } };
+
+	CHECK_EQ(look("0x1000 0x10 $lists:seq/2\n1020 0x10 mixed\n0xx40 10 x\n", 0x1000, q, 3), 0);
+	CHECK_STR(q[0].name, "$lists:seq/2");
+	CHECK_STR(q[1].name, "mixed");
+	CHECK(!q[2].name);
 }
 
 static void test_a_later_line_wins(void)
@@ -92,6 +103,7 @@ static void test_endless_lines_are_passed_over(void)
 int main(void)
 {
 	RUN(test_addresses_get_the_name_of_their_range);
+	RUN(test_numbers_may_have_a_prefix);
 	RUN(test_a_later_line_wins);
 	RUN(test_a_range_may_begin_before_the_mapping);
 	RUN(test_nonsense_is_passed_over);

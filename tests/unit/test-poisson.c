@@ -1,10 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Sampling by bytes: weights and intervals against libm, and against chance. */
 #include "harness.h"
 
 #include <math.h>
 #include <stdint.h>
 
-#include "sigsafe/poisson.h"
+#include "modes/heap/signal/poisson.h"
 
 static double relative(double got, double want)
 {

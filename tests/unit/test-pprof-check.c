@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The validator finds each rule broken: a valid profile, with one thing made wrong. */
 #include "harness.h"
 
@@ -62,8 +63,11 @@ BREAK(no_time, p->time_nanos = 0)
 BREAK(no_duration, p->duration_nanos = 0)
 BREAK(negative_period, p->period = (uint64_t)-1)
 BREAK(drop_frames, p->drop_frames = p->functions[0].name)
+BREAK(bad_drop_frames, p->drop_frames = add_text("main|(work"))
+BREAK(bad_keep_frames, p->keep_frames = add_text("(main)?"))
 BREAK(comment_of_parca, p->comments.items[0] = add_text("executableInfo=1"))
 BREAK(empty_comment, p->comments.items[0] = 0)
+BREAK(comment_that_pprof_prints, p->comments.items[0] = add_text("libcprof"))
 BREAK(other_main, p->mappings[0].path = add_text("/bin/other"))
 BREAK(no_stack, p->samples[0].locations.count = 0)
 BREAK(no_such_location, p->samples[0].locations.items[0] = 5)
@@ -136,8 +140,11 @@ static const struct {
 	{ "duration", no_duration },
 	{ "period", negative_period },
 	{ "drop-frames", drop_frames },
+	{ "drop-frames", bad_drop_frames },
+	{ "drop-frames", bad_keep_frames },
 	{ "comment", comment_of_parca },
 	{ "comment", empty_comment },
+	{ "comment", comment_that_pprof_prints },
 	{ "main-mapping", other_main },
 	{ "no-location", no_stack },
 	{ "reference", no_such_location },
@@ -216,17 +223,17 @@ static void test_each_broken_rule_is_found(void)
 
 static void test_modes_are_told_apart(void)
 {
-	static const char *const others[] = { "wall", "heap", "lock" };
+	static const char *const others[] = { "wall", "heap", "peak", "lock", "holders" };
 	struct memory_sink m = MEMORY_SINK;
 
 	CHECK_EQ(write_sample_profile(&m.sink), 0);
-	for (size_t i = 0; i < 4; i++) {
+	for (size_t i = 0; i < 6; i++) {
 		struct pcheck_report r = { 0 };
 		struct pcheck_profile profile;
 
 		pcheck_decode(&profile, m.data, m.size, &r);
-		pcheck_rules(&profile, i < 3 ? others[i] : NULL, NULL, &r);
-		CHECK_EQ(pcheck_was(&r, "sample-types"), i < 3);
+		pcheck_rules(&profile, i < 5 ? others[i] : NULL, NULL, &r);
+		CHECK_EQ(pcheck_was(&r, "sample-types"), i < 5);
 		pcheck_free(&profile);
 	}
 	free(m.data);

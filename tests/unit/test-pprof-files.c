@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Files as they leave the library: encoder, gzip and file together, read by the
  * validator and by Go's pprof. */
 #include "harness.h"
@@ -11,15 +12,15 @@ static struct cp_file_sink f;
 static int write_file(const char *path)
 {
 	struct cp_gzip_sink g;
-	int r = cp_file_sink_open(&f, path), z;
+	int r = cp_sink_file_open(&f, path), z;
 
 	if (r)
 		return r;
-	cp_gzip_sink_open(&g, &f.sink, false, NULL);
+	cp_sink_gzip_open(&g, &f.sink, false, NULL);
 	r = write_sample_profile(&g.sink);
-	z = cp_gzip_sink_close(&g);
+	z = cp_sink_gzip_close(&g);
 	r = r ? r : z;
-	z = cp_file_sink_close(&f, r, true);
+	z = cp_sink_file_close(&f, r, true);
 	return r ? r : z;
 }
 
@@ -146,7 +147,7 @@ static void test_go_shows_what_was_written(void)
 		{ "-top -nodefraction=0", { "30303030ns", "app::inlined", "libbare.so+0x3123" } },
 		{ "-top -sample_index=samples", { "app::inlined", "75.00%" } },
 		{ "-traces", { "app::inlined", "app::work(int)", "plain", "main" } },
-		{ "-comments", { "libcprof test", "mode=cpu" } },
+		{ "-comments", { "# libcprof test", "# mode=cpu" } },
 		{ "-tags", { "worker 1", "4711", "thread", "64B" } },
 		{ "-proto -output=/dev/null", { "" } },
 	};
@@ -170,7 +171,7 @@ static void test_go_shows_what_was_written(void)
 
 int main(void)
 {
-	cp_gzip_load();
+	cp_sink_gzip_load();
 	RUN(test_file_is_valid);
 	RUN(test_damage_to_the_file_is_found);
 	RUN(test_content_is_printed);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The encoder, against a decoder of its own and against Go's. */
 #include "harness.h"
 
@@ -23,7 +24,7 @@ static struct pcheck_profile decode(struct memory_sink *m, struct pcheck_report 
 static void test_every_byte_is_as_the_format_has_it(void)
 {
 	static const struct cp_pprof_type type = { "a", "b" };
-	static const struct cp_pprof_head head = { &type, 1, { "a", "b" }, "a", 1, 300, 0 };
+	static const struct cp_pprof_head head = { &type, 1, { "a", "b" }, "a", NULL, 1, 300, 0 };
 	static const unsigned char want[] = {
 		0x0a, 4,    0x08, 1, 0x10, 2,			       /* sample_type a/b */
 		0x5a, 4,    0x08, 1, 0x10, 2,			       /* period_type */
@@ -153,7 +154,7 @@ static void test_text_is_written_once_and_repaired(void)
 		cp_pprof_function(
 			&w, i, &(const struct cp_pprof_function){ name, "cut \xe2\x82", NULL, 0 });
 	}
-	cp_pprof_comment(&w, "cut \xef\xbf\xbd"); /* what the other becomes */
+	cp_pprof_comment(&w, "cut \xef\xbf\xbd"); /* the text that the other becomes */
 	cp_pprof_comment(&w, "cpu");
 	CHECK_EQ(cp_pprof_close(&w), 0);
 	p = decode(&m, &r);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The originals: where libc has two layouts of an object, the functions of today's are forwarded
  * to. */
 #include "harness.h"
@@ -5,7 +6,8 @@
 #include <dlfcn.h>
 #include <string.h>
 
-#include "real.h"
+#include "host/real.h"
+#include "modes/lock/lock_real.h"
 
 static void *as_pointer(const void *slot)
 {
@@ -22,9 +24,9 @@ static void test_conditions_are_those_of_the_default_version(void)
 	void *wait = dlvsym(libc, "pthread_cond_wait", "GLIBC_2.3.2");
 	void *timed = dlvsym(libc, "pthread_cond_timedwait", "GLIBC_2.3.2");
 
-	cp_real_resolve();
-	CHECK(wait && as_pointer(&cp_real.pthread_cond_wait) == wait);
-	CHECK(timed && as_pointer(&cp_real.pthread_cond_timedwait) == timed);
+	cp_lock_real_resolve();
+	CHECK(wait && as_pointer(&cp_lock_real.pthread_cond_wait) == wait);
+	CHECK(timed && as_pointer(&cp_lock_real.pthread_cond_timedwait) == timed);
 	CHECK(wait != dlvsym(libc, "pthread_cond_wait", "GLIBC_2.2.5"));
 #else
 	SKIP("this port has one version of them");
@@ -34,9 +36,10 @@ static void test_conditions_are_those_of_the_default_version(void)
 static void test_everything_is_found(void)
 {
 	CHECK_EQ(cp_real_resolve(), 0);
-	CHECK(cp_real.pthread_mutex_lock != NULL);
-	CHECK(cp_real.sem_clockwait != NULL);
-	CHECK(cp_real.cnd_timedwait != NULL);
+	CHECK_EQ(cp_lock_real_resolve(), 0);
+	CHECK(cp_lock_real.pthread_mutex_lock != NULL);
+	CHECK(cp_lock_real.sem_clockwait != NULL);
+	CHECK(cp_lock_real.cnd_timedwait != NULL);
 }
 
 int main(void)

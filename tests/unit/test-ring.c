@@ -1,13 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Rings: records come out as they went in, full rings refuse, and the pool gives them back. */
 #include "harness.h"
 
 #include <pthread.h>
 #include <stdint.h>
 
-#include "sigsafe/atomic.h"
-#include "sigsafe/capture.h"
-#include "sigsafe/counters.h"
-#include "sigsafe/ring.h"
+#include "base/atomic.h"
+#include "sample/capture.h"
+#include "sample/counters.h"
+#include "sample/ring.h"
 
 #define DEPTH 100
 
@@ -19,7 +20,7 @@ static bool push(struct cp_ring *r, uint64_t n)
 	if (!record)
 		return false;
 	record->depth = (uint16_t)(1 + n * 7 % DEPTH);
-	record->mode = CP_MODE_CPU;
+	record->mode = CPROF_CPU;
 	record->end = 0;
 	record->weight = n;
 	for (unsigned i = 0; i < record->depth; i++)
@@ -31,8 +32,7 @@ static bool push(struct cp_ring *r, uint64_t n)
 /* false: not the record that N gives. */
 static bool is(const struct cp_record *record, uint64_t n)
 {
-	if (record->depth != 1 + n * 7 % DEPTH || record->weight != n ||
-	    record->mode != CP_MODE_CPU)
+	if (record->depth != 1 + n * 7 % DEPTH || record->weight != n || record->mode != CPROF_CPU)
 		return false;
 	for (unsigned i = 0; i < record->depth; i++)
 		if (record->pcs[i] != n * 1000 + i)
@@ -94,7 +94,7 @@ static void test_ring_half_full_is_told_once(void)
 
 	while ((record = cp_ring_reserve(r, DEPTH))) {
 		record->depth = DEPTH;
-		record->mode = CP_MODE_CPU;
+		record->mode = CPROF_CPU;
 		told += cp_ring_commit(r, record);
 	}
 	CHECK_EQ(told, 1);
@@ -111,7 +111,7 @@ static void test_ring_holds_eight_of_the_deepest_stacks(void)
 	r = cp_ring_take();
 	for (; (record = cp_ring_reserve(r, 4096)); n++) {
 		record->depth = 4096;
-		record->mode = CP_MODE_CPU;
+		record->mode = CPROF_CPU;
 		cp_ring_commit(r, record);
 	}
 	CHECK(n >= 8 - 1);
@@ -175,7 +175,7 @@ static void test_ring_drops_are_counted(void)
 
 	cp_capture_settings = (struct cp_capture_settings){ &unwinder, DEPTH, wake };
 	for (int i = 0; i < 1000; i++)
-		cp_capture(t, &(struct cp_event){ CP_MODE_CPU, 1, 3, 0 }, &regs);
+		cp_capture(t, &(struct cp_event){ CPROF_CPU, 1, 3, 0 }, &regs);
 	samples = cp_counted(CP_COUNT_SAMPLES) - samples;
 	expiries = cp_counted(CP_COUNT_EXPIRIES) - expiries;
 	lost = cp_counted(CP_COUNT_LOST_RING) - lost;
@@ -198,13 +198,13 @@ static void test_ring_of_an_earlier_run_takes_deeper_stacks(void)
 
 	cp_ring_configure(10);
 	cp_capture_settings = (struct cp_capture_settings){ &unwinder, 10, wake };
-	cp_capture(t, &(struct cp_event){ CP_MODE_CPU, 1, 1, 0 }, &regs);
+	cp_capture(t, &(struct cp_event){ CPROF_CPU, 1, 1, 0 }, &regs);
 	cp_ring_configure(4096);
 	cp_capture_settings.max_depth = 4096;
 	for (int i = 0; i < 20; i++) {
 		while ((record = cp_ring_next(t->ring)))
 			cp_ring_release(t->ring, record);
-		cp_capture(t, &(struct cp_event){ CP_MODE_CPU, 1, 1, 0 }, &regs);
+		cp_capture(t, &(struct cp_event){ CPROF_CPU, 1, 1, 0 }, &regs);
 		record = cp_ring_next(t->ring);
 		CHECK(record && record->depth >= 100);
 	}
@@ -229,8 +229,9 @@ static unsigned walk_and_give_away(const struct cp_unwind_input *in, uint64_t *p
 	return 1;
 }
 
-static void sample_and_give_away(enum cp_mode mode)
+static void sample_and_give_away(bool hook)
 {
+	const struct cp_event e = { CPROF_CPU, 1, 1, 0 };
 	struct cp_ring *ring = cp_ring_take();
 	struct cp_regs regs = { 0 };
 	struct cp_record *record;
@@ -238,7 +239,8 @@ static void sample_and_give_away(enum cp_mode mode)
 	anothers = cp_ring_take();
 	given_away = cp_thread_claim();
 	given_away->ring = given_away->hook_ring = ring;
-	CHECK(cp_capture(given_away, &(struct cp_event){ mode, 1, 1, 0 }, &regs));
+	CHECK(hook ? cp_capture_hook(given_away, &e, &regs, NULL)
+		   : cp_capture(given_away, &e, &regs));
 	record = cp_ring_next(ring);
 	CHECK(record && record->depth == 1 && record->pcs[0] == 77);
 	CHECK(!cp_ring_next(anothers));
@@ -253,8 +255,8 @@ static void test_ring_that_is_given_away_amid_a_sample_has_it(void)
 	static const struct cp_unwinder unwinder = { .name = "test", .walk = walk_and_give_away };
 
 	cp_capture_settings = (struct cp_capture_settings){ &unwinder, DEPTH, wake };
-	sample_and_give_away(CP_MODE_CPU);
-	sample_and_give_away(CP_MODE_LOCK);
+	sample_and_give_away(false);
+	sample_and_give_away(true);
 }
 
 /* A thread's last stack, repeated when it ends, may be of an earlier run with deeper stacks. */
@@ -266,9 +268,9 @@ static void test_ring_repeats_no_more_than_it_has_reserved(void)
 	struct cp_record *record;
 
 	cp_capture_settings = (struct cp_capture_settings){ &unwinder, DEPTH, wake };
-	cp_capture(t, &(struct cp_event){ CP_MODE_CPU, 1, 1, 0 }, &regs);
+	cp_capture(t, &(struct cp_event){ CPROF_CPU, 1, 1, 0 }, &regs);
 	cp_capture_settings.max_depth = 10;
-	cp_capture_repeat(t, &(struct cp_event){ CP_MODE_CPU, 1, 2, 0 }, 7);
+	cp_capture_repeat(t, &(struct cp_event){ CPROF_CPU, 1, 2, 0 }, 7);
 	record = cp_ring_next(t->ring);
 	CHECK_EQ(record->depth, DEPTH);
 	cp_ring_release(t->ring, record);
@@ -280,11 +282,11 @@ static void test_ring_repeats_no_more_than_it_has_reserved(void)
 
 	/* Forgotten: nothing is repeated, also when a skip mark follows. */
 	for (int i = 0; i < 1000; i++) {
-		cp_capture(t, &(struct cp_event){ CP_MODE_CPU, 1, 1, 0 }, &regs);
+		cp_capture(t, &(struct cp_event){ CPROF_CPU, 1, 1, 0 }, &regs);
 		cp_ring_release(t->ring, cp_ring_next(t->ring));
 		CHECK(cp_ring_last(t->ring) != NULL);
 		cp_ring_forget(t->ring);
-		cp_capture_repeat(t, &(struct cp_event){ CP_MODE_CPU, 1, 2, 0 }, 7);
+		cp_capture_repeat(t, &(struct cp_event){ CPROF_CPU, 1, 2, 0 }, 7);
 		record = cp_ring_next(t->ring);
 		CHECK(record && record->depth == 1 && record->pcs[0] == 7);
 		cp_ring_release(t->ring, record);

@@ -1,4 +1,5 @@
-/* Rules learnt straight from a function's information: what its row says, or nothing. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Rules learnt directly from a function's information: the same as from its row, or none. */
 #include "harness.h"
 
 #include <dlfcn.h>
@@ -41,7 +42,7 @@ static void learn_function(uint64_t addr)
 	struct cp_cfi_row row;
 	uint64_t size, end, pc;
 
-	if (!cp_cfi_parse(&module, addr, NULL, &fde, &size))
+	if (!cp_cfi_table_parse(&module, addr, NULL, &fde, &size))
 		return;
 	end = fde.start + size;
 	for (pc = fde.start; pc < end; pc = span.to) {

@@ -1,9 +1,10 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The rule cache. */
 #include "harness.h"
 
 #include <pthread.h>
 
-#include "sigsafe/rules.h"
+#include "unwind/signal/rules.h"
 
 static uint64_t state = 88172645463325252u;
 
@@ -15,7 +16,7 @@ static uint64_t next(uint64_t *s)
 	return *s;
 }
 
-/* What is put for a pc, so that any hit can be checked: never 0. */
+/* The value that is stored for a pc, so that any hit can be checked: never 0. */
 static uint32_t rule_for(uint64_t pc)
 {
 	return CP_RULE_MARK | (uint32_t)(pc * 0x9e3779b1u >> 5 & ((1u << CP_RULE_BITS) - 1));

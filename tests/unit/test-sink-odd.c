@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Sinks where the kernel is not as it should be: full disks, filesystems without
  * exclusive rename or hard links, slow readers, interruptions, readers that leave. */
 #include "harness.h"
@@ -17,8 +18,8 @@
 #include <sys/wait.h>
 
 #include "sink-folder.h"
-#include "fdwrite.h"
-#include "sink.h"
+#include "base/fdwrite.h"
+#include "output/sink.h"
 
 #define CHILD_SKIPS 77
 
@@ -56,11 +57,11 @@ static int deny(unsigned nr, int error)
 static int write_without_replacing(void)
 {
 	write_text(at("old"), "old");
-	if (cp_file_sink_open(&f, at("old")) || f.sink.write(&f.sink, "new", 3))
+	if (cp_sink_file_open(&f, at("old")) || f.sink.write(&f.sink, "new", 3))
 		return 2;
-	if (cp_file_sink_close(&f, false, false) != -EEXIST)
+	if (cp_sink_file_close(&f, false, false) != -EEXIST)
 		return 3;
-	if (cp_file_sink_rename(&f, at("new")))
+	if (cp_sink_file_rename(&f, at("new")))
 		return 4;
 	if (strcmp(text_of(at("old")), "old") || strcmp(text_of(at("new")), "new"))
 		return 5;
@@ -106,7 +107,7 @@ static int without_fsync(void)
 {
 	if (deny(SYS_fsync, EINVAL))
 		return CHILD_SKIPS;
-	return cp_file_sink_open(&f, at("a")) || cp_file_sink_close(&f, false, true) ||
+	return cp_sink_file_open(&f, at("a")) || cp_sink_file_close(&f, false, true) ||
 	       access(at("a"), F_OK);
 }
 
@@ -114,7 +115,7 @@ static int with_broken_disk(void)
 {
 	if (deny(SYS_fsync, EIO))
 		return CHILD_SKIPS;
-	return cp_file_sink_open(&f, at("a")) || cp_file_sink_close(&f, false, true) != -EIO ||
+	return cp_sink_file_open(&f, at("a")) || cp_sink_file_close(&f, false, true) != -EIO ||
 	       entries(0) != 0;
 }
 
@@ -154,11 +155,11 @@ static int on_a_full_disk(void)
 	if (own_mounts() || mount("none", folder, "tmpfs", 0, "size=64k,mode=700"))
 		return CHILD_SKIPS;
 	write_text(at("a"), "old");
-	if (cp_file_sink_open(&f, at("a")) || f.sink.write(&f.sink, block, sizeof(block)))
+	if (cp_sink_file_open(&f, at("a")) || f.sink.write(&f.sink, block, sizeof(block)))
 		return 2;
 	if (f.sink.write(&f.sink, block, sizeof(block)) != -ENOSPC)
 		return 3;
-	if (cp_file_sink_close(&f, false, true) != -ENOSPC)
+	if (cp_sink_file_close(&f, false, true) != -ENOSPC)
 		return 4;
 	return entries(0) != 1 || strcmp(text_of(at("a")), "old") ? 5 : 0;
 }

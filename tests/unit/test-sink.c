@@ -1,4 +1,5 @@
-/* A whole file by rename: what is on the disk after success, and after each failure. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A whole file by rename: the state of the disk after success, and after each failure. */
 #include "harness.h"
 
 #include <errno.h>
@@ -9,7 +10,7 @@
 #include <sys/un.h>
 
 #include "sink-folder.h"
-#include "sink.h"
+#include "output/sink.h"
 
 static struct cp_file_sink f;
 
@@ -24,12 +25,12 @@ static void test_file_appears_whole_and_private(void)
 	mode_t old = umask(0);
 
 	make_folder();
-	CHECK_EQ(cp_file_sink_open(&f, at("a.pb")), 0);
+	CHECK_EQ(cp_sink_file_open(&f, at("a.pb")), 0);
 	CHECK_EQ(put("one "), 0);
 	CHECK_STR(text_of(at("a.pb")), "(none)");
 	CHECK_EQ(put("two"), 0);
 	CHECK_EQ(f.written, 7);
-	CHECK_EQ(cp_file_sink_close(&f, false, true), 0);
+	CHECK_EQ(cp_sink_file_close(&f, false, true), 0);
 	CHECK_STR(text_of(at("a.pb")), "one two");
 	CHECK(!stat(at("a.pb"), &st) && (st.st_mode & 07777) == 0600);
 	umask(old);
@@ -40,11 +41,11 @@ static void test_old_file_stays_until_close(void)
 {
 	make_folder();
 	write_text(at("a.pb"), "old");
-	CHECK_EQ(cp_file_sink_open(&f, at("a.pb")), 0);
+	CHECK_EQ(cp_sink_file_open(&f, at("a.pb")), 0);
 	CHECK_EQ(put("new"), 0);
 	CHECK_STR(text_of(at("a.pb")), "old");
 	CHECK_EQ(entries(0), 2);
-	CHECK_EQ(cp_file_sink_close(&f, false, true), 0);
+	CHECK_EQ(cp_sink_file_close(&f, false, true), 0);
 	CHECK_STR(text_of(at("a.pb")), "new");
 	CHECK_EQ(entries(1), 1);
 }
@@ -53,9 +54,9 @@ static void test_failure_keeps_the_old_file(void)
 {
 	make_folder();
 	write_text(at("a.pb"), "old");
-	CHECK_EQ(cp_file_sink_open(&f, at("a.pb")), 0);
+	CHECK_EQ(cp_sink_file_open(&f, at("a.pb")), 0);
 	CHECK_EQ(put("half"), 0);
-	CHECK_EQ(cp_file_sink_close(&f, true, true), 0);
+	CHECK_EQ(cp_sink_file_close(&f, true, true), 0);
 	CHECK_STR(text_of(at("a.pb")), "old");
 	CHECK_EQ(entries(1), 1);
 }
@@ -68,17 +69,17 @@ static void test_path_that_can_not_be(void)
 	write_text(at("file"), "");
 	memset(name, 'n', sizeof(name));
 	name[256] = '\0';
-	CHECK_EQ(cp_file_sink_open(&f, "relative.pb"), -EINVAL);
-	CHECK_EQ(cp_file_sink_open(&f, ""), -EINVAL);
-	CHECK_EQ(cp_file_sink_open(&f, "/"), -EISDIR);
-	CHECK_EQ(cp_file_sink_open(&f, folder), -EISDIR);
-	CHECK_EQ(cp_file_sink_open(&f, at("")), -EISDIR);
-	CHECK_EQ(cp_file_sink_open(&f, at("none/a.pb")), -ENOENT);
-	CHECK_EQ(cp_file_sink_open(&f, at("file/a.pb")), -ENOTDIR);
-	CHECK_EQ(cp_file_sink_open(&f, at(name)), -ENAMETOOLONG);
+	CHECK_EQ(cp_sink_file_open(&f, "relative.pb"), -EINVAL);
+	CHECK_EQ(cp_sink_file_open(&f, ""), -EINVAL);
+	CHECK_EQ(cp_sink_file_open(&f, "/"), -EISDIR);
+	CHECK_EQ(cp_sink_file_open(&f, folder), -EISDIR);
+	CHECK_EQ(cp_sink_file_open(&f, at("")), -EISDIR);
+	CHECK_EQ(cp_sink_file_open(&f, at("none/a.pb")), -ENOENT);
+	CHECK_EQ(cp_sink_file_open(&f, at("file/a.pb")), -ENOTDIR);
+	CHECK_EQ(cp_sink_file_open(&f, at(name)), -ENAMETOOLONG);
 	name[255] = '\0';
-	CHECK_EQ(cp_file_sink_open(&f, at(name)), 0); /* the temporary name is cut */
-	CHECK_EQ(cp_file_sink_close(&f, false, true), 0);
+	CHECK_EQ(cp_sink_file_open(&f, at(name)), 0); /* the temporary name is cut */
+	CHECK_EQ(cp_sink_file_close(&f, false, true), 0);
 	CHECK_EQ(access(at(name), F_OK), 0);
 	CHECK_EQ(entries(1), 2);
 }
@@ -91,9 +92,9 @@ static void test_path_longer_than_all(void)
 	for (int i = 0; i < 5000; i += 50)
 		path[i] = '/';
 	path[5000] = '\0';
-	CHECK_EQ(cp_file_sink_open(&f, path), -ENAMETOOLONG);
+	CHECK_EQ(cp_sink_file_open(&f, path), -ENAMETOOLONG);
 	path[4094] = '\0'; /* fits, but its temporary name doesn't */
-	CHECK(cp_file_sink_open(&f, path) < 0);
+	CHECK(cp_sink_file_open(&f, path) < 0);
 	free(path);
 }
 
@@ -104,10 +105,10 @@ static void test_pipes_and_sockets_are_refused(void)
 
 	make_folder();
 	CHECK_EQ(mkfifo(at("fifo"), 0600), 0);
-	CHECK_EQ(cp_file_sink_open(&f, at("fifo")), -EINVAL);
+	CHECK_EQ(cp_sink_file_open(&f, at("fifo")), -EINVAL);
 	strcpy(address.sun_path, at("socket"));
 	CHECK_EQ(bind(s, (struct sockaddr *)&address, sizeof(address)), 0);
-	CHECK_EQ(cp_file_sink_open(&f, at("socket")), -EINVAL);
+	CHECK_EQ(cp_sink_file_open(&f, at("socket")), -EINVAL);
 	close(s);
 	CHECK_EQ(entries(1), 2);
 }
@@ -116,22 +117,22 @@ static void test_devices_are_written_directly(void)
 {
 	struct stat st;
 
-	CHECK_EQ(cp_file_sink_open(&f, "/dev/null"), 0);
+	CHECK_EQ(cp_sink_file_open(&f, "/dev/null"), 0);
 	CHECK_EQ(put("gone"), 0);
-	CHECK_EQ(cp_file_sink_close(&f, false, true), 0);
-	CHECK_EQ(cp_file_sink_open(&f, "/dev/full"), 0);
+	CHECK_EQ(cp_sink_file_close(&f, false, true), 0);
+	CHECK_EQ(cp_sink_file_open(&f, "/dev/full"), 0);
 	CHECK_EQ(put("too much"), -ENOSPC);
 	CHECK_EQ(put("more"), -ENOSPC);
-	CHECK_EQ(cp_file_sink_close(&f, false, true), -ENOSPC);
+	CHECK_EQ(cp_sink_file_close(&f, false, true), -ENOSPC);
 	CHECK(!lstat("/dev/null", &st) && S_ISCHR(st.st_mode));
 	CHECK(!lstat("/dev/full", &st) && S_ISCHR(st.st_mode));
 }
 
 static void test_nothing_below_dev_is_replaced(void)
 {
-	CHECK_EQ(cp_file_sink_open(&f, "/dev/stdout"), -EINVAL);
-	CHECK_EQ(cp_file_sink_open(&f, "//dev/stdout"), -EINVAL);
-	CHECK_EQ(cp_file_sink_open(&f, "/dev/a-name-that-is-not-there"), -EINVAL);
+	CHECK_EQ(cp_sink_file_open(&f, "/dev/stdout"), -EINVAL);
+	CHECK_EQ(cp_sink_file_open(&f, "//dev/stdout"), -EINVAL);
+	CHECK_EQ(cp_sink_file_open(&f, "/dev/a-name-that-is-not-there"), -EINVAL);
 	CHECK_EQ(access("/dev/a-name-that-is-not-there", F_OK), -1);
 }
 
@@ -145,9 +146,9 @@ static void test_link_is_replaced_not_followed(void)
 	write_text(target, "precious");
 	for (int dangling = 0; dangling < 2; dangling++) {
 		CHECK_EQ(symlink(dangling ? "/none/at/all" : target, at("a.pb")), 0);
-		CHECK_EQ(cp_file_sink_open(&f, at("a.pb")), 0);
+		CHECK_EQ(cp_sink_file_open(&f, at("a.pb")), 0);
 		CHECK_EQ(put("new"), 0);
-		CHECK_EQ(cp_file_sink_close(&f, false, true), 0);
+		CHECK_EQ(cp_sink_file_close(&f, false, true), 0);
 		CHECK(!lstat(at("a.pb"), &st) && S_ISREG(st.st_mode));
 		CHECK_STR(text_of(at("a.pb")), "new");
 		CHECK_STR(text_of(target), "precious");
@@ -161,11 +162,11 @@ static void test_existing_file_is_kept_on_demand(void)
 	make_folder();
 	write_text(at("a.1"), "one");
 	write_text(at("a.2"), "two");
-	CHECK_EQ(cp_file_sink_open(&f, at("a.1")), 0);
+	CHECK_EQ(cp_sink_file_open(&f, at("a.1")), 0);
 	CHECK_EQ(put("three"), 0);
-	CHECK_EQ(cp_file_sink_close(&f, false, false), -EEXIST);
-	CHECK_EQ(cp_file_sink_rename(&f, at("a.2")), -EEXIST);
-	CHECK_EQ(cp_file_sink_rename(&f, at("a.3")), 0);
+	CHECK_EQ(cp_sink_file_close(&f, false, false), -EEXIST);
+	CHECK_EQ(cp_sink_file_rename(&f, at("a.2")), -EEXIST);
+	CHECK_EQ(cp_sink_file_rename(&f, at("a.3")), 0);
 	CHECK_STR(text_of(at("a.1")), "one");
 	CHECK_STR(text_of(at("a.2")), "two");
 	CHECK_STR(text_of(at("a.3")), "three");
@@ -176,15 +177,15 @@ static void test_second_name_can_be_given_up(void)
 {
 	make_folder();
 	write_text(at("a.1"), "one");
-	CHECK_EQ(cp_file_sink_open(&f, at("a.1")), 0);
-	CHECK_EQ(cp_file_sink_close(&f, false, false), -EEXIST);
+	CHECK_EQ(cp_sink_file_open(&f, at("a.1")), 0);
+	CHECK_EQ(cp_sink_file_close(&f, false, false), -EEXIST);
 	CHECK_EQ(entries(0), 2);
-	cp_file_sink_close(&f, true, false);
+	cp_sink_file_close(&f, true, false);
 	CHECK_EQ(entries(0), 1);
-	CHECK_EQ(cp_file_sink_open(&f, at("a.1")), 0);
-	CHECK_EQ(cp_file_sink_close(&f, false, false), -EEXIST);
-	CHECK_EQ(cp_file_sink_rename(&f, at("none/a.2")), -ENOENT);
-	CHECK_EQ(cp_file_sink_rename(&f, at("a.2")), -ENOENT);
+	CHECK_EQ(cp_sink_file_open(&f, at("a.1")), 0);
+	CHECK_EQ(cp_sink_file_close(&f, false, false), -EEXIST);
+	CHECK_EQ(cp_sink_file_rename(&f, at("none/a.2")), -ENOENT);
+	CHECK_EQ(cp_sink_file_rename(&f, at("a.2")), -ENOENT);
 	CHECK_EQ(entries(1), 1);
 }
 
@@ -207,10 +208,10 @@ static void test_size_limit_raises_no_signal(void)
 	write_text(at("a.pb"), "old");
 	signal(SIGXFSZ, count_signal);
 	setrlimit(RLIMIT_FSIZE, &small);
-	CHECK_EQ(cp_file_sink_open(&f, at("a.pb")), 0);
+	CHECK_EQ(cp_sink_file_open(&f, at("a.pb")), 0);
 	CHECK_EQ(f.sink.write(&f.sink, block, sizeof(block)), 0);
 	CHECK_EQ(f.sink.write(&f.sink, block, sizeof(block)), -EFBIG);
-	CHECK_EQ(cp_file_sink_close(&f, false, true), -EFBIG);
+	CHECK_EQ(cp_sink_file_close(&f, false, true), -EFBIG);
 	setrlimit(RLIMIT_FSIZE, &old);
 	CHECK_EQ(raised, 0);
 	sigpending(&pending);
@@ -235,10 +236,10 @@ static void test_leftover_of_a_dead_process_is_removed(void)
 {
 	make_folder();
 	write_text(temporary_name("a.pb"), "left over");
-	CHECK_EQ(cp_file_sink_open(&f, at("a.pb")), 0);
+	CHECK_EQ(cp_sink_file_open(&f, at("a.pb")), 0);
 	CHECK_STR(f.temporary, temporary_name("a.pb"));
 	CHECK_EQ(put("new"), 0);
-	CHECK_EQ(cp_file_sink_close(&f, false, true), 0);
+	CHECK_EQ(cp_sink_file_close(&f, false, true), 0);
 	CHECK_STR(text_of(at("a.pb")), "new");
 	CHECK_EQ(entries(1), 1);
 }
@@ -249,14 +250,14 @@ static void test_temporary_file_of_a_live_process_stays(void)
 	static struct cp_file_sink other;
 
 	make_folder();
-	CHECK_EQ(cp_file_sink_open(&other, at("a.pb")), 0);
-	CHECK_EQ(cp_file_sink_open(&f, at("a.pb")), 0);
+	CHECK_EQ(cp_sink_file_open(&other, at("a.pb")), 0);
+	CHECK_EQ(cp_sink_file_open(&f, at("a.pb")), 0);
 	CHECK(strcmp(f.temporary, other.temporary));
 	CHECK_EQ(put("second"), 0);
 	CHECK_EQ(other.sink.write(&other.sink, "first", 5), 0);
-	CHECK_EQ(cp_file_sink_close(&f, false, true), 0);
+	CHECK_EQ(cp_sink_file_close(&f, false, true), 0);
 	CHECK_STR(text_of(at("a.pb")), "second");
-	CHECK_EQ(cp_file_sink_close(&other, false, true), 0);
+	CHECK_EQ(cp_sink_file_close(&other, false, true), 0);
 	CHECK_STR(text_of(at("a.pb")), "first");
 	CHECK_EQ(entries(1), 1);
 }
@@ -269,9 +270,9 @@ static void test_link_in_the_temporary_place_is_not_followed(void)
 	snprintf(target, sizeof(target), "%s", at("precious"));
 	write_text(target, "precious");
 	CHECK_EQ(symlink(target, temporary_name("a.pb")), 0);
-	CHECK_EQ(cp_file_sink_open(&f, at("a.pb")), 0);
+	CHECK_EQ(cp_sink_file_open(&f, at("a.pb")), 0);
 	CHECK_EQ(put("new"), 0);
-	CHECK_EQ(cp_file_sink_close(&f, false, true), 0);
+	CHECK_EQ(cp_sink_file_close(&f, false, true), 0);
 	CHECK_STR(text_of(at("a.pb")), "new");
 	CHECK_STR(text_of(target), "precious");
 	CHECK_EQ(entries(1), 3);
@@ -283,11 +284,11 @@ static void test_descriptor_is_not_the_lowest(void)
 
 	close(lowest);
 	make_folder();
-	CHECK_EQ(cp_file_sink_open(&f, at("a.pb")), 0);
+	CHECK_EQ(cp_sink_file_open(&f, at("a.pb")), 0);
 	fd = dup(1);
 	CHECK_EQ(fd, lowest);
 	close(fd);
-	CHECK_EQ(cp_file_sink_close(&f, true, true), 0);
+	CHECK_EQ(cp_sink_file_close(&f, true, true), 0);
 }
 
 static void test_descriptor_that_became_another_file_is_left_alone(void)
@@ -295,7 +296,7 @@ static void test_descriptor_that_became_another_file_is_left_alone(void)
 	int fd;
 
 	make_folder();
-	CHECK_EQ(cp_file_sink_open(&f, at("a.pb")), 0);
+	CHECK_EQ(cp_sink_file_open(&f, at("a.pb")), 0);
 	CHECK_EQ(put("profile"), 0);
 	/* As a program does that closes all it has not opened. */
 	close(f.fd);
@@ -304,7 +305,7 @@ static void test_descriptor_that_became_another_file_is_left_alone(void)
 	close(fd);
 	fd = f.fd;
 	CHECK_EQ(put("profile"), -EBADF);
-	CHECK_EQ(cp_file_sink_close(&f, false, true), -EBADF);
+	CHECK_EQ(cp_sink_file_close(&f, false, true), -EBADF);
 	CHECK_EQ(write(fd, "still open", 10), 10);
 	CHECK_STR(text_of(at("database")), "still open");
 	close(fd);

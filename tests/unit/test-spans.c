@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Histograms of latencies, and spans by name. */
 #include "harness.h"
 
@@ -10,8 +11,8 @@
 #include <string.h>
 
 #include "cprof.h"
-#include "sigsafe/histogram.h"
-#include "spans.h"
+#include "labels/signal/histogram.h"
+#include "labels/spans.h"
 
 static struct cp_histogram h;
 
@@ -143,7 +144,7 @@ static void on_trap(int sig, siginfo_t *info, void *context)
 		by_handler = cp_spans_get(handlers_name);
 }
 
-/* NAME is asked for, and behind each instruction of that the handler asks for its own. */
+/* NAME is requested, and after each instruction of that the handler requests its own. */
 static void check_stepped(const char *name, const char *handlers)
 {
 	const struct sigaction act = { .sa_sigaction = on_trap, .sa_flags = SA_SIGINFO };

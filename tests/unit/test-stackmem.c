@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Stack reads: direct, copied, refused. */
 #include "harness.h"
 
@@ -5,9 +6,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sigsafe/atomic.h"
-#include "sigsafe/stackmem.h"
-#include "sigsafe/sys.h"
+#include "base/atomic.h"
+#include "sample/stackmem.h"
+#include "base/sys.h"
 
 #define PAGE 4096
 

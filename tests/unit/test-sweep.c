@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Whom the sweep takes and whom it lets go; and beside threads that register themselves: whichever
  * comes first, each has one record. The linker leads calls over functions of this file, where the
  * other thread gets its turn.
@@ -16,20 +17,21 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cpu.h"
-#include "index.h"
-#include "real.h"
-#include "sigsafe/atomic.h"
-#include "sigsafe/pages.h"
-#include "sigsafe/sys.h"
-#include "sigsafe/thread.h"
-#include "sweep.h"
-#include "threads.h"
+#include "modes/cpu/cpu.h"
+#include "modes/cpu/signal/cpu_thread.h"
+#include "base/index.h"
+#include "host/real.h"
+#include "base/atomic.h"
+#include "base/vec.h"
+#include "base/sys.h"
+#include "sample/thread.h"
+#include "collect/sweep.h"
+#include "collect/threads.h"
 
 struct cp_thread *__real_cp_thread_claim(void);
 struct cp_thread *__wrap_cp_thread_claim(void);
-void __real_cp_modes_thread_begin(struct cp_thread *t);
-void __wrap_cp_modes_thread_begin(struct cp_thread *t);
+void __real_cp_mode_ops_thread_begin(struct cp_thread *t);
+void __wrap_cp_mode_ops_thread_begin(struct cp_thread *t);
 void *__real_cp_vec_add(struct cp_vec *v);
 void *__wrap_cp_vec_add(struct cp_vec *v);
 int __real_cp_index_add(struct cp_index *ix, uint32_t hash, uint32_t item);
@@ -55,11 +57,11 @@ struct cp_thread *__wrap_cp_thread_claim(void)
 	return __real_cp_thread_claim();
 }
 
-void __wrap_cp_modes_thread_begin(struct cp_thread *t)
+void __wrap_cp_mode_ops_thread_begin(struct cp_thread *t)
 {
 	if (t->foreign)
 		call(&at_foreign_begin);
-	__real_cp_modes_thread_begin(t);
+	__real_cp_mode_ops_thread_begin(t);
 }
 
 static struct cp_vec *strangers;
@@ -119,7 +121,7 @@ static void bystander_end(struct bystander *b)
 }
 
 /* A prepared thread's record counts as a thread; meanwhile the sweep may overlook one. */
-static void test_a_thread_is_adopted_when_it_is_seen_twice_in_a_row(void)
+static void test_a_thread_is_registered_when_it_is_seen_twice_in_a_row(void)
 {
 	struct cp_thread *prepared;
 	struct bystander b;
@@ -199,7 +201,8 @@ static uint32_t timers_without_a_thread(void)
 	for (uint32_t i = 0; i < cp_thread_limit(); i++) {
 		struct cp_thread *t = cp_thread_at(i);
 
-		n += cp_load_acquire(&t->state) != CP_THREAD_LIVE && t->timer != CP_NO_TIMER;
+		n += cp_load_acquire(&t->state) != CP_THREAD_LIVE &&
+		     cp_cpu_of(t)->timer != CP_NO_TIMER;
 	}
 	return n;
 }
@@ -231,7 +234,7 @@ static void enter_at(void (**place)(void))
 	bystander_end(&b);
 }
 
-static void test_a_thread_that_enters_while_it_is_adopted_has_one_record(void)
+static void test_a_thread_that_enters_while_it_is_registered_has_one_record(void)
 {
 	enter_at(&at_claim);
 }
@@ -287,7 +290,8 @@ static void test_a_live_thread_that_is_not_listed_keeps_its_record(void)
 		SKIP("no filter for system calls here");
 }
 
-/* What is ours, and got a record before that was known, is none of the program's. */
+/* A task of the profiler that got a record before it was known as such doesn't count as the
+ * program's. */
 static void test_a_thread_of_ours_loses_its_record(void)
 {
 	struct bystander b;
@@ -375,12 +379,12 @@ int main(void)
 	sem_init(&begun, 0, 0);
 	sem_init(&entered, 0, 0);
 	sem_init(&done, 0, 0);
-	cp_threads_adopt();
+	cp_threads_register();
 	CHECK_EQ(cp_cpu_start(1, CP_ENGINE_TIMER), 0);
 	/* Nobody takes what a timer may say. */
 	signal(SIGPROF, SIG_IGN);
-	RUN(test_a_thread_is_adopted_when_it_is_seen_twice_in_a_row);
-	RUN(test_a_thread_that_enters_while_it_is_adopted_has_one_record);
+	RUN(test_a_thread_is_registered_when_it_is_seen_twice_in_a_row);
+	RUN(test_a_thread_that_enters_while_it_is_registered_has_one_record);
 	RUN(test_a_thread_that_enters_while_its_foreign_record_begins_leaves_no_timer);
 	RUN(test_a_live_thread_that_is_not_listed_keeps_its_record);
 	RUN(test_a_thread_of_ours_loses_its_record);

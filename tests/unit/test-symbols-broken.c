@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Names for addresses, where there is no module, its file can't be read, or it is broken: an error
  * at most, and an end. */
 #include "symbols-fixture.h"
@@ -11,7 +12,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "sigsafe/sys.h"
+#include "base/sys.h"
 
 static void test_what_is_no_module_is_refused(void)
 {
@@ -29,7 +30,7 @@ static void test_what_is_no_module_is_refused(void)
 
 /* ---- files that can't be read ---- */
 
-/* From now on, reads of this process' that begin at FROM of a file or behind it fail. */
+/* From now on, this process's reads of a file from FROM on fail. */
 static bool fail_reads(uint32_t from)
 {
 	struct sock_filter code[] = {
@@ -54,8 +55,9 @@ static bool fail_opens(uint32_t unused)
 	return !setrlimit(RLIMIT_NOFILE, &none);
 }
 
-/* Of EXPORTED and HIDDEN, in a process of its own that FAIL has made poorer: what the search says,
- * and a bit for each that has its name. -1: it could not be made. */
+/* Looks up EXPORTED and HIDDEN in a process of its own, in which FAIL has broken something: returns
+ * the result of the search, and a bit for each name that was found. -1: the process could not be
+ * made. */
 static int search_without(bool (*fail)(uint32_t), uint32_t from, const struct cp_symbol_module *m,
 			  unsigned *named)
 {
@@ -87,7 +89,7 @@ static int search_without(bool (*fail)(uint32_t), uint32_t from, const struct cp
 	return result[0];
 }
 
-/* Offset of the fixture's .symtab, behind all that is loaded. */
+/* Offset of the fixture's .symtab, after everything that is loaded. */
 static uint32_t symtab_at(void)
 {
 	struct cp_elf_symtab t;
@@ -105,7 +107,7 @@ static void test_a_file_that_cannot_be_read_is_told(void)
 	struct cp_symbol_module m = { .path = fixture.path }, mapped = mapped_fixture(id);
 	unsigned named;
 
-	/* The end of the file: what the loader needs remains. */
+	/* The end of the file: the parts that the loader needs remain. */
 	CHECK_EQ(search_without(fail_reads, symtab_at(), &m, &named), EIO);
 	CHECK_EQ(named, 1);
 	CHECK_EQ(search_without(fail_reads, 0, &m, &named), EIO);

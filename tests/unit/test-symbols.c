@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Names for addresses: from a real shared object, libc, the vdso, and what remains of a module
  * whose file went away. Files that are broken or can't be read: test-symbols-broken.c. */
 #include "symbols-fixture.h"
@@ -38,12 +39,13 @@ static void test_functions_are_named_local_ones_too(void)
 	CHECK_EQ(start, off - 1);
 }
 
-static void test_global_aliases_win_then_plain_names(void)
+static void test_plain_names_win_then_global_aliases(void)
 {
 	uint64_t off;
 
 	CHECK_STR(name_of(fixture.path, exported("exported"), &off, NULL), "exported");
 	CHECK_STR(name_of(fixture.path, exported("second"), &off, NULL), "second");
+	CHECK_STR(name_of(fixture.path, exported("third"), &off, NULL), "third");
 }
 
 static void test_versions_are_cut_off(void)
@@ -213,7 +215,7 @@ int main(void)
 	if (skipped)
 		return skipped;
 	RUN(test_functions_are_named_local_ones_too);
-	RUN(test_global_aliases_win_then_plain_names);
+	RUN(test_plain_names_win_then_global_aliases);
 	RUN(test_versions_are_cut_off);
 	RUN(test_symbols_without_size_reach_to_the_next);
 	RUN(test_plt_stubs_are_named);

@@ -1,17 +1,18 @@
-/* cp_format and cp_parse_u64. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* cp_text_format and cp_text_parse_u64. */
 #include "harness.h"
 
 #include <errno.h>
 #include <stdint.h>
 
-#include "sigsafe/text.h"
+#include "base/text.h"
 
 static void test_format_writes_what_printf_would(void)
 {
 	char got[128], want[128];
 
-	cp_format(got, sizeof(got), "%s|%5s|%.*s|%c|%d|%4d|%04u|%lu|%zx|%%", "a", "b", 2, "cde",
-		  'f', -12, -3, 7u, 18446744073709551615ul, (size_t)0xbeef);
+	cp_text_format(got, sizeof(got), "%s|%5s|%.*s|%c|%d|%4d|%04u|%lu|%zx|%%", "a", "b", 2,
+		       "cde", 'f', -12, -3, 7u, 18446744073709551615ul, (size_t)0xbeef);
 	snprintf(want, sizeof(want), "%s|%5s|%.*s|%c|%d|%4d|%04u|%lu|%zx|%%", "a", "b", 2, "cde",
 		 'f', -12, -3, 7u, 18446744073709551615ul, (size_t)0xbeef);
 	CHECK_STR(got, want);
@@ -21,9 +22,9 @@ static void test_format_cuts_and_ends_the_text(void)
 {
 	char got[4] = "xxx";
 
-	CHECK_EQ(cp_format(got, sizeof(got), "%s", "abcdef"), 3);
+	CHECK_EQ(cp_text_format(got, sizeof(got), "%s", "abcdef"), 3);
 	CHECK_STR(got, "abc");
-	CHECK_EQ(cp_format(got, 0, "%s", "zz"), 0);
+	CHECK_EQ(cp_text_format(got, 0, "%s", "zz"), 0);
 	CHECK_STR(got, "abc");
 }
 
@@ -32,13 +33,13 @@ static void test_parse_takes_digits_and_moves_on(void)
 	const char *s = "7fff-12";
 	uint64_t v = 0;
 
-	CHECK_EQ(cp_parse_u64(&s, 16, &v), 0);
+	CHECK_EQ(cp_text_parse_u64(&s, 16, &v), 0);
 	CHECK_EQ(v, 0x7fff);
 	CHECK_STR(s, "-12");
-	CHECK_EQ(cp_parse_u64(&s, 10, &v), -EINVAL);
+	CHECK_EQ(cp_text_parse_u64(&s, 10, &v), -EINVAL);
 	CHECK_EQ(v, 0x7fff);
 	s = "18446744073709551616";
-	CHECK_EQ(cp_parse_u64(&s, 10, &v), -ERANGE);
+	CHECK_EQ(cp_text_parse_u64(&s, 10, &v), -ERANGE);
 	CHECK_STR(s, "18446744073709551616");
 }
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The registry of threads: states, reuse, and claims from many threads at once. */
 #include "harness.h"
 
@@ -5,10 +6,11 @@
 #include <stdint.h>
 #include <unistd.h>
 
-#include "sigsafe/atomic.h"
-#include "sigsafe/ring.h"
-#include "sigsafe/sys.h"
-#include "sigsafe/thread.h"
+#include "base/atomic.h"
+#include "sample/ring.h"
+#include "base/sys.h"
+#include "sample/thread.h"
+#include "modes/cpu/signal/cpu_thread.h"
 
 static void test_thread_claimed_record_is_blank(void)
 {
@@ -18,8 +20,7 @@ static void test_thread_claimed_record_is_blank(void)
 	t->paused = 3;
 	t->foreign = t->named = true;
 	t->stack_high = 77;
-	t->timer = 5;
-	t->names[CP_MODE_CPU] = 9;
+	cp_cpu_of(t)->timer = 5;
 	strcpy(t->name, "somebody");
 	cp_thread_free(t);
 	for (int i = 0; i < 600; i++) {
@@ -33,8 +34,7 @@ static void test_thread_claimed_record_is_blank(void)
 	CHECK_EQ(t->paused, 0);
 	CHECK(!t->foreign && !t->named && !t->ring);
 	CHECK_EQ(t->stack_high, 0);
-	CHECK_EQ(t->timer, CP_NO_TIMER);
-	CHECK_EQ(t->names[CP_MODE_CPU], 0);
+	CHECK_EQ(cp_cpu_of(t)->timer, CP_NO_TIMER);
 	CHECK_STR(t->name, "");
 }
 
@@ -132,12 +132,12 @@ static void test_thread_fork_child_keeps_only_the_caller(void)
 	cp_ring_configure(64);
 	cp_thread_enter(me);
 	me->ring = cp_ring_take();
-	me->timer = 3;
+	cp_cpu_of(me)->timer = 3;
 	other->ring = cp_ring_take();
 	other->state = CP_THREAD_LIVE;
 	cp_thread_fork_child(me);
 	CHECK_EQ(me->state, CP_THREAD_LIVE);
-	CHECK(!me->ring && me->timer == CP_NO_TIMER);
+	CHECK(!me->ring && cp_cpu_of(me)->timer == CP_NO_TIMER);
 	CHECK_EQ(other->state, CP_THREAD_FREE);
 	CHECK(!other->ring);
 	cp_self.thread = NULL;

@@ -1,67 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The rate of the processor's counter, from two readings beside the clock. */
 #include "harness.h"
 
 #include <stdint.h>
 #include <time.h>
 
-#include "collect.h"
-#include "sigsafe/atomic.h"
-#include "sigsafe/lock_event.h"
-#include "sigsafe/sys.h"
-#include "tick_rate.h"
+#include "collect/collect.h"
+#include "base/atomic.h"
+#include "modes/lock/signal/lock_event.h"
+#include "base/sys.h"
+#include "profile/tick_rate.h"
 
 #define ONE (UINT64_C(1) << CP_TICK_RATE_SHIFT)
 
 static void test_rate(void)
 {
-	const struct cp_tick_pair from = { 1000000000, 5000, 0, 0 };
-	struct cp_tick_pair to = { 2000000000, 5000 + 4000000000, 0, 0 };
+	const struct cp_tick_rate_pair from = { 1000000000, 5000, 0, 0 };
+	struct cp_tick_rate_pair to = { 2000000000, 5000 + 4000000000, 0, 0 };
 
 	CHECK_EQ(cp_tick_rate(&from, &to), ONE / 4);
 	/* Slower than the clock, as on machines whose counter is one of 24 MHz. */
 	to.ticks = 5000 + 25000000;
 	CHECK_EQ(cp_tick_rate(&from, &to), ONE * 40);
 	/* A year. */
-	to = (struct cp_tick_pair){ from.ns + UINT64_C(31536000000000000),
-				    from.ticks + UINT64_C(94608000000000000), 0, 0 };
+	to = (struct cp_tick_rate_pair){ from.ns + UINT64_C(31536000000000000),
+					 from.ticks + UINT64_C(94608000000000000), 0, 0 };
 	CHECK_EQ(cp_tick_rate(&from, &to), ONE / 3);
 }
 
 static void test_too_close(void)
 {
-	const struct cp_tick_pair from = { 1000000000, 5000, 0, 0 };
-	struct cp_tick_pair to = { 1000000100, 5300, 0, 0 };
+	const struct cp_tick_rate_pair from = { 1000000000, 5000, 0, 0 };
+	struct cp_tick_rate_pair to = { 1000000100, 5300, 0, 0 };
 
 	CHECK_EQ(cp_tick_rate(&from, &to), 0);
 	CHECK_EQ(cp_tick_rate(&from, &from), 0);
-	to = (struct cp_tick_pair){ 2000000000, 5000, 0, 0 }; /* it stands still */
+	to = (struct cp_tick_rate_pair){ 2000000000, 5000, 0, 0 }; /* it stands still */
 	CHECK_EQ(cp_tick_rate(&from, &to), 0);
 }
 
 /* Awake for two seconds between, and suspended for an hour. */
 static void test_a_suspended_machine(void)
 {
-	struct cp_tick_pair from = { 1000000000, 5000, 0, 0 }, to = { 3000000000, 9000, 20000, 0 };
+	struct cp_tick_rate_pair from = { 1000000000, 5000, 0, 0 },
+				 to = { 3000000000, 9000, 20000, 0 };
 
-	CHECK(!cp_tick_slept(&from, &to));
-	CHECK(!cp_tick_slept(&to, &from));
+	CHECK(!cp_tick_rate_slept(&from, &to));
+	CHECK(!cp_tick_rate_slept(&to, &from));
 	to.asleep = UINT64_C(3600000000000);
-	CHECK(cp_tick_slept(&from, &to));
+	CHECK(cp_tick_rate_slept(&from, &to));
 }
 
 #define SECOND UINT64_C(1000000000)
 
 /* So many seconds after a watch's begin, by a counter of GHZ. */
-static struct cp_tick_pair after(double seconds, double ghz)
+static struct cp_tick_rate_pair after(double seconds, double ghz)
 {
-	return (struct cp_tick_pair){ .ns = SECOND + (uint64_t)(seconds * 1e9),
-				      .ticks = 5000 + (uint64_t)(seconds * ghz * 1e9),
-				      .within = 200 };
+	return (struct cp_tick_rate_pair){ .ns = SECOND + (uint64_t)(seconds * 1e9),
+					   .ticks = 5000 + (uint64_t)(seconds * ghz * 1e9),
+					   .within = 200 };
 }
 
-static uint64_t look(struct cp_tick_watch *w, struct cp_tick_pair now)
+static uint64_t look(struct cp_tick_watch *w, struct cp_tick_rate_pair now)
 {
-	return cp_tick_watch_look(w, &now);
+	return cp_tick_rate_watch_look(w, &now);
 }
 
 static void test_watch_knows_the_rate_after_a_tenth_of_a_second(void)
@@ -77,7 +79,7 @@ static void test_watch_knows_the_rate_after_a_tenth_of_a_second(void)
 static void test_watch_waits_until_it_is_exact(void)
 {
 	struct cp_tick_watch w = { .since = after(0, 2) };
-	struct cp_tick_pair now = after(0.1, 2);
+	struct cp_tick_rate_pair now = after(0.1, 2);
 
 	now.within = 5000;
 	CHECK_EQ(look(&w, now), 0);
@@ -90,11 +92,11 @@ static void test_watch_waits_until_it_is_exact(void)
 	CHECK_EQ(look(&w, after(2.8, 2)), ONE / 2);
 }
 
-/* What the rate is found out from begins anew when the counter may be another. */
+/* The measurement of the rate begins anew when the counter may be another one. */
 static void test_watch_of_a_counter_that_is_another(void)
 {
 	struct cp_tick_watch w = { .since = after(0, 2) };
-	struct cp_tick_pair now = after(2, 2);
+	struct cp_tick_rate_pair now = after(2, 2);
 
 	CHECK_EQ(look(&w, after(1, 2)), ONE / 2);
 	now.asleep = 3600 * SECOND;
@@ -129,6 +131,17 @@ static uint64_t never(void)
 	return UINT64_MAX;
 }
 
+static bool is_busy(void)
+{
+	return true;
+}
+
+static bool no_socket(bool young)
+{
+	(void)young;
+	return false;
+}
+
 static void nothing(void)
 {
 }
@@ -138,26 +151,30 @@ static void nothing(void)
 /* Without any drain. */
 static void test_collector_tells_the_locks(void)
 {
-	static const struct cp_collect_work work = { serve, never, nothing };
+	static const struct cp_collect_work work = { .serve = serve,
+						     .due = never,
+						     .busy = is_busy,
+						     .controlled = no_socket,
+						     .last = nothing };
 	const struct timespec moment = { .tv_nsec = 1000000 };
 
 	CHECK_EQ(cp_lock_clock.longest, 0);
 	CHECK_EQ(cp_collect_init(&work), 0);
-	CHECK_EQ(cp_collect_start(), 0);
-	for (unsigned ms = 0; ms < PATIENCE_MS && cp_tick_is_constant(); ms++) {
+	CHECK_EQ(cp_collect_thread_start(), 0);
+	for (unsigned ms = 0; ms < PATIENCE_MS && cp_tick_rate_is_constant(); ms++) {
 		if (cp_load_acquire(&cp_lock_clock.longest))
 			break;
 		nanosleep(&moment, NULL);
 	}
-	cp_collect_stop();
-	CHECK_EQ(cp_lock_clock.longest != 0, cp_tick_is_constant());
+	cp_collect_thread_stop();
+	CHECK_EQ(cp_lock_clock.longest != 0, cp_tick_rate_is_constant());
 }
 
 /* The clock lies between two readings of it. */
 static void test_reading(void)
 {
 	uint64_t before = cp_sys_clock_ns(CLOCK_MONOTONIC);
-	struct cp_tick_pair first = cp_tick_pair(), second = cp_tick_pair();
+	struct cp_tick_rate_pair first = cp_tick_rate_pair(), second = cp_tick_rate_pair();
 	uint64_t after = cp_sys_clock_ns(CLOCK_MONOTONIC);
 
 	CHECK(before <= first.ns && first.ns <= second.ns && second.ns <= after);

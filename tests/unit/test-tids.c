@@ -1,9 +1,10 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Records are found by thread id, and only while they are that thread's. */
 #include "harness.h"
 
-#include "sigsafe/atomic.h"
-#include "sigsafe/thread.h"
-#include "tids.h"
+#include "base/atomic.h"
+#include "sample/thread.h"
+#include "collect/tids.h"
 
 #define THREADS 3000
 

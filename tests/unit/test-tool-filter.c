@@ -1,9 +1,10 @@
-/* tools/filter.c, combine.c, drop_frames.c, graph.c on a profile of a few stacks. */
-#include "combine.h"
-#include "filter.h"
-#include "graph.h"
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* tools/core/filter.c, combine.c, drop_frames.c, graph.c on a profile of a few stacks. */
+#include "core/combine.h"
+#include "core/filter.h"
+#include "core/graph.h"
 #include "harness.h"
-#include "load.h"
+#include "core/drop_frames.h"
 
 static const struct ct_verb verb = { .name = "test" };
 
@@ -13,38 +14,38 @@ static const char *const names[] = { "main", "read_all", "parse(int)", "alloc" }
 
 static uint32_t text(struct ct_profile *p, const char *s)
 {
-	return ct_profile_string(p, s);
+	return ct_model_string(p, s);
 }
 
 static uint32_t label(struct ct_profile *p, const char *key, const char *value, int64_t number)
 {
 	struct ct_label l = { .key = text(p, key), .text = text(p, value), .number = number };
 
-	return ct_profile_label_set(p, &l, 1);
+	return ct_model_label_set(p, &l, 1);
 }
 
 /* Location I is function I in /bin/app, loaded at START; location FUNCTIONS is alloc inlined
  * into parse. */
 static struct ct_profile *build(uint64_t start)
 {
-	struct ct_profile *p = ct_profile_new();
+	struct ct_profile *p = ct_model_new();
 
-	ct_profile_add_type(p, (struct ct_type){ text(p, "cpu"), text(p, "nanoseconds") });
-	ct_profile_add_mapping(p, &(struct ct_mapping){ .start = start,
-							.limit = start + 0x1000,
-							.file = text(p, "/bin/app") });
+	ct_model_add_type(p, (struct ct_type){ text(p, "cpu"), text(p, "nanoseconds") });
+	ct_model_add_mapping(p, &(struct ct_mapping){ .start = start,
+						      .limit = start + 0x1000,
+						      .file = text(p, "/bin/app") });
 	for (uint32_t i = 0; i < FUNCTIONS; i++) {
-		ct_profile_add_function(
+		ct_model_add_function(
 			p, &(struct ct_function){ .name = text(p, names[i]),
 						  .filename = text(p, i == ALLOC ? "/src/./alloc.c"
 										 : "/src/app.c") });
-		ct_profile_add_location(p, &(struct ct_location){ .address = start + 16 * i },
-					&(struct ct_line){ .function = i, .line = 10 + i }, 1);
+		ct_model_add_location(p, &(struct ct_location){ .address = start + 16 * i },
+				      &(struct ct_line){ .function = i, .line = 10 + i }, 1);
 	}
-	ct_profile_add_location(p, &(struct ct_location){ .address = start + 16 * FUNCTIONS },
-				(const struct ct_line[]){ { .function = ALLOC, .line = 5 },
-							  { .function = PARSE, .line = 6 } },
-				2);
+	ct_model_add_location(p, &(struct ct_location){ .address = start + 16 * FUNCTIONS },
+			      (const struct ct_line[]){ { .function = ALLOC, .line = 5 },
+							{ .function = PARSE, .line = 6 } },
+			      2);
 	return p;
 }
 
@@ -52,12 +53,12 @@ static struct ct_profile *usual(uint64_t start)
 {
 	struct ct_profile *p = build(start);
 
-	ct_profile_add_sample(p, (const uint32_t[]){ READ, MAIN }, 2, (const int64_t[]){ 100 },
-			      label(p, "thread", "reader", 0));
-	ct_profile_add_sample(p, (const uint32_t[]){ FUNCTIONS, MAIN }, 2, (const int64_t[]){ 40 },
-			      label(p, "thread", "parser", 0));
-	ct_profile_add_sample(p, (const uint32_t[]){ ALLOC, PARSE, MAIN }, 3,
-			      (const int64_t[]){ 7 }, label(p, "bytes", "", 4096));
+	ct_model_add_sample(p, (const uint32_t[]){ READ, MAIN }, 2, (const int64_t[]){ 100 },
+			    label(p, "thread", "reader", 0));
+	ct_model_add_sample(p, (const uint32_t[]){ FUNCTIONS, MAIN }, 2, (const int64_t[]){ 40 },
+			    label(p, "thread", "parser", 0));
+	ct_model_add_sample(p, (const uint32_t[]){ ALLOC, PARSE, MAIN }, 3, (const int64_t[]){ 7 },
+			    label(p, "bytes", "", 4096));
 	return p;
 }
 
@@ -66,7 +67,8 @@ static int64_t total(const struct ct_profile *p)
 	return ct_graph_total(p, &(struct ct_graph_settings){ 0 });
 }
 
-/* What is left of the usual profile with OPTION, or -1. Options stay, so it is emptied again. */
+/* Returns the number of samples that OPTION leaves of the usual profile, or -1. Options stay, so it
+ * is emptied again. */
 static int64_t left(const char *option, const char *value)
 {
 	char *argument = NULL;
@@ -84,7 +86,7 @@ static int64_t left(const char *option, const char *value)
 	ct_options_parse(&verb, 3, (char *[]){ "test", argument, "", NULL },
 			 (const struct ct_option *[]){ ct_filter_options, NULL });
 	ct_label_units_release(&units);
-	ct_profile_free(p);
+	ct_model_free(p);
 	free(argument);
 	return sum;
 }
@@ -138,7 +140,85 @@ static void test_dropped_frames_take_their_callees_along(void)
 	CHECK_EQ(p->samples[2].depth, 1); /* parse(int) and alloc went */
 	CHECK_EQ(ct_frames(p, &p->samples[2])[0], MAIN);
 	CHECK_EQ(p->samples[1].depth, 1);
-	ct_profile_free(p);
+	ct_model_free(p);
+}
+
+static uint32_t add_frame(struct ct_profile *p, const char *name)
+{
+	uint32_t f = ct_model_add_function(p, &(struct ct_function){ .name = text(p, name) });
+
+	return ct_model_add_location(p, &(struct ct_location){ .mapping = CT_NONE },
+				     &(struct ct_line){ .function = f }, 1);
+}
+
+/* Stacks of a heap profile, the leaf first. */
+static struct ct_profile *heap_of_ours(void)
+{
+	struct ct_profile *p = ct_model_new();
+	uint32_t root = add_frame(p, "main"), grow = add_frame(p, "grow(int)");
+	uint32_t copy = add_frame(p, "item::item(item const&)");
+	uint32_t push = add_frame(p, "std::vector<item>::push_back(item const&)");
+	uint32_t insert = add_frame(p, "std::vector<item>::insert");
+	uint32_t allocate = add_frame(p, "std::allocator<item>::allocate(unsigned long)");
+	uint32_t leaf = add_frame(p, "operator new(unsigned long)");
+	uint32_t other = add_frame(p, "library_open");
+	uint32_t opens = add_frame(p, "std::call_once<void (&)()>");
+
+	ct_model_add_type(p, (struct ct_type){ text(p, "inuse_space"), text(p, "bytes") });
+	ct_model_add_comment(p, text(p, "# libcprof 0.1.0, mode heap"));
+	p->drop_frames = text(p, "operator new(\\[\\])?|malloc");
+	ct_model_add_sample(p, (const uint32_t[]){ leaf, allocate, push, grow, root }, 5,
+			    (const int64_t[]){ 1 }, 0);
+	ct_model_add_sample(p, (const uint32_t[]){ leaf, allocate, insert, grow, root }, 5,
+			    (const int64_t[]){ 2 }, 0);
+	ct_model_add_sample(p, (const uint32_t[]){ leaf, copy, insert, grow, root }, 5,
+			    (const int64_t[]){ 4 }, 0);
+	ct_model_add_sample(p, (const uint32_t[]){ leaf, other, opens, grow, root }, 5,
+			    (const int64_t[]){ 8 }, 0);
+	return p;
+}
+
+static void test_library_functions_that_call_no_own_code_are_dropped(void)
+{
+	struct ct_profile *p = heap_of_ours();
+
+	ct_drop_frames_choose(p);
+	ct_drop_frames_choose(p);
+	CHECK_STR(ct_text(p, p->drop_frames),
+		  "operator new(\\[\\])?|malloc|(std::allocator<item>::allocate|"
+		  "std::vector<item>::push_back)");
+	CHECK_EQ(p->keep_frames, 0);
+	ct_drop_frames(p);
+	CHECK_EQ(p->samples[0].depth, 2); /* grow, main */
+	CHECK_EQ(p->samples[1].depth, 3); /* insert calls item's constructor */
+	CHECK_EQ(p->samples[2].depth, 4);
+	CHECK_EQ(p->samples[3].depth, 4);
+	ct_model_free(p);
+}
+
+static void test_an_allocator_of_the_program_is_kept(void)
+{
+	struct ct_profile *p = heap_of_ours();
+	const uint32_t *first = ct_frames(p, &p->samples[0]);
+	uint32_t pool = add_frame(p, "pool::take");
+
+	ct_model_add_sample(p, (const uint32_t[]){ pool, first[0], first[3] }, 3,
+			    (const int64_t[]){ 1 }, 0);
+	ct_drop_frames_choose(p);
+	CHECK_STR(ct_text(p, p->keep_frames), "operator new");
+	ct_drop_frames(p);
+	CHECK_EQ(p->samples[4].depth, 3);
+	ct_model_free(p);
+}
+
+static void test_what_other_tools_drop_stays_theirs(void)
+{
+	struct ct_profile *p = heap_of_ours();
+
+	p->comments[0] = text(p, "# of another profiler");
+	ct_drop_frames_choose(p);
+	CHECK_STR(ct_text(p, p->drop_frames), "operator new(\\[\\])?|malloc");
+	ct_model_free(p);
 }
 
 static void test_modules_loaded_elsewhere_are_the_same(void)
@@ -151,24 +231,24 @@ static void test_modules_loaded_elsewhere_are_the_same(void)
 	CHECK_EQ(both->location_count, 5);
 	CHECK_EQ(ct_values(both, 0)[0], 200);
 	CHECK_EQ(total(both), 294);
-	ct_profile_free(a);
-	ct_profile_free(b);
-	ct_profile_free(both);
+	ct_model_free(a);
+	ct_model_free(b);
+	ct_model_free(both);
 }
 
 static void test_samples_that_cancel_out_go(void)
 {
 	struct ct_profile *a = usual(0x4000), *b = usual(0x8000), *both;
 
-	ct_profile_scale(b, (const double[]){ -1 });
+	ct_combine_header_scale(b, (const double[]){ -1 });
 	ct_values(b, 0)[0] = -60;
 	both = ct_combine((struct ct_profile *[]){ a, b }, 2);
 	CHECK_EQ(both->sample_count, 1);
 	CHECK_EQ(both->function_count, 2);
 	CHECK_EQ(total(both), 40);
-	ct_profile_free(a);
-	ct_profile_free(b);
-	ct_profile_free(both);
+	ct_model_free(a);
+	ct_model_free(b);
+	ct_model_free(both);
 }
 
 static void test_units_become_the_finer(void)
@@ -179,11 +259,11 @@ static void test_units_become_the_finer(void)
 	both = ct_combine((struct ct_profile *[]){ a, b }, 2);
 	CHECK_STR(ct_text(both, both->types[0].unit), "nanoseconds");
 	CHECK_EQ(total(both), 147 + 147000);
-	ct_profile_free(both);
+	ct_model_free(both);
 	b->types[0].unit = text(b, "bytes");
 	CHECK(!ct_combine((struct ct_profile *[]){ a, b }, 2));
-	ct_profile_free(a);
-	ct_profile_free(b);
+	ct_model_free(a);
+	ct_model_free(b);
 }
 
 static const struct ct_node *node(const struct ct_graph *g, const char *name)
@@ -199,7 +279,7 @@ static struct ct_graph *graph(struct ct_profile *p, struct ct_graph_settings s, 
 	struct ct_graph *g = ct_graph_new(p, &s);
 	struct ct_trimmed done = ct_graph_trim(g, &t);
 
-	ct_graph_add_edges(g, done.edge_cutoff, false);
+	ct_graph_edges_add(g, done.edge_cutoff, false);
 	return g;
 }
 
@@ -223,7 +303,7 @@ static void test_nodes_by_granularity(void)
 		  (struct ct_trim){ 0 });
 	CHECK_EQ(node(g, "0000000000004040 parse(int) /src/app.c:6")->flat, 40);
 	ct_graph_free(g);
-	ct_profile_free(p);
+	ct_model_free(p);
 }
 
 static void test_calls_go_over_nodes_that_were_dropped(void)
@@ -246,7 +326,7 @@ static void test_calls_go_over_nodes_that_were_dropped(void)
 	CHECK(g->edges[g->in_edges[alloc->first_in]].residual);
 	CHECK_EQ(g->edges[g->in_edges[alloc->first_in]].weight, 47);
 	ct_graph_free(g);
-	ct_profile_free(p);
+	ct_model_free(p);
 }
 
 /* read_all's two calls of alloc cancel out; its call of parse does not. */
@@ -255,11 +335,11 @@ static void test_calls_from_nodes_that_cancel_out(void)
 	struct ct_profile *p = build(0x4000);
 	struct ct_graph *g;
 
-	ct_profile_add_sample(p, (const uint32_t[]){ ALLOC, READ, MAIN }, 3, (const int64_t[]){ 5 },
-			      0);
-	ct_profile_add_sample(p, (const uint32_t[]){ PARSE, READ, MAIN }, 3,
-			      (const int64_t[]){ -5 }, 0);
-	ct_profile_add_sample(p, (const uint32_t[]){ MAIN }, 1, (const int64_t[]){ 300 }, 0);
+	ct_model_add_sample(p, (const uint32_t[]){ ALLOC, READ, MAIN }, 3, (const int64_t[]){ 5 },
+			    0);
+	ct_model_add_sample(p, (const uint32_t[]){ PARSE, READ, MAIN }, 3, (const int64_t[]){ -5 },
+			    0);
+	ct_model_add_sample(p, (const uint32_t[]){ MAIN }, 1, (const int64_t[]){ 300 }, 0);
 	g = graph(p, (struct ct_graph_settings){ 0 }, (struct ct_trim){ 0 });
 	CHECK(!node(g, "read_all"));
 	CHECK_EQ(node(g, "alloc")->in_count, 1);
@@ -274,30 +354,30 @@ static void test_calls_from_nodes_that_cancel_out(void)
 	CHECK_EQ(node(g, "alloc")->in_count, 1);
 	CHECK_STR(g->names[g->edges[g->in_edges[node(g, "alloc")->first_in]].from], "main");
 	ct_graph_free(g);
-	ct_profile_free(p);
+	ct_model_free(p);
 }
 
 /* A profile of one address and nothing else: no lines, no samples, no labels. */
 static void test_next_to_nothing_is_shown_too(void)
 {
-	struct ct_profile *p = ct_profile_new(), *both;
+	struct ct_profile *p = ct_model_new(), *both;
 	struct ct_graph *g;
 
-	ct_profile_add_type(p, (struct ct_type){ text(p, "cpu"), text(p, "nanoseconds") });
-	ct_profile_add_location(p, &(struct ct_location){ .address = 16, .mapping = CT_NONE }, NULL,
-				0);
+	ct_model_add_type(p, (struct ct_type){ text(p, "cpu"), text(p, "nanoseconds") });
+	ct_model_add_location(p, &(struct ct_location){ .address = 16, .mapping = CT_NONE }, NULL,
+			      0);
 	g = graph(p, (struct ct_graph_settings){ 0 }, (struct ct_trim){ 0 });
 	CHECK_EQ(g->kept_count, 0);
 	ct_graph_free(g);
-	ct_profile_add_sample(p, NULL, 0, (const int64_t[]){ 5 }, 0);
+	ct_model_add_sample(p, NULL, 0, (const int64_t[]){ 5 }, 0);
 	both = ct_combine((struct ct_profile *[]){ p, p }, 2);
 	CHECK_EQ(both->sample_count, 1);
 	CHECK_EQ(total(both), 10);
 	g = graph(both, (struct ct_graph_settings){ 0 }, (struct ct_trim){ 0 });
 	CHECK_EQ(g->kept_count, 0);
 	ct_graph_free(g);
-	ct_profile_free(both);
-	ct_profile_free(p);
+	ct_model_free(both);
+	ct_model_free(p);
 }
 
 int main(void)
@@ -306,6 +386,9 @@ int main(void)
 	RUN(test_frames_hide_and_show);
 	RUN(test_labels_focus_and_ignore);
 	RUN(test_dropped_frames_take_their_callees_along);
+	RUN(test_library_functions_that_call_no_own_code_are_dropped);
+	RUN(test_an_allocator_of_the_program_is_kept);
+	RUN(test_what_other_tools_drop_stays_theirs);
 	RUN(test_modules_loaded_elsewhere_are_the_same);
 	RUN(test_samples_that_cancel_out_go);
 	RUN(test_units_become_the_finer);

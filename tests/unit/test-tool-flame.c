@@ -1,12 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* flame, folded, convert, diff: names as text, frames, the tree, and the test of significance. */
 #include <math.h>
 
-#include "diff.h"
-#include "flame.h"
-#include "flame_text.h"
+#include "diff/diff.h"
+#include "flame/flame.h"
+#include "flame/flame_text.h"
 #include "harness.h"
 
-/* What a writer wrote, until the next call. */
+/* The output of a writer, until the next call. */
 static char written[4096];
 
 static FILE *begin(void)
@@ -19,7 +20,7 @@ static const char *as_json(const char *text)
 {
 	FILE *to = begin();
 
-	ct_flame_json(to, text);
+	ct_flame_text_json(to, text);
 	fclose(to);
 	return written;
 }
@@ -28,7 +29,7 @@ static const char *as_markup(const char *text)
 {
 	FILE *to = begin();
 
-	ct_flame_markup(to, text, strlen(text));
+	ct_flame_text_markup(to, text, strlen(text));
 	fclose(to);
 	return written;
 }
@@ -59,7 +60,7 @@ static void test_markup_is_what_xml_can_hold(void)
 
 static void check_shorter(const char *name, const char *plain, const char *last)
 {
-	char *one = ct_flame_shorter(name, 1), *two = ct_flame_shorter(name, 2);
+	char *one = ct_flame_text_shorter(name, 1), *two = ct_flame_text_shorter(name, 2);
 
 	CHECK_STR(one, plain);
 	CHECK_STR(two, last);
@@ -79,20 +80,20 @@ static void test_names_get_shorter(void)
 /* main calls work calls main: [leaf] work main work main. */
 static struct ct_profile *recursive(int64_t value)
 {
-	struct ct_profile *p = ct_profile_new();
+	struct ct_profile *p = ct_model_new();
 	uint32_t frames[4];
 
-	ct_profile_add_type(p, (struct ct_type){ ct_profile_string(p, "samples"),
-						 ct_profile_string(p, "count") });
+	ct_model_add_type(
+		p, (struct ct_type){ ct_model_string(p, "samples"), ct_model_string(p, "count") });
 	for (uint32_t i = 0; i < 2; i++) {
-		struct ct_function f = { .name = ct_profile_string(p, i ? "main" : "work") };
-		struct ct_line line = { .function = ct_profile_add_function(p, &f) };
+		struct ct_function f = { .name = ct_model_string(p, i ? "main" : "work") };
+		struct ct_line line = { .function = ct_model_add_function(p, &f) };
 		struct ct_location l = { .address = i + 1, .mapping = CT_NONE };
 
-		frames[i] = frames[i + 2] = ct_profile_add_location(p, &l, &line, 1);
+		frames[i] = frames[i + 2] = ct_model_add_location(p, &l, &line, 1);
 	}
-	ct_profile_add_sample(p, frames, 4, &value, 0);
-	ct_profile_add_sample(p, frames + 2, 2, &value, 0);
+	ct_model_add_sample(p, frames, 4, &value, 0);
+	ct_model_add_sample(p, frames + 2, 2, &value, 0);
 	return p;
 }
 
@@ -103,11 +104,11 @@ static void test_tree_is_depth_first(void)
 	struct ct_frames_of of;
 	struct ct_tree tree;
 
-	ct_frames_init(&frames, CT_BY_FUNCTION);
-	ct_frames_take(&frames, p, &of);
-	ct_tree_init(&tree, 1);
-	ct_tree_add(&tree, &(struct ct_tree_source){ .of = &of, .frames = &frames });
-	ct_tree_order(&tree);
+	ct_flame_frames_init(&frames, CT_BY_FUNCTION);
+	ct_flame_frames_take(&frames, p, &of);
+	ct_flame_tree_init(&tree, 1);
+	ct_flame_tree_add(&tree, &(struct ct_tree_source){ .of = &of, .frames = &frames });
+	ct_flame_tree_order(&tree);
 	CHECK_EQ(frames.count, 2);
 	CHECK_EQ(tree.node_count, 5);
 	for (uint32_t i = 1; i < tree.node_count; i++)
@@ -116,10 +117,77 @@ static void test_tree_is_depth_first(void)
 	CHECK_EQ(tree.rows[0].node, 2);
 	CHECK_EQ(tree.rows[1].node, 4);
 	CHECK_EQ(tree.values[1], 3);
-	ct_tree_release(&tree);
-	ct_frames_of_release(&of);
-	ct_frames_release(&frames);
-	ct_profile_free(p);
+	ct_flame_tree_release(&tree);
+	ct_flame_frames_of_release(&of);
+	ct_flame_frames_release(&frames);
+	ct_model_free(p);
+}
+
+/* A profile of `main`, into which `inner` is inlined or not: sources below DIRECTORY, program
+ * PROGRAM. */
+static struct ct_profile *built(const char *directory, const char *program, bool inlined)
+{
+	struct ct_profile *p = ct_model_new();
+	char file[64];
+	struct ct_mapping mapping = { .file = ct_model_string(p, program) };
+	uint32_t module = ct_model_add_mapping(p, &mapping), frames[2];
+	struct ct_line lines[2];
+	int64_t value = 1;
+
+	ct_model_add_type(
+		p, (struct ct_type){ ct_model_string(p, "samples"), ct_model_string(p, "count") });
+	snprintf(file, sizeof(file), "%s/app.c", directory);
+	for (uint32_t i = 0; i < 2; i++) {
+		struct ct_function f = { .name = ct_model_string(p, i ? "main" : "inner"),
+					 .filename = ct_model_string(p, file) };
+
+		lines[i] = (struct ct_line){ .function = ct_model_add_function(p, &f) };
+	}
+	for (uint32_t i = 0; i < (inlined ? 1 : 2); i++) {
+		struct ct_location l = { .address = i + 1, .mapping = module };
+
+		frames[i] = ct_model_add_location(p, &l, lines + i, inlined ? 2 : 1);
+	}
+	ct_model_add_sample(p, frames, inlined ? 1 : 2, &value, 0);
+	return p;
+}
+
+/* Two builds of the same sources, compared. */
+static void check_one_function(struct ct_profile *a, struct ct_profile *b)
+{
+	struct ct_frames frames;
+	struct ct_frames_of of_a, of_b;
+	struct ct_tree tree;
+
+	ct_flame_frames_init(&frames, CT_BY_FUNCTION);
+	frames.builds_are_one = true;
+	ct_flame_frames_take(&frames, a, &of_a);
+	ct_flame_frames_take(&frames, b, &of_b);
+	ct_flame_tree_init(&tree, 1);
+	ct_flame_tree_add(&tree, &(struct ct_tree_source){ .of = &of_a, .frames = &frames });
+	ct_flame_tree_add(&tree,
+			  &(struct ct_tree_source){ .of = &of_b, .frames = &frames, .side = 1 });
+	ct_flame_tree_order(&tree);
+	CHECK_EQ(frames.count, 2);
+	CHECK_EQ(tree.node_count, 3);
+	ct_flame_tree_release(&tree);
+	ct_flame_frames_of_release(&of_a);
+	ct_flame_frames_of_release(&of_b);
+	ct_flame_frames_release(&frames);
+	ct_model_free(a);
+	ct_model_free(b);
+}
+
+static void test_a_function_is_its_name_and_module(void)
+{
+	check_one_function(built("/build/a", "/build/a/app", true),
+			   built("/build/b", "/build/b/app", true));
+	/* Inlined in one build only. */
+	check_one_function(built("/build/a", "/build/a/app", true),
+			   built("/build/b", "/build/b/app", false));
+	/* The program has another name. */
+	check_one_function(built("/src", "/bin/app-old", true),
+			   built("/src", "/bin/app-new", true));
 }
 
 static void test_sums_stop_at_the_largest_number(void)
@@ -130,16 +198,16 @@ static void test_sums_stop_at_the_largest_number(void)
 	struct ct_tree tree;
 	struct ct_tree_source source = { .of = &of, .frames = &frames };
 
-	ct_frames_init(&frames, CT_BY_FUNCTION);
-	ct_frames_take(&frames, p, &of);
-	ct_tree_init(&tree, 1);
-	ct_tree_add(&tree, &source);
-	ct_tree_add(&tree, &source);
+	ct_flame_frames_init(&frames, CT_BY_FUNCTION);
+	ct_flame_frames_take(&frames, p, &of);
+	ct_flame_tree_init(&tree, 1);
+	ct_flame_tree_add(&tree, &source);
+	ct_flame_tree_add(&tree, &source);
 	CHECK(tree.values[0] == INT64_MAX && tree.values[1] == INT64_MAX);
-	ct_tree_release(&tree);
-	ct_frames_of_release(&of);
-	ct_frames_release(&frames);
-	ct_profile_free(p);
+	ct_flame_tree_release(&tree);
+	ct_flame_frames_of_release(&of);
+	ct_flame_frames_release(&frames);
+	ct_model_free(p);
 }
 
 static void test_map_keeps_what_was_put(void)
@@ -161,16 +229,16 @@ static void test_recursion_counts_once(void)
 	struct ct_diff d = { .limits = { .fail_over = -1, .rows = 10 } };
 	struct ct_profile *p = recursive(3);
 
-	ct_frames_init(&d.frames, CT_BY_FUNCTION);
-	CHECK_EQ(ct_diff_take(&d, p, 0, "a", CT_BEFORE), 0);
-	CHECK_EQ(ct_diff_take(&d, p, 0, "b", CT_AFTER), 0);
-	CHECK_EQ(ct_diff_judge(&d), 0);
+	ct_flame_frames_init(&d.frames, CT_BY_FUNCTION);
+	CHECK_EQ(ct_diff_rows_take(&d, p, 0, "a", CT_BEFORE), 0);
+	CHECK_EQ(ct_diff_rows_take(&d, p, 0, "b", CT_AFTER), 0);
+	CHECK_EQ(ct_diff_rows_judge(&d), 0);
 	CHECK_EQ(d.row_count, 2);
 	for (size_t i = 0; i < d.row_count; i++)
 		CHECK_EQ(d.rows[i].figure[CT_CUM].mean[CT_AFTER], 6);
 	CHECK(isnan(d.total.p));
-	ct_diff_release(&d);
-	ct_profile_free(p);
+	ct_diff_rows_release(&d);
+	ct_model_free(p);
 }
 
 /* Student's original sleep data, and a pair without any spread. */
@@ -180,10 +248,10 @@ static void test_welch_known_values(void)
 	static const double b[] = { 1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4 };
 	static const double same[] = { 2, 2 }, other[] = { 3, 3 };
 
-	CHECK(fabs(ct_diff_welch(a, 10, b, 10) - 0.07939414) < 1e-7);
-	CHECK(ct_diff_welch(same, 2, same, 2) == 1);
-	CHECK(ct_diff_welch(same, 2, other, 2) == 0);
-	CHECK(isnan(ct_diff_welch(a, 1, b, 10)));
+	CHECK(fabs(ct_diff_test_welch(a, 10, b, 10) - 0.07939414) < 1e-7);
+	CHECK(ct_diff_test_welch(same, 2, same, 2) == 1);
+	CHECK(ct_diff_test_welch(same, 2, other, 2) == 0);
+	CHECK(isnan(ct_diff_test_welch(a, 1, b, 10)));
 }
 
 int main(void)
@@ -193,6 +261,7 @@ int main(void)
 	RUN(test_markup_is_what_xml_can_hold);
 	RUN(test_names_get_shorter);
 	RUN(test_tree_is_depth_first);
+	RUN(test_a_function_is_its_name_and_module);
 	RUN(test_sums_stop_at_the_largest_number);
 	RUN(test_map_keeps_what_was_put);
 	RUN(test_recursion_counts_once);

@@ -1,14 +1,15 @@
-/* tools/numbers.c: values are written as pprof writes them. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* tools/core/numbers.c: values are written as pprof writes them. */
 #include <math.h>
 
 #include "harness.h"
-#include "numbers.h"
+#include "core/numbers.h"
 
 static void check_format(int64_t value, const char *from, const char *unit, const char *want)
 {
 	char got[CT_NUMBER_ROOM];
 
-	CHECK_STR(ct_format(got, value, from, unit), want);
+	CHECK_STR(ct_numbers_format(got, value, from, unit), want);
 }
 
 static void test_values_take_the_unit_that_fits(void)
@@ -41,25 +42,25 @@ static void test_extremes_are_survived(void)
 {
 	char text[CT_NUMBER_ROOM];
 
-	ct_format(text, INT64_MIN, "bytes", "auto");
-	ct_format(text, INT64_MIN, "count", "auto");
-	ct_format(text, INT64_MAX, "hours", "ns");
+	ct_numbers_format(text, INT64_MIN, "bytes", "auto");
+	ct_numbers_format(text, INT64_MIN, "count", "auto");
+	ct_numbers_format(text, INT64_MAX, "hours", "ns");
 	CHECK(strlen(text) < CT_NUMBER_ROOM);
-	CHECK_EQ(ct_clamp(NAN), 0);
-	CHECK_EQ(ct_clamp(1e300), INT64_MAX);
-	CHECK_EQ(ct_clamp(-1e300), INT64_MIN);
+	CHECK_EQ(ct_numbers_clamp(NAN), 0);
+	CHECK_EQ(ct_numbers_clamp(1e300), INT64_MAX);
+	CHECK_EQ(ct_numbers_clamp(-1e300), INT64_MIN);
 	CHECK_EQ(ct_add(INT64_MAX, 1), INT64_MIN);
 	CHECK_EQ(ct_abs(INT64_MIN), INT64_MIN);
 	CHECK_EQ(ct_divide(INT64_MIN, -1), INT64_MIN);
-	CHECK_EQ(ct_scale_value(5, 0.5), 3);
-	CHECK_EQ(ct_scale_value(-5, 0.5), -3);
+	CHECK_EQ(ct_numbers_scale_value(5, 0.5), 3);
+	CHECK_EQ(ct_numbers_scale_value(-5, 0.5), -3);
 }
 
 static void check_percent(int64_t value, int64_t total, const char *want)
 {
 	char got[CT_NUMBER_ROOM];
 
-	CHECK_STR(ct_percent(got, value, total), want);
+	CHECK_STR(ct_numbers_percent(got, value, total), want);
 }
 
 static void test_shares(void)
@@ -77,11 +78,11 @@ static void test_shares(void)
 
 static void test_units_that_go_together(void)
 {
-	CHECK(ct_units_compatible("ns", "seconds"));
-	CHECK(ct_units_compatible("bytes", "MB"));
-	CHECK(ct_units_compatible("count", "count"));
-	CHECK(!ct_units_compatible("bytes", "ns"));
-	CHECK(!ct_units_compatible("count", "ns"));
+	CHECK(ct_numbers_units_compatible("ns", "seconds"));
+	CHECK(ct_numbers_units_compatible("bytes", "MB"));
+	CHECK(ct_numbers_units_compatible("count", "count"));
+	CHECK(!ct_numbers_units_compatible("bytes", "ns"));
+	CHECK(!ct_numbers_units_compatible("count", "ns"));
 }
 
 int main(void)

@@ -1,12 +1,14 @@
-/* tools/json.c, out.c, source.c: what comes out is safe, what is read for it too. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* tools/core/json.c, out.c, source.c: the output is safe, and so are the files that are read for
+ * it. */
 #include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "harness.h"
-#include "json.h"
-#include "out.h"
-#include "source.h"
+#include "core/json.h"
+#include "core/out.h"
+#include "core/source.h"
 
 static char *text;
 static size_t size;

@@ -1,12 +1,14 @@
-/* tools/read.c, input.c, write.c: what is right is read, what is wrong is refused and said where.
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* tools/core/read.c, input.c, write.c: valid input is read; invalid input is rejected, with its
+ * position.
  */
 #include <errno.h>
 #include <zlib.h>
 
 #include "harness.h"
-#include "read.h"
+#include "core/read.h"
 #include "tool-bytes.h"
-#include "write.h"
+#include "core/write.h"
 
 static struct bytes b;
 static struct ct_fault fault;
@@ -28,7 +30,7 @@ static struct ct_profile *read_built(void)
 	return p;
 }
 
-/* What was built is refused with an error that has TEXT in it. */
+/* The profile that was built is rejected with an error that contains TEXT. */
 static void check_refused(const char *text)
 {
 	struct ct_profile *p = NULL;
@@ -84,12 +86,12 @@ static void test_plain_and_gzip_are_the_same(void)
 	put_usual(&b);
 	p = read_built();
 	check_usual(p);
-	ct_profile_free(p);
+	ct_model_free(p);
 	n = compress_to(packed, sizeof(packed), b.data, b.n);
 	p = NULL;
 	CHECK_EQ(read_bytes(&p, packed, n), 0);
 	check_usual(p);
-	ct_profile_free(p);
+	ct_model_free(p);
 }
 
 static void test_gzip_members_are_one_stream(void)
@@ -104,7 +106,7 @@ static void test_gzip_members_are_one_stream(void)
 	n += compress_to(packed + n, sizeof(packed) - n, b.data + 50, b.n - 50);
 	CHECK_EQ(read_bytes(&p, packed, n), 0);
 	check_usual(p);
-	ct_profile_free(p);
+	ct_model_free(p);
 }
 
 static void test_every_truncation_and_flip_of_gzip_is_survived(void)
@@ -122,7 +124,7 @@ static void test_every_truncation_and_flip_of_gzip_is_survived(void)
 		packed[i] ^= 0x10;
 		refused += read_bytes(&p, packed, n) < 0;
 		packed[i] ^= 0x10;
-		ct_profile_free(p);
+		ct_model_free(p);
 	}
 	/* All but flips in the header's time, system and flags that mean nothing. */
 	CHECK(refused >= n - 8);
@@ -136,11 +138,11 @@ static void test_every_truncation_and_flip_is_survived(void)
 		struct ct_profile *p = NULL;
 
 		if (!read_bytes(&p, b.data, i))
-			ct_profile_free(p);
+			ct_model_free(p);
 		for (unsigned bit = 0; bit < 8; bit++) {
 			b.data[i] ^= (uint8_t)(1 << bit);
 			if (!read_bytes(&p, b.data, b.n))
-				ct_profile_free(p);
+				ct_model_free(p);
 			b.data[i] ^= (uint8_t)(1 << bit);
 		}
 	}
@@ -163,7 +165,7 @@ static void test_fields_in_any_order(void)
 	PUT_FIELDS(&b, 1, T_CPU, T_NS);
 	p = read_built();
 	check_usual(p);
-	ct_profile_free(p);
+	ct_model_free(p);
 }
 
 static void test_ids_may_be_any_numbers(void)
@@ -183,7 +185,7 @@ static void test_ids_may_be_any_numbers(void)
 	CHECK_EQ(p->location_count, 5);
 	for (unsigned i = 0; i < 5; i++)
 		CHECK_EQ(p->locations[ct_frames(p, &p->samples[i])[0]].address, 0x100 + i);
-	ct_profile_free(p);
+	ct_model_free(p);
 }
 
 static void test_wrong_references_are_refused(void)
@@ -224,7 +226,7 @@ static void test_a_mapping_that_is_not_there_is_none(void)
 	put_location(&b, 3, 77, 0x1300, 1, 1);
 	p = read_built();
 	CHECK_EQ(p->locations[2].mapping, CT_NONE);
-	ct_profile_free(p);
+	ct_model_free(p);
 }
 
 static void test_values_match_types(void)
@@ -293,7 +295,7 @@ static void test_unknown_fields_are_skipped(void)
 	put_usual(&b);
 	p = read_built();
 	check_usual(p);
-	ct_profile_free(p);
+	ct_model_free(p);
 }
 
 static void test_text_is_kept_within_bounds(void)
@@ -309,7 +311,7 @@ static void test_text_is_kept_within_bounds(void)
 	CHECK_STR(ct_text(p, T_END), "a?b");
 	CHECK_EQ(p->comment_count, 3);
 	CHECK_STR(ct_text(p, p->comments[2]), "main");
-	ct_profile_free(p);
+	ct_model_free(p);
 }
 
 static void test_decompressed_size_is_limited(void)
@@ -346,8 +348,8 @@ static void test_what_is_written_is_read_again(void)
 	CHECK_EQ(q->comment_count, 1);
 	CHECK_EQ(q->period, 100);
 	CHECK_EQ(q->string_count, p->string_count);
-	ct_profile_free(p);
-	ct_profile_free(q);
+	ct_model_free(p);
+	ct_model_free(q);
 	free(file);
 }
 

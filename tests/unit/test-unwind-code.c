@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The walk by call frame information through a JIT's code, which has none, and through code whose
  * says what isn't so. The innermost functions without any: test-unwind-undescribed.c.
  */
@@ -10,8 +11,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sigsafe/atomic.h"
-#include "sigsafe/cfi.h"
+#include "base/atomic.h"
+#include "unwind/signal/cfi.h"
+#include "sample/ticks.h"
 
 static NOINLINE int call_generated(void *code)
 {
@@ -78,8 +80,8 @@ static void test_undescribed_code_that_generated_code_called(void)
 	generated_unmap(code);
 }
 
-/* As interrupted in generated code right behind push %rbp, and at the entry of a helper that it
- * called: the frame pointer is the caller's still. */
+/* As interrupted in generated code just after push %rbp, and at the entry of a helper that it
+ * called: the frame pointer is still the caller's. */
 static void test_generated_code_at_its_entry(void)
 {
 	uint8_t *code = generated_map();
@@ -282,7 +284,7 @@ static int look_at(uint8_t *code)
 	if (pthread_create(&other, NULL, come_and_go, code))
 		return 2;
 	for (int i = 0; i < 10000000 && (i < 200000 || !seen[0] || !seen[1]); i++)
-		seen[cp_cfi_read_code(from, call, sizeof(call), false)]++;
+		seen[cp_cfi_code_read(from, call, sizeof(call), false)]++;
 	cp_store_relaxed(&comes_and_goes, 0);
 	pthread_join(other, NULL);
 	return seen[0] && seen[1] ? 0 : 1;
@@ -307,10 +309,10 @@ static void test_generated_code_is_known_for_a_moment(void)
 	/* Until it is seen twice in one. */
 	do {
 		moment = cp_ticks() >> CP_CFI_MOMENT;
-		CHECK(cp_cfi_behind_call(ra, false));
+		CHECK(cp_cfi_code_behind_call(ra, false));
 		forbid(code, true);
-		known = cp_cfi_behind_call(ra, false) && cp_cfi_is_there(ra, false) &&
-			!cp_cfi_at_sigreturn(ra, false);
+		known = cp_cfi_code_behind_call(ra, false) && cp_cfi_code_is_there(ra, false) &&
+			!cp_cfi_code_at_sigreturn(ra, false);
 		forbid(code, false);
 	} while (cp_ticks() >> CP_CFI_MOMENT != moment);
 	CHECK(known);
@@ -318,11 +320,11 @@ static void test_generated_code_is_known_for_a_moment(void)
 	moment = cp_ticks() >> CP_CFI_MOMENT;
 	while (cp_ticks() >> CP_CFI_MOMENT == moment)
 		;
-	gone = !cp_cfi_behind_call(ra, false) && !cp_cfi_is_there(ra, false);
+	gone = !cp_cfi_code_behind_call(ra, false) && !cp_cfi_code_is_there(ra, false);
 	forbid(code, false);
 	CHECK(gone);
-	/* What was not there is asked for again. */
-	CHECK(cp_cfi_behind_call(ra, false));
+	/* Memory that was missing is asked for again. */
+	CHECK(cp_cfi_code_behind_call(ra, false));
 	generated_unmap(code);
 }
 

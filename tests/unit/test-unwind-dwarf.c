@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The walk by call frame information. Of code that no compiler describes well: test-unwind-code.c,
  * test-unwind-undescribed.c.
  */
@@ -6,11 +7,11 @@
 #include <dlfcn.h>
 #include <gnu/libc-version.h>
 
-#include "cfi_build.h"
-#include "sigsafe/cfi.h"
-#include "sigsafe/rules.h"
-#include "sigsafe/sys.h"
-#include "sigsafe/unwind_walks.h"
+#include "unwind/cfi_build.h"
+#include "unwind/signal/cfi.h"
+#include "unwind/signal/rules.h"
+#include "base/sys.h"
+#include "unwind/signal/unwind_walks.h"
 
 static void run_chains(void)
 {
@@ -45,8 +46,8 @@ static void test_unstable_modules_are_read_by_the_kernel(void)
 	modules_unstable = false;
 }
 
-/* Another module may have come to where the cache knows one: what it says of there is wrong. Not so
- * of the program and of libc. */
+/* Another module may have been loaded where the cache knows one: the cached rules for that place
+ * are wrong. That can't happen to the program and libc. */
 static void test_the_cache_is_left_alone_while_a_module_goes(void)
 {
 	struct cp_cfi_finder saved = cp_cfi_finder;
@@ -87,7 +88,7 @@ static int count_and_find(void *addr, struct cp_cfi_dlfo *result)
 	return find_for_real(addr, result);
 }
 
-/* Nobody waits for who doesn't ask the gate, before a module's table goes. */
+/* A walk that doesn't ask the gate is not waited for before a module's table is released. */
 static void test_rules_alone_look_at_no_module_that_may_go(void)
 {
 	uint64_t stack[4] = { 0 }, pcs[4];
@@ -161,10 +162,10 @@ static void test_snapshot_learns_of_new_modules(void)
 	if (dlsym(RTLD_DEFAULT, "deflate"))
 		SKIP("libz is linked");
 	cp_cfi_finder.missed = 0;
-	cp_cfi_modules_poll();
+	cp_cfi_poll();
 	CHECK(!cp_cfi_module_find(pc, &m)); /* nobody had missed it */
 	CHECK_EQ(cp_cfi_finder.missed, 1);
-	cp_cfi_modules_poll();
+	cp_cfi_poll();
 	CHECK(cp_cfi_module_find(pc, &m));
 	CHECK(pc >= m.start && pc < m.end && m.hdr);
 	test_plain_chain();
@@ -185,10 +186,10 @@ static void check_built(const struct cp_cfi_module *like, struct cp_cfi_table *t
 	CHECK(t != NULL);
 	if (!t)
 		return;
-	CHECK(cp_cfi_find(like, pc, NULL, &by_linker));
+	CHECK(cp_cfi_table_find(like, pc, NULL, &by_linker));
 	m.hdr = 0;
 	m.built = t;
-	CHECK(cp_cfi_find(&m, pc, NULL, &fde));
+	CHECK(cp_cfi_table_find(&m, pc, NULL, &fde));
 	CHECK_EQ(fde.start, by_linker.start);
 	CHECK(fde.program.p == by_linker.program.p);
 	for (uint64_t i = 1; i < t->count; i++)
@@ -206,12 +207,12 @@ static void test_table_is_built_where_the_linker_made_none(void)
 	Dl_info info = { 0 };
 
 	CHECK(cp_cfi_module_find(pc, &m));
-	CHECK(cp_cfi_has_table(&m, false));
-	CHECK(cp_cfi_has_table(&m, true));
+	CHECK(cp_cfi_build_has_table(&m, false));
+	CHECK(cp_cfi_build_has_table(&m, true));
 	check_built(&m, cp_cfi_build(&m, &place, false), pc);
 	in = m;
 	in.hdr = 0;
-	CHECK(!cp_cfi_has_table(&in, false));
+	CHECK(!cp_cfi_build_has_table(&in, false));
 	CHECK(cp_cfi_build(&in, &place, false) == NULL);
 	place.segment = m.hdr & -UINT64_C(4096);
 	place.segment_end = place.segment + 65536;

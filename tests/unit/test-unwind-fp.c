@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The frame pointer walk. Built with frame pointers; see Makefile.am. */
 #include "unwind-chains.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The walk through libunwind. */
 #include "unwind-chains.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The walk against an oracle that depends on no unwinder.
  *
  * The program single-steps itself (EFLAGS.TF), so that every instruction of a prologue,

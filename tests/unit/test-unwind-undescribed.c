@@ -1,10 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The walk from the innermost function where no table describes it: a JIT's that is about to
  * return, and code written by hand, which is read on to its return.
  */
 #include "generated-code.h"
 #include "unwind-chains.h"
 
-#include "sigsafe/cfi.h"
+#include "unwind/signal/cfi.h"
 
 #if defined(__x86_64__)
 /* V8's ends of functions: the return address is in a register; the frame pointer is the caller's
@@ -25,7 +26,7 @@ __asm__(".text\n.p2align 4\n.type takes_arguments, @function\ntakes_arguments:\n
 	"\tshl $32, %rcx\n\tpush %rcx\n\tpush %rdi\n\tpush %rdx\n\tjmp *%rax\n"
 	".size adds_arguments, . - adds_arguments\n.p2align 4");
 
-/* Generated code, one function behind the other; a caller's frame is at words[8], with its caller's
+/* Generated code, one function after the other; a caller's frame is at words[8], with its caller's
  * address, and its call is the one before generated_return(code, 0). */
 static struct {
 	uint8_t *code;
@@ -120,7 +121,7 @@ static void test_a_frame_that_the_frame_pointer_has_left(void)
 {
 	if (!begin_leaf())
 		SKIP("no executable memory");
-	leaf.words[2] = (uint64_t)&leaf.words[8]; /* no record: no return address is behind it */
+	leaf.words[2] = (uint64_t)&leaf.words[8]; /* no record: no return address comes after it */
 	leaf.words[5] = (uint64_t)&leaf.words[8];
 	leaf.words[6] = generated_return(leaf.code, 0);
 	check_leaf(jumps_on, 4);
@@ -144,7 +145,7 @@ static void test_arguments_under_the_return_address(void)
 	generated_unmap(leaf.code);
 }
 
-/* What an earlier call left lies where sp was put. */
+/* The remains of an earlier call lie at the place to which sp was set. */
 static void test_an_aligned_stack_pointer(void)
 {
 	enum cp_unwind_end end;
@@ -175,7 +176,8 @@ __asm__(".text\n.p2align 4\n.type codec, @function\ncodec:\n"
 	"\tpaddw %xmm1, %xmm2\n\tmov 32(%rsp), %rsp\n\tret\n"
 	".size reloads_sp, . - reloads_sp\n.p2align 4");
 
-/* In the loop: what an earlier call left, as addresses behind calls, is not taken for the caller's.
+/* In the loop: the remains of an earlier call, which look like return addresses, are not taken for
+ * the caller's.
  */
 static void test_code_without_description_is_read_on_to_its_return(void)
 {
@@ -202,7 +204,7 @@ static void test_a_stack_pointer_that_is_read_back(void)
 	generated_unmap(leaf.code);
 }
 
-/* A short function, and one behind it that aligns sp, and called the other before. */
+/* A short function, and after it one that aligns sp, and had called the first one before. */
 int called_before(void), calls_another(void);
 __asm__(".text\n.p2align 4\n.type called_before, @function\ncalled_before:\n"
 	"\ttest %eax, %eax\n\tjne 1f\n\tret\n1:\tincl (%rcx)\n\tret\n"
@@ -218,8 +220,9 @@ static void test_a_call_to_a_function_that_ended_before(void)
 
 	if (!begin_leaf())
 		SKIP("no executable memory");
-	CHECK(cp_cfi_reaches((uint64_t)called_before, (uint64_t)called_before + 7, false));
-	CHECK(!cp_cfi_reaches((uint64_t)called_before, (uint64_t)calls_another + 16, false));
+	CHECK(cp_cfi_forward_reaches((uint64_t)called_before, (uint64_t)called_before + 7, false));
+	CHECK(!cp_cfi_forward_reaches((uint64_t)called_before, (uint64_t)calls_another + 16,
+				      false));
 	leaf.words[7] = (uint64_t)calls_another + 16; /* as the call has left it */
 	leaf.in.regs.r[CP_REG_PC] = (uint64_t)calls_another + 21;
 	leaf.in.regs.r[CP_REG_FP] = 0;
@@ -228,7 +231,7 @@ static void test_a_call_to_a_function_that_ended_before(void)
 	generated_unmap(leaf.code);
 }
 
-/* Its last instruction is a call that never returns: behind it another function begins. */
+/* Its last instruction is a call that never returns: another function begins after it. */
 int ends_with_a_call(void), behind_that_call(void);
 __asm__(".text\n.p2align 4\n.type ends_with_a_call, @function\nends_with_a_call:\n"
 	".cfi_startproc\n\tsub $24, %rsp\n\t.cfi_adjust_cfa_offset 24\n\tcall called_before\n"
@@ -276,10 +279,10 @@ static void test_ends_that_are_filled_up_are_found_and_left(void)
 	uint64_t behind = (uint64_t)behind_them + 1;
 
 	for (int copy = 0; copy < 2; copy++) {
-		CHECK(!cp_cfi_reaches((uint64_t)loads_and_ends, (uint64_t)filled_up, copy));
-		CHECK(!cp_cfi_reaches((uint64_t)filled_up, behind, copy));
-		CHECK(!cp_cfi_reaches((uint64_t)filled_strangely, behind, copy));
-		CHECK(cp_cfi_reaches((uint64_t)behind_them, behind, copy));
+		CHECK(!cp_cfi_forward_reaches((uint64_t)loads_and_ends, (uint64_t)filled_up, copy));
+		CHECK(!cp_cfi_forward_reaches((uint64_t)filled_up, behind, copy));
+		CHECK(!cp_cfi_forward_reaches((uint64_t)filled_strangely, behind, copy));
+		CHECK(cp_cfi_forward_reaches((uint64_t)behind_them, behind, copy));
 	}
 }
 
@@ -297,14 +300,14 @@ static void test_code_at_the_end_of_its_mapping(void)
 	for (int copy = 0; copy < 2; copy++) {
 		code[page - 2] = 0x90;
 		code[page - 1] = 0xc3;
-		CHECK(cp_cfi_reaches(end - 600, end - 1, copy));
-		CHECK(cp_cfi_reaches(end - 1, end, copy));
+		CHECK(cp_cfi_forward_reaches(end - 600, end - 1, copy));
+		CHECK(cp_cfi_forward_reaches(end - 1, end, copy));
 		/* mov (%rax), %rax, without its last byte */
 		code[page - 2] = 0x48;
 		code[page - 1] = 0x8b;
-		CHECK(!cp_cfi_reaches(end - 600, end + 1, copy));
-		CHECK(!cp_cfi_reaches(end - 2, end + 1, copy));
-		CHECK(!cp_cfi_reaches(end, end + 1, copy));
+		CHECK(!cp_cfi_forward_reaches(end - 600, end + 1, copy));
+		CHECK(!cp_cfi_forward_reaches(end - 2, end + 1, copy));
+		CHECK(!cp_cfi_forward_reaches(end, end + 1, copy));
 	}
 	munmap(code, page);
 	cp_cfi_code_forget();
@@ -330,7 +333,7 @@ static void test_no_frame_pointer_is_no_end_below_a_return_address(void)
 	generated_unmap(leaf.code);
 }
 
-/* As in libgmp: what is jumped to is aligned, behind a return and behind a jump to anywhere. */
+/* As in libgmp: the target of a jump is aligned, after a return and after a jump to anywhere. */
 int aligned_inside(void);
 __asm__(".text\n.p2align 4\n.type aligned_inside, @function\naligned_inside:\n"
 	"\tje 1f\n\tlea 2f(%rip), %r11\n\tjmp *%r11\n\t.p2align 4\n"
@@ -341,16 +344,16 @@ static void test_alignment_inside_a_function_is_not_its_end(void)
 {
 	uint64_t at = (uint64_t)aligned_inside;
 
-	CHECK(cp_cfi_reaches(at, at + 16, false));
-	CHECK(cp_cfi_reaches(at, at + 32, false));
-	CHECK(!cp_cfi_reaches(at, at + 48, false));
+	CHECK(cp_cfi_forward_reaches(at, at + 16, false));
+	CHECK(cp_cfi_forward_reaches(at, at + 32, false));
+	CHECK(!cp_cfi_forward_reaches(at, at + 48, false));
 }
 
-/* What it has pushed, and not yet given back, is in the words that it will read. */
+/* The registers that it has pushed, and not yet restored, are in the words that it will read. */
 static void test_registers_that_undescribed_code_gives_back(void)
 {
 	struct cp_cfi_frame f = { .known = CP_CFI_ALL_KNOWN };
-	struct cp_cfi_ahead to = { .leaf = true };
+	struct cp_cfi_forward to = { .leaf = true };
 
 	if (!begin_leaf())
 		SKIP("no executable memory");
@@ -361,23 +364,24 @@ static void test_registers_that_undescribed_code_gives_back(void)
 	f.regs.r[CP_REG_PC] = (uint64_t)codec + 8;
 	f.regs.r[15] = 15;
 	cp_stackmem_init(&f.stack, leaf.in.stack_low, leaf.in.stack_low, leaf.in.stack_high);
-	CHECK(cp_cfi_reads_on(&f, false, &to));
+	CHECK(cp_cfi_forward_reads_on(&f, false, &to));
 	CHECK_EQ(to.ra, leaf.words[6]);
 	CHECK_EQ(to.sp, (uint64_t)&leaf.words[7]);
-	cp_cfi_take_restored(&f, &to);
+	cp_cfi_forward_take_restored(&f, &to);
 	CHECK_EQ(f.regs.r[CP_CFI_RBX], 3);
 	CHECK_EQ(f.regs.r[12], 12);
 	CHECK_EQ(f.regs.r[15], 15);
 	CHECK_EQ(f.known, CP_CFI_ALL_KNOWN);
-	/* Entered: what it will push is what the registers have, not what is there. */
+	/* At the entry: it will push the present values of the registers, so the present words
+	 * don't count. */
 	to.leaf = true;
 	f.regs.r[CP_REG_PC] = (uint64_t)codec;
 	f.regs.r[CP_REG_SP] = (uint64_t)&leaf.words[6];
 	f.regs.r[CP_CFI_RBX] = 33;
 	f.regs.r[12] = 44;
-	CHECK(cp_cfi_reads_on(&f, false, &to));
+	CHECK(cp_cfi_forward_reads_on(&f, false, &to));
 	CHECK_EQ(to.ra, leaf.words[6]);
-	cp_cfi_take_restored(&f, &to);
+	cp_cfi_forward_take_restored(&f, &to);
 	CHECK_EQ(f.known, CP_CFI_ALL_KNOWN);
 	CHECK_EQ(f.regs.r[CP_CFI_RBX], 33);
 	CHECK_EQ(f.regs.r[12], 44);
@@ -385,10 +389,10 @@ static void test_registers_that_undescribed_code_gives_back(void)
 	f.regs.r[CP_REG_SP] = (uint64_t)leaf.words;
 	f.regs.r[CP_REG_PC] = (uint64_t)calls_first + 4;
 	to.leaf = true;
-	CHECK(!cp_cfi_reads_on(&f, false, &to));
+	CHECK(!cp_cfi_forward_reads_on(&f, false, &to));
 	to.leaf = false;
 	leaf.words[3] = 77;
-	CHECK(cp_cfi_reads_on(&f, false, &to));
+	CHECK(cp_cfi_forward_reads_on(&f, false, &to));
 	CHECK_EQ(to.ra, 77);
 	generated_unmap(leaf.code);
 }

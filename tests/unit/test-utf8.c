@@ -1,7 +1,8 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* UTF-8 check and repair. */
 #include "harness.h"
 
-#include "utf8.h"
+#include "output/utf8.h"
 
 static const struct {
 	const char *in, *repaired; /* repaired NULL: valid as it is */

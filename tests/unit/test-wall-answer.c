@@ -1,5 +1,7 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Running threads whose stack comes late: whose time it is for. */
 #include "wall-host.h"
+#include "modes/wall/signal/wall_thread.h"
 
 /* A stack as the handler leaves it: at PC, under this label set, in this span. */
 static const struct cp_record *stack_at(void (*f)(void), struct cp_wall_seen seen)
@@ -7,7 +9,7 @@ static const struct cp_record *stack_at(void (*f)(void), struct cp_wall_seen see
 	static uint64_t words[CP_RECORD_WORDS(1)], number;
 	struct cp_record *record = (struct cp_record *)words;
 
-	*record = (struct cp_record){ .mode = CP_MODE_WALL,
+	*record = (struct cp_record){ .mode = CPROF_WALL,
 				      .depth = 1,
 				      .end = CP_UNWIND_COMPLETE,
 				      .tag = ++number,
@@ -30,25 +32,25 @@ static uint64_t sum_under(uint32_t labels)
 }
 
 /* T runs one request: a stack of it comes at once, then none for 6 ms, in which it is seen twice
- * more, the last time LATER ns after it was asked. What it does then is in ANSWER. */
+ * more, the last time LATER ns after it was asked. ANSWER has its labels and span at that time. */
 static void serve(struct cp_thread *t, struct cp_wall_seen request, uint64_t later,
 		  struct cp_wall_seen answer)
 {
-	uint64_t now = t->wall.began;
+	uint64_t now = cp_wall_of(t)->began;
 
-	t->wall.given = now;
-	t->wall.state = CP_WALL_RUNNING;
-	cp_wall_ask(t, request, now);
-	cp_wall_record(&run, t, stack_at(begin, request));
-	cp_wall_give(&run, t, now + 1000000);
-	cp_wall_ask(t, request, now + 1000000);
-	cp_wall_give(&run, t, now + 3000000);
-	cp_wall_still_unanswered(&run, t, request, now + 1000000 + later);
-	cp_wall_ask(t, request, now + 1000000 + later);
-	cp_wall_give(&run, t, now + 7000000);
-	CHECK_EQ(t->wall.owed[CP_WALL_RUNNING], 6000000);
-	cp_wall_record(&run, t, stack_at(end, answer));
-	CHECK_EQ(t->wall.owed[CP_WALL_RUNNING], 0);
+	cp_wall_of(t)->given = now;
+	cp_wall_of(t)->state = CP_WALL_RUNNING;
+	cp_wall_answer_ask(t, request, now);
+	cp_wall_visit_record(&run, t, stack_at(begin, request));
+	cp_wall_time_give(&run, t, now + 1000000);
+	cp_wall_answer_ask(t, request, now + 1000000);
+	cp_wall_time_give(&run, t, now + 3000000);
+	cp_wall_answer_still_unanswered(&run, t, request, now + 1000000 + later);
+	cp_wall_answer_ask(t, request, now + 1000000 + later);
+	cp_wall_time_give(&run, t, now + 7000000);
+	CHECK_EQ(cp_wall_of(t)->owed[CP_WALL_RUNNING], 6000000);
+	cp_wall_visit_record(&run, t, stack_at(end, answer));
+	CHECK_EQ(cp_wall_of(t)->owed[CP_WALL_RUNNING], 0);
 	CHECK_EQ(sum(1, 0), 7000000);
 }
 
@@ -89,12 +91,13 @@ static void check_late_in_the_same(struct cp_thread *t)
 /* Nothing was seen in that span before: there is no better stack than the answer's. */
 static void answer_late(struct cp_thread *t)
 {
-	t->wall.given = t->wall.began;
-	t->wall.state = CP_WALL_RUNNING;
-	cp_wall_ask(t, second, t->wall.began);
-	cp_wall_give(&run, t, t->wall.began + 5000000);
-	cp_wall_still_unanswered(&run, t, second, t->wall.began + cp_wall.kernel_tick_ns);
-	cp_wall_record(&run, t, stack_at(end, labelled));
+	cp_wall_of(t)->given = cp_wall_of(t)->began;
+	cp_wall_of(t)->state = CP_WALL_RUNNING;
+	cp_wall_answer_ask(t, second, cp_wall_of(t)->began);
+	cp_wall_time_give(&run, t, cp_wall_of(t)->began + 5000000);
+	cp_wall_answer_still_unanswered(&run, t, second,
+					cp_wall_of(t)->began + cp_wall.kernel_tick_ns);
+	cp_wall_visit_record(&run, t, stack_at(end, labelled));
 }
 
 static void check_late_and_unknown(struct cp_thread *t)
@@ -106,7 +109,7 @@ static void check_late_and_unknown(struct cp_thread *t)
 /* It was seen waiting in that span. */
 static void check_late_behind_a_wait(struct cp_thread *t)
 {
-	cp_wall_set_row(&run, t, CP_WALL_WAITING, stack_at(begin, second));
+	cp_wall_time_set_row(&run, t, CP_WALL_WAITING, stack_at(begin, second));
 	answer_late(t);
 	CHECK_EQ(sum_under(0), 5000000);
 	CHECK_EQ(sum(1, CP_WALL_RUNNING), 5000000);
@@ -115,21 +118,21 @@ static void check_late_behind_a_wait(struct cp_thread *t)
 /* Found in another span before any answer. */
 static void check_next_span(struct cp_thread *t)
 {
-	uint64_t now = t->wall.began;
+	uint64_t now = cp_wall_of(t)->began;
 
-	t->wall.given = now;
-	t->wall.state = CP_WALL_RUNNING;
-	cp_wall_ask(t, first, now);
-	cp_wall_record(&run, t, stack_at(begin, first));
-	cp_wall_ask(t, first, now);
-	cp_wall_give(&run, t, now + 5000000);
-	cp_wall_still_unanswered(&run, t, labelled, now + cp_wall.kernel_tick_ns);
-	CHECK_EQ(t->wall.owed[CP_WALL_RUNNING], 0);
+	cp_wall_of(t)->given = now;
+	cp_wall_of(t)->state = CP_WALL_RUNNING;
+	cp_wall_answer_ask(t, first, now);
+	cp_wall_visit_record(&run, t, stack_at(begin, first));
+	cp_wall_answer_ask(t, first, now);
+	cp_wall_time_give(&run, t, now + 5000000);
+	cp_wall_answer_still_unanswered(&run, t, labelled, now + cp_wall.kernel_tick_ns);
+	CHECK_EQ(cp_wall_of(t)->owed[CP_WALL_RUNNING], 0);
 	CHECK_EQ(sum_under(0), 5000000);
-	cp_wall_ask(t, labelled, now + cp_wall.kernel_tick_ns);
-	CHECK(!t->wall.late && t->wall.unanswered);
-	cp_wall_give(&run, t, now + 6000000);
-	cp_wall_record(&run, t, stack_at(end, labelled));
+	cp_wall_answer_ask(t, labelled, now + cp_wall.kernel_tick_ns);
+	CHECK(!cp_wall_of(t)->late && cp_wall_of(t)->unanswered);
+	cp_wall_time_give(&run, t, now + 6000000);
+	cp_wall_visit_record(&run, t, stack_at(end, labelled));
 	CHECK_EQ(sum_under(1), 1000000);
 }
 

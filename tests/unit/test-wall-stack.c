@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A waiting thread's stack, walked from outside, is what a handler on that thread finds.
  *
  * Every call that waits, under every kind of caller: without a frame pointer, with one, with a
@@ -21,11 +22,11 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "sigsafe/atomic.h"
-#include "sigsafe/stackcopy.h"
-#include "sigsafe/sys.h"
-#include "sigsafe/unwind.h"
-#include "wall_stack.h"
+#include "base/atomic.h"
+#include "base/stackcopy.h"
+#include "base/sys.h"
+#include "sample/unwinder.h"
+#include "modes/wall/wall_stack.h"
 
 #ifdef __clang__
 #define NOINLINE __attribute__((noinline))
@@ -229,7 +230,7 @@ static bool looked(const struct sleeper *s)
 		before = clock;
 		moment();
 		if (cp_load_acquire(&s->tid) &&
-		    cp_wall_look(s->tid, outside, DEPTH, &clock, &uring) == CP_WALL_WAITS &&
+		    cp_wall_stack_look(s->tid, outside, DEPTH, &clock, &uring) == CP_WALL_WAITS &&
 		    clock == before)
 			return true;
 	}
@@ -238,7 +239,7 @@ static bool looked(const struct sleeper *s)
 
 static bool same(const struct sleeper *s)
 {
-	/* What is restarted stands on the call again. */
+	/* A call that is restarted is at its instruction again. */
 	uint64_t leaf = outside->pcs[0] - s->inside.pcs[0];
 
 	return outside->depth == s->inside.n && outside->end == s->inside.end &&
@@ -302,13 +303,13 @@ static void test_a_running_thread_is_not_walked(void)
 	pthread_create(&thread, NULL, spin, &tid);
 	while (!cp_load_acquire(&tid))
 		moment();
-	CHECK_EQ(cp_wall_look(tid, outside, DEPTH, &clock, &uring), CP_WALL_RUNS);
+	CHECK_EQ(cp_wall_stack_look(tid, outside, DEPTH, &clock, &uring), CP_WALL_RUNS);
 	cp_store_relaxed(&stop, 1);
 	pthread_join(thread, NULL);
 	while (syscall(SYS_tgkill, getpid(), tid, 0) == 0)
 		moment();
-	CHECK_EQ(cp_wall_look(tid, outside, DEPTH, &clock, &uring), CP_WALL_ENDED);
-	CHECK_EQ(cp_wall_clock_of(tid), UINT64_MAX);
+	CHECK_EQ(cp_wall_stack_look(tid, outside, DEPTH, &clock, &uring), CP_WALL_ENDED);
+	CHECK_EQ(cp_wall_stack_clock_of(tid), UINT64_MAX);
 }
 
 static void test_copied_words_end_where_the_mapping_ends(void)

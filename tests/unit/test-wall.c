@@ -1,8 +1,10 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The wall clock: a thread's rows hold its time, whenever it was visited; and when that is. */
-#include "sigsafe/sys.h"
+#include "base/sys.h"
 #include "wall-host.h"
-#include "wall_slow.h"
-#include "wall_stack.h"
+#include "modes/wall/wall_slow.h"
+#include "modes/wall/wall_stack.h"
+#include "modes/wall/signal/wall_thread.h"
 
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -40,14 +42,14 @@ static void test_late_visits_lose_no_time(void)
 		wait_ms(pauses[i]);
 		cp_wall_tick(&run);
 		/* As a dump does, in the midst of a period. */
-		until = t->wall.began + (i + 1) * 7000001;
-		if (t->wall.state != CP_WALL_UNSEEN && until > t->wall.given)
-			cp_wall_settle(&run, t, until);
+		until = cp_wall_of(t)->began + (i + 1) * 7000001;
+		if (cp_wall_of(t)->state != CP_WALL_UNSEEN && until > cp_wall_of(t)->given)
+			cp_wall_answer_settle(&run, t, until);
 	}
 	until = cp_sys_clock_ns(CLOCK_MONOTONIC);
-	cp_wall_settle(&run, t, until);
-	CHECK_EQ(sum(1, 0), until - t->wall.began);
-	CHECK_EQ(sum(0, 0), (until - t->wall.began) / 20000000);
+	cp_wall_answer_settle(&run, t, until);
+	CHECK_EQ(sum(1, 0), until - cp_wall_of(t)->began);
+	CHECK_EQ(sum(0, 0), (until - cp_wall_of(t)->began) / 20000000);
 	CHECK_EQ(sum(1, CP_WALL_WAITING), sum(1, 0));
 	CHECK_EQ(run.aggregate.weight, sum(1, 0));
 	CHECK(cp_wall.counts.unmoved >= 1 && cp_wall.counts.late >= 10);
@@ -64,17 +66,17 @@ static void test_an_end_between_visits_is_the_end_of_its_time(void)
 	t = make(&thread);
 	wait_ms(25);
 	cp_wall_tick(&run);
-	CHECK_EQ(t->wall.state, CP_WALL_WAITING);
+	CHECK_EQ(cp_wall_of(t)->state, CP_WALL_WAITING);
 	wait_ms(5);
-	cp_wall_thread_end(t);
+	cp_wall_timer_thread_end(t);
 	wait_ms(5);
-	cp_wall_settle(&run, t, cp_sys_clock_ns(CLOCK_MONOTONIC));
-	CHECK_EQ(sum(1, 0), t->wall.ended - t->wall.began);
+	cp_wall_answer_settle(&run, t, cp_sys_clock_ns(CLOCK_MONOTONIC));
+	CHECK_EQ(sum(1, 0), cp_wall_of(t)->ended - cp_wall_of(t)->began);
 	finish(thread, t);
 	end();
 }
 
-static void test_a_thread_that_was_not_met_has_its_time_at_its_start(void)
+static void test_a_thread_that_was_not_visited_has_its_time_at_its_start(void)
 {
 	struct cp_thread *t;
 	pthread_t thread;
@@ -85,12 +87,13 @@ static void test_a_thread_that_was_not_met_has_its_time_at_its_start(void)
 	/* Its start takes long on a machine that is taken away meanwhile. */
 	do
 		wait_ms(1);
-	while (cp_sys_clock_ns(CLOCK_MONOTONIC) - t->wall.began <= cp_wall_clock_of(tid));
-	cp_wall_thread_end(t);
-	lived = t->wall.ended - t->wall.began;
-	ran = t->wall.ended_cpu;
+	while (cp_sys_clock_ns(CLOCK_MONOTONIC) - cp_wall_of(t)->began <=
+	       cp_wall_stack_clock_of(tid));
+	cp_wall_timer_thread_end(t);
+	lived = cp_wall_of(t)->ended - cp_wall_of(t)->began;
+	ran = cp_wall_of(t)->ended_cpu;
 	CHECK(ran > 0 && ran < lived);
-	cp_wall_gone(&run, t);
+	cp_wall_answer_ended(&run, t);
 	CHECK_EQ(sum(1, CP_WALL_RUNNING), ran);
 	CHECK_EQ(sum(1, CP_WALL_WAITING), lived - ran);
 	CHECK_EQ(cp_wall.counts.unvisited, lived);
@@ -98,7 +101,7 @@ static void test_a_thread_that_was_not_met_has_its_time_at_its_start(void)
 	end();
 }
 
-/* One that libc doesn't know has no start that could stand for it. */
+/* A thread that libc doesn't know has no start function that could have its time. */
 static void test_a_thread_that_was_seen_nowhere_has_unsampled_time(void)
 {
 	struct cp_thread *t;
@@ -111,15 +114,15 @@ static void test_a_thread_that_was_seen_nowhere_has_unsampled_time(void)
 	cp_wall.blind = true;
 	wait_ms(25);
 	cp_wall_tick(&run);
-	CHECK_EQ(t->wall.state, CP_WALL_WAITING);
+	CHECK_EQ(cp_wall_of(t)->state, CP_WALL_WAITING);
 	for (int dump = 0; dump < 2; dump++) {
 		cp_wall.stopped = cp_sys_clock_ns(CLOCK_MONOTONIC);
 		run.ops->settle(&run);
-		CHECK_EQ(cp_wall.counts.unmet, cp_wall.stopped - t->wall.began);
+		CHECK_EQ(cp_wall.counts.unmet, cp_wall.stopped - cp_wall_of(t)->began);
 	}
-	cp_wall_thread_end(t);
-	lived = t->wall.ended - t->wall.began;
-	cp_wall_gone(&run, t);
+	cp_wall_timer_thread_end(t);
+	lived = cp_wall_of(t)->ended - cp_wall_of(t)->began;
+	cp_wall_answer_ended(&run, t);
 	CHECK_EQ(cp_wall.counts.unsampled, lived);
 	CHECK_EQ(cp_wall.counts.unanswered, 0);
 	CHECK_EQ(sum(1, 0), 0);
@@ -138,13 +141,13 @@ static void test_main_that_has_no_sample_has_its_time_at_the_entry(void)
 	begin();
 	cp_store_relaxed(&t->tid, getpid());
 	cp_store_release(&t->state, CP_THREAD_LIVE);
-	cp_wall_thread_begin(t);
+	cp_wall_timer_thread_begin(t);
 	wait_ms(25);
 	cp_wall_tick(&run);
-	CHECK_EQ(t->wall.state, CP_WALL_RUNNING);
-	cp_wall_thread_end(t);
-	lived = t->wall.ended - t->wall.began;
-	cp_wall_gone(&run, t);
+	CHECK_EQ(cp_wall_of(t)->state, CP_WALL_RUNNING);
+	cp_wall_timer_thread_end(t);
+	lived = cp_wall_of(t)->ended - cp_wall_of(t)->began;
+	cp_wall_answer_ended(&run, t);
 	CHECK_EQ(sum(1, CP_WALL_RUNNING), lived);
 	CHECK_EQ(cp_wall.counts.unanswered, lived);
 	CHECK_EQ(cp_wall.counts.unsampled, 0);
@@ -170,11 +173,11 @@ static void test_paused_threads_have_no_time(void)
 	wait_ms(25);
 	cp_wall_tick(&run);
 	before = sum(1, 0);
-	CHECK_EQ(t->wall.state, CP_WALL_PAUSED);
+	CHECK_EQ(cp_wall_of(t)->state, CP_WALL_PAUSED);
 	until = cp_sys_clock_ns(CLOCK_MONOTONIC);
-	cp_wall_settle(&run, t, until);
+	cp_wall_answer_settle(&run, t, until);
 	CHECK_EQ(sum(1, 0), before);
-	CHECK_EQ(before + cp_run_counted(&run, CP_COUNT_LOST_PAUSED), until - t->wall.began);
+	CHECK_EQ(before + cp_run_counted(&run, CP_COUNT_LOST_PAUSED), until - cp_wall_of(t)->began);
 	finish(thread, t);
 	end();
 }
@@ -213,8 +216,8 @@ static void test_ticks_go_on_after_two_to_the_32(void)
 	CHECK(cp_wall.counts.visits > visits);
 	now = cp_sys_clock_ns(CLOCK_MONOTONIC);
 	CHECK(cp_wall.counts.late <= (now - started) / cp_wall.tick_ns + 1);
-	cp_wall_settle(&run, t, now);
-	CHECK_EQ(sum(1, 0), now - t->wall.began);
+	cp_wall_answer_settle(&run, t, now);
+	CHECK_EQ(sum(1, 0), now - cp_wall_of(t)->began);
 	finish(thread, t);
 	end();
 }
@@ -231,11 +234,12 @@ static uint64_t due_of(const struct cp_thread *t)
 static void check_whole_rests(struct cp_thread *const *t)
 {
 	for (int i = 0; i < MANY; i++) {
-		CHECK_EQ(t[i]->wall.until % CP_WALL_REST, 0);
-		CHECK_EQ(t[i]->wall.span % CP_WALL_REST, 0);
+		CHECK_EQ(cp_wall_of(t[i])->until % CP_WALL_REST, 0);
+		CHECK_EQ(cp_wall_of(t[i])->span % CP_WALL_REST, 0);
 		CHECK(due_of(t[i]) & CP_WALL_LAZY);
-		CHECK(due_of(t[i]) >= CP_WALL_DUE(t[i]->wall.until, 0));
-		CHECK(due_of(t[i]) <= CP_WALL_DUE(t[i]->wall.until + t[i]->wall.span - 1, 1));
+		CHECK(due_of(t[i]) >= CP_WALL_DUE(cp_wall_of(t[i])->until, 0));
+		CHECK(due_of(t[i]) <=
+		      CP_WALL_DUE(cp_wall_of(t[i])->until + cp_wall_of(t[i])->span - 1, 1));
 	}
 }
 
@@ -268,15 +272,15 @@ static void test_many_that_wait_let_the_pacer_rest(void)
 		tick_when_due();
 	until = cp_sys_clock_ns(CLOCK_MONOTONIC);
 	for (int i = 0; i < MANY; i++) {
-		cp_wall_settle(&run, t[i], until);
-		all += until - t[i]->wall.began;
+		cp_wall_answer_settle(&run, t[i], until);
+		all += until - cp_wall_of(t[i])->began;
 	}
 	CHECK_EQ(sum(1, 0), all);
 	finish_all(threads, t);
 	end();
 }
 
-static void test_a_thread_that_begins_is_met_at_once(void)
+static void test_a_thread_that_begins_is_visited_at_once(void)
 {
 	pthread_t threads[2];
 	struct cp_thread *t[2];
@@ -285,11 +289,11 @@ static void test_a_thread_that_begins_is_met_at_once(void)
 	t[0] = make(&threads[0]);
 	wait_ms(25);
 	cp_wall_tick(&run);
-	CHECK_EQ(t[0]->wall.state, CP_WALL_WAITING);
+	CHECK_EQ(cp_wall_of(t[0])->state, CP_WALL_WAITING);
 	t[1] = make_another(&threads[1]);
 	wait_ms(25);
 	cp_wall_tick(&run);
-	CHECK_EQ(t[1]->wall.state, CP_WALL_WAITING);
+	CHECK_EQ(cp_wall_of(t[1])->state, CP_WALL_WAITING);
 	sem_post(&done);
 	finish(threads[0], t[0]);
 	pthread_join(threads[1], NULL);
@@ -327,16 +331,16 @@ static void test_who_works_between_visits_is_asked_for_a_stack(void)
 	t = make_of(&thread, worker);
 	wait_ms(25);
 	cp_wall_tick(&run);
-	CHECK_EQ(t->wall.state, CP_WALL_WAITING);
-	CHECK_EQ(t->wall.timer, CP_NO_TIMER);
+	CHECK_EQ(cp_wall_of(t)->state, CP_WALL_WAITING);
+	CHECK_EQ(cp_wall_of(t)->timer, CP_NO_TIMER);
 	sem_post(&asked_to_work);
 	sem_wait(&begun);
 	await_sleep(tid);
 	wait_ms(25);
 	cp_wall_tick(&run);
-	CHECK_EQ(t->wall.state, CP_WALL_WAITING);
-	CHECK(t->wall.timer != CP_NO_TIMER);
-	cp_wall_thread_end(t);
+	CHECK_EQ(cp_wall_of(t)->state, CP_WALL_WAITING);
+	CHECK(cp_wall_of(t)->timer != CP_NO_TIMER);
+	cp_wall_timer_thread_end(t);
 	finish(thread, t);
 	end();
 }
@@ -365,7 +369,7 @@ static void test_cpu_time_is_earned_by_the_time_that_passed(void)
 	CHECK_EQ(budget_at(2), 2);
 	/* Late by two. */
 	CHECK_EQ(budget_at(5), 5);
-	/* What is saved up is bounded, and so is what a debt gets back at once. */
+	/* The savings are bounded, and so is the amount that pays back a debt at once. */
 	CHECK_EQ(budget_at(1000), 8);
 	cp_wall.budget = -20 * (int64_t)SHARE;
 	CHECK_EQ(budget_at(2000), -11);
@@ -375,13 +379,13 @@ static void test_cpu_time_is_earned_by_the_time_that_passed(void)
 
 #define SOME 4
 
-static int count_met(struct cp_thread *const *t)
+static int count_seen(struct cp_thread *const *t)
 {
-	int met = 0;
+	int seen = 0;
 
 	for (int i = 0; i < SOME; i++)
-		met += t[i]->wall.state != CP_WALL_UNSEEN;
-	return met;
+		seen += cp_wall_of(t[i])->state != CP_WALL_UNSEEN;
+	return seen;
 }
 
 static void test_without_cpu_time_the_next_tick_goes_on(void)
@@ -394,15 +398,15 @@ static void test_without_cpu_time_the_next_tick_goes_on(void)
 	for (int i = 1; i < SOME; i++)
 		t[i] = make_another(&threads[i]);
 	/* Each record is come to once; many are of threads of other tests, which have ended. */
-	for (uint32_t i = 0; i < cp_thread_limit() && count_met(t) < SOME; i++) {
+	for (uint32_t i = 0; i < cp_thread_limit() && count_seen(t) < SOME; i++) {
 		uint64_t visits = cp_wall.counts.visits;
 
 		cp_wall.budget = INT64_MIN / 2;
 		cp_wall_tick(&run);
 		CHECK(cp_wall.counts.visits <= visits + 1);
-		CHECK_EQ(count_met(t), cp_wall.counts.visits);
+		CHECK_EQ(count_seen(t), cp_wall.counts.visits);
 	}
-	CHECK_EQ(count_met(t), SOME);
+	CHECK_EQ(count_seen(t), SOME);
 	for (int i = 0; i < SOME; i++)
 		sem_post(&done);
 	for (int i = 0; i < SOME; i++) {
@@ -412,8 +416,8 @@ static void test_without_cpu_time_the_next_tick_goes_on(void)
 	end();
 }
 
-/* As a fork copies V while it grows: what it had is gone, and V says nothing else yet. The child
- * dies of what it still uses; unmapped, the place might be another's by then. */
+/* As if a fork copied V while it grows: the old contents are gone, and V has none yet. The child
+ * dies of memory that it still uses; unmapped, the place might be another mapping's. */
 static void check_fork_while(const struct cp_vec *v)
 {
 	int status = -1;
@@ -458,13 +462,13 @@ int main(void)
 {
 	RUN(test_late_visits_lose_no_time);
 	RUN(test_an_end_between_visits_is_the_end_of_its_time);
-	RUN(test_a_thread_that_was_not_met_has_its_time_at_its_start);
+	RUN(test_a_thread_that_was_not_visited_has_its_time_at_its_start);
 	RUN(test_a_thread_that_was_seen_nowhere_has_unsampled_time);
 	RUN(test_main_that_has_no_sample_has_its_time_at_the_entry);
 	RUN(test_paused_threads_have_no_time);
 	RUN(test_ticks_go_on_after_two_to_the_32);
 	RUN(test_many_that_wait_let_the_pacer_rest);
-	RUN(test_a_thread_that_begins_is_met_at_once);
+	RUN(test_a_thread_that_begins_is_visited_at_once);
 	RUN(test_who_works_between_visits_is_asked_for_a_stack);
 	RUN(test_cpu_time_is_earned_by_the_time_that_passed);
 	RUN(test_without_cpu_time_the_next_tick_goes_on);

@@ -1,4 +1,5 @@
-/* A profile's bytes, written field by field, right or wrong, for the tests of the reader. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The bytes of a profile, written field by field, valid or invalid, for the tests of the reader. */
 #ifndef TOOL_BYTES_H
 #define TOOL_BYTES_H
 

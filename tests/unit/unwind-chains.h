@@ -1,8 +1,9 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Call chains whose frames are known, for the tests of each unwinder.
  *
- * Every function of a chain notes its return address; the innermost traps (a
- * breakpoint instruction, so that the pc is in the chain itself), and the handler
- * walks. What was noted must then be in the walk, in one piece.
+ * Every function of a chain notes its return address; the innermost traps (a breakpoint
+ * instruction, so that the pc is in the chain itself), and the handler walks. The noted addresses
+ * must then be in the walk, in one piece.
  */
 #ifndef UNWIND_CHAINS_H
 #define UNWIND_CHAINS_H
@@ -16,7 +17,7 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
-#include "sigsafe/unwind.h"
+#include "sample/unwinder.h"
 
 #ifdef __clang__
 #define NOINLINE __attribute__((noinline))
@@ -97,8 +98,8 @@ static void chains_begin(void)
 	notes = 0;
 }
 
-/* Where in the walk the return addresses noted from FROM up to before TO stand as one
- * piece; 0 = nowhere. */
+/* Returns where in the walk the return addresses noted from FROM up to before TO are, as one piece;
+ * 0 = nowhere. */
 static unsigned piece_at(unsigned from, unsigned to)
 {
 	for (unsigned at = 1; to > from && at + (to - from) <= walked.n; at++) {
@@ -355,7 +356,8 @@ static void check_signal_chain(int flags)
 	outer = piece_at(0, notes_outside);
 	CHECK_EQ(inner, 1);
 	CHECK(outer > inner + 3);
-	/* the handler's frame is not noted; behind it the trampoline, then what was hit */
+	/* the handler's frame is not noted; after it come the trampoline and the interrupted code
+	 */
 	while (at < walked.n && walked.pcs[at] != interrupted)
 		at++;
 	CHECK_EQ(at, inner + notes - notes_outside + 1);

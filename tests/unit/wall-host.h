@@ -1,5 +1,6 @@
-/* What tests of the wall clock begin with: a run without a collector, whose ticks the test makes
- * itself, and threads that wait.
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Common start of the tests of the wall clock: a run without a collector, whose ticks the test
+ * makes itself, and threads that wait.
  */
 #ifndef WALL_HOST_H
 #define WALL_HOST_H
@@ -15,11 +16,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "mode.h"
-#include "sigsafe/atomic.h"
-#include "sigsafe/capture.h"
-#include "sigsafe/sys.h"
-#include "wall.h"
+#include "output/mode_ops.h"
+#include "base/atomic.h"
+#include "sample/capture.h"
+#include "base/sys.h"
+#include "modes/wall/wall.h"
+
+extern const struct cp_mode_ops cp_mode_wall;
 
 static struct cp_modules modules;
 static struct cp_run run;
@@ -44,7 +47,7 @@ static void begin_at(unsigned frequency)
 	signal(SIGPROF, SIG_IGN);
 	cp_capture_settings.max_depth = 64;
 	cp_unwinder_dwarf.prepare();
-	run = (struct cp_run){ .ops = &cp_mode_wall, .mode = CP_MODE_WALL, .running = true };
+	run = (struct cp_run){ .ops = &cp_mode_wall, .mode = CPROF_WALL, .running = true };
 	cp_modules_init(&modules);
 	cp_run_begin(&run, &modules);
 	cp_wall_prepare();
@@ -88,7 +91,7 @@ static struct cp_thread *make_of(pthread_t *thread, void *(*function)(void *))
 	t->start = function;
 	cp_store_relaxed(&t->tid, tid);
 	cp_store_release(&t->state, CP_THREAD_LIVE);
-	cp_wall_thread_begin(t);
+	cp_wall_timer_thread_begin(t);
 	return t;
 }
 

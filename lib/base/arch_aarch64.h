@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* aarch64: the architecture-dependent code of the event plane. Every function here is
+ * async-signal-safe and touches neither errno nor TLS. */
+#ifndef CP_ARCH_AARCH64_H
+#define CP_ARCH_AARCH64_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <ucontext.h>
+
+static inline long cp_syscall6(long n, long a, long b, long c, long d, long e, long f)
+{
+	register long x8 __asm__("x8") = n;
+	register long x0 __asm__("x0") = a;
+	register long x1 __asm__("x1") = b;
+	register long x2 __asm__("x2") = c;
+	register long x3 __asm__("x3") = d;
+	register long x4 __asm__("x4") = e;
+	register long x5 __asm__("x5") = f;
+
+	__asm__ volatile("svc #0"
+			 : "+r"(x0)
+			 : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
+			 : "memory");
+	return x0;
+}
+
+/* Returns the size of the user address space, rounded up to a power of two. Kernels are built for
+ * address widths of 36 to 52 bits. SOMEWHERE is a mapped address and gives the width, because
+ * mappings lie near the end of the address space. Where the stack has no limit, mappings begin at
+ * a quarter of the address space; that result serves as well. */
+static inline uintptr_t cp_arch_user_space(const void *somewhere)
+{
+	return (uintptr_t)1 << (64 - __builtin_clzl((uintptr_t)somewhere));
+}
+
+/* The largest page that a kernel may have been built for. */
+#define CP_ARCH_PAGE_MAX ((uintptr_t)65536)
+
+/* Returns a counter of constant rate, read without a system call. Only ticks.h calls this
+ * function, because ticks.h knows whether the program allows the read. */
+static inline uint64_t cp_arch_ticks(void)
+{
+	uint64_t ticks;
+
+	/* Without isb, the processor may read the counter before earlier instructions are done. */
+	__asm__ volatile("isb\n\tmrs %0, cntvct_el0" : "=r"(ticks)::"memory");
+	return ticks;
+}
+
+/* Prefetches the cache line of P for writing. Call before reading a word that is written right
+ * afterwards and that other processors write, too. Otherwise the processor requests the line
+ * twice: first shared, then for writing. P may be any address. */
+static inline void cp_write_soon(const void *p)
+{
+	__builtin_prefetch(p, 1);
+}
+
+/* Subtracts BY from *N. Returns true if *N was not more than BY; the new value of *N is then
+ * meaningless. */
+static inline __attribute__((always_inline)) bool cp_sub_uses_up(uint64_t *n, uint64_t by)
+{
+	uint64_t before = *n;
+
+	*n = before - by;
+	return before <= by;
+}
+
+/* Returns whether one of BITS is set in *WORD. Other threads may change *WORD meanwhile. */
+static inline __attribute__((always_inline)) bool cp_has_any_bit(const uint16_t *word,
+								 uint16_t bits)
+{
+	return __atomic_load_n(word, __ATOMIC_RELAXED) & bits;
+}
+
+/* Registers by DWARF number. The pc has no DWARF number here and follows sp. */
+#define CP_REG_FP 29
+#define CP_REG_SP 31
+#define CP_REG_PC 32
+#define CP_REGS 33
+
+struct cp_regs {
+	uint64_t r[CP_REGS];
+};
+
+/* Copies the interrupted registers out of UC, the third argument of a signal handler. */
+static inline void cp_regs_of_context(struct cp_regs *regs, const ucontext_t *uc)
+{
+	for (unsigned i = 0; i < 31; i++)
+		regs->r[i] = uc->uc_mcontext.regs[i];
+	regs->r[CP_REG_SP] = uc->uc_mcontext.sp;
+	regs->r[CP_REG_PC] = uc->uc_mcontext.pc;
+}
+
+/* Stores the callee-saved registers, sp and pc of the function that this function is inlined into.
+ * A walk can start from these registers while that function waits for a callee. */
+__attribute__((always_inline)) static inline void cp_regs_here(struct cp_regs *regs)
+{
+	__asm__ volatile("stp x19, x20, [%0, #152]\n\t"
+			 "stp x21, x22, [%0, #168]\n\t"
+			 "stp x23, x24, [%0, #184]\n\t"
+			 "stp x25, x26, [%0, #200]\n\t"
+			 "stp x27, x28, [%0, #216]\n\t"
+			 "stp x29, x30, [%0, #232]\n\t"
+			 "mov x9, sp\n\t"
+			 "adr x10, .\n\t"
+			 "stp x9, x10, [%0, #248]"
+			 :
+			 : "r"(regs->r)
+			 : "x9", "x10", "memory");
+}
+
+/* The call of the function that cp_call_here is inlined into: its return address, and the caller's
+ * sp and fp at that address. */
+struct cp_call {
+	uint64_t pc, sp, fp;
+};
+
+__attribute__((always_inline)) static inline struct cp_call cp_call_here(void)
+{
+	const uint64_t *frame = __builtin_frame_address(0);
+
+	/* sp is 0, because the start of the caller's stack isn't known. Nothing reads sp on
+	 * aarch64 (see rules_aarch64.h). */
+	return (struct cp_call){ (uint64_t)__builtin_return_address(0), 0, frame[0] };
+}
+
+/* Returns whether the calling thread has libc's TLS. A thread of another runtime may have no
+ * TLS. */
+static inline int cp_tls_is_libc(void)
+{
+	uint64_t base;
+
+	__asm__("mrs %0, tpidr_el0" : "=r"(base));
+	return base != 0;
+}
+
+/* Runs fn(arg) with the stack pointer at TOP, aligned down to 16 bytes, then returns on the
+ * caller's stack. x19 keeps the old stack pointer. */
+static inline void cp_call_on_stack(void (*fn)(void *), void *arg, void *top)
+{
+	register void *x0 __asm__("x0") = arg;
+	register void (*x1)(void *) __asm__("x1") = fn;
+	register uintptr_t x2 __asm__("x2") = (uintptr_t)top & ~(uintptr_t)15;
+
+	__asm__ volatile("mov x19, sp\n\t"
+			 "mov sp, x2\n\t"
+			 ".cfi_remember_state\n\t"
+			 ".cfi_undefined x30\n\t"
+			 "blr x1\n\t"
+			 ".cfi_restore_state\n\t"
+			 "mov sp, x19"
+			 : "+r"(x0), "+r"(x1), "+r"(x2)
+			 :
+			 : "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13",
+			   "x14", "x15", "x16", "x17", "x19", "x30", "memory", "cc", "v0", "v1",
+			   "v2", "v3", "v4", "v5", "v6", "v7", "v16", "v17", "v18", "v19", "v20",
+			   "v21", "v22", "v23", "v24", "v25", "v26", "v27", "v28", "v29", "v30",
+			   "v31");
+}
+
+/* Returns the calling thread's thread pointer. It points to two words that belong to libc; libc's
+ * thread descriptor is below, TLS variables are above. */
+static inline char *cp_thread_pointer(void)
+{
+	char *tp;
+
+	__asm__("mrs %0, tpidr_el0" : "=r"(tp));
+	return tp;
+}
+
+/* Initializes TP, in zeroed memory, as the thread pointer of a task that has no libc thread. Does
+ * nothing on aarch64, because libc keeps no secrets there. */
+static inline void cp_thread_pointer_fill(char *tp, const char *from)
+{
+	(void)tp;
+	(void)from;
+}
+
+/* clone(2) with FLAGS. The child runs fn(arg) on the stack that ends at TOP, and exits with status
+ * 0 when fn returns. Returns the child's id, or a negative errno. TID is used for
+ * CLONE_PARENT_SETTID and CLONE_CHILD_CLEARTID, TLS for CLONE_SETTLS. */
+static inline long cp_clone(unsigned long flags, void *top, void (*fn)(void *), void *arg,
+			    uint32_t *tid, void *tls)
+{
+	void **sp = (void **)((uintptr_t)top & ~(uintptr_t)15);
+	register long x8 __asm__("x8") = 220; /* clone */
+	register long x0 __asm__("x0") = (long)flags;
+	register long x1 __asm__("x1") = (long)(sp - 2);
+	register long x2 __asm__("x2") = (long)tid;
+	register long x3 __asm__("x3") = (long)tls;
+	register long x4 __asm__("x4") = (long)tid;
+
+	*--sp = arg;
+	*--sp = (void *)(uintptr_t)fn;
+	__asm__ volatile("svc #0\n\t"
+			 "cbnz x0, 1f\n\t"
+			 "mov x29, xzr\n\t"
+			 "ldp x1, x0, [sp], #16\n\t"
+			 ".cfi_remember_state\n\t"
+			 ".cfi_undefined x30\n\t" /* as in cp_call_on_stack */
+			 "blr x1\n\t"
+			 "mov x0, xzr\n\t"
+			 "mov x8, #93\n\t" /* exit */
+			 "svc #0\n\t"
+			 ".cfi_restore_state\n"
+			 "1:"
+			 : "+r"(x0)
+			 : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4)
+			 : "memory", "cc");
+	return x0;
+}
+
+/* Returns the number of the system call that UC would make next, and its second argument in
+ * *SECOND. Both are meaningful only if UC is at a system call. */
+static inline long cp_context_call(const ucontext_t *uc, uint64_t *second)
+{
+	*second = uc->uc_mcontext.regs[1];
+	return (long)uc->uc_mcontext.regs[8];
+}
+
+/* Returns whether UC is at a system call instruction; the call may already have been entered. The
+ * instruction is read through the kernel, because the mapping may be execute-only. */
+static inline bool cp_context_was_in_call(const ucontext_t *uc)
+{
+	uint32_t next = 0;
+	const uint64_t to[2] = { (uint64_t)(uintptr_t)&next, sizeof(next) };
+	const uint64_t from[2] = { uc->uc_mcontext.pc, sizeof(next) };
+	long pid = cp_syscall6(172 /* getpid */, 0, 0, 0, 0, 0, 0);
+
+	return cp_syscall6(270 /* process_vm_readv */, pid, (long)to, 1, (long)from, 1, 0) ==
+		       sizeof(next) &&
+	       next == 0xd4000001; /* svc #0 */
+}
+
+static inline void cp_context_end_call(ucontext_t *uc, long result)
+{
+	uc->uc_mcontext.regs[0] = (uint64_t)result;
+	uc->uc_mcontext.pc += 4;
+}
+
+#endif

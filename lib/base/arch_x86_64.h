@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* x86_64: the architecture-dependent code of the event plane. Every function here is
+ * async-signal-safe and touches neither errno nor TLS. */
+#ifndef CP_ARCH_X86_64_H
+#define CP_ARCH_X86_64_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <ucontext.h>
+
+#ifdef __clang_analyzer__
+/* The analyzer doesn't know that the kernel writes through pointer arguments. */
+long cp_syscall6(long n, ...);
+#else
+static inline long cp_syscall6(long n, long a, long b, long c, long d, long e, long f)
+{
+	long ret;
+	register long r10 __asm__("r10") = d;
+	register long r8 __asm__("r8") = e;
+	register long r9 __asm__("r9") = f;
+
+	__asm__ volatile("syscall"
+			 : "=a"(ret)
+			 : "a"(n), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+			 : "rcx", "r11", "memory");
+	return ret;
+}
+#endif
+
+/* Returns the end of the user address space. It is the same where the processor has more levels of
+ * page tables, because the kernel gives out higher addresses only on request. */
+static inline uintptr_t cp_arch_user_space(const void *somewhere)
+{
+	(void)somewhere;
+	return (uintptr_t)1 << 47;
+}
+
+/* The largest page that a kernel may have been built for. */
+#define CP_ARCH_PAGE_MAX ((uintptr_t)4096)
+
+/* Returns a counter of constant rate, read without a system call. Only ticks.h calls this
+ * function, because ticks.h knows whether the program allows the read. */
+static inline uint64_t cp_arch_ticks(void)
+{
+	uint32_t low, high;
+
+	__asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+	return (uint64_t)high << 32 | low;
+}
+
+/* Prefetches the cache line of P for writing. Call before reading a word that is written right
+ * afterwards and that other processors write, too. Otherwise the processor requests the line
+ * twice: first shared, then for writing. P may be any address. */
+static inline void cp_write_soon(const void *p)
+{
+	/* Not __builtin_prefetch: without -mprfchw the compiler drops the intent to write.
+	 * Processors without prefetchw treat it as a no-op. */
+	__asm__ volatile("prefetchw %0" : : "m"(*(const char *)p));
+}
+
+/* Subtracts BY from *N. Returns true if *N was not more than BY; the new value of *N is then
+ * meaningless. */
+static inline __attribute__((always_inline)) bool cp_sub_uses_up(uint64_t *n, uint64_t by)
+{
+	bool up;
+
+	/* The flags of one subtraction tell both conditions (less, equal) in one jump. Compilers
+	 * test twice. */
+	__asm__("subq %2, %0" : "+r"(*n), "=@ccbe"(up) : "r"(by));
+	return up;
+}
+
+/* Returns whether one of BITS is set in *WORD. Other threads may change *WORD meanwhile. */
+static inline __attribute__((always_inline)) bool cp_has_any_bit(const uint16_t *word,
+								 uint16_t bits)
+{
+	bool any;
+
+	/* A single test instruction; a relaxed load would be an instruction of its own. Volatile,
+	 * so that *WORD is read every time. */
+	__asm__ volatile("testw %2, %1" : "=@ccnz"(any) : "m"(*word), "r"(bits));
+	return any;
+}
+
+/* Registers by DWARF number (System V ABI, figure 3.36). */
+#define CP_REG_FP 6
+#define CP_REG_SP 7
+#define CP_REG_PC 16
+#define CP_REGS 17
+
+struct cp_regs {
+	uint64_t r[CP_REGS];
+};
+
+/* Copies the interrupted registers out of UC, the third argument of a signal handler. */
+static inline void cp_regs_of_context(struct cp_regs *regs, const ucontext_t *uc)
+{
+	static const uint8_t greg[CP_REGS] = { REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI,
+					       REG_RBP, REG_RSP, REG_R8,  REG_R9,  REG_R10, REG_R11,
+					       REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP };
+
+	for (unsigned i = 0; i < CP_REGS; i++)
+		regs->r[i] = (uint64_t)uc->uc_mcontext.gregs[greg[i]];
+}
+
+/* Stores the callee-saved registers, sp and pc of the function that this function is inlined into.
+ * A walk can start from these registers while that function waits for a callee. */
+__attribute__((always_inline)) static inline void cp_regs_here(struct cp_regs *regs)
+{
+	__asm__ volatile("movq %%rbx, 24(%0)\n\t"
+			 "movq %%rbp, 48(%0)\n\t"
+			 "movq %%rsp, 56(%0)\n\t"
+			 "movq %%r12, 96(%0)\n\t"
+			 "movq %%r13, 104(%0)\n\t"
+			 "movq %%r14, 112(%0)\n\t"
+			 "movq %%r15, 120(%0)\n\t"
+			 "leaq 0(%%rip), %%rax\n\t"
+			 "movq %%rax, 128(%0)"
+			 :
+			 : "r"(regs->r)
+			 : "rax", "memory");
+}
+
+/* The call of the function that cp_call_here is inlined into: its return address, and the caller's
+ * sp and fp at that address. */
+struct cp_call {
+	uint64_t pc, sp, fp;
+};
+
+__attribute__((always_inline)) static inline struct cp_call cp_call_here(void)
+{
+	/* This builtin makes the function keep rbp in its frame, below its return address. */
+	const uint64_t *frame = __builtin_frame_address(0);
+
+	return (struct cp_call){ (uint64_t)__builtin_return_address(0), (uint64_t)(frame + 2),
+				 frame[0] };
+}
+
+/* Returns whether the calling thread has libc's TLS. A thread of another runtime may have TLS of
+ * its own, or none: read nothing in TLS before this is known. */
+static inline int cp_tls_is_libc(void)
+{
+	uint64_t base = 0;
+
+	cp_syscall6(158 /* arch_prctl */, 0x1003 /* ARCH_GET_FS */, (long)&base, 0, 0, 0, 0);
+	/* libc's TLS descriptor begins with two pointers to itself, at offsets 0 and 16. */
+	return base && ((uint64_t *)base)[0] == base && ((uint64_t *)base)[2] == base;
+}
+
+/* Runs fn(arg) with the stack pointer at TOP, aligned down to 16 bytes, then returns on the
+ * caller's stack. rbx keeps the old stack pointer; rbx is callee-saved, so fn restores it. The
+ * stack ends here for unwinders, because they would look for the caller above TOP (a sanitizer
+ * unwinds in its memcpy). */
+static inline void cp_call_on_stack(void (*fn)(void *), void *arg, void *top)
+{
+	uintptr_t sp = (uintptr_t)top & ~(uintptr_t)15;
+
+	__asm__ volatile("movq %%rsp, %%rbx\n\t"
+			 "movq %[sp], %%rsp\n\t"
+			 ".cfi_remember_state\n\t"
+			 ".cfi_undefined rip\n\t"
+			 "callq *%[fn]\n\t"
+			 ".cfi_restore_state\n\t"
+			 "movq %%rbx, %%rsp"
+			 : "+D"(arg), [fn] "+a"(fn), [sp] "+d"(sp)
+			 :
+			 : "rbx", "rcx", "rsi", "r8", "r9", "r10", "r11", "r12", "r13", "r14",
+			   "r15", "memory", "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5",
+			   "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13",
+			   "xmm14", "xmm15");
+}
+
+/* Returns the calling thread's thread pointer. libc's descriptor is there; TLS variables are
+ * below. */
+static inline char *cp_thread_pointer(void)
+{
+	char *tp;
+
+	__asm__("movq %%fs:0, %0" : "=r"(tp));
+	return tp;
+}
+
+/* Initializes TP, in zeroed memory, as the thread pointer of a task that has no libc thread. FROM
+ * is its creator's thread pointer. Sets the fields that the profiler's and libc's code reads: the
+ * pointers to itself, the flag for several threads, the secrets of the stack protector and of jump
+ * buffers, and whether there is a shadow stack. */
+static inline void cp_thread_pointer_fill(char *tp, const char *from)
+{
+	((void **)tp)[0] = tp;
+	((void **)tp)[2] = tp;
+	((uint32_t *)tp)[6] = 1;
+	for (unsigned i = 5; i < 10; i++)
+		((uint64_t *)tp)[i] = ((const uint64_t *)from)[i];
+}
+
+/* clone(2) with FLAGS. The child runs fn(arg) on the stack that ends at TOP, and exits with status
+ * 0 when fn returns. Returns the child's id, or a negative errno. TID is used for
+ * CLONE_PARENT_SETTID and CLONE_CHILD_CLEARTID, TLS for CLONE_SETTLS. */
+static inline long cp_clone(unsigned long flags, void *top, void (*fn)(void *), void *arg,
+			    uint32_t *tid, void *tls)
+{
+	void **sp = (void **)((uintptr_t)top & ~(uintptr_t)15);
+	long ret;
+	register long r10 __asm__("r10") = (long)tid;
+	register long r8 __asm__("r8") = (long)tls;
+
+	*--sp = arg;
+	*--sp = (void *)(uintptr_t)fn;
+	__asm__ volatile("syscall\n\t"
+			 "testq %%rax, %%rax\n\t"
+			 "jnz 1f\n\t"
+			 "xorl %%ebp, %%ebp\n\t"
+			 "popq %%rax\n\t"
+			 "popq %%rdi\n\t"
+			 ".cfi_remember_state\n\t"
+			 ".cfi_undefined rip\n\t" /* as in cp_call_on_stack */
+			 "callq *%%rax\n\t"
+			 "xorl %%edi, %%edi\n\t"
+			 "movl $60, %%eax\n\t" /* exit */
+			 "syscall\n\t"
+			 "hlt\n\t"
+			 ".cfi_restore_state\n"
+			 "1:"
+			 : "=a"(ret)
+			 : "a"(56L /* clone */), "D"(flags), "S"(sp), "d"(tid), "r"(r10), "r"(r8)
+			 : "rcx", "r11", "memory", "cc");
+	return ret;
+}
+
+/* Returns the number of the system call that UC would make next, and its second argument in
+ * *SECOND. Both are meaningful only if UC is at a system call. */
+static inline long cp_context_call(const ucontext_t *uc, uint64_t *second)
+{
+	*second = (uint64_t)uc->uc_mcontext.gregs[REG_RSI];
+	return (long)uc->uc_mcontext.gregs[REG_RAX];
+}
+
+/* Returns whether UC is at a system call that was already entered. The syscall instruction stores
+ * the address after itself in rcx, and the kernel has set rip back by the length of the
+ * instruction. Processors with FRED don't store it; the result is then false. */
+static inline bool cp_context_was_in_call(const ucontext_t *uc)
+{
+	return uc->uc_mcontext.gregs[REG_RCX] == uc->uc_mcontext.gregs[REG_RIP] + 2;
+}
+
+static inline void cp_context_end_call(ucontext_t *uc, long result)
+{
+	uc->uc_mcontext.gregs[REG_RAX] = result;
+	uc->uc_mcontext.gregs[REG_RIP] += 2;
+}
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The protocol of the control socket: what `cprof` asks of a profiled process, and what it is told.
+ *
+ * The socket is of type SOCK_SEQPACKET. Its name is abstract: NUL, CP_CONTROL_NAME, and the pid as
+ * the process itself counts; where that name is taken, "." and a number follow. A connection
+ * carries one request and one reply, both a struct cp_control_message that is cut after SIZE bytes
+ * of TEXT. Host byte order: both ends are on one machine.
+ *
+ * The library and the tool may be of different versions. A reply always has the version of the
+ * library; a request of another version gets -EPROTO and no text. New keys in a text don't change
+ * the version.
+ */
+#ifndef CP_CONTROL_H
+#define CP_CONTROL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define CP_CONTROL_MAGIC UINT32_C(0x4c544350)
+#define CP_CONTROL_VERSION 1
+#define CP_CONTROL_NAME "libcprof/"
+/* Most bytes of TEXT. */
+#define CP_CONTROL_TEXT 8176
+
+/* clang-format off */
+/* | request | text                     | descriptor | result, text of the reply                        |
+ * |---------|--------------------------|------------|--------------------------------------------------|
+ * | STATUS  | none                     | none       | lines "key=value"; "cpu.key=value" for each mode |
+ * | START   | settings, as variables:  | none       | as STATUS. -EALREADY: a mode is on; -EINVAL: a   |
+ * |         | "CPUPROFILE=/tmp/a.pb";  |            | setting is bad, or none is a mode's; -EBUSY: the |
+ * |         | "nofile=1": no file is   |            | program starts or stops something; or the error  |
+ * |         | written, whatever path;  |            | of the path or the kernel                        |
+ * |         | "for_ns=N": ends then    |            |                                                  |
+ * | STOP    | "mode=cpu"; "discard=1": | none       | the status before it. -ESRCH: the mode isn't on; |
+ * |         | no file is written       |            | -EBUSY; -EOPNOTSUPP; or the error of the write   |
+ * | DUMP    | "mode=cpu", also of a    | of a memfd | none. -ESRCH: the mode isn't on; -EINVAL: the    |
+ * |         | companion: "mode=peak"   |            | descriptor is none of a file in memory           |
+ */
+/* clang-format on */
+enum cp_control_request {
+	CP_CONTROL_STATUS = 1,
+	CP_CONTROL_START,
+	CP_CONTROL_STOP,
+	CP_CONTROL_DUMP,
+	CP_CONTROL_REQUESTS /* one more than the last */
+};
+
+struct cp_control_message {
+	uint32_t magic;
+	uint16_t version;
+	uint16_t request; /* enum cp_control_request; in a reply the same */
+	int32_t result;	  /* of a reply: 0, or a negative errno; of a request: 0 */
+	uint32_t size;	  /* bytes of TEXT that follow */
+	char text[CP_CONTROL_TEXT];
+};
+
+#define CP_CONTROL_HEADER offsetof(struct cp_control_message, text)
+
+#endif

@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: BSD-3-Clause
+SIGSAFE_SOURCES += \
+	%D%/arena.c \
+	%D%/fdwrite.c \
+	%D%/globs.c \
+	%D%/index.c \
+	%D%/log.c \
+	%D%/notes.c \
+	%D%/pages.c \
+	%D%/sort.c \
+	%D%/stackcopy.c \
+	%D%/sys.c \
+	%D%/text.c \
+	%D%/vec.c

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* clang-format off */
+/* Chooses where the profiler's memory lies in the address space: far from all mappings that the
+ * kernel places.
+ *
+ * A program may keep track of the pages that it has unmapped. It may unmap them again, read them
+ * to get a fault, map or attach memory there, or let a stack grow over them. The kernel places the
+ * next mapping without an address into exactly such a hole. So the profiler's mappings have an
+ * address.
+ *
+ * The place is below two thirds of the address space. The kernel puts a position-independent
+ * program at two thirds, with its heap above it. Other mappings begin near the end of the space
+ * and go down, or, where stacks have no limit, begin at a third (aarch64: a quarter) and go up. So
+ * there are terabytes free on both sides. On x86_64, sanitizers also expect a program's memory
+ * there:
+ *
+ * | sanitizer | a program's memory is there (0x... 0000 0000)                         |
+ * |-----------|-----------------------------------------------------------------------|
+ * | address   | from 1001, except its heap: 5000 to 5400, 6000 to 6400                |
+ * | thread    | below 0080 (newer: 0200), 5500 to 5680 (5a00), above 7e80 (7a00)      |
+ * | memory    | below 0100, 5100 to 6000, above 7400                                  |
+ * | here      | 5515 to 5555                                                          |
+ *
+ * No range is reserved, because a reservation counts for RLIMIT_AS. MAP_FIXED_NOREPLACE fails if
+ * the place is already mapped; kernels before 4.17 treat it as a hint. The loader chooses the
+ * place of the libraries that it maps for the profiler (zlib, libunwind), but they are loaded at
+ * the start.
+ */
+/* clang-format on */
+#include "base/sys.h"
+
+#include <errno.h>
+
+#include "base/atomic.h"
+
+#define HUGE_PAGE ((uintptr_t)2 << 20)
+/* If a place is taken, the next try skips twice the distance of the previous try. */
+#define SKIP_MIN ((uintptr_t)64 << 10)
+#define TRIES 24
+
+/* Address of the next mapping; 0: no mapping yet. A fork child continues from there. */
+static uintptr_t next;
+
+struct part {
+	uintptr_t begin, size;
+};
+
+static struct part own_part(void)
+{
+	uintptr_t space = cp_arch_user_space(&next);
+	uintptr_t size = space >> 9;
+
+	return (struct part){ (space / 3 * 2 - size) & -HUGE_PAGE, size };
+}
+
+/* Returns an address in the part's first half, as random as the library's own address. */
+static uintptr_t first(const struct part *p)
+{
+	return p->begin + ((uintptr_t)&next & -CP_ARCH_PAGE_MAX) % (p->size / 2);
+}
+
+/* Returns an address for SIZE bytes, at least SKIP after the last mapping. Restarts at the part's
+ * begin after its end, because most mappings there have been unmapped by then. */
+static uintptr_t choose(const struct part *p, uintptr_t size, uintptr_t skip)
+{
+	uintptr_t align = size < HUGE_PAGE ? CP_ARCH_PAGE_MAX : HUGE_PAGE;
+	uintptr_t was = cp_load_relaxed(&next), at, end;
+
+	do {
+		at = ((was ? was + skip : first(p)) + align - 1) & -align;
+		if (at - p->begin > p->size - size)
+			at = p->begin;
+		end = (at + size + CP_ARCH_PAGE_MAX - 1) & -CP_ARCH_PAGE_MAX;
+	} while (!cp_cas_acqrel(&next, &was, end));
+	return at;
+}
+
+static long map(size_t size, int flags, int fd)
+{
+	const struct part p = own_part();
+	long r = -EEXIST;
+
+	for (int i = 0; r == -EEXIST && i < TRIES && size <= p.size / 2; i++)
+		r = cp_syscall6(SYS_mmap, (long)choose(&p, size, i ? SKIP_MIN << i : 0), (long)size,
+				PROT_READ | PROT_WRITE, flags | MAP_FIXED_NOREPLACE, fd, 0);
+	/* There is no room (valgrind gives no such addresses), so the kernel chooses the
+	 * address. */
+	if (r == -EEXIST)
+		r = cp_syscall6(SYS_mmap, 0, (long)size, PROT_READ | PROT_WRITE, flags, fd, 0);
+	return r;
+}
+
+void *cp_sys_map(size_t size)
+{
+	long r = map(size, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+
+	return r < 0 && r > -4096 ? NULL : (void *)r;
+}
+
+long cp_sys_map_fd(int fd, size_t size)
+{
+	return map(size, MAP_SHARED, fd);
+}

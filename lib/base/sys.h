@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The one seam to the kernel: raw system calls.
+ *
+ * Called from every plane, also from handlers and from inside malloc. Each call returns the
+ * kernel's result: >= 0, or a negative errno. No call touches errno or TLS, so the interrupted
+ * code cannot notice it.
+ */
+#ifndef CP_SYS_H
+#define CP_SYS_H
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <time.h>
+
+#include "base/arch.h"
+#include "base/sysnr.h"
+
+/* A kernel signal set: one word, unlike libc's 128 bytes. */
+#define CP_SIGBIT(sig) (UINT64_C(1) << ((sig)-1))
+#define CP_SIGSET_ALL (~UINT64_C(0))
+
+#define cp_sys0(n) cp_syscall6(n, 0, 0, 0, 0, 0, 0)
+#define cp_sys1(n, a) cp_syscall6(n, (long)(a), 0, 0, 0, 0, 0)
+#define cp_sys2(n, a, b) cp_syscall6(n, (long)(a), (long)(b), 0, 0, 0, 0)
+#define cp_sys3(n, a, b, c) cp_syscall6(n, (long)(a), (long)(b), (long)(c), 0, 0, 0)
+#define cp_sys4(n, a, b, c, d) cp_syscall6(n, (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
+#define cp_sys5(n, a, b, c, d, e)                                                                  \
+	cp_syscall6(n, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), 0)
+
+static inline int cp_sys_gettid(void)
+{
+	return (int)cp_sys0(SYS_gettid);
+}
+
+static inline int cp_sys_getpid(void)
+{
+	return (int)cp_sys0(SYS_getpid);
+}
+
+static inline int cp_sys_getppid(void)
+{
+	return (int)cp_sys0(SYS_getppid);
+}
+
+/* Returns anonymous private pages, zeroed; NULL if the kernel has none. The pages lie far from the
+ * program's (see sys.c). Everything that the profiler maps comes from cp_sys_map or
+ * cp_sys_map_fd. */
+void *cp_sys_map(size_t size);
+/* Maps pages of FD, shared. Returns the address, or a negative errno. */
+long cp_sys_map_fd(int fd, size_t size);
+
+/* munmap holds the lock of the address space for as long as there are pages to unmap, and other
+ * threads' mmap waits. So one call unmaps at most one huge page, which is better not split. */
+#define CP_UNMAP_PIECE ((size_t)2 << 20)
+
+static inline void cp_sys_unmap(void *p, size_t size)
+{
+	uintptr_t at = (uintptr_t)p, end = at + size, next;
+
+	for (; p && at < end; at = next) {
+		next = (at | (CP_UNMAP_PIECE - 1)) + 1;
+		next = next < end ? next : end;
+		cp_sys2(SYS_munmap, at, next - at);
+	}
+}
+
+static inline int cp_sys_close(int fd)
+{
+	return (int)cp_sys1(SYS_close, fd);
+}
+
+/* The profiler's descriptors move at once above this number, where the program's next open doesn't
+ * look. The program may rely on getting the lowest number (close(0), then open) while another
+ * thread writes a profile. */
+#define CP_FD_FLOOR 500
+
+static inline int cp_sys_open(const char *path, int flags, int mode)
+{
+	int fd = (int)cp_sys4(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC, mode);
+	int high;
+
+	if (fd < 0 || fd >= CP_FD_FLOOR)
+		return fd;
+	high = (int)cp_sys3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, CP_FD_FLOOR);
+	if (high < 0)
+		return fd; /* the limit on descriptors is low */
+	cp_sys_close(fd);
+	return high;
+}
+
+static inline long cp_sys_read(int fd, void *buf, size_t n)
+{
+	return cp_sys3(SYS_read, fd, buf, n);
+}
+
+static inline long cp_sys_pread(int fd, void *buf, size_t n, uint64_t off)
+{
+	return cp_sys4(SYS_pread64, fd, buf, n, off);
+}
+
+static inline long cp_sys_write(int fd, const void *buf, size_t n)
+{
+	return cp_sys3(SYS_write, fd, buf, n);
+}
+
+/* The kernel's clock id of a thread's CPU time: ~tid, the per-thread flag, the scheduler clock. */
+#define CP_THREAD_CLOCK(tid) ((int)((~(unsigned)(tid) << 3) | 6u))
+
+/* Returns the time of CLOCK in ns; 0 if the clock's thread has ended. */
+static inline uint64_t cp_sys_clock_ns(int clock)
+{
+	struct timespec t = { 0 };
+
+	cp_sys2(SYS_clock_gettime, clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Copies up to N bytes at ADDR of this process into TO, without faulting. The copy ends before the
+ * first unreadable page. Returns the number of bytes, or a negative errno; -EFAULT if no byte is
+ * readable. Some sandboxes deny the call (-EPERM, -ENOSYS). The caller's tid addresses the
+ * process, because the pid has no memory any more after main's thread has ended. */
+static inline long cp_sys_peek_some(void *to, uint64_t addr, size_t n)
+{
+	struct iovec l = { to, n }, r = { (void *)(uintptr_t)addr, n };
+
+	return cp_syscall6(SYS_process_vm_readv, cp_sys_gettid(), (long)&l, 1, (long)&r, 1, 0);
+}
+
+/* Copies all N bytes. Returns N, or a negative errno. */
+static inline long cp_sys_peek(void *to, uint64_t addr, size_t n)
+{
+	long got = cp_sys_peek_some(to, addr, n);
+
+	return got < 0 ? got : got == (long)n ? got : -14 /* EFAULT */;
+}
+
+/* The kernel's struct for rt_sigaction, the same on all supported architectures. libc's struct
+ * differs. */
+struct cp_sys_sigaction {
+	void (*handler)(int);
+	unsigned long flags;
+	void (*restorer)(void);
+	uint64_t mask;
+};
+
+static inline long cp_sys_sigaction(int sig, const struct cp_sys_sigaction *act,
+				    struct cp_sys_sigaction *old)
+{
+	return cp_sys4(SYS_rt_sigaction, sig, act, old, sizeof(act->mask));
+}
+
+/* Changes the calling thread's mask as HOW says; OLD may be NULL. */
+static inline void cp_sys_sigmask(int how, const uint64_t *set, uint64_t *old)
+{
+	cp_sys4(SYS_rt_sigprocmask, how, set, old, sizeof(uint64_t));
+}
+
+static inline long cp_sys_futex_wait(uint32_t *word, uint32_t expected,
+				     const struct timespec *timeout)
+{
+	return cp_sys4(SYS_futex, word, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, expected, timeout);
+}
+
+static inline long cp_sys_futex_wake(uint32_t *word, int n)
+{
+	return cp_sys3(SYS_futex, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, n);
+}
+
+static inline void cp_sys_yield(void)
+{
+	cp_sys0(SYS_sched_yield);
+}
+
+/* Gives the calling task the ordinary scheduling policy if a real-time thread created it. The
+ * profiler's work must not run before the program's. The kernel never refuses this. */
+static inline void cp_sys_leave_realtime(void)
+{
+	const struct sched_param ordinary = { .sched_priority = 0 };
+	long policy = cp_sys1(SYS_sched_getscheduler, 0);
+
+	if (policy == SCHED_FIFO || policy == SCHED_RR)
+		cp_sys3(SYS_sched_setscheduler, 0, SCHED_OTHER, &ordinary);
+}
+
+#endif

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The collector's loop: it sleeps, serves requests, looks for unannounced threads, and notices when
+ * it is the last task. See collect.h.
+ */
+#include <time.h>
+
+#include "collect/collect.h"
+#include "collect/collect_state.h"
+#include "host/sigprof_handler.h"
+#include "sample/own_time.h"
+#include "base/atomic.h"
+#include "unwind/signal/cfi_module.h"
+#include "sample/lock_clock.h"
+#include "base/sys.h"
+#include "collect/sweep.h"
+#include "collect/threads.h"
+#include "profile/tick_rate.h"
+#include "collect/worker.h"
+
+/* Intervals of the sweep for unannounced threads: the first is used after the start and while such
+ * a thread was seen, the second otherwise. */
+#define SWEEP_FIRST_NS UINT64_C(100000000)
+#define SWEEP_NS UINT64_C(1000000000)
+/* The same while no mode is on: for a program whose threads have all ended by system calls that
+ * nobody saw, and which only the collector keeps. */
+#define SWEEP_IDLE_NS UINT64_C(60000000000)
+/* After main has ended and while others run, a thread may end unnoticed. */
+#define END_CHECK_NS UINT64_C(20000000)
+#define JOINING_NS UINT64_C(10000000)
+/* A sweep may take at most 1/SWEEP_SHARE of the time; with many threads it comes less often. */
+#define SWEEP_SHARE 500
+#define SWEEP_MAX_NS UINT64_C(2000000000) /* upper limit of the interval */
+
+/* Requests are taken under the lock, so a request is either still there or being served. */
+static void serve_all(void *tick)
+{
+	cp_collector.work->serve(cp_collect_take(~CP_REQUEST_QUIT) | *(uint32_t *)tick);
+}
+
+static struct cp_sweep_ours ours(void)
+{
+	return (struct cp_sweep_ours){ { cp_load_relaxed(&cp_collector.thread_tid), cp_worker_tid(),
+					 0 } };
+}
+
+bool cp_collect_loop_only_caller(void)
+{
+	struct cp_sweep_ours tasks = ours();
+
+	tasks.tid[2] = cp_sys_gettid();
+	return cp_sweep_all_gone(&tasks);
+}
+
+/* Return true if every thread of the program has ended, main before the process, so that only the
+ * collector keeps the process alive. libc would now run exit(0) in the last thread. When the
+ * collector's thread returns from its thread function, libc takes it as the last thread and runs
+ * exit(0) there. If a thread ended unknown to libc, libc still counts it and does not exit, even
+ * when the collector's thread ends. */
+static bool only_we_are_left(void)
+{
+	struct cp_sweep_ours tasks = ours();
+
+	return cp_threads_main_ended() && cp_sweep_all_gone(&tasks);
+}
+
+static uint64_t min_u64(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static void sleep_until(uint32_t seen, uint64_t deadline)
+{
+	uint64_t now = cp_sys_clock_ns(CLOCK_MONOTONIC), left;
+	struct timespec timeout;
+
+	deadline = min_u64(deadline, cp_control_socket_due());
+	if (now >= deadline)
+		return;
+	left = deadline - now;
+	timeout = (struct timespec){ (time_t)(left / 1000000000u), (long)(left % 1000000000u) };
+	if (cp_control_socket_is_open())
+		cp_control_socket_sleep(&cp_collector.wakeups, seen, &timeout);
+	else
+		cp_sys_futex_wait(&cp_collector.wakeups, seen, &timeout);
+}
+
+/* Open the control socket if there is to be one. Where it can't be had, one attempt is made in each
+ * task. */
+static void control(bool young, bool *tried)
+{
+	if (*tried || !cp_worker_has_own_table() || !cp_collector.work->controlled(young))
+		return;
+	*tried = true;
+	cp_control_socket_open();
+}
+
+/* Update the rate of the processor's counter, which measures waits and holds. The first reading was
+ * at the begin of the loop. */
+static void look_at_counter(struct cp_tick_watch *w)
+{
+	struct cp_tick_rate_pair now = cp_tick_rate_pair();
+
+	if (cp_tick_rate_is_constant())
+		cp_tick_rate_watch_look(w, &now);
+	cp_lock_clock_set(w->rate);
+	cp_lock_clock_set_rough(w->rough);
+}
+
+static uint64_t sweep(struct cp_tick_watch *watch)
+{
+	/* CPU time: interruptions do not count as the sweep's cost. */
+	uint64_t began = cp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID), cost, again;
+	struct cp_sweep_ours tasks = ours();
+
+	cp_sigprof_handler_check();
+	cp_cfi_poll();
+	look_at_counter(watch);
+	again = cp_sweep_threads(&tasks) ? SWEEP_FIRST_NS : SWEEP_NS;
+	cost = cp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) - began;
+	if (cost > again / SWEEP_SHARE)
+		again = min_u64(cost * SWEEP_SHARE, SWEEP_MAX_NS);
+	/* While no mode is on, each look would be a wake-up for nothing. */
+	if (again != SWEEP_FIRST_NS && !cp_collector.work->busy())
+		again = SWEEP_IDLE_NS;
+	return cp_sys_clock_ns(CLOCK_MONOTONIC) + again;
+}
+
+void cp_collect_loop_end_as_last(void)
+{
+	if (cp_threads_ended_raw())
+		cp_sys1(SYS_exit, cp_threads_last_status());
+}
+
+/* End the process from a collector that has no libc thread to do so. */
+static void end_raw_task(void)
+{
+	uint32_t running = CP_COLLECTOR_RUNNING;
+
+	if (cp_load_relaxed(&cp_collector.raw_task) &&
+	    cp_cas_acqrel(&cp_collector.state, &running, CP_COLLECTOR_NONE))
+		cp_collect_loop_end_as_last();
+}
+
+static bool loop(void)
+{
+	uint64_t next_sweep = cp_sys_clock_ns(CLOCK_MONOTONIC) + SWEEP_FIRST_NS;
+	bool busy = cp_collector.work->busy(), tried = false;
+	/* New in each loop: a fork may have copied a half-made change of the parent's watch. Until
+	 * this watch has found the rate, the rate known before remains in force. */
+	struct cp_tick_watch watch = { .since = cp_tick_rate_pair() };
+
+	control(true, &tried);
+	for (;;) {
+		/* Read before the requests: a later request changes this word, and the wait below
+		 * then returns at once. */
+		uint32_t seen = cp_load_seqcst(&cp_collector.wakeups);
+		uint32_t bits = cp_load_seqcst(&cp_collector.requests), tick;
+		uint64_t now = cp_sys_clock_ns(CLOCK_MONOTONIC), deadline;
+
+		if (bits & CP_REQUEST_QUIT) {
+			cp_collect_serve_now(cp_collect_take(~0u));
+			return true;
+		}
+		if (only_we_are_left()) {
+			if (cp_threads_ended_raw())
+				cp_collector.work->last();
+			end_raw_task();
+			return true;
+		}
+		if (cp_worker_is_stale())
+			return false;
+		tick = now >= cp_collector.work->due() ? CP_REQUEST_TICK : 0;
+		if (bits | tick)
+			cp_collect_run(serve_all, &tick);
+		cp_control_socket_serve(cp_collector.work->answer);
+		if (!busy && cp_collector.work->busy())
+			next_sweep = now;
+		busy = cp_collector.work->busy();
+		if (now >= next_sweep) {
+			control(false, &tried);
+			next_sweep = cp_load_acquire(&cp_collector.joining) ? now + JOINING_NS
+									    : sweep(&watch);
+		}
+		deadline = min_u64(next_sweep, cp_collector.work->due());
+		if (cp_threads_main_ended())
+			deadline = min_u64(deadline, now + END_CHECK_NS);
+		sleep_until(seen, deadline);
+	}
+}
+
+bool cp_collect_loop(void)
+{
+	bool done;
+
+	cp_own_time_task_begin();
+	done = loop();
+	if (cp_control_socket_is_open())
+		cp_control_socket_close();
+	cp_own_time_task_end();
+	return done;
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The control socket; see control_socket.h. */
+#include "collect/control_socket.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "base/sys.h"
+#include "base/text.h"
+#include "collect/control_message.h"
+#include "collect/control_peer.h"
+#include "collect/task_sleep.h"
+
+#define BACKLOG 16
+#define BURST 20
+#define EACH_NS UINT64_C(20000000)
+#define CLIENT_NS UINT64_C(1000000000)
+#define NAMES 4
+
+static int listener = -1, client = -1;
+static bool ready;		 /* the listener or the client was, at the end of the sleep */
+static uint64_t client_deadline; /* monotonic ns */
+static uint64_t paid_until;	 /* monotonic ns: what was accepted is paid for by then */
+static struct cp_control_message message;
+
+static uint64_t now(void)
+{
+	return cp_sys_clock_ns(CLOCK_MONOTONIC);
+}
+
+/* Bind FD to the abstract name of this process. Processes of several pid namespaces may share one
+ * network namespace, and another user may have taken the name: then a number follows it. */
+static int bind_name(int fd)
+{
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	long err = -EADDRINUSE;
+
+	for (unsigned i = 0; i < NAMES && err == -EADDRINUSE; i++) {
+		size_t n = cp_text_format(a.sun_path + 1, sizeof(a.sun_path) - 1,
+					  CP_CONTROL_NAME "%d", cp_sys_getpid());
+
+		if (i)
+			n += cp_text_format(a.sun_path + 1 + n, sizeof(a.sun_path) - 1 - n, ".%x",
+					    (unsigned)(now() >> 8));
+		err = cp_sys3(SYS_bind, fd, &a, offsetof(struct sockaddr_un, sun_path) + 1 + n);
+	}
+	return (int)err;
+}
+
+static int make_listener(void)
+{
+	long fd = cp_sys3(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int err;
+
+	if (fd < 0)
+		return (int)fd;
+	err = bind_name((int)fd);
+	if (!err)
+		err = (int)cp_sys2(SYS_listen, fd, BACKLOG);
+	if (err) {
+		cp_sys_close((int)fd);
+		return err;
+	}
+	return (int)fd;
+}
+
+int cp_control_socket_open(void)
+{
+	int err = cp_task_sleep_begin();
+
+	if (err)
+		return err;
+	listener = make_listener();
+	if (listener >= 0)
+		return 0;
+	err = listener;
+	cp_control_socket_close();
+	return err;
+}
+
+bool cp_control_socket_is_open(void)
+{
+	return listener >= 0;
+}
+
+static void end_client(void)
+{
+	if (client >= 0)
+		cp_sys_close(client);
+	client = -1;
+}
+
+void cp_control_socket_close(void)
+{
+	end_client();
+	if (listener >= 0)
+		cp_sys_close(listener);
+	listener = -1;
+	cp_task_sleep_end();
+}
+
+void cp_control_socket_fork_child(void)
+{
+	listener = client = -1;
+	cp_task_sleep_fork_child();
+}
+
+static bool may_accept(uint64_t at)
+{
+	return paid_until < at + BURST * EACH_NS;
+}
+
+uint64_t cp_control_socket_due(void)
+{
+	if (listener < 0)
+		return UINT64_MAX;
+	if (client >= 0)
+		return client_deadline;
+	return may_accept(now()) ? UINT64_MAX : paid_until - (BURST - 1) * EACH_NS;
+}
+
+void cp_control_socket_sleep(uint32_t *word, uint32_t seen, const struct timespec *timeout)
+{
+	struct pollfd fds[CP_TASK_SLEEP_OWN + 1];
+	struct pollfd *mine = &fds[CP_TASK_SLEEP_OWN];
+
+	*mine = (struct pollfd){ .fd = client >= 0 ? client : listener, .events = POLLIN };
+	if (client < 0 && !may_accept(now()))
+		mine->fd = -1;
+	cp_task_sleep(word, seen, timeout, fds, CP_TASK_SLEEP_OWN + 1);
+	ready = mine->revents != 0;
+}
+
+static void accept_client(void)
+{
+	uint64_t at = now();
+
+	client = (int)cp_sys4(SYS_accept4, listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	paid_until = (paid_until > at ? paid_until : at) + EACH_NS;
+	client_deadline = at + CLIENT_NS;
+	if (client >= 0 && !cp_control_peer_may_ask(client))
+		end_client();
+}
+
+/* Room for one descriptor. The kernel closes what doesn't fit. */
+union passed {
+	struct cmsghdr header;
+	char bytes[CMSG_SPACE(sizeof(int))];
+};
+
+static int descriptor_of(struct msghdr *h)
+{
+	struct cmsghdr *c = CMSG_FIRSTHDR(h);
+	int fd = -1;
+
+	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
+	    c->cmsg_len == CMSG_LEN(sizeof(fd)))
+		memcpy(&fd, CMSG_DATA(c), sizeof(fd));
+	return fd;
+}
+
+/* Receive a request. Returns the bytes, or a negative errno. *FD is the descriptor that came with
+ * it, or -1. */
+static long receive(int *fd)
+{
+	union passed passed;
+	struct iovec data = { &message, sizeof(message) };
+	struct msghdr h = { .msg_iov = &data,
+			    .msg_iovlen = 1,
+			    .msg_control = &passed,
+			    .msg_controllen = sizeof(passed) };
+	long got = cp_sys3(SYS_recvmsg, client, &h, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+
+	*fd = got < 0 ? -1 : descriptor_of(&h);
+	return got >= 0 && (h.msg_flags & MSG_TRUNC) ? -EMSGSIZE : got;
+}
+
+static void reply(void)
+{
+	struct iovec data = { &message, CP_CONTROL_HEADER + message.size };
+	struct msghdr h = { .msg_iov = &data, .msg_iovlen = 1 };
+
+	cp_sys3(SYS_sendmsg, client, &h, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+static void serve_client(cp_control_answer *answer)
+{
+	int fd, err;
+	long got = receive(&fd);
+
+	if (got == -EAGAIN && now() < client_deadline)
+		return;
+	err = got < 0 ? (int)got : cp_control_message_check(&message, (size_t)got);
+	if (!err)
+		answer(&message, fd);
+	else
+		cp_control_message_reply(&message, err);
+	/* Rubbish gets no answer. */
+	if (!err || err == -EPROTO)
+		reply();
+	if (fd >= 0)
+		cp_sys_close(fd);
+	end_client();
+}
+
+void cp_control_socket_serve(cp_control_answer *answer)
+{
+	if (listener < 0 || (!ready && (client < 0 || now() < client_deadline)))
+		return;
+	ready = false;
+	if (client < 0)
+		accept_client();
+	if (client >= 0)
+		serve_client(answer);
+}

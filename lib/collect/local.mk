@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: BSD-3-Clause
+LIB_SOURCES += \
+	%D%/collect.c \
+	%D%/collect_loop.c \
+	%D%/collect_thread.c \
+	%D%/control_message.c \
+	%D%/control_peer.c \
+	%D%/control_socket.c \
+	%D%/drain.c \
+	%D%/sweep.c \
+	%D%/task_sleep.c \
+	%D%/task_tls.c \
+	%D%/thread_timer.c \
+	%D%/threads.c \
+	%D%/tids.c \
+	%D%/worker.c

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Writes the profiles before a signal ends the process; see fatal.h. */
+#include "host/fatal.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <time.h>
+
+#include "host/real.h"
+#include "host/profiled.h"
+#include "host/signal/disposition.h"
+#include "base/sys.h"
+
+#define DUMPS_CORE                                                                                 \
+	(CP_SIGBIT(SIGQUIT) | CP_SIGBIT(SIGILL) | CP_SIGBIT(SIGTRAP) | CP_SIGBIT(SIGABRT) |        \
+	 CP_SIGBIT(SIGBUS) | CP_SIGBIT(SIGFPE) | CP_SIGBIT(SIGSEGV) | CP_SIGBIT(SIGXCPU) |         \
+	 CP_SIGBIT(SIGXFSZ) | CP_SIGBIT(SIGSYS))
+/* Default action "terminate" (signal(7)); cp_fatal_signals adds the real-time signals. */
+#define TERMINATES                                                                                 \
+	(CP_SIGBIT(SIGHUP) | CP_SIGBIT(SIGINT) | CP_SIGBIT(SIGUSR1) | CP_SIGBIT(SIGUSR2) |         \
+	 CP_SIGBIT(SIGPIPE) | CP_SIGBIT(SIGALRM) | CP_SIGBIT(SIGTERM) | CP_SIGBIT(SIGSTKFLT) |     \
+	 CP_SIGBIT(SIGVTALRM) | CP_SIGBIT(SIGIO) | CP_SIGBIT(SIGPWR))
+#define FAULTS (CP_SIGBIT(SIGSEGV) | CP_SIGBIT(SIGBUS) | CP_SIGBIT(SIGFPE) | CP_SIGBIT(SIGILL))
+
+/* The first process of a pid namespace ignores signals without a handler, and its system calls are
+ * not interrupted; with the profiler's handler they would be. Only a signal that the kernel forces
+ * on a thread ends this process. A fault has the profiler's handler, because the fault happens
+ * again. A breakpoint or a forbidden call has no handler, because the signal that the profiler
+ * would send instead ends nothing. */
+uint64_t cp_fatal_signals(int pid)
+{
+	uint64_t signals = DUMPS_CORE | TERMINATES;
+
+	if (pid == 1)
+		return FAULTS;
+	for (int sig = SIGRTMIN; sig <= SIGRTMAX; sig++)
+		signals |= CP_SIGBIT(sig);
+	return signals;
+}
+
+/* Returns whether the fault happens again when the handler returns. True for a real fault, which
+ * no process has sent. */
+static bool happens_again(int sig, const siginfo_t *si)
+{
+	return (FAULTS & CP_SIGBIT(sig)) && si->si_code > 0;
+}
+
+/* Ends the process by SIG's default action. Returns as cp_fatal_handler does; true to let a fault
+ * happen again. */
+static bool die(int sig, siginfo_t *si)
+{
+	struct sigaction standard = { .sa_handler = SIG_DFL }, before;
+	uint64_t bit = CP_SIGBIT(sig);
+	const struct timespec now = { 0 };
+
+	CP_REAL(sigaction)(sig, &standard, &before);
+	/* The core dump then shows the fault as it was. */
+	if (happens_again(sig, si))
+		return true;
+	/* The kernel queues one signal per number. The queued SIGPROF may be from one of the
+	 * profiler's timers, and the kernel drops it if the timer has been set again since. */
+	while (sig == SIGPROF && cp_sys4(SYS_rt_sigtimedwait, &bit, NULL, &now, sizeof(bit)) == sig)
+		;
+	/* A seccomp filter that was there before the profiler may allow only tgkill. */
+	if (cp_sys4(SYS_rt_tgsigqueueinfo, cp_sys_getpid(), cp_sys_gettid(), sig, si) < 0)
+		cp_sys3(SYS_tgkill, cp_sys_getpid(), cp_sys_gettid(), sig);
+	cp_sys_sigmask(SIG_UNBLOCK, &bit, NULL);
+	/* Still running: another thread has just changed SIG's action. */
+	cp_sys_sigmask(SIG_BLOCK, &bit, NULL);
+	CP_REAL(sigaction)(sig, &before, NULL);
+	return false;
+}
+
+static const struct cp_signal_work *work;
+
+void cp_fatal_begin(const struct cp_signal_work *w)
+{
+	work = w;
+}
+
+void cp_fatal_handler(int sig, siginfo_t *si, void *context)
+{
+	bool ours = cp_profiled_is_ours();
+	int saved = errno;
+
+	(void)context;
+	if (cp_fatal_is_request(si) || (cp_sys_getpid() == 1 && !happens_again(sig, si)))
+		return;
+	work->end((DUMPS_CORE & CP_SIGBIT(sig)) != 0);
+	if (!die(sig, si) && ours)
+		work->go_on();
+	errno = saved;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The masks of the program's handlers, where the kernel's mask differs from the one that the
+ * program set.
+ *
+ * - A handler on an alternate stack, which may have room for one frame only, has SIGPROF blocked.
+ *   Where the profiler can make room for samples, SIGPROF is blocked only until then (chained.h).
+ * - A handler that blocks CP_DEFERRED_MARKER but not SIGPROF runs without the marker blocked. The
+ *   mask would otherwise say that the program blocks SIGPROF (host/signal/deferred.h).
+ */
+#ifndef CP_HANDLER_MASK_H
+#define CP_HANDLER_MASK_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The state of one call of sigaction. */
+struct cp_handler_mask {
+	struct sigaction changed;
+	bool adds_prof, removes_marker;
+	bool had_prof_added, had_marker_removed;
+};
+
+/* Return true if ACT has a handler of the program, not SIG_DFL or SIG_IGN. */
+bool cp_handler_mask_is_handler(const struct sigaction *act);
+
+/* Return the disposition that the kernel gets for SIG (1 to 64): ACT itself (may be NULL), or
+ * m->changed. If OURS is false (the process is not the session's), return ACT. Async-signal-safe.
+ */
+const struct sigaction *cp_handler_mask_begin(struct cp_handler_mask *m, int sig,
+					      const struct sigaction *act, bool ours);
+/* Call when sigaction has succeeded. Changes OLD (or NULL) to what the program had set. KEEPS:
+ * remember what was set. Async-signal-safe. */
+void cp_handler_mask_end(const struct cp_handler_mask *m, int sig, bool keeps,
+			 struct sigaction *old);
+
+/* Return the signals (kernel form) that the profiler, not the program, blocks in the handler of
+ * SIG. */
+uint64_t cp_handler_mask_added(int sig);
+
+/* Return true if SIGPROF was ever added to the mask of a handler. */
+bool cp_handler_mask_any_prof(void);
+
+#endif

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* exec and posix_spawn: the profile is written before this program is replaced, and the new program
+ * learns its parent (process_tree.h).
+ *
+ * All of these functions may run in the child of a vfork, on the parent's memory: there the new
+ * environment is built on the stack, and no other memory is written. They may also run in a handler
+ * on an alternate stack of a few KiB, from which a crash starts its reporter.
+ */
+#include <alloca.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "host/hooks/interpose.h"
+#include "host/profiled.h"
+#include "host/process_tree.h"
+#include "host/real.h"
+#include "base/sys.h"
+#include "session/process.h"
+#include "host/signals.h"
+#include "base/atomic.h"
+
+/* Number of pointers that have reserved room. A larger environment is passed on unchanged, and the
+ * new program then examines its parent. */
+#define ENVIRONMENT_MAX 8192
+/* Number of pointers for which any stack has room. */
+#define ENVIRONMENT_SMALL 128
+
+/* Return true in a child, such as a vfork's, where the new program will be another process than the
+ * session's. */
+static bool in_child(void)
+{
+	return !cp_profiled_is_this();
+}
+
+/* Room for one call at a time, in the session's process only: the child of a vfork would never give
+ * it back. */
+static char *room[ENVIRONMENT_MAX + 2];
+static uint32_t room_taken;
+
+static char **take_room(size_t n)
+{
+	return n > ENVIRONMENT_SMALL && !in_child() && !cp_exchange_acqrel(&room_taken, 1) ? room
+											   : NULL;
+}
+
+static void give_back(char **taken)
+{
+	if (taken)
+		cp_store_release(&room_taken, 0);
+}
+
+static size_t count(char *const *list)
+{
+	size_t n = 0;
+
+	while (list && list[n])
+		n++;
+	return n;
+}
+
+static char **with_variable(char **to, char *const *environment, char *variable)
+{
+	size_t n = 0;
+
+	for (; *environment; environment++)
+		if (strncmp(*environment, CP_PROCESS_TREE_VARIABLE "=",
+			    sizeof(CP_PROCESS_TREE_VARIABLE "=") - 1))
+			to[n++] = *environment;
+	to[n++] = variable;
+	to[n] = NULL;
+	return to;
+}
+
+/* Replace ENVIRONMENT by the one for a CHILD or for this process: with the profiler's variable, on
+ * the stack of the calling function, or in room that is TAKEN. */
+#define TELL(environment, child, taken)                                                            \
+	do {                                                                                       \
+		size_t n_ = count(environment);                                                    \
+		(taken) = NULL;                                                                    \
+		if (n_ <= ENVIRONMENT_MAX && cp_process_shares(environment)) {                     \
+			size_t size_ = cp_process_variable_room();                                 \
+			char *variable_ = alloca(size_), **to_ = (taken) = take_room(n_);          \
+			if (!to_)                                                                  \
+				to_ = alloca((n_ + 2) * sizeof(char *));                           \
+			cp_process_write_variable(variable_, size_, (child));                      \
+			(environment) = with_variable(to_, (environment), variable_);              \
+		}                                                                                  \
+	} while (0)
+
+static int failed(int result, char **taken)
+{
+	int saved = errno;
+
+	give_back(taken);
+	cp_process_exec_failed();
+	errno = saved;
+	return result;
+}
+
+/* Return the result of CALL, which uses the environment TOLD. */
+#define RETURN_FAILED(environment, call)                                                           \
+	char *const *told = (environment);                                                         \
+	char **taken;                                                                              \
+                                                                                                   \
+	cp_process_exec_begin();                                                                   \
+	TELL(told, in_child(), taken);                                                             \
+	return failed(call, taken)
+
+INTERPOSE int execve(const char *path, char *const argv[], char *const envp[])
+{
+	RETURN_FAILED(envp, CP_REAL(execve)(path, argv, told));
+}
+
+INTERPOSE int execv(const char *path, char *const argv[])
+{
+	RETURN_FAILED(environ, CP_REAL(execve)(path, argv, told));
+}
+
+INTERPOSE int execvp(const char *file, char *const argv[])
+{
+	RETURN_FAILED(environ, CP_REAL(execvpe)(file, argv, told));
+}
+
+INTERPOSE int execvpe(const char *file, char *const argv[], char *const envp[])
+{
+	RETURN_FAILED(envp, CP_REAL(execvpe)(file, argv, told));
+}
+
+INTERPOSE int fexecve(int fd, char *const argv[], char *const envp[])
+{
+	RETURN_FAILED(envp, CP_REAL(fexecve)(fd, argv, told));
+}
+
+/* libc's function is no more than the system call. */
+INTERPOSE int execveat(int fd, const char *path, char *const argv[], char *const envp[], int flags)
+{
+	RETURN_FAILED(envp,
+		      (int)CP_REAL(syscall)(SYS_execveat, (long)fd, path, argv, told, (long)flags));
+}
+
+/* Return the number of arguments of execl and its relatives. AP is at the environment afterwards.
+ */
+static size_t list_length(va_list ap)
+{
+	size_t n = 1;
+
+	while (va_arg(ap, char *))
+		n++;
+	return n;
+}
+
+#define GATHER(first, ap, argv)                                                                    \
+	do {                                                                                       \
+		const char *first_ = (first);                                                      \
+		va_list count_;                                                                    \
+		size_t n_;                                                                         \
+		/* The header says that it is never NULL, but some programs pass NULL. */          \
+		__asm__("" : "+r"(first_));                                                        \
+		va_copy(count_, ap);                                                               \
+		n_ = first_ ? list_length(count_) : 0;                                             \
+		va_end(count_);                                                                    \
+		(argv) = alloca((n_ + 1) * sizeof(char *));                                        \
+		(argv)[0] = (char *)first_;                                                        \
+		for (size_t i_ = 1; i_ <= n_; i_++)                                                \
+			(argv)[i_] = va_arg(ap, char *);                                           \
+	} while (0)
+
+INTERPOSE int execl(const char *path, const char *arg, ...)
+{
+	char **argv;
+	va_list ap;
+
+	va_start(ap, arg);
+	GATHER(arg, ap, argv);
+	va_end(ap);
+	RETURN_FAILED(environ, CP_REAL(execve)(path, argv, told));
+}
+
+INTERPOSE int execlp(const char *file, const char *arg, ...)
+{
+	char **argv;
+	va_list ap;
+
+	va_start(ap, arg);
+	GATHER(arg, ap, argv);
+	va_end(ap);
+	RETURN_FAILED(environ, CP_REAL(execvpe)(file, argv, told));
+}
+
+INTERPOSE int execle(const char *path, const char *arg, ...)
+{
+	char **argv, **envp;
+	va_list ap;
+
+	va_start(ap, arg);
+	GATHER(arg, ap, argv);
+	envp = va_arg(ap, char **);
+	va_end(ap);
+	RETURN_FAILED(envp, CP_REAL(execve)(path, argv, told));
+}
+
+typedef int (*spawn_function)(pid_t *, const char *, const posix_spawn_file_actions_t *,
+			      const posix_spawnattr_t *, char *const[], char *const[]);
+
+static int spawn(spawn_function real, pid_t *pid, const char *file,
+		 const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attr,
+		 char *const argv[], char *const envp[])
+{
+	char *const *told = envp;
+	char **taken;
+	int err;
+
+	TELL(told, true, taken);
+	cp_signals_exec_begin();
+	err = real(pid, file, actions, attr, argv, told);
+	cp_signals_exec_failed();
+	give_back(taken);
+	return err;
+}
+
+INTERPOSE int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+			  const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
+{
+	return spawn(CP_REAL(posix_spawn), pid, path, actions, attr, argv, envp);
+}
+
+INTERPOSE int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
+			   const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
+{
+	return spawn(CP_REAL(posix_spawnp), pid, file, actions, attr, argv, envp);
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Calls that change only the calling thread. The collector ends before such a call, and starts
+ * again afterwards with the program's new state. Only the changes of main count in this way, and
+ * those of a thread that is alone.
+ *
+ * unshare and setns fail in a process of several threads. Capabilities, and how user ids affect
+ * them, belong to each thread, but libc changes user ids in all threads. It aborts the process if a
+ * thread that kept or lost a capability gets another result than the others.
+ *
+ * close_range can give the caller its own table of descriptors, as unshare can. The collector's
+ * reference to the old table would keep its files open, and the other ends of pipes would wait for
+ * their close.
+ *
+ * mq_notify is here because it depends on descriptors, too: the collector must not close any after
+ * the call.
+ */
+#include <errno.h>
+#include <linux/close_range.h>
+#include <mqueue.h>
+#include <sched.h>
+#include <sys/syscall.h>
+
+#include "host/hooks/interpose.h"
+#include "session/process.h"
+#include "host/real.h"
+#include "session/session.h"
+#include "base/sys.h"
+
+INTERPOSE int unshare(int flags)
+{
+	bool parked = cp_session_park();
+	int result;
+
+	result = CP_REAL(unshare)(flags);
+	cp_session_unpark(parked);
+	return result;
+}
+
+INTERPOSE int setns(int fd, int type)
+{
+	bool parked = cp_session_park();
+	int result;
+
+	result = CP_REAL(setns)(fd, type);
+	cp_session_unpark(parked);
+	return result;
+}
+
+/* libc exports capset without declaring it. */
+INTERPOSE int capset(void *header, const void *data);
+
+INTERPOSE int capset(void *header, const void *data)
+{
+	bool parked;
+	int result;
+
+	if (!CP_REAL(capset)) {
+		errno = ENOSYS;
+		return -1;
+	}
+	parked = cp_session_park();
+	result = CP_REAL(capset)(header, data);
+	cp_session_unpark(parked);
+	return result;
+}
+
+/* Not every libc has close_range, and a look-up that fails allocates. libc's function is no more
+ * than the system call. */
+INTERPOSE int close_range(unsigned first, unsigned last, int flags);
+
+INTERPOSE int close_range(unsigned first, unsigned last, int flags)
+{
+	bool parked;
+	int result;
+
+	if (!(flags & CLOSE_RANGE_UNSHARE))
+		return (int)CP_REAL(syscall)(SYS_close_range, first, last, flags);
+	parked = cp_session_park();
+	result = (int)CP_REAL(syscall)(SYS_close_range, first, last, flags);
+	cp_session_unpark(parked);
+	return result;
+}
+
+INTERPOSE int mq_notify(mqd_t queue, const struct sigevent *event)
+{
+	if (!CP_REAL(mq_notify)) {
+		errno = ENOSYS;
+		return -1;
+	}
+	if (event)
+		cp_process_awaits_queue();
+	return CP_REAL(mq_notify)(queue, event);
+}

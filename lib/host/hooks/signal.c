@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Dispositions: the sigaction family sees the program's own handlers, never the profiler's
+ * (signals.h).
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/time.h>
+
+#include "host/hooks/interpose.h"
+#include "host/mask_view.h"
+#include "host/profiled.h"
+#include "host/signals.h"
+#include "host/signal/altstack.h"
+#include "modes/cpu/cpu.h"
+#include "base/sys.h"
+
+/* Signals that siginterrupt made interrupting: signal() then omits SA_RESTART. */
+static uint64_t interrupting;
+
+INTERPOSE int sigaction(int sig, const struct sigaction *act, struct sigaction *old)
+{
+	return cp_signals_sigaction(sig, act, old);
+}
+
+static sighandler_t install(int sig, sighandler_t handler, int flags)
+{
+	struct sigaction act, old;
+
+	if (handler == SIG_ERR || sig < 1 || sig > 64) {
+		errno = EINVAL;
+		return SIG_ERR;
+	}
+	memset(&act, 0, sizeof(act));
+	act.sa_handler = handler;
+	act.sa_flags = flags;
+	if (!(flags & SA_NODEFER))
+		sigaddset(&act.sa_mask, sig);
+	return cp_signals_sigaction(sig, &act, &old) < 0 ? SIG_ERR : old.sa_handler;
+}
+
+static sighandler_t bsd(int sig, sighandler_t handler)
+{
+	bool interrupts = sig > 0 && sig < 65 && (interrupting & CP_SIGBIT(sig));
+
+	return install(sig, handler, interrupts ? 0 : SA_RESTART);
+}
+
+INTERPOSE sighandler_t signal(int sig, sighandler_t handler)
+{
+	return bsd(sig, handler);
+}
+
+INTERPOSE sighandler_t bsd_signal(int sig, sighandler_t handler);
+INTERPOSE sighandler_t bsd_signal(int sig, sighandler_t handler)
+{
+	return bsd(sig, handler);
+}
+
+INTERPOSE sighandler_t ssignal(int sig, sighandler_t handler)
+{
+	return bsd(sig, handler);
+}
+
+INTERPOSE sighandler_t __sysv_signal(int sig, sighandler_t handler)
+{
+	return install(sig, handler, SA_RESETHAND | SA_NODEFER | SA_INTERRUPT);
+}
+
+INTERPOSE sighandler_t sysv_signal(int sig, sighandler_t handler)
+{
+	return install(sig, handler, SA_RESETHAND | SA_NODEFER | SA_INTERRUPT);
+}
+
+INTERPOSE int siginterrupt(int sig, int interrupt)
+{
+	struct sigaction act;
+
+	if (cp_signals_sigaction(sig, NULL, &act) < 0)
+		return -1;
+	if (interrupt) {
+		interrupting |= CP_SIGBIT(sig);
+		act.sa_flags &= ~SA_RESTART;
+	} else {
+		interrupting &= ~CP_SIGBIT(sig);
+		act.sa_flags |= SA_RESTART;
+	}
+	return cp_signals_sigaction(sig, &act, NULL);
+}
+
+INTERPOSE int sigignore(int sig)
+{
+	struct sigaction act;
+
+	memset(&act, 0, sizeof(act));
+	act.sa_handler = SIG_IGN;
+	return cp_signals_sigaction(sig, &act, NULL);
+}
+
+/* System V's sigset: SIG_HOLD only blocks; any other handler is installed and the signal unblocked.
+ * Returns SIG_HOLD if the signal was blocked, otherwise the old disposition. */
+INTERPOSE sighandler_t sigset(int sig, sighandler_t handler)
+{
+	struct sigaction act, old;
+	sigset_t set, before;
+
+	sigemptyset(&set);
+	if (sigaddset(&set, sig) < 0)
+		return SIG_ERR;
+	if (handler == SIG_HOLD) {
+		if (cp_mask_view_change(SIG_BLOCK, &set, &before) < 0)
+			return SIG_ERR;
+		if (sigismember(&before, sig))
+			return SIG_HOLD;
+		return cp_signals_sigaction(sig, NULL, &old) < 0 ? SIG_ERR : old.sa_handler;
+	}
+	memset(&act, 0, sizeof(act));
+	act.sa_handler = handler;
+	if (cp_signals_sigaction(sig, &act, &old) < 0 ||
+	    cp_mask_view_change(SIG_UNBLOCK, &set, &before) < 0)
+		return SIG_ERR;
+	return sigismember(&before, sig) ? SIG_HOLD : old.sa_handler;
+}
+
+static int result_of(long r)
+{
+	if (r >= 0)
+		return 0;
+	errno = (int)-r;
+	return -1;
+}
+
+INTERPOSE int sigaltstack(const stack_t *restrict ss, stack_t *restrict old)
+{
+	return result_of(cp_signals_sigaltstack(ss, old));
+}
+
+static bool yield_process_timer(bool wanted)
+{
+	return cp_profiled_is_this() && cp_cpu_yield_process_timer(wanted);
+}
+
+/* The profiler uses ITIMER_PROF only as a last resort; the program's own use takes precedence. */
+INTERPOSE int setitimer(__itimer_which_t which, const struct itimerval *restrict new,
+			struct itimerval *restrict old)
+{
+	bool arms = new && (new->it_value.tv_sec || new->it_value.tv_usec);
+	bool ours = which == ITIMER_PROF && new &&yield_process_timer(arms);
+	long r = ours && !arms ? 0 : cp_sys3(SYS_setitimer, which, new, old);
+
+	if (ours && old && r >= 0)
+		memset(old, 0, sizeof(*old));
+	return result_of(r);
+}
+
+INTERPOSE int getitimer(__itimer_which_t which, struct itimerval *now)
+{
+	long r = cp_sys2(SYS_getitimer, which, now);
+
+	if (r >= 0 && which == ITIMER_PROF && yield_process_timer(false))
+		memset(now, 0, sizeof(*now));
+	return result_of(r);
+}

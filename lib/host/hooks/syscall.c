@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* syscall(): libc's function for system calls that have no wrapper. Some of them end the process.
+ */
+#include <errno.h>
+#include <linux/close_range.h>
+#include <linux/futex.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "host/hooks/interpose.h"
+#include "host/profiled.h"
+#include "host/real.h"
+#include "session/process.h"
+#include "host/hooks/raw_sigaction.h"
+#include "host/hooks/seccomp.h"
+#include "host/send_self.h"
+#include "session/session.h"
+#include "host/signal/altstack.h"
+#include "base/atomic.h"
+#include "modes/lock/signal/lock_event.h"
+#include "base/sys.h"
+#include "sample/ticks.h"
+
+#ifndef FUTEX_LOCK_PI2
+#define FUTEX_LOCK_PI2 13
+#endif
+
+static void before(long number, const long *a)
+{
+	switch (number) {
+	case SYS_exit: cp_process_thread_exit((int)a[0]); break;
+	case SYS_exit_group: cp_process_end("at exit_group"); break;
+	case SYS_prctl:
+		if ((int)a[0] == PR_SET_CHILD_SUBREAPER && a[1])
+			cp_process_becomes_subreaper();
+		cp_ticks_see_prctl((int)a[0], (unsigned long)a[1]);
+		break;
+	case SYS_mq_notify:
+		if (a[1])
+			cp_process_awaits_queue();
+		break;
+	case SYS_munmap:
+	case SYS_mprotect:
+		if ((number == SYS_munmap || !(a[2] & PROT_WRITE)) &&
+		    cp_altstack_may_be_at((const void *)a[0], (size_t)a[1]) &&
+		    !cp_profiled_retired())
+			cp_altstack_invalidate((const void *)a[0], (size_t)a[1]);
+		break;
+	case SYS_seccomp:
+		cp_seccomp_begins((unsigned)a[0], (unsigned)a[1], (const void *)a[2]);
+		break;
+	}
+}
+
+/* Return true if the call is a wait. Locks that aren't libc's wait by their own system calls. */
+static bool is_wait(long number, const long *a)
+{
+	if (number == SYS_futex_waitv)
+		return true;
+	if (number != SYS_futex)
+		return false;
+	switch ((int)a[1] & FUTEX_CMD_MASK) {
+	case FUTEX_WAIT:
+	case FUTEX_WAIT_BITSET:
+	case FUTEX_WAIT_REQUEUE_PI:
+	case FUTEX_LOCK_PI:
+	case FUTEX_LOCK_PI2: return true;
+	default: return false;
+	}
+}
+
+/* Return the futex word of the wait; if the call waits for several, the first. */
+static const void *word_waited_for(long number, const long *a)
+{
+	const struct {
+		uint64_t value, address;
+	} *waiters = (const void *)a[0];
+
+	return number == SYS_futex ? (const void *)waiters
+				   : (const void *)(uintptr_t)waiters->address;
+}
+
+/* Return true if the call waited. A word that has already changed causes no wait; the other errors
+ * indicate misuse. */
+static bool has_waited(long result)
+{
+	return result >= 0 || errno == ETIMEDOUT || errno == EINTR;
+}
+
+static long futex_wait(long number, const long *a)
+{
+	struct cp_lock_moment began = cp_lock_event_begin();
+	long result = CP_REAL(syscall)(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+
+	if (has_waited(result))
+		cp_lock_event_waited(word_waited_for(number, a), began,
+				     (const void *)CP_REAL(syscall), CP_LOCK_ANY_THREAD);
+	return result;
+}
+
+/* Return true for calls that change only the calling thread when made by number; see namespace.c.
+ */
+static bool changes_caller(long number, const long *a)
+{
+	switch (number) {
+	case SYS_close_range: return (a[2] & CLOSE_RANGE_UNSHARE) != 0;
+	case SYS_capset:
+	case SYS_setgid:
+	case SYS_setgroups:
+	case SYS_setns:
+	case SYS_setregid:
+	case SYS_setresgid:
+	case SYS_setresuid:
+	case SYS_setreuid:
+	case SYS_setuid:
+	case SYS_unshare: return true;
+	default: return false;
+	}
+}
+
+/* Send a signal of a thread to itself through send_self.h. Returns true if it was sent; see send.c.
+ */
+static bool is_sent(long number, const long *a)
+{
+	switch (number) {
+	case SYS_tkill:
+		return (int)a[1] == SIGPROF &&
+		       cp_send_self_tgkill(cp_sys_getpid(), (pid_t)a[0], (int)a[1]);
+	case SYS_tgkill: return cp_send_self_tgkill((pid_t)a[0], (pid_t)a[1], (int)a[2]);
+	default: return false;
+	}
+}
+
+static long call_alone(long number, const long *a)
+{
+	bool parked = cp_session_park();
+	long result;
+
+	result = CP_REAL(syscall)(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+	cp_session_unpark(parked);
+	return result;
+}
+
+INTERPOSE long syscall(long number, ...)
+{
+	long a[6], result;
+	va_list ap;
+
+	/* Arguments that the caller didn't pass are read as garbage and passed on, as libc's own
+	 * syscall does. */
+	va_start(ap, number);
+	for (int i = 0; i < 6; i++)
+		a[i] = va_arg(ap, long);
+	va_end(ap);
+	if (number == SYS_execve)
+		return execve((const char *)a[0], (char *const *)a[1], (char *const *)a[2]);
+	if (number == SYS_execveat)
+		return execveat((int)a[0], (const char *)a[1], (char *const *)a[2],
+				(char *const *)a[3], (int)a[4]);
+	if (cp_load_relaxed(&cp_lock_on) && is_wait(number, a))
+		return futex_wait(number, a);
+	if (changes_caller(number, a))
+		return call_alone(number, a);
+	if (is_sent(number, a))
+		return 0;
+	if (number == SYS_sigaltstack)
+		return sigaltstack((const stack_t *)a[0], (stack_t *)a[1]);
+	if (number == SYS_ptrace && a[0] == PTRACE_TRACEME)
+		return ptrace(PTRACE_TRACEME, a[1], a[2], a[3]);
+	if (number == SYS_rt_sigaction && cp_raw_sigaction(a, &result))
+		return result;
+	before(number, a);
+	return CP_REAL(syscall)(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+/* Return true for options that affect setuid, setgroups and the like. */
+static bool changes_privileges(int option)
+{
+	return option == PR_SET_KEEPCAPS || option == PR_SET_SECUREBITS ||
+	       option == PR_CAPBSET_DROP || option == PR_CAP_AMBIENT;
+}
+
+static int prctl_alone(int option, const unsigned long *a)
+{
+	bool parked = cp_session_park();
+	int result;
+
+	result = CP_REAL(prctl)(option, a[0], a[1], a[2], a[3]);
+	cp_session_unpark(parked);
+	return result;
+}
+
+INTERPOSE int prctl(int option, ...)
+{
+	unsigned long a[4];
+	va_list ap;
+
+	va_start(ap, option);
+	for (int i = 0; i < 4; i++)
+		a[i] = va_arg(ap, unsigned long);
+	va_end(ap);
+	if (option == PR_SET_SECCOMP && a[0] == SECCOMP_MODE_STRICT)
+		cp_seccomp_begins(SECCOMP_SET_MODE_STRICT, 0, NULL);
+	else if (option == PR_SET_SECCOMP && a[0] == SECCOMP_MODE_FILTER)
+		cp_seccomp_begins(SECCOMP_SET_MODE_FILTER, 0, (const void *)a[1]);
+	else if (option == PR_SET_CHILD_SUBREAPER && a[0])
+		cp_process_becomes_subreaper();
+	cp_ticks_see_prctl(option, a[0]);
+	if (changes_privileges(option))
+		return prctl_alone(option, a);
+	return CP_REAL(prctl)(option, a[0], a[1], a[2], a[3]);
+}

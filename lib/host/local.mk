@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: BSD-3-Clause
+LIB_SOURCES += \
+	%D%/handler_mask.c \
+	%D%/process_tree.c \
+	%D%/fork_mark.c \
+	%D%/mask_view.c \
+	%D%/chained.c \
+	%D%/disposition_view.c \
+	%D%/fatal.c \
+	%D%/handler_stack.c \
+	%D%/profiled.c \
+	%D%/real.c \
+	%D%/send_self.c \
+	%D%/sigprof_handler.c \
+	%D%/signals.c
+PRELOAD_SOURCES += \
+	%D%/hooks/credentials.c \
+	%D%/hooks/exec.c \
+	%D%/hooks/exit.c \
+	%D%/hooks/fork.c \
+	%D%/hooks/loader.c \
+	%D%/hooks/mask.c \
+	%D%/hooks/namespace.c \
+	%D%/hooks/procfs.c \
+	%D%/hooks/raw_sigaction.c \
+	%D%/hooks/seccomp.c \
+	%D%/hooks/send.c \
+	%D%/hooks/signal.c \
+	%D%/hooks/syscall.c \
+	%D%/hooks/thread_create.c \
+	%D%/hooks/trace.c
+SIGSAFE_SOURCES += \
+	%D%/signal/altstack.c \
+	%D%/signal/disposition.c \
+	%D%/signal/deferred.c \
+	%D%/signal/restart.c \
+	%D%/signal/sigprof.c

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The program's view of its masks; see mask_view.h. */
+#include "host/mask_view.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "host/profiled.h"
+#include "host/handler_mask.h"
+#include "host/handler_stack.h"
+#include "host/real.h"
+#include "host/send_self.h"
+#include "host/signal/deferred.h"
+#include "base/sys.h"
+#include "host/signals.h"
+
+/* Deliver a SIGPROF that was deferred while it was blocked. */
+static void deliver_held(void)
+{
+	if (!cp_deferred_blocked() && cp_deferred_any())
+		cp_send_self_held();
+}
+
+/* Why SIGPROF is blocked in the kernel although the program does not believe it blocked. */
+enum blocker {
+	BLOCKED_BY_NONE,
+	/* The profiler blocked it, in a handler on an alternate stack (handler_mask.h). */
+	BLOCKED_BY_PROFILER,
+	/* The kernel gave the thread the mask: the sa_mask of a handler, which ends with the
+	 * handler; or the mask of a thread that blocked SIGPROF before the start. */
+	BLOCKED_BY_KERNEL,
+};
+
+static enum blocker blocker(void)
+{
+	const uint64_t none = 0;
+	uint64_t now = 0;
+
+	cp_sys_sigmask(SIG_BLOCK, &none, &now);
+	cp_deferred_see(now);
+	if (!(now & CP_SIGBIT(SIGPROF)) || cp_deferred_blocked())
+		return BLOCKED_BY_NONE;
+	return cp_handler_mask_any_prof() && cp_handler_stack_is_alternate() ? BLOCKED_BY_PROFILER
+									     : BLOCKED_BY_KERNEL;
+}
+
+static void put(sigset_t *set, int sig, bool in)
+{
+	if (in)
+		sigaddset(set, sig);
+	else
+		sigdelset(set, sig);
+}
+
+/* Copy the kernel's part of a set. libc's set is longer; neither the kernel nor libc's sigprocmask
+ * touches the rest of the program's set. */
+static void copy(sigset_t *to, const sigset_t *from)
+{
+	memcpy(to, from, sizeof(uint64_t));
+}
+
+/* Change OLD from the kernel's mask to the program's view. SIGPROF stays in OLD where a handler's
+ * mask blocks it in the kernel. */
+static void show(sigset_t *old)
+{
+	if (cp_self.marker && sigismember(old, SIGPROF) == 0)
+		put(old, CP_DEFERRED_MARKER, cp_self.marker_blocked);
+	if (cp_deferred_blocked())
+		sigaddset(old, SIGPROF);
+	else if (sigismember(old, SIGPROF) == 1 && cp_handler_mask_any_prof() &&
+		 cp_handler_stack_is_alternate())
+		sigdelset(old, SIGPROF);
+}
+
+/* Return the kernel's part of a change. */
+static sigset_t part_of_kernel(int how, const sigset_t *set, enum blocker by)
+{
+	bool mentions = sigismember(set, SIGPROF) == 1;
+	sigset_t other = { 0 };
+
+	copy(&other, set);
+	if (how == SIG_SETMASK && by == BLOCKED_BY_PROFILER)
+		sigaddset(&other, SIGPROF);
+	else if (how != SIG_UNBLOCK && by != BLOCKED_BY_KERNEL)
+		sigdelset(&other, SIGPROF);
+	if ((cp_self.marker || how == SIG_SETMASK) && !(by == BLOCKED_BY_KERNEL && mentions))
+		put(&other, CP_DEFERRED_MARKER, mentions);
+	return other;
+}
+
+/* Apply the view's part of a change. A SIGPROF that the kernel itself keeps blocked for a handler
+ * is not added to the view, which would outlast the handler. */
+static void part_of_view(int how, const sigset_t *set, enum blocker by)
+{
+	bool mentions = sigismember(set, SIGPROF) == 1;
+	bool wants = sigismember(set, CP_DEFERRED_MARKER) == 1;
+
+	if (by == BLOCKED_BY_KERNEL && mentions)
+		return;
+	if (how == SIG_SETMASK) {
+		cp_self.marker = 1;
+		cp_self.marker_blocked = wants;
+		cp_deferred_set_blocked(mentions);
+	} else {
+		if (wants)
+			cp_self.marker_blocked = how == SIG_BLOCK;
+		if (mentions)
+			cp_deferred_set_blocked(how == SIG_BLOCK);
+	}
+	deliver_held();
+}
+
+static int change(int how, const sigset_t *set, sigset_t *old)
+{
+	bool mentions = set && sigismember(set, SIGPROF) == 1;
+	bool blocks = how == SIG_SETMASK || (how == SIG_BLOCK && mentions);
+	enum blocker by = set && blocks ? blocker() : BLOCKED_BY_NONE;
+	sigset_t other, before;
+	uint64_t was;
+	int err;
+
+	if (set)
+		other = part_of_kernel(how, set, by);
+	err = CP_REAL(pthread_sigmask)(how, set ? &other : NULL, &before);
+	if (err)
+		return err;
+	memcpy(&was, &before, sizeof(was));
+	cp_deferred_see(was);
+	if (old) {
+		copy(old, &before);
+		show(old);
+	}
+	if (set)
+		part_of_view(how, set, by);
+	return 0;
+}
+
+int cp_mask_view_change(int how, const sigset_t *set, sigset_t *old)
+{
+	bool active, ours; /* asked once: it takes a system call */
+	int err;
+
+	if (cp_self.in_capture)
+		return CP_REAL(sigprocmask)(how, set, old);
+	active = cp_profiled_active();
+	ours = active && cp_profiled_is_this();
+	if (active && !ours)
+		cp_deferred_leave_to_child();
+	/* A thread that believes SIGPROF blocked must be able to unblock it after a stop. */
+	if (!ours && (active || !cp_deferred_blocked())) {
+		/* The mask is now the program's alone; a vfork's child has its parent's. */
+		if (!active)
+			cp_self.marker = 0;
+		return CP_REAL(sigprocmask)(how, set, old);
+	}
+	err = change(how, set, old);
+	if (err) {
+		errno = err;
+		return -1;
+	}
+	return 0;
+}
+
+/* The kernel has a SIGPROF pending where SIGPROF is blocked in the kernel: while a handler runs
+ * whose mask blocks it. */
+int cp_mask_view_pending(sigset_t *set)
+{
+	int err = CP_REAL(sigpending)(set);
+
+	if (!err && sigismember(set, SIGPROF) == 1 && cp_profiled_is_ours() &&
+	    !cp_send_self_is_pending())
+		sigdelset(set, SIGPROF);
+	if (!err && cp_deferred_blocked_now() && cp_deferred_any())
+		sigaddset(set, SIGPROF);
+	return err;
+}
+
+/* While MASK is in force for the one call, a deferred signal that MASK unblocks must end the call.
+ * SIGPROF is really blocked until the call; otherwise the deferred signal could be delivered too
+ * early. */
+int cp_mask_view_suspend(const sigset_t *mask)
+{
+	int result, saved;
+
+	if (!cp_profiled_is_ours() || !cp_deferred_blocked_now() || sigismember(mask, SIGPROF) != 0)
+		return CP_REAL(sigsuspend)(mask);
+	cp_deferred_really_block(true);
+	cp_deferred_set_blocked(false);
+	deliver_held();
+	result = CP_REAL(sigsuspend)(mask);
+	saved = errno;
+	cp_deferred_set_blocked(true);
+	cp_deferred_really_block(false);
+	errno = saved;
+	return result;
+}
+
+/* Return the time left of TIMEOUT, which began at BEGAN. */
+static struct timespec left_of(const struct timespec *timeout, uint64_t began)
+{
+	const uint64_t second = 1000000000u;
+	uint64_t elapsed = cp_sys_clock_ns(CLOCK_MONOTONIC) - began;
+	struct timespec left = *timeout;
+
+	left.tv_sec -= (time_t)(elapsed / second);
+	left.tv_nsec -= (long)(elapsed % second);
+	if (left.tv_nsec < 0) {
+		left.tv_nsec += (long)second;
+		left.tv_sec--;
+	}
+	return left.tv_sec < 0 ? (struct timespec){ 0 } : left;
+}
+
+static bool is_now(const struct timespec *t)
+{
+	return t && !t->tv_sec && !t->tv_nsec;
+}
+
+/* Take a deferred signal, with the siginfo that libc's call would give. */
+static bool take_held(siginfo_t *si)
+{
+	if (!cp_deferred_any() || !cp_deferred_take(si))
+		return false;
+	if (si->si_code == SI_TKILL)
+		si->si_code = SI_USER;
+	return true;
+}
+
+/* Wait for SET, repeating calls that end for a reason other than the program's: a sample; a handler
+ * of the profiler; a signal that woke this thread while another thread, in which only the program
+ * believes SIGPROF blocked, was faster. That signal is deferred, or is about to be. Whether a
+ * handler of the program for one of ENDS ran as well, maybe between two calls, is unknown. So where
+ * there is such a handler, the call is not repeated. */
+static int wait(const sigset_t *set, siginfo_t *si, const struct timespec *timeout, uint64_t ends)
+{
+	const uint64_t began = timeout ? cp_sys_clock_ns(CLOCK_MONOTONIC) : 0;
+	const bool prof = sigismember(set, SIGPROF) == 1;
+	const struct timespec *still = timeout;
+	struct timespec left;
+	int sig = 0;
+
+	for (;;) {
+		if (prof && take_held(si))
+			return SIGPROF;
+		if (sig && !is_now(timeout) && cp_signals_may_have_run(ends)) {
+			errno = EINTR;
+			return -1;
+		}
+		sig = CP_REAL(sigtimedwait)(set, si, still);
+		if (sig < 0 ? errno != EINTR : sig != SIGPROF || !cp_send_self_take_sample(si))
+			return sig;
+		if (timeout) {
+			left = left_of(timeout, began);
+			still = &left;
+		}
+	}
+}
+
+int cp_mask_view_wait(const sigset_t *set, siginfo_t *si, const struct timespec *timeout)
+{
+	const bool prof = sigismember(set, SIGPROF) == 1;
+	const uint64_t really = prof ? CP_SIGBIT(SIGPROF) : 0;
+	uint64_t waited_for, before = 0, view;
+	int sig, saved;
+	siginfo_t own;
+
+	if (!cp_profiled_is_ours() || (!prof && is_now(timeout)))
+		return CP_REAL(sigtimedwait)(set, si, timeout);
+	/* SIGPROF is really blocked meanwhile: a handler between the check for a deferred signal
+	 * and the wait would take the wake-up that the wait needs. */
+	cp_sys_sigmask(SIG_BLOCK, &really, &before);
+	cp_deferred_see(before);
+	view = cp_deferred_blocked() ? before | CP_SIGBIT(SIGPROF) : before;
+	memcpy(&waited_for, set, sizeof(waited_for));
+	if (prof)
+		cp_deferred_set_waiting(true);
+	sig = wait(set, si ? si : &own, timeout, ~(view | waited_for));
+	if (!prof)
+		return sig;
+	saved = errno;
+	cp_deferred_set_waiting(false);
+	if (!(before & CP_SIGBIT(SIGPROF)))
+		cp_deferred_really_block(false);
+	errno = saved;
+	return sig;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which process is profiled; see profiled.h. */
+#include "host/profiled.h"
+
+#include <stdint.h>
+
+#include "base/atomic.h"
+#include "base/sys.h"
+#include "host/fork_mark.h"
+
+static uint32_t active;
+static uint32_t retired;
+static int pid;
+
+void cp_profiled_begin(void)
+{
+	pid = cp_sys_getpid();
+}
+
+void cp_profiled_set_active(bool is)
+{
+	cp_store_release(&active, is);
+}
+
+void cp_profiled_retire(void)
+{
+	cp_store_relaxed(&retired, 1);
+}
+
+void cp_profiled_return(void)
+{
+	cp_store_relaxed(&retired, 0);
+}
+
+int cp_profiled_pid(void)
+{
+	return pid;
+}
+
+bool cp_profiled_active(void)
+{
+	return cp_load_acquire(&active) != 0;
+}
+
+bool cp_profiled_is_this(void)
+{
+	/* A clone() child may have the same pid in a pid namespace of its own. */
+	return (cp_profiled_retired() || cp_sys_getpid() == pid) && !cp_fork_mark_is_gone();
+}
+
+bool cp_profiled_is_ours(void)
+{
+	return cp_profiled_active() && cp_profiled_is_this();
+}
+
+bool cp_profiled_retired(void)
+{
+	return cp_load_relaxed(&retired) != 0;
+}

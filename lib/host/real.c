@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Resolves the originals; see real.h. */
+#include "host/real.h"
+
+#include <dlfcn.h>
+#include <gnu/libc-version.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "base/text.h"
+
+struct cp_real cp_real;
+
+static const struct cp_real_wanted wanted[] = {
+#define ROW(minor, field, symbol, version)                                                         \
+	{                                                                                          \
+		symbol, version, offsetof(struct cp_real, field), minor                            \
+	}
+#define SINCE(minor, field, symbol) ROW(minor, field, symbol, NULL)
+#define WANT(field, symbol) SINCE(0, field, symbol)
+	WANT(pthread_create, "pthread_create"),
+	WANT(pthread_get_minstack, "__pthread_get_minstack"),
+	WANT(fork, "fork"),
+	WANT(daemon, "daemon"),
+	WANT(forkpty, "forkpty"),
+	WANT(thrd_create, "thrd_create"),
+	WANT(sigaction, "sigaction"),
+	WANT(sigprocmask, "sigprocmask"),
+	WANT(pthread_sigmask, "pthread_sigmask"),
+	WANT(sigpending, "sigpending"),
+	WANT(sigsuspend, "sigsuspend"),
+	WANT(sigwait, "sigwait"),
+	WANT(sigwaitinfo, "sigwaitinfo"),
+	WANT(sigtimedwait, "sigtimedwait"),
+	WANT(raise, "raise"),
+	WANT(pthread_kill, "pthread_kill"),
+	ROW(0, pthread_kill_before_2_34, "pthread_kill", CP_REAL_OLDEST_GLIBC),
+	WANT(pthread_sigqueue, "pthread_sigqueue"),
+	WANT(execve, "execve"),
+	WANT(execvpe, "execvpe"),
+	WANT(fexecve, "fexecve"),
+	WANT(posix_spawn, "posix_spawn"),
+	WANT(posix_spawnp, "posix_spawnp"),
+	WANT(exit_now, "_exit"),
+	WANT(syscall, "syscall"),
+	WANT(mmap, "mmap"),
+	WANT(munmap, "munmap"),
+	WANT(mprotect, "mprotect"),
+	WANT(mremap, "mremap"),
+	WANT(brk, "brk"),
+	WANT(sbrk, "sbrk"),
+	WANT(dlclose, "dlclose"),
+	WANT(unshare, "unshare"),
+	WANT(setns, "setns"),
+	WANT(prctl, "prctl"),
+	WANT(ptrace, "ptrace"),
+	WANT(mq_notify, "mq_notify"),
+	WANT(capset, "capset"),
+	WANT(setuid, "setuid"),
+	WANT(setgid, "setgid"),
+	WANT(seteuid, "seteuid"),
+	WANT(setegid, "setegid"),
+	WANT(setreuid, "setreuid"),
+	WANT(setregid, "setregid"),
+	WANT(setresuid, "setresuid"),
+	WANT(setresgid, "setresgid"),
+	WANT(setgroups, "setgroups"),
+	WANT(initgroups, "initgroups"),
+	SINCE(33, stat, "stat"),
+	SINCE(33, lstat, "lstat"),
+	SINCE(33, fstat, "fstat"),
+	SINCE(33, fstatat, "fstatat"),
+	SINCE(33, stat64, "stat64"),
+	SINCE(33, lstat64, "lstat64"),
+	SINCE(33, fstat64, "fstat64"),
+	SINCE(33, fstatat64, "fstatat64"),
+	WANT(__xstat, "__xstat"),
+	WANT(__lxstat, "__lxstat"),
+	WANT(__fxstat, "__fxstat"),
+	WANT(__fxstatat, "__fxstatat"),
+	WANT(__xstat64, "__xstat64"),
+	WANT(__lxstat64, "__lxstat64"),
+	WANT(__fxstat64, "__fxstat64"),
+	WANT(__fxstatat64, "__fxstatat64"),
+	WANT(statx, "statx"),
+	WANT(dl_iterate_phdr, "dl_iterate_phdr"),
+#undef WANT
+#undef SINCE
+#undef ROW
+};
+
+unsigned cp_real_glibc_minor(void)
+{
+	const char *s = gnu_get_libc_version();
+	uint64_t minor = 0;
+
+	s += strcspn(s, ".");
+	if (*s++ == '.')
+		cp_text_parse_u64(&s, 10, &minor);
+	return (unsigned)minor;
+}
+
+/* Return the version of a function that libc has twice, for another layout of its object or another
+ * result: the version that libc links programs with today. dlsym of some versions of libc returns
+ * the oldest one. A look-up that fails allocates, so no version is looked up where libc has only
+ * one. */
+static const char *version_of(const char *name)
+{
+#if defined(__x86_64__) && defined(__GLIBC__)
+	if (!strcmp(name, "pthread_cond_wait") || !strcmp(name, "pthread_cond_timedwait"))
+		return "GLIBC_2.3.2";
+#endif
+	if (cp_real_glibc_minor() >= 34 && !strcmp(name, "pthread_kill"))
+		return "GLIBC_2.34";
+	(void)name;
+	return NULL;
+}
+
+static void *look_up(void *handle, const char *name, const char *version)
+{
+	void *f;
+
+	if (!version)
+		version = version_of(name);
+	f = version ? dlvsym(handle, name, version) : NULL;
+
+	return f ? f : dlsym(handle, name);
+}
+
+static void *of_libc(const char *name, const char *version)
+{
+	void *libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
+
+	return libc ? look_up(libc, name, version) : NULL;
+}
+
+void *cp_real_of_libc(const char *name)
+{
+	return of_libc(name, NULL);
+}
+
+/* The libraries that held a part of libc before glibc 2.34, where the program has loaded them. */
+static void *of_old_part(const char *name, const char *version)
+{
+	static const char *const parts[] = { "libpthread.so.0", "librt.so.1", "libutil.so.1" };
+	void *f = NULL;
+
+	for (size_t i = 0; !f && i < sizeof(parts) / sizeof(*parts); i++) {
+		void *part = dlopen(parts[i], RTLD_LAZY | RTLD_NOLOAD);
+
+		f = part ? look_up(part, name, version) : NULL;
+	}
+	return f;
+}
+
+void *cp_real_vdso_clock(void)
+{
+#ifdef __aarch64__
+	const char *name = "__kernel_clock_gettime";
+#else
+	const char *name = "__vdso_clock_gettime";
+#endif
+	void *vdso = getauxval(AT_SYSINFO_EHDR) ? dlopen("linux-vdso.so.1", RTLD_LAZY | RTLD_NOLOAD)
+						: NULL;
+
+	return vdso ? dlsym(vdso, name) : NULL;
+}
+
+static void *resolve(const char *name, const char *version)
+{
+	void *f = look_up(RTLD_NEXT, name, version);
+
+	/* The library was loaded so that no object comes "next" (dlopen with RTLD_DEEPBIND,
+	 * dlmopen). */
+	if (!f)
+		f = of_libc(name, version);
+	return f || cp_real_glibc_minor() >= 34 ? f : of_old_part(name, version);
+}
+
+int cp_real_find(void *to, const struct cp_real_wanted *functions, size_t count)
+{
+	unsigned minor = cp_real_glibc_minor();
+	int missing = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		char *slot = (char *)to + functions[i].at;
+		void *f;
+
+		memcpy(&f, slot, sizeof(f));
+		/* A look-up that fails allocates. */
+		if (f || functions[i].since > minor)
+			continue;
+		f = resolve(functions[i].name, functions[i].version);
+		/* Function pointers and object pointers have the same size on every port. */
+		memcpy(slot, &f, sizeof(f));
+		missing += !f;
+	}
+	return missing;
+}
+
+int cp_real_resolve(void)
+{
+	return cp_real_find(&cp_real, wanted, sizeof(wanted) / sizeof(*wanted));
+}

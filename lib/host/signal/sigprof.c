@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The handler of SIGPROF: whose signal is it? See sigprof.h. */
+#include "host/signal/sigprof.h"
+
+#include <string.h>
+
+#include "base/atomic.h"
+#include "base/sys.h"
+#include "host/signal/altstack.h"
+#include "host/signal/deferred.h"
+#include "host/signal/disposition.h"
+#include "host/signal/restart.h"
+
+#define HELD_AT_ONCE 16
+
+static const struct cp_sigprof_source *sources[CP_MODES];
+static uint32_t added; /* modes that have a row, as bits */
+
+static void (*end_process)(int sig, siginfo_t *si, void *uc);
+
+void cp_sigprof_add(enum cprof_mode mode, const struct cp_sigprof_source *s)
+{
+	cp_store_release(&sources[mode], s);
+	cp_or_seqcst(&added, UINT32_C(1) << mode);
+}
+
+void cp_sigprof_set_end(void (*end)(int sig, siginfo_t *si, void *uc))
+{
+	end_process = end;
+}
+
+/* Return the row of the lowest mode in LEFT, and take that mode out; NULL after the last. */
+static const struct cp_sigprof_source *next(uint32_t *left)
+{
+	const struct cp_sigprof_source *s = *left ? sources[__builtin_ctz(*left)] : NULL;
+
+	*left &= *left - 1;
+	return s;
+}
+
+bool cp_sigprof_samples_come(void)
+{
+	const struct cp_sigprof_source *s;
+
+	for (uint32_t left = cp_load_acquire(&added); (s = next(&left));)
+		if (cp_load_relaxed(s->running))
+			return true;
+	return false;
+}
+
+static uint64_t value_of(const siginfo_t *si)
+{
+	return (uint64_t)(uintptr_t)si->si_value.sival_ptr;
+}
+
+static bool is_timer_of_ours(const siginfo_t *si)
+{
+	return si->si_code == SI_TIMER && (value_of(si) & CP_SIGPROF_TAG_MASK) == CP_SIGPROF_TAG;
+}
+
+static struct cp_thread *record_of(const siginfo_t *si)
+{
+	return cp_thread_at((uint32_t)(value_of(si) & CP_SIGPROF_INDEX_MASK));
+}
+
+static void expired(struct cp_thread *t, const siginfo_t *si, const ucontext_t *uc)
+{
+	uint64_t mode = (value_of(si) & ~CP_SIGPROF_TAG_MASK) >> CP_SIGPROF_MODE_SHIFT;
+
+	if (mode < CP_MODES && sources[mode])
+		sources[mode]->expired(t, si, uc);
+}
+
+static bool take(const siginfo_t *si, const ucontext_t *uc)
+{
+	const struct cp_sigprof_source *s;
+
+	for (uint32_t left = cp_load_acquire(&added); (s = next(&left));)
+		if (s->take && s->take(si, uc))
+			return true;
+	return false;
+}
+
+static bool is_own(const struct cp_self *self)
+{
+	return self && self->thread && cp_load_relaxed(&self->thread->tid) == cp_sys_gettid();
+}
+
+static void look(const struct cp_self *self, const ucontext_t *uc)
+{
+	const struct cp_sigprof_source *s;
+
+	for (uint32_t left = cp_load_acquire(&added); (s = next(&left));)
+		if (s->look)
+			s->look(self->thread, uc);
+}
+
+static bool is_process_timer(const struct cp_self *self, const siginfo_t *si, const ucontext_t *uc)
+{
+	const struct cp_sigprof_source *s;
+
+	for (uint32_t left = cp_load_acquire(&added); (s = next(&left));)
+		if (s->process && s->process(self, si, uc))
+			return true;
+	return false;
+}
+
+static void deliver(const struct cp_self *self, siginfo_t *si, ucontext_t *uc)
+{
+	bool blocked = self && self->prof_blocked;
+	struct cp_disposition d;
+
+	if (cp_disposition_deliver(SIGPROF, si, uc)) {
+		/* A handler's changes of the mask end with the handler. */
+		if (self)
+			cp_deferred_set_blocked(blocked);
+		return;
+	}
+	cp_disposition_get(SIGPROF, &d);
+	if (d.handler == SIG_DFL && end_process)
+		end_process(SIGPROF, si, uc);
+}
+
+static void from_program(const struct cp_self *self, siginfo_t *si, ucontext_t *uc)
+{
+	bool own = self && self->prof_pending;
+
+	/* This sample was the wake-up. */
+	if (own && cp_sigprof_lacks_details(si))
+		return;
+	if (self && self->prof_blocked) {
+		cp_deferred_keep(si);
+		return;
+	}
+	if (own && si->si_code == SI_TKILL)
+		cp_deferred_merge();
+	deliver(self, si, uc);
+}
+
+/* Deliver a deferred signal, which may come from another thread in which SIGPROF is blocked. Not
+ * inlined, so that a sample's handler needs no stack for it. */
+__attribute__((noinline)) static void deliver_held(const struct cp_self *self, ucontext_t *uc)
+{
+	siginfo_t si;
+
+	if (!cp_deferred_take(&si))
+		return;
+	/* The program's handler may leave by a jump, so another wake-up is sent first. */
+	if (cp_deferred_any())
+		cp_deferred_wake_self();
+	deliver(self, &si, uc);
+}
+
+/* Look at the mask and the alternate stack that are in force again when the handler has returned.
+ */
+static void see_context(const struct cp_self *self, ucontext_t *uc)
+{
+	uint64_t mask;
+
+	if (!self)
+		return;
+	memcpy(&mask, &uc->uc_sigmask, sizeof(mask));
+	cp_deferred_see(mask);
+	if (self->thread)
+		cp_altstack_see(self->thread, uc);
+}
+
+bool cp_sigprof_take(const siginfo_t *si, const ucontext_t *uc)
+{
+	const struct cp_self *self = cp_thread_self();
+	bool timer = is_timer_of_ours(si);
+
+	if (timer && si->si_timerid != CP_DEFERRED_WAKEUP) {
+		expired(record_of(si), si, uc);
+		return true;
+	}
+	if (!timer && take(si, uc))
+		return true;
+	if (is_own(self))
+		look(self, uc);
+	return timer || is_process_timer(self, si, uc);
+}
+
+/* Return the thread's cp_self. A thread that libc didn't make may have no TLS in libc's place; the
+ * record that the timer names tells. */
+static const struct cp_self *on_timer(const siginfo_t *si, ucontext_t *uc)
+{
+	struct cp_thread *t = record_of(si);
+	const struct cp_self *self = t && t->own_tls ? cp_thread_self() : NULL;
+
+	see_context(self, uc);
+	if (si->si_timerid != CP_DEFERRED_WAKEUP)
+		expired(t, si, uc);
+	else if (is_own(self))
+		look(self, uc);
+	return self;
+}
+
+static const struct cp_self *on_other(siginfo_t *si, ucontext_t *uc)
+{
+	const struct cp_self *self = cp_thread_libc_self();
+
+	/* A clone that shares its maker's TLS has its own mask. */
+	if (is_own(self)) {
+		see_context(self, uc);
+		look(self, uc);
+	}
+	if (!is_process_timer(self, si, uc))
+		from_program(self, si, uc);
+	return self;
+}
+
+void cp_sigprof_handle(int sig, siginfo_t *si, void *context)
+{
+	const struct cp_self *self;
+	ucontext_t *uc = context;
+
+	(void)sig;
+	if (is_timer_of_ours(si)) {
+		self = on_timer(si, uc);
+	} else if (take(si, uc)) {
+		self = cp_thread_self();
+		see_context(self, uc);
+	} else {
+		self = on_other(si, uc);
+	}
+	/* A handler may have sent another SIGPROF, and its handler a further one. The count is
+	 * limited, so that other signals are delivered, too. */
+	for (unsigned n = 0; n < HELD_AT_ONCE && self && !self->prof_blocked && cp_deferred_any();
+	     n++)
+		deliver_held(self, uc);
+	cp_restart_check(uc);
+}

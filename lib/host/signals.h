@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The signals that the profiler handles for the program, and the program's view of them.
+ *
+ * They are SIGPROF, the dump signal, the toggle signal, and every signal whose default action ends
+ * the process (so that a profile is written). The kernel has the profiler's handler only while the
+ * program's own disposition is the default. The handler of SIGPROF is always installed, from the
+ * first start on.
+ */
+#ifndef CP_SIGNALS_H
+#define CP_SIGNALS_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "host/signal_work.h"
+#include "settings/config.h"
+
+/* Install the handlers, including those for the signals that C names. They call W. Ordinary
+ * context. */
+void cp_signals_install(const struct cp_config *c, const struct cp_signal_work *w);
+/* Restore the defaults. SIGPROF's handler stays installed, inert. */
+void cp_signals_remove(void);
+
+/* sigaction on the program's view: the program never sees or removes the profiler's handlers.
+ * Async-signal-safe, as sigaction must be. Returns 0, or -1 with errno. */
+int cp_signals_sigaction(int sig, const struct sigaction *act, struct sigaction *old);
+
+/* Return true if the kernel's handler for SIG is the profiler's. Async-signal-safe. */
+bool cp_signals_are_ours(int sig);
+
+/* Return true if a handler of the program for one of SIGNALS (kernel form) exists or once existed,
+ * so it may have run. False is certain, unless the handler was installed without libc and is gone
+ * again. Async-signal-safe. */
+bool cp_signals_may_have_run(uint64_t signals);
+
+/* The sigaltstack system call for the program; examines the new alternate stack of the calling
+ * thread. Returns 0, or a negative errno. Async-signal-safe. */
+long cp_signals_sigaltstack(const stack_t *ss, stack_t *old);
+/* Call around exec and posix_spawn. The first sets the inherited state of this thread and process
+ * to the program's view of it; the second undoes that. */
+void cp_signals_exec_begin(void);
+void cp_signals_exec_failed(void);
+void cp_signals_fork_child(void);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Durations counted in log-linear buckets: 128 buckets per power of two, so any quantile is within
+ * 0.4 % of its exact value (as in HdrHistogram, hdrhistogram.org).
+ *
+ * Counting is one relaxed addition, from any thread and context. A reader sees each count whole
+ * while other threads count; the total may lag a little.
+ */
+#ifndef CP_HISTOGRAM_H
+#define CP_HISTOGRAM_H
+
+#include <stdint.h>
+
+#define CP_HISTOGRAM_BITS 7
+/* Values up to 2^42 ns (73 minutes) have buckets of their own; longer ones share the last. */
+#define CP_HISTOGRAM_MAX_BITS 42
+#define CP_HISTOGRAM_BUCKETS ((CP_HISTOGRAM_MAX_BITS - CP_HISTOGRAM_BITS + 1) << CP_HISTOGRAM_BITS)
+
+struct cp_histogram {
+	uint64_t count, max, sum;
+	uint64_t bucket[CP_HISTOGRAM_BUCKETS];
+};
+
+void cp_histogram_add(struct cp_histogram *h, uint64_t value);
+/* Returns the value below or at which PER_MILLE thousandths of the counted values are: the middle
+ * of its bucket, but no more than the largest value. Returns 0 if no value was counted. */
+uint64_t cp_histogram_quantile(const struct cp_histogram *h, unsigned per_mille);
+
+#endif

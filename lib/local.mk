@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The library: its rooms, in the order in which they may know each other (docs/architecture.md).
+include lib/base/local.mk
+include lib/sample/local.mk
+include lib/settings/local.mk
+include lib/symbols/local.mk
+include lib/unwind/local.mk
+include lib/profile/local.mk
+include lib/labels/local.mk
+include lib/output/local.mk
+include lib/host/local.mk
+include lib/collect/local.mk
+include lib/modes/local.mk
+include lib/session/local.mk
+include preload/local.mk
+
+# What may run in a signal handler or inside malloc. No stack protector: its canary is read
+# through TLS, which a foreign thread may not have.
+SIGSAFE_CFLAGS = $(AM_CFLAGS) -fno-stack-protector
+
+noinst_LTLIBRARIES = libsigsafe.la libcprof-internal.la
+libsigsafe_la_SOURCES = $(SIGSAFE_SOURCES)
+libsigsafe_la_CFLAGS = $(SIGSAFE_CFLAGS)
+# Tests see the hidden symbols through this library; users don't.
+libcprof_internal_la_SOURCES = $(LIB_SOURCES)
+libcprof_internal_la_CFLAGS = $(AM_CFLAGS)
+libcprof_internal_la_CPPFLAGS = $(AM_CPPFLAGS) -DCP_LIBDIR='"$(libdir)"' -DCP_BINDIR='"$(bindir)"'
+libcprof_internal_la_LIBADD = libsigsafe.la
+INTERNAL = libcprof-internal.la $(LIBERTY)
+
+if !SANITIZE
+lib_LTLIBRARIES = libcprof.la
+endif
+libcprof_la_SOURCES = $(PRELOAD_SOURCES)
+libcprof_la_CFLAGS = $(AM_CFLAGS)
+libcprof_la_LIBADD = $(INTERNAL)
+# -z now: a lazy binding resolved in a handler would take the loader's lock.
+# -z nodelete: handlers and the collector outlive a dlclose of this library.
+# -z initfirst: our constructor comes before those of the libraries that the program needs.
+INITFIRST = -Wl,-z,initfirst
+libcprof_la_LDFLAGS = -version-info 0:0:0 \
+	-Wl,--version-script=$(top_srcdir)/preload/libcprof.map -Wl,--exclude-libs,libiberty.a \
+	-Wl,-z,now -Wl,-z,nodelete $(INITFIRST) -Wl,-z,defs
+EXTRA_libcprof_la_DEPENDENCIES = preload/libcprof.map

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Starts and stops the CPU source, and chooses the engine of each thread; see cpu.h. */
+#include "modes/cpu/cpu.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "modes/cpu/cpu_itimer.h"
+#include "modes/cpu/cpu_perf.h"
+#include "modes/cpu/cpu_timer.h"
+#include "base/log.h"
+#include "base/notes.h"
+#include "base/atomic.h"
+#include "sample/capture.h"
+#include "sample/counters.h"
+#include "sample/ring.h"
+#include "modes/cpu/signal/cpu_event.h"
+#include "modes/cpu/signal/cpu_thread.h"
+#include "host/sigprof_handler.h"
+#include "base/futex_lock.h"
+#include "base/sys.h"
+#include "base/text.h"
+#include "collect/thread_timer.h"
+
+struct cp_cpu cp_cpu;
+
+static struct cp_futex_lock timers; /* guards creation and deletion; held for a few calls only */
+static bool event_failure_said;
+
+/* The program's own use of the process timer takes precedence; the profiler's then ends. */
+bool cp_cpu_yield_process_timer(bool wanted)
+{
+	bool ours;
+
+	cp_futex_lock_acquire(&timers);
+	ours = cp_cpu_itimer_yield(wanted);
+	cp_futex_lock_release(&timers);
+	return ours;
+}
+
+static void begin_timer(struct cp_thread *t)
+{
+	int err = cp_cpu_timer_create(t);
+
+	if (!err || err == -ESRCH /* the thread has just ended */)
+		return;
+	cp_count(CP_COUNT_TIMER_FAILURES, 1);
+	cp_notes_note(CP_NOTE_CPU_TIMER,
+		      "no CPU timer for a thread (%s%s): threads without one are sampled by the "
+		      "process-wide ITIMER_PROF",
+		      cp_log_errno_text(err), cp_thread_timer_advice(err));
+	cp_cpu_itimer_use();
+}
+
+/* Runs in T's handler, which has T's clocks for itself. */
+static void replace_event(struct cp_thread *t)
+{
+	cp_count(CP_COUNT_EVENT_FAILURES, 1);
+	if (cp_cpu_timer_create(t) < 0)
+		cp_count(CP_COUNT_TIMER_FAILURES, 1);
+}
+
+static bool begin_event(struct cp_thread *t)
+{
+	int err;
+
+	if (!t->own_tls)
+		return false;
+	err = cp_cpu_perf_create(t);
+	if (!err) {
+		cp_count(CP_COUNT_EVENTS, 1);
+		return true;
+	}
+	cp_count(CP_COUNT_EVENT_FAILURES, 1);
+	if (!event_failure_said)
+		cp_log("no perf event for a thread (%s): threads without one have a timer",
+		       cp_log_errno_text(err));
+	event_failure_said = true;
+	return false;
+}
+
+static void begin_locked(struct cp_thread *t)
+{
+	if (!cp_load_relaxed(&cp_cpu_state.running) || cp_load_relaxed(&t->traced) ||
+	    cp_cpu_of(t)->timer != CP_NO_TIMER || cp_cpu_perf_has(t))
+		return;
+	cp_count(CP_COUNT_THREADS, 1);
+	if (cp_cpu.engine == CP_ENGINE_ITIMER)
+		return;
+	if (cp_cpu.engine != CP_ENGINE_PERF || !begin_event(t))
+		begin_timer(t);
+}
+
+static void each_thread(void (*visit)(struct cp_thread *t))
+{
+	for (uint32_t i = 0; i < cp_thread_limit(); i++) {
+		struct cp_thread *t = cp_thread_at(i);
+
+		if (cp_load_acquire(&t->state) == CP_THREAD_LIVE)
+			visit(t);
+	}
+}
+
+/* Return true if thread TID blocks SIGPROF by a call of the program. A handler of the profiler, and
+ * libc at the begin and end of a thread, block everything for a moment, including libc's own
+ * signals 32 or 33. The program's calls can't block those, so a mask with them doesn't count. */
+static bool blocks_prof(int tid)
+{
+	static const char key[] = "\nSigBlk:\t";
+	char path[64], text[2048];
+	uint64_t mask;
+	long got;
+	int fd;
+
+	cp_text_format(path, sizeof(path), "/proc/self/task/%d/status", tid);
+	fd = cp_sys_open(path, O_RDONLY, 0);
+	if (fd < 0)
+		return false;
+	got = cp_sys_read(fd, text, sizeof(text) - 1);
+	cp_sys_close(fd);
+	text[got > 0 ? got : 0] = '\0';
+	for (const char *p = text; p + sizeof(key) < text + got; p++) {
+		const char *value = p + sizeof(key) - 1;
+
+		if (memcmp(p, key, sizeof(key) - 1) == 0)
+			return cp_text_parse_u64(&value, 16, &mask) == 0 &&
+			       (mask & CP_SIGBIT(SIGPROF)) &&
+			       !(mask & (CP_SIGBIT(32) | CP_SIGBIT(33)));
+	}
+	return false;
+}
+
+static unsigned count_blocking(void)
+{
+	int self = cp_sys_gettid();
+	unsigned n = 0;
+
+	for (uint32_t i = 0; i < cp_thread_limit(); i++) {
+		const struct cp_thread *t = cp_thread_at(i);
+		int tid = cp_load_relaxed(&t->tid);
+
+		if (cp_load_acquire(&t->state) == CP_THREAD_LIVE && tid != self &&
+		    !cp_load_acquire(&t->making) && blocks_prof(tid))
+			n++;
+	}
+	return n;
+}
+
+/* A thread that blocked SIGPROF before the program's view of masks was kept is not sampled, and
+ * only the thread itself can change that. Threads are checked twice, because a handler's mask may
+ * be in force for a moment. */
+void cp_cpu_note_blocking(void)
+{
+	const struct timespec moment = { 0, 1000000 };
+	unsigned n = count_blocking(), again;
+
+	if (!n)
+		return;
+	cp_sys2(SYS_nanosleep, &moment, NULL);
+	again = count_blocking();
+	n = again < n ? again : n;
+	if (n)
+		cp_notes_note(
+			CP_NOTE_BLOCKING,
+			"%u thread(s) block SIGPROF since before the start: they are not sampled",
+			n);
+}
+
+/* Choose the engine, and the reason for it, from the engine that was asked for. */
+static void choose(enum cp_engine_choice wanted)
+{
+	const char *refusal = wanted == CP_ENGINE_PERF ? cp_cpu_perf_refusal() : NULL;
+
+	cp_cpu.engine = wanted;
+	cp_cpu.why = "asked for";
+	if (wanted == CP_ENGINE_AUTO) {
+		cp_cpu.engine = CP_ENGINE_TIMER;
+		cp_cpu.why = "auto: it costs the program nothing between samples, and no call "
+			     "returns EINTR for it";
+	} else if (refusal) {
+		cp_cpu.engine = CP_ENGINE_TIMER;
+		cp_cpu.why = refusal;
+		cp_log("CPROF_CPU_ENGINE=perf is not possible (%s); using timer", refusal);
+	}
+}
+
+const char *cp_cpu_engine_name(void)
+{
+	if (cp_cpu.engine == CP_ENGINE_ITIMER)
+		return "itimer (ITIMER_PROF of the process)";
+	if (cp_cpu.engine == CP_ENGINE_PERF)
+		return "perf (task clock event of each thread, kernel frames)";
+	return cp_cpu_state.process_timer == CP_PROCESS_TIMER_OURS
+		       ? "timer, and ITIMER_PROF for threads without one"
+		       : "timer (POSIX timer of each thread)";
+}
+
+int cp_cpu_start(unsigned frequency, enum cp_engine_choice engine)
+{
+	int err = cp_sigprof_handler_install();
+
+	if (err < 0)
+		return err;
+	cp_sigprof_add(CPROF_CPU, &cp_cpu_event_source);
+	cp_futex_lock_acquire(&timers);
+	choose(engine);
+	cp_cpu.frequency = frequency;
+	cp_cpu.period_ns = 1000000000u / frequency;
+	cp_cpu_state.period_ns = cp_cpu.period_ns;
+	cp_cpu_state.perf_failed = replace_event;
+	cp_cpu_timer_prepare();
+	cp_cpu_itimer_prepare(cp_cpu.engine == CP_ENGINE_ITIMER);
+	/* Threads that begin from here on start their own clock. The loop finds the others. */
+	cp_store_seqcst(&cp_cpu_state.running, 1);
+	if (cp_cpu.engine == CP_ENGINE_ITIMER)
+		cp_cpu_itimer_use();
+	each_thread(begin_locked);
+	cp_futex_lock_release(&timers);
+	return 0;
+}
+
+static void delete_clock(struct cp_thread *t)
+{
+	/* Delete the event first: its handler may replace it by a timer. */
+	cp_cpu_perf_delete(t);
+	cp_cpu_timer_delete(t);
+}
+
+void cp_cpu_stop(void)
+{
+	cp_futex_lock_acquire(&timers);
+	cp_store_seqcst(&cp_cpu_state.running, 0);
+	cp_cpu_itimer_stop();
+	each_thread(delete_clock);
+	cp_futex_lock_release(&timers);
+}
+
+void cp_cpu_thread_begin(struct cp_thread *t)
+{
+	cp_futex_lock_acquire(&timers);
+	begin_locked(t);
+	cp_futex_lock_release(&timers);
+}
+
+static bool has_stack(const struct cp_thread *t)
+{
+	return t->ring && cp_ring_last(t->ring);
+}
+
+/* Expiries that T's last tick didn't count go to the first ticks of threads, or, where these don't
+ * need them, to T's last stack. */
+static void end_locked(struct cp_thread *t)
+{
+	bool counts = cp_self.thread == t && cp_load_relaxed(&cp_cpu_state.running);
+	uint64_t missed = counts ? cp_cpu_timer_missed(t) : 0;
+
+	delete_clock(t);
+	if (!counts)
+		return;
+	if (cp_load_relaxed(&t->paused)) {
+		cp_count(CP_COUNT_LOST_PAUSED, missed);
+		missed = 0;
+	}
+	cp_count(CP_COUNT_MISSED, missed);
+	if (!cp_cpu_edges_end(&cp_cpu_of(t)->edge, missed,
+			      has_stack(t) ? cp_cpu_timer_credit() : INT64_MAX) &&
+	    missed)
+		cp_capture_repeat(t, &(struct cp_event){ CPROF_CPU, 1, missed, 0 },
+				  (uint64_t)(uintptr_t)t->start);
+}
+
+void cp_cpu_thread_end(struct cp_thread *t)
+{
+	/* The lock blocks all signals: no sample of the process's timer may interrupt this one. */
+	cp_futex_lock_acquire(&timers);
+	end_locked(t);
+	cp_futex_lock_release(&timers);
+}
+
+void cp_cpu_fork_child(struct cp_thread *t)
+{
+	cp_futex_lock_reset(&timers);
+	cp_store_relaxed(&cp_cpu_state.process_timer, CP_PROCESS_TIMER_NONE);
+	if (!cp_load_relaxed(&cp_cpu_state.running))
+		return;
+	if (cp_cpu.engine == CP_ENGINE_ITIMER)
+		cp_cpu_itimer_use();
+	else if (t)
+		cp_cpu_thread_begin(t);
+}
+
+void cp_cpu_exec_begin(void)
+{
+	cp_futex_lock_acquire(&timers);
+	cp_cpu_itimer_pause();
+	if (cp_self.thread)
+		cp_cpu_perf_delete(cp_self.thread);
+	cp_futex_lock_release(&timers);
+}
+
+void cp_cpu_exec_failed(void)
+{
+	cp_futex_lock_acquire(&timers);
+	cp_cpu_itimer_resume();
+	if (cp_self.thread)
+		begin_locked(cp_self.thread);
+	cp_futex_lock_release(&timers);
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* CPU time as a mode: the contents and comments of its file. The engines are in cpu.c. */
+#include <time.h>
+
+#include "base/log.h"
+#include "modes/cpu/cpu.h"
+#include "modes/cpu/cpu_settings.h"
+#include "modes/cpu/cpu_timer.h"
+#include "output/comments.h"
+#include "output/mode_ops.h"
+#include "sample/capture.h"
+#include "modes/cpu/signal/cpu_edges.h"
+#include "modes/cpu/signal/cpu_event.h"
+#include "base/sys.h"
+#include "sample/ticks.h"
+#include "collect/thread_timer.h"
+
+#define L(x) ((unsigned long)(x))
+
+static uint64_t unit(void)
+{
+	return cp_cpu.period_ns;
+}
+
+static uint64_t period(const struct cp_run *r)
+{
+	const struct cp_aggregate *a = &r->aggregate;
+
+	return a->records ? a->weight * cp_cpu.period_ns / a->records : cp_cpu.period_ns;
+}
+
+static void losses(struct cp_comments *out, const struct cp_run *r)
+{
+	cp_comments_line(
+		out,
+		"samples: %lu taken for %lu expiries; lost expiries: %lu ring full, %lu no memory, "
+		"%lu unknown thread, %lu collector limit; %lu in paused threads",
+		L(cp_run_counted(r, CP_COUNT_SAMPLES)), L(cp_run_counted(r, CP_COUNT_EXPIRIES)),
+		L(cp_run_counted(r, CP_COUNT_LOST_RING)),
+		L(cp_run_counted(r, CP_COUNT_LOST_MEMORY)),
+		L(cp_run_counted(r, CP_COUNT_LOST_THREAD)),
+		L(cp_run_counted(r, CP_COUNT_LOST_AGGREGATE)),
+		L(cp_run_counted(r, CP_COUNT_LOST_PAUSED)));
+	if (cp_run_counted(r, CP_COUNT_MISSED))
+		cp_comments_line(
+			out,
+			"thread ends: %lu expiries after a thread's last kernel tick, counted in "
+			"the first ticks of others or given to its last stack; %lu of them are in "
+			"[not sampled]",
+			L(cp_run_counted(r, CP_COUNT_MISSED)),
+			L(cp_run_counted(r, CP_COUNT_NOT_SAMPLED)));
+}
+
+static void times(struct cp_comments *out, const struct cp_run *r)
+{
+	uint64_t total = cp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - r->start_cpu_ns;
+	uint64_t own = cp_run_own_cpu(r), program = total > own ? total - own : 0;
+	uint64_t sampled = r->aggregate.weight * cp_cpu.period_ns;
+	uint64_t handlers = cp_run_handler_ns(r);
+
+	cp_comments_line(out, "cpu time: %s s used by the program, %s s in samples, %s s unsampled",
+			 cp_comments_seconds(program), cp_comments_seconds(sampled),
+			 cp_comments_seconds(program > sampled ? program - sampled : 0));
+	if (!handlers && cp_load_relaxed(&cp_ticks_forbidden))
+		cp_comments_line(out, "cost: not known: the program forbids itself the processor's "
+				      "counter, by which handlers are timed");
+	else
+		cp_comments_line(out,
+				 "cost: about %s ms in handlers (%s %% of the program's CPU time)",
+				 cp_comments_seconds(handlers * 1000),
+				 cp_comments_percent(handlers, program));
+}
+
+static void report(struct cp_comments *out, const struct cp_run *r, const struct cp_config *c)
+{
+	(void)c;
+	cp_comments_line(out, "cpu: frequency %u Hz, period %lu ns, engine %s; %s",
+			 cp_cpu.frequency, L(cp_cpu.period_ns), cp_cpu_engine_name(), cp_cpu.why);
+	if (cp_cpu.engine != CP_ENGINE_PERF)
+		cp_comments_line(out,
+				 "cpu: looked at each %lu us, the kernel's tick: what always fits "
+				 "between two ticks has too few samples or none; "
+				 "CPROF_CPU_ENGINE=perf sees it, and the kernel's frames",
+				 L(cp_thread_timer_tick_ns() / 1000));
+	losses(out, r);
+	cp_comments_line(
+		out,
+		"threads: %lu given a clock (%lu a perf event, %lu a timer in its place), %lu "
+		"without one, %lu found outside pthread_create",
+		L(cp_run_counted(r, CP_COUNT_THREADS)), L(cp_run_counted(r, CP_COUNT_EVENTS)),
+		L(cp_run_counted(r, CP_COUNT_EVENT_FAILURES)),
+		L(cp_run_counted(r, CP_COUNT_TIMER_FAILURES)),
+		L(cp_run_counted(r, CP_COUNT_FOREIGN_THREADS)));
+	times(out, r);
+}
+
+static int start(struct cp_run *r, const struct cp_config *c)
+{
+	const struct cp_cpu_settings *s = cp_config_of(c, CPROF_CPU);
+
+	(void)r;
+	return cp_cpu_start(s->frequency, s->engine);
+}
+
+static void stop(struct cp_run *r)
+{
+	(void)r;
+	cp_cpu_stop();
+}
+
+static void started_verbose(void)
+{
+	cp_log("cpu engine: %s; %s", cp_cpu_engine_name(), cp_cpu.why);
+}
+
+static void stats(const struct cp_run *r, struct cprof_stats *s)
+{
+	s->period = cp_cpu.period_ns;
+	s->handler_ns = cp_run_handler_ns(r);
+}
+
+/* Expiries that ended threads have missed, and that no other thread could count, are at the
+ * threads' start function, below a frame that says so. */
+static void settle(struct cp_run *r)
+{
+	union {
+		struct cp_record record;
+		uint64_t words[sizeof(struct cp_record) / sizeof(uint64_t) + 2];
+	} at = { { .depth = 2, .end = CP_UNWIND_COMPLETE, .count = 1 } };
+
+	at.record.pcs[0] = CP_PC_NOT_SAMPLED;
+	while ((at.record.weight = cp_cpu_edges_take_left(&at.record.pcs[1]))) {
+		cp_modules_want(r->aggregate.modules);
+		cp_aggregate_add(&r->aggregate, &at.record, CP_NO_THREAD);
+		cp_count(CP_COUNT_NOT_SAMPLED, at.record.weight);
+	}
+}
+
+/* A start function may be gone, with its module. */
+static void unloaded(struct cp_module_diff *u)
+{
+	(void)u;
+	cp_cpu_edges_reset();
+}
+
+static void fork_child(struct cp_run *r, struct cp_thread *keep)
+{
+	(void)r;
+	cp_cpu_edges_reset();
+	cp_cpu_fork_child(keep);
+	if (!keep)
+		cp_cpu_stop();
+}
+
+CP_THREAD_LABEL(cp_cpu_mode_label);
+
+const struct cp_mode_ops cp_mode_cpu = {
+	.name = "cpu",
+	.parent = CPROF_CPU,
+	.settings = &cp_cpu_settings,
+	.types = { { "samples", "count" }, { "cpu", "nanoseconds" } },
+	.type_count = 2,
+	.period_type = { "cpu", "nanoseconds" },
+	.unit = unit,
+	.period = period,
+	.report = report,
+	.started = cp_cpu_note_blocking,
+	.started_verbose = started_verbose,
+	.start = start,
+	.stop = stop,
+	.settle = settle,
+	.unloaded = unloaded,
+	.stats = stats,
+	.thread_label = &cp_cpu_mode_label,
+	.thread_begin = cp_cpu_thread_begin,
+	.thread_end = cp_cpu_thread_end,
+	.fork_begin = cp_cpu_timer_fork_begin,
+	.fork_child = fork_child,
+	.exec_begin = cp_cpu_exec_begin,
+	.exec_failed = cp_cpu_exec_failed,
+};

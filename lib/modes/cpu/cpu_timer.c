@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One POSIX timer per thread; see cpu_timer.h. */
+#include "modes/cpu/cpu_timer.h"
+
+#include <errno.h>
+#include <time.h>
+
+#include "base/atomic.h"
+#include "modes/cpu/signal/cpu_edges.h"
+#include "modes/cpu/signal/cpu_event.h"
+#include "modes/cpu/signal/cpu_thread.h"
+#include "base/sys.h"
+#include "collect/thread_timer.h"
+
+/* 2^64 divided by the golden ratio. Successive multiples, modulo 2^64, fill the circle as evenly as
+ * any sequence can (Knuth, TAOCP 3, 6.4). So the first expiries of n threads are spread over the
+ * period. Each by itself is uniform, which keeps short threads unbiased; together they hit n times
+ * as evenly as n independent draws. */
+#define GOLDEN UINT64_C(0x9e3779b97f4a7c15)
+/* The same of the square root of 2, for numbers that don't follow the first expiries. */
+#define ROOT UINT64_C(0xb504f333f9de6484)
+
+static uint64_t phase;	      /* golden-ratio sequence, random start */
+static uint64_t late_phase;   /* another such sequence */
+static uint64_t tick;	      /* length of the kernel's tick, ns */
+static uint64_t longest_tail; /* the most CPU time by which a kernel tick may be late */
+
+static void seed_phase(void)
+{
+	if (cp_sys3(SYS_getrandom, &phase, sizeof(phase), 1 /* GRND_NONBLOCK */) < 0) {
+		struct timespec t;
+
+		cp_sys2(SYS_clock_gettime, CLOCK_MONOTONIC, &t);
+		phase = (uint64_t)t.tv_nsec * GOLDEN;
+	}
+}
+
+/* Return the next number of SEQUENCE, in (0, most]. */
+static uint64_t draw(uint64_t *sequence, uint64_t step, uint64_t most)
+{
+	return 1 + (uint64_t)((__uint128_t)cp_add_relaxed(sequence, step) * most >> 64);
+}
+
+uint64_t cp_cpu_timer_first(void)
+{
+	return draw(&phase, GOLDEN, cp_cpu_state.period_ns);
+}
+
+int64_t cp_cpu_timer_credit(void)
+{
+	return 1 + (int64_t)(tick / cp_cpu_state.period_ns);
+}
+
+int cp_cpu_timer_create(struct cp_thread *t)
+{
+	uint64_t now, first = cp_cpu_timer_first();
+	int id = cp_thread_timer_create(t, CPROF_CPU), err;
+
+	if (id < 0)
+		return id;
+	now = cp_sys_clock_ns(CP_THREAD_CLOCK(t->tid));
+	cp_cpu_of(t)->first_due = now + first;
+	cp_cpu_of(t)->expiries = 0;
+	/* The periods before the first that end within a tick's length before NOW. */
+	cp_cpu_of(t)->edge.start = (uint64_t)(uintptr_t)t->start;
+	cp_cpu_edges_begin(&cp_cpu_of(t)->edge, (first + tick - 1) / cp_cpu_state.period_ns,
+			   now + draw(&late_phase, ROOT, tick));
+	/* Stored before the timer runs: the handler accepts only signals of this timer. */
+	cp_store_release(&cp_cpu_of(t)->timer, id);
+	err = cp_cpu_event_set_timer(t);
+	if (err < 0)
+		cp_cpu_timer_delete(t);
+	return err;
+}
+
+void cp_cpu_timer_delete(struct cp_thread *t)
+{
+	int id = cp_load_relaxed(&cp_cpu_of(t)->timer);
+
+	if (id == CP_NO_TIMER)
+		return;
+	cp_store_relaxed(&cp_cpu_of(t)->timer, CP_NO_TIMER);
+	cp_sys1(SYS_timer_delete, id);
+}
+
+/* A child inherits its parent's phase. Without this step, all children of one parent would have the
+ * same first expiry, and the work of each in less than a period would be sampled in all of them or
+ * in none. */
+void cp_cpu_timer_fork_begin(void)
+{
+	cp_add_relaxed(&phase, GOLDEN);
+	cp_add_relaxed(&late_phase, ROOT);
+}
+
+void cp_cpu_timer_prepare(void)
+{
+	tick = cp_thread_timer_tick_ns();
+	longest_tail = 4 * tick + cp_cpu_state.period_ns;
+	seed_phase();
+	late_phase = phase * GOLDEN;
+	cp_cpu_edges_reset();
+}
+
+/* The kernel checks a thread's timer when its tick finds the thread running. Expiries after the
+ * last such tick would be lost, and with them most of the time of short threads; on average that is
+ * half a tick's time, and more when threads share a CPU. More than a few ticks have another cause,
+ * such as SIGPROF blocked without libc, and stay unsampled. */
+uint64_t cp_cpu_timer_missed(struct cp_thread *t)
+{
+	uint64_t now = cp_sys_clock_ns(CP_THREAD_CLOCK(t->tid)), due, missed,
+		 most = longest_tail / cp_cpu_state.period_ns;
+
+	if (cp_cpu_of(t)->timer == CP_NO_TIMER || now < cp_cpu_of(t)->first_due)
+		return 0;
+	due = 1 + (now - cp_cpu_of(t)->first_due) / cp_cpu_state.period_ns;
+	missed = due > cp_cpu_of(t)->expiries ? due - cp_cpu_of(t)->expiries : 0;
+	return missed < most ? missed : most;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Credit at the begin of threads for expiries missed at the end of others; see cpu_edges.h. */
+#include "modes/cpu/signal/cpu_edges.h"
+
+#include "base/atomic.h"
+
+/* Two start functions may share an account. */
+#define ACCOUNTS 64
+
+/* Ticks may stay away for long. The expiries that are missed then are credited to several threads,
+ * of which each gets up to this many times as many as it would without them. */
+#define CREDIT_MOST 4
+
+struct account {
+	uint64_t start;	 /* the start function that was last seen */
+	int64_t balance; /* expiries missed, minus those credited */
+};
+static struct account accounts[ACCOUNTS];
+
+static struct account *account_of(const struct cp_cpu_edge *e)
+{
+	return &accounts[e->start * UINT64_C(0x9e3779b97f4a7c15) >> 58];
+}
+
+/* Take up to MOST out of the account, or return its debt. */
+static int64_t take(struct account *a, int64_t most)
+{
+	int64_t balance = cp_load_relaxed(&a->balance), taken;
+
+	do
+		taken = balance < most ? balance : most;
+	while (taken > 0 && !cp_cas_acqrel(&a->balance, &balance, balance - taken));
+	return taken;
+}
+
+void cp_cpu_edges_begin(struct cp_cpu_edge *e, uint64_t expiries, uint64_t late)
+{
+	int64_t taken = take(account_of(e), CREDIT_MOST * (int64_t)(1 + expiries));
+	int64_t credit = (int64_t)expiries + taken;
+
+	e->late = late;
+	e->taken = taken > 0 ? taken : 0;
+	cp_store_relaxed(&e->credit, credit > 0 ? credit : 0);
+}
+
+uint64_t cp_cpu_edges_first_tick(struct cp_cpu_edge *e, uint64_t now)
+{
+	int64_t credit = cp_load_relaxed(&e->credit);
+	bool counts = now < e->late;
+
+	cp_store_relaxed(&e->credit, 0);
+	cp_add_relaxed(&account_of(e)->balance, counts ? e->taken - credit : e->taken);
+	return counts ? (uint64_t)credit : 0;
+}
+
+bool cp_cpu_edges_end(struct cp_cpu_edge *e, uint64_t missed, int64_t most)
+{
+	struct account *a = account_of(e);
+	int64_t back = cp_load_relaxed(&e->credit) ? e->taken : 0;
+	bool fits = cp_load_relaxed(&a->balance) + back < most;
+
+	cp_store_relaxed(&a->start, e->start);
+	if (!fits)
+		missed = 0;
+	if (missed || back)
+		cp_add_relaxed(&a->balance, (int64_t)missed + back);
+	return fits;
+}
+
+uint64_t cp_cpu_edges_take_left(uint64_t *start)
+{
+	for (unsigned i = 0; i < ACCOUNTS; i++) {
+		int64_t left;
+
+		*start = cp_load_relaxed(&accounts[i].start);
+		left = *start ? take(&accounts[i], INT64_MAX) : 0;
+		if (left > 0)
+			return (uint64_t)left;
+	}
+	return 0;
+}
+
+void cp_cpu_edges_reset(void)
+{
+	for (unsigned i = 0; i < ACCOUNTS; i++)
+		cp_store_relaxed(&accounts[i].balance, 0);
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Takes the CPU mode's samples in the handler of SIGPROF; see cpu_event.h. */
+#include "modes/cpu/signal/cpu_event.h"
+#include "modes/cpu/signal/cpu_thread.h"
+
+#include <sys/time.h>
+#include <time.h>
+
+#include "base/atomic.h"
+#include "base/sys.h"
+#include "host/signal/disposition.h"
+#include "sample/capture.h"
+#include "sample/counters.h"
+#include "sample/thread.h"
+#include "sample/timing.h"
+
+struct cp_cpu_state cp_cpu_state;
+
+const struct cp_cpu_thread cp_cpu_thread_part = { .timer = CP_NO_TIMER, .perf = { .fd = -1 } };
+
+static bool is_left_out(const struct cp_thread *t)
+{
+	int (*filter)(void *) = cp_load_acquire(&cp_cpu_state.filter);
+
+	return cp_load_relaxed(&t->paused) || (filter && !filter(cp_cpu_state.filter_argument));
+}
+
+/* Take a sample of UC. KERNEL, the kernel's frames, is NULL where they are unknown. Returns false
+ * if nothing was recorded. */
+static bool take(struct cp_thread *t, const ucontext_t *uc, uint64_t weight,
+		 const struct cp_kernel_frames *kernel)
+{
+	const struct cp_event e = { CPROF_CPU, 1, weight, 0 };
+	uint64_t began = cp_timing_begin();
+	struct cp_regs regs;
+	bool done;
+
+	if (is_left_out(t)) {
+		cp_count(CP_COUNT_LOST_PAUSED, weight);
+		return false;
+	}
+	cp_regs_of_context(&regs, uc);
+	done = kernel ? cp_capture_in_kernel(t, &e, &regs, kernel) : cp_capture(t, &e, &regs);
+	cp_timing_end(CPROF_CPU, began);
+	return done;
+}
+
+/* Record T's last sample once more. */
+static void take_again(struct cp_thread *t, const ucontext_t *uc, uint64_t weight)
+{
+	const struct cp_event e = { CPROF_CPU, 1, weight, 0 };
+	struct cp_regs regs;
+
+	cp_regs_of_context(&regs, uc);
+	cp_capture_repeat(t, &e, regs.r[CP_REG_PC]);
+}
+
+static struct timespec to_timespec(uint64_t ns)
+{
+	return (struct timespec){ (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) };
+}
+
+int cp_cpu_event_set_timer(const struct cp_thread *t)
+{
+	const struct cp_cpu_thread *c = cp_cpu_of(t);
+	uint64_t period = cp_cpu_state.period_ns, due = c->first_due + c->expiries * period;
+	bool at_once = c->edge.credit != 0;
+	struct itimerspec when = { to_timespec(period), to_timespec(at_once ? 1 : due) };
+
+	/* AT_ONCE is at the next tick. If the time had passed, the timer would expire in this
+	 * call. */
+	return (int)cp_sys4(SYS_timer_settime, c->timer, at_once ? 0 : TIMER_ABSTIME, &when, NULL);
+}
+
+/* The first tick of T has come, whose timer was due at once. Return the expiries that it stands
+ * for, and go on with those of T's own periods. */
+static uint64_t first_tick(struct cp_thread *t)
+{
+	struct cp_cpu_thread *c = cp_cpu_of(t);
+	uint64_t now = cp_sys_clock_ns(CP_THREAD_CLOCK(t->tid));
+	uint64_t credited = cp_cpu_edges_first_tick(&c->edge, now);
+
+	if (now >= c->first_due)
+		c->expiries = 1 + (now - c->first_due) / cp_cpu_state.period_ns;
+	cp_cpu_event_set_timer(t);
+	return credited + c->expiries;
+}
+
+/* Return the expiries of T's timer that the signal SI stands for. */
+static uint64_t expired(struct cp_thread *t, const siginfo_t *si)
+{
+	uint64_t n = 1 + (si->si_overrun > 0 ? (uint64_t)si->si_overrun : 0);
+
+	if (cp_cpu_of(t)->edge.credit)
+		return first_tick(t);
+	cp_cpu_of(t)->expiries += n;
+	return n;
+}
+
+static void from_thread_timer(struct cp_thread *t, const siginfo_t *si, const ucontext_t *uc)
+{
+	uint64_t weight;
+
+	/* Ignored after a stop, or from a deleted timer. */
+	if (!cp_load_relaxed(&cp_cpu_state.running))
+		return;
+	if (!t || cp_load_relaxed(&cp_cpu_of(t)->timer) != si->si_timerid)
+		return;
+	cp_count(CP_COUNT_SIGNALS, 1);
+	weight = expired(t, si);
+	if (weight)
+		take(t, uc, weight, NULL);
+}
+
+/* Return the periods of the process's CPU time since the last hit. The kernel checks the timer once
+ * per tick and does not report the periods by which it was late. */
+static uint64_t periods_since_last(void)
+{
+	uint64_t now = cp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID) / cp_cpu_state.period_ns;
+
+	return now - cp_exchange_acqrel(&cp_cpu_state.process_periods, now);
+}
+
+bool cp_cpu_event_timer_is_armed(void)
+{
+	struct itimerval now = { 0 };
+
+	cp_sys2(SYS_getitimer, ITIMER_PROF, &now);
+	return now.it_value.tv_sec || now.it_value.tv_usec;
+}
+
+/* Return true if the armed timer is the program's, set without libc; through libc the program takes
+ * the profiler's timer away. Otherwise this is a late hit of the profiler's timer, after which no
+ * timer is set. */
+static bool is_programs_timer(void)
+{
+	/* The armed timer may be the profiler's again by now. */
+	return cp_cpu_event_timer_is_armed() &&
+	       cp_load_acquire(&cp_cpu_state.process_timer) != CP_PROCESS_TIMER_OURS;
+}
+
+/* A hit of the process timer counts for threads that have no timer of their own; the others already
+ * count for themselves. The kernel may hit any thread: SELF is NULL in a thread whose TLS isn't
+ * libc's. Returns false if the signal isn't the profiler's. */
+static bool from_process_timer(const struct cp_self *self, const siginfo_t *si,
+			       const ucontext_t *uc)
+{
+	uint32_t state = cp_load_relaxed(&cp_cpu_state.process_timer);
+	struct cp_thread *t;
+	uint64_t weight;
+
+	if (si->si_code != SI_KERNEL || state == CP_PROCESS_TIMER_NONE)
+		return false;
+	if (state == CP_PROCESS_TIMER_LATE)
+		return !is_programs_timer();
+	if (!cp_load_relaxed(&cp_cpu_state.running))
+		return true;
+	weight = periods_since_last();
+	/* Two threads were hit at once, or a clock advanced in between: the other hit has all the
+	 * periods. */
+	if (!weight || weight > INT64_MAX)
+		return true;
+	t = self ? self->thread : cp_thread_of(cp_sys_gettid());
+	if (!t || cp_load_relaxed(&t->tid) != cp_sys_gettid()) {
+		cp_count(CP_COUNT_LOST_THREAD, weight);
+		return true;
+	}
+	if (cp_load_relaxed(&cp_cpu_of(t)->timer) == CP_NO_TIMER) {
+		cp_count(CP_COUNT_SIGNALS, 1);
+		take(t, uc, weight, NULL);
+	}
+	return true;
+}
+
+/* Keep the event going after a hit. This takes longer than a sample and is timed by a clock of CPU
+ * time, because preemption is likely. */
+static void keep_going(struct cp_thread *t)
+{
+	uint64_t began;
+
+	if (cp_cpu_of(t)->perf.left && !cp_cpu_of(t)->perf.past)
+		return;
+	began = cp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	if (cp_cpu_of(t)->perf.past)
+		cp_perf_event_forget(&cp_cpu_of(t)->perf);
+	else if (cp_perf_event_renew(&cp_cpu_of(t)->perf, cp_load_relaxed(&t->tid),
+				     cp_cpu_state.period_ns) < 0)
+		cp_cpu_state.perf_failed(t);
+	cp_count(CP_COUNT_EVENT_NS, cp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) - began);
+}
+
+/* Take all hits since the last signal. Hits in the kernel stay in one kernel entry, so the
+ * program's stack is the same for all. Hits that come meanwhile are in the profiler's own work and
+ * count for the present sample. Their kernel frames would be the profiler's. If each had its own
+ * walk, the program would not go on at all where walks take longer than a period. Returns false if
+ * there was no hit. */
+static bool take_hits(struct cp_thread *t, const ucontext_t *uc)
+{
+	const void *pages = cp_cpu_of(t)->perf.pages;
+	uint64_t before = pages ? cp_perf_event_written(&cp_cpu_of(t)->perf) : 0, tail, weight;
+	struct cp_kernel_frames kernel;
+	bool any = false, taken = false, late;
+	unsigned hits;
+
+	while (cp_cpu_of(t)->perf.pages &&
+	       (hits = cp_perf_event_next(&cp_cpu_of(t)->perf, &kernel, &tail)) > 0) {
+		any = true;
+		late = cp_cpu_of(t)->perf.pages != pages || tail > before;
+		weight = cp_perf_event_credit(&cp_cpu_of(t)->perf, hits, cp_cpu_state.period_ns);
+		if (weight && late && taken) {
+			take_again(t, uc, weight);
+		} else {
+			cp_count(CP_COUNT_SIGNALS, 1);
+			if (weight)
+				taken = take(t, uc, weight, late ? NULL : &kernel);
+		}
+		cp_perf_event_release(&cp_cpu_of(t)->perf, tail);
+		cp_cpu_of(t)->perf.left -= cp_cpu_of(t)->perf.left > 0;
+		keep_going(t);
+	}
+	return any;
+}
+
+/* Take the hits of T's event. T is the calling thread's record. Returns false if its event has not
+ * hit. */
+static bool take_perf(struct cp_thread *t, const ucontext_t *uc)
+{
+	bool taken;
+
+	/* Pairs with the stop: either the stop sees BUSY, or this handler sees that the source has
+	 * stopped. */
+	cp_store_seqcst(&cp_cpu_of(t)->perf.busy, 1);
+	taken = cp_load_seqcst(&cp_cpu_state.running) && take_hits(t, uc);
+	cp_store_release(&cp_cpu_of(t)->perf.busy, 0);
+	return taken;
+}
+
+/* Look for hits of the thread's event at any SIGPROF. While another SIGPROF is pending for a
+ * thread, the kernel drops perf's, and the first signal of an event is its only one. */
+static void take_unannounced(struct cp_thread *t, const ucontext_t *uc)
+{
+	if (cp_load_relaxed(&cp_cpu_state.perf_used))
+		take_perf(t, uc);
+}
+
+/* Return true if the program wants the signal: it has a handler, or the signal is deferred, or
+ * sigwait took it out. Otherwise the default action would end the process, which is never intended
+ * for a descriptor's signal. */
+static bool is_wanted(void)
+{
+	struct cp_disposition d;
+
+	cp_disposition_get(SIGPROF, &d);
+	return d.handler != SIG_DFL || cp_thread_self()->prof_blocked;
+}
+
+/* Handle a signal of perf. It carries the number of a descriptor that is closed. A signal with
+ * another number may come from an event that has ended since; the descriptor in one of the
+ * program's own signals is open. Returns false if the signal is the program's. */
+static bool from_perf(const siginfo_t *si, const ucontext_t *uc)
+{
+	bool no_details = cp_sigprof_lacks_details(si), taken = false;
+	struct cp_thread *t;
+
+	if (!cp_load_relaxed(&cp_cpu_state.perf_used) ||
+	    (!no_details && (si->si_code < POLL_IN || si->si_code > POLL_HUP)))
+		return false;
+	/* Threads that have or had such an event were made by libc. */
+	t = cp_thread_self()->thread;
+	if (t && (no_details || cp_cpu_of(t)->perf.fd == si->si_fd))
+		taken = take_perf(t, uc);
+	return taken || (!no_details && !(is_wanted() && cp_perf_event_is_programs(si->si_fd)));
+}
+
+const struct cp_sigprof_source cp_cpu_event_source = {
+	.running = &cp_cpu_state.running,
+	.expired = from_thread_timer,
+	.take = from_perf,
+	.look = take_unannounced,
+	.process = from_process_timer,
+};

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The event half of the CPU source: a sample for each SIGPROF of a thread's timer, of its perf
+ * event or of the process's timer.
+ */
+#ifndef CP_CPU_EVENT_H
+#define CP_CPU_EVENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "host/signal/sigprof.h"
+#include "sample/thread.h"
+
+/* ITIMER_PROF, for threads without a timer of their own. */
+enum cp_process_timer {
+	CP_PROCESS_TIMER_NONE,
+	CP_PROCESS_TIMER_OURS,
+	CP_PROCESS_TIMER_LATE, /* no longer the profiler's: a hit may still be pending */
+};
+
+/* Return true if ITIMER_PROF is armed, by the profiler or the program. Any context. */
+bool cp_cpu_event_timer_is_armed(void);
+
+/* Set T's timer to its next expiry, or, while T has a credit (cpu_edges.h), to the next tick.
+ * Returns 0 or a negative errno. The calling thread is T, or T's timer isn't running. */
+int cp_cpu_event_set_timer(const struct cp_thread *t);
+
+/* Written by the control half (cpu.c), read by the handler. */
+struct cp_cpu_state {
+	uint32_t running;	/* samples are taken */
+	uint32_t process_timer; /* enum cp_process_timer */
+	uint32_t perf_used;	/* used since the process began: its signals may come */
+	/* The filter of ProfilerStartWithOptions: returns 0 to leave a sample out. NULL: no filter.
+	 */
+	int (*filter)(void *argument);
+	void *filter_argument;
+	uint64_t period_ns;
+	uint64_t process_periods; /* periods of the process's CPU time, at the process timer's last
+				   * hit */
+	/* Called in T's handler when its event could not be made anew: gives T another clock. */
+	void (*perf_failed)(struct cp_thread *t);
+};
+extern struct cp_cpu_state cp_cpu_state;
+
+/* The CPU mode's row in the table of the sources of SIGPROF. */
+extern const struct cp_sigprof_source cp_cpu_event_source;
+
+#endif

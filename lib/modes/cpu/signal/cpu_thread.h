@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The CPU mode's part of a thread's record: the thread's clock. */
+#ifndef CP_CPU_THREAD_H
+#define CP_CPU_THREAD_H
+
+#include <stdint.h>
+
+#include "modes/cpu/signal/cpu_edges.h"
+#include "modes/cpu/signal/perf_event.h"
+#include "sample/thread.h"
+
+struct cp_cpu_thread {
+	int32_t timer;	    /* kernel timer id; CP_NO_TIMER */
+	uint64_t first_due; /* the timer's first expiry, on the thread's CPU clock */
+	uint64_t expiries;  /* the timer's expiries so far; written by its handler */
+	struct cp_cpu_edge edge;
+	struct cp_perf perf; /* used instead of a timer */
+};
+
+/* The initial values: neither timer nor event. */
+extern const struct cp_cpu_thread cp_cpu_thread_part CP_THREAD_PART;
+
+static inline struct cp_cpu_thread *cp_cpu_of(const struct cp_thread *t)
+{
+	return cp_thread_part(t, &cp_cpu_thread_part);
+}
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The program's own allocator: every allocation function that libcprof interposes, as the program
+ * would have got the function without libcprof, and the allocator's name.
+ *
+ * The first call of any interposed function resolves them all. The dynamic loader makes that call,
+ * long before libcprof's constructor runs. While the functions are being resolved, memory that
+ * dlsym itself allocates comes from a small static arena.
+ */
+#ifndef CP_ALLOCATOR_H
+#define CP_ALLOCATOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "modes/heap/signal/heap_hot.h"
+
+/* malloc, free, calloc, realloc and malloc_usable_size are in cp_heap_hot. NULL here means that the
+ * program has no such function. */
+struct cp_allocator {
+	void *(*memalign)(size_t, size_t);
+	void *(*aligned_alloc)(size_t, size_t);
+	int (*posix_memalign)(void **, size_t, size_t);
+	void *(*valloc)(size_t);
+	void *(*pvalloc)(size_t);
+	void (*free_sized)(void *, size_t);
+	void (*free_aligned_sized)(void *, size_t, size_t);
+	/* jemalloc's interface */
+	void *(*mallocx)(size_t, int);
+	void *(*rallocx)(void *, size_t, int);
+	size_t (*xallocx)(void *, size_t, size_t, int);
+	void (*dallocx)(void *, int);
+	void (*sdallocx)(void *, size_t, int);
+	/* The allocator is glibc's. heap_freelist.h works for glibc only. With other allocators a
+	 * program may discard many blocks at once (jemalloc's arenas), including blocks that the
+	 * program has freed. */
+	bool is_glibc;
+	/* posix_memalign, malloc_usable_size and mallocx belong to the same module as malloc. */
+	bool aligns, tells_size, is_jemalloc;
+};
+/* Flags of jemalloc's interface hold log2 of the alignment, and a bit that asks for zeroed memory.
+ */
+#define CP_MALLOCX_ZERO 0x40
+extern struct cp_allocator cp_allocator __attribute__((visibility("hidden")));
+
+/* Resolve the allocator's functions. Returns false if this thread is already resolving them; the
+ * caller must then use the arena. */
+bool cp_allocator_resolve_now(void);
+static inline bool cp_allocator_resolve(void)
+{
+	/* Acquire: a thread that sees a known state also sees the functions. */
+	return cp_likely(cp_load_acquire(&cp_heap_hot.state) != CP_HEAP_UNKNOWN) ||
+	       cp_allocator_resolve_now();
+}
+
+/* Returns the next definition of NAME after libcprof's; the module may have been loaded since the
+ * start. Takes the loader's lock, whose holder may be waiting for the calling thread. */
+void *cp_allocator_next(const char *name);
+/* Does F belong to the same module as malloc? Any context. */
+bool cp_allocator_owns(const void *f);
+
+/* Returns "glibc", "jemalloc", "tcmalloc", "mimalloc", or the path of the module that defines
+ * malloc. */
+const char *cp_allocator_name(void);
+/* Do the program's calls of malloc reach libcprof? Makes a test call to find out. Returns NULL if
+ * they do, else the reason why not. Ordinary context. */
+const char *cp_allocator_unseen(void);
+
+/* Allocate from the arena. Returns SIZE zeroed bytes, or NULL when the arena is used up. The bytes
+ * are never given back. */
+void *cp_allocator_early(size_t size);
+#define CP_ALLOCATOR_EARLY_BYTES ((size_t)128 << 10)
+extern char cp_allocator_arena[] __attribute__((visibility("hidden")));
+static inline bool cp_allocator_is_early(const void *p)
+{
+	return (uintptr_t)p - (uintptr_t)cp_allocator_arena < CP_ALLOCATOR_EARLY_BYTES;
+}
+/* Returns how many bytes may be read from P on. */
+size_t cp_allocator_early_size(const void *p);
+
+/* Allocate SIZE bytes at a multiple of ALIGNMENT with the program's posix_memalign, which must
+ * exist. Returns NULL and leaves errno unchanged if there is no memory for that much; a smaller
+ * request may still succeed. */
+void *cp_allocator_try_aligned(size_t alignment, size_t size);
+
+#endif

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The heap mode's control half; see heap.h. */
+#include "modes/heap/heap.h"
+
+#include <time.h>
+
+#include "modes/heap/allocator.h"
+#include "modes/heap/heap_settings.h"
+#include "collect/collect.h"
+#include "collect/worker.h"
+#include "modes/heap/jemalloc_hooks.h"
+#include "base/log.h"
+#include "host/fork_mark.h"
+#include "modes/heap/signal/stack_depot.h"
+#include "modes/heap/signal/heap_event.h"
+#include "modes/heap/signal/heap_exact.h"
+#include "modes/heap/signal/live.h"
+#include "modes/heap/signal/poisson.h"
+#include "base/sys.h"
+#include "base/text.h"
+#include "sample/ticks.h"
+#include "unwind/module_diff.h"
+
+/* Initial slots of the live table. When every allocation is sampled, many blocks will follow. */
+#define SLOTS_SAMPLED ((size_t)1 << 12)
+#define SLOTS_EXACT ((size_t)1 << 16)
+
+static uint64_t time_step, next_time; /* a dump by time; UINT64_MAX = never */
+
+struct cp_module_diff *cp_heap_before_unload(void)
+{
+	return cp_heap_hot.state == CP_HEAP_ON ? cp_module_diff_before() : NULL;
+}
+
+/* Retiring all entries at each dlclose would be expensive: every stack that occurs again would be
+ * stored again. */
+void cp_heap_after_unload(struct cp_module_diff *u)
+{
+	if (!cp_module_diff_each(u, cp_stack_depot_retire))
+		cp_stack_depot_next_epoch();
+}
+
+static int pid; /* pid of the process that this heap belongs to */
+
+/* Write the dump on the thread that allocates or frees, which waits. On the collector, a program
+ * that is faster than the collector would get several dumps merged into one, each too late. The
+ * child of a vfork shares our memory, and may be killed while it holds the lock: it doesn't dump.
+ */
+static void dump_now(void)
+{
+	if (cp_sys_getpid() == pid && !cp_fork_mark_is_gone())
+		cp_collect_serve_now(CP_REQUEST_DUMP_OF(CPROF_HEAP));
+}
+
+/* Stacks are drained as they come, so that a dump of very many stacks needn't wait for a drain. The
+ * thread that is in malloc doesn't drain. */
+static void ask_for_drain(void)
+{
+	if (cp_collect_alive())
+		cp_collect_request(CP_REQUEST_DRAIN);
+}
+
+static void set_step(uint64_t *next, uint64_t *step, uint64_t bytes)
+{
+	*step = bytes ? bytes : 1;
+	*next = bytes ? bytes : UINT64_MAX;
+}
+
+static void begin_totals(const struct cp_heap_settings *s)
+{
+	struct cp_heap_totals *t = &cp_heap_totals;
+
+	if (cp_sys3(SYS_getrandom, &t->seed, sizeof(t->seed), 1 /* GRND_NONBLOCK */) < 0)
+		t->seed = cp_sys_clock_ns(CLOCK_MONOTONIC);
+	t->interval = s->interval;
+	t->allocated = t->freed = t->peak = 0;
+	set_step(&t->next_allocated, &t->allocated_step, s->allocated);
+	set_step(&t->next_freed, &t->freed_step, s->freed);
+	set_step(&t->next_in_use, &t->in_use_step, s->in_use);
+	t->dump = s->allocated || s->freed || s->in_use ? dump_now : NULL;
+	time_step = s->time_ns;
+	next_time = time_step ? cp_sys_clock_ns(CLOCK_MONOTONIC) + time_step : UINT64_MAX;
+}
+
+static void begin_counting(void)
+{
+	/* Counts of an earlier run, or of a fork's parent, are in older epochs. */
+	cp_stack_depot_next_epoch();
+	cp_store_relaxed(&cp_heap_totals.first_epoch, cp_stack_depot_epoch());
+	cp_stack_depot_mark_peak();
+}
+
+static void switch_on(uint64_t interval)
+{
+	/* Blocks that hooks report keep their alignment. */
+	/* jemalloc's functions need a thread that libc knows. */
+	bool hooked = cp_sys_gettid() != cp_worker_tid() && cp_jemalloc_hooks_start();
+	bool tags = interval >= CP_HEAP_TAG_INTERVAL && cp_allocator.aligns && !hooked;
+
+	cp_live_configure(interval >= CP_HEAP_TAG_INTERVAL ? SLOTS_SAMPLED : SLOTS_EXACT);
+	cp_heap_hot_look(interval < CP_HEAP_TAG_INTERVAL, tags);
+	cp_store_seqcst(&cp_heap_hot.state, CP_HEAP_ON);
+	cp_store_seqcst(&cp_heap_hot.counts, interval > 1);
+	cp_store_seqcst(&cp_heap_hot.all, interval <= 1);
+}
+
+static void switch_off(void)
+{
+	cp_store_seqcst(&cp_heap_hot.all, false);
+	cp_store_seqcst(&cp_heap_hot.counts, false);
+	cp_store_seqcst(&cp_heap_hot.state, CP_HEAP_OFF);
+	cp_heap_hot_rest();
+}
+
+int cp_heap_start(struct cp_run *r, const struct cp_config *c)
+{
+	const struct cp_heap_settings *s = cp_config_of(c, CPROF_HEAP);
+
+	(void)r;
+	pid = cp_sys_getpid();
+	cp_stack_depot_wake = ask_for_drain;
+	begin_totals(s);
+	begin_counting();
+	/* The caller's next sample was drawn in an earlier run, maybe with larger intervals, and
+	 * would represent as many bytes. */
+	cp_self.heap.interval = cp_self.heap.left = 0;
+	cp_heap_exact_leave();
+	switch_on(s->interval);
+	return 0;
+}
+
+void cp_heap_stop(struct cp_run *r)
+{
+	(void)r;
+	switch_off();
+	cp_jemalloc_hooks_stop();
+}
+
+void cp_heap_thread_end(struct cp_thread *t)
+{
+	if (cp_self.thread == t && cp_heap_hot.state == CP_HEAP_ON)
+		cp_heap_event_flush();
+}
+
+/* Give a fork child its own random draws. Children that continued with their parent's draws would
+ * all sample the same of what they do alike, and their errors would add up instead of averaging
+ * out. No system call, because a seccomp filter may refuse it. */
+static void draw_apart(void)
+{
+	struct cp_heap_totals *t = &cp_heap_totals;
+
+	t->seed = cp_poisson_seed(t->seed ^ cp_ticks(), (uint64_t)cp_sys_getpid());
+	cp_self.heap.random = cp_poisson_seed(t->seed, cp_add_relaxed(&t->threads, 1));
+	cp_self.heap.interval = cp_self.heap.left = 0;
+}
+
+static void begin_step(uint64_t *next, uint64_t step)
+{
+	if (*next != UINT64_MAX)
+		*next = step;
+}
+
+/* The parent's dump limits count from the parent's allocations, of which the child has none. */
+static void begin_childs_totals(void)
+{
+	struct cp_heap_totals *t = &cp_heap_totals;
+
+	t->allocated = t->freed = t->peak = 0;
+	begin_step(&t->next_allocated, t->allocated_step);
+	begin_step(&t->next_freed, t->freed_step);
+	begin_step(&t->next_in_use, t->in_use_step);
+}
+
+void cp_heap_fork_child(struct cp_run *r, struct cp_thread *keep)
+{
+	(void)r;
+	pid = cp_sys_getpid();
+	cp_heap_event_forget();
+	begin_childs_totals();
+	draw_apart();
+	if (time_step)
+		next_time = cp_sys_clock_ns(CLOCK_MONOTONIC) + time_step;
+	begin_counting();
+	if (!keep)
+		switch_off();
+}
+
+uint64_t cp_heap_due(void)
+{
+	return cp_load_relaxed(&next_time);
+}
+
+void cp_heap_tick(struct cp_run *r)
+{
+	(void)r;
+	next_time = cp_sys_clock_ns(CLOCK_MONOTONIC) + time_step;
+	cp_collect_request(CP_REQUEST_DUMP_OF(CPROF_HEAP));
+}
+
+void cp_heap_prepare(void)
+{
+	cp_jemalloc_hooks_find();
+}
+
+static char unseen[200]; /* why libcprof doesn't see the program's allocations; "" = it does */
+
+const char *cp_heap_unseen(void)
+{
+	return unseen[0] ? unseen : NULL;
+}
+
+/* Prints a message, because the requested profile can't be made. */
+void cp_heap_check(void)
+{
+	const char *why, *jemalloc = cp_jemalloc_hooks_unusable();
+
+	if (cp_heap_hot.state != CP_HEAP_ON)
+		return;
+	why = cp_allocator_unseen();
+	cp_text_format(unseen, sizeof(unseen), "%s%s%s", why ? why : "",
+		       why && jemalloc ? "; " : "", jemalloc ? jemalloc : "");
+	if (unseen[0])
+		cp_log("allocations of this program can't be seen: %s", unseen);
+}

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The heap mode and its peak: contents and comments of their files; see mode_ops.h. */
+#include <string.h>
+
+#include "modes/heap/allocator.h"
+#include "modes/heap/heap.h"
+#include "modes/heap/heap_leaks.h"
+#include "modes/heap/heap_rows.h"
+#include "modes/heap/heap_settings.h"
+#include "modes/heap/heap_text.h"
+#include "modes/heap/jemalloc_hooks.h"
+#include "modes/heap/mappings.h"
+#include "output/encode.h"
+#include "output/comments.h"
+#include "output/mode_ops.h"
+#include "modes/heap/signal/heap_event.h"
+#include "modes/heap/signal/heap_exact.h"
+#include "modes/heap/signal/heap_stack.h"
+#include "modes/heap/signal/stack_depot.h"
+#include "modes/heap/signal/live.h"
+#include "base/sys.h"
+#include "base/text.h"
+
+#define L(x) ((unsigned long)(x))
+
+static void labels(const struct cp_run *r, const struct cp_stack *s, struct cp_encode_labels *to)
+{
+	(void)r;
+	if (!s->values[0])
+		return;
+	to->labels[to->count++] = (struct cp_pprof_label){
+		.key = "bytes",
+		/* Rounded, because the number of objects is: 524288 bytes in
+		 * 6554 objects are of 80. */
+		.number = (int64_t)((s->values[1] + s->values[0] / 2) / s->values[0]),
+		.unit = "bytes",
+	};
+}
+
+static uint64_t period(const struct cp_run *r)
+{
+	(void)r;
+	return cp_heap_totals.interval;
+}
+
+/* Returns the kB of a line of /proc/self/status, or 0. */
+static uint64_t status_kb(const char *text, const char *key)
+{
+	const char *p = strstr(text, key);
+	uint64_t kb = 0;
+
+	if (!p)
+		return 0;
+	p += strlen(key);
+	while (*p == ' ' || *p == '\t')
+		p++;
+	return cp_text_parse_u64(&p, 10, &kb) ? 0 : kb;
+}
+
+static void report_memory(struct cp_comments *out, const struct cp_heap_sums *s)
+{
+	char text[4096];
+	int fd = cp_sys_open("/proc/thread-self/status", O_RDONLY, 0);
+	long got = fd < 0 ? 0 : cp_sys_read(fd, text, sizeof(text) - 1);
+
+	if (fd >= 0)
+		cp_sys_close(fd);
+	text[got > 0 ? got : 0] = '\0';
+	cp_comments_line(
+		out,
+		"memory of the process: %lu kB resident (peak %lu kB), %lu kB mapped; in use "
+		"by the program's heap: %lu kB",
+		L(status_kb(text, "VmRSS:")), L(status_kb(text, "VmHWM:")),
+		L(status_kb(text, "VmSize:")), L(s->in_use.bytes >> 10));
+	cp_comments_line(out, "cost: %lu kB for stacks, up to %lu kB for live blocks",
+			 L(cp_stack_depot_mapped() >> 10), L(cp_live_mapped() >> 10));
+}
+
+static void report_settings(struct cp_comments *out)
+{
+	const char *hooked = cp_jemalloc_hooks_version();
+
+	cp_comments_line(out, "heap: interval %lu bytes, allocator %s%s%s, sampled blocks %s",
+			 L(cp_heap_totals.interval), cp_allocator_name(),
+			 hooked ? ", and through its hooks jemalloc " : "", hooked ? hooked : "",
+			 cp_heap_hot_tags() ? "aligned to 2048 bytes" : "looked up at every free");
+}
+
+static void report_sums(struct cp_comments *out, const struct cp_heap_sums *s)
+{
+	cp_comments_line(
+		out,
+		"allocations: %lu objects, %lu bytes; in use %lu objects, %lu bytes; at the "
+		"peak %lu objects, %lu bytes; %lu stacks",
+		L(cp_heap_rows_whole(s->allocated.objects)), L(s->allocated.bytes),
+		L(cp_heap_rows_whole(s->in_use.objects)), L(s->in_use.bytes),
+		L(cp_heap_rows_whole(s->peak.objects)), L(s->peak.bytes), L(s->stacks));
+}
+
+static const struct cp_heap_settings *settings_of(const struct cp_config *c)
+{
+	return cp_config_of(c, CPROF_HEAP);
+}
+
+/* Explain why the file may be empty. */
+static void report_none(struct cp_comments *out, const struct cp_config *c)
+{
+	if (cp_heap_unseen())
+		cp_comments_line(out, "note: allocations of this program can't be seen: %s",
+				 cp_heap_unseen());
+	else
+		cp_comments_line(
+			out, "note: no allocation was sampled%s%s",
+			cp_heap_totals.interval > 1 ? "; CPROF_HEAP_INTERVAL=1 samples every one"
+						    : "",
+			settings_of(c)->mmap ? ""
+					     : "; what the program maps by itself, as luajit does, "
+					       "is seen with CPROF_HEAP_MMAP=1");
+}
+
+static void report(struct cp_comments *out, const struct cp_run *r, const struct cp_config *c)
+{
+	const struct cp_heap_sums *s = cp_heap_rows_sums(r);
+	uint64_t samples = cp_heap_totals.interval > 1 ? cp_run_counted(r, CP_COUNT_SAMPLES)
+						       : cp_heap_rows_whole(s->allocated.objects);
+
+	report_settings(out);
+	report_sums(out, s);
+	if (r->late)
+		cp_comments_line(out, "note: started while the program ran: blocks that were "
+				      "allocated before are not known");
+	if (cp_heap_unseen() || !s->stacks)
+		report_none(out, c);
+	cp_comments_line(out,
+			 "samples: %lu taken; lost: %lu no memory, %lu stacks at the collector's "
+			 "limit; %lu in paused threads; %lu frees that were not seen",
+			 L(samples), L(cp_run_counted(r, CP_COUNT_LOST_MEMORY)),
+			 L(cp_run_counted(r, CP_COUNT_LOST_AGGREGATE)),
+			 L(cp_run_counted(r, CP_COUNT_LOST_PAUSED)),
+			 L(cp_run_counted(r, CP_COUNT_UNSEEN_FREES)));
+	cp_comments_line(out, "cost: about %s ms in allocations that were sampled",
+			 cp_comments_seconds(cp_run_hooks_ns(r, samples) * 1000));
+	report_memory(out, s);
+	if (!c->verbose)
+		return;
+	/* The peak's file may have been written last, with the rows showing the peak. */
+	cp_heap_rows_show(r);
+	cp_heap_leaks_report(out, r);
+}
+
+static void report_peak(struct cp_comments *out, const struct cp_run *r, const struct cp_config *c)
+{
+	(void)c;
+	report_settings(out);
+	report_sums(out, cp_heap_rows_sums(r));
+}
+
+static bool has_pid(const struct cp_config *c)
+{
+	return settings_of(c)->use_pid;
+}
+
+static void prepare(const struct cp_config *c)
+{
+	(void)c;
+	cp_heap_prepare();
+}
+
+static bool is_hooked(void)
+{
+	return cp_jemalloc_hooks_version() != NULL;
+}
+
+static int text(struct cp_run *r, struct cp_sink *to)
+{
+	cp_heap_rows_settle(r);
+	return cp_heap_text_write(r, to);
+}
+
+/* Functions that allocate; see drop_frames in mode_ops.h. */
+#define ALLOCATES                                                                                  \
+	"operator new(\\[\\])?|malloc|calloc|realloc|reallocarray|memalign|aligned_alloc|"         \
+	"posix_memalign|p?valloc|[mrx]allocx"
+
+const struct cp_mode_ops cp_mode_heap = {
+	.name = "heap",
+	.parent = CPROF_HEAP,
+	.settings = &cp_heap_settings,
+	.moment = true,
+	.types = { { "alloc_objects", "count" },
+		   { "alloc_space", "bytes" },
+		   { "inuse_objects", "count" },
+		   { "inuse_space", "bytes" } },
+	.type_count = 4,
+	.period_type = { "space", "bytes" },
+	.drop_frames = ALLOCATES,
+	.period = period,
+	.labels = labels,
+	.report = report,
+	.has_pid = has_pid,
+	.prepare = prepare,
+	.started = cp_heap_check,
+	.needs_thread = is_hooked,
+	.start = cp_heap_start,
+	.stop = cp_heap_stop,
+	.mark = cp_stack_depot_take_fresh,
+	.collect = cp_heap_rows_collect,
+	.settle = cp_heap_rows_settle,
+	.due = cp_heap_due,
+	.tick = cp_heap_tick,
+	.text = text,
+	.has_more = cp_stack_depot_has_fresh,
+	.thread_end = cp_heap_thread_end,
+	.thread_left = cp_heap_stack_disown,
+	.thread_changed = cp_heap_exact_leave,
+	.unloaded = cp_heap_after_unload,
+	.fork_child = cp_heap_fork_child,
+};
+
+static int start_peak(struct cp_run *r, const struct cp_config *c)
+{
+	(void)r;
+	(void)c;
+	return 0;
+}
+
+/* The memory in use at its peak, and all memory allocated until the dump. The type names differ
+ * from the heap's, because backends would add up the values of both files. */
+const struct cp_mode_ops cp_mode_peak = {
+	.name = "peak",
+	.parent = CPROF_HEAP,
+	.view = true,
+	.moment = true,
+	.types = { { "total_objects", "count" },
+		   { "total_space", "bytes" },
+		   { "peak_objects", "count" },
+		   { "peak_space", "bytes" } },
+	.type_count = 4,
+	.period_type = { "space", "bytes" },
+	.drop_frames = ALLOCATES,
+	.period = period,
+	.labels = labels,
+	.report = report_peak,
+	.start = start_peak,
+	.settle = cp_heap_rows_settle,
+};
+
+static bool wants_mappings(const struct cp_config *c)
+{
+	return settings_of(c)->mmap;
+}
+
+static int start_mappings(struct cp_run *r, const struct cp_config *c)
+{
+	(void)r;
+	(void)c;
+	cp_mappings_start();
+	return 0;
+}
+
+static void stop_mappings(struct cp_run *r)
+{
+	(void)r;
+	cp_mappings_stop();
+}
+
+static void fork_mappings(struct cp_run *r, struct cp_thread *keep)
+{
+	(void)r;
+	cp_mappings_fork_child(keep != NULL);
+}
+
+static uint64_t period_of_mappings(const struct cp_run *r)
+{
+	(void)r;
+	return 1;
+}
+
+static void report_mappings(struct cp_comments *out, const struct cp_run *r,
+			    const struct cp_config *c)
+{
+	const struct cp_heap_sums *s = cp_heap_rows_sums(r);
+
+	(void)c;
+	cp_comments_line(
+		out,
+		"mappings by the program: %lu, %lu bytes; in use %lu, %lu bytes; %lu could "
+		"not be kept",
+		L(cp_heap_rows_whole(s->allocated.objects)), L(s->allocated.bytes),
+		L(cp_heap_rows_whole(s->in_use.objects)), L(s->in_use.bytes),
+		L(cp_mappings_lost()));
+	report_memory(out, s);
+}
+
+/* mmap, mremap, brk and sbrk; not sampled: every call is recorded. */
+const struct cp_mode_ops cp_mode_mmap = {
+	.name = "mmap",
+	.parent = CPROF_HEAP,
+	.moment = true,
+	.types = { { "mmap_calls", "count" },
+		   { "mmap_space", "bytes" },
+		   { "inuse_mappings", "count" },
+		   { "inuse_mapped", "bytes" } },
+	.type_count = 4,
+	.period_type = { "space", "bytes" },
+	.drop_frames = "mmap(64)?|mremap|s?brk",
+	.period = period_of_mappings,
+	.labels = labels,
+	.report = report_mappings,
+	.wanted = wants_mappings,
+	.start = start_mappings,
+	.stop = stop_mappings,
+	.mark = cp_stack_depot_take_fresh,
+	.collect = cp_heap_rows_collect,
+	.settle = cp_heap_rows_settle,
+	.fork_child = fork_mappings,
+};

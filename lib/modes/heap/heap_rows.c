@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Rows of the heap mode; see heap_rows.h. */
+#include "modes/heap/heap_rows.h"
+
+#include <string.h>
+
+#include "sample/counters.h"
+#include "modes/heap/signal/heap_event.h"
+#include "modes/heap/signal/poisson.h"
+
+#define UNPLACED UINT32_MAX /* there was no memory for the entry's row */
+
+/* The values of a row that are not shown now: in use, or at the peak. */
+struct pair {
+	uint64_t objects, bytes;
+};
+
+/* The heap, and the program's own mappings. */
+static struct source {
+	struct cp_heap_sums sums;
+	uint32_t placed; /* id of the newest entry that has a row; all entries before it have one,
+			    too */
+	bool waits;	 /* some of the entries that were seen have no row */
+	bool summed;	 /* SUMS and the rows' values are newer than the last collect */
+	bool shows_peak; /* the rows hold the peak's values */
+} sources[2];
+
+static struct source *source_of(const struct cp_run *r)
+{
+	return &sources[r->mode == CPROF_HEAP_MMAP];
+}
+
+const struct cp_heap_sums *cp_heap_rows_sums(const struct cp_run *r)
+{
+	return &source_of(r)->sums;
+}
+
+uint64_t cp_heap_rows_whole(uint64_t objects)
+{
+	return (objects + CP_POISSON_ONE / 2) >> CP_POISSON_ONE_SHIFT;
+}
+
+static bool belongs(const struct cp_stack_depot_entry *e, const struct cp_run *r)
+{
+	return cp_load_relaxed(&e->seen.epoch) >= cp_heap_totals.first_epoch &&
+	       (e->interval == CP_STACK_DEPOT_MAPPING) == (r->mode == CPROF_HEAP_MMAP);
+}
+
+/* Make room for one value aside per row, and for one more. */
+static bool make_room(struct cp_aggregate *a)
+{
+	while (a->aside.count <= a->stacks.count)
+		if (!cp_vec_add(&a->aside))
+			return false;
+	return true;
+}
+
+/* Give a new stack its row, while its modules are mapped. Room is made first, so that no row
+ * without values is left if memory is exhausted. */
+static uint32_t find_row(struct cp_aggregate *a, const struct cp_stack_depot_entry *e)
+{
+	uint32_t row = CP_INDEX_NONE;
+
+	cp_modules_want(a->modules);
+	if (make_room(a))
+		row = cp_aggregate_row(a, &(struct cp_raw_stack){ .pcs = e->pcs,
+								  .depth = e->depth,
+								  .end = e->end,
+								  .labels = e->labels,
+								  .thread = CP_NO_THREAD });
+	return row == CP_INDEX_NONE ? UNPLACED : row + 1;
+}
+
+/* If there is no memory for its row, an entry waits for the next drain. It waits as long as its
+ * modules can be identified, which is while depot look-ups still find it. */
+static void place(struct cp_stack_depot_entry *e, void *arg)
+{
+	struct cp_run *r = arg;
+	bool waits = e->row == UNPLACED;
+
+	if (!belongs(e, r) || (e->row && !(waits && cp_stack_depot_is_found(e))))
+		return;
+	e->row = find_row(&r->aggregate, e);
+	if ((e->row == UNPLACED) != waits)
+		cp_count_mode(r->mode, CP_COUNT_LOST_AGGREGATE, waits ? (uint64_t)-1 : 1);
+	source_of(r)->waits |= e->row == UNPLACED;
+}
+
+void cp_heap_rows_collect(struct cp_run *r)
+{
+	struct source *s = source_of(r);
+	uint32_t newest;
+
+	s->summed = s->waits = false;
+	r->aggregate.aside.size = sizeof(struct pair);
+	newest = cp_stack_depot_each(s->placed, place, r);
+	if (!s->waits)
+		s->placed = newest;
+}
+
+static void add(struct cp_stack_depot_amount *sum, const struct cp_stack_depot_amount *a)
+{
+	sum->objects += a->objects;
+	sum->bytes += a->bytes;
+}
+
+static struct pair *pair_at(const struct cp_aggregate *a, uint32_t row)
+{
+	return CP_VEC_AT(&a->aside, struct pair, row);
+}
+
+/* During summing, rows hold fractions of objects. */
+static void add_to_row(struct cp_stack_depot_entry *e, void *arg)
+{
+	struct cp_run *r = arg;
+	struct cp_heap_sums *sums = &source_of(r)->sums;
+	struct cp_stack_depot_amount use, peak, all;
+	struct pair *aside;
+	uint64_t *v;
+
+	if (!belongs(e, r))
+		return;
+	/* Read the amount in use first: see cp_stack_depot_in_use. */
+	use = cp_stack_depot_in_use(e);
+	peak = cp_stack_depot_at_peak(e);
+	all = (struct cp_stack_depot_amount){ cp_load_relaxed(&e->allocated.objects),
+					      cp_load_relaxed(&e->allocated.bytes) };
+	add(&sums->allocated, &all);
+	add(&sums->in_use, &use);
+	add(&sums->peak, &peak);
+	sums->stacks++;
+	if (!e->row || e->row == UNPLACED)
+		return;
+	v = cp_aggregate_row_at(&r->aggregate, e->row - 1)->values;
+	v[0] += all.objects;
+	v[1] += all.bytes;
+	v[2] += use.objects;
+	v[3] += use.bytes;
+	aside = pair_at(&r->aggregate, e->row - 1);
+	aside->objects += peak.objects;
+	aside->bytes += peak.bytes;
+}
+
+static void clear_rows(struct cp_aggregate *a)
+{
+	for (uint32_t i = 0; i < a->stacks.count; i++)
+		memset(cp_aggregate_row_at(a, i)->values, 0, sizeof(uint64_t[CP_VALUES]));
+	if (a->aside.count)
+		memset(a->aside.items, 0, a->aside.count * sizeof(struct pair));
+}
+
+/* PEAK_IS_NOW: the memory in use now is the peak. */
+static void round_rows(struct cp_aggregate *a, bool peak_is_now)
+{
+	for (uint32_t i = 0; i < a->stacks.count; i++) {
+		uint64_t *v = cp_aggregate_row_at(a, i)->values;
+		struct pair *aside = pair_at(a, i);
+
+		v[0] = cp_heap_rows_whole(v[0]);
+		v[2] = cp_heap_rows_whole(v[2]);
+		if (peak_is_now)
+			*aside = (struct pair){ v[2], v[3] };
+		else
+			aside->objects = cp_heap_rows_whole(aside->objects);
+	}
+}
+
+static void sum_rows(struct cp_run *r)
+{
+	struct cp_aggregate *a = &r->aggregate;
+	struct source *s = source_of(r);
+	struct cp_heap_sums *sums = &s->sums;
+	bool peak_is_now;
+
+	*sums = (struct cp_heap_sums){ 0 };
+	clear_rows(a);
+	cp_stack_depot_each(0, add_to_row, r);
+	/* Peaks are marked in steps of a tenth, so the memory in use now may exceed the last mark.
+	 */
+	peak_is_now = r->mode != CPROF_HEAP_MMAP && sums->in_use.bytes > sums->peak.bytes;
+	if (peak_is_now) {
+		cp_stack_depot_mark_peak();
+		sums->peak = sums->in_use;
+	}
+	round_rows(a, peak_is_now);
+	/* Changes with every event, to show whether there is something new to write. */
+	a->records = cp_heap_rows_whole(2 * sums->allocated.objects - sums->in_use.objects);
+	a->weight = sums->allocated.bytes;
+	s->summed = true;
+	s->shows_peak = false;
+}
+
+static void show_other(struct cp_aggregate *a)
+{
+	for (uint32_t i = 0; i < a->stacks.count; i++) {
+		uint64_t *v = cp_aggregate_row_at(a, i)->values;
+		struct pair *aside = pair_at(a, i), shown = { v[2], v[3] };
+
+		v[2] = aside->objects;
+		v[3] = aside->bytes;
+		*aside = shown;
+	}
+}
+
+void cp_heap_rows_show(const struct cp_run *r)
+{
+	struct source *s = source_of(r);
+	bool peak = r->mode == CPROF_HEAP_PEAK;
+
+	if (s->shows_peak != peak)
+		show_other(&r->rows->aggregate);
+	s->shows_peak = peak;
+}
+
+void cp_heap_rows_settle(struct cp_run *r)
+{
+	if (!source_of(r)->summed)
+		sum_rows(r->rows);
+	cp_heap_rows_show(r);
+}

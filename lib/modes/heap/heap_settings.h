@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The heap mode's settings. */
+#ifndef CP_HEAP_SETTINGS_H
+#define CP_HEAP_SETTINGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct cp_heap_settings {
+	uint64_t interval; /* CPROF_HEAP_INTERVAL, bytes; 1 = every allocation */
+	/* HEAP_PROFILE_{ALLOCATION,DEALLOCATION,INUSE}_INTERVAL: bytes between numbered dumps; 0 =
+	 * off */
+	uint64_t allocated, freed, in_use;
+	uint64_t time_ns; /* HEAP_PROFILE_TIME_INTERVAL; 0 = off */
+	bool mmap;	  /* CPROF_HEAP_MMAP: also the program's own mappings */
+	bool use_pid;	  /* HEAPPROFILE_USE_PID=1 (gperftools): pid in the name, also in the first
+			     process */
+};
+
+struct cp_config_mode;
+
+/* The table: variables, options, defaults. */
+extern const struct cp_config_mode cp_heap_settings;
+
+#endif

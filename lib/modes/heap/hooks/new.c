@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* C++'s operator new and delete, in every form.
+ *
+ * If the C++ library defines the operators, they call malloc, which counts the allocation; the
+ * functions here only pass calls on. Some allocators define the operators themselves (jemalloc,
+ * tcmalloc, mimalloc); their operators don't go through malloc and are sampled here. The definition
+ * of each form is looked up before main.
+ *
+ * An allocation that is passed on would enter libcprof twice. So if the C++ library's plain forms
+ * are the only ones, and its malloc is libcprof's, most calls go straight to the allocator: the
+ * same work as the library's, less one call. The library is called where more is needed: for a
+ * sample, whose stack contains the library's frame, and when there is no memory.
+ *
+ * The definition isn't looked up at the call, because a look-up takes the loader's lock: a
+ * constructor of a module being loaded may hold that lock and wait for this very thread. A plugin
+ * may bring its own C++ library; until an allocation fails, malloc and free do the same work as
+ * that library.
+ */
+#include <dlfcn.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "modes/heap/allocator.h"
+#include "profile/aggregate.h"
+#include "host/hooks/interpose.h"
+#include "base/atomic.h"
+#include "base/text.h"
+#include "modes/heap/signal/heap_event.h"
+
+#define RARE __attribute__((noinline, cold))
+#define HOT __attribute__((aligned(64)))
+#define CALLER __builtin_return_address(0)
+
+enum {
+	NEW,
+	NEW_ARRAY,
+	NEW_NOTHROW,
+	NEW_ARRAY_NOTHROW,
+	NEW_ALIGNED,
+	NEW_ARRAY_ALIGNED,
+	NEW_ALIGNED_NOTHROW,
+	NEW_ARRAY_ALIGNED_NOTHROW,
+	DELETE,
+	DELETE_ARRAY,
+	DELETE_SIZED,
+	DELETE_ARRAY_SIZED,
+	DELETE_NOTHROW,
+	DELETE_ARRAY_NOTHROW,
+	DELETE_ALIGNED,
+	DELETE_ARRAY_ALIGNED,
+	DELETE_SIZED_ALIGNED,
+	DELETE_ARRAY_SIZED_ALIGNED,
+	DELETE_ALIGNED_NOTHROW,
+	DELETE_ARRAY_ALIGNED_NOTHROW,
+	FORMS
+};
+
+static const char *const names[FORMS] = {
+	"_Znwm",
+	"_Znam",
+	"_ZnwmRKSt9nothrow_t",
+	"_ZnamRKSt9nothrow_t",
+	"_ZnwmSt11align_val_t",
+	"_ZnamSt11align_val_t",
+	"_ZnwmSt11align_val_tRKSt9nothrow_t",
+	"_ZnamSt11align_val_tRKSt9nothrow_t",
+	"_ZdlPv",
+	"_ZdaPv",
+	"_ZdlPvm",
+	"_ZdaPvm",
+	"_ZdlPvRKSt9nothrow_t",
+	"_ZdaPvRKSt9nothrow_t",
+	"_ZdlPvSt11align_val_t",
+	"_ZdaPvSt11align_val_t",
+	"_ZdlPvmSt11align_val_t",
+	"_ZdaPvmSt11align_val_t",
+	"_ZdlPvSt11align_val_tRKSt9nothrow_t",
+	"_ZdaPvSt11align_val_tRKSt9nothrow_t",
+};
+
+/* Every form takes its arguments in this order, so one type serves each kind. */
+union form {
+	void *(*plain)(size_t);
+	void *(*nothrow)(size_t, const void *);
+	void *(*aligned)(size_t, size_t);
+	void *(*aligned_nothrow)(size_t, size_t, const void *);
+	void (*delete_plain)(void *);
+	void (*delete_with_one)(void *, uintptr_t);
+	void (*delete_with_two)(void *, uintptr_t, uintptr_t);
+};
+
+static union form real[FORMS];
+
+/* Is a form the allocator's, so that it calls none of the interposed functions? Tested when the
+ * form is first called while samples are taken. */
+static enum { UNASKED, PASSES_ON, OWN } whose[FORMS];
+
+static bool looked; /* the look-up before main is done */
+
+static void set(unsigned form, void *f)
+{
+	/* Function pointers and object pointers have the same size on every port. */
+	memcpy(&real[form], &f, sizeof(f));
+}
+
+/* Returns false if no module defines FORM. */
+static bool look_up_now(unsigned form)
+{
+	if (!real[form].plain)
+		set(form, cp_allocator_next(names[form]));
+	return real[form].plain != NULL;
+}
+
+/* Returns false if no module defines FORM, or only one that was loaded later. */
+static bool look_up(unsigned form)
+{
+	return cp_load_acquire(&looked) ? real[form].plain != NULL : look_up_now(form);
+}
+
+/* All forms or none are direct, because they call each other. */
+#define DIRECT_NEW (1u << NEW | 1u << NEW_ARRAY)
+#define DIRECT_DELETE                                                                              \
+	(1u << DELETE | 1u << DELETE_ARRAY | 1u << DELETE_SIZED | 1u << DELETE_ARRAY_SIZED)
+
+static const void *module_of(const void *f, const char **name)
+{
+	Dl_info info;
+
+	if (!f || !dladdr(f, &info))
+		return NULL;
+	*name = info.dli_fname ? info.dli_fname : "";
+	return info.dli_fbase;
+}
+
+/* Get the address range of NAME, one of libcprof's functions. */
+static bool find_operator(struct cp_aggregate_range *o, const char *name)
+{
+	void *f = dlsym(RTLD_DEFAULT, name);
+	const ElfW(Sym) * symbol;
+	Dl_info info;
+
+	if (!f || !dladdr1(f, &info, (void **)&symbol, RTLD_DL_SYMENT) || !symbol)
+		return false;
+	*o = (struct cp_aggregate_range){ (uintptr_t)f, (uintptr_t)f + symbol->st_size };
+	return true;
+}
+
+/* Does the C++ library get libcprof's function for NAME? */
+static bool is_ours(const char *name)
+{
+	const char *path;
+
+	return module_of(dlsym(RTLD_DEFAULT, name), &path) == module_of(names, &path);
+}
+
+static bool is_cxx_library(const char *path)
+{
+	static const char *const known[] = { "libstdc++.so.", "libc++.so.", "libc++abi.so." };
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (cp_text_begins(name, known[i]))
+			return true;
+	return false;
+}
+
+/* Are all forms the C++ library's, none replaced, and do they call libcprof's malloc and free? A
+ * program that defines some forms may rely on other forms calling them. */
+static bool is_all_the_librarys(void)
+{
+	const char *path = "", *other;
+	const void *library = NULL;
+
+	for (unsigned form = 0; form < FORMS; form++) {
+		void *f;
+
+		if (!((DIRECT_NEW | DIRECT_DELETE) & 1u << form))
+			continue;
+		memcpy(&f, &real[form], sizeof(f));
+		if (!library)
+			library = module_of(f, &path);
+		if (!library || module_of(f, &other) != library || !is_ours(names[form]))
+			return false;
+	}
+	return is_cxx_library(path) && is_ours("malloc") && is_ours("free");
+}
+
+void init_operators(void)
+{
+	/* A failing look-up leaves a message in the loader, as if the program had asked. */
+	bool there = dlsym(RTLD_NEXT, names[NEW]) != NULL;
+
+	for (unsigned form = 0; there && form < FORMS; form++)
+		if (!real[form].plain)
+			set(form, dlsym(RTLD_NEXT, names[form]));
+	if (there && is_all_the_librarys() &&
+	    find_operator(&cp_aggregate_programs[0], names[NEW]) &&
+	    find_operator(&cp_aggregate_programs[1], names[NEW_ARRAY]) && cp_allocator_resolve())
+		cp_heap_hot.cxx = true;
+	dlerror();
+	cp_store_release(&looked, true);
+}
+
+/* Do the C++ library's work while there is memory. If there is none, call the library, which may
+ * call a new handler, or throws. */
+static void *instead_of_new(unsigned form, size_t size, size_t alignment)
+{
+	bool aligned = form >= NEW_ALIGNED;
+	void *p = NULL;
+
+	if (!aligned)
+		p = malloc(size ? size : 1);
+	else if (posix_memalign(&p, alignment < sizeof(p) ? sizeof(p) : alignment, size ? size : 1))
+		p = NULL;
+	return p;
+}
+
+static void *call_new(unsigned form, size_t size, size_t alignment, const void *nothrow)
+{
+	void *p = look_up(form) ? NULL : instead_of_new(form, size, alignment);
+
+	if (p || !look_up_now(form))
+		return p;
+	switch (form) {
+	case NEW:
+	case NEW_ARRAY: return real[form].plain(size);
+	case NEW_NOTHROW:
+	case NEW_ARRAY_NOTHROW: return real[form].nothrow(size, nothrow);
+	case NEW_ALIGNED:
+	case NEW_ARRAY_ALIGNED: return real[form].aligned(size, alignment);
+	default: return real[form].aligned_nothrow(size, alignment, nothrow);
+	}
+}
+
+/* jemalloc's aligned forms call aligned_alloc, which counts: only a test call can tell. */
+static bool is_seen_elsewhere(unsigned form)
+{
+	uint64_t left = cp_self.heap.left;
+	bool seen;
+	void *p;
+
+	cp_self.heap.probing = 1;
+	cp_self.heap.left = 0;
+	p = call_new(form, 64, 64, NULL);
+	seen = cp_self.heap.probing == 2;
+	cp_self.heap.probing = 0;
+	cp_self.heap.left = left;
+	cp_heap_hot.free(p);
+	return seen;
+}
+
+static bool is_own(unsigned form)
+{
+	void *f;
+
+	if (whose[form] != UNASKED)
+		return whose[form] == OWN;
+	if (!look_up(form))
+		return false;
+	memcpy(&f, &real[form], sizeof(f));
+	if (!cp_allocator_owns(f))
+		whose[form] = PASSES_ON;
+	else if (form >= DELETE)
+		whose[form] = OWN;
+	else if (cp_heap_hot.state == CP_HEAP_ON)
+		whose[form] = is_seen_elsewhere(form) ? PASSES_ON : OWN;
+	return whose[form] == OWN;
+}
+
+/* The form with an alignment, for a block that free recognizes by it. */
+static unsigned aligned_form(unsigned form)
+{
+	return form < NEW_ALIGNED ? form + (NEW_ALIGNED - NEW) : form;
+}
+
+/* Tested before calling the allocator's own new, which would call the program's new handler, and
+ * throw. Large blocks are page-aligned anyway. */
+static bool has_room(size_t size)
+{
+	void *p;
+
+	if (size >= CP_HEAP_LARGE)
+		return true;
+	p = cp_allocator_try_aligned(CP_HEAP_TAG_ALIGN, size);
+	if (!p)
+		return false;
+	cp_heap_hot.free(p);
+	return true;
+}
+
+static void *sample(unsigned form, const struct cp_heap_sample *s, size_t alignment,
+		    const void *nothrow)
+{
+	unsigned aligned = aligned_form(form);
+	size_t enough = s->size < CP_HEAP_TAG_MIN ? CP_HEAP_TAG_MIN : s->size;
+	void *p;
+
+	if (!cp_heap_hot_tags() || alignment >= CP_HEAP_TAG_ALIGN || !look_up(aligned))
+		return call_new(form, s->size, alignment, nothrow);
+	/* A form that calls another interposed function would be counted twice. */
+	if (is_own(aligned))
+		return has_room(enough) ? call_new(aligned, enough, CP_HEAP_TAG_ALIGN, nothrow)
+					: call_new(form, s->size, alignment, nothrow);
+	p = cp_allocator_try_aligned(CP_HEAP_TAG_ALIGN, enough);
+	return p ? p : call_new(form, s->size, alignment, nothrow);
+}
+
+static RARE void *new_slow(unsigned form, size_t size, size_t alignment, const void *nothrow)
+{
+	struct cp_heap_sample s;
+
+	if (!cp_allocator_resolve())
+		return cp_allocator_early(size);
+	/* On the first call of a form, its bytes haven't been counted yet. */
+	if (whose[form] == UNASKED && is_own(form) && !cp_heap_takes(size))
+		return call_new(form, size, alignment, nothrow);
+	if (!is_own(form) || !cp_heap_event_begin(&s, size, CALLER))
+		return call_new(form, size, alignment, nothrow);
+	return cp_heap_event_commit(&s, sample(form, &s, alignment, nothrow));
+}
+
+static inline bool is_plain(unsigned form, size_t size)
+{
+	if (cp_unlikely(!real[form].plain))
+		return false;
+	switch (whose[form]) {
+	case OWN: return !cp_heap_takes(size);
+	case PASSES_ON: return true;
+	default: return cp_heap_hot.state == CP_HEAP_OFF;
+	}
+}
+
+/* Returns true if the allocator gave *P. Returns false for a sample, and when there is no memory.
+ */
+static inline __attribute__((always_inline)) bool is_allocated(void **p, size_t size)
+{
+	if (!cp_likely(cp_heap_hot.cxx) || cp_heap_takes(size))
+		return false;
+	*p = cp_heap_hot.malloc(size);
+	return cp_likely(*p);
+}
+
+#define DIRECT_NEW_FORM(form, symbol)                                                              \
+	INTERPOSE void *symbol(size_t size);                                                       \
+	INTERPOSE HOT void *symbol(size_t size)                                                    \
+	{                                                                                          \
+		void *p;                                                                           \
+                                                                                                   \
+		if (is_allocated(&p, size))                                                        \
+			return p;                                                                  \
+		return is_plain(form, size) ? real[form].plain(size)                               \
+					    : new_slow(form, size, 0, NULL);                       \
+	}
+
+#define NEW_FORM(form, symbol, parameters, arguments, member, alignment, nothrow)                  \
+	INTERPOSE void *symbol parameters;                                                         \
+	INTERPOSE void *symbol parameters                                                          \
+	{                                                                                          \
+		return is_plain(form, size) ? real[form].member arguments                          \
+					    : new_slow(form, size, alignment, nothrow);            \
+	}
+
+#define ALIGNED (size_t size, size_t a)
+#define NOTHROW (size_t size, const void *t)
+#define BOTH (size_t size, size_t a, const void *t)
+DIRECT_NEW_FORM(NEW, _Znwm)
+DIRECT_NEW_FORM(NEW_ARRAY, _Znam)
+NEW_FORM(NEW_NOTHROW, _ZnwmRKSt9nothrow_t, NOTHROW, (size, t), nothrow, 0, t)
+NEW_FORM(NEW_ARRAY_NOTHROW, _ZnamRKSt9nothrow_t, NOTHROW, (size, t), nothrow, 0, t)
+NEW_FORM(NEW_ALIGNED, _ZnwmSt11align_val_t, ALIGNED, (size, a), aligned, a, NULL)
+NEW_FORM(NEW_ARRAY_ALIGNED, _ZnamSt11align_val_t, ALIGNED, (size, a), aligned, a, NULL)
+NEW_FORM(NEW_ALIGNED_NOTHROW, _ZnwmSt11align_val_tRKSt9nothrow_t, BOTH, (size, a, t),
+	 aligned_nothrow, a, t)
+NEW_FORM(NEW_ARRAY_ALIGNED_NOTHROW, _ZnamSt11align_val_tRKSt9nothrow_t, BOTH, (size, a, t),
+	 aligned_nothrow, a, t)
+
+static void call_delete(unsigned form, void *p, uintptr_t first, uintptr_t second)
+{
+	if (!look_up(form)) {
+		free(p);
+		return;
+	}
+	switch (form) {
+	case DELETE:
+	case DELETE_ARRAY: real[form].delete_plain(p); break;
+	case DELETE_SIZED_ALIGNED:
+	case DELETE_ARRAY_SIZED_ALIGNED:
+	case DELETE_ALIGNED_NOTHROW:
+	case DELETE_ARRAY_ALIGNED_NOTHROW: real[form].delete_with_two(p, first, second); break;
+	default: real[form].delete_with_one(p, first);
+	}
+}
+
+/* Delete P by the form that is FORM without a size: a sampled block that could not be recorded
+ * looks like any other, but its size is not the one that the program gives. */
+static void delete_without_size(unsigned form, void *p, uintptr_t first, uintptr_t second)
+{
+	switch (form) {
+	case DELETE_SIZED: call_delete(DELETE, p, 0, 0); break;
+	case DELETE_ARRAY_SIZED: call_delete(DELETE_ARRAY, p, 0, 0); break;
+	case DELETE_SIZED_ALIGNED: call_delete(DELETE_ALIGNED, p, second, 0); break;
+	case DELETE_ARRAY_SIZED_ALIGNED: call_delete(DELETE_ARRAY_ALIGNED, p, second, 0); break;
+	default: call_delete(form, p, first, second);
+	}
+}
+
+static RARE void delete_slow(unsigned form, void *p, uintptr_t first, uintptr_t second)
+{
+	if (cp_allocator_is_early(p) || !cp_allocator_resolve())
+		return;
+	/* A sampled block is larger, and more aligned, than the program says. If the C++ library
+	 * calls free, free looks the block up. */
+	if (!is_own(form))
+		call_delete(form, p, first, second);
+	else if (cp_heap_event_free(p))
+		call_delete((form - DELETE) % 2 ? DELETE_ARRAY : DELETE, p, 0, 0);
+	else if (cp_heap_hot_tagged())
+		delete_without_size(form, p, first, second);
+	else
+		call_delete(form, p, first, second);
+}
+
+static inline bool is_plain_delete(unsigned form, const void *p)
+{
+	return cp_likely(real[form].delete_plain) &&
+	       (whose[form] == PASSES_ON || !cp_heap_looks(p));
+}
+
+static inline __attribute__((always_inline)) bool is_direct_delete(unsigned form, const void *p)
+{
+	return DIRECT_DELETE & 1u << form && cp_likely(cp_heap_hot.cxx) && !cp_heap_looks(p);
+}
+
+#define DELETE_FORM(form, symbol, parameters, arguments, member, first, second)                    \
+	INTERPOSE void symbol parameters;                                                          \
+	INTERPOSE HOT void symbol parameters                                                       \
+	{                                                                                          \
+		if (is_direct_delete(form, p))                                                     \
+			cp_heap_hot.free(p);                                                       \
+		else if (is_plain_delete(form, p))                                                 \
+			real[form].member arguments;                                               \
+		else                                                                               \
+			delete_slow(form, p, first, second);                                       \
+	}
+
+#define WITH (void *p, uintptr_t x)
+#define WITH_BOTH (void *p, uintptr_t x, uintptr_t y)
+DELETE_FORM(DELETE, _ZdlPv, (void *p), (p), delete_plain, 0, 0)
+DELETE_FORM(DELETE_ARRAY, _ZdaPv, (void *p), (p), delete_plain, 0, 0)
+DELETE_FORM(DELETE_SIZED, _ZdlPvm, WITH, (p, x), delete_with_one, x, 0)
+DELETE_FORM(DELETE_ARRAY_SIZED, _ZdaPvm, WITH, (p, x), delete_with_one, x, 0)
+DELETE_FORM(DELETE_NOTHROW, _ZdlPvRKSt9nothrow_t, WITH, (p, x), delete_with_one, x, 0)
+DELETE_FORM(DELETE_ARRAY_NOTHROW, _ZdaPvRKSt9nothrow_t, WITH, (p, x), delete_with_one, x, 0)
+DELETE_FORM(DELETE_ALIGNED, _ZdlPvSt11align_val_t, WITH, (p, x), delete_with_one, x, 0)
+DELETE_FORM(DELETE_ARRAY_ALIGNED, _ZdaPvSt11align_val_t, WITH, (p, x), delete_with_one, x, 0)
+DELETE_FORM(DELETE_SIZED_ALIGNED, _ZdlPvmSt11align_val_t, WITH_BOTH, (p, x, y), delete_with_two, x,
+	    y)
+DELETE_FORM(DELETE_ARRAY_SIZED_ALIGNED, _ZdaPvmSt11align_val_t, WITH_BOTH, (p, x, y),
+	    delete_with_two, x, y)
+DELETE_FORM(DELETE_ALIGNED_NOTHROW, _ZdlPvSt11align_val_tRKSt9nothrow_t, WITH_BOTH, (p, x, y),
+	    delete_with_two, x, y)
+DELETE_FORM(DELETE_ARRAY_ALIGNED_NOTHROW, _ZdaPvSt11align_val_tRKSt9nothrow_t, WITH_BOTH, (p, x, y),
+	    delete_with_two, x, y)

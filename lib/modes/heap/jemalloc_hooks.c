@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Finds jemalloc's mallctl and installs the hooks; see jemalloc_hooks.h.
+ *
+ * mallctl is a dynamic symbol, or a symbol in .symtab of the executable's file. In .symtab it is
+ * found by two streaming passes: over the names, and, only if they contain one of the wanted names,
+ * over the symbols.
+ */
+#include "modes/heap/jemalloc_hooks.h"
+
+#include "cp-build.h"
+
+#include <dlfcn.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "modes/heap/allocator.h"
+#include "symbols/elf.h"
+#include "modes/heap/signal/heap_jemalloc.h"
+#include "base/text.h"
+
+#ifdef CP_WITHOUT_JEMALLOC
+
+void cp_jemalloc_hooks_find(void)
+{
+}
+
+bool cp_jemalloc_hooks_start(void)
+{
+	return false;
+}
+
+void cp_jemalloc_hooks_stop(void)
+{
+}
+
+const char *cp_jemalloc_hooks_version(void)
+{
+	return NULL;
+}
+
+const char *cp_jemalloc_hooks_unusable(void)
+{
+	return NULL;
+}
+
+#else
+
+#define SYMBOLS 512 /* read at once: 12 KiB of stack */
+#define NAMES 8192
+#define WANTED 32
+
+typedef int mallctl_function(const char *, void *, size_t *, void *, size_t);
+
+/* The argument of experimental.hooks.install, which checks the layout by its size. */
+struct hooks {
+	void (*alloc)(void *, unsigned, void *, uintptr_t, const uintptr_t[3]);
+	void (*dalloc)(void *, unsigned, void *, const uintptr_t[3]);
+	void (*expand)(void *, unsigned, void *, size_t, size_t, uintptr_t, const uintptr_t[4]);
+	void *extra;
+};
+
+/* Names in a plain build, with redis's prefix, with Rust's prefix. */
+static const char *const called[] = { "mallctl", "je_mallctl", "_rjem_mallctl" };
+#define CALLED (sizeof(called) / sizeof(*called))
+#define LONGEST 14 /* including its NUL */
+
+static mallctl_function *mallctl_found;
+static bool looked;
+static void *handle; /* of the installed hooks */
+static bool hooked;  /* in this run, or in the run that just ended */
+static char version[64], unusable[160];
+
+/* Offsets in the name table where wanted names begin. Linkers store one name in another's end. */
+struct wanted {
+	uint32_t at[WANTED];
+	unsigned n;
+};
+
+static void take_name(struct wanted *w, const char *text, size_t at, size_t end, uint64_t base)
+{
+	for (size_t i = 0; i < CALLED; i++) {
+		size_t n = strlen(called[i]);
+
+		if (end - at >= n && w->n < WANTED && !memcmp(text + end - n, called[i], n))
+			w->at[w->n++] = (uint32_t)(base + end - n);
+	}
+}
+
+static int find_names(const struct cp_elf *e, const struct cp_elf_symtab *t, struct wanted *w)
+{
+	char text[NAMES];
+	uint64_t step;
+
+	/* Pieces overlap, so every name is complete in some piece. */
+	for (uint64_t off = 0; off < t->names_size; off += step) {
+		size_t n = t->names_size - off < NAMES ? (size_t)(t->names_size - off) : NAMES;
+		size_t from = 0;
+		int err = cp_elf_read(e, t->names_off + off, text, n);
+		const char *nul;
+
+		if (err)
+			return err;
+		while ((nul = memchr(text + from, 0, n - from))) {
+			take_name(w, text, from, (size_t)(nul - text), off);
+			from = (size_t)(nul - text) + 1;
+		}
+		step = n == NAMES ? NAMES - LONGEST : n;
+	}
+	return w->n ? 0 : -1;
+}
+
+static bool is_wanted(const struct cp_elf *e, const struct wanted *w, const Elf64_Sym *sym)
+{
+	if (ELF64_ST_TYPE(sym->st_info) != STT_FUNC || sym->st_shndx == SHN_UNDEF)
+		return false;
+	for (unsigned i = 0; i < w->n; i++)
+		if (sym->st_name == w->at[i])
+			return cp_elf_code_at(e, sym->st_value) != NULL;
+	return false;
+}
+
+/* Returns the vaddr of the function, or 0. */
+static uint64_t find_symbol(const struct cp_elf *e, const struct cp_elf_symtab *t,
+			    const struct wanted *w)
+{
+	Elf64_Sym chunk[SYMBOLS];
+	uint64_t part;
+
+	for (uint64_t i = 0; i < t->count; i += part) {
+		part = t->count - i < SYMBOLS ? t->count - i : SYMBOLS;
+		if (cp_elf_read(e, t->off + i * sizeof(*chunk), chunk, part * sizeof(*chunk)))
+			return 0;
+		for (uint64_t k = 0; k < part; k++)
+			if (is_wanted(e, w, &chunk[k]))
+				return chunk[k].st_value;
+	}
+	return 0;
+}
+
+/* Returns mallctl's address according to the executable's own symbols, or 0. */
+static uintptr_t find_inside(void)
+{
+	uint64_t headers, found = 0;
+	struct cp_elf_symtab t;
+	struct wanted w = { .n = 0 };
+	struct cp_elf e;
+
+	if (cp_elf_open(&e, "/proc/self/exe"))
+		return 0;
+	if (!cp_elf_find_symtab(&e, SHT_SYMTAB, &t) && !find_names(&e, &t, &w))
+		found = find_symbol(&e, &t, &w);
+	/* The difference between the program headers' address from the kernel and their vaddr in
+	 * the file is the load bias. */
+	if (found && !cp_elf_vaddr_of(&e, e.phoff, &headers))
+		found += getauxval(AT_PHDR) - headers;
+	else
+		found = 0;
+	cp_elf_close(&e);
+	return (uintptr_t)found;
+}
+
+void cp_jemalloc_hooks_find(void)
+{
+	uintptr_t inside;
+	void *f = NULL;
+
+	if (looked)
+		return;
+	looked = true;
+	for (size_t i = 0; !f && i < CALLED; i++)
+		f = dlsym(RTLD_DEFAULT, called[i]);
+	/* The interposed functions already see the jemalloc that they forward to. */
+	if (f && cp_allocator_owns(f))
+		return;
+	inside = f ? (uintptr_t)f : find_inside();
+	memcpy(&mallctl_found, &inside, sizeof(mallctl_found));
+}
+
+/* "5.3.0-0-g54eaed1..." is the release 5.3.0. Versions between releases, or after the known ones,
+ * may number their hooks differently. */
+static bool is_known(const char *text)
+{
+	static const struct {
+		const char *release;
+		unsigned realloc;
+	} known[] = { { "5.2.0-0-", 7 }, { "5.2.1-0-", 7 }, { "5.3.0-0-", 7 } };
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (cp_text_begins(text, known[i].release)) {
+			cp_heap_jemalloc_realloc = known[i].realloc;
+			cp_text_format(version, sizeof(version), "%s", text);
+			version[strcspn(version, "-")] = '\0';
+			return true;
+		}
+	cp_text_format(unusable, sizeof(unusable), "the hooks of jemalloc %s are not known", text);
+	return false;
+}
+
+bool cp_jemalloc_hooks_start(void)
+{
+	struct hooks hooks = { cp_heap_jemalloc_alloc, cp_heap_jemalloc_dalloc,
+			       cp_heap_jemalloc_expand, NULL };
+	const char *text = NULL;
+	size_t size = sizeof(text), handle_size = sizeof(handle);
+	int err;
+
+	if (handle)
+		return true;
+	hooked = false;
+	unusable[0] = '\0';
+	if (!mallctl_found || mallctl_found("version", &text, &size, NULL, 0) || !text ||
+	    !is_known(text))
+		return false;
+	err = mallctl_found("experimental.hooks.install", &handle, &handle_size, &hooks,
+			    sizeof(hooks));
+	hooked = !err && handle;
+	if (hooked)
+		return true;
+	handle = NULL;
+	cp_text_format(unusable, sizeof(unusable), "jemalloc %s takes no hooks (error %d)", version,
+		       err);
+	return false;
+}
+
+void cp_jemalloc_hooks_stop(void)
+{
+	if (handle)
+		mallctl_found("experimental.hooks.remove", NULL, NULL, &handle, sizeof(handle));
+	handle = NULL;
+}
+
+const char *cp_jemalloc_hooks_version(void)
+{
+	return hooked ? version : NULL;
+}
+
+const char *cp_jemalloc_hooks_unusable(void)
+{
+	return unusable[0] ? unusable : NULL;
+}
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Hooks into a jemalloc that is linked into the program, where nothing can be interposed. jemalloc
+ * is found by its mallctl, and its experimental hooks (5.2 and later) are installed.
+ *
+ * Building needs nothing of jemalloc. Running needs nothing of jemalloc if the program has none.
+ */
+#ifndef CP_JEMALLOC_HOOKS_H
+#define CP_JEMALLOC_HOOKS_H
+
+#include <stdbool.h>
+
+/* Look for jemalloc, once. Ordinary context, without the collector's lock, because the search takes
+ * the loader's lock. */
+void cp_jemalloc_hooks_find(void);
+/* Install the hooks. Returns true if they are installed. Call with the collector's lock held. */
+bool cp_jemalloc_hooks_start(void);
+void cp_jemalloc_hooks_stop(void);
+
+/* Returns jemalloc's version ("5.3.0") if this run, or the run that just ended, has hooks
+ * installed; else NULL. */
+const char *cp_jemalloc_hooks_version(void);
+/* Returns why the hooks of a jemalloc that was found can't be used; else NULL. */
+const char *cp_jemalloc_hooks_unusable(void);
+
+#endif

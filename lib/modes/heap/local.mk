@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: BSD-3-Clause
+LIB_SOURCES += \
+	%D%/allocator.c \
+	%D%/heap.c \
+	%D%/heap_leaks.c \
+	%D%/heap_mode.c \
+	%D%/heap_rows.c \
+	%D%/heap_settings.c \
+	%D%/heap_text.c \
+	%D%/jemalloc_hooks.c \
+	%D%/mappings.c
+PRELOAD_SOURCES += \
+	%D%/hooks/aligned.c \
+	%D%/hooks/jemalloc.c \
+	%D%/hooks/malloc.c \
+	%D%/hooks/mmap.c \
+	%D%/hooks/new.c
+SIGSAFE_SOURCES += \
+	%D%/signal/stack_depot.c \
+	%D%/signal/heap_event.c \
+	%D%/signal/heap_exact.c \
+	%D%/signal/heap_hot.c \
+	%D%/signal/heap_jemalloc.c \
+	%D%/signal/heap_freelist.c \
+	%D%/signal/heap_stack.c \
+	%D%/signal/live.c \
+	%D%/signal/tail_cache.c \
+	%D%/signal/poisson.c \
+	%D%/signal/stack_cache.c \
+	%D%/signal/unwind_buffer.c

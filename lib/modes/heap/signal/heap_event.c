@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The code that runs inside malloc and free; see heap_event.h. */
+#include "modes/heap/signal/heap_event.h"
+
+#include "base/arch.h"
+#include "sample/counters.h"
+#include "modes/heap/signal/stack_depot.h"
+#include "modes/heap/signal/heap_stack.h"
+#include "modes/heap/signal/poisson.h"
+#include "sample/timing.h"
+
+struct cp_heap_totals cp_heap_totals;
+
+static uint64_t draw(struct cp_heap_self *h)
+{
+	h->interval = cp_load_relaxed(&cp_heap_totals.interval);
+	if (h->interval <= 1)
+		return 0;
+	/* Not every allocation is a sample any more: leave the fast path of heap_exact.h. */
+	h->own = NULL;
+	if (!h->random)
+		h->random = cp_poisson_seed(cp_heap_totals.seed,
+					    cp_add_relaxed(&cp_heap_totals.threads, 1));
+	return cp_poisson_draw(&h->random, h->interval);
+}
+
+/* Blocks of runs that look up every address aren't in the filter. */
+static bool is_filtered(uint64_t interval)
+{
+	return interval >= CP_HEAP_TAG_INTERVAL;
+}
+
+/* Is the interval from an earlier run and useless for this run? That is so if this run samples
+ * every allocation, or if free looks up tagged blocks only and would not recognize this sample.
+ * Otherwise the sample is as good as any other, with its own weight. */
+static bool is_of_another_kind(uint64_t interval)
+{
+	uint64_t now = cp_load_relaxed(&cp_heap_totals.interval);
+
+	return now <= 1 ? interval > 1 : is_filtered(now) && !is_filtered(interval);
+}
+
+bool cp_heap_event_begin(struct cp_heap_sample *s, size_t size, void *caller)
+{
+	struct cp_heap_self *h = &cp_self.heap;
+
+	if (h->probing) {
+		h->probing = 2;
+		return false;
+	}
+	if (cp_heap_hot.state != CP_HEAP_ON || h->guard)
+		return false;
+	/* A thread draws its first interval before the first allocation is tested. */
+	if (!h->interval || is_of_another_kind(h->interval)) {
+		h->left = draw(h);
+		if (size < h->left) {
+			h->left -= size;
+			return false;
+		}
+	}
+	*s = (struct cp_heap_sample){ h->interval, size, (uintptr_t)caller, NULL };
+	h->left = draw(h);
+	if (cp_self.thread && cp_load_relaxed(&cp_self.thread->paused)) {
+		cp_count_mode(CPROF_HEAP, CP_COUNT_LOST_PAUSED, 1);
+		return false;
+	}
+	return true;
+}
+
+/* Has BYTES passed the next multiple of STEP? Returns true to one thread only. */
+static bool is_due(uint64_t *next, uint64_t step, uint64_t bytes)
+{
+	uint64_t seen = cp_load_relaxed(next);
+
+	return bytes >= seen && seen != UINT64_MAX &&
+	       cp_cas_acqrel(next, &seen, bytes - bytes % step + step);
+}
+
+static void look_at_totals(uint64_t allocated, uint64_t freed)
+{
+	struct cp_heap_totals *t = &cp_heap_totals;
+	uint64_t live = allocated > freed ? allocated - freed : 0;
+	uint64_t peak = cp_load_relaxed(&t->peak);
+	bool due;
+
+	if (live > peak + peak / 10 && cp_cas_acqrel(&t->peak, &peak, live))
+		cp_stack_depot_mark_peak();
+	if (!cp_likely(t->dump))
+		return;
+	due = is_due(&t->next_allocated, t->allocated_step, allocated);
+	/* Each limit moves on, even if another one is due. */
+	due = is_due(&t->next_freed, t->freed_step, freed) || due;
+	due = is_due(&t->next_in_use, t->in_use_step, live) || due;
+	if (!due)
+		return;
+	cp_add_relaxed(&t->dumps, 1);
+	t->dump();
+}
+
+void cp_heap_event_forget(void)
+{
+	struct cp_heap_self *h = &cp_self.heap;
+
+	h->allocated = h->freed = 0;
+	h->room_before = h->room;
+}
+
+void cp_heap_event_flush(void)
+{
+	struct cp_heap_self *h = &cp_self.heap;
+	uint64_t more = h->allocated + h->room_before - h->room, allocated, freed;
+
+	allocated = cp_add_relaxed(&cp_heap_totals.allocated, more) + more;
+	freed = cp_add_relaxed(&cp_heap_totals.freed, h->freed) + h->freed;
+	cp_heap_event_forget();
+	look_at_totals(allocated, freed);
+}
+
+static inline void freed(struct cp_stack_depot_entry *e, uint64_t size)
+{
+	uint64_t objects, bytes;
+
+	cp_poisson_stands_for(size, e->interval, &objects, &bytes);
+	if (cp_heap_stack_is_own(e))
+		cp_stack_depot_freed_own(e, objects, bytes);
+	else
+		cp_stack_depot_freed(e, objects, bytes);
+	/* Memory allocated before this run is not in its totals; after a stop there are no totals.
+	 */
+	if (cp_likely(cp_load_relaxed(&e->seen.epoch) >=
+			      cp_load_relaxed(&cp_heap_totals.first_epoch) &&
+		      cp_heap_hot.state == CP_HEAP_ON))
+		cp_heap_event_sum_up(0, bytes);
+}
+
+void cp_heap_event_removed(uintptr_t a, struct cp_stack_depot_entry *e, uint64_t size)
+{
+	if (is_filtered(e->interval))
+		cp_heap_hot_filter_remove(a);
+	freed(e, size);
+}
+
+void cp_heap_event_untracked_freed(const struct cp_live_block *b)
+{
+	freed(cp_stack_depot_at(b->id), b->size);
+}
+
+/* Take A's block out of the table. Returns its entry, or NULL if A isn't in the table. Also done
+ * after a stop: an address that stayed could belong to another block by the next start. */
+static inline struct cp_stack_depot_entry *untrack(uintptr_t a, struct cp_live_block *b)
+{
+	struct cp_stack_depot_entry *e;
+
+	if (!a || !cp_live_remove(a, b))
+		return NULL;
+	e = cp_stack_depot_at(b->id);
+	if (is_filtered(e->interval))
+		cp_heap_hot_filter_remove(a);
+	return e;
+}
+
+static __attribute__((noinline)) void unseen_free(uintptr_t a, const struct cp_live_block *old)
+{
+	cp_count_mode(CPROF_HEAP, CP_COUNT_UNSEEN_FREES, 1);
+	if (is_filtered(cp_stack_depot_at(old->id)->interval))
+		cp_heap_hot_filter_remove(a);
+	cp_heap_event_untracked_freed(old);
+}
+
+/* If this fails, P stays in the filter, because P may be larger than the program will say. */
+static inline bool track(void *p, const struct cp_live_block *b,
+			 const struct cp_stack_depot_entry *e)
+{
+	uintptr_t a = (uintptr_t)p;
+	struct cp_live_block old;
+	bool put;
+
+	if (is_filtered(e->interval))
+		cp_heap_hot_filter_add(a);
+	put = cp_live_insert(a, b, &old);
+	if (cp_unlikely(old.id))
+		unseen_free(a, &old);
+	return put;
+}
+
+static bool lost(const struct cp_heap_sample *s, void *p, const struct cp_stack_depot_entry *e)
+{
+	if (e)
+		return !track(p, &(struct cp_live_block){ s->size, e->id }, e);
+	if (is_filtered(s->interval))
+		cp_heap_hot_filter_add((uintptr_t)p);
+	return true;
+}
+
+static inline void record(const struct cp_heap_sample *s, void *p, struct cp_unwind_input *in)
+{
+	struct cp_stack_depot_entry *e = cp_heap_stack_find(s, in);
+	uint64_t objects, bytes;
+
+	/* Count the allocation only if its free can be counted, too. */
+	if (lost(s, p, e)) {
+		cp_count_mode(CPROF_HEAP, CP_COUNT_LOST_MEMORY, 1);
+		return;
+	}
+	cp_poisson_stands_for(s->size, s->interval, &objects, &bytes);
+	if (cp_heap_stack_is_own(e))
+		cp_stack_depot_allocated_own(e, objects, bytes);
+	else
+		cp_stack_depot_allocated(e, objects, bytes);
+	cp_heap_event_sum_up(bytes, 0);
+	/* A counter shared by all threads suits rare events only. When every allocation is sampled,
+	 * the depot's counters give the number. */
+	if (s->interval > 1)
+		cp_count_mode(CPROF_HEAP, CP_COUNT_SAMPLES, 1);
+}
+
+/* Counters shared by all threads suit rare events only: of frequent samples, one in CP_HEAP_TIMED
+ * is timed. */
+static bool is_timed(const struct cp_heap_sample *s)
+{
+	struct cp_heap_self *h = &cp_self.heap;
+
+	if (s->interval < CP_HEAP_TAG_INTERVAL && h->untimed) {
+		h->untimed--;
+		return false;
+	}
+	h->untimed = CP_HEAP_TIMED - 1;
+	return true;
+}
+
+__attribute__((noinline)) void *cp_heap_event_commit(const struct cp_heap_sample *s, void *p)
+{
+	struct cp_unwind_input in;
+	uint64_t began, dumps;
+	bool timed;
+
+	if (!p)
+		return NULL;
+	cp_live_prefetch((uintptr_t)p);
+	timed = is_timed(s);
+	dumps = cp_load_relaxed(&cp_heap_totals.dumps);
+	began = timed ? cp_timing_begin() : 0;
+	cp_regs_here(&in.regs);
+	record(s, p, &in);
+	/* A dump in between is not part of a sample; its time is in the collector's cost. */
+	if (timed && cp_load_relaxed(&cp_heap_totals.dumps) == dumps)
+		cp_timing_end(CPROF_HEAP, began);
+	return p;
+}
+
+void *cp_heap_event_commit_all(void *p, size_t size, void *caller)
+{
+	const struct cp_heap_sample s = { 1, size, (uintptr_t)caller, NULL };
+
+	if (cp_self.thread && cp_load_relaxed(&cp_self.thread->paused)) {
+		cp_count_mode(CPROF_HEAP, CP_COUNT_LOST_PAUSED, 1);
+		return p;
+	}
+	return cp_heap_event_commit(&s, p);
+}
+
+void cp_heap_event_record(void *p, size_t size, const struct cp_call *call,
+			  struct cp_unwind_input *in)
+{
+	record(&(struct cp_heap_sample){ 1, size, call->pc, call }, p, in);
+}
+
+__attribute__((noinline)) struct cp_stack_depot_entry *cp_heap_event_mapping(void *caller)
+{
+	struct cp_heap_sample s = { .interval = CP_STACK_DEPOT_MAPPING,
+				    .caller = (uintptr_t)caller };
+	struct cp_unwind_input in;
+
+	if (cp_heap_hot.state != CP_HEAP_ON)
+		return NULL;
+	cp_regs_here(&in.regs);
+	return cp_heap_stack_find(&s, &in);
+}
+
+size_t cp_heap_event_usable(const void *p, size_t usable)
+{
+	struct cp_live_block b;
+	size_t told;
+
+	if (!p || !cp_heap_hot_tagged() || !cp_live_peek((uintptr_t)p, &b))
+		return usable;
+	/* From an earlier run without tags: the block has the allocator's own size, or has been
+	 * freed since. */
+	if (cp_stack_depot_at(b.id)->interval < CP_HEAP_TAG_INTERVAL)
+		return usable;
+	told = cp_heap_event_told(b.size);
+	return told < usable ? told : usable;
+}
+
+bool cp_heap_event_untrack(void *p, struct cp_live_block *b)
+{
+	return untrack((uintptr_t)p, b) != NULL;
+}
+
+bool cp_heap_event_free(void *p)
+{
+	struct cp_live_block b;
+	struct cp_stack_depot_entry *e = untrack((uintptr_t)p, &b);
+
+	if (!e)
+		return false;
+	freed(e, b.size);
+	return true;
+}
+
+bool cp_heap_event_free_sized(void *p)
+{
+	return cp_heap_event_free(p) || cp_heap_hot_tagged();
+}
+
+void cp_heap_event_retrack(void *p, const struct cp_live_block *b)
+{
+	if (!track(p, b, cp_stack_depot_at(b->id)))
+		cp_heap_event_untracked_freed(b);
+}

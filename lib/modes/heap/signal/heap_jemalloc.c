@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The functions that jemalloc's hooks call; see heap_jemalloc.h. */
+#include "modes/heap/signal/heap_jemalloc.h"
+
+#include "modes/heap/signal/heap_event.h"
+
+/* Numbers of jemalloc's enum hook_alloc_e. All other functions have the size as their first
+ * argument. */
+enum { POSIX_MEMALIGN = 1, ALIGNED_ALLOC, CALLOC, MEMALIGN };
+enum { EXPAND_XALLOCX = 2 };
+
+unsigned cp_heap_jemalloc_realloc;
+
+/* Returns the size that the program requested, so that profiles from hooks and from interposed
+ * functions agree. */
+static size_t size_of(unsigned type, const uintptr_t args[3])
+{
+	switch (type) {
+	case POSIX_MEMALIGN: return args[2];
+	case CALLOC: return args[0] * args[1]; /* the call succeeded, so this doesn't overflow */
+	case ALIGNED_ALLOC:
+	case MEMALIGN: return args[1];
+	default: return args[type >= cp_heap_jemalloc_realloc];
+	}
+}
+
+void cp_heap_jemalloc_alloc(void *extra, unsigned type, void *result, uintptr_t raw,
+			    const uintptr_t args[3])
+{
+	struct cp_heap_sample s;
+	size_t size;
+
+	(void)extra;
+	(void)raw;
+	if (!result)
+		return;
+	size = size_of(type, args);
+	if (cp_heap_takes(size) && cp_heap_event_begin(&s, size, __builtin_return_address(0)))
+		cp_heap_event_commit(&s, result);
+}
+
+void cp_heap_jemalloc_dalloc(void *extra, unsigned type, void *address, const uintptr_t args[3])
+{
+	(void)extra;
+	(void)type;
+	(void)args;
+	if (cp_heap_looks(address))
+		cp_heap_event_free(address);
+}
+
+/* As realloc and xallocx in lib/modes/heap/hooks: a free and an allocation. An xallocx counts only
+ * if every allocation is sampled. */
+void cp_heap_jemalloc_expand(void *extra, unsigned type, void *address, size_t before, size_t after,
+			     uintptr_t raw, const uintptr_t args[4])
+{
+	struct cp_live_block old;
+	struct cp_heap_sample s;
+	size_t size = args[1];
+	bool in_place = type == EXPAND_XALLOCX, taken = cp_heap_takes(size), tracked;
+
+	(void)extra;
+	(void)before;
+	(void)raw;
+	tracked = cp_heap_event_untrack(address, &old);
+	if (in_place && !tracked)
+		return;
+	taken = taken && !(in_place && after < size) &&
+		cp_heap_event_begin(&s, size, __builtin_return_address(0));
+	if (in_place && (!taken || s.interval > 1)) {
+		cp_heap_event_retrack(address, &old);
+		return;
+	}
+	if (tracked)
+		cp_heap_event_untracked_freed(&old);
+	if (taken)
+		cp_heap_event_commit(&s, address);
+}

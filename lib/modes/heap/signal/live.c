@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Table of live blocks; see live.h. */
+#include "modes/heap/signal/live.h"
+
+#include "base/atomic.h"
+#include "modes/heap/signal/live_hot.h"
+#include "base/sys.h"
+
+#define WAYS CP_LIVE_WAYS
+#define GENERATIONS 24u
+#define FIRST_SLOTS ((size_t)1 << 12)
+/* Small generations grow fast, so that there are few. Large generations double, which limits the
+ * unused memory. */
+#define FAST_SLOTS ((size_t)1 << 20)
+#define MOST_SLOTS ((size_t)1 << 26) /* 1 GiB, and as much again in the smaller generations */
+
+#define FULL UINT8_MAX /* the number is unknown, and stays so */
+
+static struct cp_live_generation *generations[GENERATIONS];
+struct cp_live_generation *cp_live_newest;
+uint32_t cp_live_mixed;
+static size_t first_slots = FIRST_SLOTS;
+
+static struct cp_live_generation *generation(uint32_t number)
+{
+	return cp_load_acquire(&generations[number]);
+}
+
+static uint32_t in_use(void)
+{
+	const struct cp_live_generation *g = cp_load_acquire(&cp_live_newest);
+
+	return g ? (uint32_t)g->number + 1 : 0;
+}
+
+void cp_live_configure(size_t slots)
+{
+	if (!in_use())
+		cp_store_relaxed(&first_slots, slots);
+}
+
+static uint64_t pack(const struct cp_live_block *b)
+{
+	return cp_live_pack(b->size, b->id);
+}
+
+static void unpack(uint64_t word, struct cp_live_block *b)
+{
+	b->id = cp_live_id(word);
+	b->size = cp_live_size(word);
+}
+
+/* A bucket with this many taken slots is avoided if the other bucket has more free slots. */
+#define CROWDED 3u
+
+static inline uint64_t second_of(const struct cp_live_generation *g, uint64_t address)
+{
+	uint64_t h = (address ^ g->salt) * UINT64_C(0xd6e8feb86659fd93);
+
+	return (h ^ h >> 32) * UINT64_C(0x9e3779b97f4a7c15) >> g->shift;
+}
+
+/* The buckets of an address besides its first: the second one, and the neighbours of both. Some may
+ * be the same. */
+#define OTHERS 3u
+
+static void others_of(struct cp_live_generation *g, uint64_t first, uint64_t address,
+		      struct cp_live_bucket *other[OTHERS])
+{
+	uint64_t second = second_of(g, address);
+
+	other[0] = &g->buckets[second];
+	other[1] = &g->buckets[first ^ 1];
+	other[2] = &g->buckets[second ^ 1];
+}
+
+struct place {
+	struct cp_live_bucket *bucket;
+	unsigned slot;
+	uint8_t *elsewhere; /* the counter that counts it; NULL: the address is in its first bucket
+			     */
+};
+
+/* Returns one bit per slot of B that holds WORD: an address, or 0 for empty slots. Without a
+ * branch, because any slot may match. */
+static inline __attribute__((always_inline)) unsigned slots_with(const struct cp_live_bucket *b,
+								 uint64_t word)
+{
+	unsigned found = 0;
+
+#pragma GCC unroll 4
+	for (unsigned i = 0; i < WAYS; i++)
+		/* Acquire: pairs with the release in put_in; the block's word is complete. */
+		found |= (unsigned)(cp_load_acquire(&b->address[i]) == word) << i;
+	return found;
+}
+
+static __attribute__((noinline)) bool find_elsewhere(struct cp_live_generation *g, uint64_t first,
+						     uint64_t address, struct place *at)
+{
+	struct cp_live_bucket *other[OTHERS];
+	unsigned found;
+
+	others_of(g, first, address, other);
+	for (unsigned i = 0; i < OTHERS; i++) {
+		found = slots_with(other[i], address);
+		if (!found)
+			continue;
+		*at = (struct place){ other[i], (unsigned)__builtin_ctz(found),
+				      &g->elsewhere[first] };
+		return true;
+	}
+	return false;
+}
+
+static inline bool find_in(struct cp_live_generation *g, uint64_t address, struct place *at)
+{
+	uint64_t first = cp_live_first(g, address);
+	unsigned found = slots_with(&g->buckets[first], address);
+
+	if (found) {
+		*at = (struct place){ &g->buckets[first], (unsigned)__builtin_ctz(found), NULL };
+		return true;
+	}
+	/* Relaxed: the thread that frees a block got its address from the thread that inserted it,
+	 * and so sees the count, too. */
+	return cp_load_relaxed(&g->elsewhere[first]) && find_elsewhere(g, first, address, at);
+}
+
+static inline bool find(uint64_t address, struct place *at)
+{
+	for (uint32_t n = in_use(); n-- > 0;)
+		if (find_in(generation(n), address, at))
+			return true;
+	return false;
+}
+
+static void change(uint8_t *elsewhere, int by)
+{
+	uint8_t seen = cp_load_relaxed(elsewhere);
+
+	while (seen != FULL && !cp_cas_acqrel(elsewhere, &seen, (uint8_t)(seen + by)))
+		;
+}
+
+static inline void take_out(struct cp_live_bucket *from, unsigned slot, struct cp_live_block *b)
+{
+	unpack(cp_live_take_out(from, slot), b);
+}
+
+static __attribute__((noinline)) bool remove_anywhere(uint64_t address, struct cp_live_block *b)
+{
+	struct place at;
+
+	if (!find(address, &at))
+		return false;
+	take_out(at.bucket, at.slot, b);
+	if (at.elsewhere)
+		change(at.elsewhere, -1);
+	return true;
+}
+
+bool cp_live_remove(uint64_t address, struct cp_live_block *b)
+{
+	uint64_t word;
+
+	if (__builtin_expect(!cp_live_take(address, &word), 0))
+		return address && remove_anywhere(address, b);
+	unpack(word, b);
+	return true;
+}
+
+bool cp_live_peek(uint64_t address, struct cp_live_block *b)
+{
+	struct place at;
+
+	if (!find(address, &at))
+		return false;
+	unpack(cp_load_relaxed(&at.bucket->block[at.slot]), b);
+	return true;
+}
+
+static bool put_in(struct cp_live_bucket *b, unsigned empty, uint64_t address, uint64_t word)
+{
+	for (; empty; empty &= empty - 1)
+		if (cp_live_put_in(b, (unsigned)__builtin_ctz(empty), address, word))
+			return true;
+	return false;
+}
+
+/* Returns how many of the lowest CP_LIVE_WAYS bits of BITS are set. */
+static inline unsigned how_many(unsigned bits)
+{
+	return (unsigned)(UINT64_C(0x4332322132212110) >> 4 * bits) & 15;
+}
+
+static bool put_elsewhere(struct cp_live_generation *g, uint64_t first, uint64_t address,
+			  uint64_t word)
+{
+	struct cp_live_bucket *b = &g->buckets[first], *other[OTHERS];
+	unsigned room = how_many(slots_with(b, 0));
+
+	others_of(g, first, address, other);
+	if (room >= how_many(slots_with(other[0], 0)) && put_in(b, slots_with(b, 0), address, word))
+		return true;
+	/* Count first, so that a look-up knows. Relaxed, like the count: a thread that looks the
+	 * address up got it from this thread. */
+	cp_store_relaxed(&cp_live_mixed, 1);
+	change(&g->elsewhere[first], 1);
+	for (unsigned i = 0; i < OTHERS; i++)
+		if (other[i] != b && put_in(other[i], slots_with(other[i], 0), address, word))
+			return true;
+	change(&g->elsewhere[first], -1);
+	return put_in(b, slots_with(b, 0), address, word);
+}
+
+/* Put the address near its neighbours. If its bucket is crowded, use the emptier of the two
+ * buckets, or the buckets next to them. This fills a generation to more than a half. */
+static inline bool put(struct cp_live_generation *g, uint64_t address, uint64_t word)
+{
+	uint64_t first = cp_live_first(g, address);
+	unsigned empty = slots_with(&g->buckets[first], 0);
+
+	if (how_many(empty) > WAYS - CROWDED && put_in(&g->buckets[first], empty, address, word))
+		return true;
+	return put_elsewhere(g, first, address, word);
+}
+
+static size_t bytes_of(size_t slots)
+{
+	return sizeof(struct cp_live_generation) +
+	       slots / WAYS * (sizeof(struct cp_live_bucket) + 1);
+}
+
+/* Add one generation to the SEEN ones. Returns false if that is impossible. */
+static bool grow(uint32_t seen)
+{
+	struct cp_live_generation *before = seen ? generation(seen - 1) : NULL, *g, *none = NULL;
+	size_t slots = before ? before->count : cp_load_relaxed(&first_slots);
+
+	if (before)
+		slots *= slots < FAST_SLOTS ? 4 : 2;
+	if (seen == GENERATIONS || slots > MOST_SLOTS)
+		return false;
+	if (!generation(seen)) {
+		g = cp_sys_map(bytes_of(slots));
+		if (!g)
+			return false;
+		g->shift = 64 - (unsigned)__builtin_ctzl(slots / WAYS);
+		g->elsewhere = (uint8_t *)&g->buckets[slots / WAYS];
+		g->salt = seen * UINT64_C(0xa0761d6478bd642f);
+		g->count = slots;
+		g->number = seen;
+		/* Another thread may have been faster. */
+		if (!cp_cas_acqrel(&generations[seen], &none, g))
+			cp_sys_unmap(g, bytes_of(slots));
+	}
+	if (seen)
+		cp_store_relaxed(&cp_live_mixed, 1);
+	/* Release: a thread that sees the generation sees its contents, and that it isn't the first
+	 * one. */
+	cp_cas_acqrel(&cp_live_newest, &before, generation(seen));
+	return true;
+}
+
+static bool put_anywhere(uint64_t address, uint64_t word)
+{
+	for (;;) {
+		uint32_t seen = in_use();
+
+		for (uint32_t n = seen; n-- > 0;)
+			if (put(generation(n), address, word))
+				return true;
+		if (!grow(seen))
+			return false;
+	}
+}
+
+void cp_live_prefetch(uint64_t address)
+{
+	const struct cp_live_generation *g = cp_load_acquire(&cp_live_newest);
+
+	if (g)
+		__builtin_prefetch(&g->buckets[cp_live_first(g, address)], 1);
+}
+
+static __attribute__((noinline)) bool
+insert_anywhere(uint64_t address, const struct cp_live_block *b, struct cp_live_block *old)
+{
+	if (!remove_anywhere(address, old))
+		old->id = 0;
+	return b->size < CP_LIVE_SIZE_MAX && put_anywhere(address, pack(b));
+}
+
+/* May ADDRESS be in one of the first N generations? */
+static __attribute__((noinline)) bool may_be_before(uint32_t n, uint64_t address)
+{
+	unsigned there = 0;
+
+	for (uint32_t i = n; i-- > 0;) {
+		const struct cp_live_generation *g = generation(i);
+		uint64_t first = cp_live_first(g, address);
+
+		there |= slots_with(&g->buckets[first], address) |
+			 cp_load_relaxed(&g->elsewhere[first]);
+	}
+	return there;
+}
+
+/* Nearly all addresses are new, and find a place in their first bucket of the newest generation. */
+bool cp_live_insert(uint64_t address, const struct cp_live_block *b, struct cp_live_block *old)
+{
+	uint32_t n = in_use();
+	struct cp_live_bucket *bucket;
+	struct cp_live_generation *g;
+	unsigned empty;
+	uint64_t first;
+
+	if (!n || b->size >= CP_LIVE_SIZE_MAX || (n > 1 && may_be_before(n - 1, address)))
+		return insert_anywhere(address, b, old);
+	g = generation(n - 1);
+	first = cp_live_first(g, address);
+	bucket = &g->buckets[first];
+	old->id = 0;
+	if (cp_load_relaxed(&g->elsewhere[first]) || slots_with(bucket, address))
+		return insert_anywhere(address, b, old);
+	empty = slots_with(bucket, 0);
+	if (empty >> cp_live_slot(address) & 1 &&
+	    cp_live_put_in(bucket, cp_live_slot(address), address, pack(b)))
+		return true;
+	return put(g, address, pack(b)) || put_anywhere(address, pack(b));
+}
+
+uint64_t cp_live_mapped(void)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < in_use(); i++)
+		n += bytes_of(generation(i)->count);
+	return n;
+}
+
+void cp_live_each(void (*visit)(uint64_t address, const struct cp_live_block *b, void *arg),
+		  void *arg)
+{
+	for (uint32_t n = in_use(); n-- > 0;)
+		for (uint64_t i = 0; i < generation(n)->count; i++) {
+			const struct cp_live_bucket *bucket = &generation(n)->buckets[i / WAYS];
+			uint64_t address = cp_load_acquire(&bucket->address[i % WAYS]);
+			struct cp_live_block b;
+
+			if (!address || address & CP_LIVE_CLAIMED)
+				continue;
+			unpack(cp_load_relaxed(&bucket->block[i % WAYS]), &b);
+			visit(address, &b, arg);
+		}
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The fast path of the table of live blocks (live.h): a new block whose place is free, and a block
+ * that is in its place. live.c does the rest; this file defines its layout.
+ *
+ * A block's place is a slot of its first bucket. Blocks within 128 bytes that are 32 bytes or more
+ * apart each have their own place, so mostly one word decides.
+ */
+#ifndef CP_LIVE_HOT_H
+#define CP_LIVE_HOT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/atomic.h"
+#include "modes/heap/signal/live.h"
+
+#define CP_LIVE_WAYS 4u /* slots of a bucket, which is a cache line */
+
+/* An address is 16-byte aligned (or at least 8-byte: bit 0 is free). The word of a claimed slot is
+ * odd. */
+#define CP_LIVE_CLAIMED UINT64_C(1)
+
+struct cp_live_bucket {
+	uint64_t address[CP_LIVE_WAYS]; /* 0 = empty */
+	uint64_t block[CP_LIVE_WAYS];	/* id in the upper 24 bits, size below */
+};
+
+struct cp_live_generation {
+	uint64_t shift;	    /* shift of a hash that gives a bucket's number */
+	uint64_t salt;	    /* makes addresses that collide in one generation differ in the next */
+	uint8_t *elsewhere; /* per bucket: number of addresses that belong there but are in another
+			       bucket */
+	uint64_t count;	    /* slots */
+	uint64_t number;    /* 0 = the first one */
+	uint64_t pad[3];
+	struct cp_live_bucket buckets[]; /* cache-line aligned */
+};
+
+/* The newest generation; NULL: there is none yet. Load with acquire: its contents are then set up.
+ */
+extern struct cp_live_generation *cp_live_newest __attribute__((visibility("hidden")));
+/* Set, for good, once there is a second generation or ELSEWHERE has a count above 0. */
+extern uint32_t cp_live_mixed __attribute__((visibility("hidden")));
+
+/* Blocks this near to each other share their first bucket, so that a program's small blocks take
+ * few cache lines. A bucket has one slot for each of glibc's smallest blocks, which take 32 bytes.
+ */
+#define CP_LIVE_NEAR_BITS 7
+
+/* The bucket where a block is looked up first. The blocks of a page of memory have neighbouring
+ * buckets, so that the table uses no more pages than the program. Fibonacci hashing spreads the
+ * pages evenly: hardly any two pages share a place before every place has one. */
+#define CP_LIVE_PAGE_BITS 12
+#define CP_LIVE_OF_PAGE ((UINT64_C(1) << (CP_LIVE_PAGE_BITS - CP_LIVE_NEAR_BITS)) - 1)
+
+static inline uint64_t cp_live_first(const struct cp_live_generation *g, uint64_t address)
+{
+	uint64_t page = address >> CP_LIVE_PAGE_BITS ^ g->salt;
+
+	return page * UINT64_C(0x9e3779b97f4a7c15) >> g->shift ^
+	       (address >> CP_LIVE_NEAR_BITS & CP_LIVE_OF_PAGE);
+}
+
+static inline unsigned cp_live_slot(uint64_t address)
+{
+	return address >> (CP_LIVE_NEAR_BITS - 2) & (CP_LIVE_WAYS - 1);
+}
+
+static inline uint64_t cp_live_pack(uint64_t size, uint32_t id)
+{
+	return (uint64_t)id << 40 | size;
+}
+
+static inline uint32_t cp_live_id(uint64_t word)
+{
+	return (uint32_t)(word >> 40);
+}
+
+static inline uint64_t cp_live_size(uint64_t word)
+{
+	return word & (CP_LIVE_SIZE_MAX - 1);
+}
+
+/* Empty a slot. The block belongs to the caller, and no other thread empties the slot, so a plain
+ * store is enough. */
+static inline uint64_t cp_live_take_out(struct cp_live_bucket *from, unsigned slot)
+{
+	uint64_t word = cp_load_relaxed(&from->block[slot]);
+
+	/* Release: the thread that claims the slot next writes its block after this thread has read
+	 * the old one. */
+	cp_store_release(&from->address[slot], 0);
+	return word;
+}
+
+/* Returns false if the slot isn't empty any more. */
+static inline bool cp_live_put_in(struct cp_live_bucket *b, unsigned slot, uint64_t address,
+				  uint64_t word)
+{
+	uint64_t none = 0;
+
+	/* Acquire: pairs with the release in take_out. */
+	if (!cp_cas_acqrel(&b->address[slot], &none, address | CP_LIVE_CLAIMED))
+		return false;
+	cp_store_relaxed(&b->block[slot], word);
+	/* Release: a thread that finds the address also finds its block. */
+	cp_store_release(&b->address[slot], address);
+	return true;
+}
+
+/* Take ADDRESS out of the table and set *WORD to its word. Returns false if ADDRESS isn't in its
+ * place: then call cp_live_remove. */
+static inline bool cp_live_take(uint64_t address, uint64_t *word)
+{
+	struct cp_live_generation *g = cp_load_acquire(&cp_live_newest);
+	struct cp_live_bucket *b;
+	unsigned slot = cp_live_slot(address);
+
+	/* The program may free NULL, which an empty slot would match. */
+	if (__builtin_expect(!g || !address, 0))
+		return false;
+	b = &g->buckets[cp_live_first(g, address)];
+	/* Acquire: pairs with the release in put_in; the block's word is complete. */
+	if (__builtin_expect(cp_load_acquire(&b->address[slot]) != address, 0))
+		return false;
+	*word = cp_live_take_out(b, slot);
+	return true;
+}
+
+/* Returns the bucket of ADDRESS in the newest generation, which must exist. */
+static inline struct cp_live_bucket *cp_live_bucket(uint64_t address)
+{
+	struct cp_live_generation *g = cp_load_acquire(&cp_live_newest);
+	struct cp_live_bucket *b = &g->buckets[cp_live_first(g, address)];
+
+	/* Keep only this one pointer in a register. */
+	__asm__("" : "+r"(b));
+	return b;
+}
+
+/* May ADDRESS be in another bucket or generation? */
+static inline bool cp_live_may_be_elsewhere(uint64_t address)
+{
+	const struct cp_live_generation *g = cp_load_acquire(&cp_live_newest);
+
+	return cp_load_relaxed(&cp_live_mixed) &&
+	       (cp_load_relaxed(&g->elsewhere[cp_live_first(g, address)]) | g->number);
+}
+
+/* Put ADDRESS in its place. Its first bucket is B, and it is in no other bucket. Returns false,
+ * with nothing done, if the place is taken or the address is already there: then call
+ * cp_live_insert. */
+static inline bool cp_live_put(struct cp_live_bucket *b, uint64_t address, uint64_t word)
+{
+	/* The address is hardly ever there, unlike where live.c calls slots_with. */
+#pragma GCC unroll 4
+	for (unsigned i = 0; i < CP_LIVE_WAYS; i++)
+		if (__builtin_expect(cp_load_relaxed(&b->address[i]) == address, 0))
+			return false;
+	return cp_live_put_in(b, cp_live_slot(address), address, word);
+}
+
+#endif

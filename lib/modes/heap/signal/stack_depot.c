@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Append-only depot of stacks; see stack_depot.h. */
+#include "modes/heap/signal/stack_depot.h"
+
+#include <string.h>
+
+#include "modes/heap/signal/heap_hot.h"
+#include "base/sys.h"
+
+#define UNIT CP_STACK_DEPOT_UNIT
+#define UNITS CP_STACK_DEPOT_UNITS
+#define CHUNK_BITS 20
+#define CHUNK ((size_t)1 << CHUNK_BITS)
+#define CHUNKS CP_STACK_DEPOT_CHUNKS
+#define BUCKETS (1u << 16)
+/* When samples are rare, few stacks differ, and each would touch its own page of so large a table.
+ */
+#define BUCKETS_RARE (1u << 13)
+#define FOUND (UINT64_C(1) << 63)
+
+_Static_assert(UNITS *UNIT == CHUNK, "an id has 15 bits for the place in a chunk");
+_Static_assert(sizeof(struct cp_stack_depot_entry) + 4097 * 8 < CHUNK, "the deepest stack fits");
+
+struct cp_stack_depot_hot cp_stack_depot_hot = { .now = { { .word = 1 } } }; /* the first epoch */
+
+static uint64_t top = UNITS; /* first free unit, over all chunks; chunk 0 isn't used, because id 0
+				means no entry */
+/* An entry is never looked up with an interval other than its own. */
+static struct table {
+	uint32_t *heads;
+	const uint32_t count;
+} often = { .count = BUCKETS }, rare = { .count = BUCKETS_RARE };
+static uint32_t fresh; /* entries that the collector hasn't seen, newest first */
+static uint32_t all;   /* entries that the collector has seen, newest first, also linked by FRESH */
+static uint32_t fresh_count; /* approximate number of entries in FRESH */
+void (*cp_stack_depot_wake)(void);
+
+static bool have_chunk(uint64_t number)
+{
+	char *c, *none = NULL;
+
+	if (number >= CHUNKS)
+		return false;
+	if (cp_load_acquire(&cp_stack_depot_hot.chunks[number]))
+		return true;
+	c = cp_sys_map(CHUNK);
+	if (!c)
+		return false;
+	/* Another thread may have been faster. */
+	if (!cp_cas_acqrel(&cp_stack_depot_hot.chunks[number], &none, c))
+		cp_sys_unmap(c, CHUNK);
+	return true;
+}
+
+static uint32_t *heads_of(struct table *t)
+{
+	uint32_t *h = cp_load_acquire(&t->heads), *none = NULL;
+
+	if (h)
+		return h;
+	h = cp_sys_map(t->count * sizeof(*h));
+	if (!h)
+		return NULL;
+	if (!cp_cas_acqrel(&t->heads, &none, h)) {
+		cp_sys_unmap(h, t->count * sizeof(*h));
+		h = none;
+	}
+	return h;
+}
+
+/* Returns the id of SIZE zeroed bytes, or 0. */
+static uint32_t take(size_t size)
+{
+	uint64_t units = (size + UNIT - 1) / UNIT, seen = cp_load_relaxed(&top), at;
+
+	do {
+		at = seen;
+		/* An entry never crosses into the next chunk. */
+		if (at % UNITS + units > UNITS)
+			at += UNITS - at % UNITS;
+		if (!have_chunk(at / UNITS))
+			return 0;
+	} while (!cp_cas_acqrel(&top, &seen, at + units));
+	return (uint32_t)at;
+}
+
+static uint64_t mix(uint64_t h, uint64_t v)
+{
+	h = (h ^ v) * UINT64_C(0x9fb21c651e98df25);
+	return h ^ h >> 29;
+}
+
+static uint64_t hash_of(const struct cp_stack_depot_key *k)
+{
+	uint64_t h = mix(k->hash, k->interval ^ (uint64_t)k->labels << 32);
+
+	/* Never 0, which marks retired entries. */
+	return mix(h, k->depth << 16 | k->end << 8 | k->shard) | FOUND;
+}
+
+static bool is(const struct cp_stack_depot_entry *e, const struct cp_stack_depot_key *k,
+	       uint64_t hash)
+{
+	return cp_load_relaxed(&e->hash) == hash && e->depth == k->depth && e->end == k->end &&
+	       e->shard == k->shard && e->labels == k->labels && e->interval == k->interval &&
+	       !memcmp(e->pcs, k->pcs, k->depth * sizeof(*k->pcs));
+}
+
+static struct cp_stack_depot_entry *make(const struct cp_stack_depot_key *k, uint64_t hash,
+					 uint32_t now)
+{
+	uint32_t id = take(sizeof(struct cp_stack_depot_entry) + k->depth * sizeof(*k->pcs));
+	struct cp_stack_depot_entry *e = id ? cp_stack_depot_at(id) : NULL;
+
+	if (!e)
+		return NULL;
+	e->hash = hash;
+	e->id = id;
+	e->seen.epoch = now;
+	e->depth = (uint16_t)k->depth;
+	e->end = k->end;
+	e->shard = k->shard;
+	e->exact = k->interval == 1 ? k->shard : CP_STACK_DEPOT_NOT_EXACT;
+	e->labels = k->labels;
+	e->interval = k->interval;
+	e->seen.peak_number = cp_load_relaxed(&cp_stack_depot_hot.now.peak_number);
+	memcpy(e->pcs, k->pcs, k->depth * sizeof(*k->pcs));
+	return e;
+}
+
+static void announce(struct cp_stack_depot_entry *e)
+{
+	e->fresh = cp_load_relaxed(&fresh);
+	while (!cp_cas_acqrel(&fresh, &e->fresh, e->id))
+		;
+	if (cp_add_relaxed(&fresh_count, 1) + 1 == CP_STACK_DEPOT_MANY && cp_stack_depot_wake)
+		cp_stack_depot_wake();
+}
+
+struct cp_stack_depot_entry *cp_stack_depot_find(const struct cp_stack_depot_key *k)
+{
+	struct table *t = k->interval >= CP_HEAP_TAG_INTERVAL ? &rare : &often;
+	uint32_t now = cp_stack_depot_epoch(), *heads = heads_of(t), *head, first, old = 0;
+	uint64_t hash = hash_of(k);
+	struct cp_stack_depot_entry *e, *new = NULL;
+
+	if (!heads)
+		return NULL;
+	head = &heads[hash % t->count];
+	/* Acquire: pairs with the exchange below; the entries that it leads to are complete. */
+	first = cp_load_acquire(head);
+	do {
+		/* Only entries that were added since the last look. */
+		for (uint32_t id = first; id && id != old; id = e->next) {
+			e = cp_stack_depot_at(id);
+			if (is(e, k, hash) && cp_stack_depot_is_found(e))
+				return e; /* an entry that was made in vain stays unused */
+		}
+		old = first;
+		new = new ? new : make(k, hash, now);
+		if (!new)
+			return NULL;
+		new->next = first;
+	} while (!cp_cas_acqrel(head, &first, new->id));
+	announce(new);
+	return new;
+}
+
+/* The ranges [low, high) that were unloaded as each of the last epochs began. */
+#define RETIRED_MOST 1024u
+static struct retired {
+	uint32_t epoch; /* 0: being written */
+	uint64_t low, high;
+} retired[RETIRED_MOST];
+static uint32_t begun = 1; /* the newest epoch whose range is being written or has been written */
+
+void cp_stack_depot_retire(uint64_t low, uint64_t high)
+{
+	uint32_t n = cp_add_seqcst(&begun, 1) + 1,
+		 seen = cp_load_relaxed(&cp_stack_depot_hot.now.epoch);
+	struct retired *g = &retired[n % RETIRED_MOST];
+
+	/* Acquire: the stores below come after it. */
+	cp_exchange_acqrel(&g->epoch, 0);
+	cp_store_relaxed(&g->low, low);
+	cp_store_relaxed(&g->high, high);
+	cp_store_release(&g->epoch, n);
+	/* Epochs of other threads whose ranges aren't written yet are skipped: they count as having
+	 * retired all entries. */
+	while (seen < n && !cp_cas_acqrel(&cp_stack_depot_hot.now.epoch, &seen, n))
+		;
+}
+
+void cp_stack_depot_next_epoch(void)
+{
+	cp_stack_depot_retire(0, UINT64_MAX);
+}
+
+static bool leads_through(const struct cp_stack_depot_entry *e, uint64_t low, uint64_t high)
+{
+	bool any = false;
+
+	for (unsigned i = 0; i < e->depth; i++)
+		any |= e->pcs[i] - low < high - low;
+	return any;
+}
+
+/* Was E retired as epoch N began? Returns true also if that is no longer known. */
+static bool was_retired(const struct cp_stack_depot_entry *e, uint32_t n)
+{
+	const struct retired *g = &retired[n % RETIRED_MOST];
+	uint64_t low, high;
+
+	if (cp_load_acquire(&g->epoch) != n)
+		return true;
+	/* Acquire: the epoch is read again after them. */
+	low = cp_load_acquire(&g->low);
+	high = cp_load_acquire(&g->high);
+	return cp_load_relaxed(&g->epoch) != n || leads_through(e, low, high);
+}
+
+bool cp_stack_depot_is_found_still(struct cp_stack_depot_entry *e)
+{
+	uint32_t now = cp_stack_depot_epoch(), since = cp_load_relaxed(&e->seen.epoch);
+	bool still = cp_load_relaxed(&e->hash) && now - since < RETIRED_MOST;
+
+	for (uint32_t n = since + 1; still && n <= now; n++)
+		still = !was_retired(e, n);
+	/* Another thread may have looked, too, at more epochs or fewer: it came to the same result.
+	 */
+	if (still)
+		cp_store_relaxed(&e->seen.epoch, now);
+	else
+		cp_store_relaxed(&e->hash, 0);
+	return still;
+}
+
+void cp_stack_depot_mark_peak(void)
+{
+	cp_add_seqcst(&cp_stack_depot_hot.now.peak_number, 1);
+}
+
+struct cp_stack_depot_amount cp_stack_depot_in_use(const struct cp_stack_depot_entry *e)
+{
+	/* Read the freed counts first: freed memory was allocated before, so the difference isn't
+	 * negative. Acquire: the reads keep this order. */
+	uint64_t objects = cp_load_acquire(&e->freed.objects) +
+			   cp_load_acquire(&e->freed_elsewhere.objects),
+		 bytes = cp_load_acquire(&e->freed.bytes) +
+			 cp_load_acquire(&e->freed_elsewhere.bytes);
+
+	return (struct cp_stack_depot_amount){ cp_load_acquire(&e->allocated.objects) - objects,
+					       cp_load_acquire(&e->allocated.bytes) - bytes };
+}
+
+/* Call before a change: save the amount in use, if this is the first change since the mark. Two
+ * threads that change at the same time may put one block on the wrong side of the mark. */
+void cp_stack_depot_keep_peak_now(struct cp_stack_depot_entry *e)
+{
+	uint32_t now = cp_load_relaxed(&cp_stack_depot_hot.now.peak_number),
+		 seen = cp_load_relaxed(&e->seen.peak_number);
+	struct cp_stack_depot_amount use;
+
+	use = cp_stack_depot_in_use(e);
+	if (!cp_cas_acqrel(&e->seen.peak_number, &seen, now))
+		return;
+	cp_store_relaxed(&e->peak.objects, use.objects);
+	cp_store_relaxed(&e->peak.bytes, use.bytes);
+}
+
+struct cp_stack_depot_amount cp_stack_depot_at_peak(const struct cp_stack_depot_entry *e)
+{
+	if (cp_load_acquire(&e->seen.peak_number) !=
+	    cp_load_relaxed(&cp_stack_depot_hot.now.peak_number))
+		return cp_stack_depot_in_use(e);
+	return (struct cp_stack_depot_amount){ cp_load_relaxed(&e->peak.objects),
+					       cp_load_relaxed(&e->peak.bytes) };
+}
+
+static inline void add(struct cp_stack_depot_amount *to, uint64_t objects, uint64_t bytes)
+{
+	cp_add_relaxed(&to->objects, objects);
+	cp_add_relaxed(&to->bytes, bytes);
+}
+
+void cp_stack_depot_allocated(struct cp_stack_depot_entry *e, uint64_t objects, uint64_t bytes)
+{
+	cp_stack_depot_keep_peak(e);
+	add(&e->allocated, objects, bytes);
+}
+
+void cp_stack_depot_freed(struct cp_stack_depot_entry *e, uint64_t objects, uint64_t bytes)
+{
+	cp_stack_depot_keep_peak(e);
+	add(&e->freed_elsewhere, objects, bytes);
+}
+
+void cp_stack_depot_take_fresh(void)
+{
+	uint32_t id = cp_exchange_acqrel(&fresh, 0);
+
+	cp_store_relaxed(&fresh_count, 0);
+	while (id) {
+		struct cp_stack_depot_entry *e = cp_stack_depot_at(id);
+
+		id = e->fresh;
+		e->fresh = all;
+		all = e->id;
+	}
+}
+
+bool cp_stack_depot_has_fresh(void)
+{
+	return cp_load_relaxed(&fresh) != 0;
+}
+
+uint32_t cp_stack_depot_each(uint32_t since,
+			     void (*visit)(struct cp_stack_depot_entry *e, void *arg), void *arg)
+{
+	for (uint32_t id = all; id && id != since; id = cp_stack_depot_at(id)->fresh)
+		visit(cp_stack_depot_at(id), arg);
+	return all;
+}
+
+uint64_t cp_stack_depot_mapped(void)
+{
+	uint64_t n = (cp_load_relaxed(&often.heads) ? BUCKETS * sizeof(*often.heads) : 0) +
+		     (cp_load_relaxed(&rare.heads) ? BUCKETS_RARE * sizeof(*rare.heads) : 0);
+
+	for (unsigned i = 0;
+	     i < CHUNKS && (i == 0 || cp_load_relaxed(&cp_stack_depot_hot.chunks[i])); i++)
+		n += i ? CHUNK : 0;
+	return n;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* C11's mutexes and conditions. In glibc they are pthread's, but glibc calls those internally, not
+ * through the interposed functions.
+ */
+#include <threads.h>
+
+#include "modes/lock/hooks/waits.h"
+
+static pthread_mutex_t *mutex_of(mtx_t *m)
+{
+	return (pthread_mutex_t *)(void *)m;
+}
+
+static bool ended(int result)
+{
+	return result == thrd_success || result == thrd_timedout;
+}
+
+INTERPOSE int mtx_lock(mtx_t *m)
+{
+	return WAITS_CALL_MUTEX(mutex_look(mutex_of(m)), ended, mutex_of(m), m,
+				CP_LOCK_REAL(mtx_lock), m);
+}
+
+INTERPOSE int mtx_timedlock(mtx_t *restrict m, const struct timespec *restrict until)
+{
+	return WAITS_CALL_MUTEX(mutex_look(mutex_of(m)), ended, mutex_of(m), m,
+				CP_LOCK_REAL(mtx_timedlock), m, until);
+}
+
+OWN_UNLOCK(mtx_unlock, mtx_t);
+
+INTERPOSE int mtx_unlock(mtx_t *m)
+{
+	struct cp_lock_release r;
+	int result;
+
+	if (mutex_unlock_is_plain(mutex_of(m)) || !mutex_is_waited_for(mutex_of(m)))
+		return CP_LOCK_REAL(mtx_unlock)(m);
+	cp_lock_event_release_begin(&r, m);
+	r.call = OWN_CALL;
+	result = CP_LOCK_REAL(mtx_unlock)(m);
+	cp_lock_event_release_end(&r, (const void *)CP_LOCK_REAL(mtx_unlock),
+				  result == thrd_success);
+	return result;
+}
+
+static void leave(mtx_t *m, const void *function)
+{
+	struct cp_lock_release r;
+
+	if (mutex_unlock_is_plain(mutex_of(m)) || !mutex_is_waited_for(mutex_of(m)))
+		return;
+	cp_lock_event_release_begin(&r, m);
+	cp_lock_event_release_end(&r, function, true);
+}
+
+INTERPOSE int cnd_wait(cnd_t *c, mtx_t *m)
+{
+	if (!waits_measured())
+		return CP_LOCK_REAL(cnd_wait)(c, m);
+	leave(m, (const void *)CP_LOCK_REAL(cnd_wait));
+	return WAITS_MEASURE(ended, 0, c, CP_LOCK_REAL(cnd_wait), c, m);
+}
+
+INTERPOSE int cnd_timedwait(cnd_t *restrict c, mtx_t *restrict m,
+			    const struct timespec *restrict until)
+{
+	if (!waits_measured())
+		return CP_LOCK_REAL(cnd_timedwait)(c, m, until);
+	leave(m, (const void *)CP_LOCK_REAL(cnd_timedwait));
+	return WAITS_MEASURE(ended, 0, c, CP_LOCK_REAL(cnd_timedwait), c, m, until);
+}

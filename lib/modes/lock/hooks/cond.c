@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Conditions: the whole wait is measured, including the locking of the mutex at its end; the two
+ * parts in libc can't be told apart from outside. Releasing the mutex lets its waiters go, as an
+ * unlock does.
+ *
+ * A cancelled wait unwinds through these functions and is not counted.
+ */
+#include <errno.h>
+
+#include "modes/lock/hooks/waits.h"
+
+/* Report the release of the mutex. The stack is taken before the wait; afterwards would be too
+ * late. */
+static void leave(pthread_mutex_t *m, const void *function)
+{
+	struct cp_lock_release r;
+
+	if (mutex_unlock_is_plain(m) || !mutex_is_waited_for(m))
+		return;
+	cp_lock_event_release_begin(&r, m);
+	cp_lock_event_release_end(&r, function, true);
+}
+
+INTERPOSE int pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m)
+{
+	if (!waits_measured())
+		return CP_LOCK_REAL(pthread_cond_wait)(c, m);
+	leave(m, (const void *)CP_LOCK_REAL(pthread_cond_wait));
+	return WAITS_MEASURE(waits_ended, 0, c, CP_LOCK_REAL(pthread_cond_wait), c, m);
+}
+
+INTERPOSE int pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m,
+				     const struct timespec *until)
+{
+	if (!waits_measured())
+		return CP_LOCK_REAL(pthread_cond_timedwait)(c, m, until);
+	leave(m, (const void *)CP_LOCK_REAL(pthread_cond_timedwait));
+	return WAITS_MEASURE(waits_ended, 0, c, CP_LOCK_REAL(pthread_cond_timedwait), c, m, until);
+}
+
+INTERPOSE int pthread_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock,
+				     const struct timespec *until)
+{
+	if (!CP_LOCK_REAL(pthread_cond_clockwait)) /* before glibc 2.30 */
+		return ENOSYS;
+	if (!waits_measured())
+		return CP_LOCK_REAL(pthread_cond_clockwait)(c, m, clock, until);
+	leave(m, (const void *)CP_LOCK_REAL(pthread_cond_clockwait));
+	return WAITS_MEASURE(waits_ended, 0, c, CP_LOCK_REAL(pthread_cond_clockwait), c, m, clock,
+			     until);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* pthread mutexes, of all kinds. Locking a free mutex, and unlocking one that no thread waits for,
+ * are tail calls of the real function.
+ */
+#include <errno.h>
+
+#include "modes/lock/hooks/waits.h"
+
+SLOW static int look_and_lock(pthread_mutex_t *m, bool tried)
+{
+	return WAITS_CALL_MUTEX(tried ? WAITS_SURELY : mutex_look(m), waits_ended, m, m,
+				CP_LOCK_REAL(pthread_mutex_lock), m);
+}
+
+/* Locking a free mutex costs two loads, a hash and two jumps. No register is pushed, because the
+ * code that resolves the real function is elsewhere. A mutex that many threads want and that is
+ * free is tried before all the checks of mutex_look. */
+INTERPOSE int pthread_mutex_lock(pthread_mutex_t *m)
+{
+	unsigned word = mutex_word_to_write(m), known = cp_load_relaxed(cp_lock_known_at(m));
+	bool tried;
+
+	if (LIKELY(!(word | known) && cp_lock_real.pthread_mutex_lock))
+		return cp_lock_real.pthread_mutex_lock(m);
+	tried = mutex_is_contended(m, word, known) && cp_lock_real.pthread_mutex_trylock;
+	if (LIKELY(tried && cp_lock_real.pthread_mutex_trylock(m) == 0))
+		return 0;
+	return look_and_lock(m, tried);
+}
+
+INTERPOSE int pthread_mutex_timedlock(pthread_mutex_t *m, const struct timespec *until)
+{
+	return WAITS_CALL_MUTEX(mutex_look(m), waits_ended, m, m,
+				CP_LOCK_REAL(pthread_mutex_timedlock), m, until);
+}
+
+INTERPOSE int pthread_mutex_clocklock(pthread_mutex_t *m, clockid_t clock,
+				      const struct timespec *until)
+{
+	if (!CP_LOCK_REAL(pthread_mutex_clocklock)) /* before glibc 2.30 */
+		return ENOSYS;
+	return WAITS_CALL_MUTEX(waits_by(clock) ? mutex_look(m) : WAITS_NOT, waits_ended, m, m,
+				CP_LOCK_REAL(pthread_mutex_clocklock), m, clock, until);
+}
+
+OWN_UNLOCK(pthread_mutex_unlock, pthread_mutex_t);
+
+SLOW static int release(pthread_mutex_t *m, struct cp_lock_unlock_call call)
+{
+	struct cp_lock_release r;
+	int result;
+
+	if (mutex_unlock_is_plain(m) || !mutex_is_waited_for(m))
+		return CP_LOCK_REAL(pthread_mutex_unlock)(m);
+	cp_lock_event_release_begin(&r, m);
+	r.call = call;
+	result = CP_LOCK_REAL(pthread_mutex_unlock)(m);
+	cp_lock_event_release_end(&r, (const void *)CP_LOCK_REAL(pthread_mutex_unlock),
+				  result == 0);
+	return result;
+}
+
+INTERPOSE int pthread_mutex_unlock(pthread_mutex_t *m)
+{
+	if (LIKELY(mutex_unlock_is_plain(m) && cp_lock_real.pthread_mutex_unlock))
+		return cp_lock_real.pthread_mutex_unlock(m);
+	return release(m, OWN_CALL);
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Read-write locks. */
+#include <errno.h>
+
+#include "modes/lock/hooks/waits.h"
+#include "modes/lock/signal/lock_unlock_log.h"
+
+/* Bits of the word of readers: the lock is in the writers' phase; a writer has the lock, or gets it
+ * as soon as the readers are gone; readers wait; one reader. */
+#define WRITERS_PHASE 1u
+#define WRITER 2u
+#define READERS_WAIT 4u
+#define READER 8u
+/* Bit of the words that waiters sleep on. */
+#define SLEPT_ON 2u
+
+static unsigned readers(const pthread_rwlock_t *l)
+{
+	cp_write_soon(l);
+	return cp_load_relaxed(&l->__data.__readers);
+}
+
+/* Return true if a reader must wait. A writer that waits for the readers to go keeps new ones out
+ * in one kind of lock only. */
+static bool reader_waits(const pthread_rwlock_t *l)
+{
+	unsigned r = readers(l);
+
+	if (!(r & WRITER))
+		return false;
+	return (r & WRITERS_PHASE) ||
+	       (r >= READER && cp_load_relaxed(&l->__data.__flags) ==
+				       PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+}
+
+static bool writer_waits(const pthread_rwlock_t *l)
+{
+	unsigned r = readers(l);
+
+	return (r & WRITER) || (!(r & WRITERS_PHASE) && r >= READER);
+}
+
+static enum waits_look read_look(pthread_rwlock_t *l)
+{
+	if (!waits_measured())
+		return WAITS_NOT;
+	if (reader_waits(l))
+		return WAITS_SURELY;
+	if (LIKELY(!waits_expected(l)))
+		return WAITS_NOT;
+	return waits_tried(l, CP_LOCK_REAL(pthread_rwlock_tryrdlock)(l));
+}
+
+static enum waits_look write_look(pthread_rwlock_t *l)
+{
+	if (!waits_measured())
+		return WAITS_NOT;
+	if (writer_waits(l))
+		return WAITS_SURELY;
+	if (LIKELY(!waits_expected(l)))
+		return WAITS_NOT;
+	return waits_tried(l, CP_LOCK_REAL(pthread_rwlock_trywrlock)(l));
+}
+
+static bool in_time(clockid_t clock, const struct timespec *until)
+{
+	return waits_by(clock) && waits_until(until);
+}
+
+#define CALL(look, real, ...)                                                                      \
+	WAITS_CALL(look, waits_ended, CP_LOCK_HAS_HOLDER, l, CP_LOCK_REAL(real), __VA_ARGS__)
+
+INTERPOSE int pthread_rwlock_rdlock(pthread_rwlock_t *l)
+{
+	return CALL(read_look(l), pthread_rwlock_rdlock, l);
+}
+
+INTERPOSE int pthread_rwlock_wrlock(pthread_rwlock_t *l)
+{
+	return CALL(write_look(l), pthread_rwlock_wrlock, l);
+}
+
+INTERPOSE int pthread_rwlock_timedrdlock(pthread_rwlock_t *l, const struct timespec *until)
+{
+	return CALL(waits_until(until) ? read_look(l) : WAITS_NOT, pthread_rwlock_timedrdlock, l,
+		    until);
+}
+
+INTERPOSE int pthread_rwlock_timedwrlock(pthread_rwlock_t *l, const struct timespec *until)
+{
+	return CALL(waits_until(until) ? write_look(l) : WAITS_NOT, pthread_rwlock_timedwrlock, l,
+		    until);
+}
+
+INTERPOSE int pthread_rwlock_clockrdlock(pthread_rwlock_t *l, clockid_t clock,
+					 const struct timespec *until)
+{
+	if (!CP_LOCK_REAL(pthread_rwlock_clockrdlock)) /* before glibc 2.30 */
+		return ENOSYS;
+	return CALL(in_time(clock, until) ? read_look(l) : WAITS_NOT, pthread_rwlock_clockrdlock, l,
+		    clock, until);
+}
+
+INTERPOSE int pthread_rwlock_clockwrlock(pthread_rwlock_t *l, clockid_t clock,
+					 const struct timespec *until)
+{
+	if (!CP_LOCK_REAL(pthread_rwlock_clockwrlock))
+		return ENOSYS;
+	return CALL(in_time(clock, until) ? write_look(l) : WAITS_NOT, pthread_rwlock_clockwrlock,
+		    l, clock, until);
+}
+
+/* Return true if the unlock lets a waiter go: it is the writer's, or the last reader's. In the
+ * writers' phase the readers that are counted wait. In the readers' phase they have the lock, and a
+ * writer that is noted waits for them. */
+static bool is_waited_for(const pthread_rwlock_t *l, unsigned r)
+{
+	if (r & WRITERS_PHASE ? r >= READER : r & WRITER)
+		return true;
+	return (r & READERS_WAIT) || cp_load_relaxed(&l->__data.__writers) ||
+	       (cp_load_relaxed(&l->__data.__wrphase_futex) & SLEPT_ON) ||
+	       (cp_load_relaxed(&l->__data.__writers_futex) & SLEPT_ON);
+}
+
+/* Return true if other readers have the lock, too. */
+static bool is_shared(unsigned r)
+{
+	return r >= 2 * READER && !(r & WRITERS_PHASE);
+}
+
+OWN_UNLOCK(pthread_rwlock_unlock, pthread_rwlock_t);
+
+SLOW static int release(pthread_rwlock_t *l, struct cp_lock_unlock_call call)
+{
+	struct cp_lock_release r;
+	int result;
+
+	cp_lock_event_release_begin(&r, l);
+	r.call = call;
+	result = CP_LOCK_REAL(pthread_rwlock_unlock)(l);
+	cp_lock_event_release_end(&r, (const void *)CP_LOCK_REAL(pthread_rwlock_unlock),
+				  result == 0);
+	return result;
+}
+
+/* Called when one of several readers unlocks while a writer waits for all of them. If several
+ * readers unlocked at once, each would see the others, and none would be taken for the last one. So
+ * readers that are about to unlock count as gone for those that come after them. */
+SLOW static int release_shared(pthread_rwlock_t *l, struct cp_lock_unlock_call call)
+{
+	uint32_t *leaving = cp_lock_unlock_log_leaving(l), others = cp_add_seqcst(leaving, 1);
+	unsigned r = readers(l);
+	bool last = !is_shared(r) || r < (others + 2) * READER;
+	int result = last ? release(l, call) : CP_LOCK_REAL(pthread_rwlock_unlock)(l);
+
+	cp_add_seqcst(leaving, -1);
+	return result;
+}
+
+INTERPOSE int pthread_rwlock_unlock(pthread_rwlock_t *l)
+{
+	unsigned r;
+
+	if (LIKELY(!cp_load_relaxed(&cp_lock_holders_on)))
+		return CP_LOCK_REAL(pthread_rwlock_unlock)(l);
+	r = readers(l);
+	if (is_shared(r))
+		return r & WRITER ? release_shared(l, OWN_CALL)
+				  : CP_LOCK_REAL(pthread_rwlock_unlock)(l);
+	return is_waited_for(l, r) ? release(l, OWN_CALL) : CP_LOCK_REAL(pthread_rwlock_unlock)(l);
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Semaphores. Their functions set errno on failure; it stays as the real function left it. */
+#include <errno.h>
+#include <semaphore.h>
+
+#include "modes/lock/hooks/waits.h"
+
+/* The semaphore's value is its first word on every 64-bit little-endian port. */
+static bool is_available(const sem_t *s)
+{
+	return cp_load_relaxed((const uint32_t *)(const void *)s) != 0;
+}
+
+static bool ended(int result)
+{
+	return result == 0 || errno == ETIMEDOUT || errno == EINTR;
+}
+
+/* Try the semaphore. Waiting is a cancellation point even if the semaphore is available. */
+static int try_wait(sem_t *s)
+{
+	int err = errno, result;
+
+	pthread_testcancel();
+	result = CP_LOCK_REAL(sem_trywait)(s);
+	if (result)
+		errno = err;
+	return result;
+}
+
+static enum waits_look look(sem_t *s)
+{
+	if (!waits_measured())
+		return WAITS_NOT;
+	cp_write_soon(s);
+	if (!is_available(s))
+		return WAITS_SURELY;
+	if (LIKELY(!waits_expected(s)))
+		return WAITS_NOT;
+	return waits_tried(s, try_wait(s));
+}
+
+INTERPOSE int sem_wait(sem_t *s)
+{
+	return WAITS_CALL(look(s), ended, 0, s, CP_LOCK_REAL(sem_wait), s);
+}
+
+INTERPOSE int sem_timedwait(sem_t *restrict s, const struct timespec *restrict until)
+{
+	return WAITS_CALL(waits_until(until) ? look(s) : WAITS_NOT, ended, 0, s,
+			  CP_LOCK_REAL(sem_timedwait), s, until);
+}
+
+INTERPOSE int sem_clockwait(sem_t *restrict s, clockid_t clock,
+			    const struct timespec *restrict until)
+{
+	if (!CP_LOCK_REAL(sem_clockwait)) { /* before glibc 2.30 */
+		errno = ENOSYS;
+		return -1;
+	}
+	return WAITS_CALL(waits_by(clock) && waits_until(until) ? look(s) : WAITS_NOT, ended, 0, s,
+			  CP_LOCK_REAL(sem_clockwait), s, clock, until);
+}

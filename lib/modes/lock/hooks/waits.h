@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Shared by the files of interposed waits.
+ *
+ * Whether a lock is free is read from its own memory, in glibc's layout, which is part of its ABI.
+ * The answer decides only whether the wait is measured. The real function is called once in any
+ * case, and every result comes from it.
+ *
+ * A lock that looks free may be taken before the real function gets it, and the wait would then go
+ * unseen. Such waits are few, but for locks that many threads want for a moment they made up to a
+ * seventh of the delay. So where a thread has waited before, or little is known of the lock
+ * (waits_expected), the real trylock goes first. If it succeeds, the lock is taken and no further
+ * call is made.
+ *
+ * The check must not cost the threads that share the lock more than the real function does: it
+ * requests the cache line as a write would (cp_write_soon).
+ */
+#ifndef CP_WAITS_H
+#define CP_WAITS_H
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "host/hooks/interpose.h"
+#include "modes/lock/lock_real.h"
+#include "base/arch.h"
+#include "base/atomic.h"
+#include "modes/lock/signal/lock_event.h"
+
+/* Kept off the path of free locks. */
+#define SLOW __attribute__((noinline))
+#define LIKELY(x) __builtin_expect(!!(x), 1)
+
+static inline bool waits_measured(void)
+{
+	return __builtin_expect(cp_load_relaxed(&cp_lock_on) != 0, 0);
+}
+
+/* For functions that return their error: return true if the call waited, whatever its result. */
+static inline bool waits_ended(int result)
+{
+	return result == 0 || result == EOWNERDEAD || result == ETIMEDOUT ||
+	       result == ENOTRECOVERABLE;
+}
+
+/* Return the flags for the result: no unlock ended a wait that timed out. */
+static inline unsigned waits_flags(int result, unsigned flags)
+{
+	return result == 0 || result == EOWNERDEAD ? flags : flags & CP_LOCK_ANY_THREAD;
+}
+
+/* Call REAL and report the wait for LOCK if WAITED, an expression of result_, is true. BY:
+ * cp_lock_event or cp_lock_event_mutex. */
+#define WAITS_MEASURE_IF(by, waited, flags, lock, real, ...)                                       \
+	({                                                                                         \
+		struct cp_lock_moment began_ = (cp_lock_mark((const void *)(lock)), by##_begin()); \
+		int result_ = (real)(__VA_ARGS__);                                                 \
+		if (waited)                                                                        \
+			by##_waited((const void *)(lock), began_, (const void *)(real),            \
+				    waits_flags(result_, (flags)));                                \
+		result_;                                                                           \
+	})
+
+#define WAITS_MEASURE(ended, flags, lock, real, ...)                                               \
+	WAITS_MEASURE_IF(cp_lock_event, ended(result_), flags, lock, real, __VA_ARGS__)
+
+/* Whether the real function is called, and waits: it is called and does not wait; it is not called,
+ * because a try has already locked; it waits. */
+enum waits_look { WAITS_NOT, WAITS_LOCKED, WAITS_SURELY };
+
+/* Return true if LOCK must be tried first although it looks free. */
+static inline bool waits_expected(const void *lock)
+{
+	return cp_load_relaxed(cp_lock_known_at(lock)) != 0;
+}
+
+/* Convert TRY, the result of a real trylock of LOCK, into a look. */
+static inline enum waits_look waits_tried(const void *lock, int try)
+{
+	if (try)
+		return WAITS_SURELY;
+	cp_lock_was_free(lock);
+	return WAITS_LOCKED;
+}
+
+/* Declares own_unlock, which is the interposed function NAME in this library, whatever the dynamic
+ * linker takes for NAME. */
+#define OWN_UNLOCK(name, type)                                                                     \
+	static int own_unlock(type *) __attribute__((alias(#name), nothrow, nonnull(1)))
+/* The call of own_unlock, in own_unlock. */
+#define OWN_CALL                                                                                   \
+	((struct cp_lock_unlock_call){ (const void *)own_unlock, __builtin_return_address(0) })
+
+/* Call REAL as LOOK says. All of these functions return 0 for success, including C11's. */
+#define WAITS_CALL_IF(look, by, waited, flags, lock, real, ...)                                    \
+	({                                                                                         \
+		enum waits_look look_ = (look);                                                    \
+		look_ == WAITS_LOCKED ? 0                                                          \
+		: LIKELY(look_ == WAITS_NOT)                                                       \
+			? (real)(__VA_ARGS__)                                                      \
+			: WAITS_MEASURE_IF(by, waited, flags, lock, real, __VA_ARGS__);            \
+	})
+
+#define WAITS_CALL(look, ended, flags, lock, real, ...)                                            \
+	WAITS_CALL_IF(look, cp_lock_event, ended(result_), flags, lock, real, __VA_ARGS__)
+
+/* The same for a mutex. */
+#define WAITS_CALL_MUTEX(look, ended, m, lock, real, ...)                                          \
+	WAITS_CALL_IF(look, cp_lock_event_mutex,                                                   \
+		      ended(result_) && !mutex_was_got_at_once(m, result_),                        \
+		      CP_LOCK_HAS_HOLDER | mutex_release_flags(m), lock, real, __VA_ARGS__)
+
+/* Return false for arguments that real functions refuse before they look at the lock. */
+static inline bool waits_by(clockid_t clock)
+{
+	return clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC;
+}
+
+static inline bool waits_until(const struct timespec *t)
+{
+	return t && (unsigned long)t->tv_nsec < 1000000000;
+}
+
+/* bits of a mutex's kind; the type is in the low two bits */
+#define MUTEX_TYPE 3
+#define MUTEX_RECURSIVE 1
+#define MUTEX_ADAPTIVE 3
+#define MUTEX_ROBUST 16
+#define MUTEX_INHERITS 32
+#define MUTEX_PROTECTS 64
+/* its lock word with MUTEX_PROTECTS; with MUTEX_ROBUST or MUTEX_INHERITS the word is the owner's
+ * tid */
+#define WORD_CEILING 0xfff80000u
+#define WORD_WAITERS 0x80000000u
+
+static inline unsigned mutex_word(const pthread_mutex_t *m)
+{
+	return (unsigned)cp_load_relaxed(&m->__data.__lock);
+}
+
+/* The same for a mutex that is about to be locked or unlocked. */
+static inline unsigned mutex_word_to_write(const pthread_mutex_t *m)
+{
+	cp_write_soon(m);
+	return mutex_word(m);
+}
+
+static inline unsigned mutex_word_of_kind(const pthread_mutex_t *m, int kind)
+{
+	return mutex_word(m) & (kind & MUTEX_PROTECTS ? ~WORD_CEILING : ~0u);
+}
+
+/* Return true if another thread holds the mutex, so locking it will wait. */
+static inline bool mutex_is_held(const pthread_mutex_t *m)
+{
+	int kind = cp_load_relaxed(&m->__data.__kind);
+
+	return mutex_word_of_kind(m, kind) &&
+	       !cp_lock_event_is_self(cp_load_relaxed(&m->__data.__owner));
+}
+
+/* Return true if unlocking the mutex, or waiting for a condition with it, lets another thread go.
+ */
+static inline bool mutex_is_waited_for(const pthread_mutex_t *m)
+{
+	int kind = cp_load_relaxed(&m->__data.__kind);
+	unsigned word = mutex_word_of_kind(m, kind);
+
+	if ((kind & MUTEX_TYPE) == MUTEX_RECURSIVE && m->__data.__count > 1)
+		return false;
+	return kind & (MUTEX_ROBUST | MUTEX_INHERITS) ? (word & WORD_WAITERS) != 0 : word > 1;
+}
+
+/* Return true for the kinds of which trylock has no special results. */
+static inline bool mutex_kind_is_tried(int kind)
+{
+	return !(kind & (MUTEX_ROBUST | MUTEX_INHERITS | MUTEX_PROTECTS));
+}
+
+/* Return true if the mutex looks free and a thread has waited for it before. */
+static inline bool mutex_is_contended(const pthread_mutex_t *m, unsigned word, unsigned known)
+{
+	return !word && known == CP_LOCK_CONTENDED &&
+	       mutex_kind_is_tried(cp_load_relaxed(&m->__data.__kind));
+}
+
+/* Return true if the unlock lets no waiter go, or holders are not measured. This is the common
+ * case. It applies to kinds whose word is 0, 1 or, when a thread waits, 2. */
+static inline bool mutex_unlock_is_plain(const pthread_mutex_t *m)
+{
+	return mutex_word_to_write(m) <= 1 || !cp_load_relaxed(&cp_lock_holders_on);
+}
+
+/* Return true if another thread held the mutex at the look, but released it before libc locked it,
+ * so that this thread did not wait. RESULT is the result of locking. A thread that slept for the
+ * mutex, or can't rule out that others do, leaves 2 in the word. No clock is read here: the mutex
+ * is held, and reading the clock would make the critical section longer, a short one twice as long.
+ * A mutex that is often held and seldom waited for would pay most. */
+static inline bool mutex_was_got_at_once(const pthread_mutex_t *m, int result)
+{
+	int kind;
+
+	if (result || mutex_word(m) != 1)
+		return false;
+	kind = cp_load_relaxed(&m->__data.__kind);
+	/* This kind waits without sleeping, too. */
+	return mutex_kind_is_tried(kind) && (kind & MUTEX_TYPE) != MUTEX_ADAPTIVE;
+}
+
+/* Return the flags after a wait: a thread that slept leaves in the word that a thread waits. */
+static inline unsigned mutex_release_flags(const pthread_mutex_t *m)
+{
+	return mutex_word(m) == 2 && cp_load_relaxed(&cp_lock_holders_on) ? CP_LOCK_TOLD_OF : 0;
+}
+
+static inline enum waits_look mutex_look(pthread_mutex_t *m)
+{
+	int kind = cp_load_relaxed(&m->__data.__kind);
+
+	if (!waits_measured())
+		return WAITS_NOT;
+	if (mutex_word_to_write(m))
+		return mutex_is_held(m) ? WAITS_SURELY : WAITS_NOT;
+	/* For the other kinds, which are rare, trylock has special results. */
+	if (!waits_expected(m) || !mutex_kind_is_tried(kind))
+		return WAITS_NOT;
+	return waits_tried(m, CP_LOCK_REAL(pthread_mutex_trylock)(m));
+}
+
+#endif

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: BSD-3-Clause
+LIB_SOURCES += \
+	%D%/lock.c \
+	%D%/lock_names.c \
+	%D%/lock_real.c \
+	%D%/lock_settings.c
+PRELOAD_SOURCES += \
+	%D%/hooks/barrier.c \
+	%D%/hooks/c11.c \
+	%D%/hooks/cond.c \
+	%D%/hooks/mutex.c \
+	%D%/hooks/rwlock.c \
+	%D%/hooks/sem.c \
+	%D%/hooks/spin.c
+SIGSAFE_SOURCES += \
+	%D%/signal/lock_event.c \
+	%D%/signal/lock_unlock_log.c \
+	%D%/signal/lock_holder.c \
+	%D%/signal/lock_sample.c \
+	%D%/signal/lock_tail.c

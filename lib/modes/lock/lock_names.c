@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Names of locks; see lock_names.h. */
+#include "modes/lock/lock_names.h"
+
+#include <string.h>
+
+#include "symbols/datasym.h"
+#include "symbols/demangle.h"
+#include "base/text.h"
+#include "symbols/symbols.h"
+
+/* Longer names of variables are cut. */
+#define NAME_MAX_BYTES 200
+
+struct item {
+	uint64_t address;
+	const char *name; /* in the arena; NULL = the address is the name */
+};
+
+/* Where a module's data is, from its program headers; .bss is in no file. */
+struct extent {
+	uint64_t image, low, high; /* first byte of the module; [low, high) */
+};
+
+static struct {
+	struct cp_arena arena;
+	struct cp_vec items;   /* struct item */
+	struct cp_vec extents; /* struct extent */
+	struct cp_index index;
+	size_t done; /* number of items that were looked up */
+} names;
+
+static bool same_address(uint32_t item, const void *key, const void *context)
+{
+	(void)context;
+	return CP_VEC_AT(&names.items, struct item, item)->address == *(const uint64_t *)key;
+}
+
+static uint32_t find(uint64_t address)
+{
+	return cp_index_find(&names.index, cp_index_hash(&address, sizeof(address)), same_address,
+			     &address, NULL);
+}
+
+static void note(uint64_t address)
+{
+	struct item *i;
+
+	if (!address || find(address) != CP_INDEX_NONE)
+		return;
+	names.items.size = sizeof(struct item);
+	i = cp_vec_add(&names.items);
+	if (!i)
+		return;
+	i->address = address;
+	if (cp_index_add(&names.index, cp_index_hash(&address, sizeof(address)),
+			 (uint32_t)(names.items.count - 1)) < 0)
+		names.items.count--;
+}
+
+static struct cp_symbol_module module_of(const struct cp_mapping *m)
+{
+	return (struct cp_symbol_module){
+		.path = m->path,
+		.build_id = m->build_id_size ? m->build_id : NULL,
+		.build_id_size = m->build_id_size,
+		.image = m->image,
+		.image_size = m->image_limit - m->image,
+		.replaced = m->deleted,
+		.also = m->self_exe ? "/proc/thread-self/exe" : NULL,
+	};
+}
+
+static const struct extent *known_extent(uint64_t image)
+{
+	for (size_t i = 0; i < names.extents.count; i++) {
+		const struct extent *x = CP_VEC_AT(&names.extents, struct extent, i);
+
+		if (x->image == image)
+			return x;
+	}
+	return NULL;
+}
+
+static const struct extent *read_extent(const struct cp_mapping *m)
+{
+	const struct cp_symbol_module module = module_of(m);
+	struct extent *x;
+	struct cp_elf e;
+
+	names.extents.size = sizeof(struct extent);
+	x = cp_vec_add(&names.extents);
+	if (!x)
+		return NULL;
+	*x = (struct extent){ m->image, UINT64_MAX, 0 };
+	if (cp_symbols_open(&e, &module, NULL))
+		return x;
+	for (unsigned i = 0; i < e.nloads; i++) {
+		uint64_t low = m->image + e.loads[i].vaddr - e.base_vaddr;
+
+		x->low = low < x->low ? low : x->low;
+		x->high = low + e.loads[i].memsz > x->high ? low + e.loads[i].memsz : x->high;
+	}
+	cp_elf_close(&e);
+	return x;
+}
+
+/* "pool", "pool+0x28", "libfoo.so.1+0x1234". */
+static const char *compose(const struct cp_datasym_query *q, const char *path, uint64_t offset)
+{
+	char readable[NAME_MAX_BYTES], text[NAME_MAX_BYTES + 32];
+	const char *name = q->name, *slash = strrchr(path, '/');
+	size_t n;
+
+	if (name && cp_demangle(name, readable, sizeof(readable)))
+		name = readable;
+	if (name)
+		offset = q->vaddr - q->start;
+	else
+		name = slash ? slash + 1 : path;
+	n = offset ? cp_text_format(text, sizeof(text), "%s+0x%lx", name, (unsigned long)offset)
+		   : cp_text_format(text, sizeof(text), "%s", name);
+	return cp_arena_text(&names.arena, text, n < sizeof(text) ? n : sizeof(text) - 1);
+}
+
+static void name_queries(const struct cp_mapping *m, struct cp_vec *queries)
+{
+	const struct cp_symbol_module module = module_of(m);
+	struct cp_datasym_query *q = queries->items;
+	struct cp_elf e;
+
+	if (cp_symbols_open(&e, &module, NULL))
+		return;
+	for (size_t i = 0; i < queries->count; i++)
+		q[i].vaddr += e.base_vaddr;
+	/* If the table can't be read, a lock is named by its offset in the module. */
+	(void)cp_datasym_find(&e, q, queries->count, &names.arena);
+	for (size_t i = 0; i < queries->count; i++)
+		CP_VEC_AT(&names.items, struct item, q[i].user)->name =
+			compose(&q[i], m->path, q[i].vaddr - e.base_vaddr);
+	cp_elf_close(&e);
+}
+
+static void name_in(const struct cp_mapping *m)
+{
+	const struct extent *x = known_extent(m->image);
+	struct cp_vec queries = { .size = sizeof(struct cp_datasym_query) };
+
+	if (!x)
+		x = read_extent(m);
+	for (size_t i = names.done; x && i < names.items.count; i++) {
+		const struct item *item = CP_VEC_AT(&names.items, struct item, i);
+		struct cp_datasym_query *q;
+
+		if (item->name || item->address < x->low || item->address >= x->high)
+			continue;
+		q = cp_vec_add(&queries);
+		if (!q)
+			break;
+		q->vaddr = item->address - m->image;
+		q->user = i;
+	}
+	if (queries.count)
+		name_queries(m, &queries);
+	cp_vec_release(&queries);
+}
+
+void cp_lock_names_update(const struct cp_aggregate *a, size_t first)
+{
+	for (size_t i = first; i < a->stacks.count; i++)
+		note(CP_VEC_AT(&a->stacks, struct cp_stack, i)->tag);
+	if (names.done == names.items.count)
+		return;
+	for (uint32_t i = 0; i < a->modules->mappings.count; i++) {
+		const struct cp_mapping *m = cp_modules_at(a->modules, i);
+
+		if (m->live && m->image && !m->anonymous)
+			name_in(m);
+	}
+	names.done = names.items.count;
+}
+
+const char *cp_lock_names_of(uint64_t address)
+{
+	uint32_t item = find(address);
+
+	return item == CP_INDEX_NONE ? NULL : CP_VEC_AT(&names.items, struct item, item)->name;
+}
+
+void cp_lock_names_release(void)
+{
+	cp_arena_release(&names.arena);
+	cp_vec_release(&names.items);
+	cp_vec_release(&names.extents);
+	cp_index_release(&names.index);
+	names.done = 0;
+}
+
+void cp_lock_names_abandon(void)
+{
+	memset(&names, 0, sizeof(names));
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The wall clock's part of a thread's record. */
+#ifndef CP_WALL_THREAD_H
+#define CP_WALL_THREAD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sample/thread.h"
+
+/* The state in which the pacer finds a thread. */
+enum cp_wall_state { CP_WALL_UNSEEN, CP_WALL_RUNNING, CP_WALL_WAITING, CP_WALL_PAUSED };
+#define CP_WALL_STATES 4
+
+/* The label set and the span, by number, that a thread was seen in. */
+struct cp_wall_seen {
+	uint32_t labels, span;
+};
+
+/* The wall clock's data of one thread. It belongs to the pacer (lib/modes/wall/wall.c), under the
+ * collector's lock, except for the fields that the thread writes. Times are monotonic, in ns; 0 =
+ * not yet. */
+struct cp_wall_thread {
+	uint64_t began, ended; /* written by the thread or the sweep */
+	uint64_t ended_cpu;    /* its CPU time at ENDED */
+	uint64_t samples;      /* samples taken while it ran; written by its handler */
+	int32_t timer;	       /* a timer on its CPU clock, or CP_NO_TIMER */
+	uint8_t state;	       /* enum cp_wall_state, at the last visit */
+	bool uring;	       /* was seen waiting in io_uring_enter, where it takes no signals */
+	bool unanswered;       /* found running, without a sample since */
+	bool late;	       /* unanswered for longer than one tick of the kernel */
+	uint64_t asked;	       /* time since when it is unanswered */
+	struct cp_wall_seen asked_in;	  /* at the last visit that found it unanswered */
+	uint64_t until;			  /* start of the period that the next visit covers */
+	uint32_t span;			  /* length of that period, in ticks */
+	uint64_t clock;			  /* CPU time at the last visit */
+	uint64_t given;			  /* its time up to this moment is attributed to states */
+	uint64_t owed[CP_WALL_STATES];	  /* time attributed to states, but not yet to a row */
+	uint32_t row[CP_WALL_STATES];	  /* row of the last stack in each state, + 1; 0 = none */
+	uint32_t in_span[CP_WALL_STATES]; /* its span in each state; 0 = none */
+	uint64_t taken, looked; /* position in the count of samples, and in the ring, in words */
+};
+/* The initial value: no timer. */
+extern const struct cp_wall_thread cp_wall_thread_part CP_THREAD_PART;
+
+static inline struct cp_wall_thread *cp_wall_of(const struct cp_thread *t)
+{
+	return cp_thread_part(t, &cp_wall_thread_part);
+}
+
+#endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The wall clock: where every thread is, running or waiting, at regular times.
+ *
+ *     tick → which threads are due                          wall.c
+ *     visit → did it run since? what is it doing now?       wall_visit.c, wall_stack.c
+ *     running → a timer, and the stack from its signal      wall_timer.c, signal/wall_event.c
+ *     no stack from the timer, or a late one                wall_answer.c
+ *     time between visits → states → rows                   wall_time.c
+ *     the mode's file                                       wall_mode.c
+ *
+ * Time is divided into ticks, the same for all threads. Ticks are counted in 64 bits; 32 bits are
+ * used up in 25 days. A visit has a random place in its tick. The thread's state at the visit
+ * counts for the whole tick (or for several ticks: see plan() in wall_visit.c). All of this belongs
+ * to the pacer, which runs on the collector's thread or on any thread that has the collector's
+ * lock.
+ */
+#ifndef CP_WALL_H
+#define CP_WALL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "modes/wall/signal/wall_thread.h"
+#include "output/run.h"
+#include "sample/thread.h"
+
+/* Counts since the start of the run; they are printed in comments of the profile. */
+struct cp_wall_counts {
+	uint64_t visits;     /* of threads */
+	uint64_t unmoved;    /* visits of threads that had not run since the visit before */
+	uint64_t walked;     /* threads that waited, on a stack that was walked */
+	uint64_t running;    /* threads that ran */
+	uint64_t hidden;     /* threads that could not be examined: /proc is missing */
+	uint64_t late;	     /* missed ticks: a dump took long */
+	uint64_t timeless;   /* timers that could not be made */
+	uint64_t given;	     /* ns given to rows */
+	uint64_t unsampled;  /* ns of threads that were never seen and have no start, and of traced
+				threads while they run */
+	uint64_t unmet;	     /* ns of threads not yet seen, at the last dump */
+	uint64_t unvisited;  /* ns of threads that were never visited, given to their start */
+	uint64_t unanswered; /* ns of running threads without a sample, given to another stack */
+};
+
+struct cp_wall {
+	unsigned frequency;
+	uint64_t period_ns;
+	uint64_t tick_ns; /* half a period: the length of a tick */
+	uint32_t step;	  /* ticks between visits: 1, or 2 */
+	uint64_t kernel_tick_ns;
+	uint64_t began;	    /* begin of period 0, monotonic ns */
+	uint64_t stopped;   /* 0 = running */
+	uint64_t random;    /* state of the generator */
+	uint64_t uncounted; /* ns in rows, less than a period: the times of short threads are
+			     * counted together */
+	uint32_t openings;  /* openings of the dlclose gate, at the last reading of the modules */
+	uint64_t next_reading; /* earliest next reading that an address in no module may cause */
+	uint32_t stretch;      /* ticks between visits of a thread that doesn't run */
+	uint32_t length;       /* ticks that the next visits count for */
+	uint64_t end;	       /* end of those ticks */
+	struct cp_vec due;     /* uint64_t: the next visit of each record's thread, CP_WALL_DUE */
+	uint32_t cursor;       /* where the next tick continues */
+	uint32_t begins;       /* value of cp_wall_begins up to which threads were looked for */
+	int64_t budget;	       /* ns of CPU time that may be spent */
+	uint64_t earned;       /* the tick up to which the budget was earned */
+	bool blind;	       /* stacks can't be walked from outside */
+	struct cp_wall_counts counts;
+};
+extern struct cp_wall cp_wall;
+
+extern uint32_t cp_wall_begins; /* begins of threads, counted when their records are complete */
+
+/* When a thread is due: a tick, and a flag that allows any of the CP_WALL_REST ticks around this
+ * one. 0: the thread was not visited yet. */
+#define CP_WALL_DUE(tick, lazy) ((uint64_t)(tick) << 1 | (lazy))
+#define CP_WALL_LAZY 1u
+/* Where all threads are lazy, the pacer itself wakes up only once in CP_WALL_REST ticks, because
+ * waking up costs more than some visits. A multiple of every step. */
+#define CP_WALL_REST 8u
+
+/* Return the first tick from TICK on at which visits begin. */
+static inline uint64_t cp_wall_aligned(uint64_t tick)
+{
+	return (tick + cp_wall.step - 1) / cp_wall.step * cp_wall.step;
+}
+
+/* xorshift64: places in a tick need no better generator. */
+static inline uint64_t cp_wall_draw(void)
+{
+	cp_wall.random ^= cp_wall.random << 13;
+	cp_wall.random ^= cp_wall.random >> 7;
+	cp_wall.random ^= cp_wall.random << 17;
+	return cp_wall.random;
+}
+
+/* Call before the start, in ordinary context. */
+void cp_wall_prepare(void);
+int cp_wall_start(struct cp_run *r, unsigned frequency);
+void cp_wall_stop(void);
+/* Return when the next tick is due, in monotonic ns. Any context. */
+uint64_t cp_wall_due(void);
+/* Do the ticks that are due. Returns true if threads have ended and a drain is needed. */
+bool cp_wall_tick(struct cp_run *r);
+void cp_wall_fork_child(struct cp_run *r, struct cp_thread *keep);
+
+/* wall_visit.c: visit T in tick TICK and set *DUE to its next visit. Returns true if the visit cost
+ * more than a glance. */
+bool cp_wall_visit(struct cp_run *r, struct cp_thread *t, uint64_t tick, uint64_t *due);
+/* Take the samples that T's handler has left in its ring. */
+void cp_wall_visit_take(struct cp_run *r, struct cp_thread *t);
+void cp_wall_visit_record(struct cp_run *r, struct cp_thread *t, const struct cp_record *record);
+
+/* wall_time.c: account T's time until UNTIL to its last state. */
+void cp_wall_time_give(struct cp_run *r, struct cp_thread *t, uint64_t until);
+/* Give the time owed to T's STATE to the last stack in that state, if there is one. */
+void cp_wall_time_pay(struct cp_run *r, struct cp_thread *t, enum cp_wall_state state);
+/* Make the row of stack S the row of T for STATE from now on. The stack was seen in SPAN (0: none).
+ */
+void cp_wall_time_set_stack(struct cp_run *r, struct cp_thread *t, enum cp_wall_state state,
+			    struct cp_raw_stack *s, uint32_t span);
+/* The same for the stack of a record. */
+void cp_wall_time_set_row(struct cp_run *r, struct cp_thread *t, enum cp_wall_state state,
+			  const struct cp_record *record);
+
+/* wall_answer.c: return T's labels and span at this moment. Works for any thread, from outside. */
+struct cp_wall_seen cp_wall_answer_seen_now(const struct cp_thread *t);
+/* T was found running, with labels and span SEEN: ask for its stack. */
+void cp_wall_answer_ask(struct cp_thread *t, struct cp_wall_seen seen, uint64_t now);
+/* Take ANSWER, T's sample, into account. If ANSWER shows other labels or another span, time that
+ * has been owed for a long time goes to T's last stack with the earlier ones. */
+void cp_wall_answer_came(struct cp_run *r, struct cp_thread *t, const struct cp_record *answer);
+/* Call at a visit, after T's time up to the visit was given to its states. */
+void cp_wall_answer_still_unanswered(struct cp_run *r, struct cp_thread *t,
+				     struct cp_wall_seen seen, uint64_t now);
+/* Put all of T's time until UNTIL into rows, if there is any row for it. */
+void cp_wall_answer_settle(struct cp_run *r, struct cp_thread *t, uint64_t until);
+/* Return T's time without a row, in ns. */
+uint64_t cp_wall_answer_unpaid(const struct cp_thread *t);
+/* Settle T's time for the last time: T has ended. */
+void cp_wall_answer_ended(struct cp_run *r, struct cp_thread *t);
+
+/* wall_timer.c: arm T's timer, which samples T as soon as the kernel's tick finds T running.
+ * Returns false if the timer was not armed. */
+bool cp_wall_timer_arm(struct cp_thread *t);
+void cp_wall_timer_thread_begin(struct cp_thread *t);
+void cp_wall_timer_thread_end(struct cp_thread *t);
+void cp_wall_timer_disarm(struct cp_thread *t);
+void cp_wall_timer_disarm_all(void);
+void cp_wall_timer_fork_child(void);
+
+#endif

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Running threads whose stack is missing or comes late; see wall.h.
+ *
+ * A thread that was found running is asked for its stack by a timer, which the kernel checks when
+ * its tick finds the thread running. Where threads share a processor, that may be many ticks later;
+ * by then the thread may serve another request. So an answer counts for what was seen up to one
+ * kernel tick before. Time that was seen earlier, under other labels or in another span, goes to
+ * the last stack with those, if there is one. Time that is still owed when a dump comes, or when
+ * the thread has ended, goes to some stack all the same.
+ */
+#include <sys/auxv.h>
+#include <time.h>
+
+#include "collect/drain.h"
+#include "output/mode_ops.h"
+#include "base/atomic.h"
+#include "sample/labels.h"
+#include "sample/labelset.h"
+#include "base/sys.h"
+#include "sample/unwinder.h"
+#include "modes/wall/wall.h"
+#include "modes/wall/signal/wall_thread.h"
+
+/* Give T's state TO the stack of its state FROM: running where it waited last, or the reverse. The
+ * row's addresses are used as they are. */
+static void copy_row(struct cp_run *r, struct cp_thread *t, enum cp_wall_state from,
+		     enum cp_wall_state to, uint32_t span)
+{
+	static uint64_t pcs[4096]; /* guarded by the collector's lock */
+	const struct cp_stack *s = cp_aggregate_row_at(&r->aggregate, cp_wall_of(t)->row[from] - 1);
+	struct cp_raw_stack raw = { .pcs = pcs, .end = CP_UNWIND_COMPLETE, .labels = s->labels };
+
+	for (uint32_t i = 0; i < s->depth && raw.depth < 4096; i++) {
+		uint32_t l = s->locations[i];
+
+		if (l == CP_LOCATION_TRUNCATED)
+			raw.end = CP_UNWIND_TRUNCATED;
+		else if (l == CP_LOCATION_INCOMPLETE)
+			raw.end = CP_UNWIND_INCOMPLETE;
+		else
+			pcs[raw.depth++] =
+				CP_VEC_AT(&r->aggregate.locations, struct cp_location, l)->address;
+	}
+	if (raw.depth)
+		cp_wall_time_set_stack(r, t, to, &raw, span);
+}
+
+/* Return T's start function. Main starts at the program's entry point. For threads unknown to libc
+ * the start is unknown: 0. */
+static uint64_t start_of(const struct cp_thread *t)
+{
+	if (t->start)
+		return (uint64_t)(uintptr_t)t->start;
+	return !t->foreign && t->tid == cp_sys_getpid() ? getauxval(AT_ENTRY) : 0;
+}
+
+static void make_row(struct cp_run *r, struct cp_thread *t, enum cp_wall_state state)
+{
+	enum cp_wall_state other = state == CP_WALL_RUNNING ? CP_WALL_WAITING : CP_WALL_RUNNING;
+	uint64_t pcs[2] = { CP_PC_NOT_SAMPLED, start_of(t) };
+	struct cp_raw_stack s = { .pcs = pcs, .depth = 2, .end = CP_UNWIND_COMPLETE };
+
+	if (cp_wall_of(t)->row[other])
+		copy_row(r, t, other, state, 0);
+	else if (pcs[1])
+		cp_wall_time_set_stack(r, t, state, &s, 0);
+}
+
+struct cp_wall_seen cp_wall_answer_seen_now(const struct cp_thread *t)
+{
+	const struct cp_labels *labels = cp_load_acquire(&t->labels);
+
+	return (struct cp_wall_seen){ .labels = cp_labels_of_other(labels),
+				      .span = labels ? cp_load_relaxed(&labels->span) : 0 };
+}
+
+static bool is_same(struct cp_wall_seen a, struct cp_wall_seen b)
+{
+	return a.labels == b.labels && a.span == b.span;
+}
+
+/* Return true if T's last stack in STATE has the labels and span for which time is owed. */
+static bool has_row(struct cp_run *r, const struct cp_wall_thread *w, enum cp_wall_state state)
+{
+	struct cp_wall_seen of = { .span = w->in_span[state] };
+
+	if (!w->row[state])
+		return false;
+	of.labels = cp_aggregate_row_at(&r->aggregate, w->row[state] - 1)->labels;
+	return is_same(of, w->asked_in);
+}
+
+/* A thread that asked to be traced gets no signal that would tell where it runs. */
+static bool leave_unsampled(struct cp_thread *t)
+{
+	struct cp_wall_thread *w = cp_wall_of(t);
+
+	if (!cp_load_relaxed(&t->traced))
+		return false;
+	cp_wall.counts.unsampled += w->owed[CP_WALL_RUNNING];
+	w->owed[CP_WALL_RUNNING] = 0;
+	return true;
+}
+
+static void pay_as_seen(struct cp_run *r, struct cp_thread *t)
+{
+	struct cp_wall_thread *w = cp_wall_of(t);
+
+	if (leave_unsampled(t))
+		return;
+	if (!has_row(r, w, CP_WALL_RUNNING) && has_row(r, w, CP_WALL_WAITING))
+		copy_row(r, t, CP_WALL_WAITING, CP_WALL_RUNNING, w->asked_in.span);
+	if (!has_row(r, w, CP_WALL_RUNNING))
+		return;
+	cp_wall.counts.unanswered += w->owed[CP_WALL_RUNNING];
+	cp_wall_time_pay(r, t, CP_WALL_RUNNING);
+}
+
+/* Give time that has been owed for a long time to the stack where it was spent, if T is doing
+ * something else now. */
+static void pay_late(struct cp_run *r, struct cp_thread *t, struct cp_wall_seen now)
+{
+	if (cp_wall_of(t)->late && !is_same(now, cp_wall_of(t)->asked_in))
+		pay_as_seen(r, t);
+}
+
+void cp_wall_answer_ask(struct cp_thread *t, struct cp_wall_seen seen, uint64_t now)
+{
+	struct cp_wall_thread *w = cp_wall_of(t);
+
+	if (!w->unanswered || (w->late && !is_same(seen, w->asked_in))) {
+		w->asked = now;
+		w->late = false;
+	}
+	w->unanswered = true;
+	w->asked_in = seen;
+	cp_wall_timer_arm(t);
+}
+
+void cp_wall_answer_still_unanswered(struct cp_run *r, struct cp_thread *t,
+				     struct cp_wall_seen seen, uint64_t now)
+{
+	struct cp_wall_thread *w = cp_wall_of(t);
+
+	w->late = w->unanswered && now - w->asked >= cp_wall.kernel_tick_ns;
+	pay_late(r, t, seen);
+}
+
+void cp_wall_answer_came(struct cp_run *r, struct cp_thread *t, const struct cp_record *answer)
+{
+	struct cp_wall_seen seen = { .labels = answer->labels, .span = answer->span };
+
+	pay_late(r, t, seen);
+	cp_wall_of(t)->unanswered = cp_wall_of(t)->late = false;
+}
+
+static void pay_somehow(struct cp_run *r, struct cp_thread *t, enum cp_wall_state state)
+{
+	struct cp_wall_thread *w = cp_wall_of(t);
+	bool guessed = w->unanswered;
+
+	if (state == CP_WALL_RUNNING && leave_unsampled(t))
+		return;
+	if (state == CP_WALL_RUNNING && w->unanswered)
+		pay_as_seen(r, t);
+	if (w->owed[state] && !w->row[state]) {
+		guessed = true;
+		make_row(r, t, state);
+	}
+	/* Without a start, and until the thread was seen somewhere, the time stays owed. */
+	if (!w->row[state])
+		return;
+	cp_wall.counts.unanswered += guessed ? w->owed[state] : 0;
+	cp_wall_time_pay(r, t, state);
+}
+
+void cp_wall_answer_settle(struct cp_run *r, struct cp_thread *t, uint64_t until)
+{
+	uint64_t ended = cp_load_acquire(&cp_wall_of(t)->ended);
+
+	cp_wall_time_give(r, t, ended && ended < until ? ended : until);
+	pay_somehow(r, t, CP_WALL_RUNNING);
+	pay_somehow(r, t, CP_WALL_WAITING);
+	cp_drain_name(r, t);
+}
+
+uint64_t cp_wall_answer_unpaid(const struct cp_thread *t)
+{
+	return cp_wall_of(t)->owed[CP_WALL_RUNNING] + cp_wall_of(t)->owed[CP_WALL_WAITING];
+}
+
+/* T began and ended between two visits: its CPU clock tells how long it ran. */
+static void settle_unseen(struct cp_run *r, struct cp_thread *t)
+{
+	struct cp_wall_thread *w = cp_wall_of(t);
+	uint64_t lived = w->ended > w->began ? w->ended - w->began : 0;
+	uint64_t ran = w->ended_cpu < lived ? w->ended_cpu : lived;
+
+	if (!t->start) {
+		cp_wall.counts.unsampled += lived;
+		return;
+	}
+	cp_wall.counts.unvisited += lived;
+	w->owed[CP_WALL_RUNNING] = ran;
+	w->owed[CP_WALL_WAITING] = lived - ran;
+	for (enum cp_wall_state s = CP_WALL_RUNNING; s <= CP_WALL_WAITING; s++) {
+		if (w->owed[s])
+			make_row(r, t, s);
+		cp_wall_time_pay(r, t, s);
+	}
+	cp_drain_name(r, t);
+}
+
+void cp_wall_answer_ended(struct cp_run *r, struct cp_thread *t)
+{
+	struct cp_wall_thread *w = cp_wall_of(t);
+
+	if (!w->began)
+		return;
+	if (!w->ended)
+		w->ended = cp_sys_clock_ns(CLOCK_MONOTONIC);
+	if (w->state == CP_WALL_UNSEEN)
+		settle_unseen(r, t);
+	else
+		cp_wall_answer_settle(r, t, w->ended);
+	cp_wall.counts.unsampled += cp_wall_answer_unpaid(t);
+	w->owed[CP_WALL_RUNNING] = w->owed[CP_WALL_WAITING] = 0;
+	w->began = 0;
+	/* The next thread with this record is visited at once. */
+	if (t->index < cp_wall.due.count)
+		*CP_VEC_AT(&cp_wall.due, uint64_t, t->index) = 0;
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The wall clock as a mode: the contents and comments of its file. */
+#include <time.h>
+
+#include "collect/collect.h"
+#include "host/sigprof_handler.h"
+#include "output/encode.h"
+#include "output/comments.h"
+#include "output/mode_ops.h"
+#include "sample/capture.h"
+#include "labels/signal/slow_spans.h"
+#include "base/sys.h"
+#include "modes/wall/wall.h"
+#include "modes/wall/wall_settings.h"
+#include "modes/wall/signal/wall_event.h"
+#include "modes/wall/wall_slow.h"
+#include "modes/wall/signal/wall_thread.h"
+
+#define L(x) ((unsigned long)(x))
+
+static uint64_t period(const struct cp_run *r)
+{
+	(void)r;
+	return cp_wall.period_ns;
+}
+
+static void labels(const struct cp_run *r, const struct cp_stack *s, struct cp_encode_labels *to)
+{
+	(void)r;
+	to->labels[to->count++] = (struct cp_pprof_label){
+		.key = "state",
+		.text = CP_WALL_ROW_STATE(s->tag) == CP_WALL_RUNNING ? "running" : "waiting"
+	};
+	if (CP_WALL_ROW_MS(s->tag) >= 0)
+		to->labels[to->count++] = (struct cp_pprof_label){ .key = "span_ms",
+								   .number = CP_WALL_ROW_MS(s->tag),
+								   .unit = "milliseconds" };
+}
+
+static void report(struct cp_comments *out, const struct cp_run *r, const struct cp_config *c)
+{
+	const struct cp_wall_counts *n = &cp_wall.counts;
+
+	(void)c;
+	cp_comments_line(out, "wall: frequency %u Hz, period %lu ns%s", cp_wall.frequency,
+			 L(cp_wall.period_ns),
+			 cp_wall.blind
+				 ? "; stacks of waiting threads can't be seen: each is that of "
+				   "where its thread ran last"
+				 : "");
+	cp_comments_line(
+		out,
+		"visits: %lu of threads: %lu had not run since the one before, %lu waited, "
+		"%lu ran; %lu rounds were missed",
+		L(n->visits), L(n->unmoved), L(n->walked), L(n->running), L(n->late));
+	cp_comments_line(
+		out,
+		"samples: %lu of running threads by signal; lost: %lu ring full, %lu "
+		"collector limit; %lu timers could not be made; %s s in paused threads",
+		L(cp_run_counted(r, CP_COUNT_SAMPLES)),
+		L(cp_run_counted(r, CP_COUNT_SIGNALS) - cp_run_counted(r, CP_COUNT_SAMPLES)),
+		L(cp_run_counted(r, CP_COUNT_LOST_AGGREGATE)), L(n->timeless),
+		cp_comments_seconds(cp_run_counted(r, CP_COUNT_LOST_PAUSED)));
+	cp_comments_line(out,
+			 "wall time: %s s of threads in samples, of it %s s of threads that lived "
+			 "between two visits (at their start function) and %s s of running threads "
+			 "without a sample (where they were last seen); %s s unsampled",
+			 cp_comments_seconds(n->given), cp_comments_seconds(n->unvisited),
+			 cp_comments_seconds(n->unanswered),
+			 cp_comments_seconds(n->unsampled + n->unmet));
+}
+
+static void prepare(const struct cp_config *c)
+{
+	(void)c;
+	cp_wall_prepare();
+}
+
+/* The pacer accounts the thread's time within a period. */
+static bool keep(struct cp_thread *t)
+{
+	if (!cp_wall_of(t)->began)
+		return false;
+	cp_store_release(&t->state, CP_THREAD_ENDED);
+	cp_wall_thread_ended();
+	if (!cp_collect_alive())
+		cp_collect_request(CP_REQUEST_DRAIN);
+	return true;
+}
+
+static int start(struct cp_run *r, const struct cp_config *c)
+{
+	const struct cp_wall_settings *s = cp_config_of(c, CPROF_WALL);
+	int err = cp_sigprof_handler_install();
+
+	cp_sigprof_add(CPROF_WALL, &cp_wall_event_source);
+	if (!err)
+		err = cp_slow_spans_configure(s->span_slow_ns);
+	cp_wall_slow_forget();
+	return err ? err : cp_wall_start(r, s->frequency);
+}
+
+static void stop(struct cp_run *r)
+{
+	(void)r;
+	cp_wall_stop();
+}
+
+static void settle(struct cp_run *r)
+{
+	uint64_t now = cp_wall.stopped ? cp_wall.stopped : cp_sys_clock_ns(CLOCK_MONOTONIC);
+
+	cp_wall.counts.unmet = 0;
+	for (uint32_t i = 0; i < cp_thread_limit(); i++) {
+		struct cp_thread *t = cp_thread_at(i);
+		uint64_t began = cp_load_acquire(&cp_wall_of(t)->began);
+
+		if (cp_load_acquire(&t->state) != CP_THREAD_LIVE || !began)
+			continue;
+		if (cp_wall_of(t)->state != CP_WALL_UNSEEN) {
+			cp_wall_answer_settle(r, t, now);
+			cp_wall.counts.unmet += cp_wall_answer_unpaid(t);
+		} else if (now > began) {
+			cp_wall.counts.unmet += now - began;
+		}
+	}
+	cp_wall_slow_settle(r);
+}
+
+static void tick(struct cp_run *r)
+{
+	if (cp_wall_tick(r))
+		cp_collect_request(CP_REQUEST_DRAIN);
+}
+
+CP_THREAD_LABEL(cp_wall_mode_label);
+
+const struct cp_mode_ops cp_mode_wall = {
+	.name = "wall",
+	.parent = CPROF_WALL,
+	.settings = &cp_wall_settings,
+	.types = { { "samples", "count" }, { "wall", "nanoseconds" } },
+	.type_count = 2,
+	.period_type = { "wall", "nanoseconds" },
+	.period = period,
+	.labels = labels,
+	.report = report,
+	.prepare = prepare,
+	.start = start,
+	.stop = stop,
+	.settle = settle,
+	.due = cp_wall_due,
+	.tick = tick,
+	.thread_label = &cp_wall_mode_label,
+	.record = cp_wall_visit_record,
+	.thread_released = cp_wall_answer_ended,
+	.thread_begin = cp_wall_timer_thread_begin,
+	.thread_end = cp_wall_timer_thread_end,
+	.keep = keep,
+	.fork_child = cp_wall_fork_child,
+};

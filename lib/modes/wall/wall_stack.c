@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Looks at a thread from outside; see wall_stack.h. */
+#include "modes/wall/wall_stack.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "sample/gate.h"
+#include "base/stackcopy.h"
+#include "base/sys.h"
+#include "base/text.h"
+#include "unwind/signal/unwind_walks.h"
+#include "collect/thread_timer.h"
+
+/* A thread that runs briefly now and then may run just during a look. */
+#define TRIES 3
+
+uint64_t cp_wall_stack_clock_of(int tid)
+{
+	struct timespec t;
+
+	if (cp_sys2(SYS_clock_gettime, CP_THREAD_CLOCK(tid), &t) < 0)
+		return UINT64_MAX;
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Parse the last two words of TEXT, "0xSP 0xPC". Returns false if they are malformed. */
+static bool parse(const char *text, const char *end, uint64_t *sp, uint64_t *pc)
+{
+	const char *p = end;
+
+	for (int words = 0; words < 2 && p > text; words += *--p == ' ')
+		;
+	if (p == text || strncmp(p, " 0x", 3) != 0)
+		return false;
+	p += 3;
+	if (cp_text_parse_u64(&p, 16, sp) || strncmp(p, " 0x", 3) != 0)
+		return false;
+	p += 3;
+	return cp_text_parse_u64(&p, 16, pc) == 0;
+}
+
+/* Return what ERR, from the thread's /proc file, means. */
+static enum cp_wall_doing no_file(int err, int tid)
+{
+	if (cp_wall_stack_clock_of(tid) == UINT64_MAX)
+		return CP_WALL_ENDED;
+	return err == -EMFILE || err == -ENFILE || err == -ENOMEM || err == -EINTR ? CP_WALL_HIDDEN
+										   : CP_WALL_DENIED;
+}
+
+/* Tell where TID waits. The line in its /proc file is "running", or the number of a system call
+ * (-1: none) with arguments, sp and pc. */
+static enum cp_wall_doing where(int tid, uint64_t *sp, uint64_t *pc, bool *uring)
+{
+	char path[64], text[256];
+	long got;
+	int fd;
+
+	cp_text_format(path, sizeof(path), "/proc/self/task/%d/syscall", tid);
+	fd = cp_sys_open(path, O_RDONLY, 0);
+	if (fd < 0)
+		return no_file(fd, tid);
+	got = cp_sys_read(fd, text, sizeof(text) - 1);
+	cp_sys_close(fd);
+	if (got <= 0)
+		return no_file((int)got, tid);
+	text[got] = '\0';
+	if (text[0] == 'r')
+		return CP_WALL_RUNS;
+	if (strncmp(text, "426 ", 4) == 0)
+		*uring = true;
+	if (!parse(text, text + got, sp, pc))
+		return CP_WALL_DENIED;
+	/* After its end main stays as a zombie. */
+	return *sp ? CP_WALL_WAITS : CP_WALL_ENDED;
+}
+
+static void walk(uint64_t sp, uint64_t pc, struct cp_record *to, unsigned max_depth)
+{
+	static struct cp_stackcopy copy; /* guarded by the collector's lock */
+	struct cp_unwind_input in = { .copy = &copy };
+	enum cp_unwind_end end = CP_UNWIND_INCOMPLETE;
+	unsigned phase;
+
+	in.regs.r[CP_REG_SP] = sp;
+	in.regs.r[CP_REG_PC] = pc;
+	cp_stackcopy_begin(&copy);
+	phase = cp_gate_enter(&in.stable_modules);
+	to->depth = (uint16_t)cp_unwind_dwarf_walk(&in, to->pcs, max_depth, &end);
+	cp_gate_leave(phase);
+	cp_stackcopy_end(&copy);
+	to->end = (uint8_t)end;
+}
+
+enum cp_wall_doing cp_wall_stack_look(int tid, struct cp_record *to, unsigned max_depth,
+				      uint64_t *clock, bool *uring)
+{
+	uint64_t before = cp_wall_stack_clock_of(tid), sp, pc, after;
+
+	for (int i = 0; i < TRIES && before != UINT64_MAX; i++) {
+		enum cp_wall_doing doing = where(tid, &sp, &pc, uring);
+
+		if (doing != CP_WALL_WAITS)
+			return doing;
+		walk(sp, pc, to, max_depth);
+		after = cp_wall_stack_clock_of(tid);
+		*clock = after;
+		if (after == before)
+			return CP_WALL_WAITS;
+		before = after;
+	}
+	return before == UINT64_MAX ? CP_WALL_ENDED : CP_WALL_RUNS;
+}

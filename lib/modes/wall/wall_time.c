@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Gives time to rows; see wall.h.
+ *
+ * For each thread, at any time: given - began = time in rows + owed + unsampled. Time is given to
+ * the state of the last visit. Rows are kept by number, so a thread that goes on waiting costs one
+ * addition.
+ */
+#include <time.h>
+
+#include "collect/drain.h"
+#include "output/mode_ops.h"
+#include "base/atomic.h"
+#include "sample/gate.h"
+#include "base/sys.h"
+#include "sample/unwinder.h"
+#include "modes/wall/wall.h"
+#include "modes/wall/wall_slow.h"
+#include "modes/wall/signal/wall_thread.h"
+
+/* A reading of the modules may take at most 1/READING_SHARE of the time. */
+#define READING_SHARE 100
+
+static bool is_mapped(const struct cp_modules *m, uint64_t pc)
+{
+	uint32_t n = cp_modules_find(m, pc);
+
+	return n != CP_NO_MAPPING && cp_modules_at(m, n)->live;
+}
+
+static bool all_mapped(const struct cp_modules *m, const struct cp_raw_stack *s)
+{
+	for (uint32_t i = 0; i < s->depth; i++)
+		if (!is_mapped(m, s->pcs[i]))
+			return false;
+	return true;
+}
+
+static void read_modules(struct cp_modules *m)
+{
+	uint64_t began = cp_sys_clock_ns(CLOCK_MONOTONIC), end;
+
+	cp_wall.openings = cp_gate_openings();
+	cp_modules_refresh(m);
+	end = cp_sys_clock_ns(CLOCK_MONOTONIC);
+	cp_wall.next_reading = end + READING_SHARE * (end - began);
+}
+
+/* Read the modules again if needed: addresses get their module when a stack is first seen. The gate
+ * shows that a module was unloaded since the last reading; an address in no module shows that one
+ * was loaded. */
+static void freshen(struct cp_modules *m, const struct cp_raw_stack *s)
+{
+	if (cp_wall.openings != cp_gate_openings() || !m->readings)
+		read_modules(m);
+	else if (!all_mapped(m, s) && cp_sys_clock_ns(CLOCK_MONOTONIC) >= cp_wall.next_reading)
+		read_modules(m);
+}
+
+/* Return T's label. A libc thread leaves its name when it ends, and its name is read at each dump.
+ * Any other thread may be gone by then, so its name is read now. Reading a name costs a third of a
+ * first visit. */
+static uint32_t label_of(struct cp_run *r, struct cp_thread *t)
+{
+	return t->foreign ? cp_drain_label(r, t) : cp_drain_unnamed(r, t);
+}
+
+void cp_wall_time_set_stack(struct cp_run *r, struct cp_thread *t, enum cp_wall_state state,
+			    struct cp_raw_stack *s, uint32_t span)
+{
+	uint32_t row = CP_INDEX_NONE;
+
+	freshen(r->aggregate.modules, s);
+	s->tag = state;
+	s->thread = label_of(r, t);
+	if (s->thread != CP_NO_THREAD)
+		row = cp_aggregate_row(&r->aggregate, s);
+	if (row == CP_INDEX_NONE)
+		cp_count_mode(CPROF_WALL, CP_COUNT_LOST_AGGREGATE, 1);
+	cp_wall_of(t)->row[state] = row == CP_INDEX_NONE ? 0 : row + 1;
+	cp_wall_of(t)->in_span[state] = span;
+}
+
+void cp_wall_time_set_row(struct cp_run *r, struct cp_thread *t, enum cp_wall_state state,
+			  const struct cp_record *record)
+{
+	struct cp_raw_stack s = { .pcs = record->pcs,
+				  .depth = record->depth,
+				  .end = record->end,
+				  .labels = record->labels };
+
+	cp_wall_time_set_stack(r, t, state, &s, record->span);
+}
+
+void cp_wall_time_pay(struct cp_run *r, struct cp_thread *t, enum cp_wall_state state)
+{
+	struct cp_wall_thread *w = cp_wall_of(t);
+	uint64_t ns = w->owed[state], periods;
+	struct cp_stack *s;
+
+	if (!ns || !w->row[state])
+		return;
+	s = cp_aggregate_row_at(&r->aggregate, w->row[state] - 1);
+	periods = (cp_wall.uncounted + ns) / cp_wall.period_ns;
+	cp_wall.uncounted = (cp_wall.uncounted + ns) % cp_wall.period_ns;
+	w->owed[state] = 0;
+	s->values[0] += periods;
+	s->values[1] += ns;
+	r->aggregate.records++;
+	r->aggregate.weight += ns;
+	cp_wall.counts.given += ns;
+	if (w->in_span[state])
+		cp_wall_slow_note(r, w->in_span[state], w->row[state] - 1, periods, ns);
+}
+
+void cp_wall_time_give(struct cp_run *r, struct cp_thread *t, uint64_t until)
+{
+	struct cp_wall_thread *w = cp_wall_of(t);
+	uint64_t ns = until - w->given;
+
+	if (w->state == CP_WALL_UNSEEN || until <= w->given)
+		return;
+	w->given = until;
+	if (w->state == CP_WALL_PAUSED) {
+		cp_count_mode(CPROF_WALL, CP_COUNT_LOST_PAUSED, ns);
+		return;
+	}
+	w->owed[w->state] += ns;
+	if (!w->unanswered || w->state != CP_WALL_RUNNING)
+		cp_wall_time_pay(r, t, w->state);
+}

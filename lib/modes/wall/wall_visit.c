@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A visit: finds out what a thread is doing; see wall.h. */
+#include <time.h>
+
+#include "output/mode_ops.h"
+#include "base/atomic.h"
+#include "sample/capture.h"
+#include "sample/labels.h"
+#include "sample/labelset.h"
+#include "sample/ring.h"
+#include "base/sys.h"
+#include "modes/wall/wall.h"
+#include "modes/wall/wall_stack.h"
+#include "modes/wall/signal/wall_thread.h"
+
+/* Room for the deepest stack; guarded by the collector's lock. */
+static uint64_t found_words[CP_RECORD_WORDS(4096)];
+#define FOUND ((struct cp_record *)found_words)
+
+/* The kernel's tick divided by this; the tick hardly ever finds a thread that runs for less. */
+#define WORTH_A_STACK 16
+
+static uint64_t begin_of(uint64_t tick)
+{
+	return cp_wall.began + tick * cp_wall.tick_ns;
+}
+
+/* Return where the time of the previous visit ends and the time of this visit begins. If this visit
+ * comes late, because a dump took long, the two visits share the time between them, because nothing
+ * is known of that time. */
+static uint64_t boundary(const struct cp_wall_thread *w, uint64_t tick)
+{
+	uint64_t from = w->until;
+
+	if (tick >= from + w->span)
+		from += (tick - from - w->span + 1) / 2;
+	return begin_of(from);
+}
+
+/* Plan the next visit, which counts for SPAN ticks and is at a random one of them. SPAN does not
+ * depend on what that visit will find, so the visit stays unbiased. Long spans end where the
+ * pacer's rests do, so that the next span consists of whole rests. A visit at a random place in a
+ * rest is then at a random place in its span as well. */
+static uint64_t plan(struct cp_wall_thread *w, uint64_t tick, uint32_t span)
+{
+	uint64_t end = w->until + w->span, places;
+	bool lazy;
+
+	w->until = cp_wall_aligned(end > tick ? end : tick + 1);
+	lazy = span >= 2 * CP_WALL_REST && w->until % CP_WALL_REST == 0;
+	if (span >= 2 * CP_WALL_REST)
+		span -= (w->until + span) % CP_WALL_REST;
+	w->span = span;
+	places = span / cp_wall.step;
+	return CP_WALL_DUE(w->until + (places > 1 ? cp_wall_draw() % places * cp_wall.step : 0),
+			   lazy);
+}
+
+void cp_wall_visit_record(struct cp_run *r, struct cp_thread *t, const struct cp_record *record)
+{
+	struct cp_wall_thread *w = cp_wall_of(t);
+
+	if (record->tag <= w->taken)
+		return;
+	w->taken = record->tag;
+	cp_wall_answer_came(r, t, record);
+	cp_wall_time_set_row(r, t, CP_WALL_RUNNING, record);
+	cp_wall_time_pay(r, t, CP_WALL_RUNNING);
+	/* Nothing shows where the thread waits; its last running stack is the best guess. */
+	if (cp_wall.blind) {
+		cp_wall_time_set_row(r, t, CP_WALL_WAITING, record);
+		cp_wall_time_pay(r, t, CP_WALL_WAITING);
+	}
+}
+
+/* Called before the drain reads the samples, so that the previous visit gets its stack. */
+void cp_wall_visit_take(struct cp_run *r, struct cp_thread *t)
+{
+	struct cp_ring *ring = cp_load_acquire(&t->ring);
+	const struct cp_record *record;
+
+	if (!ring || cp_wall_of(t)->taken == cp_load_relaxed(&cp_wall_of(t)->samples))
+		return;
+	while ((record = cp_ring_look(ring, &cp_wall_of(t)->looked)))
+		if (record->mode == CPROF_WALL)
+			cp_wall_visit_record(r, t, record);
+}
+
+/* The thread runs if its clock, which was at BEFORE, moves between two readings. */
+static enum cp_wall_doing glance(struct cp_wall_thread *w, int tid, uint64_t before)
+{
+	w->clock = cp_wall_stack_clock_of(tid);
+	return w->clock == UINT64_MAX ? CP_WALL_ENDED
+	       : w->clock == before   ? CP_WALL_HIDDEN
+				      : CP_WALL_RUNS;
+}
+
+/* Find out what T is doing. /proc costs more, and a descriptor for a moment, so it is read only for
+ * threads that may wait. */
+static enum cp_wall_doing look(struct cp_thread *t, uint64_t clock)
+{
+	enum cp_wall_doing doing = glance(cp_wall_of(t), t->tid, clock);
+
+	if (doing != CP_WALL_HIDDEN || cp_wall.blind)
+		return doing;
+	doing = cp_wall_stack_look(t->tid, FOUND, cp_capture_settings.max_depth,
+				   &cp_wall_of(t)->clock, &cp_wall_of(t)->uring);
+	if (doing == CP_WALL_DENIED) {
+		cp_wall.blind = true;
+		doing = CP_WALL_HIDDEN;
+	}
+	/* Unknown this time because no descriptor was free: the next visit asks again. */
+	if (doing == CP_WALL_HIDDEN && !cp_wall.blind)
+		cp_wall_of(t)->clock = 0;
+	cp_wall.counts.hidden += doing == CP_WALL_HIDDEN;
+	return doing;
+}
+
+static void found_running(struct cp_thread *t, struct cp_wall_seen seen, uint64_t now)
+{
+	cp_wall.counts.running++;
+	cp_wall_of(t)->state = CP_WALL_RUNNING;
+	cp_wall_answer_ask(t, seen, now);
+}
+
+static void found_waiting(struct cp_run *r, struct cp_thread *t, struct cp_wall_seen seen)
+{
+	cp_wall.counts.walked++;
+	cp_wall_of(t)->state = CP_WALL_WAITING;
+	if (FOUND->end == CP_UNWIND_TRUNCATED)
+		cp_count_mode(CPROF_WALL, CP_COUNT_TRUNCATED, 1);
+	else if (FOUND->end == CP_UNWIND_INCOMPLETE)
+		cp_count_mode(CPROF_WALL, CP_COUNT_INCOMPLETE, 1);
+	FOUND->labels = seen.labels;
+	FOUND->span = seen.span;
+	if (FOUND->labels == CP_LABELSET_LOST) {
+		cp_count_mode(CPROF_WALL, CP_COUNT_LOST_LABELS, 1);
+		FOUND->labels = CP_LABELSET_NONE;
+	}
+	cp_wall_time_set_row(r, t, CP_WALL_WAITING, FOUND);
+}
+
+/* Return true if a timer must be armed for the waiting thread: the thread ran for so long that the
+ * kernel's tick may find it when it runs again. The timer then provides a stack for that running
+ * time. A timer that is armed only when a visit finds the thread running would come too late for a
+ * thread that runs for less than a tick at a time; most of that thread's running time would be
+ * attributed to the place where it waits. */
+static bool is_worth_a_stack(const struct cp_wall_thread *w, uint64_t before)
+{
+	return before && !w->row[CP_WALL_RUNNING] && w->timer == CP_NO_TIMER &&
+	       w->clock - before >= cp_wall.kernel_tick_ns / WORTH_A_STACK;
+}
+
+static void found_ended(struct cp_wall_thread *w)
+{
+	if (!w->ended)
+		w->ended = cp_sys_clock_ns(CLOCK_MONOTONIC);
+}
+
+/* Find out what T is doing. T ran since the last visit, or this is the first one. */
+static void find_out(struct cp_run *r, struct cp_thread *t, uint64_t tick, uint64_t clock)
+{
+	struct cp_wall_thread *w = cp_wall_of(t);
+	uint64_t before = w->state == CP_WALL_UNSEEN ? 0 : w->clock, now = 0;
+	struct cp_wall_seen seen;
+	enum cp_wall_doing doing;
+
+	cp_wall_visit_take(r, t);
+	cp_wall_time_give(r, t, boundary(w, tick));
+	if (cp_load_relaxed(&t->paused)) {
+		w->state = CP_WALL_PAUSED;
+		return;
+	}
+	doing = look(t, clock);
+	seen = cp_wall_answer_seen_now(t);
+	/* The clock is a system call, which visits of waiting threads avoid. */
+	if (doing == CP_WALL_RUNS || w->unanswered)
+		now = cp_sys_clock_ns(CLOCK_MONOTONIC);
+	if (w->unanswered)
+		cp_wall_answer_still_unanswered(r, t, seen, now);
+	switch (doing) {
+	case CP_WALL_RUNS: found_running(t, seen, now); break;
+	case CP_WALL_WAITS:
+		/* A thread that waits for the collector's lock, which this thread holds, stays
+		 * where it was. */
+		if (!cp_load_acquire(&t->finishing))
+			found_waiting(r, t, seen);
+		if (is_worth_a_stack(w, before))
+			cp_wall_timer_arm(t);
+		break;
+	case CP_WALL_ENDED: found_ended(w); break;
+	default:
+		w->state = CP_WALL_WAITING;
+		/* Provides a stack when the thread runs. */
+		cp_wall_timer_arm(t);
+	}
+}
+
+static void begin_visits(struct cp_wall_thread *w, uint64_t tick)
+{
+	w->given = w->began;
+	w->until = tick - tick % cp_wall.step;
+	w->span = cp_wall.step;
+}
+
+static bool has_not_moved(const struct cp_thread *t, uint64_t clock)
+{
+	return cp_wall_of(t)->state == CP_WALL_WAITING && cp_wall_of(t)->clock == clock &&
+	       !cp_load_relaxed(&t->paused);
+}
+
+/* Return the ticks until the next visit. The longer the thread hasn't run, the rarer its visits, if
+ * there are many threads. */
+static uint32_t span_of(const struct cp_wall_thread *w, bool moved)
+{
+	if (moved)
+		return cp_wall.step;
+	return 2 * w->span < cp_wall.stretch ? 2 * w->span : cp_wall.stretch;
+}
+
+bool cp_wall_visit(struct cp_run *r, struct cp_thread *t, uint64_t tick, uint64_t *due)
+{
+	struct cp_wall_thread *w = cp_wall_of(t);
+	uint64_t clock = cp_wall_stack_clock_of(t->tid);
+	bool moved;
+
+	cp_wall.counts.visits++;
+	if (!w->span)
+		begin_visits(w, tick);
+	moved = clock != UINT64_MAX && !has_not_moved(t, clock);
+	if (clock == UINT64_MAX)
+		found_ended(w);
+	else if (moved)
+		find_out(r, t, tick, clock);
+	else
+		cp_wall.counts.unmoved++;
+	*due = w->ended ? UINT64_MAX : plan(w, tick, span_of(w, moved));
+	return moved;
+}

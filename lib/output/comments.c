@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Makes the comments of a profile; see comments.h. */
+#include "output/comments.h"
+
+#include <sys/utsname.h>
+
+#include "cp-build.h"
+#include "output/helper.h"
+#include "output/incomplete.h"
+#include "base/log.h"
+#include "output/mode_ops.h"
+#include "base/notes.h"
+#include "labels/spans.h"
+#include "sample/capture.h"
+#include "base/sys.h"
+#include "base/text.h"
+
+void cp_comments_line(struct cp_comments *r, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (r->count == CP_COMMENTS_LINES)
+		return;
+	va_start(ap, fmt);
+	cp_text_vformat(r->lines[r->count], CP_COMMENTS_LINE, fmt, ap);
+	va_end(ap);
+	r->pointers[r->count] = r->lines[r->count];
+	r->count++;
+}
+
+#define L(x) ((unsigned long)(x))
+
+/* The result is in a small ring of buffers, so that one line can contain several results. */
+const char *cp_comments_seconds(uint64_t ns)
+{
+	static char buffers[8][32];
+	static unsigned next;
+	char *b = buffers[next++ % 8];
+
+	cp_text_format(b, sizeof(buffers[0]), "%lu.%03lu", L(ns / 1000000000u),
+		       L(ns / 1000000u % 1000u));
+	return b;
+}
+
+const char *cp_comments_percent(uint64_t part, uint64_t whole)
+{
+	static char buffers[8][32];
+	static unsigned next;
+	char *b = buffers[next++ % 8];
+	uint64_t p = whole ? (uint64_t)((__uint128_t)part * 10000 / whole) : 0;
+
+	cp_text_format(b, sizeof(buffers[0]), "%lu.%02lu", L(p / 100), L(p % 100));
+	return b;
+}
+
+static void head(struct cp_comments *out, const struct cp_run *r)
+{
+	struct utsname u = { 0 };
+
+	cp_sys1(SYS_uname, &u);
+	cp_comments_line(out, "libcprof " PACKAGE_VERSION ", mode %s, pid %d, %s %s %s",
+			 r->ops->name, cp_sys_getpid(), u.sysname, u.release, u.machine);
+	cp_comments_line(out, "settings: unwind %s, max depth %u",
+			 cp_capture_settings.unwinder ? cp_capture_settings.unwinder->name : "none",
+			 cp_capture_settings.max_depth);
+	for (unsigned i = 0; i < CP_NOTES; i++)
+		if (cp_notes_get(i))
+			cp_comments_line(out, "note: %s", cp_notes_get(i));
+}
+
+#define SPANS_SHOWN 16
+#define UNREAD_SHOWN 4
+
+/* Returns 1234567 ns as "1.234". */
+static const char *ms(uint64_t ns)
+{
+	return cp_comments_seconds(ns * 1000);
+}
+
+static void span(struct cp_comments *out, const struct cp_span_kind *k)
+{
+	const struct cp_histogram *h = &k->latency;
+
+	cp_comments_line(out,
+			 "span %s: %lu, p50 %s ms, p90 %s ms, p99 %s ms, p999 %s ms, max %s ms",
+			 k->name, L(h->count), ms(cp_histogram_quantile(h, 500)),
+			 ms(cp_histogram_quantile(h, 900)), ms(cp_histogram_quantile(h, 990)),
+			 ms(cp_histogram_quantile(h, 999)), ms(h->max));
+}
+
+static void spans(struct cp_comments *out)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < CP_SPANS_MAX; i++) {
+		const struct cp_span_kind *k = cp_spans_at(i);
+
+		if (k && n++ < SPANS_SHOWN)
+			span(out, k);
+	}
+	if (n > SPANS_SHOWN || cp_counted(CP_COUNT_LOST_SPANS))
+		cp_comments_line(out, "spans: %u more names; %lu spans of further names not kept",
+				 n > SPANS_SHOWN ? n - SPANS_SHOWN : 0,
+				 L(cp_counted(CP_COUNT_LOST_SPANS)));
+}
+
+/* Add one line for each module whose symbols are missing. The path comes last, because it may be
+ * cut. */
+static void unread(struct cp_comments *out, const struct cp_run *r)
+{
+	const struct cp_names *n = &r->rows->names;
+	unsigned more = 0;
+
+	for (uint32_t m = 0; (m = cp_names_unread(n, m)) != CP_NO_MAPPING; m++)
+		if (more++ < UNREAD_SHOWN)
+			cp_comments_line(out, "symbols could not be read: %s: %s",
+					 cp_log_errno_text(
+						 CP_VEC_AT(&n->mappings, struct cp_names_mapping, m)
+							 ->trouble),
+					 cp_modules_at(r->rows->aggregate.modules, m)->path);
+	if (more > UNREAD_SHOWN)
+		cp_comments_line(out, "symbols could not be read: of %u modules more",
+				 more - UNREAD_SHOWN);
+}
+
+static void tail(struct cp_comments *out, const struct cp_run *r, const struct cp_config *c)
+{
+	uint64_t named = r->rows->names.named, all = named + r->rows->names.unnamed;
+	char modules[CP_COMMENTS_LINE - 32];
+
+	cp_comments_line(out, "stacks: %lu truncated at the depth limit, %lu incomplete",
+			 L(cp_run_counted(r, CP_COUNT_TRUNCATED)),
+			 L(cp_run_counted(r, CP_COUNT_INCOMPLETE)));
+	if (cp_run_counted(r, CP_COUNT_INCOMPLETE) &&
+	    cp_incomplete_describe(r->rows, modules, sizeof(modules)))
+		cp_comments_line(out, "incomplete stacks end in:%s", modules);
+	if (cp_run_counted(r, CP_COUNT_LOST_LABELS) || cp_counted(CP_COUNT_LABELS_REFUSED))
+		cp_comments_line(out,
+				 "labels: %lu samples without theirs (too many different sets), "
+				 "%lu refused or cut",
+				 L(cp_run_counted(r, CP_COUNT_LOST_LABELS)),
+				 L(cp_counted(CP_COUNT_LABELS_REFUSED)));
+	spans(out);
+	cp_comments_line(out, "symbols: %lu of %lu frames named (%s %%)", L(named), L(all),
+			 cp_comments_percent(named, all));
+	unread(out, r);
+	if (c->symbolize == CP_SYMBOLIZE_FULL && !cp_helper_is_there())
+		cp_comments_line(out, "lines and inlined calls: none, because cprof is not beside "
+				      "libcprof.so; cprof symbolize adds them");
+	cp_comments_line(out, "cost: %s ms in the collector, for all modes together",
+			 cp_comments_seconds(cp_run_own_cpu(r) * 1000));
+}
+
+void cp_comments_make(struct cp_comments *out, const struct cp_run *r, const struct cp_config *c)
+{
+	out->count = 0;
+	head(out, r);
+	r->ops->report(out, r, c);
+	tail(out, r, c);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A profile's comments: settings, losses and costs. CPROF_VERBOSE prints the same lines. */
+#ifndef CP_COMMENTS_H
+#define CP_COMMENTS_H
+
+#include "settings/config.h"
+#include "output/run.h"
+
+#define CP_COMMENTS_LINES 56
+#define CP_COMMENTS_LINE 256
+
+struct cp_comments {
+	char lines[CP_COMMENTS_LINES][CP_COMMENTS_LINE];
+	const char *pointers[CP_COMMENTS_LINES];
+	unsigned count;
+};
+
+/* Make the comments of R as it is now. Call with the collector's lock held. */
+void cp_comments_make(struct cp_comments *report, const struct cp_run *r,
+		      const struct cp_config *c);
+
+/* Add one line; modes call this. A line is cut at CP_COMMENTS_LINE bytes. Lines past
+ * CP_COMMENTS_LINES are left out. */
+void cp_comments_line(struct cp_comments *report, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+/* Return NS in seconds as "12.345", and PART of WHOLE in per cent as "1.23". The last eight results
+ * of each function stay valid. */
+const char *cp_comments_seconds(uint64_t ns);
+const char *cp_comments_percent(uint64_t part, uint64_t whole);
+
+#endif

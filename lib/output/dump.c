@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Writes profiles; see dump.h. */
+#include "output/dump.h"
+
+#include <errno.h>
+#include <time.h>
+
+#include "base/log.h"
+#include "output/mode_ops.h"
+#include "settings/path.h"
+#include "output/encode.h"
+#include "output/comments.h"
+#include "base/sys.h"
+
+/* Number of names tried for a process that must not overwrite: NAME.PID, NAME.PID.2, ... */
+#define SEQUENCE_MAX 10000u
+
+/* From this many stacks on, the duration of a dump matters, because nothing is drained meanwhile.
+ */
+#define LARGE 100000u
+
+static void row_labels(const void *run, const struct cp_stack *s, struct cp_encode_labels *to)
+{
+	const struct cp_run *r = run;
+
+	r->ops->labels(r, s, to);
+}
+
+/* Returns where to keep the compressed beginning of R's file, which is shared with its view, the
+ * next file to be written: most of both files is locations, functions and names. Returns NULL if
+ * nothing is to be kept. */
+static struct cp_gzip_state **beginning_of(struct cp_run *r)
+{
+	if (r->aggregate.stacks.count > LARGE)
+		return NULL;
+	if (r->rows != r)
+		return r->rows->beginning ? &r->rows->beginning : NULL;
+	cp_sink_gzip_forget(&r->beginning);
+	return r->has_view ? &r->beginning : NULL;
+}
+
+static int write_profile(struct cp_run *r, const struct cp_config *c, struct cp_sink *to,
+			 struct cp_gzip_state **beginning)
+{
+	const struct cp_mode_ops *ops = r->ops;
+	struct cp_comments report;
+	struct cp_gzip_sink gzip;
+	struct cp_profile_info info = {
+		.types = ops->types,
+		.type_count = ops->type_count,
+		.period_type = ops->period_type,
+		.drop_frames = ops->drop_frames,
+		.weight_unit = ops->unit ? ops->unit() : 1,
+		.period = ops->period(r),
+		.time_ns = ops->moment ? cp_sys_clock_ns(CLOCK_REALTIME) : r->start_utc_ns,
+		.duration_ns = ops->moment ? 0 : cp_sys_clock_ns(CLOCK_MONOTONIC) - r->start_ns,
+		.labels = c->labels,
+		.row_labels = ops->labels ? row_labels : NULL,
+		.context = r,
+		.twice = beginning,
+	};
+	struct cp_aggregate *a = &r->rows->aggregate;
+	struct cp_names *n = &r->rows->names;
+	int err = cp_names_update(n, a, c->symbolize != CP_SYMBOLIZE_NONE), closed;
+
+	if (err)
+		return err;
+	cp_comments_make(&report, r, c);
+	if (r->reason && *r->reason)
+		cp_comments_line(&report, "dump: %s", r->reason);
+	info.comments = report.pointers;
+	info.comment_count = report.count;
+	err = cp_sink_gzip_open(&gzip, to, a->stacks.count > LARGE, beginning);
+	if (err)
+		return err;
+	err = cp_encode_write(a, n, &info, &gzip.sink);
+	closed = cp_sink_gzip_close(&gzip);
+	return err ? err : closed;
+}
+
+static void settle(struct cp_run *r)
+{
+	if (r->ops->settle)
+		r->ops->settle(r);
+}
+
+/* Read the list of modules if no drain has read it, because no sample came: even a profile without
+ * samples names the main executable. */
+static void name_modules(struct cp_run *r)
+{
+	if (!r->aggregate.modules->readings)
+		cp_modules_refresh(r->aggregate.modules);
+}
+
+/* Call before anything is reported of R's contents, or written. */
+static void bring_up_to_date(struct cp_run *r)
+{
+	settle(r);
+	name_modules(r);
+}
+
+/* The file at exit has no pid appended: the program that the first process runs last is the one
+ * that the user wants to profile, whatever launchers ran there before it. */
+static bool has_own_name(const struct cp_run *r)
+{
+	return r->owner || r->unique;
+}
+
+static int path_of(const struct cp_run *r, unsigned number, unsigned sequence, char *to,
+		   size_t size)
+{
+	char plain[CP_PATH_MAX];
+	bool own = has_own_name(r);
+	int err;
+
+	if (own && (!number || !sequence))
+		return cp_path_number(to, size, r->path, number);
+	err = cp_path_number(plain, sizeof(plain), r->path, number);
+	return err ? err
+		   : cp_path_process(to, size, plain, cp_sys_getpid(),
+				     own ? sequence : sequence + 1);
+}
+
+/* Rename the file at R's own path to NAME.PID or the first free name after it. The file was written
+ * by this process before its last exec, or by a process that had the same pid. */
+static int set_aside(const struct cp_run *r)
+{
+	char path[CP_PATH_MAX], to[CP_PATH_MAX];
+	struct stat st;
+	long err = path_of(r, 0, 0, path, sizeof(path));
+
+	if (err)
+		return (int)err;
+	err = -EEXIST;
+	if (cp_sys4(SYS_newfstatat, AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    !S_ISREG(st.st_mode))
+		return 0;
+	for (unsigned n = 1; err == -EEXIST && n < SEQUENCE_MAX; n++) {
+		err = cp_path_process(to, sizeof(to), path, cp_sys_getpid(), n);
+		if (err)
+			break;
+		/* Give the file its second name first, so that there is a file at PATH at any time.
+		 */
+		err = cp_sys5(SYS_linkat, AT_FDCWD, path, AT_FDCWD, to, 0);
+		if (err && err != -EEXIST && err != -ENOENT)
+			err = cp_sys5(SYS_renameat2, AT_FDCWD, path, AT_FDCWD, to,
+				      1 /* RENAME_NOREPLACE */);
+	}
+	return err == -ENOENT ? 0 : (int)err;
+}
+
+/* Close onto the first free name, starting with F's own. */
+static int close_on_free_name(struct cp_run *r, struct cp_file_sink *f, int failed, unsigned number)
+{
+	int err = cp_sink_file_close(f, failed != 0, false);
+	char path[CP_PATH_MAX];
+
+	while (err == -EEXIST && r->sequence < SEQUENCE_MAX) {
+		r->sequence++;
+		err = path_of(r, number, r->sequence, path, sizeof(path));
+		if (err)
+			return err;
+		err = cp_sink_file_rename(f, path);
+	}
+	return err;
+}
+
+/* Report the first unreadable file; it stands in for any others. */
+static void say_unread(const struct cp_run *r)
+{
+	const struct cp_names *n = &r->rows->names;
+	uint32_t m = cp_names_unread(n, 0);
+
+	if (m != CP_NO_MAPPING)
+		cp_log("the %s profile lacks names: symbols could not be read: %s: %s; `cprof "
+		       "symbolize` adds them",
+		       r->ops->name,
+		       cp_log_errno_text(
+			       CP_VEC_AT(&n->mappings, struct cp_names_mapping, m)->trouble),
+		       cp_modules_at(r->rows->aggregate.modules, m)->path);
+}
+
+/* Report, once per run, that the file lacks data because memory ran out or a file could not be
+ * read. */
+static void say_lacks(struct cp_run *r)
+{
+	uint64_t lost = cp_run_counted(r, CP_COUNT_LOST_MEMORY) +
+			cp_run_counted(r, CP_COUNT_LOST_AGGREGATE);
+
+	if (r->said_lacks || (!lost && !r->rows->names.lacking && !r->rows->names.unread))
+		return;
+	r->said_lacks = true;
+	if (lost)
+		cp_log("the %s profile lacks samples, its comments say how many: there was no "
+		       "memory for them; %s",
+		       r->ops->name, cp_log_errno_advice(ENOMEM));
+	else if (r->rows->names.lacking)
+		cp_log("the %s profile lacks names: there was no memory for them; `cprof "
+		       "symbolize` "
+		       "adds them",
+		       r->ops->name);
+	else
+		say_unread(r);
+}
+
+static int write_file(struct cp_run *r, const struct cp_config *c, unsigned number, bool replace)
+{
+	struct cp_file_sink f;
+	char path[CP_PATH_MAX];
+	int err = path_of(r, number, r->sequence, path, sizeof(path)), closed;
+
+	if (!err)
+		err = cp_sink_file_open(&f, path);
+	if (!err) {
+		err = write_profile(r, c, &f.sink, beginning_of(r));
+		closed = replace ? cp_sink_file_close(&f, err != 0, true)
+				 : close_on_free_name(r, &f, err, number);
+		err = err ? err : closed;
+	}
+	cp_count_mode(r->mode, err ? CP_COUNT_DUMP_FAILURES : CP_COUNT_DUMPS, 1);
+	if (!err)
+		say_lacks(r);
+	return err;
+}
+
+static void say_failure(struct cp_run *r, unsigned number, int err, const char *when)
+{
+	char path[CP_PATH_MAX];
+
+	/* Once per run: a checkpoint every minute on a full disk must not fill the log. */
+	if (cp_run_counted(r, CP_COUNT_DUMP_FAILURES) > 1)
+		return;
+	if (path_of(r, number, r->sequence, path, sizeof(path)) < 0)
+		path[0] = '\0';
+	cp_log("the %s profile could not be written %s: %s: %s; %s", r->ops->name, when, path,
+	       cp_log_errno_text(err), cp_log_errno_advice(err));
+}
+
+static bool nothing_is_there(const struct cp_run *r)
+{
+	char path[CP_PATH_MAX];
+	struct stat st;
+
+	return path_of(r, 0, 0, path, sizeof(path)) == 0 &&
+	       cp_sys4(SYS_newfstatat, AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) == -ENOENT;
+}
+
+/* May a file without samples be written? Only by the process that was started with the variable, in
+ * whichever of its images reaches its end. */
+static bool may_be_empty(const struct cp_run *r)
+{
+	return r->ops->parent == r->mode && r->owner && (!r->sequence || nothing_is_there(r));
+}
+
+int cp_dump_final(struct cp_run *r, const struct cp_config *c, const char *when)
+{
+	bool first = r->owner && !r->sequence;
+	uint64_t records;
+	int err = 0;
+
+	if (r->nofile)
+		return 0;
+	settle(r);
+	records = r->rows->aggregate.records;
+	if (!records && !may_be_empty(r))
+		return 0;
+	if (r->written && records == r->written_records)
+		return 0;
+	name_modules(r);
+	if (!first && !r->claimed && has_own_name(r))
+		err = set_aside(r);
+	if (!err)
+		err = write_file(r, c, 0, r->claimed || has_own_name(r));
+	if (err) {
+		say_failure(r, 0, err, when);
+		return err;
+	}
+	r->claimed = r->written = true;
+	r->written_records = records;
+	return 0;
+}
+
+int cp_dump_written_path(const struct cp_run *r, char *to, size_t size)
+{
+	return r->written ? path_of(r, 0, r->sequence, to, size) : -ENOENT;
+}
+
+int cp_dump_path(const struct cp_run *r, char *to, size_t size)
+{
+	return path_of(r, 0, r->sequence, to, size);
+}
+
+int cp_dump_numbered(struct cp_run *r, const struct cp_config *c, const char *reason)
+{
+	unsigned number;
+	int err;
+
+	if (r->nofile)
+		return 0;
+	number = ++r->dumps;
+	bring_up_to_date(r);
+	/* A companion with nothing to show gets no file. */
+	if (r->ops->parent != r->mode && !r->rows->aggregate.records)
+		return 0;
+	r->reason = reason;
+	err = write_file(r, c, number, true);
+	r->reason = NULL;
+	if (err)
+		say_failure(r, number, err, "on request");
+	else if (c->verbose)
+		cp_log("%s profile dump %u written", r->ops->name, number);
+	return err;
+}
+
+int cp_dump_to_path(struct cp_run *r, const struct cp_config *c, const char *path)
+{
+	struct cp_file_sink f;
+	int err, closed;
+
+	bring_up_to_date(r);
+	err = cp_sink_file_open(&f, path);
+	if (err)
+		return err;
+	err = write_profile(r, c, &f.sink, NULL);
+	closed = cp_sink_file_close(&f, err != 0, true);
+	return err ? err : closed;
+}
+
+int cp_dump_to_sink(struct cp_run *r, const struct cp_config *c, struct cp_sink *sink)
+{
+	bring_up_to_date(r);
+	return write_profile(r, c, sink, NULL);
+}

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The helper at exit; see helper.h.
+ *
+ *   the program's thread ── clone ──▶ supervisor ── vfork, exec ──▶ cprof
+ *
+ * The supervisor shares the program's memory but not its descriptors. It was created with no exit
+ * signal: it raises no SIGCHLD, and only __WCLONE and __WALL wait for it. (An exec would change
+ * that, because the kernel sets SIGCHLD for every program that it starts.) A debugger that follows
+ * the program's children is not attached to it. cprof is a child of the supervisor, so it is not a
+ * child of the program, even if the program is a subreaper. When the program's thread ends, the
+ * kernel kills the supervisor, and cprof continues alone.
+ */
+#include "output/helper.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <linux/close_range.h>
+#include <linux/prctl.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "settings/config.h"
+#include "base/atomic.h"
+#include "base/sys.h"
+#include "base/text.h"
+
+#define STACK_SIZE ((size_t)32 << 10)
+/* How long an exit may be delayed: the files of most programs take well below a second. */
+#define WAIT_SECONDS 5
+/* The helper's time limit, in wall-clock seconds. Then SIGALRM ends the helper, and the file stays
+ * as it was. */
+#define LIMIT_SECONDS 120
+#define ENVIRONMENT_MAX 4096
+#define DESCRIPTORS_MAX 65536
+
+/* The environment variables that the helper may need; it gets no others. Settings that are meant
+ * for the program (LD_PRELOAD, LD_LIBRARY_PATH, the modes') are not passed on. */
+static const char *const kept[] = { "HOME",
+				    "XDG_CACHE_HOME",
+				    "CPROF_CACHE",
+				    "TMPDIR",
+				    "DEBUGINFOD_URLS",
+				    "DEBUGINFOD_CACHE_PATH",
+				    "DEBUGINFOD_TIMEOUT",
+				    "DEBUGINFOD_MAXTIME",
+				    "http_proxy",
+				    "https_proxy",
+				    "no_proxy" };
+#define KEPT (sizeof(kept) / sizeof(*kept))
+
+static struct {
+	char path[CP_PATH_MAX]; /* "" = no helper */
+	char text[ENVIRONMENT_MAX];
+	char *environment[KEPT + 1];
+	struct stat root; /* the root directory when the helper was found */
+	unsigned wait, limit;
+} found;
+
+struct cp_helper {
+	uint32_t alive;	  /* the supervisor's id; the kernel sets it to 0 when the supervisor has
+			     ended */
+	uint32_t started; /* cprof is running, or could not be started */
+	int program;	  /* pid */
+	long supervisor;
+	uint64_t before; /* identity of the first file before the helper ran */
+	unsigned room;
+	size_t size; /* size of this struct with all its memory */
+	char **arguments;
+	char *files;
+	char *stacks;
+};
+
+/* ---- at the start ---- */
+
+static bool ends_with(const char *s, size_t n, const char *tail)
+{
+	size_t t = strlen(tail);
+
+	return n >= t && !memcmp(s + n - t, tail, t);
+}
+
+/* Returns the length of the common beginning of A and B, up to and including a slash. */
+static size_t common(const char *a, const char *b)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; a[i] && a[i] == b[i]; i++)
+		if (a[i] == '/')
+			n = i;
+	return n;
+}
+
+/* Look from DIRECTORY (N bytes), where the library is: a build tree's .libs, or an installation,
+ * which may have been moved as a whole. */
+static void beside(const char *directory, size_t n)
+{
+	size_t shared = common(CP_LIBDIR "/", CP_BINDIR "/");
+
+	if (ends_with(directory, n, "/.libs"))
+		cp_text_format(found.path, sizeof(found.path), "%.*s/cprof", (int)(n - 6),
+			       directory);
+	else if (ends_with(directory, n, &CP_LIBDIR[shared]))
+		cp_text_format(found.path, sizeof(found.path), "%.*s%s/cprof",
+			       (int)(n - strlen(&CP_LIBDIR[shared])), directory,
+			       &CP_BINDIR[shared]);
+}
+
+static void find(void)
+{
+	const char *given = secure_getenv("_CPROF_HELPER"), *slash;
+	char directory[CP_PATH_MAX];
+	Dl_info info;
+
+	if (given && *given == '/') {
+		cp_text_format(found.path, sizeof(found.path), "%s", given);
+		return;
+	}
+	if (!dladdr(cp_helper_prepare, &info) || !info.dli_fname)
+		return;
+	slash = strrchr(info.dli_fname, '/');
+	if (!slash)
+		return;
+	if (*info.dli_fname == '/') {
+		beside(info.dli_fname, (size_t)(slash - info.dli_fname));
+	} else if (cp_sys2(SYS_getcwd, directory, sizeof(directory)) > 0) {
+		size_t n = strlen(directory);
+
+		n += cp_text_format(directory + n, sizeof(directory) - n, "/%.*s",
+				    (int)(slash - info.dli_fname), info.dli_fname);
+		beside(directory, n);
+	}
+}
+
+static void keep_environment(void)
+{
+	size_t used = 0;
+	unsigned count = 0;
+
+	for (size_t i = 0; i < KEPT; i++) {
+		const char *value = secure_getenv(kept[i]);
+		size_t n = value ? strlen(kept[i]) + strlen(value) + 2 : 0;
+
+		if (!n || n > sizeof(found.text) - used)
+			continue;
+		found.environment[count++] = found.text + used;
+		used += 1 + cp_text_format(found.text + used, n, "%s=%s", kept[i], value);
+	}
+}
+
+/* "WAIT,LIMIT" in seconds, for tests. */
+static void read_limits(void)
+{
+	const char *s = secure_getenv("_CPROF_HELPER_SECONDS");
+	uint64_t wait, limit;
+
+	found.wait = WAIT_SECONDS;
+	found.limit = LIMIT_SECONDS;
+	if (!s || cp_text_parse_u64(&s, 10, &wait) || *s++ != ',' ||
+	    cp_text_parse_u64(&s, 10, &limit))
+		return;
+	found.wait = (unsigned)wait;
+	found.limit = (unsigned)limit;
+}
+
+void cp_helper_prepare(void)
+{
+	/* A program with more rights than its caller doesn't start another program with them. */
+	if (found.path[0] || getauxval(AT_SECURE))
+		return;
+	find();
+	keep_environment();
+	read_limits();
+	if (cp_sys4(SYS_newfstatat, AT_FDCWD, "/", &found.root, 0) < 0)
+		found.path[0] = '\0';
+}
+
+/* ---- in the helper's processes, which share the program's memory, but not descriptors and signals
+ * ---- */
+
+static void close_all(void)
+{
+	if (cp_sys3(SYS_close_range, 0, ~0u, 0) >= 0)
+		return;
+	for (int fd = 0; fd < DESCRIPTORS_MAX; fd++)
+		cp_sys_close(fd);
+}
+
+/* Handlers are code of the program; signals that the program ignores must not be ignored here. */
+static void reset_signals(void)
+{
+	const struct cp_sys_sigaction standard = { .handler = SIG_DFL };
+	uint64_t none = 0;
+
+	for (int sig = 1; sig <= 64; sig++)
+		cp_sys_sigaction(sig, &standard, NULL);
+	cp_sys_sigmask(SIG_SETMASK, &none, NULL);
+}
+
+static bool open_null(void)
+{
+	int fd = (int)cp_sys4(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR, 0);
+
+	return !fd && cp_sys3(SYS_dup3, 0, 1, 0) == 1 && cp_sys3(SYS_dup3, 0, 2, 0) == 2;
+}
+
+/* If memory runs out, the kernel should kill this process first. (A vfork's child can set this for
+ * itself alone.) */
+static void volunteer(void)
+{
+	int fd = (int)cp_sys4(SYS_openat, AT_FDCWD, "/proc/self/oom_score_adj", O_WRONLY, 0);
+
+	if (fd < 0)
+		return;
+	cp_sys_write(fd, "1000", 4);
+	cp_sys_close(fd);
+}
+
+static void become_helper(void *arg)
+{
+	struct cp_helper *h = arg;
+	struct itimerval limit = { .it_value.tv_sec = found.limit };
+	struct rlimit none = { 0, 0 };
+
+	/* Otherwise one of the helper's own files could become descriptor 2 and receive its
+	 * messages. */
+	if (!open_null())
+		cp_sys1(SYS_exit_group, 127);
+	volunteer();
+	cp_sys0(SYS_setsid);
+	cp_sys1(SYS_chdir, "/");
+	cp_sys4(SYS_prlimit64, 0, RLIMIT_CORE, &none, NULL);
+	cp_sys3(SYS_setitimer, ITIMER_REAL, &limit, NULL);
+	reset_signals();
+	cp_sys3(SYS_execve, found.path, h->arguments, found.environment);
+	cp_sys1(SYS_exit_group, 127);
+}
+
+static void supervise(void *arg)
+{
+	struct cp_helper *h = arg;
+	long pid;
+
+	const struct cp_sys_sigaction ignored = { .handler = SIG_IGN };
+
+	cp_sys2(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL);
+	/* The setting is inherited, even over exec, and the loader reads the counter. */
+	cp_sys2(SYS_prctl, PR_SET_TSC, PR_TSC_ENABLE);
+	if (cp_sys_getppid() != h->program)
+		return;
+	/* With SIGCHLD ignored, the resources of a child that was not waited for are counted
+	 * nowhere, so they don't appear in the numbers that the program's parent sees. The wait
+	 * below ends when the child ends, and fails. */
+	cp_sys_sigaction(SIGCHLD, &ignored, NULL);
+	cp_sys_leave_realtime();
+	/* The descriptors are copies of the program's: the reader of a pipe must not wait for the
+	 * helper. */
+	close_all();
+	pid = cp_clone(CLONE_VM | CLONE_VFORK | SIGCHLD, h->stacks + STACK_SIZE, become_helper, h,
+		       NULL, NULL);
+	cp_store_release(&h->started, 1);
+	cp_sys3(SYS_futex, &h->started, FUTEX_WAKE, 1);
+	if (pid > 0)
+		cp_sys4(SYS_wait4, pid, NULL, __WALL, NULL);
+}
+
+/* ---- in the program ---- */
+
+static size_t whole(size_t n)
+{
+	return (n + 4095) & ~(size_t)4095;
+}
+
+struct cp_helper *cp_helper_begin(unsigned count)
+{
+	size_t head = whole(sizeof(struct cp_helper) + (count + 5) * sizeof(char *));
+	size_t size = head + whole((size_t)count * CP_PATH_MAX) + 2 * STACK_SIZE;
+	struct cp_helper *h = found.path[0] ? cp_sys_map(size) : NULL;
+
+	if (!h)
+		return NULL;
+	h->size = size;
+	h->room = count;
+	h->arguments = (char **)(h + 1);
+	h->files = (char *)h + head;
+	h->stacks = (char *)h + size - 2 * STACK_SIZE;
+	return h;
+}
+
+char *cp_helper_file(struct cp_helper *h, unsigned i)
+{
+	return h->files + (size_t)i * CP_PATH_MAX;
+}
+
+/* Has the root directory changed since the start? Then a file with the helper's name isn't the
+ * helper. */
+static bool is_there(void)
+{
+	struct stat root;
+
+	return !cp_sys4(SYS_newfstatat, AT_FDCWD, "/", &root, 0) &&
+	       root.st_dev == found.root.st_dev && root.st_ino == found.root.st_ino &&
+	       !cp_sys3(SYS_faccessat, AT_FDCWD, found.path, X_OK);
+}
+
+bool cp_helper_is_there(void)
+{
+	return found.path[0] && is_there();
+}
+
+/* Returns an identity of the file at PATH, which changes when the file is replaced. */
+static uint64_t which_file(const char *path)
+{
+	struct stat st;
+
+	return cp_sys4(SYS_newfstatat, AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) < 0 ? 0
+										     : st.st_ino;
+}
+
+int cp_helper_start(struct cp_helper *h, unsigned count)
+{
+	unsigned n = 0;
+
+	h->arguments[n++] = (char *)"cprof";
+	h->arguments[n++] = (char *)"symbolize";
+	h->arguments[n++] = (char *)"--in-place";
+	for (unsigned i = 0; i < count; i++)
+		h->arguments[n++] = cp_helper_file(h, i);
+	h->before = which_file(cp_helper_file(h, 0));
+	h->program = cp_sys_getpid();
+	h->alive = 1;
+	h->supervisor =
+		is_there() ? cp_clone(CLONE_VM | CLONE_UNTRACED | CLONE_CHILD_CLEARTID,
+				      h->stacks + 2 * STACK_SIZE, supervise, h, &h->alive, NULL)
+			   : -ENOENT;
+	if (h->supervisor > 0)
+		return 0;
+	n = (unsigned)-h->supervisor;
+	cp_helper_release(h);
+	return -(int)n;
+}
+
+/* Wait until *WORD is no longer VALUE, or until UNTIL. */
+static bool wait_while(uint32_t *word, uint32_t value, uint64_t until)
+{
+	while (cp_load_acquire(word) == value) {
+		uint64_t now = cp_sys_clock_ns(CLOCK_MONOTONIC);
+		uint64_t left = now < until ? until - now : 0;
+		struct timespec t = { (time_t)(left / 1000000000u), (long)(left % 1000000000u) };
+
+		if (!left)
+			return false;
+		/* A shared futex, because the kernel's own wake-up at the end of a process is
+		 * shared. */
+		cp_sys4(SYS_futex, word, FUTEX_WAIT, value, &t);
+	}
+	return true;
+}
+
+bool cp_helper_wait(struct cp_helper *h, unsigned seconds)
+{
+	uint64_t most = seconds < found.wait ? seconds : found.wait;
+	uint64_t until = cp_sys_clock_ns(CLOCK_MONOTONIC) + (most + 1) * UINT64_C(1000000000);
+
+	/* Either word may be the last one that the supervisor changes. */
+	while (!cp_load_acquire(&h->started) && cp_load_acquire(&h->alive) &&
+	       cp_sys_clock_ns(CLOCK_MONOTONIC) < until)
+		wait_while(&h->started, 0, cp_sys_clock_ns(CLOCK_MONOTONIC) + 10000000);
+	if (!most || !wait_while(&h->alive, 1, until - UINT64_C(1000000000)))
+		return false;
+	cp_sys4(SYS_wait4, h->supervisor, NULL, __WCLONE, NULL);
+	return which_file(cp_helper_file(h, 0)) != h->before;
+}
+
+void cp_helper_release(struct cp_helper *h)
+{
+	cp_sys_unmap(h, h->size);
+}

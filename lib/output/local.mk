@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: BSD-3-Clause
+LIB_SOURCES += \
+	%D%/dump.c \
+	%D%/encode.c \
+	%D%/helper.c \
+	%D%/incomplete.c \
+	%D%/intern.c \
+	%D%/mode_ops.c \
+	%D%/pprof.c \
+	%D%/comments.c \
+	%D%/row_labels.c \
+	%D%/rows.c \
+	%D%/run.c \
+	%D%/sink_file.c \
+	%D%/sink_gzip.c \
+	%D%/sink_memory.c \
+	%D%/utf8.c

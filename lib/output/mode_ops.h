@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The interface of a mode: how the mode is started, how it hears of threads, and what its file
+ * holds.
+ *
+ * Each mode defines one instance in its own folder. modes.c lists the instances. runs.c starts and
+ * stops modes, threads.c announces threads, drain.c drains, dump.c and encode.c write. A function
+ * that a mode doesn't need is NULL.
+ */
+#ifndef CP_MODE_H
+#define CP_MODE_H
+
+#include <stdint.h>
+
+#include "cprof.h"
+#include "settings/config.h"
+#include "output/pprof.h"
+#include "output/run.h"
+#include "sample/mode.h"
+#include "sample/thread.h"
+
+struct cp_comments;
+struct cp_config_mode;
+struct cp_encode_labels;
+struct cp_module_diff;
+
+/* Defines the part NAME for thread_label below. */
+#define CP_THREAD_LABEL(name)                                                                      \
+	extern const uint64_t name CP_THREAD_PART;                                                 \
+	const uint64_t name = 0
+
+struct cp_mode_ops {
+	const char *name; /* "cpu"; a companion's name is part of its file's name: NAME.peak.EXT */
+	enum cprof_mode parent; /* of a companion, which is on whenever its parent is; other modes:
+				the mode itself */
+	bool view;		/* the companion shows its parent's rows with other values */
+	bool moment;		/* values are of the moment of the dump, not of a length of time */
+
+	/* The variables and options; NULL for a companion, which has its parent's. */
+	const struct cp_config_mode *settings;
+
+	/* The file: sample types, count first; the last is the default one. */
+	struct cp_pprof_type types[CP_VALUES];
+	unsigned type_count;
+	struct cp_pprof_type period_type;
+	/* A regular expression for the leaves that say no more than the file's type does, such as
+	 * malloc in a heap profile. pprof leaves the functions out whose whole name matches, and
+	 * everything below them, so that its first table begins with the program's functions. NULL
+	 * = none. */
+	const char *drop_frames;
+	/* The value of one unit of a row's last value, in its type's unit; NULL = 1. */
+	uint64_t (*unit)(void);
+	/* The period that was achieved, in period_type's unit. */
+	uint64_t (*period)(const struct cp_run *r);
+	/* Adds the labels of row S, besides those of its thread and of CPROF_LABELS. */
+	void (*labels)(const struct cp_run *r, const struct cp_stack *s,
+		       struct cp_encode_labels *to);
+	/* Adds the mode's comments: settings, losses, costs. */
+	void (*report)(struct cp_comments *out, const struct cp_run *r, const struct cp_config *c);
+
+	/* Is this companion on with its parent? NULL = always. */
+	bool (*wanted)(const struct cp_config *c);
+
+	/* Does every file of the mode and its companions have the pid in its name? NULL = no. */
+	bool (*has_pid)(const struct cp_config *c);
+
+	/* The mode is about to start; C has its path. Ordinary context, without the lock. */
+	void (*prepare)(const struct cp_config *c);
+	/* The session has started with this mode on, and not for a signal to toggle. Ordinary
+	 * context, without the lock; prints what the user should know. */
+	void (*started)(void);
+	/* The same with CPROF_VERBOSE=1. */
+	void (*started_verbose)(void);
+
+	/* Both run under the collector's lock. start returns 0 or a negative errno; R has begun and
+	 * is empty. */
+	int (*start)(struct cp_run *r, const struct cp_config *c);
+	/* Must stop run in a thread that libc knows, because it calls functions of the program?
+	 * NULL = no. */
+	bool (*needs_thread)(void);
+	void (*stop)(struct cp_run *r);
+	/* A drain begins: it takes the events that exist at this moment. The list of modules is
+	 * read afterwards, so that it covers all of these events. */
+	void (*mark)(void);
+	/* Adds events that aren't in rings to R, in every drain. */
+	void (*collect)(struct cp_run *r);
+	/* A drain has ended: there may be new rows, and the modules that they lead through may be
+	 * about to go away. */
+	void (*drained)(struct cp_run *r);
+	/* A dump to R's file is about to begin: bring values up to date that must be exact in the
+	 * file. Called after collect. */
+	void (*settle)(struct cp_run *r);
+	/* Writes R's rows as the text that gperftools' functions return. */
+	int (*text)(struct cp_run *r, struct cp_sink *to);
+	/* Changes what differs from the other modes in S, the statistics of R. */
+	void (*stats)(const struct cp_run *r, struct cprof_stats *s);
+	/* Both run on the collector's thread, with the lock held. due returns when TICK wants to
+	 * run next (monotonic ns; UINT64_MAX = never). tick does the work. */
+	uint64_t (*due)(void);
+	void (*tick)(struct cp_run *r);
+
+	/* The part of a thread's record (CP_THREAD_LABEL) that keeps the thread's number in the
+	 * run's aggregate, plus 1. NULL = the mode's samples carry no thread and never come in
+	 * rings. */
+	const uint64_t *thread_label;
+	/* Called for a record of T's ring before the record is taken; NULL = only count and weight
+	 * are summed. */
+	void (*record)(struct cp_run *r, struct cp_thread *t, const struct cp_record *record);
+	/* T has ended and its rings are empty: its record is about to be released. Called in a
+	 * drain. */
+	void (*thread_released)(struct cp_run *r, struct cp_thread *t);
+
+	/* Are there events that aren't in rings and that a drain would move? Any context. */
+	bool (*has_more)(void);
+
+	/* A registered thread begins or ends. Called on that thread, or by the sweep. */
+	void (*thread_begin)(struct cp_thread *t);
+	void (*thread_end)(struct cp_thread *t);
+	/* The calling thread has ended, and has no record any more. */
+	void (*thread_left)(void);
+	/* T has ended and has no rings. If the mode needs its record until GONE, this sets T's
+	 * state to CP_THREAD_ENDED and returns true. */
+	bool (*keep)(struct cp_thread *t);
+	/* The calling thread has been paused, or has its first label. */
+	void (*thread_changed)(void);
+	/* A module was unloaded: modules went away, U; the gate is still closed. */
+	void (*unloaded)(struct cp_module_diff *u);
+	/* Called in the parent before a fork. */
+	void (*fork_begin)(void);
+	/* Called in a fork child. KEEP is the only thread left; NULL: the mode is off in this
+	 * process from now on. R has been begun anew, because the parent's samples don't belong to
+	 * the child. */
+	void (*fork_child)(struct cp_run *r, struct cp_thread *keep);
+	/* Called around exec in this process. */
+	void (*exec_begin)(void);
+	void (*exec_failed)(void);
+};
+
+/* The modes by number; NULL where there is no mode. */
+extern const struct cp_mode_ops *const cp_modes[CP_MODES];
+
+/* Set the table of modes that the functions below use; no modes until then. The rooms before the
+ * modes know them by this table. Call before the first thread is registered. */
+void cp_mode_ops_set(const struct cp_mode_ops *const modes[CP_MODES]);
+/* Return the first mode of the table, and the mode that follows M in the order of their numbers;
+ * CP_MODES: no more. Any context. */
+unsigned cp_mode_ops_first(void);
+unsigned cp_mode_ops_after(unsigned m);
+/* Call this function of every mode that was built and has one, whether the mode is on or off. */
+bool cp_mode_ops_has_more(void);
+void cp_mode_ops_thread_left(void);
+void cp_mode_ops_thread_changed(void);
+void cp_mode_ops_unloaded(struct cp_module_diff *u);
+void cp_mode_ops_fork_begin(void);
+/* Returns true if a mode keeps the record. */
+bool cp_mode_ops_keep(struct cp_thread *t);
+void cp_mode_ops_thread_begin(struct cp_thread *t);
+void cp_mode_ops_thread_end(struct cp_thread *t);
+void cp_mode_ops_exec_begin(void);
+void cp_mode_ops_exec_failed(void);
+
+#endif

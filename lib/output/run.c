@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* State of a running mode; see run.h. */
+#include "output/run.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "sample/own_time.h"
+#include "base/atomic.h"
+#include "sample/lock_clock.h"
+#include "base/sys.h"
+#include "output/sink.h"
+
+#define TOGETHER_NS UINT64_C(1000000)
+
+/* Runs that begin together share one pair: measuring it takes some twenty system calls. */
+static struct cp_tick_rate_pair pair_at(uint64_t ns)
+{
+	static struct cp_tick_rate_pair newest;
+
+	if (ns - newest.ns > TOGETHER_NS)
+		newest = cp_tick_rate_pair();
+	return newest;
+}
+
+void cp_run_begin(struct cp_run *r, struct cp_modules *modules)
+{
+	r->rows = r;
+	cp_aggregate_init(&r->aggregate, modules);
+	cp_names_init(&r->names);
+	r->start_utc_ns = cp_sys_clock_ns(CLOCK_REALTIME);
+	r->start_ns = cp_sys_clock_ns(CLOCK_MONOTONIC);
+	r->start_ticks = pair_at(r->start_ns);
+	r->start_cpu_ns = cp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	r->own_base_ns = cp_own_time();
+	r->written = false;
+	r->said_lacks = false;
+	r->has_view = false;
+	r->beginning = NULL;
+	r->written_records = 0;
+	for (int i = 0; i < CP_COUNTS; i++)
+		r->base[i] = cp_counted_mode(r->mode, (enum cp_count)i);
+}
+
+void cp_run_release(struct cp_run *r)
+{
+	cp_names_release(&r->names);
+	cp_aggregate_release(&r->aggregate);
+	cp_sink_gzip_forget(&r->beginning);
+}
+
+uint64_t cp_run_own_cpu(const struct cp_run *r)
+{
+	return cp_own_time() - r->own_base_ns;
+}
+
+uint64_t cp_run_counted(const struct cp_run *r, enum cp_count what)
+{
+	return cp_counted_mode(r->mode, what) - r->base[what];
+}
+
+uint64_t cp_run_hooks_ns(const struct cp_run *r, uint64_t all)
+{
+	uint64_t timed = cp_run_counted(r, CP_COUNT_TIMED);
+	uint64_t ticks = cp_run_counted(r, CP_COUNT_TIMED_TICKS);
+	struct cp_tick_rate_pair now;
+	uint64_t rate;
+
+	if (!timed)
+		return 0;
+	now = cp_tick_rate_pair();
+	/* If the program forbids the cycle counter by now, use the rate that the collector measured
+	 * before. */
+	rate = now.ticks ? cp_tick_rate(&r->start_ticks, &now)
+			 : cp_load_relaxed(&cp_lock_clock.rate);
+	return (uint64_t)((__uint128_t)ticks * all / timed * rate >> CP_TICK_RATE_SHIFT);
+}
+
+uint64_t cp_run_handler_ns(const struct cp_run *r)
+{
+	return cp_run_counted(r, CP_COUNT_EVENT_NS) +
+	       cp_run_hooks_ns(r, cp_run_counted(r, CP_COUNT_SIGNALS));
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One mode while it is on: what was collected since its start, and the name of its file. */
+#ifndef CP_RUN_H
+#define CP_RUN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "profile/aggregate.h"
+#include "settings/config.h"
+#include "symbols/modules.h"
+#include "profile/names.h"
+#include "sample/counters.h"
+#include "profile/tick_rate.h"
+
+struct cp_gzip_state;
+struct cp_mode_ops;
+
+struct cp_run {
+	const struct cp_mode_ops *ops;
+	enum cprof_mode mode;
+	bool running; /* begun, and not yet released: samples are taken */
+	/* The run whose aggregate and names are written: this run, or its parent's (mode_ops.h,
+	 * VIEW). */
+	struct cp_run *rows;
+	struct cp_aggregate aggregate;
+	struct cp_names names;
+	char path[CP_PATH_MAX]; /* absolute path of the file at exit; all templates but %n are
+				   expanded */
+	bool nofile;		/* nothing is ever written to PATH */
+	bool owner;		/* this process was started with the variable */
+	bool unique;		/* PATH contains the pid (%p) */
+	unsigned sequence;	/* number of files that this pid wrote before its last exec */
+	const char *reason;	/* of the dump being written; NULL = no reason was given */
+	bool late;		/* started from outside, while the program ran */
+	bool claimed;	/* this run has written the file at PATH: the file may be replaced */
+	unsigned dumps; /* numbered dumps so far, including those of earlier runs in this process */
+	uint64_t start_utc_ns, start_ns;      /* wall clock; monotonic */
+	struct cp_tick_rate_pair start_ticks; /* near start_ns */
+	uint64_t start_cpu_ns;		      /* the process's CPU time at the start */
+	uint64_t written_records;	      /* aggregate.records at the last write to PATH */
+	bool written;			      /* PATH was written at least once */
+	bool said_lacks; /* that data is missing was reported: no memory, or an unreadable file */
+	bool has_view;	 /* a companion shows this run's rows */
+	struct cp_gzip_state *beginning; /* compressor state after the beginning of the file, for
+					    the companion's file; or NULL */
+	uint64_t own_base_ns;		 /* cp_own_time at the start */
+	uint64_t base[CP_COUNTS];	 /* counters at the start */
+};
+
+/* Make R empty and start its clocks. All runs share MODULES. */
+void cp_run_begin(struct cp_run *r, struct cp_modules *modules);
+void cp_run_release(struct cp_run *r);
+
+/* Returns cp_own_time since the start of R, for all modes together. */
+uint64_t cp_run_own_cpu(const struct cp_run *r);
+
+/* Returns the time spent in signal handlers in ns, estimated from the handlers that were timed. */
+uint64_t cp_run_handler_ns(const struct cp_run *r);
+/* Returns the same for the hooks of R's mode, which took ALL samples. */
+uint64_t cp_run_hooks_ns(const struct cp_run *r, uint64_t all);
+
+/* Returns how often WHAT was counted for R's mode since its start. */
+uint64_t cp_run_counted(const struct cp_run *r, enum cp_count what);
+
+#endif

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Sums samples; see aggregate.h. */
+#include "profile/aggregate.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/sys.h"
+#include "sample/unwinder.h"
+
+/* A million different stacks of 30 frames fit. A larger profile is of no use, and the program's
+ * memory is worth more. */
+#define ARENA_LIMIT ((size_t)256 << 20)
+
+/* The deepest stack: 4096 frames and one frame that says that the stack is incomplete. */
+#define DEPTH_MAX 4097
+
+/* Limits on ended threads that keep labels of their own: ENDED_AT_ONCE_MAX for a thread that was
+ * first seen after its end, ENDED_MAX for all. A living thread deserves its own label more than
+ * one of a crowd. */
+#define ENDED_AT_ONCE_MAX 1000u
+#define ENDED_MAX 4000u
+
+/* Threads that share a label have up to NAMES_MAX names; the other names share one label. */
+#define NAMES_MAX 1000u
+#define OTHERS "(others)"
+
+/* Cached locations, by pc. */
+#define RECENT_BITS 11
+#define RECENT ((size_t)1 << RECENT_BITS)
+
+struct location_key {
+	uint64_t address;
+	uint64_t mapping;
+};
+
+struct stack_key {
+	const uint32_t *locations;
+	uint32_t depth, thread, labels;
+	uint64_t tag;
+};
+
+void cp_aggregate_init(struct cp_aggregate *a, struct cp_modules *modules)
+{
+	*a = (struct cp_aggregate){ .modules = modules,
+				    .arena = { .limit = ARENA_LIMIT },
+				    .locations = { .size = sizeof(struct cp_location) },
+				    .stacks = { .size = sizeof(struct cp_stack) },
+				    .threads = { .size = sizeof(struct cp_thread_label) } };
+	cp_aggregate_prepare(a);
+}
+
+int cp_aggregate_prepare(struct cp_aggregate *a)
+{
+	while (a->locations.count < CP_LOCATION_FIRST) {
+		struct cp_location *l = cp_vec_add(&a->locations);
+
+		if (!l)
+			return -ENOMEM;
+		l->mapping = CP_NO_MAPPING;
+	}
+	return 0;
+}
+
+uint32_t cp_aggregate_thread(struct cp_aggregate *a, int32_t tid)
+{
+	struct cp_thread_label *l = cp_vec_add(&a->threads);
+
+	if (!l)
+		return CP_INDEX_NONE;
+	l->tid = tid;
+	return (uint32_t)(a->threads.count - 1);
+}
+
+void cp_aggregate_thread_ended(struct cp_aggregate *a)
+{
+	a->ended++;
+}
+
+bool cp_aggregate_shares(const struct cp_aggregate *a, bool ended)
+{
+	return a->ended >= (ended ? ENDED_AT_ONCE_MAX : ENDED_MAX);
+}
+
+static bool same_name(uint32_t item, const void *key, const void *context)
+{
+	const struct cp_aggregate *a = context;
+
+	return !strcmp(CP_VEC_AT(&a->threads, struct cp_thread_label, item)->name, key);
+}
+
+uint32_t cp_aggregate_shared_thread(struct cp_aggregate *a, const char *name)
+{
+	uint32_t hash = cp_index_hash(name, strlen(name)), item;
+	struct cp_thread_label *l;
+
+	item = cp_index_find(&a->name_index, hash, same_name, name, a);
+	if (item != CP_INDEX_NONE)
+		return item;
+	if (a->name_index.count >= NAMES_MAX && strcmp(name, OTHERS) != 0)
+		return cp_aggregate_shared_thread(a, OTHERS);
+	l = cp_vec_add(&a->threads);
+	if (!l)
+		return CP_INDEX_NONE;
+	item = (uint32_t)(a->threads.count - 1);
+	if (cp_index_add(&a->name_index, hash, item) < 0) {
+		a->threads.count--;
+		return CP_INDEX_NONE;
+	}
+	memcpy(l->name, name, strnlen(name, CP_THREAD_NAME - 1));
+	return item;
+}
+
+static bool same_location(uint32_t item, const void *key, const void *context)
+{
+	const struct cp_aggregate *a = context;
+	const struct location_key *k = key;
+	const struct cp_location *l = CP_VEC_AT(&a->locations, struct cp_location, item);
+
+	return l->address == k->address && l->mapping == k->mapping;
+}
+
+static uint32_t look_up(struct cp_aggregate *a, uint64_t pc)
+{
+	struct location_key key = { pc, cp_modules_find(a->modules, pc) };
+	struct cp_location *l;
+	uint32_t hash, item;
+
+	if (key.mapping == CP_NO_MAPPING && cp_modules_is_kernel(pc))
+		key.mapping = cp_modules_kernel(a->modules);
+	hash = cp_index_hash(&key, sizeof(key));
+	item = cp_index_find(&a->location_index, hash, same_location, &key, a);
+	if (item != CP_INDEX_NONE)
+		return item;
+	item = (uint32_t)a->locations.count;
+	l = cp_vec_add(&a->locations);
+	if (!l)
+		return CP_INDEX_NONE;
+	if (cp_index_add(&a->location_index, hash, item) < 0) {
+		a->locations.count--;
+		return CP_INDEX_NONE;
+	}
+	l->address = pc;
+	l->mapping = (uint32_t)key.mapping;
+	if (l->mapping != CP_NO_MAPPING)
+		cp_modules_identify(cp_modules_at(a->modules, l->mapping));
+	return item;
+}
+
+/* Most frames occurred a moment ago, in a neighbouring stack. A cached location is valid until the
+ * modules are read again. */
+static uint32_t find_location(struct cp_aggregate *a, uint64_t pc)
+{
+	uint32_t reading = (uint32_t)a->modules->readings + 1;
+	struct cp_recent *r;
+
+	if (pc == CP_PC_NOT_SAMPLED)
+		return CP_LOCATION_NOT_SAMPLED;
+	if (!a->recent)
+		a->recent = cp_sys_map(RECENT * sizeof(*a->recent));
+	if (!a->recent)
+		return look_up(a, pc);
+	r = &a->recent[(pc * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - RECENT_BITS)];
+	if (r->pc == pc && r->reading == reading)
+		return r->location;
+	*r = (struct cp_recent){ pc, look_up(a, pc), reading };
+	if (r->location == CP_INDEX_NONE)
+		r->reading = 0;
+	return r->location;
+}
+
+struct cp_aggregate_range cp_aggregate_programs[CP_AGGREGATE_PROGRAMS];
+
+static bool is_programs(uint64_t pc)
+{
+	bool is = false;
+
+	for (unsigned i = 0; i < CP_AGGREGATE_PROGRAMS; i++)
+		is |= pc >= cp_aggregate_programs[i].low && pc < cp_aggregate_programs[i].high;
+	return is;
+}
+
+static bool is_ours(const struct cp_aggregate *a, uint32_t location)
+{
+	const struct cp_location *l = CP_VEC_AT(&a->locations, struct cp_location, location);
+
+	return l->mapping != CP_NO_MAPPING && cp_modules_at(a->modules, l->mapping)->ours &&
+	       !is_programs(l->address);
+}
+
+/* Stores the locations of RAW, without the profiler's own frames, in TO. Returns their number, or
+ * -ENOMEM. */
+static int locate(struct cp_aggregate *a, const struct cp_raw_stack *raw, uint32_t *to)
+{
+	uint32_t n = 0, location = CP_INDEX_NONE;
+
+	for (uint32_t i = 0; i < raw->depth; i++) {
+		location = find_location(a, raw->pcs[i]);
+		if (location == CP_INDEX_NONE)
+			return -ENOMEM;
+		if (!is_ours(a, location))
+			to[n++] = location;
+	}
+	/* A stack with only frames of the profiler keeps its outermost frame, because no stack may
+	 * be empty. */
+	if (!n)
+		to[n++] = raw->depth ? location : raw->location;
+	if (raw->end == CP_UNWIND_TRUNCATED)
+		to[n++] = CP_LOCATION_TRUNCATED;
+	else if (raw->end == CP_UNWIND_INCOMPLETE)
+		to[n++] = CP_LOCATION_INCOMPLETE;
+	return (int)n;
+}
+
+static bool same_stack(uint32_t item, const void *key, const void *context)
+{
+	const struct cp_aggregate *a = context;
+	const struct stack_key *k = key;
+	const struct cp_stack *s = CP_VEC_AT(&a->stacks, struct cp_stack, item);
+
+	return s->depth == k->depth && s->thread == k->thread && s->tag == k->tag &&
+	       s->labels == k->labels &&
+	       !memcmp(s->locations, k->locations, k->depth * sizeof(*k->locations));
+}
+
+/* Returns the new stack's number, or CP_INDEX_NONE. */
+static uint32_t add_stack(struct cp_aggregate *a, const struct stack_key *k, uint32_t hash)
+{
+	uint32_t *copy = cp_arena_alloc(&a->arena, k->depth * sizeof(*copy));
+	struct cp_stack *s;
+
+	s = copy ? cp_vec_add(&a->stacks) : NULL;
+	if (!s)
+		return CP_INDEX_NONE;
+	if (cp_index_add(&a->stack_index, hash, (uint32_t)(a->stacks.count - 1)) < 0) {
+		a->stacks.count--;
+		return CP_INDEX_NONE;
+	}
+	memcpy(copy, k->locations, k->depth * sizeof(*copy));
+	*s = (struct cp_stack){ .locations = copy,
+				.depth = k->depth,
+				.thread = k->thread,
+				.labels = k->labels,
+				.tag = k->tag };
+	return (uint32_t)(a->stacks.count - 1);
+}
+
+static uint32_t find_row(struct cp_aggregate *a, const struct stack_key *k)
+{
+	uint32_t hash = cp_index_hash(k->locations, k->depth * sizeof(*k->locations)) +
+			k->thread * 0x9e3779b9u + cp_index_hash(&k->tag, sizeof(k->tag)) +
+			k->labels * 0x85ebca6bu;
+	uint32_t item = cp_index_find(&a->stack_index, hash, same_stack, k, a);
+
+	return item == CP_INDEX_NONE ? add_stack(a, k, hash) : item;
+}
+
+uint32_t cp_aggregate_row(struct cp_aggregate *a, const struct cp_raw_stack *raw)
+{
+	uint32_t locations[DEPTH_MAX];
+	struct stack_key key = { locations, 0, raw->thread, raw->labels, raw->tag };
+	int n = cp_aggregate_prepare(a);
+
+	if (!n)
+		n = locate(a, raw, locations);
+	key.depth = n < 0 ? 0 : (uint32_t)n;
+	return n < 0 ? CP_INDEX_NONE : find_row(a, &key);
+}
+
+uint32_t cp_aggregate_relabel(struct cp_aggregate *a, uint32_t number, uint32_t labels,
+			      uint64_t tag)
+{
+	const struct cp_stack *s = cp_aggregate_row_at(a, number);
+	struct stack_key key = { s->locations, s->depth, s->thread, labels, tag };
+
+	return find_row(a, &key);
+}
+
+int cp_aggregate_add(struct cp_aggregate *a, const struct cp_record *record, uint32_t thread)
+{
+	uint32_t row = cp_aggregate_row(a, &(struct cp_raw_stack){ .pcs = record->pcs,
+								   .depth = record->depth,
+								   .end = record->end,
+								   .thread = thread,
+								   .labels = record->labels,
+								   .tag = record->tag });
+	struct cp_stack *s;
+
+	if (row == CP_INDEX_NONE)
+		return -ENOMEM;
+	s = cp_aggregate_row_at(a, row);
+	s->values[0] += record->count;
+	s->values[1] += record->weight;
+	a->records++;
+	a->weight += record->weight;
+	return 0;
+}
+
+void cp_aggregate_release(struct cp_aggregate *a)
+{
+	cp_arena_release(&a->arena);
+	cp_vec_release(&a->locations);
+	cp_vec_release(&a->stacks);
+	cp_vec_release(&a->threads);
+	cp_vec_release(&a->aside);
+	cp_index_release(&a->location_index);
+	cp_index_release(&a->stack_index);
+	cp_index_release(&a->name_index);
+	cp_sys_unmap(a->recent, RECENT * sizeof(*a->recent));
+	a->recent = NULL;
+	a->ended = 0;
+}

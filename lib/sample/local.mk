@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: BSD-3-Clause
+SIGSAFE_SOURCES += \
+	%D%/capture.c \
+	%D%/gate.c \
+	%D%/labels.c \
+	%D%/labelset.c \
+	%D%/own_time.c \
+	%D%/ring.c \
+	%D%/stackmem.c \
+	%D%/thread.c \
+	%D%/ticks.c

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* clang-format off */
+/* Samples on their way from a thread to the collector. One ring per thread, with a single producer
+ * (that thread, in its handler) and a single consumer (the holder of the collector's lock).
+ *
+ * Layout in 8-byte words: a record is a header and its program counters. A record is never split;
+ * when it doesn't fit before the end, a skip mark fills the rest. HEAD and TAIL only grow; HEAD -
+ * TAIL <= words.
+ *
+ * | call       | by       | orders                                                 |
+ * |------------|----------|--------------------------------------------------------|
+ * | reserve    | producer | acquire of TAIL: the consumer is done with those words |
+ * | commit     | producer | release of HEAD: the record is whole before it is seen |
+ * | mark, next | consumer | acquire of HEAD                                        |
+ * | release    | consumer | release of TAIL                                        |
+ */
+/* clang-format on */
+#ifndef CP_RING_H
+#define CP_RING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sample/mode.h"
+#include "sample/stackmem.h"
+
+struct cp_record {
+	uint32_t words;	 /* whole record, this header included; see cp_ring_next for skips */
+	uint16_t depth;	 /* program counters that follow */
+	uint8_t mode;	 /* enum cprof_mode, or CP_RECORD_SKIP */
+	uint8_t end;	 /* enum cp_unwind_end */
+	uint64_t count;	 /* events in this record */
+	uint64_t weight; /* amount of the measured quantity, in the mode's unit */
+	uint64_t tag;	 /* distinguishes rows of this mode beyond stack and labels; 0 = nothing */
+	uint32_t labels; /* the thread's label set, a number of labelset.h */
+	uint32_t span;	 /* the span of the sample, if slow spans are sought (slow_spans.h) */
+	uint64_t pcs[];	 /* leaf first, in the form that cp_unwinder.walk stores */
+};
+
+#define CP_RECORD_SKIP 255u
+
+struct cp_ring {
+	uint64_t head;	   /* words ever written */
+	uint64_t size;	   /* words of DATA, a power of two */
+	uint64_t bytes;	   /* bytes mapped, this header and the stack included */
+	uint64_t last;	   /* position of the newest record, in words */
+	uint64_t last_end; /* HEAD after that record; 0 = no record was committed */
+	uint64_t pad1[3];  /* the consumer's counters on a cache line of their own */
+	uint64_t tail;
+	uint64_t forgotten; /* the producer no longer uses records up to this position */
+	uint64_t marked;    /* HEAD at the last mark; the consumer's */
+	uint64_t pad2[5];
+	uint64_t data[];
+};
+
+#define CP_RECORD_WORDS(depth) (sizeof(struct cp_record) / 8 + (depth))
+
+/* Sets the size of rings for stacks of MAX_DEPTH frames. Called before the first sample. */
+void cp_ring_configure(unsigned max_depth);
+
+/* Returns the newest record, or NULL if none was committed or the record is forgotten. The record
+ * is whole until the next reserve and commit. It may be deeper than the current depth limit.
+ * Producer. */
+const struct cp_record *cp_ring_last(const struct cp_ring *r);
+
+/* Returns an empty ring from the pool or a new mapping; NULL without memory. Lock-free. */
+struct cp_ring *cp_ring_take(void);
+/* Returns R to the pool, or unmaps R if the pool is full. R may be NULL. */
+void cp_ring_give(struct cp_ring *r);
+/* In a fork child: unmaps a ring whose content belongs to the parent. R may be NULL. */
+void cp_ring_discard(struct cp_ring *r);
+
+/* Returns the top of the ring's stack, which follows the data. The code that fills a record runs
+ * on this stack, because the thread's own or alternate stack may be small. CP_RING_STACK bytes
+ * below the top are usable. Producer. */
+#define CP_RING_STACK ((size_t)16 << 10)
+static inline void *cp_ring_stack(struct cp_ring *r)
+{
+	return (char *)r + r->bytes;
+}
+
+/* Returns the room below the stack. Its pages are touched only when used. */
+static inline struct cp_stackmem_room *cp_ring_room(struct cp_ring *r)
+{
+	return (struct cp_stackmem_room *)((char *)cp_ring_stack(r) - CP_RING_STACK) - 1;
+}
+
+/* Returns MAX_DEPTH, or the smaller depth that fits into a ring from an earlier run with shallower
+ * stacks. */
+unsigned cp_ring_depth(const struct cp_ring *r, unsigned max_depth);
+/* Returns room for a record of MAX_DEPTH frames, or NULL when the ring is full. */
+struct cp_record *cp_ring_reserve(struct cp_ring *r, unsigned max_depth);
+/* Makes the reserved record visible; its DEPTH is filled in. Returns true if the ring has become
+ * half full by this record: time to wake the collector. */
+bool cp_ring_commit(struct cp_ring *r, struct cp_record *record);
+
+/* Returns the oldest record, or NULL. The record belongs to the consumer until cp_ring_release. */
+struct cp_record *cp_ring_next(struct cp_ring *r);
+/* cp_ring_mark remembers the ring's current end. cp_ring_next_marked returns the oldest record
+ * before that end, or NULL. A ring that was taken since then has no marked records. */
+void cp_ring_mark(struct cp_ring *r);
+struct cp_record *cp_ring_next_marked(struct cp_ring *r);
+/* Returns the oldest record from word *AT on (0 at first) and moves *AT past it; NULL at the end.
+ * The records stay in the ring. */
+const struct cp_record *cp_ring_look(const struct cp_ring *r, uint64_t *at);
+void cp_ring_release(struct cp_ring *r, const struct cp_record *record);
+/* Declares all records released so far part of an earlier run: cp_ring_last won't return them.
+ * Consumer. */
+void cp_ring_forget(struct cp_ring *r);
+
+#endif

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Answers requests of other processes; see control.h. */
+#include "session/control.h"
+
+#include <errno.h>
+#include <string.h>
+#include <linux/magic.h>
+#include <sys/prctl.h>
+#include <sys/vfs.h>
+#include <time.h>
+
+#include "base/atomic.h"
+#include "base/fdwrite.h"
+#include "base/sys.h"
+#include "base/text.h"
+#include "collect/collect.h"
+#include "collect/control_message.h"
+#include "cp-build.h"
+#include "output/dump.h"
+#include "output/mode_ops.h"
+#include "output/sink.h"
+#include "sample/own_time.h"
+#include "session/api_change.h"
+#include "session/mode_check.h"
+#include "session/runs.h"
+#include "session/session_state.h"
+#include "session/window.h"
+
+/* Returns whether the process was started with a filter of its system calls, which may kill it for
+ * making a socket. A filter that the program sets itself ends the profile before. */
+static bool is_filtered(void)
+{
+	return cp_sys1(SYS_prctl, PR_GET_SECCOMP) != 0;
+}
+
+bool cp_control_wanted(bool early)
+{
+	switch (cp_session.config.control) {
+	case CP_CONTROL_ON: return true;
+	case CP_CONTROL_OFF: return false;
+	default: return !early && cp_runs_any() && !is_filtered();
+	}
+}
+
+/* Adds "MODE.KEY=VALUE". */
+static void add(struct cp_control_message *m, const struct cp_run *r, const char *key,
+		uint64_t value)
+{
+	char name[32];
+
+	cp_text_format(name, sizeof(name), "%s.%s", r->ops->name, key);
+	cp_control_message_number(m, name, value);
+}
+
+static void add_path(struct cp_control_message *m, const struct cp_run *r)
+{
+	char name[32], path[CP_PATH_MAX];
+
+	cp_text_format(name, sizeof(name), "%s.path", r->ops->name);
+	if (!r->nofile && !cp_dump_path(r, path, sizeof(path)))
+		cp_control_message_text(m, name, path);
+}
+
+/* Returns the CPU time of R's samples: in handlers, or in the hooks that take them. */
+static uint64_t sampling_ns(const struct cp_run *r, const struct cprof_stats *s)
+{
+	return s->handler_ns ? s->handler_ns : cp_run_hooks_ns(r, s->samples);
+}
+
+/* Adds what there is to say of run R. Returns the CPU time of its samples. */
+static uint64_t add_run(struct cp_control_message *m, const struct cp_run *r)
+{
+	struct cprof_stats s = { .size = sizeof(s) };
+	struct cp_window_call call = { .mode = r->mode, .stats = &s };
+
+	cp_window_stats(&call);
+	add(m, r, "since", r->start_utc_ns / 1000000000u);
+	add(m, r, "samples", s.samples);
+	add(m, r, "lost", s.lost_ring + s.lost_memory + s.lost_thread);
+	add(m, r, "period", s.period);
+	add_path(m, r);
+	return sampling_ns(r, &s);
+}
+
+/* Runs under the collector's lock. */
+static void status(void *arg)
+{
+	struct cp_control_message *m = arg;
+	uint64_t cost = cp_own_time();
+
+	cp_control_message_text(m, "version", PACKAGE_VERSION);
+	cp_control_message_number(m, "pid", (uint64_t)cp_sys_getpid());
+	cp_control_message_text(m, "program", cp_session.facts.program);
+	for (unsigned i = cp_mode_ops_first(); i < CP_MAIN_MODES; i = cp_mode_ops_after(i))
+		if (cp_session.runs[i].running)
+			cost += add_run(m, &cp_session.runs[i]);
+	cp_control_message_number(m, "cost_ns", cost);
+	cp_control_message_number(m, "cpu_ns", cp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID));
+}
+
+/* ---- texts of requests ---- */
+
+static char values[CP_CONTROL_TEXT + 1]; /* the request's text, its lines ended by NUL */
+static size_t values_size;
+
+static void read_values(const struct cp_control_message *m)
+{
+	values_size = m->size;
+	memcpy(values, m->text, m->size);
+	values[m->size] = '\0';
+	for (size_t i = 0; i < values_size; i++)
+		if (values[i] == '\n')
+			values[i] = '\0';
+}
+
+static const char *value_of(const char *key)
+{
+	size_t n = strlen(key);
+
+	for (const char *s = values; s < values + values_size; s += strlen(s) + 1)
+		if (!strncmp(s, key, n) && s[n] == '=')
+			return s + n + 1;
+	return NULL;
+}
+
+static uint64_t number_of(const char *key)
+{
+	const char *value = value_of(key);
+	uint64_t n = 0;
+
+	return value && !cp_text_parse_u64(&value, 10, &n) ? n : 0;
+}
+
+/* Returns the number of the mode that "mode=" names, below MODES, or -EINVAL. */
+static int mode_of(unsigned modes)
+{
+	const char *name = value_of("mode");
+
+	for (unsigned m = 0; name && m < modes; m++)
+		if (cp_modes[m] && !strcmp(name, cp_modes[m]->name))
+			return (int)m;
+	return -EINVAL;
+}
+
+/* ---- requests ---- */
+
+/* A longer time amounts to no limit. */
+#define FOR_MAX_NS (UINT64_C(1000000000) * 3600 * 24 * 365)
+
+static int start(void)
+{
+	static struct cp_config c; /* large */
+	struct cp_window_call call = { .when = "at the start", .config = &c, .late = true };
+	uint64_t length = number_of("for_ns");
+	int err = -EINVAL;
+
+	cp_config_read_quietly(&c, value_of);
+	for (unsigned m = cp_mode_ops_first(); m < CP_MAIN_MODES; m = cp_mode_ops_after(m))
+		c.nofile[m] = c.path[m][0] && number_of("nofile");
+	if (!cp_config_any(&c) || length > FOR_MAX_NS)
+		return err;
+	if (!cp_api_change_begin())
+		return -EBUSY;
+	err = cp_mode_check_added(&c);
+	if (length)
+		call.until = cp_sys_clock_ns(CLOCK_MONOTONIC) + length;
+	if (!err)
+		cp_collect_run(cp_window_add, &call);
+	return cp_api_change_end(err ? err : call.result);
+}
+
+static int stop(void)
+{
+	int m = mode_of(CP_MAIN_MODES);
+	struct cp_window_call call = { .when = "at the stop", .discard = number_of("discard") };
+
+	if (m < 0)
+		return m;
+	if (!cp_load_relaxed(&cp_session.runs[m].running))
+		return -ESRCH;
+	if (cp_modes[m]->needs_thread && cp_modes[m]->needs_thread())
+		return -EOPNOTSUPP;
+	if (!cp_api_change_begin())
+		return -EBUSY;
+	call.mode = (enum cprof_mode)m;
+	cp_collect_run(cp_window_end_mode, &call);
+	return cp_api_change_end(call.result);
+}
+
+/* Returns whether FD is a file in memory: a write to it waits for nobody. */
+static bool is_in_memory(int fd)
+{
+	struct statfs fs;
+	struct stat st;
+
+	return fd >= 0 && !cp_sys4(SYS_newfstatat, fd, "", &st, AT_EMPTY_PATH) &&
+	       S_ISREG(st.st_mode) && !cp_sys2(SYS_fstatfs, fd, &fs) && fs.f_type == TMPFS_MAGIC;
+}
+
+static int dump(int fd)
+{
+	int m = mode_of(CP_MODES);
+	struct cp_memory_sink memory;
+	struct cp_window_call call = { .sink = &memory.sink };
+
+	if (m < 0 || !is_in_memory(fd))
+		return -EINVAL;
+	call.mode = (enum cprof_mode)m;
+	cp_sink_memory_open(&memory);
+	cp_collect_run(cp_window_dump, &call);
+	if (!call.result)
+		call.result = cp_fdwrite_all(fd, memory.data, memory.used, false);
+	cp_sink_memory_release(&memory);
+	return call.result;
+}
+
+void cp_control_answer_request(struct cp_control_message *m, int fd)
+{
+	int result;
+
+	read_values(m);
+	cp_control_message_reply(m, 0);
+	switch ((enum cp_control_request)m->request) {
+	case CP_CONTROL_STATUS: cp_collect_run(status, m); break;
+	case CP_CONTROL_START:
+		result = start();
+		cp_collect_run(status, m);
+		m->result = result;
+		break;
+	case CP_CONTROL_STOP:
+		cp_collect_run(status, m);
+		m->result = stop();
+		break;
+	case CP_CONTROL_DUMP: m->result = dump(fd); break;
+	default: m->result = -ENOSYS;
+	}
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What other processes may ask of the session, over the control socket (base/control.h). Runs in
+ * the collector. */
+#ifndef CP_SESSION_CONTROL_H
+#define CP_SESSION_CONTROL_H
+
+#include <stdbool.h>
+
+#include "base/control.h"
+
+/* Answers request M in place, with descriptor FD or -1. Without the collector's lock. */
+void cp_control_answer_request(struct cp_control_message *m, int fd);
+/* Returns whether there is to be a control socket; EARLY: the collector has just begun. */
+bool cp_control_wanted(bool early);
+
+#endif

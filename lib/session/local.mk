@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: BSD-3-Clause
+LIB_SOURCES += \
+	%D%/api.c \
+	%D%/api_change.c \
+	%D%/control.c \
+	%D%/fork_handlers.c \
+	%D%/gperftools.c \
+	%D%/label_api.c \
+	%D%/mode_check.c \
+	%D%/process.c \
+	%D%/runs.c \
+	%D%/session.c \
+	%D%/session_start.c \
+	%D%/signal_requests.c \
+	%D%/span_api.c \
+	%D%/window.c

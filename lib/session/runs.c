@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The runs of the session; see runs.h. */
+#include "session/runs.h"
+
+#include <errno.h>
+
+#include "collect/drain.h"
+#include "output/dump.h"
+#include "output/mode_ops.h"
+#include "sample/own_time.h"
+#include "settings/path.h"
+#include "session/session_state.h"
+#include "base/atomic.h"
+#include "base/text.h"
+
+struct cp_session cp_session;
+
+enum cprof_mode cp_runs_parent(unsigned m)
+{
+	return cp_modes[m]->parent;
+}
+
+bool cp_runs_wants(unsigned m)
+{
+	const struct cp_mode_ops *ops = cp_modes[m];
+
+	return ops && cp_session.config.path[ops->parent][0] &&
+	       (!ops->wanted || ops->wanted(&cp_session.config));
+}
+
+bool cp_runs_toggled(unsigned m)
+{
+	return cp_session.config.toggle_signal && cp_runs_parent(m) == cp_session.config.named_mode;
+}
+
+bool cp_runs_has_pid(unsigned m)
+{
+	const struct cp_mode_ops *parent = cp_modes[cp_runs_parent(m)];
+
+	return cp_session.config.use_pid ||
+	       (parent->has_pid && parent->has_pid(&cp_session.config));
+}
+
+/* Names M's files: the configured path; in toggle mode with a number for each window, as
+ * gperftools does. A companion's file is named after its parent's. */
+static int name_run(unsigned m)
+{
+	const char *path = cp_session.config.path[cp_runs_parent(m)];
+	struct cp_run *r = &cp_session.runs[m];
+	/* Static, because a fork child runs this on its own stack, which may be an alternate
+	 * stack. */
+	static char template[CP_PATH_MAX];
+	int err;
+
+	if (cp_runs_toggled(m))
+		cp_text_format(template, sizeof(template), "%s.%u", path, cp_session.windows);
+	else
+		cp_text_format(template, sizeof(template), "%s", path);
+	r->owner = cp_session.process_tree.owner && !cp_runs_has_pid(m);
+	r->sequence = cp_session.process_tree.sequence;
+	r->claimed = false;
+	r->nofile = cp_session.config.nofile[cp_runs_parent(m)];
+	err = cp_path_expand(r->path, sizeof(r->path), template, cp_session.process_tree.base,
+			     &cp_session.facts.path, &r->unique);
+	if (!err && cp_runs_parent(m) != m)
+		err = cp_path_infix(r->path, sizeof(r->path), r->path, r->ops->name);
+	return err;
+}
+
+static void begin(struct cp_run *r)
+{
+	cp_run_begin(r, &cp_session.modules);
+	if (!r->ops->view)
+		return;
+	r->rows = &cp_session.runs[r->ops->parent];
+	r->rows->has_view = true;
+}
+
+/* Releases R's rows after the last run that uses them has ended. */
+static void release(struct cp_run *r)
+{
+	struct cp_run *rows = r->rows;
+	bool shown = rows->running;
+
+	for (unsigned m = cp_mode_ops_first(); m < CP_MODES; m = cp_mode_ops_after(m))
+		shown |= cp_session.runs[m].running && cp_session.runs[m].rows == rows;
+	if (r != rows)
+		cp_run_release(r);
+	if (!shown)
+		cp_run_release(rows);
+}
+
+int cp_runs_begin(unsigned m)
+{
+	struct cp_run *r = &cp_session.runs[m];
+	int err;
+
+	r->ops = cp_modes[m];
+	r->mode = m;
+	/* The parent mode could not begin. */
+	if (r->ops->view && !cp_session.runs[r->ops->parent].running)
+		return -ECANCELED;
+	err = name_run(m);
+	if (err)
+		return err;
+	/* Records never belong to a view. A view's rows are those of its parent, which has just
+	 * begun. */
+	if (!r->ops->view)
+		cp_drain_forget(r, cp_session.runs, &cp_session.modules);
+	begin(r);
+	err = r->ops->start(r, &cp_session.config);
+	if (err < 0) {
+		release(r);
+		return err;
+	}
+	r->running = true;
+	return 0;
+}
+
+int cp_runs_end(unsigned m, const char *when)
+{
+	struct cp_run *r = &cp_session.runs[m];
+	int err;
+
+	if (!r->running)
+		return 0;
+	if (r->ops->stop)
+		r->ops->stop(r);
+	cp_drain_all(cp_session.runs, &cp_session.modules);
+	err = cp_dump_final(r, &cp_session.config, when);
+	r->running = false;
+	release(r);
+	return err;
+}
+
+void cp_runs_abandon(unsigned m)
+{
+	struct cp_run *r = &cp_session.runs[m];
+
+	if (r->ops->stop)
+		r->ops->stop(r);
+	r->running = false;
+	release(r);
+}
+
+bool cp_runs_any(void)
+{
+	for (unsigned m = cp_mode_ops_first(); m < CP_MODES; m = cp_mode_ops_after(m))
+		if (cp_load_relaxed(&cp_session.runs[m].running))
+			return true;
+	return false;
+}
+
+void cp_runs_fork_child(void)
+{
+	/* A thread that isn't in the child may have been changing the parent's data. So the data
+	 * is not released but left in place; its pages are shared with the parent until
+	 * written. */
+	cp_modules_init(&cp_session.modules);
+	cp_own_time_fork_child();
+	for (unsigned m = cp_mode_ops_first(); m < CP_MODES; m = cp_mode_ops_after(m)) {
+		struct cp_run *r = &cp_session.runs[m];
+
+		if (!r->running)
+			continue;
+		/* Without a name no file can be written; the error is reported at the write. */
+		if (name_run(m) < 0)
+			r->path[0] = '\0';
+		begin(r);
+		r->dumps = 0;
+	}
+}

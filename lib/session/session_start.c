@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Starts the session. Everything that a mode needs is checked before the first sample is taken.
+ * See session.h. */
+#include "session/session.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "host/profiled.h"
+#include "collect/collect.h"
+#include "unwind/dlclose_gate.h"
+#include "unwind/module_list.h"
+#include "unwind/unwinder_choice.h"
+#include "session/fork_handlers.h"
+#include "output/helper.h"
+#include "base/log.h"
+#include "host/fork_mark.h"
+#include "base/notes.h"
+#include "output/mode_ops.h"
+#include "settings/path.h"
+#include "host/real.h"
+#include "session/runs.h"
+#include "session/mode_check.h"
+#include "session/session_state.h"
+#include "session/signal_requests.h"
+#include "base/atomic.h"
+#include "sample/capture.h"
+#include "host/signal/deferred.h"
+#include "sample/ring.h"
+#include "base/sys.h"
+#include "base/text.h"
+#include "sample/ticks.h"
+#include "host/signals.h"
+#include "output/sink.h"
+#include "symbols/loader_maps.h"
+#include "unwind/module_list.h"
+#include "collect/threads.h"
+#include "session/window.h"
+
+/* Modes may be started from outside later, when there is no ordinary context. What the heap's needs
+ * is left out, because it takes long: a search of the program's file. */
+static bool may_be_added(unsigned m, const struct cp_config *c)
+{
+	return m != CPROF_HEAP && c->control != CP_CONTROL_OFF;
+}
+
+static void prepare_modes(const struct cp_config *c)
+{
+	for (unsigned m = cp_mode_ops_first(); m < CP_MAIN_MODES; m = cp_mode_ops_after(m))
+		if ((c->path[m][0] || may_be_added(m, c)) && cp_modes[m] && cp_modes[m]->prepare)
+			cp_modes[m]->prepare(c);
+}
+
+/* A ring is half full. */
+static void wake(void)
+{
+	cp_collect_request(CP_REQUEST_DRAIN);
+}
+
+static int choose_engine(void)
+{
+	cp_capture_settings.unwinder = cp_unwinder_choice_make(cp_session.config.unwind);
+	cp_capture_settings.max_depth = cp_session.config.max_depth;
+	cp_capture_settings.wake = wake;
+	cp_ring_configure(cp_session.config.max_depth);
+	return cp_capture_settings.unwinder ? 0 : -ENOSYS;
+}
+
+void cp_session_start_learn_tree(void)
+{
+	if (!cp_session.process_tree_known)
+		cp_process_tree_read(&cp_session.process_tree, environ);
+	cp_session.process_tree_known = true;
+}
+
+static void refuse(unsigned m, int err)
+{
+	if (m < CP_MAIN_MODES) {
+		cp_log("%s: no profile: %s: %s; %s", cp_config_variable(m),
+		       cp_session.config.path[m], cp_log_errno_text(err), cp_log_errno_advice(err));
+		cp_session.config.path[m][0] = '\0';
+	} else {
+		cp_log("no %s profile: %s; %s", cp_modes[m]->name, cp_log_errno_text(err),
+		       cp_log_errno_advice(err));
+	}
+}
+
+/* Check that every mode with a path can run. Returns 0, or the first mode's error. With EACH, a
+ * mode that can't run is reported and left out. */
+static int check_modes(bool each)
+{
+	int first = 0;
+
+	for (unsigned m = cp_mode_ops_first(); m < CP_MAIN_MODES; m = cp_mode_ops_after(m)) {
+		const char *path = cp_session.config.path[m];
+		int err = path[0] ? cp_mode_check_path(m, path) : 0;
+
+		first = first ? first : err;
+		if (err && each)
+			refuse(m, err);
+	}
+	return each && cp_config_any(&cp_session.config) ? 0 : first;
+}
+
+/* Returns whether valgrind runs the program, by looking for a function that valgrind preloads.
+ * Under valgrind, threads run one at a time, signals are delayed, and the profiler's reads of
+ * stacks are reported as errors of the program. */
+static bool runs_in_valgrind(void)
+{
+	return dlsym(RTLD_DEFAULT, "_vgnU_freeres") != NULL;
+}
+
+static int prepare(bool each)
+{
+	int err;
+
+	if (runs_in_valgrind()) {
+		if (each)
+			cp_log("no profile: valgrind runs the program");
+		return -EOPNOTSUPP;
+	}
+	cp_ticks_ask();
+	err = choose_engine();
+	if (!err)
+		err = cp_collect_init(&cp_session_in_collector);
+	if (err && each)
+		cp_log("no profile: %s; %s", cp_log_errno_text(err), cp_log_errno_advice(err));
+	if (err)
+		return err;
+	cp_sink_gzip_load();
+	cp_helper_prepare();
+	prepare_modes(&cp_session.config);
+	cp_process_info_read(&cp_session.facts);
+	cp_session_start_learn_tree();
+	return check_modes(each);
+}
+
+/* Returns whether no mode is on although one should be. */
+static bool began_nothing(const struct cp_window_call *call, bool each)
+{
+	return call->result && !(each && (cp_runs_any() || cp_session.config.toggle_signal));
+}
+
+/* Adds modes to a running session. Returns 0 or a negative errno. */
+static int add_modes(const struct cp_config *c)
+{
+	struct cp_window_call call = { .when = "at the start", .config = c };
+	int err = cp_mode_check_added(c);
+
+	if (err)
+		return err;
+	prepare_modes(c);
+	cp_collect_run(cp_window_add, &call);
+	return call.result;
+}
+
+/* Where /proc is not mounted, as in a chroot, the loader says which modules there are. */
+static void learn_modules(void)
+{
+	cp_loader_maps_clear();
+	if (cp_sys3(SYS_faccessat, AT_FDCWD, "/proc/thread-self/maps", R_OK) != -ENOENT)
+		return;
+	cp_module_list_of_libc(cp_loader_maps_add, NULL);
+	cp_notes_note(CP_NOTE_PROC,
+		      "/proc is not mounted: modules that were loaded after the start "
+		      "have no names, nor have threads");
+}
+
+int cp_session_start(const struct cp_config *c, bool each)
+{
+	struct cp_window_call call = { .when = "at the start", .failed = each ? refuse : NULL };
+	int err;
+
+	if (cp_profiled_is_ours())
+		return add_modes(c);
+	if (cp_profiled_active())
+		return -EALREADY;
+	cp_real_resolve();
+	cp_module_list_set_libc(CP_REAL(dl_iterate_phdr));
+	cp_mode_ops_set(cp_modes);
+	cp_config_copy(&cp_session.config, c);
+	cp_profiled_return();
+	cp_notes_begin(c->verbose);
+	learn_modules();
+	cp_threads_register();
+	err = prepare(each);
+	if (err)
+		return err;
+	cp_fork_handlers_install();
+	cp_dlclose_gate_unloaded = cp_mode_ops_unloaded;
+	cp_profiled_begin();
+	cp_fork_mark_set();
+	cp_session.next_checkpoint = UINT64_MAX;
+	cp_profiled_set_active(true);
+	cp_signals_install(c, &cp_signal_requests_work);
+	cp_deferred_import_mask();
+	cp_collect_run(cp_window_begin, &call);
+	if (began_nothing(&call, each)) {
+		cp_collect_run(cp_window_abandon, NULL);
+		cp_signals_remove();
+		cp_profiled_set_active(false);
+		return call.result;
+	}
+	for (unsigned m = cp_mode_ops_first(); m < CP_MAIN_MODES; m = cp_mode_ops_after(m))
+		if (cp_session.runs[m].running && cp_modes[m]->started)
+			cp_modes[m]->started();
+	cp_collect_thread_start();
+	return 0;
+}
+
+void cp_session_start_idle(void)
+{
+	static struct cp_config c;
+
+	if (cp_session.config.control != CP_CONTROL_ON || cp_profiled_active() ||
+	    cp_profiled_retired())
+		return;
+	cp_config_copy(&c, &cp_session.config);
+	c.dump_signal = c.toggle_signal = c.heap_signal = 0;
+	for (unsigned m = cp_mode_ops_first(); m < CP_MAIN_MODES; m = cp_mode_ops_after(m))
+		c.path[m][0] = '\0';
+	cp_session_start(&c, false);
+}

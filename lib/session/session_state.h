@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The state of the profiler; private to session.c, session_start.c, runs.c, window.c and
+ * process.c. */
+#ifndef CP_SESSION_STATE_H
+#define CP_SESSION_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "settings/config.h"
+#include "settings/process_info.h"
+#include "host/process_tree.h"
+#include "output/run.h"
+
+struct cp_session {
+	struct cp_config config;
+	struct cp_process_tree process_tree;
+	struct cp_process_info facts;
+	struct cp_modules modules; /* shared by all runs */
+	struct cp_run runs[CP_MODES];
+	bool process_tree_known;
+	bool finished; /* the helper has the files: they aren't written again */
+	/* CPUPROFILE and the other variables as the process's descendants have them; NULL = not
+	 * set */
+	const char *shared[CP_MAIN_MODES];
+	unsigned windows; /* how often the session was toggled on */
+	/* LEAVING: threads on their way into execve or out of the process. They end the collector
+	 * wherever it is, so the collector begins no file meanwhile. PUT_OFF: the requests that
+	 * came meanwhile; they are served if the process goes on. */
+	uint32_t leaving, put_off;
+	uint64_t until[CP_MAIN_MODES]; /* monotonic ns: a mode ends then; 0 = it doesn't */
+	uint64_t next_checkpoint;      /* monotonic ns; UINT64_MAX = none */
+};
+
+extern struct cp_session cp_session; /* runs.c */
+
+/* For cp_collect_init. */
+struct cp_collect_work;
+extern const struct cp_collect_work cp_session_in_collector; /* session.c */
+
+#endif

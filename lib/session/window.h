@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The time in which samples are taken: one window from start to stop, or several if a signal
+ * toggles. session.c and process.c run these functions under the collector's lock.
+ *
+ * Each function is for cp_collect_run, which holds the lock. ARG is a struct cp_window_call.
+ */
+#ifndef CP_WINDOW_H
+#define CP_WINDOW_H
+
+#include <stdbool.h>
+
+#include "collect/collect.h"
+#include "sample/mode.h"
+#include "output/sink.h"
+
+struct cp_helper;
+
+struct cp_window_call {
+	const char *when; /* "at exit", for messages; for a numbered dump: the reason, or NULL */
+	enum cprof_mode mode; /* for a dump to PATH or SINK */
+	const char *path;     /* for a dump, or NULL */
+	struct cp_sink *sink; /* for a dump, or NULL */
+	bool only_with_samples;
+	bool as_text;			/* for a dump of the heap to SINK */
+	uint32_t modes;			/* for a numbered dump: CP_REQUEST_DUMP_OF */
+	const struct cp_config *config; /* the modes to add */
+	uint64_t until;			/* for the modes to add; see struct cp_session */
+	bool late;			/* the modes to add are started from outside */
+	bool discard;			/* a mode to end leaves no file */
+	struct cprof_stats *stats;
+	void (*failed)(unsigned mode, int err); /* a mode could not begin; NULL: see RESULT */
+	struct cp_helper *helper;		/* out: the helper that was started, or NULL */
+	int result;				/* out: 0 or the first negative errno */
+};
+
+/* Begins every mode that is wanted, except the modes that a signal begins. */
+void cp_window_begin(void *arg);
+/* Begins the modes that CONFIG names, all or none. */
+void cp_window_add(void *arg);
+/* Ends MODE and its companions, and writes their files. */
+void cp_window_end_mode(void *arg);
+/* Ends all modes, writes the files, and drops the collected samples. */
+void cp_window_end(void *arg);
+/* Ends without writing a file, after a start that failed half-way. ARG is not used. */
+void cp_window_abandon(void *arg);
+/* Writes the files at the runs' own paths, after serving the toggles that were requested of the
+ * collector. */
+void cp_window_write(void *arg);
+/* The same at the end of the process; also starts the helper on the files that were written. */
+void cp_window_finish(void *arg);
+/* At the end of the process: serves the dump requests that the collector no longer serves. ARG is
+ * not used. */
+void cp_window_asked(void *arg);
+/* Writes MODE to PATH or SINK, or all modes to the next number. -ESRCH if no mode is on. */
+void cp_window_dump(void *arg);
+/* Drains the rings. ARG is not used. */
+void cp_window_drain(void *arg);
+/* Drains the rings and records which modules are loaded. ARG: uint64_t, of cp_module_diff_loads. */
+void cp_window_drain_unloading(void *arg);
+/* Copies the statistics of MODE's open window, or of its last one, into STATS. */
+void cp_window_stats(void *arg);
+
+/* The toggle signal came: it counts when the collector is next asked to toggle. Any context. */
+void cp_window_note_toggle(void);
+/* In a fork child: the parent's toggles don't count. */
+void cp_window_forget_toggles(void);
+
+/* In a fork child, without the lock: gives every run an empty window under the child's name. */
+void cp_window_fork_child(void);
+
+/* The session's work in the collector; see struct cp_collect_work. */
+void cp_window_serve(uint32_t requests);
+uint64_t cp_window_due(void);
+
+#endif

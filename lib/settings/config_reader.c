@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Reads single settings; see config_reader.h. */
+#include "settings/config_reader.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "settings/config_values.h"
+
+#define SIGNAL_VALUES                                                                              \
+	"a signal's name or number (not KILL, STOP, PROF, ABRT, a fault's, or one that libc "      \
+	"keeps) or none"
+
+const char *cp_config_reader_get(const struct cp_config_reader *r, const char *key)
+{
+	const char *value = r->name(key);
+
+	return value && *value ? value : NULL;
+}
+
+void cp_config_reader_say(const struct cp_config_reader *r, const char *key, const char *value,
+			  const char *accepted, const char *used)
+{
+	char shown[64];
+	size_t n;
+
+	if (r->quiet)
+		return;
+	for (n = 0; n < sizeof(shown) - 4 && value[n]; n++)
+		shown[n] = value[n] >= ' ' && value[n] != 127 ? value[n] : '?';
+	cp_text_format(shown + n, sizeof(shown) - n, "%s", value[n] ? "..." : "");
+	cp_log("%s=%s: accepted is %s; using %s", key, shown, accepted, used);
+}
+
+/* Writes "1 to 10000 samples per CPU second" or "timer, perf or itimer"; for other kinds, the row's
+ * own text. */
+static const char *accepted(const struct cp_config_row *row, char *to, size_t size)
+{
+	unsigned count = 0;
+	size_t n = 0;
+
+	switch (row->kind) {
+	case CP_CONFIG_SIGNAL: return SIGNAL_VALUES;
+	case CP_CONFIG_SWITCH: return "0 or 1, no or yes, off or on";
+	case CP_CONFIG_NUMBER:
+		cp_text_format(to, size, "%u %s %u%s%s", (unsigned)row->min,
+			       row->max - row->min == 1 ? "or" : "to", (unsigned)row->max,
+			       row->accepted ? " " : "", row->accepted ? row->accepted : "");
+		return to;
+	case CP_CONFIG_CHOICE:
+		while (count < CP_CONFIG_NAMES && row->names[count])
+			count++;
+		for (unsigned i = 0; i < count; i++) {
+			cp_text_format(to + n, size - n, "%s%s",
+				       !i		? ""
+				       : i + 1 == count ? " or "
+							: ", ",
+				       row->names[i]);
+			n += strlen(to + n);
+		}
+		return to;
+	default: return row->accepted;
+	}
+}
+
+/* A field of each kind. */
+union field {
+	unsigned number;
+	uint64_t big;
+	bool on;
+	int sig;
+};
+
+static size_t size_of(const struct cp_config_row *row)
+{
+	switch (row->kind) {
+	case CP_CONFIG_TEXT: return CP_CONFIG_TEXT_SIZE;
+	case CP_CONFIG_SIZE:
+	case CP_CONFIG_DURATION: return sizeof(uint64_t);
+	case CP_CONFIG_SWITCH: return sizeof(bool);
+	default: return sizeof(unsigned);
+	}
+}
+
+/* Moves N, which was read with ERR, into ROW's range. Returns whether it was outside. */
+static bool limit(const struct cp_config_row *row, int err, uint64_t *n, uint64_t before)
+{
+	bool off = row->kind == CP_CONFIG_DURATION && !*n;
+
+	if (!err && (off || (*n >= row->min && *n <= row->max)))
+		return false;
+	if (err == -EINVAL)
+		*n = before;
+	else
+		*n = !err && *n < row->min ? row->min : row->max;
+	return true;
+}
+
+/* Parses VALUE for ROW into F, which holds the previous value. Returns whether VALUE is bad; F is
+ * then the value used instead. */
+static bool parse(const struct cp_config_row *row, const char *value, union field *f)
+{
+	uint64_t n = 0;
+	unsigned count = 0;
+	bool bad;
+
+	switch (row->kind) {
+	case CP_CONFIG_NUMBER:
+		bad = limit(row, cp_config_values_number(value, &n), &n, f->number);
+		f->number = (unsigned)n;
+		return bad;
+	case CP_CONFIG_SIZE:
+		bad = limit(row, cp_config_values_size(value, &n), &n, f->big);
+		f->big = n;
+		return bad;
+	case CP_CONFIG_DURATION:
+		bad = limit(row, cp_config_values_duration(value, &n), &n, f->big);
+		f->big = n;
+		return bad;
+	case CP_CONFIG_SWITCH: return cp_config_values_bool(value, &f->on) != 0;
+	case CP_CONFIG_SIGNAL: return cp_config_values_signal(value, &f->sig) != 0;
+	case CP_CONFIG_CHOICE:
+		while (count < CP_CONFIG_NAMES && row->names[count])
+			count++;
+		return cp_config_values_choice(value, row->names, count, &f->number) != 0;
+	default: return true;
+	}
+}
+
+/* Writes F as a person would. */
+static void show(const struct cp_config_row *row, const union field *f, char *to, size_t size)
+{
+	switch (row->kind) {
+	case CP_CONFIG_NUMBER: cp_text_format(to, size, "%u", f->number); break;
+	case CP_CONFIG_SIZE: cp_text_format(to, size, "%lu", (unsigned long)f->big); break;
+	case CP_CONFIG_DURATION: cp_config_values_duration_text(f->big, to, size); break;
+	case CP_CONFIG_SWITCH: cp_text_format(to, size, "%u", f->on); break;
+	case CP_CONFIG_SIGNAL: cp_config_values_signal_text(f->sig, to, size); break;
+	case CP_CONFIG_CHOICE: cp_text_format(to, size, "%s", row->names[f->number]); break;
+	default: cp_text_format(to, size, "%s", row->otherwise);
+	}
+}
+
+bool cp_config_reader_copy(const char *value, char *to, size_t size)
+{
+	size_t n = strlen(value);
+
+	if (n >= size)
+		return false;
+	memcpy(to, value, n + 1);
+	return true;
+}
+
+static void read_text(const struct cp_config_reader *r, const struct cp_config_row *row,
+		      const char *value, char *to)
+{
+	if ((!row->is_good || row->is_good(value)) &&
+	    cp_config_reader_copy(value, to, CP_CONFIG_TEXT_SIZE))
+		return;
+	memcpy(to, row->instead, strlen(row->instead) + 1);
+	cp_config_reader_say(r, row->variable, value, row->accepted, row->otherwise);
+}
+
+void cp_config_reader_read(const struct cp_config_reader *r, const struct cp_config_row *row,
+			   void *in)
+{
+	const char *value = cp_config_reader_get(r, row->variable);
+	char *at = (char *)in + row->at, used[24], range[64];
+	union field f = { .big = 0 };
+	bool bad;
+
+	if (!value)
+		return;
+	if (row->kind == CP_CONFIG_TEXT) {
+		read_text(r, row, value, at);
+		return;
+	}
+	memcpy(&f, at, size_of(row));
+	bad = parse(row, value, &f);
+	memcpy(at, &f, size_of(row));
+	if (!bad)
+		return;
+	show(row, &f, used, sizeof(used));
+	cp_config_reader_say(r, row->variable, value, accepted(row, range, sizeof(range)), used);
+}
+
+void cp_config_reader_default(const struct cp_config_row *row, void *in)
+{
+	union field f = { .big = 0 };
+
+	if (!row->standard)
+		return;
+	parse(row, row->standard, &f);
+	memcpy((char *)in + row->at, &f, size_of(row));
+}
+
+bool cp_config_reader_switch(const struct cp_config_reader *r, const char *key)
+{
+	const struct cp_config_row row = { .variable = key, .kind = CP_CONFIG_SWITCH };
+	const char *value = cp_config_reader_get(r, key);
+	union field f = { .big = 0 };
+	char none[1];
+
+	if (value && parse(&row, value, &f))
+		cp_config_reader_say(r, key, value, accepted(&row, none, sizeof(none)), "0");
+	return f.on;
+}

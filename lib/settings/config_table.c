@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The table of settings that belong to no mode, and the modes' tables; see config_table.h.
+ */
+#include "settings/config_table.h"
+
+#include "settings/config_rows.h"
+#include "settings/config_values.h"
+
+#define CP_CONFIG_IN struct cp_config
+#define GLOBS "a list of globs of up to 1023 bytes"
+
+/* clang-format off */
+const struct cp_config_row cp_config_table[] = {
+	SWITCH("CPUPROFILE_USE_PID", use_pid, "0"),
+	NUMBER("CPROF_MAX_DEPTH", max_depth, "512", 1, 4096, "frames"),
+	CHOICE("CPROF_UNWIND", unwind, "auto", "auto", "fp", "dwarf", "libunwind"),
+	CHOICE("CPROF_SYMBOLIZE", symbolize, "full", "none", "names", "full"),
+	DURATION("CPROF_CHECKPOINT", checkpoint_ns, "60s", CP_CONFIG_DUMP_MIN, CP_CONFIG_DUMP_MAX,
+		 "a duration as 30s, 1.5m or 500ms (10ms to 8760h), seconds, or 0 for off"),
+	SIGNAL("CPROF_SIGNAL", dump_signal, "USR2"),
+	SIGNAL("CPUPROFILESIGNAL", toggle_signal, NULL),
+	SIGNAL("HEAPPROFILESIGNAL", heap_signal, NULL),
+	CHOICE("CPROF_CONTROL", control, "auto", "auto", "on", "off"),
+	SWITCH("CPROF_FOLLOW", follow, "1"),
+	NUMBER("CPROF_VERBOSE", verbose, "0", 0, 1, NULL),
+	TEXT("CPROF_ONLY", only, GLOBS, "all programs", ""),
+	TEXT("CPROF_LABELS", labels, "key=value,key=value of up to 1023 bytes", "no labels", "",
+	     .is_good = cp_config_values_are_labels),
+	/* The user meant to keep some labels out, so no labels are safer than all. */
+	TEXT("CPROF_LABEL_KEYS", label_keys, GLOBS, "no labels of the program's", ","),
+};
+/* clang-format on */
+
+const size_t cp_config_table_size = sizeof(cp_config_table) / sizeof(*cp_config_table);
+
+static struct {
+	const char *name;
+	const struct cp_config_mode *settings;
+} modes[CP_MAIN_MODES];
+
+void cp_config_table_add(unsigned m, const char *name, const struct cp_config_mode *mode)
+{
+	modes[m].name = name;
+	modes[m].settings = mode;
+}
+
+const struct cp_config_mode *cp_config_table_mode(unsigned m)
+{
+	return modes[m].settings;
+}
+
+const char *cp_config_table_name(unsigned m)
+{
+	return modes[m].name;
+}
+
+const struct cp_config_row *cp_config_table_at(size_t i)
+{
+	if (i < cp_config_table_size)
+		return &cp_config_table[i];
+	i -= cp_config_table_size;
+	for (unsigned m = 0; m < CP_MAIN_MODES; m++) {
+		size_t count = modes[m].settings ? modes[m].settings->count : 0;
+
+		if (i < count)
+			return &modes[m].settings->rows[i];
+		i -= count;
+	}
+	return NULL;
+}

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One streaming pass over a symbol table; see symtab.h.
+ *
+ * A symbol with a size names the addresses that it covers. A symbol without a size (assembly, crt
+ * code) reaches to the next symbol or the end of its section, but names only addresses that no
+ * sized symbol covers.
+ */
+#include "symbols/symtab.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/sort.h"
+#include "base/text.h"
+
+#define CHUNK 512 /* symbols read at once: three pages */
+/* Parts of the address range, to find a target quickly. */
+#define PARTS 1024u
+#define FEW 4u		   /* in a part: searched linearly */
+#define LONGEST_NAME 16384 /* longer names are cut; cp_demangle accepts none longer */
+#define TIE_NAME_MAX 512   /* of two aliases, this much is compared */
+/* Steps allowed per symbol and target: nested functions are a few deep at most, so only a table
+ * made to be slow exceeds the limit. */
+#define STEPS 64
+
+struct scan {
+	const struct cp_elf *e;
+	const struct cp_elf_symtab *t;
+	struct cp_symtab_target *targets;
+	size_t n;
+	uint64_t steps;
+	unsigned shift;		   /* shifts the distance from the first target, to get its part */
+	uint32_t first[PARTS + 1]; /* for each part: its first target, or the first one after it */
+	Elf64_Sym chunk[CHUNK];
+	char name[2][LONGEST_NAME];
+};
+
+static long read_name(struct scan *s, uint32_t name, char *to, size_t room)
+{
+	return cp_elf_read_string(s->e, s->t->names_off + name, s->t->names_off + s->t->names_size,
+				  to, room);
+}
+
+static void divide(struct scan *s)
+{
+	uint64_t low = s->n ? s->targets[0].vaddr : 0, part = 0;
+
+	while (s->n && (s->targets[s->n - 1].vaddr - low) >> s->shift >= PARTS)
+		s->shift++;
+	for (size_t i = 0; i < s->n; i++)
+		for (; part <= (s->targets[i].vaddr - low) >> s->shift; part++)
+			s->first[part] = (uint32_t)i;
+	for (; part <= PARTS; part++)
+		s->first[part] = (uint32_t)s->n;
+}
+
+/* Returns the first target at or above VADDR. Called for every symbol. There are few targets
+ * compared with symbols, so most parts contain none or one. */
+static inline size_t first_at(const struct scan *s, uint64_t vaddr)
+{
+	uint64_t part;
+	uint32_t at, end;
+
+	if (!s->n || vaddr <= s->targets[0].vaddr)
+		return 0;
+	part = (vaddr - s->targets[0].vaddr) >> s->shift;
+	if (part >= PARTS)
+		return s->n;
+	at = s->first[part];
+	end = s->first[part + 1];
+	if (end - at > FEW)
+		return at + cp_sort_first(s->targets + at, end - at, sizeof(*s->targets), vaddr);
+	while (at < end && s->targets[at].vaddr < vaddr)
+		at++;
+	return at;
+}
+
+#define RANK_WEAK 2
+#define RANK_GLOBAL 3
+
+/* Functions rank before symbols without a type; then global, weak, local. 0: doesn't name code. */
+static uint8_t rank_of(const struct scan *s, const Elf64_Sym *sym)
+{
+	unsigned bind = ELF64_ST_BIND(sym->st_info);
+	uint8_t rank = bind == STB_LOCAL ? 1 : bind == STB_WEAK ? RANK_WEAK : RANK_GLOBAL;
+
+	if (sym->st_shndx == SHN_UNDEF || !sym->st_name)
+		return 0;
+	switch (ELF64_ST_TYPE(sym->st_info)) {
+	case STT_FUNC:
+	case STT_GNU_IFUNC: return rank + 4;
+	case STT_NOTYPE: return cp_elf_code_at(s->e, sym->st_value) ? rank : 0;
+	default: return 0;
+	}
+}
+
+/* glibc's internal aliases (__GI_memcpy) are the last choice. The vdso's clock_gettime is a weak
+ * alias, too; its global name, as on aarch64, tells it from libc's function that calls it. */
+static size_t leading_underscores(const char *s)
+{
+	if (cp_text_begins(s, "__GI_"))
+		return SIZE_MAX;
+	return cp_text_begins(s, "__vdso_") || cp_text_begins(s, "__kernel_") ? 0 : strspn(s, "_");
+}
+
+/* Of two aliases, prefer the one that people write (fewest leading underscores): pthread_mutex_lock
+ * of old libcs is weak, like most of the names of POSIX, and __pthread_mutex_lock global. Then
+ * binding; then an arbitrary but stable choice. */
+static bool reads_better(struct scan *s, const struct cp_symtab_entry *x,
+			 const struct cp_symtab_entry *than)
+{
+	char *a = s->name[0], *b = s->name[1];
+	size_t ua, ub;
+
+	if (x->name == than->name || read_name(s, x->name, a, TIE_NAME_MAX) < 0)
+		return false;
+	if (read_name(s, than->name, b, TIE_NAME_MAX) < 0)
+		return true;
+	ua = leading_underscores(a);
+	ub = leading_underscores(b);
+	if (ua != ub)
+		return ua < ub;
+	return x->rank != than->rank ? x->rank > than->rank : strcmp(a, b) < 0;
+}
+
+static bool is_local(const struct cp_symtab_entry *a)
+{
+	return (a->rank & 3) < RANK_WEAK;
+}
+
+/* Compare kind first, then the start (the highest is the innermost); local symbols come last; then
+ * the name. */
+static bool better_cover(struct scan *s, const struct cp_symtab_entry *a,
+			 const struct cp_symtab_entry *b)
+{
+	if ((a->rank & 4) != (b->rank & 4))
+		return a->rank & 4;
+	if (a->value != b->value)
+		return a->value > b->value;
+	if (is_local(a) != is_local(b))
+		return is_local(b);
+	return reads_better(s, a, b);
+}
+
+/* Does the symbol mark a place instead of code: aarch64's mapping symbols ($x, $d), annobin's
+ * marks? A symbol whose name can't be read counts as code; otherwise the symbol below would reach
+ * over it. */
+static bool marks_a_place(struct scan *s, const struct cp_symtab_entry *a)
+{
+	char *name = s->name[0];
+	long len;
+
+	if (a->rank & 4)
+		return false;
+	len = read_name(s, a->name, name, TIE_NAME_MAX);
+	if (len <= 0)
+		return !len;
+	return name[0] == '$' || !strncmp(name, ".annobin", 8) || !strncmp(name, ".L", 2);
+}
+
+/* A sized symbol at the same start hides an unsized one: the bytes after its end are padding. */
+static bool better_below(struct scan *s, const struct cp_symtab_entry *a,
+			 const struct cp_symtab_entry *b)
+{
+	if (a->value != b->value)
+		return a->value > b->value;
+	if (a->sized != b->sized)
+		return a->sized;
+	return !a->sized && better_cover(s, a, b);
+}
+
+static void offer_cover(struct scan *s, const struct cp_symtab_entry *a, size_t i, uint64_t size)
+{
+	for (; i < s->n && s->targets[i].vaddr - a->value < size && s->steps; i++, s->steps--)
+		if (!s->targets[i].cover.rank || better_cover(s, a, &s->targets[i].cover))
+			s->targets[i].cover = *a;
+}
+
+/* Can the symbol be skipped? Most symbols cover no target, and are further below the next target
+ * than the best symbol so far. */
+static inline bool is_for_nobody(const struct cp_symtab_target *next, const Elf64_Sym *sym)
+{
+	return next->vaddr - sym->st_value >= sym->st_size && next->below.rank &&
+	       sym->st_value < next->below.value;
+}
+
+static inline void consider(struct scan *s, const Elf64_Sym *sym)
+{
+	struct cp_symtab_entry a = { sym->st_value, sym->st_name, 0, sym->st_size != 0 };
+	size_t i = first_at(s, a.value);
+	struct cp_symtab_entry *below;
+
+	if (i == s->n || is_for_nobody(&s->targets[i], sym))
+		return;
+	a.rank = rank_of(s, sym);
+	if (!a.rank)
+		return;
+	offer_cover(s, &a, i, sym->st_size);
+	below = &s->targets[i].below;
+	if ((!below->rank || better_below(s, &a, below)) && !marks_a_place(s, &a))
+		*below = a;
+}
+
+static int read_all(struct scan *s)
+{
+	uint64_t part;
+
+	s->steps = STEPS * (s->t->count + s->n);
+	for (uint64_t i = 0; i < s->t->count && s->steps; i += part) {
+		int r;
+
+		part = s->t->count - i < CHUNK ? s->t->count - i : CHUNK;
+		r = cp_elf_read(s->e, s->t->off + i * sizeof(Elf64_Sym), s->chunk,
+				part * sizeof(Elf64_Sym));
+		if (r)
+			return r;
+		for (uint64_t k = 0; k < part; k++)
+			consider(s, &s->chunk[k]);
+	}
+	return 0;
+}
+
+/* Copy the name to *TEXT without its version ("@@V1"); NULL if it can't be read. */
+static int keep_name(struct scan *s, uint32_t name, struct cp_arena *names, const char **text)
+{
+	char *read = s->name[0];
+	long len = read_name(s, name, read, LONGEST_NAME);
+	const char *at = len > 1 ? memchr(read + 1, '@', (size_t)len - 1) : NULL;
+
+	*text = NULL;
+	if (len <= 0)
+		return 0;
+	*text = cp_arena_text(names, read, at ? (size_t)(at - read) : (size_t)len);
+	return *text ? 0 : -ENOMEM;
+}
+
+/* Returns the symbol for target I: its cover, or the unsized symbol that starts last below it. */
+static const struct cp_symtab_entry *winner(const struct scan *s, size_t i,
+					    const struct cp_symtab_entry *below)
+{
+	const struct cp_symtab_target *t = &s->targets[i];
+	const struct cp_elf_range *code;
+
+	if (t->cover.rank)
+		return &t->cover;
+	if (!below->rank || below->sized)
+		return NULL;
+	code = cp_elf_code_at(s->e, below->value);
+	return code && t->vaddr < code->end ? below : NULL;
+}
+
+static int name_targets(struct scan *s, struct cp_arena *names)
+{
+	struct cp_symtab_entry below = { 0 }, last = { 0 };
+	const struct cp_symtab_entry *w;
+	const char *name = NULL;
+
+	for (size_t i = 0; i < s->n; i++) {
+		struct cp_symbol_query *q = s->targets[i].query;
+
+		if (s->targets[i].below.rank)
+			below = s->targets[i].below;
+		w = winner(s, i, &below);
+		if (!w)
+			continue;
+		/* Targets are sorted by address, so those of one function are adjacent. */
+		if (w->name != last.name && keep_name(s, w->name, names, &name))
+			return -ENOMEM;
+		last = *w;
+		q->name = name;
+		q->start = w->value;
+	}
+	return 0;
+}
+
+int cp_symtab_pass(const struct cp_elf *e, const struct cp_elf_symtab *t,
+		   struct cp_symtab_target *targets, size_t n, struct cp_arena *names)
+{
+	/* The collector's stack has room for this, and its touched pages serve the next table, too.
+	 */
+	struct scan s;
+	int r;
+
+	s.e = e;
+	s.t = t;
+	s.targets = targets;
+	s.n = n;
+	s.shift = 0;
+	for (size_t i = 0; i < n; i++)
+		targets[i].cover = targets[i].below = (struct cp_symtab_entry){ 0 };
+	divide(&s);
+	r = read_all(&s);
+	return r ? r : name_targets(&s, names);
+}

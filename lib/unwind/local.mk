@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: BSD-3-Clause
+LIB_SOURCES += \
+	%D%/cfi_build.c \
+	%D%/cfi_modules.c \
+	%D%/cfi_poll.c \
+	%D%/unwinder_choice.c \
+	%D%/dlclose_gate.c \
+	%D%/libunwind_private.c \
+	%D%/module_list.c \
+	%D%/module_diff.c \
+	%D%/unwinders.c
+SIGSAFE_SOURCES += \
+	%D%/guess/cfi_forward.c \
+	%D%/guess/cfi_code.c \
+	%D%/guess/cfi_guess.c \
+	%D%/guess/cfi_insn.c \
+	%D%/guess/cfi_epilogue.c \
+	%D%/guess/cfi_quirks.c \
+	%D%/signal/cfi_base.c \
+	%D%/signal/cfi_expr.c \
+	%D%/signal/cfi_module.c \
+	%D%/signal/cfi_row.c \
+	%D%/signal/cfi_step.c \
+	%D%/signal/cfi_table.c \
+	%D%/signal/rules.c \
+	%D%/signal/rules_learn.c \
+	%D%/signal/unwind_dwarf.c \
+	%D%/signal/unwind_fp.c \
+	%D%/signal/unwind_libunwind.c

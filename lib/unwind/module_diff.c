@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Compares the modules before and after a dlclose; see module_diff.h. */
+#include "unwind/module_diff.h"
+
+#include <link.h>
+#include <stddef.h>
+
+#include "unwind/module_list.h"
+#include "base/sys.h"
+
+/* Reserves address space only: pages that aren't written take no memory. */
+#define MODULES 8192u
+
+struct range {
+	uint64_t low, high; /* addresses of its segments: [low, high) */
+	bool stays;
+};
+
+struct cp_module_diff {
+	uint64_t adds, subs; /* the loader's counts of modules ever loaded and unloaded, in all
+				namespaces */
+	unsigned count;
+	bool full;
+	struct range modules[MODULES];
+};
+
+static void add_segment(struct range *r, uint64_t low, uint64_t high)
+{
+	r->low = low < r->low ? low : r->low;
+	r->high = high > r->high ? high : r->high;
+}
+
+static struct range range_of(const struct dl_phdr_info *info)
+{
+	struct range r = { .low = UINT64_MAX };
+
+	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		uint64_t at = info->dlpi_addr + p->p_vaddr;
+
+		if (p->p_type == PT_LOAD)
+			add_segment(&r, at, at + p->p_memsz);
+	}
+	return r;
+}
+
+static int list(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct cp_module_diff *u = arg;
+
+	(void)size;
+	u->adds = info->dlpi_adds;
+	u->subs = info->dlpi_subs;
+	u->full = u->count == MODULES;
+	if (u->full)
+		return 1;
+	u->modules[u->count++] = range_of(info);
+	return 0;
+}
+
+struct cp_module_diff *cp_module_diff_before(void)
+{
+	struct cp_module_diff *u = cp_sys_map(sizeof(*u));
+
+	if (!u)
+		return NULL;
+	cp_module_list(list, u);
+	if (!u->full)
+		return u;
+	cp_sys_unmap(u, sizeof(*u));
+	return NULL;
+}
+
+struct second {
+	struct cp_module_diff *u;
+	uint64_t adds, subs;
+	unsigned at; /* index in the list, which keeps its order */
+};
+
+static int mark(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct second *s = arg;
+	struct range now = range_of(info);
+
+	(void)size;
+	s->adds = info->dlpi_adds;
+	s->subs = info->dlpi_subs;
+	while (s->at < s->u->count && s->u->modules[s->at].low != now.low)
+		s->at++;
+	if (s->at < s->u->count)
+		s->u->modules[s->at].stays = true;
+	return 0;
+}
+
+static int counters(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct second *s = arg;
+
+	(void)size;
+	s->adds = info->dlpi_adds;
+	s->subs = info->dlpi_subs;
+	return 1;
+}
+
+uint64_t cp_module_diff_loads(void)
+{
+	struct second now = { 0 };
+
+	cp_module_list_of_libc(counters, &now);
+	return now.adds;
+}
+
+/* Is the list libc's? Some programs have a list of their own, which may be outdated. */
+static bool is_libcs(const struct second *s)
+{
+	struct second now = { 0 };
+
+	cp_module_list_of_libc(counters, &now);
+	return now.adds == s->adds && now.subs == s->subs;
+}
+
+/* As long as no module was loaded, a place in the list holds the same module or none. */
+bool cp_module_diff_each(struct cp_module_diff *u, void (*unloaded)(uint64_t low, uint64_t high))
+{
+	struct second s = { .u = u };
+	uint64_t found = 0;
+	bool all;
+
+	if (!u)
+		return false;
+	cp_module_list(mark, &s);
+	for (unsigned i = 0; i < u->count; i++)
+		if (!u->modules[i].stays) {
+			unloaded(u->modules[i].low, u->modules[i].high);
+			found++;
+		}
+	all = s.adds == u->adds && s.subs - u->subs == found && is_libcs(&s);
+	cp_sys_unmap(u, sizeof(*u));
+	return all;
+}

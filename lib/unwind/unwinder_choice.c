@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Chooses an unwinder; see unwinder_choice.h. */
+#include "unwind/unwinder_choice.h"
+
+#include "cp-build.h"
+#include "base/log.h"
+
+/* By quality: our own CFI reader takes no lock and needs no library; libunwind's stacks are as
+ * complete but slow; frame pointers always work. */
+static const struct cp_unwinder *const by_quality[] = {
+	&cp_unwinder_dwarf,
+#ifdef HAVE_LIBUNWIND
+	&cp_unwinder_libunwind,
+#endif
+	&cp_unwinder_fp,
+};
+
+static const struct cp_unwinder *wish(enum cp_unwind_choice choice)
+{
+	switch (choice) {
+	case CP_UNWIND_FP: return &cp_unwinder_fp;
+	case CP_UNWIND_DWARF: return &cp_unwinder_dwarf;
+#ifdef HAVE_LIBUNWIND
+	case CP_UNWIND_LIBUNWIND: return &cp_unwinder_libunwind;
+#endif
+	default: return NULL;
+	}
+}
+
+static int prepare(const struct cp_unwinder *u)
+{
+	return u->prepare ? u->prepare() : 0;
+}
+
+const struct cp_unwinder *cp_unwinder_choice_make(enum cp_unwind_choice choice)
+{
+	const struct cp_unwinder *u = wish(choice);
+	int err = u ? prepare(u) : 0;
+
+	if (u && !err)
+		return u;
+	if (choice != CP_UNWIND_AUTO)
+		cp_log("CPROF_UNWIND: %s can't be used here (%s); auto is used instead",
+		       u ? u->name : "libunwind", u ? cp_log_errno_text(err) : "not built in");
+	for (size_t i = 0; i < sizeof(by_quality) / sizeof(*by_quality); i++)
+		if (prepare(by_quality[i]) == 0)
+			return by_quality[i];
+	return NULL;
+}

@@ -1,0 +1,73 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# cprof record: a window of a process in modes that are off, which are off again afterwards and leave no file, and of a
+# mode that is on, without what was before.
+. "$srcdir/tests/lib/e2e.sh"
+. "$srcdir/tests/lib/control.sh"
+cd "$work"
+
+record() { # name arguments...
+	name=$1
+	shift
+	"$cprof" record -for=600s -top=5 "$@" $pid >"$name.out" 2>"$name.err" &
+	recorder=$!
+	owns $recorder
+	wait_for 60 grep -q "recording process $pid" "$name.err" || fail "$name: $(cat "$name.err")"
+}
+
+# As Ctrl-C does.
+end_record() { # name
+	kill -INT $recorder
+	status=0
+	wait $recorder || status=$?
+	check_status "$1" 0
+}
+
+host off CPROF_CONTROL=on
+wait_for 60 lists $pid - || fail "off: no control socket"
+tell burn 0.1
+record off-seen -cpu=1000 -heap=1 -lock -o off-window.pb
+lists $pid cpu,heap,lock || fail "off: $("$cprof" ps)"
+tell burn 0.4
+tell thread
+end_record off-seen
+lists $pid - || fail "off: modes are left on: $("$cprof" ps)"
+check_valid off-window.cpu.pb
+check_stack off-window.cpu.pb 'burn;.*main'
+check_valid_as heap off-window.heap.pb
+check_stack off-window.heap.pb pthread_create
+check_valid_as lock off-window.lock.pb
+grep -q '100%.*  burn$' off-seen.err || fail "off shows: $(cat off-seen.err)"
+grep -q "cprof: cpu profile: $work/off-window.cpu.pb" off-seen.err || fail "off says: $(cat off-seen.err)"
+ls "$builddir"/control-host.* /dev/null.* 2>/dev/null && fail "off: the process has written a file"
+end_host
+
+host on CPUPROFILE="$work/on.pb" CPUPROFILE_FREQUENCY=1000
+wait_for 60 lists $pid cpu || fail "on: no control socket"
+tell burn 0.4
+record on-seen -o on-window.pb
+lists $pid cpu || fail "on: $("$cprof" ps)"
+tell end-work 0.4
+end_record on-seen
+lists $pid cpu || fail "on: the mode has ended: $("$cprof" ps)"
+check_valid on-window.pb
+check_stack on-window.pb 'burn;end_work'
+check_no_stack on-window.pb 'burn;(obey;)?main'
+check_comment on-window.pb 'the mode was on before'
+end_host
+check_stack on.pb 'burn;end_work'
+check_stack on.pb 'burn;(obey;)?main'
+
+# It can't be killed so that a mode stays on for ever; a process that ends meanwhile.
+host ending CPROF_CONTROL=on
+wait_for 60 lists $pid - || fail "ending: no control socket"
+record ending-seen
+end_host
+kill -INT $recorder
+status=0
+wait $recorder || status=$?
+check_status ending-seen 2
+grep -q "there is no process $pid" ending-seen.err || fail "ending says: $(cat ending-seen.err)"
+"$cprof" record ./app 2>word.err
+grep -q '"./app" is no process id; "cprof run" records a command' word.err || fail "a command: $(cat word.err)"
+finish

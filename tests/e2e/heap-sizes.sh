@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The label "bytes" of sampled stacks is the mean size of their blocks, rounded: where all are of 80 bytes it says 80,
+# however the estimated number of blocks was rounded.
+. "$srcdir/tests/lib/e2e.sh"
+. "$srcdir/tests/lib/heap.sh"
+cprof=$builddir/cprof
+[ -x "$cprof" ] || skip "the cprof tool is not built"
+need python3
+cd "$work" || exit 1
+
+{
+	echo '#include <stdlib.h>'
+	for i in $(seq 40); do
+		echo "__attribute__((noipa)) void *site_$i(void) { void *p = malloc(80); __asm__ volatile(\"\" : \"+r\"(p)); return p; }"
+	done
+	echo 'int main(void) { for (int i = 0; i < 20000; i++) {'
+	for i in $(seq 40); do echo "site_$i();"; done
+	echo '} return 0; }'
+} >sizes.c
+$CC -O1 -o sizes sizes.c || fail "the host doesn't compile"
+for interval in 512K 128K; do
+	CPROF_HEAP_INTERVAL=$interval heap_profiled sizes ./sizes
+	check_status sizes 0
+	"$cprof" tags -json -focus=site_ -sample_index=alloc_space sizes.pb >tags.json || fail "cprof tags"
+	python3 - <<'END' || fail "$interval: sizes of blocks of 80 bytes are not 80B: $(cat tags.json)"
+import json, sys
+sizes = {v["text"] for k in json.load(open("tags.json"))["keys"] if k["key"] == "bytes" for v in k["values"]}
+sys.exit(sizes != {"80B"})
+END
+done
+finish

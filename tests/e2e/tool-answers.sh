@@ -1,0 +1,138 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# cprof leaks, locks and waits: the culprit's function is in the first lines.
+. "$srcdir/tests/lib/e2e.sh"
+cprof=$builddir/cprof
+[ -x "$cprof" ] || skip "the cprof tool is not built"
+need python3
+srcdir=$(cd "$srcdir" && pwd)
+export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$srcdir/tests/lib
+cd "$work" || exit 1
+python3 - <<'END'
+from pprof_build import Profile
+MB, MS = 1 << 20, 10**6
+
+
+def modules(p):
+    return p.mapping("/opt/app/app"), p.mapping("/usr/lib/libc.so.6"), p.mapping("/usr/lib/libstdc++.so.6")
+
+
+# Of three dumps one stack grows, one stays, and one varies by what sampling at 512K makes of 10 MB.
+for i, (leak, noisy) in enumerate(((10, 10), (30, 13), (50, 9))):
+    p = Profile([("alloc_objects", "count"), ("alloc_space", "bytes"), ("inuse_objects", "count"), ("inuse_space", "bytes")],
+                default="inuse_space", duration=(i + 1) * 60 * 10**9)
+    p.period = 512 * 1024
+    app, libc, cxx = modules(p)
+    main = p.frame("main", mapping=app)
+    new = p.frame("operator new", mapping=cxx)
+    for name, mb in (("remember", leak), ("cache", 20), ("varies", noisy)):
+        p.sample([new, p.frame(name, mapping=app), main], [0, 0, mb * 1024, mb * MB])
+    p.write(f"heap{i}.pb")
+for name, functions in (("lock.pb", (("update", "cache_mutex", 1), ("read", "cache_mutex", 90), ("print", "log_mutex", 9))),
+                        ("lock.holders.pb", (("update", "cache_mutex", 88), ("read", "cache_mutex", 3), ("print", "log_mutex", 9)))):
+    p = Profile([("contentions", "count"), ("delay", "nanoseconds")] if name == "lock.pb" else [("waits", "count"), ("blocking", "nanoseconds")])
+    app, libc, cxx = modules(p)
+    for function, lock, ms in functions:
+        p.sample([p.frame("pthread_mutex_lock", mapping=libc), p.frame("std::mutex::lock", mapping=app), p.frame(function, mapping=app)],
+                 [ms, ms * MS], {"lock": lock})
+    p.write(name)
+p = Profile([("samples", "count"), ("wall", "nanoseconds")])
+app, libc, cxx = modules(p)
+for stack, state, ms in ((("futex_wait", "__lll_lock_wait", "pthread_mutex_lock"), "waiting", 40), (("clock_nanosleep", "usleep"), "waiting", 20),
+                         (("epoll_wait",), "waiting", 15), (("__libc_recv",), "waiting", 10), (("fsync",), "waiting", 5),
+                         (("__GI___wait4",), "waiting", 4), (("strange",), "waiting", 3), ((), "running", 3)):
+    p.sample([*(p.frame(f, mapping=libc) for f in stack), p.frame("serve", mapping=app), p.frame("main", mapping=app)],
+             [1, ms * MS], {"state": state})
+p.write("wall.pb")
+END
+
+same() { # what command... (the wanted output is read)
+	cat >wanted
+	"${@:2}" >out 2>err </dev/null || fail "$1: failed: $(cat err)"
+	sed 's/ *$//' out | diff wanted - >differs || fail "$1: $(cat differs)"
+}
+
+same "leaks of one" "$cprof" leaks heap2.pb <<'END'
+In use at the end: 79MB in 80896 blocks
+    in use  share     blocks       each  where
+      50MB 63.29%      51200        1kB  remember < main
+      20MB 25.32%      20480        1kB  cache < main
+       9MB 11.39%       9216        1kB  varies < main
+END
+same "leaks of three, in any order" "$cprof" leaks heap2.pb heap0.pb heap1.pb <<'END'
+In use: 40MB, then 79MB: 39MB more in 2 minutes, 3 dumps
+      grew   a minute     in use     blocks  where
+      40MB       20MB       50MB      51200  remember < main
+2 others: no growth beyond what sampling lets vary
+END
+python3 - <<'END'
+from pprof_build import Profile
+for i, mb in enumerate((9, 4)):
+    p = Profile([("inuse_objects", "count"), ("inuse_space", "bytes")])
+    p.sample([p.frame("cache", mapping=p.mapping("/opt/app/app"))], [1, mb << 20])
+    p.write(f"less{i}.pb")
+END
+"$cprof" leaks less0.pb less1.pb | grep -q '^In use: 9MB, then 4MB: 5MB less in ' || fail "less: $("$cprof" leaks less0.pb less1.pb)"
+same "locks" "$cprof" locks lock.pb <<'END'
+Waits for locks: 100ms of threads' time in 1s, 2 locks
+
+cache_mutex: 91ms in 91 waits, 91.00% of all, 1ms each, 9.10% of wall time
+    waited  by                                        caused  by holder
+      90ms  read                                        88ms  update
+       1ms  update                                       3ms  read
+
+log_mutex: 9ms in 9 waits, 9.00% of all, 1ms each, 0.9% of wall time
+    waited  by                                        caused  by holder
+       9ms  print                                        9ms  print
+END
+same "waits" "$cprof" waits wall.pb <<'END'
+Threads waited 97ms, 97.00% of their 100ms, by cause and own function:
+      40ms 40.00%  lock
+      40ms 40.00%    serve
+      20ms 20.00%  sleep
+      20ms 20.00%    serve
+      15ms 15.00%  poll
+      15ms 15.00%    serve
+      10ms 10.00%  network
+      10ms 10.00%    serve
+       5ms  5.00%  disk
+       5ms  5.00%    serve
+       4ms  4.00%  child
+       4ms  4.00%    serve
+       3ms  3.00%  other
+       3ms  3.00%    serve
+       3ms  3.00%  (running)
+END
+
+python3 - <<'END'
+from pprof_build import Profile
+p = Profile([("total_objects", "count"), ("total_space", "bytes"), ("peak_objects", "count"), ("peak_space", "bytes")], default="peak_space")
+p.sample([p.frame("remember", mapping=p.mapping("/opt/app/app"))], [9, 9000, 1, 1024])
+p.write("heap.peak.pb")
+p = Profile([("contentions", "count"), ("delay", "nanoseconds")], default="delay")
+p.sample([p.frame("read", mapping=p.mapping("/opt/app/app"))], [-1, -2**63], {"lock": "odd"})
+p.sample([p.frame("read", mapping=p.mapping("/opt/app/app"))], [1, 10**6], {"lock": "one"})
+p.write("odd.pb")
+END
+"$cprof" leaks heap.peak.pb | grep -qx 'In use at the peak: 1kB in 1 block' || fail "leaks of the peak: $("$cprof" leaks heap.peak.pb)"
+"$cprof" locks odd.pb >out 2>err || fail "a count below zero: status $?, $(cat err)"
+grep -q '^one: 1ms in 1 wait, ' out || fail "one wait: $(cat out)"
+"$cprof" locks lock.holders.pb >out 2>err
+[ $? = 2 ] && [ ! -s out ] && grep -q 'is of the holders; give the lock profile' err || fail "locks of holders: $(cat out err)"
+
+"$cprof" locks '-own=(' lock.pb 2>err && fail "-own=( is taken"
+grep -q 'own=(' err && ! grep -q 'no lock profile' err || fail "locks -own=( says: $(cat err)"
+for verb in locks waits; do
+	"$cprof" $verb lock.pb lock.pb 2>err && fail "$verb of two"
+	grep -q 'profile is needed, not 2' err || fail "$verb of two says: $(cat err)"
+done
+
+# Requests for the wrong file, and without the file beside it.
+mv lock.holders.pb elsewhere.pb
+"$cprof" locks lock.pb 2>err | grep -q ' read$' && grep -q 'there is no lock.holders.pb' err || fail "without holders: $(cat err)"
+for wrong in "leaks wall.pb" "locks wall.pb" "waits heap0.pb" "waits lock.pb" "locks heap0.pb" "leaks lock.pb"; do
+	# shellcheck disable=SC2086
+	"$cprof" $wrong >out 2>err
+	[ $? = 2 ] && grep -q "is no .* profile; \"cprof run --" err || fail "cprof $wrong: $(cat err)"
+done
+finish

@@ -1,0 +1,162 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# "Your code": the table with which cprof top and cprof run begin; names that fit the terminal.
+. "$srcdir/tests/lib/e2e.sh"
+cprof=$builddir/cprof
+[ -x "$cprof" ] || skip "the cprof tool is not built"
+need python3
+srcdir=$(cd "$srcdir" && pwd)
+export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$srcdir/tests/lib
+cd "$work" || exit 1
+
+python3 - <<'END'
+from pprof_build import Profile
+p = Profile([("samples", "count"), ("cpu", "nanoseconds")], default="cpu")
+app, lib = p.mapping("/opt/app/bin/app"), p.mapping("/opt/app/lib/libplugin.so")
+libc, stdcxx, other = p.mapping("/usr/lib/libc.so.6"), p.mapping("/usr/lib/libstdc++.so.6"), p.mapping("/usr/lib/libz.so.1")
+start, main = p.frame("_start", mapping=app), p.frame("main", mapping=app)
+parse = p.frame("parse", mapping=app)
+sort = p.location([("std::__introsort<int>", "/usr/include/c++/12/bits/stl_algo.h", 9, 0), ("order", "/src/a.cc", 3, 0)], app)
+malloc, new = p.frame("_int_malloc", mapping=libc), p.frame("operator new", mapping=stdcxx)
+crc, plugin = p.frame("crc32", mapping=other), p.frame("plugin", mapping=lib)
+allocator = p.frame("je_arena_malloc", mapping=app)
+long = p.frame("std::map<std::string, std::vector<int, std::allocator<int> >, std::less<std::string> >::operator<", mapping=stdcxx)
+for stack, n in (([malloc, new, parse, main, start], 50), ([parse, main, start], 10), ([sort, main, start], 20), ([crc, plugin, main, start], 7),
+                 ([allocator, parse, main, start], 5), ([crc, start], 3), ([long, parse, main, start], 5)):
+    p.sample(stack, [n, n * 10**6])
+p.write("app.pb")
+END
+"$cprof" top app.pb >top.out || fail "top failed"
+printf '%s\n' 'Your code (app): 97ms, 97.00% of 100ms cpu' '       own   own%      total total%' \
+	'      70ms 70.00%       70ms 70.00%  parse' '      20ms 20.00%       20ms 20.00%  order' \
+	'       7ms  7.00%        7ms  7.00%  plugin' '' | cmp -s - <(head -n 6 top.out) || fail "top begins with: $(head -n 7 top.out)"
+tail -n +7 top.out | cmp -s - <("$cprof" top -own= app.pb) || fail "behind it is not the plain table"
+json() { # expression options...
+	"$cprof" top -json "${@:2}" app.pb | python3 -c "import json, sys; own = json.load(sys.stdin)['own']; assert $1, own" ||
+		fail "top ${*:2}: not $1"
+}
+ms='[(r["name"], r["own"] // 10**6, r["total"] // 10**6) for r in own["rows"]]'
+json "$ms == [('parse', 70, 70), ('order', 20, 20), ('plugin', 7, 7)] and own['inside'] == 97000000 and own['outside'] == 3000000"
+json "$ms == [('crc32', 10, 10)] and own['outside'] == 90000000" '-own=libz'
+json "$ms == [('main', 97, 97)]" '-own=^main$'
+json "own['rows'] == []" -own=
+"$cprof" top '-own=(' app.pb >/dev/null 2>err
+[ $? = 2 ] && grep -q 'own=(' err || fail "an expression that is none: $(cat err)"
+"$cprof" top -nodecount=1 app.pb | sed -n 3,4p | grep -q '2 more' || fail "rows that are left out aren't counted"
+
+# "core" and "alloc" are Rust's crates, and also what people call namespaces in C++.
+python3 - <<'END'
+from pprof_build import Profile, block, number
+p = Profile([("cpu", "nanoseconds")])
+app = p.mapping("/opt/app/bin/app")
+main = p.frame("main", "/src/main.cc", 3, 0, app)
+def called(name, mangled, file=""):
+    p.locations += 1
+    line = block(4, number(1, p.function(name, file, 0, mangled)) + number(2, 1))
+    p.out += block(4, number(1, p.locations) + number(2, app) + number(3, (app << 32) + 16 * p.locations) + line)
+    p.sample([p.locations, main], [1])
+called("core::Cache::refresh", "_ZN4core5Cache7refreshEv", "/src/cache.h")
+called("core::Bare::refresh", "_ZN4core4Bare7refreshEv")
+called("core::fmt::write", "_ZN4core3fmt5write17h0123456789abcdefE")
+called("alloc::vec::push", "_RNvNtCs1234_5alloc3vec4push", "/rustc/abc/library/alloc/src/vec.rs")
+called("core::str::find", "core::str::find", "/usr/src/rustc-1.63.0/library/core/src/str.rs")
+# Rust's own maps are a crate, which is built with the standard library.
+called("hashbrown::map::make_hash", "_ZN9hashbrown3map9make_hash17h0123456789abcdefE")
+called("adler::add", "_RNvNtCs1234_5adler3add", "/rust/deps/adler-1.0/src/lib.rs")
+p.write("core.pb")
+END
+"$cprof" top -json core.pb | python3 -c 'import json, sys
+own = {r["name"]: r["own"] for r in json.load(sys.stdin)["own"]["rows"]}
+assert own == {"core::Cache::refresh": 1, "core::Bare::refresh": 1, "main": 5}, own' || fail "namespaces called core"
+
+# A program that spends its time in a library: its own function is in the first three lines.
+cat >leak.cc <<'END'
+#include <map>
+#include <string>
+static auto &kept = *new std::map<int, std::string>; // never destroyed
+__attribute__((noinline)) void remember(int i) { kept[i] = std::string(1000, 'x'); }
+int main() { for (int i = 0; i < 20000; i++) remember(i); }
+END
+if g++ -O2 -g -o leak leak.cc 2>/dev/null; then
+	"$cprof" run --heap -o leak.pb -- ./leak 2>leak.err || fail "leak: $(cat leak.err)"
+	grep -A3 '^Your code' leak.err | grep -q ' remember' || fail "run --heap begins with: $(head -n 6 leak.err)"
+	"$cprof" run --heap '-own=^main$' -o leak.pb -- ./leak 2>leak.err
+	grep -A2 '^Your code' leak.err | grep -q ' main$' || fail "run -own: $(head -n 6 leak.err)"
+fi
+
+# Hints: only where they matter, with the command that helps.
+python3 - <<'END'
+from pprof_build import Profile
+for name, jit, bare in (("hints.pb", 70, 25), ("few.pb", 5, 5)):
+    p = Profile([("samples", "count"), ("cpu", "nanoseconds")], default="cpu")
+    node, anon, lib = p.mapping("/usr/bin/node"), p.mapping("//anon"), p.mapping("/usr/lib/libfoo.so.1")
+    main = p.frame("main", mapping=node)
+    for i in range(jit):
+        p.sample([p.location([], anon), main], [1, 10**6])
+    p.sample([p.frame("libfoo.so.1+0x1234", mapping=lib), main], [bare, bare * 10**6])
+    p.sample([main], [100 - jit - bare, (100 - jit - bare) * 10**6])
+    if name == "hints.pb":
+        p.comments.append("# samples: 100 taken for 100 expiries; lost expiries: 7 ring full, 0 no memory, 0 blocked")
+    p.write(name)
+END
+"$cprof" top hints.pb >out 2>err
+printf '%s\n' 'cprof: hint: 7 samples were lost, 100 taken: a lower rate loses none; "cprof info hints.pb" says why' \
+	'cprof: hint: 70.00% is JIT code without names: run node with --perf-basic-prof' \
+	'cprof: hint: 25.00% is in libfoo.so.1, which is stripped: install its -dbgsym or -dbg package, or "cprof symbolize -debug-dir DIR"' |
+	cmp -s - err || fail "hints: $(cat err)"
+grep -q '^ *70ms 70.00% *70ms 70.00%  ' out || fail "what node compiled isn't one's own code: $(head -n 4 out)"
+"$cprof" top few.pb 2>err >out
+[ -s err ] && fail "hints that don't matter: $(cat err)"
+"$cprof" top -json hints.pb 2>err >out
+[ -s err ] && fail "hints beside JSON: $(cat err)"
+
+# Code without names that was made at run time is one row.
+python3 - <<'END'
+from pprof_build import Profile
+p = Profile([("samples", "count")])
+anon, app = p.mapping("//anon"), p.mapping("/usr/bin/app")
+for i in range(9):
+    p.sample([p.frame(f"//anon+0x7f00{i}a", mapping=anon)], [1])
+p.sample([p.frame("operator+0x", mapping=app)], [1])
+p.write("jit.pb")
+END
+"$cprof" top jit.pb 2>/dev/null | grep -q '^ *9 90.00% 90.00% *9 90.00%  \[JIT\]$' || fail "JIT code: $("$cprof" top jit.pb)"
+[ "$("$cprof" top -own= -addresses jit.pb 2>/dev/null | grep -c '//anon+0x')" = 9 ] || fail "addresses of JIT code are one"
+
+# Names on a terminal.
+cat >terminal.py <<'END'
+import os, pty, sys
+pid, fd = pty.fork()
+if not pid:
+    os.execvp(sys.argv[1], sys.argv[1:])
+try:
+    while data := os.read(fd, 65536):
+        sys.stdout.buffer.write(data)
+except OSError:
+    pass
+END
+export CPROF_PAGER= NO_COLOR=1 TERM=xterm
+COLUMNS=80 python3 terminal.py "$cprof" top app.pb | tr -d '\r' >tty.out
+grep -q ' std::map<…>::operator<$' tty.out || fail "a name isn't shortened: $(cat tty.out)"
+awk 'length($0) > 80 { exit 1 }' tty.out || fail "wider than the terminal: $(cat tty.out)"
+COLUMNS=80 python3 terminal.py "$cprof" top -full-names app.pb | grep -q 'std::less<std::string> >::operator<' || fail "-full-names"
+python3 - <<'END'
+from pprof_build import Profile
+p = Profile([("samples", "count")])
+app = p.mapping("/opt/app/app")
+s = "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >"
+for name in (f"pack::sorted<{s} >(std::vector<{s}>)::{{lambda({s} const&, {s} const&)#1}}::operator()",
+             f"Upper::handle[abi:cxx11](core::Request const&)::{{lambda({s})#2}}::operator()",
+             f"(anonymous namespace)::Call::operator()<{s} >({s} const&) const", "main.(*VeryVeryVeryLongServer).handle[go.shape.string].func1"):
+    p.sample([p.frame(name, mapping=app)], [1])
+p.write("lambdas.pb")
+END
+COLUMNS=80 python3 terminal.py "$cprof" top lambdas.pb | tr -d '\r' >tty.out
+for name in 'pack::sorted<…>(…)::{lambda(…)#1}' 'Upper::handle(…)::{lambda(…)#2}' '…s namespace)::Call::operator()<…>(…) const' \
+	'…yLongServer).handle\[go.shape.string\].func1'; do
+	grep -q " $name\$" tty.out || fail "$name is not in $(head -n 7 tty.out)"
+done
+COLUMNS=110 python3 terminal.py "$cprof" top app.pb | grep -q 'std::map<std::string, std::vector<…>, std::less<…> >::operator<' ||
+	fail "more is cut than has to: $(COLUMNS=110 python3 terminal.py "$cprof" top app.pb | grep map)"
+"$cprof" top app.pb | grep -q 'std::less<std::string> >::operator<' || fail "names are cut in a file"
+finish

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Sourced after e2e.sh by tests of the control socket: a program that is told what to do (control-host.c), and clients.
+cprof=$builddir/cprof
+[ -x "$cprof" ] || skip "the cprof tool is not built"
+need python3 timeout
+# The one that every user may run.
+python=/usr/bin/python3
+[ -x $python ] || python=python3
+
+# Starts control-host as NAME, under the library, with settings. Its process is $pid, its input $told.
+host() { # name settings...
+	hosted=$1
+	shift
+	mkfifo "$work/$hosted.in"
+	env LD_PRELOAD="$CP_LIBRARY" "$@" "$builddir/tests/traps/hosts/control-host" \
+		<"$work/$hosted.in" >"$work/$hosted.out" 2>"$work/$hosted.err" &
+	pid=$!
+	owns $pid
+	exec {told}>"$work/$hosted.in"
+	wait_for 60 grep -q '^up' "$work/$hosted.out" || fail "$hosted doesn't come up"
+}
+
+# Has the last host do something, and waits until it is done. What it says of it is in $answer.
+tell() { # what...
+	local before
+	before=$(wc -l <"$work/$hosted.out")
+	echo "$*" >&$told
+	wait_for 60 has_done "$before" "$*" || harm "$hosted does not do $*"
+	answer=$(sed -n "$((before + 1)),\$p" "$work/$hosted.out" | grep -v '^did')
+}
+
+# The last host executes itself.
+tell_exec() {
+	echo exec >&$told
+	wait_for 60 came_up_again || harm "$hosted does not come up after its exec"
+}
+
+came_up_again() {
+	[ "$(grep -c '^up' "$work/$hosted.out")" -ge 2 ]
+}
+
+has_done() { # lines what
+	sed -n "$(($1 + 1)),\$p" "$work/$hosted.out" | grep -qxF "did $2"
+}
+
+end_host() {
+	echo end >&$told
+	exec {told}>&-
+	status=0
+	wait "$pid" || status=$?
+}
+
+# The name of process PID's socket is there.
+has_socket() { # pid
+	grep -q " @libcprof/$1\$" /proc/net/unix
+}
+
+lists() { # pid [modes]
+	"$cprof" ps 2>/dev/null | grep -qE "^ *$1 ${2+$2 }"
+}
+
+answers() { # pid [as-user...]
+	local who=$1
+	shift
+	timeout 20 "$@" $python "$srcdir/tests/lib/control-client.py" ask "libcprof/$who" >/dev/null
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* For the programs that the trap scripts run with and without the profiler. They check themselves:
+ * an error is printed, and makes the exit status 1; their output must be the same in both runs.
+ */
+#ifndef TRAP_HOST_H
+#define TRAP_HOST_H
+
+#include <stdio.h>
+#include <time.h>
+
+static int host_failures;
+
+/* May be used in a signal handler as far as nothing fails. */
+#define EXPECT(condition)                                                                          \
+	do {                                                                                       \
+		if (!(condition)) {                                                                \
+			__atomic_add_fetch(&host_failures, 1, __ATOMIC_RELAXED);                   \
+			printf("line %d: not so: %s\n", __LINE__, #condition);                     \
+		}                                                                                  \
+	} while (0)
+
+#define HOST_END()                                                                                 \
+	do {                                                                                       \
+		fflush(stdout);                                                                    \
+		return host_failures ? 1 : 0;                                                      \
+	} while (0)
+
+static inline double host_clock(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* So much CPU time of the calling thread. */
+__attribute__((noinline, unused)) static void burn(double seconds)
+{
+	double end = host_clock(CLOCK_THREAD_CPUTIME_ID) + seconds;
+	volatile unsigned long sum = 0;
+
+	do
+		for (unsigned long i = 0; i < 20000; i++)
+			sum += i;
+	while (host_clock(CLOCK_THREAD_CPUTIME_ID) < end);
+}
+
+#endif

@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The validator of profiles. It links zlib; the library never does.
+PPROF_CHECK = \
+	%D%/pprof-check-print.c \
+	%D%/pprof-check-read.c \
+	%D%/pprof-check-rules.c \
+	%D%/pprof-check-samples.c \
+	%D%/pprof-check-tables.c
+CHECK_TOOLS += \
+	%D%/pprof-check
+%C%_pprof_check_SOURCES = %D%/pprof-check.c $(PPROF_CHECK)
+%C%_pprof_check_LDADD = -lz

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# sigwaitinfo and sigtimedwait: another thread, in which SIGPROF is blocked only for the program, is faster than the
+# waiting thread, or a handler of the profiler ends the wait. The program would see EINTR although none of its
+# handlers ran, or no EINTR although one did.
+. "$srcdir/tests/lib/e2e.sh"
+need timeout
+limit=$bounded
+host=./tests/traps/hosts/awaited
+export CPROF_CPU_ENGINE CPUPROFILE_FREQUENCY=1000
+for how in stolen handled left; do
+	bare "bare-$how" "$host" "$how"
+	check_status "bare-$how" 0
+done
+# A handler of the program's beside perf's hits: trap_perf_events.
+for CPROF_CPU_ENGINE in perf timer; do
+	for how in stolen left; do
+		name=$how-$CPROF_CPU_ENGINE
+		profiled "$name" "$host" "$how"
+		check_status "$name" 0
+		check_same_output "$name" "bare-$how"
+		check_valid "$work/$name.pb"
+	done
+	check_stack "$work/stolen-$CPROF_CPU_ENGINE.pb" 'burn.*;busy'
+done
+profiled handled "$host" handled
+check_status handled 0
+check_same_output handled bare-handled
+profiled dump "$host" dump
+check_status dump 0
+check_quiet dump
+check_valid "$work/dump.0001.pb"
+
+bare bare-early "$host" early "$work/none.pb"
+check_status bare-early 0
+status=0
+$limit env LD_PRELOAD="$CP_LIBRARY" "$host" early "$work/early.pb" >"$work/early.out" 2>"$work/early.err" || status=$?
+check_status early 0
+check_same_output early bare-early
+finish

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# A child that clone() made with the flags of a fork has only its own timers: if it is about to enter a sandbox
+# (Chromium's renderers), a thread's timer would end it.
+. "$srcdir/tests/lib/e2e.sh"
+bare bare ./tests/traps/cloned_process/host
+check_status bare 0
+LOCKPROFILE="$work/all.lock.pb" CPROF_LOCK_THRESHOLD=0 WALLPROFILE="$work/all.wall.pb" profiled all ./tests/traps/cloned_process/host
+check_status all 0
+check_quiet all
+check_same_output all bare
+check_valid "$work/all.pb"
+
+# The first process of a namespace makes the first one of another: both have the number 1.
+if unshare -pf true 2>/dev/null; then
+	limit=$bounded
+	bare nested-bare unshare -pf ./tests/traps/cloned_process/host nested
+	check_status nested-bare 0
+	bare nested unshare -pf env LD_PRELOAD="$CP_LIBRARY" CPUPROFILE="$work/nested.pb" ./tests/traps/cloned_process/host nested
+	check_status nested 0
+	check_quiet nested
+	check_same_output nested nested-bare
+	check_valid "$work/nested.pb"
+	[ "$(find "$work" -name 'nested.pb*' | wc -l)" = 1 ] || fail "nested: $(ls "$work")"
+fi
+finish

@@ -1,0 +1,73 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Trap: dlsym calls calloc before the real calloc is known; a program whose allocator asks
+# dlsym for the next one recurses, or deadlocks in the loader.
+. "$srcdir/tests/lib/e2e.sh"
+export CPUPROFILE_FREQUENCY=1000
+
+bare plain ./tests/traps/hosts/own-malloc
+check_status plain 0
+for unwinder in dwarf fp libunwind; do
+	CPROF_UNWIND=$unwinder profiled "$unwinder" ./tests/traps/hosts/own-malloc
+	check_status "$unwinder" 0
+	check_quiet "$unwinder"
+	check_same_output "$unwinder" plain
+	check_valid "$work/$unwinder.pb"
+	check_top "$work/$unwinder.pb" 2 allocate
+done
+
+# Today's dlsym allocates for errors only. This one does it always, as a tracer's or a sanitizer's may:
+# also when it is asked for the allocator, and what it got then is given back when that is known.
+cat >"$work/dlsym.c" <<'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static char *kept[64];
+static unsigned calls;
+static void must(int good, const char *what)
+{
+	if (good)
+		return;
+	/* Not _exit, which the profiler has to look up. */
+	if (write(2, what, strlen(what)))
+		__builtin_trap();
+}
+void *dlsym(void *handle, const char *name)
+{
+	static const char *const versions[] = { "GLIBC_2.34", "GLIBC_2.17", "GLIBC_2.2.5" };
+	static void *(*real)(void *, const char *);
+	char *p;
+	for (unsigned i = 0; !real && i < 3; i++)
+		*(void **)&real = dlvsym(RTLD_NEXT, "dlsym", versions[i]);
+	must(real != NULL, "no dlsym\n");
+	p = calloc(3, 10);
+	must(p && !p[0] && !p[29], "calloc within dlsym\n");
+	memset(p, 7, 30);
+	p = realloc(p, 200);
+	must(p && p[29] == 7, "realloc within dlsym\n");
+	if (calls < 64)
+		kept[calls++] = p;
+	p = malloc(50);
+	must(p != NULL, "malloc within dlsym\n");
+	free(p);
+	return real(handle, name);
+}
+__attribute__((destructor)) static void give_back(void)
+{
+	for (unsigned i = 0; i < calls; i++) {
+		char *p = i % 2 ? realloc(kept[i], 5000) : kept[i];
+		must(p && p[29] == 7, "what dlsym allocated is lost\n");
+		free(p);
+	}
+	must(calls > 20, "dlsym was not called\n");
+}
+END
+$CC -O1 -fno-builtin -w -shared -fPIC -o "$work/dlsym.so" "$work/dlsym.c" || fail "dlsym.so: not built"
+for mode in none CPUPROFILE HEAPPROFILE LOCKPROFILE; do
+	bare "$mode" env LD_PRELOAD="$CP_LIBRARY $work/dlsym.so" $mode="$work/mode.pb" ./tests/traps/hosts/loader-host burn 20
+	check_status "$mode" 0
+	check_quiet "$mode"
+done
+finish

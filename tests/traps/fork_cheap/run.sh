@@ -1,0 +1,64 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Trap: a child that forks and ends at once pays for the profiler. It read the list of mappings without a sample to name;
+# the descriptor for that widened a table that the child shares with the collector, and the kernel made the child wait
+# 10 ms; tables of the lock mode were cleared page by page. Calls and page faults are counted here, not time.
+. "$srcdir/tests/lib/e2e.sh"
+need strace
+strace -f -o /dev/null true 2>/dev/null || skip "strace may not trace here"
+
+cat >"$work/host.c" <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static void *volatile block;
+int main(int argc, char **argv)
+{
+	struct rusage u;
+	for (int i = 0; i < 20; i++) {
+		pid_t child = fork();
+		if (!child) {
+			if (argc > 1)
+				block = malloc(9000000);
+			_exit(0);
+		}
+		waitpid(child, NULL, 0);
+	}
+	getrusage(RUSAGE_CHILDREN, &u);
+	printf("%ld\n", u.ru_minflt / 20);
+	return 0;
+}
+END
+$CC -O1 -o "$work/host" "$work/host.c" || fail "not built"
+bare bare "$work/host"
+limit_of_faults=$(($(<"$work/bare.out") + 100))
+
+# The first child's system calls, in order.
+calls_of_child() { # name
+	local child
+	child=$(sed -n 's/.* clone(child_stack=NULL.*= \([0-9]*\)$/\1/p; s/.*<\.\.\. clone resumed>, child_tidptr.*= \([0-9]*\)$/\1/p' \
+		"$work/$1.trace" | head -n 1)
+	sed -n "s/^$child *//p" "$work/$1.trace"
+}
+
+for mode in CPU WALL HEAP LOCK; do
+	file=${mode,,}
+	bare "$file" env "${mode}PROFILE=$work/$file.pb" LD_PRELOAD="$CP_LIBRARY" "$work/host"
+	check_status "$file" 0
+	faults=$(<"$work/$file.out")
+	[ "$faults" -le "$limit_of_faults" ] || fail "$mode: $faults page faults a child, bare $(<"$work/bare.out")"
+	bare "$file-traced" strace -f -o "$work/$file.trace" -E "${mode}PROFILE=$work/$file.pb" -E LD_PRELOAD="$CP_LIBRARY" "$work/host"
+	check_status "$file-traced" 0
+	calls_of_child "$file" >"$work/$file.calls"
+	grep -q exit_group "$work/$file.calls" || fail "$mode: the trace lacks the child"
+	! grep -q maps "$work/$file.calls" || fail "$mode: a child without samples reads its mappings"
+done
+
+# A child with a sample: the table is wide before the collector's task shares it.
+bare wide strace -f -o "$work/wide.trace" -E HEAPPROFILE="$work/wide.pb" -E LD_PRELOAD="$CP_LIBRARY" "$work/host" allocate
+check_status wide 0
+calls_of_child wide | grep -o 'F_DUPFD_CLOEXEC\|CLONE_FILES\|/maps"' | head -n 2 | tr '\n' ' ' >"$work/order"
+[ "$(<"$work/order")" = "F_DUPFD_CLOEXEC CLONE_FILES " ] || fail "the table is widened late: $(<"$work/order")"
+finish

@@ -1,0 +1,17 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Trap: empty blocks, mapped ones, sizes that overflow, alignments of a gigabyte, and invalid alignments: the program
+# gets the same results and errno as without the profiler.
+. "$srcdir/tests/lib/e2e.sh"
+. "$srcdir/tests/lib/heap.sh"
+
+bare plain ./tests/traps/hosts/heap-odd sizes
+check_status plain 0
+for interval in 1 4K 64K 1M; do
+	CPROF_HEAP_INTERVAL=$interval heap_profiled sizes ./tests/traps/hosts/heap-odd sizes
+	check_status sizes 0
+	check_quiet sizes
+	check_same_output sizes plain
+	check_heap "$work/sizes.pb"
+done
+finish

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Threads that wait for signals by sigwaitinfo and sigtimedwait: only a signal that was sent to the
+ * program, or one of its own handlers, ends the wait.
+ *
+ *   awaited stolen        main waits for SIGPROF, and another thread, which has it blocked, too,
+ *                         sends it and takes each occasion to be given it
+ *   awaited handled       a handler of the program's ends the wait
+ *   awaited left          others are sent, and the wait is no longer for that
+ *   awaited dump          SIGUSR2 has no handler, and is sent
+ *   awaited early FILE    a thread that blocked all before the profile is started, to FILE
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "cprof.h"
+#include "host.h"
+#include "raw-sigaction.h"
+#include "tasks.h"
+
+#define SIGNALS 2000
+#define STACK (1 << 16)
+
+static const struct timespec long_enough = { 20, 0 }, moment = { 0, 300000000 };
+static sigset_t full, prof, usr1, usr2;
+static volatile int awaited, over, got;
+static pthread_t main_thread;
+
+static void pass(long us)
+{
+	struct timespec t = { 0, us * 1000 };
+
+	nanosleep(&t, NULL);
+}
+
+/* Any change of the mask makes the kernel look for what it can deliver here. */
+static void look_for_signals(void)
+{
+	pthread_sigmask(SIG_UNBLOCK, &usr2, NULL);
+	pthread_sigmask(SIG_BLOCK, &usr2, NULL);
+}
+
+static void counts(int sig)
+{
+	got++;
+}
+
+static void *sends_each(void *arg)
+{
+	void *memory =
+		mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	stack_t stack = { .ss_sp = memory, .ss_size = STACK };
+
+	EXPECT(memory != MAP_FAILED && sigaltstack(&stack, NULL) == 0);
+	for (int i = 1; i <= SIGNALS; i++) {
+		while (awaited != i)
+			sched_yield();
+		pass(20);
+		madvise(memory, STACK, MADV_DONTNEED);
+		kill(getpid(), SIGPROF);
+		look_for_signals();
+	}
+	return arg;
+}
+
+__attribute__((noinline)) static void *busy(void *arg)
+{
+	while (!over)
+		burn(0.001);
+	return arg;
+}
+
+static void stolen(void)
+{
+	pthread_t sender, other;
+	int early = 0, other_way = 0;
+	siginfo_t si;
+
+	/* Also for those that can't be caught, nor blocked. */
+	for (int sig = 1; sig < 65; sig++)
+		signal(sig, counts);
+	pthread_sigmask(SIG_BLOCK, &full, NULL);
+	pthread_create(&sender, NULL, sends_each, NULL);
+	pthread_create(&other, NULL, busy, NULL);
+	for (int i = 1; i <= SIGNALS; i++) {
+		const sigset_t *set = i & 1 ? &full : &prof;
+		int sig;
+
+		memset(&si, 0, sizeof(si));
+		awaited = i;
+		while ((sig = i & 2 ? sigwaitinfo(set, &si)
+				    : sigtimedwait(set, &si, &long_enough)) < 0 &&
+		       errno == EINTR)
+			early++;
+		EXPECT(sig == SIGPROF);
+		other_way += si.si_signo != SIGPROF || si.si_code != SI_USER ||
+			     si.si_pid != getpid() || si.si_uid != getuid();
+	}
+	over = 1;
+	pthread_join(sender, NULL);
+	pthread_join(other, NULL);
+	printf("%d signals, %d EINTR, %d not as sent\n", SIGNALS, early, other_way);
+	EXPECT(early == 0);
+	EXPECT(other_way == 0);
+}
+
+static void counts_once(int sig)
+{
+	signal(sig, SIG_DFL);
+	got++;
+}
+
+/* Nothing but a signal ends that. */
+static void until_main_sleeps(void)
+{
+	do
+		pass(1000);
+	while (task_state(getpid()) != 'S');
+}
+
+static void *sends_one(void *sig)
+{
+	while (!awaited)
+		pass(1000);
+	until_main_sleeps();
+	pthread_kill(main_thread, (int)(long)sig);
+	return NULL;
+}
+
+/* Beside samples, which nobody can tell from it, it may end before. */
+static void check_ends(int sig, const sigset_t *set)
+{
+	pthread_t sender;
+	int before = got, r;
+
+	awaited = 0;
+	pthread_create(&sender, NULL, sends_one, (void *)(long)sig);
+	awaited = 1;
+	do
+		r = sigtimedwait(set, NULL, &long_enough);
+	while (r == -1 && errno == EINTR && got == before);
+	EXPECT(r == -1 && errno == EINTR);
+	EXPECT(got == before + 1);
+	pthread_join(sender, NULL);
+}
+
+/* With SIGPROF in what is waited for, and without. */
+static void handled(void)
+{
+	struct sigaction once = { .sa_handler = counts, .sa_flags = (int)SA_RESETHAND };
+
+	main_thread = pthread_self();
+	pthread_sigmask(SIG_BLOCK, &usr2, NULL);
+	signal(SIGPROF, counts);
+	check_ends(SIGPROF, &usr2);
+	pthread_sigmask(SIG_BLOCK, &prof, NULL);
+	/* While there is no other. */
+	EXPECT(raw_sigaction(SIGURG, counts) == 0);
+	check_ends(SIGURG, &usr2);
+	check_ends(SIGURG, &prof);
+	for (int i = 0; i < 100 && !host_failures; i++) {
+		const sigset_t *set = i & 1 ? &prof : &usr2;
+
+		signal(SIGUSR1, counts);
+		check_ends(SIGUSR1, set);
+		sigaction(SIGUSR1, &once, NULL);
+		check_ends(SIGUSR1, set);
+		signal(SIGTERM, counts_once);
+		check_ends(SIGTERM, set);
+	}
+	printf("%d handled\n", got);
+}
+
+static void *sends_many(void *arg)
+{
+	for (int i = 0; i < 150 && !over; i++) {
+		pass(20000);
+		kill(getpid(), SIGPROF);
+	}
+	return arg;
+}
+
+/* Nobody gets what is sent, and the wait ends in time. */
+static void left(void)
+{
+	double began;
+	pthread_t sender;
+
+	pthread_sigmask(SIG_BLOCK, &full, NULL);
+	pthread_create(&sender, NULL, sends_many, NULL);
+	began = host_clock(CLOCK_MONOTONIC);
+	EXPECT(sigtimedwait(&usr1, NULL, &moment) == -1 && errno == EAGAIN);
+	began = host_clock(CLOCK_MONOTONIC) - began;
+	EXPECT(began >= 0.299 && began < 2);
+	over = 1;
+	pthread_join(sender, NULL);
+}
+
+static void *sends_dumps(void *arg)
+{
+	for (int i = 0; i < 5; i++) {
+		until_main_sleeps();
+		pthread_kill(main_thread, SIGUSR2);
+	}
+	until_main_sleeps();
+	pthread_kill(main_thread, SIGUSR1);
+	return arg;
+}
+
+static void dump(void)
+{
+	pthread_t sender;
+
+	main_thread = pthread_self();
+	pthread_sigmask(SIG_BLOCK, &usr1, NULL);
+	pthread_create(&sender, NULL, sends_dumps, NULL);
+	EXPECT(sigwaitinfo(&usr1, NULL) == SIGUSR1);
+	pthread_join(sender, NULL);
+}
+
+extern int cprof_start(const struct cprof_options *) __attribute__((weak));
+
+static void *waits_early(void *arg)
+{
+	siginfo_t si;
+
+	pthread_sigmask(SIG_BLOCK, &full, NULL);
+	awaited = 1;
+	while (!over)
+		pass(1000);
+	for (int i = 0; i < 2; i++) {
+		pthread_kill(pthread_self(), SIGPROF);
+		EXPECT(sigtimedwait(&full, &si, &long_enough) == SIGPROF);
+		printf("code %d\n", si.si_code);
+		/* Blocked still: nobody handles it. */
+		syscall(SYS_tgkill, getpid(), gettid(), SIGPROF);
+		EXPECT(sigtimedwait(&full, &si, &long_enough) == SIGPROF);
+		printf("code %d\n", si.si_code);
+	}
+	return arg;
+}
+
+static void early(const char *file)
+{
+	struct cprof_options o = CPROF_OPTIONS_INIT;
+	pthread_t waiter;
+
+	o.cpu_path = file;
+	pthread_create(&waiter, NULL, waits_early, NULL);
+	while (!awaited)
+		sched_yield();
+	EXPECT(!cprof_start || cprof_start(&o) == 0);
+	over = 1;
+	pthread_join(waiter, NULL);
+}
+
+static void only(sigset_t *set, int sig)
+{
+	sigemptyset(set);
+	sigaddset(set, sig);
+}
+
+int main(int argc, char **argv)
+{
+	sigfillset(&full);
+	only(&prof, SIGPROF);
+	only(&usr1, SIGUSR1);
+	only(&usr2, SIGUSR2);
+	if (!strcmp(argv[1], "stolen"))
+		stolen();
+	else if (!strcmp(argv[1], "handled"))
+		handled();
+	else if (!strcmp(argv[1], "left"))
+		left();
+	else if (!strcmp(argv[1], "dump"))
+		dump();
+	else if (!strcmp(argv[1], "early"))
+		early(argv[2]);
+	HOST_END();
+}

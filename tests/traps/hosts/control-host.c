@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Does what the lines of its input say, and says "did LINE" after each. For tests of the control
+ * socket, which is asked from outside meanwhile.
+ *
+ *   burn SECONDS | end-work SECONDS | close-all | fork | thread | user UID | group GID |
+ * effective-user UID | exec | start PATH | stop | descriptors | end
+ */
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cprof.h"
+#include "host.h"
+
+#define LEAST 3 /* the lowest descriptor that is not stdin, stdout or stderr */
+
+static void *idle(void *unused)
+{
+	(void)unused;
+	for (;;)
+		pause();
+	return NULL;
+}
+
+/* Prints the lowest number that an open gets, and how many descriptors are open. */
+static void tell_descriptors(void)
+{
+	int fd = open("/dev/null", O_RDONLY), open_ones = 0;
+
+	for (int i = 0; i < 1024; i++)
+		open_ones += i != fd && fcntl(i, F_GETFD) >= 0;
+	printf("lowest %d, open %d\n", fd, open_ones);
+	close(fd);
+}
+
+static void fork_child(void)
+{
+	pid_t child = fork();
+
+	if (!child) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+	printf("child %d\n", (int)child);
+}
+
+static void start_profile(const char *path)
+{
+	struct cprof_options o = CPROF_OPTIONS_INIT;
+	int (*start)(const struct cprof_options *);
+
+	*(void **)&start = dlsym(RTLD_DEFAULT, "cprof_start");
+	o.cpu_path = path;
+	o.max_depth = 100;
+	printf("start %d\n", start ? start(&o) : 0);
+}
+
+static void stop_profile(void)
+{
+	int (*stop)(void);
+
+	*(void **)&stop = dlsym(RTLD_DEFAULT, "cprof_stop");
+	printf("stop %d\n", stop ? stop() : 0);
+}
+
+__attribute__((noinline)) static void end_work(double seconds)
+{
+	burn(seconds);
+	__asm__ volatile("");
+}
+
+static void exec_again(char **argv)
+{
+	execv("/proc/self/exe", argv);
+}
+
+static void obey(const char *what, const char *with, char **argv)
+{
+	pthread_t t;
+
+	if (!strcmp(what, "burn"))
+		burn(atof(with));
+	else if (!strcmp(what, "end-work"))
+		end_work(atof(with));
+	else if (!strcmp(what, "close-all"))
+		syscall(SYS_close_range, LEAST, ~0u, 0);
+	else if (!strcmp(what, "fork"))
+		fork_child();
+	else if (!strcmp(what, "thread"))
+		EXPECT(!pthread_create(&t, NULL, idle, NULL));
+	else if (!strcmp(what, "user"))
+		EXPECT(!setresuid((uid_t)atoi(with), (uid_t)atoi(with), (uid_t)atoi(with)));
+	else if (!strcmp(what, "group"))
+		EXPECT(!setresgid((gid_t)atoi(with), (gid_t)atoi(with), (gid_t)atoi(with)));
+	else if (!strcmp(what, "effective-user"))
+		EXPECT(!setresuid((uid_t)-1, (uid_t)atoi(with), (uid_t)-1));
+	else if (!strcmp(what, "exec"))
+		exec_again(argv);
+	else if (!strcmp(what, "start"))
+		start_profile(with);
+	else if (!strcmp(what, "stop"))
+		stop_profile();
+	else if (!strcmp(what, "descriptors"))
+		tell_descriptors();
+}
+
+int main(int argc, char **argv)
+{
+	char line[4200], what[32], with[4100];
+
+	(void)argc;
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	setvbuf(stdin, NULL, _IONBF, 0);
+	puts("up");
+	while (fgets(line, sizeof(line), stdin) && strcmp(line, "end\n")) {
+		*with = '\0';
+		if (sscanf(line, "%31s %4099s", what, with) < 1)
+			continue;
+		obey(what, with, argv);
+		printf("did %s", line);
+	}
+	HOST_END();
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Work whose CPU time is known: the last line on stderr is what getrusage says, in nanoseconds.
+ *
+ *   cpu-host threads N SECONDS     each of N threads works for so long
+ *   cpu-host short N SECONDS       N threads, one after the other
+ *   cpu-host periodic SECONDS      first_half and second_half, 5 ms each, in turns
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "host.h"
+
+static double seconds;
+
+__attribute__((noinline)) static void *work(void *arg)
+{
+	burn(seconds);
+	return NULL;
+}
+
+__attribute__((noinline)) static void spin_until(double end)
+{
+	volatile unsigned long sum = 0;
+
+	do
+		for (int i = 0; i < 200; i++)
+			sum += (unsigned long)i;
+	while (host_clock(CLOCK_THREAD_CPUTIME_ID) < end);
+}
+
+__attribute__((noinline, noipa)) static void first_half(double end)
+{
+	spin_until(end);
+	__asm__ volatile(""); /* no tail call */
+}
+
+__attribute__((noinline, noipa)) static void second_half(double end)
+{
+	spin_until(end);
+	__asm__ volatile("");
+}
+
+/* On a grid of CPU time, so that nothing drifts. */
+static void periodic(void)
+{
+	double start = host_clock(CLOCK_THREAD_CPUTIME_ID);
+
+	for (int i = 0; i * 0.010 < seconds; i++) {
+		first_half(start + i * 0.010 + 0.005);
+		second_half(start + i * 0.010 + 0.010);
+	}
+}
+
+static void threads(int n, int together)
+{
+	pthread_t t[1024];
+
+	for (int i = 0; i < n; i++) {
+		EXPECT(pthread_create(&t[i], NULL, work, NULL) == 0);
+		if (!together)
+			pthread_join(t[i], NULL);
+	}
+	for (int i = 0; together && i < n; i++)
+		pthread_join(t[i], NULL);
+}
+
+static long long ns(struct timeval t)
+{
+	return (t.tv_sec * 1000000LL + t.tv_usec) * 1000;
+}
+
+int main(int argc, char **argv)
+{
+	struct rusage used;
+
+	seconds = atof(argv[argc - 1]);
+	if (!strcmp(argv[1], "periodic"))
+		periodic();
+	else
+		threads(atoi(argv[2]), !strcmp(argv[1], "threads"));
+	puts("done");
+	getrusage(RUSAGE_SELF, &used);
+	fprintf(stderr, "%lld\n", ns(used.ru_utime) + ns(used.ru_stime));
+	HOST_END();
+}

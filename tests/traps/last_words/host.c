@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Handlers of the program after which it ends by the signal's default: those for one call, because
+ * the kernel has restored the default, and SIGABRT's, because abort() does. They must see the same
+ * as without a profiler.
+ *
+ *   last-words WAY
+ */
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "host.h"
+
+/* Shown by libc, or not: no flag of the program's. */
+#define RESTORER 0x04000000
+/* The smallest alternate stack that the kernel takes. */
+#define LEAST 2048
+#ifndef AT_MINSIGSTKSZ
+#define AT_MINSIGSTKSZ 51
+#endif
+
+__attribute__((noinline)) static void work_before_the_end(void)
+{
+	burn(0.1); /* a busy machine may have no tick in less */
+	__asm__ volatile("");
+}
+
+static void show(const char *when, int sig)
+{
+	struct sigaction now;
+	sigset_t mask;
+
+	EXPECT(sigaction(sig, NULL, &now) == 0);
+	sigprocmask(SIG_BLOCK, NULL, &mask);
+	printf("%s: %s, flags %x, masks %d %d, blocked %d %d\n", when,
+	       now.sa_handler == SIG_DFL   ? "default"
+	       : now.sa_handler == SIG_IGN ? "ignored"
+					   : "handler",
+	       (unsigned)now.sa_flags & ~RESTORER, sigismember(&now.sa_mask, sig),
+	       sigismember(&now.sa_mask, SIGHUP), sigismember(&mask, sig),
+	       sigismember(&mask, SIGHUP));
+	fflush(stdout);
+}
+
+static int again; /* raise it again */
+
+static void on_signal(int sig)
+{
+	show("in the handler", sig);
+	if (again)
+		raise(sig);
+}
+
+static void on_info(int sig, siginfo_t *si, void *context)
+{
+	printf("signal %d, code %d, value %d, context %d\n", sig, si->si_code,
+	       si->si_code == SI_QUEUE ? si->si_value.sival_int : 0, context != NULL);
+	on_signal(sig);
+}
+
+static void on_small(int sig)
+{
+	if (write(1, "small\n", 6) < 0)
+		_exit(sig);
+}
+
+static void use(int sig, int flags)
+{
+	struct sigaction act = { .sa_handler = on_signal, .sa_flags = flags }, old;
+
+	if (flags & SA_SIGINFO)
+		act.sa_sigaction = on_info;
+	sigaddset(&act.sa_mask, SIGHUP);
+	EXPECT(sigaction(sig, &act, &old) == 0);
+	show("installed", sig);
+	/* The disposition is again what it was. */
+	EXPECT(sigaction(sig, &old, &act) == 0);
+	EXPECT((flags & SA_SIGINFO) ? act.sa_sigaction == on_info : act.sa_handler == on_signal);
+	EXPECT(sigaction(sig, &act, NULL) == 0);
+}
+
+static void by_raise(void)
+{
+	use(SIGTERM, (int)SA_RESETHAND);
+	again = 1;
+	raise(SIGTERM);
+}
+
+static void by_second(void)
+{
+	use(SIGINT, (int)SA_RESETHAND | SA_NODEFER | SA_SIGINFO | SA_RESTART);
+	sigqueue(getpid(), SIGINT, (union sigval){ 42 });
+	show("after it", SIGINT);
+	raise(SIGINT);
+}
+
+static void by_fault(void)
+{
+	static volatile int *volatile nowhere = (int *)16;
+
+	use(SIGSEGV, (int)SA_RESETHAND | SA_SIGINFO);
+	*nowhere = 1;
+}
+
+static void by_alternate(void)
+{
+	static char stack[16384];
+	stack_t s = { .ss_sp = stack, .ss_size = sizeof(stack) };
+
+	EXPECT(sigaltstack(&s, NULL) == 0);
+	use(SIGTERM, (int)SA_RESETHAND | SA_ONSTACK);
+	raise(SIGTERM);
+	raise(SIGTERM);
+}
+
+/* With no room for more than the kernel's frame and the program's handler; the page below is
+ * nobody's.
+ */
+static void by_small(void)
+{
+	size_t frame = getauxval(AT_MINSIGSTKSZ), page = 4096;
+	char *area =
+		mmap(NULL, 8 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	stack_t s = { .ss_sp = area + page, .ss_size = frame > LEAST ? frame : LEAST };
+	struct sigaction act = { .sa_handler = on_small,
+				 .sa_flags = (int)SA_RESETHAND | SA_ONSTACK };
+
+	EXPECT(area != MAP_FAILED && mprotect(area, page, PROT_NONE) == 0);
+	on_small(0); /* the loader resolves what it calls, which takes more */
+	EXPECT(sigaction(SIGTERM, &act, NULL) == 0);
+	EXPECT(sigaltstack(&s, NULL) == 0);
+	EXPECT(sigaction(SIGINT, &act, NULL) == 0);
+	raise(SIGTERM);
+	raise(SIGINT);
+	show("after both", SIGTERM);
+	raise(SIGTERM);
+}
+
+/* Handlers that are there before the profiler is started. */
+static void by_late(void)
+{
+	int (*start)(const char *) = (int (*)(const char *))dlsym(RTLD_DEFAULT, "ProfilerStart");
+
+	use(SIGTERM, (int)SA_RESETHAND);
+	EXPECT(!start || start(getenv("LATE_PROFILE")));
+	show("started", SIGTERM);
+	work_before_the_end();
+	raise(SIGTERM);
+	raise(SIGTERM);
+}
+
+static void by_abort(void)
+{
+	use(SIGABRT, 0);
+	abort();
+}
+
+static void by_abort_once(void)
+{
+	use(SIGABRT, (int)SA_RESETHAND | SA_SIGINFO);
+	abort();
+}
+
+static void on_renewed(int sig)
+{
+	show("before it is renewed", sig);
+	sysv_signal(sig, on_renewed);
+	show("renewed", sig);
+}
+
+/* As System V has it. */
+static void by_renewed(void)
+{
+	EXPECT(sysv_signal(SIGUSR1, on_renewed) == SIG_DFL);
+	for (int i = 0; i < 3; i++)
+		raise(SIGUSR1);
+	EXPECT(signal(SIGUSR1, SIG_IGN) == on_renewed);
+	raise(SIGUSR1);
+	EXPECT(signal(SIGUSR1, SIG_DFL) == SIG_IGN);
+	raise(SIGUSR1);
+}
+
+static void child_raises(void)
+{
+	raise(SIGTERM);
+	show("in the child", SIGTERM);
+	raise(SIGTERM);
+	_exit(8);
+}
+
+static void parent_raises(pid_t child)
+{
+	int status = -1;
+
+	EXPECT(waitpid(child, &status, 0) == child);
+	printf("child: %x\n", (unsigned)status);
+	show("in the parent", SIGTERM);
+	raise(SIGTERM);
+	raise(SIGTERM);
+}
+
+static void by_child(bool shares_memory)
+{
+	pid_t pid;
+
+	use(SIGTERM, (int)SA_RESETHAND);
+	pid = shares_memory ? vfork() : fork();
+	if (!pid)
+		child_raises();
+	parent_raises(pid);
+}
+
+/* The child has the handler as its parent had. */
+static void by_fork(void)
+{
+	by_child(false);
+}
+
+/* The child's memory is its parent's, what it does with signals is not. */
+static void by_vfork(void)
+{
+	by_child(true);
+}
+
+static const struct {
+	const char *name;
+	void (*end)(void);
+} ways[] = {
+	{ "raise", by_raise },	   { "second", by_second },
+	{ "fault", by_fault },	   { "small", by_small },
+	{ "late", by_late },	   { "alternate", by_alternate },
+	{ "abort", by_abort },	   { "abort-once", by_abort_once },
+	{ "renewed", by_renewed }, { "fork", by_fork },
+	{ "vfork", by_vfork },
+};
+
+int main(int argc, char **argv)
+{
+	work_before_the_end();
+	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++)
+		if (argc > 1 && !strcmp(ways[i].name, argv[1]))
+			ways[i].end();
+	return 97;
+}

@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Trap: a thread that libc doesn't know waits in a futex; its TLS is another thread's, or holds none of libc's data.
+# Its waits are counted, and have a stack once the sweep has found the thread.
+. "$srcdir/tests/lib/e2e.sh"
+. "$srcdir/tests/lib/lock.sh"
+bare bare ./tests/traps/lock_foreign_threads/host
+check_status bare 0
+CPROF_LOCK_BUDGET=100000 lock_profiled on ./tests/traps/lock_foreign_threads/host
+check_status on 0
+check_same_output on bare
+check_quiet on
+[ "$(lock_values "$work/on.pb" '^([[]waits without a stack[]]$|[[]short waits[]]$|syscall;)' | cut -d' ' -f1)" = 300 ] ||
+	fail "not 300 waits: $("$pprof_check" --raw "$work/on.pb")"
+finish

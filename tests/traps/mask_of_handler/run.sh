@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# A handler whose sa_mask has SIGPROF saves and restores the mask: the kernel had blocked it, not the
+# program, and when the handler has returned it is not blocked.
+. "$srcdir/tests/lib/e2e.sh"
+host=./tests/traps/mask_of_handler/host
+bare bare "$host"
+check_status bare 0
+CPUPROFILE_FREQUENCY=1000 profiled masks "$host"
+check_status masks 0
+check_same_output masks bare
+check_quiet masks
+check_valid "$work/masks.pb"
+check_stack "$work/masks.pb" 'burn.*;after_handlers'
+
+bare bare-exec "$host" exec "$host"
+profiled exec "$host" exec "$host"
+check_status exec 0
+check_same_output exec bare-exec
+check_quiet exec
+finish

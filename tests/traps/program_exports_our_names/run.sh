@@ -1,0 +1,23 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Trap: the program carries its own copy of a library that the profiler uses (an executable
+# that exports its own deflate, an older libunwind), and the profiler's calls bind to it.
+. "$srcdir/tests/lib/e2e.sh"
+. "$srcdir/tests/lib/loader.sh"
+
+$CC -O2 -fno-builtin -w -rdynamic -o "$work/hostile" "$srcdir/tests/traps/program_exports_our_names/hostile-exports.c" ||
+	fail "hostile: not built"
+bare plain "$work/hostile"
+check_status plain 0
+for unwinder in dwarf fp libunwind; do
+	CPROF_UNWIND=$unwinder profiled "$unwinder" "$work/hostile"
+	check_status "$unwinder" 0
+	check_quiet "$unwinder"
+	check_same_output "$unwinder" plain
+	check_valid "$work/$unwinder.pb"
+	check_top "$work/$unwinder.pb" 1 hot_here
+done
+for unwinder in dwarf libunwind; do
+	check_stack "$work/$unwinder.pb" '^[0-9,]+.*	hot_here;undescribed;main;'
+done
+finish

@@ -1,0 +1,29 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Trap: under `ld.so ./prog`, /proc/self/exe is the loader: the profile is named after it.
+. "$srcdir/tests/lib/e2e.sh"
+. "$srcdir/tests/lib/loader.sh"
+
+loader=$(${READELF:-readelf} -lW "$host" | sed -n 's/.*interpreter: \(.*\)\]/\1/p')
+[ -x "$loader" ] || skip "the loader is not known"
+run() { # name program loader-option...
+	run_name=$1 run_program=$2
+	shift 2
+	profiled "$run_name" "$loader" "$@" "$run_program" burn 150
+	check_status "$run_name" 0
+	check_quiet "$run_name"
+	check_valid "$work/$run_name.pb"
+	"$pprof_check" --main "$run_program" "$work/$run_name.pb" ||
+		fail "$run_name: $run_program is not the main mapping"
+	check_stack "$work/$run_name.pb" '	burn_loop;.*main;'
+	has_go || return
+	go tool pprof -top "$work/$run_name.pb" 2>/dev/null | grep -q "^File: ${run_program##*/}$" ||
+		fail "$run_name: $(go tool pprof -top "$work/$run_name.pb" 2>&1 | head -n 1)"
+}
+
+program pie
+program non-pie -no-pie
+run pie "$work/pie"
+run non-pie "$work/non-pie"
+run argv0 "$work/pie" --argv0 other
+finish

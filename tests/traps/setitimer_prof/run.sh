@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The program uses setitimer(ITIMER_PROF) itself.
+. "$srcdir/tests/lib/e2e.sh"
+host=./tests/traps/hosts/sigprof-host
+export CPUPROFILE_FREQUENCY=1000
+bare bare "$host" itimer
+check_status bare 0
+profiled itimer "$host" itimer
+check_status itimer 0
+check_same_output itimer bare
+check_quiet itimer
+check_valid "$work/itimer.pb"
+check_stack "$work/itimer.pb" burn
+
+bare bare-die "$host" die itimer
+check_status bare-die 155
+profiled die "$host" die itimer
+check_status die 155
+check_valid "$work/die.pb"
+check_stack "$work/die.pb" burn
+
+# Also where ITIMER_PROF is what we use: the program's goes before, which is said.
+CPROF_CPU_ENGINE=itimer profiled both "$host" itimer
+check_status both 0
+check_same_output both bare
+check_valid "$work/both.pb"
+[ "$(grep -c '^libcprof:' "$work/both.err")" = 1 ] ||
+	fail "both: not one line, but: $(cat "$work/both.err")"
+finish

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The profiling signal arrives after the stop.
+. "$srcdir/tests/lib/e2e.sh"
+host=./tests/traps/signal_after_stop/host
+bare bare "$host" "$work/unused.pb"
+check_status bare 0
+preloaded() { # label arguments...
+	label=$1
+	shift
+	status=0
+	env LD_PRELOAD="$CP_LIBRARY" "$host" "$@" >"$work/$label.out" 2>"$work/$label.err" || status=$?
+}
+preloaded stopped "$work/stopped.pb"
+check_status stopped 0
+check_same_output stopped bare
+check_quiet stopped
+check_valid "$work/stopped.pb"
+# The program's own still does what it would have done.
+preloaded dies "$work/dies.pb" die
+check_status dies 155
+check_same_output dies bare
+check_valid "$work/dies.pb"
+# No timers for threads: the process's, whose signal tells of no thread, and not of us.
+ulimit -i 0
+for label in process pending; do
+	preloaded $label "$work/$label.pb" $label
+	check_status $label 0
+	check_same_output $label bare
+	check_comment "$work/$label.pb" 'process-wide ITIMER_PROF'
+	check_quiet $label
+	check_valid "$work/$label.pb"
+done
+preloaded once "$work/once.pb" once
+check_status once 155
+check_same_output once bare
+finish

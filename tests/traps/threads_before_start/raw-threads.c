@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Threads that libc doesn't know of: made by clone(), with and without TLS of their own, as other
+ * languages' runtimes make them. They work, end, and others come.
+ *
+ *   raw-threads [profiled | together]   profiled: wait until there is a timer for each thread, and
+ *                                       then until it must have expired. together: there is one
+ *                                       for all of them; wait until each must have met it
+ */
+#include <linux/futex.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "host.h"
+
+#define STACK_SIZE ((size_t)64 << 10)
+#define THREADS 2
+#define CPU_SECONDS 0.05
+#define FLAGS                                                                                      \
+	(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM |        \
+	 CLONE_CHILD_CLEARTID | CLONE_PARENT_SETTID)
+
+static volatile int stop;
+static int tids[THREADS];
+static volatile unsigned long turns[THREADS];
+
+/* No libc in here: its TLS may not be this thread's, or not be there at all. */
+__attribute__((noinline, optimize("no-stack-protector"))) static void raw_work(int i)
+{
+	while (!stop)
+		turns[i]++;
+}
+
+__attribute__((optimize("no-stack-protector"))) static int raw_thread(void *arg)
+{
+	raw_work((int)(intptr_t)arg);
+	return 0;
+}
+
+/* What a foreign runtime calls its TLS: readable from its base on, with nothing mapped below it,
+ * where libc's variables would be. */
+static void *foreign_tls(void)
+{
+	char *p = mmap(NULL, 2 * 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED || mprotect(p + 4096, 4096, PROT_READ | PROT_WRITE))
+		return NULL;
+	return p + 4096;
+}
+
+static void start(int i)
+{
+	char *stack =
+		mmap(NULL, STACK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int flags = FLAGS;
+	void *tls = NULL;
+
+	if (i == 1) {
+		tls = foreign_tls();
+		flags |= CLONE_SETTLS;
+	}
+	EXPECT(stack != MAP_FAILED && clone(raw_thread, stack + STACK_SIZE, flags,
+					    (void *)(intptr_t)i, &tids[i], tls, &tids[i]) > 0);
+}
+
+static void join(int i)
+{
+	int tid;
+
+	while ((tid = __atomic_load_n(&tids[i], __ATOMIC_ACQUIRE)) != 0)
+		syscall(SYS_futex, &tids[i], FUTEX_WAIT, tid, NULL, NULL, 0);
+}
+
+/* The profiler's timers are listed with the thread that they signal. */
+static bool has_timer(int tid)
+{
+	FILE *f = fopen("/proc/self/timers", "r");
+	char line[256], wanted[64];
+	bool found = false;
+
+	snprintf(wanted, sizeof(wanted), "tid.%d\n", tid);
+	while (f && fgets(line, sizeof(line), f))
+		found |= strstr(line, wanted) != NULL;
+	if (f)
+		fclose(f);
+	return found;
+}
+
+static double cpu_of(int tid)
+{
+	return host_clock((clockid_t)((~(unsigned)tid << 3) | 6));
+}
+
+static void wait_for_samples(int tid, bool together)
+{
+	double since;
+
+	for (int i = 0; i < 1000 && !together && !has_timer(tid); i++)
+		usleep(10000);
+	EXPECT(together || has_timer(tid));
+	since = cpu_of(tid);
+	for (int i = 0; i < 1000 && cpu_of(tid) < since + CPU_SECONDS; i++)
+		usleep(10000);
+}
+
+static void wait_for_work(int i)
+{
+	for (int tries = 0; tries < 1000 && !turns[i]; tries++)
+		usleep(10000);
+	EXPECT(turns[i] > 0);
+}
+
+int main(int argc, char **argv)
+{
+	/* Two generations, so that a thread takes another's place. */
+	for (int generation = 0; generation < 2; generation++) {
+		stop = 0;
+		turns[0] = turns[1] = 0;
+		for (int i = 0; i < THREADS; i++)
+			start(i);
+		for (int i = 0; i < THREADS; i++)
+			if (argc > 1)
+				wait_for_samples(tids[i], !strcmp(argv[1], "together"));
+		for (int i = 0; i < THREADS; i++)
+			wait_for_work(i);
+		stop = 1;
+		for (int i = 0; i < THREADS; i++)
+			join(i);
+	}
+	puts("raw threads are done");
+	HOST_END();
+}

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# POSIX CPU timers fire at the kernel's tick: at HZ=250 a "1000 Hz" profile holds 250 samples a second. The
+# total CPU time must be right all the same.
+. "$srcdir/tests/lib/e2e.sh"
+host=./tests/traps/hosts/cpu-host
+for frequency in 99 1000 4000; do
+	CPUPROFILE_FREQUENCY=$frequency profiled "f$frequency" "$host" threads 2 0.7
+	check_status "f$frequency" 0
+	check_valid "$work/f$frequency.pb"
+	total=$("$pprof_check" --total "$work/f$frequency.pb" | sed -n 's/^cpu nanoseconds //p')
+	used=$(tail -n 1 "$work/f$frequency.err")
+	echo "$frequency Hz: $total ns in the profile, $used ns used"
+	# Of each thread at most a period and a tick (10 ms at HZ=100) is missing or too much: 3 % of 2 s,
+	# and the program's start is not profiled.
+	[ "$total" -gt $((used * 96 / 100)) ] && [ "$total" -lt $((used * 104 / 100)) ] ||
+		fail "$frequency Hz: $total ns in the profile, $used ns used"
+	# The real period is written.
+	"$pprof_check" --comments "$work/f$frequency.pb" |
+		grep -q "frequency $frequency Hz, period $((1000000000 / frequency)) ns" ||
+		fail "$frequency Hz: the period is not in the comments"
+done
+finish

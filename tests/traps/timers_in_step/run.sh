@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# All threads' timers fire in step; and a periodic program runs in step with the timer.
+. "$srcdir/tests/lib/e2e.sh"
+host=./tests/traps/hosts/cpu-host
+# 150 threads that work for 0.7 of a period: a random first expiry hits about 0.7 of them, one at a full
+# period none, one at zero all.
+CPUPROFILE_FREQUENCY=50 profiled spread "$host" short 150 0.014
+check_status spread 0
+check_valid "$work/spread.pb"
+hit=$("$pprof_check" --raw "$work/spread.pb" | sed -n 's/.*tid=\([0-9]*\).*work.*/\1/p' | sort -u | wc -l)
+echo "threads hit: $hit of 150"
+[ "$hit" -gt 40 ] && [ "$hit" -lt 140 ] || fail "the first expiries are not spread: $hit of 150 threads"
+# The program's period is 10 ms; a timer of 100 Hz would see one half only.
+profiled periodic "$host" periodic 3
+check_status periodic 0
+check_valid "$work/periodic.pb"
+sum() { # function
+	"$pprof_check" --raw "$work/periodic.pb" | sed -n "s/^[0-9]*,\([0-9]*\).*$1.*/\1/p" |
+		awk '{ s += $1 } END { printf "%d", s / 1000000 }'
+}
+first=$(sum first_half)
+second=$(sum second_half)
+echo "first half $first ms, second half $second ms"
+share=$((first * 100 / (first + second)))
+[ "$share" -gt 35 ] && [ "$share" -lt 65 ] || fail "the first half has $share % instead of 50"
+finish

@@ -1,9 +1,0 @@
-# errno changed by the handler.
-. "$srcdir/tests/lib/e2e.sh"
-for unwind in dwarf fp libunwind; do
-	CPROF_UNWIND=$unwind CPUPROFILE_FREQUENCY=10000 profiled "$unwind" ./tests/traps/errno-loop
-	check_status "$unwind" 0
-	check_valid "$work/$unwind.pb"
-	check_stack "$work/$unwind.pb" loop
-done
-finish

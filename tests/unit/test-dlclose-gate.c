@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* However a dlclose is left, the gate opens again, and not too early. */
+#include "harness.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdint.h>
+
+#include "unwind/dlclose_gate.h"
+#include "sample/gate.h"
+#include "sample/thread.h"
+#include "collect/threads.h"
+
+static jmp_buf out;
+static char elsewhere[64];
+
+static __attribute__((noinline)) void left_by_longjmp(void)
+{
+	volatile char room[256];
+
+	room[0] = 1;
+	cp_dlclose_gate_begin((const char *)__builtin_frame_address(0) - 64 * room[0]);
+	longjmp(out, 1);
+}
+
+static void leave(void)
+{
+	if (!setjmp(out))
+		left_by_longjmp();
+}
+
+static void test_a_dlclose_that_returns_opens_the_gate(void)
+{
+	unsigned before = cp_dlclose_gate_begin(__builtin_frame_address(0));
+
+	CHECK(!cp_gate_is_open());
+	cp_dlclose_gate_end(before, NULL);
+	CHECK(cp_gate_is_open());
+}
+
+static void test_the_next_dlclose_notices_that_one_was_left(void)
+{
+	unsigned before;
+
+	leave();
+	leave();
+	CHECK(!cp_gate_is_open());
+	before = cp_dlclose_gate_begin(__builtin_frame_address(0));
+	CHECK_EQ(before, 0);
+	CHECK(!cp_gate_is_open());
+	cp_dlclose_gate_end(before, NULL);
+	CHECK(cp_gate_is_open());
+}
+
+static void test_an_inner_one_that_was_left_ends_with_the_outer(void)
+{
+	unsigned before = cp_dlclose_gate_begin(__builtin_frame_address(0));
+
+	leave();
+	CHECK_EQ(cp_self.in_dlclose, 2);
+	cp_dlclose_gate_end(before, NULL);
+	CHECK_EQ(cp_self.in_dlclose, 0);
+	CHECK(cp_gate_is_open());
+}
+
+static void test_on_another_stack_the_outer_one_goes_on(void)
+{
+	const char *frame = __builtin_frame_address(0);
+	const char *other = elsewhere > frame ? elsewhere : frame + (UINT64_C(1) << 40);
+	unsigned before = cp_dlclose_gate_begin(frame), inner = cp_dlclose_gate_begin(other);
+
+	CHECK_EQ(inner, 1);
+	cp_dlclose_gate_end(inner, NULL);
+	CHECK(!cp_gate_is_open());
+	cp_dlclose_gate_end(before, NULL);
+	CHECK(cp_gate_is_open());
+}
+
+static void *ends_inside(void *arg)
+{
+	cp_threads_register();
+	cp_dlclose_gate_begin(__builtin_frame_address(0));
+	pthread_exit(arg);
+}
+
+static void test_a_thread_that_ends_inside_opens_the_gate(void)
+{
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, ends_inside, NULL);
+	pthread_join(thread, NULL);
+	CHECK(cp_gate_is_open());
+}
+
+int main(void)
+{
+	cp_threads_register();
+	RUN(test_a_dlclose_that_returns_opens_the_gate);
+	RUN(test_the_next_dlclose_notices_that_one_was_left);
+	RUN(test_an_inner_one_that_was_left_ends_with_the_outer);
+	RUN(test_on_another_stack_the_outer_one_goes_on);
+	RUN(test_a_thread_that_ends_inside_opens_the_gate);
+	return harness_end();
+}

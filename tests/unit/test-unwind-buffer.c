@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Unwinding buffers: nobody shares one. */
+#include "harness.h"
+
+#include "modes/heap/signal/unwind_buffer.h"
+
+static void test_scratch_comes_back_to_who_had_it(void)
+{
+	uint16_t last = 0;
+	struct cp_unwind_buffer *a = cp_unwind_buffer_take(&last), *b;
+
+	CHECK(a != NULL);
+	b = cp_unwind_buffer_take(&last);
+	CHECK(b != NULL && b != a);
+	cp_unwind_buffer_give(b);
+	CHECK(cp_unwind_buffer_take(&last) == b);
+	cp_unwind_buffer_give(b);
+	cp_unwind_buffer_give(a);
+}
+
+static void test_scratch_is_bounded(void)
+{
+	static struct cp_unwind_buffer *all[2000];
+	uint16_t last = 0;
+	unsigned n = 0;
+
+	while (n < 2000 && (all[n] = cp_unwind_buffer_take(&last)))
+		n++;
+	CHECK_EQ(n, 1024);
+	for (unsigned i = 0; i < n; i++)
+		cp_unwind_buffer_give(all[i]);
+	CHECK(cp_unwind_buffer_take(&last) != NULL);
+}
+
+int main(void)
+{
+	RUN(test_scratch_comes_back_to_who_had_it);
+	RUN(test_scratch_is_bounded);
+	return harness_end();
+}

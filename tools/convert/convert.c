@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* `cprof convert`: a profile in the format of another tool. */
+#include "convert/convert.h"
+
+#include <string.h>
+
+#include "flame/flame_file.h"
+#include "flame/flame_sides.h"
+#include "flame/folded.h"
+#include "core/filter.h"
+#include "core/options.h"
+
+static struct {
+	const char *output, *to, *type;
+	bool threads;
+} my;
+
+static const struct ct_option options[] = {
+	CT_TEXT("to", "FORMAT", &my.to, "speedscope, callgrind, folded or pprof-text"),
+	CT_TEXT("output", "FILE", &my.output, "default: standard output"),
+	CT_TEXT("o", "FILE", &my.output, NULL),
+	CT_TEXT("sample_index", "TYPE", &my.type, "value shown first: a name or number"),
+	CT_FLAG("threads", &my.threads, "each thread separately (speedscope, folded)"),
+	CT_END
+};
+
+static void write_folded(const void *context, FILE *to)
+{
+	const struct ct_convert *what = context;
+	struct ct_folded folded = { .profile = what->profile,
+				    .type = what->type,
+				    .by = CT_BY_FUNCTION,
+				    .threads = what->threads };
+
+	ct_folded_write(&folded, to);
+}
+
+static const struct {
+	const char *name;
+	ct_flame_writer *write;
+} formats[] = {
+	{ "speedscope", ct_convert_speedscope },
+	{ "callgrind", ct_convert_callgrind },
+	{ "folded", write_folded },
+	{ "pprof-text", ct_convert_text },
+};
+
+static ct_flame_writer *find(const char *name)
+{
+	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++)
+		if (strcmp(formats[i].name, name) == 0)
+			return formats[i].write;
+	return NULL;
+}
+
+static int convert(char *const *sources, int count, ct_flame_writer *write)
+{
+	struct ct_profile *p = ct_flame_sides_open(sources, count);
+	struct ct_convert what;
+	int status;
+
+	if (!p)
+		return CT_FAILED;
+	what = (struct ct_convert){ .profile = p, .name = sources[0], .threads = my.threads };
+	status = ct_flame_sides_type(p, my.type, &what.type);
+	if (status == CT_OK)
+		status = ct_flame_file(my.output, write, &what);
+	ct_model_free(p);
+	return status;
+}
+
+static int run(int argc, char **argv)
+{
+	int first =
+		ct_options_parse(&ct_verb_convert, argc, argv,
+				 (const struct ct_option *[]){ options, ct_filter_options, NULL });
+	ct_flame_writer *write;
+
+	if (first < 0)
+		return ct_options_status(first);
+	if (first == argc)
+		return ct_options_wrong(&ct_verb_convert, "a profile is needed");
+	if (!my.to)
+		return ct_options_wrong(&ct_verb_convert, "-to=FORMAT is needed");
+	write = find(my.to);
+	if (!write)
+		return ct_options_wrong(
+			&ct_verb_convert,
+			"-to=%s is none of speedscope, callgrind, folded and pprof-text", my.to);
+	return convert(argv + first, argc - first, write);
+}
+
+const struct ct_verb ct_verb_convert = {
+	.name = "convert",
+	.operands = "-to=FORMAT FILE...",
+	.summary = "A profile in another tool's format",
+	.details = "  speedscope  https://www.speedscope.app (JSON; all sample types)\n"
+		   "  callgrind   kcachegrind, callgrind_annotate; calls= are samples\n"
+		   "  folded      flamegraph.pl; see also \"cprof folded\"\n"
+		   "  pprof-text  what \"go tool pprof -raw\" shows\n",
+	.run = run,
+};

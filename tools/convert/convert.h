@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* `cprof convert`'s writers; each takes a struct ct_convert. See flame_file.h. */
+#ifndef CT_CONVERT_H
+#define CT_CONVERT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "core/model.h"
+
+struct ct_convert {
+	const struct ct_profile *profile;
+	const char *name; /* what the reader shows as the profile's name */
+	size_t type;	  /* shown first */
+	bool threads;	  /* each thread apart */
+};
+
+void ct_convert_speedscope(const void *what, FILE *to);
+void ct_convert_callgrind(const void *what, FILE *to);
+void ct_convert_text(const void *what, FILE *to);
+
+#endif

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Removes the functions that a profile declares uninteresting, with everything that they call (the
+ * inside of an allocator): drop_frames, except keep_frames. Called by load.c.
+ */
+#include "core/drop_frames.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "core/notes.h"
+#include "core/regex.h"
+
+enum fate { STAYS, CUT_WITH_CALLEES, CALLEES_CUT };
+
+static size_t reserved(const char *text)
+{
+	static const char *const names[] = { "(anonymous namespace)", "operator()" };
+
+	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strncmp(text, names[i], strlen(names[i])))
+			return strlen(names[i]);
+	return 0;
+}
+
+bool ct_drop_frames_ours(const struct ct_profile *p)
+{
+	static const char begin[] = "libcprof ";
+
+	return p->comment_count && !strncmp(ct_notes_comment(p, 0), begin, sizeof(begin) - 1);
+}
+
+char *ct_drop_frames_name(const char *name)
+{
+	char *copy = ct_memory_strdup(name + (*name == '.')), *c = copy;
+
+	while (*c) {
+		size_t skip = reserved(c);
+
+		if (!skip && *c == '(')
+			*c = '\0';
+		else
+			c += skip ? skip : 1;
+	}
+	return copy;
+}
+
+static bool is_dropped(const struct ct_profile *p, uint32_t function, struct ct_regex *drop,
+		       struct ct_regex *keep)
+{
+	char *name = ct_drop_frames_name(ct_text(p, p->functions[function].name));
+	bool yes = *name && ct_regex_match(drop, name) && !(keep && ct_regex_match(keep, name));
+
+	free(name);
+	return yes;
+}
+
+/* Removes the outermost dropped line of a location, and the lines inside it. */
+static enum fate fate_of(const struct ct_profile *p, struct ct_location *l, const bool *dropped)
+{
+	for (uint32_t i = l->line_count; i--;) {
+		uint32_t function = p->lines[l->first_line + i].function;
+
+		if (function == CT_NONE || !dropped[function])
+			continue;
+		if (i == l->line_count - 1)
+			return CUT_WITH_CALLEES;
+		l->first_line += i + 1;
+		l->line_count -= i + 1;
+		return CALLEES_CUT;
+	}
+	return STAYS;
+}
+
+/* From the root on, the first dropped frame below one that stays ends the stack: a stack
+ * that begins with dropped frames is not emptied. */
+static void cut(struct ct_sample *s, const uint32_t *frames, const unsigned char *fates)
+{
+	bool stays = false;
+
+	for (uint32_t i = s->depth; i--;) {
+		enum fate f = fates[frames[i]];
+		uint32_t gone = f == CUT_WITH_CALLEES ? i + 1 : i;
+
+		if (f == STAYS) {
+			stays = true;
+			continue;
+		}
+		if (!stays)
+			continue;
+		s->first_frame += gone;
+		s->depth -= gone;
+		return;
+	}
+}
+
+static struct ct_regex *whole(const char *option, const char *text)
+{
+	char *anchored = ct_memory_printf("^(%s)$", text);
+	struct ct_regex *r = ct_regex_new(option, anchored);
+
+	free(anchored);
+	return r;
+}
+
+void ct_drop_frames(struct ct_profile *p)
+{
+	struct ct_regex *drop, *keep = NULL;
+	unsigned char *fates;
+	bool *dropped;
+
+	if (!p->drop_frames)
+		return;
+	drop = whole("drop_frames (the file's)", ct_text(p, p->drop_frames));
+	if (drop && p->keep_frames)
+		keep = whole("keep_frames (the file's)", ct_text(p, p->keep_frames));
+	if (!drop || (p->keep_frames && !keep)) {
+		ct_regex_free(drop);
+		return;
+	}
+	dropped = ct_memory_alloc(p->function_count * sizeof(*dropped));
+	fates = ct_memory_alloc(p->location_count);
+	for (uint32_t i = 0; i < p->function_count; i++)
+		dropped[i] = is_dropped(p, i, drop, keep);
+	for (size_t i = 0; i < p->location_count; i++)
+		fates[i] = (unsigned char)fate_of(p, &p->locations[i], dropped);
+	for (size_t i = 0; i < p->sample_count; i++)
+		cut(&p->samples[i], ct_frames(p, &p->samples[i]), fates);
+	free(dropped);
+	free(fates);
+	ct_regex_free(drop);
+	ct_regex_free(keep);
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Filters over labels; see filter_tags.h. A range is "32kb", ":64kb", "4mb:" or "12kb:64mb", and is
+ * compared with numeric labels. Any other text is an expression for text labels.
+ */
+#include "core/filter_tags.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "core/numbers.h"
+#include "core/regex.h"
+
+struct range {
+	bool is_range, has_low, has_high;
+	double low, high;
+	char *unit; /* of both bounds; a label matches only in a unit that converts to it */
+};
+
+struct ct_tag_filter {
+	char *key; /* NULL = any */
+	struct range range;
+	struct ct_regex **regexes;
+	size_t count;
+};
+
+/* Reads a whole number with an optional unit of letters at *TEXT; moves *TEXT past it. */
+static bool quantity(const char **text, int64_t *value, char **unit)
+{
+	const char *at = *text;
+	char *end;
+	size_t n = 0;
+
+	if (!isdigit((unsigned char)at[*at == '+' || *at == '-']))
+		return false;
+	errno = 0;
+	*value = strtoll(at, &end, 10);
+	if (errno)
+		return false;
+	while (isalpha((unsigned char)end[n]))
+		n++;
+	*unit = ct_memory_printf("%.*s", (int)n, end);
+	*text = end + n;
+	return true;
+}
+
+/* Reads the text after the first colon of "LOW:HIGH". */
+static bool upper_end(struct range *r, const char *text)
+{
+	const char *name;
+	int64_t value;
+	char *unit;
+	bool same;
+
+	if (!quantity(&text, &value, &unit))
+		return false;
+	r->high = ct_numbers_scale(value, unit, r->unit, &name);
+	r->has_high = true;
+	same = !strcmp(name, r->unit);
+	free(unit);
+	return same && !*text;
+}
+
+static bool parse_range(struct range *r, const char *text)
+{
+	bool only_high = *text == ':';
+	const char *name;
+	int64_t value;
+	char *unit;
+
+	text += only_high;
+	if (!quantity(&text, &value, &unit))
+		return false;
+	r->low = r->high = ct_numbers_scale(value, unit, unit, &name);
+	r->unit = ct_memory_strdup(name);
+	free(unit);
+	r->has_low = !only_high;
+	r->has_high = only_high || *text != ':';
+	if (!*text)
+		return true;
+	if (only_high || *text != ':')
+		return false;
+	return !text[1] || upper_end(r, text + 1);
+}
+
+static int compile(struct ct_tag_filter *f, const char *option, const char *text)
+{
+	char *copy = ct_memory_strdup(text), *rest = copy, *part;
+	int error = 0;
+
+	while (!error && (part = strsep(&rest, ","))) {
+		f->regexes = ct_memory_realloc(f->regexes, f->count + 1, sizeof(*f->regexes));
+		f->regexes[f->count] = ct_regex_new(option, part);
+		error = !f->regexes[f->count];
+		f->count += !error;
+	}
+	free(copy);
+	return error;
+}
+
+struct ct_tag_filter *ct_filter_tags_new(const char *option, const char *text)
+{
+	struct ct_tag_filter *f = ct_memory_alloc(sizeof(*f));
+	const char *equals = strchr(text, '=');
+
+	if (equals) {
+		f->key = ct_memory_printf("%.*s", (int)(equals - text), text);
+		text = equals + 1;
+	}
+	f->range.is_range = parse_range(&f->range, text);
+	if (!f->range.is_range && compile(f, option, text)) {
+		ct_filter_tags_free(f);
+		return NULL;
+	}
+	return f;
+}
+
+void ct_filter_tags_free(struct ct_tag_filter *f)
+{
+	if (!f)
+		return;
+	for (size_t i = 0; i < f->count; i++)
+		ct_regex_free(f->regexes[i]);
+	free(f->regexes);
+	free(f->range.unit);
+	free(f->key);
+	free(f);
+}
+
+static bool in_range(const struct range *r, int64_t number, const char *unit)
+{
+	const char *name;
+	double v = ct_numbers_scale(number, unit, r->unit, &name);
+
+	return !strcmp(name, r->unit) && (!r->has_low || v >= r->low) &&
+	       (!r->has_high || v <= r->high);
+}
+
+static bool match_range(const struct ct_tag_filter *f, const struct ct_profile *p,
+			const struct ct_label_set *set, const struct ct_label_units *units)
+{
+	for (uint32_t i = 0; i < set->count; i++) {
+		const struct ct_label *l = &p->labels[set->first + i];
+
+		if (!l->text && (l->number || l->unit) &&
+		    (!f->key || !strcmp(f->key, ct_text(p, l->key))) &&
+		    in_range(&f->range, l->number, ct_label_units_of(units, l->key)))
+			return true;
+	}
+	return false;
+}
+
+/* With a key the expression is matched with the value's text, without a key with "key:text". */
+static bool some_label_matches(const struct ct_tag_filter *f, struct ct_regex *r,
+			       const struct ct_profile *p, const struct ct_label_set *set)
+{
+	for (uint32_t i = 0; i < set->count; i++) {
+		const struct ct_label *l = &p->labels[set->first + i];
+		const char *key = ct_text(p, l->key), *text = ct_text(p, l->text);
+		bool yes;
+
+		if (!l->text || (f->key && strcmp(f->key, key)))
+			continue;
+		if (f->key) {
+			yes = ct_regex_match(r, text);
+		} else {
+			char *both = ct_memory_printf("%s:%s", key, text);
+
+			yes = ct_regex_match(r, both);
+			free(both);
+		}
+		if (yes)
+			return true;
+	}
+	return false;
+}
+
+bool ct_filter_tags_match(struct ct_tag_filter *f, const struct ct_profile *p, uint32_t label_set,
+			  const struct ct_label_units *units)
+{
+	const struct ct_label_set *set = &p->label_sets[label_set];
+	bool any = f->key; /* with a key one expression must match, without a key all */
+
+	if (f->range.is_range)
+		return match_range(f, p, set, units);
+	for (size_t i = 0; i < f->count; i++)
+		if (some_label_matches(f, f->regexes[i], p, set) == any)
+			return any;
+	return !any;
+}

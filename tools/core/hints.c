@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Hints after a table; see hints.h. */
+#include "core/hints.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "core/notes.h"
+#include "core/numbers.h"
+#include "core/out.h"
+
+#define HINTS_MAX 3
+/* A share below this doesn't matter. */
+#define SHARE 0.1
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static bool starts(const char *text, const char *with)
+{
+	return !strncmp(text, with, strlen(with));
+}
+
+bool ct_hints_is_jit_path(const char *path)
+{
+	return starts(path, "//anon") || starts(path, "[anon") || starts(path, "/memfd:") ||
+	       starts(path, "/tmp/perf-") || starts(path, "[heap]");
+}
+
+static bool is_jit(const struct ct_profile *p, const struct ct_location *l)
+{
+	return l->mapping != CT_NONE &&
+	       ct_hints_is_jit_path(ct_text(p, p->mappings[l->mapping].file));
+}
+
+static bool is_named(const struct ct_profile *p, const struct ct_location *l)
+{
+	const char *name, *plus;
+	uint32_t f = l->line_count ? p->lines[l->first_line].function : CT_NONE;
+
+	if (f == CT_NONE)
+		return false;
+	name = ct_text(p, p->functions[f].name);
+	plus = strrchr(name, '+');
+	/* Returns true for a name like "libfoo.so+0x1234", which only tells a place. */
+	return *name && !(plus && starts(plus, "+0x"));
+}
+
+/* Sums over the innermost frames. */
+struct sums {
+	int64_t total, jit, *unnamed; /* UNNAMED is by mapping */
+	int64_t locks;		      /* waiting for locks, in a wall profile */
+};
+
+static bool waits_for_lock(const struct ct_profile *p, const struct ct_sample *s)
+{
+	for (uint32_t i = 0; i < s->depth && i < 6; i++) {
+		const struct ct_location *l = &p->locations[ct_frames(p, s)[i]];
+
+		for (uint32_t k = 0; k < l->line_count; k++) {
+			uint32_t f = p->lines[l->first_line + k].function;
+			const char *name = f == CT_NONE ? "" : ct_text(p, p->functions[f].name);
+
+			if (strstr(name, "pthread_mutex_") || strstr(name, "pthread_rwlock_") ||
+			    !strcmp(name, "__lll_lock_wait"))
+				return true;
+		}
+	}
+	return false;
+}
+
+static void sum_up(struct sums *sums, const struct ct_profile *p, size_t type)
+{
+	bool wall = !strcmp(ct_text(p, p->types[type].type), "wall");
+
+	sums->unnamed = ct_memory_alloc((p->mapping_count + 1) * sizeof(*sums->unnamed));
+	for (size_t i = 0; i < p->sample_count; i++) {
+		const struct ct_sample *s = &p->samples[i];
+		int64_t value = ct_values(p, i)[type];
+		const struct ct_location *l = s->depth ? &p->locations[ct_frames(p, s)[0]] : NULL;
+
+		sums->total = ct_add(sums->total, value);
+		if (l && !is_named(p, l) && is_jit(p, l))
+			sums->jit = ct_add(sums->jit, value);
+		else if (l && !is_named(p, l) && l->mapping != CT_NONE)
+			sums->unnamed[l->mapping] = ct_add(sums->unnamed[l->mapping], value);
+		if (wall && waits_for_lock(p, s))
+			sums->locks = ct_add(sums->locks, value);
+	}
+}
+
+static bool matters(const struct sums *s, int64_t value)
+{
+	return s->total > 0 && (double)value >= SHARE * (double)s->total;
+}
+
+static void say(const struct sums *s, int64_t value, const char *text)
+{
+	char share[CT_NUMBER_ROOM];
+	const char *percent = ct_numbers_percent(share, value, s->total);
+
+	fprintf(stderr, "cprof: hint: %s ", percent + strspn(percent, " "));
+	ct_out_text(stderr, text);
+	fputc('\n', stderr);
+}
+
+static const char *jit_advice(const struct ct_profile *p)
+{
+	const char *program = p->mapping_count ? base_name(ct_text(p, p->mappings[0].file)) : "";
+
+	if (starts(program, "node"))
+		return "is JIT code without names: run node with --perf-basic-prof";
+	if (starts(program, "java"))
+		return "is JIT code without names: run java with -XX:+PreserveFramePointer "
+		       "-XX:+DumpPerfMapAtExit (JDK 17)";
+	if (starts(program, "python"))
+		return "is JIT code without names: run python3 with -X perf (3.12)";
+	return "is JIT code without names: let the runtime write /tmp/perf-PID.map";
+}
+
+static unsigned hint_unnamed(const struct ct_profile *p, const struct sums *s)
+{
+	size_t most = 0;
+	char *text;
+
+	for (size_t i = 1; i < p->mapping_count; i++)
+		if (s->unnamed[i] > s->unnamed[most])
+			most = i;
+	if (!p->mapping_count || !matters(s, s->unnamed[most]) ||
+	    ct_text(p, p->mappings[most].file)[0] != '/')
+		return 0;
+	text = ct_memory_printf(
+		"is in %s, which is stripped: install its -dbgsym or -dbg package, or "
+		"\"cprof symbolize -debug-dir DIR\"",
+		base_name(ct_text(p, p->mappings[most].file)));
+	say(s, s->unnamed[most], text);
+	free(text);
+	return 1;
+}
+
+/* Returns the number before WHAT in a comment like "5 ring full", 0 if there is none. */
+static uint64_t number_before(const char *comment, const char *what)
+{
+	const char *at = strstr(comment, what);
+
+	if (!at || at == comment)
+		return 0;
+	at--;
+	while (at > comment && at[-1] >= '0' && at[-1] <= '9')
+		at--;
+	return strtoull(at, NULL, 10);
+}
+
+static unsigned hint_lost(const struct ct_profile *p, const char *file)
+{
+	for (size_t i = 0; i < p->comment_count; i++) {
+		const char *c = ct_notes_comment(p, i);
+		uint64_t taken, lost;
+
+		if (!starts(c, "samples: "))
+			continue;
+		taken = strtoull(c + 9, NULL, 10);
+		lost = number_before(c, " ring full") + number_before(c, " no memory");
+		if (!lost || lost * 100 < taken)
+			continue;
+		fprintf(stderr,
+			"cprof: hint: %" PRIu64 " samples were lost, %" PRIu64
+			" taken: a lower rate loses none; \"cprof info %s\" says why\n",
+			lost, taken, file);
+		return 1;
+	}
+	return 0;
+}
+
+void ct_hints_say(const struct ct_profile *p, const char *file)
+{
+	struct sums s = { 0 };
+	unsigned said = 0;
+
+	if (!p->type_count || !p->sample_count)
+		return;
+	sum_up(&s, p, ct_model_default_type(p));
+	said += hint_lost(p, file);
+	if (matters(&s, s.jit)) {
+		say(&s, s.jit, jit_advice(p));
+		said++;
+	}
+	if (said < HINTS_MAX)
+		said += hint_unnamed(p, &s);
+	if (said < HINTS_MAX && matters(&s, s.locks)) {
+		char *text =
+			ct_memory_printf("of the threads' time waits for locks: cprof waits %s; "
+					 "\"cprof run --lock\" says who holds them",
+					 file);
+
+		say(&s, s.locks, text);
+		free(text);
+	}
+	free(s.unnamed);
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Bytes of a profile; see input.h. */
+#include "core/input.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "core/memory.h"
+
+#define CHUNK ((size_t)64 << 10)
+#define GZIP_WINDOW (15 + 16) /* zlib: window bits + "gzip only" */
+/* Profiles shrink by a factor of 2 to 20. A large input that shrank by more than this is a bomb:
+ * once read, its contents would take several times as much memory. */
+#define RATIO_MAX 300
+#define RATIO_FREE ((uint64_t)64 << 20)
+
+struct ct_input {
+	int fd;		       /* -1: memory */
+	const uint8_t *memory; /* bytes that are not yet read */
+	size_t memory_left;
+	void *fetched;	      /* to be freed */
+	uint8_t chunk[CHUNK]; /* raw bytes read ahead */
+	size_t chunk_at, chunk_end;
+	int known, gzip, ended; /* kind is known; the input is gzip; its last member is complete */
+	z_stream z;
+	uint64_t raw; /* bytes taken from the source */
+	uint64_t total,
+		most; /* bytes given to the caller, and their limit; MOST 0 = CT_INPUT_MAX */
+};
+
+void ct_input_fault_say(struct ct_fault *fault, uint64_t offset, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	fault->offset = offset;
+	vsnprintf(fault->text, sizeof(fault->text), fmt, args);
+	va_end(args);
+}
+
+int ct_input_is_url(const char *source)
+{
+	return !strncmp(source, "http://", 7) || !strncmp(source, "https://", 8);
+}
+
+struct ct_input *ct_input_memory(const void *data, size_t size)
+{
+	struct ct_input *in = ct_memory_alloc(sizeof(*in));
+
+	in->fd = -1;
+	in->memory = data;
+	in->memory_left = size;
+	return in;
+}
+
+void ct_input_limit(struct ct_input *in, uint64_t most)
+{
+	in->most = most;
+}
+
+static int open_url(struct ct_input **in, const char *url, struct ct_fault *fault)
+{
+	void *data;
+	size_t size;
+	int r = ct_fetch(url, &data, &size, fault);
+
+	if (r)
+		return r;
+	*in = ct_input_memory(data, size);
+	(*in)->fetched = data;
+	return 0;
+}
+
+int ct_input_open(struct ct_input **in, const char *source, struct ct_fault *fault)
+{
+	struct stat st;
+	int fd;
+
+	if (ct_input_is_url(source))
+		return open_url(in, source, fault);
+	fd = strcmp(source, "-") ? open(source, O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
+	if (fd < 0 || fstat(fd, &st)) {
+		int error = errno;
+
+		ct_input_fault_say(fault, 0, "%s", strerror(error));
+		return -error;
+	}
+	if (S_ISDIR(st.st_mode)) {
+		close(fd);
+		ct_input_fault_say(fault, 0, "is a directory");
+		return -EISDIR;
+	}
+	*in = ct_memory_alloc(sizeof(**in));
+	(*in)->fd = fd;
+	return 0;
+}
+
+void ct_input_close(struct ct_input *in)
+{
+	if (!in)
+		return;
+	if (in->gzip)
+		inflateEnd(&in->z);
+	if (in->fd > STDIN_FILENO)
+		close(in->fd);
+	free(in->fetched);
+	free(in);
+}
+
+/* Reads more raw bytes after those in the chunk; returns 0 at the end. */
+static long fill(struct ct_input *in, struct ct_fault *fault)
+{
+	size_t room;
+	long n;
+
+	if (in->chunk_at == in->chunk_end)
+		in->chunk_at = in->chunk_end = 0;
+	room = CHUNK - in->chunk_end;
+	if (in->fd < 0) {
+		n = (long)(in->memory_left < room ? in->memory_left : room);
+		if (n)
+			memcpy(in->chunk + in->chunk_end, in->memory, (size_t)n);
+		in->memory += n;
+		in->memory_left -= (size_t)n;
+	} else {
+		do
+			n = read(in->fd, in->chunk + in->chunk_end, room);
+		while (n < 0 && errno == EINTR);
+	}
+	if (n < 0) {
+		ct_input_fault_say(fault, in->total, "can't be read: %s", strerror(errno));
+		return -EIO;
+	}
+	in->chunk_end += (size_t)n;
+	in->raw += (uint64_t)n;
+	return n;
+}
+
+/* gzip's two magic bytes tell gzip from plain. */
+static long look(struct ct_input *in, struct ct_fault *fault)
+{
+	long n = 1;
+
+	while (in->chunk_end < 2 && n > 0)
+		n = fill(in, fault);
+	if (n < 0)
+		return n;
+	in->known = 1;
+	in->gzip = in->chunk_end >= 2 && in->chunk[0] == 0x1f && in->chunk[1] == 0x8b;
+	if (in->gzip && inflateInit2(&in->z, GZIP_WINDOW) != Z_OK) {
+		in->gzip = 0;
+		ct_input_fault_say(fault, 0, "zlib can't be used");
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+static long read_plain(struct ct_input *in, void *buffer, size_t size, struct ct_fault *fault)
+{
+	size_t n;
+
+	if (in->chunk_at == in->chunk_end) {
+		long r = fill(in, fault);
+
+		if (r <= 0)
+			return r;
+	}
+	n = in->chunk_end - in->chunk_at;
+	if (n > size)
+		n = size;
+	memcpy(buffer, in->chunk + in->chunk_at, n);
+	in->chunk_at += n;
+	return (long)n;
+}
+
+static long bad_gzip(struct ct_input *in, struct ct_fault *fault, const char *why)
+{
+	ct_input_fault_say(fault, in->total, "damaged gzip data: %s", why);
+	return -EBADMSG;
+}
+
+/* A member is followed by another one (files may be concatenated) or by the end. */
+static long next_member(struct ct_input *in, struct ct_fault *fault)
+{
+	if (in->chunk_at == in->chunk_end) {
+		long n = fill(in, fault);
+
+		if (n <= 0)
+			return n;
+	}
+	in->ended = 0;
+	return inflateReset(&in->z) == Z_OK ? 1 : bad_gzip(in, fault, "zlib's state");
+}
+
+static long inflate_some(struct ct_input *in, struct ct_fault *fault)
+{
+	long n = 1;
+	int r;
+
+	if (in->ended)
+		n = next_member(in, fault);
+	else if (in->chunk_at == in->chunk_end)
+		n = fill(in, fault);
+	if (n < 0 || (!n && in->ended))
+		return n;
+	if (!n)
+		return bad_gzip(in, fault, "the file is cut short");
+	in->z.next_in = in->chunk + in->chunk_at;
+	in->z.avail_in = (unsigned)(in->chunk_end - in->chunk_at);
+	r = inflate(&in->z, Z_NO_FLUSH);
+	in->chunk_at = in->chunk_end - in->z.avail_in;
+	in->ended = r == Z_STREAM_END;
+	if (r != Z_OK && r != Z_STREAM_END && r != Z_BUF_ERROR)
+		return bad_gzip(in, fault, in->z.msg ? in->z.msg : "unknown reason");
+	return 1;
+}
+
+static long read_gzip(struct ct_input *in, void *buffer, size_t size, struct ct_fault *fault)
+{
+	long r = 1;
+
+	if (size > CHUNK * 16)
+		size = CHUNK * 16;
+	in->z.next_out = buffer;
+	in->z.avail_out = (unsigned)size;
+	while (r > 0 && in->z.avail_out == size)
+		r = inflate_some(in, fault);
+	return r < 0 ? r : (long)(size - in->z.avail_out);
+}
+
+long ct_input_read(struct ct_input *in, void *buffer, size_t size, struct ct_fault *fault)
+{
+	long n = in->known ? 0 : look(in, fault);
+
+	if (n < 0)
+		return n;
+	n = in->gzip ? read_gzip(in, buffer, size, fault) : read_plain(in, buffer, size, fault);
+	if (n < 0)
+		return n;
+	in->total += (uint64_t)n;
+	if (in->total > (in->most ? in->most : CT_INPUT_MAX)) {
+		ct_input_fault_say(fault, in->total, "more data than the limit allows");
+		return -EFBIG;
+	}
+	if (in->total > RATIO_FREE && in->total / RATIO_MAX > in->raw) {
+		ct_input_fault_say(fault, in->total,
+				   "data of more than %d times the compressed size", RATIO_MAX);
+		return -EFBIG;
+	}
+	return n;
+}

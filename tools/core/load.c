@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Makes one profile from the sources; see load.h. Called by every verb that shows samples. */
+#include "core/load.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/combine.h"
+#include "core/drop_frames.h"
+#include "core/memory.h"
+#include "core/numbers.h"
+#include "core/read.h"
+
+static struct {
+	struct ct_list base, diff_base;
+	bool normalize, drop_frames;
+} asked;
+
+const struct ct_option ct_load_options[] = {
+	CT_LIST("base", "FILE", &asked.base, "subtract this profile (may be given several times)"),
+	CT_LIST("diff_base", "FILE", &asked.diff_base,
+		"the same, and shares are of the base's total"),
+	CT_FLAG("normalize", &asked.normalize, "first scale to the base's total"),
+	CT_FLAG("drop_frames", &asked.drop_frames,
+		"leave out malloc, operator new, pthread_mutex_lock and what lies between them "
+		"and your code, as pprof does"),
+	CT_END
+};
+
+static void free_all(struct ct_profile **profiles, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		ct_model_free(profiles[i]);
+	free(profiles);
+}
+
+static struct ct_profile *read_all(const char *const *sources, size_t count)
+{
+	struct ct_profile **profiles = ct_memory_alloc(count * sizeof(*profiles)), *all;
+
+	for (size_t i = 0; i < count; i++) {
+		profiles[i] = ct_read_source(sources[i]);
+		if (!profiles[i]) {
+			free_all(profiles, i);
+			return NULL;
+		}
+	}
+	if (count == 1) {
+		all = profiles[0];
+		free(profiles);
+		return all;
+	}
+	all = ct_combine(profiles, count);
+	free_all(profiles, count);
+	return all;
+}
+
+static void mark_as_base(struct ct_profile *p)
+{
+	uint32_t *marked = ct_memory_alloc(p->label_set_count * sizeof(*marked));
+	struct ct_label mark = { .key = ct_model_string(p, CT_BASE_LABEL),
+				 .text = ct_model_string(p, "true") };
+
+	for (size_t i = 0; i < p->sample_count; i++) {
+		uint32_t set = p->samples[i].label_set;
+
+		if (!marked[set]) {
+			struct ct_label_set from = p->label_sets[set];
+			struct ct_label *labels =
+				ct_memory_alloc((from.count + 1) * sizeof(*labels));
+
+			if (from.count)
+				memcpy(labels, p->labels + from.first,
+				       from.count * sizeof(*labels));
+			labels[from.count] = mark;
+			marked[set] = ct_model_label_set(p, labels, from.count + 1);
+			free(labels);
+		}
+		p->samples[i].label_set = marked[set];
+	}
+	free(marked);
+}
+
+static int64_t total(const struct ct_profile *p, size_t type)
+{
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < p->sample_count; i++)
+		sum = ct_add(sum, ct_values(p, i)[type]);
+	return sum;
+}
+
+static void normalize(struct ct_profile *p, const struct ct_profile *base)
+{
+	double *ratios = ct_memory_alloc(p->type_count * sizeof(*ratios));
+
+	for (size_t t = 0; t < p->type_count && t < base->type_count; t++) {
+		int64_t own = total(p, t);
+
+		ratios[t] = own ? (double)total(base, t) / (double)own : 0;
+	}
+	ct_combine_header_scale(p, ratios);
+	free(ratios);
+}
+
+static void negate(struct ct_profile *p)
+{
+	for (size_t i = 0; i < p->sample_count * p->type_count; i++)
+		p->values[i] = ct_negate(p->values[i]);
+}
+
+/* Takes P over. */
+static struct ct_profile *subtract(struct ct_profile *p, const struct ct_list *list, bool diff)
+{
+	struct ct_profile *base = read_all(list->items, list->count), *both = NULL;
+
+	if (base) {
+		if (diff)
+			mark_as_base(base);
+		if (asked.normalize)
+			normalize(p, base);
+		negate(base);
+		both = ct_combine((struct ct_profile *[]){ p, base }, 2);
+	}
+	ct_model_free(base);
+	ct_model_free(p);
+	return both;
+}
+
+struct ct_profile *ct_load(char *const *sources, int count)
+{
+	struct ct_profile *p;
+
+	if (asked.base.count && asked.diff_base.count) {
+		fputs("cprof: -base and -diff_base exclude each other\n", stderr);
+		return NULL;
+	}
+	p = read_all((const char *const *)sources, (size_t)count);
+	if (p && (asked.base.count || asked.diff_base.count))
+		p = subtract(p, asked.base.count ? &asked.base : &asked.diff_base,
+			     asked.diff_base.count > 0);
+	if (p && (asked.drop_frames || !ct_drop_frames_ours(p)))
+		ct_drop_frames(p);
+	return p;
+}

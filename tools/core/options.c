@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Options of a verb; see options.h. Called by every verb, once. */
+#include "core/options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "core/nearest.h"
+
+enum { HELP_ASKED = -1, WRONG = -2 };
+
+#define HELP_COLUMN 28
+
+int ct_options_status(int answer)
+{
+	return answer == HELP_ASKED ? CT_OK : CT_FAILED;
+}
+
+int ct_options_wrong(const struct ct_verb *verb, const char *fmt, ...)
+{
+	va_list args;
+
+	fprintf(stderr, "cprof %s: ", verb->name);
+	va_start(args, fmt);
+	vfprintf(stderr, fmt, args);
+	va_end(args);
+	fprintf(stderr, "; see \"cprof %s --help\"\n", verb->name);
+	return CT_FAILED;
+}
+
+static void help_option(const struct ct_option *o)
+{
+	int n;
+
+	if (!o->help)
+		return;
+	n = printf(o->kind == CT_KIND_MAYBE ? "  -%s[%s%s]" : "  -%s%s%s", o->name,
+		   o->argument ? "=" : "", o->argument ? o->argument : "");
+	if (n >= HELP_COLUMN)
+		n = printf("\n") * 0;
+	printf("%*s%s\n", HELP_COLUMN - n, "", o->help);
+}
+
+static void help(const struct ct_verb *verb, const struct ct_option *const *tables)
+{
+	printf("usage: cprof %s [OPTION]... %s\n%s.\n", verb->name, verb->operands, verb->summary);
+	if (*verb->details)
+		printf("\n%s", verb->details);
+	puts("\nOptions (one dash or two, -name=value or -name value):");
+	for (; *tables; tables++)
+		for (const struct ct_option *o = *tables; o->name; o++)
+			help_option(o);
+	printf("  -help%*sthis text\n", HELP_COLUMN - 7, "");
+}
+
+static int set_integer(const struct ct_verb *verb, const struct ct_option *o, const char *text)
+{
+	char *end;
+	long n;
+
+	errno = 0;
+	n = strtol(text, &end, 10);
+	if (errno || *end || end == text || n < 0) {
+		ct_options_wrong(verb, "-%s=%s is no number of 0 or more", o->name, text);
+		return WRONG;
+	}
+	*(long *)o->to = n;
+	return 0;
+}
+
+static int set_number(const struct ct_verb *verb, const struct ct_option *o, const char *text)
+{
+	char *end;
+	double n = strtod(text, &end);
+
+	if (end != text && !strcmp(end, "%")) {
+		n /= 100;
+		end++;
+	}
+	if (end == text || *end || !isfinite(n) || n < 0) {
+		ct_options_wrong(verb, "-%s=%s is no number of 0 or more", o->name, text);
+		return WRONG;
+	}
+	*(double *)o->to = n;
+	return 0;
+}
+
+static int set_flag(const struct ct_verb *verb, const struct ct_option *o, const char *text)
+{
+	static const char *const yes[] = { "1", "t", "true", "y", "yes", NULL };
+	static const char *const no[] = { "0", "f", "false", "n", "no", NULL };
+
+	for (unsigned i = 0; text && yes[i]; i++) {
+		if (!strcmp(text, no[i])) {
+			*(bool *)o->to = false;
+			return 0;
+		}
+	}
+	for (unsigned i = 0; text; i++) {
+		if (!yes[i]) {
+			ct_options_wrong(verb, "-%s=%s is neither true nor false", o->name, text);
+			return WRONG;
+		}
+		if (!strcmp(text, yes[i]))
+			break;
+	}
+	*(bool *)o->to = true;
+	return 0;
+}
+
+static void add_to(struct ct_list *list, const char *text)
+{
+	list->items = ct_memory_realloc(list->items, list->count + 1, sizeof(*list->items));
+	list->items[list->count++] = text;
+}
+
+static int set(const struct ct_verb *verb, const struct ct_option *o, const char *text)
+{
+	switch (o->kind) {
+	case CT_KIND_FLAG: return set_flag(verb, o, text);
+	case CT_KIND_TEXT: *(const char **)o->to = text; return 0;
+	case CT_KIND_MAYBE: *(const char **)o->to = text ? text : ""; return 0;
+	case CT_KIND_LIST: add_to(o->to, text); return 0;
+	case CT_KIND_INTEGER: return set_integer(verb, o, text);
+	case CT_KIND_NUMBER: return set_number(verb, o, text);
+	case CT_KIND_CHOICE: *(int *)o->to = o->value; return 0;
+	}
+	return WRONG;
+}
+
+static int argument_kind(const struct ct_option *o)
+{
+	switch (o->kind) {
+	case CT_KIND_FLAG:
+	case CT_KIND_MAYBE: return optional_argument;
+	case CT_KIND_CHOICE: return no_argument;
+	default: return required_argument;
+	}
+}
+
+/* Builds getopt's table from all tables, with --help at its end; OPTIONS gets the tables' options
+ * in the same order. */
+static struct option *merge(const struct ct_option *const *tables,
+			    const struct ct_option ***options)
+{
+	struct option *all;
+	size_t n = 0, i = 0;
+
+	for (size_t t = 0; tables[t]; t++)
+		for (const struct ct_option *o = tables[t]; o->name; o++)
+			n++;
+	all = ct_memory_alloc((n + 3) * sizeof(*all));
+	*options = ct_memory_alloc((n + 1) * sizeof(**options));
+	for (size_t t = 0; tables[t]; t++) {
+		for (const struct ct_option *o = tables[t]; o->name; o++) {
+			all[i] = (struct option){ o->name, argument_kind(o), NULL, 0 };
+			(*options)[i++] = o;
+		}
+	}
+	all[i] = (struct option){ "help", no_argument, NULL, 'h' };
+	all[i + 1] = (struct option){ "h", no_argument, NULL, 'h' };
+	return all;
+}
+
+/* Returns the option's name without dashes and value. The caller frees it. */
+static char *bare_name(const char *given)
+{
+	given += strspn(given, "-");
+	return ct_memory_printf("%.*s", (int)strcspn(given, "="), given);
+}
+
+static bool is_option(const struct option *all, const char *name)
+{
+	for (; all->name; all++)
+		if (!strcmp(all->name, name))
+			return true;
+	return false;
+}
+
+static int no_such_option(const struct ct_verb *verb, const struct option *all, const char *given)
+{
+	char *name = bare_name(given);
+	const char *near = NULL;
+
+	for (const struct option *o = all; o->name; o++)
+		near = ct_nearest(name, near, o->name);
+	if (is_option(all, name))
+		ct_options_wrong(verb, "-%s takes no value", name);
+	else if (near)
+		ct_options_wrong(verb, "there is no option %s; did you mean -%s?", given, near);
+	else
+		ct_options_wrong(verb, "there is no option %s", given);
+	free(name);
+	return WRONG;
+}
+
+static int wrong_option(const struct ct_verb *verb, const struct option *all, char **argv, int c)
+{
+	const char *given = argv[optind - 1];
+
+	if (c == ':')
+		ct_options_wrong(verb, "%s needs a value", given);
+	else if (optopt > 0 && optopt < 256 && (given[0] != '-' || given[1] == '-'))
+		ct_options_wrong(verb, "there is no option -%c", optopt);
+	else
+		return no_such_option(verb, all, given);
+	return WRONG;
+}
+
+int ct_options_parse(const struct ct_verb *verb, int argc, char **argv,
+		     const struct ct_option *const *tables)
+{
+	const struct ct_option **options;
+	struct option *all = merge(tables, &options);
+	const char *style = verb->stops_at_operand ? "+:" : ":";
+	int c, at, answer = 0;
+
+	optind = 0; /* glibc: start anew */
+	while (!answer && (c = getopt_long_only(argc, argv, style, all, &at)) != -1) {
+		if (c == 'h') {
+			help(verb, tables);
+			answer = HELP_ASKED;
+		} else if (c) {
+			answer = wrong_option(verb, all, argv, c);
+		} else {
+			answer = set(verb, options[at], optarg);
+		}
+	}
+	free(all);
+	free(options);
+	return answer ? answer : optind;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Pager, colours, safe text; see out.h. */
+#include "core/out.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "verbs/verbs.h"
+
+static bool colours;
+static pid_t pager;
+
+static bool wants_colours(void)
+{
+	const char *term = getenv("TERM"), *no = getenv("NO_COLOR");
+
+	return !(no && *no) && term && strcmp(term, "dumb");
+}
+
+static const char *pager_command(void)
+{
+	const char *own = getenv("CPROF_PAGER"), *common = getenv("PAGER");
+
+	return own ? own : common ? common : "command -v less >/dev/null && exec less || exec cat";
+}
+
+/* stdout goes to the pager. If there is no pager, nothing changes. */
+static void start_pager(const char *command)
+{
+	int ends[2];
+
+	if (!*command || !strcmp(command, "cat") || pipe(ends))
+		return;
+	fflush(stdout);
+	pager = fork();
+	if (!pager) {
+		dup2(ends[0], STDIN_FILENO);
+		close(ends[0]);
+		close(ends[1]);
+		/* less: leave at once if everything fits, keep colours, leave the screen as it is.
+		 */
+		setenv("LESS", "FRX", 0);
+		execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+		_exit(127);
+	}
+	close(ends[0]);
+	if (pager > 0)
+		dup2(ends[1], STDOUT_FILENO);
+	else
+		pager = 0;
+	close(ends[1]);
+}
+
+void ct_out_begin(void)
+{
+	if (!isatty(STDOUT_FILENO))
+		return;
+	colours = wants_colours();
+	/* If the user leaves the pager early, that must not kill this process. */
+	signal(SIGPIPE, SIG_IGN);
+	start_pager(pager_command());
+}
+
+int ct_out_end(void)
+{
+	int error = 0;
+
+	errno = 0;
+	if (fflush(stdout) || ferror(stdout))
+		error = errno ? errno : EIO;
+	if (pager) {
+		close(STDOUT_FILENO);
+		while (waitpid(pager, NULL, 0) < 0 && errno == EINTR)
+			;
+		pager = 0;
+		return CT_OK;
+	}
+	if (error && error != EPIPE) {
+		fprintf(stderr, "cprof: the output can't be written: %s\n", strerror(error));
+		return CT_FAILED;
+	}
+	return CT_OK;
+}
+
+const char *ct_out_paint(enum ct_out_paint paint)
+{
+	static const char *const codes[] = {
+		[CT_PLAIN] = "\033[0m", [CT_BOLD] = "\033[1m",	 [CT_DIM] = "\033[2m",
+		[CT_RED] = "\033[31m",	[CT_GREEN] = "\033[32m", [CT_YELLOW] = "\033[33m",
+	};
+
+	return colours ? codes[paint] : "";
+}
+
+void ct_out_text(FILE *to, const char *text)
+{
+	for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
+		/* C1 controls are U+0080 to U+009F: 0xc2 0x80 to 0xc2 0x9f. */
+		if (c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0) {
+			fputc('?', to);
+			c++;
+		} else {
+			fputc((*c < 0x20 && *c != '\t') || *c == 0x7f ? '?' : *c, to);
+		}
+	}
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The user's own code; see own.h. */
+#include "core/own.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/hints.h"
+#include "core/memory.h"
+#include "core/regex.h"
+
+enum answer { UNKNOWN, NO, YES };
+
+struct ct_own {
+	const struct ct_profile *p;
+	struct ct_regex *which;
+	unsigned char *modules;	  /* by mapping: is it own code? */
+	unsigned char *functions; /* by function: may it be own code? enum answer */
+};
+
+static bool starts(const char *text, const char *with)
+{
+	return !strncmp(text, with, strlen(with));
+}
+
+static size_t directory_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? (size_t)(slash - path) : 0;
+}
+
+/* Returns the length of the part of PROGRAM's path that is the program's own directory: /opt/app
+ * for /opt/app/bin/app. Returns 0 if the program is in a directory that all programs share, such as
+ * /usr/bin. */
+static size_t home_of(const char *program)
+{
+	static const char *const shared[] = { "/bin",
+					      "/sbin",
+					      "/usr/bin",
+					      "/usr/sbin",
+					      "/usr/local/bin",
+					      "/usr/local/sbin",
+					      "/usr/libexec",
+					      "/usr/lib",
+					      "/usr/lib64",
+					      "/usr/lib/x86_64-linux-gnu",
+					      "/usr/lib/aarch64-linux-gnu",
+					      "/lib",
+					      "/lib64" };
+	size_t n = directory_of(program);
+
+	for (size_t i = 0; i < sizeof(shared) / sizeof(*shared); i++)
+		if (strlen(shared[i]) == n && starts(program, shared[i]))
+			return 0;
+	return n > 4 && !strncmp(program + n - 4, "/bin", 4) ? n - 4 : n;
+}
+
+bool ct_own_is_beside(const char *path, const char *program)
+{
+	size_t home = home_of(program);
+
+	return !strcmp(path, program) ||
+	       (home && !strncmp(path, program, home) && path[home] == '/');
+}
+
+/* Is NAME the name of a library called STEM? "libc" matches "libc.so.6" and "libc-2.31.so", but not
+ * "libcurl.so.4". */
+static bool is_library(const char *name, const char *stem)
+{
+	size_t n = strlen(stem);
+
+	return starts(name, stem) &&
+	       (name[n] == '.' || (name[n] == '-' && name[n + 1] >= '0' && name[n + 1] <= '9'));
+}
+
+bool ct_own_is_runtime_module(const char *path)
+{
+	static const char *const stems[] = { "libc",	  "libstdc++", "libm",	     "libgcc_s",
+					     "libc++",	  "libc++abi", "libmvec",    "librt",
+					     "libdl",	  "ld",	       "libpthread", "libresolv",
+					     "libsupc++", "libcprof" };
+	static const char *const begins[] = { "ld-linux", "ld-musl", "libjemalloc", "libtcmalloc",
+					      "libmimalloc" };
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+	for (size_t i = 0; i < sizeof(stems) / sizeof(*stems); i++)
+		if (is_library(name, stems[i]))
+			return true;
+	for (size_t i = 0; i < sizeof(begins) / sizeof(*begins); i++)
+		if (starts(name, begins[i]))
+			return true;
+	return !strcmp(name, "[vdso]");
+}
+
+static bool is_own_module(const char *path, const char *program)
+{
+	/* Code that a runtime has compiled belongs to the script. */
+	if (!strcmp(path, program) || ct_hints_is_jit_path(path))
+		return true;
+	return !ct_own_is_runtime_module(path) && ct_own_is_beside(path, program);
+}
+
+/* "core" and "alloc" are crates of Rust, and also names that people give their own C++ namespaces.
+ */
+static bool may_be_rust(const char *mangled, const char *file)
+{
+	size_t n = strlen(file);
+	const char *hash = strstr(mangled, "17h");
+
+	if (n)
+		return n > 3 && !strcmp(file + n - 3, ".rs");
+	if (!starts(mangled, "_Z"))
+		return true;
+	return hash && strspn(hash + 3, "0123456789abcdef") == 16 && hash[19] == 'E';
+}
+
+static bool is_library_file(const char *file)
+{
+	return starts(file, "/usr/include/") || starts(file, "/usr/local/include/") ||
+	       strstr(file, "/include/c++/") || starts(file, "/rustc/") ||
+	       starts(file, "/rust/deps/");
+}
+
+bool ct_own_is_library_function(const char *name, const char *mangled, const char *file)
+{
+	static const char *const begins[] = {
+		"std::",    "hashbrown::", "<hashbrown::", "__gnu_cxx::", "__cxxabiv1::",
+		"<alloc::", "<core::",	   "<std::",	   "__rust_",	  "operator new",
+		"je_",	    "mi_",	   "tcmalloc::",   "__libc_",	  "operator delete",
+		"_dl_",	    "__GI_"
+	};
+	static const char *const names[] = { "malloc",	      "calloc",	       "realloc", "free",
+					     "memalign",      "_start",	       "_init",	  "_fini",
+					     "aligned_alloc", "posix_memalign" };
+
+	for (size_t i = 0; i < sizeof(begins) / sizeof(*begins); i++)
+		if (starts(name, begins[i]))
+			return true;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return is_library_file(file) ||
+	       ((starts(name, "core::") || starts(name, "alloc::")) && may_be_rust(mangled, file));
+}
+
+struct ct_own *ct_own_new(const struct ct_profile *p, const char *which)
+{
+	struct ct_own *o = ct_memory_alloc(sizeof(*o));
+	const char *program = p->mapping_count ? ct_text(p, p->mappings[0].file) : "";
+
+	o->p = p;
+	if (which && !(o->which = ct_regex_new("own", which))) {
+		free(o);
+		return NULL;
+	}
+	o->modules = ct_memory_alloc(p->mapping_count + 1);
+	o->functions = ct_memory_alloc(p->function_count + 1);
+	for (size_t i = 0; i < p->mapping_count; i++) {
+		const char *path = ct_text(p, p->mappings[i].file);
+
+		o->modules[i] = *path && (which ? ct_regex_match(o->which, path)
+						: is_own_module(path, program));
+	}
+	return o;
+}
+
+void ct_own_free(struct ct_own *o)
+{
+	if (!o)
+		return;
+	ct_regex_free(o->which);
+	free(o->modules);
+	free(o->functions);
+	free(o);
+}
+
+static bool decide(struct ct_own *o, const struct ct_function *f)
+{
+	const char *name = ct_text(o->p, f->name);
+
+	if (o->which)
+		return ct_regex_match(o->which, name);
+	return !ct_own_is_library_function(name, ct_text(o->p, f->system_name),
+					   ct_text(o->p, f->filename));
+}
+
+static bool may_be_own(struct ct_own *o, uint32_t function)
+{
+	unsigned char *known = &o->functions[function];
+
+	if (*known == UNKNOWN)
+		*known = decide(o, &o->p->functions[function]) ? YES : NO;
+	return *known == YES;
+}
+
+/* Files of Go and of other tools may have no mappings: then all code is the program's. */
+bool ct_own_is(struct ct_own *o, const struct ct_location *l, const struct ct_line *line)
+{
+	bool module =
+		l->mapping == CT_NONE ? !o->which && !o->p->mapping_count : o->modules[l->mapping];
+
+	if (!line || line->function == CT_NONE)
+		return module;
+	return o->which ? module || may_be_own(o, line->function)
+			: module && may_be_own(o, line->function);
+}
+
+int ct_own_line(struct ct_own *o, const struct ct_location *l)
+{
+	for (uint32_t i = 0; i < l->line_count; i++)
+		if (ct_own_is(o, l, &o->p->lines[l->first_line + i]))
+			return (int)i;
+	return !l->line_count && ct_own_is(o, l, NULL) ? 0 : -1;
+}

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Reads the top level of a profile's bytes; see read.h. read_messages.c reads the contents of the
+ * messages.
+ *
+ * A window of the input is kept, just big enough for the current message.
+ */
+#include "core/read.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/foreign.h"
+#include "core/memory.h"
+#include "core/read_messages.h"
+
+#define WINDOW ((size_t)256 << 10)
+/* A stack of a million frames fits; unpacked it takes 8 to 32 times as much. */
+#define MESSAGE_MAX ((size_t)4 << 20)
+#define STRING_MAX ((size_t)64 << 20)
+#define FIELD_MAX ((1 << 29) - 1)
+
+enum wire { VARINT = 0, FIXED64 = 1, BYTES = 2, FIXED32 = 5 };
+
+enum field {
+	SAMPLE_TYPE = 1,
+	SAMPLE = 2,
+	MAPPING = 3,
+	LOCATION = 4,
+	FUNCTION = 5,
+	STRING = 6,
+	DROP_FRAMES = 7,
+	KEEP_FRAMES = 8,
+	TIME_NANOS = 9,
+	DURATION_NANOS = 10,
+	PERIOD_TYPE = 11,
+	PERIOD = 12,
+	COMMENT = 13,
+	DEFAULT_SAMPLE_TYPE = 14,
+	DOC_URL = 15,
+};
+
+struct reader {
+	struct ct_input *in;
+	struct ct_fault *fault;
+	uint8_t *window;
+	size_t room, at, end; /* bytes that are not yet read: window[at .. end - 1] */
+	uint64_t before;      /* bytes of the input before the window */
+	bool ended;
+	struct ct_messages m;
+};
+
+static uint64_t offset(const struct reader *r)
+{
+	return r->before + r->at;
+}
+
+static int bad(struct reader *r, const char *what)
+{
+	ct_input_fault_say(r->fault, offset(r), "%s", what);
+	return -EBADMSG;
+}
+
+/* Makes sure that the window has N bytes if the input has them. The window grows with the bytes
+ * that arrive, not by the value of a length field. */
+static int fill(struct reader *r, size_t n)
+{
+	if (r->at) {
+		memmove(r->window, r->window + r->at, r->end - r->at);
+		r->before += r->at;
+		r->end -= r->at;
+		r->at = 0;
+	}
+	while (r->end < n && !r->ended) {
+		long got;
+
+		if (r->end == r->room)
+			r->window = ct_memory_grow(r->window, &r->room, r->room + 1, 1);
+		got = ct_input_read(r->in, r->window + r->end, r->room - r->end, r->fault);
+		if (got < 0)
+			return (int)got;
+		r->ended = !got;
+		r->end += (size_t)got;
+	}
+	return 0;
+}
+
+static int need(struct reader *r, size_t n)
+{
+	int e = r->end - r->at < n ? fill(r, n) : 0;
+
+	if (!e && r->end - r->at < n)
+		return bad(r, "the data ends in the middle");
+	return e;
+}
+
+static int varint(struct reader *r, uint64_t *value)
+{
+	uint64_t v = 0;
+
+	for (unsigned n = 0; n < 10; n++) {
+		int e = r->at < r->end ? 0 : need(r, 1);
+		uint8_t c;
+
+		if (e)
+			return e;
+		c = r->window[r->at++];
+		v |= (uint64_t)(c & 0x7f) << 7 * n;
+		if (!(c & 0x80)) {
+			*value = v;
+			return 0;
+		}
+	}
+	return bad(r, "a number has more than ten bytes");
+}
+
+static int message(struct reader *r, uint64_t field, const uint8_t *data, size_t size)
+{
+	switch (field) {
+	case SAMPLE_TYPE: return ct_read_messages_type(&r->m, data, size);
+	case SAMPLE: return ct_read_messages_sample(&r->m, data, size);
+	case MAPPING: return ct_read_messages_mapping(&r->m, data, size);
+	case LOCATION: return ct_read_messages_location(&r->m, data, size);
+	case FUNCTION: return ct_read_messages_function(&r->m, data, size);
+	case STRING: return ct_read_messages_string(&r->m, data, size);
+	case PERIOD_TYPE: return ct_read_messages_period_type(&r->m, data, size);
+	default: return 0; /* a field of a later version of the format */
+	}
+}
+
+static int number(struct reader *r, uint64_t field, uint64_t value)
+{
+	struct ct_profile *p = r->m.p;
+
+	switch (field) {
+	case DROP_FRAMES: return ct_read_messages_index(&r->m, value, &p->drop_frames);
+	case KEEP_FRAMES: return ct_read_messages_index(&r->m, value, &p->keep_frames);
+	case DEFAULT_SAMPLE_TYPE: return ct_read_messages_index(&r->m, value, &p->default_type);
+	case DOC_URL: return ct_read_messages_index(&r->m, value, &p->doc_url);
+	case COMMENT: return ct_read_messages_comment(&r->m, value);
+	case TIME_NANOS: p->time_nanos = (int64_t)value; return 0;
+	case DURATION_NANOS: p->duration_nanos = (int64_t)value; return 0;
+	case PERIOD: p->period = (int64_t)value; return 0;
+	case SAMPLE_TYPE:
+	case SAMPLE:
+	case MAPPING:
+	case LOCATION:
+	case FUNCTION:
+	case STRING:
+	case PERIOD_TYPE: return bad(r, "a number stands where a message belongs");
+	default: return 0;
+	}
+}
+
+/* Comments may be packed. */
+static int packed_comments(struct reader *r, size_t size)
+{
+	uint64_t end = offset(r) + size, value;
+	int e = 0;
+
+	while (!e && offset(r) < end) {
+		e = varint(r, &value);
+		e = e ? e : number(r, COMMENT, value);
+	}
+	return e || offset(r) == end ? e : bad(r, "the comments are malformed");
+}
+
+static int bytes(struct reader *r, uint64_t field)
+{
+	uint64_t size;
+	int e = varint(r, &size);
+
+	if (e)
+		return e;
+	if (size > (field == STRING ? STRING_MAX : MESSAGE_MAX)) {
+		bad(r, field == STRING ? "a string is too long" : "a message is too long");
+		return -EFBIG;
+	}
+	e = need(r, size);
+	if (e)
+		return e;
+	if (field == COMMENT)
+		return packed_comments(r, size);
+	e = message(r, field, r->window + r->at, size);
+	r->at += size;
+	return e;
+}
+
+static int skip(struct reader *r, size_t size)
+{
+	int e = need(r, size);
+
+	r->at += e ? 0 : size;
+	return e;
+}
+
+static int field(struct reader *r)
+{
+	uint64_t tag, value;
+	int e;
+
+	r->m.offset = offset(r);
+	e = varint(r, &tag);
+	if (e)
+		return e;
+	if (!(tag >> 3) || tag >> 3 > FIELD_MAX)
+		return bad(r, r->m.offset ? "no field has this number" : "not a pprof profile");
+	switch (tag & 7) {
+	case VARINT: e = varint(r, &value); return e ? e : number(r, tag >> 3, value);
+	case BYTES: return bytes(r, tag >> 3);
+	case FIXED64: return skip(r, 8);
+	case FIXED32: return skip(r, 4);
+	default: return bad(r, r->m.offset ? "no field is of this kind" : "not a pprof profile");
+	}
+}
+
+static int fields(struct reader *r)
+{
+	int e = 0;
+
+	while (!e) {
+		if (r->at == r->end)
+			e = fill(r, 1);
+		if (e || r->at == r->end)
+			return e;
+		e = field(r);
+	}
+	return e;
+}
+
+static bool nothing_known(const struct ct_profile *p)
+{
+	return !p->type_count && !p->sample_count && p->string_count == 1;
+}
+
+/* The input is text, or another tool's file. A message about its first bytes would help nobody. */
+static void call_it_foreign(struct ct_fault *fault)
+{
+	static const char what[] = "not a pprof profile";
+	char why[sizeof(fault->text)];
+
+	if (!strcmp(fault->text, what))
+		return;
+	strcpy(why, fault->text);
+	snprintf(fault->text, sizeof(fault->text), "%s: %.200s", what, why);
+}
+
+int ct_read(struct ct_profile **p, struct ct_input *in, struct ct_fault *fault)
+{
+	struct reader r = { .in = in, .fault = fault };
+	struct ct_profile *made = ct_model_new();
+	const char *foreign = NULL;
+	int e;
+
+	r.window = ct_memory_realloc(NULL, WINDOW, 1);
+	r.room = WINDOW;
+	ct_read_messages_init(&r.m, made, fault);
+	e = fill(&r, 1);
+	if (!e)
+		foreign = ct_foreign_kind(r.window, r.end);
+	if (!e)
+		e = fields(&r);
+	if (!e && !offset(&r))
+		e = bad(&r, "is empty");
+	if (!e)
+		e = ct_read_finish(&r.m);
+	if (e == -EBADMSG && offset(&r) && nothing_known(made) && foreign)
+		ct_input_fault_say(fault, 0, "not a pprof profile, but %s", foreign);
+	else if (e == -EBADMSG && offset(&r) && nothing_known(made))
+		call_it_foreign(fault);
+	ct_read_messages_release(&r.m);
+	free(r.window);
+	if (e)
+		ct_model_free(made);
+	else
+		*p = made;
+	return e;
+}
+
+struct ct_profile *ct_read_source(const char *source)
+{
+	struct ct_fault fault = { 0 };
+	struct ct_profile *p = NULL;
+	struct ct_input *in = NULL;
+	int e = ct_input_open(&in, source, &fault);
+
+	if (!e)
+		e = ct_read(&p, in, &fault);
+	ct_input_close(in);
+	if (e && fault.offset)
+		fprintf(stderr, "cprof: %s: %s (at byte %llu of the uncompressed data)\n", source,
+			fault.text, (unsigned long long)fault.offset);
+	else if (e)
+		fprintf(stderr, "cprof: %s: %s\n", source, fault.text);
+	return p;
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The lines above a table; see report.h. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/memory.h"
+#include "core/out.h"
+#include "core/report.h"
+
+#define FILTERS 8
+#define FILTER_SHOWN 80
+
+static void line(const char *name, const char *text)
+{
+	printf("%s: ", name);
+	ct_out_text(stdout, text);
+	putchar('\n');
+}
+
+/* The first mapping is the main program. */
+static void program(const struct ct_profile *p)
+{
+	const char *file, *slash;
+
+	if (!p->mapping_count)
+		return;
+	file = ct_text(p, p->mappings[0].file);
+	slash = strrchr(file, '/');
+	if (*file)
+		line("File", slash ? slash + 1 : file);
+	if (p->mappings[0].build_id)
+		line("Build ID", ct_text(p, p->mappings[0].build_id));
+}
+
+static void taken_at(int64_t nanos)
+{
+	time_t seconds = (time_t)(nanos / 1000000000);
+	char month[32], zone[32];
+	struct tm tm;
+	int hour;
+
+	if (!nanos || !localtime_r(&seconds, &tm))
+		return;
+	strftime(month, sizeof(month), "%b", &tm);
+	strftime(zone, sizeof(zone), "%Z", &tm);
+	hour = tm.tm_hour % 12 ? tm.tm_hour % 12 : 12;
+	printf("Time: %s %d, %ld at %d:%02d%s (%s)\n", month, tm.tm_mday, tm.tm_year + 1900L, hour,
+	       tm.tm_min, tm.tm_hour < 12 ? "am" : "pm", zone);
+}
+
+static void duration(const struct ct_report *r)
+{
+	char length[CT_NUMBER_ROOM], total[CT_NUMBER_ROOM], share[CT_NUMBER_ROOM];
+	const char *unit;
+	double nanos;
+
+	if (!r->p->duration_nanos)
+		return;
+	ct_numbers_format(length, r->p->duration_nanos, "nanoseconds", "auto");
+	printf("Duration: %s, Total samples = %s ", length, ct_report_value(r, total, r->total));
+	nanos = ct_numbers_scale(r->total, r->from_unit, "nanoseconds", &unit);
+	if (!strcmp(unit, "ns") && nanos)
+		printf("(%s)",
+		       ct_numbers_percent(share, ct_numbers_clamp(nanos), r->p->duration_nanos));
+	putchar('\n');
+}
+
+static void filters(void)
+{
+	const char *lines[FILTERS];
+	size_t n = ct_filter_active(lines, FILTERS);
+
+	if (n)
+		puts("Active filters:");
+	for (size_t i = 0; i < n; i++) {
+		char *shown = ct_memory_printf("   %.*s%s", FILTER_SHOWN, lines[i],
+					       strlen(lines[i]) > FILTER_SHOWN ? "…" : "");
+
+		ct_out_text(stdout, shown);
+		putchar('\n');
+		free(shown);
+	}
+}
+
+static int64_t shown_flat(const struct ct_graph *g)
+{
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < g->kept_count; i++)
+		sum = ct_add(sum, ct_graph_node_flat(&g->nodes[g->order[i]]));
+	return sum;
+}
+
+static const char *trimmed(const char *percent)
+{
+	return percent + strspn(percent, " ");
+}
+
+static void shown(const struct ct_report *r)
+{
+	char a[CT_NUMBER_ROOM], b[CT_NUMBER_ROOM], c[CT_NUMBER_ROOM];
+	const struct ct_graph *g = r->graph;
+	int64_t flat = shown_flat(g);
+
+	printf("Showing nodes accounting for %s, %s of %s total\n", ct_report_value(r, a, flat),
+	       trimmed(ct_report_share(r, b, flat)), ct_report_value(r, c, r->total));
+	if (!r->total)
+		return;
+	if (r->trimmed.dropped) {
+		int64_t cutoff = ct_abs(ct_numbers_clamp((double)r->total * r->trim.node_fraction));
+
+		printf("Dropped %zu node%s (cum <= %s)\n", r->trimmed.dropped,
+		       r->trimmed.dropped > 1 ? "s" : "", ct_report_value(r, a, cutoff));
+	}
+	if (g->kept_count && g->kept_count < r->trimmed.before_count)
+		printf("Showing top %zu nodes out of %zu\n", g->kept_count,
+		       r->trimmed.before_count);
+}
+
+void ct_report_heading(const struct ct_report *r)
+{
+	program(r->p);
+	printf("Type: %s", r->settings.mean ? "mean_" : "");
+	ct_out_text(stdout, r->type);
+	putchar('\n');
+	taken_at(r->p->time_nanos);
+	duration(r);
+	filters();
+	shown(r);
+}
+
+void ct_report_heading_json(const struct ct_report *r, struct ct_json *j)
+{
+	ct_json_text(j, "type", r->type);
+	ct_json_text(j, "unit", r->from_unit);
+	ct_json_integer(j, "total", r->total);
+	ct_json_integer(j, "time_nanos", r->p->time_nanos);
+	ct_json_integer(j, "duration_nanos", r->p->duration_nanos);
+	if (r->graph) {
+		ct_json_integer(j, "shown", shown_flat(r->graph));
+		ct_json_integer(j, "dropped_nodes", (int64_t)r->trimmed.dropped);
+		ct_json_integer(j, "nodes", (int64_t)r->trimmed.before_count);
+	}
+}

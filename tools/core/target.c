@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See target.h. */
+#include "core/target.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "core/memory.h"
+
+#define TRIES 16
+/* A name has at most 255 bytes; the temporary name must fit, too. */
+#define NAME_KEPT 230
+
+static bool begins_with(const char *s, const char *prefix)
+{
+	return !strncmp(s, prefix, strlen(prefix));
+}
+
+/* Returns true if the file's owner is the user, or root, who could write any file. */
+static bool is_trusted(const struct stat *st)
+{
+	return st->st_uid == geteuid() || !st->st_uid;
+}
+
+/* Streams and devices have no file that could be replaced. A name in /dev may be a link to anything
+ * that a descriptor is open on. */
+static bool is_special(const char *path)
+{
+	return (begins_with(path, "/dev/") && !begins_with(path, "/dev/shm/")) ||
+	       begins_with(path, "/proc/");
+}
+
+static int open_directly(struct ct_target *t, const char *path)
+{
+	int fd = open(path, O_WRONLY | O_TRUNC | O_NOCTTY | O_CLOEXEC);
+
+	t->to = fd < 0 ? NULL : fdopen(fd, "w");
+	return t->to ? 0 : -errno;
+}
+
+static int open_temporary(struct ct_target *t)
+{
+	int fd = -1;
+
+	for (unsigned try = 0; fd < 0 && try < TRIES; try++) {
+		uint64_t random = 0;
+
+		if (getrandom(&random, sizeof(random), 0) < 0)
+			return -errno;
+		free(t->temporary);
+		t->temporary = ct_memory_printf(".%.*s.%016llx", NAME_KEPT, t->name,
+						(unsigned long long)random);
+		fd = openat(t->directory, t->temporary,
+			    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+		if (fd < 0 && errno != EEXIST)
+			break;
+	}
+	t->to = fd < 0 ? NULL : fdopen(fd, "w");
+	if (t->to)
+		return 0;
+	free(t->temporary);
+	t->temporary = NULL;
+	return -errno;
+}
+
+static void forget(struct ct_target *t)
+{
+	if (t->directory >= 0)
+		close(t->directory);
+	free(t->name);
+	free(t->temporary);
+	t->directory = -1;
+	t->name = t->temporary = NULL;
+	t->to = NULL;
+}
+
+static int open_replacing(struct ct_target *t, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char *directory = slash ? ct_memory_printf("%.*s", (int)(slash - path) + 1, path)
+				: ct_memory_strdup(".");
+	int error;
+
+	t->name = ct_memory_strdup(slash ? slash + 1 : path);
+	t->directory = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	error = t->directory < 0 ? -errno : *t->name ? open_temporary(t) : -EISDIR;
+	free(directory);
+	if (error)
+		forget(t);
+	return error;
+}
+
+/* Handles a link at PATH: a link to a file is followed, and stays; any other link is itself
+ * replaced. */
+static int open_linked(struct ct_target *t, const char *path)
+{
+	char *real = realpath(path, NULL);
+	int error = -EINVAL;
+
+	if (!real)
+		return open_replacing(t, path);
+	if (!lstat(real, &t->was) && S_ISREG(t->was.st_mode))
+		error = open_replacing(t, real);
+	free(real);
+	return error;
+}
+
+int ct_target_open(struct ct_target *t, const char *path)
+{
+	struct stat *st = &t->was;
+
+	*t = (struct ct_target){ .directory = -1 };
+	if (is_special(path))
+		return open_directly(t, path);
+	if (lstat(path, st)) {
+		*st = (struct stat){ 0 };
+		return errno == ENOENT ? open_replacing(t, path) : -errno;
+	}
+	if (S_ISREG(st->st_mode))
+		return open_replacing(t, path);
+	if (S_ISDIR(st->st_mode))
+		return -EISDIR;
+	if (!is_trusted(st))
+		return -EPERM;
+	if (S_ISLNK(st->st_mode))
+		return open_linked(t, path);
+	return S_ISCHR(st->st_mode) || S_ISFIFO(st->st_mode) ? open_directly(t, path) : -EINVAL;
+}
+
+int ct_target_open_over(struct ct_target *t, int directory, const char *name,
+			const struct stat *was)
+{
+	int error;
+
+	*t = (struct ct_target){ .over = true, .was = *was };
+	t->name = ct_memory_strdup(name);
+	t->directory = fcntl(directory, F_DUPFD_CLOEXEC, 0);
+	error = t->directory < 0 ? -errno : open_temporary(t);
+	if (error)
+		forget(t);
+	return error;
+}
+
+static mode_t mode_of(const struct ct_target *t)
+{
+	bool kept = S_ISREG(t->was.st_mode) && (t->over || t->was.st_uid == geteuid());
+
+	return kept ? t->was.st_mode & 0777 : 0600;
+}
+
+static int is_still_there(const struct ct_target *t)
+{
+	struct stat now;
+
+	if (fstatat(t->directory, t->name, &now, AT_SYMLINK_NOFOLLOW))
+		return -errno;
+	return now.st_dev == t->was.st_dev && now.st_ino == t->was.st_ino ? 0 : -ESTALE;
+}
+
+/* Does everything that can fail before the rename. */
+static int complete(struct ct_target *t)
+{
+	int fd = fileno(t->to);
+
+	if (fflush(t->to))
+		return -errno;
+	if (ferror(t->to))
+		return -EIO;
+	if (!t->temporary)
+		return 0;
+	/* If root replaces another user's file, the new file belongs to that user, too. */
+	if (t->over && t->was.st_uid != geteuid() && fchown(fd, t->was.st_uid, t->was.st_gid))
+		return -errno;
+	if (fchmod(fd, mode_of(t)) || fsync(fd))
+		return -errno;
+	return t->over ? is_still_there(t) : 0;
+}
+
+int ct_target_close(struct ct_target *t, int error)
+{
+	error = error ? error : complete(t);
+	if (fclose(t->to) && !error)
+		error = -errno;
+	if (t->temporary && !error && renameat(t->directory, t->temporary, t->directory, t->name))
+		error = -errno;
+	if (t->temporary && error)
+		unlinkat(t->directory, t->temporary, 0);
+	forget(t);
+	return error;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Replaces a profile's file as a whole or not at all; see write.h. */
+#include "core/write.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/target.h"
+
+static int write_stdout(const struct ct_profile *p)
+{
+	if (isatty(STDOUT_FILENO)) {
+		fputs("cprof: a profile is not written to a terminal; give -output=FILE\n", stderr);
+		return -ENOTTY;
+	}
+	return ct_write(p, stdout);
+}
+
+static int write_target(const struct ct_profile *p, const char *path)
+{
+	struct ct_target t;
+	int error = ct_target_open(&t, path);
+
+	return error ? error : ct_target_close(&t, ct_write(p, t.to));
+}
+
+static int said(const char *path, int error)
+{
+	if (error && error != -ENOTTY)
+		fprintf(stderr, "cprof: %s can't be written: %s\n", path, strerror(-error));
+	return error;
+}
+
+int ct_write_file(const struct ct_profile *p, const char *path)
+{
+	return said(path, strcmp(path, "-") ? write_target(p, path) : write_stdout(p));
+}
+
+int ct_write_file_over(const struct ct_profile *p, int directory, const char *name,
+		       const struct stat *was)
+{
+	struct ct_target t;
+	int error = ct_target_open_over(&t, directory, name, was);
+
+	return said(name, error ? error : ct_target_close(&t, ct_write(p, t.to)));
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* `cprof diff`: compares functions of two sides, each of one file or several. diff.c has options
+ * and files, diff_rows.c sums and rows, diff_test.c the test of significance, diff_print.c and
+ * diff_json.c the output.
+ */
+#ifndef CT_DIFF_H
+#define CT_DIFF_H
+
+#include <stdio.h>
+
+#include "flame/flame_frames.h"
+
+enum { CT_BEFORE, CT_AFTER };
+/* CT_OWN: where this is the innermost function of the user's own code (own.h). */
+enum ct_diff_value { CT_FLAT, CT_CUM, CT_OWN };
+#define CT_DIFF_VALUES 3
+
+/* One number of both sides. */
+struct ct_diff_figure {
+	double mean[2], spread[2]; /* spread: standard deviation over the files of a side */
+	double p;	 /* probability if nothing changed; NAN: unknown, with one file a side */
+	double chance;	 /* sampling alone may make a smaller difference of means; NAN: unknown */
+	int64_t samples; /* of the side after if there are none before, or the other way round */
+};
+
+struct ct_diff_row {
+	uint32_t frame;
+	struct ct_diff_figure figure[CT_DIFF_VALUES]; /* by enum ct_diff_value */
+	bool regressed;
+};
+
+/* One file: the value of each frame alone and with callees, and the number of samples of each. */
+struct ct_diff_file {
+	const char *name;
+	unsigned side;
+	double total;
+	double sample; /* what one sample stands for, on average; NAN: not known */
+	bool by_time;  /* samples came at times, so their sum is exact; else independently */
+	double *sums[CT_DIFF_VALUES];
+	int64_t *samples[CT_DIFF_VALUES];
+	size_t frame_count;
+};
+
+struct ct_diff_limits {
+	double fail_over; /* below 0: no change fails */
+	double min;	  /* share of the total that a function has on either side */
+	double alpha;
+	bool by_function; /* each function may fail; else only the total */
+	bool by_cum;	  /* functions fail by their value with callees */
+	bool normalize;
+	const char *ignore;
+	const char *own; /* -own: NULL = the program and what lies beside it; "" = no such table */
+	long rows;
+};
+
+struct ct_diff {
+	struct ct_diff_limits limits;
+	struct ct_frames frames;
+	struct ct_diff_file *files;
+	size_t file_count, files_of[2];
+	const char *type, *unit, *shown_unit; /* shown: unit in which values are printed */
+	struct ct_diff_figure total;
+	struct ct_diff_row *rows;
+	size_t row_count;
+	bool regressed, total_regressed;
+	bool has_own; /* own code has other values than by CT_FLAT */
+};
+
+/* Adds a file's functions. Returns 0, or -1 after a message: the file is empty or has negative
+ * values. */
+int ct_diff_rows_take(struct ct_diff *d, const struct ct_profile *p, size_t type, const char *name,
+		      unsigned side);
+/* Makes the rows and the verdict of all files. Returns 0, or -1 after a message if -ignore is no
+ * expression. */
+int ct_diff_rows_judge(struct ct_diff *d);
+void ct_diff_rows_release(struct ct_diff *d);
+
+/* Returns the indices of rows, the largest change of VALUE first. The caller frees them. */
+uint32_t *ct_diff_rows_order(const struct ct_diff *d, enum ct_diff_value value);
+
+/* Welch's t-test, two-sided: returns the probability of such a difference of means (or a larger
+ * one) if there is no real difference. NAN if a side has fewer than two values. */
+double ct_diff_test_welch(const double *a, size_t a_count, const double *b, size_t b_count);
+double ct_diff_test_mean(const double *values, size_t count);
+double ct_diff_test_spread(const double *values, size_t count);
+/* Returns what one sample of P's values of TYPE stands for, in their unit, or NAN: counts of
+ * events, and delays, aren't known by it. */
+double ct_diff_test_sample(const struct ct_profile *p, size_t type);
+/* Returns the variance that the sampling gives to a file's VALUE. */
+double ct_diff_test_variance(const struct ct_diff_file *file, double value);
+/* Returns the largest difference of means that the sampling may make, of the variances of both
+ * means. NAN if one of them is. */
+double ct_diff_test_chance(const double variance[2]);
+/* Is the difference so small that the sampling may have made it? False where p says more. */
+bool ct_diff_test_by_chance(const struct ct_diff_figure *f);
+
+void ct_diff_print_text(const struct ct_diff *d);
+void ct_diff_print_markdown(const struct ct_diff *d);
+void ct_diff_json(const struct ct_diff *d);
+
+/* Returns "+4.2%", "0 -> 12 samples" or "+4.2% chance?", which the caller frees. */
+char *ct_diff_rows_change(const struct ct_diff_figure *f);
+
+#endif

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Prints a comparison as a table: for a terminal, and in Markdown for the page of a pull request.
+ */
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "diff/diff.h"
+#include "core/memory.h"
+#include "core/numbers.h"
+#include "core/out.h"
+#include "core/short_name.h"
+
+/* Returns "1.19s +-2%", which the caller frees. */
+static char *value_text(const struct ct_diff *d, const struct ct_diff_figure *f, int side)
+{
+	char number[CT_NUMBER_ROOM];
+
+	ct_numbers_format(number, ct_numbers_clamp(f->mean[side]), d->unit, d->shown_unit);
+	if (d->files_of[side] < 2 || f->mean[side] <= 0)
+		return ct_memory_strdup(number);
+	return ct_memory_printf("%s \302\261%.0f%%", number, 100 * f->spread[side] / f->mean[side]);
+}
+
+static char *difference_text(const struct ct_diff *d, const struct ct_diff_figure *f)
+{
+	char number[CT_NUMBER_ROOM];
+	double change = f->mean[CT_AFTER] - f->mean[CT_BEFORE];
+
+	ct_numbers_format(number, ct_numbers_clamp(change), d->unit, d->shown_unit);
+	return ct_memory_printf("%s%s", change > 0 ? "+" : "", number);
+}
+
+static char *p_text(const struct ct_diff_figure *f)
+{
+	if (isnan(f->p))
+		return ct_memory_strdup("");
+	return f->p < 0.001 ? ct_memory_strdup("<0.001") : ct_memory_printf("%.3f", f->p);
+}
+
+/* The cells of a row; the caller frees each. */
+#define CELLS 5
+struct cells {
+	char *text[CELLS];
+};
+
+/* What stands at the head of each column. */
+static const char *const headings[CELLS] = { "before", "after", "change", "", "p" };
+
+static struct cells cells_of(const struct ct_diff *d, const struct ct_diff_figure *f)
+{
+	return (struct cells){ { value_text(d, f, CT_BEFORE), value_text(d, f, CT_AFTER),
+				 difference_text(d, f), ct_diff_rows_change(f), p_text(f) } };
+}
+
+static void free_cells(struct cells *c)
+{
+	for (int i = 0; i < CELLS; i++)
+		free(c->text[i]);
+}
+
+/* Returns the number of columns of a text of ASCII and the plus-minus sign. */
+static int columns(const char *text)
+{
+	int n = 0;
+
+	for (; *text; text++)
+		n += (*text & 0xc0) != 0x80;
+	return n;
+}
+
+/* Columns between two cells, and in front of a name. */
+#define GAP 2
+
+/* The widths of all tables' columns: so wide that each cell fits. */
+struct widths {
+	int of[CELLS];
+	int count; /* columns shown */
+};
+
+static void widen(struct widths *w, const struct ct_diff *d, const struct ct_diff_figure *f)
+{
+	struct cells c = cells_of(d, f);
+
+	for (int i = 0; i < CELLS; i++)
+		if (columns(c.text[i]) > w->of[i])
+			w->of[i] = columns(c.text[i]);
+	free_cells(&c);
+}
+
+static void put_cells(const struct ct_diff *d, const struct widths *w,
+		      const struct ct_diff_figure *f, const char *paint)
+{
+	struct cells c = cells_of(d, f);
+
+	for (int i = 0; i < w->count; i++)
+		printf("%*s%s%s%s%*s", w->of[i] - columns(c.text[i]), "", i == 2 ? paint : "",
+		       c.text[i], i == 3 ? ct_out_paint(CT_PLAIN) : "", GAP, "");
+	free_cells(&c);
+}
+
+static void put_name(const char *name, const struct widths *w, size_t after)
+{
+	size_t room = ct_short_name_columns(), used = after;
+	char *shown;
+
+	for (int i = 0; i < w->count; i++)
+		used += (size_t)(w->of[i] + GAP);
+	shown = ct_short_name(name, !room ? 0 : room > used + 10 ? room - used : 10);
+	ct_out_text(stdout, shown);
+	free(shown);
+}
+
+static const char *paint_of(const struct ct_diff_figure *f)
+{
+	double change = f->mean[CT_AFTER] - f->mean[CT_BEFORE];
+
+	if (ct_diff_test_by_chance(f))
+		return ct_out_paint(CT_PLAIN);
+	return ct_out_paint(change > 0 ? CT_RED : change < 0 ? CT_GREEN : CT_PLAIN);
+}
+
+/* The message was printed with the verdict. */
+static bool regressed(const struct ct_diff *d, const struct ct_diff_row *row,
+		      enum ct_diff_value value)
+{
+	return row->regressed && value == (d->limits.by_cum ? CT_CUM : CT_FLAT);
+}
+
+static bool changed(const struct ct_diff_figure *f)
+{
+	return f->mean[CT_AFTER] != f->mean[CT_BEFORE];
+}
+
+static size_t rows_shown(const struct ct_diff *d)
+{
+	return d->limits.rows == 0 || (size_t)d->limits.rows > d->row_count
+		       ? d->row_count
+		       : (size_t)d->limits.rows;
+}
+
+struct table {
+	enum ct_diff_value value;
+	const char *heading;
+};
+
+/* Your own code first, where there is some. */
+static const struct table tables[] = {
+	{ CT_OWN, "your code, with the libraries that it calls" },
+	{ CT_FLAT, "largest changes of own value (flat)" },
+	{ CT_CUM, "largest changes with callees (cum)" },
+};
+
+#define TABLES (sizeof(tables) / sizeof(*tables))
+
+/* Calls SEE for each row that a table shows. */
+static void each_row(const struct ct_diff *d, enum ct_diff_value value,
+		     void (*see)(const struct ct_diff *, const struct ct_diff_row *,
+				 enum ct_diff_value, void *),
+		     void *context)
+{
+	uint32_t *order = ct_diff_rows_order(d, value);
+
+	for (size_t i = 0; i < rows_shown(d) && changed(&d->rows[order[i]].figure[value]); i++)
+		see(d, &d->rows[order[i]], value, context);
+	free(order);
+}
+
+static void see_width(const struct ct_diff *d, const struct ct_diff_row *row,
+		      enum ct_diff_value value, void *widths)
+{
+	widen(widths, d, &row->figure[value]);
+}
+
+static void see_chance(const struct ct_diff *d, const struct ct_diff_row *row,
+		       enum ct_diff_value value, void *any)
+{
+	(void)d;
+	*(bool *)any |= ct_diff_test_by_chance(&row->figure[value]);
+}
+
+static bool is_shown(const struct ct_diff *d, const struct table *t)
+{
+	return t->value != CT_OWN || d->has_own;
+}
+
+static struct widths widths_of(const struct ct_diff *d)
+{
+	bool has_p = d->files_of[0] > 1 && d->files_of[1] > 1;
+	struct widths w = { .count = has_p ? CELLS : CELLS - 1 };
+
+	for (int i = 0; i < CELLS; i++)
+		w.of[i] = (int)strlen(headings[i]);
+	widen(&w, d, &d->total);
+	for (size_t t = 0; t < TABLES; t++)
+		if (is_shown(d, &tables[t]))
+			each_row(d, tables[t].value, see_width, &w);
+	return w;
+}
+
+/* NULL, or what the mark of some rows means. */
+static const char *about_chance(const struct ct_diff *d)
+{
+	bool any = ct_diff_test_by_chance(&d->total);
+
+	for (size_t t = 0; t < TABLES; t++)
+		if (is_shown(d, &tables[t]))
+			each_row(d, tables[t].value, see_chance, &any);
+	return any ? "chance?: the sampling alone may differ as much" : NULL;
+}
+
+static void put_row(const struct ct_diff *d, const struct ct_diff_row *row,
+		    enum ct_diff_value value, void *widths)
+{
+	const struct ct_diff_figure *f = &row->figure[value];
+	const char *after = regressed(d, row, value) ? "  REGRESSION" : "";
+
+	put_cells(d, widths, f, paint_of(f));
+	put_name(ct_frame_name(&d->frames, row->frame), widths, strlen(after));
+	puts(after);
+}
+
+static void put_table(const struct ct_diff *d, const struct table *t, struct widths *w)
+{
+	printf("\n%s%s%s\n", ct_out_paint(CT_BOLD), t->heading, ct_out_paint(CT_PLAIN));
+	each_row(d, t->value, put_row, w);
+}
+
+static char *total_verdict(const struct ct_diff *d, double limit)
+{
+	double growth = 100 * (d->total.mean[CT_AFTER] / d->total.mean[CT_BEFORE] - 1);
+
+	if (!d->regressed && growth > limit)
+		return ct_memory_printf(
+			"fine: total %+.1f%%, above the limit of +%.4g%%, but within "
+			"chance (p = %.3f)",
+			growth, limit, d->total.p);
+	return ct_memory_printf("%s: total %+.1f%%, limit +%.4g%%",
+				d->regressed ? "REGRESSION" : "fine", growth, limit);
+}
+
+/* Returns one line, which the caller frees; NULL without a limit. */
+static char *verdict(const struct ct_diff *d)
+{
+	double limit = 100 * d->limits.fail_over;
+	size_t functions = 0;
+
+	if (d->limits.fail_over < 0)
+		return NULL;
+	if (!d->limits.by_function)
+		return total_verdict(d, limit);
+	for (size_t i = 0; i < d->row_count; i++)
+		functions += d->rows[i].regressed;
+	return ct_memory_printf("%s: %zu function%s above the limit of +%.4g%%",
+				d->regressed ? "REGRESSION" : "fine", functions,
+				functions == 1 ? "" : "s", limit);
+}
+
+void ct_diff_print_text(const struct ct_diff *d)
+{
+	char *text = verdict(d);
+	const char *chance = about_chance(d);
+	struct widths w = widths_of(d);
+
+	printf("%s, %zu file%s before, %zu after%s%s\n%s", d->type, d->files_of[0],
+	       d->files_of[0] == 1 ? "" : "s", d->files_of[1],
+	       d->limits.normalize ? ", scaled to equal totals" : "",
+	       w.count == CELLS ? "; p: Welch's t-test" : "", ct_out_paint(CT_DIM));
+	for (int i = 0; i < w.count; i++)
+		printf("%*s%*s", w.of[i], headings[i], GAP, "");
+	puts(ct_out_paint(CT_PLAIN));
+	put_cells(d, &w, &d->total, paint_of(&d->total));
+	puts("total");
+	for (size_t t = 0; t < TABLES; t++)
+		if (is_shown(d, &tables[t]))
+			put_table(d, &tables[t], &w);
+	if (chance)
+		printf("\n%s%s%s\n", ct_out_paint(CT_DIM), chance, ct_out_paint(CT_PLAIN));
+	if (text)
+		printf("\n%s%s%s\n", ct_out_paint(d->regressed ? CT_RED : CT_GREEN), text,
+		       ct_out_paint(CT_PLAIN));
+	free(text);
+}
+
+/* Writes a name as code, so that it contains no markup and is readable even if the Markdown is not
+ * rendered. Only a bar would end the table's cell. The fence is longer than any in the name. */
+static void put_code(const char *text)
+{
+	size_t longest = 0, run = 0;
+	bool spaced;
+
+	for (const char *c = text; *c; c++) {
+		run = *c == '`' ? run + 1 : 0;
+		if (run > longest)
+			longest = run;
+	}
+	spaced = longest > 0;
+	for (size_t i = 0; i <= longest; i++)
+		putchar('`');
+	fputs(spaced ? " " : "", stdout);
+	for (; *text; text++) {
+		if (*text == '|')
+			putchar('\\');
+		putchar((unsigned char)*text < 0x20 || *text == 0x7f ? ' ' : *text);
+	}
+	fputs(spaced ? " " : "", stdout);
+	for (size_t i = 0; i <= longest; i++)
+		putchar('`');
+}
+
+static void markdown_cells(const struct ct_diff *d, const struct widths *w,
+			   const struct ct_diff_figure *f)
+{
+	struct cells c = cells_of(d, f);
+
+	for (int i = 0; i < CELLS; i++)
+		printf("| %*s%s ", w->of[i] - columns(c.text[i]), "", c.text[i]);
+	free_cells(&c);
+}
+
+static void markdown_heading(const struct widths *w, const char *last)
+{
+	for (int i = 0; i < CELLS; i++)
+		printf("| %*s ", w->of[i], headings[i]);
+	printf("| %s |\n", last);
+	for (int i = 0; i < CELLS; i++) {
+		fputs("|", stdout);
+		for (int k = 0; k <= w->of[i]; k++)
+			putchar('-');
+		putchar(':');
+	}
+	puts("|:---|");
+}
+
+static void markdown_row(const struct ct_diff *d, const struct ct_diff_row *row,
+			 enum ct_diff_value value, void *widths)
+{
+	const char *strong = regressed(d, row, value) ? "**" : "";
+
+	markdown_cells(d, widths, &row->figure[value]);
+	printf("| %s", strong);
+	put_code(ct_frame_name(&d->frames, row->frame));
+	printf("%s |\n", strong);
+}
+
+static void markdown_table(const struct ct_diff *d, const struct table *t, struct widths *w)
+{
+	printf("\n**%c%s**\n\n", toupper((unsigned char)t->heading[0]), t->heading + 1);
+	markdown_heading(w, "function");
+	each_row(d, t->value, markdown_row, w);
+}
+
+void ct_diff_print_markdown(const struct ct_diff *d)
+{
+	char *text = verdict(d);
+	const char *chance = about_chance(d);
+	struct widths w = widths_of(d);
+
+	fputs("### Profile: ", stdout);
+	put_code(d->type);
+	printf("\n\n%s%s%s", text ? "**" : "", text ? text : "", text ? "**\n\n" : "");
+	markdown_heading(&w, "");
+	markdown_cells(d, &w, &d->total);
+	puts("| total |");
+	for (size_t t = 0; t < TABLES; t++)
+		if (is_shown(d, &tables[t]))
+			markdown_table(d, &tables[t], &w);
+	if (chance)
+		printf("\n%s.\n", chance);
+	printf("\nFiles: %zu before, %zu after.%s\n", d->files_of[0], d->files_of[1],
+	       d->files_of[0] > 1 && d->files_of[1] > 1
+		       ? " \302\261: standard deviation; p: Welch's t-test."
+		       : "");
+	free(text);
+}

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Addresses to frames, unit by unit; see dwarf.h. */
+#include "dwarf/dwarf.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "dwarf/dwarf_aranges.h"
+#include "dwarf/dwarf_entry.h"
+#include "dwarf/dwarf_file.h"
+#include "dwarf/dwarf_line.h"
+#include "dwarf/dwarf_names.h"
+#include "dwarf/dwarf_unit.h"
+#include "dwarf/dwarf_walk.h"
+
+struct ct_dwarf {
+	struct ct_dw_file main, package;
+	bool package_tried;
+	char *path;
+	struct ct_dw_texts texts;
+};
+
+int ct_dwarf_open(struct ct_dwarf **to, int fd, const char *path, const char *const *roots)
+{
+	struct ct_dwarf *d = calloc(1, sizeof(*d));
+	int err;
+
+	if (!d)
+		return -ENOMEM;
+	d->package.fd = -1;
+	d->path = strdup(path);
+	err = d->path ? ct_dwarf_file_load(&d->main, fd, false) : -ENOMEM;
+	if (!err)
+		ct_dwarf_file_supplement(&d->main, path, roots);
+	if (err) {
+		ct_dwarf_close(d);
+		return err;
+	}
+	*to = d;
+	return 0;
+}
+
+void ct_dwarf_close(struct ct_dwarf *d)
+{
+	if (!d)
+		return;
+	ct_dwarf_file_close(&d->main);
+	ct_dwarf_file_close(&d->package);
+	ct_dwarf_texts_free(&d->texts);
+	free(d->path);
+	free(d);
+}
+
+/* ---- one unit ---- */
+
+/* The queries that are being answered, all in one unit, and their results. */
+struct batch {
+	struct ct_dwarf *d;
+	struct ct_dw_unit *unit; /* the unit in the file that has the code */
+	struct ct_dw_unit *body; /* the unit with the entries: UNIT, or the split unit whose
+				    skeleton UNIT is */
+	struct ct_dwarf_query **queries;
+	uint64_t *addresses;
+	struct ct_dw_scope **scopes;
+	struct ct_dw_row *rows;
+	size_t count;
+	bool is_cxx;		   /* names need the scopes that contain them */
+	struct ct_dw_names *names; /* of this unit */
+};
+
+static struct ct_dw_unit *body_of(struct ct_dwarf *d, struct ct_dw_unit *u)
+{
+	size_t n = strlen(d->path);
+	struct ct_dw_unit *split;
+	char *path;
+
+	if (!u->dwo_name)
+		return u;
+	if (!d->package_tried) {
+		d->package_tried = true;
+		path = malloc(n + 5);
+		if (path) {
+			memcpy(path, d->path, n);
+			strcpy(path + n, ".dwp");
+			ct_dwarf_file_open(&d->package, path, true);
+		}
+		free(path);
+	}
+	split = ct_dwarf_split_open(u, d->package.elf ? &d->package : NULL, d->path);
+	return split ? split : u;
+}
+
+static void close_body(const struct batch *b)
+{
+	struct ct_dw_file *f = b->body->file;
+
+	if (b->body == b->unit)
+		return;
+	ct_dwarf_file_close(f);
+	free(f);
+}
+
+static const char *path_of(struct batch *b, const struct ct_dw_unit *u, uint64_t number)
+{
+	struct ct_dw_lines *l = u ? ct_dwarf_line_of(u) : NULL;
+
+	return l ? ct_dwarf_line_path(l, number, &b->d->texts) : NULL;
+}
+
+/* Fills in the function of scope S, and its first line if that is in the frame's own file. */
+static void name_frame(struct batch *b, struct ct_dwarf_frame *f, const struct ct_dw_scope *s)
+{
+	struct ct_dw_function function;
+	const char *path;
+
+	ct_dwarf_walk_function_of(b->body, s->entry, &function);
+	if (function.name && !function.is_linkage && b->is_cxx)
+		f->name = ct_dwarf_names_of(b->names, &function, &b->d->texts);
+	else if (function.name)
+		f->name = ct_dwarf_texts_keep(&b->d->texts, function.name, strlen(function.name));
+	path = path_of(b, function.declared_in, function.file);
+	if (path && path == f->file)
+		f->start_line = (unsigned)function.line;
+}
+
+static void answer(struct batch *b, size_t i)
+{
+	struct ct_dwarf_query *q = b->queries[i];
+	const struct ct_dw_row *row = &b->rows[i];
+	struct ct_dw_scope *s = b->scopes[i];
+	struct ct_dwarf_frame *f;
+	unsigned n = 0;
+
+	for (struct ct_dw_scope *o = s; o; o = o->caller)
+		n++;
+	if (!n && !row->found)
+		return;
+	f = ct_dwarf_texts_room(&b->d->texts, (n ? n : 1) * sizeof(*f));
+	if (!f)
+		return;
+	q->frames = f;
+	q->count = n ? n : 1;
+	if (row->found) {
+		f->file = path_of(b, b->unit, row->file);
+		f->line = row->line;
+		f->column = row->column;
+	}
+	for (; s; s = s->caller, f++) {
+		name_frame(b, f, s);
+		if (!s->caller)
+			break;
+		f[1].file = path_of(b, b->unit, s->call_file);
+		f[1].line = (unsigned)s->call_line;
+		f[1].column = (unsigned)s->call_column;
+	}
+}
+
+static void read_unit(struct batch *b)
+{
+	struct ct_dw_texts memory = { 0 };
+	struct ct_dw_lines *lines;
+	struct ct_dw_names names = { 0 };
+
+	b->body = body_of(b->d, b->unit);
+	b->is_cxx = ct_dwarf_names_are_cxx(b->body);
+	b->names = &names;
+	for (size_t i = 0; i < b->count; i++) {
+		b->addresses[i] = b->queries[i]->address;
+		b->scopes[i] = NULL;
+		b->rows[i] = (struct ct_dw_row){ .address = b->addresses[i] };
+	}
+	ct_dwarf_walk(b->body, b->addresses, b->scopes, b->count, &memory);
+	lines = ct_dwarf_line_of(b->unit);
+	if (lines)
+		ct_dwarf_rows_find(lines, b->rows, b->count);
+	for (size_t i = 0; i < b->count; i++)
+		answer(b, i);
+	ct_dwarf_names_release(&names);
+	ct_dwarf_texts_free(&memory);
+	close_body(b);
+}
+
+/* ---- all units ---- */
+
+static int by_address(const void *x, const void *y)
+{
+	const struct ct_dwarf_query *a = x, *b = y;
+
+	return (a->address > b->address) - (a->address < b->address);
+}
+
+static size_t first_at(const struct ct_dwarf_query *q, size_t n, uint64_t address)
+{
+	size_t low = 0;
+
+	while (low < n) {
+		size_t middle = low + (n - low) / 2;
+
+		if (q[middle].address < address)
+			low = middle + 1;
+		else
+			n = middle;
+	}
+	return low;
+}
+
+/* The queries that the root entry of U claims and that have no unit yet. */
+static size_t claimed(const struct ct_dw_unit *u, struct ct_dwarf_query *q, size_t n, char *taken,
+		      struct ct_dwarf_query **to)
+{
+	struct ct_dw_ranges r;
+	struct ct_dw_entry e;
+	uint64_t low, high;
+	size_t count = 0;
+
+	if (!u->is_code || !u->has_ranges || !ct_dwarf_unit_root(u, &e))
+		return 0;
+	ct_dwarf_ranges_begin(&r, u, &e);
+	while (ct_dwarf_ranges_next(&r, &low, &high)) {
+		for (size_t i = first_at(q, n, low); i < n && q[i].address < high; i++) {
+			if (!taken[i])
+				to[count++] = &q[i];
+			taken[i] = 1;
+		}
+	}
+	return count;
+}
+
+static int by_query(const void *x, const void *y)
+{
+	const struct ct_dwarf_query *const *a = x, *const *b = y;
+
+	return (*a > *b) - (*a < *b);
+}
+
+static void try_unit(struct batch *b, struct ct_dwarf_query *q, size_t n, char *taken)
+{
+	b->count = claimed(b->unit, q, n, taken, b->queries);
+	if (!b->count)
+		return;
+	qsort(b->queries, b->count, sizeof(*b->queries), by_query);
+	read_unit(b);
+}
+
+/* The units that the file's index names. Where they have all addresses, no other unit is looked at,
+ * not even for its header: a file may have thousands, each in another page. */
+static void read_named_units(struct batch *b, struct ct_dwarf_query *q, size_t n, char *taken)
+{
+	struct ct_dw_file *f = &b->d->main;
+	uint64_t unit, low, high;
+	struct ct_dw_aranges a;
+
+	ct_dwarf_aranges_begin(&a, f);
+	while (ct_dwarf_aranges_next(&a, &unit, &low, &high)) {
+		size_t i = first_at(q, n, low);
+
+		while (i < n && taken[i])
+			i++;
+		if (i == n || q[i].address >= high)
+			continue;
+		/* Its line table is cached, and has the unit's address. */
+		b->unit = ct_dwarf_texts_room(&b->d->texts, sizeof(*b->unit));
+		if (b->unit && ct_dwarf_unit_read_one(f, unit, b->unit))
+			try_unit(b, q, n, taken);
+	}
+}
+
+static void read_units(struct batch *b, struct ct_dwarf_query *q, size_t n, char *taken)
+{
+	struct ct_dw_file *f = &b->d->main;
+
+	for (size_t i = 0; i < f->unit_count; i++) {
+		b->unit = &f->units[i];
+		ct_dwarf_unit_begin(b->unit);
+		try_unit(b, q, n, taken);
+	}
+}
+
+static bool is_unanswered(const struct ct_dwarf_query *q, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!q[i].count)
+			return true;
+	return false;
+}
+
+/* Some compilers leave the addresses of a unit out of its root. These units are searched for the
+ * addresses that no other unit has. */
+static void read_silent_units(struct batch *b, struct ct_dwarf_query *q, size_t n)
+{
+	struct ct_dw_file *f = &b->d->main;
+
+	for (size_t i = 0; i < f->unit_count; i++) {
+		b->unit = &f->units[i];
+		if (!b->unit->is_code || b->unit->has_ranges || !b->unit->has_lines)
+			continue;
+		b->count = 0;
+		for (size_t k = 0; k < n; k++)
+			if (!q[k].count)
+				b->queries[b->count++] = &q[k];
+		if (b->count)
+			read_unit(b);
+	}
+}
+
+int ct_dwarf_find(struct ct_dwarf *d, struct ct_dwarf_query *q, size_t n)
+{
+	struct batch b = { .d = d };
+	char *taken = calloc(n + 1, 1);
+	int err = -ENOMEM;
+
+	qsort(q, n, sizeof(*q), by_address);
+	b.queries = calloc(n + 1, sizeof(*b.queries));
+	b.addresses = calloc(n + 1, sizeof(*b.addresses));
+	b.scopes = calloc(n + 1, sizeof(*b.scopes));
+	b.rows = calloc(n + 1, sizeof(*b.rows));
+	if (taken && b.queries && b.addresses && b.scopes && b.rows) {
+		read_named_units(&b, q, n, taken);
+		err = is_unanswered(q, n) ? ct_dwarf_unit_read(&d->main) : 0;
+		if (!err && is_unanswered(q, n)) {
+			read_units(&b, q, n, taken);
+			read_silent_units(&b, q, n);
+		}
+	}
+	free(taken);
+	free(b.queries);
+	free(b.addresses);
+	free(b.scopes);
+	free(b.rows);
+	return err;
+}

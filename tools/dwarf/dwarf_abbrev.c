@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Abbreviation tables; see dwarf_abbrev.h. */
+#include "dwarf/dwarf_abbrev.h"
+
+#include <dwarf.h>
+#include <limits.h>
+#include <stdlib.h>
+
+#include "dwarf/dwarf_form.h"
+
+/* Limits against hostile tables: real ones have some hundred abbreviations of some ten attributes.
+ */
+#define ABBREVS_MAX (1u << 20)
+#define SPECS_MAX (1u << 22)
+
+/* Makes room for one more element in the array *P of *ROOM elements. */
+static bool grow(void *p, size_t count, size_t *room, size_t size, size_t max)
+{
+	size_t more = *room ? *room * 2 : 64;
+	void *fresh;
+
+	if (count < *room)
+		return true;
+	if (count >= max)
+		return false;
+	fresh = realloc(*(void **)p, more * size);
+	if (!fresh)
+		return false;
+	*(void **)p = fresh;
+	*room = more;
+	return true;
+}
+
+/* Adds a value of SIZE to the plan. Successive values of fixed size become one step. */
+static bool plan(struct ct_dw_abbrevs *t, struct ct_dw_abbrev *a, int size)
+{
+	int32_t *last = a->step_count ? &t->steps[t->step_count - 1] : NULL;
+
+	if (size == 0)
+		return true;
+	if (size > 0 && last && *last > 0 && *last < INT_MAX / 2) {
+		*last += size;
+		return true;
+	}
+	if (!grow(&t->steps, t->step_count, &t->step_room, sizeof(*t->steps), SPECS_MAX))
+		return false;
+	t->steps[t->step_count++] = size;
+	a->step_count++;
+	return true;
+}
+
+static bool read_spec(struct ct_dw_abbrevs *t, struct ct_dw_abbrev *a, struct ct_dw_cursor *c,
+		      bool *last)
+{
+	struct ct_dw_spec s = { 0 };
+	uint64_t at = ct_dw_uleb(c), form = ct_dw_uleb(c);
+
+	*last = !at && !form;
+	if (c->bad || *last)
+		return !c->bad;
+	if (at > UINT16_MAX || form > UINT16_MAX)
+		return false;
+	s.at = (uint16_t)at;
+	s.form = (uint16_t)form;
+	if (form == DW_FORM_implicit_const)
+		s.implicit = ct_dw_sleb(c);
+	if (!grow(&t->specs, t->spec_count, &t->spec_room, sizeof(*t->specs), SPECS_MAX))
+		return false;
+	t->specs[t->spec_count++] = s;
+	a->spec_count++;
+	return plan(t, a, ct_dwarf_form_size(s.form, t->version, t->address_size, t->offset_size));
+}
+
+static uint8_t kind_of(const struct ct_dw_abbrevs *t, const struct ct_dw_abbrev *a)
+{
+	bool addresses = false;
+
+	for (uint32_t i = 0; i < a->spec_count; i++) {
+		uint16_t at = t->specs[a->specs + i].at;
+
+		addresses |= at == DW_AT_low_pc || at == DW_AT_ranges;
+	}
+	if (!addresses)
+		return CT_DW_OTHER;
+	return a->tag == DW_TAG_subprogram	     ? CT_DW_FUNCTION
+	       : a->tag == DW_TAG_inlined_subroutine ? CT_DW_INLINED
+						     : CT_DW_OTHER;
+}
+
+static bool read_abbrev(struct ct_dw_abbrevs *t, uint64_t code, struct ct_dw_cursor *c)
+{
+	struct ct_dw_abbrev a = { .code = code,
+				  .specs = (uint32_t)t->spec_count,
+				  .steps = (uint32_t)t->step_count };
+	bool last = false;
+
+	a.tag = (uint16_t)ct_dw_uleb(c);
+	a.children = ct_dw_uint(c, 1) != 0;
+	while (!last)
+		if (!read_spec(t, &a, c, &last))
+			return false;
+	a.kind = kind_of(t, &a);
+	a.fixed = !a.step_count				       ? 0
+		  : a.step_count == 1 && t->steps[a.steps] > 0 ? t->steps[a.steps]
+							       : -1;
+	if (!grow(&t->list, t->count, &t->list_room, sizeof(*t->list), ABBREVS_MAX))
+		return false;
+	t->list[t->count++] = a;
+	return true;
+}
+
+static int by_code(const void *x, const void *y)
+{
+	const struct ct_dw_abbrev *a = x, *b = y;
+
+	return (a->code > b->code) - (a->code < b->code);
+}
+
+static struct ct_dw_abbrevs *read_table(const struct ct_dw_unit *u)
+{
+	struct ct_dw_bytes b = u->file->section[CT_DW_ABBREV];
+	struct ct_dw_cursor c = ct_dw_cursor(b, u->abbrev_offset, b.size);
+	struct ct_dw_abbrevs *t = calloc(1, sizeof(*t));
+	bool sorted = true;
+	uint64_t code;
+
+	if (!t)
+		return NULL;
+	t->offset = u->abbrev_offset;
+	t->version = u->version;
+	t->address_size = u->address_size;
+	t->offset_size = u->offset_size;
+	while ((code = ct_dw_uleb(&c)) != 0) {
+		if (!read_abbrev(t, code, &c)) {
+			ct_dwarf_abbrev_free(t);
+			return NULL;
+		}
+		sorted &= t->count < 2 || t->list[t->count - 2].code < code;
+	}
+	if (!sorted)
+		qsort(t->list, t->count, sizeof(*t->list), by_code);
+	return t;
+}
+
+static bool fits(const struct ct_dw_abbrevs *t, const struct ct_dw_unit *u)
+{
+	return t && t->offset == u->abbrev_offset && t->version == u->version &&
+	       t->address_size == u->address_size && t->offset_size == u->offset_size;
+}
+
+const struct ct_dw_abbrevs *ct_dwarf_abbrev_of(const struct ct_dw_unit *u)
+{
+	uint64_t hash = (u->abbrev_offset * UINT64_C(0x9e3779b97f4a7c15)) >> 40;
+	struct ct_dw_abbrevs **slot = &u->file->abbrevs[hash % CT_DW_CACHED];
+
+	if (!fits(*slot, u)) {
+		ct_dwarf_abbrev_free(*slot);
+		*slot = read_table(u);
+	}
+	return *slot;
+}
+
+const struct ct_dw_abbrev *ct_dwarf_abbrev_find(const struct ct_dw_abbrevs *t, uint64_t code)
+{
+	size_t low = 0, high = t->count;
+
+	/* Codes nearly always count up from 1. */
+	if (code - 1 < t->count && t->list[code - 1].code == code)
+		return &t->list[code - 1];
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (t->list[middle].code < code)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < t->count && t->list[low].code == code ? &t->list[low] : NULL;
+}
+
+static void step_over(struct ct_dw_cursor *c, const struct ct_dw_abbrevs *t, int32_t step)
+{
+	switch (step) {
+	case CT_DW_LEB: ct_dw_uleb(c); break;
+	case CT_DW_TEXT: ct_dw_text(c); break;
+	case CT_DW_BLOCK: ct_dw_skip(c, ct_dw_uleb(c)); break;
+	case CT_DW_BLOCK1: ct_dw_skip(c, ct_dw_uint(c, 1)); break;
+	case CT_DW_BLOCK2: ct_dw_skip(c, ct_dw_uint(c, 2)); break;
+	case CT_DW_BLOCK4: ct_dw_skip(c, ct_dw_uint(c, 4)); break;
+	case CT_DW_INDIRECT:
+		step = ct_dwarf_form_size((uint16_t)ct_dw_uleb(c), t->version, t->address_size,
+					  t->offset_size);
+		if (step == CT_DW_INDIRECT)
+			c->bad = true;
+		else
+			step_over(c, t, step);
+		break;
+	case CT_DW_UNKNOWN: c->bad = true; break;
+	default: ct_dw_skip(c, (uint64_t)step);
+	}
+}
+
+void ct_dwarf_abbrev_step(const struct ct_dw_abbrevs *t, const struct ct_dw_abbrev *a,
+			  struct ct_dw_cursor *c)
+{
+	if (a->fixed >= 0) {
+		ct_dw_skip(c, (uint64_t)a->fixed);
+		return;
+	}
+	for (uint32_t i = 0; i < a->step_count; i++)
+		step_over(c, t, t->steps[a->steps + i]);
+}
+
+void ct_dwarf_abbrev_free(struct ct_dw_abbrevs *t)
+{
+	if (!t)
+		return;
+	free(t->list);
+	free(t->specs);
+	free(t->steps);
+	free(t);
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Sections of an ELF file; see dwarf_file.h. */
+#include "dwarf/dwarf_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <libelf.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "dwarf/dwarf_abbrev.h"
+#include "dwarf/dwarf_line.h"
+#include "dwarf/dwarf_parents.h"
+
+static const char *const names[CT_DW_SECTIONS] = {
+	[CT_DW_INFO] = "info",	       [CT_DW_ABBREV] = "abbrev",
+	[CT_DW_STR] = "str",	       [CT_DW_LINE] = "line",
+	[CT_DW_LINE_STR] = "line_str", [CT_DW_STR_OFFSETS] = "str_offsets",
+	[CT_DW_ADDR] = "addr",	       [CT_DW_RANGES] = "ranges",
+	[CT_DW_RNGLISTS] = "rnglists", [CT_DW_ARANGES] = "aranges",
+	[CT_DW_CU_INDEX] = "cu_index",
+};
+
+/* Returns the section that NAME is, or -1. *OLD: it is compressed in the old way, from before
+ * SHF_COMPRESSED. */
+static int section_of(const char *name, bool split, bool *old)
+{
+	size_t n;
+
+	*old = !strncmp(name, ".zdebug_", 8);
+	if (!*old && strncmp(name, ".debug_", 7))
+		return -1;
+	name += *old ? 8 : 7;
+	n = strlen(name);
+	if (n > 4 && !strcmp(name + n - 4, ".dwo")) {
+		if (!split)
+			return -1;
+		n -= 4;
+	} else if (split && strcmp(name, "cu_index")) {
+		return -1;
+	}
+	for (int i = 0; i < CT_DW_SECTIONS; i++)
+		if (strlen(names[i]) == n && !strncmp(name, names[i], n))
+			return i;
+	return -1;
+}
+
+bool ct_dwarf_file_reads(const char *name)
+{
+	bool old;
+
+	return section_of(name, false, &old) >= 0 || section_of(name, true, &old) >= 0;
+}
+
+static void load_section(struct ct_dw_file *f, Elf_Scn *scn, const GElf_Shdr *h, int which,
+			 bool old)
+{
+	Elf_Data *data;
+
+	if (h->sh_type == SHT_NOBITS || f->section[which].size)
+		return;
+	if ((old && elf_compress_gnu(scn, 0, 0) < 0) ||
+	    (h->sh_flags & SHF_COMPRESSED && elf_compress(scn, 0, 0) < 0))
+		return;
+	data = elf_rawdata(scn, NULL);
+	if (data && data->d_buf)
+		f->section[which] = (struct ct_dw_bytes){ data->d_buf, data->d_size };
+}
+
+static void load_sections(struct ct_dw_file *f, size_t names_index)
+{
+	Elf_Scn *scn = NULL;
+
+	while ((scn = elf_nextscn(f->elf, scn))) {
+		GElf_Shdr h;
+		const char *name =
+			gelf_getshdr(scn, &h) ? elf_strptr(f->elf, names_index, h.sh_name) : NULL;
+		bool old;
+		int which = name ? section_of(name, f->split, &old) : -1;
+
+		if (which >= 0)
+			load_section(f, scn, &h, which, old);
+	}
+}
+
+static uint64_t lowest_text(Elf *elf)
+{
+	uint64_t low = UINT64_MAX;
+	size_t count = 0;
+	GElf_Phdr p;
+
+	elf_getphdrnum(elf, &count);
+	for (size_t i = 0; i < count && i <= INT16_MAX; i++)
+		if (gelf_getphdr(elf, (int)i, &p) && p.p_type == PT_LOAD && p.p_flags & PF_X &&
+		    p.p_vaddr < low)
+			low = p.p_vaddr;
+	return low == UINT64_MAX ? 0 : low;
+}
+
+int ct_dwarf_file_load(struct ct_dw_file *f, int fd, bool split)
+{
+	size_t names_index;
+	const char *ident;
+
+	elf_version(EV_CURRENT);
+	*f = (struct ct_dw_file){ .fd = -1, .split = split };
+	f->elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	ident = f->elf ? elf_getident(f->elf, NULL) : NULL;
+	if (!ident || elf_kind(f->elf) != ELF_K_ELF || ident[EI_DATA] != ELFDATA2LSB ||
+	    elf_getshdrstrndx(f->elf, &names_index)) {
+		ct_dwarf_file_close(f);
+		return -EINVAL;
+	}
+	f->text_low = lowest_text(f->elf);
+	load_sections(f, names_index);
+	if (f->section[CT_DW_INFO].size && f->section[CT_DW_ABBREV].size)
+		return 0;
+	ct_dwarf_file_close(f);
+	return -ENOENT;
+}
+
+int ct_dwarf_file_open(struct ct_dw_file *f, const char *path, bool split)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int err;
+
+	if (fd < 0)
+		return -errno;
+	err = ct_dwarf_file_load(f, fd, split);
+	if (err)
+		close(fd);
+	else
+		f->fd = fd;
+	return err;
+}
+
+void ct_dwarf_file_close(struct ct_dw_file *f)
+{
+	for (int i = 0; i < CT_DW_CACHED; i++) {
+		ct_dwarf_abbrev_free(f->abbrevs[i]);
+		ct_dwarf_line_free(f->lines[i]);
+	}
+	ct_dwarf_parents_free(f);
+	free(f->units);
+	if (f->alt) {
+		ct_dwarf_file_close(f->alt);
+		free(f->alt);
+	}
+	if (f->elf)
+		elf_end(f->elf);
+	if (f->fd >= 0)
+		close(f->fd);
+	*f = (struct ct_dw_file){ .fd = -1 };
+}
+
+/* ---- supplementary files ---- */
+
+static struct ct_dw_bytes alt_link(Elf *elf)
+{
+	Elf_Scn *scn = NULL;
+	size_t names_index;
+
+	if (elf_getshdrstrndx(elf, &names_index))
+		return (struct ct_dw_bytes){ 0 };
+	while ((scn = elf_nextscn(elf, scn))) {
+		GElf_Shdr h;
+		const char *name =
+			gelf_getshdr(scn, &h) ? elf_strptr(elf, names_index, h.sh_name) : NULL;
+		Elf_Data *data;
+
+		if (!name || strcmp(name, ".gnu_debugaltlink") || h.sh_type == SHT_NOBITS)
+			continue;
+		data = elf_rawdata(scn, NULL);
+		if (data && data->d_buf)
+			return (struct ct_dw_bytes){ data->d_buf, data->d_size };
+	}
+	return (struct ct_dw_bytes){ 0 };
+}
+
+/* Does the file have a note section with the build id ID? */
+static bool has_build_id(Elf *elf, struct ct_dw_bytes id)
+{
+	Elf_Scn *scn = NULL;
+
+	while ((scn = elf_nextscn(elf, scn))) {
+		GElf_Shdr h;
+		Elf_Data *data;
+
+		if (!gelf_getshdr(scn, &h) || h.sh_type != SHT_NOTE)
+			continue;
+		data = elf_rawdata(scn, NULL);
+		if (data && data->d_buf && data->d_size >= 16 + id.size &&
+		    !memcmp((char *)data->d_buf + 12, "GNU", 4) &&
+		    !memcmp((char *)data->d_buf + 16, id.data, id.size))
+			return true;
+	}
+	return false;
+}
+
+static bool take_supplement(struct ct_dw_file *f, const char *path, struct ct_dw_bytes id)
+{
+	struct ct_dw_file *alt = calloc(1, sizeof(*alt));
+
+	if (!alt)
+		return false;
+	if (!ct_dwarf_file_open(alt, path, false)) {
+		if (has_build_id(alt->elf, id)) {
+			f->alt = alt;
+			return true;
+		}
+		ct_dwarf_file_close(alt);
+	}
+	free(alt);
+	return false;
+}
+
+static char *text_of(const char *a, size_t n, const char *b, const char *c)
+{
+	char *s = malloc(n + strlen(b) + strlen(c) + 1);
+
+	if (s) {
+		memcpy(s, a, n);
+		strcpy(strcpy(s + n, b) + strlen(b), c);
+	}
+	return s;
+}
+
+static bool try_below(struct ct_dw_file *f, const char *a, size_t n, const char *b, const char *c,
+		      struct ct_dw_bytes id)
+{
+	char *path = text_of(a, n, b, c);
+	bool done = path && take_supplement(f, path, id);
+
+	free(path);
+	return done;
+}
+
+/* Tries ROOT/.build-id/ab/cdef.debug, and the link's own name below ROOT/.dwz. */
+static bool try_root(struct ct_dw_file *f, const char *root, const char *name,
+		     struct ct_dw_bytes id)
+{
+	char hex[2 * 64 + 16] = "/.build-id/", *to = hex + strlen(hex);
+	const char *base = strrchr(name, '/');
+
+	for (size_t i = 0; i < id.size && i < 64; i++) {
+		*to++ = "0123456789abcdef"[id.data[i] >> 4];
+		*to++ = "0123456789abcdef"[id.data[i] & 15];
+		if (!i)
+			*to++ = '/';
+	}
+	*to = '\0';
+	return try_below(f, root, strlen(root), hex, ".debug", id) ||
+	       try_below(f, root, strlen(root), "/.dwz/", base ? base + 1 : name, id);
+}
+
+void ct_dwarf_file_supplement(struct ct_dw_file *f, const char *path, const char *const *roots)
+{
+	struct ct_dw_bytes link = alt_link(f->elf), id;
+	struct ct_dw_cursor c = ct_dw_cursor(link, 0, link.size);
+	const char *name = ct_dw_text(&c), *slash = strrchr(path, '/');
+
+	if (!name)
+		return;
+	id = (struct ct_dw_bytes){ c.p, (size_t)(c.end - c.p) };
+	if (id.size < 8 || id.size > 64)
+		return;
+	if (*name == '/' && take_supplement(f, name, id))
+		return;
+	if (*name != '/' && slash && try_below(f, path, (size_t)(slash - path) + 1, name, "", id))
+		return;
+	for (; roots && *roots; roots++)
+		if (try_root(f, *roots, name, id))
+			return;
+}

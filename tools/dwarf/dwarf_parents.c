@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Finds the scope that contains an entry; see dwarf_parents.h. A unit is read once, when a name is
+ * first needed that must be put together from the names of its parents.
+ */
+#include "dwarf/dwarf_parents.h"
+
+#include <dwarf.h>
+#include <stdlib.h>
+
+#include "dwarf/dwarf_abbrev.h"
+#include "dwarf/dwarf_unit.h"
+
+static bool is_parent(uint16_t tag)
+{
+	switch (tag) {
+	case DW_TAG_namespace:
+	case DW_TAG_module:
+	case DW_TAG_class_type:
+	case DW_TAG_structure_type:
+	case DW_TAG_union_type:
+	case DW_TAG_interface_type:
+	case DW_TAG_subprogram: return true;
+	default: return false;
+	}
+}
+
+static bool add(struct ct_dw_parents *t, const struct ct_dw_parent *p)
+{
+	if (t->count == t->room) {
+		size_t room = t->room ? t->room * 2 : 64;
+		struct ct_dw_parent *more = realloc(t->list, room * sizeof(*more));
+
+		if (!more)
+			return false;
+		t->list = more;
+		t->room = room;
+	}
+	t->list[t->count++] = *p;
+	return true;
+}
+
+/* Ends the innermost parent if its children end at END; its own depth is DEPTH. */
+static uint32_t leave(struct ct_dw_parents *t, uint32_t top, uint32_t depth, uint64_t end)
+{
+	if (top == CT_DW_NO_PARENT || t->list[top].depth != depth)
+		return top;
+	t->list[top].end = end;
+	return t->list[top].parent;
+}
+
+/* Returns false if there is no memory. Malformed entries end the table. */
+static bool read_entries(struct ct_dw_parents *t, const struct ct_dw_unit *u)
+{
+	struct ct_dw_bytes info = u->file->section[CT_DW_INFO];
+	struct ct_dw_cursor c = ct_dw_cursor(info, u->root, u->end);
+	const struct ct_dw_abbrevs *abbrevs = ct_dwarf_abbrev_of(u);
+	uint32_t top = CT_DW_NO_PARENT, depth = 0;
+
+	while (abbrevs && c.p < c.end && !c.bad) {
+		struct ct_dw_parent p = { (uint64_t)(c.p - info.data), u->end, top, depth, 0 };
+		uint64_t code = ct_dw_uleb(&c);
+		const struct ct_dw_abbrev *a = code ? ct_dwarf_abbrev_find(abbrevs, code) : NULL;
+
+		if (!code) {
+			if (depth-- <= 1)
+				break;
+			top = leave(t, top, depth, (uint64_t)(c.p - info.data));
+			continue;
+		}
+		if (!a)
+			break;
+		ct_dwarf_abbrev_step(abbrevs, a, &c);
+		if (!a->children)
+			continue;
+		depth++;
+		if (!is_parent(a->tag))
+			continue;
+		p.tag = a->tag;
+		if (!add(t, &p))
+			return false;
+		top = (uint32_t)(t->count - 1);
+	}
+	return true;
+}
+
+const struct ct_dw_parents *ct_dwarf_parents_of(const struct ct_dw_unit *u)
+{
+	struct ct_dw_file *f = u->file;
+	/* U may have been read by itself. */
+	const struct ct_dw_unit *listed = ct_dwarf_unit_at(f, u->root);
+	struct ct_dw_parents *t;
+	size_t at;
+
+	if (!listed)
+		return NULL;
+	at = (size_t)(listed - f->units);
+	if (!f->parents)
+		f->parents = calloc(f->unit_count, sizeof(*f->parents));
+	if (!f->parents || f->parents[at])
+		return f->parents ? f->parents[at] : NULL;
+	t = calloc(1, sizeof(*t));
+	if (t && !read_entries(t, u)) {
+		free(t->list);
+		free(t);
+		t = NULL;
+	}
+	f->parents[at] = t;
+	return t;
+}
+
+uint32_t ct_dwarf_parents_find(const struct ct_dw_parents *t, uint64_t offset)
+{
+	size_t low = 0, high = t->count;
+	uint32_t at;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (t->list[middle].entry < offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	at = low ? (uint32_t)(low - 1) : CT_DW_NO_PARENT;
+	while (at != CT_DW_NO_PARENT && t->list[at].end <= offset)
+		at = t->list[at].parent;
+	return at;
+}
+
+void ct_dwarf_parents_free(struct ct_dw_file *f)
+{
+	for (size_t i = 0; f->parents && i < f->unit_count; i++) {
+		if (f->parents[i])
+			free(f->parents[i]->list);
+		free(f->parents[i]);
+	}
+	free(f->parents);
+	f->parents = NULL;
+}

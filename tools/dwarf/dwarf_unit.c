@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The units of a file; see dwarf_unit.h. */
+#include "dwarf/dwarf_unit.h"
+
+#include <dwarf.h>
+#include <errno.h>
+#include <stdlib.h>
+
+/* Reads the header at C; its sub-range BODY begins after the length. Returns false if the unit is
+ * of a kind that this reader does not support. */
+static bool read_header(struct ct_dw_unit *u, struct ct_dw_cursor *body)
+{
+	u->version = (uint16_t)ct_dw_uint(body, 2);
+	if (u->version < 2 || u->version > 5)
+		return false;
+	u->type = DW_UT_compile;
+	if (u->version >= 5) {
+		u->type = (uint8_t)ct_dw_uint(body, 1);
+		u->address_size = (uint8_t)ct_dw_uint(body, 1);
+		u->abbrev_offset = ct_dw_uint(body, u->offset_size);
+		if (u->type == DW_UT_skeleton || u->type == DW_UT_split_compile)
+			u->id = ct_dw_uint(body, 8);
+	} else {
+		u->abbrev_offset = ct_dw_uint(body, u->offset_size);
+		u->address_size = (uint8_t)ct_dw_uint(body, 1);
+	}
+	/* Types hold no code. */
+	return !body->bad && (u->address_size == 8 || u->address_size == 4) &&
+	       u->type != DW_UT_type && u->type != DW_UT_split_type;
+}
+
+static const struct ct_dw_abbrev *root_abbrev(const struct ct_dw_unit *u, struct ct_dw_cursor *c,
+					      const struct ct_dw_abbrevs **t)
+{
+	*c = ct_dw_cursor(u->file->section[CT_DW_INFO], u->root, u->end);
+	*t = ct_dwarf_abbrev_of(u);
+	return *t ? ct_dwarf_abbrev_find(*t, ct_dw_uleb(c)) : NULL;
+}
+
+bool ct_dwarf_unit_root(const struct ct_dw_unit *u, struct ct_dw_entry *e)
+{
+	const struct ct_dw_abbrevs *t;
+	struct ct_dw_cursor c;
+	const struct ct_dw_abbrev *a = root_abbrev(u, &c, &t);
+
+	if (a)
+		ct_dwarf_entry_read(u, t, a, &c, e);
+	return a != NULL;
+}
+
+/* Bases come first, because texts and addresses of the same entry may need them. */
+static void take_root(struct ct_dw_unit *u, const struct ct_dw_entry *e)
+{
+	const struct ct_dw_value *at = e->at;
+
+	u->str_offsets_base = at[CT_DW_STR_OFFSETS_BASE].form	  ? at[CT_DW_STR_OFFSETS_BASE].u
+			      : u->file->split && u->version >= 5 ? (u->offset_size == 8 ? 16 : 8)
+								  : 0;
+	u->addr_base = at[CT_DW_ADDR_BASE].u;
+	u->rnglists_base = at[CT_DW_RNGLISTS_BASE].u;
+	u->ranges_base = at[CT_DW_RANGES_BASE].u;
+	if (at[CT_DW_DWO_ID].form)
+		u->id = at[CT_DW_DWO_ID].u;
+	u->has_lines = at[CT_DW_STMT_LIST].form != 0;
+	u->lines = at[CT_DW_STMT_LIST].u;
+	u->has_ranges = at[CT_DW_AT_RANGES].form || at[CT_DW_HIGH_PC].form;
+	u->directory = ct_dwarf_form_text(u, &at[CT_DW_COMP_DIR]);
+	u->dwo_name = ct_dwarf_form_text(u, &at[CT_DW_DWO_NAME]);
+	if (!ct_dwarf_form_address(u, &at[CT_DW_LOW_PC], &u->low))
+		u->low = 0;
+}
+
+void ct_dwarf_unit_begin(struct ct_dw_unit *u)
+{
+	const struct ct_dw_abbrevs *t;
+	const struct ct_dw_abbrev *a;
+	struct ct_dw_entry e;
+	struct ct_dw_cursor c;
+
+	if (u->is_begun)
+		return;
+	u->is_begun = true;
+	a = root_abbrev(u, &c, &t);
+	if (!a)
+		return;
+	u->is_code = a->tag == DW_TAG_compile_unit || a->tag == DW_TAG_skeleton_unit;
+	ct_dwarf_entry_read(u, t, a, &c, &e);
+	take_root(u, &e);
+}
+
+static struct ct_dw_unit *add_unit(struct ct_dw_file *f, size_t *room)
+{
+	struct ct_dw_unit *more;
+
+	if (f->unit_count == *room) {
+		*room = *room ? *room * 2 : 16;
+		more = realloc(f->units, *room * sizeof(*more));
+		if (!more)
+			return NULL;
+		f->units = more;
+	}
+	/* NOLINTNEXTLINE: there is none only while there is no room, and then some was just made */
+	memset(&f->units[f->unit_count], 0, sizeof(*f->units));
+	return &f->units[f->unit_count++];
+}
+
+/* The unit at C, which moves to the next one. */
+static bool read_unit(struct ct_dw_unit *u, struct ct_dw_file *f, struct ct_dw_cursor *c)
+{
+	const uint8_t *data = f->section[CT_DW_INFO].data;
+	struct ct_dw_cursor body;
+
+	u->file = f;
+	u->offset = (uint64_t)(c->p - data);
+	body = ct_dw_sub(c, &u->offset_size);
+	u->end = (uint64_t)(body.end - data);
+	if (body.bad || !read_header(u, &body))
+		return false;
+	u->root = (uint64_t)(body.p - data);
+	return true;
+}
+
+int ct_dwarf_unit_read(struct ct_dw_file *f)
+{
+	struct ct_dw_bytes b = f->section[CT_DW_INFO];
+	struct ct_dw_cursor c = ct_dw_cursor(b, 0, b.size);
+	size_t room = 0;
+
+	if (f->units)
+		return 0;
+	while (c.p < c.end) {
+		struct ct_dw_unit *u = add_unit(f, &room);
+
+		if (!u)
+			return -ENOMEM;
+		if (read_unit(u, f, &c))
+			continue;
+		f->unit_count--;
+		if (c.bad)
+			break;
+	}
+	return 0;
+}
+
+bool ct_dwarf_unit_read_one(struct ct_dw_file *f, uint64_t offset, struct ct_dw_unit *u)
+{
+	struct ct_dw_bytes b = f->section[CT_DW_INFO];
+	struct ct_dw_cursor c = ct_dw_cursor(b, offset, b.size);
+
+	*u = (struct ct_dw_unit){ .file = f };
+	if (!read_unit(u, f, &c))
+		return false;
+	ct_dwarf_unit_begin(u);
+	return true;
+}
+
+/* The first unit that ends after OFFSET. */
+static struct ct_dw_unit *first_after(struct ct_dw_file *f, uint64_t offset)
+{
+	size_t low = 0, high = f->unit_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (f->units[middle].end <= offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < f->unit_count ? &f->units[low] : NULL;
+}
+
+struct ct_dw_unit *ct_dwarf_unit_at(struct ct_dw_file *f, uint64_t offset)
+{
+	struct ct_dw_unit *u = ct_dwarf_unit_read(f) ? NULL : first_after(f, offset);
+
+	if (!u || offset < u->root)
+		return NULL;
+	ct_dwarf_unit_begin(u);
+	return u;
+}

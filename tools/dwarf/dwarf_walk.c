@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Finds the scopes of addresses; see dwarf_walk.h.
+ *
+ * Every entry is stepped over in turn, with a plan for each abbreviation. That costs less than
+ * finding out which subtrees can't hold a function; compilers also disagree on that.
+ */
+#include "dwarf/dwarf_walk.h"
+
+#include "dwarf/dwarf_entry.h"
+#include "dwarf/dwarf_unit.h"
+
+/* References that lead from an entry to its name: real ones take three. */
+#define HOPS_MAX 16
+
+struct walk {
+	const struct ct_dw_unit *u;
+	const uint64_t *addresses;
+	struct ct_dw_scope **scopes;
+	size_t count;
+	struct ct_dw_texts *memory;
+	struct ct_dw_scope *top; /* the innermost one that holds the current entry */
+};
+
+static size_t first_at(const struct walk *w, uint64_t address)
+{
+	size_t low = 0, high = w->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (w->addresses[middle] < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static bool is_within(const struct ct_dw_scope *s, const struct ct_dw_scope *of)
+{
+	while (s && s != of)
+		s = s->caller;
+	return s != NULL;
+}
+
+/* An inlined call is a narrower scope only if its caller is the scope found BEFORE or lies inside
+ * it. A function is one only if no scope was found before. */
+static bool narrows(const struct ct_dw_scope *s, const struct ct_dw_scope *before)
+{
+	return s->caller ? before && is_within(s->caller, before) : !before;
+}
+
+static struct ct_dw_scope *keep(struct walk *w, const struct ct_dw_scope *s)
+{
+	struct ct_dw_scope *kept = ct_dwarf_texts_room(w->memory, sizeof(*s));
+
+	if (kept) {
+		*kept = *s;
+		w->top = kept;
+	}
+	return kept;
+}
+
+static void claim(struct walk *w, const struct ct_dw_scope *s, const struct ct_dw_entry *e)
+{
+	struct ct_dw_scope *kept = NULL;
+	struct ct_dw_ranges r;
+	uint64_t low, high;
+
+	ct_dwarf_ranges_begin(&r, w->u, e);
+	while (ct_dwarf_ranges_next(&r, &low, &high)) {
+		for (size_t i = first_at(w, low); i < w->count && w->addresses[i] < high; i++) {
+			if (!narrows(s, w->scopes[i]))
+				continue;
+			if (!kept && !(kept = keep(w, s)))
+				return;
+			w->scopes[i] = kept;
+		}
+	}
+}
+
+static void visit(struct walk *w, const struct ct_dw_abbrevs *t, const struct ct_dw_abbrev *a,
+		  struct ct_dw_cursor *c, uint64_t entry, unsigned depth)
+{
+	struct ct_dw_scope s = { .outer = w->top, .depth = depth, .entry = entry };
+	struct ct_dw_entry e;
+
+	ct_dwarf_entry_read(w->u, t, a, c, &e);
+	if (c->bad)
+		return;
+	if (a->kind == CT_DW_INLINED) {
+		s.caller = w->top;
+		s.call_file = e.at[CT_DW_CALL_FILE].u;
+		s.call_line = e.at[CT_DW_CALL_LINE].u;
+		s.call_column = e.at[CT_DW_CALL_COLUMN].u;
+	}
+	claim(w, &s, &e);
+}
+
+void ct_dwarf_walk(const struct ct_dw_unit *u, const uint64_t *addresses,
+		   struct ct_dw_scope **scopes, size_t n, struct ct_dw_texts *memory)
+{
+	struct walk w = { u, addresses, scopes, n, memory, NULL };
+	struct ct_dw_bytes info = u->file->section[CT_DW_INFO];
+	struct ct_dw_cursor c = ct_dw_cursor(info, u->root, u->end);
+	const struct ct_dw_abbrevs *t = ct_dwarf_abbrev_of(u);
+	unsigned depth = 0;
+
+	while (t && c.p < c.end && !c.bad) {
+		uint64_t entry = (uint64_t)(c.p - info.data), code = ct_dw_uleb(&c);
+		const struct ct_dw_abbrev *a;
+
+		if (!code) {
+			if (depth-- <= 1)
+				break;
+			continue;
+		}
+		a = ct_dwarf_abbrev_find(t, code);
+		if (!a)
+			break;
+		while (w.top && w.top->depth >= depth)
+			w.top = w.top->outer;
+		if (a->kind == CT_DW_FUNCTION || (a->kind == CT_DW_INLINED && w.top))
+			visit(&w, t, a, &c, entry, depth);
+		else
+			ct_dwarf_abbrev_step(t, a, &c);
+		depth += a->children;
+	}
+}
+
+bool ct_dwarf_walk_entry(const struct ct_dw_unit *u, uint64_t offset, struct ct_dw_entry *e,
+			 uint16_t *tag)
+{
+	struct ct_dw_cursor c = ct_dw_cursor(u->file->section[CT_DW_INFO], offset, u->end);
+	const struct ct_dw_abbrevs *t = ct_dwarf_abbrev_of(u);
+	const struct ct_dw_abbrev *a = t ? ct_dwarf_abbrev_find(t, ct_dw_uleb(&c)) : NULL;
+
+	if (!a)
+		return false;
+	*tag = a->tag;
+	ct_dwarf_entry_read(u, t, a, &c, e);
+	return !c.bad;
+}
+
+static const char *text(const struct ct_dw_unit *u, const struct ct_dw_value *v)
+{
+	const char *s = v->form ? ct_dwarf_form_text(u, v) : NULL;
+
+	return s && *s ? s : NULL;
+}
+
+static void take(const struct ct_dw_unit *u, const struct ct_dw_entry *e, const char **linkage,
+		 struct ct_dw_function *to)
+{
+	if (!*linkage)
+		*linkage = text(u, &e->at[CT_DW_LINKAGE_NAME]);
+	if (!to->name)
+		to->name = text(u, &e->at[CT_DW_NAME]);
+	if (!to->line)
+		to->line = e->at[CT_DW_DECL_LINE].u;
+	if (!to->declared_in && e->at[CT_DW_DECL_FILE].form) {
+		to->declared_in = u;
+		to->file = e->at[CT_DW_DECL_FILE].u;
+	}
+}
+
+bool ct_dwarf_walk_origin(const struct ct_dw_unit **u, uint64_t *offset,
+			  const struct ct_dw_entry *e)
+{
+	const struct ct_dw_value *next = &e->at[CT_DW_ORIGIN];
+	struct ct_dw_file *file;
+
+	if (!next->form)
+		next = &e->at[CT_DW_SPECIFICATION];
+	if (!next->form || !ct_dwarf_form_entry(*u, next, &file, offset))
+		return false;
+	if (file != (*u)->file || *offset < (*u)->root || *offset >= (*u)->end)
+		*u = ct_dwarf_unit_at(file, *offset);
+	return *u != NULL;
+}
+
+void ct_dwarf_walk_function_of(const struct ct_dw_unit *u, uint64_t offset,
+			       struct ct_dw_function *to)
+{
+	const char *linkage = NULL;
+	struct ct_dw_entry e;
+	uint16_t tag;
+
+	*to = (struct ct_dw_function){ 0 };
+	for (int hop = 0; hop < HOPS_MAX && ct_dwarf_walk_entry(u, offset, &e, &tag); hop++) {
+		to->unit = u;
+		to->entry = offset;
+		take(u, &e, &linkage, to);
+		if (!ct_dwarf_walk_origin(&u, &offset, &e))
+			break;
+	}
+	to->is_linkage = linkage != NULL;
+	if (linkage)
+		to->name = linkage;
+}

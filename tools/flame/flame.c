@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* `cprof flame`: shows profiles, or a comparison of two, as an interactive page or as a picture. */
+#include "flame/flame.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "flame/flame_file.h"
+#include "flame/flame_sides.h"
+#include "flame/flame_tabs.h"
+#include "core/memory.h"
+#include "core/filter.h"
+#include "core/options.h"
+
+static struct {
+	const char *output, *type, *title, *format;
+	struct ct_list base;
+	bool threads;
+	int by;
+} my;
+
+static const struct ct_option options[] = {
+	CT_TEXT("output", "FILE", &my.output, "a name that ends in .html or .svg, or \"-\""),
+	CT_TEXT("o", "FILE", &my.output, NULL),
+	CT_LIST("base", "PROFILE", &my.base,
+		"compare: colours show the changes since this profile"),
+	CT_LIST("diff_base", "PROFILE", &my.base, NULL),
+	CT_TEXT("sample_index", "TYPE", &my.type, "value shown first: a name or number"),
+	CT_TEXT("title", "TEXT", &my.title, "heading; default: the program's name"),
+	CT_TEXT("format", "html|svg", &my.format, "when the output's name doesn't say it"),
+	CT_FLAG("threads", &my.threads, "each thread separately, its name as the root"),
+	CT_CHOICE("functions", &my.by, CT_BY_FUNCTION, "a frame is a function (default)"),
+	CT_CHOICE("lines", &my.by, CT_BY_LINE, "a frame is a line"),
+	CT_CHOICE("addresses", &my.by, CT_BY_ADDRESS, "a frame is an address"),
+	CT_END
+};
+
+static bool ends(const char *text, const char *with)
+{
+	size_t n = strlen(text), m = strlen(with);
+
+	return n >= m && strcmp(text + n - m, with) == 0;
+}
+
+/* out.wall.pb.gz becomes out.wall.html, because the names of several modes' profiles differ before
+ * the last dot. */
+static char *default_output(const char *file)
+{
+	const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file;
+	size_t n = strlen(name);
+
+	if (strcmp(file, "-") == 0 || strstr(file, "://"))
+		return ct_memory_strdup("flame.html");
+	if (ends(name, ".gz"))
+		n -= strlen(".gz");
+	for (size_t i = n; i-- > 1;)
+		if (name[i] == '.')
+			return ct_memory_printf("%.*s.html", (int)i, name);
+	return ct_memory_printf("%.*s.html", (int)n, name);
+}
+
+static bool wants_svg(const char *output)
+{
+	return my.format ? strcmp(my.format, "svg") == 0 : ends(output, ".svg");
+}
+
+static void write_page(const void *flame, FILE *to)
+{
+	ct_flame_page(flame, to);
+}
+
+static void write_svg(const void *flame, FILE *to)
+{
+	ct_flame_svg(flame, to);
+}
+
+static char *program_name(const struct ct_profile *p, const char *file)
+{
+	const char *path = p->mapping_count ? ct_text(p, p->mappings[0].file) : "";
+	const char *slash = strrchr(path, '/');
+
+	if (*path && path[0] != '[')
+		return ct_memory_strdup(slash && slash[1] ? slash + 1 : path);
+	slash = strrchr(file, '/');
+	return ct_memory_strdup(slash && slash[1] ? slash + 1 : file);
+}
+
+static void take(struct ct_flame *flame, struct ct_flame_tab *tab, uint32_t side)
+{
+	const struct ct_profile *p = side ? tab->base : tab->profile;
+	struct ct_frames_of of = { 0 };
+	struct ct_tree_source source = { .of = &of,
+					 .frames = &flame->frames,
+					 .side = side,
+					 .threads = my.threads,
+					 .labels = true };
+
+	ct_flame_frames_take(&flame->frames, p, &of);
+	ct_flame_tree_add(&tab->tree, &source);
+	ct_flame_frames_of_release(&of);
+}
+
+static int draw(struct ct_flame *flame, const char *output)
+{
+	char *title = my.title ? ct_memory_strdup(my.title)
+			       : program_name(flame->tabs[0].profile, flame->tabs[0].file);
+	int status;
+
+	flame->title = title;
+	ct_flame_frames_init(&flame->frames, my.by);
+	flame->frames.builds_are_one = true;
+	for (size_t i = 0; i < flame->tab_count; i++) {
+		struct ct_flame_tab *tab = &flame->tabs[i];
+
+		ct_flame_tree_init(&tab->tree, tab->profile->type_count);
+		take(flame, tab, 0);
+		if (tab->base)
+			take(flame, tab, 1);
+		ct_flame_tree_order(&tab->tree);
+	}
+	status = ct_flame_file(output, wants_svg(output) ? write_svg : write_page, flame);
+	if (status == CT_OK && strcmp(output, "-") != 0)
+		printf("%s: open it in %s\n", output,
+		       wants_svg(output) ? "a browser or a viewer of pictures" : "a browser");
+	for (size_t i = 0; i < flame->tab_count; i++)
+		ct_flame_tree_release(&flame->tabs[i].tree);
+	ct_flame_frames_release(&flame->frames);
+	free(title);
+	return status;
+}
+
+static int choose_types(struct ct_flame *flame)
+{
+	bool found = false;
+
+	for (size_t i = flame->tab_count; i-- > 0;) {
+		struct ct_flame_tab *tab = &flame->tabs[i];
+		bool here = my.type && ct_flame_sides_has_type(tab->profile, my.type);
+
+		if (ct_flame_sides_type(tab->profile, here ? my.type : NULL, &tab->type))
+			return CT_FAILED;
+		if (here)
+			flame->first = i;
+		found = found || here;
+	}
+	/* No tab has the type; the message about the first tab lists the types. */
+	if (my.type && !found)
+		return ct_flame_sides_type(flame->tabs[0].profile, my.type, &flame->tabs[0].type);
+	return CT_OK;
+}
+
+static int make(const struct ct_list *files, const char *output)
+{
+	struct ct_flame flame = { 0 };
+	int status = ct_flame_tabs_open(&flame, files, &my.base);
+
+	if (status == CT_OK)
+		status = choose_types(&flame);
+	if (status == CT_OK)
+		status = draw(&flame, output);
+	ct_flame_tabs_release(&flame);
+	return status;
+}
+
+bool ct_flame_is_output(const char *name)
+{
+	return !strcmp(name, "-") || ends(name, ".html") || ends(name, ".htm") ||
+	       ends(name, ".svg");
+}
+
+static int check(const char *output)
+{
+	if (my.format && strcmp(my.format, "html") != 0 && strcmp(my.format, "svg") != 0)
+		return ct_options_wrong(&ct_verb_flame, "-format=%s is neither html nor svg",
+					my.format);
+	if (!my.format && !ct_flame_is_output(output))
+		return ct_options_wrong(&ct_verb_flame,
+					"%s ends neither in .html nor in .svg; give -format",
+					output);
+	return CT_OK;
+}
+
+static int run(int argc, char **argv)
+{
+	int first =
+		ct_options_parse(&ct_verb_flame, argc, argv,
+				 (const struct ct_option *[]){ options, ct_filter_options, NULL });
+	struct ct_list files;
+	char *output;
+	int status;
+
+	if (first < 0)
+		return ct_options_status(first);
+	if (first == argc)
+		return ct_options_wrong(&ct_verb_flame, "a profile is needed");
+	files = (struct ct_list){ .items = (const char **)argv + first, .count = argc - first };
+	output = my.output ? ct_memory_strdup(my.output) : default_output(argv[first]);
+	status = check(output);
+	if (status == CT_OK)
+		status = make(&files, output);
+	free(output);
+	return status;
+}
+
+const struct ct_verb ct_verb_flame = {
+	.name = "flame",
+	.operands = "FILE...",
+	.summary = "A flame graph: one HTML page to zoom and search in, or an SVG picture",
+	.details = "Files of several modes (CPU, wall, heap, locks) become tabs of one page; files "
+		   "of the\n"
+		   "same sample types are added up. Without -output the page is the first FILE's "
+		   "name\n"
+		   "with .html, in this directory.\n",
+	.run = run,
+};

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: BSD-3-Clause
+TOOL_SOURCES += \
+	%D%/flame.c \
+	%D%/flame_data.c \
+	%D%/flame_file.c \
+	%D%/flame_frames.c \
+	%D%/flame_labels.c \
+	%D%/flame_map.c \
+	%D%/flame_page.c \
+	%D%/flame_sides.c \
+	%D%/flame_svg.c \
+	%D%/flame_tabs.c \
+	%D%/flame_text.c \
+	%D%/flame_tree.c \
+	%D%/folded.c

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Asks profiled processes over their control sockets; see control.h. */
+#include "verbs/control.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/memory.h"
+#include "verbs/control_space.h"
+
+/* A process may be writing a large profile, or be stopped. */
+#define PATIENCE_MS 10000
+/* A process that is only listed. */
+#define GLANCE_MS 1000
+
+void ct_control_request(struct cp_control_message *m, enum cp_control_request request)
+{
+	*m = (struct cp_control_message){ .magic = CP_CONTROL_MAGIC,
+					  .version = CP_CONTROL_VERSION,
+					  .request = (uint16_t)request };
+}
+
+void ct_control_line(struct cp_control_message *m, const char *key, const char *value)
+{
+	char *line = ct_memory_printf("%s=%s", key, value);
+	size_t n;
+
+	for (char *at = line; (at = strchr(at, '\n'));)
+		memmove(at, at + 1, strlen(at));
+	n = strlen(line);
+	if (n < CP_CONTROL_TEXT - m->size) {
+		memcpy(m->text + m->size, line, n);
+		m->text[m->size + n] = '\n';
+		m->size += (uint32_t)n + 1;
+	}
+	free(line);
+}
+
+void ct_control_nanoseconds(struct cp_control_message *m, double seconds)
+{
+	char *text = ct_memory_printf("%.0f", seconds * 1e9);
+
+	ct_control_line(m, "for_ns", text);
+	free(text);
+}
+
+/* Who listens at the other end of FD? The name alone proves nothing: everybody may take it. */
+static struct ucred listener_of(int fd)
+{
+	struct ucred c = { 0, (uid_t)-1, (gid_t)-1 };
+	socklen_t size = sizeof(c);
+
+	getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &c, &size);
+	return c;
+}
+
+static int send_request(int to, const struct cp_control_message *m, int fd)
+{
+	union {
+		struct cmsghdr header;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control = { .bytes = { 0 } };
+	struct iovec data = { (void *)m, CP_CONTROL_HEADER + m->size };
+	struct msghdr h = { .msg_iov = &data, .msg_iovlen = 1 };
+
+	if (fd >= 0) {
+		h.msg_control = &control;
+		h.msg_controllen = sizeof(control);
+		control.header.cmsg_level = SOL_SOCKET;
+		control.header.cmsg_type = SCM_RIGHTS;
+		control.header.cmsg_len = CMSG_LEN(sizeof(fd));
+		memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
+	}
+	return sendmsg(to, &h, MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
+/* Sends M over FD, waits for the reply, and checks it. Returns 0 or a negative errno: -ECONNRESET
+ * if the process closed the connection without a reply, -EBADMSG if the reply is none. */
+static int talk(int fd, struct cp_control_message *m, int passed, int patience)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	int err = send_request(fd, m, passed);
+	ssize_t got;
+
+	if (err == -EPIPE)
+		return -ECONNRESET;
+	if (err)
+		return err;
+	if (poll(&p, 1, patience) == 0)
+		return -ETIMEDOUT;
+	got = recv(fd, m, sizeof(*m), 0);
+	if (got <= 0)
+		return got == 0 ? -ECONNRESET : -errno;
+	if ((size_t)got < CP_CONTROL_HEADER || m->magic != CP_CONTROL_MAGIC)
+		return -EBADMSG;
+	if (m->version != CP_CONTROL_VERSION)
+		return -EPROTO;
+	return m->size <= CP_CONTROL_TEXT && (size_t)got == CP_CONTROL_HEADER + m->size ? 0
+											: -EBADMSG;
+}
+
+/* ---- all processes ---- */
+
+struct all {
+	const struct ct_control_space *space;
+	void (*see)(const struct ct_controlled *p, const struct cp_control_message *status,
+		    void *arg);
+	void *arg;
+};
+
+static void see_name(const char *name, void *arg)
+{
+	const struct all *a = arg;
+	struct cp_control_message m;
+	struct ucred c;
+	int fd = ct_control_space_connect(a->space, name);
+
+	if (fd < 0)
+		return;
+	c = listener_of(fd);
+	ct_control_request(&m, CP_CONTROL_STATUS);
+	if ((!geteuid() || c.uid == geteuid()) && !talk(fd, &m, -1, GLANCE_MS))
+		a->see(&(struct ct_controlled){ c.pid, c.uid, (char *)name, a->space }, &m, a->arg);
+	close(fd);
+}
+
+void ct_control_each(void (*see)(const struct ct_controlled *p,
+				 const struct cp_control_message *status, void *arg),
+		     void *arg)
+{
+	size_t count;
+	struct ct_control_space *spaces = ct_control_space_all(&count);
+
+	for (size_t i = 0; i < count; i++) {
+		struct all a = { &spaces[i], see, arg };
+
+		ct_control_space_names(&spaces[i], CP_CONTROL_NAME, see_name, &a);
+	}
+	free(spaces);
+}
+
+/* ---- one process ---- */
+
+/* How the process and its container call PID: "NSpid:\t812\t1". */
+#define LEVELS 32
+
+struct one {
+	const struct ct_control_space *space;
+	int pid, names[LEVELS], count;
+	int fd; /* the connection, or -1 */
+};
+
+static void read_names(struct one *o)
+{
+	char *path = ct_memory_printf("/proc/%d/status", o->pid), line[512], *at, *end;
+	FILE *f = fopen(path, "re");
+
+	o->names[o->count++] = o->pid;
+	while (f && fgets(line, sizeof(line), f)) {
+		if (strncmp(line, "NSpid:", 6))
+			continue;
+		for (at = line + 6; o->count < LEVELS; at = end) {
+			long n = strtol(at, &end, 10);
+
+			if (end == at)
+				break;
+			o->names[o->count++] = (int)n;
+		}
+	}
+	if (f)
+		fclose(f);
+	free(path);
+}
+
+static void try_name(const char *name, void *arg)
+{
+	struct one *o = arg;
+	char *end;
+	long n = strtol(name + strlen(CP_CONTROL_NAME), &end, 10);
+	int i = 0;
+
+	if (*end && *end != '.')
+		return;
+	while (i < o->count && o->names[i] != n)
+		i++;
+	if (i == o->count || o->fd >= 0)
+		return;
+	o->fd = ct_control_space_connect(o->space, name);
+	if (o->fd >= 0 && listener_of(o->fd).pid != o->pid) {
+		close(o->fd);
+		o->fd = -1;
+	}
+}
+
+/* Does process PID have the library loaded? -1: that can't be looked at. */
+static int has_library(int pid)
+{
+	char *path = ct_memory_printf("/proc/%d/maps", pid), line[4200];
+	FILE *f = fopen(path, "re");
+	int found = f ? 0 : -1;
+
+	while (f && !found && fgets(line, sizeof(line), f))
+		found = strstr(line, "/libcprof.so") != NULL;
+	if (f)
+		fclose(f);
+	free(path);
+	return found;
+}
+
+static char *no_socket(int pid)
+{
+	char *path = ct_memory_printf("/proc/%d", pid);
+	struct stat st;
+	bool gone = stat(path, &st) != 0;
+
+	free(path);
+	if (gone)
+		return ct_memory_printf("there is no process %d", pid);
+	if (geteuid() && st.st_uid != geteuid())
+		return ct_memory_printf(
+			"process %d is another user's: ask as that user, or as root", pid);
+	switch (has_library(pid)) {
+	case 0:
+		return ct_memory_printf("process %d does not run under libcprof: start it with "
+					"\"cprof run\", or with LD_PRELOAD",
+					pid);
+	case 1:
+		return ct_memory_printf("process %d has no control socket: one is there while a "
+					"mode is on, or from the start with CPROF_CONTROL=on",
+					pid);
+	default:
+		return ct_memory_printf("process %d has no control socket to be seen from here",
+					pid);
+	}
+}
+
+static char *no_reply(int pid, int err)
+{
+	switch (err) {
+	case -ECONNRESET:
+		return ct_memory_printf(
+			"process %d does not answer this user: ask as its user with its group, or "
+			"as root, who alone may ask a process with capabilities",
+			pid);
+	case -EPROTO:
+		return ct_memory_printf("process %d has a libcprof of another version: ask with "
+					"the cprof of that version",
+					pid);
+	case -ETIMEDOUT:
+		return ct_memory_printf("process %d does not answer: it is stopped, or very busy",
+					pid);
+	default: return ct_memory_printf("process %d: no reply: %s", pid, strerror(-err));
+	}
+}
+
+char *ct_control_ask(int pid, struct cp_control_message *m, int fd)
+{
+	struct ct_control_space space;
+	struct one o = { .space = &space, .pid = pid, .fd = -1 };
+	int err;
+
+	ct_control_space_of(&space, pid);
+	read_names(&o);
+	ct_control_space_names(&space, CP_CONTROL_NAME, try_name, &o);
+	if (o.fd < 0)
+		return no_socket(pid);
+	err = talk(o.fd, m, fd, PATIENCE_MS);
+	close(o.fd);
+	return err ? no_reply(pid, err) : NULL;
+}
+
+/* ---- replies ---- */
+
+char *ct_control_value(const struct cp_control_message *m, const char *key)
+{
+	const char *at = m->text, *end = m->text + m->size, *line_end;
+	size_t n = strlen(key);
+
+	for (; at < end && (line_end = memchr(at, '\n', (size_t)(end - at))); at = line_end + 1)
+		if ((size_t)(line_end - at) > n && !memcmp(at, key, n) && at[n] == '=')
+			return ct_memory_printf("%.*s", (int)(line_end - at - (ptrdiff_t)n - 1),
+						at + n + 1);
+	return NULL;
+}
+
+unsigned long long ct_control_number(const struct cp_control_message *m, const char *key)
+{
+	char *text = ct_control_value(m, key);
+	unsigned long long n = text ? strtoull(text, NULL, 10) : 0;
+
+	free(text);
+	return n;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Profiled processes that answer over their control sockets (base/control.h). For the verbs ps,
+ * start, stop, set, record and threads.
+ */
+#ifndef CT_CONTROL_H
+#define CT_CONTROL_H
+
+#include <stddef.h>
+
+#include "base/control.h"
+
+/* A network namespace, in which abstract sockets have their names. */
+struct ct_control_space;
+
+struct ct_controlled {
+	int pid; /* in our pid namespace; 0: the process is not to be seen from here */
+	unsigned user;
+	char *name; /* of the socket, without the NUL before it */
+	const struct ct_control_space *space;
+};
+
+struct ct_control_list {
+	struct ct_controlled *items;
+	size_t count, room;
+};
+
+/* Calls SEE for each process whose socket was found, with its status. Processes of others, which
+ * don't answer us, are left out. */
+void ct_control_each(void (*see)(const struct ct_controlled *p,
+				 const struct cp_control_message *status, void *arg),
+		     void *arg);
+
+/* Makes *M a request without text. */
+void ct_control_request(struct cp_control_message *m, enum cp_control_request request);
+/* Adds the line KEY=VALUE to request M, if there is room. A line break in VALUE is left out. */
+void ct_control_line(struct cp_control_message *m, const char *key, const char *value);
+/* The same for "for_ns", a length of time. */
+void ct_control_nanoseconds(struct cp_control_message *m, double seconds);
+/* Asks process PID: M becomes the reply. FD is passed with the request, unless it is -1. Returns
+ * NULL, or the reason why there is no reply, which the caller frees. */
+char *ct_control_ask(int pid, struct cp_control_message *m, int fd);
+
+/* The value of KEY in reply M, to be freed; NULL: it isn't there. */
+char *ct_control_value(const struct cp_control_message *m, const char *key);
+/* The same as a number; 0: it isn't there. */
+unsigned long long ct_control_number(const struct cp_control_message *m, const char *key);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Network namespaces: the names of abstract sockets in them, and connections to those. For
+ * control.c.
+ *
+ * A container mostly has a namespace of its own. To connect to a socket there, a child of ours
+ * joins the namespace, connects, and hands the connection over. That needs the rights of root, or
+ * those of the user who made the container's user namespace.
+ */
+#ifndef CT_CONTROL_SPACE_H
+#define CT_CONTROL_SPACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct ct_control_space {
+	dev_t device;
+	ino_t inode; /* of /proc/PID/ns/net */
+	int pid;     /* a process in it; 0: it is ours */
+};
+
+/* Sets *S to the namespace of process PID, or to ours if that can't be known. */
+void ct_control_space_of(struct ct_control_space *s, int pid);
+/* The namespaces of all processes, ours first, *COUNT of them; to be freed. */
+struct ct_control_space *ct_control_space_all(size_t *count);
+/* Calls SEE for the abstract name, without its NUL, of each socket in S that begins with PREFIX and
+ * takes connections. */
+void ct_control_space_names(const struct ct_control_space *s, const char *prefix,
+			    void (*see)(const char *name, void *arg), void *arg);
+/* Returns a connection to NAME in S, or a negative errno. */
+int ct_control_space_connect(const struct ct_control_space *s, const char *name);
+
+#endif

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Options that choose modes; see mode_options.h. */
+#include "verbs/mode_options.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/memory.h"
+#include "verbs/run_show.h"
+
+struct ct_mode_option ct_mode_options[CT_MODES] = {
+	{ "cpu", "CPUPROFILE", "CPUPROFILE_FREQUENCY", NULL },
+	{ "wall", "WALLPROFILE", "WALLPROFILE_FREQUENCY", NULL },
+	{ "heap", "HEAPPROFILE", "CPROF_HEAP_INTERVAL", NULL },
+	{ "lock", "LOCKPROFILE", "CPROF_LOCK_THRESHOLD", NULL },
+};
+
+const struct ct_option ct_mode_options_table[] = {
+	CT_MAYBE("cpu", "HZ", &ct_mode_options[CT_CPU].value,
+		 "CPU time, sampled HZ times a second"),
+	CT_MAYBE("wall", "HZ", &ct_mode_options[CT_WALL].value,
+		 "time of every thread, running or waiting"),
+	CT_MAYBE("heap", "BYTES", &ct_mode_options[CT_HEAP].value,
+		 "memory, a sample every BYTES (512K); 1: every allocation"),
+	CT_MAYBE("lock", "DUR", &ct_mode_options[CT_LOCK].value,
+		 "waits for locks of DUR (1us) or longer"),
+	CT_END
+};
+
+unsigned ct_mode_options_count(void)
+{
+	unsigned count = 0;
+
+	for (int m = 0; m < CT_MODES; m++)
+		count += ct_mode_options[m].value != NULL;
+	return count;
+}
+
+double ct_mode_options_seconds(const char *text)
+{
+	static const struct {
+		const char *unit;
+		double seconds;
+	} units[] = { { "", 1 },  { "ns", 1e-9 }, { "us", 1e-6 }, { "ms", 1e-3 },
+		      { "s", 1 }, { "m", 60 },	  { "h", 3600 } };
+	char *end;
+	double n = strtod(text, &end);
+
+	for (unsigned i = 0; end != text && n >= 0 && i < sizeof(units) / sizeof(*units); i++)
+		if (!strcmp(end, units[i].unit))
+			return n * units[i].seconds;
+	return -1;
+}
+
+char *ct_mode_options_absolute(const char *path)
+{
+	char *cwd, *whole;
+
+	if (*path == '/')
+		return ct_memory_strdup(path);
+	cwd = getcwd(NULL, 0);
+	whole = ct_memory_printf("%s/%s", cwd ? cwd : "", path);
+	free(cwd);
+	return whole;
+}
+
+char *ct_mode_options_infix(const char *path, const char *infix)
+{
+	const char *at = ct_run_show_extension(path);
+	char *named = ct_memory_printf("%.*s.%s%s", (int)(at - path), path, infix, at);
+	char *whole = ct_mode_options_absolute(named);
+
+	free(named);
+	return whole;
+}
+
+char *ct_mode_options_escaped(const char *path)
+{
+	char *to = ct_memory_alloc(2 * strlen(path) + 1), *t = to;
+
+	for (; *path; path++) {
+		if (*path == '%')
+			*t++ = '%';
+		*t++ = *path;
+	}
+	return to;
+}
+
+/* A number from 1 to MAX. */
+static bool is_rate(const char *text, long max)
+{
+	long n = strtol(text, NULL, 10);
+
+	return !text[strspn(text, "0123456789")] && n >= 1 && n <= max;
+}
+
+/* "1", "512K", "1.5MiB": the library knows which of them it takes. */
+static bool is_size(const char *text)
+{
+	size_t n = strspn(text, "0123456789.");
+
+	return n && strspn(text + n, "kKmMgGiIbB") == strlen(text + n);
+}
+
+int ct_mode_options_check(const struct ct_verb *verb)
+{
+	const char *cpu = ct_mode_options[CT_CPU].value, *wall = ct_mode_options[CT_WALL].value,
+		   *heap = ct_mode_options[CT_HEAP].value, *lock = ct_mode_options[CT_LOCK].value;
+
+	if (cpu && *cpu && !is_rate(cpu, 10000))
+		return ct_options_wrong(verb, "-cpu=%s is not 1 to 10000 (Hz)", cpu);
+	if (wall && *wall && !is_rate(wall, 1000))
+		return ct_options_wrong(verb, "-wall=%s is not 1 to 1000 (Hz)", wall);
+	if (heap && *heap && !is_size(heap))
+		return ct_options_wrong(verb, "-heap=%s is no size, as 512K or 1", heap);
+	if (lock && *lock && ct_mode_options_seconds(lock) < 0)
+		return ct_options_wrong(verb, "-lock=%s is no duration, as 10us", lock);
+	return CT_OK;
+}

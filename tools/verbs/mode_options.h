@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The options by which verbs choose modes: -cpu, -wall, -heap, -lock, each with its setting. For
+ * run, start and record.
+ */
+#ifndef CT_MODE_OPTIONS_H
+#define CT_MODE_OPTIONS_H
+
+#include "core/options.h"
+
+enum { CT_CPU, CT_WALL, CT_HEAP, CT_LOCK, CT_MODES };
+
+struct ct_mode_option {
+	const char *name, *path, *setting; /* "cpu"; the variables of its file and of its setting */
+	const char *value; /* NULL: the mode isn't asked for; "": with its default setting */
+};
+
+extern struct ct_mode_option ct_mode_options[CT_MODES];
+/* For ct_options_parse. */
+extern const struct ct_option ct_mode_options_table[];
+
+/* Are all settings readable? Otherwise says so and returns CT_FAILED. The library would report a
+ * bad setting, too, but use its default, and the run would be for nothing. */
+int ct_mode_options_check(const struct ct_verb *verb);
+/* How many modes are asked for. */
+unsigned ct_mode_options_count(void);
+
+/* Seconds of "10", "1.5s", "200ms", "5m", "1h"; below 0: unreadable. */
+double ct_mode_options_seconds(const char *text);
+/* PATH with INFIX before its extension, absolute, to be freed. */
+char *ct_mode_options_infix(const char *path, const char *infix);
+char *ct_mode_options_absolute(const char *path);
+/* PATH as the library takes it literally, to be freed: a % would be a template's. */
+char *ct_mode_options_escaped(const char *path);
+
+#endif

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Own functions of stacks, and sums by name; see own_stack.h. */
+#include "verbs/own_stack.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+
+#define UNNAMED "(no name)"
+
+static const char *name_of(const struct ct_profile *p, const struct ct_location *l, uint32_t line)
+{
+	uint32_t f = l->line_count ? p->lines[l->first_line + line].function : CT_NONE;
+	const char *module, *slash;
+
+	if (f != CT_NONE && *ct_text(p, p->functions[f].name))
+		return ct_text(p, p->functions[f].name);
+	module = l->mapping == CT_NONE ? UNNAMED : ct_text(p, p->mappings[l->mapping].file);
+	slash = strrchr(module, '/');
+	return slash && slash[1] ? slash + 1 : module;
+}
+
+const char *ct_own_stack_function(struct ct_own *o, const struct ct_profile *p, size_t i)
+{
+	const struct ct_sample *s = &p->samples[i];
+
+	for (uint32_t k = 0; k < s->depth; k++) {
+		const struct ct_location *l = &p->locations[ct_frames(p, s)[k]];
+		int line = ct_own_line(o, l);
+
+		if (line >= 0)
+			return name_of(p, l, (uint32_t)line);
+	}
+	return s->depth ? name_of(p, &p->locations[ct_frames(p, s)[0]], 0) : UNNAMED;
+}
+
+static void append(char **text, const char *name)
+{
+	char *longer = *text ? ct_memory_printf("%s < %s", *text, name) : ct_memory_strdup(name);
+
+	free(*text);
+	*text = longer;
+}
+
+char *ct_own_stack_text(struct ct_own *o, const struct ct_profile *p, size_t i)
+{
+	const struct ct_sample *s = &p->samples[i];
+	char *text = NULL;
+
+	for (uint32_t k = 0; k < s->depth; k++) {
+		const struct ct_location *l = &p->locations[ct_frames(p, s)[k]];
+
+		for (uint32_t line = 0; line < l->line_count; line++)
+			if (ct_own_is(o, l, &p->lines[l->first_line + line]))
+				append(&text, name_of(p, l, line));
+		if (!l->line_count && ct_own_is(o, l, NULL))
+			append(&text, name_of(p, l, 0));
+	}
+	if (!text)
+		append(&text, ct_own_stack_function(o, p, i));
+	return text;
+}
+
+size_t ct_own_stack_called(struct ct_own *o, const struct ct_profile *p, size_t i,
+			   const char **names, size_t most)
+{
+	const struct ct_sample *s = &p->samples[i];
+	size_t n = 0;
+
+	for (uint32_t k = 0; k < s->depth; k++) {
+		const struct ct_location *l = &p->locations[ct_frames(p, s)[k]];
+		int own = ct_own_line(o, l);
+		uint32_t lines = own >= 0 ? (uint32_t)own : l->line_count;
+
+		for (uint32_t line = 0; line < lines && n < most; line++)
+			names[n++] = name_of(p, l, line);
+		if (own >= 0 || n == most)
+			break;
+	}
+	return n;
+}
+
+static bool is_called(const void *context, uint32_t index, const void *name)
+{
+	return !strcmp(((const struct ct_sums *)context)->list[index].name, name);
+}
+
+struct ct_sum *ct_own_stack_sum(struct ct_sums *s, const char *name)
+{
+	uint64_t hash = ct_table_hash_text(name);
+	uint32_t index = ct_table_find(&s->table, hash, is_called, s, name);
+
+	if (index != UINT32_MAX)
+		return &s->list[index];
+	ct_table_add(&s->table, hash, (uint32_t)s->count);
+	*CT_PUSH(s->list, s->count, s->room) = (struct ct_sum){ .name = ct_memory_strdup(name) };
+	return &s->list[s->count - 1];
+}
+
+static int by_value(const void *x, const void *y)
+{
+	const struct ct_sum *a = x, *b = y;
+
+	if (a->value != b->value)
+		return a->value > b->value ? -1 : 1;
+	return strcmp(a->name, b->name);
+}
+
+void ct_own_stack_sort(struct ct_sums *s)
+{
+	if (s->count)
+		qsort(s->list, s->count, sizeof(*s->list), by_value);
+}
+
+void ct_own_stack_release(struct ct_sums *s)
+{
+	for (size_t i = 0; i < s->count; i++)
+		free(s->list[i].name);
+	free(s->list);
+	ct_table_release(&s->table);
+	*s = (struct ct_sums){ 0 };
+}
+
+const char *ct_own_stack_label(const struct ct_profile *p, size_t i, const char *key)
+{
+	const struct ct_label_set *set = &p->label_sets[p->samples[i].label_set];
+
+	for (uint32_t k = set->first; k < set->first + set->count; k++)
+		if (p->labels[k].text && !strcmp(ct_text(p, p->labels[k].key), key))
+			return ct_text(p, p->labels[k].text);
+	return NULL;
+}

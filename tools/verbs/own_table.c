@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The table "Your code"; see own_table.h. */
+#include "verbs/own_table.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "core/out.h"
+#include "core/own.h"
+#include "core/regex.h"
+#include "core/short_name.h"
+
+/* Columns in front of a name. */
+#define COLUMNS_BEFORE 37
+
+static const char *which;
+
+const struct ct_option ct_own_options[] = {
+	CT_TEXT("own", "REGEX", &which,
+		"your code: functions and modules that match (default: the program and "
+		"modules beside it); -own= omits the table"),
+	CT_END
+};
+
+int ct_own_table_check(void)
+{
+	struct ct_regex *r = which ? ct_regex_new("own", which) : NULL;
+	int status = which && !r ? -1 : 0;
+
+	ct_regex_free(r);
+	return status;
+}
+
+static int by_own(const void *x, const void *y)
+{
+	const struct ct_own_row *a = x, *b = y;
+	int64_t m = ct_abs(a->own), n = ct_abs(b->own);
+
+	if (m != n)
+		return m > n ? -1 : 1;
+	m = ct_abs(a->total);
+	n = ct_abs(b->total);
+	if (m != n)
+		return m > n ? -1 : 1;
+	return (a->node > b->node) - (a->node < b->node);
+}
+
+/* By location: the node of the location's innermost own function, or CT_NONE. */
+static uint32_t *own_nodes(const struct ct_report *r, struct ct_own *o)
+{
+	const struct ct_graph *g = r->graph;
+	uint32_t *node = ct_memory_realloc(NULL, r->p->location_count + 1, sizeof(*node));
+
+	for (size_t i = 0; i < r->p->location_count; i++) {
+		uint32_t first = g->first_node[i], count = g->first_node[i + 1] - first;
+		int line = ct_own_line(o, &r->p->locations[i]);
+
+		/* With -noinlines only the last line has a node. */
+		node[i] =
+			line < 0 ? CT_NONE
+				 : g->location_nodes[first +
+						     ((uint32_t)line < count ? (uint32_t)line : 0)];
+	}
+	return node;
+}
+
+static void count_samples(struct ct_own_table *t, const struct ct_report *r, const uint32_t *node,
+			  int64_t *own)
+{
+	const struct ct_profile *p = r->p;
+
+	for (size_t i = 0; i < p->sample_count; i++) {
+		int64_t value = ct_values(p, i)[r->settings.type];
+		const uint32_t *frames = ct_frames(p, &p->samples[i]);
+		uint32_t k = 0;
+
+		while (k < p->samples[i].depth && node[frames[k]] == CT_NONE)
+			k++;
+		if (k == p->samples[i].depth) {
+			t->outside = ct_add(t->outside, value);
+			continue;
+		}
+		t->inside = ct_add(t->inside, value);
+		own[node[frames[k]]] = ct_add(own[node[frames[k]]], value);
+	}
+}
+
+int ct_own_table_make(struct ct_own_table *t, const struct ct_report *r)
+{
+	struct ct_own *o;
+	uint32_t *node;
+	int64_t *own;
+
+	*t = (struct ct_own_table){ 0 };
+	/* With -mean, the sums of this table would have no meaning. */
+	if ((which && !*which) || r->settings.mean)
+		return 0;
+	o = ct_own_new(r->p, which);
+	if (!o)
+		return -1;
+	node = own_nodes(r, o);
+	own = ct_memory_alloc((r->graph->node_count + 1) * sizeof(*own));
+	count_samples(t, r, node, own);
+	t->rows = ct_memory_alloc((r->graph->node_count + 1) * sizeof(*t->rows));
+	for (uint32_t i = 0; i < r->graph->node_count; i++)
+		if (own[i])
+			t->rows[t->count++] =
+				(struct ct_own_row){ i, own[i], r->graph->nodes[i].cum };
+	qsort(t->rows, t->count, sizeof(*t->rows), by_own);
+	free(own);
+	free(node);
+	ct_own_free(o);
+	return 0;
+}
+
+void ct_own_table_release(struct ct_own_table *t)
+{
+	free(t->rows);
+	*t = (struct ct_own_table){ 0 };
+}
+
+static const char *trimmed(const char *text)
+{
+	return text + strspn(text, " ");
+}
+
+static void print_row(const struct ct_report *r, const struct ct_own_row *row)
+{
+	char a[CT_NUMBER_ROOM], b[CT_NUMBER_ROOM], c[CT_NUMBER_ROOM], d[CT_NUMBER_ROOM];
+	size_t columns = ct_short_name_columns();
+	char *name = ct_graph_nodes_name(r->graph, &r->graph->nodes[row->node]);
+	char *shown = ct_short_name(name, columns > COLUMNS_BEFORE ? columns - COLUMNS_BEFORE : 0);
+
+	printf("%10s %s %10s %s  %s", ct_report_value(r, a, row->own),
+	       ct_report_share(r, b, row->own), ct_report_value(r, c, row->total),
+	       ct_report_share(r, d, row->total), ct_out_paint(CT_BOLD));
+	ct_out_text(stdout, shown);
+	printf("%s\n", ct_out_paint(CT_PLAIN));
+	free(shown);
+	free(name);
+}
+
+static const char *program_of(const struct ct_profile *p)
+{
+	const char *path = p->mapping_count ? ct_text(p, p->mappings[0].file) : "";
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+void ct_own_table_print(const struct ct_own_table *t, const struct ct_report *r, size_t rows)
+{
+	char inside[CT_NUMBER_ROOM], share[CT_NUMBER_ROOM], total[CT_NUMBER_ROOM];
+	size_t shown = rows && rows < t->count ? rows : t->count;
+
+	if (!t->count)
+		return;
+	printf("%sYour code%s", ct_out_paint(CT_BOLD), ct_out_paint(CT_PLAIN));
+	if (!which && *program_of(r->p)) {
+		fputs(" (", stdout);
+		ct_out_text(stdout, program_of(r->p));
+		putchar(')');
+	}
+	printf(": %s, %s of %s %s\n", ct_report_value(r, inside, t->inside),
+	       trimmed(ct_report_share(r, share, t->inside)), ct_report_value(r, total, r->total),
+	       r->type);
+	printf("%s%10s %5s%% %10s %5s%%%s\n", ct_out_paint(CT_DIM), "own", "own", "total", "total",
+	       ct_out_paint(CT_PLAIN));
+	for (size_t i = 0; i < shown; i++)
+		print_row(r, &t->rows[i]);
+	if (shown < t->count)
+		printf("%s%37s%zu more%s\n", ct_out_paint(CT_DIM), "", t->count - shown,
+		       ct_out_paint(CT_PLAIN));
+	putchar('\n');
+}
+
+void ct_own_table_json(const struct ct_own_table *t, const struct ct_report *r, struct ct_json *j)
+{
+	ct_json_open(j, "own", '{');
+	ct_json_integer(j, "inside", t->inside);
+	ct_json_integer(j, "outside", t->outside);
+	ct_json_open(j, "rows", '[');
+	for (size_t i = 0; i < t->count; i++) {
+		char *name = ct_graph_nodes_name(r->graph, &r->graph->nodes[t->rows[i].node]);
+
+		ct_json_open(j, NULL, '{');
+		ct_json_text(j, "name", name);
+		ct_json_integer(j, "own", t->rows[i].own);
+		ct_json_integer(j, "total", t->rows[i].total);
+		ct_json_close(j, '}');
+		free(name);
+	}
+	ct_json_close(j, ']');
+	ct_json_close(j, '}');
+}

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Finds the library, and programs that can't load it; see preload.h. */
+#include "verbs/preload.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <libelf.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "core/memory.h"
+
+#define SCRIPTS_MAX 5 /* the kernel's own limit for scripts that interpret scripts */
+#define HEAD_MAX 4096
+
+#ifdef __x86_64__
+#define OUR_MACHINE EM_X86_64
+#else
+#define OUR_MACHINE EM_AARCH64
+#endif
+
+/* ---- the library ---- */
+
+/* Returns the length of the directories that A and B have in common. */
+static size_t common(const char *a, const char *b)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; a[i] && a[i] == b[i]; i++)
+		if (a[i] == '/')
+			n = i;
+	return n;
+}
+
+static char *there(char *path)
+{
+	if (!access(path, R_OK))
+		return path;
+	free(path);
+	return NULL;
+}
+
+/* Returns the library's path beside DIRECTORY, where cprof is: in a build tree, or in an
+ * installation, which may have been moved. */
+static char *beside(const char *directory)
+{
+	size_t shared = common(CP_BINDIR "/", CP_LIBDIR "/"), n = strlen(directory);
+	const char *bin = &CP_BINDIR[shared];
+	char *path = there(ct_memory_printf("%s/.libs/libcprof.so", directory));
+
+	if (path || n < strlen(bin) || strcmp(directory + n - strlen(bin), bin))
+		return path;
+	n -= strlen(bin);
+	path = there(
+		ct_memory_printf("%.*s%s/libcprof.so.0", (int)n, directory, &CP_LIBDIR[shared]));
+	return path ? path
+		    : there(ct_memory_printf("%.*s%s/libcprof.so", (int)n, directory,
+					     &CP_LIBDIR[shared]));
+}
+
+char *ct_preload_library(void)
+{
+	char self[4096];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char *slash;
+
+	if (n <= 0)
+		return NULL;
+	self[n] = '\0';
+	slash = strrchr(self, '/');
+	if (!slash)
+		return NULL;
+	*slash = '\0';
+	return beside(self);
+}
+
+/* ---- the program ---- */
+
+static bool is_program(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		return false;
+	if (S_ISREG(st.st_mode) && !access(path, X_OK))
+		return true;
+	errno = EACCES;
+	return false;
+}
+
+char *ct_preload_program(const char *name)
+{
+	const char *from = getenv("PATH"), *end;
+	int seen = ENOENT;
+
+	if (strchr(name, '/'))
+		return is_program(name) ? ct_memory_strdup(name) : NULL;
+	for (from = from ? from : "/bin:/usr/bin"; *name; from = end + 1) {
+		char *path;
+
+		end = from + strcspn(from, ":");
+		path = ct_memory_printf("%.*s%s%s", (int)(end - from), from, end > from ? "/" : "",
+					name);
+		if (is_program(path))
+			return path;
+		if (errno == EACCES)
+			seen = EACCES;
+		free(path);
+		if (!*end)
+			break;
+	}
+	errno = seen;
+	return NULL;
+}
+
+static bool has_privileges(const char *path, const struct stat *st)
+{
+	char value[64];
+
+	return (st->st_mode & S_ISUID && st->st_uid != geteuid()) ||
+	       (st->st_mode & S_ISGID && st->st_mode & S_IXGRP && st->st_gid != getegid()) ||
+	       (geteuid() && getxattr(path, "security.capability", value, sizeof(value)) > 0);
+}
+
+/* Copies the loader that the program's header names to TO; "" if it names none. */
+static bool read_interpreter(int fd, const Elf64_Ehdr *e, char *to, size_t size)
+{
+	*to = '\0';
+	for (unsigned i = 0; i < e->e_phnum; i++) {
+		Elf64_Phdr p;
+		off_t at = (off_t)(e->e_phoff + (uint64_t)i * e->e_phentsize);
+
+		if (pread(fd, &p, sizeof(p), at) != (ssize_t)sizeof(p))
+			return false;
+		if (p.p_type != PT_INTERP)
+			continue;
+		if (p.p_filesz >= size ||
+		    pread(fd, to, p.p_filesz, (off_t)p.p_offset) != (ssize_t)p.p_filesz)
+			return false;
+		to[p.p_filesz] = '\0';
+	}
+	return true;
+}
+
+static char *elf_obstacle(const char *path, int fd, const Elf64_Ehdr *e, bool *breaks)
+{
+	char loader[256];
+
+	if (e->e_ident[EI_CLASS] != ELFCLASS64 || e->e_machine != OUR_MACHINE)
+		return ct_memory_printf("%s is for another architecture (ELF machine %u, %s-bit)",
+					path, e->e_machine,
+					e->e_ident[EI_CLASS] == ELFCLASS64 ? "64" : "32");
+	if (!read_interpreter(fd, e, loader, sizeof(loader)))
+		return NULL;
+	if (!*loader)
+		return ct_memory_printf("%s is statically linked: nothing can be preloaded into it",
+					path);
+	*breaks = strstr(loader, "ld-musl") != NULL;
+	return *breaks ? ct_memory_printf("%s is built for musl, and libcprof for glibc: it runs "
+					  "without libcprof",
+					  path)
+		       : NULL;
+}
+
+/* Returns the program that "#!" names in LINE; for "/usr/bin/env NAME" NAME is looked up. The
+ * caller frees it. */
+static char *script_program(char *line)
+{
+	char *rest = line + 2, *name, *argument;
+
+	rest[strcspn(rest, "\n")] = '\0';
+	name = strtok_r(rest, " \t", &rest);
+	if (!name)
+		return NULL;
+	argument = strtok_r(NULL, " \t", &rest);
+	if (argument && strlen(name) >= 4 && !strcmp(name + strlen(name) - 4, "/env") &&
+	    *argument != '-')
+		return ct_preload_program(argument);
+	return ct_memory_strdup(name);
+}
+
+bool ct_preload_is_elf(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char magic[SELFMAG];
+	bool is = fd >= 0 && read(fd, magic, SELFMAG) == SELFMAG && !memcmp(magic, ELFMAG, SELFMAG);
+
+	if (fd >= 0)
+		close(fd);
+	return is;
+}
+
+static char *obstacle(const char *path, int depth, bool *breaks)
+{
+	union {
+		char text[HEAD_MAX];
+		Elf64_Ehdr elf;
+	} head;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char *why = NULL, *program;
+	struct stat st;
+	ssize_t n;
+
+	if (fd < 0)
+		return NULL; /* a file may be executable without being readable */
+	n = read(fd, head.text, sizeof(head) - 1);
+	if (n >= (ssize_t)sizeof(head.elf) && !memcmp(head.text, ELFMAG, SELFMAG)) {
+		if (!fstat(fd, &st) && has_privileges(path, &st))
+			why = ct_memory_printf(
+				"%s runs with raised privileges (set-user-id, set-group-id or "
+				"capabilities): the loader ignores LD_PRELOAD",
+				path);
+		else
+			why = elf_obstacle(path, fd, &head.elf, breaks);
+	} else if (n > 2 && !memcmp(head.text, "#!", 2) && depth < SCRIPTS_MAX) {
+		head.text[n] = '\0';
+		program = script_program(head.text);
+		why = program ? obstacle(program, depth + 1, breaks) : NULL;
+		free(program);
+	}
+	close(fd);
+	return why;
+}
+
+char *ct_preload_obstacle(const char *program, bool *breaks)
+{
+	*breaks = false;
+	return obstacle(program, 0, breaks);
+}
+
+bool ct_preload_is_go(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	Elf *elf = NULL;
+	Elf_Scn *section = NULL;
+	size_t names;
+	bool found = false;
+
+	elf_version(EV_CURRENT);
+	if (fd >= 0)
+		elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	if (elf && !elf_getshdrstrndx(elf, &names)) {
+		while (!found && (section = elf_nextscn(elf, section))) {
+			GElf_Shdr h;
+			const char *name = gelf_getshdr(section, &h)
+						   ? elf_strptr(elf, names, h.sh_name)
+						   : NULL;
+
+			found = name && (!strcmp(name, ".go.buildinfo") ||
+					 !strcmp(name, ".note.go.buildid"));
+		}
+	}
+	elf_end(elf);
+	if (fd >= 0)
+		close(fd);
+	return found;
+}

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Shows the result of a command; see run_show.h. */
+#include "verbs/run_show.h"
+
+#include <dirent.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/memory.h"
+#include "core/notes.h"
+#include "core/numbers.h"
+#include "core/read.h"
+#include "verbs/browser.h"
+#include "verbs/run_keep.h"
+#include "verbs/verb_symbolize.h"
+#include "verbs/verbs.h"
+#include "core/write.h"
+
+/* The files of one mode of one run. */
+struct files {
+	char **process; /* the command's own file, then its children's */
+	size_t count, room;
+	int64_t own, children; /* totals of the shown sample type */
+	bool empty;	       /* the command's own file has no samples */
+	char **companions;     /* NAME.peak.EXT and the like */
+	size_t companion_count, companion_room;
+	char *peak; /* one of them that has samples, or NULL */
+};
+
+/* The files of all modes, for the flame graph. */
+static struct {
+	char **paths;
+	size_t count, room;
+} drawn;
+
+const char *ct_run_show_extension(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *dot = strrchr(name, '.');
+	size_t n = strlen(name);
+
+	if (n > 6 && !strcmp(name + n - 6, ".pb.gz"))
+		return name + n - 6;
+	if (n > 9 && !strcmp(name + n - 9, ".pprof.gz"))
+		return name + n - 9;
+	return dot && dot != name ? dot : name + n;
+}
+
+struct timespec ct_run_show_start(void)
+{
+	const struct timespec pause = { .tv_nsec = 500000 };
+	struct timespec first, now;
+
+	/* Uses the clock of files' times. That clock moves in ticks, so a run that ended a moment
+	 * ago may have written its files at the present time. */
+	clock_gettime(CLOCK_REALTIME_COARSE, &first);
+	do {
+		nanosleep(&pause, NULL);
+		clock_gettime(CLOCK_REALTIME_COARSE, &now);
+	} while (now.tv_sec == first.tv_sec && now.tv_nsec == first.tv_nsec);
+	return now;
+}
+
+bool ct_run_show_wrote(const struct ct_run_show *how, const char *path)
+{
+	const struct timespec *since = &how->since;
+	struct stat st;
+
+	return !stat(path, &st) && S_ISREG(st.st_mode) && st.st_size &&
+	       (st.st_mtim.tv_sec > since->tv_sec ||
+		(st.st_mtim.tv_sec == since->tv_sec && st.st_mtim.tv_nsec >= since->tv_nsec));
+}
+
+/* Adds lines to the profile at PATH. Returns the total of the sample type that is shown. EMPTY is
+ * given for the command's own file only: then *EMPTY is set to whether the file has no samples, and
+ * the file's notes are shown. */
+static int64_t symbolize(const struct ct_run_show *how, const char *path, bool *empty)
+{
+	struct ct_profile *p = ct_read_source(path);
+	struct ct_symbolized done;
+	int64_t total = 0;
+
+	if (!p)
+		return 0;
+	for (size_t i = 0; p->type_count && i < p->sample_count; i++)
+		total = ct_add(total, ct_values(p, i)[ct_model_default_type(p)]);
+	if (empty) {
+		*empty = !p->sample_count;
+		ct_notes_say(p);
+	}
+	ct_verb_symbolize_profile(p, how->roots, &done);
+	if (done.lines || done.names)
+		ct_write_file(p, path);
+	ct_model_free(p);
+	return total;
+}
+
+/* Prints a verb's output to stderr, because stdout belongs to the command. */
+static void call(const struct ct_verb *verb, char *option, char *const *paths, size_t count)
+{
+	char **argv = ct_memory_alloc((count + 3) * sizeof(*argv));
+	int saved = dup(STDOUT_FILENO);
+
+	argv[0] = ct_memory_strdup(verb->name);
+	argv[1] = option;
+	for (size_t i = 0; i < count; i++)
+		argv[i + 2] = ct_memory_strdup(paths[i]);
+	fflush(stdout);
+	dup2(STDERR_FILENO, STDOUT_FILENO);
+	verb->run((int)count + 2, argv);
+	fflush(stdout);
+	if (saved >= 0) {
+		dup2(saved, STDOUT_FILENO);
+		close(saved);
+	}
+	/* Options are read in place, and parsing may reorder them. */
+	for (size_t i = 0; i < count + 2; i++)
+		free(argv[i]);
+	free(argv);
+}
+
+/* ---- files ---- */
+
+/* TAIL is the text after the name without its extension: ".pb.123", ".pb.123.2" */
+static bool is_of_child(const char *tail, const char *ext)
+{
+	size_t n = strlen(ext);
+
+	return !strncmp(tail, ext, n) && tail[n] == '.' && tail[n + 1] &&
+	       !tail[n + strspn(tail + n, ".0123456789")];
+}
+
+/* ".peak.pb" */
+static bool is_companion(const char *tail, const char *ext)
+{
+	static const char *const names[] = { ".peak", ".mmap", ".holders" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strncmp(tail, names[i], strlen(names[i])) &&
+		    !strcmp(tail + strlen(names[i]), ext))
+			return true;
+	return false;
+}
+
+static void take(const struct ct_run_show *how, struct files *f, char *path, const char *tail,
+		 const char *ext)
+{
+	int64_t total = symbolize(how, path, NULL);
+
+	if (is_of_child(tail, ext)) {
+		f->children = ct_add(f->children, total);
+		*CT_PUSH(f->process, f->count, f->room) = path;
+		return;
+	}
+	if (!is_companion(tail, ext)) {
+		free(path);
+		return;
+	}
+	*CT_PUSH(f->companions, f->companion_count, f->companion_room) = path;
+	if (total && !strncmp(tail, ".peak", 5))
+		f->peak = path;
+}
+
+/* Finds the other files of the mode that this run wrote. */
+static void find_others(const struct ct_run_show *how, struct files *f, const char *path)
+{
+	const char *name = strrchr(path, '/') + 1, *ext = ct_run_show_extension(path);
+	char *directory = ct_memory_printf("%.*s", (int)(name - path), path);
+	size_t stem = (size_t)(ext - name);
+	DIR *d = opendir(directory);
+	struct dirent *e;
+
+	while (d && (e = readdir(d))) {
+		char *whole;
+
+		if (strncmp(e->d_name, name, stem) || !strcmp(e->d_name, name) ||
+		    e->d_name[stem] != '.' || !strstr(e->d_name + stem, *ext ? ext : "."))
+			continue;
+		whole = ct_memory_printf("%s%s", directory, e->d_name);
+		if (ct_run_show_wrote(how, whole))
+			take(how, f, whole, e->d_name + stem, ext);
+		else
+			free(whole);
+	}
+	if (d)
+		closedir(d);
+	free(directory);
+}
+
+/* Prints the command that answers the question for which such a profile is taken. */
+static void say_next(const char *mode, const char *path)
+{
+	static const char *const answers[][3] = {
+		{ "heap", "leaks", "the stacks that hold it" },
+		{ "lock", "locks", "each lock, who waits and who holds it" },
+		{ "wall", "waits", "what the threads wait for" },
+	};
+
+	for (size_t i = 0; i < sizeof(answers) / sizeof(*answers); i++)
+		if (!strcmp(mode, answers[i][0]))
+			fprintf(stderr, "cprof:   %s: cprof %s %s\n", answers[i][2], answers[i][1],
+				path);
+}
+
+static void say_files(const struct files *f, const char *path)
+{
+	for (size_t i = 0; i < f->companion_count; i++)
+		fprintf(stderr, "cprof:   and %s\n", f->companions[i]);
+	if (f->count == 2)
+		fprintf(stderr, "cprof:   and of its child %s\n", f->process[1]);
+	else if (f->count > 2)
+		fprintf(stderr,
+			"cprof:   and %zu of its children, %s.PID; one file of all: "
+			"cprof merge -o ALL.pb %s*\n",
+			f->count - 1, path, path);
+}
+
+/* ---- output ---- */
+
+static void remember(const char *path)
+{
+	*CT_PUSH(drawn.paths, drawn.count, drawn.room) = ct_memory_strdup(path);
+}
+
+/* The file whose top is shown comes first, because the page begins with it. */
+static void remember_all(const struct files *f)
+{
+	bool at_peak = !f->own && f->children <= f->own && f->peak;
+
+	if (at_peak)
+		remember(f->peak);
+	for (size_t i = 0; i < (f->children > f->own ? f->count : 1); i++)
+		remember(f->process[i]);
+	for (size_t i = 0; i < f->companion_count; i++)
+		if (!at_peak || f->companions[i] != f->peak)
+			remember(f->companions[i]);
+}
+
+char *ct_run_show_page(const char *command)
+{
+	const char *slash = strrchr(command, '/');
+
+	return ct_memory_printf("%s.html", slash && slash[1] ? slash + 1 : command);
+}
+
+void ct_run_show_flame(const struct ct_run_show *how)
+{
+	if (drawn.count) {
+		call(&ct_verb_flame, ct_memory_printf("-o=%s", how->flame), drawn.paths,
+		     drawn.count);
+		if (how->open)
+			ct_browser_open(how->flame);
+	}
+	for (size_t i = 0; i < drawn.count; i++)
+		free(drawn.paths[i]);
+	free(drawn.paths);
+}
+
+static const char *nothing(const char *mode, bool empty)
+{
+	if (!strcmp(mode, "heap") && empty)
+		return "no allocation was sampled";
+	if (!strcmp(mode, "heap"))
+		return "nothing sampled was in use at the end; -sample_index=alloc_space shows "
+		       "what was allocated";
+	if (!strcmp(mode, "lock"))
+		return "nothing waited for a lock";
+	if (!strcmp(mode, "cpu"))
+		return "no samples: the command itself used too little CPU time";
+	return "no samples: the command ended too soon";
+}
+
+static void show_top(const struct ct_run_show *how, const struct files *f, const char *mode)
+{
+	char *const *paths = f->process;
+	size_t count = 1;
+
+	if (f->children > f->own) {
+		count = f->count;
+		fprintf(stderr,
+			count == 2 ? "cprof: %s of the command and its child together:\n"
+				   : "cprof: %s of the command and %zu of its children together:\n",
+			mode, count - 1);
+	} else if (!f->own && f->peak) {
+		paths = &f->peak;
+		fputs("cprof: nothing sampled was in use at the end; at the high water:\n", stderr);
+	}
+	if (!f->own && !f->peak && count == 1)
+		fprintf(stderr, "cprof: %s: %s\n", mode, nothing(mode, f->empty));
+	else if (how->top)
+		call(&ct_verb_top, ct_memory_printf("-nodecount=%ld", how->top), paths, count);
+}
+
+void ct_run_show(const struct ct_run_show *how, const char *mode, const char *path)
+{
+	struct files f = { 0 };
+
+	*CT_PUSH(f.process, f.count, f.room) = ct_memory_strdup(path);
+	fputc('\n', stderr);
+	f.own = symbolize(how, path, &f.empty);
+	find_others(how, &f, path);
+	if (how->flame)
+		remember_all(&f);
+	show_top(how, &f, mode);
+	fprintf(stderr, "cprof: %s profile: %s\n", mode, path);
+	say_files(&f, path);
+	if (f.own)
+		say_next(mode, path);
+	for (size_t i = 0; i < f.count; i++)
+		free(f.process[i]);
+	free(f.process);
+	for (size_t i = 0; i < f.companion_count; i++)
+		free(f.companions[i]);
+	free(f.companions);
+}
+
+void ct_run_show_change(const char *mode, const char *before, const char *path)
+{
+	char *paths[] = { (char *)before, (char *)path };
+
+	if (!ct_run_keep_comparable(before, path)) {
+		fprintf(stderr, "cprof: the %s profile of the run before: %s\n", mode, before);
+		return;
+	}
+	fprintf(stderr, "\ncprof: against the run before, %s:\n", before);
+	call(&ct_verb_diff, ct_memory_strdup("-nodecount=5"), paths, 2);
+	/* The sampling's chance is in the table, but not that of who comes to a lock first. */
+	if (!strcmp(mode, "lock"))
+		fputs("cprof: it is one run each: waits differ from run to run\n", stderr);
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* `cprof info`: prints what a profile says about itself: types, times, mappings, comments. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/json.h"
+#include "core/memory.h"
+#include "core/notes.h"
+#include "core/options.h"
+#include "core/out.h"
+#include "core/read.h"
+
+static struct {
+	bool json;
+} my;
+
+static const struct ct_option options[] = { CT_FLAG("json", &my.json, "print JSON"), CT_END };
+
+static int64_t total(const struct ct_profile *p, size_t type)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < p->sample_count; i++)
+		sum += (uint64_t)ct_values(p, i)[type];
+	return (int64_t)sum;
+}
+
+/* The number of locations of a mapping, and of those that have a function's name. */
+struct use {
+	size_t locations, named;
+};
+
+/* Is the name a place like "libfoo.so+0x1234"? libcprof writes places for code without symbols. */
+static bool is_place(const char *name)
+{
+	const char *plus = strrchr(name, '+');
+
+	return plus && !strncmp(plus, "+0x", 3) && plus[3] &&
+	       !plus[3 + strspn(plus + 3, "0123456789abcdef")];
+}
+
+static bool is_named(const struct ct_profile *p, const struct ct_location *l)
+{
+	uint32_t function = l->line_count ? p->lines[l->first_line].function : CT_NONE;
+
+	return function != CT_NONE && !is_place(ct_text(p, p->functions[function].name));
+}
+
+/* Returns the counts by mapping; the caller frees them. */
+static struct use *count_uses(const struct ct_profile *p)
+{
+	struct use *uses = ct_memory_alloc(p->mapping_count * sizeof(*uses));
+
+	for (size_t i = 0; i < p->location_count; i++) {
+		const struct ct_location *l = &p->locations[i];
+
+		if (l->mapping == CT_NONE)
+			continue;
+		uses[l->mapping].locations++;
+		uses[l->mapping].named += is_named(p, l);
+	}
+	return uses;
+}
+
+static void format_time(int64_t nanos, char *to, size_t size)
+{
+	time_t seconds = nanos / 1000000000;
+	struct tm tm;
+
+	if (!nanos || !gmtime_r(&seconds, &tm) || !strftime(to, size, "%Y-%m-%dT%H:%M:%SZ", &tm))
+		*to = '\0';
+}
+
+static void line(const char *name, const char *text)
+{
+	printf("%s%-10s%s ", ct_out_paint(CT_BOLD), name, ct_out_paint(CT_PLAIN));
+	ct_out_text(stdout, text);
+	putchar('\n');
+}
+
+static void print_mapping(const struct ct_profile *p, uint32_t i, struct use u)
+{
+	const struct ct_mapping *m = &p->mappings[i];
+
+	printf("  %#" PRIx64 "-%#" PRIx64 " +%#" PRIx64 " ", m->start, m->limit, m->offset);
+	ct_out_text(stdout, *ct_text(p, m->file) ? ct_text(p, m->file) : "(no name)");
+	if (*ct_text(p, m->build_id)) {
+		fputs(" build id ", stdout);
+		ct_out_text(stdout, ct_text(p, m->build_id));
+	}
+	printf(", %zu locations, %zu named%s%s%s%s\n", u.locations, u.named,
+	       m->has_functions ? " [functions]" : "", m->has_filenames ? " [files]" : "",
+	       m->has_lines ? " [lines]" : "", m->has_inlines ? " [inlines]" : "");
+}
+
+static void print_types(const struct ct_profile *p)
+{
+	for (size_t i = 0; i < p->type_count; i++) {
+		fputs("  ", stdout);
+		ct_out_text(stdout, ct_text(p, p->types[i].type));
+		putchar('/');
+		ct_out_text(stdout, ct_text(p, p->types[i].unit));
+		printf(" total %" PRId64 "%s\n", total(p, i),
+		       i == ct_model_default_type(p) ? " (default)" : "");
+	}
+}
+
+static void print(const struct ct_profile *p)
+{
+	struct use *uses = count_uses(p);
+	char when[64];
+
+	line("types", "");
+	print_types(p);
+	format_time(p->time_nanos, when, sizeof(when));
+	if (*when)
+		line("time", when);
+	if (p->duration_nanos)
+		printf("%s%-10s%s %.3f s\n", ct_out_paint(CT_BOLD), "duration",
+		       ct_out_paint(CT_PLAIN), (double)p->duration_nanos / 1e9);
+	if (p->period) {
+		printf("%s%-10s%s %" PRId64 " ", ct_out_paint(CT_BOLD), "period",
+		       ct_out_paint(CT_PLAIN), p->period);
+		ct_out_text(stdout, ct_text(p, p->period_type.type));
+		putchar('/');
+		ct_out_text(stdout, ct_text(p, p->period_type.unit));
+		putchar('\n');
+	}
+	printf("%s%-10s%s %zu samples, %zu locations, %zu functions, %zu label sets\n",
+	       ct_out_paint(CT_BOLD), "holds", ct_out_paint(CT_PLAIN), p->sample_count,
+	       p->location_count, p->function_count, p->label_set_count - 1);
+	line("mappings", "");
+	for (uint32_t i = 0; i < p->mapping_count; i++)
+		print_mapping(p, i, uses[i]);
+	free(uses);
+	if (p->comment_count)
+		line("comments", "");
+	for (size_t i = 0; i < p->comment_count; i++) {
+		fputs("  ", stdout);
+		ct_out_text(stdout, ct_notes_comment(p, i));
+		putchar('\n');
+	}
+}
+
+static void json_mappings(struct ct_json *j, const struct ct_profile *p)
+{
+	struct use *uses = count_uses(p);
+
+	ct_json_open(j, "mappings", '[');
+	for (uint32_t i = 0; i < p->mapping_count; i++) {
+		const struct ct_mapping *m = &p->mappings[i];
+		struct use u = uses[i];
+
+		ct_json_open(j, NULL, '{');
+		ct_json_text(j, "file", ct_text(p, m->file));
+		ct_json_text(j, "build_id", ct_text(p, m->build_id));
+		ct_json_hex(j, "start", m->start);
+		ct_json_hex(j, "limit", m->limit);
+		ct_json_hex(j, "offset", m->offset);
+		ct_json_integer(j, "locations", (int64_t)u.locations);
+		ct_json_integer(j, "named", (int64_t)u.named);
+		ct_json_bool(j, "has_functions", m->has_functions);
+		ct_json_bool(j, "has_filenames", m->has_filenames);
+		ct_json_bool(j, "has_lines", m->has_lines);
+		ct_json_bool(j, "has_inlines", m->has_inlines);
+		ct_json_close(j, '}');
+	}
+	ct_json_close(j, ']');
+	free(uses);
+}
+
+static void print_json(const struct ct_profile *p)
+{
+	struct ct_json j = ct_json_to(stdout);
+
+	ct_json_open(&j, NULL, '{');
+	ct_json_open(&j, "types", '[');
+	for (size_t i = 0; i < p->type_count; i++) {
+		ct_json_open(&j, NULL, '{');
+		ct_json_text(&j, "type", ct_text(p, p->types[i].type));
+		ct_json_text(&j, "unit", ct_text(p, p->types[i].unit));
+		ct_json_integer(&j, "total", total(p, i));
+		ct_json_bool(&j, "default", i == ct_model_default_type(p));
+		ct_json_close(&j, '}');
+	}
+	ct_json_close(&j, ']');
+	ct_json_integer(&j, "time_nanos", p->time_nanos);
+	ct_json_integer(&j, "duration_nanos", p->duration_nanos);
+	ct_json_integer(&j, "period", p->period);
+	ct_json_text(&j, "period_type", ct_text(p, p->period_type.type));
+	ct_json_text(&j, "period_unit", ct_text(p, p->period_type.unit));
+	ct_json_integer(&j, "samples", (int64_t)p->sample_count);
+	ct_json_integer(&j, "locations", (int64_t)p->location_count);
+	ct_json_integer(&j, "functions", (int64_t)p->function_count);
+	json_mappings(&j, p);
+	ct_json_open(&j, "comments", '[');
+	for (size_t i = 0; i < p->comment_count; i++)
+		ct_json_text(&j, NULL, ct_notes_comment(p, i));
+	ct_json_close(&j, ']');
+	ct_json_close(&j, '}');
+}
+
+static int run(int argc, char **argv)
+{
+	int first = ct_options_parse(&ct_verb_info, argc, argv,
+				     (const struct ct_option *[]){ options, NULL });
+	struct ct_profile *p;
+
+	if (first < 0)
+		return ct_options_status(first);
+	if (argc - first != 1)
+		return ct_options_wrong(&ct_verb_info, "one profile is needed, not %d",
+					argc - first);
+	p = ct_read_source(argv[first]);
+	if (!p)
+		return CT_FAILED;
+	ct_out_begin();
+	if (my.json)
+		print_json(p);
+	else
+		print(p);
+	ct_model_free(p);
+	return ct_out_end();
+}
+
+const struct ct_verb ct_verb_info = {
+	.name = "info",
+	.operands = "FILE",
+	.summary = "The profile's own description: types, times, mappings, comments",
+	.details = "",
+	.run = run,
+};

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* `cprof locks`: shows, for each lock, the functions that wait for it and the functions that hold
+ * it during those waits. The latter come from the file of holders beside the profile. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/memory.h"
+#include "core/numbers.h"
+#include "core/options.h"
+#include "core/out.h"
+#include "core/read.h"
+#include "core/short_name.h"
+#include "verbs/own_stack.h"
+#include "verbs/run_show.h"
+
+/* The width of "  12.34ms  function" on either side. */
+#define NUMBER_WIDTH 10
+#define WIDTH_WITHOUT_TERMINAL 100
+
+static struct {
+	const char *own;
+	long rows, locks;
+} my = { .rows = 5, .locks = 10 };
+
+static const struct ct_option options[] = {
+	CT_TEXT("own", "REGEX", &my.own, "your code: functions and modules that match"),
+	CT_INTEGER("nodecount", "N", &my.rows, "functions of a lock (5; 0: all)"),
+	CT_INTEGER("locks", "N", &my.locks, "locks shown (10; 0: all)"), CT_END
+};
+
+/* One side: waiters or holders. Names in FUNCTIONS are "lock\tfunction". */
+struct side {
+	struct ct_profile *p; /* NULL: there is no such file */
+	struct ct_sums locks, functions;
+	int64_t total;
+};
+
+/* The indices of a file's counts and times: of waits, or of holders. */
+static bool find_types(const struct ct_profile *p, size_t *count, size_t *time)
+{
+	*time = p->type_count ? ct_model_default_type(p) : 0;
+	*count = 0;
+	return p->type_count > 1 && *time && !strcmp(ct_text(p, p->types[0].unit), "count") &&
+	       !strcmp(ct_text(p, p->types[*time].unit), "nanoseconds");
+}
+
+/* Profiles of wall and CPU time also have counts and times. */
+static bool has_locks(const struct ct_profile *p)
+{
+	const char *type = p->type_count ? ct_text(p, p->types[ct_model_default_type(p)].type) : "";
+
+	return strcmp(type, "wall") != 0 && strcmp(type, "cpu") != 0;
+}
+
+static int wrong_file(const char *file)
+{
+	fprintf(stderr,
+		"cprof locks: %s is no lock profile; \"cprof run --lock -- COMMAND\" makes one\n",
+		file);
+	return -1;
+}
+
+/* Returns -1 after a message if FILE is no lock profile, or -own is no expression. */
+static int sum_up(struct side *s, const char *file)
+{
+	const struct ct_profile *p = s->p;
+	size_t delay, waits;
+	struct ct_own *o;
+
+	if (!find_types(p, &waits, &delay) || !has_locks(p))
+		return wrong_file(file);
+	o = ct_own_new(p, my.own);
+	if (!o)
+		return -1;
+	for (size_t i = 0; i < p->sample_count; i++) {
+		const char *lock = ct_own_stack_label(p, i, "lock");
+		int64_t value = ct_values(p, i)[delay];
+		struct ct_sum *sum = ct_own_stack_sum(&s->locks, lock ? lock : "(no lock)");
+		char *both = ct_memory_printf("%s\t%s", sum->name, ct_own_stack_function(o, p, i));
+
+		sum->value = ct_add(sum->value, value);
+		sum->count = ct_add(sum->count, ct_values(p, i)[waits]);
+		sum = ct_own_stack_sum(&s->functions, both);
+		sum->value = ct_add(sum->value, value);
+		s->total = ct_add(s->total, value);
+		free(both);
+	}
+	ct_own_stack_sort(&s->locks);
+	ct_own_stack_sort(&s->functions);
+	ct_own_free(o);
+	return 0;
+}
+
+static const struct ct_sum *next_of(const struct side *s, const char *lock, size_t *at)
+{
+	size_t n = strlen(lock);
+
+	for (; *at < s->functions.count; ++*at)
+		if (!strncmp(s->functions.list[*at].name, lock, n) &&
+		    s->functions.list[*at].name[n] == '\t')
+			return &s->functions.list[(*at)++];
+	return NULL;
+}
+
+static size_t columns_of(const char *text)
+{
+	size_t n = 0;
+
+	for (; *text; text++)
+		n += ((unsigned char)*text & 0xc0) != 0x80;
+	return n;
+}
+
+/* Prints "  12.34ms  function", as wide as half a line. */
+static void put_half(const struct ct_sum *sum, const char *lock, size_t width, bool pad)
+{
+	char number[CT_NUMBER_ROOM], *shown;
+	size_t used = NUMBER_WIDTH + 2;
+
+	if (!sum) {
+		printf("%*s", pad ? (int)width : 0, "");
+		return;
+	}
+	shown = ct_short_name(sum->name + strlen(lock) + 1, width - used);
+	printf("%*s  ", NUMBER_WIDTH, ct_numbers_format(number, sum->value, "nanoseconds", "auto"));
+	ct_out_text(stdout, shown);
+	used += columns_of(shown);
+	if (pad)
+		printf("%*s", used < width ? (int)(width - used) : 0, "");
+	free(shown);
+}
+
+static void put_functions(const struct side *waiters, const struct side *holders, const char *lock)
+{
+	size_t columns = ct_short_name_columns(), w = 0, h = 0;
+	size_t width = (columns ? columns : WIDTH_WITHOUT_TERMINAL) / 2 - 1;
+
+	printf("%s%*s  %-*s %*s  %s%s\n", ct_out_paint(CT_DIM), NUMBER_WIDTH, "waited",
+	       (int)width - NUMBER_WIDTH - 2, "by", NUMBER_WIDTH, "caused", "by holder",
+	       ct_out_paint(CT_PLAIN));
+	for (long row = 0; !my.rows || row < my.rows; row++) {
+		const struct ct_sum *a = next_of(waiters, lock, &w);
+		const struct ct_sum *b = holders->p ? next_of(holders, lock, &h) : NULL;
+
+		if (!a && !b)
+			break;
+		put_half(a, lock, width, b != NULL);
+		if (b) {
+			putchar(' ');
+			put_half(b, lock, width, false);
+		}
+		putchar('\n');
+	}
+}
+
+static const char *trimmed(const char *text)
+{
+	return text + strspn(text, " ");
+}
+
+static void put_lock(const struct side *waiters, const struct side *holders,
+		     const struct ct_sum *lock)
+{
+	char number[CT_NUMBER_ROOM], share[CT_NUMBER_ROOM], wall[CT_NUMBER_ROOM],
+		mean[CT_NUMBER_ROOM];
+
+	putchar('\n');
+	fputs(ct_out_paint(CT_BOLD), stdout);
+	ct_out_text(stdout, lock->name);
+	printf("%s: %s in %lld wait%s, %s of all", ct_out_paint(CT_PLAIN),
+	       ct_numbers_format(number, lock->value, "nanoseconds", "auto"),
+	       (long long)lock->count, lock->count == 1 ? "" : "s",
+	       trimmed(ct_numbers_percent(share, lock->value, waiters->total)));
+	if (lock->count > 0)
+		printf(", %s each",
+		       ct_numbers_format(mean, lock->value / lock->count, "nanoseconds", "auto"));
+	if (waiters->p->duration_nanos)
+		printf(", %s of wall time",
+		       trimmed(ct_numbers_percent(wall, lock->value, waiters->p->duration_nanos)));
+	putchar('\n');
+	put_functions(waiters, holders, lock->name);
+}
+
+static int print(const struct side *waiters, const struct side *holders)
+{
+	char total[CT_NUMBER_ROOM], length[CT_NUMBER_ROOM];
+	size_t shown = my.locks && (size_t)my.locks < waiters->locks.count ? (size_t)my.locks
+									   : waiters->locks.count;
+
+	ct_short_name_columns();
+	ct_out_begin();
+	printf("Waits for locks: %s of threads' time in %s, %zu lock%s\n",
+	       ct_numbers_format(total, waiters->total, "nanoseconds", "auto"),
+	       ct_numbers_format(length, waiters->p->duration_nanos, "nanoseconds", "auto"),
+	       waiters->locks.count, waiters->locks.count == 1 ? "" : "s");
+	for (size_t i = 0; i < shown; i++)
+		put_lock(waiters, holders, &waiters->locks.list[i]);
+	if (shown < waiters->locks.count)
+		printf("\n%zu more lock%s\n", waiters->locks.count - shown,
+		       waiters->locks.count - shown == 1 ? "" : "s");
+	return ct_out_end();
+}
+
+/* Returns NAME.holders.EXT for NAME.EXT; the caller frees it. */
+static char *holders_of(const char *file)
+{
+	const char *extension = ct_run_show_extension(file);
+
+	return ct_memory_printf("%.*s.holders%s", (int)(extension - file), file, extension);
+}
+
+/* A file of holders has the form of a file of waits, but another type. */
+static bool is_of_holders(const struct ct_profile *p)
+{
+	return p->type_count &&
+	       !strcmp(ct_text(p, p->types[ct_model_default_type(p)].type), "blocking");
+}
+
+static void release(struct side *s)
+{
+	ct_own_stack_release(&s->locks);
+	ct_own_stack_release(&s->functions);
+	ct_model_free(s->p);
+}
+
+static int show(const char *file)
+{
+	struct side waiters = { .p = ct_read_source(file) }, holders = { .p = NULL };
+	char *beside = holders_of(file);
+	int status = CT_FAILED;
+
+	if (waiters.p && is_of_holders(waiters.p)) {
+		fprintf(stderr,
+			"cprof locks: %s is of the holders; give the lock profile itself, the name "
+			"without \".holders\"\n",
+			file);
+	} else if (waiters.p && !sum_up(&waiters, file)) {
+		if (!access(beside, R_OK))
+			holders.p = ct_read_source(beside);
+		if (holders.p && sum_up(&holders, beside)) {
+			ct_model_free(holders.p);
+			holders.p = NULL;
+		}
+		status = print(&waiters, &holders);
+		if (!holders.p && waiters.total)
+			fprintf(stderr,
+				"cprof: the holders of the locks are not known: there is no %s\n",
+				beside);
+	}
+	free(beside);
+	release(&waiters);
+	release(&holders);
+	return status;
+}
+
+static int run(int argc, char **argv)
+{
+	const struct ct_option *const tables[] = { options, ct_short_name_options, NULL };
+	int first = ct_options_parse(&ct_verb_locks, argc, argv, tables);
+
+	if (first < 0)
+		return ct_options_status(first);
+	if (argc - first != 1)
+		return ct_options_wrong(&ct_verb_locks, "one lock profile is needed, not %d",
+					argc - first);
+	return show(argv[first]);
+}
+
+const struct ct_verb ct_verb_locks = {
+	.name = "locks",
+	.operands = "FILE",
+	.summary = "Each lock by name, with the functions that wait for it and that hold it",
+	.details = "FILE is a lock profile. Holders are read from NAME.holders.EXT beside it.\n"
+		   "Waiters and holders are the innermost functions of your own code.\n",
+	.run = run,
+};

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* `cprof merge`: combines several profiles in one file. */
+#include <stdio.h>
+
+#include "core/combine.h"
+#include "core/cut_middle.h"
+#include "core/drop_frames.h"
+#include "core/filter.h"
+#include "core/load.h"
+#include "core/options.h"
+#include "core/write.h"
+
+static const char *output = "-";
+static long max_depth;
+static bool all_frames;
+
+static const struct ct_option options[] = {
+	CT_TEXT("output", "FILE", &output, "where to write; default: standard output"),
+	CT_TEXT("o", "FILE", &output, NULL), CT_INTEGER("max-depth", "N", &max_depth, CT_CUT_HELP),
+	CT_FLAG("all-frames", &all_frames, "let pprof show malloc and similar functions, too"),
+	CT_END
+};
+
+/* The choice of functions that pprof may leave out depends on all samples. */
+static void say_what_to_drop(struct ct_profile *p)
+{
+	if (all_frames)
+		p->drop_frames = p->keep_frames = 0;
+	else
+		ct_drop_frames_choose(p);
+	ct_model_drop_strings(p);
+}
+
+static int run(int argc, char **argv)
+{
+	const struct ct_option *tables[] = { options, ct_filter_options, ct_load_options, NULL };
+	int first = ct_options_parse(&ct_verb_merge, argc, argv, tables);
+	struct ct_profile *p, *merged = NULL;
+	struct ct_label_units units;
+	int status = CT_FAILED;
+
+	if (first < 0)
+		return ct_options_status(first);
+	if (first == argc)
+		return ct_options_wrong(&ct_verb_merge, "profiles are needed");
+	p = ct_load(argv + first, argc - first);
+	if (!p)
+		return CT_FAILED;
+	ct_label_units_init(&units, p);
+	if (!ct_filter(p, &units) && ct_cut_middle(p, max_depth))
+		merged = ct_combine(&p, 1); /* removes entries that are no longer used */
+	if (merged)
+		say_what_to_drop(merged);
+	ct_label_units_release(&units);
+	ct_model_free(p);
+	if (merged && !ct_write_file(merged, output))
+		status = CT_OK;
+	ct_model_free(merged);
+	return status;
+}
+
+const struct ct_verb ct_verb_merge = {
+	.name = "merge",
+	.operands = "FILE...",
+	.summary = "Write several profiles, or the filtered part of one, as one file",
+	.details =
+		"Equal stacks are summed, even if their modules were loaded at other addresses.\n",
+	.run = run,
+};

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* cprof ps: the profiled processes of this machine that answer us. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/json.h"
+#include "core/memory.h"
+#include "core/options.h"
+#include "core/out.h"
+#include "verbs/control.h"
+#include "verbs/verbs.h"
+
+static const char *const modes[] = { "cpu", "wall", "heap", "lock" };
+#define MODES (sizeof(modes) / sizeof(*modes))
+
+static struct {
+	bool json;
+} my;
+
+static const struct ct_option options[] = { CT_FLAG("json", &my.json, "as JSON"), CT_END };
+
+struct row {
+	int pid;
+	struct cp_control_message status;
+};
+
+struct rows {
+	struct row *items;
+	size_t count, room;
+};
+
+static void add(const struct ct_controlled *p, const struct cp_control_message *status, void *arg)
+{
+	struct rows *r = arg;
+	struct row *row = CT_PUSH(r->items, r->count, r->room);
+
+	row->pid = p->pid;
+	row->status = *status;
+}
+
+static int by_pid(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+
+	return x->pid < y->pid ? -1 : x->pid > y->pid;
+}
+
+static unsigned long long number(const struct row *r, const char *mode, const char *key)
+{
+	char *name = ct_memory_printf("%s.%s", mode, key);
+	unsigned long long n = ct_control_number(&r->status, name);
+
+	free(name);
+	return n;
+}
+
+/* CPU time of the profiler in per cent of the program's own. */
+static double cost(const struct row *r)
+{
+	unsigned long long own = ct_control_number(&r->status, "cost_ns");
+	unsigned long long all = ct_control_number(&r->status, "cpu_ns");
+
+	return all > own ? 100.0 * (double)own / (double)(all - own) : 0;
+}
+
+/* ---- as a table ---- */
+
+/* Seconds as 59s, 12m05s, 3h07m or 12d03h. */
+static void print_since(unsigned long long begun)
+{
+	unsigned long long now = (unsigned long long)time(NULL), s = now > begun ? now - begun : 0;
+	char text[32];
+
+	if (!begun)
+		strcpy(text, "-");
+	else if (s < 60)
+		snprintf(text, sizeof(text), "%llus", s);
+	else if (s < 3600)
+		snprintf(text, sizeof(text), "%llum%02llus", s / 60, s % 60);
+	else if (s < 86400)
+		snprintf(text, sizeof(text), "%lluh%02llum", s / 3600, s / 60 % 60);
+	else
+		snprintf(text, sizeof(text), "%llud%02lluh", s / 86400, s / 3600 % 24);
+	printf("%8s ", text);
+}
+
+static void print_row(const struct row *r)
+{
+	char *program = ct_control_value(&r->status, "program"), text[64] = "";
+	unsigned long long since = 0, samples = 0, lost = 0;
+
+	for (size_t i = 0; i < MODES; i++) {
+		unsigned long long begun = number(r, modes[i], "since");
+
+		if (!begun)
+			continue;
+		sprintf(text + strlen(text), "%s%s", *text ? "," : "", modes[i]);
+		since = since && since < begun ? since : begun;
+		samples += number(r, modes[i], "samples");
+		lost += number(r, modes[i], "lost");
+	}
+	/* A process of another pid namespace may be out of sight. */
+	if (r->pid)
+		printf("%8d ", r->pid);
+	else
+		printf("%8s ", "-");
+	printf("%-19s ", *text ? text : "-");
+	print_since(since);
+	printf("%10llu ", samples);
+	printf("%6.2f%% ", cost(r));
+	ct_out_text(stdout, program ? program : "?");
+	if (lost)
+		printf(" (%llu samples lost)", lost);
+	putchar('\n');
+	free(program);
+}
+
+static void print(const struct rows *r)
+{
+	printf("%8s %-19s %8s %10s %7s %s\n", "PID", "MODES", "SINCE", "SAMPLES", "COST",
+	       "PROGRAM");
+	for (size_t i = 0; i < r->count; i++)
+		print_row(&r->items[i]);
+}
+
+/* ---- as JSON ---- */
+
+static void json_text(struct ct_json *j, const struct row *r, const char *key)
+{
+	char *value = ct_control_value(&r->status, key);
+	const char *dot = strrchr(key, '.');
+
+	if (value)
+		ct_json_text(j, dot ? dot + 1 : key, value);
+	free(value);
+}
+
+static void json_mode(struct ct_json *j, const struct row *r, const char *mode)
+{
+	static const char *const numbers[] = { "since", "samples", "lost", "period" };
+	char *path = ct_memory_printf("%s.path", mode);
+
+	if (number(r, mode, "since")) {
+		ct_json_open(j, mode, '{');
+		for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+			ct_json_integer(j, numbers[i], (int64_t)number(r, mode, numbers[i]));
+		json_text(j, r, path);
+		ct_json_close(j, '}');
+	}
+	free(path);
+}
+
+static void print_json(const struct rows *r)
+{
+	struct ct_json j = ct_json_to(stdout);
+
+	ct_json_open(&j, NULL, '[');
+	for (size_t i = 0; i < r->count; i++) {
+		const struct row *row = &r->items[i];
+
+		ct_json_open(&j, NULL, '{');
+		ct_json_integer(&j, "pid", row->pid);
+		json_text(&j, row, "program");
+		json_text(&j, row, "version");
+		ct_json_integer(&j, "cost_ns", (int64_t)ct_control_number(&row->status, "cost_ns"));
+		ct_json_integer(&j, "cpu_ns", (int64_t)ct_control_number(&row->status, "cpu_ns"));
+		ct_json_open(&j, "modes", '{');
+		for (size_t m = 0; m < MODES; m++)
+			json_mode(&j, row, modes[m]);
+		ct_json_close(&j, '}');
+		ct_json_close(&j, '}');
+	}
+	ct_json_close(&j, ']');
+}
+
+static int run(int argc, char **argv)
+{
+	int first = ct_options_parse(&ct_verb_ps, argc, argv,
+				     (const struct ct_option *[]){ options, NULL });
+	struct rows r = { 0 };
+
+	if (first < 0)
+		return ct_options_status(first);
+	if (first < argc)
+		return ct_options_wrong(&ct_verb_ps, "no operand is taken");
+	ct_control_each(add, &r);
+	if (r.count)
+		qsort(r.items, r.count, sizeof(*r.items), by_pid);
+	else if (!my.json)
+		fputs("cprof: no process answers: one has a control socket while a mode is on, or "
+		      "from the start with CPROF_CONTROL=on\n",
+		      stderr);
+	ct_out_begin();
+	if (my.json)
+		print_json(&r);
+	else if (r.count)
+		print(&r);
+	free(r.items);
+	return ct_out_end();
+}
+
+const struct ct_verb ct_verb_ps = {
+	.name = "ps",
+	.operands = "",
+	.summary = "The processes that are being profiled: modes, samples, cost",
+	.details = "Yours, and as root everybody's, in containers too. COST is the profiler's CPU "
+		   "time beside the\nprogram's own.\n",
+	.run = run,
+};

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* cprof run: runs a command under libcprof, and prints its hottest functions on stderr afterwards.
+ *
+ * The command must not notice: stdin and stdout are the command's, and cprof ends with the
+ * command's exit status or signal. If something can't be profiled, a message says so, and why,
+ * before the command runs.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/memory.h"
+#include "core/options.h"
+#include "core/short_name.h"
+#include "flame/flame.h"
+#include "verbs/mode_options.h"
+#include "verbs/own_table.h"
+#include "verbs/preload.h"
+#include "verbs/run_command.h"
+#include "verbs/run_keep.h"
+#include "verbs/run_show.h"
+#include "verbs/verb_symbolize.h"
+#include "verbs/verbs.h"
+
+static struct {
+	const char *output, *flame, *seconds;
+	long top, keep;
+	bool open;
+	struct ct_list roots;
+} my = { .top = 15, .keep = 1 };
+
+static const struct ct_option options[] = {
+	CT_TEXT("output", "PATH", &my.output,
+		"where to write the profile; several modes: PATH with each mode's name in it"),
+	CT_TEXT("o", "PATH", &my.output, NULL),
+	CT_INTEGER("top", "N", &my.top, "show N rows of each profile (15); 0: none"),
+	CT_INTEGER("keep", "N", &my.keep,
+		   "keep N earlier profiles (1), as NAME.before.EXT, and compare with the latest"),
+	CT_TEXT("flame", "FILE", &my.flame,
+		"also write a flame graph to FILE (.html or .svg), a tab for each mode"),
+	CT_FLAG("open", &my.open, "show the flame graph in a browser"),
+	CT_TEXT("for", "DUR", &my.seconds, "end the command after DUR (10s, 5m) with SIGTERM"),
+	CT_LIST("debug-dir", "DIR", &my.roots, "look for debug files in DIR, too"),
+	CT_END
+};
+
+/* ---- files ---- */
+
+static char *path_of(int mode, const char *command, unsigned count)
+{
+	const char *slash = strrchr(command, '/');
+	char *given, *path;
+
+	if (my.output && count == 1)
+		return ct_mode_options_absolute(my.output);
+	given = my.output ? ct_memory_strdup(my.output)
+			  : ct_memory_printf("%s.pb", slash ? slash + 1 : command);
+	path = ct_mode_options_infix(given, ct_mode_options[mode].name);
+	free(given);
+	return path;
+}
+
+/* ---- before the command ---- */
+
+struct plan {
+	char *path[CT_MODES]; /* path of the file; NULL = the mode is off */
+	struct ct_run_keep before[CT_MODES];
+	char *settings[2 * CT_MODES + 4];
+	unsigned count;
+	struct timespec start;
+};
+
+static void add(struct plan *p, char *setting)
+{
+	p->settings[p->count++] = setting;
+}
+
+static int make_plan(struct plan *p, const char *command, const char *program)
+{
+	const char *before = getenv("LD_PRELOAD");
+	char *library = ct_preload_library();
+	unsigned count = ct_mode_options_count();
+
+	if (!library || strpbrk(library, ": ")) {
+		fprintf(stderr,
+			library ? "cprof run: %s can't be preloaded: its path has a space or "
+				  "colon\n"
+				: "cprof run: libcprof.so is not installed beside this cprof\n",
+			library);
+		free(library);
+		return -1;
+	}
+	for (int m = 0; m < CT_MODES; m++) {
+		char *path;
+
+		if (!ct_mode_options[m].value)
+			continue;
+		p->path[m] = path_of(m, command, count);
+		ct_run_keep_open(&p->before[m], p->path[m]);
+		path = ct_mode_options_escaped(p->path[m]);
+		add(p, ct_memory_printf("%s=%s", ct_mode_options[m].path, path));
+		free(path);
+		if (*ct_mode_options[m].value)
+			add(p, ct_memory_printf("%s=%s", ct_mode_options[m].setting,
+						ct_mode_options[m].value));
+	}
+	add(p, ct_memory_printf("LD_PRELOAD=%s%s%s", library, before && *before ? ":" : "",
+				before ? before : ""));
+	/* cprof itself adds lines, to all files, and waits for that. */
+	add(p, ct_memory_strdup("CPROF_SYMBOLIZE=names"));
+	/* A process that Go ends leaves only its last checkpoint, which by default may be a minute
+	 * old. */
+	if (!getenv("CPROF_CHECKPOINT") && ct_preload_is_go(program))
+		add(p, ct_memory_strdup("CPROF_CHECKPOINT=1s"));
+	free(library);
+	p->start = ct_run_show_start();
+	return 0;
+}
+
+static void forget(struct plan *p)
+{
+	for (int m = 0; m < CT_MODES; m++) {
+		free(p->path[m]);
+		ct_run_keep_close(&p->before[m]);
+	}
+	for (unsigned i = 0; i < p->count; i++)
+		free(p->settings[i]);
+}
+
+/* Prints on stderr why PROGRAM can't be profiled, or not completely, and returns that text; NULL:
+ * nothing prevents it. Sets *BREAKS if the library must not be preloaded. */
+static char *warn(const char *program, bool *breaks)
+{
+	char *why = ct_preload_obstacle(program, breaks);
+
+	if (why)
+		fprintf(stderr, "cprof: no profile will be made: %s\n", why);
+	return why;
+}
+
+static int cannot_run(const char *command, int error)
+{
+	fprintf(stderr, "cprof: %s can't be run: %s\n", command, strerror(error));
+	return error == ENOENT ? 127 : 126;
+}
+
+/* ---- after ---- */
+
+static void say_nothing_written(int mode, const char *path, const struct ct_ended *end)
+{
+	char *directory = ct_memory_printf("%.*s", (int)(strrchr(path, '/') - path) + 1, path);
+
+	fprintf(stderr, "cprof: no %s profile was written", ct_mode_options[mode].name);
+	if (WIFSIGNALED(end->status) && WTERMSIG(end->status) == SIGKILL)
+		fprintf(stderr, ": the command was killed (SIGKILL) before its first checkpoint\n");
+	else if (access(directory, W_OK | X_OK))
+		fprintf(stderr, ": %s: %s; -o PATH puts it elsewhere\n", directory,
+			strerror(errno));
+	else
+		fprintf(stderr,
+			": it ended past libc before its first checkpoint, as Go's programs do "
+			"(CPROF_CHECKPOINT=1s then leaves one), or libcprof was not loaded; "
+			"CPROF_VERBOSE=1 tells more\n");
+	free(directory);
+}
+
+static void show_change(struct plan *p, int mode)
+{
+	char *before = ct_run_keep_store(&p->before[mode], p->path[mode], my.keep);
+
+	if (before && my.top)
+		ct_run_show_change(ct_mode_options[mode].name, before, p->path[mode]);
+	free(before);
+}
+
+/* WHY: the text that warn() returned, or NULL. */
+static void show(struct plan *p, const char *why, const struct ct_ended *end)
+{
+	const char **roots = ct_memory_alloc((my.roots.count + 2) * sizeof(*roots));
+	struct ct_run_show how = { p->start, roots, my.top, my.flame, my.open };
+	unsigned written = 0;
+
+	for (unsigned long i = 0; i < my.roots.count; i++)
+		roots[i] = my.roots.items[i];
+	roots[my.roots.count] = CT_DEBUG_ROOT;
+	for (int m = 0; m < CT_MODES; m++) {
+		if (!p->path[m])
+			continue;
+		if (ct_run_show_wrote(&how, p->path[m])) {
+			ct_run_show(&how, ct_mode_options[m].name, p->path[m]);
+			show_change(p, m);
+			written++;
+		} else if (!why) {
+			say_nothing_written(m, p->path[m], end);
+		}
+	}
+	if (why && !written)
+		fprintf(stderr, "cprof: no profile was written: %s\n", why);
+	if (how.flame)
+		ct_run_show_flame(&how);
+	free(roots);
+}
+
+static int run_it(char **argv, double seconds)
+{
+	struct plan plan = { .before = { { -1 }, { -1 }, { -1 }, { -1 } } };
+	char *program = ct_preload_program(argv[0]), *why;
+	char *const nothing[] = { NULL };
+	struct ct_ended end;
+	bool breaks;
+	int error;
+
+	if (!program)
+		return cannot_run(argv[0], errno);
+	if (make_plan(&plan, argv[0], program)) {
+		free(program);
+		return CT_FAILED;
+	}
+	why = warn(program, &breaks);
+	error = ct_run_command(program, argv, breaks ? nothing : plan.settings, seconds, &end);
+	if (error || end.error)
+		return cannot_run(argv[0], error ? -error : end.error);
+	free(program);
+	show(&plan, why, &end);
+	forget(&plan);
+	free(why);
+	return ct_run_command_end_like(&end);
+}
+
+static int run(int argc, char **argv)
+{
+	const struct ct_option *const tables[] = { ct_mode_options_table, options, ct_own_options,
+						   ct_short_name_options, NULL };
+	int first = ct_options_parse(&ct_verb_run, argc, argv, tables);
+	double seconds = 0;
+
+	if (first < 0)
+		return ct_options_status(first);
+	if (first >= argc)
+		return ct_options_wrong(&ct_verb_run, "give a command");
+	if (my.seconds && (seconds = ct_mode_options_seconds(my.seconds)) <= 0)
+		return ct_options_wrong(&ct_verb_run, "-for=%s is no duration", my.seconds);
+	if (my.flame && !ct_flame_is_output(my.flame))
+		return ct_options_wrong(&ct_verb_run, "-flame=%s ends neither in .html nor in .svg",
+					my.flame);
+	if (ct_mode_options_check(&ct_verb_run) || ct_own_table_check())
+		return CT_FAILED;
+	if (my.open && !my.flame)
+		my.flame = ct_run_show_page(argv[first]);
+	if (!ct_mode_options_count())
+		ct_mode_options[CT_CPU].value = "";
+	return run_it(argv + first, seconds);
+}
+
+const struct ct_verb ct_verb_run = {
+	.name = "run",
+	.operands = "[--] COMMAND [ARGUMENT]...",
+	.summary = "Run a command and show where its time and memory went, or where it waited",
+	.details = "Without a mode, it records CPU time. The command keeps its output and input, "
+		   "its signals and its exit status.\n",
+	.stops_at_operand = true,
+	.run = run,
+};

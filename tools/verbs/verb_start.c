@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* cprof start, cprof stop: modes of a running process, turned on and off. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "core/options.h"
+#include "core/out.h"
+#include "verbs/control.h"
+#include "verbs/mode_options.h"
+#include "verbs/verbs.h"
+
+static struct {
+	const char *output, *seconds;
+	bool discard;
+} my;
+
+static const struct ct_option start_options[] = {
+	CT_TEXT("output", "PATH", &my.output,
+		"where the process writes the profile; several modes: PATH with each mode's name "
+		"in it"),
+	CT_TEXT("o", "PATH", &my.output, NULL),
+	CT_TEXT("for", "DUR", &my.seconds, "stop after DUR (30s, 5m)"),
+	CT_TEXT("d", "DUR", &my.seconds, NULL), CT_END
+};
+
+static const struct ct_option stop_options[] = {
+	CT_FLAG("discard", &my.discard, "drop what was recorded; no file is written"), CT_END
+};
+
+/* What the process couldn't do, and what helps. */
+static void say(const char *verb, const char *pid, const char *mode, int err)
+{
+	const char *why = strerror(-err);
+
+	switch (err) {
+	case -EALREADY: why = "it is on; \"cprof ps\" lists the modes"; break;
+	case -ESRCH: why = "it is not on; \"cprof ps\" lists the modes"; break;
+	case -EBUSY: why = "the program starts or stops a profile itself; try again"; break;
+	case -EOPNOTSUPP:
+		why = "the program's own jemalloc reports to it, which only the program can end";
+		break;
+	case -EINVAL: why = "the process has a libcprof that doesn't know this setting"; break;
+	default:
+		fprintf(stderr, "cprof %s: process %s: %s: %s%s\n", verb, pid, mode, why,
+			!strcmp(verb, "start") ? "; -o PATH puts the file elsewhere" : "");
+		return;
+	}
+	fprintf(stderr, "cprof %s: process %s: %s: %s\n", verb, pid, mode, why);
+}
+
+static void say_path(const struct cp_control_message *reply, const char *mode, int pid,
+		     const char *does)
+{
+	char *key = ct_memory_printf("%s.path", mode), *path = ct_control_value(reply, key);
+
+	printf("%s profile of process %d ", mode, pid);
+	if (path) {
+		fputs(does, stdout);
+		ct_out_text(stdout, path);
+	} else {
+		fputs("is not written", stdout);
+	}
+	putchar('\n');
+	free(path);
+	free(key);
+}
+
+/* The path that process PID is told for MODE. Without -o it is in the directory where the process
+ * was started. */
+static char *path_for(int pid, const char *mode)
+{
+	char *path, *escaped;
+
+	if (!my.output)
+		return ct_memory_printf("%%e.%d.%s.pb", pid, mode);
+	path = ct_mode_options_count() > 1 ? ct_mode_options_infix(my.output, mode)
+					   : ct_mode_options_absolute(my.output);
+	escaped = ct_mode_options_escaped(path);
+	free(path);
+	return escaped;
+}
+
+static int ask(const char *verb, const char *pid, const char *mode, struct cp_control_message *m)
+{
+	char *why = ct_control_ask(atoi(pid), m, -1);
+
+	if (why)
+		fprintf(stderr, "cprof %s: %s\n", verb, why);
+	else if (m->result)
+		say(verb, pid, mode, m->result);
+	free(why);
+	return why || m->result ? CT_FAILED : CT_OK;
+}
+
+static int start_mode(const char *pid, const struct ct_mode_option *o, double seconds)
+{
+	struct cp_control_message m;
+	char *path = path_for(atoi(pid), o->name);
+	int status;
+
+	ct_control_request(&m, CP_CONTROL_START);
+	ct_control_line(&m, o->path, path);
+	if (*o->value)
+		ct_control_line(&m, o->setting, o->value);
+	if (seconds > 0)
+		ct_control_nanoseconds(&m, seconds);
+	free(path);
+	status = ask("start", pid, o->name, &m);
+	if (!status)
+		say_path(&m, o->name, atoi(pid), "goes to ");
+	return status;
+}
+
+static bool is_pid(const char *text)
+{
+	return *text && strlen(text) < 10 && !text[strspn(text, "0123456789")] && atoi(text);
+}
+
+static int operands(const struct ct_verb *verb, int argc, char **argv, int first)
+{
+	if (first == argc)
+		return ct_options_wrong(verb, "give a process id; \"cprof ps\" lists them");
+	for (int i = first; i < argc; i++)
+		if (!is_pid(argv[i]))
+			return ct_options_wrong(verb, "\"%s\" is no process id", argv[i]);
+	return CT_OK;
+}
+
+static int run_start(int argc, char **argv)
+{
+	const struct ct_option *const tables[] = { ct_mode_options_table, start_options, NULL };
+	int first = ct_options_parse(&ct_verb_start, argc, argv, tables), status = CT_OK;
+	double seconds = 0;
+
+	if (first < 0)
+		return ct_options_status(first);
+	if (operands(&ct_verb_start, argc, argv, first) || ct_mode_options_check(&ct_verb_start))
+		return CT_FAILED;
+	if (my.output && argc - first > 1)
+		return ct_options_wrong(&ct_verb_start, "-output is for one process");
+	if (my.seconds && (seconds = ct_mode_options_seconds(my.seconds)) <= 0)
+		return ct_options_wrong(&ct_verb_start, "-for=%s is no duration", my.seconds);
+	if (!ct_mode_options_count())
+		ct_mode_options[CT_CPU].value = "";
+	for (int i = first; i < argc; i++)
+		for (int mode = 0; mode < CT_MODES; mode++)
+			if (ct_mode_options[mode].value &&
+			    start_mode(argv[i], &ct_mode_options[mode], seconds))
+				status = CT_FAILED;
+	return status;
+}
+
+static int stop_mode(const char *pid, const char *mode)
+{
+	struct cp_control_message m;
+	int status;
+
+	ct_control_request(&m, CP_CONTROL_STOP);
+	ct_control_line(&m, "mode", mode);
+	if (my.discard)
+		ct_control_line(&m, "discard", "1");
+	status = ask("stop", pid, mode, &m);
+	if (!status && !my.discard)
+		say_path(&m, mode, atoi(pid), "is in ");
+	return status;
+}
+
+/* Stops the modes that are asked for; without any, those that are on. */
+static int stop_process(const char *pid)
+{
+	struct cp_control_message m;
+	int status = CT_OK;
+
+	ct_control_request(&m, CP_CONTROL_STATUS);
+	if (ask("stop", pid, "status", &m))
+		return CT_FAILED;
+	for (int mode = 0; mode < CT_MODES; mode++) {
+		const struct ct_mode_option *o = &ct_mode_options[mode];
+		char *key = ct_memory_printf("%s.since", o->name);
+
+		if ((o->value || (!ct_mode_options_count() && ct_control_number(&m, key))) &&
+		    stop_mode(pid, o->name))
+			status = CT_FAILED;
+		free(key);
+	}
+	return status;
+}
+
+static int run_stop(int argc, char **argv)
+{
+	const struct ct_option *const tables[] = { ct_mode_options_table, stop_options, NULL };
+	int first = ct_options_parse(&ct_verb_stop, argc, argv, tables), status = CT_OK;
+
+	if (first < 0)
+		return ct_options_status(first);
+	if (operands(&ct_verb_stop, argc, argv, first))
+		return CT_FAILED;
+	for (int i = first; i < argc; i++)
+		if (stop_process(argv[i]))
+			status = CT_FAILED;
+	return status;
+}
+
+const struct ct_verb ct_verb_start = {
+	.name = "start",
+	.operands = "PID...",
+	.summary = "Start profiling a running process",
+	.details = "Without a mode, its CPU time. The process was started under libcprof, with a "
+		   "mode on or with\nCPROF_CONTROL=on.\n",
+	.run = run_start,
+};
+
+const struct ct_verb ct_verb_stop = {
+	.name = "stop",
+	.operands = "PID...",
+	.summary = "Stop profiling a running process, and write its profiles",
+	.details = "Without a mode, all that are on. The process goes on.\n",
+	.run = run_stop,
+};

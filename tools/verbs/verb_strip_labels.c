@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* `cprof strip-labels`: removes the labels of a profile, so that equal stacks of different threads
+ * or requests become one, and no private label is passed on.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/combine.h"
+#include "core/cut_middle.h"
+#include "core/load.h"
+#include "core/memory.h"
+#include "core/options.h"
+#include "core/regex.h"
+#include "core/write.h"
+
+static const char *output = "-", *only, *keep;
+static long max_depth;
+
+static const struct ct_option options[] = {
+	CT_TEXT("output", "FILE", &output, "where to write; default: standard output"),
+	CT_TEXT("o", "FILE", &output, NULL),
+	CT_TEXT("only", "REGEX", &only, "only labels whose key matches"),
+	CT_TEXT("keep", "REGEX", &keep, "no labels whose key matches"),
+	CT_INTEGER("max-depth", "N", &max_depth, CT_CUT_HELP),
+	CT_END
+};
+
+static bool goes(const struct ct_profile *p, const struct ct_label *l, struct ct_regex *only_rx,
+		 struct ct_regex *keep_rx)
+{
+	if (keep_rx && ct_regex_match_string(keep_rx, p, l->key))
+		return false;
+	return !only_rx || ct_regex_match_string(only_rx, p, l->key);
+}
+
+static uint32_t stripped(struct ct_profile *p, uint32_t set, struct ct_regex *only_rx,
+			 struct ct_regex *keep_rx)
+{
+	struct ct_label_set from = p->label_sets[set];
+	struct ct_label *left = ct_memory_alloc(from.count * sizeof(*left));
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < from.count; i++) {
+		const struct ct_label *l = &p->labels[from.first + i];
+
+		if (!goes(p, l, only_rx, keep_rx))
+			left[n++] = *l;
+	}
+	set = ct_model_label_set(p, left, n);
+	free(left);
+	return set;
+}
+
+static void strip(struct ct_profile *p, struct ct_regex *only_rx, struct ct_regex *keep_rx)
+{
+	size_t sets = p->label_set_count;
+	uint32_t *to = ct_memory_alloc(sets * sizeof(*to));
+
+	for (uint32_t i = 0; i < sets; i++)
+		to[i] = stripped(p, i, only_rx, keep_rx);
+	for (size_t i = 0; i < p->sample_count; i++)
+		p->samples[i].label_set = to[p->samples[i].label_set];
+	free(to);
+}
+
+static int strip_and_write(struct ct_profile *p)
+{
+	struct ct_regex *only_rx = only ? ct_regex_new("only", only) : NULL;
+	struct ct_regex *keep_rx = keep ? ct_regex_new("keep", keep) : NULL;
+	struct ct_profile *merged = NULL;
+	int status = CT_FAILED;
+
+	if ((!only || only_rx) && (!keep || keep_rx) && ct_cut_middle(p, max_depth)) {
+		strip(p, only_rx, keep_rx);
+		merged = ct_combine(&p, 1);
+	}
+	if (merged && !ct_write_file(merged, output))
+		status = CT_OK;
+	ct_model_free(merged);
+	ct_regex_free(only_rx);
+	ct_regex_free(keep_rx);
+	return status;
+}
+
+static int run(int argc, char **argv)
+{
+	int first = ct_options_parse(&ct_verb_strip_labels, argc, argv,
+				     (const struct ct_option *[]){ options, NULL });
+	struct ct_profile *p;
+	int status;
+
+	if (first < 0)
+		return ct_options_status(first);
+	if (first == argc)
+		return ct_options_wrong(&ct_verb_strip_labels, "a profile is needed");
+	p = ct_load(argv + first, argc - first);
+	if (!p)
+		return CT_FAILED;
+	status = strip_and_write(p);
+	ct_model_free(p);
+	return status;
+}
+
+const struct ct_verb ct_verb_strip_labels = {
+	.name = "strip-labels",
+	.operands = "FILE...",
+	.summary = "Write a profile without labels; stacks that differed only in labels are summed",
+	.details = "",
+	.run = run,
+};

@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* cprof symbolize: adds lines, columns and inlined calls, from the debug information of the modules
+ * that a profile names. libcprof starts it at exit for CPROF_SYMBOLIZE=full.
+ *
+ * Information that the profile already has is kept: a mapping that has lines is left alone, and a
+ * function that the symbol table named keeps that name. The debug information adds the calls that
+ * were inlined into it, and the lines.
+ */
+#include "verbs/verb_symbolize.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/drop_frames.h"
+#include "dwarf/dwarf.h"
+#include "dwarf/dwarf_module.h"
+#include "dwarf/dwarf_symbols.h"
+#include "core/memory.h"
+#include "core/notes.h"
+#include "core/options.h"
+#include "core/read.h"
+#include "verbs/symbolize_functions.h"
+#include "verbs/verbs.h"
+#include "core/write.h"
+
+struct work {
+	struct ct_profile *p;
+	struct ct_functions functions;
+	struct ct_symbolized done;
+	bool *to_do; /* by mapping, before any work was done */
+	struct ct_dwarf_query *queries;
+	size_t query_count, query_room;
+	struct ct_line *lines;
+	size_t line_count, line_room;
+};
+
+static bool is_to_do(const struct ct_profile *p, const struct ct_mapping *m)
+{
+	return *ct_text(p, m->file) == '/' && m->limit > m->start &&
+	       !(m->has_filenames && m->has_lines);
+}
+
+/* A module, in any of the profiles. */
+struct key {
+	const char *file, *build_id;
+};
+
+static struct key key_of(const struct ct_profile *p, const struct ct_mapping *m)
+{
+	return (struct key){ ct_text(p, m->file), ct_text(p, m->build_id) };
+}
+
+static bool is_of(const struct ct_profile *p, const struct ct_mapping *m, const struct key *k)
+{
+	return !strcmp(ct_text(p, m->file), k->file) &&
+	       !strcmp(ct_text(p, m->build_id), k->build_id);
+}
+
+static bool has_line(const struct ct_profile *p, const struct ct_location *l)
+{
+	return l->line_count && p->lines[l->first_line].line;
+}
+
+/* Is NAME only a place, "libfoo.so+0x1234"? */
+static bool is_place(const struct ct_profile *p, const struct ct_function *f)
+{
+	const char *name = ct_text(p, f->name), *plus = strrchr(name, '+');
+
+	return !*name || (plus && plus[1] == '0' && plus[2] == 'x' &&
+			  !plus[3 + strspn(plus + 3, "0123456789abcdef")]);
+}
+
+/* Returns the previous physical function of the location, or NULL. */
+static const struct ct_function *before(const struct ct_profile *p, const struct ct_location *l)
+{
+	uint32_t last = CT_NONE;
+
+	if (l->line_count)
+		last = p->lines[l->first_line + l->line_count - 1].function;
+	return last == CT_NONE ? NULL : &p->functions[last];
+}
+
+/* Returns the name that the library gives to code without a name. */
+static uint32_t place_of(struct ct_profile *p, const struct ct_location *l)
+{
+	const struct ct_mapping *m = &p->mappings[l->mapping];
+	const char *path = ct_text(p, m->file), *slash = strrchr(path, '/');
+	char *text = ct_memory_printf("%s+0x%" PRIx64, slash ? slash + 1 : path,
+				      l->address - m->start + m->offset);
+	uint32_t name = ct_model_string(p, text);
+
+	free(text);
+	return name;
+}
+
+static uint32_t function_of(struct work *w, const struct ct_location *l,
+			    const struct ct_dwarf_frame *frame, bool physical)
+{
+	const struct ct_function *old = physical ? before(w->p, l) : NULL;
+	struct ct_function f = { .start_line = frame->start_line };
+
+	if (old && (!frame->name || !is_place(w->p, old))) {
+		f.name = old->name;
+		f.system_name = old->system_name;
+	} else if (frame->name) {
+		/* A readable name isn't the linker's name, and pprof would shorten it again. */
+		f.system_name = frame->name[strcspn(frame->name, "<({: ")]
+					? 0
+					: ct_model_string(w->p, frame->name);
+		f.name = ct_symbolize_functions_readable(&w->functions, frame->name);
+	} else {
+		f.name = f.system_name = place_of(w->p, l);
+	}
+	f.filename = frame->file ? ct_model_string(w->p, frame->file) : 0;
+	return ct_symbolize_functions_add(&w->functions, &f);
+}
+
+static void set_lines(struct work *w, const struct ct_dwarf_query *q)
+{
+	uint32_t location = (uint32_t)(uintptr_t)q->tag;
+	const struct ct_location *l = &w->p->locations[location];
+	struct ct_mapping *m = &w->p->mappings[l->mapping];
+
+	if (!q->count)
+		return;
+	w->line_count = 0;
+	for (unsigned i = 0; i < q->count; i++) {
+		const struct ct_dwarf_frame *f = &q->frames[i];
+		struct ct_line line = { .function = function_of(w, l, f, i + 1 == q->count),
+					.line = f->line,
+					.column = f->column };
+
+		*CT_PUSH(w->lines, w->line_count, w->line_room) = line;
+		m->has_functions = true;
+		m->has_filenames |= f->file != NULL;
+		m->has_lines |= f->line != 0;
+	}
+	m->has_inlines |= q->count > 1;
+	w->done.lines += q->frames[0].line != 0;
+	ct_model_set_lines(w->p, location, w->lines, w->line_count);
+}
+
+static int by_address(const void *x, const void *y)
+{
+	const struct ct_dwarf_query *a = x, *b = y;
+
+	return (a->address > b->address) - (a->address < b->address);
+}
+
+/* Finds the locations of module K, by their addresses as linked. */
+static void collect(struct work *w, const struct ct_dwarf_module *module, const struct key *k)
+{
+	struct ct_profile *p = w->p;
+	bool *wanted = ct_memory_alloc(p->mapping_count + 1);
+
+	for (size_t i = 0; i < p->mapping_count; i++)
+		wanted[i] = is_to_do(p, &p->mappings[i]) && is_of(p, &p->mappings[i], k);
+	w->query_count = 0;
+	for (size_t i = 0; i < p->location_count; i++) {
+		const struct ct_location *l = &p->locations[i];
+		const struct ct_mapping *m =
+			l->mapping == CT_NONE ? NULL : &p->mappings[l->mapping];
+		struct ct_dwarf_query q = { .tag = (void *)(uintptr_t)i };
+
+		if (!m || !wanted[l->mapping] || has_line(p, l))
+			continue;
+		w->done.locations++;
+		if (module && ct_dwarf_module_linked(module, l->address, m->start, m->limit,
+						     m->offset, &q.address))
+			*CT_PUSH(w->queries, w->query_count, w->query_room) = q;
+	}
+	free(wanted);
+}
+
+static void set_name(struct work *w, uint32_t location, const char *name)
+{
+	const struct ct_location *l = &w->p->locations[location];
+	struct ct_line line = { .line = 0 };
+	struct ct_function f = { .system_name = ct_model_string(w->p, name) };
+
+	/* Lines that the profile already has are kept; only the physical function gets its name. */
+	w->line_count = 0;
+	for (uint32_t i = 0; i < l->line_count; i++)
+		*CT_PUSH(w->lines, w->line_count, w->line_room) = w->p->lines[l->first_line + i];
+	if (!w->line_count)
+		*CT_PUSH(w->lines, w->line_count, w->line_room) = line;
+	else if (before(w->p, l))
+		f.filename = before(w->p, l)->filename;
+	f.name = ct_symbolize_functions_readable(&w->functions, name);
+	w->lines[w->line_count - 1].function = ct_symbolize_functions_add(&w->functions, &f);
+	w->p->mappings[l->mapping].has_functions = true;
+	ct_model_set_lines(w->p, location, w->lines, w->line_count);
+}
+
+/* Adds names from symbol tables for functions that neither the profile nor DWARF names. */
+static void add_names(struct work *w, const struct ct_dwarf_module *module)
+{
+	struct ct_dwarf_symbol_query *q = ct_memory_alloc((w->query_count + 1) * sizeof(*q));
+	size_t n = 0;
+
+	qsort(w->queries, w->query_count, sizeof(*w->queries), by_address);
+	for (size_t i = 0; i < w->query_count; i++) {
+		uint32_t location = (uint32_t)(uintptr_t)w->queries[i].tag;
+		const struct ct_function *f = before(w->p, &w->p->locations[location]);
+
+		if (!f || is_place(w->p, f))
+			q[n++] = (struct ct_dwarf_symbol_query){ w->queries[i].address, location,
+								 NULL };
+	}
+	if (module->debug >= 0)
+		ct_dwarf_symbols_find(module->debug, q, n);
+	if (module->image >= 0)
+		ct_dwarf_symbols_find(module->image, q, n);
+	for (size_t i = 0; i < n; i++) {
+		if (q[i].name)
+			set_name(w, q[i].tag, q[i].name);
+		w->done.names += q[i].name != NULL;
+		free(q[i].name);
+	}
+	free(q);
+}
+
+/* Symbolizes module K in all N profiles at once: its debug information is often compressed, and
+ * unpacking it takes longer than all look-ups of a short program. */
+static void do_module(struct work *w, size_t n, const struct key *k, const char *const *roots)
+{
+	struct ct_dwarf_module module;
+	struct ct_dwarf *d = NULL;
+	bool found = ct_dwarf_module_open(&module, k->file, k->build_id, roots);
+	bool has_dwarf = module.debug >= 0;
+
+	for (; n; n--, w++) {
+		collect(w, found ? &module : NULL, k);
+		if (!w->query_count)
+			continue;
+		if (has_dwarf && !d)
+			has_dwarf = !ct_dwarf_open(&d, module.debug, k->file, roots);
+		if (has_dwarf) {
+			ct_dwarf_find(d, w->queries, w->query_count);
+			for (size_t i = 0; i < w->query_count; i++)
+				set_lines(w, &w->queries[i]);
+		}
+		add_names(w, &module);
+	}
+	if (d)
+		ct_dwarf_close(d);
+	ct_dwarf_module_close(&module);
+}
+
+/* Is mapping M of W[I] the first one of its module, in all profiles up to W[I]? */
+static bool is_first(const struct work *w, size_t i, size_t m)
+{
+	const struct key k = key_of(w[i].p, &w[i].p->mappings[m]);
+
+	for (size_t j = 0; j <= i; j++)
+		for (size_t n = 0; n < (j < i ? w[j].p->mapping_count : m); n++)
+			if (w[j].to_do[n] && is_of(w[j].p, &w[j].p->mappings[n], &k))
+				return false;
+	return true;
+}
+
+static void begin(struct work *w, struct ct_profile *p)
+{
+	*w = (struct work){ .p = p, .functions = { .p = p } };
+	w->to_do = ct_memory_alloc(p->mapping_count + 1);
+	for (size_t i = 0; i < p->mapping_count; i++)
+		w->to_do[i] = is_to_do(p, &p->mappings[i]);
+}
+
+/* Symbolizes the modules of W[I] that no earlier profile has. */
+static void do_modules(struct work *w, size_t i, size_t n, const char *const *roots)
+{
+	for (size_t m = 0; m < w[i].p->mapping_count; m++) {
+		const struct key k = key_of(w[i].p, &w[i].p->mappings[m]);
+
+		if (w[i].to_do[m] && is_first(w, i, m))
+			do_module(w + i, n - i, &k, roots);
+	}
+}
+
+/* pprof takes has_functions for all of a mapping's locations: those without a name get their
+ * place. */
+static void name_the_rest(struct work *w)
+{
+	for (uint32_t i = 0; i < w->p->location_count; i++) {
+		const struct ct_location *l = &w->p->locations[i];
+		struct ct_line line = { .line = 0 };
+		struct ct_function f = { .start_line = 0 };
+
+		if (l->line_count || l->mapping == CT_NONE || !w->to_do[l->mapping] ||
+		    !w->p->mappings[l->mapping].has_functions)
+			continue;
+		f.name = f.system_name = place_of(w->p, l);
+		line.function = ct_symbolize_functions_add(&w->functions, &f);
+		ct_model_set_lines(w->p, i, &line, 1);
+	}
+}
+
+static void finish(struct work *w)
+{
+	name_the_rest(w);
+	ct_symbolize_functions_finish(&w->functions);
+	ct_drop_frames_choose(w->p);
+	ct_model_drop_strings(w->p);
+	free(w->queries);
+	free(w->lines);
+}
+
+void ct_verb_symbolize_profile(struct ct_profile *p, const char *const *roots,
+			       struct ct_symbolized *done)
+{
+	struct work w;
+
+	begin(&w, p);
+	do_modules(&w, 0, 1, roots);
+	finish(&w);
+	free(w.to_do);
+	*done = w.done;
+}
+
+static struct {
+	const char *output;
+	bool in_place;
+	struct ct_list roots;
+} my;
+
+static const struct ct_option options[] = {
+	CT_FLAG("in-place", &my.in_place, "write each result over its FILE, as a whole"),
+	CT_TEXT("output", "FILE", &my.output, "where to write the result"),
+	CT_TEXT("o", "FILE", &my.output, NULL),
+	CT_LIST("debug-dir", "DIR", &my.roots,
+		"look for debug files below DIR before /usr/lib/debug (may be repeated)"),
+	CT_END
+};
+
+static int write_result(struct ct_profile *p, const char *to, const struct ct_symbolized *done)
+{
+	char *comment;
+
+	if (done->lines || done->names) {
+		comment = ct_memory_printf("symbolized: %zu of %zu locations have lines",
+					   done->lines, done->locations);
+		ct_notes_add(p, comment);
+		free(comment);
+	} else if (my.in_place) {
+		return CT_OK; /* as it is */
+	}
+	return ct_write_file(p, to) ? CT_FAILED : CT_OK;
+}
+
+static const char **all_roots(void)
+{
+	const char **roots = ct_memory_alloc((my.roots.count + 2) * sizeof(*roots));
+
+	for (unsigned long i = 0; i < my.roots.count; i++)
+		roots[i] = my.roots.items[i];
+	roots[my.roots.count] = CT_DEBUG_ROOT;
+	return roots;
+}
+
+/* Each file is written as soon as its own modules are done. */
+static int do_files(char **sources, size_t n, const char *const *roots)
+{
+	struct work *w = ct_memory_alloc(n * sizeof(*w));
+	size_t count = 0;
+	int status = CT_OK;
+
+	for (size_t i = 0; i < n; i++) {
+		struct ct_profile *p = ct_read_source(sources[i]);
+
+		if (!p) {
+			status = CT_FAILED;
+			continue;
+		}
+		begin(&w[count], p);
+		sources[count++] = sources[i];
+	}
+	for (size_t i = 0; i < count; i++) {
+		do_modules(w, i, count, roots);
+		finish(&w[i]);
+		if (write_result(w[i].p, my.in_place ? sources[i] : my.output, &w[i].done))
+			status = CT_FAILED;
+	}
+	for (size_t i = 0; i < count; i++) {
+		free(w[i].to_do);
+		ct_model_free(w[i].p);
+	}
+	free(w);
+	return status;
+}
+
+static int run(int argc, char **argv)
+{
+	const struct ct_option *const tables[] = { options, NULL };
+	int first = ct_options_parse(&ct_verb_symbolize, argc, argv, tables), status;
+	const char **roots;
+
+	if (first < 0)
+		return ct_options_status(first);
+	if (my.in_place == (my.output != NULL))
+		return ct_options_wrong(&ct_verb_symbolize, "give -o FILE or --in-place");
+	if (argc == first || (my.output && argc - first != 1))
+		return ct_options_wrong(&ct_verb_symbolize, "give %s",
+					my.output ? "one profile" : "the profiles");
+	roots = all_roots();
+	status = do_files(argv + first, (size_t)(argc - first), roots);
+	free(roots);
+	return status;
+}
+
+const struct ct_verb ct_verb_symbolize = {
+	.name = "symbolize",
+	.operands = "FILE...",
+	.summary = "Add lines and inlined calls from debug information",
+	.details = "Debug information is found in the modules themselves, by build id and by\n"
+		   "debuglink; from servers only if DEBUGINFOD_URLS names some.\n",
+	.run = run,
+};

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* `cprof top`: shows the functions (lines, files, addresses) with the biggest values. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/hints.h"
+#include "core/notes.h"
+#include "core/out.h"
+#include "core/report.h"
+#include "core/short_name.h"
+#include "verbs/own_table.h"
+
+#define OWN_ROWS 10
+/* Columns before a name, and columns after it for "(partial-inline)". */
+#define COLUMNS_BEFORE 46
+#define COLUMNS_AFTER 17
+
+/* Are all calls of the function inlined, or some? */
+static const char *inlining(const struct ct_graph *g, const struct ct_node *n)
+{
+	bool inlined = false, called = false;
+
+	for (uint32_t i = 0; i < n->in_count; i++) {
+		const struct ct_edge *e = &g->edges[g->in_edges[n->first_in + i]];
+
+		inlined = inlined || e->inlined;
+		called = called || !e->inlined;
+	}
+	return !inlined ? "" : called ? "partial-inline" : "inline";
+}
+
+static void print_row(const struct ct_report *r, const struct ct_node *n, const char *name,
+		      int64_t sum)
+{
+	char a[CT_NUMBER_ROOM], b[CT_NUMBER_ROOM], c[CT_NUMBER_ROOM], d[CT_NUMBER_ROOM],
+		e[CT_NUMBER_ROOM];
+	const char *how = inlining(r->graph, n);
+	size_t columns = ct_short_name_columns(),
+	       taken = COLUMNS_BEFORE + (*how ? COLUMNS_AFTER : 0);
+	char *shown = ct_short_name(name, columns > taken ? columns - taken : 0);
+
+	printf("%10s %s %s %10s %s  %s", ct_report_value(r, a, ct_graph_node_flat(n)),
+	       ct_report_share(r, b, ct_graph_node_flat(n)), ct_report_share(r, c, sum),
+	       ct_report_value(r, d, ct_graph_node_cum(n)),
+	       ct_report_share(r, e, ct_graph_node_cum(n)), ct_out_paint(CT_BOLD));
+	ct_out_text(stdout, shown);
+	printf("%s%s%s%s\n", ct_out_paint(CT_PLAIN), *how ? " (" : "", how, *how ? ")" : "");
+	free(shown);
+}
+
+static void print(const struct ct_report *r, const struct ct_own_table *own)
+{
+	const struct ct_graph *g = r->graph;
+	size_t rows =
+		r->trim.node_count && r->trim.node_count < OWN_ROWS ? r->trim.node_count : OWN_ROWS;
+	int64_t sum = 0;
+
+	ct_own_table_print(own, r, rows);
+	ct_report_heading(r);
+	printf("%s%10s %5s%% %5s%% %10s %5s%%%s\n", ct_out_paint(CT_DIM), "flat", "flat", "sum",
+	       "cum", "cum", ct_out_paint(CT_PLAIN));
+	for (size_t i = 0; i < g->kept_count; i++) {
+		const struct ct_node *n = &g->nodes[g->order[i]];
+
+		sum = ct_add(sum, ct_graph_node_flat(n));
+		print_row(r, n, g->names[g->order[i]], sum);
+	}
+}
+
+static void print_json(const struct ct_report *r, const struct ct_own_table *own)
+{
+	const struct ct_graph *g = r->graph;
+	struct ct_json j = ct_json_to(stdout);
+
+	ct_json_open(&j, NULL, '{');
+	ct_report_heading_json(r, &j);
+	ct_own_table_json(own, r, &j);
+	ct_json_open(&j, "rows", '[');
+	for (size_t i = 0; i < g->kept_count; i++) {
+		const struct ct_node *n = &g->nodes[g->order[i]];
+
+		ct_json_open(&j, NULL, '{');
+		ct_json_text(&j, "name", g->names[g->order[i]]);
+		ct_json_integer(&j, "flat", ct_graph_node_flat(n));
+		ct_json_integer(&j, "cum", ct_graph_node_cum(n));
+		ct_json_text(&j, "inlining", inlining(g, n));
+		ct_json_close(&j, '}');
+	}
+	ct_json_close(&j, ']');
+	ct_json_close(&j, '}');
+}
+
+static int run(int argc, char **argv)
+{
+	int first = ct_report_parse(&ct_verb_top, argc, argv, ct_own_options);
+	struct ct_own_table own;
+	struct ct_report r;
+	int status;
+
+	if (first < 0)
+		return ct_options_status(first);
+	if (first == argc)
+		return ct_options_wrong(&ct_verb_top, "a profile is needed");
+	if (ct_report_open(&r, argv + first, argc - first))
+		return CT_FAILED;
+	ct_report_graph(&r, &(struct ct_graph_wish){ 0 });
+	if (ct_own_table_make(&own, &r)) {
+		ct_report_close(&r);
+		return CT_FAILED;
+	}
+	/* Must come before the pager begins, because a pager has no width. */
+	ct_short_name_columns();
+	ct_out_begin();
+	if (ct_report_wants_json())
+		print_json(&r, &own);
+	else
+		print(&r, &own);
+	ct_own_table_release(&own);
+	status = ct_out_end();
+	if (!r.p->sample_count)
+		ct_notes_say(r.p);
+	else if (!ct_report_wants_json())
+		ct_hints_say(r.p, argv[first]);
+	ct_report_close(&r);
+	return status;
+}
+
+const struct ct_verb ct_verb_top = {
+	.name = "top",
+	.operands = "FILE...",
+	.summary = "The functions (files, lines, addresses) with the biggest values",
+	.details =
+		"First your code: cost at the innermost function of the program itself, with what\n"
+		"it calls in libraries (own), and with your functions that it calls (total).\n"
+		"Then all functions. Columns: own value, share, running share, value with "
+		"callees,\n"
+		"share. Several profiles are merged.\n",
+	.run = run,
+};

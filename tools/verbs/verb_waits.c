@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* `cprof waits`: shows where the time of a wall profile goes while nothing runs, by cause and by
+ * function of the program. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "core/numbers.h"
+#include "core/options.h"
+#include "core/out.h"
+#include "core/read.h"
+#include "core/short_name.h"
+#include "verbs/own_stack.h"
+
+/* The number of innermost frames that are searched for a cause. */
+#define CALLED_MAX 24
+#define COLUMNS_BEFORE 22
+
+static struct {
+	const char *own;
+	long rows;
+} my = { .rows = 5 };
+
+static const struct ct_option options[] = {
+	CT_TEXT("own", "REGEX", &my.own, "your code: functions and modules that match"),
+	CT_INTEGER("nodecount", "N", &my.rows, "functions of a cause (5; 0: all)"), CT_END
+};
+
+/* The beginning of a libc function's name, and the reason why threads wait in it. The first match
+ * counts. */
+static const struct {
+	const char *function, *cause;
+} causes[] = {
+	{ "pthread_mutex_", "lock" },
+	{ "__pthread_mutex_", "lock" },
+	{ "___pthread_mutex_", "lock" },
+	{ "__lll_lock_wait", "lock" },
+	{ "pthread_rwlock_", "lock" },
+	{ "__pthread_rwlock_", "lock" },
+	{ "pthread_spin_lock", "lock" },
+	{ "pthread_cond_", "condition" },
+	{ "__pthread_cond_", "condition" },
+	{ "___pthread_cond_", "condition" },
+	{ "sem_", "semaphore" },
+	{ "__new_sem_", "semaphore" },
+	{ "pthread_barrier_", "barrier" },
+	{ "__pthread_barrier_", "barrier" },
+	{ "pthread_join", "thread" },
+	{ "__pthread_clockjoin", "thread" },
+	{ "__pthread_join", "thread" },
+	{ "nanosleep", "sleep" },
+	{ "__nanosleep", "sleep" },
+	{ "clock_nanosleep", "sleep" },
+	{ "__clock_nanosleep", "sleep" },
+	{ "usleep", "sleep" },
+	{ "poll", "poll" },
+	{ "__poll", "poll" },
+	{ "ppoll", "poll" },
+	{ "select", "poll" },
+	{ "__select", "poll" },
+	{ "pselect", "poll" },
+	{ "epoll_wait", "poll" },
+	{ "epoll_pwait", "poll" },
+	{ "recv", "network" },
+	{ "__libc_recv", "network" },
+	{ "__recv", "network" },
+	{ "send", "network" },
+	{ "__libc_send", "network" },
+	{ "__send", "network" },
+	{ "accept", "network" },
+	{ "__libc_accept", "network" },
+	{ "connect", "network" },
+	{ "__libc_connect", "network" },
+	{ "fsync", "disk" },
+	{ "fdatasync", "disk" },
+	{ "__GI_fsync", "disk" },
+	{ "open", "disk" },
+	{ "__open", "disk" },
+	{ "__libc_open", "disk" },
+	{ "pread", "disk" },
+	{ "__libc_pread", "disk" },
+	{ "pwrite", "disk" },
+	{ "__libc_pwrite", "disk" },
+	{ "read", "read" },
+	{ "__read", "read" },
+	{ "__libc_read", "read" },
+	{ "__GI___libc_read", "read" },
+	{ "write", "write" },
+	{ "__write", "write" },
+	{ "__libc_write", "write" },
+	{ "__GI___libc_write", "write" },
+	{ "wait4", "child" },
+	{ "__wait4", "child" },
+	{ "__GI___wait4", "child" },
+	{ "waitpid", "child" },
+	{ "__waitpid", "child" },
+	{ "waitid", "child" },
+	{ "sigwait", "signal" },
+	{ "__sigtimedwait", "signal" },
+	{ "__GI___sigtimedwait", "signal" },
+	{ "pause", "signal" },
+	{ "sigsuspend", "signal" },
+	{ "futex_wait", "futex" },
+	{ "__futex_abstimed_wait", "futex" },
+	{ "syscall", "system call" },
+};
+
+#define CAUSES (sizeof(causes) / sizeof(*causes))
+
+/* A wait for a futex happens inside a function that tells more. */
+static const char *cause_of(const char *const *names, size_t n)
+{
+	const char *found = NULL;
+
+	for (size_t i = 0; i < n; i++) {
+		for (size_t k = 0; k < CAUSES; k++) {
+			if (strncmp(names[i], causes[k].function, strlen(causes[k].function)) != 0)
+				continue;
+			found = causes[k].cause;
+			if (strcmp(found, "futex") != 0)
+				return found;
+			break;
+		}
+	}
+	return found ? found : "other";
+}
+
+struct waits {
+	const struct ct_profile *p;
+	size_t type;
+	struct ct_sums causes, functions; /* names in FUNCTIONS are "cause\tfunction" */
+	int64_t waiting, running;
+};
+
+static void add_to(struct ct_sums *s, const char *name, int64_t value)
+{
+	struct ct_sum *sum = ct_own_stack_sum(s, name);
+
+	sum->value = ct_add(sum->value, value);
+}
+
+static void add(struct waits *w, struct ct_own *o, size_t sample)
+{
+	const char *state = ct_own_stack_label(w->p, sample, "state"), *cause, *names[CALLED_MAX];
+	int64_t value = ct_values(w->p, sample)[w->type];
+	char *both;
+
+	if (!state || strcmp(state, "waiting") != 0) {
+		w->running = ct_add(w->running, value);
+		return;
+	}
+	w->waiting = ct_add(w->waiting, value);
+	cause = cause_of(names, ct_own_stack_called(o, w->p, sample, names, CALLED_MAX));
+	add_to(&w->causes, cause, value);
+	both = ct_memory_printf("%s\t%s", cause, ct_own_stack_function(o, w->p, sample));
+	add_to(&w->functions, both, value);
+	free(both);
+}
+
+static void put_row(const struct waits *w, int64_t value, const char *indent, const char *name)
+{
+	size_t columns = ct_short_name_columns();
+	char number[CT_NUMBER_ROOM], share[CT_NUMBER_ROOM];
+	char *shown = ct_short_name(name, columns > COLUMNS_BEFORE ? columns - COLUMNS_BEFORE : 0);
+
+	printf("%10s %s  %s",
+	       ct_numbers_format(number, value, ct_text(w->p, w->p->types[w->type].unit), "auto"),
+	       ct_numbers_percent(share, value, ct_add(w->waiting, w->running)), indent);
+	ct_out_text(stdout, shown);
+	putchar('\n');
+	free(shown);
+}
+
+static bool is_of(const struct ct_sum *function, const char *cause)
+{
+	size_t n = strlen(cause);
+
+	return !strncmp(function->name, cause, n) && function->name[n] == '\t';
+}
+
+static void print_cause(const struct waits *w, const struct ct_sum *cause)
+{
+	long shown = 0, more = 0;
+
+	fputs(ct_out_paint(CT_BOLD), stdout);
+	put_row(w, cause->value, "", cause->name);
+	fputs(ct_out_paint(CT_PLAIN), stdout);
+	for (size_t i = 0; i < w->functions.count; i++) {
+		const struct ct_sum *f = &w->functions.list[i];
+
+		if (!is_of(f, cause->name))
+			continue;
+		if (my.rows && shown == my.rows) {
+			more++;
+			continue;
+		}
+		put_row(w, f->value, "  ", f->name + strlen(cause->name) + 1);
+		shown++;
+	}
+	if (more)
+		printf("%20s%ld more\n", "", more);
+}
+
+static void print(const struct waits *w)
+{
+	const char *unit = ct_text(w->p, w->p->types[w->type].unit);
+	char waiting[CT_NUMBER_ROOM], all[CT_NUMBER_ROOM], share[CT_NUMBER_ROOM];
+	int64_t total = ct_add(w->waiting, w->running);
+	const char *percent = ct_numbers_percent(share, w->waiting, total);
+
+	printf("Threads waited %s, %s of their %s, by cause and own function:\n",
+	       ct_numbers_format(waiting, w->waiting, unit, "auto"), percent + strspn(percent, " "),
+	       ct_numbers_format(all, total, unit, "auto"));
+	for (size_t i = 0; i < w->causes.count; i++)
+		print_cause(w, &w->causes.list[i]);
+	put_row(w, w->running, "", "(running)");
+}
+
+static int wrong_file(const char *file)
+{
+	fprintf(stderr,
+		"cprof waits: %s is no wall profile; \"cprof run --wall -- COMMAND\" makes one\n",
+		file);
+	return CT_FAILED;
+}
+
+static int show(const struct ct_profile *p, const char *file)
+{
+	struct waits w = { .p = p, .type = ct_model_default_type(p) };
+	struct ct_own *o;
+	int status;
+
+	if (!p->type_count || strcmp(ct_text(p, p->types[w.type].type), "wall") != 0)
+		return wrong_file(file);
+	o = ct_own_new(p, my.own);
+	if (!o)
+		return CT_FAILED;
+	for (size_t i = 0; i < p->sample_count; i++)
+		add(&w, o, i);
+	ct_own_stack_sort(&w.causes);
+	ct_own_stack_sort(&w.functions);
+	ct_short_name_columns();
+	ct_out_begin();
+	print(&w);
+	status = ct_out_end();
+	ct_own_stack_release(&w.causes);
+	ct_own_stack_release(&w.functions);
+	ct_own_free(o);
+	return status;
+}
+
+static int run(int argc, char **argv)
+{
+	const struct ct_option *const tables[] = { options, ct_short_name_options, NULL };
+	int first = ct_options_parse(&ct_verb_waits, argc, argv, tables), status;
+	struct ct_profile *p;
+
+	if (first < 0)
+		return ct_options_status(first);
+	if (argc - first != 1)
+		return ct_options_wrong(&ct_verb_waits, "one wall profile is needed, not %d",
+					argc - first);
+	p = ct_read_source(argv[first]);
+	if (!p)
+		return CT_FAILED;
+	status = show(p, argv[first]);
+	ct_model_free(p);
+	return status;
+}
+
+const struct ct_verb ct_verb_waits = {
+	.name = "waits",
+	.operands = "FILE",
+	.summary = "Where the time goes while nothing runs: locks, sleep, disk, network",
+	.details = "FILE is a wall profile. The function of libc that a thread waits in tells the "
+		   "cause:\n"
+		   "\"read\" and \"write\" may be of files, pipes or sockets. \"other\" is all "
+		   "other time.\n",
+	.run = run,
+};
