@@ -5,6 +5,7 @@ include tools/dwarf/local.mk
 include tools/flame/local.mk
 include tools/convert/local.mk
 include tools/diff/local.mk
+include tools/control/local.mk
 include tools/verbs/local.mk
 # Names must come out as the library writes them.
 TOOL_SOURCES += \

@@ -202,10 +202,13 @@ static int dump(int fd)
 	int m = mode_of(CP_MODES);
 	struct cp_memory_sink memory;
 	struct cp_window_call call = { .sink = &memory.sink };
+	uint64_t length = number_of("for_ns");
 
-	if (m < 0 || !is_in_memory(fd))
+	if (m < 0 || !is_in_memory(fd) || length > FOR_MAX_NS)
 		return -EINVAL;
 	call.mode = (enum cprof_mode)m;
+	if (length)
+		call.until = cp_sys_clock_ns(CLOCK_MONOTONIC) + length;
 	cp_sink_memory_open(&memory);
 	cp_collect_run(cp_window_dump, &call);
 	if (!call.result)

@@ -389,12 +389,22 @@ void cp_window_asked(void *arg)
 	cp_own_time_work_end();
 }
 
+/* If MODE is on for a time, that time ends at UNTIL at the earliest. */
+static void extend(enum cprof_mode mode, uint64_t until)
+{
+	uint64_t now = cp_session.until[mode];
+
+	if (now && now < until)
+		cp_session.until[mode] = until;
+}
+
 static int dump_one(const struct cp_window_call *c)
 {
 	struct cp_run *r = &cp_session.runs[c->mode];
 
 	if (!r->running)
 		return -ESRCH;
+	extend(r->ops->parent, c->until);
 	if (c->as_text)
 		return r->ops->text ? r->ops->text(r, c->sink) : -EINVAL;
 	return c->path ? cp_dump_to_path(r, &cp_session.config, c->path)

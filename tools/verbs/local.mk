@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 TOOL_SOURCES += \
 	%D%/browser.c \
-	%D%/control.c \
-	%D%/control_space.c \
 	%D%/verb_dump.c \
 	%D%/dump_process.c \
 	%D%/verb_info.c \

@@ -11,12 +11,7 @@
 #include "core/memory.h"
 #include "verbs/run_show.h"
 
-struct ct_mode_option ct_mode_options[CT_MODES] = {
-	{ "cpu", "CPUPROFILE", "CPUPROFILE_FREQUENCY", NULL },
-	{ "wall", "WALLPROFILE", "WALLPROFILE_FREQUENCY", NULL },
-	{ "heap", "HEAPPROFILE", "CPROF_HEAP_INTERVAL", NULL },
-	{ "lock", "LOCKPROFILE", "CPROF_LOCK_THRESHOLD", NULL },
-};
+struct ct_mode_option ct_mode_options[CT_MODES];
 
 const struct ct_option ct_mode_options_table[] = {
 	CT_MAYBE("cpu", "HZ", &ct_mode_options[CT_CPU].value,

@@ -5,15 +5,14 @@
 #ifndef CT_MODE_OPTIONS_H
 #define CT_MODE_OPTIONS_H
 
+#include "control/control_modes.h"
 #include "core/options.h"
 
-enum { CT_CPU, CT_WALL, CT_HEAP, CT_LOCK, CT_MODES };
-
 struct ct_mode_option {
-	const char *name, *path, *setting; /* "cpu"; the variables of its file and of its setting */
 	const char *value; /* NULL: the mode isn't asked for; "": with its default setting */
 };
 
+/* One for each of ct_control_modes. */
 extern struct ct_mode_option ct_mode_options[CT_MODES];
 /* For ct_options_parse. */
 extern const struct ct_option ct_mode_options_table[];

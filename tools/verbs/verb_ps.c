@@ -9,7 +9,7 @@
 #include "core/memory.h"
 #include "core/options.h"
 #include "core/out.h"
-#include "verbs/control.h"
+#include "control/control.h"
 #include "verbs/verbs.h"
 
 static const char *const modes[] = { "cpu", "wall", "heap", "lock" };

@@ -1,32 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cprof record: a window of a running process, and the top of it.
  *
- * A mode that is off is started for the window, without a file of its own. A mode that is on stays
- * as it is: its profile at the begin of the window is subtracted from the one at the end.
+ * A mode that is off is on for the window only; a mode that is on stays as it is
+ * (control/window.h).
  */
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "core/combine.h"
+#include "control/window.h"
 #include "core/memory.h"
 #include "core/options.h"
-#include "core/read.h"
 #include "core/short_name.h"
 #include "core/write.h"
-#include "verbs/control.h"
 #include "verbs/mode_options.h"
 #include "verbs/own_table.h"
 #include "verbs/run_show.h"
 #include "verbs/verb_symbolize.h"
 #include "verbs/verbs.h"
 
-/* Should we be killed, the mode ends by itself so long after the window. */
+/* If cprof is killed, the mode ends by itself so long after the window. */
 #define GRACE_SECONDS 30
 
 static struct {
@@ -47,10 +43,9 @@ static const struct ct_option options[] = {
 };
 
 struct window {
-	const struct ct_mode_option *mode;
-	bool started;		   /* for this window */
-	struct ct_profile *before; /* of a mode that was on */
-	char *path;		   /* NULL: the mode couldn't be recorded */
+	int mode; /* CT_CPU ... */
+	struct ct_window *window;
+	char *path; /* NULL: the mode couldn't be recorded */
 };
 
 static volatile sig_atomic_t interrupted;
@@ -61,125 +56,36 @@ static void interrupt(int sig)
 	interrupted = 1;
 }
 
-static int failed(int pid, const char *mode, int err)
+/* Says WHY, and frees it. */
+static int say(char *why)
 {
-	fprintf(stderr, "cprof record: process %d: %s: %s\n", pid, mode,
-		err == -ESRCH	? "the mode ended meanwhile"
-		: err == -EBUSY ? "the program starts or stops a profile itself; try again"
-				: strerror(-err));
-	return CT_FAILED;
-}
-
-/* Asks, and says why there is no reply. Returns 0, -EIO without a reply, or the reply's error. */
-static int ask(int pid, struct cp_control_message *m, int fd)
-{
-	char *why = ct_control_ask(pid, m, fd);
-
-	if (!why)
-		return m->result;
 	fprintf(stderr, "cprof record: %s\n", why);
 	free(why);
-	return -EIO;
-}
-
-/* The profile of MODE up to now, or NULL with *ERR, which is -EIO if it was said. */
-static struct ct_profile *get(int pid, const char *mode, int *err)
-{
-	struct cp_control_message m;
-	struct ct_profile *p = NULL;
-	int fd = memfd_create("cprof", MFD_CLOEXEC);
-	char *path;
-
-	ct_control_request(&m, CP_CONTROL_DUMP);
-	ct_control_line(&m, "mode", mode);
-	*err = fd < 0 ? -errno : ask(pid, &m, fd);
-	if (!*err) {
-		path = ct_memory_printf("/proc/self/fd/%d", fd);
-		p = ct_read_source(path);
-		*err = p ? 0 : -EIO;
-		free(path);
-	}
-	if (fd >= 0)
-		close(fd);
-	return p;
+	return CT_FAILED;
 }
 
 static int begin(struct window *w, int pid, double seconds)
 {
-	struct cp_control_message m;
-	int err;
-
-	ct_control_request(&m, CP_CONTROL_START);
-	ct_control_line(&m, w->mode->path, "/dev/null");
-	ct_control_line(&m, "nofile", "1");
-	if (*w->mode->value)
-		ct_control_line(&m, w->mode->setting, w->mode->value);
-	ct_control_nanoseconds(&m, seconds + GRACE_SECONDS);
-	err = ask(pid, &m, -1);
-	w->started = !err;
-	if (err == -EALREADY) {
-		w->before = get(pid, w->mode->name, &err);
-		if (w->before && *w->mode->value)
-			fprintf(stderr,
-				"cprof record: %s is on already, and keeps its own setting\n",
-				w->mode->name);
-	}
-	if (!err || err == -EIO)
-		return err ? CT_FAILED : CT_OK;
-	return failed(pid, w->mode->name, err);
-}
-
-/* P without what was there BEFORE. Frees both. */
-static struct ct_profile *since(struct ct_profile *p, struct ct_profile *before, double seconds)
-{
-	double *ratios = ct_memory_alloc(before->type_count * sizeof(*ratios));
-	struct ct_profile *both[2] = { p, before }, *window;
-	int64_t began = p->time_nanos + p->duration_nanos - (int64_t)(seconds * 1e9);
-
-	for (size_t i = 0; i < before->type_count; i++)
-		ratios[i] = -1;
-	ct_combine_header_scale(before, ratios);
-	before->comment_count = 0;
-	window = ct_combine(both, 2);
-	if (window) {
-		window->time_nanos = began;
-		window->duration_nanos = (int64_t)(seconds * 1e9);
-		ct_model_add_comment(
-			window,
-			ct_model_string(window,
-					"# note: the mode was on before; the samples are those "
-					"of the window, the lines above tell of all its "
-					"time"));
-	}
-	ct_model_free(p);
-	ct_model_free(before);
-	free(ratios);
-	return window;
-}
-
-static void stop(const struct window *w, int pid)
-{
-	struct cp_control_message m;
+	const char *name = ct_control_modes[w->mode].name,
+		   *setting = ct_mode_options[w->mode].value;
+	struct ct_window_how how = { name, setting, seconds + GRACE_SECONDS };
 	char *why;
 
-	ct_control_request(&m, CP_CONTROL_STOP);
-	ct_control_line(&m, "mode", w->mode->name);
-	ct_control_line(&m, "discard", "1");
-	why = ct_control_ask(pid, &m, -1);
-	free(why);
+	if (ct_window_open(&w->window, pid, &how, &why))
+		return say(why);
+	if (ct_window_was_on(w->window) && *setting)
+		fprintf(stderr, "cprof record: %s is on already, and keeps its own setting\n",
+			name);
+	return CT_OK;
 }
 
 /* The holders of locks go to a file beside the waits'. */
-static void keep_holders(int pid, const char *path)
+static void keep_holders(const struct ct_window_taken *taken, const char *path)
 {
-	int err;
-	struct ct_profile *p = get(pid, "holders", &err);
-	char *beside = p ? ct_mode_options_infix(path, "holders") : NULL;
+	char *beside = ct_mode_options_infix(path, taken->companion_name);
 
-	if (p && p->sample_count)
-		ct_write_file(p, beside);
+	ct_write_file(taken->companion, beside);
 	free(beside);
-	ct_model_free(p);
 }
 
 static char *path_of(const struct window *w, int pid)
@@ -189,32 +95,31 @@ static char *path_of(const struct window *w, int pid)
 	if (my.output && ct_mode_options_count() == 1)
 		return ct_mode_options_absolute(my.output);
 	given = my.output ? ct_memory_strdup(my.output) : ct_memory_printf("%d.pb", pid);
-	path = ct_mode_options_infix(given, w->mode->name);
+	path = ct_mode_options_infix(given, ct_control_modes[w->mode].name);
 	free(given);
 	return path;
 }
 
-static int end(struct window *w, int pid, double seconds)
+static int end(struct window *w, int pid)
 {
-	int err;
-	struct ct_profile *p = get(pid, w->mode->name, &err);
+	struct ct_window_taken taken;
+	char *why;
+	enum ct_window_result result = ct_window_take(w->window, &taken, &why);
+	int status = result == CT_WINDOW_OK ? CT_OK : say(why);
 
-	w->path = p ? path_of(w, pid) : NULL;
-	if (p && w->started && !strcmp(w->mode->name, "lock"))
-		keep_holders(pid, w->path);
-	if (w->started)
-		stop(w, pid);
-	if (p && w->before)
-		p = since(p, w->before, seconds);
-	if (!p)
-		return err == -EIO || !err ? CT_FAILED : failed(pid, w->mode->name, err);
-	err = ct_write_file(p, w->path);
-	ct_model_free(p);
-	if (err) {
+	ct_window_close(w->window);
+	if (!taken.profile)
+		return CT_FAILED;
+	w->path = path_of(w, pid);
+	if (ct_write_file(taken.profile, w->path)) {
 		free(w->path);
 		w->path = NULL;
+		status = CT_FAILED;
+	} else if (taken.companion && w->mode == CT_LOCK) {
+		keep_holders(&taken, w->path);
 	}
-	return err ? CT_FAILED : CT_OK;
+	ct_window_taken_release(&taken);
+	return status;
 }
 
 static double now(void)
@@ -225,8 +130,7 @@ static double now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* Waits for the end of the window. Returns how long that was. */
-static double wait_for_end(double seconds)
+static void wait_for_end(double seconds)
 {
 	const struct timespec tick = { .tv_nsec = 100000000 };
 	double began = now(), passed;
@@ -242,7 +146,6 @@ static double wait_for_end(double seconds)
 	}
 	if (shown)
 		fputs("\r\033[K", stderr);
-	return passed;
 }
 
 static void show(const struct window *w, struct timespec start)
@@ -253,7 +156,7 @@ static void show(const struct window *w, struct timespec start)
 	for (unsigned long i = 0; i < my.roots.count; i++)
 		roots[i] = my.roots.items[i];
 	roots[my.roots.count] = CT_DEBUG_ROOT;
-	ct_run_show(&how, w->mode->name, w->path);
+	ct_run_show(&how, ct_control_modes[w->mode].name, w->path);
 	free(roots);
 }
 
@@ -265,7 +168,7 @@ static int record(int pid, double seconds)
 	int status = CT_OK;
 
 	for (int m = 0; m < CT_MODES; m++) {
-		windows[count].mode = &ct_mode_options[m];
+		windows[count].mode = m;
 		if (!ct_mode_options[m].value)
 			continue;
 		if (begin(&windows[count], pid, seconds))
@@ -279,10 +182,10 @@ static int record(int pid, double seconds)
 		seconds);
 	signal(SIGINT, interrupt);
 	signal(SIGTERM, interrupt);
-	seconds = wait_for_end(seconds);
+	wait_for_end(seconds);
 	start = ct_run_show_start();
 	for (unsigned i = 0; i < count; i++)
-		if (end(&windows[i], pid, seconds))
+		if (end(&windows[i], pid))
 			status = CT_FAILED;
 	for (unsigned i = 0; i < count; i++)
 		if (windows[i].path)

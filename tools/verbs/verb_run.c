@@ -61,7 +61,7 @@ static char *path_of(int mode, const char *command, unsigned count)
 		return ct_mode_options_absolute(my.output);
 	given = my.output ? ct_memory_strdup(my.output)
 			  : ct_memory_printf("%s.pb", slash ? slash + 1 : command);
-	path = ct_mode_options_infix(given, ct_mode_options[mode].name);
+	path = ct_mode_options_infix(given, ct_control_modes[mode].name);
 	free(given);
 	return path;
 }
@@ -104,10 +104,10 @@ static int make_plan(struct plan *p, const char *command, const char *program)
 		p->path[m] = path_of(m, command, count);
 		ct_run_keep_open(&p->before[m], p->path[m]);
 		path = ct_mode_options_escaped(p->path[m]);
-		add(p, ct_memory_printf("%s=%s", ct_mode_options[m].path, path));
+		add(p, ct_memory_printf("%s=%s", ct_control_modes[m].path, path));
 		free(path);
 		if (*ct_mode_options[m].value)
-			add(p, ct_memory_printf("%s=%s", ct_mode_options[m].setting,
+			add(p, ct_memory_printf("%s=%s", ct_control_modes[m].setting,
 						ct_mode_options[m].value));
 	}
 	add(p, ct_memory_printf("LD_PRELOAD=%s%s%s", library, before && *before ? ":" : "",
@@ -156,7 +156,7 @@ static void say_nothing_written(int mode, const char *path, const struct ct_ende
 {
 	char *directory = ct_memory_printf("%.*s", (int)(strrchr(path, '/') - path) + 1, path);
 
-	fprintf(stderr, "cprof: no %s profile was written", ct_mode_options[mode].name);
+	fprintf(stderr, "cprof: no %s profile was written", ct_control_modes[mode].name);
 	if (WIFSIGNALED(end->status) && WTERMSIG(end->status) == SIGKILL)
 		fprintf(stderr, ": the command was killed (SIGKILL) before its first checkpoint\n");
 	else if (access(directory, W_OK | X_OK))
@@ -175,7 +175,7 @@ static void show_change(struct plan *p, int mode)
 	char *before = ct_run_keep_store(&p->before[mode], p->path[mode], my.keep);
 
 	if (before && my.top)
-		ct_run_show_change(ct_mode_options[mode].name, before, p->path[mode]);
+		ct_run_show_change(ct_control_modes[mode].name, before, p->path[mode]);
 	free(before);
 }
 
@@ -193,7 +193,7 @@ static void show(struct plan *p, const char *why, const struct ct_ended *end)
 		if (!p->path[m])
 			continue;
 		if (ct_run_show_wrote(&how, p->path[m])) {
-			ct_run_show(&how, ct_mode_options[m].name, p->path[m]);
+			ct_run_show(&how, ct_control_modes[m].name, p->path[m]);
 			show_change(p, m);
 			written++;
 		} else if (!why) {

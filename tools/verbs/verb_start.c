@@ -8,7 +8,7 @@
 #include "core/memory.h"
 #include "core/options.h"
 #include "core/out.h"
-#include "verbs/control.h"
+#include "control/control.h"
 #include "verbs/mode_options.h"
 #include "verbs/verbs.h"
 
@@ -95,16 +95,18 @@ static int ask(const char *verb, const char *pid, const char *mode, struct cp_co
 	return why || m->result ? CT_FAILED : CT_OK;
 }
 
-static int start_mode(const char *pid, const struct ct_mode_option *o, double seconds)
+static int start_mode(const char *pid, int mode, double seconds)
 {
+	const struct ct_control_mode *o = &ct_control_modes[mode];
+	const char *setting = ct_mode_options[mode].value;
 	struct cp_control_message m;
 	char *path = path_for(atoi(pid), o->name);
 	int status;
 
 	ct_control_request(&m, CP_CONTROL_START);
 	ct_control_line(&m, o->path, path);
-	if (*o->value)
-		ct_control_line(&m, o->setting, o->value);
+	if (*setting)
+		ct_control_line(&m, o->setting, setting);
 	if (seconds > 0)
 		ct_control_nanoseconds(&m, seconds);
 	free(path);
@@ -147,8 +149,7 @@ static int run_start(int argc, char **argv)
 		ct_mode_options[CT_CPU].value = "";
 	for (int i = first; i < argc; i++)
 		for (int mode = 0; mode < CT_MODES; mode++)
-			if (ct_mode_options[mode].value &&
-			    start_mode(argv[i], &ct_mode_options[mode], seconds))
+			if (ct_mode_options[mode].value && start_mode(argv[i], mode, seconds))
 				status = CT_FAILED;
 	return status;
 }
@@ -178,11 +179,12 @@ static int stop_process(const char *pid)
 	if (ask("stop", pid, "status", &m))
 		return CT_FAILED;
 	for (int mode = 0; mode < CT_MODES; mode++) {
-		const struct ct_mode_option *o = &ct_mode_options[mode];
-		char *key = ct_memory_printf("%s.since", o->name);
+		const char *name = ct_control_modes[mode].name;
+		char *key = ct_memory_printf("%s.since", name);
 
-		if ((o->value || (!ct_mode_options_count() && ct_control_number(&m, key))) &&
-		    stop_mode(pid, o->name))
+		if ((ct_mode_options[mode].value ||
+		     (!ct_mode_options_count() && ct_control_number(&m, key))) &&
+		    stop_mode(pid, name))
 			status = CT_FAILED;
 		free(key);
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Asks profiled processes over their control sockets; see control.h. */
-#include "verbs/control.h"
+#include "control/control.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "core/memory.h"
-#include "verbs/control_space.h"
+#include "control/control_space.h"
 
 /* A process may be writing a large profile, or be stopped. */
 #define PATIENCE_MS 10000

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Abstract sockets of network namespaces; see control_space.h. */
-#include "verbs/control_space.h"
+#include "control/control_space.h"
 
 #include <dirent.h>
 #include <errno.h>

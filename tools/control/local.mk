@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: BSD-3-Clause
+TOOL_SOURCES += \
+	%D%/control.c \
+	%D%/control_modes.c \
+	%D%/control_space.c \
+	%D%/window.c

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Windows of a running process: what happened in one mode since it was last asked for. For `cprof
+ * record`, serve and push.
+ *
+ *     struct ct_window *w;
+ *     struct ct_window_taken t;
+ *     char *why;
+ *
+ *     if (ct_window_open(&w, pid, &(struct ct_window_how){ .mode = "cpu", .lease = 60 }, &why))
+ *         ... say WHY
+ *     ... later, and as often as wanted:
+ *     switch (ct_window_take(w, &t, &why)) ...
+ *     ct_window_taken_release(&t);
+ *     ...
+ *     ct_window_close(w);
+ *
+ * A mode that is off is turned on for the window, without a file of its own, and off again at the
+ * close. A mode that is on goes on as it is. Not thread-safe: a window is for one thread at a time;
+ * several threads may have a window each.
+ */
+#ifndef CT_WINDOW_H
+#define CT_WINDOW_H
+
+#include <stdbool.h>
+
+#include "core/model.h"
+
+struct ct_window;
+
+struct ct_window_how {
+	const char *mode;    /* "cpu", "wall", "heap", "lock" */
+	const char *setting; /* its rate, interval or threshold; NULL or "": the default. A mode
+				that is on keeps its own */
+	double lease;	     /* seconds, above 0: a mode that was turned on for this window ends by
+				itself so long after the last take, if this program is killed. So it
+				is longer than the time between two takes */
+};
+
+/* What happened since the last take, or since the open. The profiles' time_nanos and duration_nanos
+ * are those of the window. Both are symbolized as the process can: functions, without lines.
+ *
+ * heap: alloc_* are the window's, inuse_* what is in use now. Memory from before the mode was
+ * turned on is never known. */
+struct ct_window_taken {
+	struct ct_profile *profile;   /* NULL: none; see the results */
+	struct ct_profile *companion; /* NULL: the mode has none, or nothing is in it */
+	const char *companion_name;   /* "peak": of all the time that the mode is on; "holders": the
+					 window's */
+};
+
+enum ct_window_result {
+	CT_WINDOW_OK,
+	/* The process is gone. If it wrote the mode's own file at its end, the profile is the
+	 * last window; otherwise there is none. */
+	CT_WINDOW_ENDED,
+	/* The process lives, but the mode was turned off meanwhile. No profile. */
+	CT_WINDOW_STOPPED,
+	/* This time there is no answer, for the reason in *WHY; the next take may succeed, and has
+	 * what this one would have had. No profile. */
+	CT_WINDOW_FAILED,
+};
+
+/* Returns 0; or -1 with *WHY, a message for the user that says what to do, which the caller frees.
+ */
+int ct_window_open(struct ct_window **w, int pid, const struct ct_window_how *how, char **why);
+/* *WHY is set, and to be freed, with every result but CT_WINDOW_OK. Waits for the process for ten
+ * seconds at most. */
+enum ct_window_result ct_window_take(struct ct_window *w, struct ct_window_taken *to, char **why);
+void ct_window_taken_release(struct ct_window_taken *t);
+/* Turns the mode off, if the window has turned it on. NULL is fine. */
+void ct_window_close(struct ct_window *w);
+
+/* Returns whether the mode was on before the window was opened. */
+bool ct_window_was_on(const struct ct_window *w);
+
+#endif
