@@ -291,6 +291,8 @@ int cp_aggregate_add(struct cp_aggregate *a, const struct cp_record *record, uin
 	s = cp_aggregate_row_at(a, row);
 	s->values[0] += record->count;
 	s->values[1] += record->weight;
+	if (record->longest > s->values[CP_VALUE_LONGEST])
+		s->values[CP_VALUE_LONGEST] = record->longest;
 	a->records++;
 	a->weight += record->weight;
 	return 0;

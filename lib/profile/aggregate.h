@@ -38,6 +38,9 @@ struct cp_location {
 };
 
 #define CP_VALUES 4 /* the most values per row; a row has one per sample type of the mode */
+/* The value that is no sum, but the longest event of the records that keep it. A mode whose records
+ * do has fewer sample types than CP_VALUES. */
+#define CP_VALUE_LONGEST (CP_VALUES - 1)
 #define CP_NO_THREAD CP_INDEX_NONE
 
 struct cp_stack {

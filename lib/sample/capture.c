@@ -118,6 +118,7 @@ static struct cp_record *reserve(struct cp_ring *ring, const struct cp_event *e,
 	record->count = e->count;
 	record->weight = e->weight;
 	record->tag = e->tag;
+	record->longest = e->longest;
 	return record;
 }
 
@@ -263,7 +264,8 @@ bool cp_capture_put(struct cp_thread *t, const struct cp_record *record)
 	const struct cp_event e = { .mode = record->mode,
 				    .count = record->count,
 				    .weight = record->weight,
-				    .tag = record->tag };
+				    .tag = record->tag,
+				    .longest = record->longest };
 	struct cp_ring *ring = take_ring(&t->hook_ring);
 	unsigned room = 0;
 	struct cp_record *to = reserve(ring, &e, &room);

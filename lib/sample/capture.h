@@ -30,7 +30,7 @@ struct cp_kernel_frames {
 /* One event; the fields are cp_record's. */
 struct cp_event {
 	enum cprof_mode mode;
-	uint64_t count, weight, tag;
+	uint64_t count, weight, tag, longest;
 };
 
 /* Records E with the stack of REGS for T, the calling thread, in the ring of T's signal handlers.

@@ -26,16 +26,17 @@
 #include "sample/stackmem.h"
 
 struct cp_record {
-	uint32_t words;	 /* whole record, this header included; see cp_ring_next for skips */
-	uint16_t depth;	 /* program counters that follow */
-	uint8_t mode;	 /* enum cprof_mode, or CP_RECORD_SKIP */
-	uint8_t end;	 /* enum cp_unwind_end */
-	uint64_t count;	 /* events in this record */
-	uint64_t weight; /* amount of the measured quantity, in the mode's unit */
-	uint64_t tag;	 /* distinguishes rows of this mode beyond stack and labels; 0 = nothing */
-	uint32_t labels; /* the thread's label set, a number of labelset.h */
-	uint32_t span;	 /* the span of the sample, if slow spans are sought (slow_spans.h) */
-	uint64_t pcs[];	 /* leaf first, in the form that cp_unwinder.walk stores */
+	uint32_t words;	  /* whole record, this header included; see cp_ring_next for skips */
+	uint16_t depth;	  /* program counters that follow */
+	uint8_t mode;	  /* enum cprof_mode, or CP_RECORD_SKIP */
+	uint8_t end;	  /* enum cp_unwind_end */
+	uint64_t count;	  /* events in this record */
+	uint64_t weight;  /* amount of the measured quantity, in the mode's unit */
+	uint64_t tag;	  /* distinguishes rows of this mode beyond stack and labels; 0 = nothing */
+	uint64_t longest; /* the longest of these events, in WEIGHT's unit; 0 = not kept */
+	uint32_t labels;  /* the thread's label set, a number of labelset.h */
+	uint32_t span;	  /* the span of the sample, if slow spans are sought (slow_spans.h) */
+	uint64_t pcs[];	  /* leaf first, in the form that cp_unwinder.walk stores */
 };
 
 #define CP_RECORD_SKIP 255u

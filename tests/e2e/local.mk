@@ -11,6 +11,7 @@ PROFILED += \
 	%D%/labels-host \
 	%D%/lock-cxx \
 	%D%/lock-host \
+	%D%/lock-longest-host \
 	%D%/lock-phases-host \
 	%D%/lock-tail-host \
 	%D%/short-threads-host \
@@ -46,6 +47,7 @@ E2E_TESTS += \
 	%D%/installed.sh \
 	%D%/labels.sh \
 	%D%/lock-cxx.sh \
+	%D%/lock-longest.sh \
 	%D%/lock-memcached.sh \
 	%D%/lock-phases.sh \
 	%D%/lock-python.sh \

@@ -85,6 +85,26 @@ log_mutex: 9ms in 9 waits, 9.00% of all, 1ms each, 0.9% of wall time
     waited  by                                        caused  by holder
        9ms  print                                        9ms  print
 END
+# The longest wait of a lock and of a function is the longest of all its rows; a row may have none.
+python3 - <<'END'
+from pprof_build import Profile
+MS = 10**6
+p = Profile([("contentions", "count"), ("delay", "nanoseconds")])
+app = p.mapping("/opt/app/app")
+for function, tid, ms, longest in (("read", 1, 40, 7), ("read", 2, 50, 31), ("update", 1, 10, 0)):
+    labels = {"lock": "m", "tid": tid, **({"longest": longest * MS} if longest else {})}
+    p.sample([p.frame("pthread_mutex_lock", mapping=p.mapping("/usr/lib/libc.so.6")), p.frame(function, mapping=app)], [ms, ms * MS], labels)
+p.write("longest.pb")
+END
+same "the longest waits" "$cprof" locks longest.pb <<'END'
+Waits for locks: 100ms of threads' time in 1s, 1 lock
+
+m: 100ms in 100 waits, 100% of all, 1ms each, the longest 31ms, 10.00% of wall time
+    waited   longest  by                                   caused  by holder
+      90ms      31ms  read
+      10ms         -  update
+END
+
 same "waits" "$cprof" waits wall.pb <<'END'
 Threads waited 97ms, 97.00% of their 100ms, by cause and own function:
       40ms 40.00%  lock

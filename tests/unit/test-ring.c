@@ -175,7 +175,8 @@ static void test_ring_drops_are_counted(void)
 
 	cp_capture_settings = (struct cp_capture_settings){ &unwinder, DEPTH, wake };
 	for (int i = 0; i < 1000; i++)
-		cp_capture(t, &(struct cp_event){ CPROF_CPU, 1, 3, 0 }, &regs);
+		cp_capture(t, &(struct cp_event){ .mode = CPROF_CPU, .count = 1, .weight = 3 },
+			   &regs);
 	samples = cp_counted(CP_COUNT_SAMPLES) - samples;
 	expiries = cp_counted(CP_COUNT_EXPIRIES) - expiries;
 	lost = cp_counted(CP_COUNT_LOST_RING) - lost;
@@ -198,13 +199,14 @@ static void test_ring_of_an_earlier_run_takes_deeper_stacks(void)
 
 	cp_ring_configure(10);
 	cp_capture_settings = (struct cp_capture_settings){ &unwinder, 10, wake };
-	cp_capture(t, &(struct cp_event){ CPROF_CPU, 1, 1, 0 }, &regs);
+	cp_capture(t, &(struct cp_event){ .mode = CPROF_CPU, .count = 1, .weight = 1 }, &regs);
 	cp_ring_configure(4096);
 	cp_capture_settings.max_depth = 4096;
 	for (int i = 0; i < 20; i++) {
 		while ((record = cp_ring_next(t->ring)))
 			cp_ring_release(t->ring, record);
-		cp_capture(t, &(struct cp_event){ CPROF_CPU, 1, 1, 0 }, &regs);
+		cp_capture(t, &(struct cp_event){ .mode = CPROF_CPU, .count = 1, .weight = 1 },
+			   &regs);
 		record = cp_ring_next(t->ring);
 		CHECK(record && record->depth >= 100);
 	}
@@ -231,7 +233,7 @@ static unsigned walk_and_give_away(const struct cp_unwind_input *in, uint64_t *p
 
 static void sample_and_give_away(bool hook)
 {
-	const struct cp_event e = { CPROF_CPU, 1, 1, 0 };
+	const struct cp_event e = { .mode = CPROF_CPU, .count = 1, .weight = 1 };
 	struct cp_ring *ring = cp_ring_take();
 	struct cp_regs regs = { 0 };
 	struct cp_record *record;
@@ -268,9 +270,9 @@ static void test_ring_repeats_no_more_than_it_has_reserved(void)
 	struct cp_record *record;
 
 	cp_capture_settings = (struct cp_capture_settings){ &unwinder, DEPTH, wake };
-	cp_capture(t, &(struct cp_event){ CPROF_CPU, 1, 1, 0 }, &regs);
+	cp_capture(t, &(struct cp_event){ .mode = CPROF_CPU, .count = 1, .weight = 1 }, &regs);
 	cp_capture_settings.max_depth = 10;
-	cp_capture_repeat(t, &(struct cp_event){ CPROF_CPU, 1, 2, 0 }, 7);
+	cp_capture_repeat(t, &(struct cp_event){ .mode = CPROF_CPU, .count = 1, .weight = 2 }, 7);
 	record = cp_ring_next(t->ring);
 	CHECK_EQ(record->depth, DEPTH);
 	cp_ring_release(t->ring, record);
@@ -282,11 +284,13 @@ static void test_ring_repeats_no_more_than_it_has_reserved(void)
 
 	/* Forgotten: nothing is repeated, also when a skip mark follows. */
 	for (int i = 0; i < 1000; i++) {
-		cp_capture(t, &(struct cp_event){ CPROF_CPU, 1, 1, 0 }, &regs);
+		cp_capture(t, &(struct cp_event){ .mode = CPROF_CPU, .count = 1, .weight = 1 },
+			   &regs);
 		cp_ring_release(t->ring, cp_ring_next(t->ring));
 		CHECK(cp_ring_last(t->ring) != NULL);
 		cp_ring_forget(t->ring);
-		cp_capture_repeat(t, &(struct cp_event){ CPROF_CPU, 1, 2, 0 }, 7);
+		cp_capture_repeat(
+			t, &(struct cp_event){ .mode = CPROF_CPU, .count = 1, .weight = 2 }, 7);
 		record = cp_ring_next(t->ring);
 		CHECK(record && record->depth == 1 && record->pcs[0] == 7);
 		cp_ring_release(t->ring, record);

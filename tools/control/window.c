@@ -20,6 +20,8 @@
 #include "core/combine.h"
 #include "core/memory.h"
 #include "core/read.h"
+#include "core/regex.h"
+#include "core/strip_labels.h"
 
 /* A process that no longer answers, because it is ending, is gone after this time. */
 #define ENDING_MS 2000
@@ -118,6 +120,15 @@ static bool same_run(const struct ct_profile *p, const struct ct_profile *before
 	return p->time_nanos == before->time_nanos && has_types(p, before);
 }
 
+/* The longest wait of a row is not a sum: the window's can't be told from the two. */
+static void drop_longest(struct ct_profile *p)
+{
+	struct ct_regex *longest = ct_regex_new("longest", "^longest$");
+
+	ct_strip_labels(p, longest, NULL);
+	ct_regex_free(longest);
+}
+
 /* What P has more than BEFORE, which is changed. Memory in use is that of P. NULL after a message.
  */
 static struct ct_profile *subtract(struct ct_profile *p, struct ct_profile *before)
@@ -130,6 +141,8 @@ static struct ct_profile *subtract(struct ct_profile *p, struct ct_profile *befo
 	ct_combine_header_scale(before, ratios);
 	free(ratios);
 	before->comment_count = 0;
+	drop_longest(p);
+	drop_longest(before);
 	window = ct_combine(both, 2);
 	if (!window)
 		return NULL;

@@ -35,6 +35,7 @@ TOOL_SOURCES += \
 	%D%/report_heading.c \
 	%D%/short_name.c \
 	%D%/source.c \
+	%D%/strip_labels.c \
 	%D%/table.c \
 	%D%/target.c \
 	%D%/write.c \

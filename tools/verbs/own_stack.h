@@ -20,7 +20,7 @@ size_t ct_own_stack_called(struct ct_own *o, const struct ct_profile *p, size_t 
 /* Sums of values by name. */
 struct ct_sum {
 	char *name;
-	int64_t value, count;
+	int64_t value, count, longest;
 };
 
 struct ct_sums {
@@ -37,5 +37,7 @@ void ct_own_stack_release(struct ct_sums *s);
 
 /* Returns a text label of sample I, or NULL. */
 const char *ct_own_stack_label(const struct ct_profile *p, size_t i, const char *key);
+/* Returns a numeric label of sample I, or NONE. */
+int64_t ct_own_stack_number(const struct ct_profile *p, size_t i, const char *key, int64_t none);
 
 #endif

@@ -35,6 +35,7 @@ struct side {
 	struct ct_profile *p; /* NULL: there is no such file */
 	struct ct_sums locks, functions;
 	int64_t total;
+	bool has_longest; /* the file tells the longest wait of each row */
 };
 
 /* The indices of a file's counts and times: of waits, or of holders. */
@@ -62,6 +63,13 @@ static int wrong_file(const char *file)
 	return -1;
 }
 
+static void add_to(struct ct_sum *sum, int64_t delay, int64_t waits, int64_t longest)
+{
+	sum->value = ct_add(sum->value, delay);
+	sum->count = ct_add(sum->count, waits);
+	sum->longest = longest > sum->longest ? longest : sum->longest;
+}
+
 /* Returns -1 after a message if FILE is no lock profile, or -own is no expression. */
 static int sum_up(struct side *s, const char *file)
 {
@@ -76,14 +84,14 @@ static int sum_up(struct side *s, const char *file)
 		return -1;
 	for (size_t i = 0; i < p->sample_count; i++) {
 		const char *lock = ct_own_stack_label(p, i, "lock");
-		int64_t value = ct_values(p, i)[delay];
+		int64_t value = ct_values(p, i)[delay], count = ct_values(p, i)[waits];
+		int64_t longest = ct_own_stack_number(p, i, "longest", 0);
 		struct ct_sum *sum = ct_own_stack_sum(&s->locks, lock ? lock : "(no lock)");
 		char *both = ct_memory_printf("%s\t%s", sum->name, ct_own_stack_function(o, p, i));
 
-		sum->value = ct_add(sum->value, value);
-		sum->count = ct_add(sum->count, ct_values(p, i)[waits]);
-		sum = ct_own_stack_sum(&s->functions, both);
-		sum->value = ct_add(sum->value, value);
+		add_to(sum, value, count, longest);
+		add_to(ct_own_stack_sum(&s->functions, both), value, count, longest);
+		s->has_longest |= longest > 0;
 		s->total = ct_add(s->total, value);
 		free(both);
 	}
@@ -113,18 +121,28 @@ static size_t columns_of(const char *text)
 	return n;
 }
 
-/* Prints "  12.34ms  function", as wide as half a line. */
-static void put_half(const struct ct_sum *sum, const char *lock, size_t width, bool pad)
+/* A row may have no recorded wait: those below the threshold are only counted. */
+static const char *put_longest(char *to, const struct ct_sum *sum)
+{
+	return sum->longest ? ct_numbers_format(to, sum->longest, "nanoseconds", "auto") : "-";
+}
+
+/* Prints "  12.34ms  function", or "  12.34ms    1.23ms  function", as wide as WIDTH. */
+static void put_half(const struct ct_sum *sum, const char *lock, size_t width, bool longest,
+		     bool pad)
 {
 	char number[CT_NUMBER_ROOM], *shown;
-	size_t used = NUMBER_WIDTH + 2;
+	size_t used = NUMBER_WIDTH * (longest ? 2 : 1) + 2;
 
 	if (!sum) {
 		printf("%*s", pad ? (int)width : 0, "");
 		return;
 	}
 	shown = ct_short_name(sum->name + strlen(lock) + 1, width - used);
-	printf("%*s  ", NUMBER_WIDTH, ct_numbers_format(number, sum->value, "nanoseconds", "auto"));
+	printf("%*s", NUMBER_WIDTH, ct_numbers_format(number, sum->value, "nanoseconds", "auto"));
+	if (longest)
+		printf("%*s", NUMBER_WIDTH, put_longest(number, sum));
+	fputs("  ", stdout);
 	ct_out_text(stdout, shown);
 	used += columns_of(shown);
 	if (pad)
@@ -135,21 +153,24 @@ static void put_half(const struct ct_sum *sum, const char *lock, size_t width, b
 static void put_functions(const struct side *waiters, const struct side *holders, const char *lock)
 {
 	size_t columns = ct_short_name_columns(), w = 0, h = 0;
-	size_t width = (columns ? columns : WIDTH_WITHOUT_TERMINAL) / 2 - 1;
+	size_t half = (columns ? columns : WIDTH_WITHOUT_TERMINAL) / 2 - 1;
+	bool longest = waiters->has_longest;
+	size_t left = half + (longest ? NUMBER_WIDTH / 2 : 0), right = 2 * half - left;
 
-	printf("%s%*s  %-*s %*s  %s%s\n", ct_out_paint(CT_DIM), NUMBER_WIDTH, "waited",
-	       (int)width - NUMBER_WIDTH - 2, "by", NUMBER_WIDTH, "caused", "by holder",
-	       ct_out_paint(CT_PLAIN));
+	printf("%s%*s%*s  %-*s %*s  %s%s\n", ct_out_paint(CT_DIM), NUMBER_WIDTH, "waited",
+	       longest ? NUMBER_WIDTH : 0, longest ? "longest" : "",
+	       (int)left - NUMBER_WIDTH * (longest ? 2 : 1) - 2, "by", NUMBER_WIDTH, "caused",
+	       "by holder", ct_out_paint(CT_PLAIN));
 	for (long row = 0; !my.rows || row < my.rows; row++) {
 		const struct ct_sum *a = next_of(waiters, lock, &w);
 		const struct ct_sum *b = holders->p ? next_of(holders, lock, &h) : NULL;
 
 		if (!a && !b)
 			break;
-		put_half(a, lock, width, b != NULL);
+		put_half(a, lock, left, longest, b != NULL);
 		if (b) {
 			putchar(' ');
-			put_half(b, lock, width, false);
+			put_half(b, lock, right, false, false);
 		}
 		putchar('\n');
 	}
@@ -176,6 +197,9 @@ static void put_lock(const struct side *waiters, const struct side *holders,
 	if (lock->count > 0)
 		printf(", %s each",
 		       ct_numbers_format(mean, lock->value / lock->count, "nanoseconds", "auto"));
+	if (lock->longest)
+		printf(", the longest %s",
+		       ct_numbers_format(mean, lock->longest, "nanoseconds", "auto"));
 	if (waiters->p->duration_nanos)
 		printf(", %s of wall time",
 		       trimmed(ct_numbers_percent(wall, lock->value, waiters->p->duration_nanos)));

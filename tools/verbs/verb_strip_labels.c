@@ -11,6 +11,7 @@
 #include "core/memory.h"
 #include "core/options.h"
 #include "core/regex.h"
+#include "core/strip_labels.h"
 #include "core/write.h"
 
 static const char *output = "-", *only, *keep;
@@ -25,44 +26,6 @@ static const struct ct_option options[] = {
 	CT_END
 };
 
-static bool goes(const struct ct_profile *p, const struct ct_label *l, struct ct_regex *only_rx,
-		 struct ct_regex *keep_rx)
-{
-	if (keep_rx && ct_regex_match_string(keep_rx, p, l->key))
-		return false;
-	return !only_rx || ct_regex_match_string(only_rx, p, l->key);
-}
-
-static uint32_t stripped(struct ct_profile *p, uint32_t set, struct ct_regex *only_rx,
-			 struct ct_regex *keep_rx)
-{
-	struct ct_label_set from = p->label_sets[set];
-	struct ct_label *left = ct_memory_alloc(from.count * sizeof(*left));
-	size_t n = 0;
-
-	for (uint32_t i = 0; i < from.count; i++) {
-		const struct ct_label *l = &p->labels[from.first + i];
-
-		if (!goes(p, l, only_rx, keep_rx))
-			left[n++] = *l;
-	}
-	set = ct_model_label_set(p, left, n);
-	free(left);
-	return set;
-}
-
-static void strip(struct ct_profile *p, struct ct_regex *only_rx, struct ct_regex *keep_rx)
-{
-	size_t sets = p->label_set_count;
-	uint32_t *to = ct_memory_alloc(sets * sizeof(*to));
-
-	for (uint32_t i = 0; i < sets; i++)
-		to[i] = stripped(p, i, only_rx, keep_rx);
-	for (size_t i = 0; i < p->sample_count; i++)
-		p->samples[i].label_set = to[p->samples[i].label_set];
-	free(to);
-}
-
 static int strip_and_write(struct ct_profile *p)
 {
 	struct ct_regex *only_rx = only ? ct_regex_new("only", only) : NULL;
@@ -71,7 +34,7 @@ static int strip_and_write(struct ct_profile *p)
 	int status = CT_FAILED;
 
 	if ((!only || only_rx) && (!keep || keep_rx) && ct_cut_middle(p, max_depth)) {
-		strip(p, only_rx, keep_rx);
+		ct_strip_labels(p, only_rx, keep_rx);
 		merged = ct_combine(&p, 1);
 	}
 	if (merged && !ct_write_file(merged, output))

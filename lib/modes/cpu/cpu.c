@@ -266,8 +266,9 @@ static void end_locked(struct cp_thread *t)
 	if (!cp_cpu_edges_end(&cp_cpu_of(t)->edge, missed,
 			      has_stack(t) ? cp_cpu_timer_credit() : INT64_MAX) &&
 	    missed)
-		cp_capture_repeat(t, &(struct cp_event){ CPROF_CPU, 1, missed, 0 },
-				  (uint64_t)(uintptr_t)t->start);
+		cp_capture_repeat(
+			t, &(struct cp_event){ .mode = CPROF_CPU, .count = 1, .weight = missed },
+			(uint64_t)(uintptr_t)t->start);
 }
 
 void cp_cpu_thread_end(struct cp_thread *t)

@@ -127,6 +127,11 @@ static void labels(const struct cp_run *r, const struct cp_stack *s, struct cp_e
 		name = to->text;
 	}
 	to->labels[to->count++] = (struct cp_pprof_label){ .key = "lock", .text = name };
+	if (s->values[CP_VALUE_LONGEST])
+		to->labels[to->count++] =
+			(struct cp_pprof_label){ .key = "longest",
+						 .number = (int64_t)s->values[CP_VALUE_LONGEST],
+						 .unit = "nanoseconds" };
 }
 
 static uint64_t period(const struct cp_run *r)

@@ -30,7 +30,7 @@ static bool is_left_out(const struct cp_thread *t)
 static bool take(struct cp_thread *t, const ucontext_t *uc, uint64_t weight,
 		 const struct cp_kernel_frames *kernel)
 {
-	const struct cp_event e = { CPROF_CPU, 1, weight, 0 };
+	const struct cp_event e = { .mode = CPROF_CPU, .count = 1, .weight = weight };
 	uint64_t began = cp_timing_begin();
 	struct cp_regs regs;
 	bool done;
@@ -48,7 +48,7 @@ static bool take(struct cp_thread *t, const ucontext_t *uc, uint64_t weight,
 /* Record T's last sample once more. */
 static void take_again(struct cp_thread *t, const ucontext_t *uc, uint64_t weight)
 {
-	const struct cp_event e = { CPROF_CPU, 1, weight, 0 };
+	const struct cp_event e = { .mode = CPROF_CPU, .count = 1, .weight = weight };
 	struct cp_regs regs;
 
 	cp_regs_of_context(&regs, uc);

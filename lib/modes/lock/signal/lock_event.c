@@ -107,13 +107,14 @@ static void unblock_signals(const uint64_t *old)
 	cp_sys_sigmask(SIG_SETMASK, old, NULL);
 }
 
-__attribute__((noinline)) static bool record(struct cp_thread *t, const void *lock,
+__attribute__((noinline)) static bool record(struct cp_thread *t, const struct cp_lock_wait *w,
 					     const void *function, const struct cp_lock_sample *s)
 {
 	const struct cp_event e = { .mode = CPROF_LOCK,
 				    .count = s->count,
 				    .weight = s->delay,
-				    .tag = (uint64_t)(uintptr_t)lock };
+				    .tag = (uint64_t)(uintptr_t)w->lock,
+				    .longest = w->ended - w->began };
 	struct cp_regs regs = { 0 };
 	uint64_t mask, began;
 	bool done;
@@ -184,7 +185,7 @@ static void account(struct cp_thread *t, const struct cp_lock_wait *w, const voi
 	}
 	if (t && !cp_lock_sample_wait(&t->waits, w->ended, delay, cp_lock_state.stratum_ns, &s))
 		return;
-	if (!t || !function || !record(t, w->lock, function, &s))
+	if (!t || !function || !record(t, w, function, &s))
 		count(CP_LOCK_LOST, s.count, s.delay);
 }
 

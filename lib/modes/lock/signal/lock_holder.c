@@ -314,6 +314,7 @@ static void take_out(struct cp_holder *h)
 	h->record->count = whole(cp_exchange_acqrel(&h->waits, 0) * h->weight);
 	h->record->weight = cp_exchange_acqrel(&h->delay, 0) * h->weight;
 	h->record->tag = (uint64_t)(uintptr_t)h->lock;
+	h->record->longest = 0;
 }
 
 struct cp_holder *cp_lock_holder_make_room(struct cp_thread *t)

@@ -1,0 +1,39 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The longest wait of each row of a lock profile: as long as the hold at least, and at most what the program measured.
+. "$srcdir/tests/lib/e2e.sh"
+. "$srcdir/tests/lib/lock.sh"
+
+longest_of() { # file function
+	"$pprof_check" --raw "$1" 2>/dev/null | awk -F'\t' -v stack="(^|;)$2;" '
+		$3 ~ stack && $2 ~ /(^|,)lock=the_lock(,|$)/ && match($2, /(^|,)longest=[0-9]+/) {
+			split(substr($2, RSTART, RLENGTH), v, "=")
+			if (v[2] > most) most = v[2] }
+		END { printf "%d\n", most }'
+}
+
+check_longest() { # file function least most
+	got=$(longest_of "$1" "$2")
+	[ "$got" -ge "$3" ] && [ "$got" -le "$4" ] || fail "$(basename "$1"): the longest wait in $2 is $got ns, not $3 to $4"
+}
+
+# With the default budget, and with half of it: a wait of 2 s / budget or more is recorded in any case.
+for budget in 100 50; do
+	CPROF_LOCK_BUDGET=$budget lock_profiled budget$budget ./tests/e2e/lock-longest-host
+	check_status budget$budget 0
+	check_quiet budget$budget
+	check_valid_as lock "$work/budget$budget.pb" "$work/budget$budget.holders.pb"
+	while read -r function most; do
+		least=1000000
+		[ "$function" = wait_short ] || least=60000000
+		check_longest "$work/budget$budget.pb" "$function" $least "$most"
+	done <"$work/budget$budget.out"
+done
+
+cprof=$builddir/cprof
+if [ -x "$cprof" ]; then
+	"$cprof" locks "$work/budget100.pb" >"$work/locks"
+	grep -Eq '^the_lock: .* in [0-9]+ waits, .*, the longest (6[0-9]|[7-9][0-9]|[0-9]{3})(\.[0-9]+)?ms' "$work/locks" &&
+		grep -Eq '^ *[0-9.]+ms +[0-9.]+ms  wait_long( |$)' "$work/locks" || fail "cprof locks: $(cat "$work/locks")"
+fi
+finish
