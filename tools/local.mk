@@ -6,6 +6,7 @@ include tools/flame/local.mk
 include tools/convert/local.mk
 include tools/diff/local.mk
 include tools/control/local.mk
+include tools/otlp/local.mk
 include tools/verbs/local.mk
 # Names must come out as the library writes them.
 TOOL_SOURCES += \
@@ -25,11 +26,15 @@ FLAME_PAGE = \
 	tools/flame/page/embed.sh tools/flame/page/page.html tools/flame/page/page.css \
 	tools/flame/page/data.js tools/flame/page/draw.js tools/flame/page/input.js tools/flame/page/look.js \
 	tools/flame/page/notes.js tools/flame/page/page.js tools/flame/page/panels.js tools/flame/page/state.js tools/flame/page/tree.js
-TOOL_GENERATED = tools/core/profile.pb-c.c tools/core/profile.pb-c.h tools/flame/flame_embedded.c
+TOOL_GENERATED = tools/core/profile.pb-c.c tools/core/profile.pb-c.h tools/otlp/otlp.pb-c.c tools/otlp/otlp.pb-c.h \
+	tools/flame/flame_embedded.c
 CLEANFILES += $(TOOL_GENERATED)
 tools/core/profile.pb-c.c: $(top_srcdir)/tools/core/profile.proto
 	$(AM_V_GEN)$(MKDIR_P) tools/core && $(PROTOC_C) --proto_path=$(top_srcdir)/tools/core --c_out=tools/core $(top_srcdir)/tools/core/profile.proto
 tools/core/profile.pb-c.h: tools/core/profile.pb-c.c
+tools/otlp/otlp.pb-c.c: $(top_srcdir)/tools/otlp/otlp.proto
+	$(AM_V_GEN)$(MKDIR_P) tools/otlp && $(PROTOC_C) --proto_path=$(top_srcdir)/tools/otlp --c_out=tools/otlp $(top_srcdir)/tools/otlp/otlp.proto
+tools/otlp/otlp.pb-c.h: tools/otlp/otlp.pb-c.c
 tools/flame/flame_embedded.c: $(FLAME_PAGE)
 	$(AM_V_GEN)$(MKDIR_P) tools/flame && sh $(top_srcdir)/tools/flame/page/embed.sh $(top_srcdir)/tools/flame/page >$@.new && mv $@.new $@
 

@@ -57,6 +57,7 @@ E2E_TESTS += \
 	%D%/no-eh-frame-hdr.sh \
 	%D%/no-proc.sh \
 	%D%/oracle.sh \
+	%D%/otlp.sh \
 	%D%/pprof-first-rows.sh \
 	%D%/programs.sh \
 	%D%/python.sh \

@@ -85,6 +85,7 @@ TOOL_UNIT_TESTS += \
 	%D%/test-tool-flame \
 	%D%/test-tool-numbers \
 	%D%/test-tool-output \
+	%D%/test-tool-otlp \
 	%D%/test-tool-read
 %C%_test_aggregate_LDADD = $(INTERNAL)
 %C%_test_cfi_LDADD = $(INTERNAL)
@@ -185,6 +186,9 @@ TOOL_UNIT_TESTS += \
 %C%_test_tool_output_CPPFLAGS = $(TOOL_TEST_CPPFLAGS)
 %C%_test_tool_output_CFLAGS = $(TOOL_CFLAGS)
 %C%_test_tool_output_LDADD = $(TOOL_LIBRARY)
+%C%_test_tool_otlp_CPPFLAGS = $(TOOL_TEST_CPPFLAGS)
+%C%_test_tool_otlp_CFLAGS = $(TOOL_CFLAGS)
+%C%_test_tool_otlp_LDADD = $(TOOL_LIBRARY)
 %C%_test_tool_read_CPPFLAGS = $(TOOL_TEST_CPPFLAGS)
 %C%_test_tool_read_CFLAGS = $(TOOL_CFLAGS)
 %C%_test_tool_read_LDADD = $(TOOL_LIBRARY) $(ZLIB_LIBS)

@@ -16,7 +16,7 @@ static struct {
 } my;
 
 static const struct ct_option options[] = {
-	CT_TEXT("to", "FORMAT", &my.to, "speedscope, callgrind, folded or pprof-text"),
+	CT_TEXT("to", "FORMAT", &my.to, "speedscope, callgrind, folded, pprof-text or otlp"),
 	CT_TEXT("output", "FILE", &my.output, "default: standard output"),
 	CT_TEXT("o", "FILE", &my.output, NULL),
 	CT_TEXT("sample_index", "TYPE", &my.type, "value shown first: a name or number"),
@@ -43,6 +43,7 @@ static const struct {
 	{ "callgrind", ct_convert_callgrind },
 	{ "folded", write_folded },
 	{ "pprof-text", ct_convert_text },
+	{ "otlp", ct_convert_otlp },
 };
 
 static ct_flame_writer *find(const char *name)
@@ -57,14 +58,21 @@ static int convert(char *const *sources, int count, ct_flame_writer *write)
 {
 	struct ct_profile *p = ct_flame_sides_open(sources, count);
 	struct ct_convert what;
-	int status;
+	int status, error = 0;
 
 	if (!p)
 		return CT_FAILED;
-	what = (struct ct_convert){ .profile = p, .name = sources[0], .threads = my.threads };
+	what = (struct ct_convert){
+		.profile = p, .name = sources[0], .threads = my.threads, .error = &error
+	};
 	status = ct_flame_sides_type(p, my.type, &what.type);
 	if (status == CT_OK)
 		status = ct_flame_file(my.output, write, &what);
+	if (status == CT_OK && error) {
+		fprintf(stderr, "cprof: %s can't be written in this format: %s\n", sources[0],
+			strerror(-error));
+		status = CT_FAILED;
+	}
 	ct_model_free(p);
 	return status;
 }
@@ -86,7 +94,8 @@ static int run(int argc, char **argv)
 	if (!write)
 		return ct_options_wrong(
 			&ct_verb_convert,
-			"-to=%s is none of speedscope, callgrind, folded and pprof-text", my.to);
+			"-to=%s is none of speedscope, callgrind, folded, pprof-text and otlp",
+			my.to);
 	return convert(argv + first, argc - first, write);
 }
 
@@ -94,9 +103,11 @@ const struct ct_verb ct_verb_convert = {
 	.name = "convert",
 	.operands = "-to=FORMAT FILE...",
 	.summary = "A profile in another tool's format",
-	.details = "  speedscope  https://www.speedscope.app (JSON; all sample types)\n"
-		   "  callgrind   kcachegrind, callgrind_annotate; calls= are samples\n"
-		   "  folded      flamegraph.pl; see also \"cprof folded\"\n"
-		   "  pprof-text  what \"go tool pprof -raw\" shows\n",
+	.details =
+		"  speedscope  https://www.speedscope.app (JSON; all sample types)\n"
+		"  callgrind   kcachegrind, callgrind_annotate; calls= are samples\n"
+		"  folded      flamegraph.pl; see also \"cprof folded\"\n"
+		"  pprof-text  what \"go tool pprof -raw\" shows\n"
+		"  otlp        OpenTelemetry's profiles (protobuf); every verb reads them, too\n",
 	.run = run,
 };

@@ -13,10 +13,12 @@ struct ct_convert {
 	const char *name; /* what the reader shows as the profile's name */
 	size_t type;	  /* shown first */
 	bool threads;	  /* each thread apart */
+	int *error;	  /* a negative errno that is not of the file, for the caller */
 };
 
 void ct_convert_speedscope(const void *what, FILE *to);
 void ct_convert_callgrind(const void *what, FILE *to);
 void ct_convert_text(const void *what, FILE *to);
+void ct_convert_otlp(const void *what, FILE *to);
 
 #endif

@@ -11,8 +11,7 @@ struct ct_json ct_json_to(FILE *to)
 	return (struct ct_json){ .to = to };
 }
 
-/* The length of the valid UTF-8 sequence at S, or 0. */
-static unsigned sequence(const unsigned char *s)
+unsigned ct_json_utf8(const unsigned char *s)
 {
 	static const struct {
 		unsigned char first, last, low, high;
@@ -42,7 +41,7 @@ void ct_json_quote(FILE *to, const char *text)
 {
 	fputc('"', to);
 	for (const unsigned char *s = (const unsigned char *)text; *s;) {
-		unsigned n = sequence(s);
+		unsigned n = ct_json_utf8(s);
 
 		if (*s < 0x20 || *s == 0x7f) {
 			fprintf(to, "\\u%04x", *s++);

@@ -36,5 +36,7 @@ void ct_json_bool(struct ct_json *j, const char *key, bool value);
 void ct_json_hex(struct ct_json *j, const char *key, uint64_t value);
 /* Writes only the quoted text, for callers with their own layout. */
 void ct_json_quote(FILE *to, const char *text);
+/* Returns the length of the valid UTF-8 sequence at S, or 0. */
+unsigned ct_json_utf8(const unsigned char *s);
 
 #endif

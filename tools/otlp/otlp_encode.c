@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* From a profile in memory to an OTLP message; see otlp.h.
+ *
+ * A message's size stands before its contents. So each Profile and the dictionary are first only
+ * counted, then written; no copy of them is in memory.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cp-build.h"
+#include "core/memory.h"
+#include "otlp/otlp.h"
+#include "otlp/otlp.pb-c.h"
+#include "otlp/otlp_out.h"
+#include "otlp/otlp_rows.h"
+#include "otlp/otlp_tables.h"
+
+#define MESSAGE_MAX ((uint64_t)INT32_MAX) /* protobuf's limit */
+
+struct encoder {
+	const struct ct_otlp *what;
+	const struct ct_profile *p;
+	struct ct_otlp_rows rows;
+	struct ct_otlp_tables tables;
+	size_t order[64]; /* types in the order of the message */
+	uint64_t sizes[64];
+	size_t count;
+	int32_t type[64], unit[64], period_type, period_unit;
+	int32_t *profile_attributes;
+	size_t profile_attribute_count, profile_attribute_room;
+};
+
+static bool is_asked(const struct encoder *e, size_t type)
+{
+	return !e->what->types || e->what->types >> type & 1;
+}
+
+/* The default type comes first, because readers show the first Profile. */
+static void choose_types(struct encoder *e)
+{
+	size_t first = ct_model_default_type(e->p);
+
+	if (e->p->type_count && is_asked(e, first))
+		e->order[e->count++] = first;
+	for (size_t i = 0; i < e->p->type_count && i < 64; i++)
+		if (i != first && is_asked(e, i))
+			e->order[e->count++] = i;
+}
+
+static int32_t text(struct encoder *e, uint32_t string)
+{
+	return (int32_t)ct_otlp_rows_string(&e->rows, ct_text(e->p, string));
+}
+
+static void add_attribute(struct encoder *e, uint32_t number)
+{
+	*CT_PUSH(e->profile_attributes, e->profile_attribute_count, e->profile_attribute_room) =
+		(int32_t)number;
+}
+
+static void add_text(struct encoder *e, const char *key, uint32_t string)
+{
+	if (string)
+		add_attribute(e, ct_otlp_rows_text(&e->rows, key, ct_text(e->p, string)));
+}
+
+static void take_header(struct encoder *e)
+{
+	const struct ct_profile *p = e->p;
+	struct ct_otlp_value *comments = ct_memory_alloc(p->comment_count * sizeof(*comments));
+
+	for (size_t i = 0; i < p->comment_count; i++)
+		comments[i] = ct_otlp_rows_value(&e->rows, ct_text(p, p->comments[i]));
+	if (p->comment_count)
+		add_attribute(e, ct_otlp_rows_attribute(&e->rows, OTLP_COMMENT, "", comments,
+							p->comment_count, true));
+	add_text(e, OTLP_DOC_URL, p->doc_url);
+	add_text(e, OTLP_DROP_FRAMES, p->drop_frames);
+	add_text(e, OTLP_KEEP_FRAMES, p->keep_frames);
+	for (size_t i = 0; i < e->count; i++) {
+		e->type[i] = text(e, p->types[e->order[i]].type);
+		e->unit[i] = text(e, p->types[e->order[i]].unit);
+	}
+	e->period_type = text(e, p->period_type.type);
+	e->period_unit = text(e, p->period_type.unit);
+	free(comments);
+}
+
+static void write_samples(const struct encoder *e, size_t type, struct ct_otlp_out *o)
+{
+	for (size_t i = 0; i < e->rows.row_count; i++) {
+		const struct ct_otlp_row *row = &e->rows.rows[i];
+		const struct ct_otlp_set *set = &e->rows.sets[row->set];
+		int64_t value = e->rows.values[i * e->p->type_count + type];
+		Otlp__Sample m = OTLP__SAMPLE__INIT;
+
+		if (!value)
+			continue;
+		m.stack = (int32_t)row->stack;
+		m.n_attributes = set->count;
+		m.attributes = (int32_t *)e->rows.set_attributes + set->first;
+		m.link = (int32_t)set->link;
+		m.n_values = 1;
+		m.values = &value;
+		ct_otlp_out_message(o, OTLP_PROFILE_SAMPLES, &m.base);
+	}
+}
+
+static void write_profile(const struct encoder *e, size_t i, struct ct_otlp_out *o)
+{
+	Otlp__ProfileHead head = OTLP__PROFILE_HEAD__INIT;
+	Otlp__ValueType type = OTLP__VALUE_TYPE__INIT, period = OTLP__VALUE_TYPE__INIT;
+
+	type.type = e->type[i];
+	type.unit = e->unit[i];
+	period.type = e->period_type;
+	period.unit = e->period_unit;
+	head.type = &type;
+	head.period_type = period.type || period.unit ? &period : NULL;
+	head.period = e->p->period;
+	head.time = (uint64_t)e->p->time_nanos;
+	head.duration = (uint64_t)e->p->duration_nanos;
+	head.n_attributes = e->profile_attribute_count;
+	head.attributes = e->profile_attributes;
+	ct_otlp_out_fields(o, &head.base);
+	write_samples(e, e->order[i], o);
+}
+
+static void fill_text(Otlp__KeyValue *to, Otlp__AnyValue *value, const char *key, const char *is)
+{
+	otlp__key_value__init(to);
+	otlp__any_value__init(value);
+	to->key = (char *)key;
+	to->value = value;
+	value->value_case = OTLP__ANY_VALUE__VALUE_TEXT;
+	value->text = (char *)is;
+}
+
+static void write_resource(const struct encoder *e, struct ct_otlp_out *o)
+{
+	size_t n = e->what->resource_count;
+	Otlp__KeyValue *pairs = ct_memory_alloc(n * sizeof(*pairs));
+	Otlp__AnyValue *values = ct_memory_alloc(n * sizeof(*values));
+	Otlp__KeyValue **pointers = ct_memory_alloc(n * sizeof(*pointers));
+	Otlp__Resource m = OTLP__RESOURCE__INIT;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct ct_otlp_attribute *from = &e->what->resource[i];
+
+		fill_text(&pairs[i], &values[i], from->key, from->text);
+		if (!from->text) {
+			values[i].value_case = OTLP__ANY_VALUE__VALUE_NUMBER;
+			values[i].number = from->number;
+		}
+		pointers[i] = &pairs[i];
+	}
+	m.n_attributes = n;
+	m.attributes = pointers;
+	ct_otlp_out_message(o, OTLP_RESOURCE, &m.base);
+	free(pairs);
+	free(values);
+	free(pointers);
+}
+
+static void write_scope(const struct encoder *e, struct ct_otlp_out *o)
+{
+	Otlp__Scope m = OTLP__SCOPE__INIT;
+	Otlp__KeyValue pairs[2], *pointers[2] = { &pairs[0], &pairs[1] };
+	Otlp__AnyValue values[2], numbers[64], *number_pointers[64];
+	Otlp__ArrayValue list = OTLP__ARRAY_VALUE__INIT;
+
+	for (size_t i = 0; i < e->count; i++) {
+		otlp__any_value__init(&numbers[i]);
+		numbers[i].value_case = OTLP__ANY_VALUE__VALUE_NUMBER;
+		numbers[i].number = (int64_t)e->order[i];
+		number_pointers[i] = &numbers[i];
+	}
+	list.n_values = e->count;
+	list.values = number_pointers;
+	fill_text(&pairs[0], &values[0], OTLP_TYPE_ORDER, NULL);
+	values[0].value_case = OTLP__ANY_VALUE__VALUE_LIST;
+	values[0].list = &list;
+	fill_text(&pairs[1], &values[1], OTLP_DEFAULT_TYPE, ct_text(e->p, e->p->default_type));
+	m.name = (char *)"libcprof";
+	m.version = (char *)PACKAGE_VERSION;
+	/* An order of some of the types would mean nothing. */
+	m.n_attributes = e->count < e->p->type_count ? 0 : e->p->default_type ? 2 : 1;
+	m.attributes = pointers;
+	ct_otlp_out_message(o, OTLP_SCOPE, &m.base);
+}
+
+/* Everything before the Profiles of a ScopeProfiles or ResourceProfiles is written by HEAD. */
+static uint64_t size_of(const struct encoder *e,
+			void (*head)(const struct encoder *e, struct ct_otlp_out *o))
+{
+	struct ct_otlp_out o = { 0 };
+
+	head(e, &o);
+	return o.bytes;
+}
+
+static void write_tables(const struct encoder *e, struct ct_otlp_out *o)
+{
+	ct_otlp_tables_write(&e->tables, o);
+}
+
+static int write_all(struct encoder *e, struct ct_otlp_out *o)
+{
+	uint64_t scope = size_of(e, write_scope), resource, dictionary = size_of(e, write_tables);
+
+	for (size_t i = 0; i < e->count; i++) {
+		struct ct_otlp_out counted = { 0 };
+
+		write_profile(e, i, &counted);
+		e->sizes[i] = counted.bytes;
+		scope += ct_otlp_out_whole(counted.bytes);
+	}
+	resource = size_of(e, write_resource) + ct_otlp_out_whole(scope);
+	if (resource > MESSAGE_MAX || dictionary > MESSAGE_MAX - resource)
+		return -EFBIG;
+	ct_otlp_out_head(o, OTLP_DATA_RESOURCES, resource);
+	write_resource(e, o);
+	ct_otlp_out_head(o, OTLP_RESOURCE_SCOPES, scope);
+	write_scope(e, o);
+	for (size_t i = 0; i < e->count; i++) {
+		ct_otlp_out_head(o, OTLP_SCOPE_PROFILES, e->sizes[i]);
+		write_profile(e, i, o);
+	}
+	ct_otlp_out_head(o, OTLP_DATA_DICTIONARY, dictionary);
+	write_tables(e, o);
+	return o->error;
+}
+
+int ct_otlp_encode(const struct ct_otlp *what, FILE *to)
+{
+	struct encoder *e = ct_memory_alloc(sizeof(*e));
+	struct ct_otlp_out o = { .to = to };
+	int error;
+
+	e->what = what;
+	e->p = what->profile;
+	choose_types(e);
+	ct_otlp_rows_init(&e->rows, e->p);
+	take_header(e);
+	ct_otlp_tables_init(&e->tables, &e->rows);
+	error = write_all(e, &o);
+	free(o.message);
+	free(e->profile_attributes);
+	ct_otlp_tables_release(&e->tables);
+	ct_otlp_rows_release(&e->rows);
+	free(e);
+	return error;
+}
