@@ -8,6 +8,7 @@ PROFILED += \
 	%D%/heap-mappings-host \
 	%D%/heap-matrix \
 	%D%/heap-sites \
+	%D%/heap-views-host \
 	%D%/labels-host \
 	%D%/lock-cxx \
 	%D%/lock-host \
@@ -34,6 +35,7 @@ E2E_TESTS += \
 	%D%/four-modes.sh \
 	%D%/gcc.sh \
 	%D%/gperftools.sh \
+	%D%/heap-age.sh \
 	%D%/heap-api.sh \
 	%D%/heap-dumps.sh \
 	%D%/heap-exact.sh \

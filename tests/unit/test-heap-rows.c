@@ -9,8 +9,6 @@
 
 #include "modes/heap/heap_rows.h"
 
-#define ROWS_A_PAGE 256 /* of values aside */
-
 static struct cp_modules modules;
 static struct cp_run run;
 
@@ -57,26 +55,29 @@ static void limit_memory(rlim_t to)
  * if all went as it should. */
 static int run_short_of_memory(void)
 {
+	uint32_t rows = 0;
+
 	begin();
-	for (unsigned i = 0; i < ROWS_A_PAGE; i++)
-		allocate(i);
-	collect();
-	allocate(ROWS_A_PAGE);
+	do {
+		allocate(rows++);
+		collect();
+	} while (run.aggregate.aside.count < run.aggregate.aside.room);
+	allocate(rows);
 	/* Only the values aside lack room. */
-	if (!cp_vec_extend(&run.aggregate.stacks, 2 * ROWS_A_PAGE))
+	if (!cp_vec_extend(&run.aggregate.stacks, 2 * rows))
 		return 4;
-	run.aggregate.stacks.count = ROWS_A_PAGE;
+	run.aggregate.stacks.count = rows;
 	limit_memory(0);
 	collect();
 	limit_memory(RLIM_INFINITY);
-	if (run.aggregate.stacks.count != ROWS_A_PAGE)
+	if (run.aggregate.stacks.count != rows)
 		return 1;
 	collect();
 	cp_heap_rows_settle(&run);
 	for (unsigned i = 0; i < run.aggregate.stacks.count; i++)
 		if (cp_aggregate_row_at(&run.aggregate, i)->values[1] != 1)
 			return 2;
-	return run.aggregate.stacks.count == ROWS_A_PAGE + 1 ? 0 : 3;
+	return run.aggregate.stacks.count == rows + 1 ? 0 : 3;
 }
 
 static void test_a_row_that_has_no_values_does_not_stay(void)

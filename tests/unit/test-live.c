@@ -7,13 +7,14 @@
 #include <stdint.h>
 
 #include "modes/heap/signal/live.h"
+#include "modes/heap/signal/live_hot.h"
 
 #define BASE UINT64_C(0x7f0000000000)
 #define MANY 200000
 
 static bool put(uint64_t address, uint64_t size, uint32_t id, struct cp_live_block *old)
 {
-	return cp_live_insert(address, &(struct cp_live_block){ size, id }, old);
+	return cp_live_insert(address, &(struct cp_live_block){ .size = size, .id = id }, old);
 }
 
 static void test_live_gives_back_what_was_put(void)
@@ -40,6 +41,35 @@ static void test_live_never_has_null(void)
 		bad += cp_live_remove(0, &b);
 	}
 	CHECK_EQ(bad, 0);
+}
+
+/* Births are kept when asked for, and an old one is never that of a later block. */
+static void test_live_keeps_births(void)
+{
+	struct cp_live_block b = { .size = 40, .id = 3, .born = 1234 }, out = { 0 }, old;
+	uint64_t word = 0, bad = 0;
+
+	CHECK(cp_live_insert(BASE, &b, &old));
+	CHECK(cp_live_peek(BASE, &out));
+	CHECK_EQ(out.born, 0);
+	cp_live_keep_births(true);
+	CHECK(!cp_live_take(BASE, &word));
+	CHECK(!cp_live_put(cp_live_bucket(BASE), BASE, 1));
+	CHECK(cp_live_remove(BASE, &out));
+	CHECK_EQ(out.size, 40);
+	for (uint64_t i = 1; i <= MANY; i++) {
+		b.born = i;
+		bad += !cp_live_insert(i << 5, &b, &old);
+	}
+	for (uint64_t i = 1; i <= MANY; i++)
+		bad += !cp_live_remove(i << 5, &out) || out.born != i || out.id != 3;
+	cp_live_keep_births(false);
+	for (uint64_t i = 1; i <= MANY; i++)
+		bad += !put(i << 5, i, 7, &old) || !cp_live_remove(i << 5, &out) || out.born;
+	CHECK_EQ(bad, 0);
+	CHECK(cp_live_insert(BASE, &b, &old));
+	CHECK(cp_live_take(BASE, &word));
+	CHECK_EQ(cp_live_id(word), 3);
 }
 
 static void test_live_limits_fit(void)
@@ -192,6 +222,7 @@ int main(void)
 	cp_live_configure(1 << 10);
 	RUN(test_live_gives_back_what_was_put);
 	RUN(test_live_never_has_null);
+	RUN(test_live_keeps_births);
 	RUN(test_live_limits_fit);
 	RUN(test_live_tells_an_unseen_free);
 	RUN(test_live_grows_and_keeps_everything);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The lines above a table; see report.h. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 #include "core/memory.h"
 #include "core/out.h"
 #include "core/report.h"
+#include "core/sampling.h"
 
 #define FILTERS 8
 #define FILTER_SHOWN 80
@@ -119,6 +121,27 @@ static void shown(const struct ct_report *r)
 		       r->trimmed.before_count);
 }
 
+/* How far sampled values may be from the truth. The variance of a value is proportional to it. */
+static void sampled(const struct ct_report *r)
+{
+	double variance = 0, bytes = 0, factor = CT_SAMPLING_95 / 0.5;
+	char error[CT_NUMBER_ROOM], half[CT_NUMBER_ROOM];
+	size_t space = r->settings.type;
+
+	if (r->settings.mean || !ct_sampling_is_sampled(r->p, space))
+		return;
+	for (size_t i = 0; i < r->p->sample_count; i++) {
+		variance += ct_sampling_variance(r->p, i, space);
+		bytes += fabs((double)ct_values(r->p, i)[space]);
+	}
+	if (!*ct_sampling_format(error, sizeof(error), (double)r->total, variance))
+		return;
+	ct_numbers_format(half, ct_numbers_clamp(variance / bytes * factor * factor), "bytes",
+			  "auto");
+	printf("Sampled: total %s in 95 of 100 cases; values under %s \302\26150%% and more\n",
+	       error, half);
+}
+
 void ct_report_heading(const struct ct_report *r)
 {
 	program(r->p);
@@ -129,6 +152,7 @@ void ct_report_heading(const struct ct_report *r)
 	duration(r);
 	filters();
 	shown(r);
+	sampled(r);
 }
 
 void ct_report_heading_json(const struct ct_report *r, struct ct_json *j)

@@ -11,6 +11,7 @@
 #include "core/options.h"
 #include "core/out.h"
 #include "core/read.h"
+#include "core/sampling.h"
 #include "core/short_name.h"
 #include "flame/flame_sides.h"
 #include "verbs/own_stack.h"
@@ -19,6 +20,11 @@
 #define DEVIATIONS 3
 #define COLUMNS_BEFORE_ONE 45
 #define COLUMNS_BEFORE_SEVERAL 47
+#define COLUMNS_ERROR 8 /* of the column for the sampling error */
+#define COLUMNS_AGE 6	/* of the column for the age */
+#define ERROR_WIDTH 7	/* in columns; the sign takes two bytes */
+
+#define AGES 65 /* a count for each power of two seconds, and one for blocks of under a second */
 
 static struct {
 	const char *own;
@@ -30,18 +36,28 @@ static const struct ct_option options[] = {
 	CT_INTEGER("nodecount", "N", &my.rows, "stacks shown (10; 0: all)"), CT_END
 };
 
+/* What is known of a stack's bytes besides their number, by age. */
+struct detail {
+	double bytes[AGES], variance[AGES]; /* [0] is under a second, [n] from 2^(n-1) seconds on */
+	double ageless;			    /* variance of the bytes whose age isn't known */
+};
+
 struct dump {
 	struct ct_profile *p;
 	const char *file;
 	size_t space; /* index of the type in bytes; the type in blocks is before it */
 	struct ct_sums stacks;
+	struct detail *details; /* one for each of STACKS */
+	size_t detail_count, detail_room;
 	int64_t bytes, blocks;
+	bool has_ages, is_sampled;
 };
 
 struct row {
 	const char *stack;
 	int64_t first, bytes, blocks; /* values in the first dump, and in the last */
-	double noise; /* change that sampling alone may cause in a stack that didn't grow */
+	const struct detail *detail;  /* in the last dump */
+	double variance; /* of the bytes or, with several dumps, of the change by sampling */
 };
 
 struct leaks {
@@ -51,6 +67,40 @@ struct leaks {
 	size_t row_count;
 	double minutes; /* time from the first dump to the last */
 };
+
+/* Returns the index in a detail of sample I's age, or -1. */
+static int age_of(const struct ct_profile *p, size_t i)
+{
+	const struct ct_label_set *set = &p->label_sets[p->samples[i].label_set];
+
+	for (uint32_t k = 0; k < set->count; k++) {
+		const struct ct_label *l = &p->labels[set->first + k];
+
+		if (!l->text && l->number >= 0 && !strcmp(ct_text(p, l->key), "age") &&
+		    !strcmp(ct_text(p, l->unit), "seconds"))
+			return l->number ? 64 - __builtin_clzll((unsigned long long)l->number) : 0;
+	}
+	return -1;
+}
+
+static void add_detail(struct dump *d, size_t stack, size_t i)
+{
+	double bytes = (double)ct_values(d->p, i)[d->space];
+	double variance = d->is_sampled ? ct_sampling_variance(d->p, i, d->space) : 0;
+	int age = age_of(d->p, i);
+	struct detail *detail;
+
+	while (d->detail_count <= stack)
+		*CT_PUSH(d->details, d->detail_count, d->detail_room) = (struct detail){ 0 };
+	detail = &d->details[stack];
+	if (age < 0) {
+		detail->ageless += variance;
+		return;
+	}
+	d->has_ages = true;
+	detail->bytes[age] += bytes;
+	detail->variance[age] += variance;
+}
 
 static int sum_up(struct dump *d)
 {
@@ -69,6 +119,7 @@ static int sum_up(struct dump *d)
 		sum = ct_own_stack_sum(&d->stacks, stack);
 		sum->value = ct_add(sum->value, values[d->space]);
 		sum->count = ct_add(sum->count, values[d->space - 1]);
+		add_detail(d, (size_t)(sum - d->stacks.list), i);
 		d->bytes = ct_add(d->bytes, values[d->space]);
 		d->blocks = ct_add(d->blocks, values[d->space - 1]);
 		free(stack);
@@ -90,6 +141,7 @@ static int read_dump(struct dump *d, const char *file)
 			file);
 		return -1;
 	}
+	d->is_sampled = ct_sampling_is_sampled(d->p, d->space);
 	return sum_up(d);
 }
 
@@ -115,15 +167,35 @@ static int by_end(const void *x, const void *y)
 	return m == n ? by_time(x, y) : m > n ? 1 : -1;
 }
 
-/* Returns the standard deviation of a row's sum. Each sampled byte represents one interval of
- * bytes, so the deviation of a sum of B bytes is sqrt(B * interval). */
-static double noise_of(const struct leaks *l, const struct row *r)
+/* Returns the variance of the bytes whose age is LEAST or more. */
+static double variance_from(const struct detail *d, unsigned least)
 {
-	double interval = (double)l->dumps[l->count - 1].p->period;
+	double sum = 0;
 
-	if (interval <= 1)
-		return 0;
-	return DEVIATIONS * sqrt((double)ct_add(r->first, r->bytes) * interval);
+	for (unsigned i = least; i < AGES; i++)
+		sum += d->variance[i];
+	return sum;
+}
+
+static double variance_of(const struct detail *d)
+{
+	return d->ageless + variance_from(d, 0);
+}
+
+/* Returns the variance of the change from FIRST to LAST. Blocks that are in both dumps are in both
+ * with the same value, so only those that came or went count: of LAST, the blocks that are younger
+ * than the time between the dumps; of FIRST, all but those that are still there. A power of two
+ * that covers both kinds counts as young. */
+static double variance_of_change(const struct leaks *l, const struct detail *first,
+				 const struct detail *last)
+{
+	double seconds = l->minutes * 60, old, of_first = first ? variance_of(first) : 0;
+	unsigned least = 1;
+
+	while (least < AGES && ldexp(1, (int)least - 1) < seconds)
+		least++;
+	old = variance_from(last, least);
+	return variance_of(last) - old + fmax(of_first - old, 0);
 }
 
 static double size_of_row(const struct leaks *l, const struct row *r)
@@ -140,24 +212,43 @@ static int by_size(const void *x, const void *y, void *leaks)
 	return strcmp(((const struct row *)x)->stack, ((const struct row *)y)->stack);
 }
 
+static void compare_with(const struct leaks *l, struct row *r, struct dump *first)
+{
+	struct ct_sum *sum = ct_own_stack_sum(&first->stacks, r->stack);
+	size_t i = (size_t)(sum - first->stacks.list);
+
+	r->first = sum->value;
+	r->variance = variance_of_change(l, i < first->detail_count ? &first->details[i] : NULL,
+					 r->detail);
+}
+
+static bool has_grown(const struct row *r)
+{
+	double grown = (double)r->bytes - (double)r->first;
+
+	return r->bytes > r->first && grown > DEVIATIONS * sqrt(r->variance);
+}
+
 static void make_rows(struct leaks *l)
 {
 	struct dump *first = &l->dumps[0], *last = &l->dumps[l->count - 1];
 
+	l->minutes = ((double)end_of(last->p) - (double)end_of(first->p)) / 60e9;
 	l->rows = ct_memory_alloc((last->stacks.count + 1) * sizeof(*l->rows));
 	for (size_t i = 0; i < last->stacks.count; i++) {
 		const struct ct_sum *sum = &last->stacks.list[i];
 		struct row *r = &l->rows[l->row_count];
 
-		*r = (struct row){ .stack = sum->name, .bytes = sum->value, .blocks = sum->count };
+		*r = (struct row){ .stack = sum->name,
+				   .bytes = sum->value,
+				   .blocks = sum->count,
+				   .detail = &last->details[i] };
+		r->variance = variance_of(r->detail);
 		if (l->count > 1)
-			r->first = ct_own_stack_sum(&first->stacks, sum->name)->value;
-		r->noise = noise_of(l, r);
-		l->row_count += l->count == 1 || (r->bytes > r->first &&
-						  (double)r->bytes - (double)r->first > r->noise);
+			compare_with(l, r, first);
+		l->row_count += l->count == 1 || has_grown(r);
 	}
 	qsort_r(l->rows, l->row_count, sizeof(*l->rows), by_size, l);
-	l->minutes = ((double)end_of(last->p) - (double)end_of(first->p)) / 60e9;
 }
 
 /* The innermost functions matter most, so the end is cut. */
@@ -193,14 +284,67 @@ static char *bytes_text(char *to, double bytes)
 	return ct_numbers_format(to, ct_numbers_clamp(round(bytes)), "bytes", "auto");
 }
 
+/* Returns the columns that the optional ones take. */
+static size_t more_columns(const struct leaks *l)
+{
+	const struct dump *last = &l->dumps[l->count - 1];
+
+	return (last->is_sampled ? COLUMNS_ERROR : 0) + (last->has_ages ? COLUMNS_AGE : 0);
+}
+
+static void put_error(const struct leaks *l, double value, double variance)
+{
+	char error[CT_NUMBER_ROOM];
+	int width;
+
+	if (!l->dumps[l->count - 1].is_sampled)
+		return;
+	ct_sampling_format(error, sizeof(error), value, variance);
+	/* The sign is one column of two bytes. */
+	width = ERROR_WIDTH + (*error ? 1 : 0);
+	printf(" %*s", width, error);
+}
+
+/* Writes the age that half of R's bytes have reached, as "8s" or "2h". */
+static void put_age(const struct leaks *l, const struct row *r)
+{
+	static const struct {
+		double seconds;
+		char unit;
+	} units[] = { { 86400, 'd' }, { 3600, 'h' }, { 60, 'm' }, { 1, 's' } };
+	double all = 0, older = 0, seconds;
+	char text[CT_NUMBER_ROOM] = "";
+	unsigned i = AGES, u = 0;
+
+	if (!l->dumps[l->count - 1].has_ages)
+		return;
+	for (unsigned k = 0; k < AGES; k++)
+		all += r->detail->bytes[k];
+	while (all > 0 && i > 0 && older < all / 2)
+		older += r->detail->bytes[--i];
+	seconds = i ? ldexp(1, (int)i - 1) : 0;
+	while (u < 3 && seconds < units[u].seconds)
+		u++;
+	if (all > 0 && !i)
+		snprintf(text, sizeof(text), "<1s");
+	else if (all > 0)
+		snprintf(text, sizeof(text), "%.0f%c", floor(seconds / units[u].seconds),
+			 units[u].unit);
+	printf(" %5s", text);
+}
+
 static void put_held(const struct leaks *l, const struct row *r)
 {
 	char bytes[CT_NUMBER_ROOM], share[CT_NUMBER_ROOM], mean[CT_NUMBER_ROOM];
 
-	printf("%10s %s %10lld %10s  ", bytes_text(bytes, (double)r->bytes),
-	       ct_numbers_percent(share, r->bytes, l->dumps[0].bytes), (long long)r->blocks,
+	printf("%10s", bytes_text(bytes, (double)r->bytes));
+	put_error(l, (double)r->bytes, r->variance);
+	printf(" %s %10lld %10s", ct_numbers_percent(share, r->bytes, l->dumps[0].bytes),
+	       (long long)r->blocks,
 	       r->blocks ? bytes_text(mean, (double)r->bytes / (double)r->blocks) : "");
-	put_stack(r->stack, COLUMNS_BEFORE_ONE);
+	put_age(l, r);
+	fputs("  ", stdout);
+	put_stack(r->stack, COLUMNS_BEFORE_ONE + more_columns(l));
 }
 
 static void put_grown(const struct leaks *l, const struct row *r)
@@ -208,10 +352,13 @@ static void put_grown(const struct leaks *l, const struct row *r)
 	double grown = (double)r->bytes - (double)r->first;
 	char more[CT_NUMBER_ROOM], rate[CT_NUMBER_ROOM], bytes[CT_NUMBER_ROOM];
 
-	printf("%10s %10s %10s %10lld  ", bytes_text(more, grown),
-	       l->minutes > 0 ? bytes_text(rate, grown / l->minutes) : "",
+	printf("%10s", bytes_text(more, grown));
+	put_error(l, grown, r->variance);
+	printf(" %10s %10s %10lld", l->minutes > 0 ? bytes_text(rate, grown / l->minutes) : "",
 	       bytes_text(bytes, (double)r->bytes), (long long)r->blocks);
-	put_stack(r->stack, COLUMNS_BEFORE_SEVERAL);
+	put_age(l, r);
+	fputs("  ", stdout);
+	put_stack(r->stack, COLUMNS_BEFORE_SEVERAL + more_columns(l));
 }
 
 /* Heap profiles of other profilers, and peak files, have other types. */
@@ -234,8 +381,9 @@ static void heading(const struct leaks *l)
 		printf("%s: %s in %lld block%s\n", what_of(last),
 		       bytes_text(a, (double)last->bytes), (long long)last->blocks,
 		       last->blocks == 1 ? "" : "s");
-		printf("%s%10s %6s %10s %10s  %s%s\n", ct_out_paint(CT_DIM), "in use", "share",
-		       "blocks", "each", "where", ct_out_paint(CT_PLAIN));
+		printf("%s%10s%s %6s %10s %10s%s  %s%s\n", ct_out_paint(CT_DIM), "in use",
+		       last->is_sampled ? "   error" : "", "share", "blocks", "each",
+		       last->has_ages ? "   age" : "", "where", ct_out_paint(CT_PLAIN));
 		return;
 	}
 	printf("In use: %s, then %s: %s %s in %.3g minutes, %zu dumps\n",
@@ -245,8 +393,9 @@ static void heading(const struct leaks *l)
 	if (!l->row_count)
 		printf("No stack grew by more than what sampling lets it vary.\n");
 	else
-		printf("%s%10s %10s %10s %10s  %s%s\n", ct_out_paint(CT_DIM), "grew", "a minute",
-		       "in use", "blocks", "where", ct_out_paint(CT_PLAIN));
+		printf("%s%10s%s %10s %10s %10s%s  %s%s\n", ct_out_paint(CT_DIM), "grew",
+		       last->is_sampled ? "   error" : "", "a minute", "in use", "blocks",
+		       last->has_ages ? "   age" : "", "where", ct_out_paint(CT_PLAIN));
 }
 
 static int print(const struct leaks *l)
@@ -301,6 +450,7 @@ static int run(int argc, char **argv)
 	status = show(&l, argv + first, (size_t)(argc - first));
 	for (size_t i = 0; i < l.count; i++) {
 		ct_own_stack_release(&l.dumps[i].stacks);
+		free(l.dumps[i].details);
 		ct_model_free(l.dumps[i].p);
 	}
 	free(l.dumps);
@@ -318,6 +468,9 @@ const struct ct_verb ct_verb_leaks = {
 		"first, without allocators and libraries. Of several dumps of a program (made by\n"
 		"\"cprof dump\", or at intervals) the stacks are shown that grew from the first "
 		"to\n"
-		"the last by more than the sampling lets them vary.\n",
+		"the last by more than the sampling lets them vary. The columns \"error\" (how "
+		"far\n"
+		"a sampled value is from the truth at most, in 95 of 100 cases) and \"age\" (what\n"
+		"half of the bytes have reached) are there where the file has them.\n",
 	.run = run,
 };

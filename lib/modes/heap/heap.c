@@ -90,6 +90,12 @@ static void begin_counting(void)
 	cp_stack_depot_mark_peak();
 }
 
+static void keep_births(bool keep)
+{
+	cp_store_relaxed(&cp_heap_totals.births, keep);
+	cp_live_keep_births(keep);
+}
+
 static void switch_on(uint64_t interval)
 {
 	/* Blocks that hooks report keep their alignment. */
@@ -98,6 +104,7 @@ static void switch_on(uint64_t interval)
 	bool tags = interval >= CP_HEAP_TAG_INTERVAL && cp_allocator.aligns && !hooked;
 
 	cp_live_configure(interval >= CP_HEAP_TAG_INTERVAL ? SLOTS_SAMPLED : SLOTS_EXACT);
+	keep_births(interval != 1);
 	cp_heap_hot_look(interval < CP_HEAP_TAG_INTERVAL, tags);
 	cp_store_seqcst(&cp_heap_hot.state, CP_HEAP_ON);
 	cp_store_seqcst(&cp_heap_hot.counts, interval > 1);

@@ -5,25 +5,30 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "modes/heap/heap_rows.h"
 
 #define TOP 5
 #define FRAMES 5 /* number of frames of a stack that are named */
 
 #define L(x) ((unsigned long)(x))
-#define IN_USE_OBJECTS 2
-#define IN_USE_BYTES 3
+#define NO_ROW UINT32_MAX
 
-static void insert(const struct cp_stack **top, const struct cp_stack *s)
+static const struct cp_heap_row *amount(const struct cp_run *r, uint32_t row)
+{
+	return cp_heap_rows_at(&r->aggregate, row);
+}
+
+static void insert(const struct cp_run *r, uint32_t *top, uint32_t row)
 {
 	for (unsigned i = 0; i < TOP; i++) {
-		const struct cp_stack *lower = top[i];
+		uint32_t lower = top[i];
 
-		if (lower && lower->values[IN_USE_BYTES] >= s->values[IN_USE_BYTES])
+		if (lower != NO_ROW && amount(r, lower)->all_bytes >= amount(r, row)->all_bytes)
 			continue;
-		top[i] = s;
-		if (!lower)
+		top[i] = row;
+		if (lower == NO_ROW)
 			return;
-		s = lower;
+		row = lower;
 	}
 }
 
@@ -50,16 +55,18 @@ static void describe(const struct cp_run *r, const struct cp_stack *s, char *to,
 
 void cp_heap_leaks_report(struct cp_comments *out, const struct cp_run *r)
 {
-	const struct cp_stack *top[TOP] = { 0 };
+	uint32_t top[TOP];
 	char frames[160];
 
+	for (unsigned i = 0; i < TOP; i++)
+		top[i] = NO_ROW;
 	for (uint32_t i = 0; i < r->aggregate.stacks.count; i++)
-		if (cp_aggregate_row_at(&r->aggregate, i)->values[IN_USE_BYTES])
-			insert(top, cp_aggregate_row_at(&r->aggregate, i));
-	for (unsigned i = 0; i < TOP && top[i]; i++) {
-		describe(r, top[i], frames, sizeof(frames));
+		if (amount(r, i)->all_bytes)
+			insert(r, top, i);
+	for (unsigned i = 0; i < TOP && top[i] != NO_ROW; i++) {
+		describe(r, cp_aggregate_row_at(&r->aggregate, top[i]), frames, sizeof(frames));
 		cp_comments_line(out, "in use: %lu bytes, %lu objects: %s",
-				 L(top[i]->values[IN_USE_BYTES]), L(top[i]->values[IN_USE_OBJECTS]),
+				 L(amount(r, top[i])->all_bytes), L(amount(r, top[i])->all_objects),
 				 frames);
 	}
 }

@@ -25,16 +25,24 @@
 
 static void labels(const struct cp_run *r, const struct cp_stack *s, struct cp_encode_labels *to)
 {
+	/* Rows of one age have values in use only. */
+	const uint64_t *v = s->tag ? &s->values[2] : s->values;
+
 	(void)r;
-	if (!s->values[0])
-		return;
-	to->labels[to->count++] = (struct cp_pprof_label){
-		.key = "bytes",
-		/* Rounded, because the number of objects is: 524288 bytes in
-		 * 6554 objects are of 80. */
-		.number = (int64_t)((s->values[1] + s->values[0] / 2) / s->values[0]),
-		.unit = "bytes",
-	};
+	if (v[0])
+		to->labels[to->count++] = (struct cp_pprof_label){
+			.key = "bytes",
+			/* Rounded, because the number of objects is: 524288 bytes in
+			 * 6554 objects are of 80. */
+			.number = (int64_t)((v[1] + v[0] / 2) / v[0]),
+			.unit = "bytes",
+		};
+	if (s->tag)
+		to->labels[to->count++] = (struct cp_pprof_label){
+			.key = "age",
+			.number = cp_heap_rows_age(s->tag),
+			.unit = "seconds",
+		};
 }
 
 static uint64_t period(const struct cp_run *r)

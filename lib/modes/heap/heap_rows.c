@@ -6,14 +6,10 @@
 
 #include "sample/counters.h"
 #include "modes/heap/signal/heap_event.h"
+#include "modes/heap/signal/live.h"
 #include "modes/heap/signal/poisson.h"
 
 #define UNPLACED UINT32_MAX /* there was no memory for the entry's row */
-
-/* The values of a row that are not shown now: in use, or at the peak. */
-struct pair {
-	uint64_t objects, bytes;
-};
 
 /* The heap, and the program's own mappings. */
 static struct source {
@@ -92,7 +88,7 @@ void cp_heap_rows_collect(struct cp_run *r)
 	uint32_t newest;
 
 	s->summed = s->waits = false;
-	r->aggregate.aside.size = sizeof(struct pair);
+	r->aggregate.aside.size = sizeof(struct cp_heap_row);
 	newest = cp_stack_depot_each(s->placed, place, r);
 	if (!s->waits)
 		s->placed = newest;
@@ -104,18 +100,13 @@ static void add(struct cp_stack_depot_amount *sum, const struct cp_stack_depot_a
 	sum->bytes += a->bytes;
 }
 
-static struct pair *pair_at(const struct cp_aggregate *a, uint32_t row)
-{
-	return CP_VEC_AT(&a->aside, struct pair, row);
-}
-
 /* During summing, rows hold fractions of objects. */
 static void add_to_row(struct cp_stack_depot_entry *e, void *arg)
 {
 	struct cp_run *r = arg;
 	struct cp_heap_sums *sums = &source_of(r)->sums;
 	struct cp_stack_depot_amount use, peak, all;
-	struct pair *aside;
+	struct cp_heap_row *aside;
 	uint64_t *v;
 
 	if (!belongs(e, r))
@@ -136,7 +127,7 @@ static void add_to_row(struct cp_stack_depot_entry *e, void *arg)
 	v[1] += all.bytes;
 	v[2] += use.objects;
 	v[3] += use.bytes;
-	aside = pair_at(&r->aggregate, e->row - 1);
+	aside = cp_heap_rows_at(&r->aggregate, e->row - 1);
 	aside->objects += peak.objects;
 	aside->bytes += peak.bytes;
 }
@@ -146,23 +137,114 @@ static void clear_rows(struct cp_aggregate *a)
 	for (uint32_t i = 0; i < a->stacks.count; i++)
 		memset(cp_aggregate_row_at(a, i)->values, 0, sizeof(uint64_t[CP_VALUES]));
 	if (a->aside.count)
-		memset(a->aside.items, 0, a->aside.count * sizeof(struct pair));
+		memset(a->aside.items, 0, a->aside.count * sizeof(struct cp_heap_row));
 }
 
-/* PEAK_IS_NOW: the memory in use now is the peak. */
-static void round_rows(struct cp_aggregate *a, bool peak_is_now)
+/* Round the values at the peak, and keep the whole amount in use. PEAK_IS_NOW: the memory in use
+ * now is the peak. */
+static void round_peak(struct cp_aggregate *a, bool peak_is_now)
 {
 	for (uint32_t i = 0; i < a->stacks.count; i++) {
-		uint64_t *v = cp_aggregate_row_at(a, i)->values;
-		struct pair *aside = pair_at(a, i);
+		const uint64_t *v = cp_aggregate_row_at(a, i)->values;
+		struct cp_heap_row *aside = cp_heap_rows_at(a, i);
+
+		aside->base = i;
+		aside->all_objects = cp_heap_rows_whole(v[2]);
+		aside->all_bytes = v[3];
+		aside->objects =
+			peak_is_now ? aside->all_objects : cp_heap_rows_whole(aside->objects);
+		if (peak_is_now)
+			aside->bytes = aside->all_bytes;
+	}
+}
+
+/* Round so that the sum over the rows of one stack is right. */
+static void round_rows(struct cp_aggregate *a)
+{
+	for (uint32_t i = 0; i < a->stacks.count; i++) {
+		uint64_t *v = cp_aggregate_row_at(a, i)->values, exact;
+		int32_t *rest = &cp_heap_rows_at(a, cp_heap_rows_at(a, i)->base)->rest;
 
 		v[0] = cp_heap_rows_whole(v[0]);
-		v[2] = cp_heap_rows_whole(v[2]);
-		if (peak_is_now)
-			*aside = (struct pair){ v[2], v[3] };
-		else
-			aside->objects = cp_heap_rows_whole(aside->objects);
+		if (!v[2])
+			continue;
+		exact = (int64_t)v[2] + *rest > 0 ? v[2] + (uint64_t)(int64_t)*rest : 0;
+		v[2] = cp_heap_rows_whole(exact);
+		*rest = (int32_t)((int64_t)exact - (int64_t)(v[2] << CP_POISSON_ONE_SHIFT));
 	}
+}
+
+struct ages {
+	struct cp_run *run;
+	uint64_t now; /* the processor's counter */
+	uint64_t rate;
+	uint32_t base, row; /* of the block before */
+	uint64_t tag;
+};
+
+static uint64_t tag_of_age(const struct ages *x, uint64_t born)
+{
+	uint64_t ticks = x->now > born ? x->now - born : 0;
+	uint64_t seconds = (uint64_t)((__uint128_t)ticks * x->rate >> CP_TICK_RATE_SHIFT) /
+			   UINT64_C(1000000000);
+
+	return seconds ? 2 + (63 - (uint64_t)__builtin_clzl(seconds)) : 1;
+}
+
+/* Returns the row of BASE's stack with TAG, or CP_INDEX_NONE if there is no memory. */
+static uint32_t row_of_age(struct ages *x, uint32_t base, uint64_t tag)
+{
+	struct cp_aggregate *a = &x->run->aggregate;
+
+	if (x->row != CP_INDEX_NONE && x->base == base && x->tag == tag)
+		return x->row;
+	x->row = make_room(a)
+			 ? cp_aggregate_relabel(a, base, cp_aggregate_row_at(a, base)->labels, tag)
+			 : CP_INDEX_NONE;
+	x->base = base;
+	x->tag = tag;
+	if (x->row != CP_INDEX_NONE)
+		cp_heap_rows_at(a, x->row)->base = base;
+	return x->row;
+}
+
+/* Move what block B represents from its stack's row to the row of its age. Other threads go on
+ * allocating and freeing, so there may be less in the row. */
+static void move_to_age(uint64_t address, const struct cp_live_block *b, void *ages)
+{
+	struct ages *x = ages;
+	struct cp_aggregate *a = &x->run->aggregate;
+	struct cp_stack_depot_entry *e = cp_stack_depot_at(b->id);
+	uint64_t objects, bytes, *from, *to;
+	uint32_t row;
+
+	(void)address;
+	if (!b->born || !belongs(e, x->run) || !e->row || e->row == UNPLACED)
+		return;
+	row = row_of_age(x, e->row - 1, tag_of_age(x, b->born));
+	if (row == CP_INDEX_NONE)
+		return;
+	cp_poisson_stands_for(b->size, e->interval, &objects, &bytes);
+	from = cp_aggregate_row_at(a, e->row - 1)->values;
+	to = cp_aggregate_row_at(a, row)->values;
+	if (from[2] < objects || from[3] < bytes)
+		return;
+	from[2] -= objects;
+	from[3] -= bytes;
+	to[2] += objects;
+	to[3] += bytes;
+}
+
+static void split_by_age(struct cp_run *r)
+{
+	struct cp_tick_rate_pair now = cp_tick_rate_pair();
+	struct ages x = { .run = r,
+			  .now = now.ticks,
+			  .rate = cp_tick_rate(&r->start_ticks, &now),
+			  .row = CP_INDEX_NONE };
+
+	if (cp_heap_totals.births && r->mode == CPROF_HEAP)
+		cp_live_each(move_to_age, &x);
 }
 
 static void sum_rows(struct cp_run *r)
@@ -182,7 +264,9 @@ static void sum_rows(struct cp_run *r)
 		cp_stack_depot_mark_peak();
 		sums->peak = sums->in_use;
 	}
-	round_rows(a, peak_is_now);
+	round_peak(a, peak_is_now);
+	split_by_age(r);
+	round_rows(a);
 	/* Changes with every event, to show whether there is something new to write. */
 	a->records = cp_heap_rows_whole(2 * sums->allocated.objects - sums->in_use.objects);
 	a->weight = sums->allocated.bytes;
@@ -194,11 +278,13 @@ static void show_other(struct cp_aggregate *a)
 {
 	for (uint32_t i = 0; i < a->stacks.count; i++) {
 		uint64_t *v = cp_aggregate_row_at(a, i)->values;
-		struct pair *aside = pair_at(a, i), shown = { v[2], v[3] };
+		struct cp_heap_row *aside = cp_heap_rows_at(a, i);
+		uint64_t objects = v[2], bytes = v[3];
 
 		v[2] = aside->objects;
 		v[3] = aside->bytes;
-		*aside = shown;
+		aside->objects = objects;
+		aside->bytes = bytes;
 	}
 }
 

@@ -35,7 +35,12 @@ static int put_values(struct cp_sink *to, const char *before, const uint64_t *v,
 /* The format has return addresses; libcprof's addresses are those of the calls. */
 static int put_stack(struct cp_sink *to, const struct cp_aggregate *a, const struct cp_stack *s)
 {
-	int err = put_values(to, "", s->values, "");
+	int err;
+
+	/* A row of one age may be of an earlier dump. */
+	if (!s->values[0] && !s->values[2])
+		return 0;
+	err = put_values(to, "", s->values, "");
 
 	for (uint32_t i = 0; i < s->depth && !err; i++) {
 		const struct cp_location *l =

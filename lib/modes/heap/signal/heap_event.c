@@ -183,10 +183,15 @@ static inline bool track(void *p, const struct cp_live_block *b,
 	return put;
 }
 
+static uint64_t birth(void)
+{
+	return cp_load_relaxed(&cp_heap_totals.births) ? cp_ticks() : 0;
+}
+
 static bool lost(const struct cp_heap_sample *s, void *p, const struct cp_stack_depot_entry *e)
 {
 	if (e)
-		return !track(p, &(struct cp_live_block){ s->size, e->id }, e);
+		return !track(p, &(struct cp_live_block){ s->size, e->id, birth() }, e);
 	if (is_filtered(s->interval))
 		cp_heap_hot_filter_add((uintptr_t)p);
 	return true;

@@ -17,8 +17,11 @@
 #define FULL UINT8_MAX /* the number is unknown, and stays so */
 
 static struct cp_live_generation *generations[GENERATIONS];
+static struct cp_live_generation *newest;
 struct cp_live_generation *cp_live_newest;
 uint32_t cp_live_mixed;
+static bool keeps_births;
+static bool has_births; /* births were ever kept: a slot may have an old one */
 static size_t first_slots = FIRST_SLOTS;
 
 static struct cp_live_generation *generation(uint32_t number)
@@ -28,20 +31,54 @@ static struct cp_live_generation *generation(uint32_t number)
 
 static uint32_t in_use(void)
 {
-	const struct cp_live_generation *g = cp_load_acquire(&cp_live_newest);
+	const struct cp_live_generation *g = cp_load_acquire(&newest);
 
 	return g ? (uint32_t)g->number + 1 : 0;
+}
+
+/* The hash of an address gives bucket 0, and the lower bits of the address one of these. */
+#define FULL_BUCKETS (CP_LIVE_OF_PAGE + 1)
+
+/* A generation without a free slot and without a block. */
+static struct cp_live_generation *full_generation(void)
+{
+	static uint8_t elsewhere[FULL_BUCKETS];
+	static union {
+		struct cp_live_generation g;
+		char bytes[sizeof(struct cp_live_generation) +
+			   FULL_BUCKETS * sizeof(struct cp_live_bucket)];
+	} full __attribute__((aligned(64)));
+	struct cp_live_generation *g = &full.g;
+
+	if (g->elsewhere)
+		return g;
+	for (unsigned i = 0; i < FULL_BUCKETS * WAYS; i++)
+		g->buckets[i / WAYS].address[i % WAYS] = CP_LIVE_CLAIMED;
+	g->shift = 63;
+	g->elsewhere = elsewhere;
+	return g;
+}
+
+void cp_live_keep_births(bool keep)
+{
+	struct cp_live_generation *g;
+
+	cp_store_relaxed(&keeps_births, keep);
+	if (keep) {
+		cp_store_relaxed(&has_births, true);
+		cp_store_release(&cp_live_newest, full_generation());
+		return;
+	}
+	do {
+		g = cp_load_acquire(&newest);
+		cp_store_release(&cp_live_newest, g);
+	} while (g != cp_load_acquire(&newest));
 }
 
 void cp_live_configure(size_t slots)
 {
 	if (!in_use())
 		cp_store_relaxed(&first_slots, slots);
-}
-
-static uint64_t pack(const struct cp_live_block *b)
-{
-	return cp_live_pack(b->size, b->id);
 }
 
 static void unpack(uint64_t word, struct cp_live_block *b)
@@ -75,6 +112,7 @@ static void others_of(struct cp_live_generation *g, uint64_t first, uint64_t add
 }
 
 struct place {
+	struct cp_live_generation *in;
 	struct cp_live_bucket *bucket;
 	unsigned slot;
 	uint8_t *elsewhere; /* the counter that counts it; NULL: the address is in its first bucket
@@ -106,7 +144,7 @@ static __attribute__((noinline)) bool find_elsewhere(struct cp_live_generation *
 		found = slots_with(other[i], address);
 		if (!found)
 			continue;
-		*at = (struct place){ other[i], (unsigned)__builtin_ctz(found),
+		*at = (struct place){ g, other[i], (unsigned)__builtin_ctz(found),
 				      &g->elsewhere[first] };
 		return true;
 	}
@@ -119,7 +157,7 @@ static inline bool find_in(struct cp_live_generation *g, uint64_t address, struc
 	unsigned found = slots_with(&g->buckets[first], address);
 
 	if (found) {
-		*at = (struct place){ &g->buckets[first], (unsigned)__builtin_ctz(found), NULL };
+		*at = (struct place){ g, &g->buckets[first], (unsigned)__builtin_ctz(found), NULL };
 		return true;
 	}
 	/* Relaxed: the thread that frees a block got its address from the thread that inserted it,
@@ -143,9 +181,18 @@ static void change(uint8_t *elsewhere, int by)
 		;
 }
 
-static inline void take_out(struct cp_live_bucket *from, unsigned slot, struct cp_live_block *b)
+static uint64_t *birth_of(struct cp_live_generation *g, const struct cp_live_bucket *b,
+			  unsigned slot)
 {
-	unpack(cp_live_take_out(from, slot), b);
+	return &g->born[(size_t)(b - g->buckets) * WAYS + slot];
+}
+
+static inline void take_out(const struct place *at, struct cp_live_block *b)
+{
+	b->born = cp_load_relaxed(&has_births)
+			  ? cp_load_relaxed(birth_of(at->in, at->bucket, at->slot))
+			  : 0;
+	unpack(cp_live_take_out(at->bucket, at->slot), b);
 }
 
 static __attribute__((noinline)) bool remove_anywhere(uint64_t address, struct cp_live_block *b)
@@ -154,7 +201,7 @@ static __attribute__((noinline)) bool remove_anywhere(uint64_t address, struct c
 
 	if (!find(address, &at))
 		return false;
-	take_out(at.bucket, at.slot, b);
+	take_out(&at, b);
 	if (at.elsewhere)
 		change(at.elsewhere, -1);
 	return true;
@@ -167,6 +214,7 @@ bool cp_live_remove(uint64_t address, struct cp_live_block *b)
 	if (__builtin_expect(!cp_live_take(address, &word), 0))
 		return address && remove_anywhere(address, b);
 	unpack(word, b);
+	b->born = 0;
 	return true;
 }
 
@@ -177,13 +225,35 @@ bool cp_live_peek(uint64_t address, struct cp_live_block *b)
 	if (!find(address, &at))
 		return false;
 	unpack(cp_load_relaxed(&at.bucket->block[at.slot]), b);
+	b->born = cp_load_relaxed(&has_births)
+			  ? cp_load_relaxed(birth_of(at.in, at.bucket, at.slot))
+			  : 0;
 	return true;
 }
 
-static bool put_in(struct cp_live_bucket *b, unsigned empty, uint64_t address, uint64_t word)
+/* As cp_live_put_in, with the block's birth. */
+static bool put_slot(struct cp_live_generation *g, struct cp_live_bucket *b, unsigned slot,
+		     uint64_t address, const struct cp_live_block *block)
+{
+	uint64_t none = 0;
+
+	/* Acquire: pairs with the release in take_out. */
+	if (!cp_cas_acqrel(&b->address[slot], &none, address | CP_LIVE_CLAIMED))
+		return false;
+	cp_store_relaxed(&b->block[slot], cp_live_pack(block->size, block->id));
+	if (cp_load_relaxed(&has_births))
+		cp_store_relaxed(birth_of(g, b, slot),
+				 cp_load_relaxed(&keeps_births) ? block->born : 0);
+	/* Release: a thread that finds the address also finds its block. */
+	cp_store_release(&b->address[slot], address);
+	return true;
+}
+
+static bool put_in(struct cp_live_generation *g, struct cp_live_bucket *b, unsigned empty,
+		   uint64_t address, const struct cp_live_block *block)
 {
 	for (; empty; empty &= empty - 1)
-		if (cp_live_put_in(b, (unsigned)__builtin_ctz(empty), address, word))
+		if (put_slot(g, b, (unsigned)__builtin_ctz(empty), address, block))
 			return true;
 	return false;
 }
@@ -195,47 +265,56 @@ static inline unsigned how_many(unsigned bits)
 }
 
 static bool put_elsewhere(struct cp_live_generation *g, uint64_t first, uint64_t address,
-			  uint64_t word)
+			  const struct cp_live_block *block)
 {
 	struct cp_live_bucket *b = &g->buckets[first], *other[OTHERS];
 	unsigned room = how_many(slots_with(b, 0));
 
 	others_of(g, first, address, other);
-	if (room >= how_many(slots_with(other[0], 0)) && put_in(b, slots_with(b, 0), address, word))
+	if (room >= how_many(slots_with(other[0], 0)) &&
+	    put_in(g, b, slots_with(b, 0), address, block))
 		return true;
 	/* Count first, so that a look-up knows. Relaxed, like the count: a thread that looks the
 	 * address up got it from this thread. */
 	cp_store_relaxed(&cp_live_mixed, 1);
 	change(&g->elsewhere[first], 1);
 	for (unsigned i = 0; i < OTHERS; i++)
-		if (other[i] != b && put_in(other[i], slots_with(other[i], 0), address, word))
+		if (other[i] != b && put_in(g, other[i], slots_with(other[i], 0), address, block))
 			return true;
 	change(&g->elsewhere[first], -1);
-	return put_in(b, slots_with(b, 0), address, word);
+	return put_in(g, b, slots_with(b, 0), address, block);
 }
 
 /* Put the address near its neighbours. If its bucket is crowded, use the emptier of the two
  * buckets, or the buckets next to them. This fills a generation to more than a half. */
-static inline bool put(struct cp_live_generation *g, uint64_t address, uint64_t word)
+static inline bool put(struct cp_live_generation *g, uint64_t address,
+		       const struct cp_live_block *block)
 {
 	uint64_t first = cp_live_first(g, address);
 	unsigned empty = slots_with(&g->buckets[first], 0);
 
-	if (how_many(empty) > WAYS - CROWDED && put_in(&g->buckets[first], empty, address, word))
+	if (how_many(empty) > WAYS - CROWDED &&
+	    put_in(g, &g->buckets[first], empty, address, block))
 		return true;
-	return put_elsewhere(g, first, address, word);
+	return put_elsewhere(g, first, address, block);
+}
+
+static size_t births_of(size_t slots)
+{
+	return slots * sizeof(uint64_t);
 }
 
 static size_t bytes_of(size_t slots)
 {
 	return sizeof(struct cp_live_generation) +
-	       slots / WAYS * (sizeof(struct cp_live_bucket) + 1);
+	       slots / WAYS * (sizeof(struct cp_live_bucket) + 1) + births_of(slots);
 }
 
 /* Add one generation to the SEEN ones. Returns false if that is impossible. */
 static bool grow(uint32_t seen)
 {
-	struct cp_live_generation *before = seen ? generation(seen - 1) : NULL, *g, *none = NULL;
+	struct cp_live_generation *before = seen ? generation(seen - 1) : NULL, *g, *none = NULL,
+				  *fast;
 	size_t slots = before ? before->count : cp_load_relaxed(&first_slots);
 
 	if (before)
@@ -247,7 +326,8 @@ static bool grow(uint32_t seen)
 		if (!g)
 			return false;
 		g->shift = 64 - (unsigned)__builtin_ctzl(slots / WAYS);
-		g->elsewhere = (uint8_t *)&g->buckets[slots / WAYS];
+		g->born = (uint64_t *)(void *)&g->buckets[slots / WAYS];
+		g->elsewhere = (uint8_t *)&g->born[slots];
 		g->salt = seen * UINT64_C(0xa0761d6478bd642f);
 		g->count = slots;
 		g->number = seen;
@@ -259,17 +339,20 @@ static bool grow(uint32_t seen)
 		cp_store_relaxed(&cp_live_mixed, 1);
 	/* Release: a thread that sees the generation sees its contents, and that it isn't the first
 	 * one. */
-	cp_cas_acqrel(&cp_live_newest, &before, generation(seen));
+	fast = before;
+	cp_cas_acqrel(&newest, &before, generation(seen));
+	/* Fails while births are kept. */
+	cp_cas_acqrel(&cp_live_newest, &fast, generation(seen));
 	return true;
 }
 
-static bool put_anywhere(uint64_t address, uint64_t word)
+static bool put_anywhere(uint64_t address, const struct cp_live_block *block)
 {
 	for (;;) {
 		uint32_t seen = in_use();
 
 		for (uint32_t n = seen; n-- > 0;)
-			if (put(generation(n), address, word))
+			if (put(generation(n), address, block))
 				return true;
 		if (!grow(seen))
 			return false;
@@ -278,7 +361,7 @@ static bool put_anywhere(uint64_t address, uint64_t word)
 
 void cp_live_prefetch(uint64_t address)
 {
-	const struct cp_live_generation *g = cp_load_acquire(&cp_live_newest);
+	const struct cp_live_generation *g = cp_load_acquire(&newest);
 
 	if (g)
 		__builtin_prefetch(&g->buckets[cp_live_first(g, address)], 1);
@@ -289,7 +372,7 @@ insert_anywhere(uint64_t address, const struct cp_live_block *b, struct cp_live_
 {
 	if (!remove_anywhere(address, old))
 		old->id = 0;
-	return b->size < CP_LIVE_SIZE_MAX && put_anywhere(address, pack(b));
+	return b->size < CP_LIVE_SIZE_MAX && put_anywhere(address, b);
 }
 
 /* May ADDRESS be in one of the first N generations? */
@@ -326,9 +409,9 @@ bool cp_live_insert(uint64_t address, const struct cp_live_block *b, struct cp_l
 		return insert_anywhere(address, b, old);
 	empty = slots_with(bucket, 0);
 	if (empty >> cp_live_slot(address) & 1 &&
-	    cp_live_put_in(bucket, cp_live_slot(address), address, pack(b)))
+	    put_slot(g, bucket, cp_live_slot(address), address, b))
 		return true;
-	return put(g, address, pack(b)) || put_anywhere(address, pack(b));
+	return put(g, address, b) || put_anywhere(address, b);
 }
 
 uint64_t cp_live_mapped(void)
@@ -336,7 +419,8 @@ uint64_t cp_live_mapped(void)
 	uint64_t n = 0;
 
 	for (uint32_t i = 0; i < in_use(); i++)
-		n += bytes_of(generation(i)->count);
+		n += bytes_of(generation(i)->count) -
+		     (cp_load_relaxed(&has_births) ? 0 : births_of(generation(i)->count));
 	return n;
 }
 
@@ -352,6 +436,9 @@ void cp_live_each(void (*visit)(uint64_t address, const struct cp_live_block *b,
 			if (!address || address & CP_LIVE_CLAIMED)
 				continue;
 			unpack(cp_load_relaxed(&bucket->block[i % WAYS]), &b);
+			b.born = cp_load_relaxed(&has_births)
+					 ? cp_load_relaxed(&generation(n)->born[i])
+					 : 0;
 			visit(address, &b, arg);
 		}
 }

@@ -23,6 +23,9 @@
 struct cp_live_block {
 	uint64_t size; /* below 2^40 */
 	uint32_t id;   /* of its depot entry, below 2^24, not 0 */
+	/* Kept only after cp_live_keep_births(true); otherwise ignored, and 0 in what is returned.
+	 */
+	uint64_t born; /* cp_ticks() at the allocation; 0 = not known */
 };
 
 #define CP_LIVE_SIZE_MAX (UINT64_C(1) << 40)
@@ -30,6 +33,11 @@ struct cp_live_block {
 /* Set the number of slots of the first generation, a power of two. No effect after the first
  * insert. */
 void cp_live_configure(size_t slots);
+
+/* Decide whether BORN is kept with each block that is inserted from now on. While it is kept, the
+ * fast path of live_hot.h finds no place and no block, so that every call comes here. Call when a
+ * run starts. */
+void cp_live_keep_births(bool keep);
 
 /* Begin to fetch the place of ADDRESS, which will be inserted soon. */
 void cp_live_prefetch(uint64_t address);

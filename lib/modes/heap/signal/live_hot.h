@@ -30,14 +30,16 @@ struct cp_live_generation {
 	uint64_t salt;	    /* makes addresses that collide in one generation differ in the next */
 	uint8_t *elsewhere; /* per bucket: number of addresses that belong there but are in another
 			       bucket */
+	uint64_t *born;	    /* per slot; its pages are touched only if births are kept */
 	uint64_t count;	    /* slots */
 	uint64_t number;    /* 0 = the first one */
-	uint64_t pad[3];
+	uint64_t pad[2];
 	struct cp_live_bucket buckets[]; /* cache-line aligned */
 };
 
-/* The newest generation; NULL: there is none yet. Load with acquire: its contents are then set up.
- */
+/* The generation of the fast path: the newest one or, while births are kept, one in which every
+ * slot is taken by nothing. NULL: there is none yet. Load with acquire: its contents are then set
+ * up. */
 extern struct cp_live_generation *cp_live_newest __attribute__((visibility("hidden")));
 /* Set, for good, once there is a second generation or ELSEWHERE has a count above 0. */
 extern uint32_t cp_live_mixed __attribute__((visibility("hidden")));

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The sampling error of heap profiles; see sampling.h. */
+#include "core/sampling.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+bool ct_sampling_is_sampled(const struct ct_profile *p, size_t space)
+{
+	return p->period > 1 && !strcmp(ct_text(p, p->period_type.type), "space") &&
+	       !strcmp(ct_text(p, p->period_type.unit), "bytes") && space > 0 &&
+	       !strcmp(ct_text(p, p->types[space].unit), "bytes") &&
+	       !strcmp(ct_text(p, p->types[space - 1].unit), "count");
+}
+
+double ct_sampling_variance(const struct ct_profile *p, size_t i, size_t space)
+{
+	double bytes = fabs((double)ct_values(p, i)[space]);
+	double blocks = fabs((double)ct_values(p, i)[space - 1]);
+	double size = blocks >= 1 ? bytes / blocks : bytes;
+
+	/* 1/p - 1 = 1/(e^x - 1) with x = size/interval. */
+	return size > 0 ? bytes * size / expm1(size / (double)p->period) : 0;
+}
+
+char *ct_sampling_format(char *to, size_t size, double value, double variance)
+{
+	double percent = value ? 100 * CT_SAMPLING_95 * sqrt(variance) / fabs(value) : 0;
+
+	*to = '\0';
+	if (percent >= 0.05)
+		snprintf(to, size, "\302\261%.*f%%", percent < 9.95 ? 1 : 0, percent);
+	return to;
+}
