@@ -101,3 +101,10 @@ long cp_sys_map_fd(int fd, size_t size)
 {
 	return map(size, MAP_SHARED, fd);
 }
+
+bool cp_sys_is_own_part(uintptr_t address)
+{
+	const struct part p = own_part();
+
+	return address - p.begin < p.size;
+}

@@ -12,6 +12,7 @@
 #include <linux/futex.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/mman.h>
@@ -54,6 +55,8 @@ static inline int cp_sys_getppid(void)
  * program's (see sys.c). Everything that the profiler maps comes from cp_sys_map or
  * cp_sys_map_fd. */
 void *cp_sys_map(size_t size);
+/* Does ADDRESS lie where cp_sys_map places its pages? */
+bool cp_sys_is_own_part(uintptr_t address);
 /* Maps pages of FD, shared. Returns the address, or a negative errno. */
 long cp_sys_map_fd(int fd, size_t size);
 

@@ -3,6 +3,7 @@
 #include "output/dump.h"
 
 #include <errno.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/log.h"
@@ -39,14 +40,34 @@ static struct cp_gzip_state **beginning_of(struct cp_run *r)
 	return r->has_view ? &r->beginning : NULL;
 }
 
+static void more_values(const void *run, uint32_t row, uint64_t *values)
+{
+	const struct cp_run *r = run;
+
+	r->ops->more_values(r, row, values);
+}
+
+/* Adds the further types of R's file. */
+static void add_types(const struct cp_run *r, struct cp_pprof_type *to,
+		      struct cp_profile_info *info)
+{
+	const struct cp_mode_ops *ops = r->ops;
+
+	memcpy(to, ops->types, ops->type_count * sizeof(*to));
+	info->types = to;
+	info->more_count = ops->more_types ? ops->more_types(r) : 0;
+	info->more_values = more_values;
+	memcpy(to + ops->type_count, ops->more, info->more_count * sizeof(*to));
+}
+
 static int write_profile(struct cp_run *r, const struct cp_config *c, struct cp_sink *to,
 			 struct cp_gzip_state **beginning)
 {
 	const struct cp_mode_ops *ops = r->ops;
 	struct cp_comments report;
 	struct cp_gzip_sink gzip;
+	struct cp_pprof_type types[CP_VALUES + CP_ENCODE_MORE];
 	struct cp_profile_info info = {
-		.types = ops->types,
 		.type_count = ops->type_count,
 		.period_type = ops->period_type,
 		.drop_frames = ops->drop_frames,
@@ -65,6 +86,7 @@ static int write_profile(struct cp_run *r, const struct cp_config *c, struct cp_
 
 	if (err)
 		return err;
+	add_types(r, types, &info);
 	cp_comments_make(&report, r, c);
 	if (r->reason && *r->reason)
 		cp_comments_line(&report, "dump: %s", r->reason);

@@ -215,19 +215,24 @@ static bool same_row(const struct writing *x, const struct cp_row *k, const stru
 static bool sum_rows(const struct writing *x, struct cp_row *first, struct cp_row *end,
 		     int64_t *values)
 {
-	unsigned n = x->info->type_count;
+	unsigned n = x->info->type_count, more = x->info->more_count;
+	uint64_t further[CP_ENCODE_MORE];
 	bool any = false;
 
-	memset(values, 0, n * sizeof(*values));
+	memset(values, 0, (n + more) * sizeof(*values));
 	for (struct cp_row *r = first; r < end; r++) {
 		if (r != first && (r->stack == CP_INDEX_NONE || !same_row(x, first, r)))
 			continue;
 		for (unsigned v = 0; v < n; v++)
 			values[v] += (int64_t)stack_at(x, r->stack)->values[v];
+		if (more)
+			x->info->more_values(x->info->context, r->stack, further);
+		for (unsigned v = 0; v < more; v++)
+			values[n + v] += (int64_t)further[v];
 		if (r != first)
 			r->stack = CP_INDEX_NONE;
 	}
-	for (unsigned v = 0; v < n; v++)
+	for (unsigned v = 0; v < n + more; v++)
 		any |= values[v] != 0;
 	values[n - 1] *= (int64_t)x->info->weight_unit;
 	return any;
@@ -240,7 +245,7 @@ static void write_row(struct writing *x, struct cp_row *first, struct cp_row *en
 	const struct cp_row_label_list *labels;
 	struct cp_encode_labels own;
 	struct cp_row_label_list with_own;
-	int64_t values[CP_VALUES];
+	int64_t values[CP_VALUES + CP_ENCODE_MORE];
 	uint64_t ids[DEPTH_MAX];
 
 	if (!sum_rows(x, first, end, values))
@@ -329,7 +334,7 @@ static void write_all(struct writing *x, struct cp_sink *sink)
 	const struct cp_profile_info *info = x->info;
 	struct cp_pprof_head head = {
 		.sample_types = info->types,
-		.sample_type_count = info->type_count,
+		.sample_type_count = info->type_count + info->more_count,
 		.period_type = info->period_type,
 		.drop_frames = info->drop_frames,
 		.default_sample_type = info->types[info->type_count - 1].type,

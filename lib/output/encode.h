@@ -15,9 +15,14 @@
 #include "output/row_labels.h"
 #include "output/sink.h"
 
+/* The most values that a row may have besides those in struct cp_stack. */
+#define CP_ENCODE_MORE 3
+
 struct cp_profile_info {
-	const struct cp_pprof_type *types; /* of the values, count first; the last is the default */
-	unsigned type_count;
+	const struct cp_pprof_type *types; /* of the values, count first; then the further ones */
+	unsigned type_count;		   /* without the further ones; the last is the default */
+	unsigned more_count;
+	void (*more_values)(const void *context, uint32_t row, uint64_t *values);
 	struct cp_pprof_type period_type;
 	const char *drop_frames; /* as in struct cp_mode_ops, or NULL */
 	uint64_t weight_unit;	 /* one unit of the last value, in its type's unit */

@@ -13,6 +13,7 @@
 
 #include "cprof.h"
 #include "settings/config.h"
+#include "output/encode.h"
 #include "output/pprof.h"
 #include "output/run.h"
 #include "sample/mode.h"
@@ -20,7 +21,6 @@
 
 struct cp_comments;
 struct cp_config_mode;
-struct cp_encode_labels;
 struct cp_module_diff;
 
 /* Defines the part NAME for thread_label below. */
@@ -41,6 +41,11 @@ struct cp_mode_ops {
 	/* The file: sample types, count first; the last is the default one. */
 	struct cp_pprof_type types[CP_VALUES];
 	unsigned type_count;
+	/* Further types, which some files have after the others, and how many of them R's file has;
+	 * the values of row number ROW. None of them is the default one. */
+	struct cp_pprof_type more[CP_ENCODE_MORE];
+	unsigned (*more_types)(const struct cp_run *r);
+	void (*more_values)(const struct cp_run *r, uint32_t row, uint64_t *values);
 	struct cp_pprof_type period_type;
 	/* A regular expression for the leaves that say no more than the file's type does, such as
 	 * malloc in a heap profile. pprof leaves the functions out whose whole name matches, and

@@ -21,7 +21,7 @@ struct cp_pprof_type {
 };
 
 struct cp_pprof_head {
-	const struct cp_pprof_type *sample_types; /* 1..4, count first */
+	const struct cp_pprof_type *sample_types; /* count first */
 	unsigned sample_type_count;
 	struct cp_pprof_type period_type;
 	const char *default_sample_type;

@@ -3,6 +3,9 @@
  *
  *     heap-views-host ages     blocks that are two seconds old at the end (site_old), and new ones
  *                              (site_new); prints, for both, "old|new SECONDS", to be compared
+ *     heap-views-host resident   blocks of which all (site_touched), half (site_half) or nothing
+ *                              (site_untouched) was written to
+ *     heap-views-host spare    small blocks of which one in eight is kept (site_kept)
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,12 +57,75 @@ static int ages(void)
 	return 0;
 }
 
+SITE static void *site_touched(void)
+{
+	void *p = malloc(SIZE);
+
+	return p ? memset(p, 1, SIZE) : NULL;
+}
+
+SITE static void *site_half(void)
+{
+	void *p = malloc(SIZE);
+
+	return p ? memset(p, 1, SIZE / 2) : NULL;
+}
+
+SITE static void *site_untouched(void)
+{
+	void *p = malloc(SIZE);
+
+	UNTOUCHED(p);
+	return p;
+}
+
+static int resident(void)
+{
+	static void *blocks[3][BLOCKS];
+
+	for (unsigned i = 0; i < BLOCKS; i++) {
+		blocks[0][i] = site_touched();
+		blocks[1][i] = site_half();
+		blocks[2][i] = site_untouched();
+	}
+	UNTOUCHED(blocks);
+	return 0;
+}
+
+#define SMALL 1024
+#define SMALLS 65536
+#define KEEPS_ONE_IN 8
+
+SITE static void *site_kept(void)
+{
+	void *p = malloc(SMALL);
+
+	return p ? memset(p, 1, SMALL) : NULL;
+}
+
+static int spare(void)
+{
+	static void *blocks[SMALLS];
+
+	for (unsigned i = 0; i < SMALLS; i++)
+		blocks[i] = site_kept();
+	for (unsigned i = 0; i < SMALLS; i++)
+		if (i % KEEPS_ONE_IN)
+			free(blocks[i]);
+	UNTOUCHED(blocks);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
 
 	if (!strcmp(what, "ages"))
 		return ages();
-	fprintf(stderr, "usage: heap-views-host ages\n");
+	if (!strcmp(what, "resident"))
+		return resident();
+	if (!strcmp(what, "spare"))
+		return spare();
+	fprintf(stderr, "usage: heap-views-host ages|resident|spare\n");
 	return 2;
 }

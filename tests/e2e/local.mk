@@ -43,6 +43,7 @@ E2E_TESTS += \
 	%D%/heap-mappings.sh \
 	%D%/heap-programs.sh \
 	%D%/heap-redis.sh \
+	%D%/heap-resident.sh \
 	%D%/heap-sampled.sh \
 	%D%/heap-sizes.sh \
 	%D%/incomplete.sh \

@@ -16,7 +16,7 @@ struct type_names {
 /* The exact contents of each mode's file: readers name their series after all of it. */
 static const struct mode {
 	const char *name;
-	struct type_names types[4];
+	struct type_names types[7];
 	size_t type_count;
 	struct type_names period;
 	const char *default_type;
@@ -43,6 +43,20 @@ static const struct mode {
 	    { "inuse_objects", "count" },
 	    { "inuse_space", "bytes" } },
 	  4,
+	  { "space", "bytes" },
+	  "inuse_space",
+	  true,
+	  true },
+	/* With CPROF_HEAP_RESIDENT=1. */
+	{ "heap",
+	  { { "alloc_objects", "count" },
+	    { "alloc_space", "bytes" },
+	    { "inuse_objects", "count" },
+	    { "inuse_space", "bytes" },
+	    { "resident_space", "bytes" },
+	    { "swapped_space", "bytes" },
+	    { "untouched_space", "bytes" } },
+	  7,
 	  { "space", "bytes" },
 	  "inuse_space",
 	  true,
@@ -242,9 +256,9 @@ static void check_mode(const struct pcheck_profile *p, const char *name, struct 
 	const struct mode *m = NULL;
 
 	for (size_t i = 0; i < MODE_COUNT && !m; i++)
-		if (name ? !strcmp(modes[i].name, name) : has_types(p, &modes[i]))
+		if ((!name || !strcmp(modes[i].name, name)) && has_types(p, &modes[i]))
 			m = &modes[i];
-	if (!m || !has_types(p, m)) {
+	if (!m) {
 		pcheck_bad(r, "sample-types", "not those of a %s profile", name ? name : "known");
 		return;
 	}

@@ -40,6 +40,7 @@ UNIT_TESTS += \
 	%D%/test-lock-long \
 	%D%/test-lock-sample \
 	%D%/test-lock-stepped \
+	%D%/test-memory-table \
 	%D%/test-tail-cache \
 	%D%/test-module-list \
 	%D%/test-modules \
@@ -140,6 +141,7 @@ TOOL_UNIT_TESTS += \
 %C%_test_lock_long_LDADD = $(INTERNAL)
 %C%_test_lock_sample_LDADD = $(INTERNAL)
 %C%_test_lock_stepped_LDADD = $(INTERNAL)
+%C%_test_memory_table_LDADD = $(INTERNAL)
 %C%_test_tail_cache_CFLAGS = $(UNWIND_TEST_CFLAGS)
 %C%_test_tail_cache_LDADD = $(INTERNAL)
 %C%_test_module_list_LDADD = $(INTERNAL)

@@ -33,6 +33,7 @@ TOOL_SOURCES += \
 	%D%/regex.c \
 	%D%/report.c \
 	%D%/report_heading.c \
+	%D%/resident.c \
 	%D%/sampling.c \
 	%D%/short_name.c \
 	%D%/source.c \

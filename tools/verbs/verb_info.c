@@ -12,6 +12,7 @@
 #include "core/options.h"
 #include "core/out.h"
 #include "core/read.h"
+#include "core/resident.h"
 
 static struct {
 	bool json;
@@ -111,6 +112,7 @@ static void print_types(const struct ct_profile *p)
 static void print(const struct ct_profile *p)
 {
 	struct use *uses = count_uses(p);
+	struct ct_resident resident;
 	char when[64];
 
 	line("types", "");
@@ -136,6 +138,8 @@ static void print(const struct ct_profile *p)
 	for (uint32_t i = 0; i < p->mapping_count; i++)
 		print_mapping(p, i, uses[i]);
 	free(uses);
+	if (ct_resident_read(p, &resident))
+		ct_resident_print(&resident);
 	if (p->comment_count)
 		line("comments", "");
 	for (size_t i = 0; i < p->comment_count; i++) {
@@ -172,6 +176,19 @@ static void json_mappings(struct ct_json *j, const struct ct_profile *p)
 	free(uses);
 }
 
+static void json_resident(struct ct_json *j, const struct ct_profile *p)
+{
+	struct ct_resident r;
+
+	if (!ct_resident_read(p, &r))
+		return;
+	ct_json_open(j, "resident", '{');
+	ct_json_integer(j, "all", r.all);
+	for (size_t i = 0; i < r.count; i++)
+		ct_json_integer(j, r.rows[i].name, r.rows[i].bytes);
+	ct_json_close(j, '}');
+}
+
 static void print_json(const struct ct_profile *p)
 {
 	struct ct_json j = ct_json_to(stdout);
@@ -196,6 +213,7 @@ static void print_json(const struct ct_profile *p)
 	ct_json_integer(&j, "locations", (int64_t)p->location_count);
 	ct_json_integer(&j, "functions", (int64_t)p->function_count);
 	json_mappings(&j, p);
+	json_resident(&j, p);
 	ct_json_open(&j, "comments", '[');
 	for (size_t i = 0; i < p->comment_count; i++)
 		ct_json_text(&j, NULL, ct_notes_comment(p, i));

@@ -11,6 +11,7 @@
 #include "core/options.h"
 #include "core/out.h"
 #include "core/read.h"
+#include "core/resident.h"
 #include "core/sampling.h"
 #include "core/short_name.h"
 #include "flame/flame_sides.h"
@@ -402,6 +403,7 @@ static int print(const struct leaks *l)
 {
 	size_t shown = my.rows && (size_t)my.rows < l->row_count ? (size_t)my.rows : l->row_count;
 	size_t within = l->dumps[l->count - 1].stacks.count - l->row_count;
+	struct ct_resident resident;
 
 	ct_short_name_columns();
 	ct_out_begin();
@@ -418,6 +420,10 @@ static int print(const struct leaks *l)
 	if (l->count > 1 && within)
 		printf("%zu other%s: no growth beyond what sampling lets vary\n", within,
 		       within == 1 ? "" : "s");
+	if (ct_resident_read(l->dumps[l->count - 1].p, &resident)) {
+		putchar('\n');
+		ct_resident_print(&resident);
+	}
 	return ct_out_end();
 }
 
@@ -471,6 +477,8 @@ const struct ct_verb ct_verb_leaks = {
 		"the last by more than the sampling lets them vary. The columns \"error\" (how "
 		"far\n"
 		"a sampled value is from the truth at most, in 95 of 100 cases) and \"age\" (what\n"
-		"half of the bytes have reached) are there where the file has them.\n",
+		"half of the bytes have reached) are there where the file has them. Last comes "
+		"what\n"
+		"the resident memory of the process consisted of.\n",
 	.run = run,
 };

@@ -6,6 +6,7 @@
 
 #include "modes/heap/allocator.h"
 #include "modes/heap/heap_settings.h"
+#include "modes/heap/heap_views.h"
 #include "collect/collect.h"
 #include "collect/worker.h"
 #include "modes/heap/jemalloc_hooks.h"
@@ -127,6 +128,7 @@ int cp_heap_start(struct cp_run *r, const struct cp_config *c)
 	pid = cp_sys_getpid();
 	cp_stack_depot_wake = ask_for_drain;
 	begin_totals(s);
+	cp_heap_views_start(s->resident);
 	begin_counting();
 	/* The caller's next sample was drawn in an earlier run, maybe with larger intervals, and
 	 * would represent as many bytes. */

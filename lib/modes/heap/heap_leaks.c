@@ -15,7 +15,7 @@
 
 static const struct cp_heap_row *amount(const struct cp_run *r, uint32_t row)
 {
-	return cp_heap_rows_at(&r->aggregate, row);
+	return cp_heap_views_row(&r->aggregate, row);
 }
 
 static void insert(const struct cp_run *r, uint32_t *top, uint32_t row)

@@ -18,10 +18,16 @@
 #include "modes/heap/signal/heap_stack.h"
 #include "modes/heap/signal/stack_depot.h"
 #include "modes/heap/signal/live.h"
+#include "base/log.h"
 #include "base/sys.h"
 #include "base/text.h"
 
 #define L(x) ((unsigned long)(x))
+
+static const struct cp_heap_settings *settings_of(const struct cp_config *c)
+{
+	return cp_config_of(c, CPROF_HEAP);
+}
 
 static void labels(const struct cp_run *r, const struct cp_stack *s, struct cp_encode_labels *to)
 {
@@ -40,7 +46,7 @@ static void labels(const struct cp_run *r, const struct cp_stack *s, struct cp_e
 	if (s->tag)
 		to->labels[to->count++] = (struct cp_pprof_label){
 			.key = "age",
-			.number = cp_heap_rows_age(s->tag),
+			.number = cp_heap_views_age(s->tag),
 			.unit = "seconds",
 		};
 }
@@ -84,6 +90,45 @@ static void report_memory(struct cp_comments *out, const struct cp_heap_sums *s)
 			 L(cp_stack_depot_mapped() >> 10), L(cp_live_mapped() >> 10));
 }
 
+/* The tools read this line (tools/core/resident.c): numbers in kB that add up to the first one. */
+static void report_table(struct cp_comments *out, const struct cp_heap_sums *s)
+{
+	const struct cp_heap_views_found *f = cp_heap_views_found();
+	const uint64_t *kinds = f->sums.resident;
+	uint64_t used = f->looked && !f->resident_error ? f->used[CP_RESIDENT] : s->in_use.bytes;
+	uint64_t heap = kinds[CP_MEMORY_HEAP], all = 0;
+
+	if (f->table_error) {
+		cp_comments_line(out, "memory of the process: not broken down: %s",
+				 cp_log_errno_text(f->table_error));
+		return;
+	}
+	for (unsigned k = 0; k < CP_MEMORY_KINDS; k++)
+		all += kinds[k];
+	used = (used < heap ? used : heap) & ~UINT64_C(1023);
+	cp_comments_line(out,
+			 "resident memory: %lu kB; heap in use: %lu kB, heap not in use: %lu kB, "
+			 "mapped files: %lu kB, shared memory: %lu kB, stacks: %lu kB, other "
+			 "anonymous memory: %lu kB, libcprof: %lu kB",
+			 L(all >> 10), L(used >> 10), L((heap - used) >> 10),
+			 L(kinds[CP_MEMORY_FILES] >> 10), L(kinds[CP_MEMORY_SHARED] >> 10),
+			 L(kinds[CP_MEMORY_STACKS] >> 10), L(kinds[CP_MEMORY_ANONYMOUS] >> 10),
+			 L(kinds[CP_MEMORY_OWN] >> 10));
+	if (f->sums.swapped)
+		cp_comments_line(out, "swapped memory: %lu kB", L(f->sums.swapped >> 10));
+}
+
+/* Says what is missing of the types that were asked for. */
+static void report_resident(struct cp_comments *out, const struct cp_config *c)
+{
+	int err = cp_heap_views_found()->resident_error;
+
+	if (settings_of(c)->resident && err)
+		cp_comments_line(out,
+				 "note: resident_space is not known: /proc/thread-self/pagemap: %s",
+				 cp_log_errno_text(err));
+}
+
 static void report_settings(struct cp_comments *out)
 {
 	const char *hooked = cp_jemalloc_hooks_version();
@@ -103,11 +148,6 @@ static void report_sums(struct cp_comments *out, const struct cp_heap_sums *s)
 		L(cp_heap_rows_whole(s->allocated.objects)), L(s->allocated.bytes),
 		L(cp_heap_rows_whole(s->in_use.objects)), L(s->in_use.bytes),
 		L(cp_heap_rows_whole(s->peak.objects)), L(s->peak.bytes), L(s->stacks));
-}
-
-static const struct cp_heap_settings *settings_of(const struct cp_config *c)
-{
-	return cp_config_of(c, CPROF_HEAP);
 }
 
 /* Explain why the file may be empty. */
@@ -149,6 +189,8 @@ static void report(struct cp_comments *out, const struct cp_run *r, const struct
 	cp_comments_line(out, "cost: about %s ms in allocations that were sampled",
 			 cp_comments_seconds(cp_run_hooks_ns(r, samples) * 1000));
 	report_memory(out, s);
+	report_table(out, s);
+	report_resident(out, c);
 	if (!c->verbose)
 		return;
 	/* The peak's file may have been written last, with the rows showing the peak. */
@@ -190,6 +232,21 @@ static int text(struct cp_run *r, struct cp_sink *to)
 	"operator new(\\[\\])?|malloc|calloc|realloc|reallocarray|memalign|aligned_alloc|"         \
 	"posix_memalign|p?valloc|[mrx]allocx"
 
+static unsigned more_types(const struct cp_run *r)
+{
+	(void)r;
+	return cp_heap_views_has_resident() ? CP_RESIDENT_KINDS : 0;
+}
+
+static void more_values(const struct cp_run *r, uint32_t row, uint64_t *values)
+{
+	const struct cp_heap_row *aside = cp_heap_views_row(&r->rows->aggregate, row);
+
+	values[0] = aside->space[CP_RESIDENT];
+	values[1] = aside->space[CP_RESIDENT_SWAPPED];
+	values[2] = aside->space[CP_RESIDENT_UNTOUCHED];
+}
+
 const struct cp_mode_ops cp_mode_heap = {
 	.name = "heap",
 	.parent = CPROF_HEAP,
@@ -200,6 +257,11 @@ const struct cp_mode_ops cp_mode_heap = {
 		   { "inuse_objects", "count" },
 		   { "inuse_space", "bytes" } },
 	.type_count = 4,
+	.more = { { "resident_space", "bytes" },
+		  { "swapped_space", "bytes" },
+		  { "untouched_space", "bytes" } },
+	.more_types = more_types,
+	.more_values = more_values,
 	.period_type = { "space", "bytes" },
 	.drop_frames = ALLOCATES,
 	.period = period,

@@ -6,10 +6,9 @@
 
 #include "sample/counters.h"
 #include "modes/heap/signal/heap_event.h"
-#include "modes/heap/signal/live.h"
 #include "modes/heap/signal/poisson.h"
 
-#define UNPLACED UINT32_MAX /* there was no memory for the entry's row */
+#define UNPLACED CP_HEAP_VIEWS_UNPLACED
 
 /* The heap, and the program's own mappings. */
 static struct source {
@@ -36,21 +35,6 @@ uint64_t cp_heap_rows_whole(uint64_t objects)
 	return (objects + CP_POISSON_ONE / 2) >> CP_POISSON_ONE_SHIFT;
 }
 
-static bool belongs(const struct cp_stack_depot_entry *e, const struct cp_run *r)
-{
-	return cp_load_relaxed(&e->seen.epoch) >= cp_heap_totals.first_epoch &&
-	       (e->interval == CP_STACK_DEPOT_MAPPING) == (r->mode == CPROF_HEAP_MMAP);
-}
-
-/* Make room for one value aside per row, and for one more. */
-static bool make_room(struct cp_aggregate *a)
-{
-	while (a->aside.count <= a->stacks.count)
-		if (!cp_vec_add(&a->aside))
-			return false;
-	return true;
-}
-
 /* Give a new stack its row, while its modules are mapped. Room is made first, so that no row
  * without values is left if memory is exhausted. */
 static uint32_t find_row(struct cp_aggregate *a, const struct cp_stack_depot_entry *e)
@@ -58,7 +42,7 @@ static uint32_t find_row(struct cp_aggregate *a, const struct cp_stack_depot_ent
 	uint32_t row = CP_INDEX_NONE;
 
 	cp_modules_want(a->modules);
-	if (make_room(a))
+	if (cp_heap_views_make_room(a))
 		row = cp_aggregate_row(a, &(struct cp_raw_stack){ .pcs = e->pcs,
 								  .depth = e->depth,
 								  .end = e->end,
@@ -74,7 +58,7 @@ static void place(struct cp_stack_depot_entry *e, void *arg)
 	struct cp_run *r = arg;
 	bool waits = e->row == UNPLACED;
 
-	if (!belongs(e, r) || (e->row && !(waits && cp_stack_depot_is_found(e))))
+	if (!cp_heap_views_belongs(e, r) || (e->row && !(waits && cp_stack_depot_is_found(e))))
 		return;
 	e->row = find_row(&r->aggregate, e);
 	if ((e->row == UNPLACED) != waits)
@@ -109,7 +93,7 @@ static void add_to_row(struct cp_stack_depot_entry *e, void *arg)
 	struct cp_heap_row *aside;
 	uint64_t *v;
 
-	if (!belongs(e, r))
+	if (!cp_heap_views_belongs(e, r))
 		return;
 	/* Read the amount in use first: see cp_stack_depot_in_use. */
 	use = cp_stack_depot_in_use(e);
@@ -127,7 +111,7 @@ static void add_to_row(struct cp_stack_depot_entry *e, void *arg)
 	v[1] += all.bytes;
 	v[2] += use.objects;
 	v[3] += use.bytes;
-	aside = cp_heap_rows_at(&r->aggregate, e->row - 1);
+	aside = cp_heap_views_row(&r->aggregate, e->row - 1);
 	aside->objects += peak.objects;
 	aside->bytes += peak.bytes;
 }
@@ -146,7 +130,7 @@ static void round_peak(struct cp_aggregate *a, bool peak_is_now)
 {
 	for (uint32_t i = 0; i < a->stacks.count; i++) {
 		const uint64_t *v = cp_aggregate_row_at(a, i)->values;
-		struct cp_heap_row *aside = cp_heap_rows_at(a, i);
+		struct cp_heap_row *aside = cp_heap_views_row(a, i);
 
 		aside->base = i;
 		aside->all_objects = cp_heap_rows_whole(v[2]);
@@ -163,7 +147,7 @@ static void round_rows(struct cp_aggregate *a)
 {
 	for (uint32_t i = 0; i < a->stacks.count; i++) {
 		uint64_t *v = cp_aggregate_row_at(a, i)->values, exact;
-		int32_t *rest = &cp_heap_rows_at(a, cp_heap_rows_at(a, i)->base)->rest;
+		int32_t *rest = &cp_heap_views_row(a, cp_heap_views_row(a, i)->base)->rest;
 
 		v[0] = cp_heap_rows_whole(v[0]);
 		if (!v[2])
@@ -172,79 +156,6 @@ static void round_rows(struct cp_aggregate *a)
 		v[2] = cp_heap_rows_whole(exact);
 		*rest = (int32_t)((int64_t)exact - (int64_t)(v[2] << CP_POISSON_ONE_SHIFT));
 	}
-}
-
-struct ages {
-	struct cp_run *run;
-	uint64_t now; /* the processor's counter */
-	uint64_t rate;
-	uint32_t base, row; /* of the block before */
-	uint64_t tag;
-};
-
-static uint64_t tag_of_age(const struct ages *x, uint64_t born)
-{
-	uint64_t ticks = x->now > born ? x->now - born : 0;
-	uint64_t seconds = (uint64_t)((__uint128_t)ticks * x->rate >> CP_TICK_RATE_SHIFT) /
-			   UINT64_C(1000000000);
-
-	return seconds ? 2 + (63 - (uint64_t)__builtin_clzl(seconds)) : 1;
-}
-
-/* Returns the row of BASE's stack with TAG, or CP_INDEX_NONE if there is no memory. */
-static uint32_t row_of_age(struct ages *x, uint32_t base, uint64_t tag)
-{
-	struct cp_aggregate *a = &x->run->aggregate;
-
-	if (x->row != CP_INDEX_NONE && x->base == base && x->tag == tag)
-		return x->row;
-	x->row = make_room(a)
-			 ? cp_aggregate_relabel(a, base, cp_aggregate_row_at(a, base)->labels, tag)
-			 : CP_INDEX_NONE;
-	x->base = base;
-	x->tag = tag;
-	if (x->row != CP_INDEX_NONE)
-		cp_heap_rows_at(a, x->row)->base = base;
-	return x->row;
-}
-
-/* Move what block B represents from its stack's row to the row of its age. Other threads go on
- * allocating and freeing, so there may be less in the row. */
-static void move_to_age(uint64_t address, const struct cp_live_block *b, void *ages)
-{
-	struct ages *x = ages;
-	struct cp_aggregate *a = &x->run->aggregate;
-	struct cp_stack_depot_entry *e = cp_stack_depot_at(b->id);
-	uint64_t objects, bytes, *from, *to;
-	uint32_t row;
-
-	(void)address;
-	if (!b->born || !belongs(e, x->run) || !e->row || e->row == UNPLACED)
-		return;
-	row = row_of_age(x, e->row - 1, tag_of_age(x, b->born));
-	if (row == CP_INDEX_NONE)
-		return;
-	cp_poisson_stands_for(b->size, e->interval, &objects, &bytes);
-	from = cp_aggregate_row_at(a, e->row - 1)->values;
-	to = cp_aggregate_row_at(a, row)->values;
-	if (from[2] < objects || from[3] < bytes)
-		return;
-	from[2] -= objects;
-	from[3] -= bytes;
-	to[2] += objects;
-	to[3] += bytes;
-}
-
-static void split_by_age(struct cp_run *r)
-{
-	struct cp_tick_rate_pair now = cp_tick_rate_pair();
-	struct ages x = { .run = r,
-			  .now = now.ticks,
-			  .rate = cp_tick_rate(&r->start_ticks, &now),
-			  .row = CP_INDEX_NONE };
-
-	if (cp_heap_totals.births && r->mode == CPROF_HEAP)
-		cp_live_each(move_to_age, &x);
 }
 
 static void sum_rows(struct cp_run *r)
@@ -265,7 +176,8 @@ static void sum_rows(struct cp_run *r)
 		sums->peak = sums->in_use;
 	}
 	round_peak(a, peak_is_now);
-	split_by_age(r);
+	if (r->mode == CPROF_HEAP)
+		cp_heap_views_split(r);
 	round_rows(a);
 	/* Changes with every event, to show whether there is something new to write. */
 	a->records = cp_heap_rows_whole(2 * sums->allocated.objects - sums->in_use.objects);
@@ -278,7 +190,7 @@ static void show_other(struct cp_aggregate *a)
 {
 	for (uint32_t i = 0; i < a->stacks.count; i++) {
 		uint64_t *v = cp_aggregate_row_at(a, i)->values;
-		struct cp_heap_row *aside = cp_heap_rows_at(a, i);
+		struct cp_heap_row *aside = cp_heap_views_row(a, i);
 		uint64_t objects = v[2], bytes = v[3];
 
 		v[2] = aside->objects;

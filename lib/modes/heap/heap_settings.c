@@ -23,6 +23,7 @@ static const struct cp_config_row rows[] = {
 	/* gperftools' switch is read first, so the other one wins. */
 	SWITCH("HEAP_PROFILE_MMAP", mmap, "0"),
 	SWITCH("CPROF_HEAP_MMAP", mmap, "0", OPTION(heap_mmap)),
+	SWITCH("CPROF_HEAP_RESIDENT", resident, "0"),
 };
 /* clang-format on */
 

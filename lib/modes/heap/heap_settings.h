@@ -13,6 +13,7 @@ struct cp_heap_settings {
 	uint64_t allocated, freed, in_use;
 	uint64_t time_ns; /* HEAP_PROFILE_TIME_INTERVAL; 0 = off */
 	bool mmap;	  /* CPROF_HEAP_MMAP: also the program's own mappings */
+	bool resident;	  /* CPROF_HEAP_RESIDENT: also what is resident, swapped, untouched */
 	bool use_pid;	  /* HEAPPROFILE_USE_PID=1 (gperftools): pid in the name, also in the first
 			     process */
 };

@@ -7,8 +7,11 @@ LIB_SOURCES += \
 	%D%/heap_rows.c \
 	%D%/heap_settings.c \
 	%D%/heap_text.c \
+	%D%/heap_views.c \
 	%D%/jemalloc_hooks.c \
-	%D%/mappings.c
+	%D%/mappings.c \
+	%D%/memory_table.c \
+	%D%/resident.c
 PRELOAD_SOURCES += \
 	%D%/hooks/aligned.c \
 	%D%/hooks/jemalloc.c \

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Ages and resident bytes of what is in use; see heap_views.h. */
+#include "modes/heap/heap_views.h"
+
+#include "modes/heap/allocator.h"
+#include "modes/heap/signal/heap_event.h"
+#include "modes/heap/signal/live.h"
+#include "modes/heap/signal/poisson.h"
+
+static bool wants_resident;
+static struct cp_heap_views_found found;
+
+bool cp_heap_views_belongs(const struct cp_stack_depot_entry *e, const struct cp_run *r)
+{
+	return cp_load_relaxed(&e->seen.epoch) >= cp_heap_totals.first_epoch &&
+	       (e->interval == CP_STACK_DEPOT_MAPPING) == (r->mode == CPROF_HEAP_MMAP);
+}
+
+bool cp_heap_views_make_room(struct cp_aggregate *a)
+{
+	while (a->aside.count <= a->stacks.count)
+		if (!cp_vec_add(&a->aside))
+			return false;
+	return true;
+}
+
+void cp_heap_views_start(bool resident)
+{
+	wants_resident = resident;
+}
+
+bool cp_heap_views_has_resident(void)
+{
+	return wants_resident && !found.resident_error;
+}
+
+const struct cp_heap_views_found *cp_heap_views_found(void)
+{
+	return &found;
+}
+
+struct look {
+	struct cp_run *run;
+	uint64_t now; /* the processor's counter */
+	uint64_t rate;
+	uint32_t base, row; /* of the block before */
+	uint64_t tag;
+	bool ages, pages;
+	struct cp_resident resident;
+	struct cp_memory_table table;
+};
+
+static uint64_t tag_of_age(const struct look *x, uint64_t born)
+{
+	uint64_t ticks = x->now > born ? x->now - born : 0;
+	uint64_t seconds = (uint64_t)((__uint128_t)ticks * x->rate >> CP_TICK_RATE_SHIFT) /
+			   UINT64_C(1000000000);
+
+	return seconds ? 2 + (63 - (uint64_t)__builtin_clzl(seconds)) : 1;
+}
+
+/* Returns the row of BASE's stack with TAG, or CP_INDEX_NONE if there is no memory. */
+static uint32_t row_of_age(struct look *x, uint32_t base, uint64_t tag)
+{
+	struct cp_aggregate *a = &x->run->aggregate;
+
+	if (x->row != CP_INDEX_NONE && x->base == base && x->tag == tag)
+		return x->row;
+	x->row = cp_heap_views_make_room(a)
+			 ? cp_aggregate_relabel(a, base, cp_aggregate_row_at(a, base)->labels, tag)
+			 : CP_INDEX_NONE;
+	x->base = base;
+	x->tag = tag;
+	if (x->row != CP_INDEX_NONE)
+		cp_heap_views_row(a, x->row)->base = base;
+	return x->row;
+}
+
+/* Move what a block represents from its stack's row to the row of its age. Other threads go on
+ * allocating and freeing, so there may be less in the row. Returns the row that has the block. */
+static uint32_t move_to_age(struct look *x, uint32_t base, uint64_t born, uint64_t objects,
+			    uint64_t bytes)
+{
+	struct cp_aggregate *a = &x->run->aggregate;
+	uint32_t row = row_of_age(x, base, tag_of_age(x, born));
+	uint64_t *from, *to;
+
+	if (row == CP_INDEX_NONE)
+		return base;
+	from = cp_aggregate_row_at(a, base)->values;
+	to = cp_aggregate_row_at(a, row)->values;
+	if (from[2] < objects || from[3] < bytes)
+		return base;
+	from[2] -= objects;
+	from[3] -= bytes;
+	to[2] += objects;
+	to[3] += bytes;
+	return row;
+}
+
+/* Add to ROW what is resident of the block, which represents BYTES. */
+static void look_at_pages(struct look *x, uint64_t address, uint64_t size, uint64_t bytes,
+			  uint32_t row)
+{
+	struct cp_heap_row *aside = cp_heap_views_row(&x->run->aggregate, row);
+	uint64_t is[CP_RESIDENT_KINDS], all;
+
+	if (!size || cp_resident_of(&x->resident, address, size, is))
+		return;
+	for (unsigned k = 0; k < CP_RESIDENT_KINDS; k++) {
+		all = (uint64_t)((__uint128_t)is[k] * bytes / size);
+		aside->space[k] += all;
+		found.used[k] += all;
+	}
+}
+
+static void look_at(uint64_t address, const struct cp_live_block *b, void *look)
+{
+	struct look *x = look;
+	struct cp_stack_depot_entry *e = cp_stack_depot_at(b->id);
+	uint64_t objects, bytes;
+	uint32_t row;
+
+	cp_memory_table_mark(&x->table, address);
+	if (!cp_heap_views_belongs(e, x->run) || !e->row || e->row == CP_HEAP_VIEWS_UNPLACED)
+		return;
+	cp_poisson_stands_for(b->size, e->interval, &objects, &bytes);
+	row = e->row - 1;
+	if (x->ages && b->born)
+		row = move_to_age(x, row, b->born, objects, bytes);
+	if (x->pages)
+		look_at_pages(x, address, b->size, bytes, row);
+}
+
+/* In exact mode there may be millions of blocks, so they are looked at only on request. */
+void cp_heap_views_split(struct cp_run *r)
+{
+	struct cp_tick_rate_pair now = cp_tick_rate_pair();
+	struct look x = { .run = r,
+			  .now = now.ticks,
+			  .rate = cp_tick_rate(&r->start_ticks, &now),
+			  .row = CP_INDEX_NONE,
+			  .ages = cp_heap_totals.births };
+
+	found = (struct cp_heap_views_found){ .looked = wants_resident ||
+							cp_heap_totals.interval > 1 };
+	found.table_error =
+		cp_memory_table_read(&x.table, r->aggregate.modules, cp_allocator.is_glibc);
+	if (found.looked)
+		found.resident_error = cp_resident_open(&x.resident);
+	x.pages = found.looked && !found.resident_error;
+	if (found.looked)
+		cp_live_each(look_at, &x);
+	if (x.pages)
+		cp_resident_close(&x.resident);
+	cp_memory_table_sum(&x.table, &found.sums);
+	cp_memory_table_release(&x.table);
+}

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Which part of what is in use is resident, per stack; and the table of the process's resident memory, which adds up to it.
+. "$srcdir/tests/lib/e2e.sh"
+. "$srcdir/tests/lib/heap.sh"
+cprof=$builddir/cprof
+
+# Sums of values 4 to 7 of a site: in use, resident, swapped, untouched, in MB.
+resident() { # file site
+	"$pprof_check" --raw "$1" 2>/dev/null | awk -F '\t' -v site="$2" '
+		index($3, site) { split($1, v, ","); for (i = 4; i <= 7; i++) s[i] += v[i] }
+		END { printf "%d %d %d %d\n", s[4] / 1048576 + .5, s[5] / 1048576 + .5, s[6] / 1048576 + .5, s[7] / 1048576 + .5 }'
+}
+
+# In exact mode nothing is estimated. The allocator writes to the page before each block, and to that of the block's first
+# bytes: 16 bytes of a page of the next block, too.
+for interval in 1 512K; do
+	CPROF_HEAP_RESIDENT=1 CPROF_HEAP_INTERVAL=$interval heap_profiled resident ./tests/e2e/heap-views-host resident
+	check_status resident 0
+	check_quiet resident
+	check_heap "$work/resident.pb"
+	for site in touched:100:0 half:50:50 untouched:0:100; do
+		IFS=: read -r name present absent <<<"$site"
+		read -r all in swapped out <<<"$(resident "$work/resident.pb" "site_$name")"
+		# What is sampled varies, but the parts of each block are right.
+		if [ "$all" -lt 150 ] || [ $((all - in - swapped - out)) -lt -2 ] || [ $((all - in - swapped - out)) -gt 2 ] ||
+			[ $((in + swapped)) -lt $((all * present / 100 - 2)) ] || [ "$out" -lt $((all * absent / 100 - 2)) ]; then
+			fail "$interval: site_$name: $all MB in use, $in resident, $swapped swapped, $out untouched"
+		fi
+	done
+done
+heap_profiled plain ./tests/e2e/heap-views-host resident
+"$pprof_check" --raw "$work/plain.pb" | awk -F '\t' 'split($1, v, ",") != 4 { exit 1 }' || fail "resident_space was not asked for"
+
+table() { # file name
+	"$pprof_check" --comments "$1" | sed -n "s/.*resident memory:.*[:,;] $2: \([0-9]*\) kB.*/\1/p; s/.*\($2\): \([0-9]*\) kB;.*/\2/p" | head -n 1
+}
+
+# Of 64 MB in blocks of 1 kB one in eight is in use, but the pages stay.
+heap_profiled spare ./tests/e2e/heap-views-host spare
+check_status spare 0
+used=$(table "$work/spare.pb" 'heap in use') spare=$(table "$work/spare.pb" 'heap not in use')
+[ "${spare:-0}" -gt 40000 ] && [ "${used:-0}" -gt 2000 ] && [ "$((used + spare))" -gt 62000 ] ||
+	fail "heap: $used kB in use, $spare kB not: $("$pprof_check" --comments "$work/spare.pb")"
+if [ -x "$cprof" ]; then
+	for verb in info leaks; do
+		"$cprof" $verb "$work/spare.pb" >"$work/shown"
+		grep -Eq '^Resident memory of the process: [0-9.]+MB$' "$work/shown" &&
+			grep -Eq '^ +[0-9.]+MB [0-9. ]+%  heap not in use$' "$work/shown" || fail "cprof $verb shows $(cat "$work/shown")"
+	done
+fi
+
+# The kernel's counter of resident pages is a sum of counters of each processor, each of which may lag by some pages.
+adds_up() { # name file
+	local all rss
+	all=$(table "$2" 'resident memory')
+	rss=$("$pprof_check" --comments "$2" | sed -n 's/.*memory of the process: \([0-9]*\) kB resident.*/\1/p')
+	[ "${rss:-0}" -gt 1000 ] && [ $((all - rss)) -lt $((rss * 3 / 100 + 512)) ] && [ $((rss - all)) -lt $((rss * 3 / 100 + 512)) ] ||
+		fail "$1: $all kB in the table, $rss kB resident"
+}
+
+adds_up spare "$work/spare.pb"
+adds_up resident "$work/resident.pb"
+echo 'int main(void) { return 0; }' >"$work/a.c"
+type -P python3 >/dev/null && heap_profiled python python3 -c 'a = [str(i) for i in range(300000)]' && adds_up python3 "$work/python.pb"
+type -P sqlite3 >/dev/null && heap_profiled sqlite sqlite3 :memory: 'create table t as with recursive c(x) as (select 1 union all select x+1 from c limit 100000) select x from c' &&
+	adds_up sqlite3 "$work/sqlite.pb"
+type -P clang >/dev/null && CPROF_SYMBOLIZE=none heap_profiled clang.%p clang -fsyntax-only "$work/a.c" && for f in "$work"/clang.*[0-9].pb; do adds_up clang "$f"; done
+finish

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Resident memory by kind; see resident.h. The library writes the comment that is read here in
+ * lib/modes/heap/heap_mode.c:
+ *
+ *     resident memory: 912 kB; heap in use: 200 kB, heap not in use: 600 kB, ...
+ */
+#include "core/resident.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/notes.h"
+#include "core/numbers.h"
+#include "core/out.h"
+
+/* Reads "name: N kB" at *S and moves *S after it, and after the separator that follows. */
+static bool read_row(const char **s, char *name, size_t size, int64_t *bytes)
+{
+	const char *colon = strchr(*s, ':');
+	char *end;
+	long long kb;
+
+	if (!colon || (size_t)(colon - *s) >= size)
+		return false;
+	kb = strtoll(colon + 1, &end, 10);
+	if (end == colon + 1 || strncmp(end, " kB", 3) != 0 || kb < 0 || kb > INT64_MAX >> 10)
+		return false;
+	snprintf(name, size, "%.*s", (int)(colon - *s), *s);
+	*bytes = kb << 10;
+	*s = end + 3;
+	*s += strspn(*s, ",; ");
+	return true;
+}
+
+static bool read_comment(const char *s, struct ct_resident *to)
+{
+	char name[sizeof(to->rows[0].name)];
+
+	if (!read_row(&s, name, sizeof(name), &to->all) || strcmp(name, "resident memory") != 0)
+		return false;
+	while (to->count < CT_RESIDENT_ROWS &&
+	       read_row(&s, to->rows[to->count].name, sizeof(to->rows[0].name),
+			&to->rows[to->count].bytes))
+		to->count++;
+	return true;
+}
+
+bool ct_resident_read(const struct ct_profile *p, struct ct_resident *to)
+{
+	for (size_t i = 0; i < p->comment_count; i++) {
+		*to = (struct ct_resident){ 0 };
+		if (read_comment(ct_notes_comment(p, i), to))
+			return true;
+	}
+	return false;
+}
+
+static int by_size(const void *x, const void *y)
+{
+	int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
+
+	return (a < b) - (a > b);
+}
+
+void ct_resident_print(const struct ct_resident *r)
+{
+	char all[CT_NUMBER_ROOM], bytes[CT_NUMBER_ROOM], share[CT_NUMBER_ROOM];
+	int64_t order[CT_RESIDENT_ROWS];
+	bool done[CT_RESIDENT_ROWS] = { false };
+
+	printf("%sResident memory%s of the process: %s\n", ct_out_paint(CT_BOLD),
+	       ct_out_paint(CT_PLAIN), ct_numbers_format(all, r->all, "bytes", "auto"));
+	for (size_t i = 0; i < r->count; i++)
+		order[i] = r->rows[i].bytes;
+	qsort(order, r->count, sizeof(*order), by_size);
+	for (size_t i = 0; i < r->count && order[i]; i++)
+		for (size_t k = 0; k < r->count; k++) {
+			if (done[k] || r->rows[k].bytes != order[i])
+				continue;
+			done[k] = true;
+			printf("%10s %s  ",
+			       ct_numbers_format(bytes, r->rows[k].bytes, "bytes", "auto"),
+			       ct_numbers_percent(share, r->rows[k].bytes, r->all));
+			ct_out_text(stdout, r->rows[k].name);
+			putchar('\n');
+			break;
+		}
+}

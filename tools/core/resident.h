@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The table of a process's resident memory, from the comments of a heap profile. */
+#ifndef CT_RESIDENT_H
+#define CT_RESIDENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/model.h"
+
+#define CT_RESIDENT_ROWS 16
+
+struct ct_resident {
+	int64_t all; /* bytes */
+	size_t count;
+	struct {
+		char name[40];
+		int64_t bytes;
+	} rows[CT_RESIDENT_ROWS];
+};
+
+/* Reads the table. Returns false if P has none. */
+bool ct_resident_read(const struct ct_profile *p, struct ct_resident *to);
+/* Prints the table to stdout. */
+void ct_resident_print(const struct ct_resident *r);
+
+#endif
