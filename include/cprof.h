@@ -55,6 +55,9 @@ struct cprof_options {
 					     the caller is still the one drawn in that run */
 	int heap_mmap;			  /* 1: also record the program's own mappings; default 0 */
 	unsigned long long span_slow_ns;  /* spans at least this long are slow; default: none */
+	const char *io_path;		  /* file of the I/O profile, as the paths above */
+	unsigned io_budget;		  /* stacks of calls per second and thread; default 200 */
+	long long io_threshold_ns;	  /* shorter calls have no stack; default 0: all have one */
 };
 
 /* Kinds of profile, for cprof_stop_mode, cprof_dump_mode and cprof_get_mode_stats. The numbers are
@@ -66,6 +69,7 @@ enum cprof_mode {
 	CPROF_WALL = 1,
 	CPROF_HEAP = 2,
 	CPROF_LOCK = 3,
+	CPROF_IO = 4,
 
 	CPROF_HEAP_PEAK = 16,
 	CPROF_HEAP_MMAP = 17,
@@ -74,7 +78,8 @@ enum cprof_mode {
 
 #define CPROF_OPTIONS_INIT                                                                         \
 	{                                                                                          \
-		sizeof(struct cprof_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0    \
+		sizeof(struct cprof_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,   \
+			0, 0, 0                                                                    \
 	}
 
 /* Start profiling every thread of the process, including threads made later, in each mode whose
@@ -94,14 +99,15 @@ int cprof_start(const struct cprof_options *options);
  * error of writing a file. */
 int cprof_stop(void);
 
-/* Stop one of CPROF_CPU, CPROF_WALL, CPROF_HEAP and CPROF_LOCK, with its companions; other modes go
- * on. Returns as cprof_stop; -ESRCH: this mode isn't on; -EINVAL: there is no such mode. */
+/* Stop one of CPROF_CPU, CPROF_WALL, CPROF_HEAP, CPROF_LOCK and CPROF_IO, with its companions;
+ * other modes go on. Returns as cprof_stop; -ESRCH: this mode isn't on; -EINVAL: there is no such
+ * mode. */
 int cprof_stop_mode(int mode);
 
 /* Write all samples since the start to PATH, as a whole (by rename): those of the first mode that
- * is on, in the order CPU, wall, heap, lock. PATH NULL: write those of every mode, each to the next
- * numbered file beside the profile's own path (NAME.0001.EXT). Profiling goes on. Returns 0, -ESRCH
- * if no mode is on, or the file system's error; then the old file is unchanged. */
+ * is on, in the order CPU, wall, heap, lock, I/O. PATH NULL: write those of every mode, each to the
+ * next numbered file beside the profile's own path (NAME.0001.EXT). Profiling goes on. Returns 0,
+ * -ESRCH if no mode is on, or the file system's error; then the old file is unchanged. */
 int cprof_dump(const char *path);
 
 /* The same to an open descriptor, at its current position. The descriptor stays open. */
@@ -125,9 +131,9 @@ int cprof_thread_resume(void);
  * profiler's signal handlers may interrupt that at any instant. Not async-signal-safe.
  *
  * A thread has up to 16 labels; a key has up to 63 bytes, a value up to 127. "thread", "tid",
- * "bytes", "lock", "state" and keys that begin with "pprof::" are reserved. If CPROF_LABEL_KEYS is
- * set, it lists the keys that may be in a file. Other keys are accepted but not kept, so that the
- * user who runs the program can keep personal data out.
+ * "bytes", "lock", "state", "op", "kind", "error", "size" and keys that begin with "pprof::" are
+ * reserved. If CPROF_LABEL_KEYS is set, it lists the keys that may be in a file. Other keys are
+ * accepted but not kept, so that the user who runs the program can keep personal data out.
  *
  * Set KEY to VALUE; NULL or "" clears it. Returns 0, or -EINVAL: KEY is missing, reserved or too
  * long; -ENAMETOOLONG: VALUE was cut to 127 bytes; -ENOSPC: 16 other labels are set; -ENOMEM. */

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "modes/heap/allocator.h"
+#include "modes/io/io_real.h"
 #include "modes/lock/lock_real.h"
 #include "host/hooks/interpose.h"
 #include "host/real.h"
@@ -44,6 +45,7 @@ __attribute__((constructor)) static void begin(int argc, char **argv, char **env
 	begin_for_libc(argv, environment);
 	/* First, because an allocator of the program may take a lock when dlsym allocates. */
 	cp_lock_real_resolve();
+	cp_io_real_resolve();
 	cp_real_resolve();
 	cp_allocator_resolve();
 	init_operators();

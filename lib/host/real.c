@@ -7,8 +7,10 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <time.h>
 
 #include "base/text.h"
+#include "sample/lock_clock.h"
 
 struct cp_real cp_real;
 
@@ -154,7 +156,7 @@ static void *of_old_part(const char *name, const char *version)
 	return f;
 }
 
-void *cp_real_vdso_clock(void)
+static void *vdso_clock(void)
 {
 #ifdef __aarch64__
 	const char *name = "__kernel_clock_gettime";
@@ -165,6 +167,21 @@ void *cp_real_vdso_clock(void)
 						: NULL;
 
 	return vdso ? dlsym(vdso, name) : NULL;
+}
+
+void cp_real_prepare_clock(void)
+{
+	void *f;
+
+	if (cp_lock_clock.read)
+		return;
+	f = vdso_clock();
+	if (!f)
+		f = cp_real_of_libc("clock_gettime");
+	if (f)
+		memcpy(&cp_lock_clock.read, &f, sizeof(f));
+	else
+		cp_lock_clock.read = clock_gettime;
 }
 
 static void *resolve(const char *name, const char *version)

@@ -124,9 +124,11 @@ unsigned cp_real_glibc_minor(void);
  * Ordinary context. */
 void *cp_real_of_libc(const char *name);
 
-/* Return the vdso's clock_gettime, which libc's calls; NULL if the kernel provides none. Ordinary
- * context. */
-void *cp_real_vdso_clock(void);
+/* Set the clock by which hooks measure (cp_lock_clock.read): clock_gettime of the vdso, or of libc.
+ * A replacement by the program, or by a library that changes the time, may take a lock, and the
+ * profiler would call it at that very lock. Idempotent; ordinary context, before a mode that
+ * measures starts. */
+void cp_real_prepare_clock(void);
 
 /* The real NAME, resolved on first use. */
 #define CP_REAL(name) (cp_real.name ? cp_real.name : (cp_real_resolve(), cp_real.name))

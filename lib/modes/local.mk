@@ -4,5 +4,6 @@ include lib/modes/cpu/local.mk
 include lib/modes/wall/local.mk
 include lib/modes/heap/local.mk
 include lib/modes/lock/local.mk
+include lib/modes/io/local.mk
 LIB_SOURCES += \
 	%D%/modes.c

@@ -11,7 +11,8 @@
 	ROW(CPROF_HEAP_PEAK, peak) \
 	ROW(CPROF_HEAP_MMAP, mmap) \
 	ROW(CPROF_LOCK, lock) \
-	ROW(CPROF_LOCK_HOLDERS, holders)
+	ROW(CPROF_LOCK_HOLDERS, holders) \
+	ROW(CPROF_IO, io)
 
 #define DECLARE(number, name) extern const struct cp_mode_ops cp_mode_##name;
 #define ENTRY(number, name) [number] = &cp_mode_##name,

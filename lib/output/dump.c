@@ -69,6 +69,7 @@ static int write_profile(struct cp_run *r, const struct cp_config *c, struct cp_
 	struct cp_pprof_type types[CP_VALUES + CP_ENCODE_MORE];
 	struct cp_profile_info info = {
 		.type_count = ops->type_count,
+		.default_type = ops->default_type,
 		.period_type = ops->period_type,
 		.drop_frames = ops->drop_frames,
 		.weight_unit = ops->unit ? ops->unit() : 1,

@@ -337,7 +337,10 @@ static void write_all(struct writing *x, struct cp_sink *sink)
 		.sample_type_count = info->type_count + info->more_count,
 		.period_type = info->period_type,
 		.drop_frames = info->drop_frames,
-		.default_sample_type = info->types[info->type_count - 1].type,
+		.default_sample_type =
+			info->types[(info->default_type ? info->default_type : info->type_count) -
+				    1]
+				.type,
 		.period = (int64_t)info->period,
 		.time_nanos = (int64_t)info->time_ns,
 		.duration_nanos = (int64_t)info->duration_ns,

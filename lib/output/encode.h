@@ -20,7 +20,8 @@
 
 struct cp_profile_info {
 	const struct cp_pprof_type *types; /* of the values, count first; then the further ones */
-	unsigned type_count;		   /* without the further ones; the last is the default */
+	unsigned type_count;		   /* without the further ones */
+	unsigned default_type;		   /* as in struct cp_mode_ops */
 	unsigned more_count;
 	void (*more_values)(const void *context, uint32_t row, uint64_t *values);
 	struct cp_pprof_type period_type;

@@ -38,9 +38,10 @@ struct cp_mode_ops {
 	/* The variables and options; NULL for a companion, which has its parent's. */
 	const struct cp_config_mode *settings;
 
-	/* The file: sample types, count first; the last is the default one. */
+	/* The file: sample types, count first. */
 	struct cp_pprof_type types[CP_VALUES];
 	unsigned type_count;
+	unsigned default_type; /* the number of the default type, from 1; 0 = the last */
 	/* Further types, which some files have after the others, and how many of them R's file has;
 	 * the values of row number ROW. None of them is the default one. */
 	struct cp_pprof_type more[CP_ENCODE_MORE];

@@ -25,7 +25,9 @@
 #define CP_LOCATION_SHORT_WAITS 2u
 #define CP_LOCATION_LOST_WAITS 3u
 #define CP_LOCATION_NOT_SAMPLED 4u
-#define CP_LOCATION_FIRST 5u
+#define CP_LOCATION_SHORT_CALLS 5u
+#define CP_LOCATION_LOST_CALLS 6u
+#define CP_LOCATION_FIRST 7u
 
 /* Stands for a program counter in a stack: what the stack's other frames called is not known,
  * because the thread ended before it was sampled. No address of a program. */

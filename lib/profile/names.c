@@ -292,6 +292,8 @@ static int name_special(struct cp_names *n, struct cp_aggregate *a)
 	l[CP_LOCATION_SHORT_WAITS].function = synthetic(n, "[short waits]");
 	l[CP_LOCATION_LOST_WAITS].function = synthetic(n, "[waits without a stack]");
 	l[CP_LOCATION_NOT_SAMPLED].function = synthetic(n, "[not sampled]");
+	l[CP_LOCATION_SHORT_CALLS].function = synthetic(n, "[short calls]");
+	l[CP_LOCATION_LOST_CALLS].function = synthetic(n, "[calls without a stack]");
 	if (!synthetic(n, "[unknown]") || !synthetic(n, "[kernel]"))
 		return -ENOMEM;
 	n->done = CP_LOCATION_FIRST;

@@ -98,12 +98,19 @@ static const char *nearest_setting(const char *name)
 	return best.setting;
 }
 
+/* The first two letters tell one path from another: GOPROFILE is no misspelt IOPROFILE. */
+static bool begins_like(const char *name, const char *variable)
+{
+	return upper(name[0]) == variable[0] && upper(name[1]) == variable[1];
+}
+
 static const char *nearest_path(char *const *environment, const char *name)
 {
 	for (unsigned m = 0; m < CP_MAIN_MODES; m++) {
 		const char *variable = cp_config_variable(m);
 
-		if (variable && distance_up_to(name, variable, FAR_PATH) <= FAR_PATH)
+		if (variable && begins_like(name, variable) &&
+		    distance_up_to(name, variable, FAR_PATH) <= FAR_PATH)
 			return strcmp(name, variable) && !is_set(environment, variable) ? variable
 											: NULL;
 	}

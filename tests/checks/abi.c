@@ -30,6 +30,9 @@ int main(void)
 	FIELD(cprof_options, heap_interval);
 	FIELD(cprof_options, heap_mmap);
 	FIELD(cprof_options, span_slow_ns);
+	FIELD(cprof_options, io_path);
+	FIELD(cprof_options, io_budget);
+	FIELD(cprof_options, io_threshold_ns);
 	SIZE(cprof_label_scope);
 	SIZE(cprof_span);
 	SIZE(cprof_span_stats);
@@ -52,6 +55,7 @@ int main(void)
 	NUMBER(CPROF_WALL);
 	NUMBER(CPROF_HEAP);
 	NUMBER(CPROF_LOCK);
+	NUMBER(CPROF_IO);
 	NUMBER(CPROF_HEAP_PEAK);
 	NUMBER(CPROF_HEAP_MMAP);
 	NUMBER(CPROF_LOCK_HOLDERS);

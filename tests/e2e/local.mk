@@ -9,6 +9,7 @@ PROFILED += \
 	%D%/heap-matrix \
 	%D%/heap-sites \
 	%D%/heap-views-host \
+	%D%/io-host \
 	%D%/labels-host \
 	%D%/lock-cxx \
 	%D%/lock-host \
@@ -46,6 +47,7 @@ E2E_TESTS += \
 	%D%/heap-resident.sh \
 	%D%/heap-sampled.sh \
 	%D%/heap-sizes.sh \
+	%D%/io.sh \
 	%D%/incomplete.sh \
 	%D%/installed.sh \
 	%D%/labels.sh \

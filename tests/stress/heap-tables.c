@@ -14,7 +14,7 @@
 
 #include "modes/heap/signal/stack_depot.h"
 #include "modes/heap/signal/live.h"
-#include "modes/heap/signal/poisson.h"
+#include "sample/poisson.h"
 #include "modes/heap/signal/unwind_buffer.h"
 
 #define THREADS 8

@@ -83,7 +83,7 @@ static void old_program(void)
 	o.toy_path = "never.pb";
 	EXPECT(cprof_start(&o) == 0);
 	EXPECT(cprof_stop_mode(CPROF_TOY) == -ESRCH);
-	o.size -= sizeof(o.span_slow_ns);
+	o.size = offsetof(struct cprof_options, span_slow_ns);
 	EXPECT(cprof_start(&o) == -EINVAL);
 	o.size = sizeof(o) + sizeof(long);
 	EXPECT(cprof_start(&o) == -EINVAL);
@@ -112,7 +112,7 @@ static void by_number(void)
 	EXPECT(!s.lost_thread && !s.lost_ring && !s.lost_memory);
 	EXPECT(cprof_stop_mode(CPROF_TOY) == 0);
 	EXPECT(cprof_stop_mode(CPROF_TOY) == -ESRCH);
-	EXPECT(cprof_stop_mode(5) == -EINVAL && cprof_get_mode_stats(5, &s) == -EINVAL);
+	EXPECT(cprof_stop_mode(6) == -EINVAL && cprof_get_mode_stats(6, &s) == -EINVAL);
 	EXPECT(cprof_stop() == 0);
 }
 

@@ -30,6 +30,7 @@ UNIT_TESTS += \
 	%D%/test-heap-freelist \
 	%D%/test-deferred \
 	%D%/test-index \
+	%D%/test-io-sample \
 	%D%/test-kallsyms \
 	%D%/test-labels \
 	%D%/test-process-tree \
@@ -140,6 +141,7 @@ TOOL_UNIT_TESTS += \
 %C%_test_lock_holder_LDADD = $(INTERNAL)
 %C%_test_lock_long_LDADD = $(INTERNAL)
 %C%_test_lock_sample_LDADD = $(INTERNAL)
+%C%_test_io_sample_LDADD = $(INTERNAL) -lm
 %C%_test_lock_stepped_LDADD = $(INTERNAL)
 %C%_test_memory_table_LDADD = $(INTERNAL)
 %C%_test_tail_cache_CFLAGS = $(UNWIND_TEST_CFLAGS)

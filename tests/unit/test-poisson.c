@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdint.h>
 
-#include "modes/heap/signal/poisson.h"
+#include "sample/poisson.h"
 
 static double relative(double got, double want)
 {

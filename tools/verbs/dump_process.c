@@ -28,7 +28,8 @@ static const struct {
 } modes[CT_DUMP_MODES] = { { "cpu", "CPUPROFILE" },
 			   { "wall", "WALLPROFILE" },
 			   { "heap", "HEAPPROFILE" },
-			   { "lock", "LOCKPROFILE" } };
+			   { "lock", "LOCKPROFILE" },
+			   { "io", "IOPROFILE" } };
 
 /* This value is sent with the signal. Its last byte is the number of the mode to dump, or 0xff for
  * all modes. lib/host/fatal.h has the same value. A program that meanwhile uses the signal

@@ -22,6 +22,8 @@ const struct ct_option ct_mode_options_table[] = {
 		 "memory, a sample every BYTES (512K); 1: every allocation"),
 	CT_MAYBE("lock", "DUR", &ct_mode_options[CT_LOCK].value,
 		 "waits for locks of DUR (1us) or longer"),
+	CT_MAYBE("io", "DUR", &ct_mode_options[CT_IO].value,
+		 "input and output; stacks of calls of DUR (0) or longer"),
 	CT_END
 };
 
@@ -103,7 +105,8 @@ static bool is_size(const char *text)
 int ct_mode_options_check(const struct ct_verb *verb)
 {
 	const char *cpu = ct_mode_options[CT_CPU].value, *wall = ct_mode_options[CT_WALL].value,
-		   *heap = ct_mode_options[CT_HEAP].value, *lock = ct_mode_options[CT_LOCK].value;
+		   *heap = ct_mode_options[CT_HEAP].value, *lock = ct_mode_options[CT_LOCK].value,
+		   *io = ct_mode_options[CT_IO].value;
 
 	if (cpu && *cpu && !is_rate(cpu, 10000))
 		return ct_options_wrong(verb, "-cpu=%s is not 1 to 10000 (Hz)", cpu);
@@ -113,5 +116,7 @@ int ct_mode_options_check(const struct ct_verb *verb)
 		return ct_options_wrong(verb, "-heap=%s is no size, as 512K or 1", heap);
 	if (lock && *lock && ct_mode_options_seconds(lock) < 0)
 		return ct_options_wrong(verb, "-lock=%s is no duration, as 10us", lock);
+	if (io && *io && ct_mode_options_seconds(io) < 0)
+		return ct_options_wrong(verb, "-io=%s is no duration, as 10us", io);
 	return CT_OK;
 }

@@ -269,6 +269,8 @@ static const char *nothing(const char *mode, bool empty)
 		       "what was allocated";
 	if (!strcmp(mode, "lock"))
 		return "nothing waited for a lock";
+	if (!strcmp(mode, "io"))
+		return "no input or output by libc's functions";
 	if (!strcmp(mode, "cpu"))
 		return "no samples: the command itself used too little CPU time";
 	return "no samples: the command ended too soon";
@@ -329,6 +331,6 @@ void ct_run_show_change(const char *mode, const char *before, const char *path)
 	fprintf(stderr, "\ncprof: against the run before, %s:\n", before);
 	call(&ct_verb_diff, ct_memory_strdup("-nodecount=5"), paths, 2);
 	/* The sampling's chance is in the table, but not that of who comes to a lock first. */
-	if (!strcmp(mode, "lock"))
+	if (!strcmp(mode, "lock") || !strcmp(mode, "io"))
 		fputs("cprof: it is one run each: waits differ from run to run\n", stderr);
 }

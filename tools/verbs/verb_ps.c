@@ -12,7 +12,7 @@
 #include "control/control.h"
 #include "verbs/verbs.h"
 
-static const char *const modes[] = { "cpu", "wall", "heap", "lock" };
+static const char *const modes[] = { "cpu", "wall", "heap", "lock", "io" };
 #define MODES (sizeof(modes) / sizeof(*modes))
 
 static struct {

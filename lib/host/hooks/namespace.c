@@ -21,6 +21,7 @@
 #include <sys/syscall.h>
 
 #include "host/hooks/interpose.h"
+#include "modes/io/hooks/calls.h"
 #include "session/process.h"
 #include "host/real.h"
 #include "session/session.h"
@@ -73,6 +74,8 @@ INTERPOSE int close_range(unsigned first, unsigned last, int flags)
 	bool parked;
 	int result;
 
+	if (calls_measured() && !(flags & CLOSE_RANGE_CLOEXEC))
+		cp_io_kind_closed_all(first, last);
 	if (!(flags & CLOSE_RANGE_UNSHARE))
 		return (int)CP_REAL(syscall)(SYS_close_range, first, last, flags);
 	parked = cp_session_park();

@@ -16,6 +16,7 @@
 
 #include "host/hooks/interpose.h"
 #include "host/real.h"
+#include "modes/io/hooks/calls.h"
 #include "session/session.h"
 #include "base/sys.h"
 #include "base/text.h"
@@ -59,11 +60,15 @@ static bool may_count_x(const struct statx *s)
 	       !s->stx_blocks;
 }
 
-/* Return the result of CALL. CALL is repeated without the collector if COUNTS says that its result
- * may count the collector. */
-#define RETURN_ALONE(counts, fd, path, call)                                                       \
+/* Return the result of CALL, which is the real function NAME's. CALL is repeated without the
+ * collector if COUNTS says that its result may count the collector. The I/O mode measures the first
+ * one. */
+#define RETURN_ALONE(name, counts, fd, path, call)                                                 \
+	uint64_t began = calls_begin();                                                            \
 	int result = (call);                                                                       \
                                                                                                    \
+	if (__builtin_expect(began != 0, 0))                                                       \
+		calls_stat_ended(began, fd, path, result, (const void *)cp_real.name);             \
 	if (!result && (counts) && is_of_task(fd, path) && cp_session_park_raw_task()) {           \
 		result = (call);                                                                   \
 		cp_session_unpark(true);                                                           \
@@ -89,7 +94,7 @@ static int raw(int dir, const char *path, struct stat *s, int flags)
 	{                                                                                          \
 		struct stat *s = (void *)to;                                                       \
                                                                                                    \
-		RETURN_ALONE(may_count(s), fd, path,                                               \
+		RETURN_ALONE(name, may_count(s), fd, path,                                         \
 			     cp_real.name ? cp_real.name arguments : raw in_raw);                  \
 	}
 
@@ -118,5 +123,5 @@ STATS(stat64, stat64, lstat64, fstat64, fstatat64, __xstat64, __lxstat64, __fxst
 
 INTERPOSE int statx(int dir, const char *path, int flags, unsigned mask, struct statx *s)
 {
-	RETURN_ALONE(may_count_x(s), dir, path, CP_REAL(statx)(dir, path, flags, mask, s));
+	RETURN_ALONE(statx, may_count_x(s), dir, path, CP_REAL(statx)(dir, path, flags, mask, s));
 }

@@ -24,6 +24,8 @@
 #include "session/session.h"
 #include "host/signal/altstack.h"
 #include "base/atomic.h"
+#include "modes/io/hooks/by_number.h"
+#include "modes/io/signal/io_event.h"
 #include "modes/lock/signal/lock_event.h"
 #include "base/sys.h"
 #include "sample/ticks.h"
@@ -166,6 +168,8 @@ INTERPOSE long syscall(long number, ...)
 				(char *const *)a[3], (int)a[4]);
 	if (cp_load_relaxed(&cp_lock_on) && is_wait(number, a))
 		return futex_wait(number, a);
+	if (cp_load_relaxed(&cp_io_active) && calls_by_number(number, a, &result))
+		return result;
 	if (changes_caller(number, a))
 		return call_alone(number, a);
 	if (is_sent(number, a))

@@ -16,7 +16,7 @@
 #include "modes/heap/signal/heap_event.h"
 #include "modes/heap/signal/heap_exact.h"
 #include "modes/heap/signal/live.h"
-#include "modes/heap/signal/poisson.h"
+#include "sample/poisson.h"
 #include "base/sys.h"
 #include "base/text.h"
 #include "sample/ticks.h"

@@ -6,7 +6,7 @@
 
 #include "sample/counters.h"
 #include "modes/heap/signal/heap_event.h"
-#include "modes/heap/signal/poisson.h"
+#include "sample/poisson.h"
 
 #define UNPLACED CP_HEAP_VIEWS_UNPLACED
 

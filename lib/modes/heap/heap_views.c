@@ -5,7 +5,7 @@
 #include "modes/heap/allocator.h"
 #include "modes/heap/signal/heap_event.h"
 #include "modes/heap/signal/live.h"
-#include "modes/heap/signal/poisson.h"
+#include "sample/poisson.h"
 
 static bool wants_resident;
 static struct cp_heap_views_found found;

@@ -28,6 +28,5 @@ SIGSAFE_SOURCES += \
 	%D%/signal/heap_stack.c \
 	%D%/signal/live.c \
 	%D%/signal/tail_cache.c \
-	%D%/signal/poisson.c \
 	%D%/signal/stack_cache.c \
 	%D%/signal/unwind_buffer.c

@@ -8,7 +8,7 @@
 #include "modes/heap/signal/heap_event.h"
 #include "base/futex_lock.h"
 #include "base/vec.h"
-#include "modes/heap/signal/poisson.h"
+#include "sample/poisson.h"
 
 /* The kernel allows a process 65,530 mappings by default. */
 #define PIECES_MAX ((size_t)1 << 17)

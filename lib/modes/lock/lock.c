@@ -30,21 +30,11 @@ static struct cp_lock_sample in_run[CP_LOCK_BULKS];
 /* Number of rows whose locks were named; rows are only added. */
 static size_t named[CP_MODES];
 
-/* Finds clock_gettime of the vdso, or of libc. A replacement by the program, or by a library that
- * changes the time, may take a lock, and the profiler would call it at that very lock. */
 static void prepare(const struct cp_config *c)
 {
-	void *f;
-
 	(void)c;
 	cp_lock_state.register_thread = cp_threads_register_foreign;
-	if (cp_lock_clock.read)
-		return;
-	f = cp_real_vdso_clock();
-	if (!f)
-		f = cp_real_of_libc("clock_gettime");
-	if (f)
-		memcpy(&cp_lock_clock.read, &f, sizeof(f));
+	cp_real_prepare_clock();
 }
 
 static void begin_counts(void)
@@ -60,8 +50,6 @@ static int start(struct cp_run *r, const struct cp_config *c)
 	const struct cp_lock_settings *s = cp_config_of(c, CPROF_LOCK);
 
 	(void)r;
-	if (!cp_lock_clock.read)
-		cp_lock_clock.read = clock_gettime;
 	begin_counts();
 	cp_lock_names_release();
 	named[CPROF_LOCK] = 0;

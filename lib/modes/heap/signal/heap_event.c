@@ -6,7 +6,7 @@
 #include "sample/counters.h"
 #include "modes/heap/signal/stack_depot.h"
 #include "modes/heap/signal/heap_stack.h"
-#include "modes/heap/signal/poisson.h"
+#include "sample/poisson.h"
 #include "sample/timing.h"
 
 struct cp_heap_totals cp_heap_totals;

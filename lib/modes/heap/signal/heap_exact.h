@@ -21,7 +21,7 @@
 #include "modes/heap/signal/heap_event.h"
 #include "modes/heap/signal/heap_hot.h"
 #include "modes/heap/signal/live_hot.h"
-#include "modes/heap/signal/poisson.h"
+#include "sample/poisson.h"
 #include "modes/heap/signal/stack_cache.h"
 #include "modes/heap/signal/unwind_buffer.h"
 #include "sample/thread.h"

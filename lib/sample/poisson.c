@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Exponential intervals and weights; see poisson.h. */
-#include "modes/heap/signal/poisson.h"
+#include "sample/poisson.h"
 
 #include <string.h>
 

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Calls on an open descriptor: read, write, their variants and large-file and fortified names;
+ * fsync; copies from descriptor to descriptor. And everything that closes a
+ * descriptor, because the mode keeps the kinds of descriptors (io_kind.h).
+ */
+#include <sys/syscall.h>
+
+#include "modes/io/hooks/calls.h"
+
+READS(read, (int fd, void *to, size_t n), (fd, to, n))
+READS(pread, (int fd, void *to, size_t n, off_t at), (fd, to, n, at))
+READS(pread64, (int fd, void *to, size_t n, off64_t at), (fd, to, n, at))
+READS(readv, (int fd, const struct iovec *v, int n), (fd, v, n))
+READS(preadv, (int fd, const struct iovec *v, int n, off_t at), (fd, v, n, at))
+READS(preadv64, (int fd, const struct iovec *v, int n, off64_t at), (fd, v, n, at))
+READS(__read_chk, (int fd, void *to, size_t n, size_t room), (fd, to, n, room))
+READS(__pread_chk, (int fd, void *to, size_t n, off_t at, size_t room), (fd, to, n, at, room))
+READS(__pread64_chk, (int fd, void *to, size_t n, off64_t at, size_t room), (fd, to, n, at, room))
+WRITES(write, (int fd, const void *from, size_t n), (fd, from, n))
+WRITES(pwrite, (int fd, const void *from, size_t n, off_t at), (fd, from, n, at))
+WRITES(pwrite64, (int fd, const void *from, size_t n, off64_t at), (fd, from, n, at))
+WRITES(writev, (int fd, const struct iovec *v, int n), (fd, v, n))
+WRITES(pwritev, (int fd, const struct iovec *v, int n, off_t at), (fd, v, n, at))
+WRITES(pwritev64, (int fd, const struct iovec *v, int n, off64_t at), (fd, v, n, at))
+
+CALLS_IF(ssize_t, preadv2, CP_IO_READ, cp_io_kind_of(fd), calls_moved,
+	 (int fd, const struct iovec *v, int n, off_t at, int flags), (fd, v, n, at, flags))
+CALLS_IF(ssize_t, preadv64v2, CP_IO_READ, cp_io_kind_of(fd), calls_moved,
+	 (int fd, const struct iovec *v, int n, off64_t at, int flags), (fd, v, n, at, flags))
+CALLS_IF(ssize_t, pwritev2, CP_IO_WRITE, cp_io_kind_of(fd), calls_moved,
+	 (int fd, const struct iovec *v, int n, off_t at, int flags), (fd, v, n, at, flags))
+CALLS_IF(ssize_t, pwritev64v2, CP_IO_WRITE, cp_io_kind_of(fd), calls_moved,
+	 (int fd, const struct iovec *v, int n, off64_t at, int flags), (fd, v, n, at, flags))
+
+CALLS(int, fsync, CP_IO_SYNC, cp_io_kind_of(fd), calls_none, (int fd), (fd))
+CALLS(int, fdatasync, CP_IO_SYNC, cp_io_kind_of(fd), calls_none, (int fd), (fd))
+CALLS(int, sync_file_range, CP_IO_SYNC, cp_io_kind_of(fd), calls_none,
+      (int fd, off64_t at, off64_t n, unsigned flags), (fd, at, n, flags))
+
+/* The kind is that of the descriptor that may wait: the socket, the pipe, the target. */
+CALLS_IF(ssize_t, copy_file_range, CP_IO_COPY, cp_io_kind_of(to), calls_moved,
+	 (int fd, off64_t *at, int to, off64_t *to_at, size_t n, unsigned flags),
+	 (fd, at, to, to_at, n, flags))
+CALLS(ssize_t, sendfile, CP_IO_SENDFILE, cp_io_kind_of(to), calls_moved,
+      (int to, int fd, off_t *at, size_t n), (to, fd, at, n))
+CALLS(ssize_t, sendfile64, CP_IO_SENDFILE, cp_io_kind_of(to), calls_moved,
+      (int to, int fd, off64_t *at, size_t n), (to, fd, at, n))
+CALLS(ssize_t, splice, CP_IO_SPLICE, cp_io_kind_of(fd), calls_moved,
+      (int fd, off64_t *at, int to, off64_t *to_at, size_t n, unsigned flags),
+      (fd, at, to, to_at, n, flags))
+CALLS(ssize_t, tee, CP_IO_SPLICE, cp_io_kind_of(fd), calls_moved,
+      (int fd, int to, size_t n, unsigned flags), (fd, to, n, flags))
+CALLS(ssize_t, vmsplice, CP_IO_SPLICE, cp_io_kind_of(fd), calls_moved,
+      (int fd, const struct iovec *v, size_t n, unsigned flags), (fd, v, n, flags))
+CALLS_IF(ssize_t, getdents64, CP_IO_READDIR, cp_io_kind_of(fd), calls_moved,
+	 (int fd, void *to, size_t n), (fd, to, n))
+
+/* ---- what closes a descriptor ---- */
+
+SLOW static int measured_close(int fd)
+{
+	int (*real)(int) = CP_IO_REAL(close);
+	enum cp_io_kind kind;
+
+	if (!calls_measured())
+		return real(fd);
+	kind = cp_io_kind_of(fd);
+	cp_io_kind_closed(fd);
+	return CALLS_MEASURE(CP_IO_CLOSE, kind, calls_none, real, (fd));
+}
+
+INTERPOSE int close(int fd)
+{
+	return OFF() ? cp_io_real.close(fd) : measured_close(fd);
+}
+
+/* fileno of a stream without a descriptor (fmemopen) sets errno. */
+static void stream_closed(FILE *f)
+{
+	int before = errno;
+
+	cp_io_kind_closed(fileno(f));
+	errno = before;
+}
+
+/* Define NAME, which isn't measured: with the mode on, BEFORE comes first. */
+#define CLOSES(type, name, before, parameters, arguments)                                          \
+	INTERPOSE type name parameters;                                                            \
+	INTERPOSE type name parameters                                                             \
+	{                                                                                          \
+		if (OFF())                                                                         \
+			return cp_io_real.name arguments;                                          \
+		if (calls_measured())                                                              \
+			before;                                                                    \
+		return CP_IO_REAL(name) arguments;                                                 \
+	}
+
+CLOSES(int, pclose, stream_closed(f), (FILE * f), (f))
+CLOSES(FILE *, freopen, stream_closed(f), (const char *path, const char *mode, FILE *f),
+       (path, mode, f))
+CLOSES(FILE *, freopen64, stream_closed(f), (const char *path, const char *mode, FILE *f),
+       (path, mode, f))
+CLOSES(int, dup2, cp_io_kind_closed(to), (int fd, int to), (fd, to))
+CLOSES(int, dup3, cp_io_kind_closed(to), (int fd, int to, int flags), (fd, to, flags))
+CLOSES(void, closefrom, cp_io_kind_closed_all(first < 0 ? 0 : (unsigned)first, ~0u), (int first),
+       (first))

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Calls on sockets, and getaddrinfo. */
+#include "modes/io/hooks/calls.h"
+
+/* A new descriptor has no kind yet. */
+static inline int is_new(int fd)
+{
+	if (fd >= 0)
+		cp_io_kind_closed(fd);
+	return fd;
+}
+
+#define ACCEPTS(name, parameters, arguments)                                                       \
+	SLOW static int measured_##name parameters                                                 \
+	{                                                                                          \
+		__typeof__(cp_io_real.name) real = CP_IO_REAL(name);                               \
+                                                                                                   \
+		if (!calls_measured())                                                             \
+			return real arguments;                                                     \
+		return is_new(CALLS_MEASURE(CP_IO_ACCEPT, cp_io_kind_of(fd), calls_none, real,     \
+					    arguments));                                           \
+	}                                                                                          \
+                                                                                                   \
+	INTERPOSE int name parameters                                                              \
+	{                                                                                          \
+		return OFF() ? cp_io_real.name arguments : measured_##name arguments;              \
+	}
+
+ACCEPTS(accept, (int fd, struct sockaddr *a, socklen_t *n), (fd, a, n))
+ACCEPTS(accept4, (int fd, struct sockaddr *a, socklen_t *n, int flags), (fd, a, n, flags))
+
+CALLS(int, connect, CP_IO_CONNECT, cp_io_kind_of(fd), calls_none,
+      (int fd, const struct sockaddr *a, socklen_t n), (fd, a, n))
+
+#define RECEIVES(name, parameters, arguments)                                                      \
+	CALLS(ssize_t, name, CP_IO_RECV, cp_io_kind_of(fd), calls_moved, parameters, arguments)
+#define SENDS(name, parameters, arguments)                                                         \
+	CALLS(ssize_t, name, CP_IO_SEND, cp_io_kind_of(fd), calls_moved, parameters, arguments)
+
+RECEIVES(recv, (int fd, void *to, size_t n, int flags), (fd, to, n, flags))
+RECEIVES(recvfrom, (int fd, void *to, size_t n, int flags, struct sockaddr *a, socklen_t *size),
+	 (fd, to, n, flags, a, size))
+RECEIVES(recvmsg, (int fd, struct msghdr *m, int flags), (fd, m, flags))
+RECEIVES(__recv_chk, (int fd, void *to, size_t n, size_t room, int flags), (fd, to, n, room, flags))
+RECEIVES(__recvfrom_chk,
+	 (int fd, void *to, size_t n, size_t room, int flags, struct sockaddr *a, socklen_t *size),
+	 (fd, to, n, room, flags, a, size))
+SENDS(send, (int fd, const void *from, size_t n, int flags), (fd, from, n, flags))
+SENDS(sendto,
+      (int fd, const void *from, size_t n, int flags, const struct sockaddr *a, socklen_t size),
+      (fd, from, n, flags, a, size))
+SENDS(sendmsg, (int fd, const struct msghdr *m, int flags), (fd, m, flags))
+
+/* The bytes of the messages that such a call moved. */
+static uint64_t bytes_of(const struct mmsghdr *m, int64_t count)
+{
+	uint64_t bytes = 0;
+
+	for (int64_t i = 0; i < count; i++)
+		bytes += m[i].msg_len;
+	return bytes;
+}
+#define OF_MESSAGES(result) bytes_of(m, result)
+
+CALLS(int, recvmmsg, CP_IO_RECV, cp_io_kind_of(fd), OF_MESSAGES,
+      (int fd, struct mmsghdr *m, unsigned n, int flags, struct timespec *timeout),
+      (fd, m, n, flags, timeout))
+CALLS(int, sendmmsg, CP_IO_SEND, cp_io_kind_of(fd), OF_MESSAGES,
+      (int fd, struct mmsghdr *m, unsigned n, int flags), (fd, m, n, flags))
+
+SLOW static int measured_getaddrinfo(const char *node, const char *service,
+				     const struct addrinfo *hints, struct addrinfo **to)
+{
+	__typeof__(cp_io_real.getaddrinfo) real = CP_IO_REAL(getaddrinfo);
+	uint64_t began;
+	int result;
+
+	if (!calls_measured())
+		return real(node, service, hints, to);
+	began = cp_io_event_now();
+	result = real(node, service, hints, to);
+	cp_io_event_ended(&(struct cp_io_call){ .began = began,
+						.op = CP_IO_RESOLVE,
+						.kind = CP_IO_NOTHING,
+						/* Its own numbers are no errno. */
+						.error = result == EAI_SYSTEM ? errno
+							 : result	      ? EINVAL
+									      : 0,
+						.function = (const void *)real });
+	return result;
+}
+
+INTERPOSE int getaddrinfo(const char *node, const char *service, const struct addrinfo *hints,
+			  struct addrinfo **to)
+{
+	return OFF() ? cp_io_real.getaddrinfo(node, service, hints, to)
+		     : measured_getaddrinfo(node, service, hints, to);
+}

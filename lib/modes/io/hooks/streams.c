@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Directory streams and stdio's streams. libc makes their system calls within itself, where nothing
+ * can be interposed. So these functions are measured as a whole: fopen and opendir are an open,
+ * fclose and closedir a close (with what fclose still has to write), and readdir is a call of its
+ * own, most of which the kernel never sees. What the other functions of stdio read and write is not
+ * seen.
+ */
+#include "modes/io/hooks/calls.h"
+
+/* Call REAL, which returns NULL for an error and then sets errno. */
+#define OPENS_STREAM(type, name, parameters, arguments)                                            \
+	SLOW static type *measured_##name parameters                                               \
+	{                                                                                          \
+		__typeof__(cp_io_real.name) real = CP_IO_REAL(name);                               \
+		uint64_t began;                                                                    \
+		type *s;                                                                           \
+                                                                                                   \
+		if (!calls_measured())                                                             \
+			return real arguments;                                                     \
+		began = cp_io_event_now();                                                         \
+		s = real arguments;                                                                \
+		cp_io_event_ended(&(struct cp_io_call){ .began = began,                            \
+							.op = CP_IO_OPEN,                          \
+							.kind = CP_IO_PATH,                        \
+							.error = s ? 0 : errno,                    \
+							.function = (const void *)real });         \
+		return s;                                                                          \
+	}                                                                                          \
+                                                                                                   \
+	INTERPOSE type *name parameters                                                            \
+	{                                                                                          \
+		return OFF() ? cp_io_real.name arguments : measured_##name arguments;              \
+	}
+
+OPENS_STREAM(DIR, opendir, (const char *path), (path))
+OPENS_STREAM(FILE, fopen, (const char *path, const char *mode), (path, mode))
+OPENS_STREAM(FILE, fopen64, (const char *path, const char *mode), (path, mode))
+
+#define CLOSES_STREAM(type, name, number)                                                          \
+	SLOW static int measured_##name(type *s)                                                   \
+	{                                                                                          \
+		int (*real)(type *) = CP_IO_REAL(name);                                            \
+		enum cp_io_kind kind;                                                              \
+		int fd;                                                                            \
+                                                                                                   \
+		if (!calls_measured())                                                             \
+			return real(s);                                                            \
+		fd = number(s);                                                                    \
+		kind = cp_io_kind_of(fd);                                                          \
+		cp_io_kind_closed(fd);                                                             \
+		return CALLS_MEASURE(CP_IO_CLOSE, kind, calls_none, real, (s));                    \
+	}                                                                                          \
+                                                                                                   \
+	INTERPOSE int name(type *s)                                                                \
+	{                                                                                          \
+		return OFF() ? cp_io_real.name(s) : measured_##name(s);                            \
+	}
+
+/* fileno of a stream without a descriptor (fmemopen) sets errno. */
+static int number_of(FILE *f)
+{
+	int before = errno, fd = fileno(f);
+
+	errno = before;
+	return fd;
+}
+
+CLOSES_STREAM(FILE, fclose, number_of)
+CLOSES_STREAM(DIR, closedir, dirfd)
+
+/* NULL is the end as well as an error, and an error leaves errno changed. */
+#define READDIR(type, name)                                                                        \
+	SLOW static type *measured_##name(DIR *d)                                                  \
+	{                                                                                          \
+		__typeof__(cp_io_real.name) real = CP_IO_REAL(name);                               \
+		int before = errno;                                                                \
+		uint64_t began;                                                                    \
+		type *e;                                                                           \
+                                                                                                   \
+		if (!calls_measured())                                                             \
+			return real(d);                                                            \
+		began = cp_io_event_now();                                                         \
+		e = real(d);                                                                       \
+		cp_io_event_ended(                                                                 \
+			&(struct cp_io_call){ .began = began,                                      \
+					      .op = CP_IO_READDIR,                                 \
+					      .kind = CP_IO_DIRECTORY,                             \
+					      .error = !e && errno != before ? errno : 0,          \
+					      .function = (const void *)real });                   \
+		return e;                                                                          \
+	}                                                                                          \
+                                                                                                   \
+	INTERPOSE type *name(DIR *d)                                                               \
+	{                                                                                          \
+		return OFF() ? cp_io_real.name(d) : measured_##name(d);                            \
+	}
+READDIR(struct dirent, readdir)
+READDIR(struct dirent64, readdir64)

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Input and output: the control half of the mode, and its entry in the table of modes. The event
+ * half is lib/modes/io/signal/io_event.c; the interposed functions are in lib/modes/io/hooks/.
+ */
+#include <time.h>
+
+#include "base/atomic.h"
+#include "base/sys.h"
+#include "collect/threads.h"
+#include "host/real.h"
+#include "modes/io/io_real.h"
+#include "modes/io/io_rows.h"
+#include "modes/io/io_settings.h"
+#include "modes/io/signal/io_event.h"
+#include "output/mode_ops.h"
+#include "sample/counters.h"
+#include "sample/lock_clock.h"
+
+#define L(x) ((unsigned long)(x))
+
+/* Ticks per second until the rate is known. It affects how many stacks are taken, and not what
+ * they count for. */
+#ifdef __aarch64__
+#define FIRST_SECOND UINT64_C(1000000000)
+#else
+#define FIRST_SECOND UINT64_C(2500000000)
+#endif
+
+static void prepare(const struct cp_config *c)
+{
+	(void)c;
+	cp_io_state.register_thread = cp_threads_register_foreign;
+	cp_real_prepare_clock();
+}
+
+/* Set the clock and its rate, as far as it is known. */
+static void set_clock(const struct cp_io_settings *s)
+{
+	uint64_t ms = cp_load_relaxed(&cp_lock_clock.ms);
+
+	cp_io_state.by_clock = !cp_tick_rate_is_constant() || cp_load_relaxed(&cp_ticks_forbidden);
+	cp_io_state.rates.second = cp_io_state.by_clock ? UINT64_C(1000000000)
+				   : ms			? ms * 1000
+							: FIRST_SECOND;
+	cp_io_state.threshold_ns = s->threshold_ns;
+	cp_io_state.threshold = (uint64_t)((unsigned __int128)s->threshold_ns *
+					   cp_io_state.rates.second / 1000000000);
+	cp_io_state.since_ns = cp_sys_clock_ns(CLOCK_MONOTONIC);
+	cp_io_state.since = cp_io_event_now();
+}
+
+static int start(struct cp_run *r, const struct cp_config *c)
+{
+	const struct cp_io_settings *s = cp_config_of(c, CPROF_IO);
+	int err = cp_io_counts_prepare();
+
+	(void)r;
+	if (err)
+		return err;
+	cp_io_counts_forget();
+	cp_io_rows_begin();
+	set_clock(s);
+	cp_io_state.rates.budget = s->budget;
+	/* Descriptors may have changed while nothing was seen. */
+	cp_io_kind_closed_all(0, CP_IO_KNOWN - 1);
+	cp_store_relaxed(&cp_io_owner, cp_sys_getpid());
+	cp_or_seqcst(&cp_io_active, CP_IO_ON);
+	return 0;
+}
+
+static void stop(struct cp_run *r)
+{
+	(void)r;
+	cp_and_seqcst(&cp_io_active, ~(uint32_t)CP_IO_ON);
+}
+
+static uint64_t period(const struct cp_run *r)
+{
+	(void)r;
+	return 1;
+}
+
+static void fork_child(struct cp_run *r, struct cp_thread *keep)
+{
+	(void)r;
+	if (!keep)
+		cp_and_seqcst(&cp_io_active, ~(uint32_t)CP_IO_ON);
+	cp_io_counts_fork_child(
+		keep ? &((struct cp_io_thread *)cp_thread_part(keep, &cp_io_thread_part))->block
+		     : NULL);
+	cp_store_relaxed(&cp_io_owner, cp_sys_getpid());
+	cp_io_rows_begin();
+}
+
+static void stats(const struct cp_run *r, struct cprof_stats *s)
+{
+	s->expiries = cp_io_rows_ns(r, s->expiries);
+	s->lost_ring = cp_io_rows_ns(r, s->lost_ring);
+	s->lost_memory = cp_io_rows_ns(r, s->lost_memory);
+	s->handler_ns = cp_run_hooks_ns(r, s->samples);
+}
+
+/* Return a count of ticks of R's mode in seconds. */
+static const char *lost(const struct cp_run *r, enum cp_count what)
+{
+	return cp_comments_seconds(cp_io_rows_ns(r, cp_run_counted(r, what)));
+}
+
+static void report(struct cp_comments *out, const struct cp_run *r, const struct cp_config *c)
+{
+	const struct cp_io_settings *s = cp_config_of(c, CPROF_IO);
+
+	cp_comments_line(out, "io: threshold %lu ns, budget %u stacks a second and thread",
+			 L(s->threshold_ns), s->budget);
+	cp_comments_line(out,
+			 "calls: %lu stacks taken; stacks lost: %s s of delay ring full, %s s no "
+			 "memory, %s s collector limit; %lu calls in paused threads",
+			 L(cp_run_counted(r, CP_COUNT_SAMPLES)), lost(r, CP_COUNT_LOST_RING),
+			 lost(r, CP_COUNT_LOST_MEMORY), lost(r, CP_COUNT_LOST_AGGREGATE),
+			 L(cp_run_counted(r, CP_COUNT_LOST_PAUSED)));
+	cp_io_rows_report(out, r);
+	cp_comments_line(
+		out, "cost: about %s ms for stacks behind calls",
+		cp_comments_seconds(cp_run_hooks_ns(r, cp_run_counted(r, CP_COUNT_TIMED)) * 1000));
+}
+
+CP_THREAD_LABEL(cp_io_label);
+
+/* The interposed functions whose names say no more than the label op; see drop_frames in
+ * mode_ops.h. */
+#define READS "p?read(v|v2|64|64v2?)?|preadv(64|2|64v2)|recv(from|msg|mmsg)?"
+#define WRITES "p?write(v|v2|64|64v2?)?|pwritev(64|2|64v2)|send(to|msg|mmsg)?"
+#define OTHERS                                                                                     \
+	"open(at)?(64)?|creat(64)?|close|f(data)?sync|sync_file_range|connect|accept4?|"           \
+	"p?poll|p?select|epoll_p?wait2?|copy_file_range|sendfile(64)?|splice|tee|vmsplice|"        \
+	"fopen(64)?|fclose|opendir|closedir|readdir(64)?|getdents64|rename(at|at2)?|unlink(at)?|[" \
+	"fl]?stat(at)?(64)?|fstatat(64)?|"                                                         \
+	"statx|__[fl]?xstat(at)?(64)?|__fxstatat(64)?|getaddrinfo"
+
+const struct cp_mode_ops cp_mode_io = {
+	.name = "io",
+	.parent = CPROF_IO,
+	.settings = &cp_io_settings,
+	.types = { { "calls", "count" },
+		   { "delay", "nanoseconds" },
+		   { "bytes", "bytes" },
+		   { "errors", "count" } },
+	.type_count = 4,
+	.default_type = 2,
+	.period_type = { "calls", "count" },
+	.drop_frames = READS "|" WRITES "|" OTHERS,
+	.period = period,
+	.labels = cp_io_rows_labels,
+	.report = report,
+	.prepare = prepare,
+	.start = start,
+	.stop = stop,
+	.collect = cp_io_rows_collect,
+	.stats = stats,
+	.thread_label = &cp_io_label,
+	.record = cp_io_rows_record,
+	.fork_child = fork_child,
+};

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Names in labels and comments; see io_names.h. */
+#include "modes/io/io_names.h"
+
+#include <errno.h>
+
+#include "base/text.h"
+#include "modes/io/signal/io_kind.h"
+
+static const char *const ops[CP_IO_OPS] = {
+	[CP_IO_READ] = "read",	       [CP_IO_WRITE] = "write",	    [CP_IO_RECV] = "recv",
+	[CP_IO_SEND] = "send",	       [CP_IO_POLL] = "poll",	    [CP_IO_OPEN] = "open",
+	[CP_IO_CLOSE] = "close",       [CP_IO_STAT] = "stat",	    [CP_IO_SYNC] = "sync",
+	[CP_IO_ACCEPT] = "accept",     [CP_IO_CONNECT] = "connect", [CP_IO_COPY] = "copy",
+	[CP_IO_SENDFILE] = "sendfile", [CP_IO_SPLICE] = "splice",   [CP_IO_READDIR] = "readdir",
+	[CP_IO_RENAME] = "rename",     [CP_IO_UNLINK] = "unlink",   [CP_IO_RESOLVE] = "resolve",
+};
+
+static const char *const kinds[CP_IO_KINDS] = {
+	[CP_IO_NOTHING] = "",	     [CP_IO_FILE] = "file",
+	[CP_IO_PIPE] = "pipe",	     [CP_IO_UNIX] = "unix",
+	[CP_IO_TCP] = "tcp",	     [CP_IO_UDP] = "udp",
+	[CP_IO_SOCKET] = "socket",   [CP_IO_TTY] = "tty",
+	[CP_IO_DEVICE] = "device",   [CP_IO_DIRECTORY] = "directory",
+	[CP_IO_BLOCK] = "block",     [CP_IO_EVENTFD] = "eventfd",
+	[CP_IO_TIMERFD] = "timerfd", [CP_IO_SIGNALFD] = "signalfd",
+	[CP_IO_EPOLL] = "epoll",     [CP_IO_INOTIFY] = "inotify",
+	[CP_IO_OTHER] = "other",     [CP_IO_PATH] = "path",
+};
+
+const char *cp_io_names_op(unsigned op)
+{
+	return op < CP_IO_OPS ? ops[op] : "";
+}
+
+const char *cp_io_names_kind(unsigned kind)
+{
+	return kind < CP_IO_KINDS ? kinds[kind] : "";
+}
+
+/* The errors that calls of these families give; strerrorname_np allocates nothing but is younger
+ * than some libcs. */
+const char *cp_io_names_error(unsigned error, char *buffer, size_t size)
+{
+	switch (error) {
+#define NAME(e)                                                                                    \
+	case e: return #e;
+		NAME(EPERM)
+		NAME(ENOENT)
+		NAME(EINTR)
+		NAME(EIO)
+		NAME(ENXIO)
+		NAME(EBADF)
+		NAME(EAGAIN)
+		NAME(ENOMEM)
+		NAME(EACCES)
+		NAME(EFAULT)
+		NAME(EBUSY)
+		NAME(EEXIST)
+		NAME(EXDEV)
+		NAME(ENODEV)
+		NAME(ENOTDIR)
+		NAME(EISDIR)
+		NAME(EINVAL)
+		NAME(ENFILE)
+		NAME(EMFILE)
+		NAME(ENOTTY)
+		NAME(ETXTBSY)
+		NAME(EFBIG)
+		NAME(ENOSPC)
+		NAME(ESPIPE)
+		NAME(EROFS)
+		NAME(EMLINK)
+		NAME(EPIPE)
+		NAME(ENAMETOOLONG)
+		NAME(ENOSYS)
+		NAME(ENOTEMPTY)
+		NAME(ELOOP)
+		NAME(EOVERFLOW)
+		NAME(ENOTSOCK)
+		NAME(EDESTADDRREQ)
+		NAME(EMSGSIZE)
+		NAME(EPROTONOSUPPORT)
+		NAME(EOPNOTSUPP)
+		NAME(EAFNOSUPPORT)
+		NAME(EADDRINUSE)
+		NAME(EADDRNOTAVAIL)
+		NAME(ENETDOWN)
+		NAME(ENETUNREACH)
+		NAME(ECONNABORTED)
+		NAME(ECONNRESET)
+		NAME(ENOBUFS)
+		NAME(EISCONN)
+		NAME(ENOTCONN)
+		NAME(ETIMEDOUT)
+		NAME(ECONNREFUSED)
+		NAME(EHOSTUNREACH)
+		NAME(EALREADY)
+		NAME(EINPROGRESS)
+		NAME(ESTALE)
+		NAME(EDQUOT)
+		NAME(ECANCELED)
+#undef NAME
+	default: cp_text_format(buffer, size, "%u", error); return buffer;
+	}
+}

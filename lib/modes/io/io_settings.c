@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The table of the I/O mode's settings; see config_table.h. */
+#include "modes/io/io_settings.h"
+
+#include "settings/config_rows.h"
+
+#define CP_CONFIG_IN struct cp_io_settings
+CP_CONFIG_FITS(struct cp_io_settings);
+
+/* clang-format off */
+static const struct cp_config_row rows[] = {
+	DURATION("CPROF_IO_THRESHOLD", threshold_ns, "0", 1, CP_CONFIG_SECOND * 3600,
+		 "a duration as 1us or 5ms (1ns to 1h), or 0", OPTION(io_threshold_ns)),
+	NUMBER("CPROF_IO_BUDGET", budget, "200", 1, 1000000, "stacks a second and thread", OPTION(io_budget)),
+};
+/* clang-format on */
+
+const struct cp_config_mode cp_io_settings = {
+	.variable = "IOPROFILE",
+	.path_option = offsetof(struct cprof_options, io_path),
+	.rows = rows,
+	.count = sizeof(rows) / sizeof(*rows),
+};

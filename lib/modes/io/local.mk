@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: BSD-3-Clause
+LIB_SOURCES += \
+	%D%/io.c \
+	%D%/io_names.c \
+	%D%/io_real.c \
+	%D%/io_rows.c \
+	%D%/io_settings.c
+PRELOAD_SOURCES += \
+	%D%/hooks/by_number.c \
+	%D%/hooks/files.c \
+	%D%/hooks/open.c \
+	%D%/hooks/poll.c \
+	%D%/hooks/sockets.c \
+	%D%/hooks/streams.c
+SIGSAFE_SOURCES += \
+	%D%/signal/io_counts.c \
+	%D%/signal/io_event.c \
+	%D%/signal/io_kind.c \
+	%D%/signal/io_sample.c

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Measures, counts and samples calls; see io_event.h. */
+#include "modes/io/signal/io_event.h"
+
+#include <signal.h>
+#include <stddef.h>
+#include <time.h>
+
+#include "base/arch.h"
+#include "base/sys.h"
+#include "sample/capture.h"
+#include "sample/counters.h"
+#include "sample/lock_clock.h"
+#include "sample/timing.h"
+
+uint32_t cp_io_active = CP_IO_EARLY;
+struct cp_io_state cp_io_state;
+struct cp_io_values cp_io_bulk[CP_IO_BULKS][CP_IO_OPS][CP_IO_KINDS];
+
+extern const struct cp_io_thread cp_io_thread_part CP_THREAD_PART;
+const struct cp_io_thread cp_io_thread_part = { 0 };
+
+/* Mostly the counter is forbidden from the start or never. If the program forbids it later, ticks
+ * go on at the rate that is known, so a call that began before has its length. */
+uint64_t cp_io_event_clock(void)
+{
+	uint64_t ns = cp_lock_now(), rate = cp_load_relaxed(&cp_lock_clock.rate), since;
+
+	if (cp_io_state.by_clock || !rate)
+		return ns;
+	/* A rate is below 2^32 ns, so the remainder has room. */
+	since = ns - cp_io_state.since_ns;
+	return cp_io_state.since + ((since / rate) << 32) + ((since % rate) << 32) / rate;
+}
+
+/* Relaxed: the sums are only read, each by itself. */
+static void add_bulk(enum cp_io_bulk which, const struct cp_io_call *c,
+		     const struct cp_io_values *v)
+{
+	struct cp_io_values *to = &cp_io_bulk[which][c->op][c->kind];
+
+	cp_add_relaxed(&to->calls, v->calls);
+	cp_add_relaxed(&to->ticks, v->ticks);
+	cp_add_relaxed(&to->bytes, v->bytes);
+	cp_add_relaxed(&to->errors, v->errors);
+}
+
+/* C, weighted; the number of calls is rounded down, as it is in no row. */
+static void add_lost(const struct cp_io_call *c, uint64_t ticks, uint64_t weight)
+{
+	uint64_t calls = cp_io_sample_weigh(1, weight);
+	const struct cp_io_values v = { calls, cp_io_sample_weigh(ticks, weight),
+					cp_io_sample_weigh(c->bytes, weight),
+					c->error ? calls : 0 };
+
+	add_bulk(CP_IO_LOST, c, &v);
+}
+
+/* Record the stack. All signals are blocked. The thread whose record is in TLS is another one in a
+ * vfork's child, and in a clone that shares its maker's TLS. */
+__attribute__((noinline)) static bool record(struct cp_thread *t, const struct cp_io_call *c,
+					     uint64_t ticks, uint64_t weight)
+{
+	const struct cp_event e = { .mode = CPROF_IO,
+				    .count = weight,
+				    .weight = cp_io_sample_weigh(ticks, weight),
+				    .tag = CP_IO_TAG(c->op, c->kind, c->error & 4095,
+						     c->bytes < UINT32_MAX ? c->bytes
+									   : UINT32_MAX) };
+	struct cp_regs regs = { 0 };
+	uint64_t began;
+	bool done;
+
+	if (cp_load_relaxed(&t->tid) != cp_sys_gettid())
+		return false;
+	began = cp_timing_begin();
+	cp_regs_here(&regs);
+	done = cp_capture_hook(t, &e, &regs, c->function);
+	cp_timing_end(CPROF_IO, began);
+	return done;
+}
+
+/* The rate of the counter is known roughly a tenth of a second after the start. */
+static void learn_rate(void)
+{
+	uint64_t ms = cp_load_relaxed(&cp_lock_clock.ms);
+
+	if (!ms || cp_io_state.by_clock || cp_load_relaxed(&cp_io_state.rates.second) == ms * 1000)
+		return;
+	cp_store_relaxed(&cp_io_state.rates.second, ms * 1000);
+	cp_store_relaxed(&cp_io_state.threshold, cp_io_state.threshold_ns * ms / 1000000);
+}
+
+/* A point was reached, or there may be a token. */
+__attribute__((noinline)) static void sample(struct cp_thread *t, struct cp_io_thread *mine,
+					     const struct cp_io_call *c, uint64_t now, uint64_t m)
+{
+	struct cp_io_sampler *s = &mine->sampler;
+	const uint64_t all = CP_SIGSET_ALL;
+	uint64_t ticks = now - c->began, weight, mask;
+	bool by_bytes = m > 2 * cp_io_sample_measure(s, ticks, 0);
+
+	cp_sys_sigmask(SIG_SETMASK, &all, &mask);
+	learn_rate();
+	/* A thread's first call, or a new run's: with a new countdown. */
+	if (!s->random || s->last < cp_io_state.since) {
+		cp_io_sample_begin(s, &cp_io_state.rates, now,
+				   (uint64_t)(uintptr_t)mine ^ now << 20 ^
+					   (uint64_t)cp_load_relaxed(&t->tid));
+		m = cp_io_sample_measure(s, ticks, c->bytes);
+		s->left -= (int64_t)m;
+	}
+	weight = cp_io_sample_take(s, &cp_io_state.rates, now, m, by_bytes);
+	if (weight && !record(t, c, ticks, weight))
+		add_lost(c, ticks, weight);
+	cp_sys_sigmask(SIG_SETMASK, &mask, NULL);
+}
+
+static void count_in(struct cp_io_block *b, const struct cp_io_call *c, uint64_t ticks)
+{
+	struct cp_io_cell *cell = &b->cell[c->op][c->kind];
+	struct cp_io_delays *d = cp_load_relaxed(&cell->delays);
+
+	cp_add_local(&cell->calls, 1);
+	cp_add_local(&cell->ticks, ticks);
+	if (c->bytes)
+		cp_add_local(&cell->bytes, c->bytes);
+	if (__builtin_expect(c->error != 0, 0))
+		cp_add_local(&cell->errors, 1);
+	/* A handler in between may have seen a longer one: that one is lost as the longest. */
+	if (__builtin_expect(ticks > cp_load_relaxed(&cell->longest), 0))
+		cp_store_relaxed(&cell->longest, ticks);
+	if (__builtin_expect(!d, 0))
+		d = cp_io_counts_delays(b, cell);
+	if (__builtin_expect(d != NULL, 1))
+		cp_add_local(&d->bucket[cp_io_counts_bucket(ticks)], 1);
+}
+
+/* The same for a thread without a record: its calls have no stack. */
+static void count_without_record(const struct cp_io_call *c, uint64_t ticks)
+{
+	struct cp_io_cell *cell = &cp_io_counts_others.cell[c->op][c->kind];
+	const struct cp_io_values v = { 1, ticks, c->bytes, c->error != 0 };
+
+	cp_add_relaxed(&cell->calls, 1);
+	cp_add_relaxed(&cell->ticks, ticks);
+	cp_add_relaxed(&cell->bytes, c->bytes);
+	cp_add_relaxed(&cell->errors, v.errors);
+	add_bulk(CP_IO_LOST, c, &v);
+}
+
+/* Return the calling thread's record. A thread that the interposed pthread_create didn't make has
+ * the record that the sweep made, or gets one here. After its end, in destructors, it gets none. */
+__attribute__((noinline)) static struct cp_thread *find_self(const struct cp_self *self)
+{
+	struct cp_thread *t = self ? self->thread : NULL;
+
+	if (!t && cp_counted(CP_COUNT_FOREIGN_THREADS))
+		t = cp_thread_of(cp_sys_gettid());
+	if (!t && !(self && self->end_rounds))
+		t = cp_io_state.register_thread();
+	return t;
+}
+
+static void account(struct cp_thread *t, const struct cp_io_call *c, uint64_t now)
+{
+	struct cp_io_thread *mine = cp_thread_part(t, &cp_io_thread_part);
+	struct cp_io_block *b = cp_load_relaxed(&mine->block);
+	uint64_t ticks = now - c->began, m;
+
+	if (__builtin_expect(cp_load_relaxed(&t->paused) != 0, 0)) {
+		cp_count_mode(CPROF_IO, CP_COUNT_LOST_PAUSED, 1);
+		return;
+	}
+	if (__builtin_expect(!b, 0)) {
+		b = cp_io_counts_block(t->index);
+		if (!b) {
+			count_without_record(c, ticks);
+			return;
+		}
+		cp_store_relaxed(&mine->block, b);
+	}
+	count_in(b, c, ticks);
+	if (__builtin_expect(ticks < cp_io_state.threshold, 0)) {
+		const struct cp_io_values v = { 1, ticks, c->bytes, c->error != 0 };
+
+		add_bulk(CP_IO_SHORT, c, &v);
+		return;
+	}
+	m = cp_io_sample_measure(&mine->sampler, ticks, c->bytes);
+	cp_add_local((uint64_t *)&mine->sampler.left, -m);
+	if (cp_load_relaxed(&mine->sampler.left) <= 0 || now >= mine->sampler.attention)
+		sample(t, mine, c, now, m);
+}
+
+/* SELF: the thread's TLS, or NULL if the TLS isn't libc's. */
+static inline __attribute__((always_inline)) void ended(const struct cp_io_call *call,
+							const struct cp_self *self)
+{
+	struct cp_io_call c = *call;
+	uint64_t now = cp_io_event_now();
+	struct cp_thread *t = self ? self->thread : NULL;
+
+	if (!(cp_load_relaxed(&cp_io_active) & CP_IO_ON))
+		return;
+	/* The profiler causes the call: libunwind reads while it walks a stack, and the profiler
+	 * calls libc for a thread or a library. */
+	if (self && (self->in_capture || self->heap.guard))
+		return;
+	if (c.began < cp_io_state.since)
+		c.began = cp_io_state.since;
+	/* At least a tick: a call's measure isn't 0. */
+	if (now <= c.began)
+		now = c.began + 1;
+	if (__builtin_expect(!t, 0))
+		t = find_self(self);
+	if (__builtin_expect(t != NULL, 1))
+		account(t, &c, now);
+	else
+		count_without_record(&c, now - c.began);
+}
+
+void cp_io_event_ended(const struct cp_io_call *c)
+{
+	ended(c, &cp_self);
+}
+
+void cp_io_event_ended_anywhere(const struct cp_io_call *c)
+{
+	ended(c, cp_thread_libc_self());
+}

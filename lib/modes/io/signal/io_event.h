@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* clang-format off */
+/* The event half of the I/O mode: measures calls, counts them, and records stacks.
+ *
+ * The interposed functions call begin before libc's function, and ended after it. In between
+ * nothing is held and nothing is marked, so a call that never returns (cancellation, a jump out of
+ * a handler, the end of the process) leaves nothing behind; it isn't counted. All of this may run in
+ * a handler that interrupted the same functions, inside malloc, and in a vfork's child.
+ *
+ * | data                 | written by                         | safe against handlers by       |
+ * |----------------------|------------------------------------|--------------------------------|
+ * | counts, countdown    | the thread                         | single instructions            |
+ * | the sampler, records | the thread, with signals blocked   | the block                      |
+ *
+ * The clock is the processor's counter. Where its rate isn't constant or the program forbids it,
+ * the clock is CLOCK_MONOTONIC, and ticks are nanoseconds or, if the program forbids the counter
+ * later on, computed from them.
+ */
+/* clang-format on */
+#ifndef CP_IO_EVENT_H
+#define CP_IO_EVENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "modes/io/signal/io_counts.h"
+#include "modes/io/signal/io_kind.h"
+#include "modes/io/signal/io_sample.h"
+#include "sample/thread.h"
+#include "sample/ticks.h"
+
+/* The mode's part of a thread's record. */
+struct cp_io_thread {
+	struct cp_io_block *block; /* NULL until the first call */
+	struct cp_io_sampler sampler;
+};
+
+extern const struct cp_io_thread cp_io_thread_part CP_THREAD_PART;
+
+/* Not 0: calls take the slow path, because they are measured (CP_IO_ON) or because libc's functions
+ * are not known yet (CP_IO_EARLY). */
+extern uint32_t cp_io_active;
+enum { CP_IO_ON = 1, CP_IO_EARLY = 2 };
+
+struct cp_io_state {
+	struct cp_io_rates rates;
+	uint64_t since;	    /* ticks: when the mode began; earlier begins count from there */
+	uint64_t since_ns;  /* the same moment by CLOCK_MONOTONIC */
+	uint64_t threshold; /* ticks: calls that are shorter have no stack */
+	uint64_t threshold_ns;
+	bool by_clock; /* the clock is CLOCK_MONOTONIC */
+	struct cp_thread *(*register_thread)(void);
+};
+extern struct cp_io_state cp_io_state;
+
+/* The time by another clock than the counter. Any context. */
+uint64_t cp_io_event_clock(void);
+
+static inline uint64_t cp_io_event_now(void)
+{
+	uint64_t ticks = cp_io_state.by_clock ? 0 : cp_ticks();
+
+	return __builtin_expect(ticks != 0, 1) ? ticks : cp_io_event_clock();
+}
+
+/* A call: what it was, and its results. */
+struct cp_io_call {
+	uint64_t began;
+	enum cp_io_op op;
+	enum cp_io_kind kind;
+	uint64_t bytes;
+	int error;	      /* errno, or another number that isn't 0; 0: the call succeeded */
+	const void *function; /* libc's; the leaf of the stack */
+};
+
+/* The call has ended. errno stays. */
+void cp_io_event_ended(const struct cp_io_call *c);
+/* The same for a thread that may lack libc's TLS. */
+void cp_io_event_ended_anywhere(const struct cp_io_call *c);
+
+/* Tags of records: what a row needs, and the call's bytes in the low 32 bits (a call moves less
+ * than 2^31). */
+#define CP_IO_TAG(op, kind, error, bytes)                                                          \
+	((uint64_t)(op) << 56 | (uint64_t)(kind) << 48 | (uint64_t)(error) << 36 |                 \
+	 (uint64_t)(bytes))
+#define CP_IO_TAG_OP(tag) ((unsigned)((tag) >> 56))
+#define CP_IO_TAG_KIND(tag) ((unsigned)((tag) >> 48 & 255))
+#define CP_IO_TAG_ERROR(tag) ((unsigned)((tag) >> 36 & 4095))
+#define CP_IO_TAG_BYTES(tag) ((tag)&UINT32_MAX)
+
+/* Calls without a stack since the mode began, by op and kind. */
+enum cp_io_bulk {
+	CP_IO_SHORT, /* shorter than the threshold */
+	CP_IO_LOST,  /* their stacks could not be recorded */
+	CP_IO_BULKS
+};
+struct cp_io_values {
+	uint64_t calls, ticks, bytes, errors;
+};
+extern struct cp_io_values cp_io_bulk[CP_IO_BULKS][CP_IO_OPS][CP_IO_KINDS];
+
+#endif

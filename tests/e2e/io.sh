@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The I/O mode: exact counts, rows with labels, delay as the program measures it.
+. "$srcdir/tests/lib/e2e.sh"
+. "$srcdir/tests/lib/io.sh"
+host=$builddir/tests/e2e/io-host
+export CPROF_CHECKPOINT=0
+
+bare plain "$host" counts "$work" 1000
+io_profiled counts "$host" counts "$work" 1000
+check_status counts 0
+check_same_output counts plain
+check_quiet counts
+check_valid_as io "$work/counts.pb"
+check_io_counts "$work/counts.pb" "write pipe" 1001 7001 0
+check_io_counts "$work/counts.pb" "read pipe" 2050 7000 50
+check_io_counts "$work/counts.pb" "send unix" 1000 100000 0
+check_io_counts "$work/counts.pb" "recv unix" 1000 100000 0
+check_io_counts "$work/counts.pb" "send tcp" 1000 100000 0
+check_io_counts "$work/counts.pb" "recv tcp" 1000 100000 0
+check_io_counts "$work/counts.pb" "connect tcp" 1 0 0
+check_io_counts "$work/counts.pb" "accept tcp" 1 0 0
+check_io_counts "$work/counts.pb" "write file" 1001 4096001 0
+check_io_counts "$work/counts.pb" "write unix" 1 1 0
+check_io_counts "$work/counts.pb" "read file" 1000 4096000 0
+check_io_counts "$work/counts.pb" "sync file" 2 0 0
+check_io_counts "$work/counts.pb" "open path" 52 0 50
+check_io_counts "$work/counts.pb" "unlink path" 2 0 0
+check_io_counts "$work/counts.pb" "stat path" 1 0 0
+check_io_counts "$work/counts.pb" "stat file" 1 0 0
+check_stack "$work/counts.pb" 'op=write,kind=pipe,size=4.*write;pipes;'
+
+# With a budget for all of them, every call is a row, and every row is exact.
+CPROF_IO_BUDGET=1000000 io_profiled all "$host" counts "$work" 20
+check_status all 0
+[ "$(io_values "$work/all.pb" ';pipes[;.]' 'op=read' | cut -d' ' -f1,3,4)" = "41 140 1" ] ||
+	fail "reads of pipes: $(io_values "$work/all.pb" ';pipes[;.]' 'op=read')"
+[ "$(io_values "$work/all.pb" ';pipes[;.]' 'error=EAGAIN' | cut -d' ' -f1,3,4)" = "1 0 1" ] ||
+	fail "failed reads: $(io_values "$work/all.pb" ';pipes[;.]' 'error=EAGAIN')"
+[ "$(io_values "$work/all.pb" ';sockets[;.].*thread[;.]' 'op=recv,kind=tcp' | cut -d' ' -f1,3,4)" = "20 2000 0" ] ||
+	fail "receives: $(io_values "$work/all.pb" ';sockets[;.]' 'op=recv')"
+[ "$(io_values "$work/all.pb" ';files[;.]' 'op=write,kind=file,size=4096' | cut -d' ' -f1,3,4)" = "20 81920 0" ] ||
+	fail "writes: $(io_values "$work/all.pb" ';files[;.]' 'op=write')"
+
+# Calls below a threshold are a row of their own.
+CPROF_IO_THRESHOLD=1h io_profiled short "$host" counts "$work" 1000
+[ "$(io_values "$work/short.pb" '^[[]short calls[]]' 'op=read,kind=pipe' | cut -d' ' -f1,3,4)" = "2050 7000 50" ] ||
+	fail "short calls: $(io_values "$work/short.pb" . 'op=read')"
+[ "$(io_values "$work/short.pb" 'pipes')" = "0 0 0 0" ] || fail "a call below the threshold has a stack"
+
+# Delay as the program measures it around each call.
+CPROF_IO_BUDGET=1000000 io_profiled delays "$host" delays "$work"
+check_status delays 0
+while read -r function ns; do
+	op=$(case $function in reads_pipe) echo read ;; receives) echo recv ;; polls) echo poll ;; syncs) echo sync ;; esac)
+	got=$(io_values "$work/delays.pb" ";$function[;.]" "op=$op" | cut -d' ' -f2)
+	awk -v got="$got" -v want="$ns" 'BEGIN { exit !(got <= want * 1.05 && got >= want * 0.95) }' ||
+		fail "$function: $got ns of delay, not $ns to 5 %"
+done <"$work/delays.out"
+finish

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# For the tests of the I/O mode. Sourced after e2e.sh.
+
+# Run a command with its input and output profiled: $work/NAME.pb; as profiled.
+io_profiled() { # name command...
+	name=$1
+	shift
+	rm -f "$work/$name.pb"*
+	status=0
+	$limit env LD_PRELOAD="$CP_LIBRARY" IOPROFILE="$work/$name.pb" "$@" \
+		>"$work/$name.out" 2>"$work/$name.err" || status=$?
+}
+
+# "calls ns bytes errors" of the rows whose stack and labels match.
+io_values() { # file stack-regex [labels-regex]
+	"$pprof_check" --raw "$1" 2>/dev/null | awk -F'\t' -v stack="$2" -v labels="${3:-.}" '
+		$3 ~ stack && $2 ~ labels { split($1, v, ","); for (i = 1; i <= 4; i++) sum[i] += v[i] }
+		END { printf "%d %.0f %.0f %d\n", sum[1], sum[2], sum[3], sum[4] }'
+}
+
+# The exact counts of an op and kind, from the comments.
+check_io_counts() { # file "op kind" calls bytes errors
+	"$pprof_check" --comments "$1" 2>/dev/null | grep -q "io: $2: $3 calls, $4 bytes, $5 errors, " ||
+		fail "$1: $2 has not $3 calls, $4 bytes, $5 errors: $("$pprof_check" --comments "$1" | grep "io: ")"
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which calls are recorded: the weighted sums are the true ones, in every unit and for every place,
+ * and the budget is kept. */
+#include "harness.h"
+
+#include <math.h>
+#include <stdint.h>
+
+#include "modes/io/signal/io_sample.h"
+#include "sample/poisson.h"
+
+#define SECOND UINT64_C(1000000000)
+
+struct call {
+	uint64_t ticks, bytes;
+};
+
+/* A place of the program: its calls have these lengths and sizes in turn, and come so often. */
+struct place {
+	struct call calls[4];
+	unsigned kinds, share;
+};
+
+enum { CALLS, TICKS, BYTES, UNITS };
+#define PLACES 4
+
+struct sums {
+	double of[PLACES][UNITS];
+	double records;
+};
+
+static void add(double *to, const struct call *c, double weight)
+{
+	to[CALLS] += weight;
+	to[TICKS] += weight * (double)c->ticks;
+	to[BYTES] += weight * (double)c->bytes;
+}
+
+/* Run COUNT calls of the places, with a pause of GAP ticks after each; TRUTH gets what they were
+ * and GUESS what the records say. */
+static void run(const struct place *places, unsigned count, unsigned budget, uint64_t gap,
+		uint64_t seed, struct sums *truth, struct sums *guess)
+{
+	const struct cp_io_rates rates = { .second = SECOND, .budget = budget };
+	struct cp_io_sampler s;
+	uint64_t now = SECOND, m, weight;
+	unsigned turn[PLACES] = { 0 };
+
+	cp_io_sample_begin(&s, &rates, now, seed);
+	for (unsigned i = 0; i < count; i++) {
+		uint64_t r = cp_poisson_seed(seed, i) % 1000;
+		unsigned p = 0;
+		const struct call *c;
+
+		while (p < PLACES - 1 && r >= places[p].share)
+			r -= places[p++].share;
+		c = &places[p].calls[turn[p]++ % places[p].kinds];
+		now += c->ticks;
+		add(truth->of[p], c, 1);
+		m = cp_io_sample_measure(&s, c->ticks, c->bytes);
+		s.left -= (int64_t)m;
+		if (s.left <= 0 || now >= s.attention) {
+			weight = cp_io_sample_take(&s, &rates, now, m,
+						   m > 2 * cp_io_sample_measure(&s, c->ticks, 0));
+			add(guess->of[p], c, (double)weight / (1u << CP_IO_WEIGHT_SHIFT));
+			guess->records += weight != 0;
+		}
+		now += gap;
+	}
+}
+
+/* The mean of many runs' errors is within four of its own standard errors. The draws are the same
+ * in each run of this test. */
+static void check_unbiased(const struct place *places, unsigned count, unsigned budget,
+			   uint64_t gap)
+{
+	enum { RUNS = 400 };
+	double sum[PLACES][UNITS] = { { 0 } }, squares[PLACES][UNITS] = { { 0 } };
+
+	for (unsigned k = 0; k < RUNS; k++) {
+		struct sums truth = { { { 0 } }, 0 }, guess = { { { 0 } }, 0 };
+
+		run(places, count, budget, gap, cp_poisson_seed(7919, k), &truth, &guess);
+		for (unsigned p = 0; p < PLACES; p++)
+			for (unsigned u = 0; u < UNITS; u++) {
+				double off =
+					truth.of[p][u] ? guess.of[p][u] / truth.of[p][u] - 1 : 0;
+
+				sum[p][u] += off;
+				squares[p][u] += off * off;
+			}
+	}
+	for (unsigned p = 0; p < PLACES; p++)
+		for (unsigned u = 0; u < UNITS; u++) {
+			double mean = sum[p][u] / RUNS;
+			double error = sqrt((squares[p][u] / RUNS - mean * mean) / RUNS);
+
+			if (fabs(mean) > 4 * error + 1e-9)
+				printf("# place %u unit %u: %g, standard error %g\n", p, u, mean,
+				       error);
+			CHECK(fabs(mean) <= 4 * error + 1e-9);
+		}
+}
+
+/* Short calls without bytes, long waits, large copies, and a mixture. */
+static const struct place mixed[PLACES] = {
+	{ { { 400, 0 }, { 900, 0 } }, 2, 500 },
+	{ { { 3000000, 1 } }, 1, 10 },
+	{ { { 20000, 65536 }, { 40000, 131072 }, { 9000, 4096 } }, 3, 290 },
+	{ { { 700, 16 }, { 50000, 1000000 }, { 900000, 0 }, { 1, 0 } }, 4, 200 },
+};
+
+static void test_sums_are_unbiased(void)
+{
+	check_unbiased(mixed, 20000, 200, 0);
+}
+
+static void test_sums_are_unbiased_while_the_byte_interval_changes(void)
+{
+	/* Nearly all of the measure is bytes, at a rate far above the budget. */
+	static const struct place copies[PLACES] = {
+		{ { { 300, 65536 } }, 1, 600 },
+		{ { { 300, 100 } }, 1, 300 },
+		{ { { 300, 8000000 }, { 300, 1 } }, 2, 50 },
+		{ { { 300, 0 } }, 1, 50 },
+	};
+
+	check_unbiased(copies, 50000, 100, 100);
+}
+
+static void test_few_calls_are_recorded_as_they_are(void)
+{
+	struct sums truth = { { { 0 } }, 0 }, guess = { { { 0 } }, 0 };
+
+	run(mixed, 250, 200, 0, 1, &truth, &guess);
+	CHECK_EQ(guess.records, 250);
+	for (unsigned p = 0; p < PLACES; p++)
+		for (unsigned u = 0; u < UNITS; u++)
+			CHECK(truth.of[p][u] == guess.of[p][u]);
+}
+
+/* Ten seconds of copies at 10 GB/s. */
+static void test_the_budget_is_kept(void)
+{
+	static const struct place copies[PLACES] = { { { { 6500, 65536 } }, 1, 1000 },
+						     { { { 1, 0 } }, 1, 0 },
+						     { { { 1, 0 } }, 1, 0 },
+						     { { { 1, 0 } }, 1, 0 } };
+	struct sums truth = { { { 0 } }, 0 }, guess = { { { 0 } }, 0 };
+
+	run(copies, 1500000, 200, 0, 1, &truth, &guess);
+	/* Tokens: 100 a second and 250 saved ones; points: 100 a second, and a few until the
+	 * interval is found. */
+	CHECK(guess.records > 1000);
+	CHECK(guess.records < 100 * 10 + 250 + 100 * 10 + 200);
+	CHECK(fabs(guess.of[0][BYTES] / truth.of[0][BYTES] - 1) < 0.2);
+}
+
+static void test_a_measure_never_overflows(void)
+{
+	const struct cp_io_rates rates = { .second = SECOND, .budget = 1000000 };
+	struct cp_io_sampler s;
+
+	cp_io_sample_begin(&s, &rates, SECOND, 1);
+	CHECK(cp_io_sample_measure(&s, UINT64_MAX, UINT64_MAX) <=
+	      2 * CP_IO_SURE * CP_IO_ONE + CP_IO_ONE);
+	CHECK(cp_io_sample_measure(&s, UINT64_MAX, 0) > 60 * CP_IO_ONE);
+	CHECK(cp_io_sample_measure(&s, 1, 0) >= CP_IO_ONE / CP_IO_CALLS);
+}
+
+int main(void)
+{
+	RUN(test_sums_are_unbiased);
+	RUN(test_sums_are_unbiased_while_the_byte_interval_changes);
+	RUN(test_few_calls_are_recorded_as_they_are);
+	RUN(test_the_budget_is_kept);
+	RUN(test_a_measure_never_overflows);
+	return harness_end();
+}
