@@ -7,6 +7,7 @@ include tools/convert/local.mk
 include tools/diff/local.mk
 include tools/control/local.mk
 include tools/otlp/local.mk
+include tools/push/local.mk
 include tools/verbs/local.mk
 # Names must come out as the library writes them.
 TOOL_SOURCES += \

@@ -65,6 +65,8 @@ E2E_TESTS += \
 	%D%/otlp.sh \
 	%D%/pprof-first-rows.sh \
 	%D%/programs.sh \
+	%D%/push-follow.sh \
+	%D%/push-receivers.sh \
 	%D%/python.sh \
 	%D%/redis.sh \
 	%D%/run.sh \

@@ -113,11 +113,23 @@ static bool has_types(const struct ct_profile *p, const struct ct_profile *q)
 	return true;
 }
 
+/* The sum of P's first sample type: what happened, not what is in use. */
+static int64_t sum(const struct ct_profile *p)
+{
+	int64_t n = 0;
+
+	for (size_t i = 0; i < p->sample_count; i++)
+		n += ct_values(p, i)[0];
+	return n;
+}
+
 /* P and BEFORE are of one run of the mode. It isn't so after an exec, or if somebody turned the
- * mode off and on. */
+ * mode off and on. A profile without a duration has the time of its moment, not that of its run. */
 static bool same_run(const struct ct_profile *p, const struct ct_profile *before)
 {
-	return p->time_nanos == before->time_nanos && has_types(p, before);
+	if (!has_types(p, before))
+		return false;
+	return p->duration_nanos ? p->time_nanos == before->time_nanos : sum(p) >= sum(before);
 }
 
 /* The longest wait of a row is not a sum: the window's can't be told from the two. */
@@ -147,7 +159,7 @@ static struct ct_profile *subtract(struct ct_profile *p, struct ct_profile *befo
 	if (!window)
 		return NULL;
 	window->time_nanos = before->time_nanos + before->duration_nanos;
-	window->duration_nanos = p->duration_nanos - before->duration_nanos;
+	window->duration_nanos = p->time_nanos + p->duration_nanos - window->time_nanos;
 	ct_model_add_comment(
 		window, ct_model_string(window, "# note: the mode was on before; the samples are "
 						"those of the window, the lines above tell of all "
@@ -192,7 +204,7 @@ static bool is_peak(const struct ct_window *w)
 	return !strcmp(w->mode->companion, "peak");
 }
 
-static int turn_on(struct ct_window *w, const char *setting, char **why)
+static int turn_on(struct ct_window *w, const struct ct_window_how *how, char **why)
 {
 	struct cp_control_message m;
 	int err;
@@ -200,14 +212,17 @@ static int turn_on(struct ct_window *w, const char *setting, char **why)
 	ct_control_request(&m, CP_CONTROL_START);
 	ct_control_line(&m, w->mode->path, "/dev/null");
 	ct_control_line(&m, "nofile", "1");
-	if (setting && *setting)
-		ct_control_line(&m, w->mode->setting, setting);
+	if (how->setting && *how->setting)
+		ct_control_line(&m, w->mode->setting, how->setting);
 	ct_control_nanoseconds(&m, w->lease);
 	err = ask(w, &m, -1, why);
 	w->started = !err;
 	if (err != -EALREADY)
 		return err;
 	free(*why);
+	*why = NULL;
+	if (how->from_start)
+		return 0;
 	err = get(w, w->mode->name, &w->before, why);
 	if (!err && w->mode->companion)
 		free(get_companion(w, &w->before_companion));
@@ -227,7 +242,7 @@ int ct_window_open(struct ct_window **to, int pid, const struct ct_window_how *h
 	w->mode = &ct_control_modes[mode];
 	w->lease = how->lease;
 	w->process = (int)syscall(SYS_pidfd_open, pid, 0);
-	if (turn_on(w, how->setting, why)) {
+	if (turn_on(w, how, why)) {
 		free_window(w);
 		return -1;
 	}

@@ -34,6 +34,7 @@ struct ct_window_how {
 	double lease;	     /* seconds, above 0: a mode that was turned on for this window ends by
 				itself so long after the last take, if this program is killed. So it
 				is longer than the time between two takes */
+	bool from_start;     /* of a mode that is on, the first take has all since its start */
 };
 
 /* What happened since the last take, or since the open. The profiles' time_nanos and duration_nanos

@@ -5,6 +5,7 @@ TOOL_SOURCES += \
 	%D%/cut_middle.c \
 	%D%/drop_frames.c \
 	%D%/drop_frames_choose.c \
+	%D%/curl.c \
 	%D%/fetch.c \
 	%D%/filter.c \
 	%D%/filter_tags.c \

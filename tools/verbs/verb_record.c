@@ -68,7 +68,9 @@ static int begin(struct window *w, int pid, double seconds)
 {
 	const char *name = ct_control_modes[w->mode].name,
 		   *setting = ct_mode_options[w->mode].value;
-	struct ct_window_how how = { name, setting, seconds + GRACE_SECONDS };
+	const struct ct_window_how how = { .mode = name,
+					   .setting = setting,
+					   .lease = seconds + GRACE_SECONDS };
 	char *why;
 
 	if (ct_window_open(&w->window, pid, &how, &why))

@@ -1,0 +1,87 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# cprof push of processes: windows of all modes, the last window of a process that ends, a command with its descendants.
+. "$srcdir/tests/lib/e2e.sh"
+. "$srcdir/tests/lib/control.sh"
+. "$srcdir/tests/lib/push.sh"
+cd "$work"
+receiver first
+
+# In the background, until end_push.
+start_push() { # name arguments...
+	pushed=$1
+	"$cprof" push "${@:2}" >"$work/$1.said" 2>&1 &
+	pushing=$!
+	owns $pushing
+}
+
+end_push() { # [signal]
+	[ -z "${1-}" ] || kill "-$1" $pushing
+	status=0
+	wait $pushing || status=$?
+	ended "$pushed" 0
+}
+
+# ---- modes that are off are on for the push ----
+host off CPROF_CONTROL=on
+wait_for 60 lists $pid - || fail "off: no control socket"
+start_push modes "$url" -every=1s -verbose -cpu=1000 -wall -heap=1 -lock $pid
+if grep -q 'built without libcurl' modes.said; then skip "cprof has no libcurl"; fi
+wait_for 60 lists $pid cpu,wall,heap,lock || fail "modes: $("$cprof" ps)"
+tell burn 0.2
+tell thread
+wait_for 60 has_got '^200 .* memory .*types=alloc_objects:count,alloc_space:bytes period=space:bytes' || fail "no allocations: $(cat first/log)"
+wait_for 60 has_got '^200 .* process_cpu ' || fail "no CPU time: $(cat first/log)"
+wait_for 60 has_got '^200 .* wall .*types=samples:count,wall:nanoseconds' || fail "no wall time: $(cat first/log)"
+wait_for 60 has_got '^200 .* memory .*types=inuse_objects:count,inuse_space:bytes' || fail "no memory in use: $(cat first/log)"
+end_push TERM
+lists $pid - || fail "modes are left on: $("$cprof" ps)"
+got '^wrong' 0
+end_host
+
+# ---- a mode that is on: from the push on, and to the process's end ----
+: >first/log
+rm -f first/*.pb
+host on CPUPROFILE="$work/on.pb" CPUPROFILE_FREQUENCY=1000 OTEL_SERVICE_NAME=named CPROF_LABELS=zone=b
+wait_for 60 lists $pid cpu || fail "on: no control socket"
+tell burn 0.2
+start_push on-seen "$url" -every=600s -verbose $pid
+wait_for 60 grep -q 'is followed' on-seen.said || fail "on: $(cat on-seen.said)"
+tell end-work 0.3
+end_host
+end_push
+got '^200 .* process_cpu .* keys= .*service_name=named zone=b'
+check_stack "$(echo first/*.pb)" 'burn;end_work'
+check_no_stack "$(echo first/*.pb)" 'burn;(obey;)?main'
+
+# ---- killed: what it did since its last window is lost, and that is said ----
+host killed CPUPROFILE="$work/killed.pb"
+wait_for 60 lists $pid cpu || fail "killed: no control socket"
+start_push killed-seen "$url" -every=600s -verbose $pid
+wait_for 60 grep -q 'is followed' killed-seen.said || fail "killed: $(cat killed-seen.said)"
+kill -9 $pid
+wait $pid 2>/dev/null
+end_push
+exec {told}>&-
+says killed-seen '1 last window was lost'
+
+# ---- a command, with a process that is too short for a window ----
+: >first/log
+rm -f first/*.pb
+export TMPDIR=$work/tmp
+mkdir tmp
+push command "$url" -every=1s -cpu=1000 -name=cmd -- \
+	sh -c '"$1" periodic 0.2; "$1" periodic 0.2; exit 7' sh "$builddir/tests/traps/hosts/cpu-host"
+ended command 7
+got '^wrong' 0
+[ "$(logged '^200 .* process_cpu .*service_name=cmd')" -ge 2 ] || fail "command: $(cat first/log)"
+check_stack "$(ls first/*.pb | head -n 1)" 'first_half|second_half|main'
+[ -z "$(ls tmp)" ] || fail "command: left behind: $(ls tmp)"
+push signal "$url" -- sh -c 'kill -TERM $$'
+ended signal 143
+push missing "$url" -- "$work/no-such-program"
+ended missing 127
+push nobody "$url" 999999999
+ended nobody 2
+says nobody 'no process'
+finish

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: BSD-3-Clause
+TOOL_SOURCES += \
+	%D%/push.c \
+	%D%/push_command.c \
+	%D%/push_directory.c \
+	%D%/push_ended.c \
+	%D%/push_files.c \
+	%D%/push_follow.c \
+	%D%/push_helper.c \
+	%D%/push_item.c \
+	%D%/push_labels.c \
+	%D%/push_queue.c \
+	%D%/push_request.c \
+	%D%/push_rest.c \
+	%D%/push_send.c \
+	%D%/push_series.c \
+	%D%/push_spool.c \
+	%D%/push_symbols.c \
+	%D%/push_target.c \
+	%D%/verb_push.c

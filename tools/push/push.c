@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Runs a push over processes; see push.h. The command is in push_command.c, CPROF_PUSH's helper in
+ * push_helper.c.
+ */
+#include "push/push.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "core/memory.h"
+#include "core/options.h"
+
+#define LOOK_SECONDS 1.0
+
+static int end_fd = -1;
+
+static void on_signal(int sig)
+{
+	const uint64_t one = 1;
+	int saved = errno;
+
+	(void)sig;
+	if (write(end_fd, &one, sizeof(one)) < 0)
+		errno = saved;
+	errno = saved;
+}
+
+/* A handler that does nothing, unlike SIG_IGN, is not inherited by a command. */
+static void nothing(int sig)
+{
+	(void)sig;
+}
+
+static void catch_signals(bool ends)
+{
+	static const int ending[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction a = { .sa_handler = nothing, .sa_flags = SA_RESTART };
+
+	sigaction(SIGPIPE, &a, NULL);
+	sigaction(SIGXFSZ, &a, NULL);
+	a.sa_handler = on_signal;
+	for (size_t i = 0; ends && i < sizeof(ending) / sizeof(*ending); i++)
+		sigaction(ending[i], &a, NULL);
+}
+
+int ct_push_begin(struct ct_push *p, const struct ct_push_how *how, bool catch)
+{
+	char *why;
+
+	*p = (struct ct_push){ .how = how, .end = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) };
+	end_fd = p->end;
+	catch_signals(catch);
+	p->queue = ct_push_queue_open(how->queue, &why);
+	if (!p->queue) {
+		fprintf(stderr, "cprof push: %s\n", why);
+		free(why);
+		close(p->end);
+		return -1;
+	}
+	how->follow->queue = p->queue;
+	p->follow = ct_push_follow_new(how->follow);
+	return 0;
+}
+
+static void say_lost(uint64_t n, const char *why)
+{
+	if (n)
+		fprintf(stderr, "cprof push: %" PRIu64 " profile%s lost: %s\n", n,
+			n == 1 ? " was" : "s were", why);
+}
+
+int ct_push_end(struct ct_push *p)
+{
+	size_t ended = ct_push_follow_lost(p->follow);
+	struct ct_push_counts c;
+
+	/* Modes that were turned on for us go off before the rest is sent. */
+	ct_push_follow_free(p->follow);
+	ct_push_queue_close(p->queue, p->how->flush, &c);
+	close(p->end);
+	if (!p->how->queue->quiet)
+		fprintf(stderr, "cprof push: %" PRIu64 " profiles (%.1f KiB) sent to %s\n", c.sent,
+			(double)c.sent_bytes / 1024, p->how->target->url);
+	if (c.kept)
+		fprintf(stderr,
+			"cprof push: %" PRIu64 " are kept in the spool, for the next push to %s\n",
+			c.kept, p->how->target->url);
+	say_lost(c.refused, "the receiver refused them");
+	say_lost(c.too_old, "they had waited too long (-spool-age)");
+	say_lost(c.no_room, "too many were waiting (-spool-size)");
+	say_lost(c.unsent, "they could neither be sent nor kept");
+	if (ended)
+		fprintf(stderr,
+			"cprof push: %zu last window%s lost: the process ended without a file of "
+			"its "
+			"own (CPUPROFILE=PATH and the like)\n",
+			ended, ended == 1 ? " was" : "s were");
+	return c.refused || c.too_old || c.no_room || c.unsent ? CT_FAILED : CT_OK;
+}
+
+void ct_push_loop(struct ct_push *p, bool (*look)(struct ct_push *p, void *arg), void *arg)
+{
+	double now = ct_push_send_now(), every = p->how->follow->every;
+	double next = now + every, next_look = now + LOOK_SECONDS;
+
+	for (;;) {
+		double first = next_look < next ? next_look : next;
+
+		if (ct_push_follow_wait(p->follow, p->end, first - ct_push_send_now()))
+			break;
+		now = ct_push_send_now();
+		if (now >= next_look) {
+			next_look = now + LOOK_SECONDS;
+			if (!look(p, arg))
+				return;
+		}
+		if (now < next)
+			continue;
+		ct_push_follow_take(p->follow);
+		/* A receiver's clock ticks on: a late window doesn't make the next one late. */
+		next += every;
+		if (next < ct_push_send_now())
+			next = ct_push_send_now() + every;
+	}
+	ct_push_follow_take(p->follow);
+}
+
+static bool look_for_all(struct ct_push *p, void *arg)
+{
+	(void)arg;
+	ct_push_follow_all(p->follow, false, NULL, NULL);
+	return true;
+}
+
+static bool look_for_any(struct ct_push *p, void *arg)
+{
+	(void)arg;
+	return ct_push_follow_count(p->follow) > 0;
+}
+
+int ct_push_processes(const struct ct_push_how *how, const int *pids, size_t count)
+{
+	int status = CT_OK, ended;
+	struct ct_push p;
+
+	if (ct_push_begin(&p, how, true))
+		return CT_FAILED;
+	for (size_t i = 0; i < count; i++) {
+		char *why;
+
+		if (!ct_push_follow_add(p.follow, pids[i], false, true, &why))
+			continue;
+		fprintf(stderr, "cprof push: %s\n", why);
+		free(why);
+		status = CT_FAILED;
+	}
+	if (!count)
+		look_for_all(&p, NULL);
+	if (!count || ct_push_follow_count(p.follow))
+		ct_push_loop(&p, count ? look_for_any : look_for_all, NULL);
+	ended = ct_push_end(&p);
+	return status ? status : ended;
+}
+
+int ct_push_files_of_ended(const struct ct_push_how *how, char *const *files, size_t count)
+{
+	int status = CT_OK, ended;
+	struct ct_push p;
+
+	if (ct_push_begin(&p, how, true))
+		return CT_FAILED;
+	for (size_t i = 0; i < count; i++) {
+		if (ct_push_follow_file(p.follow, files[i]))
+			continue;
+		fprintf(stderr, "cprof push: %s: nothing in it can be pushed\n", files[i]);
+		status = CT_FAILED;
+	}
+	ended = ct_push_end(&p);
+	return status ? status : ended;
+}

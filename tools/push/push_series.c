@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Names profiles as their receivers do; see push_series.h.
+ *
+ * Pyroscope and Parca show a series as NAME:TYPE:UNIT:PERIOD:UNIT, and both have a list of those
+ * that they describe in words: those of Go's profiles. So waits for locks are "block", and holders
+ * of locks "mutex", as in Go.
+ */
+#include "push/push_series.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/combine.h"
+#include "core/cut_middle.h"
+#include "core/memory.h"
+
+#define TYPES 2
+
+/* clang-format off */
+static const struct series {
+	const char *from[TYPES];     /* sample types in the library's profiles */
+	const char *name, *to[TYPES];
+	const char *datadog[TYPES];
+	const char *period, *unit;
+	bool is_moment;		     /* what is so at the window's end, not what happened in it */
+} known[] = {
+	{ { "samples", "cpu" }, "process_cpu", { "samples", "cpu" }, { "cpu-samples", "cpu-time" }, "cpu", "nanoseconds", false },
+	{ { "samples", "wall" }, "wall", { "samples", "wall" }, { "wall-samples", "wall-time" }, "wall", "nanoseconds", false },
+	{ { "alloc_objects", "alloc_space" }, "memory", { "alloc_objects", "alloc_space" }, { "alloc-samples", "alloc-space" }, "space", "bytes", false },
+	{ { "inuse_objects", "inuse_space" }, "memory", { "inuse_objects", "inuse_space" }, { "inuse-objects", "inuse-space" }, "space", "bytes", true },
+	{ { "contentions", "delay" }, "block", { "contentions", "delay" }, { "block-count", "block-time" }, "contentions", "count", false },
+	{ { "waits", "blocking" }, "mutex", { "contentions", "delay" }, { "mutex-count", "mutex-time" }, "contentions", "count", false },
+};
+/* clang-format on */
+#define KNOWN (sizeof(known) / sizeof(*known))
+
+static size_t type_named(const struct ct_profile *p, const char *name)
+{
+	size_t i = 0;
+
+	while (i < p->type_count && strcmp(ct_text(p, p->types[i].type), name))
+		i++;
+	return i;
+}
+
+/* Keeps the sample types AT only. */
+static void choose_types(struct ct_profile *p, const size_t at[TYPES])
+{
+	struct ct_type types[TYPES];
+
+	for (size_t t = 0; t < TYPES; t++)
+		types[t] = p->types[at[t]];
+	for (size_t i = 0; i < p->sample_count; i++) {
+		const int64_t *from = p->values + i * p->type_count;
+		const int64_t values[TYPES] = { from[at[0]], from[at[1]] };
+
+		memcpy(p->values + i * TYPES, values, sizeof(values));
+	}
+	memcpy(p->types, types, sizeof(types));
+	p->type_count = TYPES;
+}
+
+static bool is_kept(const char *key, const char *globs)
+{
+	char *all = ct_memory_strdup(globs), *rest = all, *glob;
+	bool kept = false;
+
+	while (!kept && (glob = strtok_r(rest, ",", &rest)))
+		kept = !fnmatch(glob, key, 0);
+	free(all);
+	return kept;
+}
+
+static uint32_t kept_set(struct ct_profile *p, uint32_t set, const char *globs)
+{
+	struct ct_label_set from = p->label_sets[set];
+	struct ct_label *left = ct_memory_alloc(from.count * sizeof(*left));
+	size_t n = 0;
+
+	for (uint32_t i = 0; globs && i < from.count; i++) {
+		const struct ct_label *l = &p->labels[from.first + i];
+
+		if (is_kept(ct_text(p, l->key), globs))
+			left[n++] = *l;
+	}
+	set = ct_model_label_set(p, left, n);
+	free(left);
+	return set;
+}
+
+void ct_push_series_choose_labels(struct ct_profile *p, const struct ct_push_series_how *how)
+{
+	size_t sets = p->label_set_count;
+	uint32_t *to;
+
+	if (!how->keys && how->target->kind == CT_PUSH_DIRECTORY)
+		return;
+	to = ct_memory_alloc((sets + 1) * sizeof(*to));
+	for (uint32_t i = 0; i < sets; i++)
+		to[i] = kept_set(p, i, how->keys);
+	for (size_t i = 0; i < p->sample_count; i++)
+		p->samples[i].label_set = to[p->samples[i].label_set];
+	free(to);
+}
+
+static void rename_types(struct ct_profile *p, const struct series *s, enum ct_push_kind kind)
+{
+	const char *const *names = kind == CT_PUSH_DATADOG ? s->datadog : s->to;
+
+	for (size_t t = 0; t < TYPES; t++)
+		p->types[t].type = ct_model_string(p, names[t]);
+	p->period_type =
+		(struct ct_type){ ct_model_string(p, s->period), ct_model_string(p, s->unit) };
+	p->default_type = p->types[TYPES - 1].type;
+	/* Comments tell of the machine and of the program's settings, and no receiver shows them.
+	 */
+	p->comment_count = 0;
+}
+
+/* Returns the item of series S, or NULL if P has nothing of it. */
+static struct ct_push_item *item_of(struct ct_profile *p, const struct series *s,
+				    const size_t at[TYPES], const char *labels,
+				    const struct ct_push_series_how *how)
+{
+	struct ct_profile *copy = ct_combine(&p, 1), *merged = NULL;
+	int64_t from = p->time_nanos, until = from + p->duration_nanos;
+	struct ct_push_item *item = NULL;
+
+	if (!copy)
+		return NULL;
+	choose_types(copy, at);
+	ct_push_series_choose_labels(copy, how);
+	ct_cut_middle(copy, how->target->depth_max);
+	rename_types(copy, s, how->target->kind);
+	merged = ct_combine(&copy, 1);
+	if (merged && merged->sample_count) {
+		merged->time_nanos = s->is_moment ? until : from;
+		merged->duration_nanos = s->is_moment ? 0 : until - from;
+		item = ct_push_item_new(s->name, labels, from, until, merged);
+	}
+	ct_model_free(merged);
+	ct_model_free(copy);
+	return item;
+}
+
+/* A directory gets the file as the library names things, so that every verb reads it. */
+static size_t whole(struct ct_profile *p, const char *mode, const char *labels,
+		    const struct ct_push_series_how *how, struct ct_push_item **items)
+{
+	ct_push_series_choose_labels(p, how);
+	if (!p->sample_count)
+		return 0;
+	*items =
+		ct_push_item_new(mode, labels, p->time_nanos, p->time_nanos + p->duration_nanos, p);
+	return *items != NULL;
+}
+
+size_t ct_push_series_items(struct ct_profile *p, const char *mode, const char *labels,
+			    const struct ct_push_series_how *how,
+			    struct ct_push_item *items[CT_PUSH_SERIES_MAX])
+{
+	size_t count = 0;
+	bool any = false;
+
+	if (how->target->kind == CT_PUSH_DIRECTORY)
+		return whole(p, mode, labels, how, items);
+	for (size_t i = 0; i < KNOWN && count < CT_PUSH_SERIES_MAX; i++) {
+		const size_t at[TYPES] = { type_named(p, known[i].from[0]),
+					   type_named(p, known[i].from[1]) };
+
+		if (at[0] == p->type_count || at[1] == p->type_count)
+			continue;
+		any = true;
+		items[count] = item_of(p, &known[i], at, labels, how);
+		count += items[count] != NULL;
+	}
+	/* A mode whose names no receiver knows keeps them. */
+	if (!any)
+		p->comment_count = 0;
+	return any ? count : whole(p, mode, labels, how, items);
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* cprof push: windows of running processes, sent to a receiver.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/memory.h"
+#include "core/options.h"
+#include "push/push.h"
+#include "verbs/mode_options.h"
+#include "verbs/verb_symbolize.h"
+#include "verbs/verbs.h"
+
+#define EVERY_MIN 1.0
+#define EVERY_MAX 3600.0
+
+static struct {
+	const char *to, *every, *name, *keys, *spool, *spool_size, *spool_age, *flush;
+	struct ct_list labels, roots;
+	struct ct_push_credentials credentials;
+	bool verbose, helper, ended;
+} my = { .every = "15s", .spool_size = "256M", .spool_age = "1h", .flush = "10s" };
+
+static const struct ct_option options[] = {
+	CT_TEXT("to", "PROTOCOL", &my.to,
+		"pyroscope, ingest, parca, otlp or datadog; default: as the URL's path or port "
+		"says, "
+		"else pyroscope"),
+	CT_TEXT("every", "DUR", &my.every, "how long a window is (15s)"),
+	CT_TEXT("name", "NAME", &my.name,
+		"service_name; default: OTEL_SERVICE_NAME of the process, else its program"),
+	CT_LIST("label", "KEY=VALUE", &my.labels,
+		"a label of the processes (may be repeated); KEY= leaves one out"),
+	CT_TEXT("keys", "GLOBS", &my.keys,
+		"labels of samples that are sent, as thread,tenant; default: none"),
+	CT_TEXT("user-file", "FILE", &my.credentials.user_file,
+		"\"user:password\" (CPROF_PUSH_USER)"),
+	CT_TEXT("token-file", "FILE", &my.credentials.token_file,
+		"a bearer token (CPROF_PUSH_TOKEN)"),
+	CT_TEXT("tenant-file", "FILE", &my.credentials.tenant_file,
+		"X-Scope-OrgID (CPROF_PUSH_TENANT)"),
+	CT_TEXT("ca-file", "FILE", &my.credentials.ca_file,
+		"certificates to check the receiver's with, in place of the system's"),
+	CT_TEXT("spool", "DIR", &my.spool,
+		"where profiles wait that can't be sent yet (~/.local/state/cprof/push); none: in "
+		"memory"),
+	CT_TEXT("spool-size", "BYTES", &my.spool_size,
+		"most bytes that wait (256M); of a dir: target, most bytes of its files"),
+	CT_TEXT("spool-age", "DUR", &my.spool_age, "how long a profile may wait (1h)"),
+	CT_TEXT("flush", "DUR", &my.flush, "how long the end may take (10s)"),
+	CT_LIST("debug-dir", "DIR", &my.roots, "look for debug files in DIR, too"),
+	CT_FLAG("verbose", &my.verbose, "say what is followed, and what fails for now"),
+	/* For the library alone. */
+	CT_FLAG("helper", &my.helper, NULL), CT_FLAG("ended", &my.ended, NULL), CT_END
+};
+
+/* "256M"; 0: unreadable. */
+static uint64_t bytes_of(const char *text)
+{
+	char *end;
+	double n = strtod(text, &end);
+	const char *units = "KMGT", *unit = *end ? strchr(units, *end) : NULL;
+
+	if (end == text || n <= 0)
+		return 0;
+	for (; unit && unit >= units; unit--)
+		n *= 1024;
+	if (*end && strchr(units, *end))
+		end++;
+	end += strspn(end, "iB");
+	return *end || n >= 1e18 ? 0 : (uint64_t)n;
+}
+
+static bool is_between(const char *text, double least, double most)
+{
+	double n = ct_mode_options_seconds(text);
+
+	return n >= least && n <= most;
+}
+
+static int check(void)
+{
+	const struct ct_verb *v = &ct_verb_push;
+
+	if (!is_between(my.every, EVERY_MIN, EVERY_MAX))
+		return ct_options_wrong(v, "-every=%s is not 1s to 1h", my.every);
+	if (!is_between(my.spool_age, 1, 1e9))
+		return ct_options_wrong(v, "-spool-age=%s is no duration, as 1h", my.spool_age);
+	if (!is_between(my.flush, 0, 3600))
+		return ct_options_wrong(v, "-flush=%s is not 0 to 1h", my.flush);
+	if (!bytes_of(my.spool_size))
+		return ct_options_wrong(v, "-spool-size=%s is no size, as 256M", my.spool_size);
+	for (unsigned long i = 0; i < my.labels.count; i++)
+		if (!ct_push_labels_is_good(my.labels.items[i]))
+			return ct_options_wrong(v,
+						"-label=%s: labels are KEY=VALUE, KEY of letters, "
+						"digits, \"_\" and \".\"",
+						my.labels.items[i]);
+	return ct_mode_options_check(v);
+}
+
+/* Process ids of operands; NULL after a message. */
+static int *read_pids(char **operands, size_t count)
+{
+	int *pids = ct_memory_alloc((count + 1) * sizeof(*pids));
+
+	for (size_t i = 0; i < count; i++) {
+		char *end;
+		long pid = strtol(operands[i], &end, 10);
+
+		if (*end || pid <= 0 || pid > INT32_MAX) {
+			ct_options_wrong(
+				&ct_verb_push,
+				"\"%s\" is neither a process id nor a file; a command follows "
+				"\"--\"",
+				operands[i]);
+			free(pids);
+			return NULL;
+		}
+		pids[i] = (int)pid;
+	}
+	return pids;
+}
+
+/* The helper's messages go to a file: it has no terminal. */
+static void open_log(void)
+{
+	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+	char *path = state && *state == '/'
+			     ? ct_memory_printf("%s/cprof/push.log", state)
+			     : ct_memory_printf("%s/.local/state/cprof/push.log", home ? home : "");
+	struct stat st;
+
+	if (!stat(path, &st) && st.st_size > 1 << 20)
+		unlink(path);
+	if (!freopen(path, "ae", stderr))
+		freopen("/dev/null", "we", stderr);
+	setvbuf(stderr, NULL, _IOLBF, 0);
+	free(path);
+}
+
+static int start(const struct ct_push_how *how, const char *url, char **operands, size_t count,
+		 bool is_command)
+{
+	int status = CT_FAILED, *pids;
+
+	if (my.helper)
+		return ct_push_helper(how, url);
+	if (my.ended)
+		return ct_push_files_of_ended(how, operands, count);
+	if (is_command) {
+		if (!ct_mode_options_count())
+			ct_mode_options[CT_CPU].value = "";
+		return ct_push_command(how, operands);
+	}
+	if (count && access(operands[0], F_OK) == 0)
+		return ct_push_files_of_ended(how, operands, count);
+	pids = read_pids(operands, count);
+	if (pids)
+		status = ct_push_processes(how, pids, count);
+	free(pids);
+	return status;
+}
+
+static const char **all_roots(void)
+{
+	const char **roots = ct_memory_alloc((my.roots.count + 2) * sizeof(*roots));
+
+	for (unsigned long i = 0; i < my.roots.count; i++)
+		roots[i] = my.roots.items[i];
+	roots[my.roots.count] = CT_DEBUG_ROOT;
+	return roots;
+}
+
+static int push_to(const struct ct_push_target *target, const char *url, char **operands,
+		   size_t count, bool is_command)
+{
+	const char **roots = all_roots();
+	const struct ct_push_queue_how queue = { .target = target,
+						 .credentials = &my.credentials,
+						 .spool = my.spool,
+						 .size = bytes_of(my.spool_size),
+						 .seconds = ct_mode_options_seconds(my.spool_age),
+						 .verbose = my.verbose };
+	struct ct_push_follow_how follow = { .series = { target, my.keys },
+					     .labels = { my.name, &my.labels },
+					     .every = ct_mode_options_seconds(my.every),
+					     .roots = roots,
+					     .verbose = my.verbose };
+	const struct ct_push_how how = { target, &queue, &follow,
+					 ct_mode_options_seconds(my.flush) };
+	int status;
+
+	if (target->is_clear_text && (my.credentials.user_file || my.credentials.token_file))
+		fprintf(stderr,
+			"cprof push: %s is not encrypted: credentials can be read on the "
+			"way; use https\n",
+			url);
+	status = start(&how, url, operands, count, is_command);
+	free(roots);
+	return status;
+}
+
+static bool has_command(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++)
+		if (!strcmp(argv[i], "--"))
+			return i + 1 < argc;
+	return false;
+}
+
+static int run(int argc, char **argv)
+{
+	const struct ct_option *const tables[] = { ct_mode_options_table, options, NULL };
+	bool is_command = has_command(argc, argv);
+	int first = ct_options_parse(&ct_verb_push, argc, argv, tables), status;
+	struct ct_push_target target;
+	char *why;
+
+	if (first < 0)
+		return ct_options_status(first);
+	if (check())
+		return CT_FAILED;
+	if (first >= argc)
+		return ct_options_wrong(&ct_verb_push,
+					"give a target, as http://pyroscope:4040 or dir:/path");
+	if (my.helper || my.ended)
+		open_log();
+	if (ct_push_target_read(&target, argv[first], my.to, &why)) {
+		status = ct_options_wrong(&ct_verb_push, "%s", why);
+		free(why);
+		return status;
+	}
+	status = push_to(&target, argv[first], argv + first + 1, (size_t)(argc - first - 1),
+			 is_command);
+	ct_push_target_release(&target);
+	return status;
+}
+
+const struct ct_verb ct_verb_push = {
+	.name = "push",
+	.operands = "TARGET [PID... | FILE... | -- COMMAND [ARGUMENT]...]",
+	.summary = "Send windows of running processes to Pyroscope, Parca, OTLP, Datadog, or a "
+		   "directory",
+	.details =
+		"TARGET is http(s)://HOST:PORT or dir:/PATH. FILE is a profile of a process that "
+		"has ended. Without\nany, all profiled processes of this host. Without a mode, "
+		"those that are on, else CPU time.\n",
+	.run = run,
+};
