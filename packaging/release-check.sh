@@ -10,7 +10,6 @@ set -euo pipefail
 archive=$(realpath "$1")
 release=$(realpath "$2")
 roots=${RELEASE_CHECK_ROOTS:-$PWD/release-roots}
-mirror=${RELEASE_MIRROR:-http://deb.debian.org/debian}
 systems=${RELEASE_CHECK_SYSTEMS:-bullseye bookworm trixie}
 packages=gcc,g++,golang-go,libc6-dev,libc6-dbg,make,pkg-config,binutils,zlib1g-dev,libiberty-dev,perl,python3-minimal,libpython3-stdlib,libunwind8,procps,bash
 tests=${RELEASE_CHECK_TESTS:-api run labels spans symbolize heap-leak wall dump lock-cxx threads-exceptions
@@ -38,7 +37,7 @@ for system in $systems; do
 	if [ ! -e "$root/usr/bin/pkg-config" ]; then
 		command -v debootstrap >/dev/null || die "debootstrap is not installed"
 		echo "==> debootstrap of $system in $root"
-		debootstrap --variant=minbase --include="$packages" "$system" "$root" "$mirror" >"$root.log" 2>&1 ||
+		debootstrap --variant=minbase --include="$packages" "$system" "$root" ${RELEASE_MIRROR:+"$RELEASE_MIRROR"} >"$root.log" 2>&1 ||
 			die "debootstrap failed: $root.log"
 	fi
 	rm -rf "$root/opt/cprof" "$root/source"

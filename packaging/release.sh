@@ -4,12 +4,11 @@
 # which is checked. The tool has the libraries that it needs linked in. Needs root, and debootstrap once.
 #
 #   RELEASE_ROOT    directory of the old system; made if it isn't there, and kept (./release-root)
-#   RELEASE_MIRROR  where Debian's packages come from (http://deb.debian.org/debian)
+#   RELEASE_MIRROR  where Debian's packages come from (debootstrap's own choice)
 set -euo pipefail
 archive=$(realpath "$1")
 version=$2
 root=${RELEASE_ROOT:-$PWD/release-root}
-mirror=${RELEASE_MIRROR:-http://deb.debian.org/debian}
 name=libcprof-$version-linux-$(uname -m)
 newest=2.28
 packages=gcc,g++,libc6-dev,make,pkg-config,libunwind-dev,zlib1g-dev,libiberty-dev,protobuf-c-compiler,libprotobuf-c-dev,libdw-dev,libelf-dev,libpcre2-dev
@@ -28,7 +27,7 @@ say() {
 if [ ! -e "$root/usr/include/protobuf-c/protobuf-c.h" ]; then
 	command -v debootstrap >/dev/null || die "debootstrap is not installed"
 	say "debootstrap of bullseye in $root"
-	debootstrap --variant=minbase --include="$packages" bullseye "$root" "$mirror" >"$root.log" 2>&1 ||
+	debootstrap --variant=minbase --include="$packages" bullseye "$root" ${RELEASE_MIRROR:+"$RELEASE_MIRROR"} >"$root.log" 2>&1 ||
 		die "debootstrap failed: $root.log"
 fi
 
