@@ -15,6 +15,8 @@ LIB_SOURCES += \
 	%D%/signals.c
 PRELOAD_SOURCES += \
 	%D%/hooks/credentials.c \
+	%D%/hooks/dispatch.c \
+	%D%/hooks/dispatch.h \
 	%D%/hooks/exec.c \
 	%D%/hooks/exit.c \
 	%D%/hooks/fork.c \
@@ -28,7 +30,9 @@ PRELOAD_SOURCES += \
 	%D%/hooks/signal.c \
 	%D%/hooks/syscall.c \
 	%D%/hooks/thread_create.c \
-	%D%/hooks/trace.c
+	%D%/hooks/trace.c \
+	%D%/hooks/unsignalled.c \
+	%D%/hooks/unsignalled.h
 SIGSAFE_SOURCES += \
 	%D%/signal/altstack.c \
 	%D%/signal/disposition.c \

@@ -147,7 +147,8 @@ static void reset(struct cp_thread *t)
 	cp_store_relaxed(&t->paused, 0);
 	t->own_tls = t->foreign = t->to_begin = t->named = t->seen = false;
 	t->prof_blocked = t->prof_waiting = false;
-	t->finishing = t->making = t->traced = false;
+	t->finishing = t->making = false;
+	t->unsignalled = 0;
 	reset_parts(t);
 	t->stack_low = t->stack_high = t->stack_size = 0;
 	cp_store_relaxed(&t->alternate_base, 0);
@@ -212,7 +213,7 @@ void cp_thread_fork_child(struct cp_thread *keep)
 		cp_ring_discard(t->hook_ring);
 		t->ring = t->hook_ring = NULL;
 		/* The child inherits no timers, and neither pages nor perf events. */
-		t->traced = false;
+		t->unsignalled = 0;
 		reset_parts(t);
 		if (t == keep)
 			continue;

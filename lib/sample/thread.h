@@ -37,19 +37,19 @@ enum cp_thread_state { CP_THREAD_FREE, CP_THREAD_CLAIMED, CP_THREAD_LIVE, CP_THR
 
 struct cp_thread {
 	uint32_t index;
-	uint32_t state;	   /* enum cp_thread_state */
-	int32_t tid;	   /* 0 until the thread runs */
-	uint32_t paused;   /* nesting of cprof_thread_pause */
-	bool own_tls;	   /* created by libc, so its TLS is its own */
-	bool foreign;	   /* found by the sweep, or by a hook */
-	bool to_begin;	   /* registered by a hook; the sweep has still to begin it for the modes */
-	bool named;	   /* NAME is the thread's name at its end */
-	bool seen;	   /* the sweep's mark */
-	bool finishing;	   /* waits for the collector to write the profiles at its end */
-	bool traced;	   /* takes no signals of the profiler: hooks/trace.c */
-	bool making;	   /* is creating the collector's thread, with all signals blocked */
-	bool prof_blocked; /* takes none of the program's SIGPROFs: see deferred.h */
-	bool prof_waiting; /* but the thread takes SIGPROF by sigwait */
+	uint32_t state;	 /* enum cp_thread_state */
+	int32_t tid;	 /* 0 until the thread runs */
+	uint32_t paused; /* nesting of cprof_thread_pause */
+	bool own_tls;	 /* created by libc, so its TLS is its own */
+	bool foreign;	 /* found by the sweep, or by a hook */
+	bool to_begin;	 /* registered by a hook; the sweep has still to begin it for the modes */
+	bool named;	 /* NAME is the thread's name at its end */
+	bool seen;	 /* the sweep's mark */
+	bool finishing;	 /* waits for the collector to write the profiles at its end */
+	uint8_t unsignalled; /* takes no signals of the profiler: hooks/unsignalled.h */
+	bool making;	     /* is creating the collector's thread, with all signals blocked */
+	bool prof_blocked;   /* takes none of the program's SIGPROFs: see deferred.h */
+	bool prof_waiting;   /* but the thread takes SIGPROF by sigwait */
 	uint64_t stack_low, stack_high; /* [low, high); 0, 0 = not known */
 	uint64_t stack_size;		/* as requested at creation; 0 = not known */
 	uint64_t alternate_base;	/* start of its alternate signal stack; 0 = none */

@@ -7,6 +7,7 @@ PROFILED += \
 	%D%/alternate_stack_gone/host \
 	%D%/blocked_before_start/host \
 	%D%/blocked_signals/host \
+	%D%/caught_system_calls/host \
 	%D%/cloned_process/host \
 	%D%/closings/host \
 	%D%/counter_forbidden/host \
@@ -95,6 +96,7 @@ TRAP_TESTS += \
 	%D%/awaited_signals/run.sh \
 	%D%/blocked_before_start/run.sh \
 	%D%/blocked_signals/run.sh \
+	%D%/caught_system_calls/run.sh \
 	%D%/cloned_process/run.sh \
 	%D%/closings/run.sh \
 	%D%/control_hostile_client/run.sh \

@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "host/hooks/dispatch.h"
 #include "host/hooks/interpose.h"
 #include "host/profiled.h"
 #include "host/real.h"
@@ -178,6 +179,8 @@ INTERPOSE long syscall(long number, ...)
 		return sigaltstack((const stack_t *)a[0], (stack_t *)a[1]);
 	if (number == SYS_ptrace && a[0] == PTRACE_TRACEME)
 		return ptrace(PTRACE_TRACEME, a[1], a[2], a[3]);
+	if (number == SYS_prctl && cp_dispatch_is((int)a[0]))
+		return cp_dispatch_prctl((const unsigned long *)&a[1]);
 	if (number == SYS_rt_sigaction && cp_raw_sigaction(a, &result))
 		return result;
 	before(number, a);
@@ -217,6 +220,8 @@ INTERPOSE int prctl(int option, ...)
 	else if (option == PR_SET_CHILD_SUBREAPER && a[0])
 		cp_process_becomes_subreaper();
 	cp_ticks_see_prctl(option, a[0]);
+	if (cp_dispatch_is(option))
+		return cp_dispatch_prctl(a);
 	if (changes_privileges(option))
 		return prctl_alone(option, a);
 	return CP_REAL(prctl)(option, a[0], a[1], a[2], a[3]);

@@ -82,7 +82,7 @@ static bool begin_event(struct cp_thread *t)
 
 static void begin_locked(struct cp_thread *t)
 {
-	if (!cp_load_relaxed(&cp_cpu_state.running) || cp_load_relaxed(&t->traced) ||
+	if (!cp_load_relaxed(&cp_cpu_state.running) || cp_load_relaxed(&t->unsignalled) ||
 	    cp_cpu_of(t)->timer != CP_NO_TIMER || cp_cpu_perf_has(t))
 		return;
 	cp_count(CP_COUNT_THREADS, 1);

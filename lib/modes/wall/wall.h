@@ -34,8 +34,8 @@ struct cp_wall_counts {
 	uint64_t late;	     /* missed ticks: a dump took long */
 	uint64_t timeless;   /* timers that could not be made */
 	uint64_t given;	     /* ns given to rows */
-	uint64_t unsampled;  /* ns of threads that were never seen and have no start, and of traced
-				threads while they run */
+	uint64_t unsampled;  /* ns of threads that were never seen and have no start, and of threads
+				that take no signals while they run */
 	uint64_t unmet;	     /* ns of threads not yet seen, at the last dump */
 	uint64_t unvisited;  /* ns of threads that were never visited, given to their start */
 	uint64_t unanswered; /* ns of running threads without a sample, given to another stack */

@@ -90,12 +90,12 @@ static bool has_row(struct cp_run *r, const struct cp_wall_thread *w, enum cp_wa
 	return is_same(of, w->asked_in);
 }
 
-/* A thread that asked to be traced gets no signal that would tell where it runs. */
+/* A thread that takes no signals can't be asked where it runs. */
 static bool leave_unsampled(struct cp_thread *t)
 {
 	struct cp_wall_thread *w = cp_wall_of(t);
 
-	if (!cp_load_relaxed(&t->traced))
+	if (!cp_load_relaxed(&t->unsignalled))
 		return false;
 	cp_wall.counts.unsampled += w->owed[CP_WALL_RUNNING];
 	w->owed[CP_WALL_RUNNING] = 0;

@@ -50,7 +50,7 @@ static bool arm_locked(struct cp_thread *t)
 	struct itimerspec soon = { .it_value = { 0, 1 } };
 	int err = 0;
 
-	if (cp_wall_of(t)->ended || cp_load_relaxed(&t->traced))
+	if (cp_wall_of(t)->ended || cp_load_relaxed(&t->unsignalled))
 		return false;
 	if (cp_wall_of(t)->timer == CP_NO_TIMER)
 		err = create(t);

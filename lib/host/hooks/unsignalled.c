@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Stops and starts the signals to a thread; see unsignalled.h. */
+#include "host/hooks/unsignalled.h"
+
+#include "base/atomic.h"
+#include "base/sys.h"
+#include "host/profiled.h"
+#include "modes/cpu/cpu.h"
+#include "modes/wall/wall.h"
+#include "sample/counters.h"
+#include "sample/thread.h"
+
+/* Returns the caller's record, or NULL if it has none. */
+static struct cp_thread *own_record(void)
+{
+	struct cp_thread *t = cp_self.thread;
+
+	/* A vfork's child has its parent's record. */
+	if (!t || cp_profiled_retired() || cp_load_relaxed(&t->tid) != cp_sys_gettid())
+		return NULL;
+	return t;
+}
+
+bool cp_unsignalled_begin(enum cp_unsignalled_reason reason)
+{
+	struct cp_thread *t = own_record();
+	unsigned before = t ? cp_load_relaxed(&t->unsignalled) : 0;
+
+	if (!t || before & reason)
+		return false;
+	cp_store_relaxed(&t->unsignalled, (uint8_t)(before | reason));
+	if (!before) {
+		cp_cpu_thread_end(t);
+		cp_wall_timer_disarm(t);
+	}
+	return true;
+}
+
+void cp_unsignalled_end(enum cp_unsignalled_reason reason)
+{
+	struct cp_thread *t = own_record();
+	unsigned before = t ? cp_load_relaxed(&t->unsignalled) : 0;
+
+	if (!(before & reason))
+		return;
+	cp_store_relaxed(&t->unsignalled, (uint8_t)(before & ~reason));
+	if (before != reason)
+		return;
+	cp_cpu_thread_begin(t);
+	/* It is no further thread. */
+	cp_count(CP_COUNT_THREADS, (uint64_t)-1);
+}

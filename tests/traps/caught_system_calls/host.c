@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A thread that asks the kernel for a SIGSYS at each of its system calls, as Wine does: it expects
+ * no system call but its own. A signal handler's return is a system call, too.
+ *
+ *   host libc | by-number    how the thread asks
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "host.h"
+
+#ifndef PR_SET_SYSCALL_USER_DISPATCH
+#define PR_SET_SYSCALL_USER_DISPATCH 59
+#endif
+#define OFF 0L
+#define ON 1L
+#define OUR_CALL 1000
+
+static bool by_number;
+/* The kernel reads this byte at each system call. */
+static volatile char caught;
+static volatile int caught_calls, wrong_call;
+
+static void on_sigsys(int signal, siginfo_t *info, void *context)
+{
+	(void)signal, (void)context;
+	caught = false;
+	caught_calls = caught_calls + 1;
+	if (info->si_syscall != OUR_CALL) {
+		/* The thread can't go on: a return from a handler was swallowed. */
+		static const char said[] = "caught a system call of somebody else\n";
+		if (write(STDOUT_FILENO, said, sizeof(said) - 1) < 0)
+			_exit(4);
+		_exit(3);
+	}
+}
+
+static int ask(long what)
+{
+	volatile char *selector = what == ON ? &caught : NULL;
+
+	if (by_number)
+		return (int)syscall(SYS_prctl, PR_SET_SYSCALL_USER_DISPATCH, what, 0L, 0L,
+				    selector);
+	return prctl(PR_SET_SYSCALL_USER_DISPATCH, what, 0L, 0L, selector);
+}
+
+__attribute__((noinline)) static void spin(void)
+{
+	for (volatile int i = 0; i < 300000; i++)
+		;
+}
+
+/* No system call of ours until the last. */
+__attribute__((noinline)) static void caught_work(void)
+{
+	for (int i = 0; i < 400; i++) {
+		caught = true;
+		spin();
+		syscall(OUR_CALL);
+	}
+}
+
+__attribute__((noinline)) static void *other_work(void *arg)
+{
+	burn(0.3);
+	__asm__ volatile("");
+	return arg;
+}
+
+__attribute__((noinline)) static void later_work(void)
+{
+	burn(0.3);
+	__asm__ volatile("");
+}
+
+int main(int argc, char **argv)
+{
+	struct sigaction action = { .sa_sigaction = on_sigsys, .sa_flags = SA_SIGINFO };
+	pthread_t other;
+
+	by_number = argc > 1 && !strcmp(argv[1], "by-number");
+	EXPECT(sigaction(SIGSYS, &action, NULL) == 0);
+	burn(0.05); /* its timer runs */
+	/* A failure changes nothing. */
+	EXPECT(prctl(PR_SET_SYSCALL_USER_DISPATCH, 7L, 0L, 0L, NULL) == -1);
+	if (ask(ON)) {
+		puts("this kernel can't do that");
+		return 77;
+	}
+	EXPECT(pthread_create(&other, NULL, other_work, NULL) == 0);
+	EXPECT(pthread_join(other, NULL) == 0);
+	caught_work();
+	EXPECT(caught_calls == 400);
+	EXPECT(ask(OFF) == 0);
+	later_work();
+	HOST_END();
+}

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Trap: a thread that has the kernel catch its system calls (Syscall User Dispatch, as Wine does). The return from a
+# signal handler is one: a sample's was caught, and the thread went on in the middle of nowhere.
+. "$srcdir/tests/lib/e2e.sh"
+host=./tests/traps/caught_system_calls/host
+limit=$bounded
+export CPUPROFILE_FREQUENCY=1000 WALLPROFILE_FREQUENCY=200
+for how in libc by-number; do
+	bare "bare-$how" $host $how
+	[ "$status" != 77 ] || skip "no PR_SET_SYSCALL_USER_DISPATCH in this kernel"
+	check_status "bare-$how" 0
+	for engine in timer perf; do
+		profiled "$how" env CPROF_CPU_ENGINE=$engine WALLPROFILE="$work/$how.wall" $host $how
+		check_status "$how" 0
+		check_same_output "$how" "bare-$how"
+		check_valid "$work/$how.pb"
+		[ -z "${CP_MODES:-}" ] || continue
+		"$pprof_check" --raw "$work/$how.pb" >"$work/raw"
+		grep -q ';caught_work' "$work/raw" && fail "$how, $engine: samples while system calls are caught"
+		grep -q ';other_work' "$work/raw" || fail "$how, $engine: no samples of the other thread"
+		grep -q ';later_work' "$work/raw" || fail "$how, $engine: no samples afterwards"
+		"$pprof_check" --comments "$work/$how.pb" | grep -q 'note: .*PR_SET_SYSCALL_USER_DISPATCH' ||
+			fail "$how, $engine: not a word of it"
+	done
+done
+finish
