@@ -63,6 +63,13 @@ PROFILED += \
 	%D%/hosts/spawns \
 	%D%/hosts/start-stop \
 	%D%/interrupted_calls/host \
+	%D%/io_cancelled_call/host \
+	%D%/io_errno_kept/host \
+	%D%/io_fork_child/host \
+	%D%/io_in_handlers/host \
+	%D%/io_numbers_reused/host \
+	%D%/io_own_calls/host \
+	%D%/io_vfork_child/host \
 	%D%/last_words/host \
 	%D%/libunwind_backtrace_not_replaced/host \
 	%D%/lock_at_the_edges/host \
@@ -177,6 +184,13 @@ TRAP_TESTS += \
 	%D%/hostile_paths/run.sh \
 	%D%/idle_library/run.sh \
 	%D%/interrupted_calls/run.sh \
+	%D%/io_cancelled_call/run.sh \
+	%D%/io_errno_kept/run.sh \
+	%D%/io_fork_child/run.sh \
+	%D%/io_in_handlers/run.sh \
+	%D%/io_numbers_reused/run.sh \
+	%D%/io_own_calls/run.sh \
+	%D%/io_vfork_child/run.sh \
 	%D%/jit_and_memfd_code/run.sh \
 	%D%/kill_and_stack_overflow/run.sh \
 	%D%/last_thread_exits/run.sh \

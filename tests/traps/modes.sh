@@ -9,7 +9,7 @@ usage() {
 	cat <<'TEXT'
 usage: modes.sh [-a] [-j N] [-m "MODE..."] [TRAP...]
 Runs tests/traps/TRAP/run.sh, or those that tests/traps/modes.txt calls quick, in each mode: cpu wall
-heap lock all none. Only what the programs do is looked at (status, output, what is said on stderr), and
+heap lock io all none. Only what the programs do is looked at (status, output, what is said on stderr), and
 that files are valid.
   -a      all traps
   -j N    N at a time (default: the processors)
@@ -21,7 +21,7 @@ TEXT
 : "${CP_LIBRARY:?is the built libcprof.so}"
 : "${srcdir:?is the source directory}"
 table=$srcdir/tests/traps/modes.txt
-modes="cpu wall heap lock all none" jobs=$(nproc 2>/dev/null || echo 1) all='' traps=''
+modes="cpu wall heap lock io all none" jobs=$(nproc 2>/dev/null || echo 1) all='' traps=''
 while [ $# -gt 0 ]; do
 	case $1 in
 	-a) all=1 ;;

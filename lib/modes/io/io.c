@@ -61,8 +61,9 @@ static int start(struct cp_run *r, const struct cp_config *c)
 	cp_io_rows_begin();
 	set_clock(s);
 	cp_io_state.rates.budget = s->budget;
-	/* Descriptors may have changed while nothing was seen. */
-	cp_io_kind_closed_all(0, CP_IO_KNOWN - 1);
+	/* In a later run: descriptors may have changed while nothing was seen. */
+	if (cp_load_relaxed(&cp_io_owner))
+		cp_io_kind_closed_all(0, CP_IO_KNOWN - 1);
 	cp_store_relaxed(&cp_io_owner, cp_sys_getpid());
 	cp_or_seqcst(&cp_io_active, CP_IO_ON);
 	return 0;

@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Trap: input and output are cancellation points where libc's functions are, and nowhere else; a cancelled call unwinds
+# through the profiler's function.
+. "$srcdir/tests/lib/e2e.sh"
+. "$srcdir/tests/lib/io.sh"
+limit=$bounded
+bare bare ./tests/traps/io_cancelled_call/host
+check_status bare 0
+io_profiled on ./tests/traps/io_cancelled_call/host
+check_status on 0
+check_same_output on bare
+check_quiet on
+check_valid_as io "$work/on.pb"
+finish

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Trap: a handler writes while the interrupted code is in the profiler's function for another call, or leaves it by a
+# jump. Calls are counted, every one; records stay whole.
+. "$srcdir/tests/lib/e2e.sh"
+. "$srcdir/tests/lib/io.sh"
+limit=$bounded
+export CPROF_CHECKPOINT=0
+bare bare ./tests/traps/io_in_handlers/host
+check_status bare 0
+# A stack is taken for most calls.
+CPROF_IO_BUDGET=1000000 io_profiled on ./tests/traps/io_in_handlers/host
+check_status on 0
+check_same_output on bare
+check_quiet on
+check_valid_as io "$work/on.pb"
+# The writes until the first jump are all counted.
+writes=$(sed -n 's/^writes //p' "$work/on.err")
+counted=$("$pprof_check" --comments "$work/on.pb" 2>/dev/null | sed -nE 's/.*io: write (pipe|device): ([0-9]+) calls.*/\2/p' | awk '{ n += $1 } END { print n + 0 }')
+[ "$counted" -ge "$writes" ] || fail "$counted writes are counted, not at least $writes"
+finish
