@@ -19,6 +19,7 @@ PROFILED += \
 	%D%/short-threads-host \
 	%D%/spans-host \
 	%D%/threads-exceptions \
+	%D%/wall-causes-host \
 	%D%/wall-host
 E2E_TESTS += \
 	%D%/accuracy.sh \
@@ -84,6 +85,7 @@ E2E_TESTS += \
 	%D%/tool-own.sh \
 	%D%/tool-verbs.sh \
 	%D%/wall.sh \
+	%D%/wall-causes.sh \
 	%D%/xz.sh \
 	%D%/zstd.sh
 JEMALLOC_E2E_TESTS += \

@@ -106,13 +106,11 @@ m: 100ms in 100 waits, 100% of all, 1ms each, the longest 31ms, 10.00% of wall t
 END
 
 same "waits" "$cprof" waits wall.pb <<'END'
-Threads waited 97ms, 97.00% of their 100ms, by cause and own function:
+Threads waited 97ms, 97.00% of their 100ms, by cause and own function; 15ms of it in poll, where most have nothing to do:
       40ms 40.00%  lock
       40ms 40.00%    serve
       20ms 20.00%  sleep
       20ms 20.00%    serve
-      15ms 15.00%  poll
-      15ms 15.00%    serve
       10ms 10.00%  network
       10ms 10.00%    serve
        5ms  5.00%  disk
@@ -121,7 +119,31 @@ Threads waited 97ms, 97.00% of their 100ms, by cause and own function:
        4ms  4.00%    serve
        3ms  3.00%  other
        3ms  3.00%    serve
+      15ms 15.00%  poll
+      15ms 15.00%    serve
        3ms  3.00%  (running)
+END
+
+# The file's own labels come before the names; a function that waits at descriptors of two kinds has two rows.
+python3 - <<'END'
+from pprof_build import Profile
+p = Profile([("samples", "count"), ("wall", "nanoseconds")])
+app, libc = p.mapping("/opt/app/app"), p.mapping("/usr/lib/libc.so.6")
+for leaf, labels, ms in (("read", {"wait": "pipe", "kind": "pipe", "fd": 7}, 40), ("read", {"wait": "network", "kind": "tcp"}, 20),
+                         ("read", {"wait": "network", "kind": "unix"}, 30), ("__futex", {"wait": "condition"}, 10)):
+    p.sample([p.frame(leaf, mapping=libc), p.frame("serve", mapping=app)], [1, ms * 10**6], {"state": "waiting", **labels})
+p.write("causes.pb")
+END
+same "waits with causes" "$cprof" waits causes.pb <<'END'
+Threads waited 100ms, 100% of their 100ms, by cause and own function:
+      50ms 50.00%  network
+      30ms 30.00%    serve [unix]
+      20ms 20.00%    serve [tcp]
+      40ms 40.00%  pipe
+      40ms 40.00%    serve [pipe]
+      10ms 10.00%  condition
+      10ms 10.00%    serve
+         0     0%  (running)
 END
 
 python3 - <<'END'

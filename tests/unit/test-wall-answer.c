@@ -109,7 +109,7 @@ static void check_late_and_unknown(struct cp_thread *t)
 /* It was seen waiting in that span. */
 static void check_late_behind_a_wait(struct cp_thread *t)
 {
-	cp_wall_time_set_row(&run, t, CP_WALL_WAITING, stack_at(begin, second));
+	cp_wall_time_set_row(&run, t, CP_WALL_WAITING, stack_at(begin, second), 0);
 	answer_late(t);
 	CHECK_EQ(sum_under(0), 5000000);
 	CHECK_EQ(sum(1, CP_WALL_RUNNING), 5000000);

@@ -27,8 +27,8 @@ static const struct ct_option options[] = {
 	CT_INTEGER("nodecount", "N", &my.rows, "functions of a cause (5; 0: all)"), CT_END
 };
 
-/* The beginning of a libc function's name, and the reason why threads wait in it. The first match
- * counts. */
+/* For files of older libraries, which don't tell the cause: the beginning of a libc function's
+ * name, and the reason why threads wait in it. The first match counts. */
 static const struct {
 	const char *function, *cause;
 } causes[] = {
@@ -126,11 +126,14 @@ static const char *cause_of(const char *const *names, size_t n)
 	return found ? found : "other";
 }
 
+/* Mostly the time in which there is nothing to do: shown after the delays. */
+#define IDLE "poll"
+
 struct waits {
 	const struct ct_profile *p;
 	size_t type;
-	struct ct_sums causes, functions; /* names in FUNCTIONS are "cause\tfunction" */
-	int64_t waiting, running;
+	struct ct_sums causes, functions; /* names in FUNCTIONS are "cause\tfunction [kind]" */
+	int64_t waiting, idle, running;	  /* IDLE is part of WAITING */
 };
 
 static void add_to(struct ct_sums *s, const char *name, int64_t value)
@@ -140,9 +143,18 @@ static void add_to(struct ct_sums *s, const char *name, int64_t value)
 	sum->value = ct_add(sum->value, value);
 }
 
+static const char *cause_in(struct waits *w, struct ct_own *o, size_t sample)
+{
+	const char *cause = ct_own_stack_label(w->p, sample, "wait"), *names[CALLED_MAX];
+
+	return cause ? cause
+		     : cause_of(names, ct_own_stack_called(o, w->p, sample, names, CALLED_MAX));
+}
+
 static void add(struct waits *w, struct ct_own *o, size_t sample)
 {
-	const char *state = ct_own_stack_label(w->p, sample, "state"), *cause, *names[CALLED_MAX];
+	const char *state = ct_own_stack_label(w->p, sample, "state"), *cause;
+	const char *kind = ct_own_stack_label(w->p, sample, "kind");
 	int64_t value = ct_values(w->p, sample)[w->type];
 	char *both;
 
@@ -150,12 +162,20 @@ static void add(struct waits *w, struct ct_own *o, size_t sample)
 		w->running = ct_add(w->running, value);
 		return;
 	}
+	cause = cause_in(w, o, sample);
 	w->waiting = ct_add(w->waiting, value);
-	cause = cause_of(names, ct_own_stack_called(o, w->p, sample, names, CALLED_MAX));
+	if (!strcmp(cause, IDLE))
+		w->idle = ct_add(w->idle, value);
 	add_to(&w->causes, cause, value);
-	both = ct_memory_printf("%s\t%s", cause, ct_own_stack_function(o, w->p, sample));
+	both = ct_memory_printf("%s\t%s%s%s%s", cause, ct_own_stack_function(o, w->p, sample),
+				kind ? " [" : "", kind ? kind : "", kind ? "]" : "");
 	add_to(&w->functions, both, value);
 	free(both);
+}
+
+static int64_t all_of(const struct waits *w)
+{
+	return ct_add(w->waiting, w->running);
 }
 
 static void put_row(const struct waits *w, int64_t value, const char *indent, const char *name)
@@ -166,7 +186,7 @@ static void put_row(const struct waits *w, int64_t value, const char *indent, co
 
 	printf("%10s %s  %s",
 	       ct_numbers_format(number, value, ct_text(w->p, w->p->types[w->type].unit), "auto"),
-	       ct_numbers_percent(share, value, ct_add(w->waiting, w->running)), indent);
+	       ct_numbers_percent(share, value, all_of(w)), indent);
 	ct_out_text(stdout, shown);
 	putchar('\n');
 	free(shown);
@@ -205,15 +225,22 @@ static void print_cause(const struct waits *w, const struct ct_sum *cause)
 static void print(const struct waits *w)
 {
 	const char *unit = ct_text(w->p, w->p->types[w->type].unit);
-	char waiting[CT_NUMBER_ROOM], all[CT_NUMBER_ROOM], share[CT_NUMBER_ROOM];
-	int64_t total = ct_add(w->waiting, w->running);
+	char waiting[CT_NUMBER_ROOM], all[CT_NUMBER_ROOM], share[CT_NUMBER_ROOM],
+		idle_time[CT_NUMBER_ROOM];
+	int64_t total = all_of(w);
 	const char *percent = ct_numbers_percent(share, w->waiting, total);
 
-	printf("Threads waited %s, %s of their %s, by cause and own function:\n",
+	printf("Threads waited %s, %s of their %s, by cause and own function",
 	       ct_numbers_format(waiting, w->waiting, unit, "auto"), percent + strspn(percent, " "),
 	       ct_numbers_format(all, total, unit, "auto"));
-	for (size_t i = 0; i < w->causes.count; i++)
-		print_cause(w, &w->causes.list[i]);
+	if (w->idle)
+		printf("; %s of it in poll, where most have nothing to do",
+		       ct_numbers_format(idle_time, w->idle, unit, "auto"));
+	puts(":");
+	for (int idle = 0; idle <= 1; idle++)
+		for (size_t i = 0; i < w->causes.count; i++)
+			if (idle == !strcmp(w->causes.list[i].name, IDLE))
+				print_cause(w, &w->causes.list[i]);
 	put_row(w, w->running, "", "(running)");
 }
 
@@ -272,10 +299,11 @@ static int run(int argc, char **argv)
 const struct ct_verb ct_verb_waits = {
 	.name = "waits",
 	.operands = "FILE",
-	.summary = "Where the time goes while nothing runs: locks, sleep, disk, network",
-	.details = "FILE is a wall profile. The function of libc that a thread waits in tells the "
-		   "cause:\n"
-		   "\"read\" and \"write\" may be of files, pipes or sockets. \"other\" is all "
-		   "other time.\n",
+	.summary = "Where the time goes while nothing runs: locks, sleep, disk, network, pipes",
+	.details =
+		"FILE is a wall profile. The system call that a thread waits in, and the kind of "
+		"its descriptor,\n"
+		"tell the cause. Waits in poll, select and epoll are for something to do: they "
+		"are idle time,\nwhich the first line leaves out.\n",
 	.run = run,
 };

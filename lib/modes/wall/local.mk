@@ -2,6 +2,7 @@
 LIB_SOURCES += \
 	%D%/wall.c \
 	%D%/wall_answer.c \
+	%D%/wall_cause.c \
 	%D%/wall_mode.c \
 	%D%/wall_settings.c \
 	%D%/wall_slow.c \

@@ -9,6 +9,7 @@
 #include "sample/unwinder.h"
 #include "modes/wall/signal/wall_event.h"
 #include "collect/thread_timer.h"
+#include "modes/wall/wall_cause.h"
 #include "modes/wall/wall_slow.h"
 #include "modes/wall/signal/wall_thread.h"
 
@@ -291,6 +292,7 @@ void cp_wall_fork_child(struct cp_run *r, struct cp_thread *keep)
 {
 	(void)r;
 	cp_wall_slow_abandon();
+	cp_wall_cause_forget();
 	cp_wall_timer_fork_child();
 	/* Abandoned, not freed: the parent may have been moving them. */
 	cp_wall.due = (struct cp_vec){ 0 };

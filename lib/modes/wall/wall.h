@@ -114,12 +114,12 @@ void cp_wall_time_give(struct cp_run *r, struct cp_thread *t, uint64_t until);
 /* Give the time owed to T's STATE to the last stack in that state, if there is one. */
 void cp_wall_time_pay(struct cp_run *r, struct cp_thread *t, enum cp_wall_state state);
 /* Make the row of stack S the row of T for STATE from now on. The stack was seen in SPAN (0: none).
- */
+ * S's tag has no state yet. */
 void cp_wall_time_set_stack(struct cp_run *r, struct cp_thread *t, enum cp_wall_state state,
 			    struct cp_raw_stack *s, uint32_t span);
-/* The same for the stack of a record. */
+/* The same for the stack of a record. WAIT: why the thread waits (wall_cause.h); 0 = unknown. */
 void cp_wall_time_set_row(struct cp_run *r, struct cp_thread *t, enum cp_wall_state state,
-			  const struct cp_record *record);
+			  const struct cp_record *record, uint32_t wait);
 
 /* wall_answer.c: return T's labels and span at this moment. Works for any thread, from outside. */
 struct cp_wall_seen cp_wall_answer_seen_now(const struct cp_thread *t);

@@ -24,13 +24,29 @@ static uint64_t period(const struct cp_run *r)
 	return cp_wall.period_ns;
 }
 
+static void wait_labels(uint32_t wait, const struct cp_run *r, const struct cp_stack *s,
+			struct cp_encode_labels *to)
+{
+	const char *cause = cp_wall_cause_text(wait, s, &r->aggregate, &r->names),
+		   *kind = cp_wall_cause_kind_text(wait);
+
+	if (cause)
+		to->labels[to->count++] = (struct cp_pprof_label){ .key = "wait", .text = cause };
+	if (kind)
+		to->labels[to->count++] = (struct cp_pprof_label){ .key = "kind", .text = kind };
+	if (kind && CP_WALL_WAIT_FD(wait) >= 0)
+		to->labels[to->count++] = (struct cp_pprof_label){ .key = "fd",
+								   .number = CP_WALL_WAIT_FD(wait),
+								   .unit = "" };
+}
+
 static void labels(const struct cp_run *r, const struct cp_stack *s, struct cp_encode_labels *to)
 {
-	(void)r;
 	to->labels[to->count++] = (struct cp_pprof_label){
 		.key = "state",
 		.text = CP_WALL_ROW_STATE(s->tag) == CP_WALL_RUNNING ? "running" : "waiting"
 	};
+	wait_labels(CP_WALL_ROW_WAIT(s->tag), r, s, to);
 	if (CP_WALL_ROW_MS(s->tag) >= 0)
 		to->labels[to->count++] = (struct cp_pprof_label){ .key = "span_ms",
 								   .number = CP_WALL_ROW_MS(s->tag),
@@ -97,6 +113,7 @@ static int start(struct cp_run *r, const struct cp_config *c)
 	if (!err)
 		err = cp_slow_spans_configure(s->span_slow_ns);
 	cp_wall_slow_forget();
+	cp_wall_cause_forget();
 	return err ? err : cp_wall_start(r, s->frequency);
 }
 

@@ -52,7 +52,7 @@ static void move(struct cp_run *r, const struct note *n, uint32_t ms)
 
 	if (set != CP_LABELSET_LOST)
 		row = cp_aggregate_relabel(&r->aggregate, n->row, set,
-					   CP_WALL_ROW_TAG(CP_WALL_ROW_STATE(from->tag), ms));
+					   CP_WALL_ROW_SLOW(from->tag, ms));
 	if (row == CP_INDEX_NONE) {
 		cp_count_mode(CPROF_WALL, CP_COUNT_LOST_SLOW, 1);
 		return;

@@ -41,6 +41,23 @@ static bool parse(const char *text, const char *end, uint64_t *sp, uint64_t *pc)
 	return cp_text_parse_u64(&p, 16, pc) == 0;
 }
 
+/* The first words of TEXT, "NUMBER 0xARG 0xARG"; "-1" has no arguments. */
+static struct cp_wall_call parse_call(const char *text)
+{
+	struct cp_wall_call call = { .number = -1 };
+	uint64_t number;
+
+	if (*text == '-' || cp_text_parse_u64(&text, 10, &number))
+		return call;
+	call.number = (int64_t)number;
+	for (int i = 0; i < 2 && strncmp(text, " 0x", 3) == 0; i++) {
+		text += 3;
+		if (cp_text_parse_u64(&text, 16, &call.args[i]))
+			break;
+	}
+	return call;
+}
+
 /* Return what ERR, from the thread's /proc file, means. */
 static enum cp_wall_doing no_file(int err, int tid)
 {
@@ -52,7 +69,7 @@ static enum cp_wall_doing no_file(int err, int tid)
 
 /* Tell where TID waits. The line in its /proc file is "running", or the number of a system call
  * (-1: none) with arguments, sp and pc. */
-static enum cp_wall_doing where(int tid, uint64_t *sp, uint64_t *pc, bool *uring)
+static enum cp_wall_doing where(int tid, uint64_t *sp, uint64_t *pc, struct cp_wall_call *call)
 {
 	char path[64], text[256];
 	long got;
@@ -69,8 +86,7 @@ static enum cp_wall_doing where(int tid, uint64_t *sp, uint64_t *pc, bool *uring
 	text[got] = '\0';
 	if (text[0] == 'r')
 		return CP_WALL_RUNS;
-	if (strncmp(text, "426 ", 4) == 0)
-		*uring = true;
+	*call = parse_call(text);
 	if (!parse(text, text + got, sp, pc))
 		return CP_WALL_DENIED;
 	/* After its end main stays as a zombie. */
@@ -95,12 +111,12 @@ static void walk(uint64_t sp, uint64_t pc, struct cp_record *to, unsigned max_de
 }
 
 enum cp_wall_doing cp_wall_stack_look(int tid, struct cp_record *to, unsigned max_depth,
-				      uint64_t *clock, bool *uring)
+				      uint64_t *clock, struct cp_wall_call *call)
 {
 	uint64_t before = cp_wall_stack_clock_of(tid), sp, pc, after;
 
 	for (int i = 0; i < TRIES && before != UINT64_MAX; i++) {
-		enum cp_wall_doing doing = where(tid, &sp, &pc, uring);
+		enum cp_wall_doing doing = where(tid, &sp, &pc, call);
 
 		if (doing != CP_WALL_WAITS)
 			return doing;

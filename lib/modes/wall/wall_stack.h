@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "modes/wall/wall_cause.h"
 #include "sample/ring.h"
 
 enum cp_wall_doing {
@@ -24,9 +25,8 @@ enum cp_wall_doing {
 uint64_t cp_wall_stack_clock_of(int tid);
 
 /* Tell what thread TID is doing. If it waits, TO gets its stack of at most MAX_DEPTH frames, and
- * *CLOCK its CPU time, which did not change meanwhile; *URING is set if it waits in io_uring_enter.
- */
+ * *CLOCK its CPU time, which did not change meanwhile, and *CALL the call that it waits in. */
 enum cp_wall_doing cp_wall_stack_look(int tid, struct cp_record *to, unsigned max_depth,
-				      uint64_t *clock, bool *uring);
+				      uint64_t *clock, struct cp_wall_call *call);
 
 #endif

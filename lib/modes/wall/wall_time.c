@@ -70,7 +70,7 @@ void cp_wall_time_set_stack(struct cp_run *r, struct cp_thread *t, enum cp_wall_
 	uint32_t row = CP_INDEX_NONE;
 
 	freshen(r->aggregate.modules, s);
-	s->tag = state;
+	s->tag |= state;
 	s->thread = label_of(r, t);
 	if (s->thread != CP_NO_THREAD)
 		row = cp_aggregate_row(&r->aggregate, s);
@@ -81,9 +81,10 @@ void cp_wall_time_set_stack(struct cp_run *r, struct cp_thread *t, enum cp_wall_
 }
 
 void cp_wall_time_set_row(struct cp_run *r, struct cp_thread *t, enum cp_wall_state state,
-			  const struct cp_record *record)
+			  const struct cp_record *record, uint32_t wait)
 {
 	struct cp_raw_stack s = { .pcs = record->pcs,
+				  .tag = CP_WALL_ROW_TAG(0, wait),
 				  .depth = record->depth,
 				  .end = record->end,
 				  .labels = record->labels };

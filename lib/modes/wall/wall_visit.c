@@ -10,6 +10,7 @@
 #include "sample/ring.h"
 #include "base/sys.h"
 #include "modes/wall/wall.h"
+#include "modes/wall/wall_cause.h"
 #include "modes/wall/wall_stack.h"
 #include "modes/wall/signal/wall_thread.h"
 
@@ -19,6 +20,8 @@ static uint64_t found_words[CP_RECORD_WORDS(4096)];
 
 /* The kernel's tick divided by this; the tick hardly ever finds a thread that runs for less. */
 #define WORTH_A_STACK 16
+
+#define IO_URING_ENTER 426
 
 static uint64_t begin_of(uint64_t tick)
 {
@@ -64,11 +67,11 @@ void cp_wall_visit_record(struct cp_run *r, struct cp_thread *t, const struct cp
 		return;
 	w->taken = record->tag;
 	cp_wall_answer_came(r, t, record);
-	cp_wall_time_set_row(r, t, CP_WALL_RUNNING, record);
+	cp_wall_time_set_row(r, t, CP_WALL_RUNNING, record, 0);
 	cp_wall_time_pay(r, t, CP_WALL_RUNNING);
 	/* Nothing shows where the thread waits; its last running stack is the best guess. */
 	if (cp_wall.blind) {
-		cp_wall_time_set_row(r, t, CP_WALL_WAITING, record);
+		cp_wall_time_set_row(r, t, CP_WALL_WAITING, record, 0);
 		cp_wall_time_pay(r, t, CP_WALL_WAITING);
 	}
 }
@@ -97,14 +100,16 @@ static enum cp_wall_doing glance(struct cp_wall_thread *w, int tid, uint64_t bef
 
 /* Find out what T is doing. /proc costs more, and a descriptor for a moment, so it is read only for
  * threads that may wait. */
-static enum cp_wall_doing look(struct cp_thread *t, uint64_t clock)
+static enum cp_wall_doing look(struct cp_thread *t, uint64_t clock, struct cp_wall_call *call)
 {
 	enum cp_wall_doing doing = glance(cp_wall_of(t), t->tid, clock);
 
 	if (doing != CP_WALL_HIDDEN || cp_wall.blind)
 		return doing;
 	doing = cp_wall_stack_look(t->tid, FOUND, cp_capture_settings.max_depth,
-				   &cp_wall_of(t)->clock, &cp_wall_of(t)->uring);
+				   &cp_wall_of(t)->clock, call);
+	if (doing == CP_WALL_WAITS && call->number == IO_URING_ENTER)
+		cp_wall_of(t)->uring = true;
 	if (doing == CP_WALL_DENIED) {
 		cp_wall.blind = true;
 		doing = CP_WALL_HIDDEN;
@@ -123,7 +128,8 @@ static void found_running(struct cp_thread *t, struct cp_wall_seen seen, uint64_
 	cp_wall_answer_ask(t, seen, now);
 }
 
-static void found_waiting(struct cp_run *r, struct cp_thread *t, struct cp_wall_seen seen)
+static void found_waiting(struct cp_run *r, struct cp_thread *t, struct cp_wall_seen seen,
+			  const struct cp_wall_call *call, uint64_t tick)
 {
 	cp_wall.counts.walked++;
 	cp_wall_of(t)->state = CP_WALL_WAITING;
@@ -137,7 +143,9 @@ static void found_waiting(struct cp_run *r, struct cp_thread *t, struct cp_wall_
 		cp_count_mode(CPROF_WALL, CP_COUNT_LOST_LABELS, 1);
 		FOUND->labels = CP_LABELSET_NONE;
 	}
-	cp_wall_time_set_row(r, t, CP_WALL_WAITING, FOUND);
+	cp_wall_time_set_row(r, t, CP_WALL_WAITING, FOUND,
+			     cp_wall_cause_of(call, t->tid, FOUND->pcs, FOUND->depth, tick,
+					      2 * cp_wall.frequency));
 }
 
 /* Return true if a timer must be armed for the waiting thread: the thread ran for so long that the
@@ -162,6 +170,7 @@ static void find_out(struct cp_run *r, struct cp_thread *t, uint64_t tick, uint6
 {
 	struct cp_wall_thread *w = cp_wall_of(t);
 	uint64_t before = w->state == CP_WALL_UNSEEN ? 0 : w->clock, now = 0;
+	struct cp_wall_call call;
 	struct cp_wall_seen seen;
 	enum cp_wall_doing doing;
 
@@ -171,7 +180,7 @@ static void find_out(struct cp_run *r, struct cp_thread *t, uint64_t tick, uint6
 		w->state = CP_WALL_PAUSED;
 		return;
 	}
-	doing = look(t, clock);
+	doing = look(t, clock, &call);
 	seen = cp_wall_answer_seen_now(t);
 	/* The clock is a system call, which visits of waiting threads avoid. */
 	if (doing == CP_WALL_RUNS || w->unanswered)
@@ -184,7 +193,7 @@ static void find_out(struct cp_run *r, struct cp_thread *t, uint64_t tick, uint6
 		/* A thread that waits for the collector's lock, which this thread holds, stays
 		 * where it was. */
 		if (!cp_load_acquire(&t->finishing))
-			found_waiting(r, t, seen);
+			found_waiting(r, t, seen, &call, tick);
 		if (is_worth_a_stack(w, before))
 			cp_wall_timer_arm(t);
 		break;

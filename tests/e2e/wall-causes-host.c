@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One thread for each cause of a wait. The function wait_CAUSE_KIND waits for as long as the
+ * program lives, at a descriptor of that kind, if it has one. */
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/file.h>
+#include <sys/inotify.h>
+#include <sys/select.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER, monitor = PTHREAD_MUTEX_INITIALIZER;
+static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+static pthread_barrier_t barrier;
+static pthread_t sleeper;
+static sem_t semaphore;
+static struct timespec minute = { 60, 0 };
+static pid_t child;
+
+static void wait_for_read(int fd)
+{
+	char c[256];
+
+	if (fd < 0 || read(fd, c, sizeof(c)) != -2)
+		_exit(9);
+}
+
+static int new_pipe(void)
+{
+	int fds[2];
+
+	return pipe(fds) ? -1 : fds[0];
+}
+
+static int new_fifo(void)
+{
+	char name[] = "/tmp/cprof-fifo-XXXXXX";
+	int fd = mkstemp(name), fifo;
+
+	close(fd);
+	unlink(name);
+	fifo = mkfifo(name, 0600) ? -1 : open(name, O_RDWR);
+	unlink(name);
+	return fifo;
+}
+
+static int new_socket(int family, int type)
+{
+	struct sockaddr_in any = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
+	int fds[2], fd;
+
+	if (family == AF_UNIX)
+		return socketpair(family, type, 0, fds) ? -1 : fds[0];
+	fd = socket(family, type, 0);
+	bind(fd, (struct sockaddr *)&any, sizeof(any));
+	if (type == SOCK_STREAM)
+		listen(fd, 1);
+	return fd;
+}
+
+static int new_terminal(void)
+{
+	int master = posix_openpt(O_RDWR | O_NOCTTY);
+
+	return master < 0 || grantpt(master) || unlockpt(master)
+		       ? -1
+		       : open(ptsname(master), O_RDONLY | O_NOCTTY);
+}
+
+static int new_timer(void)
+{
+	struct itimerspec t = { .it_value = minute };
+	int fd = timerfd_create(CLOCK_MONOTONIC, 0);
+
+	timerfd_settime(fd, 0, &t, NULL);
+	return fd;
+}
+
+static int new_signals(void)
+{
+	sigset_t s;
+
+	sigemptyset(&s);
+	sigaddset(&s, SIGURG);
+	return signalfd(-1, &s, 0);
+}
+
+static int new_epoll(void)
+{
+	struct epoll_event e = { .events = EPOLLIN };
+	int fd = epoll_create1(0);
+
+	epoll_ctl(fd, EPOLL_CTL_ADD, new_pipe(), &e);
+	return fd;
+}
+
+static void wait_for_flock(void)
+{
+	char name[] = "/tmp/cprof-lock-XXXXXX";
+	int a = mkstemp(name), b = open(name, O_RDONLY);
+
+	unlink(name);
+	flock(a, LOCK_EX);
+	flock(b, LOCK_EX);
+}
+
+static void wait_for_condition(void)
+{
+	pthread_mutex_lock(&monitor);
+	pthread_cond_wait(&cond, &monitor);
+}
+
+static void wait_for_poll(void)
+{
+	struct pollfd p = { .fd = new_pipe(), .events = POLLIN };
+
+	poll(&p, 1, -1);
+}
+
+static void wait_for_select(void)
+{
+	int fd = new_pipe();
+	fd_set set;
+
+	FD_ZERO(&set);
+	FD_SET(fd, &set);
+	select(fd + 1, &set, NULL, NULL, NULL);
+}
+
+static void wait_for_signal(void)
+{
+	sigset_t s;
+	int n;
+
+	sigemptyset(&s);
+	sigaddset(&s, SIGURG);
+	sigwait(&s, &n);
+}
+
+static void wait_for_packet(void)
+{
+	char c;
+
+	recv(new_socket(AF_INET, SOCK_DGRAM), &c, 1, 0);
+}
+
+#define WAITS(X)                                                                                   \
+	X(lock_none, pthread_mutex_lock(&mutex))                                                   \
+	X(lock_rwlock, pthread_rwlock_wrlock(&rwlock))                                             \
+	X(lock_flock, wait_for_flock())                                                            \
+	X(condition_none, wait_for_condition())                                                    \
+	X(semaphore_none, sem_wait(&semaphore))                                                    \
+	X(barrier_none, pthread_barrier_wait(&barrier))                                            \
+	X(thread_none, pthread_join(sleeper, NULL))                                                \
+	X(sleep_none, nanosleep(&minute, NULL))                                                    \
+	X(sleep_poll, poll(NULL, 0, 60000))                                                        \
+	X(sleep_select, select(0, NULL, NULL, NULL, &(struct timeval){ 60, 0 }))                   \
+	X(pipe_pipe, wait_for_read(new_pipe()))                                                    \
+	X(pipe_fifo, wait_for_read(new_fifo()))                                                    \
+	X(pipe_eventfd, wait_for_read(eventfd(0, 0)))                                              \
+	X(network_unix, wait_for_read(new_socket(AF_UNIX, SOCK_STREAM)))                           \
+	X(network_tcp, accept(new_socket(AF_INET, SOCK_STREAM), NULL, NULL))                       \
+	X(network_udp, wait_for_packet())                                                          \
+	X(poll_none, wait_for_poll())                                                              \
+	X(poll_select, wait_for_select())                                                          \
+	X(poll_epoll, epoll_wait(new_epoll(), &(struct epoll_event){ 0 }, 1, -1))                  \
+	X(poll_inotify, wait_for_read(inotify_init()))                                             \
+	X(child_none, waitpid(child, NULL, 0))                                                     \
+	X(timer_timerfd, wait_for_read(new_timer()))                                               \
+	X(terminal_tty, wait_for_read(new_terminal()))                                             \
+	X(signal_none, wait_for_signal())                                                          \
+	X(signal_signalfd, wait_for_read(new_signals()))
+
+#define FUNCTION(name, call)                                                                       \
+	__attribute__((noipa)) static void *wait_##name(void *nothing)                             \
+	{                                                                                          \
+		(void)!(long)(call, 0);                                                            \
+		__asm__ volatile("# " #name ::: "memory");                                         \
+		return nothing;                                                                    \
+	}
+WAITS(FUNCTION)
+
+static void *sleep_long(void *nothing)
+{
+	nanosleep(&minute, NULL);
+	return nothing;
+}
+
+#define THREAD(name, call) pthread_create(&t, NULL, wait_##name, NULL);
+
+int main(void)
+{
+	struct timespec second = { 1, 200000000 };
+	sigset_t s;
+	pthread_t t;
+
+	sigemptyset(&s);
+	sigaddset(&s, SIGURG);
+	sigprocmask(SIG_BLOCK, &s, NULL);
+	child = fork();
+	if (!child) {
+		nanosleep(&minute, NULL);
+		_exit(0);
+	}
+	pthread_create(&sleeper, NULL, sleep_long, NULL);
+	pthread_barrier_init(&barrier, NULL, 2);
+	sem_init(&semaphore, 0, 0);
+	pthread_mutex_lock(&mutex);
+	pthread_rwlock_rdlock(&rwlock);
+	WAITS(THREAD)
+	nanosleep(&second, NULL);
+	kill(child, SIGKILL);
+	return 0;
+}
