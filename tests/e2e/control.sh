@@ -30,6 +30,8 @@ lists $auto && fail "auto: still listed after its end"
 host on CPROF_CONTROL=on
 has_socket $pid || wait_for 60 has_socket $pid || fail "on: no socket"
 lists $pid - || fail "on: not listed: $("$cprof" ps)"
+# A share of next to no CPU time would say nothing.
+"$cprof" ps | grep -Eq "^ *$pid -  *-  *0  *- " || fail "on: a cost of a program that has done nothing: $("$cprof" ps)"
 tell fork
 wait_for 60 lists "${answer#child }" - || fail "on: the child is not listed"
 tell start "$work/own.pb"

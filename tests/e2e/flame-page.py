@@ -115,6 +115,25 @@ def see_and_zoom(f):
     page.key("0")
 
 
+# The marks of the ruler: { text, x }.
+RULER = "[...document.querySelectorAll('#axis span')].map(s => ({ text: s.innerText, x: parseFloat(s.style.left) }))"
+
+
+def ruler(f):
+    page = f.page
+    width = f.frame("all")["w"]
+    marks = page.value(RULER)
+    check.that("the ruler begins with 0", marks[0] == {"text": "0", "x": 0}, marks)
+    # 1 s in all.
+    check.that("a mark is where its value is", all(abs(m["x"] - float(m["text"].split()[0]) * width / 1000) < 1 for m in marks[1:]), marks)
+    check.that("its steps are round and fit", 4 <= len(marks) <= width / 100 and marks[1]["text"] == "100 ms", marks)
+    f.click("deflate")
+    zoomed = page.value(RULER)
+    check.that("it follows the zoom", zoomed != marks and zoomed[0]["text"] == "0" and zoomed[1]["text"] == "50.0 ms", zoomed)
+    f.push("#reset")
+    check.equal("and comes back", page.value(RULER), marks)
+
+
 def tooltip(f):
     box = f.frame("longest_match")
     f.page.move(box["x"], box["y"])
@@ -542,7 +561,7 @@ def main():
     with Browser() as browser:
         f = Flame(browser, "mix.html")
         f.shot("light.png")
-        for part in (see_and_zoom, tooltip, tip_beside_children, search, views, keyboard, colours, names, short_names, marks, hostile):
+        for part in (see_and_zoom, ruler, tooltip, tip_beside_children, search, views, keyboard, colours, names, short_names, marks, hostile):
             part(f)
         check.equal("no complaint of the browser", f.complaints(), [])
         check.equal("nothing but the page was asked for", [u for u in f.page.requests if not u.startswith("file://")], [])

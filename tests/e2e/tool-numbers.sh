@@ -6,6 +6,7 @@
 cprof=$builddir/cprof
 [ -x "$cprof" ] || skip "the cprof tool is not built"
 need go
+need python3
 srcdir=$(cd "$srcdir" && pwd)
 cd "$work" || exit 1
 export GO111MODULE=off GOCACHE=$work/cache GOFLAGS= TZ=UTC
@@ -21,6 +22,55 @@ $CC -O2 -g -o host "$srcdir/tests/e2e/symbolize-host.c" || fail "the host doesn'
 CPROF_SYMBOLIZE=names CPUPROFILE_FREQUENCY=250 profiled names ./host
 "$cprof" symbolize -o full.pb names.pb || fail "names.pb is not symbolized"
 
+# With -files pprof shows a file once for each first line of a function, cprof once: pprof gets copies without first
+# lines.
+cat >without-first-lines.py <<'END'
+import gzip, sys
+def varint(b, i):
+    n = shift = 0
+    while True:
+        n |= (b[i] & 127) << shift
+        shift += 7
+        i += 1
+        if b[i - 1] < 128:
+            return n, i
+def number(n):
+    out = b""
+    while n > 127:
+        out += bytes([n & 127 | 128])
+        n >>= 7
+    return out + bytes([n])
+def fields(b):
+    i = 0
+    while i < len(b):
+        begin = i
+        key, i = varint(b, i)
+        if key & 7 == 0:
+            _, i = varint(b, i)
+            yield key >> 3, b[begin:i], b""
+        else:
+            n, at = varint(b, i)
+            i = at + n
+            yield key >> 3, b[begin:i], b[at:i]
+out = b""
+data = open(sys.argv[1], "rb").read()
+for field, whole, inner in fields(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data):
+    if field == 5:
+        inner = b"".join(w for f, w, _ in fields(inner) if f != 5)
+        whole = number(5 << 3 | 2) + number(len(inner)) + inner
+    out += whole
+open(sys.argv[2], "wb").write(gzip.compress(out, 1))
+END
+for_pprof() { # options and files: sets ARGUMENTS
+	arguments=("$@")
+	[[ " $* " == *" -files "* ]] || return
+	for i in "${!arguments[@]}"; do
+		[ -f "${arguments[i]}" ] || continue
+		[ -f "${arguments[i]}.flat" ] || python3 without-first-lines.py "${arguments[i]}" "${arguments[i]}.flat"
+		arguments[i]=${arguments[i]}.flat
+	done
+}
+
 # Ours has no comments above a table. Calls of the same size but other sign have no order in pprof,
 # so with SORTED set only the lines count.
 compare() { # verb pprof's-option [regex --] options... files...
@@ -33,7 +83,8 @@ compare() { # verb pprof's-option [regex --] options... files...
 	# pprof always leaves out what a file declares uninteresting.
 	own+=(-drop_frames)
 	"$cprof" "$verb" "${own[@]}" "${pattern[@]}" "$@" >ours 2>ours.err
-	go tool pprof -symbolize=none "$option${pattern:+=$pattern}" "$@" >go.out 2>go.err
+	for_pprof "$@"
+	go tool pprof -symbolize=none "$option${pattern:+=$pattern}" "${arguments[@]}" >go.out 2>go.err
 	for file; do :; done
 	go tool pprof -comments "$file" 2>/dev/null >comments
 	[ -s comments ] && { grep -vxFf comments go.out >theirs; } || cp go.out theirs

@@ -44,6 +44,26 @@ json "own['rows'] == []" -own=
 [ $? = 2 ] && grep -q 'own=(' err || fail "an expression that is none: $(cat err)"
 "$cprof" top -nodecount=1 app.pb | sed -n 3,4p | grep -q '2 more' || fail "rows that are left out aren't counted"
 
+# Profiles of several processes together: the code of each one's program, as where a shell runs the program.
+python3 - <<'END'
+from pprof_build import Profile
+p = Profile([("samples", "count"), ("cpu", "nanoseconds")], default="cpu")
+sh, libc = p.mapping("/usr/bin/dash"), p.mapping("/usr/lib/libc.so.6")
+programs = [p.mapping(f"/home/me/{name}") for name in ("app", "tool", "check", "more")]
+module, deleted = p.mapping("/usr/lib/python3/_json.cpython-311.so"), p.mapping("/SYSV00000000 (deleted)")
+main = p.frame("main", mapping=sh)
+p.sample([p.frame("parse", mapping=sh), main], [1, 10**6])
+for i, program in enumerate(programs):
+    p.sample([p.frame("memcpy", mapping=libc), p.frame(f"work{i}", mapping=program)], [20 - i, (20 - i) * 10**6])
+p.sample([p.frame("loads", mapping=module)], [4, 4 * 10**6])
+p.sample([p.frame("code", mapping=deleted)], [4, 4 * 10**6])
+p.write("family.pb")
+END
+"$cprof" top family.pb | head -n 7 >out
+printf '%s\n' 'Your code (dash, app, tool, ...): 75ms, 90.36% of 83ms cpu' '       own   own%      total total%' \
+	'      20ms 24.10%       20ms 24.10%  work0' '      19ms 22.89%       19ms 22.89%  work1' '      18ms 21.69%       18ms 21.69%  work2' \
+	'      17ms 20.48%       17ms 20.48%  work3' '       1ms  1.20%        1ms  1.20%  parse' | cmp -s - out || fail "the code of a family: $(cat out)"
+
 # "core" and "alloc" are Rust's crates, and also what people call namespaces in C++.
 python3 - <<'END'
 from pprof_build import Profile, block, number
@@ -109,6 +129,19 @@ grep -q '^ *70ms 70.00% *70ms 70.00%  ' out || fail "what node compiled isn't on
 [ -s err ] && fail "hints that don't matter: $(cat err)"
 "$cprof" top -json hints.pb 2>err >out
 [ -s err ] && fail "hints beside JSON: $(cat err)"
+
+# Waits for locks: where the run recorded locks, too, its lock profile answers.
+python3 - <<'END'
+from pprof_build import Profile
+p = Profile([("samples", "count"), ("wall", "nanoseconds")], default="wall")
+p.sample([p.frame("pthread_mutex_lock", mapping=p.mapping("/usr/lib/libc.so.6")), p.frame("serve", mapping=p.mapping("/opt/app"))], [1, 10**9], {"state": "waiting"})
+p.write("run.wall.pb")
+END
+"$cprof" top run.wall.pb 2>err >out
+grep -q 'waits for locks: cprof waits run.wall.pb; "cprof run --lock" says who holds them$' err || fail "the hint of locks: $(cat err)"
+: >run.lock.pb
+"$cprof" top run.wall.pb 2>err >out
+grep -q 'waits for locks: cprof locks run.lock.pb says who holds them$' err || fail "the hint of a run that recorded locks: $(cat err)"
 
 # Code without names that was made at run time is one row.
 python3 - <<'END'

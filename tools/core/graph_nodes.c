@@ -158,10 +158,12 @@ static uint32_t node_of(struct builder *b, const struct ct_location *l, const st
 	n.file = b->file_of[line->function];
 	if (s->granularity == CT_LINES || s->granularity == CT_ADDRESSES)
 		n.line = line->line;
-	if (s->modules || !n.name) {
+	if (s->modules || !n.name)
 		n.module = module;
+	/* With -files pprof tells functions apart by their first lines, and so has several rows of
+	 * one name for a file. */
+	if (n.module && s->granularity != CT_FILES)
 		n.start_line = b->g->p->functions[line->function].start_line;
-	}
 	return find_or_add(b, &n);
 }
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/memory.h"
 #include "core/notes.h"
@@ -179,6 +180,22 @@ static unsigned hint_lost(const struct ct_profile *p, const char *file)
 	return 0;
 }
 
+/* Returns the lock profile of the same run, as `cprof run` names it, or NULL. The caller frees it.
+ */
+static char *locks_beside(const char *wall)
+{
+	const char *infix = strstr(base_name(wall), ".wall.");
+	char *path;
+
+	if (!infix)
+		return NULL;
+	path = ct_memory_printf("%.*s.lock%s", (int)(infix - wall), wall, infix + strlen(".wall"));
+	if (!access(path, R_OK))
+		return path;
+	free(path);
+	return NULL;
+}
+
 void ct_hints_say(const struct ct_profile *p, const char *file)
 {
 	struct sums s = { 0 };
@@ -195,13 +212,18 @@ void ct_hints_say(const struct ct_profile *p, const char *file)
 	if (said < HINTS_MAX)
 		said += hint_unnamed(p, &s);
 	if (said < HINTS_MAX && matters(&s, s.locks)) {
-		char *text =
-			ct_memory_printf("of the threads' time waits for locks: cprof waits %s; "
-					 "\"cprof run --lock\" says who holds them",
-					 file);
+		char *beside = locks_beside(file);
+		char *text = beside ? ct_memory_printf("of the threads' time waits for locks: "
+						       "cprof locks %s says who holds them",
+						       beside)
+				    : ct_memory_printf("of the threads' time waits for locks: "
+						       "cprof waits %s; \"cprof run --lock\" says "
+						       "who holds them",
+						       file);
 
 		say(&s, s.locks, text);
 		free(text);
+		free(beside);
 	}
 	free(s.unnamed);
 }

@@ -101,6 +101,27 @@ static bool is_own_module(const char *path, const char *program)
 	return !ct_own_is_runtime_module(path) && ct_own_is_beside(path, program);
 }
 
+/* Besides the first mapping, the programs of other processes whose profiles were merged. Other
+ * files with code that are no shared libraries hold what a runtime has compiled. */
+bool ct_own_is_program(const struct ct_profile *p, size_t mapping)
+{
+	const char *path = ct_text(p, p->mappings[mapping].file), *slash = strrchr(path, '/');
+
+	if (!mapping)
+		return *path;
+	return path[0] == '/' && path[1] != '/' && !strstr(slash, ".so") && !strchr(path, ' ') &&
+	       !starts(path, "/dev/") && !starts(path, "/memfd:") && !starts(path, "/anon_") &&
+	       !ct_hints_is_jit_path(path);
+}
+
+static bool is_of_a_program(const struct ct_profile *p, const char *path)
+{
+	for (size_t i = 0; i < p->mapping_count; i++)
+		if (ct_own_is_program(p, i) && is_own_module(path, ct_text(p, p->mappings[i].file)))
+			return true;
+	return ct_hints_is_jit_path(path);
+}
+
 /* "core" and "alloc" are crates of Rust, and also names that people give their own C++ namespaces.
  */
 static bool may_be_rust(const char *mangled, const char *file)
@@ -147,7 +168,6 @@ bool ct_own_is_library_function(const char *name, const char *mangled, const cha
 struct ct_own *ct_own_new(const struct ct_profile *p, const char *which)
 {
 	struct ct_own *o = ct_memory_alloc(sizeof(*o));
-	const char *program = p->mapping_count ? ct_text(p, p->mappings[0].file) : "";
 
 	o->p = p;
 	if (which && !(o->which = ct_regex_new("own", which))) {
@@ -159,8 +179,8 @@ struct ct_own *ct_own_new(const struct ct_profile *p, const char *which)
 	for (size_t i = 0; i < p->mapping_count; i++) {
 		const char *path = ct_text(p, p->mappings[i].file);
 
-		o->modules[i] = *path && (which ? ct_regex_match(o->which, path)
-						: is_own_module(path, program));
+		o->modules[i] = *path &&
+				(which ? ct_regex_match(o->which, path) : is_of_a_program(p, path));
 	}
 	return o;
 }

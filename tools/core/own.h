@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Decides which frames are the user's own code: those of the program and of modules beside it,
- * except the C++ and Rust libraries that were compiled into it, allocators, and the start of a
- * program. -own REGEX replaces this rule.
+/* Decides which frames are the user's own code: those of the program and of modules beside it (in
+ * a merged profile, of every process's program), except the C++ and Rust libraries that were
+ * compiled into it, allocators, and the start of a program. -own REGEX replaces this rule.
  *
  * The innermost own frame of a sample tells the program's author most, because the libraries below
  * it only do its work.
@@ -16,6 +16,8 @@ struct ct_own;
 /* The same for one name; flame graphs use it for colours, too. PATH and PROGRAM are paths of
  * modules; PATH is the path of PROGRAM, or of a module beside it. */
 bool ct_own_is_beside(const char *path, const char *program);
+/* Is this mapping the program of a process? */
+bool ct_own_is_program(const struct ct_profile *p, size_t mapping);
 /* Is PATH libc, a C++ library or an allocator, in any directory? */
 bool ct_own_is_runtime_module(const char *path);
 /* Is it code that was compiled into the program but belongs to a library? MANGLED and FILE may be

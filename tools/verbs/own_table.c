@@ -14,6 +14,7 @@
 
 /* Columns in front of a name. */
 #define COLUMNS_BEFORE 37
+#define PROGRAMS_SHOWN 3
 
 static const char *which;
 
@@ -142,12 +143,36 @@ static void print_row(const struct ct_report *r, const struct ct_own_row *row)
 	free(name);
 }
 
-static const char *program_of(const struct ct_profile *p)
+static const char *program_at(const struct ct_profile *p, size_t mapping)
 {
-	const char *path = p->mapping_count ? ct_text(p, p->mappings[0].file) : "";
-	const char *slash = strrchr(path, '/');
+	const char *path = ct_text(p, p->mappings[mapping].file), *slash = strrchr(path, '/');
 
 	return slash ? slash + 1 : path;
+}
+
+static bool is_named_before(const struct ct_profile *p, size_t mapping)
+{
+	for (size_t i = 0; i < mapping; i++)
+		if (ct_own_is_program(p, i) && !strcmp(program_at(p, i), program_at(p, mapping)))
+			return true;
+	return false;
+}
+
+/* Prints " (sh, app, ...)". */
+static void print_programs(const struct ct_profile *p)
+{
+	unsigned shown = 0;
+
+	for (size_t i = 0; i < p->mapping_count; i++) {
+		if (!ct_own_is_program(p, i) || is_named_before(p, i))
+			continue;
+		fputs(!shown ? " (" : ", ", stdout);
+		ct_out_text(stdout, shown < PROGRAMS_SHOWN ? program_at(p, i) : "...");
+		if (shown++ == PROGRAMS_SHOWN)
+			break;
+	}
+	if (shown)
+		putchar(')');
 }
 
 void ct_own_table_print(const struct ct_own_table *t, const struct ct_report *r, size_t rows)
@@ -158,11 +183,8 @@ void ct_own_table_print(const struct ct_own_table *t, const struct ct_report *r,
 	if (!t->count)
 		return;
 	printf("%sYour code%s", ct_out_paint(CT_BOLD), ct_out_paint(CT_PLAIN));
-	if (!which && *program_of(r->p)) {
-		fputs(" (", stdout);
-		ct_out_text(stdout, program_of(r->p));
-		putchar(')');
-	}
+	if (!which)
+		print_programs(r->p);
 	printf(": %s, %s of %s %s\n", ct_report_value(r, inside, t->inside),
 	       trimmed(ct_report_share(r, share, t->inside)), ct_report_value(r, total, r->total),
 	       r->type);

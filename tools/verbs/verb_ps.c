@@ -15,6 +15,9 @@
 static const char *const modes[] = { "cpu", "wall", "heap", "lock", "io" };
 #define MODES (sizeof(modes) / sizeof(*modes))
 
+/* A share of less CPU time than this says nothing. */
+#define ENOUGH_CPU_NS 100000000u
+
 static struct {
 	bool json;
 } my;
@@ -57,12 +60,17 @@ static unsigned long long number(const struct row *r, const char *mode, const ch
 }
 
 /* CPU time of the profiler in per cent of the program's own. */
-static double cost(const struct row *r)
+/* "0.12%"; "-" for a program that has used so little CPU time that the start of the profiler is a
+ * large part of it. */
+static void print_cost(const struct row *r)
 {
 	unsigned long long own = ct_control_number(&r->status, "cost_ns");
 	unsigned long long all = ct_control_number(&r->status, "cpu_ns");
 
-	return all > own ? 100.0 * (double)own / (double)(all - own) : 0;
+	if (all < own + ENOUGH_CPU_NS)
+		printf("%7s ", "-");
+	else
+		printf("%6.2f%% ", 100.0 * (double)own / (double)(all - own));
 }
 
 /* ---- as a table ---- */
@@ -109,7 +117,7 @@ static void print_row(const struct row *r)
 	printf("%-19s ", *text ? text : "-");
 	print_since(since);
 	printf("%10llu ", samples);
-	printf("%6.2f%% ", cost(r));
+	print_cost(r);
 	ct_out_text(stdout, program ? program : "?");
 	if (lost)
 		printf(" (%llu samples lost)", lost);
@@ -205,7 +213,9 @@ const struct ct_verb ct_verb_ps = {
 	.name = "ps",
 	.operands = "",
 	.summary = "The processes that are being profiled: modes, samples, cost",
-	.details = "Yours, and as root everybody's, in containers too. COST is the profiler's CPU "
-		   "time beside the\nprogram's own.\n",
+	.details =
+		"Yours, and as root everybody's, in containers too. COST is the profiler's CPU "
+		"time beside the\nprogram's own; \"-\": the program has used less than a tenth of "
+		"a second.\n",
 	.run = run,
 };

@@ -107,6 +107,15 @@ function valueText(value, unit) {
 	return `${scaled.toFixed(digits)} ${chosen[0]}`;
 }
 
+// Steps of a ruler: at least LEAST, a round number in the unit that it is said in.
+function niceStep(least, unit) {
+	if (unit === 'bytes')
+		return 2 ** Math.max(Math.ceil(Math.log2(least)), 0);
+	const scale = (SCALES[unit] || [['', 1]]).reduce((best, [, size]) => size <= least ? size : best, 1);
+	const ten = 10 ** Math.floor(Math.log10(least / scale)), part = least / scale / ten;
+	return Math.max(scale * ten * (part <= 1 ? 1 : part <= 2 ? 2 : part <= 5 ? 5 : 10), unit in SCALES ? 0 : 1);
+}
+
 function shareText(part, whole) {
 	if (!(whole > 0))
 		return '';

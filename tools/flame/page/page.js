@@ -129,6 +129,7 @@ class Page {
 			inlinedAt: node => node > 0 && tree.inlined(node),
 			dimmed: node => above.has(node),
 		});
+		this.panels.refreshAxis();
 		if (!this.drawn)
 			performance.mark('cprof-drawn');
 		this.drawn = true;

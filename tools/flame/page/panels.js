@@ -4,6 +4,7 @@
 'use strict';
 
 const TABLE_ROWS = 300, TIP_ROWS = 3;
+const AXIS_PIXELS = 110; // the least distance of two marks
 const byId = id => document.getElementById(id);
 
 function element(tag, attributes, ...children) {
@@ -90,6 +91,23 @@ class Panels {
 		byId('chips').replaceChildren(...page.filters.map((filter, i) => element('li', {},
 			element('button', { type: 'button', 'data-index': i, 'aria-label': `Remove the filter ${filter.key}: ${filter.value}` },
 				`${filter.key}: ${filter.value} \u00d7`))));
+	}
+
+	// The ruler says how much a width is: the x axis has no time.
+	refreshAxis() {
+		const { from, to, unit, canvas } = this.page, range = to - from;
+		const key = [range, unit, canvas.width].join(' ');
+		if (key === this.axis)
+			return;
+		this.axis = key;
+		byId('axis').style.width = `${canvas.width}px`;
+		const marks = [], step = range > 0 ? niceStep(range * AXIS_PIXELS / canvas.width, unit) : 0;
+		for (let at = 0; step > 0 && at <= range && (at / range) * canvas.width < canvas.width - AXIS_PIXELS / 2; at += step) {
+			const mark = element('span', {}, at === 0 ? '0' : valueText(at, unit));
+			mark.style.left = `${at / range * canvas.width}px`;
+			marks.push(mark);
+		}
+		byId('axis').replaceChildren(...marks);
 	}
 
 	refreshPath() {
