@@ -219,7 +219,7 @@ static void moment(void)
 }
 
 static struct cp_record *outside;
-static struct cp_wall_call call;
+static struct cp_wall_call waits_in;
 
 /* Until it waits where it will stay. */
 static bool looked(const struct sleeper *s)
@@ -230,7 +230,8 @@ static bool looked(const struct sleeper *s)
 		before = clock;
 		moment();
 		if (cp_load_acquire(&s->tid) &&
-		    cp_wall_stack_look(s->tid, outside, DEPTH, &clock, &call) == CP_WALL_WAITS &&
+		    cp_wall_stack_look(s->tid, outside, DEPTH, &clock, &waits_in) ==
+			    CP_WALL_WAITS &&
 		    clock == before)
 			return true;
 	}
@@ -303,12 +304,12 @@ static void test_a_running_thread_is_not_walked(void)
 	pthread_create(&thread, NULL, spin, &tid);
 	while (!cp_load_acquire(&tid))
 		moment();
-	CHECK_EQ(cp_wall_stack_look(tid, outside, DEPTH, &clock, &call), CP_WALL_RUNS);
+	CHECK_EQ(cp_wall_stack_look(tid, outside, DEPTH, &clock, &waits_in), CP_WALL_RUNS);
 	cp_store_relaxed(&stop, 1);
 	pthread_join(thread, NULL);
 	while (syscall(SYS_tgkill, getpid(), tid, 0) == 0)
 		moment();
-	CHECK_EQ(cp_wall_stack_look(tid, outside, DEPTH, &clock, &call), CP_WALL_ENDED);
+	CHECK_EQ(cp_wall_stack_look(tid, outside, DEPTH, &clock, &waits_in), CP_WALL_ENDED);
 	CHECK_EQ(cp_wall_stack_clock_of(tid), UINT64_MAX);
 }
 

@@ -21,6 +21,7 @@
 #include "sample/capture.h"
 #include "base/sys.h"
 #include "modes/wall/wall.h"
+#include "modes/wall/wall_slow.h"
 
 extern const struct cp_mode_ops cp_mode_wall;
 
@@ -122,7 +123,7 @@ static uint64_t sum(unsigned value, uint64_t tag)
 	for (uint32_t i = 0; i < run.aggregate.stacks.count; i++) {
 		const struct cp_stack *s = cp_aggregate_row_at(&run.aggregate, i);
 
-		all += !tag || s->tag == tag ? s->values[value] : 0;
+		all += !tag || CP_WALL_ROW_STATE(s->tag) == tag ? s->values[value] : 0;
 	}
 	return all;
 }
