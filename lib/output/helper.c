@@ -36,22 +36,21 @@
 /* The helper's time limit, in wall-clock seconds. Then SIGALRM ends the helper, and the file stays
  * as it was. */
 #define LIMIT_SECONDS 120
-#define ENVIRONMENT_MAX 4096
+#define ENVIRONMENT_MAX 16384
 #define DESCRIPTORS_MAX 65536
 
 /* The environment variables that the helper may need; it gets no others. Settings that are meant
  * for the program (LD_PRELOAD, LD_LIBRARY_PATH, the modes') are not passed on. */
-static const char *const kept[] = { "HOME",
-				    "XDG_CACHE_HOME",
-				    "CPROF_CACHE",
-				    "TMPDIR",
-				    "DEBUGINFOD_URLS",
-				    "DEBUGINFOD_CACHE_PATH",
-				    "DEBUGINFOD_TIMEOUT",
-				    "DEBUGINFOD_MAXTIME",
-				    "http_proxy",
-				    "https_proxy",
-				    "no_proxy" };
+static const char *const kept[] = {
+	"HOME", "XDG_CACHE_HOME", "CPROF_CACHE", "TMPDIR", "DEBUGINFOD_URLS",
+	"DEBUGINFOD_CACHE_PATH", "DEBUGINFOD_TIMEOUT", "DEBUGINFOD_MAXTIME", "http_proxy",
+	"https_proxy", "no_proxy",
+	/* of a push */
+	"HTTPS_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR", "XDG_STATE_HOME",
+	"CPROF_PUSH_USER", "CPROF_PUSH_USER_FILE", "CPROF_PUSH_TOKEN", "CPROF_PUSH_TOKEN_FILE",
+	"CPROF_PUSH_TENANT", "CPROF_PUSH_TENANT_FILE", "CPROF_LABELS", "OTEL_SERVICE_NAME",
+	"OTEL_RESOURCE_ATTRIBUTES", "POD_NAME", "POD_NAMESPACE", "NODE_NAME"
+};
 #define KEPT (sizeof(kept) / sizeof(*kept))
 
 static struct {
@@ -70,7 +69,10 @@ struct cp_helper {
 	long supervisor;
 	uint64_t before; /* identity of the first file before the helper ran */
 	unsigned room;
-	size_t size; /* size of this struct with all its memory */
+	const char *push; /* the files are pushed to this URL, too; NULL: they aren't */
+	bool no_lines;	  /* the files are only pushed */
+	bool alone;	  /* nobody waits for cprof */
+	size_t size;	  /* size of this struct with all its memory */
 	char **arguments;
 	char *files;
 	char *stacks;
@@ -265,7 +267,7 @@ static void supervise(void *arg)
 		       NULL, NULL);
 	cp_store_release(&h->started, 1);
 	cp_sys3(SYS_futex, &h->started, FUTEX_WAKE, 1);
-	if (pid > 0)
+	if (pid > 0 && !h->alone)
 		cp_sys4(SYS_wait4, pid, NULL, __WALL, NULL);
 }
 
@@ -278,7 +280,7 @@ static size_t whole(size_t n)
 
 struct cp_helper *cp_helper_begin(unsigned count)
 {
-	size_t head = whole(sizeof(struct cp_helper) + (count + 5) * sizeof(char *));
+	size_t head = whole(sizeof(struct cp_helper) + (count + 6) * sizeof(char *));
 	size_t size = head + whole((size_t)count * CP_PATH_MAX) + 2 * STACK_SIZE;
 	struct cp_helper *h = found.path[0] ? cp_sys_map(size) : NULL;
 
@@ -322,16 +324,33 @@ static uint64_t which_file(const char *path)
 										     : st.st_ino;
 }
 
-int cp_helper_start(struct cp_helper *h, unsigned count)
+void cp_helper_push_too(struct cp_helper *h, const char *url, bool lines)
+{
+	h->push = url;
+	h->no_lines = !lines;
+}
+
+static void set_arguments(struct cp_helper *h, unsigned count)
 {
 	unsigned n = 0;
 
 	h->arguments[n++] = (char *)"cprof";
-	h->arguments[n++] = (char *)"symbolize";
-	h->arguments[n++] = (char *)"--in-place";
+	h->arguments[n++] = (char *)(h->push ? "push" : "symbolize");
+	h->arguments[n++] = (char *)(!h->push ? "--in-place" : h->alone ? "-helper" : "-ended");
+	if (h->push && !h->alone && !h->no_lines)
+		h->arguments[n++] = (char *)"-lines";
+	if (h->push)
+		h->arguments[n++] = (char *)h->push;
 	for (unsigned i = 0; i < count; i++)
 		h->arguments[n++] = cp_helper_file(h, i);
-	h->before = which_file(cp_helper_file(h, 0));
+}
+
+int cp_helper_start(struct cp_helper *h, unsigned count)
+{
+	unsigned n;
+
+	set_arguments(h, count);
+	h->before = count ? which_file(cp_helper_file(h, 0)) : 0;
 	h->program = cp_sys_getpid();
 	h->alive = 1;
 	h->supervisor =
@@ -375,6 +394,25 @@ bool cp_helper_wait(struct cp_helper *h, unsigned seconds)
 		return false;
 	cp_sys4(SYS_wait4, h->supervisor, NULL, __WCLONE, NULL);
 	return which_file(cp_helper_file(h, 0)) != h->before;
+}
+
+bool cp_helper_push(const char *url)
+{
+	struct cp_helper *h = cp_helper_begin(0);
+
+	if (!h)
+		return false;
+	h->push = url;
+	h->alone = true;
+	if (cp_helper_start(h, 0))
+		return false;
+	/* The supervisor ends as soon as cprof runs. Until then it uses this memory. */
+	if (wait_while(&h->alive, 1,
+		       cp_sys_clock_ns(CLOCK_MONOTONIC) + WAIT_SECONDS * UINT64_C(1000000000))) {
+		cp_sys4(SYS_wait4, h->supervisor, NULL, __WCLONE, NULL);
+		cp_helper_release(h);
+	}
+	return true;
 }
 
 void cp_helper_release(struct cp_helper *h)

@@ -24,6 +24,9 @@ bool cp_helper_is_there(void);
 struct cp_helper *cp_helper_begin(unsigned count);
 /* Returns the buffer for the path of file I: CP_PATH_MAX bytes, all zeros. */
 char *cp_helper_file(struct cp_helper *h, unsigned i);
+/* Have the files pushed to URL, which must live on: `cprof push`. LINES: also add lines to them.
+ * Otherwise the helper only pushes. Call before the start. */
+void cp_helper_push_too(struct cp_helper *h, const char *url, bool lines);
 /* Start the helper on the first COUNT files. Call with all signals blocked; any context. Returns 0,
  * or a negative errno after releasing H. */
 int cp_helper_start(struct cp_helper *h, unsigned count);
@@ -32,5 +35,10 @@ int cp_helper_start(struct cp_helper *h, unsigned count);
  * Returns true if the helper ended in time and has replaced its first file. */
 bool cp_helper_wait(struct cp_helper *h, unsigned seconds);
 void cp_helper_release(struct cp_helper *h);
+
+/* Start `cprof push -helper URL`, which runs alone until no process asks for URL any more. Not
+ * where this process, or one above it, would become its parent. Call with all signals blocked, in
+ * the collector. Takes a millisecond or two. Returns whether it was started. */
+bool cp_helper_push(const char *url);
 
 #endif

@@ -91,6 +91,8 @@ static void status(void *arg)
 	cp_control_message_text(m, "version", PACKAGE_VERSION);
 	cp_control_message_number(m, "pid", (uint64_t)cp_sys_getpid());
 	cp_control_message_text(m, "program", cp_session.facts.program);
+	if (cp_session.config.push[0])
+		cp_control_message_text(m, "push", cp_session.config.push);
 	for (unsigned i = cp_mode_ops_first(); i < CP_MAIN_MODES; i = cp_mode_ops_after(i))
 		if (cp_session.runs[i].running)
 			cost += add_run(m, &cp_session.runs[i]);

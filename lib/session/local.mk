@@ -8,6 +8,7 @@ LIB_SOURCES += \
 	%D%/label_api.c \
 	%D%/mode_check.c \
 	%D%/process.c \
+	%D%/push.c \
 	%D%/runs.c \
 	%D%/session.c \
 	%D%/session_start.c \

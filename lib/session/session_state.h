@@ -29,7 +29,10 @@ struct cp_session {
 	 * came meanwhile; they are served if the process goes on. */
 	uint32_t leaving, put_off;
 	uint64_t until[CP_MAIN_MODES]; /* monotonic ns: a mode ends then; 0 = it doesn't */
-	uint64_t next_checkpoint;      /* monotonic ns; UINT64_MAX = none */
+	uint64_t push_at;	  /* monotonic ns: the push's helper is started; UINT64_MAX = it
+				     isn't, or was */
+	bool pushed;		  /* a helper pushes windows of this process */
+	uint64_t next_checkpoint; /* monotonic ns; UINT64_MAX = none */
 };
 
 extern struct cp_session cp_session; /* runs.c */

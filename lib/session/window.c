@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "output/mode_ops.h"
 #include "sample/own_time.h"
+#include "session/push.h"
 #include "session/runs.h"
 #include "session/session_state.h"
 #include "base/atomic.h"
@@ -161,6 +162,7 @@ static void serve_runs(uint32_t requests)
 	if (requests & CP_REQUEST_TICK) {
 		end_timed();
 		tick();
+		cp_push_serve();
 	}
 	if (!(requests & DRAINS) && !checkpoint)
 		return;
@@ -208,7 +210,7 @@ uint64_t cp_window_due(void)
 		if (until && until < first)
 			first = until;
 	}
-	return first;
+	return cp_push_due() < first ? cp_push_due() : first;
 }
 
 void cp_window_begin(void *arg)
@@ -226,6 +228,7 @@ void cp_window_begin(void *arg)
 			c->failed(m, err);
 	}
 	plan_checkpoint();
+	cp_push_plan();
 }
 
 static int begin_family(enum cprof_mode parent)
@@ -346,7 +349,12 @@ static struct cp_helper *start_helper(void)
 {
 	struct cp_helper *h = helper_would_be_reparented() ? NULL : cp_helper_begin(CP_MODES);
 	unsigned count = h ? list_files(h) : 0;
-	int err = count ? cp_helper_start(h, count) : 0;
+	bool lines = cp_session.config.symbolize == CP_SYMBOLIZE_FULL;
+	int err;
+
+	if (h && cp_push_wants_files())
+		cp_helper_push_too(h, cp_session.config.push, lines);
+	err = count ? cp_helper_start(h, count) : 0;
 
 	if (h && !count)
 		cp_helper_release(h);
@@ -371,7 +379,8 @@ void cp_window_finish(void *arg)
 	 * served, but no checkpoint begins that the end would cut. */
 	if (!cp_load_seqcst(&cp_session.leaving))
 		cp_session.next_checkpoint = UINT64_MAX;
-	if (cp_session.config.symbolize == CP_SYMBOLIZE_FULL && cp_runs_any())
+	if ((cp_session.config.symbolize == CP_SYMBOLIZE_FULL || cp_push_wants_files()) &&
+	    cp_runs_any())
 		c->helper = start_helper();
 }
 
@@ -455,6 +464,7 @@ void cp_window_fork_child(void)
 {
 	cp_runs_fork_child();
 	plan_checkpoint();
+	cp_push_plan();
 }
 
 void cp_window_stats(void *arg)

@@ -85,6 +85,7 @@ PROFILED += \
 	%D%/mask_comes_back/host \
 	%D%/mask_of_handler/host \
 	%D%/namespaces/host \
+	%D%/push_helper/push-host \
 	%D%/raw_reset/host \
 	%D%/sends_to_itself/host \
 	%D%/set_user_id/host \
@@ -225,6 +226,7 @@ TRAP_TESTS += \
 	%D%/profile_unwritable/run.sh \
 	%D%/program_exports_our_names/run.sh \
 	%D%/program_run_by_loader/run.sh \
+	%D%/push_helper/run.sh \
 	%D%/raw_reset/run.sh \
 	%D%/realtime/run.sh \
 	%D%/seccomp/run.sh \

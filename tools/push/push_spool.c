@@ -53,27 +53,6 @@ static char *default_directory(void)
 	return NULL;
 }
 
-/* Makes PATH and the directories above it. */
-static int make_path(const char *path)
-{
-	char *part = ct_memory_strdup(path);
-	int error = 0;
-
-	for (char *c = part + 1; !error; c++) {
-		char end = *c;
-
-		if (end && end != '/')
-			continue;
-		*c = '\0';
-		error = mkdir(part, 0700) && errno != EEXIST ? -errno : 0;
-		*c = end;
-		if (!end)
-			break;
-	}
-	free(part);
-	return error;
-}
-
 /* Others must not be able to put profiles there that we would send. */
 static int check_owner(const char *path)
 {
@@ -111,7 +90,7 @@ static int claim(struct ct_push_spool *s, const char *base)
 
 	for (unsigned n = 1; n <= MOST_PUSHES && error == -EWOULDBLOCK; n++) {
 		s->path = numbered(base, n);
-		error = make_path(s->path);
+		error = ct_push_files_make(s->path);
 		if (!error)
 			error = check_owner(s->path);
 		if (!error) {

@@ -11,6 +11,7 @@
 #include "core/memory.h"
 #include "core/options.h"
 #include "push/push.h"
+#include "push/push_files.h"
 #include "verbs/mode_options.h"
 #include "verbs/verb_symbolize.h"
 #include "verbs/verbs.h"
@@ -22,7 +23,7 @@ static struct {
 	const char *to, *every, *name, *keys, *spool, *spool_size, *spool_age, *flush;
 	struct ct_list labels, roots;
 	struct ct_push_credentials credentials;
-	bool verbose, helper, ended;
+	bool verbose, helper, ended, lines;
 } my = { .every = "15s", .spool_size = "256M", .spool_age = "1h", .flush = "10s" };
 
 static const struct ct_option options[] = {
@@ -55,7 +56,8 @@ static const struct ct_option options[] = {
 	CT_LIST("debug-dir", "DIR", &my.roots, "look for debug files in DIR, too"),
 	CT_FLAG("verbose", &my.verbose, "say what is followed, and what fails for now"),
 	/* For the library alone. */
-	CT_FLAG("helper", &my.helper, NULL), CT_FLAG("ended", &my.ended, NULL), CT_END
+	CT_FLAG("helper", &my.helper, NULL), CT_FLAG("ended", &my.ended, NULL),
+	CT_FLAG("lines", &my.lines, NULL), CT_END
 };
 
 /* "256M"; 0: unreadable. */
@@ -130,17 +132,55 @@ static int *read_pids(char **operands, size_t count)
 static void open_log(void)
 {
 	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-	char *path = state && *state == '/'
-			     ? ct_memory_printf("%s/cprof/push.log", state)
-			     : ct_memory_printf("%s/.local/state/cprof/push.log", home ? home : "");
+	char *directory = state && *state == '/'
+				  ? ct_memory_printf("%s/cprof", state)
+				  : ct_memory_printf("%s/.local/state/cprof", home ? home : "");
+	char *path = ct_memory_printf("%s/push.log", directory);
 	struct stat st;
 
+	ct_push_files_make(directory);
+	free(directory);
 	if (!stat(path, &st) && st.st_size > 1 << 20)
 		unlink(path);
 	if (!freopen(path, "ae", stderr))
 		freopen("/dev/null", "we", stderr);
 	setvbuf(stderr, NULL, _IOLBF, 0);
 	free(path);
+}
+
+static void add_lines(char **files, size_t count)
+{
+	char **argv = ct_memory_alloc((count + 3) * sizeof(*argv));
+
+	argv[0] = (char *)ct_verb_symbolize.name;
+	argv[1] = (char *)"--in-place";
+	for (size_t i = 0; i < count; i++)
+		argv[2 + i] = files[i];
+	ct_verb_symbolize.run((int)count + 2, argv);
+	free(argv);
+}
+
+/* Returns the parent of process PID, or 0. */
+static int parent_of(int pid)
+{
+	char *path = ct_memory_printf("/proc/%d/stat", pid), line[512] = "", *at;
+	FILE *f = fopen(path, "re");
+
+	if (f && !fgets(line, sizeof(line), f))
+		*line = '\0';
+	if (f)
+		fclose(f);
+	free(path);
+	at = strrchr(line, ')');
+	return at && strlen(at) > 4 ? atoi(at + 4) : 0;
+}
+
+/* The program that ends waits for the lines, but not for a receiver. Only if it is the first
+ * process of a container, whose end is the end of all, it waits for both. */
+static void let_go(void)
+{
+	if (parent_of(getppid()) != 1 && fork() > 0)
+		_exit(0);
 }
 
 static int start(const struct ct_push_how *how, const char *url, char **operands, size_t count,
@@ -150,6 +190,10 @@ static int start(const struct ct_push_how *how, const char *url, char **operands
 
 	if (my.helper)
 		return ct_push_helper(how, url);
+	if (my.ended && my.lines)
+		add_lines(operands, count);
+	if (my.ended)
+		let_go();
 	if (my.ended)
 		return ct_push_files_of_ended(how, operands, count);
 	if (is_command) {

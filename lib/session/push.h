@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* CPROF_PUSH=URL: windows of this process are pushed by a helper, `cprof push`. The library itself
+ * speaks to nobody. Called by window.c, under the collector's lock.
+ *
+ * A process that has lived for a second starts a helper, which takes windows over the control
+ * socket. A process that ends sooner, or that has no control socket, has its files pushed by the
+ * helper at its end (helper.h), so it pays nothing before.
+ */
+#ifndef CP_PUSH_H
+#define CP_PUSH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Plans the start of the helper: at the start of the session, and in a fork child. */
+void cp_push_plan(void);
+/* When the helper is to be started; monotonic ns, UINT64_MAX: not at all. */
+uint64_t cp_push_due(void);
+/* Starts the helper if it is time. In the collector. */
+void cp_push_serve(void);
+/* Are this process's files still to be pushed, at its end? */
+bool cp_push_wants_files(void);
+
+#endif

@@ -1,0 +1,83 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# CPROF_PUSH: the helper that pushes windows is no child of the program, raises no signal, has none of its descriptors,
+# and ends after it. A process that is too short for a helper arrives, too; so does each of a fork, under its own number.
+. "$srcdir/tests/lib/e2e.sh"
+. "$srcdir/tests/lib/push.sh"
+limit=$bounded
+export CPROF_SYMBOLIZE=full CPROF_CACHE=
+host=$builddir/tests/traps/push_helper/push-host
+cd "$work"
+receiver first
+
+pushed() { # name arguments...
+	: >first/log
+	profiled "$1" env CPROF_PUSH="$url" OTEL_SERVICE_NAME="$1" "$host" "${@:2}"
+	check_status "$1" 3
+	check_same_output "$1" bare
+	check_quiet "$1"
+	check_valid "$1.pb"
+}
+
+helpers() {
+	pgrep -f "^cprof push -(helper|ended|ended -lines) $url"
+}
+
+none_left() {
+	! helpers
+}
+
+arrives() { # name
+	wait_for 60 has_got "^200 .* process_cpu .*service_name=$1\$" || fail "$1 does not arrive: $(cat first/log state/cprof/push.log)"
+	wait_for 60 none_left || harm "$1: a helper is left: $(helpers)"
+	got '^wrong' 0
+}
+
+bare bare "$host" 0.05
+
+# ---- too short for a helper of its own ----
+pushed short 0.05
+if [ ! -s short.pb ]; then fail "no file"; fi
+arrives short
+
+# ---- with a helper while it runs: it ends when its file "go" is there ----
+: >first/log
+env LD_PRELOAD="$CP_LIBRARY" CPUPROFILE="$work/long.pb" CPROF_PUSH="$url" OTEL_SERVICE_NAME=long "$host" 0 >long.out 2>long.err &
+pid=$!
+owns $pid
+wait_for 60 helpers || fail "no helper"
+sockets() { # what the helper has open of the program: its output
+	ls -l "/proc/$(helpers)/fd" | grep -c "$work/long"
+}
+[ "$(sockets)" = 0 ] || harm "the helper has descriptors of the program"
+touch go
+status=0
+wait $pid || status=$?
+check_status long 3
+check_same_output long bare
+arrives long
+[ "$(logged '^200')" -ge 1 ] || fail "long: $(cat first/log)"
+rm go
+
+# ---- each process of a fork, under its own number ----
+pushed forks 0.3 fork
+arrives forks
+two() {
+	[ "$(grep -o 'pid=[0-9]*' first/log | sort -u | wc -l)" = 2 ]
+}
+wait_for 60 two || fail "forks: $(cat first/log)"
+wait_for 60 none_left || harm "forks: a helper is left"
+
+# ---- killed: the helper ends, too ----
+env LD_PRELOAD="$CP_LIBRARY" CPUPROFILE="$work/killed.pb" CPROF_PUSH="$url" "$host" 0 >killed.out 2>killed.err &
+pid=$!
+owns $pid
+wait_for 60 helpers || fail "no helper"
+kill -9 $pid
+wait $pid 2>/dev/null
+wait_for 60 none_left || harm "killed: a helper is left"
+
+# ---- without the tool, and without a receiver, the program runs on, and its file is written ----
+_CPROF_HELPER=/nonexistent pushed no-tool 0.05
+url=http://127.0.0.1:1 pushed no-receiver 0.05
+finish
