@@ -8,6 +8,7 @@ include tools/diff/local.mk
 include tools/control/local.mk
 include tools/otlp/local.mk
 include tools/push/local.mk
+include tools/serve/local.mk
 include tools/verbs/local.mk
 # Names must come out as the library writes them.
 TOOL_SOURCES += \
@@ -27,8 +28,9 @@ FLAME_PAGE = \
 	tools/flame/page/embed.sh tools/flame/page/page.html tools/flame/page/page.css \
 	tools/flame/page/data.js tools/flame/page/draw.js tools/flame/page/input.js tools/flame/page/look.js \
 	tools/flame/page/notes.js tools/flame/page/page.js tools/flame/page/panels.js tools/flame/page/state.js tools/flame/page/tree.js
+SERVE_PAGE = tools/serve/page/embed.sh tools/serve/page/home.css tools/serve/page/home.js
 TOOL_GENERATED = tools/core/profile.pb-c.c tools/core/profile.pb-c.h tools/otlp/otlp.pb-c.c tools/otlp/otlp.pb-c.h \
-	tools/flame/flame_embedded.c
+	tools/flame/flame_embedded.c tools/serve/serve_embedded.c
 CLEANFILES += $(TOOL_GENERATED)
 tools/core/profile.pb-c.c: $(top_srcdir)/tools/core/profile.proto
 	$(AM_V_GEN)$(MKDIR_P) tools/core && $(PROTOC_C) --proto_path=$(top_srcdir)/tools/core --c_out=tools/core $(top_srcdir)/tools/core/profile.proto
@@ -38,6 +40,8 @@ tools/otlp/otlp.pb-c.c: $(top_srcdir)/tools/otlp/otlp.proto
 tools/otlp/otlp.pb-c.h: tools/otlp/otlp.pb-c.c
 tools/flame/flame_embedded.c: $(FLAME_PAGE)
 	$(AM_V_GEN)$(MKDIR_P) tools/flame && sh $(top_srcdir)/tools/flame/page/embed.sh $(top_srcdir)/tools/flame/page >$@.new && mv $@.new $@
+tools/serve/serve_embedded.c: $(SERVE_PAGE)
+	$(AM_V_GEN)$(MKDIR_P) tools/serve && sh $(top_srcdir)/tools/serve/page/embed.sh $(top_srcdir)/tools/serve/page >$@.new && mv $@.new $@
 
 # Unit tests and fuzzers of the tool link this.
 TOOL_LIBRARY = libcprof-tool.la

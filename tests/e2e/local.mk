@@ -16,6 +16,7 @@ PROFILED += \
 	%D%/lock-longest-host \
 	%D%/lock-phases-host \
 	%D%/lock-tail-host \
+	%D%/serve-host \
 	%D%/short-threads-host \
 	%D%/spans-host \
 	%D%/threads-exceptions \
@@ -71,6 +72,7 @@ E2E_TESTS += \
 	%D%/python.sh \
 	%D%/redis.sh \
 	%D%/run.sh \
+	%D%/serve.sh \
 	%D%/settings.sh \
 	%D%/short-threads.sh \
 	%D%/spans.sh \

@@ -88,7 +88,8 @@ TOOL_UNIT_TESTS += \
 	%D%/test-tool-numbers \
 	%D%/test-tool-output \
 	%D%/test-tool-otlp \
-	%D%/test-tool-read
+	%D%/test-tool-read \
+	%D%/test-tool-serve
 %C%_test_aggregate_LDADD = $(INTERNAL)
 %C%_test_cfi_LDADD = $(INTERNAL)
 %C%_test_cfi_expr_LDADD = $(INTERNAL)
@@ -196,6 +197,9 @@ TOOL_UNIT_TESTS += \
 %C%_test_tool_read_CPPFLAGS = $(TOOL_TEST_CPPFLAGS)
 %C%_test_tool_read_CFLAGS = $(TOOL_CFLAGS)
 %C%_test_tool_read_LDADD = $(TOOL_LIBRARY) $(ZLIB_LIBS)
+%C%_test_tool_serve_CPPFLAGS = $(TOOL_TEST_CPPFLAGS)
+%C%_test_tool_serve_CFLAGS = $(TOOL_CFLAGS)
+%C%_test_tool_serve_LDADD = $(TOOL_LIBRARY)
 %C%_test_unwind_code_CFLAGS = $(UNWIND_TEST_CFLAGS)
 %C%_test_unwind_code_LDADD = $(INTERNAL)
 %C%_test_unwind_dwarf_CFLAGS = $(UNWIND_TEST_CFLAGS)

@@ -154,7 +154,8 @@ void ct_control_each(void (*see)(const struct ct_controlled *p,
 struct one {
 	const struct ct_control_space *space;
 	int pid, names[LEVELS], count;
-	int fd; /* the connection, or -1 */
+	int fd;	   /* the connection, or -1 */
+	bool busy; /* others are asking, and too many */
 };
 
 static void read_names(struct one *o)
@@ -193,6 +194,7 @@ static void try_name(const char *name, void *arg)
 	if (i == o->count || o->fd >= 0)
 		return;
 	o->fd = ct_control_space_connect(o->space, name);
+	o->busy |= o->fd == -EAGAIN;
 	if (o->fd >= 0 && listener_of(o->fd).pid != o->pid) {
 		close(o->fd);
 		o->fd = -1;
@@ -270,7 +272,7 @@ char *ct_control_ask(int pid, struct cp_control_message *m, int fd)
 	read_names(&o);
 	ct_control_space_names(&space, CP_CONTROL_NAME, try_name, &o);
 	if (o.fd < 0)
-		return no_socket(pid);
+		return o.busy ? no_reply(pid, -ETIMEDOUT) : no_socket(pid);
 	err = talk(o.fd, m, fd, PATIENCE_MS);
 	close(o.fd);
 	return err ? no_reply(pid, err) : NULL;

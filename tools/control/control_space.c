@@ -91,8 +91,9 @@ void ct_control_space_names(const struct ct_control_space *s, const char *prefix
 
 	while (f && fgets(line, sizeof(line), f)) {
 		line[strcspn(line, "\n")] = '\0';
+		at = 0; /* stays so for a socket with a path, or without a name */
 		/* Address, references, protocol, flags, type, state, inode, name. */
-		if (sscanf(line, "%*s %*x %*x %x %*x %*x %*u @%n", &flags, &at) == 1 &&
+		if (sscanf(line, "%*s %*x %*x %x %*x %*x %*u @%n", &flags, &at) == 1 && at &&
 		    (flags & LISTENS) && line[at - 1] == '@' &&
 		    !strncmp(line + at, prefix, strlen(prefix)))
 			see(line + at, arg);
@@ -104,6 +105,7 @@ void ct_control_space_names(const struct ct_control_space *s, const char *prefix
 
 static int connect_here(const char *name)
 {
+	const struct timeval patience = { .tv_sec = 5 };
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
 	size_t n = strlen(name);
 	int fd;
@@ -111,11 +113,14 @@ static int connect_here(const char *name)
 	if (n + 1 > sizeof(a.sun_path))
 		return -ENAMETOOLONG;
 	memcpy(a.sun_path + 1, name, n);
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
+	/* Waits while as many others wait as the kernel keeps; then -EAGAIN. */
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 	if (!connect(fd, (struct sockaddr *)&a,
-		     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n)))
+		     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n)) &&
+	    !fcntl(fd, F_SETFL, O_NONBLOCK))
 		return fd;
 	n = (size_t)errno;
 	close(fd);

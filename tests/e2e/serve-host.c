@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What cprof serve is tested with: two threads that compute (hot three times as much as warm), keep
+ * and free blocks, and wait for each other's lock, until the input ends.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define KEPT 256
+
+static volatile unsigned long sum;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+__attribute__((noinline)) static void hot(void)
+{
+	for (long i = 0; i < 300000; i++)
+		sum += (unsigned long)(i * i);
+}
+
+__attribute__((noinline)) static void warm(void)
+{
+	for (long i = 0; i < 100000; i++)
+		sum += (unsigned long)(i * i);
+}
+
+__attribute__((noinline)) static void *keep(void)
+{
+	void *p = malloc(16384);
+
+	sum++; /* no jump to malloc */
+	return p;
+}
+
+__attribute__((noinline)) static void critical(void)
+{
+	pthread_mutex_lock(&lock);
+	hot();
+	pthread_mutex_unlock(&lock);
+}
+
+static void *work(void *arg)
+{
+	void *kept[KEPT] = { NULL };
+
+	(void)arg;
+	for (unsigned i = 0;; i++) {
+		critical();
+		warm();
+		free(kept[i % KEPT]);
+		kept[i % KEPT] = keep();
+	}
+	return NULL;
+}
+
+int main(void)
+{
+	pthread_t t;
+	char c;
+
+	for (int i = 0; i < 2; i++)
+		if (pthread_create(&t, NULL, work, NULL))
+			return 1;
+	puts("up");
+	fflush(stdout);
+	while (read(0, &c, 1) > 0)
+		;
+	return 0;
+}

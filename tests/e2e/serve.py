@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Clients of cprof serve: serve.py HOST:PORT PID CPROF PPROF-CHECK all|one"""
+import http.client
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+address, pid, cprof, pprof_check, which = sys.argv[1:]
+host, port = address.split(":")
+PREFIX = f"/pid/{pid}"
+failures = 0
+
+
+def check(condition, what):
+    global failures
+    if not condition:
+        failures += 1
+        print("FAIL:", what)
+
+
+def get(path, method="GET", headers=None, body=None):
+    c = http.client.HTTPConnection(host, int(port), timeout=60)
+    c.request(method, path, body=body, headers=headers or {})
+    r = c.getresponse()
+    data = r.read()
+    c.close()
+    return r.status, r.headers, data
+
+
+def profile(path, name, mode, headers=None):
+    """Fetches a profile, which must be valid, and returns the cumulative shares of its functions."""
+    status, got, data = get(path, headers=headers)
+    check(status == 200, f"{path}: {status} {data[:200]}")
+    check(got["Content-Type"] == "application/octet-stream", f"{path}: {got['Content-Type']}")
+    check(got["Content-Disposition"] == f'attachment; filename="{name}"', f"{path}: {got['Content-Disposition']}")
+    check(got["X-Content-Type-Options"] == "nosniff" and "X-Go-Pprof" not in got, f"{path}: {got}")
+    with open("got.pb", "wb") as f:
+        f.write(data)
+    if mode:
+        valid = subprocess.run([pprof_check, "--mode", mode, "got.pb"], capture_output=True, text=True)
+        check(valid.returncode == 0, f"{path}: {valid.stdout}{valid.stderr}")
+    return rows()
+
+
+def rows(*options):
+    top = subprocess.run([cprof, "top", "-cum", "-json", *options, "got.pb"], capture_output=True, text=True)
+    check(top.returncode == 0, f"cprof top: {top.stderr}")
+    return {r["name"].split("@")[0]: r["cum"] for r in json.loads(top.stdout)["rows"]}
+
+
+def types():
+    return re.findall(r"^ +(\w+)/(\w+)", subprocess.run([cprof, "info", "got.pb"], capture_output=True, text=True).stdout, re.M)
+
+
+def error(path, status, text, method="GET", headers=None):
+    """An error is a line of plain text, as net/http/pprof has it."""
+    got, head, body = get(path, method, headers)
+    check(got == status, f"{method} {path}: {got}, not {status}")
+    check(head["X-Go-Pprof"] == "1", f"{path}: no X-Go-Pprof")
+    check(head["Content-Type"] == "text/plain; charset=utf-8", f"{path}: {head['Content-Type']}")
+    check("Content-Disposition" not in head, f"{path}: has Content-Disposition")
+    check(text in body.decode() and body.endswith(b"\n"), f"{path}: {body}")
+    return head
+
+
+def modes():
+    listed = json.loads(subprocess.run([cprof, "ps", "-json"], capture_output=True, text=True).stdout)
+    return {m for p in listed if p["pid"] == int(pid) for m in p["modes"]}
+
+
+def wait_for(what, condition):
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
+        if condition():
+            return
+        time.sleep(0.02)
+    check(False, f"{what}: never")
+
+
+def send(path):
+    """A request whose reply nobody reads yet."""
+    s = socket.create_connection((host, int(port)))
+    s.sendall(f"GET {path} HTTP/1.1\r\nHost: {address}\r\n\r\n".encode())
+    return s
+
+
+def test_cpu_and_wall():
+    top = profile(PREFIX + "/debug/pprof/profile?seconds=1", "profile", "cpu")
+    check(top["critical"] > 0 and top["warm"] > 0, f"cpu: {top}")
+    check("cpu" not in modes(), "cpu is left on")
+    top = profile(PREFIX + "/debug/fgprof?seconds=1", "profile", "wall")
+    check(top["main"] > 0 and top["critical"] > 0, f"wall: {top}")
+    status, head, body = get(PREFIX + "/debug/fgprof?seconds=1&format=folded")
+    check(status == 200 and re.search(rb"^\S*work;critical;hot \d+$|;work;critical;hot \d+$", body, re.M), f"folded: {body}")
+    check("wall" not in modes(), "wall is left on")
+
+
+def test_totals():
+    profile(PREFIX + "/debug/pprof/heap?gc=1", "heap", None)
+    profile(PREFIX + "/debug/pprof/block", "block", None)
+    check(modes() == {"heap", "lock"}, f"kept on: {modes()}")
+    wait_for("waits", lambda: profile(PREFIX + "/debug/pprof/block", "block", None).get("critical", 0) > 0)
+    check([t for t in types() if t[0] in ("contentions", "delay")] == [("contentions", "count"), ("delay", "nanoseconds")],
+          f"block: {types()}")
+    wait_for("holders", lambda: profile(PREFIX + "/debug/pprof/mutex", "mutex", None).get("critical", 0) > 0)
+    check([t for t in types() if t[0] in ("contentions", "delay")] == [("contentions", "count"), ("delay", "nanoseconds")],
+          f"mutex: {types()}")
+    wait_for("allocations", lambda: profile(PREFIX + "/debug/pprof/allocs", "allocs", None).get("keep", 0) > 10 << 20)
+    in_use = rows("-sample_index=inuse_space")["keep"]
+    check(0 < in_use < rows("-sample_index=alloc_space")["keep"], "more in use than allocated")
+    text = get(PREFIX + "/debug/pprof/heap?debug=1")
+    check(text[1]["Content-Type"] == "text/plain; charset=utf-8" and "Content-Disposition" not in text[1], f"text: {text[1]}")
+    check(re.match(rb"heap profile: \d+: \d+ \[\d+: \d+\] @ heap/2\n\d+: \d+ \[\d+: \d+\] @( 0x[0-9a-f]+)+\n#\t0x[0-9a-f]+\tkeep\t",
+                   text[2]), f"text: {text[2][:300]}")
+    text = get(PREFIX + "/debug/pprof/mutex?debug=1")[2]
+    check(re.match(rb"--- mutex:\ncycles/second=1000000000\nsampling period=1\n\d+ \d+ @( 0x[0-9a-f]+)+\n#\t", text), f"text: {text[:300]}")
+    text = get(PREFIX + "/debug/pprof/block?debug=1")[2]
+    check(re.match(rb"--- contention:\ncycles/second=1000000000\n\d+ \d+ @( 0x[0-9a-f]+)+\n#\t", text), f"text: {text[:300]}")
+
+
+def test_deltas():
+    profile(PREFIX + "/debug/pprof/allocs?seconds=1", "allocs-delta", None)
+    second = rows()["keep"]
+    profile(PREFIX + "/debug/pprof/allocs", "allocs", None)
+    total = rows()["keep"]
+    check(0 < second < total, f"a second: {second}, all: {total}")
+    # Each of two scrapers has its own.
+    ones, others = {"User-Agent": "one"}, {"User-Agent": "other"}
+    profile(PREFIX + "/debug/pprof/delta_heap", "heap.pprof.gz", None, ones)
+    first = rows("-sample_index=alloc_space")["keep"]
+    profile(PREFIX + "/debug/pprof/delta_heap", "heap.pprof.gz", None, others)
+    check(rows("-sample_index=alloc_space")["keep"] >= first, "the other has what one had")
+    profile(PREFIX + "/debug/pprof/delta_heap", "heap.pprof.gz", None, ones)
+    again = rows("-sample_index=alloc_space").get("keep", 0)
+    check(again < first, f"the second delta: {again}, the first: {first}")
+    check(rows("-sample_index=inuse_space")["keep"] > 0, "what is in use is not that of now")
+    profile(PREFIX + "/debug/pprof/delta_block", "block.pprof.gz", None)
+    profile(PREFIX + "/debug/pprof/delta_mutex", "mutex.pprof.gz", None)
+
+
+def test_errors():
+    error(PREFIX + "/debug/pprof/none", 404, "Unknown profile")
+    error(PREFIX + "/debug/pprof/trace", 404, "Go programs")
+    error(PREFIX + "/debug/pprof/heap?seconds=0", 400, 'invalid value for "seconds" - must be a positive integer')
+    error(PREFIX + "/debug/pprof/heap?seconds=1s", 400, 'invalid value for "seconds"')
+    error(PREFIX + "/debug/pprof/heap?seconds=1&debug=1", 400, "seconds and debug params are incompatible")
+    error(PREFIX + "/debug/pprof/profile?seconds=3601", 400, "at most 3600")
+    error(PREFIX + "/debug/fgprof?seconds=x", 400, "bad seconds")
+    error(PREFIX + "/debug/fgprof?format=x", 400, "bad format")
+    error(PREFIX + "/flame?mode=x", 400, "mode")
+    error("/elsewhere", 404, "not found")
+    error("/pid/x/debug/pprof/", 404, "")
+    head = error(PREFIX + "/debug/pprof/heap", 405, "GET", "POST")
+    check(head["Allow"] == "GET, HEAD", f"405: {head}")
+    # A page of somebody else in the user's browser.
+    error("/", 403, "evil.example", headers={"Host": "evil.example"})
+    error("/", 403, "another site", headers={"Sec-Fetch-Site": "cross-site"})
+    check(get("/", headers={"Host": f"localhost:{port}"})[0] == 200, "localhost is refused")
+    status, head, _ = get(PREFIX + "/debug/pprof")
+    check(status == 301 and head["Location"] == PREFIX + "/debug/pprof/", f"301: {status} {head}")
+    status, _, body = get(PREFIX + "/debug/pprof/heap", "HEAD")
+    check(status == 200 and not body, "HEAD")
+
+
+def test_lists():
+    status, head, body = get("/targets")
+    check(status == 200 and head["Content-Type"] == "application/json", f"targets: {head}")
+    mine = [t for t in json.loads(body) if t["labels"]["pid"] == pid]
+    check(mine == [{"targets": [address], "labels": {"__profile_path_prefix__": PREFIX, "service_name": "serve-host", "pid": pid}}],
+          f"targets: {body}")
+    status, head, body = get("/metrics")
+    check(status == 200 and head["Content-Type"].startswith("text/plain; version=0.0.4"), f"metrics: {head}")
+    check(re.search(rf'^cprof_samples_total{{pid="{pid}",program="serve-host",mode="heap"}} [1-9]\d*$', body.decode(), re.M),
+          f"metrics: {body.decode()}")
+    if shutil.which("promtool"):
+        lint = subprocess.run(["promtool", "check", "metrics"], input=body, capture_output=True)
+        check(lint.returncode == 0, f"promtool: {lint.stdout}{lint.stderr}")
+    status, head, body = get("/")
+    check(status == 200 and head["Content-Type"] == "text/html; charset=utf-8", f"/: {head}")
+    check(f'href="{PREFIX}/debug/pprof/"' in body.decode(), "/ doesn't list the process")
+    status, _, body = get(PREFIX + "/debug/pprof/")
+    check(status == 200 and b"heap?debug=1" in body, f"index: {body}")
+    check(get(PREFIX + "/debug/pprof/cmdline")[2].decode().endswith("serve-host"), "cmdline")
+    profile(PREFIX + "/debug/pprof/threadcreate", "threadcreate", None)
+    check(get(PREFIX + "/debug/pprof/threadcreate?debug=1")[2].startswith(b"threadcreate profile: total "), "threadcreate")
+    maps = [m.split() for m in open(f"/proc/{pid}/maps") if "serve-host" in m and " r-xp " in m]
+    start = int(maps[0][0].split("-")[0], 16) - int(maps[0][2], 16)
+    nm = subprocess.run([*os.environ.get("NM", "nm").split(), f"/proc/{pid}/exe"], capture_output=True, text=True).stdout
+    hot = start + int(re.search(r"^([0-9a-f]+) [tT] hot$", nm, re.M).group(1), 16) + 1
+    for status, _, body in (get(f"{PREFIX}/debug/pprof/symbol?0x{hot:x}+0x1"),
+                            get(f"{PREFIX}/debug/pprof/symbol", "POST", body=f"0x1+0x{hot:x}")):
+        check(status == 200 and body.decode() == f"num_symbols: 1\n0x{hot:x} hot\n", f"symbol: {body}")
+
+
+def test_clients():
+    # Two windows of one mode, one within the other: the first's end leaves the mode to the second.
+    replies = {}
+
+    def ask(seconds):
+        replies[seconds] = get(f"{PREFIX}/debug/pprof/profile?seconds={seconds}")
+
+    threads = [threading.Thread(target=ask, args=(s,)) for s in (1, 2)]
+    # A client that reads nothing, and one that says nothing, hold up nobody.
+    silent, slow = socket.create_connection((host, int(port))), send(PREFIX + "/debug/pprof/allocs")
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    for seconds in (1, 2):
+        status, _, data = replies[seconds]
+        check(status == 200, f"two at once, {seconds} s: {status} {data[:200]}")
+        with open("got.pb", "wb") as f:
+            f.write(data)
+        check(rows().get("critical", 0) > 0, f"two at once, {seconds} s: {rows()}")
+    check("cpu" not in modes(), "two at once: cpu is left on")
+    silent.close()
+    slow.close()
+    # A client that goes away ends its window.
+    gone = send(PREFIX + "/debug/pprof/profile?seconds=3000")
+    wait_for("the window of the client that goes away", lambda: "cpu" in modes())
+    gone.close()
+    wait_for("the end of its window", lambda: "cpu" not in modes())
+    # More than can be answered.
+    many = [send(PREFIX + "/debug/pprof/profile?seconds=3000") for _ in range(64)]
+    wait_for("too many", lambda: get("/metrics")[0] == 503)
+    check(error("/metrics", 503, "try again")["Retry-After"] == "5", "no Retry-After")
+    for s in many:
+        s.close()
+    wait_for("room again", lambda: get("/metrics")[0] == 200)
+    wait_for("their end", lambda: "cpu" not in modes())
+
+
+def test_flame():
+    status, head, body = get(PREFIX + "/flame?mode=cpu")
+    check(status == 200 and head["Content-Type"] == "text/html; charset=utf-8", f"flame: {status} {head}")
+    check(b'"critical"' in body and b"cprof flame" in body, "flame: it is not the page")
+    first = time.monotonic()
+    status, _, body = get(PREFIX + "/flame?mode=cpu")
+    check(status == 200 and time.monotonic() - first < 60, "flame: again")
+
+
+def test_one():
+    """Of one process that has its name; it ends in the middle of a window."""
+    status, head, body = get("/debug/pprof/cmdline")
+    check(status == 200 and body.decode().endswith("serve-host"), f"cmdline: {body}")
+    check(get("/debug/pprof/heap")[0] == 200, "heap")
+    error(f"/pid/{os.getpid()}/debug/pprof/heap", 404, "is not served here")
+
+
+if which == "all":
+    for test in (test_errors, test_cpu_and_wall, test_totals, test_deltas, test_lists, test_clients, test_flame):
+        began = time.monotonic()
+        test()
+        print(f"{test.__name__}: {time.monotonic() - began:.1f} s")
+else:
+    test_one()
+sys.exit(failures != 0)

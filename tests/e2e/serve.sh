@@ -1,0 +1,59 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# cprof serve: Go's endpoints, their headers and errors; several clients at once, clients that are slow or go away, a
+# process that ends; what stays on afterwards; /metrics, /targets and the page.
+. "$srcdir/tests/lib/e2e.sh"
+. "$srcdir/tests/lib/control.sh"
+$python -c 'import ctypes; ctypes.CDLL("libmicrohttpd.so.12")' 2>/dev/null || skip "libmicrohttpd12 is not installed"
+client=$(cd "$srcdir" && pwd)/tests/e2e/serve.py
+cd "$work"
+
+app() { # name
+	mkfifo "$1.in"
+	env LD_PRELOAD="$CP_LIBRARY" CPROF_CONTROL=on "$builddir/tests/e2e/serve-host" <"$1.in" >"$1.out" 2>"$1.err" &
+	pid=$!
+	owns $pid
+	exec {told}>"$1.in"
+	wait_for 60 lists $pid - || fail "$1: no control socket"
+}
+
+serve() { # name arguments...
+	name=$1
+	shift
+	# Without the program's input, which must end when the test ends it.
+	eval '"$cprof" serve -http=127.0.0.1:0 "$@" >"$name.out" 2>"$name.err" '"$told>&- &"
+	server=$!
+	owns $server
+	wait_for 60 grep -q 'cprof: serving ' "$name.err" || fail "$name: $(cat "$name.err")"
+	url=$(sed -n 's,.*at http://\([^/]*\)/.*,\1,p' "$name.err")
+}
+
+app one
+serve all
+timeout 100 $python "$client" "$url" "$pid" "$cprof" "$pprof_check" all || fail "all: $(cat all.err)"
+kill -TERM $server
+status=0
+wait $server || status=$?
+check_status all 0
+lists $pid - || fail "modes are left on: $("$cprof" ps)"
+
+# One process: it needs no name. The server ends with it.
+serve one-server $pid
+grep -q "serving process $pid at" one-server.err || fail "one: says $(cat one-server.err)"
+timeout 100 $python "$client" "$url" "$pid" "$cprof" "$pprof_check" one || fail "one: $(cat one-server.err)"
+exec {told}>&-
+wait $pid
+status=0
+wait $server || status=$?
+check_status one-server 0
+grep -q 'have ended' one-server.err || fail "one: at the end: $(cat one-server.err)"
+
+# What can't be.
+"$cprof" serve -http=nowhere:port >bad.out 2>bad.err && fail "a bad address is taken"
+grep -q 'is no HOST:PORT' bad.err || fail "a bad address: $(cat bad.err)"
+"$cprof" serve word >bad.out 2>bad.err && fail "a bad pid is taken"
+grep -q 'is no process id' bad.err || fail "a bad pid: $(cat bad.err)"
+"$cprof" serve $$ >bad.out 2>bad.err && fail "a process without the library is taken"
+grep -q 'does not run under libcprof' bad.err || fail "a process without the library: $(cat bad.err)"
+"$cprof" serve -keep=2h >bad.out 2>bad.err && fail "-keep=2h is taken"
+finish

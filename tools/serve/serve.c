@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* cprof serve: the profiles of running processes over HTTP. */
+#include "serve/serve.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/memory.h"
+#include "core/options.h"
+#include "control/control.h"
+#include "serve/serve_http.h"
+#include "serve/serve_listen.h"
+#include "serve/serve_mhd.h"
+#include "verbs/mode_options.h"
+#include "verbs/verbs.h"
+
+static struct {
+	const char *http, *keep;
+} my = { "127.0.0.1:6060", "2m" };
+
+static const struct ct_option options[] = {
+	CT_TEXT("http", "HOST:PORT", &my.http,
+		"where to listen (127.0.0.1:6060); port 0: a free one"),
+	CT_TEXT("keep", "DUR", &my.keep,
+		"how long a mode stays on that a scrape has turned on, after the last scrape (2m)"),
+	CT_END
+};
+
+static int wrong_pid(const char *text)
+{
+	return ct_options_wrong(&ct_verb_serve, "\"%s\" is no process id; \"cprof ps\" lists them",
+				text);
+}
+
+/* Reads the operands. Returns the exit status: each process must answer now. */
+static int read_pids(struct ct_serve_pids *only, int argc, char **argv)
+{
+	int *pids = ct_memory_alloc(((size_t)argc + 1) * sizeof(*pids));
+
+	only->pids = pids;
+	for (int i = 0; i < argc; i++) {
+		struct cp_control_message m;
+		char *rest, *why;
+		long pid = strtol(argv[i], &rest, 10);
+
+		if (*rest || rest == argv[i] || pid <= 0 || pid > INT32_MAX)
+			return wrong_pid(argv[i]);
+		ct_control_request(&m, CP_CONTROL_STATUS);
+		why = ct_control_ask((int)pid, &m, -1);
+		if (why) {
+			fprintf(stderr, "cprof serve: %s\n", why);
+			free(why);
+			return CT_FAILED;
+		}
+		pids[only->count++] = (int)pid;
+	}
+	return CT_OK;
+}
+
+static void say_where(const struct ct_serve_how *how)
+{
+	const char *address = how->at->address;
+
+	if (!how->at->loopback)
+		fprintf(stderr,
+			"cprof serve: warning: everybody who reaches %s can read the names of "
+			"these "
+			"programs' functions and files, their command lines and labels, and turn "
+			"modes on; there is no password\n",
+			address);
+	if (how->only.count == 1)
+		fprintf(stderr, "cprof: serving process %d at http://%s/debug/pprof/\n",
+			how->only.pids[0], address);
+	else
+		fprintf(stderr, "cprof: serving %s at http://%s/\n",
+			how->only.count ? "these processes" : "all processes that answer", address);
+}
+
+static int run(int argc, char **argv)
+{
+	int first = ct_options_parse(&ct_verb_serve, argc, argv,
+				     (const struct ct_option *[]){ options, NULL });
+	struct ct_serve_listen at;
+	struct ct_serve_how how = { .at = &at };
+	char *why;
+	int status;
+
+	if (first < 0)
+		return ct_options_status(first);
+	how.keep = ct_mode_options_seconds(my.keep);
+	if (how.keep < 0 || how.keep > CT_SERVE_SECONDS)
+		return ct_options_wrong(&ct_verb_serve, "-keep=%s is no duration up to an hour",
+					my.keep);
+	if (!ct_serve_mhd_load()) {
+		fputs("cprof serve: libmicrohttpd.so.12 can't be loaded: install libmicrohttpd12 "
+		      "(Debian), libmicrohttpd (Fedora)\n",
+		      stderr);
+		return CT_FAILED;
+	}
+	status = read_pids(&how.only, argc - first, argv + first);
+	if (status != CT_OK)
+		return status;
+	if (ct_serve_listen_open(&at, my.http, &why)) {
+		fprintf(stderr, "cprof serve: %s\n", why);
+		free(why);
+		return CT_FAILED;
+	}
+	say_where(&how);
+	return ct_serve_http_run(&how);
+}
+
+const struct ct_verb ct_verb_serve = {
+	.name = "serve",
+	.operands = "[PID...]",
+	.summary = "Serve profiles of running processes over HTTP, as Go programs do",
+	.details =
+		"Without a PID, of all processes that answer. / is a page of them, "
+		"/pid/N/debug/pprof/ has a process's\nprofiles (/debug/pprof/ those of the only "
+		"one), /targets and /metrics are for scrapers. A request\nturns the mode on that "
+		"it needs. Ends at SIGINT, at SIGTERM, and with the last of the PIDs.\n",
+	.run = run,
+};

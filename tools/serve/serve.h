@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the parts of `cprof serve` hand to each other.
+ *
+ * One process with one thread has all connections (serve_http.c). It never asks a profiled process
+ * and never reads a profile: each request that needs either gets a worker (serve_jobs.c), a child
+ * that writes the body into a file in memory and ends. So a process that hangs, a profile that
+ * takes all memory, and a request that lasts an hour hold up nobody else.
+ */
+#ifndef CT_SERVE_H
+#define CT_SERVE_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "serve/serve_route.h"
+
+/* Limits; docs/serve.md states them. */
+#define CT_SERVE_CONNECTIONS 128u
+#define CT_SERVE_WORKERS 64u
+#define CT_SERVE_SECONDS 3600L
+#define CT_SERVE_UPLOAD ((size_t)64 << 10)
+#define CT_SERVE_WORKER_MEMORY ((size_t)2 << 30)
+/* A mode that a request turned on ends by itself so long after the time for which it is needed, if
+ * this program is killed. */
+#define CT_SERVE_GRACE 30
+
+struct ct_serve_pids {
+	const int *pids;
+	size_t count; /* 0: every process that answers */
+};
+
+struct ct_serve_request {
+	struct ct_serve_route route;
+	const struct ct_serve_pids *only;
+	long seconds;	   /* 0: not given */
+	int debug;	   /* ?debug= */
+	bool folded;	   /* fgprof's ?format=folded */
+	double lease;	   /* seconds for which the mode must be on, with the grace */
+	const char *text;  /* symbol: the addresses; */
+	const char *host;  /* the Host header, or our own address */
+	int before;	   /* a file in memory with an earlier dump, or -1 */
+	const char *label; /* "request 127.0.0.1: /debug/pprof/heap", for messages */
+};
+
+/* Written by a worker into memory that it shares with the server. */
+struct ct_serve_reply {
+	unsigned status;
+	char type[64]; /* Content-Type */
+	char file[64]; /* for Content-Disposition, or "" */
+	bool error;    /* X-Go-Pprof: 1 */
+	bool started;  /* the request has turned its mode on */
+	bool kept;     /* there is a dump for the next request of the same client */
+	int pid;       /* RESOLVE: the process */
+};
+
+struct ct_serve_out {
+	struct ct_serve_reply *reply;
+	FILE *body;
+	int snapshot; /* where a dump goes that a later request is to have as BEFORE */
+};
+
+/* Does the work of a request. Runs in a worker. */
+void ct_serve_work(const struct ct_serve_request *r, struct ct_serve_out *out);
+
+/* Sets status and type of a reply with a body. */
+void ct_serve_reply_set(struct ct_serve_reply *reply, unsigned status, const char *type,
+			const char *file);
+#define CT_SERVE_BINARY "application/octet-stream"
+#define CT_SERVE_PLAIN "text/plain; charset=utf-8"
+#define CT_SERVE_HTML "text/html; charset=utf-8"
+#define CT_SERVE_JSON "application/json"
+/* An error as net/http/pprof gives it: a line of text. */
+void ct_serve_reply_fail(struct ct_serve_out *out, unsigned status, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+#endif

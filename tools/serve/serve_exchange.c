@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See serve_exchange.h. */
+#include "serve/serve_exchange.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/memory.h"
+#include "serve/serve_mhd.h"
+#include "serve/serve_modes.h"
+#include "serve/serve_store.h"
+
+/* A flame graph shows the last minute: it subtracts a dump that is about so old. */
+#define MINUTE 60.0
+#define MINUTE_MOST 90.0
+
+struct ct_serve_exchange *ct_serve_exchange_all;
+
+double ct_serve_exchange_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* ---- parts of a request ---- */
+
+static const char *header(const struct ct_serve_exchange *x, const char *name)
+{
+	return ct_mhd.lookup_connection_value(x->connection, CT_MHD_HEADER, name);
+}
+
+static const char *argument(const struct ct_serve_exchange *x, const char *name)
+{
+	return ct_mhd.lookup_connection_value(x->connection, CT_MHD_ARGUMENT, name);
+}
+
+static char *address_of(struct MHD_Connection *c)
+{
+	const union ct_mhd_info *info =
+		ct_mhd.get_connection_info(c, CT_MHD_CONNECTION_CLIENT_ADDRESS);
+	char host[NI_MAXHOST] = "?";
+
+	if (info && info->address)
+		getnameinfo(info->address,
+			    info->address->sa_family == AF_INET ? sizeof(struct sockaddr_in)
+								: sizeof(struct sockaddr_in6),
+			    host, sizeof(host), NULL, 0, NI_NUMERICHOST);
+	return ct_memory_strdup(host);
+}
+
+struct ct_serve_exchange *ct_serve_exchange_new(struct MHD_Connection *c, const char *uri)
+{
+	struct ct_serve_exchange *x = ct_memory_alloc(sizeof(*x));
+	const union ct_mhd_info *info = ct_mhd.get_connection_info(c, CT_MHD_CONNECTION_FD);
+
+	x->connection = c;
+	x->socket = info ? info->fd : -1;
+	x->client = address_of(c);
+	if (strchr(uri, '?'))
+		x->query = ct_memory_strdup(strchr(uri, '?') + 1);
+	x->next = ct_serve_exchange_all;
+	ct_serve_exchange_all = x;
+	return x;
+}
+
+void ct_serve_exchange_path(struct ct_serve_exchange *x, const char *path)
+{
+	x->path = ct_memory_strdup(path);
+	x->label = ct_memory_printf("%s of %s", path, x->client);
+}
+
+void ct_serve_exchange_upload(struct ct_serve_exchange *x, const char *data, size_t size)
+{
+	if (size > CT_SERVE_UPLOAD - x->text_size)
+		size = CT_SERVE_UPLOAD - x->text_size;
+	x->text = ct_memory_realloc(x->text, x->text_size + size + 1, 1);
+	memcpy(x->text + x->text_size, data, size);
+	x->text_size += size;
+	x->text[x->text_size] = '\0';
+}
+
+/* ---- replies ---- */
+
+static int queue(struct ct_serve_exchange *x, const struct ct_serve_reply *reply,
+		 struct MHD_Response *response)
+{
+	char *file = ct_memory_printf("attachment; filename=\"%s\"", reply->file);
+	int result;
+
+	ct_mhd.add_response_header(response, "X-Content-Type-Options", "nosniff");
+	if (*reply->type)
+		ct_mhd.add_response_header(response, "Content-Type", reply->type);
+	if (*reply->file)
+		ct_mhd.add_response_header(response, "Content-Disposition", file);
+	if (reply->error)
+		ct_mhd.add_response_header(response, "X-Go-Pprof", "1");
+	if (reply->status == 405)
+		ct_mhd.add_response_header(response, "Allow", "GET, HEAD");
+	if (reply->status == 503)
+		ct_mhd.add_response_header(response, "Retry-After", "5");
+	free(file);
+	result = ct_mhd.queue_response(x->connection, reply->status, response);
+	ct_mhd.destroy_response(response);
+	return result;
+}
+
+/* Replies with one line of text, as net/http/pprof does. */
+static int refuse(struct ct_serve_exchange *x, unsigned status, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+static int refuse(struct ct_serve_exchange *x, unsigned status, const char *fmt, ...)
+{
+	struct ct_serve_reply reply = { .status = status, .type = CT_SERVE_PLAIN, .error = true };
+	char text[512];
+	va_list args;
+	int n;
+
+	va_start(args, fmt);
+	n = vsnprintf(text, sizeof(text) - 1, fmt, args);
+	va_end(args);
+	n = n < (int)sizeof(text) - 1 ? n : (int)sizeof(text) - 2;
+	text[n] = '\n';
+	return queue(x, &reply,
+		     ct_mhd.create_response_from_buffer((size_t)n + 1, text, CT_MHD_MUST_COPY));
+}
+
+static int move(struct ct_serve_exchange *x)
+{
+	struct ct_serve_reply reply = { .status = 301 };
+	struct MHD_Response *response = ct_mhd.create_response_from_buffer(0, "", CT_MHD_MUST_COPY);
+	char *to = x->request.route.pid && !strstr(x->path, "/debug")
+			   ? ct_memory_printf("/pid/%d/debug/pprof/", x->request.route.pid)
+			   : ct_memory_printf("%s/", x->path);
+
+	ct_mhd.add_response_header(response, "Location", to);
+	free(to);
+	return queue(x, &reply, response);
+}
+
+int ct_serve_exchange_reply(struct ct_serve_exchange *x)
+{
+	struct ct_serve_job *job = x->job;
+	struct stat st;
+	int body;
+
+	x->suspended = false;
+	if (!job)
+		return refuse(x, 503, "no worker can be started for this request");
+	body = job->body;
+	job->body = -1; /* the response closes it */
+	if (job->reply->status >= 500 && !x->gone) {
+		char text[256] = "";
+		ssize_t n = pread(body, text, sizeof(text) - 1, 0);
+
+		text[n > 0 ? n : 0] = '\0';
+		fprintf(stderr, "cprof serve: %s: %s", x->label, *text ? text : "failed\n");
+	}
+	if (fstat(body, &st))
+		return CT_MHD_NO;
+	return queue(x, job->reply, ct_mhd.create_response_from_fd((size_t)st.st_size, body));
+}
+
+/* ---- workers ---- */
+
+/* How long the mode of X's request must be on from now on. */
+static double needed(const struct ct_serve_exchange *x, const struct ct_serve_how *how)
+{
+	return x->request.seconds ? (double)x->request.seconds : how->keep;
+}
+
+/* Finds the dump that the request subtracts. */
+static void find_before(struct ct_serve_exchange *x)
+{
+	const struct ct_serve_route *r = &x->request.route;
+	const char *agent = header(x, "User-Agent");
+	double now = ct_serve_exchange_now();
+
+	x->request.before = -1;
+	if (r->what == CT_SERVE_FLAME) {
+		x->key = ct_memory_printf("flame %d %s", r->pid, r->kind->dump);
+		x->request.before = ct_serve_store_find(x->key, now, MINUTE, MINUTE_MOST);
+	} else if (r->kind && r->kind->span == CT_SERVE_DELTA) {
+		/* Two scrapers of one machine are told apart by their names. */
+		x->key = ct_memory_printf("%s %d %s %s", r->kind->name, r->pid, x->client,
+					  agent ? agent : "");
+		x->request.before = ct_serve_store_find(x->key, now, 0, 1e9);
+	}
+}
+
+/* Starts X's worker, or has X wait. Returns false if that can't be done. */
+static bool start(struct ct_serve_exchange *x, const struct ct_serve_how *how)
+{
+	const struct ct_serve_route *r = &x->request.route;
+	double now = ct_serve_exchange_now();
+
+	x->waits = false;
+	if (r->kind) {
+		if (!ct_serve_modes_take(r->pid, r->kind->mode, now, now + needed(x, how),
+					 &x->request.lease)) {
+			x->waits = true;
+			return true;
+		}
+		x->takes = true;
+		if (!x->key)
+			find_before(x);
+	}
+	x->job = ct_serve_jobs_start(&x->request, x);
+	return x->job != NULL;
+}
+
+/* Starts a worker that finds out which process is the only one. */
+static bool resolve(struct ct_serve_exchange *x)
+{
+	struct ct_serve_request r = x->request;
+
+	r.route = (struct ct_serve_route){ .what = CT_SERVE_RESOLVE };
+	x->job = ct_serve_jobs_start(&r, x);
+	return x->job != NULL;
+}
+
+/* The worker of X is over: releases what it took. */
+static void release_mode(struct ct_serve_exchange *x, bool started, bool done,
+			 const struct ct_serve_how *how)
+{
+	const struct ct_serve_route *r = &x->request.route;
+	double now = ct_serve_exchange_now();
+
+	if (!x->takes)
+		return;
+	x->takes = false;
+	/* A request without a length is followed by others of its kind. */
+	ct_serve_modes_release(r->pid, r->kind->mode, started,
+			       x->request.seconds || !done ? now : now + how->keep);
+}
+
+static void resume(struct ct_serve_exchange *x)
+{
+	x->resumed = true;
+	x->waits = false;
+	ct_mhd.resume_connection(x->connection);
+}
+
+static void free_exchange(struct ct_serve_exchange *x)
+{
+	struct ct_serve_exchange **at = &ct_serve_exchange_all;
+
+	while (*at != x)
+		at = &(*at)->next;
+	*at = x->next;
+	if (x->job)
+		ct_serve_jobs_release(x->job);
+	free(x->path);
+	free(x->query);
+	free(x->host);
+	free(x->client);
+	free(x->text);
+	free(x->label);
+	free(x->key);
+	free(x);
+}
+
+void ct_serve_exchange_ended(struct ct_serve_exchange *x, const struct ct_serve_how *how)
+{
+	struct ct_serve_job *job = x->job;
+	bool resolved = !x->request.route.pid && job->reply->pid;
+
+	release_mode(x, job->reply->started, job->reply->status == 200, how);
+	if (!x->connection) {
+		free_exchange(x);
+		return;
+	}
+	if (!resolved) {
+		resume(x);
+		return;
+	}
+	x->request.route.pid = job->reply->pid;
+	ct_serve_jobs_release(job);
+	x->job = NULL;
+	if (!start(x, how))
+		resume(x);
+}
+
+void ct_serve_exchange_retry(const struct ct_serve_how *how)
+{
+	for (struct ct_serve_exchange *x = ct_serve_exchange_all; x; x = x->next)
+		if (x->waits && x->connection && !start(x, how))
+			resume(x);
+}
+
+void ct_serve_exchange_resume_all(void)
+{
+	for (struct ct_serve_exchange *x = ct_serve_exchange_all; x; x = x->next)
+		if (x->connection && x->suspended && !x->resumed)
+			resume(x);
+}
+
+void ct_serve_exchange_end(struct ct_serve_exchange *x, bool sent)
+{
+	struct ct_serve_job *job = x->job;
+
+	x->connection = NULL;
+	if (job && x->suspended && !x->resumed) {
+		/* The worker goes on until it may be ended; then ct_serve_exchange_ended. */
+		ct_serve_jobs_cancel(job);
+		return;
+	}
+	if (sent && job && job->reply->kept && x->key) {
+		ct_serve_store_put(x->key, ct_serve_exchange_now(), job->snapshot,
+				   x->request.route.what != CT_SERVE_FLAME);
+		job->snapshot = -1;
+	}
+	free_exchange(x);
+}
+
+/* ---- the begin ---- */
+
+static bool is_served(const struct ct_serve_pids *only, int pid)
+{
+	for (size_t i = 0; i < only->count; i++)
+		if (only->pids[i] == pid)
+			return true;
+	return !only->count;
+}
+
+/* Reads the arguments of a profile. Returns 0, or what refuse() returned. */
+static int read_arguments(struct ct_serve_exchange *x)
+{
+	struct ct_serve_request *q = &x->request;
+	const struct ct_serve_kind *k = q->route.kind;
+	const char *seconds = argument(x, "seconds"), *format = argument(x, "format");
+	bool valid = ct_serve_route_seconds(seconds, &q->seconds),
+	     given = seconds && (*seconds || k->span == CT_SERVE_WINDOW);
+
+	if (k->span == CT_SERVE_DELTA) {
+		q->seconds = 0;
+		return 0;
+	}
+	if (q->seconds > CT_SERVE_SECONDS)
+		return refuse(x, 400, "\"seconds\" is at most %ld here", CT_SERVE_SECONDS);
+	if (!strcmp(k->name, "fgprof")) {
+		if (given && !valid && *seconds)
+			return refuse(x, 400, "bad seconds: %s", seconds);
+		if (format && *format && strcmp(format, "pprof") && strcmp(format, "folded"))
+			return refuse(x, 400, "bad format: \"%s\"", format);
+		q->folded = format && !strcmp(format, "folded");
+	} else if (k->span == CT_SERVE_TOTAL && given && !valid) {
+		return refuse(x, 400, "invalid value for \"seconds\" - must be a positive integer");
+	} else if (k->span == CT_SERVE_TOTAL && valid && q->debug) {
+		return refuse(x, 400, "seconds and debug params are incompatible");
+	}
+	if (!valid && k->span == CT_SERVE_WINDOW)
+		q->seconds = 30;
+	return 0;
+}
+
+/* Returns 0, or what refuse() returned: MHD_YES. */
+static int check(struct ct_serve_exchange *x, const char *method, const struct ct_serve_how *how)
+{
+	struct ct_serve_route *r = &x->request.route;
+	const char *site = header(x, "Sec-Fetch-Site"), *mode = argument(x, "mode");
+
+	if (!ct_serve_listen_knows(x->host, how->at->host))
+		return refuse(x, 403,
+			      "the host name \"%s\" is not known here: ask by the address, or "
+			      "start cprof serve with -http=NAME:PORT",
+			      x->host);
+	if (site && !strcmp(site, "cross-site"))
+		return refuse(x, 403, "a page of another site asks");
+	x->head = !strcmp(method, "HEAD");
+	if (strcmp(method, "GET") && !x->head &&
+	    !(r->what == CT_SERVE_SYMBOL && !strcmp(method, "POST")))
+		return refuse(x, 405, "only GET is allowed");
+	if (r->what == CT_SERVE_NOTHING && strstr(x->path, "/debug/pprof/trace"))
+		return refuse(x, 404, "there is no execution trace: that is of Go programs only");
+	if (r->what == CT_SERVE_NOTHING)
+		return refuse(x, 404,
+			      strstr(x->path, "/debug/pprof/") ? "Unknown profile"
+							       : "404 page not found");
+	if (r->pid && !is_served(&how->only, r->pid))
+		return refuse(x, 404, "process %d is not served here: / lists those that are",
+			      r->pid);
+	if (r->what == CT_SERVE_FLAME) {
+		r->kind = ct_serve_route_shown(mode ? mode : "cpu");
+		if (!r->kind)
+			return refuse(x, 400, "\"mode\" is cpu, wall, heap, lock or holders");
+	} else if (r->kind) {
+		return read_arguments(x);
+	}
+	return 0;
+}
+
+static bool is_of_process(enum ct_serve_what what)
+{
+	return what >= CT_SERVE_INDEX;
+}
+
+int ct_serve_exchange_begin(struct ct_serve_exchange *x, const char *method,
+			    const struct ct_serve_how *how)
+{
+	struct ct_serve_request *q = &x->request;
+	const char *host = header(x, "Host"), *debug = argument(x, "debug");
+	int refused;
+
+	x->host = host ? ct_memory_strdup(host) : NULL;
+	q->route = ct_serve_route_of(x->path);
+	q->only = &how->only;
+	q->host = x->host ? x->host : how->at->address;
+	q->label = x->label;
+	q->before = -1;
+	q->text = x->text ? x->text : x->query;
+	q->debug = debug ? atoi(debug) : 0;
+	refused = check(x, method, how);
+	if (refused)
+		return refused;
+	if (q->route.what == CT_SERVE_MOVED)
+		return move(x);
+	if (x->head && q->route.kind) {
+		struct ct_serve_reply reply = { .status = 200, .type = CT_SERVE_BINARY };
+
+		return queue(x, &reply,
+			     ct_mhd.create_response_from_buffer(0, "", CT_MHD_MUST_COPY));
+	}
+	if (ct_serve_jobs_count() >= CT_SERVE_WORKERS)
+		return refuse(x, 503, "%u requests are being answered; try again later",
+			      CT_SERVE_WORKERS);
+	x->suspended = true;
+	ct_mhd.suspend_connection(x->connection);
+	if (is_of_process(q->route.what) && !q->route.pid ? !resolve(x) : !start(x, how))
+		resume(x);
+	return CT_MHD_YES;
+}

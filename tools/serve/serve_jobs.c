@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See serve_jobs.h. */
+#include "serve/serve_jobs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/memory.h"
+
+/* So many workers may symbolize at once. */
+#define TURNS 2
+
+static struct ct_serve_job *jobs;
+static unsigned job_count;
+static int turns = -1; /* a file whose first bytes are locked by whose turn it is */
+
+/* ---- the worker ---- */
+
+static sigset_t only_term(void)
+{
+	sigset_t s;
+
+	sigemptyset(&s);
+	sigaddset(&s, SIGTERM);
+	return s;
+}
+
+void ct_serve_jobs_may_end(void)
+{
+	sigset_t s = only_term();
+
+	sigprocmask(SIG_UNBLOCK, &s, NULL);
+}
+
+void ct_serve_jobs_wait_turn(void)
+{
+	struct flock l = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
+
+	for (l.l_start = 0; l.l_start < TURNS; l.l_start++)
+		if (!fcntl(turns, F_SETLK, &l))
+			return;
+	l.l_start = getpid() % TURNS;
+	fcntl(turns, F_SETLKW, &l);
+}
+
+static int by_number(const void *a, const void *b)
+{
+	return *(const int *)a - *(const int *)b;
+}
+
+/* Closes all descriptors above 2 but KEPT: a client's connection must not stay open because a
+ * worker has it, too. */
+static void close_others(int *kept, size_t n)
+{
+	unsigned from = 3;
+
+	qsort(kept, n, sizeof(*kept), by_number);
+	for (size_t i = 0; i <= n; i++) {
+		unsigned to = i < n ? (unsigned)kept[i] : ~0u;
+
+		if (i < n && kept[i] < 3)
+			continue;
+		if (to > from)
+			syscall(SYS_close_range, from, to - (i < n), 0);
+		from = to + 1;
+	}
+}
+
+static void become_worker(const struct ct_serve_job *job, const struct ct_serve_request *r,
+			  pid_t server)
+{
+	const struct rlimit memory = { CT_SERVE_WORKER_MEMORY, CT_SERVE_WORKER_MEMORY };
+	int kept[] = { job->body, job->snapshot, r->before, turns };
+	sigset_t block = only_term();
+
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	signal(SIGTERM, SIG_DFL);
+	signal(SIGINT, SIG_IGN); /* of a terminal: the server ends us */
+	sigprocmask(SIG_SETMASK, &block, NULL);
+	if (getppid() != server)
+		_exit(2);
+	dup2(job->messages, STDERR_FILENO);
+	close_others(kept, sizeof(kept) / sizeof(*kept));
+	setrlimit(RLIMIT_DATA, &memory);
+}
+
+static void work(const struct ct_serve_job *job, const struct ct_serve_request *r, pid_t server)
+{
+	struct ct_serve_out out = { job->reply, NULL, job->snapshot };
+
+	become_worker(job, r, server);
+	out.body = fdopen(job->body, "w");
+	if (!out.body)
+		_exit(2);
+	ct_serve_work(r, &out);
+	_exit(fflush(out.body) ? 2 : 0);
+}
+
+/* ---- the server ---- */
+
+static void *share(size_t size)
+{
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static void close_all(struct ct_serve_job *job)
+{
+	if (job->body >= 0)
+		close(job->body);
+	if (job->snapshot >= 0)
+		close(job->snapshot);
+	if (job->messages >= 0)
+		close(job->messages);
+}
+
+void ct_serve_jobs_release(struct ct_serve_job *job)
+{
+	close_all(job);
+	if (job->reply)
+		munmap(job->reply, sizeof(*job->reply));
+	free(job);
+}
+
+struct ct_serve_job *ct_serve_jobs_start(const struct ct_serve_request *r, void *arg)
+{
+	struct ct_serve_job *job = ct_memory_alloc(sizeof(*job));
+	pid_t server = getpid();
+	int err;
+
+	if (turns < 0)
+		turns = memfd_create("cprof turns", MFD_CLOEXEC);
+	job->arg = arg;
+	job->reply = share(sizeof(*job->reply));
+	job->body = memfd_create("cprof body", MFD_CLOEXEC);
+	job->snapshot = memfd_create("cprof dump", MFD_CLOEXEC);
+	job->messages = memfd_create("cprof messages", MFD_CLOEXEC);
+	job->worker = job->reply && turns >= 0 && job->body >= 0 && job->snapshot >= 0 &&
+				      job->messages >= 0
+			      ? fork()
+			      : -1;
+	if (!job->worker)
+		work(job, r, server);
+	if (job->worker < 0) {
+		err = errno;
+		ct_serve_jobs_release(job);
+		errno = err;
+		return NULL;
+	}
+	job->next = jobs;
+	jobs = job;
+	job_count++;
+	return job;
+}
+
+unsigned ct_serve_jobs_count(void)
+{
+	return job_count;
+}
+
+void ct_serve_jobs_cancel(struct ct_serve_job *job)
+{
+	kill(job->worker, SIGTERM);
+}
+
+void ct_serve_jobs_cancel_all(void)
+{
+	for (struct ct_serve_job *job = jobs; job; job = job->next)
+		kill(job->worker, SIGTERM);
+}
+
+/* The worker ended without a reply: its last message says why. */
+static void say_why(struct ct_serve_job *job, int status)
+{
+	char text[512] = "", *line;
+	ssize_t n = pread(job->messages, text, sizeof(text) - 1, 0);
+	FILE *f;
+
+	text[n > 0 ? n : 0] = '\0';
+	line = strstr(text, "cprof: ") == text ? text + 7 : text;
+	line[strcspn(line, "\n")] = '\0';
+	ct_serve_reply_set(job->reply, 500, CT_SERVE_PLAIN, "");
+	job->reply->error = true;
+	job->reply->kept = false;
+	if (ftruncate(job->body, 0) || lseek(job->body, 0, SEEK_SET) < 0)
+		return;
+	f = fdopen(dup(job->body), "w");
+	if (!f)
+		return;
+	if (*line)
+		fprintf(f, "%s\n", line);
+	else if (WIFSIGNALED(status))
+		fprintf(f, "the worker was ended by signal %d\n", WTERMSIG(status));
+	else
+		fputs("the worker failed\n", f);
+	fclose(f);
+}
+
+struct ct_serve_job *ct_serve_jobs_ended(void)
+{
+	int status;
+	pid_t pid = waitpid(-1, &status, WNOHANG);
+
+	if (pid <= 0)
+		return NULL;
+	for (struct ct_serve_job **at = &jobs; *at; at = &(*at)->next) {
+		struct ct_serve_job *job = *at;
+
+		if (job->worker != pid)
+			continue;
+		*at = job->next;
+		job_count--;
+		if (status || !job->reply->status)
+			say_why(job, status);
+		return job;
+	}
+	return ct_serve_jobs_ended(); /* of nobody here */
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See serve_processes.h. */
+#include "serve/serve_processes.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "core/memory.h"
+
+const char *const ct_serve_processes_modes[] = { "cpu", "wall", "heap", "lock", NULL };
+
+static void add(struct ct_serve_processes *all, int pid, const struct cp_control_message *status)
+{
+	struct ct_serve_process *p = CT_PUSH(all->items, all->count, all->room);
+	char *program = ct_control_value(status, "program");
+
+	*p = (struct ct_serve_process){ pid, program ? program : ct_memory_strdup("?"), *status };
+}
+
+/* One of another pid namespace that we can't see has no pid here, and can't be asked by it. We
+ * ourselves may be profiled, too, but not by ourselves. */
+static void see(const struct ct_controlled *p, const struct cp_control_message *status, void *arg)
+{
+	if (p->pid && p->pid != getppid() && p->pid != getpid())
+		add(arg, p->pid, status);
+}
+
+static int by_pid(const void *a, const void *b)
+{
+	const struct ct_serve_process *x = a, *y = b;
+
+	return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+void ct_serve_processes_ask(struct ct_serve_processes *all, const struct ct_serve_pids *only)
+{
+	*all = (struct ct_serve_processes){ 0 };
+	for (size_t i = 0; i < only->count; i++) {
+		struct cp_control_message m;
+		char *why;
+
+		ct_control_request(&m, CP_CONTROL_STATUS);
+		why = ct_control_ask(only->pids[i], &m, -1);
+		if (!why && !m.result)
+			add(all, only->pids[i], &m);
+		free(why);
+	}
+	if (!only->count)
+		ct_control_each(see, all);
+	if (all->count)
+		qsort(all->items, all->count, sizeof(*all->items), by_pid);
+}
+
+unsigned long long ct_serve_processes_number(const struct ct_serve_process *p, const char *mode,
+					     const char *key)
+{
+	char *name = ct_memory_printf("%s.%s", mode, key);
+	unsigned long long n = ct_control_number(&p->status, name);
+
+	free(name);
+	return n;
+}
+
+bool ct_serve_processes_is_on(const struct ct_serve_process *p, const char *mode)
+{
+	return ct_serve_processes_number(p, mode, "since") != 0;
+}

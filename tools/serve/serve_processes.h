@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The processes that are served, with what they say of themselves. Called by the workers for /,
+ * /targets and /metrics.
+ */
+#ifndef CT_SERVE_PROCESSES_H
+#define CT_SERVE_PROCESSES_H
+
+#include "control/control.h"
+#include "serve/serve.h"
+
+struct ct_serve_process {
+	int pid;
+	char *program;
+	struct cp_control_message status;
+};
+
+struct ct_serve_processes {
+	struct ct_serve_process *items; /* by pid */
+	size_t count, room;
+};
+
+/* Asks those of ONLY, or all. Those that don't answer are left out. */
+void ct_serve_processes_ask(struct ct_serve_processes *all, const struct ct_serve_pids *only);
+
+/* The number of MODE's KEY, "cpu.samples"; 0: it isn't there. */
+unsigned long long ct_serve_processes_number(const struct ct_serve_process *p, const char *mode,
+					     const char *key);
+bool ct_serve_processes_is_on(const struct ct_serve_process *p, const char *mode);
+
+/* The main modes, ended by NULL. */
+extern const char *const ct_serve_processes_modes[];
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The work of one request; see serve.h. */
+#include "serve/serve_work.h"
+
+void ct_serve_work(const struct ct_serve_request *r, struct ct_serve_out *out)
+{
+	switch (r->route.what) {
+	case CT_SERVE_HOME: ct_serve_list_home(r, out); break;
+	case CT_SERVE_TARGETS: ct_serve_list_targets(r, out); break;
+	case CT_SERVE_METRICS: ct_serve_metrics(r, out); break;
+	case CT_SERVE_RESOLVE: ct_serve_list_resolve(r, out); break;
+	case CT_SERVE_INDEX: ct_serve_process_index(r, out); break;
+	case CT_SERVE_CMDLINE: ct_serve_process_cmdline(r, out); break;
+	case CT_SERVE_SYMBOL: ct_serve_process_symbol(r, out); break;
+	case CT_SERVE_THREADCREATE: ct_serve_process_threadcreate(r, out); break;
+	case CT_SERVE_PROFILE:
+	case CT_SERVE_FLAME: ct_serve_profile(r, out); break;
+	case CT_SERVE_STOP:
+		ct_serve_profile_stop(r);
+		ct_serve_reply_set(out->reply, 200, CT_SERVE_PLAIN, "");
+		break;
+	case CT_SERVE_NOTHING:
+	case CT_SERVE_MOVED: break;
+	}
+}
