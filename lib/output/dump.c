@@ -328,11 +328,21 @@ int cp_dump_numbered(struct cp_run *r, const struct cp_config *c, const char *re
 	r->reason = reason;
 	err = write_file(r, c, number, true);
 	r->reason = NULL;
+	if (r->ops->dumped)
+		r->ops->dumped(r, number, err);
 	if (err)
 		say_failure(r, number, err, "on request");
 	else if (c->verbose)
 		cp_log("%s profile dump %u written", r->ops->name, number);
 	return err;
+}
+
+void cp_dump_remove(const struct cp_run *r, unsigned number)
+{
+	char path[CP_PATH_MAX];
+
+	if (path_of(r, number, r->sequence, path, sizeof(path)) >= 0)
+		cp_sys3(SYS_unlinkat, AT_FDCWD, path, 0);
 }
 
 int cp_dump_to_path(struct cp_run *r, const struct cp_config *c, const char *path)

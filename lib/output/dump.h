@@ -23,6 +23,8 @@ int cp_dump_written_path(const struct cp_run *r, char *to, size_t size);
 int cp_dump_path(const struct cp_run *r, char *to, size_t size);
 /* Write to the next numbered file. REASON goes into its comments; NULL: no reason is given. */
 int cp_dump_numbered(struct cp_run *r, const struct cp_config *c, const char *reason);
+/* Removes the file of R's dump NUMBER. */
+void cp_dump_remove(const struct cp_run *r, unsigned number);
 /* Write to a path that the caller chose, or to any sink that doesn't wait. Prints no messages. */
 int cp_dump_to_path(struct cp_run *r, const struct cp_config *c, const char *path);
 int cp_dump_to_sink(struct cp_run *r, const struct cp_config *c, struct cp_sink *sink);

@@ -97,6 +97,8 @@ struct cp_mode_ops {
 	void (*settle)(struct cp_run *r);
 	/* Writes R's rows as the text that gperftools' functions return. */
 	int (*text)(struct cp_run *r, struct cp_sink *to);
+	/* Numbered dump NUMBER of R was written, or failed with ERR. */
+	void (*dumped)(struct cp_run *r, unsigned number, int err);
 	/* Changes what differs from the other modes in S, the statistics of R. */
 	void (*stats)(const struct cp_run *r, struct cprof_stats *s);
 	/* Both run on the collector's thread, with the lock held. due returns when TICK wants to

@@ -16,7 +16,7 @@ enum cp_control_choice { CP_CONTROL_AUTO, CP_CONTROL_ON, CP_CONTROL_OFF };
 enum cp_symbolize_choice { CP_SYMBOLIZE_NONE, CP_SYMBOLIZE_NAMES, CP_SYMBOLIZE_FULL };
 
 /* Room for the settings of one mode. */
-#define CP_CONFIG_MODE_WORDS 16
+#define CP_CONFIG_MODE_WORDS 144
 
 /* config_table.c has a row for each field that a variable sets. */
 struct cp_config {

@@ -5,6 +5,7 @@
  *                              (site_new); prints, for both, "old|new SECONDS", to be compared
  *     heap-views-host resident   blocks of which all (site_touched), half (site_half) or nothing
  *                              (site_untouched) was written to
+ *     heap-views-host grow MB  allocates (site_grow) and writes to it without end, or until MB
  *     heap-views-host spare    small blocks of which one in eight is kept (site_kept)
  */
 #include <stdio.h>
@@ -92,6 +93,23 @@ static int resident(void)
 	return 0;
 }
 
+SITE static void *site_grow(void)
+{
+	void *p = malloc(SIZE);
+
+	return p ? memset(p, 1, SIZE) : NULL;
+}
+
+static int grow(long mb)
+{
+	for (long i = 0; !mb || i < mb; i++)
+		if (!site_grow())
+			return 3;
+	/* For as long as the collector may take to look again. */
+	nanosleep(&(struct timespec){ .tv_nsec = 300000000 }, NULL);
+	return 0;
+}
+
 #define SMALL 1024
 #define SMALLS 65536
 #define KEEPS_ONE_IN 8
@@ -126,6 +144,8 @@ int main(int argc, char **argv)
 		return resident();
 	if (!strcmp(what, "spare"))
 		return spare();
-	fprintf(stderr, "usage: heap-views-host ages|resident|spare\n");
+	if (!strcmp(what, "grow"))
+		return grow(argc > 2 ? atol(argv[2]) : 0);
+	fprintf(stderr, "usage: heap-views-host ages|resident|spare|grow\n");
 	return 2;
 }

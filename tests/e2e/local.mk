@@ -51,6 +51,7 @@ E2E_TESTS += \
 	%D%/heap-sizes.sh \
 	%D%/io.sh \
 	%D%/incomplete.sh \
+	%D%/heap-watch.sh \
 	%D%/installed.sh \
 	%D%/labels.sh \
 	%D%/lock-cxx.sh \

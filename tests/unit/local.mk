@@ -42,6 +42,7 @@ UNIT_TESTS += \
 	%D%/test-lock-sample \
 	%D%/test-lock-stepped \
 	%D%/test-memory-table \
+	%D%/test-memory-watch \
 	%D%/test-tail-cache \
 	%D%/test-module-list \
 	%D%/test-modules \
@@ -145,6 +146,7 @@ TOOL_UNIT_TESTS += \
 %C%_test_io_sample_LDADD = $(INTERNAL) -lm
 %C%_test_lock_stepped_LDADD = $(INTERNAL)
 %C%_test_memory_table_LDADD = $(INTERNAL)
+%C%_test_memory_watch_LDADD = $(INTERNAL)
 %C%_test_tail_cache_CFLAGS = $(UNWIND_TEST_CFLAGS)
 %C%_test_tail_cache_LDADD = $(INTERNAL)
 %C%_test_module_list_LDADD = $(INTERNAL)

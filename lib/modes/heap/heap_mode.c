@@ -10,6 +10,8 @@
 #include "modes/heap/heap_text.h"
 #include "modes/heap/jemalloc_hooks.h"
 #include "modes/heap/mappings.h"
+#include "modes/heap/memory_watch.h"
+#include "output/dump.h"
 #include "output/encode.h"
 #include "output/comments.h"
 #include "output/mode_ops.h"
@@ -166,6 +168,20 @@ static void report_none(struct cp_comments *out, const struct cp_config *c)
 					       "is seen with CPROF_HEAP_MMAP=1");
 }
 
+static void report_watch(struct cp_comments *out)
+{
+	if (cp_memory_watch_reason())
+		cp_comments_line(out, "dump: %s", cp_memory_watch_reason());
+}
+
+static void dumped(struct cp_run *r, unsigned number, int err)
+{
+	unsigned old = cp_memory_watch_dumped(r->mode == CPROF_HEAP_PEAK, number, !err);
+
+	if (old)
+		cp_dump_remove(r, old);
+}
+
 static void report(struct cp_comments *out, const struct cp_run *r, const struct cp_config *c)
 {
 	const struct cp_heap_sums *s = cp_heap_rows_sums(r);
@@ -173,6 +189,7 @@ static void report(struct cp_comments *out, const struct cp_run *r, const struct
 						       : cp_heap_rows_whole(s->allocated.objects);
 
 	report_settings(out);
+	report_watch(out);
 	report_sums(out, s);
 	if (r->late)
 		cp_comments_line(out, "note: started while the program ran: blocks that were "
@@ -278,6 +295,7 @@ const struct cp_mode_ops cp_mode_heap = {
 	.settle = cp_heap_rows_settle,
 	.due = cp_heap_due,
 	.tick = cp_heap_tick,
+	.dumped = dumped,
 	.text = text,
 	.has_more = cp_stack_depot_has_fresh,
 	.thread_end = cp_heap_thread_end,
@@ -311,6 +329,7 @@ const struct cp_mode_ops cp_mode_peak = {
 	.period = period,
 	.labels = labels,
 	.report = report_peak,
+	.dumped = dumped,
 	.start = start_peak,
 	.settle = cp_heap_rows_settle,
 };

@@ -2,6 +2,7 @@
 /* The table of the heap mode's settings; see config_table.h. */
 #include "modes/heap/heap_settings.h"
 
+#include "modes/heap/memory_watch.h"
 #include "settings/config_reader.h"
 #include "settings/config_rows.h"
 
@@ -20,6 +21,10 @@ static const struct cp_config_row rows[] = {
 	SIZE("HEAP_PROFILE_INUSE_INTERVAL", in_use, NULL, 0, UINT64_MAX, BYTES),
 	DURATION("HEAP_PROFILE_TIME_INTERVAL", time_ns, NULL, CP_CONFIG_DUMP_MIN, CP_CONFIG_DUMP_MAX,
 		 "seconds or a duration as 10m, or 0 for off"),
+	TEXT("CPROF_HEAP_DUMP_AT", dump_at,
+	     "up to six of 80% (of the limit), 2G (resident) and pressure, with commas", "no such dumps", "",
+	     .is_good = cp_memory_watch_is_good),
+	NUMBER("CPROF_HEAP_DUMP_KEEP", keep, "4", 1, 64, NULL),
 	/* gperftools' switch is read first, so the other one wins. */
 	SWITCH("HEAP_PROFILE_MMAP", mmap, "0"),
 	SWITCH("CPROF_HEAP_MMAP", mmap, "0", OPTION(heap_mmap)),

@@ -11,11 +11,13 @@ struct cp_heap_settings {
 	/* HEAP_PROFILE_{ALLOCATION,DEALLOCATION,INUSE}_INTERVAL: bytes between numbered dumps; 0 =
 	 * off */
 	uint64_t allocated, freed, in_use;
-	uint64_t time_ns; /* HEAP_PROFILE_TIME_INTERVAL; 0 = off */
-	bool mmap;	  /* CPROF_HEAP_MMAP: also the program's own mappings */
-	bool resident;	  /* CPROF_HEAP_RESIDENT: also what is resident, swapped, untouched */
-	bool use_pid;	  /* HEAPPROFILE_USE_PID=1 (gperftools): pid in the name, also in the first
-			     process */
+	uint64_t time_ns;   /* HEAP_PROFILE_TIME_INTERVAL; 0 = off */
+	char dump_at[1024]; /* CPROF_HEAP_DUMP_AT: as memory_watch.h reads it; "" = off */
+	unsigned keep;	    /* CPROF_HEAP_DUMP_KEEP: how many of these dumps stay */
+	bool mmap;	    /* CPROF_HEAP_MMAP: also the program's own mappings */
+	bool resident;	    /* CPROF_HEAP_RESIDENT: also what is resident, swapped, untouched */
+	bool use_pid; /* HEAPPROFILE_USE_PID=1 (gperftools): pid in the name, also in the first
+			 process */
 };
 
 struct cp_config_mode;

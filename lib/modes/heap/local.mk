@@ -11,6 +11,8 @@ LIB_SOURCES += \
 	%D%/jemalloc_hooks.c \
 	%D%/mappings.c \
 	%D%/memory_table.c \
+	%D%/memory_use.c \
+	%D%/memory_watch.c \
 	%D%/resident.c
 PRELOAD_SOURCES += \
 	%D%/hooks/aligned.c \

@@ -76,6 +76,14 @@ static bool is_due(uint64_t *next, uint64_t step, uint64_t bytes)
 	       cp_cas_acqrel(next, &seen, bytes - bytes % step + step);
 }
 
+/* WATCH sets the amount anew. */
+static __attribute__((noinline)) void watch(void)
+{
+	/* As after a dump: this is not part of a sample's time. */
+	cp_add_relaxed(&cp_heap_totals.dumps, 1);
+	cp_heap_totals.watch();
+}
+
 static void look_at_totals(uint64_t allocated, uint64_t freed)
 {
 	struct cp_heap_totals *t = &cp_heap_totals;
@@ -85,6 +93,8 @@ static void look_at_totals(uint64_t allocated, uint64_t freed)
 
 	if (live > peak + peak / 10 && cp_cas_acqrel(&t->peak, &peak, live))
 		cp_stack_depot_mark_peak();
+	if (cp_unlikely(live >= cp_load_relaxed(&t->watch_at)))
+		watch();
 	if (!cp_likely(t->dump))
 		return;
 	due = is_due(&t->next_allocated, t->allocated_step, allocated);

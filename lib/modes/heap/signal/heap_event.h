@@ -36,6 +36,8 @@ struct cp_heap_totals {
 	uint64_t allocated_step, freed_step, in_use_step;
 	void (*dump)(void); /* writes a dump; called inside malloc or free */
 	uint64_t dumps;	    /* number of calls of DUMP */
+	uint64_t watch_at;  /* WATCH is called while so much is in use; UINT64_MAX = never */
+	void (*watch)(void);
 };
 extern struct cp_heap_totals cp_heap_totals;
 
