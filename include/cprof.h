@@ -73,7 +73,8 @@ enum cprof_mode {
 
 	CPROF_HEAP_PEAK = 16,
 	CPROF_HEAP_MMAP = 17,
-	CPROF_LOCK_HOLDERS = 18
+	CPROF_LOCK_HOLDERS = 18,
+	CPROF_HEAP_LIFETIMES = 20
 };
 
 #define CPROF_OPTIONS_INIT                                                                         \

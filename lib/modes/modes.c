@@ -10,6 +10,7 @@
 	ROW(CPROF_HEAP, heap) \
 	ROW(CPROF_HEAP_PEAK, peak) \
 	ROW(CPROF_HEAP_MMAP, mmap) \
+	ROW(CPROF_HEAP_LIFETIMES, lifetimes) \
 	ROW(CPROF_LOCK, lock) \
 	ROW(CPROF_LOCK_HOLDERS, holders) \
 	ROW(CPROF_IO, io)

@@ -156,6 +156,8 @@ static uint32_t find_location(struct cp_aggregate *a, uint64_t pc)
 
 	if (pc == CP_PC_NOT_SAMPLED)
 		return CP_LOCATION_NOT_SAMPLED;
+	if (pc == CP_PC_FREED)
+		return CP_LOCATION_FREED;
 	if (!a->recent)
 		a->recent = cp_sys_map(RECENT * sizeof(*a->recent));
 	if (!a->recent)

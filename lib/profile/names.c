@@ -294,6 +294,7 @@ static int name_special(struct cp_names *n, struct cp_aggregate *a)
 	l[CP_LOCATION_NOT_SAMPLED].function = synthetic(n, "[not sampled]");
 	l[CP_LOCATION_SHORT_CALLS].function = synthetic(n, "[short calls]");
 	l[CP_LOCATION_LOST_CALLS].function = synthetic(n, "[calls without a stack]");
+	l[CP_LOCATION_FREED].function = synthetic(n, "[freed by]");
 	if (!synthetic(n, "[unknown]") || !synthetic(n, "[kernel]"))
 		return -ENOMEM;
 	n->done = CP_LOCATION_FIRST;

@@ -6,8 +6,13 @@
  *     heap-views-host resident   blocks of which all (site_touched), half (site_half) or nothing
  *                              (site_untouched) was written to
  *     heap-views-host grow MB  allocates (site_grow) and writes to it without end, or until MB
+ *     heap-views-host lifetimes  blocks with known lifetimes; prints, for each function that makes
+ *                              them and each power of two ns, the least and the most number of
+ *                              blocks that lived so long: "SITE POWER LEAST MOST"
  *     heap-views-host spare    small blocks of which one in eight is kept (site_kept)
  */
+#include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,6 +139,148 @@ static int spare(void)
 	return 0;
 }
 
+/* A block is made between two readings of the clock, and freed between two others, so its lifetime
+ * is known to lie between two values. */
+struct span {
+	void *p;
+	uint64_t before, after; /* ns, around malloc */
+};
+
+#define POWERS 64
+#define RESOLUTION 8192 /* ns, of the births that the profiler keeps */
+
+static unsigned least[4][POWERS], most[4][POWERS];
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static unsigned power_of(uint64_t ns)
+{
+	return ns >= RESOLUTION ? 63 - (unsigned)__builtin_clzll(ns) : 0;
+}
+
+static void lived(unsigned site, uint64_t short_ns, uint64_t long_ns)
+{
+	unsigned low = power_of(short_ns), high = power_of(long_ns + RESOLUTION);
+
+	least[site][low] += low == high;
+	for (unsigned i = low; i <= high; i++)
+		most[site][i]++;
+}
+
+/* The sizes differ, so that the compiler does not make one function of all. */
+#define MAKER(name, size)                                                                          \
+	SITE static struct span name(void)                                                         \
+	{                                                                                          \
+		struct span s = { .before = now_ns() };                                            \
+                                                                                                   \
+		s.p = malloc(size);                                                                \
+		UNTOUCHED(s.p);                                                                    \
+		s.after = now_ns();                                                                \
+		return s;                                                                          \
+	}
+
+MAKER(site_exponential, 100)
+MAKER(site_bimodal, 101)
+MAKER(site_handed_over, 102)
+MAKER(site_kept_alive, 103)
+
+static void unmake(unsigned site, const struct span *s)
+{
+	uint64_t before = now_ns();
+
+	free(s->p);
+	lived(site, before - s->after, now_ns() - s->before);
+}
+
+static void pause_ms(unsigned ms)
+{
+	nanosleep(&(struct timespec){ .tv_nsec = (long)ms * 1000000 }, NULL);
+}
+
+/* At each step some blocks are made, and each of those that live ends with a chance of one in
+ * eight: lifetimes are exponential. */
+#define LIVE 4096
+
+static void exponential(void)
+{
+	static struct span live[LIVE];
+	unsigned count = 0, random = 1;
+
+	for (unsigned step = 0; step < 100 || count; step++) {
+		for (unsigned i = 0; step < 100 && i < 10; i++)
+			live[count++] = site_exponential();
+		pause_ms(1);
+		for (unsigned i = count; i-- > 0;) {
+			random = random * 1664525 + 1013904223;
+			if (random >> 29)
+				continue;
+			unmake(0, &live[i]);
+			live[i] = live[--count];
+		}
+	}
+}
+
+static void bimodal(void)
+{
+	static struct span old[100];
+	struct span s;
+
+	for (unsigned i = 0; i < 100; i++)
+		old[i] = site_bimodal();
+	for (unsigned i = 0; i < 1000; i++) {
+		s = site_bimodal();
+		unmake(1, &s);
+	}
+	pause_ms(200);
+	for (unsigned i = 0; i < 100; i++)
+		unmake(1, &old[i]);
+}
+
+#define HANDED 500
+static struct span handed[HANDED];
+
+SITE static void *take_over(void *unused)
+{
+	for (unsigned i = 0; i < HANDED; i++)
+		unmake(2, &handed[i]);
+	return unused;
+}
+
+static void hand_over(void)
+{
+	pthread_t t;
+
+	for (unsigned i = 0; i < HANDED; i++)
+		handed[i] = site_handed_over();
+	if (pthread_create(&t, NULL, take_over, NULL))
+		exit(4);
+	pthread_join(t, NULL);
+}
+
+static int lifetimes(void)
+{
+	static struct span alive[50];
+
+	for (unsigned i = 0; i < 50; i++)
+		alive[i] = site_kept_alive();
+	UNTOUCHED(alive);
+	exponential();
+	bimodal();
+	hand_over();
+	for (unsigned i = 0; i < POWERS; i++) {
+		printf("site_exponential %u %u %u\n", i, least[0][i], most[0][i]);
+		printf("site_bimodal %u %u %u\n", i, least[1][i], most[1][i]);
+		printf("site_handed_over %u %u %u\n", i, least[2][i], most[2][i]);
+	}
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -144,8 +291,10 @@ int main(int argc, char **argv)
 		return resident();
 	if (!strcmp(what, "spare"))
 		return spare();
+	if (!strcmp(what, "lifetimes"))
+		return lifetimes();
 	if (!strcmp(what, "grow"))
 		return grow(argc > 2 ? atol(argv[2]) : 0);
-	fprintf(stderr, "usage: heap-views-host ages|resident|spare|grow\n");
+	fprintf(stderr, "usage: heap-views-host ages|resident|lifetimes|spare|grow\n");
 	return 2;
 }

@@ -43,6 +43,7 @@ E2E_TESTS += \
 	%D%/heap-dumps.sh \
 	%D%/heap-exact.sh \
 	%D%/heap-leak.sh \
+	%D%/heap-lifetimes.sh \
 	%D%/heap-mappings.sh \
 	%D%/heap-programs.sh \
 	%D%/heap-redis.sh \

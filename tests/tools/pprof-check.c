@@ -28,8 +28,8 @@ static int usage(void)
 static bool known_mode(const char *name)
 {
 	return !strcmp(name, "cpu") || !strcmp(name, "wall") || !strcmp(name, "heap") ||
-	       !strcmp(name, "lock") || !strcmp(name, "mmap") || !strcmp(name, "peak") ||
-	       !strcmp(name, "holders") || !strcmp(name, "io");
+	       !strcmp(name, "lock") || !strcmp(name, "mmap") || !strcmp(name, "lifetimes") ||
+	       !strcmp(name, "peak") || !strcmp(name, "holders") || !strcmp(name, "io");
 }
 
 static bool parse_count(const char *s, size_t *n)

@@ -37,6 +37,8 @@ pub enum Mode {
     HeapPeak = 16,
     HeapMmap = 17,
     LockHolders = 18,
+    /// Where blocks are freed, and how long they lived.
+    HeapLifetimes = 20,
 }
 
 fn check(result: c_int) -> io::Result<()> {

@@ -114,6 +114,7 @@ static void begin_totals(const struct cp_heap_settings *s)
 	if (cp_sys3(SYS_getrandom, &t->seed, sizeof(t->seed), 1 /* GRND_NONBLOCK */) < 0)
 		t->seed = cp_sys_clock_ns(CLOCK_MONOTONIC);
 	t->interval = s->interval;
+	t->lifetimes = s->lifetimes;
 	t->allocated = t->freed = t->peak = 0;
 	set_step(&t->next_allocated, &t->allocated_step, s->allocated);
 	set_step(&t->next_freed, &t->freed_step, s->freed);
@@ -147,7 +148,7 @@ static void switch_on(uint64_t interval)
 	bool tags = interval >= CP_HEAP_TAG_INTERVAL && cp_allocator.aligns && !hooked;
 
 	cp_live_configure(interval >= CP_HEAP_TAG_INTERVAL ? SLOTS_SAMPLED : SLOTS_EXACT);
-	keep_births(interval != 1);
+	keep_births(interval != 1 || cp_heap_totals.lifetimes);
 	cp_heap_hot_look(interval < CP_HEAP_TAG_INTERVAL, tags);
 	cp_store_seqcst(&cp_heap_hot.state, CP_HEAP_ON);
 	cp_store_seqcst(&cp_heap_hot.counts, interval > 1);

@@ -19,6 +19,7 @@
 #include "modes/heap/signal/heap_exact.h"
 #include "modes/heap/signal/heap_stack.h"
 #include "modes/heap/signal/stack_depot.h"
+#include "modes/heap/signal/lifetimes.h"
 #include "modes/heap/signal/live.h"
 #include "base/log.h"
 #include "base/sys.h"
@@ -305,7 +306,7 @@ const struct cp_mode_ops cp_mode_heap = {
 	.fork_child = cp_heap_fork_child,
 };
 
-static int start_peak(struct cp_run *r, const struct cp_config *c)
+static int start_nothing(struct cp_run *r, const struct cp_config *c)
 {
 	(void)r;
 	(void)c;
@@ -330,7 +331,7 @@ const struct cp_mode_ops cp_mode_peak = {
 	.labels = labels,
 	.report = report_peak,
 	.dumped = dumped,
-	.start = start_peak,
+	.start = start_nothing,
 	.settle = cp_heap_rows_settle,
 };
 
@@ -403,4 +404,63 @@ const struct cp_mode_ops cp_mode_mmap = {
 	.collect = cp_heap_rows_collect,
 	.settle = cp_heap_rows_settle,
 	.fork_child = fork_mappings,
+};
+
+static bool wants_lifetimes(const struct cp_config *c)
+{
+	return settings_of(c)->lifetimes;
+}
+
+static void labels_of_lifetimes(const struct cp_run *r, const struct cp_stack *s,
+				struct cp_encode_labels *to)
+{
+	enum cp_lifetimes_thread by = cp_lifetimes_by(s->tag);
+
+	(void)r;
+	to->labels[to->count++] = (struct cp_pprof_label){ .key = "lifetime",
+							   .number = cp_lifetimes_ns(s->tag),
+							   .unit = "nanoseconds" };
+	if (by == CP_LIFETIMES_SAME || by == CP_LIFETIMES_OTHER)
+		to->labels[to->count++] = (struct cp_pprof_label){
+			.key = "freed_by",
+			.text = by == CP_LIFETIMES_SAME ? "same thread" : "other thread",
+		};
+}
+
+static void report_lifetimes(struct cp_comments *out, const struct cp_run *r,
+			     const struct cp_config *c)
+{
+	const struct cp_heap_sums *s = cp_heap_rows_sums(r);
+
+	(void)c;
+	report_settings(out);
+	cp_comments_line(
+		out,
+		"lifetimes: %lu objects, %lu bytes freed; %lu frees without memory to record "
+		"them; blocks that are still in use are in alive_objects and alive_space, "
+		"with the age that they have reached",
+		L(cp_heap_rows_whole(s->in_use.objects)), L(s->in_use.bytes),
+		L(cp_run_counted(r, CP_COUNT_LOST_MEMORY)));
+}
+
+/* Where blocks are freed, by which thread, and how long they lived. A stack is that of the
+ * allocation, [freed by], and that of the free: no leaf may be dropped. */
+const struct cp_mode_ops cp_mode_lifetimes = {
+	.name = "lifetimes",
+	.parent = CPROF_HEAP,
+	.moment = true,
+	.types = { { "alive_objects", "count" },
+		   { "alive_space", "bytes" },
+		   { "freed_objects", "count" },
+		   { "freed_space", "bytes" } },
+	.type_count = 4,
+	.period_type = { "space", "bytes" },
+	.period = period,
+	.labels = labels_of_lifetimes,
+	.report = report_lifetimes,
+	.wanted = wants_lifetimes,
+	.start = start_nothing,
+	.mark = cp_stack_depot_take_fresh,
+	.collect = cp_heap_rows_collect,
+	.settle = cp_heap_rows_settle,
 };

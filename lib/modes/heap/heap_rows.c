@@ -5,12 +5,16 @@
 #include <string.h>
 
 #include "sample/counters.h"
+#include "modes/heap/heap_alive.h"
 #include "modes/heap/signal/heap_event.h"
+#include "sample/labelset.h"
 #include "sample/poisson.h"
 
 #define UNPLACED CP_HEAP_VIEWS_UNPLACED
 
-/* The heap, and the program's own mappings. */
+_Static_assert(CP_STACK_DEPOT_MARK == CP_PC_FREED, "the mark has a location");
+
+/* The heap, the program's own mappings, and lifetimes. */
 static struct source {
 	struct cp_heap_sums sums;
 	uint32_t placed; /* id of the newest entry that has a row; all entries before it have one,
@@ -18,11 +22,11 @@ static struct source {
 	bool waits;	 /* some of the entries that were seen have no row */
 	bool summed;	 /* SUMS and the rows' values are newer than the last collect */
 	bool shows_peak; /* the rows hold the peak's values */
-} sources[2];
+} sources[3];
 
 static struct source *source_of(const struct cp_run *r)
 {
-	return &sources[r->mode == CPROF_HEAP_MMAP];
+	return &sources[r->mode == CPROF_HEAP_MMAP ? 1 : r->mode == CPROF_HEAP_LIFETIMES ? 2 : 0];
 }
 
 const struct cp_heap_sums *cp_heap_rows_sums(const struct cp_run *r)
@@ -41,13 +45,17 @@ static uint32_t find_row(struct cp_aggregate *a, const struct cp_stack_depot_ent
 {
 	uint32_t row = CP_INDEX_NONE;
 
+	bool freed = e->interval & CP_STACK_DEPOT_FREED;
+
 	cp_modules_want(a->modules);
 	if (cp_heap_views_make_room(a))
-		row = cp_aggregate_row(a, &(struct cp_raw_stack){ .pcs = e->pcs,
-								  .depth = e->depth,
-								  .end = e->end,
-								  .labels = e->labels,
-								  .thread = CP_NO_THREAD });
+		row = cp_aggregate_row(
+			a, &(struct cp_raw_stack){ .pcs = e->pcs,
+						   .depth = e->depth,
+						   .end = e->end,
+						   .labels = freed ? CP_LABELSET_NONE : e->labels,
+						   .tag = freed ? e->labels : 0,
+						   .thread = CP_NO_THREAD });
 	return row == CP_INDEX_NONE ? UNPLACED : row + 1;
 }
 
@@ -107,8 +115,10 @@ static void add_to_row(struct cp_stack_depot_entry *e, void *arg)
 	if (!e->row || e->row == UNPLACED)
 		return;
 	v = cp_aggregate_row_at(&r->aggregate, e->row - 1)->values;
-	v[0] += all.objects;
-	v[1] += all.bytes;
+	if (r->mode != CPROF_HEAP_LIFETIMES) {
+		v[0] += all.objects;
+		v[1] += all.bytes;
+	}
 	v[2] += use.objects;
 	v[3] += use.bytes;
 	aside = cp_heap_views_row(&r->aggregate, e->row - 1);
@@ -170,7 +180,7 @@ static void sum_rows(struct cp_run *r)
 	cp_stack_depot_each(0, add_to_row, r);
 	/* Peaks are marked in steps of a tenth, so the memory in use now may exceed the last mark.
 	 */
-	peak_is_now = r->mode != CPROF_HEAP_MMAP && sums->in_use.bytes > sums->peak.bytes;
+	peak_is_now = r->mode == CPROF_HEAP && sums->in_use.bytes > sums->peak.bytes;
 	if (peak_is_now) {
 		cp_stack_depot_mark_peak();
 		sums->peak = sums->in_use;
@@ -178,6 +188,8 @@ static void sum_rows(struct cp_run *r)
 	round_peak(a, peak_is_now);
 	if (r->mode == CPROF_HEAP)
 		cp_heap_views_split(r);
+	if (r->mode == CPROF_HEAP_LIFETIMES)
+		cp_heap_alive_add(r);
 	round_rows(a);
 	/* Changes with every event, to show whether there is something new to write. */
 	a->records = cp_heap_rows_whole(2 * sums->allocated.objects - sums->in_use.objects);

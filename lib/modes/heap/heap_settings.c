@@ -29,6 +29,7 @@ static const struct cp_config_row rows[] = {
 	SWITCH("HEAP_PROFILE_MMAP", mmap, "0"),
 	SWITCH("CPROF_HEAP_MMAP", mmap, "0", OPTION(heap_mmap)),
 	SWITCH("CPROF_HEAP_RESIDENT", resident, "0"),
+	SWITCH("CPROF_HEAP_LIFETIMES", lifetimes, "0"),
 };
 /* clang-format on */
 

@@ -16,6 +16,7 @@ struct cp_heap_settings {
 	unsigned keep;	    /* CPROF_HEAP_DUMP_KEEP: how many of these dumps stay */
 	bool mmap;	    /* CPROF_HEAP_MMAP: also the program's own mappings */
 	bool resident;	    /* CPROF_HEAP_RESIDENT: also what is resident, swapped, untouched */
+	bool lifetimes;	    /* CPROF_HEAP_LIFETIMES: also where and when blocks are freed */
 	bool use_pid; /* HEAPPROFILE_USE_PID=1 (gperftools): pid in the name, also in the first
 			 process */
 };

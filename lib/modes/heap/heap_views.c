@@ -4,6 +4,7 @@
 
 #include "modes/heap/allocator.h"
 #include "modes/heap/signal/heap_event.h"
+#include "modes/heap/signal/lifetimes.h"
 #include "modes/heap/signal/live.h"
 #include "sample/poisson.h"
 
@@ -12,8 +13,11 @@ static struct cp_heap_views_found found;
 
 bool cp_heap_views_belongs(const struct cp_stack_depot_entry *e, const struct cp_run *r)
 {
-	return cp_load_relaxed(&e->seen.epoch) >= cp_heap_totals.first_epoch &&
-	       (e->interval == CP_STACK_DEPOT_MAPPING) == (r->mode == CPROF_HEAP_MMAP);
+	enum cprof_mode mode = e->interval == CP_STACK_DEPOT_MAPPING ? CPROF_HEAP_MMAP
+			       : e->interval & CP_STACK_DEPOT_FREED  ? CPROF_HEAP_LIFETIMES
+								     : CPROF_HEAP;
+
+	return cp_load_relaxed(&e->seen.epoch) >= cp_heap_totals.first_epoch && mode == r->mode;
 }
 
 bool cp_heap_views_make_room(struct cp_aggregate *a)
@@ -52,7 +56,8 @@ struct look {
 
 static uint64_t tag_of_age(const struct look *x, uint64_t born)
 {
-	uint64_t ticks = x->now > born ? x->now - born : 0;
+	uint64_t since = cp_heap_totals.lifetimes ? cp_lifetimes_born_ns(born) : born;
+	uint64_t ticks = x->now > since ? x->now - since : 0;
 	uint64_t seconds = (uint64_t)((__uint128_t)ticks * x->rate >> CP_TICK_RATE_SHIFT) /
 			   UINT64_C(1000000000);
 
@@ -142,6 +147,10 @@ void cp_heap_views_split(struct cp_run *r)
 			  .row = CP_INDEX_NONE,
 			  .ages = cp_heap_totals.births };
 
+	if (cp_heap_totals.lifetimes) {
+		x.now = now.ns;
+		x.rate = UINT64_C(1) << CP_TICK_RATE_SHIFT;
+	}
 	found = (struct cp_heap_views_found){ .looked = wants_resident ||
 							cp_heap_totals.interval > 1 };
 	found.table_error =

@@ -2,6 +2,7 @@
 LIB_SOURCES += \
 	%D%/allocator.c \
 	%D%/heap.c \
+	%D%/heap_alive.c \
 	%D%/heap_leaks.c \
 	%D%/heap_mode.c \
 	%D%/heap_rows.c \
@@ -28,6 +29,7 @@ SIGSAFE_SOURCES += \
 	%D%/signal/heap_jemalloc.c \
 	%D%/signal/heap_freelist.c \
 	%D%/signal/heap_stack.c \
+	%D%/signal/lifetimes.c \
 	%D%/signal/live.c \
 	%D%/signal/tail_cache.c \
 	%D%/signal/stack_cache.c \

@@ -6,6 +6,7 @@
 #include "sample/counters.h"
 #include "modes/heap/signal/stack_depot.h"
 #include "modes/heap/signal/heap_stack.h"
+#include "modes/heap/signal/lifetimes.h"
 #include "sample/poisson.h"
 #include "sample/timing.h"
 
@@ -150,9 +151,16 @@ void cp_heap_event_removed(uintptr_t a, struct cp_stack_depot_entry *e, uint64_t
 	freed(e, size);
 }
 
+static void freed_block(struct cp_stack_depot_entry *e, const struct cp_live_block *b)
+{
+	freed(e, b->size);
+	if (cp_unlikely(cp_load_relaxed(&cp_heap_totals.lifetimes)) && b->born)
+		cp_lifetimes_freed(e, b);
+}
+
 void cp_heap_event_untracked_freed(const struct cp_live_block *b)
 {
-	freed(cp_stack_depot_at(b->id), b->size);
+	freed_block(cp_stack_depot_at(b->id), b);
 }
 
 /* Take A's block out of the table. Returns its entry, or NULL if A isn't in the table. Also done
@@ -174,7 +182,7 @@ static __attribute__((noinline)) void unseen_free(uintptr_t a, const struct cp_l
 	cp_count_mode(CPROF_HEAP, CP_COUNT_UNSEEN_FREES, 1);
 	if (is_filtered(cp_stack_depot_at(old->id)->interval))
 		cp_heap_hot_filter_remove(a);
-	cp_heap_event_untracked_freed(old);
+	freed(cp_stack_depot_at(old->id), old->size);
 }
 
 /* If this fails, P stays in the filter, because P may be larger than the program will say. */
@@ -195,6 +203,8 @@ static inline bool track(void *p, const struct cp_live_block *b,
 
 static uint64_t birth(void)
 {
+	if (cp_load_relaxed(&cp_heap_totals.lifetimes))
+		return cp_lifetimes_birth();
 	return cp_load_relaxed(&cp_heap_totals.births) ? cp_ticks() : 0;
 }
 
@@ -319,7 +329,7 @@ bool cp_heap_event_free(void *p)
 
 	if (!e)
 		return false;
-	freed(e, b.size);
+	freed_block(e, &b);
 	return true;
 }
 

@@ -29,6 +29,7 @@ struct cp_heap_totals {
 	uint64_t threads;	   /* random states handed out */
 	uint32_t first_epoch;	   /* the first epoch of the depot that belongs to this run */
 	bool births;		   /* each live block has the time of its allocation */
+	bool lifetimes;		   /* as lifetimes.h has it, and each free is recorded */
 	uint64_t allocated, freed; /* estimated bytes since the start, in batches */
 	uint64_t peak;		   /* the most that was in use at any check */
 	uint64_t next_allocated, next_freed,

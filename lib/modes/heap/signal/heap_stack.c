@@ -2,6 +2,8 @@
 /* Finds the depot entry of a sampled allocation's stack; see heap_stack.h. */
 #include "modes/heap/signal/heap_stack.h"
 
+#include <string.h>
+
 #include "sample/capture.h"
 #include "sample/counters.h"
 #include "sample/gate.h"
@@ -299,23 +301,78 @@ find_with_any(struct cp_unwind_input *in, const struct cp_heap_sample *s,
 	return e;
 }
 
+static void fill(struct cp_unwind_input *in, bool stable)
+{
+	const struct cp_thread *t = cp_self.thread;
+
+	in->stack_low = t ? t->stack_low : 0;
+	in->stack_high = t ? t->stack_high : 0;
+	in->stable_modules = stable;
+	in->own_tls = true;
+	in->copy = NULL;
+}
+
+/* Half of the frames at most are the free's. */
+static void put_freed(struct cp_unwind_buffer *scratch, struct cp_unwind_input *in,
+		      const struct cp_stack_depot_entry *of, struct cp_stack_depot_key *key)
+{
+	unsigned most = (CP_UNWIND_BUFFER_DEPTH - 1) / 2, more = of->depth, n;
+	unsigned max = cp_load_relaxed(&cp_capture_settings.max_depth);
+	enum cp_unwind_end end = CP_UNWIND_INCOMPLETE;
+
+	in->room = &scratch->room;
+	n = walk(in, scratch->pcs, max < most ? max : most, &end);
+	scratch->pcs[n++] = CP_STACK_DEPOT_MARK;
+	if (more > CP_UNWIND_BUFFER_DEPTH - 1 - n) {
+		more = CP_UNWIND_BUFFER_DEPTH - 1 - n;
+		key->end = CP_UNWIND_TRUNCATED;
+	}
+	memcpy(scratch->pcs + n, of->pcs, more * sizeof(*of->pcs));
+	scratch->walked = 0;
+	key->pcs = scratch->pcs;
+	key->depth = n + more;
+	key->hash = cp_tail_cache_hash_of(key->pcs, key->depth);
+}
+
+__attribute__((noinline)) struct cp_stack_depot_entry *
+cp_heap_stack_find_freed(const struct cp_stack_depot_entry *of, uint32_t class)
+{
+	struct cp_stack_depot_key key = { .interval = of->interval | CP_STACK_DEPOT_FREED,
+					  .labels = class,
+					  .end = of->end,
+					  .shard = CP_HEAP_NOBODYS };
+	struct cp_stack_depot_entry *e = NULL;
+	struct cp_unwind_buffer *scratch;
+	struct cp_unwind_input in;
+	uint64_t mask;
+
+	if (!cp_gate_is_open())
+		key.shard |= APART;
+	cp_regs_here(&in.regs);
+	fill(&in, !is_apart(&key));
+	block_signals(&mask);
+	scratch = cp_unwind_buffer_take(&cp_self.heap.scratch);
+	if (scratch) {
+		put_freed(scratch, &in, of, &key);
+		e = cp_stack_depot_find(&key);
+		cp_unwind_buffer_give(scratch);
+	}
+	unblock_signals(&mask);
+	return e;
+}
+
 struct cp_stack_depot_entry *cp_heap_stack_find(const struct cp_heap_sample *s,
 						struct cp_unwind_input *in)
 {
 	struct cp_stack_depot_key key = { .interval = s->interval,
 					  .labels = labels_now(),
 					  .shard = CP_HEAP_NOBODYS };
-	const struct cp_thread *t = cp_self.thread;
 	struct cp_unwind_buffer *scratch = take_own(&key);
 	struct cp_stack_depot_entry *e;
 
 	if (!cp_gate_is_open())
 		key.shard |= APART;
-	in->stack_low = t ? t->stack_low : 0;
-	in->stack_high = t ? t->stack_high : 0;
-	in->stable_modules = !is_apart(&key);
-	in->own_tls = true;
-	in->copy = NULL;
+	fill(in, !is_apart(&key));
 	if (!cp_likely(scratch))
 		return find_with_any(in, s, &key);
 	e = find(scratch, in, s, &key);

@@ -21,6 +21,12 @@
 struct cp_stack_depot_entry *cp_heap_stack_find(const struct cp_heap_sample *s,
 						struct cp_unwind_input *in);
 
+/* Returns the entry of blocks of OF that are freed from the calling function, in class CLASS of
+ * lifetimes.h. Its stack: the free's, CP_STACK_DEPOT_MARK, and OF's. Returns NULL if there is no
+ * memory. */
+struct cp_stack_depot_entry *cp_heap_stack_find_freed(const struct cp_stack_depot_entry *of,
+						      uint32_t class);
+
 /* When samples are frequent, threads count separately: the first threads each in their own entries,
  * all others in this many shared shards. */
 #define CP_HEAP_SHARDS 8u

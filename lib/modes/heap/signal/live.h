@@ -25,7 +25,7 @@ struct cp_live_block {
 	uint32_t id;   /* of its depot entry, below 2^24, not 0 */
 	/* Kept only after cp_live_keep_births(true); otherwise ignored, and 0 in what is returned.
 	 */
-	uint64_t born; /* cp_ticks() at the allocation; 0 = not known */
+	uint64_t born; /* cp_ticks() at the allocation, or as lifetimes.h has it; 0 = not known */
 };
 
 #define CP_LIVE_SIZE_MAX (UINT64_C(1) << 40)

@@ -83,6 +83,12 @@ struct cp_stack_depot_key {
 /* An INTERVAL that marks a mapping that the program made, not a heap allocation. */
 #define CP_STACK_DEPOT_MAPPING 0
 
+/* With this bit, the entry is of blocks that were freed: INTERVAL is that of the allocation, the
+ * stack is the free's, a mark, and the allocation's, and LABELS says how long the blocks lived
+ * (lifetimes.h). */
+#define CP_STACK_DEPOT_FREED (UINT64_C(1) << 62)
+#define CP_STACK_DEPOT_MARK (UINT64_C(1) << 63 | 1)
+
 /* Ids fit into this many bits. An id counts units of 32 bytes: upper bits are the chunk number,
  * lower bits the place in the chunk. */
 #define CP_STACK_DEPOT_ID_BITS 24
