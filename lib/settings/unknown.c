@@ -18,6 +18,14 @@
 /* Read by the tool alone. */
 #define PAGER PREFIX "PAGER"
 #define CACHE PREFIX "CACHE"
+static const char *const of_the_tool[] = { PAGER,
+					   CACHE,
+					   PREFIX "PUSH_USER",
+					   PREFIX "PUSH_USER_FILE",
+					   PREFIX "PUSH_TOKEN",
+					   PREFIX "PUSH_TOKEN_FILE",
+					   PREFIX "PUSH_TENANT",
+					   PREFIX "PUSH_TENANT_FILE" };
 
 static unsigned least(unsigned a, unsigned b)
 {
@@ -93,8 +101,8 @@ static const char *nearest_setting(const char *name)
 
 	for (size_t i = 0; (row = cp_config_table_at(i)); i++)
 		consider(name, row->variable, &best);
-	consider(name, PAGER, &best);
-	consider(name, CACHE, &best);
+	for (size_t i = 0; i < sizeof(of_the_tool) / sizeof(*of_the_tool); i++)
+		consider(name, of_the_tool[i], &best);
 	return best.setting;
 }
 

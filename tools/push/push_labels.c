@@ -177,7 +177,6 @@ char *ct_push_labels_of(int pid, const char *program, int ended,
 	set_list(&l, ct_push_labels_variable(pid, "CPROF_LABELS"), false);
 	set_list(&l, ct_push_labels_variable(pid, "OTEL_RESOURCE_ATTRIBUTES"), true);
 	set_variable(&l, pid, "OTEL_SERVICE_NAME", "service_name");
-	set_list(&l, ct_push_labels_variable(pid, "CPROF_PUSH_LABELS"), false);
 	if (how->name)
 		set(&l, "service_name", how->name);
 	for (unsigned long i = 0; i < how->own->count; i++)

@@ -12,7 +12,7 @@ receiver first
 
 pushed() { # name arguments...
 	: >first/log
-	profiled "$1" env CPROF_PUSH="$url" OTEL_SERVICE_NAME="$1" "$host" "${@:2}"
+	profiled "$1" env CPROF_PUSH="$url" CPROF_PUSH_TOKEN=abc CPROF_PUSH_TENANT=team OTEL_SERVICE_NAME="$1" "$host" "${@:2}"
 	check_status "$1" 3
 	check_same_output "$1" bare
 	check_quiet "$1"
@@ -39,6 +39,7 @@ bare bare "$host" 0.05
 pushed short 0.05
 if [ ! -s short.pb ]; then fail "no file"; fi
 arrives short
+grep -qi '^authorization: bearer abc' first/headers || fail "short: no credentials: $(cat first/headers)"
 
 # ---- with a helper while it runs: it ends when its file "go" is there ----
 : >first/log
