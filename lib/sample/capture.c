@@ -11,6 +11,7 @@
 #include "sample/labels.h"
 #include "sample/labelset.h"
 #include "base/sys.h"
+#include "sample/trace_context.h"
 
 struct cp_capture_settings cp_capture_settings;
 
@@ -23,12 +24,30 @@ struct walk {
 	struct cp_stackmem_room *room;
 };
 
-/* Sets the record's labels and span. If the label store is full, counts the loss and stores no
- * labels. */
-static void label(struct cp_record *record, struct cp_labels *labels)
+/* Returns the set with the trace that T works on, CP_LABELSET_NONE if it works on none. */
+static uint32_t traced(const struct cp_thread *t)
 {
-	record->labels = cp_labels_current(labels);
+	struct cp_trace_ids ids;
+
+	return cp_trace_context_read(t->tls, &ids) ? cp_labels_traced(t->labels, &ids)
+						   : CP_LABELSET_NONE;
+}
+
+/* Sets the record's labels and span. If the label store is full, counts the loss and stores no
+ * labels, or those without the trace. */
+static void label(struct cp_record *record, const struct cp_thread *t)
+{
+	struct cp_labels *labels = t->labels;
+	uint32_t set = CP_LABELSET_NONE;
+
 	record->span = labels ? cp_load_relaxed(&labels->span) : 0;
+	if (__builtin_expect(cp_trace_context_at != 0, 0))
+		set = traced(t);
+	if (set == CP_LABELSET_LOST)
+		cp_count_mode(record->mode, CP_COUNT_LOST_LABELS, 1);
+	record->labels = set == CP_LABELSET_NONE || set == CP_LABELSET_LOST
+				 ? cp_labels_current(labels)
+				 : set;
 	if (record->labels != CP_LABELSET_LOST)
 		return;
 	cp_count_mode(record->mode, CP_COUNT_LOST_LABELS, 1);
@@ -55,7 +74,7 @@ static void walk(void *arg)
 							  w->max_depth - w->kernel, &end));
 	cp_gate_leave(phase);
 	w->record->end = (uint8_t)end;
-	label(w->record, w->thread->labels);
+	label(w->record, w->thread);
 	if (end == CP_UNWIND_TRUNCATED)
 		cp_count_mode(w->record->mode, CP_COUNT_TRUNCATED, 1);
 	else if (end == CP_UNWIND_INCOMPLETE)

@@ -8,6 +8,7 @@
 #include "base/atomic.h"
 #include "sample/labelset.h"
 #include "base/sys.h"
+#include "sample/trace_context.h"
 
 _Static_assert(sizeof(struct cp_labels) <= 4096, "one page a thread");
 
@@ -135,21 +136,21 @@ static bool before(const struct cp_label *a, const struct cp_label *b)
 	return order ? order < 0 : a->key_size < b->key_size;
 }
 
+static void insert(const struct cp_label **to, unsigned n, const struct cp_label *label)
+{
+	for (; n > 0 && before(label, to[n - 1]); n--)
+		to[n] = to[n - 1];
+	to[n] = label;
+}
+
 /* Stores the used labels in TO, sorted by key, so that equal sets have equal text. Returns their
  * number. */
 static unsigned sort(const struct cp_labels *l, const struct cp_label **to)
 {
 	unsigned n = 0;
 
-	for (uint32_t left = cp_load_relaxed(&l->used); left; left &= left - 1) {
-		const struct cp_label *label = &l->label[__builtin_ctz(left)];
-		unsigned at = n;
-
-		for (; at > 0 && before(label, to[at - 1]); at--)
-			to[at] = to[at - 1];
-		to[at] = label;
-		n++;
-	}
+	for (uint32_t left = l ? cp_load_relaxed(&l->used) : 0; left; left &= left - 1)
+		insert(to, n++, &l->label[__builtin_ctz(left)]);
 	return n;
 }
 
@@ -160,18 +161,63 @@ static size_t put(char *to, const char *text, size_t size)
 	return size + 1;
 }
 
-static uint32_t intern(const struct cp_labels *l)
+#define TEXT_MAX (CP_LABELS_MAX * (CP_LABEL_KEY_MAX + CP_LABEL_VALUE_MAX + 2))
+
+static size_t join(char *text, const struct cp_label **sorted, unsigned n)
 {
-	char text[CP_LABELS_MAX * (CP_LABEL_KEY_MAX + CP_LABEL_VALUE_MAX + 2)];
-	const struct cp_label *sorted[CP_LABELS_MAX];
-	unsigned n = sort(l, sorted);
 	size_t size = 0;
 
 	for (unsigned i = 0; i < n; i++) {
 		size += put(text + size, sorted[i]->key, sorted[i]->key_size);
 		size += put(text + size, sorted[i]->value, sorted[i]->value_size);
 	}
-	return cp_labelset_add(text, size);
+	return size;
+}
+
+static uint32_t intern(const struct cp_labels *l)
+{
+	const struct cp_label *sorted[CP_LABELS_MAX];
+	char text[TEXT_MAX];
+
+	return cp_labelset_add(text, join(text, sorted, sort(l, sorted)));
+}
+
+/* Fills KEY with the hexadecimal digits of N bytes. */
+static void make(struct cp_label *to, const char *key, const uint8_t *bytes, size_t n)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	to->key_size = (uint8_t)strlen(key);
+	memcpy(to->key, key, to->key_size);
+	to->value_size = (uint8_t)(2 * n);
+	for (size_t i = 0; i < n; i++) {
+		to->value[2 * i] = digits[bytes[i] >> 4];
+		to->value[2 * i + 1] = digits[bytes[i] & 15];
+	}
+}
+
+static bool has(const struct cp_label *const *sorted, unsigned n, const struct cp_label *label)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (!before(sorted[i], label) && !before(label, sorted[i]))
+			return true;
+	return false;
+}
+
+uint32_t cp_labels_traced(const struct cp_labels *l, const struct cp_trace_ids *ids)
+{
+	const struct cp_label *sorted[CP_LABELS_MAX + 2];
+	unsigned n = sort(l, sorted);
+	char text[TEXT_MAX + 256];
+	struct cp_label trace, span;
+
+	make(&trace, CP_TRACE_LABEL, ids->trace, sizeof(ids->trace));
+	make(&span, CP_SPAN_LABEL, ids->span, sizeof(ids->span));
+	if (!has(sorted, n, &trace) && !has(sorted, n, &span)) {
+		insert(sorted, n++, &trace);
+		insert(sorted, n++, &span);
+	}
+	return cp_labelset_add_spare(text, join(text, sorted, n));
 }
 
 uint32_t cp_labels_current(struct cp_labels *l)
@@ -194,13 +240,13 @@ uint32_t cp_labels_current(struct cp_labels *l)
 	return set;
 }
 
-uint32_t cp_labels_of_other(const struct cp_labels *l)
+uint32_t cp_labels_of_other(const struct cp_labels *l, const struct cp_trace_ids *ids)
 {
 	struct cp_labels copy;
 	uint32_t version;
 
 	if (!l)
-		return CP_LABELSET_NONE;
+		return ids ? cp_labels_traced(NULL, ids) : CP_LABELSET_NONE;
 	/* Acquire: pairs with end_change, so the labels of that version are visible. */
 	version = cp_load_acquire(&l->version);
 	copy.used = cp_load_relaxed(&l->used);
@@ -209,5 +255,5 @@ uint32_t cp_labels_of_other(const struct cp_labels *l)
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	if (version & 1 || cp_load_relaxed(&l->version) != version)
 		return CP_LABELSET_NONE;
-	return intern(&copy);
+	return ids ? cp_labels_traced(&copy, ids) : intern(&copy);
 }

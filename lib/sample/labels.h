@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct cp_trace_ids;
+
 #define CP_LABELS_MAX 16
 #define CP_LABEL_KEY_MAX 63u
 #define CP_LABEL_VALUE_MAX 127u
@@ -52,8 +54,11 @@ const struct cp_label *cp_labels_find(const struct cp_labels *l, const char *key
 /* Returns the number of the label set (labelset.h) that L holds now. L is the calling thread's, or
  * NULL. Needs 4 KiB of stack if the labels have changed since the last call. Any context. */
 uint32_t cp_labels_current(struct cp_labels *l);
-/* The same for another thread's labels. Returns CP_LABELSET_NONE while the owner is changing
- * them. */
-uint32_t cp_labels_of_other(const struct cp_labels *l);
+/* The same with labels trace_id and span_id, as hexadecimal digits, unless L has such labels
+ * itself. Returns CP_LABELSET_LOST if there is no room for more sets of this kind. */
+uint32_t cp_labels_traced(const struct cp_labels *l, const struct cp_trace_ids *ids);
+/* The same for another thread's labels; IDS is NULL if nothing is known. Returns CP_LABELSET_NONE
+ * while the owner is changing them. */
+uint32_t cp_labels_of_other(const struct cp_labels *l, const struct cp_trace_ids *ids);
 
 #endif

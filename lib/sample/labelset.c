@@ -60,13 +60,16 @@ static struct set *set_at(struct table *t, uint32_t number)
 	return (struct set *)(t->arena + (size_t)(number - 1) * 8);
 }
 
-static uint32_t new_set(struct table *t, uint32_t hash, const char *text, size_t size)
+/* Uses up to one in PART of the store. */
+static uint32_t new_set(struct table *t, uint32_t hash, const char *text, size_t size,
+			unsigned part)
 {
 	size_t bytes = (sizeof(struct set) + size + 7) / 8 * 8;
 	uint64_t at;
 	struct set *s;
 
-	if (cp_load_relaxed(&t->used) + bytes > ARENA || cp_load_relaxed(&t->sets) >= SETS_MAX)
+	if (cp_load_relaxed(&t->used) + bytes > ARENA / part ||
+	    cp_load_relaxed(&t->sets) >= SETS_MAX / part)
 		return CP_LABELSET_LOST;
 	at = cp_add_relaxed(&t->used, bytes);
 	if (at + bytes > ARENA)
@@ -85,7 +88,7 @@ static bool is_set(struct table *t, uint32_t number, uint32_t hash, const char *
 	return s->hash == hash && s->size == size && !memcmp(s->text, text, size);
 }
 
-uint32_t cp_labelset_add(const char *text, size_t size)
+static uint32_t add(const char *text, size_t size, unsigned part)
 {
 	struct table *t = size ? get_table() : NULL;
 	uint32_t hash, made = 0;
@@ -100,7 +103,7 @@ uint32_t cp_labelset_add(const char *text, size_t size)
 		uint32_t number = cp_load_acquire(&t->buckets[i]);
 
 		if (!number && !made)
-			made = new_set(t, hash, text, size);
+			made = new_set(t, hash, text, size, part);
 		if (made == CP_LABELSET_LOST)
 			return made;
 		if (!number && cp_cas_acqrel(&t->buckets[i], &number, made)) {
@@ -112,6 +115,16 @@ uint32_t cp_labelset_add(const char *text, size_t size)
 		if (is_set(t, number, hash, text, size))
 			return number;
 	}
+}
+
+uint32_t cp_labelset_add(const char *text, size_t size)
+{
+	return add(text, size, 1);
+}
+
+uint32_t cp_labelset_add_spare(const char *text, size_t size)
+{
+	return add(text, size, 2);
 }
 
 const char *cp_labelset_text(uint32_t set, size_t *size)

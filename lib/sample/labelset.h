@@ -17,6 +17,9 @@
 
 /* Returns the number of the set TEXT: SIZE bytes of "key\0value\0" pairs, sorted by key. */
 uint32_t cp_labelset_add(const char *text, size_t size);
+/* The same for a set that will hardly come again, as one with a trace's number: uses at most half
+ * of the store, so that the other sets keep their place. */
+uint32_t cp_labelset_add_spare(const char *text, size_t size);
 /* Returns the text of SET, and its size in *SIZE; "" and 0 for CP_LABELSET_NONE. */
 const char *cp_labelset_text(uint32_t set, size_t *size);
 

@@ -9,4 +9,5 @@ SIGSAFE_SOURCES += \
 	%D%/ring.c \
 	%D%/stackmem.c \
 	%D%/thread.c \
-	%D%/ticks.c
+	%D%/ticks.c \
+	%D%/trace_context.c

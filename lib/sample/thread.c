@@ -150,7 +150,7 @@ static void reset(struct cp_thread *t)
 	t->finishing = t->making = false;
 	t->unsignalled = 0;
 	reset_parts(t);
-	t->stack_low = t->stack_high = t->stack_size = 0;
+	t->tls = t->stack_low = t->stack_high = t->stack_size = 0;
 	cp_store_relaxed(&t->alternate_base, 0);
 	t->ring = t->hook_ring = NULL;
 	t->labels = NULL;
@@ -198,6 +198,7 @@ void cp_thread_free(struct cp_thread *t)
 void cp_thread_enter(struct cp_thread *t)
 {
 	t->own_tls = true;
+	t->tls = (uint64_t)(uintptr_t)cp_thread_pointer();
 	cp_store_relaxed(&t->tid, cp_sys_gettid());
 	cp_self.thread = t;
 	cp_store_release(&t->state, CP_THREAD_LIVE);

@@ -50,6 +50,7 @@ struct cp_thread {
 	bool making;	     /* is creating the collector's thread, with all signals blocked */
 	bool prof_blocked;   /* takes none of the program's SIGPROFs: see deferred.h */
 	bool prof_waiting;   /* but the thread takes SIGPROF by sigwait */
+	uint64_t tls;	     /* TLS base, if it is libc's; 0 = not known */
 	uint64_t stack_low, stack_high; /* [low, high); 0, 0 = not known */
 	uint64_t stack_size;		/* as requested at creation; 0 = not known */
 	uint64_t alternate_base;	/* start of its alternate signal stack; 0 = none */

@@ -14,4 +14,5 @@ LIB_SOURCES += \
 	%D%/session_start.c \
 	%D%/signal_requests.c \
 	%D%/span_api.c \
+	%D%/trace_symbol.c \
 	%D%/window.c

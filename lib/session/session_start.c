@@ -25,6 +25,7 @@
 #include "session/mode_check.h"
 #include "session/session_state.h"
 #include "session/signal_requests.h"
+#include "session/trace_symbol.h"
 #include "base/atomic.h"
 #include "sample/capture.h"
 #include "host/signal/deferred.h"
@@ -132,6 +133,7 @@ static int prepare(bool each)
 	cp_sink_gzip_load();
 	cp_helper_prepare();
 	prepare_modes(&cp_session.config);
+	cp_trace_symbol_find();
 	cp_process_info_read(&cp_session.facts);
 	cp_session_start_learn_tree();
 	return check_modes(each);

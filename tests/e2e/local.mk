@@ -21,6 +21,7 @@ PROFILED += \
 	%D%/spans-host \
 	%D%/threads-exceptions \
 	%D%/wall-causes-host \
+	%D%/trace-context-host \
 	%D%/wall-host
 E2E_TESTS += \
 	%D%/accuracy.sh \
@@ -88,6 +89,7 @@ E2E_TESTS += \
 	%D%/tool-numbers.sh \
 	%D%/tool-own.sh \
 	%D%/tool-verbs.sh \
+	%D%/trace-context.sh \
 	%D%/wall.sh \
 	%D%/wall-causes.sh \
 	%D%/xz.sh \
@@ -106,4 +108,5 @@ JEMALLOC_E2E_TESTS += \
 %C%_lock_tail_host_SOURCES = %D%/lock-tail-host.cc
 %C%_lock_tail_host_CXXFLAGS = $(AM_CXXFLAGS) -O2 -foptimize-sibling-calls
 %C%_spans_host_LDADD = libcprof.la
+%C%_trace_context_host_LDFLAGS = $(AM_LDFLAGS) -rdynamic
 %C%_threads_exceptions_SOURCES = %D%/threads-exceptions.cc

@@ -74,7 +74,7 @@ static void look_at_set(struct cp_labels *l)
 	const char *text, *last = NULL;
 	size_t size, pairs = 0;
 
-	check(set == cp_labels_of_other(l) || set == CP_LABELSET_LOST);
+	check(set == cp_labels_of_other(l, NULL) || set == CP_LABELSET_LOST);
 	if (set == CP_LABELSET_LOST)
 		return;
 	text = cp_labelset_text(set, &size);

@@ -10,10 +10,12 @@
 #include <sys/time.h>
 
 #include "cprof.h"
+#include "base/arch.h"
 #include "base/atomic.h"
 #include "sample/labels.h"
 #include "sample/labelset.h"
 #include "sample/thread.h"
+#include "sample/trace_context.h"
 
 static int set(struct cp_labels *l, const char *key, const char *value)
 {
@@ -48,7 +50,7 @@ static void test_a_set_is_the_same_in_any_order(void)
 	CHECK_EQ(set(b, "route", "/x"), 0);
 	CHECK_STR(shown(cp_labels_current(a)), "id=7 route=/x");
 	CHECK_EQ(cp_labels_current(a), cp_labels_current(b));
-	CHECK_EQ(cp_labels_of_other(a), cp_labels_current(a));
+	CHECK_EQ(cp_labels_of_other(a, NULL), cp_labels_current(a));
 	CHECK_EQ(set(a, "id", "8"), 0);
 	CHECK_STR(shown(cp_labels_current(a)), "id=8 route=/x");
 	CHECK_EQ(cp_labels_clear(a, "route", 5), 0);
@@ -85,7 +87,7 @@ static void test_a_label_amid_a_change_is_not_there(void)
 	l->version++;
 	l->used &= ~1u;
 	CHECK_STR(shown(cp_labels_current(l)), "b=2");
-	CHECK_EQ(cp_labels_of_other(l), CP_LABELSET_NONE);
+	CHECK_EQ(cp_labels_of_other(l, NULL), CP_LABELSET_NONE);
 	l->used |= 1;
 	l->version++;
 	CHECK_STR(shown(cp_labels_current(l)), "a=1 b=2");
@@ -194,7 +196,7 @@ static void test_another_thread_sees_whole_labels(void)
 
 	CHECK_EQ(pthread_create(&t, NULL, change, l), 0);
 	for (int i = 0; i < 200000 || !whole; i++) {
-		const char *s = shown(cp_labels_of_other(l));
+		const char *s = shown(cp_labels_of_other(l, NULL));
 
 		if (!strcmp(s, "k=aaaaaaaaaaaaaaaaaaaaaaaa") || !strcmp(s, "k=bbbbbbbb"))
 			whole++;
@@ -205,6 +207,75 @@ static void test_another_thread_sees_whole_labels(void)
 	pthread_join(t, NULL);
 	CHECK_EQ(torn, 0);
 	cp_labels_free(l);
+}
+
+static __thread struct published *published;
+
+struct published {
+	struct cp_trace_ids ids;
+	uint8_t valid, flags;
+	uint16_t more;
+};
+
+static uint64_t my_tls(void)
+{
+	return (uint64_t)(uintptr_t)cp_thread_pointer();
+}
+
+static void test_a_published_trace_is_read_and_checked(void)
+{
+	struct published p = { .ids = { .trace = { 1 }, .span = { 2 } }, .valid = 1 };
+	struct cp_trace_ids ids;
+
+	CHECK(!cp_trace_context_read(my_tls(), &ids)); /* no variable */
+	cp_trace_context_at = (char *)&published - cp_thread_pointer();
+	CHECK(!cp_trace_context_read(my_tls(), &ids)); /* no record */
+	published = &p;
+	CHECK(cp_trace_context_read(my_tls(), &ids));
+	CHECK(ids.trace[0] == 1 && ids.span[0] == 2);
+	CHECK(!cp_trace_context_read(0, &ids));
+	p.valid = 0;
+	CHECK(!cp_trace_context_read(my_tls(), &ids));
+	p.valid = 1;
+	p.ids.span[0] = 0;
+	CHECK(!cp_trace_context_read(my_tls(), &ids));
+	published = (struct published *)16;
+	CHECK(!cp_trace_context_read(my_tls(), &ids));
+	cp_trace_context_at = 0;
+}
+
+#define TRACED "span_id=0200000000000000 trace_id=01000000000000000000000000000000"
+
+static void test_a_trace_is_two_labels(void)
+{
+	struct cp_trace_ids ids = { .trace = { 1 }, .span = { 2 } };
+	struct cp_labels *l = cp_labels_new();
+
+	CHECK_STR(shown(cp_labels_traced(NULL, &ids)), TRACED);
+	CHECK_EQ(set(l, "route", "/x"), 0);
+	CHECK_STR(shown(cp_labels_traced(l, &ids)), "route=/x " TRACED);
+	CHECK_EQ(cp_labels_of_other(l, &ids), cp_labels_traced(l, &ids));
+	CHECK_STR(shown(cp_labels_current(l)), "route=/x");
+	/* What the program says itself stays. */
+	CHECK_EQ(set(l, "trace_id", "mine"), 0);
+	CHECK_STR(shown(cp_labels_traced(l, &ids)), "route=/x trace_id=mine");
+	cp_labels_free(l);
+}
+
+static void test_traces_leave_room_for_other_sets(void)
+{
+	struct cp_trace_ids ids = { .trace = { 1 } };
+	unsigned kept = 0;
+	uint32_t set = 0;
+
+	for (uint32_t i = 1; i < 100000 && set != CP_LABELSET_LOST; i++, kept++) {
+		memcpy(ids.span, &i, sizeof(i));
+		set = cp_labels_traced(NULL, &ids);
+	}
+	CHECK_EQ(set, CP_LABELSET_LOST);
+	CHECK(kept > 30000);
+	set = cp_labelset_add("other\0set", 10);
+	CHECK_STR(shown(set), "other=set");
 }
 
 static void *add_many(void *arg)
@@ -258,6 +329,9 @@ int main(void)
 	RUN(test_scopes_give_back_what_was_before);
 	RUN(test_a_handler_sees_whole_labels);
 	RUN(test_another_thread_sees_whole_labels);
+	RUN(test_a_published_trace_is_read_and_checked);
+	RUN(test_a_trace_is_two_labels);
+	RUN(test_traces_leave_room_for_other_sets);
 	RUN(test_sets_are_added_by_many_threads_and_bounded);
 	return harness_end();
 }

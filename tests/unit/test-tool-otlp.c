@@ -304,7 +304,8 @@ static void put_nested(struct bytes *to, unsigned field, const struct bytes *fro
 
 static void put_foreign_dictionary(struct bytes *to)
 {
-	static const char *const texts[] = { "", "events", "count", "work", "cpu.mode", "user" };
+	static const char *const texts[] = { "",	 "events", "count",	  "work",
+					     "cpu.mode", "user",   "service.name" };
 	static struct bytes d, m, v;
 
 	d.n = 0;
@@ -335,7 +336,7 @@ static void put_resource(struct bytes *to, const char *service, unsigned timesta
 
 	all.n = scope.n = profile.n = sample.n = m.n = v.n = 0;
 	put_bytes(&v, 1, service, strlen(service));
-	put_bytes(&m, 1, "service.name", 12);
+	put_number(&m, 3, 6); /* the key by index, as the Collector writes it */
 	put_nested(&m, 2, &v);
 	v.n = 0;
 	put_nested(&v, 1, &m);
@@ -386,6 +387,37 @@ static void test_other_writers_are_read(void)
 	ct_model_free(p);
 }
 
+/* The Collector writes the fields of each message backwards. */
+static void test_the_dictionary_may_come_first(void)
+{
+	struct ct_profile *from = usual(), *p;
+	struct ct_otlp o = { .profile = from };
+	char *data = NULL;
+	size_t size = encode(&o, &data);
+	struct ct_otlp_bytes all = { (uint8_t *)data, size }, dictionary, table;
+	static struct bytes d, b;
+
+	dictionary = part(all, OTLP_DATA_DICTIONARY, 0);
+	d.n = b.n = 0;
+	for (unsigned field = OTLP_STACKS; field >= OTLP_MAPPINGS; field--) {
+		struct ct_otlp_cursor c = ct_otlp_cursor_of(dictionary);
+
+		while (ct_otlp_cursor_next(&c) > 0)
+			if (c.field == field)
+				put_bytes(&d, field, c.body.at, c.body.size);
+	}
+	put_nested(&b, OTLP_DATA_DICTIONARY, &d);
+	table = part(all, OTLP_DATA_RESOURCES, 0);
+	put_bytes(&b, OTLP_DATA_RESOURCES, table.at, table.size);
+	p = read_back(b.data, b.n);
+	CHECK_STR(fault.text, "");
+	check_heads(p);
+	CHECK_EQ(p->sample_count, 3);
+	ct_model_free(p);
+	free(data);
+	ct_model_free(from);
+}
+
 static void test_wrong_references_are_refused(void)
 {
 	static struct bytes b;
@@ -427,6 +459,7 @@ int main(void)
 	RUN(test_equal_samples_are_summed_and_one_id_is_no_link);
 	RUN(test_text_that_is_not_utf8_is_mended);
 	RUN(test_other_writers_are_read);
+	RUN(test_the_dictionary_may_come_first);
 	RUN(test_wrong_references_are_refused);
 	RUN(test_every_truncation_and_flip_is_survived);
 	return harness_end();

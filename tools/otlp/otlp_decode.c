@@ -185,7 +185,7 @@ static int see_scope(struct ct_otlp_decoder *t, struct ct_otlp_bytes b)
 		return bad(t, "a scope is malformed");
 	for (size_t i = 0; t->scopes == 1 && i < s->n_attributes; i++) {
 		const Otlp__AnyValue *v = s->attributes[i]->value;
-		const char *key = s->attributes[i]->key;
+		const char *key = ct_otlp_dictionary_key(&t->d, s->attributes[i]);
 		const char *text = ct_otlp_dictionary_value(&t->d, v);
 
 		if (v && v->value_case == OTLP__ANY_VALUE__VALUE_LIST &&
@@ -261,15 +261,16 @@ static void note_resource(struct ct_otlp_decoder *t, const Otlp__Resource *r)
 	for (size_t i = 0; i < r->n_attributes; i++) {
 		const Otlp__KeyValue *a = r->attributes[i];
 		const char *text = ct_otlp_dictionary_value(&t->d, a->value);
-		const char *is = known_resource(known, count, a->key);
+		const char *key = ct_otlp_dictionary_key(&t->d, a);
+		const char *is = known_resource(known, count, key);
 		char *note;
 
 		if (text ? is && !strcmp(is, text) : is != NULL)
 			continue;
 		if (text)
-			note = ct_memory_printf("resource: %s=%s", a->key, text);
+			note = ct_memory_printf("resource: %s=%s", key, text);
 		else if (a->value && a->value->value_case == OTLP__ANY_VALUE__VALUE_NUMBER)
-			note = ct_memory_printf("resource: %s=%lld", a->key,
+			note = ct_memory_printf("resource: %s=%lld", key,
 						(long long)a->value->number);
 		else
 			continue;
@@ -284,8 +285,8 @@ static void label_resource(struct ct_otlp_decoder *t, const Otlp__Resource *r)
 	t->label_count = 0;
 	for (size_t i = 0; i < r->n_attributes; i++)
 		if (r->attributes[i]->value)
-			ct_otlp_samples_label(t, r->attributes[i]->key, r->attributes[i]->value,
-					      "");
+			ct_otlp_samples_label(t, ct_otlp_dictionary_key(&t->d, r->attributes[i]),
+					      r->attributes[i]->value, "");
 	for (size_t i = 0; i < t->label_count; i++)
 		*CT_PUSH(t->of_resource, t->of_resource_count, t->of_resource_room) = t->labels[i];
 }
@@ -379,8 +380,9 @@ int ct_otlp_decode(struct ct_profile **p, const void *data, size_t size, struct 
 	return r;
 }
 
-/* pprof's profile begins with a message of numbers, a sample type; OTLP's with ResourceProfiles,
- * whose fields are messages and a string, or with the dictionary, whose first entry is empty. */
+/* pprof's profile begins with a message of numbers, a sample type, or with a sample. OTLP's begins
+ * with ResourceProfiles, whose fields are messages and a string, or (as the Collector writes it)
+ * with the dictionary: messages, of which each table's first is empty. */
 bool ct_otlp_decode_fits(const void *data, size_t size)
 {
 	const uint8_t *first = data;
@@ -390,9 +392,9 @@ bool ct_otlp_decode_fits(const void *data, size_t size)
 		return false;
 	while (at < size && at < 10 && first[at] & 0x80)
 		at++;
-	if (at + 2 >= size)
+	if (at + 2 >= size || (first[at + 1] & 7) != 2 || first[at + 1] >> 3 > OTLP_STACKS)
 		return false;
 	if (first[0] == 0x0a)
-		return first[at + 1] == 0x0a || first[at + 1] == 0x12 || first[at + 1] == 0x1a;
-	return first[at + 1] == 0x0a && first[at + 2] == 0;
+		return first[at + 1] >> 3 <= 3;
+	return first[at + 1] >> 3 > 3 || !first[at + 2];
 }

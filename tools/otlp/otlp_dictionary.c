@@ -34,6 +34,13 @@ const char *ct_otlp_dictionary_text(const struct ct_otlp_dictionary *d, int32_t 
 	return index >= 0 && (size_t)index < d->string_count ? d->p->strings[index] : NULL;
 }
 
+const char *ct_otlp_dictionary_key(const struct ct_otlp_dictionary *d, const Otlp__KeyValue *a)
+{
+	const char *by_index = ct_otlp_dictionary_text(d, a->key_index);
+
+	return *a->key || !by_index ? a->key : by_index;
+}
+
 const char *ct_otlp_dictionary_value(const struct ct_otlp_dictionary *d, const Otlp__AnyValue *v)
 {
 	if (v && v->value_case == OTLP__ANY_VALUE__VALUE_TEXT)

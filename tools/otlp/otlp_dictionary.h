@@ -37,6 +37,8 @@ const Otlp__Attribute *ct_otlp_dictionary_attribute(const struct ct_otlp_diction
 						    int32_t index);
 /* Returns NULL if there is no such string. */
 const char *ct_otlp_dictionary_text(const struct ct_otlp_dictionary *d, int32_t index);
+/* Returns the key of an attribute that is not in the table; the Collector gives it by index. */
+const char *ct_otlp_dictionary_key(const struct ct_otlp_dictionary *d, const Otlp__KeyValue *a);
 /* Returns the string that V is, or NULL. */
 const char *ct_otlp_dictionary_value(const struct ct_otlp_dictionary *d, const Otlp__AnyValue *v);
 int ct_otlp_dictionary_bad(struct ct_otlp_dictionary *d, const char *what);

@@ -16,6 +16,7 @@
 #include "base/atomic.h"
 #include "sample/labels.h"
 #include "sample/labelset.h"
+#include "sample/trace_context.h"
 #include "base/sys.h"
 #include "sample/unwinder.h"
 #include "modes/wall/wall.h"
@@ -70,7 +71,14 @@ struct cp_wall_seen cp_wall_answer_seen_now(const struct cp_thread *t)
 {
 	const struct cp_labels *labels = cp_load_acquire(&t->labels);
 
-	return (struct cp_wall_seen){ .labels = cp_labels_of_other(labels),
+	struct cp_trace_ids ids;
+	uint32_t set = CP_LABELSET_LOST;
+
+	if (cp_trace_context_at && cp_trace_context_read(t->tls, &ids))
+		set = cp_labels_of_other(labels, &ids);
+	if (set == CP_LABELSET_LOST)
+		set = cp_labels_of_other(labels, NULL);
+	return (struct cp_wall_seen){ .labels = set,
 				      .span = labels ? cp_load_relaxed(&labels->span) : 0 };
 }
 

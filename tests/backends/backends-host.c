@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Four functions that differ in each mode: time on the CPU and asleep, memory kept and given back,
+ * waits for a lock. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define KEPT 64
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static volatile unsigned long sink;
+static void *kept[4][2][KEPT];
+
+static void burn(unsigned rounds)
+{
+	for (unsigned long i = 0; i < rounds * 10000ul; i++)
+		sink += i;
+}
+
+static void nap(unsigned milliseconds)
+{
+	struct timespec t = { 0, milliseconds * 1000000L };
+
+	nanosleep(&t, NULL);
+}
+
+/* Not inlined, and no tail calls: each is in every stack. */
+#define FUNCTION(name, number, share)                                                              \
+	static __attribute__((noinline)) void name(int worker, int i)                              \
+	{                                                                                          \
+		pthread_mutex_lock(&lock);                                                         \
+		nap(share);                                                                        \
+		pthread_mutex_unlock(&lock);                                                       \
+		burn(500 * (share));                                                               \
+		kept[number][worker][i] = memset(malloc(4096 * (share)), 1, 64);                   \
+		free(memset(malloc(8192 * (share)), 1, 64));                                       \
+		sink++;                                                                            \
+	}
+
+FUNCTION(spring, 0, 1)
+FUNCTION(summer, 1, 2)
+FUNCTION(autumn, 2, 3)
+FUNCTION(winter, 3, 4)
+
+static void *year(void *worker)
+{
+	for (int i = 0; i < KEPT / 4; i++) {
+		spring(*(int *)worker, i);
+		summer(*(int *)worker, i);
+		autumn(*(int *)worker, i);
+		winter(*(int *)worker, i);
+	}
+	return NULL;
+}
+
+int main(void)
+{
+	static int number[2] = { 0, 1 };
+	pthread_t t;
+
+	pthread_create(&t, NULL, year, &number[1]);
+	year(&number[0]);
+	pthread_join(t, NULL);
+	puts("done");
+	return 0;
+}

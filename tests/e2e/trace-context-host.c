@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Publishes what each thread works on, as an SDK of OpenTelemetry does (OTEP 4947).
+ *
+ *   trace-context-host SECONDS      of CPU time in each of two spans of main, and in a worker's;
+ * the worker then waits as long trace-context-host wrong        records and pointers that are not
+ * valid: nothing may come of them trace-context-host many N       N spans of a few hundred
+ * microseconds
+ */
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+struct record {
+	uint8_t trace[16], span[8], valid, flags;
+	uint16_t more;
+} __attribute__((packed, aligned(2)));
+
+__attribute__((visibility("default"))) __thread struct record *otel_thread_ctx_v1;
+
+static volatile unsigned long sink;
+
+static double now(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static __attribute__((noinline)) void burn(double seconds)
+{
+	double end = now(CLOCK_THREAD_CPUTIME_ID) + seconds;
+
+	while (now(CLOCK_THREAD_CPUTIME_ID) < end)
+		for (int i = 0; i < 1000; i++)
+			sink += (unsigned long)i;
+}
+
+/* The pointer and VALID are the last that a handler may see change. */
+static void attach(struct record *r, unsigned number)
+{
+	r->valid = 0;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	memset(r->trace, 0xab, sizeof(r->trace));
+	memset(r->span, 0, sizeof(r->span));
+	memcpy(r->span, &number, sizeof(number));
+	r->span[7] = 1;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	r->valid = 1;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	otel_thread_ctx_v1 = r;
+}
+
+static void *work(void *seconds)
+{
+	static struct record mine;
+	struct timespec t = { 0 };
+	double s = *(double *)seconds;
+
+	attach(&mine, 3);
+	burn(s);
+	t.tv_sec = (time_t)s;
+	t.tv_nsec = (long)((s - (double)t.tv_sec) * 1e9);
+	nanosleep(&t, NULL);
+	otel_thread_ctx_v1 = NULL;
+	return NULL;
+}
+
+static void usual(double seconds)
+{
+	static struct record first, second;
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, work, &seconds);
+	attach(&first, 1);
+	burn(seconds);
+	attach(&second, 2);
+	burn(seconds);
+	otel_thread_ctx_v1 = NULL;
+	burn(seconds);
+	pthread_join(thread, NULL);
+}
+
+static void wrong(void)
+{
+	static struct record r;
+	char *gone = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct record *cut = (struct record *)(gone + 4096 - 8);
+
+	attach(&r, 7);
+	r.valid = 0;
+	burn(0.05);
+	attach(&r, 7);
+	r.valid = 2;
+	burn(0.05);
+	attach(&r, 7);
+	memset(r.span, 0, sizeof(r.span));
+	burn(0.05);
+	munmap(gone + 4096, 4096);
+	otel_thread_ctx_v1 = cut; /* its end is not mapped */
+	burn(0.05);
+	munmap(gone, 4096);
+	burn(0.05);
+	otel_thread_ctx_v1 = (struct record *)3;
+	burn(0.05);
+	otel_thread_ctx_v1 = (struct record *)UINT64_C(0xffffffffffffff00);
+	burn(0.05);
+}
+
+static void many(unsigned count)
+{
+	static struct record r;
+
+	for (unsigned i = 0; i < count; i++) {
+		attach(&r, i);
+		burn(0.0003);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 2)
+		many((unsigned)atoi(argv[2]));
+	else if (argc > 1 && !strcmp(argv[1], "wrong"))
+		wrong();
+	else if (argc > 1)
+		usual(atof(argv[1]));
+	puts("done");
+	return 0;
+}
