@@ -7,6 +7,8 @@
 #include "cp-build.h"
 #include "output/helper.h"
 #include "output/incomplete.h"
+#include "output/process_context.h"
+#include "base/globs.h"
 #include "base/log.h"
 #include "output/mode_ops.h"
 #include "base/notes.h"
@@ -53,8 +55,28 @@ const char *cp_comments_percent(uint64_t part, uint64_t whole)
 	return b;
 }
 
-static void head(struct cp_comments *out, const struct cp_run *r)
+#define RESOURCE_SHOWN 12
+
+struct about {
+	struct cp_comments *out;
+	const struct cp_config *config;
+	unsigned shown;
+};
+
+/* What the program's OpenTelemetry SDK says of the process. */
+static void resource(void *arg, const char *key, const char *value)
 {
+	struct about *a = arg;
+
+	if (a->config->label_keys[0] && !cp_globs_match(a->config->label_keys, key))
+		return;
+	if (a->shown++ < RESOURCE_SHOWN)
+		cp_comments_line(a->out, "resource: %s=%s", key, value);
+}
+
+static void head(struct cp_comments *out, const struct cp_run *r, const struct cp_config *c)
+{
+	struct about about = { .out = out, .config = c };
 	struct utsname u = { 0 };
 
 	cp_sys1(SYS_uname, &u);
@@ -63,6 +85,7 @@ static void head(struct cp_comments *out, const struct cp_run *r)
 	cp_comments_line(out, "settings: unwind %s, max depth %u",
 			 cp_capture_settings.unwinder ? cp_capture_settings.unwinder->name : "none",
 			 cp_capture_settings.max_depth);
+	cp_process_context_read(r->rows->aggregate.modules->context, resource, &about);
 	for (unsigned i = 0; i < CP_NOTES; i++)
 		if (cp_notes_get(i))
 			cp_comments_line(out, "note: %s", cp_notes_get(i));
@@ -154,7 +177,7 @@ static void tail(struct cp_comments *out, const struct cp_run *r, const struct c
 void cp_comments_make(struct cp_comments *out, const struct cp_run *r, const struct cp_config *c)
 {
 	out->count = 0;
-	head(out, r);
+	head(out, r, c);
 	r->ops->report(out, r, c);
 	tail(out, r, c);
 }

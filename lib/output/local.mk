@@ -7,6 +7,7 @@ LIB_SOURCES += \
 	%D%/intern.c \
 	%D%/mode_ops.c \
 	%D%/pprof.c \
+	%D%/process_context.c \
 	%D%/comments.c \
 	%D%/row_labels.c \
 	%D%/rows.c \

@@ -32,6 +32,7 @@ struct reading {
 	struct line last; /* executable lines that are one mapping; limit 0: none */
 	char *last_path;  /* LINE_MAX_BYTES for its path */
 	size_t cursor;	  /* index into m->live */
+	uint64_t context; /* start of the mapping with OTEL_CTX, or 0 */
 	int error;
 };
 
@@ -308,12 +309,27 @@ static void take(struct reading *r, struct line *l)
 	keep_line(r, l);
 }
 
+static bool begins(const struct line *l, const char *with)
+{
+	return !strncmp(l->path, with, strlen(with));
+}
+
+/* One of the names that the mapping of OTEP 4719 may have. */
+static bool is_context(const struct line *l)
+{
+	return l->path_size && !l->executable &&
+	       (begins(l, "/memfd:OTEL_CTX") || begins(l, "[anon_shmem:OTEL_CTX") ||
+		begins(l, "[anon:OTEL_CTX"));
+}
+
 static void take_line(struct reading *r, const char *text)
 {
 	struct line l = { 0 };
 
 	if (parse_line(text, &l) < 0)
 		return;
+	if (!r->context && is_context(&l))
+		r->context = l.start;
 	if (l.executable)
 		strip_deleted(&l);
 	if (l.executable && is_shared_memory(&l)) {
@@ -401,6 +417,7 @@ int cp_modules_refresh(struct cp_modules *m)
 	}
 	if (m->error < 0)
 		return m->error;
+	m->context = r.context;
 	set_live(m, false);
 	swap = m->live;
 	m->live = m->next_live;

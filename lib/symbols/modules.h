@@ -44,10 +44,12 @@ struct cp_modules {
 	struct cp_vec next_live; /* the reading in progress */
 	char *buffer;		 /* for reading */
 	uint64_t readings;
-	bool stale;	/* cp_modules_want reads the list again */
-	uint64_t loads; /* the loader's count of loads when this list had all loaded modules; 0 =
-			   never */
-	int error;	/* of the newest reading */
+	bool stale;	  /* cp_modules_want reads the list again */
+	uint64_t loads;	  /* the loader's count of loads when this list had all loaded modules; 0 =
+			     never */
+	int error;	  /* of the newest reading */
+	uint64_t context; /* where an OpenTelemetry SDK publishes its resource; 0 = nowhere:
+			     output/process_context.h */
 };
 
 void cp_modules_init(struct cp_modules *m);

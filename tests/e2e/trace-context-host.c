@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Publishes what each thread works on, as an SDK of OpenTelemetry does (OTEP 4947).
+/* Publishes what each thread works on (OTEP 4947), and whose process it is (OTEP 4719), as an SDK
+ * of OpenTelemetry does.
  *
  *   trace-context-host SECONDS      of CPU time in each of two spans of main, and in a worker's;
  * the worker then waits as long trace-context-host wrong        records and pointers that are not
@@ -13,6 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 struct record {
 	uint8_t trace[16], span[8], valid, flags;
@@ -70,11 +72,37 @@ static void *work(void *seconds)
 	return NULL;
 }
 
+/* A ProcessContext with two attributes. */
+static const char message[] = "\x0a\x41"
+			      "\x0a\x1c\x0a\x0cservice.name\x12\x0c\x0a\x0amy \xc3\xa9 shop"
+			      "\x0a\x21\x0a\x13service.instance.id\x12\x0a\x0a\x08no \n 17!";
+
+static void publish(void)
+{
+	struct {
+		char signature[8];
+		uint32_t version, size;
+		uint64_t published, payload;
+	} * at;
+	int fd = memfd_create("OTEL_CTX", MFD_CLOEXEC);
+
+	if (fd < 0 || ftruncate(fd, 4096))
+		exit(1);
+	at = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+	close(fd);
+	memcpy(at->signature, "OTEL_CTX", 8);
+	at->version = 2;
+	at->size = sizeof(message) - 1;
+	at->payload = (uint64_t)(uintptr_t)message;
+	at->published = 1;
+}
+
 static void usual(double seconds)
 {
 	static struct record first, second;
 	pthread_t thread;
 
+	publish();
 	pthread_create(&thread, NULL, work, &seconds);
 	attach(&first, 1);
 	burn(seconds);

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What an SDK of OpenTelemetry publishes of each thread (OTEP 4947) is in the samples; records that are not valid are
-# not believed.
+# What an SDK of OpenTelemetry publishes of each thread (OTEP 4947) and of the process (OTEP 4719) is in the profile;
+# records that are not valid are not believed.
 . "$srcdir/tests/lib/e2e.sh"
 host=./tests/e2e/trace-context-host
 trace=abababababababababababababababab
@@ -27,6 +27,12 @@ for span in 1 2 3; do
 done
 check_about "$work/cpu.pb" "trace_id=$trace" 1.2
 check_no_stack "$work/cpu.pb" 'span_id=0[4-9]'
+check_comment "$work/cpu.pb" 'resource: service.name=my é shop$'
+check_comment "$work/cpu.pb" 'resource: service.instance.id=no . 17!$'
+if [ -x ./cprof ]; then
+	./cprof convert -to=otlp "$work/cpu.pb" -o "$work/cpu.otlp" && grep -qa 'my é shop' "$work/cpu.otlp" ||
+		fail "the message does not say whose it is"
+fi
 # The worker also waits in its span.
 "$pprof_check" --raw "$work/wall.pb" | grep waiting | grep -q 0300000000000001 ||
 	fail "the worker's wait has no span: $("$pprof_check" --raw "$work/wall.pb" | head -n 5)"

@@ -33,6 +33,7 @@ UNIT_TESTS += \
 	%D%/test-io-sample \
 	%D%/test-kallsyms \
 	%D%/test-labels \
+	%D%/test-process-context \
 	%D%/test-process-tree \
 	%D%/test-live \
 	%D%/test-lock \
@@ -136,6 +137,7 @@ TOOL_UNIT_TESTS += \
 %C%_test_index_LDADD = $(INTERNAL)
 %C%_test_kallsyms_LDADD = $(INTERNAL)
 %C%_test_labels_LDADD = $(INTERNAL)
+%C%_test_process_context_LDADD = $(INTERNAL)
 %C%_test_process_tree_LDADD = $(INTERNAL)
 %C%_test_live_LDADD = $(INTERNAL)
 %C%_test_lock_LDADD = $(INTERNAL)

@@ -40,10 +40,10 @@ struct ct_otlp {
  * errno. Memory: about 32 bytes a sample, besides the profile. */
 int ct_otlp_encode(const struct ct_otlp *what, FILE *to);
 
-#define CT_OTLP_RESOURCE_MAX 8
-/* Fills TO with what the profile itself tells: service.name (the program's name), process.pid,
- * process.executable.name and .path, and os.type. The texts live as long as P.
- * Returns their number. */
+#define CT_OTLP_RESOURCE_MAX 16
+/* Fills TO with what the profile itself tells: service.name and the like, as the program's SDK
+ * published them, or else the program's name as service.name; process.pid, process.executable.name
+ * and .path, and os.type. The texts live as long as P. Returns their number. */
 size_t ct_otlp_resource(const struct ct_profile *p, struct ct_otlp_attribute *to);
 
 /* Do these first bytes of a file begin an OTLP message, and not a pprof profile? */

@@ -1,25 +1,62 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a profile tells of its process, under the names of OpenTelemetry's conventions; see otlp.h.
+ *
+ * A comment "resource: service.name=shop" is what the program's own SDK says, and comes before what
+ * is guessed from the program's name.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "cp-build.h"
 #include "core/notes.h"
 #include "otlp/otlp.h"
+
+static const char *const told[] = {
+	"service.name",
+	"service.version",
+	"service.namespace",
+	"service.instance.id",
+	"deployment.environment.name",
+	"host.name",
+	"container.id",
+	"k8s.pod.name",
+	"k8s.namespace.name",
+};
+
+static const char *comment(const struct ct_profile *p, const char *begin, const char *key)
+{
+	size_t before = strlen(begin), n = strlen(key);
+
+	for (size_t i = 0; i < p->comment_count; i++) {
+		const char *text = ct_notes_comment(p, i);
+
+		if (!strncmp(text, begin, before) && !strncmp(text + before, key, n))
+			return text + before + n;
+	}
+	return NULL;
+}
+
+static const char *resource(const struct ct_profile *p, const char *key)
+{
+	const char *is = comment(p, "resource: ", key);
+
+	return is && *is == '=' && is[1] ? is + 1 : NULL;
+}
 
 /* The comment "libcprof 1.0, mode cpu, pid 123, Linux ...". */
 static int64_t process_id(const struct ct_profile *p)
 {
-	for (size_t i = 0; i < p->comment_count; i++) {
-		const char *text = ct_notes_comment(p, i), *pid;
+	const char *text = comment(p, "libcprof ", ""), *pid;
 
-		if (strncmp(text, "libcprof ", 9) != 0)
-			continue;
-		pid = strstr(text, ", pid ");
-		return pid ? atoll(pid + 6) : 0;
-	}
-	return 0;
+	pid = text ? strstr(text, ", pid ") : NULL;
+	return pid ? atoll(pid + 6) : 0;
+}
+
+static size_t add(struct ct_otlp_attribute *to, size_t n, const char *key, const char *text)
+{
+	if (!text || !*text)
+		return n;
+	to[n] = (struct ct_otlp_attribute){ key, text, 0 };
+	return n + 1;
 }
 
 size_t ct_otlp_resource(const struct ct_profile *p, struct ct_otlp_attribute *to)
@@ -29,14 +66,14 @@ size_t ct_otlp_resource(const struct ct_profile *p, struct ct_otlp_attribute *to
 	int64_t pid = process_id(p);
 	size_t n = 0;
 
-	if (*name) {
-		to[n++] = (struct ct_otlp_attribute){ "service.name", name, 0 };
-		to[n++] = (struct ct_otlp_attribute){ "process.executable.name", name, 0 };
-		to[n++] = (struct ct_otlp_attribute){ "process.executable.path", path, 0 };
-	}
+	for (size_t i = 0; i < sizeof(told) / sizeof(*told); i++)
+		n = add(to, n, told[i], resource(p, told[i]));
+	if (!resource(p, "service.name"))
+		n = add(to, n, "service.name", name);
+	n = add(to, n, "process.executable.name", name);
+	n = add(to, n, "process.executable.path", path);
 	if (!pid)
 		return n;
 	to[n++] = (struct ct_otlp_attribute){ "process.pid", NULL, pid };
-	to[n++] = (struct ct_otlp_attribute){ "os.type", "linux", 0 };
-	return n;
+	return add(to, n, "os.type", "linux");
 }
