@@ -3,6 +3,7 @@
 #include "convert/convert.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "flame/flame_file.h"
 #include "flame/flame_sides.h"
@@ -54,6 +55,11 @@ static ct_flame_writer *find(const char *name)
 	return NULL;
 }
 
+static bool goes_to_a_terminal(void)
+{
+	return (!my.output || !strcmp(my.output, "-")) && isatty(STDOUT_FILENO);
+}
+
 static int convert(char *const *sources, int count, ct_flame_writer *write)
 {
 	struct ct_profile *p = ct_flame_sides_open(sources, count);
@@ -91,6 +97,10 @@ static int run(int argc, char **argv)
 	if (!my.to)
 		return ct_options_wrong(&ct_verb_convert, "-to=FORMAT is needed");
 	write = find(my.to);
+	if (write == ct_convert_otlp && goes_to_a_terminal()) {
+		fputs("cprof: a profile is not written to a terminal; give -output=FILE\n", stderr);
+		return CT_FAILED;
+	}
 	if (!write)
 		return ct_options_wrong(
 			&ct_verb_convert,
