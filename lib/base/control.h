@@ -25,7 +25,8 @@
 /* clang-format off */
 /* | request | text                     | descriptor | result, text of the reply                        |
  * |---------|--------------------------|------------|--------------------------------------------------|
- * | STATUS  | none                     | none       | lines "key=value"; "cpu.key=value" for each mode |
+ * | STATUS  | none, or "spans=1"       | none       | lines "key=value"; "cpu.key=value" for each mode;|
+ * |         |                          |            | "span.N=COUNT SUM_NS NS:COUNT_UP_TO_IT,... NAME" |
  * | START   | settings, as variables:  | none       | as STATUS. -EALREADY: a mode is on; -EINVAL: a   |
  * |         | "CPUPROFILE=/tmp/a.pb";  |            | setting is bad, or none is a mode's; -EBUSY: the |
  * |         | "nofile=1": no file is   |            | program starts or stops something; or the error  |

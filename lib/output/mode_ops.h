@@ -28,6 +28,13 @@ struct cp_module_diff;
 	extern const uint64_t name CP_THREAD_PART;                                                 \
 	const uint64_t name = 0
 
+/* A sum that a mode tells of. */
+struct cp_mode_number {
+	const char *key; /* "in_use_bytes" */
+	uint64_t value;
+};
+#define CP_MODE_NUMBERS 4
+
 struct cp_mode_ops {
 	const char *name; /* "cpu"; a companion's name is part of its file's name: NAME.peak.EXT */
 	enum cprof_mode parent; /* of a companion, which is on whenever its parent is; other modes:
@@ -99,6 +106,9 @@ struct cp_mode_ops {
 	int (*text)(struct cp_run *r, struct cp_sink *to);
 	/* Numbered dump NUMBER of R was written, or failed with ERR. */
 	void (*dumped)(struct cp_run *r, unsigned number, int err);
+	/* Writes sums of R that are known without a drain to TO, which has room for
+	 * CP_MODE_NUMBERS. Returns how many. For the control socket. */
+	unsigned (*numbers)(const struct cp_run *r, struct cp_mode_number *to);
 	/* Changes what differs from the other modes in S, the statistics of R. */
 	void (*stats)(const struct cp_run *r, struct cprof_stats *s);
 	/* Both run on the collector's thread, with the lock held. due returns when TICK wants to

@@ -16,6 +16,7 @@
 #include "collect/collect.h"
 #include "collect/control_message.h"
 #include "cp-build.h"
+#include "labels/spans.h"
 #include "output/dump.h"
 #include "output/mode_ops.h"
 #include "output/sink.h"
@@ -72,14 +73,63 @@ static uint64_t add_run(struct cp_control_message *m, const struct cp_run *r)
 {
 	struct cprof_stats s = { .size = sizeof(s) };
 	struct cp_window_call call = { .mode = r->mode, .stats = &s };
+	struct cp_mode_number sums[CP_MODE_NUMBERS];
 
 	cp_window_stats(&call);
 	add(m, r, "since", r->start_utc_ns / 1000000000u);
 	add(m, r, "samples", s.samples);
 	add(m, r, "lost", s.lost_ring + s.lost_memory + s.lost_thread);
+	add(m, r, "lost_ring", s.lost_ring);
+	add(m, r, "lost_memory", s.lost_memory);
+	add(m, r, "lost_thread", s.lost_thread);
+	for (unsigned i = 0, n = r->ops->numbers ? r->ops->numbers(r, sums) : 0; i < n; i++)
+		add(m, r, sums[i].key, sums[i].value);
 	add(m, r, "period", s.period);
 	add_path(m, r);
 	return sampling_ns(r, &s);
+}
+
+/* ---- spans ---- */
+
+/* A line has at most so many bytes. */
+#define SPAN_LINE 512
+
+/* Adds "span.I=COUNT SUM_NS NS:COUNT_UP_TO_NS,... NAME". */
+static void add_span(struct cp_control_message *m, unsigned i, const struct cp_span_kind *k)
+{
+	static const uint64_t bounds[] = { 100000,     500000,	   1000000,	5000000,
+					   10000000,   50000000,   100000000,	500000000,
+					   1000000000, 5000000000, 10000000000, 60000000000 };
+	const struct cp_histogram *h = &k->latency;
+	char key[16], line[SPAN_LINE];
+	size_t n;
+
+	n = cp_text_format(line, sizeof(line), "%lu %lu ",
+			   (unsigned long)cp_load_relaxed(&h->count),
+			   (unsigned long)cp_load_relaxed(&h->sum));
+	for (size_t b = 0; b < sizeof(bounds) / sizeof(*bounds); b++)
+		n += cp_text_format(line + n, sizeof(line) - n, "%s%lu:%lu", b ? "," : "",
+				    (unsigned long)bounds[b],
+				    (unsigned long)cp_histogram_up_to(h, bounds[b]));
+	cp_text_format(line + n, sizeof(line) - n, " %s", k->name);
+	cp_text_format(key, sizeof(key), "span.%u", i);
+	cp_control_message_text(m, key, line);
+}
+
+static void add_spans(struct cp_control_message *m)
+{
+	unsigned left = 0;
+
+	for (unsigned i = 0; i < CP_SPANS_MAX; i++) {
+		const struct cp_span_kind *k = cp_spans_at(i);
+
+		if (k && CP_CONTROL_TEXT - m->size > SPAN_LINE + 64)
+			add_span(m, i, k);
+		else if (k)
+			left++;
+	}
+	if (left)
+		cp_control_message_number(m, "spans_left", left);
 }
 
 /* Runs under the collector's lock. */
@@ -226,7 +276,11 @@ void cp_control_answer_request(struct cp_control_message *m, int fd)
 	read_values(m);
 	cp_control_message_reply(m, 0);
 	switch ((enum cp_control_request)m->request) {
-	case CP_CONTROL_STATUS: cp_collect_run(status, m); break;
+	case CP_CONTROL_STATUS:
+		cp_collect_run(status, m);
+		if (number_of("spans"))
+			add_spans(m);
+		break;
 	case CP_CONTROL_START:
 		result = start();
 		cp_collect_run(status, m);

@@ -2,14 +2,19 @@
 /* What cprof serve is tested with: two threads that compute (hot three times as much as warm), keep
  * and free blocks, and wait for each other's lock, until the input ends.
  */
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "cprof.h"
+
 #define KEPT 256
 
 static volatile unsigned long sum;
+static struct cprof_span (*begin_span)(const char *name);
+static uint64_t (*end_span)(struct cprof_span *span);
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 __attribute__((noinline)) static void hot(void)
@@ -45,7 +50,10 @@ static void *work(void *arg)
 
 	(void)arg;
 	for (unsigned i = 0;; i++) {
+		struct cprof_span span = begin_span("request \"1\"");
+
 		critical();
+		end_span(&span);
 		warm();
 		free(kept[i % KEPT]);
 		kept[i % KEPT] = keep();
@@ -57,6 +65,11 @@ int main(void)
 {
 	pthread_t t;
 	char c;
+
+	*(void **)&begin_span = dlsym(RTLD_DEFAULT, "cprof_span_begin");
+	*(void **)&end_span = dlsym(RTLD_DEFAULT, "cprof_span_end");
+	if (!begin_span || !end_span)
+		return 2;
 
 	for (int i = 0; i < 2; i++)
 		if (pthread_create(&t, NULL, work, NULL))

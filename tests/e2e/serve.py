@@ -91,12 +91,16 @@ def send(path):
 
 
 def test_cpu_and_wall():
+    folded = []
+    second = threading.Thread(target=lambda: folded.append(get(PREFIX + "/debug/fgprof?seconds=1&format=folded")))
+    second.start()
     top = profile(PREFIX + "/debug/pprof/profile?seconds=1", "profile", "cpu")
+    second.join()
     check(top["critical"] > 0 and top["warm"] > 0, f"cpu: {top}")
     check("cpu" not in modes(), "cpu is left on")
     top = profile(PREFIX + "/debug/fgprof?seconds=1", "profile", "wall")
     check(top["main"] > 0 and top["critical"] > 0, f"wall: {top}")
-    status, head, body = get(PREFIX + "/debug/fgprof?seconds=1&format=folded")
+    status, _, body = folded[0]
     check(status == 200 and re.search(rb"^\S*work;critical;hot \d+$|;work;critical;hot \d+$", body, re.M), f"folded: {body}")
     check("wall" not in modes(), "wall is left on")
 
@@ -178,6 +182,17 @@ def test_lists():
     check(status == 200 and head["Content-Type"].startswith("text/plain; version=0.0.4"), f"metrics: {head}")
     check(re.search(rf'^cprof_samples_total{{pid="{pid}",program="serve-host",mode="heap"}} [1-9]\d*$', body.decode(), re.M),
           f"metrics: {body.decode()}")
+    text = body.decode()
+    for name in ("cprof_heap_in_use_bytes", "cprof_heap_allocated_bytes_total", "cprof_lock_wait_seconds_total",
+                 "cprof_process_cpu_seconds_total", "cprof_profiler_cpu_seconds_total"):
+        check(re.search(rf'^{name}{{pid="{pid}",program="serve-host"}} [0-9.e+-]*[1-9]', text, re.M), f"no {name}: {text}")
+    check(f'cprof_lost_samples_total{{pid="{pid}",program="serve-host",mode="heap",cause="ring"}} 0\n' in text, f"losses: {text}")
+    check(f'cprof_lost_wait_seconds_total{{pid="{pid}",program="serve-host",mode="lock",cause="memory"}} 0\n' in text, f"losses: {text}")
+    span = rf'cprof_span_duration_seconds_%s{{pid="{pid}",program="serve-host",span="request \\"1\\""%s}} ([0-9.e+]+)$'
+    up_to = [int(n) for n in re.findall("^" + span % ("bucket", r',le="[^"]+"'), text, re.M)]
+    check(len(up_to) == 13 and up_to == sorted(up_to) and up_to[-1] > 0, f"buckets: {up_to} {text}")
+    check(int(re.search("^" + span % ("count", ""), text, re.M).group(1)) == up_to[-1], "the count")
+    check(float(re.search("^" + span % ("sum", ""), text, re.M).group(1)) > 0, "the sum")
     if shutil.which("promtool"):
         lint = subprocess.run(["promtool", "check", "metrics"], input=body, capture_output=True)
         check(lint.returncode == 0, f"promtool: {lint.stdout}{lint.stderr}")

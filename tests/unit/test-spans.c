@@ -37,6 +37,10 @@ static void test_quantiles_are_within_a_per_cent(void)
 		x += 1 + x / 7000;
 	}
 	CHECK_EQ(h.count, 100000);
+	CHECK(near(cp_histogram_up_to(&h, values[50000 - 1]), 50000));
+	CHECK_EQ(cp_histogram_up_to(&h, values[99999]), 100000);
+	CHECK_EQ(cp_histogram_up_to(&h, UINT64_MAX), 100000);
+	CHECK_EQ(cp_histogram_up_to(&h, 0), 0);
 	CHECK_EQ(h.max, values[99999]);
 	CHECK(near(cp_histogram_quantile(&h, 500), values[50000 - 1]));
 	CHECK(near(cp_histogram_quantile(&h, 900), values[90000 - 1]));

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "control/control_modes.h"
 #include "core/json.h"
 #include "core/memory.h"
 #include "serve/serve_html.h"
@@ -95,11 +96,13 @@ static void put_modes(const struct ct_serve_process *p, FILE *to)
 {
 	bool any = false;
 
-	for (const char *const *m = ct_serve_processes_modes; *m; m++) {
-		if (!ct_serve_processes_is_on(p, *m))
+	for (int m = 0; m < CT_MODES; m++) {
+		const char *mode = ct_control_modes[m].name;
+
+		if (!ct_serve_processes_is_on(p, mode))
 			continue;
-		fprintf(to, "%s%s ", any ? ", " : "", *m);
-		put_since(ct_serve_processes_number(p, *m, "since"), to);
+		fprintf(to, "%s%s ", any ? ", " : "", mode);
+		put_since(ct_serve_processes_number(p, mode, "since"), to);
 		any = true;
 	}
 	if (!any)
@@ -108,7 +111,7 @@ static void put_modes(const struct ct_serve_process *p, FILE *to)
 
 static void put_looks(const struct ct_serve_process *p, FILE *to)
 {
-	static const char *const modes[] = { "cpu", "wall", "heap", "lock", "holders" };
+	static const char *const modes[] = { "cpu", "wall", "heap", "lock", "holders", "io" };
 
 	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++)
 		fprintf(to,
@@ -120,27 +123,35 @@ static void put_looks(const struct ct_serve_process *p, FILE *to)
 
 static void put_row(const struct ct_serve_process *p, FILE *to)
 {
-	unsigned long long samples = 0, lost = 0;
+	unsigned long long samples = 0, lost = 0, lost_ns = 0;
 	const char *on = "";
 
-	for (const char *const *m = ct_serve_processes_modes; *m; m++) {
-		samples += ct_serve_processes_number(p, *m, "samples");
-		lost += ct_serve_processes_number(p, *m, "lost");
-		if (ct_serve_processes_is_on(p, *m) && !*on)
-			on = *m;
+	for (int m = 0; m < CT_MODES; m++) {
+		const char *mode = ct_control_modes[m].name;
+
+		samples += ct_serve_processes_number(p, mode, "samples");
+		if (ct_serve_processes_loses_time(mode))
+			lost_ns += ct_serve_processes_number(p, mode, "lost");
+		else
+			lost += ct_serve_processes_number(p, mode, "lost");
+		if (ct_serve_processes_is_on(p, mode) && !*on)
+			on = mode;
 	}
 	fprintf(to, "<tr data-pid=\"%d\" data-modes=\"%s\"><td class=\"number\">%d</td><td>",
 		p->pid, on, p->pid);
 	ct_serve_html_text(to, p->program);
+	fputs("</td><td class=\"looks\">", to);
+	put_looks(p, to);
 	fputs("</td><td>", to);
 	put_modes(p, to);
-	fprintf(to, "</td><td class=\"number\">%llu</td><td class=\"number%s\">%llu</td>", samples,
-		lost ? " lost" : "", lost);
-	fprintf(to, "<td class=\"number\">%.2f&nbsp;%%</td><td class=\"looks\">", cost(p));
-	put_looks(p, to);
+	fprintf(to, "</td><td class=\"number\">%llu</td><td class=\"number%s\">%llu", samples,
+		lost || lost_ns ? " lost" : "", lost);
+	if (lost_ns)
+		fprintf(to, ", %.3f&nbsp;s of waits", (double)lost_ns / 1e9);
 	fprintf(to,
-		"</td><td><a href=\"/pid/%d/debug/pprof/\">/pid/%d/debug/pprof/</a></td></tr>\n",
-		p->pid, p->pid);
+		"</td><td class=\"number\">%.2f&nbsp;%%</td>"
+		"<td><a href=\"/pid/%d/debug/pprof/\">/pid/%d/debug/pprof/</a></td></tr>\n",
+		cost(p), p->pid, p->pid);
 }
 
 void ct_serve_list_home(const struct ct_serve_request *r, struct ct_serve_out *out)
@@ -156,10 +167,10 @@ void ct_serve_list_home(const struct ct_serve_request *r, struct ct_serve_out *o
 		"<a href=\"/targets\">/targets</a><a href=\"/metrics\">/metrics</a></header>\n",
 		all.count, all.count == 1 ? "" : "es");
 	fputs("<div class=\"wide\"><table>\n<thead><tr><th class=\"number\">PID</th>"
-	      "<th>Program</th><th>Modes, since</th><th class=\"number\">Samples</th>"
-	      "<th class=\"number\">Lost</th><th class=\"number\" title=\"The profiler's CPU time "
-	      "beside the program's own\">Cost</th><th>Flame graph</th><th>Profiles</th></tr>"
-	      "</thead>\n<tbody>\n",
+	      "<th>Program</th><th>Flame graph</th><th>Modes, since</th>"
+	      "<th class=\"number\">Samples</th><th class=\"number\">Lost</th>"
+	      "<th class=\"number\" title=\"The profiler's CPU time beside the program's own\">Cost"
+	      "</th><th>Profiles</th></tr></thead>\n<tbody>\n",
 	      to);
 	for (size_t i = 0; i < all.count; i++)
 		put_row(&all.items[i], to);

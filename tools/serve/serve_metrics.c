@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/control_modes.h"
 #include "core/memory.h"
 #include "cp-build.h"
 #include "serve/serve_processes.h"
@@ -51,21 +52,116 @@ static void of_processes(const struct page *g, const char *name, const char *typ
 	}
 }
 
-/* A value of each mode that is on and has KEY. */
+/* A value of the modes that are on, from the status's KEY in UNITs. MODE: of that one alone. */
 static void of_modes(const struct page *g, const char *name, const char *type, const char *help,
-		     const char *key, double unit)
+		     const char *mode, const char *key, double unit)
 {
 	heading(g, name, type, help);
 	for (size_t i = 0; i < g->all.count; i++)
-		for (const char *const *m = ct_serve_processes_modes; *m; m++) {
+		for (int m = 0; m < CT_MODES; m++) {
 			const struct ct_serve_process *p = &g->all.items[i];
+			const char *each = ct_control_modes[m].name;
 
-			if (!ct_serve_processes_is_on(p, *m))
+			if (!ct_serve_processes_is_on(p, each) || (mode && strcmp(mode, each)))
 				continue;
 			begin(g, name, p);
-			fprintf(g->to, ",mode=\"%s\"} %.15g\n", *m,
-				(double)ct_serve_processes_number(p, *m, key) * unit);
+			if (!mode)
+				fprintf(g->to, ",mode=\"%s\"", each);
+			fprintf(g->to, "} %.15g\n",
+				(double)ct_serve_processes_number(p, each, key) * unit);
 		}
+}
+
+/* ---- losses ---- */
+
+static void put_lost_of(const struct page *g, const char *name, const struct ct_serve_process *p,
+			const char *mode, double unit)
+{
+	static const char *const causes[] = { "ring", "memory", "thread" };
+
+	for (size_t c = 0; c < sizeof(causes) / sizeof(*causes); c++) {
+		char *key = ct_memory_printf("lost_%s", causes[c]);
+
+		begin(g, name, p);
+		fprintf(g->to, ",mode=\"%s\",cause=\"%s\"} %.15g\n", mode, causes[c],
+			(double)ct_serve_processes_number(p, mode, key) * unit);
+		free(key);
+	}
+}
+
+/* TIME: of the modes that lose time, in seconds; else of the others. */
+static void put_lost(const struct page *g, const char *name, const char *help, bool time)
+{
+	heading(g, name, "counter", help);
+	for (size_t i = 0; i < g->all.count; i++)
+		for (int m = 0; m < CT_MODES; m++) {
+			const char *mode = ct_control_modes[m].name;
+
+			if (ct_serve_processes_is_on(&g->all.items[i], mode) &&
+			    ct_serve_processes_loses_time(mode) == time)
+				put_lost_of(g, name, &g->all.items[i], mode, time ? 1e-9 : 1);
+		}
+}
+
+/* ---- spans ---- */
+
+#define SPANS "cprof_span_duration_seconds"
+
+static void begin_span(const struct page *g, const char *suffix, const struct ct_serve_process *p,
+		       const char *name)
+{
+	char *metric = ct_memory_printf(SPANS "%s", suffix);
+
+	begin(g, metric, p);
+	fputs(",span=\"", g->to);
+	put_value(g->to, name);
+	fputc('"', g->to);
+	free(metric);
+}
+
+/* TEXT is "COUNT SUM_NS NS:COUNT_UP_TO_IT,... NAME"; base/control.h. */
+static void put_span(const struct page *g, const struct ct_serve_process *p, char *text)
+{
+	unsigned long long count = strtoull(text, &text, 10), sum = strtoull(text, &text, 10),
+			   bound, up_to = 0;
+	char *name = text + (*text == ' '), *at = name;
+
+	name += strcspn(name, " ");
+	name += *name == ' ';
+	while (*at >= '0' && *at <= '9') {
+		bound = strtoull(at, &at, 10);
+		up_to = *at == ':' ? strtoull(at + 1, &at, 10) : up_to;
+		begin_span(g, "_bucket", p, name);
+		fprintf(g->to, ",le=\"%g\"} %llu\n", (double)bound / 1e9, up_to);
+		at += *at == ',';
+	}
+	/* The program went on counting while the parts were read. */
+	count = count < up_to ? up_to : count;
+	begin_span(g, "_bucket", p, name);
+	fprintf(g->to, ",le=\"+Inf\"} %llu\n", count);
+	begin_span(g, "_sum", p, name);
+	fprintf(g->to, "} %.9g\n", (double)sum / 1e9);
+	begin_span(g, "_count", p, name);
+	fprintf(g->to, "} %llu\n", count);
+}
+
+static void put_spans(const struct page *g)
+{
+	heading(g, SPANS, "histogram", "How long the program's spans took (cprof_span_begin).");
+	for (size_t i = 0; i < g->all.count; i++) {
+		struct ct_serve_process *p = &g->all.items[i];
+
+		ct_serve_processes_ask_spans(p);
+		for (unsigned n = 0; n < 256; n++) {
+			char *key = ct_memory_printf("span.%u", n),
+			     *text = ct_control_value(&p->status, key);
+
+			if (text)
+				put_span(g, p, text);
+			free(text);
+			free(key);
+		}
+	}
 }
 
 static void put_info(const struct page *g)
@@ -98,10 +194,26 @@ void ct_serve_metrics(const struct ct_serve_request *r, struct ct_serve_out *out
 	of_processes(&g, "cprof_profiler_cpu_seconds_total", "counter",
 		     "CPU time that the profiler has used in the process.", "cost_ns", 1e-9);
 	of_modes(&g, "cprof_mode_start_time_seconds", "gauge",
-		 "When the mode was turned on, in seconds since 1970.", "since", 1);
-	of_modes(&g, "cprof_samples_total", "counter", "Stacks that the mode has recorded.",
+		 "When the mode was turned on, in seconds since 1970.", NULL, "since", 1);
+	of_modes(&g, "cprof_samples_total", "counter", "Stacks that the mode has recorded.", NULL,
 		 "samples", 1);
-	of_modes(&g, "cprof_lost_samples_total", "counter",
-		 "Samples that the mode has lost, for want of room, memory or a known thread.",
-		 "lost", 1);
+	put_lost(
+		&g, "cprof_lost_samples_total",
+		"Samples that the mode has lost: a thread's ring was full, there was no memory, or "
+		"the thread was not known.",
+		false);
+	put_lost(&g, "cprof_lost_wait_seconds_total",
+		 "Waits of the modes lock and io whose stacks were lost, by the same causes.",
+		 true);
+	of_modes(&g, "cprof_heap_in_use_bytes", "gauge",
+		 "Memory that was allocated since the heap mode was turned on, and is in use: an "
+		 "estimate by sampling.",
+		 "heap", "in_use_bytes", 1);
+	of_modes(&g, "cprof_heap_allocated_bytes_total", "counter",
+		 "Memory that was allocated since the heap mode was turned on: an estimate.",
+		 "heap", "allocated_bytes", 1);
+	of_modes(&g, "cprof_lock_wait_seconds_total", "counter",
+		 "Time that threads have waited for locks since the lock mode was turned on.",
+		 "lock", "wait_ns", 1e-9);
+	put_spans(&g);
 }

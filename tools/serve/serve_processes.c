@@ -3,11 +3,10 @@
 #include "serve/serve_processes.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "core/memory.h"
-
-const char *const ct_serve_processes_modes[] = { "cpu", "wall", "heap", "lock", NULL };
 
 static void add(struct ct_serve_processes *all, int pid, const struct cp_control_message *status)
 {
@@ -64,4 +63,22 @@ unsigned long long ct_serve_processes_number(const struct ct_serve_process *p, c
 bool ct_serve_processes_is_on(const struct ct_serve_process *p, const char *mode)
 {
 	return ct_serve_processes_number(p, mode, "since") != 0;
+}
+
+bool ct_serve_processes_loses_time(const char *mode)
+{
+	return !strcmp(mode, "lock") || !strcmp(mode, "io");
+}
+
+void ct_serve_processes_ask_spans(struct ct_serve_process *p)
+{
+	struct cp_control_message m;
+	char *why;
+
+	ct_control_request(&m, CP_CONTROL_STATUS);
+	ct_control_line(&m, "spans", "1");
+	why = ct_control_ask(p->pid, &m, -1);
+	if (!why && !m.result)
+		p->status = m;
+	free(why);
 }

@@ -21,13 +21,15 @@ struct ct_serve_processes {
 
 /* Asks those of ONLY, or all. Those that don't answer are left out. */
 void ct_serve_processes_ask(struct ct_serve_processes *all, const struct ct_serve_pids *only);
+/* Asks P again, now for its spans, too. */
+void ct_serve_processes_ask_spans(struct ct_serve_process *p);
 
 /* The number of MODE's KEY, "cpu.samples"; 0: it isn't there. */
 unsigned long long ct_serve_processes_number(const struct ct_serve_process *p, const char *mode,
 					     const char *key);
 bool ct_serve_processes_is_on(const struct ct_serve_process *p, const char *mode);
 
-/* The main modes, ended by NULL. */
-extern const char *const ct_serve_processes_modes[];
+/* Do the mode's losses count as nanoseconds of waiting, and not as samples? */
+bool ct_serve_processes_loses_time(const char *mode);
 
 #endif

@@ -18,6 +18,8 @@ const struct ct_serve_kind ct_serve_route_kinds[] = {
 	{ "fgprof", "wall", "wall", CT_SERVE_WINDOW, "profile", NULL },
 	{ "heap", "heap", "heap", CT_SERVE_TOTAL, "heap",
 	  "A sampling of memory allocations that are still in use" },
+	{ "io", "io", "io", CT_SERVE_TOTAL, "io",
+	  "Stacks that read, wrote and opened files and sockets, and for how long" },
 	{ "mutex", "lock", "holders", CT_SERVE_TOTAL, "mutex",
 	  "Stacks that released locks for which others waited, and for how long those waited" },
 	{ "profile", "cpu", "cpu", CT_SERVE_WINDOW, "profile",
@@ -35,11 +37,10 @@ static const struct ct_serve_kind *kind_of(const char *name)
 
 const struct ct_serve_kind *ct_serve_route_shown(const char *mode)
 {
-	static const char *const shown[][2] = { { "cpu", "profile" },
-						{ "wall", "fgprof" },
-						{ "heap", "heap" },
-						{ "lock", "block" },
-						{ "holders", "mutex" } };
+	static const char *const shown[][2] = {
+		{ "cpu", "profile" }, { "wall", "fgprof" },   { "heap", "heap" },
+		{ "lock", "block" },  { "holders", "mutex" }, { "io", "io" },
+	};
 
 	for (size_t i = 0; i < sizeof(shown) / sizeof(*shown); i++)
 		if (!strcmp(shown[i][0], mode))

@@ -41,6 +41,16 @@ void cp_histogram_add(struct cp_histogram *h, uint64_t value)
 		;
 }
 
+uint64_t cp_histogram_up_to(const struct cp_histogram *h, uint64_t bound)
+{
+	unsigned last = bucket_of(bound);
+	uint64_t n = 0;
+
+	for (unsigned i = 0; i <= last; i++)
+		n += cp_load_relaxed(&h->bucket[i]);
+	return n;
+}
+
 uint64_t cp_histogram_quantile(const struct cp_histogram *h, unsigned per_mille)
 {
 	uint64_t count = cp_load_relaxed(&h->count), max = cp_load_relaxed(&h->max), below = 0;

@@ -21,6 +21,8 @@ struct cp_histogram {
 };
 
 void cp_histogram_add(struct cp_histogram *h, uint64_t value);
+/* Returns how many counted values are at most BOUND, within 0.4 % of BOUND. */
+uint64_t cp_histogram_up_to(const struct cp_histogram *h, uint64_t bound);
 /* Returns the value below or at which PER_MILLE thousandths of the counted values are: the middle
  * of its bucket, but no more than the largest value. Returns 0 if no value was counted. */
 uint64_t cp_histogram_quantile(const struct cp_histogram *h, unsigned per_mille);

@@ -142,6 +142,19 @@ static void report_settings(struct cp_comments *out)
 			 cp_heap_hot_tags() ? "aligned to 2048 bytes" : "looked up at every free");
 }
 
+/* Estimates, which threads bring up to date in batches (CP_HEAP_BATCH). */
+static unsigned numbers(const struct cp_run *r, struct cp_mode_number *to)
+{
+	uint64_t allocated = cp_load_relaxed(&cp_heap_totals.allocated),
+		 freed = cp_load_relaxed(&cp_heap_totals.freed);
+
+	(void)r;
+	to[0] = (struct cp_mode_number){ "allocated_bytes", allocated };
+	to[1] = (struct cp_mode_number){ "in_use_bytes",
+					 allocated > freed ? allocated - freed : 0 };
+	return 2;
+}
+
 static void report_sums(struct cp_comments *out, const struct cp_heap_sums *s)
 {
 	cp_comments_line(
@@ -284,6 +297,7 @@ const struct cp_mode_ops cp_mode_heap = {
 	.drop_frames = ALLOCATES,
 	.period = period,
 	.labels = labels,
+	.numbers = numbers,
 	.report = report,
 	.has_pid = has_pid,
 	.prepare = prepare,

@@ -152,6 +152,15 @@ static void report_cost(struct cp_comments *out, const struct cp_run *r, const c
 		where);
 }
 
+/* Waits with a stack, those below the threshold, and those whose stack was not taken. */
+static unsigned numbers(const struct cp_run *r, struct cp_mode_number *to)
+{
+	to[0] = (struct cp_mode_number){ "wait_ns", cp_run_counted(r, CP_COUNT_EXPIRIES) +
+							    in_run[CP_LOCK_SHORT].delay +
+							    in_run[CP_LOCK_LOST].delay };
+	return 1;
+}
+
 static void report(struct cp_comments *out, const struct cp_run *r, const struct cp_config *c)
 {
 	const struct cp_lock_settings *s = cp_config_of(c, CPROF_LOCK);
@@ -265,6 +274,7 @@ const struct cp_mode_ops cp_mode_lock = {
 	.drop_frames = ACQUIRES,
 	.period = period,
 	.labels = labels,
+	.numbers = numbers,
 	.report = report,
 	.prepare = prepare,
 	.start = start,
