@@ -27,7 +27,7 @@ static uint64_t period(const struct cp_run *r)
 static void wait_labels(uint32_t wait, const struct cp_run *r, const struct cp_stack *s,
 			struct cp_encode_labels *to)
 {
-	const char *cause = cp_wall_cause_text(wait, s, &r->aggregate, &r->names),
+	const char *cause = cp_wall_cause_text(wait, s, &r->rows->aggregate, &r->rows->names),
 		   *kind = cp_wall_cause_kind_text(wait);
 
 	if (cause)
