@@ -13,10 +13,13 @@
 
 /* Most short processes have ended by then. */
 #define AFTER_NS UINT64_C(1000000000)
+/* On a busy machine the control socket may be late: so many seconds it is waited for. */
+#define TRIES 10
 
 void cp_push_plan(void)
 {
 	cp_session.pushed = false;
+	cp_session.push_tries = 0;
 	cp_session.push_at = cp_session.config.push[0] ? cp_sys_clock_ns(CLOCK_MONOTONIC) + AFTER_NS
 						       : UINT64_MAX;
 }
@@ -46,6 +49,10 @@ void cp_push_serve(void)
 
 	if (cp_sys_clock_ns(CLOCK_MONOTONIC) < cp_push_due() || cp_load_seqcst(&cp_session.leaving))
 		return;
+	if (!cp_control_socket_is_open() && ++cp_session.push_tries < TRIES) {
+		cp_store_relaxed(&cp_session.push_at, cp_sys_clock_ns(CLOCK_MONOTONIC) + AFTER_NS);
+		return;
+	}
 	cp_store_relaxed(&cp_session.push_at, UINT64_MAX);
 	why = obstacle();
 	cp_session.pushed = !why && cp_helper_push(cp_session.config.push);

@@ -31,6 +31,7 @@ struct cp_session {
 	uint64_t until[CP_MAIN_MODES]; /* monotonic ns: a mode ends then; 0 = it doesn't */
 	uint64_t push_at;	  /* monotonic ns: the push's helper is started; UINT64_MAX = it
 				     isn't, or was */
+	unsigned push_tries;	  /* how often there was no control socket yet */
 	bool pushed;		  /* a helper pushes windows of this process */
 	uint64_t next_checkpoint; /* monotonic ns; UINT64_MAX = none */
 };
