@@ -12,6 +12,7 @@
 #include "host/real.h"
 #include "session/process.h"
 #include "base/atomic.h"
+#include "base/start_data.h"
 #include "modes/heap/signal/heap_event.h"
 #include "collect/threads.h"
 
@@ -61,7 +62,7 @@ __attribute__((constructor)) static void begin(int argc, char **argv, char **env
  * that the program registered with its first thread; otherwise the threads would use destroyed
  * objects while the profiler writes. If no other thread runs, the profile is written later, so
  * that it includes the destructors. */
-static uint32_t exit_watched, exit_seen;
+static uint32_t exit_watched CP_START_DATA, exit_seen CP_START_DATA;
 
 static void on_exit_with_threads(void)
 {

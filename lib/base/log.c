@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/fdwrite.h"
+#include "base/start_data.h"
 #include "base/sys.h"
 #include "base/text.h"
 
@@ -17,7 +18,7 @@ bool (*cp_log_other_way)(const char *text, size_t n);
 static struct {
 	bool known;
 	uint64_t device, inode;
-} standard_error;
+} standard_error CP_START_DATA;
 
 void cp_log_begin(void)
 {

@@ -32,6 +32,7 @@
 #include <errno.h>
 
 #include "base/atomic.h"
+#include "base/start_data.h"
 
 #define HUGE_PAGE ((uintptr_t)2 << 20)
 /* If a place is taken, the next try skips twice the distance of the previous try. */
@@ -39,7 +40,7 @@
 #define TRIES 24
 
 /* Address of the next mapping; 0: no mapping yet. A fork child continues from there. */
-static uintptr_t next;
+static uintptr_t next CP_START_DATA;
 
 struct part {
 	uintptr_t begin, size;

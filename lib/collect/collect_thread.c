@@ -14,6 +14,7 @@
 #include "base/notes.h"
 #include "host/real.h"
 #include "base/atomic.h"
+#include "base/start_data.h"
 #include "base/pages.h"
 #include "base/sys.h"
 #include "sample/thread.h"
@@ -32,12 +33,14 @@ struct stack {
 
 static pthread_t thread;
 static struct stack thread_stack; /* unmapped when the thread is joined */
-static uint32_t may_be_raw; /* the profiler sees the program's calls of setuid and its relatives */
-static uint32_t held_off;   /* stopped on purpose: only cp_collect_thread_start starts it again */
-static uint32_t parkers;    /* threads between park and unpark */
-static uint32_t parked;	    /* the collector ran when one of them parked */
-static sigset_t program_mask;	/* of the thread that started the collector */
-static const char *told_single; /* libc's __libc_single_threaded; NULL before glibc 2.32 */
+/* The profiler sees the program's calls of setuid and its relatives. */
+static uint32_t may_be_raw CP_START_DATA;
+static uint32_t held_off;     /* stopped on purpose: only cp_collect_thread_start starts it again */
+static uint32_t parkers;      /* threads between park and unpark */
+static uint32_t parked;	      /* the collector ran when one of them parked */
+static sigset_t program_mask; /* of the thread that started the collector */
+/* libc's __libc_single_threaded; NULL before glibc 2.32 */
+static const char *told_single CP_START_DATA;
 
 void cp_collect_thread_allow_raw_task(void)
 {

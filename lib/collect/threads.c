@@ -20,14 +20,15 @@
 #include "host/signal/deferred.h"
 #include "sample/labels.h"
 #include "base/futex_lock.h"
+#include "base/start_data.h"
 #include "base/sys.h"
 
 extern void *__libc_stack_end; /* set by ld.so: the begin of main's stack */
 
-static pthread_key_t end_key;
-static pthread_once_t end_once = PTHREAD_ONCE_INIT;
-static bool end_key_made;
-static struct cp_thread *main_thread;
+static pthread_key_t end_key CP_START_DATA;
+static pthread_once_t end_once CP_START_DATA = PTHREAD_ONCE_INIT;
+static bool end_key_made CP_START_DATA;
+static struct cp_thread *main_thread CP_START_DATA;
 static uint32_t main_ended;
 static uint32_t ended_raw;   /* a thread has ended without libc's knowledge */
 static uint32_t after_main;  /* main ended unnoticed, and another thread after it */
@@ -35,12 +36,12 @@ static uint32_t last_status; /* exit status of the last ended thread */
 /* Main's id, in libc's memory. The kernel clears it when main has ended, by whatever means. In a
  * child that another thread forked, it is that thread's id, and libc may free its memory when the
  * thread ends. */
-static const uint32_t *main_id;
-static bool
-	main_id_stays; /* it is in the memory of the process's first thread, which is never freed */
+static const uint32_t *main_id CP_START_DATA;
+/* It is in the memory of the process's first thread, which is never freed. */
+static bool main_id_stays CP_START_DATA;
 /* A thread is registered either by the sweep or by itself. Either side holds this lock from the
  * check for the other's record until its own record is live. */
-static struct cp_futex_lock registration;
+static struct cp_futex_lock registration CP_START_DATA;
 
 /* End T, the calling thread's record. */
 static void end(struct cp_thread *t, int status)

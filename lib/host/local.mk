@@ -8,6 +8,7 @@ LIB_SOURCES += \
 	%D%/disposition_view.c \
 	%D%/fatal.c \
 	%D%/handler_stack.c \
+	%D%/loaded.c \
 	%D%/profiled.c \
 	%D%/real.c \
 	%D%/send_self.c \

@@ -188,7 +188,11 @@ void cp_process_tree_read(struct cp_process_tree *l, char **environment)
 {
 	const char *value = take_variable(environment);
 
-	*l = (struct cp_process_tree){ .owner = true, .subreaper = is_subreaper() };
+	/* Not all of BASE is cleared: it is a page, most of it never used. */
+	l->owner = true;
+	l->subreaper = is_subreaper();
+	l->sequence = 0;
+	l->base[0] = '\0';
 	/* A set-user-id program doesn't let its caller choose where it writes. */
 	if (value && !getauxval(AT_SECURE) && parse(l, value) == 0)
 		return;

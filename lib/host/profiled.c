@@ -5,12 +5,13 @@
 #include <stdint.h>
 
 #include "base/atomic.h"
+#include "base/start_data.h"
 #include "base/sys.h"
 #include "host/fork_mark.h"
 
-static uint32_t active;
-static uint32_t retired;
-static int pid;
+static uint32_t active CP_START_DATA;
+static uint32_t retired CP_START_DATA;
+static int pid CP_START_DATA;
 
 void cp_profiled_begin(void)
 {

@@ -9,10 +9,13 @@
 #include <sys/auxv.h>
 #include <time.h>
 
+#include "base/atomic.h"
+#include "base/start_data.h"
 #include "base/text.h"
+#include "host/loaded.h"
 #include "sample/lock_clock.h"
 
-struct cp_real cp_real;
+struct cp_real cp_real CP_START_DATA;
 
 static const struct cp_real_wanted wanted[] = {
 #define ROW(minor, field, symbol, version)                                                         \
@@ -94,12 +97,16 @@ static const struct cp_real_wanted wanted[] = {
 
 unsigned cp_real_glibc_minor(void)
 {
+	static unsigned known CP_START_DATA;
 	const char *s = gnu_get_libc_version();
 	uint64_t minor = 0;
 
+	if (cp_load_relaxed(&known))
+		return known;
 	s += strcspn(s, ".");
 	if (*s++ == '.')
 		cp_text_parse_u64(&s, 10, &minor);
+	cp_store_relaxed(&known, (unsigned)minor);
 	return (unsigned)minor;
 }
 
@@ -195,11 +202,23 @@ static void *resolve(const char *name, const char *version)
 	return f || cp_real_glibc_minor() >= 34 ? f : of_old_part(name, version);
 }
 
+/* Where no object but libc may define a function, libc's is the next one. */
+static void *next_of(const struct cp_real_wanted *w, const struct cp_loaded_name *n)
+{
+	if (n->libc && !n->elsewhere && !w->version && !version_of(w->name))
+		return n->libc;
+	return resolve(w->name, w->version);
+}
+
 int cp_real_find(void *to, const struct cp_real_wanted *functions, size_t count)
 {
+	struct cp_loaded_name names[count];
 	unsigned minor = cp_real_glibc_minor();
 	int missing = 0;
 
+	for (size_t i = 0; i < count; i++)
+		names[i].name = functions[i].name;
+	cp_loaded_look(names, (unsigned)count);
 	for (size_t i = 0; i < count; i++) {
 		char *slot = (char *)to + functions[i].at;
 		void *f;
@@ -208,7 +227,7 @@ int cp_real_find(void *to, const struct cp_real_wanted *functions, size_t count)
 		/* A look-up that fails allocates. */
 		if (f || functions[i].since > minor)
 			continue;
-		f = resolve(functions[i].name, functions[i].version);
+		f = next_of(&functions[i], &names[i]);
 		/* Function pointers and object pointers have the same size on every port. */
 		memcpy(slot, &f, sizeof(f));
 		missing += !f;

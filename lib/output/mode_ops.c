@@ -2,11 +2,12 @@
 /* Tells all modes of threads, forks and execs; see mode_ops.h. */
 #include "output/mode_ops.h"
 
+#include "base/start_data.h"
 #include "settings/config_table.h"
 
-static const struct cp_mode_ops *const *table;
+static const struct cp_mode_ops *const *table CP_START_DATA;
 
-static uint32_t numbers; /* of the table's modes, as bits */
+static uint32_t numbers CP_START_DATA; /* of the table's modes, as bits */
 
 void cp_mode_ops_set(const struct cp_mode_ops *const modes[CP_MODES])
 {

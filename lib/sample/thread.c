@@ -8,6 +8,7 @@
 #include "sample/counters.h"
 #include "sample/labels.h"
 #include "sample/ring.h"
+#include "base/start_data.h"
 #include "base/sys.h"
 
 /* A program with a few threads uses only the first chunk, of two pages. A small chunk matters,
@@ -22,8 +23,8 @@ __thread struct cp_self cp_self;
 _Static_assert(sizeof(struct cp_self) < 256, "static TLS is scarce");
 
 static struct cp_thread *chunks[CHUNKS];
-static uint32_t limit; /* number of existing records, in whole chunks */
-static uint32_t hint;  /* index at which the next search starts */
+static uint32_t limit CP_START_DATA; /* number of existing records, in whole chunks */
+static uint32_t hint CP_START_DATA;  /* index at which the next search starts */
 
 /* Returns &cp_self. Never inlined, and with a side effect for the compiler, so the access can't be
  * moved. */

@@ -13,13 +13,14 @@
 #include "output/run.h"
 
 struct cp_session {
-	struct cp_config config;
-	struct cp_process_tree process_tree;
-	struct cp_process_info facts;
-	struct cp_modules modules; /* shared by all runs */
-	struct cp_run runs[CP_MODES];
+	/* Written in every process, so they lie together (base/start_data.h). */
 	bool process_tree_known;
 	bool finished; /* the helper has the files: they aren't written again */
+	struct cp_process_tree process_tree;
+	struct cp_process_info facts;
+	struct cp_config config;
+	struct cp_modules modules; /* shared by all runs */
+	struct cp_run runs[CP_MODES];
 	/* CPUPROFILE and the other variables as the process's descendants have them; NULL = not
 	 * set */
 	const char *shared[CP_MAIN_MODES];

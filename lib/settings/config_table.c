@@ -3,6 +3,7 @@
  */
 #include "settings/config_table.h"
 
+#include "base/start_data.h"
 #include "settings/config_rows.h"
 #include "settings/config_values.h"
 
@@ -37,7 +38,7 @@ const size_t cp_config_table_size = sizeof(cp_config_table) / sizeof(*cp_config_
 static struct {
 	const char *name;
 	const struct cp_config_mode *settings;
-} modes[CP_MAIN_MODES];
+} modes[CP_MAIN_MODES] CP_START_DATA;
 
 void cp_config_table_add(unsigned m, const char *name, const struct cp_config_mode *mode)
 {

@@ -36,6 +36,7 @@ UNIT_TESTS += \
 	%D%/test-process-context \
 	%D%/test-process-tree \
 	%D%/test-live \
+	%D%/test-loaded \
 	%D%/test-lock \
 	%D%/test-lock-event \
 	%D%/test-lock-holder \
@@ -165,6 +166,7 @@ TOOL_UNIT_TESTS += \
 %C%_test_pprof_check_LDADD = $(INTERNAL) -lz
 %C%_test_pprof_files_SOURCES = %D%/test-pprof-files.c $(PPROF_CHECK)
 %C%_test_pprof_files_LDADD = $(INTERNAL) -lz
+%C%_test_loaded_LDADD = $(INTERNAL)
 %C%_test_real_LDADD = $(INTERNAL)
 %C%_test_ring_LDADD = $(INTERNAL)
 %C%_test_rows_LDADD = $(INTERNAL)

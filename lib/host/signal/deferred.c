@@ -6,6 +6,7 @@
 
 #include "base/atomic.h"
 #include "host/signal/sigprof_value.h"
+#include "base/start_data.h"
 #include "base/sys.h"
 
 enum { EMPTY, CHANGING, FULL };
@@ -154,7 +155,7 @@ bool cp_deferred_take(siginfo_t *si)
 
 static const uint64_t prof_bit = CP_SIGBIT(SIGPROF), marker_bit = CP_SIGBIT(CP_DEFERRED_MARKER);
 
-uint32_t cp_deferred_on;
+uint32_t cp_deferred_on CP_START_DATA;
 
 static uint64_t mask_now(void)
 {

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/notes.h"
 #include "base/atomic.h"
+#include "base/start_data.h"
 #include "sample/capture.h"
 #include "sample/counters.h"
 #include "sample/ring.h"
@@ -25,7 +26,8 @@
 
 struct cp_cpu cp_cpu;
 
-static struct cp_futex_lock timers; /* guards creation and deletion; held for a few calls only */
+static struct cp_futex_lock timers
+	CP_START_DATA; /* guards creation and deletion; held for a few calls only */
 static bool event_failure_said;
 
 /* The program's own use of the process timer takes precedence; the profiler's then ends. */

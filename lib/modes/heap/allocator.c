@@ -10,19 +10,21 @@
 
 #include "base/atomic.h"
 #include "modes/heap/signal/heap_event.h"
+#include "base/start_data.h"
 #include "base/text.h"
+#include "host/loaded.h"
 
 /* dlsym needs a few hundred bytes in some five blocks, for its error messages. Each block is
  * tagged, so that free need not look at other blocks because of these. */
 #define EARLY_BYTES CP_ALLOCATOR_EARLY_BYTES
 #define EARLY_HEADER 16 /* the size, at the end of the previous block */
 
-struct cp_allocator cp_allocator;
+struct cp_allocator cp_allocator CP_START_DATA;
 
 char cp_allocator_arena[EARLY_BYTES] __attribute__((aligned(CP_HEAP_TAG_ALIGN)));
 static size_t early_used = CP_HEAP_TAG_ALIGN;
-static uintptr_t home_low, home_high; /* malloc's module */
-static char path[512];
+static uintptr_t home_low CP_START_DATA, home_high CP_START_DATA; /* malloc's module */
+static char path[512] CP_START_DATA;
 
 static const struct {
 	const char *name;
@@ -93,25 +95,6 @@ bool cp_allocator_owns(const void *f)
 	return (uintptr_t)f >= home_low && (uintptr_t)f < home_high;
 }
 
-/* Set the address range of the module whose ELF header is mapped at BASE. */
-static void set_home_range(const void *base)
-{
-	const ElfW(Ehdr) *header = base;
-	const ElfW(Phdr) *p = (const void *)((const char *)base + header->e_phoff);
-	uintptr_t first = UINTPTR_MAX, end = 0;
-
-	for (unsigned i = 0; i < header->e_phnum; i++) {
-		if (p[i].p_type != PT_LOAD)
-			continue;
-		if (p[i].p_vaddr < first)
-			first = p[i].p_vaddr;
-		if (p[i].p_vaddr + p[i].p_memsz > end)
-			end = p[i].p_vaddr + p[i].p_memsz;
-	}
-	home_low = (uintptr_t)base;
-	home_high = end > first ? home_low + (end - first) : home_low;
-}
-
 static void set(void *slot, const char *name)
 {
 	void *f = dlsym(RTLD_NEXT, name);
@@ -129,14 +112,19 @@ static void set_first(void *slot, const char *name)
 
 static void set_home(void)
 {
+	struct cp_loaded_object home;
 	void *f;
 	Dl_info info;
 
 	memcpy(&f, &cp_heap_hot.malloc, sizeof(f));
-	if (!dladdr(f, &info))
+	if (!cp_loaded_at(f, &home))
 		return;
-	set_home_range(info.dli_fbase);
-	cp_text_format(path, sizeof(path), "%s", info.dli_fname ? info.dli_fname : "");
+	home_low = home.low;
+	home_high = home.high;
+	/* The loader has no name for the program; dladdr has. */
+	if (!*home.name && dladdr(f, &info) && info.dli_fname)
+		home.name = info.dli_fname;
+	cp_text_format(path, sizeof(path), "%s", home.name);
 }
 
 /* Used if the allocator has no malloc_usable_size. */
@@ -159,12 +147,24 @@ static void set_usable_size(void)
 	cp_heap_hot.usable_size = found;
 }
 
+/* Few allocators have all functions. */
+static void look_up_wanted(void)
+{
+	struct cp_loaded_name names[sizeof(wanted) / sizeof(*wanted)];
+
+	for (unsigned i = 0; i < sizeof(wanted) / sizeof(*wanted); i++)
+		names[i].name = wanted[i].name;
+	cp_loaded_look(names, sizeof(wanted) / sizeof(*wanted));
+	for (unsigned i = 0; i < sizeof(wanted) / sizeof(*wanted); i++)
+		if (names[i].defined)
+			set((char *)&cp_allocator + wanted[i].at, wanted[i].name);
+}
+
 static void look_up(void)
 {
 	void *f;
 
-	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++)
-		set((char *)&cp_allocator + wanted[i].at, wanted[i].name);
+	look_up_wanted();
 	set_first(&cp_heap_hot.realloc, "realloc");
 	set_first(&cp_heap_hot.calloc, "calloc");
 	set_first(&cp_heap_hot.free, "free");

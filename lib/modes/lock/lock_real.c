@@ -4,9 +4,10 @@
 
 #include <stddef.h>
 
+#include "base/start_data.h"
 #include "host/real.h"
 
-struct cp_lock_real cp_lock_real;
+struct cp_lock_real cp_lock_real CP_START_DATA;
 
 static const struct cp_real_wanted wanted[] = {
 #define SINCE(minor, function)                                                                     \

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/atomic.h"
+#include "base/start_data.h"
 #include "base/sys.h"
 #include "host/signal/disposition.h"
 #include "sample/capture.h"
@@ -14,7 +15,7 @@
 #include "sample/thread.h"
 #include "sample/timing.h"
 
-struct cp_cpu_state cp_cpu_state;
+struct cp_cpu_state cp_cpu_state CP_START_DATA;
 
 const struct cp_cpu_thread cp_cpu_thread_part = { .timer = CP_NO_TIMER, .perf = { .fd = -1 } };
 

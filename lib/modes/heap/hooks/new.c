@@ -27,7 +27,9 @@
 #include "profile/aggregate.h"
 #include "host/hooks/interpose.h"
 #include "base/atomic.h"
+#include "base/start_data.h"
 #include "base/text.h"
+#include "host/loaded.h"
 #include "modes/heap/signal/heap_event.h"
 
 #define RARE __attribute__((noinline, cold))
@@ -92,13 +94,13 @@ union form {
 	void (*delete_with_two)(void *, uintptr_t, uintptr_t);
 };
 
-static union form real[FORMS];
+static union form real[FORMS] CP_START_DATA;
 
 /* Is a form the allocator's, so that it calls none of the interposed functions? Tested when the
  * form is first called while samples are taken. */
 static enum { UNASKED, PASSES_ON, OWN } whose[FORMS];
 
-static bool looked; /* the look-up before main is done */
+static bool looked CP_START_DATA; /* the look-up before main is done */
 
 static void set(unsigned form, void *f)
 {
@@ -191,7 +193,11 @@ static bool is_all_the_librarys(void)
 void init_operators(void)
 {
 	/* A failing look-up leaves a message in the loader, as if the program had asked. */
-	bool there = dlsym(RTLD_NEXT, names[NEW]) != NULL;
+	struct cp_loaded_name new = { .name = names[NEW] };
+	bool there;
+
+	cp_loaded_look(&new, 1);
+	there = new.defined &&dlsym(RTLD_NEXT, names[NEW]);
 
 	for (unsigned form = 0; there && form < FORMS; form++)
 		if (!real[form].plain)

@@ -2,9 +2,11 @@
 /* The filter, and the addresses that free looks up; see heap_hot.h. */
 #include "modes/heap/signal/heap_hot.h"
 
+#include "base/start_data.h"
+
 #define FULL UINT8_MAX /* the number is unknown, and stays so */
 
-struct cp_heap_hot cp_heap_hot;
+struct cp_heap_hot cp_heap_hot CP_START_DATA;
 struct cp_heap_filter cp_heap_filter;
 
 static bool tagged; /* tags were ever in use; tagged blocks may live until the end */

@@ -4,11 +4,12 @@
 #include "modes/wall/signal/wall_thread.h"
 
 #include "base/atomic.h"
+#include "base/start_data.h"
 #include "sample/capture.h"
 #include "sample/counters.h"
 #include "sample/thread.h"
 
-uint32_t cp_wall_running;
+uint32_t cp_wall_running CP_START_DATA;
 uint32_t cp_wall_ended;
 
 const struct cp_wall_thread cp_wall_thread_part = { .timer = CP_NO_TIMER };
