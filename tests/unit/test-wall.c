@@ -234,8 +234,8 @@ static uint64_t due_of(const struct cp_thread *t)
 static void check_whole_rests(struct cp_thread *const *t)
 {
 	for (int i = 0; i < MANY; i++) {
-		CHECK_EQ(cp_wall_of(t[i])->until % CP_WALL_REST, 0);
-		CHECK_EQ(cp_wall_of(t[i])->span % CP_WALL_REST, 0);
+		CHECK_EQ(cp_wall_of(t[i])->until % cp_wall.rest, 0);
+		CHECK_EQ(cp_wall_of(t[i])->span % cp_wall.rest, 0);
 		CHECK(due_of(t[i]) & CP_WALL_LAZY);
 		CHECK(due_of(t[i]) >= CP_WALL_DUE(cp_wall_of(t[i])->until, 0));
 		CHECK(due_of(t[i]) <=
@@ -263,11 +263,11 @@ static void test_many_that_wait_let_the_pacer_rest(void)
 	t[0] = make(&threads[0]);
 	for (int i = 1; i < MANY; i++)
 		t[i] = make_another(&threads[i]);
-	for (int i = 0; i < 2000 && cp_wall.length < CP_WALL_REST; i++)
+	for (int i = 0; i < 2000 && cp_wall.length < cp_wall.rest; i++)
 		tick_when_due();
-	CHECK_EQ(cp_wall.length, CP_WALL_REST);
+	CHECK_EQ(cp_wall.length, cp_wall.rest);
 	check_whole_rests(t);
-	CHECK_EQ(cp_wall.end % CP_WALL_REST, 0);
+	CHECK_EQ(cp_wall.end % cp_wall.rest, 0);
 	for (int i = 0; i < 6; i++)
 		tick_when_due();
 	until = cp_sys_clock_ns(CLOCK_MONOTONIC);
@@ -277,6 +277,81 @@ static void test_many_that_wait_let_the_pacer_rest(void)
 	}
 	CHECK_EQ(sum(1, 0), all);
 	finish_all(threads, t);
+	end();
+}
+
+/* Ticks until the pacer rests, which a thread that waits lets it do after some time. */
+static struct cp_thread *make_idle(pthread_t *thread)
+{
+	struct cp_thread *t;
+
+	begin_at(100);
+	t = make(thread);
+	for (int i = 0; i < 1000 && !cp_wall_resting; i++)
+		tick_when_due();
+	CHECK_EQ(cp_wall_resting, 1);
+	return t;
+}
+
+static void test_one_that_waits_for_long_lets_the_pacer_rest(void)
+{
+	uint64_t began = cp_sys_clock_ns(CLOCK_MONOTONIC), until;
+	pthread_t thread;
+	struct cp_thread *t = make_idle(&thread);
+
+	CHECK(cp_sys_clock_ns(CLOCK_MONOTONIC) - began >= 60 * cp_wall.tick_ns);
+	CHECK_EQ(cp_wall.length, cp_wall.rest);
+	CHECK_EQ(cp_wall_of(t)->span % cp_wall.rest, 0);
+	for (int i = 0; i < 4; i++)
+		tick_when_due();
+	until = cp_sys_clock_ns(CLOCK_MONOTONIC);
+	cp_wall_answer_settle(&run, t, until);
+	CHECK_EQ(sum(1, CP_WALL_WAITING), until - cp_wall_of(t)->began);
+	/* Once it was seen to run, each tick has a visit again. */
+	cp_wall_of(t)->clock = 0;
+	while (!cp_wall_of(t)->clock)
+		tick_when_due();
+	CHECK_EQ(cp_wall_of(t)->span, 1);
+	CHECK_EQ(cp_wall.length, 1);
+	CHECK_EQ(cp_wall_resting, 0);
+	finish(thread, t);
+	end();
+}
+
+static void test_a_thread_that_begins_ends_the_rest(void)
+{
+	pthread_t threads[2];
+	struct cp_thread *t[2] = { make_idle(&threads[0]) };
+	uint64_t visits = cp_wall.counts.visits, late = cp_wall.counts.late, due = due_of(t[0]);
+
+	t[1] = make_another(&threads[1]);
+	CHECK_EQ(cp_wall_due(), CP_WALL_NOW);
+	CHECK_EQ(cp_wall_resting, 0);
+	cp_wall_tick(&run);
+	CHECK_EQ(cp_wall_of(t[1])->state, CP_WALL_WAITING);
+	/* The other's visit stays where chance has put it. */
+	CHECK_EQ(cp_wall.counts.visits, visits + 1);
+	CHECK_EQ(due_of(t[0]), due);
+	CHECK_EQ(cp_wall.counts.late, late);
+	CHECK(cp_wall_due() != CP_WALL_NOW && cp_wall.length == 1);
+	finish(threads[0], t[0]);
+	finish(threads[1], t[1]);
+	end();
+}
+
+/* A begin that comes too late for the stop, or before the rest, changes nothing. */
+static void test_no_rest_is_ended_where_there_is_none(void)
+{
+	pthread_t thread;
+	struct cp_thread *t = make_idle(&thread);
+
+	cp_wall_stop();
+	cp_wall_timer_end_rest();
+	CHECK_EQ(cp_wall_due(), UINT64_MAX);
+	cp_wall_start(&run, 100);
+	cp_wall_timer_end_rest();
+	CHECK(cp_wall_due() != CP_WALL_NOW);
+	finish(thread, t);
 	end();
 }
 
@@ -468,6 +543,9 @@ int main(void)
 	RUN(test_paused_threads_have_no_time);
 	RUN(test_ticks_go_on_after_two_to_the_32);
 	RUN(test_many_that_wait_let_the_pacer_rest);
+	RUN(test_one_that_waits_for_long_lets_the_pacer_rest);
+	RUN(test_a_thread_that_begins_ends_the_rest);
+	RUN(test_no_rest_is_ended_where_there_is_none);
 	RUN(test_a_thread_that_begins_is_visited_at_once);
 	RUN(test_who_works_between_visits_is_asked_for_a_stack);
 	RUN(test_cpu_time_is_earned_by_the_time_that_passed);

@@ -28,13 +28,14 @@
 #define CPU_SHARE 20
 #define BUDGET_TICKS 8 /* number of ticks whose budget may be saved */
 
-/* The pacer's longest rest; see CP_WALL_REST. */
+/* The pacer's rests: of few threads, and of those that are visited less often because they are
+ * many. The longest one. */
+#define REST_OF_FEW 4u
+#define REST_OF_MANY 8u
 #define REST_NS UINT64_C(100000000)
 
 #define BATCH 32u
 #define CACHE_LINE 64u
-
-static uint64_t next_tick = UINT64_MAX; /* monotonic ns */
 
 void cp_wall_prepare(void)
 {
@@ -43,7 +44,7 @@ void cp_wall_prepare(void)
 
 uint64_t cp_wall_due(void)
 {
-	return cp_load_relaxed(&next_tick);
+	return cp_load_relaxed(&cp_wall_next);
 }
 
 static uint64_t tick_of(uint64_t now)
@@ -51,18 +52,18 @@ static uint64_t tick_of(uint64_t now)
 	return (now - cp_wall.began) / cp_wall.tick_ns;
 }
 
-/* Plan the next ticks from TICK on: STEP of them, or CP_WALL_REST. Visits are at a random place in
+/* Plan the next ticks from TICK on: STEP of them, or a rest. Visits are at a random place in
  * their time, so a program that repeats itself in step with a clock is not in step with the visits.
  */
 static void plan(uint64_t tick, bool rest)
 {
 	uint64_t first = cp_wall_aligned(tick);
-	uint64_t length = rest && first % CP_WALL_REST == 0 ? CP_WALL_REST : cp_wall.step;
+	uint64_t length = rest && first % cp_wall.rest == 0 ? cp_wall.rest : cp_wall.step;
 
 	cp_wall.length = (uint32_t)length;
 	cp_wall.end = first + length;
 	cp_store_relaxed(
-		&next_tick,
+		&cp_wall_next,
 		cp_wall.began + first * cp_wall.tick_ns +
 			(uint64_t)((__uint128_t)cp_wall_draw() * length * cp_wall.tick_ns >> 64));
 }
@@ -87,12 +88,14 @@ static void begin(unsigned frequency)
 				    .kernel_tick_ns = cp_thread_timer_tick_ns(),
 				    .began = now,
 				    .stretch = 1,
+				    .rest = REST_OF_FEW,
 				    .begins = cp_load_acquire(&cp_wall_begins) - 1,
 				    .blind = blind,
 				    .due = due };
 	cp_wall.due.size = sizeof(uint64_t);
 	cp_wall.due.count = 0;
 	seed(now);
+	cp_store_relaxed(&cp_wall_resting, 0);
 	plan(0, false);
 }
 
@@ -118,7 +121,7 @@ int cp_wall_start(struct cp_run *r, unsigned frequency)
 void cp_wall_stop(void)
 {
 	cp_store_seqcst(&cp_wall_running, 0);
-	cp_store_relaxed(&next_tick, UINT64_MAX);
+	cp_store_relaxed(&cp_wall_next, UINT64_MAX);
 	cp_wall.stopped = cp_sys_clock_ns(CLOCK_MONOTONIC);
 	cp_wall_timer_disarm_all();
 }
@@ -179,11 +182,12 @@ static uint32_t count_visited(uint32_t limit, uint32_t *lazy)
 	return visited;
 }
 
-/* Return true if the pacer may rest. Resting must not delay the first visit of new threads much. */
-static bool can_rest(uint32_t visited, uint32_t lazy)
+/* Return true if the pacer may rest. */
+static bool can_rest(uint64_t tick, uint32_t visited, uint32_t lazy)
 {
-	return visited && visited == lazy && cp_load_acquire(&cp_wall_begins) == cp_wall.begins &&
-	       CP_WALL_REST * cp_wall.tick_ns <= REST_NS;
+	return visited && visited == lazy && tick >= cp_wall.rest_from &&
+	       cp_load_acquire(&cp_wall_begins) == cp_wall.begins &&
+	       cp_wall.rest * cp_wall.tick_ns <= REST_NS;
 }
 
 /* Prefetch what a visit reads of its thread; it has left the caches since the last visit. It is
@@ -202,6 +206,7 @@ struct pass {
 	uint64_t last;	      /* last due time that is served */
 	uint32_t limit, left; /* records not yet passed */
 	bool look_for_new;    /* threads have begun since the last pass */
+	bool only_new;
 	uint32_t batch[BATCH];
 };
 
@@ -216,7 +221,7 @@ static uint32_t gather(struct pass *p)
 		uint32_t at = cp_wall.cursor < p->limit ? cp_wall.cursor : 0;
 
 		cp_wall.cursor = at + 1;
-		if (due[at] > p->last || (!due[at] && !p->look_for_new))
+		if (due[at] ? due[at] > p->last || p->only_new : !p->look_for_new)
 			continue;
 		p->batch[n++] = at;
 		fetch(cp_thread_at(at));
@@ -241,8 +246,10 @@ static bool visit_batch(struct cp_run *r, struct pass *p, uint32_t n)
 	return can_afford(&p->since);
 }
 
-/* Visit the threads that are due, from where the last tick ended. */
-static void visit_all(struct cp_run *r, uint64_t tick, uint32_t limit)
+/* Visit the threads that are due, from where the last tick ended. With ONLY_NEW a thread's begin
+ * has ended a rest: what the others do at this moment may have to do with it, so they are visited
+ * at a random moment of the next tick. */
+static void visit_all(struct cp_run *r, uint64_t tick, uint32_t limit, bool only_new)
 {
 	uint32_t begins = cp_load_acquire(&cp_wall_begins);
 	uint64_t last = tick < cp_wall.end ? cp_wall.end - 1 : tick;
@@ -251,7 +258,8 @@ static void visit_all(struct cp_run *r, uint64_t tick, uint32_t limit)
 			  .since = cp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID),
 			  .limit = limit,
 			  .left = limit,
-			  .look_for_new = begins != cp_wall.begins };
+			  .look_for_new = begins != cp_wall.begins,
+			  .only_new = only_new };
 
 	while (p.left)
 		if (!visit_batch(r, &p, gather(&p)))
@@ -259,32 +267,45 @@ static void visit_all(struct cp_run *r, uint64_t tick, uint32_t limit)
 	cp_wall.begins = begins;
 }
 
-static void adapt(uint32_t threads)
+static void adapt(uint64_t tick, uint32_t threads)
 {
-	uint32_t n = 2 * threads / VISITED_TWICE;
+	uint32_t n = 2 * threads / VISITED_TWICE, rest;
 
 	cp_wall.step = threads > VISITED_TWICE || cp_wall.period_ns < TWICE_NS ? 2 : 1;
-	n = n > STRETCH_MAX ? STRETCH_MAX : n + n % 2;
+	n += n < REST_OF_FEW ? n % 2 : -n % REST_OF_FEW; /* whole rests */
+	n = n > STRETCH_MAX ? STRETCH_MAX : n;
 	cp_wall.stretch = n > cp_wall.step ? n : cp_wall.step;
+	rest = cp_wall.stretch < 2 * REST_OF_MANY ? REST_OF_FEW : REST_OF_MANY;
+	/* Visits that are already planned may come late by a rest of the old length only. */
+	if (rest != cp_wall.rest)
+		cp_wall.rest_from = tick + 2 * STRETCH_MAX;
+	cp_wall.rest = rest;
 }
 
 bool cp_wall_tick(struct cp_run *r)
 {
-	uint64_t planned = tick_of(cp_wall_due());
+	uint64_t due = cp_wall_due(), planned = tick_of(due);
 	uint64_t tick = tick_of(cp_sys_clock_ns(CLOCK_MONOTONIC));
 	uint32_t limit = cp_thread_limit(), visited, lazy;
-	bool rest = false;
+	bool rest = false, cut = due == CP_WALL_NOW;
 
-	if (tick > planned)
+	cp_store_relaxed(&cp_wall_resting, 0);
+	if (cut)
+		cp_wall.end = tick + 1;
+	else if (tick > planned)
 		cp_wall.counts.late += (tick - planned) / cp_wall.step;
 	earn(tick);
 	if (have_due_times(limit)) {
-		visit_all(r, tick, limit);
+		visit_all(r, tick, limit, cut);
 		visited = count_visited(limit, &lazy);
-		adapt(visited);
-		rest = can_rest(visited, lazy);
+		adapt(tick, visited);
+		rest = !cut && can_rest(tick, visited, lazy);
 	}
 	plan(tick < cp_wall.end ? cp_wall.end : tick + 1, rest);
+	/* A thread that begins sees that the pacer rests, or the pacer sees the thread here. */
+	cp_store_seqcst(&cp_wall_resting, cp_wall.length > cp_wall.step);
+	if (cp_load_seqcst(&cp_wall_begins) != cp_wall.begins)
+		cp_wall_timer_end_rest();
 	return cp_exchange_acqrel(&cp_wall_ended, 0) != 0;
 }
 
@@ -298,7 +319,7 @@ void cp_wall_fork_child(struct cp_run *r, struct cp_thread *keep)
 	cp_wall.due = (struct cp_vec){ 0 };
 	if (!keep) {
 		cp_store_seqcst(&cp_wall_running, 0);
-		cp_store_relaxed(&next_tick, UINT64_MAX);
+		cp_store_relaxed(&cp_wall_next, UINT64_MAX);
 		return;
 	}
 	begin(cp_wall.frequency);

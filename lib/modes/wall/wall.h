@@ -55,27 +55,38 @@ struct cp_wall {
 	uint32_t openings;  /* openings of the dlclose gate, at the last reading of the modules */
 	uint64_t next_reading; /* earliest next reading that an address in no module may cause */
 	uint32_t stretch;      /* ticks between visits of a thread that doesn't run */
-	uint32_t length;       /* ticks that the next visits count for */
-	uint64_t end;	       /* end of those ticks */
-	struct cp_vec due;     /* uint64_t: the next visit of each record's thread, CP_WALL_DUE */
-	uint32_t cursor;       /* where the next tick continues */
-	uint32_t begins;       /* value of cp_wall_begins up to which threads were looked for */
-	int64_t budget;	       /* ns of CPU time that may be spent */
-	uint64_t earned;       /* the tick up to which the budget was earned */
-	bool blind;	       /* stacks can't be walked from outside */
+	uint32_t rest; /* ticks of a rest. Where all threads are lazy, the pacer wakes up only once
+			* in a rest, because waking up costs more than some visits. A multiple of
+			* every step. */
+	uint64_t rest_from; /* the first tick at which all visits are planned for such rests */
+	uint32_t length;    /* ticks that the next visits count for */
+	uint64_t end;	    /* end of those ticks */
+	struct cp_vec due;  /* uint64_t: the next visit of each record's thread, CP_WALL_DUE */
+	uint32_t cursor;    /* where the next tick continues */
+	uint32_t begins;    /* value of cp_wall_begins up to which threads were looked for */
+	int64_t budget;	    /* ns of CPU time that may be spent */
+	uint64_t earned;    /* the tick up to which the budget was earned */
+	bool blind;	    /* stacks can't be walked from outside */
 	struct cp_wall_counts counts;
 };
 extern struct cp_wall cp_wall;
 
 extern uint32_t cp_wall_begins; /* begins of threads, counted when their records are complete */
 
-/* When a thread is due: a tick, and a flag that allows any of the CP_WALL_REST ticks around this
+/* The next tick: monotonic ns, UINT64_MAX without one, or CP_WALL_NOW: visit new threads at once.
+ */
+extern uint64_t cp_wall_next;
+#define CP_WALL_NOW 0
+extern uint32_t cp_wall_resting; /* the next tick comes at the end of a rest */
+
+/* When a thread is due: a tick, and a flag that allows any of the ticks of the rest around this
  * one. 0: the thread was not visited yet. */
 #define CP_WALL_DUE(tick, lazy) ((uint64_t)(tick) << 1 | (lazy))
 #define CP_WALL_LAZY 1u
-/* Where all threads are lazy, the pacer itself wakes up only once in CP_WALL_REST ticks, because
- * waking up costs more than some visits. A multiple of every step. */
-#define CP_WALL_REST 8u
+/* A thread that has not run for so many rests is visited once in a rest, also where there are few
+ * threads: the time that a visit counts for is then a small part of the time that the thread has
+ * waited. */
+#define CP_WALL_IDLE 16u
 
 /* Return the first tick from TICK on at which visits begin. */
 static inline uint64_t cp_wall_aligned(uint64_t tick)
@@ -96,6 +107,10 @@ static inline uint64_t cp_wall_draw(void)
 void cp_wall_prepare(void);
 int cp_wall_start(struct cp_run *r, unsigned frequency);
 void cp_wall_stop(void);
+/* wall_timer.c: end the pacer's rest, if it rests, so that a thread that has just begun is visited.
+ * Call after counting cp_wall_begins up. */
+void cp_wall_timer_end_rest(void);
+
 /* Return when the next tick is due, in monotonic ns. Any context. */
 uint64_t cp_wall_due(void);
 /* Do the ticks that are due. Returns true if threads have ended and a drain is needed. */

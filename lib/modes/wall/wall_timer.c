@@ -14,6 +14,7 @@
 #include "base/futex_lock.h"
 #include "base/sys.h"
 #include "modes/wall/signal/wall_event.h"
+#include "collect/collect.h"
 #include "collect/thread_timer.h"
 #include "modes/wall/wall.h"
 #include "modes/wall/wall_stack.h"
@@ -21,6 +22,8 @@
 
 struct cp_wall cp_wall;
 uint32_t cp_wall_begins;
+uint64_t cp_wall_next = UINT64_MAX;
+uint32_t cp_wall_resting;
 
 static struct cp_futex_lock timers; /* against a thread's own end; held for a few calls only */
 
@@ -101,6 +104,18 @@ void cp_wall_timer_disarm_all(void)
 	cp_futex_lock_release(&timers);
 }
 
+void cp_wall_timer_end_rest(void)
+{
+	uint64_t due;
+
+	if (!cp_load_seqcst(&cp_wall_resting) || !cp_exchange_acqrel(&cp_wall_resting, 0))
+		return;
+	due = cp_load_relaxed(&cp_wall_next);
+	/* The mode may stop meanwhile. */
+	if (due != UINT64_MAX && cp_cas_acqrel(&cp_wall_next, &due, CP_WALL_NOW))
+		cp_collect_request(CP_REQUEST_TICK);
+}
+
 void cp_wall_timer_thread_begin(struct cp_thread *t)
 {
 	if (!cp_load_relaxed(&cp_wall_running) || cp_load_relaxed(&cp_wall_of(t)->began))
@@ -108,6 +123,7 @@ void cp_wall_timer_thread_begin(struct cp_thread *t)
 	cp_store_release(&cp_wall_of(t)->began, cp_sys_clock_ns(CLOCK_MONOTONIC));
 	/* Pairs with the pacer's acquire: a reader that sees the count sees the record. */
 	cp_add_seqcst(&cp_wall_begins, 1);
+	cp_wall_timer_end_rest();
 }
 
 void cp_wall_timer_thread_end(struct cp_thread *t)

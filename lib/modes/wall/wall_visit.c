@@ -50,9 +50,9 @@ static uint64_t plan(struct cp_wall_thread *w, uint64_t tick, uint32_t span)
 	bool lazy;
 
 	w->until = cp_wall_aligned(end > tick ? end : tick + 1);
-	lazy = span >= 2 * CP_WALL_REST && w->until % CP_WALL_REST == 0;
-	if (span >= 2 * CP_WALL_REST)
-		span -= (w->until + span) % CP_WALL_REST;
+	lazy = span >= cp_wall.rest && w->until % cp_wall.rest == 0;
+	if (span >= cp_wall.rest)
+		span -= (w->until + span) % cp_wall.rest;
 	w->span = span;
 	places = span / cp_wall.step;
 	return CP_WALL_DUE(w->until + (places > 1 ? cp_wall_draw() % places * cp_wall.step : 0),
@@ -218,13 +218,20 @@ static bool has_not_moved(const struct cp_thread *t, uint64_t clock)
 	       !cp_load_relaxed(&t->paused);
 }
 
-/* Return the ticks until the next visit. The longer the thread hasn't run, the rarer its visits, if
- * there are many threads. */
-static uint32_t span_of(const struct cp_wall_thread *w, bool moved)
+/* Return the ticks until the next visit. The longer the thread hasn't run, the rarer its visits: if
+ * there are many threads, and in any case after a long time. */
+static uint32_t span_of(struct cp_wall_thread *w, bool moved)
 {
+	uint32_t most = cp_wall.stretch;
+
+	w->still = moved ? 0 : w->still + w->span;
 	if (moved)
 		return cp_wall.step;
-	return 2 * w->span < cp_wall.stretch ? 2 * w->span : cp_wall.stretch;
+	if (w->still >= CP_WALL_IDLE * cp_wall.rest) {
+		w->still = CP_WALL_IDLE * cp_wall.rest;
+		most = most > cp_wall.rest ? most : cp_wall.rest;
+	}
+	return 2 * w->span < most ? 2 * w->span : most;
 }
 
 bool cp_wall_visit(struct cp_run *r, struct cp_thread *t, uint64_t tick, uint64_t *due)

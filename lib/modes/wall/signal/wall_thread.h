@@ -33,6 +33,7 @@ struct cp_wall_thread {
 	struct cp_wall_seen asked_in;	  /* at the last visit that found it unanswered */
 	uint64_t until;			  /* start of the period that the next visit covers */
 	uint32_t span;			  /* length of that period, in ticks */
+	uint32_t still;			  /* ticks since it was last found to have run */
 	uint64_t clock;			  /* CPU time at the last visit */
 	uint64_t given;			  /* its time up to this moment is attributed to states */
 	uint64_t owed[CP_WALL_STATES];	  /* time attributed to states, but not yet to a row */
