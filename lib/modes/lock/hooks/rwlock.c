@@ -70,14 +70,33 @@ static bool in_time(clockid_t clock, const struct timespec *until)
 #define CALL(look, real, ...)                                                                      \
 	WAITS_CALL(look, waits_ended, CP_LOCK_HAS_HOLDER, l, CP_LOCK_REAL(real), __VA_ARGS__)
 
-INTERPOSE int pthread_rwlock_rdlock(pthread_rwlock_t *l)
+SLOW static int look_and_read(pthread_rwlock_t *l)
 {
 	return CALL(read_look(l), pthread_rwlock_rdlock, l);
 }
 
-INTERPOSE int pthread_rwlock_wrlock(pthread_rwlock_t *l)
+SLOW static int look_and_write(pthread_rwlock_t *l)
 {
 	return CALL(write_look(l), pthread_rwlock_wrlock, l);
+}
+
+/* As with mutexes, a lock that is free and of which nothing is known costs two loads, a hash and
+ * two jumps. While the mode is off the lock's word isn't read: the read waits for the last change
+ * of the word, which is an atomic one and was mostly made a moment ago. */
+INTERPOSE int pthread_rwlock_rdlock(pthread_rwlock_t *l)
+{
+	if (waits_measured() && (readers(l) & WRITER || waits_expected(l)))
+		return look_and_read(l);
+	return LIKELY(cp_lock_real.pthread_rwlock_rdlock) ? cp_lock_real.pthread_rwlock_rdlock(l)
+							  : look_and_read(l);
+}
+
+INTERPOSE int pthread_rwlock_wrlock(pthread_rwlock_t *l)
+{
+	if (waits_measured() && (readers(l) & ~WRITERS_PHASE || waits_expected(l)))
+		return look_and_write(l);
+	return LIKELY(cp_lock_real.pthread_rwlock_wrlock) ? cp_lock_real.pthread_rwlock_wrlock(l)
+							  : look_and_write(l);
 }
 
 INTERPOSE int pthread_rwlock_timedrdlock(pthread_rwlock_t *l, const struct timespec *until)
@@ -157,15 +176,25 @@ SLOW static int release_shared(pthread_rwlock_t *l, struct cp_lock_unlock_call c
 	return result;
 }
 
+SLOW static int look_and_unlock(pthread_rwlock_t *l, struct cp_lock_unlock_call call)
+{
+	unsigned r = readers(l);
+
+	if (!cp_load_relaxed(&cp_lock_holders_on))
+		return CP_LOCK_REAL(pthread_rwlock_unlock)(l);
+	if (is_shared(r))
+		return r & WRITER ? release_shared(l, call)
+				  : CP_LOCK_REAL(pthread_rwlock_unlock)(l);
+	return is_waited_for(l, r) ? release(l, call) : CP_LOCK_REAL(pthread_rwlock_unlock)(l);
+}
+
+/* Only a lock that a thread has waited for is looked at: who waits has marked it before
+ * (cp_lock_mark). A look at the lock's own word would wait for the change of that word by the lock
+ * call, which a short section has just made. */
 INTERPOSE int pthread_rwlock_unlock(pthread_rwlock_t *l)
 {
-	unsigned r;
-
-	if (LIKELY(!cp_load_relaxed(&cp_lock_holders_on)))
-		return CP_LOCK_REAL(pthread_rwlock_unlock)(l);
-	r = readers(l);
-	if (is_shared(r))
-		return r & WRITER ? release_shared(l, OWN_CALL)
-				  : CP_LOCK_REAL(pthread_rwlock_unlock)(l);
-	return is_waited_for(l, r) ? release(l, OWN_CALL) : CP_LOCK_REAL(pthread_rwlock_unlock)(l);
+	if (LIKELY(cp_load_relaxed(cp_lock_known_at(l)) != CP_LOCK_CONTENDED &&
+		   cp_lock_real.pthread_rwlock_unlock))
+		return cp_lock_real.pthread_rwlock_unlock(l);
+	return look_and_unlock(l, OWN_CALL);
 }

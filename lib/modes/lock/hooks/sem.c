@@ -40,9 +40,19 @@ static enum waits_look look(sem_t *s)
 	return waits_tried(s, try_wait(s));
 }
 
-INTERPOSE int sem_wait(sem_t *s)
+SLOW static int look_and_wait(sem_t *s)
 {
 	return WAITS_CALL(look(s), ended, 0, s, CP_LOCK_REAL(sem_wait), s);
+}
+
+INTERPOSE int sem_wait(sem_t *s)
+{
+	if (waits_measured()) {
+		cp_write_soon(s);
+		if (!is_available(s) || waits_expected(s))
+			return look_and_wait(s);
+	}
+	return LIKELY(cp_lock_real.sem_wait) ? cp_lock_real.sem_wait(s) : look_and_wait(s);
 }
 
 INTERPOSE int sem_timedwait(sem_t *restrict s, const struct timespec *restrict until)

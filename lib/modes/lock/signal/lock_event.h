@@ -45,13 +45,14 @@ static inline void cp_lock_mark(const void *lock)
 		cp_store_relaxed(at, CP_LOCK_CONTENDED);
 }
 
-/* Note that LOCK was free another time: count its byte down, unless the lock is contended. */
+/* Note that LOCK was free another time: count its byte down, unless the lock is contended. A mark
+ * that comes meanwhile stays, because unlocks of read-write locks go by it. */
 static inline void cp_lock_was_free(const void *lock)
 {
 	uint8_t *at = cp_lock_known_at(lock), known = cp_load_relaxed(at);
 
 	if (known && known != CP_LOCK_CONTENDED)
-		cp_store_relaxed(at, known - 1);
+		cp_cas_acqrel(at, &known, (uint8_t)(known - 1));
 }
 
 /* Set the state of all locks. Call at the begin and the end of the mode. */
