@@ -8,6 +8,7 @@
 
 static unsigned char prof_added[65]; /* the profiler added SIGPROF to that signal's mask */
 static bool any_prof_added;
+static bool any_hides_prof;
 /* The profiler removed CP_DEFERRED_MARKER from that signal's mask. */
 static unsigned char marker_removed[65];
 
@@ -37,6 +38,9 @@ const struct sigaction *cp_handler_mask_begin(struct cp_handler_mask *m, int sig
 	m->had_marker_removed = cp_load_relaxed(&marker_removed[sig]);
 	m->adds_prof = may && needs_prof_blocked(sig, act);
 	m->removes_marker = may && !m->adds_prof && blocks_marker_alone(act);
+	if (act && cp_handler_mask_is_handler(act) &&
+	    (sig == SIGPROF || m->adds_prof || sigismember(&act->sa_mask, SIGPROF) == 1))
+		cp_handler_mask_hidden();
 	if (!m->adds_prof && !m->removes_marker)
 		return act;
 	m->changed = *act;
@@ -69,6 +73,16 @@ uint64_t cp_handler_mask_added(int sig)
 	return cp_load_relaxed(&prof_added[sig])
 		       ? CP_SIGBIT(SIGPROF) | CP_SIGBIT(CP_DEFERRED_MARKER)
 		       : 0;
+}
+
+void cp_handler_mask_hidden(void)
+{
+	cp_store_relaxed(&any_hides_prof, true);
+}
+
+bool cp_handler_mask_any_hides(void)
+{
+	return cp_load_relaxed(&any_hides_prof);
 }
 
 bool cp_handler_mask_any_prof(void)

@@ -41,4 +41,10 @@ uint64_t cp_handler_mask_added(int sig);
 /* Return true if SIGPROF was ever added to the mask of a handler. */
 bool cp_handler_mask_any_prof(void);
 
+/* Return true if a handler may run with SIGPROF blocked in the kernel, because of its own mask or
+ * the profiler's. Otherwise SIGPROF is never blocked there. */
+bool cp_handler_mask_any_hides(void);
+/* Note that there is such a handler. */
+void cp_handler_mask_hidden(void);
+
 #endif

@@ -114,7 +114,9 @@ static int change(int how, const sigset_t *set, sigset_t *old)
 {
 	bool mentions = set && sigismember(set, SIGPROF) == 1;
 	bool blocks = how == SIG_SETMASK || (how == SIG_BLOCK && mentions);
-	enum blocker by = set && blocks ? blocker() : BLOCKED_BY_NONE;
+	/* Mostly no handler hides SIGPROF, and the system call in blocker is spared. */
+	bool may_hide = set && blocks && cp_handler_mask_any_hides();
+	enum blocker by = may_hide ? blocker() : BLOCKED_BY_NONE;
 	sigset_t other, before;
 	uint64_t was;
 	int err;

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "host/handler_mask.h"
 #include "host/signals.h"
 #include "sample/stackmem.h"
 #include "base/sys.h"
@@ -62,7 +63,11 @@ bool cp_raw_sigaction(const long *a, long *result)
 	struct sigaction to, from;
 	int sig = (int)a[0];
 
-	if (a[3] != sizeof(act->mask) || !cp_signals_are_ours(sig) || !can_be_read(act))
+	if (a[3] != sizeof(act->mask) || !can_be_read(act))
+		return false;
+	if (act && (act->mask & CP_SIGBIT(SIGPROF)))
+		cp_handler_mask_hidden();
+	if (!cp_signals_are_ours(sig))
 		return false;
 	if (act)
 		to = from_kernel(act);
