@@ -5,6 +5,7 @@ BENCHES += \
 BENCH_RUNS += \
 	%D%/accuracy.sh \
 	%D%/dump.sh \
+	%D%/edges.sh \
 	%D%/ends.sh \
 	%D%/engine-cost.sh \
 	%D%/flame.sh \

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The cost of a mutex with the library preloaded.
+/* The cost of locks with the library preloaded.
  *
- *   lock pair                the pair of lock and unlock, free: in ns, over a bare forward
+ *   lock pair KIND           the pair of lock and unlock, free: in ns, over a bare forward, and
+ *                            over libc's. KIND: mutex, read, write (of a read-write lock),
+ *                            semaphore (sem_wait and sem_post)
  *   lock waited              the same of one that a thread has waited for before
  *   lock turns ROUNDS MS INSIDE OUTSIDE [LEAD]
  *                            eight threads share one, with about so many turns of a loop while
@@ -19,28 +21,29 @@
  */
 #include <dlfcn.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#define PAIRS 200000
-#define ROUNDS 301
+#define PAIRS 20000 /* less than a time slice: most turns are not interrupted */
+#define ROUNDS 1001
 #define THREADS 8
 
-typedef int (*lock_function)(pthread_mutex_t *);
+typedef int (*lock_function)(void *);
 
 static struct {
 	lock_function lock, unlock;
 } real;
 
-__attribute__((noinline, aligned(64))) static int forward_lock(pthread_mutex_t *m)
+__attribute__((noinline, aligned(64))) static int forward_lock(void *m)
 {
 	return real.lock(m);
 }
 
-__attribute__((noinline, aligned(64))) static int forward_unlock(pthread_mutex_t *m)
+__attribute__((noinline, aligned(64))) static int forward_unlock(void *m)
 {
 	return real.unlock(m);
 }
@@ -63,15 +66,28 @@ static double cpu_seconds(void)
 
 static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
 
+static pthread_rwlock_t rw = PTHREAD_RWLOCK_INITIALIZER;
+static sem_t sem;
+
+static const struct kind {
+	const char *name, *lock, *unlock;
+	void *object;
+} kinds[] = {
+	{ "mutex", "pthread_mutex_lock", "pthread_mutex_unlock", &m },
+	{ "read", "pthread_rwlock_rdlock", "pthread_rwlock_unlock", &rw },
+	{ "write", "pthread_rwlock_wrlock", "pthread_rwlock_unlock", &rw },
+	{ "semaphore", "sem_wait", "sem_post", &sem },
+};
+
 /* ns a pair. */
-static double time_pairs(lock_function lock, lock_function unlock)
+static double time_pairs(lock_function lock, lock_function unlock, void *object)
 {
 	volatile lock_function l = lock, u = unlock;
 	double began = now();
 
 	for (int i = 0; i < PAIRS; i++) {
-		l(&m);
-		u(&m);
+		l(object);
+		u(object);
 	}
 	return (now() - began) * 1e9 / PAIRS;
 }
@@ -117,25 +133,28 @@ static void let_wait(void)
 	pthread_join(thread, NULL);
 }
 
-static int pair(void)
+static int pair(const struct kind *k)
 {
-	static double direct[ROUNDS], forward[ROUNDS], ours[ROUNDS], over[ROUNDS];
+	static double direct[ROUNDS], forward[ROUNDS], ours[ROUNDS], over[ROUNDS], more[ROUNDS];
 	void *libc = dlopen("libc.so.6", RTLD_LAZY);
 	lock_function lock, unlock;
 
-	*(void **)&real.lock = look_up(libc, "pthread_mutex_lock");
-	*(void **)&real.unlock = look_up(libc, "pthread_mutex_unlock");
-	*(void **)&lock = look_up(RTLD_DEFAULT, "pthread_mutex_lock");
-	*(void **)&unlock = look_up(RTLD_DEFAULT, "pthread_mutex_unlock");
+	sem_init(&sem, 0, 1);
+	*(void **)&real.lock = look_up(libc, k->lock);
+	*(void **)&real.unlock = look_up(libc, k->unlock);
+	*(void **)&lock = look_up(RTLD_DEFAULT, k->lock);
+	*(void **)&unlock = look_up(RTLD_DEFAULT, k->unlock);
 	for (int i = 0; i < ROUNDS; i++) {
-		direct[i] = time_pairs(real.lock, real.unlock);
-		forward[i] = time_pairs(forward_lock, forward_unlock);
-		ours[i] = time_pairs(lock, unlock);
+		direct[i] = time_pairs(real.lock, real.unlock, k->object);
+		forward[i] = time_pairs(forward_lock, forward_unlock, k->object);
+		ours[i] = time_pairs(lock, unlock, k->object);
 		over[i] = ours[i] - forward[i];
+		more[i] = ours[i] - direct[i];
 	}
-	printf("libc %.2f  forward %.2f  ours %.2f  ours over forward %.2f ns a pair\n",
+	printf("libc %.2f  forward %.2f  ours %.2f  ours over forward %.2f  over libc %.2f ns a "
+	       "pair\n",
 	       median(direct, ROUNDS), median(forward, ROUNDS), median(ours, ROUNDS),
-	       median(over, ROUNDS));
+	       median(over, ROUNDS), median(more, ROUNDS));
 	return 0;
 }
 
@@ -264,11 +283,12 @@ static int turns(int rounds, long ms, long lead)
 
 int main(int argc, char **argv)
 {
-	if (argc == 2 && !strcmp(argv[1], "pair"))
-		return pair();
+	for (size_t i = 0; argc == 3 && i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (!strcmp(argv[1], "pair") && !strcmp(argv[2], kinds[i].name))
+			return pair(&kinds[i]);
 	if (argc == 2 && !strcmp(argv[1], "waited")) {
 		let_wait();
-		return pair();
+		return pair(&kinds[0]);
 	}
 	if ((argc == 6 || argc == 7) && !strcmp(argv[1], "turns")) {
 		turns_inside = atoi(argv[4]);

@@ -7,16 +7,16 @@
 rounds=${LOCK_ROUNDS:-301}
 $CC -O2 -D_GNU_SOURCE -o "$work/lock" "$srcdir/bench/lock.c" -lpthread -ldl || exit 1
 
-echo "A free mutex, lock and unlock; medians over 301 turns in one run"
+echo "A free mutex, lock and unlock; medians over 1001 turns in one run"
 for round in 1 2 3; do
 	for mode in off on; do
 		printf 'mode %-4s  ' $mode:
 		settings=
 		[ $mode = off ] || settings="LOCKPROFILE=$work/pair.pb"
-		env LD_PRELOAD="$CP_LIBRARY" $settings "$work/lock" pair | tee "$work/pair.$mode.$round"
+		env LD_PRELOAD="$CP_LIBRARY" $settings "$work/lock" pair mutex | tee "$work/pair.$mode.$round"
 	done
 done
-# libc N  forward N  ours N  ours over forward N ns a pair
+# libc N  forward N  ours N  ours over forward N  over libc N ns a pair
 for mode in off on; do
 	column=2
 	for by in libc forward libcprof over; do

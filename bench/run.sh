@@ -12,7 +12,7 @@
 set -u
 { # read as a whole, so that a change of this file meanwhile does no harm
 docs=${1:-}
-parts='sample unwind heap lock wall growth dump ends programs large tool symbolize flame accuracy engines'
+parts='sample unwind heap lock wall growth dump ends edges programs large tool symbolize flame accuracy engines'
 if [ "${BENCH:-}" = list ]; then
 	echo "$parts"
 	exit 0
@@ -51,6 +51,7 @@ part wall WALL_SECONDS=3 WALL_ROUNDS=3 wall.sh
 part growth ROUNDS=2 growth.sh
 part dump dump.sh
 part ends ENDS_ROUNDS=3 ends.sh
+part edges EDGES_ROUNDS=5 edges.sh
 part programs ROUNDS=4 programs.sh
 part large PROGRAMS=clang-large BESIDE_ROUNDS=7 programs.sh
 part tool RUNS=3 PPROF_SAMPLES=50000 tool.sh

@@ -31,7 +31,7 @@ walled() { # frequency threads
 
 echo "Threads that wait: CPU time of the process, in parts of one core"
 printf '%8s %6s %12s %12s %12s\n' threads Hz bare wall 'signal all'
-for n in 10 200 1000 5000; do
+for n in 1 10 100 200 1000 5000; do
 	signals=-
 	# More would keep every core busy.
 	[ $n -gt 1000 ] || signals=$(share "threads=$n by=signal_to_all" "$work/signal-all" $n 50 "$seconds")
