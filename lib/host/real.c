@@ -205,6 +205,8 @@ static void *resolve(const char *name, const char *version)
 /* Where no object but libc may define a function, libc's is the next one. */
 static void *next_of(const struct cp_real_wanted *w, const struct cp_loaded_name *n)
 {
+	if (!n->defined)
+		return NULL;
 	if (n->libc && !n->elsewhere && !w->version && !version_of(w->name))
 		return n->libc;
 	return resolve(w->name, w->version);

@@ -4,10 +4,11 @@
 
 #include <stddef.h>
 
+#include "base/start_data.h"
 #include "host/real.h"
 #include "modes/io/signal/io_event.h"
 
-struct cp_io_real cp_io_real;
+struct cp_io_real cp_io_real CP_START_DATA;
 
 static const struct cp_real_wanted wanted[] = {
 #define SINCE(minor, function)                                                                     \
