@@ -59,12 +59,11 @@ run() { # part arguments...
 	esac | grep -E '^[0-9.]+$'
 }
 
-# Records NAME (the values) and NAME-over (the differences to the bare run of the same round), a figure for each of
-# "what...", with the variants as tag "by".
-measure() { # name unit "what..." "variant..." part arguments...
-	name=$1 unit=$2 all=$3 able=
-	for v in $4; do ! can "$v" || able="$able $v"; done
-	shift 4
+# Sets $group, $all and $able: the figures "what..." of the variants that can run, one file each.
+measure() { # group "what..." "variant..." part arguments...
+	group=$1 all=$2 able=
+	for v in $3; do ! can "$v" || able="$able $v"; done
+	shift 3
 	for _ in $(seq "$rounds"); do
 		for v in $able; do
 			variant "$v"
@@ -72,16 +71,27 @@ measure() { # name unit "what..." "variant..." part arguments...
 			at=0
 			for what in $all; do
 				at=$((at + 1))
-				sed -n "${at}p" "$work/figures" >>"$work/of.$name.$what.$v"
+				sed -n "${at}p" "$work/figures" >>"$work/of.$group.$what.$v"
 			done
 			rm -f "$work"/*.pb "$work"/g.* "$work"/ht*
 		done
 	done
+}
+
+each_value() { # record NAME unit
 	for what in $all; do
 		for v in $able; do
-			record "$name" "$unit" what="$what" by="$v" <"$work/of.$name.$what.$v"
-			paste "$work/of.$name.$what.bare" "$work/of.$name.$what.$v" | awk 'NF == 2 { print $2 - $1 }' |
-				say_record "$name-over" "$unit" what="$what" by="$v"
+			record "$2" "$3" what="$what" by="$v" <"$work/of.$group.$what.$v"
+		done
+	done
+}
+
+# Differences to the bare run of the same round.
+each_over() { # record NAME unit
+	for what in $all; do
+		for v in $able; do
+			paste "$work/of.$group.$what.bare" "$work/of.$group.$what.$v" | awk 'NF == 2 { print $2 - $1 }' |
+				say_record "$2" "$3" what="$what" by="$v"
 		done
 	done
 }
@@ -120,16 +130,38 @@ modes="bare again $(with_before preloaded cpu heap wall lock all) gperftools"
 
 for part in $parts; do
 	case $part in
-	exec) measure edge-exec us exec "bare again an_empty_library $(with_before preloaded) gperftools_off" exec 100 ;;
-	fork) measure edge-life us 'fork fork,_p99' "$modes" fork 200 ;;
-	thread) measure edge-life us thread "$modes" thread 1000 ;;
-	mask) measure edge-mask ns 'mask mask_of_all sigaction' "$modes" mask 20000 ;;
+	exec)
+		measure exec exec "bare again an_empty_library $(with_before preloaded) gperftools_off" exec 100
+		each_value record edge-exec us
+		each_over record edge-exec-over us
+		;;
+	fork)
+		measure fork 'fork fork,_p99' "$modes" fork 200
+		each_value record edge-life us
+		each_over record edge-life-over us
+		;;
+	thread)
+		measure thread thread "$modes" thread 1000
+		each_value record edge-life us
+		each_over record edge-life-over us
+		;;
+	mask)
+		measure mask 'mask mask_of_all sigaction' "$modes" mask 20000
+		each_value record edge-mask ns
+		each_over record edge-mask-over ns
+		;;
 	deep)
 		for depth in 10 110 128 500; do
-			measure edge-deep ns "$depth" "bare again $(with_before heap exact) gperftools_heap heaptrack" deep $depth 20000
+			measure deep $depth "bare again $(with_before heap exact) gperftools_heap heaptrack" deep $depth 20000
+			each_value record edge-deep ns
+			each_over record edge-deep-over ns
 		done
 		;;
-	ping) measure edge-ping us ping "bare again $(with_before cpu perf_engine) gperftools perf_record" ping 20000 ;;
+	ping)
+		measure ping ping "bare again $(with_before cpu perf_engine) gperftools perf_record" ping 20000
+		each_value record edge-ping us
+		each_over record edge-ping-over us
+		;;
 	idle) idle ;;
 	locks)
 		for kind in read write semaphore; do
