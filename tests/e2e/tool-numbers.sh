@@ -83,6 +83,8 @@ compare() { # verb pprof's-option [regex --] options... files...
 	# pprof always leaves out what a file declares uninteresting.
 	own+=(-drop_frames)
 	"$cprof" "$verb" "${own[@]}" "${pattern[@]}" "$@" >ours 2>ours.err
+	# Nor is the line about the sampling of a heap profile.
+	sed -i '/^Sampled: total /d' ours
 	for_pprof "$@"
 	go tool pprof -symbolize=none "$option${pattern:+=$pattern}" "${arguments[@]}" >go.out 2>go.err
 	for file; do :; done

@@ -131,6 +131,9 @@ static void sampled(const struct ct_report *r)
 	if (r->settings.mean || !ct_sampling_is_sampled(r->p, space))
 		return;
 	for (size_t i = 0; i < r->p->sample_count; i++) {
+		/* A difference: what both profiles have in common doesn't vary. */
+		if (ct_values(r->p, i)[space] < 0)
+			return;
 		variance += ct_sampling_variance(r->p, i, space);
 		bytes += fabs((double)ct_values(r->p, i)[space]);
 	}
