@@ -83,6 +83,7 @@ const TYPE_NAMES = {
 	peak_space: 'Memory at the peak', peak_objects: 'Blocks at the peak',
 	delay: 'Time waited', contentions: 'Waits',
 	blocking: 'Time others waited', waits: 'Waits of others',
+	calls: 'Calls', bytes: 'Bytes moved', errors: 'Failed calls',
 };
 
 function typeText(type) {
