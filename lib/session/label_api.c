@@ -24,7 +24,7 @@ _Static_assert(sizeof(((struct cprof_label_scope *)0)->before) > CP_LABEL_VALUE_
 static bool is_reserved(const char *key, size_t size)
 {
 	static const char *const reserved[] = { "thread", "tid",  "bytes", "lock", "state",
-						"op",	  "kind", "error", "size" };
+						"op",	  "kind", "error", "size", "target" };
 
 	if (size > 6)
 		return !memcmp(key, "pprof::", 7);

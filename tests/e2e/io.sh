@@ -41,6 +41,19 @@ check_status all 0
 [ "$(io_values "$work/all.pb" ';files[;.]' 'op=write,kind=file,size=4096' | cut -d' ' -f1,3,4)" = "20 81920 0" ] ||
 	fail "writes: $(io_values "$work/all.pb" ';files[;.]' 'op=write')"
 
+# What a call was made on is kept only on request.
+check_no_stack "$work/all.pb" 'target='
+for allowed in last full; do
+	CPROF_IO_TARGET=$allowed CPROF_IO_BUDGET=1000000 io_profiled $allowed "$host" counts "$work" 20
+	check_valid_as io "$work/$allowed.pb"
+	check_same_output $allowed plain
+done
+check_stack "$work/last.pb" 'op=write,kind=file,size=4096.*,target=file[^/]'
+check_no_stack "$work/last.pb" 'target=[^,]*/|target=127'
+check_stack "$work/full.pb" "op=write,kind=file,size=4096.*,target=$work/file[^/]"
+check_stack "$work/full.pb" "op=open,kind=path,error=ENOENT,target=/nonexistent/x"
+check_stack "$work/full.pb" 'op=recv,kind=tcp,size=64.*,target=127.0.0.1:[0-9]+'
+
 # Calls below a threshold are a row of their own.
 CPROF_IO_THRESHOLD=1h io_profiled short "$host" counts "$work" 1000
 [ "$(io_values "$work/short.pb" '^[[]short calls[]]' 'op=read,kind=pipe' | cut -d' ' -f1,3,4)" = "2050 7000 50" ] ||

@@ -61,6 +61,7 @@ static int start(struct cp_run *r, const struct cp_config *c)
 	cp_io_rows_begin();
 	set_clock(s);
 	cp_io_state.rates.budget = s->budget;
+	cp_io_state.target = s->target;
 	/* In a later run: descriptors may have changed while nothing was seen. */
 	if (cp_load_relaxed(&cp_io_owner))
 		cp_io_kind_closed_all(0, CP_IO_KNOWN - 1);

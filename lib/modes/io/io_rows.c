@@ -8,6 +8,7 @@
 #include "collect/drain.h"
 #include "modes/io/io_names.h"
 #include "modes/io/signal/io_event.h"
+#include "modes/io/signal/io_target.h"
 #include "sample/counters.h"
 #include "sample/lock_clock.h"
 
@@ -82,9 +83,10 @@ static uint32_t row_of(struct cp_run *r, uint32_t thread, const struct cp_record
 void cp_io_rows_record(struct cp_run *r, struct cp_thread *t, const struct cp_record *c)
 {
 	unsigned error = CP_IO_TAG_ERROR(c->tag);
-	uint64_t bytes = CP_IO_TAG_BYTES(c->tag), calls, delay = cp_io_rows_ns(r, c->weight);
+	uint64_t bytes = c->longest, calls, delay = cp_io_rows_ns(r, c->weight);
 	uint64_t tag =
-		CP_IO_TAG(CP_IO_TAG_OP(c->tag), CP_IO_TAG_KIND(c->tag), error, class_of(bytes));
+		CP_IO_TAG(CP_IO_TAG_OP(c->tag), CP_IO_TAG_KIND(c->tag), error,
+			  (uint64_t)CP_IO_TAG_NUMBER(c->tag) << CP_IO_CLASS_BITS | class_of(bytes));
 	uint32_t label = cp_drain_label(r, t);
 	uint32_t number = label == CP_INDEX_NONE ? CP_INDEX_NONE : row_of(r, label, c, tag);
 	struct cp_stack *s;
@@ -144,7 +146,8 @@ void cp_io_rows_labels(const struct cp_run *r, const struct cp_stack *s,
 		       struct cp_encode_labels *to)
 {
 	unsigned kind = CP_IO_TAG_KIND(s->tag), error = CP_IO_TAG_ERROR(s->tag);
-	unsigned class = (unsigned)CP_IO_TAG_BYTES(s->tag);
+	uint32_t number = CP_IO_TAG_NUMBER(s->tag), target = number >> CP_IO_CLASS_BITS;
+	unsigned class = number & ((1u << CP_IO_CLASS_BITS) - 1);
 
 	(void)r;
 	to->labels[to->count++] =
@@ -161,6 +164,10 @@ void cp_io_rows_labels(const struct cp_run *r, const struct cp_stack *s,
 		to->labels[to->count++] = (struct cp_pprof_label){
 			.key = "size", .number = INT64_C(1) << (class - 1), .unit = "bytes"
 		};
+	if (target)
+		to->labels[to->count++] =
+			(struct cp_pprof_label){ .key = "target",
+						 .text = cp_io_target_text(target) };
 }
 
 /* ---- comments ---- */

@@ -8,6 +8,7 @@
 struct cp_io_settings {
 	uint64_t threshold_ns; /* CPROF_IO_THRESHOLD: shorter calls are recorded without a stack */
 	unsigned budget;       /* CPROF_IO_BUDGET: stacks per second and thread */
+	int target;	       /* CPROF_IO_TARGET: enum cp_io_target */
 };
 
 struct cp_config_mode;

@@ -16,4 +16,5 @@ SIGSAFE_SOURCES += \
 	%D%/signal/io_counts.c \
 	%D%/signal/io_event.c \
 	%D%/signal/io_kind.c \
-	%D%/signal/io_sample.c
+	%D%/signal/io_sample.c \
+	%D%/signal/io_target.c

@@ -124,6 +124,7 @@ bool calls_by_number(long number, const long *a, long *result)
 	if (!c)
 		return false;
 	call.op = c->op;
+	call.on = ON_FD(c->fd >= 0 ? (int)a[c->fd] : -1);
 	call.function = (const void *)CP_REAL(syscall);
 	call.began = cp_io_event_now();
 	*result = CP_REAL(syscall)(number, a[0], a[1], a[2], a[3], a[4], a[5]);

@@ -49,9 +49,14 @@ static inline uint64_t calls_none(int64_t result)
 	return 0;
 }
 
+/* What a call is made on, in terms of the parameters of the function. */
+#define ON_FD(n) ((struct cp_io_on){ NULL, (n) })
+#define ON_PATH(p) ((struct cp_io_on){ (p), -1 })
+#define ON_NOTHING ((struct cp_io_on){ NULL, -1 })
+
 /* Call REAL with the arguments in parentheses, and report it. KIND is an expression that is
- * evaluated after the call. BYTES: calls_moved or calls_none. */
-#define CALLS_MEASURE(op_, kind_, bytes_, real, arguments)                                         \
+ * evaluated after the call. ON: one of the above. BYTES: calls_moved or calls_none. */
+#define CALLS_MEASURE(op_, kind_, on_, bytes_, real, arguments)                                    \
 	({                                                                                         \
 		uint64_t began_ = cp_io_event_now();                                               \
 		__typeof__((real)arguments) result_ = (real)arguments;                             \
@@ -59,6 +64,7 @@ static inline uint64_t calls_none(int64_t result)
 			&(struct cp_io_call){ .began = began_,                                     \
 					      .op = (op_),                                         \
 					      .kind = (kind_),                                     \
+					      .on = on_,                                           \
 					      .bytes = bytes_((int64_t)result_),                   \
 					      .error = (int64_t)result_ == -1 ? errno : 0,         \
 					      .function = (const void *)(real) });                 \
@@ -67,14 +73,14 @@ static inline uint64_t calls_none(int64_t result)
 
 /* Define the interposed function NAME, which is in libc's every version that is supported. It may
  * be called before the constructor. */
-#define CALLS(type, name, op, kind, bytes, parameters, arguments)                                  \
+#define CALLS(type, name, op, kind, on, bytes, parameters, arguments)                              \
 	SLOW static type measured_##name parameters                                                \
 	{                                                                                          \
 		__typeof__(cp_io_real.name) real = CP_IO_REAL(name);                               \
                                                                                                    \
 		if (!calls_measured())                                                             \
 			return real arguments;                                                     \
-		return CALLS_MEASURE(op, kind, bytes, real, arguments);                            \
+		return CALLS_MEASURE(op, kind, on, bytes, real, arguments);                        \
 	}                                                                                          \
                                                                                                    \
 	INTERPOSE type name parameters;                                                            \
@@ -86,7 +92,7 @@ static inline uint64_t calls_none(int64_t result)
 	}
 
 /* The same for a function that some versions of libc lack. */
-#define CALLS_IF(type, name, op, kind, bytes, parameters, arguments)                               \
+#define CALLS_IF(type, name, op, kind, on, bytes, parameters, arguments)                           \
 	INTERPOSE type name parameters;                                                            \
 	INTERPOSE type name parameters                                                             \
 	{                                                                                          \
@@ -98,12 +104,14 @@ static inline uint64_t calls_none(int64_t result)
 		}                                                                                  \
 		if (!calls_measured())                                                             \
 			return real arguments;                                                     \
-		return CALLS_MEASURE(op, kind, bytes, real, arguments);                            \
+		return CALLS_MEASURE(op, kind, on, bytes, real, arguments);                        \
 	}
 
 #define READS(name, parameters, arguments)                                                         \
-	CALLS(ssize_t, name, CP_IO_READ, cp_io_kind_of(fd), calls_moved, parameters, arguments)
+	CALLS(ssize_t, name, CP_IO_READ, cp_io_kind_of(fd), ON_FD(fd), calls_moved, parameters,    \
+	      arguments)
 #define WRITES(name, parameters, arguments)                                                        \
-	CALLS(ssize_t, name, CP_IO_WRITE, cp_io_kind_of(fd), calls_moved, parameters, arguments)
+	CALLS(ssize_t, name, CP_IO_WRITE, cp_io_kind_of(fd), ON_FD(fd), calls_moved, parameters,   \
+	      arguments)
 
 #endif

@@ -35,7 +35,8 @@ static inline bool takes_mode(int flags)
                                                                                                    \
 		if (!calls_measured())                                                             \
 			return real arguments;                                                     \
-		return is_new(CALLS_MEASURE(CP_IO_OPEN, CP_IO_PATH, calls_none, real, arguments)); \
+		return is_new(CALLS_MEASURE(CP_IO_OPEN, CP_IO_PATH, ON_PATH(path), calls_none,     \
+					    real, arguments));                                     \
 	}
 
 /* Of fixed arguments. */
@@ -85,16 +86,16 @@ INTERPOSE int openat64(int dir, const char *path, int flags, ...)
 		     : measured_openat64(dir, path, flags, mode);
 }
 
-CALLS(int, rename, CP_IO_RENAME, CP_IO_PATH, calls_none, (const char *from, const char *to),
-      (from, to))
-CALLS(int, renameat, CP_IO_RENAME, CP_IO_PATH, calls_none,
+CALLS(int, rename, CP_IO_RENAME, CP_IO_PATH, ON_PATH(from), calls_none,
+      (const char *from, const char *to), (from, to))
+CALLS(int, renameat, CP_IO_RENAME, CP_IO_PATH, ON_PATH(from), calls_none,
       (int from_dir, const char *from, int to_dir, const char *to), (from_dir, from, to_dir, to))
-CALLS_IF(int, renameat2, CP_IO_RENAME, CP_IO_PATH, calls_none,
+CALLS_IF(int, renameat2, CP_IO_RENAME, CP_IO_PATH, ON_PATH(from), calls_none,
 	 (int from_dir, const char *from, int to_dir, const char *to, unsigned flags),
 	 (from_dir, from, to_dir, to, flags))
-CALLS(int, unlink, CP_IO_UNLINK, CP_IO_PATH, calls_none, (const char *path), (path))
-CALLS(int, unlinkat, CP_IO_UNLINK, CP_IO_PATH, calls_none, (int dir, const char *path, int flags),
-      (dir, path, flags))
+CALLS(int, unlink, CP_IO_UNLINK, CP_IO_PATH, ON_PATH(path), calls_none, (const char *path), (path))
+CALLS(int, unlinkat, CP_IO_UNLINK, CP_IO_PATH, ON_PATH(path), calls_none,
+      (int dir, const char *path, int flags), (dir, path, flags))
 
 void calls_stat_ended(uint64_t began, int fd, const char *path, int result, const void *function)
 {
@@ -104,6 +105,7 @@ void calls_stat_ended(uint64_t began, int fd, const char *path, int result, cons
 	cp_io_event_ended(&(struct cp_io_call){ .began = began,
 						.op = CP_IO_STAT,
 						.kind = by_fd ? cp_io_kind_of(fd) : CP_IO_PATH,
+						.on = by_fd ? ON_FD(fd) : ON_PATH(path),
 						.error = result == -1 ? errno : 0,
 						.function = function });
 }

@@ -17,8 +17,8 @@ static inline int is_new(int fd)
                                                                                                    \
 		if (!calls_measured())                                                             \
 			return real arguments;                                                     \
-		return is_new(CALLS_MEASURE(CP_IO_ACCEPT, cp_io_kind_of(fd), calls_none, real,     \
-					    arguments));                                           \
+		return is_new(CALLS_MEASURE(CP_IO_ACCEPT, cp_io_kind_of(fd), ON_FD(fd),            \
+					    calls_none, real, arguments));                         \
 	}                                                                                          \
                                                                                                    \
 	INTERPOSE int name parameters                                                              \
@@ -29,13 +29,15 @@ static inline int is_new(int fd)
 ACCEPTS(accept, (int fd, struct sockaddr *a, socklen_t *n), (fd, a, n))
 ACCEPTS(accept4, (int fd, struct sockaddr *a, socklen_t *n, int flags), (fd, a, n, flags))
 
-CALLS(int, connect, CP_IO_CONNECT, cp_io_kind_of(fd), calls_none,
+CALLS(int, connect, CP_IO_CONNECT, cp_io_kind_of(fd), ON_FD(fd), calls_none,
       (int fd, const struct sockaddr *a, socklen_t n), (fd, a, n))
 
 #define RECEIVES(name, parameters, arguments)                                                      \
-	CALLS(ssize_t, name, CP_IO_RECV, cp_io_kind_of(fd), calls_moved, parameters, arguments)
+	CALLS(ssize_t, name, CP_IO_RECV, cp_io_kind_of(fd), ON_FD(fd), calls_moved, parameters,    \
+	      arguments)
 #define SENDS(name, parameters, arguments)                                                         \
-	CALLS(ssize_t, name, CP_IO_SEND, cp_io_kind_of(fd), calls_moved, parameters, arguments)
+	CALLS(ssize_t, name, CP_IO_SEND, cp_io_kind_of(fd), ON_FD(fd), calls_moved, parameters,    \
+	      arguments)
 
 RECEIVES(recv, (int fd, void *to, size_t n, int flags), (fd, to, n, flags))
 RECEIVES(recvfrom, (int fd, void *to, size_t n, int flags, struct sockaddr *a, socklen_t *size),
@@ -62,10 +64,10 @@ static uint64_t bytes_of(const struct mmsghdr *m, int64_t count)
 }
 #define OF_MESSAGES(result) bytes_of(m, result)
 
-CALLS(int, recvmmsg, CP_IO_RECV, cp_io_kind_of(fd), OF_MESSAGES,
+CALLS(int, recvmmsg, CP_IO_RECV, cp_io_kind_of(fd), ON_FD(fd), OF_MESSAGES,
       (int fd, struct mmsghdr *m, unsigned n, int flags, struct timespec *timeout),
       (fd, m, n, flags, timeout))
-CALLS(int, sendmmsg, CP_IO_SEND, cp_io_kind_of(fd), OF_MESSAGES,
+CALLS(int, sendmmsg, CP_IO_SEND, cp_io_kind_of(fd), ON_FD(fd), OF_MESSAGES,
       (int fd, struct mmsghdr *m, unsigned n, int flags), (fd, m, n, flags))
 
 SLOW static int measured_getaddrinfo(const char *node, const char *service,
@@ -82,6 +84,7 @@ SLOW static int measured_getaddrinfo(const char *node, const char *service,
 	cp_io_event_ended(&(struct cp_io_call){ .began = began,
 						.op = CP_IO_RESOLVE,
 						.kind = CP_IO_NOTHING,
+						.on = ON_NOTHING,
 						/* Its own numbers are no errno. */
 						.error = result == EAI_SYSTEM ? errno
 							 : result	      ? EINVAL

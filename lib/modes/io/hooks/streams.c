@@ -22,6 +22,7 @@
 		cp_io_event_ended(&(struct cp_io_call){ .began = began,                            \
 							.op = CP_IO_OPEN,                          \
 							.kind = CP_IO_PATH,                        \
+							.on = ON_PATH(path),                       \
 							.error = s ? 0 : errno,                    \
 							.function = (const void *)real });         \
 		return s;                                                                          \
@@ -48,7 +49,7 @@ OPENS_STREAM(FILE, fopen64, (const char *path, const char *mode), (path, mode))
 		fd = number(s);                                                                    \
 		kind = cp_io_kind_of(fd);                                                          \
 		cp_io_kind_closed(fd);                                                             \
-		return CALLS_MEASURE(CP_IO_CLOSE, kind, calls_none, real, (s));                    \
+		return CALLS_MEASURE(CP_IO_CLOSE, kind, ON_NOTHING, calls_none, real, (s));        \
 	}                                                                                          \
                                                                                                    \
 	INTERPOSE int name(type *s)                                                                \
@@ -85,6 +86,7 @@ CLOSES_STREAM(DIR, closedir, dirfd)
 			&(struct cp_io_call){ .began = began,                                      \
 					      .op = CP_IO_READDIR,                                 \
 					      .kind = CP_IO_DIRECTORY,                             \
+					      .on = ON_FD(dirfd(d)),                               \
 					      .error = !e && errno != before ? errno : 0,          \
 					      .function = (const void *)real });                   \
 		return e;                                                                          \

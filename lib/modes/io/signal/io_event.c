@@ -8,6 +8,7 @@
 
 #include "base/arch.h"
 #include "base/sys.h"
+#include "modes/io/signal/io_target.h"
 #include "sample/capture.h"
 #include "sample/counters.h"
 #include "sample/lock_clock.h"
@@ -64,9 +65,9 @@ __attribute__((noinline)) static bool record(struct cp_thread *t, const struct c
 	const struct cp_event e = { .mode = CPROF_IO,
 				    .count = weight,
 				    .weight = cp_io_sample_weigh(ticks, weight),
+				    .longest = c->bytes,
 				    .tag = CP_IO_TAG(c->op, c->kind, c->error & 4095,
-						     c->bytes < UINT32_MAX ? c->bytes
-									   : UINT32_MAX) };
+						     cp_io_target_of(c, cp_io_state.target)) };
 	struct cp_regs regs = { 0 };
 	uint64_t began;
 	bool done;

@@ -49,6 +49,7 @@ struct cp_io_state {
 	uint64_t threshold; /* ticks: calls that are shorter have no stack */
 	uint64_t threshold_ns;
 	bool by_clock; /* the clock is CLOCK_MONOTONIC */
+	int target;    /* enum cp_io_target */
 	struct cp_thread *(*register_thread)(void);
 };
 extern struct cp_io_state cp_io_state;
@@ -63,6 +64,11 @@ static inline uint64_t cp_io_event_now(void)
 	return __builtin_expect(ticks != 0, 1) ? ticks : cp_io_event_clock();
 }
 
+struct cp_io_on {
+	const char *path; /* NULL: no path */
+	int fd;		  /* with PATH NULL; below 0: no descriptor */
+};
+
 /* A call: what it was, and its results. */
 struct cp_io_call {
 	uint64_t began;
@@ -71,6 +77,7 @@ struct cp_io_call {
 	uint64_t bytes;
 	int error;	      /* errno, or another number that isn't 0; 0: the call succeeded */
 	const void *function; /* libc's; the leaf of the stack */
+	struct cp_io_on on;   /* what it was made on, for the label target */
 };
 
 /* The call has ended. errno stays. */
@@ -78,15 +85,17 @@ void cp_io_event_ended(const struct cp_io_call *c);
 /* The same for a thread that may lack libc's TLS. */
 void cp_io_event_ended_anywhere(const struct cp_io_call *c);
 
-/* Tags of records: what a row needs, and the call's bytes in the low 32 bits (a call moves less
- * than 2^31). */
-#define CP_IO_TAG(op, kind, error, bytes)                                                          \
+/* Tags of records and rows: op, kind, error (errno), and a number below 2^32. In a record the
+ * number is that of the target (io_target.h). In a row, its low 8 bits are the size class. A record
+ * has the call's bytes in LONGEST, which this mode has no other use for. */
+#define CP_IO_TAG(op, kind, error, number)                                                         \
 	((uint64_t)(op) << 56 | (uint64_t)(kind) << 48 | (uint64_t)(error) << 36 |                 \
-	 (uint64_t)(bytes))
+	 (uint64_t)(number))
 #define CP_IO_TAG_OP(tag) ((unsigned)((tag) >> 56))
 #define CP_IO_TAG_KIND(tag) ((unsigned)((tag) >> 48 & 255))
 #define CP_IO_TAG_ERROR(tag) ((unsigned)((tag) >> 36 & 4095))
-#define CP_IO_TAG_BYTES(tag) ((tag)&UINT32_MAX)
+#define CP_IO_TAG_NUMBER(tag) ((uint32_t)(tag))
+#define CP_IO_CLASS_BITS 8
 
 /* Calls without a stack since the mode began, by op and kind. */
 enum cp_io_bulk {
