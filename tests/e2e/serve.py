@@ -242,13 +242,18 @@ def test_clients():
     gone.close()
     wait_for("the end of its window", lambda: "cpu" not in modes())
     # More than can be answered.
-    many = [send(PREFIX + "/debug/pprof/profile?seconds=3000") for _ in range(64)]
-    wait_for("too many", lambda: get("/metrics")[0] == 503)
-    check(error("/metrics", 503, "try again")["Retry-After"] == "5", "no Retry-After")
+    many = []
+
+    def one_more():
+        many.append(send(PREFIX + "/debug/pprof/allocs?seconds=3000"))
+        return get(PREFIX + "/debug/pprof/cmdline")[0] == 503
+
+    wait_for("too many", one_more)
+    check(64 <= len(many) < 128, f"too many are {len(many)}")
+    check(error(PREFIX + "/debug/pprof/cmdline", 503, "try again")["Retry-After"] == "5", "no Retry-After")
     for s in many:
         s.close()
-    wait_for("room again", lambda: get("/metrics")[0] == 200)
-    wait_for("their end", lambda: "cpu" not in modes())
+    wait_for("room again", lambda: get(PREFIX + "/debug/pprof/cmdline")[0] == 200)
 
 
 def test_flame():
