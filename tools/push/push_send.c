@@ -265,6 +265,8 @@ static enum ct_push_outcome meaning(long status, const struct answer *a)
 	case 425:
 	case 429: return CT_PUSH_LATER;
 	case 413: return CT_PUSH_TOO_BIG;
+	/* Pyroscope's /ingest says so, too, while its own parts come up. */
+	case 422: return strcasestr(a->text, "unavailable") ? CT_PUSH_LATER : CT_PUSH_REFUSED;
 	default: break;
 	}
 	if (status >= 200 && status < 300)
