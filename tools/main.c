@@ -28,6 +28,7 @@ static const struct ct_verb *const verbs[] = {
 	&ct_verb_start,
 	&ct_verb_stop,
 	&ct_verb_serve,
+	&ct_verb_threads,
 	&ct_verb_top,
 	&ct_verb_leaks,
 	&ct_verb_locks,

@@ -35,7 +35,24 @@
  * | STOP    | "mode=cpu"; "discard=1": | none       | the status before it. -ESRCH: the mode isn't on; |
  * |         | no file is written       |            | -EBUSY; -EOPNOTSUPP; or the error of the write   |
  * | DUMP    | "mode=cpu", also of a    | of a memfd | none. -ESRCH: the mode isn't on; -EINVAL: the    |
- * |         | companion: "mode=peak"   |            | descriptor is none of a file in memory           |
+ * |         | companion: "mode=peak";  |            | descriptor is none of a file in memory           |
+ * |         | "for_ns=N": a mode that  |            |                                                  |
+ * |         | ends by itself is on for |            |                                                  |
+ * |         | so long from now         |            |                                                  |
+ * | WINDOW  | "mode=cpu", or a         | of a memfd | "end=T", to be SINCE of the next request. The    |
+ * |         | companion that is no     | for the    | descriptor gets what happened since the last     |
+ * |         | view; "consumer=N": a    | profile,   | window, not compressed. -ESRCH: the mode isn't   |
+ * |         | number that the client   | or none    | on; -EINVAL, as DUMP; -EUSERS: too many          |
+ * |         | draws, not 0;            |            | consumers; -ESTALE: the consumer wasn't known;   |
+ * |         | "do=begin": the window   |            | it is now, its window begins now, and nothing is |
+ * |         | begins now; "do=all": it |            | written. If the mode began after SINCE, the      |
+ * |         | began with the mode;     |            | window is all its time: that is no error.        |
+ * |         | "do=end": forget the     |            |                                                  |
+ * |         | consumer;                |            |                                                  |
+ * |         | "for_ns=N": forget it    |            | A mode without a file (START, "nofile=1") ends   |
+ * |         | then; "since=T"          |            | with its last consumer, or for_ns of START, DUMP |
+ * | THREADS | none                     | of a memfd | none. The descriptor gets a profile with one     |
+ * |         |                          |            | sample for each thread: session/threads_now.h    |
  */
 /* clang-format on */
 enum cp_control_request {
@@ -43,6 +60,8 @@ enum cp_control_request {
 	CP_CONTROL_START,
 	CP_CONTROL_STOP,
 	CP_CONTROL_DUMP,
+	CP_CONTROL_WINDOW,
+	CP_CONTROL_THREADS,
 	CP_CONTROL_REQUESTS /* one more than the last */
 };
 

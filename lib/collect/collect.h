@@ -42,6 +42,7 @@ struct cp_collect_work {
 	bool (*controlled)(bool young);
 	/* Answer a request; see cp_control_answer. Runs in the collector, without the lock. */
 	cp_control_answer *answer;
+	cp_control_answered *answered;
 	/* Called when the program's last thread is gone and libc will call nothing more. Runs in
 	 * the collector, without the lock. */
 	void (*last)(void);
@@ -66,6 +67,8 @@ void cp_collect_thread_attach(void);
 /* Return true if the calling thread is the program's only one. Uses the thread records alone where
  * /proc can't be read. */
 bool cp_collect_loop_only_caller(void);
+/* Return true if TID is a task of the profiler. Any context. */
+bool cp_collect_loop_is_ours(int tid);
 /* Return true if the collector runs as a task that libc does not know. Any context. */
 bool cp_collect_is_raw_task(void);
 /* End the collector and wait for its end. It first serves all earlier requests. Not a cancellation

@@ -43,6 +43,13 @@ static struct cp_sweep_ours ours(void)
 					 0 } };
 }
 
+bool cp_collect_loop_is_ours(int tid)
+{
+	struct cp_sweep_ours tasks = ours();
+
+	return tid == tasks.tid[0] || tid == tasks.tid[1];
+}
+
 bool cp_collect_loop_only_caller(void)
 {
 	struct cp_sweep_ours tasks = ours();
@@ -172,7 +179,7 @@ static bool loop(void)
 		tick = now >= cp_collector.work->due() ? CP_REQUEST_TICK : 0;
 		if (bits | tick)
 			cp_collect_run(serve_all, &tick);
-		cp_control_socket_serve(cp_collector.work->answer);
+		cp_control_socket_serve(cp_collector.work->answer, cp_collector.work->answered);
 		if (!busy && cp_collector.work->busy())
 			next_sweep = now;
 		busy = cp_collector.work->busy();

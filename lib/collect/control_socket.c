@@ -178,15 +178,15 @@ static long receive(int *fd)
 	return got >= 0 && (h.msg_flags & MSG_TRUNC) ? -EMSGSIZE : got;
 }
 
-static void reply(void)
+static bool reply(void)
 {
 	struct iovec data = { &message, CP_CONTROL_HEADER + message.size };
 	struct msghdr h = { .msg_iov = &data, .msg_iovlen = 1 };
 
-	cp_sys3(SYS_sendmsg, client, &h, MSG_DONTWAIT | MSG_NOSIGNAL);
+	return cp_sys3(SYS_sendmsg, client, &h, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
 }
 
-static void serve_client(cp_control_answer *answer)
+static void serve_client(cp_control_answer *answer, cp_control_answered *answered)
 {
 	int fd, err;
 	long got = receive(&fd);
@@ -194,19 +194,19 @@ static void serve_client(cp_control_answer *answer)
 	if (got == -EAGAIN && now() < client_deadline)
 		return;
 	err = got < 0 ? (int)got : cp_control_message_check(&message, (size_t)got);
-	if (!err)
+	if (!err) {
 		answer(&message, fd);
-	else
+		answered(reply());
+	} else if (err == -EPROTO) {
 		cp_control_message_reply(&message, err);
-	/* Rubbish gets no answer. */
-	if (!err || err == -EPROTO)
 		reply();
+	} /* rubbish gets no answer */
 	if (fd >= 0)
 		cp_sys_close(fd);
 	end_client();
 }
 
-void cp_control_socket_serve(cp_control_answer *answer)
+void cp_control_socket_serve(cp_control_answer *answer, cp_control_answered *answered)
 {
 	if (listener < 0 || (!ready && (client < 0 || now() < client_deadline)))
 		return;
@@ -214,5 +214,5 @@ void cp_control_socket_serve(cp_control_answer *answer)
 	if (client < 0)
 		accept_client();
 	if (client >= 0)
-		serve_client(answer);
+		serve_client(answer, answered);
 }

@@ -19,6 +19,8 @@
 /* Answer request M in place: M becomes the reply. FD is the descriptor that came with it, or -1.
  * Called without the collector's lock. */
 typedef void cp_control_answer(struct cp_control_message *m, int fd);
+/* The answer to the last request was sent, or (RECEIVED false) the client had gone. As above. */
+typedef void cp_control_answered(bool received);
 
 /* Open the socket, and let the task sleep with descriptors. Returns 0 or a negative errno. */
 int cp_control_socket_open(void);
@@ -27,7 +29,7 @@ void cp_control_socket_close(void);
 /* As cp_task_sleep, and until somebody has a request. TIMEOUT: NULL = no end. */
 void cp_control_socket_sleep(uint32_t *word, uint32_t seen, const struct timespec *timeout);
 /* Serve those who were ready at the end of the sleep. */
-void cp_control_socket_serve(cp_control_answer *answer);
+void cp_control_socket_serve(cp_control_answer *answer, cp_control_answered *answered);
 /* Return when cp_control_socket_serve must be called again at the latest, in monotonic ns;
  * UINT64_MAX = never. */
 uint64_t cp_control_socket_due(void);

@@ -7,6 +7,7 @@ LIB_SOURCES += \
 	%D%/control_peer.c \
 	%D%/control_socket.c \
 	%D%/drain.c \
+	%D%/shrink.c \
 	%D%/sweep.c \
 	%D%/task_sleep.c \
 	%D%/task_tls.c \

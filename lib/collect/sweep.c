@@ -15,9 +15,7 @@
 #include "collect/threads.h"
 #include "collect/tids.h"
 
-/* Call VISIT for each thread id of the process, until it returns a nonzero value. Returns that
- * value, 0 or a negative errno. */
-static int each_task(int (*visit)(int tid, void *context), void *context)
+int cp_sweep_each(int (*visit)(int tid, void *context), void *context)
 {
 	char buffer[4096] __attribute__((aligned(8)));
 	int fd = cp_sys_open("/proc/self/task", O_RDONLY | O_DIRECTORY, 0), stop = 0;
@@ -184,7 +182,7 @@ static int count_tasks(struct sweep *s)
 
 	/* An emulator of the kernel may give no link count. */
 	if (err < 0 || st.st_nlink < 3)
-		return each_task(count_task, s);
+		return cp_sweep_each(count_task, s);
 	s->tasks = (uint32_t)st.st_nlink - 2;
 	for (unsigned i = 0; i < sizeof(s->ours->tid) / sizeof(s->ours->tid[0]); i++)
 		s->tasks -= s->ours->tid[i] != 0;
@@ -269,7 +267,7 @@ bool cp_sweep_threads(const struct cp_sweep_ours *ours)
 	}
 	new_strangers.count = 0;
 	cp_tids_read();
-	if (each_task(see_task, &s) == 0)
+	if (cp_sweep_each(see_task, &s) == 0)
 		end_unseen(&s);
 	strangers = new_strangers;
 	new_strangers = swap;
@@ -320,7 +318,7 @@ static bool none_is_known(const struct sweep *s)
 bool cp_sweep_all_gone(const struct cp_sweep_ours *ours)
 {
 	struct sweep s = { .ours = ours };
-	int err = each_task(is_alive, &s);
+	int err = cp_sweep_each(is_alive, &s);
 
 	/* Without /proc (another root, no descriptor left) a thread may be overlooked. A thread
 	 * that is just starting has a record before libc knows it. */

@@ -17,6 +17,9 @@ struct cp_sweep_ours {
  * such threads when they are gone. Returns true if a thread was seen that the next sweep will
  * register. Collector only. */
 bool cp_sweep_threads(const struct cp_sweep_ours *ours);
+/* Call VISIT for each task of the process, the profiler's too, until VISIT returns a nonzero value.
+ * Returns that value, 0 or a negative errno. */
+int cp_sweep_each(int (*visit)(int tid, void *context), void *context);
 /* Return true if every thread of the program that libc knows is gone; a leader that is a zombie
  * counts as gone. Uses the records alone where /proc can't be read. */
 bool cp_sweep_all_gone(const struct cp_sweep_ours *ours);

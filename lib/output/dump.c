@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "output/mode_ops.h"
 #include "settings/path.h"
+#include "output/consumers.h"
 #include "output/encode.h"
 #include "output/comments.h"
 #include "base/sys.h"
@@ -67,6 +68,7 @@ static int write_profile(struct cp_run *r, const struct cp_config *c, struct cp_
 	struct cp_comments report;
 	struct cp_gzip_sink gzip;
 	struct cp_pprof_type types[CP_VALUES + CP_ENCODE_MORE];
+	bool moment = ops->moment && !r->from;
 	struct cp_profile_info info = {
 		.type_count = ops->type_count,
 		.default_type = ops->default_type,
@@ -74,11 +76,12 @@ static int write_profile(struct cp_run *r, const struct cp_config *c, struct cp_
 		.drop_frames = ops->drop_frames,
 		.weight_unit = ops->unit ? ops->unit() : 1,
 		.period = ops->period(r),
-		.time_ns = ops->moment ? cp_sys_clock_ns(CLOCK_REALTIME) : r->start_utc_ns,
-		.duration_ns = ops->moment ? 0 : cp_sys_clock_ns(CLOCK_MONOTONIC) - r->start_ns,
+		.time_ns = moment ? cp_sys_clock_ns(CLOCK_REALTIME) : r->start_utc_ns,
+		.duration_ns = moment ? 0 : cp_sys_clock_ns(CLOCK_MONOTONIC) - r->start_ns,
 		.labels = c->labels,
 		.row_labels = ops->labels ? row_labels : NULL,
 		.context = r,
+		.base = r->from,
 		.twice = beginning,
 	};
 	struct cp_aggregate *a = &r->rows->aggregate;
@@ -93,6 +96,8 @@ static int write_profile(struct cp_run *r, const struct cp_config *c, struct cp_
 		cp_comments_line(&report, "dump: %s", r->reason);
 	info.comments = report.pointers;
 	info.comment_count = report.count;
+	if (r->from)
+		return cp_encode_write(a, n, &info, to);
 	err = cp_sink_gzip_open(&gzip, to, a->stacks.count > LARGE, beginning);
 	if (err)
 		return err;
@@ -363,4 +368,17 @@ int cp_dump_to_sink(struct cp_run *r, const struct cp_config *c, struct cp_sink 
 {
 	bring_up_to_date(r);
 	return write_profile(r, c, sink, NULL);
+}
+
+int cp_dump_window(struct cp_run *r, struct cp_consumer *w, const struct cp_config *c,
+		   struct cp_sink *sink)
+{
+	static struct cp_run view; /* large */
+	int err;
+
+	bring_up_to_date(r);
+	cp_consumers_view(r, w, &view);
+	view.reason = "a window of the time that the mode is on";
+	err = write_profile(&view, c, sink, NULL);
+	return err ? err : cp_consumers_end_window(r, w);
 }

@@ -28,5 +28,10 @@ void cp_dump_remove(const struct cp_run *r, unsigned number);
 /* Write to a path that the caller chose, or to any sink that doesn't wait. Prints no messages. */
 int cp_dump_to_path(struct cp_run *r, const struct cp_config *c, const char *path);
 int cp_dump_to_sink(struct cp_run *r, const struct cp_config *c, struct cp_sink *sink);
+/* Write the window of W, a consumer of R, uncompressed: compressing would take more time than all
+ * the rest, and the reader is on this machine. The window is then to be confirmed; see
+ * consumers.h. */
+int cp_dump_window(struct cp_run *r, struct cp_consumer *w, const struct cp_config *c,
+		   struct cp_sink *sink);
 
 #endif

@@ -224,7 +224,7 @@ static bool sum_rows(const struct writing *x, struct cp_row *first, struct cp_ro
 		if (r != first && (r->stack == CP_INDEX_NONE || !same_row(x, first, r)))
 			continue;
 		for (unsigned v = 0; v < n; v++)
-			values[v] += (int64_t)stack_at(x, r->stack)->values[v];
+			values[v] += cp_aggregate_since(x->a, r->stack, v, x->info->base);
 		if (more)
 			x->info->more_values(x->info->context, r->stack, further);
 		for (unsigned v = 0; v < more; v++)
@@ -374,7 +374,7 @@ int cp_encode_write(struct cp_aggregate *a, struct cp_names *n, const struct cp_
 	if (!err)
 		err = unify_threads(&x);
 	if (!err)
-		err = cp_rows_order(&x.rows, a, x.threads.items);
+		err = cp_rows_order(&x.rows, a, x.threads.items, info->base, info->type_count);
 	if (!err)
 		err = make_ids(&x.location_ids, a->locations.count);
 	if (!err)

@@ -38,6 +38,8 @@ struct cp_profile_info {
 	const void *context;
 	const char *const *comments;
 	unsigned comment_count;
+	const struct cp_vec *base; /* the values at the begin of a window, which are subtracted
+				      (cp_aggregate_since); NULL = none */
 	bool twice; /* another profile of the same rows begins with the same locations */
 };
 

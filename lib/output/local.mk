@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 LIB_SOURCES += \
+	%D%/consumers.c \
 	%D%/dump.c \
 	%D%/encode.c \
 	%D%/helper.c \

@@ -99,6 +99,9 @@ struct cp_mode_ops {
 	/* A drain has ended: there may be new rows, and the modules that they lead through may be
 	 * about to go away. */
 	void (*drained)(struct cp_run *r);
+	/* Calls SEE for each number of a row of R that the mode keeps, which SEE may change: rows
+	 * that nobody needs are given up, and the others get new numbers. */
+	void (*rows)(struct cp_run *r, void (*see)(uint32_t *row, void *arg), void *arg);
 	/* A dump to R's file is about to begin: bring values up to date that must be exact in the
 	 * file. Called after collect. */
 	void (*settle)(struct cp_run *r);

@@ -3,6 +3,7 @@
 #include "output/rows.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/pages.h"
@@ -67,9 +68,44 @@ static void sort(struct cp_row *rows, struct cp_row *other, size_t n)
 	}
 }
 
-int cp_rows_order(struct cp_rows *rows, const struct cp_aggregate *a, const uint32_t *canonical)
+static bool has_changed(const struct cp_aggregate *a, uint32_t number, const struct cp_vec *base,
+			unsigned values)
 {
-	size_t n = a->stacks.count, bytes = n * sizeof(struct cp_row);
+	bool changed = !base;
+
+	for (unsigned v = 0; v < values && !changed; v++)
+		changed = cp_aggregate_since(a, number, v, base) != 0;
+	return changed;
+}
+
+static size_t count_changed(const struct cp_aggregate *a, const struct cp_vec *base,
+			    unsigned values)
+{
+	size_t n = 0;
+
+	if (!base)
+		return a->stacks.count;
+	for (uint32_t i = 0; i < a->stacks.count; i++)
+		n += has_changed(a, i, base, values);
+	return n;
+}
+
+static void list(struct cp_row *row, const struct cp_aggregate *a, const uint32_t *canonical,
+		 const struct cp_vec *base, unsigned values)
+{
+	for (uint32_t i = 0; i < a->stacks.count; i++) {
+		const struct cp_stack *s = CP_VEC_AT(&a->stacks, struct cp_stack, i);
+		uint32_t thread = s->thread == CP_NO_THREAD ? CP_NO_THREAD : canonical[s->thread];
+
+		if (has_changed(a, i, base, values))
+			*row++ = (struct cp_row){ key_of(s, thread), i, thread };
+	}
+}
+
+int cp_rows_order(struct cp_rows *rows, const struct cp_aggregate *a, const uint32_t *canonical,
+		  const struct cp_vec *base, unsigned values)
+{
+	size_t n = count_changed(a, base, values), bytes = n * sizeof(struct cp_row);
 	struct cp_row *items, *other;
 
 	*rows = (struct cp_rows){ 0 };
@@ -81,12 +117,7 @@ int cp_rows_order(struct cp_rows *rows, const struct cp_aggregate *a, const uint
 		cp_sys_unmap(items, bytes);
 		return -ENOMEM;
 	}
-	for (uint32_t i = 0; i < n; i++) {
-		const struct cp_stack *s = CP_VEC_AT(&a->stacks, struct cp_stack, i);
-		uint32_t thread = s->thread == CP_NO_THREAD ? CP_NO_THREAD : canonical[s->thread];
-
-		items[i] = (struct cp_row){ key_of(s, thread), i, thread };
-	}
+	list(items, a, canonical, base, values);
 	sort(items, other, n);
 	cp_sys_unmap(other, bytes);
 	*rows = (struct cp_rows){ items, n };

@@ -25,9 +25,11 @@ struct cp_rows {
 	size_t count;
 };
 
-/* Make one row per stack of A. CANONICAL maps each thread to the thread that represents it. Returns
- * 0 or -ENOMEM. */
-int cp_rows_order(struct cp_rows *rows, const struct cp_aggregate *a, const uint32_t *canonical);
+/* Make one row per stack of A whose first VALUES values have changed since BASE
+ * (cp_aggregate_since; NULL: of all stacks). CANONICAL maps each thread to the thread that
+ * represents it. Returns 0 or -ENOMEM. */
+int cp_rows_order(struct cp_rows *rows, const struct cp_aggregate *a, const uint32_t *canonical,
+		  const struct cp_vec *base, unsigned values);
 void cp_rows_release(struct cp_rows *rows);
 
 #endif

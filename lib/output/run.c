@@ -38,12 +38,20 @@ void cp_run_begin(struct cp_run *r, struct cp_modules *modules)
 	r->has_view = false;
 	r->beginning = NULL;
 	r->written_records = 0;
+	r->consumer_count = 0;
+	r->gave_up = false;
+	r->from = NULL;
 	for (int i = 0; i < CP_COUNTS; i++)
 		r->base[i] = cp_counted_mode(r->mode, (enum cp_count)i);
 }
 
 void cp_run_release(struct cp_run *r)
 {
+	for (unsigned i = 0; i < r->consumer_count; i++) {
+		cp_vec_release(&r->consumers[i].base);
+		cp_vec_release(&r->consumers[i].written);
+	}
+	r->consumer_count = 0;
 	cp_names_release(&r->names);
 	cp_aggregate_release(&r->aggregate);
 	cp_sink_gzip_forget(&r->beginning);

@@ -13,8 +13,25 @@
 #include "sample/counters.h"
 #include "profile/tick_rate.h"
 
+#define CP_RUN_CONSUMERS 8
+
 struct cp_gzip_state;
 struct cp_mode_ops;
+
+/* Somebody who takes windows of a run: what has happened since the last window is the next one. */
+struct cp_consumer {
+	uint64_t id;	       /* not 0 */
+	uint64_t until;	       /* monotonic ns: it is forgotten then */
+	struct cp_vec base;    /* struct cp_aggregate_base: the rows at the begin of the window */
+	struct cp_vec written; /* the same for the next window, until the client has this one */
+	struct cp_run_begin {
+		uint64_t utc_ns, ns; /* wall clock; monotonic */
+		struct cp_tick_rate_pair ticks;
+		uint64_t cpu_ns, own_ns;
+		uint64_t records, weight; /* of the aggregate */
+		uint64_t counted[CP_COUNTS];
+	} begin, next; /* of the window, and of the next one */
+};
 
 struct cp_run {
 	const struct cp_mode_ops *ops;
@@ -46,6 +63,11 @@ struct cp_run {
 					    the companion's file; or NULL */
 	uint64_t own_base_ns;		 /* cp_own_time at the start */
 	uint64_t base[CP_COUNTS];	 /* counters at the start */
+	struct cp_consumer consumers[CP_RUN_CONSUMERS];
+	unsigned consumer_count;
+	bool gave_up;		   /* some rows: what is in the aggregate is not all */
+	const struct cp_vec *from; /* of a view of one window (consumers.h): the values at its
+				      begin; NULL otherwise */
 };
 
 /* Make R empty and start its clocks. All runs share MODULES. */

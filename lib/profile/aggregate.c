@@ -247,11 +247,21 @@ static uint32_t add_stack(struct cp_aggregate *a, const struct stack_key *k, uin
 	return (uint32_t)(a->stacks.count - 1);
 }
 
+uint32_t cp_aggregate_hash(const struct cp_stack *s)
+{
+	return cp_index_hash(s->locations, s->depth * sizeof(*s->locations)) +
+	       s->thread * 0x9e3779b9u + cp_index_hash(&s->tag, sizeof(s->tag)) +
+	       s->labels * 0x85ebca6bu;
+}
+
 static uint32_t find_row(struct cp_aggregate *a, const struct stack_key *k)
 {
-	uint32_t hash = cp_index_hash(k->locations, k->depth * sizeof(*k->locations)) +
-			k->thread * 0x9e3779b9u + cp_index_hash(&k->tag, sizeof(k->tag)) +
-			k->labels * 0x85ebca6bu;
+	const struct cp_stack s = { .locations = k->locations,
+				    .depth = k->depth,
+				    .thread = k->thread,
+				    .labels = k->labels,
+				    .tag = k->tag };
+	uint32_t hash = cp_aggregate_hash(&s);
 	uint32_t item = cp_index_find(&a->stack_index, hash, same_stack, k, a);
 
 	return item == CP_INDEX_NONE ? add_stack(a, k, hash) : item;
@@ -298,6 +308,15 @@ int cp_aggregate_add(struct cp_aggregate *a, const struct cp_record *record, uin
 	a->records++;
 	a->weight += record->weight;
 	return 0;
+}
+
+void cp_aggregate_forget_locations(struct cp_aggregate *a)
+{
+	cp_vec_release(&a->locations);
+	cp_index_release(&a->location_index);
+	cp_sys_unmap(a->recent, RECENT * sizeof(*a->recent));
+	a->recent = NULL;
+	cp_aggregate_prepare(a);
 }
 
 void cp_aggregate_release(struct cp_aggregate *a)

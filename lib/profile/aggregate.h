@@ -58,6 +58,11 @@ struct cp_stack {
 	uint64_t values[CP_VALUES]; /* records set the first two: count and weight */
 };
 
+/* The first two values of a row at the begin of a window. */
+struct cp_aggregate_base {
+	uint64_t values[2];
+};
+
 /* A stack as a source has it: pcs leaf first, in the form that cp_unwinder.walk stores. */
 struct cp_raw_stack {
 	const uint64_t *pcs;
@@ -115,6 +120,8 @@ int cp_aggregate_add(struct cp_aggregate *a, const struct cp_record *record, uin
  * sources that sum samples themselves and set the values. The modules must be fresh if S may have
  * new addresses. */
 uint32_t cp_aggregate_row(struct cp_aggregate *a, const struct cp_raw_stack *s);
+/* Returns the hash of S under which the index of stacks has it. */
+uint32_t cp_aggregate_hash(const struct cp_stack *s);
 /* Returns the row that differs from row NUMBER in labels and tag only. */
 uint32_t cp_aggregate_relabel(struct cp_aggregate *a, uint32_t number, uint32_t labels,
 			      uint64_t tag);
@@ -122,6 +129,19 @@ static inline struct cp_stack *cp_aggregate_row_at(const struct cp_aggregate *a,
 {
 	return CP_VEC_AT(&a->stacks, struct cp_stack, number);
 }
+/* Returns what row NUMBER has more in VALUE than at the begin of a window; BASE has a struct
+ * cp_aggregate_base for each row of then, or is NULL. Values of a moment have no begin. */
+static inline int64_t cp_aggregate_since(const struct cp_aggregate *a, uint32_t number,
+					 unsigned value, const struct cp_vec *base)
+{
+	uint64_t now = cp_aggregate_row_at(a, number)->values[value];
+
+	if (base && value < 2 && number < base->count)
+		now -= CP_VEC_AT(base, struct cp_aggregate_base, number)->values[value];
+	return (int64_t)now;
+}
+/* Gives up all locations. A has no rows. */
+void cp_aggregate_forget_locations(struct cp_aggregate *a);
 /* Releases everything except the modules. */
 void cp_aggregate_release(struct cp_aggregate *a);
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 LIB_SOURCES += \
 	%D%/aggregate.c \
+	%D%/aggregate_compact.c \
 	%D%/names.c \
 	%D%/tick_rate.c

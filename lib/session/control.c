@@ -25,7 +25,9 @@
 #include "session/mode_check.h"
 #include "session/runs.h"
 #include "session/session_state.h"
+#include "session/threads_now.h"
 #include "session/window.h"
+#include "session/window_take.h"
 
 /* Returns whether the process was started with a filter of its system calls, which may kill it for
  * making a socket. A filter that the program sets itself ends the profile before. */
@@ -214,6 +216,7 @@ static int start(void)
 	if (!cp_api_change_begin())
 		return -EBUSY;
 	err = cp_mode_check_added(&c);
+	call.for_windows = number_of("consumer");
 	if (length)
 		call.until = cp_sys_clock_ns(CLOCK_MONOTONIC) + length;
 	if (!err)
@@ -269,6 +272,87 @@ static int dump(int fd)
 	return call.result;
 }
 
+/* The window that was written last, until it is known whether the client has it. */
+static struct cp_window_take taken;
+
+/* A mode whose end calls functions of the program can't be ended here. */
+static int end_consumer(struct cp_window_take *t)
+{
+	enum cprof_mode parent = cp_runs_parent(t->mode);
+
+	if (cp_modes[parent]->needs_thread && cp_modes[parent]->needs_thread())
+		return -EOPNOTSUPP;
+	if (!cp_api_change_begin())
+		return -EBUSY;
+	cp_collect_run(cp_window_take_end, t);
+	return cp_api_change_end(t->result);
+}
+
+static int take(struct cp_window_take *t, int fd)
+{
+	struct cp_memory_sink memory;
+
+	cp_sink_memory_open(&memory);
+	t->sink = fd >= 0 ? &memory.sink : NULL;
+	cp_collect_run(cp_window_take, t);
+	if (!t->result && fd >= 0)
+		t->result = cp_fdwrite_all(fd, memory.data, memory.used, false);
+	t->received = !t->result;
+	t->sink = NULL;
+	cp_sink_memory_release(&memory);
+	return t->result;
+}
+
+static int window(struct cp_control_message *m, int fd)
+{
+	const char *what = value_of("do");
+	int mode = mode_of(CP_MODES);
+	uint64_t length = number_of("for_ns"), now = cp_sys_clock_ns(CLOCK_MONOTONIC);
+	struct cp_window_take t = { .mode = (enum cprof_mode)mode,
+				    .consumer = number_of("consumer"),
+				    .since = number_of("since"),
+				    .until = now + length };
+	int result;
+
+	if (mode < 0 || !t.consumer)
+		return -EINVAL;
+	if (what && !strcmp(what, "end"))
+		return end_consumer(&t);
+	t.all = what && !strcmp(what, "all");
+	if (what ? (!t.all && strcmp(what, "begin") != 0) || fd >= 0 : !is_in_memory(fd))
+		return -EINVAL;
+	if (!length || length > FOR_MAX_NS)
+		return -EINVAL;
+	result = take(&t, fd);
+	cp_control_message_number(m, "end", t.end);
+	taken = t;
+	return result;
+}
+
+static int threads(int fd)
+{
+	struct cp_memory_sink memory;
+	struct cp_threads_now now = { .sink = &memory.sink };
+
+	if (!is_in_memory(fd))
+		return -EINVAL;
+	cp_sink_memory_open(&memory);
+	cp_collect_run(cp_threads_now_write, &now);
+	if (!now.result)
+		now.result = cp_fdwrite_all(fd, memory.data, memory.used, false);
+	cp_sink_memory_release(&memory);
+	return now.result;
+}
+
+void cp_control_see_answered(bool received)
+{
+	if (!taken.consumer)
+		return;
+	taken.received &= received;
+	cp_collect_run(cp_window_take_confirm, &taken);
+	taken.consumer = 0;
+}
+
 void cp_control_answer_request(struct cp_control_message *m, int fd)
 {
 	int result;
@@ -291,6 +375,8 @@ void cp_control_answer_request(struct cp_control_message *m, int fd)
 		m->result = stop();
 		break;
 	case CP_CONTROL_DUMP: m->result = dump(fd); break;
+	case CP_CONTROL_WINDOW: m->result = window(m, fd); break;
+	case CP_CONTROL_THREADS: m->result = threads(fd); break;
 	default: m->result = -ENOSYS;
 	}
 }

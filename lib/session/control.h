@@ -10,6 +10,8 @@
 
 /* Answers request M in place, with descriptor FD or -1. Without the collector's lock. */
 void cp_control_answer_request(struct cp_control_message *m, int fd);
+/* The answer to the last request was sent, or the client had gone. As above. */
+void cp_control_see_answered(bool received);
 /* Returns whether there is to be a control socket; EARLY: the collector has just begun. */
 bool cp_control_wanted(bool early);
 

@@ -14,5 +14,7 @@ LIB_SOURCES += \
 	%D%/session_start.c \
 	%D%/signal_requests.c \
 	%D%/span_api.c \
+	%D%/threads_now.c \
 	%D%/trace_symbol.c \
-	%D%/window.c
+	%D%/window.c \
+	%D%/window_take.c

@@ -45,6 +45,7 @@ const struct cp_collect_work cp_session_in_collector = {
 	.busy = cp_runs_any,
 	.controlled = cp_control_wanted,
 	.answer = cp_control_answer_request,
+	.answered = cp_control_see_answered,
 	.last = write_last,
 };
 

@@ -257,6 +257,7 @@ void cp_window_add(void *arg)
 		added[m] = true;
 		c->result = begin_family(m);
 		cp_session.until[m] = c->until;
+		cp_session.held[m] = c->for_windows ? 0 : c->until;
 		cp_session.runs[m].late = c->late;
 	}
 	for (unsigned m = cp_mode_ops_first(); c->result && m < CP_MAIN_MODES;
@@ -398,13 +399,19 @@ void cp_window_asked(void *arg)
 	cp_own_time_work_end();
 }
 
-/* If MODE is on for a time, that time ends at UNTIL at the earliest. */
+static void later(uint64_t *end, uint64_t until)
+{
+	if (*end < until)
+		*end = until;
+}
+
+/* A client that comes again and again keeps the mode on. */
 static void extend(enum cprof_mode mode, uint64_t until)
 {
-	uint64_t now = cp_session.until[mode];
-
-	if (now && now < until)
-		cp_session.until[mode] = until;
+	if (!until || !cp_session.until[mode])
+		return;
+	later(&cp_session.until[mode], until);
+	later(&cp_session.held[mode], until);
 }
 
 static int dump_one(const struct cp_window_call *c)

@@ -177,6 +177,12 @@ check_command() {
 		run "${command/PID/$pid}"
 		profile_of cpu $pid.cpu.pb
 		end_app ;;
+	'cprof threads PID')
+		begin_app
+		wait_for 60 sh -c "cprof ps | grep -q '^ *$pid cpu '" || fail "$command: no control socket"
+		run "${command/PID/$pid}"
+		said "threads of process $pid"
+		end_app ;;
 	'cprof start -wall -for=30s PID')
 		begin_app
 		wait_for 60 sh -c "cprof ps | grep -q '^ *$pid cpu '" || fail "$command: no control socket"

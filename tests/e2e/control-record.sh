@@ -53,7 +53,7 @@ lists $pid cpu || fail "on: the mode has ended: $("$cprof" ps)"
 check_valid on-window.pb
 check_stack on-window.pb 'burn;end_work'
 check_no_stack on-window.pb 'burn;(obey;)?main'
-check_comment on-window.pb 'the mode was on before'
+check_comment on-window.pb 'dump: a window of the time that the mode is on'
 end_host
 check_stack on.pb 'burn;end_work'
 check_stack on.pb 'burn;(obey;)?main'

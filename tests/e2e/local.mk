@@ -30,6 +30,8 @@ E2E_TESTS += \
 	%D%/control.sh \
 	%D%/control-record.sh \
 	%D%/control-start.sh \
+	%D%/control-threads.sh \
+	%D%/control-windows.sh \
 	%D%/diff.sh \
 	%D%/documents.sh \
 	%D%/dump.sh \

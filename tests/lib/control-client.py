@@ -3,6 +3,7 @@
 
     control-client.py ask NAME        a status: exit status 0 if there is a reply
     control-client.py hostile NAME    rubbish of every kind; says how many connections were made
+    control-client.py turns NAME N    N requests that start, stop, take windows and look at threads; each is answered
 """
 import array
 import os
@@ -58,6 +59,36 @@ def rubbish(r):
         yield bytes(b)
 
 
+def odd(r):
+    """Requests whose form is right, with texts and descriptors of any kind."""
+    words = [b"mode", b"cpu", b"heap", b"peak", b"holders", b"consumer", b"since", b"do", b"begin", b"end"]
+    words += [b"for_ns", b"nofile", b"1", b"0", b"18446744073709551615", b"-1", b"=", b"\n", b"\0", b"\xff" * 300]
+    for _ in range(120):
+        text = b"".join(r.choice(words) + r.choice([b"=", b"\n", b""]) for _ in range(r.randrange(30)))
+        if r.randrange(2):
+            text += b"\nmode=cpu\nconsumer=%d\nfor_ns=%d\n" % (r.randrange(12), 10 ** r.randrange(18))
+        yield r.choice([1, 4, 5, 5, 5, 6]), text
+
+
+def send_odd(name, r):
+    """Sends them, and waits for each answer: they are accepted fifty a second."""
+    made = 0
+    for what, text in odd(r):
+        fd = r.choice([os.memfd_create("odd"), os.pipe()[1], os.open("/dev/full", os.O_WRONLY), None])
+        try:
+            with connect(name) as s:
+                passed = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [fd]))] if fd is not None else []
+                s.sendmsg([request(what, text)], passed)
+                made += 1
+                if r.randrange(8):
+                    s.recv(65536)
+        except OSError:
+            pass
+        if fd is not None:
+            os.close(fd)
+    return made
+
+
 def hostile(name):
     r = random.Random(27)
     made = 0
@@ -80,6 +111,7 @@ def hostile(name):
             s.close()
         except OSError:
             pass
+    made += send_odd(name, r)
     # A flood.
     for _ in range(2000):
         try:
@@ -95,4 +127,45 @@ def hostile(name):
     print(made)
 
 
-{"ask": ask, "hostile": hostile}[sys.argv[1]](sys.argv[2])
+def turns(name, count):
+    """Any request may be refused for a reason of its own, but not left without an answer."""
+    r = random.Random(10000)
+    modes = {"cpu": "CPUPROFILE", "wall": "WALLPROFILE", "heap": "HEAPPROFILE", "lock": "LOCKPROFILE"}
+    answers = {}
+
+    def turn(what, text, with_file):
+        with connect(name) as s:
+            s.settimeout(60)
+            fd = os.memfd_create("turn") if with_file else None
+            passed = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [fd]))] if with_file else []
+            s.sendmsg([request(what, text.encode())], passed)
+            answer = s.recv(65536)
+            if len(answer) < 16:
+                sys.exit("no answer to %d %r" % (what, text))
+            if fd is not None:
+                os.close(fd)
+            key = (what, struct.unpack("<IHHiI", answer[:16])[3])
+            answers[key] = answers.get(key, 0) + 1
+
+    for _ in range(int(count)):
+        mode = r.choice(list(modes))
+        who = "mode=%s\nconsumer=%d\nfor_ns=%d\n" % (mode, r.randrange(1, 12), 10 ** r.randrange(7, 11))
+        kind = r.randrange(8)
+        if kind < 2:
+            turn(2, "%s=/dev/null\nnofile=1\nfor_ns=%d\n" % (modes[mode], 10 ** r.randrange(7, 11)), False)
+        elif kind < 3:
+            turn(3, "mode=%s\ndiscard=1\n" % mode, False)
+        elif kind < 4:
+            turn(5, who + "do=%s\n" % r.choice(["begin", "all", "end"]), False)
+        elif kind < 6:
+            turn(5, who + "since=%d\n" % r.choice([0, 1, 1 << 60]), True)
+        elif kind < 7:
+            turn(4, "mode=%s\n" % r.choice([mode, "peak", "holders"]), True)
+        else:
+            turn(6, "", True)
+    for mode in modes:
+        turn(3, "mode=%s\ndiscard=1\n" % mode, False)
+    print(" ".join("%d:%d=%d" % (what, result, n) for (what, result), n in sorted(answers.items())))
+
+
+{"ask": ask, "hostile": hostile, "turns": turns}[sys.argv[1]](*sys.argv[2:])

@@ -4,6 +4,7 @@ PROFILED += \
 	%D%/storm-host \
 	%D%/trial-host
 STRESS_TESTS += \
+	%D%/control.sh \
 	%D%/heap.sh \
 	%D%/storm.sh \
 	%D%/storms.sh \

@@ -10,3 +10,12 @@ CHECK_TOOLS += \
 	%D%/pprof-check
 %C%_pprof_check_SOURCES = %D%/pprof-check.c $(PPROF_CHECK)
 %C%_pprof_check_LDADD = -lz
+# Takes windows by the tool's own code.
+if TOOL
+CHECK_TOOLS += \
+	%D%/take-windows
+endif
+%C%_take_windows_SOURCES = %D%/take-windows.c
+%C%_take_windows_CPPFLAGS = $(TOOL_CPPFLAGS)
+%C%_take_windows_CFLAGS = $(TOOL_CFLAGS)
+%C%_take_windows_LDADD = $(TOOL_LIBRARY)

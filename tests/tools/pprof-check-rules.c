@@ -20,7 +20,8 @@ static const struct mode {
 	size_t type_count;
 	struct type_names period;
 	const char *default_type;
-	bool moment; /* memory in use when it is written: no duration, as in Go's heap profiles */
+	bool moment; /* memory in use when it is written: no duration, as in Go's heap profiles; a
+			window has one, because its allocations do */
 	bool drops;  /* pprof leaves out the leaves that say no more than the file's type */
 } modes[] = {
 	{ "cpu",
@@ -271,6 +272,15 @@ static bool has_types(const struct pcheck_profile *p, const struct mode *m)
 	return same == p->type_count && same == m->type_count;
 }
 
+/* The library says so in a comment. */
+static bool is_window(const struct pcheck_profile *p)
+{
+	for (size_t i = 0; i < p->comments.count; i++)
+		if (strstr(pcheck_text(p, p->comments.items[i]), "dump: a window of"))
+			return true;
+	return false;
+}
+
 static void check_mode(const struct pcheck_profile *p, const char *name, struct pcheck_report *r)
 {
 	const struct mode *m = NULL;
@@ -286,7 +296,7 @@ static void check_mode(const struct pcheck_profile *p, const char *name, struct 
 		pcheck_bad(r, "period-type", "%s/%s, not %s/%s",
 			   pcheck_text(p, p->period_type.type), pcheck_text(p, p->period_type.unit),
 			   m->period.type, m->period.unit);
-	if (m->moment != !p->duration_nanos)
+	if (m->moment != !p->duration_nanos && !(m->moment && is_window(p)))
 		pcheck_bad(r, "duration", "duration_nanos is %s0", m->moment ? "not " : "");
 	if (m->drops != (p->drop_frames != 0))
 		pcheck_bad(r, "drop-frames", "it has %s", p->drop_frames ? "some" : "none");

@@ -37,7 +37,7 @@ static void end(void)
 
 static void test_nothing_has_no_rows(void)
 {
-	CHECK_EQ(cp_rows_order(&rows, &a, NULL), 0);
+	CHECK_EQ(cp_rows_order(&rows, &a, NULL, NULL, 2), 0);
 	CHECK_EQ(rows.count, 0);
 	end();
 }
@@ -61,7 +61,7 @@ static void test_each_stack_is_there_once(void)
 	const uint32_t canonical[] = { 0 };
 
 	add_trees();
-	CHECK_EQ(cp_rows_order(&rows, &a, canonical), 0);
+	CHECK_EQ(cp_rows_order(&rows, &a, canonical, NULL, 2), 0);
 	CHECK_EQ(rows.count, STACKS);
 	for (size_t i = 0; i < rows.count; i++) {
 		CHECK(!seen[rows.items[i].stack]);
@@ -77,7 +77,7 @@ static void test_common_outer_frames_stand_together(void)
 	unsigned changes = 0;
 
 	add_trees();
-	cp_rows_order(&rows, &a, canonical);
+	cp_rows_order(&rows, &a, canonical, NULL, 2);
 	for (size_t i = 1; i < rows.count; i++)
 		changes += at(i)->locations[4] != at(i - 1)->locations[4];
 	CHECK_EQ(changes, TREES - 1);
@@ -96,7 +96,7 @@ static void test_stacks_of_threads_alike_stand_together_in_their_order(void)
 	add(same, 3, 1);
 	add(same, 3, 2);
 	add(same, 3, CP_NO_THREAD);
-	cp_rows_order(&rows, &a, canonical);
+	cp_rows_order(&rows, &a, canonical, NULL, 2);
 	while (first < 4 && rows.items[first].stack != 0)
 		first++;
 	CHECK(first < 4);
@@ -118,7 +118,7 @@ static void test_stacks_of_all_depths(void)
 
 	for (uint32_t depth = 1; depth <= 4097; depth++)
 		add(locations, depth, 0);
-	CHECK_EQ(cp_rows_order(&rows, &a, canonical), 0);
+	CHECK_EQ(cp_rows_order(&rows, &a, canonical, NULL, 2), 0);
 	CHECK_EQ(rows.count, 4097);
 	end();
 }

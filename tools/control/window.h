@@ -15,8 +15,9 @@
  *     ct_window_close(w);
  *
  * A mode that is off is turned on for the window, without a file of its own, and off again at the
- * close. A mode that is on goes on as it is. Not thread-safe: a window is for one thread at a time;
- * several threads may have a window each.
+ * close of the last window that anybody has of it. A mode that is on goes on as it is. A window
+ * costs the process in proportion to what happened in it. Not thread-safe: a window is for one
+ * thread at a time; several threads may have a window each.
  */
 #ifndef CT_WINDOW_H
 #define CT_WINDOW_H
@@ -51,8 +52,8 @@ struct ct_window_taken {
 
 enum ct_window_result {
 	CT_WINDOW_OK,
-	/* The process is gone. If it wrote the mode's own file at its end, the profile is the
-	 * last window; otherwise there is none. */
+	/* The process is gone. No profile: if it wrote the mode's own file at its end, the last
+	 * window is what that file has more than the windows before. */
 	CT_WINDOW_ENDED,
 	/* The process lives, but the mode was turned off meanwhile. No profile. */
 	CT_WINDOW_STOPPED,
@@ -68,7 +69,7 @@ int ct_window_open(struct ct_window **w, int pid, const struct ct_window_how *ho
  * seconds at most. */
 enum ct_window_result ct_window_take(struct ct_window *w, struct ct_window_taken *to, char **why);
 void ct_window_taken_release(struct ct_window_taken *t);
-/* Turns the mode off, if the window has turned it on. NULL is fine. */
+/* Turns a mode off that was turned on for a window, unless another window is open. NULL is fine. */
 void ct_window_close(struct ct_window *w);
 
 /* Returns whether the mode was on before the window was opened. */

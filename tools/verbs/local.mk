@@ -23,6 +23,7 @@ TOOL_SOURCES += \
 	%D%/verb_symbolize.c \
 	%D%/symbolize_functions.c \
 	%D%/verb_tags.c \
+	%D%/verb_threads.c \
 	%D%/verb_top.c \
 	%D%/verb_tree.c \
 	%D%/verb_waits.c

@@ -32,6 +32,7 @@ extern const struct ct_verb ct_verb_record;
 extern const struct ct_verb ct_verb_serve;
 extern const struct ct_verb ct_verb_start;
 extern const struct ct_verb ct_verb_stop;
+extern const struct ct_verb ct_verb_threads;
 extern const struct ct_verb ct_verb_run;
 extern const struct ct_verb ct_verb_symbolize;
 extern const struct ct_verb ct_verb_list;

@@ -103,11 +103,28 @@ static void drained(struct cp_run *r)
 	named[r->mode] = r->aggregate.stacks.count;
 }
 
+/* Rows get new numbers: the next drain looks at the locks of all rows. */
+static void rows(struct cp_run *r, void (*see)(uint32_t *row, void *arg), void *arg)
+{
+	(void)see;
+	(void)arg;
+	named[r->mode] = 0;
+}
+
+/* In a window the longest wait of a row is known if all of the row's waits are in the window. */
+static bool knows_longest(const struct cp_run *r, const struct cp_stack *s)
+{
+	const struct cp_aggregate *a = &r->rows->aggregate;
+	uint32_t row = (uint32_t)(s - CP_VEC_AT(&a->stacks, struct cp_stack, 0));
+
+	return s->values[CP_VALUE_LONGEST] &&
+	       cp_aggregate_since(a, row, 0, r->from) == (int64_t)s->values[0];
+}
+
 static void labels(const struct cp_run *r, const struct cp_stack *s, struct cp_encode_labels *to)
 {
 	const char *name = s->tag ? cp_lock_names_of(s->tag) : NULL;
 
-	(void)r;
 	if (!s->tag)
 		return;
 	if (!name) {
@@ -115,7 +132,7 @@ static void labels(const struct cp_run *r, const struct cp_stack *s, struct cp_e
 		name = to->text;
 	}
 	to->labels[to->count++] = (struct cp_pprof_label){ .key = "lock", .text = name };
-	if (s->values[CP_VALUE_LONGEST])
+	if (knows_longest(r, s))
 		to->labels[to->count++] =
 			(struct cp_pprof_label){ .key = "longest",
 						 .number = (int64_t)s->values[CP_VALUE_LONGEST],
@@ -281,6 +298,7 @@ const struct cp_mode_ops cp_mode_lock = {
 	.stop = stop,
 	.collect = collect,
 	.drained = drained,
+	.rows = rows,
 	.thread_label = &cp_lock_label,
 	.thread_end = cp_lock_event_thread_end,
 	.fork_child = fork_child,
@@ -302,6 +320,7 @@ const struct cp_mode_ops cp_mode_holders = {
 	.stop = stop_holders,
 	.collect = collect_holders,
 	.drained = drained,
+	.rows = rows,
 	.thread_label = &cp_lock_holders_label,
 	.fork_child = fork_child_holders,
 };

@@ -136,6 +136,9 @@ void cp_wall_time_set_stack(struct cp_run *r, struct cp_thread *t, enum cp_wall_
 void cp_wall_time_set_row(struct cp_run *r, struct cp_thread *t, enum cp_wall_state state,
 			  const struct cp_record *record, uint32_t wait);
 
+/* Call SEE for the rows of T's stacks, which SEE may change; as mode_ops.h, ROWS. */
+void cp_wall_time_rows(struct cp_thread *t, void (*see)(uint32_t *row, void *arg), void *arg);
+
 /* wall_answer.c: return T's labels and span at this moment. Works for any thread, from outside. */
 struct cp_wall_seen cp_wall_answer_seen_now(const struct cp_thread *t);
 /* T was found running, with labels and span SEEN: ask for its stack. */

@@ -144,6 +144,14 @@ static void settle(struct cp_run *r)
 	cp_wall_slow_settle(r);
 }
 
+static void rows(struct cp_run *r, void (*see)(uint32_t *row, void *arg), void *arg)
+{
+	(void)r;
+	for (uint32_t i = 0; i < cp_thread_limit(); i++)
+		cp_wall_time_rows(cp_thread_at(i), see, arg);
+	cp_wall_slow_rows(see, arg);
+}
+
 static void tick(struct cp_run *r)
 {
 	if (cp_wall_tick(r))
@@ -165,6 +173,7 @@ const struct cp_mode_ops cp_mode_wall = {
 	.prepare = prepare,
 	.start = start,
 	.stop = stop,
+	.rows = rows,
 	.settle = settle,
 	.due = cp_wall_due,
 	.tick = tick,

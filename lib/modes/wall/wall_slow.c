@@ -98,6 +98,12 @@ void cp_wall_slow_note(struct cp_run *r, uint32_t span, uint32_t row, uint64_t p
 	*n = (struct note){ .span = span, .row = row, .periods = periods, .ns = ns };
 }
 
+void cp_wall_slow_rows(void (*see)(uint32_t *row, void *arg), void *arg)
+{
+	for (size_t i = 0; i < notes.count; i++)
+		see(&CP_VEC_AT(&notes, struct note, i)->row, arg);
+}
+
 void cp_wall_slow_forget(void)
 {
 	notes.count = 0;

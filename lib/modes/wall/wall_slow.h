@@ -22,6 +22,8 @@ void cp_wall_slow_note(struct cp_run *r, uint32_t span, uint32_t row, uint64_t p
 		       uint64_t ns);
 /* Put the results that are known so far into rows. */
 void cp_wall_slow_settle(struct cp_run *r);
+/* Call SEE for each row that is noted, which SEE may change; as mode_ops.h, ROWS. */
+void cp_wall_slow_rows(void (*see)(uint32_t *row, void *arg), void *arg);
 /* Forget the rows of an earlier run. */
 void cp_wall_slow_forget(void);
 /* Forget the parent's rows in a fork child. */

@@ -129,3 +129,17 @@ void cp_wall_time_give(struct cp_run *r, struct cp_thread *t, uint64_t until)
 	if (!w->unanswered || w->state != CP_WALL_RUNNING)
 		cp_wall_time_pay(r, t, w->state);
 }
+
+void cp_wall_time_rows(struct cp_thread *t, void (*see)(uint32_t *row, void *arg), void *arg)
+{
+	uint32_t *rows = cp_wall_of(t)->row;
+
+	/* What a released record has left is no row. */
+	for (unsigned state = 0; state < CP_WALL_STATES; state++)
+		if (rows[state] && cp_load_acquire(&t->state) != CP_THREAD_FREE) {
+			uint32_t row = rows[state] - 1;
+
+			see(&row, arg);
+			rows[state] = row + 1;
+		}
+}

@@ -2,7 +2,8 @@
 /* Does what the lines of its input say, and says "did LINE" after each. For tests of the control
  * socket, which is asked from outside meanwhile.
  *
- *   burn SECONDS | end-work SECONDS | close-all | fork | thread | user UID | group GID |
+ *   burn SECONDS | end-work SECONDS | allocate COUNT | contend COUNT | sleeper | stuck COUNT |
+ * spin | close-all | fork | thread | user UID | group GID |
  * effective-user UID | exec | start PATH | stop | descriptors | end
  */
 #include <dlfcn.h>
@@ -82,20 +83,111 @@ static void exec_again(char **argv)
 	execv("/proc/self/exe", argv);
 }
 
-static void obey(const char *what, const char *with, char **argv)
+/* Half of the blocks stay. */
+__attribute__((noinline)) static void allocate(int count)
+{
+	static void *kept;
+
+	for (int i = 0; i < count; i++) {
+		void **block = malloc(1000);
+
+		*block = kept;
+		if (i % 2)
+			kept = block;
+		else
+			free(block);
+	}
+}
+
+static pthread_mutex_t fought_for = PTHREAD_MUTEX_INITIALIZER;
+
+static void *wait_for_it(void *unused)
+{
+	(void)unused;
+	EXPECT(!pthread_mutex_lock(&fought_for));
+	EXPECT(!pthread_mutex_unlock(&fought_for));
+	return NULL;
+}
+
+/* COUNT threads wait for a lock, one after the other. */
+static void contend(int count)
+{
+	const struct timespec held = { .tv_nsec = 3000000 };
+	pthread_t t;
+
+	for (int i = 0; i < count; i++) {
+		EXPECT(!pthread_mutex_lock(&fought_for));
+		EXPECT(!pthread_create(&t, NULL, wait_for_it, NULL));
+		nanosleep(&held, NULL);
+		EXPECT(!pthread_mutex_unlock(&fought_for));
+		EXPECT(!pthread_join(t, NULL));
+	}
+}
+
+__attribute__((noinline)) static void *sleep_well(void *unused)
+{
+	const struct timespec long_enough = { .tv_sec = 100000 };
+
+	(void)unused;
+	EXPECT(!nanosleep(&long_enough, NULL));
+	return NULL;
+}
+
+static pthread_mutex_t never_free = PTHREAD_MUTEX_INITIALIZER;
+
+__attribute__((noinline)) static void *stuck(void *unused)
+{
+	(void)unused;
+	pthread_mutex_lock(&never_free);
+	__asm__ volatile("");
+	return NULL;
+}
+
+static void *spin(void *unused)
+{
+	(void)unused;
+	for (;;)
+		__asm__ volatile("");
+	return NULL;
+}
+
+static void make_threads(int count, void *(*what)(void *))
 {
 	pthread_t t;
 
+	for (int i = 0; i < count; i++)
+		EXPECT(!pthread_create(&t, NULL, what, NULL));
+}
+
+static void get_stuck(int count)
+{
+	EXPECT(!pthread_mutex_lock(&never_free));
+	make_threads(count, stuck);
+	printf("lock %p\n", (void *)&never_free);
+}
+
+static void obey(const char *what, const char *with, char **argv)
+{
 	if (!strcmp(what, "burn"))
 		burn(atof(with));
 	else if (!strcmp(what, "end-work"))
 		end_work(atof(with));
+	else if (!strcmp(what, "allocate"))
+		allocate(atoi(with));
+	else if (!strcmp(what, "contend"))
+		contend(atoi(with));
 	else if (!strcmp(what, "close-all"))
 		syscall(SYS_close_range, LEAST, ~0u, 0);
 	else if (!strcmp(what, "fork"))
 		fork_child();
 	else if (!strcmp(what, "thread"))
-		EXPECT(!pthread_create(&t, NULL, idle, NULL));
+		make_threads(1, idle);
+	else if (!strcmp(what, "sleeper"))
+		make_threads(1, sleep_well);
+	else if (!strcmp(what, "stuck"))
+		get_stuck(atoi(with));
+	else if (!strcmp(what, "spin"))
+		make_threads(1, spin);
 	else if (!strcmp(what, "user"))
 		EXPECT(!setresuid((uid_t)atoi(with), (uid_t)atoi(with), (uid_t)atoi(with)));
 	else if (!strcmp(what, "group"))

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Gives up rows; see shrink.h. */
+#include "collect/shrink.h"
+
+#include "base/atomic.h"
+#include "output/consumers.h"
+#include "output/mode_ops.h"
+#include "profile/aggregate_compact.h"
+#include "sample/thread.h"
+
+/* So many locations with their names are kept over windows, because naming is what costs. */
+#define LOCATIONS_KEPT 32768u
+
+static void keep(uint32_t *row, void *arg)
+{
+	cp_aggregate_compact_keep(arg, *row);
+}
+
+static void renumber(uint32_t *row, void *arg)
+{
+	*row = cp_aggregate_compact_row(arg, *row);
+}
+
+static bool has_stayed(uint32_t row, const void *arg)
+{
+	return cp_aggregate_compact_row(arg, row) != CP_INDEX_NONE;
+}
+
+/* Threads keep the numbers of their labels. Returns how many have one. */
+static uint32_t renumber_threads(const struct cp_run *r, const struct cp_compaction *c)
+{
+	uint32_t labelled = 0;
+
+	for (uint32_t i = 0; i < cp_thread_limit(); i++) {
+		struct cp_thread *t = cp_thread_at(i);
+		uint64_t *label = cp_thread_part(t, r->ops->thread_label);
+
+		/* One that hasn't stayed becomes 0, which is none. */
+		if (*label)
+			*label = cp_aggregate_compact_thread(c, (uint32_t)*label - 1) + 1u;
+		labelled += *label && cp_load_acquire(&t->state) != CP_THREAD_FREE;
+	}
+	return labelled;
+}
+
+static uint32_t own_labels(const struct cp_aggregate *a)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < a->threads.count; i++)
+		count += CP_VEC_AT(&a->threads, struct cp_thread_label, i)->tid != 0;
+	return count;
+}
+
+/* Returns how many of R's rows somebody needs, having marked them in C. */
+static uint32_t mark(struct cp_run *r, struct cp_compaction *c)
+{
+	uint32_t needed = 0;
+
+	for (uint32_t i = 0; i < r->aggregate.stacks.count; i++)
+		if (cp_consumers_need(r, i)) {
+			cp_aggregate_compact_keep(c, i);
+			needed++;
+		}
+	if (r->ops->rows)
+		r->ops->rows(r, keep, c);
+	return needed;
+}
+
+static void shrink(struct cp_run *r, struct cp_compaction *c)
+{
+	struct cp_aggregate *a = &r->aggregate;
+	uint32_t labelled, own;
+
+	if (mark(r, c) > a->stacks.count / 2 || cp_aggregate_compact_apply(c, a))
+		return;
+	if (r->ops->rows)
+		r->ops->rows(r, renumber, c);
+	cp_consumers_rows_moved(r, has_stayed, c);
+	labelled = renumber_threads(r, c);
+	own = own_labels(a);
+	a->ended = own > labelled ? own - labelled : 0;
+	r->gave_up = true;
+}
+
+/* Nobody refers to a location but rows. */
+static void forget_locations(struct cp_run *r)
+{
+	struct cp_aggregate *a = &r->aggregate;
+
+	if (a->stacks.count || a->locations.count < LOCATIONS_KEPT)
+		return;
+	cp_names_release(&r->names);
+	cp_names_init(&r->names);
+	cp_aggregate_forget_locations(a);
+}
+
+void cp_shrink_run(struct cp_run *r)
+{
+	struct cp_compaction c;
+
+	if (!r->ops->thread_label || cp_aggregate_compact_begin(&c, &r->aggregate))
+		return;
+	shrink(r, &c);
+	cp_aggregate_compact_release(&c);
+	forget_locations(r);
+}

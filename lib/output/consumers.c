@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Those who take windows; see consumers.h. */
+#include "output/consumers.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/sys.h"
+#include "sample/own_time.h"
+
+struct cp_consumer *cp_consumers_find(struct cp_run *r, uint64_t id)
+{
+	for (unsigned i = 0; i < r->consumer_count; i++)
+		if (r->consumers[i].id == id)
+			return &r->consumers[i];
+	return NULL;
+}
+
+static struct cp_run_begin begin_of(const struct cp_run *r)
+{
+	struct cp_run_begin b = { .utc_ns = r->start_utc_ns,
+				  .ns = r->start_ns,
+				  .ticks = r->start_ticks,
+				  .cpu_ns = r->start_cpu_ns,
+				  .own_ns = r->own_base_ns };
+
+	memcpy(b.counted, r->base, sizeof(b.counted));
+	return b;
+}
+
+static struct cp_run_begin begin_now(const struct cp_run *r)
+{
+	struct cp_run_begin b = { .utc_ns = cp_sys_clock_ns(CLOCK_REALTIME),
+				  .ns = cp_sys_clock_ns(CLOCK_MONOTONIC),
+				  .ticks = cp_tick_rate_pair(),
+				  .cpu_ns = cp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID),
+				  .own_ns = cp_own_time(),
+				  .records = r->aggregate.records,
+				  .weight = r->aggregate.weight };
+
+	for (int i = 0; i < CP_COUNTS; i++)
+		b.counted[i] = cp_counted_mode(r->mode, (enum cp_count)i);
+	return b;
+}
+
+struct cp_consumer *cp_consumers_add(struct cp_run *r, uint64_t id)
+{
+	struct cp_consumer *c;
+
+	if (r->consumer_count == CP_RUN_CONSUMERS)
+		return NULL;
+	c = &r->consumers[r->consumer_count++];
+	*c = (struct cp_consumer){ .id = id,
+				   .base = { .size = sizeof(struct cp_aggregate_base) },
+				   .written = { .size = sizeof(struct cp_aggregate_base) },
+				   .begin = begin_of(r) };
+	return c;
+}
+
+void cp_consumers_remove(struct cp_run *r, struct cp_consumer *c)
+{
+	cp_vec_release(&c->base);
+	cp_vec_release(&c->written);
+	*c = r->consumers[--r->consumer_count];
+}
+
+void cp_consumers_expire(struct cp_run *r, uint64_t now)
+{
+	for (unsigned i = r->consumer_count; i-- > 0;)
+		if (r->consumers[i].until <= now)
+			cp_consumers_remove(r, &r->consumers[i]);
+}
+
+void cp_consumers_view(const struct cp_run *r, const struct cp_consumer *c, struct cp_run *view)
+{
+	*view = *r;
+	view->from = &c->base;
+	view->start_utc_ns = c->begin.utc_ns;
+	view->start_ns = c->begin.ns;
+	view->start_ticks = c->begin.ticks;
+	view->start_cpu_ns = c->begin.cpu_ns;
+	view->own_base_ns = c->begin.own_ns;
+	view->aggregate.records -= c->begin.records;
+	view->aggregate.weight -= c->begin.weight;
+	memcpy(view->base, c->begin.counted, sizeof(view->base));
+}
+
+int cp_consumers_end_window(const struct cp_run *r, struct cp_consumer *c)
+{
+	const struct cp_aggregate *a = &r->aggregate;
+
+	c->written.count = 0;
+	if (!cp_vec_extend(&c->written, a->stacks.count))
+		return -ENOMEM;
+	for (uint32_t i = 0; i < a->stacks.count; i++)
+		memcpy(CP_VEC_AT(&c->written, struct cp_aggregate_base, i)->values,
+		       cp_aggregate_row_at(a, i)->values, sizeof(struct cp_aggregate_base));
+	c->next = begin_now(r);
+	return 0;
+}
+
+void cp_consumers_confirm(struct cp_consumer *c, bool received)
+{
+	struct cp_vec before = c->base;
+
+	if (!c->next.ns)
+		return;
+	if (received) {
+		c->base = c->written;
+		c->written = before;
+		c->begin = c->next;
+	}
+	c->written.count = 0;
+	c->next.ns = 0;
+}
+
+bool cp_consumers_need(const struct cp_run *r, uint32_t number)
+{
+	bool need = false;
+
+	for (unsigned i = 0; i < r->consumer_count && !need; i++)
+		for (unsigned v = 0; v < 2 && !need; v++)
+			need = cp_aggregate_since(&r->aggregate, number, v,
+						  &r->consumers[i].base) != 0;
+	return need;
+}
+
+static void keep(struct cp_vec *base, bool (*kept)(uint32_t row, const void *arg), const void *arg)
+{
+	struct cp_aggregate_base *items = base->items;
+	size_t count = 0;
+
+	for (uint32_t i = 0; i < base->count; i++)
+		if (kept(i, arg))
+			items[count++] = items[i];
+	base->count = count;
+}
+
+void cp_consumers_rows_moved(struct cp_run *r, bool (*kept)(uint32_t row, const void *arg),
+			     const void *arg)
+{
+	for (unsigned i = 0; i < r->consumer_count; i++) {
+		keep(&r->consumers[i].base, kept, arg);
+		keep(&r->consumers[i].written, kept, arg);
+	}
+}

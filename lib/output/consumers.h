@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Those who take windows of a run, over the control socket. Each has the values of the run's rows
+ * at the begin of its window, so several consumers don't disturb each other.
+ *
+ * Under the collector's lock.
+ */
+#ifndef CP_CONSUMERS_H
+#define CP_CONSUMERS_H
+
+#include "output/run.h"
+
+struct cp_consumer *cp_consumers_find(struct cp_run *r, uint64_t id);
+/* Adds a consumer whose window begins with the run. Returns NULL if there are too many. */
+struct cp_consumer *cp_consumers_add(struct cp_run *r, uint64_t id);
+void cp_consumers_remove(struct cp_run *r, struct cp_consumer *c);
+/* Removes those whose time is over. */
+void cp_consumers_expire(struct cp_run *r, uint64_t now);
+
+/* Makes VIEW a copy of R for the window of C, which can be written and goes into no other function.
+ * Values, times and counters are those of the window; rows and names are to be taken from VIEW's
+ * ROWS, because only those are kept up to date. */
+void cp_consumers_view(const struct cp_run *r, const struct cp_consumer *c, struct cp_run *view);
+/* Notes R as it is now as the begin of C's next window. The window that it ends can be written
+ * again until cp_consumers_confirm. Returns 0 or -ENOMEM. */
+int cp_consumers_end_window(const struct cp_run *r, struct cp_consumer *c);
+/* The client has the window that was ended, or (RECEIVED false) it hasn't: then the next window
+ * begins where that one began. Without an ended window nothing happens. */
+void cp_consumers_confirm(struct cp_consumer *c, bool received);
+
+/* Does anybody need row NUMBER of R for a window? */
+bool cp_consumers_need(const struct cp_run *r, uint32_t number);
+/* R's rows were renumbered: KEPT tells which of the first COUNT rows have stayed. */
+void cp_consumers_rows_moved(struct cp_run *r, bool (*kept)(uint32_t row, const void *arg),
+			     const void *arg);
+
+#endif

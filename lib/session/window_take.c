@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Windows that other processes take; see window_take.h. */
+#include "session/window_take.h"
+
+#include <errno.h>
+#include <time.h>
+
+#include "base/sys.h"
+#include "collect/drain.h"
+#include "collect/shrink.h"
+#include "output/consumers.h"
+#include "output/dump.h"
+#include "output/mode_ops.h"
+#include "sample/own_time.h"
+#include "session/runs.h"
+#include "session/session_state.h"
+#include "session/window.h"
+
+/* Finds the consumer, or makes it known. Returns 0; -EUSERS; or -ESTALE: its window can't begin
+ * where its last one ended. */
+static int find(struct cp_run *r, const struct cp_window_take *t, struct cp_consumer **c)
+{
+	int err = 0;
+
+	*c = cp_consumers_find(r, t->consumer);
+	if (*c)
+		return 0;
+	*c = cp_consumers_add(r, t->consumer);
+	if (!*c)
+		return -EUSERS;
+	/* The mode began anew, by an exec or because somebody turned it off and on: then the window
+	 * is all its time. */
+	if (t->sink && (!t->since || t->since > r->start_ns || r->gave_up))
+		err = -ESTALE;
+	return err;
+}
+
+/* The mode ends by itself no earlier than its consumers. */
+static void extend(const struct cp_run *r, uint64_t until)
+{
+	uint64_t *end = &cp_session.until[r->ops->parent];
+
+	if (*end && *end < until)
+		*end = until;
+}
+
+static int begin_now(struct cp_run *r, struct cp_consumer *c)
+{
+	int err = cp_consumers_end_window(r, c);
+
+	cp_consumers_confirm(c, !err);
+	return err;
+}
+
+static int take(struct cp_run *r, struct cp_window_take *t)
+{
+	struct cp_consumer *c;
+	int err, begun;
+
+	cp_consumers_expire(r, cp_sys_clock_ns(CLOCK_MONOTONIC));
+	cp_drain_all(cp_session.runs, &cp_session.modules);
+	err = find(r, t, &c);
+	if (!c)
+		return err;
+	c->until = t->until;
+	extend(r, t->until);
+	/* An answer that nobody has confirmed did not arrive. */
+	cp_consumers_confirm(c, false);
+	if (t->sink && !err) {
+		err = cp_dump_window(r, c, &cp_session.config, t->sink);
+		t->end = c->next.ns;
+		return err;
+	}
+	/* A consumer that is new begins with the mode. */
+	if (t->all && c->begin.ns == r->start_ns && !r->gave_up) {
+		t->end = r->start_ns;
+		return 0;
+	}
+	begun = begin_now(r, c);
+	t->end = c->begin.ns;
+	return begun ? begun : err;
+}
+
+void cp_window_take(void *arg)
+{
+	struct cp_window_take *t = arg;
+	struct cp_run *r = &cp_session.runs[t->mode];
+
+	if (!r->running) {
+		t->result = -ESRCH;
+		return;
+	}
+	cp_own_time_work_begin();
+	t->result = r->ops->view ? -EINVAL : take(r, t);
+	cp_own_time_work_end();
+}
+
+void cp_window_take_confirm(void *arg)
+{
+	const struct cp_window_take *t = arg;
+	struct cp_run *r = &cp_session.runs[t->mode];
+	struct cp_consumer *c = r->running ? cp_consumers_find(r, t->consumer) : NULL;
+
+	if (!c)
+		return;
+	cp_own_time_work_begin();
+	cp_consumers_confirm(c, t->received);
+	if (t->received && r->nofile)
+		cp_shrink_run(r);
+	cp_own_time_work_end();
+}
+
+void cp_window_take_end(void *arg)
+{
+	struct cp_window_take *t = arg;
+	struct cp_window_call end = { .mode = cp_runs_parent(t->mode), .discard = true };
+	unsigned left = 0;
+
+	for (unsigned m = cp_mode_ops_first(); m < CP_MODES; m = cp_mode_ops_after(m)) {
+		struct cp_run *r = &cp_session.runs[m];
+		struct cp_consumer *c;
+
+		if (!r->running || cp_runs_parent(m) != end.mode)
+			continue;
+		cp_consumers_expire(r, cp_sys_clock_ns(CLOCK_MONOTONIC));
+		c = cp_consumers_find(r, t->consumer);
+		if (c)
+			cp_consumers_remove(r, c);
+		left += r->consumer_count;
+	}
+	if (left || !cp_session.runs[end.mode].running || !cp_session.runs[end.mode].nofile)
+		return;
+	/* Somebody else turned it on, or takes dumps of it. */
+	if (cp_session.held[end.mode] > cp_sys_clock_ns(CLOCK_MONOTONIC)) {
+		cp_session.until[end.mode] = cp_session.held[end.mode];
+		return;
+	}
+	cp_window_end_mode(&end);
+	t->result = end.result;
+}

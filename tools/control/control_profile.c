@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Requests that a process answers by a profile; see control_profile.h. */
+#include "control/control_profile.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/memory.h"
+#include "core/read.h"
+
+static struct ct_profile *read_fd(int fd, char **why)
+{
+	char *path = ct_memory_printf("/proc/self/fd/%d", fd);
+	struct ct_fault fault = { 0 };
+	struct ct_profile *p = NULL;
+	struct ct_input *in = NULL;
+	int err = ct_input_open(&in, path, &fault);
+
+	if (!err)
+		err = ct_read(&p, in, &fault);
+	if (err)
+		*why = ct_memory_printf("the process's profile can't be read: %s", fault.text);
+	ct_input_close(in);
+	free(path);
+	return p;
+}
+
+int ct_control_profile_ask(int pid, struct cp_control_message *m, struct ct_profile **p, char **why)
+{
+	int fd = memfd_create("cprof", MFD_CLOEXEC), err = 0;
+
+	*why = fd < 0 ? ct_memory_printf("no file in memory: %s", strerror(errno))
+		      : ct_control_ask(pid, m, fd);
+	if (*why)
+		err = -EIO;
+	else if (m->result)
+		err = m->result;
+	else if (!(*p = read_fd(fd, why)))
+		err = -EIO;
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+/* A process in a container calls its files by other paths than we do. */
+static bool has_own_root(int pid)
+{
+	char *path = ct_memory_printf("/proc/%d/root", pid);
+	struct stat theirs, ours;
+	bool own = !stat(path, &theirs) && !stat("/", &ours) &&
+		   (theirs.st_dev != ours.st_dev || theirs.st_ino != ours.st_ino);
+
+	free(path);
+	return own;
+}
+
+static void find_files(struct ct_profile *p, int pid)
+{
+	for (size_t i = 0; i < p->mapping_count; i++) {
+		const char *file = ct_text(p, p->mappings[i].file);
+		char *path = *file == '/' ? ct_memory_printf("/proc/%d/root%s", pid, file) : NULL;
+
+		if (path && !access(path, R_OK))
+			p->mappings[i].file = ct_model_string(p, path);
+		free(path);
+	}
+}
+
+struct ct_profile *ct_control_profile_threads(int pid, char **why)
+{
+	struct cp_control_message m;
+	struct ct_profile *p = NULL;
+	int err;
+
+	ct_control_request(&m, CP_CONTROL_THREADS);
+	err = ct_control_profile_ask(pid, &m, &p, why);
+	if (err && !*why)
+		*why = ct_memory_printf("process %d: %s", pid, strerror(-err));
+	if (!err && has_own_root(pid))
+		find_files(p, pid);
+	return p;
+}
