@@ -25,7 +25,7 @@
 static bool by_number;
 /* The kernel reads this byte at each system call. */
 static volatile char caught;
-static volatile int caught_calls, wrong_call;
+static volatile int caught_calls;
 
 static void on_sigsys(int signal, siginfo_t *info, void *context)
 {
