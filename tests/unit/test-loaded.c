@@ -16,6 +16,15 @@ static struct cp_loaded_name look(const char *name)
 	return n;
 }
 
+/* Returns what dlsym finds in libc alone: a sanitizer's runtime defines many of its names, too. */
+static void *of_libc(const char *name)
+{
+	void *libc = dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD);
+
+	CHECK(libc != NULL);
+	return libc ? dlsym(libc, name) : NULL;
+}
+
 static void test_functions_of_libc_are_those_that_dlsym_finds(void)
 {
 	static const char *const names[] = { "malloc",	 "free",      "posix_memalign", "sigaction",
@@ -28,7 +37,8 @@ static void test_functions_of_libc_are_those_that_dlsym_finds(void)
 		struct cp_loaded_name n = look(names[i]);
 
 		CHECK(n.defined);
-		CHECK(!n.libc || n.libc == dlsym(RTLD_NEXT, names[i]));
+		CHECK(!n.libc || n.libc == of_libc(names[i]));
+		CHECK(!n.libc || n.elsewhere || n.libc == dlsym(RTLD_NEXT, names[i]));
 		found += n.libc != NULL;
 	}
 	CHECK(found >= 10);
@@ -82,9 +92,9 @@ static void test_each_name_of_a_call_has_its_answer(void)
 				       { .name = "free" } };
 
 	cp_loaded_look(n, 3);
-	CHECK(n[0].libc == dlsym(RTLD_NEXT, "malloc"));
+	CHECK(n[0].libc == of_libc("malloc"));
 	CHECK(!n[1].defined);
-	CHECK(n[2].libc == dlsym(RTLD_NEXT, "free"));
+	CHECK(n[2].libc == of_libc("free"));
 }
 
 static void test_object_of_an_address_is_dladdrs(void)
