@@ -33,8 +33,9 @@
 #define STACK_SIZE ((size_t)32 << 10)
 /* How long an exit may be delayed: the files of most programs take well below a second. */
 #define WAIT_SECONDS 5
-/* The helper's time limit, in wall-clock seconds. Then SIGALRM ends the helper, and the file stays
- * as it was. */
+/* The time limit of a helper at exit, in wall-clock seconds. Then SIGALRM ends the helper, and the
+ * file stays as it was. A helper that pushes has none: it ends after the processes that it serves.
+ */
 #define LIMIT_SECONDS 120
 #define ENVIRONMENT_MAX 16384
 #define DESCRIPTORS_MAX 65536
@@ -71,7 +72,7 @@ struct cp_helper {
 	unsigned room;
 	const char *push; /* the files are pushed to this URL, too; NULL: they aren't */
 	bool no_lines;	  /* the files are only pushed */
-	bool alone;	  /* nobody waits for cprof */
+	bool alone;	  /* nobody waits for cprof, and it has no time limit */
 	size_t size;	  /* size of this struct with all its memory */
 	char **arguments;
 	char *files;
@@ -237,7 +238,8 @@ static void become_helper(void *arg)
 	cp_sys0(SYS_setsid);
 	cp_sys1(SYS_chdir, "/");
 	cp_sys4(SYS_prlimit64, 0, RLIMIT_CORE, &none, NULL);
-	cp_sys3(SYS_setitimer, ITIMER_REAL, &limit, NULL);
+	if (!h->alone)
+		cp_sys3(SYS_setitimer, ITIMER_REAL, &limit, NULL);
 	reset_signals();
 	cp_sys3(SYS_execve, found.path, h->arguments, found.environment);
 	cp_sys1(SYS_exit_group, 127);

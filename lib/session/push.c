@@ -18,7 +18,7 @@
 
 void cp_push_plan(void)
 {
-	cp_session.pushed = false;
+	cp_session.followed = false;
 	cp_session.push_tries = 0;
 	cp_session.push_at = cp_session.config.push[0] ? cp_sys_clock_ns(CLOCK_MONOTONIC) + AFTER_NS
 						       : UINT64_MAX;
@@ -55,13 +55,18 @@ void cp_push_serve(void)
 	}
 	cp_store_relaxed(&cp_session.push_at, UINT64_MAX);
 	why = obstacle();
-	cp_session.pushed = !why && cp_helper_push(cp_session.config.push);
-	if (!cp_session.pushed && cp_session.config.verbose)
-		cp_log("CPROF_PUSH: no windows are pushed, only the files at the end: %s",
-		       why ? why : "cprof can't be started");
+	if (!why && !cp_helper_push(cp_session.config.push))
+		why = "cprof can't be started";
+	if (why && cp_session.config.verbose)
+		cp_log("CPROF_PUSH: no windows are pushed, only the files at the end: %s", why);
+}
+
+void cp_push_note_window(void)
+{
+	cp_session.followed = true;
 }
 
 bool cp_push_wants_files(void)
 {
-	return cp_session.config.push[0] && !cp_session.pushed;
+	return cp_session.config.push[0] && !cp_session.followed;
 }

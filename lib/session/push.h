@@ -3,8 +3,9 @@
  * speaks to nobody. Called by window.c, under the collector's lock.
  *
  * A process that has lived for a second starts a helper, which takes windows over the control
- * socket. A process that ends sooner, or that has no control socket, has its files pushed by the
- * helper at its end (helper.h), so it pays nothing before.
+ * socket. A process that ends before a helper has asked for a window, or that has no control
+ * socket, has its files pushed by the helper at its end (helper.h). A helper that was started may
+ * still be on its way, or may leave the process to another one, so only its request counts.
  */
 #ifndef CP_PUSH_H
 #define CP_PUSH_H
@@ -18,6 +19,9 @@ void cp_push_plan(void);
 uint64_t cp_push_due(void);
 /* Starts the helper if it is time. In the collector. */
 void cp_push_serve(void);
+/* A client has begun a window with the start of a mode: it is a helper, which also pushes what the
+ * process does after its last window. */
+void cp_push_note_window(void);
 /* Are this process's files still to be pushed, at its end? */
 bool cp_push_wants_files(void);
 

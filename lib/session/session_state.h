@@ -34,7 +34,7 @@ struct cp_session {
 	uint64_t push_at;	  /* monotonic ns: the push's helper is started; UINT64_MAX = it
 				     isn't, or was */
 	unsigned push_tries;	  /* how often there was no control socket yet */
-	bool pushed;		  /* a helper pushes windows of this process */
+	bool followed;		  /* a helper pushes windows of this process, and its end */
 	uint64_t next_checkpoint; /* monotonic ns; UINT64_MAX = none */
 };
 

@@ -12,6 +12,7 @@
 #include "output/dump.h"
 #include "output/mode_ops.h"
 #include "sample/own_time.h"
+#include "session/push.h"
 #include "session/runs.h"
 #include "session/session_state.h"
 #include "session/window.h"
@@ -74,6 +75,8 @@ static int take(struct cp_run *r, struct cp_window_take *t)
 	/* A consumer that is new begins with the mode. */
 	if (t->all && c->begin.ns == r->start_ns && !r->gave_up) {
 		t->end = r->start_ns;
+		if (!r->nofile)
+			cp_push_note_window();
 		return 0;
 	}
 	begun = begin_now(r, c);
@@ -86,7 +89,8 @@ void cp_window_take(void *arg)
 	struct cp_window_take *t = arg;
 	struct cp_run *r = &cp_session.runs[t->mode];
 
-	if (!r->running) {
+	/* A process whose end is being written gets no new followers: its files are pushed. */
+	if (!r->running || (t->all && cp_session.finished)) {
 		t->result = -ESRCH;
 		return;
 	}

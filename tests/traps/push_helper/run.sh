@@ -42,15 +42,22 @@ arrives short
 grep -qi '^authorization: bearer abc' first/headers || fail "short: no credentials: $(cat first/headers)"
 
 # ---- with a helper while it runs: it ends when its file "go" is there ----
+# A helper at exit has a time limit, a second here. This one outlives it, as it serves as long as the program runs.
 : >first/log
-env LD_PRELOAD="$CP_LIBRARY" CPUPROFILE="$work/long.pb" CPROF_PUSH="$url" OTEL_SERVICE_NAME=long "$host" 0 >long.out 2>long.err &
+env _CPROF_HELPER_SECONDS=5,1 LD_PRELOAD="$CP_LIBRARY" CPUPROFILE="$work/long.pb" CPROF_PUSH="$url" OTEL_SERVICE_NAME=long "$host" 0 >long.out 2>long.err &
 pid=$!
 owns $pid
 wait_for 60 helpers || fail "no helper"
+helper=$(helpers | head -n 1)
 sockets() { # what the helper has open of the program: its output
-	ls -l "/proc/$(helpers)/fd" | grep -c "$work/long"
+	ls -l "/proc/$helper/fd" | grep -c "$work/long"
 }
 [ "$(sockets)" = 0 ] || harm "the helper has descriptors of the program"
+has_run() { # pid seconds: it has run so long, or has ended
+	! [ "$(ps -o etimes= -p "$1")" -lt "$2" ]
+}
+wait_for 60 has_run "$helper" 3
+kill -0 "$helper" || fail "long: the helper ended before the program"
 touch go
 status=0
 wait $pid || status=$?
@@ -59,6 +66,31 @@ check_same_output long bare
 arrives long
 [ "$(logged '^200')" -ge 1 ] || fail "long: $(cat first/log)"
 rm go
+
+# ---- the helper is started, but the program has ended when it looks, as on a busy machine ----
+cat >late <<EOF
+#!$BASH
+if [ "\$2" = -helper ]; then
+	touch "$work/begun"
+	until [ -e "$work/look" ]; do sleep 0.05; done
+fi
+exec -a cprof "$cprof" "\$@"
+EOF
+chmod +x late
+: >first/log
+env _CPROF_HELPER="$work/late" LD_PRELOAD="$CP_LIBRARY" CPUPROFILE="$work/late.pb" CPROF_PUSH="$url" OTEL_SERVICE_NAME=late "$host" 0 >late.out 2>late.err &
+pid=$!
+owns $pid
+wait_for 60 test -e begun || fail "late: no helper"
+touch go
+status=0
+wait $pid || status=$?
+touch look
+rm go
+check_status late 3
+check_same_output late bare
+arrives late
+got '^200' 1
 
 # ---- each process of a fork, under its own number ----
 pushed forks 0.3 fork
