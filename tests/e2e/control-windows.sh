@@ -43,13 +43,14 @@ close_windows() { # name
 	check_status "$1" 0
 }
 
-# The sums of a value over windows.
+# The sums of a value over windows: of the rows that match $only.
+only=
 sum() { # column file...
 	local column=$1
 	shift
 	for file; do
 		"$pprof_check" --raw "$file"
-	done | awk -F'\t' -v c="$column" '{ split($1, v, ","); sum += v[c] } END { printf "%d\n", sum }'
+	done | awk -F'\t' -v c="$column" -v only="$only" '$0 ~ only { split($1, v, ","); sum += v[c] } END { printf "%d\n", sum }'
 }
 
 same_sums() { # what column file... -- file...
@@ -61,7 +62,7 @@ same_sums() { # what column file... -- file...
 	done
 	shift
 	one=$(sum "$column" "${left[@]}") other=$(sum "$column" "$@")
-	[ "$one" = "$other" ] && [ "$one" -gt 0 ] || fail "$what, value $column: $one in ${left[*]}, $other in $*"
+	[ "$one" = "$other" ] && [ "$one" -gt 0 ] || fail "$what${only:+, $only}, value $column: $one in ${left[*]}, $other in $*"
 }
 
 # Every mode, off before: one takes four windows, another one at the end.
@@ -117,6 +118,35 @@ done
 lists $pid - || fail "modes are left on: $("$cprof" ps)"
 end_host
 check_status all 0
+
+# The wall clock: time goes on between two windows, so only what was over before them is the same in both.
+host wall CPROF_CONTROL=on
+open_windows often_wall wall 1000
+open_windows once_wall wall
+tell stuck 1
+for n in 1 2; do
+	tell contend 10
+	tell poll 0.1
+	tell burn 0.1
+	take often_wall
+	[ "$answer" = "window " ] || { fail "wall: $answer"; finish; }
+done
+take once_wall
+check_valid_as wall often_wall.[12].pb once_wall.1.pb
+for only in 'wait=lock.*wait_for_it' 'wait=poll.*poll_nothing' 'state=running.*burn'; do
+	for value in 1 2; do
+		same_sums wall $value often_wall.[12].pb -- once_wall.1.pb
+	done
+done
+only=
+for file in often_wall.[12].pb once_wall.1.pb; do
+	check_stack $file 'wait=lock.*stuck'
+done
+close_windows often_wall
+close_windows once_wall
+lists $pid - || fail "wall is left on: $("$cprof" ps)"
+end_host
+check_status wall 0
 
 # A mode with a file: the file has everything, whoever takes windows.
 host file CPUPROFILE="$work/file.pb" CPUPROFILE_FREQUENCY=1000

@@ -2,12 +2,13 @@
 /* Does what the lines of its input say, and says "did LINE" after each. For tests of the control
  * socket, which is asked from outside meanwhile.
  *
- *   burn SECONDS | end-work SECONDS | allocate COUNT | contend COUNT | sleeper | stuck COUNT |
- * spin | close-all | fork | thread | user UID | group GID |
+ *   burn SECONDS | end-work SECONDS | allocate COUNT | contend COUNT | poll SECONDS | sleeper |
+ * stuck COUNT | spin | close-all | fork | thread | user UID | group GID |
  * effective-user UID | exec | start PATH | stop | descriptors | end
  */
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -124,6 +125,23 @@ static void contend(int count)
 	}
 }
 
+/* Polls two pipes that stay empty. */
+__attribute__((noinline)) static void poll_nothing(double seconds)
+{
+	struct pollfd p[2];
+	int ends[2][2];
+
+	for (int i = 0; i < 2; i++) {
+		EXPECT(!pipe(ends[i]));
+		p[i] = (struct pollfd){ .fd = ends[i][0], .events = POLLIN };
+	}
+	EXPECT(!poll(p, 2, (int)(seconds * 1000)));
+	for (int i = 0; i < 2; i++) {
+		close(ends[i][0]);
+		close(ends[i][1]);
+	}
+}
+
 __attribute__((noinline)) static void *sleep_well(void *unused)
 {
 	const struct timespec long_enough = { .tv_sec = 100000 };
@@ -176,6 +194,8 @@ static void obey(const char *what, const char *with, char **argv)
 		allocate(atoi(with));
 	else if (!strcmp(what, "contend"))
 		contend(atoi(with));
+	else if (!strcmp(what, "poll"))
+		poll_nothing(atof(with));
 	else if (!strcmp(what, "close-all"))
 		syscall(SYS_close_range, LEAST, ~0u, 0);
 	else if (!strcmp(what, "fork"))
