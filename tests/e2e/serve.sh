@@ -17,11 +17,12 @@ app() { # name
 	wait_for 60 lists $pid - || fail "$1: no control socket"
 }
 
+through= # a command that runs the server
 serve() { # name arguments...
 	name=$1
 	shift
 	# Without the program's input, which must end when the test ends it.
-	eval '"$cprof" serve -http=127.0.0.1:0 "$@" >"$name.out" 2>"$name.err" '"$told>&- &"
+	eval '$through "$cprof" serve -http=127.0.0.1:0 "$@" >"$name.out" 2>"$name.err" '"$told>&- &"
 	server=$!
 	owns $server
 	wait_for 60 grep -q 'cprof: serving ' "$name.err" || fail "$name: $(cat "$name.err")"
@@ -47,6 +48,21 @@ status=0
 wait $server || status=$?
 check_status one-server 0
 grep -q 'have ended' one-server.err || fail "one: at the end: $(cat one-server.err)"
+
+# Where others can reach it, it says so: at all addresses of a network of its own, which nobody is in.
+through="unshare --user --map-root-user --net"
+if $through true 2>/dev/null; then
+	serve outside -http=:0
+	grep -qF "warning: everybody who reaches $url can read" outside.err || fail "outside: no warning: $(cat outside.err)"
+	kill -TERM $server
+	status=0
+	wait $server || status=$?
+	check_status outside 0
+else
+	echo "the warning of an address that others reach is not tested: there are no user namespaces here"
+fi
+through=
+! grep -q warning all.err one-server.err || fail "a warning on loopback: $(cat all.err one-server.err)"
 
 # What can't be.
 "$cprof" serve -http=nowhere:port >bad.out 2>bad.err && fail "a bad address is taken"
