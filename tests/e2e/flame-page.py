@@ -212,6 +212,23 @@ def views(f):
     f.page.value("byId('search').dispatchEvent(new Event('input'))")
 
 
+# The size of a panel does not depend on the canvas, which follows it some frames later: else the panel
+# moves while the user aims at it.
+def panels_in_place(f):
+    for button, panel in (("functions", "table"), ("about", "details"), ("help", "keys")):
+        toggle = f"byId('{button}').click()"
+        at_once, later = f.page.value(f"""new Promise(done => {{
+            const place = () => (b => [b.x, b.y, b.width, b.height])(byId('{panel}').getBoundingClientRect());
+            {toggle};
+            const at_once = place();
+            let frames = 20;
+            const next = () => frames-- ? requestAnimationFrame(next) : done([at_once, place()]);
+            next();
+        }})""")
+        f.page.value(toggle)
+        check.equal(f"{panel} opens in its place", at_once, later)
+
+
 def keyboard(f):
     page = f.page
     page.value("document.activeElement.blur(); byId('help').focus()")
@@ -561,7 +578,7 @@ def main():
     with Browser() as browser:
         f = Flame(browser, "mix.html")
         f.shot("light.png")
-        for part in (see_and_zoom, ruler, tooltip, tip_beside_children, search, views, keyboard, colours, names, short_names, marks, hostile):
+        for part in (see_and_zoom, ruler, tooltip, tip_beside_children, search, views, panels_in_place, keyboard, colours, names, short_names, marks, hostile):
             part(f)
         check.equal("no complaint of the browser", f.complaints(), [])
         check.equal("nothing but the page was asked for", [u for u in f.page.requests if not u.startswith("file://")], [])
