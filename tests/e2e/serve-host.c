@@ -10,7 +10,7 @@
 
 #include "cprof.h"
 
-#define KEPT 256
+#define KEPT 32
 
 static volatile unsigned long sum;
 static struct cprof_span (*begin_span)(const char *name);
@@ -31,7 +31,7 @@ __attribute__((noinline)) static void warm(void)
 
 __attribute__((noinline)) static void *keep(void)
 {
-	void *p = malloc(16384);
+	void *p = malloc(120 << 10);
 
 	sum++; /* no jump to malloc */
 	return p;

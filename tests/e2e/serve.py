@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Clients of cprof serve: serve.py HOST:PORT PID CPROF PPROF-CHECK all|one"""
+"""Clients of cprof serve: serve.py HOST:PORT PID CPROF PPROF-CHECK one, or all OTHER-PID (of a second process)"""
 import http.client
 import json
 import os
@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 
-address, pid, cprof, pprof_check, which = sys.argv[1:]
+address, pid, cprof, pprof_check, which = sys.argv[1:6]
 host, port = address.split(":")
 PREFIX = f"/pid/{pid}"
 failures = 0
@@ -35,7 +35,11 @@ def get(path, method="GET", headers=None, body=None):
 
 def profile(path, name, mode, headers=None):
     """Fetches a profile, which must be valid, and returns the cumulative shares of its functions."""
-    status, got, data = get(path, headers=headers)
+    return as_profile(path, get(path, headers=headers), name, mode)
+
+
+def as_profile(path, reply, name, mode):
+    status, got, data = reply
     check(status == 200, f"{path}: {status} {data[:200]}")
     check(got["Content-Type"] == "application/octet-stream", f"{path}: {got['Content-Type']}")
     check(got["Content-Disposition"] == f'attachment; filename="{name}"', f"{path}: {got['Content-Disposition']}")
@@ -91,14 +95,17 @@ def send(path):
 
 
 def test_cpu_and_wall():
-    folded = []
-    second = threading.Thread(target=lambda: folded.append(get(PREFIX + "/debug/fgprof?seconds=1&format=folded")))
-    second.start()
+    folded, wall = [], []
+    others = [threading.Thread(target=lambda: folded.append(get(PREFIX + "/debug/fgprof?seconds=1&format=folded"))),
+              threading.Thread(target=lambda: wall.append(get(PREFIX + "/debug/fgprof?seconds=1")))]
+    for t in others:
+        t.start()
     top = profile(PREFIX + "/debug/pprof/profile?seconds=1", "profile", "cpu")
-    second.join()
+    for t in others:
+        t.join()
     check(top["critical"] > 0 and top["warm"] > 0, f"cpu: {top}")
     check("cpu" not in modes(), "cpu is left on")
-    top = profile(PREFIX + "/debug/fgprof?seconds=1", "profile", "wall")
+    top = as_profile("/debug/fgprof", wall[0], "profile", "wall")
     check(top["main"] > 0 and top["critical"] > 0, f"wall: {top}")
     status, _, body = folded[0]
     check(status == 200 and re.search(rb"^\S*work;critical;hot \d+$|;work;critical;hot \d+$", body, re.M), f"folded: {body}")
@@ -115,7 +122,7 @@ def test_totals():
     wait_for("holders", lambda: profile(PREFIX + "/debug/pprof/mutex", "mutex", None).get("critical", 0) > 0)
     check([t for t in types() if t[0] in ("contentions", "delay")] == [("contentions", "count"), ("delay", "nanoseconds")],
           f"mutex: {types()}")
-    # Two threads keep 4 MiB each; of 16 MiB that were freed, some of the 32 samples are seen in any case.
+    # Two threads keep 4 MiB each; of the 32 samples in 16 MiB that were freed, some are there in any case.
     wait_for("allocations", lambda: profile(PREFIX + "/debug/pprof/allocs", "allocs", None).get("keep", 0) > 24 << 20)
     in_use = rows("-sample_index=inuse_space")["keep"]
     check(0 < in_use < rows("-sample_index=alloc_space")["keep"], "more in use than allocated")
@@ -242,6 +249,7 @@ def test_clients():
     wait_for("the window of the client that goes away", lambda: "cpu" in modes())
     gone.close()
     wait_for("the end of its window", lambda: "cpu" not in modes())
+    flame.join()
     # More than can be answered.
     many = []
 
@@ -257,12 +265,31 @@ def test_clients():
     wait_for("room again", lambda: get(PREFIX + "/debug/pprof/cmdline")[0] == 200)
 
 
+def test_threads():
+    profile(PREFIX + "/debug/pprof/goroutine", "goroutine", None)
+    check(types() == [("goroutine", "count")], f"goroutine: {types()}")
+    check(rows()["main"] == 1, f"goroutine: {rows()}")
+    status, head, body = get(PREFIX + "/debug/pprof/goroutine?debug=1")
+    check(status == 200 and head["Content-Type"] == "text/plain; charset=utf-8", f"goroutine: {status} {head}")
+    check(re.match(rb"goroutine profile: total 3\n", body), f"goroutine: {body}")
+    check(re.search(rb"^1 @( 0x[0-9a-f]+)+\n(#\t0x[0-9a-f]+\t.*\n)*#\t0x[0-9a-f]+\tmain\t\S*serve-host\.c:\d+\n", body, re.M),
+          f"goroutine: {body}")
+    status, head, body = get(PREFIX + "/debug/pprof/goroutine?debug=2")
+    check(status == 200 and head["Content-Type"] == "text/plain; charset=utf-8", f"goroutine: {status} {head}")
+    check(len(re.findall(rb"^goroutine \d+ \[\w+, serve-host\]:$", body, re.M)) == 3, f"goroutine: {body}")
+    check(re.search(rb"^goroutine %s \[waiting, serve-host\]:\n(.*\n)*?main\(\.\.\.\)\n\t\S*serve-host\.c:\d+\n" % pid.encode(), body, re.M),
+          f"goroutine: {body}")
+    check(modes() == set(), f"goroutine turns on {modes()}")
+
+
 def test_flame():
-    status, head, body = get(PREFIX + "/flame?mode=cpu")
+    """Of the second process, whose modes nobody counts, because its first window takes 3 s."""
+    other = f"/pid/{sys.argv[6]}/flame?mode=cpu"
+    status, head, body = get(other)
     check(status == 200 and head["Content-Type"] == "text/html; charset=utf-8", f"flame: {status} {head}")
     check(b'"critical"' in body and b"cprof flame" in body, "flame: it is not the page")
     first = time.monotonic()
-    status, _, body = get(PREFIX + "/flame?mode=cpu")
+    status, _, body = get(other)
     check(status == 200 and time.monotonic() - first < 60, "flame: again")
 
 
@@ -275,7 +302,9 @@ def test_one():
 
 
 if which == "all":
-    for test in (test_errors, test_cpu_and_wall, test_totals, test_deltas, test_lists, test_clients, test_flame):
+    flame = threading.Thread(target=test_flame)
+    flame.start()
+    for test in (test_errors, test_threads, test_cpu_and_wall, test_totals, test_deltas, test_lists, test_clients):
         began = time.monotonic()
         test()
         print(f"{test.__name__}: {time.monotonic() - began:.1f} s")

@@ -29,9 +29,11 @@ serve() { # name arguments...
 	url=$(sed -n 's,.*at http://\([^/]*\)/.*,\1,p' "$name.err")
 }
 
+app two
+other=$pid end_other=$told
 app one
 serve all
-timeout 100 $python "$client" "$url" "$pid" "$cprof" "$pprof_check" all || fail "all: $(cat all.err)"
+timeout 100 $python "$client" "$url" "$pid" "$cprof" "$pprof_check" all $other || fail "all: $(cat all.err)"
 kill -TERM $server
 status=0
 wait $server || status=$?
@@ -48,6 +50,8 @@ status=0
 wait $server || status=$?
 check_status one-server 0
 grep -q 'have ended' one-server.err || fail "one: at the end: $(cat one-server.err)"
+exec {end_other}>&-
+wait $other
 
 # Where others can reach it, it says so: at all addresses of a network of its own, which nobody is in.
 through="unshare --user --map-root-user --net"

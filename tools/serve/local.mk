@@ -18,4 +18,5 @@ TOOL_SOURCES += \
 	%D%/serve_route.c \
 	%D%/serve_store.c \
 	%D%/serve_text.c \
+	%D%/serve_threads.c \
 	%D%/serve_work.c

@@ -215,6 +215,8 @@ void ct_serve_process_index(const struct ct_serve_request *r, struct ct_serve_ou
 			put_row(&status, k, out->body);
 	fputs("<tr><td></td><td><a href='cmdline'>cmdline</a></td><td>The command line, arguments "
 	      "separated by NUL</td></tr>\n"
+	      "<tr><td></td><td><a href='goroutine?debug=1'>goroutine</a></td><td>Where every "
+	      "thread is now; debug=2: each by itself</td></tr>\n"
 	      "<tr><td></td><td><a href='symbol'>symbol</a></td><td>Names of addresses, given in "
 	      "the query or the body, separated by +</td></tr>\n"
 	      "<tr><td></td><td><a href='threadcreate?debug=1'>threadcreate</a></td><td>How many "

@@ -61,6 +61,7 @@ static struct ct_serve_route of_pprof(const char *name)
 		enum ct_serve_what what;
 	} others[] = { { "", CT_SERVE_INDEX },
 		       { "cmdline", CT_SERVE_CMDLINE },
+		       { "goroutine", CT_SERVE_THREADS },
 		       { "symbol", CT_SERVE_SYMBOL },
 		       { "threadcreate", CT_SERVE_THREADCREATE } };
 	const struct ct_serve_kind *k = kind_of(name);

@@ -17,6 +17,7 @@ enum ct_serve_what {
 	CT_SERVE_CMDLINE,
 	CT_SERVE_SYMBOL,
 	CT_SERVE_THREADCREATE,
+	CT_SERVE_THREADS, /* goroutine: where every thread is now */
 	CT_SERVE_PROFILE, /* one of the kinds below */
 	CT_SERVE_FLAME,	  /* the flame graph of the last minute */
 	CT_SERVE_STOP	  /* turns a mode off that a request turned on */

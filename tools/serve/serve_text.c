@@ -43,7 +43,7 @@ static void put_addresses(const struct ct_profile *p, const struct ct_sample *s,
 	fputc('\n', to);
 }
 
-static void put_text(const char *text, FILE *to)
+void ct_serve_text_put(const char *text, FILE *to)
 {
 	for (; *text; text++)
 		fputc((unsigned char)*text < ' ' || *text == 127 ? '?' : *text, to);
@@ -63,10 +63,10 @@ static void put_names(const struct ct_profile *p, const struct ct_sample *s, FIL
 				line->function == CT_NONE ? NULL : &p->functions[line->function];
 
 			fprintf(to, "#\t0x%" PRIx64 "\t", l->address);
-			put_text(f ? ct_text(p, f->name) : "?", to);
+			ct_serve_text_put(f ? ct_text(p, f->name) : "?", to);
 			fputc('\t', to);
 			if (f && *ct_text(p, f->filename)) {
-				put_text(ct_text(p, f->filename), to);
+				ct_serve_text_put(ct_text(p, f->filename), to);
 				fprintf(to, ":%" PRId64, line->line);
 			}
 			fputc('\n', to);
@@ -95,9 +95,18 @@ static void put_heap_heading(const struct ct_profile *p, FILE *to)
 	free(sum);
 }
 
+static int64_t total(const struct ct_profile *p)
+{
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < p->sample_count; i++)
+		sum += *ct_values(p, i);
+	return sum;
+}
+
 void ct_serve_text(const struct ct_profile *p, const struct ct_serve_kind *k, FILE *to)
 {
-	bool heap = !strcmp(k->mode, "heap");
+	bool heap = !strcmp(k->mode, "heap"), threads = !strcmp(k->dump, "threads");
 	struct order o = { p, heap ? type_of(p, "inuse_space") : type_of(p, "delay") };
 	size_t *order = ct_memory_alloc((p->sample_count + 1) * sizeof(*order)),
 	       count = type_of(p, "contentions");
@@ -107,6 +116,8 @@ void ct_serve_text(const struct ct_profile *p, const struct ct_serve_kind *k, FI
 	qsort_r(order, p->sample_count, sizeof(*order), by_value, &o);
 	if (heap)
 		put_heap_heading(p, to);
+	else if (threads)
+		fprintf(to, "goroutine profile: total %" PRId64 "\n", total(p));
 	else if (!strcmp(k->dump, "holders"))
 		fputs("--- mutex:\ncycles/second=1000000000\nsampling period=1\n", to);
 	else
@@ -117,6 +128,8 @@ void ct_serve_text(const struct ct_profile *p, const struct ct_serve_kind *k, FI
 
 		if (heap)
 			put_heap_values(p, v, to);
+		else if (threads)
+			fprintf(to, "%" PRId64 " @", *v);
 		else
 			fprintf(to, "%" PRId64 " %" PRId64 " @", v[o.by], v[count]);
 		put_addresses(p, s, to);

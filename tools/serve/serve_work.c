@@ -13,6 +13,7 @@ void ct_serve_work(const struct ct_serve_request *r, struct ct_serve_out *out)
 	case CT_SERVE_CMDLINE: ct_serve_process_cmdline(r, out); break;
 	case CT_SERVE_SYMBOL: ct_serve_process_symbol(r, out); break;
 	case CT_SERVE_THREADCREATE: ct_serve_process_threadcreate(r, out); break;
+	case CT_SERVE_THREADS: ct_serve_threads(r, out); break;
 	case CT_SERVE_PROFILE:
 	case CT_SERVE_FLAME: ct_serve_profile(r, out); break;
 	case CT_SERVE_STOP:

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Where every thread is now, as Go serves its goroutines; runs in a worker. No mode is needed. */
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "control/control_profile.h"
+#include "core/combine.h"
+#include "core/regex.h"
+#include "core/strip_labels.h"
+#include "core/write.h"
+#include "serve/serve_work.h"
+
+static struct ct_profile *ask(const struct ct_serve_request *r, struct ct_serve_out *out)
+{
+	struct cp_control_message m;
+	struct ct_profile *p = NULL;
+	char *why;
+	int err;
+
+	ct_control_request(&m, CP_CONTROL_THREADS);
+	err = ct_control_profile_ask(r->route.pid, &m, &p, &why);
+	if (err)
+		ct_serve_reply_fail(out, kill(r->route.pid, 0) && errno == ESRCH ? 404 : 500,
+				    "process %d: %s", r->route.pid, why ? why : strerror(-err));
+	free(why);
+	return p;
+}
+
+/* Returns P with threads that are at the same place in one row, or NULL. Frees P. */
+static struct ct_profile *joined(struct ct_profile *p)
+{
+	struct ct_regex *own = ct_regex_new("labels", "^(thread|tid|syscall|lock)$");
+	struct ct_profile *whole;
+
+	ct_strip_labels(p, own, NULL);
+	ct_regex_free(own);
+	whole = ct_combine(&p, 1);
+	ct_model_free(p);
+	return whole;
+}
+
+static void name_as_go(struct ct_profile *p)
+{
+	p->types[0].type = ct_model_string(p, "goroutine");
+	p->period_type = p->types[0];
+	p->period = 1;
+}
+
+/* ---- debug=2: each thread by itself ---- */
+
+static void put_heading(const struct ct_profile *p, const struct ct_sample *s, FILE *to)
+{
+	const struct ct_label_set *set = &p->label_sets[s->label_set];
+	const char *state = "unknown", *name = "";
+	int64_t tid = 0;
+
+	for (uint32_t i = 0; i < set->count; i++) {
+		const struct ct_label *l = &p->labels[set->first + i];
+		const char *key = ct_text(p, l->key);
+
+		if (!strcmp(key, "tid"))
+			tid = l->number;
+		else if (!strcmp(key, "state"))
+			state = ct_text(p, l->text);
+		else if (!strcmp(key, "thread"))
+			name = ct_text(p, l->text);
+	}
+	fprintf(to, "goroutine %" PRId64 " [%s, ", tid, state);
+	ct_serve_text_put(name, to);
+	fputs("]:\n", to);
+}
+
+static void put_frame(const struct ct_profile *p, const struct ct_location *l,
+		      const struct ct_line *line, FILE *to)
+{
+	const struct ct_function *f =
+		line && line->function != CT_NONE ? &p->functions[line->function] : NULL;
+	const char *file = l->mapping == CT_NONE ? "?" : ct_text(p, p->mappings[l->mapping].file);
+
+	ct_serve_text_put(f ? ct_text(p, f->name) : "?", to);
+	fputs("(...)\n\t", to);
+	if (f && *ct_text(p, f->filename)) {
+		ct_serve_text_put(ct_text(p, f->filename), to);
+		fprintf(to, ":%" PRId64 "\n", line->line);
+	} else {
+		ct_serve_text_put(file, to);
+		fprintf(to, " 0x%" PRIx64 "\n", l->address);
+	}
+}
+
+static void put_threads(const struct ct_profile *p, FILE *to)
+{
+	for (size_t i = 0; i < p->sample_count; i++) {
+		const struct ct_sample *s = &p->samples[i];
+
+		put_heading(p, s, to);
+		for (uint32_t d = 0; d < s->depth; d++) {
+			const struct ct_location *l = &p->locations[ct_frames(p, s)[d]];
+
+			for (uint32_t n = 0; n < l->line_count; n++)
+				put_frame(p, l, &p->lines[l->first_line + n], to);
+			if (!l->line_count)
+				put_frame(p, l, NULL, to);
+		}
+		fputc('\n', to);
+	}
+}
+
+void ct_serve_threads(const struct ct_serve_request *r, struct ct_serve_out *out)
+{
+	static const struct ct_serve_kind kind = { .name = "goroutine",
+						   .mode = "",
+						   .dump = "threads" };
+	struct ct_profile *p = ask(r, out);
+
+	if (!p)
+		return;
+	ct_serve_profile_symbolize(p, r->route.pid);
+	if (r->debug < 2)
+		p = joined(p);
+	if (!p) {
+		ct_serve_reply_fail(out, 500, "the threads can't be joined");
+		return;
+	}
+	name_as_go(p);
+	ct_serve_reply_set(out->reply, 200, r->debug ? CT_SERVE_PLAIN : CT_SERVE_BINARY,
+			   r->debug ? "" : "goroutine");
+	if (r->debug >= 2)
+		put_threads(p, out->body);
+	else if (r->debug)
+		ct_serve_text(p, &kind, out->body);
+	else if (ct_write(p, out->body))
+		ct_serve_reply_fail(out, 500, "the profile can't be written");
+	ct_model_free(p);
+}
