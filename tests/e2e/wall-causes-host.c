@@ -14,6 +14,7 @@
 #include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/inotify.h>
+#include <sys/prctl.h>
 #include <sys/select.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -208,13 +209,18 @@ int main(void)
 	struct timespec second = { 1, 200000000 };
 	sigset_t s;
 	pthread_t t;
+	pid_t parent;
 
 	sigemptyset(&s);
 	sigaddset(&s, SIGURG);
 	sigprocmask(SIG_BLOCK, &s, NULL);
+	/* The child ends after this process. If it was ended before, its waiter would return. */
+	parent = getpid();
 	child = fork();
 	if (!child) {
-		nanosleep(&minute, NULL);
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() == parent)
+			nanosleep(&minute, NULL);
 		_exit(0);
 	}
 	pthread_create(&sleeper, NULL, sleep_long, NULL);
@@ -224,6 +230,5 @@ int main(void)
 	pthread_rwlock_rdlock(&rwlock);
 	WAITS(THREAD)
 	nanosleep(&second, NULL);
-	kill(child, SIGKILL);
 	return 0;
 }
