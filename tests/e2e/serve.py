@@ -279,6 +279,7 @@ def test_threads():
     check(len(re.findall(rb"^goroutine \d+ \[\w+, serve-host\]:$", body, re.M)) == 3, f"goroutine: {body}")
     check(re.search(rb"^goroutine %s \[waiting, serve-host\]:\n(.*\n)*?main\(\.\.\.\)\n\t\S*serve-host\.c:\d+\n" % pid.encode(), body, re.M),
           f"goroutine: {body}")
+    check(b"not sampled" not in body, f"goroutine: {body}")
     check(modes() == set(), f"goroutine turns on {modes()}")
 
 

@@ -100,9 +100,10 @@ static void put_threads(const struct ct_profile *p, FILE *to)
 		for (uint32_t d = 0; d < s->depth; d++) {
 			const struct ct_location *l = &p->locations[ct_frames(p, s)[d]];
 
-			for (uint32_t n = 0; n < l->line_count; n++)
+			/* The placeholder of a thread that runs has no address. */
+			for (uint32_t n = 0; l->address && n < l->line_count; n++)
 				put_frame(p, l, &p->lines[l->first_line + n], to);
-			if (!l->line_count)
+			if (l->address && !l->line_count)
 				put_frame(p, l, NULL, to);
 		}
 		fputc('\n', to);
