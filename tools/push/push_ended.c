@@ -16,6 +16,11 @@
 #include "core/memory.h"
 #include "core/read.h"
 
+/* Missing in the headers of glibc 2.31. */
+#ifndef SYS_openat2
+#define SYS_openat2 437
+#endif
+
 static bool is_ours(int root)
 {
 	struct stat a, b;

@@ -17,6 +17,11 @@
 
 #include "core/memory.h"
 
+/* Missing in the headers of glibc 2.31. */
+#ifndef SYS_close_range
+#define SYS_close_range 436
+#endif
+
 /* So many workers may symbolize at once. */
 #define TURNS 2
 

@@ -27,6 +27,11 @@
 #include "session/session.h"
 #include "base/sys.h"
 
+/* <linux/close_range.h> has it since Linux 5.11. */
+#ifndef CLOSE_RANGE_CLOEXEC
+#define CLOSE_RANGE_CLOEXEC (1U << 2)
+#endif
+
 INTERPOSE int unshare(int flags)
 {
 	bool parked = cp_session_park();
