@@ -132,10 +132,10 @@ int cprof_thread_resume(void);
  * profiler's signal handlers may interrupt that at any instant. Not async-signal-safe.
  *
  * A thread has up to 16 labels; a key has up to 63 bytes, a value up to 127. "thread", "tid",
- * "bytes", "lock", "state", "op", "kind", "error", "size", "target" and keys that begin with
- * "pprof::" are reserved. If CPROF_LABEL_KEYS is set, it lists the keys that may be in a file.
- * Other keys are accepted but not kept, so that the user who runs the program can keep personal
- * data out.
+ * "bytes", "lock", "state" and keys that begin with "pprof::" are reserved. Some modes have labels
+ * of their own by other names (op, kind, size, wait): a sample may then have both. If
+ * CPROF_LABEL_KEYS is set, it lists the keys that may be in a file. Other keys are accepted but not
+ * kept, so that the user who runs the program can keep personal data out.
  *
  * Set KEY to VALUE; NULL or "" clears it. Returns 0, or -EINVAL: KEY is missing, reserved or too
  * long; -ENAMETOOLONG: VALUE was cut to 127 bytes; -ENOSPC: 16 other labels are set; -ENOMEM. */

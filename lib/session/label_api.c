@@ -19,12 +19,12 @@
 _Static_assert(sizeof(((struct cprof_label_scope *)0)->before) > CP_LABEL_VALUE_MAX,
 	       "a scope can keep any value");
 
-/* Returns whether KEY is reserved: a key of the profile's own labels, or one that pprof
- * reserves. */
+/* Returns whether KEY is reserved: a key of the profile's own labels, or one that pprof reserves.
+ * The labels of single modes (op, kind, size, wait, age) are not: programs use such words, and a
+ * sample may have two labels of one key. */
 static bool is_reserved(const char *key, size_t size)
 {
-	static const char *const reserved[] = { "thread", "tid",  "bytes", "lock", "state",
-						"op",	  "kind", "error", "size", "target" };
+	static const char *const reserved[] = { "thread", "tid", "bytes", "lock", "state" };
 
 	if (size > 6)
 		return !memcmp(key, "pprof::", 7);

@@ -88,7 +88,7 @@ settings() {
 		CPUPROFILE="$1/cpu.pb" CPUPROFILE_FREQUENCY=10000
 		WALLPROFILE="$1/wall.pb" WALLPROFILE_FREQUENCY=1000
 		HEAPPROFILE="$1/heap.pb" CPROF_HEAP_INTERVAL="$interval" CPROF_HEAP_MMAP=1
-		LOCKPROFILE="$1/lock.pb" CPROF_LOCK_THRESHOLD=0 CPROF_LOCK_BUDGET=1000000
+		LOCKPROFILE="$1/lock.pb" CPROF_LOCK_THRESHOLD=0 CPROF_LOCK_BUDGET=1000000 IOPROFILE="$1/io.pb"
 		CPROF_MAX_DEPTH=4096 CPROF_CHECKPOINT=2s CPROF_SYMBOLIZE=names "${more[@]}")
 }
 
@@ -161,7 +161,7 @@ read_profiles() {
 	profiles=$(find "$work/profiles" -type f | sort)
 	left=$(find "$work/profiles" -type f ! -name '*.pb' ! -name '*.pb.[0-9]*' | head -n 5)
 	[ -z "$left" ] || problem "more than profiles is left: $left"
-	for mode in cpu wall heap peak lock holders mmap; do
+	for mode in cpu wall heap peak lock holders mmap io; do
 		of_mode=$(for file in $profiles; do [ "$(types_of "$file")" = $mode ] && echo "$file"; done)
 		[ -n "$of_mode" ] || continue
 		"$pprof_check" --mode $mode $of_mode >"$work/check.log" 2>&1 ||
@@ -173,7 +173,7 @@ read_profiles() {
 	done | awk -f "$here/comments.awk" >"$work/sums"
 	sum() { awk -v k="$1" '$1 == k { print $2 }' "$work/sums"; }
 	command -v go >/dev/null || return
-	for mode in cpu wall heap lock; do
+	for mode in cpu wall heap lock io; do
 		# The largest of each mode.
 		file=$(ls -S "$work"/profiles/*/"$mode".pb* 2>/dev/null | head -n 1)
 		[ -n "$file" ] || continue

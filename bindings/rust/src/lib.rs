@@ -34,6 +34,7 @@ pub enum Mode {
     Wall = 1,
     Heap = 2,
     Lock = 3,
+    Io = 4,
     HeapPeak = 16,
     HeapMmap = 17,
     LockHolders = 18,
@@ -56,7 +57,7 @@ fn text(s: &OsStr) -> io::Result<CString> {
 /// What to profile, and how. A mode is on when it has a path.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    paths: [Option<Box<OsStr>>; 4],
+    paths: [Option<Box<OsStr>>; 5],
     labels: Option<String>,
     frequency: u32,
     wall_frequency: u32,
@@ -97,6 +98,11 @@ impl Options {
     /// Profile waits for locks.
     pub fn lock(self, path: impl AsRef<Path>) -> Options {
         self.path(Mode::Lock, path.as_ref())
+    }
+
+    /// Profile calls that read, write or open something.
+    pub fn io(self, path: impl AsRef<Path>) -> Options {
+        self.path(Mode::Io, path.as_ref())
     }
 
     /// Samples per CPU second of each thread, 1 to 10000 (99).
@@ -185,6 +191,9 @@ impl Options {
             heap_interval: self.heap_interval,
             heap_mmap: 0,
             span_slow_ns: self.span_slow.map_or(0, |t| t.as_nanos().min(u64::MAX as u128) as u64),
+            io_path: pointer(&paths[4]),
+            io_budget: 0,
+            io_threshold_ns: 0,
         };
         check(unsafe { sys::cprof_start(&options) })
     }

@@ -22,6 +22,9 @@ pub struct Options {
     pub heap_interval: c_ulonglong,
     pub heap_mmap: c_int,
     pub span_slow_ns: c_ulonglong,
+    pub io_path: *const c_char,
+    pub io_budget: c_uint,
+    pub io_threshold_ns: c_longlong,
 }
 
 #[repr(C)]
