@@ -186,8 +186,10 @@ static void sum_rows(struct cp_run *r)
 		sums->peak = sums->in_use;
 	}
 	round_peak(a, peak_is_now);
-	if (r->mode == CPROF_HEAP)
+	if (r->mode == CPROF_HEAP && (sums->allocated.objects || r->owner))
 		cp_heap_views_split(r);
+	else if (r->mode == CPROF_HEAP)
+		cp_heap_views_skip();
 	if (r->mode == CPROF_HEAP_LIFETIMES)
 		cp_heap_alive_add(r);
 	round_rows(a);

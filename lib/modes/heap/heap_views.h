@@ -57,6 +57,9 @@ bool cp_heap_views_has_resident(void);
 /* Splits what is in use in R's rows by age and, where that is known, adds which part is resident.
  * Reads the process's mappings for the table below. */
 void cp_heap_views_split(struct cp_run *r);
+/* Call instead where no block was sampled and the process need not write a file: a child that ends
+ * at once doesn't pay for reading the mappings. */
+void cp_heap_views_skip(void);
 
 /* What was found at the last split. */
 struct cp_heap_views_found {
