@@ -2,10 +2,11 @@
 /* Publishes what each thread works on (OTEP 4947), and whose process it is (OTEP 4719), as an SDK
  * of OpenTelemetry does.
  *
- *   trace-context-host SECONDS      of CPU time in each of two spans of main, and in a worker's;
- * the worker then waits as long trace-context-host wrong        records and pointers that are not
- * valid: nothing may come of them trace-context-host many N       N spans of a few hundred
- * microseconds
+ *   trace-context-host SECONDS  works so long in each of two spans of main, and in a worker's;
+ *                               the worker then waits as long
+ *   trace-context-host wrong    publishes records and pointers that aren't valid: nothing may come
+ *                               of them
+ *   trace-context-host many N   N spans of a few hundred microseconds
  */
 #include <pthread.h>
 #include <stdint.h>
