@@ -16,7 +16,7 @@
 #include "output/sink.h"
 
 /* The most values that a row may have besides those in struct cp_stack. */
-#define CP_ENCODE_MORE 3
+#define CP_ENCODE_MORE 4
 
 struct cp_profile_info {
 	const struct cp_pprof_type *types; /* of the values, count first; then the further ones */

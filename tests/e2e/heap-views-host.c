@@ -9,8 +9,11 @@
  *     heap-views-host lifetimes  blocks with known lifetimes; prints, for each function that makes
  *                              them and each power of two ns, the least and the most number of
  *                              blocks that lived so long: "SITE POWER LEAST MOST"
+ *     heap-views-host usable   blocks of odd sizes (site_odd_sizes); prints the bytes that the
+ *                              allocator gave for them
  *     heap-views-host spare    small blocks of which one in eight is kept (site_kept)
  */
+#include <malloc.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -137,6 +140,29 @@ static int spare(void)
 		if (i % KEEPS_ONE_IN)
 			free(blocks[i]);
 	UNTOUCHED(blocks);
+	return 0;
+}
+
+#define ODD_SIZES 20000
+
+SITE static void *site_odd_sizes(size_t size)
+{
+	void *p = malloc(size);
+
+	return p ? memset(p, 3, size) : NULL;
+}
+
+static int usable(void)
+{
+	static void *blocks[ODD_SIZES];
+	size_t sum = 0;
+
+	for (unsigned i = 0; i < ODD_SIZES; i++) {
+		blocks[i] = site_odd_sizes(1 + (size_t)i * 7919 % (i % 100 ? 2000 : 200000));
+		sum += malloc_usable_size(blocks[i]);
+	}
+	UNTOUCHED(blocks);
+	printf("%zu\n", sum);
 	return 0;
 }
 
@@ -292,10 +318,12 @@ int main(int argc, char **argv)
 		return resident();
 	if (!strcmp(what, "spare"))
 		return spare();
+	if (!strcmp(what, "usable"))
+		return usable();
 	if (!strcmp(what, "lifetimes"))
 		return lifetimes();
 	if (!strcmp(what, "grow"))
 		return grow(argc > 2 ? atol(argv[2]) : 0);
-	fprintf(stderr, "usage: heap-views-host ages|resident|lifetimes|spare|grow\n");
+	fprintf(stderr, "usage: heap-views-host ages|resident|usable|lifetimes|spare|grow\n");
 	return 2;
 }

@@ -16,7 +16,7 @@ struct type_names {
 /* The exact contents of each mode's file: readers name their series after all of it. */
 static const struct mode {
 	const char *name;
-	struct type_names types[7];
+	struct type_names types[8];
 	size_t type_count;
 	struct type_names period;
 	const char *default_type;
@@ -58,6 +58,21 @@ static const struct mode {
 	    { "swapped_space", "bytes" },
 	    { "untouched_space", "bytes" } },
 	  7,
+	  { "space", "bytes" },
+	  "inuse_space",
+	  true,
+	  true },
+	/* And where it is known how the allocator rounds. */
+	{ "heap",
+	  { { "alloc_objects", "count" },
+	    { "alloc_space", "bytes" },
+	    { "inuse_objects", "count" },
+	    { "inuse_space", "bytes" },
+	    { "resident_space", "bytes" },
+	    { "swapped_space", "bytes" },
+	    { "untouched_space", "bytes" },
+	    { "usable_space", "bytes" } },
+	  8,
 	  { "space", "bytes" },
 	  "inuse_space",
 	  true,

@@ -10,6 +10,7 @@
 
 #include "modes/heap/memory_table.h"
 #include "modes/heap/resident.h"
+#include "modes/heap/usable.h"
 
 static struct cp_memory_table table;
 
@@ -110,8 +111,34 @@ static void test_pages_are_told_apart(void)
 	munmap(p, 1000 * page);
 }
 
+/* Sizes and what the allocators give for them, from their own malloc_usable_size. */
+static void test_sizes_are_rounded_as_allocators_do(void)
+{
+	static const uint64_t glibc[][3] = {
+		{ 1, 24, 0x10 },
+		{ 24, 24, 0x10 },
+		{ 25, 40, 0x10 },
+		{ 91, 104, 0x10 },
+		{ 1092, 1096, 0x10 },
+		{ 131072, 135152, 0x1010 },
+		{ 131072, 131080, 0x1020 },
+		{ 228919, 229360, 0x1010 },
+	};
+	static const uint64_t jemalloc[][2] = { { 1, 8 },	   { 8, 8 },	   { 9, 16 },
+						{ 91, 96 },	   { 128, 128 },   { 129, 160 },
+						{ 273, 320 },	   { 320, 320 },   { 321, 384 },
+						{ 1001, 1024 },	   { 1025, 1280 }, { 21398, 24576 },
+						{ 228919, 229376 } };
+
+	for (unsigned i = 0; i < sizeof(glibc) / sizeof(*glibc); i++)
+		CHECK_EQ(cp_usable_glibc(glibc[i][0], glibc[i][2]), glibc[i][1]);
+	for (unsigned i = 0; i < sizeof(jemalloc) / sizeof(*jemalloc); i++)
+		CHECK_EQ(cp_usable_jemalloc(jemalloc[i][0]), jemalloc[i][1]);
+}
+
 int main(void)
 {
+	RUN(test_sizes_are_rounded_as_allocators_do);
 	RUN(test_each_mapping_has_its_kind);
 	RUN(test_odd_text_does_no_harm);
 	RUN(test_the_own_process_is_read);

@@ -46,6 +46,8 @@ static const struct {
 	WANT(xallocx, "xallocx"),
 	WANT(dallocx, "dallocx"),
 	WANT(sdallocx, "sdallocx"),
+	WANT(nallocx, "nallocx"),
+	WANT(good_size, "mi_good_size"),
 #undef WANT
 };
 
@@ -176,6 +178,13 @@ static void look_up(void)
 	cp_allocator.is_glibc = !strcmp(cp_allocator_name(), "glibc");
 	memcpy(&f, &cp_allocator.mallocx, sizeof(f));
 	cp_allocator.is_jemalloc = cp_allocator_owns(f);
+	memcpy(&f, &cp_allocator.nallocx, sizeof(f));
+	/* jemalloc's nallocx needs a thread that libc knows. */
+	if (cp_allocator.is_jemalloc || !cp_allocator_owns(f))
+		cp_allocator.nallocx = NULL;
+	memcpy(&f, &cp_allocator.good_size, sizeof(f));
+	if (!cp_allocator_owns(f))
+		cp_allocator.good_size = NULL;
 }
 
 bool cp_allocator_resolve_now(void)

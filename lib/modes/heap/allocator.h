@@ -31,6 +31,9 @@ struct cp_allocator {
 	size_t (*xallocx)(void *, size_t, size_t, int);
 	void (*dallocx)(void *, int);
 	void (*sdallocx)(void *, size_t, int);
+	/* The size of a block that would be given: tcmalloc's, mimalloc's; see usable.h. */
+	size_t (*nallocx)(size_t, int);
+	size_t (*good_size)(size_t);
 	/* The allocator is glibc's. heap_freelist.h works for glibc only. With other allocators a
 	 * program may discard many blocks at once (jemalloc's arenas), including blocks that the
 	 * program has freed. */

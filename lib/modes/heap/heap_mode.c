@@ -99,7 +99,7 @@ static void report_table(struct cp_comments *out, const struct cp_heap_sums *s)
 	const struct cp_heap_views_found *f = cp_heap_views_found();
 	const uint64_t *kinds = f->sums.resident;
 	uint64_t used = f->looked && !f->resident_error ? f->used[CP_RESIDENT] : s->in_use.bytes;
-	uint64_t heap = kinds[CP_MEMORY_HEAP], all = 0;
+	uint64_t heap = kinds[CP_MEMORY_HEAP], all = 0, rounded;
 
 	if (f->table_error) {
 		cp_comments_line(out, "memory of the process: not broken down: %s",
@@ -109,14 +109,16 @@ static void report_table(struct cp_comments *out, const struct cp_heap_sums *s)
 	for (unsigned k = 0; k < CP_MEMORY_KINDS; k++)
 		all += kinds[k];
 	used = (used < heap ? used : heap) & ~UINT64_C(1023);
+	rounded = (f->rounded < heap - used ? f->rounded : heap - used) & ~UINT64_C(1023);
 	cp_comments_line(out,
-			 "resident memory: %lu kB; heap in use: %lu kB, heap not in use: %lu kB, "
-			 "mapped files: %lu kB, shared memory: %lu kB, stacks: %lu kB, other "
+			 "resident memory: %lu kB; heap in use: %lu kB, its sizes rounded up: %lu "
+			 "kB, heap not in use: %lu kB, mapped files: %lu kB, shared memory: %lu "
+			 "kB, stacks: %lu kB, other "
 			 "anonymous memory: %lu kB, libcprof: %lu kB",
-			 L(all >> 10), L(used >> 10), L((heap - used) >> 10),
-			 L(kinds[CP_MEMORY_FILES] >> 10), L(kinds[CP_MEMORY_SHARED] >> 10),
-			 L(kinds[CP_MEMORY_STACKS] >> 10), L(kinds[CP_MEMORY_ANONYMOUS] >> 10),
-			 L(kinds[CP_MEMORY_OWN] >> 10));
+			 L(all >> 10), L(used >> 10), L(rounded >> 10),
+			 L((heap - used - rounded) >> 10), L(kinds[CP_MEMORY_FILES] >> 10),
+			 L(kinds[CP_MEMORY_SHARED] >> 10), L(kinds[CP_MEMORY_STACKS] >> 10),
+			 L(kinds[CP_MEMORY_ANONYMOUS] >> 10), L(kinds[CP_MEMORY_OWN] >> 10));
 	if (f->sums.swapped)
 		cp_comments_line(out, "swapped memory: %lu kB", L(f->sums.swapped >> 10));
 }
@@ -266,7 +268,9 @@ static int text(struct cp_run *r, struct cp_sink *to)
 static unsigned more_types(const struct cp_run *r)
 {
 	(void)r;
-	return cp_heap_views_has_resident() ? CP_RESIDENT_KINDS : 0;
+	return !cp_heap_views_has_resident() ? 0
+	       : cp_heap_views_has_usable()  ? CP_RESIDENT_KINDS + 1
+					     : CP_RESIDENT_KINDS;
 }
 
 static void more_values(const struct cp_run *r, uint32_t row, uint64_t *values)
@@ -276,6 +280,7 @@ static void more_values(const struct cp_run *r, uint32_t row, uint64_t *values)
 	values[0] = aside->space[CP_RESIDENT];
 	values[1] = aside->space[CP_RESIDENT_SWAPPED];
 	values[2] = aside->space[CP_RESIDENT_UNTOUCHED];
+	values[3] = aside->usable;
 }
 
 const struct cp_mode_ops cp_mode_heap = {
@@ -290,7 +295,8 @@ const struct cp_mode_ops cp_mode_heap = {
 	.type_count = 4,
 	.more = { { "resident_space", "bytes" },
 		  { "swapped_space", "bytes" },
-		  { "untouched_space", "bytes" } },
+		  { "untouched_space", "bytes" },
+		  { "usable_space", "bytes" } },
 	.more_types = more_types,
 	.more_values = more_values,
 	.period_type = { "space", "bytes" },

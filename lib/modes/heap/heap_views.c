@@ -8,6 +8,7 @@
 #include "modes/heap/signal/heap_event.h"
 #include "modes/heap/signal/lifetimes.h"
 #include "modes/heap/signal/live.h"
+#include "modes/heap/usable.h"
 #include "sample/poisson.h"
 
 static bool wants_resident;
@@ -40,6 +41,11 @@ bool cp_heap_views_has_resident(void)
 	return wants_resident && !found.resident_error;
 }
 
+bool cp_heap_views_has_usable(void)
+{
+	return cp_heap_views_has_resident() && cp_usable_is_known();
+}
+
 const struct cp_heap_views_found *cp_heap_views_found(void)
 {
 	return &found;
@@ -51,7 +57,7 @@ struct look {
 	uint64_t rate;
 	uint32_t base, row; /* of the block before */
 	uint64_t tag;
-	bool ages, pages;
+	bool ages, pages, usable;
 	struct cp_resident resident;
 	struct cp_memory_table table;
 };
@@ -121,6 +127,21 @@ static void look_at_pages(struct look *x, uint64_t address, uint64_t size, uint6
 	}
 }
 
+/* Add to ROW what the allocator gave for the block, which represents BYTES. */
+static void look_at_usable(struct look *x, uint64_t address, uint64_t size, uint64_t bytes,
+			   uint32_t row)
+{
+	uint64_t usable = cp_usable_of(size, address), is[CP_RESIDENT_KINDS], all;
+
+	all = size ? (uint64_t)((__uint128_t)usable * bytes / size) : 0;
+	cp_heap_views_row(&x->run->aggregate, row)->usable += all;
+	found.usable += all;
+	/* The rest has the state of the block's last page, mostly. */
+	if (size && x->pages && usable > size &&
+	    !cp_resident_of(&x->resident, address + size, usable - size, is))
+		found.rounded += (uint64_t)((__uint128_t)is[CP_RESIDENT] * bytes / size);
+}
+
 static void look_at(uint64_t address, const struct cp_live_block *b, void *look)
 {
 	struct look *x = look;
@@ -137,6 +158,8 @@ static void look_at(uint64_t address, const struct cp_live_block *b, void *look)
 		row = move_to_age(x, row, b->born, objects, bytes);
 	if (x->pages)
 		look_at_pages(x, address, b->size, bytes, row);
+	if (x->usable)
+		look_at_usable(x, address, b->size, bytes, row);
 }
 
 /* In exact mode there may be millions of blocks, so they are looked at only on request. */
@@ -160,6 +183,7 @@ void cp_heap_views_split(struct cp_run *r)
 	if (found.looked)
 		found.resident_error = cp_resident_open(&x.resident);
 	x.pages = found.looked && !found.resident_error;
+	x.usable = found.looked && cp_usable_is_known();
 	if (found.looked)
 		cp_live_each(look_at, &x);
 	if (x.pages)

@@ -27,7 +27,9 @@ struct cp_heap_row {
 	 * have been rounded to so far, in 1/CP_POISSON_ONE objects. */
 	uint32_t base;
 	int32_t rest;
-	uint64_t space[CP_RESIDENT_KINDS]; /* of the bytes in use; only if CPROF_HEAP_RESIDENT */
+	/* Of the bytes in use, only if CPROF_HEAP_RESIDENT; and what the allocator gave for them.
+	 */
+	uint64_t space[CP_RESIDENT_KINDS], usable;
 };
 
 /* Returns what the mode keeps of row I of A. */
@@ -53,6 +55,8 @@ bool cp_heap_views_make_room(struct cp_aggregate *a);
 /* Should the next dumps say per row how much is resident? Call at the start of a run. */
 void cp_heap_views_start(bool resident);
 bool cp_heap_views_has_resident(void);
+/* Will they also have what the allocator gave? */
+bool cp_heap_views_has_usable(void);
 
 /* Splits what is in use in R's rows by age and, where that is known, adds which part is resident.
  * Reads the process's mappings for the table below. */
@@ -68,6 +72,9 @@ struct cp_heap_views_found {
 	bool looked;	    /* blocks were looked up: USED is known, unless RESIDENT_ERROR */
 	struct cp_memory_sums sums;
 	uint64_t used[CP_RESIDENT_KINDS]; /* of the bytes in use */
+	/* What the allocator gave for the bytes in use, and which of it is resident beyond them. 0:
+	 * not known. */
+	uint64_t usable, rounded;
 };
 const struct cp_heap_views_found *cp_heap_views_found(void);
 

@@ -14,7 +14,8 @@ LIB_SOURCES += \
 	%D%/memory_table.c \
 	%D%/memory_use.c \
 	%D%/memory_watch.c \
-	%D%/resident.c
+	%D%/resident.c \
+	%D%/usable.c
 PRELOAD_SOURCES += \
 	%D%/hooks/aligned.c \
 	%D%/hooks/jemalloc.c \
