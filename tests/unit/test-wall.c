@@ -76,6 +76,78 @@ static void test_an_end_between_visits_is_the_end_of_its_time(void)
 	end();
 }
 
+/* As the thread leaves it, before a drain has taken it. */
+static void end_record(struct cp_thread *t)
+{
+	cp_wall_timer_thread_end(t);
+	cp_store_release(&t->state, CP_THREAD_ENDED);
+}
+
+static void test_an_end_between_drain_and_dump_is_in_the_dump(void)
+{
+	struct cp_thread *t;
+	pthread_t thread;
+	uint64_t began;
+
+	for (int visited = 0; visited < 2; visited++) {
+		begin();
+		t = make(&thread);
+		began = cp_wall_of(t)->began;
+		wait_ms(25);
+		if (visited)
+			cp_wall_tick(&run);
+		end_record(t);
+		run.ops->settle(&run);
+		CHECK_EQ(sum(1, 0), cp_wall_of(t)->ended - began);
+		CHECK_EQ(cp_wall.counts.unmet, 0);
+		/* The drain after it, and another dump, find nothing left. */
+		run.ops->settle(&run);
+		run.ops->thread_released(&run, t);
+		CHECK_EQ(sum(1, 0), cp_wall_of(t)->ended - began);
+		finish(thread, t);
+		end();
+	}
+}
+
+/* Its end is not known, but it is after the stop. */
+static void test_an_end_after_the_stop_takes_no_time_from_then(void)
+{
+	struct cp_thread *t;
+	pthread_t thread;
+	uint64_t began;
+
+	begin();
+	t = make(&thread);
+	began = cp_wall_of(t)->began;
+	wait_ms(25);
+	cp_wall_tick(&run);
+	cp_wall_stop();
+	wait_ms(5);
+	end_record(t);
+	run.ops->settle(&run);
+	CHECK_EQ(sum(1, 0), cp_wall.stopped - began);
+	finish(thread, t);
+	end();
+}
+
+/* A record that waits for its last drain is not of the next run. */
+static void test_an_end_before_the_start_has_no_time_in_the_run(void)
+{
+	struct cp_thread *t;
+	pthread_t thread;
+
+	begin();
+	t = make(&thread);
+	end_record(t);
+	cp_wall_stop();
+	cp_wall_start(&run, 50);
+	run.ops->settle(&run);
+	CHECK_EQ(sum(1, 0), 0);
+	CHECK_EQ(cp_wall.counts.unsampled, 0);
+	finish(thread, t);
+	end();
+}
+
 static void test_a_thread_that_was_not_visited_has_its_time_at_its_start(void)
 {
 	struct cp_thread *t;
@@ -537,6 +609,9 @@ int main(void)
 {
 	RUN(test_late_visits_lose_no_time);
 	RUN(test_an_end_between_visits_is_the_end_of_its_time);
+	RUN(test_an_end_between_drain_and_dump_is_in_the_dump);
+	RUN(test_an_end_after_the_stop_takes_no_time_from_then);
+	RUN(test_an_end_before_the_start_has_no_time_in_the_run);
 	RUN(test_a_thread_that_was_not_visited_has_its_time_at_its_start);
 	RUN(test_a_thread_that_was_seen_nowhere_has_unsampled_time);
 	RUN(test_main_that_has_no_sample_has_its_time_at_the_entry);

@@ -108,12 +108,15 @@ int cp_wall_start(struct cp_run *r, unsigned frequency)
 	for (uint32_t i = 0; i < cp_thread_limit(); i++) {
 		struct cp_thread *t = cp_thread_at(i);
 		uint64_t samples = cp_wall_of(t)->samples;
+		uint32_t state = cp_load_acquire(&t->state);
 
-		if (cp_load_acquire(&t->state) == CP_THREAD_LIVE)
+		if (state == CP_THREAD_LIVE)
 			*cp_wall_of(t) = (struct cp_wall_thread){ .timer = CP_NO_TIMER,
 								  .began = cp_wall.began,
 								  .samples = samples,
 								  .taken = samples };
+		else if (state == CP_THREAD_ENDED) /* before this run */
+			cp_store_relaxed(&cp_wall_of(t)->began, 0);
 	}
 	return 0;
 }

@@ -225,8 +225,9 @@ void cp_wall_answer_ended(struct cp_run *r, struct cp_thread *t)
 
 	if (!w->began)
 		return;
+	/* The end of a thread that ended after the stop is not known. */
 	if (!w->ended)
-		w->ended = cp_sys_clock_ns(CLOCK_MONOTONIC);
+		w->ended = cp_wall.stopped ? cp_wall.stopped : cp_sys_clock_ns(CLOCK_MONOTONIC);
 	if (w->state == CP_WALL_UNSEEN)
 		settle_unseen(r, t);
 	else

@@ -123,6 +123,28 @@ static void stop(struct cp_run *r)
 	cp_wall_stop();
 }
 
+static void settle_live(struct cp_run *r, struct cp_thread *t, uint64_t now)
+{
+	uint64_t began = cp_load_acquire(&cp_wall_of(t)->began);
+	uint64_t ended = cp_load_acquire(&cp_wall_of(t)->ended);
+
+	if (ended && ended < now)
+		now = ended;
+	if (cp_wall_of(t)->state != CP_WALL_UNSEEN) {
+		cp_wall_answer_settle(r, t, now);
+		cp_wall.counts.unmet += cp_wall_answer_unpaid(t);
+	} else if (now > began) {
+		cp_wall.counts.unmet += now - began;
+	}
+}
+
+/* The thread has ended since the last drain. The next drain finds nothing left of its time. */
+static void settle_ended(struct cp_run *r, struct cp_thread *t)
+{
+	cp_wall_visit_take(r, t);
+	cp_wall_answer_ended(r, t);
+}
+
 static void settle(struct cp_run *r)
 {
 	uint64_t now = cp_wall.stopped ? cp_wall.stopped : cp_sys_clock_ns(CLOCK_MONOTONIC);
@@ -130,16 +152,15 @@ static void settle(struct cp_run *r)
 	cp_wall.counts.unmet = 0;
 	for (uint32_t i = 0; i < cp_thread_limit(); i++) {
 		struct cp_thread *t = cp_thread_at(i);
-		uint64_t began = cp_load_acquire(&cp_wall_of(t)->began);
+		/* A thread that ends from here on is settled as a live one. */
+		uint32_t state = cp_load_acquire(&t->state);
 
-		if (cp_load_acquire(&t->state) != CP_THREAD_LIVE || !began)
+		if (!cp_load_acquire(&cp_wall_of(t)->began))
 			continue;
-		if (cp_wall_of(t)->state != CP_WALL_UNSEEN) {
-			cp_wall_answer_settle(r, t, now);
-			cp_wall.counts.unmet += cp_wall_answer_unpaid(t);
-		} else if (now > began) {
-			cp_wall.counts.unmet += now - began;
-		}
+		if (state == CP_THREAD_ENDED)
+			settle_ended(r, t);
+		else if (state == CP_THREAD_LIVE)
+			settle_live(r, t, now);
 	}
 	cp_wall_slow_settle(r);
 }
