@@ -23,7 +23,7 @@ libsigsafe_la_SOURCES = $(SIGSAFE_SOURCES)
 libsigsafe_la_CFLAGS = $(SIGSAFE_CFLAGS)
 # Tests see the hidden symbols through this library; users don't.
 libcprof_internal_la_SOURCES = $(LIB_SOURCES)
-libcprof_internal_la_CFLAGS = $(AM_CFLAGS)
+libcprof_internal_la_CFLAGS = $(AM_CFLAGS) $(CP_SIZE)
 libcprof_internal_la_CPPFLAGS = $(AM_CPPFLAGS) -DCP_LIBDIR='"$(libdir)"' -DCP_BINDIR='"$(bindir)"'
 libcprof_internal_la_LIBADD = libsigsafe.la
 INTERNAL = libcprof-internal.la $(LIBERTY)
@@ -40,5 +40,5 @@ libcprof_la_LIBADD = $(INTERNAL)
 INITFIRST = -Wl,-z,initfirst
 libcprof_la_LDFLAGS = -version-info 0:0:0 \
 	-Wl,--version-script=$(top_srcdir)/preload/libcprof.map -Wl,--exclude-libs,libiberty.a \
-	-Wl,-z,now -Wl,-z,nodelete $(INITFIRST) -Wl,-z,defs
+	-Wl,-z,now -Wl,-z,nodelete $(INITFIRST) -Wl,-z,defs -Wl,-z,noseparate-code
 EXTRA_libcprof_la_DEPENDENCIES = preload/libcprof.map
