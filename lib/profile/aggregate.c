@@ -147,6 +147,13 @@ static uint32_t look_up(struct cp_aggregate *a, uint64_t pc)
 	return item;
 }
 
+/* The locations of CP_PC_*, from CP_PC_SPECIAL on. */
+static const uint32_t special[] = { CP_LOCATION_NOT_SAMPLED, CP_LOCATION_FREED,
+				    CP_LOCATION_WOKEN,	     CP_LOCATION_WAKER_UNKNOWN,
+				    CP_LOCATION_TIMED_OUT,   CP_LOCATION_INTERRUPTED,
+				    CP_LOCATION_TRUNCATED,   CP_LOCATION_INCOMPLETE };
+#define SPECIALS (sizeof(special) / sizeof(*special))
+
 /* Most frames occurred a moment ago, in a neighbouring stack. A cached location is valid until the
  * modules are read again. */
 static uint32_t find_location(struct cp_aggregate *a, uint64_t pc)
@@ -154,10 +161,8 @@ static uint32_t find_location(struct cp_aggregate *a, uint64_t pc)
 	uint32_t reading = (uint32_t)a->modules->readings + 1;
 	struct cp_recent *r;
 
-	if (pc == CP_PC_NOT_SAMPLED)
-		return CP_LOCATION_NOT_SAMPLED;
-	if (pc == CP_PC_FREED)
-		return CP_LOCATION_FREED;
+	if (pc - CP_PC_SPECIAL < SPECIALS)
+		return special[pc - CP_PC_SPECIAL];
 	if (!a->recent)
 		a->recent = cp_sys_map(RECENT * sizeof(*a->recent));
 	if (!a->recent)

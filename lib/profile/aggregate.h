@@ -28,14 +28,11 @@
 #define CP_LOCATION_SHORT_CALLS 5u
 #define CP_LOCATION_LOST_CALLS 6u
 #define CP_LOCATION_FREED 7u
-#define CP_LOCATION_FIRST 8u
-
-/* Stands for a program counter in a stack: what the stack's other frames called is not known,
- * because the thread ended before it was sampled. No address of a program. */
-#define CP_PC_NOT_SAMPLED (UINT64_C(1) << 63)
-
-/* Stands between the stack that freed a block and the stack that allocated it. */
-#define CP_PC_FREED (CP_PC_NOT_SAMPLED | 1)
+#define CP_LOCATION_WOKEN 8u
+#define CP_LOCATION_WAKER_UNKNOWN 9u
+#define CP_LOCATION_TIMED_OUT 10u
+#define CP_LOCATION_INTERRUPTED 11u
+#define CP_LOCATION_FIRST 12u
 
 struct cp_location {
 	uint64_t address;  /* as the unwinder stored it */

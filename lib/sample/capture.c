@@ -20,7 +20,7 @@ struct walk {
 	const struct cp_thread *thread;
 	const struct cp_regs *regs;
 	unsigned max_depth;
-	unsigned kernel; /* kernel frames at the start of the record */
+	unsigned before; /* frames at the start of the record that are there already */
 	struct cp_stackmem_room *room;
 };
 
@@ -69,9 +69,9 @@ static void walk(void *arg)
 	enum cp_unwind_end end = CP_UNWIND_INCOMPLETE;
 	unsigned phase = cp_gate_enter(&in.stable_modules);
 
-	w->record->depth = (uint16_t)(w->kernel + cp_capture_settings.unwinder->walk(
-							  &in, w->record->pcs + w->kernel,
-							  w->max_depth - w->kernel, &end));
+	w->record->depth = (uint16_t)(w->before + cp_capture_settings.unwinder->walk(
+							  &in, w->record->pcs + w->before,
+							  w->max_depth - w->before, &end));
 	cp_gate_leave(phase);
 	w->record->end = (uint8_t)end;
 	label(w->record, w->thread);
@@ -312,6 +312,41 @@ static unsigned put_kernel_frames(struct cp_record *record, unsigned depth,
 	return n;
 }
 
+/* Stores the stack of BELOW, as much as fits into half of DEPTH, and MARK at the start of RECORD.
+ * Returns their number. */
+static unsigned put_below(struct cp_record *record, unsigned depth, const struct cp_record *below,
+			  uint64_t mark)
+{
+	unsigned most = depth / 2, n = 0;
+
+	if (most < 1)
+		return 0;
+	for (; below && n < below->depth && n + 2 < most; n++)
+		record->pcs[n] = below->pcs[n];
+	if (n && (n < below->depth || below->end == CP_UNWIND_TRUNCATED))
+		record->pcs[n++] = CP_PC_TRUNCATED;
+	else if (n && below->end == CP_UNWIND_INCOMPLETE)
+		record->pcs[n++] = CP_PC_INCOMPLETE;
+	record->pcs[n++] = mark;
+	return n;
+}
+
+bool cp_capture_below(struct cp_thread *t, const struct cp_event *e, const struct cp_regs *regs,
+		      const void *function, const struct cp_record *below, uint64_t mark)
+{
+	struct cp_ring *ring = take_ring(&t->hook_ring);
+	struct walk w = { .thread = t, .regs = regs };
+
+	w.record = reserve(ring, e, &w.max_depth);
+	if (!w.record)
+		return false;
+	w.before = put_below(w.record, w.max_depth, below, mark);
+	walk_marked(&w, ring);
+	w.record->pcs[w.before] = (uint64_t)(uintptr_t)function;
+	commit(ring, w.record);
+	return true;
+}
+
 bool cp_capture_in_kernel(struct cp_thread *t, const struct cp_event *e, const struct cp_regs *regs,
 			  const struct cp_kernel_frames *k)
 {
@@ -321,7 +356,7 @@ bool cp_capture_in_kernel(struct cp_thread *t, const struct cp_event *e, const s
 	w.record = reserve(ring, e, &w.max_depth);
 	if (!w.record)
 		return false;
-	w.kernel = put_kernel_frames(w.record, w.max_depth, k);
+	w.before = put_kernel_frames(w.record, w.max_depth, k);
 	walk_marked(&w, ring);
 	commit(ring, w.record);
 	return true;

@@ -43,6 +43,11 @@ bool cp_capture(struct cp_thread *t, const struct cp_event *e, const struct cp_r
 bool cp_capture_hook(struct cp_thread *t, const struct cp_event *e, const struct cp_regs *regs,
 		     const void *function);
 
+/* The same as cp_capture_hook, with all signals blocked. Below the leaf come MARK, a CP_PC_* of
+ * ring.h, and the stack of BELOW, innermost frame first, if BELOW isn't NULL. */
+bool cp_capture_below(struct cp_thread *t, const struct cp_event *e, const struct cp_regs *regs,
+		      const void *function, const struct cp_record *below, uint64_t mark);
+
 /* The same as cp_capture, with the kernel frames K on top of the stack. */
 bool cp_capture_in_kernel(struct cp_thread *t, const struct cp_event *e, const struct cp_regs *regs,
 			  const struct cp_kernel_frames *k);

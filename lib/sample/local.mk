@@ -10,4 +10,5 @@ SIGSAFE_SOURCES += \
 	%D%/stackmem.c \
 	%D%/thread.c \
 	%D%/ticks.c \
-	%D%/trace_context.c
+	%D%/trace_context.c \
+	%D%/wakes.c

@@ -41,6 +41,22 @@ struct cp_record {
 
 #define CP_RECORD_SKIP 255u
 
+/* Program counters that are no addresses of a program. They become frames that say something. */
+#define CP_PC_SPECIAL (UINT64_C(1) << 63)
+/* What the stack's other frames called is not known, because the thread ended before it was
+ * sampled. */
+#define CP_PC_NOT_SAMPLED CP_PC_SPECIAL
+/* Between the stack that allocated a block and the stack that freed it. */
+#define CP_PC_FREED (CP_PC_SPECIAL | 1)
+/* Between the stack that waited and the stack that woke it; or instead of the latter. */
+#define CP_PC_WOKEN (CP_PC_SPECIAL | 2)
+#define CP_PC_WAKER_UNKNOWN (CP_PC_SPECIAL | 3)
+#define CP_PC_TIMED_OUT (CP_PC_SPECIAL | 4)
+#define CP_PC_INTERRUPTED (CP_PC_SPECIAL | 5)
+/* The stack before such a mark lacks its outer frames. */
+#define CP_PC_TRUNCATED (CP_PC_SPECIAL | 6)
+#define CP_PC_INCOMPLETE (CP_PC_SPECIAL | 7)
+
 struct cp_ring {
 	uint64_t head;	   /* words ever written */
 	uint64_t size;	   /* words of DATA, a power of two */

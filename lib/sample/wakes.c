@@ -1,0 +1,508 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Matches wakes with waits; see wakes.h. */
+#include "sample/wakes.h"
+
+#include <signal.h>
+#include <stddef.h>
+
+#include "base/arch.h"
+#include "base/sys.h"
+#include "sample/capture.h"
+#include "sample/counters.h"
+#include "sample/timing.h"
+
+/* An epoch is 4 ms, about the kernel's tick. A wait of an earlier epoch may become a long one. */
+#define EPOCH_NS_SHIFT 22
+#define YOUNG UINT64_C(0x10000)
+#define COUNT_MASK UINT64_C(0xffff)
+
+/* The rate of draws is looked at in windows of 16 epochs, 67 ms. */
+#define WINDOW_SHIFT 4
+#define WINDOWS_PER_SECOND 15u
+#define SHIFT_MAX 20u
+#define BUDGET_MAX 30000u /* above this, all waits are drawn */
+
+/* A thread's open wait: its epoch in the lower half, its bucket, and these bits. */
+#define OPEN (UINT64_C(1) << 63)
+#define DRAWN (UINT64_C(1) << 62)
+#define BUCKET_SHIFT 32
+
+/* An entry's state: a generation in the upper half, pins, and how many waits may still take it. */
+#define GENERATION (UINT64_C(1) << 32)
+#define PIN (UINT64_C(1) << 24)
+#define PINS_MASK (UINT64_C(0xff) << 24)
+#define FILLING (UINT64_C(1) << 23)
+#define LEFT_MASK UINT64_C(0xffff) /* all bits: any number of waits */
+
+/* Stacks that a waking thread takes per second, and at once: at most 1 % of its time. */
+#define STACK_NS UINT64_C(200000)
+#define STACKS_SAVED_NS UINT64_C(200000000)
+
+struct cp_wakes_bucket cp_wakes_buckets[CP_WAKES_BUCKETS];
+static uint32_t used; /* a thread has waited: a child that has no buckets to clear reads none */
+uint32_t cp_wakes_on;
+struct cp_wakes_settings cp_wakes_settings[2];
+uint64_t cp_wakes_counts[2][CP_WAKES_COUNTS];
+
+struct entry {
+	uint64_t state;
+	uint64_t key, time; /* TIME: monotonic ns */
+};
+
+struct cp_wakes_entries {
+	uint32_t next; /* the entry to be filled next */
+	struct entry entry[CP_WAKES_ENTRIES];
+	uint64_t records[CP_WAKES_ENTRIES][CP_RECORD_WORDS(CP_WAKES_DEPTH)];
+};
+
+/* The part of a thread's record. */
+struct part {
+	uint64_t open;	 /* 0: no wait is open */
+	uint64_t random; /* 0: not seeded */
+	uint64_t credit; /* monotonic ns: stacks are taken up to here */
+};
+
+extern const struct part cp_wakes_part CP_THREAD_PART;
+const struct part cp_wakes_part = { 0 };
+
+/* The mode whose file has the waits OF. */
+static enum cprof_mode mode_of(unsigned of)
+{
+	(void)of;
+	return CPROF_LOCK_WAKERS;
+}
+
+static struct part *part_of(const struct cp_thread *t)
+{
+	return cp_thread_part(t, &cp_wakes_part);
+}
+
+static struct cp_wakes_bucket *bucket_of(uint64_t key)
+{
+	return &cp_wakes_buckets[cp_wakes_hash(key)];
+}
+
+static uint32_t epoch_now(void)
+{
+	return (uint32_t)(cp_lock_now_by(CLOCK_MONOTONIC_COARSE) >> EPOCH_NS_SHIFT);
+}
+
+/* WORD in EPOCH: the waits that were the newest may be old now. */
+static uint64_t in_epoch(uint64_t word, uint32_t epoch)
+{
+	uint64_t young = word >> 16 & COUNT_MASK, old = (word & COUNT_MASK) + young;
+
+	if ((uint32_t)(word >> 32) == epoch)
+		return word;
+	return (uint64_t)epoch << 32 | (old < COUNT_MASK ? old : COUNT_MASK);
+}
+
+static void enter(struct cp_wakes_bucket *b, uint32_t epoch)
+{
+	uint64_t word = cp_load_relaxed(&b->word), to;
+
+	/* More waits than the word counts: the bucket is awaited anyway. */
+	do {
+		to = in_epoch(word, epoch);
+		if ((to >> 16 & COUNT_MASK) < COUNT_MASK)
+			to += YOUNG;
+	} while (!cp_cas_acqrel(&b->word, &word, to));
+}
+
+static void leave(struct cp_wakes_bucket *b, uint32_t epoch)
+{
+	uint64_t word = cp_load_relaxed(&b->word), to;
+
+	do {
+		to = word;
+		if ((uint32_t)(word >> 32) == epoch && word >> 16 & COUNT_MASK)
+			to -= YOUNG;
+		else if (word & COUNT_MASK)
+			to--;
+	} while (!cp_cas_acqrel(&b->word, &word, to));
+}
+
+/* Close the wait that a thread's record had as OPEN. */
+static void close_wait(uint64_t open)
+{
+	struct cp_wakes_bucket *b =
+		&cp_wakes_buckets[open >> BUCKET_SHIFT & (CP_WAKES_BUCKETS - 1)];
+
+	if (open & DRAWN)
+		cp_add_relaxed(&b->drawn, -1u);
+	leave(b, (uint32_t)open);
+}
+
+/* xorshift64* of Marsaglia and Vigna. */
+static uint64_t draw(struct part *p)
+{
+	if (!p->random)
+		p->random =
+			((uint64_t)(uintptr_t)p ^ cp_lock_now() * UINT64_C(0x9e3779b97f4a7c15)) | 1;
+	p->random ^= p->random >> 12;
+	p->random ^= p->random << 25;
+	p->random ^= p->random >> 27;
+	return p->random * UINT64_C(0x2545f4914f6cdd1d) >> 32;
+}
+
+/* What was drawn sinks by a window's part of BUDGET with each window. If it sinks further than
+ * that, waits are drawn more often. Threads that do this at once, or that count at once, may lose a
+ * step.
+ */
+static void adapt(struct cp_wakes_bucket *b, uint8_t window, uint32_t budget)
+{
+	uint32_t draws = cp_load_relaxed(&b->draws), part = budget / WINDOWS_PER_SECOND;
+	uint8_t passed = (uint8_t)(window - cp_load_relaxed(&b->window));
+	uint8_t shift = cp_load_relaxed(&b->shift);
+
+	if (!passed)
+		return;
+	draws -= draws < part * passed ? draws : part * passed;
+	cp_store_relaxed(&b->window, window);
+	cp_store_relaxed(&b->draws, (uint16_t)draws);
+	if (shift && draws + 2 * part < budget)
+		cp_store_relaxed(&b->shift, shift > passed ? (uint8_t)(shift - passed) : 0);
+}
+
+/* Return the weight of a wait that begins now; 0: it isn't drawn. Chance decides alone: SHIFT
+ * follows the waits of the past. A budget of one second may be drawn at once. */
+static uint32_t weigh(struct cp_wakes_bucket *b, struct part *p, uint32_t epoch, uint32_t budget)
+{
+	uint32_t draws;
+	uint8_t shift;
+
+	if (budget > BUDGET_MAX)
+		return 1;
+	adapt(b, (uint8_t)(epoch >> WINDOW_SHIFT), budget);
+	shift = cp_load_relaxed(&b->shift);
+	if (shift && draw(p) & ((UINT64_C(1) << shift) - 1))
+		return 0;
+	draws = cp_load_relaxed(&b->draws) + 1u;
+	if (draws >= budget && shift < SHIFT_MAX) {
+		draws -= budget / WINDOWS_PER_SECOND + 1;
+		cp_store_relaxed(&b->shift, (uint8_t)(shift + 1));
+	}
+	cp_store_relaxed(&b->draws, (uint16_t)draws);
+	return 1u << shift;
+}
+
+void cp_wakes_begin(struct cp_wakes_wait *w, struct cp_thread *t, unsigned of, uint64_t key,
+		    struct cp_lock_moment began)
+{
+	struct cp_wakes_bucket *b = bucket_of(key);
+	uint32_t epoch;
+	uint64_t left;
+
+	w->thread = NULL;
+	if (!t || !(cp_load_relaxed(&cp_wakes_on) & of))
+		return;
+	if (!cp_load_relaxed(&used))
+		cp_store_relaxed(&used, 1);
+	epoch = epoch_now();
+	w->key = key;
+	w->began = began;
+	w->thread = t;
+	w->weight = weigh(b, part_of(t), epoch, cp_wakes_settings[of >> 1].budget);
+	if (w->weight)
+		cp_add_relaxed(&b->drawn, 1);
+	enter(b, epoch);
+	w->open = OPEN | (w->weight ? DRAWN : 0) | (uint64_t)cp_wakes_hash(key) << BUCKET_SHIFT |
+		  epoch;
+	/* A wait that was left, or one that this handler interrupts. */
+	left = cp_exchange_acqrel(&part_of(t)->open, w->open);
+	if (left)
+		close_wait(left);
+}
+
+/* Nothing is closed if a handler that interrupted the wait has waited, too. */
+void cp_wakes_cancel(const struct cp_wakes_wait *w)
+{
+	uint64_t open;
+
+	if (!w->thread)
+		return;
+	open = cp_exchange_acqrel(&part_of(w->thread)->open, 0);
+	if (open)
+		close_wait(open);
+}
+
+void cp_wakes_thread_end(struct cp_thread *t)
+{
+	uint64_t open = cp_exchange_acqrel(&part_of(t)->open, 0);
+
+	if (open)
+		close_wait(open);
+}
+
+static bool matches(const struct entry *e, uint64_t state, uint64_t key, uint64_t began,
+		    uint64_t until)
+{
+	return state >= GENERATION && !(state & FILLING) && e->key == key && e->time >= began &&
+	       e->time <= until;
+}
+
+/* Return true if entry A, in state SA, is to be taken rather than B: one that waits may still take,
+ * and of these the oldest, or the newest one. Of those that are used up, the newest. */
+static bool is_better(const struct entry *a, uint64_t sa, const struct entry *b, uint64_t sb,
+		      bool newest)
+{
+	bool la = (sa & LEFT_MASK) != 0, lb = (sb & LEFT_MASK) != 0;
+
+	if (la != lb)
+		return la;
+	return (a->time > b->time) == (newest || !la);
+}
+
+static struct entry *find(struct cp_wakes_entries *all, const struct cp_wakes_wait *w,
+			  uint64_t until, bool newest, uint64_t *state)
+{
+	struct entry *best = NULL;
+
+	for (unsigned i = 0; i < CP_WAKES_ENTRIES; i++) {
+		struct entry *e = &all->entry[i];
+		/* Acquire: what the waking thread wrote. */
+		uint64_t s = cp_load_acquire(&e->state);
+
+		if (!matches(e, s, w->key, w->began.ns, until) ||
+		    (best && !is_better(e, s, best, *state, newest)))
+			continue;
+		best = e;
+		*state = s;
+	}
+	return best;
+}
+
+/* Take the wake that ended wait W before UNTIL. PIN_IT: its entry stays until unpin; otherwise it
+ * is only used up. Returns NULL if there is none. */
+static struct entry *take(struct cp_wakes_entries *all, const struct cp_wakes_wait *w,
+			  uint64_t until, bool newest, bool pin_it)
+{
+	/* An entry that changes between the two steps has been taken by another wait. */
+	for (unsigned tries = 0; tries < CP_WAKES_ENTRIES; tries++) {
+		uint64_t state, to;
+		struct entry *e = find(all, w, until, newest, &state);
+
+		if (!e || (pin_it && (state & PINS_MASK) == PINS_MASK))
+			return NULL;
+		to = state + (pin_it ? PIN : 0);
+		if ((state & LEFT_MASK) && (state & LEFT_MASK) != LEFT_MASK)
+			to--;
+		if (to == state || cp_cas_acqrel(&e->state, &state, to))
+			return pin_it ? e : NULL;
+	}
+	return NULL;
+}
+
+static void unpin(struct entry *e)
+{
+	/* Release: the entry's next stack is written after this one was read. */
+	cp_add_seqcst(&e->state, -PIN);
+}
+
+static struct cp_record *record_of(struct cp_wakes_entries *all, const struct entry *e)
+{
+	return (void *)all->records[e - all->entry];
+}
+
+static uint64_t mark_of(enum cp_wakes_how how, const struct cp_record *waker)
+{
+	if (how == CP_WAKES_TIMED_OUT)
+		return CP_PC_TIMED_OUT;
+	if (how == CP_WAKES_INTERRUPTED)
+		return CP_PC_INTERRUPTED;
+	return waker && waker->depth ? CP_PC_WOKEN : CP_PC_WAKER_UNKNOWN;
+}
+
+static enum cp_wakes_count count_of(enum cp_wakes_how how, const struct cp_record *waker)
+{
+	if (how == CP_WAKES_TIMED_OUT || how == CP_WAKES_INTERRUPTED)
+		return CP_WAKES_NOT_WOKEN;
+	return !waker ? CP_WAKES_UNKNOWN : waker->depth ? CP_WAKES_KNOWN : CP_WAKES_NO_STACK;
+}
+
+/* The thread whose record is in TLS is another one in a vfork's child, and in a clone that shares
+ * its maker's TLS. */
+__attribute__((noinline)) static void record(const struct cp_wakes_wait *w, unsigned of,
+					     const struct cp_event *e, enum cp_wakes_how how,
+					     const struct cp_record *waker, const void *function)
+{
+	struct cp_thread *t = w->thread;
+	const uint64_t all = CP_SIGSET_ALL;
+	struct cp_regs regs = { 0 };
+	uint64_t mask, began;
+
+	if (cp_load_relaxed(&t->tid) != cp_sys_gettid())
+		return;
+	began = cp_timing_begin();
+	/* No handler may interrupt: it could wait, too, or jump away. */
+	cp_sys_sigmask(SIG_SETMASK, &all, &mask);
+	cp_regs_here(&regs);
+	if (cp_capture_below(t, e, &regs, function, waker, mark_of(how, waker)))
+		cp_add_relaxed(&cp_wakes_counts[of >> 1][count_of(how, waker)], 1);
+	cp_sys_sigmask(SIG_SETMASK, &mask, NULL);
+	cp_timing_end(e->mode, began);
+}
+
+void cp_wakes_end(const struct cp_wakes_wait *w, unsigned of, enum cp_wakes_how how, uint64_t tag,
+		  const void *function)
+{
+	const struct cp_wakes_settings *s = &cp_wakes_settings[of >> 1];
+	struct cp_wakes_bucket *b;
+	struct cp_wakes_entries *entries = NULL;
+	struct entry *e = NULL;
+	struct cp_event event;
+	uint64_t ended, delay;
+	bool sample;
+
+	if (!w->thread)
+		return;
+	b = bucket_of(w->key);
+	ended = cp_lock_end(w->began);
+	delay = ended - w->began.ns;
+	event.count = delay >= CP_WAKES_LONG_NS ? 1 : w->weight;
+	sample = event.count && delay >= s->threshold_ns && w->began.ns >= s->since &&
+		 (cp_load_relaxed(&cp_wakes_on) & of);
+	event.mode = mode_of(of);
+	event.weight = delay * event.count;
+	event.tag = tag;
+	event.longest = 0;
+	cp_wakes_cancel(w);
+	if (sample && cp_load_relaxed(&w->thread->paused)) {
+		cp_count_mode(event.mode, CP_COUNT_LOST_PAUSED, 1);
+		sample = false;
+	}
+	/* Acquire: pairs with the release in entries_of. Waits that are no samples take wakes, too,
+	 * so that the others don't. */
+	if ((how == CP_WAKES_WOKEN || how == CP_WAKES_WOKEN_LAST) &&
+	    cp_load_relaxed(&b->newest) >= w->began.ns)
+		entries = cp_load_acquire(&b->entries);
+	if (entries)
+		e = take(entries, w, ended, how == CP_WAKES_WOKEN_LAST, sample);
+	if (sample)
+		record(w, of, &event, how, e ? record_of(entries, e) : NULL, function);
+	if (e)
+		unpin(e);
+}
+
+/* Return true if one of the waits for KEY may become a sample. */
+static bool is_needed(const struct cp_wakes_bucket *b)
+{
+	return cp_load_relaxed(&b->drawn) ||
+	       (in_epoch(cp_load_relaxed(&b->word), epoch_now()) & COUNT_MASK);
+}
+
+/* Return true if T may take one more stack as a waking thread. */
+static bool takes(struct cp_thread *t)
+{
+	struct part *p = part_of(t);
+	uint64_t now = cp_lock_now();
+
+	if (p->credit < now)
+		p->credit = now;
+	if (p->credit - now >= STACKS_SAVED_NS)
+		return false;
+	p->credit += STACK_NS;
+	return true;
+}
+
+static struct cp_wakes_entries *entries_of(struct cp_wakes_bucket *b)
+{
+	struct cp_wakes_entries *had = cp_load_acquire(&b->entries), *made;
+
+	if (had)
+		return had;
+	made = cp_sys_map(sizeof(*made));
+	/* Release: a thread that finds the entries sees them empty. */
+	if (!made || cp_cas_acqrel(&b->entries, &had, made))
+		return made;
+	cp_sys_unmap(made, sizeof(*made));
+	return had;
+}
+
+/* Claim an entry that no thread fills or has pinned; NULL: there is none. */
+static struct entry *open_entry(struct cp_wakes_entries *all)
+{
+	for (unsigned i = 0; i < CP_WAKES_ENTRIES; i++) {
+		struct entry *e = &all->entry[cp_add_relaxed(&all->next, 1) % CP_WAKES_ENTRIES];
+		uint64_t state = cp_load_acquire(&e->state);
+		uint64_t to = (state & -GENERATION) + GENERATION + FILLING;
+
+		if (!(state & (PINS_MASK | FILLING)) && cp_cas_acqrel(&e->state, &state, to))
+			return e;
+	}
+	return NULL;
+}
+
+static void close_entry(struct cp_wakes_bucket *b, struct entry *e, const struct cp_wakes_wake *w)
+{
+	uint64_t generation = cp_load_relaxed(&e->state) & -GENERATION, now = cp_lock_now();
+
+	e->key = w->key;
+	e->time = now;
+	/* Release: a thread that finds the entry sees its contents. */
+	cp_store_release(&e->state, generation | (w->most < LEFT_MASK ? w->most : LEFT_MASK));
+	cp_store_relaxed(&b->newest, now);
+}
+
+/* Fill E's record. All signals are blocked. */
+__attribute__((noinline)) static void take_stack(struct cp_thread *t, const struct cp_wakes_wake *w,
+						 struct cp_record *record)
+{
+	struct cp_regs regs = { 0 };
+
+	record->depth = 0;
+	record->end = CP_UNWIND_COMPLETE;
+	if (!t || cp_load_relaxed(&t->paused) || cp_load_relaxed(&t->tid) != cp_sys_gettid() ||
+	    !takes(t))
+		return;
+	record->mode = mode_of(w->of);
+	cp_regs_here(&regs);
+	if (!cp_capture_stack(t, &regs, record, CP_WAKES_DEPTH))
+		return;
+	record->pcs[0] = (uint64_t)(uintptr_t)w->function;
+	if (w->change)
+		w->change(record, CP_WAKES_DEPTH, w->arg);
+}
+
+void cp_wakes_wake(struct cp_thread *t, const struct cp_wakes_wake *w)
+{
+	struct cp_wakes_bucket *b = bucket_of(w->key);
+	const uint64_t all = CP_SIGSET_ALL;
+	struct cp_wakes_entries *entries;
+	struct entry *e;
+	uint64_t mask;
+
+	if (!(cp_load_relaxed(&cp_wakes_on) & w->of) || !is_needed(b))
+		return;
+	entries = entries_of(b);
+	if (!entries)
+		return;
+	/* A handler that jumps away would leave the entry half filled. */
+	cp_sys_sigmask(SIG_SETMASK, &all, &mask);
+	e = open_entry(entries);
+	if (e) {
+		take_stack(t, w, record_of(entries, e));
+		close_entry(b, e, w);
+	}
+	cp_sys_sigmask(SIG_SETMASK, &mask, NULL);
+}
+
+static void forget(struct cp_wakes_bucket *b)
+{
+	/* Written only where it must be: each page that is written to is copied. */
+	if ((uint32_t)b->word)
+		b->word = 0;
+	if (b->drawn)
+		b->drawn = 0;
+	for (unsigned i = 0; b->entries && i < CP_WAKES_ENTRIES; i++)
+		if (b->entries->entry[i].state & ~-GENERATION)
+			b->entries->entry[i].state &= -GENERATION;
+}
+
+void cp_wakes_fork_child(struct cp_thread *keep)
+{
+	for (unsigned i = 0; cp_load_relaxed(&used) && i < CP_WAKES_BUCKETS; i++)
+		forget(&cp_wakes_buckets[i]);
+	if (keep)
+		part_of(keep)->open = 0;
+}

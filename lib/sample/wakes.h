@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* clang-format off */
+/* Who ended a wait: a wait for a condition, a semaphore, a pipe or the like becomes a sample whose
+ * stack has two parts, that of the waiting thread and, after a mark, that of the thread that woke
+ * it.
+ *
+ * A thread that is about to wait registers in the bucket of what it waits for (the KEY: an address,
+ * or the number of a pipe). A thread that is about to wake somebody reads the bucket's word. Mostly
+ * it is 0, because nobody waits, and nothing else happens. Otherwise, if one of the waits may become
+ * a sample, the waking thread puts its stack into an entry of the bucket before it wakes. The thread
+ * that was waiting looks for that entry afterwards.
+ *
+ * Which waits become samples: every wait that lasts CP_WAKES_LONG_NS or longer, with a weight of 1;
+ * of the others one in 2^n, which is drawn when the wait begins, with a weight of 2^n. So chance
+ * alone decides, and the expected sums over the waits of any two stacks are the true ones. A bucket
+ * has its own n, which follows the rate of its waits. A waking thread therefore knows beforehand
+ * whether its stack may be needed: somebody who was drawn waits, or somebody waits for a while.
+ *
+ * Each wake ends as many waits as it can: a post one, a broadcast all of them. Waits take the wakes
+ * in their order, the oldest one first, as the kernel wakes threads; a barrier's waits take the
+ * newest one, the last thread's.
+ *
+ * | data                  | written by                              | safe by                     |
+ * |-----------------------|-----------------------------------------|-----------------------------|
+ * | a bucket's word       | waiting threads                         | one atomic word             |
+ * | an entry's state      | waking threads, waiting threads         | one atomic word             |
+ * | an entry's contents   | the waking thread, in state FILLING     | nobody else claims it       |
+ * |                       | nobody while a thread has it pinned     | pins are counted in state   |
+ * | a thread's open wait  | the thread, its handlers                | one atomic exchange         |
+ *
+ * A wait that is left by a cancellation or a jump stays open. The thread's next wait, or its end,
+ * closes it; until then wakes of that bucket take a few ns longer.
+ */
+/* clang-format on */
+#ifndef CP_WAKES_H
+#define CP_WAKES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/atomic.h"
+#include "sample/lock_clock.h"
+#include "sample/ring.h"
+#include "sample/thread.h"
+
+/* Buckets, and what a bucket has room for. An entry keeps the innermost CP_WAKES_DEPTH frames. The
+ * entries of a bucket are mapped when it needs the first: 9 KiB, so 9 MiB in all buckets. */
+#define CP_WAKES_BITS 10
+#define CP_WAKES_BUCKETS (1u << CP_WAKES_BITS)
+#define CP_WAKES_ENTRIES 8u
+#define CP_WAKES_DEPTH 128u
+/* Waits from this length on are all samples. */
+#define CP_WAKES_LONG_NS UINT64_C(20000000)
+
+struct cp_wakes_entries;
+
+struct cp_wakes_bucket {
+	/* The epoch of the newest wait; how many waits began in it, and how many before: 32, 16 and
+	 * 16 bits. The lower half is 0 if nobody waits. */
+	uint64_t word;
+	uint64_t newest; /* monotonic ns of the newest entry; 0: there was none */
+	struct cp_wakes_entries *entries;
+	uint32_t drawn; /* drawn waits that are open */
+	uint16_t draws; /* waits drawn in this window */
+	uint8_t shift;	/* one wait in 2^SHIFT is drawn */
+	uint8_t window; /* the window's number, its low bits */
+};
+extern struct cp_wakes_bucket cp_wakes_buckets[CP_WAKES_BUCKETS];
+
+/* The modes whose waits are followed, by bits. */
+extern uint32_t cp_wakes_on;
+enum { CP_WAKES_OF_LOCK = 1, CP_WAKES_OF_IO = 2 };
+
+/* Set by the control half before the mode's bit in cp_wakes_on. */
+struct cp_wakes_settings {
+	uint64_t threshold_ns; /* shorter waits are not samples */
+	uint64_t since;	       /* monotonic ns: only waits that begin later are samples */
+	uint32_t budget;       /* draws per second and bucket, roughly */
+};
+/* By mode: 0 for CP_WAKES_OF_LOCK, 1 for CP_WAKES_OF_IO. */
+extern struct cp_wakes_settings cp_wakes_settings[2];
+
+/* How a wait ended. */
+enum cp_wakes_how {
+	CP_WAKES_WOKEN,	      /* a thread woke it: the oldest wake that nobody has taken */
+	CP_WAKES_WOKEN_LAST,  /* the same: the newest wake */
+	CP_WAKES_TIMED_OUT,   /* nobody woke it */
+	CP_WAKES_INTERRUPTED, /* by a signal handler of its thread */
+};
+
+/* A wait, in the frame of the function that waits. */
+struct cp_wakes_wait {
+	uint64_t key;
+	struct cp_lock_moment began;
+	struct cp_thread *thread; /* NULL: the wait isn't followed */
+	uint64_t open;		  /* as the thread's record has it */
+	uint32_t weight;	  /* 0: the wait is no sample, unless it becomes long */
+};
+
+static inline unsigned cp_wakes_hash(uint64_t key)
+{
+	return (unsigned)((key * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - CP_WAKES_BITS));
+}
+
+static inline uint64_t cp_wakes_key(const void *object)
+{
+	return (uint64_t)(uintptr_t)object;
+}
+
+/* Return true if somebody may wait for KEY: cp_wakes_wake must be called before the wake. */
+static inline bool cp_wakes_awaited(uint64_t key)
+{
+	return (uint32_t)cp_load_relaxed(&cp_wakes_buckets[cp_wakes_hash(key)].word) != 0;
+}
+
+/* T, the calling thread or NULL, is about to wait for KEY since BEGAN, in a mode of CP_WAKES_OF_*.
+ * Any context. */
+void cp_wakes_begin(struct cp_wakes_wait *w, struct cp_thread *t, unsigned of, uint64_t key,
+		    struct cp_lock_moment began);
+/* The wait ended like HOW, in libc's FUNCTION: record the sample, with TAG. */
+void cp_wakes_end(const struct cp_wakes_wait *w, unsigned of, enum cp_wakes_how how, uint64_t tag,
+		  const void *function);
+/* There was no wait after all. */
+void cp_wakes_cancel(const struct cp_wakes_wait *w);
+
+/* A thread is about to wake up to MOST of the threads that wait for KEY. */
+struct cp_wakes_wake {
+	uint64_t key;
+	uint32_t most;
+	unsigned of;	      /* CP_WAKES_OF_* */
+	const void *function; /* of libc: the leaf of its stack */
+	/* Not NULL: changes the stack, which has room for DEPTH frames. */
+	void (*change)(struct cp_record *record, unsigned depth, const void *arg);
+	const void *arg;
+};
+#define CP_WAKES_ALL UINT32_MAX
+
+/* T is about to do W: keep its stack if one of the waits may need it. T is the calling thread, or
+ * NULL if it has no record. Call only if the key is awaited. Any context. */
+void cp_wakes_wake(struct cp_thread *t, const struct cp_wakes_wake *w);
+
+/* Close a wait that T, which ends, has left open. */
+void cp_wakes_thread_end(struct cp_thread *t);
+/* In a fork child, on its only thread, with the record KEEP or NULL: nobody waits. */
+void cp_wakes_fork_child(struct cp_thread *keep);
+
+/* Counts since the process began. */
+enum cp_wakes_count {
+	CP_WAKES_KNOWN,	    /* samples with a waking thread's stack */
+	CP_WAKES_UNKNOWN,   /* without one: nothing that was seen woke it */
+	CP_WAKES_NO_STACK,  /* without one: the wake was seen, but its stack was not taken */
+	CP_WAKES_NOT_WOKEN, /* timed out or interrupted */
+	CP_WAKES_COUNTS
+};
+extern uint64_t cp_wakes_counts[2][CP_WAKES_COUNTS];
+
+#endif
