@@ -217,7 +217,10 @@ void cp_collect_thread_stop(void)
 	if (cp_load_relaxed(&cp_collector.raw_task)) {
 		cp_worker_end();
 	} else {
+		/* The profiler's own wait is in no profile. */
+		cp_thread_own_begin();
 		pthread_join(thread, NULL);
+		cp_thread_own_end();
 		cp_sys_unmap(thread_stack.memory, thread_stack.size);
 		cp_worker_wait_gone((int)cp_load_relaxed(&cp_collector.thread_tid));
 	}

@@ -13,6 +13,7 @@
 	ROW(CPROF_HEAP_LIFETIMES, lifetimes) \
 	ROW(CPROF_LOCK, lock) \
 	ROW(CPROF_LOCK_HOLDERS, holders) \
+	ROW(CPROF_LOCK_WAKERS, wakers) \
 	ROW(CPROF_IO, io)
 
 #define DECLARE(number, name) extern const struct cp_mode_ops cp_mode_##name;

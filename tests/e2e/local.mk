@@ -16,6 +16,7 @@ PROFILED += \
 	%D%/lock-longest-host \
 	%D%/lock-phases-host \
 	%D%/lock-tail-host \
+	%D%/lock-wakers-host \
 	%D%/serve-host \
 	%D%/short-threads-host \
 	%D%/spans-host \
@@ -66,6 +67,7 @@ E2E_TESTS += \
 	%D%/lock-rust.sh \
 	%D%/lock-tail.sh \
 	%D%/lock-truth.sh \
+	%D%/lock-wakers.sh \
 	%D%/no-eh-frame-hdr.sh \
 	%D%/no-proc.sh \
 	%D%/oracle.sh \

@@ -89,6 +89,7 @@ problems() { # directory status beyond
 		case $mode in
 		*.peak.*) mode=peak ;;
 		*.holders.*) mode=holders ;;
+		*.wakers.*) mode=wakers ;;
 		esac
 		"$pprof_check" --mode "${mode%%.*}" "$file" >"$at/check" 2>&1 || echo "not whole: ${file##*/}: $(head -n 1 "$at/check")"
 		[ "$(stat -c %a "$file")" = 600 ] || echo "mode $(stat -c %a "$file"): ${file##*/}"

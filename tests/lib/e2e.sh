@@ -129,11 +129,12 @@ check_valid() { # file...
 	check_valid_as cpu "$@"
 }
 
-# A companion, NAME.peak.EXT or NAME.holders.EXT, has types of its own.
+# A companion, such as NAME.peak.EXT or NAME.wakers.EXT, has types of its own.
 mode_of() { # file mode
 	case ${1##*/} in
 	*.peak.*) echo peak ;;
 	*.holders.*) echo holders ;;
+	*.wakers.*) echo wakers ;;
 	*) echo "$2" ;;
 	esac
 }

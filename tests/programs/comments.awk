@@ -32,9 +32,9 @@ $1 == "file" { mode = $2; name = $3; files++; next }
 }
 /^waits: / { samples["lock"] += $2; without += 0; if (match($0, /[0-9.]+ s have no stack/)) lost_s += substr($0, RSTART) + 0 }
 /^stacks lost: / { lost_s += number_before($0, "ring full") + number_before($0, "no memory") + number_before($0, "collector limit") }
-/^delay nanoseconds / && name !~ /holders/ { delay += $3 / 1e9 }
-# Lock holders have as many as there were unlocks, not waits.
-/^stacks: / && name !~ /holders/ {
+/^delay nanoseconds / && name !~ /holders|wakers/ { delay += $3 / 1e9 }
+# Lock holders have as many as there were unlocks, and wakers those of waits that the lock profile has, too.
+/^stacks: / && name !~ /holders|wakers/ {
 	truncated[mode] += $2
 	if (match($0, /[0-9]+ incomplete/)) incomplete[mode] += substr($0, RSTART) + 0
 }

@@ -152,6 +152,7 @@ types_of() { # file
 	case $(basename "$1") in
 	*.peak.*) echo peak ;;
 	*.holders.*) echo holders ;;
+	*.wakers.*) echo wakers ;;
 	*) mode_of "$1" ;;
 	esac
 }
@@ -161,7 +162,7 @@ read_profiles() {
 	profiles=$(find "$work/profiles" -type f | sort)
 	left=$(find "$work/profiles" -type f ! -name '*.pb' ! -name '*.pb.[0-9]*' | head -n 5)
 	[ -z "$left" ] || problem "more than profiles is left: $left"
-	for mode in cpu wall heap peak lock holders mmap io; do
+	for mode in cpu wall heap peak lock holders wakers mmap io; do
 		of_mode=$(for file in $profiles; do [ "$(types_of "$file")" = $mode ] && echo "$file"; done)
 		[ -n "$of_mode" ] || continue
 		"$pprof_check" --mode $mode $of_mode >"$work/check.log" 2>&1 ||

@@ -18,10 +18,11 @@ static struct {
 
 static int usage(void)
 {
-	fprintf(stderr, "usage: pprof-check [--mode cpu|wall|heap|peak|mmap|lock|holders|io] "
-			"[--main PATH]\n"
-			"                   [--top N] [--raw] [--comments] [--total] FILE...\n"
-			"Checks profiles; --top 0 prints all functions.\n");
+	fprintf(stderr,
+		"usage: pprof-check [--mode cpu|wall|heap|peak|mmap|lock|holders|wakers|io] "
+		"[--main PATH]\n"
+		"                   [--top N] [--raw] [--comments] [--total] FILE...\n"
+		"Checks profiles; --top 0 prints all functions.\n");
 	return 2;
 }
 
@@ -29,7 +30,8 @@ static bool known_mode(const char *name)
 {
 	return !strcmp(name, "cpu") || !strcmp(name, "wall") || !strcmp(name, "heap") ||
 	       !strcmp(name, "lock") || !strcmp(name, "mmap") || !strcmp(name, "lifetimes") ||
-	       !strcmp(name, "peak") || !strcmp(name, "holders") || !strcmp(name, "io");
+	       !strcmp(name, "peak") || !strcmp(name, "holders") || !strcmp(name, "wakers") ||
+	       !strcmp(name, "io");
 }
 
 static bool parse_count(const char *s, size_t *n)

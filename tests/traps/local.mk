@@ -82,6 +82,7 @@ PROFILED += \
 	%D%/lock_return_codes/host \
 	%D%/lock_stack_while_held/host \
 	%D%/lock_storm/host \
+	%D%/lock_wakers_at_the_edges/host \
 	%D%/mask_comes_back/host \
 	%D%/mask_of_handler/host \
 	%D%/namespaces/host \
@@ -212,6 +213,7 @@ TRAP_TESTS += \
 	%D%/lock_stack_while_held/run.sh \
 	%D%/lock_storm/run.sh \
 	%D%/lock_totals/run.sh \
+	%D%/lock_wakers_at_the_edges/run.sh \
 	%D%/lost_samples_counted/run.sh \
 	%D%/many_short_threads/run.sh \
 	%D%/mask_comes_back/run.sh \

@@ -28,6 +28,7 @@
 #include "modes/io/hooks/by_number.h"
 #include "modes/io/signal/io_event.h"
 #include "modes/lock/signal/lock_event.h"
+#include "modes/lock/signal/lock_wake.h"
 #include "base/sys.h"
 #include "sample/ticks.h"
 
@@ -97,15 +98,44 @@ static bool has_waited(long result)
 	return result >= 0 || errno == ETIMEDOUT || errno == EINTR;
 }
 
+static enum cp_wakes_how how_ended(long result)
+{
+	if (result >= 0)
+		return CP_WAKES_WOKEN;
+	return errno == EINTR ? CP_WAKES_INTERRUPTED : CP_WAKES_TIMED_OUT;
+}
+
 static long futex_wait(long number, const long *a)
 {
+	const void *word = word_waited_for(number, a), *function = (const void *)CP_REAL(syscall);
 	struct cp_lock_moment began = cp_lock_event_begin();
-	long result = CP_REAL(syscall)(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+	struct cp_wakes_wait wait;
+	long result;
 
-	if (has_waited(result))
-		cp_lock_event_waited(word_waited_for(number, a), began,
-				     (const void *)CP_REAL(syscall), CP_LOCK_ANY_THREAD);
+	cp_lock_wake_wait(&wait, word, began, CP_LOCK_ANY_THREAD);
+	result = CP_REAL(syscall)(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+	if (!has_waited(result)) {
+		cp_wakes_cancel(&wait);
+		return result;
+	}
+	cp_lock_event_waited(word, began, function, CP_LOCK_ANY_THREAD);
+	cp_wakes_end(&wait, CP_WAKES_OF_LOCK, how_ended(result), cp_wakes_key(word), function);
 	return result;
+}
+
+/* Return how many threads the call may wake that wait for its futex; 0: it wakes none. */
+static uint32_t futex_wakes(long number, const long *a)
+{
+	if (number != SYS_futex)
+		return 0;
+	switch ((int)a[1] & FUTEX_CMD_MASK) {
+	case FUTEX_WAKE:
+	case FUTEX_WAKE_BITSET:
+	case FUTEX_WAKE_OP:
+	case FUTEX_REQUEUE:
+	case FUTEX_CMP_REQUEUE: return a[2] > 0 ? (uint32_t)a[2] : 0;
+	default: return 0;
+	}
 }
 
 /* Return true for calls that change only the calling thread when made by number; see namespace.c.
@@ -169,6 +199,9 @@ INTERPOSE long syscall(long number, ...)
 				(char *const *)a[3], (int)a[4]);
 	if (cp_load_relaxed(&cp_lock_on) && is_wait(number, a))
 		return futex_wait(number, a);
+	if (futex_wakes(number, a) && cp_lock_wake_is_awaited((const void *)a[0]))
+		cp_lock_wake((const void *)a[0], futex_wakes(number, a),
+			     (const void *)CP_REAL(syscall), NULL, CP_LOCK_ANY_THREAD);
 	if (cp_load_relaxed(&cp_io_active) && calls_by_number(number, a, &result))
 		return result;
 	if (changes_caller(number, a))

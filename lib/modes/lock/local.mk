@@ -3,11 +3,13 @@ LIB_SOURCES += \
 	%D%/lock.c \
 	%D%/lock_names.c \
 	%D%/lock_real.c \
-	%D%/lock_settings.c
+	%D%/lock_settings.c \
+	%D%/lock_wakers.c
 PRELOAD_SOURCES += \
 	%D%/hooks/barrier.c \
 	%D%/hooks/c11.c \
 	%D%/hooks/cond.c \
+	%D%/hooks/join.c \
 	%D%/hooks/mutex.c \
 	%D%/hooks/rwlock.c \
 	%D%/hooks/sem.c \
@@ -17,4 +19,5 @@ SIGSAFE_SOURCES += \
 	%D%/signal/lock_unlock_log.c \
 	%D%/signal/lock_holder.c \
 	%D%/signal/lock_sample.c \
-	%D%/signal/lock_tail.c
+	%D%/signal/lock_tail.c \
+	%D%/signal/lock_wake.c

@@ -34,6 +34,9 @@ static const struct cp_real_wanted wanted[] = {
 	WANT(pthread_cond_wait),
 	WANT(pthread_cond_timedwait),
 	SINCE(30, pthread_cond_clockwait),
+	WANT(pthread_cond_signal),
+	WANT(pthread_cond_broadcast),
+	WANT(sem_post),
 	WANT(sem_wait),
 	WANT(sem_trywait),
 	WANT(sem_timedwait),
@@ -44,6 +47,13 @@ static const struct cp_real_wanted wanted[] = {
 	WANT(mtx_unlock),
 	WANT(cnd_wait),
 	WANT(cnd_timedwait),
+	WANT(cnd_signal),
+	WANT(cnd_broadcast),
+	WANT(pthread_join),
+	WANT(pthread_tryjoin_np),
+	WANT(pthread_timedjoin_np),
+	SINCE(31, pthread_clockjoin_np),
+	WANT(thrd_join),
 #undef WANT
 #undef SINCE
 };

@@ -30,6 +30,9 @@ struct cp_lock_real {
 	int (*pthread_cond_timedwait)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
 	int (*pthread_cond_clockwait)(pthread_cond_t *, pthread_mutex_t *, clockid_t,
 				      const struct timespec *);
+	int (*pthread_cond_signal)(pthread_cond_t *);
+	int (*pthread_cond_broadcast)(pthread_cond_t *);
+	int (*sem_post)(sem_t *);
 	int (*sem_wait)(sem_t *);
 	int (*sem_trywait)(sem_t *);
 	int (*sem_timedwait)(sem_t *, const struct timespec *);
@@ -40,6 +43,13 @@ struct cp_lock_real {
 	int (*mtx_unlock)(mtx_t *);
 	int (*cnd_wait)(cnd_t *, mtx_t *);
 	int (*cnd_timedwait)(cnd_t *, mtx_t *, const struct timespec *);
+	int (*cnd_signal)(cnd_t *);
+	int (*cnd_broadcast)(cnd_t *);
+	int (*pthread_join)(pthread_t, void **);
+	int (*pthread_tryjoin_np)(pthread_t, void **);
+	int (*pthread_timedjoin_np)(pthread_t, void **, const struct timespec *);
+	int (*pthread_clockjoin_np)(pthread_t, void **, clockid_t, const struct timespec *);
+	int (*thrd_join)(thrd_t, int *);
 };
 
 /* Valid after cp_lock_real_resolve; a function that libc lacks is NULL. */

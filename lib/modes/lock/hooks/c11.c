@@ -16,6 +16,11 @@ static bool ended(int result)
 	return result == thrd_success || result == thrd_timedout;
 }
 
+static enum cp_wakes_how woken(int result)
+{
+	return result == thrd_timedout ? CP_WAKES_TIMED_OUT : CP_WAKES_WOKEN;
+}
+
 INTERPOSE int mtx_lock(mtx_t *m)
 {
 	return WAITS_CALL_MUTEX(mutex_look(mutex_of(m)), ended, mutex_of(m), m,
@@ -38,7 +43,7 @@ INTERPOSE int mtx_unlock(mtx_t *m)
 	if (mutex_unlock_is_plain(mutex_of(m)) || !mutex_is_waited_for(mutex_of(m)))
 		return CP_LOCK_REAL(mtx_unlock)(m);
 	cp_lock_event_release_begin(&r, m);
-	r.call = OWN_CALL;
+	r.call = OWN_CALL_OF(mtx_unlock);
 	result = CP_LOCK_REAL(mtx_unlock)(m);
 	cp_lock_event_release_end(&r, (const void *)CP_LOCK_REAL(mtx_unlock),
 				  result == thrd_success);
@@ -60,7 +65,7 @@ INTERPOSE int cnd_wait(cnd_t *c, mtx_t *m)
 	if (!waits_measured())
 		return CP_LOCK_REAL(cnd_wait)(c, m);
 	leave(m, (const void *)CP_LOCK_REAL(cnd_wait));
-	return WAITS_MEASURE(ended, 0, c, CP_LOCK_REAL(cnd_wait), c, m);
+	return WAITS_MEASURE_WOKEN(ended, woken, c, CP_LOCK_REAL(cnd_wait), c, m);
 }
 
 INTERPOSE int cnd_timedwait(cnd_t *restrict c, mtx_t *restrict m,
@@ -69,5 +74,8 @@ INTERPOSE int cnd_timedwait(cnd_t *restrict c, mtx_t *restrict m,
 	if (!waits_measured())
 		return CP_LOCK_REAL(cnd_timedwait)(c, m, until);
 	leave(m, (const void *)CP_LOCK_REAL(cnd_timedwait));
-	return WAITS_MEASURE(ended, 0, c, CP_LOCK_REAL(cnd_timedwait), c, m, until);
+	return WAITS_MEASURE_WOKEN(ended, woken, c, CP_LOCK_REAL(cnd_timedwait), c, m, until);
 }
+
+WAITS_WAKES(cnd_signal, cnd_t, 1)
+WAITS_WAKES(cnd_broadcast, cnd_t, CP_WAKES_ALL)

@@ -3,6 +3,8 @@
  * parts in libc can't be told apart from outside. Releasing the mutex lets its waiters go, as an
  * unlock does.
  *
+ * A signal that nobody waits for is a tail call of libc's function.
+ *
  * A cancelled wait unwinds through these functions and is not counted.
  */
 #include <errno.h>
@@ -26,7 +28,8 @@ INTERPOSE int pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m)
 	if (!waits_measured())
 		return CP_LOCK_REAL(pthread_cond_wait)(c, m);
 	leave(m, (const void *)CP_LOCK_REAL(pthread_cond_wait));
-	return WAITS_MEASURE(waits_ended, 0, c, CP_LOCK_REAL(pthread_cond_wait), c, m);
+	return WAITS_MEASURE_WOKEN(waits_ended, waits_woken, c, CP_LOCK_REAL(pthread_cond_wait), c,
+				   m);
 }
 
 INTERPOSE int pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m,
@@ -35,7 +38,8 @@ INTERPOSE int pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m,
 	if (!waits_measured())
 		return CP_LOCK_REAL(pthread_cond_timedwait)(c, m, until);
 	leave(m, (const void *)CP_LOCK_REAL(pthread_cond_timedwait));
-	return WAITS_MEASURE(waits_ended, 0, c, CP_LOCK_REAL(pthread_cond_timedwait), c, m, until);
+	return WAITS_MEASURE_WOKEN(waits_ended, waits_woken, c,
+				   CP_LOCK_REAL(pthread_cond_timedwait), c, m, until);
 }
 
 INTERPOSE int pthread_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock,
@@ -46,6 +50,9 @@ INTERPOSE int pthread_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, cloc
 	if (!waits_measured())
 		return CP_LOCK_REAL(pthread_cond_clockwait)(c, m, clock, until);
 	leave(m, (const void *)CP_LOCK_REAL(pthread_cond_clockwait));
-	return WAITS_MEASURE(waits_ended, 0, c, CP_LOCK_REAL(pthread_cond_clockwait), c, m, clock,
-			     until);
+	return WAITS_MEASURE_WOKEN(waits_ended, waits_woken, c,
+				   CP_LOCK_REAL(pthread_cond_clockwait), c, m, clock, until);
 }
+
+WAITS_WAKES(pthread_cond_signal, pthread_cond_t, 1)
+WAITS_WAKES(pthread_cond_broadcast, pthread_cond_t, CP_WAKES_ALL)

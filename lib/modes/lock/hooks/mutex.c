@@ -64,5 +64,5 @@ INTERPOSE int pthread_mutex_unlock(pthread_mutex_t *m)
 {
 	if (LIKELY(mutex_unlock_is_plain(m) && cp_lock_real.pthread_mutex_unlock))
 		return cp_lock_real.pthread_mutex_unlock(m);
-	return release(m, OWN_CALL);
+	return release(m, OWN_CALL_OF(pthread_mutex_unlock));
 }

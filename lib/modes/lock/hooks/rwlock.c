@@ -196,5 +196,5 @@ INTERPOSE int pthread_rwlock_unlock(pthread_rwlock_t *l)
 	if (LIKELY(cp_load_relaxed(cp_lock_known_at(l)) != CP_LOCK_CONTENDED &&
 		   cp_lock_real.pthread_rwlock_unlock))
 		return cp_lock_real.pthread_rwlock_unlock(l);
-	return look_and_unlock(l, OWN_CALL);
+	return look_and_unlock(l, OWN_CALL_OF(pthread_rwlock_unlock));
 }

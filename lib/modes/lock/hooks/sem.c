@@ -16,6 +16,13 @@ static bool ended(int result)
 	return result == 0 || errno == ETIMEDOUT || errno == EINTR;
 }
 
+static enum cp_wakes_how woken(int result)
+{
+	return result == 0	    ? CP_WAKES_WOKEN
+	       : errno == ETIMEDOUT ? CP_WAKES_TIMED_OUT
+				    : CP_WAKES_INTERRUPTED;
+}
+
 /* Try the semaphore. Waiting is a cancellation point even if the semaphore is available. */
 static int try_wait(sem_t *s)
 {
@@ -42,7 +49,7 @@ static enum waits_look look(sem_t *s)
 
 SLOW static int look_and_wait(sem_t *s)
 {
-	return WAITS_CALL(look(s), ended, 0, s, CP_LOCK_REAL(sem_wait), s);
+	return WAITS_CALL_WOKEN(look(s), ended, woken, s, CP_LOCK_REAL(sem_wait), s);
 }
 
 INTERPOSE int sem_wait(sem_t *s)
@@ -57,8 +64,8 @@ INTERPOSE int sem_wait(sem_t *s)
 
 INTERPOSE int sem_timedwait(sem_t *restrict s, const struct timespec *restrict until)
 {
-	return WAITS_CALL(waits_until(until) ? look(s) : WAITS_NOT, ended, 0, s,
-			  CP_LOCK_REAL(sem_timedwait), s, until);
+	return WAITS_CALL_WOKEN(waits_until(until) ? look(s) : WAITS_NOT, ended, woken, s,
+				CP_LOCK_REAL(sem_timedwait), s, until);
 }
 
 INTERPOSE int sem_clockwait(sem_t *restrict s, clockid_t clock,
@@ -68,6 +75,8 @@ INTERPOSE int sem_clockwait(sem_t *restrict s, clockid_t clock,
 		errno = ENOSYS;
 		return -1;
 	}
-	return WAITS_CALL(waits_by(clock) && waits_until(until) ? look(s) : WAITS_NOT, ended, 0, s,
-			  CP_LOCK_REAL(sem_clockwait), s, clock, until);
+	return WAITS_CALL_WOKEN(waits_by(clock) && waits_until(until) ? look(s) : WAITS_NOT, ended,
+				woken, s, CP_LOCK_REAL(sem_clockwait), s, clock, until);
 }
+
+WAITS_WAKES(sem_post, sem_t, 1)

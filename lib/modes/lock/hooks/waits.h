@@ -27,6 +27,7 @@
 #include "base/arch.h"
 #include "base/atomic.h"
 #include "modes/lock/signal/lock_event.h"
+#include "modes/lock/signal/lock_wake.h"
 
 /* Kept off the path of free locks. */
 #define SLOW __attribute__((noinline))
@@ -84,13 +85,13 @@ static inline enum waits_look waits_tried(const void *lock, int try)
 	return WAITS_LOCKED;
 }
 
-/* Declares own_unlock, which is the interposed function NAME in this library, whatever the dynamic
+/* Declares own_NAME, which is the interposed function NAME in this library, whatever the dynamic
  * linker takes for NAME. */
 #define OWN_UNLOCK(name, type)                                                                     \
-	static int own_unlock(type *) __attribute__((alias(#name), nothrow, nonnull(1)))
-/* The call of own_unlock, in own_unlock. */
-#define OWN_CALL                                                                                   \
-	((struct cp_lock_unlock_call){ (const void *)own_unlock, __builtin_return_address(0) })
+	static int own_##name(type *) __attribute__((alias(#name), nothrow, nonnull(1)))
+/* The call of own_NAME, in own_NAME. */
+#define OWN_CALL_OF(name)                                                                          \
+	((struct cp_lock_unlock_call){ (const void *)own_##name, __builtin_return_address(0) })
 
 /* Call REAL as LOOK says. All of these functions return 0 for success, including C11's. */
 #define WAITS_CALL_IF(look, by, waited, flags, lock, real, ...)                                    \
@@ -110,6 +111,61 @@ static inline enum waits_look waits_tried(const void *lock, int try)
 	WAITS_CALL_IF(look, cp_lock_event_mutex,                                                   \
 		      ended(result_) && !mutex_was_got_at_once(m, result_),                        \
 		      CP_LOCK_HAS_HOLDER | mutex_release_flags(m), lock, real, __VA_ARGS__)
+
+/* The same for a wait for OBJECT that another thread ends by a wake (lock_wake.h). HOW: a function
+ * of the result that returns an enum cp_wakes_how. */
+#define WAITS_MEASURE_WOKEN(ended, how, object, real, ...)                                         \
+	({                                                                                         \
+		struct cp_wakes_wait wait_;                                                        \
+		struct cp_lock_moment began_ =                                                     \
+			(cp_lock_mark((const void *)(object)), cp_lock_event_begin());             \
+		int result_;                                                                       \
+                                                                                                   \
+		cp_lock_wake_wait(&wait_, (const void *)(object), began_, 0);                      \
+		result_ = (real)(__VA_ARGS__);                                                     \
+		if (ended(result_)) {                                                              \
+			cp_lock_event_waited((const void *)(object), began_, (const void *)(real), \
+					     0);                                                   \
+			cp_wakes_end(&wait_, CP_WAKES_OF_LOCK, how(result_), cp_wakes_key(object), \
+				     (const void *)(real));                                        \
+		} else {                                                                           \
+			cp_wakes_cancel(&wait_);                                                   \
+		}                                                                                  \
+		result_;                                                                           \
+	})
+
+#define WAITS_CALL_WOKEN(look, ended, how, object, real, ...)                                      \
+	({                                                                                         \
+		enum waits_look look_ = (look);                                                    \
+		look_ == WAITS_LOCKED ? 0                                                          \
+		: LIKELY(look_ == WAITS_NOT)                                                       \
+			? (real)(__VA_ARGS__)                                                      \
+			: WAITS_MEASURE_WOKEN(ended, how, object, real, __VA_ARGS__);              \
+	})
+
+static inline enum cp_wakes_how waits_woken(int result)
+{
+	return result == ETIMEDOUT ? CP_WAKES_TIMED_OUT : CP_WAKES_WOKEN;
+}
+
+/* Define the interposed function NAME, which wakes up to MOST of the threads that wait for its
+ * argument. If nobody waits, it is a tail call of libc's function. */
+#define WAITS_WAKES(name, type, most)                                                              \
+	OWN_UNLOCK(name, type);                                                                    \
+                                                                                                   \
+	SLOW static int wake_by_##name(type *object, struct cp_lock_unlock_call call)              \
+	{                                                                                          \
+		if (cp_lock_wake_is_awaited(object))                                               \
+			cp_lock_wake(object, most, (const void *)CP_LOCK_REAL(name), &call, 0);    \
+		return CP_LOCK_REAL(name)(object);                                                 \
+	}                                                                                          \
+                                                                                                   \
+	INTERPOSE int name(type *object)                                                           \
+	{                                                                                          \
+		if (LIKELY(!cp_lock_wake_is_awaited(object) && cp_lock_real.name))                 \
+			return cp_lock_real.name(object);                                          \
+		return wake_by_##name(object, OWN_CALL_OF(name));                                  \
+	}
 
 /* Return false for arguments that real functions refuse before they look at the lock. */
 static inline bool waits_by(clockid_t clock)

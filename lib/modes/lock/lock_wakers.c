@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Who ended the waits for conditions, semaphores, barriers, futexes and ends of threads: the
+ * control half of this companion of the lock mode, and the contents and comments of its file. The
+ * event half is lib/sample/wakes.c and lib/modes/lock/signal/lock_wake.c.
+ */
+#include <pthread.h>
+#include <time.h>
+
+#include "base/atomic.h"
+#include "base/sys.h"
+#include "base/text.h"
+#include "modes/lock/lock_names.h"
+#include "modes/lock/lock_settings.h"
+#include "modes/lock/signal/lock_wake.h"
+#include "output/comments.h"
+#include "output/encode.h"
+#include "output/mode_ops.h"
+#include "sample/wakes.h"
+
+#define L(x) ((unsigned long)(x))
+
+/* Number of rows whose objects were named. */
+static size_t named;
+
+/* The counts at the begin of the run. */
+static uint64_t before[CP_WAKES_COUNTS];
+
+static uint64_t counted(enum cp_wakes_count what)
+{
+	return cp_load_relaxed(&cp_wakes_counts[0][what]) - before[what];
+}
+
+static void begin_counts(void)
+{
+	named = 0;
+	for (unsigned i = 0; i < CP_WAKES_COUNTS; i++)
+		before[i] = cp_load_relaxed(&cp_wakes_counts[0][i]);
+}
+
+static int start(struct cp_run *r, const struct cp_config *c)
+{
+	const struct cp_lock_settings *s = cp_config_of(c, CPROF_LOCK);
+
+	(void)r;
+	begin_counts();
+	cp_wakes_settings[0] =
+		(struct cp_wakes_settings){ .threshold_ns = s->threshold_ns,
+					    .since = cp_sys_clock_ns(CLOCK_MONOTONIC),
+					    .budget = s->budget };
+	cp_or_seqcst(&cp_wakes_on, CP_WAKES_OF_LOCK);
+	return 0;
+}
+
+static void stop(struct cp_run *r)
+{
+	(void)r;
+	cp_and_seqcst(&cp_wakes_on, ~(uint32_t)CP_WAKES_OF_LOCK);
+}
+
+static void drained(struct cp_run *r)
+{
+	cp_lock_names_update(&r->aggregate, named);
+	named = r->aggregate.stacks.count;
+}
+
+/* Rows get new numbers: the next drain looks at all of them. */
+static void rows(struct cp_run *r, void (*see)(uint32_t *row, void *arg), void *arg)
+{
+	(void)r;
+	(void)see;
+	(void)arg;
+	named = 0;
+}
+
+static void labels(const struct cp_run *r, const struct cp_stack *s, struct cp_encode_labels *to)
+{
+	const char *name = s->tag ? cp_lock_names_of(s->tag) : NULL;
+
+	(void)r;
+	if (!s->tag)
+		return;
+	if (!name) {
+		cp_text_format(to->text, sizeof(to->text), "0x%lx", L(s->tag));
+		name = to->text;
+	}
+	to->labels[to->count++] = (struct cp_pprof_label){ .key = "lock", .text = name };
+}
+
+static uint64_t period(const struct cp_run *r)
+{
+	(void)r;
+	return 1;
+}
+
+static void thread_end(struct cp_thread *t)
+{
+	/* Not if the sweep found that T has ended. */
+	if (cp_load_relaxed(&cp_wakes_on) && t == cp_self.thread &&
+	    cp_load_relaxed(&t->tid) == cp_sys_gettid())
+		cp_lock_wake_by_end(t, (const void *)pthread_self());
+	cp_wakes_thread_end(t);
+}
+
+static void fork_child(struct cp_run *r, struct cp_thread *keep)
+{
+	(void)r;
+	cp_wakes_fork_child(keep);
+	if (!keep)
+		cp_and_seqcst(&cp_wakes_on, ~(uint32_t)CP_WAKES_OF_LOCK);
+	begin_counts();
+}
+
+static void report(struct cp_comments *out, const struct cp_run *r, const struct cp_config *c)
+{
+	(void)c;
+	cp_comments_line(
+		out,
+		"wakers: %lu waits have the stack that woke them, %lu were woken by a "
+		"thread whose stack was not taken, %lu by nothing that was seen, %lu timed "
+		"out or were interrupted",
+		L(counted(CP_WAKES_KNOWN)), L(counted(CP_WAKES_NO_STACK)),
+		L(counted(CP_WAKES_UNKNOWN)), L(counted(CP_WAKES_NOT_WOKEN)));
+	cp_comments_line(
+		out,
+		"stacks lost: %s s of delay ring full, %s s no memory, %s s collector limit; %lu "
+		"waits in paused threads",
+		cp_comments_seconds(cp_run_counted(r, CP_COUNT_LOST_RING)),
+		cp_comments_seconds(cp_run_counted(r, CP_COUNT_LOST_MEMORY)),
+		cp_comments_seconds(cp_run_counted(r, CP_COUNT_LOST_AGGREGATE)),
+		L(cp_run_counted(r, CP_COUNT_LOST_PAUSED)));
+	cp_comments_line(
+		out, "cost: about %s ms for stacks behind waits and wakes",
+		cp_comments_seconds(cp_run_hooks_ns(r, cp_run_counted(r, CP_COUNT_TIMED)) * 1000));
+}
+
+CP_THREAD_LABEL(cp_lock_wakers_label);
+
+/* Functions that do nothing but wake: the first table begins with their callers. */
+#define WAKES "pthread_cond_(signal|broadcast)|cnd_(signal|broadcast)|sem_post"
+
+/* The waits of the lock's file once more. The period's type differs from the other files': backends
+ * would otherwise add up both files, and count each wait twice. */
+const struct cp_mode_ops cp_mode_wakers = {
+	.name = "wakers",
+	.parent = CPROF_LOCK,
+	.types = { { "waits", "count" }, { "delay", "nanoseconds" } },
+	.type_count = 2,
+	.period_type = { "wakes", "count" },
+	.drop_frames = WAKES,
+	.period = period,
+	.labels = labels,
+	.report = report,
+	.start = start,
+	.stop = stop,
+	.drained = drained,
+	.rows = rows,
+	.thread_label = &cp_lock_wakers_label,
+	.thread_end = thread_end,
+	.fork_child = fork_child,
+};

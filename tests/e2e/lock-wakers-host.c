@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One thread waits, two others wake it: seven times of ten the one, three times the other. For each
+ * kind of wait, prints its name and the time in ns that the thread waited for each of the two.
+ *
+ * usage: lock-wakers-host KIND [ROUNDS]
+ */
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <threads.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NOINLINE __attribute__((noipa))
+#define STEP_NS 2000000
+
+static int rounds = 40;
+static int turn; /* of the round that the waiting thread is in, from 1 */
+static uint64_t waited[2];
+
+static sem_t sem;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+static mtx_t mtx;
+static cnd_t cnd;
+static pthread_barrier_t barrier;
+static int word, ready;
+
+static uint64_t now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void sleep_ns(long ns)
+{
+	struct timespec t = { 0, ns };
+
+	while (nanosleep(&t, &t))
+		;
+}
+
+static bool first_wakes(int round)
+{
+	return round % 10 < 7;
+}
+
+static void wait_sem(void)
+{
+	sem_wait(&sem);
+}
+
+static void wake_sem(void)
+{
+	sem_post(&sem);
+}
+
+static void wait_cond(void)
+{
+	pthread_mutex_lock(&mutex);
+	while (!ready)
+		pthread_cond_wait(&cond, &mutex);
+	ready = 0;
+	pthread_mutex_unlock(&mutex);
+}
+
+static void wake_cond(void)
+{
+	pthread_mutex_lock(&mutex);
+	ready = 1;
+	pthread_mutex_unlock(&mutex);
+	pthread_cond_signal(&cond);
+}
+
+static void wake_broadcast(void)
+{
+	pthread_mutex_lock(&mutex);
+	ready = 1;
+	pthread_mutex_unlock(&mutex);
+	pthread_cond_broadcast(&cond);
+}
+
+static void wait_cnd(void)
+{
+	mtx_lock(&mtx);
+	while (!ready)
+		cnd_wait(&cnd, &mtx);
+	ready = 0;
+	mtx_unlock(&mtx);
+}
+
+static void wake_cnd(void)
+{
+	mtx_lock(&mtx);
+	ready = 1;
+	mtx_unlock(&mtx);
+	cnd_signal(&cnd);
+}
+
+static void wait_barrier(void)
+{
+	pthread_barrier_wait(&barrier);
+}
+
+static void wait_futex(void)
+{
+	while (!__atomic_exchange_n(&word, 0, __ATOMIC_ACQ_REL))
+		syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
+}
+
+static void wake_futex(void)
+{
+	__atomic_store_n(&word, 1, __ATOMIC_RELEASE);
+	syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+static const struct kind {
+	const char *name;
+	void (*wait)(void), (*wake)(void);
+} kinds[] = {
+	{ "sem", wait_sem, wake_sem },
+	{ "cond", wait_cond, wake_cond },
+	{ "broadcast", wait_cond, wake_broadcast },
+	{ "cnd", wait_cnd, wake_cnd },
+	{ "barrier", wait_barrier, wait_barrier },
+	{ "futex", wait_futex, wake_futex },
+};
+static const struct kind *kind;
+
+NOINLINE static void consume(void)
+{
+	for (int i = 1; i <= rounds; i++) {
+		uint64_t began = now();
+
+		__atomic_store_n(&turn, i, __ATOMIC_RELEASE);
+		kind->wait();
+		waited[!first_wakes(i)] += now() - began;
+	}
+	__atomic_store_n(&turn, rounds + 1, __ATOMIC_RELEASE);
+}
+
+/* Wakes the waiting thread in the rounds that are this thread's. */
+static void produce(bool first)
+{
+	int done = 0, i;
+
+	while ((i = __atomic_load_n(&turn, __ATOMIC_ACQUIRE)) <= rounds) {
+		sleep_ns(i != done && i && first_wakes(i) == first ? STEP_NS : STEP_NS / 10);
+		if (i == done || !i || first_wakes(i) != first)
+			continue;
+		done = i;
+		kind->wake();
+		__asm__ volatile(""); /* no tail call */
+	}
+}
+
+NOINLINE static void *producer_a(void *arg)
+{
+	produce(true);
+	return arg;
+}
+
+NOINLINE static void *producer_b(void *arg)
+{
+	produce(false);
+	return arg;
+}
+
+NOINLINE static void *worker_a(void *arg)
+{
+	sleep_ns(STEP_NS);
+	return arg;
+}
+
+NOINLINE static void *worker_b(void *arg)
+{
+	sleep_ns(STEP_NS);
+	return arg;
+}
+
+NOINLINE static void join_workers(void)
+{
+	for (int i = 1; i <= rounds; i++) {
+		pthread_t t;
+		uint64_t began;
+
+		pthread_create(&t, NULL, first_wakes(i) ? worker_a : worker_b, NULL);
+		began = now();
+		pthread_join(t, NULL);
+		waited[!first_wakes(i)] += now() - began;
+	}
+}
+
+NOINLINE static void wait_in_vain(void)
+{
+	struct timespec t;
+
+	for (int i = 0; i < rounds; i++) {
+		uint64_t began = now();
+
+		clock_gettime(CLOCK_REALTIME, &t);
+		t.tv_nsec += STEP_NS;
+		t.tv_sec += t.tv_nsec / 1000000000;
+		t.tv_nsec %= 1000000000;
+		sem_timedwait(&sem, &t);
+		waited[0] += now() - began;
+	}
+}
+
+/* Another process posts. */
+NOINLINE static void wait_for_process(void)
+{
+	sem_t *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+			     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t child;
+
+	sem_init(shared, 1, 0);
+	child = fork();
+	for (int i = 0; i < rounds; i++) {
+		uint64_t began = now();
+
+		if (!child) {
+			sleep_ns(STEP_NS);
+			sem_post(shared);
+			continue;
+		}
+		sem_wait(shared);
+		waited[0] += now() - began;
+	}
+	if (!child)
+		_exit(0);
+	waitpid(child, NULL, 0);
+}
+
+static void run_pair(void)
+{
+	pthread_t a, b;
+
+	sem_init(&sem, 0, 0);
+	mtx_init(&mtx, mtx_plain);
+	cnd_init(&cnd);
+	pthread_barrier_init(&barrier, NULL, 2);
+	pthread_create(&a, NULL, producer_a, NULL);
+	pthread_create(&b, NULL, producer_b, NULL);
+	consume();
+	pthread_join(a, NULL);
+	pthread_join(b, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	const char *name = argc > 1 ? argv[1] : "";
+
+	rounds = argc > 2 ? atoi(argv[2]) : rounds;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (!strcmp(name, kinds[i].name))
+			kind = &kinds[i];
+	if (kind)
+		run_pair();
+	else if (!strcmp(name, "join"))
+		join_workers();
+	else if (!strcmp(name, "timeout"))
+		wait_in_vain();
+	else if (!strcmp(name, "process"))
+		wait_for_process();
+	else
+		return fprintf(stderr, "usage: lock-wakers-host KIND [ROUNDS]\n"), 2;
+	printf("%s %llu %llu\n", name, (unsigned long long)waited[0],
+	       (unsigned long long)waited[1]);
+	return 0;
+}
