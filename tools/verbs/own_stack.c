@@ -43,20 +43,42 @@ static void append(char **text, const char *name)
 	*text = longer;
 }
 
+/* Appends the own functions of location L. */
+static void append_own(char **text, struct ct_own *o, const struct ct_profile *p,
+		       const struct ct_location *l)
+{
+	for (uint32_t line = 0; line < l->line_count; line++)
+		if (ct_own_is(o, l, &p->lines[l->first_line + line]))
+			append(text, name_of(p, l, line));
+	if (!l->line_count && ct_own_is(o, l, NULL))
+		append(text, name_of(p, l, 0));
+}
+
+char *ct_own_stack_waker(struct ct_own *o, const struct ct_profile *p, size_t i)
+{
+	const struct ct_sample *s = &p->samples[i];
+	const char *first = s->depth ? name_of(p, &p->locations[ct_frames(p, s)[0]], 0) : UNNAMED;
+	char *text = NULL;
+
+	for (uint32_t k = 0; k < s->depth && *first != '['; k++) {
+		const struct ct_location *l = &p->locations[ct_frames(p, s)[k]];
+
+		if (!strcmp(name_of(p, l, 0), "[woken by]"))
+			break;
+		append_own(&text, o, p, l);
+	}
+	if (!text)
+		append(&text, first);
+	return text;
+}
+
 char *ct_own_stack_text(struct ct_own *o, const struct ct_profile *p, size_t i)
 {
 	const struct ct_sample *s = &p->samples[i];
 	char *text = NULL;
 
-	for (uint32_t k = 0; k < s->depth; k++) {
-		const struct ct_location *l = &p->locations[ct_frames(p, s)[k]];
-
-		for (uint32_t line = 0; line < l->line_count; line++)
-			if (ct_own_is(o, l, &p->lines[l->first_line + line]))
-				append(&text, name_of(p, l, line));
-		if (!l->line_count && ct_own_is(o, l, NULL))
-			append(&text, name_of(p, l, 0));
-	}
+	for (uint32_t k = 0; k < s->depth; k++)
+		append_own(&text, o, p, &p->locations[ct_frames(p, s)[k]]);
 	if (!text)
 		append(&text, ct_own_stack_function(o, p, i));
 	return text;

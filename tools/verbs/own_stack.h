@@ -12,6 +12,9 @@ const char *ct_own_stack_function(struct ct_own *o, const struct ct_profile *p, 
 /* Returns "parse < load < main": the own functions, the innermost first, or the innermost function
  * if no own one is on the stack. The caller frees the result. */
 char *ct_own_stack_text(struct ct_own *o, const struct ct_profile *p, size_t i);
+/* Returns the same of the thread that ended the wait of sample I, which is before "[woken by]". If
+ * no thread did or none is known, returns the frame that says so. The caller frees the result. */
+char *ct_own_stack_waker(struct ct_own *o, const struct ct_profile *p, size_t i);
 /* Stores the names of sample I's innermost frames up to the first own one, which is not included;
  * at most MOST. */
 size_t ct_own_stack_called(struct ct_own *o, const struct ct_profile *p, size_t i,

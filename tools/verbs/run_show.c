@@ -137,7 +137,8 @@ static bool is_of_child(const char *tail, const char *ext)
 /* ".peak.pb" */
 static bool is_companion(const char *tail, const char *ext)
 {
-	static const char *const names[] = { ".peak", ".mmap", ".lifetimes", ".holders" };
+	static const char *const names[] = { ".peak", ".mmap", ".lifetimes", ".holders",
+					     ".wakers" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (!strncmp(tail, names[i], strlen(names[i])) &&
@@ -196,7 +197,7 @@ static void say_next(const char *mode, const char *path)
 {
 	static const char *const answers[][3] = {
 		{ "heap", "leaks", "the stacks that hold it" },
-		{ "lock", "locks", "each lock, who waits and who holds it" },
+		{ "lock", "locks", "each lock, who waits, and who holds it or ends the wait" },
 		{ "wall", "waits", "what the threads wait for" },
 	};
 

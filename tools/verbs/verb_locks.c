@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `cprof locks`: shows, for each lock, the functions that wait for it and the functions that hold
- * it during those waits. The latter come from the file of holders beside the profile. */
+ * it during those waits, or that end the waits for a condition, a semaphore or the like. The latter
+ * come from the files of holders and of wakers beside the profile. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,12 +31,13 @@ static const struct ct_option options[] = {
 	CT_INTEGER("locks", "N", &my.locks, "locks shown (10; 0: all)"), CT_END
 };
 
-/* One side: waiters or holders. Names in FUNCTIONS are "lock\tfunction". */
+/* One side: waiters, holders or wakers. Names in FUNCTIONS are "lock\tfunction". */
 struct side {
 	struct ct_profile *p; /* NULL: there is no such file */
 	struct ct_sums locks, functions;
 	int64_t total;
 	bool has_longest; /* the file tells the longest wait of each row */
+	bool wakers;	  /* each stack begins with that of the waking thread */
 };
 
 /* The indices of a file's counts and times: of waits, or of holders. */
@@ -87,13 +89,16 @@ static int sum_up(struct side *s, const char *file)
 		int64_t value = ct_values(p, i)[delay], count = ct_values(p, i)[waits];
 		int64_t longest = ct_own_stack_number(p, i, "longest", 0);
 		struct ct_sum *sum = ct_own_stack_sum(&s->locks, lock ? lock : "(no lock)");
-		char *both = ct_memory_printf("%s\t%s", sum->name, ct_own_stack_function(o, p, i));
+		char *function = s->wakers ? ct_own_stack_waker(o, p, i)
+					   : ct_memory_strdup(ct_own_stack_function(o, p, i));
+		char *both = ct_memory_printf("%s\t%s", sum->name, function);
 
 		add_to(sum, value, count, longest);
 		add_to(ct_own_stack_sum(&s->functions, both), value, count, longest);
 		s->has_longest |= longest > 0;
 		s->total = ct_add(s->total, value);
 		free(both);
+		free(function);
 	}
 	ct_own_stack_sort(&s->locks);
 	ct_own_stack_sort(&s->functions);
@@ -150,7 +155,17 @@ static void put_half(const struct ct_sum *sum, const char *lock, size_t width, b
 	free(shown);
 }
 
-static void put_functions(const struct side *waiters, const struct side *holders, const char *lock)
+/* Returns true if the side has rows of LOCK. */
+static bool has(const struct side *s, const char *lock)
+{
+	size_t at = 0;
+
+	return s->p && next_of(s, lock, &at);
+}
+
+/* RIGHT_SIDE: the holders, or the wakers. */
+static void put_functions(const struct side *waiters, const struct side *right_side,
+			  const char *lock)
 {
 	size_t columns = ct_short_name_columns(), w = 0, h = 0;
 	size_t half = (columns ? columns : WIDTH_WITHOUT_TERMINAL) / 2 - 1;
@@ -159,11 +174,12 @@ static void put_functions(const struct side *waiters, const struct side *holders
 
 	printf("%s%*s%*s  %-*s %*s  %s%s\n", ct_out_paint(CT_DIM), NUMBER_WIDTH, "waited",
 	       longest ? NUMBER_WIDTH : 0, longest ? "longest" : "",
-	       (int)left - NUMBER_WIDTH * (longest ? 2 : 1) - 2, "by", NUMBER_WIDTH, "caused",
-	       "by holder", ct_out_paint(CT_PLAIN));
+	       (int)left - NUMBER_WIDTH * (longest ? 2 : 1) - 2, "by", NUMBER_WIDTH,
+	       right_side->wakers ? "ended" : "caused",
+	       right_side->wakers ? "mostly woken by" : "by holder", ct_out_paint(CT_PLAIN));
 	for (long row = 0; !my.rows || row < my.rows; row++) {
 		const struct ct_sum *a = next_of(waiters, lock, &w);
-		const struct ct_sum *b = holders->p ? next_of(holders, lock, &h) : NULL;
+		const struct ct_sum *b = right_side->p ? next_of(right_side, lock, &h) : NULL;
 
 		if (!a && !b)
 			break;
@@ -182,7 +198,7 @@ static const char *trimmed(const char *text)
 }
 
 static void put_lock(const struct side *waiters, const struct side *holders,
-		     const struct ct_sum *lock)
+		     const struct side *wakers, const struct ct_sum *lock)
 {
 	char number[CT_NUMBER_ROOM], share[CT_NUMBER_ROOM], wall[CT_NUMBER_ROOM],
 		mean[CT_NUMBER_ROOM];
@@ -204,10 +220,10 @@ static void put_lock(const struct side *waiters, const struct side *holders,
 		printf(", %s of wall time",
 		       trimmed(ct_numbers_percent(wall, lock->value, waiters->p->duration_nanos)));
 	putchar('\n');
-	put_functions(waiters, holders, lock->name);
+	put_functions(waiters, has(wakers, lock->name) ? wakers : holders, lock->name);
 }
 
-static int print(const struct side *waiters, const struct side *holders)
+static int print(const struct side *waiters, const struct side *holders, const struct side *wakers)
 {
 	char total[CT_NUMBER_ROOM], length[CT_NUMBER_ROOM];
 	size_t shown = my.locks && (size_t)my.locks < waiters->locks.count ? (size_t)my.locks
@@ -220,26 +236,29 @@ static int print(const struct side *waiters, const struct side *holders)
 	       ct_numbers_format(length, waiters->p->duration_nanos, "nanoseconds", "auto"),
 	       waiters->locks.count, waiters->locks.count == 1 ? "" : "s");
 	for (size_t i = 0; i < shown; i++)
-		put_lock(waiters, holders, &waiters->locks.list[i]);
+		put_lock(waiters, holders, wakers, &waiters->locks.list[i]);
 	if (shown < waiters->locks.count)
 		printf("\n%zu more lock%s\n", waiters->locks.count - shown,
 		       waiters->locks.count - shown == 1 ? "" : "s");
 	return ct_out_end();
 }
 
-/* Returns NAME.holders.EXT for NAME.EXT; the caller frees it. */
-static char *holders_of(const char *file)
+/* Returns NAME.holders.EXT or NAME.wakers.EXT for NAME.EXT; the caller frees it. */
+static char *beside_of(const char *file, const char *companion)
 {
 	const char *extension = ct_run_show_extension(file);
 
-	return ct_memory_printf("%.*s.holders%s", (int)(extension - file), file, extension);
+	return ct_memory_printf("%.*s.%s%s", (int)(extension - file), file, companion, extension);
 }
 
-/* A file of holders has the form of a file of waits, but another type. */
-static bool is_of_holders(const struct ct_profile *p)
+/* A companion has the form of a file of waits, but other types. Returns its name, or NULL. */
+static const char *companion_of(const struct ct_profile *p)
 {
-	return p->type_count &&
-	       !strcmp(ct_text(p, p->types[ct_model_default_type(p)].type), "blocking");
+	if (!p->type_count)
+		return NULL;
+	if (!strcmp(ct_text(p, p->types[ct_model_default_type(p)].type), "blocking"))
+		return "holders";
+	return !strcmp(ct_text(p, p->types[0].type), "waits") ? "wakers" : NULL;
 }
 
 static void release(struct side *s)
@@ -249,33 +268,54 @@ static void release(struct side *s)
 	ct_model_free(s->p);
 }
 
-static int show(const char *file)
+/* Reads the companion of FILE into S, if there is one. */
+static void read_beside(struct side *s, const char *file, const char *companion)
 {
-	struct side waiters = { .p = ct_read_source(file) }, holders = { .p = NULL };
-	char *beside = holders_of(file);
-	int status = CT_FAILED;
+	char *beside = beside_of(file, companion);
 
-	if (waiters.p && is_of_holders(waiters.p)) {
-		fprintf(stderr,
-			"cprof locks: %s is of the holders; give the lock profile itself, the name "
-			"without \".holders\"\n",
-			file);
-	} else if (waiters.p && !sum_up(&waiters, file)) {
-		if (!access(beside, R_OK))
-			holders.p = ct_read_source(beside);
-		if (holders.p && sum_up(&holders, beside)) {
-			ct_model_free(holders.p);
-			holders.p = NULL;
-		}
-		status = print(&waiters, &holders);
-		if (!holders.p && waiters.total)
-			fprintf(stderr,
-				"cprof: the holders of the locks are not known: there is no %s\n",
-				beside);
+	if (!access(beside, R_OK))
+		s->p = ct_read_source(beside);
+	if (s->p && sum_up(s, beside)) {
+		ct_model_free(s->p);
+		s->p = NULL;
 	}
 	free(beside);
-	release(&waiters);
+}
+
+static int print_all(const struct side *waiters, const char *file)
+{
+	struct side holders = { .p = NULL }, wakers = { .wakers = true };
+	int status;
+
+	read_beside(&holders, file, "holders");
+	read_beside(&wakers, file, "wakers");
+	status = print(waiters, &holders, &wakers);
+	if (!holders.p && !wakers.p && waiters->total) {
+		char *beside = beside_of(file, "holders");
+
+		fprintf(stderr, "cprof: the holders of the locks are not known: there is no %s\n",
+			beside);
+		free(beside);
+	}
 	release(&holders);
+	release(&wakers);
+	return status;
+}
+
+static int show(const char *file)
+{
+	struct side waiters = { .p = ct_read_source(file) };
+	const char *companion = waiters.p ? companion_of(waiters.p) : NULL;
+	int status = CT_FAILED;
+
+	if (companion)
+		fprintf(stderr,
+			"cprof locks: %s is of the %s; give the lock profile itself, the name "
+			"without \".%s\"\n",
+			file, companion, companion);
+	else if (waiters.p && !sum_up(&waiters, file))
+		status = print_all(&waiters, file);
+	release(&waiters);
 	return status;
 }
 
@@ -296,7 +336,10 @@ const struct ct_verb ct_verb_locks = {
 	.name = "locks",
 	.operands = "FILE",
 	.summary = "Each lock by name, with the functions that wait for it and that hold it",
-	.details = "FILE is a lock profile. Holders are read from NAME.holders.EXT beside it.\n"
-		   "Waiters and holders are the innermost functions of your own code.\n",
+	.details =
+		"FILE is a lock profile. Holders are read from NAME.holders.EXT beside it. For a "
+		"condition, a\nsemaphore, a barrier or a futex, NAME.wakers.EXT tells who ended "
+		"the waits.\n"
+		"Waiters, holders and wakers are the innermost functions of your own code.\n",
 	.run = run,
 };

@@ -20,10 +20,10 @@ import ctypes
 import functools
 import os
 
-__all__ = ["CPU", "WALL", "HEAP", "LOCK", "IO", "HEAP_PEAK", "HEAP_MMAP", "HEAP_LIFETIMES", "LOCK_HOLDERS", "OFF", "clear_labels", "dump", "label",
+__all__ = ["CPU", "WALL", "HEAP", "LOCK", "IO", "HEAP_PEAK", "HEAP_MMAP", "HEAP_LIFETIMES", "LOCK_HOLDERS", "LOCK_WAKERS", "OFF", "clear_labels", "dump", "label",
            "labels", "labels_inherit", "pause", "resume", "span", "span_stats", "start", "stats", "stop", "version"]
 
-CPU, WALL, HEAP, LOCK, IO, HEAP_PEAK, HEAP_MMAP, LOCK_HOLDERS, HEAP_LIFETIMES = 0, 1, 2, 3, 4, 16, 17, 18, 20
+CPU, WALL, HEAP, LOCK, IO, HEAP_PEAK, HEAP_MMAP, LOCK_HOLDERS, LOCK_WAKERS, HEAP_LIFETIMES = 0, 1, 2, 3, 4, 16, 17, 18, 19, 20
 #: Turns off what is on by default: checkpoint_ms, dump_signal, lock_threshold_ns.
 OFF = -1
 _VALUE_BYTES = 128

@@ -38,6 +38,8 @@ pub enum Mode {
     HeapPeak = 16,
     HeapMmap = 17,
     LockHolders = 18,
+    /// Who ended the waits for conditions, semaphores and the like.
+    LockWakers = 19,
     /// Where blocks are freed, and how long they lived.
     HeapLifetimes = 20,
 }
