@@ -27,6 +27,7 @@ static const struct ct_verb *const verbs[] = {
 	&ct_verb_push,
 	&ct_verb_start,
 	&ct_verb_stop,
+	&ct_verb_set,
 	&ct_verb_serve,
 	&ct_verb_threads,
 	&ct_verb_top,

@@ -51,6 +51,12 @@
  * |         | consumer;                |            |                                                  |
  * |         | "for_ns=N": forget it    |            | A mode without a file (START, "nofile=1") ends   |
  * |         | then; "since=T"          |            | with its last consumer, or for_ns of START, DUMP |
+ * | SET     | "mode=cpu"; settings,    | none       | the status before it, then                       |
+ * |         | as variables:            |            | "set=KEY=VALUE, before: VALUE" for each; -ESRCH: |
+ * |         | "CPUPROFILE_FREQUENCY=1" |            | the mode isn't on; -ERANGE: a value is bad,      |
+ * |         |                          |            | "why=" says what is accepted; -EINVAL: none is a |
+ * |         |                          |            | setting of the mode that can be changed; -EBUSY; |
+ * |         |                          |            | -EOPNOTSUPP: this change needs a new start       |
  * | THREADS | none                     | of a memfd | none. The descriptor gets a profile with one     |
  * |         |                          |            | sample for each thread: session/threads_now.h    |
  */
@@ -62,6 +68,7 @@ enum cp_control_request {
 	CP_CONTROL_DUMP,
 	CP_CONTROL_WINDOW,
 	CP_CONTROL_THREADS,
+	CP_CONTROL_SET,
 	CP_CONTROL_REQUESTS /* one more than the last */
 };
 

@@ -83,6 +83,17 @@ uint32_t cp_drain_label(struct cp_run *r, struct cp_thread *t)
 	return label;
 }
 
+/* Add RECORD of the thread LABEL to R. */
+static void add_record(struct cp_run *r, struct cp_record *record, uint32_t label)
+{
+	uint64_t weight = record->weight;
+
+	if (r->ops->convert)
+		r->ops->convert(record);
+	if (label == CP_INDEX_NONE || cp_aggregate_add(&r->aggregate, record, label) < 0)
+		cp_count_mode(r->mode, CP_COUNT_LOST_AGGREGATE, weight);
+}
+
 /* Move the contents of RING to the running runs. Returns the modes that got something, as bits. */
 static uint32_t drain_records(struct cp_run *runs, struct cp_thread *t, struct cp_ring *ring,
 			      bool ended)
@@ -99,9 +110,7 @@ static uint32_t drain_records(struct cp_run *runs, struct cp_thread *t, struct c
 			if (!(any & 1u << m))
 				label[m] = find_label(&runs[m], t, ended);
 			any |= 1u << m;
-			if (label[m] == CP_INDEX_NONE ||
-			    cp_aggregate_add(&runs[m].aggregate, record, label[m]) < 0)
-				cp_count_mode(m, CP_COUNT_LOST_AGGREGATE, record->weight);
+			add_record(&runs[m], record, label[m]);
 		}
 		cp_ring_release(ring, record);
 	}

@@ -146,6 +146,21 @@ static void unread(struct cp_comments *out, const struct cp_run *r)
 				 more - UNREAD_SHOWN);
 }
 
+/* The settings above are those in force now. */
+static void changes(struct cp_comments *out, const struct cp_run *r)
+{
+	unsigned n = r->change_count, first = n > CP_RUN_CHANGES ? n - CP_RUN_CHANGES : 0;
+
+	if (first)
+		cp_comments_line(out, "set: %u earlier changes", first);
+	for (unsigned i = first; i < n; i++) {
+		const struct cp_run_change *c = &r->changes[i % CP_RUN_CHANGES];
+
+		cp_comments_line(out, "set: %s s after the start: %s",
+				 cp_comments_seconds(c->at_ns - r->start_ns), c->text);
+	}
+}
+
 static void tail(struct cp_comments *out, const struct cp_run *r, const struct cp_config *c)
 {
 	uint64_t named = r->rows->names.named, all = named + r->rows->names.unnamed;
@@ -179,5 +194,6 @@ void cp_comments_make(struct cp_comments *out, const struct cp_run *r, const str
 	out->count = 0;
 	head(out, r, c);
 	r->ops->report(out, r, c);
+	changes(out, r);
 	tail(out, r, c);
 }

@@ -74,7 +74,6 @@ static int write_profile(struct cp_run *r, const struct cp_config *c, struct cp_
 		.default_type = ops->default_type,
 		.period_type = ops->period_type,
 		.drop_frames = ops->drop_frames,
-		.weight_unit = ops->unit ? ops->unit() : 1,
 		.period = ops->period(r),
 		.time_ns = moment ? cp_sys_clock_ns(CLOCK_REALTIME) : r->start_utc_ns,
 		.duration_ns = moment ? 0 : cp_sys_clock_ns(CLOCK_MONOTONIC) - r->start_ns,

@@ -234,7 +234,6 @@ static bool sum_rows(const struct writing *x, struct cp_row *first, struct cp_ro
 	}
 	for (unsigned v = 0; v < n + more; v++)
 		any |= values[v] != 0;
-	values[n - 1] *= (int64_t)x->info->weight_unit;
 	return any;
 }
 

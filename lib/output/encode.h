@@ -26,7 +26,6 @@ struct cp_profile_info {
 	void (*more_values)(const void *context, uint32_t row, uint64_t *values);
 	struct cp_pprof_type period_type;
 	const char *drop_frames; /* as in struct cp_mode_ops, or NULL */
-	uint64_t weight_unit;	 /* one unit of the last value, in its type's unit */
 	uint64_t period;	 /* in period_type's unit */
 	uint64_t time_ns;     /* UTC: start of the window; for values of one moment, that moment */
 	uint64_t duration_ns; /* 0 = values of one moment */

@@ -60,8 +60,6 @@ struct cp_mode_ops {
 	 * everything below them, so that its first table begins with the program's functions. NULL
 	 * = none. */
 	const char *drop_frames;
-	/* The value of one unit of a row's last value, in its type's unit; NULL = 1. */
-	uint64_t (*unit)(void);
 	/* The period that was achieved, in period_type's unit. */
 	uint64_t (*period)(const struct cp_run *r);
 	/* Adds the labels of row S, besides those of its thread and of CPROF_LABELS. */
@@ -91,6 +89,10 @@ struct cp_mode_ops {
 	 * NULL = no. */
 	bool (*needs_thread)(void);
 	void (*stop)(struct cp_run *r);
+	/* Goes on with the settings of C that are marked LIVE (config_rows.h). What was recorded so
+	 * far keeps its weight. Runs under the collector's lock, after a drain. Returns 0, or
+	 * -EOPNOTSUPP if this change needs a new start. NULL = no setting can be changed. */
+	int (*set)(struct cp_run *r, const struct cp_config *c);
 	/* A drain begins: it takes the events that exist at this moment. The list of modules is
 	 * read afterwards, so that it covers all of these events. */
 	void (*mark)(void);
@@ -126,6 +128,9 @@ struct cp_mode_ops {
 	/* Called for a record of T's ring before the record is taken; NULL = only count and weight
 	 * are summed. */
 	void (*record)(struct cp_run *r, struct cp_thread *t, const struct cp_record *record);
+	/* Called in a drain for a record of a ring that is about to be added: changes its count and
+	 * weight into those of the rows. NULL = they are the same. */
+	void (*convert)(struct cp_record *record);
 	/* T has ended and its rings are empty: its record is about to be released. Called in a
 	 * drain. */
 	void (*thread_released)(struct cp_run *r, struct cp_thread *t);

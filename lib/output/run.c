@@ -39,6 +39,7 @@ void cp_run_begin(struct cp_run *r, struct cp_modules *modules)
 	r->beginning = NULL;
 	r->written_records = 0;
 	r->consumer_count = 0;
+	r->change_count = 0;
 	r->gave_up = false;
 	r->from = NULL;
 	for (int i = 0; i < CP_COUNTS; i++)

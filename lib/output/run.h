@@ -14,6 +14,8 @@
 #include "profile/tick_rate.h"
 
 #define CP_RUN_CONSUMERS 8
+/* The changes of settings that are told. */
+#define CP_RUN_CHANGES 4
 
 struct cp_gzip_state;
 struct cp_mode_ops;
@@ -65,6 +67,13 @@ struct cp_run {
 	uint64_t base[CP_COUNTS];	 /* counters at the start */
 	struct cp_consumer consumers[CP_RUN_CONSUMERS];
 	unsigned consumer_count;
+	/* Settings that were changed while the mode was on, as "KEY=VALUE, before: VALUE"; of more
+	 * changes, the last ones: change N is at N modulo their number. */
+	struct cp_run_change {
+		uint64_t at_ns; /* monotonic */
+		char text[72];
+	} changes[CP_RUN_CHANGES];
+	unsigned change_count;
 	bool gave_up;		   /* some rows: what is in the aggregate is not all */
 	const struct cp_vec *from; /* of a view of one window (consumers.h): the values at its
 				      begin; NULL otherwise */

@@ -23,6 +23,7 @@
 #include "sample/own_time.h"
 #include "session/api_change.h"
 #include "session/mode_check.h"
+#include "session/mode_set.h"
 #include "session/runs.h"
 #include "session/session_state.h"
 #include "session/threads_now.h"
@@ -242,6 +243,24 @@ static int stop(void)
 	return cp_api_change_end(call.result);
 }
 
+/* Adds what was changed, or why not, to reply M. */
+static int set(struct cp_control_message *m)
+{
+	int mode = mode_of(CP_MAIN_MODES);
+	struct cp_mode_set s = { .mode = (unsigned)mode, .name = value_of };
+
+	if (mode < 0)
+		return mode;
+	if (!cp_api_change_begin())
+		return -EBUSY;
+	cp_collect_run(cp_mode_set_apply, &s);
+	for (unsigned i = 0; i < s.count && !s.result; i++)
+		cp_control_message_text(m, "set", s.changes[i]);
+	if (s.why[0])
+		cp_control_message_text(m, "why", s.why);
+	return cp_api_change_end(s.result);
+}
+
 /* Returns whether FD is a file in memory: a write to it waits for nobody. */
 static bool is_in_memory(int fd)
 {
@@ -376,6 +395,10 @@ void cp_control_answer_request(struct cp_control_message *m, int fd)
 		break;
 	case CP_CONTROL_DUMP: m->result = dump(fd); break;
 	case CP_CONTROL_WINDOW: m->result = window(m, fd); break;
+	case CP_CONTROL_SET:
+		cp_collect_run(status, m);
+		m->result = set(m);
+		break;
 	case CP_CONTROL_THREADS: m->result = threads(fd); break;
 	default: m->result = -ENOSYS;
 	}

@@ -7,6 +7,7 @@ LIB_SOURCES += \
 	%D%/gperftools.c \
 	%D%/label_api.c \
 	%D%/mode_check.c \
+	%D%/mode_set.c \
 	%D%/process.c \
 	%D%/push.c \
 	%D%/runs.c \

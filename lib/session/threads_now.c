@@ -126,7 +126,6 @@ static int encode(struct look *l, struct cp_sink *sink)
 		.types = &type,
 		.type_count = 1,
 		.period_type = type,
-		.weight_unit = 1,
 		.period = 1,
 		.time_ns = cp_sys_clock_ns(CLOCK_REALTIME),
 		.labels = cp_session.config.labels,

@@ -26,12 +26,16 @@ void cp_config_reader_say(const struct cp_config_reader *r, const char *key, con
 	char shown[64];
 	size_t n;
 
-	if (r->quiet)
+	if (r->quiet && !r->said)
 		return;
 	for (n = 0; n < sizeof(shown) - 4 && value[n]; n++)
 		shown[n] = value[n] >= ' ' && value[n] != 127 ? value[n] : '?';
 	cp_text_format(shown + n, sizeof(shown) - n, "%s", value[n] ? "..." : "");
-	cp_log("%s=%s: accepted is %s; using %s", key, shown, accepted, used);
+	if (r->said)
+		cp_text_format(r->said, r->said_size, "%s=%s: accepted is %s", key, shown,
+			       accepted);
+	else
+		cp_log("%s=%s: accepted is %s; using %s", key, shown, accepted, used);
 }
 
 /* Writes "1 to 10000 samples per CPU second" or "timer, perf or itimer"; for other kinds, the row's
@@ -141,6 +145,14 @@ static void show(const struct cp_config_row *row, const union field *f, char *to
 	case CP_CONFIG_CHOICE: cp_text_format(to, size, "%s", row->names[f->number]); break;
 	default: cp_text_format(to, size, "%s", row->otherwise);
 	}
+}
+
+void cp_config_reader_show(const struct cp_config_row *row, const void *in, char *to, size_t size)
+{
+	union field f = { .big = 0 };
+
+	memcpy(&f, (const char *)in + row->at, size_of(row));
+	show(row, &f, to, size);
 }
 
 bool cp_config_reader_copy(const char *value, char *to, size_t size)

@@ -18,6 +18,8 @@ struct cp_config_reader {
 	const char *(*name)(const char *key); /* returns a variable's value, or NULL */
 	const char *program;		      /* quiet where CPROF_ONLY excludes it; NULL: never */
 	bool quiet;
+	char *said; /* gets the last line about a bad value, which then isn't printed; or NULL */
+	size_t said_size;
 };
 
 /* Returns KEY's value; NULL if it is not set, or empty. */
@@ -32,6 +34,8 @@ void cp_config_reader_read(const struct cp_config_reader *r, const struct cp_con
 bool cp_config_reader_switch(const struct cp_config_reader *r, const char *key);
 /* Copies VALUE to TO. Returns false, with TO unchanged, if VALUE doesn't fit. */
 bool cp_config_reader_copy(const char *value, char *to, size_t size);
+/* Writes ROW's field in IN as a person would write it. Not for a text. */
+void cp_config_reader_show(const struct cp_config_row *row, const void *in, char *to, size_t size);
 /* Sets ROW's field in IN to the default. The field is zero before. */
 void cp_config_reader_default(const struct cp_config_row *row, void *in);
 

@@ -26,6 +26,8 @@
 	{ CP_CONFIG_AT(TEXT, variable, field), .accepted = (what), .otherwise = (then), .instead = __VA_ARGS__ }
 /* At the end of a row: the field of struct cprof_options that sets the same. */
 #define OPTION(field) .option = offsetof(struct cprof_options, field)
+/* After it: the mode's SET (mode_ops.h) takes another value. */
+#define LIVE .live = true
 /* clang-format on */
 
 #define CP_CONFIG_SECOND UINT64_C(1000000000)

@@ -47,6 +47,7 @@ struct cp_config_row {
 	/* The field in struct cprof_options; 0: none. Its type is unsigned (number), unsigned long
 	 * long (size), long long or unsigned long long (duration), or int (switch). */
 	size_t option;
+	bool live; /* can be changed while the mode is on */
 };
 
 /* The settings that belong to no mode. */

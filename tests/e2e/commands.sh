@@ -197,6 +197,13 @@ check_command() {
 		said "is in .*/out\.pb"
 		profile_of cpu out.pb
 		end_app ;;
+	'cprof set -cpu=1000 PID')
+		begin_app
+		wait_for 60 sh -c "cprof ps | grep -q '^ *$pid cpu '" || fail "$command: no control socket"
+		run "${command/PID/$pid}"
+		said "process $pid: CPUPROFILE_FREQUENCY=1000, before: 99"
+		end_app
+		profile_of cpu out.pb ;;
 	'cprof dump PID')
 		begin_app
 		run "${command/PID/$pid}"

@@ -30,6 +30,7 @@ E2E_TESTS += \
 	%D%/commands.sh \
 	%D%/control.sh \
 	%D%/control-record.sh \
+	%D%/control-set.sh \
 	%D%/control-start.sh \
 	%D%/control-threads.sh \
 	%D%/control-windows.sh \

@@ -3,7 +3,7 @@
 
     control-client.py ask NAME        a status: exit status 0 if there is a reply
     control-client.py hostile NAME    rubbish of every kind; says how many connections were made
-    control-client.py turns NAME N    N requests that start, stop, take windows and look at threads; each is answered
+    control-client.py turns NAME N    N requests that start, stop, set, take windows and look at threads; each is answered
 """
 import array
 import os
@@ -67,7 +67,7 @@ def odd(r):
         text = b"".join(r.choice(words) + r.choice([b"=", b"\n", b""]) for _ in range(r.randrange(30)))
         if r.randrange(2):
             text += b"\nmode=cpu\nconsumer=%d\nfor_ns=%d\n" % (r.randrange(12), 10 ** r.randrange(18))
-        yield r.choice([1, 4, 5, 5, 5, 6]), text
+        yield r.choice([1, 4, 5, 5, 5, 6, 7, 7]), text
 
 
 def send_odd(name, r):
@@ -131,6 +131,8 @@ def turns(name, count):
     """Any request may be refused for a reason of its own, but not left without an answer."""
     r = random.Random(10000)
     modes = {"cpu": "CPUPROFILE", "wall": "WALLPROFILE", "heap": "HEAPPROFILE", "lock": "LOCKPROFILE"}
+    settings = {"cpu": "CPUPROFILE_FREQUENCY", "wall": "WALLPROFILE_FREQUENCY"}
+    settings |= {"heap": "CPROF_HEAP_INTERVAL", "lock": "CPROF_LOCK_BUDGET"}
     answers = {}
 
     def turn(what, text, with_file):
@@ -150,7 +152,7 @@ def turns(name, count):
     for _ in range(int(count)):
         mode = r.choice(list(modes))
         who = "mode=%s\nconsumer=%d\nfor_ns=%d\n" % (mode, r.randrange(1, 12), 10 ** r.randrange(7, 11))
-        kind = r.randrange(8)
+        kind = r.randrange(9)
         if kind < 2:
             turn(2, "%s=/dev/null\nnofile=1\nfor_ns=%d\n" % (modes[mode], 10 ** r.randrange(7, 11)), False)
         elif kind < 3:
@@ -161,8 +163,10 @@ def turns(name, count):
             turn(5, who + "since=%d\n" % r.choice([0, 1, 1 << 60]), True)
         elif kind < 7:
             turn(4, "mode=%s\n" % r.choice([mode, "peak", "holders"]), True)
-        else:
+        elif kind < 8:
             turn(6, "", True)
+        else:
+            turn(7, "mode=%s\n%s=%d\n" % (mode, settings[mode], 10 ** r.randrange(8)), False)
     for mode in modes:
         turn(3, "mode=%s\ndiscard=1\n" % mode, False)
     print(" ".join("%d:%d=%d" % (what, result, n) for (what, result), n in sorted(answers.items())))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# A storm (storm-host) in which modes are turned on and off, windows are taken by several consumers, and all threads are
+# A storm (storm-host) in which modes are turned on and off, and set, windows are taken by several consumers, and all threads are
 # looked at, CONTROL_ROUNDS times (default 10000, at fifty a second), each with settings of any kind. No crash, no hang,
 # no request without an answer; afterwards no mode is left on.
 . "$srcdir/tests/lib/e2e.sh"

@@ -68,7 +68,6 @@ static void encode(struct memory_sink *to, bool twice)
 	const struct cp_profile_info info = { .types = sample_types,
 					      .type_count = 2,
 					      .period_type = { "cpu", "nanoseconds" },
-					      .weight_unit = 1,
 					      .period = 1,
 					      .time_ns = 1790000000000000000,
 					      .duration_ns = 1,

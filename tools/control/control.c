@@ -20,6 +20,11 @@
 /* A process that is only listed. */
 #define GLANCE_MS 1000
 
+bool ct_control_is_pid(const char *text)
+{
+	return *text && strlen(text) < 10 && !text[strspn(text, "0123456789")] && atoi(text);
+}
+
 void ct_control_request(struct cp_control_message *m, enum cp_control_request request)
 {
 	*m = (struct cp_control_message){ .magic = CP_CONTROL_MAGIC,

@@ -5,6 +5,7 @@
 #ifndef CT_CONTROL_H
 #define CT_CONTROL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/control.h"
@@ -30,6 +31,8 @@ void ct_control_each(void (*see)(const struct ct_controlled *p,
 				 const struct cp_control_message *status, void *arg),
 		     void *arg);
 
+/* Is TEXT a process id? */
+bool ct_control_is_pid(const char *text);
 /* Makes *M a request without text. */
 void ct_control_request(struct cp_control_message *m, enum cp_control_request request);
 /* Adds the line KEY=VALUE to request M, if there is room. A line break in VALUE is left out. */

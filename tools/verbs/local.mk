@@ -11,6 +11,7 @@ TOOL_SOURCES += \
 	%D%/mode_options.c \
 	%D%/verb_ps.c \
 	%D%/verb_record.c \
+	%D%/verb_set.c \
 	%D%/verb_start.c \
 	%D%/own_stack.c \
 	%D%/own_table.c \

@@ -116,17 +116,12 @@ static int start_mode(const char *pid, int mode, double seconds)
 	return status;
 }
 
-static bool is_pid(const char *text)
-{
-	return *text && strlen(text) < 10 && !text[strspn(text, "0123456789")] && atoi(text);
-}
-
 static int operands(const struct ct_verb *verb, int argc, char **argv, int first)
 {
 	if (first == argc)
 		return ct_options_wrong(verb, "give a process id; \"cprof ps\" lists them");
 	for (int i = first; i < argc; i++)
-		if (!is_pid(argv[i]))
+		if (!ct_control_is_pid(argv[i]))
 			return ct_options_wrong(verb, "\"%s\" is no process id", argv[i]);
 	return CT_OK;
 }

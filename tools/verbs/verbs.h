@@ -30,6 +30,7 @@ extern const struct ct_verb ct_verb_ps;
 extern const struct ct_verb ct_verb_push;
 extern const struct ct_verb ct_verb_record;
 extern const struct ct_verb ct_verb_serve;
+extern const struct ct_verb ct_verb_set;
 extern const struct ct_verb ct_verb_start;
 extern const struct ct_verb ct_verb_stop;
 extern const struct ct_verb ct_verb_threads;

@@ -41,10 +41,9 @@ bool cp_cpu_yield_process_timer(bool wanted)
 	return ours;
 }
 
-static void begin_timer(struct cp_thread *t)
+/* ERR: of making a thread's timer. */
+static void note_failure(int err)
 {
-	int err = cp_cpu_timer_create(t);
-
 	if (!err || err == -ESRCH /* the thread has just ended */)
 		return;
 	cp_count(CP_COUNT_TIMER_FAILURES, 1);
@@ -53,6 +52,11 @@ static void begin_timer(struct cp_thread *t)
 		      "process-wide ITIMER_PROF",
 		      cp_log_errno_text(err), cp_thread_timer_advice(err));
 	cp_cpu_itimer_use();
+}
+
+static void begin_timer(struct cp_thread *t)
+{
+	note_failure(cp_cpu_timer_create(t));
 }
 
 /* Runs in T's handler, which has T's clocks for itself. */
@@ -70,16 +74,20 @@ static bool begin_event(struct cp_thread *t)
 	if (!t->own_tls)
 		return false;
 	err = cp_cpu_perf_create(t);
-	if (!err) {
-		cp_count(CP_COUNT_EVENTS, 1);
+	if (!err)
 		return true;
-	}
 	cp_count(CP_COUNT_EVENT_FAILURES, 1);
 	if (!event_failure_said)
 		cp_log("no perf event for a thread (%s): threads without one have a timer",
 		       cp_log_errno_text(err));
 	event_failure_said = true;
 	return false;
+}
+
+static void begin_clock(struct cp_thread *t)
+{
+	if (cp_cpu.engine != CP_ENGINE_PERF || !begin_event(t))
+		begin_timer(t);
 }
 
 static void begin_locked(struct cp_thread *t)
@@ -90,8 +98,9 @@ static void begin_locked(struct cp_thread *t)
 	cp_count(CP_COUNT_THREADS, 1);
 	if (cp_cpu.engine == CP_ENGINE_ITIMER)
 		return;
-	if (cp_cpu.engine != CP_ENGINE_PERF || !begin_event(t))
-		begin_timer(t);
+	begin_clock(t);
+	if (cp_cpu_perf_has(t))
+		cp_count(CP_COUNT_EVENTS, 1);
 }
 
 static void each_thread(void (*visit)(struct cp_thread *t))
@@ -198,6 +207,14 @@ const char *cp_cpu_engine_name(void)
 		       : "timer (POSIX timer of each thread)";
 }
 
+static void set_period(unsigned frequency)
+{
+	cp_cpu.frequency = frequency;
+	cp_cpu.period_ns = 1000000000u / frequency;
+	/* Release: pairs with the handler's acquire, which reads the timer's id afterwards. */
+	cp_store_release(&cp_cpu_state.period_ns, cp_cpu.period_ns);
+}
+
 int cp_cpu_start(unsigned frequency, enum cp_engine_choice engine)
 {
 	int err = cp_sigprof_handler_install();
@@ -207,12 +224,11 @@ int cp_cpu_start(unsigned frequency, enum cp_engine_choice engine)
 	cp_sigprof_add(CPROF_CPU, &cp_cpu_event_source);
 	cp_futex_lock_acquire(&timers);
 	choose(engine);
-	cp_cpu.frequency = frequency;
-	cp_cpu.period_ns = 1000000000u / frequency;
-	cp_cpu_state.period_ns = cp_cpu.period_ns;
+	set_period(frequency);
 	cp_cpu_state.perf_failed = replace_event;
 	cp_cpu_timer_prepare();
 	cp_cpu_itimer_prepare(cp_cpu.engine == CP_ENGINE_ITIMER);
+	cp_cpu.started = true;
 	/* Threads that begin from here on start their own clock. The loop finds the others. */
 	cp_store_seqcst(&cp_cpu_state.running, 1);
 	if (cp_cpu.engine == CP_ENGINE_ITIMER)
@@ -229,9 +245,52 @@ static void delete_clock(struct cp_thread *t)
 	cp_cpu_timer_delete(t);
 }
 
+/* End T's clock. The expiries that the kernel's tick would have signalled are T's next sample's. */
+static void end_period(struct cp_thread *t)
+{
+	uint64_t missed = cp_cpu_timer_missed(t);
+	struct cp_cpu_thread *c = cp_cpu_of(t);
+
+	c->had_timer = c->timer != CP_NO_TIMER;
+	c->had_clock = c->had_timer || cp_cpu_perf_has(t);
+	delete_clock(t);
+	cp_add_relaxed(&c->owed_ns, missed * cp_cpu.period_ns);
+	c->period_before = cp_cpu.period_ns;
+}
+
+static void begin_period(struct cp_thread *t)
+{
+	struct cp_cpu_thread *c = cp_cpu_of(t);
+
+	if (c->had_timer)
+		note_failure(cp_cpu_timer_again(t, c->period_before));
+	else if (c->had_clock)
+		begin_clock(t);
+	c->had_timer = c->had_clock = false;
+}
+
+/* The clocks of the old period have all ended before the first of the new one begins, because an
+ * expiry counts for the period that its handler reads. */
+void cp_cpu_set_frequency(unsigned frequency)
+{
+	uint64_t before = cp_cpu.period_ns;
+
+	cp_futex_lock_acquire(&timers);
+	cp_store_seqcst(&cp_cpu_state.running, 0);
+	each_thread(end_period);
+	set_period(frequency);
+	cp_cpu_edges_scale_accounts(before, cp_cpu.period_ns);
+	cp_cpu_timer_period_changed();
+	cp_cpu_itimer_period_changed(before);
+	cp_store_seqcst(&cp_cpu_state.running, 1);
+	each_thread(begin_period);
+	cp_futex_lock_release(&timers);
+}
+
 void cp_cpu_stop(void)
 {
 	cp_futex_lock_acquire(&timers);
+	cp_cpu.started = false;
 	cp_store_seqcst(&cp_cpu_state.running, 0);
 	cp_cpu_itimer_stop();
 	each_thread(delete_clock);
@@ -256,6 +315,11 @@ static void end_locked(struct cp_thread *t)
 {
 	bool counts = cp_self.thread == t && cp_load_relaxed(&cp_cpu_state.running);
 	uint64_t missed = counts ? cp_cpu_timer_missed(t) : 0;
+	struct cp_event event;
+
+	if (counts)
+		missed += (cp_exchange_acqrel(&cp_cpu_of(t)->owed_ns, 0) + cp_cpu.period_ns / 2) /
+			  cp_cpu.period_ns;
 
 	delete_clock(t);
 	if (!counts)
@@ -265,12 +329,11 @@ static void end_locked(struct cp_thread *t)
 		missed = 0;
 	}
 	cp_count(CP_COUNT_MISSED, missed);
+	event = cp_cpu_event_of(missed, cp_cpu_state.period_ns);
 	if (!cp_cpu_edges_end(&cp_cpu_of(t)->edge, missed,
 			      has_stack(t) ? cp_cpu_timer_credit() : INT64_MAX) &&
 	    missed)
-		cp_capture_repeat(
-			t, &(struct cp_event){ .mode = CPROF_CPU, .count = 1, .weight = missed },
-			(uint64_t)(uintptr_t)t->start);
+		cp_capture_repeat(t, &event, (uint64_t)(uintptr_t)t->start);
 }
 
 void cp_cpu_thread_end(struct cp_thread *t)
@@ -285,8 +348,10 @@ void cp_cpu_fork_child(struct cp_thread *t)
 {
 	cp_futex_lock_reset(&timers);
 	cp_store_relaxed(&cp_cpu_state.process_timer, CP_PROCESS_TIMER_NONE);
-	if (!cp_load_relaxed(&cp_cpu_state.running))
+	if (!cp_cpu.started)
 		return;
+	/* The parent may have been changing the period. */
+	cp_store_seqcst(&cp_cpu_state.running, 1);
 	if (cp_cpu.engine == CP_ENGINE_ITIMER)
 		cp_cpu_itimer_use();
 	else if (t)

@@ -22,6 +22,7 @@ struct cp_cpu {
 	uint64_t period_ns;	      /* between expiries, CPU time of the thread */
 	enum cp_engine_choice engine; /* in force, so not AUTO */
 	const char *why;	      /* why this engine and not another */
+	bool started;		      /* until the stop, also while the period changes */
 };
 extern struct cp_cpu cp_cpu;
 
@@ -30,6 +31,9 @@ const char *cp_cpu_engine_name(void);
 /* Install the handler and create clocks for all registered threads. Returns 0 or a negative errno.
  */
 int cp_cpu_start(unsigned frequency, enum cp_engine_choice engine);
+/* Go on with clocks of another FREQUENCY. A thread's first expiry of the new period is at a random
+ * moment of it, as at a start, so no moment has more or fewer samples for the change. */
+void cp_cpu_set_frequency(unsigned frequency);
 /* Delete all clocks. The handler stays, inert: a late signal must not kill. */
 void cp_cpu_stop(void);
 /* Note how many threads have SIGPROF blocked. Call right after a start, before the program goes on;

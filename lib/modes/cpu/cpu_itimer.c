@@ -85,6 +85,18 @@ void cp_cpu_itimer_resume(void)
 		set_process_timer(cp_cpu_state.period_ns);
 }
 
+void cp_cpu_itimer_period_changed(uint64_t from)
+{
+	uint64_t to = cp_cpu_state.period_ns, now, owed;
+
+	if (!is_ours())
+		return;
+	now = cp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	owed = (now / from - cp_load_relaxed(&cp_cpu_state.process_periods)) * from;
+	cp_store_release(&cp_cpu_state.process_periods, now / to - owed / to);
+	set_process_timer(to);
+}
+
 void cp_cpu_itimer_stop(void)
 {
 	if (!is_ours())

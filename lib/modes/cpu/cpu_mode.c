@@ -17,16 +17,11 @@
 
 #define L(x) ((unsigned long)(x))
 
-static uint64_t unit(void)
-{
-	return cp_cpu.period_ns;
-}
-
 static uint64_t period(const struct cp_run *r)
 {
 	const struct cp_aggregate *a = &r->aggregate;
 
-	return a->records ? a->weight * cp_cpu.period_ns / a->records : cp_cpu.period_ns;
+	return a->records ? a->weight / a->records : cp_cpu.period_ns;
 }
 
 static void losses(struct cp_comments *out, const struct cp_run *r)
@@ -55,7 +50,7 @@ static void times(struct cp_comments *out, const struct cp_run *r)
 {
 	uint64_t total = cp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - r->start_cpu_ns;
 	uint64_t own = cp_run_own_cpu(r), program = total > own ? total - own : 0;
-	uint64_t sampled = r->aggregate.weight * cp_cpu.period_ns;
+	uint64_t sampled = r->aggregate.weight;
 	uint64_t handlers = cp_run_handler_ns(r);
 
 	cp_comments_line(out, "cpu time: %s s used by the program, %s s in samples, %s s unsampled",
@@ -94,12 +89,48 @@ static void report(struct cp_comments *out, const struct cp_run *r, const struct
 	times(out, r);
 }
 
+/* A record's count is its period (cpu_event.h). Rows have ns, so that records of several periods
+ * add up. */
+static void convert(struct cp_record *record)
+{
+	record->weight *= record->count;
+	record->count = 1;
+}
+
+/* Expiries that ended threads have missed, and that no other thread could count, are at the
+ * threads' start function, below a frame that says so. */
+static void settle(struct cp_run *r)
+{
+	union {
+		struct cp_record record;
+		uint64_t words[sizeof(struct cp_record) / sizeof(uint64_t) + 2];
+	} at = { { .depth = 2, .end = CP_UNWIND_COMPLETE, .count = 1 } };
+	uint64_t expiries;
+
+	at.record.pcs[0] = CP_PC_NOT_SAMPLED;
+	while ((expiries = cp_cpu_edges_take_left(&at.record.pcs[1]))) {
+		at.record.weight = expiries * cp_cpu.period_ns;
+		cp_modules_want(r->aggregate.modules);
+		cp_aggregate_add(&r->aggregate, &at.record, CP_NO_THREAD);
+		cp_count(CP_COUNT_NOT_SAMPLED, expiries);
+	}
+}
+
 static int start(struct cp_run *r, const struct cp_config *c)
 {
 	const struct cp_cpu_settings *s = cp_config_of(c, CPROF_CPU);
 
 	(void)r;
 	return cp_cpu_start(s->frequency, s->engine);
+}
+
+static int set(struct cp_run *r, const struct cp_config *c)
+{
+	const struct cp_cpu_settings *s = cp_config_of(c, CPROF_CPU);
+
+	(void)r;
+	cp_cpu_set_frequency(s->frequency);
+	return 0;
 }
 
 static void stop(struct cp_run *r)
@@ -117,23 +148,6 @@ static void stats(const struct cp_run *r, struct cprof_stats *s)
 {
 	s->period = cp_cpu.period_ns;
 	s->handler_ns = cp_run_handler_ns(r);
-}
-
-/* Expiries that ended threads have missed, and that no other thread could count, are at the
- * threads' start function, below a frame that says so. */
-static void settle(struct cp_run *r)
-{
-	union {
-		struct cp_record record;
-		uint64_t words[sizeof(struct cp_record) / sizeof(uint64_t) + 2];
-	} at = { { .depth = 2, .end = CP_UNWIND_COMPLETE, .count = 1 } };
-
-	at.record.pcs[0] = CP_PC_NOT_SAMPLED;
-	while ((at.record.weight = cp_cpu_edges_take_left(&at.record.pcs[1]))) {
-		cp_modules_want(r->aggregate.modules);
-		cp_aggregate_add(&r->aggregate, &at.record, CP_NO_THREAD);
-		cp_count(CP_COUNT_NOT_SAMPLED, at.record.weight);
-	}
 }
 
 /* A start function may be gone, with its module. */
@@ -161,16 +175,17 @@ const struct cp_mode_ops cp_mode_cpu = {
 	.types = { { "samples", "count" }, { "cpu", "nanoseconds" } },
 	.type_count = 2,
 	.period_type = { "cpu", "nanoseconds" },
-	.unit = unit,
 	.period = period,
 	.report = report,
 	.started = cp_cpu_note_blocking,
 	.started_verbose = started_verbose,
 	.start = start,
 	.stop = stop,
+	.set = set,
 	.settle = settle,
 	.unloaded = unloaded,
 	.stats = stats,
+	.convert = convert,
 	.thread_label = &cp_cpu_mode_label,
 	.thread_begin = cp_cpu_thread_begin,
 	.thread_end = cp_cpu_thread_end,

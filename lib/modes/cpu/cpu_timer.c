@@ -51,7 +51,16 @@ int64_t cp_cpu_timer_credit(void)
 	return 1 + (int64_t)(tick / cp_cpu_state.period_ns);
 }
 
-int cp_cpu_timer_create(struct cp_thread *t)
+static void begin_edge(struct cp_thread *t, uint64_t now, uint64_t first)
+{
+	/* The periods before the first that end within a tick's length before NOW. */
+	cp_cpu_of(t)->edge.start = (uint64_t)(uintptr_t)t->start;
+	cp_cpu_edges_begin(&cp_cpu_of(t)->edge, (first + tick - 1) / cp_cpu_state.period_ns,
+			   now + draw(&late_phase, ROOT, tick));
+}
+
+/* BEFORE: the period of the timer that T had until now; 0 = none. */
+static int create(struct cp_thread *t, uint64_t before)
 {
 	uint64_t now, first = cp_cpu_timer_first();
 	int id = cp_thread_timer_create(t, CPROF_CPU), err;
@@ -61,16 +70,26 @@ int cp_cpu_timer_create(struct cp_thread *t)
 	now = cp_sys_clock_ns(CP_THREAD_CLOCK(t->tid));
 	cp_cpu_of(t)->first_due = now + first;
 	cp_cpu_of(t)->expiries = 0;
-	/* The periods before the first that end within a tick's length before NOW. */
-	cp_cpu_of(t)->edge.start = (uint64_t)(uintptr_t)t->start;
-	cp_cpu_edges_begin(&cp_cpu_of(t)->edge, (first + tick - 1) / cp_cpu_state.period_ns,
-			   now + draw(&late_phase, ROOT, tick));
+	if (before)
+		cp_cpu_edges_scale(&cp_cpu_of(t)->edge, before, cp_cpu_state.period_ns);
+	else
+		begin_edge(t, now, first);
 	/* Stored before the timer runs: the handler accepts only signals of this timer. */
 	cp_store_release(&cp_cpu_of(t)->timer, id);
 	err = cp_cpu_event_set_timer(t);
 	if (err < 0)
 		cp_cpu_timer_delete(t);
 	return err;
+}
+
+int cp_cpu_timer_create(struct cp_thread *t)
+{
+	return create(t, 0);
+}
+
+int cp_cpu_timer_again(struct cp_thread *t, uint64_t before)
+{
+	return create(t, before);
 }
 
 void cp_cpu_timer_delete(struct cp_thread *t)
@@ -92,10 +111,15 @@ void cp_cpu_timer_fork_begin(void)
 	cp_add_relaxed(&late_phase, ROOT);
 }
 
+void cp_cpu_timer_period_changed(void)
+{
+	longest_tail = 4 * tick + cp_cpu_state.period_ns;
+}
+
 void cp_cpu_timer_prepare(void)
 {
 	tick = cp_thread_timer_tick_ns();
-	longest_tail = 4 * tick + cp_cpu_state.period_ns;
+	cp_cpu_timer_period_changed();
 	seed_phase();
 	late_phase = phase * GOLDEN;
 	cp_cpu_edges_reset();

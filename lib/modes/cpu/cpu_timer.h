@@ -14,6 +14,8 @@
 
 /* Draw a random phase. Call before the first timer of a run, with the period set. */
 void cp_cpu_timer_prepare(void);
+/* The period of cp_cpu_state has changed. No timer runs. */
+void cp_cpu_timer_period_changed(void);
 /* Advance the phase before a fork, so that children are spread as threads are. */
 void cp_cpu_timer_fork_begin(void);
 /* Return the time until a thread's first expiry, in ns: in (0, period]. */
@@ -23,6 +25,9 @@ uint64_t cp_cpu_timer_first(void);
 int64_t cp_cpu_timer_credit(void);
 /* Create and start T's timer. Returns 0 or a negative errno; -ESRCH if T has just ended. */
 int cp_cpu_timer_create(struct cp_thread *t);
+/* The same in the middle of T's life: T gets no credit for its begin, but keeps one that it had, in
+ * periods of BEFORE ns. */
+int cp_cpu_timer_again(struct cp_thread *t, uint64_t before);
 /* Delete T's timer, if any. */
 void cp_cpu_timer_delete(struct cp_thread *t);
 /* Return the number of expiries after T's last kernel tick. Call at T's end. 0 without a timer. */

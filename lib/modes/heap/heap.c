@@ -2,6 +2,7 @@
 /* The heap mode's control half; see heap.h. */
 #include "modes/heap/heap.h"
 
+#include <errno.h>
 #include <time.h>
 
 #include "modes/heap/allocator.h"
@@ -179,6 +180,21 @@ int cp_heap_start(struct cp_run *r, const struct cp_config *c)
 	cp_self.heap.interval = cp_self.heap.left = 0;
 	cp_heap_exact_leave();
 	switch_on(s->interval);
+	return 0;
+}
+
+/* Blocks that free looks up in the table stay there, so free goes on looking up all addresses. */
+int cp_heap_set(struct cp_run *r, const struct cp_config *c)
+{
+	const struct cp_heap_settings *s = cp_config_of(c, CPROF_HEAP);
+	uint64_t before = cp_heap_totals.interval;
+
+	(void)r;
+	if ((s->interval == 1) != (before == 1))
+		return -EOPNOTSUPP;
+	if (s->interval < CP_HEAP_TAG_INTERVAL && cp_heap_hot.filtered)
+		cp_heap_hot_look(true, false);
+	cp_store_seqcst(&cp_heap_totals.interval, s->interval);
 	return 0;
 }
 

@@ -16,6 +16,7 @@
 /* As in mode_ops.h. */
 int cp_heap_start(struct cp_run *r, const struct cp_config *c);
 void cp_heap_stop(struct cp_run *r);
+int cp_heap_set(struct cp_run *r, const struct cp_config *c);
 uint64_t cp_heap_due(void);
 void cp_heap_tick(struct cp_run *r);
 void cp_heap_thread_end(struct cp_thread *t);

@@ -311,6 +311,7 @@ const struct cp_mode_ops cp_mode_heap = {
 	.needs_thread = is_hooked,
 	.start = cp_heap_start,
 	.stop = cp_heap_stop,
+	.set = cp_heap_set,
 	.mark = cp_stack_depot_take_fresh,
 	.collect = cp_heap_rows_collect,
 	.settle = cp_heap_rows_settle,

@@ -33,6 +33,14 @@ static void prepare(const struct cp_config *c)
 	cp_real_prepare_clock();
 }
 
+static void set_threshold(uint64_t ns)
+{
+	cp_store_relaxed(&cp_io_state.threshold_ns, ns);
+	cp_store_relaxed(&cp_io_state.threshold,
+			 (uint64_t)((unsigned __int128)ns *
+				    cp_load_relaxed(&cp_io_state.rates.second) / 1000000000));
+}
+
 /* Set the clock and its rate, as far as it is known. */
 static void set_clock(const struct cp_io_settings *s)
 {
@@ -42,9 +50,7 @@ static void set_clock(const struct cp_io_settings *s)
 	cp_io_state.rates.second = cp_io_state.by_clock ? UINT64_C(1000000000)
 				   : ms			? ms * 1000
 							: FIRST_SECOND;
-	cp_io_state.threshold_ns = s->threshold_ns;
-	cp_io_state.threshold = (uint64_t)((unsigned __int128)s->threshold_ns *
-					   cp_io_state.rates.second / 1000000000);
+	set_threshold(s->threshold_ns);
 	cp_io_state.since_ns = cp_sys_clock_ns(CLOCK_MONOTONIC);
 	cp_io_state.since = cp_io_event_now();
 }
@@ -67,6 +73,17 @@ static int start(struct cp_run *r, const struct cp_config *c)
 		cp_io_kind_closed_all(0, CP_IO_KNOWN - 1);
 	cp_store_relaxed(&cp_io_owner, cp_sys_getpid());
 	cp_or_seqcst(&cp_io_active, CP_IO_ON);
+	return 0;
+}
+
+/* Each call is weighted by the intervals that its thread has at that moment (io_sample.h). */
+static int set(struct cp_run *r, const struct cp_config *c)
+{
+	const struct cp_io_settings *s = cp_config_of(c, CPROF_IO);
+
+	(void)r;
+	set_threshold(s->threshold_ns);
+	cp_store_relaxed(&cp_io_state.rates.budget, s->budget);
 	return 0;
 }
 
@@ -157,6 +174,7 @@ const struct cp_mode_ops cp_mode_io = {
 	.prepare = prepare,
 	.start = start,
 	.stop = stop,
+	.set = set,
 	.collect = cp_io_rows_collect,
 	.stats = stats,
 	.thread_label = &cp_io_label,

@@ -62,6 +62,17 @@ static int start(struct cp_run *r, const struct cp_config *c)
 	return 0;
 }
 
+/* Each wait and unlock is weighted by the settings that it is decided with. */
+static int set(struct cp_run *r, const struct cp_config *c)
+{
+	const struct cp_lock_settings *s = cp_config_of(c, CPROF_LOCK);
+
+	(void)r;
+	cp_store_relaxed(&cp_lock_state.threshold_ns, s->threshold_ns);
+	cp_store_relaxed(&cp_lock_state.stratum_ns, cp_lock_stratum(s->budget));
+	return 0;
+}
+
 static void stop(struct cp_run *r)
 {
 	(void)r;
@@ -296,6 +307,7 @@ const struct cp_mode_ops cp_mode_lock = {
 	.prepare = prepare,
 	.start = start,
 	.stop = stop,
+	.set = set,
 	.collect = collect,
 	.drained = drained,
 	.rows = rows,

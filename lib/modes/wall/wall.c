@@ -121,6 +121,28 @@ int cp_wall_start(struct cp_run *r, unsigned frequency)
 	return 0;
 }
 
+/* Ticks are counted anew, from now on. What a visit has found so far counts until now; the next
+ * visits are in the first tick, for all threads. */
+void cp_wall_set_frequency(unsigned frequency)
+{
+	const struct cp_wall was = cp_wall;
+
+	begin(frequency);
+	cp_wall.uncounted = was.uncounted;
+	cp_wall.openings = was.openings;
+	cp_wall.next_reading = was.next_reading;
+	cp_wall.counts = was.counts;
+	cp_wall_cause_forget();
+	for (uint32_t i = 0; i < cp_thread_limit(); i++) {
+		struct cp_wall_thread *w = cp_wall_of(cp_thread_at(i));
+
+		w->until = 0;
+		w->still = 0;
+		if (w->span)
+			w->span = cp_wall.step;
+	}
+}
+
 void cp_wall_stop(void)
 {
 	cp_store_seqcst(&cp_wall_running, 0);

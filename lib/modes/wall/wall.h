@@ -107,6 +107,8 @@ static inline uint64_t cp_wall_draw(void)
 void cp_wall_prepare(void);
 int cp_wall_start(struct cp_run *r, unsigned frequency);
 void cp_wall_stop(void);
+/* Go on with visits at another FREQUENCY. Under the collector's lock. */
+void cp_wall_set_frequency(unsigned frequency);
 /* wall_timer.c: end the pacer's rest, if it rests, so that a thread that has just begun is visited.
  * Call after counting cp_wall_begins up. */
 void cp_wall_timer_end_rest(void);

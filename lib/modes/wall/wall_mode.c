@@ -117,6 +117,15 @@ static int start(struct cp_run *r, const struct cp_config *c)
 	return err ? err : cp_wall_start(r, s->frequency);
 }
 
+static int set(struct cp_run *r, const struct cp_config *c)
+{
+	const struct cp_wall_settings *s = cp_config_of(c, CPROF_WALL);
+
+	(void)r;
+	cp_wall_set_frequency(s->frequency);
+	return 0;
+}
+
 static void stop(struct cp_run *r)
 {
 	(void)r;
@@ -194,6 +203,7 @@ const struct cp_mode_ops cp_mode_wall = {
 	.prepare = prepare,
 	.start = start,
 	.stop = stop,
+	.set = set,
 	.rows = rows,
 	.settle = settle,
 	.due = cp_wall_due,

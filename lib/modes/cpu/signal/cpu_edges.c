@@ -80,6 +80,33 @@ uint64_t cp_cpu_edges_take_left(uint64_t *start)
 	return 0;
 }
 
+/* BALANCE expiries of FROM ns in expiries of TO ns, rounded. A period is a second at most. */
+static int64_t scaled(int64_t balance, uint64_t from, uint64_t to)
+{
+	int64_t ns = balance * (int64_t)from, half = (int64_t)to / 2;
+
+	return (ns + (ns < 0 ? -half : half)) / (int64_t)to;
+}
+
+void cp_cpu_edges_scale(struct cp_cpu_edge *e, uint64_t from, uint64_t to)
+{
+	int64_t credit = scaled(e->credit, from, to);
+
+	e->taken = e->taken < e->credit ? scaled(e->taken, from, to) : credit;
+	/* At least 1: the first tick has not come. */
+	cp_store_relaxed(&e->credit, e->credit && !credit ? 1 : credit);
+}
+
+void cp_cpu_edges_scale_accounts(uint64_t from, uint64_t to)
+{
+	for (unsigned i = 0; i < ACCOUNTS; i++) {
+		int64_t seen = cp_load_relaxed(&accounts[i].balance);
+
+		while (seen && !cp_cas_acqrel(&accounts[i].balance, &seen, scaled(seen, from, to)))
+			;
+	}
+}
+
 void cp_cpu_edges_reset(void)
 {
 	for (unsigned i = 0; i < ACCOUNTS; i++)

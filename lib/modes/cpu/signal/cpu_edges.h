@@ -43,6 +43,10 @@ bool cp_cpu_edges_end(struct cp_cpu_edge *e, uint64_t missed, int64_t most);
 /* Takes the expiries that no thread could be credited with out of an account, and returns them.
  * *START is the start function of the threads that missed them. Returns 0 if no account has any. */
 uint64_t cp_cpu_edges_take_left(uint64_t *start);
+/* The period changes from FROM to TO ns: makes expiries of TO ns of those of a thread's credit, and
+ * of those of all accounts. The thread's timer isn't running. */
+void cp_cpu_edges_scale(struct cp_cpu_edge *e, uint64_t from, uint64_t to);
+void cp_cpu_edges_scale_accounts(uint64_t from, uint64_t to);
 /* Empties all accounts. */
 void cp_cpu_edges_reset(void);
 

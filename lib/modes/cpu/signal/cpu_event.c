@@ -26,12 +26,12 @@ static bool is_left_out(const struct cp_thread *t)
 	return cp_load_relaxed(&t->paused) || (filter && !filter(cp_cpu_state.filter_argument));
 }
 
-/* Take a sample of UC. KERNEL, the kernel's frames, is NULL where they are unknown. Returns false
- * if nothing was recorded. */
-static bool take(struct cp_thread *t, const ucontext_t *uc, uint64_t weight,
+/* Take a sample of UC for WEIGHT expiries of PERIOD ns. KERNEL, the kernel's frames, is NULL where
+ * they are unknown. Returns false if nothing was recorded. */
+static bool take(struct cp_thread *t, const ucontext_t *uc, uint64_t weight, uint64_t period,
 		 const struct cp_kernel_frames *kernel)
 {
-	const struct cp_event e = { .mode = CPROF_CPU, .count = 1, .weight = weight };
+	const struct cp_event e = cp_cpu_event_of(weight, period);
 	uint64_t began = cp_timing_begin();
 	struct cp_regs regs;
 	bool done;
@@ -47,9 +47,9 @@ static bool take(struct cp_thread *t, const ucontext_t *uc, uint64_t weight,
 }
 
 /* Record T's last sample once more. */
-static void take_again(struct cp_thread *t, const ucontext_t *uc, uint64_t weight)
+static void take_again(struct cp_thread *t, const ucontext_t *uc, uint64_t weight, uint64_t period)
 {
-	const struct cp_event e = { .mode = CPROF_CPU, .count = 1, .weight = weight };
+	const struct cp_event e = cp_cpu_event_of(weight, period);
 	struct cp_regs regs;
 
 	cp_regs_of_context(&regs, uc);
@@ -98,9 +98,22 @@ static uint64_t expired(struct cp_thread *t, const siginfo_t *si)
 	return n;
 }
 
+/* T's stack is also that of the expiries that an earlier clock of T has left. */
+static void pay(struct cp_thread *t, const ucontext_t *uc)
+{
+	uint64_t ns = cp_exchange_acqrel(&cp_cpu_of(t)->owed_ns, 0);
+
+	if (is_left_out(t))
+		cp_count(CP_COUNT_LOST_PAUSED, 1);
+	else
+		take_again(t, uc, 1, ns);
+}
+
 static void from_thread_timer(struct cp_thread *t, const siginfo_t *si, const ucontext_t *uc)
 {
-	uint64_t weight;
+	/* Acquire, and read before the timer's id: a timer of another period has another id, so an
+	 * expiry never counts for a period that is not its own. */
+	uint64_t period = cp_load_acquire(&cp_cpu_state.period_ns), weight;
 
 	/* Ignored after a stop, or from a deleted timer. */
 	if (!cp_load_relaxed(&cp_cpu_state.running))
@@ -110,7 +123,9 @@ static void from_thread_timer(struct cp_thread *t, const siginfo_t *si, const uc
 	cp_count(CP_COUNT_SIGNALS, 1);
 	weight = expired(t, si);
 	if (weight)
-		take(t, uc, weight, NULL);
+		take(t, uc, weight, period, NULL);
+	if (cp_load_relaxed(&cp_cpu_of(t)->owed_ns))
+		pay(t, uc);
 }
 
 /* Return the periods of the process's CPU time since the last hit. The kernel checks the timer once
@@ -168,7 +183,7 @@ static bool from_process_timer(const struct cp_self *self, const siginfo_t *si,
 	}
 	if (cp_load_relaxed(&cp_cpu_of(t)->timer) == CP_NO_TIMER) {
 		cp_count(CP_COUNT_SIGNALS, 1);
-		take(t, uc, weight, NULL);
+		take(t, uc, weight, cp_cpu_state.period_ns, NULL);
 	}
 	return true;
 }
@@ -209,11 +224,12 @@ static bool take_hits(struct cp_thread *t, const ucontext_t *uc)
 		late = cp_cpu_of(t)->perf.pages != pages || tail > before;
 		weight = cp_perf_event_credit(&cp_cpu_of(t)->perf, hits, cp_cpu_state.period_ns);
 		if (weight && late && taken) {
-			take_again(t, uc, weight);
+			take_again(t, uc, weight, cp_cpu_state.period_ns);
 		} else {
 			cp_count(CP_COUNT_SIGNALS, 1);
 			if (weight)
-				taken = take(t, uc, weight, late ? NULL : &kernel);
+				taken = take(t, uc, weight, cp_cpu_state.period_ns,
+					     late ? NULL : &kernel);
 		}
 		cp_perf_event_release(&cp_cpu_of(t)->perf, tail);
 		cp_cpu_of(t)->perf.left -= cp_cpu_of(t)->perf.left > 0;

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "host/signal/sigprof.h"
+#include "sample/capture.h"
 #include "sample/thread.h"
 
 /* ITIMER_PROF, for threads without a timer of their own. */
@@ -24,6 +25,13 @@ bool cp_cpu_event_timer_is_armed(void);
 /* Set T's timer to its next expiry, or, while T has a credit (cpu_edges.h), to the next tick.
  * Returns 0 or a negative errno. The calling thread is T, or T's timer isn't running. */
 int cp_cpu_event_set_timer(const struct cp_thread *t);
+
+/* The event of WEIGHT expiries of PERIOD ns. Its count is the period, because the period may change
+ * while the event is in a ring; the drain makes ns of the two (cpu_mode.c). */
+static inline struct cp_event cp_cpu_event_of(uint64_t weight, uint64_t period)
+{
+	return (struct cp_event){ .mode = CPROF_CPU, .count = period, .weight = weight };
+}
 
 /* Written by the control half (cpu.c), read by the handler. */
 struct cp_cpu_state {

@@ -3,6 +3,7 @@
 #ifndef CP_CPU_THREAD_H
 #define CP_CPU_THREAD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "modes/cpu/signal/cpu_edges.h"
@@ -13,6 +14,10 @@ struct cp_cpu_thread {
 	int32_t timer;	    /* kernel timer id; CP_NO_TIMER */
 	uint64_t first_due; /* the timer's first expiry, on the thread's CPU clock */
 	uint64_t expiries;  /* the timer's expiries so far; written by its handler */
+	uint64_t owed_ns;   /* for the next sample: expiries of an earlier period, unsignalled */
+	/* Of cpu.c, while the period changes: what the thread had. */
+	bool had_clock, had_timer;
+	uint64_t period_before;
 	struct cp_cpu_edge edge;
 	struct cp_perf perf; /* used instead of a timer */
 };

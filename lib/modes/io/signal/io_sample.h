@@ -47,7 +47,7 @@
 #define CP_IO_BYTES_FIRST_SHIFT 16
 #define CP_IO_BYTES_MAX_SHIFT 36
 
-/* What the control half sets; constant while the mode is on, except for SECOND. */
+/* What the control half sets, also while the mode is on. */
 struct cp_io_rates {
 	uint64_t second; /* ticks per second, roughly */
 	unsigned budget; /* stacks per second and thread */

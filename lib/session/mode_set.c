@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Changes settings of a mode while it is on; see mode_set.h. */
+#include "session/mode_set.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/sys.h"
+#include "base/text.h"
+#include "collect/drain.h"
+#include "output/mode_ops.h"
+#include "sample/own_time.h"
+#include "session/runs.h"
+#include "session/session_state.h"
+#include "settings/config_reader.h"
+
+static struct cp_config next; /* only the settings of the mode are used */
+
+static void read_row(struct cp_mode_set *s, const struct cp_config_row *row)
+{
+	const struct cp_config_reader r = { .name = s->name,
+					    .said = s->why,
+					    .said_size = sizeof(s->why) };
+	void *to = cp_config_of(&next, (enum cprof_mode)s->mode);
+	char before[24], now[24];
+
+	if (!row->live || !cp_config_reader_get(&r, row->variable) || s->count == CP_MODE_SET_MOST)
+		return;
+	cp_config_reader_show(row, to, before, sizeof(before));
+	cp_config_reader_read(&r, row, to);
+	cp_config_reader_show(row, to, now, sizeof(now));
+	cp_text_format(s->changes[s->count++], sizeof(s->changes[0]), "%s=%s, before: %s",
+		       row->variable, now, before);
+}
+
+static int read_rows(struct cp_mode_set *s)
+{
+	const struct cp_config_mode *mode = cp_config_table_mode(s->mode);
+
+	memcpy(next.of_mode[s->mode], cp_session.config.of_mode[s->mode], sizeof(next.of_mode[0]));
+	s->why[0] = '\0';
+	for (size_t i = 0; i < mode->count && !s->why[0]; i++)
+		read_row(s, &mode->rows[i]);
+	return s->why[0] ? -ERANGE : s->count ? 0 : -EINVAL;
+}
+
+/* The files of the mode and of its companions tell of the changes. */
+static void note(const struct cp_mode_set *s)
+{
+	uint64_t now = cp_sys_clock_ns(CLOCK_MONOTONIC);
+
+	for (unsigned m = cp_mode_ops_first(); m < CP_MODES; m = cp_mode_ops_after(m)) {
+		struct cp_run *r = &cp_session.runs[m];
+
+		if (!r->running || cp_runs_parent(m) != s->mode)
+			continue;
+		for (unsigned i = 0; i < s->count; i++) {
+			struct cp_run_change *c = &r->changes[r->change_count++ % CP_RUN_CHANGES];
+
+			c->at_ns = now;
+			cp_text_format(c->text, sizeof(c->text), "%s", s->changes[i]);
+		}
+	}
+}
+
+static int apply(struct cp_mode_set *s)
+{
+	struct cp_run *r = &cp_session.runs[s->mode];
+	int err = read_rows(s);
+
+	if (err)
+		return err;
+	cp_drain_all(cp_session.runs, &cp_session.modules);
+	err = r->ops->set(r, &next);
+	if (err)
+		return err;
+	memcpy(cp_session.config.of_mode[s->mode], next.of_mode[s->mode], sizeof(next.of_mode[0]));
+	note(s);
+	return 0;
+}
+
+void cp_mode_set_apply(void *arg)
+{
+	struct cp_mode_set *s = arg;
+	const struct cp_run *r = &cp_session.runs[s->mode];
+
+	s->count = 0;
+	s->why[0] = '\0';
+	if (!r->running || !r->ops->set) {
+		s->result = r->running ? -EINVAL : -ESRCH;
+		return;
+	}
+	cp_own_time_work_begin();
+	s->result = apply(s);
+	cp_own_time_work_end();
+}

@@ -1,0 +1,112 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# cprof set: other rates and thresholds while modes run. What was recorded before keeps its weight, so totals are right;
+# the files tell what was set; bad values are refused, and change nothing.
+. "$srcdir/tests/lib/e2e.sh"
+. "$srcdir/tests/lib/control.sh"
+cd "$work"
+
+cprof() { # name arguments...
+	name=$1
+	shift
+	status=0
+	timeout 60 "$cprof" "$@" >"$work/$name.out" 2>"$work/$name.err" || status=$?
+}
+
+says() { # name regex
+	grep -qE -- "$2" "$work/$1.out" "$work/$1.err" || fail "$1 doesn't say $2: $(cat "$work/$1.out" "$work/$1.err")"
+}
+
+refused() { # name regex
+	check_status "$1" 2
+	says "$1" "$2"
+}
+
+sum() { # file column
+	"$pprof_check" --raw "$1" | awk -F'\t' -v c="$2" '{ split($1, v, ","); sum += v[c] } END { printf "%d\n", sum }'
+}
+
+between() { # what value low high
+	[ "$2" -ge "$3" ] && [ "$2" -le "$4" ] || fail "$1: $2 is not between $3 and $4"
+}
+
+# Modes of the environment.
+host all CPUPROFILE="$work/cpu.pb" WALLPROFILE="$work/wall.pb" HEAPPROFILE="$work/heap.pb" LOCKPROFILE="$work/lock.pb" \
+	IOPROFILE="$work/io.pb" CPROF_HEAP_INTERVAL=64K CPUPROFILE_FREQUENCY=100
+wait_for 60 lists $pid cpu,wall,heap,lock,io || fail "no control socket"
+tell burn 0.3
+tell allocate 10000
+tell contend 3
+cprof some set -cpu=1000 -wall=500 -heap=2K -lock=50ms -lock-budget=7 -io=1ms -io-budget=9 $pid
+check_status some 0
+says some "^process $pid: CPUPROFILE_FREQUENCY=1000, before: 100\$"
+says some "^process $pid: CPROF_HEAP_INTERVAL=2048, before: 65536\$"
+says some "^process $pid: CPROF_LOCK_BUDGET=7, before: 100\$"
+tell burn 0.3
+tell allocate 10000
+tell contend 3
+cprof cpu set -cpu=250 $pid
+tell burn 0.3
+cprof cpu set -cpu=2000 $pid
+tell burn 0.3
+# Values that are not taken, and what is allowed.
+cprof high set -cpu=10001 $pid
+refused high 'CPUPROFILE_FREQUENCY=10001: accepted is 1 to 10000 samples per CPU second'
+cprof word set -wall=often $pid
+refused word 'WALLPROFILE_FREQUENCY=often: accepted is 1 to 1000 samples per second'
+cprof size set -heap=2G $pid
+refused size 'CPROF_HEAP_INTERVAL=2G: accepted is a size'
+cprof every set -heap=1 $pid
+refused every 'heap: to or from every allocation .* only by cprof stop and cprof start'
+cprof half set -lock=1us -lock-budget=0 $pid
+refused half 'CPROF_LOCK_BUDGET=0: accepted is 1 to 1000000'
+cprof empty set -cpu= $pid
+refused empty 'has no value'
+cprof nothing set $pid
+refused nothing 'give a setting'
+cprof whom set -cpu=99
+refused whom 'give a process id'
+cprof who set -cpu=99 hello
+refused who '"hello" is no process id'
+end_host
+check_status all 0
+[ ! -s all.err ] || fail "all says: $(cat all.err)"
+for mode in cpu wall heap lock io; do
+	check_valid_as $mode $mode.pb
+done
+check_comment cpu.pb 'cpu: frequency 2000 Hz'
+check_comment cpu.pb 'set: [0-9.]+ s after the start: CPUPROFILE_FREQUENCY=1000, before: 100$'
+check_comment cpu.pb 'set: [0-9.]+ s after the start: CPUPROFILE_FREQUENCY=2000, before: 250$'
+check_comment wall.pb 'WALLPROFILE_FREQUENCY=500, before: 50$'
+check_comment heap.pb 'heap: interval 2048 bytes'
+check_comment lock.pb 'lock: threshold 50000000 ns, budget 7 '
+check_comment lock.holders.pb 'CPROF_LOCK_THRESHOLD=50ms, before: 1us'
+check_comment io.pb 'io: threshold 1000000 ns, budget 9 '
+# 1.2 s of burning and what else there is. Each change leaves a part of a period before and after it to chance.
+used=$("$pprof_check" --raw cpu.pb | wc -l)
+[ "$used" -gt 0 ] || fail "cpu.pb has no rows"
+used=$("$cprof" info cpu.pb | sed -nE 's/.*cpu time: ([0-9]+)\.([0-9]+) s used.*/\1\2/p')
+periods=$((10 + 10 + 1 + 1 + 4 + 4 + 1 + 1))
+between "CPU ms" $(($(sum cpu.pb 2) / 1000000)) $((10#$used - periods - 60)) $((10#$used + periods + 20))
+# 20 MB. Half of it by samples of 64K each: a standard deviation of 0.8 MB.
+between "allocated bytes" "$(sum heap.pb 2)" 15000000 26000000
+# A mode of cprof start, and one of the API; a mode that is off.
+host late CPROF_CONTROL=on
+wait_for 60 lists $pid - || fail "late: no control socket"
+cprof off set -cpu=1000 $pid
+refused off 'cpu: it is not on'
+cprof begin start -cpu -o "$work/late.pb" $pid
+cprof later set -cpu=1000 $pid
+check_status later 0
+tell burn 0.2
+cprof stop stop $pid
+check_comment late.pb 'CPUPROFILE_FREQUENCY=1000, before: 99$'
+tell start "$work/api.pb"
+cprof api set -cpu=500 $pid
+check_status api 0
+tell burn 0.1
+tell fork
+tell stop
+check_comment api.pb 'CPUPROFILE_FREQUENCY=500, before: 99$'
+end_host
+finish

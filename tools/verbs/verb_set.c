@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* cprof set: other settings for the modes of a running process. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "control/control.h"
+#include "control/control_modes.h"
+#include "core/options.h"
+#include "core/out.h"
+#include "verbs/verbs.h"
+
+static struct {
+	const char *values[CT_MODES]; /* of ct_control_modes' settings */
+	const char *lock_budget, *io_budget;
+} my;
+
+static const struct ct_option options[] = {
+	CT_TEXT("cpu", "HZ", &my.values[CT_CPU], "samples per CPU second"),
+	CT_TEXT("wall", "HZ", &my.values[CT_WALL], "samples per second of every thread"),
+	CT_TEXT("heap", "BYTES", &my.values[CT_HEAP], "a sample every BYTES (512K)"),
+	CT_TEXT("lock", "DUR", &my.values[CT_LOCK],
+		"stacks of waits for locks of DUR (1us) or longer"),
+	CT_TEXT("io", "DUR", &my.values[CT_IO], "stacks of calls of DUR (0) or longer"),
+	CT_TEXT("lock-budget", "N", &my.lock_budget,
+		"at most N stacks of waits a second and thread"),
+	CT_TEXT("io-budget", "N", &my.io_budget, "at most N stacks of calls a second and thread"),
+	CT_END
+};
+
+static const char *budget_of(int mode)
+{
+	return mode == CT_LOCK ? my.lock_budget : mode == CT_IO ? my.io_budget : NULL;
+}
+
+static bool is_asked(int mode)
+{
+	return my.values[mode] || budget_of(mode);
+}
+
+static void say(const char *pid, int mode, const struct cp_control_message *m)
+{
+	char *accepted = ct_control_value(m, "why");
+	const char *why = accepted;
+
+	switch (m->result) {
+	case -ESRCH: why = "it is not on; \"cprof ps\" lists the modes"; break;
+	case -EBUSY: why = "the program starts or stops a profile itself; try again"; break;
+	case -EOPNOTSUPP:
+		why = "to or from every allocation (-heap=1) only by cprof stop and cprof start";
+		break;
+	case -EINVAL: why = "the process has a libcprof that doesn't know this setting"; break;
+	default: break;
+	}
+	fprintf(stderr, "cprof set: process %s: %s: %s\n", pid, ct_control_modes[mode].name,
+		why ? why : strerror(-m->result));
+	free(accepted);
+}
+
+/* Prints each "set=KEY=VALUE, before: VALUE" of reply M. */
+static void print_changes(const char *pid, const struct cp_control_message *m)
+{
+	const char *at = m->text, *end = m->text + m->size, *line_end;
+
+	for (; at < end && (line_end = memchr(at, '\n', (size_t)(end - at))); at = line_end + 1) {
+		char line[256];
+
+		if (line_end - at < 4 || memcmp(at, "set=", 4))
+			continue;
+		snprintf(line, sizeof(line), "%.*s", (int)(line_end - at - 4), at + 4);
+		printf("process %s: ", pid);
+		ct_out_text(stdout, line);
+		putchar('\n');
+	}
+}
+
+static int set_mode(const char *pid, int mode)
+{
+	static const char *const budgets[CT_MODES] = {
+		[CT_LOCK] = "CPROF_LOCK_BUDGET", [CT_IO] = "CPROF_IO_BUDGET"
+	};
+	struct cp_control_message m;
+	char *why;
+
+	ct_control_request(&m, CP_CONTROL_SET);
+	ct_control_line(&m, "mode", ct_control_modes[mode].name);
+	if (my.values[mode])
+		ct_control_line(&m, ct_control_modes[mode].setting, my.values[mode]);
+	if (budget_of(mode))
+		ct_control_line(&m, budgets[mode], budget_of(mode));
+	why = ct_control_ask(atoi(pid), &m, -1);
+	if (why) {
+		fprintf(stderr, "cprof set: %s\n", why);
+		free(why);
+		return CT_FAILED;
+	}
+	if (m.result)
+		say(pid, mode, &m);
+	else
+		print_changes(pid, &m);
+	return m.result ? CT_FAILED : CT_OK;
+}
+
+static int check(int argc, char **argv, int first)
+{
+	bool any = false;
+
+	for (int mode = 0; mode < CT_MODES; mode++) {
+		any |= is_asked(mode);
+		if ((my.values[mode] && !*my.values[mode]) ||
+		    (budget_of(mode) && !*budget_of(mode)))
+			return ct_options_wrong(&ct_verb_set, "a setting of %s has no value",
+						ct_control_modes[mode].name);
+	}
+	if (!any)
+		return ct_options_wrong(&ct_verb_set, "give a setting, as -cpu=1000");
+	if (first == argc)
+		return ct_options_wrong(&ct_verb_set, "give a process id; \"cprof ps\" lists them");
+	for (int i = first; i < argc; i++)
+		if (!ct_control_is_pid(argv[i]))
+			return ct_options_wrong(&ct_verb_set, "\"%s\" is no process id", argv[i]);
+	return CT_OK;
+}
+
+static int run(int argc, char **argv)
+{
+	const struct ct_option *const tables[] = { options, NULL };
+	int first = ct_options_parse(&ct_verb_set, argc, argv, tables), status = CT_OK;
+
+	if (first < 0)
+		return ct_options_status(first);
+	if (check(argc, argv, first))
+		return CT_FAILED;
+	for (int i = first; i < argc; i++)
+		for (int mode = 0; mode < CT_MODES; mode++)
+			if (is_asked(mode) && set_mode(argv[i], mode))
+				status = CT_FAILED;
+	return status;
+}
+
+const struct ct_verb ct_verb_set = {
+	.name = "set",
+	.operands = "PID...",
+	.summary = "Change rates and thresholds of a running process's profiles",
+	.details = "For modes that are on, whoever turned them on. Each sample counts for the "
+		   "rate that it was taken\nat, so totals stay right; the profile's comments tell "
+		   "what was set, and when.\n",
+	.run = run,
+};
