@@ -25,6 +25,7 @@ TOOL_SOURCES += \
 	%D%/symbolize_functions.c \
 	%D%/verb_tags.c \
 	%D%/verb_threads.c \
+	%D%/threads_text.c \
 	%D%/verb_top.c \
 	%D%/verb_tree.c \
 	%D%/verb_waits.c
