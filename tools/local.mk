@@ -6,6 +6,7 @@ include tools/flame/local.mk
 include tools/convert/local.mk
 include tools/diff/local.mk
 include tools/control/local.mk
+include tools/live/local.mk
 include tools/otlp/local.mk
 include tools/push/local.mk
 include tools/serve/local.mk

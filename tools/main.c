@@ -24,6 +24,7 @@ static const struct ct_verb *const verbs[] = {
 	&ct_verb_dump,
 	&ct_verb_ps,
 	&ct_verb_record,
+	&ct_verb_live,
 	&ct_verb_push,
 	&ct_verb_start,
 	&ct_verb_stop,

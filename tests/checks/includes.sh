@@ -40,7 +40,7 @@ broken() {
 			if (file ~ /^examples\/tutorial\// && header !~ /\//) return ""
 			if (file ~ /^(examples|include)\//) return is_public(header) ? "" : "public headers only"
 			if (file ~ /^tools\//)
-				return is_public(header) || header ~ /^(core|dwarf|flame|convert|diff|control|otlp|push|serve|verbs)\// ||
+				return is_public(header) || header ~ /^(core|dwarf|flame|convert|diff|control|live|otlp|push|serve|verbs)\// ||
 				       header == "symbols/demangle.h" || header == "base/control.h" ? "" : "the tool includes no library"
 			if (is_public(header)) return ""
 			target = "lib/" header

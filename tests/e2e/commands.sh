@@ -177,6 +177,13 @@ check_command() {
 		run "${command/PID/$pid}"
 		profile_of cpu $pid.cpu.pb
 		end_app ;;
+	'cprof live PID')
+		# A terminal is needed; tests/e2e/live.sh has one.
+		begin_app
+		wait_for 60 sh -c "cprof ps | grep -q '^ *$pid cpu '" || fail "$command: no control socket"
+		bash -c "${command/PID/$pid}" </dev/null >said 2>&1 && fail "$command: without a terminal"
+		said 'needs a terminal'
+		end_app ;;
 	'cprof threads PID')
 		begin_app
 		wait_for 60 sh -c "cprof ps | grep -q '^ *$pid cpu '" || fail "$command: no control socket"

@@ -80,6 +80,7 @@ E2E_TESTS += \
 	%D%/python.sh \
 	%D%/redis.sh \
 	%D%/run.sh \
+	%D%/live.sh \
 	%D%/serve.sh \
 	%D%/settings.sh \
 	%D%/short-threads.sh \

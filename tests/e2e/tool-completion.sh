@@ -23,6 +23,7 @@ completes "-keep" cprof strip-labels -k
 completes "$work/some.pb" cprof top "$work/so"
 completes "info" cprof help in
 completes "$$" cprof dump "$$"
+completes "$$" cprof live "$$"
 if command -v zsh >/dev/null; then
 	zsh -n "$srcdir/completions/zsh/_cprof" || fail "zsh can't read its completion"
 fi

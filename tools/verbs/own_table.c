@@ -8,7 +8,6 @@
 
 #include "core/memory.h"
 #include "core/out.h"
-#include "core/own.h"
 #include "core/regex.h"
 #include "core/short_name.h"
 
@@ -32,6 +31,11 @@ int ct_own_table_check(void)
 
 	ct_regex_free(r);
 	return status;
+}
+
+struct ct_own *ct_own_table_rule(const struct ct_profile *p)
+{
+	return which && !*which ? NULL : ct_own_new(p, which);
 }
 
 static int by_own(const void *x, const void *y)

@@ -4,6 +4,7 @@
 #ifndef CT_OWN_TABLE_H
 #define CT_OWN_TABLE_H
 
+#include "core/own.h"
 #include "core/report.h"
 
 struct ct_own_row {
@@ -23,6 +24,8 @@ extern const struct ct_option ct_own_options[];
 
 /* Returns -1 after a message if -own is no expression. */
 int ct_own_table_check(void);
+/* The rule which frames of P are own code, by -own; NULL: none is (-own=). The caller frees it. */
+struct ct_own *ct_own_table_rule(const struct ct_profile *p);
 /* Sums up the samples of R, whose graph must be made. Returns -1 after a message if -own is no
  * expression. The caller releases the table. */
 int ct_own_table_make(struct ct_own_table *t, const struct ct_report *r);

@@ -26,6 +26,7 @@ extern const struct ct_verb ct_verb_folded;
 extern const struct ct_verb ct_verb_convert;
 extern const struct ct_verb ct_verb_diff;
 extern const struct ct_verb ct_verb_dump;
+extern const struct ct_verb ct_verb_live;
 extern const struct ct_verb ct_verb_ps;
 extern const struct ct_verb ct_verb_push;
 extern const struct ct_verb ct_verb_record;

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Loads ncurses; see live_curses.h. */
+#include "live/live_curses.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+struct ct_curses ct_curses;
+
+#define FUNCTION(name)                                                                             \
+	{                                                                                          \
+#name, &ct_curses.name                                                             \
+	}
+
+bool ct_live_curses_load(void)
+{
+	/* Some are in libtinfo, where that is a library of its own: ncursesw needs it, so dlsym
+	 * finds them. */
+	const struct {
+		const char *name;
+		void *to;
+	} functions[] = {
+		FUNCTION(newterm),	FUNCTION(newwin),      FUNCTION(cbreak),
+		FUNCTION(noecho),	FUNCTION(nonl),	       FUNCTION(curs_set),
+		FUNCTION(set_escdelay), FUNCTION(keypad),      FUNCTION(nodelay),
+		FUNCTION(has_colors),	FUNCTION(start_color), FUNCTION(use_default_colors),
+		FUNCTION(init_pair),	FUNCTION(tigetnum),    FUNCTION(tigetstr),
+		FUNCTION(resizeterm),	FUNCTION(wresize),     FUNCTION(clearok),
+		FUNCTION(werase),	FUNCTION(wmove),       FUNCTION(wattr_set),
+		FUNCTION(waddnstr),	FUNCTION(wrefresh),    FUNCTION(wgetch),
+		FUNCTION(endwin)
+	};
+	void *library = dlopen("libncursesw.so.6", RTLD_NOW | RTLD_LOCAL);
+
+	if (!library)
+		return false;
+	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++) {
+		void *f = dlsym(library, functions[i].name);
+
+		if (!f)
+			return false;
+		memcpy(functions[i].to, &f, sizeof(f));
+	}
+	return true;
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The functions of a window; see live_table.h. */
+#include "live/live_table.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/graph.h"
+#include "core/memory.h"
+#include "verbs/own_table.h"
+
+/* ---- rows ---- */
+
+static void add_all(struct ct_live_table *t, const struct ct_graph *g)
+{
+	t->all = ct_memory_alloc((g->node_count + 1) * sizeof(*t->all));
+	for (size_t i = 0; i < g->node_count; i++) {
+		const struct ct_node *n = &g->nodes[i];
+
+		if (n->flat || n->cum)
+			t->all[t->all_count++] =
+				(struct ct_live_row){ ct_graph_nodes_name(g, n), n->flat, n->cum };
+	}
+}
+
+static void add_own(struct ct_live_table *t, const struct ct_report *r)
+{
+	struct ct_own_table own;
+
+	/* The expression was checked at the start. */
+	if (ct_own_table_make(&own, r))
+		return;
+	t->own = ct_memory_alloc((own.count + 1) * sizeof(*t->own));
+	t->inside = own.inside;
+	for (size_t i = 0; i < own.count; i++)
+		t->own[t->own_count++] = (struct ct_live_row){
+			ct_graph_nodes_name(r->graph, &r->graph->nodes[own.rows[i].node]),
+			own.rows[i].own, own.rows[i].total
+		};
+	ct_own_table_release(&own);
+}
+
+/* The unit in which a hundredth of the whole is at least 1. */
+static void choose_unit(struct ct_live_table *t)
+{
+	const char *unit;
+
+	ct_numbers_scale(ct_abs(t->sum) / 100, t->from_unit, "auto", &unit);
+	snprintf(t->unit, sizeof(t->unit), "%s", *unit ? unit : t->from_unit);
+}
+
+/* The number of samples is the sum of the first type, if that counts. */
+static int64_t count_samples(const struct ct_profile *p)
+{
+	int64_t n = 0;
+
+	if (strcmp(ct_text(p, p->types[0].unit), "count") != 0)
+		return (int64_t)p->sample_count;
+	for (size_t i = 0; i < p->sample_count; i++)
+		n = ct_add(n, ct_values(p, i)[0]);
+	return n;
+}
+
+void ct_live_table_make(struct ct_live_table *t, struct ct_profile *p, size_t type)
+{
+	struct ct_report r = { .p = p, .settings = { .type = type } };
+
+	*t = (struct ct_live_table){ .type = type, .from_unit = ct_text(p, p->types[type].unit) };
+	t->sum = ct_graph_total(p, &r.settings);
+	t->samples = count_samples(p);
+	r.graph = ct_graph_new(p, &r.settings);
+	add_all(t, r.graph);
+	add_own(t, &r);
+	ct_graph_free(r.graph);
+	choose_unit(t);
+}
+
+static void release_rows(struct ct_live_row *rows, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		free(rows[i].name);
+	free(rows);
+}
+
+void ct_live_table_release(struct ct_live_table *t)
+{
+	release_rows(t->own, t->own_count);
+	release_rows(t->all, t->all_count);
+	*t = (struct ct_live_table){ 0 };
+}
+
+/* ---- order ---- */
+
+static int by(int64_t a, int64_t b, int64_t c, int64_t d, const char *e, const char *f)
+{
+	if (a != b)
+		return a > b ? -1 : 1;
+	if (c != d)
+		return c > d ? -1 : 1;
+	return strcmp(e, f);
+}
+
+static int by_self(const void *x, const void *y)
+{
+	const struct ct_live_row *a = x, *b = y;
+
+	return by(a->self, b->self, a->total, b->total, a->name, b->name);
+}
+
+static int by_total(const void *x, const void *y)
+{
+	const struct ct_live_row *a = x, *b = y;
+
+	return by(a->total, b->total, a->self, b->self, a->name, b->name);
+}
+
+void ct_live_table_sort(struct ct_live_table *t, bool total)
+{
+	if (t->own_count)
+		qsort(t->own, t->own_count, sizeof(*t->own), total ? by_total : by_self);
+	if (t->all_count)
+		qsort(t->all, t->all_count, sizeof(*t->all), total ? by_total : by_self);
+}
+
+/* ---- values ---- */
+
+char *ct_live_table_value(const struct ct_live_table *t, char *to, int64_t value)
+{
+	const char *unit;
+	double v = ct_numbers_scale(value, t->from_unit, t->unit, &unit);
+
+	if (!value)
+		return strcpy(to, "0");
+	/* Three digits: a window of some hundred samples knows no more. */
+	snprintf(to, CT_NUMBER_ROOM, "%.*f%s", v >= 99.95 ? 0 : v >= 9.995 ? 1 : 2, v, unit);
+	return to;
+}
+
+char *ct_live_table_fitting(const struct ct_live_table *t, char *to, int64_t value)
+{
+	return ct_numbers_format(to, value, t->from_unit, "auto");
+}

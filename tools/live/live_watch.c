@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Asks the process; see live_watch.h. */
+#include "live/live_watch.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "control/control_profile.h"
+#include "control/window.h"
+#include "core/memory.h"
+#include "verbs/verb_symbolize.h"
+
+/* A process that doesn't answer is waited for so long at the end. */
+#define PATIENCE_SECONDS 3
+
+struct ct_live_watch {
+	int pid, bell;
+	const char *const *settings;
+	double lease;
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t changed; /* on the monotonic clock */
+
+	/* Under the lock: what is wanted, and what is new. */
+	double every;
+	bool wanted[CT_MODES], threads, gone, quit, done;
+	bool hurry; /* something else is wanted than before */
+	struct ct_live_news news;
+	bool has_news;
+
+	/* The thread's own. */
+	struct ct_window *windows[CT_MODES];
+	double taken[CT_MODES]; /* the time of the last take */
+};
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static struct timespec time_of(double seconds)
+{
+	struct timespec t = { (time_t)seconds, 0 };
+
+	t.tv_nsec = (long)((seconds - (double)t.tv_sec) * 1e9);
+	return t;
+}
+
+/* ---- news ---- */
+
+static void release_news(struct ct_live_news *n)
+{
+	for (int m = 0; m < CT_MODES; m++) {
+		ct_model_free(n->profiles[m]);
+		ct_model_free(n->companions[m]);
+	}
+	ct_model_free(n->threads);
+	free(n->said);
+	*n = (struct ct_live_news){ 0 };
+}
+
+static void replace(struct ct_profile **to, struct ct_profile *with)
+{
+	ct_model_free(*to);
+	*to = with;
+}
+
+/* Ends with ring(). */
+static struct ct_live_news *tell(struct ct_live_watch *w)
+{
+	pthread_mutex_lock(&w->lock);
+	return &w->news;
+}
+
+static void ring(struct ct_live_watch *w)
+{
+	const uint64_t one = 1;
+
+	w->has_news = true;
+	for (int m = 0; m < CT_MODES; m++) {
+		w->news.watched[m] = w->windows[m] != NULL;
+		w->news.started[m] = w->windows[m] && !ct_window_was_on(w->windows[m]);
+	}
+	pthread_mutex_unlock(&w->lock);
+	while (write(w->bell, &one, sizeof(one)) < 0 && errno == EINTR)
+		;
+}
+
+static void say(struct ct_live_watch *w, char *text)
+{
+	struct ct_live_news *n = tell(w);
+
+	free(n->said);
+	n->said = text;
+	ring(w);
+}
+
+/* ---- windows ---- */
+
+static bool open_window(struct ct_live_watch *w, int mode)
+{
+	const struct ct_window_how how = { .mode = ct_control_modes[mode].name,
+					   .setting = w->settings[mode],
+					   .lease = w->lease };
+	char *why;
+
+	w->taken[mode] = now();
+	if (!ct_window_open(&w->windows[mode], w->pid, &how, &why))
+		return true;
+	w->windows[mode] = NULL;
+	say(w, why);
+	return false;
+}
+
+/* Another one turned the mode off; or this program was stopped for longer than the mode's lease. */
+static void was_turned_off(struct ct_live_watch *w, int mode)
+{
+	const char *name = ct_control_modes[mode].name;
+	bool expired = !ct_window_was_on(w->windows[mode]) && now() - w->taken[mode] > w->lease;
+
+	ct_window_close(w->windows[mode]);
+	w->windows[mode] = NULL;
+	if (expired && open_window(w, mode)) {
+		say(w, ct_memory_printf("%s ended while this screen was stopped, and is on again",
+					name));
+		return;
+	}
+	pthread_mutex_lock(&w->lock);
+	w->wanted[mode] = false;
+	pthread_mutex_unlock(&w->lock);
+	if (!expired)
+		say(w, ct_memory_printf("%s was turned off by another; its key turns it on", name));
+}
+
+static void note_end(struct ct_live_watch *w)
+{
+	tell(w)->ended = true;
+	w->gone = true;
+	ring(w);
+}
+
+static void take_window(struct ct_live_watch *w, int mode)
+{
+	struct ct_window_taken t;
+	struct ct_live_news *n;
+	char *why;
+
+	switch (ct_window_take(w->windows[mode], &t, &why)) {
+	case CT_WINDOW_OK:
+		n = tell(w);
+		replace(&n->profiles[mode], t.profile);
+		replace(&n->companions[mode], t.companion);
+		ring(w);
+		w->taken[mode] = now();
+		break;
+	case CT_WINDOW_ENDED:
+		free(why);
+		note_end(w);
+		break;
+	case CT_WINDOW_STOPPED:
+		free(why);
+		was_turned_off(w, mode);
+		break;
+	case CT_WINDOW_FAILED: say(w, why); break;
+	}
+}
+
+/* ---- the rest ---- */
+
+static void ask_status(struct ct_live_watch *w)
+{
+	struct cp_control_message m;
+	struct ct_live_news *n;
+	char *why;
+
+	ct_control_request(&m, CP_CONTROL_STATUS);
+	why = ct_control_ask(w->pid, &m, -1);
+	if (why && kill(w->pid, 0) && errno == ESRCH) {
+		free(why);
+		note_end(w);
+		return;
+	}
+	if (why) {
+		say(w, why);
+		return;
+	}
+	n = tell(w);
+	n->status = m;
+	n->has_status = true;
+	ring(w);
+}
+
+static void ask_threads(struct ct_live_watch *w)
+{
+	char *why;
+	struct ct_profile *p = ct_control_profile_threads(w->pid, &why);
+	struct ct_symbolized done;
+
+	if (!p) {
+		say(w, why);
+		return;
+	}
+	ct_verb_symbolize_profile(p, (const char *const[]){ CT_DEBUG_ROOT, NULL }, &done);
+	replace(&tell(w)->threads, p);
+	ring(w);
+}
+
+static bool wants(struct ct_live_watch *w, const bool *what)
+{
+	bool is;
+
+	pthread_mutex_lock(&w->lock);
+	is = *what && !w->gone && !w->quit;
+	pthread_mutex_unlock(&w->lock);
+	return is;
+}
+
+static bool open_wanted(struct ct_live_watch *w)
+{
+	bool opened = false;
+
+	for (int m = 0; m < CT_MODES; m++) {
+		if (w->windows[m] || !wants(w, &w->wanted[m]))
+			continue;
+		if (open_window(w, m)) {
+			opened = true;
+			continue;
+		}
+		pthread_mutex_lock(&w->lock);
+		w->wanted[m] = false;
+		pthread_mutex_unlock(&w->lock);
+	}
+	return opened;
+}
+
+static const bool always = true;
+
+static void look(struct ct_live_watch *w)
+{
+	for (int m = 0; m < CT_MODES; m++)
+		if (w->windows[m] && wants(w, &always))
+			take_window(w, m);
+	if (wants(w, &w->threads))
+		ask_threads(w);
+	if (wants(w, &always))
+		ask_status(w);
+}
+
+/* Sleeps until WHEN or until something else is wanted. Returns false at the end. */
+static bool rest(struct ct_live_watch *w, double when, bool *changed)
+{
+	const struct timespec t = time_of(when);
+	bool goes_on;
+
+	*changed = false;
+	pthread_mutex_lock(&w->lock);
+	if (!w->quit && !w->hurry)
+		*changed = pthread_cond_timedwait(&w->changed, &w->lock, &t) == 0;
+	w->hurry = false;
+	goes_on = !w->quit;
+	pthread_mutex_unlock(&w->lock);
+	return goes_on;
+}
+
+static double every(struct ct_live_watch *w)
+{
+	double seconds;
+
+	pthread_mutex_lock(&w->lock);
+	seconds = w->gone ? 3600 : w->every;
+	pthread_mutex_unlock(&w->lock);
+	return seconds;
+}
+
+static void *work(void *arg)
+{
+	struct ct_live_watch *w = arg;
+	double last = now();
+	bool changed;
+
+	open_wanted(w);
+	ask_status(w);
+	while (rest(w, last + every(w), &changed)) {
+		/* The first window of a mode is as long as the others. */
+		if (open_wanted(w))
+			last = now();
+		if (changed && wants(w, &w->threads))
+			ask_threads(w);
+		if (now() < last + every(w))
+			continue;
+		last = now();
+		look(w);
+	}
+	for (int m = 0; m < CT_MODES; m++)
+		ct_window_close(w->windows[m]);
+	pthread_mutex_lock(&w->lock);
+	w->done = true;
+	pthread_cond_signal(&w->changed);
+	pthread_mutex_unlock(&w->lock);
+	return NULL;
+}
+
+/* ---- for the main thread ---- */
+
+struct ct_live_watch *ct_live_watch_new(int pid, double seconds, const char *const *settings)
+{
+	struct ct_live_watch *w = ct_memory_alloc(sizeof(*w));
+	pthread_condattr_t attributes;
+
+	w->pid = pid;
+	w->every = seconds;
+	w->settings = settings;
+	w->lease = CT_LIVE_LEASE;
+	w->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	pthread_mutex_init(&w->lock, NULL);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&w->changed, &attributes);
+	pthread_condattr_destroy(&attributes);
+	if (w->bell < 0 || pthread_create(&w->thread, NULL, work, w)) {
+		if (w->bell >= 0)
+			close(w->bell);
+		free(w);
+		return NULL;
+	}
+	return w;
+}
+
+static void change(struct ct_live_watch *w)
+{
+	w->hurry = true;
+	pthread_cond_signal(&w->changed);
+	pthread_mutex_unlock(&w->lock);
+}
+
+bool ct_live_watch_end(struct ct_live_watch *w)
+{
+	const struct timespec t = time_of(now() + PATIENCE_SECONDS);
+	bool done;
+
+	pthread_mutex_lock(&w->lock);
+	w->quit = true;
+	change(w);
+	pthread_mutex_lock(&w->lock);
+	while (!w->done && !pthread_cond_timedwait(&w->changed, &w->lock, &t))
+		;
+	done = w->done;
+	pthread_mutex_unlock(&w->lock);
+	if (!done)
+		return false;
+	pthread_join(w->thread, NULL);
+	release_news(&w->news);
+	close(w->bell);
+	free(w);
+	return true;
+}
+
+int ct_live_watch_fd(const struct ct_live_watch *w)
+{
+	return w->bell;
+}
+
+bool ct_live_watch_news(struct ct_live_watch *w, struct ct_live_news *news)
+{
+	uint64_t rings;
+	bool any;
+
+	while (read(w->bell, &rings, sizeof(rings)) < 0 && errno == EINTR)
+		;
+	pthread_mutex_lock(&w->lock);
+	any = w->has_news;
+	*news = w->news;
+	w->news = (struct ct_live_news){ 0 };
+	w->has_news = false;
+	pthread_mutex_unlock(&w->lock);
+	return any;
+}
+
+void ct_live_watch_mode(struct ct_live_watch *w, int mode)
+{
+	pthread_mutex_lock(&w->lock);
+	w->wanted[mode] = true;
+	change(w);
+}
+
+void ct_live_watch_threads(struct ct_live_watch *w, bool wanted)
+{
+	pthread_mutex_lock(&w->lock);
+	w->threads = wanted;
+	change(w);
+}
+
+void ct_live_watch_every(struct ct_live_watch *w, double seconds)
+{
+	pthread_mutex_lock(&w->lock);
+	w->every = seconds;
+	change(w);
+}
+
+void ct_live_watch_gone(struct ct_live_watch *w)
+{
+	pthread_mutex_lock(&w->lock);
+	w->gone = true;
+	change(w);
+}
