@@ -51,7 +51,7 @@ static int start(struct cp_run *r, const struct cp_config *c)
 
 	(void)r;
 	begin_counts();
-	cp_lock_names_release();
+	cp_lock_names_release(&cp_lock_names_of_mode);
 	named[CPROF_LOCK] = 0;
 	cp_lock_state.threshold_ns = s->threshold_ns;
 	cp_lock_state.stratum_ns = cp_lock_stratum(s->budget);
@@ -110,7 +110,7 @@ static void collect(struct cp_run *r)
 
 static void drained(struct cp_run *r)
 {
-	cp_lock_names_update(&r->aggregate, named[r->mode]);
+	cp_lock_names_update(&cp_lock_names_of_mode, &r->aggregate, named[r->mode]);
 	named[r->mode] = r->aggregate.stacks.count;
 }
 
@@ -134,7 +134,7 @@ static bool knows_longest(const struct cp_run *r, const struct cp_stack *s)
 
 static void labels(const struct cp_run *r, const struct cp_stack *s, struct cp_encode_labels *to)
 {
-	const char *name = s->tag ? cp_lock_names_of(s->tag) : NULL;
+	const char *name = s->tag ? cp_lock_names_of(&cp_lock_names_of_mode, s->tag) : NULL;
 
 	if (!s->tag)
 		return;
@@ -167,7 +167,7 @@ static void fork_child(struct cp_run *r, struct cp_thread *keep)
 		keep->later.state = CP_LOCK_POSTPONED_NONE;
 	}
 	begin_counts();
-	cp_lock_names_abandon();
+	cp_lock_names_of_mode = (struct cp_lock_names){ 0 };
 	named[CPROF_LOCK] = named[CPROF_LOCK_HOLDERS] = 0;
 }
 

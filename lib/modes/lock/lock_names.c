@@ -2,6 +2,7 @@
 /* Names of locks; see lock_names.h. */
 #include "modes/lock/lock_names.h"
 
+#include <pthread.h>
 #include <string.h>
 
 #include "symbols/datasym.h"
@@ -11,10 +12,13 @@
 
 /* Longer names of variables are cut. */
 #define NAME_MAX_BYTES 200
+/* The largest of libc's locks. A variable of this size with a lock in it is the lock. */
+#define LOCK_MAX sizeof(pthread_rwlock_t)
 
 struct item {
 	uint64_t address;
 	const char *name; /* in the arena; NULL = the address is the name */
+	bool within;	  /* ADDRESS may be anywhere in the lock */
 };
 
 /* Where a module's data is, from its program headers; .bss is in no file. */
@@ -22,40 +26,36 @@ struct extent {
 	uint64_t image, low, high; /* first byte of the module; [low, high) */
 };
 
-static struct {
-	struct cp_arena arena;
-	struct cp_vec items;   /* struct item */
-	struct cp_vec extents; /* struct extent */
-	struct cp_index index;
-	size_t done; /* number of items that were looked up */
-} names;
+struct cp_lock_names cp_lock_names_of_mode;
 
 static bool same_address(uint32_t item, const void *key, const void *context)
 {
-	(void)context;
-	return CP_VEC_AT(&names.items, struct item, item)->address == *(const uint64_t *)key;
+	const struct cp_lock_names *n = context;
+
+	return CP_VEC_AT(&n->items, struct item, item)->address == *(const uint64_t *)key;
 }
 
-static uint32_t find(uint64_t address)
+static uint32_t find(const struct cp_lock_names *n, uint64_t address)
 {
-	return cp_index_find(&names.index, cp_index_hash(&address, sizeof(address)), same_address,
-			     &address, NULL);
+	return cp_index_find(&n->index, cp_index_hash(&address, sizeof(address)), same_address,
+			     &address, n);
 }
 
-static void note(uint64_t address)
+void cp_lock_names_note(struct cp_lock_names *n, uint64_t address, bool within)
 {
 	struct item *i;
 
-	if (!address || find(address) != CP_INDEX_NONE)
+	if (!address || find(n, address) != CP_INDEX_NONE)
 		return;
-	names.items.size = sizeof(struct item);
-	i = cp_vec_add(&names.items);
+	n->items.size = sizeof(struct item);
+	i = cp_vec_add(&n->items);
 	if (!i)
 		return;
 	i->address = address;
-	if (cp_index_add(&names.index, cp_index_hash(&address, sizeof(address)),
-			 (uint32_t)(names.items.count - 1)) < 0)
-		names.items.count--;
+	i->within = within;
+	if (cp_index_add(&n->index, cp_index_hash(&address, sizeof(address)),
+			 (uint32_t)(n->items.count - 1)) < 0)
+		n->items.count--;
 }
 
 static struct cp_symbol_module module_of(const struct cp_mapping *m)
@@ -71,10 +71,10 @@ static struct cp_symbol_module module_of(const struct cp_mapping *m)
 	};
 }
 
-static const struct extent *known_extent(uint64_t image)
+static const struct extent *known_extent(const struct cp_lock_names *n, uint64_t image)
 {
-	for (size_t i = 0; i < names.extents.count; i++) {
-		const struct extent *x = CP_VEC_AT(&names.extents, struct extent, i);
+	for (size_t i = 0; i < n->extents.count; i++) {
+		const struct extent *x = CP_VEC_AT(&n->extents, struct extent, i);
 
 		if (x->image == image)
 			return x;
@@ -82,14 +82,14 @@ static const struct extent *known_extent(uint64_t image)
 	return NULL;
 }
 
-static const struct extent *read_extent(const struct cp_mapping *m)
+static const struct extent *read_extent(struct cp_lock_names *n, const struct cp_mapping *m)
 {
 	const struct cp_symbol_module module = module_of(m);
 	struct extent *x;
 	struct cp_elf e;
 
-	names.extents.size = sizeof(struct extent);
-	x = cp_vec_add(&names.extents);
+	n->extents.size = sizeof(struct extent);
+	x = cp_vec_add(&n->extents);
 	if (!x)
 		return NULL;
 	*x = (struct extent){ m->image, UINT64_MAX, 0 };
@@ -106,24 +106,27 @@ static const struct extent *read_extent(const struct cp_mapping *m)
 }
 
 /* "pool", "pool+0x28", "libfoo.so.1+0x1234". */
-static const char *compose(const struct cp_datasym_query *q, const char *path, uint64_t offset)
+static const char *compose(struct cp_lock_names *n, const struct cp_datasym_query *q,
+			   const char *path, uint64_t offset)
 {
+	const struct item *item = CP_VEC_AT(&n->items, struct item, q->user);
 	char readable[NAME_MAX_BYTES], text[NAME_MAX_BYTES + 32];
 	const char *name = q->name, *slash = strrchr(path, '/');
-	size_t n;
+	size_t size;
 
 	if (name && cp_demangle(name, readable, sizeof(readable)))
 		name = readable;
 	if (name)
-		offset = q->vaddr - q->start;
+		offset = item->within && q->size <= LOCK_MAX ? 0 : q->vaddr - q->start;
 	else
 		name = slash ? slash + 1 : path;
-	n = offset ? cp_text_format(text, sizeof(text), "%s+0x%lx", name, (unsigned long)offset)
-		   : cp_text_format(text, sizeof(text), "%s", name);
-	return cp_arena_text(&names.arena, text, n < sizeof(text) ? n : sizeof(text) - 1);
+	size = offset ? cp_text_format(text, sizeof(text), "%s+0x%lx", name, (unsigned long)offset)
+		      : cp_text_format(text, sizeof(text), "%s", name);
+	return cp_arena_text(&n->arena, text, size < sizeof(text) ? size : sizeof(text) - 1);
 }
 
-static void name_queries(const struct cp_mapping *m, struct cp_vec *queries)
+static void name_queries(struct cp_lock_names *n, const struct cp_mapping *m,
+			 struct cp_vec *queries)
 {
 	const struct cp_symbol_module module = module_of(m);
 	struct cp_datasym_query *q = queries->items;
@@ -134,22 +137,22 @@ static void name_queries(const struct cp_mapping *m, struct cp_vec *queries)
 	for (size_t i = 0; i < queries->count; i++)
 		q[i].vaddr += e.base_vaddr;
 	/* If the table can't be read, a lock is named by its offset in the module. */
-	(void)cp_datasym_find(&e, q, queries->count, &names.arena);
+	(void)cp_datasym_find(&e, q, queries->count, &n->arena);
 	for (size_t i = 0; i < queries->count; i++)
-		CP_VEC_AT(&names.items, struct item, q[i].user)->name =
-			compose(&q[i], m->path, q[i].vaddr - e.base_vaddr);
+		CP_VEC_AT(&n->items, struct item, q[i].user)->name =
+			compose(n, &q[i], m->path, q[i].vaddr - e.base_vaddr);
 	cp_elf_close(&e);
 }
 
-static void name_in(const struct cp_mapping *m)
+static void name_in(struct cp_lock_names *n, const struct cp_mapping *m)
 {
-	const struct extent *x = known_extent(m->image);
+	const struct extent *x = known_extent(n, m->image);
 	struct cp_vec queries = { .size = sizeof(struct cp_datasym_query) };
 
 	if (!x)
-		x = read_extent(m);
-	for (size_t i = names.done; x && i < names.items.count; i++) {
-		const struct item *item = CP_VEC_AT(&names.items, struct item, i);
+		x = read_extent(n, m);
+	for (size_t i = n->done; x && i < n->items.count; i++) {
+		const struct item *item = CP_VEC_AT(&n->items, struct item, i);
 		struct cp_datasym_query *q;
 
 		if (item->name || item->address < x->low || item->address >= x->high)
@@ -161,42 +164,42 @@ static void name_in(const struct cp_mapping *m)
 		q->user = i;
 	}
 	if (queries.count)
-		name_queries(m, &queries);
+		name_queries(n, m, &queries);
 	cp_vec_release(&queries);
 }
 
-void cp_lock_names_update(const struct cp_aggregate *a, size_t first)
+void cp_lock_names_find(struct cp_lock_names *n, const struct cp_modules *modules)
 {
-	for (size_t i = first; i < a->stacks.count; i++)
-		note(CP_VEC_AT(&a->stacks, struct cp_stack, i)->tag);
-	if (names.done == names.items.count)
+	if (n->done == n->items.count)
 		return;
-	for (uint32_t i = 0; i < a->modules->mappings.count; i++) {
-		const struct cp_mapping *m = cp_modules_at(a->modules, i);
+	for (uint32_t i = 0; i < modules->mappings.count; i++) {
+		const struct cp_mapping *m = cp_modules_at(modules, i);
 
 		if (m->live && m->image && !m->anonymous)
-			name_in(m);
+			name_in(n, m);
 	}
-	names.done = names.items.count;
+	n->done = n->items.count;
 }
 
-const char *cp_lock_names_of(uint64_t address)
+void cp_lock_names_update(struct cp_lock_names *n, const struct cp_aggregate *a, size_t first)
 {
-	uint32_t item = find(address);
-
-	return item == CP_INDEX_NONE ? NULL : CP_VEC_AT(&names.items, struct item, item)->name;
+	for (size_t i = first; i < a->stacks.count; i++)
+		cp_lock_names_note(n, CP_VEC_AT(&a->stacks, struct cp_stack, i)->tag, false);
+	cp_lock_names_find(n, a->modules);
 }
 
-void cp_lock_names_release(void)
+const char *cp_lock_names_of(const struct cp_lock_names *n, uint64_t address)
 {
-	cp_arena_release(&names.arena);
-	cp_vec_release(&names.items);
-	cp_vec_release(&names.extents);
-	cp_index_release(&names.index);
-	names.done = 0;
+	uint32_t item = find(n, address);
+
+	return item == CP_INDEX_NONE ? NULL : CP_VEC_AT(&n->items, struct item, item)->name;
 }
 
-void cp_lock_names_abandon(void)
+void cp_lock_names_release(struct cp_lock_names *n)
 {
-	memset(&names, 0, sizeof(names));
+	cp_arena_release(&n->arena);
+	cp_vec_release(&n->items);
+	cp_vec_release(&n->extents);
+	cp_index_release(&n->index);
+	n->done = 0;
 }

@@ -59,7 +59,7 @@ static void stop(struct cp_run *r)
 
 static void drained(struct cp_run *r)
 {
-	cp_lock_names_update(&r->aggregate, named);
+	cp_lock_names_update(&cp_lock_names_of_mode, &r->aggregate, named);
 	named = r->aggregate.stacks.count;
 }
 
@@ -74,7 +74,7 @@ static void rows(struct cp_run *r, void (*see)(uint32_t *row, void *arg), void *
 
 static void labels(const struct cp_run *r, const struct cp_stack *s, struct cp_encode_labels *to)
 {
-	const char *name = s->tag ? cp_lock_names_of(s->tag) : NULL;
+	const char *name = s->tag ? cp_lock_names_of(&cp_lock_names_of_mode, s->tag) : NULL;
 
 	(void)r;
 	if (!s->tag)

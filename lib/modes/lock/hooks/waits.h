@@ -27,6 +27,7 @@
 #include "base/arch.h"
 #include "base/atomic.h"
 #include "modes/lock/signal/lock_event.h"
+#include "modes/lock/signal/lock_layout.h"
 #include "modes/lock/signal/lock_wake.h"
 
 /* Kept off the path of free locks. */
@@ -178,18 +179,6 @@ static inline bool waits_until(const struct timespec *t)
 	return t && (unsigned long)t->tv_nsec < 1000000000;
 }
 
-/* bits of a mutex's kind; the type is in the low two bits */
-#define MUTEX_TYPE 3
-#define MUTEX_RECURSIVE 1
-#define MUTEX_ADAPTIVE 3
-#define MUTEX_ROBUST 16
-#define MUTEX_INHERITS 32
-#define MUTEX_PROTECTS 64
-/* its lock word with MUTEX_PROTECTS; with MUTEX_ROBUST or MUTEX_INHERITS the word is the owner's
- * tid */
-#define WORD_CEILING 0xfff80000u
-#define WORD_WAITERS 0x80000000u
-
 static inline unsigned mutex_word(const pthread_mutex_t *m)
 {
 	return (unsigned)cp_load_relaxed(&m->__data.__lock);
@@ -204,7 +193,7 @@ static inline unsigned mutex_word_to_write(const pthread_mutex_t *m)
 
 static inline unsigned mutex_word_of_kind(const pthread_mutex_t *m, int kind)
 {
-	return mutex_word(m) & (kind & MUTEX_PROTECTS ? ~WORD_CEILING : ~0u);
+	return mutex_word(m) & (kind & CP_LOCK_MUTEX_PROTECTS ? ~CP_LOCK_WORD_CEILING : ~0u);
 }
 
 /* Return true if another thread holds the mutex, so locking it will wait. */
@@ -223,15 +212,17 @@ static inline bool mutex_is_waited_for(const pthread_mutex_t *m)
 	int kind = cp_load_relaxed(&m->__data.__kind);
 	unsigned word = mutex_word_of_kind(m, kind);
 
-	if ((kind & MUTEX_TYPE) == MUTEX_RECURSIVE && m->__data.__count > 1)
+	if ((kind & CP_LOCK_MUTEX_TYPE) == CP_LOCK_MUTEX_RECURSIVE && m->__data.__count > 1)
 		return false;
-	return kind & (MUTEX_ROBUST | MUTEX_INHERITS) ? (word & WORD_WAITERS) != 0 : word > 1;
+	return kind & (CP_LOCK_MUTEX_ROBUST | CP_LOCK_MUTEX_INHERITS)
+		       ? (word & CP_LOCK_WORD_WAITERS) != 0
+		       : word > 1;
 }
 
 /* Return true for the kinds of which trylock has no special results. */
 static inline bool mutex_kind_is_tried(int kind)
 {
-	return !(kind & (MUTEX_ROBUST | MUTEX_INHERITS | MUTEX_PROTECTS));
+	return !(kind & (CP_LOCK_MUTEX_ROBUST | CP_LOCK_MUTEX_INHERITS | CP_LOCK_MUTEX_PROTECTS));
 }
 
 /* Return true if the mutex looks free and a thread has waited for it before. */
@@ -261,7 +252,7 @@ static inline bool mutex_was_got_at_once(const pthread_mutex_t *m, int result)
 		return false;
 	kind = cp_load_relaxed(&m->__data.__kind);
 	/* This kind waits without sleeping, too. */
-	return mutex_kind_is_tried(kind) && (kind & MUTEX_TYPE) != MUTEX_ADAPTIVE;
+	return mutex_kind_is_tried(kind) && (kind & CP_LOCK_MUTEX_TYPE) != CP_LOCK_MUTEX_ADAPTIVE;
 }
 
 /* Return the flags after a wait: a thread that slept leaves in the word that a thread waits. */
