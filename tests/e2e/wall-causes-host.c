@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One thread for each cause of a wait. The function wait_CAUSE_KIND waits for as long as the
- * program lives, at a descriptor of that kind, if it has one. */
+ * program lives, at a descriptor of that kind, if it has one.
+ *
+ *   wall-causes-host        lives for a second
+ *   wall-causes-host stay   lives until its input ends, and says first which child is waited for
+ */
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
@@ -19,6 +24,7 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -27,13 +33,18 @@
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER, monitor = PTHREAD_MUTEX_INITIALIZER;
 static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+static pthread_mutex_t again = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t again_cond = PTHREAD_COND_INITIALIZER;
+static int again_waits;
+static uint32_t word;
+static FILE *stream;
 static pthread_barrier_t barrier;
 static pthread_t sleeper;
 static sem_t semaphore;
 static struct timespec minute = { 60, 0 };
 static pid_t child;
 
-static void wait_for_read(int fd)
+static void read_forever(int fd)
 {
 	char c[256];
 
@@ -160,10 +171,61 @@ static void wait_for_packet(void)
 	recv(new_socket(AF_INET, SOCK_DGRAM), &c, 1, 0);
 }
 
+/* A poll of two. */
+static void wait_for_many(void)
+{
+	struct pollfd p[2] = { { .fd = new_pipe(), .events = POLLIN },
+			       { .fd = new_pipe(), .events = POLLIN } };
+
+	poll(p, 2, -1);
+}
+
+static void read_of_peer(void)
+{
+	struct sockaddr_in to;
+	socklen_t size = sizeof(to);
+	int listener = new_socket(AF_INET, SOCK_STREAM), fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	if (getsockname(listener, (struct sockaddr *)&to, &size) ||
+	    connect(fd, (struct sockaddr *)&to, size))
+		_exit(9);
+	read_forever(fd);
+}
+
+/* It gets what it waits for, and then waits for the mutex. */
+static void wait_for_mutex_again(void)
+{
+	pthread_mutex_lock(&again);
+	again_waits = 1;
+	pthread_cond_wait(&again_cond, &again);
+}
+
+static void let_wait_again(void)
+{
+	struct timespec soon = { 0, 1000000 };
+
+	for (;;) {
+		pthread_mutex_lock(&again);
+		if (again_waits)
+			break;
+		pthread_mutex_unlock(&again);
+		nanosleep(&soon, NULL);
+	}
+	pthread_cond_signal(&again_cond);
+}
+
+static void wait_for_word(void)
+{
+	syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
+}
+
 #define WAITS(X)                                                                                   \
 	X(lock_none, pthread_mutex_lock(&mutex))                                                   \
 	X(lock_rwlock, pthread_rwlock_wrlock(&rwlock))                                             \
 	X(lock_flock, wait_for_flock())                                                            \
+	X(lock_again, wait_for_mutex_again())                                                      \
+	X(lock_stream, fputc('x', stream))                                                         \
+	X(lock_word, wait_for_word())                                                              \
 	X(condition_none, wait_for_condition())                                                    \
 	X(semaphore_none, sem_wait(&semaphore))                                                    \
 	X(barrier_none, pthread_barrier_wait(&barrier))                                            \
@@ -171,21 +233,23 @@ static void wait_for_packet(void)
 	X(sleep_none, nanosleep(&minute, NULL))                                                    \
 	X(sleep_poll, poll(NULL, 0, 60000))                                                        \
 	X(sleep_select, select(0, NULL, NULL, NULL, &(struct timeval){ 60, 0 }))                   \
-	X(pipe_pipe, wait_for_read(new_pipe()))                                                    \
-	X(pipe_fifo, wait_for_read(new_fifo()))                                                    \
-	X(pipe_eventfd, wait_for_read(eventfd(0, 0)))                                              \
-	X(network_unix, wait_for_read(new_socket(AF_UNIX, SOCK_STREAM)))                           \
+	X(pipe_pipe, read_forever(new_pipe()))                                                     \
+	X(pipe_fifo, read_forever(new_fifo()))                                                     \
+	X(pipe_eventfd, read_forever(eventfd(0, 0)))                                               \
+	X(network_unix, read_forever(new_socket(AF_UNIX, SOCK_STREAM)))                            \
 	X(network_tcp, accept(new_socket(AF_INET, SOCK_STREAM), NULL, NULL))                       \
 	X(network_udp, wait_for_packet())                                                          \
+	X(network_peer, read_of_peer())                                                            \
 	X(poll_none, wait_for_poll())                                                              \
+	X(poll_many, wait_for_many())                                                              \
 	X(poll_select, wait_for_select())                                                          \
 	X(poll_epoll, epoll_wait(new_epoll(), &(struct epoll_event){ 0 }, 1, -1))                  \
-	X(poll_inotify, wait_for_read(inotify_init()))                                             \
+	X(poll_inotify, read_forever(inotify_init()))                                              \
 	X(child_none, waitpid(child, NULL, 0))                                                     \
-	X(timer_timerfd, wait_for_read(new_timer()))                                               \
-	X(terminal_tty, wait_for_read(new_terminal()))                                             \
+	X(timer_timerfd, read_forever(new_timer()))                                                \
+	X(terminal_tty, read_forever(new_terminal()))                                              \
 	X(signal_none, wait_for_signal())                                                          \
-	X(signal_signalfd, wait_for_read(new_signals()))
+	X(signal_signalfd, read_forever(new_signals()))
 
 #define FUNCTION(name, call)                                                                       \
 	__attribute__((noipa)) static void *wait_##name(void *nothing)                             \
@@ -198,13 +262,14 @@ WAITS(FUNCTION)
 
 static void *sleep_long(void *nothing)
 {
+	prctl(PR_SET_NAME, "sleeper");
 	nanosleep(&minute, NULL);
 	return nothing;
 }
 
 #define THREAD(name, call) pthread_create(&t, NULL, wait_##name, NULL);
 
-int main(void)
+int main(int argc, char **argv)
 {
 	struct timespec second = { 1, 200000000 };
 	sigset_t s;
@@ -228,7 +293,17 @@ int main(void)
 	sem_init(&semaphore, 0, 0);
 	pthread_mutex_lock(&mutex);
 	pthread_rwlock_rdlock(&rwlock);
+	stream = fopen("/dev/null", "w");
+	flockfile(stream);
 	WAITS(THREAD)
-	nanosleep(&second, NULL);
+	let_wait_again();
+	if (argc > 1 && argv[1]) {
+		printf("child %d\n", (int)child);
+		fflush(stdout);
+		while (getchar() != EOF)
+			;
+	} else {
+		nanosleep(&second, NULL);
+	}
 	return 0;
 }

@@ -24,6 +24,9 @@ sort >"$work/wanted" <<'END'
 wait_lock_none lock none 
 wait_lock_rwlock lock none 
 wait_lock_flock lock none 
+wait_lock_again lock none 
+wait_lock_stream lock none 
+wait_lock_word lock none 
 wait_condition_none condition none 
 wait_semaphore_none semaphore none 
 wait_barrier_none barrier none 
@@ -37,7 +40,9 @@ wait_pipe_eventfd pipe eventfd fd
 wait_network_unix network unix fd
 wait_network_tcp network tcp fd
 wait_network_udp network udp fd
+wait_network_peer network tcp fd
 wait_poll_none poll none 
+wait_poll_many poll none 
 wait_poll_select poll none 
 wait_poll_epoll poll none 
 wait_poll_inotify poll inotify fd

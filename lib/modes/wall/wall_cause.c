@@ -26,119 +26,150 @@ static struct {
 static uint16_t fds[FDS_MAX];
 static unsigned fd_count;
 
-/* How the cause follows from the call. */
+/* How the cause follows from the call, where it isn't always the same. */
 enum rule {
 	BY_KIND = 16,	/* of the descriptor in the first argument */
 	POLL_OF_SECOND, /* a poll of as many descriptors as the second argument says */
 	POLL_OF_FIRST,
 	FILE_LOCK, /* fcntl: only some commands wait */
 };
+#define RULE 31
+#define ON_FD 32 /* the first argument is a descriptor, which doesn't change the cause */
+
+/* clang-format off */
+/* A cause or a rule for each system call that may wait. */
+static const uint8_t rules[] = {
+#define LOCK CP_WALL_CAUSE_LOCK
+#define SEMAPHORE CP_WALL_CAUSE_SEMAPHORE
+#define SLEEP CP_WALL_CAUSE_SLEEP
+#define POLL CP_WALL_CAUSE_POLL
+#define CHILD CP_WALL_CAUSE_CHILD
+#define SIGNAL CP_WALL_CAUSE_SIGNAL
+#define DISK CP_WALL_CAUSE_DISK
+	[SYS_futex] = LOCK,
+	[SYS_flock] = LOCK | ON_FD,
+	[SYS_fcntl] = FILE_LOCK | ON_FD,
+	[SYS_semop] = SEMAPHORE,
+	[SYS_semtimedop] = SEMAPHORE,
+	[SYS_nanosleep] = SLEEP,
+	[SYS_clock_nanosleep] = SLEEP,
+#ifdef SYS_poll
+	[SYS_poll] = POLL_OF_SECOND,
+#endif
+	[SYS_ppoll] = POLL_OF_SECOND,
+#ifdef SYS_select
+	[SYS_select] = POLL_OF_FIRST,
+#endif
+	[SYS_pselect6] = POLL_OF_FIRST,
+#ifdef SYS_epoll_wait
+	[SYS_epoll_wait] = POLL | ON_FD,
+#endif
+	[SYS_epoll_pwait] = POLL | ON_FD,
+	[426] = POLL | ON_FD, /* io_uring_enter */
+	[441] = POLL | ON_FD, /* epoll_pwait2 */
+#ifdef SYS_fork
+	[SYS_fork] = CHILD,
+	[SYS_vfork] = CHILD,
+#endif
+	[SYS_clone] = CHILD,
+	[435] = CHILD, /* clone3 */
+	[SYS_wait4] = CHILD,
+	[SYS_waitid] = CHILD,
+#ifdef SYS_pause
+	[SYS_pause] = SIGNAL,
+#endif
+	[SYS_rt_sigsuspend] = SIGNAL,
+	[SYS_rt_sigtimedwait] = SIGNAL,
+#ifdef SYS_open
+	[SYS_open] = DISK,
+	[SYS_creat] = DISK,
+	[SYS_stat] = DISK,
+	[SYS_lstat] = DISK,
+	[SYS_access] = DISK,
+	[SYS_getdents] = DISK | ON_FD,
+	[SYS_mkdir] = DISK,
+	[SYS_rmdir] = DISK,
+	[SYS_rename] = DISK,
+	[SYS_unlink] = DISK,
+	[SYS_link] = DISK,
+	[SYS_symlink] = DISK,
+	[SYS_readlink] = DISK,
+#endif
+	[SYS_openat] = DISK,
+	[437] = DISK, /* openat2 */
+	[SYS_newfstatat] = DISK,
+	[SYS_statx] = DISK,
+	[SYS_faccessat] = DISK,
+	[SYS_getdents64] = DISK | ON_FD,
+	[SYS_mkdirat] = DISK,
+	[SYS_renameat2] = DISK,
+	[SYS_unlinkat] = DISK,
+	[SYS_linkat] = DISK,
+	[SYS_truncate] = DISK,
+	[SYS_ftruncate] = DISK | ON_FD,
+	[SYS_fallocate] = DISK | ON_FD,
+	[SYS_fsync] = DISK | ON_FD,
+	[SYS_fdatasync] = DISK | ON_FD,
+	[SYS_sync] = DISK,
+	[SYS_syncfs] = DISK | ON_FD,
+	[SYS_sync_file_range] = DISK | ON_FD,
+	[SYS_msync] = DISK,
+	[SYS_readahead] = DISK | ON_FD,
+	[SYS_io_getevents] = DISK,
+	[SYS_execve] = DISK,
+	[SYS_read] = BY_KIND,
+	[SYS_readv] = BY_KIND,
+	[SYS_pread64] = BY_KIND,
+	[SYS_preadv] = BY_KIND,
+	[SYS_preadv2] = BY_KIND,
+	[SYS_write] = BY_KIND,
+	[SYS_writev] = BY_KIND,
+	[SYS_pwrite64] = BY_KIND,
+	[SYS_pwritev] = BY_KIND,
+	[SYS_pwritev2] = BY_KIND,
+	[SYS_recvfrom] = BY_KIND,
+	[SYS_recvmsg] = BY_KIND,
+	[SYS_recvmmsg] = BY_KIND,
+	[SYS_sendto] = BY_KIND,
+	[SYS_sendmsg] = BY_KIND,
+	[SYS_sendmmsg] = BY_KIND,
+	[SYS_sendfile] = BY_KIND,
+	[SYS_splice] = BY_KIND,
+	[SYS_tee] = BY_KIND,
+	[SYS_vmsplice] = BY_KIND,
+	[SYS_copy_file_range] = BY_KIND,
+	[SYS_connect] = BY_KIND,
+	[SYS_accept] = BY_KIND,
+	[SYS_accept4] = BY_KIND,
+	[SYS_ioctl] = BY_KIND,
+	[SYS_close] = BY_KIND,
+};
+/* clang-format on */
 
 static unsigned rule_of(int64_t number)
 {
-	switch (number) {
-	case SYS_futex:
-	case SYS_flock: return CP_WALL_CAUSE_LOCK;
-	case SYS_fcntl: return FILE_LOCK;
-	case SYS_semop:
-	case SYS_semtimedop: return CP_WALL_CAUSE_SEMAPHORE;
-	case SYS_nanosleep:
-	case SYS_clock_nanosleep: return CP_WALL_CAUSE_SLEEP;
-#ifdef SYS_poll
-	case SYS_poll:
-#endif
-	case SYS_ppoll: return POLL_OF_SECOND;
-#ifdef SYS_select
-	case SYS_select:
-#endif
-	case SYS_pselect6: return POLL_OF_FIRST;
-#ifdef SYS_epoll_wait
-	case SYS_epoll_wait:
-#endif
-	case SYS_epoll_pwait:
-	case 426: /* io_uring_enter */
-	case 441: /* epoll_pwait2 */ return CP_WALL_CAUSE_POLL;
-#ifdef SYS_fork
-	case SYS_fork:
-	case SYS_vfork:
-#endif
-	case SYS_clone:
-	case 435: /* clone3 */
-	case SYS_wait4:
-	case SYS_waitid: return CP_WALL_CAUSE_CHILD;
-#ifdef SYS_pause
-	case SYS_pause:
-#endif
-	case SYS_rt_sigsuspend:
-	case SYS_rt_sigtimedwait: return CP_WALL_CAUSE_SIGNAL;
-#ifdef SYS_open
-	case SYS_open:
-	case SYS_creat:
-	case SYS_stat:
-	case SYS_lstat:
-	case SYS_access:
-	case SYS_getdents:
-	case SYS_mkdir:
-	case SYS_rmdir:
-	case SYS_rename:
-	case SYS_unlink:
-	case SYS_link:
-	case SYS_symlink:
-	case SYS_readlink:
-#endif
-	case SYS_openat:
-	case 437: /* openat2 */
-	case SYS_newfstatat:
-	case SYS_statx:
-	case SYS_faccessat:
-	case SYS_getdents64:
-	case SYS_mkdirat:
-	case SYS_renameat2:
-	case SYS_unlinkat:
-	case SYS_linkat:
-	case SYS_truncate:
-	case SYS_ftruncate:
-	case SYS_fallocate:
-	case SYS_fsync:
-	case SYS_fdatasync:
-	case SYS_sync:
-	case SYS_syncfs:
-	case SYS_sync_file_range:
-	case SYS_msync:
-	case SYS_readahead:
-	case SYS_io_getevents:
-	case SYS_execve: return CP_WALL_CAUSE_DISK;
-	case SYS_read:
-	case SYS_readv:
-	case SYS_pread64:
-	case SYS_preadv:
-	case SYS_preadv2:
-	case SYS_write:
-	case SYS_writev:
-	case SYS_pwrite64:
-	case SYS_pwritev:
-	case SYS_pwritev2:
-	case SYS_recvfrom:
-	case SYS_recvmsg:
-	case SYS_recvmmsg:
-	case SYS_sendto:
-	case SYS_sendmsg:
-	case SYS_sendmmsg:
-	case SYS_sendfile:
-	case SYS_splice:
-	case SYS_tee:
-	case SYS_vmsplice:
-	case SYS_copy_file_range:
-	case SYS_connect:
-	case SYS_accept:
-	case SYS_accept4:
-	case SYS_ioctl:
-	case SYS_close: return BY_KIND;
-	default: return CP_WALL_CAUSE_OTHER;
+	return number >= 0 && (size_t)number < sizeof(rules) ? rules[number] : 0;
+}
+
+/* Return why a thread waits in CALL; UNKNOWN: the kind of its descriptor tells. */
+static enum cp_wall_cause of_call(const struct cp_wall_call *call)
+{
+	unsigned rule = rule_of(call->number) & RULE;
+	uint64_t command = call->args[1];
+
+	switch (rule) {
+	case 0: return CP_WALL_CAUSE_OTHER;
+	case BY_KIND: return CP_WALL_CAUSE_UNKNOWN;
+	case POLL_OF_SECOND: return call->args[1] ? CP_WALL_CAUSE_POLL : CP_WALL_CAUSE_SLEEP;
+	case POLL_OF_FIRST: return call->args[0] ? CP_WALL_CAUSE_POLL : CP_WALL_CAUSE_SLEEP;
+	case FILE_LOCK:
+		return command == F_SETLKW || command == F_OFD_SETLKW ? CP_WALL_CAUSE_LOCK
+								      : CP_WALL_CAUSE_DISK;
+	default: return (enum cp_wall_cause)rule;
 	}
 }
 
-static unsigned of_kind(enum cp_wall_kind kind)
+static enum cp_wall_cause of_kind(enum cp_wall_kind kind)
 {
 	switch (kind) {
 	case CP_WALL_KIND_FILE: return CP_WALL_CAUSE_DISK;
@@ -268,92 +299,128 @@ static enum cp_wall_kind known_kind(int tid, uint64_t fd, uint64_t key, uint64_t
 uint32_t cp_wall_cause_of(const struct cp_wall_call *call, int tid, const uint64_t *pcs,
 			  uint32_t depth, uint64_t now, uint32_t second)
 {
-	unsigned rule = rule_of(call->number);
-	uint64_t fd = call->args[0], command = call->args[1];
+	enum cp_wall_cause cause = of_call(call);
+	uint64_t fd = call->args[0];
 	enum cp_wall_kind kind;
 
-	switch (rule) {
-	case POLL_OF_SECOND: rule = call->args[1] ? CP_WALL_CAUSE_POLL : CP_WALL_CAUSE_SLEEP; break;
-	case POLL_OF_FIRST: rule = call->args[0] ? CP_WALL_CAUSE_POLL : CP_WALL_CAUSE_SLEEP; break;
-	case FILE_LOCK:
-		rule = command == F_SETLKW || command == F_OFD_SETLKW ? CP_WALL_CAUSE_LOCK
-								      : CP_WALL_CAUSE_DISK;
-		break;
-	case BY_KIND:
-		kind = known_kind(tid, fd, key_of(pcs, depth, fd), now, second);
-		return CP_WALL_WAIT(of_kind(kind), kind, kept_fd(fd));
-	default: break;
-	}
-	return CP_WALL_WAIT(rule, CP_WALL_KIND_NONE, -1);
+	if (cause != CP_WALL_CAUSE_UNKNOWN)
+		return CP_WALL_WAIT(cause, CP_WALL_KIND_NONE, -1);
+	kind = known_kind(tid, fd, key_of(pcs, depth, fd), now, second);
+	return CP_WALL_WAIT(of_kind(kind), kind, kept_fd(fd));
 }
 
-/* Parts of the names of libc's functions that wait for a futex, and what they wait for. */
+uint32_t cp_wall_cause_now(const struct cp_wall_call *call, int tid, int *fd)
+{
+	enum cp_wall_cause cause = of_call(call);
+	unsigned rule = rule_of(call->number);
+	enum cp_wall_kind kind = CP_WALL_KIND_NONE;
+
+	*fd = -1;
+	if ((rule & ON_FD) || cause == CP_WALL_CAUSE_UNKNOWN)
+		kind = cp_wall_cause_kind(tid, call->args[0]);
+	if (kind != CP_WALL_KIND_NONE)
+		*fd = (int)call->args[0];
+	return CP_WALL_WAIT(cause == CP_WALL_CAUSE_UNKNOWN ? of_kind(kind) : cause, kind, -1);
+}
+
+/* Parts of the names of libc's functions that wait for a futex. */
 static const struct {
-	const char *part, *cause;
+	const char *part;
+	enum cp_wall_futex futex;
 } futexes[] = {
-	{ "mutex", "lock" },
-	{ "rwlock", "lock" },
-	{ "lll_lock", "lock" },
-	{ "mtx_", "lock" },
-	{ "pthread_cond_", "condition" },
-	{ "cnd_", "condition" },
-	{ "sem_", "semaphore" },
-	{ "barrier_wait", "barrier" },
-	{ "join", "thread" },
+	{ "mutex", CP_WALL_FUTEX_MUTEX },
+	{ "rwlock", CP_WALL_FUTEX_RWLOCK },
+	{ "lll_lock", CP_WALL_FUTEX_LIBC },
+	{ "mtx_", CP_WALL_FUTEX_MUTEX },
+	{ "pthread_cond_", CP_WALL_FUTEX_CONDITION },
+	{ "cnd_", CP_WALL_FUTEX_CONDITION },
+	{ "sem_", CP_WALL_FUTEX_SEMAPHORE },
+	{ "barrier_wait", CP_WALL_FUTEX_BARRIER },
+	{ "join", CP_WALL_FUTEX_THREAD },
 };
 
-static const char *futex_in(const char *name)
+static enum cp_wall_futex futex_in(const char *name)
 {
 	for (size_t i = 0; i < sizeof(futexes) / sizeof(*futexes); i++)
 		if (strstr(name, futexes[i].part))
-			return futexes[i].cause;
-	return NULL;
+			return futexes[i].futex;
+	return CP_WALL_FUTEX_OTHER;
 }
 
-static bool is_of_libc(const struct cp_function *f)
+bool cp_wall_cause_is_libc(const char *path)
 {
-	const char *base = f->path ? strrchr(f->path, '/') : NULL;
+	const char *base = path ? strrchr(path, '/') : NULL;
 
 	return base && (cp_text_begins(base, "/libc.") || cp_text_begins(base, "/libc-") ||
 			cp_text_begins(base, "/libpthread"));
 }
 
-/* libc's functions at the leaf tell, or the caller of syscall(): Rust's condition variables. */
-static const char *futex_text(const struct cp_stack *s, const struct cp_aggregate *a,
-			      const struct cp_names *n)
+/* A function of libc called FUTEX's waits, by way of libc's internal function for locks: for a
+ * mutex, or a condition that takes its mutex again. Otherwise the lock is libc's own. */
+static enum cp_wall_futex through_libc(enum cp_wall_futex futex)
 {
+	return futex == CP_WALL_FUTEX_MUTEX || futex == CP_WALL_FUTEX_CONDITION
+		       ? CP_WALL_FUTEX_MUTEX
+		       : CP_WALL_FUTEX_LIBC;
+}
+
+/* Libc's functions at the leaf tell, or the caller of syscall(): Rust's condition variables. */
+enum cp_wall_futex cp_wall_cause_futex(const struct cp_stack *s, const struct cp_aggregate *a,
+				       const struct cp_names *n)
+{
+	bool internal = false;
+
 	for (uint32_t i = 0; i < s->depth; i++) {
 		const struct cp_location *l =
 			CP_VEC_AT(&a->locations, struct cp_location, s->locations[i]);
 		const struct cp_function *f =
 			CP_VEC_AT(&n->functions, struct cp_function, l->function);
-		const char *cause;
+		enum cp_wall_futex futex = CP_WALL_FUTEX_OTHER;
 
 		if (!l->function || !f->name)
 			break;
-		if (!is_of_libc(f))
-			return strstr(f->name, "ondvar") ? "condition" : "lock";
-		cause = f->has_symbol ? futex_in(f->name) : NULL;
-		if (cause)
-			return cause;
+		if (!cp_wall_cause_is_libc(f->path)) {
+			if (strstr(f->name, "ondvar"))
+				return CP_WALL_FUTEX_CONDITION;
+			break;
+		}
+		if (f->has_symbol)
+			futex = futex_in(f->name);
+		if (futex == CP_WALL_FUTEX_LIBC)
+			internal = true;
+		else if (futex != CP_WALL_FUTEX_OTHER)
+			return internal ? through_libc(futex) : futex;
 	}
-	return "lock";
+	return internal ? CP_WALL_FUTEX_LIBC : CP_WALL_FUTEX_OTHER;
+}
+
+const char *cp_wall_cause_futex_text(enum cp_wall_futex futex)
+{
+	switch (futex) {
+	case CP_WALL_FUTEX_CONDITION: return "condition";
+	case CP_WALL_FUTEX_SEMAPHORE: return "semaphore";
+	case CP_WALL_FUTEX_BARRIER: return "barrier";
+	case CP_WALL_FUTEX_THREAD: return "thread";
+	default: return "lock";
+	}
 }
 
 const char *cp_wall_cause_text(uint32_t wait, const struct cp_stack *s,
 			       const struct cp_aggregate *a, const struct cp_names *n)
 {
 	static const char *const texts[] = {
-		[CP_WALL_CAUSE_SEMAPHORE] = "semaphore", [CP_WALL_CAUSE_SLEEP] = "sleep",
-		[CP_WALL_CAUSE_DISK] = "disk",		 [CP_WALL_CAUSE_NETWORK] = "network",
-		[CP_WALL_CAUSE_PIPE] = "pipe",		 [CP_WALL_CAUSE_POLL] = "poll",
-		[CP_WALL_CAUSE_CHILD] = "child",	 [CP_WALL_CAUSE_TIMER] = "timer",
-		[CP_WALL_CAUSE_TERMINAL] = "terminal",	 [CP_WALL_CAUSE_SIGNAL] = "signal",
-		[CP_WALL_CAUSE_OTHER] = "other",
+		[CP_WALL_CAUSE_LOCK] = "lock",	     [CP_WALL_CAUSE_SEMAPHORE] = "semaphore",
+		[CP_WALL_CAUSE_SLEEP] = "sleep",     [CP_WALL_CAUSE_DISK] = "disk",
+		[CP_WALL_CAUSE_NETWORK] = "network", [CP_WALL_CAUSE_PIPE] = "pipe",
+		[CP_WALL_CAUSE_POLL] = "poll",	     [CP_WALL_CAUSE_CHILD] = "child",
+		[CP_WALL_CAUSE_TIMER] = "timer",     [CP_WALL_CAUSE_TERMINAL] = "terminal",
+		[CP_WALL_CAUSE_SIGNAL] = "signal",   [CP_WALL_CAUSE_OTHER] = "other",
 	};
 	enum cp_wall_cause cause = CP_WALL_WAIT_CAUSE(wait);
 
-	return cause == CP_WALL_CAUSE_LOCK ? futex_text(s, a, n) : texts[cause];
+	return cause == CP_WALL_CAUSE_LOCK && s
+		       ? cp_wall_cause_futex_text(cp_wall_cause_futex(s, a, n))
+		       : texts[cause];
 }
 
 const char *cp_wall_cause_kind_text(uint32_t wait)

@@ -41,7 +41,7 @@ static bool parse(const char *text, const char *end, uint64_t *sp, uint64_t *pc)
 	return cp_text_parse_u64(&p, 16, pc) == 0;
 }
 
-/* The first words of TEXT, "NUMBER 0xARG 0xARG"; "-1" has no arguments. */
+/* The first words of TEXT, "NUMBER 0xARG 0xARG ..."; "-1" has no arguments. */
 static struct cp_wall_call parse_call(const char *text)
 {
 	struct cp_wall_call call = { .number = -1 };
@@ -50,7 +50,7 @@ static struct cp_wall_call parse_call(const char *text)
 	if (*text == '-' || cp_text_parse_u64(&text, 10, &number))
 		return call;
 	call.number = (int64_t)number;
-	for (int i = 0; i < 2 && strncmp(text, " 0x", 3) == 0; i++) {
+	for (int i = 0; i < 4 && strncmp(text, " 0x", 3) == 0; i++) {
 		text += 3;
 		if (cp_text_parse_u64(&text, 16, &call.args[i]))
 			break;
