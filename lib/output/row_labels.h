@@ -15,7 +15,7 @@
 #include "output/pprof.h"
 #include "sample/labels.h"
 
-#define CP_ROW_LABELS 6
+#define CP_ROW_LABELS 16
 #define CP_ROW_LABEL_TEXT 256
 #define CP_ROW_LABELS_CONFIGURED 16
 

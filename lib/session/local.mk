@@ -3,6 +3,7 @@ LIB_SOURCES += \
 	%D%/api.c \
 	%D%/api_change.c \
 	%D%/control.c \
+	%D%/deadlocks.c \
 	%D%/fork_handlers.c \
 	%D%/gperftools.c \
 	%D%/label_api.c \
@@ -15,6 +16,7 @@ LIB_SOURCES += \
 	%D%/session_start.c \
 	%D%/signal_requests.c \
 	%D%/span_api.c \
+	%D%/thread_waits.c \
 	%D%/threads_now.c \
 	%D%/trace_symbol.c \
 	%D%/window.c \

@@ -10,6 +10,9 @@
 #include "base/text.h"
 #include "collect/collect.h"
 #include "collect/sweep.h"
+#include "modes/io/io_settings.h"
+#include "modes/lock/lock_names.h"
+#include "modes/wall/wall_cause.h"
 #include "modes/wall/wall_stack.h"
 #include "output/encode.h"
 #include "profile/aggregate.h"
@@ -17,18 +20,21 @@
 #include "sample/capture.h"
 #include "sample/own_time.h"
 #include "sample/unwinder.h"
+#include "session/deadlocks.h"
 #include "session/session_state.h"
-
-/* A row's tag is the number of one of these, plus 1. */
-struct place {
-	enum cp_wall_doing doing;
-	struct cp_wall_call call;
-};
+#include "session/thread_waits.h"
 
 struct look {
 	struct cp_aggregate a;
 	struct cp_names names;
-	struct cp_vec places;
+	struct cp_vec threads; /* struct cp_thread_look; a row's tag is the number of one, plus 1 */
+	/* libc's part of the stacks that wait for a futex, whose functions have names; and the row
+	 * of each thread there, plus 1; 0 = none. */
+	struct cp_aggregate libc;
+	struct cp_names libc_names;
+	struct cp_vec libc_rows; /* uint32_t */
+	struct cp_lock_names locks;
+	struct cp_arena texts;
 	uint32_t looked_at, left_out;
 };
 
@@ -60,18 +66,41 @@ static struct cp_raw_stack stack_of(enum cp_wall_doing doing)
 	return (struct cp_raw_stack){ .pcs = FOUND->pcs, .depth = FOUND->depth, .end = FOUND->end };
 }
 
-static int add(struct look *l, int tid, const struct place *p)
+/* Add the innermost frames of the thread just found, as far as they are libc's. Returns the row
+ * plus 1, or 0 without memory. */
+static uint32_t add_libc_part(struct look *l)
 {
-	struct cp_raw_stack s = stack_of(p->doing);
-	struct place *to = cp_vec_add(&l->places);
+	struct cp_raw_stack s = { .pcs = FOUND->pcs,
+				  .end = CP_UNWIND_COMPLETE,
+				  .thread = CP_NO_THREAD };
 	uint32_t row;
 
-	s.thread = cp_aggregate_thread(&l->a, tid);
-	if (!to || s.thread == CP_INDEX_NONE)
+	for (; s.depth < FOUND->depth; s.depth++) {
+		uint32_t m = cp_modules_find(l->libc.modules, FOUND->pcs[s.depth]);
+		const struct cp_mapping *in =
+			m == CP_NO_MAPPING ? NULL : cp_modules_at(l->libc.modules, m);
+
+		if (!in || (!in->ours && !cp_wall_cause_is_libc(in->path)))
+			break;
+	}
+	row = s.depth ? cp_aggregate_row(&l->libc, &s) : CP_INDEX_NONE;
+	return row == CP_INDEX_NONE ? 0 : row + 1;
+}
+
+static int add(struct look *l, const struct cp_thread_look *t)
+{
+	struct cp_raw_stack s = stack_of(t->doing);
+	struct cp_thread_look *to = cp_vec_add(&l->threads);
+	uint32_t *libc_row = cp_vec_add(&l->libc_rows), row;
+
+	s.thread = cp_aggregate_thread(&l->a, t->tid);
+	if (!to || !libc_row || s.thread == CP_INDEX_NONE)
 		return -ENOMEM;
-	*to = *p;
-	s.tag = l->places.count;
-	read_name(tid, CP_VEC_AT(&l->a.threads, struct cp_thread_label, s.thread)->name);
+	*to = *t;
+	if (t->doing == CP_WALL_WAITS && t->call.number == SYS_futex)
+		*libc_row = add_libc_part(l);
+	s.tag = l->threads.count;
+	read_name(t->tid, CP_VEC_AT(&l->a.threads, struct cp_thread_label, s.thread)->name);
 	row = cp_aggregate_row(&l->a, &s);
 	if (row == CP_INDEX_NONE)
 		return -ENOMEM;
@@ -82,8 +111,7 @@ static int add(struct look *l, int tid, const struct place *p)
 static int look_at(int tid, void *context)
 {
 	struct look *l = context;
-	struct place p = { .call = { .number = -1 } };
-	uint64_t clock;
+	struct cp_thread_look t = { .tid = tid, .call = { .number = -1 } };
 
 	if (cp_collect_loop_is_ours(tid))
 		return 0;
@@ -92,29 +120,103 @@ static int look_at(int tid, void *context)
 		return 0;
 	}
 	l->looked_at++;
-	p.doing = cp_wall_stack_look(tid, FOUND, cp_capture_settings.max_depth, &clock, &p.call);
-	return p.doing == CP_WALL_ENDED ? 0 : add(l, tid, &p);
+	t.doing = cp_wall_stack_look(tid, FOUND, cp_capture_settings.max_depth, &t.clock, &t.call);
+	return t.doing == CP_WALL_ENDED ? 0 : add(l, &t);
+}
+
+/* Without names, because memory is exhausted, a futex is one of an unknown kind. */
+static void find_futexes(struct look *l)
+{
+	bool named = l->libc.stacks.count && !cp_names_update(&l->libc_names, &l->libc, true);
+
+	for (size_t i = 0; named && i < l->threads.count; i++) {
+		uint32_t row = *CP_VEC_AT(&l->libc_rows, uint32_t, i);
+
+		if (row)
+			CP_VEC_AT(&l->threads, struct cp_thread_look, i)->futex =
+				cp_wall_cause_futex(cp_aggregate_row_at(&l->libc, row - 1),
+						    &l->libc, &l->libc_names);
+	}
+}
+
+static void find_waits(struct look *l)
+{
+	const struct cp_io_settings *io = cp_config_of(&cp_session.config, CPROF_IO);
+	struct cp_thread_look *t = l->threads.items;
+
+	find_futexes(l);
+	for (size_t i = 0; i < l->threads.count; i++) {
+		cp_thread_waits_find(&t[i], io->target, &l->texts);
+		cp_lock_names_note(&l->locks, t[i].wait.lock,
+				   t[i].futex == CP_WALL_FUTEX_CONDITION);
+	}
+	cp_deadlocks_find(t, l->threads.count);
+	cp_lock_names_find(&l->locks, l->a.modules);
+}
+
+static void put_text(struct cp_encode_labels *to, const char *key, const char *text)
+{
+	if (text && *text)
+		to->labels[to->count++] = (struct cp_pprof_label){ .key = key, .text = text };
+}
+
+static void put_number(struct cp_encode_labels *to, const char *key, int64_t number)
+{
+	to->labels[to->count++] =
+		(struct cp_pprof_label){ .key = key, .number = number, .unit = "" };
+}
+
+static void put_number_if(struct cp_encode_labels *to, const char *key, int64_t number)
+{
+	if (number > 0)
+		put_number(to, key, number);
+}
+
+static void put_lock(const struct look *l, const struct cp_thread_wait *w,
+		     struct cp_encode_labels *to)
+{
+	const char *name = w->lock ? cp_lock_names_of(&l->locks, w->lock) : NULL;
+
+	if (!w->lock)
+		return;
+	if (!name) {
+		cp_text_format(to->text, sizeof(to->text), "0x%lx", (unsigned long)w->lock);
+		name = to->text;
+	}
+	put_text(to, "lock", name);
+	put_text(to, "lock_kind", w->lock_kind);
+	put_number_if(to, "holder", w->holder);
+	put_number_if(to, "readers", w->readers);
+}
+
+static void put_wait(const struct look *l, const struct cp_thread_wait *w,
+		     struct cp_encode_labels *to)
+{
+	put_text(to, "wait", w->cause);
+	put_lock(l, w, to);
+	put_number_if(to, "joined", w->joined);
+	put_number_if(to, "deadlock", w->deadlock);
+	put_number_if(to, "child", w->child);
+	put_text(to, "child_name", w->child_name);
+	if (w->fd >= 0)
+		put_number(to, "fd", w->fd);
+	put_text(to, "kind", w->kind);
+	put_text(to, "target", w->target);
+	put_number_if(to, "descriptors", w->descriptors);
 }
 
 static void labels(const void *context, const struct cp_stack *s, struct cp_encode_labels *to)
 {
 	const struct look *l = context;
-	const struct place *p = CP_VEC_AT(&l->places, struct place, s->tag - 1);
-	struct cp_pprof_label *label = to->labels;
+	const struct cp_thread_look *t = CP_VEC_AT(&l->threads, struct cp_thread_look, s->tag - 1);
 
-	*label++ = (struct cp_pprof_label){ .key = "state",
-					    .text = p->doing == CP_WALL_WAITS  ? "waiting"
-						    : p->doing == CP_WALL_RUNS ? "running"
-									       : "unknown" };
-	if (p->doing == CP_WALL_WAITS && p->call.number >= 0)
-		*label++ = (struct cp_pprof_label){ .key = "syscall",
-						    .number = p->call.number,
-						    .unit = "" };
-	if (p->doing == CP_WALL_WAITS && p->call.number == SYS_futex) {
-		cp_text_format(to->text, sizeof(to->text), "0x%lx", (unsigned long)p->call.args[0]);
-		*label++ = (struct cp_pprof_label){ .key = "lock", .text = to->text };
-	}
-	to->count = (unsigned)(label - to->labels);
+	put_text(to, "state",
+		 t->doing == CP_WALL_WAITS  ? "waiting"
+		 : t->doing == CP_WALL_RUNS ? "running"
+					    : "unknown");
+	if (t->doing == CP_WALL_WAITS && t->call.number >= 0)
+		put_number(to, "syscall", t->call.number);
+	put_wait(l, &t->wait, to);
 }
 
 static int encode(struct look *l, struct cp_sink *sink)
@@ -141,24 +243,45 @@ static int encode(struct look *l, struct cp_sink *sink)
 	return err ? err : cp_encode_write(&l->a, &l->names, &info, sink);
 }
 
+static void begin(struct look *l, struct cp_modules *modules)
+{
+	*l = (struct look){ .threads = { .size = sizeof(struct cp_thread_look) },
+			    .libc_rows = { .size = sizeof(uint32_t) } };
+	cp_modules_init(modules);
+	cp_aggregate_init(&l->a, modules);
+	cp_aggregate_init(&l->libc, modules);
+	cp_names_init(&l->names);
+	cp_names_init(&l->libc_names);
+}
+
+static void end(struct look *l, struct cp_modules *modules)
+{
+	cp_names_release(&l->names);
+	cp_names_release(&l->libc_names);
+	cp_aggregate_release(&l->a);
+	cp_aggregate_release(&l->libc);
+	cp_modules_release(modules);
+	cp_vec_release(&l->threads);
+	cp_vec_release(&l->libc_rows);
+	cp_lock_names_release(&l->locks);
+	cp_arena_release(&l->texts);
+}
+
 void cp_threads_now_write(void *arg)
 {
 	struct cp_threads_now *n = arg;
 	struct cp_modules modules;
-	struct look l = { .places = { .size = sizeof(struct place) } };
+	struct look l;
 
 	cp_own_time_work_begin();
-	cp_modules_init(&modules);
-	cp_aggregate_init(&l.a, &modules);
-	cp_names_init(&l.names);
+	begin(&l, &modules);
 	n->result = cp_modules_refresh(&modules);
 	if (!n->result)
 		n->result = cp_sweep_each(look_at, &l);
-	if (!n->result)
+	if (!n->result) {
+		find_waits(&l);
 		n->result = encode(&l, n->sink);
-	cp_names_release(&l.names);
-	cp_aggregate_release(&l.a);
-	cp_modules_release(&modules);
-	cp_vec_release(&l.places);
+	}
+	end(&l, &modules);
 	cp_own_time_work_end();
 }

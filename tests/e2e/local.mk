@@ -21,6 +21,7 @@ PROFILED += \
 	%D%/short-threads-host \
 	%D%/spans-host \
 	%D%/threads-exceptions \
+	%D%/deadlock-host \
 	%D%/wall-causes-host \
 	%D%/trace-context-host \
 	%D%/wall-host
@@ -33,6 +34,7 @@ E2E_TESTS += \
 	%D%/control-set.sh \
 	%D%/control-start.sh \
 	%D%/control-threads.sh \
+	%D%/thread-waits.sh \
 	%D%/control-windows.sh \
 	%D%/diff.sh \
 	%D%/documents.sh \

@@ -276,8 +276,8 @@ def test_threads():
           f"goroutine: {body}")
     status, head, body = get(PREFIX + "/debug/pprof/goroutine?debug=2")
     check(status == 200 and head["Content-Type"] == "text/plain; charset=utf-8", f"goroutine: {status} {head}")
-    check(len(re.findall(rb"^goroutine \d+ \[\w+, serve-host\]:$", body, re.M)) == 3, f"goroutine: {body}")
-    check(re.search(rb"^goroutine %s \[waiting, serve-host\]:\n(.*\n)*?main\(\.\.\.\)\n\t\S*serve-host\.c:\d+\n" % pid.encode(), body, re.M),
+    check(len(re.findall(rb"^goroutine \d+ \[\w+[^]]*, serve-host\]:$", body, re.M)) == 3, f"goroutine: {body}")
+    check(re.search(rb"^goroutine %s \[waiting on pipe, fd 0, serve-host\]:\n(.*\n)*?main\(\.\.\.\)\n\t\S*serve-host\.c:\d+\n" % pid.encode(), body, re.M),
           f"goroutine: {body}")
     check(b"not sampled" not in body, f"goroutine: {body}")
     check(modes() == set(), f"goroutine turns on {modes()}")

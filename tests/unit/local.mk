@@ -28,6 +28,7 @@ UNIT_TESTS += \
 	%D%/test-heap-hot \
 	%D%/test-heap-rows \
 	%D%/test-heap-freelist \
+	%D%/test-deadlocks \
 	%D%/test-deferred \
 	%D%/test-index \
 	%D%/test-io-sample \
@@ -135,6 +136,7 @@ TOOL_UNIT_TESTS += \
 %C%_test_heap_hot_LDADD = $(INTERNAL)
 %C%_test_heap_rows_LDADD = $(INTERNAL)
 %C%_test_heap_freelist_LDADD = $(INTERNAL)
+%C%_test_deadlocks_LDADD = $(INTERNAL)
 %C%_test_deferred_LDADD = $(INTERNAL)
 %C%_test_index_LDADD = $(INTERNAL)
 %C%_test_kallsyms_LDADD = $(INTERNAL)

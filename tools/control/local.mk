@@ -4,4 +4,5 @@ TOOL_SOURCES += \
 	%D%/control_modes.c \
 	%D%/control_profile.c \
 	%D%/control_space.c \
+	%D%/thread_wait.c \
 	%D%/window.c

@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "control/control_profile.h"
+#include "control/thread_wait.h"
 #include "core/combine.h"
+#include "core/memory.h"
 #include "core/regex.h"
 #include "core/strip_labels.h"
 #include "core/write.h"
@@ -32,7 +34,9 @@ static struct ct_profile *ask(const struct ct_serve_request *r, struct ct_serve_
 /* Returns P with threads that are at the same place in one row, or NULL. Frees P. */
 static struct ct_profile *joined(struct ct_profile *p)
 {
-	struct ct_regex *own = ct_regex_new("labels", "^(thread|tid|syscall|lock)$");
+	struct ct_regex *own = ct_regex_new(
+		"labels", "^(thread|tid|syscall|lock|holder|readers|joined|deadlock|child|"
+			  "child_name|fd|target|descriptors)$");
 	struct ct_profile *whole;
 
 	ct_strip_labels(p, own, NULL);
@@ -51,26 +55,21 @@ static void name_as_go(struct ct_profile *p)
 
 /* ---- debug=2: each thread by itself ---- */
 
-static void put_heading(const struct ct_profile *p, const struct ct_sample *s, FILE *to)
+/* ALL: the threads, COUNT of them. */
+static void put_heading(const struct ct_thread_wait *t, const struct ct_thread_wait *all,
+			size_t count, FILE *to)
 {
-	const struct ct_label_set *set = &p->label_sets[s->label_set];
-	const char *state = "unknown", *name = "";
-	int64_t tid = 0;
+	char *wait = ct_thread_wait_text(t, all, count);
 
-	for (uint32_t i = 0; i < set->count; i++) {
-		const struct ct_label *l = &p->labels[set->first + i];
-		const char *key = ct_text(p, l->key);
-
-		if (!strcmp(key, "tid"))
-			tid = l->number;
-		else if (!strcmp(key, "state"))
-			state = ct_text(p, l->text);
-		else if (!strcmp(key, "thread"))
-			name = ct_text(p, l->text);
+	fprintf(to, "goroutine %" PRId64 " [%s", t->tid, t->state);
+	if (wait) {
+		fputc(' ', to);
+		ct_serve_text_put(wait, to);
 	}
-	fprintf(to, "goroutine %" PRId64 " [%s, ", tid, state);
-	ct_serve_text_put(name, to);
+	fputs(t->deadlock > 0 ? ", in a deadlock, " : ", ", to);
+	ct_serve_text_put(t->name, to);
 	fputs("]:\n", to);
+	free(wait);
 }
 
 static void put_frame(const struct ct_profile *p, const struct ct_location *l,
@@ -93,10 +92,14 @@ static void put_frame(const struct ct_profile *p, const struct ct_location *l,
 
 static void put_threads(const struct ct_profile *p, FILE *to)
 {
+	struct ct_thread_wait *all = ct_memory_alloc((p->sample_count + 1) * sizeof(*all));
+
+	for (size_t i = 0; i < p->sample_count; i++)
+		all[i] = ct_thread_wait_of(p, &p->samples[i]);
 	for (size_t i = 0; i < p->sample_count; i++) {
 		const struct ct_sample *s = &p->samples[i];
 
-		put_heading(p, s, to);
+		put_heading(&all[i], all, p->sample_count, to);
 		for (uint32_t d = 0; d < s->depth; d++) {
 			const struct ct_location *l = &p->locations[ct_frames(p, s)[d]];
 
@@ -108,6 +111,7 @@ static void put_threads(const struct ct_profile *p, FILE *to)
 		}
 		fputc('\n', to);
 	}
+	free(all);
 }
 
 void ct_serve_threads(const struct ct_serve_request *r, struct ct_serve_out *out)

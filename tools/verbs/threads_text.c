@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 
 #include "core/memory.h"
 #include "core/out.h"
@@ -14,106 +13,11 @@
 /* Names of threads that a line shows. */
 #define SHOWN 4
 
-/* Calls in which threads wait. */
-static const struct {
-	long number;
-	const char *name;
-} calls[] = {
-#define CALL(name)                                                                                 \
-	{                                                                                          \
-		SYS_##name, #name                                                                  \
-	}
-#ifdef SYS_poll
-	CALL(poll),
-	CALL(select),
-	CALL(epoll_wait),
-	CALL(pause),
-#endif
-	CALL(futex),
-	CALL(ppoll),
-	CALL(pselect6),
-	CALL(epoll_pwait),
-	CALL(nanosleep),
-	CALL(clock_nanosleep),
-	CALL(read),
-	CALL(readv),
-	CALL(pread64),
-	CALL(preadv),
-	CALL(write),
-	CALL(writev),
-	CALL(pwrite64),
-	CALL(pwritev),
-	CALL(recvfrom),
-	CALL(recvmsg),
-	CALL(recvmmsg),
-	CALL(sendto),
-	CALL(sendmsg),
-	CALL(accept),
-	CALL(accept4),
-	CALL(connect),
-	CALL(wait4),
-	CALL(waitid),
-	CALL(rt_sigtimedwait),
-	CALL(rt_sigsuspend),
-	CALL(flock),
-	CALL(fcntl),
-	CALL(fsync),
-	CALL(fdatasync),
-	CALL(openat),
-	CALL(ioctl),
-	CALL(io_uring_enter),
-	CALL(io_getevents),
-	CALL(msgrcv),
-	CALL(msgsnd),
-	CALL(semop),
-	CALL(semtimedop),
-	CALL(mq_timedreceive),
-	CALL(mq_timedsend),
-	CALL(splice),
-	CALL(sendfile),
-	CALL(getrandom),
-	CALL(restart_syscall),
-};
-
-const char *ct_threads_text_call(int64_t number)
-{
-	static char text[40];
-
-	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
-		if (calls[i].number == number)
-			return calls[i].name;
-	snprintf(text, sizeof(text), "system call %" PRId64, number);
-	return text;
-}
-
-static struct ct_thread read_thread(const struct ct_profile *p, const struct ct_sample *s)
-{
-	const struct ct_label_set *set = &p->label_sets[s->label_set];
-	struct ct_thread t = { s, "", "unknown", "", 0, -1 };
-
-	for (uint32_t i = 0; i < set->count; i++) {
-		const struct ct_label *l = &p->labels[set->first + i];
-		const char *key = ct_text(p, l->key), *text = ct_text(p, l->text);
-
-		if (!strcmp(key, "thread"))
-			t.name = text;
-		else if (!strcmp(key, "state"))
-			t.state = text;
-		else if (!strcmp(key, "lock"))
-			t.lock = text;
-		else if (!strcmp(key, "tid"))
-			t.tid = l->number;
-		else if (!strcmp(key, "syscall"))
-			t.call = l->number;
-	}
-	return t;
-}
-
 static const struct ct_profile *sorted; /* for by_place */
 
 static int by_place(const void *a, const void *b)
 {
-	const struct ct_thread *x = a, *y = b;
+	const struct ct_thread_wait *x = a, *y = b;
 	uint32_t dx = x->sample->depth, dy = y->sample->depth;
 	int order = strcmp(x->state, y->state);
 
@@ -128,7 +32,7 @@ static int by_place(const void *a, const void *b)
 
 static int by_tid(const void *a, const void *b)
 {
-	const struct ct_thread *x = a, *y = b;
+	const struct ct_thread_wait *x = a, *y = b;
 
 	return x->tid < y->tid ? -1 : x->tid > y->tid;
 }
@@ -168,7 +72,7 @@ void ct_threads_text_group(struct ct_threads *all, struct ct_profile *p)
 	*all = (struct ct_threads){ .p = p, .count = p->sample_count };
 	all->threads = ct_memory_alloc((all->count + 1) * sizeof(*all->threads));
 	for (size_t i = 0; i < all->count; i++)
-		all->threads[i] = read_thread(p, &p->samples[i]);
+		all->threads[i] = ct_thread_wait_of(p, &p->samples[i]);
 	group(all);
 }
 
@@ -180,12 +84,12 @@ void ct_threads_text_release(struct ct_threads *all)
 	*all = (struct ct_threads){ 0 };
 }
 
-bool ct_threads_text_has_stack(const struct ct_thread *t)
+bool ct_threads_text_has_stack(const struct ct_thread_wait *t)
 {
 	return strcmp(t->state, "waiting") == 0;
 }
 
-void ct_threads_text_frames(const struct ct_profile *p, const struct ct_thread *t,
+void ct_threads_text_frames(const struct ct_profile *p, const struct ct_thread_wait *t,
 			    void (*see)(const struct ct_profile *p, const struct ct_location *l,
 					const struct ct_line *line, void *arg),
 			    void *arg)
@@ -253,7 +157,7 @@ static void print_names(FILE *to, const struct ct_threads *all, const struct ct_
 	size_t shown = 0;
 
 	for (size_t i = 0; i < g->count && shown < SHOWN; i++, shown++) {
-		const struct ct_thread *t = &all->threads[g->first + i];
+		const struct ct_thread_wait *t = &all->threads[g->first + i];
 
 		fprintf(to, "%s", i ? ", " : "");
 		ct_out_text(to, t->name);
@@ -263,36 +167,130 @@ static void print_names(FILE *to, const struct ct_threads *all, const struct ct_
 		fprintf(to, ", and %zu more", g->count - shown);
 }
 
-/* The locks of a group: the one, or how many there are. */
-static void print_locks(FILE *to, const struct ct_threads *all, const struct ct_thread_group *g)
+static char *wait_of(const struct ct_threads *all, const struct ct_thread_wait *t)
 {
-	const struct ct_thread *first = &all->threads[g->first];
-	bool one = true;
+	return ct_thread_wait_text(t, all->threads, all->count);
+}
 
-	if (!*first->lock)
-		return;
-	for (size_t i = 1; i < g->count; i++)
-		one &= !strcmp(first->lock, all->threads[g->first + i].lock);
-	fputs(one ? " " : " of several addresses", to);
-	if (one)
-		ct_out_text(to, first->lock);
+/* A line for each different wait of the group, with the number of threads if there are several. */
+static void print_waits(FILE *to, const struct ct_threads *all, const struct ct_thread_group *g)
+{
+	struct wait {
+		char *text;
+		size_t count;
+	} waits[SHOWN];
+	size_t known = 0, others = 0;
+
+	for (size_t i = 0; i < g->count; i++) {
+		char *text = wait_of(all, &all->threads[g->first + i]);
+		size_t k = 0;
+
+		while (text && k < known && strcmp(text, waits[k].text) != 0)
+			k++;
+		if (text && k == known && known < SHOWN) {
+			waits[known++] = (struct wait){ text, 1 };
+			continue;
+		}
+		if (text && k < known)
+			waits[k].count++;
+		else
+			others += text != NULL;
+		free(text);
+	}
+	for (size_t k = 0; k < known; k++) {
+		fputs("       ", to);
+		if (waits[k].count < g->count)
+			fprintf(to, "%zu ", waits[k].count);
+		ct_out_text(to, waits[k].text);
+		fputc('\n', to);
+		free(waits[k].text);
+	}
+	if (others)
+		fprintf(to, "       %zu for others\n", others);
 }
 
 static void print_group(const struct ct_threads *all, const struct ct_thread_group *g,
 			struct how *how)
 {
-	const struct ct_thread *t = &all->threads[g->first];
+	const struct ct_thread_wait *t = &all->threads[g->first];
 	FILE *to = how->to;
 
 	fprintf(to, "\n%s%6zu %s%s", ct_out_paint(CT_BOLD), g->count, t->state,
 		ct_out_paint(CT_PLAIN));
 	if (ct_threads_text_has_stack(t) && t->call >= 0)
-		fprintf(to, " in %s", ct_threads_text_call(t->call));
-	print_locks(to, all, g);
+		fprintf(to, " in %s", ct_thread_wait_call(t->call));
 	fputs(": ", to);
 	print_names(to, all, g);
 	fputc('\n', to);
+	print_waits(to, all, g);
 	ct_threads_text_frames(all->p, t, print_frame, how);
+}
+
+/* ---- deadlocks ---- */
+
+static const struct ct_thread_wait *thread_of(const struct ct_threads *all, int64_t tid)
+{
+	for (size_t i = 0; i < all->count; i++)
+		if (all->threads[i].tid == tid)
+			return &all->threads[i];
+	return NULL;
+}
+
+/* Returns the thread with the lowest id in deadlock NUMBER, or NULL. */
+static const struct ct_thread_wait *first_of(const struct ct_threads *all, int64_t number)
+{
+	const struct ct_thread_wait *first = NULL;
+
+	for (size_t i = 0; i < all->count; i++)
+		if (all->threads[i].deadlock == number &&
+		    (!first || all->threads[i].tid < first->tid))
+			first = &all->threads[i];
+	return first;
+}
+
+size_t ct_threads_text_deadlock(const struct ct_threads *all, int64_t number,
+				void (*see)(const struct ct_threads *all,
+					    const struct ct_thread_wait *t, void *arg),
+				void *arg)
+{
+	const struct ct_thread_wait *first = first_of(all, number), *t = first;
+	size_t count = 0;
+
+	for (; t && (!count || t != first) && count < all->count; count++) {
+		if (see)
+			see(all, t, arg);
+		t = thread_of(all, t->joined > 0 ? t->joined : t->holder);
+	}
+	return count;
+}
+
+static void print_in_deadlock(const struct ct_threads *all, const struct ct_thread_wait *t,
+			      void *arg)
+{
+	char *text = wait_of(all, t);
+	FILE *to = arg;
+
+	fputs("        ", to);
+	ct_out_text(to, t->name);
+	fprintf(to, "(%" PRId64 ") waits ", t->tid);
+	ct_out_text(to, text ? text : "");
+	fputc('\n', to);
+	free(text);
+}
+
+static void print_deadlocks(FILE *to, const struct ct_threads *all)
+{
+	size_t count;
+
+	for (int64_t n = 1; (count = ct_threads_text_deadlock(all, n, NULL, NULL)); n++) {
+		fprintf(to, "\n%sdeadlock: ", ct_out_paint(CT_RED));
+		if (count == 1)
+			fputs("a thread waits for itself", to);
+		else
+			fprintf(to, "%zu threads wait for each other", count);
+		fprintf(to, "%s\n", ct_out_paint(CT_PLAIN));
+		ct_threads_text_deadlock(all, n, print_in_deadlock, to);
+	}
 }
 
 void ct_threads_text_print(const struct ct_threads *all, int pid, size_t columns, FILE *to)
@@ -305,6 +303,7 @@ void ct_threads_text_print(const struct ct_threads *all, int pid, size_t columns
 		ct_out_text(to, ct_text(all->p, all->p->comments[i]));
 		fputc('\n', to);
 	}
+	print_deadlocks(to, all);
 	for (size_t i = 0; i < all->group_count; i++)
 		print_group(all, &all->groups[i], &how);
 }

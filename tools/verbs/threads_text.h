@@ -7,13 +7,8 @@
 
 #include <stdio.h>
 
+#include "control/thread_wait.h"
 #include "core/model.h"
-
-struct ct_thread {
-	const struct ct_sample *sample;
-	const char *name, *state, *lock;
-	int64_t tid, call; /* CALL: -1 = none */
-};
 
 /* Threads with the same stack, state and system call: threads[first .. first + count - 1]. */
 struct ct_thread_group {
@@ -22,7 +17,7 @@ struct ct_thread_group {
 
 struct ct_threads {
 	struct ct_profile *p;
-	struct ct_thread *threads;
+	struct ct_thread_wait *threads;
 	size_t count;
 	struct ct_thread_group *groups;
 	size_t group_count, group_room;
@@ -32,16 +27,21 @@ struct ct_threads {
 void ct_threads_text_group(struct ct_threads *all, struct ct_profile *p);
 void ct_threads_text_release(struct ct_threads *all);
 
-/* The name of a system call in which threads wait. Valid until the next call. */
-const char *ct_threads_text_call(int64_t number);
 /* A running thread has a frame that says so; it isn't shown. */
-bool ct_threads_text_has_stack(const struct ct_thread *t);
+bool ct_threads_text_has_stack(const struct ct_thread_wait *t);
 /* Calls SEE for each function of T's stack, the innermost first, inlined ones too. */
-void ct_threads_text_frames(const struct ct_profile *p, const struct ct_thread *t,
+void ct_threads_text_frames(const struct ct_profile *p, const struct ct_thread_wait *t,
 			    void (*see)(const struct ct_profile *p, const struct ct_location *l,
 					const struct ct_line *line, void *arg),
 			    void *arg);
-/* Writes the text of all groups for a screen of COLUMNS (0: names are not shortened). */
+/* Calls SEE for the threads of deadlock NUMBER, from 1 on, each of which waits for the next.
+ * Returns how many; 0: there is no such deadlock. SEE may be NULL. */
+size_t ct_threads_text_deadlock(const struct ct_threads *all, int64_t number,
+				void (*see)(const struct ct_threads *all,
+					    const struct ct_thread_wait *t, void *arg),
+				void *arg);
+/* Writes the text of deadlocks and of all groups for a screen of COLUMNS (0: names are not
+ * shortened). */
 void ct_threads_text_print(const struct ct_threads *all, int pid, size_t columns, FILE *to);
 
 #endif

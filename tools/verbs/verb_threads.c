@@ -44,27 +44,72 @@ static void json_frame(const struct ct_profile *p, const struct ct_location *l,
 	ct_json_close(j, '}');
 }
 
+static void json_texts(struct ct_json *j, const struct ct_thread_wait *t)
+{
+	const struct {
+		const char *key, *text;
+	} texts[] = {
+		{ "wait", t->cause }, { "lock", t->lock },     { "lock_kind", t->lock_kind },
+		{ "kind", t->kind },  { "target", t->target }, { "child_name", t->child_name }
+	};
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+		if (*texts[i].text)
+			ct_json_text(j, texts[i].key, texts[i].text);
+}
+
+static void json_thread(const struct ct_thread_wait *t, struct ct_json *j)
+{
+	const struct {
+		const char *key;
+		int64_t number;
+	} numbers[] = { { "holder", t->holder },	   { "readers", t->readers },
+			{ "joined", t->joined },	   { "fd", t->fd },
+			{ "descriptors", t->descriptors }, { "child", t->child },
+			{ "deadlock", t->deadlock } };
+
+	ct_json_open(j, NULL, '{');
+	ct_json_integer(j, "tid", t->tid);
+	ct_json_text(j, "name", t->name);
+	json_texts(j, t);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+		if (numbers[i].number >= 0)
+			ct_json_integer(j, numbers[i].key, numbers[i].number);
+	ct_json_close(j, '}');
+}
+
+static void json_in_deadlock(const struct ct_threads *all, const struct ct_thread_wait *t,
+			     void *arg)
+{
+	(void)all;
+	ct_json_integer(arg, NULL, t->tid);
+}
+
+/* Each is the ids of its threads; each thread waits for the next, the last for the first. */
+static void json_deadlocks(const struct ct_threads *all, struct ct_json *j)
+{
+	ct_json_open(j, "deadlocks", '[');
+	for (int64_t n = 1; ct_threads_text_deadlock(all, n, NULL, NULL); n++) {
+		ct_json_open(j, NULL, '[');
+		ct_threads_text_deadlock(all, n, json_in_deadlock, j);
+		ct_json_close(j, ']');
+	}
+	ct_json_close(j, ']');
+}
+
 static void json_group(const struct ct_threads *all, const struct ct_thread_group *g,
 		       struct ct_json *j)
 {
-	const struct ct_thread *t = &all->threads[g->first];
+	const struct ct_thread_wait *t = &all->threads[g->first];
 
 	ct_json_open(j, NULL, '{');
 	ct_json_integer(j, "count", (int64_t)g->count);
 	ct_json_text(j, "state", t->state);
 	if (ct_threads_text_has_stack(t) && t->call >= 0)
-		ct_json_text(j, "syscall", ct_threads_text_call(t->call));
+		ct_json_text(j, "syscall", ct_thread_wait_call(t->call));
 	ct_json_open(j, "threads", '[');
-	for (size_t i = 0; i < g->count; i++) {
-		const struct ct_thread *of = &all->threads[g->first + i];
-
-		ct_json_open(j, NULL, '{');
-		ct_json_integer(j, "tid", of->tid);
-		ct_json_text(j, "name", of->name);
-		if (*of->lock)
-			ct_json_text(j, "lock", of->lock);
-		ct_json_close(j, '}');
-	}
+	for (size_t i = 0; i < g->count; i++)
+		json_thread(&all->threads[g->first + i], j);
 	ct_json_close(j, ']');
 	ct_json_open(j, "stack", '[');
 	ct_threads_text_frames(all->p, t, json_frame, j);
@@ -81,6 +126,7 @@ static void json_all(const struct ct_threads *all, int pid)
 	ct_json_open(&j, NULL, '{');
 	ct_json_integer(&j, "pid", pid);
 	ct_json_integer(&j, "threads", (int64_t)all->count);
+	json_deadlocks(all, &j);
 	ct_json_open(&j, "groups", '[');
 	for (size_t i = 0; i < all->group_count; i++)
 		json_group(all, &all->groups[i], &j);
@@ -152,7 +198,9 @@ const struct ct_verb ct_verb_threads = {
 	.name = "threads",
 	.operands = "PID",
 	.summary = "Show where every thread of a running process is now",
-	.details = "Equal stacks together, the most frequent first, and what they wait for. No "
+	.details = "Equal stacks together, the most frequent first, and what they wait for: the "
+		   "lock and\n"
+		   "who holds it, the descriptor, the child, the thread. Deadlocks come first. No "
 		   "thread is\n"
 		   "stopped or signalled; one that runs has no stack. The process needs no mode "
 		   "that is on.\n",

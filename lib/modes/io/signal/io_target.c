@@ -12,7 +12,7 @@
 #include "sample/labelset.h"
 
 #define KEY "target"
-#define TEXT_MAX 512
+#define TEXT_MAX CP_IO_TARGET_TEXT
 #define NUMBER_MAX ((UINT32_C(1) << 24) - 1)
 
 /* Copy the path that the program passed: memory that may be gone by now. Returns false if it isn't
@@ -51,8 +51,7 @@ static char *put_groups(char *to, const char *end, const uint8_t *x)
 	return to;
 }
 
-/* The peer of an internet socket: "10.0.0.1:443", "[2001:db8:0:0:0:0:0:1]:443"; LAST: ":443". */
-static bool peer_of(char *to, int fd, bool last)
+bool cp_io_target_peer(char *to, int fd, bool last)
 {
 	union {
 		struct sockaddr any;
@@ -89,7 +88,7 @@ static bool find(char *to, const struct cp_io_call *c, bool last)
 		return false;
 	switch (c->kind) {
 	case CP_IO_TCP:
-	case CP_IO_UDP: return peer_of(to, c->on.fd, last);
+	case CP_IO_UDP: return cp_io_target_peer(to, c->on.fd, last);
 	case CP_IO_FILE:
 	case CP_IO_DIRECTORY:
 	case CP_IO_BLOCK:
@@ -99,8 +98,7 @@ static bool find(char *to, const struct cp_io_call *c, bool last)
 	}
 }
 
-/* Return the last component of the path TEXT. */
-static const char *last_of(const char *text)
+const char *cp_io_target_last(const char *text)
 {
 	const char *last = text;
 
@@ -119,7 +117,7 @@ uint32_t cp_io_target_of(const struct cp_io_call *c, int allowed)
 
 	if (allowed == CP_IO_TARGET_NONE || !find(value, c, allowed == CP_IO_TARGET_LAST))
 		return 0;
-	kept = allowed == CP_IO_TARGET_LAST ? last_of(value) : value;
+	kept = allowed == CP_IO_TARGET_LAST ? cp_io_target_last(value) : value;
 	n = strlen(kept);
 	memmove(value, kept, n + 1);
 	if (!n)

@@ -6,6 +6,7 @@
 #ifndef CP_IO_TARGET_H
 #define CP_IO_TARGET_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "modes/io/signal/io_event.h"
@@ -18,5 +19,12 @@ enum cp_io_target { CP_IO_TARGET_NONE, CP_IO_TARGET_LAST, CP_IO_TARGET_FULL };
 uint32_t cp_io_target_of(const struct cp_io_call *c, int allowed);
 /* Return the text of a number that isn't 0. */
 const char *cp_io_target_text(uint32_t number);
+
+#define CP_IO_TARGET_TEXT 512 /* room for any target */
+/* Write the peer of the internet socket FD to TO: "10.0.0.1:443", "[2001:db8:0:0:0:0:0:1]:443";
+ * LAST: ":443". Returns false if it has none. Any context. */
+bool cp_io_target_peer(char *to, int fd, bool last);
+/* Return the last component of the path TEXT. */
+const char *cp_io_target_last(const char *text);
 
 #endif

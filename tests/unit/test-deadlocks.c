@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Deadlocks: circles of waits that are all true at one moment, and none that only look like it. */
+#include "harness.h"
+
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "modes/lock/lock_owner.h"
+#include "session/deadlocks.h"
+
+#define THREADS 3
+
+/* Each thread has its mutex, and wants the next one's. */
+static pthread_mutex_t mutexes[THREADS] = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER,
+					    PTHREAD_MUTEX_INITIALIZER };
+static pthread_barrier_t all_have;
+static int tids[THREADS];
+static struct cp_thread_look looks[THREADS];
+
+static void *have_and_want(void *arg)
+{
+	intptr_t i = (intptr_t)arg;
+
+	pthread_mutex_lock(&mutexes[i]);
+	tids[i] = (int)syscall(SYS_gettid);
+	pthread_barrier_wait(&all_have);
+	pthread_mutex_lock(&mutexes[(i + 1) % THREADS]);
+	return NULL;
+}
+
+/* A thread still runs between its barrier and its sleep. */
+static void await_sleep(int tid)
+{
+	char path[64], state = 'R';
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+	while (state != 'S') {
+		f = fopen(path, "r");
+		if (!f || fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
+			abort();
+		fclose(f);
+	}
+}
+
+static void make_deadlock(void)
+{
+	pthread_t t;
+
+	pthread_barrier_init(&all_have, NULL, THREADS + 1);
+	for (intptr_t i = 0; i < THREADS; i++)
+		pthread_create(&t, NULL, have_and_want, (void *)i);
+	pthread_barrier_wait(&all_have);
+	for (int i = 0; i < THREADS; i++) {
+		while (__atomic_load_n(&mutexes[(i + 1) % THREADS].__data.__lock,
+				       __ATOMIC_RELAXED) != 2)
+			sched_yield();
+		await_sleep(tids[i]);
+	}
+}
+
+/* As threads_now.c has seen them. */
+static void look(void)
+{
+	for (int i = 0; i < THREADS; i++) {
+		uint64_t word = (uint64_t)(uintptr_t)&mutexes[(i + 1) % THREADS].__data.__lock;
+
+		looks[i] = (struct cp_thread_look){ .tid = tids[i],
+						    .doing = CP_WALL_WAITS,
+						    .clock = cp_wall_stack_clock_of(tids[i]),
+						    .call = { SYS_futex,
+							      { word, FUTEX_WAIT_PRIVATE, 2 } },
+						    .futex = CP_WALL_FUTEX_MUTEX };
+		cp_thread_waits_find(&looks[i], 0, NULL);
+		CHECK_EQ(looks[i].wait.holder, tids[(i + 1) % THREADS]);
+	}
+}
+
+static unsigned in_deadlock(void)
+{
+	unsigned count = 0;
+
+	cp_deadlocks_find(looks, THREADS);
+	for (int i = 0; i < THREADS; i++)
+		count += looks[i].wait.deadlock == 1;
+	return count;
+}
+
+static void test_a_circle_is_a_deadlock(void)
+{
+	look();
+	CHECK_EQ(in_deadlock(), THREADS);
+}
+
+/* It may have given its lock back meanwhile, and taken it again. */
+static void test_a_thread_that_has_run_since_is_in_none(void)
+{
+	look();
+	looks[1].clock--;
+	CHECK_EQ(in_deadlock(), 0);
+}
+
+/* The owner was read before the thread that held the lock was seen to wait. */
+static void test_an_owner_that_is_no_longer_it_is_in_none(void)
+{
+	int owner = mutexes[1].__data.__owner;
+
+	look();
+	mutexes[1].__data.__owner = tids[2];
+	CHECK_EQ(in_deadlock(), 0);
+	mutexes[1].__data.__owner = owner;
+}
+
+static void test_a_free_lock_has_no_owner(void)
+{
+	uint64_t lock = (uint64_t)(uintptr_t)&mutexes[1];
+
+	CHECK_EQ(cp_lock_owner_of_mutex(lock).tid, tids[1]);
+	mutexes[1].__data.__lock = 0;
+	CHECK_EQ(cp_lock_owner_of_mutex(lock).tid, 0);
+	mutexes[1].__data.__lock = 2;
+}
+
+static void test_a_wait_with_a_limit_is_in_none(void)
+{
+	look();
+	looks[1].wait.limited = true;
+	CHECK_EQ(in_deadlock(), 0);
+}
+
+static void test_an_owner_that_is_gone_is_in_none(void)
+{
+	look();
+	looks[1].wait.holder = 1;
+	CHECK_EQ(in_deadlock(), 0);
+	looks[1].wait.holder = -1;
+	CHECK_EQ(in_deadlock(), 0);
+}
+
+static void test_locks_that_are_gone_are_no_fault(void)
+{
+	CHECK_EQ(cp_lock_owner_of_mutex(8).tid, 0);
+	CHECK_EQ(cp_lock_owner_of_rwlock(8).tid, 0);
+	look();
+	looks[0].call.args[0] = 8;
+	cp_thread_waits_find(&looks[0], 0, NULL);
+	CHECK_EQ(looks[0].wait.holder, 0);
+	CHECK_EQ(in_deadlock(), 0);
+}
+
+int main(void)
+{
+	make_deadlock();
+	RUN(test_a_circle_is_a_deadlock);
+	RUN(test_a_thread_that_has_run_since_is_in_none);
+	RUN(test_an_owner_that_is_no_longer_it_is_in_none);
+	RUN(test_a_free_lock_has_no_owner);
+	RUN(test_a_wait_with_a_limit_is_in_none);
+	RUN(test_an_owner_that_is_gone_is_in_none);
+	RUN(test_locks_that_are_gone_are_no_fault);
+	return harness_end();
+}
