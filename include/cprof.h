@@ -75,7 +75,8 @@ enum cprof_mode {
 	CPROF_HEAP_MMAP = 17,
 	CPROF_LOCK_HOLDERS = 18,
 	CPROF_LOCK_WAKERS = 19,
-	CPROF_HEAP_LIFETIMES = 20
+	CPROF_HEAP_LIFETIMES = 20,
+	CPROF_HEAP_FRAGMENTATION = 21
 };
 
 #define CPROF_OPTIONS_INIT                                                                         \

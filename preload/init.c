@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "modes/heap/allocator.h"
+#include "modes/heap/hooks/census_calls.h"
 #include "modes/io/io_real.h"
 #include "modes/lock/lock_real.h"
 #include "host/hooks/interpose.h"
@@ -50,6 +51,7 @@ __attribute__((constructor)) static void begin(int argc, char **argv, char **env
 	cp_real_resolve();
 	cp_allocator_resolve();
 	init_operators();
+	cp_census_calls_prepare();
 	init_credentials();
 	cp_process_begin();
 	/* Also if no mode is on yet, because the program may call cprof_start. */

@@ -11,6 +11,7 @@
 	ROW(CPROF_HEAP_PEAK, peak) \
 	ROW(CPROF_HEAP_MMAP, mmap) \
 	ROW(CPROF_HEAP_LIFETIMES, lifetimes) \
+	ROW(CPROF_HEAP_FRAGMENTATION, fragmentation) \
 	ROW(CPROF_LOCK, lock) \
 	ROW(CPROF_LOCK_HOLDERS, holders) \
 	ROW(CPROF_LOCK_WAKERS, wakers) \

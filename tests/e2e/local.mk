@@ -5,6 +5,7 @@ PROFILED += \
 	%D%/api-host \
 	%D%/gperftools-host \
 	%D%/heap-api \
+	%D%/heap-census-host \
 	%D%/heap-mappings-host \
 	%D%/heap-matrix \
 	%D%/heap-sites \
@@ -47,6 +48,7 @@ E2E_TESTS += \
 	%D%/gperftools.sh \
 	%D%/heap-age.sh \
 	%D%/heap-api.sh \
+	%D%/heap-census.sh \
 	%D%/heap-dumps.sh \
 	%D%/heap-exact.sh \
 	%D%/heap-leak.sh \
@@ -109,6 +111,8 @@ JEMALLOC_E2E_TESTS += \
 %C%_gperftools_host_LDADD = libcprof.la
 %C%_heap_api_CFLAGS = $(AM_CFLAGS) -fno-builtin -fno-optimize-sibling-calls
 %C%_heap_api_LDADD = libcprof.la
+%C%_heap_census_host_SOURCES = %D%/heap-census-host.cc
+%C%_heap_census_host_CXXFLAGS = $(AM_CXXFLAGS) -fno-builtin
 %C%_heap_matrix_SOURCES = %D%/heap-matrix.cc
 %C%_heap_matrix_CXXFLAGS = $(AM_CXXFLAGS) -fno-builtin -fsized-deallocation
 %C%_labels_host_LDADD = libcprof.la

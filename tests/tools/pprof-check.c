@@ -30,8 +30,8 @@ static bool known_mode(const char *name)
 {
 	return !strcmp(name, "cpu") || !strcmp(name, "wall") || !strcmp(name, "heap") ||
 	       !strcmp(name, "lock") || !strcmp(name, "mmap") || !strcmp(name, "lifetimes") ||
-	       !strcmp(name, "peak") || !strcmp(name, "holders") || !strcmp(name, "wakers") ||
-	       !strcmp(name, "io");
+	       !strcmp(name, "fragmentation") || !strcmp(name, "peak") ||
+	       !strcmp(name, "holders") || !strcmp(name, "wakers") || !strcmp(name, "io");
 }
 
 static bool parse_count(const char *s, size_t *n)

@@ -28,6 +28,7 @@ PROFILED += \
 	%D%/handler_left/host \
 	%D%/handler_taken_by_system_call/host \
 	%D%/handler_takes_no_lock/host \
+	%D%/heap_census/host \
 	%D%/heap_forks/host \
 	%D%/heap_handler_jumps_away/host \
 	%D%/heap_same_stack/host \
@@ -162,6 +163,7 @@ TRAP_TESTS += \
 	%D%/heap_dlclose_often/run.sh \
 	%D%/heap_every_way/run.sh \
 	%D%/heap_fork_child_frees/run.sh \
+	%D%/heap_census/run.sh \
 	%D%/heap_forks/run.sh \
 	%D%/heap_handler_jumps_away/run.sh \
 	%D%/heap_odd_sizes/run.sh \
@@ -273,6 +275,7 @@ JEMALLOC_TRAP_TESTS += \
 %C%_fork_while_others_work_host_SOURCES = %D%/fork_while_others_work/host.cc
 %C%_handler_left_host_SOURCES = %D%/handler_left/host.cc
 %C%_handler_left_host_CXXFLAGS = $(AM_CXXFLAGS) -fnon-call-exceptions
+%C%_heap_census_host_CFLAGS = $(AM_CFLAGS) -fno-builtin
 %C%_heap_forks_host_CFLAGS = $(AM_CFLAGS) -fno-builtin
 %C%_heap_handler_jumps_away_host_CFLAGS = $(AM_CFLAGS) -fno-builtin -fno-optimize-sibling-calls
 %C%_heap_same_stack_host_CFLAGS = $(AM_CFLAGS) -fno-builtin -fno-optimize-sibling-calls

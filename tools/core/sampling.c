@@ -6,8 +6,19 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Of a profile of fragmentation, the period is that many bytes of pages to a watched one. */
+#define PAGE 4096.0
+
+static bool is_type(const struct ct_profile *p, size_t space, const char *name)
+{
+	return !strcmp(ct_text(p, p->types[space].type), name);
+}
+
 bool ct_sampling_is_sampled(const struct ct_profile *p, size_t space)
 {
+	/* How the bytes of blocks are spread over the pages isn't known. */
+	if (is_type(p, space, "page_space"))
+		return false;
 	return p->period > 1 && !strcmp(ct_text(p, p->period_type.type), "space") &&
 	       !strcmp(ct_text(p, p->period_type.unit), "bytes") && space > 0 &&
 	       !strcmp(ct_text(p, p->types[space].unit), "bytes") &&
@@ -20,6 +31,8 @@ double ct_sampling_variance(const struct ct_profile *p, size_t i, size_t space)
 	double blocks = fabs((double)ct_values(p, i)[space - 1]);
 	double size = blocks >= 1 ? bytes / blocks : bytes;
 
+	if (is_type(p, space, "held_space"))
+		return bytes * size * fmax((double)p->period / PAGE - 1, 0);
 	/* 1/p - 1 = 1/(e^x - 1) with x = size/interval. */
 	return size > 0 ? bytes * size / expm1(size / (double)p->period) : 0;
 }

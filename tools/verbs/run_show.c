@@ -137,8 +137,8 @@ static bool is_of_child(const char *tail, const char *ext)
 /* ".peak.pb" */
 static bool is_companion(const char *tail, const char *ext)
 {
-	static const char *const names[] = { ".peak", ".mmap", ".lifetimes", ".holders",
-					     ".wakers" };
+	static const char *const names[] = { ".peak",	       ".mmap",	   ".lifetimes",
+					     ".fragmentation", ".holders", ".wakers" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (!strncmp(tail, names[i], strlen(names[i])) &&

@@ -42,6 +42,8 @@ pub enum Mode {
     LockWakers = 19,
     /// Where blocks are freed, and how long they lived.
     HeapLifetimes = 20,
+    /// What partly used pages keep in memory.
+    HeapFragmentation = 21,
 }
 
 fn check(result: c_int) -> io::Result<()> {

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "modes/heap/allocator.h"
+#include "modes/heap/heap_census.h"
 #include "modes/heap/heap_settings.h"
 #include "modes/heap/heap_views.h"
 #include "collect/collect.h"
@@ -180,6 +181,7 @@ int cp_heap_start(struct cp_run *r, const struct cp_config *c)
 	cp_self.heap.interval = cp_self.heap.left = 0;
 	cp_heap_exact_leave();
 	switch_on(s->interval);
+	cp_heap_census_start(s, cp_heap_totals.seed);
 	return 0;
 }
 
@@ -201,6 +203,7 @@ int cp_heap_set(struct cp_run *r, const struct cp_config *c)
 void cp_heap_stop(struct cp_run *r)
 {
 	(void)r;
+	cp_heap_census_stop();
 	switch_off();
 	cp_memory_watch_stop();
 	cp_jemalloc_hooks_stop();
@@ -254,6 +257,7 @@ void cp_heap_fork_child(struct cp_run *r, struct cp_thread *keep)
 	begin_counting();
 	cp_memory_watch_fork_child();
 	if (!keep) {
+		cp_heap_census_stop();
 		switch_off();
 		cp_memory_watch_stop();
 	}

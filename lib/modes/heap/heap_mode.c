@@ -4,6 +4,7 @@
 
 #include "modes/heap/allocator.h"
 #include "modes/heap/heap.h"
+#include "modes/heap/heap_census.h"
 #include "modes/heap/heap_leaks.h"
 #include "modes/heap/heap_rows.h"
 #include "modes/heap/heap_settings.h"
@@ -99,7 +100,9 @@ static void report_table(struct cp_comments *out, const struct cp_heap_sums *s)
 	const struct cp_heap_views_found *f = cp_heap_views_found();
 	const uint64_t *kinds = f->sums.resident;
 	uint64_t used = f->looked && !f->resident_error ? f->used[CP_RESIDENT] : s->in_use.bytes;
-	uint64_t heap = kinds[CP_MEMORY_HEAP], all = 0, rounded;
+	uint64_t heap = kinds[CP_MEMORY_HEAP], all = 0, rounded, held;
+	struct cp_heap_census_sums census;
+	char partly[64];
 
 	if (f->table_error) {
 		cp_comments_line(out, "memory of the process: not broken down: %s",
@@ -110,13 +113,16 @@ static void report_table(struct cp_comments *out, const struct cp_heap_sums *s)
 		all += kinds[k];
 	used = (used < heap ? used : heap) & ~UINT64_C(1023);
 	rounded = (f->rounded < heap - used ? f->rounded : heap - used) & ~UINT64_C(1023);
+	cp_heap_census_look(&census);
+	held = census.held > rounded ? census.held - rounded : 0;
+	held = (held < heap - used - rounded ? held : heap - used - rounded) & ~UINT64_C(1023);
+	cp_text_format(partly, sizeof(partly), ", free on its pages: %lu kB", L(held >> 10));
 	cp_comments_line(out,
 			 "resident memory: %lu kB; heap in use: %lu kB, its sizes rounded up: %lu "
-			 "kB, heap not in use: %lu kB, mapped files: %lu kB, shared memory: %lu "
-			 "kB, stacks: %lu kB, other "
-			 "anonymous memory: %lu kB, libcprof: %lu kB",
-			 L(all >> 10), L(used >> 10), L(rounded >> 10),
-			 L((heap - used - rounded) >> 10), L(kinds[CP_MEMORY_FILES] >> 10),
+			 "kB%s, heap not in use: %lu kB, mapped files: %lu kB, shared memory: %lu "
+			 "kB, stacks: %lu kB, other anonymous memory: %lu kB, libcprof: %lu kB",
+			 L(all >> 10), L(used >> 10), L(rounded >> 10), census.one_in ? partly : "",
+			 L((heap - used - rounded - held) >> 10), L(kinds[CP_MEMORY_FILES] >> 10),
 			 L(kinds[CP_MEMORY_SHARED] >> 10), L(kinds[CP_MEMORY_STACKS] >> 10),
 			 L(kinds[CP_MEMORY_ANONYMOUS] >> 10), L(kinds[CP_MEMORY_OWN] >> 10));
 	if (f->sums.swapped)
@@ -245,7 +251,8 @@ static bool has_pid(const struct cp_config *c)
 
 static void prepare(const struct cp_config *c)
 {
-	(void)c;
+	if (settings_of(c)->census)
+		cp_heap_census_prepare();
 	cp_heap_prepare();
 }
 
@@ -259,11 +266,6 @@ static int text(struct cp_run *r, struct cp_sink *to)
 	cp_heap_rows_settle(r);
 	return cp_heap_text_write(r, to);
 }
-
-/* Functions that allocate; see drop_frames in mode_ops.h. */
-#define ALLOCATES                                                                                  \
-	"operator new(\\[\\])?|malloc|calloc|realloc|reallocarray|memalign|aligned_alloc|"         \
-	"posix_memalign|p?valloc|[mrx]allocx"
 
 static unsigned more_types(const struct cp_run *r)
 {
@@ -300,7 +302,7 @@ const struct cp_mode_ops cp_mode_heap = {
 	.more_types = more_types,
 	.more_values = more_values,
 	.period_type = { "space", "bytes" },
-	.drop_frames = ALLOCATES,
+	.drop_frames = CP_HEAP_ALLOCATES,
 	.period = period,
 	.labels = labels,
 	.numbers = numbers,
@@ -347,7 +349,7 @@ const struct cp_mode_ops cp_mode_peak = {
 		   { "peak_space", "bytes" } },
 	.type_count = 4,
 	.period_type = { "space", "bytes" },
-	.drop_frames = ALLOCATES,
+	.drop_frames = CP_HEAP_ALLOCATES,
 	.period = period,
 	.labels = labels,
 	.report = report_peak,

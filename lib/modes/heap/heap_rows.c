@@ -6,6 +6,7 @@
 
 #include "sample/counters.h"
 #include "modes/heap/heap_alive.h"
+#include "modes/heap/heap_census.h"
 #include "modes/heap/signal/heap_event.h"
 #include "sample/labelset.h"
 #include "sample/poisson.h"
@@ -14,7 +15,7 @@
 
 _Static_assert(CP_STACK_DEPOT_MARK == CP_PC_FREED, "the mark has a location");
 
-/* The heap, the program's own mappings, and lifetimes. */
+/* The heap, the program's own mappings, lifetimes, and pages. */
 static struct source {
 	struct cp_heap_sums sums;
 	uint32_t placed; /* id of the newest entry that has a row; all entries before it have one,
@@ -22,11 +23,16 @@ static struct source {
 	bool waits;	 /* some of the entries that were seen have no row */
 	bool summed;	 /* SUMS and the rows' values are newer than the last collect */
 	bool shows_peak; /* the rows hold the peak's values */
-} sources[3];
+} sources[4];
 
 static struct source *source_of(const struct cp_run *r)
 {
-	return &sources[r->mode == CPROF_HEAP_MMAP ? 1 : r->mode == CPROF_HEAP_LIFETIMES ? 2 : 0];
+	switch (r->mode) {
+	case CPROF_HEAP_MMAP: return &sources[1];
+	case CPROF_HEAP_LIFETIMES: return &sources[2];
+	case CPROF_HEAP_FRAGMENTATION: return &sources[3];
+	default: return &sources[0];
+	}
 }
 
 const struct cp_heap_sums *cp_heap_rows_sums(const struct cp_run *r)
@@ -192,10 +198,14 @@ static void sum_rows(struct cp_run *r)
 		cp_heap_views_skip();
 	if (r->mode == CPROF_HEAP_LIFETIMES)
 		cp_heap_alive_add(r);
+	if (r->mode == CPROF_HEAP_FRAGMENTATION)
+		a->records = a->weight = cp_heap_census_add(r);
 	round_rows(a);
-	/* Changes with every event, to show whether there is something new to write. */
-	a->records = cp_heap_rows_whole(2 * sums->allocated.objects - sums->in_use.objects);
-	a->weight = sums->allocated.bytes;
+	/* Change with every event, to show whether there is something new to write. */
+	if (r->mode != CPROF_HEAP_FRAGMENTATION) {
+		a->records = cp_heap_rows_whole(2 * sums->allocated.objects - sums->in_use.objects);
+		a->weight = sums->allocated.bytes;
+	}
 	s->summed = true;
 	s->shows_peak = false;
 }

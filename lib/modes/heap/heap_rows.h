@@ -28,4 +28,9 @@ const struct cp_heap_sums *cp_heap_rows_sums(const struct cp_run *r);
 /* Converts OBJECTS to whole objects. */
 uint64_t cp_heap_rows_whole(uint64_t objects);
 
+/* Functions that allocate; see drop_frames in mode_ops.h. */
+#define CP_HEAP_ALLOCATES                                                                          \
+	"operator new(\\[\\])?|malloc|calloc|realloc|reallocarray|memalign|aligned_alloc|"         \
+	"posix_memalign|p?valloc|[mrx]allocx"
+
 #endif

@@ -30,6 +30,8 @@ static const struct cp_config_row rows[] = {
 	SWITCH("CPROF_HEAP_MMAP", mmap, "0", OPTION(heap_mmap)),
 	SWITCH("CPROF_HEAP_RESIDENT", resident, "0"),
 	SWITCH("CPROF_HEAP_LIFETIMES", lifetimes, "0"),
+	SWITCH("CPROF_HEAP_CENSUS", census, "0"),
+	NUMBER("CPROF_HEAP_CENSUS_PAGES", census_pages, "256", 1, 65536, NULL),
 };
 /* clang-format on */
 

@@ -18,6 +18,7 @@ bool cp_heap_views_belongs(const struct cp_stack_depot_entry *e, const struct cp
 {
 	enum cprof_mode mode = e->interval == CP_STACK_DEPOT_MAPPING ? CPROF_HEAP_MMAP
 			       : e->interval & CP_STACK_DEPOT_FREED  ? CPROF_HEAP_LIFETIMES
+			       : e->interval & CP_STACK_DEPOT_CENSUS ? CPROF_HEAP_FRAGMENTATION
 								     : CPROF_HEAP;
 
 	return cp_load_relaxed(&e->seen.epoch) >= cp_heap_totals.first_epoch && mode == r->mode;

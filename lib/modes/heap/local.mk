@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 LIB_SOURCES += \
 	%D%/allocator.c \
+	%D%/fragmentation_mode.c \
 	%D%/heap.c \
 	%D%/heap_alive.c \
+	%D%/heap_census.c \
 	%D%/heap_leaks.c \
 	%D%/heap_mode.c \
 	%D%/heap_rows.c \
@@ -18,11 +20,14 @@ LIB_SOURCES += \
 	%D%/usable.c
 PRELOAD_SOURCES += \
 	%D%/hooks/aligned.c \
+	%D%/hooks/census_calls.c \
+	%D%/hooks/census_forms.c \
 	%D%/hooks/jemalloc.c \
 	%D%/hooks/malloc.c \
 	%D%/hooks/mmap.c \
 	%D%/hooks/new.c
 SIGSAFE_SOURCES += \
+	%D%/signal/census.c \
 	%D%/signal/stack_depot.c \
 	%D%/signal/heap_event.c \
 	%D%/signal/heap_exact.c \

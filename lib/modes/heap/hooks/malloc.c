@@ -14,6 +14,7 @@
 
 #include "modes/heap/allocator.h"
 #include "host/hooks/interpose.h"
+#include "modes/heap/signal/census.h"
 #include "modes/heap/signal/heap_event.h"
 #include "modes/heap/signal/heap_exact.h"
 #include "modes/heap/signal/heap_freelist.h"
@@ -38,7 +39,9 @@ static void *tagged(size_t size)
 	if (!cp_heap_hot_tags())
 		return NULL;
 	p = cp_heap_freelist_take(size);
-	return p ? p : cp_allocator_try_aligned(CP_HEAP_TAG_ALIGN, enough);
+	if (!p)
+		return cp_allocator_try_aligned(CP_HEAP_TAG_ALIGN, enough);
+	return cp_census_takes(p, enough) ? cp_census_track(p, enough) : p;
 }
 
 static RARE void *malloc_sampled(size_t size)
@@ -130,8 +133,16 @@ INTERPOSE HOT void *calloc(size_t n, size_t each)
 
 static void free_sampled(void *p)
 {
-	if (!cp_heap_hot_tags() || !cp_allocator.is_glibc || !cp_allocator.tells_size ||
-	    !cp_heap_freelist_keep(p, cp_heap_hot.usable_size(p)))
+	size_t usable;
+
+	if (!cp_heap_hot_tags() || !cp_allocator.is_glibc || !cp_allocator.tells_size) {
+		cp_heap_hot.free(p);
+		return;
+	}
+	usable = cp_heap_hot.usable_size(p);
+	/* Before it is kept, because another thread may take it at once. */
+	cp_census_forget(p);
+	if (!cp_heap_freelist_keep(p, usable))
 		cp_heap_hot.free(p);
 }
 

@@ -25,6 +25,7 @@
 
 #include "modes/heap/allocator.h"
 #include "profile/aggregate.h"
+#include "modes/heap/hooks/new_forms.h"
 #include "host/hooks/interpose.h"
 #include "base/atomic.h"
 #include "base/start_data.h"
@@ -35,30 +36,6 @@
 #define RARE __attribute__((noinline, cold))
 #define HOT __attribute__((aligned(64)))
 #define CALLER __builtin_return_address(0)
-
-enum {
-	NEW,
-	NEW_ARRAY,
-	NEW_NOTHROW,
-	NEW_ARRAY_NOTHROW,
-	NEW_ALIGNED,
-	NEW_ARRAY_ALIGNED,
-	NEW_ALIGNED_NOTHROW,
-	NEW_ARRAY_ALIGNED_NOTHROW,
-	DELETE,
-	DELETE_ARRAY,
-	DELETE_SIZED,
-	DELETE_ARRAY_SIZED,
-	DELETE_NOTHROW,
-	DELETE_ARRAY_NOTHROW,
-	DELETE_ALIGNED,
-	DELETE_ARRAY_ALIGNED,
-	DELETE_SIZED_ALIGNED,
-	DELETE_ARRAY_SIZED_ALIGNED,
-	DELETE_ALIGNED_NOTHROW,
-	DELETE_ARRAY_ALIGNED_NOTHROW,
-	FORMS
-};
 
 static const char *const names[FORMS] = {
 	"_Znwm",
@@ -83,18 +60,8 @@ static const char *const names[FORMS] = {
 	"_ZdaPvSt11align_val_tRKSt9nothrow_t",
 };
 
-/* Every form takes its arguments in this order, so one type serves each kind. */
-union form {
-	void *(*plain)(size_t);
-	void *(*nothrow)(size_t, const void *);
-	void *(*aligned)(size_t, size_t);
-	void *(*aligned_nothrow)(size_t, size_t, const void *);
-	void (*delete_plain)(void *);
-	void (*delete_with_one)(void *, uintptr_t);
-	void (*delete_with_two)(void *, uintptr_t, uintptr_t);
-};
-
-static union form real[FORMS] CP_START_DATA;
+union form cp_new_forms[FORMS] CP_START_DATA;
+#define real cp_new_forms
 
 /* Is a form the allocator's, so that it calls none of the interposed functions? Tested when the
  * form is first called while samples are taken. */
@@ -267,7 +234,7 @@ static bool is_own(unsigned form)
 	if (!look_up(form))
 		return false;
 	memcpy(&f, &real[form], sizeof(f));
-	if (!cp_allocator_owns(f))
+	if (!cp_new_forms_is_wrapped(form) && !cp_allocator_owns(f))
 		whose[form] = PASSES_ON;
 	else if (form >= DELETE)
 		whose[form] = OWN;

@@ -2,6 +2,7 @@
 /* The functions that jemalloc's hooks call; see heap_jemalloc.h. */
 #include "modes/heap/signal/heap_jemalloc.h"
 
+#include "modes/heap/signal/census.h"
 #include "modes/heap/signal/heap_event.h"
 
 /* Numbers of jemalloc's enum hook_alloc_e. All other functions have the size as their first
@@ -35,6 +36,8 @@ void cp_heap_jemalloc_alloc(void *extra, unsigned type, void *result, uintptr_t 
 	if (!result)
 		return;
 	size = size_of(type, args);
+	if (cp_census_takes(result, size))
+		cp_census_track(result, size);
 	if (cp_heap_takes(size) && cp_heap_event_begin(&s, size, __builtin_return_address(0)))
 		cp_heap_event_commit(&s, result);
 }
@@ -44,6 +47,8 @@ void cp_heap_jemalloc_dalloc(void *extra, unsigned type, void *address, const ui
 	(void)extra;
 	(void)type;
 	(void)args;
+	if (cp_census_looks(address))
+		cp_census_remove((uintptr_t)address, &(struct cp_census_block){ 0 });
 	if (cp_heap_looks(address))
 		cp_heap_event_free(address);
 }
@@ -61,6 +66,10 @@ void cp_heap_jemalloc_expand(void *extra, unsigned type, void *address, size_t b
 	(void)extra;
 	(void)before;
 	(void)raw;
+	if (cp_census_looks(address))
+		cp_census_remove((uintptr_t)address, &(struct cp_census_block){ 0 });
+	if (cp_census_takes(address, size))
+		cp_census_track(address, size);
 	tracked = cp_heap_event_untrack(address, &old);
 	if (in_place && !tracked)
 		return;

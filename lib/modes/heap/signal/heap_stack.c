@@ -26,6 +26,7 @@ _Static_assert(CP_HEAP_OWNERS < CP_HEAP_NOBODYS && CP_HEAP_SHARDS <= CP_HEAP_NOB
 
 /* Maximum number of libcprof's own frames on top of a walk. */
 #define OWN_FRAMES 4u
+#define OWN_FRAMES_MOST 12u
 /* Frames of the last walk, counted from the outermost. */
 #define FETCHED_MOST 128u
 
@@ -79,19 +80,40 @@ static void count_end(enum cp_unwind_end end)
 		cp_count_mode(CPROF_HEAP, CP_COUNT_INCOMPLETE, 1);
 }
 
-/* Returns the number of libcprof's own frames at the leaf, up to the one that returns to CALLER. */
+uintptr_t cp_heap_stack_own_low, cp_heap_stack_own_high;
+
+static bool is_own(uint64_t pc)
+{
+	return pc - cp_heap_stack_own_low < cp_heap_stack_own_high - cp_heap_stack_own_low;
+}
+
+/* The census comes from various depths. */
+static unsigned all_own_frames(const uint64_t *pcs, unsigned depth)
+{
+	unsigned n = 0;
+
+	while (n + 1 < depth && n < OWN_FRAMES_MOST && is_own(pcs[n]))
+		n++;
+	return n;
+}
+
+/* Returns the number of libcprof's own frames at the leaf, up to the one that returns to CALLER. 0:
+ * as many as there are. */
 static unsigned own_frames(const uint64_t *pcs, unsigned depth, uintptr_t caller)
 {
+	if (!caller)
+		return all_own_frames(pcs, depth);
 	for (unsigned i = 0; i < depth && i < OWN_FRAMES; i++)
 		if (pcs[i] == caller - 1)
 			return i;
 	return 0;
 }
 
-/* Nothing is kept from one rare sample for the next: it would be out of every CPU cache by then. */
+/* Nothing is kept from one rare sample for the next: it would be out of every CPU cache by then. A
+ * block on a page of the census may be the one that a loop allocates again and again. */
 static bool is_rare(uint64_t interval)
 {
-	return interval >= CP_HEAP_TAG_INTERVAL;
+	return interval >= CP_HEAP_TAG_INTERVAL && interval != CP_STACK_DEPOT_CENSUS;
 }
 
 static bool is_apart(const struct cp_stack_depot_key *key)

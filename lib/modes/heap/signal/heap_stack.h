@@ -16,8 +16,12 @@
 #include "modes/heap/signal/unwind_buffer.h"
 #include "sample/unwinder.h"
 
+/* The addresses of libcprof, set before the first run. */
+extern uintptr_t cp_heap_stack_own_low, cp_heap_stack_own_high;
+
 /* Returns the entry of the stack, or NULL if there is no memory. IN's registers are those of the
- * function that was called at S->caller, or of a function below it. The rest of IN is set here. */
+ * function that was called at S->caller, or of a function below it. CALLER 0: libcprof's own frames
+ * are left out. The rest of IN is set here. */
 struct cp_stack_depot_entry *cp_heap_stack_find(const struct cp_heap_sample *s,
 						struct cp_unwind_input *in);
 

@@ -89,6 +89,9 @@ struct cp_stack_depot_key {
 #define CP_STACK_DEPOT_FREED (UINT64_C(1) << 62)
 #define CP_STACK_DEPOT_MARK (UINT64_C(1) << 63 | 1)
 
+/* An INTERVAL that marks a block on a page of the census (census.h). */
+#define CP_STACK_DEPOT_CENSUS (UINT64_C(1) << 61)
+
 /* Ids fit into this many bits. An id counts units of 32 bytes: upper bits are the chunk number,
  * lower bits the place in the chunk. */
 #define CP_STACK_DEPOT_ID_BITS 24

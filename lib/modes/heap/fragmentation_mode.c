@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The companion for fragmentation: contents and comments of its file; see mode_ops.h. */
+#include "modes/heap/heap_census.h"
+#include "modes/heap/heap_rows.h"
+#include "modes/heap/heap_settings.h"
+#include "modes/heap/signal/census.h"
+#include "modes/heap/signal/stack_depot.h"
+#include "output/comments.h"
+#include "output/encode.h"
+#include "output/mode_ops.h"
+
+#define L(x) ((unsigned long)(x))
+
+static bool wants_census(const struct cp_config *c)
+{
+	return ((const struct cp_heap_settings *)cp_config_of(c, CPROF_HEAP))->census;
+}
+
+static uint64_t period_of_pages(const struct cp_run *r)
+{
+	(void)r;
+	return CP_CENSUS_PAGE * (cp_heap_census_sums()->one_in ? cp_heap_census_sums()->one_in : 1);
+}
+
+static int start(struct cp_run *r, const struct cp_config *c)
+{
+	(void)r;
+	(void)c;
+	return 0;
+}
+
+static void report_census(struct cp_comments *out, const struct cp_run *r,
+			  const struct cp_config *c)
+{
+	const struct cp_heap_census_sums *s = cp_heap_census_sums();
+	struct cp_census_lost lost = cp_census_lost();
+
+	(void)c;
+	if (cp_heap_census_none()) {
+		cp_comments_line(out, "note: no census of pages: %s", cp_heap_census_none());
+		return;
+	}
+	cp_comments_line(out,
+			 "fragmentation: one page in %u is watched; %lu of them have blocks, %lu "
+			 "more are swapped out; of all pages with blocks %lu bytes are free, "
+			 "standard error %lu",
+			 s->one_in, L(s->pages), L(s->away), L(s->held), L(s->error));
+	cp_comments_line(
+		out,
+		"fragmentation: lost: %lu blocks for lack of memory; %lu without a stack or of "
+		"an earlier run; %lu frees that were not seen",
+		L(lost.memory), L(s->before), L(lost.unseen + s->stale));
+	if (s->assumed)
+		cp_comments_line(out, "note: which pages are in memory is not known: "
+				      "/proc/thread-self/pagemap can't be read");
+	if (r->late)
+		cp_comments_line(out, "note: started while the program ran: blocks that were "
+				      "allocated before count as free");
+	cp_comments_line(out, "cost: %lu kB for pages", L(cp_census_mapped() >> 10));
+}
+
+/* What the blocks on partly used pages keep in memory. */
+const struct cp_mode_ops cp_mode_fragmentation = {
+	.name = "fragmentation",
+	.parent = CPROF_HEAP,
+	.moment = true,
+	.types = { { "page_objects", "count" },
+		   { "page_space", "bytes" },
+		   { "held_pages", "count" },
+		   { "held_space", "bytes" } },
+	.type_count = 4,
+	.period_type = { "space", "bytes" },
+	.drop_frames = CP_HEAP_ALLOCATES,
+	.period = period_of_pages,
+	.report = report_census,
+	.wanted = wants_census,
+	.start = start,
+	.mark = cp_stack_depot_take_fresh,
+	.collect = cp_heap_rows_collect,
+	.settle = cp_heap_rows_settle,
+};

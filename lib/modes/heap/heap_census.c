@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Fragmentation by stack; see heap_census.h. */
+#include "modes/heap/heap_census.h"
+
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "host/loaded.h"
+#include "modes/heap/heap_views.h"
+#include "modes/heap/resident.h"
+#include "modes/heap/signal/census.h"
+#include "modes/heap/signal/heap_event.h"
+#include "modes/heap/signal/heap_stack.h"
+#include "modes/heap/signal/live.h"
+#include "sample/poisson.h"
+
+static struct {
+	uint32_t one_in; /* 0: off */
+	uint64_t seed;
+	bool exact; /* the blocks are in the table of live blocks */
+	const char *none;
+} my;
+static struct cp_heap_census_sums last;
+
+void cp_heap_census_prepare(void)
+{
+	struct cp_loaded_object own;
+	void (*here)(void) = cp_heap_census_prepare;
+	void *f;
+
+	memcpy(&f, &here, sizeof(f));
+	if (!cp_loaded_at(f, &own))
+		return;
+	cp_heap_stack_own_low = own.low;
+	cp_heap_stack_own_high = own.high;
+}
+
+void cp_heap_census_start(const struct cp_heap_settings *s, uint64_t seed)
+{
+	my.one_in = 0;
+	my.none = NULL;
+	if (!s->census)
+		return;
+	if (getauxval(AT_PAGESZ) != CP_CENSUS_PAGE || !cp_census_switch) {
+		my.none = "the machine's pages have other sizes than 4 KiB";
+		return;
+	}
+	my.one_in = s->census_pages;
+	my.seed = cp_poisson_seed(seed, my.one_in);
+	my.exact = s->interval <= 1;
+	if (my.exact)
+		return;
+	cp_census_begin(my.one_in, my.seed);
+	cp_census_switch(true);
+}
+
+void cp_heap_census_stop(void)
+{
+	if (my.one_in && !my.exact) {
+		cp_census_switch(false);
+		cp_census_end();
+	}
+}
+
+const char *cp_heap_census_none(void)
+{
+	return my.none;
+}
+
+const struct cp_heap_census_sums *cp_heap_census_sums(void)
+{
+	return &last;
+}
+
+/* The blocks of a page, by address. */
+#define BLOCKS (CP_CENSUS_SLOTS + 1)
+
+struct on_page {
+	uint32_t id;
+	uint64_t begin, bytes; /* of the block on the page */
+	bool starts;	       /* the block begins here */
+};
+
+struct look {
+	struct cp_run *run; /* NULL: only sums */
+	struct cp_heap_census_sums *sums;
+	struct cp_resident resident;
+	uint64_t squares; /* sum over the pages of the squares of their unused bytes */
+	unsigned count;
+	struct on_page blocks[BLOCKS];
+};
+
+/* A block that reaches into the next one was freed without a call that we see. */
+static void append(struct look *x, uint64_t word, uint64_t begin, uint64_t end, bool starts)
+{
+	while (x->count && x->blocks[x->count - 1].begin + x->blocks[x->count - 1].bytes > begin) {
+		x->count--;
+		x->sums->stale++;
+	}
+	x->blocks[x->count++] = (struct on_page){ cp_census_id(word), begin, end - begin, starts };
+}
+
+static void gather(struct look *x, const struct cp_census_page *p)
+{
+	uint64_t start = p->number << CP_CENSUS_PAGE_BITS, end = start + CP_CENSUS_PAGE;
+	uint64_t before = cp_load_acquire(&p->before), word, stop;
+
+	x->count = 0;
+	if (before) {
+		word = cp_load_relaxed(&p->before_word);
+		stop = before + cp_census_size(word);
+		if (stop > start)
+			append(x, word, start, stop < end ? stop : end, false);
+	}
+	for (unsigned i = 0; i < CP_CENSUS_SLOTS; i++) {
+		uint64_t at = start + i * CP_CENSUS_GRAIN;
+
+		word = cp_load_acquire(&p->blocks[i]);
+		if (!word)
+			continue;
+		stop = at + cp_census_size(word);
+		append(x, word, at, stop < end ? stop : end, true);
+	}
+}
+
+/* In exact mode the row is that of another mode, if the stack's modules are still there. */
+static uint32_t row_of(struct look *x, struct cp_stack_depot_entry *e)
+{
+	struct cp_aggregate *a = &x->run->aggregate;
+	uint32_t row;
+
+	if (cp_load_relaxed(&e->seen.epoch) < cp_heap_totals.first_epoch)
+		return CP_INDEX_NONE;
+	if (!my.exact)
+		return e->row && e->row != CP_HEAP_VIEWS_UNPLACED ? e->row - 1 : CP_INDEX_NONE;
+	if (!cp_stack_depot_is_found(e) || !cp_heap_views_make_room(a))
+		return CP_INDEX_NONE;
+	row = cp_aggregate_row(a, &(struct cp_raw_stack){ .pcs = e->pcs,
+							  .depth = e->depth,
+							  .end = e->end,
+							  .labels = e->labels,
+							  .thread = CP_NO_THREAD });
+	if (row != CP_INDEX_NONE)
+		cp_heap_views_row(a, row)->base = row;
+	return row;
+}
+
+/* SHARE of ALL is the block's part of the page, of which UNUSED bytes are held. */
+static void add_block(struct look *x, const struct on_page *b, uint64_t share, uint64_t all,
+		      uint64_t unused)
+{
+	struct cp_stack_depot_entry *e = b->id ? cp_stack_depot_at(b->id) : NULL;
+	uint32_t row = e ? row_of(x, e) : CP_INDEX_NONE;
+	uint64_t n = cp_census.weight, *v;
+
+	if (row == CP_INDEX_NONE) {
+		x->sums->before++;
+		return;
+	}
+	v = cp_aggregate_row_at(&x->run->aggregate, row)->values;
+	v[0] += b->starts ? n << CP_POISSON_ONE_SHIFT >> CP_CENSUS_ONE_BITS : 0;
+	v[1] += n * b->bytes >> CP_CENSUS_ONE_BITS;
+	v[2] += (n << CP_POISSON_ONE_SHIFT >> CP_CENSUS_ONE_BITS) * share / all;
+	v[3] += n * unused * share / all >> CP_CENSUS_ONE_BITS;
+}
+
+static bool is_away(struct look *x, const struct cp_census_page *p)
+{
+	uint64_t is[CP_RESIDENT_KINDS];
+
+	return !x->sums->assumed &&
+	       !cp_resident_of(&x->resident, p->number << CP_CENSUS_PAGE_BITS, CP_CENSUS_PAGE,
+			       is) &&
+	       !is[CP_RESIDENT];
+}
+
+static void look_at(const struct cp_census_page *p, void *look)
+{
+	struct look *x = look;
+	uint64_t used = 0, all = 0, unused;
+
+	gather(x, p);
+	if (!x->count)
+		return;
+	if (is_away(x, p)) {
+		x->sums->away++;
+		return;
+	}
+	/* A block without bytes holds the page as well. */
+	for (unsigned i = 0; i < x->count; i++) {
+		used += x->blocks[i].bytes;
+		all += x->blocks[i].bytes + 1;
+	}
+	unused = CP_CENSUS_PAGE - used;
+	x->sums->pages++;
+	x->sums->held += unused;
+	x->squares += unused * unused;
+	for (unsigned i = 0; x->run && i < x->count; i++)
+		add_block(x, &x->blocks[i], x->blocks[i].bytes + 1, all, unused);
+}
+
+static uint64_t root(uint64_t square)
+{
+	uint64_t r = 0;
+
+	for (int bit = 31; bit >= 0; bit--) {
+		uint64_t more = r | UINT64_C(1) << bit;
+
+		r = more * more <= square ? more : r;
+	}
+	return r;
+}
+
+static void track(uint64_t address, const struct cp_live_block *b, void *unused)
+{
+	(void)unused;
+	if (cp_census_is_on(address, b->size))
+		cp_census_add(address, &(struct cp_census_block){ b->size, b->id });
+}
+
+static void look(struct cp_run *r, struct cp_heap_census_sums *to)
+{
+	struct look x = { .run = r, .sums = to };
+
+	*to = (struct cp_heap_census_sums){ .one_in = my.one_in };
+	if (!my.one_in)
+		return;
+	if (my.exact) {
+		cp_census_begin(my.one_in, my.seed);
+		cp_live_each(track, NULL);
+	}
+	to->assumed = cp_resident_open(&x.resident) != 0;
+	cp_census_each(look_at, &x);
+	if (!to->assumed)
+		cp_resident_close(&x.resident);
+	to->held = to->held * cp_census.weight >> CP_CENSUS_ONE_BITS;
+	to->error = my.one_in > 1 ? cp_census.weight * root(x.squares) >> CP_CENSUS_ONE_BITS : 0;
+	if (my.exact)
+		cp_census_end();
+}
+
+void cp_heap_census_look(struct cp_heap_census_sums *to)
+{
+	look(NULL, to);
+}
+
+uint64_t cp_heap_census_add(struct cp_run *r)
+{
+	last = (struct cp_heap_census_sums){ .one_in = my.one_in };
+	/* A child that has no blocks of its own doesn't pay for a look at its parent's. */
+	if (!r->aggregate.stacks.count && !my.exact)
+		return 0;
+	cp_modules_want(r->aggregate.modules);
+	look(r, &last);
+	return r->aggregate.stacks.count ? 1 + last.pages + last.held : 0;
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The page census (CPROF_HEAP_CENSUS=1): of one page in N, every block that begins or ends on it is
+ * known, so what the blocks leave unused of the page is known, too.
+ *
+ * A page's hash is its number divided by N, plus a random number, modulo 1, in units of 2^-64; the
+ * page is watched if its hash is below 1/N. So each page has the same chance, the watched ones lie
+ * evenly, about N pages apart, and one comparison finds the watched pages and those before them. N
+ * is no whole number, so that no pattern of so many pages is hit always, or never. A block is
+ * tracked if its first or its last page is watched; pages between them have no room for others.
+ *
+ * add: called with a new block, before the program has its address. remove: called before the
+ * allocator has the block back. So one thread at a time handles an address. Lock-free,
+ * async-signal-safe, in own pages that are never given back. census_hooks.h has the callers.
+ */
+#ifndef CP_CENSUS_H
+#define CP_CENSUS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/atomic.h"
+
+#define CP_CENSUS_PAGE_BITS 12
+#define CP_CENSUS_PAGE (UINT64_C(1) << CP_CENSUS_PAGE_BITS)
+/* Blocks begin at multiples of this. */
+#define CP_CENSUS_GRAIN 8u
+#define CP_CENSUS_SLOTS (CP_CENSUS_PAGE / CP_CENSUS_GRAIN)
+
+#define CP_CENSUS_FILTER_BITS 12
+
+/* What every malloc and free reads while the census is on. All zero: no page is watched. */
+struct cp_census {
+	uint64_t factor; /* of a page's number */
+	uint64_t after;	 /* the random number, plus BELOW */
+	uint64_t twice;	 /* BELOW * 2 */
+	/* Blocks that end on a watched page and begin more than a page before it: free finds these
+	 * by the filter, which counts them by the hash of their first page. */
+	uint64_t far;
+	uint64_t below;	 /* pages whose hash is below are watched */
+	uint64_t weight; /* N in units of CP_CENSUS_ONE */
+} __attribute__((aligned(64)));
+extern struct cp_census cp_census __attribute__((visibility("hidden")));
+extern uint8_t cp_census_filter[1 << CP_CENSUS_FILTER_BITS] __attribute__((visibility("hidden")));
+
+#define CP_CENSUS_ONE_BITS 16
+#define CP_CENSUS_ONE (UINT64_C(1) << CP_CENSUS_ONE_BITS)
+
+/* Returns the hash of ADDRESS's page, plus BELOW. */
+static inline __attribute__((always_inline)) uint64_t cp_census_hash(uint64_t address)
+{
+	return (address >> CP_CENSUS_PAGE_BITS) * cp_census.factor + cp_census.after;
+}
+
+static inline uint8_t *cp_census_cell(uint64_t hash)
+{
+	return &cp_census_filter[hash >> 16 & ((1 << CP_CENSUS_FILTER_BITS) - 1)];
+}
+
+/* May a new block of SIZE bytes at P be one to track? Its page, or the next one, is watched; or the
+ * block is large. cp_census_add looks closer. */
+static inline __attribute__((always_inline)) bool cp_census_takes(const void *p, size_t size)
+{
+	return __builtin_expect(cp_census_hash((uintptr_t)p) < cp_census.twice, 0) ||
+	       __builtin_expect(size > CP_CENSUS_PAGE, 0);
+}
+
+/* May P be a tracked block? */
+static inline __attribute__((always_inline)) bool cp_census_looks(const void *p)
+{
+	uint64_t hash = cp_census_hash((uintptr_t)p);
+
+	return __builtin_expect(hash < cp_census.twice, 0) ||
+	       (__builtin_expect(cp_load_relaxed(&cp_census.far) != 0, 0) &&
+		cp_load_relaxed(cp_census_cell(hash)));
+}
+
+/* A block: its size, and its depot entry; ID 0: the stack isn't known. */
+struct cp_census_block {
+	uint64_t size; /* cut to less than 2^40 */
+	uint32_t id;
+};
+
+/* Is a block of SIZE bytes at ADDRESS on a watched page? */
+bool cp_census_is_on(uint64_t address, uint64_t size);
+/* Track B at ADDRESS, if it is on a watched page. A block that is there already was freed without a
+ * call of remove: it is counted as such, and replaced. */
+void cp_census_add(uint64_t address, const struct cp_census_block *b);
+/* Is a block of SIZE bytes or more at ADDRESS already tracked? */
+bool cp_census_has(uint64_t address, uint64_t size);
+/* Stop tracking the block at ADDRESS. Returns false if there is none; else sets *B. */
+bool cp_census_remove(uint64_t address, struct cp_census_block *b);
+
+/* Forget P, which is no longer the program's but isn't given to the allocator. */
+static inline void cp_census_forget(void *p)
+{
+	struct cp_census_block b;
+
+	if (cp_census_looks(p))
+		cp_census_remove((uintptr_t)p, &b);
+}
+
+/* A watched page. A word is 0, or ID << 40 | SIZE. */
+struct cp_census_page {
+	struct cp_census_page *next; /* in its bucket */
+	uint64_t number;	     /* address >> CP_CENSUS_PAGE_BITS */
+	/* The block that begins before the page and ends on it: address 0: there is none. */
+	uint64_t before, before_word;
+	uint64_t blocks[CP_CENSUS_SLOTS]; /* those that begin on it */
+};
+
+static inline uint32_t cp_census_id(uint64_t word)
+{
+	return (uint32_t)(word >> 40);
+}
+
+static inline uint64_t cp_census_size(uint64_t word)
+{
+	return word & ((UINT64_C(1) << 40) - 1);
+}
+
+/* Call VISIT for each page that was ever watched; other threads may add and remove blocks
+ * meanwhile. */
+void cp_census_each(void (*visit)(const struct cp_census_page *page, void *arg), void *arg);
+
+/* Watch one page in about ONE_IN (1: all; 2 to 65536) from now on, and forget all blocks. Call
+ * while no hook tracks. SEED: random. end: no page is watched any more. */
+void cp_census_begin(uint32_t one_in, uint64_t seed);
+void cp_census_end(void);
+
+/* Track P of SIZE bytes, if it is on a watched page, with the stack of the caller. P may be NULL.
+ * Returns P. Called by the hooks after the allocator. */
+void *cp_census_track(void *p, size_t size);
+/* The same, unless the block is tracked already: its allocator may have called another hook. */
+void *cp_census_track_new(void *p, size_t size);
+
+/* Makes the hooks track, or no longer. Set by the preloaded library before the first run. */
+extern void (*cp_census_switch)(bool on);
+
+/* Events that the counts lack, since begin. */
+struct cp_census_lost {
+	uint64_t memory; /* blocks without memory to track them */
+	uint64_t unseen; /* blocks whose free was not seen */
+};
+struct cp_census_lost cp_census_lost(void);
+/* Returns the bytes that the census maps. */
+uint64_t cp_census_mapped(void);
+
+#endif
