@@ -11,6 +11,7 @@ BENCH_RUNS += \
 	%D%/flame.sh \
 	%D%/growth.sh \
 	%D%/heap-accuracy.sh \
+	%D%/heap-fragmentation.sh \
 	%D%/heap-memory.sh \
 	%D%/heap-redis.sh \
 	%D%/heap.sh \

@@ -9,6 +9,7 @@ PROFILED += \
 	%D%/heap-mappings-host \
 	%D%/heap-matrix \
 	%D%/heap-sites \
+	%D%/heap-usdt-host \
 	%D%/heap-views-host \
 	%D%/io-host \
 	%D%/labels-host \
@@ -59,6 +60,7 @@ E2E_TESTS += \
 	%D%/heap-resident.sh \
 	%D%/heap-sampled.sh \
 	%D%/heap-sizes.sh \
+	%D%/heap-usdt.sh \
 	%D%/io.sh \
 	%D%/incomplete.sh \
 	%D%/heap-watch.sh \

@@ -39,4 +39,5 @@ SIGSAFE_SOURCES += \
 	%D%/signal/live.c \
 	%D%/signal/tail_cache.c \
 	%D%/signal/stack_cache.c \
-	%D%/signal/unwind_buffer.c
+	%D%/signal/unwind_buffer.c \
+	%D%/signal/usdt.c

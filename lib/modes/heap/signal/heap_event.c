@@ -7,6 +7,7 @@
 #include "modes/heap/signal/stack_depot.h"
 #include "modes/heap/signal/heap_stack.h"
 #include "modes/heap/signal/lifetimes.h"
+#include "modes/heap/signal/usdt.h"
 #include "sample/poisson.h"
 #include "sample/timing.h"
 
@@ -174,6 +175,8 @@ static inline struct cp_stack_depot_entry *untrack(uintptr_t a, struct cp_live_b
 	e = cp_stack_depot_at(b->id);
 	if (is_filtered(e->interval))
 		cp_heap_hot_filter_remove(a);
+	if (e->interval > 1)
+		cp_usdt_free(a);
 	return e;
 }
 
@@ -235,8 +238,10 @@ static inline void record(const struct cp_heap_sample *s, void *p, struct cp_unw
 	cp_heap_event_sum_up(bytes, 0);
 	/* A counter shared by all threads suits rare events only. When every allocation is sampled,
 	 * the depot's counters give the number. */
-	if (s->interval > 1)
+	if (s->interval > 1) {
 		cp_count_mode(CPROF_HEAP, CP_COUNT_SAMPLES, 1);
+		cp_usdt_alloc((uintptr_t)p, s->size, bytes);
+	}
 }
 
 /* Counters shared by all threads suit rare events only: of frequent samples, one in CP_HEAP_TIMED
@@ -338,8 +343,18 @@ bool cp_heap_event_free_sized(void *p)
 	return cp_heap_event_free(p) || cp_heap_hot_tagged();
 }
 
+/* Those who listen to the probes have been told that the block is freed, because after the
+ * allocator's call it may be another thread's. */
 void cp_heap_event_retrack(void *p, const struct cp_live_block *b)
 {
-	if (!track(p, b, cp_stack_depot_at(b->id)))
+	const struct cp_stack_depot_entry *e = cp_stack_depot_at(b->id);
+	uint64_t objects, bytes;
+
+	if (!track(p, b, e)) {
 		cp_heap_event_untracked_freed(b);
+		return;
+	}
+	cp_poisson_stands_for(b->size, e->interval, &objects, &bytes);
+	if (e->interval > 1)
+		cp_usdt_alloc((uintptr_t)p, b->size, bytes);
 }
