@@ -14,13 +14,20 @@ include lib/modes/local.mk
 include lib/session/local.mk
 include preload/local.mk
 
+# Functions and loops that are hot say so (__attribute__((aligned))); the others don't need the padding.
+CP_PACKED = -falign-functions=1 -falign-loops=1
+
 # What may run in a signal handler or inside malloc. No stack protector: its canary is read
 # through TLS, which a foreign thread may not have.
-SIGSAFE_CFLAGS = $(AM_CFLAGS) -fno-stack-protector
+SIGSAFE_CFLAGS = $(AM_CFLAGS) $(CP_PACKED) -fno-stack-protector
 
-noinst_LTLIBRARIES = libsigsafe.la libcprof-internal.la
+noinst_LTLIBRARIES = libsigsafe-small.la libsigsafe.la libcprof-internal.la libpreload-small.la
 libsigsafe_la_SOURCES = $(SIGSAFE_SOURCES)
 libsigsafe_la_CFLAGS = $(SIGSAFE_CFLAGS)
+libsigsafe_la_LIBADD = libsigsafe-small.la
+# What runs once for each place in the code, or when something is said.
+libsigsafe_small_la_SOURCES = $(SIGSAFE_SMALL_SOURCES)
+libsigsafe_small_la_CFLAGS = $(SIGSAFE_CFLAGS) $(CP_SIZE)
 # Tests see the hidden symbols through this library; users don't.
 libcprof_internal_la_SOURCES = $(LIB_SOURCES)
 libcprof_internal_la_CFLAGS = $(AM_CFLAGS) $(CP_SIZE)
@@ -32,8 +39,11 @@ if !SANITIZE
 lib_LTLIBRARIES = libcprof.la
 endif
 libcprof_la_SOURCES = $(PRELOAD_SOURCES)
-libcprof_la_CFLAGS = $(AM_CFLAGS)
-libcprof_la_LIBADD = $(INTERNAL)
+libcprof_la_CFLAGS = $(AM_CFLAGS) $(CP_PACKED)
+libcprof_la_LIBADD = libpreload-small.la $(INTERNAL)
+# Functions that make a system call anyway.
+libpreload_small_la_SOURCES = $(PRELOAD_SMALL_SOURCES)
+libpreload_small_la_CFLAGS = $(AM_CFLAGS) $(CP_SIZE)
 # -z now: a lazy binding resolved in a handler would take the loader's lock.
 # -z nodelete: handlers and the collector outlive a dlclose of this library.
 # -z initfirst: our constructor comes before those of the libraries that the program needs.

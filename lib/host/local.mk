@@ -14,7 +14,7 @@ LIB_SOURCES += \
 	%D%/send_self.c \
 	%D%/sigprof_handler.c \
 	%D%/signals.c
-PRELOAD_SOURCES += \
+PRELOAD_SMALL_SOURCES += \
 	%D%/hooks/credentials.c \
 	%D%/hooks/dispatch.c \
 	%D%/hooks/dispatch.h \
@@ -35,8 +35,9 @@ PRELOAD_SOURCES += \
 	%D%/hooks/unsignalled.c \
 	%D%/hooks/unsignalled.h
 SIGSAFE_SOURCES += \
-	%D%/signal/altstack.c \
 	%D%/signal/disposition.c \
 	%D%/signal/deferred.c \
 	%D%/signal/restart.c \
 	%D%/signal/sigprof.c
+SIGSAFE_SMALL_SOURCES += \
+	%D%/signal/altstack.c

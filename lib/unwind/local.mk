@@ -9,21 +9,22 @@ LIB_SOURCES += \
 	%D%/module_list.c \
 	%D%/module_diff.c \
 	%D%/unwinders.c
-SIGSAFE_SOURCES += \
+SIGSAFE_SMALL_SOURCES += \
 	%D%/guess/cfi_forward.c \
 	%D%/guess/cfi_code.c \
 	%D%/guess/cfi_guess.c \
 	%D%/guess/cfi_insn.c \
 	%D%/guess/cfi_epilogue.c \
 	%D%/guess/cfi_quirks.c \
-	%D%/signal/cfi_base.c \
 	%D%/signal/cfi_expr.c \
+	%D%/signal/rules_learn.c \
+	%D%/signal/unwind_libunwind.c
+SIGSAFE_SOURCES += \
+	%D%/signal/cfi_base.c \
 	%D%/signal/cfi_module.c \
 	%D%/signal/cfi_row.c \
 	%D%/signal/cfi_step.c \
 	%D%/signal/cfi_table.c \
 	%D%/signal/rules.c \
-	%D%/signal/rules_learn.c \
 	%D%/signal/unwind_dwarf.c \
-	%D%/signal/unwind_fp.c \
-	%D%/signal/unwind_libunwind.c
+	%D%/signal/unwind_fp.c

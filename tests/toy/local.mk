@@ -10,10 +10,10 @@ TOY_LIBRARY += %D%/libcprof-toy.la
 nodist_%C%_libcprof_toy_la_SOURCES = %D%/modes.c
 %C%_libcprof_toy_la_CPPFLAGS = -I%D%/include -iquote $(top_srcdir)/%D% $(AM_CPPFLAGS)
 %C%_libcprof_toy_la_CFLAGS = $(SIGSAFE_CFLAGS)
-%C%_libcprof_toy_la_LIBADD = $(libcprof_la_OBJECTS) $(INTERNAL)
+%C%_libcprof_toy_la_LIBADD = $(libcprof_la_OBJECTS) libpreload-small.la $(INTERNAL)
 # -z muldefs: this library's table of modes and api.c come first, and win.
 %C%_libcprof_toy_la_LDFLAGS = $(libcprof_la_LDFLAGS) -avoid-version -rpath /nonexistent -Wl,-z,muldefs
-EXTRA_%C%_libcprof_toy_la_DEPENDENCIES = $(libcprof_la_OBJECTS)
+EXTRA_%C%_libcprof_toy_la_DEPENDENCIES = $(libcprof_la_OBJECTS) libpreload-small.la
 $(%C%_libcprof_toy_la_OBJECTS): %D%/include/cprof.h
 
 %D%/modes.c: lib/modes/modes.c

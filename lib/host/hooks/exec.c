@@ -101,45 +101,60 @@ static int failed(int result, char **taken)
 	return result;
 }
 
-/* Return the result of CALL, which uses the environment TOLD. */
-#define RETURN_FAILED(environment, call)                                                           \
-	char *const *told = (environment);                                                         \
-	char **taken;                                                                              \
-                                                                                                   \
-	cp_process_exec_begin();                                                                   \
-	TELL(told, in_child(), taken);                                                             \
-	return failed(call, taken)
+/* How the new program is named. */
+enum by { BY_PATH, BY_SEARCH, BY_FD, BY_FD_AND_PATH };
+
+/* Replace this program. Returns only if that failed. One function for the whole family: the code
+ * that builds the environment is there once. */
+static __attribute__((noinline)) int replace(enum by by, int fd, const char *path,
+					     char *const argv[], char *const envp[], int flags)
+{
+	char *const *told = envp;
+	char **taken;
+	int result;
+
+	cp_process_exec_begin();
+	TELL(told, in_child(), taken);
+	switch (by) {
+	case BY_PATH: result = CP_REAL(execve)(path, argv, told); break;
+	case BY_SEARCH: result = CP_REAL(execvpe)(path, argv, told); break;
+	case BY_FD: result = CP_REAL(fexecve)(fd, argv, told); break;
+	default:
+		/* libc's function is no more than the system call. */
+		result = (int)CP_REAL(syscall)(SYS_execveat, (long)fd, path, argv, told,
+					       (long)flags);
+	}
+	return failed(result, taken);
+}
 
 INTERPOSE int execve(const char *path, char *const argv[], char *const envp[])
 {
-	RETURN_FAILED(envp, CP_REAL(execve)(path, argv, told));
+	return replace(BY_PATH, -1, path, argv, envp, 0);
 }
 
 INTERPOSE int execv(const char *path, char *const argv[])
 {
-	RETURN_FAILED(environ, CP_REAL(execve)(path, argv, told));
+	return replace(BY_PATH, -1, path, argv, environ, 0);
 }
 
 INTERPOSE int execvp(const char *file, char *const argv[])
 {
-	RETURN_FAILED(environ, CP_REAL(execvpe)(file, argv, told));
+	return replace(BY_SEARCH, -1, file, argv, environ, 0);
 }
 
 INTERPOSE int execvpe(const char *file, char *const argv[], char *const envp[])
 {
-	RETURN_FAILED(envp, CP_REAL(execvpe)(file, argv, told));
+	return replace(BY_SEARCH, -1, file, argv, envp, 0);
 }
 
 INTERPOSE int fexecve(int fd, char *const argv[], char *const envp[])
 {
-	RETURN_FAILED(envp, CP_REAL(fexecve)(fd, argv, told));
+	return replace(BY_FD, fd, NULL, argv, envp, 0);
 }
 
-/* libc's function is no more than the system call. */
 INTERPOSE int execveat(int fd, const char *path, char *const argv[], char *const envp[], int flags)
 {
-	RETURN_FAILED(envp,
-		      (int)CP_REAL(syscall)(SYS_execveat, (long)fd, path, argv, told, (long)flags));
+	return replace(BY_FD_AND_PATH, fd, path, argv, envp, flags);
 }
 
 /* Return the number of arguments of execl and its relatives. AP is at the environment afterwards.
@@ -177,7 +192,7 @@ INTERPOSE int execl(const char *path, const char *arg, ...)
 	va_start(ap, arg);
 	GATHER(arg, ap, argv);
 	va_end(ap);
-	RETURN_FAILED(environ, CP_REAL(execve)(path, argv, told));
+	return replace(BY_PATH, -1, path, argv, environ, 0);
 }
 
 INTERPOSE int execlp(const char *file, const char *arg, ...)
@@ -188,7 +203,7 @@ INTERPOSE int execlp(const char *file, const char *arg, ...)
 	va_start(ap, arg);
 	GATHER(arg, ap, argv);
 	va_end(ap);
-	RETURN_FAILED(environ, CP_REAL(execvpe)(file, argv, told));
+	return replace(BY_SEARCH, -1, file, argv, environ, 0);
 }
 
 INTERPOSE int execle(const char *path, const char *arg, ...)
@@ -200,7 +215,7 @@ INTERPOSE int execle(const char *path, const char *arg, ...)
 	GATHER(arg, ap, argv);
 	envp = va_arg(ap, char **);
 	va_end(ap);
-	RETURN_FAILED(envp, CP_REAL(execve)(path, argv, told));
+	return replace(BY_PATH, -1, path, argv, envp, 0);
 }
 
 typedef int (*spawn_function)(pid_t *, const char *, const posix_spawn_file_actions_t *,

@@ -60,24 +60,47 @@ static bool may_count_x(const struct statx *s)
 	       !s->stx_blocks;
 }
 
+/* A call, and whether it is being repeated: the collector is stopped then. */
+struct asking {
+	uint64_t began; /* 0: not measured */
+	bool alone;
+};
+
+/* A has ended; it is measured, or was repeated, or its result MAY count the collector. Returns true
+ * if it is to be repeated. */
+static __attribute__((noinline)) bool is_repeated(struct asking *a, int fd, const char *path,
+						  int result, bool may, const void *function)
+{
+	if (a->alone) {
+		cp_session_unpark(true);
+		return false;
+	}
+	if (a->began)
+		calls_stat_ended(a->began, fd, path, result, function);
+	a->alone = may && is_of_task(fd, path) && cp_session_park_raw_task();
+	return a->alone;
+}
+
 /* Return the result of CALL, which is the real function NAME's. CALL is repeated without the
  * collector if COUNTS says that its result may count the collector. The I/O mode measures the first
  * one. */
 #define RETURN_ALONE(name, counts, fd, path, call)                                                 \
-	uint64_t began = calls_begin();                                                            \
-	int result = (call);                                                                       \
+	struct asking a = { calls_begin(), false };                                                \
+	bool may;                                                                                  \
+	int result;                                                                                \
                                                                                                    \
-	if (__builtin_expect(began != 0, 0))                                                       \
-		calls_stat_ended(began, fd, path, result, (const void *)cp_real.name);             \
-	if (!result && (counts) && is_of_task(fd, path) && cp_session_park_raw_task()) {           \
+	do {                                                                                       \
 		result = (call);                                                                   \
-		cp_session_unpark(true);                                                           \
-	}                                                                                          \
+		may = !result && (counts);                                                         \
+	} while (__builtin_expect(                                                                 \
+		(a.began || a.alone || may) &&                                                     \
+			is_repeated(&a, fd, path, result, may, (const void *)cp_real.name),        \
+		0));                                                                               \
 	return result
 
 /* stat for calls before the originals are known, which an allocator may make, and for names that
  * libc lacks. */
-static int raw(int dir, const char *path, struct stat *s, int flags)
+static __attribute__((noinline)) int raw(int dir, const char *path, struct stat *s, int flags)
 {
 	long r = cp_sys4(SYS_newfstatat, dir, path, s, flags);
 

@@ -5,8 +5,9 @@ LIB_SOURCES += \
 	%D%/io_real.c \
 	%D%/io_rows.c \
 	%D%/io_settings.c
-PRELOAD_SOURCES += \
+PRELOAD_SMALL_SOURCES += \
 	%D%/hooks/by_number.c \
+	%D%/hooks/calls.c \
 	%D%/hooks/files.c \
 	%D%/hooks/open.c \
 	%D%/hooks/poll.c \
@@ -16,5 +17,6 @@ SIGSAFE_SOURCES += \
 	%D%/signal/io_counts.c \
 	%D%/signal/io_event.c \
 	%D%/signal/io_kind.c \
-	%D%/signal/io_sample.c \
+	%D%/signal/io_sample.c
+SIGSAFE_SMALL_SOURCES += \
 	%D%/signal/io_target.c

@@ -130,7 +130,7 @@ bool calls_by_number(long number, const long *a, long *result)
 	*result = CP_REAL(syscall)(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 	if (c->op != CP_IO_CLOSE)
 		call.kind = kind_of(c, a);
-	call.bytes = c->moves ? calls_moved(*result) : 0;
+	call.bytes = c->moves && *result > 0 ? (uint64_t)*result : 0;
 	call.error = *result == -1 ? errno : 0;
 	if ((c->op == CP_IO_OPEN || c->op == CP_IO_ACCEPT) && *result >= 0)
 		cp_io_kind_closed((int)*result);

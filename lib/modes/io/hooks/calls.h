@@ -27,60 +27,49 @@ static inline bool calls_measured(void)
 	return (cp_load_relaxed(&cp_io_active) & CP_IO_ON) != 0;
 }
 
-/* For the stat family, which is interposed for another reason, too (lib/host/hooks/procfs.c): the
- * time if the call is to be measured, else 0; and its end. It asks about FD if PATH is NULL or
- * empty. */
+/* The time, if the call that begins is to be measured, else 0. */
+uint64_t calls_began(void);
+
+/* For the stat family, which is interposed for another reason, too (lib/host/hooks/procfs.c): begin
+ * and end. It asks about FD if PATH is NULL or empty. */
 static inline uint64_t calls_begin(void)
 {
-	return __builtin_expect(calls_measured(), 0) ? cp_io_event_now() : 0;
+	return __builtin_expect(calls_measured(), 0) ? calls_began() : 0;
 }
 void calls_stat_ended(uint64_t began, int fd, const char *path, int result, const void *function);
-
-/* Bytes that a call with this result moved. */
-static inline uint64_t calls_moved(int64_t result)
-{
-	return result > 0 ? (uint64_t)result : 0;
-}
-
-/* For functions that return 0, a descriptor or a number of things. */
-static inline uint64_t calls_none(int64_t result)
-{
-	(void)result;
-	return 0;
-}
 
 /* What a call is made on, in terms of the parameters of the function. */
 #define ON_FD(n) ((struct cp_io_on){ NULL, (n) })
 #define ON_PATH(p) ((struct cp_io_on){ (p), -1 })
 #define ON_NOTHING ((struct cp_io_on){ NULL, -1 })
 
-/* Call REAL with the arguments in parentheses, and report it. KIND is an expression that is
- * evaluated after the call. ON: one of the above. BYTES: calls_moved or calls_none. */
-#define CALLS_MEASURE(op_, kind_, on_, bytes_, real, arguments)                                    \
+/* A measured call has ended; errno stays. A result of -1 is an error. WHAT: an op; CALLS_MOVES with
+ * it if the result is a number of bytes; and CALLS_KIND unless it is made on a descriptor. */
+#define CALLS_MOVES 0x100u
+#define CALLS_KIND(kind) ((unsigned)(kind) << 16)
+#define CALLS_PATH CALLS_KIND(CP_IO_PATH)
+void calls_ended(uint64_t began, int64_t result, unsigned what, struct cp_io_on on,
+		 const void *function);
+
+/* Call REAL with the arguments in parentheses, and report it; WHAT and ON as above. This is in each
+ * function, so it is small: what can be done elsewhere is done in calls_began and calls_ended. */
+#define CALLS_MEASURE(what, on, real, arguments)                                                   \
 	({                                                                                         \
-		uint64_t began_ = cp_io_event_now();                                               \
+		uint64_t began_ = calls_began();                                                   \
 		__typeof__((real)arguments) result_ = (real)arguments;                             \
-		cp_io_event_ended(                                                                 \
-			&(struct cp_io_call){ .began = began_,                                     \
-					      .op = (op_),                                         \
-					      .kind = (kind_),                                     \
-					      .on = on_,                                           \
-					      .bytes = bytes_((int64_t)result_),                   \
-					      .error = (int64_t)result_ == -1 ? errno : 0,         \
-					      .function = (const void *)(real) });                 \
+		if (began_)                                                                        \
+			calls_ended(began_, (int64_t)result_, what, on, (const void *)(real));     \
 		result_;                                                                           \
 	})
 
 /* Define the interposed function NAME, which is in libc's every version that is supported. It may
  * be called before the constructor. */
-#define CALLS(type, name, op, kind, on, bytes, parameters, arguments)                              \
+#define CALLS(type, name, what, on, parameters, arguments)                                         \
 	SLOW static type measured_##name parameters                                                \
 	{                                                                                          \
 		__typeof__(cp_io_real.name) real = CP_IO_REAL(name);                               \
                                                                                                    \
-		if (!calls_measured())                                                             \
-			return real arguments;                                                     \
-		return CALLS_MEASURE(op, kind, on, bytes, real, arguments);                        \
+		return CALLS_MEASURE(what, on, real, arguments);                                   \
 	}                                                                                          \
                                                                                                    \
 	INTERPOSE type name parameters;                                                            \
@@ -92,7 +81,7 @@ static inline uint64_t calls_none(int64_t result)
 	}
 
 /* The same for a function that some versions of libc lack. */
-#define CALLS_IF(type, name, op, kind, on, bytes, parameters, arguments)                           \
+#define CALLS_IF(type, name, what, on, parameters, arguments)                                      \
 	INTERPOSE type name parameters;                                                            \
 	INTERPOSE type name parameters                                                             \
 	{                                                                                          \
@@ -102,16 +91,12 @@ static inline uint64_t calls_none(int64_t result)
 			errno = ENOSYS;                                                            \
 			return -1;                                                                 \
 		}                                                                                  \
-		if (!calls_measured())                                                             \
-			return real arguments;                                                     \
-		return CALLS_MEASURE(op, kind, on, bytes, real, arguments);                        \
+		return CALLS_MEASURE(what, on, real, arguments);                                   \
 	}
 
 #define READS(name, parameters, arguments)                                                         \
-	CALLS(ssize_t, name, CP_IO_READ, cp_io_kind_of(fd), ON_FD(fd), calls_moved, parameters,    \
-	      arguments)
+	CALLS(ssize_t, name, CP_IO_READ | CALLS_MOVES, ON_FD(fd), parameters, arguments)
 #define WRITES(name, parameters, arguments)                                                        \
-	CALLS(ssize_t, name, CP_IO_WRITE, cp_io_kind_of(fd), ON_FD(fd), calls_moved, parameters,   \
-	      arguments)
+	CALLS(ssize_t, name, CP_IO_WRITE | CALLS_MOVES, ON_FD(fd), parameters, arguments)
 
 #endif

@@ -15,10 +15,7 @@ static inline int is_new(int fd)
 	{                                                                                          \
 		__typeof__(cp_io_real.name) real = CP_IO_REAL(name);                               \
                                                                                                    \
-		if (!calls_measured())                                                             \
-			return real arguments;                                                     \
-		return is_new(CALLS_MEASURE(CP_IO_ACCEPT, cp_io_kind_of(fd), ON_FD(fd),            \
-					    calls_none, real, arguments));                         \
+		return is_new(CALLS_MEASURE(CP_IO_ACCEPT, ON_FD(fd), real, arguments));            \
 	}                                                                                          \
                                                                                                    \
 	INTERPOSE int name parameters                                                              \
@@ -29,15 +26,13 @@ static inline int is_new(int fd)
 ACCEPTS(accept, (int fd, struct sockaddr *a, socklen_t *n), (fd, a, n))
 ACCEPTS(accept4, (int fd, struct sockaddr *a, socklen_t *n, int flags), (fd, a, n, flags))
 
-CALLS(int, connect, CP_IO_CONNECT, cp_io_kind_of(fd), ON_FD(fd), calls_none,
-      (int fd, const struct sockaddr *a, socklen_t n), (fd, a, n))
+CALLS(int, connect, CP_IO_CONNECT, ON_FD(fd), (int fd, const struct sockaddr *a, socklen_t n),
+      (fd, a, n))
 
 #define RECEIVES(name, parameters, arguments)                                                      \
-	CALLS(ssize_t, name, CP_IO_RECV, cp_io_kind_of(fd), ON_FD(fd), calls_moved, parameters,    \
-	      arguments)
+	CALLS(ssize_t, name, CP_IO_RECV | CALLS_MOVES, ON_FD(fd), parameters, arguments)
 #define SENDS(name, parameters, arguments)                                                         \
-	CALLS(ssize_t, name, CP_IO_SEND, cp_io_kind_of(fd), ON_FD(fd), calls_moved, parameters,    \
-	      arguments)
+	CALLS(ssize_t, name, CP_IO_SEND | CALLS_MOVES, ON_FD(fd), parameters, arguments)
 
 RECEIVES(recv, (int fd, void *to, size_t n, int flags), (fd, to, n, flags))
 RECEIVES(recvfrom, (int fd, void *to, size_t n, int flags, struct sockaddr *a, socklen_t *size),
@@ -53,22 +48,44 @@ SENDS(sendto,
       (fd, from, n, flags, a, size))
 SENDS(sendmsg, (int fd, const struct msghdr *m, int flags), (fd, m, flags))
 
-/* The bytes of the messages that such a call moved. */
-static uint64_t bytes_of(const struct mmsghdr *m, int64_t count)
+/* COUNT messages of M were moved on FD; -1: none, and errno says why. */
+static int messages_ended(uint64_t began, enum cp_io_op op, int fd, const struct mmsghdr *m,
+			  int count, const void *function)
 {
-	uint64_t bytes = 0;
+	struct cp_io_call c = { .began = began,
+				.op = op,
+				.kind = cp_io_kind_of(fd),
+				.on = ON_FD(fd),
+				.error = count == -1 ? errno : 0,
+				.function = function };
 
-	for (int64_t i = 0; i < count; i++)
-		bytes += m[i].msg_len;
-	return bytes;
+	for (int i = 0; i < count; i++)
+		c.bytes += m[i].msg_len;
+	cp_io_event_ended(&c);
+	return count;
 }
-#define OF_MESSAGES(result) bytes_of(m, result)
 
-CALLS(int, recvmmsg, CP_IO_RECV, cp_io_kind_of(fd), ON_FD(fd), OF_MESSAGES,
-      (int fd, struct mmsghdr *m, unsigned n, int flags, struct timespec *timeout),
-      (fd, m, n, flags, timeout))
-CALLS(int, sendmmsg, CP_IO_SEND, cp_io_kind_of(fd), ON_FD(fd), OF_MESSAGES,
-      (int fd, struct mmsghdr *m, unsigned n, int flags), (fd, m, n, flags))
+#define MESSAGES(name, op, parameters, arguments)                                                  \
+	SLOW static int measured_##name parameters                                                 \
+	{                                                                                          \
+		__typeof__(cp_io_real.name) real = CP_IO_REAL(name);                               \
+		uint64_t began = calls_began();                                                    \
+		int count = real arguments;                                                        \
+                                                                                                   \
+		return began ? messages_ended(began, op, fd, m, count, (const void *)real)         \
+			     : count;                                                              \
+	}                                                                                          \
+                                                                                                   \
+	INTERPOSE int name parameters                                                              \
+	{                                                                                          \
+		return OFF() ? cp_io_real.name arguments : measured_##name arguments;              \
+	}
+
+MESSAGES(recvmmsg, CP_IO_RECV,
+	 (int fd, struct mmsghdr *m, unsigned n, int flags, struct timespec *timeout),
+	 (fd, m, n, flags, timeout))
+MESSAGES(sendmmsg, CP_IO_SEND, (int fd, struct mmsghdr *m, unsigned n, int flags),
+	 (fd, m, n, flags))
 
 SLOW static int measured_getaddrinfo(const char *node, const char *service,
 				     const struct addrinfo *hints, struct addrinfo **to)

@@ -12,19 +12,12 @@
 	SLOW static type *measured_##name parameters                                               \
 	{                                                                                          \
 		__typeof__(cp_io_real.name) real = CP_IO_REAL(name);                               \
-		uint64_t began;                                                                    \
-		type *s;                                                                           \
+		uint64_t began = calls_began();                                                    \
+		type *s = real arguments;                                                          \
                                                                                                    \
-		if (!calls_measured())                                                             \
-			return real arguments;                                                     \
-		began = cp_io_event_now();                                                         \
-		s = real arguments;                                                                \
-		cp_io_event_ended(&(struct cp_io_call){ .began = began,                            \
-							.op = CP_IO_OPEN,                          \
-							.kind = CP_IO_PATH,                        \
-							.on = ON_PATH(path),                       \
-							.error = s ? 0 : errno,                    \
-							.function = (const void *)real });         \
+		if (began)                                                                         \
+			calls_ended(began, s ? 0 : -1, CP_IO_OPEN | CALLS_PATH, ON_PATH(path),     \
+				    (const void *)real);                                           \
 		return s;                                                                          \
 	}                                                                                          \
                                                                                                    \
@@ -49,7 +42,7 @@ OPENS_STREAM(FILE, fopen64, (const char *path, const char *mode), (path, mode))
 		fd = number(s);                                                                    \
 		kind = cp_io_kind_of(fd);                                                          \
 		cp_io_kind_closed(fd);                                                             \
-		return CALLS_MEASURE(CP_IO_CLOSE, kind, ON_NOTHING, calls_none, real, (s));        \
+		return CALLS_MEASURE(CP_IO_CLOSE | CALLS_KIND(kind), ON_NOTHING, real, (s));       \
 	}                                                                                          \
                                                                                                    \
 	INTERPOSE int name(type *s)                                                                \
@@ -69,26 +62,28 @@ static int number_of(FILE *f)
 CLOSES_STREAM(FILE, fclose, number_of)
 CLOSES_STREAM(DIR, closedir, dirfd)
 
-/* NULL is the end as well as an error, and an error leaves errno changed. */
+/* E was read from D. NULL is the end as well as an error, and an error leaves errno changed. */
+static void readdir_ended(uint64_t began, DIR *d, const void *e, int errno_before,
+			  const void *function)
+{
+	cp_io_event_ended(&(struct cp_io_call){ .began = began,
+						.op = CP_IO_READDIR,
+						.kind = CP_IO_DIRECTORY,
+						.on = ON_FD(dirfd(d)),
+						.error = !e && errno != errno_before ? errno : 0,
+						.function = function });
+}
+
 #define READDIR(type, name)                                                                        \
 	SLOW static type *measured_##name(DIR *d)                                                  \
 	{                                                                                          \
 		__typeof__(cp_io_real.name) real = CP_IO_REAL(name);                               \
+		uint64_t began = calls_began();                                                    \
 		int before = errno;                                                                \
-		uint64_t began;                                                                    \
-		type *e;                                                                           \
+		type *e = real(d);                                                                 \
                                                                                                    \
-		if (!calls_measured())                                                             \
-			return real(d);                                                            \
-		began = cp_io_event_now();                                                         \
-		e = real(d);                                                                       \
-		cp_io_event_ended(                                                                 \
-			&(struct cp_io_call){ .began = began,                                      \
-					      .op = CP_IO_READDIR,                                 \
-					      .kind = CP_IO_DIRECTORY,                             \
-					      .on = ON_FD(dirfd(d)),                               \
-					      .error = !e && errno != before ? errno : 0,          \
-					      .function = (const void *)real });                   \
+		if (began)                                                                         \
+			readdir_ended(began, d, e, before, (const void *)real);                    \
 		return e;                                                                          \
 	}                                                                                          \
                                                                                                    \
