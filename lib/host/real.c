@@ -18,11 +18,11 @@
 struct cp_real cp_real CP_START_DATA;
 
 static const struct cp_real_wanted wanted[] = {
-#define ROW(minor, field, symbol, version)                                                         \
+#define ROW(minor, field, symbol, oldest)                                                          \
 	{                                                                                          \
-		symbol, version, offsetof(struct cp_real, field), minor                            \
+		symbol, offsetof(struct cp_real, field), minor, oldest                             \
 	}
-#define SINCE(minor, field, symbol) ROW(minor, field, symbol, NULL)
+#define SINCE(minor, field, symbol) ROW(minor, field, symbol, 0)
 #define WANT(field, symbol) SINCE(0, field, symbol)
 	WANT(pthread_create, "pthread_create"),
 	WANT(pthread_get_minstack, "__pthread_get_minstack"),
@@ -40,7 +40,7 @@ static const struct cp_real_wanted wanted[] = {
 	WANT(sigtimedwait, "sigtimedwait"),
 	WANT(raise, "raise"),
 	WANT(pthread_kill, "pthread_kill"),
-	ROW(0, pthread_kill_before_2_34, "pthread_kill", CP_REAL_OLDEST_GLIBC),
+	ROW(0, pthread_kill_before_2_34, "pthread_kill", 1),
 	WANT(pthread_sigqueue, "pthread_sigqueue"),
 	WANT(execve, "execve"),
 	WANT(execvpe, "execvpe"),
@@ -207,9 +207,9 @@ static void *next_of(const struct cp_real_wanted *w, const struct cp_loaded_name
 {
 	if (!n->defined)
 		return NULL;
-	if (n->libc && !n->elsewhere && !w->version && !version_of(w->name))
+	if (n->libc && !n->elsewhere && !w->oldest && !version_of(w->name))
 		return n->libc;
-	return resolve(w->name, w->version);
+	return resolve(w->name, w->oldest ? CP_REAL_OLDEST_GLIBC : NULL);
 }
 
 int cp_real_find(void *to, const struct cp_real_wanted *functions, size_t count)

@@ -102,10 +102,10 @@ extern struct cp_real cp_real;
 
 /* A function to look up. */
 struct cp_real_wanted {
-	const char *name;
-	const char *version; /* NULL: the one that programs are linked with today */
-	size_t at;	     /* the pointer's offset in the struct of originals */
-	unsigned since;	     /* minor version of the first glibc that has the function */
+	char name[28];	/* no pointer: the loader has nothing to relocate at each start */
+	uint16_t at;	/* the pointer's offset in the struct of originals */
+	uint8_t since;	/* minor version of the first glibc that has the function */
+	uint8_t oldest; /* not 0: the version CP_REAL_OLDEST_GLIBC, not today's */
 };
 
 /* Look up those of the COUNT functions of WANTED whose pointers in TO, a struct of originals, are

@@ -42,16 +42,16 @@
 
 /* The environment variables that the helper may need; it gets no others. Settings that are meant
  * for the program (LD_PRELOAD, LD_LIBRARY_PATH, the modes') are not passed on. */
-static const char *const kept[] = {
-	"HOME", "XDG_CACHE_HOME", "CPROF_CACHE", "TMPDIR", "DEBUGINFOD_URLS",
-	"DEBUGINFOD_CACHE_PATH", "DEBUGINFOD_TIMEOUT", "DEBUGINFOD_MAXTIME", "http_proxy",
-	"https_proxy", "no_proxy",
-	/* of a push */
-	"HTTPS_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR", "XDG_STATE_HOME",
-	"CPROF_PUSH_USER", "CPROF_PUSH_USER_FILE", "CPROF_PUSH_TOKEN", "CPROF_PUSH_TOKEN_FILE",
-	"CPROF_PUSH_TENANT", "CPROF_PUSH_TENANT_FILE", "CPROF_LABELS", "OTEL_SERVICE_NAME",
-	"OTEL_RESOURCE_ATTRIBUTES", "POD_NAME", "POD_NAMESPACE", "NODE_NAME"
-};
+static const char kept[][25] = { "HOME", "XDG_CACHE_HOME", "CPROF_CACHE", "TMPDIR",
+				 "DEBUGINFOD_URLS", "DEBUGINFOD_CACHE_PATH", "DEBUGINFOD_TIMEOUT",
+				 "DEBUGINFOD_MAXTIME", "http_proxy", "https_proxy", "no_proxy",
+				 /* of a push */
+				 "HTTPS_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR",
+				 "XDG_STATE_HOME", "CPROF_PUSH_USER", "CPROF_PUSH_USER_FILE",
+				 "CPROF_PUSH_TOKEN", "CPROF_PUSH_TOKEN_FILE", "CPROF_PUSH_TENANT",
+				 "CPROF_PUSH_TENANT_FILE", "CPROF_LABELS", "OTEL_SERVICE_NAME",
+				 "OTEL_RESOURCE_ATTRIBUTES", "POD_NAME", "POD_NAMESPACE",
+				 "NODE_NAME" };
 #define KEPT (sizeof(kept) / sizeof(*kept))
 
 static struct {

@@ -30,9 +30,10 @@ static const struct unit durations[] = {
 	{ "h", UINT64_C(3600000000000) },
 };
 
+/* No pointers in such tables: the loader would relocate them at each start. */
 static const struct {
-	const char *name;
-	int number;
+	char name[7];
+	uint8_t number;
 } signals[] = {
 	{ "HUP", SIGHUP },   { "INT", SIGINT },	    { "QUIT", SIGQUIT },
 	{ "ILL", SIGILL },   { "TRAP", SIGTRAP },   { "ABRT", SIGABRT },

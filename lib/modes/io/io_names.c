@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "modes/io/signal/io_kind.h"
 
-static const char *const ops[CP_IO_OPS] = {
+static const char ops[CP_IO_OPS][9] = {
 	[CP_IO_READ] = "read",	       [CP_IO_WRITE] = "write",	    [CP_IO_RECV] = "recv",
 	[CP_IO_SEND] = "send",	       [CP_IO_POLL] = "poll",	    [CP_IO_OPEN] = "open",
 	[CP_IO_CLOSE] = "close",       [CP_IO_STAT] = "stat",	    [CP_IO_SYNC] = "sync",
@@ -16,7 +16,7 @@ static const char *const ops[CP_IO_OPS] = {
 	[CP_IO_RENAME] = "rename",     [CP_IO_UNLINK] = "unlink",   [CP_IO_RESOLVE] = "resolve",
 };
 
-static const char *const kinds[CP_IO_KINDS] = {
+static const char kinds[CP_IO_KINDS][10] = {
 	[CP_IO_NOTHING] = "",	     [CP_IO_FILE] = "file",
 	[CP_IO_PIPE] = "pipe",	     [CP_IO_UNIX] = "unix",
 	[CP_IO_TCP] = "tcp",	     [CP_IO_UDP] = "udp",
