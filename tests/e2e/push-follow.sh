@@ -54,6 +54,39 @@ got '^200 .* process_cpu .* keys= .*service_name=named zone=b'
 check_stack "$(echo first/*.pb)" 'burn;end_work'
 check_no_stack "$(echo first/*.pb)" 'burn;(obey;)?main'
 
+# ---- waits from before the push, and who held the locks: neither are pushed ----
+: >first/log
+rm -f first/*.pb
+mkfifo held.in
+env LD_PRELOAD="$CP_LIBRARY" LOCKPROFILE="$work/held.pb" CPROF_LOCK_THRESHOLD=0 "$builddir/tests/e2e/serve-host" \
+	<held.in >held.out 2>held.err &
+pid=$!
+owns $pid
+exec {told}>held.in
+waited() { # how often
+	[ "$("$cprof" ps -json | $python -c "import json, sys
+print(sum(p['modes']['lock']['samples'] for p in json.load(sys.stdin) if p['pid'] == $pid))")" -ge "$1" ]
+}
+wait_for 60 waited 20 || fail "held: no waits"
+# Not the program's input, which ends with the test's end of it.
+eval 'start_push held-seen "$url" -every=600s -verbose $pid' "$told>&-"
+wait_for 60 grep -q 'is followed' held-seen.said || fail "held: $(cat held-seen.said)"
+wait_for 60 waited 60 || fail "held: no more waits"
+exec {told}>&-
+wait $pid
+end_push
+got '^200 .* block ' 1
+got '^200 .* mutex ' 1
+waits() { # file
+	"$cprof" top -json -cum -sample_index=0 "$1" | $python -c "import json, sys
+print(max(r['cum'] for r in json.load(sys.stdin)['rows'] if r['name'] == 'critical'))"
+}
+for pair in block:held.pb mutex:held.holders.pb; do
+	nth=$(grep '^200' first/log | grep -n " ${pair%:*} " | cut -d: -f1)
+	pushed=$(waits "$(ls -v first/*.pb | sed -n "${nth}p")") all=$(waits "${pair#*:}")
+	[ "$pushed" -gt 0 ] && [ "$pushed" -le $((all - 20)) ] || fail "${pair%:*}: $pushed of $all waits were pushed, 20 are from before"
+done
+
 # ---- killed: what it did since its last window is lost, and that is said ----
 host killed CPUPROFILE="$work/killed.pb"
 wait_for 60 lists $pid cpu || fail "killed: no control socket"

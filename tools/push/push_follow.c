@@ -27,7 +27,8 @@ struct followed_mode {
 	struct ct_window *window; /* NULL: not followed */
 	char *path;		  /* the file that the process writes at its end, or NULL */
 	unsigned long long since; /* UTC seconds: the run of the mode */
-	int64_t until_ns;	  /* end of the last window */
+	int64_t until_ns;	  /* end of the last window, as it is pushed */
+	int64_t end_ns;		  /* the same as the process has it: some time before */
 	bool any;		  /* a window was taken */
 	struct ct_push_rest rest, companion_rest;
 };
@@ -119,12 +120,12 @@ static char *mode_path(const struct cp_control_message *status, int mode)
 }
 
 /* All that the mode has seen before it is followed must not be pushed at the end. */
-static void note_before(struct followed_mode *m, int pid, const char *mode)
+static void note_before(struct ct_push_rest *rest, int pid, const char *mode)
 {
-	struct ct_profile *p = m->path ? ct_push_ended_ask(pid, mode) : NULL;
+	struct ct_profile *p = ct_push_ended_ask(pid, mode);
 
 	if (p)
-		ct_push_rest_add(&m->rest, p);
+		ct_push_rest_add(rest, p);
 	ct_model_free(p);
 }
 
@@ -148,8 +149,11 @@ static int open_mode(struct ct_push_follow *f, struct followed *p, int mode,
 	m->rest = (struct ct_push_rest){ .how = &f->how->series };
 	m->companion_rest = m->rest;
 	m->until_ns = from_start && m->since ? (int64_t)m->since * INT64_C(1000000000) : now_ns();
-	if (!from_start && m->since)
-		note_before(m, p->pid, how.mode);
+	if (!from_start && m->since && m->path) {
+		note_before(&m->rest, p->pid, how.mode);
+		if (mode == CT_LOCK)
+			note_before(&m->companion_rest, p->pid, "holders");
+	}
 	return 0;
 }
 
@@ -206,14 +210,15 @@ static bool take_mode(struct ct_push_follow *f, struct followed *p, int mode)
 	int64_t until = now_ns();
 
 	if (r == CT_WINDOW_OK) {
+		m->end_ns = t.profile->time_nanos + t.profile->duration_nanos;
+		if (m->path)
+			ct_push_rest_add(&m->rest, t.profile);
 		/* The first window of a run begins with it. */
 		if (!m->any && m->since && t.profile->duration_nanos)
 			m->until_ns = until - t.profile->duration_nanos;
 		m->any = true;
 		t.profile->time_nanos = m->until_ns;
 		t.profile->duration_nanos = until - m->until_ns;
-		if (m->path)
-			ct_push_rest_add(&m->rest, t.profile);
 		push(f, t.profile, ct_control_modes[mode].name, p->labels);
 		take_companion(f, p, m, &t);
 		ct_window_taken_release(&t);
@@ -234,16 +239,20 @@ static bool push_rest(struct ct_push_follow *f, struct followed *p, struct follo
 	struct ct_profile *file = ct_push_ended_read(&p->files, path), *left = NULL;
 	bool is_it = file && (!m->since || !file->duration_nanos ||
 			      file->time_nanos / INT64_C(1000000000) == (int64_t)m->since);
+	int64_t end = file ? file->time_nanos + file->duration_nanos : 0;
 	/* Written after the last window? If it was killed, there is an older checkpoint only. */
-	bool is_new = is_it && file->time_nanos + file->duration_nanos > m->until_ns;
+	bool is_new = is_it && end > (m->any ? m->end_ns : m->until_ns);
 
 	if (is_new)
 		left = ct_push_rest_of(rest, file);
 	if (left) {
 		if (!m->any && file->duration_nanos && !rest->taken)
 			m->until_ns = file->time_nanos;
+		/* It ended while the answer to the last request was on its way. */
+		if (end <= m->until_ns)
+			m->until_ns = m->end_ns;
 		left->time_nanos = m->until_ns;
-		left->duration_nanos = file->time_nanos + file->duration_nanos - m->until_ns;
+		left->duration_nanos = end - m->until_ns;
 		push(f, left, mode, p->labels);
 	}
 	ct_model_free(left);
