@@ -151,6 +151,38 @@ push directory "dir:$work/windows" app.pb
 ended directory 0
 check_valid windows/*.pb
 check_comment windows/*.pb 'mode cpu'
+# ---- TLS: certificates are checked, by an authority of one's own too ----
+request() { # name subject
+	openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout "$1.key" -subj "/CN=$2" "${@:3}" 2>>openssl.err
+}
+sign() { # by name extension
+	openssl x509 -req -CA "$1.pem" -CAkey "$1.key" -CAcreateserial -days 2 -extfile <(echo "$3") -out "$2.pem" 2>>openssl.err
+}
+if command -v openssl >/dev/null; then
+	mkdir secure
+	request root root -x509 -days 2 -out root.pem
+	request between between | sign root between basicConstraints=critical,CA:TRUE
+	request server localhost | sign between server subjectAltName=DNS:localhost
+	cat server.key server.pem between.pem >secure/tls.pem
+	receiver secure
+	secure=https://localhost:${url##*:}
+	distrusts() { # name arguments...
+		"$cprof" push "${@:2}" -spool=none -flush=60s app.pb >"$1.said" 2>&1 &
+		pushing=$!
+		owns $pushing
+		wait_for 60 grep -q 'certificate.*sent later' "$1.said" || fail "$1 says nothing: $(cat "$1.said")"
+		kill -9 $pushing
+		wait $pushing 2>/dev/null
+	}
+	distrusts unknown-authority "$secure"
+	distrusts other-name "https://127.0.0.1:${url##*:}" -ca-file=root.pem
+	got '.' 0
+	push authority "$secure" -ca-file=root.pem app.pb
+	ended authority 0
+	got '^200 /push.v1.PusherService/Push process_cpu '
+	receiver first
+fi
+
 # ---- mistakes ----
 push no-target
 ended no-target 2

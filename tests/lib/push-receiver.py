@@ -9,10 +9,11 @@ DIRECTORY/port     the port, written when the receiver is ready
 DIRECTORY/answer   what it answers: "200" if the file isn't there, else a status, with seconds for Retry-After
                    ("429 1"), or "reset", "silent", "slow"; "200 samples=N": profiles of more samples get 413
 DIRECTORY/log      a line for each request: ANSWER PATH CONTENT-TYPE NAME LABELS samples=N types=... period=... from= duration=
+DIRECTORY/tls.pem  if it is there, the receiver speaks TLS with this key and these certificates
 DIRECTORY/headers  headers of the last request
 DIRECTORY/N.pb     the profiles that were taken
 """
-import base64, gzip, http.server, json, os, re, socket, struct, sys, time, urllib.parse
+import base64, gzip, http.server, json, os, re, socket, ssl, struct, sys, time, urllib.parse
 
 home = sys.argv[1]
 count = 0
@@ -338,6 +339,11 @@ class Server(http.server.ThreadingHTTPServer):
 
 
 server = Server(("127.0.0.1", 0), Receiver)
+if os.path.exists(f"{home}/tls.pem"):
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(f"{home}/tls.pem")
+    # The handshake is made by the connection's own thread, when it first reads.
+    server.socket = tls.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
 with open(f"{home}/port.new", "w") as f:
     f.write(str(server.server_port))
 os.rename(f"{home}/port.new", f"{home}/port")

@@ -6,13 +6,13 @@ need python3
 srcdir=$(cd "$srcdir" && pwd)
 # Nothing is left in a home.
 export XDG_STATE_HOME=$work/state
-export no_proxy=127.0.0.1
+export no_proxy=127.0.0.1,localhost
 
 # Starts a receiver. Its URL is $url, its directory $received.
 receiver() { # name
 	received=$work/$1
 	mkdir -p "$received"
-	rm -f "$received"/*
+	find "$received" -type f ! -name tls.pem -delete
 	python3 "$srcdir/tests/lib/push-receiver.py" "$received" &
 	receiver=$!
 	owns $receiver
