@@ -62,6 +62,10 @@ def types():
     return re.findall(r"^ +(\w+)/(\w+)", subprocess.run([cprof, "info", "got.pb"], capture_output=True, text=True).stdout, re.M)
 
 
+def duration():
+    return json.loads(subprocess.run([cprof, "info", "-json", "got.pb"], capture_output=True, text=True).stdout)["duration_nanos"]
+
+
 def error(path, status, text, method="GET", headers=None):
     """An error is a line of plain text, as net/http/pprof has it."""
     got, head, body = get(path, method, headers)
@@ -122,6 +126,10 @@ def test_totals():
     wait_for("holders", lambda: profile(PREFIX + "/debug/pprof/mutex", "mutex", None).get("critical", 0) > 0)
     check([t for t in types() if t[0] in ("contentions", "delay")] == [("contentions", "count"), ("delay", "nanoseconds")],
           f"mutex: {types()}")
+    # Parca takes what has a duration for what happened in it, and adds all scrapes up. Go's have none.
+    for total in "block", "mutex", "io", "heap", "allocs":
+        profile(PREFIX + f"/debug/pprof/{total}", total, None)
+        check(duration() == 0, f"{total}: a sum since the start has a duration of {duration()} ns")
     # Two threads keep 4 MiB each; of the 32 samples in 16 MiB that were freed, some are there in any case.
     wait_for("allocations", lambda: profile(PREFIX + "/debug/pprof/allocs", "allocs", None).get("keep", 0) > 24 << 20)
     in_use = rows("-sample_index=inuse_space")["keep"]
@@ -142,6 +150,8 @@ def test_deltas():
     profile(PREFIX + "/debug/pprof/allocs", "allocs", None)
     total = rows()["keep"]
     check(0 < second < total, f"a second: {second}, all: {total}")
+    profile(PREFIX + "/debug/pprof/block?seconds=1", "block-delta", None)
+    check(duration() > 0, "block?seconds=1: no duration")
     # Each of two scrapers has its own.
     ones, others = {"User-Agent": "one"}, {"User-Agent": "other"}
     profile(PREFIX + "/debug/pprof/delta_heap", "heap.pprof.gz", None, ones)

@@ -303,6 +303,8 @@ static void name_as_go(struct ct_profile *p, const struct ct_serve_kind *k)
 
 /* ---- the reply ---- */
 
+/* A sum since the mode's start has no duration, as Go's block and mutex have none: receivers take a
+ * profile with a duration for what happened in that time, and add all scrapes up (Parca). */
 static void write_profile(const struct ct_serve_request *r, struct ct_serve_out *out,
 			  struct ct_profile *p)
 {
@@ -315,6 +317,8 @@ static void write_profile(const struct ct_serve_request *r, struct ct_serve_out 
 							   "mode on: nothing from before is "
 							   "known"));
 	name_as_go(p, k);
+	if (k->span == CT_SERVE_TOTAL && !r->seconds)
+		p->duration_nanos = 0;
 	if (r->folded) {
 		ct_serve_reply_set(out->reply, 200, CT_SERVE_PLAIN, "");
 		ct_folded_write(
