@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Four functions that differ in each mode: time on the CPU and asleep, memory kept and given back,
- * waits for a lock. */
+ * waits for a lock. It begins at the end of
+ * a line of input, and ends with its input. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define KEPT 64
 
@@ -59,10 +61,16 @@ int main(void)
 {
 	static int number[2] = { 0, 1 };
 	pthread_t t;
+	char c;
 
+	while (read(0, &c, 1) == 1 && c != '\n')
+		;
 	pthread_create(&t, NULL, year, &number[1]);
 	year(&number[0]);
 	pthread_join(t, NULL);
 	puts("done");
+	fflush(stdout);
+	while (read(0, &c, 1) == 1)
+		;
 	return 0;
 }

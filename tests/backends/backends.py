@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Sends the profiles that backends.sh made to real receivers, asks them back, and compares each type, stack by stack.
 
-backends.py CPROF FOLDER; the receivers are named by OTELCOL, PROFCHECK, PYROSCOPE.
+backends.py CPROF FOLDER; the receivers are named by OTELCOL, PROFCHECK, PYROSCOPE, PARCA.
 """
+import base64
 import glob
 import http.server
+import json
 import os
 import socket
 import subprocess
 import sys
 import threading
 import time
+import urllib.parse
 import urllib.request
 
 cprof, work = sys.argv[1:]
@@ -173,6 +176,86 @@ service:
             fail(f"the Collector's debug exporter shows no {needed}")
 
 
+# The file, its sample type, and the name of the series that cprof push makes of it. Parca adds ":delta" to what has a
+# duration.
+PUSHED = (
+    ("cpu.pb", "cpu", "process_cpu:cpu:nanoseconds:cpu:nanoseconds"),
+    ("wall.pb", "wall", "wall:wall:nanoseconds:wall:nanoseconds"),
+    ("heap.pb", "alloc_space", "memory:alloc_space:bytes:space:bytes"),
+    ("heap.pb", "alloc_objects", "memory:alloc_objects:count:space:bytes"),
+    ("heap.pb", "inuse_space", "memory:inuse_space:bytes:space:bytes"),
+    ("heap.pb", "inuse_objects", "memory:inuse_objects:count:space:bytes"),
+    ("lock.pb", "contentions", "block:contentions:count:contentions:count"),
+    ("lock.pb", "delay", "block:delay:nanoseconds:contentions:count"),
+    ("lock.holders.pb", "waits", "mutex:contentions:count:contentions:count"),
+    ("lock.holders.pb", "blocking", "mutex:delay:nanoseconds:contentions:count"),
+    ("io.pprof", "calls", "io:calls:count:calls:count"),
+    ("io.pprof", "delay", "io:delay:nanoseconds:calls:count"),
+)
+
+
+def push(to, url, name, *what, **environment):
+    r = subprocess.run([cprof, "push", f"-to={to}", f"-name={name}", "-every=1s", f"-spool={work}/spool", url, *what],
+                       env=dict(os.environ, **environment), capture_output=True, text=True, timeout=120)
+    if r.returncode or "lost" in r.stderr:
+        fail(f"cprof push -to={to}: {r.returncode}: {r.stderr}")
+
+
+def push_windows(to, url, name, folder):
+    settings = {
+        "LD_PRELOAD": os.environ["CP_LIBRARY"], "CPROF_SYMBOLIZE": "full", "CPUPROFILE": f"{folder}/cpu.pb",
+        "CPUPROFILE_FREQUENCY": "200", "WALLPROFILE": f"{folder}/wall.pb", "HEAPPROFILE": f"{folder}/heap.pb",
+        "CPROF_HEAP_INTERVAL": "8K", "LOCKPROFILE": f"{folder}/lock.pb", "CPROF_LOCK_THRESHOLD": "0",
+        "IOPROFILE": f"{folder}/io.pprof", "CPROF_IO_THRESHOLD": "0"}
+    host = subprocess.Popen([f"{work}/backends-host"], env=dict(os.environ, **settings), stdin=subprocess.PIPE,
+                            stdout=subprocess.PIPE)
+    end = time.monotonic() + 60
+    while f'"pid":{host.pid},' not in run(cprof, "ps", "-json").decode().replace(" ", "") and time.monotonic() < end:
+        time.sleep(0.1)
+    pushing = subprocess.Popen([cprof, "push", f"-to={to}", f"-name={name}", "-every=1s", "-verbose",
+                                f"-spool={work}/spool", url, str(host.pid)], stderr=subprocess.PIPE, text=True)
+    said = ""
+    while "is followed" not in said:
+        line = pushing.stderr.readline()
+        if not line:
+            break
+        said += line
+    host.stdin.write(b"go\n")
+    host.stdin.flush()
+    host.stdout.readline()
+    # A window with the end of the work; what is left for the file is a wait.
+    time.sleep(2.5)
+    host.communicate(timeout=60)
+    said += pushing.communicate(timeout=60)[1]
+    if host.returncode or pushing.returncode or "lost" in said:
+        fail(f"cprof push -to={to}: {host.returncode} {pushing.returncode}: {said}")
+
+
+def check_pushed(receiver, url, ask):
+    """Files, then windows of a process, whose sum is the file that it writes at its end. ASK returns the stacks of a
+    series of a service, pushed with a duration or not."""
+    to = receiver.lower()
+    windows = f"{work}/windows"
+    os.makedirs(windows, exist_ok=True)
+    push(to, url, f"{to}-files", *(f"{work}/{name}" for name in dict.fromkeys(row[0] for row in PUSHED)))
+    push_windows(to, url, f"{to}-windows", windows)
+    for folder, service, is_window in ((work, f"{to}-files", False), (windows, f"{to}-windows", True)):
+        for name, kind, series in PUSHED:
+            # What is in use is no sum of windows.
+            if is_window and kind.startswith("inuse_"):
+                continue
+            sent = stacks(f"{folder}/{name}", kind)
+            got = ask(series, service, is_window or name != "heap.pb")
+            # Before the push began, the process did nothing but start and wait for a line.
+            if is_window and name != "io.pprof":
+                sent, got = ({s: v for s, v in all.items() if ";year" in s} for all in (sent, got))
+            if not sent or sent != got:
+                fail(f"{receiver}: {service}: {series}: {len(sent)} stacks were sent, {len(got)} came back; "
+                     f"{sorted(set(sent.items()) ^ set(got.items()))[:3]}")
+            else:
+                print(f"{receiver}: {service}: {series}: as sent")
+
+
 def varint(number):
     parts = bytearray()
     while number >= 0x80:
@@ -181,10 +264,10 @@ def varint(number):
     return bytes(parts + bytes([number]))
 
 
-def merged_profile(port, profile_type, start, end):
+def merged_profile(port, profile_type, start, end, service="backends-host"):
     """What Pyroscope has of a type between two times in ms, as pprof: a SelectMergeProfileRequest."""
     request = b""
-    for field, text in ((1, profile_type), (2, '{service_name="backends-host"}')):
+    for field, text in ((1, profile_type), (2, f'{{service_name="{service}"}}')):
         request += varint(field << 3 | 2) + varint(len(text)) + text.encode()
     request += varint(3 << 3) + varint(start) + varint(4 << 3) + varint(end)
     return post(port, "/querier.v1.QuerierService/SelectMergeProfile", request, "application/proto")
@@ -254,8 +337,113 @@ def pyroscope(program):
         for file in profiles():
             check_in_pyroscope(port, file, start, start + 2 * 3600 * 1000)
 
+        def ask(series, service, _delta):
+            with open(f"{work}/came.pb", "wb") as f:
+                f.write(merged_profile(port, series, start, start + 2 * 3600 * 1000, service))
+            return stacks(f.name, "0")
 
-receivers = {"PROFCHECK": profcheck, "OTELCOL": collector, "PYROSCOPE": pyroscope}
+        check_pushed("Pyroscope", f"http://127.0.0.1:{port}", ask)
+
+
+def parca_query(port, path, **parameters):
+    url = f"http://127.0.0.1:{port}/api{path}?{urllib.parse.urlencode(parameters)}"
+    with urllib.request.urlopen(url, timeout=30) as answer:
+        return json.load(answer)
+
+
+def iso(seconds):
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
+
+
+def in_parca(port, wanted, start):
+    """What Parca has of a type since START, as a folded profile."""
+    answer = parca_query(port, "/profiles/query", **{
+        "mode": "MODE_MERGE", "merge.query": wanted, "merge.start": iso(start), "merge.end": iso(time.time() + 5),
+        "report_type": "REPORT_TYPE_PPROF"})
+    with open(f"{work}/came.pb", "wb") as f:
+        f.write(base64.b64decode(answer["pprof"]))
+    return stacks(f.name, "0")
+
+
+def scraped_targets(port, job):
+    pools = parca_query(port, "/targets")["targets"]
+    return pools.get(job, {}).get("targets", [])
+
+
+def check_scraped_by_parca(port, start):
+    """Parca's default settings, by address and by http_sd; each asks at least twice."""
+    wanted = {"process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta": "hot",
+              "memory:alloc_space:bytes:space:bytes": "keep",
+              "memory:inuse_space:bytes:space:bytes": "keep",
+              "block:delay:nanoseconds:contentions:count": "critical",
+              "mutex:delay:nanoseconds:contentions:count": "critical",
+              "goroutine:goroutine:count:goroutine:count": "main"}
+    end = time.monotonic() + 90
+    missing = None
+    while missing != [] and time.monotonic() < end:
+        missing = []
+        for job, count in (("address", 5), ("discovered", 10)):
+            targets = scraped_targets(port, job)
+            if len(targets) != count or any(t["health"] != "HEALTH_GOOD" for t in targets):
+                missing.append([job] + [f'{t["url"]} {t["health"]} {t.get("lastError")}' for t in targets])
+            for name, function in wanted.items():
+                try:
+                    got = in_parca(port, f'{name}{{job="{job}"}}', start)
+                except OSError as e:
+                    got = {str(e): 0}
+                if not any(function in stack for stack in got):
+                    missing.append([job, name, list(got)[:2]])
+        time.sleep(2)
+    if missing:
+        fail(f"Parca's scrapes: {missing}")
+    else:
+        print("Parca: its default scrape configuration, by address and by http_sd: " + ", ".join(wanted))
+    # A sum since the start must not be a delta: Parca would add the scrapes up.
+    for t in parca_query(port, "/profiles/types")["types"]:
+        name = ":".join((t["name"], t["sampleType"]))
+        if t.get("delta") and t["name"] in ("block", "mutex", "memory"):
+            for job in ("address", "discovered"):
+                full = ":".join((name, t["sampleUnit"], t["periodType"], t["periodUnit"], "delta"))
+                if in_parca(port, f'{full}{{job="{job}"}}', start):
+                    fail(f"Parca takes the sum {full} for a delta")
+
+
+def parca(program):
+    port, one, every = free_port(), free_port(), free_port()
+    with open(f"{work}/parca.yaml", "w") as f:
+        f.write(f"""
+object_storage: {{bucket: {{type: FILESYSTEM, config: {{directory: {work}/parca-store}}}}}}
+scrape_configs:
+- job_name: address
+  static_configs: [{{targets: ["127.0.0.1:{one}"]}}]
+- job_name: discovered
+  http_sd_configs: [{{url: "http://127.0.0.1:{every}/targets"}}]
+  relabel_configs:
+  - {{source_labels: [__profile_path_prefix__, __profile_path__], separator: "", target_label: __profile_path__}}
+""")
+    start = time.time() - 3600
+    environment = dict(os.environ, LD_PRELOAD=os.environ["CP_LIBRARY"], CPROF_CONTROL="on")
+    hosts = [subprocess.Popen([f"{work}/serve-host"], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+             for _ in range(2)]
+    for host in hosts:
+        host.stdout.readline()
+    with Server("serve-one", one, cprof, "serve", f"-http=127.0.0.1:{one}", str(hosts[0].pid)), \
+            Server("serve-every", every, cprof, "serve", f"-http=127.0.0.1:{every}", *(str(h.pid) for h in hosts)), \
+            Server("parca", port, program, f"--http-address=127.0.0.1:{port}", f"--config-path={f.name}",
+                   f"--storage-path={work}/parca-data", f"--debuginfo-cache-dir={work}/parca-cache",
+                   "--debuginfod-upstream-servers="):
+        def ask(series, service, delta):
+            name = series + (":delta" if delta else "")
+            return in_parca(port, f'{name}{{service_name="{service}"}}', start)
+
+        check_pushed("Parca", f"http://127.0.0.1:{port}", ask)
+        check_scraped_by_parca(port, start)
+    for host in hosts:
+        host.stdin.close()
+        host.wait()
+
+
+receivers = {"PROFCHECK": profcheck, "OTELCOL": collector, "PYROSCOPE": pyroscope, "PARCA": parca}
 for variable, check in receivers.items():
     program = os.environ.get(variable)
     if program:
