@@ -2,6 +2,7 @@
 /* Registration of threads; see threads.h. */
 #include "collect/threads.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <pthread.h>
 #include <sched.h>
@@ -126,15 +127,17 @@ static void find_main_id(void)
 
 bool cp_threads_main_is_lost(void)
 {
-	uint32_t id;
+	uint32_t id = 1;
+	long got;
 
 	if (!main_id || cp_threads_main_ended())
 		return false;
 	if (main_id_stays)
 		return !cp_load_acquire(main_id) && !cp_threads_main_ended();
-	/* main_ended is checked again: if main has ended, the memory may hold other data by now. */
-	return cp_sys_peek(&id, (uint64_t)(uintptr_t)main_id, sizeof(id)) >= 0 && !id &&
-	       !cp_threads_main_ended();
+	/* Without its memory the thread can't run: somebody has joined it. main_ended is checked
+	 * again: if main has ended, the memory may hold other data by now. */
+	got = cp_sys_peek(&id, (uint64_t)(uintptr_t)main_id, sizeof(id));
+	return (got == -EFAULT || !id) && !cp_threads_main_ended();
 }
 
 void cp_threads_end_main(int status)

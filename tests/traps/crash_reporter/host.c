@@ -8,16 +8,12 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "host.h"
+#include "signal_frame.h"
 
-#ifndef AT_MINSIGSTKSZ
-#define AT_MINSIGSTKSZ 51
-#endif
 #define PAGE ((size_t)4096)
 /* For the handler and all that it calls: libc's fork and exec take some hundred bytes. */
 #define ROOM ((size_t)4096)
@@ -50,11 +46,10 @@ static void on_fault(int sig)
 /* The last page below is nobody's. */
 static void set_alternate(void)
 {
-	size_t frame = getauxval(AT_MINSIGSTKSZ), size;
+	size_t size = signal_frame_size() + ROOM;
 	char *area;
 	stack_t s = { .ss_flags = 0 };
 
-	size = (frame ? frame : PAGE / 2) + ROOM;
 	area = mmap(NULL, PAGE + size + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 		    -1, 0);
 	EXPECT(area != MAP_FAILED && mprotect(area, PAGE, PROT_NONE) == 0);

@@ -160,8 +160,10 @@ static void *forks(void *arg)
 
 	self = pthread_self();
 	*(pid_t *)arg = fork();
-	if (*(pid_t *)arg == 0)
+	if (*(pid_t *)arg == 0) {
 		EXPECT(pthread_create(&t, NULL, joins, &self) == 0);
+		end_hidden(0);
+	}
 	return NULL;
 }
 

@@ -10,20 +10,16 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "host.h"
+#include "signal_frame.h"
 
 /* Shown by libc, or not: no flag of the program's. */
 #define RESTORER 0x04000000
 /* The smallest alternate stack that the kernel takes. */
 #define LEAST 2048
-#ifndef AT_MINSIGSTKSZ
-#define AT_MINSIGSTKSZ 51
-#endif
 
 __attribute__((noinline)) static void work_before_the_end(void)
 {
@@ -62,6 +58,14 @@ static void on_info(int sig, siginfo_t *si, void *context)
 	printf("signal %d, code %d, value %d, context %d\n", sig, si->si_code,
 	       si->si_code == SI_QUEUE ? si->si_value.sival_int : 0, context != NULL);
 	on_signal(sig);
+}
+
+static volatile int counted;
+
+static void on_counted(int sig)
+{
+	(void)sig;
+	counted++;
 }
 
 static void on_small(int sig)
@@ -119,27 +123,36 @@ static void by_alternate(void)
 	raise(SIGTERM);
 }
 
-/* With no room for more than the kernel's frame and the program's handler; the page below is
- * nobody's.
- */
-static void by_small(void)
+/* HANDLER on a stack with the kernel's frame and OWN bytes; the page below is nobody's. */
+static void on_stack_of(void (*handler)(int), size_t own)
 {
-	size_t frame = getauxval(AT_MINSIGSTKSZ), page = 4096;
+	size_t need = signal_frame_size() + own, page = 4096;
 	char *area =
 		mmap(NULL, 8 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	stack_t s = { .ss_sp = area + page, .ss_size = frame > LEAST ? frame : LEAST };
-	struct sigaction act = { .sa_handler = on_small,
+	stack_t s = { .ss_sp = area + page, .ss_size = need > LEAST ? need : LEAST };
+	struct sigaction act = { .sa_handler = handler,
 				 .sa_flags = (int)SA_RESETHAND | SA_ONSTACK };
 
 	EXPECT(area != MAP_FAILED && mprotect(area, page, PROT_NONE) == 0);
-	on_small(0); /* the loader resolves what it calls, which takes more */
+	handler(0); /* the loader resolves what it calls, which takes more */
 	EXPECT(sigaction(SIGTERM, &act, NULL) == 0);
 	EXPECT(sigaltstack(&s, NULL) == 0);
 	EXPECT(sigaction(SIGINT, &act, NULL) == 0);
 	raise(SIGTERM);
 	raise(SIGINT);
+	EXPECT(counted == 0 || counted == 3);
 	show("after both", SIGTERM);
 	raise(SIGTERM);
+}
+
+static void by_small(void)
+{
+	on_stack_of(on_counted, 256);
+}
+
+static void by_small_writes(void)
+{
+	on_stack_of(on_small, 1024);
 }
 
 /* Handlers that are there before the profiler is started. */
@@ -232,11 +245,17 @@ static const struct {
 	const char *name;
 	void (*end)(void);
 } ways[] = {
-	{ "raise", by_raise },	   { "second", by_second },
-	{ "fault", by_fault },	   { "small", by_small },
-	{ "late", by_late },	   { "alternate", by_alternate },
-	{ "abort", by_abort },	   { "abort-once", by_abort_once },
-	{ "renewed", by_renewed }, { "fork", by_fork },
+	{ "raise", by_raise },
+	{ "second", by_second },
+	{ "fault", by_fault },
+	{ "small", by_small },
+	{ "small-writes", by_small_writes },
+	{ "late", by_late },
+	{ "alternate", by_alternate },
+	{ "abort", by_abort },
+	{ "abort-once", by_abort_once },
+	{ "renewed", by_renewed },
+	{ "fork", by_fork },
 	{ "vfork", by_vfork },
 };
 

@@ -29,12 +29,14 @@ same fork 15
 same vfork 15
 
 # On a stack that has room only for the program's handlers: without a profile, if need be.
-bare small-bare ./tests/traps/last_words/host small
-check_status small-bare 143
-grep -q 'not so' "$work/small-bare.out" && fail "small-bare: $(cat "$work/small-bare.out")"
-profiled small ./tests/traps/last_words/host small
-check_status small 143
-check_same_output small small-bare
+for how in small small-writes; do
+	bare $how-bare ./tests/traps/last_words/host $how
+	check_status $how-bare 143
+	grep -q 'not so' "$work/$how-bare.out" && fail "$how-bare: $(cat "$work/$how-bare.out")"
+	IOPROFILE=$work/$how.io.pb profiled $how ./tests/traps/last_words/host $how
+	check_status $how 143
+	check_same_output $how $how-bare
+done
 
 bare late-bare ./tests/traps/last_words/host late
 check_status late-bare 143

@@ -108,22 +108,29 @@ const char *cp_io_target_last(const char *text)
 	return last;
 }
 
-uint32_t cp_io_target_of(const struct cp_io_call *c, int allowed)
+/* Not inlined: its text is only then on the stack, which may be an alternate one with little room.
+ */
+__attribute__((noinline)) static uint32_t number_of(const struct cp_io_call *c, bool last)
 {
 	char text[sizeof(KEY) + TEXT_MAX] = KEY, *value = text + sizeof(KEY);
 	const char *kept;
 	uint32_t number;
 	size_t n;
 
-	if (allowed == CP_IO_TARGET_NONE || !find(value, c, allowed == CP_IO_TARGET_LAST))
+	if (!find(value, c, last))
 		return 0;
-	kept = allowed == CP_IO_TARGET_LAST ? cp_io_target_last(value) : value;
+	kept = last ? cp_io_target_last(value) : value;
 	n = strlen(kept);
 	memmove(value, kept, n + 1);
 	if (!n)
 		return 0;
 	number = cp_labelset_add(text, sizeof(KEY) + n + 1);
 	return number <= NUMBER_MAX ? number : 0;
+}
+
+uint32_t cp_io_target_of(const struct cp_io_call *c, int allowed)
+{
+	return allowed == CP_IO_TARGET_NONE ? 0 : number_of(c, allowed == CP_IO_TARGET_LAST);
 }
 
 const char *cp_io_target_text(uint32_t number)
