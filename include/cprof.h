@@ -76,7 +76,8 @@ enum cprof_mode {
 	CPROF_LOCK_HOLDERS = 18,
 	CPROF_LOCK_WAKERS = 19,
 	CPROF_HEAP_LIFETIMES = 20,
-	CPROF_HEAP_FRAGMENTATION = 21
+	CPROF_HEAP_FRAGMENTATION = 21,
+	CPROF_IO_WAKERS = 22
 };
 
 #define CPROF_OPTIONS_INIT                                                                         \

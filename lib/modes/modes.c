@@ -15,7 +15,8 @@
 	ROW(CPROF_LOCK, lock) \
 	ROW(CPROF_LOCK_HOLDERS, holders) \
 	ROW(CPROF_LOCK_WAKERS, wakers) \
-	ROW(CPROF_IO, io)
+	ROW(CPROF_IO, io) \
+	ROW(CPROF_IO_WAKERS, io_wakers)
 
 #define DECLARE(number, name) extern const struct cp_mode_ops cp_mode_##name;
 #define ENTRY(number, name) [number] = &cp_mode_##name,

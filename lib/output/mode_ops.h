@@ -37,6 +37,7 @@ struct cp_mode_number {
 
 struct cp_mode_ops {
 	const char *name; /* "cpu"; a companion's name is part of its file's name: NAME.peak.EXT */
+	const char *suffix;	/* takes its place there; NULL = the name */
 	enum cprof_mode parent; /* of a companion, which is on whenever its parent is; other modes:
 				the mode itself */
 	bool view;		/* the companion shows its parent's rows with other values */

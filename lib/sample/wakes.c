@@ -68,8 +68,7 @@ const struct part cp_wakes_part = { 0 };
 /* The mode whose file has the waits OF. */
 static enum cprof_mode mode_of(unsigned of)
 {
-	(void)of;
-	return CPROF_LOCK_WAKERS;
+	return of == CP_WAKES_OF_IO ? CPROF_IO_WAKERS : CPROF_LOCK_WAKERS;
 }
 
 static struct part *part_of(const struct cp_thread *t)
@@ -190,8 +189,8 @@ void cp_wakes_begin(struct cp_wakes_wait *w, struct cp_thread *t, unsigned of, u
 		    struct cp_lock_moment began)
 {
 	struct cp_wakes_bucket *b = bucket_of(key);
+	uint64_t open, left;
 	uint32_t epoch;
-	uint64_t left;
 
 	w->thread = NULL;
 	if (!t || !(cp_load_relaxed(&cp_wakes_on) & of))
@@ -206,10 +205,10 @@ void cp_wakes_begin(struct cp_wakes_wait *w, struct cp_thread *t, unsigned of, u
 	if (w->weight)
 		cp_add_relaxed(&b->drawn, 1);
 	enter(b, epoch);
-	w->open = OPEN | (w->weight ? DRAWN : 0) | (uint64_t)cp_wakes_hash(key) << BUCKET_SHIFT |
-		  epoch;
+	open = OPEN | (w->weight ? DRAWN : 0) | (uint64_t)cp_wakes_hash(key) << BUCKET_SHIFT |
+	       epoch;
 	/* A wait that was left, or one that this handler interrupts. */
-	left = cp_exchange_acqrel(&part_of(t)->open, w->open);
+	left = cp_exchange_acqrel(&part_of(t)->open, open);
 	if (left)
 		close_wait(left);
 }

@@ -93,7 +93,6 @@ struct cp_wakes_wait {
 	uint64_t key;
 	struct cp_lock_moment began;
 	struct cp_thread *thread; /* NULL: the wait isn't followed */
-	uint64_t open;		  /* as the thread's record has it */
 	uint32_t weight;	  /* 0: the wait is no sample, unless it becomes long */
 };
 

@@ -63,7 +63,8 @@ static int name_run(unsigned m)
 	err = cp_path_expand(r->path, sizeof(r->path), template, cp_session.process_tree.base,
 			     &cp_session.facts.path, &r->unique);
 	if (!err && cp_runs_parent(m) != m)
-		err = cp_path_infix(r->path, sizeof(r->path), r->path, r->ops->name);
+		err = cp_path_infix(r->path, sizeof(r->path), r->path,
+				    r->ops->suffix ? r->ops->suffix : r->ops->name);
 	return err;
 }
 

@@ -62,6 +62,7 @@ E2E_TESTS += \
 	%D%/heap-sizes.sh \
 	%D%/heap-usdt.sh \
 	%D%/io.sh \
+	%D%/io-wakers.sh \
 	%D%/incomplete.sh \
 	%D%/heap-watch.sh \
 	%D%/installed.sh \

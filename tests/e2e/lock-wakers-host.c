@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -34,6 +35,7 @@ static mtx_t mtx;
 static cnd_t cnd;
 static pthread_barrier_t barrier;
 static int word, ready;
+static int ends[2], event;
 
 static uint64_t now(void)
 {
@@ -125,6 +127,50 @@ static void wake_futex(void)
 	syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
+static void wait_pipe(void)
+{
+	char byte;
+
+	if (read(ends[0], &byte, 1) != 1)
+		abort();
+}
+
+static void wake_pipe(void)
+{
+	if (write(ends[1], "", 1) != 1)
+		abort();
+}
+
+static void wait_eventfd(void)
+{
+	uint64_t n;
+
+	if (read(event, &n, sizeof(n)) != sizeof(n))
+		abort();
+}
+
+static void wake_eventfd(void)
+{
+	const uint64_t n = 1;
+
+	if (write(event, &n, sizeof(n)) != sizeof(n))
+		abort();
+}
+
+static void wait_pipe_by_number(void)
+{
+	char byte;
+
+	if (syscall(SYS_read, ends[0], &byte, 1) != 1)
+		abort();
+}
+
+static void wake_pipe_by_number(void)
+{
+	if (syscall(SYS_write, ends[1], "", 1) != 1)
+		abort();
+}
+
 static const struct kind {
 	const char *name;
 	void (*wait)(void), (*wake)(void);
@@ -135,6 +181,9 @@ static const struct kind {
 	{ "cnd", wait_cnd, wake_cnd },
 	{ "barrier", wait_barrier, wait_barrier },
 	{ "futex", wait_futex, wake_futex },
+	{ "pipe", wait_pipe, wake_pipe },
+	{ "eventfd", wait_eventfd, wake_eventfd },
+	{ "number", wait_pipe_by_number, wake_pipe_by_number },
 };
 static const struct kind *kind;
 
@@ -243,6 +292,27 @@ NOINLINE static void wait_for_process(void)
 	waitpid(child, NULL, 0);
 }
 
+/* Opens the pipe with the numbers of two descriptors that were of two other pipes. */
+static void open_pipe(void)
+{
+	int other[2][2];
+	char byte;
+
+	for (int i = 0; i < 2; i++)
+		if (pipe(other[i]))
+			abort();
+	for (int i = 0; i < 2; i++)
+		if (write(other[i][1], "", 1) != 1 || read(other[i][0], &byte, 1) != 1)
+			abort();
+	close(other[0][0]);
+	close(other[1][0]);
+	if (pipe(ends) || ends[0] != other[0][0] || ends[1] != other[1][0])
+		abort();
+	/* The profiler asks what they are now before it looks for their pipe. */
+	fsync(ends[0]);
+	fsync(ends[1]);
+}
+
 static void run_pair(void)
 {
 	pthread_t a, b;
@@ -251,6 +321,10 @@ static void run_pair(void)
 	mtx_init(&mtx, mtx_plain);
 	cnd_init(&cnd);
 	pthread_barrier_init(&barrier, NULL, 2);
+	event = eventfd(0, 0);
+	open_pipe();
+	if (event < 0)
+		abort();
 	pthread_create(&a, NULL, producer_a, NULL);
 	pthread_create(&b, NULL, producer_b, NULL);
 	consume();

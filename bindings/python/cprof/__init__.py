@@ -20,11 +20,11 @@ import ctypes
 import functools
 import os
 
-__all__ = ["CPU", "WALL", "HEAP", "LOCK", "IO", "HEAP_PEAK", "HEAP_MMAP", "HEAP_LIFETIMES", "HEAP_FRAGMENTATION", "LOCK_HOLDERS", "LOCK_WAKERS", "OFF",
+__all__ = ["CPU", "WALL", "HEAP", "LOCK", "IO", "HEAP_PEAK", "HEAP_MMAP", "HEAP_LIFETIMES", "HEAP_FRAGMENTATION", "LOCK_HOLDERS", "LOCK_WAKERS", "IO_WAKERS", "OFF",
            "clear_labels", "dump", "label", "labels", "labels_inherit", "pause", "resume", "span", "span_stats", "start", "stats", "stop", "version"]
 
 CPU, WALL, HEAP, LOCK, IO = 0, 1, 2, 3, 4
-HEAP_PEAK, HEAP_MMAP, LOCK_HOLDERS, LOCK_WAKERS, HEAP_LIFETIMES, HEAP_FRAGMENTATION = 16, 17, 18, 19, 20, 21
+HEAP_PEAK, HEAP_MMAP, LOCK_HOLDERS, LOCK_WAKERS, HEAP_LIFETIMES, HEAP_FRAGMENTATION, IO_WAKERS = 16, 17, 18, 19, 20, 21, 22
 #: Turns off what is on by default: checkpoint_ms, dump_signal, lock_threshold_ns.
 OFF = -1
 _VALUE_BYTES = 128

@@ -44,6 +44,8 @@ pub enum Mode {
     HeapLifetimes = 20,
     /// What partly used pages keep in memory.
     HeapFragmentation = 21,
+    /// Who ended the reads of pipes and eventfds.
+    IoWakers = 22,
 }
 
 fn check(result: c_int) -> io::Result<()> {

@@ -4,7 +4,8 @@ LIB_SOURCES += \
 	%D%/io_names.c \
 	%D%/io_real.c \
 	%D%/io_rows.c \
-	%D%/io_settings.c
+	%D%/io_settings.c \
+	%D%/io_wakers.c
 PRELOAD_SMALL_SOURCES += \
 	%D%/hooks/by_number.c \
 	%D%/hooks/calls.c \
@@ -19,4 +20,5 @@ SIGSAFE_SOURCES += \
 	%D%/signal/io_kind.c \
 	%D%/signal/io_sample.c
 SIGSAFE_SMALL_SOURCES += \
-	%D%/signal/io_target.c
+	%D%/signal/io_target.c \
+	%D%/signal/io_wake.c

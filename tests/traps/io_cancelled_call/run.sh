@@ -6,9 +6,11 @@
 limit=$bounded
 bare bare ./tests/traps/io_cancelled_call/host
 check_status bare 0
-io_profiled on ./tests/traps/io_cancelled_call/host
-check_status on 0
-check_same_output on bare
-check_quiet on
-check_valid_as io "$work/on.pb"
+for wakers in 0 1; do
+	CPROF_IO_WAKERS=$wakers io_profiled on$wakers ./tests/traps/io_cancelled_call/host
+	check_status on$wakers 0
+	check_same_output on$wakers bare
+	check_quiet on$wakers
+	check_valid_as io "$work/on$wakers.pb"
+done
 finish

@@ -8,13 +8,15 @@ export CPROF_CHECKPOINT=0
 bare bare ./tests/traps/io_in_handlers/host
 check_status bare 0
 # A stack is taken for most calls.
-CPROF_IO_BUDGET=1000000 io_profiled on ./tests/traps/io_in_handlers/host
-check_status on 0
-check_same_output on bare
-check_quiet on
-check_valid_as io "$work/on.pb"
-# The writes until the first jump are all counted.
-writes=$(sed -n 's/^writes //p' "$work/on.err")
-counted=$("$pprof_check" --comments "$work/on.pb" 2>/dev/null | sed -nE 's/.*io: write (pipe|device): ([0-9]+) calls.*/\2/p' | awk '{ n += $1 } END { print n + 0 }')
-[ "$counted" -ge "$writes" ] || fail "$counted writes are counted, not at least $writes"
+for wakers in 0 1; do
+	CPROF_IO_WAKERS=$wakers CPROF_IO_BUDGET=1000000 io_profiled on$wakers ./tests/traps/io_in_handlers/host
+	check_status on$wakers 0
+	check_same_output on$wakers bare
+	check_quiet on$wakers
+	check_valid_as io "$work/on$wakers.pb"
+	# The writes until the first jump are all counted.
+	writes=$(sed -n 's/^writes //p' "$work/on$wakers.err")
+	counted=$("$pprof_check" --comments "$work/on$wakers.pb" 2>/dev/null | sed -nE 's/.*io: write (pipe|device): ([0-9]+) calls.*/\2/p' | awk '{ n += $1 } END { print n + 0 }')
+	[ "$counted" -ge "$writes" ] || fail "$counted writes are counted, not at least $writes"
+done
 finish

@@ -112,10 +112,30 @@ static enum cp_io_kind kind_of(const struct call *c, const long *a)
 	}
 }
 
+/* Tell wakers of a write or a close. Returns true if the call is a read that may wait for a thread,
+ * which is then followed as WAIT. */
+static bool follows(long number, const long *a, struct cp_wakes_wait *wait)
+{
+	if (!cp_io_wake_is_on() || !cp_thread_libc_self())
+		return false;
+	switch (number) {
+	case SYS_read:
+	case SYS_readv: return cp_io_wake_wait(wait, (int)a[0]);
+	case SYS_write:
+	case SYS_writev:
+		if (cp_io_wake_is_awaited((int)a[0]))
+			cp_io_wake((int)a[0], 1, (const void *)CP_REAL(syscall));
+		return false;
+	default: return false;
+	}
+}
+
 bool calls_by_number(long number, const long *a, long *result)
 {
 	const struct call *c = find(number);
+	struct cp_wakes_wait wait;
 	struct cp_io_call call;
+	bool waits;
 
 	if (!calls_measured())
 		return false;
@@ -126,6 +146,7 @@ bool calls_by_number(long number, const long *a, long *result)
 	call.op = c->op;
 	call.on = ON_FD(c->fd >= 0 ? (int)a[c->fd] : -1);
 	call.function = (const void *)CP_REAL(syscall);
+	waits = follows(number, a, &wait);
 	call.began = cp_io_event_now();
 	*result = CP_REAL(syscall)(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 	if (c->op != CP_IO_CLOSE)
@@ -135,5 +156,7 @@ bool calls_by_number(long number, const long *a, long *result)
 	if ((c->op == CP_IO_OPEN || c->op == CP_IO_ACCEPT) && *result >= 0)
 		cp_io_kind_closed((int)*result);
 	cp_io_event_ended_anywhere(&call);
+	if (waits)
+		cp_io_wake_waited(&wait, (int)a[0], call.error, call.function);
 	return true;
 }

@@ -17,6 +17,7 @@
 #include "host/hooks/interpose.h"
 #include "modes/io/io_real.h"
 #include "modes/io/signal/io_event.h"
+#include "modes/io/signal/io_wake.h"
 
 /* Kept off the path of a mode that is off. */
 #define SLOW __attribute__((noinline))
@@ -93,6 +94,55 @@ void calls_ended(uint64_t began, int64_t result, unsigned what, struct cp_io_on 
 		}                                                                                  \
 		return CALLS_MEASURE(what, on, real, arguments);                                   \
 	}
+
+/* Define the interposed function NAME by the function measured_NAME. */
+#define CALLS_MEASURED(name, parameters, arguments)                                                \
+	INTERPOSE ssize_t name parameters;                                                         \
+	INTERPOSE ssize_t name parameters                                                          \
+	{                                                                                          \
+		if (OFF())                                                                         \
+			return cp_io_real.name arguments;                                          \
+		return measured_##name arguments;                                                  \
+	}
+
+/* A read, which may wait for a thread that writes (io_wake.h). */
+#define WAITING_READS(name, parameters, arguments)                                                 \
+	SLOW static ssize_t followed_##name parameters                                             \
+	{                                                                                          \
+		__typeof__(cp_io_real.name) real = CP_IO_REAL(name);                               \
+		struct cp_wakes_wait wait;                                                         \
+		bool waits = cp_io_wake_wait(&wait, fd);                                           \
+		ssize_t moved =                                                                    \
+			CALLS_MEASURE(CP_IO_READ | CALLS_MOVES, ON_FD(fd), real, arguments);       \
+                                                                                                   \
+		if (waits)                                                                         \
+			cp_io_wake_waited(&wait, fd, moved < 0 ? errno : 0, (const void *)real);   \
+		return moved;                                                                      \
+	}                                                                                          \
+                                                                                                   \
+	SLOW static ssize_t measured_##name parameters                                             \
+	{                                                                                          \
+		__typeof__(cp_io_real.name) real = CP_IO_REAL(name);                               \
+                                                                                                   \
+		if (cp_io_wake_is_on())                                                            \
+			return followed_##name arguments;                                          \
+		return CALLS_MEASURE(CP_IO_READ | CALLS_MOVES, ON_FD(fd), real, arguments);        \
+	}                                                                                          \
+                                                                                                   \
+	CALLS_MEASURED(name, parameters, arguments)
+
+/* A write, which may end such a wait. */
+#define WAKING_WRITES(name, parameters, arguments)                                                 \
+	SLOW static ssize_t measured_##name parameters                                             \
+	{                                                                                          \
+		__typeof__(cp_io_real.name) real = CP_IO_REAL(name);                               \
+                                                                                                   \
+		if (cp_io_wake_is_on() && cp_io_wake_is_awaited(fd))                               \
+			cp_io_wake(fd, 1, (const void *)real);                                     \
+		return CALLS_MEASURE(CP_IO_WRITE | CALLS_MOVES, ON_FD(fd), real, arguments);       \
+	}                                                                                          \
+                                                                                                   \
+	CALLS_MEASURED(name, parameters, arguments)
 
 #define READS(name, parameters, arguments)                                                         \
 	CALLS(ssize_t, name, CP_IO_READ | CALLS_MOVES, ON_FD(fd), parameters, arguments)

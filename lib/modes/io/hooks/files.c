@@ -7,19 +7,19 @@
 
 #include "modes/io/hooks/calls.h"
 
-READS(read, (int fd, void *to, size_t n), (fd, to, n))
+WAITING_READS(read, (int fd, void *to, size_t n), (fd, to, n))
 READS(pread, (int fd, void *to, size_t n, off_t at), (fd, to, n, at))
 READS(pread64, (int fd, void *to, size_t n, off64_t at), (fd, to, n, at))
-READS(readv, (int fd, const struct iovec *v, int n), (fd, v, n))
+WAITING_READS(readv, (int fd, const struct iovec *v, int n), (fd, v, n))
 READS(preadv, (int fd, const struct iovec *v, int n, off_t at), (fd, v, n, at))
 READS(preadv64, (int fd, const struct iovec *v, int n, off64_t at), (fd, v, n, at))
-READS(__read_chk, (int fd, void *to, size_t n, size_t room), (fd, to, n, room))
+WAITING_READS(__read_chk, (int fd, void *to, size_t n, size_t room), (fd, to, n, room))
 READS(__pread_chk, (int fd, void *to, size_t n, off_t at, size_t room), (fd, to, n, at, room))
 READS(__pread64_chk, (int fd, void *to, size_t n, off64_t at, size_t room), (fd, to, n, at, room))
-WRITES(write, (int fd, const void *from, size_t n), (fd, from, n))
+WAKING_WRITES(write, (int fd, const void *from, size_t n), (fd, from, n))
 WRITES(pwrite, (int fd, const void *from, size_t n, off_t at), (fd, from, n, at))
 WRITES(pwrite64, (int fd, const void *from, size_t n, off64_t at), (fd, from, n, at))
-WRITES(writev, (int fd, const struct iovec *v, int n), (fd, v, n))
+WAKING_WRITES(writev, (int fd, const struct iovec *v, int n), (fd, v, n))
 WRITES(pwritev, (int fd, const struct iovec *v, int n, off_t at), (fd, v, n, at))
 WRITES(pwritev64, (int fd, const struct iovec *v, int n, off64_t at), (fd, v, n, at))
 
@@ -65,6 +65,9 @@ SLOW static int measured_close(int fd)
 	if (!calls_measured())
 		return real(fd);
 	kind = cp_io_kind_of(fd);
+	/* Readers of a pipe that nobody has open for writing any more find its end. */
+	if (cp_io_wake_is_on() && kind == CP_IO_PIPE && cp_io_wake_is_awaited(fd))
+		cp_io_wake(fd, CP_WAKES_ALL, (const void *)real);
 	cp_io_kind_closed(fd);
 	return CALLS_MEASURE(CP_IO_CLOSE | CALLS_KIND(kind), ON_NOTHING, real, (fd));
 }
