@@ -20,7 +20,7 @@ file=$work/on.wakers.pb
 	fail "the handler isn't the waker: $("$pprof_check" --raw "$file" | grep wait_for_handler)"
 [ "$(rows "$file" '^sem_post;post_and_end;.*;\[woken by\];sem_wait;wait_for_ended;')" = 1 ] ||
 	fail "the thread that ended isn't the waker: $("$pprof_check" --raw "$file" | grep wait_for_ended)"
-[ "$(rows "$file" 'wait_until_cancelled')" = 0 ] || fail "a wait that was cancelled is in the profile"
+[ "$(rows "$file" 'sem_wait;wait_until_cancelled')" = 0 ] || fail "a wait that was cancelled is in the profile"
 [ "$(rows "$file" '^sem_post;post;post_after_jump;.*;\[woken by\];sem_wait;wait_after_jump;')" = 1 ] ||
 	fail "after a jump out of a wait: $("$pprof_check" --raw "$file" | grep wait_after_jump)"
 [ "$(rows "$file" '^\[timed out\];sem_timedwait;wait_in_handler;')" = 1 ] ||
