@@ -112,7 +112,7 @@ static enum cp_io_kind kind_of(const struct call *c, const long *a)
 	}
 }
 
-/* Tell wakers of a write or a close. Returns true if the call is a read that may wait for a thread,
+/* Tell wakers of a write. Returns true if the call is a read that may wait for a thread,
  * which is then followed as WAIT. */
 static bool follows(long number, const long *a, struct cp_wakes_wait *wait)
 {
