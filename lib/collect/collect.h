@@ -40,6 +40,10 @@ struct cp_collect_work {
 	/* Return true if there is to be a control socket. YOUNG: the process may be one of the many
 	 * that soon end, for which a socket would cost much. */
 	bool (*controlled)(bool young);
+	/* Where the socket is to be besides its abstract name. Called when that is there. */
+	void (*control_place)(struct cp_control_place *place);
+	/* The socket could not be opened there. */
+	void (*control_failed)(const struct cp_control_place *place, int err);
 	/* Answer a request; see cp_control_answer. Runs in the collector, without the lock. */
 	cp_control_answer *answer;
 	cp_control_answered *answered;

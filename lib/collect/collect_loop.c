@@ -95,10 +95,18 @@ static void sleep_until(uint32_t seen, uint64_t deadline)
  * task. */
 static void control(bool young, bool *tried)
 {
+	struct cp_control_place place;
+	int err;
+
 	if (*tried || !cp_worker_has_own_table() || !cp_collector.work->controlled(young))
 		return;
 	*tried = true;
-	cp_control_socket_open();
+	if (cp_control_socket_open())
+		return;
+	cp_collector.work->control_place(&place);
+	err = place.path ? cp_control_socket_add_path(&place) : 0;
+	if (err)
+		cp_collector.work->control_failed(&place, err);
 }
 
 /* Update the rate of the processor's counter, which measures waits and holds. The first reading was

@@ -11,6 +11,7 @@
 #include "base/sys.h"
 #include "base/text.h"
 #include "collect/control_message.h"
+#include "collect/control_path.h"
 #include "collect/control_peer.h"
 #include "collect/task_sleep.h"
 
@@ -21,7 +22,8 @@
 #define NAMES 4
 
 static int listener = -1, client = -1;
-static bool ready;		 /* the listener or the client was, at the end of the sleep */
+static int path_listener = -1;	 /* of CPROF_CONTROL=/PATH */
+static int ready = -1;		 /* one of these that was ready at the end of the sleep */
 static uint64_t client_deadline; /* monotonic ns */
 static uint64_t paid_until;	 /* monotonic ns: what was accepted is paid for by then */
 static struct cp_control_message message;
@@ -50,16 +52,25 @@ static int bind_name(int fd)
 	return (int)err;
 }
 
-static int make_listener(void)
+/* PLACE: a path, or NULL for the abstract name. */
+static int publish(int fd, const struct cp_control_place *place)
+{
+	int err;
+
+	if (place)
+		return cp_control_path_bind(fd, place->path, place->owner, BACKLOG);
+	err = bind_name(fd);
+	return err ? err : (int)cp_sys2(SYS_listen, fd, BACKLOG);
+}
+
+static int make_listener(const struct cp_control_place *place)
 {
 	long fd = cp_sys3(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	int err;
 
 	if (fd < 0)
 		return (int)fd;
-	err = bind_name((int)fd);
-	if (!err)
-		err = (int)cp_sys2(SYS_listen, fd, BACKLOG);
+	err = publish((int)fd, place);
 	if (err) {
 		cp_sys_close((int)fd);
 		return err;
@@ -73,12 +84,22 @@ int cp_control_socket_open(void)
 
 	if (err)
 		return err;
-	listener = make_listener();
+	listener = make_listener(NULL);
 	if (listener >= 0)
 		return 0;
 	err = listener;
 	cp_control_socket_close();
 	return err;
+}
+
+int cp_control_socket_add_path(const struct cp_control_place *place)
+{
+	int fd = make_listener(place);
+
+	if (fd < 0)
+		return fd;
+	path_listener = fd;
+	return 0;
 }
 
 bool cp_control_socket_is_open(void)
@@ -96,15 +117,19 @@ static void end_client(void)
 void cp_control_socket_close(void)
 {
 	end_client();
+	cp_control_path_remove();
 	if (listener >= 0)
 		cp_sys_close(listener);
-	listener = -1;
+	if (path_listener >= 0)
+		cp_sys_close(path_listener);
+	listener = path_listener = ready = -1;
 	cp_task_sleep_end();
 }
 
 void cp_control_socket_fork_child(void)
 {
-	listener = client = -1;
+	listener = path_listener = client = ready = -1;
+	cp_control_path_fork_child();
 	cp_task_sleep_fork_child();
 }
 
@@ -124,21 +149,23 @@ uint64_t cp_control_socket_due(void)
 
 void cp_control_socket_sleep(uint32_t *word, uint32_t seen, const struct timespec *timeout)
 {
-	struct pollfd fds[CP_TASK_SLEEP_OWN + 1];
+	struct pollfd fds[CP_TASK_SLEEP_OWN + 2];
 	struct pollfd *mine = &fds[CP_TASK_SLEEP_OWN];
+	bool accepts = client < 0 && may_accept(now());
 
-	*mine = (struct pollfd){ .fd = client >= 0 ? client : listener, .events = POLLIN };
-	if (client < 0 && !may_accept(now()))
-		mine->fd = -1;
-	cp_task_sleep(word, seen, timeout, fds, CP_TASK_SLEEP_OWN + 1);
-	ready = mine->revents != 0;
+	mine[0] = (struct pollfd){ .fd = client, .events = POLLIN };
+	if (accepts)
+		mine[0].fd = listener;
+	mine[1] = (struct pollfd){ .fd = accepts ? path_listener : -1, .events = POLLIN };
+	cp_task_sleep(word, seen, timeout, fds, CP_TASK_SLEEP_OWN + 2);
+	ready = mine[0].revents ? mine[0].fd : mine[1].revents ? mine[1].fd : -1;
 }
 
-static void accept_client(void)
+static void accept_client(int from)
 {
 	uint64_t at = now();
 
-	client = (int)cp_sys4(SYS_accept4, listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	client = (int)cp_sys4(SYS_accept4, from, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	paid_until = (paid_until > at ? paid_until : at) + EACH_NS;
 	client_deadline = at + CLIENT_NS;
 	if (client >= 0 && !cp_control_peer_may_ask(client))
@@ -208,11 +235,13 @@ static void serve_client(cp_control_answer *answer, cp_control_answered *answere
 
 void cp_control_socket_serve(cp_control_answer *answer, cp_control_answered *answered)
 {
-	if (listener < 0 || (!ready && (client < 0 || now() < client_deadline)))
+	int from = ready;
+
+	if (listener < 0 || (from < 0 && (client < 0 || now() < client_deadline)))
 		return;
-	ready = false;
+	ready = -1;
 	if (client < 0)
-		accept_client();
+		accept_client(from);
 	if (client >= 0)
 		serve_client(answer, answered);
 }

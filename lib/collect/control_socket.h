@@ -22,8 +22,16 @@ typedef void cp_control_answer(struct cp_control_message *m, int fd);
 /* The answer to the last request was sent, or (RECEIVED false) the client had gone. As above. */
 typedef void cp_control_answered(bool received);
 
+/* Where the socket is, too. */
+struct cp_control_place {
+	const char *path; /* NULL: nowhere else */
+	bool owner;	  /* PATH is this process's; else it gets PATH.PID */
+};
+
 /* Open the socket, and let the task sleep with descriptors. Returns 0 or a negative errno. */
 int cp_control_socket_open(void);
+/* Listen at PLACE, too. Returns 0 or a negative errno. */
+int cp_control_socket_add_path(const struct cp_control_place *place);
 bool cp_control_socket_is_open(void);
 void cp_control_socket_close(void);
 /* As cp_task_sleep, and until somebody has a request. TIMEOUT: NULL = no end. */

@@ -4,6 +4,7 @@ LIB_SOURCES += \
 	%D%/collect_loop.c \
 	%D%/collect_thread.c \
 	%D%/control_message.c \
+	%D%/control_path.c \
 	%D%/control_peer.c \
 	%D%/control_socket.c \
 	%D%/drain.c \

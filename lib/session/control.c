@@ -11,10 +11,12 @@
 
 #include "base/atomic.h"
 #include "base/fdwrite.h"
+#include "base/log.h"
 #include "base/sys.h"
 #include "base/text.h"
 #include "collect/collect.h"
 #include "collect/control_message.h"
+#include "collect/control_socket.h"
 #include "cp-build.h"
 #include "labels/spans.h"
 #include "output/dump.h"
@@ -44,6 +46,22 @@ bool cp_control_wanted(bool early)
 	case CP_CONTROL_OFF: return false;
 	default: return !early && cp_runs_any() && !is_filtered();
 	}
+}
+
+void cp_control_where(struct cp_control_place *place)
+{
+	const char *path = cp_session.config.control_path;
+
+	place->path = path[0] ? path : NULL;
+	place->owner = cp_session.process_tree.owner;
+}
+
+void cp_control_failed(const struct cp_control_place *place, int err)
+{
+	if (!place->owner && !cp_session.config.verbose)
+		return;
+	cp_log("CPROF_CONTROL: no control socket at %s: %s; there is the abstract one", place->path,
+	       err == -EEXIST ? "another file is there" : cp_log_errno_text(err));
 }
 
 /* Adds "MODE.KEY=VALUE". */

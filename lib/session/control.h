@@ -8,11 +8,17 @@
 
 #include "base/control.h"
 
+struct cp_control_place;
+
 /* Answers request M in place, with descriptor FD or -1. Without the collector's lock. */
 void cp_control_answer_request(struct cp_control_message *m, int fd);
 /* The answer to the last request was sent, or the client had gone. As above. */
 void cp_control_see_answered(bool received);
 /* Returns whether there is to be a control socket; EARLY: the collector has just begun. */
 bool cp_control_wanted(bool early);
+/* Where the socket is to be besides its abstract name: CPROF_CONTROL=/PATH. */
+void cp_control_where(struct cp_control_place *place);
+/* Say that it can't be there. The process's first program says it; others with CPROF_VERBOSE. */
+void cp_control_failed(const struct cp_control_place *place, int err);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "host/profiled.h"
 #include "collect/collect.h"
+#include "collect/control_path.h"
 #include "collect/drain.h"
 #include "output/dump.h"
 #include "base/fdwrite.h"
@@ -44,6 +45,8 @@ const struct cp_collect_work cp_session_in_collector = {
 	.due = cp_window_due,
 	.busy = cp_runs_any,
 	.controlled = cp_control_wanted,
+	.control_place = cp_control_where,
+	.control_failed = cp_control_failed,
 	.answer = cp_control_answer_request,
 	.answered = cp_control_see_answered,
 	.last = write_last,
@@ -178,6 +181,7 @@ void cp_session_finish(const char *when, unsigned seconds)
 	cp_collect_run(cp_window_finish, &call);
 	if (t)
 		cp_store_release(&t->finishing, false);
+	cp_control_path_remove();
 	if (!call.helper)
 		return;
 	/* There may be many descendants; their helpers are not waited for. */

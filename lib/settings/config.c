@@ -85,6 +85,32 @@ void cp_config_take_mode(struct cp_config *to, const struct cp_config *c, unsign
 		to->named_mode = c->named_mode;
 }
 
+/* Reads the path of CPROF_CONTROL, if it is one. */
+static bool read_control_path(const struct cp_config_reader *r, struct cp_config *c)
+{
+	const char *value = cp_config_reader_get(r, "CPROF_CONTROL");
+
+	if (!value || *value != '/')
+		return false;
+	if (cp_config_reader_copy(value, c->control_path, sizeof(c->control_path)))
+		c->control = CP_CONTROL_ON;
+	else
+		cp_config_reader_say(r, "CPROF_CONTROL", value, "a path of up to 90 bytes", "auto");
+	return true;
+}
+
+static bool is_control(const struct cp_config_row *row)
+{
+	return !strcmp(row->variable, "CPROF_CONTROL");
+}
+
+static void read_common(const struct cp_config_reader *r, struct cp_config *c)
+{
+	for (size_t i = 0; i < cp_config_table_size; i++)
+		if (!is_control(&cp_config_table[i]) || !read_control_path(r, c))
+			cp_config_reader_read(r, &cp_config_table[i], c);
+}
+
 static void read_path(const struct cp_config_reader *r, struct cp_config *c, unsigned m)
 {
 	const char *variable = cp_config_variable(m);
@@ -161,8 +187,7 @@ static void read_all(const struct cp_config_reader *reader, struct cp_config *c)
 	if (!cp_config_any(c) && !cp_config_reader_get(&r, "CPROF_CONTROL"))
 		r.quiet = true;
 	read_modes(&r, c);
-	for (size_t i = 0; i < cp_config_table_size; i++)
-		cp_config_reader_read(&r, &cp_config_table[i], c);
+	read_common(&r, c);
 	read_rest(&r, c);
 	part_paths(&r, c);
 	part_signals(&r, c);
@@ -184,7 +209,7 @@ void cp_config_read_control(struct cp_config *c, const char *(*name)(const char 
 	const struct cp_config_reader r = { .name = name, .quiet = true };
 
 	for (size_t i = 0; i < cp_config_table_size; i++)
-		if (!strcmp(cp_config_table[i].variable, "CPROF_CONTROL"))
+		if (is_control(&cp_config_table[i]) && !read_control_path(&r, c))
 			cp_config_reader_read(&r, &cp_config_table[i], c);
 }
 

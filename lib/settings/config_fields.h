@@ -11,8 +11,10 @@
 #define CP_PATH_MAX 4096
 
 enum cp_unwind_choice { CP_UNWIND_AUTO, CP_UNWIND_FP, CP_UNWIND_DWARF, CP_UNWIND_LIBUNWIND };
-/* CPROF_CONTROL; auto: while a mode is on */
+/* CPROF_CONTROL; auto: while a mode is on; a path: on */
 enum cp_control_choice { CP_CONTROL_AUTO, CP_CONTROL_ON, CP_CONTROL_OFF };
+/* With what is added to it, the path must fit into a socket's address. */
+#define CP_CONTROL_PATH 91
 enum cp_symbolize_choice { CP_SYMBOLIZE_NONE, CP_SYMBOLIZE_NAMES, CP_SYMBOLIZE_FULL };
 
 /* Room for the settings of one mode. */
@@ -35,10 +37,11 @@ struct cp_config {
 	bool follow; /* CPROF_FOLLOW */
 	enum cp_symbolize_choice symbolize;
 	enum cp_control_choice control;
-	unsigned verbose; /* CPROF_VERBOSE, 0-1 */
-	bool use_pid;	  /* CPUPROFILE_USE_PID=1 (gperftools): pid in the name, also in the first
-			     process */
-	char only[1024];  /* CPROF_ONLY: comma-separated globs; "" = all */
+	char control_path[CP_CONTROL_PATH]; /* CPROF_CONTROL=/PATH, with CONTROL on; "" = none */
+	unsigned verbose;		    /* CPROF_VERBOSE, 0-1 */
+	bool use_pid;	 /* CPUPROFILE_USE_PID=1 (gperftools): pid in the name, also in the first
+			    process */
+	char only[1024]; /* CPROF_ONLY: comma-separated globs; "" = all */
 	char label_keys[1024]; /* CPROF_LABEL_KEYS: globs of keys that files may hold; "" = all */
 	char labels[1024];     /* CPROF_LABELS: k=v,... on every sample; "" = none */
 	char push[1024];       /* CPROF_PUSH: URL that windows are pushed to; "" = none */

@@ -21,7 +21,7 @@ const struct cp_config_row cp_config_table[] = {
 	SIGNAL("CPROF_SIGNAL", dump_signal, "USR2"),
 	SIGNAL("CPUPROFILESIGNAL", toggle_signal, NULL),
 	SIGNAL("HEAPPROFILESIGNAL", heap_signal, NULL),
-	CHOICE("CPROF_CONTROL", control, "auto", "auto", "on", "off"),
+	CHOICE("CPROF_CONTROL", control, "auto", "auto", "on", "off", "/PATH"),
 	SWITCH("CPROF_FOLLOW", follow, "1"),
 	NUMBER("CPROF_VERBOSE", verbose, "0", 0, 1, NULL),
 	TEXT("CPROF_ONLY", only, GLOBS, "all programs", ""),

@@ -69,5 +69,5 @@ wait $recorder || status=$?
 check_status ending-seen 2
 grep -q "process $pid has ended" ending-seen.err || fail "ending says: $(cat ending-seen.err)"
 "$cprof" record ./app 2>word.err
-grep -q '"./app" is no process id; "cprof run" records a command' word.err || fail "a command: $(cat word.err)"
+grep -q '"./app" is no process id, and no path of CPROF_CONTROL; "cprof run" records a command' word.err || fail "a command: $(cat word.err)"
 finish

@@ -60,7 +60,7 @@ host off CPROF_CONTROL=off CPUPROFILE="$work/off.pb"
 off=$pid off_told=$told
 host later CPROF_CONTROL=yes CPUPROFILE="$work/later.pb"
 wait_for 60 lists $pid cpu || fail "later: not listed"
-grep -q 'CPROF_CONTROL=yes: accepted is auto, on or off; using auto' "$work/later.err" || fail "later says: $(cat "$work/later.err")"
+grep -q 'CPROF_CONTROL=yes: accepted is auto, on, off or /PATH; using auto' "$work/later.err" || fail "later says: $(cat "$work/later.err")"
 end_host
 has_socket $off && fail "off: has a socket"
 pid=$off told=$off_told
@@ -68,7 +68,7 @@ end_host
 
 # Nobody there.
 "$cprof" ps extra >"$work/operand.out" 2>"$work/operand.err" && fail "an operand is taken"
-grep -q 'no operand is taken' "$work/operand.err" || fail "an operand: $(cat "$work/operand.err")"
+grep -q '"extra" is no process id' "$work/operand.err" || fail "an operand: $(cat "$work/operand.err")"
 
 # Another network namespace, as a container has one.
 if unshare -n true 2>/dev/null; then

@@ -20,9 +20,31 @@
 /* A process that is only listed. */
 #define GLANCE_MS 1000
 
-bool ct_control_is_pid(const char *text)
+/* The paths that were given. A process with a path has the number -1 - its index. */
+static struct {
+	const char **items;
+	size_t count, room;
+} paths;
+
+int ct_control_process(const char *text)
 {
-	return *text && strlen(text) < 10 && !text[strspn(text, "0123456789")] && atoi(text);
+	if (*text == '/') {
+		*CT_PUSH(paths.items, paths.count, paths.room) = text;
+		return -(int)paths.count;
+	}
+	return strlen(text) < 10 && !text[strspn(text, "0123456789")] ? atoi(text) : 0;
+}
+
+const char *ct_control_name(int pid)
+{
+	static char names[4][16];
+	static unsigned next;
+	char *name = names[next++ % 4];
+
+	if (pid < 0)
+		return paths.items[-1 - pid];
+	snprintf(name, sizeof(names[0]), "%d", pid);
+	return name;
 }
 
 void ct_control_request(struct cp_control_message *m, enum cp_control_request request)
@@ -250,37 +272,101 @@ static char *no_socket(int pid)
 
 static char *no_reply(int pid, int err)
 {
+	const char *name = ct_control_name(pid);
+
 	switch (err) {
 	case -ECONNRESET:
 		return ct_memory_printf(
-			"process %d does not answer this user: ask as its user with its group, or "
+			"process %s does not answer this user: ask as its user with its group, or "
 			"as root, who alone may ask a process with capabilities",
-			pid);
+			name);
 	case -EPROTO:
-		return ct_memory_printf("process %d has a libcprof of another version: ask with "
+		return ct_memory_printf("process %s has a libcprof of another version: ask with "
 					"the cprof of that version",
-					pid);
+					name);
 	case -ETIMEDOUT:
-		return ct_memory_printf("process %d does not answer: it is stopped, or very busy",
-					pid);
-	default: return ct_memory_printf("process %d: no reply: %s", pid, strerror(-err));
+		return ct_memory_printf("process %s does not answer: it is stopped, or very busy",
+					name);
+	default: return ct_memory_printf("process %s: no reply: %s", name, strerror(-err));
 	}
+}
+
+static char *no_path(const char *path, int err)
+{
+	switch (err) {
+	case -ECONNREFUSED:
+		return ct_memory_printf("%s: the process has ended, or nobody listens there", path);
+	case -EAGAIN: return ct_memory_printf("%s: too many others are asking", path);
+	default: return ct_memory_printf("%s: no control socket: %s", path, strerror(-err));
+	}
+}
+
+/* Connects to process PID. Returns the descriptor, or -1 with *WHY. */
+static int connect_to(int pid, char **why)
+{
+	struct ct_control_space space;
+	struct one o = { .space = &space, .pid = pid, .fd = -1 };
+
+	if (pid < 0) {
+		o.fd = ct_control_space_connect_path(ct_control_name(pid));
+		*why = o.fd < 0 ? no_path(ct_control_name(pid), o.fd) : NULL;
+		return o.fd;
+	}
+	ct_control_space_of(&space, pid);
+	read_names(&o);
+	ct_control_space_names(&space, CP_CONTROL_NAME, try_name, &o);
+	*why = o.fd >= 0 ? NULL : o.busy ? no_reply(pid, -ETIMEDOUT) : no_socket(pid);
+	return o.fd;
 }
 
 char *ct_control_ask(int pid, struct cp_control_message *m, int fd)
 {
-	struct ct_control_space space;
-	struct one o = { .space = &space, .pid = pid, .fd = -1 };
-	int err;
+	char *why;
+	int to = connect_to(pid, &why), err;
 
-	ct_control_space_of(&space, pid);
-	read_names(&o);
-	ct_control_space_names(&space, CP_CONTROL_NAME, try_name, &o);
-	if (o.fd < 0)
-		return o.busy ? no_reply(pid, -ETIMEDOUT) : no_socket(pid);
-	err = talk(o.fd, m, fd, PATIENCE_MS);
-	close(o.fd);
+	if (to < 0)
+		return why;
+	err = talk(to, m, fd, PATIENCE_MS);
+	close(to);
 	return err ? no_reply(pid, err) : NULL;
+}
+
+int ct_control_pid(int pid)
+{
+	char *why;
+	int fd;
+
+	if (pid >= 0)
+		return pid;
+	fd = connect_to(pid, &why);
+	if (fd >= 0) {
+		pid = listener_of(fd).pid;
+		close(fd);
+	}
+	free(why);
+	return pid < 0 ? 0 : pid;
+}
+
+char *ct_control_one(int pid,
+		     void (*see)(const struct ct_controlled *p,
+				 const struct cp_control_message *status, void *arg),
+		     void *arg)
+{
+	struct cp_control_message m;
+	char *why;
+	int fd = connect_to(pid, &why), err;
+	struct ucred c;
+
+	if (fd < 0)
+		return why;
+	c = listener_of(fd);
+	ct_control_request(&m, CP_CONTROL_STATUS);
+	err = talk(fd, &m, -1, PATIENCE_MS);
+	close(fd);
+	if (err)
+		return no_reply(pid, err);
+	see(&(struct ct_controlled){ c.pid, c.uid, (char *)ct_control_name(pid), NULL }, &m, arg);
+	return NULL;
 }
 
 /* ---- replies ---- */

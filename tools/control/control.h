@@ -31,8 +31,21 @@ void ct_control_each(void (*see)(const struct ct_controlled *p,
 				 const struct cp_control_message *status, void *arg),
 		     void *arg);
 
-/* Is TEXT a process id? */
-bool ct_control_is_pid(const char *text);
+/* The process that TEXT names, for all functions that take a process: its id, or a number below 0
+ * for a path of CPROF_CONTROL, whose process may be out of sight. 0: TEXT is neither. */
+int ct_control_process(const char *text);
+/* What is said of TEXT then, for printf. */
+#define CT_CONTROL_NO_PROCESS "\"%s\" is no process id, and no path of CPROF_CONTROL"
+/* How a message calls process PID: "812", or the path. */
+const char *ct_control_name(int pid);
+/* Its number in our pid namespace; 0: it isn't to be seen from here. */
+int ct_control_pid(int pid);
+/* Calls SEE as ct_control_each does for process PID. Returns NULL or the reason why there is no
+ * reply, which the caller frees. */
+char *ct_control_one(int pid,
+		     void (*see)(const struct ct_controlled *p,
+				 const struct cp_control_message *status, void *arg),
+		     void *arg);
 /* Makes *M a request without text. */
 void ct_control_request(struct cp_control_message *m, enum cp_control_request request);
 /* Adds the line KEY=VALUE to request M, if there is room. A line break in VALUE is left out. */

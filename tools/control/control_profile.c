@@ -80,8 +80,9 @@ struct ct_profile *ct_control_profile_threads(int pid, char **why)
 	ct_control_request(&m, CP_CONTROL_THREADS);
 	err = ct_control_profile_ask(pid, &m, &p, why);
 	if (err && !*why)
-		*why = ct_memory_printf("process %d: %s", pid, strerror(-err));
-	if (!err && has_own_root(pid))
+		*why = ct_memory_printf("process %s: %s", ct_control_name(pid), strerror(-err));
+	pid = ct_control_pid(pid);
+	if (!err && pid && has_own_root(pid))
 		find_files(p, pid);
 	return p;
 }

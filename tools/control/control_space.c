@@ -103,28 +103,46 @@ void ct_control_space_names(const struct ct_control_space *s, const char *prefix
 	free(path);
 }
 
-static int connect_here(const char *name)
+/* ADDRESS has N bytes of name. */
+static int connect_to(const struct sockaddr_un *address, size_t n)
 {
 	const struct timeval patience = { .tv_sec = 5 };
-	struct sockaddr_un a = { .sun_family = AF_UNIX };
-	size_t n = strlen(name);
 	int fd;
 
-	if (n + 1 > sizeof(a.sun_path))
-		return -ENAMETOOLONG;
-	memcpy(a.sun_path + 1, name, n);
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
 	/* Waits while as many others wait as the kernel keeps; then -EAGAIN. */
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
-	if (!connect(fd, (struct sockaddr *)&a,
-		     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n)) &&
+	if (!connect(fd, (const struct sockaddr *)address,
+		     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n)) &&
 	    !fcntl(fd, F_SETFL, O_NONBLOCK))
 		return fd;
 	n = (size_t)errno;
 	close(fd);
 	return -(int)n;
+}
+
+static int connect_here(const char *name)
+{
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	size_t n = strlen(name);
+
+	if (n + 1 > sizeof(a.sun_path))
+		return -ENAMETOOLONG;
+	memcpy(a.sun_path + 1, name, n);
+	return connect_to(&a, n + 1);
+}
+
+int ct_control_space_connect_path(const char *path)
+{
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	size_t n = strlen(path);
+
+	if (n + 1 > sizeof(a.sun_path))
+		return -ENAMETOOLONG;
+	memcpy(a.sun_path, path, n);
+	return connect_to(&a, n + 1);
 }
 
 /* ---- in a child ---- */

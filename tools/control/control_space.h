@@ -30,4 +30,7 @@ void ct_control_space_names(const struct ct_control_space *s, const char *prefix
 /* Returns a connection to NAME in S, or a negative errno. */
 int ct_control_space_connect(const struct ct_control_space *s, const char *name);
 
+/* Connects to the socket at PATH in the file system. Returns the descriptor or a negative errno. */
+int ct_control_space_connect_path(const char *path);
+
 #endif

@@ -44,7 +44,7 @@ static bool ended(const struct ct_window *w, int patience)
 
 static char *failed(const struct ct_window *w, int err)
 {
-	return ct_memory_printf("process %d: %s: %s", w->pid, w->mode->name,
+	return ct_memory_printf("process %s: %s: %s", ct_control_name(w->pid), w->mode->name,
 				err == -EBUSY
 					? "the program starts or stops a profile itself; try again"
 				: err == -ESRCH ? "the mode ended meanwhile"
@@ -187,7 +187,7 @@ int ct_window_open(struct ct_window **to, int pid, const struct ct_window_how *h
 	w->pid = pid;
 	w->mode = &ct_control_modes[mode];
 	w->lease = how->lease;
-	w->process = (int)syscall(SYS_pidfd_open, pid, 0);
+	w->process = (int)syscall(SYS_pidfd_open, ct_control_pid(pid), 0);
 	while (getrandom(&w->consumer, sizeof(w->consumer), 0) < 0 || !w->consumer)
 		;
 	if (turn_on(w, how, why) || begin_all(w, w->started || how->from_start, why)) {
@@ -230,7 +230,7 @@ static enum ct_window_result no_profile(const struct ct_window *w, int err, char
 	if (!ended(w, err == -EIO ? ENDING_MS : 0))
 		return err == -ESRCH ? CT_WINDOW_STOPPED : CT_WINDOW_FAILED;
 	free(*why);
-	*why = ct_memory_printf("process %d has ended", w->pid);
+	*why = ct_memory_printf("process %s has ended", ct_control_name(w->pid));
 	return CT_WINDOW_ENDED;
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/control.h"
 #include "core/memory.h"
 #include "core/out.h"
 #include "core/short_name.h"
@@ -297,7 +298,7 @@ void ct_threads_text_print(const struct ct_threads *all, int pid, size_t columns
 {
 	struct how how = { to, columns > 48 ? columns - 32 : columns };
 
-	fprintf(to, "%zu threads of process %d, in %zu places\n", all->count, pid,
+	fprintf(to, "%zu threads of process %s, in %zu places\n", all->count, ct_control_name(pid),
 		all->group_count);
 	for (size_t i = 0; i < all->p->comment_count; i++) {
 		ct_out_text(to, ct_text(all->p, all->p->comments[i]));

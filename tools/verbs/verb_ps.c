@@ -183,20 +183,35 @@ static void print_json(const struct rows *r)
 	ct_json_close(&j, ']');
 }
 
+static int add_one(const char *process, struct rows *r)
+{
+	char *why = ct_control_one(ct_control_process(process), add, r);
+
+	if (why)
+		fprintf(stderr, "cprof ps: %s\n", why);
+	free(why);
+	return why ? CT_FAILED : CT_OK;
+}
+
 static int run(int argc, char **argv)
 {
 	int first = ct_options_parse(&ct_verb_ps, argc, argv,
 				     (const struct ct_option *[]){ options, NULL });
 	struct rows r = { 0 };
+	int status = CT_OK;
 
 	if (first < 0)
 		return ct_options_status(first);
-	if (first < argc)
-		return ct_options_wrong(&ct_verb_ps, "no operand is taken");
-	ct_control_each(add, &r);
+	for (int i = first; i < argc; i++)
+		if (!ct_control_process(argv[i]))
+			return ct_options_wrong(&ct_verb_ps, CT_CONTROL_NO_PROCESS, argv[i]);
+	if (first == argc)
+		ct_control_each(add, &r);
+	for (int i = first; i < argc; i++)
+		status |= add_one(argv[i], &r);
 	if (r.count)
 		qsort(r.items, r.count, sizeof(*r.items), by_pid);
-	else if (!my.json)
+	else if (!my.json && first == argc)
 		fputs("cprof: no process answers: one has a control socket while a mode is on, or "
 		      "from the start with CPROF_CONTROL=on\n",
 		      stderr);
@@ -206,12 +221,12 @@ static int run(int argc, char **argv)
 	else if (r.count)
 		print(&r);
 	free(r.items);
-	return ct_out_end();
+	return ct_out_end() || status ? CT_FAILED : CT_OK;
 }
 
 const struct ct_verb ct_verb_ps = {
 	.name = "ps",
-	.operands = "",
+	.operands = "[PID|PATH]...",
 	.summary = "The processes that are being profiled: modes, samples, cost",
 	.details =
 		"Yours, and as root everybody's, in containers too. COST is the profiler's CPU "

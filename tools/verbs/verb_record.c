@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "control/control.h"
 #include "control/window.h"
 #include "core/memory.h"
 #include "core/options.h"
@@ -90,13 +91,21 @@ static void keep_holders(const struct ct_window_taken *taken, const char *path)
 	free(beside);
 }
 
+/* The process id, or the last part of the socket's path. */
+static const char *base_of(int pid)
+{
+	const char *name = ct_control_name(pid), *slash = strrchr(name, '/');
+
+	return slash ? slash + 1 : name;
+}
+
 static char *path_of(const struct window *w, int pid)
 {
 	char *given, *path;
 
 	if (my.output && ct_mode_options_count() == 1)
 		return ct_mode_options_absolute(my.output);
-	given = my.output ? ct_memory_strdup(my.output) : ct_memory_printf("%d.pb", pid);
+	given = my.output ? ct_memory_strdup(my.output) : ct_memory_printf("%s.pb", base_of(pid));
 	path = ct_mode_options_infix(given, ct_control_modes[w->mode].name);
 	free(given);
 	return path;
@@ -180,8 +189,8 @@ static int record(int pid, double seconds)
 	}
 	if (!count)
 		return CT_FAILED;
-	fprintf(stderr, "cprof: recording process %d for %g s; Ctrl-C ends it earlier\n", pid,
-		seconds);
+	fprintf(stderr, "cprof: recording process %s for %g s; Ctrl-C ends it earlier\n",
+		ct_control_name(pid), seconds);
 	signal(SIGINT, interrupt);
 	signal(SIGTERM, interrupt);
 	wait_for_end(seconds);
@@ -203,18 +212,17 @@ static int run(int argc, char **argv)
 						   ct_short_name_options, NULL };
 	int first = ct_options_parse(&ct_verb_record, argc, argv, tables);
 	double seconds;
-	char *rest;
-	long pid;
+	int pid;
 
 	if (first < 0)
 		return ct_options_status(first);
 	if (argc - first != 1)
 		return ct_options_wrong(&ct_verb_record,
 					"give one process id; \"cprof ps\" lists them");
-	pid = strtol(argv[first], &rest, 10);
-	if (*rest || pid <= 0 || pid > INT32_MAX)
+	pid = ct_control_process(argv[first]);
+	if (!pid)
 		return ct_options_wrong(&ct_verb_record,
-					"\"%s\" is no process id; \"cprof run\" records a command",
+					CT_CONTROL_NO_PROCESS "; \"cprof run\" records a command",
 					argv[first]);
 	seconds = ct_mode_options_seconds(my.seconds);
 	if (seconds <= 0)
@@ -223,12 +231,12 @@ static int run(int argc, char **argv)
 		return CT_FAILED;
 	if (!ct_mode_options_count())
 		ct_mode_options[CT_CPU].value = "";
-	return record((int)pid, seconds);
+	return record(pid, seconds);
 }
 
 const struct ct_verb ct_verb_record = {
 	.name = "record",
-	.operands = "PID",
+	.operands = "PID|PATH",
 	.summary = "Record a running process for a while, and show what it did",
 	.details =
 		"Without a mode, its CPU time. The profile goes to PID.MODE.pb here. A mode that "

@@ -39,7 +39,7 @@ static bool is_asked(int mode)
 	return my.values[mode] || budget_of(mode);
 }
 
-static void say(const char *pid, int mode, const struct cp_control_message *m)
+static void say(int pid, int mode, const struct cp_control_message *m)
 {
 	char *accepted = ct_control_value(m, "why");
 	const char *why = accepted;
@@ -53,13 +53,13 @@ static void say(const char *pid, int mode, const struct cp_control_message *m)
 	case -EINVAL: why = "the process has a libcprof that doesn't know this setting"; break;
 	default: break;
 	}
-	fprintf(stderr, "cprof set: process %s: %s: %s\n", pid, ct_control_modes[mode].name,
-		why ? why : strerror(-m->result));
+	fprintf(stderr, "cprof set: process %s: %s: %s\n", ct_control_name(pid),
+		ct_control_modes[mode].name, why ? why : strerror(-m->result));
 	free(accepted);
 }
 
 /* Prints each "set=KEY=VALUE, before: VALUE" of reply M. */
-static void print_changes(const char *pid, const struct cp_control_message *m)
+static void print_changes(int pid, const struct cp_control_message *m)
 {
 	const char *at = m->text, *end = m->text + m->size, *line_end;
 
@@ -69,13 +69,13 @@ static void print_changes(const char *pid, const struct cp_control_message *m)
 		if (line_end - at < 4 || memcmp(at, "set=", 4))
 			continue;
 		snprintf(line, sizeof(line), "%.*s", (int)(line_end - at - 4), at + 4);
-		printf("process %s: ", pid);
+		printf("process %s: ", ct_control_name(pid));
 		ct_out_text(stdout, line);
 		putchar('\n');
 	}
 }
 
-static int set_mode(const char *pid, int mode)
+static int set_mode(int pid, int mode)
 {
 	static const char *const budgets[CT_MODES] = {
 		[CT_LOCK] = "CPROF_LOCK_BUDGET", [CT_IO] = "CPROF_IO_BUDGET"
@@ -89,7 +89,7 @@ static int set_mode(const char *pid, int mode)
 		ct_control_line(&m, ct_control_modes[mode].setting, my.values[mode]);
 	if (budget_of(mode))
 		ct_control_line(&m, budgets[mode], budget_of(mode));
-	why = ct_control_ask(atoi(pid), &m, -1);
+	why = ct_control_ask(pid, &m, -1);
 	if (why) {
 		fprintf(stderr, "cprof set: %s\n", why);
 		free(why);
@@ -117,9 +117,6 @@ static int check(int argc, char **argv, int first)
 		return ct_options_wrong(&ct_verb_set, "give a setting, as -cpu=1000");
 	if (first == argc)
 		return ct_options_wrong(&ct_verb_set, "give a process id; \"cprof ps\" lists them");
-	for (int i = first; i < argc; i++)
-		if (!ct_control_is_pid(argv[i]))
-			return ct_options_wrong(&ct_verb_set, "\"%s\" is no process id", argv[i]);
 	return CT_OK;
 }
 
@@ -133,15 +130,21 @@ static int run(int argc, char **argv)
 	if (check(argc, argv, first))
 		return CT_FAILED;
 	for (int i = first; i < argc; i++)
+		if (!ct_control_process(argv[i]))
+			return ct_options_wrong(&ct_verb_set, CT_CONTROL_NO_PROCESS, argv[i]);
+	for (int i = first; i < argc; i++) {
+		int pid = ct_control_process(argv[i]);
+
 		for (int mode = 0; mode < CT_MODES; mode++)
-			if (is_asked(mode) && set_mode(argv[i], mode))
+			if (is_asked(mode) && set_mode(pid, mode))
 				status = CT_FAILED;
+	}
 	return status;
 }
 
 const struct ct_verb ct_verb_set = {
 	.name = "set",
-	.operands = "PID...",
+	.operands = "PID|PATH...",
 	.summary = "Change rates and thresholds of a running process's profiles",
 	.details = "For modes that are on, whoever turned them on. Each sample counts for the "
 		   "rate that it was taken\nat, so totals stay right; the profile's comments tell "

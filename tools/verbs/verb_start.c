@@ -31,8 +31,9 @@ static const struct ct_option stop_options[] = {
 };
 
 /* What the process couldn't do, and what helps. */
-static void say(const char *verb, const char *pid, const char *mode, int err)
+static void say(const char *verb, int process, const char *mode, int err)
 {
+	const char *pid = ct_control_name(process);
 	const char *why = strerror(-err);
 
 	switch (err) {
@@ -56,7 +57,7 @@ static void say_path(const struct cp_control_message *reply, const char *mode, i
 {
 	char *key = ct_memory_printf("%s.path", mode), *path = ct_control_value(reply, key);
 
-	printf("%s profile of process %d ", mode, pid);
+	printf("%s profile of process %s ", mode, ct_control_name(pid));
 	if (path) {
 		fputs(does, stdout);
 		ct_out_text(stdout, path);
@@ -68,14 +69,14 @@ static void say_path(const struct cp_control_message *reply, const char *mode, i
 	free(key);
 }
 
-/* The path that process PID is told for MODE. Without -o it is in the directory where the process
+/* The path that a process is told for MODE. Without -o it is in the directory where the process
  * was started. */
-static char *path_for(int pid, const char *mode)
+static char *path_for(const char *mode)
 {
 	char *path, *escaped;
 
 	if (!my.output)
-		return ct_memory_printf("%%e.%d.%s.pb", pid, mode);
+		return ct_memory_printf("%%e.%%p.%s.pb", mode);
 	path = ct_mode_options_count() > 1 ? ct_mode_options_infix(my.output, mode)
 					   : ct_mode_options_absolute(my.output);
 	escaped = ct_mode_options_escaped(path);
@@ -83,9 +84,9 @@ static char *path_for(int pid, const char *mode)
 	return escaped;
 }
 
-static int ask(const char *verb, const char *pid, const char *mode, struct cp_control_message *m)
+static int ask(const char *verb, int pid, const char *mode, struct cp_control_message *m)
 {
-	char *why = ct_control_ask(atoi(pid), m, -1);
+	char *why = ct_control_ask(pid, m, -1);
 
 	if (why)
 		fprintf(stderr, "cprof %s: %s\n", verb, why);
@@ -95,12 +96,12 @@ static int ask(const char *verb, const char *pid, const char *mode, struct cp_co
 	return why || m->result ? CT_FAILED : CT_OK;
 }
 
-static int start_mode(const char *pid, int mode, double seconds)
+static int start_mode(int pid, int mode, double seconds)
 {
 	const struct ct_control_mode *o = &ct_control_modes[mode];
 	const char *setting = ct_mode_options[mode].value;
 	struct cp_control_message m;
-	char *path = path_for(atoi(pid), o->name);
+	char *path = path_for(o->name);
 	int status;
 
 	ct_control_request(&m, CP_CONTROL_START);
@@ -112,7 +113,7 @@ static int start_mode(const char *pid, int mode, double seconds)
 	free(path);
 	status = ask("start", pid, o->name, &m);
 	if (!status)
-		say_path(&m, o->name, atoi(pid), "goes to ");
+		say_path(&m, o->name, pid, "goes to ");
 	return status;
 }
 
@@ -121,8 +122,8 @@ static int operands(const struct ct_verb *verb, int argc, char **argv, int first
 	if (first == argc)
 		return ct_options_wrong(verb, "give a process id; \"cprof ps\" lists them");
 	for (int i = first; i < argc; i++)
-		if (!ct_control_is_pid(argv[i]))
-			return ct_options_wrong(verb, "\"%s\" is no process id", argv[i]);
+		if (!ct_control_process(argv[i]))
+			return ct_options_wrong(verb, CT_CONTROL_NO_PROCESS, argv[i]);
 	return CT_OK;
 }
 
@@ -142,14 +143,17 @@ static int run_start(int argc, char **argv)
 		return ct_options_wrong(&ct_verb_start, "-for=%s is no duration", my.seconds);
 	if (!ct_mode_options_count())
 		ct_mode_options[CT_CPU].value = "";
-	for (int i = first; i < argc; i++)
+	for (int i = first; i < argc; i++) {
+		int pid = ct_control_process(argv[i]);
+
 		for (int mode = 0; mode < CT_MODES; mode++)
-			if (ct_mode_options[mode].value && start_mode(argv[i], mode, seconds))
+			if (ct_mode_options[mode].value && start_mode(pid, mode, seconds))
 				status = CT_FAILED;
+	}
 	return status;
 }
 
-static int stop_mode(const char *pid, const char *mode)
+static int stop_mode(int pid, const char *mode)
 {
 	struct cp_control_message m;
 	int status;
@@ -160,12 +164,12 @@ static int stop_mode(const char *pid, const char *mode)
 		ct_control_line(&m, "discard", "1");
 	status = ask("stop", pid, mode, &m);
 	if (!status && !my.discard)
-		say_path(&m, mode, atoi(pid), "is in ");
+		say_path(&m, mode, pid, "is in ");
 	return status;
 }
 
 /* Stops the modes that are asked for; without any, those that are on. */
-static int stop_process(const char *pid)
+static int stop_process(int pid)
 {
 	struct cp_control_message m;
 	int status = CT_OK;
@@ -196,14 +200,14 @@ static int run_stop(int argc, char **argv)
 	if (operands(&ct_verb_stop, argc, argv, first))
 		return CT_FAILED;
 	for (int i = first; i < argc; i++)
-		if (stop_process(argv[i]))
+		if (stop_process(ct_control_process(argv[i])))
 			status = CT_FAILED;
 	return status;
 }
 
 const struct ct_verb ct_verb_start = {
 	.name = "start",
-	.operands = "PID...",
+	.operands = "PID|PATH...",
 	.summary = "Start profiling a running process",
 	.details = "Without a mode, its CPU time. The process was started under libcprof, with a "
 		   "mode on or with\nCPROF_CONTROL=on.\n",
@@ -212,7 +216,7 @@ const struct ct_verb ct_verb_start = {
 
 const struct ct_verb ct_verb_stop = {
 	.name = "stop",
-	.operands = "PID...",
+	.operands = "PID|PATH...",
 	.summary = "Stop profiling a running process, and write its profiles",
 	.details = "Without a mode, all that are on. The process goes on.\n",
 	.run = run_stop,

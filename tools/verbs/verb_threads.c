@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/control.h"
 #include "control/control_profile.h"
 #include "core/json.h"
 #include "core/memory.h"
@@ -124,7 +125,7 @@ static void json_all(const struct ct_threads *all, int pid)
 	ct_out_begin();
 	j = ct_json_to(stdout);
 	ct_json_open(&j, NULL, '{');
-	ct_json_integer(&j, "pid", pid);
+	ct_json_integer(&j, "pid", ct_control_pid(pid));
 	ct_json_integer(&j, "threads", (int64_t)all->count);
 	json_deadlocks(all, &j);
 	ct_json_open(&j, "groups", '[');
@@ -180,23 +181,22 @@ static int run(int argc, char **argv)
 {
 	const struct ct_option *const tables[] = { options, ct_short_name_options, NULL };
 	int first = ct_options_parse(&ct_verb_threads, argc, argv, tables);
-	char *rest;
-	long pid;
+	int pid;
 
 	if (first < 0)
 		return ct_options_status(first);
 	if (argc - first != 1)
 		return ct_options_wrong(&ct_verb_threads,
 					"give one process id; \"cprof ps\" lists them");
-	pid = strtol(argv[first], &rest, 10);
-	if (*rest || pid <= 0 || pid > INT32_MAX)
-		return ct_options_wrong(&ct_verb_threads, "\"%s\" is no process id", argv[first]);
-	return show((int)pid);
+	pid = ct_control_process(argv[first]);
+	if (!pid)
+		return ct_options_wrong(&ct_verb_threads, CT_CONTROL_NO_PROCESS, argv[first]);
+	return show(pid);
 }
 
 const struct ct_verb ct_verb_threads = {
 	.name = "threads",
-	.operands = "PID",
+	.operands = "PID|PATH",
 	.summary = "Show where every thread of a running process is now",
 	.details = "Equal stacks together, the most frequent first, and what they wait for: the "
 		   "lock and\n"

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The control socket's file; see control_path.h.
+ *
+ * The socket is bound under a name of its own, and renamed when it listens. So a client never finds
+ * a socket that refuses it, and of two processes that begin at the same moment neither takes the
+ * other's file for a stale one.
+ */
+#include "collect/control_path.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "base/atomic.h"
+#include "base/sys.h"
+#include "base/text.h"
+
+/* Linux's, which older headers lack. */
+#define NOREPLACE 1u
+
+/* The file of the last bind. */
+static char bound[sizeof(((struct sockaddr_un *)0)->sun_path)];
+static uint64_t device, inode;
+static uint32_t is_bound;
+
+static int look(const char *path, struct stat *st)
+{
+	return (int)cp_sys4(SYS_newfstatat, AT_FDCWD, path, st, AT_SYMLINK_NOFOLLOW);
+}
+
+static void unlink_path(const char *path)
+{
+	cp_sys3(SYS_unlinkat, AT_FDCWD, path, 0);
+}
+
+static int address(struct sockaddr_un *a, const char *path)
+{
+	*a = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	return cp_text_format(a->sun_path, sizeof(a->sun_path), "%s", path) < sizeof(a->sun_path)
+		       ? 0
+		       : -ENAMETOOLONG;
+}
+
+/* Does nobody listen at PATH, a socket of this user? Returns 1 or 0, or -EEXIST for another file.
+ */
+static int is_stale(const char *path)
+{
+	struct sockaddr_un a;
+	struct stat st;
+	long fd, err;
+
+	if (look(path, &st))
+		return 1;
+	if (!S_ISSOCK(st.st_mode) || st.st_uid != (uint32_t)cp_sys0(SYS_geteuid))
+		return -EEXIST;
+	fd = cp_sys3(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return (int)fd;
+	address(&a, path);
+	err = cp_sys3(SYS_connect, fd, &a, sizeof(a));
+	cp_sys_close((int)fd);
+	return err == -ECONNREFUSED;
+}
+
+static int rename_to(const char *from, const char *to)
+{
+	int stale;
+	long err = cp_sys5(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, NOREPLACE);
+
+	if (!err)
+		return 0;
+	if (err != -EEXIST && err != -EINVAL && err != -ENOSYS)
+		return (int)err;
+	stale = is_stale(to);
+	if (stale <= 0)
+		return stale ? stale : -EADDRINUSE;
+	return (int)cp_sys5(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
+}
+
+static void remember(const char *path)
+{
+	struct stat st;
+
+	cp_store_seqcst(&is_bound, 0);
+	if (look(path, &st))
+		return;
+	cp_text_format(bound, sizeof(bound), "%s", path);
+	device = st.st_dev;
+	inode = st.st_ino;
+	cp_store_seqcst(&is_bound, 1);
+}
+
+int cp_control_path_bind(int fd, const char *path, bool unique, int backlog)
+{
+	char first[sizeof(bound)], name[sizeof(bound)];
+	struct sockaddr_un a;
+	int pid = cp_sys_getpid(), err;
+
+	cp_text_format(first, sizeof(first), "%s~%d", path, pid);
+	cp_text_format(name, sizeof(name), "%s.%d", path, pid);
+	err = address(&a, first);
+	if (err)
+		return err;
+	unlink_path(first); /* of a process with this number that was killed here */
+	/* The file has the socket's mode, as far as the program's mask allows. */
+	cp_sys2(SYS_fchmod, fd, 0600);
+	err = (int)cp_sys3(SYS_bind, fd, &a, sizeof(a));
+	if (!err)
+		err = (int)cp_sys2(SYS_listen, fd, backlog);
+	if (err)
+		return err;
+	err = unique ? rename_to(first, path) : -EADDRINUSE;
+	if (!err)
+		cp_text_format(name, sizeof(name), "%s", path);
+	else if (err == -EADDRINUSE)
+		err = rename_to(first, name);
+	if (err)
+		unlink_path(first);
+	else
+		remember(name);
+	return err;
+}
+
+void cp_control_path_remove(void)
+{
+	struct stat st;
+
+	if (!cp_exchange_acqrel(&is_bound, 0))
+		return;
+	if (!look(bound, &st) && st.st_dev == device && st.st_ino == inode)
+		unlink_path(bound);
+}
+
+void cp_control_path_fork_child(void)
+{
+	cp_store_relaxed(&is_bound, 0);
+}

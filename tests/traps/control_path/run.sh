@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# A control socket with a path (CPROF_CONTROL=/PATH) is reached from another network namespace. Its file is private, is
+# removed at the end, replaces one that a killed process has left, and never anything else.
+. "$srcdir/tests/lib/e2e.sh"
+. "$srcdir/tests/lib/control.sh"
+need unshare
+cd "$work"
+path=$work/s
+
+asks() { # name regex arguments...
+	local said
+	said=$(timeout 60 "$cprof" "${@:3}" 2>&1) || harm "$1: cprof ${*:3}: status $?: $said"
+	grep -qE -- "$2" <<<"$said" || fail "$1: cprof ${*:3} doesn't say $2: $said"
+}
+
+answers_at() { # path
+	timeout 20 "$cprof" ps "$1" >/dev/null 2>&1
+}
+
+is_ours() { # path
+	[ "$(stat -c '%F %a' "$1" 2>/dev/null)" = 'socket 600' ]
+}
+
+# The host that runs in a network namespace: unshare becomes it by an exec.
+apart=
+for way in 'unshare -n' 'unshare -rn'; do
+	[ "$apart" ] || ! $way true 2>/dev/null || apart=$way
+done
+mkfifo apart.in
+env LD_PRELOAD="$CP_LIBRARY" CPROF_CONTROL="$path" $apart "$builddir/tests/traps/hosts/control-host" <apart.in >apart.out 2>apart.err &
+pid=$! hosted=apart
+first=$pid
+owns $pid
+exec {told}>apart.in
+wait_for 60 grep -q '^up' apart.out || fail "apart doesn't come up"
+wait_for 60 answers_at "$path" || harm "no answer at the path"
+is_ours "$path" || harm "the file: $(stat -c '%F %a' "$path")"
+asks apart "^ *$pid - .* control-host" ps "$path"
+asks apart "cpu profile of process $path goes to $work/apart.pb" start -cpu=1000 -o "$work/apart.pb" "$path"
+tell burn 0.2
+asks apart "process $path: CPUPROFILE_FREQUENCY=500, before: 1000" set -cpu=500 "$path"
+asks apart "threads of process $path" threads "$path"
+asks apart "cpu profile of process $path is in $work/apart.pb" stop "$path"
+check_valid apart.pb
+check_stack apart.pb 'burn;.*main'
+asks apart 's\.cpu\.pb' record -for=200ms "$path"
+check_valid s.cpu.pb
+[ "$apart" ] || echo "# no network namespace here"
+# A fork's child has a file of its own, which SIGKILL leaves.
+tell fork
+child=${answer#child }
+wait_for 60 answers_at "$path.$child" || harm "no answer of the child"
+is_ours "$path.$child" || harm "the child's file: $(stat -c '%F %a' "$path.$child")"
+answers_at "$path" || harm "the parent's file is gone"
+kill -KILL "$child"
+# An exec goes on at the same path.
+tell_exec
+wait_for 60 answers_at "$path" || harm "no answer after an exec"
+# Somebody else with the same path stands beside it.
+host beside CPROF_CONTROL="$path"
+wait_for 60 answers_at "$path.$pid" || harm "no answer beside"
+asks beside "^ *$pid - " ps "$path.$pid"
+end_host
+[ ! -e "$path.$pid" ] || harm "the file beside is left"
+answers_at "$path" || harm "the first one's file is gone"
+kill -KILL $first
+wait $first 2>/dev/null
+[ -S "$path" ] || fail "SIGKILL left no file: nothing to replace"
+
+# The next process replaces it, and removes it at its end.
+host next CPROF_CONTROL="$path"
+next=$pid
+wait_for 60 answers_at "$path" || harm "a stale file is not replaced"
+is_ours "$path" || harm "the next file: $(stat -c '%F %a' "$path")"
+asks next "^ *$next - " ps "$path"
+end_host
+check_status next 0
+[ ! -e "$path" ] || harm "the file is left at the end"
+[ ! -s next.err ] || harm "next says: $(cat next.err)"
+
+# Other files stay as they are.
+echo keep >file
+ln -s "$work/target" link
+for at in file link no/such/place; do
+	host odd-${at%%/*} CPROF_CONTROL="$work/$at"
+	wait_for 60 has_socket $pid || harm "$at: no abstract socket"
+	end_host
+	check_status odd-${at%%/*} 0
+	[ "$(grep -c 'CPROF_CONTROL: no control socket at' odd-${at%%/*}.err)" = 1 ] || fail "$at: says $(cat odd-${at%%/*}.err)"
+done
+[ "$(cat file)" = keep ] && [ -L link ] && [ ! -e target ] || harm "files are replaced: $(ls -l)"
+host long CPROF_CONTROL="/$(printf 'x%.0s' {1..90})" CPUPROFILE="$work/long.pb"
+grep -q 'CPROF_CONTROL=/x*\.\.\.: accepted is a path of up to 90 bytes; using auto' long.err || fail "long says: $(cat long.err)"
+end_host
+ls -d -- *~* 2>/dev/null && harm "a temporary name is left"
+status=0
+timeout 20 "$cprof" ps "$path" >gone.out 2>gone.err || status=$?
+check_status gone 2
+grep -q "$path: no control socket: No such file or directory" gone.err || fail "gone: $(cat gone.err)"
+finish
