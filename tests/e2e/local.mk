@@ -60,6 +60,7 @@ E2E_TESTS += \
 	%D%/heap-resident.sh \
 	%D%/heap-sampled.sh \
 	%D%/heap-sizes.sh \
+	%D%/heap-story.sh \
 	%D%/heap-usdt.sh \
 	%D%/io.sh \
 	%D%/io-wakers.sh \

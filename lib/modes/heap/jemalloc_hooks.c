@@ -184,7 +184,7 @@ static bool is_known(const char *text)
 	static const struct {
 		const char *release;
 		unsigned realloc;
-	} known[] = { { "5.2.0-0-", 7 }, { "5.2.1-0-", 7 }, { "5.3.0-0-", 7 } };
+	} known[] = { { "5.2.0-0-", 7 }, { "5.2.1-0-", 7 }, { "5.3.0-0-", 7 }, { "5.3.1-0-", 8 } };
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
 		if (cp_text_begins(text, known[i].release)) {
