@@ -190,6 +190,9 @@ static char *why_empty(const struct ct_live *l)
 			       ? ct_memory_printf("The first window of %s is there after %g s...",
 						  name, l->every)
 			       : ct_memory_printf("%s is off.", name);
+	if (ct_live_profile(l)->sample_count)
+		return ct_memory_strdup("The last window has other values than this: v shows "
+					"them.");
 	return ct_memory_printf("Nothing happened in the last window, as far as %s sees it.", name);
 }
 

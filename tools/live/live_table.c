@@ -41,12 +41,12 @@ static void add_own(struct ct_live_table *t, const struct ct_report *r)
 	ct_own_table_release(&own);
 }
 
-/* The unit in which a hundredth of the whole is at least 1. */
+/* The unit in which a twentieth of the whole is at least 1. */
 static void choose_unit(struct ct_live_table *t)
 {
 	const char *unit;
 
-	ct_numbers_scale(ct_abs(t->sum) / 100, t->from_unit, "auto", &unit);
+	ct_numbers_scale(ct_abs(t->sum) / 20, t->from_unit, "auto", &unit);
 	snprintf(t->unit, sizeof(t->unit), "%s", *unit ? unit : t->from_unit);
 }
 
