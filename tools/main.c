@@ -81,6 +81,7 @@ static const char *others_word(const char *name)
 		{ "source", "list" },	  { "weblist", "list" },      { "script", "folded" },
 		{ "collapse", "folded" }, { "flamegraph", "flame" },  { "web", "flame" },
 		{ "http", "flame" },	  { "compare", "diff" },      { "attach", "dump" },
+		{ "watch", "live" },	  { "monitor", "live" },      { "htop", "live" },
 		{ "leak", "leaks" },	  { "callgrind", "convert" }, { "speedscope", "convert" },
 	};
 
