@@ -362,6 +362,10 @@ static void say_who_held(void)
 /* Called by the thread that has the mutex. The time from the unlock until a waiter runs, and the
  * time while the mutex was free, can't be attributed: such waits count whole. */
 static struct hold rare;
+/* At its unlock the mutex says that somebody waits. It doesn't if a thread that an earlier unlock
+ * has woken, and that has yet to say so again, got no processor all the while. Such an unlock lets
+ * nobody go, and nobody can tell that there are waiters: the next unlock gets their time. */
+static int rare_is_seen;
 static uint64_t waited_within, waited_around;
 static int rare_done;
 
@@ -376,7 +380,7 @@ static void add_rare(uint64_t wanted)
 	struct hold h = { .wanted = wanted, .had = now_ns() };
 	uint64_t within = waited_for(&h, &rare);
 
-	waited_within += within;
+	waited_within += rare_is_seen ? within : 0;
 	waited_around += within ? h.had - h.wanted : 0;
 }
 
@@ -386,6 +390,7 @@ NOINLINE static void rare_holder(void)
 	rare.had = now_ns();
 	nap(RARE_NS);
 	rare.gave = now_ns();
+	rare_is_seen = __atomic_load_n(&host_mutex.__data.__lock, __ATOMIC_RELAXED) == 2;
 	pthread_mutex_unlock(&host_mutex);
 	STAYS;
 }
