@@ -33,6 +33,7 @@ struct reading {
 	char *last_path;  /* LINE_MAX_BYTES for its path */
 	size_t cursor;	  /* index into m->live */
 	uint64_t context; /* start of the mapping with OTEL_CTX, or 0 */
+	bool uring;	  /* a ring of io_uring is mapped */
 	int error;
 };
 
@@ -330,6 +331,7 @@ static void take_line(struct reading *r, const char *text)
 		return;
 	if (!r->context && is_context(&l))
 		r->context = l.start;
+	r->uring |= begins(&l, "anon_inode:[io_uring]");
 	if (l.executable)
 		strip_deleted(&l);
 	if (l.executable && is_shared_memory(&l)) {
@@ -418,6 +420,7 @@ int cp_modules_refresh(struct cp_modules *m)
 	if (m->error < 0)
 		return m->error;
 	m->context = r.context;
+	m->uring |= r.uring;
 	set_live(m, false);
 	swap = m->live;
 	m->live = m->next_live;

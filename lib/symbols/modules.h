@@ -48,6 +48,7 @@ struct cp_modules {
 	uint64_t loads;	  /* the loader's count of loads when this list had all loaded modules; 0 =
 			     never */
 	int error;	  /* of the newest reading */
+	bool uring;	  /* the program has mapped a ring of io_uring, at some reading */
 	uint64_t context; /* where an OpenTelemetry SDK publishes its resource; 0 = nowhere:
 			     output/process_context.h */
 };

@@ -3,16 +3,19 @@
  *
  *   io-host counts DIR N   N calls of each kind, and some more
  *   io-host delays DIR   waits, and prints how long they took: NAME NS
+ *   io-host uring DIR   maps a ring of io_uring; exit status 77 if the kernel refuses it
  */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/io_uring.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -247,12 +250,29 @@ static int delays(char *path)
 	HOST_END();
 }
 
+static int uring(void)
+{
+	struct io_uring_params p;
+	int fd;
+
+	memset(&p, 0, sizeof(p));
+	fd = (int)syscall(SYS_io_uring_setup, 4, &p);
+	if (fd < 0)
+		return 77;
+	EXPECT(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, IORING_OFF_SQ_RING) !=
+	       MAP_FAILED);
+	pipes(1);
+	HOST_END();
+}
+
 int main(int argc, char **argv)
 {
 	char path[4096];
 
 	if (argc < 3)
 		return 2;
+	if (!strcmp(argv[1], "uring"))
+		return uring();
 	how_many = argc > 3 ? atoi(argv[3]) : 0;
 	snprintf(path, sizeof(path), "%s/file", argv[2]);
 	return strcmp(argv[1], "counts") ? delays(path) : counts(path);

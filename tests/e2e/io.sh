@@ -54,6 +54,14 @@ check_stack "$work/full.pb" "op=write,kind=file,size=4096.*,target=$work/file[^/
 check_stack "$work/full.pb" "op=open,kind=path,error=ENOENT,target=/nonexistent/x"
 check_stack "$work/full.pb" 'op=recv,kind=tcp,size=64.*,target=127.0.0.1:[0-9]+'
 
+# What goes through io_uring isn't seen, and the file says so.
+io_profiled uring "$host" uring "$work"
+if [ $status != 77 ]; then
+	check_status uring 0
+	"$pprof_check" --comments "$work/uring.pb" | grep -q 'uses io_uring' || fail "nothing is said of io_uring"
+fi
+! "$pprof_check" --comments "$work/all.pb" | grep -q 'uses io_uring' || fail "io_uring is seen where it isn't used"
+
 # Calls below a threshold are a row of their own.
 CPROF_IO_THRESHOLD=1h io_profiled short "$host" counts "$work" 1000
 [ "$(io_values "$work/short.pb" '^[[]short calls[]]' 'op=read,kind=pipe' | cut -d' ' -f1,3,4)" = "2050 7000 50" ] ||

@@ -31,6 +31,7 @@ UNIT_TESTS += \
 	%D%/test-deadlocks \
 	%D%/test-deferred \
 	%D%/test-index \
+	%D%/test-io-event \
 	%D%/test-io-sample \
 	%D%/test-kallsyms \
 	%D%/test-labels \
@@ -149,6 +150,8 @@ TOOL_UNIT_TESTS += \
 %C%_test_lock_holder_LDADD = $(INTERNAL)
 %C%_test_lock_long_LDADD = $(INTERNAL)
 %C%_test_lock_sample_LDADD = $(INTERNAL)
+%C%_test_io_event_LDADD = $(INTERNAL)
+%C%_test_io_event_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=cp_io_sample_take,--wrap=cp_capture_hook
 %C%_test_io_sample_LDADD = $(INTERNAL) -lm
 %C%_test_lock_stepped_LDADD = $(INTERNAL)
 %C%_test_memory_table_LDADD = $(INTERNAL)

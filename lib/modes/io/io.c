@@ -138,6 +138,9 @@ static void report(struct cp_comments *out, const struct cp_run *r, const struct
 			 lost(r, CP_COUNT_LOST_MEMORY), lost(r, CP_COUNT_LOST_AGGREGATE),
 			 L(cp_run_counted(r, CP_COUNT_LOST_PAUSED)));
 	cp_io_rows_report(out, r);
+	if (r->rows->aggregate.modules->uring)
+		cp_comments_line(out, "io: the program uses io_uring; what it reads and writes "
+				      "that way is not in this profile");
 	cp_comments_line(
 		out, "cost: about %s ms for stacks behind calls",
 		cp_comments_seconds(cp_run_hooks_ns(r, cp_run_counted(r, CP_COUNT_TIMED)) * 1000));

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Input and output in a handler: no handler runs between the parts of a call's record. */
+#include "harness.h"
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "host/real.h"
+#include "modes/io/signal/io_event.h"
+#include "sample/capture.h"
+#include "sample/thread.h"
+
+uint64_t __real_cp_io_sample_take(struct cp_io_sampler *s, const struct cp_io_rates *r,
+				  uint64_t now, uint64_t m, bool bytes_share);
+uint64_t __wrap_cp_io_sample_take(struct cp_io_sampler *s, const struct cp_io_rates *r,
+				  uint64_t now, uint64_t m, bool bytes_share);
+bool __wrap_cp_capture_hook(struct cp_thread *t, const struct cp_event *e,
+			    const struct cp_regs *regs, const void *leaf);
+
+static const struct cp_io_call call = { .op = CP_IO_WRITE, .kind = CP_IO_FILE, .on = { NULL, -1 } };
+static volatile sig_atomic_t records, within, handled, handled_within;
+static bool raises_in_draw, raises_in_record;
+
+/* A call of a thread that begins is recorded. */
+static void call_once(void)
+{
+	struct cp_io_thread *mine = cp_thread_part(cp_self.thread, &cp_io_thread_part);
+
+	mine->sampler = (struct cp_io_sampler){ 0 };
+	cp_io_event_ended(&call);
+}
+
+/* A signal comes now, whose handler makes a call, too. */
+static void signal_comes(bool *wanted)
+{
+	if (!*wanted)
+		return;
+	*wanted = false;
+	within = 1;
+	raise(SIGUSR1);
+	within = 0;
+}
+
+uint64_t __wrap_cp_io_sample_take(struct cp_io_sampler *s, const struct cp_io_rates *r,
+				  uint64_t now, uint64_t m, bool bytes_share)
+{
+	signal_comes(&raises_in_draw);
+	return __real_cp_io_sample_take(s, r, now, m, bytes_share);
+}
+
+bool __wrap_cp_capture_hook(struct cp_thread *t, const struct cp_event *e,
+			    const struct cp_regs *regs, const void *leaf)
+{
+	(void)t;
+	(void)e;
+	(void)regs;
+	(void)leaf;
+	signal_comes(&raises_in_record);
+	records++;
+	return true;
+}
+
+static void handler(int sig)
+{
+	(void)sig;
+	handled++;
+	handled_within += within;
+	call_once();
+}
+
+static void check(bool *raises)
+{
+	records = handled = handled_within = 0;
+	*raises = true;
+	call_once();
+	CHECK_EQ(handled, 1);
+	CHECK_EQ(handled_within, 0);
+	/* The call's own, and then the handler's. */
+	CHECK_EQ(records, 2);
+}
+
+static void test_no_handler_runs_while_a_call_is_drawn(void)
+{
+	check(&raises_in_draw);
+}
+
+static void test_no_handler_runs_while_a_call_is_recorded(void)
+{
+	check(&raises_in_record);
+}
+
+int main(void)
+{
+	struct sigaction a = { .sa_handler = handler };
+
+	cp_real_prepare_clock();
+	CHECK_EQ(cp_io_counts_prepare(), 0);
+	sigaction(SIGUSR1, &a, NULL);
+	cp_thread_enter(cp_thread_claim());
+	cp_io_state.by_clock = true;
+	cp_io_state.rates = (struct cp_io_rates){ .second = 1000000000, .budget = 1000000 };
+	cp_io_active = CP_IO_ON;
+	RUN(test_no_handler_runs_while_a_call_is_drawn);
+	RUN(test_no_handler_runs_while_a_call_is_recorded);
+	return harness_end();
+}
