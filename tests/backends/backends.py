@@ -98,7 +98,8 @@ def check_same(where, file, came):
         if sent != got:
             fail(f"{where}: {os.path.basename(file)}: {kind}: {len(sent)} stacks were sent, {len(got)} came back; "
                  f"{sorted(set(sent.items()) ^ set(got.items()))[:3]}")
-        for season in ("spring", "summer", "autumn", "winter"):
+        # Nobody is woken there: a mutex has holders.
+        for season in () if "wakers" in file else ("spring", "summer", "autumn", "winter"):
             if not any(season in s for s in sent):
                 fail(f"{os.path.basename(file)}: {kind} has no {season}")
     print(f"{where}: {os.path.basename(file)}: {', '.join(types(file)[0])}: as sent")
