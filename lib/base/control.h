@@ -26,6 +26,7 @@
 /* | request | text                     | descriptor | result, text of the reply                        |
  * |---------|--------------------------|------------|--------------------------------------------------|
  * | STATUS  | none, or "spans=1"       | none       | lines "key=value"; "cpu.key=value" for each mode;|
+ * |         |                          |            | "follower=PID", of CPROF_PUSH's helper;          |
  * |         |                          |            | "span.N=COUNT SUM_NS NS:COUNT_UP_TO_IT,... NAME" |
  * | START   | settings, as variables:  | none       | as STATUS. -EALREADY: a mode is on; -EINVAL: a   |
  * |         | "CPUPROFILE=/tmp/a.pb";  |            | setting is bad, or none is a mode's; -EBUSY: the |

@@ -45,6 +45,14 @@ static bool is_same(long call, uint32_t id)
 	       ids[2] == id;
 }
 
+int cp_control_peer_pid(int fd)
+{
+	struct peer p = { 0, UNKNOWN, UNKNOWN };
+	uint32_t size = sizeof(p);
+
+	return cp_sys5(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, &p, &size) < 0 ? 0 : (int)p.pid;
+}
+
 bool cp_control_peer_may_ask(int fd)
 {
 	struct peer p = { 0, UNKNOWN, UNKNOWN };

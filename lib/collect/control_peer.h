@@ -11,4 +11,7 @@
  * may not do. The collector's task has the ids that the program has at that moment. Any context. */
 bool cp_control_peer_may_ask(int fd);
 
+/* Return the process id at the other end of connection FD, or 0 if it is out of sight. */
+int cp_control_peer_pid(int fd);
+
 #endif

@@ -172,6 +172,11 @@ static void accept_client(int from)
 		end_client();
 }
 
+int cp_control_socket_peer(void)
+{
+	return cp_control_peer_pid(client);
+}
+
 /* Room for one descriptor. The kernel closes what doesn't fit. */
 union passed {
 	struct cmsghdr header;

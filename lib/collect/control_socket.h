@@ -41,6 +41,8 @@ void cp_control_socket_serve(cp_control_answer *answer, cp_control_answered *ans
 /* Return when cp_control_socket_serve must be called again at the latest, in monotonic ns;
  * UINT64_MAX = never. */
 uint64_t cp_control_socket_due(void);
+/* Return the process id of the client that is being answered, or 0 if it is out of sight. */
+int cp_control_socket_peer(void);
 /* In a fork child, which doesn't have the task. */
 void cp_control_socket_fork_child(void);
 

@@ -58,6 +58,21 @@ struct cp_consumer *cp_consumers_add(struct cp_run *r, uint64_t id)
 	return c;
 }
 
+static bool is_gone(int pid)
+{
+	return pid > 0 && cp_sys2(SYS_kill, pid, 0) == -ESRCH;
+}
+
+struct cp_consumer *cp_consumers_take_over(struct cp_run *r, uint64_t id)
+{
+	for (unsigned i = 0; i < r->consumer_count; i++)
+		if (r->consumers[i].follows && is_gone(r->consumers[i].peer)) {
+			r->consumers[i].id = id;
+			return &r->consumers[i];
+		}
+	return NULL;
+}
+
 void cp_consumers_remove(struct cp_run *r, struct cp_consumer *c)
 {
 	cp_vec_release(&c->base);

@@ -12,6 +12,9 @@
 struct cp_consumer *cp_consumers_find(struct cp_run *r, uint64_t id);
 /* Adds a consumer whose window begins with the run. Returns NULL if there are too many. */
 struct cp_consumer *cp_consumers_add(struct cp_run *r, uint64_t id);
+/* Gives a consumer that follows R, and whose process is gone, the new number ID: its window goes
+ * on. Returns NULL if there is none. */
+struct cp_consumer *cp_consumers_take_over(struct cp_run *r, uint64_t id);
 void cp_consumers_remove(struct cp_run *r, struct cp_consumer *c);
 /* Removes those whose time is over. */
 void cp_consumers_expire(struct cp_run *r, uint64_t now);

@@ -37,6 +37,10 @@
  * file stays as it was. A helper that pushes has none: it ends after the processes that it serves.
  */
 #define LIMIT_SECONDS 120
+/* How often a process looks whether the helper that follows it is still there. */
+#define WATCH_SECONDS 15
+/* A helper that runs alone is started in a millisecond or two. */
+#define START_NS UINT64_C(20000000)
 #define ENVIRONMENT_MAX 16384
 #define DESCRIPTORS_MAX 65536
 
@@ -59,7 +63,7 @@ static struct {
 	char text[ENVIRONMENT_MAX];
 	char *environment[KEPT + 1];
 	struct stat root; /* the root directory when the helper was found */
-	unsigned wait, limit;
+	unsigned wait, limit, watch;
 } found;
 
 struct cp_helper {
@@ -156,19 +160,26 @@ static void keep_environment(void)
 	}
 }
 
-/* "WAIT,LIMIT" in seconds, for tests. */
+/* "WAIT,LIMIT,WATCH" in seconds, for tests. */
 static void read_limits(void)
 {
 	const char *s = secure_getenv("_CPROF_HELPER_SECONDS");
-	uint64_t wait, limit;
+	unsigned *limits[] = { &found.wait, &found.limit, &found.watch };
+	uint64_t n;
 
 	found.wait = WAIT_SECONDS;
 	found.limit = LIMIT_SECONDS;
-	if (!s || cp_text_parse_u64(&s, 10, &wait) || *s++ != ',' ||
-	    cp_text_parse_u64(&s, 10, &limit))
-		return;
-	found.wait = (unsigned)wait;
-	found.limit = (unsigned)limit;
+	found.watch = WATCH_SECONDS;
+	for (unsigned i = 0; s && i < 3 && !cp_text_parse_u64(&s, 10, &n); i++) {
+		*limits[i] = (unsigned)n;
+		if (*s++ != ',')
+			break;
+	}
+}
+
+uint64_t cp_helper_watch_ns(void)
+{
+	return found.watch * UINT64_C(1000000000);
 }
 
 void cp_helper_prepare(void)
@@ -398,22 +409,27 @@ bool cp_helper_wait(struct cp_helper *h, unsigned seconds)
 	return which_file(cp_helper_file(h, 0)) != h->before;
 }
 
-bool cp_helper_push(const char *url)
+struct cp_helper *cp_helper_push(const char *url)
 {
 	struct cp_helper *h = cp_helper_begin(0);
 
 	if (!h)
-		return false;
+		return NULL;
 	h->push = url;
 	h->alone = true;
 	if (cp_helper_start(h, 0))
+		return NULL;
+	wait_while(&h->alive, 1, cp_sys_clock_ns(CLOCK_MONOTONIC) + START_NS);
+	return h;
+}
+
+/* The supervisor ends as soon as cprof runs. Until then it uses this memory. */
+bool cp_helper_reap(struct cp_helper *h)
+{
+	if (cp_load_acquire(&h->alive))
 		return false;
-	/* The supervisor ends as soon as cprof runs. Until then it uses this memory. */
-	if (wait_while(&h->alive, 1,
-		       cp_sys_clock_ns(CLOCK_MONOTONIC) + WAIT_SECONDS * UINT64_C(1000000000))) {
-		cp_sys4(SYS_wait4, h->supervisor, NULL, __WCLONE, NULL);
-		cp_helper_release(h);
-	}
+	cp_sys4(SYS_wait4, h->supervisor, NULL, __WCLONE, NULL);
+	cp_helper_release(h);
 	return true;
 }
 

@@ -38,7 +38,12 @@ void cp_helper_release(struct cp_helper *h);
 
 /* Start `cprof push -helper URL`, which runs alone until no process asks for URL any more. Not
  * where this process, or one above it, would become its parent. Call with all signals blocked, in
- * the collector. Takes a millisecond or two. Returns whether it was started. */
-bool cp_helper_push(const char *url);
+ * the collector. Takes a millisecond or two. Returns NULL if it can't be started; otherwise call
+ * cp_helper_reap until that returns true. */
+struct cp_helper *cp_helper_push(const char *url);
+/* Has the start of H ended? Then H is released. Doesn't wait. */
+bool cp_helper_reap(struct cp_helper *h);
+/* How long to wait between two looks whether a helper is still there. */
+uint64_t cp_helper_watch_ns(void);
 
 #endif

@@ -164,6 +164,8 @@ static void status(void *arg)
 	cp_control_message_text(m, "program", cp_session.facts.program);
 	if (cp_session.config.push[0])
 		cp_control_message_text(m, "push", cp_session.config.push);
+	if (cp_session.followed)
+		cp_control_message_number(m, "follower", (uint64_t)cp_session.follower);
 	for (unsigned i = cp_mode_ops_first(); i < CP_MAIN_MODES; i = cp_mode_ops_after(i))
 		if (cp_session.runs[i].running)
 			cost += add_run(m, &cp_session.runs[i]);
@@ -348,7 +350,8 @@ static int window(struct cp_control_message *m, int fd)
 	struct cp_window_take t = { .mode = (enum cprof_mode)mode,
 				    .consumer = number_of("consumer"),
 				    .since = number_of("since"),
-				    .until = now + length };
+				    .until = now + length,
+				    .peer = cp_control_socket_peer() };
 	int result;
 
 	if (mode < 0 || !t.consumer)

@@ -2,6 +2,7 @@
 /* Starts the helper that pushes; see push.h. */
 #include "session/push.h"
 
+#include <errno.h>
 #include <time.h>
 
 #include "base/atomic.h"
@@ -13,12 +14,28 @@
 
 /* Most short processes have ended by then. */
 #define AFTER_NS UINT64_C(1000000000)
+/* Until the next look whether a helper has started, on a machine where that takes long. */
+#define REAP_NS UINT64_C(100000000)
+/* A helper that never asks for a window, because it can't, is started so often, later and later. */
+#define STARTS 3
 /* On a busy machine the control socket may be late: so many seconds it is waited for. */
 #define TRIES 10
 
+static unsigned starts; /* of helpers that have not followed this process */
+/* A helper whose start has not ended. In a fork child it is the parent's. */
+static struct cp_helper *starting;
+
+static void look_again(uint64_t after)
+{
+	cp_store_relaxed(&cp_session.push_at, cp_sys_clock_ns(CLOCK_MONOTONIC) + after);
+}
+
 void cp_push_plan(void)
 {
+	starting = NULL;
+	starts = 0;
 	cp_session.followed = false;
+	cp_session.follower = 0;
 	cp_session.push_tries = 0;
 	cp_session.push_at = cp_session.config.push[0] ? cp_sys_clock_ns(CLOCK_MONOTONIC) + AFTER_NS
 						       : UINT64_MAX;
@@ -43,27 +60,59 @@ static const char *obstacle(void)
 	return NULL;
 }
 
-void cp_push_serve(void)
+static void start(void)
 {
-	const char *why;
+	const char *why = obstacle();
 
-	if (cp_sys_clock_ns(CLOCK_MONOTONIC) < cp_push_due() || cp_load_seqcst(&cp_session.leaving))
-		return;
-	if (!cp_control_socket_is_open() && ++cp_session.push_tries < TRIES) {
-		cp_store_relaxed(&cp_session.push_at, cp_sys_clock_ns(CLOCK_MONOTONIC) + AFTER_NS);
-		return;
+	if (!why) {
+		starting = cp_helper_push(cp_session.config.push);
+		why = starting ? NULL : "cprof can't be started";
 	}
-	cp_store_relaxed(&cp_session.push_at, UINT64_MAX);
-	why = obstacle();
-	if (!why && !cp_helper_push(cp_session.config.push))
-		why = "cprof can't be started";
 	if (why && cp_session.config.verbose)
 		cp_log("CPROF_PUSH: no windows are pushed, only the files at the end: %s", why);
+	cp_store_relaxed(&cp_session.push_at, UINT64_MAX);
+	if (starting)
+		look_again(0);
 }
 
-void cp_push_note_window(void)
+/* Has the helper that followed this process ended, without a word? Another one takes over its
+ * windows (cp_consumers_take_over). */
+static bool is_orphaned(void)
+{
+	return cp_session.followed && cp_session.follower > 0 &&
+	       cp_sys2(SYS_kill, cp_session.follower, 0) == -ESRCH;
+}
+
+void cp_push_serve(void)
+{
+	if (cp_sys_clock_ns(CLOCK_MONOTONIC) < cp_push_due() || cp_load_seqcst(&cp_session.leaving))
+		return;
+	if (starting) {
+		if (!cp_helper_reap(starting)) {
+			look_again(REAP_NS);
+			return;
+		}
+		starting = NULL;
+		look_again(cp_helper_watch_ns() << starts);
+	} else if (!cp_control_socket_is_open() && ++cp_session.push_tries < TRIES) {
+		look_again(AFTER_NS);
+	} else if (cp_session.followed ? is_orphaned() : starts < STARTS) {
+		starts++;
+		start();
+	} else if (cp_session.followed) {
+		look_again(cp_helper_watch_ns());
+	} else {
+		cp_store_relaxed(&cp_session.push_at, UINT64_MAX);
+	}
+}
+
+void cp_push_note_window(int follower)
 {
 	cp_session.followed = true;
+	cp_session.follower = follower;
+	starts = 0;
+	if (cp_push_due() == UINT64_MAX)
+		look_again(cp_helper_watch_ns());
 }
 
 bool cp_push_wants_files(void)

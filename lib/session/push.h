@@ -4,7 +4,8 @@
  *
  * A process that has lived for a second starts a helper, which takes windows over the control
  * socket. A process that ends before a helper has asked for a window, or that has no control
- * socket, has its files pushed by the helper at its end (helper.h). A helper that was started may
+ * socket, has its files pushed by the helper at its end (helper.h). A helper that was killed is
+ * started again. A helper that was started may
  * still be on its way, or may leave the process to another one, so only its request counts.
  */
 #ifndef CP_PUSH_H
@@ -20,8 +21,8 @@ uint64_t cp_push_due(void);
 /* Starts the helper if it is time. In the collector. */
 void cp_push_serve(void);
 /* A client has begun a window with the start of a mode: it is a helper, which also pushes what the
- * process does after its last window. */
-void cp_push_note_window(void);
+ * process does after its last window. FOLLOWER: its process id; 0 = it is out of sight. */
+void cp_push_note_window(int follower);
 /* Are this process's files still to be pushed, at its end? */
 bool cp_push_wants_files(void);
 

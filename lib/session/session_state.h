@@ -34,6 +34,7 @@ struct cp_session {
 	uint64_t push_at;	  /* monotonic ns: the push's helper is started; UINT64_MAX = it
 				     isn't, or was */
 	unsigned push_tries;	  /* how often there was no control socket yet */
+	int follower;		  /* the process id of that helper; 0 = not known */
 	bool followed;		  /* a helper pushes windows of this process, and its end */
 	uint64_t next_checkpoint; /* monotonic ns; UINT64_MAX = none */
 };

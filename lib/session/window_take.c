@@ -24,6 +24,8 @@ static int find(struct cp_run *r, const struct cp_window_take *t, struct cp_cons
 	int err = 0;
 
 	*c = cp_consumers_find(r, t->consumer);
+	if (!*c && t->all)
+		*c = cp_consumers_take_over(r, t->consumer);
 	if (*c)
 		return 0;
 	*c = cp_consumers_add(r, t->consumer);
@@ -73,10 +75,12 @@ static int take(struct cp_run *r, struct cp_window_take *t)
 		return err;
 	}
 	/* A consumer that is new begins with the mode. */
-	if (t->all && c->begin.ns == r->start_ns && !r->gave_up) {
-		t->end = r->start_ns;
-		if (!r->nofile)
-			cp_push_note_window();
+	if (t->all && (c->follows || (c->begin.ns == r->start_ns && !r->gave_up))) {
+		t->end = c->begin.ns;
+		c->follows = !r->nofile;
+		c->peer = t->peer;
+		if (c->follows)
+			cp_push_note_window(t->peer);
 		return 0;
 	}
 	begun = begin_now(r, c);

@@ -6,6 +6,8 @@
 . "$srcdir/tests/lib/push.sh"
 limit=$bounded
 export CPROF_SYMBOLIZE=full CPROF_CACHE=
+python=/usr/bin/python3
+[ -x $python ] || python=python3
 host=$builddir/tests/traps/push_helper/push-host
 cd "$work"
 receiver first
@@ -109,6 +111,36 @@ wait_for 60 helpers || fail "no helper"
 kill -9 $pid
 wait $pid 2>/dev/null
 wait_for 60 none_left || harm "killed: a helper is left"
+
+# ---- a helper that is killed is started again, and goes on where the first one was: nothing is lost, nothing twice ----
+mkdir pushed
+url=dir:$work/pushed
+follower_of() { # pid
+	$python "$srcdir/tests/lib/control-client.py" ask "libcprof/$1" 2>/dev/null | sed -n 's/^follower=//p'
+}
+is_followed() { # pid but-not-by
+	follower=$(follower_of "$1")
+	[ "$follower" ] && [ "$follower" != "$2" ]
+}
+env _CPROF_HELPER_SECONDS=5,120,1 LD_PRELOAD="$CP_LIBRARY" CPUPROFILE="$work/again.pb" CPROF_PUSH="$url" "$host" 0 >again.out 2>again.err &
+pid=$!
+owns $pid
+wait_for 60 is_followed $pid none || fail "again: no helper follows"
+first=$follower
+kill -9 "$first"
+wait_for 60 is_followed $pid "$first" || fail "again: no other helper after the first was killed"
+touch go
+status=0
+wait $pid || status=$?
+rm go
+check_status again 3
+check_same_output again bare
+[ ! -s again.err ] || harm "again says: $(cat again.err)"
+wait_for 60 none_left || harm "again: a helper is left: $(helpers)"
+sum() {
+	for file; do "$pprof_check" --raw "$file"; done | awk -F'\t' '{ split($1, v, ","); sum += v[2] } END { printf "%d\n", sum }'
+}
+[ "$(sum pushed/*.cpu.window.pb)" = "$(sum again.pb)" ] || fail "again: $(sum pushed/*.cpu.window.pb) pushed, $(sum again.pb) in the file"
 
 # ---- without the tool, and without a receiver, the program runs on, and its file is written ----
 _CPROF_HELPER=/nonexistent pushed no-tool 0.05
