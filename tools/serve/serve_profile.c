@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Profiles of a process, and the difference of two; runs in a worker.
+/* Profiles of a process, windows of them, and the difference of two; runs in a worker.
  *
  * The mode is turned on if it is off. The server turns it off again (serve_modes.h), because other
  * requests may need it by then.
@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -349,26 +350,87 @@ static void write_flame(const struct ct_serve_request *r, struct ct_serve_out *o
 	free(title);
 }
 
+static struct ct_profile *from_dumps(const struct ct_serve_request *r, struct ct_serve_out *out,
+				     bool flame)
+{
+	long seconds = flame && r->before < 0 ? FIRST_LOOK_SECONDS : r->seconds;
+	int before = seconds ? memfd_create("cprof", MFD_CLOEXEC) : r->before;
+
+	if (seconds) {
+		if (!dump(r, out, before))
+			return NULL;
+		wait_for(r->route.pid, seconds);
+	}
+	if (!dump(r, out, out->snapshot))
+		return NULL;
+	return difference(out, out->snapshot, before,
+			  r->route.kind->span == CT_SERVE_TOTAL && !flame);
+}
+
+/* ---- a window ---- */
+
+/* Asks for the window of consumer ID that began at SINCE, or to DO "begin" or "end". M becomes the
+ * reply. Returns NULL, or why there is none. */
+static char *ask_window(const struct ct_serve_request *r, struct cp_control_message *m, uint64_t id,
+			unsigned long long since, const char *what, int fd)
+{
+	char *consumer = ct_memory_printf("%llu", (unsigned long long)id);
+	char *begin = ct_memory_printf("%llu", since), *why;
+
+	ct_control_request(m, CP_CONTROL_WINDOW);
+	ct_control_line(m, "mode", r->route.kind->dump);
+	ct_control_line(m, "consumer", consumer);
+	ct_control_line(m, "since", begin);
+	ct_control_nanoseconds(m, r->lease);
+	if (what)
+		ct_control_line(m, "do", what);
+	why = ct_control_ask(r->route.pid, m, fd);
+	free(begin);
+	free(consumer);
+	return why;
+}
+
+/* What happens in the next SECONDS, or NULL. The process writes only that, and not twice all that
+ * the mode has seen, unless too many others have windows of it. */
+static struct ct_profile *window(const struct ct_serve_request *r, struct ct_serve_out *out,
+				 long seconds)
+{
+	struct cp_control_message m;
+	struct ct_profile *p = NULL;
+	uint64_t id = 0;
+	char *why;
+
+	while (getrandom(&id, sizeof(id), 0) < 0 || !id)
+		;
+	why = ask_window(r, &m, id, 0, "begin", -1);
+	if (!why && m.result == -EUSERS)
+		return from_dumps(r, out, false);
+	if (!why && !m.result) {
+		wait_for(r->route.pid, seconds);
+		why = ask_window(r, &m, id, ct_control_number(&m, "end"), NULL, out->snapshot);
+	}
+	if (why || m.result)
+		failed(r, out, why, m.result);
+	else
+		p = read_dump(out, out->snapshot);
+	free(ask_window(r, &m, id, 0, "end", -1));
+	return joined(p);
+}
+
 void ct_serve_profile(const struct ct_serve_request *r, struct ct_serve_out *out)
 {
 	bool flame = r->route.what == CT_SERVE_FLAME;
-	long seconds = flame && r->before < 0 ? FIRST_LOOK_SECONDS : r->seconds;
-	int before = seconds ? memfd_create("cprof", MFD_CLOEXEC) : r->before;
+	/* A window has no change of what is in use, and no dump for the next flame graph. */
+	bool in_window = r->seconds && !flame && r->route.kind->span != CT_SERVE_DELTA &&
+			 strcmp(r->route.kind->mode, "heap") != 0;
 	struct ct_profile *p;
 
 	if (!turn_on(r, out))
 		return;
-	if (seconds) {
-		if (!dump(r, out, before))
-			return;
-		wait_for(r->route.pid, seconds);
-	}
-	if (!dump(r, out, out->snapshot))
-		return;
-	p = difference(out, out->snapshot, before, r->route.kind->span == CT_SERVE_TOTAL && !flame);
+	p = in_window ? window(r, out, r->seconds) : from_dumps(r, out, flame);
 	if (!p)
 		return;
-	out->reply->kept = true;
+	out->reply->kept = !in_window;
 	ct_serve_profile_symbolize(p, r->route.pid);
 	if (flame)
 		write_flame(r, out, p);
