@@ -23,7 +23,7 @@ refused() { # name regex
 }
 
 sum() { # file column
-	"$pprof_check" --raw "$1" | awk -F'\t' -v c="$2" '{ split($1, v, ","); sum += v[c] } END { printf "%d\n", sum }'
+	"$pprof_check" --raw "$1" | awk -F'\t' -v c="$2" '{ split($1, v, ","); sum += v[c] } END { printf "%.0f\n", sum }'
 }
 
 between() { # what value low high

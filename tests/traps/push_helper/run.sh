@@ -138,7 +138,7 @@ check_same_output again bare
 [ ! -s again.err ] || harm "again says: $(cat again.err)"
 wait_for 60 none_left || harm "again: a helper is left: $(helpers)"
 sum() {
-	for file; do "$pprof_check" --raw "$file"; done | awk -F'\t' '{ split($1, v, ","); sum += v[2] } END { printf "%d\n", sum }'
+	for file; do "$pprof_check" --raw "$file"; done | awk -F'\t' '{ split($1, v, ","); sum += v[2] } END { printf "%.0f\n", sum }'
 }
 [ "$(sum pushed/*.cpu.window.pb)" = "$(sum again.pb)" ] || fail "again: $(sum pushed/*.cpu.window.pb) pushed, $(sum again.pb) in the file"
 
