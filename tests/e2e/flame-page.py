@@ -458,6 +458,23 @@ def more_modes():
         exe = p.mapping("/usr/bin/app")
         p.sample([p.frame("pthread_mutex_lock"), p.frame("grow", mapping=exe), p.frame("main", mapping=exe)], [3, 5 * MS], {"lock": "cache"})
         p.write(os.path.join(WORK, f"app.{kind}.pb"))
+    p = Profile([("waits", "count"), ("delay", "nanoseconds")], default="delay")
+    exe, libc = p.mapping("/usr/bin/app"), p.mapping("/usr/lib/libc.so.6")
+    wait = [p.frame("sem_wait", mapping=libc), p.frame("take", mapping=exe), p.frame("main", mapping=exe)]
+    for name, ms in (("feed", 7), ("trickle", 3)):
+        p.sample([p.frame("sem_post", mapping=libc), p.frame(name, mapping=exe), p.frame("[woken by]"), *wait], [1, ms * MS], {"lock": "ready"})
+    p.write(os.path.join(WORK, "app.wakers.pb"))
+
+
+def wakers(browser):
+    more_modes()
+    flame("app.lock.pb", "app.wakers.pb", "-o", "wakers.html")
+    f = Flame(browser, "wakers.html")
+    check.equal("a tab for the wakers", f.page.value("[...document.querySelectorAll('[role=tab]')].map(t => t.innerText)"), ["Locks", "Wakers"])
+    f.push("#tab-1")
+    check.equal("the stack that waited, the mark, the stacks that woke it", [f.names(row) for row in range(1, 7)],
+                [["main"], ["take"], ["sem_wait"], ["[woken by]"], ["feed", "trickle"], ["sem_post", "sem_post"]])
+    check.that("the time waited", "total 10.0 ms" in f.text("#status"), f.text("#status"))
 
 
 def tabs(browser):
@@ -590,6 +607,7 @@ def main():
         differential(browser)
         two_builds(browser)
         tabs(browser)
+        wakers(browser)
         address(browser)
         kinds(browser)
         phone(browser)

@@ -21,7 +21,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NOINLINE __attribute__((noipa))
+#ifdef __clang__
+#define NOINLINE __attribute__((noinline))
+#else
+#define NOINLINE __attribute__((noipa)) /* not merged with one of the same code */
+#endif
 #define STEP_NS 2000000
 
 static int rounds = 40;

@@ -15,10 +15,9 @@
 static const struct {
 	const char *type, *name;
 } names[] = {
-	{ "cpu", "CPU" },	   { "wall", "Wall" },
-	{ "peak_space", "Peak" },  { "inuse_space", "Heap" },
-	{ "blocking", "Holders" }, { "errors", "I/O" },
-	{ "delay", "Locks" },	   { "inuse_mapped", "Mappings" },
+	{ "cpu", "CPU" },	   { "wall", "Wall" },	      { "peak_space", "Peak" },
+	{ "inuse_space", "Heap" }, { "blocking", "Holders" }, { "errors", "I/O" },
+	{ "waits", "Wakers" },	   { "delay", "Locks" },      { "inuse_mapped", "Mappings" },
 };
 
 static const char *name_of(const struct ct_profile *p)

@@ -13,7 +13,11 @@
 
 #include "host.h"
 
-#define NOINLINE __attribute__((noipa))
+#ifdef __clang__
+#define NOINLINE __attribute__((noinline))
+#else
+#define NOINLINE __attribute__((noipa)) /* not merged with one of the same code */
+#endif
 #define KEEP_FRAME __asm__ volatile("") /* no tail call */
 
 static sem_t sem, inner;

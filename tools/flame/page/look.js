@@ -82,7 +82,7 @@ const TYPE_NAMES = {
 	inuse_mapped: 'Mapped memory in use', inuse_mappings: 'Mappings in use',
 	peak_space: 'Memory at the peak', peak_objects: 'Blocks at the peak',
 	delay: 'Time waited', contentions: 'Waits',
-	blocking: 'Time others waited', waits: 'Waits of others',
+	blocking: 'Time others waited', waits: 'Waits',
 	calls: 'Calls', bytes: 'Bytes moved', errors: 'Failed calls',
 };
 
@@ -188,9 +188,15 @@ function shorterNames(name) {
 }
 
 const KIND_TEXT = ['', 'kernel', 'JIT code', 'no code', '', ''];
-const NOT_WHOLE = ['[truncated]', '[incomplete]'];
+const NOT_WHOLE = 'the outer part of these stacks is missing';
+const MARK_TEXT = {
+	'[truncated]': NOT_WHOLE, '[incomplete]': NOT_WHOLE,
+	'[woken by]': 'what follows is the stack of the thread that ended the wait',
+	'[freed by]': 'what follows is the stack that freed the blocks',
+	'[waker unknown]': 'no thread of this process was seen to end the wait',
+};
 
 function remarkText(frame, inlined) {
-	const kind = NOT_WHOLE.includes(frame.name) ? 'the outer part of these stacks is missing' : KIND_TEXT[frame.kind];
+	const kind = Object.hasOwn(MARK_TEXT, frame.name) ? MARK_TEXT[frame.name] : KIND_TEXT[frame.kind];
 	return [inlined ? 'inlined' : '', kind].filter(Boolean).join(', ');
 }
