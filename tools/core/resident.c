@@ -14,6 +14,9 @@
 #include "core/numbers.h"
 #include "core/out.h"
 
+/* Less memory needs no advice. */
+#define HINT_LEAST (INT64_C(32) << 20)
+
 /* Reads "name: N kB" at *S and moves *S after it, and after the separator that follows. */
 static bool read_row(const char **s, char *name, size_t size, int64_t *bytes)
 {
@@ -86,4 +89,30 @@ void ct_resident_print(const struct ct_resident *r)
 			putchar('\n');
 			break;
 		}
+}
+
+static const char *const names[] = { "heap not in use", "free on its pages" };
+
+static int64_t bytes_of(const struct ct_resident *r, const char *name)
+{
+	for (size_t i = 0; i < r->count; i++)
+		if (!strcmp(r->rows[i].name, name))
+			return r->rows[i].bytes;
+	return -1;
+}
+
+void ct_resident_hint(const struct ct_resident *r)
+{
+	int64_t unused = bytes_of(r, names[0]);
+	char share[CT_NUMBER_ROOM];
+	const char *percent;
+
+	/* The census is on if it has a row. */
+	if (unused < HINT_LEAST || unused < r->all / 2 || bytes_of(r, names[1]) >= 0)
+		return;
+	percent = ct_numbers_percent(share, unused, r->all);
+	fprintf(stderr,
+		"cprof: hint: %s is heap that is not in use: CPROF_HEAP_CENSUS=1 says how much of "
+		"it lies on pages with blocks, and whose\n",
+		percent + strspn(percent, " "));
 }

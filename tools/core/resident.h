@@ -23,5 +23,8 @@ struct ct_resident {
 bool ct_resident_read(const struct ct_profile *p, struct ct_resident *to);
 /* Prints the table to stdout. */
 void ct_resident_print(const struct ct_resident *r);
+/* Prints a hint on stderr if most of the memory is the allocator's, and the profile doesn't say
+ * why. */
+void ct_resident_hint(const struct ct_resident *r);
 
 #endif

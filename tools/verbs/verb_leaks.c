@@ -404,6 +404,8 @@ static int print(const struct leaks *l)
 	size_t shown = my.rows && (size_t)my.rows < l->row_count ? (size_t)my.rows : l->row_count;
 	size_t within = l->dumps[l->count - 1].stacks.count - l->row_count;
 	struct ct_resident resident;
+	bool has_table = false;
+	int status;
 
 	ct_short_name_columns();
 	ct_out_begin();
@@ -423,8 +425,12 @@ static int print(const struct leaks *l)
 	if (ct_resident_read(l->dumps[l->count - 1].p, &resident)) {
 		putchar('\n');
 		ct_resident_print(&resident);
+		has_table = true;
 	}
-	return ct_out_end();
+	status = ct_out_end();
+	if (has_table)
+		ct_resident_hint(&resident);
+	return status;
 }
 
 static int show(struct leaks *l, char *const *files, size_t count)
