@@ -66,12 +66,14 @@ check_all() { # name
 }
 
 export CPUPROFILE_FREQUENCY=1000 CPROF_HEAP_INTERVAL=1
-ln -s plain "$work/alias"
 for name in plain linked alias; do
+	program=("$work/$name")
+	# Known by the name that it was given.
+	[ $name != alias ] || program=(bash -c 'exec -a alias "$0"' "$work/plain")
 	preload=$CP_LIBRARY
 	[ $name != linked ] || preload=
 	bare $name env WALLPROFILE="$work/$name.wall.pb" HEAPPROFILE="$work/$name.heap.pb" CPROF_ONLY=$name \
-		LOCKPROFILE="$work/$name.lock.pb" CPUPROFILE="$work/$name.pb" LD_PRELOAD="$preload" "$work/$name"
+		LOCKPROFILE="$work/$name.lock.pb" CPUPROFILE="$work/$name.pb" LD_PRELOAD="$preload" "${program[@]}"
 	check_all $name
 done
 finish
