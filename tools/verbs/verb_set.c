@@ -102,7 +102,7 @@ static int set_mode(int pid, int mode)
 	return m.result ? CT_FAILED : CT_OK;
 }
 
-static int check(int argc, char **argv, int first)
+static int check(int argc, int first)
 {
 	bool any = false;
 
@@ -127,7 +127,7 @@ static int run(int argc, char **argv)
 
 	if (first < 0)
 		return ct_options_status(first);
-	if (check(argc, argv, first))
+	if (check(argc, first))
 		return CT_FAILED;
 	for (int i = first; i < argc; i++)
 		if (!ct_control_process(argv[i]))
