@@ -3,6 +3,8 @@
 #include "modes/heap/heap.h"
 
 #include <errno.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <time.h>
 
 #include "modes/heap/allocator.h"
@@ -25,9 +27,13 @@
 #include "sample/ticks.h"
 #include "unwind/module_diff.h"
 
-/* Initial slots of the live table. When every allocation is sampled, many blocks will follow. */
+/* Initial slots of the live table. When every allocation is sampled, many blocks will follow: each
+ * generation before the newest is another place where a block may be. Only pages with blocks take
+ * memory. */
 #define SLOTS_SAMPLED ((size_t)1 << 12)
-#define SLOTS_EXACT ((size_t)1 << 16)
+#define SLOTS_EXACT ((size_t)1 << 21)
+/* Where the program's address space is limited, which the table counts for as a whole. */
+#define SLOTS_EXACT_LIMITED ((size_t)1 << 16)
 
 static uint64_t time_step, next_time; /* a dump by time; UINT64_MAX = never */
 
@@ -142,6 +148,14 @@ static void keep_births(bool keep)
 	cp_live_keep_births(keep);
 }
 
+static bool is_room_limited(void)
+{
+	struct rlimit limit;
+
+	return cp_sys4(SYS_prlimit64, 0, RLIMIT_AS, NULL, &limit) == 0 &&
+	       limit.rlim_cur != RLIM_INFINITY;
+}
+
 static void switch_on(uint64_t interval)
 {
 	/* Blocks that hooks report keep their alignment. */
@@ -149,7 +163,9 @@ static void switch_on(uint64_t interval)
 	bool hooked = cp_sys_gettid() != cp_worker_tid() && cp_jemalloc_hooks_start();
 	bool tags = interval >= CP_HEAP_TAG_INTERVAL && cp_allocator.aligns && !hooked;
 
-	cp_live_configure(interval >= CP_HEAP_TAG_INTERVAL ? SLOTS_SAMPLED : SLOTS_EXACT);
+	cp_live_configure(interval >= CP_HEAP_TAG_INTERVAL ? SLOTS_SAMPLED
+			  : is_room_limited()		   ? SLOTS_EXACT_LIMITED
+							   : SLOTS_EXACT);
 	keep_births(interval != 1 || cp_heap_totals.lifetimes);
 	cp_heap_hot_look(interval < CP_HEAP_TAG_INTERVAL, tags);
 	cp_store_seqcst(&cp_heap_hot.state, CP_HEAP_ON);

@@ -2,6 +2,9 @@
 /* Table of live blocks; see live.h. */
 #include "modes/heap/signal/live.h"
 
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
 #include "base/atomic.h"
 #include "modes/heap/signal/live_hot.h"
 #include "base/sys.h"
@@ -140,6 +143,8 @@ static __attribute__((noinline)) bool find_elsewhere(struct cp_live_generation *
 	unsigned found;
 
 	others_of(g, first, address, other);
+	for (unsigned i = 0; i < OTHERS; i++)
+		__builtin_prefetch(other[i], 1);
 	for (unsigned i = 0; i < OTHERS; i++) {
 		found = slots_with(other[i], address);
 		if (!found)
@@ -195,10 +200,23 @@ static inline void take_out(const struct place *at, struct cp_live_block *b)
 	unpack(cp_live_take_out(at->bucket, at->slot), b);
 }
 
+/* All that a look-up may read, at once: one cache miss after the other takes much longer. */
+void cp_live_prefetch(uint64_t address)
+{
+	for (uint32_t n = in_use(); n-- > 0;) {
+		const struct cp_live_generation *g = generation(n);
+		uint64_t first = cp_live_first(g, address);
+
+		__builtin_prefetch(&g->buckets[first], 1);
+		__builtin_prefetch(&g->elsewhere[first]);
+	}
+}
+
 static __attribute__((noinline)) bool remove_anywhere(uint64_t address, struct cp_live_block *b)
 {
 	struct place at;
 
+	cp_live_prefetch(address);
 	if (!find(address, &at))
 		return false;
 	take_out(&at, b);
@@ -231,6 +249,16 @@ bool cp_live_peek(uint64_t address, struct cp_live_block *b)
 	return true;
 }
 
+void cp_live_touch(const struct cp_live_bucket *b)
+{
+	for (uint32_t n = in_use(); n-- > 0;) {
+		struct cp_live_generation *g = generation(n);
+
+		if (b >= g->buckets && b < g->buckets + g->count / WAYS)
+			cp_store_relaxed(&g->touched[(size_t)(b - g->buckets) / CP_LIVE_GROUP], 1);
+	}
+}
+
 /* As cp_live_put_in, with the block's birth. */
 static bool put_slot(struct cp_live_generation *g, struct cp_live_bucket *b, unsigned slot,
 		     uint64_t address, const struct cp_live_block *block)
@@ -240,6 +268,8 @@ static bool put_slot(struct cp_live_generation *g, struct cp_live_bucket *b, uns
 	/* Acquire: pairs with the release in take_out. */
 	if (!cp_cas_acqrel(&b->address[slot], &none, address | CP_LIVE_CLAIMED))
 		return false;
+	if (!cp_load_relaxed(&b->block[slot]))
+		cp_live_touch(b);
 	cp_store_relaxed(&b->block[slot], cp_live_pack(block->size, block->id));
 	if (cp_load_relaxed(&has_births))
 		cp_store_relaxed(birth_of(g, b, slot),
@@ -307,7 +337,8 @@ static size_t births_of(size_t slots)
 static size_t bytes_of(size_t slots)
 {
 	return sizeof(struct cp_live_generation) +
-	       slots / WAYS * (sizeof(struct cp_live_bucket) + 1) + births_of(slots);
+	       slots / WAYS * (sizeof(struct cp_live_bucket) + 1) + births_of(slots) +
+	       slots / WAYS / CP_LIVE_GROUP + 1;
 }
 
 /* Add one generation to the SEEN ones. Returns false if that is impossible. */
@@ -325,9 +356,12 @@ static bool grow(uint32_t seen)
 		g = cp_sys_map(bytes_of(slots));
 		if (!g)
 			return false;
+		/* Its touched pages are far apart, so huge pages would only waste memory. */
+		cp_sys3(SYS_madvise, g, bytes_of(slots), MADV_NOHUGEPAGE);
 		g->shift = 64 - (unsigned)__builtin_ctzl(slots / WAYS);
 		g->born = (uint64_t *)(void *)&g->buckets[slots / WAYS];
 		g->elsewhere = (uint8_t *)&g->born[slots];
+		g->touched = g->elsewhere + slots / WAYS;
 		g->salt = seen * UINT64_C(0xa0761d6478bd642f);
 		g->count = slots;
 		g->number = seen;
@@ -357,14 +391,6 @@ static bool put_anywhere(uint64_t address, const struct cp_live_block *block)
 		if (!grow(seen))
 			return false;
 	}
-}
-
-void cp_live_prefetch(uint64_t address)
-{
-	const struct cp_live_generation *g = cp_load_acquire(&newest);
-
-	if (g)
-		__builtin_prefetch(&g->buckets[cp_live_first(g, address)], 1);
 }
 
 static __attribute__((noinline)) bool
@@ -424,21 +450,31 @@ uint64_t cp_live_mapped(void)
 	return n;
 }
 
+static void each_of(struct cp_live_generation *g, const struct cp_live_bucket *bucket,
+		    void (*visit)(uint64_t address, const struct cp_live_block *b, void *arg),
+		    void *arg)
+{
+	for (unsigned i = 0; i < WAYS; i++) {
+		uint64_t address = cp_load_acquire(&bucket->address[i]);
+		struct cp_live_block b;
+
+		if (!address || address & CP_LIVE_CLAIMED)
+			continue;
+		unpack(cp_load_relaxed(&bucket->block[i]), &b);
+		b.born = cp_load_relaxed(&has_births) ? cp_load_relaxed(birth_of(g, bucket, i)) : 0;
+		visit(address, &b, arg);
+	}
+}
+
 void cp_live_each(void (*visit)(uint64_t address, const struct cp_live_block *b, void *arg),
 		  void *arg)
 {
-	for (uint32_t n = in_use(); n-- > 0;)
-		for (uint64_t i = 0; i < generation(n)->count; i++) {
-			const struct cp_live_bucket *bucket = &generation(n)->buckets[i / WAYS];
-			uint64_t address = cp_load_acquire(&bucket->address[i % WAYS]);
-			struct cp_live_block b;
+	for (uint32_t n = in_use(); n-- > 0;) {
+		struct cp_live_generation *g = generation(n);
 
-			if (!address || address & CP_LIVE_CLAIMED)
-				continue;
-			unpack(cp_load_relaxed(&bucket->block[i % WAYS]), &b);
-			b.born = cp_load_relaxed(&has_births)
-					 ? cp_load_relaxed(&generation(n)->born[i])
-					 : 0;
-			visit(address, &b, arg);
-		}
+		/* Most of a young table lies in pages that were never written. */
+		for (uint64_t i = 0; i < g->count / WAYS; i++)
+			if (cp_load_relaxed(&g->touched[i / CP_LIVE_GROUP]))
+				each_of(g, &g->buckets[i], visit, arg);
+	}
 }

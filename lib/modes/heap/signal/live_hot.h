@@ -25,6 +25,9 @@ struct cp_live_bucket {
 	uint64_t block[CP_LIVE_WAYS];	/* id in the upper 24 bits, size below */
 };
 
+/* Buckets that share a byte of TOUCHED: 4 KiB. */
+#define CP_LIVE_GROUP 64u
+
 struct cp_live_generation {
 	uint64_t shift;	    /* shift of a hash that gives a bucket's number */
 	uint64_t salt;	    /* makes addresses that collide in one generation differ in the next */
@@ -33,7 +36,8 @@ struct cp_live_generation {
 	uint64_t *born;	    /* per slot; its pages are touched only if births are kept */
 	uint64_t count;	    /* slots */
 	uint64_t number;    /* 0 = the first one */
-	uint64_t pad[2];
+	uint8_t *touched;   /* per CP_LIVE_GROUP buckets: not 0 once a slot of theirs was used */
+	uint64_t pad;
 	struct cp_live_bucket buckets[]; /* cache-line aligned */
 };
 
@@ -95,6 +99,9 @@ static inline uint64_t cp_live_take_out(struct cp_live_bucket *from, unsigned sl
 	return word;
 }
 
+/* A slot of B is used for the first time. */
+void cp_live_touch(const struct cp_live_bucket *b);
+
 /* Returns false if the slot isn't empty any more. */
 static inline bool cp_live_put_in(struct cp_live_bucket *b, unsigned slot, uint64_t address,
 				  uint64_t word)
@@ -104,6 +111,9 @@ static inline bool cp_live_put_in(struct cp_live_bucket *b, unsigned slot, uint6
 	/* Acquire: pairs with the release in take_out. */
 	if (!cp_cas_acqrel(&b->address[slot], &none, address | CP_LIVE_CLAIMED))
 		return false;
+	/* No block's word is 0, and a word stays when its block is removed. */
+	if (__builtin_expect(!cp_load_relaxed(&b->block[slot]), 0))
+		cp_live_touch(b);
 	cp_store_relaxed(&b->block[slot], word);
 	/* Release: a thread that finds the address also finds its block. */
 	cp_store_release(&b->address[slot], address);
