@@ -107,7 +107,8 @@ def test_cpu_and_wall():
     top = profile(PREFIX + "/debug/pprof/profile?seconds=1", "profile", "cpu")
     for t in others:
         t.join()
-    check(top["critical"] > 0 and top["warm"] > 0, f"cpu: {top}")
+    # On a busy machine the second has few samples, perhaps of one function only.
+    check(top.get("work", 0) > 0 and {"critical", "warm"} & set(top), f"cpu: {top}")
     check("cpu" not in modes(), "cpu is left on")
     top = as_profile("/debug/fgprof", wall[0], "profile", "wall")
     check(top["main"] > 0 and top["critical"] > 0, f"wall: {top}")
