@@ -28,6 +28,7 @@ variant() { # name
 	an_empty_library) variables=("LD_PRELOAD=$work/empty.so") ;;
 	cpu) variables+=("CPUPROFILE=$work/c.pb") ;;
 	perf_engine) variables+=("CPUPROFILE=$work/c.pb" CPROF_CPU_ENGINE=perf) ;;
+	perf_engine_*) variables+=("CPUPROFILE=$work/c.pb" CPROF_CPU_ENGINE=perf "CPUPROFILE_FREQUENCY=${1##*_}") ;;
 	heap) variables+=("HEAPPROFILE=$work/h.pb") ;;
 	exact) variables+=("HEAPPROFILE=$work/h.pb" CPROF_HEAP_INTERVAL=1) ;;
 	wall) variables+=("WALLPROFILE=$work/w.pb") ;;
@@ -38,6 +39,7 @@ variant() { # name
 	gperftools_heap) variables=("LD_PRELOAD=$tcmalloc" "HEAPPROFILE=$work/g" HEAP_PROFILE_ALLOCATION_INTERVAL=0 HEAP_PROFILE_INUSE_INTERVAL=0) ;;
 	heaptrack) variables=() prefix=(heaptrack -r -o "$work/ht") ;;
 	perf_record) variables=() prefix=(perf record -q -F 99 -g -o "$work/p.data") ;;
+	perf_record_*) variables=() prefix=(perf record -q -F "${1##*_}" -g -o "$work/p.data") ;;
 	esac
 }
 
@@ -47,7 +49,7 @@ can() { # variant
 	gperftools | gperftools_off) [ -n "$profiler" ] ;;
 	gperftools_heap) [ -n "$tcmalloc" ] ;;
 	heaptrack) has heaptrack ;;
-	perf_record) perf record -q -F 99 -o "$work/p.data" true >/dev/null 2>&1 ;;
+	perf_record*) perf record -q -F 99 -o "$work/p.data" true >/dev/null 2>&1 ;;
 	esac
 }
 
@@ -126,7 +128,7 @@ idle() {
 }
 
 with_before() { for v; do echo "$v $v-before"; done; }
-modes="bare again $(with_before preloaded cpu heap wall lock all) gperftools"
+modes="bare again $(with_before preloaded cpu heap wall lock all) gperftools heaptrack perf_record"
 
 for part in $parts; do
 	case $part in
@@ -158,7 +160,7 @@ for part in $parts; do
 		done
 		;;
 	ping)
-		measure ping ping "bare again $(with_before cpu perf_engine) gperftools perf_record" ping 20000
+		measure ping ping "bare again $(with_before cpu perf_engine) gperftools perf_record perf_engine_1000 perf_record_1000 perf_engine_4000 perf_record_4000" ping 20000
 		each_value record edge-ping us
 		each_over record edge-ping-over us
 		;;
