@@ -233,6 +233,16 @@ static uint64_t take(uint64_t address)
 	return word ? word : other;
 }
 
+/* The calling thread's block covers the slots of P from FIRST to before END, an offset in the page:
+ * blocks that begin there were freed without a call of remove. So of two blocks that overlap, the
+ * one at the lower address is the older one, which heap_census.c leaves out. */
+static void clear(struct cp_census_page *p, uint64_t first, uint64_t end)
+{
+	for (uint64_t i = first; i * CP_CENSUS_GRAIN < end; i++)
+		if (cp_load_relaxed(&p->blocks[i]) && cp_exchange_acqrel(&p->blocks[i], 0))
+			count(&lost.unseen);
+}
+
 static bool put_before(uint64_t number, uint64_t address, uint64_t word)
 {
 	struct cp_census_page *p = get(number);
@@ -247,6 +257,7 @@ static bool put_before(uint64_t number, uint64_t address, uint64_t word)
 	cp_store_release(&p->before, address);
 	if (old)
 		count(&lost.unseen);
+	clear(p, 0, (address + cp_census_size(word) - 1) % CP_CENSUS_PAGE + 1);
 	return true;
 }
 
@@ -258,7 +269,7 @@ bool cp_census_is_on(uint64_t address, uint64_t size)
 
 void cp_census_add(uint64_t address, const struct cp_census_block *b)
 {
-	uint64_t last = last_page(address, b->size), word = word_of(b);
+	uint64_t last = last_page(address, b->size), word = word_of(b), end;
 	struct cp_census_page *p;
 
 	if (take(address))
@@ -269,10 +280,14 @@ void cp_census_add(uint64_t address, const struct cp_census_block *b)
 	if (!is_watched(address))
 		return;
 	p = get(page_of(address));
-	if (p)
-		cp_store_release(slot_of(p, address), word);
-	else
+	if (!p) {
 		count(&lost.memory);
+		return;
+	}
+	end = address % CP_CENSUS_PAGE + b->size;
+	clear(p, address % CP_CENSUS_PAGE / CP_CENSUS_GRAIN + 1,
+	      end < CP_CENSUS_PAGE ? end : CP_CENSUS_PAGE);
+	cp_store_release(slot_of(p, address), word);
 }
 
 bool cp_census_has(uint64_t address, uint64_t size)
