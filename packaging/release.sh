@@ -67,8 +67,8 @@ for file in "$out/lib/libcprof.so.0" "$out/bin/cprof"; do
 	[ -z "$others" ] || die "${file##*/} needs $others"
 	echo "    ${file##*/}: $(stat -L -c %s "$file") bytes, needs GLIBC_$highest," $needed
 done
-# 600 KB are wanted; more needs a reason.
-[ "$(stat -L -c %s "$out/lib/libcprof.so.0")" -le 610000 ] || die "libcprof.so is larger than 610 KB"
+# 600 KB are wanted. It had 600 before the wakers, the page census and settings at run time added 70.
+[ "$(stat -L -c %s "$out/lib/libcprof.so.0")" -le 680000 ] || die "libcprof.so is larger than 680 KB"
 
 say "pack $name.tar.xz"
 rm -rf "$name"
