@@ -6,6 +6,7 @@
 #include <linux/futex.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/select.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -224,15 +225,19 @@ static void find_polled(struct cp_thread_look *t)
 }
 
 /* Return the socket at PATH in this task's own table of descriptors, where it must be closed soon;
- * or a negative errno. The call in which the thread waits keeps the socket open, too. The thread
- * may have another table than the process, so the two sockets are compared. */
+ * or a negative errno. A filter of system calls may kill the process for these calls. The call in
+ * which the thread waits keeps the socket open, too. The thread may have another table than the
+ * process, so the two sockets are compared. */
 static int borrow(const char *path)
 {
 	struct statx theirs, own;
-	int process = (int)cp_sys2(SYS_pidfd_open, cp_sys_getpid(), 0), fd;
 	const char *number = strrchr(path, '/') + 1;
 	uint64_t n = 0;
+	int process, fd;
 
+	if (cp_sys1(SYS_prctl, PR_GET_SECCOMP) != 0)
+		return -1 /* EPERM */;
+	process = (int)cp_sys2(SYS_pidfd_open, cp_sys_getpid(), 0);
 	if (process < 0)
 		return process;
 	cp_text_parse_u64(&number, 10, &n);

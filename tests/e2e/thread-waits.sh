@@ -125,6 +125,36 @@ said 'on tcp, fd [0-9]+'
 said 'for one of 2 descriptors'
 said 'for time to pass'
 
+# Behind a filter that kills for pidfd_getfd, as systemd's @system-service does, a peer isn't asked for.
+cat >kills.py <<'END'
+import ctypes, os, struct, sys
+PIDFD_GETFD, KILL, ALLOW = 438, 0x80000000, 0x7fff0000
+code = b"".join(struct.pack("HBBI", *i) for i in ((0x20, 0, 0, 0), (0x15, 0, 1, PIDFD_GETFD), (6, 0, 0, KILL), (6, 0, 0, ALLOW)))
+program = ctypes.create_string_buffer(code)
+libc = ctypes.CDLL(None, use_errno=True)
+assert libc.prctl(38, 1, 0, 0, 0) == 0
+assert libc.prctl(22, 2, struct.pack("HxxxxxxP", 4, ctypes.addressof(program))) == 0
+os.execv(sys.argv[1], sys.argv[1:])
+END
+cat >receives.py <<'END'
+import socket, sys, threading
+server = socket.create_server(("127.0.0.1", 0))
+client = socket.create_connection(server.getsockname())
+receiver = threading.Thread(target=server.accept()[0].recv, args=(1,))
+receiver.start()
+sys.stdin.read()
+client.close()
+receiver.join()
+END
+cat >filtered.py <<'END'
+import json, sys
+waits = [t for g in json.load(open(sys.argv[1]))["groups"] for t in g["threads"] if t.get("kind") == "tcp"]
+assert waits and not any("target" in t for t in waits), waits
+END
+begin filtered CPROF_IO_TARGET=full -- "$python" kills.py "$python" receives.py
+shows filtered
+end
+
 # DEADLOCK: the names of its threads, each of which waits for the next; "" = none. OTHERS: what each other thread, by
 # name, waits for.
 cat >deadlock.py <<'END'
