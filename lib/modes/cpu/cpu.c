@@ -229,6 +229,7 @@ int cp_cpu_start(unsigned frequency, enum cp_engine_choice engine)
 	cp_cpu_timer_prepare();
 	cp_cpu_itimer_prepare(cp_cpu.engine == CP_ENGINE_ITIMER);
 	cp_cpu.started = true;
+	cp_store_seqcst(&cp_cpu_state.started, 1);
 	/* Threads that begin from here on start their own clock. The loop finds the others. */
 	cp_store_seqcst(&cp_cpu_state.running, 1);
 	if (cp_cpu.engine == CP_ENGINE_ITIMER)
@@ -291,6 +292,7 @@ void cp_cpu_stop(void)
 {
 	cp_futex_lock_acquire(&timers);
 	cp_cpu.started = false;
+	cp_store_seqcst(&cp_cpu_state.started, 0);
 	cp_store_seqcst(&cp_cpu_state.running, 0);
 	cp_cpu_itimer_stop();
 	each_thread(delete_clock);

@@ -290,7 +290,7 @@ static bool from_perf(const siginfo_t *si, const ucontext_t *uc)
 }
 
 const struct cp_sigprof_source cp_cpu_event_source = {
-	.running = &cp_cpu_state.running,
+	.running = &cp_cpu_state.started,
 	.expired = from_thread_timer,
 	.take = from_perf,
 	.look = take_unannounced,

@@ -35,7 +35,8 @@ static inline struct cp_event cp_cpu_event_of(uint64_t weight, uint64_t period)
 
 /* Written by the control half (cpu.c), read by the handler. */
 struct cp_cpu_state {
-	uint32_t running;	/* samples are taken */
+	uint32_t started;	/* samples may come: from the start to the stop */
+	uint32_t running;	/* samples are taken: not while the period changes */
 	uint32_t process_timer; /* enum cp_process_timer */
 	uint32_t perf_used;	/* used since the process began: its signals may come */
 	/* The filter of ProfilerStartWithOptions: returns 0 to leave a sample out. NULL: no filter.
