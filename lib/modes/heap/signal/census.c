@@ -223,6 +223,9 @@ static uint64_t take(uint64_t address)
 	uint64_t word = p ? cp_exchange_acqrel(slot_of(p, address), 0) : 0, other;
 	struct far *f;
 
+	/* An empty slot has the address 0, too. */
+	if (!address)
+		return 0;
 	other = is_watched(address + CP_CENSUS_PAGE) ? take_before(page_of(address) + 1, address)
 						     : 0;
 	f = cp_load_relaxed(&cp_census.far) ? find_far(address) : NULL;
