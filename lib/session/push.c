@@ -30,9 +30,14 @@ static void look_again(uint64_t after)
 	cp_store_relaxed(&cp_session.push_at, cp_sys_clock_ns(CLOCK_MONOTONIC) + after);
 }
 
-void cp_push_plan(void)
+void cp_push_fork_child(void)
 {
 	starting = NULL;
+	cp_push_plan();
+}
+
+void cp_push_plan(void)
+{
 	starts = 0;
 	cp_session.followed = false;
 	cp_session.follower = 0;

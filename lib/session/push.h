@@ -14,8 +14,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Plans the start of the helper: at the start of the session, and in a fork child. */
+/* Plans the start of the helper: at a start of the session. */
 void cp_push_plan(void);
+/* The same in a fork child, whose parent's helper isn't its own. */
+void cp_push_fork_child(void);
 /* When the helper is to be started; monotonic ns, UINT64_MAX: not at all. */
 uint64_t cp_push_due(void);
 /* Starts the helper if it is time. In the collector. */

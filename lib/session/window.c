@@ -471,7 +471,7 @@ void cp_window_fork_child(void)
 {
 	cp_runs_fork_child();
 	plan_checkpoint();
-	cp_push_plan();
+	cp_push_fork_child();
 }
 
 void cp_window_stats(void *arg)
