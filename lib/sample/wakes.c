@@ -65,6 +65,12 @@ struct part {
 extern const struct part cp_wakes_part CP_THREAD_PART;
 const struct part cp_wakes_part = { 0 };
 
+void cp_wakes_set(unsigned of, uint64_t threshold_ns, uint32_t budget)
+{
+	cp_store_relaxed(&cp_wakes_settings[of >> 1].threshold_ns, threshold_ns);
+	cp_store_relaxed(&cp_wakes_settings[of >> 1].budget, budget);
+}
+
 /* The mode whose file has the waits OF. */
 static enum cprof_mode mode_of(unsigned of)
 {
@@ -201,7 +207,8 @@ void cp_wakes_begin(struct cp_wakes_wait *w, struct cp_thread *t, unsigned of, u
 	w->key = key;
 	w->began = began;
 	w->thread = t;
-	w->weight = weigh(b, part_of(t), epoch, cp_wakes_settings[of >> 1].budget);
+	w->weight =
+		weigh(b, part_of(t), epoch, cp_load_relaxed(&cp_wakes_settings[of >> 1].budget));
 	if (w->weight)
 		cp_add_relaxed(&b->drawn, 1);
 	enter(b, epoch);
@@ -323,21 +330,28 @@ static enum cp_wakes_count count_of(enum cp_wakes_how how, const struct cp_recor
  * its maker's TLS. */
 __attribute__((noinline)) static void record(const struct cp_wakes_wait *w, unsigned of,
 					     const struct cp_event *e, enum cp_wakes_how how,
-					     const struct cp_record *waker, const void *function)
+					     struct cp_wakes_entries *entries, uint64_t ended,
+					     const void *function)
 {
 	struct cp_thread *t = w->thread;
 	const uint64_t all = CP_SIGSET_ALL;
+	const struct cp_record *waker;
 	struct cp_regs regs = { 0 };
+	struct entry *wake;
 	uint64_t mask, began;
 
 	if (cp_load_relaxed(&t->tid) != cp_sys_gettid())
 		return;
 	began = cp_timing_begin();
-	/* No handler may interrupt: it could wait, too, or jump away. */
+	/* No handler may interrupt: it could wait, too, or jump away and leave the entry pinned. */
 	cp_sys_sigmask(SIG_SETMASK, &all, &mask);
+	wake = entries ? take(entries, w, ended, how == CP_WAKES_WOKEN_LAST, true) : NULL;
+	waker = wake ? record_of(entries, wake) : NULL;
 	cp_regs_here(&regs);
 	if (cp_capture_below(t, e, &regs, function, waker, mark_of(how, waker)))
 		cp_add_relaxed(&cp_wakes_counts[of >> 1][count_of(how, waker)], 1);
+	if (wake)
+		unpin(wake);
 	cp_sys_sigmask(SIG_SETMASK, &mask, NULL);
 	cp_timing_end(e->mode, began);
 }
@@ -348,7 +362,6 @@ void cp_wakes_end(const struct cp_wakes_wait *w, unsigned of, enum cp_wakes_how 
 	const struct cp_wakes_settings *s = &cp_wakes_settings[of >> 1];
 	struct cp_wakes_bucket *b;
 	struct cp_wakes_entries *entries = NULL;
-	struct entry *e = NULL;
 	struct cp_event event;
 	uint64_t ended, delay;
 	bool sample;
@@ -359,8 +372,8 @@ void cp_wakes_end(const struct cp_wakes_wait *w, unsigned of, enum cp_wakes_how 
 	ended = cp_lock_end(w->began);
 	delay = ended - w->began.ns;
 	event.count = delay >= CP_WAKES_LONG_NS ? 1 : w->weight;
-	sample = event.count && delay >= s->threshold_ns && w->began.ns >= s->since &&
-		 (cp_load_relaxed(&cp_wakes_on) & of);
+	sample = event.count && delay >= cp_load_relaxed(&s->threshold_ns) &&
+		 w->began.ns >= s->since && (cp_load_relaxed(&cp_wakes_on) & of);
 	event.mode = mode_of(of);
 	event.weight = delay * event.count;
 	event.tag = tag;
@@ -375,12 +388,10 @@ void cp_wakes_end(const struct cp_wakes_wait *w, unsigned of, enum cp_wakes_how 
 	if ((how == CP_WAKES_WOKEN || how == CP_WAKES_WOKEN_LAST) &&
 	    cp_load_relaxed(&b->newest) >= w->began.ns)
 		entries = cp_load_acquire(&b->entries);
-	if (entries)
-		e = take(entries, w, ended, how == CP_WAKES_WOKEN_LAST, sample);
 	if (sample)
-		record(w, of, &event, how, e ? record_of(entries, e) : NULL, function);
-	if (e)
-		unpin(e);
+		record(w, of, &event, how, entries, ended, function);
+	else if (entries)
+		take(entries, w, ended, how == CP_WAKES_WOKEN_LAST, false);
 }
 
 /* Return true if one of the waits for KEY may become a sample. */
@@ -456,9 +467,10 @@ __attribute__((noinline)) static void take_stack(struct cp_thread *t, const stru
 		return;
 	record->mode = mode_of(w->of);
 	cp_regs_here(&regs);
-	if (!cp_capture_stack(t, &regs, record, CP_WAKES_DEPTH))
+	if (w->function && !cp_capture_stack(t, &regs, record, CP_WAKES_DEPTH))
 		return;
-	record->pcs[0] = (uint64_t)(uintptr_t)w->function;
+	if (w->function)
+		record->pcs[0] = (uint64_t)(uintptr_t)w->function;
 	if (w->change)
 		w->change(record, CP_WAKES_DEPTH, w->arg);
 }

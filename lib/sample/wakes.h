@@ -71,7 +71,7 @@ extern struct cp_wakes_bucket cp_wakes_buckets[CP_WAKES_BUCKETS];
 extern uint32_t cp_wakes_on;
 enum { CP_WAKES_OF_LOCK = 1, CP_WAKES_OF_IO = 2 };
 
-/* Set by the control half before the mode's bit in cp_wakes_on. */
+/* Set by the control half before the mode's bit in cp_wakes_on; cp_wakes_set changes them later. */
 struct cp_wakes_settings {
 	uint64_t threshold_ns; /* shorter waits are not samples */
 	uint64_t since;	       /* monotonic ns: only waits that begin later are samples */
@@ -79,6 +79,7 @@ struct cp_wakes_settings {
 };
 /* By mode: 0 for CP_WAKES_OF_LOCK, 1 for CP_WAKES_OF_IO. */
 extern struct cp_wakes_settings cp_wakes_settings[2];
+void cp_wakes_set(unsigned of, uint64_t threshold_ns, uint32_t budget);
 
 /* How a wait ended. */
 enum cp_wakes_how {
@@ -127,7 +128,7 @@ struct cp_wakes_wake {
 	uint64_t key;
 	uint32_t most;
 	unsigned of;	      /* CP_WAKES_OF_* */
-	const void *function; /* of libc: the leaf of its stack */
+	const void *function; /* of libc: the leaf of its stack. NULL: nothing is walked */
 	/* Not NULL: changes the stack, which has room for DEPTH frames. */
 	void (*change)(struct cp_record *record, unsigned depth, const void *arg);
 	const void *arg;

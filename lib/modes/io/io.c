@@ -12,9 +12,11 @@
 #include "modes/io/io_rows.h"
 #include "modes/io/io_settings.h"
 #include "modes/io/signal/io_event.h"
+#include "modes/io/signal/io_wake.h"
 #include "output/mode_ops.h"
 #include "sample/counters.h"
 #include "sample/lock_clock.h"
+#include "sample/wakes.h"
 
 #define L(x) ((unsigned long)(x))
 
@@ -84,6 +86,9 @@ static int set(struct cp_run *r, const struct cp_config *c)
 	(void)r;
 	set_threshold(s->threshold_ns);
 	cp_store_relaxed(&cp_io_state.rates.budget, s->budget);
+	cp_wakes_set(CP_WAKES_OF_IO,
+		     s->threshold_ns > CP_IO_WAKE_NS_MIN ? s->threshold_ns : CP_IO_WAKE_NS_MIN,
+		     s->budget);
 	return 0;
 }
 

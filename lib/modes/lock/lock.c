@@ -19,6 +19,7 @@
 #include "modes/lock/signal/lock_holder.h"
 #include "base/sys.h"
 #include "base/text.h"
+#include "sample/wakes.h"
 
 #define L(x) ((unsigned long)(x))
 
@@ -70,6 +71,7 @@ static int set(struct cp_run *r, const struct cp_config *c)
 	(void)r;
 	cp_store_relaxed(&cp_lock_state.threshold_ns, s->threshold_ns);
 	cp_store_relaxed(&cp_lock_state.stratum_ns, cp_lock_stratum(s->budget));
+	cp_wakes_set(CP_WAKES_OF_LOCK, s->threshold_ns, s->budget);
 	return 0;
 }
 
