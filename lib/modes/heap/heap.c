@@ -32,7 +32,7 @@
  * memory. */
 #define SLOTS_SAMPLED ((size_t)1 << 12)
 #define SLOTS_EXACT ((size_t)1 << 21)
-/* Where the program's address space is limited, which the table counts for as a whole. */
+/* Where the program's memory is limited, and the table counts as a whole. */
 #define SLOTS_EXACT_LIMITED ((size_t)1 << 16)
 
 static uint64_t time_step, next_time; /* a dump by time; UINT64_MAX = never */
@@ -148,11 +148,11 @@ static void keep_births(bool keep)
 	cp_live_keep_births(keep);
 }
 
-static bool is_room_limited(void)
+static bool is_limited(int resource)
 {
 	struct rlimit limit;
 
-	return cp_sys4(SYS_prlimit64, 0, RLIMIT_AS, NULL, &limit) == 0 &&
+	return cp_sys4(SYS_prlimit64, 0, resource, NULL, &limit) == 0 &&
 	       limit.rlim_cur != RLIM_INFINITY;
 }
 
@@ -163,9 +163,9 @@ static void switch_on(uint64_t interval)
 	bool hooked = cp_sys_gettid() != cp_worker_tid() && cp_jemalloc_hooks_start();
 	bool tags = interval >= CP_HEAP_TAG_INTERVAL && cp_allocator.aligns && !hooked;
 
-	cp_live_configure(interval >= CP_HEAP_TAG_INTERVAL ? SLOTS_SAMPLED
-			  : is_room_limited()		   ? SLOTS_EXACT_LIMITED
-							   : SLOTS_EXACT);
+	cp_live_configure(interval >= CP_HEAP_TAG_INTERVAL		     ? SLOTS_SAMPLED
+			  : is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA) ? SLOTS_EXACT_LIMITED
+									     : SLOTS_EXACT);
 	keep_births(interval != 1 || cp_heap_totals.lifetimes);
 	cp_heap_hot_look(interval < CP_HEAP_TAG_INTERVAL, tags);
 	cp_store_seqcst(&cp_heap_hot.state, CP_HEAP_ON);

@@ -354,6 +354,11 @@ static bool grow(uint32_t seen)
 		return false;
 	if (!generation(seen)) {
 		g = cp_sys_map(bytes_of(slots));
+		/* A large first table may be more than the program may lock. */
+		if (!g && !before && slots > FIRST_SLOTS) {
+			slots = FIRST_SLOTS;
+			g = cp_sys_map(bytes_of(slots));
+		}
 		if (!g)
 			return false;
 		/* Its touched pages are far apart, so huge pages would only waste memory. */
