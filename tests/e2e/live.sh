@@ -70,7 +70,7 @@ shows first ' / filter .* q quit$'
 lists $pid cpu || fail "cpu isn't on"
 # The rows of all functions: by self, then by total, the largest first.
 ordered() { # column
-	pane | sed '1,/all functions/d' | awk -v c="$1" '/%/ { v = $c; sub("%", "", v); rows++; bad += rows > 1 && v > last; last = v }
+	pane | sed '1,/all functions/d' | awk -v c="$1" '/%/ { v = $c + 0; rows++; bad += rows > 1 && v > last; last = v }
 		END { exit !(rows > 3 && !bad) }'
 }
 wait_for 30 ordered 2 || fail "not by self: $(pane)"

@@ -156,12 +156,27 @@ static const struct function *function_of(const struct place_map *m, uint64_t ad
 	return &library.functions[low - 1];
 }
 
+/* The loader maps the first segment's permissions over the whole library before it maps the others.
+ */
+static bool is_code(const struct place_map *m, uint64_t address)
+{
+	const Elf64_Ehdr *e = (const void *)library.file;
+	const Elf64_Phdr *p = (const void *)(library.file + e->e_phoff);
+	uint64_t offset = address - m->start + m->offset;
+
+	for (unsigned i = 0; i < e->e_phnum; i++)
+		if (p[i].p_type == PT_LOAD && (p[i].p_flags & PF_X) &&
+		    offset - p[i].p_offset < p[i].p_filesz)
+			return true;
+	return false;
+}
+
 /* call rel32, or call through a register or memory, in one of its usual lengths. */
 static bool is_behind_call(const struct place_map *m, uint64_t address)
 {
 	const uint8_t *code = library.file + (address - m->start + m->offset);
 
-	if (address - m->start < 7)
+	if (address - m->start < 7 || !is_code(m, address))
 		return false;
 	return code[-5] == 0xe8 || (code[-2] == 0xff && (code[-1] & 0x38) == 0x10) ||
 	       (code[-3] == 0xff && (code[-2] & 0x38) == 0x10) ||
