@@ -197,3 +197,23 @@ void cp_comments_make(struct cp_comments *out, const struct cp_run *r, const str
 	changes(out, r);
 	tail(out, r, c);
 }
+
+void cp_comments_waits_lost(struct cp_comments *report, const struct cp_run *r)
+{
+	cp_comments_line(
+		report,
+		"stacks lost: %s s of delay ring full, %s s no memory, %s s collector limit; %lu "
+		"waits in paused threads",
+		cp_comments_seconds(cp_run_counted(r, CP_COUNT_LOST_RING)),
+		cp_comments_seconds(cp_run_counted(r, CP_COUNT_LOST_MEMORY)),
+		cp_comments_seconds(cp_run_counted(r, CP_COUNT_LOST_AGGREGATE)),
+		(unsigned long)cp_run_counted(r, CP_COUNT_LOST_PAUSED));
+}
+
+void cp_comments_stacks_cost(struct cp_comments *report, const struct cp_run *r, const char *where)
+{
+	cp_comments_line(
+		report, "cost: about %s ms for stacks %s",
+		cp_comments_seconds(cp_run_hooks_ns(r, cp_run_counted(r, CP_COUNT_TIMED)) * 1000),
+		where);
+}

@@ -27,5 +27,10 @@ void cp_comments_line(struct cp_comments *report, const char *fmt, ...)
  * of each function stay valid. */
 const char *cp_comments_seconds(uint64_t ns);
 const char *cp_comments_percent(uint64_t part, uint64_t whole);
+/* Lines of the modes that record waits: what R lost of them, and what its stacks, taken WHERE,
+ * cost.
+ */
+void cp_comments_waits_lost(struct cp_comments *report, const struct cp_run *r);
+void cp_comments_stacks_cost(struct cp_comments *report, const struct cp_run *r, const char *where);
 
 #endif

@@ -174,14 +174,6 @@ static void fork_child(struct cp_run *r, struct cp_thread *keep)
 }
 
 /* Each stack is timed; stacks are as rare as the budget demands. */
-static void report_cost(struct cp_comments *out, const struct cp_run *r, const char *where)
-{
-	cp_comments_line(
-		out, "cost: about %s ms for stacks %s",
-		cp_comments_seconds(cp_run_hooks_ns(r, cp_run_counted(r, CP_COUNT_TIMED)) * 1000),
-		where);
-}
-
 /* Waits with a stack, those below the threshold, and those whose stack was not taken. */
 static unsigned numbers(const struct cp_run *r, struct cp_mode_number *to)
 {
@@ -204,15 +196,8 @@ static void report(struct cp_comments *out, const struct cp_run *r, const struct
 		L(cp_run_counted(r, CP_COUNT_SAMPLES)), L(in_run[CP_LOCK_SHORT].count),
 		cp_comments_seconds(in_run[CP_LOCK_SHORT].delay), L(in_run[CP_LOCK_LOST].count),
 		cp_comments_seconds(in_run[CP_LOCK_LOST].delay));
-	cp_comments_line(
-		out,
-		"stacks lost: %s s of delay ring full, %s s no memory, %s s collector limit; %lu "
-		"waits in paused threads",
-		cp_comments_seconds(cp_run_counted(r, CP_COUNT_LOST_RING)),
-		cp_comments_seconds(cp_run_counted(r, CP_COUNT_LOST_MEMORY)),
-		cp_comments_seconds(cp_run_counted(r, CP_COUNT_LOST_AGGREGATE)),
-		L(cp_run_counted(r, CP_COUNT_LOST_PAUSED)));
-	report_cost(out, r, "behind waits");
+	cp_comments_waits_lost(out, r);
+	cp_comments_stacks_cost(out, r, "behind waits");
 }
 
 static int start_holders(struct cp_run *r, const struct cp_config *c)
@@ -280,7 +265,7 @@ static void report_holders(struct cp_comments *out, const struct cp_run *r,
 		cp_comments_seconds(cp_run_counted(r, CP_COUNT_LOST_RING)),
 		cp_comments_seconds(cp_run_counted(r, CP_COUNT_LOST_MEMORY)),
 		cp_comments_seconds(cp_run_counted(r, CP_COUNT_LOST_AGGREGATE)));
-	report_cost(out, r, "behind unlocks");
+	cp_comments_stacks_cost(out, r, "behind unlocks");
 }
 
 CP_THREAD_LABEL(cp_lock_label);

@@ -120,17 +120,8 @@ static void report(struct cp_comments *out, const struct cp_run *r, const struct
 		"out or were interrupted",
 		L(counted(CP_WAKES_KNOWN)), L(counted(CP_WAKES_NO_STACK)),
 		L(counted(CP_WAKES_UNKNOWN)), L(counted(CP_WAKES_NOT_WOKEN)));
-	cp_comments_line(
-		out,
-		"stacks lost: %s s of delay ring full, %s s no memory, %s s collector limit; %lu "
-		"waits in paused threads",
-		cp_comments_seconds(cp_run_counted(r, CP_COUNT_LOST_RING)),
-		cp_comments_seconds(cp_run_counted(r, CP_COUNT_LOST_MEMORY)),
-		cp_comments_seconds(cp_run_counted(r, CP_COUNT_LOST_AGGREGATE)),
-		L(cp_run_counted(r, CP_COUNT_LOST_PAUSED)));
-	cp_comments_line(
-		out, "cost: about %s ms for stacks behind waits and wakes",
-		cp_comments_seconds(cp_run_hooks_ns(r, cp_run_counted(r, CP_COUNT_TIMED)) * 1000));
+	cp_comments_waits_lost(out, r);
+	cp_comments_stacks_cost(out, r, "behind waits and wakes");
 }
 
 CP_THREAD_LABEL(cp_lock_wakers_label);
