@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -124,6 +125,14 @@ static inline uint64_t cp_sys_clock_ns(int clock)
 
 	cp_sys2(SYS_clock_gettime, clock, &t);
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Returns whether the process was started with a filter of its system calls, which may kill it for
+ * one that most programs don't make, as for a socket. A filter that the program sets itself ends
+ * the profile before. */
+static inline bool cp_sys_is_filtered(void)
+{
+	return cp_sys1(SYS_prctl, PR_GET_SECCOMP) != 0;
 }
 
 /* Copies up to N bytes at ADDR of this process into TO, without faulting. The copy ends before the

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <string.h>
 #include <linux/magic.h>
-#include <sys/prctl.h>
 #include <sys/vfs.h>
 #include <time.h>
 
@@ -32,19 +31,12 @@
 #include "session/window.h"
 #include "session/window_take.h"
 
-/* Returns whether the process was started with a filter of its system calls, which may kill it for
- * making a socket. A filter that the program sets itself ends the profile before. */
-static bool is_filtered(void)
-{
-	return cp_sys1(SYS_prctl, PR_GET_SECCOMP) != 0;
-}
-
 bool cp_control_wanted(bool early)
 {
 	switch (cp_session.config.control) {
 	case CP_CONTROL_ON: return true;
 	case CP_CONTROL_OFF: return false;
-	default: return !early && cp_runs_any() && !is_filtered();
+	default: return !early && cp_runs_any() && !cp_sys_is_filtered();
 	}
 }
 

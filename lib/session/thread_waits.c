@@ -6,7 +6,6 @@
 #include <linux/futex.h>
 #include <poll.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/select.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -235,7 +234,7 @@ static int borrow(const char *path)
 	uint64_t n = 0;
 	int process, fd;
 
-	if (cp_sys1(SYS_prctl, PR_GET_SECCOMP) != 0)
+	if (cp_sys_is_filtered())
 		return -1 /* EPERM */;
 	process = (int)cp_sys2(SYS_pidfd_open, cp_sys_getpid(), 0);
 	if (process < 0)
