@@ -19,6 +19,7 @@ TOOL_SOURCES += \
 	%D%/input.c \
 	%D%/json.c \
 	%D%/label_units.c \
+	%D%/library.c \
 	%D%/load.c \
 	%D%/memory.c \
 	%D%/nearest.c \

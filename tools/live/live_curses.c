@@ -2,8 +2,7 @@
 /* Loads ncurses; see live_curses.h. */
 #include "live/live_curses.h"
 
-#include <dlfcn.h>
-#include <string.h>
+#include "core/library.h"
 
 struct ct_curses ct_curses;
 
@@ -16,10 +15,7 @@ bool ct_live_curses_load(void)
 {
 	/* Some are in libtinfo, where that is a library of its own: ncursesw needs it, so dlsym
 	 * finds them. */
-	const struct {
-		const char *name;
-		void *to;
-	} functions[] = {
+	const struct ct_library_function functions[] = {
 		FUNCTION(newterm),	FUNCTION(newwin),      FUNCTION(cbreak),
 		FUNCTION(noecho),	FUNCTION(nonl),	       FUNCTION(curs_set),
 		FUNCTION(set_escdelay), FUNCTION(keypad),      FUNCTION(nodelay),
@@ -30,16 +26,7 @@ bool ct_live_curses_load(void)
 		FUNCTION(waddnstr),	FUNCTION(wrefresh),    FUNCTION(wgetch),
 		FUNCTION(endwin)
 	};
-	void *library = dlopen("libncursesw.so.6", RTLD_NOW | RTLD_LOCAL);
 
-	if (!library)
-		return false;
-	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++) {
-		void *f = dlsym(library, functions[i].name);
-
-		if (!f)
-			return false;
-		memcpy(functions[i].to, &f, sizeof(f));
-	}
-	return true;
+	return ct_library_load("libncursesw.so.6", functions,
+			       sizeof(functions) / sizeof(*functions));
 }

@@ -2,8 +2,7 @@
 /* Loads libmicrohttpd; see serve_mhd.h. */
 #include "serve/serve_mhd.h"
 
-#include <dlfcn.h>
-#include <string.h>
+#include "core/library.h"
 
 struct ct_mhd ct_mhd;
 
@@ -14,33 +13,21 @@ struct ct_mhd ct_mhd;
 
 bool ct_serve_mhd_load(void)
 {
-	const struct {
-		const char *name;
-		void *to;
-	} functions[] = { FUNCTION(start_daemon),
-			  FUNCTION(stop_daemon),
-			  FUNCTION(run),
-			  FUNCTION(get_timeout),
-			  FUNCTION(get_daemon_info),
-			  FUNCTION(get_connection_info),
-			  FUNCTION(lookup_connection_value),
-			  FUNCTION(suspend_connection),
-			  FUNCTION(resume_connection),
-			  FUNCTION(create_response_from_fd),
-			  FUNCTION(create_response_from_buffer),
-			  FUNCTION(add_response_header),
-			  FUNCTION(queue_response),
-			  FUNCTION(destroy_response) };
-	void *library = dlopen("libmicrohttpd.so.12", RTLD_NOW | RTLD_LOCAL);
+	const struct ct_library_function functions[] = { FUNCTION(start_daemon),
+							 FUNCTION(stop_daemon),
+							 FUNCTION(run),
+							 FUNCTION(get_timeout),
+							 FUNCTION(get_daemon_info),
+							 FUNCTION(get_connection_info),
+							 FUNCTION(lookup_connection_value),
+							 FUNCTION(suspend_connection),
+							 FUNCTION(resume_connection),
+							 FUNCTION(create_response_from_fd),
+							 FUNCTION(create_response_from_buffer),
+							 FUNCTION(add_response_header),
+							 FUNCTION(queue_response),
+							 FUNCTION(destroy_response) };
 
-	if (!library)
-		return false;
-	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++) {
-		void *f = dlsym(library, functions[i].name);
-
-		if (!f)
-			return false;
-		memcpy(functions[i].to, &f, sizeof(f));
-	}
-	return true;
+	return ct_library_load("libmicrohttpd.so.12", functions,
+			       sizeof(functions) / sizeof(*functions));
 }
