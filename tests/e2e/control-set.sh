@@ -6,22 +6,6 @@
 . "$srcdir/tests/lib/control.sh"
 cd "$work"
 
-cprof() { # name arguments...
-	name=$1
-	shift
-	status=0
-	timeout 60 "$cprof" "$@" >"$work/$name.out" 2>"$work/$name.err" || status=$?
-}
-
-says() { # name regex
-	grep -qE -- "$2" "$work/$1.out" "$work/$1.err" || fail "$1 doesn't say $2: $(cat "$work/$1.out" "$work/$1.err")"
-}
-
-refused() { # name regex
-	check_status "$1" 2
-	says "$1" "$2"
-}
-
 sum() { # file column
 	"$pprof_check" --raw "$1" | awk -F'\t' -v c="$2" '{ split($1, v, ","); sum += v[c] } END { printf "%.0f\n", sum }'
 }

@@ -42,15 +42,6 @@ live() { # options...
 	keys "'$cprof' live -every=0.5s $*" Enter
 }
 
-app() { # name
-	mkfifo "$1.in"
-	env LD_PRELOAD="$CP_LIBRARY" CPROF_CONTROL=on "$builddir/tests/e2e/serve-host" <"$1.in" >"$1.out" 2>"$1.err" &
-	pid=$!
-	owns $pid
-	exec {told}>"$1.in"
-	wait_for 60 lists $pid - || fail "$1: no control socket"
-}
-
 app one
 eval "env TERM=xterm-256color tmux -S '$work/tmux' -f /dev/null new-session -d -x 80 -y 24 \
 	'TERM=xterm-256color exec bash --noprofile --rcfile $work/bashrc -i'" "$told>&-" || skip "tmux doesn't start"

@@ -8,15 +8,6 @@ $python -c 'import ctypes; ctypes.CDLL("libmicrohttpd.so.12")' 2>/dev/null || sk
 client=$(cd "$srcdir" && pwd)/tests/e2e/serve.py
 cd "$work"
 
-app() { # name
-	mkfifo "$1.in"
-	env LD_PRELOAD="$CP_LIBRARY" CPROF_CONTROL=on "$builddir/tests/e2e/serve-host" <"$1.in" >"$1.out" 2>"$1.err" &
-	pid=$!
-	owns $pid
-	exec {told}>"$1.in"
-	wait_for 60 lists $pid - || fail "$1: no control socket"
-}
-
 through= # a command that runs the server
 serve() { # name arguments...
 	name=$1

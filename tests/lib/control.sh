@@ -64,3 +64,30 @@ answers() { # pid [as-user...]
 	shift
 	timeout 20 "$@" $python "$srcdir/tests/lib/control-client.py" ask "libcprof/$who" >/dev/null
 }
+
+# Runs cprof as NAME: its status is $status.
+cprof() { # name arguments...
+	name=$1
+	shift
+	status=0
+	timeout 60 "$cprof" "$@" >"$work/$name.out" 2>"$work/$name.err" || status=$?
+}
+
+says() { # name regex
+	grep -qE -- "$2" "$work/$1.out" "$work/$1.err" || fail "$1 doesn't say $2: $(cat "$work/$1.out" "$work/$1.err")"
+}
+
+refused() { # name regex
+	check_status "$1" 2
+	says "$1" "$2"
+}
+
+# Starts serve-host as NAME, in the current folder. Its process is $pid, and it ends with $told.
+app() { # name
+	mkfifo "$1.in"
+	env LD_PRELOAD="$CP_LIBRARY" CPROF_CONTROL=on "$builddir/tests/e2e/serve-host" <"$1.in" >"$1.out" 2>"$1.err" &
+	pid=$!
+	owns $pid
+	exec {told}>"$1.in"
+	wait_for 60 lists $pid - || fail "$1: no control socket"
+}
