@@ -11,4 +11,5 @@ SIGSAFE_SOURCES += \
 	%D%/thread.c \
 	%D%/ticks.c \
 	%D%/trace_context.c \
+	%D%/waiters.c \
 	%D%/wakes.c

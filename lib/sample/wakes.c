@@ -11,22 +11,6 @@
 #include "sample/counters.h"
 #include "sample/timing.h"
 
-/* An epoch is 4 ms, about the kernel's tick. A wait of an earlier epoch may become a long one. */
-#define EPOCH_NS_SHIFT 22
-#define YOUNG UINT64_C(0x10000)
-#define COUNT_MASK UINT64_C(0xffff)
-
-/* The rate of draws is looked at in windows of 16 epochs, 67 ms. */
-#define WINDOW_SHIFT 4
-#define WINDOWS_PER_SECOND 15u
-#define SHIFT_MAX 20u
-#define BUDGET_MAX 30000u /* above this, all waits are drawn */
-
-/* A thread's open wait: its epoch in the lower half, its bucket, and these bits. */
-#define OPEN (UINT64_C(1) << 63)
-#define DRAWN (UINT64_C(1) << 62)
-#define BUCKET_SHIFT 32
-
 /* An entry's state: a generation in the upper half, pins, and how many waits may still take it. */
 #define GENERATION (UINT64_C(1) << 32)
 #define PIN (UINT64_C(1) << 24)
@@ -38,8 +22,6 @@
 #define STACK_NS UINT64_C(200000)
 #define STACKS_SAVED_NS UINT64_C(200000000)
 
-struct cp_wakes_bucket cp_wakes_buckets[CP_WAKES_BUCKETS];
-static uint32_t used; /* a thread has waited: a child that has no buckets to clear reads none */
 uint32_t cp_wakes_on;
 struct cp_wakes_settings cp_wakes_settings[2];
 uint64_t cp_wakes_counts[2][CP_WAKES_COUNTS];
@@ -57,8 +39,6 @@ struct cp_wakes_entries {
 
 /* The part of a thread's record. */
 struct part {
-	uint64_t open;	 /* 0: no wait is open */
-	uint64_t random; /* 0: not seeded */
 	uint64_t credit; /* monotonic ns: stacks are taken up to here */
 };
 
@@ -82,162 +62,23 @@ static struct part *part_of(const struct cp_thread *t)
 	return cp_thread_part(t, &cp_wakes_part);
 }
 
-static struct cp_wakes_bucket *bucket_of(uint64_t key)
-{
-	return &cp_wakes_buckets[cp_wakes_hash(key)];
-}
-
-static uint32_t epoch_now(void)
-{
-	return (uint32_t)(cp_lock_now_by(CLOCK_MONOTONIC_COARSE) >> EPOCH_NS_SHIFT);
-}
-
-/* WORD in EPOCH: the waits that were the newest may be old now. */
-static uint64_t in_epoch(uint64_t word, uint32_t epoch)
-{
-	uint64_t young = word >> 16 & COUNT_MASK, old = (word & COUNT_MASK) + young;
-
-	if ((uint32_t)(word >> 32) == epoch)
-		return word;
-	return (uint64_t)epoch << 32 | (old < COUNT_MASK ? old : COUNT_MASK);
-}
-
-static void enter(struct cp_wakes_bucket *b, uint32_t epoch)
-{
-	uint64_t word = cp_load_relaxed(&b->word), to;
-
-	/* More waits than the word counts: the bucket is awaited anyway. */
-	do {
-		to = in_epoch(word, epoch);
-		if ((to >> 16 & COUNT_MASK) < COUNT_MASK)
-			to += YOUNG;
-	} while (!cp_cas_acqrel(&b->word, &word, to));
-}
-
-static void leave(struct cp_wakes_bucket *b, uint32_t epoch)
-{
-	uint64_t word = cp_load_relaxed(&b->word), to;
-
-	do {
-		to = word;
-		if ((uint32_t)(word >> 32) == epoch && word >> 16 & COUNT_MASK)
-			to -= YOUNG;
-		else if (word & COUNT_MASK)
-			to--;
-	} while (!cp_cas_acqrel(&b->word, &word, to));
-}
-
-/* Close the wait that a thread's record had as OPEN. */
-static void close_wait(uint64_t open)
-{
-	struct cp_wakes_bucket *b =
-		&cp_wakes_buckets[open >> BUCKET_SHIFT & (CP_WAKES_BUCKETS - 1)];
-
-	if (open & DRAWN)
-		cp_add_relaxed(&b->drawn, -1u);
-	leave(b, (uint32_t)open);
-}
-
-/* xorshift64* of Marsaglia and Vigna. */
-static uint64_t draw(struct part *p)
-{
-	if (!p->random)
-		p->random =
-			((uint64_t)(uintptr_t)p ^ cp_lock_now() * UINT64_C(0x9e3779b97f4a7c15)) | 1;
-	p->random ^= p->random >> 12;
-	p->random ^= p->random << 25;
-	p->random ^= p->random >> 27;
-	return p->random * UINT64_C(0x2545f4914f6cdd1d) >> 32;
-}
-
-/* What was drawn sinks by a window's part of BUDGET with each window. If it sinks further than
- * that, waits are drawn more often. Threads that do this at once, or that count at once, may lose a
- * step.
- */
-static void adapt(struct cp_wakes_bucket *b, uint8_t window, uint32_t budget)
-{
-	uint32_t draws = cp_load_relaxed(&b->draws), part = budget / WINDOWS_PER_SECOND;
-	uint8_t passed = (uint8_t)(window - cp_load_relaxed(&b->window));
-	uint8_t shift = cp_load_relaxed(&b->shift);
-
-	if (!passed)
-		return;
-	draws -= draws < part * passed ? draws : part * passed;
-	cp_store_relaxed(&b->window, window);
-	cp_store_relaxed(&b->draws, (uint16_t)draws);
-	if (shift && draws + 2 * part < budget)
-		cp_store_relaxed(&b->shift, shift > passed ? (uint8_t)(shift - passed) : 0);
-}
-
-/* Return the weight of a wait that begins now; 0: it isn't drawn. Chance decides alone: SHIFT
- * follows the waits of the past. A budget of one second may be drawn at once. */
-static uint32_t weigh(struct cp_wakes_bucket *b, struct part *p, uint32_t epoch, uint32_t budget)
-{
-	uint32_t draws;
-	uint8_t shift;
-
-	if (budget > BUDGET_MAX)
-		return 1;
-	adapt(b, (uint8_t)(epoch >> WINDOW_SHIFT), budget);
-	shift = cp_load_relaxed(&b->shift);
-	if (shift && draw(p) & ((UINT64_C(1) << shift) - 1))
-		return 0;
-	draws = cp_load_relaxed(&b->draws) + 1u;
-	if (draws >= budget && shift < SHIFT_MAX) {
-		draws -= budget / WINDOWS_PER_SECOND + 1;
-		cp_store_relaxed(&b->shift, (uint8_t)(shift + 1));
-	}
-	cp_store_relaxed(&b->draws, (uint16_t)draws);
-	return 1u << shift;
-}
-
 void cp_wakes_begin(struct cp_wakes_wait *w, struct cp_thread *t, unsigned of, uint64_t key,
 		    struct cp_lock_moment began)
 {
-	struct cp_wakes_bucket *b = bucket_of(key);
-	uint64_t open, left;
-	uint32_t epoch;
-
 	w->thread = NULL;
 	if (!t || !(cp_load_relaxed(&cp_wakes_on) & of))
 		return;
-	if (!cp_load_relaxed(&used))
-		cp_store_relaxed(&used, 1);
-	epoch = epoch_now();
 	w->key = key;
 	w->began = began;
 	w->thread = t;
-	w->weight =
-		weigh(b, part_of(t), epoch, cp_load_relaxed(&cp_wakes_settings[of >> 1].budget));
-	if (w->weight)
-		cp_add_relaxed(&b->drawn, 1);
-	enter(b, epoch);
-	open = OPEN | (w->weight ? DRAWN : 0) | (uint64_t)cp_wakes_hash(key) << BUCKET_SHIFT |
-	       epoch;
-	/* A wait that was left, or one that this handler interrupts. */
-	left = cp_exchange_acqrel(&part_of(t)->open, open);
-	if (left)
-		close_wait(left);
+	w->weight = cp_waiters_open(t, cp_waiters_bucket_of(key),
+				    cp_load_relaxed(&cp_wakes_settings[of >> 1].budget));
 }
 
-/* Nothing is closed if a handler that interrupted the wait has waited, too. */
 void cp_wakes_cancel(const struct cp_wakes_wait *w)
 {
-	uint64_t open;
-
-	if (!w->thread)
-		return;
-	open = cp_exchange_acqrel(&part_of(w->thread)->open, 0);
-	if (open)
-		close_wait(open);
-}
-
-void cp_wakes_thread_end(struct cp_thread *t)
-{
-	uint64_t open = cp_exchange_acqrel(&part_of(t)->open, 0);
-
-	if (open)
-		close_wait(open);
+	if (w->thread)
+		cp_waiters_close(w->thread);
 }
 
 static bool matches(const struct entry *e, uint64_t state, uint64_t key, uint64_t began,
@@ -360,7 +201,7 @@ void cp_wakes_end(const struct cp_wakes_wait *w, unsigned of, enum cp_wakes_how 
 		  const void *function)
 {
 	const struct cp_wakes_settings *s = &cp_wakes_settings[of >> 1];
-	struct cp_wakes_bucket *b;
+	struct cp_waiters_bucket *b;
 	struct cp_wakes_entries *entries = NULL;
 	struct cp_event event;
 	uint64_t ended, delay;
@@ -368,7 +209,7 @@ void cp_wakes_end(const struct cp_wakes_wait *w, unsigned of, enum cp_wakes_how 
 
 	if (!w->thread)
 		return;
-	b = bucket_of(w->key);
+	b = cp_waiters_bucket_of(w->key);
 	ended = cp_lock_end(w->began);
 	delay = ended - w->began.ns;
 	event.count = delay >= CP_WAKES_LONG_NS ? 1 : w->weight;
@@ -394,13 +235,6 @@ void cp_wakes_end(const struct cp_wakes_wait *w, unsigned of, enum cp_wakes_how 
 		take(entries, w, ended, how == CP_WAKES_WOKEN_LAST, false);
 }
 
-/* Return true if one of the waits for KEY may become a sample. */
-static bool is_needed(const struct cp_wakes_bucket *b)
-{
-	return cp_load_relaxed(&b->drawn) ||
-	       (in_epoch(cp_load_relaxed(&b->word), epoch_now()) & COUNT_MASK);
-}
-
 /* Return true if T may take one more stack as a waking thread. */
 static bool takes(struct cp_thread *t)
 {
@@ -415,7 +249,7 @@ static bool takes(struct cp_thread *t)
 	return true;
 }
 
-static struct cp_wakes_entries *entries_of(struct cp_wakes_bucket *b)
+static struct cp_wakes_entries *entries_of(struct cp_waiters_bucket *b)
 {
 	struct cp_wakes_entries *had = cp_load_acquire(&b->entries), *made;
 
@@ -443,7 +277,7 @@ static struct entry *open_entry(struct cp_wakes_entries *all)
 	return NULL;
 }
 
-static void close_entry(struct cp_wakes_bucket *b, struct entry *e, const struct cp_wakes_wake *w)
+static void close_entry(struct cp_waiters_bucket *b, struct entry *e, const struct cp_wakes_wake *w)
 {
 	uint64_t generation = cp_load_relaxed(&e->state) & -GENERATION, now = cp_lock_now();
 
@@ -477,13 +311,13 @@ __attribute__((noinline)) static void take_stack(struct cp_thread *t, const stru
 
 void cp_wakes_wake(struct cp_thread *t, const struct cp_wakes_wake *w)
 {
-	struct cp_wakes_bucket *b = bucket_of(w->key);
+	struct cp_waiters_bucket *b = cp_waiters_bucket_of(w->key);
 	const uint64_t all = CP_SIGSET_ALL;
 	struct cp_wakes_entries *entries;
 	struct entry *e;
 	uint64_t mask;
 
-	if (!(cp_load_relaxed(&cp_wakes_on) & w->of) || !is_needed(b))
+	if (!(cp_load_relaxed(&cp_wakes_on) & w->of) || !cp_waiters_are_needed(b))
 		return;
 	entries = entries_of(b);
 	if (!entries)
@@ -498,22 +332,20 @@ void cp_wakes_wake(struct cp_thread *t, const struct cp_wakes_wake *w)
 	cp_sys_sigmask(SIG_SETMASK, &mask, NULL);
 }
 
-static void forget(struct cp_wakes_bucket *b)
+/* The thread that filled or had pinned an entry isn't in the child. */
+static void forget(struct cp_wakes_entries *all)
 {
-	/* Written only where it must be: each page that is written to is copied. */
-	if ((uint32_t)b->word)
-		b->word = 0;
-	if (b->drawn)
-		b->drawn = 0;
-	for (unsigned i = 0; b->entries && i < CP_WAKES_ENTRIES; i++)
-		if (b->entries->entry[i].state & ~-GENERATION)
-			b->entries->entry[i].state &= -GENERATION;
+	for (unsigned i = 0; i < CP_WAKES_ENTRIES; i++)
+		/* Written only where it must be: each page that is written to is copied. */
+		if (all->entry[i].state & ~-GENERATION)
+			all->entry[i].state &= -GENERATION;
 }
 
 void cp_wakes_fork_child(struct cp_thread *keep)
 {
-	for (unsigned i = 0; cp_load_relaxed(&used) && i < CP_WAKES_BUCKETS; i++)
-		forget(&cp_wakes_buckets[i]);
-	if (keep)
-		part_of(keep)->open = 0;
+	if (!cp_waiters_fork_child(keep))
+		return;
+	for (unsigned i = 0; i < CP_WAITERS_BUCKETS; i++)
+		if (cp_waiters_buckets[i].entries)
+			forget(cp_waiters_buckets[i].entries);
 }

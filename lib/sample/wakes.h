@@ -22,14 +22,9 @@
  *
  * | data                  | written by                              | safe by                     |
  * |-----------------------|-----------------------------------------|-----------------------------|
- * | a bucket's word       | waiting threads                         | one atomic word             |
  * | an entry's state      | waking threads, waiting threads         | one atomic word             |
  * | an entry's contents   | the waking thread, in state FILLING     | nobody else claims it       |
  * |                       | nobody while a thread has it pinned     | pins are counted in state   |
- * | a thread's open wait  | the thread, its handlers                | one atomic exchange         |
- *
- * A wait that is left by a cancellation or a jump stays open. The thread's next wait, or its end,
- * closes it; until then wakes of that bucket take a few ns longer.
  */
 /* clang-format on */
 #ifndef CP_WAKES_H
@@ -42,30 +37,14 @@
 #include "sample/lock_clock.h"
 #include "sample/ring.h"
 #include "sample/thread.h"
+#include "sample/waiters.h"
 
-/* Buckets, and what a bucket has room for. An entry keeps the innermost CP_WAKES_DEPTH frames. The
- * entries of a bucket are mapped when it needs the first: 9 KiB, so 9 MiB in all buckets. */
-#define CP_WAKES_BITS 10
-#define CP_WAKES_BUCKETS (1u << CP_WAKES_BITS)
+/* What a bucket has room for. An entry keeps the innermost CP_WAKES_DEPTH frames. The entries of a
+ * bucket are mapped when it needs the first: 9 KiB, so 9 MiB in all buckets. */
 #define CP_WAKES_ENTRIES 8u
 #define CP_WAKES_DEPTH 128u
 /* Waits from this length on are all samples. */
 #define CP_WAKES_LONG_NS UINT64_C(20000000)
-
-struct cp_wakes_entries;
-
-struct cp_wakes_bucket {
-	/* The epoch of the newest wait; how many waits began in it, and how many before: 32, 16 and
-	 * 16 bits. The lower half is 0 if nobody waits. */
-	uint64_t word;
-	uint64_t newest; /* monotonic ns of the newest entry; 0: there was none */
-	struct cp_wakes_entries *entries;
-	uint32_t drawn; /* drawn waits that are open */
-	uint16_t draws; /* waits drawn in this window */
-	uint8_t shift;	/* one wait in 2^SHIFT is drawn */
-	uint8_t window; /* the window's number, its low bits */
-};
-extern struct cp_wakes_bucket cp_wakes_buckets[CP_WAKES_BUCKETS];
 
 /* The modes whose waits are followed, by bits. */
 extern uint32_t cp_wakes_on;
@@ -97,11 +76,6 @@ struct cp_wakes_wait {
 	uint32_t weight;	  /* 0: the wait is no sample, unless it becomes long */
 };
 
-static inline unsigned cp_wakes_hash(uint64_t key)
-{
-	return (unsigned)((key * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - CP_WAKES_BITS));
-}
-
 static inline uint64_t cp_wakes_key(const void *object)
 {
 	return (uint64_t)(uintptr_t)object;
@@ -110,7 +84,7 @@ static inline uint64_t cp_wakes_key(const void *object)
 /* Return true if somebody may wait for KEY: cp_wakes_wake must be called before the wake. */
 static inline bool cp_wakes_awaited(uint64_t key)
 {
-	return (uint32_t)cp_load_relaxed(&cp_wakes_buckets[cp_wakes_hash(key)].word) != 0;
+	return cp_waiters_awaited(cp_waiters_bucket_of(key));
 }
 
 /* T, the calling thread or NULL, is about to wait for KEY since BEGAN, in a mode of CP_WAKES_OF_*.
@@ -139,8 +113,6 @@ struct cp_wakes_wake {
  * NULL if it has no record. Call only if the key is awaited. Any context. */
 void cp_wakes_wake(struct cp_thread *t, const struct cp_wakes_wake *w);
 
-/* Close a wait that T, which ends, has left open. */
-void cp_wakes_thread_end(struct cp_thread *t);
 /* In a fork child, on its only thread, with the record KEEP or NULL: nobody waits. */
 void cp_wakes_fork_child(struct cp_thread *keep);
 

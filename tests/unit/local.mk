@@ -83,6 +83,7 @@ UNIT_TESTS += \
 	%D%/test-unwind-oracle \
 	%D%/test-unwind-undescribed \
 	%D%/test-utf8 \
+	%D%/test-waiters \
 	%D%/test-wakes \
 	%D%/test-wall \
 	%D%/test-wall-answer \
@@ -226,6 +227,7 @@ TOOL_UNIT_TESTS += \
 %C%_test_unwind_undescribed_LDADD = $(INTERNAL)
 %C%_test_utf8_LDADD = $(INTERNAL)
 %C%_test_wall_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=cp_vec_add
+%C%_test_waiters_LDADD = $(INTERNAL)
 %C%_test_wakes_LDADD = $(INTERNAL)
 %C%_test_wall_LDADD = $(INTERNAL)
 %C%_test_wall_answer_LDADD = $(INTERNAL)

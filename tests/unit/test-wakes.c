@@ -252,7 +252,7 @@ static void test_a_wait_that_was_left_is_closed(void)
 	wait_begins(&w, 1, 512);
 	CHECK(!cp_wakes_awaited(448));
 	CHECK(cp_wakes_awaited(512));
-	cp_wakes_thread_end(threads[1]);
+	cp_waiters_close(threads[1]);
 	CHECK(!cp_wakes_awaited(512));
 	/* As a wait does that a handler interrupted with a wait of its own. */
 	cp_wakes_cancel(&w);
@@ -264,7 +264,7 @@ static void test_a_wait_that_was_left_is_closed(void)
 	cp_wakes_cancel(&left);
 	CHECK(!cp_wakes_awaited(448));
 	threads[2]->paused = 0;
-	cp_wakes_thread_end(threads[2]);
+	cp_waiters_close(threads[2]);
 	CHECK(!cp_wakes_awaited(448));
 }
 

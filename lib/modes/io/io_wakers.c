@@ -62,6 +62,12 @@ static void stop(struct cp_run *r)
 	cp_and_seqcst(&cp_wakes_on, ~(uint32_t)CP_WAKES_OF_IO);
 }
 
+static void drained(struct cp_run *r)
+{
+	(void)r;
+	cp_waiters_recount();
+}
+
 static void labels(const struct cp_run *r, const struct cp_stack *s, struct cp_encode_labels *to)
 {
 	(void)r;
@@ -78,7 +84,7 @@ static uint64_t period(const struct cp_run *r)
 
 static void thread_end(struct cp_thread *t)
 {
-	cp_wakes_thread_end(t);
+	cp_waiters_close(t);
 }
 
 static void fork_child(struct cp_run *r, struct cp_thread *keep)
@@ -119,6 +125,7 @@ const struct cp_mode_ops cp_mode_io_wakers = {
 	.wanted = wanted,
 	.start = start,
 	.stop = stop,
+	.drained = drained,
 	.thread_label = &cp_io_wakers_label,
 	.thread_end = thread_end,
 	.fork_child = fork_child,

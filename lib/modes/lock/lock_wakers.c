@@ -61,6 +61,7 @@ static void drained(struct cp_run *r)
 {
 	cp_lock_names_update(&cp_lock_names_of_mode, &r->aggregate, named);
 	named = r->aggregate.stacks.count;
+	cp_waiters_recount();
 }
 
 /* Rows get new numbers: the next drain looks at all of them. */
@@ -98,7 +99,7 @@ static void thread_end(struct cp_thread *t)
 	if (cp_load_relaxed(&cp_wakes_on) && t == cp_self.thread &&
 	    cp_load_relaxed(&t->tid) == cp_sys_gettid())
 		cp_lock_wake_by_end(t, (const void *)pthread_self());
-	cp_wakes_thread_end(t);
+	cp_waiters_close(t);
 }
 
 static void fork_child(struct cp_run *r, struct cp_thread *keep)
