@@ -8,6 +8,8 @@
  *       -> checkout: 50 of them
  *     cprof info 07-spans.pb
  *       -> span checkout: 50, p50 [0-9.]+ ms
+ *     cprof spans 07-spans.pb
+ *       -> 50 .*checkout
  *     cprof top -tagfocus=span=checkout 07-spans.pb
  *       -> compute
  */

@@ -35,6 +35,7 @@ static const struct ct_verb *const verbs[] = {
 	&ct_verb_leaks,
 	&ct_verb_locks,
 	&ct_verb_waits,
+	&ct_verb_spans,
 	&ct_verb_tree,
 	&ct_verb_peek,
 	&ct_verb_list,

@@ -87,6 +87,20 @@ class Spans(unittest.TestCase):
         self.assertGreaterEqual(cprof.span_stats("function")["max_ns"], 1000000)
         self.assertIsNone(cprof.span_stats("never"))
 
+    def test_costs(self):
+        with tempfile.TemporaryDirectory() as directory:
+            cprof.start(cpu=os.path.join(directory, "cpu.pb"))
+            with cprof.span("costs"):
+                end = time.thread_time() + 0.02
+                while time.thread_time() < end:
+                    pass
+                time.sleep(0.01)
+            cprof.stop()
+        stats = cprof.span_stats("costs")
+        self.assertGreaterEqual(stats["cpu_ns"], 19000000)
+        self.assertGreaterEqual(stats["wait_ns"], 9000000)
+        self.assertLessEqual(stats["cpu_ns"] + stats["wait_ns"], stats["sum_ns"])
+
 
 class Profiles(unittest.TestCase):
     def test_a_profile_has_the_labels(self):

@@ -27,7 +27,8 @@
  * |---------|--------------------------|------------|--------------------------------------------------|
  * | STATUS  | none, or "spans=1"       | none       | lines "key=value"; "cpu.key=value" for each mode;|
  * |         |                          |            | "follower=PID", of CPROF_PUSH's helper;          |
- * |         |                          |            | "span.N=COUNT SUM_NS NS:COUNT_UP_TO_IT,... NAME" |
+ * |         |                          |            | "span.N=COUNT SUM_NS NS:COUNT_UP_TO_IT,... NAME",|
+ * |         |                          |            | "spent.N=CPU_NS WAIT_NS ALLOCATED_BYTES" of it   |
  * | START   | settings, as variables:  | none       | as STATUS. -EALREADY: a mode is on; -EINVAL: a   |
  * |         | "CPUPROFILE=/tmp/a.pb";  |            | setting is bad, or none is a mode's; -EBUSY: the |
  * |         | "nofile=1": no file is   |            | program starts or stops something; or the error  |

@@ -136,6 +136,30 @@ struct cp_span_kind *cp_spans_find(const char *name)
 	return look_up(name, false);
 }
 
+bool cp_spans_is(const struct cp_span_kind *k, const char *name)
+{
+	return cp_load_relaxed(&k->taken) && !strncmp(k->name, name, CP_SPAN_NAME - 1);
+}
+
+/* Spans this long, on average, are all measured, and so are the first ones of a kind. Of the
+ * others, one in SHORT is. */
+#define LONG_NS 64000u
+#define FIRST 64u
+#define SHORT 16u
+
+unsigned cp_spans_weight(const struct cp_span_kind *k)
+{
+	uint64_t n = k ? cp_load_relaxed(&k->latency.count) : 0;
+	uint32_t x = (uint32_t)n * UINT32_C(0x9e3779b1);
+
+	if (n < FIRST || cp_load_relaxed(&k->latency.sum) / n >= LONG_NS)
+		return 1;
+	/* A hash of the span's number has no period that a program could be in step with. */
+	x = (x ^ x >> 15) * UINT32_C(0x85ebca6b);
+	x = (x ^ x >> 13) * UINT32_C(0xc2b2ae35);
+	return x >> 16 & (SHORT - 1) ? 0 : SHORT;
+}
+
 struct cp_span_kind *cp_spans_at(unsigned i)
 {
 	struct kinds *k = cp_load_acquire(&kinds);

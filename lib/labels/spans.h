@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Latencies of the program's spans, by span name. Lock-free; any context. */
+/* Latencies and costs of the program's spans, by span name. Lock-free; any context. */
 #ifndef CP_SPANS_H
 #define CP_SPANS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,6 +17,8 @@ struct cp_span_kind {
 	uint32_t hash;
 	char name[CP_SPAN_NAME];
 	struct cp_histogram latency;
+	/* Estimates of the sums over all of them: struct cprof_span_stats. */
+	uint64_t cpu_ns, wait_ns, allocated;
 };
 
 /* Returns the kind called NAME (cut at CP_SPAN_NAME - 1 bytes), and makes it if it is new. Returns
@@ -24,6 +27,13 @@ struct cp_span_kind {
 struct cp_span_kind *cp_spans_get(const char *name);
 /* Returns the kind called NAME, or NULL. Never makes one. */
 struct cp_span_kind *cp_spans_find(const char *name);
+/* Is K still the kind called NAME? A fork child removes all kinds. */
+bool cp_spans_is(const struct cp_span_kind *k, const char *name);
+/* Returns how many spans the measured one stands for if the CPU time of a span of kind K that
+ * begins now is to be measured, else 0. K may be NULL: its first. Of short spans few are measured,
+ * because two readings of the thread's clock cost more than the spans may last. What is measured
+ * depends only on earlier spans and on chance, so that sums are unbiased. */
+unsigned cp_spans_weight(const struct cp_span_kind *k);
 /* Returns the kind at place I, or NULL. For iterating over all kinds. */
 struct cp_span_kind *cp_spans_at(unsigned i);
 /* In a fork child: removes all kinds. */

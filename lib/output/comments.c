@@ -100,15 +100,24 @@ static const char *ms(uint64_t ns)
 	return cp_comments_seconds(ns * 1000);
 }
 
+/* `cprof spans` reads this line. The last parts are there if something was measured. */
 static void span(struct cp_comments *out, const struct cp_span_kind *k)
 {
 	const struct cp_histogram *h = &k->latency;
+	char cpu[80] = "", allocated[48] = "";
 
+	if (k->cpu_ns || k->wait_ns)
+		cp_text_format(cpu, sizeof(cpu), ", CPU %s ms, waiting %s ms", ms(k->cpu_ns),
+			       ms(k->wait_ns));
+	if (k->allocated)
+		cp_text_format(allocated, sizeof(allocated), ", allocated %lu bytes",
+			       L(k->allocated));
 	cp_comments_line(out,
-			 "span %s: %lu, p50 %s ms, p90 %s ms, p99 %s ms, p999 %s ms, max %s ms",
+			 "span %s: %lu, p50 %s ms, p90 %s ms, p99 %s ms, p999 %s ms, max %s ms, "
+			 "sum %s ms%s%s",
 			 k->name, L(h->count), ms(cp_histogram_quantile(h, 500)),
 			 ms(cp_histogram_quantile(h, 900)), ms(cp_histogram_quantile(h, 990)),
-			 ms(cp_histogram_quantile(h, 999)), ms(h->max));
+			 ms(cp_histogram_quantile(h, 999)), ms(h->max), ms(h->sum), cpu, allocated);
 }
 
 static void spans(struct cp_comments *out)

@@ -7,7 +7,7 @@
 #include "output/run.h"
 
 #define CP_COMMENTS_LINES 56
-#define CP_COMMENTS_LINE 256
+#define CP_COMMENTS_LINE 320
 
 struct cp_comments {
 	char lines[CP_COMMENTS_LINES][CP_COMMENTS_LINE];

@@ -105,6 +105,8 @@ struct cp_heap_self {
 	uint64_t left;	   /* bytes until the next sample; 0: draw, or sample every allocation */
 	uint64_t interval; /* mean that LEFT was drawn with; 0 = never drawn */
 	uint64_t random;   /* state; 0 = not seeded */
+	/* With the fields here, the bytes that the thread has allocated: cp_heap_hot_allocated. */
+	uint64_t counted;
 	uint64_t allocated, freed; /* estimated bytes that are not in the totals yet */
 	/* ROOM is the number of bytes that the fast path (heap_exact.h) may allocate before the
 	 * slow path runs once. The bytes between ROOM_BEFORE and ROOM are not in the totals

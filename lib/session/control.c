@@ -107,7 +107,7 @@ static uint64_t add_run(struct cp_control_message *m, const struct cp_run *r)
 /* A line has at most so many bytes. */
 #define SPAN_LINE 512
 
-/* Adds "span.I=COUNT SUM_NS NS:COUNT_UP_TO_NS,... NAME". */
+/* Adds "span.I=COUNT SUM_NS NS:COUNT_UP_TO_NS,... NAME" and "spent.I=CPU_NS WAIT_NS BYTES". */
 static void add_span(struct cp_control_message *m, unsigned i, const struct cp_span_kind *k)
 {
 	static const uint64_t bounds[] = { 100000,     500000,	   1000000,	5000000,
@@ -127,6 +127,12 @@ static void add_span(struct cp_control_message *m, unsigned i, const struct cp_s
 	cp_text_format(line + n, sizeof(line) - n, " %s", k->name);
 	cp_text_format(key, sizeof(key), "span.%u", i);
 	cp_control_message_text(m, key, line);
+	cp_text_format(line, sizeof(line), "%lu %lu %lu",
+		       (unsigned long)cp_load_relaxed(&k->cpu_ns),
+		       (unsigned long)cp_load_relaxed(&k->wait_ns),
+		       (unsigned long)cp_load_relaxed(&k->allocated));
+	cp_text_format(key, sizeof(key), "spent.%u", i);
+	cp_control_message_text(m, key, line);
 }
 
 static void add_spans(struct cp_control_message *m)
@@ -136,7 +142,7 @@ static void add_spans(struct cp_control_message *m)
 	for (unsigned i = 0; i < CP_SPANS_MAX; i++) {
 		const struct cp_span_kind *k = cp_spans_at(i);
 
-		if (k && CP_CONTROL_TEXT - m->size > SPAN_LINE + 64)
+		if (k && CP_CONTROL_TEXT - m->size > SPAN_LINE + 160)
 			add_span(m, i, k);
 		else if (k)
 			left++;

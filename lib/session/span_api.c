@@ -10,9 +10,13 @@
 #include "base/sys.h"
 #include "sample/ticks.h"
 #include "labels/spans.h"
+#include "base/atomic.h"
+#include "modes/heap/signal/heap_hot.h"
+#include "session/runs.h"
 
 #define API __attribute__((visibility("default")))
-#define STATS_MIN sizeof(struct cprof_span_stats)
+/* The size before CPU_NS. */
+#define STATS_MIN offsetof(struct cprof_span_stats, cpu_ns)
 
 API uint64_t cprof_now(void)
 {
@@ -25,19 +29,123 @@ API uint64_t cprof_now(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+/* ---- what a span costs its thread ---- */
+
+#define UNKNOWN UINT64_MAX
+
+/* A filter of system calls that the program sets later ends the profile before. */
+static bool may_ask_kernel(void)
+{
+	static uint8_t answer; /* 0: not asked yet */
+
+	if (!cp_runs_any())
+		return false;
+	if (!cp_load_relaxed(&answer))
+		cp_store_relaxed(&answer, cp_sys_is_filtered() ? 1 : 2);
+	return cp_load_relaxed(&answer) == 2;
+}
+
+static uint64_t cpu_now(void)
+{
+	return cp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
+/* Returns the CPU time of a reading of the clock, which is in each measured time. */
+static uint64_t reading_ns(void)
+{
+	static uint64_t least; /* 0: not measured yet; afterwards 1 more */
+
+	if (!cp_load_relaxed(&least)) {
+		uint64_t found = 1000;
+
+		for (unsigned i = 0; i < 4; i++) {
+			uint64_t began = cpu_now(), took = cpu_now() - began;
+
+			found = took < found ? took : found;
+		}
+		cp_store_relaxed(&least, found + 1);
+	}
+	return cp_load_relaxed(&least) - 1;
+}
+
+/* Returns a count of the bytes that the calling thread, whose data SELF is, has allocated, or
+ * UNKNOWN. */
+static uint64_t allocated_by(const struct cp_self *self)
+{
+	return cp_heap_hot.state == CP_HEAP_ON ? cp_heap_hot_allocated(&self->heap) : UNKNOWN;
+}
+
+static void begin_costs(struct cprof_span *s)
+{
+	struct cp_span_kind *kind = cp_spans_find(s->name);
+
+	s->kind = kind;
+	s->thread = &cp_self;
+	s->allocated = allocated_by(s->thread);
+	s->weight = cp_spans_weight(kind);
+	if (s->weight && !may_ask_kernel())
+		s->weight = 0;
+	if (!s->weight)
+		return;
+	reading_ns();
+	s->cpu_ns = cpu_now();
+}
+
+/* Call after the end's own time is known: the clock of the CPU time is slow. */
+static void end_costs(const struct cprof_span *s, struct cp_span_kind *kind, uint64_t lasted)
+{
+	const struct cp_self *self = &cp_self;
+	uint64_t now, cpu, bytes;
+
+	/* The wrong thread ends it. */
+	if (s->thread != self)
+		return;
+	bytes = allocated_by(self);
+	if (s->allocated != UNKNOWN && bytes != UNKNOWN && bytes > s->allocated)
+		cp_add_relaxed(&kind->allocated, bytes - s->allocated);
+	if (!s->weight || !may_ask_kernel())
+		return;
+	now = cpu_now() - reading_ns();
+	/* In a fork child the clock begins anew. */
+	cpu = now > s->cpu_ns && now - s->cpu_ns < UINT64_MAX / 2 ? now - s->cpu_ns : 0;
+	cpu = cpu < lasted ? cpu : lasted;
+	cp_add_relaxed(&kind->cpu_ns, cpu * s->weight);
+	cp_add_relaxed(&kind->wait_ns, (lasted - cpu) * s->weight);
+}
+
+static struct cp_span_kind *kind_of(const struct cprof_span *s)
+{
+	struct cp_span_kind *kind = s->kind;
+
+	return kind && cp_spans_is(kind, s->name) ? kind : cp_spans_get(s->name);
+}
+
+/* ---- spans ---- */
+
+static void begin(struct cprof_span *s)
+{
+	s->label = cprof_label_scope_begin("span", s->name);
+	s->serial = cp_slow_spans_begin();
+	s->outer = cp_label_api_span(s->serial);
+}
+
 API struct cprof_span cprof_span_begin_at(const char *name, uint64_t start_ns)
 {
 	struct cprof_span s = { .start_ns = start_ns, .name = name };
 
-	s.label = cprof_label_scope_begin("span", name);
-	s.serial = cp_slow_spans_begin();
-	s.outer = cp_label_api_span(s.serial);
+	begin_costs(&s);
+	begin(&s);
 	return s;
 }
 
 API struct cprof_span cprof_span_begin(const char *name)
 {
-	return cprof_span_begin_at(name, cprof_now());
+	struct cprof_span s = { .name = name };
+
+	begin_costs(&s);
+	s.start_ns = cprof_now();
+	begin(&s);
+	return s;
 }
 
 API uint64_t cprof_span_end(struct cprof_span *span)
@@ -48,9 +156,11 @@ API uint64_t cprof_span_end(struct cprof_span *span)
 	if (!span->name)
 		return 0;
 	lasted = now > span->start_ns ? now - span->start_ns : 0;
-	kind = cp_spans_get(span->name);
-	if (kind)
+	kind = kind_of(span);
+	if (kind) {
+		end_costs(span, kind, lasted);
 		cp_histogram_add(&kind->latency, lasted);
+	}
 	cp_slow_spans_end(span->serial, lasted);
 	cp_label_api_span(span->outer);
 	cprof_label_scope_end(&span->label);
@@ -62,15 +172,18 @@ API int cprof_get_span_stats(const char *name, struct cprof_span_stats *stats)
 {
 	const struct cp_span_kind *kind;
 	const struct cp_histogram *h;
+	struct cprof_span_stats all;
 
-	if (!name || !stats || stats->size != STATS_MIN)
+	size_t size = stats ? stats->size : 0;
+
+	if (!name || (size != sizeof(*stats) && size != STATS_MIN))
 		return -EINVAL;
 	kind = cp_spans_find(name);
 	if (!kind)
 		return -ENOENT;
 	h = &kind->latency;
-	*stats = (struct cprof_span_stats){
-		.size = STATS_MIN,
+	all = (struct cprof_span_stats){
+		.size = size,
 		.count = h->count,
 		.sum_ns = h->sum,
 		.max_ns = h->max,
@@ -78,6 +191,10 @@ API int cprof_get_span_stats(const char *name, struct cprof_span_stats *stats)
 		.p90_ns = cp_histogram_quantile(h, 900),
 		.p99_ns = cp_histogram_quantile(h, 990),
 		.p999_ns = cp_histogram_quantile(h, 999),
+		.cpu_ns = cp_load_relaxed(&kind->cpu_ns),
+		.wait_ns = cp_load_relaxed(&kind->wait_ns),
+		.allocated_bytes = cp_load_relaxed(&kind->allocated),
 	};
+	memcpy(stats, &all, size);
 	return 0;
 }

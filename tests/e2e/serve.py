@@ -212,6 +212,9 @@ def test_lists():
     check(len(up_to) == 13 and up_to == sorted(up_to) and up_to[-1] > 0, f"buckets: {up_to} {text}")
     check(int(re.search("^" + span % ("count", ""), text, re.M).group(1)) == up_to[-1], "the count")
     check(float(re.search("^" + span % ("sum", ""), text, re.M).group(1)) > 0, "the sum")
+    for what in ("cpu_seconds", "wait_seconds", "allocated_bytes"):
+        check(re.search(rf'^cprof_span_{what}_total{{pid="{pid}",program="serve-host",span="request \\"1\\""}} [0-9.e+-]+$', text, re.M),
+              f"{what} of spans: {text}")
     if shutil.which("promtool"):
         lint = subprocess.run(["promtool", "check", "metrics"], input=body, capture_output=True)
         check(lint.returncode == 0, f"promtool: {lint.stdout}{lint.stderr}")

@@ -2,12 +2,17 @@
 /* Requests of which a few are slow, in two threads; nested spans.
  *
  * spans-host prints "slow MS" and "all MS": the sum of its slow requests, and of all
- * requests, without those inside others; and "p90 MS": the eighteenth of its twenty
+ * requests, without those inside others; and "p90 MS": the eighteenth of its twenty;
+ * "cpu MS" and "bytes N": what the threads used in the requests
+ *
+ * spans-host short: 20,000 short spans, whose length varies. Prints "cpu NS" and "bytes N" in all
+ * of them, and what cprof_get_span_stats says: "stats CPU_NS WAIT_NS BYTES"
  */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "cprof.h"
@@ -15,6 +20,7 @@
 enum { THREADS = 2, EACH = 10 };
 
 static volatile unsigned long sink;
+static uint64_t cpu_ns, bytes;
 static uint64_t slow_ns, all_ns, lasted_ns[THREADS * EACH];
 static unsigned requests;
 
@@ -23,6 +29,22 @@ static void wait_ms(long ms)
 	struct timespec t = { 0, ms * 1000000 };
 
 	nanosleep(&t, NULL);
+}
+
+static uint64_t cpu_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static void allocate(size_t size)
+{
+	void *volatile p = malloc(size);
+
+	free(p);
+	__atomic_fetch_add(&bytes, size, __ATOMIC_RELAXED);
 }
 
 static __attribute__((noinline)) void run_ms(uint64_t ms)
@@ -38,14 +60,17 @@ static __attribute__((noinline)) void run_ms(uint64_t ms)
 static __attribute__((noinline)) void request(unsigned ms)
 {
 	struct cprof_span s = cprof_span_begin("request"), inner;
-	uint64_t lasted, of_inner;
+	uint64_t lasted, of_inner, cpu = cpu_now();
 
+	for (unsigned i = 0; i < 1000; i++)
+		allocate(10 + i);
 	wait_ms(ms / 2);
 	inner = cprof_span_begin("inner");
 	wait_ms(2);
 	of_inner = cprof_span_end(&inner);
 	run_ms(ms / 2);
 	lasted = cprof_span_end(&s);
+	__atomic_fetch_add(&cpu_ns, cpu_now() - cpu, __ATOMIC_RELAXED);
 	lasted_ns[__atomic_fetch_add(&requests, 1, __ATOMIC_RELAXED)] = lasted;
 	__atomic_fetch_add(&all_ns, lasted - of_inner, __ATOMIC_RELAXED);
 	if (lasted >= 100000000)
@@ -66,11 +91,42 @@ static int compare(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-int main(void)
+/* Rounds of work take the same time each, so the program knows what all of them took, but for the
+ * loop around it, which it measures alone afterwards. */
+static int serve_short(void)
+{
+	struct cprof_span_stats s = { .size = sizeof(s) };
+	uint64_t began, rounds = 0, ran;
+
+	for (int i = 0; i < 20000; i++) {
+		struct cprof_span span = cprof_span_begin("short");
+		unsigned n = (unsigned)i * 7919 % 13;
+
+		for (unsigned k = 0; k < n * 1000; k++)
+			sink += k;
+		rounds += n;
+		if (i % 10 == 0)
+			allocate(n * 100);
+		cprof_span_end(&span);
+	}
+	began = cpu_now();
+	for (uint64_t k = 0; k < rounds * 1000; k++)
+		sink += k;
+	ran = cpu_now() - began;
+	cprof_get_span_stats("short", &s);
+	printf("cpu %llu\nbytes %llu\nstats %llu %llu %llu\n", (unsigned long long)ran,
+	       (unsigned long long)bytes, (unsigned long long)s.cpu_ns,
+	       (unsigned long long)s.wait_ns, (unsigned long long)s.allocated_bytes);
+	return 0;
+}
+
+int main(int argc, char **argv)
 {
 	pthread_t threads[THREADS];
 	struct cprof_span open;
 
+	if (argc > 1 && !strcmp(argv[1], "short"))
+		return serve_short();
 	for (int i = 0; i < THREADS; i++)
 		if (pthread_create(&threads[i], NULL, serve, NULL))
 			return 1;
@@ -80,6 +136,8 @@ int main(void)
 	open = cprof_span_begin("open");
 	wait_ms(150);
 	qsort(lasted_ns, requests, sizeof(*lasted_ns), compare);
+	printf("cpu %llu\nbytes %llu\n", (unsigned long long)cpu_ns / 1000000,
+	       (unsigned long long)bytes);
 	printf("slow %llu\nall %llu\np90 %llu\n", (unsigned long long)slow_ns / 1000000,
 	       (unsigned long long)all_ns / 1000000,
 	       (unsigned long long)lasted_ns[requests * 9 / 10 - 1] / 1000000);

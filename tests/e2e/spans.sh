@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Spans: samples by their name, the slow ones told apart, latencies among the comments.
+# Spans: samples by their name, the slow ones told apart; latencies, CPU time and bytes among the comments,
+# in cprof_get_span_stats and in cprof spans.
 . "$srcdir/tests/lib/e2e.sh"
 need go
 host=./tests/e2e/spans-host
@@ -15,7 +16,7 @@ near() { # what got expected ms
 		fail "$1: $2 ms, expected $3, $4 more or less"
 }
 
-env LD_PRELOAD="$CP_LIBRARY" WALLPROFILE="$work/spans.pb" WALLPROFILE_FREQUENCY=500 CPROF_SPAN_SLOW=100ms \
+env LD_PRELOAD="$CP_LIBRARY" WALLPROFILE="$work/spans.pb" HEAPPROFILE="$work/heap.pb" WALLPROFILE_FREQUENCY=500 CPROF_SPAN_SLOW=100ms \
 	"$host" >"$work/spans.out" 2>"$work/spans.err" || fail "exit status $?"
 check_quiet spans
 check_valid_as wall "$work/spans.pb"
@@ -39,4 +40,37 @@ p90=$(sed -n 's/^p90 //p' "$work/spans.out")
 # A number stands for its bucket.
 near "p90 of requests" "$("$pprof_check" --comments "$work/spans.pb" | sed -n 's/^span request: .* p90 \([0-9]*\)[.0-9]* ms.*/\1/p')" \
 	"$p90" "$((p90 / 128 + 1))"
+
+# What the threads used in their spans. The program's own reading is around the span, and other
+# processes may take the processor in between.
+said() { "$pprof_check" --comments "$work/spans.pb" | sed -n "s/^span request: .*$1 \([0-9]*\).*/\1/p"; }
+told() { sed -n "s/^$1 //p" "$work/spans.out"; }
+near "CPU time of requests" "$(said CPU)" "$(told cpu)" 3
+near "waiting of requests" "$(said waiting)" "$(($(said sum) - $(told cpu)))" 3
+[ "$(said allocated)" = "$(told bytes)" ] || fail "allocated in requests: $(said allocated), not $(told bytes) bytes"
+check_comment "$work/heap.pb" "^span request: 20, .* allocated $(told bytes) bytes"
+
+# In exact mode, and of short spans, of which one in 16 is measured. A span's own work is in its CPU time: some
+# 100 ns, as a reading of the clock is. What the processor's caches and its clock do to the two loops is more.
+for interval in 1 512K; do
+	env LD_PRELOAD="$CP_LIBRARY" HEAPPROFILE="$work/short.pb" CPROF_HEAP_INTERVAL=$interval \
+		"$host" short >"$work/short.out" 2>"$work/short.err" || fail "short: exit status $?"
+	check_quiet short
+	awk -v i=$interval '$1 == "stats" { cpu = $2; bytes = $4 } $1 == "cpu" { ran = $2 } $1 == "bytes" { truth = $2 }
+		END {
+			printf "%s: short spans: %.1f ms of CPU, the work alone %.1f; %d bytes\n", i, cpu / 1e6, ran / 1e6, bytes
+			exit !(bytes == truth && cpu > ran * 0.7 && cpu < (ran + 20000 * 400) * 1.4)
+		}' "$work/short.out" || fail "$interval: short spans: $(cat "$work/short.out")"
+done
+
+[ -x "$builddir/cprof" ] || finish
+"$builddir/cprof" spans "$work/spans.pb" >"$work/table" || fail "cprof spans: exit status $?"
+cat "$work/table"
+each() { awk -v f="$1" '$NF == "request" { print $f }' "$work/table"; }
+[ "$(each 1)" = 20 ] && [ "$(each 8)" = "$(awk -v b="$(told bytes)" 'BEGIN { printf "%.2fkB", b / 20 / 1024 }')" ] ||
+	fail "cprof spans: $(cat "$work/table")"
+near "cprof spans: CPU" "$(each 6 | sed -n 's/ms$//p')" "$(($(told cpu) / 20))" 2
+near "cprof spans: wall time" "$(each 9 | sed -n 's/s$//p' | awk '{ print $1 * 1000 }')" "$all" 10
+"$builddir/cprof" spans "$srcdir/tests/fuzz/seeds/fuzz-profile/go-cpu-labels-plain" 2>"$work/none"
+[ $? = 2 ] && grep -q 'cprof_span_begin' "$work/none" || fail "no spans: $(cat "$work/none")"
 finish

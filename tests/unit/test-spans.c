@@ -87,6 +87,31 @@ static void test_spans_have_statistics_and_a_label(void)
 	CHECK_EQ(cprof_span_end(&inner), 0);
 }
 
+/* Long spans are all measured. Of short ones one in 16 is, and stands for 16, whatever their
+ * period. */
+static void test_measured_spans_stand_for_all(void)
+{
+	struct cp_span_kind *k = cp_spans_get("long");
+	uint64_t sums[3] = { 0 };
+
+	for (int i = 0; i < 1000; i++) {
+		CHECK_EQ(cp_spans_weight(k), 1);
+		cp_histogram_add(&k->latency, 64000);
+	}
+	k = cp_spans_get("short");
+	CHECK_EQ(cp_spans_weight(NULL), 1);
+	for (int i = 0; i < 300000; i++) {
+		sums[i % 3] += cp_spans_weight(k);
+		cp_histogram_add(&k->latency, 1000);
+	}
+	/* Standard deviation of each: 100,000 / sqrt(6,250), less than 1.3 per cent. */
+	for (int i = 0; i < 3; i++)
+		CHECK(sums[i] > 94000 && sums[i] < 106000);
+	/* From here on they are long. */
+	cp_histogram_add(&k->latency, 64000 * UINT64_C(300000));
+	CHECK_EQ(cp_spans_weight(k), 1);
+}
+
 static void *end_many(void *arg)
 {
 	char name[16];
@@ -189,6 +214,7 @@ int main(void)
 	RUN(test_quantiles_are_within_a_per_cent);
 	RUN(test_every_value_is_near_its_bucket);
 	RUN(test_spans_have_statistics_and_a_label);
+	RUN(test_measured_spans_stand_for_all);
 	RUN(test_names_are_shared_by_threads_and_bounded);
 	RUN(test_a_name_is_given_once_however_it_is_interrupted);
 	return harness_end();

@@ -107,15 +107,21 @@ static void put_lost(const struct page *g, const char *name, const char *help, b
 
 #define SPANS "cprof_span_duration_seconds"
 
+static void begin_span_metric(const struct page *g, const char *metric,
+			      const struct ct_serve_process *p, const char *name)
+{
+	begin(g, metric, p);
+	fputs(",span=\"", g->to);
+	put_value(g->to, name);
+	fputc('"', g->to);
+}
+
 static void begin_span(const struct page *g, const char *suffix, const struct ct_serve_process *p,
 		       const char *name)
 {
 	char *metric = ct_memory_printf(SPANS "%s", suffix);
 
-	begin(g, metric, p);
-	fputs(",span=\"", g->to);
-	put_value(g->to, name);
-	fputc('"', g->to);
+	begin_span_metric(g, metric, p, name);
 	free(metric);
 }
 
@@ -143,6 +149,61 @@ static void put_span(const struct page *g, const struct ct_serve_process *p, cha
 	fprintf(g->to, "} %.9g\n", (double)sum / 1e9);
 	begin_span(g, "_count", p, name);
 	fprintf(g->to, "} %llu\n", count);
+}
+
+/* What the spans used, a column of "spent.N" each: base/control.h. */
+static const struct {
+	const char *name, *help;
+	double unit;
+} spent[] = {
+	{ "cprof_span_cpu_seconds_total",
+	  "CPU time of the spans' threads in them; of short spans an estimate.", 1e-9 },
+	{ "cprof_span_wait_seconds_total",
+	  "Time of the spans in which their threads did not run: they waited for something, for "
+	  "a processor, or had yet to begin.",
+	  1e-9 },
+	{ "cprof_span_allocated_bytes_total",
+	  "Memory that the spans' threads allocated in them while the heap mode was on.", 1 },
+};
+
+/* Returns the part of the text of "span.N" that is the name. */
+static const char *name_in(const char *text)
+{
+	for (int i = 0; i < 3 && text; i++)
+		text = strchr(text, ' ') ? strchr(text, ' ') + 1 : NULL;
+	return text;
+}
+
+static void put_spent(const struct page *g, const struct ct_serve_process *p, unsigned n,
+		      size_t column)
+{
+	char *key = ct_memory_printf("span.%u", n), *text = ct_control_value(&p->status, key),
+	     *values, *at;
+	const char *name = text ? name_in(text) : NULL;
+	unsigned long long value = 0;
+
+	free(key);
+	key = ct_memory_printf("spent.%u", n);
+	values = at = name ? ct_control_value(&p->status, key) : NULL;
+	for (size_t i = 0; at && i <= column; i++)
+		value = strtoull(at, &at, 10);
+	if (values) {
+		begin_span_metric(g, spent[column].name, p, name);
+		fprintf(g->to, "} %.15g\n", (double)value * spent[column].unit);
+	}
+	free(values);
+	free(key);
+	free(text);
+}
+
+static void put_all_spent(const struct page *g)
+{
+	for (size_t c = 0; c < sizeof(spent) / sizeof(*spent); c++) {
+		heading(g, spent[c].name, "counter", spent[c].help);
+		for (size_t i = 0; i < g->all.count; i++)
+			for (unsigned n = 0; n < 256; n++)
+				put_spent(g, &g->all.items[i], n, c);
+	}
 }
 
 static void put_spans(const struct page *g)
@@ -216,4 +277,5 @@ void ct_serve_metrics(const struct ct_serve_request *r, struct ct_serve_out *out
 		 "Time that threads have waited for locks since the lock mode was turned on.",
 		 "lock", "wait_ns", 1e-9);
 	put_spans(&g);
+	put_all_spent(&g);
 }

@@ -28,4 +28,5 @@ TOOL_SOURCES += \
 	%D%/threads_text.c \
 	%D%/verb_top.c \
 	%D%/verb_tree.c \
+	%D%/verb_spans.c \
 	%D%/verb_waits.c

@@ -45,6 +45,7 @@ extern const struct ct_verb ct_verb_tags;
 extern const struct ct_verb ct_verb_top;
 extern const struct ct_verb ct_verb_leaks;
 extern const struct ct_verb ct_verb_locks;
+extern const struct ct_verb ct_verb_spans;
 extern const struct ct_verb ct_verb_waits;
 extern const struct ct_verb ct_verb_tree;
 

@@ -47,12 +47,14 @@ class _Scope(ctypes.Structure):
 
 class _Span(ctypes.Structure):
     _fields_ = [("start_ns", ctypes.c_uint64), ("name", ctypes.c_char_p), ("serial", ctypes.c_uint32),
-                ("outer", ctypes.c_uint32), ("label", _Scope)]
+                ("outer", ctypes.c_uint32), ("label", _Scope), ("kind", ctypes.c_void_p), ("thread", ctypes.c_void_p),
+                ("cpu_ns", ctypes.c_uint64), ("allocated", ctypes.c_uint64), ("weight", ctypes.c_uint)]
 
 
 class _SpanStats(ctypes.Structure):
     _fields_ = [("size", ctypes.c_size_t)] + [(name, ctypes.c_uint64) for name in (
-        "count", "sum_ns", "max_ns", "p50_ns", "p90_ns", "p99_ns", "p999_ns")]
+        "count", "sum_ns", "max_ns", "p50_ns", "p90_ns", "p99_ns", "p999_ns", "cpu_ns", "wait_ns",
+        "allocated_bytes")]
 
 
 class _Stats(ctypes.Structure):
@@ -248,7 +250,7 @@ class span(_Wrapper):
 
 
 def span_stats(name):
-    """Count and latencies of the spans called NAME that have ended, as a dict; None: none has."""
+    """Count, latencies and costs of the spans called NAME that have ended, as a dict; None: none has."""
     s = _SpanStats(size=ctypes.sizeof(_SpanStats))
     if _span_stats(_bytes(name), ctypes.byref(s)) < 0:
         return None

@@ -302,7 +302,7 @@ impl Drop for Span {
     }
 }
 
-/// Latencies of all spans of a name that have ended.
+/// Latencies of all spans of a name that have ended, and what their threads spent in them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpanStats {
     pub count: u64,
@@ -312,12 +312,18 @@ pub struct SpanStats {
     pub p90: Duration,
     pub p99: Duration,
     pub p999: Duration,
+    /// CPU time; of names whose spans are short an estimate.
+    pub cpu: Duration,
+    /// Time in which the spans' threads did not run.
+    pub wait: Duration,
+    /// Bytes allocated while the heap mode was on.
+    pub allocated_bytes: u64,
 }
 
 /// None: no span of that name has ended.
 pub fn span_stats(name: &str) -> Option<SpanStats> {
     let name = CString::new(name).ok()?;
-    let mut s = sys::SpanStats { size: std::mem::size_of::<sys::SpanStats>(), values: [0; 7] };
+    let mut s = sys::SpanStats { size: std::mem::size_of::<sys::SpanStats>(), values: [0; 10] };
 
     check(unsafe { sys::cprof_get_span_stats(name.as_ptr(), &mut s) }).ok()?;
     let time = |i: usize| Duration::from_nanos(s.values[i]);
@@ -329,6 +335,9 @@ pub fn span_stats(name: &str) -> Option<SpanStats> {
         p90: time(4),
         p99: time(5),
         p999: time(6),
+        cpu: time(7),
+        wait: time(8),
+        allocated_bytes: s.values[9],
     })
 }
 

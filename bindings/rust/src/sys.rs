@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //! What cprof.h declares.
-use std::os::raw::{c_char, c_int, c_longlong, c_uint, c_ulonglong};
+use std::os::raw::{c_char, c_int, c_longlong, c_uint, c_ulonglong, c_void};
 
 #[repr(C)]
 pub struct Options {
@@ -41,12 +41,17 @@ pub struct Span {
     pub serial: u32,
     pub outer: u32,
     pub label: LabelScope,
+    pub kind: *mut c_void,
+    pub thread: *mut c_void,
+    pub cpu_ns: u64,
+    pub allocated: u64,
+    pub weight: c_uint,
 }
 
 #[repr(C)]
 pub struct SpanStats {
     pub size: usize,
-    pub values: [u64; 7],
+    pub values: [u64; 10],
 }
 
 #[repr(C)]

@@ -37,6 +37,7 @@ fn spans_are_counted() {
     assert!(span.end() >= Duration::from_millis(2));
     drop(cprof::span("rust").unwrap());
     let stats = cprof::span_stats("rust").unwrap();
+    assert!(stats.cpu + stats.wait <= stats.sum);
     assert_eq!(stats.count, 2);
     assert!(stats.max >= Duration::from_millis(2) && stats.sum >= stats.max);
 }

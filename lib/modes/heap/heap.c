@@ -194,7 +194,8 @@ int cp_heap_start(struct cp_run *r, const struct cp_config *c)
 	begin_counting();
 	/* The caller's next sample was drawn in an earlier run, maybe with larger intervals, and
 	 * would represent as many bytes. */
-	cp_self.heap.interval = cp_self.heap.left = 0;
+	cp_self.heap.interval = 0;
+	cp_heap_hot_set_left(&cp_self.heap, 0);
 	cp_heap_exact_leave();
 	switch_on(s->interval);
 	cp_heap_census_start(s, cp_heap_totals.seed);
@@ -240,7 +241,8 @@ static void draw_apart(void)
 
 	t->seed = cp_poisson_seed(t->seed ^ cp_ticks(), (uint64_t)cp_sys_getpid());
 	cp_self.heap.random = cp_poisson_seed(t->seed, cp_add_relaxed(&t->threads, 1));
-	cp_self.heap.interval = cp_self.heap.left = 0;
+	cp_self.heap.interval = 0;
+	cp_heap_hot_set_left(&cp_self.heap, 0);
 }
 
 static void begin_step(uint64_t *next, uint64_t step)

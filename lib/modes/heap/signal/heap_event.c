@@ -54,14 +54,15 @@ bool cp_heap_event_begin(struct cp_heap_sample *s, size_t size, void *caller)
 		return false;
 	/* A thread draws its first interval before the first allocation is tested. */
 	if (!h->interval || is_of_another_kind(h->interval)) {
-		h->left = draw(h);
+		cp_heap_hot_set_left(h, draw(h));
 		if (size < h->left) {
 			h->left -= size;
 			return false;
 		}
 	}
 	*s = (struct cp_heap_sample){ h->interval, size, (uintptr_t)caller, NULL };
-	h->left = draw(h);
+	cp_heap_hot_set_left(h, draw(h));
+	h->counted += size;
 	if (cp_self.thread && cp_load_relaxed(&cp_self.thread->paused)) {
 		cp_count_mode(CPROF_HEAP, CP_COUNT_LOST_PAUSED, 1);
 		return false;
@@ -114,6 +115,7 @@ void cp_heap_event_forget(void)
 	struct cp_heap_self *h = &cp_self.heap;
 
 	h->allocated = h->freed = 0;
+	h->counted += h->room_before - h->room;
 	h->room_before = h->room;
 }
 

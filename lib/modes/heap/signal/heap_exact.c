@@ -46,10 +46,11 @@ __attribute__((noinline)) void *cp_heap_exact_rest(void *p, size_t size, uint64_
 
 	if (!p)
 		return NULL;
+	if (h->own && !h->room_before)
+		return commit_timed(p, size, &call);
+	h->counted += size;
 	if (!h->own)
 		return cp_heap_event_commit_all(p, size, (void *)pc);
-	if (!h->room_before)
-		return commit_timed(p, size, &call);
 	if (size >= h->room)
 		add_up(h);
 	cp_regs_here(&in.regs);

@@ -107,6 +107,20 @@ static inline __attribute__((always_inline)) bool cp_heap_takes(size_t size)
 	return false;
 }
 
+/* Sets the bytes until the next sample, which are not bytes that were allocated. */
+static inline void cp_heap_hot_set_left(struct cp_heap_self *h, uint64_t left)
+{
+	h->counted += left - h->left;
+	h->left = left;
+}
+
+/* Returns how many bytes the thread of H has allocated while the mode was on, plus a constant. On
+ * that thread. */
+static inline uint64_t cp_heap_hot_allocated(const struct cp_heap_self *h)
+{
+	return h->counted - h->left + h->room_before - h->room;
+}
+
 static inline __attribute__((always_inline)) uint8_t *cp_heap_filter_cell(uintptr_t a)
 {
 	/* Fibonacci hashing: the upper bits depend on all address bits that differ. */
