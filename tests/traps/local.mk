@@ -80,6 +80,7 @@ PROFILED += \
 	%D%/lock_in_closed_module/lock-plugin-host \
 	%D%/lock_overtaken/host \
 	%D%/lock_own_clock/host \
+	%D%/lock_readers_at_once/host \
 	%D%/lock_return_codes/host \
 	%D%/lock_stack_while_held/host \
 	%D%/lock_storm/host \
@@ -212,6 +213,7 @@ TRAP_TESTS += \
 	%D%/lock_in_closed_module/run.sh \
 	%D%/lock_overtaken/run.sh \
 	%D%/lock_own_clock/run.sh \
+	%D%/lock_readers_at_once/run.sh \
 	%D%/lock_return_codes/run.sh \
 	%D%/lock_stack_while_held/run.sh \
 	%D%/lock_storm/run.sh \

@@ -7,7 +7,7 @@ need timeout
 limit=$bounded
 host=./tests/traps/hosts/awaited
 export CPROF_CPU_ENGINE CPUPROFILE_FREQUENCY=1000
-for how in stolen handled left; do
+for how in stolen handled sampled left; do
 	bare "bare-$how" "$host" "$how"
 	check_status "bare-$how" 0
 done
@@ -25,6 +25,10 @@ done
 profiled handled "$host" handled
 check_status handled 0
 check_same_output handled bare-handled
+profiled sampled "$host" sampled
+check_status sampled 0
+check_same_output sampled bare-sampled
+[ ! -s "$work/sampled.err" ] || fail "sampled: $(cat "$work/sampled.err")"
 profiled dump "$host" dump
 check_status dump 0
 check_quiet dump

@@ -5,6 +5,7 @@
  *   awaited stolen        main waits for SIGPROF, and another thread, which has it blocked, too,
  *                         sends it and takes each occasion to be given it
  *   awaited handled       a handler of the program's ends the wait
+ *   awaited sampled       the same, when the call takes out a timer's sample, too
  *   awaited left          others are sent, and the wait is no longer for that
  *   awaited dump          SIGUSR2 has no handler, and is sent
  *   awaited early FILE    a thread that blocked all before the profile is started, to FILE
@@ -13,6 +14,8 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -176,6 +179,73 @@ static void handled(void)
 	printf("%d handled\n", got);
 }
 
+static siginfo_t sample;
+
+/* Returns false if no timer's signal comes to this thread, which works. */
+static bool get_sample(void)
+{
+	const uint64_t only_prof = UINT64_C(1) << (SIGPROF - 1);
+	const struct timespec none = { 0 };
+	bool got_one = false;
+
+	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &only_prof, NULL, sizeof(only_prof));
+	for (int i = 0; i < 100 && !got_one; i++) {
+		burn(0.001);
+		got_one = syscall(SYS_rt_sigtimedwait, &only_prof, &sample, &none,
+				  sizeof(only_prof)) == SIGPROF &&
+			  sample.si_code == SI_TIMER;
+	}
+	syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &only_prof, NULL, sizeof(only_prof));
+	return got_one;
+}
+
+/* Both at once for main, which goes on when this thread sleeps: it has the same processor, and
+ * main's class has it only while no other thread wants it. */
+static void *sends_both(void *has_sample)
+{
+	const struct sched_param normal = { 0 };
+
+	sched_setscheduler(0, SCHED_OTHER, &normal);
+	until_main_sleeps();
+	if (has_sample)
+		syscall(SYS_rt_tgsigqueueinfo, getpid(), getpid(), SIGPROF, &sample);
+	pthread_kill(main_thread, SIGUSR1);
+	return NULL;
+}
+
+static void check_ends_both(bool has_sample)
+{
+	const struct sched_param idle = { 0 };
+	pthread_t sender;
+	int before = got, r;
+
+	sched_setscheduler(0, SCHED_IDLE, &idle);
+	pthread_create(&sender, NULL, sends_both, has_sample ? &sample : NULL);
+	do
+		r = sigtimedwait(&prof, NULL, &long_enough);
+	while (r == -1 && errno == EINTR && got == before);
+	EXPECT(r == -1 && errno == EINTR);
+	EXPECT(got == before + 1);
+	pthread_join(sender, NULL);
+}
+
+static void sampled(void)
+{
+	bool has_sample = get_sample();
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	EXPECT(sched_setaffinity(0, sizeof(one), &one) == 0);
+	main_thread = pthread_self();
+	signal(SIGUSR1, counts);
+	pthread_sigmask(SIG_BLOCK, &prof, NULL);
+	for (int i = 0; i < 20 && !host_failures; i++)
+		check_ends_both(has_sample);
+	printf("%d handled\n", got);
+	fprintf(stderr, "%s", has_sample ? "" : "without a sample\n");
+}
+
 static void *sends_many(void *arg)
 {
 	for (int i = 0; i < 150 && !over; i++) {
@@ -275,6 +345,8 @@ int main(int argc, char **argv)
 		stolen();
 	else if (!strcmp(argv[1], "handled"))
 		handled();
+	else if (!strcmp(argv[1], "sampled"))
+		sampled();
 	else if (!strcmp(argv[1], "left"))
 		left();
 	else if (!strcmp(argv[1], "dump"))

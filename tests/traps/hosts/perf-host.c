@@ -8,6 +8,8 @@
  *   perf-host dropped                   its SIGPROF is pending when a thread's first sample comes
  *   perf-host no-descriptors            threads begin and work while no descriptor is left
  *   perf-host copies                    calls that may return less than they were asked for
+ *   perf-host deep                      works below so many frames that a walk takes as long as a
+ * period
  */
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -18,16 +20,19 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "host.h"
 
 #define NOBODY 65534
+#define DEEP_FRAMES 4000
 
 static void filter_perf(void)
 {
@@ -190,6 +195,37 @@ __attribute__((noinline)) static void copies(void)
 	free(buffer);
 }
 
+/* Each frame has a page of its own. */
+__attribute__((noinline)) static int deep(int frames)
+{
+	volatile char page[4096];
+
+	page[0] = 0;
+	if (!frames)
+		burn(0.3);
+	return (frames ? deep(frames - 1) : 0) + page[0];
+}
+
+static void begin_deep(void)
+{
+	deep(DEEP_FRAMES);
+}
+
+/* On a stack that libc doesn't know, a walk asks the kernel for each page: longer than a period. */
+static void deep_on_own_stack(void)
+{
+	ucontext_t here, there;
+
+	EXPECT(getcontext(&there) == 0);
+	there.uc_stack.ss_size = (DEEP_FRAMES + 20) * 5000;
+	there.uc_stack.ss_sp = mmap(NULL, there.uc_stack.ss_size, PROT_READ | PROT_WRITE,
+				    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	there.uc_link = &here;
+	EXPECT(there.uc_stack.ss_sp != MAP_FAILED);
+	makecontext(&there, begin_deep, 0);
+	EXPECT(swapcontext(&here, &there) == 0);
+}
+
 int main(int argc, char **argv)
 {
 	const char *how = argc > 1 ? argv[1] : "";
@@ -210,6 +246,8 @@ int main(int argc, char **argv)
 		no_descriptors();
 	else if (!strcmp(how, "copies"))
 		copies();
+	else if (!strcmp(how, "deep"))
+		deep_on_own_stack();
 	else
 		work();
 	HOST_END();
