@@ -130,9 +130,9 @@ def hostile(name):
 def turns(name, count):
     """Any request may be refused for a reason of its own, but not left without an answer."""
     r = random.Random(10000)
-    modes = {"cpu": "CPUPROFILE", "wall": "WALLPROFILE", "heap": "HEAPPROFILE", "lock": "LOCKPROFILE"}
+    modes = {"cpu": "CPUPROFILE", "wall": "WALLPROFILE", "heap": "HEAPPROFILE", "lock": "LOCKPROFILE", "io": "IOPROFILE"}
     settings = {"cpu": "CPUPROFILE_FREQUENCY", "wall": "WALLPROFILE_FREQUENCY"}
-    settings |= {"heap": "CPROF_HEAP_INTERVAL", "lock": "CPROF_LOCK_BUDGET"}
+    settings |= {"heap": "CPROF_HEAP_INTERVAL", "lock": "CPROF_LOCK_BUDGET", "io": "CPROF_IO_BUDGET"}
     answers = {}
 
     def turn(what, text, with_file):

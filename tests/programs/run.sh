@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Programs that nobody here wrote, in all four modes at once and at the highest rates: the profiled program
+# Programs that nobody here wrote, in all five modes at once and at the highest rates: the profiled program
 # must not notice, and the profiles must be whole. "make programs" runs it (NAMES="git perl": some of them); see usage.
 #
 # A program is a file beside this one, sourced by bash:

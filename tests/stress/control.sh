@@ -8,7 +8,7 @@
 rounds=${CONTROL_ROUNDS:-10000}
 seconds=$((rounds / 40 + 30))
 for m in red green blue; do
-	"$CC" -O2 -g -fPIC -shared -fomit-frame-pointer -DNAME="$m" -o "$work/$m.so" \
+	$CC -O2 -g -fPIC -shared -fomit-frame-pointer -DNAME="$m" -o "$work/$m.so" \
 		"$srcdir/tests/stress/storm-module.c" || fail "$m.so: not built"
 done
 env LD_PRELOAD="$CP_LIBRARY" CPROF_CONTROL=on timeout -s KILL $((seconds + 120)) "$builddir/tests/stress/storm-host" \

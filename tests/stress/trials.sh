@@ -25,7 +25,7 @@ export CPROF_CHECKPOINT=1s
 
 modes() { # directory
 	echo "LD_PRELOAD=$CP_LIBRARY CPUPROFILE=$1/cpu.pb CPUPROFILE_FREQUENCY=4000 WALLPROFILE=$1/wall.pb WALLPROFILE_FREQUENCY=1000
-		HEAPPROFILE=$1/heap.pb CPROF_HEAP_INTERVAL=4K LOCKPROFILE=$1/lock.pb CPROF_LOCK_THRESHOLD=0"
+		HEAPPROFILE=$1/heap.pb CPROF_HEAP_INTERVAL=4K LOCKPROFILE=$1/lock.pb CPROF_LOCK_THRESHOLD=0 IOPROFILE=$1/io.pb"
 }
 
 # Run the host with all modes in the background, pid in $pid; profiles in $work/NAME.d.
@@ -57,7 +57,7 @@ of_mode() { # directory mode
 # All files are valid, nothing half-written is left.
 check_files() { # name
 	[ -z "$(find "$work/$1.d" -name '*.tmp')" ] || fail "$1: temporary files are left"
-	for mode in cpu wall heap lock; do
+	for mode in cpu wall heap lock io; do
 		files=$(of_mode "$work/$1.d" $mode)
 		[ -n "$files" ] || { fail "$1: no $mode profile"; continue; }
 		check_valid_as $mode $files
@@ -248,7 +248,7 @@ trial_memory() {
 			check_status "memory, $more kB more" 0
 			[ "$(head -n 1 "$work/memory.out")" = "all rounds agree" ] || fail "memory, $more kB more: says $(cat "$work/memory.out" "$work/memory.err")"
 			grep -v '^libcprof: ' "$work/memory.err" && fail "memory, $more kB more: on stderr"
-			for mode in cpu wall heap lock; do
+			for mode in cpu wall heap lock io; do
 				files=$(of_mode "$work/memory.d" $mode)
 				[ -z "$files" ] || check_valid_as $mode $files
 				[ -n "$files" ] || [ -s "$work/memory.err" ] || fail "memory, $more kB more: no $mode profile, and nothing is said"
