@@ -3,7 +3,7 @@
 # with CPROF_VERBOSE=1, at the end.
 . "$srcdir/tests/lib/e2e.sh"
 
-"$CC" -dumpmachine | grep -q '^x86_64' || skip "x86_64 assembly"
+$CC -dumpmachine | grep -q '^x86_64' || skip "x86_64 assembly"
 # Code without a description that puts its return address away: nothing can be known of its caller.
 cat >"$work/dark.s" <<'END'
 	.text
@@ -37,8 +37,8 @@ int main(void)
 	return 0;
 }
 END
-"$CC" -shared "$work/dark.s" -o "$work/libdark.so" &&
-	"$CC" -O2 "$work/main.c" "$work/libdark.so" -Wl,-rpath,"$work" -o "$work/main" ||
+$CC -shared "$work/dark.s" -o "$work/libdark.so" &&
+	$CC -O2 "$work/main.c" "$work/libdark.so" -Wl,-rpath,"$work" -o "$work/main" ||
 	fail "the program could not be built"
 CPROF_VERBOSE=1 CPUPROFILE_FREQUENCY=500 profiled dark "$work/main"
 check_status dark 0

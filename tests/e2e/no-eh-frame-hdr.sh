@@ -39,9 +39,9 @@ flags="-O2 -fomit-frame-pointer -fPIC -Wl,--no-eh-frame-hdr"
 name() { # name
 	echo "-DNAME(x)=$1_##x"
 }
-"$CC" $flags -shared "$(name linked)" -o "$work/liblinked.so" "$work/lib.c" &&
-	"$CC" $flags -shared "$(name loaded)" -o "$work/libloaded.so" "$work/lib.c" &&
-	"$CC" $flags "$(name program)" -o "$work/program" "$work/main.c" "$work/lib.c" "$work/liblinked.so" \
+$CC $flags -shared "$(name linked)" -o "$work/liblinked.so" "$work/lib.c" &&
+	$CC $flags -shared "$(name loaded)" -o "$work/libloaded.so" "$work/lib.c" &&
+	$CC $flags "$(name program)" -o "$work/program" "$work/main.c" "$work/lib.c" "$work/liblinked.so" \
 		-Wl,-rpath,"$work" -ldl || skip "the linker does not take --no-eh-frame-hdr"
 "$READELF" -lW "$work/program" | grep -q GNU_EH_FRAME && skip "the linker writes a table nevertheless"
 

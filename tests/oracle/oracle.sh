@@ -304,7 +304,7 @@ with_postgres() {
 	judge postgres
 }
 
-"${CC:-cc}" -dumpmachine | grep -q '^x86_64' || {
+${CC:-cc} -dumpmachine | grep -q '^x86_64' || {
 	echo "the oracle steps x86_64 only"
 	exit 0
 }

@@ -68,8 +68,8 @@ int main(int argc, char **argv)
 }
 END
 flags="-O2 -fomit-frame-pointer -fPIC"
-"$CC" $flags -shared -Wl,--no-eh-frame-hdr -o "$work/libdeep.so" "$work/deep.c" &&
-	"$CC" $flags "$work/main.c" "$work/libdeep.so" -o "$work/main" -Wl,-rpath,"$work" -ldl -pthread ||
+$CC $flags -shared -Wl,--no-eh-frame-hdr -o "$work/libdeep.so" "$work/deep.c" &&
+	$CC $flags "$work/main.c" "$work/libdeep.so" -o "$work/main" -Wl,-rpath,"$work" -ldl -pthread ||
 	skip "the linker does not take --no-eh-frame-hdr"
 "$READELF" -lW "$work/libdeep.so" | grep -q GNU_EH_FRAME && skip "the linker writes a table nevertheless"
 plugin gone
