@@ -10,9 +10,9 @@ name=${name##*/}
 
 for script in "tests/traps/${name#trap_}/run.sh" "tests/e2e/$name.sh" "tests/checks/$name.sh" "tests/toy/$name.sh"; do
 	[ -e "$srcdir/$script" ] || continue
-	# The programs that the script names, and those that the files it sources name; every script needs the
+	# The programs that the script names, and those that the scripts it sources or runs name; every script needs the
 	# validator.
-	read -ra sourced <<<"$(sed -n 's,^\. "$srcdir/\(.*\)",\1,p' "$srcdir/$script" | tr '\n' ' ')"
+	read -ra sourced <<<"$(sed -nE 's,.*(^\.|bash) "\$srcdir/([^"$]*)".*,\2,p' "$srcdir/$script" | tr '\n' ' ')"
 	needed=tests/tools/pprof-check
 	for program; do
 		for text in "$script" "${sourced[@]}"; do
