@@ -70,6 +70,8 @@ static inline __attribute__((always_inline)) void *cp_heap_exact_commit(void *p,
 		return cp_heap_exact_rest(p, size, call.pc, call.sp, call.fp);
 	b = cp_live_bucket((uintptr_t)p);
 	__builtin_prefetch(b, 1);
+	if (cp_unlikely(cp_live_is_mixed()))
+		cp_live_prefetch((uintptr_t)p);
 	/* Set BUSY only (the other fields of NOT_NOW are 0): allocations of a handler may
 	 * replace the entries that are compared here. */
 	h->not_now = 1;
@@ -105,6 +107,11 @@ static inline __attribute__((always_inline)) bool cp_heap_exact_free(void *p, ui
 	uint64_t size, freed;
 
 	*word = 0;
+	/* Fetch at once what the table and then the allocator will read. */
+	if (cp_unlikely(cp_live_is_mixed())) {
+		__builtin_prefetch((const char *)p - 1);
+		cp_live_prefetch((uintptr_t)p);
+	}
 	if (cp_unlikely(!cp_live_take((uintptr_t)p, word)))
 		return false;
 	size = cp_live_size(*word);

@@ -17,8 +17,6 @@
 #define FAST_SLOTS ((size_t)1 << 20)
 #define MOST_SLOTS ((size_t)1 << 26) /* 1 GiB, and as much again in the smaller generations */
 
-#define FULL UINT8_MAX /* the number is unknown, and stays so */
-
 static struct cp_live_generation *generations[GENERATIONS];
 static struct cp_live_generation *newest;
 struct cp_live_generation *cp_live_newest;
@@ -45,7 +43,7 @@ static uint32_t in_use(void)
 /* A generation without a free slot and without a block. */
 static struct cp_live_generation *full_generation(void)
 {
-	static uint8_t elsewhere[FULL_BUCKETS];
+	static uint32_t elsewhere[FULL_BUCKETS];
 	static union {
 		struct cp_live_generation g;
 		char bytes[sizeof(struct cp_live_generation) +
@@ -118,8 +116,7 @@ struct place {
 	struct cp_live_generation *in;
 	struct cp_live_bucket *bucket;
 	unsigned slot;
-	uint8_t *elsewhere; /* the counter that counts it; NULL: the address is in its first bucket
-			     */
+	uint32_t *elsewhere; /* the counts that count it; NULL: it is in its first bucket */
 };
 
 /* Returns one bit per slot of B that holds WORD: an address, or 0 for empty slots. Without a
@@ -165,9 +162,7 @@ static inline bool find_in(struct cp_live_generation *g, uint64_t address, struc
 		*at = (struct place){ g, &g->buckets[first], (unsigned)__builtin_ctz(found), NULL };
 		return true;
 	}
-	/* Relaxed: the thread that frees a block got its address from the thread that inserted it,
-	 * and so sees the count, too. */
-	return cp_load_relaxed(&g->elsewhere[first]) && find_elsewhere(g, first, address, at);
+	return cp_live_has_elsewhere(g, first, address) && find_elsewhere(g, first, address, at);
 }
 
 static inline bool find(uint64_t address, struct place *at)
@@ -178,11 +173,15 @@ static inline bool find(uint64_t address, struct place *at)
 	return false;
 }
 
-static void change(uint8_t *elsewhere, int by)
+/* Add BY, 1 or -1, to the count of ADDRESS. The OTHERS have room for twelve addresses; only many
+ * threads that insert at the same moment bring a count to the most, and then it stays there. */
+static void change(uint32_t *elsewhere, uint64_t address, int by)
 {
-	uint8_t seen = cp_load_relaxed(elsewhere);
+	uint32_t seen = cp_load_relaxed(elsewhere);
+	unsigned kind = cp_live_kind(address);
 
-	while (seen != FULL && !cp_cas_acqrel(elsewhere, &seen, (uint8_t)(seen + by)))
+	while ((seen >> kind & CP_LIVE_KIND_MOST) != CP_LIVE_KIND_MOST &&
+	       !cp_cas_acqrel(elsewhere, &seen, seen + ((uint32_t)by << kind)))
 		;
 }
 
@@ -221,7 +220,7 @@ static __attribute__((noinline)) bool remove_anywhere(uint64_t address, struct c
 		return false;
 	take_out(&at, b);
 	if (at.elsewhere)
-		change(at.elsewhere, -1);
+		change(at.elsewhere, address, -1);
 	return true;
 }
 
@@ -307,11 +306,11 @@ static bool put_elsewhere(struct cp_live_generation *g, uint64_t first, uint64_t
 	/* Count first, so that a look-up knows. Relaxed, like the count: a thread that looks the
 	 * address up got it from this thread. */
 	cp_store_relaxed(&cp_live_mixed, 1);
-	change(&g->elsewhere[first], 1);
+	change(&g->elsewhere[first], address, 1);
 	for (unsigned i = 0; i < OTHERS; i++)
 		if (other[i] != b && put_in(g, other[i], slots_with(other[i], 0), address, block))
 			return true;
-	change(&g->elsewhere[first], -1);
+	change(&g->elsewhere[first], address, -1);
 	return put_in(g, b, slots_with(b, 0), address, block);
 }
 
@@ -337,8 +336,8 @@ static size_t births_of(size_t slots)
 static size_t bytes_of(size_t slots)
 {
 	return sizeof(struct cp_live_generation) +
-	       slots / WAYS * (sizeof(struct cp_live_bucket) + 1) + births_of(slots) +
-	       slots / WAYS / CP_LIVE_GROUP + 1;
+	       slots / WAYS * (sizeof(struct cp_live_bucket) + sizeof(uint32_t)) +
+	       births_of(slots) + slots / WAYS / CP_LIVE_GROUP + 1;
 }
 
 /* Add one generation to the SEEN ones. Returns false if that is impossible. */
@@ -361,12 +360,13 @@ static bool grow(uint32_t seen)
 		}
 		if (!g)
 			return false;
-		/* Its touched pages are far apart, so huge pages would only waste memory. */
+		/* Its touched pages are far apart, so huge pages would waste memory; and where all
+		 * pages are touched, they save no time. */
 		cp_sys3(SYS_madvise, g, bytes_of(slots), MADV_NOHUGEPAGE);
 		g->shift = 64 - (unsigned)__builtin_ctzl(slots / WAYS);
 		g->born = (uint64_t *)(void *)&g->buckets[slots / WAYS];
-		g->elsewhere = (uint8_t *)&g->born[slots];
-		g->touched = g->elsewhere + slots / WAYS;
+		g->elsewhere = (uint32_t *)(void *)&g->born[slots];
+		g->touched = (uint8_t *)&g->elsewhere[slots / WAYS];
 		g->salt = seen * UINT64_C(0xa0761d6478bd642f);
 		g->count = slots;
 		g->number = seen;
@@ -416,7 +416,7 @@ static __attribute__((noinline)) bool may_be_before(uint32_t n, uint64_t address
 		uint64_t first = cp_live_first(g, address);
 
 		there |= slots_with(&g->buckets[first], address) |
-			 cp_load_relaxed(&g->elsewhere[first]);
+			 cp_live_has_elsewhere(g, first, address);
 	}
 	return there;
 }
@@ -436,7 +436,7 @@ bool cp_live_insert(uint64_t address, const struct cp_live_block *b, struct cp_l
 	first = cp_live_first(g, address);
 	bucket = &g->buckets[first];
 	old->id = 0;
-	if (cp_load_relaxed(&g->elsewhere[first]) || slots_with(bucket, address))
+	if (cp_live_has_elsewhere(g, first, address) || slots_with(bucket, address))
 		return insert_anywhere(address, b, old);
 	empty = slots_with(bucket, 0);
 	if (empty >> cp_live_slot(address) & 1 &&

@@ -29,14 +29,14 @@ struct cp_live_bucket {
 #define CP_LIVE_GROUP 64u
 
 struct cp_live_generation {
-	uint64_t shift;	    /* shift of a hash that gives a bucket's number */
-	uint64_t salt;	    /* makes addresses that collide in one generation differ in the next */
-	uint8_t *elsewhere; /* per bucket: number of addresses that belong there but are in another
-			       bucket */
-	uint64_t *born;	    /* per slot; its pages are touched only if births are kept */
-	uint64_t count;	    /* slots */
-	uint64_t number;    /* 0 = the first one */
-	uint8_t *touched;   /* per CP_LIVE_GROUP buckets: not 0 once a slot of theirs was used */
+	uint64_t shift;	     /* shift of a hash that gives a bucket's number */
+	uint64_t salt;	     /* makes addresses that collide in one generation differ in the next */
+	uint32_t *elsewhere; /* per bucket: for each kind of address, the number of those that
+				belong there but are in another bucket */
+	uint64_t *born;	     /* per slot; its pages are touched only if births are kept */
+	uint64_t count;	     /* slots */
+	uint64_t number;     /* 0 = the first one */
+	uint8_t *touched;    /* per CP_LIVE_GROUP buckets: not 0 once a slot of theirs was used */
 	uint64_t pad;
 	struct cp_live_bucket buckets[]; /* cache-line aligned */
 };
@@ -45,7 +45,7 @@ struct cp_live_generation {
  * slot is taken by nothing. NULL: there is none yet. Load with acquire: its contents are then set
  * up. */
 extern struct cp_live_generation *cp_live_newest __attribute__((visibility("hidden")));
-/* Set, for good, once there is a second generation or ELSEWHERE has a count above 0. */
+/* Set, for good, once there is a second generation or any count of ELSEWHERE is above 0. */
 extern uint32_t cp_live_mixed __attribute__((visibility("hidden")));
 
 /* Blocks this near to each other share their first bucket, so that a program's small blocks take
@@ -65,6 +65,26 @@ static inline uint64_t cp_live_first(const struct cp_live_generation *g, uint64_
 
 	return page * UINT64_C(0x9e3779b97f4a7c15) >> g->shift ^
 	       (address >> CP_LIVE_NEAR_BITS & CP_LIVE_OF_PAGE);
+}
+
+/* There are eight kinds of addresses, by their hash, and a count of four bits for each kind. With
+ * one count for all addresses, nearly every look-up in a full generation would have to read the
+ * other buckets, too. */
+#define CP_LIVE_KIND_MOST UINT32_C(15)
+
+/* Returns the position of ADDRESS's count in the bucket's word of counts, in bits. */
+static inline unsigned cp_live_kind(uint64_t address)
+{
+	return (unsigned)(address * UINT64_C(0xd6e8feb86659fd93) >> 61) * 4;
+}
+
+/* May ADDRESS, whose first bucket in G is FIRST, be in another bucket of G? */
+static inline bool cp_live_has_elsewhere(const struct cp_live_generation *g, uint64_t first,
+					 uint64_t address)
+{
+	/* Relaxed: the thread that frees a block got its address from the thread that inserted it,
+	 * and so sees the count, too. */
+	return cp_load_relaxed(&g->elsewhere[first]) >> cp_live_kind(address) & CP_LIVE_KIND_MOST;
 }
 
 static inline unsigned cp_live_slot(uint64_t address)
@@ -150,13 +170,19 @@ static inline struct cp_live_bucket *cp_live_bucket(uint64_t address)
 	return b;
 }
 
+/* May any address be in another place than its first? */
+static inline bool cp_live_is_mixed(void)
+{
+	return cp_load_relaxed(&cp_live_mixed);
+}
+
 /* May ADDRESS be in another bucket or generation? */
 static inline bool cp_live_may_be_elsewhere(uint64_t address)
 {
 	const struct cp_live_generation *g = cp_load_acquire(&cp_live_newest);
 
-	return cp_load_relaxed(&cp_live_mixed) &&
-	       (cp_load_relaxed(&g->elsewhere[cp_live_first(g, address)]) | g->number);
+	return cp_live_is_mixed() &&
+	       (g->number || cp_live_has_elsewhere(g, cp_live_first(g, address), address));
 }
 
 /* Put ADDRESS in its place. Its first bucket is B, and it is in no other bucket. Returns false,
