@@ -146,6 +146,47 @@ Threads waited 100ms, 100% of their 100ms, by cause and own function:
          0     0%  (running)
 END
 
+# Files of wakers beside the wall profile: of the modes lock and I/O, and one of an earlier run.
+"$cprof" waits causes.pb 2>&1 >/dev/null | grep -q '"cprof run --wall --lock" says who ends the waits' || fail "nothing says that wakers can be known"
+python3 - <<'END'
+from pprof_build import Profile
+
+
+def wakers(name, rows, **times):
+    p = Profile([("waits", "count"), ("delay", "nanoseconds")], default="delay", **times)
+    app, libc = p.mapping("/opt/app/app"), p.mapping("/usr/lib/libc.so.6")
+    for waker, mark, waiter, leaf, label, ms in rows:
+        woken = [p.frame("pthread_cond_signal", mapping=libc), *(p.frame(f, mapping=app) for f in waker)] if waker else []
+        p.sample([*woken, p.frame(mark), p.frame(leaf, mapping=libc), p.frame(waiter, mapping=app), p.frame("main", mapping=app)],
+                 [ms // 2, ms * 10**6], label)
+    p.write(name)
+
+
+ready, pipe = {"lock": "ready"}, {"kind": "pipe"}
+rows = [(["put", "load"], "[woken by]", "render", "pthread_cond_wait", ready, 50), (["put", "scan"], "[woken by]", "render", "pthread_cond_wait", ready, 20),
+        (None, "[timed out]", "render", "pthread_cond_timedwait", ready, 10), (["stop"], "[woken by]", "idle", "sem_wait", {"lock": "jobs"}, 20)]
+wakers("run.lock.wakers.pb", rows)
+wakers("run.io.wakers.pb", [(None, "[waker unknown]", "copy", "read", pipe, 4)])
+wakers("run.wakers.pb", rows, time=1600000000 * 10**9)
+END
+cp causes.pb run.wall.pb
+"$cprof" waits -nodecount=1 run.wall.pb >out 2>err
+[ -s err ] && fail "waits with wakers says: $(cat err)"
+sed '1,/^$/d' out >wakers
+cat >expected <<'END'
+Who ended the waits; their stacks: cprof tree run.lock.wakers.pb
+      80ms 80.00%  render, for ready, 40 waits
+      50ms 50.00%    woken by put < load
+      20ms 20.00%    woken by put < scan
+      10ms 10.00%    [timed out]
+                    1 more
+
+Who ended the waits; their stacks: cprof tree run.io.wakers.pb
+       4ms   100%  copy, for pipe, 2 waits
+       4ms   100%    [waker unknown]
+END
+cmp -s expected wakers || fail "wakers: $(diff expected wakers)"
+
 python3 - <<'END'
 from pprof_build import Profile
 p = Profile([("total_objects", "count"), ("total_space", "bytes"), ("peak_objects", "count"), ("peak_space", "bytes")], default="peak_space")

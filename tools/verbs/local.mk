@@ -29,4 +29,5 @@ TOOL_SOURCES += \
 	%D%/verb_top.c \
 	%D%/verb_tree.c \
 	%D%/verb_spans.c \
-	%D%/verb_waits.c
+	%D%/verb_waits.c \
+	%D%/waits_wakers.c

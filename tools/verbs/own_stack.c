@@ -21,18 +21,28 @@ static const char *name_of(const struct ct_profile *p, const struct ct_location 
 	return slash && slash[1] ? slash + 1 : module;
 }
 
-const char *ct_own_stack_function(struct ct_own *o, const struct ct_profile *p, size_t i)
+static const char *name_at(const struct ct_profile *p, const struct ct_sample *s, uint32_t k)
 {
-	const struct ct_sample *s = &p->samples[i];
+	return k < s->depth ? name_of(p, &p->locations[ct_frames(p, s)[k]], 0) : UNNAMED;
+}
 
-	for (uint32_t k = 0; k < s->depth; k++) {
+/* The innermost own function from frame FIRST on; if there is none, frame FIRST. */
+static const char *function_from(struct ct_own *o, const struct ct_profile *p,
+				 const struct ct_sample *s, uint32_t first)
+{
+	for (uint32_t k = first; k < s->depth; k++) {
 		const struct ct_location *l = &p->locations[ct_frames(p, s)[k]];
 		int line = ct_own_line(o, l);
 
 		if (line >= 0)
 			return name_of(p, l, (uint32_t)line);
 	}
-	return s->depth ? name_of(p, &p->locations[ct_frames(p, s)[0]], 0) : UNNAMED;
+	return name_at(p, s, first);
+}
+
+const char *ct_own_stack_function(struct ct_own *o, const struct ct_profile *p, size_t i)
+{
+	return function_from(o, p, &p->samples[i], 0);
 }
 
 static void append(char **text, const char *name)
@@ -57,7 +67,7 @@ static void append_own(char **text, struct ct_own *o, const struct ct_profile *p
 char *ct_own_stack_waker(struct ct_own *o, const struct ct_profile *p, size_t i)
 {
 	const struct ct_sample *s = &p->samples[i];
-	const char *first = s->depth ? name_of(p, &p->locations[ct_frames(p, s)[0]], 0) : UNNAMED;
+	const char *first = name_at(p, s, 0);
 	char *text = NULL;
 
 	for (uint32_t k = 0; k < s->depth && *first != '['; k++) {
@@ -70,6 +80,18 @@ char *ct_own_stack_waker(struct ct_own *o, const struct ct_profile *p, size_t i)
 	if (!text)
 		append(&text, first);
 	return text;
+}
+
+const char *ct_own_stack_waiter(struct ct_own *o, const struct ct_profile *p, size_t i)
+{
+	const struct ct_sample *s = &p->samples[i];
+	uint32_t mark = 0;
+
+	/* Without a waking stack, the frame that says why is the first. */
+	while (mark < s->depth && *name_at(p, s, 0) != '[' &&
+	       strcmp(name_at(p, s, mark), "[woken by]") != 0)
+		mark++;
+	return function_from(o, p, s, mark + 1 < s->depth ? mark + 1 : 0);
 }
 
 char *ct_own_stack_text(struct ct_own *o, const struct ct_profile *p, size_t i)

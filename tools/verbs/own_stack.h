@@ -15,6 +15,9 @@ char *ct_own_stack_text(struct ct_own *o, const struct ct_profile *p, size_t i);
 /* Returns the same of the thread that ended the wait of sample I, which is before "[woken by]". If
  * no thread did or none is known, returns the frame that says so. The caller frees the result. */
 char *ct_own_stack_waker(struct ct_own *o, const struct ct_profile *p, size_t i);
+/* Returns the innermost own function of the thread whose wait sample I is, which is below
+ * "[woken by]" or the frame in its place. */
+const char *ct_own_stack_waiter(struct ct_own *o, const struct ct_profile *p, size_t i);
 /* Stores the names of sample I's innermost frames up to the first own one, which is not included;
  * at most MOST. */
 size_t ct_own_stack_called(struct ct_own *o, const struct ct_profile *p, size_t i,

@@ -12,6 +12,7 @@
 #include "core/read.h"
 #include "core/short_name.h"
 #include "verbs/own_stack.h"
+#include "verbs/waits_wakers.h"
 
 /* The number of innermost frames that are searched for a cause. */
 #define CALLED_MAX 24
@@ -134,6 +135,7 @@ struct waits {
 	size_t type;
 	struct ct_sums causes, functions; /* names in FUNCTIONS are "cause\tfunction [kind]" */
 	int64_t waiting, idle, running;	  /* IDLE is part of WAITING */
+	bool woken;			  /* there are waits that another thread ends */
 };
 
 static void add_to(struct ct_sums *s, const char *name, int64_t value)
@@ -149,6 +151,17 @@ static const char *cause_in(struct waits *w, struct ct_own *o, size_t sample)
 
 	return cause ? cause
 		     : cause_of(names, ct_own_stack_called(o, w->p, sample, names, CALLED_MAX));
+}
+
+/* Waits whose end a file of wakers may tell. */
+static bool is_woken(const char *cause, const char *kind)
+{
+	static const char *const ended[] = { "condition", "semaphore", "barrier", "thread" };
+
+	for (size_t i = 0; i < sizeof(ended) / sizeof(*ended); i++)
+		if (!strcmp(cause, ended[i]))
+			return true;
+	return kind && (!strcmp(kind, "pipe") || !strcmp(kind, "eventfd"));
 }
 
 static void add(struct waits *w, struct ct_own *o, size_t sample)
@@ -167,6 +180,7 @@ static void add(struct waits *w, struct ct_own *o, size_t sample)
 	if (!strcmp(cause, IDLE))
 		w->idle = ct_add(w->idle, value);
 	add_to(&w->causes, cause, value);
+	w->woken |= is_woken(cause, kind);
 	both = ct_memory_printf("%s\t%s%s%s%s", cause, ct_own_stack_function(o, w->p, sample),
 				kind ? " [" : "", kind ? kind : "", kind ? "]" : "");
 	add_to(&w->functions, both, value);
@@ -256,6 +270,7 @@ static int show(const struct ct_profile *p, const char *file)
 {
 	struct waits w = { .p = p, .type = ct_model_default_type(p) };
 	struct ct_own *o;
+	unsigned wakers;
 	int status;
 
 	if (!p->type_count || strcmp(ct_text(p, p->types[w.type].type), "wall") != 0)
@@ -270,7 +285,13 @@ static int show(const struct ct_profile *p, const char *file)
 	ct_short_name_columns();
 	ct_out_begin();
 	print(&w);
+	wakers = ct_waits_wakers_print(file, p, my.own, my.rows);
 	status = ct_out_end();
+	if (w.woken && !wakers)
+		fputs("cprof: \"cprof run --wall --lock\" says who ends the waits, with "
+		      "CPROF_IO_WAKERS=1 "
+		      "and --io also at pipes\n",
+		      stderr);
 	ct_own_stack_release(&w.causes);
 	ct_own_stack_release(&w.functions);
 	ct_own_free(o);
@@ -304,6 +325,8 @@ const struct ct_verb ct_verb_waits = {
 		"FILE is a wall profile. The system call that a thread waits in, and the kind of "
 		"its descriptor,\n"
 		"tell the cause. Waits in poll, select and epoll are for something to do: they "
-		"are idle time,\nwhich the first line leaves out.\n",
+		"are idle time,\nwhich the first line leaves out.\n"
+		"The files of wakers of the same run beside FILE (lock.wakers.pb, io.wakers.pb for "
+		"wall.pb) tell\nwho ended the waits.\n",
 	.run = run,
 };
