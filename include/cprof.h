@@ -58,6 +58,9 @@ struct cprof_options {
 	const char *io_path;		  /* file of the I/O profile, as the paths above */
 	unsigned io_budget;		  /* stacks of calls per second and thread; default 200 */
 	long long io_threshold_ns;	  /* shorter calls have no stack; default 0: all have one */
+	const char *event_path;		  /* file of the event profile, as the paths above */
+	const char *event;		  /* "page-faults" (default), or another name of perf's */
+	unsigned event_period;		  /* events between samples; default: the event's own */
 };
 
 /* Kinds of profile, for cprof_stop_mode, cprof_dump_mode and cprof_get_mode_stats. The numbers are
@@ -70,6 +73,7 @@ enum cprof_mode {
 	CPROF_HEAP = 2,
 	CPROF_LOCK = 3,
 	CPROF_IO = 4,
+	CPROF_EVENT = 5,
 
 	CPROF_HEAP_PEAK = 16,
 	CPROF_HEAP_MMAP = 17,
@@ -83,7 +87,7 @@ enum cprof_mode {
 #define CPROF_OPTIONS_INIT                                                                         \
 	{                                                                                          \
 		sizeof(struct cprof_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,   \
-			0, 0, 0                                                                    \
+			0, 0, 0, 0, 0, 0                                                           \
 	}
 
 /* Start profiling every thread of the process, including threads made later, in each mode whose
@@ -103,15 +107,16 @@ int cprof_start(const struct cprof_options *options);
  * error of writing a file. */
 int cprof_stop(void);
 
-/* Stop one of CPROF_CPU, CPROF_WALL, CPROF_HEAP, CPROF_LOCK and CPROF_IO, with its companions;
- * other modes go on. Returns as cprof_stop; -ESRCH: this mode isn't on; -EINVAL: there is no such
- * mode. */
+/* Stop one of CPROF_CPU, CPROF_WALL, CPROF_HEAP, CPROF_LOCK, CPROF_IO and CPROF_EVENT, with its
+ * companions; other modes go on. Returns as cprof_stop; -ESRCH: this mode isn't on; -EINVAL: there
+ * is no such mode. */
 int cprof_stop_mode(int mode);
 
 /* Write all samples since the start to PATH, as a whole (by rename): those of the first mode that
- * is on, in the order CPU, wall, heap, lock, I/O. PATH NULL: write those of every mode, each to the
- * next numbered file beside the profile's own path (NAME.0001.EXT). Profiling goes on. Returns 0,
- * -ESRCH if no mode is on, or the file system's error; then the old file is unchanged. */
+ * is on, in the order CPU, wall, heap, lock, I/O, event. PATH NULL: write those of every mode, each
+ * to the next numbered file beside the profile's own path (NAME.0001.EXT). Profiling goes on.
+ * Returns 0, -ESRCH if no mode is on, or the file system's error; then the old file is unchanged.
+ */
 int cprof_dump(const char *path);
 
 /* The same to an open descriptor, at its current position. The descriptor stays open. */

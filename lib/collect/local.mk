@@ -8,6 +8,7 @@ LIB_SOURCES += \
 	%D%/control_peer.c \
 	%D%/control_socket.c \
 	%D%/drain.c \
+	%D%/perf_probe.c \
 	%D%/shrink.c \
 	%D%/sweep.c \
 	%D%/task_sleep.c \

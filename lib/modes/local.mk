@@ -5,5 +5,6 @@ include lib/modes/wall/local.mk
 include lib/modes/heap/local.mk
 include lib/modes/lock/local.mk
 include lib/modes/io/local.mk
+include lib/modes/event/local.mk
 LIB_SOURCES += \
 	%D%/modes.c

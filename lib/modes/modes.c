@@ -15,6 +15,7 @@
 	ROW(CPROF_LOCK, lock) \
 	ROW(CPROF_LOCK_HOLDERS, holders) \
 	ROW(CPROF_LOCK_WAKERS, wakers) \
+	ROW(CPROF_EVENT, event) \
 	ROW(CPROF_IO, io) \
 	ROW(CPROF_IO_WAKERS, io_wakers)
 

@@ -29,6 +29,7 @@ enum cp_count {
 	CP_COUNT_EVENTS,	 /* threads that were given a perf event */
 	CP_COUNT_EVENT_NS,	 /* CPU time in handlers, spent on making perf events anew */
 	CP_COUNT_EVENT_FAILURES, /* threads that got a timer because they could get no perf event */
+	CP_COUNT_OWN_HITS,	 /* hits of events in the profiler's own work */
 	CP_COUNT_FOREIGN_THREADS, /* threads found by the sweep or a hook, not made by
 				     pthread_create */
 	CP_COUNT_LOST_AGGREGATE,  /* expiries dropped: the collector's memory limit */

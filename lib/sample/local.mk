@@ -5,6 +5,7 @@ SIGSAFE_SOURCES += \
 	%D%/labels.c \
 	%D%/labelset.c \
 	%D%/own_time.c \
+	%D%/perf_event.c \
 	%D%/poisson.c \
 	%D%/ring.c \
 	%D%/stackmem.c \

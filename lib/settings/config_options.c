@@ -3,6 +3,7 @@
 #include "settings/config.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "settings/config_table.h"
 
@@ -37,12 +38,25 @@ static int take_duration(const void *from, uint64_t *to)
 	return 0;
 }
 
+static int take_text(const struct cp_config_row *row, const void *from, char *to)
+{
+	const char *value = *(const char *const *)from;
+
+	if (!value)
+		return 0;
+	if (strlen(value) >= CP_CONFIG_TEXT_SIZE || (row->is_good && !row->is_good(value)))
+		return -EINVAL;
+	memcpy(to, value, strlen(value) + 1);
+	return 0;
+}
+
 static int take(const struct cp_config_row *row, const void *from, void *to)
 {
 	switch (row->kind) {
 	case CP_CONFIG_NUMBER: return take_number(row, from, to);
 	case CP_CONFIG_SIZE: return take_size(row, from, to);
 	case CP_CONFIG_DURATION: return take_duration(from, to);
+	case CP_CONFIG_TEXT: return take_text(row, from, to);
 	case CP_CONFIG_SWITCH: *(bool *)to |= *(const int *)from != 0; return 0;
 	default: return -EINVAL; /* no mode has such an option */
 	}

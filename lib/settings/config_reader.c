@@ -204,6 +204,10 @@ void cp_config_reader_default(const struct cp_config_row *row, void *in)
 
 	if (!row->standard)
 		return;
+	if (row->kind == CP_CONFIG_TEXT) {
+		cp_config_reader_copy(row->standard, (char *)in + row->at, CP_CONFIG_TEXT_SIZE);
+		return;
+	}
 	parse(row, row->standard, &f);
 	memcpy((char *)in + row->at, &f, size_of(row));
 }

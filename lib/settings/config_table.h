@@ -45,7 +45,8 @@ struct cp_config_row {
 	const char *otherwise, *instead;
 	bool (*is_good)(const char *value);
 	/* The field in struct cprof_options; 0: none. Its type is unsigned (number), unsigned long
-	 * long (size), long long or unsigned long long (duration), or int (switch). */
+	 * long (size), long long or unsigned long long (duration), int (switch)
+	 * or const char * (text). */
 	size_t option;
 	bool live; /* can be changed while the mode is on */
 };

@@ -33,6 +33,9 @@ int main(void)
 	FIELD(cprof_options, io_path);
 	FIELD(cprof_options, io_budget);
 	FIELD(cprof_options, io_threshold_ns);
+	FIELD(cprof_options, event_path);
+	FIELD(cprof_options, event);
+	FIELD(cprof_options, event_period);
 	SIZE(cprof_label_scope);
 	SIZE(cprof_span);
 	SIZE(cprof_span_stats);
@@ -56,6 +59,7 @@ int main(void)
 	NUMBER(CPROF_HEAP);
 	NUMBER(CPROF_LOCK);
 	NUMBER(CPROF_IO);
+	NUMBER(CPROF_EVENT);
 	NUMBER(CPROF_HEAP_PEAK);
 	NUMBER(CPROF_HEAP_MMAP);
 	NUMBER(CPROF_LOCK_HOLDERS);

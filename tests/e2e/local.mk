@@ -3,6 +3,7 @@
 PROFILED += \
 	%D%/accuracy-host \
 	%D%/api-host \
+	%D%/event-host \
 	%D%/gperftools-host \
 	%D%/heap-api \
 	%D%/heap-census-host \
@@ -41,6 +42,7 @@ E2E_TESTS += \
 	%D%/diff.sh \
 	%D%/documents.sh \
 	%D%/dump.sh \
+	%D%/event.sh \
 	%D%/examples.sh \
 	%D%/flame-formats.sh \
 	%D%/flame-page.sh \

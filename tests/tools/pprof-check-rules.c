@@ -148,6 +148,21 @@ static const struct mode {
 	  "delay",
 	  false,
 	  true },
+	/* The second type is the event's name. */
+	{ "event",
+	  { { "samples", "count" }, { "page-faults", "count" } },
+	  2,
+	  { "page-faults", "count" },
+	  "page-faults",
+	  false,
+	  false },
+	{ "event",
+	  { { "samples", "count" }, { "minor-faults", "count" } },
+	  2,
+	  { "minor-faults", "count" },
+	  "minor-faults",
+	  false,
+	  false },
 	/* tests/toy/ */
 	{ "toy",
 	  { { "samples", "count" }, { "calls", "count" } },
@@ -359,7 +374,8 @@ static void check_head(struct pcheck_profile *p, struct pcheck_report *r)
 		const char *name = use(p, p->types[i].type, "sample type", r);
 
 		use(p, p->types[i].unit, "sample unit", r);
-		if (!*name || strchr(name, '-'))
+		/* Events have perf's names. */
+		if (!*name || (strchr(name, '-') && !strstr(name, "-faults")))
 			pcheck_bad(r, "type-name", "\"%s\"", name);
 	}
 	use(p, p->period_type.type, "period type", r);

@@ -19,8 +19,8 @@ static struct {
 static int usage(void)
 {
 	fprintf(stderr,
-		"usage: pprof-check [--mode cpu|wall|heap|peak|mmap|lock|holders|wakers|io] "
-		"[--main PATH]\n"
+		"usage: pprof-check [--mode cpu|wall|heap|peak|mmap|lock|holders|wakers|io|\n"
+		"                   event] [--main PATH]\n"
 		"                   [--top N] [--raw] [--comments] [--total] FILE...\n"
 		"Checks profiles; --top 0 prints all functions.\n");
 	return 2;
@@ -31,7 +31,8 @@ static bool known_mode(const char *name)
 	return !strcmp(name, "cpu") || !strcmp(name, "wall") || !strcmp(name, "heap") ||
 	       !strcmp(name, "lock") || !strcmp(name, "mmap") || !strcmp(name, "lifetimes") ||
 	       !strcmp(name, "fragmentation") || !strcmp(name, "peak") ||
-	       !strcmp(name, "holders") || !strcmp(name, "wakers") || !strcmp(name, "io");
+	       !strcmp(name, "holders") || !strcmp(name, "wakers") || !strcmp(name, "io") ||
+	       !strcmp(name, "event");
 }
 
 static bool parse_count(const char *s, size_t *n)

@@ -19,8 +19,8 @@ $(%C%_libcprof_toy_la_OBJECTS): %D%/include/cprof.h
 %D%/modes.c: lib/modes/modes.c
 	$(AM_V_GEN)$(MKDIR_P) %D% && sed 's/^	ROW(CPROF_LOCK, lock)/	ROW(CPROF_TOY, toy) \\\n&/' "$(srcdir)/lib/modes/modes.c" >$@
 %D%/include/cprof.h: include/cprof.h
-	$(AM_V_GEN)$(MKDIR_P) %D%/include && sed -e 's/^	CPROF_IO = 4,/&\n	CPROF_TOY = 5,/' \
-		-e 's/^	long long io_threshold_ns;.*/&\n	const char *toy_path;\n	unsigned toy_every;/' "$(srcdir)/include/cprof.h" >$@
+	$(AM_V_GEN)$(MKDIR_P) %D%/include && sed -e 's/^	CPROF_EVENT = 5,/&\n	CPROF_TOY = 6,/' \
+		-e 's/^	unsigned event_period;.*/&\n	const char *toy_path;\n	unsigned toy_every;/' "$(srcdir)/include/cprof.h" >$@
 TOY_GENERATED = %D%/modes.c %D%/include/cprof.h
 CLEANFILES += $(TOY_GENERATED)
 

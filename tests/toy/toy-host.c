@@ -113,7 +113,7 @@ static void by_number(void)
 	EXPECT(!s.lost_thread && !s.lost_ring && !s.lost_memory);
 	EXPECT(cprof_stop_mode(CPROF_TOY) == 0);
 	EXPECT(cprof_stop_mode(CPROF_TOY) == -ESRCH);
-	EXPECT(cprof_stop_mode(6) == -EINVAL && cprof_get_mode_stats(6, &s) == -EINVAL);
+	EXPECT(cprof_stop_mode(7) == -EINVAL && cprof_get_mode_stats(7, &s) == -EINVAL);
 	EXPECT(cprof_stop() == 0);
 }
 

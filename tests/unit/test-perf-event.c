@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "modes/cpu/signal/perf_event.h"
+#include "sample/perf_event.h"
 #include "base/sys.h"
 
 #define PERIOD UINT64_C(1000000)
@@ -374,8 +374,50 @@ static void test_an_event_ends_wherever_its_pages_are(void)
 	munmap(room, 2 * CP_UNMAP_PIECE);
 }
 
+static const struct cp_perf_what faults = { .type = PERF_TYPE_SOFTWARE,
+					    .config = PERF_COUNT_SW_PAGE_FAULTS };
+
+/* A thread's first hit came after a part of its period, and stands for all of it. */
+static void test_a_first_hit_counts_for_a_period(void)
+{
+	struct cp_perf p = { .what = &faults, .period = 100, .first = 30, .once = true };
+
+	CHECK_EQ(cp_perf_event_weight(&p, 1), 100);
+	CHECK_EQ(cp_perf_event_weight(&p, 2), 60);
+	p.once = false;
+	CHECK_EQ(cp_perf_event_weight(&p, 3), 300);
+	p = (struct cp_perf){ .what = &faults, .period = 100, .first = 30, .once = true };
+	/* Several that had no room. */
+	CHECK_EQ(cp_perf_event_weight(&p, 3), 160);
+}
+
+static bool is_prime(uint64_t n)
+{
+	for (uint64_t d = 2; d < n; d++)
+		if (n % d == 0)
+			return false;
+	return true;
+}
+
+/* Work in turns of ten or a hundred faults isn't in step with a number that has no divisor. */
+static void test_periods_of_few_events_are_prime(void)
+{
+	for (int i = 0; i < 50; i++) {
+		struct cp_perf p = { .what = &faults, .random = (uint64_t)i };
+
+		if (cp_perf_event_open(&p, cp_sys_gettid(), 100, 100))
+			SKIP("no perf events here");
+		CHECK(p.period >= 75 && p.period <= 127);
+		CHECK(is_prime(p.period));
+		CHECK(p.first >= 1 && p.first <= p.period);
+		cp_perf_event_close(&p);
+	}
+}
+
 int main(void)
 {
+	RUN(test_a_first_hit_counts_for_a_period);
+	RUN(test_periods_of_few_events_are_prime);
 	RUN(test_kernel_frames_are_read_around_the_end);
 	RUN(test_a_hit_in_the_program_has_none);
 	RUN(test_hits_that_had_no_room_are_counted);

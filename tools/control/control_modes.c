@@ -10,6 +10,7 @@ const struct ct_control_mode ct_control_modes[CT_MODES] = {
 	{ "heap", "HEAPPROFILE", "CPROF_HEAP_INTERVAL", "peak" },
 	{ "lock", "LOCKPROFILE", "CPROF_LOCK_THRESHOLD", "holders" },
 	{ "io", "IOPROFILE", "CPROF_IO_THRESHOLD", NULL },
+	{ "event", "EVENTPROFILE", "CPROF_EVENT", NULL },
 };
 
 int ct_control_modes_find(const char *name)

@@ -3,7 +3,7 @@
 #ifndef CT_CONTROL_MODES_H
 #define CT_CONTROL_MODES_H
 
-enum { CT_CPU, CT_WALL, CT_HEAP, CT_LOCK, CT_IO, CT_MODES };
+enum { CT_CPU, CT_WALL, CT_HEAP, CT_LOCK, CT_IO, CT_EVENT, CT_MODES };
 
 struct ct_control_mode {
 	const char *name, *path, *setting; /* "cpu"; the variables of its file and of its setting */

@@ -29,7 +29,7 @@
 struct ct_window;
 
 struct ct_window_how {
-	const char *mode;    /* "cpu", "wall", "heap", "lock", "io" */
+	const char *mode;    /* "cpu", "wall", "heap", "lock", "io", "event" */
 	const char *setting; /* its rate, interval or threshold; NULL or "": the default. A mode
 				that is on keeps its own */
 	double lease;	     /* seconds, above 0: a mode that was turned on for this window ends by

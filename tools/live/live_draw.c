@@ -114,8 +114,8 @@ static char *what_text(const struct ct_live *l, const struct ct_profile *p)
 
 static void draw_second(const struct ct_live *l)
 {
-	static const char *const counted[CT_MODES] = { "samples", "samples", "allocations", "waits",
-						       "calls" };
+	static const char *const counted[CT_MODES] = { "samples", "samples", "allocations",
+						       "waits",	  "calls",   "samples" };
 	const struct ct_profile *p = ct_live_profile(l);
 	const char *mode = ct_control_modes[l->mode].name;
 	char *lost = lost_text(l, mode), *cost = cost_text(l), *what = what_text(l, p), *text;
@@ -177,17 +177,20 @@ static void draw_third(const struct ct_live *l)
 static void draw_keys(const struct ct_live *l)
 {
 	static const char *const tables[] = {
-		" c cpu  w wall  h heap  l lock  i io | f flame  t threads | s sort  v value  / "
+		" c cpu  w wall  h heap  l lock  i io  e event | f flame  t threads | s sort  v "
+		"value  / "
 		"filter  p pause  +/- time  ? help  q quit",
-		" c w h l i mode  f flame  t threads  s sort  / filter  p pause  ? help  q quit"
+		" c w h l i e mode  f flame  t threads  s sort  / filter  p pause  ? help  q quit"
 	};
 	static const char *const flames[] = {
-		" c cpu  w wall  h heap  l lock  i io | f table  t threads | arrows choose  Enter "
+		" c cpu  w wall  h heap  l lock  i io  e event | f table  t threads | arrows "
+		"choose  Enter "
 		"zoom  u out  / find  p pause  ? help  q quit",
 		" arrows choose  Enter zoom  u out  f table  / find  p pause  ? help  q quit"
 	};
 	static const char *const threads[] = {
-		" c cpu  w wall  h heap  l lock  i io | t table  f flame | arrows scroll  / filter "
+		" c cpu  w wall  h heap  l lock  i io  e event | t table  f flame | arrows scroll  "
+		"/ filter "
 		" p pause  +/- time  ? help  q quit",
 		" arrows scroll  t table  f flame  / filter  p pause  ? help  q quit"
 	};
@@ -203,7 +206,7 @@ static void draw_keys(const struct ct_live *l)
 static void draw_help(void)
 {
 	static const char *const lines[] = {
-		"c w h l i   CPU, wall clock, heap, locks, I/O: turned on if it is off",
+		"c w h l i e CPU, wall clock, heap, locks, I/O, page faults: turned on if off",
 		"            (modes in parentheses), and off again at the end. The same key",
 		"            again: who holds the locks; the heap's peak",
 		"s           sort by self or by total",

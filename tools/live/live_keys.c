@@ -125,7 +125,7 @@ static bool scroll(struct ct_live *l, int key)
 
 static bool choose_mode(struct ct_live *l, int key)
 {
-	static const char keys[CT_MODES + 1] = "cwhli";
+	static const char keys[CT_MODES + 1] = "cwhlie";
 	const char *at = key > 0 && key < 128 ? strchr(keys, key) : NULL;
 
 	if (!at || key == '\0')

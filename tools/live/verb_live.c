@@ -56,7 +56,7 @@ const struct ct_verb ct_verb_live = {
 	.summary = "Watch a running process on the screen: functions, flame graph, threads",
 	.details =
 		"Your code and all functions, of the last two seconds. Keys change the mode (c w h "
-		"l i), show\na flame graph (f) or every thread (t), sort, filter and pause; ? "
+		"l i e), show\na flame graph (f) or every thread (t), sort, filter and pause; ? "
 		"lists them. Without a mode: one\nthat is on, else the CPU time. A mode that is "
 		"on goes on; others are on until the end.\n",
 	.run = run,

@@ -25,11 +25,9 @@
 
 static const struct {
 	const char *mode, *variable;
-} modes[CT_DUMP_MODES] = { { "cpu", "CPUPROFILE" },
-			   { "wall", "WALLPROFILE" },
-			   { "heap", "HEAPPROFILE" },
-			   { "lock", "LOCKPROFILE" },
-			   { "io", "IOPROFILE" } };
+} modes[CT_DUMP_MODES] = { { "cpu", "CPUPROFILE" },   { "wall", "WALLPROFILE" },
+			   { "heap", "HEAPPROFILE" }, { "lock", "LOCKPROFILE" },
+			   { "io", "IOPROFILE" },     { "event", "EVENTPROFILE" } };
 
 /* This value is sent with the signal. Its last byte is the number of the mode to dump, or 0xff for
  * all modes. lib/host/fatal.h has the same value. A program that meanwhile uses the signal

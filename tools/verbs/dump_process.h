@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#define CT_DUMP_MODES 5
+#define CT_DUMP_MODES 6
 
 struct ct_dump_place {
 	const char *mode;

@@ -24,6 +24,8 @@ const struct ct_option ct_mode_options_table[] = {
 		 "waits for locks of DUR (1us) or longer"),
 	CT_MAYBE("io", "DUR", &ct_mode_options[CT_IO].value,
 		 "input and output; stacks of calls of DUR (0) or longer"),
+	CT_MAYBE("event", "NAME", &ct_mode_options[CT_EVENT].value,
+		 "page-faults, cache-misses or another of perf's events"),
 	CT_END
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The options by which verbs choose modes: -cpu, -wall, -heap, -lock, -io, each with its setting.
- * For run, start and record.
+/* The options by which verbs choose modes: -cpu, -wall, -heap, -lock, -io, -event, each with its
+ * setting. For run, start and record.
  */
 #ifndef CT_MODE_OPTIONS_H
 #define CT_MODE_OPTIONS_H

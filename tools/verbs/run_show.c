@@ -272,6 +272,8 @@ static const char *nothing(const char *mode, bool empty)
 		return "nothing waited for a lock";
 	if (!strcmp(mode, "io"))
 		return "no input or output by libc's functions";
+	if (!strcmp(mode, "event"))
+		return "no samples: too few events, or they can't be counted here";
 	if (!strcmp(mode, "cpu"))
 		return "no samples: the command itself used too little CPU time";
 	return "no samples: the command ended too soon";

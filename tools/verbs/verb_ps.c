@@ -12,7 +12,7 @@
 #include "control/control.h"
 #include "verbs/verbs.h"
 
-static const char *const modes[] = { "cpu", "wall", "heap", "lock", "io" };
+static const char *const modes[] = { "cpu", "wall", "heap", "lock", "io", "event" };
 #define MODES (sizeof(modes) / sizeof(*modes))
 
 /* A share of less CPU time than this says nothing. */

@@ -20,10 +20,10 @@ import ctypes
 import functools
 import os
 
-__all__ = ["CPU", "WALL", "HEAP", "LOCK", "IO", "HEAP_PEAK", "HEAP_MMAP", "HEAP_LIFETIMES", "HEAP_FRAGMENTATION", "LOCK_HOLDERS", "LOCK_WAKERS", "IO_WAKERS", "OFF",
+__all__ = ["CPU", "WALL", "HEAP", "LOCK", "IO", "EVENT", "HEAP_PEAK", "HEAP_MMAP", "HEAP_LIFETIMES", "HEAP_FRAGMENTATION", "LOCK_HOLDERS", "LOCK_WAKERS", "IO_WAKERS", "OFF",
            "clear_labels", "dump", "label", "labels", "labels_inherit", "pause", "resume", "span", "span_stats", "start", "stats", "stop", "version"]
 
-CPU, WALL, HEAP, LOCK, IO = 0, 1, 2, 3, 4
+CPU, WALL, HEAP, LOCK, IO, EVENT = 0, 1, 2, 3, 4, 5
 HEAP_PEAK, HEAP_MMAP, LOCK_HOLDERS, LOCK_WAKERS, HEAP_LIFETIMES, HEAP_FRAGMENTATION, IO_WAKERS = 16, 17, 18, 19, 20, 21, 22
 #: Turns off what is on by default: checkpoint_ms, dump_signal, lock_threshold_ns.
 OFF = -1
@@ -38,7 +38,8 @@ class _Options(ctypes.Structure):
                 ("wall_frequency", ctypes.c_uint), ("lock_budget", ctypes.c_uint),
                 ("lock_threshold_ns", ctypes.c_longlong), ("heap_interval", ctypes.c_ulonglong),
                 ("heap_mmap", ctypes.c_int), ("span_slow_ns", ctypes.c_ulonglong), ("io_path", ctypes.c_char_p),
-                ("io_budget", ctypes.c_uint), ("io_threshold_ns", ctypes.c_longlong)]
+                ("io_budget", ctypes.c_uint), ("io_threshold_ns", ctypes.c_longlong),
+                ("event_path", ctypes.c_char_p), ("event", ctypes.c_char_p), ("event_period", ctypes.c_uint)]
 
 
 class _Scope(ctypes.Structure):
@@ -124,13 +125,13 @@ def version():
     return _version().decode()
 
 
-def start(*, cpu=None, wall=None, heap=None, lock=None, io=None, **options):
+def start(*, cpu=None, wall=None, heap=None, lock=None, io=None, event_path=None, **options):
     """Profile every thread of the process, in each mode that is given a path. OPTIONS are the fields of struct
     cprof_options in cprof.h: frequency, max_depth, unwind, symbolize, checkpoint_ms, dump_signal, labels (a dict, or
     "k=v,..."), wall_frequency, lock_budget, lock_threshold_ns, heap_interval, heap_mmap, span_slow_ns, io_budget,
-    io_threshold_ns."""
+    io_threshold_ns, event, event_period. EVENT_PATH is the path of the event mode."""
     o = _Options(size=ctypes.sizeof(_Options), cpu_path=_bytes(cpu), wall_path=_bytes(wall), heap_path=_bytes(heap),
-                 lock_path=_bytes(lock), io_path=_bytes(io))
+                 lock_path=_bytes(lock), io_path=_bytes(io), event_path=_bytes(event_path))
     types = dict(_Options._fields_)
     for name, value in options.items():
         if name not in types or name == "size" or name.endswith("_path"):

@@ -35,6 +35,7 @@ pub enum Mode {
     Heap = 2,
     Lock = 3,
     Io = 4,
+    Event = 5,
     HeapPeak = 16,
     HeapMmap = 17,
     LockHolders = 18,
@@ -63,7 +64,7 @@ fn text(s: &OsStr) -> io::Result<CString> {
 /// What to profile, and how. A mode is on when it has a path.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    paths: [Option<Box<OsStr>>; 5],
+    paths: [Option<Box<OsStr>>; 6],
     labels: Option<String>,
     frequency: u32,
     wall_frequency: u32,
@@ -109,6 +110,11 @@ impl Options {
     /// Profile calls that read, write or open something.
     pub fn io(self, path: impl AsRef<Path>) -> Options {
         self.path(Mode::Io, path.as_ref())
+    }
+
+    /// Profile page faults.
+    pub fn page_faults(self, path: impl AsRef<Path>) -> Options {
+        self.path(Mode::Event, path.as_ref())
     }
 
     /// Samples per CPU second of each thread, 1 to 10000 (99).
@@ -200,6 +206,9 @@ impl Options {
             io_path: pointer(&paths[4]),
             io_budget: 0,
             io_threshold_ns: 0,
+            event_path: pointer(&paths[5]),
+            event: std::ptr::null(),
+            event_period: 0,
         };
         check(unsafe { sys::cprof_start(&options) })
     }

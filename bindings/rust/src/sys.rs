@@ -25,6 +25,9 @@ pub struct Options {
     pub io_path: *const c_char,
     pub io_budget: c_uint,
     pub io_threshold_ns: c_longlong,
+    pub event_path: *const c_char,
+    pub event: *const c_char,
+    pub event_period: c_uint,
 }
 
 #[repr(C)]

@@ -74,11 +74,14 @@ static void expired(struct cp_thread *t, const siginfo_t *si, const ucontext_t *
 static bool take(const siginfo_t *si, const ucontext_t *uc)
 {
 	const struct cp_sigprof_source *s;
+	bool taken = false;
 
+	/* Each is asked: perf events of two modes may have the same number, and the kernel keeps
+	 * one signal for both. */
 	for (uint32_t left = cp_load_acquire(&added); (s = next(&left));)
 		if (s->take && s->take(si, uc))
-			return true;
-	return false;
+			taken = true;
+	return taken;
 }
 
 static bool is_own(const struct cp_self *self)
@@ -170,10 +173,8 @@ bool cp_sigprof_take(const siginfo_t *si, const ucontext_t *uc)
 	const struct cp_self *self = cp_thread_self();
 	bool timer = is_timer_of_ours(si);
 
-	if (timer && si->si_timerid != CP_DEFERRED_WAKEUP) {
+	if (timer && si->si_timerid != CP_DEFERRED_WAKEUP)
 		expired(record_of(si), si, uc);
-		return true;
-	}
 	if (!timer && take(si, uc))
 		return true;
 	if (is_own(self))
@@ -191,7 +192,8 @@ static const struct cp_self *on_timer(const siginfo_t *si, ucontext_t *uc)
 	see_context(self, uc);
 	if (si->si_timerid != CP_DEFERRED_WAKEUP)
 		expired(t, si, uc);
-	else if (is_own(self))
+	/* While this signal was pending, the kernel dropped those of perf events. */
+	if (is_own(self))
 		look(self, uc);
 	return self;
 }

@@ -8,5 +8,4 @@ LIB_SOURCES += \
 	%D%/cpu_timer.c
 SIGSAFE_SOURCES += \
 	%D%/signal/cpu_edges.c \
-	%D%/signal/cpu_event.c \
-	%D%/signal/perf_event.c
+	%D%/signal/cpu_event.c

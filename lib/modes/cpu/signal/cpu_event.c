@@ -9,7 +9,7 @@
 #include "base/atomic.h"
 #include "base/start_data.h"
 #include "base/sys.h"
-#include "host/signal/disposition.h"
+#include "host/signal/perf_signal.h"
 #include "sample/capture.h"
 #include "sample/counters.h"
 #include "sample/thread.h"
@@ -260,33 +260,19 @@ static void take_unannounced(struct cp_thread *t, const ucontext_t *uc)
 		take_perf(t, uc);
 }
 
-/* Return true if the program wants the signal: it has a handler, or the signal is deferred, or
- * sigwait took it out. Otherwise the default action would end the process, which is never intended
- * for a descriptor's signal. */
-static bool is_wanted(void)
-{
-	struct cp_disposition d;
-
-	cp_disposition_get(SIGPROF, &d);
-	return d.handler != SIG_DFL || cp_thread_self()->prof_blocked;
-}
-
-/* Handle a signal of perf. It carries the number of a descriptor that is closed. A signal with
- * another number may come from an event that has ended since; the descriptor in one of the
- * program's own signals is open. Returns false if the signal is the program's. */
+/* Handle a signal of perf. Returns false if the signal is the program's. */
 static bool from_perf(const siginfo_t *si, const ucontext_t *uc)
 {
-	bool no_details = cp_sigprof_lacks_details(si), taken = false;
+	bool taken = false;
 	struct cp_thread *t;
 
-	if (!cp_load_relaxed(&cp_cpu_state.perf_used) ||
-	    (!no_details && (si->si_code < POLL_IN || si->si_code > POLL_HUP)))
+	if (!cp_load_relaxed(&cp_cpu_state.perf_used) || !cp_perf_signal_may_be(si))
 		return false;
 	/* Threads that have or had such an event were made by libc. */
 	t = cp_thread_self()->thread;
-	if (t && (no_details || cp_cpu_of(t)->perf.fd == si->si_fd))
+	if (t && cp_perf_signal_fits(&cp_cpu_of(t)->perf, si))
 		taken = take_perf(t, uc);
-	return taken || (!no_details && !(is_wanted() && cp_perf_event_is_programs(si->si_fd)));
+	return taken || !cp_perf_signal_is_programs(si);
 }
 
 const struct cp_sigprof_source cp_cpu_event_source = {

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "modes/cpu/signal/cpu_edges.h"
-#include "modes/cpu/signal/perf_event.h"
+#include "sample/perf_event.h"
 #include "sample/thread.h"
 
 struct cp_cpu_thread {

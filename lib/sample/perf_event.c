@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* perf events without open descriptors; see perf_event.h. */
-#include "modes/cpu/signal/perf_event.h"
+#include "sample/perf_event.h"
 
 #include <fcntl.h>
 #include <linux/perf_event.h>
@@ -20,6 +20,10 @@
 #define LIFE_HITS 64
 #define LIFE_NS UINT64_C(640000000)
 
+/* A period of so many events or more is longer than any cycle that it could be in step with. To
+ * test a number below it takes 3 us. */
+#define PRIMES (UINT64_C(1) << 20)
+
 /* Word of a PERF_RECORD_SAMPLE, after its header, that tells how many program counters follow. */
 #define SAMPLE_COUNT 1
 /* Word of a PERF_RECORD_LOST that tells the number of lost records. */
@@ -34,16 +38,17 @@ static uint64_t next_random(struct cp_perf *p)
 	return p->random >> 32;
 }
 
-static int open_event(int tid, uint64_t period_ns)
+static int open_event(const struct cp_perf_what *what, int tid, uint64_t period)
 {
 	struct perf_event_attr attr;
 	int fd, high;
 
 	memset(&attr, 0, sizeof(attr));
-	attr.type = PERF_TYPE_SOFTWARE;
+	attr.type = what ? what->type : PERF_TYPE_SOFTWARE;
 	attr.size = sizeof(attr);
-	attr.config = PERF_COUNT_SW_TASK_CLOCK;
-	attr.sample_period = period_ns;
+	attr.config = what ? what->config : PERF_COUNT_SW_TASK_CLOCK;
+	attr.sample_period = period;
+	attr.exclude_kernel = attr.exclude_hv = what && what->user;
 	attr.sample_type = PERF_SAMPLE_CALLCHAIN;
 	attr.disabled = 1;
 	attr.exclude_callchain_user = 1;
@@ -94,17 +99,18 @@ static int map_event(int fd, void **pages)
  * its pages are left. */
 static void put_aside(struct cp_perf *p, void *old)
 {
-	if (p->once)
+	/* Other events than the clock's go on until they are unmapped. */
+	if (p->once && !p->what)
 		p->past = old;
 	else
 		unmap(old);
 }
 
-/* Replace P's event by one of PERIOD_NS. Returns its descriptor, or a negative errno; after an
+/* Replace P's event by one of PERIOD. Returns its descriptor, or a negative errno; after an
  * error nothing has changed. */
-static int replace(struct cp_perf *p, int tid, uint64_t period_ns)
+static int replace(struct cp_perf *p, int tid, uint64_t period)
 {
-	int fd = open_event(tid, period_ns), err;
+	int fd = open_event(p->what, tid, period), err;
 	void *pages = NULL, *old = p->pages;
 
 	if (fd < 0)
@@ -132,37 +138,54 @@ static void start(int fd, bool once)
 	cp_sys_close(fd);
 }
 
-/* Return a random period in [base - base / SPREAD, base + base / SPREAD). BASE_NS is at most a
- * second. */
-static uint64_t draw_period(struct cp_perf *p, uint64_t base_ns)
+static bool is_prime(uint64_t n)
 {
-	uint64_t spread = base_ns / SPREAD;
-
-	return base_ns - spread + (2 * spread * next_random(p) >> 32);
+	for (uint64_t d = 2; d * d <= n; d++)
+		if (n % d == 0)
+			return false;
+	return true;
 }
 
-int cp_perf_event_open(struct cp_perf *p, int tid, uint64_t first_ns, uint64_t base_ns)
+/* Return a random period in [base - base / SPREAD, base + base / SPREAD), or the next prime number
+ * if few events are counted: an event that is a cycle's every third is then hit as often as the
+ * others of its cycle, however long the period is kept. BASE is at most 10^9. */
+static uint64_t draw_period(struct cp_perf *p, uint64_t base)
+{
+	uint64_t spread = base / SPREAD, period;
+
+	period = base - spread + (2 * spread * next_random(p) >> 32);
+	while (p->what && period > 1 && period < PRIMES && !is_prime(period))
+		period++;
+	return period;
+}
+
+int cp_perf_event_open(struct cp_perf *p, int tid, uint64_t first, uint64_t base)
 {
 	int fd;
 
-	p->random ^= first_ns * UINT64_C(0x9e3779b97f4a7c15) + (unsigned)tid;
-	p->period = draw_period(p, base_ns);
+	p->random ^= first * UINT64_C(0x9e3779b97f4a7c15) + (unsigned)tid;
+	p->period = draw_period(p, base);
 	/* The expected remainder at the thread's end equals this initial credit. */
-	p->credit = base_ns * next_random(p) >> 32;
-	p->left = 1;
-	p->once = true;
+	p->credit = base * next_random(p) >> 32;
+	/* An event that hits each time needs no other period. */
+	p->once = !p->what || base > 1;
+	p->left = p->once ? 1 : UINT32_MAX;
+	p->hit = false;
 	p->due = 0;
 	/* The same part of the period that was drawn, because that is the weight of the hit. Each
-	 * factor is about a second at most, so the product fits. */
-	first_ns = first_ns * p->period / base_ns;
+	 * factor is about 10^9 at most, so the product fits. */
+	first = first * p->period / base;
 	/* With a period of 0 the event would never hit. */
-	first_ns += !first_ns;
-	fd = replace(p, tid, first_ns);
+	first += !first;
+	p->first = first;
+	fd = replace(p, tid, first);
 	if (fd < 0)
 		return fd;
-	start(fd, true);
-	p->due = cp_sys_clock_ns(CP_THREAD_CLOCK(tid));
-	p->due += p->due ? first_ns : 0;
+	/* A hit of a count may be in a system call that has more of them to come, before the
+	 * handler makes the next event. */
+	start(fd, !p->what);
+	p->due = p->what ? 0 : cp_sys_clock_ns(CP_THREAD_CLOCK(tid));
+	p->due += p->due ? first : 0;
 	return 0;
 }
 
@@ -182,19 +205,21 @@ static void make_up(struct cp_perf *p, int fd, int tid, uint64_t base_ns)
 		p->period = sooner;
 }
 
-int cp_perf_event_renew(struct cp_perf *p, int tid, uint64_t base_ns)
+int cp_perf_event_renew(struct cp_perf *p, int tid, uint64_t base)
 {
 	/* The first hit came after a random part of its period. If the same period follows, each
 	 * moment has as many hits as any other, on average. A shorter one would bring the second
 	 * hit too early, and threads that live for a period would have too many hits. */
-	uint64_t period = p->once ? p->period : draw_period(p, base_ns);
+	uint64_t period = p->once ? p->period : draw_period(p, base);
 	int fd = replace(p, tid, period);
 
-	p->left = LIFE_NS / base_ns > LIFE_HITS ? (uint32_t)(LIFE_NS / base_ns) : LIFE_HITS;
+	p->left = LIFE_HITS;
+	if (!p->what && LIFE_NS / base > LIFE_HITS)
+		p->left = (uint32_t)(LIFE_NS / base);
 	if (fd >= 0) {
 		p->period = period;
 		if (p->once)
-			make_up(p, fd, tid, base_ns);
+			make_up(p, fd, tid, base);
 		p->once = false;
 		start(fd, false);
 	} else if (p->once) {
@@ -287,6 +312,18 @@ uint64_t cp_perf_event_credit(struct cp_perf *p, uint64_t hits, uint64_t base_ns
 	whole = p->credit / base_ns;
 	p->credit -= whole * base_ns;
 	return whole;
+}
+
+/* The first event's first hit stands for a period, of which it came after a part. Further hits of
+ * the first event come after that part each. */
+uint64_t cp_perf_event_weight(struct cp_perf *p, uint64_t hits)
+{
+	uint64_t weight = hits * (p->once ? p->first : p->period);
+
+	if (p->once && !p->hit)
+		weight += p->period - p->first;
+	p->hit = true;
+	return weight;
 }
 
 bool cp_perf_event_is_programs(int fd)

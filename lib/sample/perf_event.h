@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A thread's perf event: the kernel's task clock, which samples at any rate. Where the event hits
- * the kernel, the sample includes that part of the stack, too.
+/* A thread's perf event: the kernel's task clock, which samples at any rate, or a count of
+ * something else, such as page faults. Where the event hits the kernel, the sample includes that
+ * part of the stack, too.
  *
  * No descriptor is kept. The mapping keeps the event's file open, and with it the event, its owner
  * and its signal, so the descriptor is closed as soon as the event is mapped. The program therefore
@@ -11,9 +12,9 @@
  * is random: a program that works in cycles must not run in step with it. It is drawn anew for
  * every event, and a hit counts for the period of its event, so sums stay true.
  *
- * An event is made by the control half (cpu_perf.c) or, anew, by the thread's own handler. The
- * control half ends it. BUSY and cp_cpu_state.running are a Dekker pair: a handler that sets BUSY
- * and then sees the source running has the event for itself until it clears BUSY.
+ * An event is made by a mode's control half or, anew, by the thread's own handler. The control half
+ * ends it. BUSY and the mode's word that says that it runs are a Dekker pair: a handler that sets
+ * BUSY and then sees the mode running has the event for itself until it clears BUSY.
  */
 #ifndef CP_PERF_EVENT_H
 #define CP_PERF_EVENT_H
@@ -24,29 +25,41 @@
 
 #include "sample/capture.h"
 
+/* What an event counts: the kernel's numbers for perf_event_open. */
+struct cp_perf_what {
+	uint32_t type;	 /* PERF_TYPE_* */
+	bool user;	 /* only in the program, not in the kernel */
+	uint64_t config; /* which event of that type */
+};
+
 struct cp_perf {
+	/* NULL: the task clock. It stays there while the event exists. */
+	const struct cp_perf_what *what;
 	void *pages;	 /* the control page and, after it, one page of samples; NULL: no event */
-	uint64_t period; /* weight of a hit, ns */
+	uint64_t period; /* weight of a hit; ns of the task clock, else events */
+	uint64_t first;	 /* the first event's period */
 	uint64_t credit; /* ns that were not given out in whole sampling periods */
 	uint64_t due;	 /* when the first hit is due, by the thread's CPU clock, ns; 0: unknown */
 	uint64_t random;
 	void *past;    /* pages of the first event, which hits no more; NULL: returned */
 	uint32_t left; /* hits until the event is made anew */
-	bool once;     /* this is the first event, which hits once */
+	bool once;     /* this is the first event; the task clock's hits once */
+	bool hit;      /* the first event has hit */
 	uint32_t busy; /* its handler uses the event */
 	int32_t fd;    /* the descriptor number in the event's signals; no longer open */
 };
 
 extern size_t cp_perf_page; /* the kernel's page size; set before the first event */
 
-/* Give thread TID, this one or another, an event that hits once, after FIRST_NS: a random part of
- * about BASE_NS. The hit counts for a whole period, so that threads that live shorter have their
- * share on average. P must have no event. Returns 0 or a negative errno. */
-int cp_perf_event_open(struct cp_perf *p, int tid, uint64_t first_ns, uint64_t base_ns);
-/* Make this thread's event anew, with another period of about BASE_NS, when LEFT is used up.
+/* Give thread TID, this one or another, an event of P->what that hits first after FIRST: a random
+ * part of about BASE, at most 10^9 (ns of the task clock, else events). The first hit counts for a
+ * whole period, so that threads that live shorter have their share on average. P must have no
+ * event. Returns 0 or a negative errno. */
+int cp_perf_event_open(struct cp_perf *p, int tid, uint64_t first, uint64_t base);
+/* Make this thread's event anew, with another period of about BASE, when LEFT is used up.
  * Returns 0, or a negative errno: there is no event any more. If a renewal fails after an earlier
  * one succeeded, the old event goes on. Called in the thread's handler. */
-int cp_perf_event_renew(struct cp_perf *p, int tid, uint64_t base_ns);
+int cp_perf_event_renew(struct cp_perf *p, int tid, uint64_t base);
 /* Unmap PAST, if any. Called at the second hit, in the thread's handler. */
 void cp_perf_event_forget(struct cp_perf *p);
 /* End the event, if any. Not while BUSY. */
@@ -65,6 +78,10 @@ void cp_perf_event_release(const struct cp_perf *p, uint64_t tail);
 
 /* Convert HITS into a number of sampling periods of BASE_NS. The remainder is kept in P. */
 uint64_t cp_perf_event_credit(struct cp_perf *p, uint64_t hits, uint64_t base_ns);
+
+/* Return how many events HITS of P stand for. Not for the task clock, whose first event hits once.
+ */
+uint64_t cp_perf_event_weight(struct cp_perf *p, uint64_t hits);
 
 /* Return true if the program itself made FD send SIGPROF to this thread. */
 bool cp_perf_event_is_programs(int fd);
