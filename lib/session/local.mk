@@ -5,6 +5,7 @@ LIB_SOURCES += \
 	%D%/control.c \
 	%D%/deadlocks.c \
 	%D%/fork_handlers.c \
+	%D%/file_locks.c \
 	%D%/gperftools.c \
 	%D%/label_api.c \
 	%D%/mode_check.c \

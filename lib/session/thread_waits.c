@@ -16,6 +16,7 @@
 #include "modes/io/signal/io_target.h"
 #include "modes/lock/lock_owner.h"
 #include "sample/thread.h"
+#include "session/file_locks.h"
 
 #define FUTEX_LOCK_PI2_COMMAND 13
 
@@ -151,6 +152,17 @@ static void find_child(struct cp_thread_look *t, struct cp_arena *texts)
 		return;
 	t->wait.child = pid;
 	t->wait.child_name = name_of(pid, texts);
+}
+
+static void find_locker(struct cp_thread_look *t, struct cp_arena *texts)
+{
+	int pid = cp_file_locks_waits(&t->call) ? cp_file_locks_holder(&t->call, t->tid) : 0;
+
+	/* If it doesn't wait any more, another lock may have been read. */
+	if (!pid || !cp_thread_waits_still(t))
+		return;
+	t->wait.locker = pid;
+	t->wait.locker_name = name_of(pid, texts);
 }
 
 /* Count the descriptors in the sets of a select. *LAST gets the highest one. */
@@ -310,6 +322,7 @@ void cp_thread_waits_find(struct cp_thread_look *t, int allowed, struct cp_arena
 	w->cause = cp_wall_cause_text(wait, NULL, NULL, NULL);
 	w->kind = cp_wall_cause_kind_text(wait);
 	find_child(t, texts);
+	find_locker(t, texts);
 	find_polled(t);
 	find_target(t, allowed, texts);
 }

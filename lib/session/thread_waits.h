@@ -25,7 +25,9 @@ struct cp_thread_wait {
 	int fd;			   /* -1 = none */
 	const char *kind, *target; /* of FD; NULL = unknown, or not allowed */
 	unsigned descriptors;	   /* that poll or select waits for; 0 = another call */
-	int child;		   /* its pid; 0 = none, or any */
+	int locker;		   /* pid of the process that has FD's lock; 0 = unknown */
+	const char *locker_name;
+	int child; /* its pid; 0 = none, or any */
 	const char *child_name;
 	bool limited;	   /* the wait for the lock has a time limit */
 	unsigned deadlock; /* number of the deadlock that the thread is a part of; 0 = none */

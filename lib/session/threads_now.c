@@ -196,6 +196,8 @@ static void put_wait(const struct look *l, const struct cp_thread_wait *w,
 	put_lock(l, w, to);
 	put_number_if(to, "joined", w->joined);
 	put_number_if(to, "deadlock", w->deadlock);
+	put_number_if(to, "locker", w->locker);
+	put_text(to, "locker_name", w->locker_name);
 	put_number_if(to, "child", w->child);
 	put_text(to, "child_name", w->child_name);
 	if (w->fd >= 0)

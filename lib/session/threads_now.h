@@ -21,14 +21,24 @@ struct cp_threads_now {
  * ARG is a struct cp_threads_now. The labels of a sample, those that are known:
  *
  * "thread", "tid", "state" (running, waiting, unknown), "syscall" (its number)
- * "wait"                              the cause, as in wall profiles
- * "lock", "lock_kind"                 name or address; mutex, rwlock, condition, semaphore,
- * barrier, libc (a lock inside libc), futex (any other) "holder", "readers"                 tid of
- * the mutex's owner or the writer; number of readers "joined"                            tid of the
- * thread whose end is waited for "deadlock"                          number of the deadlock that
- * the thread is a part of "child", "child_name"               pid and name "fd", "kind", "target"
- * the descriptor; the target as CPROF_IO_TARGET allows "descriptors"                       how many
- * poll or select waits for
+ * "wait": the cause, as in wall profiles
+ *
+ * "lock", "lock_kind": name or address; mutex, rwlock, condition, semaphore, barrier, libc (a lock
+ * inside libc), futex (any other)
+ *
+ * "holder", "readers": tid of the mutex's owner or the writer; number of readers
+ *
+ * "joined": tid of the thread whose end is waited for
+ *
+ * "deadlock": number of the deadlock that the thread is a part of
+ *
+ * "child", "child_name": pid and name
+ *
+ * "fd", "kind", "target": the descriptor; the target as CPROF_IO_TARGET allows
+ *
+ * "locker", "locker_name": pid and name of the process that has the descriptor's lock
+ *
+ * "descriptors": how many poll or select waits for
  */
 void cp_threads_now_write(void *arg);
 
