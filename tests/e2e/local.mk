@@ -6,6 +6,7 @@ PROFILED += \
 	%D%/event-host \
 	%D%/gperftools-host \
 	%D%/heap-api \
+	%D%/heap-budget-host \
 	%D%/heap-census-host \
 	%D%/heap-mappings-host \
 	%D%/heap-matrix \
@@ -51,6 +52,7 @@ E2E_TESTS += \
 	%D%/gperftools.sh \
 	%D%/heap-age.sh \
 	%D%/heap-api.sh \
+	%D%/heap-budget.sh \
 	%D%/heap-census.sh \
 	%D%/heap-dumps.sh \
 	%D%/heap-exact.sh \
@@ -117,6 +119,7 @@ JEMALLOC_E2E_TESTS += \
 %C%_gperftools_host_LDADD = libcprof.la
 %C%_heap_api_CFLAGS = $(AM_CFLAGS) -fno-builtin -fno-optimize-sibling-calls
 %C%_heap_api_LDADD = libcprof.la
+%C%_heap_budget_host_CFLAGS = $(AM_CFLAGS) -fno-builtin
 %C%_heap_census_host_SOURCES = %D%/heap-census-host.cc
 %C%_heap_census_host_CXXFLAGS = $(AM_CXXFLAGS) -fno-builtin
 %C%_heap_matrix_SOURCES = %D%/heap-matrix.cc

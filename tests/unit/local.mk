@@ -26,6 +26,7 @@ UNIT_TESTS += \
 	%D%/test-fuzz-maps \
 	%D%/test-gate \
 	%D%/test-gzip \
+	%D%/test-heap-budget \
 	%D%/test-heap-hot \
 	%D%/test-heap-rows \
 	%D%/test-heap-freelist \
@@ -138,6 +139,7 @@ TOOL_UNIT_TESTS += \
 %C%_test_gate_LDADD = $(INTERNAL)
 %C%_test_gzip_LDFLAGS = $(AM_LDFLAGS) -rdynamic
 %C%_test_gzip_LDADD = $(INTERNAL)
+%C%_test_heap_budget_LDADD = $(INTERNAL)
 %C%_test_heap_hot_LDADD = $(INTERNAL)
 %C%_test_heap_rows_LDADD = $(INTERNAL)
 %C%_test_heap_freelist_LDADD = $(INTERNAL)

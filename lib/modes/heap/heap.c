@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "modes/heap/allocator.h"
+#include "modes/heap/heap_budget.h"
 #include "modes/heap/heap_census.h"
 #include "modes/heap/heap_settings.h"
 #include "modes/heap/heap_views.h"
@@ -21,6 +22,7 @@
 #include "modes/heap/signal/heap_event.h"
 #include "modes/heap/signal/heap_exact.h"
 #include "modes/heap/signal/live.h"
+#include "sample/counters.h"
 #include "sample/poisson.h"
 #include "base/sys.h"
 #include "base/text.h"
@@ -181,6 +183,19 @@ static void switch_off(void)
 	cp_heap_hot_rest();
 }
 
+static void begin_budget(const struct cp_heap_settings *s)
+{
+	bool exact = s->interval <= 1;
+
+	if (exact && s->budget)
+		cp_log("CPROF_HEAP_BUDGET=%u is for samples: with CPROF_HEAP_INTERVAL=1 every "
+		       "allocation is recorded",
+		       s->budget);
+	cp_heap_budget_start(exact ? 0 : s->budget, s->interval,
+			     cp_counted_mode(CPROF_HEAP, CP_COUNT_SAMPLES),
+			     cp_sys_clock_ns(CLOCK_MONOTONIC));
+}
+
 int cp_heap_start(struct cp_run *r, const struct cp_config *c)
 {
 	const struct cp_heap_settings *s = cp_config_of(c, CPROF_HEAP);
@@ -198,6 +213,7 @@ int cp_heap_start(struct cp_run *r, const struct cp_config *c)
 	cp_heap_hot_set_left(&cp_self.heap, 0);
 	cp_heap_exact_leave();
 	switch_on(s->interval);
+	begin_budget(s);
 	cp_heap_census_start(s, cp_heap_totals.seed);
 	return 0;
 }
@@ -214,6 +230,7 @@ int cp_heap_set(struct cp_run *r, const struct cp_config *c)
 	if (s->interval < CP_HEAP_TAG_INTERVAL && cp_heap_hot.filtered)
 		cp_heap_hot_look(true, false);
 	cp_store_seqcst(&cp_heap_totals.interval, s->interval);
+	cp_heap_budget_see(s->interval);
 	return 0;
 }
 
@@ -222,6 +239,7 @@ void cp_heap_stop(struct cp_run *r)
 	(void)r;
 	cp_heap_census_stop();
 	switch_off();
+	cp_heap_budget.due_ns = UINT64_MAX;
 	cp_memory_watch_stop();
 	cp_jemalloc_hooks_stop();
 }
@@ -283,9 +301,11 @@ void cp_heap_fork_child(struct cp_run *r, struct cp_thread *keep)
 
 uint64_t cp_heap_due(void)
 {
-	uint64_t time = cp_load_relaxed(&next_time), watch = cp_memory_watch_due();
+	uint64_t time = cp_load_relaxed(&next_time), watch = cp_memory_watch_due(),
+		 budget = cp_load_relaxed(&cp_heap_budget.due_ns);
 
-	return time < watch ? time : watch;
+	time = time < watch ? time : watch;
+	return time < budget ? time : budget;
 }
 
 void cp_heap_tick(struct cp_run *r)
@@ -298,6 +318,11 @@ void cp_heap_tick(struct cp_run *r)
 		next_time = now + time_step;
 		due = true;
 	}
+	if (now >= cp_heap_budget.due_ns)
+		cp_store_seqcst(&cp_heap_totals.interval,
+				cp_heap_budget_tick(cp_heap_totals.interval,
+						    cp_counted_mode(CPROF_HEAP, CP_COUNT_SAMPLES),
+						    now));
 	if (now >= cp_memory_watch_due())
 		due |= look_at_memory();
 	if (due)

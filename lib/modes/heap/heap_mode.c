@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "modes/heap/allocator.h"
+#include "modes/heap/heap_budget.h"
 #include "modes/heap/heap.h"
 #include "modes/heap/heap_census.h"
 #include "modes/heap/heap_leaks.h"
@@ -58,7 +59,9 @@ static void labels(const struct cp_run *r, const struct cp_stack *s, struct cp_e
 static uint64_t period(const struct cp_run *r)
 {
 	(void)r;
-	return cp_heap_totals.interval;
+	/* With a budget, that of the roughest samples: what the tool computes of it is then an
+	 * upper bound of the error. */
+	return cp_heap_budget.budget ? cp_heap_budget.largest : cp_heap_totals.interval;
 }
 
 /* Returns the kB of a line of /proc/self/status, or 0. */
@@ -150,6 +153,18 @@ static void report_settings(struct cp_comments *out)
 			 cp_heap_hot_tags() ? "aligned to 2048 bytes" : "looked up at every free");
 }
 
+static void report_budget(struct cp_comments *out)
+{
+	const struct cp_heap_budget *b = &cp_heap_budget;
+
+	if (b->budget)
+		cp_comments_line(
+			out,
+			"heap: budget %lu samples a second, so far intervals from %lu to %lu "
+			"bytes, changed %lu times",
+			L(b->budget), L(b->smallest), L(b->largest), L(b->changes));
+}
+
 /* Estimates, which threads bring up to date in batches (CP_HEAP_BATCH). */
 static unsigned numbers(const struct cp_run *r, struct cp_mode_number *to)
 {
@@ -211,6 +226,7 @@ static void report(struct cp_comments *out, const struct cp_run *r, const struct
 						       : cp_heap_rows_whole(s->allocated.objects);
 
 	report_settings(out);
+	report_budget(out);
 	report_watch(out);
 	report_sums(out, s);
 	if (r->late)

@@ -8,6 +8,7 @@
 
 struct cp_heap_settings {
 	uint64_t interval; /* CPROF_HEAP_INTERVAL, bytes; 1 = every allocation */
+	unsigned budget;   /* CPROF_HEAP_BUDGET: samples a second; 0 = the interval stays */
 	/* HEAP_PROFILE_{ALLOCATION,DEALLOCATION,INUSE}_INTERVAL: bytes between numbered dumps; 0 =
 	 * off */
 	uint64_t allocated, freed, in_use;

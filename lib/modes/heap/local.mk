@@ -4,6 +4,7 @@ LIB_SOURCES += \
 	%D%/fragmentation_mode.c \
 	%D%/heap.c \
 	%D%/heap_alive.c \
+	%D%/heap_budget.c \
 	%D%/heap_census.c \
 	%D%/heap_leaks.c \
 	%D%/heap_mode.c \

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The interval that follows the program: up at once, down step by step, never to and fro. */
+#include "harness.h"
+
+#include "modes/heap/heap_budget.h"
+
+#define K UINT64_C(1024)
+#define MS UINT64_C(1000000)
+
+static uint64_t samples, now_ns, interval;
+
+static void begin(uint64_t budget, uint64_t bytes)
+{
+	samples = 1000;
+	now_ns = 5000 * MS;
+	interval = bytes;
+	cp_heap_budget_start(budget, interval, samples, now_ns);
+}
+
+/* A tick of a program that allocates RATE bytes a second. */
+static void tick(uint64_t rate)
+{
+	now_ns += 250 * MS;
+	samples += rate / 4 / interval;
+	interval = cp_heap_budget_tick(interval, samples, now_ns);
+}
+
+static void test_a_fast_program_has_larger_intervals_at_once(void)
+{
+	begin(100, 512 * K);
+	tick(UINT64_C(8) << 30); /* 16384 samples a second */
+	CHECK(interval >= 64 * K * K && interval <= 128 * K * K);
+	CHECK_EQ(cp_heap_budget.changes, 1);
+	CHECK_EQ(cp_heap_budget.largest, interval);
+}
+
+static void test_a_slow_program_has_smaller_ones_in_steps(void)
+{
+	begin(1000, 512 * K);
+	for (int i = 0; i < 3; i++) {
+		uint64_t before = interval;
+
+		tick(UINT64_C(1) << 20);
+		CHECK_EQ(interval, before / 2);
+	}
+	/* Below this, each free would have to look up its address. */
+	tick(UINT64_C(1) << 20);
+	CHECK_EQ(interval, 64 * K);
+	CHECK_EQ(cp_heap_budget.smallest, 64 * K);
+}
+
+static void test_a_steady_program_keeps_its_interval(void)
+{
+	begin(100, 512 * K);
+	for (int i = 0; i < 40; i++)
+		tick(UINT64_C(300) << 20); /* 600 a second */
+	CHECK(cp_heap_budget.changes <= 1);
+	CHECK(interval >= 4 * K * K && interval <= 8 * K * K);
+}
+
+static void test_a_childs_count_begins_anew(void)
+{
+	begin(100, 512 * K);
+	samples = 0;
+	tick(0);
+	CHECK_EQ(interval, 512 * K);
+	tick(UINT64_C(1) << 30);
+	CHECK(interval > 512 * K);
+}
+
+static void test_without_a_budget_no_look_is_due(void)
+{
+	begin(0, 512 * K);
+	CHECK_EQ(cp_heap_budget.due_ns, UINT64_MAX);
+	begin(100, 512 * K);
+	CHECK_EQ(cp_heap_budget.due_ns, now_ns + 250 * MS);
+}
+
+int main(void)
+{
+	RUN(test_a_fast_program_has_larger_intervals_at_once);
+	RUN(test_a_slow_program_has_smaller_ones_in_steps);
+	RUN(test_a_steady_program_keeps_its_interval);
+	RUN(test_a_childs_count_begins_anew);
+	RUN(test_without_a_budget_no_look_is_due);
+	return harness_end();
+}
