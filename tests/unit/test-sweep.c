@@ -24,6 +24,7 @@
 #include "base/atomic.h"
 #include "base/vec.h"
 #include "base/sys.h"
+#include "output/mode_ops.h"
 #include "sample/thread.h"
 #include "collect/sweep.h"
 #include "collect/threads.h"
@@ -373,8 +374,14 @@ static void test_a_fork_while_the_index_of_records_moves(void)
 	check_fork_while(tids_move);
 }
 
+static const struct cp_mode_ops ops = { .name = "cpu",
+					.thread_begin = cp_cpu_thread_begin,
+					.thread_end = cp_cpu_thread_end };
+static const struct cp_mode_ops *const modes[CP_MODES] = { [CPROF_CPU] = &ops };
+
 int main(void)
 {
+	cp_mode_ops_set(modes);
 	cp_real_resolve();
 	sem_init(&begun, 0, 0);
 	sem_init(&entered, 0, 0);

@@ -9,6 +9,7 @@ wait_for 60 has_socket $pid || fail "no socket"
 for who in alone threaded; do
 	[ $who = alone ] || tell thread
 	tell close-all
+	has_socket $pid || { harm "$who: the socket was closed with the program's descriptors"; finish; }
 	tell descriptors
 	[ "$answer" = 'lowest 3, open 3' ] || harm "$who: the program's descriptors: $answer"
 	wait_for 60 answers $pid || harm "$who: no answer after all descriptors were closed"

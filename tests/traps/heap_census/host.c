@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #define SITE __attribute__((noinline, noclone, optimize("no-optimize-sibling-calls")))
+extern int cprof_dump(const char *path) __attribute__((weak));
+
 #define USED(p) __asm__ volatile("" : "+r"(p) : : "memory")
 
 static void *kept[100], *grown[50], *unseen[100], *child[30];
@@ -92,6 +94,9 @@ int main(void)
 		unseen[i] = site_unseen();
 	for (unsigned i = 0; i < 100; i++)
 		free(unseen[i]);
+	/* The stacks have rows in the parent's profile, and none in the child's. */
+	if (cprof_dump && cprof_dump(NULL) < 0)
+		return 6;
 	pid = fork();
 	if (pid == 0)
 		exit(run_child());

@@ -49,4 +49,7 @@ child=$(find "$work" -name 'odd.fragmentation.pb.*' | head -n 1)
 [ -n "$child" ] || fail "no file of the child"
 [ "$(left "$child" site_child)" = 30 ] && [ "$(left "$child" site_kept)" = 0 ] ||
 	fail "child: $(left "$child" site_child) of its own blocks, not 30, and $(left "$child" site_kept) of its parent's"
+# The rows of its parent's stacks are none of its own profile.
+parents=$("$pprof_check" --comments "$child" | sed -n 's/.*; \([0-9]*\) without a stack or of an earlier run; .*/\1/p')
+[ "${parents:-0}" -ge 100 ] || fail "child: $parents blocks of its parent's without a stack, not 100 or more"
 finish
