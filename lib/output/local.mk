@@ -16,4 +16,5 @@ LIB_SOURCES += \
 	%D%/sink_file.c \
 	%D%/sink_gzip.c \
 	%D%/sink_memory.c \
-	%D%/utf8.c
+	%D%/utf8.c \
+	%D%/wakers.c

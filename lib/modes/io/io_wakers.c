@@ -6,32 +6,12 @@
  * It is on only if asked for: nobody knows before a read whether it will wait, so each read of a
  * pipe is followed, which makes it dearer by several times what the mode itself costs.
  */
-#include <time.h>
-
-#include "base/atomic.h"
-#include "base/sys.h"
 #include "modes/io/io_names.h"
 #include "modes/io/io_settings.h"
 #include "modes/io/signal/io_wake.h"
-#include "output/comments.h"
 #include "output/encode.h"
 #include "output/mode_ops.h"
-
-#define L(x) ((unsigned long)(x))
-
-/* The counts at the begin of the run. */
-static uint64_t before[CP_WAKES_COUNTS];
-
-static uint64_t counted(enum cp_wakes_count what)
-{
-	return cp_load_relaxed(&cp_wakes_counts[1][what]) - before[what];
-}
-
-static void begin_counts(void)
-{
-	for (unsigned i = 0; i < CP_WAKES_COUNTS; i++)
-		before[i] = cp_load_relaxed(&cp_wakes_counts[1][i]);
-}
+#include "output/wakers.h"
 
 static bool wanted(const struct cp_config *c)
 {
@@ -45,21 +25,18 @@ static int start(struct cp_run *r, const struct cp_config *c)
 	const struct cp_io_settings *s = cp_config_of(c, CPROF_IO);
 
 	(void)r;
-	begin_counts();
-	cp_wakes_settings[1] =
-		(struct cp_wakes_settings){ .threshold_ns = s->threshold_ns > CP_IO_WAKE_NS_MIN
-								    ? s->threshold_ns
-								    : CP_IO_WAKE_NS_MIN,
-					    .since = cp_sys_clock_ns(CLOCK_MONOTONIC),
-					    .budget = s->budget };
-	cp_or_seqcst(&cp_wakes_on, CP_WAKES_OF_IO);
+	cp_wakers_start(CP_WAKES_OF_IO, (struct cp_wakes_settings){
+						.threshold_ns = s->threshold_ns > CP_IO_WAKE_NS_MIN
+									? s->threshold_ns
+									: CP_IO_WAKE_NS_MIN,
+						.budget = s->budget });
 	return 0;
 }
 
 static void stop(struct cp_run *r)
 {
 	(void)r;
-	cp_and_seqcst(&cp_wakes_on, ~(uint32_t)CP_WAKES_OF_IO);
+	cp_wakers_stop(CP_WAKES_OF_IO);
 }
 
 static void drained(struct cp_run *r)
@@ -76,12 +53,6 @@ static void labels(const struct cp_run *r, const struct cp_stack *s, struct cp_e
 					 .text = cp_io_names_kind((unsigned)s->tag) };
 }
 
-static uint64_t period(const struct cp_run *r)
-{
-	(void)r;
-	return 1;
-}
-
 static void thread_end(struct cp_thread *t)
 {
 	cp_waiters_close(t);
@@ -90,23 +61,14 @@ static void thread_end(struct cp_thread *t)
 static void fork_child(struct cp_run *r, struct cp_thread *keep)
 {
 	(void)r;
-	cp_wakes_fork_child(keep);
-	if (!keep)
-		cp_and_seqcst(&cp_wakes_on, ~(uint32_t)CP_WAKES_OF_IO);
-	begin_counts();
+	cp_wakers_fork_child(CP_WAKES_OF_IO, keep);
 }
 
 static void report(struct cp_comments *out, const struct cp_run *r, const struct cp_config *c)
 {
 	(void)c;
-	cp_comments_line(out,
-			 "wakers: %lu reads have the stack that woke them, %lu were woken by a "
-			 "thread whose stack was not taken, %lu by nothing that was seen, %lu were "
-			 "interrupted",
-			 L(counted(CP_WAKES_KNOWN)), L(counted(CP_WAKES_NO_STACK)),
-			 L(counted(CP_WAKES_UNKNOWN)), L(counted(CP_WAKES_NOT_WOKEN)));
-	cp_comments_waits_lost(out, r);
-	cp_comments_stacks_cost(out, r, "behind reads and writes");
+	cp_wakers_report(out, r, CP_WAKES_OF_IO, "reads", "were interrupted",
+			 "behind reads and writes");
 }
 
 CP_THREAD_LABEL(cp_io_wakers_label);
@@ -119,7 +81,7 @@ const struct cp_mode_ops cp_mode_io_wakers = {
 	.type_count = 2,
 	.period_type = { "wakes", "count" },
 	.drop_frames = "writev?|close",
-	.period = period,
+	.period = cp_wakers_period,
 	.labels = labels,
 	.report = report,
 	.wanted = wanted,

@@ -4,7 +4,6 @@
  * event half is lib/sample/wakes.c and lib/modes/lock/signal/lock_wake.c.
  */
 #include <pthread.h>
-#include <time.h>
 
 #include "base/atomic.h"
 #include "base/sys.h"
@@ -12,49 +11,31 @@
 #include "modes/lock/lock_names.h"
 #include "modes/lock/lock_settings.h"
 #include "modes/lock/signal/lock_wake.h"
-#include "output/comments.h"
 #include "output/encode.h"
 #include "output/mode_ops.h"
-#include "sample/wakes.h"
+#include "output/wakers.h"
 
 #define L(x) ((unsigned long)(x))
 
 /* Number of rows whose objects were named. */
 static size_t named;
 
-/* The counts at the begin of the run. */
-static uint64_t before[CP_WAKES_COUNTS];
-
-static uint64_t counted(enum cp_wakes_count what)
-{
-	return cp_load_relaxed(&cp_wakes_counts[0][what]) - before[what];
-}
-
-static void begin_counts(void)
-{
-	named = 0;
-	for (unsigned i = 0; i < CP_WAKES_COUNTS; i++)
-		before[i] = cp_load_relaxed(&cp_wakes_counts[0][i]);
-}
-
 static int start(struct cp_run *r, const struct cp_config *c)
 {
 	const struct cp_lock_settings *s = cp_config_of(c, CPROF_LOCK);
 
 	(void)r;
-	begin_counts();
-	cp_wakes_settings[0] =
-		(struct cp_wakes_settings){ .threshold_ns = s->threshold_ns,
-					    .since = cp_sys_clock_ns(CLOCK_MONOTONIC),
-					    .budget = s->budget };
-	cp_or_seqcst(&cp_wakes_on, CP_WAKES_OF_LOCK);
+	named = 0;
+	cp_wakers_start(
+		CP_WAKES_OF_LOCK,
+		(struct cp_wakes_settings){ .threshold_ns = s->threshold_ns, .budget = s->budget });
 	return 0;
 }
 
 static void stop(struct cp_run *r)
 {
 	(void)r;
-	cp_and_seqcst(&cp_wakes_on, ~(uint32_t)CP_WAKES_OF_LOCK);
+	cp_wakers_stop(CP_WAKES_OF_LOCK);
 }
 
 static void drained(struct cp_run *r)
@@ -87,12 +68,6 @@ static void labels(const struct cp_run *r, const struct cp_stack *s, struct cp_e
 	to->labels[to->count++] = (struct cp_pprof_label){ .key = "lock", .text = name };
 }
 
-static uint64_t period(const struct cp_run *r)
-{
-	(void)r;
-	return 1;
-}
-
 static void thread_end(struct cp_thread *t)
 {
 	/* Not if the sweep found that T has ended. */
@@ -105,24 +80,15 @@ static void thread_end(struct cp_thread *t)
 static void fork_child(struct cp_run *r, struct cp_thread *keep)
 {
 	(void)r;
-	cp_wakes_fork_child(keep);
-	if (!keep)
-		cp_and_seqcst(&cp_wakes_on, ~(uint32_t)CP_WAKES_OF_LOCK);
-	begin_counts();
+	named = 0;
+	cp_wakers_fork_child(CP_WAKES_OF_LOCK, keep);
 }
 
 static void report(struct cp_comments *out, const struct cp_run *r, const struct cp_config *c)
 {
 	(void)c;
-	cp_comments_line(
-		out,
-		"wakers: %lu waits have the stack that woke them, %lu were woken by a "
-		"thread whose stack was not taken, %lu by nothing that was seen, %lu timed "
-		"out or were interrupted",
-		L(counted(CP_WAKES_KNOWN)), L(counted(CP_WAKES_NO_STACK)),
-		L(counted(CP_WAKES_UNKNOWN)), L(counted(CP_WAKES_NOT_WOKEN)));
-	cp_comments_waits_lost(out, r);
-	cp_comments_stacks_cost(out, r, "behind waits and wakes");
+	cp_wakers_report(out, r, CP_WAKES_OF_LOCK, "waits", "timed out or were interrupted",
+			 "behind waits and wakes");
 }
 
 CP_THREAD_LABEL(cp_lock_wakers_label);
@@ -139,7 +105,7 @@ const struct cp_mode_ops cp_mode_wakers = {
 	.type_count = 2,
 	.period_type = { "wakes", "count" },
 	.drop_frames = WAKES,
-	.period = period,
+	.period = cp_wakers_period,
 	.labels = labels,
 	.report = report,
 	.start = start,
