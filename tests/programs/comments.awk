@@ -32,7 +32,11 @@ $1 == "file" { mode = $2; name = $3; files++; next }
 }
 /^waits: / { samples["lock"] += $2; without += 0; if (match($0, /[0-9.]+ s have no stack/)) lost_s += substr($0, RSTART) + 0 }
 /^stacks lost: / { lost_s += number_before($0, "ring full") + number_before($0, "no memory") + number_before($0, "collector limit") }
-/^delay nanoseconds / && name !~ /holders|wakers/ { delay += $3 / 1e9 }
+/^calls: / {
+	samples["io"] += $2
+	io_lost_s += number_before($0, "ring full") + number_before($0, "no memory") + number_before($0, "collector limit")
+}
+/^delay nanoseconds / && name !~ /holders|wakers/ { delay[mode] += $3 / 1e9 }
 # Lock holders have as many as there were unlocks, and wakers those of waits that the lock profile has, too.
 /^stacks: / && name !~ /holders|wakers/ {
 	truncated[mode] += $2
@@ -42,12 +46,13 @@ $1 == "file" { mode = $2; name = $3; files++; next }
 /^symbols: / { named += $2; frames += $4 }
 
 END {
-	all["cpu"] = expiries; all["wall"] = samples["wall"]; all["heap"] = samples["heap"]; all["lock"] = samples["lock"]
+	all["cpu"] = expiries; all["wall"] = samples["wall"]; all["heap"] = samples["heap"]; all["lock"] = samples["lock"]; all["io"] = samples["io"]
 	part["cpu"] = percent(lost["cpu"], expiries)
 	part["wall"] = percent(lost["wall"], taken) + percent(wall_lost * 1e9, wall_ns)
 	part["heap"] = percent(lost["heap"], samples["heap"])
-	part["lock"] = percent(lost_s, delay)
-	n = split("cpu wall heap lock", modes, " ")
+	part["lock"] = percent(lost_s, delay["lock"])
+	part["io"] = percent(io_lost_s, delay["io"])
+	n = split("cpu wall heap lock io", modes, " ")
 	for (i = 1; i <= n; i++) {
 		m = modes[i]
 		cut = percent(incomplete[m], m == "heap" ? all[m] : samples[m])

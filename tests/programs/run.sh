@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Programs that nobody here wrote, in all five modes at once and at the highest rates: the profiled program
+# Programs that nobody here wrote, in all five modes at once, with wakers, and at the highest rates: the profiled program
 # must not notice, and the profiles must be whole. "make programs" runs it (NAMES="git perl": some of them); see usage.
 #
 # A program is a file beside this one, sourced by bash:
@@ -16,7 +16,7 @@
 #                            "serve COMMAND" the same in the background ($server)
 #     normalize()            a filter of both outputs, for what the program does not do twice alike
 #     verify()               more to look at: has MODE REGEX (a stack, leaf first), $profiles, $work
-#     at_least MODE N        samples that must be there; by default cpu 20, wall 20, heap 1000, lock 0
+#     at_least MODE N        samples that must be there; by default cpu 20, wall 20, heap 1000, lock 0, io 1
 #     incomplete=PERCENT     of stacks that may be cut short (0.1)
 #     lost=PERCENT           of what a mode counts that may be lost (0.1)
 #     as_user=(COMMAND)      put before every command that is run
@@ -47,7 +47,7 @@ names() {
 
 defaults() {
 	packages= needs= seconds=600 interval=1 about= incomplete=0.1 lost=0.1 more=() as_user=()
-	declare -gA least=([cpu]=20 [wall]=20 [heap]=1000 [lock]=0)
+	declare -gA least=([cpu]=20 [wall]=20 [heap]=1000 [lock]=0 [io]=1)
 	prepare() { :; }
 	normalize() { cat; }
 	verify() { :; }
@@ -88,7 +88,8 @@ settings() {
 		CPUPROFILE="$1/cpu.pb" CPUPROFILE_FREQUENCY=10000
 		WALLPROFILE="$1/wall.pb" WALLPROFILE_FREQUENCY=1000
 		HEAPPROFILE="$1/heap.pb" CPROF_HEAP_INTERVAL="$interval" CPROF_HEAP_MMAP=1
-		LOCKPROFILE="$1/lock.pb" CPROF_LOCK_THRESHOLD=0 CPROF_LOCK_BUDGET=1000000 IOPROFILE="$1/io.pb"
+		LOCKPROFILE="$1/lock.pb" CPROF_LOCK_THRESHOLD=0 CPROF_LOCK_BUDGET=1000000
+		IOPROFILE="$1/io.pb" CPROF_IO_WAKERS=1 CPROF_IO_TARGET=last
 		CPROF_MAX_DEPTH=4096 CPROF_CHECKPOINT=2s CPROF_SYMBOLIZE=names "${more[@]}")
 }
 
@@ -188,7 +189,7 @@ above() { # number limit
 }
 
 judge() {
-	for mode in cpu wall heap lock; do
+	for mode in cpu wall heap lock io; do
 		[ "$(sum "$mode.samples")" -ge "${least[$mode]}" ] ||
 			problem "$mode: $(sum "$mode.samples") samples, not ${least[$mode]}"
 		above "$(sum "$mode.lost")" "$lost" && problem "$mode: $(sum "$mode.lost") % were lost"
