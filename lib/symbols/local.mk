@@ -10,6 +10,7 @@ LIB_SOURCES += \
 	%D%/kallsyms.c \
 	%D%/lines.c \
 	%D%/loader_maps.c \
+	%D%/maps_lines.c \
 	%D%/modules.c \
 	%D%/perfmap.c \
 	%D%/plt.c \

@@ -7,20 +7,10 @@
 #include <sys/auxv.h>
 
 #include "symbols/buildid.h"
-#include "symbols/loader_maps.h"
+#include "symbols/maps_lines.h"
 #include "base/sys.h"
-#include "base/text.h"
 
-#define LINE_MAX_BYTES 4608 /* a path of PATH_MAX and the columns before it */
 #define READ_BYTES (16 << 10)
-
-/* One line of /proc/self/maps. */
-struct line {
-	uint64_t start, limit, offset, device, inode;
-	bool executable, deleted;
-	const char *path;
-	size_t path_size;
-};
 
 /* State while reading: the module whose lines are being read, to find the image's address. */
 struct reading {
@@ -29,11 +19,11 @@ struct reading {
 	uint64_t main_header; /* program headers of the executable, from the auxiliary vector */
 	uint64_t main_inode, main_device;
 	bool image_has_code, image_is_main;
-	struct line last; /* executable lines that are one mapping; limit 0: none */
-	char *last_path;  /* LINE_MAX_BYTES for its path */
-	size_t cursor;	  /* index into m->live */
-	uint64_t context; /* start of the mapping with OTEL_CTX, or 0 */
-	bool uring;	  /* a ring of io_uring is mapped */
+	struct cp_maps_line last; /* executable lines that are one mapping; limit 0: none */
+	char *last_path;	  /* CP_MAPS_LINES_MOST for its path */
+	size_t cursor;		  /* index into m->live */
+	uint64_t context;	  /* start of the mapping with OTEL_CTX, or 0 */
+	bool uring;		  /* a ring of io_uring is mapped */
 	int error;
 };
 
@@ -50,55 +40,9 @@ struct cp_mapping *cp_modules_at(const struct cp_modules *m, uint32_t number)
 					  : NULL;
 }
 
-static const char *skip_spaces(const char *s)
-{
-	while (*s == ' ')
-		s++;
-	return s;
-}
-
-/* "start-limit perms offset major:minor inode    path", NUL-ended. */
-static int parse_line(const char *s, struct line *l)
-{
-	uint64_t major, minor;
-
-	if (cp_text_parse_u64(&s, 16, &l->start) || *s++ != '-' ||
-	    cp_text_parse_u64(&s, 16, &l->limit) || *s++ != ' ' || strlen(s) < 5)
-		return -EINVAL;
-	l->executable = s[2] == 'x';
-	s += 5;
-	if (cp_text_parse_u64(&s, 16, &l->offset) || *s++ != ' ' ||
-	    cp_text_parse_u64(&s, 16, &major) || *s++ != ':' || cp_text_parse_u64(&s, 16, &minor) ||
-	    *s++ != ' ' || cp_text_parse_u64(&s, 10, &l->inode))
-		return -EINVAL;
-	l->device = major << 32 | minor;
-	l->path = skip_spaces(s);
-	l->path_size = strlen(l->path);
-	return 0;
-}
-
-static void strip_deleted(struct line *l)
-{
-	static const char suffix[] = " (deleted)";
-	size_t n = sizeof(suffix) - 1;
-
-	l->deleted = l->path_size > n && !memcmp(l->path + l->path_size - n, suffix, n);
-	if (l->deleted)
-		l->path_size -= n;
-}
-
-/* MAP_SHARED without a file: the kernel creates a file, which can't be read. */
-static bool is_shared_memory(const struct line *l)
-{
-	static const char name[] = "/dev/zero";
-
-	return l->deleted && l->path_size == sizeof(name) - 1 &&
-	       !memcmp(l->path, name, sizeof(name) - 1);
-}
-
 /* Is it the mapping that began at this address in the previous reading? An anonymous mapping may
  * have grown (a JIT's code heap). */
-static bool is_same(struct cp_mapping *old, const struct line *l)
+static bool is_same(struct cp_mapping *old, const struct cp_maps_line *l)
 {
 	if (old->start != l->start || old->inode != l->inode || old->device != l->device)
 		return false;
@@ -112,7 +56,7 @@ static bool is_same(struct cp_mapping *old, const struct line *l)
 	return old->limit == l->limit && old->offset == l->offset;
 }
 
-static uint32_t find_again(struct reading *r, const struct line *l)
+static uint32_t find_again(struct reading *r, const struct cp_maps_line *l)
 {
 	const struct cp_modules *m = r->m;
 
@@ -128,7 +72,7 @@ static uint32_t find_again(struct reading *r, const struct line *l)
 	return CP_NO_MAPPING;
 }
 
-static bool is_of_image(const struct reading *r, const struct line *l)
+static bool is_of_image(const struct reading *r, const struct cp_maps_line *l)
 {
 	return l->inode && r->image_inode == l->inode && r->image_device == l->device;
 }
@@ -160,7 +104,7 @@ static bool file_is(const struct cp_mapping *c)
 
 /* Find the mapping that was here in an older reading: a module that is loaded and unloaded
  * repeatedly is one mapping. The file may have been rewritten in between. */
-static uint32_t find_unloaded(struct reading *r, const struct line *l)
+static uint32_t find_unloaded(struct reading *r, const struct cp_maps_line *l)
 {
 	const struct cp_modules *m = r->m;
 
@@ -181,7 +125,7 @@ static uint32_t find_unloaded(struct reading *r, const struct line *l)
 	return CP_NO_MAPPING;
 }
 
-static uint32_t add_mapping(struct reading *r, const struct line *l)
+static uint32_t add_mapping(struct reading *r, const struct cp_maps_line *l)
 {
 	uint64_t own = (uint64_t)(uintptr_t)&cp_modules_refresh;
 	const char *path = cp_arena_text(&r->m->names, l->path, l->path_size);
@@ -211,7 +155,7 @@ static uint32_t add_mapping(struct reading *r, const struct line *l)
 
 /* Keep track of the current module. Its lines are adjacent (the loader fills holes), and with some
  * linkers several of them begin at file offset 0. The kernel leaves holes in the executable. */
-static void follow_image(struct reading *r, const struct line *l)
+static void follow_image(struct reading *r, const struct cp_maps_line *l)
 {
 	bool more = is_of_image(r, l) && (l->start == r->image_limit || l->offset ||
 					  (r->image_is_main && !r->image_has_code));
@@ -245,7 +189,7 @@ static void stretch_images(struct reading *r)
 /* Add the mapping that the last executable lines make up. */
 static void take_last(struct reading *r)
 {
-	struct line l = r->last;
+	struct cp_maps_line l = r->last;
 	uint32_t number, *slot;
 
 	if (!l.limit)
@@ -265,27 +209,27 @@ static void take_last(struct reading *r)
 	cp_modules_at(r->m, number)->deleted = l.deleted;
 }
 
-static void keep_line(struct reading *r, const struct line *l)
+static void keep_line(struct reading *r, const struct cp_maps_line *l)
 {
 	r->last = *l;
 	/* The kernel writes a newline in a path as four characters. */
-	if (r->last.path_size > LINE_MAX_BYTES - 1)
-		r->last.path_size = LINE_MAX_BYTES - 1;
+	if (r->last.path_size > CP_MAPS_LINES_MOST - 1)
+		r->last.path_size = CP_MAPS_LINES_MOST - 1;
 	memcpy(r->last_path, l->path, r->last.path_size);
 	r->last_path[r->last.path_size] = '\0';
 	r->last.path = r->last_path;
 }
 
 /* The kernel splits a mapping whose parts differ, as when the program locks a part in memory. */
-static bool goes_on(const struct reading *r, const struct line *l)
+static bool goes_on(const struct reading *r, const struct cp_maps_line *l)
 {
-	const struct line *last = &r->last;
+	const struct cp_maps_line *last = &r->last;
 
 	return l->executable && l->inode && last->limit == l->start && last->inode == l->inode &&
 	       last->device == l->device && last->start - last->offset == l->start - l->offset;
 }
 
-static void take(struct reading *r, struct line *l)
+static void take(struct reading *r, struct cp_maps_line *l)
 {
 	bool more = goes_on(r, l);
 
@@ -310,79 +254,39 @@ static void take(struct reading *r, struct line *l)
 	keep_line(r, l);
 }
 
-static bool begins(const struct line *l, const char *with)
+static bool begins(const struct cp_maps_line *l, const char *with)
 {
 	return !strncmp(l->path, with, strlen(with));
 }
 
 /* One of the names that the mapping of OTEP 4719 may have. */
-static bool is_context(const struct line *l)
+static bool is_context(const struct cp_maps_line *l)
 {
 	return l->path_size && !l->executable &&
 	       (begins(l, "/memfd:OTEL_CTX") || begins(l, "[anon_shmem:OTEL_CTX") ||
 		begins(l, "[anon:OTEL_CTX"));
 }
 
-static void take_line(struct reading *r, const char *text)
+static void take_line(struct cp_maps_line *l, void *reading)
 {
-	struct line l = { 0 };
+	struct reading *r = reading;
 
-	if (parse_line(text, &l) < 0)
-		return;
-	if (!r->context && is_context(&l))
-		r->context = l.start;
-	r->uring |= begins(&l, "anon_inode:[io_uring]");
-	if (l.executable)
-		strip_deleted(&l);
-	if (l.executable && is_shared_memory(&l)) {
-		l.inode = l.path_size = 0;
-		l.deleted = false;
-	}
-	take(r, &l);
+	if (!r->context && is_context(l))
+		r->context = l->start;
+	r->uring |= begins(l, "anon_inode:[io_uring]");
+	take(r, l);
 }
 
-/* Without /proc: the modules that the loader had when the session started. */
-static int take_loader_maps(struct reading *r)
+static int read_lines(struct reading *r, char *buffer)
 {
-	const struct cp_loader_map *map;
+	int err;
 
-	for (size_t i = 0; (map = cp_loader_maps_at(i)); i++) {
-		struct line l = { .start = map->start, .limit = map->limit, .offset = map->offset };
-
-		l.device = map->device;
-		l.inode = map->inode;
-		l.executable = map->executable;
-		l.path = map->path;
-		l.path_size = strlen(map->path);
-		take(r, &l);
-	}
+	if (!buffer)
+		return -ENOMEM;
+	r->last_path = buffer + READ_BYTES - CP_MAPS_LINES_MOST;
+	err = cp_maps_lines_read(buffer, READ_BYTES - CP_MAPS_LINES_MOST, take_line, r);
 	take_last(r);
-	return r->error;
-}
-
-/* Pass complete lines of the file to take_line. */
-static int read_lines(struct reading *r, int fd, char *buffer, size_t size)
-{
-	size_t have = 0;
-	long got;
-
-	while ((got = cp_sys_read(fd, buffer + have, size - 1 - have)) > 0) {
-		char *line = buffer, *end;
-
-		have += (size_t)got;
-		buffer[have] = '\0';
-		while ((end = memchr(line, '\n', have - (size_t)(line - buffer)))) {
-			*end = '\0';
-			take_line(r, line);
-			line = end + 1;
-		}
-		have -= (size_t)(line - buffer);
-		memmove(buffer, line, have);
-		if (have >= LINE_MAX_BYTES)
-			return -EINVAL;
-	}
-	take_last(r);
-	return got < 0 ? (int)got : r->error;
+	return err < 0 ? err : r->error;
 }
 
 static void set_live(struct cp_modules *m, bool live)
@@ -399,24 +303,13 @@ int cp_modules_refresh(struct cp_modules *m)
 {
 	struct reading r = { .m = m, .main_header = getauxval(AT_PHDR) };
 	struct cp_vec swap;
-	int fd;
 
 	m->stale = false;
 	/* The buffer is kept: the list is read often, and an unmapping disturbs every processor
 	 * that runs the program. */
 	m->buffer = m->buffer ? m->buffer : cp_sys_map(READ_BYTES);
-	/* Not /proc/self, which is empty once main has left through pthread_exit. */
-	fd = m->buffer ? cp_sys_open("/proc/thread-self/maps", O_RDONLY, 0) : -ENOMEM;
-	m->error = fd;
 	m->next_live.count = 0;
-	if (m->buffer)
-		r.last_path = m->buffer + READ_BYTES - LINE_MAX_BYTES;
-	if (fd >= 0) {
-		m->error = read_lines(&r, fd, m->buffer, READ_BYTES - LINE_MAX_BYTES);
-		cp_sys_close(fd);
-	} else if (m->buffer && cp_loader_maps_at(0)) {
-		m->error = take_loader_maps(&r);
-	}
+	m->error = read_lines(&r, m->buffer);
 	if (m->error < 0)
 		return m->error;
 	m->context = r.context;
