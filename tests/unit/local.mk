@@ -89,7 +89,8 @@ UNIT_TESTS += \
 	%D%/test-wakes \
 	%D%/test-wall \
 	%D%/test-wall-answer \
-	%D%/test-wall-stack
+	%D%/test-wall-stack \
+	%D%/test-wall-visits
 TOOL_UNIT_TESTS += \
 	%D%/test-fuzz-profile \
 	%D%/test-tool-filter \
@@ -115,7 +116,6 @@ TOOL_UNIT_TESTS += \
 %C%_test_encode_SOURCES = %D%/test-encode.c $(PPROF_CHECK)
 %C%_test_encode_LDADD = $(INTERNAL) $(ZLIB_LIBS)
 %C%_test_elf_LDADD = $(INTERNAL)
-%C%_test_event_names_LDADD = $(INTERNAL)
 %C%_test_event_names_LDADD = $(INTERNAL)
 %C%_test_fuzz_cfi_SOURCES = tests/fuzz/replay.c tests/fuzz/fuzz-cfi.c
 %C%_test_fuzz_cfi_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZER='"fuzz-cfi"'
@@ -237,3 +237,4 @@ TOOL_UNIT_TESTS += \
 %C%_test_wall_LDADD = $(INTERNAL)
 %C%_test_wall_answer_LDADD = $(INTERNAL)
 %C%_test_wall_stack_LDADD = $(INTERNAL)
+%C%_test_wall_visits_LDADD = $(INTERNAL)

@@ -67,6 +67,13 @@ static void end(void)
 	cp_modules_release(&modules);
 }
 
+static inline void wait_ms(long ms)
+{
+	struct timespec t = { 0, ms * 1000000 };
+
+	nanosleep(&t, NULL);
+}
+
 /* A busy machine leaves it running between its two calls. */
 static void await_sleep(int of)
 {
