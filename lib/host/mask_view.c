@@ -137,6 +137,49 @@ static int change(int how, const sigset_t *set, sigset_t *old)
 	return 0;
 }
 
+#define VIEWED (CP_SIGBIT(SIGPROF) | CP_SIGBIT(CP_DEFERRED_MARKER))
+
+/* Would a change by SET (or NULL) be made in the kernel as it is, and leave the view as it is? */
+static bool is_plain(const sigset_t *set)
+{
+	uint64_t signals = 0;
+
+	if (set)
+		memcpy(&signals, set, sizeof(signals));
+	return !(signals & VIEWED) && cp_self.marker && !cp_self.marker_blocked &&
+	       !cp_deferred_blocked() && !cp_deferred_any() && !cp_handler_mask_any_hides();
+}
+
+/* Make a plain change, which is the same in the program and in the child of a vfork: nothing need
+ * tell the two apart, which would take a system call more. Returns false, with the mask as it was,
+ * if the mask or the view turned out to be otherwise: after a siglongjmp, or a handler that ran
+ * meanwhile. */
+static bool change_plain(int how, const sigset_t *set, sigset_t *old, int *err)
+{
+	sigset_t before;
+	uint64_t was;
+
+	*err = CP_REAL(pthread_sigmask)(how, set, &before);
+	if (*err)
+		return true;
+	memcpy(&was, &before, sizeof(was));
+	if (was & VIEWED || cp_deferred_blocked()) {
+		CP_REAL(pthread_sigmask)(SIG_SETMASK, &before, NULL);
+		return false;
+	}
+	if (old)
+		copy(old, &before);
+	return true;
+}
+
+static int result_of(int err)
+{
+	if (!err)
+		return 0;
+	errno = err;
+	return -1;
+}
+
 int cp_mask_view_change(int how, const sigset_t *set, sigset_t *old)
 {
 	bool active, ours; /* asked once: it takes a system call */
@@ -145,6 +188,8 @@ int cp_mask_view_change(int how, const sigset_t *set, sigset_t *old)
 	if (cp_self.in_capture)
 		return CP_REAL(sigprocmask)(how, set, old);
 	active = cp_profiled_active();
+	if (active && is_plain(set) && change_plain(how, set, old, &err))
+		return result_of(err);
 	ours = active && cp_profiled_is_this();
 	if (active && !ours)
 		cp_deferred_leave_to_child();
@@ -155,12 +200,7 @@ int cp_mask_view_change(int how, const sigset_t *set, sigset_t *old)
 			cp_self.marker = 0;
 		return CP_REAL(sigprocmask)(how, set, old);
 	}
-	err = change(how, set, old);
-	if (err) {
-		errno = err;
-		return -1;
-	}
-	return 0;
+	return result_of(change(how, set, old));
 }
 
 /* The kernel has a SIGPROF pending where SIGPROF is blocked in the kernel: while a handler runs

@@ -49,7 +49,21 @@ static void expect(int wanted)
 	EXPECT(profs == 1);
 }
 
-__attribute__((noinline)) static void jump_to(int blocked)
+/* A change of other signals, the first call after a jump, shows what the jump brought back. */
+static void expect_shown(int wanted)
+{
+	sigset_t other, now;
+
+	sigemptyset(&other);
+	sigaddset(&other, SIGUSR2);
+	EXPECT(pthread_sigmask(SIG_BLOCK, &other, &now) == 0);
+	EXPECT(sigismember(&now, SIGPROF) == wanted && sigismember(&now, SIGSTKFLT) == 0);
+	EXPECT(sigismember(&now, SIGUSR2) == 0);
+	EXPECT(pthread_sigmask(SIG_UNBLOCK, &other, &now) == 0);
+	EXPECT(sigismember(&now, SIGPROF) == wanted && sigismember(&now, SIGUSR2) == 1);
+}
+
+__attribute__((noinline)) static void jump_to(int blocked, void (*look)(int wanted))
 {
 	static sigjmp_buf to;
 
@@ -58,7 +72,7 @@ __attribute__((noinline)) static void jump_to(int blocked)
 		change(blocked ? SIG_UNBLOCK : SIG_BLOCK);
 		siglongjmp(to, 1);
 	}
-	expect(blocked);
+	look(blocked);
 }
 
 __attribute__((noinline)) static void set_context(int blocked)
@@ -258,9 +272,13 @@ int main(int argc, char **argv)
 		run_all(argv[1], argv[2]);
 		HOST_END();
 	}
+	/* While no handler of the program may hide SIGPROF. */
+	jump_to(0, expect_shown);
+	jump_to(1, expect_shown);
+	change(SIG_UNBLOCK);
 	signal(SIGPROF, on_prof);
 	for (int blocked = 0; blocked < 2; blocked++) {
-		jump_to(blocked);
+		jump_to(blocked, expect);
 		set_context(blocked);
 		handle(blocked);
 	}
