@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 
 #include "base/atomic.h"
+#include "base/pages.h"
 #include "modes/heap/signal/live_hot.h"
 #include "base/sys.h"
 
@@ -328,6 +329,10 @@ static inline bool put(struct cp_live_generation *g, uint64_t address,
 	return put_elsewhere(g, first, address, block);
 }
 
+/* A generation is the end of a page, so that its buckets begin the next one. */
+#define BEFORE_BUCKETS CP_PAGES_SIZE
+#define BEFORE_GENERATION (BEFORE_BUCKETS - sizeof(struct cp_live_generation))
+
 static size_t births_of(size_t slots)
 {
 	return slots * sizeof(uint64_t);
@@ -335,9 +340,25 @@ static size_t births_of(size_t slots)
 
 static size_t bytes_of(size_t slots)
 {
-	return sizeof(struct cp_live_generation) +
-	       slots / WAYS * (sizeof(struct cp_live_bucket) + sizeof(uint32_t)) +
+	return BEFORE_BUCKETS + slots / WAYS * (sizeof(struct cp_live_bucket) + sizeof(uint32_t)) +
 	       births_of(slots) + slots / WAYS / CP_LIVE_GROUP + 1;
+}
+
+static struct cp_live_generation *map_generation(size_t slots)
+{
+	char *pages = cp_sys_map(bytes_of(slots));
+
+	if (!pages)
+		return NULL;
+	/* Its touched pages are far apart, so huge pages would waste memory; and where all pages
+	 * are touched, they save no time. */
+	cp_sys3(SYS_madvise, pages, bytes_of(slots), MADV_NOHUGEPAGE);
+	return (struct cp_live_generation *)(void *)(pages + BEFORE_GENERATION);
+}
+
+static void unmap_generation(struct cp_live_generation *g, size_t slots)
+{
+	cp_sys_unmap((char *)g - BEFORE_GENERATION, bytes_of(slots));
 }
 
 /* Add one generation to the SEEN ones. Returns false if that is impossible. */
@@ -352,17 +373,14 @@ static bool grow(uint32_t seen)
 	if (seen == GENERATIONS || slots > MOST_SLOTS)
 		return false;
 	if (!generation(seen)) {
-		g = cp_sys_map(bytes_of(slots));
+		g = map_generation(slots);
 		/* A large first table may be more than the program may lock. */
 		if (!g && !before && slots > FIRST_SLOTS) {
 			slots = FIRST_SLOTS;
-			g = cp_sys_map(bytes_of(slots));
+			g = map_generation(slots);
 		}
 		if (!g)
 			return false;
-		/* Its touched pages are far apart, so huge pages would waste memory; and where all
-		 * pages are touched, they save no time. */
-		cp_sys3(SYS_madvise, g, bytes_of(slots), MADV_NOHUGEPAGE);
 		g->shift = 64 - (unsigned)__builtin_ctzl(slots / WAYS);
 		g->born = (uint64_t *)(void *)&g->buckets[slots / WAYS];
 		g->elsewhere = (uint32_t *)(void *)&g->born[slots];
@@ -372,7 +390,7 @@ static bool grow(uint32_t seen)
 		g->number = seen;
 		/* Another thread may have been faster. */
 		if (!cp_cas_acqrel(&generations[seen], &none, g))
-			cp_sys_unmap(g, bytes_of(slots));
+			unmap_generation(g, slots);
 	}
 	if (seen)
 		cp_store_relaxed(&cp_live_mixed, 1);

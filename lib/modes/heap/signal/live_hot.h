@@ -38,7 +38,7 @@ struct cp_live_generation {
 	uint64_t number;     /* 0 = the first one */
 	uint8_t *touched;    /* per CP_LIVE_GROUP buckets: not 0 once a slot of theirs was used */
 	uint64_t pad;
-	struct cp_live_bucket buckets[]; /* cache-line aligned */
+	struct cp_live_bucket buckets[]; /* they begin a page */
 };
 
 /* The generation of the fast path: the newest one or, while births are kept, one in which every
@@ -53,10 +53,11 @@ extern uint32_t cp_live_mixed __attribute__((visibility("hidden")));
  */
 #define CP_LIVE_NEAR_BITS 7
 
-/* The bucket where a block is looked up first. The blocks of a page of memory have neighbouring
- * buckets, so that the table uses no more pages than the program. Fibonacci hashing spreads the
- * pages evenly: hardly any two pages share a place before every place has one. */
-#define CP_LIVE_PAGE_BITS 12
+/* The bucket where a block is looked up first. The blocks of 8 KiB of memory have neighbouring
+ * buckets, a page of the table, so that the table uses half as many pages as the program.
+ * Fibonacci hashing spreads these pieces evenly: hardly any two share a place before every place
+ * has one. */
+#define CP_LIVE_PAGE_BITS 13
 #define CP_LIVE_OF_PAGE ((UINT64_C(1) << (CP_LIVE_PAGE_BITS - CP_LIVE_NEAR_BITS)) - 1)
 
 static inline uint64_t cp_live_first(const struct cp_live_generation *g, uint64_t address)
