@@ -3,7 +3,8 @@
  *
  *   edges exec N [VAR=VALUE...]   starts /bin/true N times, with these variables: CPU us of each
  *   edges fork N                  fork, _exit, waitpid: median and 99th percentile, us
- *   edges thread N                creates and joins an empty thread: CPU us of the process
+ *   edges thread N [timer]        creates and joins an empty thread: CPU us of the process; with
+ *                                 a timer on its CPU clock, made, set and deleted by the thread
  *   edges mask N                  pthread_sigmask of one signal, of all, and sigaction: ns a call
  *   edges deep DEPTH N            malloc and free under DEPTH frames, one repeated stack: ns
  *   edges ping N                  two threads and two semaphores: us a round
@@ -19,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -88,14 +90,28 @@ static void *nothing(void *arg)
 	return arg;
 }
 
-static int make_threads(int n)
+/* What the kernel does for a thread that is sampled by its CPU time. */
+static void *timed(void *arg)
+{
+	struct sigevent event = { .sigev_notify = SIGEV_NONE };
+	struct itimerspec when = { { 0, 10000000 }, { 1, 0 } };
+	int timer;
+
+	if (syscall(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, &event, &timer))
+		abort();
+	syscall(SYS_timer_settime, timer, 0, &when, NULL);
+	syscall(SYS_timer_delete, timer);
+	return arg;
+}
+
+static int make_threads(int n, void *(*start)(void *))
 {
 	double began = clock_us(CLOCK_PROCESS_CPUTIME_ID);
 
 	for (int i = 0; i < n; i++) {
 		pthread_t thread;
 
-		if (pthread_create(&thread, NULL, nothing, NULL))
+		if (pthread_create(&thread, NULL, start, NULL))
 			return 1;
 		pthread_join(thread, NULL);
 	}
@@ -207,7 +223,7 @@ int main(int argc, char **argv)
 	if (!strcmp(what, "fork"))
 		return fork_and_exit(n);
 	if (!strcmp(what, "thread"))
-		return make_threads(n);
+		return make_threads(n, argc > 3 ? timed : nothing);
 	if (!strcmp(what, "mask"))
 		return change_masks(n);
 	if (!strcmp(what, "deep") && argc > 3)

@@ -3,7 +3,8 @@
 # What short and odd moments cost: an exec, a fork, a thread, signal masks, deep stacks in exact mode, two threads that
 # wake each other, free read-write locks and semaphores. All variants take turns in each round, and differences are to
 # the bare run of the same round, so that the figures stand on a busy machine, too. EDGES_ROUNDS (9). EDGES_BEFORE: another
-# build's libcprof.so, measured beside this one. EDGES: some of the parts only.
+# build's libcprof.so, measured beside this one. EDGES: some of the parts only; "memory" is one that isn't measured by
+# default: the peak memory of clang and redis-server when every allocation is recorded.
 . "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/bench/lib.sh"
 rounds=${EDGES_ROUNDS:-9}
@@ -24,7 +25,7 @@ variant() { # name
 	case $1 in *-before) library=$EDGES_BEFORE ;; esac
 	variables=("LD_PRELOAD=$library")
 	case ${1%%-*} in
-	bare | again) variables=() ;;
+	bare | again | a_timer_alone) variables=() ;;
 	an_empty_library) variables=("LD_PRELOAD=$work/empty.so") ;;
 	cpu) variables+=("CPUPROFILE=$work/c.pb") ;;
 	perf_engine) variables+=("CPUPROFILE=$work/c.pb" CPROF_CPU_ENGINE=perf) ;;
@@ -55,6 +56,7 @@ can() { # variant
 
 # The figures of a run, one a line; another profiler's own lines are left out.
 run() { # part arguments...
+	[ "$v" != a_timer_alone ] || set -- "$@" timer
 	case $1 in
 	exec) "$work/edges" exec "$2" "PATH=$PATH" "${variables[@]}" ;;
 	*) env "${variables[@]}" "${prefix[@]}" "$work/edges" "$@" 2>/dev/null ;;
@@ -127,6 +129,44 @@ idle() {
 	done
 }
 
+# KiB, peak.
+peak_of() { # command...
+	"$work/run-cost" 1 "$@" | awk '{ print $3 }'
+}
+
+peak_of_redis() { # prefix...
+	"$work/run-cost" 1 "$@" redis-server --port 0 --unixsocket "$work/r.sock" --save '' --appendonly no --dir "$work" >"$work/peak" &
+	for _ in $(seq 100); do
+		redis-cli -s "$work/r.sock" ping >/dev/null 2>&1 && break
+		sleep 0.05
+	done
+	redis-benchmark -s "$work/r.sock" -n 60000 -r 20000 -d 1000 -c 20 -P 4 -q -t set,get,lpush,hset >"$work/load" 2>&1
+	redis-cli -s "$work/r.sock" shutdown nosave >/dev/null 2>&1
+	wait $!
+	awk '{ print $3 }' "$work/peak"
+}
+
+memory() {
+	interpret=/usr/lib/heaptrack/libexec/heaptrack_interpret
+	clang=$(command -v clang || command -v clang-14)
+	$CC -O2 -D_GNU_SOURCE -o "$work/run-cost" "$srcdir/bench/run-cost.c" || exit 1
+	c_source 100 >"$work/input.c"
+	for v in bare again heap exact heaptrack; do
+		can "$v" || continue
+		variant "$v"
+		for _ in 1 2 3; do
+			[ -z "$clang" ] || peak_of env "${variables[@]}" "${prefix[@]}" "$clang" -O2 -c -o "$work/o.o" "$work/input.c" >>"$work/peak.clang.$v"
+			! has redis-server || [ "$v" = heaptrack ] || peak_of_redis env "${variables[@]}" >>"$work/peak.redis.$v"
+			[ "$v" != heaptrack ] || ! has zstd || zstd -dcq "$work"/ht*.zst | peak_of "$interpret" >>"$work/peak.clang.heaptrack_interpret"
+			rm -f "$work"/*.pb "$work"/ht*
+		done
+	done
+	for file in "$work"/peak.*.*; do
+		of=${file##*/peak.}
+		say_record edge-memory KiB program="${of%%.*}" by="${of#*.}" <"$file"
+	done
+}
+
 with_before() { for v; do echo "$v $v-before"; done; }
 modes="bare again $(with_before preloaded cpu heap wall lock all) gperftools heaptrack perf_record"
 
@@ -143,7 +183,7 @@ for part in $parts; do
 		each_over record edge-life-over us
 		;;
 	thread)
-		measure thread thread "$modes" thread 1000
+		measure thread thread "$modes a_timer_alone" thread 1000
 		each_value record edge-life us
 		each_over record edge-life-over us
 		;;
@@ -165,6 +205,7 @@ for part in $parts; do
 		each_over record edge-ping-over us
 		;;
 	idle) idle ;;
+	memory) memory ;;
 	locks)
 		for kind in read write semaphore; do
 			for v in preloaded preloaded-before lock lock-before; do

@@ -1,15 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # How the costs grow: with threads (1 to 10,000), depth of the stack (10 to 4,000), live blocks (10^4 to 10^7).
-# ROUNDS: of each, in which all take turns (3). GROWTH_BLOCKS, GROWTH_THREADS: other sizes.
+# ROUNDS: of each, in which all take turns (3). GROWTH: some of "threads depth blocks" only. GROWTH_BLOCKS, GROWTH_THREADS:
+# other sizes.
 . "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/bench/lib.sh"
 rounds=${ROUNDS:-3}
-for tool in growth-host sample-cost; do
+for tool in growth-host sample-cost run-cost; do
 	$CC -O2 -D_GNU_SOURCE -fno-builtin -pthread -o "$work/$tool" "$srcdir/bench/$tool.c" || exit 1
 done
 gperftools=$(find_library libprofiler.so.0)
 tcmalloc=$(find_library libtcmalloc.so.4)
+interpret=/usr/lib/heaptrack/libexec/heaptrack_interpret
 
 with() { # configuration command...: stdout of the command
 	with_what=$1
@@ -52,48 +54,68 @@ over() { # name configuration fields expression
 	paste "$work/$1.bare" "$work/$1.$2" | awk -v n="$3" "NF == n { print $4 }"
 }
 
-echo "Threads"
-for n in ${GROWTH_THREADS:-1 10 100 1000 10000}; do
-	[ "$n" -lt "$(ulimit -u 2>/dev/null || echo 100000)" ] 2>/dev/null || [ "$(ulimit -u)" = unlimited ] || continue
-	set -- bare again cpu wall all
-	[ -z "$gperftools" ] || set -- "$@" gperftools
-	take_turns threads "$n" "$@"
-	for c; do
-		column "$work/threads.$c" 1 | say_record threads-make us threads="$n" by="$c"
-		column "$work/threads.$c" 2 | awk '{ print $1 / 1e4 }' | say_record threads-wait %_of_a_core threads="$n" by="$c"
-		column "$work/threads.$c" 3 | say_record threads-memory KiB threads="$n" by="$c"
-		column "$work/threads.$c" 4 | say_record threads-end us threads="$n" by="$c"
-		[ "$c" = bare ] || over threads "$c" 8 '$5 / $1' | say_record threads-times times threads="$n" by="$c"
+measure_threads() {
+	echo "Threads"
+	for n in ${GROWTH_THREADS:-1 10 100 1000 10000}; do
+		[ "$n" -lt "$(ulimit -u 2>/dev/null || echo 100000)" ] 2>/dev/null || [ "$(ulimit -u)" = unlimited ] || continue
+		set -- bare again cpu wall all
+		[ -z "$gperftools" ] || set -- "$@" gperftools
+		take_turns threads "$n" "$@"
+		for c; do
+			column "$work/threads.$c" 1 | say_record threads-make us threads="$n" by="$c"
+			column "$work/threads.$c" 2 | awk '{ print $1 / 1e4 }' | say_record threads-wait %_of_a_core threads="$n" by="$c"
+			column "$work/threads.$c" 3 | say_record threads-memory KiB threads="$n" by="$c"
+			column "$work/threads.$c" 4 | say_record threads-end us threads="$n" by="$c"
+			[ "$c" = bare ] || over threads "$c" 8 '$5 / $1' | say_record threads-times times threads="$n" by="$c"
+		done
 	done
-done
+}
 
-echo "Depth"
-for depth in 10 30 100 300 1000 4000; do
-	for c in libcprof ${gperftools:+gperftools}; do
-		preload=$CP_LIBRARY
-		[ $c = libcprof ] || preload=$gperftools
-		for round in $(seq "$rounds"); do
-			env LD_PRELOAD="$preload" CPUPROFILE="$work/d.pb" CPUPROFILE_FREQUENCY=1 CPROF_MAX_DEPTH=4096 \
-				"$work/sample-cost" $depth 1000 warm 2>/dev/null
-		done | awk '{ print ($1 - $2) / 1000 }' >"$work/depth"
-		say_record depth us depth=$depth by=$c <"$work/depth"
-		awk -v d=$depth '{ print $1 * 1000 / d }' "$work/depth" | record depth-frame ns depth=$depth by=$c
+measure_depth() {
+	echo "Depth"
+	for depth in 10 30 100 300 1000 4000; do
+		for c in libcprof ${gperftools:+gperftools}; do
+			preload=$CP_LIBRARY
+			[ $c = libcprof ] || preload=$gperftools
+			for round in $(seq "$rounds"); do
+				env LD_PRELOAD="$preload" CPUPROFILE="$work/d.pb" CPUPROFILE_FREQUENCY=1 CPROF_MAX_DEPTH=4096 \
+					"$work/sample-cost" $depth 1000 warm 2>/dev/null
+			done | awk '{ print ($1 - $2) / 1000 }' >"$work/depth"
+			say_record depth us depth=$depth by=$c <"$work/depth"
+			awk -v d=$depth '{ print $1 * 1000 / d }' "$work/depth" | record depth-frame ns depth=$depth by=$c
+		done
 	done
-done
+}
 
-echo "Live blocks"
-for n in ${GROWTH_BLOCKS:-10000 100000 1000000 10000000}; do
-	set -- bare again 512K exact
-	# A minute and more for larger ones.
-	[ "$n" -gt 100000 ] || { [ -z "$tcmalloc" ] || set -- "$@" gperftools-heap; }
-	[ "$n" -gt 1000000 ] || { ! has heaptrack || set -- "$@" heaptrack; }
-	take_turns blocks "$n" "$@"
-	for c; do
-		column "$work/blocks.$c" 1 | say_record blocks-pair ns blocks="$n" by="$c"
-		[ "$c" != bare ] || continue
-		over blocks "$c" 6 '$4 - $1' | say_record blocks-over ns blocks="$n" by="$c"
-		over blocks "$c" 6 '($5 - $2) * 100 / $3' | say_record blocks-memory +%_of_the_heap blocks="$n" by="$c"
-		over blocks "$c" 6 "(\$5 - \$2) * 1024 / $n" | record blocks-bytes +bytes_a_block blocks="$n" by="$c"
+# KiB of the process that heaptrack has beside the program, with the table of live blocks that others keep in the program.
+interpret_memory() { # blocks
+	has zstd && [ -x "$interpret" ] || return
+	heaptrack -r -o "$work/ht" "$work/growth-host" blocks "$1" >"$work/ht.out" 2>&1
+	zstd -dcq "$work"/ht*.zst | "$work/run-cost" 1 "$interpret" | awk '{ print $3 }'
+	rm -f "$work"/ht*
+}
+
+measure_blocks() {
+	echo "Live blocks"
+	for n in ${GROWTH_BLOCKS:-10000 100000 1000000 10000000}; do
+		set -- bare again 512K exact
+		# A minute and more for larger ones.
+		[ "$n" -gt 100000 ] || { [ -z "$tcmalloc" ] || set -- "$@" gperftools-heap; }
+		! has heaptrack || set -- "$@" heaptrack
+		take_turns blocks "$n" "$@"
+		for c; do
+			column "$work/blocks.$c" 1 | say_record blocks-pair ns blocks="$n" by="$c"
+			[ "$c" != bare ] || continue
+			over blocks "$c" 6 '$4 - $1' | say_record blocks-over ns blocks="$n" by="$c"
+			over blocks "$c" 6 '($5 - $2) * 100 / $3' | say_record blocks-memory +%_of_the_heap blocks="$n" by="$c"
+			over blocks "$c" 6 "(\$5 - \$2) * 1024 / $n" | record blocks-bytes +bytes_a_block blocks="$n" by="$c"
+		done
+		interpret_memory "$n" | awk -v n="$n" '{ print $1 * 1024 / n }' |
+			record blocks-bytes +bytes_a_block blocks="$n" by="heaptrack_interpret"
 	done
+}
+
+for part in ${GROWTH:-threads depth blocks}; do
+	measure_$part
 done
 finish

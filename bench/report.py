@@ -6,7 +6,7 @@
     report.py docs JSON TEMPLATE         the template with its tables filled in, on stdout
     report.py targets JSON TARGETS       a line each; exit status 1 if one is missed
 
-With --into, parts that are in RECORDS take the place of the same parts of OLD.json.
+With --into, parts that are in RECORDS take the place of the same parts of OLD.json, and figures that of the same figures.
 
 In a template, `{{value SELECTOR}}` is a median with its unit. A selector is what was measured, and tags:
 `sample by=libcprof depth=30`. A line `{{table SELECTOR rows=KEY cols=KEY [show=quartiles] [only=A,B]}}` is a
@@ -97,11 +97,15 @@ def read_records(path):
     return parts, list(unique(records))
 
 
+def key_of(record):
+    return record["what"], tuple(sorted(record["tags"].items()))
+
+
 def unique(records):
     """What was measured several times, as the bare run beside others is, counts where it was measured most."""
     best = {}
     for r in records:
-        key = (r["what"], tuple(sorted(r["tags"].items())))
+        key = key_of(r)
         if key not in best or r["n"] > best[key]["n"]:
             best[key] = r
     return best.values()
@@ -114,7 +118,8 @@ def collect(args):
         args = args[2:]
     parts, records = read_records(args[0])
     if old:
-        records = [r for r in old["records"] if r["part"] not in parts] + records
+        new = {key_of(r) for r in records}
+        records = [r for r in old["records"] if r["part"] not in parts and key_of(r) not in new] + records
         parts = {**old["parts"], **parts}
     with open(args[1], "w") as f:
         json.dump({"machine": facts(), "parts": parts, "records": records}, f, indent=None)

@@ -3,7 +3,8 @@
 # `make bench`: every part, then the tables (bench.txt), bench.json, and what was promised against what was measured. About
 # 25 minutes; 1 is returned where a target is missed.
 #
-#     make bench BENCH='heap lock'      some parts only; `make bench BENCH=list` names them
+#     make bench BENCH='heap lock'      some parts only; `make bench BENCH=list` names them; edges means also
+#                                       ends, memory, blocks and short
 #     make bench-docs                   everything, and docs/overhead.json and docs/overhead.md from it; with BENCH
 #                                       only those parts' figures are replaced
 #
@@ -12,12 +13,14 @@
 set -u
 { # read as a whole, so that a change of this file meanwhile does no harm
 docs=${1:-}
-parts='sample unwind heap lock wall growth dump ends edges programs large tool symbolize flame accuracy engines'
+parts='sample unwind heap lock wall growth dump ends edges memory blocks short programs large tool symbolize flame accuracy engines'
 if [ "${BENCH:-}" = list ]; then
 	echo "$parts"
 	exit 0
 fi
 wanted=${BENCH:-$parts}
+# Short and odd moments are measured by several parts.
+case " $wanted " in *' edges '*) wanted="$wanted ends memory blocks short" ;; esac
 here=$(cd "$(dirname "$0")" && pwd)
 report() { python3 "$here/report.py" "$@"; }
 command -v python3 >/dev/null || { echo "make bench: python3 makes the tables, and is not installed" >&2; exit 1; }
@@ -48,10 +51,13 @@ part unwind unwind.sh
 part heap ROUNDS=5 heap.sh
 part lock LOCK_ROUNDS=31 lock.sh
 part wall WALL_SECONDS=3 WALL_ROUNDS=3 wall.sh
-part growth ROUNDS=2 growth.sh
+part growth ROUNDS=2 GROWTH='threads depth' growth.sh
 part dump dump.sh
 part ends ENDS_ROUNDS=3 ends.sh
 part edges EDGES_ROUNDS=5 edges.sh
+part memory EDGES=memory edges.sh
+part blocks ROUNDS=2 GROWTH=blocks growth.sh
+part short ACCURACY_PARTS=hard ACCURACY_PROGRAMS=threads,1 ACCURACY_ENGINE_SECONDS=2 ACCURACY_ENGINE_RUNS=1 accuracy.sh
 part programs ROUNDS=4 programs.sh
 part large PROGRAMS=clang-large BESIDE_ROUNDS=7 programs.sh
 part tool RUNS=3 PPROF_SAMPLES=50000 tool.sh
