@@ -70,7 +70,7 @@ static inline __attribute__((always_inline)) void *cp_heap_exact_commit(void *p,
 		return cp_heap_exact_rest(p, size, call.pc, call.sp, call.fp);
 	b = cp_live_bucket((uintptr_t)p);
 	__builtin_prefetch(b, 1);
-	if (cp_unlikely(cp_live_is_mixed()))
+	if (cp_unlikely(cp_live_is_in_parts()))
 		cp_live_prefetch((uintptr_t)p);
 	/* Set BUSY only (the other fields of NOT_NOW are 0): allocations of a handler may
 	 * replace the entries that are compared here. */
@@ -82,8 +82,7 @@ static inline __attribute__((always_inline)) void *cp_heap_exact_commit(void *p,
 	/* Read ROOM once: it must not wrap below zero if a handler allocates meanwhile. ROOM is
 	 * less than CP_LIVE_SIZE_MAX. */
 	room = h->room;
-	if (cp_unlikely(!e || cp_sub_uses_up(&room, size) ||
-			cp_live_may_be_elsewhere((uintptr_t)p) ||
+	if (cp_unlikely(!e || cp_sub_uses_up(&room, size) || cp_live_needs_insert((uintptr_t)p) ||
 			!cp_live_put(b, (uintptr_t)p, cp_live_pack(size, e->id))))
 		return cp_heap_exact_rest(p, size, call.pc, call.sp, call.fp);
 	cp_stack_depot_add_own(&e->allocated, CP_POISSON_ONE, size);
@@ -108,7 +107,7 @@ static inline __attribute__((always_inline)) bool cp_heap_exact_free(void *p, ui
 
 	*word = 0;
 	/* Fetch at once what the table and then the allocator will read. */
-	if (cp_unlikely(cp_live_is_mixed())) {
+	if (cp_unlikely(cp_live_is_in_parts())) {
 		__builtin_prefetch((const char *)p - 1);
 		cp_live_prefetch((uintptr_t)p);
 	}

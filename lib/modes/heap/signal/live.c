@@ -44,7 +44,7 @@ static uint32_t in_use(void)
 /* A generation without a free slot and without a block. */
 static struct cp_live_generation *full_generation(void)
 {
-	static uint32_t elsewhere[FULL_BUCKETS];
+	static uint16_t elsewhere[FULL_BUCKETS];
 	static union {
 		struct cp_live_generation g;
 		char bytes[sizeof(struct cp_live_generation) +
@@ -117,7 +117,7 @@ struct place {
 	struct cp_live_generation *in;
 	struct cp_live_bucket *bucket;
 	unsigned slot;
-	uint32_t *elsewhere; /* the counts that count it; NULL: it is in its first bucket */
+	uint16_t *elsewhere; /* the counts that count it; NULL: it is in its first bucket */
 };
 
 /* Returns one bit per slot of B that holds WORD: an address, or 0 for empty slots. Without a
@@ -176,13 +176,13 @@ static inline bool find(uint64_t address, struct place *at)
 
 /* Add BY, 1 or -1, to the count of ADDRESS. The OTHERS have room for twelve addresses; only many
  * threads that insert at the same moment bring a count to the most, and then it stays there. */
-static void change(uint32_t *elsewhere, uint64_t address, int by)
+static void change(uint16_t *elsewhere, uint64_t address, int by)
 {
-	uint32_t seen = cp_load_relaxed(elsewhere);
+	uint16_t seen = cp_load_relaxed(elsewhere);
 	unsigned kind = cp_live_kind(address);
 
 	while ((seen >> kind & CP_LIVE_KIND_MOST) != CP_LIVE_KIND_MOST &&
-	       !cp_cas_acqrel(elsewhere, &seen, seen + ((uint32_t)by << kind)))
+	       !cp_cas_acqrel(elsewhere, &seen, (uint16_t)(seen + by * (1 << kind))))
 		;
 }
 
@@ -340,7 +340,7 @@ static size_t births_of(size_t slots)
 
 static size_t bytes_of(size_t slots)
 {
-	return BEFORE_BUCKETS + slots / WAYS * (sizeof(struct cp_live_bucket) + sizeof(uint32_t)) +
+	return BEFORE_BUCKETS + slots / WAYS * (sizeof(struct cp_live_bucket) + sizeof(uint16_t)) +
 	       births_of(slots) + slots / WAYS / CP_LIVE_GROUP + 1;
 }
 
@@ -383,7 +383,7 @@ static bool grow(uint32_t seen)
 			return false;
 		g->shift = 64 - (unsigned)__builtin_ctzl(slots / WAYS);
 		g->born = (uint64_t *)(void *)&g->buckets[slots / WAYS];
-		g->elsewhere = (uint32_t *)(void *)&g->born[slots];
+		g->elsewhere = (uint16_t *)(void *)&g->born[slots];
 		g->touched = (uint8_t *)&g->elsewhere[slots / WAYS];
 		g->salt = seen * UINT64_C(0xa0761d6478bd642f);
 		g->count = slots;
@@ -454,7 +454,7 @@ bool cp_live_insert(uint64_t address, const struct cp_live_block *b, struct cp_l
 	first = cp_live_first(g, address);
 	bucket = &g->buckets[first];
 	old->id = 0;
-	if (cp_live_has_elsewhere(g, first, address) || slots_with(bucket, address))
+	if (cp_load_relaxed(&g->elsewhere[first]) || slots_with(bucket, address))
 		return insert_anywhere(address, b, old);
 	empty = slots_with(bucket, 0);
 	if (empty >> cp_live_slot(address) & 1 &&

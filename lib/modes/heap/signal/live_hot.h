@@ -31,7 +31,7 @@ struct cp_live_bucket {
 struct cp_live_generation {
 	uint64_t shift;	     /* shift of a hash that gives a bucket's number */
 	uint64_t salt;	     /* makes addresses that collide in one generation differ in the next */
-	uint32_t *elsewhere; /* per bucket: for each kind of address, the number of those that
+	uint16_t *elsewhere; /* per bucket: for each kind of address, the number of those that
 				belong there but are in another bucket */
 	uint64_t *born;	     /* per slot; its pages are touched only if births are kept */
 	uint64_t count;	     /* slots */
@@ -68,15 +68,15 @@ static inline uint64_t cp_live_first(const struct cp_live_generation *g, uint64_
 	       (address >> CP_LIVE_NEAR_BITS & CP_LIVE_OF_PAGE);
 }
 
-/* There are eight kinds of addresses, by their hash, and a count of four bits for each kind. With
+/* There are four kinds of addresses, by their hash, and a count of four bits for each kind. With
  * one count for all addresses, nearly every look-up in a full generation would have to read the
  * other buckets, too. */
-#define CP_LIVE_KIND_MOST UINT32_C(15)
+#define CP_LIVE_KIND_MOST 15u
 
 /* Returns the position of ADDRESS's count in the bucket's word of counts, in bits. */
 static inline unsigned cp_live_kind(uint64_t address)
 {
-	return (unsigned)(address * UINT64_C(0xd6e8feb86659fd93) >> 61) * 4;
+	return (unsigned)(address * UINT64_C(0xd6e8feb86659fd93) >> 62) * 4;
 }
 
 /* May ADDRESS, whose first bucket in G is FIRST, be in another bucket of G? */
@@ -171,19 +171,23 @@ static inline struct cp_live_bucket *cp_live_bucket(uint64_t address)
 	return b;
 }
 
-/* May any address be in another place than its first? */
-static inline bool cp_live_is_mixed(void)
-{
-	return cp_load_relaxed(&cp_live_mixed);
-}
-
-/* May ADDRESS be in another bucket or generation? */
-static inline bool cp_live_may_be_elsewhere(uint64_t address)
+/* Is there more than one generation to look in? */
+static inline bool cp_live_is_in_parts(void)
 {
 	const struct cp_live_generation *g = cp_load_acquire(&cp_live_newest);
 
-	return cp_live_is_mixed() &&
-	       (g->number || cp_live_has_elsewhere(g, cp_live_first(g, address), address));
+	return g && g->number;
+}
+
+/* Must ADDRESS be put in by cp_live_insert? So if it may be in another bucket or generation. And
+ * where addresses of its bucket are elsewhere, the bucket is crowded, and cp_live_insert may find a
+ * better one. */
+static inline bool cp_live_needs_insert(uint64_t address)
+{
+	const struct cp_live_generation *g = cp_load_acquire(&cp_live_newest);
+
+	return cp_load_relaxed(&cp_live_mixed) &&
+	       (cp_load_relaxed(&g->elsewhere[cp_live_first(g, address)]) | g->number);
 }
 
 /* Put ADDRESS in its place. Its first bucket is B, and it is in no other bucket. Returns false,
