@@ -19,6 +19,12 @@
 #define CP_CONTROL_MAGIC UINT32_C(0x4c544350)
 #define CP_CONTROL_VERSION 1
 #define CP_CONTROL_NAME "libcprof/"
+/* A consumer of windows that said "last=1" listens, by a socket of the same type, at the abstract
+ * name NUL, CP_CONTROL_LAST, and its number as "%lx". At its end the process connects there, if the
+ * listener is one that may ask, and sends for each window that is open (but of a mode with a file
+ * to one that began with "do=all") a message whose text is the mode's name, with the descriptor of
+ * a memfd that has the profile. It waits for nobody. */
+#define CP_CONTROL_LAST "libcprof-last/"
 /* Most bytes of TEXT. */
 #define CP_CONTROL_TEXT 8176
 
@@ -26,6 +32,7 @@
 /* | request | text                     | descriptor | result, text of the reply                        |
  * |---------|--------------------------|------------|--------------------------------------------------|
  * | STATUS  | none, or "spans=1"       | none       | lines "key=value"; "cpu.key=value" for each mode;|
+ * |         |                          |            | "push=URL", "serve=ADDRESS": the variables;      |
  * |         |                          |            | "follower=PID", of CPROF_PUSH's helper;          |
  * |         |                          |            | "span.N=COUNT SUM_NS NS:COUNT_UP_TO_IT,... NAME",|
  * |         |                          |            | "spent.N=CPU_NS WAIT_NS ALLOCATED_BYTES" of it   |
@@ -51,6 +58,8 @@
  * |         | began with the mode;     |            | window is all its time: that is no error.        |
  * |         | "do=end": forget the     |            |                                                  |
  * |         | consumer;                |            |                                                  |
+ * |         | "last=1": it listens for |            | "ending=1": the process has written its files    |
+ * |         | what is left at the end; |            |                                                  |
  * |         | "for_ns=N": forget it    |            | A mode without a file (START, "nofile=1") ends   |
  * |         | then; "since=T"          |            | with its last consumer, or for_ns of START, DUMP |
  * | SET     | "mode=cpu"; settings,    | none       | the status before it, then                       |

@@ -74,10 +74,11 @@ struct cp_helper {
 	long supervisor;
 	uint64_t before; /* identity of the first file before the helper ran */
 	unsigned room;
-	const char *push; /* the files are pushed to this URL, too; NULL: they aren't */
-	bool no_lines;	  /* the files are only pushed */
-	bool alone;	  /* nobody waits for cprof, and it has no time limit */
-	size_t size;	  /* size of this struct with all its memory */
+	const char *verb;     /* of cprof; NULL: symbolize */
+	const char *argument; /* its argument: the URL to which the files are pushed, too */
+	bool no_lines;	      /* the files are only pushed */
+	bool alone;	      /* nobody waits for cprof, and it has no time limit */
+	size_t size;	      /* size of this struct with all its memory */
 	char **arguments;
 	char *files;
 	char *stacks;
@@ -339,7 +340,8 @@ static uint64_t which_file(const char *path)
 
 void cp_helper_push_too(struct cp_helper *h, const char *url, bool lines)
 {
-	h->push = url;
+	h->verb = "push";
+	h->argument = url;
 	h->no_lines = !lines;
 }
 
@@ -348,12 +350,12 @@ static void set_arguments(struct cp_helper *h, unsigned count)
 	unsigned n = 0;
 
 	h->arguments[n++] = (char *)"cprof";
-	h->arguments[n++] = (char *)(h->push ? "push" : "symbolize");
-	h->arguments[n++] = (char *)(!h->push ? "--in-place" : h->alone ? "-helper" : "-ended");
-	if (h->push && !h->alone && !h->no_lines)
+	h->arguments[n++] = (char *)(h->verb ? h->verb : "symbolize");
+	h->arguments[n++] = (char *)(!h->verb ? "--in-place" : h->alone ? "-helper" : "-ended");
+	if (h->verb && !h->alone && !h->no_lines)
 		h->arguments[n++] = (char *)"-lines";
-	if (h->push)
-		h->arguments[n++] = (char *)h->push;
+	if (h->verb)
+		h->arguments[n++] = (char *)h->argument;
 	for (unsigned i = 0; i < count; i++)
 		h->arguments[n++] = cp_helper_file(h, i);
 }
@@ -409,13 +411,14 @@ bool cp_helper_wait(struct cp_helper *h, unsigned seconds)
 	return which_file(cp_helper_file(h, 0)) != h->before;
 }
 
-struct cp_helper *cp_helper_push(const char *url)
+struct cp_helper *cp_helper_alone(const char *verb, const char *argument)
 {
 	struct cp_helper *h = cp_helper_begin(0);
 
 	if (!h)
 		return NULL;
-	h->push = url;
+	h->verb = verb;
+	h->argument = argument;
 	h->alone = true;
 	if (cp_helper_start(h, 0))
 		return NULL;

@@ -36,11 +36,12 @@ int cp_helper_start(struct cp_helper *h, unsigned count);
 bool cp_helper_wait(struct cp_helper *h, unsigned seconds);
 void cp_helper_release(struct cp_helper *h);
 
-/* Start `cprof push -helper URL`, which runs alone until no process asks for URL any more. Not
+/* Start `cprof VERB -helper ARGUMENT` (push URL, serve ADDRESS), which runs alone until no process
+ * asks for ARGUMENT any more. Both must live on. Not
  * where this process, or one above it, would become its parent. Call with all signals blocked, in
  * the collector. Takes a millisecond or two. Returns NULL if it can't be started; otherwise call
  * cp_helper_reap until that returns true. */
-struct cp_helper *cp_helper_push(const char *url);
+struct cp_helper *cp_helper_alone(const char *verb, const char *argument);
 /* Has the start of H ended? Then H is released. Doesn't wait. */
 bool cp_helper_reap(struct cp_helper *h);
 /* How long to wait between two looks whether a helper is still there. */

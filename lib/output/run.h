@@ -24,6 +24,7 @@ struct cp_mode_ops;
 struct cp_consumer {
 	uint64_t id;	       /* not 0 */
 	uint64_t until;	       /* monotonic ns: it is forgotten then */
+	bool last;	       /* at the process's end it gets the rest: session/last_window.h */
 	bool follows;	       /* its first window began with the mode, and it takes them all */
 	int peer;	       /* its process id; 0 = out of sight */
 	struct cp_vec base;    /* struct cp_aggregate_base: the rows at the begin of the window */

@@ -162,6 +162,8 @@ static void status(void *arg)
 	cp_control_message_text(m, "program", cp_session.facts.program);
 	if (cp_session.config.push[0])
 		cp_control_message_text(m, "push", cp_session.config.push);
+	if (cp_session.config.serve[0])
+		cp_control_message_text(m, "serve", cp_session.config.serve);
 	if (cp_session.followed)
 		cp_control_message_number(m, "follower", (uint64_t)cp_session.follower);
 	for (unsigned i = cp_mode_ops_first(); i < CP_MAIN_MODES; i = cp_mode_ops_after(i))
@@ -349,6 +351,7 @@ static int window(struct cp_control_message *m, int fd)
 				    .consumer = number_of("consumer"),
 				    .since = number_of("since"),
 				    .until = now + length,
+				    .last = number_of("last"),
 				    .peer = cp_control_socket_peer() };
 	int result;
 
@@ -363,6 +366,8 @@ static int window(struct cp_control_message *m, int fd)
 		return -EINVAL;
 	result = take(&t, fd);
 	cp_control_message_number(m, "end", t.end);
+	if (cp_load_relaxed(&cp_session.ending))
+		cp_control_message_number(m, "ending", 1);
 	taken = t;
 	return result;
 }

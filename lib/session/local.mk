@@ -8,11 +8,13 @@ LIB_SOURCES += \
 	%D%/file_locks.c \
 	%D%/gperftools.c \
 	%D%/label_api.c \
+	%D%/last_window.c \
 	%D%/mode_check.c \
 	%D%/mode_set.c \
 	%D%/process.c \
 	%D%/push.c \
 	%D%/runs.c \
+	%D%/serve.c \
 	%D%/session.c \
 	%D%/session_start.c \
 	%D%/signal_requests.c \

@@ -118,7 +118,7 @@ static bool any_path(void)
 		if (path && *path)
 			return true;
 	}
-	return read_variable("CPROF_CONTROL") != NULL;
+	return read_variable("CPROF_CONTROL") || read_variable("CPROF_SERVE");
 }
 
 void cp_process_begin(void)

@@ -51,15 +51,14 @@ uint64_t cp_push_due(void)
 	return cp_session.config.push[0] ? cp_load_relaxed(&cp_session.push_at) : UINT64_MAX;
 }
 
-/* Returns why no helper can be started now, or NULL. */
-static const char *obstacle(void)
+const char *cp_push_obstacle(void)
 {
 	if (!cp_control_socket_is_open())
 		return "there is no control socket (CPROF_CONTROL=on)";
 	if (cp_session.process_tree.subreaper)
 		return "a profiled program would be the parent of cprof, because orphans become "
 		       "its "
-		       "children; start the program by cprof push";
+		       "children; start the program by cprof";
 	if (!cp_helper_is_there())
 		return "cprof is not found beside the library";
 	return NULL;
@@ -67,10 +66,10 @@ static const char *obstacle(void)
 
 static void start(void)
 {
-	const char *why = obstacle();
+	const char *why = cp_push_obstacle();
 
 	if (!why) {
-		starting = cp_helper_push(cp_session.config.push);
+		starting = cp_helper_alone("push", cp_session.config.push);
 		why = starting ? NULL : "cprof can't be started";
 	}
 	if (why && cp_session.config.verbose)

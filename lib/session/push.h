@@ -25,6 +25,8 @@ void cp_push_serve(void);
 /* A client has begun a window with the start of a mode: it is a helper, which also pushes what the
  * process does after its last window. FOLLOWER: its process id; 0 = it is out of sight. */
 void cp_push_note_window(int follower);
+/* Returns why no helper can be started now, or NULL. */
+const char *cp_push_obstacle(void);
 /* Are this process's files still to be pushed, at its end? */
 bool cp_push_wants_files(void);
 

@@ -15,6 +15,7 @@
 struct cp_session {
 	/* Written in every process, so they lie together (base/start_data.h). */
 	bool process_tree_known;
+	bool ending;   /* the last files are written, or are being written */
 	bool finished; /* the helper has the files: they aren't written again */
 	struct cp_process_tree process_tree;
 	struct cp_process_info facts;
@@ -33,6 +34,7 @@ struct cp_session {
 	uint64_t held[CP_MAIN_MODES];  /* the same, as far as consumers of windows don't matter */
 	uint64_t push_at;	  /* monotonic ns: the push's helper is started; UINT64_MAX = it
 				     isn't, or was */
+	uint64_t serve_at;	  /* the same of the server's helper */
 	unsigned push_tries;	  /* how often there was no control socket yet */
 	int follower;		  /* the process id of that helper; 0 = not known */
 	bool followed;		  /* a helper pushes windows of this process, and its end */

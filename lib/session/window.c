@@ -13,7 +13,9 @@
 #include "base/log.h"
 #include "output/mode_ops.h"
 #include "sample/own_time.h"
+#include "session/last_window.h"
 #include "session/push.h"
+#include "session/serve.h"
 #include "session/runs.h"
 #include "session/session_state.h"
 #include "base/atomic.h"
@@ -184,6 +186,8 @@ void cp_window_serve(uint32_t requests)
 {
 	if (requests & CP_REQUEST_TOGGLE)
 		serve_toggles();
+	if (requests & CP_REQUEST_TICK)
+		cp_serve_start();
 	if (!cp_runs_any())
 		return;
 	cp_own_time_work_begin();
@@ -193,11 +197,12 @@ void cp_window_serve(uint32_t requests)
 
 uint64_t cp_window_due(void)
 {
-	uint64_t first = cp_load_relaxed(&cp_session.next_checkpoint);
+	uint64_t first = cp_serve_due(), checkpoint = cp_load_relaxed(&cp_session.next_checkpoint);
 
 	/* Every mode is toggled off, or none was started: there is nothing to write. */
 	if (!cp_runs_any())
-		return UINT64_MAX;
+		return first;
+	first = checkpoint < first ? checkpoint : first;
 	for (unsigned m = cp_mode_ops_first(); m < CP_MODES; m = cp_mode_ops_after(m)) {
 		const struct cp_run *r = &cp_session.runs[m];
 
@@ -229,6 +234,7 @@ void cp_window_begin(void *arg)
 	}
 	plan_checkpoint();
 	cp_push_plan();
+	cp_serve_plan();
 }
 
 static int begin_family(enum cprof_mode parent)
@@ -375,7 +381,9 @@ void cp_window_finish(void *arg)
 
 	if (cp_session.finished)
 		return;
+	cp_store_relaxed(&cp_session.ending, true);
 	cp_window_write(c);
+	cp_last_window_send();
 	/* Threads may go on for as long as the program's own exit handlers run. Requests are still
 	 * served, but no checkpoint begins that the end would cut. */
 	if (!cp_load_seqcst(&cp_session.leaving))
@@ -472,6 +480,7 @@ void cp_window_fork_child(void)
 	cp_runs_fork_child();
 	plan_checkpoint();
 	cp_push_fork_child();
+	cp_serve_plan();
 }
 
 void cp_window_stats(void *arg)

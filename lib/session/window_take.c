@@ -66,6 +66,7 @@ static int take(struct cp_run *r, struct cp_window_take *t)
 	if (!c)
 		return err;
 	c->until = t->until;
+	c->last = t->last;
 	extend(r, t->until);
 	/* An answer that nobody has confirmed did not arrive. */
 	cp_consumers_confirm(c, false);

@@ -21,6 +21,7 @@ struct cp_window_take {
 	uint64_t end;	      /* out: monotonic ns */
 	int peer;	      /* the client's process id; 0 = it is out of sight */
 	bool all;	      /* begin with the mode's start, if nothing was given up since */
+	bool last;	      /* the client listens for what is left at the process's end */
 	bool received;	      /* for cp_window_take_confirm */
 	int result;	      /* out: 0 or a negative errno: base/control.h */
 };

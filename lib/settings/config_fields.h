@@ -44,6 +44,7 @@ struct cp_config {
 	char only[1024]; /* CPROF_ONLY: comma-separated globs; "" = all */
 	char label_keys[1024]; /* CPROF_LABEL_KEYS: globs of keys that files may hold; "" = all */
 	char labels[1024];     /* CPROF_LABELS: k=v,... on every sample; "" = none */
+	char serve[256];       /* CPROF_SERVE: HOST:PORT that serves this process; "" = none */
 	char push[1024];       /* CPROF_PUSH: URL that windows are pushed to; "" = none */
 	bool nofile[CP_MAIN_MODES]; /* started from outside, which reads it: no file is written */
 	/* The settings that belong to a mode, as the mode's own struct: cp_config_of. */

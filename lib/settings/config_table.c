@@ -28,6 +28,7 @@ const struct cp_config_row cp_config_table[] = {
 	TEXT("CPROF_LABELS", labels, "key=value,key=value of up to 1023 bytes", "no labels", "",
 	     .is_good = cp_config_values_are_labels),
 	TEXT("CPROF_PUSH", push, "a target of cprof push of up to 1023 bytes", "no push", ""),
+	TEXT("CPROF_SERVE", serve, "HOST:PORT of up to 255 bytes", "no server", ""),
 	/* The user meant to keep some labels out, so no labels are safer than all. */
 	TEXT("CPROF_LABEL_KEYS", label_keys, GLOBS, "no labels of the program's", ","),
 };

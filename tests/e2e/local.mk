@@ -87,6 +87,7 @@ E2E_TESTS += \
 	%D%/otlp.sh \
 	%D%/pprof-first-rows.sh \
 	%D%/programs.sh \
+	%D%/last-window.sh \
 	%D%/push-follow.sh \
 	%D%/push-receivers.sh \
 	%D%/python.sh \

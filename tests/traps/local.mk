@@ -234,6 +234,7 @@ TRAP_TESTS += \
 	%D%/program_exports_our_names/run.sh \
 	%D%/program_run_by_loader/run.sh \
 	%D%/push_helper/run.sh \
+	%D%/serve_helper/run.sh \
 	%D%/raw_reset/run.sh \
 	%D%/realtime/run.sh \
 	%D%/seccomp/run.sh \

@@ -13,7 +13,7 @@
 #include "core/memory.h"
 #include "core/read.h"
 
-static struct ct_profile *read_fd(int fd, char **why)
+struct ct_profile *ct_control_profile_read(int fd, char **why)
 {
 	char *path = ct_memory_printf("/proc/self/fd/%d", fd);
 	struct ct_fault fault = { 0 };
@@ -40,7 +40,7 @@ int ct_control_profile_ask(int pid, struct cp_control_message *m, struct ct_prof
 		err = -EIO;
 	else if (m->result)
 		err = m->result;
-	else if (!(*p = read_fd(fd, why)))
+	else if (!(*p = ct_control_profile_read(fd, why)))
 		err = -EIO;
 	if (fd >= 0)
 		close(fd);

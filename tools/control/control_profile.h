@@ -12,6 +12,9 @@
 int ct_control_profile_ask(int pid, struct cp_control_message *m, struct ct_profile **p,
 			   char **why);
 
+/* Reads the profile in FD. Returns NULL with the reason in *WHY. */
+struct ct_profile *ct_control_profile_read(int fd, char **why);
+
 /* Where every thread of process PID is now: one sample for each, with the labels "thread", "tid",
  * "state" ("running": it has no stack; "waiting"; "unknown"), "syscall" (its number) and what it
  * waits for (thread_wait.h). Names of functions are to be added by

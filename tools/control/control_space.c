@@ -103,6 +103,9 @@ void ct_control_space_names(const struct ct_control_space *s, const char *prefix
 	free(path);
 }
 
+/* A process that ends sends a window of a mode and one of its companion. */
+#define LAST_BACKLOG 8
+
 /* ADDRESS has N bytes of name. */
 static int connect_to(const struct sockaddr_un *address, size_t n)
 {
@@ -132,6 +135,29 @@ static int connect_here(const char *name)
 		return -ENAMETOOLONG;
 	memcpy(a.sun_path + 1, name, n);
 	return connect_to(&a, n + 1);
+}
+
+static int listen_here(const char *name)
+{
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	size_t n = strlen(name);
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), err = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (n + 1 > sizeof(a.sun_path)) {
+		err = -ENAMETOOLONG;
+	} else {
+		memcpy(a.sun_path + 1, name, n);
+		if (bind(fd, (struct sockaddr *)&a,
+			 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n)) ||
+		    listen(fd, LAST_BACKLOG))
+			err = -errno;
+	}
+	if (!err)
+		return fd;
+	close(fd);
+	return err;
 }
 
 int ct_control_space_connect_path(const char *path)
@@ -232,20 +258,22 @@ static int receive_fd(int from)
 	return answer;
 }
 
-int ct_control_space_connect(const struct ct_control_space *s, const char *name)
+/* Returns what MAKE returns in S. */
+static int make_in(const struct ct_control_space *s, const char *name,
+		   int (*make)(const char *name))
 {
 	int pair[2], fd = -EIO;
 	pid_t child;
 
 	if (!s->pid)
-		return connect_here(name);
+		return make(name);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return -errno;
 	child = fork();
 	if (!child) {
 		int err = join(s->pid);
 
-		send_fd(pair[1], err ? err : connect_here(name));
+		send_fd(pair[1], err ? err : make(name));
 		_exit(0);
 	}
 	close(pair[1]);
@@ -255,4 +283,14 @@ int ct_control_space_connect(const struct ct_control_space *s, const char *name)
 	}
 	close(pair[0]);
 	return fd;
+}
+
+int ct_control_space_connect(const struct ct_control_space *s, const char *name)
+{
+	return make_in(s, name, connect_here);
+}
+
+int ct_control_space_listen(const struct ct_control_space *s, const char *name)
+{
+	return make_in(s, name, listen_here);
 }

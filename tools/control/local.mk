@@ -4,5 +4,7 @@ TOOL_SOURCES += \
 	%D%/control_modes.c \
 	%D%/control_profile.c \
 	%D%/control_space.c \
+	%D%/helper.c \
+	%D%/last_window.c \
 	%D%/thread_wait.c \
 	%D%/window.c

@@ -17,6 +17,8 @@
 #include "control/control.h"
 #include "control/control_modes.h"
 #include "control/control_profile.h"
+#include "control/last_window.h"
+#include "core/combine.h"
 #include "core/memory.h"
 
 /* A process that no longer answers, because it is ending, is gone after this time. */
@@ -28,6 +30,7 @@ struct ct_window {
 	const struct ct_control_mode *mode;
 	double lease;
 	bool started; /* for this window */
+	int last;     /* where the process sends its last windows; -1: nowhere */
 	/* The consumer's number, and the end of its last window as the process counts time: of the
 	 * mode, and of its companion. */
 	uint64_t consumer, since[2];
@@ -95,6 +98,8 @@ static void request(const struct ct_window *w, struct cp_control_message *m, int
 	ct_control_line(m, "mode", name_of(w, which));
 	add_number(m, "consumer", w->consumer);
 	ct_control_nanoseconds(m, w->lease);
+	if (w->last >= 0)
+		ct_control_line(m, "last", "1");
 	if (what)
 		ct_control_line(m, "do", what);
 }
@@ -111,7 +116,7 @@ static int begin(struct ct_window *w, int which, bool from_start, char **why)
 	return err;
 }
 
-static int take(struct ct_window *w, int which, struct ct_profile **p, char **why)
+static int take(struct ct_window *w, int which, struct ct_profile **p, bool *ending, char **why)
 {
 	struct cp_control_message m;
 	uint64_t end;
@@ -123,6 +128,7 @@ static int take(struct ct_window *w, int which, struct ct_profile **p, char **wh
 	end = err == -EIO ? 0 : ct_control_number(&m, "end");
 	if (end)
 		w->since[which] = end;
+	*ending = err != -EIO && ct_control_number(&m, "ending");
 	return err;
 }
 
@@ -132,6 +138,8 @@ static void free_window(struct ct_window *w)
 {
 	if (w->process >= 0)
 		close(w->process);
+	if (w->last >= 0)
+		close(w->last);
 	free(w);
 }
 
@@ -190,6 +198,7 @@ int ct_window_open(struct ct_window **to, int pid, const struct ct_window_how *h
 	w->process = (int)syscall(SYS_pidfd_open, ct_control_pid(pid), 0);
 	while (getrandom(&w->consumer, sizeof(w->consumer), 0) < 0 || !w->consumer)
 		;
+	w->last = ct_last_window_listen(pid, w->consumer);
 	if (turn_on(w, how, why) || begin_all(w, w->started || how->from_start, why)) {
 		free_window(w);
 		return -1;
@@ -203,20 +212,9 @@ bool ct_window_was_on(const struct ct_window *w)
 	return !w->started;
 }
 
-static void take_companion(struct ct_window *w, struct ct_window_taken *to)
+static void put_companion(const struct ct_window *w, struct ct_window_taken *to,
+			  struct ct_profile *p)
 {
-	struct cp_control_message m;
-	struct ct_profile *p = NULL;
-	char *why = NULL;
-
-	if (has_window(w, 1)) {
-		take(w, 1, &p, &why);
-	} else {
-		ct_control_request(&m, CP_CONTROL_DUMP);
-		ct_control_line(&m, "mode", w->mode->companion);
-		get(w, &m, &p, &why);
-	}
-	free(why);
 	if (p && !p->sample_count) {
 		ct_model_free(p);
 		p = NULL;
@@ -225,11 +223,76 @@ static void take_companion(struct ct_window *w, struct ct_window_taken *to)
 	to->companion_name = w->mode->companion;
 }
 
-static enum ct_window_result no_profile(const struct ct_window *w, int err, char **why)
+static void take_companion(struct ct_window *w, struct ct_window_taken *to)
+{
+	struct cp_control_message m;
+	struct ct_profile *p = NULL;
+	char *why = NULL;
+	bool ending;
+
+	if (has_window(w, 1)) {
+		take(w, 1, &p, &ending, &why);
+	} else {
+		ct_control_request(&m, CP_CONTROL_DUMP);
+		ct_control_line(&m, "mode", w->mode->companion);
+		get(w, &m, &p, &why);
+	}
+	free(why);
+	put_companion(w, to, p);
+}
+
+struct sent {
+	const struct ct_window *w;
+	struct ct_profile *p[2]; /* of the mode, and of its companion */
+};
+
+static void see_sent(const char *mode, struct ct_profile *p, void *arg)
+{
+	struct sent *s = arg;
+	struct ct_profile *both[2];
+	int which = strcmp(mode, s->w->mode->name) != 0;
+
+	if (which && (!has_window(s->w, 1) || strcmp(mode, s->w->mode->companion) != 0)) {
+		ct_model_free(p);
+		return;
+	}
+	if (!s->p[which]) {
+		s->p[which] = p;
+		return;
+	}
+	/* Threads went on after the first one was sent. */
+	both[0] = s->p[which];
+	both[1] = p;
+	s->p[which] = ct_combine(both, 2);
+	ct_model_free(both[0]);
+	ct_model_free(p);
+}
+
+/* What the process sent at its end. Returns whether it did. */
+static bool take_sent(struct ct_window *w, struct ct_window_taken *to)
+{
+	struct sent s = { w, { NULL, NULL } };
+
+	ct_last_window_receive(w->last, w->pid, see_sent, &s);
+	if (!s.p[0]) {
+		ct_model_free(s.p[1]);
+		return false;
+	}
+	to->profile = s.p[0];
+	to->ending = true;
+	put_companion(w, to, s.p[1]);
+	return true;
+}
+
+static enum ct_window_result no_profile(struct ct_window *w, int err, struct ct_window_taken *to,
+					char **why)
 {
 	if (!ended(w, err == -EIO ? ENDING_MS : 0))
 		return err == -ESRCH ? CT_WINDOW_STOPPED : CT_WINDOW_FAILED;
 	free(*why);
+	*why = NULL;
+	if (take_sent(w, to))
+		return CT_WINDOW_OK;
 	*why = ct_memory_printf("process %s has ended", ct_control_name(w->pid));
 	return CT_WINDOW_ENDED;
 }
@@ -240,9 +303,9 @@ enum ct_window_result ct_window_take(struct ct_window *w, struct ct_window_taken
 
 	*why = NULL;
 	memset(to, 0, sizeof(*to));
-	err = take(w, 0, &to->profile, why);
+	err = take(w, 0, &to->profile, &to->ending, why);
 	if (err)
-		return no_profile(w, err, why);
+		return no_profile(w, err, to, why);
 	if (w->mode->companion)
 		take_companion(w, to);
 	return CT_WINDOW_OK;

@@ -46,13 +46,16 @@ struct ct_window_how {
 struct ct_window_taken {
 	struct ct_profile *profile;   /* NULL: none; see the results */
 	struct ct_profile *companion; /* NULL: the mode has none, or nothing is in it */
+	bool ending;		      /* the process has written its files: it is about to end */
 	const char *companion_name;   /* "peak": of all the time that the mode is on; "holders": the
 					 window's */
 };
 
 enum ct_window_result {
 	CT_WINDOW_OK,
-	/* The process is gone. No profile: if it wrote the mode's own file at its end, the last
+	/* The process is gone, and has sent no more. At its end it sends what the mode has seen
+	 * since the last take, unless the window is FROM_START and the mode has a file; the next
+	 * take has that. No profile: if it wrote the mode's own file at its end, the last
 	 * window is what that file has more than the windows before. */
 	CT_WINDOW_ENDED,
 	/* The process lives, but the mode was turned off meanwhile. No profile. */

@@ -3,6 +3,7 @@ TOOL_SOURCES += \
 	%D%/combine.c \
 	%D%/combine_header.c \
 	%D%/cut_middle.c \
+	%D%/directory.c \
 	%D%/drop_frames.c \
 	%D%/drop_frames_choose.c \
 	%D%/curl.c \

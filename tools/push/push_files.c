@@ -56,26 +56,6 @@ void ct_push_files_remove(const char *path, const char *name)
 	free(whole);
 }
 
-int ct_push_files_make(const char *path)
-{
-	char *part = ct_memory_strdup(path);
-	int error = 0;
-
-	for (char *c = part + 1; !error; c++) {
-		char end = *c;
-
-		if (end && end != '/')
-			continue;
-		*c = '\0';
-		error = mkdir(part, 0700) && errno != EEXIST ? -errno : 0;
-		*c = end;
-		if (!end)
-			break;
-	}
-	free(part);
-	return error;
-}
-
 size_t ct_push_files_limit(const char *path, const char *suffix, uint64_t limit, uint64_t more)
 {
 	struct ct_push_files f = ct_push_files_list(path, suffix);

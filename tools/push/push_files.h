@@ -23,8 +23,6 @@ void ct_push_files_release(struct ct_push_files *f);
 /* Removes the oldest files until the others and MORE bytes are at most LIMIT bytes together.
  * Returns how many were removed. */
 size_t ct_push_files_limit(const char *path, const char *suffix, uint64_t limit, uint64_t more);
-/* Makes directory PATH, and those above it. Returns 0 or a negative errno. */
-int ct_push_files_make(const char *path);
 void ct_push_files_remove(const char *path, const char *name);
 
 #endif

@@ -30,6 +30,7 @@ struct followed_mode {
 	int64_t until_ns;	  /* end of the last window, as it is pushed */
 	int64_t end_ns;		  /* the same as the process has it: some time before */
 	bool any;		  /* a window was taken */
+	bool ending;		  /* the last one came when the process had written its files */
 	struct ct_push_rest rest, companion_rest;
 };
 
@@ -145,7 +146,7 @@ static int open_mode(struct ct_push_follow *f, struct followed *p, int mode,
 	}
 	m->since = mode_number(status, mode, "since");
 	m->path = mode_path(status, mode);
-	m->any = false;
+	m->any = m->ending = false;
 	m->rest = (struct ct_push_rest){ .how = &f->how->series };
 	m->companion_rest = m->rest;
 	m->until_ns = from_start && m->since ? (int64_t)m->since * INT64_C(1000000000) : now_ns();
@@ -217,6 +218,7 @@ static bool take_mode(struct ct_push_follow *f, struct followed *p, int mode)
 		if (!m->any && m->since && t.profile->duration_nanos)
 			m->until_ns = until - t.profile->duration_nanos;
 		m->any = true;
+		m->ending = t.ending;
 		t.profile->time_nanos = m->until_ns;
 		t.profile->duration_nanos = until - m->until_ns;
 		push(f, t.profile, ct_control_modes[mode].name, p->labels);
@@ -270,7 +272,13 @@ static void end_mode(struct ct_push_follow *f, struct followed *p, int mode)
 
 	if (!m->window)
 		return;
-	if (!m->path || !push_rest(f, p, m, ct_control_modes[mode].name, m->path, &m->rest)) {
+	if (m->path && push_rest(f, p, m, ct_control_modes[mode].name, m->path, &m->rest)) {
+		if (mode == CT_LOCK) {
+			beside = ct_mode_options_infix(m->path, "holders");
+			push_rest(f, p, m, "holders", beside, &m->companion_rest);
+			free(beside);
+		}
+	} else if (!m->ending) {
 		f->lost++;
 		verbose(f,
 			ct_memory_printf("process %d: %s: what it did in its last %.1f s is lost: "
@@ -278,11 +286,7 @@ static void end_mode(struct ct_push_follow *f, struct followed *p, int mode)
 					 p->pid, ct_control_modes[mode].name,
 					 (double)(now_ns() - m->until_ns) / 1e9,
 					 m->path ? "it wrote no file at its end"
-						 : "the mode writes no file"));
-	} else if (mode == CT_LOCK) {
-		beside = ct_mode_options_infix(m->path, "holders");
-		push_rest(f, p, m, "holders", beside, &m->companion_rest);
-		free(beside);
+						 : "it was killed, or could not send it"));
 	}
 	close_mode(m);
 }
@@ -302,8 +306,14 @@ static void forget(struct ct_push_follow *f, size_t i)
 
 static void end_process(struct ct_push_follow *f, size_t i)
 {
-	for (int m = 0; m < CT_MODES; m++)
-		end_mode(f, &f->items[i], m);
+	struct followed *p = &f->items[i];
+
+	for (int m = 0; m < CT_MODES; m++) {
+		/* A mode without a file has sent its last window. */
+		if (p->modes[m].window && !p->modes[m].path)
+			take_mode(f, p, m);
+		end_mode(f, p, m);
+	}
 	forget(f, i);
 }
 

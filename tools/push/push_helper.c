@@ -5,65 +5,15 @@
  * only the first stays. It is told by the name of an abstract socket, which the kernel frees at its
  * end, however that comes, and which is as far to be seen as the processes' own sockets are.
  */
-#include <inttypes.h>
-#include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "control/control.h"
+#include "control/helper.h"
 #include "core/memory.h"
 #include "core/options.h"
-#include "core/table.h"
 #include "push/push.h"
-
-/* Another user may have taken a name. */
-#define NAMES 8
-
-static bool is_other_users(const struct sockaddr_un *address, socklen_t size)
-{
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	struct ucred c = { .uid = geteuid() };
-	socklen_t n = sizeof(c);
-
-	if (fd < 0)
-		return false;
-	if (!connect(fd, (const struct sockaddr *)address, size))
-		getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &c, &n);
-	close(fd);
-	return c.uid != geteuid();
-}
-
-/* Returns a descriptor that keeps other helpers for URL away, or -1 if there is one already. */
-static int become_only(const char *url)
-{
-	struct sockaddr_un a = { .sun_family = AF_UNIX };
-	struct stat st = { .st_ino = 0 };
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	if (stat("/proc/self/ns/pid", &st))
-		st.st_ino = 0;
-	for (int i = 0; fd >= 0 && i < NAMES; i++) {
-		int n = snprintf(a.sun_path + 1, sizeof(a.sun_path) - 1,
-				 "libcprof-push/%u/%" PRIu64 "/%016" PRIx64 ".%d", geteuid(),
-				 (uint64_t)st.st_ino, ct_table_hash_text(url), i);
-		socklen_t size =
-			(socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
-
-		if (!bind(fd, (struct sockaddr *)&a, size) && !listen(fd, 1))
-			return fd;
-		if (!is_other_users(&a, size))
-			break;
-	}
-	if (fd >= 0)
-		close(fd);
-	return -1;
-}
 
 static bool asks_for_us(const struct cp_control_message *status, void *url)
 {
@@ -96,7 +46,7 @@ int ct_push_helper(const struct ct_push_how *how, const char *url)
 	int status = CT_OK, only;
 
 	/* A process whose helper found ours still there, and left, is seen by the next round. */
-	while ((only = become_only(url)) >= 0) {
+	while ((only = ct_helper_become_only("push", url)) >= 0) {
 		bool any;
 		struct ct_push probe = { .how = how };
 

@@ -20,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/directory.h"
 #include "core/memory.h"
 #include "core/target.h"
 #include "push/push_files.h"
@@ -90,7 +91,7 @@ static int claim(struct ct_push_spool *s, const char *base)
 
 	for (unsigned n = 1; n <= MOST_PUSHES && error == -EWOULDBLOCK; n++) {
 		s->path = numbered(base, n);
-		error = ct_push_files_make(s->path);
+		error = ct_directory_make(s->path);
 		if (!error)
 			error = check_owner(s->path);
 		if (!error) {

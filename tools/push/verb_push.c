@@ -5,13 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "control/helper.h"
 #include "core/memory.h"
 #include "core/options.h"
 #include "push/push.h"
-#include "push/push_files.h"
 #include "verbs/mode_options.h"
 #include "verbs/verb_symbolize.h"
 #include "verbs/verbs.h"
@@ -126,26 +125,6 @@ static int *read_pids(char **operands, size_t count)
 		pids[i] = (int)pid;
 	}
 	return pids;
-}
-
-/* The helper's messages go to a file: it has no terminal. */
-static void open_log(void)
-{
-	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-	char *directory = state && *state == '/'
-				  ? ct_memory_printf("%s/cprof", state)
-				  : ct_memory_printf("%s/.local/state/cprof", home ? home : "");
-	char *path = ct_memory_printf("%s/push.log", directory);
-	struct stat st;
-
-	ct_push_files_make(directory);
-	free(directory);
-	if (!stat(path, &st) && st.st_size > 1 << 20)
-		unlink(path);
-	if (!freopen(path, "ae", stderr))
-		freopen("/dev/null", "we", stderr);
-	setvbuf(stderr, NULL, _IOLBF, 0);
-	free(path);
 }
 
 static void add_lines(char **files, size_t count)
@@ -273,7 +252,7 @@ static int run(int argc, char **argv)
 		return ct_options_wrong(&ct_verb_push,
 					"give a target, as http://pyroscope:4040 or dir:/path");
 	if (my.helper || my.ended)
-		open_log();
+		ct_helper_open_log("push");
 	if (ct_push_target_read(&target, argv[first], my.to, &why)) {
 		status = ct_options_wrong(&ct_verb_push, "%s", why);
 		free(why);

@@ -3,6 +3,7 @@ TOOL_SOURCES += \
 	%D%/serve.c \
 	%D%/serve_exchange.c \
 	%D%/serve_flame.c \
+	%D%/serve_helper.c \
 	%D%/serve_html.c \
 	%D%/serve_http.c \
 	%D%/serve_jobs.c \

@@ -7,9 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "control/helper.h"
 #include "core/memory.h"
 #include "core/options.h"
 #include "control/control.h"
+#include "serve/serve_helper.h"
 #include "serve/serve_http.h"
 #include "serve/serve_listen.h"
 #include "serve/serve_mhd.h"
@@ -18,14 +20,16 @@
 
 static struct {
 	const char *http, *keep;
-} my = { "127.0.0.1:6060", "2m" };
+	bool helper;
+} my = { .http = "127.0.0.1:6060", .keep = "2m" };
 
 static const struct ct_option options[] = {
 	CT_TEXT("http", "HOST:PORT", &my.http,
 		"where to listen (127.0.0.1:6060); port 0: a free one"),
 	CT_TEXT("keep", "DUR", &my.keep,
 		"how long a mode stays on that a scrape has turned on, after the last scrape (2m)"),
-	CT_END
+	/* For the library alone. */
+	CT_FLAG("helper", &my.helper, NULL), CT_END
 };
 
 static int wrong_pid(const char *text)
@@ -75,16 +79,41 @@ static void say_where(const struct ct_serve_how *how)
 			how->only.pids[0], address);
 	else
 		fprintf(stderr, "cprof: serving %s at http://%s/\n",
-			how->only.count ? "these processes" : "all processes that answer", address);
+			how->only.count	  ? "these processes"
+			: how->only.asked ? "all processes that ask for it"
+					  : "all processes that answer",
+			address);
+}
+
+/* Returns the exit status. */
+static int serve(struct ct_serve_how *how, const char *where)
+{
+	struct ct_serve_listen at;
+	char *why;
+
+	how->at = &at;
+	if (ct_serve_listen_open(&at, where, &why)) {
+		fprintf(stderr, "cprof serve: %s\n", why);
+		free(why);
+		return CT_FAILED;
+	}
+	say_where(how);
+	return ct_serve_http_run(how);
+}
+
+static int serve_asked(const char *address)
+{
+	struct ct_serve_how how = { .only.asked = address,
+				    .keep = ct_mode_options_seconds(my.keep) };
+
+	return serve(&how, address);
 }
 
 static int run(int argc, char **argv)
 {
 	int first = ct_options_parse(&ct_verb_serve, argc, argv,
 				     (const struct ct_option *[]){ options, NULL });
-	struct ct_serve_listen at;
-	struct ct_serve_how how = { .at = &at };
-	char *why;
+	struct ct_serve_how how = { .at = NULL };
 	int status;
 
 	if (first < 0)
@@ -93,22 +122,20 @@ static int run(int argc, char **argv)
 	if (how.keep < 0 || how.keep > CT_SERVE_SECONDS)
 		return ct_options_wrong(&ct_verb_serve, "-keep=%s is no duration up to an hour",
 					my.keep);
+	if (my.helper)
+		ct_helper_open_log("serve");
 	if (!ct_serve_mhd_load()) {
 		fputs("cprof serve: libmicrohttpd.so.12 can't be loaded: install libmicrohttpd12 "
 		      "(Debian), libmicrohttpd (Fedora)\n",
 		      stderr);
 		return CT_FAILED;
 	}
+	if (my.helper)
+		return first < argc ? ct_serve_helper(argv[first], serve_asked) : CT_FAILED;
 	status = read_pids(&how.only, argc - first, argv + first);
 	if (status != CT_OK)
 		return status;
-	if (ct_serve_listen_open(&at, my.http, &why)) {
-		fprintf(stderr, "cprof serve: %s\n", why);
-		free(why);
-		return CT_FAILED;
-	}
-	say_where(&how);
-	return ct_serve_http_run(&how);
+	return serve(&how, my.http);
 }
 
 const struct ct_verb ct_verb_serve = {

@@ -26,7 +26,8 @@
 
 struct ct_serve_pids {
 	const int *pids;
-	size_t count; /* 0: every process that answers */
+	size_t count;	   /* 0: every process that answers */
+	const char *asked; /* only those whose CPROF_SERVE is this; NULL: whatever it is */
 };
 
 struct ct_serve_request {

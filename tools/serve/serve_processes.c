@@ -16,12 +16,45 @@ static void add(struct ct_serve_processes *all, int pid, const struct cp_control
 	*p = (struct ct_serve_process){ pid, program ? program : ct_memory_strdup("?"), *status };
 }
 
+bool ct_serve_processes_wants(const struct ct_serve_pids *only,
+			      const struct cp_control_message *status)
+{
+	char *value = only->asked ? ct_control_value(status, "serve") : NULL;
+	bool wants = !only->asked || (value && !strcmp(value, only->asked));
+
+	free(value);
+	return wants;
+}
+
+bool ct_serve_processes_has(const struct ct_serve_pids *only, int pid)
+{
+	struct cp_control_message m;
+	char *why;
+	bool has;
+
+	if (!only->asked)
+		return true;
+	ct_control_request(&m, CP_CONTROL_STATUS);
+	why = ct_control_ask(pid, &m, -1);
+	has = !why && !m.result && ct_serve_processes_wants(only, &m);
+	free(why);
+	return has;
+}
+
+struct seen {
+	struct ct_serve_processes *all;
+	const struct ct_serve_pids *only;
+};
+
 /* One of another pid namespace that we can't see has no pid here, and can't be asked by it. We
  * ourselves may be profiled, too, but not by ourselves. */
 static void see(const struct ct_controlled *p, const struct cp_control_message *status, void *arg)
 {
-	if (p->pid && p->pid != getppid() && p->pid != getpid())
-		add(arg, p->pid, status);
+	const struct seen *s = arg;
+
+	if (p->pid && p->pid != getppid() && p->pid != getpid() &&
+	    ct_serve_processes_wants(s->only, status))
+		add(s->all, p->pid, status);
 }
 
 static int by_pid(const void *a, const void *b)
@@ -45,7 +78,7 @@ void ct_serve_processes_ask(struct ct_serve_processes *all, const struct ct_serv
 		free(why);
 	}
 	if (!only->count)
-		ct_control_each(see, all);
+		ct_control_each(see, &(struct seen){ all, only });
 	if (all->count)
 		qsort(all->items, all->count, sizeof(*all->items), by_pid);
 }

@@ -21,6 +21,11 @@ struct ct_serve_processes {
 
 /* Asks those of ONLY, or all. Those that don't answer are left out. */
 void ct_serve_processes_ask(struct ct_serve_processes *all, const struct ct_serve_pids *only);
+/* Does a process with this STATUS belong to ONLY, if ONLY names none? */
+bool ct_serve_processes_wants(const struct ct_serve_pids *only,
+			      const struct cp_control_message *status);
+/* The same of process PID, which is asked. */
+bool ct_serve_processes_has(const struct ct_serve_pids *only, int pid);
 /* Asks P again, now for its spans, too. */
 void ct_serve_processes_ask_spans(struct ct_serve_process *p);
 

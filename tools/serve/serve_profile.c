@@ -26,6 +26,7 @@
 #include "serve/serve_work.h"
 #include "control/control.h"
 #include "control/control_modes.h"
+#include "control/last_window.h"
 #include "verbs/verb_symbolize.h"
 
 /* Without an earlier dump, a flame graph shows so long a window. */
@@ -372,7 +373,7 @@ static struct ct_profile *from_dumps(const struct ct_serve_request *r, struct ct
 /* Asks for the window of consumer ID that began at SINCE, or to DO "begin" or "end". M becomes the
  * reply. Returns NULL, or why there is none. */
 static char *ask_window(const struct ct_serve_request *r, struct cp_control_message *m, uint64_t id,
-			unsigned long long since, const char *what, int fd)
+			unsigned long long since, const char *what, int fd, bool listens)
 {
 	char *consumer = ct_memory_printf("%llu", (unsigned long long)id);
 	char *begin = ct_memory_printf("%llu", since), *why;
@@ -384,36 +385,67 @@ static char *ask_window(const struct ct_serve_request *r, struct cp_control_mess
 	ct_control_nanoseconds(m, r->lease);
 	if (what)
 		ct_control_line(m, "do", what);
+	if (listens)
+		ct_control_line(m, "last", "1");
 	why = ct_control_ask(r->route.pid, m, fd);
 	free(begin);
 	free(consumer);
 	return why;
 }
 
-/* What happens in the next SECONDS, or NULL. The process writes only that, and not twice all that
- * the mode has seen, unless too many others have windows of it. */
+struct sent {
+	const char *mode;
+	struct ct_profile *p;
+};
+
+static void see_sent(const char *mode, struct ct_profile *p, void *arg)
+{
+	struct sent *s = arg;
+
+	if (s->p || strcmp(mode, s->mode) != 0) {
+		ct_model_free(p);
+		return;
+	}
+	drop_changing_labels(p);
+	s->p = p;
+}
+
+/* What happens in the next SECONDS, or up to the end of the process; or NULL. The process writes
+ * only that, and not twice all that the mode has seen, unless too many others have windows of it.
+ */
 static struct ct_profile *window(const struct ct_serve_request *r, struct ct_serve_out *out,
 				 long seconds)
 {
 	struct cp_control_message m;
 	struct ct_profile *p = NULL;
+	struct sent sent = { r->route.kind->dump, NULL };
 	uint64_t id = 0;
 	char *why;
+	int last;
 
 	while (getrandom(&id, sizeof(id), 0) < 0 || !id)
 		;
-	why = ask_window(r, &m, id, 0, "begin", -1);
+	last = ct_last_window_listen(r->route.pid, id);
+	why = ask_window(r, &m, id, 0, "begin", -1, last >= 0);
 	if (!why && m.result == -EUSERS)
 		return from_dumps(r, out, false);
 	if (!why && !m.result) {
 		wait_for(r->route.pid, seconds);
-		why = ask_window(r, &m, id, ct_control_number(&m, "end"), NULL, out->snapshot);
+		why = ask_window(r, &m, id, ct_control_number(&m, "end"), NULL, out->snapshot,
+				 last >= 0);
 	}
-	if (why || m.result)
+	if (why)
+		ct_last_window_receive(last, r->route.pid, see_sent, &sent);
+	if (sent.p) {
+		p = sent.p;
+		free(why);
+	} else if (why || m.result) {
 		failed(r, out, why, m.result);
-	else
+	} else {
 		p = read_dump(out, out->snapshot);
-	free(ask_window(r, &m, id, 0, "end", -1));
+	}
+	if (!sent.p)
+		free(ask_window(r, &m, id, 0, "end", -1, false));
 	return joined(p);
 }
 

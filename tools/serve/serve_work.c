@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The work of one request; see serve.h. */
+#include "serve/serve_processes.h"
 #include "serve/serve_work.h"
 
 void ct_serve_work(const struct ct_serve_request *r, struct ct_serve_out *out)
 {
+	if (r->route.pid && r->route.what != CT_SERVE_STOP &&
+	    !ct_serve_processes_has(r->only, r->route.pid)) {
+		ct_serve_reply_fail(out, 404, "process %d doesn't ask to be served here",
+				    r->route.pid);
+		return;
+	}
 	switch (r->route.what) {
 	case CT_SERVE_HOME: ct_serve_list_home(r, out); break;
 	case CT_SERVE_TARGETS: ct_serve_list_targets(r, out); break;

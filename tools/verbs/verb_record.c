@@ -4,10 +4,12 @@
  * A mode that is off is on for the window only; a mode that is on stays as it is
  * (control/window.h).
  */
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -141,22 +143,26 @@ static double now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-static void wait_for_end(double seconds)
+/* Waits for the end of the time, or of the process. */
+static void wait_for_end(int pid, double seconds)
 {
-	const struct timespec tick = { .tv_nsec = 100000000 };
+	struct pollfd process = { .fd = (int)syscall(SYS_pidfd_open, ct_control_pid(pid), 0),
+				  .events = POLLIN };
 	double began = now(), passed;
 	bool shown = isatty(STDERR_FILENO);
 
 	while ((passed = now() - began) < seconds && !interrupted) {
 		double left = seconds - passed;
-		struct timespec rest = { 0, (long)(left * 1e9) };
 
 		if (shown)
 			fprintf(stderr, "\rcprof: recording, %.0f of %.0f s ", passed, seconds);
-		nanosleep(left < 0.1 ? &rest : &tick, NULL);
+		if (poll(&process, 1, left < 0.1 ? (int)(left * 1000) + 1 : 100) > 0)
+			break;
 	}
 	if (shown)
 		fputs("\r\033[K", stderr);
+	if (process.fd >= 0)
+		close(process.fd);
 }
 
 static void show(const struct window *w, struct timespec start)
@@ -193,7 +199,7 @@ static int record(int pid, double seconds)
 		ct_control_name(pid), seconds);
 	signal(SIGINT, interrupt);
 	signal(SIGTERM, interrupt);
-	wait_for_end(seconds);
+	wait_for_end(pid, seconds);
 	start = ct_run_show_start();
 	for (unsigned i = 0; i < count; i++)
 		if (end(&windows[i], pid))

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Hands over the last windows; see last_window.h. */
+#include "session/last_window.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+
+#include "base/control.h"
+#include "base/fdwrite.h"
+#include "base/sys.h"
+#include "base/text.h"
+#include "collect/control_peer.h"
+#include "output/consumers.h"
+#include "output/dump.h"
+#include "output/mode_ops.h"
+#include "output/sink.h"
+#include "sample/own_time.h"
+#include "session/session_state.h"
+
+/* Returns a connection to consumer ID, or a negative errno. */
+static int reach(uint64_t id)
+{
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	size_t n = cp_text_format(a.sun_path + 1, sizeof(a.sun_path) - 1, CP_CONTROL_LAST "%lx",
+				  (unsigned long)id);
+	int fd =
+		(int)cp_sys3(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int err;
+
+	if (fd < 0)
+		return fd;
+	err = (int)cp_sys3(SYS_connect, fd, &a, offsetof(struct sockaddr_un, sun_path) + 1 + n);
+	/* Another user may have taken the name. */
+	if (!err && !cp_control_peer_may_ask(fd))
+		err = -EPERM;
+	if (!err)
+		return fd;
+	cp_sys_close(fd);
+	return err;
+}
+
+static int send_file(int to, const char *mode, int file)
+{
+	union {
+		struct cmsghdr header;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} passed = { .header = { .cmsg_len = CMSG_LEN(sizeof(int)),
+				 .cmsg_level = SOL_SOCKET,
+				 .cmsg_type = SCM_RIGHTS } };
+	struct iovec data = { (void *)(uintptr_t)mode, strlen(mode) };
+	struct msghdr h = { .msg_iov = &data,
+			    .msg_iovlen = 1,
+			    .msg_control = &passed,
+			    .msg_controllen = sizeof(passed) };
+	long sent;
+
+	memcpy(CMSG_DATA(&passed.header), &file, sizeof(file));
+	sent = cp_sys3(SYS_sendmsg, to, &h, MSG_DONTWAIT | MSG_NOSIGNAL);
+	return sent < 0 ? (int)sent : 0;
+}
+
+static int send_profile(int to, const char *mode, const struct cp_memory_sink *memory)
+{
+	int file = (int)cp_sys2(SYS_memfd_create, "cprof", MFD_CLOEXEC), err;
+
+	if (file < 0)
+		return file;
+	err = cp_fdwrite_all(file, memory->data, memory->used, false);
+	if (!err)
+		err = send_file(to, mode, file);
+	cp_sys_close(file);
+	return err;
+}
+
+static void hand_over(struct cp_run *r, struct cp_consumer *c)
+{
+	struct cp_memory_sink memory;
+	int to = reach(c->id), err;
+
+	if (to < 0)
+		return;
+	/* An answer that nobody has confirmed did not arrive. */
+	cp_consumers_confirm(c, false);
+	cp_sink_memory_open(&memory);
+	err = cp_dump_window(r, c, &cp_session.config, &memory.sink);
+	if (!err)
+		err = send_profile(to, r->ops->name, &memory);
+	cp_consumers_confirm(c, !err);
+	cp_sink_memory_release(&memory);
+	cp_sys_close(to);
+}
+
+/* A consumer that has followed the mode from its start reads the mode's file. */
+static bool is_owed(const struct cp_run *r, const struct cp_consumer *c)
+{
+	return c->last && (r->nofile || !c->follows);
+}
+
+void cp_last_window_send(void)
+{
+	uint64_t now = cp_sys_clock_ns(CLOCK_MONOTONIC);
+
+	for (unsigned m = cp_mode_ops_first(); m < CP_MODES; m = cp_mode_ops_after(m)) {
+		struct cp_run *r = &cp_session.runs[m];
+
+		if (!r->running || !r->consumer_count)
+			continue;
+		cp_own_time_work_begin();
+		cp_consumers_expire(r, now);
+		for (unsigned i = 0; i < r->consumer_count; i++)
+			if (is_owed(r, &r->consumers[i]))
+				hand_over(r, &r->consumers[i]);
+		cp_own_time_work_end();
+	}
+}

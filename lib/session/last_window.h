@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The end of a process that others take windows of. */
+#ifndef CP_LAST_WINDOW_H
+#define CP_LAST_WINDOW_H
+
+/* Sends each consumer that listens (base/control.h) what its mode has seen since its last window,
+ * unless it has followed a mode with a file. All samples are drained. Waits for nobody: a consumer
+ * that can't be reached at once has lost its window. Under the collector's lock. */
+void cp_last_window_send(void);
+
+#endif

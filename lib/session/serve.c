@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Starts the helper that serves; see serve.h. */
+#include "session/serve.h"
+
+#include <time.h>
+
+#include "base/atomic.h"
+#include "base/log.h"
+#include "base/sys.h"
+#include "collect/control_socket.h"
+#include "output/helper.h"
+#include "session/push.h"
+#include "session/session_state.h"
+
+/* Most short processes have ended by then. */
+#define AFTER_NS UINT64_C(1000000000)
+/* Until the next look whether the helper has started. */
+#define REAP_NS UINT64_C(100000000)
+/* On a busy machine the control socket may be late: so many seconds it is waited for. */
+#define TRIES 10
+
+static unsigned tries;
+static struct cp_helper *starting; /* the helper's start has not ended */
+
+static void look_again(uint64_t after)
+{
+	cp_store_relaxed(&cp_session.serve_at, cp_sys_clock_ns(CLOCK_MONOTONIC) + after);
+}
+
+void cp_serve_plan(void)
+{
+	/* In a fork child it is the parent's. */
+	starting = NULL;
+	tries = 0;
+	cp_store_relaxed(&cp_session.serve_at, UINT64_MAX);
+	if (cp_session.config.serve[0])
+		look_again(AFTER_NS);
+}
+
+uint64_t cp_serve_due(void)
+{
+	return cp_session.config.serve[0] ? cp_load_relaxed(&cp_session.serve_at) : UINT64_MAX;
+}
+
+static void start(void)
+{
+	const char *why = cp_push_obstacle();
+
+	if (!why) {
+		starting = cp_helper_alone("serve", cp_session.config.serve);
+		why = starting ? NULL : "cprof can't be started";
+	}
+	if (why && cp_session.config.verbose)
+		cp_log("CPROF_SERVE: nothing is served: %s", why);
+	cp_store_relaxed(&cp_session.serve_at, UINT64_MAX);
+	if (starting)
+		look_again(0);
+}
+
+void cp_serve_start(void)
+{
+	if (cp_sys_clock_ns(CLOCK_MONOTONIC) < cp_serve_due() ||
+	    cp_load_seqcst(&cp_session.leaving))
+		return;
+	if (starting && !cp_helper_reap(starting)) {
+		look_again(REAP_NS);
+	} else if (starting) {
+		starting = NULL;
+		cp_store_relaxed(&cp_session.serve_at, UINT64_MAX);
+	} else if (!cp_control_socket_is_open() && ++tries < TRIES) {
+		look_again(AFTER_NS);
+	} else {
+		start();
+	}
+}

@@ -1,0 +1,117 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# A process that ends while somebody has a window of it hands the window over: to cprof push, record and serve, also of
+# modes without a file; nothing is lost, nothing counted twice, and a consumer that doesn't listen is not waited for.
+. "$srcdir/tests/lib/e2e.sh"
+. "$srcdir/tests/lib/control.sh"
+cprof=$builddir/cprof
+export XDG_STATE_HOME=$work/state
+cd "$work"
+
+# A worker of the server waits for the end of its window.
+waits() {
+	local worker
+	for worker in $(pgrep -P "$server"); do
+		ls -l "/proc/$worker/fd" 2>/dev/null | grep -q 'anon_inode:\[pidfd\]' && return
+	done
+	return 1
+}
+
+total() { # file...
+	for file; do "$pprof_check" --raw "$file"; done | awk -F'\t' '{ split($1, v, ","); sum += v[2] } END { printf "%.0f\n", sum / 1e6 }'
+}
+
+is_about() { # what ms of-ms
+	[ "$2" -ge $(($3 * 8 / 10)) ] && [ "$2" -le $(($3 * 12 / 10 + 20)) ] || fail "$1: $2 ms, not $3"
+}
+
+# ---- push, of modes that it has turned on ----
+host pushed CPROF_CONTROL=on
+wait_for 60 lists $pid - || fail "pushed: no control socket"
+"$cprof" push dir:"$work/windows" -every=600s -verbose -cpu=1000 -lock $pid >pushed.said 2>&1 &
+push=$!
+owns $push
+wait_for 60 grep -q "is followed" pushed.said || fail "pushed: $(cat pushed.said)"
+tell burn 0.4
+tell contend 20
+end_host
+check_status pushed 0
+wait $push || fail "pushed: status $?"
+! grep -q lost pushed.said || fail "pushed: $(cat pushed.said)"
+[ "$(ls windows/*.cpu.window.pb | wc -l)" = 1 ] || fail "pushed: $(ls windows)"
+check_valid windows/*.cpu.window.pb
+is_about pushed "$(total windows/*.cpu.window.pb)" 400
+check_stack "$(echo windows/*.cpu.window.pb)" 'burn'
+for mode in lock holders; do
+	[ "$(total windows/*.$mode.window.pb)" -gt 0 ] || fail "pushed: no $mode: $(ls windows)"
+done
+
+# ---- record: it ends with the process; of a mode with a file, too, which has all ----
+for file in "" "$work/own.pb"; do
+	name=recorded${file:+-beside}
+	host $name CPROF_CONTROL=on ${file:+CPUPROFILE="$file"}
+	wait_for 60 lists $pid ${file:+cpu} || fail "$name: no control socket"
+	"$cprof" record -cpu -for=600s -o $name.pb $pid >$name.said 2>&1 &
+	record=$!
+	owns $record
+	wait_for 60 grep -q 'recording process' $name.said || fail "$name: $(cat $name.said)"
+	tell burn 0.3
+	end_host
+	wait $record || fail "$name: status $?: $(cat $name.said)"
+	check_valid $name.pb
+	is_about $name "$(total $name.pb)" 300
+done
+[ "$(total own.pb)" -ge "$(total recorded-beside.pb)" ] || fail "own.pb has less than its window"
+
+# ---- a consumer that is stopped is not waited for ----
+host stopped CPROF_CONTROL=on
+wait_for 60 lists $pid - || fail "stopped: no control socket"
+"$cprof" record -cpu -for=600s -o stopped.pb $pid >stopped.said 2>&1 &
+record=$!
+owns $record
+wait_for 60 grep -q 'recording process' stopped.said || fail "stopped: $(cat stopped.said)"
+kill -STOP $record
+tell burn 0.1
+end_host
+check_status stopped 0
+kill -CONT $record
+wait $record || fail "stopped: status $?: $(cat stopped.said)"
+check_valid stopped.pb
+
+# ---- killed: that is said ----
+host killed CPROF_CONTROL=on
+wait_for 60 lists $pid - || fail "killed: no control socket"
+"$cprof" push dir:"$work/killed-windows" -every=600s -verbose -cpu $pid >killed.said 2>&1 &
+push=$!
+owns $push
+wait_for 60 grep -q "is followed" killed.said || fail "killed: $(cat killed.said)"
+kill -9 $pid
+wait $pid 2>/dev/null
+exec {told}>&-
+wait $push || true
+grep -q '1 last window was lost' killed.said || fail "killed: $(cat killed.said)"
+
+# ---- serve ----
+if $python -c 'import ctypes; ctypes.CDLL("libmicrohttpd.so.12")' 2>/dev/null && command -v curl >/dev/null; then
+	host served CPROF_CONTROL=on
+	wait_for 60 lists $pid - || fail "served: no control socket"
+	"$cprof" serve -http=127.0.0.1:0 >serve.out 2>serve.err &
+	server=$!
+	owns $server
+	wait_for 60 grep -q 'cprof: serving ' serve.err || fail "serve: $(cat serve.err)"
+	url=$(sed -n 's,.*at http://\([^/]*\)/.*,\1,p' serve.err)
+	curl -s -m 100 "http://$url/pid/$pid/debug/pprof/profile?seconds=600" >served.pb &
+	curl=$!
+	owns $curl
+	wait_for 60 waits || fail "serve: no window"
+	tell burn 0.3
+	end_host
+	wait $curl || fail "serve: curl: status $?"
+	check_valid served.pb
+	is_about served "$(total served.pb)" 300
+	kill $server
+	wait $server || fail "serve: status $?"
+else
+	echo "serve is not tested: libmicrohttpd12 or curl is not installed"
+fi
+finish

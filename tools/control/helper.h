@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the helpers have in common that the library starts: `cprof push -helper URL` for CPROF_PUSH,
+ * `cprof serve -helper ADDRESS` for CPROF_SERVE.
+ *
+ * One helper works for all processes of a user that ask for the same: each process starts one, but
+ * only the first stays. It is told by the name of an abstract socket, which the kernel frees at its
+ * end, however that comes, and which is as far to be seen as the processes' own sockets are.
+ */
+#ifndef CT_HELPER_H
+#define CT_HELPER_H
+
+/* Returns a descriptor that keeps other helpers of VERB for ARGUMENT away, or -1 if there is one
+ * already. */
+int ct_helper_become_only(const char *verb, const char *argument);
+/* Messages go to the file VERB.log of the user's state: a helper has no terminal. */
+void ct_helper_open_log(const char *verb);
+
+#endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See serve_helper.h.
+ *
+ * The server is a child: it never asks a process itself, and who is to be served must be asked.
+ * Nobody is asked again before all that were found have ended.
+ */
+#include "serve/serve_helper.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "control/helper.h"
+#include "core/memory.h"
+#include "serve/serve_processes.h"
+#include "verbs/verbs.h"
+
+struct watched {
+	struct pollfd *items; /* pidfds */
+	size_t count, room;
+};
+
+static void release(struct watched *w)
+{
+	for (size_t i = 0; i < w->count; i++)
+		close(w->items[i].fd);
+	free(w->items);
+}
+
+static struct watched find(const char *address)
+{
+	const struct ct_serve_pids only = { .asked = address };
+	struct ct_serve_processes all;
+	struct watched w = { NULL, 0, 0 };
+
+	ct_serve_processes_ask(&all, &only);
+	for (size_t i = 0; i < all.count; i++) {
+		int fd = (int)syscall(SYS_pidfd_open, all.items[i].pid, 0);
+
+		if (fd >= 0)
+			*CT_PUSH(w.items, w.count, w.room) =
+				(struct pollfd){ .fd = fd, .events = POLLIN };
+		free(all.items[i].program);
+	}
+	free(all.items);
+	return w;
+}
+
+/* Waits until all in W have ended, or SERVER has. Returns whether it was the processes. */
+static bool wait_for(struct watched *w, int server)
+{
+	size_t left = w->count;
+
+	*CT_PUSH(w->items, w->count, w->room) = (struct pollfd){ .fd = server, .events = POLLIN };
+	while (left) {
+		if (poll(w->items, w->count, -1) < 0)
+			continue;
+		if (w->items[w->count - 1].revents)
+			break;
+		for (size_t i = 0; i + 1 < w->count; i++)
+			if (w->items[i].fd >= 0 && w->items[i].revents) {
+				close(w->items[i].fd);
+				w->items[i].fd = -1;
+				left--;
+			}
+	}
+	w->items[--w->count].fd = -1;
+	return !left;
+}
+
+static bool is_any(const char *address)
+{
+	struct watched w = find(address);
+	bool any = w.count;
+
+	release(&w);
+	return any;
+}
+
+/* Returns the exit status. */
+static int serve_while_any(const char *address, int (*serve)(const char *address))
+{
+	pid_t parent = getpid(), child = fork();
+	int pidfd, status = 0;
+	bool goes_on = child > 0;
+
+	if (!child) {
+		prctl(PR_SET_PDEATHSIG, SIGTERM);
+		_exit(getppid() == parent ? serve(address) : CT_FAILED);
+	}
+	pidfd = child > 0 ? (int)syscall(SYS_pidfd_open, child, 0) : -1;
+	while (goes_on) {
+		struct watched w = find(address);
+
+		goes_on = w.count && wait_for(&w, pidfd);
+		release(&w);
+	}
+	if (child > 0) {
+		kill(child, SIGTERM);
+		waitpid(child, &status, 0);
+	}
+	if (pidfd >= 0)
+		close(pidfd);
+	return child > 0 && WIFEXITED(status) && WEXITSTATUS(status) != CT_OK ? CT_FAILED : CT_OK;
+}
+
+int ct_serve_helper(const char *address, int (*serve)(const char *address))
+{
+	int status = CT_OK, only;
+
+	/* A process whose helper found ours still there, and left, is seen by the next round. */
+	while ((only = ct_helper_become_only("serve", address)) >= 0) {
+		if (is_any(address))
+			status = serve_while_any(address, serve);
+		close(only);
+		if (status != CT_OK || !is_any(address))
+			break;
+	}
+	return status;
+}
