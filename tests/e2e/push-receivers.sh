@@ -151,6 +151,13 @@ push directory "dir:$work/windows" app.pb
 ended directory 0
 check_valid windows/*.pb
 check_comment windows/*.pb 'mode cpu'
+head -c 200000 /dev/zero >windows/20200101T000000.000Z.old.1.cpu.window.pb
+touch windows/other.pb
+push bounded-directory "dir:$work/windows" -spool-size=150K app.pb
+ended bounded-directory 0
+[ "$(ls windows | grep -c 'window.pb$')" -ge 1 ] && [ -e windows/other.pb ] && ! ls windows | grep -q '^2020' ||
+	fail "the directory is not bounded: $(ls -l windows)"
+
 # ---- TLS: certificates are checked, by an authority of one's own too ----
 request() { # name subject
 	openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout "$1.key" -subj "/CN=$2" "${@:3}" 2>>openssl.err

@@ -14,6 +14,8 @@
 #include "push/push_files.h"
 
 #define SUFFIX ".window.pb"
+/* The directory is read once for so many files. */
+#define READ_EACH 1000
 
 static char *safe(char *name)
 {
@@ -41,6 +43,24 @@ static char *name_of(const struct ct_push_item *item)
 	return name;
 }
 
+/* The directory is read as a whole at the first file, when it may be full, and now and then,
+ * because others may write there. In between its size is counted: reading ten thousand names for
+ * each file would cost more than all the rest. */
+static void bound(const char *path, uint64_t added, uint64_t limit)
+{
+	static uint64_t bytes;
+	static unsigned unread;
+
+	bytes += added;
+	if (unread && bytes <= limit) {
+		unread--;
+		return;
+	}
+	/* Room for some more, so that a full directory isn't read for each file. */
+	bytes = ct_push_files_limit(path, SUFFIX, limit - limit / 16);
+	unread = READ_EACH;
+}
+
 int ct_push_directory_add(const char *path, const struct ct_push_item *item, uint64_t limit)
 {
 	char *name, *whole;
@@ -60,7 +80,7 @@ int ct_push_directory_add(const char *path, const struct ct_push_item *item, uin
 		error = ct_target_close(&t, error);
 	}
 	if (!error)
-		ct_push_files_limit(path, SUFFIX, limit, 0);
+		bound(path, item->size, limit);
 	free(whole);
 	free(name);
 	return error;

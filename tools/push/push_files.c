@@ -12,15 +12,32 @@
 
 #include "core/memory.h"
 
+/* A directory may have a hundred thousand files: of so many at once the names are in memory. */
+#define OLDEST 2048
+
 static int by_name(const void *a, const void *b)
 {
 	return strcmp(((const struct ct_push_file *)a)->name,
 		      ((const struct ct_push_file *)b)->name);
 }
 
-struct ct_push_files ct_push_files_list(const char *path, const char *suffix)
+static void sort(struct ct_push_files *f)
 {
-	struct ct_push_files f = { NULL, 0, 0 };
+	if (f->count)
+		qsort(f->items, f->count, sizeof(*f->items), by_name);
+}
+
+static void keep_oldest(struct ct_push_files *f, size_t most)
+{
+	sort(f);
+	while (f->count > most)
+		free(f->items[--f->count].name);
+}
+
+/* Only the MOST oldest ones are in the list. */
+static struct ct_push_files list(const char *path, const char *suffix, size_t most)
+{
+	struct ct_push_files f = { .items = NULL };
 	DIR *d = opendir(path);
 	struct dirent *e;
 	struct stat st;
@@ -31,14 +48,21 @@ struct ct_push_files ct_push_files_list(const char *path, const char *suffix)
 		if (n <= s || *e->d_name == '.' || strcmp(e->d_name + n - s, suffix) ||
 		    fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
 			continue;
+		f.bytes += (uint64_t)st.st_size;
 		*CT_PUSH(f.items, f.count, f.room) =
 			(struct ct_push_file){ ct_memory_strdup(e->d_name), (uint64_t)st.st_size };
+		if (f.count / 2 >= most)
+			keep_oldest(&f, most);
 	}
 	if (d)
 		closedir(d);
-	if (f.count)
-		qsort(f.items, f.count, sizeof(*f.items), by_name);
+	keep_oldest(&f, most);
 	return f;
+}
+
+struct ct_push_files ct_push_files_list(const char *path, const char *suffix)
+{
+	return list(path, suffix, SIZE_MAX);
 }
 
 void ct_push_files_release(struct ct_push_files *f)
@@ -56,18 +80,15 @@ void ct_push_files_remove(const char *path, const char *name)
 	free(whole);
 }
 
-size_t ct_push_files_limit(const char *path, const char *suffix, uint64_t limit, uint64_t more)
+uint64_t ct_push_files_limit(const char *path, const char *suffix, uint64_t limit)
 {
-	struct ct_push_files f = ct_push_files_list(path, suffix);
-	uint64_t all = more;
-	size_t removed = 0;
+	struct ct_push_files f = list(path, suffix, OLDEST);
+	uint64_t all = f.bytes;
 
-	for (size_t i = 0; i < f.count; i++)
-		all += f.items[i].size;
-	for (; removed < f.count && all > limit; removed++) {
-		ct_push_files_remove(path, f.items[removed].name);
-		all -= f.items[removed].size;
+	for (size_t i = 0; i < f.count && all > limit; i++) {
+		ct_push_files_remove(path, f.items[i].name);
+		all -= f.items[i].size;
 	}
 	ct_push_files_release(&f);
-	return removed;
+	return all;
 }

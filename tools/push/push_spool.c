@@ -112,7 +112,7 @@ static void inherit(struct ct_push_spool *s, const char *base)
 	for (unsigned n = 1; n <= MOST_PUSHES; n++) {
 		char *path = numbered(base, n);
 		int lock = strcmp(path, s->path) && !check_owner(path) ? take_lock(path) : -1;
-		struct ct_push_files f = { NULL, 0, 0 };
+		struct ct_push_files f = { .items = NULL };
 
 		if (lock >= 0)
 			f = ct_push_files_list(path, SUFFIX);
