@@ -35,7 +35,8 @@ struct followed_mode {
 };
 
 struct followed {
-	int pid, process; /* process: a pidfd */
+	int pid;     /* or a number below 0: a path (control.h) */
+	int process; /* a pidfd; -1: it is out of sight */
 	char *program, *labels;
 	struct ct_push_ended files; /* how the process's files are reached when it is gone */
 	struct followed_mode modes[CT_MODES];
@@ -145,7 +146,8 @@ static int open_mode(struct ct_push_follow *f, struct followed *p, int mode,
 		return -1;
 	}
 	m->since = mode_number(status, mode, "since");
-	m->path = mode_path(status, mode);
+	/* A file of a process that is out of sight is, too. */
+	m->path = p->process >= 0 ? mode_path(status, mode) : NULL;
 	m->any = m->ending = false;
 	m->rest = (struct ct_push_rest){ .how = &f->how->series };
 	m->companion_rest = m->rest;
@@ -281,9 +283,9 @@ static void end_mode(struct ct_push_follow *f, struct followed *p, int mode)
 	} else if (!m->ending) {
 		f->lost++;
 		verbose(f,
-			ct_memory_printf("process %d: %s: what it did in its last %.1f s is lost: "
+			ct_memory_printf("process %s: %s: what it did in its last %.1f s is lost: "
 					 "%s",
-					 p->pid, ct_control_modes[mode].name,
+					 ct_control_name(p->pid), ct_control_modes[mode].name,
 					 (double)(now_ns() - m->until_ns) / 1e9,
 					 m->path ? "it wrote no file at its end"
 						 : "it was killed, or could not send it"));
@@ -298,7 +300,8 @@ static void forget(struct ct_push_follow *f, size_t i)
 	for (int m = 0; m < CT_MODES; m++)
 		close_mode(&p->modes[m]);
 	ct_push_ended_close(&p->files);
-	close(p->process);
+	if (p->process >= 0)
+		close(p->process);
 	free(p->program);
 	free(p->labels);
 	f->items[i] = f->items[--f->count];
@@ -327,6 +330,17 @@ static bool is_followed(const struct ct_push_follow *f, int pid)
 	return false;
 }
 
+/* A process out of sight is called as it calls itself, and its environment isn't known. */
+static char *labels_of(const struct ct_push_follow *f, const struct followed *p,
+		       const struct cp_control_message *status)
+{
+	int pid = ct_control_pid(p->pid);
+
+	return pid ? ct_push_labels_of(pid, p->program, 0, &f->how->labels)
+		   : ct_push_labels_of(getpid(), p->program, (int)ct_control_number(status, "pid"),
+				       &f->how->labels);
+}
+
 static void name_process(struct ct_push_follow *f, struct followed *p,
 			 const struct cp_control_message *status)
 {
@@ -335,31 +349,35 @@ static void name_process(struct ct_push_follow *f, struct followed *p,
 	p->program = ct_control_value(status, "program");
 	if (!p->program)
 		p->program = ct_memory_strdup("unknown");
-	p->labels = ct_push_labels_of(p->pid, p->program, 0, &f->how->labels);
+	p->labels = labels_of(f, p, status);
 }
 
 static int add(struct ct_push_follow *f, int pid, const struct cp_control_message *status,
 	       bool from_start, bool start, char **why)
 {
-	struct followed p = { .pid = pid, .process = (int)syscall(SYS_pidfd_open, pid, 0) };
+	int seen = ct_control_pid(pid);
+	struct followed p = { .pid = pid,
+			      .process = seen ? (int)syscall(SYS_pidfd_open, seen, 0) : -1 };
 
 	*why = NULL;
-	if (p.process < 0) {
-		*why = ct_memory_printf("process %d: %s", pid,
+	if (seen && p.process < 0) {
+		*why = ct_memory_printf("process %s: %s", ct_control_name(pid),
 					errno == ESRCH ? "it has ended" : strerror(errno));
 		return -1;
 	}
-	ct_push_ended_open(&p.files, pid);
+	ct_push_ended_open(&p.files, seen);
 	name_process(f, &p, status);
 	*CT_PUSH(f->items, f->count, f->room) = p;
 	if (open_modes(f, &f->items[f->count - 1], status, from_start, start, why)) {
 		free(*why);
 		*why = NULL;
-		verbose(f, ct_memory_printf("process %d (%s) is followed", pid, p.program));
+		verbose(f, ct_memory_printf("process %s (%s) is followed", ct_control_name(pid),
+					    p.program));
 		return 0;
 	}
 	if (!*why)
-		*why = ct_memory_printf("process %d: no mode is on; -cpu turns one on", pid);
+		*why = ct_memory_printf("process %s: no mode is on; -cpu turns one on",
+					ct_control_name(pid));
 	forget(f, f->count - 1);
 	return -1;
 }
@@ -405,13 +423,14 @@ void ct_push_follow_all(struct ct_push_follow *f, bool from_start,
 }
 
 /* After an exec, or when a mode was turned off and on again, another run has begun. */
-static void look_at(struct ct_push_follow *f, struct followed *p)
+static void look_at(struct ct_push_follow *f, struct followed *p, bool *answers)
 {
 	struct cp_control_message status;
 	char *why, *program;
 
 	ct_control_request(&status, CP_CONTROL_STATUS);
 	why = ct_control_ask(p->pid, &status, -1);
+	*answers = !why;
 	if (why) {
 		free(why); /* the windows tell it, too */
 		return;
@@ -433,11 +452,14 @@ void ct_push_follow_take(struct ct_push_follow *f)
 {
 	for (size_t i = f->count; i > 0; i--) {
 		struct followed *p = &f->items[i - 1];
+		bool answers;
 
-		look_at(f, p);
+		look_at(f, p, &answers);
 		for (int m = 0; m < CT_MODES && !p->gone; m++)
 			if (p->modes[m].window && !take_mode(f, p, m))
 				end_mode(f, p, m);
+		/* Of a process that is out of sight nothing else tells the end. */
+		p->gone |= p->process < 0 && !answers;
 		if (p->gone)
 			end_process(f, i - 1);
 	}

@@ -5,8 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "control/control.h"
 #include "control/helper.h"
 #include "core/memory.h"
 #include "core/options.h"
@@ -110,19 +112,16 @@ static int *read_pids(char **operands, size_t count)
 	int *pids = ct_memory_alloc((count + 1) * sizeof(*pids));
 
 	for (size_t i = 0; i < count; i++) {
-		char *end;
-		long pid = strtol(operands[i], &end, 10);
-
-		if (*end || pid <= 0 || pid > INT32_MAX) {
-			ct_options_wrong(
-				&ct_verb_push,
-				"\"%s\" is neither a process id nor a file; a command follows "
-				"\"--\"",
-				operands[i]);
+		pids[i] = ct_control_process(operands[i]);
+		if (!pids[i]) {
+			ct_options_wrong(&ct_verb_push,
+					 "\"%s\" is neither a process id, nor a path of "
+					 "CPROF_CONTROL, nor a file; a command follows "
+					 "\"--\"",
+					 operands[i]);
 			free(pids);
 			return NULL;
 		}
-		pids[i] = (int)pid;
 	}
 	return pids;
 }
@@ -162,6 +161,13 @@ static void let_go(void)
 		_exit(0);
 }
 
+static bool is_file(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && !S_ISSOCK(st.st_mode);
+}
+
 static int start(const struct ct_push_how *how, const char *url, char **operands, size_t count,
 		 bool is_command)
 {
@@ -180,7 +186,7 @@ static int start(const struct ct_push_how *how, const char *url, char **operands
 			ct_mode_options[CT_CPU].value = "";
 		return ct_push_command(how, operands);
 	}
-	if (count && access(operands[0], F_OK) == 0)
+	if (count && is_file(operands[0]))
 		return ct_push_files_of_ended(how, operands, count);
 	pids = read_pids(operands, count);
 	if (pids)
@@ -266,12 +272,13 @@ static int run(int argc, char **argv)
 
 const struct ct_verb ct_verb_push = {
 	.name = "push",
-	.operands = "TARGET [PID... | FILE... | -- COMMAND [ARGUMENT]...]",
+	.operands = "TARGET [PID... | PATH... | FILE... | -- COMMAND [ARGUMENT]...]",
 	.summary = "Send windows of running processes to Pyroscope, Parca, OTLP, Datadog, or a "
 		   "directory",
-	.details =
-		"TARGET is http(s)://HOST:PORT or dir:/PATH. FILE is a profile of a process that "
-		"has ended. Without\nany, all profiled processes of this host. Without a mode, "
-		"those that are on, else CPU time.\n",
+	.details = "TARGET is http(s)://HOST:PORT or dir:/PATH. PATH is a path of CPROF_CONTROL, "
+		   "FILE a "
+		   "profile\nof a process that has ended. Without any, all profiled processes of "
+		   "this host. Without a mode, "
+		   "those that are on, else CPU time.\n",
 	.run = run,
 };

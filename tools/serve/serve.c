@@ -34,8 +34,17 @@ static const struct ct_option options[] = {
 
 static int wrong_pid(const char *text)
 {
-	return ct_options_wrong(&ct_verb_serve, "\"%s\" is no process id; \"cprof ps\" lists them",
+	return ct_options_wrong(&ct_verb_serve, CT_CONTROL_NO_PROCESS "; \"cprof ps\" lists them",
 				text);
+}
+
+static int out_of_sight(const char *path)
+{
+	fprintf(stderr,
+		"cprof serve: %s: nobody answers there, or the process can't be seen from here: "
+		"serve it from its own container\n",
+		path);
+	return CT_FAILED;
 }
 
 /* Reads the operands. Returns the exit status: each process must answer now. */
@@ -46,19 +55,21 @@ static int read_pids(struct ct_serve_pids *only, int argc, char **argv)
 	only->pids = pids;
 	for (int i = 0; i < argc; i++) {
 		struct cp_control_message m;
-		char *rest, *why;
-		long pid = strtol(argv[i], &rest, 10);
+		int id = ct_control_process(argv[i]), pid = id ? ct_control_pid(id) : 0;
+		char *why;
 
-		if (*rest || rest == argv[i] || pid <= 0 || pid > INT32_MAX)
+		if (!id)
 			return wrong_pid(argv[i]);
+		if (!pid)
+			return out_of_sight(argv[i]);
 		ct_control_request(&m, CP_CONTROL_STATUS);
-		why = ct_control_ask((int)pid, &m, -1);
+		why = ct_control_ask(pid, &m, -1);
 		if (why) {
 			fprintf(stderr, "cprof serve: %s\n", why);
 			free(why);
 			return CT_FAILED;
 		}
-		pids[only->count++] = (int)pid;
+		pids[only->count++] = pid;
 	}
 	return CT_OK;
 }
@@ -140,7 +151,7 @@ static int run(int argc, char **argv)
 
 const struct ct_verb ct_verb_serve = {
 	.name = "serve",
-	.operands = "[PID...]",
+	.operands = "[PID... | PATH...]",
 	.summary = "Serve profiles of running processes over HTTP, as Go programs do",
 	.details =
 		"Without a PID, of all processes that answer. / is a page of them, "

@@ -45,6 +45,24 @@ check_valid apart.pb
 check_stack apart.pb 'burn;.*main'
 asks apart 's\.cpu\.pb' record -for=200ms "$path"
 check_valid s.cpu.pb
+"$cprof" push "dir:$work/pushed" -every=1s -verbose -cpu=1000 "$path" >push.said 2>&1 &
+push=$!
+owns $push
+wait_for 60 grep -q "$path (control-host) is followed" push.said || fail "push: $(cat push.said)"
+tell burn 0.2
+has_window() { [ "$(find pushed -name '*.cpu.window.pb' 2>/dev/null)" ]; }
+wait_for 60 has_window || fail "push: no window: $(cat push.said)"
+kill -TERM $push
+wait $push || fail "push: status $?: $(cat push.said)"
+check_stack "$(find pushed -name '*.cpu.window.pb' | sort | head -n 1)" 'burn;.*main'
+if $python -c 'import ctypes; ctypes.CDLL("libmicrohttpd.so.12")' 2>/dev/null; then
+	"$cprof" serve -http=127.0.0.1:0 "$path" >serve.said 2>&1 &
+	serve=$!
+	owns $serve
+	wait_for 60 grep -q "serving process $pid at" serve.said || fail "serve: $(cat serve.said)"
+	kill -TERM $serve
+	wait $serve || fail "serve: status $?"
+fi
 [ "$apart" ] || echo "# no network namespace here"
 # A fork's child has a file of its own, which SIGKILL leaves.
 tell fork
