@@ -135,7 +135,7 @@ peak_of() { # command...
 }
 
 peak_of_redis() { # prefix...
-	"$work/run-cost" 1 "$@" redis-server --port 0 --unixsocket "$work/r.sock" --save '' --appendonly no --dir "$work" >"$work/peak" &
+	"$work/run-cost" 1 "$@" "$redis" --port 0 --unixsocket "$work/r.sock" --save '' --appendonly no --dir "$work" >"$work/peak" &
 	for _ in $(seq 100); do
 		redis-cli -s "$work/r.sock" ping >/dev/null 2>&1 && break
 		sleep 0.05
@@ -151,13 +151,20 @@ memory() {
 	clang=$(command -v clang || command -v clang-14)
 	$CC -O2 -D_GNU_SOURCE -o "$work/run-cost" "$srcdir/bench/run-cost.c" || exit 1
 	c_source 100 >"$work/input.c"
+	# It may be installed under its other name only.
+	redis=$(command -v redis-server)
+	if [ -z "$redis" ] && has redis-check-rdb; then
+		redis=$work/redis-server
+		ln -s "$(command -v redis-check-rdb)" "$redis"
+	fi
 	for v in bare again heap exact heaptrack; do
 		can "$v" || continue
 		variant "$v"
 		for _ in 1 2 3; do
 			[ -z "$clang" ] || peak_of env "${variables[@]}" "${prefix[@]}" "$clang" -O2 -c -o "$work/o.o" "$work/input.c" >>"$work/peak.clang.$v"
-			! has redis-server || [ "$v" = heaptrack ] || peak_of_redis env "${variables[@]}" >>"$work/peak.redis.$v"
-			[ "$v" != heaptrack ] || ! has zstd || zstd -dcq "$work"/ht*.zst | peak_of "$interpret" >>"$work/peak.clang.heaptrack_interpret"
+			[ -z "$redis" ] || [ "$v" = heaptrack ] || peak_of_redis env "${variables[@]}" >>"$work/peak.redis.$v"
+			[ "$v" != heaptrack ] || ! has zstd ||
+				peak_of sh -c 'zstd -dcq "$1" | "$2"' sh "$work"/ht*.zst "$interpret" >>"$work/peak.clang.heaptrack_interpret"
 			rm -f "$work"/*.pb "$work"/ht*
 		done
 	done

@@ -91,7 +91,7 @@ measure_depth() {
 interpret_memory() { # blocks
 	has zstd && [ -x "$interpret" ] || return
 	heaptrack -r -o "$work/ht" "$work/growth-host" blocks "$1" >"$work/ht.out" 2>&1
-	zstd -dcq "$work"/ht*.zst | "$work/run-cost" 1 "$interpret" | awk '{ print $3 }'
+	"$work/run-cost" 1 sh -c 'zstd -dcq "$1" | "$2"' sh "$work"/ht*.zst "$interpret" | awk '{ print $3 }'
 	rm -f "$work"/ht*
 }
 
