@@ -6,13 +6,13 @@
 # run are there, too.
 #
 #     STRESSORS='fork prctl'   these only, also ones that aren't run otherwise
-#     STRESS_SECONDS=1         of each run
+#     STRESSOR_SECONDS=1       of each run
 #
 # As root, stressors run as nobody, who can't hurt the machine, with a bound on processes.
 . "${srcdir:?is the source directory}/tests/lib/e2e.sh"
 command -v stress-ng >/dev/null || { echo "stress-ng is not installed: not run"; exit 0; }
 table=$srcdir/tests/stress/stress-ng.txt
-seconds=${STRESS_SECONDS:-1}
+seconds=${STRESSOR_SECONDS:-1}
 unprivileged=()
 if [ "$(id -u)" = 0 ]; then
 	unprivileged=(setpriv --reuid=65534 --regid=65534 --clear-groups prlimit --nproc=600)
