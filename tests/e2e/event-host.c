@@ -31,7 +31,7 @@ static volatile int sink;
 static size_t page;
 
 #define TOUCHES(name)                                                                              \
-	__attribute__((noipa)) static char *name(char *at, long n)                                 \
+	__attribute__((noinline, noipa)) static char *name(char *at, long n)                       \
 	{                                                                                          \
 		for (; n > 0; n--, at += page)                                                     \
 			*(volatile char *)at = 1;                                                  \
@@ -58,7 +58,7 @@ static char *pages(long n)
 	return at;
 }
 
-__attribute__((noipa)) static char *has_read(int zero, char *at, long n)
+__attribute__((noinline, noipa)) static char *has_read(int zero, char *at, long n)
 {
 	size_t left = (size_t)n * page;
 	ssize_t got;
@@ -72,7 +72,7 @@ __attribute__((noipa)) static char *has_read(int zero, char *at, long n)
 	return at;
 }
 
-__attribute__((noipa)) static void touches(long n)
+__attribute__((noinline, noipa)) static void touches(long n)
 {
 	int zero = open("/dev/zero", O_RDONLY | O_CLOEXEC);
 	char *at = pages(10 * n);
@@ -85,7 +85,7 @@ __attribute__((noipa)) static void touches(long n)
 	close(zero);
 }
 
-__attribute__((noipa)) static void *thread(void *arg)
+__attribute__((noinline, noipa)) static void *thread(void *arg)
 {
 	char *at = pages(*(long *)arg);
 

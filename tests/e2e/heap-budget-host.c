@@ -25,7 +25,7 @@ static double now(void)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-__attribute__((noipa)) static void fast(void)
+__attribute__((noinline, noipa)) static void fast(void)
 {
 	for (int i = 0; i < 100; i++) {
 		void *p = malloc(FAST_SIZE);
@@ -36,13 +36,13 @@ __attribute__((noipa)) static void fast(void)
 	}
 }
 
-__attribute__((noipa)) static void keeps(unsigned *n)
+__attribute__((noinline, noipa)) static void keeps(unsigned *n)
 {
 	if (*n < KEPT)
 		EXPECT(kept[(*n)++] = malloc(KEPT_SIZE));
 }
 
-__attribute__((noipa)) static void slow(void)
+__attribute__((noinline, noipa)) static void slow(void)
 {
 	void *p = malloc(SLOW_SIZE);
 
