@@ -67,8 +67,7 @@ for file in "$out/lib/libcprof.so.0" "$out/bin/cprof"; do
 	[ -z "$others" ] || die "${file##*/} needs $others"
 	echo "    ${file##*/}: $(stat -L -c %s "$file") bytes, needs GLIBC_$highest," $needed
 done
-# 600 KB are wanted. It had 600 before the wakers, the page census and settings at run time added 70.
-[ "$(stat -L -c %s "$out/lib/libcprof.so.0")" -le 680000 ] || die "libcprof.so is larger than 680 KB"
+[ "$(stat -L -c %s "$out/lib/libcprof.so.0")" -le 614400 ] || die "libcprof.so is larger than 600 KiB"
 
 say "pack $name.tar.xz"
 rm -rf "$name"

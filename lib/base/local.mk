@@ -6,10 +6,10 @@ SIGSAFE_SOURCES += \
 	%D%/sort.c \
 	%D%/stackcopy.c \
 	%D%/sys.c \
-	%D%/text.c \
 	%D%/vec.c
 SIGSAFE_SMALL_SOURCES += \
 	%D%/fdwrite.c \
 	%D%/globs.c \
 	%D%/log.c \
-	%D%/notes.c
+	%D%/notes.c \
+	%D%/text.c

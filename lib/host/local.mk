@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-LIB_SOURCES += \
+LIB_WALKED_SOURCES += \
 	%D%/handler_mask.c \
 	%D%/process_tree.c \
 	%D%/fork_mark.c \
@@ -36,8 +36,8 @@ PRELOAD_SMALL_SOURCES += \
 	%D%/hooks/unsignalled.h
 SIGSAFE_SOURCES += \
 	%D%/signal/disposition.c \
-	%D%/signal/deferred.c \
 	%D%/signal/restart.c \
 	%D%/signal/sigprof.c
 SIGSAFE_SMALL_SOURCES += \
+	%D%/signal/deferred.c \
 	%D%/signal/altstack.c

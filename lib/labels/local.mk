@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-LIB_SOURCES += \
+LIB_WALKED_SOURCES += \
 	%D%/spans.c
 SIGSAFE_SOURCES += \
 	%D%/signal/histogram.c \

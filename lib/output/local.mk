@@ -3,10 +3,8 @@ LIB_SOURCES += \
 	%D%/consumers.c \
 	%D%/dump.c \
 	%D%/encode.c \
-	%D%/helper.c \
 	%D%/incomplete.c \
 	%D%/intern.c \
-	%D%/mode_ops.c \
 	%D%/pprof.c \
 	%D%/process_context.c \
 	%D%/comments.c \
@@ -18,3 +16,6 @@ LIB_SOURCES += \
 	%D%/sink_memory.c \
 	%D%/utf8.c \
 	%D%/wakers.c
+LIB_WALKED_SOURCES += \
+	%D%/helper.c \
+	%D%/mode_ops.c

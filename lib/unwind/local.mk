@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 LIB_SOURCES += \
 	%D%/cfi_build.c \
-	%D%/cfi_modules.c \
 	%D%/cfi_poll.c \
 	%D%/unwinder_choice.c \
-	%D%/dlclose_gate.c \
 	%D%/libunwind_private.c \
-	%D%/module_list.c \
-	%D%/module_diff.c \
 	%D%/unwinders.c
+LIB_WALKED_SOURCES += \
+	%D%/cfi_modules.c \
+	%D%/dlclose_gate.c \
+	%D%/module_diff.c \
+	%D%/module_list.c
 SIGSAFE_SMALL_SOURCES += \
 	%D%/guess/cfi_forward.c \
 	%D%/guess/cfi_code.c \
@@ -16,15 +17,15 @@ SIGSAFE_SMALL_SOURCES += \
 	%D%/guess/cfi_insn.c \
 	%D%/guess/cfi_epilogue.c \
 	%D%/guess/cfi_quirks.c \
+	%D%/signal/cfi_base.c \
 	%D%/signal/cfi_expr.c \
+	%D%/signal/cfi_row.c \
+	%D%/signal/cfi_table.c \
 	%D%/signal/rules_learn.c \
 	%D%/signal/unwind_libunwind.c
 SIGSAFE_SOURCES += \
-	%D%/signal/cfi_base.c \
 	%D%/signal/cfi_module.c \
-	%D%/signal/cfi_row.c \
 	%D%/signal/cfi_step.c \
-	%D%/signal/cfi_table.c \
 	%D%/signal/rules.c \
 	%D%/signal/unwind_dwarf.c \
 	%D%/signal/unwind_fp.c

@@ -16,4 +16,5 @@ BINARY_CHECKS += \
 	%D%/names.sh \
 	%D%/pipeline-symbols.sh \
 	%D%/sigsafe-symbols.sh \
-	%D%/tls.sh
+	%D%/tls.sh \
+	%D%/unwound.sh

@@ -3,18 +3,20 @@ LIB_SOURCES += \
 	%D%/lock.c \
 	%D%/lock_names.c \
 	%D%/lock_owner.c \
+	%D%/lock_settings.c
+LIB_WALKED_SOURCES += \
 	%D%/lock_real.c \
-	%D%/lock_settings.c \
 	%D%/lock_wakers.c
 PRELOAD_SOURCES += \
 	%D%/hooks/barrier.c \
 	%D%/hooks/c11.c \
 	%D%/hooks/cond.c \
-	%D%/hooks/join.c \
 	%D%/hooks/mutex.c \
 	%D%/hooks/rwlock.c \
 	%D%/hooks/sem.c \
 	%D%/hooks/spin.c
+PRELOAD_SMALL_SOURCES += \
+	%D%/hooks/join.c
 SIGSAFE_SOURCES += \
 	%D%/signal/lock_event.c \
 	%D%/signal/lock_unlock_log.c \

@@ -21,7 +21,8 @@
 _Static_assert(UNITS *UNIT == CHUNK, "an id has 15 bits for the place in a chunk");
 _Static_assert(sizeof(struct cp_stack_depot_entry) + 4097 * 8 < CHUNK, "the deepest stack fits");
 
-struct cp_stack_depot_hot cp_stack_depot_hot = { .now = { { .word = 1 } } }; /* the first epoch */
+char *cp_stack_depot_chunks[CP_STACK_DEPOT_CHUNKS];
+struct cp_stack_depot_now cp_stack_depot_now = { { .word = 1 } }; /* the first epoch */
 
 static uint64_t top = UNITS; /* first free unit, over all chunks; chunk 0 isn't used, because id 0
 				means no entry */
@@ -41,13 +42,13 @@ static bool have_chunk(uint64_t number)
 
 	if (number >= CHUNKS)
 		return false;
-	if (cp_load_acquire(&cp_stack_depot_hot.chunks[number]))
+	if (cp_load_acquire(&cp_stack_depot_chunks[number]))
 		return true;
 	c = cp_sys_map(CHUNK);
 	if (!c)
 		return false;
 	/* Another thread may have been faster. */
-	if (!cp_cas_acqrel(&cp_stack_depot_hot.chunks[number], &none, c))
+	if (!cp_cas_acqrel(&cp_stack_depot_chunks[number], &none, c))
 		cp_sys_unmap(c, CHUNK);
 	return true;
 }
@@ -123,7 +124,7 @@ static struct cp_stack_depot_entry *make(const struct cp_stack_depot_key *k, uin
 	e->exact = k->interval == 1 ? k->shard : CP_STACK_DEPOT_NOT_EXACT;
 	e->labels = k->labels;
 	e->interval = k->interval;
-	e->seen.peak_number = cp_load_relaxed(&cp_stack_depot_hot.now.peak_number);
+	e->seen.peak_number = cp_load_relaxed(&cp_stack_depot_now.peak_number);
 	memcpy(e->pcs, k->pcs, k->depth * sizeof(*k->pcs));
 	return e;
 }
@@ -177,7 +178,7 @@ static uint32_t begun = 1; /* the newest epoch whose range is being written or h
 void cp_stack_depot_retire(uint64_t low, uint64_t high)
 {
 	uint32_t n = cp_add_seqcst(&begun, 1) + 1,
-		 seen = cp_load_relaxed(&cp_stack_depot_hot.now.epoch);
+		 seen = cp_load_relaxed(&cp_stack_depot_now.epoch);
 	struct retired *g = &retired[n % RETIRED_MOST];
 
 	/* Acquire: the stores below come after it. */
@@ -187,7 +188,7 @@ void cp_stack_depot_retire(uint64_t low, uint64_t high)
 	cp_store_release(&g->epoch, n);
 	/* Epochs of other threads whose ranges aren't written yet are skipped: they count as having
 	 * retired all entries. */
-	while (seen < n && !cp_cas_acqrel(&cp_stack_depot_hot.now.epoch, &seen, n))
+	while (seen < n && !cp_cas_acqrel(&cp_stack_depot_now.epoch, &seen, n))
 		;
 }
 
@@ -237,7 +238,7 @@ bool cp_stack_depot_is_found_still(struct cp_stack_depot_entry *e)
 
 void cp_stack_depot_mark_peak(void)
 {
-	cp_add_seqcst(&cp_stack_depot_hot.now.peak_number, 1);
+	cp_add_seqcst(&cp_stack_depot_now.peak_number, 1);
 }
 
 struct cp_stack_depot_amount cp_stack_depot_in_use(const struct cp_stack_depot_entry *e)
@@ -257,7 +258,7 @@ struct cp_stack_depot_amount cp_stack_depot_in_use(const struct cp_stack_depot_e
  * threads that change at the same time may put one block on the wrong side of the mark. */
 void cp_stack_depot_keep_peak_now(struct cp_stack_depot_entry *e)
 {
-	uint32_t now = cp_load_relaxed(&cp_stack_depot_hot.now.peak_number),
+	uint32_t now = cp_load_relaxed(&cp_stack_depot_now.peak_number),
 		 seen = cp_load_relaxed(&e->seen.peak_number);
 	struct cp_stack_depot_amount use;
 
@@ -271,7 +272,7 @@ void cp_stack_depot_keep_peak_now(struct cp_stack_depot_entry *e)
 struct cp_stack_depot_amount cp_stack_depot_at_peak(const struct cp_stack_depot_entry *e)
 {
 	if (cp_load_acquire(&e->seen.peak_number) !=
-	    cp_load_relaxed(&cp_stack_depot_hot.now.peak_number))
+	    cp_load_relaxed(&cp_stack_depot_now.peak_number))
 		return cp_stack_depot_in_use(e);
 	return (struct cp_stack_depot_amount){ cp_load_relaxed(&e->peak.objects),
 					       cp_load_relaxed(&e->peak.bytes) };
@@ -327,8 +328,8 @@ uint64_t cp_stack_depot_mapped(void)
 	uint64_t n = (cp_load_relaxed(&often.heads) ? BUCKETS * sizeof(*often.heads) : 0) +
 		     (cp_load_relaxed(&rare.heads) ? BUCKETS_RARE * sizeof(*rare.heads) : 0);
 
-	for (unsigned i = 0;
-	     i < CHUNKS && (i == 0 || cp_load_relaxed(&cp_stack_depot_hot.chunks[i])); i++)
+	for (unsigned i = 0; i < CHUNKS && (i == 0 || cp_load_relaxed(&cp_stack_depot_chunks[i]));
+	     i++)
 		n += i ? CHUNK : 0;
 	return n;
 }

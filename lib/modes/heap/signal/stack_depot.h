@@ -100,12 +100,10 @@ struct cp_stack_depot_key {
 /* 512 MiB: room for a million different stacks of 50 frames. */
 #define CP_STACK_DEPOT_CHUNKS (1u << (CP_STACK_DEPOT_ID_BITS - 15))
 
-/* Data that every sample reads. */
-struct cp_stack_depot_hot {
-	char *chunks[CP_STACK_DEPOT_CHUNKS];
-	struct cp_stack_depot_now now;
-};
-extern struct cp_stack_depot_hot cp_stack_depot_hot __attribute__((visibility("hidden")));
+/* Data that every sample reads. Two variables, because NOW does not begin as zeros: in one with it
+ * the chunks would take 4 KiB of the library's file. */
+extern char *cp_stack_depot_chunks[CP_STACK_DEPOT_CHUNKS] __attribute__((visibility("hidden")));
+extern struct cp_stack_depot_now cp_stack_depot_now __attribute__((visibility("hidden")));
 
 /* Returns the entry of K in this epoch, and adds it if it is new. Returns NULL if there is no
  * memory or the depot is full. */
@@ -115,7 +113,7 @@ static inline struct cp_stack_depot_entry *cp_stack_depot_at(uint32_t id)
 {
 	/* Relaxed: a thread that has an id got it by an acquire that followed the chunk's
 	 * publication. */
-	char *c = cp_load_relaxed(&cp_stack_depot_hot.chunks[id / CP_STACK_DEPOT_UNITS]);
+	char *c = cp_load_relaxed(&cp_stack_depot_chunks[id / CP_STACK_DEPOT_UNITS]);
 
 	return (struct cp_stack_depot_entry *)(void *)(c + (size_t)(id % CP_STACK_DEPOT_UNITS) *
 								   CP_STACK_DEPOT_UNIT);
@@ -124,7 +122,7 @@ static inline struct cp_stack_depot_entry *cp_stack_depot_at(uint32_t id)
 /* Every epoch begins with an entry or module going away. Numbers only grow. */
 static inline uint32_t cp_stack_depot_epoch(void)
 {
-	return cp_load_acquire(&cp_stack_depot_hot.now.epoch);
+	return cp_load_acquire(&cp_stack_depot_now.epoch);
 }
 /* Retire entries with a pc in [LOW, HIGH): they are no longer found, but stay in memory. Each entry
  * is checked only when it is looked up next. */
@@ -143,7 +141,7 @@ static inline bool cp_stack_depot_is_found(struct cp_stack_depot_entry *e)
 /* Is the entry valid, and are its counters newer than the last peak mark? */
 static inline bool cp_stack_depot_is_current(const struct cp_stack_depot_entry *e)
 {
-	return cp_load_relaxed(&e->seen.word) == cp_load_acquire(&cp_stack_depot_hot.now.word);
+	return cp_load_relaxed(&e->seen.word) == cp_load_acquire(&cp_stack_depot_now.word);
 }
 
 /* Mark a peak: every entry's state as of now is its PEAK, which is copied when the entry next
@@ -156,7 +154,7 @@ void cp_stack_depot_freed(struct cp_stack_depot_entry *e, uint64_t objects, uint
 void cp_stack_depot_keep_peak_now(struct cp_stack_depot_entry *e);
 static inline void cp_stack_depot_keep_peak(struct cp_stack_depot_entry *e)
 {
-	if (__builtin_expect(cp_load_relaxed(&cp_stack_depot_hot.now.peak_number) !=
+	if (__builtin_expect(cp_load_relaxed(&cp_stack_depot_now.peak_number) !=
 				     cp_load_relaxed(&e->seen.peak_number),
 			     0))
 		cp_stack_depot_keep_peak_now(e);
