@@ -73,6 +73,19 @@ for i, mb in enumerate((9, 4)):
     p.write(f"less{i}.pb")
 END
 "$cprof" leaks less0.pb less1.pb | grep -q '^In use: 9MB, then 4MB: 5MB less in ' || fail "less: $("$cprof" leaks less0.pb less1.pb)"
+python3 - <<'END'
+from pprof_build import Profile
+p = Profile([("inuse_objects", "count"), ("inuse_space", "bytes")])
+app = p.mapping("/opt/app/app")
+p.sample([p.frame(f"function_{i:02}", mapping=app) for i in range(40)], [1, 1 << 20])
+p.write("deep.pb")
+END
+"$cprof" leaks deep.pb >out
+grep -q 'function_00 < .*…$' out || fail "leaks of a deep stack: $(cat out)"
+! grep -q function_39 out || fail "leaks shows a whole long stack: $(cat out)"
+grep -qx '…: the stack goes on; -full-names shows all of it' out || fail "leaks doesn't say how to see the stack: $(cat out)"
+"$cprof" leaks -full-names deep.pb >out
+grep -q 'function_00 < .* < function_39$' out && ! grep -q '…' out || fail "leaks -full-names: $(cat out)"
 same "locks" "$cprof" locks lock.pb <<'END'
 Waits for locks: 100ms of threads' time in 1s, 2 locks
 

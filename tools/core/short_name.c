@@ -17,7 +17,7 @@
 static bool never;
 
 const struct ct_option ct_short_name_options[] = {
-	CT_FLAG("full-names", &never, "template arguments also where the terminal is too narrow"),
+	CT_FLAG("full-names", &never, "names and stacks whole, however long"),
 	CT_END
 };
 
@@ -42,6 +42,11 @@ size_t ct_short_name_columns(void)
 	if (n && n < LEAST_COLUMNS)
 		n = LEAST_COLUMNS;
 	return n;
+}
+
+bool ct_short_name_never(void)
+{
+	return never;
 }
 
 static size_t columns_of(const char *text)

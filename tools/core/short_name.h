@@ -4,6 +4,7 @@
 #ifndef CT_SHORT_NAME_H
 #define CT_SHORT_NAME_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "core/options.h"
@@ -14,6 +15,8 @@ extern const struct ct_option ct_short_name_options[];
 /* Returns the number of columns of the terminal that stdout was at the first call, which comes
  * before a pager begins. Returns 0 if stdout was no terminal, or if names must not be shortened. */
 size_t ct_short_name_columns(void);
+/* Whether -full-names is given. */
+bool ct_short_name_never(void);
 /* Returns NAME in at most WIDTH columns; the caller frees it. Template arguments become <…>, the
  * innermost first. If that isn't enough, the beginning is replaced by "…". WIDTH 0: the name is not
  * changed. */

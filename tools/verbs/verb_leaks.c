@@ -19,6 +19,7 @@
 
 /* A growth by this many standard deviations of the sampling isn't chance. */
 #define DEVIATIONS 3
+#define STACK_WITHOUT_TERMINAL 160 /* columns */
 #define COLUMNS_BEFORE_ONE 45
 #define COLUMNS_BEFORE_SEVERAL 47
 #define COLUMNS_ERROR 8 /* of the column for the sampling error */
@@ -252,32 +253,43 @@ static void make_rows(struct leaks *l)
 	qsort_r(l->rows, l->row_count, sizeof(*l->rows), by_size, l);
 }
 
-/* The innermost functions matter most, so the end is cut. */
-static void put_stack(const char *stack, size_t before)
+/* Returns the columns that there are for a stack after BEFORE columns; 0: any number. */
+static size_t room_for_stack(size_t before)
 {
-	size_t columns = ct_short_name_columns(), n = 0;
-	const char *c = stack;
+	size_t columns = ct_short_name_columns();
 
-	if (columns <= before) {
-		ct_out_text(stdout, stack);
-		putchar('\n');
-		return;
-	}
-	for (; *c && n < columns - before; c++)
-		n += ((unsigned char)c[1] & 0xc0) != 0x80;
-	if (*c && n >= 1) {
+	if (ct_short_name_never())
+		return 0;
+	if (!columns)
+		return STACK_WITHOUT_TERMINAL;
+	return columns > before ? columns - before : 0;
+}
+
+/* Returns the length in bytes of the first N columns of TEXT, one less if that isn't all of it. */
+static size_t cut_at(const char *text, size_t n)
+{
+	const char *c = text;
+
+	for (; *c && n; c++)
+		n -= ((unsigned char)c[1] & 0xc0) != 0x80;
+	if (*c)
 		do
 			c--;
 		while (((unsigned char)*c & 0xc0) == 0x80);
-	}
-	{
-		char *shown = ct_memory_printf("%.*s%s", (int)(c - stack), stack,
-					       *c ? "\342\200\246" : "");
+	return (size_t)(c - text);
+}
 
-		ct_out_text(stdout, shown);
-		free(shown);
-	}
+/* The innermost functions matter most, so the end is cut. Returns whether it was. */
+static bool put_stack(const char *stack, size_t before)
+{
+	size_t room = room_for_stack(before), n = room ? cut_at(stack, room) : strlen(stack);
+	char *shown = ct_memory_printf("%.*s%s", (int)n, stack, stack[n] ? "\342\200\246" : "");
+	bool is_cut = stack[n];
+
+	ct_out_text(stdout, shown);
 	putchar('\n');
+	free(shown);
+	return is_cut;
 }
 
 static char *bytes_text(char *to, double bytes)
@@ -334,7 +346,7 @@ static void put_age(const struct leaks *l, const struct row *r)
 	printf(" %5s", text);
 }
 
-static void put_held(const struct leaks *l, const struct row *r)
+static bool put_held(const struct leaks *l, const struct row *r)
 {
 	char bytes[CT_NUMBER_ROOM], share[CT_NUMBER_ROOM], mean[CT_NUMBER_ROOM];
 
@@ -345,10 +357,10 @@ static void put_held(const struct leaks *l, const struct row *r)
 	       r->blocks ? bytes_text(mean, (double)r->bytes / (double)r->blocks) : "");
 	put_age(l, r);
 	fputs("  ", stdout);
-	put_stack(r->stack, COLUMNS_BEFORE_ONE + more_columns(l));
+	return put_stack(r->stack, COLUMNS_BEFORE_ONE + more_columns(l));
 }
 
-static void put_grown(const struct leaks *l, const struct row *r)
+static bool put_grown(const struct leaks *l, const struct row *r)
 {
 	double grown = (double)r->bytes - (double)r->first;
 	char more[CT_NUMBER_ROOM], rate[CT_NUMBER_ROOM], bytes[CT_NUMBER_ROOM];
@@ -359,7 +371,7 @@ static void put_grown(const struct leaks *l, const struct row *r)
 	       bytes_text(bytes, (double)r->bytes), (long long)r->blocks);
 	put_age(l, r);
 	fputs("  ", stdout);
-	put_stack(r->stack, COLUMNS_BEFORE_SEVERAL + more_columns(l));
+	return put_stack(r->stack, COLUMNS_BEFORE_SEVERAL + more_columns(l));
 }
 
 /* Heap profiles of other profilers, and peak files, have other types. */
@@ -404,7 +416,7 @@ static int print(const struct leaks *l)
 	size_t shown = my.rows && (size_t)my.rows < l->row_count ? (size_t)my.rows : l->row_count;
 	size_t within = l->dumps[l->count - 1].stacks.count - l->row_count;
 	struct ct_resident resident;
-	bool has_table = false;
+	bool has_table = false, cut = false;
 	int status;
 
 	ct_short_name_columns();
@@ -412,10 +424,12 @@ static int print(const struct leaks *l)
 	heading(l);
 	for (size_t i = 0; i < shown; i++) {
 		if (l->count == 1)
-			put_held(l, &l->rows[i]);
+			cut |= put_held(l, &l->rows[i]);
 		else
-			put_grown(l, &l->rows[i]);
+			cut |= put_grown(l, &l->rows[i]);
 	}
+	if (cut)
+		puts("\342\200\246: the stack goes on; -full-names shows all of it");
 	if (shown < l->row_count)
 		printf("%zu more stack%s\n", l->row_count - shown,
 		       l->row_count - shown == 1 ? "" : "s");
