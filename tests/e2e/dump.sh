@@ -84,6 +84,37 @@ wait_for 20 test -s unfinished.status
 $work/burner-$pid.0001.pb" ] || fail "an unfinished file was taken: $(cat unfinished.out unfinished.err)"
 stop
 
+# A program that writes its title over its environment tells by its control socket where its files are.
+cat >titled.c <<'END'
+#include <stdint.h>
+#include <string.h>
+extern char **environ;
+int main(void)
+{
+	char *first = environ[0], *last = first;
+	for (char **e = environ; *e; e++)
+		last = *e + strlen(*e);
+	for (volatile char *c = first; c < last; c++)
+		*c = c - first < 12 ? "server: idle"[c - first] : 0;
+	for (volatile uint64_t i = 0;; i++)
+		;
+}
+END
+$CC -O1 -o titled titled.c || fail "titled.c doesn't compile"
+host=$work/titled start CPUPROFILE="$work/titled.pb" WALLPROFILE="$work/titled-%p.pb"
+wait_for 20 "$cprof" ps $pid >/dev/null || fail "titled has no control socket"
+dump titled $pid
+check_status titled 0
+[ "$(cat titled.out)" = "$work/titled.0001.pb
+$work/titled-$pid.0001.pb" ] || fail "titled: $(cat titled.out titled.err)"
+dump titled-heap --mode heap $pid
+refused titled-heap 'not started with a heap profile'
+stop
+host=$work/titled start CPUPROFILE="$work/titled.pb" CPROF_CONTROL=off
+dump untold $pid
+refused untold 'has written over its environment'
+stop
+
 # Another signal, and a number within the name. A file of an earlier process is no new dump.
 touch "n0001.x"
 signal=USR1 start CPROF_SIGNAL=SIGUSR1 CPUPROFILE="$work/n%n.x"

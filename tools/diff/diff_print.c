@@ -207,7 +207,9 @@ static const char *about_chance(const struct ct_diff *d)
 	for (size_t t = 0; t < TABLES; t++)
 		if (is_shown(d, &tables[t]))
 			each_row(d, tables[t].value, see_chance, &any);
-	return any ? "chance?: the sampling alone may differ as much" : NULL;
+	return any ? "chance?: the sampling alone may differ as much; several runs of each side "
+		     "tell: cprof diff BEFORE... -- AFTER..."
+		   : NULL;
 }
 
 static void put_row(const struct ct_diff *d, const struct ct_diff_row *row,

@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "control/control.h"
 #include "core/memory.h"
 
 #define FILE_MAX ((size_t)16 << 20)
@@ -299,6 +300,47 @@ static char *check_signal(struct ct_dump_process *d)
 	return why;
 }
 
+/* Whether TEXT is no environment: the program has written its title over it (setproctitle). */
+static bool is_overwritten(const char *environment)
+{
+	const char *equals = strchr(environment, '=');
+
+	return !equals || equals == environment ||
+	       strcspn(environment, " /:") < (size_t)(equals - environment);
+}
+
+/* Adds the places that D's process tells of, with the paths of its files. For ct_control_one. */
+static void add_told(const struct ct_controlled *p, const struct cp_control_message *status,
+		     void *arg)
+{
+	struct ct_dump_process *d = arg;
+
+	for (unsigned m = 0; m < CT_DUMP_MODES; m++) {
+		char *key = ct_memory_printf("%s.path", modes[m].mode);
+		char *path = ct_control_value(status, key);
+
+		if (path && (d->only < 0 || d->only == (int)m))
+			add_place(d, modes[m].mode, path);
+		free(path);
+		free(key);
+	}
+}
+
+/* Asks D's process by its control socket where its files are. */
+static char *ask_places(struct ct_dump_process *d)
+{
+	char *why = ct_control_one(d->pid, add_told, d), *text = NULL;
+
+	if (why)
+		text = ct_memory_printf(
+			"process %d has written over its environment, which tells where its "
+			"profiles are, and its control socket gives no answer (%s); \"kill -USR2 "
+			"%d\" dumps, unless CPROF_SIGNAL is set",
+			d->pid, why, d->pid);
+	free(why);
+	return text;
+}
+
 char *ct_dump_process_open(struct ct_dump_process *d, int pid, const char *mode)
 {
 	size_t size;
@@ -329,7 +371,11 @@ char *ct_dump_process_open(struct ct_dump_process *d, int pid, const char *mode)
 			free(template);
 		}
 	}
+	if (!d->count && is_overwritten(environment))
+		why = ask_places(d);
 	free(environment);
+	if (why)
+		return why;
 	if (!d->count)
 		return ct_memory_printf("process %d was not started with a %s%sprofile on", pid,
 					mode ? mode : "", mode ? " " : "");
