@@ -14,9 +14,6 @@ include lib/modes/local.mk
 include lib/session/local.mk
 include preload/local.mk
 
-# Functions and loops that are hot say so (__attribute__((aligned))); the others don't need the padding.
-CP_PACKED = -falign-functions=1 -falign-loops=1 -falign-jumps=1 -falign-labels=1
-
 # What may run in a signal handler or inside malloc. No stack protector: its canary is read
 # through TLS, which a foreign thread may not have.
 SIGSAFE_CFLAGS = $(AM_CFLAGS) $(CP_PACKED) -fno-stack-protector

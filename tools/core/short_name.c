@@ -17,8 +17,7 @@
 static bool never;
 
 const struct ct_option ct_short_name_options[] = {
-	CT_FLAG("full-names", &never, "names and stacks whole, however long"),
-	CT_END
+	CT_FLAG("full-names", &never, "names and stacks whole, however long"), CT_END
 };
 
 size_t ct_short_name_columns(void)
