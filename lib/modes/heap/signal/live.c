@@ -99,9 +99,10 @@ static inline uint64_t second_of(const struct cp_live_generation *g, uint64_t ad
 	return (h ^ h >> 32) * UINT64_C(0x9e3779b97f4a7c15) >> g->shift;
 }
 
-/* The buckets of an address besides its first: the second one, and the neighbours of both. Some may
- * be the same. */
-#define OTHERS 3u
+/* The buckets of an address besides its first: the second one, the neighbours of both, and those
+ * half and a quarter of the generation away from the second. Some may be the same. Blocks of 16
+ * bytes fill their own part of the table, however empty the rest is. */
+#define OTHERS 5u
 
 static void others_of(struct cp_live_generation *g, uint64_t first, uint64_t address,
 		      struct cp_live_bucket *other[OTHERS])
@@ -111,6 +112,8 @@ static void others_of(struct cp_live_generation *g, uint64_t first, uint64_t add
 	other[0] = &g->buckets[second];
 	other[1] = &g->buckets[first ^ 1];
 	other[2] = &g->buckets[second ^ 1];
+	other[3] = &g->buckets[second ^ g->count / WAYS / 2];
+	other[4] = &g->buckets[second ^ g->count / WAYS / 4];
 }
 
 struct place {
@@ -174,8 +177,8 @@ static inline bool find(uint64_t address, struct place *at)
 	return false;
 }
 
-/* Add BY, 1 or -1, to the count of ADDRESS. The OTHERS have room for twelve addresses; only many
- * threads that insert at the same moment bring a count to the most, and then it stays there. */
+/* Add BY, 1 or -1, to the count of ADDRESS. The OTHERS have room for twenty addresses, hardly
+ * ever fifteen of a kind. A count that reached the most is no longer known, and stays there. */
 static void change(uint16_t *elsewhere, uint64_t address, int by)
 {
 	uint16_t seen = cp_load_relaxed(elsewhere);

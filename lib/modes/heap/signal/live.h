@@ -3,7 +3,7 @@
  *
  * Lock-free, async-signal-safe, in own pages. A slot takes 16 bytes. The table consists of a few
  * generations, each larger than the one before. When an address finds no free slot, another
- * generation is added; nothing ever moves. In a generation, an address is in one of four buckets of
+ * generation is added; nothing ever moves. In a generation, an address is in one of six buckets of
  * one cache line each, nearly always in the first. For each bucket, counters tell how many
  * addresses belong there but are in another bucket. So a look-up reads a bounded number of cache
  * lines, mostly one per generation, and a removed slot is simply empty.
