@@ -267,6 +267,10 @@ fi
 run absent ./absent
 check_status absent 127
 said absent "can't be run"
+run setting --cpu 99 -- "$host" 3
+check_status setting 127
+said setting '99 can.t be run'
+said setting '-cpu=99$'
 run directory "$work"
 check_status directory 126
 run empty

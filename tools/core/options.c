@@ -52,7 +52,8 @@ static void help(const struct ct_verb *verb, const struct ct_option *const *tabl
 	printf("usage: cprof %s [OPTION]... %s\n%s.\n", verb->name, verb->operands, verb->summary);
 	if (*verb->details)
 		printf("\n%s", verb->details);
-	puts("\nOptions (one dash or two, -name=value or -name value):");
+	puts("\nOptions (one dash or two, -name=value or -name value; -name[=value] only with "
+	     "\"=\"):");
 	for (; *tables; tables++)
 		for (const struct ct_option *o = *tables; o->name; o++)
 			help_option(o);

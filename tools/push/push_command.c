@@ -125,12 +125,6 @@ static int prepare(struct command *c)
 	return 0;
 }
 
-static int cannot_run(const char *command, int error)
-{
-	fprintf(stderr, "cprof: %s can't be run: %s\n", command, strerror(error));
-	return error == ENOENT ? 127 : 126;
-}
-
 /* Signals are for the first thread alone, which passes them on to the command. */
 static int start_thread(pthread_t *thread, struct command *c)
 {
@@ -159,7 +153,7 @@ static int run_it(struct command *c, const char *program, char **argv)
 	free(why);
 	error = start_thread(&thread, c);
 	if (error)
-		return cannot_run(argv[0], error);
+		return ct_mode_options_cannot_run(argv, error);
 	error = ct_run_command(program, argv, breaks ? none : c->settings, 0, &end);
 	if (write(c->push.end, &one, sizeof(one)) < 0)
 		fprintf(stderr, "cprof push: %s\n", strerror(errno));
@@ -167,7 +161,7 @@ static int run_it(struct command *c, const char *program, char **argv)
 	push_files(c, true);
 	ct_push_end(&c->push);
 	if (error || end.error)
-		return cannot_run(argv[0], error ? -error : end.error);
+		return ct_mode_options_cannot_run(argv, error ? -error : end.error);
 	return ct_run_command_end_like(&end);
 }
 
@@ -178,7 +172,7 @@ int ct_push_command(const struct ct_push_how *how, char **argv)
 	int status = CT_FAILED;
 
 	if (!program)
-		return cannot_run(argv[0], errno);
+		return ct_mode_options_cannot_run(argv, errno);
 	how->follow->takes_files = true;
 	if (!prepare(&c) && !ct_push_begin(&c.push, how, false))
 		status = run_it(&c, program, argv);

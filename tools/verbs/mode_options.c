@@ -2,6 +2,7 @@
 /* Options that choose modes; see mode_options.h. */
 #include "verbs/mode_options.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,6 +37,26 @@ unsigned ct_mode_options_count(void)
 	for (int m = 0; m < CT_MODES; m++)
 		count += ct_mode_options[m].value != NULL;
 	return count;
+}
+
+/* "-event page-faults" takes page-faults for the command. */
+static void hint_at_equals_sign(const char *before, const char *command)
+{
+	const char *name = before + strspn(before, "-");
+
+	if (name == before)
+		return;
+	for (const struct ct_option *o = ct_mode_options_table; o->name; o++)
+		if (!strcmp(o->name, name))
+			fprintf(stderr, "cprof: for %s as the setting of -%s: -%s=%s\n", command,
+				name, name, command);
+}
+
+int ct_mode_options_cannot_run(char *const *command, int error)
+{
+	fprintf(stderr, "cprof: %s can't be run: %s\n", command[0], strerror(error));
+	hint_at_equals_sign(command[-1], command[0]);
+	return error == ENOENT ? 127 : 126;
 }
 
 double ct_mode_options_seconds(const char *text)

@@ -22,6 +22,10 @@ extern const struct ct_option ct_mode_options_table[];
 int ct_mode_options_check(const struct ct_verb *verb);
 /* How many modes are asked for. */
 unsigned ct_mode_options_count(void);
+/* Says on stderr that COMMAND[0] can't be run, for the reason ERROR, an errno value; and, if the
+ * argument before it is an option of these, that its setting follows after "=". Returns the exit
+ * status, 126 or 127, that a shell would have. */
+int ct_mode_options_cannot_run(char *const *command, int error);
 
 /* Seconds of "10", "1.5s", "200ms", "5m", "1h"; below 0: unreadable. */
 double ct_mode_options_seconds(const char *text);

@@ -99,6 +99,7 @@ static int make_plan(struct plan *p, const char *command, const char *program)
 	for (int m = 0; m < CT_MODES; m++) {
 		char *path;
 
+		p->before[m].fd = -1;
 		if (!ct_mode_options[m].value)
 			continue;
 		p->path[m] = path_of(m, command, count);
@@ -142,12 +143,6 @@ static char *warn(const char *program, bool *breaks)
 	if (why)
 		fprintf(stderr, "cprof: no profile will be made: %s\n", why);
 	return why;
-}
-
-static int cannot_run(const char *command, int error)
-{
-	fprintf(stderr, "cprof: %s can't be run: %s\n", command, strerror(error));
-	return error == ENOENT ? 127 : 126;
 }
 
 /* ---- after ---- */
@@ -209,7 +204,7 @@ static void show(struct plan *p, const char *why, const struct ct_ended *end)
 
 static int run_it(char **argv, double seconds)
 {
-	struct plan plan = { .before = { { -1 }, { -1 }, { -1 }, { -1 } } };
+	struct plan plan = { .count = 0 };
 	char *program = ct_preload_program(argv[0]), *why;
 	char *const nothing[] = { NULL };
 	struct ct_ended end;
@@ -217,7 +212,7 @@ static int run_it(char **argv, double seconds)
 	int error;
 
 	if (!program)
-		return cannot_run(argv[0], errno);
+		return ct_mode_options_cannot_run(argv, errno);
 	if (make_plan(&plan, argv[0], program)) {
 		free(program);
 		return CT_FAILED;
@@ -225,7 +220,7 @@ static int run_it(char **argv, double seconds)
 	why = warn(program, &breaks);
 	error = ct_run_command(program, argv, breaks ? nothing : plan.settings, seconds, &end);
 	if (error || end.error)
-		return cannot_run(argv[0], error ? -error : end.error);
+		return ct_mode_options_cannot_run(argv, error ? -error : end.error);
 	free(program);
 	show(&plan, why, &end);
 	forget(&plan);
