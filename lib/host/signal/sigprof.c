@@ -89,13 +89,19 @@ static bool is_own(const struct cp_self *self)
 	return self && self->thread && cp_load_relaxed(&self->thread->tid) == cp_sys_gettid();
 }
 
+/* Whose SELF is, is a system call, which a sample by a timer shall not make: it is asked only where
+ * a source may find something. */
 static void look(const struct cp_self *self, const ucontext_t *uc)
 {
 	const struct cp_sigprof_source *s;
 
-	for (uint32_t left = cp_load_acquire(&added); (s = next(&left));)
-		if (s->look)
-			s->look(self->thread, uc);
+	for (uint32_t left = cp_load_acquire(&added); (s = next(&left));) {
+		if (!s->look || !cp_load_relaxed(s->looks))
+			continue;
+		if (!is_own(self))
+			return;
+		s->look(self->thread, uc);
+	}
 }
 
 static bool is_process_timer(const struct cp_self *self, const siginfo_t *si, const ucontext_t *uc)
@@ -177,8 +183,7 @@ bool cp_sigprof_take(const siginfo_t *si, const ucontext_t *uc)
 		expired(record_of(si), si, uc);
 	if (!timer && take(si, uc))
 		return true;
-	if (is_own(self))
-		look(self, uc);
+	look(self, uc);
 	return timer || is_process_timer(self, si, uc);
 }
 
@@ -193,8 +198,7 @@ static const struct cp_self *on_timer(const siginfo_t *si, ucontext_t *uc)
 	if (si->si_timerid != CP_DEFERRED_WAKEUP)
 		expired(t, si, uc);
 	/* While this signal was pending, the kernel dropped those of perf events. */
-	if (is_own(self))
-		look(self, uc);
+	look(self, uc);
 	return self;
 }
 
@@ -203,10 +207,9 @@ static const struct cp_self *on_other(siginfo_t *si, ucontext_t *uc)
 	const struct cp_self *self = cp_thread_libc_self();
 
 	/* A clone that shares its maker's TLS has its own mask. */
-	if (is_own(self)) {
+	if (is_own(self))
 		see_context(self, uc);
-		look(self, uc);
-	}
+	look(self, uc);
 	if (!is_process_timer(self, si, uc))
 		from_program(self, si, uc);
 	return self;

@@ -30,8 +30,9 @@ struct cp_sigprof_source {
 	 * taken it. */
 	bool (*take)(const siginfo_t *si, const ucontext_t *uc);
 	/* Take what the source has for T, the calling thread's record, although no signal
-	 * announced it. */
+	 * announced it. Called only while LOOKS is not zero. */
 	void (*look)(struct cp_thread *t, const ucontext_t *uc);
+	const uint32_t *looks;
 	/* Return true if SI is of a timer that the whole process has. SELF is NULL in a thread
 	 * whose TLS isn't libc's. */
 	bool (*process)(const struct cp_self *self, const siginfo_t *si, const ucontext_t *uc);

@@ -256,8 +256,7 @@ static bool take_perf(struct cp_thread *t, const ucontext_t *uc)
  * thread, the kernel drops perf's, and the first signal of an event is its only one. */
 static void take_unannounced(struct cp_thread *t, const ucontext_t *uc)
 {
-	if (cp_load_relaxed(&cp_cpu_state.perf_used))
-		take_perf(t, uc);
+	take_perf(t, uc);
 }
 
 /* Handle a signal of perf. Returns false if the signal is the program's. */
@@ -280,5 +279,6 @@ const struct cp_sigprof_source cp_cpu_event_source = {
 	.expired = from_thread_timer,
 	.take = from_perf,
 	.look = take_unannounced,
+	.looks = &cp_cpu_state.perf_used,
 	.process = from_process_timer,
 };

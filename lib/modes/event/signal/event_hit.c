@@ -105,8 +105,7 @@ static bool take_busy(struct cp_thread *t, const ucontext_t *uc)
 /* Look for hits at any SIGPROF: while one is pending for a thread, the kernel drops perf's. */
 static void take_unannounced(struct cp_thread *t, const ucontext_t *uc)
 {
-	if (cp_load_relaxed(&cp_event_state.used))
-		take_busy(t, uc);
+	take_busy(t, uc);
 }
 
 /* Handle a signal of an event. Returns false if the signal is the program's. */
@@ -137,4 +136,5 @@ const struct cp_sigprof_source cp_event_hit_source = {
 	.expired = expired,
 	.take = from_event,
 	.look = take_unannounced,
+	.looks = &cp_event_state.used,
 };
