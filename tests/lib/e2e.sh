@@ -159,7 +159,10 @@ check_top() { # file n function
 
 # Some sample's stack matches a regular expression (functions leaf first, joined by ";").
 check_stack() { # file regex
-	"$pprof_check" --raw "$1" 2>/dev/null | grep -qE -- "$2" || fail "$1: no stack matches $2"
+	"$pprof_check" --raw "$1" 2>/dev/null | grep -qE -- "$2" && return
+	fail "$1: no stack matches $2; its first stacks and its comments:"
+	"$pprof_check" --raw "$1" 2>&1 | cut -c 1-160 | head -n 12
+	"$pprof_check" --comments "$1" 2>&1
 }
 
 check_no_stack() { # file regex
