@@ -6,6 +6,7 @@
 
 #include "collect/collect.h"
 #include "collect/collect_state.h"
+#include "collect/control_path.h"
 #include "host/sigprof_handler.h"
 #include "sample/own_time.h"
 #include "base/atomic.h"
@@ -91,22 +92,27 @@ static void sleep_until(uint32_t seen, uint64_t deadline)
 		cp_sys_futex_wait(&cp_collector.wakeups, seen, &timeout);
 }
 
-/* Open the control socket if there is to be one. Where it can't be had, one attempt is made in each
- * task. */
-static void control(bool young, bool *tried)
+static void add_path(void *unused)
 {
 	struct cp_control_place place;
 	int err;
 
-	if (*tried || !cp_worker_has_own_table() || !cp_collector.work->controlled(young))
-		return;
-	*tried = true;
-	if (cp_control_socket_open())
-		return;
+	(void)unused;
 	cp_collector.work->control_place(&place);
 	err = place.path ? cp_control_socket_add_path(&place) : 0;
 	if (err)
 		cp_collector.work->control_failed(&place, err);
+}
+
+/* Open the control socket if there is to be one. Where it can't be had, one attempt is made in each
+ * task. */
+static void control(bool young, bool *tried)
+{
+	if (*tried || !cp_worker_has_own_table() || !cp_collector.work->controlled(young))
+		return;
+	*tried = true;
+	if (!cp_control_socket_open())
+		cp_collect_run(add_path, NULL);
 }
 
 /* Update the rate of the processor's counter, which measures waits and holds. The first reading was
@@ -187,6 +193,9 @@ static bool loop(void)
 		tick = now >= cp_collector.work->due() ? CP_REQUEST_TICK : 0;
 		if (bits | tick)
 			cp_collect_run(serve_all, &tick);
+		/* The process goes on after all: an exec failed. */
+		if (cp_control_path_is_withdrawn())
+			cp_collect_run(add_path, NULL);
 		cp_control_socket_serve(cp_collector.work->answer, cp_collector.work->answered);
 		if (!busy && cp_collector.work->busy())
 			next_sweep = now;

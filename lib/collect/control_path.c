@@ -19,10 +19,12 @@
 /* Linux's, which older headers lack. */
 #define NOREPLACE 1u
 
+enum { NONE, BOUND, WITHDRAWN };
+
 /* The file of the last bind. */
 static char bound[sizeof(((struct sockaddr_un *)0)->sun_path)];
 static uint64_t device, inode;
-static uint32_t is_bound;
+static uint32_t state;
 
 static int look(const char *path, struct stat *st)
 {
@@ -82,13 +84,13 @@ static void remember(const char *path)
 {
 	struct stat st;
 
-	cp_store_seqcst(&is_bound, 0);
+	cp_store_seqcst(&state, NONE);
 	if (look(path, &st))
 		return;
 	cp_text_format(bound, sizeof(bound), "%s", path);
 	device = st.st_dev;
 	inode = st.st_ino;
-	cp_store_seqcst(&is_bound, 1);
+	cp_store_seqcst(&state, BOUND);
 }
 
 int cp_control_path_bind(int fd, const char *path, bool unique, int backlog)
@@ -122,17 +124,32 @@ int cp_control_path_bind(int fd, const char *path, bool unique, int backlog)
 	return err;
 }
 
-void cp_control_path_remove(void)
+static void remove_for(uint32_t next)
 {
 	struct stat st;
 
-	if (!cp_exchange_acqrel(&is_bound, 0))
+	if (cp_exchange_acqrel(&state, next) != BOUND)
 		return;
 	if (!look(bound, &st) && st.st_dev == device && st.st_ino == inode)
 		unlink_path(bound);
 }
 
+void cp_control_path_remove(void)
+{
+	remove_for(NONE);
+}
+
+void cp_control_path_withdraw(void)
+{
+	remove_for(WITHDRAWN);
+}
+
+bool cp_control_path_is_withdrawn(void)
+{
+	return cp_load_acquire(&state) == WITHDRAWN;
+}
+
 void cp_control_path_fork_child(void)
 {
-	cp_store_relaxed(&is_bound, 0);
+	cp_store_relaxed(&state, NONE);
 }

@@ -15,6 +15,11 @@
 int cp_control_path_bind(int fd, const char *path, bool unique, int backlog);
 /* Remove the file, if it is still that of the last bind. Any context; no libc. */
 void cp_control_path_remove(void);
+/* The same, until the next bind. Under the collector's lock, which each bind has, too: so the file
+ * is gone when the process ends or becomes another program. */
+void cp_control_path_withdraw(void);
+/* Return true after cp_control_path_withdraw, until the next bind. */
+bool cp_control_path_is_withdrawn(void);
 /* In a fork child: the file is the parent's. */
 void cp_control_path_fork_child(void);
 

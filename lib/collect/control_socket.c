@@ -98,6 +98,8 @@ int cp_control_socket_add_path(const struct cp_control_place *place)
 
 	if (fd < 0)
 		return fd;
+	if (path_listener >= 0)
+		cp_sys_close(path_listener);
 	path_listener = fd;
 	return 0;
 }

@@ -44,7 +44,7 @@ void cp_control_where(struct cp_control_place *place)
 {
 	const char *path = cp_session.config.control_path;
 
-	place->path = path[0] ? path : NULL;
+	place->path = path[0] && !cp_load_seqcst(&cp_session.leaving) ? path : NULL;
 	place->owner = cp_session.process_tree.owner;
 }
 

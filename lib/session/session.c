@@ -143,9 +143,17 @@ int cp_session_dump_heap(const char *reason)
 	return call.result;
 }
 
+static void withdraw(void *unused)
+{
+	(void)unused;
+	cp_control_path_withdraw();
+}
+
 void cp_session_leave(void)
 {
 	cp_add_seqcst(&cp_session.leaving, 1);
+	if (cp_session.config.control_path[0])
+		cp_collect_run(withdraw, NULL);
 }
 
 void cp_session_dump_asked(void)
@@ -161,7 +169,7 @@ void cp_session_stay(void)
 	if (cp_add_seqcst(&cp_session.leaving, -1u) != 1)
 		return;
 	put_off = cp_exchange_acqrel(&cp_session.put_off, 0);
-	if (put_off)
+	if (put_off || cp_control_path_is_withdrawn())
 		cp_collect_request(put_off);
 }
 

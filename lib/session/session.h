@@ -63,8 +63,9 @@ void cp_session_drain_unloading(void);
 /* Called after the module has gone: drains the samples that arrived since, if there are any. */
 void cp_session_drain_rest(void);
 /* Called before the caller ends the collector together with the process, wherever the collector
- * is: the collector begins no file from now on. Call this before a last write, which waits for a
- * file that the collector may be writing. Ordinary context, and a fatal signal's handler. */
+ * is: the collector begins no file from now on, and the control socket's file goes. Call this
+ * before a last write, which waits for a file that the collector may be writing. Ordinary context,
+ * and a fatal signal's handler. */
 void cp_session_leave(void);
 /* Call after cp_session_leave: writes the dumps that were requested before, and waits for one in
  * progress. */

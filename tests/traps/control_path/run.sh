@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # A control socket with a path (CPROF_CONTROL=/PATH) is reached from another network namespace. Its file is private, is
-# removed at the end, replaces one that a killed process has left, and never anything else.
+# removed at the end and at an exec, replaces one that a killed process has left, and never anything else.
 . "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/control.sh"
 need unshare
@@ -111,6 +111,18 @@ host long CPROF_CONTROL="/$(printf 'x%.0s' {1..90})" CPUPROFILE="$work/long.pb"
 grep -q 'CPROF_CONTROL=/x*\.\.\.: accepted is a path of up to 90 bytes; using auto' long.err || fail "long says: $(cat long.err)"
 end_host
 ls -d -- *~* 2>/dev/null && harm "a temporary name is left"
+# Nor is a file left by processes that end, or become a program without the library, while theirs is being made.
+for _ in {1..12}; do
+	env LD_PRELOAD="$CP_LIBRARY" CPROF_CONTROL="$work/short" bash -c 'for i in 1 2 3 4; do (:); (exec env -i true); env true; done
+		exec env -i true' || harm "short: status $?"
+done
+ls -d short* 2>/dev/null && harm "short processes leave files"
+# An exec that fails gives the file back.
+host back CPROF_CONTROL="$work/back"
+wait_for 60 answers_at "$work/back" || harm "no answer before a failed exec"
+tell exec-fails
+wait_for 60 answers_at "$work/back" || harm "no answer after a failed exec"
+end_host
 status=0
 timeout 20 "$cprof" ps "$path" >gone.out 2>gone.err || status=$?
 check_status gone 2

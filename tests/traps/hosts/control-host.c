@@ -216,6 +216,8 @@ static void obey(const char *what, const char *with, char **argv)
 		EXPECT(!setresuid((uid_t)-1, (uid_t)atoi(with), (uid_t)-1));
 	else if (!strcmp(what, "exec"))
 		exec_again(argv);
+	else if (!strcmp(what, "exec-fails"))
+		EXPECT(execv("/no/such/program", argv) == -1);
 	else if (!strcmp(what, "start"))
 		start_profile(with);
 	else if (!strcmp(what, "stop"))
