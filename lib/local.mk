@@ -18,28 +18,18 @@ include preload/local.mk
 # through TLS, which a foreign thread may not have.
 SIGSAFE_CFLAGS = $(AM_CFLAGS) $(CP_PACKED) -fno-stack-protector
 
-# The control half runs under the collector's lock with all signals blocked, or in a task of the profiler. No sample,
-# exception or cancellation of a thread meets its frames, so it has no unwind tables, which would be a tenth of the
-# library. (For a debugger -g puts them into .debug_frame; a sample reads such code's instructions: unwind/guess/.)
-CP_UNWALKED = -fno-asynchronous-unwind-tables -fno-unwind-tables
-
-noinst_LTLIBRARIES = libsigsafe-small.la libsigsafe.la libwalked.la libcprof-internal.la libpreload-small.la
+noinst_LTLIBRARIES = libsigsafe-small.la libsigsafe.la libcprof-internal.la libpreload-small.la
 libsigsafe_la_SOURCES = $(SIGSAFE_SOURCES)
 libsigsafe_la_CFLAGS = $(SIGSAFE_CFLAGS)
 libsigsafe_la_LIBADD = libsigsafe-small.la
 # What runs once for each place in the code, or when something is said.
 libsigsafe_small_la_SOURCES = $(SIGSAFE_SMALL_SOURCES)
 libsigsafe_small_la_CFLAGS = $(SIGSAFE_CFLAGS) $(CP_SIZE)
-# Control code that has tables: it calls the program's functions, waits on the program's behalf, changes the stack, or
-# runs in the program's threads with signals let in.
-libwalked_la_SOURCES = $(LIB_WALKED_SOURCES)
-libwalked_la_CFLAGS = $(AM_CFLAGS) $(CP_SIZE)
-libwalked_la_CPPFLAGS = $(libcprof_internal_la_CPPFLAGS)
 # Tests see the hidden symbols through this library; users don't.
 libcprof_internal_la_SOURCES = $(LIB_SOURCES)
-libcprof_internal_la_CFLAGS = $(AM_CFLAGS) $(CP_SIZE) $(CP_UNWALKED)
+libcprof_internal_la_CFLAGS = $(AM_CFLAGS) $(CP_SIZE)
 libcprof_internal_la_CPPFLAGS = $(AM_CPPFLAGS) -DCP_LIBDIR='"$(libdir)"' -DCP_BINDIR='"$(bindir)"'
-libcprof_internal_la_LIBADD = libwalked.la libsigsafe.la
+libcprof_internal_la_LIBADD = libsigsafe.la
 INTERNAL = libcprof-internal.la $(LIBERTY)
 
 if !SANITIZE

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 LIB_SOURCES += \
+	%D%/collect.c \
 	%D%/collect_loop.c \
 	%D%/collect_thread.c \
 	%D%/control_message.c \
@@ -13,8 +14,6 @@ LIB_SOURCES += \
 	%D%/task_sleep.c \
 	%D%/task_tls.c \
 	%D%/thread_timer.c \
-	%D%/tids.c
-LIB_WALKED_SOURCES += \
-	%D%/collect.c \
 	%D%/threads.c \
+	%D%/tids.c \
 	%D%/worker.c

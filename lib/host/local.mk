@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-LIB_WALKED_SOURCES += \
-	%D%/handler_mask.c \
-	%D%/process_tree.c \
-	%D%/fork_mark.c \
-	%D%/mask_view.c \
+LIB_SOURCES += \
 	%D%/chained.c \
 	%D%/disposition_view.c \
 	%D%/fatal.c \
+	%D%/fork_mark.c \
+	%D%/handler_mask.c \
 	%D%/handler_stack.c \
 	%D%/loaded.c \
+	%D%/mask_view.c \
+	%D%/process_tree.c \
 	%D%/profiled.c \
 	%D%/real.c \
 	%D%/send_self.c \
-	%D%/sigprof_handler.c \
-	%D%/signals.c
+	%D%/signals.c \
+	%D%/sigprof_handler.c
+
 PRELOAD_SMALL_SOURCES += \
 	%D%/hooks/credentials.c \
 	%D%/hooks/dispatch.c \

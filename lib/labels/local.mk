@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-LIB_WALKED_SOURCES += \
+LIB_SOURCES += \
 	%D%/spans.c
+
 SIGSAFE_SOURCES += \
 	%D%/signal/histogram.c \
 	%D%/signal/slow_spans.c

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 LIB_SOURCES += \
+	%D%/comments.c \
 	%D%/consumers.c \
 	%D%/dump.c \
 	%D%/encode.c \
+	%D%/helper.c \
 	%D%/incomplete.c \
 	%D%/intern.c \
+	%D%/mode_ops.c \
 	%D%/pprof.c \
 	%D%/process_context.c \
-	%D%/comments.c \
 	%D%/row_labels.c \
 	%D%/rows.c \
 	%D%/run.c \
@@ -16,6 +18,3 @@ LIB_SOURCES += \
 	%D%/sink_memory.c \
 	%D%/utf8.c \
 	%D%/wakers.c
-LIB_WALKED_SOURCES += \
-	%D%/helper.c \
-	%D%/mode_ops.c

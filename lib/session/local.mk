@@ -1,27 +1,26 @@
 # SPDX-License-Identifier: BSD-3-Clause
 LIB_SOURCES += \
+	%D%/api.c \
 	%D%/api_change.c \
 	%D%/control.c \
 	%D%/deadlocks.c \
 	%D%/file_locks.c \
+	%D%/fork_handlers.c \
+	%D%/gperftools.c \
+	%D%/label_api.c \
 	%D%/last_window.c \
 	%D%/mode_check.c \
 	%D%/mode_set.c \
+	%D%/process.c \
 	%D%/push.c \
 	%D%/runs.c \
 	%D%/serve.c \
+	%D%/session.c \
 	%D%/session_start.c \
 	%D%/signal_requests.c \
+	%D%/span_api.c \
 	%D%/thread_waits.c \
 	%D%/threads_now.c \
 	%D%/trace_symbol.c \
 	%D%/window.c \
 	%D%/window_take.c
-LIB_WALKED_SOURCES += \
-	%D%/api.c \
-	%D%/fork_handlers.c \
-	%D%/gperftools.c \
-	%D%/label_api.c \
-	%D%/process.c \
-	%D%/session.c \
-	%D%/span_api.c

@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 LIB_SOURCES += \
 	%D%/cfi_build.c \
-	%D%/cfi_poll.c \
-	%D%/unwinder_choice.c \
-	%D%/libunwind_private.c \
-	%D%/unwinders.c
-LIB_WALKED_SOURCES += \
 	%D%/cfi_modules.c \
+	%D%/cfi_poll.c \
 	%D%/dlclose_gate.c \
+	%D%/libunwind_private.c \
 	%D%/module_diff.c \
-	%D%/module_list.c
+	%D%/module_list.c \
+	%D%/unwinder_choice.c \
+	%D%/unwinders.c
 SIGSAFE_SMALL_SOURCES += \
 	%D%/guess/cfi_forward.c \
 	%D%/guess/cfi_code.c \

@@ -16,5 +16,4 @@ BINARY_CHECKS += \
 	%D%/names.sh \
 	%D%/pipeline-symbols.sh \
 	%D%/sigsafe-symbols.sh \
-	%D%/tls.sh \
-	%D%/unwound.sh
+	%D%/tls.sh

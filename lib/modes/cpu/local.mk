@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 LIB_SOURCES += \
-	%D%/cpu_itimer.c \
-	%D%/cpu_settings.c
-LIB_WALKED_SOURCES += \
 	%D%/cpu.c \
+	%D%/cpu_itimer.c \
 	%D%/cpu_mode.c \
 	%D%/cpu_perf.c \
+	%D%/cpu_settings.c \
 	%D%/cpu_timer.c
 SIGSAFE_SOURCES += \
 	%D%/signal/cpu_edges.c \

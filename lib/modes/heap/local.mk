@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 LIB_SOURCES += \
+	%D%/allocator.c \
 	%D%/fragmentation_mode.c \
+	%D%/heap.c \
 	%D%/heap_alive.c \
 	%D%/heap_budget.c \
 	%D%/heap_census.c \
@@ -11,15 +13,12 @@ LIB_SOURCES += \
 	%D%/heap_text.c \
 	%D%/heap_views.c \
 	%D%/jemalloc_hooks.c \
+	%D%/mappings.c \
 	%D%/memory_table.c \
 	%D%/memory_use.c \
 	%D%/memory_watch.c \
 	%D%/resident.c \
 	%D%/usable.c
-LIB_WALKED_SOURCES += \
-	%D%/allocator.c \
-	%D%/heap.c \
-	%D%/mappings.c
 PRELOAD_SOURCES += \
 	%D%/hooks/aligned.c \
 	%D%/hooks/census_calls.c \

@@ -2,10 +2,9 @@
 LIB_SOURCES += \
 	%D%/io.c \
 	%D%/io_names.c \
-	%D%/io_rows.c \
-	%D%/io_settings.c
-LIB_WALKED_SOURCES += \
 	%D%/io_real.c \
+	%D%/io_rows.c \
+	%D%/io_settings.c \
 	%D%/io_wakers.c
 PRELOAD_SMALL_SOURCES += \
 	%D%/hooks/by_number.c \

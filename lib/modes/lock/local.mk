@@ -3,9 +3,8 @@ LIB_SOURCES += \
 	%D%/lock.c \
 	%D%/lock_names.c \
 	%D%/lock_owner.c \
-	%D%/lock_settings.c
-LIB_WALKED_SOURCES += \
 	%D%/lock_real.c \
+	%D%/lock_settings.c \
 	%D%/lock_wakers.c
 PRELOAD_SOURCES += \
 	%D%/hooks/barrier.c \

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 LIB_SOURCES += \
+	%D%/wall.c \
 	%D%/wall_answer.c \
 	%D%/wall_cause.c \
 	%D%/wall_mode.c \
@@ -7,9 +8,7 @@ LIB_SOURCES += \
 	%D%/wall_slow.c \
 	%D%/wall_stack.c \
 	%D%/wall_time.c \
+	%D%/wall_timer.c \
 	%D%/wall_visit.c
-LIB_WALKED_SOURCES += \
-	%D%/wall.c \
-	%D%/wall_timer.c
 SIGSAFE_SOURCES += \
 	%D%/signal/wall_event.c
