@@ -19,9 +19,10 @@
 /* Another user may have taken a name. */
 #define NAMES 8
 
+/* Nobody accepts these connections. When the kernel keeps no more of them, there is a helper. */
 static bool is_other_users(const struct sockaddr_un *address, socklen_t size)
 {
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	struct ucred c = { .uid = geteuid() };
 	socklen_t n = sizeof(c);
 
