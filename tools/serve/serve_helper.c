@@ -6,6 +6,7 @@
  */
 #include "serve/serve_helper.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -58,9 +59,11 @@ static bool wait_for(struct watched *w, int server)
 
 	*CT_PUSH(w->items, w->count, w->room) = (struct pollfd){ .fd = server, .events = POLLIN };
 	while (left) {
-		if (poll(w->items, w->count, -1) < 0)
+		int n = poll(w->items, w->count, -1);
+
+		if (n < 0 && errno == EINTR)
 			continue;
-		if (w->items[w->count - 1].revents)
+		if (n < 0 || w->items[w->count - 1].revents)
 			break;
 		for (size_t i = 0; i + 1 < w->count; i++)
 			if (w->items[i].fd >= 0 && w->items[i].revents) {
@@ -82,12 +85,12 @@ static bool is_any(const char *address)
 	return any;
 }
 
-/* Returns the exit status. */
+/* Returns the exit status: CT_FAILED if the server ended before the processes. */
 static int serve_while_any(const char *address, int (*serve)(const char *address))
 {
 	pid_t parent = getpid(), child = fork();
-	int pidfd, status = 0;
-	bool goes_on = child > 0;
+	int pidfd;
+	bool goes_on = child > 0, all_ended = false;
 
 	if (!child) {
 		prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -97,16 +100,17 @@ static int serve_while_any(const char *address, int (*serve)(const char *address
 	while (goes_on) {
 		struct watched w = find(address);
 
-		goes_on = w.count && wait_for(&w, pidfd);
+		all_ended = !w.count;
+		goes_on = !all_ended && wait_for(&w, pidfd);
 		release(&w);
 	}
 	if (child > 0) {
 		kill(child, SIGTERM);
-		waitpid(child, &status, 0);
+		waitpid(child, NULL, 0);
 	}
 	if (pidfd >= 0)
 		close(pidfd);
-	return child > 0 && WIFEXITED(status) && WEXITSTATUS(status) != CT_OK ? CT_FAILED : CT_OK;
+	return all_ended ? CT_OK : CT_FAILED;
 }
 
 int ct_serve_helper(const char *address, int (*serve)(const char *address))

@@ -66,6 +66,11 @@ get "/debug/pprof/profile?seconds=1" >cpu.pb
 check_valid cpu.pb
 "$cprof" top cpu.pb | grep -q ' work$' || fail "profile: $("$cprof" top cpu.pb)"
 
+# Further helpers for the address end at once, however many come.
+for _ in 1 2 3 4 5; do
+	timeout 60 "$cprof" serve -helper "$address" || harm "a further helper stays: status $?"
+done
+
 # Another process with the same address, and one that names none.
 program two CPROF_SERVE="$address"
 two=$pid
@@ -90,6 +95,20 @@ ends one $one
 ends two $two
 ends other $other
 wait_for 60 none_left || harm "a helper is left: $(helpers)"
+
+# The server is killed: it is not started again, and its helper ends.
+rm go
+program lone CPROF_SERVE="$address"
+lone=$pid
+answers_alone() {
+	[ "$(get /debug/pprof/cmdline | tr '\0' ' ')" = "$host 0" ]
+}
+wait_for 60 answers_alone || fail "lone: nobody serves: $(cat state/cprof/serve.log)"
+oldest=$(pgrep -o -f "^cprof serve -helper $address")
+kill -9 "$(pgrep -o -P "$oldest")"
+wait_for 60 none_left || harm "lone: a helper is left after its server was killed: $(helpers)"
+touch go
+ends lone $lone
 
 # The address is taken: the program runs on.
 $python - "$address" >taken <<'EOF' &
