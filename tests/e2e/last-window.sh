@@ -6,6 +6,7 @@
 . "$srcdir/tests/lib/control.sh"
 cprof=$builddir/cprof
 export XDG_STATE_HOME=$work/state
+cp "$srcdir/tests/lib/last-window-stranger.py" "$work/stranger.py"
 cd "$work"
 
 # A worker of the server waits for the end of its window.
@@ -62,6 +63,36 @@ for file in "" "$work/own.pb"; do
 	is_about $name "$(total $name.pb)" 300
 done
 [ "$(total own.pb)" -ge "$(total recorded-beside.pb)" ] || fail "own.pb has less than its window"
+
+# ---- who else connects there neither keeps the window away, nor makes record wait ----
+stranger() { # what arguments...
+	timeout 100 $python "$work/stranger.py" "$@"
+}
+has_name() {
+	name=$(stranger name "$(pgrep -P $record)") && [ "$name" ]
+}
+chmod 755 "$work"
+mkfifo never-written
+as_stranger="setpriv --reuid=1234 --regid=1234 --clear-groups"
+$as_stranger true 2>/dev/null || as_stranger=
+host strangers CPROF_CONTROL=on
+wait_for 60 lists $pid - || fail "strangers: no control socket"
+timeout -s KILL 100 "$cprof" record -cpu -for=600s -o strangers.pb $pid >strangers.said 2>&1 &
+record=$!
+owns $record
+wait_for 60 grep -q 'recording process' strangers.said || fail "strangers: $(cat strangers.said)"
+wait_for 60 has_name || fail "strangers: nobody waits for the end"
+stranger fifo "$name" never-written || fail "strangers: the FIFO can't be sent"
+if [ "$as_stranger" ]; then
+	timeout 100 $as_stranger $python "$work/stranger.py" turned-away "$name" || harm "strangers are not turned away"
+else
+	echo "strangers are not tested: that needs root"
+fi
+tell burn 0.3
+end_host
+wait $record || harm "strangers: status $?: $(cat strangers.said)"
+check_valid strangers.pb
+is_about strangers "$(total strangers.pb)" 300
 
 # ---- a consumer that is stopped is not waited for ----
 host stopped CPROF_CONTROL=on

@@ -3,30 +3,70 @@
 #include "control/control_profile.h"
 
 #include <errno.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "core/memory.h"
 #include "core/read.h"
 
+/* Far more than a process writes. */
+#define BYTES_MAX ((off_t)1 << 30)
+
+/* Another process may have the descriptor, too, and may have made it: only a file in memory can't
+ * make us wait. It is not opened again, which would be done with our rights. Returns its bytes, or
+ * NULL with the reason in WHY. */
+static char *read_bytes(int fd, size_t *size, const char **why)
+{
+	struct stat st;
+	struct statfs fs;
+	char *bytes;
+	ssize_t n = 1;
+
+	*size = 0;
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || fstatfs(fd, &fs) || fs.f_type != TMPFS_MAGIC)
+		*why = "it is no file in memory";
+	else if (st.st_size > BYTES_MAX)
+		*why = "it is too large";
+	else
+		*why = NULL;
+	if (*why)
+		return NULL;
+	bytes = ct_memory_alloc((size_t)st.st_size + 1);
+	while (n > 0 && *size < (size_t)st.st_size) {
+		n = pread(fd, bytes + *size, (size_t)st.st_size - *size, (off_t)*size);
+		*size += n > 0 ? (size_t)n : 0;
+	}
+	if (n >= 0)
+		return bytes;
+	*why = strerror(errno);
+	free(bytes);
+	return NULL;
+}
+
 struct ct_profile *ct_control_profile_read(int fd, char **why)
 {
-	char *path = ct_memory_printf("/proc/self/fd/%d", fd);
 	struct ct_fault fault = { 0 };
 	struct ct_profile *p = NULL;
-	struct ct_input *in = NULL;
-	int err = ct_input_open(&in, path, &fault);
+	struct ct_input *in;
+	const char *reason;
+	size_t size;
+	char *bytes = read_bytes(fd, &size, &reason);
 
-	if (!err)
-		err = ct_read(&p, in, &fault);
-	if (err)
-		*why = ct_memory_printf("the process's profile can't be read: %s", fault.text);
-	ct_input_close(in);
-	free(path);
+	if (bytes) {
+		in = ct_input_memory(bytes, size);
+		if (ct_read(&p, in, &fault))
+			reason = fault.text;
+		ct_input_close(in);
+		free(bytes);
+	}
+	if (reason)
+		*why = ct_memory_printf("the process's profile can't be read: %s", reason);
 	return p;
 }
 

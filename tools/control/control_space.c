@@ -103,9 +103,6 @@ void ct_control_space_names(const struct ct_control_space *s, const char *prefix
 	free(path);
 }
 
-/* A process that ends sends a window of a mode and one of its companion. */
-#define LAST_BACKLOG 8
-
 /* ADDRESS has N bytes of name. */
 static int connect_to(const struct sockaddr_un *address, size_t n)
 {
@@ -151,7 +148,7 @@ static int listen_here(const char *name)
 		memcpy(a.sun_path + 1, name, n);
 		if (bind(fd, (struct sockaddr *)&a,
 			 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n)) ||
-		    listen(fd, LAST_BACKLOG))
+		    listen(fd, CT_CONTROL_SPACE_BACKLOG))
 			err = -errno;
 	}
 	if (!err)

@@ -29,6 +29,8 @@ void ct_control_space_names(const struct ct_control_space *s, const char *prefix
 			    void (*see)(const char *name, void *arg), void *arg);
 /* Returns a connection to NAME in S, or a negative errno. */
 int ct_control_space_connect(const struct ct_control_space *s, const char *name);
+/* So many connections wait at most, and one more. */
+#define CT_CONTROL_SPACE_BACKLOG 128
 /* Returns a socket that doesn't block and listens at NAME in S, or a negative errno. */
 int ct_control_space_listen(const struct ct_control_space *s, const char *name);
 

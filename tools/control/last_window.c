@@ -12,22 +12,41 @@
 #include "control/control.h"
 #include "control/control_profile.h"
 #include "control/control_space.h"
+#include "core/memory.h"
 
 #define NAME_ROOM 64
+/* A process that ends sends a window of a mode, one of its companion, and either once more. */
+#define HELD 8
+/* As many as one look accepts: whoever connects without end must not keep us. */
+#define ACCEPTED_AT_ONCE (4 * CT_CONTROL_SPACE_BACKLOG)
 
-int ct_last_window_listen(int pid, uint64_t number)
+struct ct_last_window {
+	int fd;
+	int pid;
+	/* Connections of the process, and of our own user. The message may come later. */
+	int held[HELD];
+	unsigned count;
+};
+
+struct ct_last_window *ct_last_window_listen(int pid, uint64_t number)
 {
 	struct ct_control_space space;
+	struct ct_last_window *l;
 	char name[NAME_ROOM];
 	int fd;
 
 	pid = ct_control_pid(pid);
 	if (!pid)
-		return -1;
+		return NULL;
 	ct_control_space_of(&space, pid);
 	snprintf(name, sizeof(name), CP_CONTROL_LAST "%lx", (unsigned long)number);
 	fd = ct_control_space_listen(&space, name);
-	return fd < 0 ? -1 : fd;
+	if (fd < 0)
+		return NULL;
+	l = ct_memory_alloc(sizeof(*l));
+	l->fd = fd;
+	l->pid = pid;
+	return l;
 }
 
 /* The name can be seen by everybody in the namespace. */
@@ -38,7 +57,22 @@ static bool is_from(int fd, int pid)
 
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &c, &n))
 		return false;
-	return c.uid == geteuid() || c.pid == ct_control_pid(pid);
+	return c.uid == geteuid() || c.pid == pid;
+}
+
+void ct_last_window_turn_away(struct ct_last_window *l)
+{
+	int from;
+
+	for (int i = 0; l && i < ACCEPTED_AT_ONCE && l->count < HELD; i++) {
+		from = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC);
+		if (from < 0)
+			break;
+		if (is_from(from, l->pid))
+			l->held[l->count++] = from;
+		else
+			close(from);
+	}
 }
 
 /* Returns the descriptor that came with a message, or -1. MODE is its text. */
@@ -49,36 +83,55 @@ static int receive(int from, char mode[NAME_ROOM])
 		char bytes[CMSG_SPACE(sizeof(int))];
 	} control;
 	struct iovec data = { mode, NAME_ROOM - 1 };
+	/* Of CMSG_SPACE() bytes the kernel would use the rest for a second descriptor. */
 	struct msghdr h = { .msg_iov = &data,
 			    .msg_iovlen = 1,
 			    .msg_control = &control,
-			    .msg_controllen = sizeof(control) };
+			    .msg_controllen = CMSG_LEN(sizeof(int)) };
 	ssize_t n = recvmsg(from, &h, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-	struct cmsghdr *c = n > 0 ? CMSG_FIRSTHDR(&h) : NULL;
+	struct cmsghdr *c = n >= 0 ? CMSG_FIRSTHDR(&h) : NULL;
 	int fd = -1;
 
-	if (c && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(sizeof(fd)))
+	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
+	    c->cmsg_len == CMSG_LEN(sizeof(fd)))
 		memcpy(&fd, CMSG_DATA(c), sizeof(fd));
 	mode[n > 0 ? n : 0] = '\0';
 	return fd;
 }
 
-void ct_last_window_receive(int fd, int pid,
+static void receive_from(int from, void (*see)(const char *mode, struct ct_profile *p, void *arg),
+			 void *arg)
+{
+	char mode[NAME_ROOM], *why = NULL;
+	int file = receive(from, mode);
+	struct ct_profile *p = file >= 0 ? ct_control_profile_read(file, &why) : NULL;
+
+	if (p)
+		see(mode, p, arg);
+	free(why);
+	if (file >= 0)
+		close(file);
+}
+
+void ct_last_window_receive(struct ct_last_window *l,
 			    void (*see)(const char *mode, struct ct_profile *p, void *arg),
 			    void *arg)
 {
-	int from;
-
-	while (fd >= 0 && (from = accept4(fd, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
-		char mode[NAME_ROOM], *why = NULL;
-		int file = is_from(from, pid) ? receive(from, mode) : -1;
-		struct ct_profile *p = file >= 0 ? ct_control_profile_read(file, &why) : NULL;
-
-		if (p)
-			see(mode, p, arg);
-		free(why);
-		if (file >= 0)
-			close(file);
-		close(from);
+	ct_last_window_turn_away(l);
+	for (unsigned i = 0; l && i < l->count; i++) {
+		receive_from(l->held[i], see, arg);
+		close(l->held[i]);
 	}
+	if (l)
+		l->count = 0;
+}
+
+void ct_last_window_close(struct ct_last_window *l)
+{
+	if (!l)
+		return;
+	for (unsigned i = 0; i < l->count; i++)
+		close(l->held[i]);
+	close(l->fd);
+	free(l);
 }

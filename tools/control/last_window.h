@@ -9,13 +9,20 @@
 
 #include "core/model.h"
 
-/* Listens for the end of process PID as consumer NUMBER. Returns a descriptor, or -1 if that can't
- * be: then the last window is lost. */
-int ct_last_window_listen(int pid, uint64_t number);
-/* Calls SEE for each window that process PID has sent to FD, with its mode or companion. SEE owns
- * the profile. Doesn't wait. */
-void ct_last_window_receive(int fd, int pid,
+struct ct_last_window;
+
+/* Listens for the end of process PID as consumer NUMBER. Returns NULL if that can't be: then the
+ * last window is lost. */
+struct ct_last_window *ct_last_window_listen(int pid, uint64_t number);
+/* Turns strangers away, who would fill the kernel's queue of connections: to be called from time to
+ * time. Doesn't wait. L may be NULL. */
+void ct_last_window_turn_away(struct ct_last_window *l);
+/* Calls SEE for each window that the process has sent, with its mode or companion. SEE owns the
+ * profile. Doesn't wait. L may be NULL. */
+void ct_last_window_receive(struct ct_last_window *l,
 			    void (*see)(const char *mode, struct ct_profile *p, void *arg),
 			    void *arg);
+/* L may be NULL. */
+void ct_last_window_close(struct ct_last_window *l);
 
 #endif

@@ -29,8 +29,8 @@ struct ct_window {
 	int process; /* a pidfd, or -1 */
 	const struct ct_control_mode *mode;
 	double lease;
-	bool started; /* for this window */
-	int last;     /* where the process sends its last windows; -1: nowhere */
+	bool started;		     /* for this window */
+	struct ct_last_window *last; /* where the process sends its last windows; or NULL */
 	/* The consumer's number, and the end of its last window as the process counts time: of the
 	 * mode, and of its companion. */
 	uint64_t consumer, since[2];
@@ -98,7 +98,7 @@ static void request(const struct ct_window *w, struct cp_control_message *m, int
 	ct_control_line(m, "mode", name_of(w, which));
 	add_number(m, "consumer", w->consumer);
 	ct_control_nanoseconds(m, w->lease);
-	if (w->last >= 0)
+	if (w->last)
 		ct_control_line(m, "last", "1");
 	if (what)
 		ct_control_line(m, "do", what);
@@ -138,8 +138,7 @@ static void free_window(struct ct_window *w)
 {
 	if (w->process >= 0)
 		close(w->process);
-	if (w->last >= 0)
-		close(w->last);
+	ct_last_window_close(w->last);
 	free(w);
 }
 
@@ -273,7 +272,7 @@ static bool take_sent(struct ct_window *w, struct ct_window_taken *to)
 {
 	struct sent s = { w, { NULL, NULL } };
 
-	ct_last_window_receive(w->last, w->pid, see_sent, &s);
+	ct_last_window_receive(w->last, see_sent, &s);
 	if (!s.p[0]) {
 		ct_model_free(s.p[1]);
 		return false;
@@ -303,6 +302,7 @@ enum ct_window_result ct_window_take(struct ct_window *w, struct ct_window_taken
 
 	*why = NULL;
 	memset(to, 0, sizeof(*to));
+	ct_last_window_turn_away(w->last);
 	err = take(w, 0, &to->profile, &to->ending, why);
 	if (err)
 		return no_profile(w, err, to, why);
@@ -316,6 +316,11 @@ void ct_window_taken_release(struct ct_window_taken *t)
 	ct_model_free(t->profile);
 	ct_model_free(t->companion);
 	memset(t, 0, sizeof(*t));
+}
+
+void ct_window_turn_away(struct ct_window *w)
+{
+	ct_last_window_turn_away(w->last);
 }
 
 void ct_window_close(struct ct_window *w)

@@ -72,6 +72,9 @@ int ct_window_open(struct ct_window **w, int pid, const struct ct_window_how *ho
  * seconds at most. */
 enum ct_window_result ct_window_take(struct ct_window *w, struct ct_window_taken *to, char **why);
 void ct_window_taken_release(struct ct_window_taken *t);
+/* Turns away strangers who connect where the process sends its last window, so that it gets
+ * through. To be called from time to time between takes; doesn't wait. */
+void ct_window_turn_away(struct ct_window *w);
 /* Turns a mode off that was turned on for a window, unless another window is open. NULL is fine. */
 void ct_window_close(struct ct_window *w);
 

@@ -125,12 +125,21 @@ static struct ct_profile *read_dump(struct ct_serve_out *out, int fd)
 	return p;
 }
 
-/* Waits for the end of the window, or of the process. */
-static void wait_for(int pid, long seconds)
+/* How often strangers are turned away in a window. */
+#define TURN_AWAY_MS 100
+/* A process that no longer answers, because it is ending, is gone after this time. */
+#define ENDING_MS 2000
+
+/* Waits for MS milliseconds, or for the end of the process. */
+static void wait_for(int pid, long ms, struct ct_last_window *last)
 {
 	struct pollfd p = { .fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };
 
-	poll(&p, 1, (int)seconds * 1000);
+	for (; ms > 0; ms -= TURN_AWAY_MS) {
+		if (poll(&p, 1, ms < TURN_AWAY_MS ? (int)ms : TURN_AWAY_MS) > 0)
+			break;
+		ct_last_window_turn_away(last);
+	}
 	if (p.fd >= 0)
 		close(p.fd);
 }
@@ -360,7 +369,7 @@ static struct ct_profile *from_dumps(const struct ct_serve_request *r, struct ct
 	if (seconds) {
 		if (!dump(r, out, before))
 			return NULL;
-		wait_for(r->route.pid, seconds);
+		wait_for(r->route.pid, seconds * 1000, NULL);
 	}
 	if (!dump(r, out, out->snapshot))
 		return NULL;
@@ -401,13 +410,21 @@ struct sent {
 static void see_sent(const char *mode, struct ct_profile *p, void *arg)
 {
 	struct sent *s = arg;
+	struct ct_profile *both[2] = { s->p, p };
 
-	if (s->p || strcmp(mode, s->mode) != 0) {
+	if (strcmp(mode, s->mode) != 0) {
 		ct_model_free(p);
 		return;
 	}
 	drop_changing_labels(p);
-	s->p = p;
+	if (!s->p) {
+		s->p = p;
+		return;
+	}
+	/* Threads went on after the first one was sent. */
+	s->p = ct_combine(both, 2);
+	ct_model_free(both[0]);
+	ct_model_free(p);
 }
 
 /* What happens in the next SECONDS, or up to the end of the process; or NULL. The process writes
@@ -421,21 +438,26 @@ static struct ct_profile *window(const struct ct_serve_request *r, struct ct_ser
 	struct sent sent = { r->route.kind->dump, NULL };
 	uint64_t id = 0;
 	char *why;
-	int last;
+	struct ct_last_window *last;
 
 	while (getrandom(&id, sizeof(id), 0) < 0 || !id)
 		;
 	last = ct_last_window_listen(r->route.pid, id);
-	why = ask_window(r, &m, id, 0, "begin", -1, last >= 0);
-	if (!why && m.result == -EUSERS)
+	why = ask_window(r, &m, id, 0, "begin", -1, last);
+	if (!why && m.result == -EUSERS) {
+		ct_last_window_close(last);
 		return from_dumps(r, out, false);
-	if (!why && !m.result) {
-		wait_for(r->route.pid, seconds);
-		why = ask_window(r, &m, id, ct_control_number(&m, "end"), NULL, out->snapshot,
-				 last >= 0);
 	}
-	if (why)
-		ct_last_window_receive(last, r->route.pid, see_sent, &sent);
+	if (!why && !m.result) {
+		wait_for(r->route.pid, seconds * 1000, last);
+		why = ask_window(r, &m, id, ct_control_number(&m, "end"), NULL, out->snapshot,
+				 last);
+	}
+	if (why) {
+		wait_for(r->route.pid, ENDING_MS, last);
+		ct_last_window_receive(last, see_sent, &sent);
+	}
+	ct_last_window_close(last);
 	if (sent.p) {
 		p = sent.p;
 		free(why);

@@ -143,8 +143,8 @@ static double now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* Waits for the end of the time, or of the process. */
-static void wait_for_end(int pid, double seconds)
+/* Waits for the end of the time, or of the process of the N windows. */
+static void wait_for_end(const struct window *windows, unsigned n, int pid, double seconds)
 {
 	struct pollfd process = { .fd = (int)syscall(SYS_pidfd_open, ct_control_pid(pid), 0),
 				  .events = POLLIN };
@@ -156,6 +156,8 @@ static void wait_for_end(int pid, double seconds)
 
 		if (shown)
 			fprintf(stderr, "\rcprof: recording, %.0f of %.0f s ", passed, seconds);
+		for (unsigned i = 0; i < n; i++)
+			ct_window_turn_away(windows[i].window);
 		if (poll(&process, 1, left < 0.1 ? (int)(left * 1000) + 1 : 100) > 0)
 			break;
 	}
@@ -199,7 +201,7 @@ static int record(int pid, double seconds)
 		ct_control_name(pid), seconds);
 	signal(SIGINT, interrupt);
 	signal(SIGTERM, interrupt);
-	wait_for_end(pid, seconds);
+	wait_for_end(windows, count, pid, seconds);
 	start = ct_run_show_start();
 	for (unsigned i = 0; i < count; i++)
 		if (end(&windows[i], pid))
