@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -345,6 +346,25 @@ int ct_control_pid(int pid)
 	}
 	free(why);
 	return pid < 0 ? 0 : pid;
+}
+
+bool ct_control_path_is_left(int pid)
+{
+	int fd = ct_control_space_connect_path(ct_control_name(pid));
+
+	if (fd >= 0)
+		close(fd);
+	return fd == -ECONNREFUSED || fd == -ENOENT;
+}
+
+void ct_control_raise_descriptors(void)
+{
+	struct rlimit most;
+
+	if (getrlimit(RLIMIT_NOFILE, &most))
+		return;
+	most.rlim_cur = most.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &most);
 }
 
 char *ct_control_one(int pid,

@@ -40,6 +40,12 @@ int ct_control_process(const char *text);
 const char *ct_control_name(int pid);
 /* Its number in our pid namespace; 0: it isn't to be seen from here. */
 int ct_control_pid(int pid);
+/* Does nobody listen any more at the path that PID stands for? A process that is stopped listens.
+ */
+bool ct_control_path_is_left(int pid);
+/* For those who follow many processes, each by several descriptors: raises the limit of descriptors
+ * as far as it goes. Not before a program is executed, which would inherit it. */
+void ct_control_raise_descriptors(void);
 /* Calls SEE as ct_control_each does for process PID. Returns NULL or the reason why there is no
  * reply, which the caller frees. */
 char *ct_control_one(int pid,

@@ -13,6 +13,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "control/control.h"
 #include "core/memory.h"
 #include "core/options.h"
 
@@ -53,6 +54,8 @@ int ct_push_begin(struct ct_push *p, const struct ct_push_how *how, bool catch)
 {
 	char *why;
 
+	if (catch) /* without it a command is executed */
+		ct_control_raise_descriptors();
 	*p = (struct ct_push){ .how = how, .end = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) };
 	end_fd = p->end;
 	catch_signals(catch);

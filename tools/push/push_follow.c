@@ -455,14 +455,23 @@ void ct_push_follow_take(struct ct_push_follow *f)
 		bool answers;
 
 		look_at(f, p, &answers);
-		for (int m = 0; m < CT_MODES && !p->gone; m++)
+		/* Of a process that is out of sight nothing else tells the end. It may be stopped:
+		 * a later window has what this one would have had. */
+		if (p->process < 0 && !answers)
+			p->gone = ct_control_path_is_left(p->pid);
+		for (int m = 0; m < CT_MODES && !p->gone && (answers || p->process >= 0); m++)
 			if (p->modes[m].window && !take_mode(f, p, m))
 				end_mode(f, p, m);
-		/* Of a process that is out of sight nothing else tells the end. */
-		p->gone |= p->process < 0 && !answers;
 		if (p->gone)
 			end_process(f, i - 1);
 	}
+}
+
+static void turn_away(const struct followed *p)
+{
+	for (int m = 0; m < CT_MODES; m++)
+		if (p->modes[m].window)
+			ct_window_turn_away(p->modes[m].window);
 }
 
 bool ct_push_follow_wait(struct ct_push_follow *f, int fd, double seconds)
@@ -473,6 +482,8 @@ bool ct_push_follow_wait(struct ct_push_follow *f, int fd, double seconds)
 		f->polled = ct_memory_grow(f->polled, &f->polled_room, n + 1, sizeof(*f->polled));
 	for (size_t i = 0; i < n; i++)
 		f->polled[i] = (struct pollfd){ .fd = f->items[i].process, .events = POLLIN };
+	for (size_t i = 0; i < n; i++)
+		turn_away(&f->items[i]);
 	f->polled[n] = (struct pollfd){ .fd = fd, .events = POLLIN };
 	if (poll(f->polled, n + 1, seconds > 0 ? (int)(seconds * 1000) + 1 : 0) <= 0)
 		return false;
