@@ -86,9 +86,8 @@ static inline int cp_sys_close(int fd)
  * thread writes a profile. */
 #define CP_FD_FLOOR 500
 
-static inline int cp_sys_open(const char *path, int flags, int mode)
+static inline int cp_sys_move_up(int fd)
 {
-	int fd = (int)cp_sys4(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC, mode);
 	int high;
 
 	if (fd < 0 || fd >= CP_FD_FLOOR)
@@ -98,6 +97,11 @@ static inline int cp_sys_open(const char *path, int flags, int mode)
 		return fd; /* the limit on descriptors is low */
 	cp_sys_close(fd);
 	return high;
+}
+
+static inline int cp_sys_open(const char *path, int flags, int mode)
+{
+	return cp_sys_move_up((int)cp_sys4(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC, mode));
 }
 
 static inline long cp_sys_read(int fd, void *buf, size_t n)

@@ -99,9 +99,13 @@ static void add_path(void *unused)
 
 	(void)unused;
 	cp_collector.work->control_place(&place);
-	err = place.path ? cp_control_socket_add_path(&place) : 0;
-	if (err)
-		cp_collector.work->control_failed(&place, err);
+	if (!place.path)
+		return;
+	err = cp_control_socket_add_path(&place);
+	if (!err)
+		return;
+	cp_control_path_give_up();
+	cp_collector.work->control_failed(&place, err);
 }
 
 /* Open the control socket if there is to be one. Where it can't be had, one attempt is made in each

@@ -144,6 +144,11 @@ void cp_control_path_withdraw(void)
 	remove_for(WITHDRAWN);
 }
 
+void cp_control_path_give_up(void)
+{
+	cp_store_release(&state, NONE);
+}
+
 bool cp_control_path_is_withdrawn(void)
 {
 	return cp_load_acquire(&state) == WITHDRAWN;

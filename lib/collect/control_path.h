@@ -18,6 +18,8 @@ void cp_control_path_remove(void);
 /* The same, until the next bind. Under the collector's lock, which each bind has, too: so the file
  * is gone when the process ends or becomes another program. */
 void cp_control_path_withdraw(void);
+/* No further bind is to be tried after cp_control_path_withdraw. */
+void cp_control_path_give_up(void);
 /* Return true after cp_control_path_withdraw, until the next bind. */
 bool cp_control_path_is_withdrawn(void);
 /* In a fork child: the file is the parent's. */

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/atomic.h"
 #include "sample/counters.h"
@@ -147,14 +148,29 @@ bool cp_spans_is(const struct cp_span_kind *k, const char *name)
 #define FIRST 64u
 #define SHORT 16u
 
+/* Drawn for each process: else the same numbers would be measured in each of a thousand workers,
+ * and their errors would add up. */
+static uint32_t salt;
+
+static void draw_salt(void)
+{
+	uint64_t x = cp_sys_clock_ns(CLOCK_MONOTONIC) ^ (uint64_t)cp_sys_getpid() << 32;
+
+	x = (x ^ x >> 31) * UINT64_C(0x9e3779b97f4a7c15);
+	cp_store_relaxed(&salt, (uint32_t)(x >> 32) | 1);
+}
+
 unsigned cp_spans_weight(const struct cp_span_kind *k)
 {
 	uint64_t n = k ? cp_load_relaxed(&k->latency.count) : 0;
-	uint32_t x = (uint32_t)n * UINT32_C(0x9e3779b1);
+	uint32_t x;
 
 	if (n < FIRST || cp_load_relaxed(&k->latency.sum) / n >= LONG_NS)
 		return 1;
 	/* A hash of the span's number has no period that a program could be in step with. */
+	if (!cp_load_relaxed(&salt))
+		draw_salt();
+	x = ((uint32_t)n + cp_load_relaxed(&salt)) * UINT32_C(0x9e3779b1);
 	x = (x ^ x >> 15) * UINT32_C(0x85ebca6b);
 	x = (x ^ x >> 13) * UINT32_C(0xc2b2ae35);
 	return x >> 16 & (SHORT - 1) ? 0 : SHORT;
@@ -170,6 +186,7 @@ struct cp_span_kind *cp_spans_at(unsigned i)
 
 void cp_spans_fork_child(void)
 {
+	cp_store_relaxed(&salt, 0);
 	if (!kinds)
 		return;
 	/* Emptied, not unmapped: the handler that forked may return into the end of a span. */

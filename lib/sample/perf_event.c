@@ -41,7 +41,7 @@ static uint64_t next_random(struct cp_perf *p)
 static int open_event(const struct cp_perf_what *what, int tid, uint64_t period)
 {
 	struct perf_event_attr attr;
-	int fd, high;
+	int fd;
 
 	memset(&attr, 0, sizeof(attr));
 	attr.type = what ? what->type : PERF_TYPE_SOFTWARE;
@@ -53,13 +53,7 @@ static int open_event(const struct cp_perf_what *what, int tid, uint64_t period)
 	attr.disabled = 1;
 	attr.exclude_callchain_user = 1;
 	fd = (int)cp_sys5(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
-	if (fd < 0 || fd >= CP_FD_FLOOR)
-		return fd;
-	high = (int)cp_sys3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, CP_FD_FLOOR);
-	if (high < 0)
-		return fd; /* the limit of descriptors is low here */
-	cp_sys_close(fd);
-	return high;
+	return cp_sys_move_up(fd);
 }
 
 static int direct_signal(int fd, int tid)

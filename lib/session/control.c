@@ -3,6 +3,7 @@
 #include "session/control.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 #include <linux/magic.h>
 #include <sys/vfs.h>
@@ -313,6 +314,10 @@ static int dump(int fd)
 
 /* The window that was written last, until it is known whether the client has it. */
 static struct cp_window_take taken;
+static uint32_t answering; /* futex: 1 until then */
+
+/* Sending never waits, so that an answer takes milliseconds. */
+#define ANSWER_MAX_NS 100000000
 
 /* A mode whose end calls functions of the program can't be ended here. */
 static int end_consumer(struct cp_window_take *t)
@@ -364,6 +369,7 @@ static int window(struct cp_control_message *m, int fd)
 		return -EINVAL;
 	if (!length || length > FOR_MAX_NS)
 		return -EINVAL;
+	cp_store_seqcst(&answering, 1);
 	result = take(&t, fd);
 	cp_control_message_number(m, "end", t.end);
 	if (cp_load_relaxed(&cp_session.ending))
@@ -394,6 +400,22 @@ void cp_control_see_answered(bool received)
 	taken.received &= received;
 	cp_collect_run(cp_window_take_confirm, &taken);
 	taken.consumer = 0;
+	cp_store_seqcst(&answering, 0);
+	cp_sys_futex_wake(&answering, INT_MAX);
+}
+
+void cp_control_fork_child(void)
+{
+	taken.consumer = 0;
+	cp_store_relaxed(&answering, 0);
+}
+
+void cp_control_wait_for_answer(void)
+{
+	const struct timespec most = { .tv_nsec = ANSWER_MAX_NS };
+
+	if (cp_load_seqcst(&answering))
+		cp_sys_futex_wait(&answering, 1, &most);
 }
 
 void cp_control_answer_request(struct cp_control_message *m, int fd)

@@ -14,6 +14,11 @@ struct cp_control_place;
 void cp_control_answer_request(struct cp_control_message *m, int fd);
 /* The answer to the last request was sent, or the client had gone. As above. */
 void cp_control_see_answered(bool received);
+/* In a fork child: the request is the parent's. */
+void cp_control_fork_child(void);
+/* Wait until it is known whether the window that is just being sent has arrived, so that the end of
+ * the process doesn't send its time again. At most a tenth of a second. Any context. */
+void cp_control_wait_for_answer(void);
 /* Returns whether there is to be a control socket; EARLY: the collector has just begun. */
 bool cp_control_wanted(bool early);
 /* Where the socket is to be besides its abstract name: CPROF_CONTROL=/PATH. */

@@ -21,14 +21,17 @@
 #include "sample/own_time.h"
 #include "session/session_state.h"
 
+/* Linux's MFD_NOEXEC_SEAL, which older headers lack. */
+#define NOEXEC_SEAL 8u
+
 /* Returns a connection to consumer ID, or a negative errno. */
 static int reach(uint64_t id)
 {
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
 	size_t n = cp_text_format(a.sun_path + 1, sizeof(a.sun_path) - 1, CP_CONTROL_LAST "%lx",
 				  (unsigned long)id);
-	int fd =
-		(int)cp_sys3(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int fd = cp_sys_move_up((int)cp_sys3(SYS_socket, AF_UNIX,
+					     SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 	int err;
 
 	if (fd < 0)
@@ -65,8 +68,12 @@ static int send_file(int to, const char *mode, int file)
 
 static int send_profile(int to, const char *mode, const struct cp_memory_sink *memory)
 {
-	int file = (int)cp_sys2(SYS_memfd_create, "cprof", MFD_CLOEXEC), err;
+	int file = (int)cp_sys2(SYS_memfd_create, "cprof", MFD_CLOEXEC | NOEXEC_SEAL), err;
 
+	/* Older kernels don't know the flag; newer ones may insist on it (vm.memfd_noexec=2). */
+	if (file == -EINVAL)
+		file = (int)cp_sys2(SYS_memfd_create, "cprof", MFD_CLOEXEC);
+	file = cp_sys_move_up(file);
 	if (file < 0)
 		return file;
 	err = cp_fdwrite_all(file, memory->data, memory->used, false);

@@ -346,13 +346,14 @@ void cp_process_fork_child(bool alone, bool halfway)
 	cp_session.process_tree.owner = false;
 	cp_session.process_tree.sequence = 0;
 	cp_session.process_tree.subreaper |= cp_profiled_pid() == 1;
-	cp_session.finished = false;
+	cp_session.finished = cp_session.ending = false;
 	cp_session.leaving = cp_session.put_off = 0;
 	if (halfway || !cp_session.config.follow) {
 		leave_child_alone();
 		return;
 	}
 	cp_window_fork_child();
+	cp_control_fork_child();
 	fork_modes(cp_self.thread);
 }
 

@@ -89,9 +89,11 @@ static bool is_orphaned(void)
 
 void cp_push_serve(void)
 {
-	if (cp_sys_clock_ns(CLOCK_MONOTONIC) < cp_push_due() || cp_load_seqcst(&cp_session.leaving))
+	if (cp_sys_clock_ns(CLOCK_MONOTONIC) < cp_push_due())
 		return;
-	if (starting) {
+	if (cp_load_seqcst(&cp_session.leaving)) {
+		look_again(AFTER_NS);
+	} else if (starting) {
 		if (!cp_helper_reap(starting)) {
 			look_again(REAP_NS);
 			return;

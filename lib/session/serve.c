@@ -59,10 +59,11 @@ static void start(void)
 
 void cp_serve_start(void)
 {
-	if (cp_sys_clock_ns(CLOCK_MONOTONIC) < cp_serve_due() ||
-	    cp_load_seqcst(&cp_session.leaving))
+	if (cp_sys_clock_ns(CLOCK_MONOTONIC) < cp_serve_due())
 		return;
-	if (starting && !cp_helper_reap(starting)) {
+	if (cp_load_seqcst(&cp_session.leaving)) {
+		look_again(AFTER_NS);
+	} else if (starting && !cp_helper_reap(starting)) {
 		look_again(REAP_NS);
 	} else if (starting) {
 		starting = NULL;

@@ -186,6 +186,7 @@ void cp_session_finish(const char *when, unsigned seconds)
 	t = self ? self->thread : NULL;
 	if (t)
 		cp_store_release(&t->finishing, true);
+	cp_control_wait_for_answer();
 	cp_collect_run(cp_window_finish, &call);
 	if (t)
 		cp_store_release(&t->finishing, false);

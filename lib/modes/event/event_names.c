@@ -110,9 +110,8 @@ static bool find_named(char *text, struct cp_event_name *to)
 		to->what.type = e->type;
 		to->what.config = e->config;
 		to->period = e->period;
-		to->least = e->config == PERF_COUNT_SW_PAGE_FAULTS && e->type == PERF_TYPE_SOFTWARE
-				    ? LEAST_OF_FAULTS
-				    : 1;
+		if (e->config == PERF_COUNT_SW_PAGE_FAULTS && e->type == PERF_TYPE_SOFTWARE)
+			to->least = LEAST_OF_FAULTS;
 		cp_text_format(text, CP_EVENT_NAME_SIZE, "%s", e->name);
 		return true;
 	}
@@ -131,6 +130,10 @@ bool cp_event_names_find(const char *text, struct cp_event_name *to)
 	if (!find_named(found.text, &found) && !find_cache(found.text, &found) &&
 	    !find_raw(found.text, &found))
 		return false;
+	/* Where each return from a sample's handler brings the next one, the kernel throttles, and
+	 * what it leaves out isn't counted. */
+	if (found.what.type != PERF_TYPE_SOFTWARE)
+		found.least = found.period / 100;
 	*to = found;
 	return true;
 }

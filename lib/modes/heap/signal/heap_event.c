@@ -39,7 +39,7 @@ static bool is_of_another_kind(uint64_t interval)
 {
 	uint64_t now = cp_load_relaxed(&cp_heap_totals.interval);
 
-	return now <= 1 ? interval > 1 : is_filtered(now) && !is_filtered(interval);
+	return now <= 1 ? interval > 1 : cp_heap_hot.filtered && !is_filtered(interval);
 }
 
 bool cp_heap_event_begin(struct cp_heap_sample *s, size_t size, void *caller)
