@@ -223,14 +223,20 @@ static int mode_of(unsigned modes)
 /* A longer time amounts to no limit. */
 #define FOR_MAX_NS (UINT64_C(1000000000) * 3600 * 24 * 365)
 
-static int start(void)
+/* Adds to REPLY why a setting is not taken. */
+static int start(struct cp_control_message *reply)
 {
 	static struct cp_config c; /* large */
+	static char said[320];
 	struct cp_window_call call = { .when = "at the start", .config = &c, .late = true };
 	uint64_t length = number_of("for_ns");
 	int err = -EINVAL;
 
-	cp_config_read_quietly(&c, value_of);
+	cp_config_read_asked(&c, value_of, said, sizeof(said));
+	if (said[0]) {
+		cp_control_message_text(reply, "why", said);
+		return -ERANGE;
+	}
 	for (unsigned m = cp_mode_ops_first(); m < CP_MAIN_MODES; m = cp_mode_ops_after(m))
 		c.nofile[m] = c.path[m][0] && number_of("nofile");
 	if (!cp_config_any(&c) || length > FOR_MAX_NS)
@@ -431,7 +437,7 @@ void cp_control_answer_request(struct cp_control_message *m, int fd)
 			add_spans(m);
 		break;
 	case CP_CONTROL_START:
-		result = start();
+		result = start(m);
 		cp_collect_run(status, m);
 		m->result = result;
 		break;

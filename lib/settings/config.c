@@ -221,6 +221,13 @@ void cp_config_read_quietly(struct cp_config *c, const char *(*name)(const char 
 	read_all(&(struct cp_config_reader){ .name = name, .quiet = true }, c);
 }
 
+void cp_config_read_asked(struct cp_config *c, const char *(*name)(const char *key), char *said,
+			  size_t size)
+{
+	said[0] = '\0';
+	read_all(&(struct cp_config_reader){ .name = name, .said = said, .said_size = size }, c);
+}
+
 bool cp_config_wants_program(const struct cp_config *c, const char *program)
 {
 	return !c->only[0] || cp_globs_match(c->only, program);

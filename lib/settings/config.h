@@ -25,6 +25,10 @@ void cp_config_read_for(struct cp_config *c, const char *(*name)(const char *key
 			const char *program);
 /* The same without output. Used in descendants of a process that has printed the lines already. */
 void cp_config_read_quietly(struct cp_config *c, const char *(*name)(const char *key));
+/* The same, and what would be printed of a bad value, at last, goes to SAID of SIZE bytes: "", if
+ * all are good. */
+void cp_config_read_asked(struct cp_config *c, const char *(*name)(const char *key), char *said,
+			  size_t size);
 
 /* Takes the settings of the modes from O; a field that is 0 leaves C's value. The caller takes the
  * paths: cp_config_options_path returns mode M's path in O, or NULL. Returns 0, or -EINVAL if a

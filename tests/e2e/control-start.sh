@@ -96,6 +96,14 @@ cprof word start hello
 refused word '"hello" is no process id'
 cprof rate start -cpu=0 $$
 refused rate '-cpu=0 is not 1 to 10000'
+host event CPROF_CONTROL=on
+wait_for 60 lists $pid - || fail "event: no control socket"
+for verb in start record; do
+	cprof $verb-event $verb -event=foo $pid
+	refused $verb-event 'event: CPROF_EVENT=foo: accepted is page-faults, minor-faults'
+done
+lists $pid - || fail "event: $("$cprof" ps)"
+end_host
 cprof nobody start
 refused nobody 'give a process id'
 finish

@@ -114,6 +114,15 @@ host=$work/titled start CPUPROFILE="$work/titled.pb" CPROF_CONTROL=off
 dump untold $pid
 refused untold 'has written over its environment'
 stop
+# Without a mode there is no handler: no advice to send the signal.
+env LD_PRELOAD="$CP_LIBRARY" CPROF_CONTROL=off ./titled 2>bare.err &
+pid=$!
+owns $pid
+wait_for 20 has_burned || fail "the titled host doesn't run"
+dump bare $pid
+refused bare 'no profile is being made there'
+grep -q 'kill' bare.err && fail "bare: $(cat bare.err)"
+stop
 
 # Another signal, and a number within the name. A file of an earlier process is no new dump.
 touch "n0001.x"

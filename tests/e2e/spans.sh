@@ -71,6 +71,13 @@ each() { awk -v f="$1" '$NF == "request" { print $f }' "$work/table"; }
 	fail "cprof spans: $(cat "$work/table")"
 near "cprof spans: CPU" "$(each 6 | sed -n 's/ms$//p')" "$(($(told cpu) / 20))" 2
 near "cprof spans: wall time" "$(each 9 | sed -n 's/s$//p' | awk '{ print $1 * 1000 }')" "$all" 10
+# Of a merged profile: all spans of a name in one row, no percentiles. Nothing from a file reaches the terminal as it is.
+"$builddir/cprof" merge "$work/spans.pb" "$work/spans.pb" -o "$work/twice.pb" || fail "no merge"
+twice=$work/twice.pb
+"$builddir/cprof" spans "$twice" >"$work/table2" || fail "cprof spans, merged: exit status $?"
+awk 'NR == FNR { if ($NF == "request") mean = $2; next }
+	$NF == "request" { rows++; good += $1 == 40 && $2 == mean && $3 == "-" && $4 == "-" }
+	END { exit !(rows == 1 && good == 1) }' "$work/table" "$work/table2" || fail "merged: $(cat "$work/table2")"
 "$builddir/cprof" spans "$srcdir/tests/fuzz/seeds/fuzz-profile/go-cpu-labels-plain" 2>"$work/none"
 [ $? = 2 ] && grep -q 'cprof_span_begin' "$work/none" || fail "no spans: $(cat "$work/none")"
 finish

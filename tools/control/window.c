@@ -45,13 +45,19 @@ static bool ended(const struct ct_window *w, int patience)
 	return w->process >= 0 && poll(&p, 1, patience) == 1;
 }
 
-static char *failed(const struct ct_window *w, int err)
+/* REPLY may have the reason itself. */
+static char *failed(const struct ct_window *w, const struct cp_control_message *reply, int err)
 {
-	return ct_memory_printf("process %s: %s: %s", ct_control_name(w->pid), w->mode->name,
-				err == -EBUSY
-					? "the program starts or stops a profile itself; try again"
-				: err == -ESRCH ? "the mode ended meanwhile"
-						: strerror(-err));
+	char *own = err == -ERANGE ? ct_control_value(reply, "why") : NULL;
+	char *text = ct_memory_printf(
+		"process %s: %s: %s", ct_control_name(w->pid), w->mode->name,
+		own		? own
+		: err == -EBUSY ? "the program starts or stops a profile itself; try again"
+		: err == -ESRCH ? "the mode ended meanwhile"
+				: strerror(-err));
+
+	free(own);
+	return text;
 }
 
 /* Asks. Returns 0, or the reply's error, or -EIO without a reply; then *WHY is set. */
@@ -61,7 +67,7 @@ static int ask(const struct ct_window *w, struct cp_control_message *m, int fd, 
 	if (*why)
 		return -EIO;
 	if (m->result)
-		*why = failed(w, m->result);
+		*why = failed(w, m, m->result);
 	return m->result;
 }
 
@@ -72,7 +78,7 @@ static int get(const struct ct_window *w, struct cp_control_message *m, struct c
 	int err = ct_control_profile_ask(w->pid, m, p, why);
 
 	if (err && !*why)
-		*why = failed(w, err);
+		*why = failed(w, m, err);
 	return err;
 }
 

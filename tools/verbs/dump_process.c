@@ -300,11 +300,14 @@ static char *check_signal(struct ct_dump_process *d)
 	return why;
 }
 
-/* Whether TEXT is no environment: the program has written its title over it (setproctitle). */
-static bool is_overwritten(const char *environment)
+/* Whether ENVIRONMENT is none: the program has written its title over it (setproctitle). An empty
+ * one is one. */
+static bool is_overwritten(const char *environment, size_t size)
 {
 	const char *equals = strchr(environment, '=');
 
+	if (!size)
+		return false;
 	return !equals || equals == environment ||
 	       strcspn(environment, " /:") < (size_t)(equals - environment);
 }
@@ -331,7 +334,10 @@ static char *ask_places(struct ct_dump_process *d)
 {
 	char *why = ct_control_one(d->pid, add_told, d), *text = NULL;
 
+	/* Without a handler the signal would end it. */
 	if (why)
+		text = check_signal(d);
+	if (why && !text)
 		text = ct_memory_printf(
 			"process %d has written over its environment, which tells where its "
 			"profiles are, and its control socket gives no answer (%s); \"kill -USR2 "
@@ -371,7 +377,7 @@ char *ct_dump_process_open(struct ct_dump_process *d, int pid, const char *mode)
 			free(template);
 		}
 	}
-	if (!d->count && is_overwritten(environment))
+	if (!d->count && is_overwritten(environment, size))
 		why = ask_places(d);
 	free(environment);
 	if (why)

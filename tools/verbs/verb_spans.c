@@ -21,6 +21,7 @@ struct span {
 	char *name;
 	double count, p50, p99, max, sum, cpu, waiting, allocated;
 	bool has_cpu, has_allocated;
+	bool merged; /* of several profiles: it has no percentiles */
 	int64_t in_file;
 };
 
@@ -58,10 +59,32 @@ static const char *end_of_name(const char *line)
 	return end;
 }
 
+static struct span *find(const struct spans *all, const char *name)
+{
+	for (size_t i = 0; i < all->count; i++)
+		if (!strcmp(all->items[i].name, name))
+			return &all->items[i];
+	return NULL;
+}
+
+/* A merged profile has a line of each of its profiles. */
+static void add_to(struct span *to, const struct span *s)
+{
+	to->merged = true;
+	to->count += s->count;
+	to->sum += s->sum;
+	to->max = s->max > to->max ? s->max : to->max;
+	to->cpu += s->cpu;
+	to->waiting += s->waiting;
+	to->allocated += s->allocated;
+	to->has_cpu &= s->has_cpu;
+	to->has_allocated &= s->has_allocated;
+}
+
 static void read_line(struct spans *all, const char *line)
 {
 	const char *end = end_of_name(line);
-	struct span s = { .name = NULL };
+	struct span s = { .name = NULL }, *same;
 
 	if (!end)
 		return;
@@ -75,6 +98,12 @@ static void read_line(struct spans *all, const char *line)
 	s.cpu = number_after(end, ", CPU ", &s.has_cpu);
 	s.waiting = number_after(end, ", waiting ", NULL);
 	s.allocated = number_after(end, ", allocated ", &s.has_allocated);
+	same = find(all, s.name);
+	if (same) {
+		add_to(same, &s);
+		free(s.name);
+		return;
+	}
 	*CT_PUSH(all->items, all->count, all->room) = s;
 }
 
@@ -112,10 +141,10 @@ static void add_samples(struct spans *all)
 	}
 	for (uint32_t set = 0; set < p->label_set_count; set++) {
 		const char *name = span_of(p, set);
+		struct span *s = name ? find(all, name) : NULL;
 
-		for (size_t i = 0; name && i < all->count; i++)
-			if (!strcmp(all->items[i].name, name))
-				all->items[i].in_file = ct_add(all->items[i].in_file, sums[set]);
+		if (s)
+			s->in_file = ct_add(s->in_file, sums[set]);
 	}
 	free(sums);
 }
@@ -127,11 +156,13 @@ static int by_sum(const void *x, const void *y)
 	return a->sum < b->sum ? 1 : a->sum > b->sum ? -1 : strcmp(a->name, b->name);
 }
 
-static void put_ms(double ms)
+static void put_ms(double ms, bool known)
 {
 	char text[CT_NUMBER_ROOM];
 
-	printf(" %9s", ct_numbers_format(text, ct_numbers_clamp(ms * 1e6), "nanoseconds", "auto"));
+	printf(" %9s", known ? ct_numbers_format(text, ct_numbers_clamp(ms * 1e6), "nanoseconds",
+						 "auto")
+			     : "-");
 }
 
 /* A value of each span, on average. */
@@ -151,9 +182,9 @@ static void put(const struct spans *all, const struct span *s)
 
 	printf("%9.0f", s->count);
 	put_each(s->sum * 1e6, s->count, "nanoseconds", true);
-	put_ms(s->p50);
-	put_ms(s->p99);
-	put_ms(s->max);
+	put_ms(s->p50, !s->merged);
+	put_ms(s->p99, !s->merged);
+	put_ms(s->max, true);
 	put_each(s->cpu * 1e6, s->count, "nanoseconds", s->has_cpu);
 	put_each(s->waiting * 1e6, s->count, "nanoseconds", s->has_cpu);
 	put_each(s->allocated, s->count, "bytes", s->has_allocated);
@@ -173,6 +204,12 @@ static void put_head(const struct spans *all)
 	printf("  span%s\n", ct_out_paint(CT_PLAIN));
 }
 
+static void put_comment(const char *comment)
+{
+	ct_out_text(stdout, comment);
+	putchar('\n');
+}
+
 static int print(struct spans *all)
 {
 	qsort(all->items, all->count, sizeof(*all->items), by_sum);
@@ -184,7 +221,7 @@ static int print(struct spans *all)
 		put(all, &all->items[i]);
 	for (size_t i = 0; i < all->p->comment_count; i++)
 		if (!strncmp(ct_notes_comment(all->p, i), "spans: ", 7))
-			puts(ct_notes_comment(all->p, i));
+			put_comment(ct_notes_comment(all->p, i));
 	return ct_out_end();
 }
 
@@ -236,6 +273,7 @@ const struct ct_verb ct_verb_spans = {
 		"all spans that\nended up to the end of the profile. CPU is the CPU time of a "
 		"span's "
 		"thread, waiting the rest of the\nspan. They include the spans inside it; the "
-		"profile's samples belong to the innermost span only.\n",
+		"profile's samples belong to the innermost span only.\nOf a merged profile the "
+		"percentiles aren't known.\n",
 	.run = run,
 };

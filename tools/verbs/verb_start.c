@@ -31,12 +31,15 @@ static const struct ct_option stop_options[] = {
 };
 
 /* What the process couldn't do, and what helps. */
-static void say(const char *verb, int process, const char *mode, int err)
+static void say(const char *verb, int process, const char *mode,
+		const struct cp_control_message *reply)
 {
 	const char *pid = ct_control_name(process);
-	const char *why = strerror(-err);
+	char *own = ct_control_value(reply, "why");
+	const char *why = own ? own : strerror(-reply->result);
 
-	switch (err) {
+	switch (reply->result) {
+	case -ERANGE: break;
 	case -EALREADY: why = "it is on; \"cprof ps\" lists the modes"; break;
 	case -ESRCH: why = "it is not on; \"cprof ps\" lists the modes"; break;
 	case -EBUSY: why = "the program starts or stops a profile itself; try again"; break;
@@ -47,9 +50,13 @@ static void say(const char *verb, int process, const char *mode, int err)
 	default:
 		fprintf(stderr, "cprof %s: process %s: %s: %s%s\n", verb, pid, mode, why,
 			!strcmp(verb, "start") ? "; -o PATH puts the file elsewhere" : "");
+		free(own);
 		return;
 	}
-	fprintf(stderr, "cprof %s: process %s: %s: %s\n", verb, pid, mode, why);
+	fprintf(stderr, "cprof %s: process %s: %s: ", verb, pid, mode);
+	ct_out_text(stderr, why);
+	fputc('\n', stderr);
+	free(own);
 }
 
 static void say_path(const struct cp_control_message *reply, const char *mode, int pid,
@@ -91,7 +98,7 @@ static int ask(const char *verb, int pid, const char *mode, struct cp_control_me
 	if (why)
 		fprintf(stderr, "cprof %s: %s\n", verb, why);
 	else if (m->result)
-		say(verb, pid, mode, m->result);
+		say(verb, pid, mode, m);
 	free(why);
 	return why || m->result ? CT_FAILED : CT_OK;
 }
