@@ -16,7 +16,7 @@ from conan.tools.system import package_manager
 
 class Libcprof(ConanFile):
     name = "libcprof"
-    description = "In-process profiler for native programs: CPU time, wall-clock time, heap and lock waits"
+    description = "In-process profiler for native programs: CPU time, wall-clock time, heap, lock waits, I/O and events"
     license = "BSD-3-Clause"
     topics = ("profiler", "pprof")
     settings = "os", "arch", "compiler", "build_type"

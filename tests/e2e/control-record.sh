@@ -63,11 +63,12 @@ host ending CPROF_CONTROL=on
 wait_for 60 lists $pid - || fail "ending: no control socket"
 record ending-seen
 end_host
-kill -INT $recorder
 status=0
 wait $recorder || status=$?
-check_status ending-seen 2
-grep -q "process $pid has ended" ending-seen.err || fail "ending says: $(cat ending-seen.err)"
+check_status ending-seen 0
+grep -q "^cprof: process $pid has ended after [0-9.]* s\$" ending-seen.err || fail "ending says: $(cat ending-seen.err)"
+"$cprof" record -event page-faults $$ 2>space.err
+grep -q -- '-event=page-faults' space.err || fail "no hint at -event=: $(cat space.err)"
 "$cprof" record ./app 2>word.err
 grep -q '"./app" is no process id, and no path of CPROF_CONTROL; "cprof run" records a command' word.err || fail "a command: $(cat word.err)"
 finish

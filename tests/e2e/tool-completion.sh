@@ -24,6 +24,9 @@ completes "$work/some.pb" cprof top "$work/so"
 completes "info" cprof help in
 completes "$$" cprof dump "$$"
 completes "$$" cprof live "$$"
+for verb in ps push record serve set; do
+	completes "$$" cprof $verb "$$"
+done
 if command -v zsh >/dev/null; then
 	zsh -n "$srcdir/completions/zsh/_cprof" || fail "zsh can't read its completion"
 fi

@@ -19,6 +19,7 @@ red = p.frame("\x1b[31mred\u009b\n", file="/nowhere/\x07bell.c", line=1, start=1
 p.sample([hot, main], [3, 30000000], {"thread": "worker", "tid": 7})
 p.sample([hot, main], [1, 10000000], {"thread": "main"})
 p.sample([red, main], [1, 1000000])
+p.comments = ["# span red: 1, p50 1.000 ms, p99 1.000 ms, max 1.000 ms, sum 1.000 ms", "# spans: \x1b[31mred"]
 p.write("app.pb")
 END
 [ -s app.pb ] || fail "there is no profile to look at"
@@ -180,6 +181,8 @@ END
 answers 2 "can't be put together" "$cprof" merge -o no.pb app.pb heap.pb
 
 # ---- a terminal ----
+"$cprof" spans app.pb >spans || fail "cprof spans: $(cat spans)"
+grep -q '^spans: .\[31mred' spans && ! grep -q "$(printf '\033')" spans || fail "control characters of a comment: $(cat -v spans)"
 "$cprof" top app.pb | grep -q "$(printf '\033\|\302\233')" && fail "control characters of a name come out"
 cat >terminal.py <<'END'
 import os, pty, sys

@@ -5,12 +5,12 @@
 #include <string.h>
 
 const struct ct_control_mode ct_control_modes[CT_MODES] = {
-	{ "cpu", "CPUPROFILE", "CPUPROFILE_FREQUENCY", NULL },
-	{ "wall", "WALLPROFILE", "WALLPROFILE_FREQUENCY", NULL },
-	{ "heap", "HEAPPROFILE", "CPROF_HEAP_INTERVAL", "peak" },
-	{ "lock", "LOCKPROFILE", "CPROF_LOCK_THRESHOLD", "holders" },
-	{ "io", "IOPROFILE", "CPROF_IO_THRESHOLD", NULL },
-	{ "event", "EVENTPROFILE", "CPROF_EVENT", NULL },
+	{ "cpu", "CPUPROFILE", "CPUPROFILE_FREQUENCY", NULL, false },
+	{ "wall", "WALLPROFILE", "WALLPROFILE_FREQUENCY", NULL, false },
+	{ "heap", "HEAPPROFILE", "CPROF_HEAP_INTERVAL", "peak", false },
+	{ "lock", "LOCKPROFILE", "CPROF_LOCK_THRESHOLD", "holders", true },
+	{ "io", "IOPROFILE", "CPROF_IO_THRESHOLD", NULL, true },
+	{ "event", "EVENTPROFILE", "CPROF_EVENT", NULL, false },
 };
 
 int ct_control_modes_find(const char *name)

@@ -3,8 +3,8 @@
  * `cprof serve -helper ADDRESS` for CPROF_SERVE.
  *
  * One helper works for all processes of a user that ask for the same: each process starts one, but
- * only the first stays. It is told by the name of an abstract socket, which the kernel frees at its
- * end, however that comes, and which is as far to be seen as the processes' own sockets are.
+ * only the first stays. An abstract socket's name tells that a helper is there. The kernel frees it
+ * when the helper ends. It is visible where the processes' own sockets are.
  */
 #ifndef CT_HELPER_H
 #define CT_HELPER_H

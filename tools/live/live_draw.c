@@ -79,13 +79,13 @@ static void draw_first(const struct ct_live *l)
 
 /* ---- the second line ---- */
 
-static char *lost_text(const struct ct_live *l, const char *mode)
+static char *lost_text(const struct ct_live *l)
 {
-	unsigned long long lost = number(l, mode, "lost");
+	const struct ct_control_mode *m = &ct_control_modes[l->mode];
+	unsigned long long lost = number(l, m->name, "lost");
 	char text[CT_NUMBER_ROOM];
 
-	/* Lost stacks of waits count as time (serve_processes.h). */
-	if (!strcmp(mode, "lock") || !strcmp(mode, "io"))
+	if (m->waits)
 		return ct_memory_strdup(
 			lost ? ct_numbers_format(text, (int64_t)lost, "nanoseconds", "auto") : "0");
 	return ct_memory_printf("%llu", lost);
@@ -117,8 +117,7 @@ static void draw_second(const struct ct_live *l)
 	static const char *const counted[CT_MODES] = { "samples", "samples", "allocations",
 						       "waits",	  "calls",   "samples" };
 	const struct ct_profile *p = ct_live_profile(l);
-	const char *mode = ct_control_modes[l->mode].name;
-	char *lost = lost_text(l, mode), *cost = cost_text(l), *what = what_text(l, p), *text;
+	char *lost = lost_text(l), *cost = cost_text(l), *what = what_text(l, p), *text;
 	char sum[CT_NUMBER_ROOM];
 
 	if (p)

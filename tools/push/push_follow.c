@@ -146,7 +146,7 @@ static int open_mode(struct ct_push_follow *f, struct followed *p, int mode,
 		return -1;
 	}
 	m->since = mode_number(status, mode, "since");
-	/* A file of a process that is out of sight is, too. */
+	/* The file of a process out of sight is out of sight, too. */
 	m->path = p->process >= 0 ? mode_path(status, mode) : NULL;
 	m->any = m->ending = false;
 	m->rest = (struct ct_push_rest){ .how = &f->how->series };
@@ -330,15 +330,19 @@ static bool is_followed(const struct ct_push_follow *f, int pid)
 	return false;
 }
 
-/* A process out of sight is called as it calls itself, and its environment isn't known. */
+/* A process out of sight is called as it calls itself: its environment isn't known, and cprof's
+ * own, of which the other labels are, may name another service. */
 static char *labels_of(const struct ct_push_follow *f, const struct followed *p,
 		       const struct cp_control_message *status)
 {
+	struct ct_push_labels_how how = f->how->labels;
 	int pid = ct_control_pid(p->pid);
 
-	return pid ? ct_push_labels_of(pid, p->program, 0, &f->how->labels)
-		   : ct_push_labels_of(getpid(), p->program, (int)ct_control_number(status, "pid"),
-				       &f->how->labels);
+	if (pid)
+		return ct_push_labels_of(pid, p->program, 0, &how);
+	if (!how.name)
+		how.name = p->program;
+	return ct_push_labels_of(getpid(), p->program, (int)ct_control_number(status, "pid"), &how);
 }
 
 static void name_process(struct ct_push_follow *f, struct followed *p,

@@ -115,9 +115,9 @@ static int *read_pids(char **operands, size_t count)
 		pids[i] = ct_control_process(operands[i]);
 		if (!pids[i]) {
 			ct_options_wrong(&ct_verb_push,
-					 "\"%s\" is neither a process id, nor a path of "
-					 "CPROF_CONTROL, nor a file; a command follows "
-					 "\"--\"",
+					 "\"%s\" is neither a process id, nor a file, nor a "
+					 "path of CPROF_CONTROL, which begins with \"/\"; a "
+					 "command follows \"--\"",
 					 operands[i]);
 			free(pids);
 			return NULL;

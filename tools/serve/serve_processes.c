@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "control/control_modes.h"
 #include "core/memory.h"
 
 static void add(struct ct_serve_processes *all, int pid, const struct cp_control_message *status)
@@ -100,7 +101,9 @@ bool ct_serve_processes_is_on(const struct ct_serve_process *p, const char *mode
 
 bool ct_serve_processes_loses_time(const char *mode)
 {
-	return !strcmp(mode, "lock") || !strcmp(mode, "io");
+	int m = ct_control_modes_find(mode);
+
+	return m >= 0 && ct_control_modes[m].waits;
 }
 
 void ct_serve_processes_ask_spans(struct ct_serve_process *p)

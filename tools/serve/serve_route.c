@@ -15,6 +15,8 @@ const struct ct_serve_kind ct_serve_route_kinds[] = {
 	{ "delta_block", "lock", "lock", CT_SERVE_DELTA, "block.pprof.gz", NULL },
 	{ "delta_heap", "heap", "heap", CT_SERVE_DELTA, "heap.pprof.gz", NULL },
 	{ "delta_mutex", "lock", "holders", CT_SERVE_DELTA, "mutex.pprof.gz", NULL },
+	{ "event", "event", "event", CT_SERVE_TOTAL, "event",
+	  "Stacks of page faults, or of the event that the event mode counts" },
 	{ "fgprof", "wall", "wall", CT_SERVE_WINDOW, "profile", NULL },
 	{ "heap", "heap", "heap", CT_SERVE_TOTAL, "heap",
 	  "A sampling of memory allocations that are still in use" },
@@ -40,6 +42,7 @@ const struct ct_serve_kind *ct_serve_route_shown(const char *mode)
 	static const char *const shown[][2] = {
 		{ "cpu", "profile" }, { "wall", "fgprof" },   { "heap", "heap" },
 		{ "lock", "block" },  { "holders", "mutex" }, { "io", "io" },
+		{ "event", "event" },
 	};
 
 	for (size_t i = 0; i < sizeof(shown) / sizeof(*shown); i++)

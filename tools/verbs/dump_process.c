@@ -24,12 +24,6 @@
 #define SYS_openat2 437
 #endif
 
-static const struct {
-	const char *mode, *variable;
-} modes[CT_DUMP_MODES] = { { "cpu", "CPUPROFILE" },   { "wall", "WALLPROFILE" },
-			   { "heap", "HEAPPROFILE" }, { "lock", "LOCKPROFILE" },
-			   { "io", "IOPROFILE" },     { "event", "EVENTPROFILE" } };
-
 /* This value is sent with the signal. Its last byte is the number of the mode to dump, or 0xff for
  * all modes. lib/host/fatal.h has the same value. A program that meanwhile uses the signal
  * itself is not ended by it. A library that doesn't know the value dumps all modes. */
@@ -37,10 +31,7 @@ static const struct {
 
 bool ct_dump_process_is_mode(const char *mode)
 {
-	for (unsigned m = 0; m < CT_DUMP_MODES; m++)
-		if (!strcmp(mode, modes[m].mode))
-			return true;
-	return false;
+	return ct_control_modes_find(mode) >= 0;
 }
 
 /* Returns /proc/PID/NAME as a text of *SIZE bytes, or NULL with errno set. */
@@ -318,12 +309,12 @@ static void add_told(const struct ct_controlled *p, const struct cp_control_mess
 {
 	struct ct_dump_process *d = arg;
 
-	for (unsigned m = 0; m < CT_DUMP_MODES; m++) {
-		char *key = ct_memory_printf("%s.path", modes[m].mode);
+	for (unsigned m = 0; m < CT_MODES; m++) {
+		char *key = ct_memory_printf("%s.path", ct_control_modes[m].name);
 		char *path = ct_control_value(status, key);
 
 		if (path && (d->only < 0 || d->only == (int)m))
-			add_place(d, modes[m].mode, path);
+			add_place(d, ct_control_modes[m].name, path);
 		free(path);
 		free(key);
 	}
@@ -366,14 +357,14 @@ char *ct_dump_process_open(struct ct_dump_process *d, int pid, const char *mode)
 		d->signal = signal_of(text);
 	text = value_of(environment, size, "CPUPROFILESIGNAL");
 	d->toggle = text ? ct_memory_strdup(text) : NULL;
-	for (unsigned m = 0; m < CT_DUMP_MODES; m++) {
-		text = value_of(environment, size, modes[m].variable);
-		if (mode && !strcmp(mode, modes[m].mode))
+	for (unsigned m = 0; m < CT_MODES; m++) {
+		text = value_of(environment, size, ct_control_modes[m].path);
+		if (mode && !strcmp(mode, ct_control_modes[m].name))
 			d->only = (int)m;
 		if (text && (!mode || d->only == (int)m)) {
 			char *template = with_rank(environment, size, text);
 
-			add_place(d, modes[m].mode, template);
+			add_place(d, ct_control_modes[m].name, template);
 			free(template);
 		}
 	}
@@ -383,8 +374,9 @@ char *ct_dump_process_open(struct ct_dump_process *d, int pid, const char *mode)
 	if (why)
 		return why;
 	if (!d->count)
-		return ct_memory_printf("process %d was not started with a %s%sprofile on", pid,
-					mode ? mode : "", mode ? " " : "");
+		return ct_memory_printf("process %d was not started with a%s %s%sprofile on", pid,
+					mode && strchr("aeio", *mode) ? "n" : "", mode ? mode : "",
+					mode ? " " : "");
 	return check_signal(d);
 }
 

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#define CT_DUMP_MODES 6
+#include "control/control_modes.h"
 
 struct ct_dump_place {
 	const char *mode;
@@ -25,7 +25,7 @@ struct ct_dump_process {
 			 the kernel is too old */
 	uid_t user;   /* owner of the dumps */
 	char *toggle; /* CPUPROFILESIGNAL, which turns the CPU profile on and off; or NULL */
-	struct ct_dump_place places[CT_DUMP_MODES];
+	struct ct_dump_place places[CT_MODES];
 	unsigned count;
 };
 

@@ -26,7 +26,7 @@ const struct ct_option ct_mode_options_table[] = {
 	CT_MAYBE("io", "DUR", &ct_mode_options[CT_IO].value,
 		 "input and output; stacks of calls of DUR (0) or longer"),
 	CT_MAYBE("event", "NAME", &ct_mode_options[CT_EVENT].value,
-		 "page-faults, cache-misses or another of perf's events"),
+		 "page faults, or NAME: cache-misses or another of perf's"),
 	CT_END
 };
 
@@ -37,26 +37,6 @@ unsigned ct_mode_options_count(void)
 	for (int m = 0; m < CT_MODES; m++)
 		count += ct_mode_options[m].value != NULL;
 	return count;
-}
-
-/* "-event page-faults" takes page-faults for the command. */
-static void hint_at_equals_sign(const char *before, const char *command)
-{
-	const char *name = before + strspn(before, "-");
-
-	if (name == before)
-		return;
-	for (const struct ct_option *o = ct_mode_options_table; o->name; o++)
-		if (!strcmp(o->name, name))
-			fprintf(stderr, "cprof: for %s as the setting of -%s: -%s=%s\n", command,
-				name, name, command);
-}
-
-int ct_mode_options_cannot_run(char *const *command, int error)
-{
-	fprintf(stderr, "cprof: %s can't be run: %s\n", command[0], strerror(error));
-	hint_at_equals_sign(command[-1], command[0]);
-	return error == ENOENT ? 127 : 126;
 }
 
 double ct_mode_options_seconds(const char *text)
@@ -125,21 +105,56 @@ static bool is_size(const char *text)
 	return n && strspn(text + n, "kKmMgGiIbB") == strlen(text + n);
 }
 
+/* "page-faults", "cache-misses:u"; the library knows which of them there are. */
+static bool is_event(const char *text)
+{
+	return !text[strcspn(text, "/. \t\n")];
+}
+
+static bool is_setting(int mode, const char *text)
+{
+	switch (mode) {
+	case CT_CPU: return is_rate(text, 10000);
+	case CT_WALL: return is_rate(text, 1000);
+	case CT_HEAP: return is_size(text);
+	case CT_EVENT: return is_event(text);
+	default: return ct_mode_options_seconds(text) >= 0;
+	}
+}
+
 int ct_mode_options_check(const struct ct_verb *verb)
 {
-	const char *cpu = ct_mode_options[CT_CPU].value, *wall = ct_mode_options[CT_WALL].value,
-		   *heap = ct_mode_options[CT_HEAP].value, *lock = ct_mode_options[CT_LOCK].value,
-		   *io = ct_mode_options[CT_IO].value;
+	static const char *const wanted[CT_MODES] = {
+		"not 1 to 10000 (Hz)",	"not 1 to 1000 (Hz)",	"no size, as 512K or 1",
+		"no duration, as 10us", "no duration, as 10us", "no event, as page-faults"
+	};
 
-	if (cpu && *cpu && !is_rate(cpu, 10000))
-		return ct_options_wrong(verb, "-cpu=%s is not 1 to 10000 (Hz)", cpu);
-	if (wall && *wall && !is_rate(wall, 1000))
-		return ct_options_wrong(verb, "-wall=%s is not 1 to 1000 (Hz)", wall);
-	if (heap && *heap && !is_size(heap))
-		return ct_options_wrong(verb, "-heap=%s is no size, as 512K or 1", heap);
-	if (lock && *lock && ct_mode_options_seconds(lock) < 0)
-		return ct_options_wrong(verb, "-lock=%s is no duration, as 10us", lock);
-	if (io && *io && ct_mode_options_seconds(io) < 0)
-		return ct_options_wrong(verb, "-io=%s is no duration, as 10us", io);
+	for (int mode = 0; mode < CT_MODES; mode++) {
+		const char *value = ct_mode_options[mode].value;
+
+		if (value && *value && !is_setting(mode, value))
+			return ct_options_wrong(verb, "-%s=%s is %s", ct_control_modes[mode].name,
+						value, wanted[mode]);
+	}
 	return CT_OK;
+}
+
+/* "-event page-faults" takes page-faults for the command. */
+void ct_mode_options_hint(const char *before, const char *operand)
+{
+	const char *name = before + strspn(before, "-");
+
+	if (name == before)
+		return;
+	for (int mode = 0; mode < CT_MODES; mode++)
+		if (!strcmp(ct_mode_options_table[mode].name, name) && is_setting(mode, operand))
+			fprintf(stderr, "cprof: for %s as the setting of -%s: -%s=%s\n", operand,
+				name, name, operand);
+}
+
+int ct_mode_options_cannot_run(char *const *command, int error)
+{
+	fprintf(stderr, "cprof: %s can't be run: %s\n", command[0], strerror(error));
+	ct_mode_options_hint(command[-1], command[0]);
+	return error == ENOENT ? 127 : 126;
 }

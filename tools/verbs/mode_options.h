@@ -22,9 +22,12 @@ extern const struct ct_option ct_mode_options_table[];
 int ct_mode_options_check(const struct ct_verb *verb);
 /* How many modes are asked for. */
 unsigned ct_mode_options_count(void);
-/* Says on stderr that COMMAND[0] can't be run, for the reason ERROR, an errno value; and, if the
- * argument before it is an option of these, that its setting follows after "=". Returns the exit
- * status, 126 or 127, that a shell would have. */
+/* If BEFORE, the argument before OPERAND, is an option of these, and OPERAND can be its setting,
+ * says on stderr that it follows after "=". */
+void ct_mode_options_hint(const char *before, const char *operand);
+/* Says on stderr that COMMAND[0] can't be run, for the reason ERROR, an errno value; and gives
+ * the hint of ct_mode_options_hint. Returns the exit status, 126 or 127, that a shell would have.
+ */
 int ct_mode_options_cannot_run(char *const *command, int error);
 
 /* Seconds of "10", "1.5s", "200ms", "5m", "1h"; below 0: unreadable. */

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "control/control_modes.h"
 #include "core/memory.h"
 #include "core/notes.h"
 #include "core/numbers.h"
@@ -273,7 +274,8 @@ static const char *nothing(const char *mode, bool empty)
 	if (!strcmp(mode, "io"))
 		return "no input or output by libc's functions";
 	if (!strcmp(mode, "event"))
-		return "no samples: too few events, or they can't be counted here";
+		return "no samples: too few events, or they can't be counted here "
+		       "(perf_event_paranoid); -event=page-faults:u can nearly always";
 	if (!strcmp(mode, "cpu"))
 		return "no samples: the command itself used too little CPU time";
 	return "no samples: the command ended too soon";
@@ -334,6 +336,6 @@ void ct_run_show_change(const char *mode, const char *before, const char *path)
 	fprintf(stderr, "\ncprof: against the run before, %s:\n", before);
 	call(&ct_verb_diff, ct_memory_strdup("-nodecount=5"), paths, 2);
 	/* The sampling's chance is in the table, but not that of who comes to a lock first. */
-	if (!strcmp(mode, "lock") || !strcmp(mode, "io"))
+	if (ct_control_modes[ct_control_modes_find(mode)].waits)
 		fputs("cprof: it is one run each: waits differ from run to run\n", stderr);
 }

@@ -34,7 +34,8 @@ static struct {
 } my = { .seconds = USUAL_SECONDS };
 
 static const struct ct_option options[] = {
-	CT_TEXT("mode", "M", &my.mode, "cpu, wall, heap or lock; default: every mode that is on"),
+	CT_TEXT("mode", "M", &my.mode,
+		"cpu, wall, heap, lock, io or event; default: every mode that is on"),
 	CT_TEXT("output", "FILE", &my.output, "put the dump there (of one mode)"),
 	CT_TEXT("o", "FILE", &my.output, NULL),
 	CT_INTEGER("timeout", "SECONDS", &my.seconds, "wait at most SECONDS for the file (10)"),
@@ -215,7 +216,7 @@ static int await(const struct ct_dump_process *d, const struct ct_dump_place *p,
 
 static int dump(const struct ct_dump_process *d)
 {
-	struct listing before[CT_DUMP_MODES] = { { 0 } };
+	struct listing before[CT_MODES] = { { 0 } };
 	double until;
 	int status = CT_OK;
 
@@ -250,7 +251,8 @@ static int run(int argc, char **argv)
 	if (!end || *end || pid <= 0 || pid > INT32_MAX)
 		return ct_options_wrong(&ct_verb_dump, "give one process id");
 	if (my.mode && !ct_dump_process_is_mode(my.mode))
-		return ct_options_wrong(&ct_verb_dump, "-mode=%s is not cpu, wall, heap or lock",
+		return ct_options_wrong(&ct_verb_dump,
+					"-mode=%s is not cpu, wall, heap, lock, io or event",
 					my.mode);
 	why = ct_dump_process_open(&d, (int)pid, my.mode);
 	if (!why && my.output && d.count > 1)

@@ -10,10 +10,8 @@
 #include "core/options.h"
 #include "core/out.h"
 #include "control/control.h"
+#include "control/control_modes.h"
 #include "verbs/verbs.h"
-
-static const char *const modes[] = { "cpu", "wall", "heap", "lock", "io", "event" };
-#define MODES (sizeof(modes) / sizeof(*modes))
 
 /* A share of less CPU time than this says nothing. */
 #define ENOUGH_CPU_NS 100000000u
@@ -99,15 +97,15 @@ static void print_row(const struct row *r)
 	char *program = ct_control_value(&r->status, "program"), text[64] = "";
 	unsigned long long since = 0, samples = 0, lost = 0;
 
-	for (size_t i = 0; i < MODES; i++) {
-		unsigned long long begun = number(r, modes[i], "since");
+	for (size_t i = 0; i < CT_MODES; i++) {
+		unsigned long long begun = number(r, ct_control_modes[i].name, "since");
 
 		if (!begun)
 			continue;
-		sprintf(text + strlen(text), "%s%s", *text ? "," : "", modes[i]);
+		sprintf(text + strlen(text), "%s%s", *text ? "," : "", ct_control_modes[i].name);
 		since = since && since < begun ? since : begun;
-		samples += number(r, modes[i], "samples");
-		lost += number(r, modes[i], "lost");
+		samples += number(r, ct_control_modes[i].name, "samples");
+		lost += number(r, ct_control_modes[i].name, "lost");
 	}
 	/* A process of another pid namespace may be out of sight. */
 	if (r->pid)
@@ -175,8 +173,8 @@ static void print_json(const struct rows *r)
 		ct_json_integer(&j, "cost_ns", (int64_t)ct_control_number(&row->status, "cost_ns"));
 		ct_json_integer(&j, "cpu_ns", (int64_t)ct_control_number(&row->status, "cpu_ns"));
 		ct_json_open(&j, "modes", '{');
-		for (size_t m = 0; m < MODES; m++)
-			json_mode(&j, row, modes[m]);
+		for (size_t m = 0; m < CT_MODES; m++)
+			json_mode(&j, row, ct_control_modes[m].name);
 		ct_json_close(&j, '}');
 		ct_json_close(&j, '}');
 	}

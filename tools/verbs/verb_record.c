@@ -163,6 +163,9 @@ static void wait_for_end(const struct window *windows, unsigned n, int pid, doub
 	}
 	if (shown)
 		fputs("\r\033[K", stderr);
+	if (process.fd >= 0 && poll(&process, 1, 0) == 1)
+		fprintf(stderr, "cprof: process %s has ended after %.1f s\n", ct_control_name(pid),
+			now() - began);
 	if (process.fd >= 0)
 		close(process.fd);
 }
@@ -224,9 +227,12 @@ static int run(int argc, char **argv)
 
 	if (first < 0)
 		return ct_options_status(first);
-	if (argc - first != 1)
+	if (argc - first != 1) {
+		if (first < argc)
+			ct_mode_options_hint(argv[first - 1], argv[first]);
 		return ct_options_wrong(&ct_verb_record,
 					"give one process id; \"cprof ps\" lists them");
+	}
 	pid = ct_control_process(argv[first]);
 	if (!pid)
 		return ct_options_wrong(&ct_verb_record,

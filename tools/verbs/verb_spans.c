@@ -160,9 +160,9 @@ static void put_ms(double ms, bool known)
 {
 	char text[CT_NUMBER_ROOM];
 
-	printf(" %9s", known ? ct_numbers_format(text, ct_numbers_clamp(ms * 1e6), "nanoseconds",
-						 "auto")
-			     : "-");
+	printf(" %9s",
+	       known ? ct_numbers_format(text, ct_numbers_clamp(ms * 1e6), "nanoseconds", "auto")
+		     : "-");
 }
 
 /* A value of each span, on average. */
