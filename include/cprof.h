@@ -36,7 +36,8 @@ extern "C" {
  * with a newer library. */
 struct cprof_options {
 	size_t size; /* sizeof(struct cprof_options) */
-	/* Files of the CPU, wall-clock, heap and lock profile; a mode is on if its path is set.
+	/* Files of the CPU, wall-clock, heap and lock profile (io_path and event_path are below); a
+	 * mode is on if its path is set.
 	 * Templates: %p pid, %e program, %t time, %h host, %n dump number, %% a percent sign. */
 	const char *cpu_path, *wall_path, *heap_path, *lock_path;
 	unsigned frequency; /* samples per second of CPU time of each thread, 1-10000; default 99 */

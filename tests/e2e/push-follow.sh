@@ -117,4 +117,5 @@ ended missing 127
 push nobody "$url" 999999999
 ended nobody 2
 says nobody 'no process'
+grep -q '0 profiles' nobody.said && fail "nobody: $(cat nobody.said)"
 finish

@@ -87,7 +87,7 @@ int ct_push_end(struct ct_push *p)
 	ct_push_follow_free(p->follow);
 	ct_push_queue_close(p->queue, p->how->flush, &c);
 	close(p->end);
-	if (!p->how->queue->quiet)
+	if (!p->how->queue->quiet && (!p->idle || c.sent))
 		fprintf(stderr, "cprof push: %" PRIu64 " profiles (%.1f KiB) sent to %s\n", c.sent,
 			(double)c.sent_bytes / 1024, p->how->target->url);
 	if (c.kept)
@@ -164,7 +164,8 @@ int ct_push_processes(const struct ct_push_how *how, const int *pids, size_t cou
 	}
 	if (!count)
 		look_for_all(&p, NULL);
-	if (!count || ct_push_follow_count(p.follow))
+	p.idle = count && !ct_push_follow_count(p.follow);
+	if (!p.idle)
 		ct_push_loop(&p, count ? look_for_any : look_for_all, NULL);
 	ended = ct_push_end(&p);
 	return status ? status : ended;

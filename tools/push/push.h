@@ -4,6 +4,8 @@
 #ifndef CT_PUSH_H
 #define CT_PUSH_H
 
+#include <stdbool.h>
+
 #include "push/push_follow.h"
 
 struct ct_push_how {
@@ -30,7 +32,8 @@ struct ct_push {
 	const struct ct_push_how *how;
 	struct ct_push_queue *queue;
 	struct ct_push_follow *follow;
-	int end; /* an eventfd */
+	int end;   /* an eventfd */
+	bool idle; /* there was nothing to push: no line tells of 0 profiles */
 };
 
 /* Returns 0, or -1 after a message. With CATCH, SIGINT, SIGTERM and SIGHUP end the push. */

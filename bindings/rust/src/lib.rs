@@ -66,6 +66,8 @@ fn text(s: &OsStr) -> io::Result<CString> {
 pub struct Options {
     paths: [Option<Box<OsStr>>; 6],
     labels: Option<String>,
+    event: Option<String>,
+    event_period: u32,
     frequency: u32,
     wall_frequency: u32,
     max_depth: u32,
@@ -115,6 +117,18 @@ impl Options {
     /// Profile page faults.
     pub fn page_faults(self, path: impl AsRef<Path>) -> Options {
         self.path(Mode::Event, path.as_ref())
+    }
+
+    /// Profile the event that perf calls NAME, such as "cache-misses".
+    pub fn event(mut self, path: impl AsRef<Path>, name: &str) -> Options {
+        self.event = Some(name.to_owned());
+        self.path(Mode::Event, path.as_ref())
+    }
+
+    /// Events between two samples, on average, 1 to 1000000000 (the event's own number).
+    pub fn event_period(mut self, events: u32) -> Options {
+        self.event_period = events;
+        self
     }
 
     /// Samples per CPU second of each thread, 1 to 10000 (99).
@@ -179,6 +193,7 @@ impl Options {
             paths.push(path.as_deref().map(text).transpose()?);
         }
         let labels = self.labels.as_ref().map(|l| text(OsStr::new(l))).transpose()?;
+        let event = self.event.as_ref().map(|e| text(OsStr::new(e))).transpose()?;
         let pointer = |s: &Option<CString>| s.as_ref().map_or(std::ptr::null(), |s| s.as_ptr());
         let options = sys::Options {
             size: std::mem::size_of::<sys::Options>(),
@@ -207,8 +222,8 @@ impl Options {
             io_budget: 0,
             io_threshold_ns: 0,
             event_path: pointer(&paths[5]),
-            event: std::ptr::null(),
-            event_period: 0,
+            event: pointer(&event),
+            event_period: self.event_period,
         };
         check(unsafe { sys::cprof_start(&options) })
     }
