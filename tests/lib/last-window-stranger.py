@@ -31,6 +31,6 @@ if what == "turned-away":
             except ConnectionResetError:
                 pass
 else:
-    s, fd = connected(), os.open(sys.argv[3], os.O_PATH)
-    passed = array.array("i", [fd, fd])
-    s.sendmsg([b"cpu"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, passed)])
+    fd = os.open(sys.argv[3], os.O_PATH)
+    for passed in [fd], [fd, fd]:
+        connected().sendmsg([b"cpu"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", passed))])
