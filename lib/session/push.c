@@ -51,7 +51,7 @@ uint64_t cp_push_due(void)
 	return cp_session.config.push[0] ? cp_load_relaxed(&cp_session.push_at) : UINT64_MAX;
 }
 
-const char *cp_push_obstacle(void)
+static const char *obstacle(void)
 {
 	if (!cp_control_socket_is_open())
 		return "there is no control socket (CPROF_CONTROL=on)";
@@ -64,16 +64,25 @@ const char *cp_push_obstacle(void)
 	return NULL;
 }
 
-static void start(void)
+struct cp_helper *cp_push_start_helper(const char *verb, const char *argument, const char *without)
 {
-	const char *why = cp_push_obstacle();
+	struct cp_helper *h = NULL;
+	const char *why = obstacle();
 
 	if (!why) {
-		starting = cp_helper_alone("push", cp_session.config.push);
-		why = starting ? NULL : "cprof can't be started";
+		h = cp_helper_alone(verb, argument);
+		why = h ? NULL : "cprof can't be started";
 	}
 	if (why && cp_session.config.verbose)
-		cp_log("CPROF_PUSH: no windows are pushed, only the files at the end: %s", why);
+		cp_log("%s: %s", without, why);
+	return h;
+}
+
+static void start(void)
+{
+	starting = cp_push_start_helper(
+		"push", cp_session.config.push,
+		"CPROF_PUSH: no windows are pushed, only the files at the end");
 	cp_store_relaxed(&cp_session.push_at, UINT64_MAX);
 	if (starting)
 		look_again(0);

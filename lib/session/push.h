@@ -14,6 +14,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct cp_helper;
+
 /* Plans the start of the helper: at a start of the session. */
 void cp_push_plan(void);
 /* The same in a fork child, whose parent's helper isn't its own. */
@@ -25,8 +27,9 @@ void cp_push_serve(void);
 /* A client has begun a window with the start of a mode: it is a helper, which also pushes what the
  * process does after its last window. FOLLOWER: its process id; 0 = it is out of sight. */
 void cp_push_note_window(int follower);
-/* Returns why no helper can be started now, or NULL. */
-const char *cp_push_obstacle(void);
+/* Starts the helper `cprof VERB -helper ARGUMENT`. Returns NULL if it can't be started now; with
+ * CPROF_VERBOSE, WITHOUT and the reason are said. */
+struct cp_helper *cp_push_start_helper(const char *verb, const char *argument, const char *without);
 /* Are this process's files still to be pushed, at its end? */
 bool cp_push_wants_files(void);
 

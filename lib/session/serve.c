@@ -5,7 +5,6 @@
 #include <time.h>
 
 #include "base/atomic.h"
-#include "base/log.h"
 #include "base/sys.h"
 #include "collect/control_socket.h"
 #include "output/helper.h"
@@ -44,14 +43,8 @@ uint64_t cp_serve_due(void)
 
 static void start(void)
 {
-	const char *why = cp_push_obstacle();
-
-	if (!why) {
-		starting = cp_helper_alone("serve", cp_session.config.serve);
-		why = starting ? NULL : "cprof can't be started";
-	}
-	if (why && cp_session.config.verbose)
-		cp_log("CPROF_SERVE: nothing is served: %s", why);
+	starting = cp_push_start_helper("serve", cp_session.config.serve,
+					"CPROF_SERVE: nothing is served");
 	cp_store_relaxed(&cp_session.serve_at, UINT64_MAX);
 	if (starting)
 		look_again(0);

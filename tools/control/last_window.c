@@ -12,6 +12,7 @@
 #include "control/control.h"
 #include "control/control_profile.h"
 #include "control/control_space.h"
+#include "core/combine.h"
 #include "core/memory.h"
 
 #define NAME_ROOM 64
@@ -124,6 +125,19 @@ void ct_last_window_receive(struct ct_last_window *l,
 	}
 	if (l)
 		l->count = 0;
+}
+
+void ct_last_window_add(struct ct_profile **all, struct ct_profile *p)
+{
+	struct ct_profile *both[2] = { *all, p };
+
+	if (!*all) {
+		*all = p;
+		return;
+	}
+	*all = ct_combine(both, 2);
+	ct_model_free(both[0]);
+	ct_model_free(p);
 }
 
 void ct_last_window_close(struct ct_last_window *l)

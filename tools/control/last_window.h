@@ -22,6 +22,9 @@ void ct_last_window_turn_away(struct ct_last_window *l);
 void ct_last_window_receive(struct ct_last_window *l,
 			    void (*see)(const char *mode, struct ct_profile *p, void *arg),
 			    void *arg);
+/* Adds P, which it takes over, to *ALL: threads may go on after a first window was sent, and then a
+ * second one comes. *ALL may be NULL before. */
+void ct_last_window_add(struct ct_profile **all, struct ct_profile *p);
 /* L may be NULL. */
 void ct_last_window_close(struct ct_last_window *l);
 

@@ -18,7 +18,6 @@
 #include "control/control_modes.h"
 #include "control/control_profile.h"
 #include "control/last_window.h"
-#include "core/combine.h"
 #include "core/memory.h"
 
 /* A process that no longer answers, because it is ending, is gone after this time. */
@@ -254,23 +253,13 @@ struct sent {
 static void see_sent(const char *mode, struct ct_profile *p, void *arg)
 {
 	struct sent *s = arg;
-	struct ct_profile *both[2];
 	int which = strcmp(mode, s->w->mode->name) != 0;
 
 	if (which && (!has_window(s->w, 1) || strcmp(mode, s->w->mode->companion) != 0)) {
 		ct_model_free(p);
 		return;
 	}
-	if (!s->p[which]) {
-		s->p[which] = p;
-		return;
-	}
-	/* Threads went on after the first one was sent. */
-	both[0] = s->p[which];
-	both[1] = p;
-	s->p[which] = ct_combine(both, 2);
-	ct_model_free(both[0]);
-	ct_model_free(p);
+	ct_last_window_add(&s->p[which], p);
 }
 
 /* What the process sent at its end. Returns whether it did. */

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The helper that the library starts for CPROF_PUSH=URL; see push.h.
- *
- * One helper serves all processes of a user that ask for the same URL: each process starts one, but
- * only the first stays. It is told by the name of an abstract socket, which the kernel frees at its
- * end, however that comes, and which is as far to be seen as the processes' own sockets are.
- */
+/* The helper that the library starts for CPROF_PUSH=URL; see push.h. control/helper.h says which of
+ * several helpers stays. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -410,21 +410,13 @@ struct sent {
 static void see_sent(const char *mode, struct ct_profile *p, void *arg)
 {
 	struct sent *s = arg;
-	struct ct_profile *both[2] = { s->p, p };
 
 	if (strcmp(mode, s->mode) != 0) {
 		ct_model_free(p);
 		return;
 	}
 	drop_changing_labels(p);
-	if (!s->p) {
-		s->p = p;
-		return;
-	}
-	/* Threads went on after the first one was sent. */
-	s->p = ct_combine(both, 2);
-	ct_model_free(both[0]);
-	ct_model_free(p);
+	ct_last_window_add(&s->p, p);
 }
 
 /* What happens in the next SECONDS, or up to the end of the process; or NULL. The process writes
