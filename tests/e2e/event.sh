@@ -5,12 +5,7 @@ host=$builddir/tests/e2e/event-host
 limit=$bounded
 
 event_profiled() { # name command...
-	name=$1
-	shift
-	rm -f "$work/$name.pb"*
-	status=0
-	$limit env LD_PRELOAD="$CP_LIBRARY" EVENTPROFILE="$work/$name.pb" "$@" \
-		>"$work/$name.out" 2>"$work/$name.err" || status=$?
+	profiled_by EVENTPROFILE "$@"
 }
 
 # The events of the stacks that match, and the samples.

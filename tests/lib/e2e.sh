@@ -95,11 +95,17 @@ need() { # program...
 # Run a command under the profiler: profile $work/NAME.pb, output $work/NAME.out and .err, exit
 # status (128 + N for signal N) in $status. More settings come from the environment.
 profiled() { # name command...
-	name=$1
-	shift
+	profiled_by CPUPROFILE "$@"
+}
+
+# The same in the mode that VARIABLE turns on.
+profiled_by() { # variable name command...
+	local variable=$1
+	name=$2
+	shift 2
 	rm -f "$work/$name.pb"*
 	status=0
-	$limit env LD_PRELOAD="$CP_LIBRARY" CPUPROFILE="$work/$name.pb" "$@" \
+	$limit env LD_PRELOAD="$CP_LIBRARY" "$variable=$work/$name.pb" "$@" \
 		>"$work/$name.out" 2>"$work/$name.err" || status=$?
 }
 

@@ -3,12 +3,7 @@
 
 # Run a command with its input and output profiled: $work/NAME.pb; as profiled.
 io_profiled() { # name command...
-	name=$1
-	shift
-	rm -f "$work/$name.pb"*
-	status=0
-	$limit env LD_PRELOAD="$CP_LIBRARY" IOPROFILE="$work/$name.pb" "$@" \
-		>"$work/$name.out" 2>"$work/$name.err" || status=$?
+	profiled_by IOPROFILE "$@"
 }
 
 # "calls ns bytes errors" of the rows whose stack and labels match.
