@@ -90,7 +90,7 @@ static void *nothing(void *arg)
 	return arg;
 }
 
-/* What the kernel does for a thread that is sampled by its CPU time. */
+/* A thread that makes, sets and deletes a timer of its own CPU time, as a sampled one does. */
 static void *timed(void *arg)
 {
 	struct sigevent event = { .sigev_notify = SIGEV_NONE };
