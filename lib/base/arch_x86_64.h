@@ -40,7 +40,7 @@ static inline uintptr_t cp_arch_user_space(const void *somewhere)
 
 /* Returns a counter of constant rate, read without a system call. Only ticks.h calls this
  * function, because ticks.h knows whether the program allows the read. */
-static inline uint64_t cp_arch_ticks(void)
+static inline __attribute__((always_inline)) uint64_t cp_arch_ticks(void)
 {
 	uint32_t low, high;
 

@@ -15,7 +15,7 @@
 #include "base/arch.h"
 #include "base/atomic.h"
 
-extern uint32_t cp_ticks_forbidden;
+extern uint32_t cp_ticks_forbidden __attribute__((visibility("hidden")));
 
 /* Returns the counter, or 0 if reading is forbidden. */
 static inline uint64_t cp_ticks(void)

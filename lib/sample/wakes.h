@@ -47,7 +47,7 @@
 #define CP_WAKES_LONG_NS UINT64_C(20000000)
 
 /* The modes whose waits are followed, by bits. */
-extern uint32_t cp_wakes_on;
+extern uint32_t cp_wakes_on __attribute__((visibility("hidden")));
 enum { CP_WAKES_OF_LOCK = 1, CP_WAKES_OF_IO = 2 };
 
 /* Set by the control half before the mode's bit in cp_wakes_on; cp_wakes_set changes them later. */

@@ -74,7 +74,7 @@ static int start(struct cp_run *r, const struct cp_config *c)
 	if (cp_load_relaxed(&cp_io_owner))
 		cp_io_kind_closed_all(0, CP_IO_KNOWN - 1);
 	cp_store_relaxed(&cp_io_owner, cp_sys_getpid());
-	cp_or_seqcst(&cp_io_active, CP_IO_ON);
+	cp_or_seqcst(&cp_io_active, CP_IO_ON | (cp_io_state.by_clock ? CP_IO_BY_CLOCK : 0u));
 	return 0;
 }
 
@@ -95,7 +95,7 @@ static int set(struct cp_run *r, const struct cp_config *c)
 static void stop(struct cp_run *r)
 {
 	(void)r;
-	cp_and_seqcst(&cp_io_active, ~(uint32_t)CP_IO_ON);
+	cp_and_seqcst(&cp_io_active, ~(uint32_t)(CP_IO_ON | CP_IO_BY_CLOCK));
 }
 
 static uint64_t period(const struct cp_run *r)
@@ -108,7 +108,7 @@ static void fork_child(struct cp_run *r, struct cp_thread *keep)
 {
 	(void)r;
 	if (!keep)
-		cp_and_seqcst(&cp_io_active, ~(uint32_t)CP_IO_ON);
+		cp_and_seqcst(&cp_io_active, ~(uint32_t)(CP_IO_ON | CP_IO_BY_CLOCK));
 	cp_io_counts_fork_child(
 		keep ? &((struct cp_io_thread *)cp_thread_part(keep, &cp_io_thread_part))->block
 		     : NULL);

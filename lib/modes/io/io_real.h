@@ -111,7 +111,7 @@ struct cp_io_real {
 };
 
 /* Valid after cp_io_real_resolve; a function that libc lacks is NULL. */
-extern struct cp_io_real cp_io_real;
+extern struct cp_io_real cp_io_real __attribute__((visibility("hidden")));
 
 /* Resolve all functions. Returns the number of functions not found. Idempotent. Ordinary context,
  * in the constructor at the latest. */

@@ -6,9 +6,10 @@ LIB_SOURCES += \
 	%D%/io_rows.c \
 	%D%/io_settings.c \
 	%D%/io_wakers.c
+PRELOAD_SOURCES += \
+	%D%/hooks/calls.c
 PRELOAD_SMALL_SOURCES += \
 	%D%/hooks/by_number.c \
-	%D%/hooks/calls.c \
 	%D%/hooks/files.c \
 	%D%/hooks/open.c \
 	%D%/hooks/poll.c \

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/atomic.h"
@@ -28,14 +29,21 @@ static inline bool calls_measured(void)
 	return (cp_load_relaxed(&cp_io_active) & CP_IO_ON) != 0;
 }
 
-/* The time, if the call that begins is to be measured, else 0. */
-uint64_t calls_began(void);
+/* Return the time, if the call that begins is to be measured, else 0. */
+uint64_t calls_began_otherwise(void);
+
+/* The same, without a call where the mode is on and its clock is the processor's counter. */
+static inline __attribute__((always_inline)) uint64_t calls_began(void)
+{
+	return __builtin_expect(cp_io_event_is_usual(), 1) ? cp_arch_ticks()
+							   : calls_began_otherwise();
+}
 
 /* For the stat family, which is interposed for another reason, too (lib/host/hooks/procfs.c): begin
  * and end. It asks about FD if PATH is NULL or empty. */
 static inline uint64_t calls_begin(void)
 {
-	return __builtin_expect(calls_measured(), 0) ? calls_began() : 0;
+	return __builtin_expect(calls_measured(), 0) ? calls_began_otherwise() : 0;
 }
 void calls_stat_ended(uint64_t began, int fd, const char *path, int result, const void *function);
 
@@ -44,23 +52,30 @@ void calls_stat_ended(uint64_t began, int fd, const char *path, int result, cons
 #define ON_PATH(p) ((struct cp_io_on){ (p), -1 })
 #define ON_NOTHING ((struct cp_io_on){ NULL, -1 })
 
-/* A measured call has ended; errno stays. A result of -1 is an error. WHAT: an op; CALLS_MOVES with
- * it if the result is a number of bytes; and CALLS_KIND unless it is made on a descriptor. */
+/* WHAT of a measured call: an op, with what is needed of these. The number of libc's function. */
+#define CALLS_OF(name) ((unsigned)(offsetof(struct cp_io_real, name) / sizeof(void *)) << 24)
+/* The result is a number of bytes. */
 #define CALLS_MOVES 0x100u
-#define CALLS_KIND(kind) ((unsigned)(kind) << 16)
+/* ON is not a descriptor. */
+#define CALLS_KIND(kind) (((unsigned)(kind) + 1) << 16)
+#define CALLS_KIND_OF(what) ((what) >> 16 & 255)
+/* ON is the address of a path. */
 #define CALLS_PATH CALLS_KIND(CP_IO_PATH)
-void calls_ended(uint64_t began, int64_t result, unsigned what, struct cp_io_on on,
-		 const void *function);
+_Static_assert(sizeof(struct cp_io_real) / sizeof(void *) <= 256, "numbers");
 
-/* Call REAL with the arguments in parentheses, and report it; WHAT and ON as above. This is in each
- * function, so it is small: what can be done elsewhere is done in calls_began and calls_ended. */
-#define CALLS_MEASURE(what, on, real, arguments)                                                   \
+/* A call that began at BEGAN, as calls_began said, has ended; errno stays. Returns RESULT; -1 is an
+ * error. Arguments are few, because a call that is measured has to save them. */
+int64_t calls_ended(uint64_t began, int64_t result, unsigned what, int64_t on);
+
+/* Call libc's NAME with the arguments in parentheses, and report it; WHAT and ON as above. This is
+ * in each function, so it is small: what can be done elsewhere is done in calls_ended. */
+#define CALLS_MEASURE(name, what, on, arguments)                                                   \
 	({                                                                                         \
+		__typeof__(cp_io_real.name) real_ = CP_IO_REAL(name);                              \
 		uint64_t began_ = calls_began();                                                   \
-		__typeof__((real)arguments) result_ = (real)arguments;                             \
-		if (began_)                                                                        \
-			calls_ended(began_, (int64_t)result_, what, on, (const void *)(real));     \
-		result_;                                                                           \
+		__typeof__(real_ arguments) result_ = real_ arguments;                             \
+		(__typeof__(result_))calls_ended(began_, (int64_t)result_,                         \
+						 (what) | CALLS_OF(name), (int64_t)(on));          \
 	})
 
 /* Define the interposed function NAME, which is in libc's every version that is supported. It may
@@ -68,9 +83,7 @@ void calls_ended(uint64_t began, int64_t result, unsigned what, struct cp_io_on 
 #define CALLS(type, name, what, on, parameters, arguments)                                         \
 	SLOW static type measured_##name parameters                                                \
 	{                                                                                          \
-		__typeof__(cp_io_real.name) real = CP_IO_REAL(name);                               \
-                                                                                                   \
-		return CALLS_MEASURE(what, on, real, arguments);                                   \
+		return CALLS_MEASURE(name, what, on, arguments);                                   \
 	}                                                                                          \
                                                                                                    \
 	INTERPOSE type name parameters;                                                            \
@@ -86,13 +99,11 @@ void calls_ended(uint64_t began, int64_t result, unsigned what, struct cp_io_on 
 	INTERPOSE type name parameters;                                                            \
 	INTERPOSE type name parameters                                                             \
 	{                                                                                          \
-		__typeof__(cp_io_real.name) real = CP_IO_REAL(name);                               \
-                                                                                                   \
-		if (!real) {                                                                       \
+		if (!CP_IO_REAL(name)) {                                                           \
 			errno = ENOSYS;                                                            \
 			return -1;                                                                 \
 		}                                                                                  \
-		return CALLS_MEASURE(what, on, real, arguments);                                   \
+		return CALLS_MEASURE(name, what, on, arguments);                                   \
 	}
 
 /* Define the interposed function NAME by the function measured_NAME. */
@@ -109,24 +120,21 @@ void calls_ended(uint64_t began, int64_t result, unsigned what, struct cp_io_on 
 #define WAITING_READS(name, parameters, arguments)                                                 \
 	SLOW static ssize_t followed_##name parameters                                             \
 	{                                                                                          \
-		__typeof__(cp_io_real.name) real = CP_IO_REAL(name);                               \
 		struct cp_wakes_wait wait;                                                         \
 		bool waits = cp_io_wake_wait(&wait, fd);                                           \
-		ssize_t moved =                                                                    \
-			CALLS_MEASURE(CP_IO_READ | CALLS_MOVES, ON_FD(fd), real, arguments);       \
+		ssize_t moved = CALLS_MEASURE(name, CP_IO_READ | CALLS_MOVES, fd, arguments);      \
                                                                                                    \
 		if (waits)                                                                         \
-			cp_io_wake_waited(&wait, fd, moved < 0 ? errno : 0, (const void *)real);   \
+			cp_io_wake_waited(&wait, fd, moved < 0 ? errno : 0,                        \
+					  (const void *)cp_io_real.name);                          \
 		return moved;                                                                      \
 	}                                                                                          \
                                                                                                    \
 	SLOW static ssize_t measured_##name parameters                                             \
 	{                                                                                          \
-		__typeof__(cp_io_real.name) real = CP_IO_REAL(name);                               \
-                                                                                                   \
 		if (cp_io_wake_is_on())                                                            \
 			return followed_##name arguments;                                          \
-		return CALLS_MEASURE(CP_IO_READ | CALLS_MOVES, ON_FD(fd), real, arguments);        \
+		return CALLS_MEASURE(name, CP_IO_READ | CALLS_MOVES, fd, arguments);               \
 	}                                                                                          \
                                                                                                    \
 	CALLS_MEASURED(name, parameters, arguments)
@@ -135,18 +143,16 @@ void calls_ended(uint64_t began, int64_t result, unsigned what, struct cp_io_on 
 #define WAKING_WRITES(name, parameters, arguments)                                                 \
 	SLOW static ssize_t measured_##name parameters                                             \
 	{                                                                                          \
-		__typeof__(cp_io_real.name) real = CP_IO_REAL(name);                               \
-                                                                                                   \
 		if (cp_io_wake_is_on() && cp_io_wake_is_awaited(fd))                               \
-			cp_io_wake(fd, 1, (const void *)real);                                     \
-		return CALLS_MEASURE(CP_IO_WRITE | CALLS_MOVES, ON_FD(fd), real, arguments);       \
+			cp_io_wake(fd, 1, (const void *)CP_IO_REAL(name));                         \
+		return CALLS_MEASURE(name, CP_IO_WRITE | CALLS_MOVES, fd, arguments);              \
 	}                                                                                          \
                                                                                                    \
 	CALLS_MEASURED(name, parameters, arguments)
 
 #define READS(name, parameters, arguments)                                                         \
-	CALLS(ssize_t, name, CP_IO_READ | CALLS_MOVES, ON_FD(fd), parameters, arguments)
+	CALLS(ssize_t, name, CP_IO_READ | CALLS_MOVES, fd, parameters, arguments)
 #define WRITES(name, parameters, arguments)                                                        \
-	CALLS(ssize_t, name, CP_IO_WRITE | CALLS_MOVES, ON_FD(fd), parameters, arguments)
+	CALLS(ssize_t, name, CP_IO_WRITE | CALLS_MOVES, fd, parameters, arguments)
 
 #endif

@@ -23,36 +23,36 @@ WAKING_WRITES(writev, (int fd, const struct iovec *v, int n), (fd, v, n))
 WRITES(pwritev, (int fd, const struct iovec *v, int n, off_t at), (fd, v, n, at))
 WRITES(pwritev64, (int fd, const struct iovec *v, int n, off64_t at), (fd, v, n, at))
 
-CALLS_IF(ssize_t, preadv2, CP_IO_READ | CALLS_MOVES, ON_FD(fd),
+CALLS_IF(ssize_t, preadv2, CP_IO_READ | CALLS_MOVES, fd,
 	 (int fd, const struct iovec *v, int n, off_t at, int flags), (fd, v, n, at, flags))
-CALLS_IF(ssize_t, preadv64v2, CP_IO_READ | CALLS_MOVES, ON_FD(fd),
+CALLS_IF(ssize_t, preadv64v2, CP_IO_READ | CALLS_MOVES, fd,
 	 (int fd, const struct iovec *v, int n, off64_t at, int flags), (fd, v, n, at, flags))
-CALLS_IF(ssize_t, pwritev2, CP_IO_WRITE | CALLS_MOVES, ON_FD(fd),
+CALLS_IF(ssize_t, pwritev2, CP_IO_WRITE | CALLS_MOVES, fd,
 	 (int fd, const struct iovec *v, int n, off_t at, int flags), (fd, v, n, at, flags))
-CALLS_IF(ssize_t, pwritev64v2, CP_IO_WRITE | CALLS_MOVES, ON_FD(fd),
+CALLS_IF(ssize_t, pwritev64v2, CP_IO_WRITE | CALLS_MOVES, fd,
 	 (int fd, const struct iovec *v, int n, off64_t at, int flags), (fd, v, n, at, flags))
 
-CALLS(int, fsync, CP_IO_SYNC, ON_FD(fd), (int fd), (fd))
-CALLS(int, fdatasync, CP_IO_SYNC, ON_FD(fd), (int fd), (fd))
-CALLS(int, sync_file_range, CP_IO_SYNC, ON_FD(fd), (int fd, off64_t at, off64_t n, unsigned flags),
+CALLS(int, fsync, CP_IO_SYNC, fd, (int fd), (fd))
+CALLS(int, fdatasync, CP_IO_SYNC, fd, (int fd), (fd))
+CALLS(int, sync_file_range, CP_IO_SYNC, fd, (int fd, off64_t at, off64_t n, unsigned flags),
       (fd, at, n, flags))
 
 /* The kind is that of the descriptor that may wait: the socket, the pipe, the target. */
-CALLS_IF(ssize_t, copy_file_range, CP_IO_COPY | CALLS_MOVES, ON_FD(to),
+CALLS_IF(ssize_t, copy_file_range, CP_IO_COPY | CALLS_MOVES, to,
 	 (int fd, off64_t *at, int to, off64_t *to_at, size_t n, unsigned flags),
 	 (fd, at, to, to_at, n, flags))
-CALLS(ssize_t, sendfile, CP_IO_SENDFILE | CALLS_MOVES, ON_FD(to),
-      (int to, int fd, off_t *at, size_t n), (to, fd, at, n))
-CALLS(ssize_t, sendfile64, CP_IO_SENDFILE | CALLS_MOVES, ON_FD(to),
+CALLS(ssize_t, sendfile, CP_IO_SENDFILE | CALLS_MOVES, to, (int to, int fd, off_t *at, size_t n),
+      (to, fd, at, n))
+CALLS(ssize_t, sendfile64, CP_IO_SENDFILE | CALLS_MOVES, to,
       (int to, int fd, off64_t *at, size_t n), (to, fd, at, n))
-CALLS(ssize_t, splice, CP_IO_SPLICE | CALLS_MOVES, ON_FD(fd),
+CALLS(ssize_t, splice, CP_IO_SPLICE | CALLS_MOVES, fd,
       (int fd, off64_t *at, int to, off64_t *to_at, size_t n, unsigned flags),
       (fd, at, to, to_at, n, flags))
-CALLS(ssize_t, tee, CP_IO_SPLICE | CALLS_MOVES, ON_FD(fd),
-      (int fd, int to, size_t n, unsigned flags), (fd, to, n, flags))
-CALLS(ssize_t, vmsplice, CP_IO_SPLICE | CALLS_MOVES, ON_FD(fd),
+CALLS(ssize_t, tee, CP_IO_SPLICE | CALLS_MOVES, fd, (int fd, int to, size_t n, unsigned flags),
+      (fd, to, n, flags))
+CALLS(ssize_t, vmsplice, CP_IO_SPLICE | CALLS_MOVES, fd,
       (int fd, const struct iovec *v, size_t n, unsigned flags), (fd, v, n, flags))
-CALLS_IF(ssize_t, getdents64, CP_IO_READDIR | CALLS_MOVES, ON_FD(fd), (int fd, void *to, size_t n),
+CALLS_IF(ssize_t, getdents64, CP_IO_READDIR | CALLS_MOVES, fd, (int fd, void *to, size_t n),
 	 (fd, to, n))
 
 /* ---- what closes a descriptor ---- */
@@ -69,7 +69,7 @@ SLOW static int measured_close(int fd)
 	if (cp_io_wake_is_on() && kind == CP_IO_PIPE && cp_io_wake_is_awaited(fd))
 		cp_io_wake(fd, CP_WAKES_ALL, (const void *)real);
 	cp_io_kind_closed(fd);
-	return CALLS_MEASURE(CP_IO_CLOSE | CALLS_KIND(kind), ON_NOTHING, real, (fd));
+	return CALLS_MEASURE(close, CP_IO_CLOSE | CALLS_KIND(kind), -1, (fd));
 }
 
 INTERPOSE int close(int fd)

@@ -31,10 +31,8 @@ static inline bool takes_mode(int flags)
 #define OPENS(name, parameters, arguments)                                                         \
 	SLOW static int measured_##name parameters                                                 \
 	{                                                                                          \
-		__typeof__(cp_io_real.name) real = CP_IO_REAL(name);                               \
-                                                                                                   \
 		return is_new(                                                                     \
-			CALLS_MEASURE(CP_IO_OPEN | CALLS_PATH, ON_PATH(path), real, arguments));   \
+			CALLS_MEASURE(name, CP_IO_OPEN | CALLS_PATH, (intptr_t)path, arguments));  \
 	}
 
 /* Of fixed arguments. */
@@ -84,15 +82,15 @@ INTERPOSE int openat64(int dir, const char *path, int flags, ...)
 		     : measured_openat64(dir, path, flags, mode);
 }
 
-CALLS(int, rename, CP_IO_RENAME | CALLS_PATH, ON_PATH(from), (const char *from, const char *to),
+CALLS(int, rename, CP_IO_RENAME | CALLS_PATH, (intptr_t)from, (const char *from, const char *to),
       (from, to))
-CALLS(int, renameat, CP_IO_RENAME | CALLS_PATH, ON_PATH(from),
+CALLS(int, renameat, CP_IO_RENAME | CALLS_PATH, (intptr_t)from,
       (int from_dir, const char *from, int to_dir, const char *to), (from_dir, from, to_dir, to))
-CALLS_IF(int, renameat2, CP_IO_RENAME | CALLS_PATH, ON_PATH(from),
+CALLS_IF(int, renameat2, CP_IO_RENAME | CALLS_PATH, (intptr_t)from,
 	 (int from_dir, const char *from, int to_dir, const char *to, unsigned flags),
 	 (from_dir, from, to_dir, to, flags))
-CALLS(int, unlink, CP_IO_UNLINK | CALLS_PATH, ON_PATH(path), (const char *path), (path))
-CALLS(int, unlinkat, CP_IO_UNLINK | CALLS_PATH, ON_PATH(path),
+CALLS(int, unlink, CP_IO_UNLINK | CALLS_PATH, (intptr_t)path, (const char *path), (path))
+CALLS(int, unlinkat, CP_IO_UNLINK | CALLS_PATH, (intptr_t)path,
       (int dir, const char *path, int flags), (dir, path, flags))
 
 void calls_stat_ended(uint64_t began, int fd, const char *path, int result, const void *function)

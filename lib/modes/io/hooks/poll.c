@@ -4,7 +4,7 @@
 #include "modes/io/hooks/calls.h"
 
 #define POLLS(name, parameters, arguments)                                                         \
-	CALLS(int, name, CP_IO_POLL, ON_NOTHING, parameters, arguments)
+	CALLS(int, name, CP_IO_POLL | CALLS_KIND(CP_IO_NOTHING), -1, parameters, arguments)
 
 POLLS(poll, (struct pollfd * f, nfds_t n, int timeout), (f, n, timeout))
 POLLS(ppoll, (struct pollfd * f, nfds_t n, const struct timespec *timeout, const sigset_t *mask),
@@ -23,7 +23,7 @@ POLLS(pselect,
 POLLS(epoll_wait, (int fd, struct epoll_event *e, int n, int timeout), (fd, e, n, timeout))
 POLLS(epoll_pwait, (int fd, struct epoll_event *e, int n, int timeout, const sigset_t *mask),
       (fd, e, n, timeout, mask))
-CALLS_IF(int, epoll_pwait2, CP_IO_POLL, ON_NOTHING,
+CALLS_IF(int, epoll_pwait2, CP_IO_POLL | CALLS_KIND(CP_IO_NOTHING), -1,
 	 (int fd, struct epoll_event *e, int n, const struct timespec *timeout,
 	  const sigset_t *mask),
 	 (fd, e, n, timeout, mask))

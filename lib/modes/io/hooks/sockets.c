@@ -13,9 +13,7 @@ static inline int is_new(int fd)
 #define ACCEPTS(name, parameters, arguments)                                                       \
 	SLOW static int measured_##name parameters                                                 \
 	{                                                                                          \
-		__typeof__(cp_io_real.name) real = CP_IO_REAL(name);                               \
-                                                                                                   \
-		return is_new(CALLS_MEASURE(CP_IO_ACCEPT, ON_FD(fd), real, arguments));            \
+		return is_new(CALLS_MEASURE(name, CP_IO_ACCEPT, fd, arguments));                   \
 	}                                                                                          \
                                                                                                    \
 	INTERPOSE int name parameters                                                              \
@@ -26,13 +24,12 @@ static inline int is_new(int fd)
 ACCEPTS(accept, (int fd, struct sockaddr *a, socklen_t *n), (fd, a, n))
 ACCEPTS(accept4, (int fd, struct sockaddr *a, socklen_t *n, int flags), (fd, a, n, flags))
 
-CALLS(int, connect, CP_IO_CONNECT, ON_FD(fd), (int fd, const struct sockaddr *a, socklen_t n),
-      (fd, a, n))
+CALLS(int, connect, CP_IO_CONNECT, fd, (int fd, const struct sockaddr *a, socklen_t n), (fd, a, n))
 
 #define RECEIVES(name, parameters, arguments)                                                      \
-	CALLS(ssize_t, name, CP_IO_RECV | CALLS_MOVES, ON_FD(fd), parameters, arguments)
+	CALLS(ssize_t, name, CP_IO_RECV | CALLS_MOVES, fd, parameters, arguments)
 #define SENDS(name, parameters, arguments)                                                         \
-	CALLS(ssize_t, name, CP_IO_SEND | CALLS_MOVES, ON_FD(fd), parameters, arguments)
+	CALLS(ssize_t, name, CP_IO_SEND | CALLS_MOVES, fd, parameters, arguments)
 
 RECEIVES(recv, (int fd, void *to, size_t n, int flags), (fd, to, n, flags))
 RECEIVES(recvfrom, (int fd, void *to, size_t n, int flags, struct sockaddr *a, socklen_t *size),

@@ -15,9 +15,8 @@
 		uint64_t began = calls_began();                                                    \
 		type *s = real arguments;                                                          \
                                                                                                    \
-		if (began)                                                                         \
-			calls_ended(began, s ? 0 : -1, CP_IO_OPEN | CALLS_PATH, ON_PATH(path),     \
-				    (const void *)real);                                           \
+		calls_ended(began, s ? 0 : -1, CP_IO_OPEN | CALLS_PATH | CALLS_OF(name),           \
+			    (intptr_t)path);                                                       \
 		return s;                                                                          \
 	}                                                                                          \
                                                                                                    \
@@ -42,7 +41,7 @@ OPENS_STREAM(FILE, fopen64, (const char *path, const char *mode), (path, mode))
 		fd = number(s);                                                                    \
 		kind = cp_io_kind_of(fd);                                                          \
 		cp_io_kind_closed(fd);                                                             \
-		return CALLS_MEASURE(CP_IO_CLOSE | CALLS_KIND(kind), ON_NOTHING, real, (s));       \
+		return CALLS_MEASURE(name, CP_IO_CLOSE | CALLS_KIND(kind), -1, (s));               \
 	}                                                                                          \
                                                                                                    \
 	INTERPOSE int name(type *s)                                                                \

@@ -52,15 +52,13 @@ struct cp_io_delays *cp_io_counts_delays(struct cp_io_block *block, struct cp_io
 
 static inline unsigned cp_io_counts_bucket(uint64_t ticks)
 {
-	unsigned shift;
+	/* Below 16 ticks the shift is 0, and each number has a bucket of its own. */
+	unsigned shift = (63u ^ (unsigned)__builtin_clzll(ticks | 1u << CP_IO_BUCKET_BITS)) -
+			 CP_IO_BUCKET_BITS;
 
-	if (ticks < (1u << CP_IO_BUCKET_BITS))
-		return (unsigned)ticks;
-	shift = 63u - (unsigned)__builtin_clzll(ticks) - CP_IO_BUCKET_BITS;
-	if (shift >= 44 - CP_IO_BUCKET_BITS)
+	if (__builtin_expect(shift >= 44 - CP_IO_BUCKET_BITS, 0))
 		return CP_IO_BUCKETS - 1;
-	return ((shift + 1) << CP_IO_BUCKET_BITS) + (unsigned)(ticks >> shift) -
-	       (1u << CP_IO_BUCKET_BITS);
+	return (shift << CP_IO_BUCKET_BITS) + (unsigned)(ticks >> shift);
 }
 
 /* Sum of the cell (OP, KIND) over all threads; DELAYS, if not NULL, gets the sum of histograms, and

@@ -8,6 +8,7 @@
 
 #include "base/arch.h"
 #include "base/sys.h"
+#include "modes/io/signal/io_hot.h"
 #include "modes/io/signal/io_target.h"
 #include "sample/capture.h"
 #include "sample/counters.h"
@@ -117,27 +118,7 @@ __attribute__((noinline)) static void sample(struct cp_thread *t, struct cp_io_t
 	cp_sys_sigmask(SIG_SETMASK, &mask, NULL);
 }
 
-static void count_in(struct cp_io_block *b, const struct cp_io_call *c, uint64_t ticks)
-{
-	struct cp_io_cell *cell = &b->cell[c->op][c->kind];
-	struct cp_io_delays *d = cp_load_relaxed(&cell->delays);
-
-	cp_add_local(&cell->calls, 1);
-	cp_add_local(&cell->ticks, ticks);
-	if (c->bytes)
-		cp_add_local(&cell->bytes, c->bytes);
-	if (__builtin_expect(c->error != 0, 0))
-		cp_add_local(&cell->errors, 1);
-	/* A handler in between may have seen a longer one: that one is lost as the longest. */
-	if (__builtin_expect(ticks > cp_load_relaxed(&cell->longest), 0))
-		cp_store_relaxed(&cell->longest, ticks);
-	if (__builtin_expect(!d, 0))
-		d = cp_io_counts_delays(b, cell);
-	if (__builtin_expect(d != NULL, 1))
-		cp_add_local(&d->bucket[cp_io_counts_bucket(ticks)], 1);
-}
-
-/* The same for a thread without a record: its calls have no stack. */
+/* Count a call of a thread without a record: it has no stack. */
 static void count_without_record(const struct cp_io_call *c, uint64_t ticks)
 {
 	struct cp_io_cell *cell = &cp_io_counts_others.cell[c->op][c->kind];
@@ -163,17 +144,36 @@ __attribute__((noinline)) static struct cp_thread *find_self(const struct cp_sel
 	return t;
 }
 
+/* Settle a counted call of T that is short, or whose stack may be wanted. */
+static void settle(struct cp_thread *t, const struct cp_io_call *c, uint64_t now)
+{
+	struct cp_io_thread *mine = cp_thread_part(t, &cp_io_thread_part);
+	uint64_t ticks = now - c->began;
+	const struct cp_io_values v = { 1, ticks, c->bytes, c->error != 0 };
+
+	if (ticks < cp_load_relaxed(&cp_io_state.threshold))
+		add_bulk(CP_IO_SHORT, c, &v);
+	else
+		sample(t, mine, c, now, cp_io_sample_measure(&mine->sampler, ticks, c->bytes));
+}
+
+void cp_io_event_settle(const struct cp_io_call *c, uint64_t now)
+{
+	settle(cp_self.thread, c, now);
+}
+
 static void account(struct cp_thread *t, const struct cp_io_call *c, uint64_t now)
 {
 	struct cp_io_thread *mine = cp_thread_part(t, &cp_io_thread_part);
 	struct cp_io_block *b = cp_load_relaxed(&mine->block);
-	uint64_t ticks = now - c->began, m;
+	uint64_t ticks = now - c->began;
+	struct cp_io_cell *cell;
 
-	if (__builtin_expect(cp_load_relaxed(&t->paused) != 0, 0)) {
+	if (cp_load_relaxed(&t->paused) != 0) {
 		cp_count_mode(CPROF_IO, CP_COUNT_LOST_PAUSED, 1);
 		return;
 	}
-	if (__builtin_expect(!b, 0)) {
+	if (!b) {
 		b = cp_io_counts_block(t->index);
 		if (!b) {
 			count_without_record(c, ticks);
@@ -181,17 +181,10 @@ static void account(struct cp_thread *t, const struct cp_io_call *c, uint64_t no
 		}
 		cp_store_relaxed(&mine->block, b);
 	}
-	count_in(b, c, ticks);
-	if (__builtin_expect(ticks < cp_io_state.threshold, 0)) {
-		const struct cp_io_values v = { 1, ticks, c->bytes, c->error != 0 };
-
-		add_bulk(CP_IO_SHORT, c, &v);
-		return;
-	}
-	m = cp_io_sample_measure(&mine->sampler, ticks, c->bytes);
-	cp_add_local((uint64_t *)&mine->sampler.left, -m);
-	if (cp_load_relaxed(&mine->sampler.left) <= 0 || now >= mine->sampler.attention)
-		sample(t, mine, c, now, m);
+	cell = &b->cell[c->op][c->kind];
+	cp_io_hot_count(cell, cp_io_counts_delays(b, cell), ticks, c->bytes, c->error != 0);
+	if (!cp_io_hot_pass(&mine->sampler, ticks, c->bytes, now))
+		settle(t, c, now);
 }
 
 /* SELF: the thread's TLS, or NULL if the TLS isn't libc's. */

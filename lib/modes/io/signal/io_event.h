@@ -39,8 +39,9 @@ extern const struct cp_io_thread cp_io_thread_part CP_THREAD_PART;
 
 /* Not 0: calls take the slow path, because they are measured (CP_IO_ON) or because libc's functions
  * are not known yet (CP_IO_EARLY). */
-extern uint32_t cp_io_active;
-enum { CP_IO_ON = 1, CP_IO_EARLY = 2 };
+extern uint32_t cp_io_active __attribute__((visibility("hidden")));
+/* CP_IO_BY_CLOCK is set with CP_IO_ON if the mode's clock is CLOCK_MONOTONIC. */
+enum { CP_IO_ON = 1, CP_IO_EARLY = 2, CP_IO_BY_CLOCK = 4 };
 
 struct cp_io_state {
 	struct cp_io_rates rates;
@@ -52,7 +53,7 @@ struct cp_io_state {
 	int target;    /* enum cp_io_target */
 	struct cp_thread *(*register_thread)(void);
 };
-extern struct cp_io_state cp_io_state;
+extern struct cp_io_state cp_io_state __attribute__((visibility("hidden")));
 
 /* The time by another clock than the counter. Any context. */
 uint64_t cp_io_event_clock(void);
@@ -62,6 +63,12 @@ static inline uint64_t cp_io_event_now(void)
 	uint64_t ticks = cp_io_state.by_clock ? 0 : cp_ticks();
 
 	return __builtin_expect(ticks != 0, 1) ? ticks : cp_io_event_clock();
+}
+
+/* Calls are measured, and the clock is the counter. */
+static inline __attribute__((always_inline)) bool cp_io_event_is_usual(void)
+{
+	return cp_load_relaxed(&cp_io_active) == CP_IO_ON && !cp_load_relaxed(&cp_ticks_forbidden);
 }
 
 struct cp_io_on {
@@ -82,7 +89,9 @@ struct cp_io_call {
 
 /* The call has ended. errno stays. */
 void cp_io_event_ended(const struct cp_io_call *c);
-/* The same for a thread that may lack libc's TLS. */
+/* The rest of a call that cp_io_hot_ended has counted and not settled. NOW: when it ended. */
+void cp_io_event_settle(const struct cp_io_call *c, uint64_t now);
+/* The same as cp_io_event_ended for a thread that may lack libc's TLS. */
 void cp_io_event_ended_anywhere(const struct cp_io_call *c);
 
 /* Tags of records and rows: op, kind, error (errno), and a number below 2^32. In a record the

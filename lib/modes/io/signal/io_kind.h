@@ -10,6 +10,7 @@
  * | call                | may run                                          |
  * |---------------------|--------------------------------------------------|
  * | cp_io_kind_of       | any context; errno stays                         |
+ * | cp_io_kind_known    | any context                                      |
  * | cp_io_kind_closed   | any context, before the descriptor is closed     |
  */
 /* clang-format on */
@@ -70,16 +71,22 @@ enum cp_io_kind {
 
 /* Per descriptor: a count of closes in the high bits, and the kind plus 1 in the low 8 bits; 0
  * there = not asked yet. */
-extern uint32_t cp_io_known[CP_IO_KNOWN];
+extern uint32_t cp_io_known[CP_IO_KNOWN] __attribute__((visibility("hidden")));
 /* The pid of the process that the table describes. */
 extern int cp_io_owner;
 
 /* Ask the kernel for FD's kind and keep it. Any context. */
 enum cp_io_kind cp_io_kind_ask(int fd);
 
+/* FD's kind plus 1, if it was asked; 0. */
+static inline unsigned cp_io_kind_known(int fd)
+{
+	return (unsigned)fd < CP_IO_KNOWN ? cp_load_relaxed(&cp_io_known[fd]) & 255u : 0;
+}
+
 static inline enum cp_io_kind cp_io_kind_of(int fd)
 {
-	unsigned known = (unsigned)fd < CP_IO_KNOWN ? cp_load_relaxed(&cp_io_known[fd]) & 255u : 0;
+	unsigned known = cp_io_kind_known(fd);
 
 	return __builtin_expect(known != 0, 1) ? (enum cp_io_kind)(known - 1) : cp_io_kind_ask(fd);
 }

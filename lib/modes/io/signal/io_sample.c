@@ -25,12 +25,14 @@ static uint64_t interval(const struct cp_io_rates *r)
 	return 4 * r->second / r->budget;
 }
 
-static void set_interval(struct cp_io_sampler *s, const struct cp_io_rates *r)
+static void set_intervals(struct cp_io_sampler *s, const struct cp_io_rates *r)
 {
 	uint64_t ticks = interval(r);
 
 	s->per_tick = CP_IO_ONE / ticks;
 	s->sure = CP_IO_SURE * ticks;
+	s->per_byte = CP_IO_ONE >> s->bytes_shift;
+	s->sure_bytes = (uint64_t)CP_IO_SURE << s->bytes_shift;
 }
 
 static void draw(struct cp_io_sampler *s)
@@ -46,7 +48,7 @@ void cp_io_sample_begin(struct cp_io_sampler *s, const struct cp_io_rates *r, ui
 				     .attention = now,
 				     .last = now,
 				     .bytes_shift = CP_IO_BYTES_FIRST_SHIFT };
-	set_interval(s, r);
+	set_intervals(s, r);
 	draw(s);
 }
 
@@ -93,7 +95,7 @@ uint64_t cp_io_sample_take(struct cp_io_sampler *s, const struct cp_io_rates *r,
 
 	/* The call that was recorded may change the intervals; its own weight is settled. */
 	adapt(s, r, now, point && bytes_share);
-	set_interval(s, r);
+	set_intervals(s, r);
 	if (point)
 		draw(s);
 	return weight;

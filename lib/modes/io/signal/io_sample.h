@@ -60,6 +60,8 @@ struct cp_io_sampler {
 	uint64_t attention;   /* from this time on there is a token */
 	uint64_t per_tick;    /* measure of a tick */
 	uint64_t sure;	      /* ticks of delay that are CP_IO_SURE intervals */
+	uint64_t per_byte;    /* measure of a byte */
+	uint64_t sure_bytes;  /* bytes that are CP_IO_SURE intervals */
 	uint64_t last;	      /* time of the last point or change of the byte interval */
 	uint32_t bytes_shift; /* log2 of the byte interval */
 	uint32_t reserved;
@@ -77,10 +79,9 @@ static inline uint64_t cp_io_sample_measure(const struct cp_io_sampler *s, uint6
 	 * within their words. */
 	if (__builtin_expect(ticks > s->sure, 0))
 		ticks = s->sure;
-	if (__builtin_expect(bytes >> s->bytes_shift >= CP_IO_SURE, 0))
-		bytes = (uint64_t)CP_IO_SURE << s->bytes_shift;
-	return ticks * s->per_tick + (bytes << (CP_IO_ONE_SHIFT - s->bytes_shift)) +
-	       (CP_IO_ONE >> CP_IO_CALLS_SHIFT);
+	if (__builtin_expect(bytes > s->sure_bytes, 0))
+		bytes = s->sure_bytes;
+	return ticks * s->per_tick + bytes * s->per_byte + (CP_IO_ONE >> CP_IO_CALLS_SHIFT);
 }
 
 /* Decide about a call of measure M that ended at NOW, after M was subtracted from LEFT.

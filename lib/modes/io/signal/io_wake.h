@@ -17,7 +17,7 @@
  * asked. */
 extern uint64_t cp_io_wake_numbers[CP_IO_KNOWN];
 
-static inline bool cp_io_wake_is_on(void)
+static inline __attribute__((always_inline)) bool cp_io_wake_is_on(void)
 {
 	return __builtin_expect((cp_load_relaxed(&cp_wakes_on) & CP_WAKES_OF_IO) != 0, 0);
 }
