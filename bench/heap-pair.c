@@ -98,6 +98,6 @@ int main(int argc, char **argv)
 	for (unsigned i = 1; i < threads && i < 64; i++)
 		pthread_join(t[i], NULL);
 	qsort(results, threads, sizeof(*results), compare);
-	printf("%.1f\n", results[threads / 2]);
+	printf("%.2f\n", results[threads / 2]);
 	return 0;
 }

@@ -8,6 +8,7 @@
 #include "modes/heap/heap_census.h"
 #include "modes/heap/heap_leaks.h"
 #include "modes/heap/heap_rows.h"
+#include "host/real.h"
 #include "modes/heap/heap_settings.h"
 #include "modes/heap/heap_text.h"
 #include "modes/heap/jemalloc_hooks.h"
@@ -269,6 +270,8 @@ static void prepare(const struct cp_config *c)
 {
 	if (settings_of(c)->census)
 		cp_heap_census_prepare();
+	if (settings_of(c)->lifetimes)
+		cp_real_prepare_clock();
 	cp_heap_prepare();
 }
 

@@ -161,20 +161,31 @@ static __attribute__((noinline)) void fetch_rules(const struct cp_unwind_buffer 
 	}
 }
 
+/* Walk into SCRATCH->pcs, by the cached rules alone if KEY's samples are rare and they suffice.
+ * Returns the number of frames. */
+static unsigned walk_rare(struct cp_unwind_buffer *scratch, struct cp_unwind_input *in,
+			  unsigned max, const struct cp_stack_depot_key *key,
+			  enum cp_unwind_end *end)
+{
+	unsigned depth = 0;
+
+	if (is_rare(key->interval) && uses_rules(key)) {
+		fetch_rules(scratch);
+		depth = cp_unwind_dwarf_by_rules(in, scratch->pcs, max, end);
+	}
+	if (!depth)
+		depth = walk_undisturbed(in, scratch->pcs, max, end);
+	scratch->walked = depth;
+	return depth;
+}
+
 static struct cp_stack_depot_entry *entry_of_walk(struct cp_unwind_buffer *scratch,
 						  struct cp_unwind_input *in, unsigned max,
 						  uintptr_t caller, struct cp_stack_depot_key *key)
 {
 	enum cp_unwind_end end = CP_UNWIND_INCOMPLETE;
-	unsigned depth = 0, own;
+	unsigned depth = walk_rare(scratch, in, max, key, &end), own;
 
-	if (is_rare(key->interval) && uses_rules(key)) {
-		fetch_rules(scratch);
-		depth = cp_unwind_dwarf_by_rules(in, scratch->pcs, max, &end);
-	}
-	if (!depth)
-		depth = walk_undisturbed(in, scratch->pcs, max, &end);
-	scratch->walked = depth;
 	count_end(end);
 	own = own_frames(scratch->pcs, depth, caller);
 	key->pcs = scratch->pcs + own;
@@ -343,17 +354,44 @@ static void put_freed(struct cp_unwind_buffer *scratch, struct cp_unwind_input *
 	enum cp_unwind_end end = CP_UNWIND_INCOMPLETE;
 
 	in->room = &scratch->room;
-	n = walk(in, scratch->pcs, max < most ? max : most, &end);
+	n = walk_rare(scratch, in, max < most ? max : most, key, &end);
 	scratch->pcs[n++] = CP_STACK_DEPOT_MARK;
 	if (more > CP_UNWIND_BUFFER_DEPTH - 1 - n) {
 		more = CP_UNWIND_BUFFER_DEPTH - 1 - n;
 		key->end = CP_UNWIND_TRUNCATED;
 	}
 	memcpy(scratch->pcs + n, of->pcs, more * sizeof(*of->pcs));
-	scratch->walked = 0;
 	key->pcs = scratch->pcs;
 	key->depth = n + more;
 	key->hash = cp_tail_cache_hash_of(key->pcs, key->depth);
+}
+
+static struct cp_stack_depot_entry *find_freed(struct cp_unwind_buffer *scratch,
+					       struct cp_unwind_input *in,
+					       const struct cp_stack_depot_entry *of,
+					       struct cp_stack_depot_key *key)
+{
+	put_freed(scratch, in, of, key);
+	return cp_stack_depot_find(key);
+}
+
+/* As find_with_any. */
+static __attribute__((noinline)) struct cp_stack_depot_entry *
+find_freed_with_any(struct cp_unwind_input *in, const struct cp_stack_depot_entry *of,
+		    struct cp_stack_depot_key *key)
+{
+	struct cp_stack_depot_entry *e = NULL;
+	struct cp_unwind_buffer *scratch;
+	uint64_t mask;
+
+	block_signals(&mask);
+	scratch = cp_unwind_buffer_take(&cp_self.heap.scratch);
+	if (scratch) {
+		e = find_freed(scratch, in, of, key);
+		cp_unwind_buffer_give(scratch);
+	}
+	unblock_signals(&mask);
+	return e;
 }
 
 __attribute__((noinline)) struct cp_stack_depot_entry *
@@ -363,23 +401,18 @@ cp_heap_stack_find_freed(const struct cp_stack_depot_entry *of, uint32_t class)
 					  .labels = class,
 					  .end = of->end,
 					  .shard = CP_HEAP_NOBODYS };
-	struct cp_stack_depot_entry *e = NULL;
-	struct cp_unwind_buffer *scratch;
+	struct cp_unwind_buffer *scratch = take_own(&key);
+	struct cp_stack_depot_entry *e;
 	struct cp_unwind_input in;
-	uint64_t mask;
 
 	if (!cp_gate_is_open())
 		key.shard |= APART;
 	cp_regs_here(&in.regs);
 	fill(&in, !is_apart(&key));
-	block_signals(&mask);
-	scratch = cp_unwind_buffer_take(&cp_self.heap.scratch);
-	if (scratch) {
-		put_freed(scratch, &in, of, &key);
-		e = cp_stack_depot_find(&key);
-		cp_unwind_buffer_give(scratch);
-	}
-	unblock_signals(&mask);
+	if (!cp_likely(scratch))
+		return find_freed_with_any(&in, of, &key);
+	e = find_freed(scratch, &in, of, &key);
+	give_own();
 	return e;
 }
 

@@ -2,12 +2,10 @@
 /* Frees of sampled blocks; see lifetimes.h. */
 #include "modes/heap/signal/lifetimes.h"
 
-#include <time.h>
-
-#include "base/sys.h"
 #include "modes/heap/signal/heap_stack.h"
 #include "sample/poisson.h"
 #include "sample/counters.h"
+#include "sample/lock_clock.h"
 
 #define TID_MASK ((UINT64_C(1) << CP_LIFETIMES_TID_BITS) - 1)
 
@@ -19,7 +17,7 @@ static uint64_t own_tid(void)
 
 uint64_t cp_lifetimes_birth(void)
 {
-	uint64_t now = cp_sys_clock_ns(CLOCK_MONOTONIC) >> CP_LIFETIMES_TIME_SHIFT;
+	uint64_t now = cp_lock_now() >> CP_LIFETIMES_TIME_SHIFT;
 
 	return now << CP_LIFETIMES_TID_BITS | own_tid();
 }
@@ -35,7 +33,7 @@ static enum cp_lifetimes_thread by_whom(uint64_t birth)
 
 void cp_lifetimes_freed(const struct cp_stack_depot_entry *e, const struct cp_live_block *b)
 {
-	uint64_t now = cp_sys_clock_ns(CLOCK_MONOTONIC), born = cp_lifetimes_born_ns(b->born);
+	uint64_t now = cp_lock_now(), born = cp_lifetimes_born_ns(b->born);
 	uint32_t class = cp_lifetimes_class(now > born ? now - born : 0, by_whom(b->born));
 	struct cp_stack_depot_entry *of = cp_heap_stack_find_freed(e, class);
 	uint64_t objects, bytes;

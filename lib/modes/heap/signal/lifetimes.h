@@ -3,7 +3,7 @@
  *
  * The table of live blocks keeps a birth for each block: the time in units of 8 us, and the thread.
  * When a sampled block is freed, its depot entry is that of both stacks, and of the class below.
- * Called inside malloc and free; the clock is read by a system call.
+ * Called inside malloc and free; lock_clock.h has the clock.
  */
 #ifndef CP_LIFETIMES_H
 #define CP_LIFETIMES_H
