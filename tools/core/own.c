@@ -140,7 +140,8 @@ static bool is_library_file(const char *file)
 {
 	return starts(file, "/usr/include/") || starts(file, "/usr/local/include/") ||
 	       strstr(file, "/include/c++/") || starts(file, "/rustc/") ||
-	       starts(file, "/rust/deps/");
+	       starts(file, "/rust/deps/") || strstr(file, "/jemalloc/internal/") ||
+	       strstr(file, "/tikv-jemalloc-sys-");
 }
 
 bool ct_own_is_library_function(const char *name, const char *mangled, const char *file)
@@ -149,7 +150,7 @@ bool ct_own_is_library_function(const char *name, const char *mangled, const cha
 		"std::",    "hashbrown::", "<hashbrown::", "__gnu_cxx::", "__cxxabiv1::",
 		"<alloc::", "<core::",	   "<std::",	   "__rust_",	  "operator new",
 		"je_",	    "mi_",	   "tcmalloc::",   "__libc_",	  "operator delete",
-		"_dl_",	    "__GI_"
+		"_dl_",	    "__GI_",	   "_rjem_",	   "__rustc::",	  "<tikv_jemallocator::",
 	};
 	static const char *const names[] = { "malloc",	      "calloc",	       "realloc", "free",
 					     "memalign",      "_start",	       "_init",	  "_fini",
