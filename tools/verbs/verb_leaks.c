@@ -17,8 +17,9 @@
 #include "flame/flame_sides.h"
 #include "verbs/own_stack.h"
 
-/* A growth by this many standard deviations of the sampling isn't chance. */
+/* A growth by this many standard deviations isn't chance. */
 #define DEVIATIONS 3
+#define FEW_SHOWN 3 /* stacks with few blocks more */
 #define STACK_WITHOUT_TERMINAL 160 /* columns */
 #define COLUMNS_BEFORE_ONE 45
 #define COLUMNS_BEFORE_SEVERAL 47
@@ -42,6 +43,9 @@ static const struct ct_option options[] = {
 struct detail {
 	double bytes[AGES], variance[AGES]; /* [0] is under a second, [n] from 2^(n-1) seconds on */
 	double ageless;			    /* variance of the bytes whose age isn't known */
+	/* The same of the number of blocks, if they come and go at random: the sum of the squares
+	 * of their sizes. */
+	double turnover[AGES], ageless_turnover;
 };
 
 struct dump {
@@ -60,13 +64,17 @@ struct row {
 	int64_t first, bytes, blocks; /* values in the first dump, and in the last */
 	const struct detail *detail;  /* in the last dump */
 	double variance; /* of the bytes or, with several dumps, of the change by sampling */
+	double turnover; /* variance of the change by blocks that come and go */
+	/* Has grown by few blocks, which may be in use for a moment only. */
+	bool is_few;
 };
 
 struct leaks {
 	struct dump *dumps; /* the oldest first */
 	size_t count;
 	struct row *rows;
-	size_t row_count;
+	size_t row_count; /* the last FEW are of stacks with few blocks more */
+	size_t few;
 	double minutes; /* time from the first dump to the last */
 };
 
@@ -88,7 +96,9 @@ static int age_of(const struct ct_profile *p, size_t i)
 static void add_detail(struct dump *d, size_t stack, size_t i)
 {
 	double bytes = (double)ct_values(d->p, i)[d->space];
+	double blocks = (double)ct_values(d->p, i)[d->space - 1];
 	double variance = d->is_sampled ? ct_sampling_variance(d->p, i, d->space) : 0;
+	double turnover = blocks > 0 ? bytes * bytes / blocks : 0;
 	int age = age_of(d->p, i);
 	struct detail *detail;
 
@@ -97,11 +107,13 @@ static void add_detail(struct dump *d, size_t stack, size_t i)
 	detail = &d->details[stack];
 	if (age < 0) {
 		detail->ageless += variance;
+		detail->ageless_turnover += turnover;
 		return;
 	}
 	d->has_ages = true;
 	detail->bytes[age] += bytes;
 	detail->variance[age] += variance;
+	detail->turnover[age] += turnover;
 }
 
 static int sum_up(struct dump *d)
@@ -169,35 +181,36 @@ static int by_end(const void *x, const void *y)
 	return m == n ? by_time(x, y) : m > n ? 1 : -1;
 }
 
-/* Returns the variance of the bytes whose age is LEAST or more. */
-static double variance_from(const struct detail *d, unsigned least)
+/* Returns the sum of what has an age of LEAST or more. */
+static double sum_from(const double by_age[AGES], unsigned least)
 {
 	double sum = 0;
 
 	for (unsigned i = least; i < AGES; i++)
-		sum += d->variance[i];
+		sum += by_age[i];
 	return sum;
 }
 
 static double variance_of(const struct detail *d)
 {
-	return d->ageless + variance_from(d, 0);
+	return d->ageless + sum_from(d->variance, 0);
 }
 
-/* Returns the variance of the change from FIRST to LAST. Blocks that are in both dumps are in both
- * with the same value, so only those that came or went count: of LAST, the blocks that are younger
- * than the time between the dumps; of FIRST, all but those that are still there. A power of two
- * that covers both kinds counts as young. */
-static double variance_of_change(const struct leaks *l, const struct detail *first,
-				 const struct detail *last)
+/* Returns the part of the variances FIRST and LAST, by age and without one, that belongs to the
+ * change between the dumps. Blocks that are in both dumps are in both with the same value, so only
+ * those that came or went count: of LAST, the blocks that are younger than the time between the
+ * dumps; of FIRST, all but those that are still there. A power of two that covers both kinds counts
+ * as young. */
+static double of_change(const struct leaks *l, double first, const double last[AGES],
+			double last_ageless)
 {
-	double seconds = l->minutes * 60, old, of_first = first ? variance_of(first) : 0;
+	double seconds = l->minutes * 60, old;
 	unsigned least = 1;
 
 	while (least < AGES && ldexp(1, (int)least - 1) < seconds)
 		least++;
-	old = variance_from(last, least);
-	return variance_of(last) - old + fmax(of_first - old, 0);
+	old = sum_from(last, least);
+	return last_ageless + sum_from(last, 0) - old + fmax(first - old, 0);
 }
 
 static double size_of_row(const struct leaks *l, const struct row *r)
@@ -208,7 +221,10 @@ static double size_of_row(const struct leaks *l, const struct row *r)
 static int by_size(const void *x, const void *y, void *leaks)
 {
 	double a = size_of_row(leaks, x), b = size_of_row(leaks, y);
+	bool few = ((const struct row *)x)->is_few;
 
+	if (few != ((const struct row *)y)->is_few)
+		return few ? 1 : -1;
 	if (a != b)
 		return a > b ? -1 : 1;
 	return strcmp(((const struct row *)x)->stack, ((const struct row *)y)->stack);
@@ -216,19 +232,22 @@ static int by_size(const void *x, const void *y, void *leaks)
 
 static void compare_with(const struct leaks *l, struct row *r, struct dump *first)
 {
+	static const struct detail none;
 	struct ct_sum *sum = ct_own_stack_sum(&first->stacks, r->stack);
 	size_t i = (size_t)(sum - first->stacks.list);
+	const struct detail *before = i < first->detail_count ? &first->details[i] : &none;
 
 	r->first = sum->value;
-	r->variance = variance_of_change(l, i < first->detail_count ? &first->details[i] : NULL,
-					 r->detail);
+	r->variance = of_change(l, variance_of(before), r->detail->variance, r->detail->ageless);
+	r->turnover = of_change(l, before->ageless_turnover + sum_from(before->turnover, 0),
+				r->detail->turnover, r->detail->ageless_turnover);
 }
 
-static bool has_grown(const struct row *r)
+static bool is_beyond(const struct row *r, double variance)
 {
 	double grown = (double)r->bytes - (double)r->first;
 
-	return r->bytes > r->first && grown > DEVIATIONS * sqrt(r->variance);
+	return r->bytes > r->first && grown > DEVIATIONS * sqrt(variance);
 }
 
 static void make_rows(struct leaks *l)
@@ -248,7 +267,11 @@ static void make_rows(struct leaks *l)
 		r->variance = variance_of(r->detail);
 		if (l->count > 1)
 			compare_with(l, r, first);
-		l->row_count += l->count == 1 || has_grown(r);
+		if (l->count > 1 && !is_beyond(r, r->variance))
+			continue;
+		r->is_few = l->count > 1 && !is_beyond(r, r->variance + r->turnover);
+		l->few += r->is_few;
+		l->row_count++;
 	}
 	qsort_r(l->rows, l->row_count, sizeof(*l->rows), by_size, l);
 }
@@ -403,39 +426,52 @@ static void heading(const struct leaks *l)
 	       bytes_text(a, (double)first->bytes), bytes_text(b, (double)last->bytes),
 	       bytes_text(c, fabs((double)last->bytes - (double)first->bytes)),
 	       last->bytes < first->bytes ? "less" : "more", l->minutes, l->count);
-	if (!l->row_count)
-		printf("No stack grew by more than what sampling lets it vary.\n");
+	if (l->row_count == l->few)
+		printf("No stack grew by more than chance explains.\n");
 	else
 		printf("%s%10s%s %10s %10s %10s%s  %s%s\n", ct_out_paint(CT_DIM), "grew",
 		       last->is_sampled ? "   error" : "", "a minute", "in use", "blocks",
 		       last->has_ages ? "   age" : "", "where", ct_out_paint(CT_PLAIN));
 }
 
+static const char *plural(size_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+/* Shows rows FROM to before END, at most MOST. Returns whether a stack was cut. */
+static bool put_rows(const struct leaks *l, size_t from, size_t end, size_t most)
+{
+	size_t shown = most && most < end - from ? most : end - from;
+	bool cut = false;
+
+	for (size_t i = from; i < from + shown; i++)
+		cut |= l->count == 1 ? put_held(l, &l->rows[i]) : put_grown(l, &l->rows[i]);
+	if (from + shown < end)
+		printf("%zu more stack%s\n", end - from - shown, plural(end - from - shown));
+	return cut;
+}
+
 static int print(const struct leaks *l)
 {
-	size_t shown = my.rows && (size_t)my.rows < l->row_count ? (size_t)my.rows : l->row_count;
+	size_t sure = l->row_count - l->few;
 	size_t within = l->dumps[l->count - 1].stacks.count - l->row_count;
 	struct ct_resident resident;
-	bool has_table = false, cut = false;
+	bool has_table = false, cut;
 	int status;
 
 	ct_short_name_columns();
 	ct_out_begin();
 	heading(l);
-	for (size_t i = 0; i < shown; i++) {
-		if (l->count == 1)
-			cut |= put_held(l, &l->rows[i]);
-		else
-			cut |= put_grown(l, &l->rows[i]);
+	cut = put_rows(l, 0, sure, (size_t)my.rows);
+	if (l->few) {
+		printf("Few blocks more, maybe in use for a moment (a later dump tells):\n");
+		cut |= put_rows(l, sure, l->row_count, my.rows ? FEW_SHOWN : 0);
 	}
 	if (cut)
 		puts("\342\200\246: the stack goes on; -full-names shows all of it");
-	if (shown < l->row_count)
-		printf("%zu more stack%s\n", l->row_count - shown,
-		       l->row_count - shown == 1 ? "" : "s");
 	if (l->count > 1 && within)
-		printf("%zu other%s: no growth beyond what sampling lets vary\n", within,
-		       within == 1 ? "" : "s");
+		printf("%zu other%s: no growth beyond chance\n", within, plural(within));
 	if (ct_resident_read(l->dumps[l->count - 1].p, &resident)) {
 		putchar('\n');
 		ct_resident_print(&resident);
