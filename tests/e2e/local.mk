@@ -10,6 +10,7 @@ PROFILED += \
 	%D%/heap-census-host \
 	%D%/heap-mappings-host \
 	%D%/heap-matrix \
+	%D%/heap-jemalloc-samples-host \
 	%D%/heap-sites \
 	%D%/heap-usdt-host \
 	%D%/heap-views-host \
@@ -114,6 +115,7 @@ E2E_TESTS += \
 	%D%/xz.sh \
 	%D%/zstd.sh
 JEMALLOC_E2E_TESTS += \
+	%D%/heap-jemalloc-samples.sh \
 	%D%/heap-jemalloc-static.sh
 %C%_api_host_LDADD = libcprof.la
 %C%_gperftools_host_SOURCES = %D%/gperftools-host.cc
@@ -123,6 +125,8 @@ JEMALLOC_E2E_TESTS += \
 %C%_heap_budget_host_CFLAGS = $(AM_CFLAGS) -fno-builtin
 %C%_heap_census_host_SOURCES = %D%/heap-census-host.cc
 %C%_heap_census_host_CXXFLAGS = $(AM_CXXFLAGS) -fno-builtin
+%C%_heap_jemalloc_samples_host_CFLAGS = $(AM_CFLAGS) -fno-builtin -fno-optimize-sibling-calls
+%C%_heap_jemalloc_samples_host_LDADD = -lm
 %C%_heap_matrix_SOURCES = %D%/heap-matrix.cc
 %C%_heap_matrix_CXXFLAGS = $(AM_CXXFLAGS) -fno-builtin -fsized-deallocation
 %C%_labels_host_LDADD = libcprof.la

@@ -348,7 +348,8 @@ void cp_heap_check(void)
 
 	if (cp_heap_hot.state != CP_HEAP_ON)
 		return;
-	why = cp_allocator_unseen();
+	/* A block that is not a sample of jemalloc's is not seen. */
+	why = cp_jemalloc_hooks_interval() ? NULL : cp_allocator_unseen();
 	cp_text_format(unseen, sizeof(unseen), "%s%s%s", why ? why : "",
 		       why && jemalloc ? "; " : "", jemalloc ? jemalloc : "");
 	if (unseen[0])

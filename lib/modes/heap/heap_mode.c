@@ -147,11 +147,17 @@ static void report_resident(struct cp_comments *out, const struct cp_config *c)
 static void report_settings(struct cp_comments *out)
 {
 	const char *hooked = cp_jemalloc_hooks_version();
+	uint64_t by_itself = cp_jemalloc_hooks_interval();
 
 	cp_comments_line(out, "heap: interval %lu bytes, allocator %s%s%s, sampled blocks %s",
 			 L(cp_heap_totals.interval), cp_allocator_name(),
 			 hooked ? ", and through its hooks jemalloc " : "", hooked ? hooked : "",
 			 cp_heap_hot_tags() ? "aligned to 2048 bytes" : "looked up at every free");
+	if (by_itself)
+		cp_comments_line(out,
+				 "heap: jemalloc %s tells of the blocks that it samples itself: "
+				 "interval %lu bytes (its lg_prof_sample), usable sizes",
+				 hooked, L(by_itself));
 }
 
 static void report_budget(struct cp_comments *out)

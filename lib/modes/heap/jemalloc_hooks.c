@@ -39,6 +39,11 @@ const char *cp_jemalloc_hooks_version(void)
 	return NULL;
 }
 
+uint64_t cp_jemalloc_hooks_interval(void)
+{
+	return 0;
+}
+
 const char *cp_jemalloc_hooks_unusable(void)
 {
 	return NULL;
@@ -68,6 +73,7 @@ static const char *const called[] = { "mallctl", "je_mallctl", "_rjem_mallctl" }
 static mallctl_function *mallctl_found;
 static bool looked;
 static void *handle; /* of the installed hooks */
+static bool sampled; /* the hooks for jemalloc's own samples are installed */
 static bool hooked;  /* in this run, or in the run that just ended */
 static char version[64], unusable[160];
 
@@ -177,49 +183,141 @@ void cp_jemalloc_hooks_find(void)
 	memcpy(&mallctl_found, &inside, sizeof(mallctl_found));
 }
 
-/* "5.3.0-0-g54eaed1..." is the release 5.3.0. Versions between releases, or after the known ones,
- * may number their hooks differently. */
+/* "5.3.0-0-g54eaed1..." is the release 5.3.0, "5.3.0-1-ge13ca99..." a commit later: that of Rust's
+ * tikv-jemallocator 0.6. Other versions may number their hooks differently. */
 static bool is_known(const char *text)
 {
 	static const struct {
 		const char *release;
 		unsigned realloc;
-	} known[] = { { "5.2.0-0-", 7 }, { "5.2.1-0-", 7 }, { "5.3.0-0-", 7 }, { "5.3.1-0-", 8 } };
+	} known[] = { { "5.2.0-0-", 7 },
+		      { "5.2.1-0-", 7 },
+		      { "5.3.0-0-", 7 },
+		      { "5.3.0-1-", 7 },
+		      { "5.3.1-0-", 8 } };
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
 		if (cp_text_begins(text, known[i].release)) {
 			cp_heap_jemalloc_realloc = known[i].realloc;
-			cp_text_format(version, sizeof(version), "%s", text);
-			version[strcspn(version, "-")] = '\0';
 			return true;
 		}
-	cp_text_format(unusable, sizeof(unusable), "the hooks of jemalloc %s are not known", text);
 	return false;
 }
 
-bool cp_jemalloc_hooks_start(void)
+/* "5.3.0", or "5.3.0-1" between releases. */
+static void set_version(const char *text)
+{
+	char *rest;
+
+	cp_text_format(version, sizeof(version), "%s", text);
+	rest = strstr(version, "-0-g");
+	if (!rest)
+		rest = strstr(version, "-g");
+	if (rest)
+		*rest = '\0';
+}
+
+/* Returns true from 5.3.1 on: the arguments of the hooks for samples have changed before. */
+static bool has_sample_hooks(const char *text)
+{
+	uint64_t release = 0;
+
+	for (unsigned i = 0; i < 3; i++) {
+		uint64_t part = 0;
+
+		while (*text >= '0' && *text <= '9')
+			part = part * 10 + (uint64_t)(*text++ - '0');
+		text += *text == '.';
+		release = release << 16 | part;
+	}
+	return release >= (UINT64_C(5) << 32 | 3 << 16 | 1);
+}
+
+static bool install_all(void)
 {
 	struct hooks hooks = { cp_heap_jemalloc_alloc, cp_heap_jemalloc_dalloc,
 			       cp_heap_jemalloc_expand, NULL };
-	const char *text = NULL;
-	size_t size = sizeof(text), handle_size = sizeof(handle);
-	int err;
+	size_t size = sizeof(handle);
+	int err = mallctl_found("experimental.hooks.install", &handle, &size, &hooks,
+				sizeof(hooks));
 
-	if (handle)
-		return true;
-	hooked = false;
-	unusable[0] = '\0';
-	if (!mallctl_found || mallctl_found("version", &text, &size, NULL, 0) || !text ||
-	    !is_known(text))
-		return false;
-	err = mallctl_found("experimental.hooks.install", &handle, &handle_size, &hooks,
-			    sizeof(hooks));
-	hooked = !err && handle;
-	if (hooked)
+	if (!err && handle)
 		return true;
 	handle = NULL;
 	cp_text_format(unusable, sizeof(unusable), "jemalloc %s takes no hooks (error %d)", version,
 		       err);
+	return false;
+}
+
+static bool is_true(const char *name)
+{
+	bool value = false;
+	size_t size = sizeof(value);
+
+	return !mallctl_found(name, &value, &size, NULL, 0) && value;
+}
+
+/* SAMPLE and FREED: function pointers, or NULL. */
+static int set_sample_hooks(cp_heap_jemalloc_sample *sample, cp_heap_jemalloc_sample_free *freed)
+{
+	int err = mallctl_found("experimental.hooks.prof_sample_free", NULL, NULL, &freed,
+				sizeof(freed));
+
+	return err ? err
+		   : mallctl_found("experimental.hooks.prof_sample", NULL, NULL, &sample,
+				   sizeof(sample));
+}
+
+/* Does the program use these hooks itself? */
+static bool are_taken(void)
+{
+	cp_heap_jemalloc_sample *sample = NULL;
+	cp_heap_jemalloc_sample_free *freed = NULL;
+	size_t size = sizeof(sample), free_size = sizeof(freed);
+
+	return mallctl_found("experimental.hooks.prof_sample", &sample, &size, NULL, 0) ||
+	       mallctl_found("experimental.hooks.prof_sample_free", &freed, &free_size, NULL, 0) ||
+	       sample || freed;
+}
+
+/* After 5.3.1 jemalloc tells only of the blocks that it samples itself. */
+static bool install_samples(void)
+{
+	size_t shift = 0, size = sizeof(shift);
+	const char *why = NULL;
+
+	if (!is_true("config.prof"))
+		why = "it must be built with --enable-prof";
+	else if (!is_true("opt.prof") || !is_true("prof.active"))
+		why = "it must run with MALLOC_CONF=prof:true,prof_active:true";
+	else if (mallctl_found("prof.lg_sample", &shift, &size, NULL, 0) || are_taken())
+		why = "others use its hooks for them";
+	cp_heap_jemalloc_interval = shift ? UINT64_C(1) << (shift & 63) : 2;
+	if (!why && set_sample_hooks(cp_heap_jemalloc_sampled, cp_heap_jemalloc_freed))
+		why = "it does not take the hooks for them";
+	if (why)
+		cp_text_format(unusable, sizeof(unusable),
+			       "jemalloc %s tells of its own samples only: %s", version, why);
+	return !why;
+}
+
+bool cp_jemalloc_hooks_start(void)
+{
+	const char *text = NULL;
+	size_t size = sizeof(text);
+
+	if (handle || sampled)
+		return true;
+	hooked = false;
+	unusable[0] = '\0';
+	if (!mallctl_found || mallctl_found("version", &text, &size, NULL, 0) || !text)
+		return false;
+	set_version(text);
+	if (is_known(text))
+		return hooked = install_all();
+	if (has_sample_hooks(text))
+		return hooked = sampled = install_samples();
+	cp_text_format(unusable, sizeof(unusable), "the hooks of jemalloc %s are not known", text);
 	return false;
 }
 
@@ -228,11 +326,19 @@ void cp_jemalloc_hooks_stop(void)
 	if (handle)
 		mallctl_found("experimental.hooks.remove", NULL, NULL, &handle, sizeof(handle));
 	handle = NULL;
+	if (sampled)
+		set_sample_hooks(NULL, NULL);
+	sampled = false;
 }
 
 const char *cp_jemalloc_hooks_version(void)
 {
 	return hooked ? version : NULL;
+}
+
+uint64_t cp_jemalloc_hooks_interval(void)
+{
+	return hooked ? cp_heap_jemalloc_interval : 0;
 }
 
 const char *cp_jemalloc_hooks_unusable(void)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Hooks into a jemalloc that is linked into the program, where nothing can be interposed. jemalloc
- * is found by its mallctl, and its experimental hooks (5.2 and later) are installed.
+ * is found by its mallctl, and its experimental hooks (5.2 and later) are installed: those of each
+ * allocation or, where these are gone (after 5.3.1), those of the blocks that jemalloc samples
+ * itself.
  *
  * Building needs nothing of jemalloc. Running needs nothing of jemalloc if the program has none.
  */
@@ -8,6 +10,7 @@
 #define CP_JEMALLOC_HOOKS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* Look for jemalloc, once. Ordinary context, without the collector's lock, because the search takes
  * the loader's lock. */
@@ -19,6 +22,8 @@ void cp_jemalloc_hooks_stop(void);
 /* Returns jemalloc's version ("5.3.0") if this run, or the run that just ended, has hooks
  * installed; else NULL. */
 const char *cp_jemalloc_hooks_version(void);
+/* Returns the mean bytes between jemalloc's own samples, if only these are seen; else 0. */
+uint64_t cp_jemalloc_hooks_interval(void);
 /* Returns why the hooks of a jemalloc that was found can't be used; else NULL. */
 const char *cp_jemalloc_hooks_unusable(void);
 

@@ -42,6 +42,14 @@ static bool is_of_another_kind(uint64_t interval)
 	return now <= 1 ? interval > 1 : cp_heap_hot.filtered && !is_filtered(interval);
 }
 
+static bool is_paused(void)
+{
+	if (!cp_self.thread || !cp_load_relaxed(&cp_self.thread->paused))
+		return false;
+	cp_count_mode(CPROF_HEAP, CP_COUNT_LOST_PAUSED, 1);
+	return true;
+}
+
 bool cp_heap_event_begin(struct cp_heap_sample *s, size_t size, void *caller)
 {
 	struct cp_heap_self *h = &cp_self.heap;
@@ -63,11 +71,7 @@ bool cp_heap_event_begin(struct cp_heap_sample *s, size_t size, void *caller)
 	*s = (struct cp_heap_sample){ h->interval, size, (uintptr_t)caller, NULL };
 	cp_heap_hot_set_left(h, draw(h));
 	h->counted += size;
-	if (cp_self.thread && cp_load_relaxed(&cp_self.thread->paused)) {
-		cp_count_mode(CPROF_HEAP, CP_COUNT_LOST_PAUSED, 1);
-		return false;
-	}
-	return true;
+	return !is_paused();
 }
 
 /* Has BYTES passed the next multiple of STEP? Returns true to one thread only. */
@@ -284,11 +288,15 @@ void *cp_heap_event_commit_all(void *p, size_t size, void *caller)
 {
 	const struct cp_heap_sample s = { 1, size, (uintptr_t)caller, NULL };
 
-	if (cp_self.thread && cp_load_relaxed(&cp_self.thread->paused)) {
-		cp_count_mode(CPROF_HEAP, CP_COUNT_LOST_PAUSED, 1);
-		return p;
-	}
-	return cp_heap_event_commit(&s, p);
+	return is_paused() ? p : cp_heap_event_commit(&s, p);
+}
+
+void cp_heap_event_commit_other(void *p, size_t size, uint64_t interval, void *caller)
+{
+	const struct cp_heap_sample s = { interval, size, (uintptr_t)caller, NULL };
+
+	if (cp_heap_hot.state == CP_HEAP_ON && !cp_self.heap.guard && !is_paused())
+		cp_heap_event_commit(&s, p);
 }
 
 void cp_heap_event_record(void *p, size_t size, const struct cp_call *call,

@@ -62,6 +62,9 @@ bool cp_heap_event_begin(struct cp_heap_sample *s, size_t size, void *caller);
  * NULL, which means that the allocation failed. Returns P. */
 void *cp_heap_event_commit(const struct cp_heap_sample *s, void *p);
 
+/* Record P of SIZE bytes, asked for at CALLER, which the allocator itself sampled with INTERVAL. */
+void cp_heap_event_commit_other(void *p, size_t size, uint64_t interval, void *caller);
+
 /* Returns the size of P that the program may see; P has USABLE bytes. A sampled block may be much
  * larger than other blocks of its kind. If the program saw that, it would treat just these blocks
  * differently (redis trims strings with room to spare). */

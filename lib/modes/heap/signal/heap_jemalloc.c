@@ -11,6 +11,7 @@ enum { POSIX_MEMALIGN = 1, ALIGNED_ALLOC, CALLOC, MEMALIGN };
 enum { EXPAND_XALLOCX = 2 };
 
 unsigned cp_heap_jemalloc_realloc;
+uint64_t cp_heap_jemalloc_interval;
 
 /* Returns the size that the program requested, so that profiles from hooks and from interposed
  * functions agree. */
@@ -83,4 +84,20 @@ void cp_heap_jemalloc_expand(void *extra, unsigned type, void *address, size_t b
 		cp_heap_event_untracked_freed(&old);
 	if (taken)
 		cp_heap_event_commit(&s, address);
+}
+
+void cp_heap_jemalloc_sampled(const void *p, size_t size, void **frames, unsigned depth,
+			      size_t usable)
+{
+	(void)size;
+	(void)frames;
+	(void)depth;
+	cp_heap_event_commit_other((void *)(uintptr_t)p, usable, cp_heap_jemalloc_interval,
+				   __builtin_return_address(0));
+}
+
+void cp_heap_jemalloc_freed(const void *p, size_t usable)
+{
+	(void)usable;
+	cp_heap_event_free((void *)(uintptr_t)p);
 }

@@ -24,4 +24,14 @@ void cp_heap_jemalloc_dalloc(void *extra, unsigned type, void *address, const ui
 void cp_heap_jemalloc_expand(void *extra, unsigned type, void *address, size_t before, size_t after,
 			     uintptr_t raw, const uintptr_t args[4]);
 
+/* Hooks of the blocks that jemalloc samples itself, with its own interval: mean bytes between
+ * samples, 2 or more, set before these hooks are installed. jemalloc draws by usable size. */
+extern uint64_t cp_heap_jemalloc_interval;
+typedef void cp_heap_jemalloc_sample(const void *p, size_t size, void **frames, unsigned depth,
+				     size_t usable);
+typedef void cp_heap_jemalloc_sample_free(const void *p, size_t usable);
+
+cp_heap_jemalloc_sample cp_heap_jemalloc_sampled;
+cp_heap_jemalloc_sample_free cp_heap_jemalloc_freed;
+
 #endif
