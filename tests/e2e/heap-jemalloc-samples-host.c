@@ -23,7 +23,7 @@
 typedef void sample_hook(const void *, size_t, void **, unsigned, size_t);
 typedef void free_hook(const void *, size_t);
 
-int mallctl(const char *name, void *old, size_t *old_size, void *new, size_t new_size);
+int mallctl(const char *name, void *old, size_t *old_size, void *set, size_t set_size);
 
 static sample_hook *on_sample;
 static free_hook *on_free;
@@ -71,18 +71,18 @@ static int give(void *old, const size_t *old_size, const void *value, size_t siz
 	return 0;
 }
 
-static int exchange(void *hook, void *old, const size_t *old_size, const void *new, size_t new_size)
+static int exchange(void *hook, void *old, const size_t *old_size, const void *set, size_t set_size)
 {
 	if (old && give(old, old_size, hook, sizeof(on_sample)))
 		return EINVAL;
-	if (new && new_size != sizeof(on_sample))
+	if (set && set_size != sizeof(on_sample))
 		return EINVAL;
-	if (new)
-		memcpy(hook, new, new_size);
+	if (set)
+		memcpy(hook, set, set_size);
 	return 0;
 }
 
-int mallctl(const char *name, void *old, size_t *old_size, void *new, size_t new_size)
+int mallctl(const char *name, void *old, size_t *old_size, void *set, size_t set_size)
 {
 	const char *version = "5.4.0-0-g0123456";
 	const bool yes = true;
@@ -98,9 +98,9 @@ int mallctl(const char *name, void *old, size_t *old_size, void *new, size_t new
 	if (!strcmp(name, "prof.lg_sample"))
 		return give(old, old_size, &shift, sizeof(shift));
 	if (!strcmp(name, "experimental.hooks.prof_sample"))
-		return exchange(&on_sample, old, old_size, new, new_size);
+		return exchange(&on_sample, old, old_size, set, set_size);
 	if (!strcmp(name, "experimental.hooks.prof_sample_free"))
-		return exchange(&on_free, old, old_size, new, new_size);
+		return exchange(&on_free, old, old_size, set, set_size);
 	return ENOENT;
 }
 

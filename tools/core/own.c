@@ -141,7 +141,7 @@ static bool is_library_file(const char *file)
 	return starts(file, "/usr/include/") || starts(file, "/usr/local/include/") ||
 	       strstr(file, "/include/c++/") || starts(file, "/rustc/") ||
 	       starts(file, "/rust/deps/") || strstr(file, "/jemalloc/internal/") ||
-	       strstr(file, "/tikv-jemalloc-sys-");
+	       strstr(file, "/src/jemalloc.c") || strstr(file, "/tikv-jemalloc-sys-");
 }
 
 bool ct_own_is_library_function(const char *name, const char *mangled, const char *file)

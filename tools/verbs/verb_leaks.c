@@ -19,7 +19,7 @@
 
 /* A growth by this many standard deviations isn't chance. */
 #define DEVIATIONS 3
-#define FEW_SHOWN 3 /* stacks with few blocks more */
+#define FEW_SHOWN 3		   /* stacks with few blocks more */
 #define STACK_WITHOUT_TERMINAL 160 /* columns */
 #define COLUMNS_BEFORE_ONE 45
 #define COLUMNS_BEFORE_SEVERAL 47

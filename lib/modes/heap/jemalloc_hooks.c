@@ -238,8 +238,8 @@ static bool install_all(void)
 	struct hooks hooks = { cp_heap_jemalloc_alloc, cp_heap_jemalloc_dalloc,
 			       cp_heap_jemalloc_expand, NULL };
 	size_t size = sizeof(handle);
-	int err = mallctl_found("experimental.hooks.install", &handle, &size, &hooks,
-				sizeof(hooks));
+	int err =
+		mallctl_found("experimental.hooks.install", &handle, &size, &hooks, sizeof(hooks));
 
 	if (!err && handle)
 		return true;

@@ -45,10 +45,12 @@ static inline enum cp_lifetimes_thread cp_lifetimes_by(uint64_t class)
 
 /* Returns the birth of a block that the calling thread allocates now. */
 uint64_t cp_lifetimes_birth(void);
-/* Returns the ns at which a block with this birth was allocated. */
+/* Returns the ns at which a block with this birth was allocated: the middle of its unit, so that
+ * lifetimes are right on average. */
 static inline uint64_t cp_lifetimes_born_ns(uint64_t birth)
 {
-	return birth >> CP_LIFETIMES_TID_BITS << CP_LIFETIMES_TIME_SHIFT;
+	return (birth >> CP_LIFETIMES_TID_BITS << CP_LIFETIMES_TIME_SHIFT) +
+	       (UINT64_C(1) << (CP_LIFETIMES_TIME_SHIFT - 1));
 }
 /* Block B of entry E is being freed by the calling thread. */
 void cp_lifetimes_freed(const struct cp_stack_depot_entry *e, const struct cp_live_block *b);
