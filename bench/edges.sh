@@ -1,46 +1,64 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # What short and odd moments cost: an exec, a fork, a thread, signal masks, deep stacks in exact mode, two threads that
-# wake each other, free read-write locks and semaphores. All variants take turns in each round, and differences are to
-# the bare run of the same round, so that the figures stand on a busy machine, too. EDGES_ROUNDS (9). EDGES_BEFORE: another
-# build's libcprof.so, measured beside this one. EDGES: some of the parts only; "memory" is one that isn't measured by
-# default: the peak memory of clang and redis-server when every allocation is recorded.
+# wake each other, free read-write locks and semaphores. All variants live at the same time on one processor and take turns
+# in short slices (turns.c); differences are to the bare program's slice of the same round, so that the figures stand on
+# a busy machine, too. The bounds ("... alone") are what the kernel takes for the system calls without which it can't be
+# done, by a program without a profiler. EDGES_ROUNDS (200): slices of each. EDGES_BEFORE: another build's libcprof.so,
+# measured beside this one. EDGES: some of the parts only; "memory" is one that isn't measured by default: the peak memory
+# of clang and redis-server when every allocation is recorded.
 . "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/bench/lib.sh"
-rounds=${EDGES_ROUNDS:-9}
+rounds=${EDGES_ROUNDS:-200}
 parts=${EDGES:-exec fork thread mask deep ping locks idle}
 host=./tests/e2e/wall-host
 make -s "${host#./}" >&2 || exit 1
 profiler=$(find_library libprofiler.so.0)
 tcmalloc=$(find_library libtcmalloc.so.4)
 $CC -O2 -D_GNU_SOURCE -pthread -o "$work/edges" "$srcdir/bench/edges.c" || exit 1
+$CC -O2 -D_GNU_SOURCE -o "$work/turns" "$srcdir/bench/turns.c" || exit 1
 $CC -O2 -D_GNU_SOURCE -pthread -o "$work/lock" "$srcdir/bench/lock.c" -ldl || exit 1
 echo 'int nothing;' | $CC -shared -fPIC -x c -o "$work/empty.so" - || exit 1
 # What the end of a process costs is in ends.sh.
 export CPROF_SYMBOLIZE=names
 
+# A library that only looks up libc's functions of the names that libcprof.so exports.
+look_ups() { # file
+	{
+		echo '#include <dlfcn.h>'
+		echo 'static const char *const names[] = {'
+		$NM -D --defined-only "$CP_LIBRARY" | awk '$2 == "T" && $3 !~ /^cprof_/ { sub(/@.*/, "", $3); print "\"" $3 "\"," }' | sort -u
+		echo '};'
+		echo '__attribute__((constructor)) static void begin(void) {'
+		echo '	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++) dlsym(RTLD_NEXT, names[i]); }'
+	} >"$work/look-ups.c"
+	$CC -O2 -D_GNU_SOURCE -shared -fPIC -o "$1" "$work/look-ups.c"
+}
+look_ups "$work/look-ups.so" || exit 1
+
 # Sets $variables and $prefix: the environment of a variant, and the command that runs it.
 variant() { # name
-	library=$CP_LIBRARY prefix=()
+	library=$CP_LIBRARY prefix=() files=$work/$1
 	case $1 in *-before) library=$EDGES_BEFORE ;; esac
 	variables=("LD_PRELOAD=$library")
 	case ${1%%-*} in
-	bare | again | a_timer_alone) variables=() ;;
+	bare | again | *_alone) variables=() ;;
 	an_empty_library) variables=("LD_PRELOAD=$work/empty.so") ;;
-	cpu) variables+=("CPUPROFILE=$work/c.pb") ;;
-	perf_engine) variables+=("CPUPROFILE=$work/c.pb" CPROF_CPU_ENGINE=perf) ;;
-	perf_engine_*) variables+=("CPUPROFILE=$work/c.pb" CPROF_CPU_ENGINE=perf "CPUPROFILE_FREQUENCY=${1##*_}") ;;
-	heap) variables+=("HEAPPROFILE=$work/h.pb") ;;
-	exact) variables+=("HEAPPROFILE=$work/h.pb" CPROF_HEAP_INTERVAL=1) ;;
-	wall) variables+=("WALLPROFILE=$work/w.pb") ;;
-	lock) variables+=("LOCKPROFILE=$work/l.pb") ;;
-	all) variables+=("CPUPROFILE=$work/c.pb" "HEAPPROFILE=$work/h.pb" "WALLPROFILE=$work/w.pb" "LOCKPROFILE=$work/l.pb") ;;
+	with_its_look) variables=("LD_PRELOAD=$work/look-ups.so") ;;
+	cpu) variables+=("CPUPROFILE=$files.c.pb") ;;
+	perf_engine) variables+=("CPUPROFILE=$files.c.pb" CPROF_CPU_ENGINE=perf) ;;
+	perf_engine_*) variables+=("CPUPROFILE=$files.c.pb" CPROF_CPU_ENGINE=perf "CPUPROFILE_FREQUENCY=${1##*_}") ;;
+	heap) variables+=("HEAPPROFILE=$files.h.pb") ;;
+	exact) variables+=("HEAPPROFILE=$files.h.pb" CPROF_HEAP_INTERVAL=1) ;;
+	wall) variables+=("WALLPROFILE=$files.w.pb") ;;
+	lock) variables+=("LOCKPROFILE=$files.l.pb") ;;
+	all) variables+=("CPUPROFILE=$files.c.pb" "HEAPPROFILE=$files.h.pb" "WALLPROFILE=$files.w.pb" "LOCKPROFILE=$files.l.pb") ;;
 	gperftools_off) variables=("LD_PRELOAD=$profiler") ;;
-	gperftools) variables=("LD_PRELOAD=$profiler" "CPUPROFILE=$work/g.prof" CPUPROFILE_FREQUENCY=99) ;;
-	gperftools_heap) variables=("LD_PRELOAD=$tcmalloc" "HEAPPROFILE=$work/g" HEAP_PROFILE_ALLOCATION_INTERVAL=0 HEAP_PROFILE_INUSE_INTERVAL=0) ;;
-	heaptrack) variables=() prefix=(heaptrack -r -o "$work/ht") ;;
-	perf_record) variables=() prefix=(perf record -q -F 99 -g -o "$work/p.data") ;;
-	perf_record_*) variables=() prefix=(perf record -q -F "${1##*_}" -g -o "$work/p.data") ;;
+	gperftools) variables=("LD_PRELOAD=$profiler" "CPUPROFILE=$files.g.prof" CPUPROFILE_FREQUENCY=99) ;;
+	gperftools_heap) variables=("LD_PRELOAD=$tcmalloc" "HEAPPROFILE=$files.g" HEAP_PROFILE_ALLOCATION_INTERVAL=0 HEAP_PROFILE_INUSE_INTERVAL=0) ;;
+	heaptrack) variables=() prefix=(heaptrack -r -o "$files.ht") ;;
+	perf_record) variables=() prefix=(perf record -q -F 99 -g -o "$files.p.data") ;;
+	perf_record_*) variables=() prefix=(perf record -q -F "${1##*_}" -g -o "$files.p.data") ;;
 	esac
 }
 
@@ -54,49 +72,70 @@ can() { # variant
 	esac
 }
 
-# The figures of a run, one a line; another profiler's own lines are left out.
-run() { # part arguments...
-	[ "$v" != a_timer_alone ] || set -- "$@" timer
-	case $1 in
-	exec) "$work/edges" exec "$2" "PATH=$PATH" "${variables[@]}" ;;
-	*) env "${variables[@]}" "${prefix[@]}" "$work/edges" "$@" 2>/dev/null ;;
-	esac | grep -E '^[0-9.]+$'
+# Sets $slices, $all and $able: the figures "what..." of the variants that can run, lines "ROUND NAME FIGURE...".
+measure() { # "what..." "variant..." part arguments...
+	slices=$work/slices all=$1 able=
+	players=()
+	for v in $2; do
+		can "$v" || continue
+		able="$able $v"
+		variant "$v"
+		command=("${variables[@]}" "${prefix[@]}" "$work/edges" "${@:3}")
+		[ "$3" != exec ] || command=("$work/edges" "${@:3}" "PATH=$PATH" "${variables[@]}")
+		case $v in *_alone) command+=(alone) ;; esac
+		players+=("$v" "${command[@]}" --)
+	done
+	# A fork is measured by the clock on the wall, and the profiler's task may have the other processor meanwhile.
+	where=
+	[ "$3" != fork ] || where=-a
+	"$work/turns" $where "$rounds" "${players[@]}" >"$slices"
+	rm -rf "$work"/*.pb* "$work"/*.g.* "$work"/*.ht* "$work"/*.p.data*
 }
 
-# Sets $group, $all and $able: the figures "what..." of the variants that can run, one file each.
-measure() { # group "what..." "variant..." part arguments...
-	group=$1 all=$2 able=
-	for v in $3; do ! can "$v" || able="$able $v"; done
-	shift 3
-	for _ in $(seq "$rounds"); do
-		for v in $able; do
-			variant "$v"
-			run "$@" >"$work/figures"
-			at=0
-			for what in $all; do
-				at=$((at + 1))
-				sed -n "${at}p" "$work/figures" >>"$work/of.$group.$what.$v"
-			done
-			rm -f "$work"/*.pb "$work"/g.* "$work"/ht*
-		done
-	done
+# The values of a figure, one a line: by round; or its differences to the bare program's of the same round.
+values() { # variant number
+	awk -v v="$1" -v at="$2" '$2 == v { print $(at + 2) }' "$slices"
+}
+
+differences() { # variant number
+	awk -v v="$1" -v at="$2" '
+		$2 == "bare" { bare[$1] = $(at + 2) }
+		$2 == v { its[$1] = $(at + 2) }
+		END { for (r in its) if (r in bare) print its[r] - bare[r] }' "$slices"
 }
 
 each_value() { # record NAME unit
+	at=0
 	for what in $all; do
+		at=$((at + 1))
 		for v in $able; do
-			record "$2" "$3" what="$what" by="$v" <"$work/of.$group.$what.$v"
+			values "$v" $at | record "$2" "$3" what="$what" by="$v"
 		done
 	done
 }
 
-# Differences to the bare run of the same round.
 each_over() { # record NAME unit
+	at=0
 	for what in $all; do
+		at=$((at + 1))
 		for v in $able; do
-			paste "$work/of.$group.$what.bare" "$work/of.$group.$what.$v" | awk 'NF == 2 { print $2 - $1 }' |
-				say_record "$2" "$3" what="$what" by="$v"
+			differences "$v" $at | say_record "$2" "$3" what="$what" by="$v"
 		done
+	done
+}
+
+# The worst of all forks of a variant but one in a hundred; they come after the slice's median.
+p99_of_forks() { # variant
+	awk -v v="$1" '$2 == v { for (i = 4; i <= NF; i++) print $i }' "$slices" | sort -g |
+		awk '{ us[NR] = $1 } END { print us[NR - int(NR / 100)] }'
+}
+
+each_p99_of_forks() {
+	bare=$(p99_of_forks bare)
+	for v in $able; do
+		p99=$(p99_of_forks "$v")
+		record edge-life us what=fork,_p99 by="$v" <<<"$p99"
+		awk -v a="$p99" -v b="$bare" 'BEGIN { print a - b }' | say_record edge-life-over us what=fork,_p99 by="$v"
 	done
 }
 
@@ -115,8 +154,9 @@ idle() {
 				echo "$(waited $n 6) $(waited $n 2)" | awk '{ print ($1 - $2) / 4e7 }' >>"$work/idle.$n.$v"
 			done
 		done
-		for hz in 25 100; do
-			"$work/edges" wake $hz 4 >>"$work/idle.$hz.wake"
+		for wake in '25 0' '25 50' '100 0'; do
+			read -r hz looks <<<"$wake"
+			"$work/edges" wake $hz 4 $looks >>"$work/idle.$hz.$looks.wake"
 		done
 	done
 	for n in 1 100; do
@@ -124,8 +164,9 @@ idle() {
 			! can "$v" || say_record edge-idle %_of_a_core threads=$n by="$v" <"$work/idle.$n.$v"
 		done
 	done
-	for hz in 25 100; do
-		say_record edge-wake %_of_a_core hz=$hz <"$work/idle.$hz.wake"
+	for wake in '25 0' '25 50' '100 0'; do
+		read -r hz looks <<<"$wake"
+		say_record edge-wake %_of_a_core by="${hz}_a_second,_$looks" <"$work/idle.$hz.$looks.wake"
 	done
 }
 
@@ -180,34 +221,36 @@ modes="bare again $(with_before preloaded cpu heap wall lock all) gperftools hea
 for part in $parts; do
 	case $part in
 	exec)
-		measure exec exec "bare again an_empty_library $(with_before preloaded) gperftools_off" exec 100
+		measure exec "bare again an_empty_library with_its_look-ups $(with_before preloaded) gperftools_off" exec 3
 		each_value record edge-exec us
 		each_over record edge-exec-over us
 		;;
 	fork)
-		measure fork 'fork fork,_p99' "$modes" fork 200
+		measure fork "$modes" fork 5
 		each_value record edge-life us
 		each_over record edge-life-over us
+		each_p99_of_forks
 		;;
 	thread)
-		measure thread thread "$modes a_timer_alone" thread 1000
+		measure thread "$modes a_timer_alone" thread 40
 		each_value record edge-life us
 		each_over record edge-life-over us
 		;;
 	mask)
-		measure mask 'mask mask_of_all sigaction' "$modes" mask 20000
+		measure 'mask mask_of_all sigaction' "$modes a_getpid_alone" mask 1000
 		each_value record edge-mask ns
 		each_over record edge-mask-over ns
 		;;
 	deep)
 		for depth in 10 110 128 500; do
-			measure deep $depth "bare again $(with_before heap exact) gperftools_heap heaptrack" deep $depth 20000
+			measure $depth "bare again $(with_before heap exact) gperftools_heap heaptrack" deep $depth 400
 			each_value record edge-deep ns
 			each_over record edge-deep-over ns
 		done
 		;;
 	ping)
-		measure ping ping "bare again $(with_before cpu perf_engine) gperftools perf_record perf_engine_1000 perf_record_1000 perf_engine_4000 perf_record_4000" ping 20000
+		# Long slices: at 99 Hz a shorter one has no sample.
+		rounds=$(((rounds + 4) / 5)) measure ping "bare again $(with_before cpu perf_engine) gperftools perf_record an_event_alone perf_engine_1000 perf_record_1000 perf_engine_4000 perf_record_4000" ping 5000
 		each_value record edge-ping us
 		each_over record edge-ping-over us
 		;;
@@ -220,7 +263,10 @@ for part in $parts; do
 				variant "$v"
 				for _ in 1 2 3; do
 					env "${variables[@]}" "$work/lock" pair $kind
-				done | sed 's/.*over libc \([-0-9.]*\).*/\1/' | say_record edge-locks ns what=$kind by="$v"
+				done >"$work/pairs"
+				sed 's/.*ours over libc \([-0-9.]*\).*/\1/' "$work/pairs" | say_record edge-locks ns what=$kind by="$v"
+				[ $v != lock ] || sed 's/.*a look over libc \([-0-9.]*\).*/\1/' "$work/pairs" |
+					say_record edge-locks ns what=$kind by=a_look_alone
 			done
 		done
 		;;

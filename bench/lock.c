@@ -2,8 +2,9 @@
 /* The cost of locks with the library preloaded.
  *
  *   lock pair KIND           the pair of lock and unlock, free: in ns, over a bare forward, and
- *                            over libc's. KIND: mutex, read, write (of a read-write lock),
- *                            semaphore (sem_wait and sem_post)
+ *                            over libc's; and a forward that looks at the lock's first word before
+ *                            it locks, over libc's. KIND: mutex, read, write (of a read-write
+ *                            lock), semaphore (sem_wait and sem_post)
  *   lock waited              the same of one that a thread has waited for before
  *   lock turns ROUNDS MS INSIDE OUTSIDE [LEAD]
  *                            eight threads share one, with about so many turns of a loop while
@@ -46,6 +47,14 @@ __attribute__((noinline, aligned(64))) static int forward_lock(void *m)
 __attribute__((noinline, aligned(64))) static int forward_unlock(void *m)
 {
 	return real.unlock(m);
+}
+
+/* The least that tells whether a lock is free. */
+__attribute__((noinline, aligned(64))) static int look_and_lock(void *m)
+{
+	if (*(volatile int *)m < 0)
+		return 1;
+	return real.lock(m);
 }
 
 static double now(void)
@@ -135,7 +144,8 @@ static void let_wait(void)
 
 static int pair(const struct kind *k)
 {
-	static double direct[ROUNDS], forward[ROUNDS], ours[ROUNDS], over[ROUNDS], more[ROUNDS];
+	static double direct[ROUNDS], forward[ROUNDS], ours[ROUNDS], over[ROUNDS], more[ROUNDS],
+		look[ROUNDS];
 	void *libc = dlopen("libc.so.6", RTLD_LAZY);
 	lock_function lock, unlock;
 
@@ -150,11 +160,12 @@ static int pair(const struct kind *k)
 		ours[i] = time_pairs(lock, unlock, k->object);
 		over[i] = ours[i] - forward[i];
 		more[i] = ours[i] - direct[i];
+		look[i] = time_pairs(look_and_lock, forward_unlock, k->object) - direct[i];
 	}
-	printf("libc %.2f  forward %.2f  ours %.2f  ours over forward %.2f  over libc %.2f ns a "
-	       "pair\n",
+	printf("libc %.2f  forward %.2f  ours %.2f  ours over forward %.2f  ours over libc %.2f  a "
+	       "look over libc %.2f ns a pair\n",
 	       median(direct, ROUNDS), median(forward, ROUNDS), median(ours, ROUNDS),
-	       median(over, ROUNDS), median(more, ROUNDS));
+	       median(over, ROUNDS), median(more, ROUNDS), median(look, ROUNDS));
 	return 0;
 }
 

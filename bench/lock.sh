@@ -16,7 +16,7 @@ for round in 1 2 3; do
 		env LD_PRELOAD="$CP_LIBRARY" $settings "$work/lock" pair mutex | tee "$work/pair.$mode.$round"
 	done
 done
-# libc N  forward N  ours N  ours over forward N  over libc N ns a pair
+# libc N  forward N  ours N  ours over forward N  ours over libc N  ...
 for mode in off on; do
 	column=2
 	for by in libc forward libcprof over; do

@@ -112,6 +112,7 @@ echo "Start and end of /bin/true, ms, $starts runs each"
 printf '%-28s %10s %10s\n' '' 'wall p50' 'cpu mean'
 start bare
 start 'bare again'
+echo 'int nothing;' | $CC -shared -fPIC -x c -o "$work/empty.so" - && start 'an empty library' LD_PRELOAD="$work/empty.so"
 start 'libcprof, no mode on' LD_PRELOAD="$CP_LIBRARY"
 start 'libcprof, cpu' LD_PRELOAD="$CP_LIBRARY" CPUPROFILE="$work/o.pb"
 [ -z "$gperftools" ] || start 'gperftools, cpu' LD_PRELOAD="$gperftools" CPUPROFILE="$work/g.prof"

@@ -7,6 +7,8 @@
     report.py targets JSON TARGETS       a line each; exit status 1 if one is missed
 
 With --into, parts that are in RECORDS take the place of the same parts of OLD.json, and figures that of the same figures.
+Each part knows its machine (with the compiler and the packages there) and its commit: parts that were measured on
+different machines can stand in one page, and the page says which is from where.
 
 In a template, `{{value SELECTOR}}` is a median with its unit. A selector is what was measured, and tags:
 `sample by=libcprof depth=30`. A line `{{table SELECTOR rows=KEY cols=KEY [show=quartiles] [only=A,B]}}` is a
@@ -16,6 +18,7 @@ they were measured.
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 
@@ -56,11 +59,15 @@ def facts():
         "machine": os.uname().machine,
         "tick_hz": tick(),
         "perf_event_paranoid": int(open(paranoid).read()) if os.path.exists(paranoid) else None,
-        "compiler": first_line(output_of(os.environ.get("CC", "cc").split()[0], "--version")),
-        "commit": output_of("git", "-C", os.path.dirname(os.path.abspath(__file__)), "rev-parse", "--short=12", "HEAD"),
+        # All of CC: of "ccache gcc" the first word would name ccache.
+        "compiler": first_line(output_of(*shlex.split(os.environ.get("CC") or "cc"), "--version")),
         "packages": packages(),
         "jemalloc_prof": jemalloc_prof(),
     }
+
+
+def commit():
+    return output_of("git", "-C", os.path.dirname(os.path.abspath(__file__)), "rev-parse", "--short=12", "HEAD")
 
 
 def tick():
@@ -111,18 +118,35 @@ def unique(records):
     return best.values()
 
 
+def distinct(values):
+    seen = []
+    for v in values:
+        if v not in seen:
+            seen.append(v)
+    return seen
+
+
+def parts_of(data):
+    """The parts of a JSON, each with its machine itself instead of its number."""
+    return {k: {**v, "machine": data["machines"][v["machine"]]} for k, v in data["parts"].items()}
+
+
 def collect(args):
     old = None
     if args[0] == "--into":
         old = json.load(open(args[1])) if os.path.exists(args[1]) else None
         args = args[2:]
     parts, records = read_records(args[0])
+    here = {"machine": facts(), "commit": commit()}
+    parts = {k: {**v, **here} for k, v in parts.items()}
     if old:
         new = {key_of(r) for r in records}
         records = [r for r in old["records"] if r["part"] not in parts and key_of(r) not in new] + records
-        parts = {**old["parts"], **parts}
+        parts = {**parts_of(old), **parts}
+    machines = distinct(p["machine"] for p in parts.values())
+    parts = {k: {**v, "machine": machines.index(v["machine"])} for k, v in parts.items()}
     with open(args[1], "w") as f:
-        json.dump({"machine": facts(), "parts": parts, "records": records}, f, indent=None)
+        json.dump({"machines": machines, "parts": parts, "records": records}, f, indent=None)
         f.write("\n")
     text = open(args[1]).read().replace('{"part"', '\n{"part"').replace('"records"', '\n"records"')
     open(args[1], "w").write(text)
@@ -196,21 +220,45 @@ def table(data, words):
     return out
 
 
-def machine(data):
-    m = data["machine"]
+def machine_text(m):
     where = "a virtual machine" if m["virtual"] else "a machine"
     tick_text = f", kernel tick {m['tick_hz']} Hz" if m["tick_hz"] else ""
-    lines = [f"Measured on {where} with {m['cores']} CPUs ({m['cpu']}), {m['memory_gib']} GiB, Linux {m['kernel']}{tick_text}, "
-             f"{m['compiler']}, at commit {m['commit']}.", "",
-             "Beside: " + ", ".join(f"{k} {v}" for k, v in m["packages"].items()) + "."]
-    if m["jemalloc_prof"] is False:
+    return (f"{where} with {m['cores']} CPUs ({m['cpu']}), {m['memory_gib']} GiB, Linux {m['kernel']}{tick_text}, "
+            f"{m['compiler']}")
+
+
+def beside_text(machines):
+    """The other profilers' versions; one that was not the same everywhere has several."""
+    versions = {}
+    for m in machines:
+        for name, version in m["packages"].items():
+            versions.setdefault(name, []).append(version)
+    return "Beside: " + ", ".join(f"{k} {' and '.join(distinct(v))}" for k, v in sorted(versions.items())) + "."
+
+
+def machine(data):
+    machines, parts = data["machines"], data["parts"]
+    texts = distinct(machine_text(m) for m in machines)
+    several = len(texts) > 1
+    letter = {text: chr(ord("A") + i) for i, text in enumerate(texts)}
+    if several:
+        lines = ["Measured on more than one machine; the table says which part is from where. Compare figures within a part, "
+                 "not between parts of two machines.", ""]
+        lines += [f"- {letter[text]}: {text}." for text in texts]
+    else:
+        lines = [f"Measured on {texts[0]}."]
+    lines += ["", beside_text(machines)]
+    if any(m["jemalloc_prof"] is False for m in machines):
         lines.append("This jemalloc is built without its profiler (`--enable-prof`), so it is no column here.")
-    busy = [k for k, v in data["parts"].items() if v["load"] > 2 * m["cores"]]  # the parts before leave some
+    busy = [k for k, v in parts.items() if v["load"] > 2 * machines[v["machine"]]["cores"]]  # the parts before leave some
     if busy:
         lines += ["", f"**Others used the machine during {', '.join(busy)}: those figures say little. `make bench-docs` on a quiet "
                       "machine makes them anew.**"]
-    lines += ["", "| part | began | load before it |", "|---|---|---|"]
-    lines += [f"| {k} | {v['began']} | {v['load']} |" for k, v in data["parts"].items()]
+    title = ["part", "began", "load before it", "commit"] + ["machine"] * several
+    lines += ["", "| " + " | ".join(title) + " |", "|---" * len(title) + "|"]
+    for k, v in parts.items():
+        cells = [k, v["began"], str(v["load"]), v["commit"] or "–"]
+        lines.append("| " + " | ".join(cells + [letter[machine_text(machines[v["machine"]])]] * several) + " |")
     return lines
 
 
