@@ -47,19 +47,60 @@ static bool is_function(const GElf_Sym *s)
 	       (GELF_ST_TYPE(s->st_info) == STT_FUNC || GELF_ST_TYPE(s->st_info) == STT_GNU_IFUNC);
 }
 
+/* Pages of 4 KiB with an address of a query; pages that are 256 MiB apart share a bit. Of a large
+ * table nearly all symbols lie elsewhere, and one look tells. */
+#define PAGE_BITS 12
+#define PAGES 65536u
+struct pages {
+	uint64_t bits[PAGES / 64];
+};
+
+static void mark(struct pages *p, const struct ct_dwarf_symbol_query *q, size_t n)
+{
+	memset(p, 0, sizeof(*p));
+	for (size_t i = 0; i < n; i++) {
+		uint64_t page = (q[i].address >> PAGE_BITS) % PAGES;
+
+		p->bits[page / 64] |= UINT64_C(1) << page % 64;
+	}
+}
+
+static bool is_marked(const struct pages *p, uint64_t page)
+{
+	page %= PAGES;
+	return p->bits[page / 64] >> page % 64 & 1;
+}
+
+static bool may_have(const struct pages *p, const GElf_Sym *s)
+{
+	uint64_t first = s->st_value >> PAGE_BITS;
+	uint64_t last = (s->st_value + s->st_size - 1) >> PAGE_BITS;
+
+	return is_marked(p, first) || is_marked(p, last) || last - first > 1;
+}
+
 static void take(Elf *elf, Elf_Data *data, const GElf_Shdr *h, struct ct_dwarf_symbol_query *q,
 		 size_t n, const char *had)
 {
+	static struct pages pages;
 	size_t count = h->sh_entsize ? data->d_size / h->sh_entsize : 0;
+	/* Of 64 bits a symbol is read in place, which takes a third of gelf_getsym's time. */
+	const GElf_Sym *symbols =
+		gelf_getclass(elf) == ELFCLASS64 && h->sh_entsize == sizeof(*symbols) ? data->d_buf
+										      : NULL;
 
+	mark(&pages, q, n);
 	for (size_t i = 0; i < count; i++) {
-		GElf_Sym s;
+		const GElf_Sym *s = symbols + i;
+		GElf_Sym copy;
 
-		if (!gelf_getsym(data, (int)i, &s) || !is_function(&s))
+		if (!symbols)
+			s = gelf_getsym(data, (int)i, &copy);
+		if (!s || !is_function(s) || !may_have(&pages, s))
 			continue;
-		for (size_t k = first_at(q, n, s.st_value);
-		     k < n && q[k].address - s.st_value < s.st_size; k++) {
-			const char *name = had[k] ? NULL : elf_strptr(elf, h->sh_link, s.st_name);
+		for (size_t k = first_at(q, n, s->st_value);
+		     k < n && q[k].address - s->st_value < s->st_size; k++) {
+			const char *name = had[k] ? NULL : elf_strptr(elf, h->sh_link, s->st_name);
 
 			if (name && *name)
 				offer(&q[k], name);
@@ -70,11 +111,14 @@ static void take(Elf *elf, Elf_Data *data, const GElf_Shdr *h, struct ct_dwarf_s
 static void take_tables(Elf *elf, GElf_Word type, struct ct_dwarf_symbol_query *q, size_t n)
 {
 	char *had = ct_memory_alloc(n + 1);
+	size_t unnamed = 0;
 	Elf_Scn *scn = NULL;
 
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		had[i] = q[i].name != NULL;
-	while ((scn = elf_nextscn(elf, scn))) {
+		unnamed += !had[i];
+	}
+	while (unnamed && (scn = elf_nextscn(elf, scn))) {
 		GElf_Shdr h;
 		Elf_Data *data;
 
