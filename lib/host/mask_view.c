@@ -44,56 +44,57 @@ static enum blocker blocker(void)
 									     : BLOCKED_BY_KERNEL;
 }
 
-static void put(sigset_t *set, int sig, bool in)
-{
-	if (in)
-		sigaddset(set, sig);
-	else
-		sigdelset(set, sig);
-}
-
-/* Copy the kernel's part of a set. libc's set is longer; neither the kernel nor libc's sigprocmask
+/* In this file a mask is the kernel's 8 bytes. libc's sets are longer; neither the kernel nor libc
  * touches the rest of the program's set. */
-static void copy(sigset_t *to, const sigset_t *from)
+static uint64_t word_of(const sigset_t *set)
 {
-	memcpy(to, from, sizeof(uint64_t));
+	uint64_t mask;
+
+	memcpy(&mask, set, sizeof(mask));
+	return mask;
 }
 
-/* Change OLD from the kernel's mask to the program's view. SIGPROF stays in OLD where a handler's
+static uint64_t with(uint64_t mask, uint64_t bit, bool in)
+{
+	return in ? mask | bit : mask & ~bit;
+}
+
+#define PROF CP_SIGBIT(SIGPROF)
+#define MARKER CP_SIGBIT(CP_DEFERRED_MARKER)
+
+/* Write the program's view of the kernel's mask WAS to OLD. SIGPROF stays in OLD where a handler's
  * mask blocks it in the kernel. */
-static void show(sigset_t *old)
+static void show(sigset_t *old, uint64_t was)
 {
-	if (cp_self.marker && sigismember(old, SIGPROF) == 0)
-		put(old, CP_DEFERRED_MARKER, cp_self.marker_blocked);
+	if (cp_self.marker && !(was & PROF))
+		was = with(was, MARKER, cp_self.marker_blocked);
 	if (cp_deferred_blocked())
-		sigaddset(old, SIGPROF);
-	else if (sigismember(old, SIGPROF) == 1 && cp_handler_mask_any_prof() &&
-		 cp_handler_stack_is_alternate())
-		sigdelset(old, SIGPROF);
+		was |= PROF;
+	else if ((was & PROF) && cp_handler_mask_any_prof() && cp_handler_stack_is_alternate())
+		was &= ~PROF;
+	memcpy(old, &was, sizeof(was));
 }
 
-/* Return the kernel's part of a change. */
-static sigset_t part_of_kernel(int how, const sigset_t *set, enum blocker by)
+/* Return the kernel's part of a change by SET. */
+static uint64_t part_of_kernel(int how, uint64_t set, enum blocker by)
 {
-	bool mentions = sigismember(set, SIGPROF) == 1;
-	sigset_t other = { 0 };
+	bool mentions = set & PROF;
+	uint64_t other = set;
 
-	copy(&other, set);
 	if (how == SIG_SETMASK && by == BLOCKED_BY_PROFILER)
-		sigaddset(&other, SIGPROF);
+		other |= PROF;
 	else if (how != SIG_UNBLOCK && by != BLOCKED_BY_KERNEL)
-		sigdelset(&other, SIGPROF);
+		other &= ~PROF;
 	if ((cp_self.marker || how == SIG_SETMASK) && !(by == BLOCKED_BY_KERNEL && mentions))
-		put(&other, CP_DEFERRED_MARKER, mentions);
+		other = with(other, MARKER, mentions);
 	return other;
 }
 
-/* Apply the view's part of a change. A SIGPROF that the kernel itself keeps blocked for a handler
- * is not added to the view, which would outlast the handler. */
-static void part_of_view(int how, const sigset_t *set, enum blocker by)
+/* Apply the view's part of a change by SET. A SIGPROF that the kernel itself keeps blocked for a
+ * handler is not added to the view, which would outlast the handler. */
+static void part_of_view(int how, uint64_t set, enum blocker by)
 {
-	bool mentions = sigismember(set, SIGPROF) == 1;
-	bool wants = sigismember(set, CP_DEFERRED_MARKER) == 1;
+	bool mentions = set & PROF, wants = set & MARKER;
 
 	if (by == BLOCKED_BY_KERNEL && mentions)
 		return;
@@ -112,41 +113,33 @@ static void part_of_view(int how, const sigset_t *set, enum blocker by)
 
 static int change(int how, const sigset_t *set, sigset_t *old)
 {
-	bool mentions = set && sigismember(set, SIGPROF) == 1;
-	bool blocks = how == SIG_SETMASK || (how == SIG_BLOCK && mentions);
+	const uint64_t wanted = set ? word_of(set) : 0;
+	bool blocks = how == SIG_SETMASK || (how == SIG_BLOCK && (wanted & PROF));
 	/* Mostly no handler hides SIGPROF, and the system call in blocker is spared. */
 	bool may_hide = set && blocks && cp_handler_mask_any_hides();
 	enum blocker by = may_hide ? blocker() : BLOCKED_BY_NONE;
+	uint64_t part = part_of_kernel(how, wanted, by);
 	sigset_t other, before;
-	uint64_t was;
 	int err;
 
-	if (set)
-		other = part_of_kernel(how, set, by);
+	memcpy(&other, &part, sizeof(part));
 	err = CP_REAL(pthread_sigmask)(how, set ? &other : NULL, &before);
 	if (err)
 		return err;
-	memcpy(&was, &before, sizeof(was));
-	cp_deferred_see(was);
-	if (old) {
-		copy(old, &before);
-		show(old);
-	}
+	cp_deferred_see(word_of(&before));
+	if (old)
+		show(old, word_of(&before));
 	if (set)
-		part_of_view(how, set, by);
+		part_of_view(how, wanted, by);
 	return 0;
 }
 
-#define VIEWED (CP_SIGBIT(SIGPROF) | CP_SIGBIT(CP_DEFERRED_MARKER))
+#define VIEWED (PROF | MARKER)
 
 /* Would a change by SET (or NULL) be made in the kernel as it is, and leave the view as it is? */
 static bool is_plain(const sigset_t *set)
 {
-	uint64_t signals = 0;
-
-	if (set)
-		memcpy(&signals, set, sizeof(signals));
-	return !(signals & VIEWED) && cp_self.marker && !cp_self.marker_blocked &&
+	return !(set && (word_of(set) & VIEWED)) && cp_self.marker && !cp_self.marker_blocked &&
 	       !cp_deferred_blocked() && !cp_deferred_any() && !cp_handler_mask_any_hides();
 }
 
@@ -162,13 +155,13 @@ static bool change_plain(int how, const sigset_t *set, sigset_t *old, int *err)
 	*err = CP_REAL(pthread_sigmask)(how, set, &before);
 	if (*err)
 		return true;
-	memcpy(&was, &before, sizeof(was));
+	was = word_of(&before);
 	if (was & VIEWED || cp_deferred_blocked()) {
 		CP_REAL(pthread_sigmask)(SIG_SETMASK, &before, NULL);
 		return false;
 	}
 	if (old)
-		copy(old, &before);
+		memcpy(old, &was, sizeof(was));
 	return true;
 }
 

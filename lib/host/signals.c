@@ -264,6 +264,13 @@ static void clear_rest(sigset_t *set)
 	memset((char *)set + sizeof(uint64_t), 0, sizeof(*set) - sizeof(uint64_t));
 }
 
+/* A locked operation is spared where it changes nothing. */
+static void add_signal(uint64_t *signals, int sig)
+{
+	if (!(cp_load_seqcst(signals) & CP_SIGBIT(sig)))
+		cp_or_seqcst(signals, CP_SIGBIT(sig));
+}
+
 int cp_signals_sigaction(int sig, const struct sigaction *act, struct sigaction *old)
 {
 	struct cp_handler_mask mask;
@@ -278,9 +285,9 @@ int cp_signals_sigaction(int sig, const struct sigaction *act, struct sigaction 
 	act = cp_handler_mask_begin(&mask, sig, act, ours);
 	keeps = act && (!active || ours);
 	if (keeps)
-		cp_or_seqcst(&programs, CP_SIGBIT(sig));
+		add_signal(&programs, sig);
 	if (keeps && cp_handler_mask_is_handler(act))
-		cp_or_seqcst(&caught, CP_SIGBIT(sig));
+		add_signal(&caught, sig);
 	err = dispatch(sig, act, old, ours);
 	if (err)
 		return err;

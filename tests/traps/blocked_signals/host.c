@@ -76,6 +76,29 @@ static void query(void)
 	EXPECT(sigprocmask(SIG_BLOCK, NULL, &old) == 0 && sigismember(&old, SIGPROF) == 0);
 }
 
+/* One set is the new mask and receives the old one: the kernel reads it before it writes it. The
+ * compiler knows of the functions' own names that they may not be called so. */
+static void same_set_for_both(void)
+{
+	int (*volatile change)(int, const sigset_t *, sigset_t *) = sigprocmask;
+	sigset_t set = full, now;
+
+	EXPECT(change(SIG_SETMASK, &set, &set) == 0);
+	EXPECT(same_set(&set, &empty));
+	EXPECT(sigprocmask(SIG_BLOCK, NULL, &now) == 0);
+	EXPECT(same_set(&now, &full));
+	EXPECT(change(SIG_SETMASK, &set, &set) == 0);
+	EXPECT(same_set(&set, &full));
+	set = prof;
+	sigaddset(&set, SIGSTKFLT);
+	EXPECT(change(SIG_BLOCK, &set, &set) == 0);
+	set = prof;
+	EXPECT(change(SIG_UNBLOCK, &set, &set) == 0);
+	EXPECT(sigprocmask(SIG_SETMASK, &empty, &now) == 0);
+	EXPECT(sigismember(&now, SIGPROF) == 0);
+	EXPECT(sigismember(&now, SIGSTKFLT) == 1);
+}
+
 /* The kernel's sets have 64 signals, libc's have room for 1024: the part beyond the kernel's eight
  * bytes stays unchanged. */
 static void fill(sigset_t *set)
@@ -419,6 +442,7 @@ int main(int argc, char **argv)
 	if (argc > 3)
 		return exec(argv[2], argv[3]);
 	query();
+	same_set_for_both();
 	rest_of_sets();
 	wait_for_any();
 	own_is_pending();
