@@ -153,7 +153,9 @@ def gate():
     diff("-fail-over=0%", "a.pb", "a.pb")
     diff("-fail-over=5%", "b.pb", "a.pb")
     out, _ = diff("-fail-over=9%", "-scope=function", "a.pb", "b.pb", status=1)
-    check.that("what regressed is named", out.count("REGRESSION\n") == 3 and "3 functions above the limit of +9%" in out, out)
+    check.that("what regressed is named, growth by chance is not", out.count("REGRESSION\n") == 1 and "1 function above the limit of +9%; 2 more may be chance (of 5)" in out, out)
+    out, _ = diff("-fail-over=9%", "-scope=function", "-ignore=new", "a.pb", "b.pb")
+    check.that("growth by chance alone", "undecided: 0 functions above the limit of +9%; 2 more may be chance" in out, out)
     diff("-fail-over=15%", "-scope=function", "-ignore=new", "a.pb", "b.pb")
     out, _ = diff("-fail-over=15%", "-scope=function", "a.pb", "b.pb", status=1)
     check.that("what is new regressed", "1 function above" in out, out)
@@ -212,6 +214,25 @@ def errors():
         check.that("said: " + wanted, wanted in said, said)
 
 
+def siblings():
+    """A launcher has no samples; the process that it started has."""
+    for pid, time in ((4343, 1700000000), (99, 1600000000)):
+        p = Profile([("samples", "count"), ("cpu", "nanoseconds")], time=time * 10**9)
+        p.sample([p.frame("work")], [pid, pid * 10 * MS])
+        p.write(os.path.join(WORK, f"empty.pb.{pid}"))
+    _, said = diff("a.pb", "empty.pb", status=2)
+    check.that("where the samples are; a file of an earlier run is not named", said.endswith("hint: a process that the profiled one started wrote empty.pb.4343\n"), said)
+    for pid in range(100, 103):
+        make(f"empty.pb.{pid}", {"work": 1})
+    for other in ("empty.pb.old", "empty.pb.12x"):
+        make(other, {"work": 10**6})
+    _, said = diff("a.pb", "empty.pb", status=2)
+    check.that("several", re.search(r"processes that the profiled one started wrote empty\.pb\.\d+ and 3 more; one file of all: cprof merge -o ALL\.pb empty\.pb\*\n", said), said)
+    os.utime(os.path.join(WORK, "empty.pb.4343"), (1650000000, 1650000000))
+    _, said = diff("a.pb", "empty.pb", status=2)
+    check.that("a file that is older than the run is not looked at", "and 2 more" in said and "4343" not in said, said)
+
+
 def t_test(a, b):
     """Welch's by the numbers themselves: Student's density, integrated by Simpson's rule."""
     means = [sum(x) / len(x) for x in (a, b)]
@@ -248,7 +269,57 @@ def statistics():
     out, _ = diff("x10.pb,x11.pb,x12.pb", "y10.pb,y11.pb,y12.pb")
     check.that("mean and spread are shown", "1s \u00b11%" in out and "Welch" in out, out)
     out, _ = diff("-alpha=0.00001", "-fail-over=1%", "x10.pb,x11.pb,x12.pb", "y10.pb,y11.pb,y12.pb")
-    check.that("growth by chance is called so", "fine: total +20.3%, above the limit of +1%, but within chance (p = " in out, out)
+    check.that("growth by chance is called so", "undecided: total +20.3%, above the limit of +1%, but within chance (p = " in out, out)
+    out, _ = diff("-alpha=0.00001", "-fail-over=1%", "-json", "x10.pb,x11.pb,x12.pb", "y10.pb,y11.pb,y12.pb")
+    data = json.loads(out)
+    check.equal("JSON: growth by chance", [data["verdict"], data["regressed"]], ["undecided", False])
+
+
+def telling():
+    """The growth that runs tell: with that much more, p is alpha."""
+    def side(name, values):
+        for i, n in enumerate(values):
+            make(f"{name}{i}.pb", {"work": n})
+        return ",".join(f"{name}{i}.pb" for i in range(len(values)))
+    a, b = [1000, 1300, 900, 1200], [1100, 1400, 1000, 1250]
+    out, _ = diff("-fail-over=1%", side("s", a), side("t", b))
+    told = float(re.search(r"these runs can tell growth of \+([0-9.]+)% or more", out).group(1)) / 100
+    more = [n + told * sum(a) / len(a) - (sum(b) - sum(a)) / len(a) for n in b]
+    check.that("the growth that these runs tell", abs(t_test(a, more) - 0.05) < 0.001, told, t_test(a, more))
+
+
+def few():
+    """Too few samples for the limit: neither fine nor a regression, unless more of them would change nothing."""
+    for before, after, files, limit, status, wanted in (
+            (2, 3, 3, "5%", 2, "undecided: only 2 samples in a run before: a limit of +5% needs 12 in each"),
+            (2, 2, 3, "5%", 2, "only 2 samples in a run before"), (1, 1, 1, "5%", 2, "only 1 sample in a run before: a limit of +5% needs 20;"),
+            (19, 19, 1, "5%", 2, "only 19 samples"), (20, 20, 1, "5%", 0, "fine: total +0.0%"), (2, 40, 1, "5%", 1, "REGRESSION: total +1900.0%"),
+            (40, 2, 1, "5%", 0, "fine: total -95.0%"), (2, 2, 1, "50%", 0, "fine"), (3, 2, 1, "5%", 2, "only 3 samples"),
+            (99, 99, 1, "0%", 2, "needs 100"), (100, 101, 1, "0%", 1, "REGRESSION")):
+        make("f1.pb", {"work": before})
+        make("f2.pb", {"work": after})
+        out, _ = diff(f"-fail-over={limit}", ",".join(["f1.pb"] * files), ",".join(["f2.pb"] * files), status=status)
+        check.that(f"{before} and {after} samples, {files} times: {wanted}", wanted in out, out)
+        check.that("how to get more", ("CPROF_CPU_ENGINE=perf" in out) == (status == 2), out)
+    out, _ = diff("-fail-over=5%", "h100.pb", "h110.pb", status=2)
+    check.that("bytes: what sampling alone may change", "undecided: total +10.0%" in out and "sampling alone may change it by" in out, out)
+
+
+def holm():
+    """Twenty functions, of which chance raises one in every second comparison; and one that grew."""
+    import random
+    random.seed(7)
+    names = [[f"{side}{i}.holm.pb" for i in range(6)] for side in "ab"]
+    for side, files in enumerate(names):
+        for name in files:
+            make(name, {"grown": 300 + 200 * side + random.randrange(20), **{f"f{i:02}": 100 + random.randrange(40) for i in range(40)}})
+    sides = ",".join(names[0]), ",".join(names[1])
+    out, _ = diff("-json", "-scope=function", "-fail-over=5%", *sides, status=1)
+    rows = json.loads(out)["functions"]
+    check.equal("of many functions only the one that grew", [r["name"] for r in rows if r["regressed"]], ["grown"])
+    check.that("though p alone would name more", any(r["flat"]["p"] < 0.05 and (r["flat"]["ratio"] or 0) > 1.05 and not r["regressed"] for r in rows), out)
+    rest = sorted(r["flat"]["p"] for r in rows if r["flat"]["before"])
+    check.that("Holm's rule", rest[0] < 0.05 / len(rest) and rest[1] >= 0.05 / (len(rest) - 1), rest[:3])
 
 
 def summaries():
@@ -256,8 +327,9 @@ def summaries():
     data = json.loads(out)
     rows = {row["name"]: row for row in data["functions"]}
     check.equal("JSON: verdict", [data["regressed"], data["scope"], data["unit"], data["before"]], [True, "function", "nanoseconds", ["a.pb"]])
-    check.equal("JSON: rows", [rows["new"]["flat"]["before"], rows["new"]["flat"]["after"], rows["new"]["flat"]["ratio"], rows["work"]["regressed"]],
-                [0, 120 * MS, None, True])
+    check.equal("JSON: the verdict's word", data["verdict"], "regression")
+    check.equal("JSON: rows", [rows["new"]["flat"]["before"], rows["new"]["flat"]["after"], rows["new"]["flat"]["ratio"], rows["new"]["regressed"], rows["work"]["regressed"]],
+                [0, 120 * MS, None, True, False])
     make("evil.pb", {"a|b`<img src=x>`*": 10, "work": 50})
     out, _ = diff("-markdown", "-fail-over=5%", "evil.pb", "a.pb", status=1)
     check.that("Markdown: the verdict first", out.splitlines()[2].startswith("**REGRESSION: total +66.7%"), out)
@@ -278,6 +350,6 @@ def as_top():
     check.equal("values are those of cprof top", ours, {row["name"]: (row["flat"], row["cum"]) for row in json.loads(top)["rows"]})
 
 
-for part in (table, own_code, chance, on_a_terminal, gate, inlines, order, errors, statistics, summaries, as_top):
+for part in (table, own_code, chance, on_a_terminal, gate, inlines, order, errors, statistics, telling, few, holm, siblings, summaries, as_top):
     part()
 sys.exit(check.finish())

@@ -129,6 +129,39 @@ mv "$work/stripped" "$work/away"
 full stripped --debug-dir "$work/none" --debug-dir "$work/root"
 check_lines stripped
 
+# The program or its debug file in a directory, by name or at its path below an image's root. What has no lines is said.
+no_lines() { # name regex options...
+	"$cprof" symbolize -o "$work/out.pb" "${@:3}" "$work/$1.pb" 2>"$work/err" || fail "$1: $2: status $?"
+	grep -qE "^cprof symbolize: no lines for $work/$1: $2" "$work/err" && [ "$(wc -l <"$work/err")" = 1 ] ||
+		fail "$1: no \"$2\" in $(cat "$work/err")"
+}
+compile moved -g -Wl,--build-id=sha1
+sample moved
+full moved 2>"$work/err"
+[ -s "$work/err" ] && fail "moved: says $(cat "$work/err")"
+mkdir -p "$work/bin" "$work/stripped.d" "$work/kept" "$work/debug" "$work/image$work"
+mv "$work/moved" "$work/bin/"
+no_lines moved 'no such file, and none of its build id [0-9a-f]{40} was found by build id; -debug-dir=DIR'
+strip -o "$work/stripped.d/moved" "$work/bin/moved"
+no_lines moved 'it has no debug information .*, and no debug file was found by build id or in -debug-dir$' --debug-dir "$work/stripped.d"
+cp "$work/bin/moved" "$work/image$work/moved"
+objcopy --only-keep-debug "$work/bin/moved" "$work/kept/moved"
+objcopy --only-keep-debug "$work/bin/moved" "$work/debug/moved.debug"
+for dir in bin image kept debug; do
+	rm -f "$work/moved.full.pb"
+	full moved --debug-dir "$work/stripped.d" --debug-dir "$work/$dir" 2>"$work/err"
+	[ -s "$work/err" ] && fail "moved, $dir: says $(cat "$work/err")"
+	check_lines moved
+done
+compile moved -g -DOTHER -O1 -Wl,--build-id=sha1
+no_lines moved 'the file is another build, and none of its build id '
+cp "$work/moved" "$work/kept/moved"
+no_lines moved 'the file is another build, and none ' --debug-dir "$work/kept"
+compile nameless -g -Wl,--build-id=none
+sample nameless
+mv "$work/nameless" "$work/bin/"
+no_lines nameless 'no such file, and it has no build id' --debug-dir "$work/bin"
+
 # From a server, but only where one is named.
 if command -v python3 >/dev/null && ldconfig -p 2>/dev/null | grep -q 'libdebuginfod\.so\.1'; then
 	mkdir -p "$work/served/buildid/$id"

@@ -117,6 +117,8 @@ log_mutex: 9ms in 9 waits, 9.00% of all, 1ms each, 0.9% of wall time
     waited  by                                        caused  by holder
        9ms  print                                        9ms  print
 END
+echo "cprof: hint: what the holder of cache_mutex does meanwhile: \"cprof run --wall -- COMMAND\", then \"cprof tree -focus='update' FILE\"" |
+	cmp -s - err || fail "locks: the next step: $(cat err)"
 # The longest wait of a lock and of a function is the longest of all its rows; a row may have none.
 python3 - <<'END'
 from pprof_build import Profile
@@ -245,6 +247,9 @@ done
 # Requests for the wrong file, and without the file beside it.
 mv lock.holders.pb elsewhere.pb
 "$cprof" locks lock.pb 2>err | grep -q ' read$' && grep -q 'there is no lock.holders.pb' err || fail "without holders: $(cat err)"
+grep -q hint: err && fail "without holders: a hint: $(cat err)"
+cp lock.pb lock.pb.12
+"$cprof" locks lock.pb 2>&1 >out | grep -qx 'cprof: hint: a process that the profiled one started wrote lock.pb.12' || fail "locks: a child's file: $(cat err)"
 for wrong in "leaks wall.pb" "locks wall.pb" "waits heap0.pb" "waits lock.pb" "locks heap0.pb" "leaks lock.pb"; do
 	# shellcheck disable=SC2086
 	"$cprof" $wrong >out 2>err

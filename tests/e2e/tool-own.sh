@@ -115,9 +115,9 @@ for name, jit, bare in (("hints.pb", 70, 25), ("few.pb", 5, 5)):
     node, anon, lib = p.mapping("/usr/bin/node"), p.mapping("//anon"), p.mapping("/usr/lib/libfoo.so.1")
     main = p.frame("main", mapping=node)
     for i in range(jit):
-        p.sample([p.location([], anon), main], [1, 10**6])
-    p.sample([p.frame("libfoo.so.1+0x1234", mapping=lib), main], [bare, bare * 10**6])
-    p.sample([main], [100 - jit - bare, (100 - jit - bare) * 10**6])
+        p.sample([p.location([], anon), main], [2, 10**6])
+    p.sample([p.frame("libfoo.so.1+0x1234", mapping=lib), main], [2 * bare, bare * 10**6])
+    p.sample([main], [2 * (100 - jit - bare), (100 - jit - bare) * 10**6])
     if name == "hints.pb":
         p.comments.append("# samples: 100 taken for 100 expiries; lost expiries: 7 ring full, 0 no memory, 0 blocked")
     p.write(name)
@@ -142,9 +142,53 @@ p.write("run.wall.pb")
 END
 "$cprof" top run.wall.pb 2>err >out
 grep -q 'waits for locks: cprof waits run.wall.pb; "cprof run --lock" says who holds them$' err || fail "the hint of locks: $(cat err)"
-: >run.lock.pb
+lock_file() { # seconds since 1970
+	python3 -c 'from pprof_build import Profile
+p = Profile([("contentions", "count"), ("delay", "nanoseconds")], time=int(__import__("sys").argv[1]) * 10**9)
+p.sample([p.frame("serve")], [1, 10**9])
+p.write("run.lock.pb")' "$1"
+}
+for other in empty earlier; do
+	: >run.lock.pb
+	[ $other = empty ] || lock_file 1600000000
+	"$cprof" top run.wall.pb 2>err >out
+	grep -q '"cprof run --lock" says who' err && ! grep -q 'run\.lock\.pb' err || fail "a lock profile, $other: $(cat err)"
+done
+lock_file 1700000000
 "$cprof" top run.wall.pb 2>err >out
 grep -q 'waits for locks: cprof locks run.lock.pb says who holds them$' err || fail "the hint of a run that recorded locks: $(cat err)"
+
+# Few samples: which shares are chance; with enough, nothing.
+python3 - <<'END'
+from pprof_build import Profile
+for n in (1, 131, 199, 200):
+    p = Profile([("samples", "count"), ("cpu", "nanoseconds")])
+    p.sample([p.frame("main", mapping=p.mapping("/opt/app"))], [n, n * 10**7])
+    p.write(f"n{n}.pb")
+END
+few() { # samples text
+	"$cprof" top "n$1.pb" 2>err >out
+	printf '%s' "$2" | cmp -s - err || fail "$1 samples: $(cat err)"
+}
+few 131 'cprof: hint: only 131 samples: shares under 10% are ±50% and more
+'
+few 199 'cprof: hint: only 199 samples: shares under 7% are ±50% and more
+'
+few 1 'cprof: hint: only 1 sample: shares under 94% are ±50% and more
+'
+few 200 ''
+"$cprof" top -base=n1.pb n131.pb 2>err >out
+grep -q 'only 13' err && fail "a difference has samples: $(cat err)"
+
+# Files of the processes that the profiled one started.
+cp n200.pb tree.pb
+cp n131.pb tree.pb.77
+"$cprof" top tree.pb 2>err >out
+grep -qx 'cprof: hint: a process that the profiled one started wrote tree.pb.77' err || fail "a child's file: $(cat err)"
+"$cprof" top tree.pb tree.pb.77 2>err >out
+[ -s err ] && fail "a child's file that is shown: $(cat err)"
+"$cprof" top -json tree.pb 2>err >out
+[ -s err ] && fail "a child's file beside JSON: $(cat err)"
 
 # Code without names that was made at run time is one row.
 python3 - <<'END'

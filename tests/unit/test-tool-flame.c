@@ -232,7 +232,7 @@ static void test_recursion_counts_once(void)
 	ct_flame_frames_init(&d.frames, CT_BY_FUNCTION);
 	CHECK_EQ(ct_diff_rows_take(&d, p, 0, "a", CT_BEFORE), 0);
 	CHECK_EQ(ct_diff_rows_take(&d, p, 0, "b", CT_AFTER), 0);
-	CHECK_EQ(ct_diff_rows_judge(&d), 0);
+	CHECK_EQ(ct_diff_rows_make(&d), 0);
 	CHECK_EQ(d.row_count, 2);
 	for (size_t i = 0; i < d.row_count; i++)
 		CHECK_EQ(d.rows[i].figure[CT_CUM].mean[CT_AFTER], 6);

@@ -128,6 +128,11 @@ static struct ct_profile *subtract(struct ct_profile *p, const struct ct_list *l
 	return both;
 }
 
+bool ct_load_is_difference(void)
+{
+	return asked.base.count || asked.diff_base.count;
+}
+
 struct ct_profile *ct_load(char *const *sources, int count)
 {
 	struct ct_profile *p;

@@ -200,7 +200,9 @@ static int print(struct ct_diff *d)
 		ct_diff_print_text(d);
 	if (ct_out_end() != CT_OK)
 		return CT_FAILED;
-	return d->regressed ? CT_DIFFERS : CT_OK;
+	return d->verdict == CT_REGRESSION ? CT_DIFFERS
+	       : d->verdict == CT_TOO_FEW  ? CT_FAILED
+					   : CT_OK;
 }
 
 static int diff(const struct sources sides[2], const struct ct_diff_limits *limits)
@@ -213,8 +215,10 @@ static int diff(const struct sources sides[2], const struct ct_diff_limits *limi
 	d.frames.names_only = true;
 	if (!read_all(&f, sides)) {
 		ct_inlines_align(f.profiles, f.names, f.count);
-		if (!take_all(&d, &f) && !ct_diff_rows_judge(&d))
+		if (!take_all(&d, &f) && !ct_diff_rows_make(&d)) {
+			ct_diff_verdict_judge(&d);
 			status = print(&d);
+		}
 	}
 	ct_diff_rows_release(&d);
 	free_files(&f);
@@ -320,6 +324,7 @@ const struct ct_verb ct_verb_diff = {
 		   "Several files on a side are runs of the same program: means are compared, with "
 		   "their "
 		   "spread.\n"
-		   "Exit status: 0 fine, 1 something grew above -fail-over, 2 an error.\n",
+		   "Exit status: 0 fine, 1 something grew above -fail-over, 2 an error, or too few "
+		   "samples to\njudge by.\n",
 	.run = run,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `cprof diff`: compares functions of two sides, each of one file or several. diff.c has options
- * and files, diff_rows.c sums and rows, diff_test.c the test of significance, diff_print.c and
- * diff_json.c the output.
+ * and files, diff_rows.c sums and rows, diff_test.c the test of significance, diff_verdict.c the
+ * gate, diff_print.c and diff_json.c the output.
  */
 #ifndef CT_DIFF_H
 #define CT_DIFF_H
@@ -53,6 +53,10 @@ struct ct_diff_limits {
 	long rows;
 };
 
+/* CT_BY_CHANCE: above the limit, but chance explains it. CT_TOO_FEW: samples, so that one more of
+ * them would decide. */
+enum ct_diff_verdict { CT_FINE, CT_REGRESSION, CT_BY_CHANCE, CT_TOO_FEW };
+
 struct ct_diff {
 	struct ct_diff_limits limits;
 	struct ct_frames frames;
@@ -62,17 +66,21 @@ struct ct_diff {
 	struct ct_diff_figure total;
 	struct ct_diff_row *rows;
 	size_t row_count;
-	bool regressed, total_regressed;
-	bool has_own; /* own code has other values than by CT_FLAT */
+	enum ct_diff_verdict verdict;
+	size_t functions_judged, functions_regressed;
+	size_t functions_by_chance; /* above the limit, but not more than by chance */
+	double telling; /* the smallest difference of totals with p below alpha, given their
+			   spread; NAN: unknown, with one file a side */
+	bool has_own;	/* own code has other values than by CT_FLAT */
 };
 
 /* Adds a file's functions. Returns 0, or -1 after a message: the file is empty or has negative
  * values. */
 int ct_diff_rows_take(struct ct_diff *d, const struct ct_profile *p, size_t type, const char *name,
 		      unsigned side);
-/* Makes the rows and the verdict of all files. Returns 0, or -1 after a message if -ignore is no
+/* Makes the rows of all files. Returns 0, or -1 after a message if -ignore is no
  * expression. */
-int ct_diff_rows_judge(struct ct_diff *d);
+int ct_diff_rows_make(struct ct_diff *d);
 void ct_diff_rows_release(struct ct_diff *d);
 
 /* Returns the indices of rows, the largest change of VALUE first. The caller frees them. */
@@ -81,6 +89,10 @@ uint32_t *ct_diff_rows_order(const struct ct_diff *d, enum ct_diff_value value);
 /* Welch's t-test, two-sided: returns the probability of such a difference of means (or a larger
  * one) if there is no real difference. NAN if a side has fewer than two values. */
 double ct_diff_test_welch(const double *a, size_t a_count, const double *b, size_t b_count);
+/* Returns the smallest difference of means that has a probability below ALPHA, with the variances
+ * that A and B have. NAN as above. */
+double ct_diff_test_telling(const double *a, size_t a_count, const double *b, size_t b_count,
+			    double alpha);
 double ct_diff_test_mean(const double *values, size_t count);
 double ct_diff_test_spread(const double *values, size_t count);
 /* Returns what one sample of P's values of TYPE stands for, in their unit, or NAN: counts of
@@ -93,6 +105,15 @@ double ct_diff_test_variance(const struct ct_diff_file *file, double value);
 double ct_diff_test_chance(const double variance[2]);
 /* Is the difference so small that the sampling may have made it? False where p says more. */
 bool ct_diff_test_by_chance(const struct ct_diff_figure *f);
+
+/* Judges the total, or the rows. */
+void ct_diff_verdict_judge(struct ct_diff *d);
+/* Does the function have the share of -min on a side? */
+bool ct_diff_verdict_is_worth(const struct ct_diff *d, const struct ct_diff_figure *f);
+/* "fine", "REGRESSION" or "undecided" */
+const char *ct_diff_verdict_word(const struct ct_diff *d);
+/* Returns one line, which the caller frees; NULL without a limit. */
+char *ct_diff_verdict_text(const struct ct_diff *d);
 
 void ct_diff_print_text(const struct ct_diff *d);
 void ct_diff_print_markdown(const struct ct_diff *d);

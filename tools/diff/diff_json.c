@@ -63,7 +63,11 @@ void ct_diff_json(const struct ct_diff *d)
 	ct_json_text(&j, "unit", d->unit);
 	files(&j, d, "before", CT_BEFORE);
 	files(&j, d, "after", CT_AFTER);
-	ct_json_bool(&j, "regressed", d->regressed);
+	ct_json_bool(&j, "regressed", d->verdict == CT_REGRESSION);
+	ct_json_text(&j, "verdict",
+		     d->limits.fail_over < 0	   ? "none"
+		     : d->verdict == CT_REGRESSION ? "regression"
+						   : ct_diff_verdict_word(d));
 	ct_json_text(&j, "scope", d->limits.by_function ? "function" : "total");
 	ct_json_number(&j, "fail_over", d->limits.fail_over < 0 ? NAN : d->limits.fail_over);
 	ct_json_number(&j, "min", d->limits.min);

@@ -229,39 +229,9 @@ static void put_table(const struct ct_diff *d, const struct table *t, struct wid
 	each_row(d, t->value, put_row, w);
 }
 
-static char *total_verdict(const struct ct_diff *d, double limit)
-{
-	double growth = 100 * (d->total.mean[CT_AFTER] / d->total.mean[CT_BEFORE] - 1);
-
-	if (!d->regressed && growth > limit)
-		return ct_memory_printf(
-			"fine: total %+.1f%%, above the limit of +%.4g%%, but within "
-			"chance (p = %.3f)",
-			growth, limit, d->total.p);
-	return ct_memory_printf("%s: total %+.1f%%, limit +%.4g%%",
-				d->regressed ? "REGRESSION" : "fine", growth, limit);
-}
-
-/* Returns one line, which the caller frees; NULL without a limit. */
-static char *verdict(const struct ct_diff *d)
-{
-	double limit = 100 * d->limits.fail_over;
-	size_t functions = 0;
-
-	if (d->limits.fail_over < 0)
-		return NULL;
-	if (!d->limits.by_function)
-		return total_verdict(d, limit);
-	for (size_t i = 0; i < d->row_count; i++)
-		functions += d->rows[i].regressed;
-	return ct_memory_printf("%s: %zu function%s above the limit of +%.4g%%",
-				d->regressed ? "REGRESSION" : "fine", functions,
-				functions == 1 ? "" : "s", limit);
-}
-
 void ct_diff_print_text(const struct ct_diff *d)
 {
-	char *text = verdict(d);
+	char *text = ct_diff_verdict_text(d);
 	const char *chance = about_chance(d);
 	struct widths w = widths_of(d);
 
@@ -280,8 +250,11 @@ void ct_diff_print_text(const struct ct_diff *d)
 	if (chance)
 		printf("\n%s%s%s\n", ct_out_paint(CT_DIM), chance, ct_out_paint(CT_PLAIN));
 	if (text)
-		printf("\n%s%s%s\n", ct_out_paint(d->regressed ? CT_RED : CT_GREEN), text,
-		       ct_out_paint(CT_PLAIN));
+		printf("\n%s%s%s\n",
+		       ct_out_paint(d->verdict == CT_REGRESSION ? CT_RED
+				    : d->verdict == CT_FINE	? CT_GREEN
+								: CT_BOLD),
+		       text, ct_out_paint(CT_PLAIN));
 	free(text);
 }
 
@@ -355,7 +328,7 @@ static void markdown_table(const struct ct_diff *d, const struct table *t, struc
 
 void ct_diff_print_markdown(const struct ct_diff *d)
 {
-	char *text = verdict(d);
+	char *text = ct_diff_verdict_text(d);
 	const char *chance = about_chance(d);
 	struct widths w = widths_of(d);
 

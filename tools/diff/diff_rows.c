@@ -9,6 +9,7 @@
 #include "core/memory.h"
 #include "core/own.h"
 #include "core/regex.h"
+#include "core/siblings.h"
 
 static void add(struct ct_diff_file *file, enum ct_diff_value what, uint32_t frame, double value,
 		int64_t samples)
@@ -117,8 +118,11 @@ int ct_diff_rows_take(struct ct_diff *d, const struct ct_profile *p, size_t type
 	take_samples(d, file, &of, type, own);
 	ct_flame_frames_of_release(&of);
 	ct_own_free(own);
-	if (!(file->total > 0) || !isfinite(file->total))
-		return refuse(name, type_name, "holds no samples");
+	if (!(file->total > 0) || !isfinite(file->total)) {
+		refuse(name, type_name, "holds no samples");
+		ct_siblings_say(p, name);
+		return -1;
+	}
 	return 0;
 }
 
@@ -194,36 +198,11 @@ static void compare_totals(struct ct_diff *d, struct values *v)
 	for (size_t i = 0; i < d->file_count; i++)
 		put(d, v, &d->files[i], d->files[i].total);
 	compare(&d->total, v);
+	d->telling = ct_diff_test_telling(v->list[0], v->count[0], v->list[1], v->count[1],
+					  d->limits.alpha);
 }
 
-/* Is the change larger than the limit, and (if there are enough files to tell) not due to chance?
- */
-static bool is_regression(const struct ct_diff *d, const struct ct_diff_figure *f)
-{
-	if (d->limits.fail_over < 0 || f->mean[CT_AFTER] <= 0)
-		return false;
-	if (f->mean[CT_AFTER] <= f->mean[CT_BEFORE] * (1 + d->limits.fail_over))
-		return false;
-	return isnan(f->p) || f->p < d->limits.alpha;
-}
-
-static bool is_worth(const struct ct_diff *d, const struct ct_diff_figure *f)
-{
-	for (int side = 0; side < 2; side++)
-		if (f->mean[side] > 0 && f->mean[side] >= d->limits.min * d->total.mean[side])
-			return true;
-	return false;
-}
-
-static void judge_row(struct ct_diff *d, struct ct_diff_row *row)
-{
-	const struct ct_diff_figure *f = &row->figure[d->limits.by_cum ? CT_CUM : CT_FLAT];
-
-	row->regressed = d->limits.by_function && is_worth(d, f) && is_regression(d, f);
-	d->regressed = d->regressed || row->regressed;
-}
-
-int ct_diff_rows_judge(struct ct_diff *d)
+int ct_diff_rows_make(struct ct_diff *d)
 {
 	struct values v = { .list = { ct_memory_alloc((d->files_of[0] + 1) * sizeof(double)),
 				      ct_memory_alloc((d->files_of[1] + 1) * sizeof(double)) } };
@@ -233,8 +212,6 @@ int ct_diff_rows_judge(struct ct_diff *d)
 		ignore = ct_regex_new("ignore", d->limits.ignore);
 	if (!d->limits.ignore || ignore) {
 		compare_totals(d, &v);
-		d->total_regressed = !d->limits.by_function && is_regression(d, &d->total);
-		d->regressed = d->total_regressed;
 		d->rows = ct_memory_alloc((d->frames.count + 1) * sizeof(*d->rows));
 		for (size_t i = 0; i < d->frames.count; i++) {
 			struct ct_diff_row *row = &d->rows[d->row_count];
@@ -246,10 +223,7 @@ int ct_diff_rows_judge(struct ct_diff *d)
 			compare_row(d, row, CT_CUM, &v);
 			compare_row(d, row, CT_OWN, &v);
 			/* The value with callees is never less than the value alone. */
-			if (!is_worth(d, &row->figure[CT_CUM]))
-				continue;
-			judge_row(d, row);
-			d->row_count++;
+			d->row_count += ct_diff_verdict_is_worth(d, &row->figure[CT_CUM]);
 		}
 	}
 	free(v.list[0]);

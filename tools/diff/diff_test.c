@@ -77,6 +77,12 @@ static double beta(double a, double b, double x)
 	return 1 - front * beta_fraction(b, a, 1 - x) / b;
 }
 
+/* Welch's degrees of freedom for two means with the variances U and V. */
+static double freedom_of(double u, size_t a_count, double v, size_t b_count)
+{
+	return (u + v) * (u + v) / (u * u / (double)(a_count - 1) + v * v / (double)(b_count - 1));
+}
+
 double ct_diff_test_welch(const double *a, size_t a_count, const double *b, size_t b_count)
 {
 	double u, v, difference, t_squared, freedom;
@@ -89,9 +95,34 @@ double ct_diff_test_welch(const double *a, size_t a_count, const double *b, size
 	if (u + v == 0)
 		return difference == 0 ? 1 : 0;
 	t_squared = difference * difference / (u + v);
-	freedom =
-		(u + v) * (u + v) / (u * u / (double)(a_count - 1) + v * v / (double)(b_count - 1));
+	freedom = freedom_of(u, a_count, v, b_count);
 	return beta(freedom / 2, 0.5, freedom / (freedom + t_squared));
+}
+
+/* The difference that makes T the quantile of ALPHA: found by halving, because p falls with it. */
+double ct_diff_test_telling(const double *a, size_t a_count, const double *b, size_t b_count,
+			    double alpha)
+{
+	double u, v, freedom, low = 0, high = 1;
+
+	if (a_count < 2 || b_count < 2)
+		return NAN;
+	u = variance(a, a_count) / (double)a_count;
+	v = variance(b, b_count) / (double)b_count;
+	if (u + v == 0)
+		return 0;
+	freedom = freedom_of(u, a_count, v, b_count);
+	while (high < 1e9 && beta(freedom / 2, 0.5, freedom / (freedom + high * high)) >= alpha)
+		high *= 2;
+	for (int i = 0; i < 50; i++) {
+		double t = (low + high) / 2;
+
+		if (beta(freedom / 2, 0.5, freedom / (freedom + t * t)) < alpha)
+			high = t;
+		else
+			low = t;
+	}
+	return high * sqrt(u + v);
 }
 
 double ct_diff_test_sample(const struct ct_profile *p, size_t type)

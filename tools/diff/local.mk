@@ -4,4 +4,5 @@ TOOL_SOURCES += \
 	%D%/diff_json.c \
 	%D%/diff_print.c \
 	%D%/diff_rows.c \
-	%D%/diff_test.c
+	%D%/diff_test.c \
+	%D%/diff_verdict.c

@@ -3,7 +3,6 @@
 #include "dwarf/dwarf_module.h"
 
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <gelf.h>
 #include <libelf.h>
 #include <stdio.h>
@@ -13,146 +12,19 @@
 #include <zlib.h>
 
 #include "core/memory.h"
+#include "dwarf/dwarf_elf.h"
 #include "dwarf/dwarf_unpacked.h"
 
-#define ID_MAX 64
 #define PAGE 4096u
-
-struct id {
-	uint8_t bytes[ID_MAX];
-	size_t size; /* 0 = none */
-};
 
 /* The module whose debug information is wanted. */
 struct wanted {
 	const char *path;
-	struct id id;
+	struct ct_dwarf_id id;
 	const char *link; /* the name in .gnu_debuglink, in the module's file */
 	uint32_t crc;
 	const char *const *roots;
 };
-
-static struct id id_of_hex(const char *hex)
-{
-	struct id id = { .size = 0 };
-	unsigned byte;
-
-	for (; id.size < ID_MAX && sscanf(hex, "%2x", &byte) == 1 && hex[0] && hex[1]; hex += 2)
-		id.bytes[id.size++] = (uint8_t)byte;
-	return id;
-}
-
-/* Returns the build id among the NOTES, or NULL. */
-static const uint8_t *id_in(Elf_Data *notes, size_t *size)
-{
-	size_t name, descriptor, next;
-	GElf_Nhdr h;
-
-	for (size_t at = 0; notes && (next = gelf_getnote(notes, at, &h, &name, &descriptor)) > 0;
-	     at = next) {
-		const char *bytes = notes->d_buf;
-
-		if (h.n_type != NT_GNU_BUILD_ID || h.n_namesz != sizeof("GNU") ||
-		    memcmp(bytes + name, "GNU", sizeof("GNU")))
-			continue;
-		*size = h.n_descsz;
-		return (const uint8_t *)bytes + descriptor;
-	}
-	return NULL;
-}
-
-/* The notes of sections come first, because a debug file lacks the contents of its segments. A file
- * without sections has segments. */
-static const uint8_t *find_id(Elf *elf, size_t *size)
-{
-	const uint8_t *id = NULL;
-	Elf_Scn *scn = NULL;
-	size_t count = 0;
-	GElf_Shdr s;
-	GElf_Phdr p;
-
-	while (!id && (scn = elf_nextscn(elf, scn)))
-		if (gelf_getshdr(scn, &s) && s.sh_type == SHT_NOTE)
-			id = id_in(elf_getdata(scn, NULL), size);
-	if (id || elf_nextscn(elf, NULL) || elf_getphdrnum(elf, &count))
-		return id;
-	for (size_t i = 0; !id && i < count && i < INT16_MAX; i++)
-		if (gelf_getphdr(elf, (int)i, &p) && p.p_type == PT_NOTE)
-			id = id_in(elf_getdata_rawchunk(elf, (int64_t)p.p_offset, p.p_filesz,
-							p.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR),
-				   size);
-	return id;
-}
-
-static bool has_id(Elf *elf, const struct id *id)
-{
-	size_t size;
-	const uint8_t *found = find_id(elf, &size);
-
-	return found && size == id->size && !memcmp(found, id->bytes, size);
-}
-
-/* Returns the name in the section .gnu_debuglink, and the checksum after it. NULL: there is no such
- * section. */
-static const char *find_link(Elf *elf, uint32_t *crc)
-{
-	Elf_Scn *scn = NULL;
-	size_t names;
-	GElf_Shdr h;
-
-	if (elf_getshdrstrndx(elf, &names))
-		return NULL;
-	while ((scn = elf_nextscn(elf, scn))) {
-		const char *name = gelf_getshdr(scn, &h) ? elf_strptr(elf, names, h.sh_name) : NULL;
-		Elf_Data *d = name && h.sh_type != SHT_NOBITS && !strcmp(name, ".gnu_debuglink")
-				      ? elf_rawdata(scn, NULL)
-				      : NULL;
-		size_t n = d && d->d_buf ? strnlen(d->d_buf, d->d_size) : 0;
-
-		/* The name is padded to a multiple of four bytes. */
-		n = (n + 4) & ~(size_t)3;
-		if (!d || n + sizeof(*crc) > d->d_size)
-			continue;
-		memcpy(crc, (const char *)d->d_buf + n, sizeof(*crc));
-		return d->d_buf;
-	}
-	return NULL;
-}
-
-/* Opens an ELF file. Returns -1 if it isn't one. Refuses pipes and devices, because only files can
- * be mapped. */
-static int open_elf(const char *path, Elf **elf)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-
-	elf_version(EV_CURRENT);
-	*elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ_MMAP, NULL);
-	if (*elf && elf_kind(*elf) == ELF_K_ELF)
-		return fd;
-	elf_end(*elf);
-	*elf = NULL;
-	if (fd >= 0)
-		close(fd);
-	return -1;
-}
-
-static bool has_dwarf(Elf *elf)
-{
-	Elf_Scn *scn = NULL;
-	size_t names;
-
-	if (elf_getshdrstrndx(elf, &names))
-		return false;
-	while ((scn = elf_nextscn(elf, scn))) {
-		GElf_Shdr h;
-		const char *name = gelf_getshdr(scn, &h) ? elf_strptr(elf, names, h.sh_name) : NULL;
-
-		if (name && h.sh_type != SHT_NOBITS &&
-		    (!strcmp(name, ".debug_info") || !strcmp(name, ".zdebug_info")))
-			return true;
-	}
-	return false;
-}
 
 static bool same_crc(int fd, uint32_t want)
 {
@@ -169,9 +41,10 @@ static bool same_crc(int fd, uint32_t want)
 static int try_path(char *path, const struct wanted *w, bool linked)
 {
 	Elf *elf;
-	int fd = open_elf(path, &elf);
-	bool fits = fd >= 0 && has_dwarf(elf) &&
-		    (w->id.size ? has_id(elf, &w->id) : linked && same_crc(fd, w->crc));
+	int fd = ct_dwarf_elf_open(path, &elf);
+	bool fits =
+		fd >= 0 && ct_dwarf_elf_has_dwarf(elf) &&
+		(w->id.size ? ct_dwarf_elf_has_id(elf, &w->id) : linked && same_crc(fd, w->crc));
 
 	elf_end(elf);
 	free(path);
@@ -183,7 +56,7 @@ static int try_path(char *path, const struct wanted *w, bool linked)
 
 static int by_build_id(const struct wanted *w)
 {
-	char hex[2 * ID_MAX + 1];
+	char hex[2 * CT_DWARF_ID_MAX + 1];
 	int fd = -1;
 
 	if (w->id.size < 2)
@@ -216,6 +89,44 @@ static int by_link(const struct wanted *w)
 			fd = try_path(ct_memory_printf("%s/%s", *root, w->link), w, true);
 	}
 	return fd;
+}
+
+/* Calls TRY for the files that a directory of the user's may hold for the module: DIR/app and
+ * DIR/usr/bin/app for /usr/bin/app, each also with ".debug" after it. Returns the first descriptor.
+ */
+static int by_name(const struct wanted *w, int (*try)(char *path, const struct wanted *w, bool))
+{
+	const char *slash = strrchr(w->path, '/');
+	int fd = -1;
+
+	if (!slash || !w->id.size)
+		return -1;
+	for (const char *const *root = w->roots; fd < 0 && *root; root++) {
+		const char *const names[] = { slash, w->path };
+
+		for (int i = 0; fd < 0 && i < 2; i++) {
+			fd = try(ct_memory_printf("%s%s", *root, names[i]), w, false);
+			if (fd < 0)
+				fd = try(ct_memory_printf("%s%s.debug", *root, names[i]), w, false);
+		}
+	}
+	return fd;
+}
+
+/* Opens and frees PATH. Returns -1 if PATH is not the wanted module itself. */
+static int try_image(char *path, const struct wanted *w, bool linked)
+{
+	Elf *elf;
+	int fd = ct_dwarf_elf_open(path, &elf);
+	bool fits = fd >= 0 && ct_dwarf_elf_has_code(elf) && ct_dwarf_elf_has_id(elf, &w->id);
+
+	(void)linked;
+	elf_end(elf);
+	free(path);
+	if (fits || fd < 0)
+		return fd;
+	close(fd);
+	return -1;
 }
 
 /* Uses elfutils' client library. It is loaded only if the user named servers, because it brings
@@ -268,6 +179,8 @@ static int find_packed(const struct wanted *w)
 
 	if (fd < 0)
 		fd = by_link(w);
+	if (fd < 0)
+		fd = by_name(w, try_path);
 	return fd < 0 ? by_debuginfod(w) : fd;
 }
 
@@ -293,29 +206,43 @@ static int find_debug(const struct wanted *w)
 	return unpacked;
 }
 
+/* Returns the descriptor of the module itself, at its path or in a directory of the user's, or -1.
+ */
+static int find_image(struct ct_dwarf_module *m, const struct wanted *w, Elf **elf)
+{
+	int fd = ct_dwarf_elf_open(w->path, elf);
+
+	m->there = fd >= 0;
+	if (*elf && (!w->id.size || ct_dwarf_elf_has_id(*elf, &w->id)))
+		return fd;
+	/* The path now names another file, or none. */
+	elf_end(*elf);
+	if (fd >= 0)
+		close(fd);
+	fd = by_name(w, try_image);
+	*elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	if (fd >= 0 && !*elf) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
 bool ct_dwarf_module_open(struct ct_dwarf_module *m, const char *path, const char *build_id,
 			  const char *const *roots)
 {
-	struct wanted w = { .path = path, .id = id_of_hex(build_id), .roots = roots };
+	struct wanted w = { .path = path, .id = ct_dwarf_elf_id(build_id), .roots = roots };
 	Elf *elf, *debug;
-	int fd = open_elf(path, &elf);
 	uint32_t crc = 0;
 
-	*m = (struct ct_dwarf_module){ .image = -1, .debug = -1 };
-	/* The path now names another file. */
-	if (elf && w.id.size && !has_id(elf, &w.id)) {
-		elf_end(elf);
-		elf = NULL;
-	}
+	*m = (struct ct_dwarf_module){ .debug = -1 };
+	m->image = find_image(m, &w, &elf);
 	if (elf) {
 		read_segments(m, elf, true);
-		w.link = find_link(elf, &crc);
+		w.link = ct_dwarf_elf_link(elf, &crc);
 		w.crc = crc;
-		if (has_dwarf(elf))
-			m->debug = dup(fd);
-		m->image = fd;
-	} else if (fd >= 0) {
-		close(fd);
+		if (ct_dwarf_elf_has_dwarf(elf))
+			m->debug = dup(m->image);
 	}
 	if (m->debug < 0)
 		m->debug = find_debug(&w);
@@ -339,7 +266,7 @@ void ct_dwarf_module_close(struct ct_dwarf_module *m)
 		close(m->image);
 	if (m->debug >= 0)
 		close(m->debug);
-	*m = (struct ct_dwarf_module){ .image = -1, .debug = -1 };
+	*m = (struct ct_dwarf_module){ .image = -1, .debug = -1, .there = m->there };
 }
 
 /* The segments of a debug file have no place in that file any more, but still have their addresses.

@@ -2,7 +2,9 @@
 /* A module of a profile and its debug information, found as debuggers do.
  *
  * For symbolize.c. A file is used only if it proves that it belongs to the module: by an equal
- * build id or, for a module without one, by the CRC of its debuglink.
+ * build id or, for a module without one, by the CRC of its debuglink. It is looked for at the
+ * module's path, by build id and by debuglink as debuggers do, and in each of the user's
+ * directories under the module's name and under its whole path.
  */
 #ifndef CT_DWARF_MODULE_H
 #define CT_DWARF_MODULE_H
@@ -17,8 +19,9 @@ struct ct_dwarf_segment {
 };
 
 struct ct_dwarf_module {
-	int image;  /* the module itself; -1: the file is gone, or is another one by now */
+	int image;  /* the module itself; -1: it was not found, or is another build */
 	int debug;  /* the file with DWARF; -1: none */
+	bool there; /* the module's path names an ELF file, of this build or of another */
 	bool whole; /* SEGMENTS come from the module itself, not from a debug file */
 	struct ct_dwarf_segment *segments;
 	size_t segment_count;

@@ -15,6 +15,7 @@
 #include "core/notes.h"
 #include "core/numbers.h"
 #include "core/read.h"
+#include "core/siblings.h"
 #include "verbs/browser.h"
 #include "verbs/run_keep.h"
 #include "verbs/verb_symbolize.h"
@@ -306,6 +307,7 @@ void ct_run_show(const struct ct_run_show *how, const char *mode, const char *pa
 {
 	struct files f = { 0 };
 
+	ct_siblings_are_known();
 	*CT_PUSH(f.process, f.count, f.room) = ct_memory_strdup(path);
 	fputc('\n', stderr);
 	f.own = symbolize(how, path, &f.empty);

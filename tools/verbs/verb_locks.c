@@ -13,6 +13,7 @@
 #include "core/out.h"
 #include "core/read.h"
 #include "core/short_name.h"
+#include "core/siblings.h"
 #include "verbs/own_stack.h"
 #include "verbs/run_show.h"
 
@@ -282,6 +283,23 @@ static void read_beside(struct side *s, const char *file, const char *companion)
 	free(beside);
 }
 
+/* A lock profile ends at the function that unlocks: another mode says what it did until then. */
+static void say_next(const struct side *waiters, const struct side *holders)
+{
+	const char *lock = waiters->locks.count ? waiters->locks.list[0].name : "";
+	size_t at = 0;
+	const struct ct_sum *holder = holders->p ? next_of(holders, lock, &at) : NULL;
+
+	if (!holder || !holder->value)
+		return;
+	fputs("cprof: hint: what the holder of ", stderr);
+	ct_out_text(stderr, lock);
+	fputs(" does meanwhile: \"cprof run --wall -- COMMAND\", then \"cprof tree -focus='",
+	      stderr);
+	ct_out_text(stderr, holder->name + strlen(lock) + 1);
+	fputs("' FILE\"\n", stderr);
+}
+
 static int print_all(const struct side *waiters, const char *file)
 {
 	struct side holders = { .p = NULL }, wakers = { .wakers = true };
@@ -290,6 +308,7 @@ static int print_all(const struct side *waiters, const char *file)
 	read_beside(&holders, file, "holders");
 	read_beside(&wakers, file, "wakers");
 	status = print(waiters, &holders, &wakers);
+	say_next(waiters, &holders);
 	if (!holders.p && !wakers.p && waiters->total) {
 		char *beside = beside_of(file, "holders");
 
@@ -315,6 +334,8 @@ static int show(const char *file)
 			file, companion, companion);
 	else if (waiters.p && !sum_up(&waiters, file))
 		status = print_all(&waiters, file);
+	if (waiters.p && status == CT_OK)
+		ct_siblings_say(waiters.p, file);
 	release(&waiters);
 	return status;
 }

@@ -22,6 +22,7 @@
 #include "core/options.h"
 #include "core/read.h"
 #include "verbs/symbolize_functions.h"
+#include "verbs/symbolize_missing.h"
 #include "verbs/verbs.h"
 #include "core/write.h"
 
@@ -29,7 +30,8 @@ struct work {
 	struct ct_profile *p;
 	struct ct_functions functions;
 	struct ct_symbolized done;
-	bool *to_do; /* by mapping, before any work was done */
+	bool *to_do;		    /* by mapping, before any work was done */
+	struct ct_missing *missing; /* modules that have no lines, or NULL: nobody asks */
 	struct ct_dwarf_query *queries;
 	size_t query_count, query_room;
 	struct ct_line *lines;
@@ -222,15 +224,30 @@ static void add_names(struct work *w, const struct ct_dwarf_module *module)
 	free(q);
 }
 
+static struct ct_symbolized done_by(const struct work *w, size_t n)
+{
+	struct ct_symbolized sum = { 0 };
+
+	for (; n; n--, w++) {
+		sum.locations += w->done.locations;
+		sum.lines += w->done.lines;
+	}
+	return sum;
+}
+
 /* Symbolizes module K in all N profiles at once: its debug information is often compressed, and
  * unpacking it takes longer than all look-ups of a short program. */
 static void do_module(struct work *w, size_t n, const struct key *k, const char *const *roots)
 {
 	struct ct_dwarf_module module;
 	struct ct_dwarf *d = NULL;
+	struct ct_symbolized before, after;
+	const struct work *all = w;
+	size_t count = n;
 	bool found = ct_dwarf_module_open(&module, k->file, k->build_id, roots);
 	bool has_dwarf = module.debug >= 0;
 
+	before = done_by(all, count);
 	for (; n; n--, w++) {
 		collect(w, found ? &module : NULL, k);
 		if (!w->query_count)
@@ -244,6 +261,9 @@ static void do_module(struct work *w, size_t n, const struct key *k, const char 
 		}
 		add_names(w, &module);
 	}
+	after = done_by(all, count);
+	if (all->missing && after.locations > before.locations && after.lines == before.lines)
+		ct_symbolize_missing_add(all->missing, all->p, k->file, k->build_id, &module);
 	if (d)
 		ct_dwarf_close(d);
 	ct_dwarf_module_close(&module);
@@ -331,7 +351,8 @@ static const struct ct_option options[] = {
 	CT_TEXT("output", "FILE", &my.output, "where to write the result"),
 	CT_TEXT("o", "FILE", &my.output, NULL),
 	CT_LIST("debug-dir", "DIR", &my.roots,
-		"look for debug files below DIR before /usr/lib/debug (may be repeated)"),
+		"look in DIR before /usr/lib/debug: for .build-id/xx/yyy.debug, and for files that "
+		"have\nthe module's name, or its path below DIR (may be repeated)"),
 	CT_END
 };
 
@@ -364,6 +385,7 @@ static const char **all_roots(void)
 static int do_files(char **sources, size_t n, const char *const *roots)
 {
 	struct work *w = ct_memory_alloc(n * sizeof(*w));
+	struct ct_missing missing = { .asked = my.roots.count > 0 };
 	size_t count = 0;
 	int status = CT_OK;
 
@@ -375,6 +397,7 @@ static int do_files(char **sources, size_t n, const char *const *roots)
 			continue;
 		}
 		begin(&w[count], p);
+		w[count].missing = &missing;
 		sources[count++] = sources[i];
 	}
 	for (size_t i = 0; i < count; i++) {
@@ -388,6 +411,7 @@ static int do_files(char **sources, size_t n, const char *const *roots)
 		ct_model_free(w[i].p);
 	}
 	free(w);
+	ct_symbolize_missing_say(&missing);
 	return status;
 }
 
@@ -415,6 +439,9 @@ const struct ct_verb ct_verb_symbolize = {
 	.operands = "FILE...",
 	.summary = "Add lines and inlined calls from debug information",
 	.details = "Debug information is found in the modules themselves, by build id and by\n"
-		   "debuglink; from servers only if DEBUGINFOD_URLS names some.\n",
+		   "debuglink; from servers only if DEBUGINFOD_URLS names some. DIR of -debug-dir "
+		   "may be a\ndirectory with the programs or debug files themselves, or the root "
+		   "of an image. A file is\nused only if its build id is the module's. A line says "
+		   "which of your modules has no lines.\n",
 	.run = run,
 };

@@ -8,6 +8,7 @@
 #include "core/out.h"
 #include "core/report.h"
 #include "core/short_name.h"
+#include "core/siblings.h"
 #include "verbs/own_table.h"
 
 #define OWN_ROWS 10
@@ -117,6 +118,8 @@ static int run(int argc, char **argv)
 		print(&r, &own);
 	ct_own_table_release(&own);
 	status = ct_out_end();
+	if (argc - first == 1 && !ct_report_wants_json())
+		ct_siblings_say(r.p, argv[first]);
 	if (!r.p->sample_count)
 		ct_notes_say(r.p);
 	else if (!ct_report_wants_json())

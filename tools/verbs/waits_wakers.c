@@ -12,6 +12,7 @@
 #include "core/out.h"
 #include "core/read.h"
 #include "core/short_name.h"
+#include "core/siblings.h"
 #include "verbs/own_stack.h"
 #include "verbs/run_show.h"
 
@@ -43,13 +44,6 @@ static char *beside_of(const char *file, const char *word)
 		return NULL;
 	return ct_memory_printf("%.*s%s%.*s.wakers%s", (int)(found - file), file, word,
 				(int)(extension - found - 4), found + 4, extension);
-}
-
-/* Return true if one run may have written both. */
-static bool overlap(const struct ct_profile *a, const struct ct_profile *b)
-{
-	return a->time_nanos <= b->time_nanos + b->duration_nanos &&
-	       b->time_nanos <= a->time_nanos + a->duration_nanos;
 }
 
 static bool has_wakers(struct chains *c)
@@ -166,7 +160,7 @@ static bool print_file(const char *file, const struct ct_profile *wall, const ch
 	struct ct_own *o = NULL;
 	bool shown = false;
 
-	if (p && has_wakers(&c) && overlap(p, wall))
+	if (p && has_wakers(&c) && ct_siblings_overlap(p, wall))
 		o = ct_own_new(p, own);
 	for (size_t i = 0; o && i < p->sample_count; i++)
 		add(&c, o, i);

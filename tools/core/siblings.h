@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Files of the same run beside a profile: those of the processes that its process started, and
+ * those of its other modes. */
+#ifndef CT_SIBLINGS_H
+#define CT_SIBLINGS_H
+
+#include <stdbool.h>
+
+#include "core/model.h"
+
+/* Says on stderr which files FILE.PID the processes that P's process started wrote; P was read from
+ * FILE. Files of an earlier run are not named. Returns whether anything was said. */
+bool ct_siblings_say(const struct ct_profile *p, const char *file);
+/* The caller names such files by itself: ct_siblings_say() says nothing from now on. */
+void ct_siblings_are_known(void);
+/* Can PATH be read as a profile, and may one run have written it and P? Says nothing if not. */
+bool ct_siblings_is_of_run(const char *path, const struct ct_profile *p);
+/* May one run have written both? */
+bool ct_siblings_overlap(const struct ct_profile *a, const struct ct_profile *b);
+
+#endif
