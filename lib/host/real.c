@@ -17,83 +17,84 @@
 
 struct cp_real cp_real CP_START_DATA;
 
-static const struct cp_real_wanted wanted[] = {
-#define ROW(minor, field, symbol, oldest)                                                          \
-	{                                                                                          \
-		symbol, offsetof(struct cp_real, field), minor, oldest                             \
-	}
+/* clang-format off */
+#define FUNCTIONS \
+	WANT(pthread_create, "pthread_create") \
+	WANT(pthread_get_minstack, "__pthread_get_minstack") \
+	WANT(fork, "fork") \
+	WANT(daemon, "daemon") \
+	WANT(forkpty, "forkpty") \
+	WANT(thrd_create, "thrd_create") \
+	WANT(sigaction, "sigaction") \
+	WANT(sigprocmask, "sigprocmask") \
+	WANT(pthread_sigmask, "pthread_sigmask") \
+	WANT(sigpending, "sigpending") \
+	WANT(sigsuspend, "sigsuspend") \
+	WANT(sigwait, "sigwait") \
+	WANT(sigwaitinfo, "sigwaitinfo") \
+	WANT(sigtimedwait, "sigtimedwait") \
+	WANT(raise, "raise") \
+	WANT(pthread_kill, "pthread_kill") \
+	ROW(0, pthread_kill_before_2_34, "pthread_kill", 1) \
+	WANT(pthread_sigqueue, "pthread_sigqueue") \
+	WANT(execve, "execve") \
+	WANT(execvpe, "execvpe") \
+	WANT(fexecve, "fexecve") \
+	WANT(posix_spawn, "posix_spawn") \
+	WANT(posix_spawnp, "posix_spawnp") \
+	WANT(exit_now, "_exit") \
+	WANT(syscall, "syscall") \
+	WANT(mmap, "mmap") \
+	WANT(munmap, "munmap") \
+	WANT(mprotect, "mprotect") \
+	WANT(mremap, "mremap") \
+	WANT(brk, "brk") \
+	WANT(sbrk, "sbrk") \
+	WANT(dlclose, "dlclose") \
+	WANT(unshare, "unshare") \
+	WANT(setns, "setns") \
+	WANT(prctl, "prctl") \
+	WANT(ptrace, "ptrace") \
+	WANT(mq_notify, "mq_notify") \
+	WANT(capset, "capset") \
+	WANT(setuid, "setuid") \
+	WANT(setgid, "setgid") \
+	WANT(seteuid, "seteuid") \
+	WANT(setegid, "setegid") \
+	WANT(setreuid, "setreuid") \
+	WANT(setregid, "setregid") \
+	WANT(setresuid, "setresuid") \
+	WANT(setresgid, "setresgid") \
+	WANT(setgroups, "setgroups") \
+	WANT(initgroups, "initgroups") \
+	SINCE(33, stat, "stat") \
+	SINCE(33, lstat, "lstat") \
+	SINCE(33, fstat, "fstat") \
+	SINCE(33, fstatat, "fstatat") \
+	SINCE(33, stat64, "stat64") \
+	SINCE(33, lstat64, "lstat64") \
+	SINCE(33, fstat64, "fstat64") \
+	SINCE(33, fstatat64, "fstatat64") \
+	WANT(__xstat, "__xstat") \
+	WANT(__lxstat, "__lxstat") \
+	WANT(__fxstat, "__fxstat") \
+	WANT(__fxstatat, "__fxstatat") \
+	WANT(__xstat64, "__xstat64") \
+	WANT(__lxstat64, "__lxstat64") \
+	WANT(__fxstat64, "__fxstat64") \
+	WANT(__fxstatat64, "__fxstatat64") \
+	WANT(statx, "statx") \
+	WANT(dl_iterate_phdr, "dl_iterate_phdr")
+/* clang-format on */
 #define SINCE(minor, field, symbol) ROW(minor, field, symbol, 0)
 #define WANT(field, symbol) SINCE(0, field, symbol)
-	WANT(pthread_create, "pthread_create"),
-	WANT(pthread_get_minstack, "__pthread_get_minstack"),
-	WANT(fork, "fork"),
-	WANT(daemon, "daemon"),
-	WANT(forkpty, "forkpty"),
-	WANT(thrd_create, "thrd_create"),
-	WANT(sigaction, "sigaction"),
-	WANT(sigprocmask, "sigprocmask"),
-	WANT(pthread_sigmask, "pthread_sigmask"),
-	WANT(sigpending, "sigpending"),
-	WANT(sigsuspend, "sigsuspend"),
-	WANT(sigwait, "sigwait"),
-	WANT(sigwaitinfo, "sigwaitinfo"),
-	WANT(sigtimedwait, "sigtimedwait"),
-	WANT(raise, "raise"),
-	WANT(pthread_kill, "pthread_kill"),
-	ROW(0, pthread_kill_before_2_34, "pthread_kill", 1),
-	WANT(pthread_sigqueue, "pthread_sigqueue"),
-	WANT(execve, "execve"),
-	WANT(execvpe, "execvpe"),
-	WANT(fexecve, "fexecve"),
-	WANT(posix_spawn, "posix_spawn"),
-	WANT(posix_spawnp, "posix_spawnp"),
-	WANT(exit_now, "_exit"),
-	WANT(syscall, "syscall"),
-	WANT(mmap, "mmap"),
-	WANT(munmap, "munmap"),
-	WANT(mprotect, "mprotect"),
-	WANT(mremap, "mremap"),
-	WANT(brk, "brk"),
-	WANT(sbrk, "sbrk"),
-	WANT(dlclose, "dlclose"),
-	WANT(unshare, "unshare"),
-	WANT(setns, "setns"),
-	WANT(prctl, "prctl"),
-	WANT(ptrace, "ptrace"),
-	WANT(mq_notify, "mq_notify"),
-	WANT(capset, "capset"),
-	WANT(setuid, "setuid"),
-	WANT(setgid, "setgid"),
-	WANT(seteuid, "seteuid"),
-	WANT(setegid, "setegid"),
-	WANT(setreuid, "setreuid"),
-	WANT(setregid, "setregid"),
-	WANT(setresuid, "setresuid"),
-	WANT(setresgid, "setresgid"),
-	WANT(setgroups, "setgroups"),
-	WANT(initgroups, "initgroups"),
-	SINCE(33, stat, "stat"),
-	SINCE(33, lstat, "lstat"),
-	SINCE(33, fstat, "fstat"),
-	SINCE(33, fstatat, "fstatat"),
-	SINCE(33, stat64, "stat64"),
-	SINCE(33, lstat64, "lstat64"),
-	SINCE(33, fstat64, "fstat64"),
-	SINCE(33, fstatat64, "fstatat64"),
-	WANT(__xstat, "__xstat"),
-	WANT(__lxstat, "__lxstat"),
-	WANT(__fxstat, "__fxstat"),
-	WANT(__fxstatat, "__fxstatat"),
-	WANT(__xstat64, "__xstat64"),
-	WANT(__lxstat64, "__lxstat64"),
-	WANT(__fxstat64, "__fxstat64"),
-	WANT(__fxstatat64, "__fxstatat64"),
-	WANT(statx, "statx"),
-	WANT(dl_iterate_phdr, "dl_iterate_phdr"),
-#undef WANT
-#undef SINCE
+
+#define ROW(minor, field, symbol, oldest) { offsetof(struct cp_real, field), minor, oldest },
+static const struct cp_real_wanted wanted[] = { FUNCTIONS };
 #undef ROW
-};
+#define ROW(minor, field, symbol, oldest) symbol "\0"
+static const char wanted_names[] = FUNCTIONS;
+#undef ROW
 
 unsigned cp_real_glibc_minor(void)
 {
@@ -207,20 +208,22 @@ static void *next_of(const struct cp_real_wanted *w, const struct cp_loaded_name
 {
 	if (!n->defined)
 		return NULL;
-	if (n->libc && !n->elsewhere && !w->oldest && !version_of(w->name))
+	if (n->libc && !n->elsewhere && !w->oldest && !version_of(n->name))
 		return n->libc;
-	return resolve(w->name, w->oldest ? CP_REAL_OLDEST_GLIBC : NULL);
+	return resolve(n->name, w->oldest ? CP_REAL_OLDEST_GLIBC : NULL);
 }
 
-int cp_real_find(void *to, const struct cp_real_wanted *functions, size_t count)
+int cp_real_find(void *to, const struct cp_real_wanted *functions, size_t count, const char *names)
 {
-	struct cp_loaded_name names[count];
+	struct cp_loaded_name found[count];
 	unsigned minor = cp_real_glibc_minor();
 	int missing = 0;
 
-	for (size_t i = 0; i < count; i++)
-		names[i].name = functions[i].name;
-	cp_loaded_look(names, (unsigned)count);
+	for (size_t i = 0; i < count; i++) {
+		found[i].name = names;
+		names += strlen(names) + 1;
+	}
+	cp_loaded_look(found, (unsigned)count);
 	for (size_t i = 0; i < count; i++) {
 		char *slot = (char *)to + functions[i].at;
 		void *f;
@@ -229,7 +232,7 @@ int cp_real_find(void *to, const struct cp_real_wanted *functions, size_t count)
 		/* A look-up that fails allocates. */
 		if (f || functions[i].since > minor)
 			continue;
-		f = next_of(&functions[i], &names[i]);
+		f = next_of(&functions[i], &found[i]);
 		/* Function pointers and object pointers have the same size on every port. */
 		memcpy(slot, &f, sizeof(f));
 		missing += !f;
@@ -239,5 +242,5 @@ int cp_real_find(void *to, const struct cp_real_wanted *functions, size_t count)
 
 int cp_real_resolve(void)
 {
-	return cp_real_find(&cp_real, wanted, sizeof(wanted) / sizeof(*wanted));
+	return cp_real_find(&cp_real, wanted, sizeof(wanted) / sizeof(*wanted), wanted_names);
 }

@@ -100,18 +100,18 @@ struct cp_real {
 /* Valid after cp_real_resolve; a function that libc lacks is NULL. */
 extern struct cp_real cp_real;
 
-/* A function to look up. */
+/* A function to look up. Its name is in a text of all names, each with a NUL: the loader has
+ * nothing to relocate at each start. */
 struct cp_real_wanted {
-	char name[28];	/* no pointer: the loader has nothing to relocate at each start */
 	uint16_t at;	/* the pointer's offset in the struct of originals */
 	uint8_t since;	/* minor version of the first glibc that has the function */
 	uint8_t oldest; /* not 0: the version CP_REAL_OLDEST_GLIBC, not today's */
 };
 
-/* Look up those of the COUNT functions of WANTED whose pointers in TO, a struct of originals, are
- * still NULL. Returns the number of functions not found. Ordinary context (dlsym takes the loader's
- * lock). */
-int cp_real_find(void *to, const struct cp_real_wanted *wanted, size_t count);
+/* Look up those of the COUNT functions of WANTED, whose names are NAMES, whose pointers in TO, a
+ * struct of originals, are still NULL. Returns the number of functions not found. Ordinary context
+ * (dlsym takes the loader's lock). */
+int cp_real_find(void *to, const struct cp_real_wanted *wanted, size_t count, const char *names);
 
 /* Resolve the functions of struct cp_real. Returns the number of functions not found. Idempotent.
  * Ordinary context, in the constructor at the latest. */

@@ -52,7 +52,7 @@ struct cp_mode_ops {
 	unsigned default_type; /* the number of the default type, from 1; 0 = the last */
 	/* Further types, which some files have after the others, and how many of them R's file has;
 	 * the values of row number ROW. None of them is the default one. */
-	struct cp_pprof_type more[CP_ENCODE_MORE];
+	const struct cp_pprof_type *more; /* CP_ENCODE_MORE at the most */
 	unsigned (*more_types)(const struct cp_run *r);
 	void (*more_values)(const struct cp_run *r, uint32_t row, uint64_t *values);
 	struct cp_pprof_type period_type;

@@ -32,11 +32,16 @@ enum cp_config_kind {
 
 struct cp_config_row {
 	const char *variable;
-	enum cp_config_kind kind;
-	size_t at;	      /* the field in struct cp_config, or in the mode's struct */
+	enum cp_config_kind kind : 8;
+	bool live;   /* can be changed while the mode is on */
+	uint16_t at; /* the field in struct cp_config, or in the mode's struct */
+	/* The field in struct cprof_options; 0: none. Its type is unsigned (number), unsigned long
+	 * long (size), long long or unsigned long long (duration), int (switch)
+	 * or const char * (text). */
+	uint16_t option;
 	const char *standard; /* the default, as one would write it; NULL: 0, or "" */
 	uint64_t min, max;
-	const char *names[CP_CONFIG_NAMES];
+	const char *const *names; /* CP_CONFIG_NAMES; NULL after the last */
 	/* The accepted values, for messages. For a number, the text after "MIN to MAX"; for other
 	 * kinds, the whole text. NULL for a choice: the message lists NAMES. */
 	const char *accepted;
@@ -44,11 +49,6 @@ struct cp_config_row {
 	 * that recognizes good values; NULL: all values are good. */
 	const char *otherwise, *instead;
 	bool (*is_good)(const char *value);
-	/* The field in struct cprof_options; 0: none. Its type is unsigned (number), unsigned long
-	 * long (size), long long or unsigned long long (duration), int (switch)
-	 * or const char * (text). */
-	size_t option;
-	bool live; /* can be changed while the mode is on */
 };
 
 /* The settings that belong to no mode. */
