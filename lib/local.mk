@@ -31,21 +31,36 @@ libcprof_internal_la_CFLAGS = $(AM_CFLAGS) $(CP_SIZE)
 libcprof_internal_la_CPPFLAGS = $(AM_CPPFLAGS) -DCP_LIBDIR='"$(libdir)"' -DCP_BINDIR='"$(bindir)"'
 libcprof_internal_la_LIBADD = libsigsafe.la
 INTERNAL = libcprof-internal.la $(LIBERTY)
+# The same with what is built for size optimized as a whole when libcprof.so is linked. The checks and the unit tests go
+# on with the libraries above.
+if LTO
+noinst_LTLIBRARIES += libcprof-lto.la libsigsafe-lto.la
+libsigsafe_lto_la_SOURCES = $(SIGSAFE_SMALL_SOURCES)
+libsigsafe_lto_la_CFLAGS = $(libsigsafe_small_la_CFLAGS) $(CP_LTO)
+libcprof_lto_la_SOURCES = $(LIB_SOURCES)
+libcprof_lto_la_CFLAGS = $(libcprof_internal_la_CFLAGS) $(CP_LTO)
+libcprof_lto_la_CPPFLAGS = $(libcprof_internal_la_CPPFLAGS)
+libcprof_lto_la_LIBADD = $(libsigsafe_la_OBJECTS) libsigsafe-lto.la
+EXTRA_libcprof_lto_la_DEPENDENCIES = $(libsigsafe_la_OBJECTS) libsigsafe-lto.la
+LIBRARY_PARTS = libcprof-lto.la $(LIBERTY)
+else
+LIBRARY_PARTS = $(INTERNAL)
+endif
 
 if !SANITIZE
 lib_LTLIBRARIES = libcprof.la
 endif
 libcprof_la_SOURCES = $(PRELOAD_SOURCES)
 libcprof_la_CFLAGS = $(AM_CFLAGS) $(CP_PACKED)
-libcprof_la_LIBADD = libpreload-small.la $(INTERNAL)
+libcprof_la_LIBADD = libpreload-small.la $(LIBRARY_PARTS)
 # Functions that make a system call anyway.
 libpreload_small_la_SOURCES = $(PRELOAD_SMALL_SOURCES)
-libpreload_small_la_CFLAGS = $(AM_CFLAGS) $(CP_SIZE)
+libpreload_small_la_CFLAGS = $(AM_CFLAGS) $(CP_SIZE) $(CP_LTO)
 # -z now: a lazy binding resolved in a handler would take the loader's lock.
 # -z nodelete: handlers and the collector outlive a dlclose of this library.
 # -z initfirst: our constructor comes before those of the libraries that the program needs.
 INITFIRST = -Wl,-z,initfirst
-libcprof_la_LDFLAGS = -version-info 0:0:0 \
+libcprof_la_LDFLAGS = $(CP_LTO) -version-info 0:0:0 \
 	-Wl,--version-script=$(top_srcdir)/preload/libcprof.map -Wl,--exclude-libs,libiberty.a \
 	-Wl,-z,now -Wl,-z,nodelete $(INITFIRST) -Wl,-z,defs -Wl,-z,noseparate-code
 EXTRA_libcprof_la_DEPENDENCIES = preload/libcprof.map
