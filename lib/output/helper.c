@@ -217,10 +217,14 @@ static void reset_signals(void)
 	cp_sys_sigmask(SIG_SETMASK, &none, NULL);
 }
 
+/* Takes descriptors 0 to 2. A container may have no /dev/null: then a file in memory, which goes
+ * with the helper, takes its few messages. */
 static bool open_null(void)
 {
 	int fd = (int)cp_sys4(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR, 0);
 
+	if (fd < 0)
+		fd = (int)cp_sys2(SYS_memfd_create, "null", 0);
 	return !fd && cp_sys3(SYS_dup3, 0, 1, 0) == 1 && cp_sys3(SYS_dup3, 0, 2, 0) == 2;
 }
 

@@ -38,6 +38,7 @@ settled() {
 }
 wait_for 30 settled || fail "$(settled 2>&1 | tail -n 2) $(cat now.json)"
 "$cprof" threads $pid >now.txt || fail "no text"
+grep -q "(no stack: a thread that runs is not interrupted; cprof record -for=1s $pid shows where it runs)" now.txt || fail "a running thread: $(cat now.txt)"
 grep -q "^ *4 waiting in futex: " now.txt || fail "text: $(cat now.txt)"
 grep -qx "       for mutex never_free, held by control-host($pid)" now.txt || fail "text: $(cat now.txt)"
 grep -q '^        stuck  control-host.c:' now.txt || fail "no line: $(cat now.txt)"

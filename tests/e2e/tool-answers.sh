@@ -117,7 +117,7 @@ log_mutex: 9ms in 9 waits, 9.00% of all, 1ms each, 0.9% of wall time
     waited  by                                        caused  by holder
        9ms  print                                        9ms  print
 END
-echo "cprof: hint: what the holder of cache_mutex does meanwhile: \"cprof run --wall -- COMMAND\", then \"cprof tree -focus='update' FILE\"" |
+echo "cprof: hint: what the holder of cache_mutex does meanwhile: \"cprof run --wall -- COMMAND\", then \"cprof tree -focus='update' -ignore=mutex_lock FILE\"" |
 	cmp -s - err || fail "locks: the next step: $(cat err)"
 # The longest wait of a lock and of a function is the longest of all its rows; a row may have none.
 python3 - <<'END'

@@ -110,6 +110,7 @@ void ct_threads_text_frames(const struct ct_profile *p, const struct ct_thread_w
 struct how {
 	FILE *to;
 	size_t columns; /* of a name; 0: any */
+	const char *process;
 };
 
 static const char *base_name(const char *path)
@@ -225,6 +226,11 @@ static void print_group(const struct ct_threads *all, const struct ct_thread_gro
 	fputc('\n', to);
 	print_waits(to, all, g);
 	ct_threads_text_frames(all->p, t, print_frame, how);
+	if (strcmp(t->state, "running") == 0)
+		fprintf(to,
+			"        (no stack: a thread that runs is not interrupted; cprof record "
+			"-for=1s %s shows where it runs)\n",
+			how->process);
 }
 
 /* ---- deadlocks ---- */
@@ -296,7 +302,7 @@ static void print_deadlocks(FILE *to, const struct ct_threads *all)
 
 void ct_threads_text_print(const struct ct_threads *all, int pid, size_t columns, FILE *to)
 {
-	struct how how = { to, columns > 48 ? columns - 32 : columns };
+	struct how how = { to, columns > 48 ? columns - 32 : columns, ct_control_name(pid) };
 
 	fprintf(to, "%zu threads of process %s, in %zu places\n", all->count, ct_control_name(pid),
 		all->group_count);

@@ -283,6 +283,20 @@ static void read_beside(struct side *s, const char *file, const char *companion)
 	free(beside);
 }
 
+/* Prints NAME as an expression that matches it. */
+static void put_expression(const char *name)
+{
+	char *text = ct_memory_alloc(2 * strlen(name) + 1), *to = text;
+
+	for (; *name; name++) {
+		if (strchr("\\.^$*+?()[]{}|", *name))
+			*to++ = '\\';
+		*to++ = *name;
+	}
+	ct_out_text(stderr, text);
+	free(text);
+}
+
 /* A lock profile ends at the function that unlocks: another mode says what it did until then. */
 static void say_next(const struct side *waiters, const struct side *holders)
 {
@@ -296,8 +310,8 @@ static void say_next(const struct side *waiters, const struct side *holders)
 	ct_out_text(stderr, lock);
 	fputs(" does meanwhile: \"cprof run --wall -- COMMAND\", then \"cprof tree -focus='",
 	      stderr);
-	ct_out_text(stderr, holder->name + strlen(lock) + 1);
-	fputs("' FILE\"\n", stderr);
+	put_expression(holder->name + strlen(lock) + 1);
+	fputs("' -ignore=mutex_lock FILE\"\n", stderr);
 }
 
 static int print_all(const struct side *waiters, const char *file)

@@ -201,11 +201,14 @@ const struct ct_verb ct_verb_threads = {
 	.name = "threads",
 	.operands = "PID|PATH",
 	.summary = "Show where every thread of a running process is now",
-	.details = "Equal stacks together, the most frequent first, and what they wait for: the "
-		   "lock and\n"
-		   "who holds it, the descriptor, the child, the thread. Deadlocks come first. No "
-		   "thread is\n"
-		   "stopped or signalled; one that runs has no stack. The process needs no mode "
-		   "that is on.\n",
+	.details =
+		"Equal stacks together, the most frequent first, and what they wait for: the "
+		"lock and\n"
+		"who holds it, the descriptor, the child, the thread. Deadlocks come first. No "
+		"thread is\n"
+		"stopped or signalled, because a signal may end a poll or a sleep early: one that "
+		"runs has\n"
+		"no stack, \"cprof record PID\" shows where it runs. The process needs no mode "
+		"that is on.\n",
 	.run = run,
 };

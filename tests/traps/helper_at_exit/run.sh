@@ -57,6 +57,20 @@ grep -qE '^(LD_|CPU|CPROF|_CPROF)' "$work/environ" && fail "environment: $(grep 
 sed 's/.* \([0-9]*\) ->/\1 ->/' "$work/listed" >"$work/fds"
 grep -q '^[012] -> /dev/null' "$work/fds" || fail "descriptors: $(cat "$work/fds")"
 grep -E '^([3-9]|[1-9][0-9]) ->' "$work/fds" | grep -v "$work/look\|/proc/" && fail "descriptors: $(cat "$work/fds")"
+# A container may have no devices.
+if unshare --user --map-root-user --mount mount -t tmpfs none /dev 2>/dev/null; then
+	rm -f "$work/ran" "$work/bare.pb"
+	status=0
+	$limit unshare --user --map-root-user --mount sh -c 'mount -t tmpfs none /dev && exec "$@"' - \
+		env LD_PRELOAD="$CP_LIBRARY" CPROF_ONLY='*helper-host' CPUPROFILE="$work/bare.pb" "$host" return \
+		>"$work/bare.out" 2>"$work/bare.err" || status=$?
+	check_unnoticed bare 7
+	[ -s "$work/ran" ] || fail "without /dev/null the helper was not started"
+	grep -q '^l.* [012] -> .*/dev/null' "$work/listed" && fail "there is a /dev/null: $(cat "$work/listed")"
+	[ "$(grep -c '[012] -> /memfd:null' "$work/listed")" = 3 ] || fail "without /dev/null: descriptors: $(cat "$work/listed")"
+else
+	echo "not tried without /dev/null: no user namespaces here"
+fi
 [ "$(cat "$work/oom")" = 1000 ] || fail "where memory is short the program would go before the helper"
 [ "$(cat "$work/cwd")" = / ] || fail "it runs in $(cat "$work/cwd")"
 [ "$(($(cat "$work/sid")))" = "$(cat "$work/pid")" ] || fail "it has no session of its own"
