@@ -5,6 +5,7 @@ TOOL_SOURCES += \
 	%D%/dump_process.c \
 	%D%/verb_info.c \
 	%D%/verb_leaks.c \
+	%D%/leak_rows.c \
 	%D%/verb_list.c \
 	%D%/verb_locks.c \
 	%D%/verb_merge.c \

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Stacks that hold memory or grew; see leak_rows.h. */
+#include "verbs/leak_rows.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "core/numbers.h"
+#include "core/read.h"
+#include "core/sampling.h"
+#include "flame/flame_sides.h"
+
+/* A growth by this many standard deviations isn't chance. */
+#define DEVIATIONS 3
+
+/* Returns the index in a detail of sample I's age, or -1. */
+static int age_of(const struct ct_profile *p, size_t i)
+{
+	const struct ct_label_set *set = &p->label_sets[p->samples[i].label_set];
+
+	for (uint32_t k = 0; k < set->count; k++) {
+		const struct ct_label *l = &p->labels[set->first + k];
+
+		if (!l->text && l->number >= 0 && !strcmp(ct_text(p, l->key), "age") &&
+		    !strcmp(ct_text(p, l->unit), "seconds"))
+			return l->number ? 64 - __builtin_clzll((unsigned long long)l->number) : 0;
+	}
+	return -1;
+}
+
+static void add_detail(struct ct_leak_dump *d, size_t stack, size_t i)
+{
+	double bytes = (double)ct_values(d->p, i)[d->space];
+	double blocks = (double)ct_values(d->p, i)[d->space - 1];
+	double variance = d->is_sampled ? ct_sampling_variance(d->p, i, d->space) : 0;
+	double turnover = blocks > 0 ? bytes * bytes / blocks : 0;
+	int age = age_of(d->p, i);
+	struct ct_leak_detail *detail;
+
+	while (d->detail_count <= stack)
+		*CT_PUSH(d->details, d->detail_count, d->detail_room) =
+			(struct ct_leak_detail){ 0 };
+	detail = &d->details[stack];
+	if (age < 0) {
+		detail->ageless += variance;
+		detail->ageless_turnover += turnover;
+		return;
+	}
+	d->has_ages = true;
+	detail->bytes[age] += bytes;
+	detail->variance[age] += variance;
+	detail->turnover[age] += turnover;
+}
+
+static int sum_up(struct ct_leak_dump *d, const char *own)
+{
+	struct ct_own *o = ct_own_new(d->p, own);
+
+	if (!o)
+		return -1;
+	for (size_t i = 0; i < d->p->sample_count; i++) {
+		const int64_t *values = ct_values(d->p, i);
+		struct ct_sum *sum;
+		char *stack;
+
+		if (!values[d->space])
+			continue;
+		stack = ct_own_stack_text(o, d->p, i);
+		sum = ct_own_stack_sum(&d->stacks, stack);
+		sum->value = ct_add(sum->value, values[d->space]);
+		sum->count = ct_add(sum->count, values[d->space - 1]);
+		add_detail(d, (size_t)(sum - d->stacks.list), i);
+		d->bytes = ct_add(d->bytes, values[d->space]);
+		d->blocks = ct_add(d->blocks, values[d->space - 1]);
+		free(stack);
+	}
+	ct_own_free(o);
+	return 0;
+}
+
+static int read_dump(struct ct_leak_dump *d, const char *file, const char *own)
+{
+	*d = (struct ct_leak_dump){ .p = ct_read_source(file), .file = file };
+	if (!d->p)
+		return -1;
+	d->space = d->p->type_count ? ct_model_default_type(d->p) : 0;
+	if (!d->space || strcmp(ct_text(d->p, d->p->types[d->space].unit), "bytes") != 0) {
+		fprintf(stderr,
+			"cprof leaks: %s is no heap profile; \"cprof run --heap -- COMMAND\" makes "
+			"one\n",
+			file);
+		return -1;
+	}
+	d->is_sampled = ct_sampling_is_sampled(d->p, d->space);
+	return sum_up(d, own);
+}
+
+static int by_time(const void *x, const void *y)
+{
+	const struct ct_leak_dump *a = x, *b = y;
+
+	return (a->p->time_nanos > b->p->time_nanos) - (a->p->time_nanos < b->p->time_nanos);
+}
+
+/* Returns when dump P was written. A heap file's time is the start of the run; the dumps of one run
+ * differ by how long the run had lasted. */
+static int64_t end_of(const struct ct_profile *p)
+{
+	return ct_add(p->time_nanos, p->duration_nanos);
+}
+
+static int by_end(const void *x, const void *y)
+{
+	const struct ct_leak_dump *a = x, *b = y;
+	int64_t m = end_of(a->p), n = end_of(b->p);
+
+	return m == n ? by_time(x, y) : m > n ? 1 : -1;
+}
+
+/* Returns the sum of what has an age of LEAST or more. */
+static double sum_from(const double by_age[CT_LEAK_AGES], unsigned least)
+{
+	double sum = 0;
+
+	for (unsigned i = least; i < CT_LEAK_AGES; i++)
+		sum += by_age[i];
+	return sum;
+}
+
+static double variance_of(const struct ct_leak_detail *d)
+{
+	return d->ageless + sum_from(d->variance, 0);
+}
+
+/* Returns the part of the variances FIRST and LAST, by age and without one, that belongs to the
+ * change between the dumps. Blocks that are in both dumps are in both with the same value, so only
+ * those that came or went count: of LAST, the blocks that are younger than the time between the
+ * dumps; of FIRST, all but those that are still there. A power of two that covers both kinds counts
+ * as young. */
+static double of_change(const struct ct_leaks *l, double first, const double last[CT_LEAK_AGES],
+			double last_ageless)
+{
+	double seconds = l->minutes * 60, old;
+	unsigned least = 1;
+
+	while (least < CT_LEAK_AGES && ldexp(1, (int)least - 1) < seconds)
+		least++;
+	old = sum_from(last, least);
+	return last_ageless + sum_from(last, 0) - old + fmax(first - old, 0);
+}
+
+static double size_of_row(const struct ct_leaks *l, const struct ct_leak_row *r)
+{
+	return l->count > 1 ? (double)r->bytes - (double)r->first : (double)r->bytes;
+}
+
+static int by_size(const void *x, const void *y, void *leaks)
+{
+	double a = size_of_row(leaks, x), b = size_of_row(leaks, y);
+	bool few = ((const struct ct_leak_row *)x)->is_few;
+
+	if (few != ((const struct ct_leak_row *)y)->is_few)
+		return few ? 1 : -1;
+	if (a != b)
+		return a > b ? -1 : 1;
+	return strcmp(((const struct ct_leak_row *)x)->stack,
+		      ((const struct ct_leak_row *)y)->stack);
+}
+
+static void compare_with(const struct ct_leaks *l, struct ct_leak_row *r,
+			 struct ct_leak_dump *first)
+{
+	static const struct ct_leak_detail none;
+	struct ct_sum *sum = ct_own_stack_sum(&first->stacks, r->stack);
+	size_t i = (size_t)(sum - first->stacks.list);
+	const struct ct_leak_detail *before = i < first->detail_count ? &first->details[i] : &none;
+
+	r->first = sum->value;
+	r->variance = of_change(l, variance_of(before), r->detail->variance, r->detail->ageless);
+	r->turnover = of_change(l, before->ageless_turnover + sum_from(before->turnover, 0),
+				r->detail->turnover, r->detail->ageless_turnover);
+}
+
+static bool is_beyond(const struct ct_leak_row *r, double variance)
+{
+	double grown = (double)r->bytes - (double)r->first;
+
+	return r->bytes > r->first && grown > DEVIATIONS * sqrt(variance);
+}
+
+static void make_rows(struct ct_leaks *l)
+{
+	struct ct_leak_dump *first = &l->dumps[0], *last = &l->dumps[l->count - 1];
+
+	l->minutes = ((double)end_of(last->p) - (double)end_of(first->p)) / 60e9;
+	l->rows = ct_memory_alloc((last->stacks.count + 1) * sizeof(*l->rows));
+	for (size_t i = 0; i < last->stacks.count; i++) {
+		const struct ct_sum *sum = &last->stacks.list[i];
+		struct ct_leak_row *r = &l->rows[l->row_count];
+
+		*r = (struct ct_leak_row){ .stack = sum->name,
+					   .bytes = sum->value,
+					   .blocks = sum->count,
+					   .detail = &last->details[i] };
+		r->variance = variance_of(r->detail);
+		if (l->count > 1)
+			compare_with(l, r, first);
+		if (l->count > 1 && !is_beyond(r, r->variance))
+			continue;
+		r->is_few = l->count > 1 && !is_beyond(r, r->variance + r->turnover);
+		l->few += r->is_few;
+		l->row_count++;
+	}
+	qsort_r(l->rows, l->row_count, sizeof(*l->rows), by_size, l);
+}
+
+int ct_leak_rows_make(struct ct_leaks *l, char *const *files, size_t count, const char *own)
+{
+	*l = (struct ct_leaks){ .dumps = ct_memory_alloc(count * sizeof(*l->dumps)) };
+	for (size_t i = 0; i < count; i++) {
+		l->count++;
+		if (read_dump(&l->dumps[i], files[i], own))
+			return -1;
+		if (i &&
+		    !ct_flame_sides_same_types(l->dumps[0].p, files[0], l->dumps[i].p, files[i]))
+			return -1;
+	}
+	qsort(l->dumps, count, sizeof(*l->dumps), by_end);
+	make_rows(l);
+	return 0;
+}
+
+void ct_leak_rows_release(struct ct_leaks *l)
+{
+	for (size_t i = 0; i < l->count; i++) {
+		ct_own_stack_release(&l->dumps[i].stacks);
+		free(l->dumps[i].details);
+		ct_model_free(l->dumps[i].p);
+	}
+	free(l->dumps);
+	free(l->rows);
+}
