@@ -53,7 +53,7 @@ same() { # what command... (the wanted output is read)
 }
 
 same "leaks of one" "$cprof" leaks heap2.pb <<'END'
-In use at the end: 79MB in 80896 blocks
+In use: 79MB in 80896 blocks
     in use  share     blocks       each  where
       50MB 63.29%      51200        1kB  remember < main
       20MB 25.32%      20480        1kB  cache < main
@@ -91,6 +91,9 @@ for i, mb in enumerate((9, 4)):
     p.sample([p.frame("cache", mapping=p.mapping("/opt/app/app"))], [1, mb << 20])
     p.write(f"less{i}.pb")
 END
+mkdir tree && cp less0.pb tree/app.0001.pb.4321
+"$cprof" leaks tree/app.0001.pb 2>err && fail "a file that isn't there"
+grep -q ' tree/app.0001.pb: No such file or directory; there is tree/app.0001.pb.4321$' err || fail "a file with a pid behind its name: $(cat err)"
 "$cprof" leaks less0.pb less1.pb | grep -q '^In use: 9MB, then 4MB: 5MB less in ' || fail "less: $("$cprof" leaks less0.pb less1.pb)"
 python3 - <<'END'
 from pprof_build import Profile

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,6 +79,22 @@ static int open_url(struct ct_input **in, const char *url, struct ct_fault *faul
 	return 0;
 }
 
+/* Where the process with the name itself was another one, the program's file has a pid behind it.
+ */
+static void say_missing(const char *source, struct ct_fault *fault)
+{
+	char *pattern = ct_memory_printf("%s.[0-9]*", source);
+	glob_t found = { 0 };
+
+	if (!strpbrk(source, "*?[\\") && !glob(pattern, 0, NULL, &found))
+		ct_input_fault_say(fault, 0, "%s; there is %s", strerror(ENOENT),
+				   found.gl_pathv[0]);
+	else
+		ct_input_fault_say(fault, 0, "%s", strerror(ENOENT));
+	globfree(&found);
+	free(pattern);
+}
+
 int ct_input_open(struct ct_input **in, const char *source, struct ct_fault *fault)
 {
 	struct stat st;
@@ -89,7 +106,10 @@ int ct_input_open(struct ct_input **in, const char *source, struct ct_fault *fau
 	if (fd < 0 || fstat(fd, &st)) {
 		int error = errno;
 
-		ct_input_fault_say(fault, 0, "%s", strerror(error));
+		if (error == ENOENT)
+			say_missing(source, fault);
+		else
+			ct_input_fault_say(fault, 0, "%s", strerror(error));
 		return -error;
 	}
 	if (S_ISDIR(st.st_mode)) {

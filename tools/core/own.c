@@ -23,6 +23,13 @@ static bool starts(const char *text, const char *with)
 	return !strncmp(text, with, strlen(with));
 }
 
+static bool ends(const char *text, const char *with)
+{
+	size_t n = strlen(text), k = strlen(with);
+
+	return n >= k && !strcmp(text + n - k, with);
+}
+
 static size_t directory_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -156,6 +163,9 @@ bool ct_own_is_library_function(const char *name, const char *mangled, const cha
 					     "memalign",      "_start",	       "_init",	  "_fini",
 					     "aligned_alloc", "posix_memalign" };
 
+	/* A stub that jumps into a library. */
+	if (ends(name, "@plt"))
+		return true;
 	for (size_t i = 0; i < sizeof(begins) / sizeof(*begins); i++)
 		if (starts(name, begins[i]))
 			return true;

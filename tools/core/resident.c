@@ -13,6 +13,7 @@
 #include "core/notes.h"
 #include "core/numbers.h"
 #include "core/out.h"
+#include "core/sampling.h"
 
 /* Less memory needs no advice. */
 #define HINT_LEAST (INT64_C(32) << 20)
@@ -59,6 +60,9 @@ bool ct_resident_read(const struct ct_profile *p, struct ct_resident *to)
 	return false;
 }
 
+/* The census is on if the second is there. */
+static const char *const names[] = { "heap not in use", "free on its pages" };
+
 static int by_size(const void *x, const void *y)
 {
 	int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
@@ -66,7 +70,18 @@ static int by_size(const void *x, const void *y)
 	return (a < b) - (a > b);
 }
 
-void ct_resident_print(const struct ct_resident *r)
+/* What isn't in use is the rest, so the error of what is in use is its error, too. */
+static void put_name(const struct ct_resident_row *row, double variance)
+{
+	char error[CT_NUMBER_ROOM] = "";
+
+	ct_out_text(stdout, row->name);
+	if (!strcmp(row->name, "heap in use") || !strcmp(row->name, names[0]))
+		ct_sampling_format(error, sizeof(error), (double)row->bytes, variance);
+	printf("%s%s\n", *error ? ", " : "", error);
+}
+
+void ct_resident_print(const struct ct_resident *r, double variance)
 {
 	char all[CT_NUMBER_ROOM], bytes[CT_NUMBER_ROOM], share[CT_NUMBER_ROOM];
 	int64_t order[CT_RESIDENT_ROWS];
@@ -85,13 +100,10 @@ void ct_resident_print(const struct ct_resident *r)
 			printf("%10s %s  ",
 			       ct_numbers_format(bytes, r->rows[k].bytes, "bytes", "auto"),
 			       ct_numbers_percent(share, r->rows[k].bytes, r->all));
-			ct_out_text(stdout, r->rows[k].name);
-			putchar('\n');
+			put_name(&r->rows[k], variance);
 			break;
 		}
 }
-
-static const char *const names[] = { "heap not in use", "free on its pages" };
 
 static int64_t bytes_of(const struct ct_resident *r, const char *name)
 {
@@ -107,7 +119,6 @@ void ct_resident_hint(const struct ct_resident *r)
 	char share[CT_NUMBER_ROOM];
 	const char *percent;
 
-	/* The census is on if it has a row. */
 	if (unused < HINT_LEAST || unused < r->all / 2 || bytes_of(r, names[1]) >= 0)
 		return;
 	percent = ct_numbers_percent(share, unused, r->all);

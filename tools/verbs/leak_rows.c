@@ -44,6 +44,7 @@ static void add_detail(struct ct_leak_dump *d, size_t stack, size_t i)
 		*CT_PUSH(d->details, d->detail_count, d->detail_room) =
 			(struct ct_leak_detail){ 0 };
 	detail = &d->details[stack];
+	d->variance += variance;
 	if (age < 0) {
 		detail->ageless += variance;
 		detail->ageless_turnover += turnover;

@@ -30,6 +30,7 @@ struct ct_leak_dump {
 	struct ct_leak_detail *details; /* one for each of STACKS */
 	size_t detail_count, detail_room;
 	int64_t bytes, blocks;
+	double variance; /* of the bytes by sampling */
 	bool has_ages, is_sampled;
 };
 

@@ -52,23 +52,41 @@ static int by_own(const void *x, const void *y)
 	return (a->node > b->node) - (a->node < b->node);
 }
 
+/* Returns the node of a line of location I. With -noinlines only the last line has a node. */
+static uint32_t node_of(const struct ct_graph *g, size_t i, uint32_t line)
+{
+	uint32_t first = g->first_node[i], count = g->first_node[i + 1] - first;
+
+	return g->location_nodes[first + (line < count ? line : 0)];
+}
+
 /* By location: the node of the location's innermost own function, or CT_NONE. */
 static uint32_t *own_nodes(const struct ct_report *r, struct ct_own *o)
 {
-	const struct ct_graph *g = r->graph;
 	uint32_t *node = ct_memory_realloc(NULL, r->p->location_count + 1, sizeof(*node));
 
 	for (size_t i = 0; i < r->p->location_count; i++) {
-		uint32_t first = g->first_node[i], count = g->first_node[i + 1] - first;
 		int line = ct_own_line(o, &r->p->locations[i]);
 
-		/* With -noinlines only the last line has a node. */
-		node[i] =
-			line < 0 ? CT_NONE
-				 : g->location_nodes[first +
-						     ((uint32_t)line < count ? (uint32_t)line : 0)];
+		node[i] = line < 0 ? CT_NONE : node_of(r->graph, i, (uint32_t)line);
 	}
 	return node;
+}
+
+/* By node: is it an own function? Callers with no time of their own are in the table, too. */
+static bool *are_own(const struct ct_report *r, struct ct_own *o)
+{
+	bool *own = ct_memory_alloc((r->graph->node_count + 1) * sizeof(*own));
+	const struct ct_profile *p = r->p;
+
+	for (size_t i = 0; i < p->location_count; i++) {
+		const struct ct_location *l = &p->locations[i];
+
+		for (uint32_t k = 0; k < l->line_count; k++)
+			if (ct_own_is(o, l, &p->lines[l->first_line + k]))
+				own[node_of(r->graph, i, k)] = true;
+	}
+	return own;
 }
 
 static void count_samples(struct ct_own_table *t, const struct ct_report *r, const uint32_t *node,
@@ -97,6 +115,7 @@ int ct_own_table_make(struct ct_own_table *t, const struct ct_report *r)
 	struct ct_own *o;
 	uint32_t *node;
 	int64_t *own;
+	bool *is_own;
 
 	*t = (struct ct_own_table){ 0 };
 	/* With -mean, the sums of this table would have no meaning. */
@@ -106,15 +125,17 @@ int ct_own_table_make(struct ct_own_table *t, const struct ct_report *r)
 	if (!o)
 		return -1;
 	node = own_nodes(r, o);
+	is_own = are_own(r, o);
 	own = ct_memory_alloc((r->graph->node_count + 1) * sizeof(*own));
 	count_samples(t, r, node, own);
 	t->rows = ct_memory_alloc((r->graph->node_count + 1) * sizeof(*t->rows));
 	for (uint32_t i = 0; i < r->graph->node_count; i++)
-		if (own[i])
+		if (own[i] || (is_own[i] && r->graph->nodes[i].cum))
 			t->rows[t->count++] =
 				(struct ct_own_row){ i, own[i], r->graph->nodes[i].cum };
 	qsort(t->rows, t->count, sizeof(*t->rows), by_own);
 	free(own);
+	free(is_own);
 	free(node);
 	ct_own_free(o);
 	return 0;

@@ -139,7 +139,7 @@ static void print(const struct ct_profile *p)
 		print_mapping(p, i, uses[i]);
 	free(uses);
 	if (ct_resident_read(p, &resident))
-		ct_resident_print(&resident);
+		ct_resident_print(&resident, 0);
 	if (p->comment_count)
 		line("comments", "");
 	for (size_t i = 0; i < p->comment_count; i++) {

@@ -162,7 +162,7 @@ static const char *what_of(const struct ct_leak_dump *d)
 	if (!strcmp(type, "peak_space"))
 		return "In use at the peak";
 	return !strcmp(type, "alloc_space") || !strcmp(type, "total_space") ? "Allocated in all"
-									    : "In use at the end";
+									    : "In use";
 }
 
 static void heading(const struct ct_leaks *l)
@@ -231,7 +231,7 @@ static int print(const struct ct_leaks *l)
 		printf("%zu other%s: no growth beyond chance\n", within, plural(within));
 	if (ct_resident_read(l->dumps[l->count - 1].p, &resident)) {
 		putchar('\n');
-		ct_resident_print(&resident);
+		ct_resident_print(&resident, l->dumps[l->count - 1].variance);
 		has_table = true;
 	}
 	status = ct_out_end();
