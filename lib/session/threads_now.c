@@ -213,9 +213,10 @@ static void labels(const void *context, const struct cp_stack *s, struct cp_enco
 	const struct cp_thread_look *t = CP_VEC_AT(&l->threads, struct cp_thread_look, s->tag - 1);
 
 	put_text(to, "state",
-		 t->doing == CP_WALL_WAITS  ? "waiting"
-		 : t->doing == CP_WALL_RUNS ? "running"
-					    : "unknown");
+		 t->doing == CP_WALL_WAITS    ? "waiting"
+		 : t->doing == CP_WALL_RUNS   ? "running"
+		 : t->doing == CP_WALL_QUEUES ? "runnable"
+					      : "unknown");
 	if (t->doing == CP_WALL_WAITS && t->call.number >= 0)
 		put_number(to, "syscall", t->call.number);
 	put_wait(l, &t->wait, to);

@@ -30,7 +30,7 @@ settled() {
 		assert {t["lock"] for t in stuck["threads"]} == {"never_free"}, stuck
 		main = one("main", 1, "waiting", "read")
 		assert main["threads"][0]["name"] == "control-host", main
-		running = [g for g in all["groups"] if g["state"] == "running"]
+		running = [g for g in all["groups"] if g["state"] in ("running", "runnable")]
 		assert len(running) == 1 and not running[0]["stack"], running
 		counts = [g["count"] for g in all["groups"]]
 		assert counts == sorted(counts, reverse=True), counts

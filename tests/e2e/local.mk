@@ -29,7 +29,8 @@ PROFILED += \
 	%D%/deadlock-host \
 	%D%/wall-causes-host \
 	%D%/trace-context-host \
-	%D%/wall-host
+	%D%/wall-host \
+	%D%/wall-ready-host
 E2E_TESTS += \
 	%D%/accuracy.sh \
 	%D%/api.sh \
@@ -111,6 +112,7 @@ E2E_TESTS += \
 	%D%/tool-verbs.sh \
 	%D%/trace-context.sh \
 	%D%/wall.sh \
+	%D%/wall-ready.sh \
 	%D%/wall-causes.sh \
 	%D%/xz.sh \
 	%D%/zstd.sh

@@ -40,7 +40,8 @@ p = Profile([("samples", "count"), ("wall", "nanoseconds")])
 app, libc, cxx = modules(p)
 for stack, state, ms in ((("futex_wait", "__lll_lock_wait", "pthread_mutex_lock"), "waiting", 40), (("clock_nanosleep", "usleep"), "waiting", 20),
                          (("epoll_wait",), "waiting", 15), (("__libc_recv",), "waiting", 10), (("fsync",), "waiting", 5),
-                         (("__GI___wait4",), "waiting", 4), (("strange",), "waiting", 3), ((), "running", 3)):
+                         (("__GI___wait4",), "waiting", 4), (("strange",), "waiting", 3), ((), "running", 2),
+                         (("__lll_lock_wait",), "runnable", 1)):
     p.sample([*(p.frame(f, mapping=libc) for f in stack), p.frame("serve", mapping=app), p.frame("main", mapping=app)],
              [1, ms * MS], {"state": state})
 p.write("wall.pb")
@@ -158,7 +159,8 @@ Threads waited 97ms, 97.00% of their 100ms, by cause and own function; 15ms of i
        3ms  3.00%    serve
       15ms 15.00%  poll
       15ms 15.00%    serve
-       3ms  3.00%  (running)
+       1ms  1.00%  (ready to run, but no processor was free)
+       2ms  2.00%  (running)
 END
 
 # The file's own labels come before the names; a function that waits at descriptors of two kinds has two rows.

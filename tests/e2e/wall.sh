@@ -27,9 +27,9 @@ check_all() { # name rows what
 
 shares() {
 	walled shares "$host" shares 2
-	check_all shares ';do_sleep;' 'state=(waiting.*nanosleep|running)'
-	check_all shares ';do_poll;' 'state=(waiting.*poll|running)'
-	check_all shares '[ ;	]compute;' 'state=running'
+	check_all shares ';do_sleep;' 'state=(waiting.*nanosleep|runn)'
+	check_all shares ';do_poll;' 'state=(waiting.*poll|runn)'
+	check_all shares '[ ;	]compute;' 'state=runn(ing|able)'
 	check_all shares 'state=waiting' '(nanosleep.*do_sleep|poll.*do_poll);main;'
 	check_all shares . 'main;.*_start$'
 	# A wait takes at least as long as was asked for, and nothing else can be there meanwhile:

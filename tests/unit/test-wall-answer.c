@@ -19,6 +19,22 @@ static const struct cp_record *stack_at(void (*f)(void), struct cp_wall_seen see
 	return record;
 }
 
+/* The time of the rows at F in STATE. */
+static uint64_t at(void (*f)(void), enum cp_wall_state state)
+{
+	uint64_t all = 0;
+
+	for (uint32_t i = 0; i < run.aggregate.stacks.count; i++) {
+		const struct cp_stack *s = cp_aggregate_row_at(&run.aggregate, i);
+
+		if (CP_WALL_ROW_STATE(s->tag) == state &&
+		    CP_VEC_AT(&run.aggregate.locations, struct cp_location, s->locations[0])
+				    ->address == (uint64_t)(uintptr_t)f)
+			all += s->values[1];
+	}
+	return all;
+}
+
 static uint64_t sum_under(uint32_t labels)
 {
 	uint64_t all = 0;
@@ -136,6 +152,70 @@ static void check_next_span(struct cp_thread *t)
 	CHECK_EQ(sum_under(1), 1000000);
 }
 
+/* Ready to run for 8 ms, of which the thread ran for 2; it was woken from a wait as often as it
+ * lost the processor. */
+static void be_runnable(struct cp_thread *t)
+{
+	struct cp_wall_thread *w = cp_wall_of(t);
+
+	w->given = w->began;
+	w->state = CP_WALL_RUNNABLE;
+	w->accounted = 1000000;
+	w->clock = 3000000;
+	w->woken = 128;
+	cp_wall_answer_ask(t, labelled, w->began);
+	cp_wall_time_give(&run, t, w->began + 8000000);
+	CHECK_EQ(cp_wall_answer_unpaid(t), 8000000);
+}
+
+static uint64_t near(uint64_t ns)
+{
+	return (ns + 500) / 1000 * 1000;
+}
+
+static void check_woken_and_preempted(struct cp_thread *t)
+{
+	cp_wall_time_set_row(&run, t, CP_WALL_WAITING, stack_at(begin, first), 0);
+	be_runnable(t);
+	cp_wall_visit_record(&run, t, stack_at(end, labelled));
+	CHECK_EQ(cp_wall_answer_unpaid(t), 0);
+	CHECK_EQ(sum(1, CP_WALL_RUNNING), 2000000);
+	CHECK_EQ(sum(1, CP_WALL_RUNNABLE), 6000000);
+	/* Where it waited and where it went on, both under the labels that it was seen with. */
+	CHECK_EQ(near(at(begin, CP_WALL_RUNNABLE)), 3000000);
+	CHECK_EQ(near(at(end, CP_WALL_RUNNABLE)), 3000000);
+	CHECK_EQ(sum_under(1), 8000000);
+	/* What it ran is accounted. */
+	cp_wall_answer_ask(t, labelled, cp_wall_of(t)->began);
+	cp_wall_time_give(&run, t, cp_wall_of(t)->began + 9000000);
+	cp_wall_visit_record(&run, t, stack_at(end, labelled));
+	CHECK_EQ(sum(1, CP_WALL_RUNNING), 2000000);
+}
+
+static void check_woken_without_a_wait(struct cp_thread *t)
+{
+	be_runnable(t);
+	cp_wall_visit_record(&run, t, stack_at(end, labelled));
+	CHECK_EQ(at(end, CP_WALL_RUNNABLE), 6000000);
+}
+
+static void check_runnable_at_the_end(struct cp_thread *t)
+{
+	cp_wall_time_set_row(&run, t, CP_WALL_WAITING, stack_at(begin, labelled), 0);
+	be_runnable(t);
+	cp_wall_answer_settle(&run, t, cp_wall_of(t)->given);
+	CHECK_EQ(cp_wall_answer_unpaid(t), 0);
+	CHECK_EQ(at(begin, CP_WALL_RUNNABLE), 6000000);
+	CHECK_EQ(at(begin, CP_WALL_RUNNING), 2000000);
+}
+
+static void test_time_without_a_processor(void)
+{
+	with_thread(check_woken_and_preempted);
+	with_thread(check_woken_without_a_wait);
+	with_thread(check_runnable_at_the_end);
+}
+
 static void test_late_answers_are_not_for_what_was_seen_under_other_labels(void)
 {
 	with_thread(check_prompt);
@@ -149,5 +229,6 @@ static void test_late_answers_are_not_for_what_was_seen_under_other_labels(void)
 int main(void)
 {
 	RUN(test_late_answers_are_not_for_what_was_seen_under_other_labels);
+	RUN(test_time_without_a_processor);
 	return harness_end();
 }

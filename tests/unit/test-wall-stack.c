@@ -298,13 +298,16 @@ static void *spin(void *arg)
 static void test_a_running_thread_is_not_walked(void)
 {
 	pthread_t thread;
+	enum cp_wall_doing doing;
 	uint64_t clock;
 	int tid = 0;
 
 	pthread_create(&thread, NULL, spin, &tid);
 	while (!cp_load_acquire(&tid))
 		moment();
-	CHECK_EQ(cp_wall_stack_look(tid, outside, DEPTH, &clock, &waits_in), CP_WALL_RUNS);
+	doing = cp_wall_stack_look(tid, outside, DEPTH, &clock, &waits_in);
+	/* Other programs may have its processor. */
+	CHECK(doing == CP_WALL_RUNS || doing == CP_WALL_QUEUES);
 	cp_store_relaxed(&stop, 1);
 	pthread_join(thread, NULL);
 	while (syscall(SYS_tgkill, getpid(), tid, 0) == 0)

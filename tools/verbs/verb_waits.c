@@ -134,8 +134,8 @@ struct waits {
 	const struct ct_profile *p;
 	size_t type;
 	struct ct_sums causes, functions; /* names in FUNCTIONS are "cause\tfunction [kind]" */
-	int64_t waiting, idle, running;	  /* IDLE is part of WAITING */
-	bool woken;			  /* there are waits that another thread ends */
+	int64_t waiting, idle, running, runnable; /* IDLE is part of WAITING */
+	bool woken;				  /* there are waits that another thread ends */
 };
 
 static void add_to(struct ct_sums *s, const char *name, int64_t value)
@@ -172,7 +172,9 @@ static void add(struct waits *w, struct ct_own *o, size_t sample)
 	char *both;
 
 	if (!state || strcmp(state, "waiting") != 0) {
-		w->running = ct_add(w->running, value);
+		int64_t *sum = state && !strcmp(state, "runnable") ? &w->runnable : &w->running;
+
+		*sum = ct_add(*sum, value);
 		return;
 	}
 	cause = cause_in(w, o, sample);
@@ -189,7 +191,7 @@ static void add(struct waits *w, struct ct_own *o, size_t sample)
 
 static int64_t all_of(const struct waits *w)
 {
-	return ct_add(w->waiting, w->running);
+	return ct_add(ct_add(w->waiting, w->runnable), w->running);
 }
 
 static void put_row(const struct waits *w, int64_t value, const char *indent, const char *name)
@@ -255,6 +257,8 @@ static void print(const struct waits *w)
 		for (size_t i = 0; i < w->causes.count; i++)
 			if (idle == !strcmp(w->causes.list[i].name, IDLE))
 				print_cause(w, &w->causes.list[i]);
+	if (w->runnable)
+		put_row(w, w->runnable, "", "(ready to run, but no processor was free)");
 	put_row(w, w->running, "", "(running)");
 }
 

@@ -7,6 +7,7 @@ LIB_SOURCES += \
 	%D%/wall_settings.c \
 	%D%/wall_slow.c \
 	%D%/wall_stack.c \
+	%D%/wall_switches.c \
 	%D%/wall_time.c \
 	%D%/wall_timer.c \
 	%D%/wall_visit.c

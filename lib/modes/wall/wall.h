@@ -5,6 +5,7 @@
  *     visit → did it run since? what is it doing now?       wall_visit.c, wall_stack.c
  *     running → a timer, and the stack from its signal      wall_timer.c, signal/wall_event.c
  *     no stack from the timer, or a late one                wall_answer.c
+ *     ready to run: woken, or preempted?                    wall_switches.c
  *     time between visits → states → rows                   wall_time.c
  *     the mode's file                                       wall_mode.c
  *
@@ -30,6 +31,7 @@ struct cp_wall_counts {
 	uint64_t unmoved;    /* visits of threads that had not run since the visit before */
 	uint64_t walked;     /* threads that waited, on a stack that was walked */
 	uint64_t running;    /* threads that ran */
+	uint64_t runnable;   /* threads that were ready to run, but had no processor */
 	uint64_t hidden;     /* threads that could not be examined: /proc is missing */
 	uint64_t late;	     /* missed ticks: a dump took long */
 	uint64_t timeless;   /* timers that could not be made */

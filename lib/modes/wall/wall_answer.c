@@ -22,14 +22,14 @@
 #include "modes/wall/wall.h"
 #include "modes/wall/signal/wall_thread.h"
 
-/* Give T's state TO the stack of its state FROM: running where it waited last, or the reverse. The
- * row's addresses are used as they are. */
-static void copy_row(struct cp_run *r, struct cp_thread *t, enum cp_wall_state from,
-		     enum cp_wall_state to, uint32_t span)
+/* Give T's state TO the stack of its state FROM, as SEEN: running where it waited last, or the
+ * reverse. The row's addresses are used as they are. */
+static void copy_stack(struct cp_run *r, struct cp_thread *t, enum cp_wall_state from,
+		       enum cp_wall_state to, struct cp_wall_seen seen)
 {
 	static uint64_t pcs[4096]; /* guarded by the collector's lock */
 	const struct cp_stack *s = cp_aggregate_row_at(&r->aggregate, cp_wall_of(t)->row[from] - 1);
-	struct cp_raw_stack raw = { .pcs = pcs, .end = CP_UNWIND_COMPLETE, .labels = s->labels };
+	struct cp_raw_stack raw = { .pcs = pcs, .end = CP_UNWIND_COMPLETE, .labels = seen.labels };
 
 	for (uint32_t i = 0; i < s->depth && raw.depth < 4096; i++) {
 		uint32_t l = s->locations[i];
@@ -43,7 +43,16 @@ static void copy_row(struct cp_run *r, struct cp_thread *t, enum cp_wall_state f
 				CP_VEC_AT(&r->aggregate.locations, struct cp_location, l)->address;
 	}
 	if (raw.depth)
-		cp_wall_time_set_stack(r, t, to, &raw, span);
+		cp_wall_time_set_stack(r, t, to, &raw, seen.span);
+}
+
+/* The same, with the labels of FROM. */
+static void copy_row(struct cp_run *r, struct cp_thread *t, enum cp_wall_state from,
+		     enum cp_wall_state to, uint32_t span)
+{
+	const struct cp_stack *s = cp_aggregate_row_at(&r->aggregate, cp_wall_of(t)->row[from] - 1);
+
+	copy_stack(r, t, from, to, (struct cp_wall_seen){ .labels = s->labels, .span = span });
 }
 
 /* Return T's start function. Main starts at the program's entry point. For threads unknown to libc
@@ -57,7 +66,9 @@ static uint64_t start_of(const struct cp_thread *t)
 
 static void make_row(struct cp_run *r, struct cp_thread *t, enum cp_wall_state state)
 {
-	enum cp_wall_state other = state == CP_WALL_RUNNING ? CP_WALL_WAITING : CP_WALL_RUNNING;
+	enum cp_wall_state other = state == CP_WALL_RUNNING || !cp_wall_of(t)->row[CP_WALL_RUNNING]
+					   ? CP_WALL_WAITING
+					   : CP_WALL_RUNNING;
 	uint64_t pcs[2] = { CP_PC_NOT_SAMPLED, start_of(t) };
 	struct cp_raw_stack s = { .pcs = pcs, .depth = 2, .end = CP_UNWIND_COMPLETE };
 
@@ -105,23 +116,48 @@ static bool leave_unsampled(struct cp_thread *t)
 
 	if (!cp_load_relaxed(&t->unsignalled))
 		return false;
-	cp_wall.counts.unsampled += w->owed[CP_WALL_RUNNING];
-	w->owed[CP_WALL_RUNNING] = 0;
+	cp_wall.counts.unsampled += w->owed[CP_WALL_RUNNING] + w->owed[CP_WALL_RUNNABLE];
+	w->owed[CP_WALL_RUNNING] = w->owed[CP_WALL_RUNNABLE] = 0;
 	return true;
+}
+
+/* T waited, was woken, and had no processor for a time: that was where it waited. */
+static void pay_woken(struct cp_run *r, struct cp_thread *t)
+{
+	struct cp_wall_thread *w = cp_wall_of(t);
+	struct cp_wall_seen seen = w->asked_in;
+
+	if (!w->owed[CP_WALL_WOKEN])
+		return;
+	if (!w->row[CP_WALL_WAITING]) {
+		w->owed[CP_WALL_RUNNABLE] += w->owed[CP_WALL_WOKEN];
+		w->owed[CP_WALL_WOKEN] = 0;
+		return;
+	}
+	if (seen.labels == CP_LABELSET_LOST) {
+		cp_count_mode(CPROF_WALL, CP_COUNT_LOST_LABELS, 1);
+		seen.labels = CP_LABELSET_NONE;
+	}
+	copy_stack(r, t, CP_WALL_WAITING, CP_WALL_WOKEN, seen);
+	cp_wall_time_pay(r, t, CP_WALL_WOKEN);
 }
 
 static void pay_as_seen(struct cp_run *r, struct cp_thread *t)
 {
 	struct cp_wall_thread *w = cp_wall_of(t);
 
+	pay_woken(r, t);
 	if (leave_unsampled(t))
 		return;
 	if (!has_row(r, w, CP_WALL_RUNNING) && has_row(r, w, CP_WALL_WAITING))
 		copy_row(r, t, CP_WALL_WAITING, CP_WALL_RUNNING, w->asked_in.span);
 	if (!has_row(r, w, CP_WALL_RUNNING))
 		return;
-	cp_wall.counts.unanswered += w->owed[CP_WALL_RUNNING];
+	if (w->owed[CP_WALL_RUNNABLE])
+		copy_row(r, t, CP_WALL_RUNNING, CP_WALL_RUNNABLE, w->asked_in.span);
+	cp_wall.counts.unanswered += w->owed[CP_WALL_RUNNING] + w->owed[CP_WALL_RUNNABLE];
 	cp_wall_time_pay(r, t, CP_WALL_RUNNING);
+	cp_wall_time_pay(r, t, CP_WALL_RUNNABLE);
 }
 
 /* Give time that has been owed for a long time to the stack where it was spent, if T is doing
@@ -159,6 +195,7 @@ void cp_wall_answer_came(struct cp_run *r, struct cp_thread *t, const struct cp_
 	struct cp_wall_seen seen = { .labels = answer->labels, .span = answer->span };
 
 	pay_late(r, t, seen);
+	pay_woken(r, t);
 	cp_wall_of(t)->unanswered = cp_wall_of(t)->late = false;
 }
 
@@ -167,9 +204,9 @@ static void pay_somehow(struct cp_run *r, struct cp_thread *t, enum cp_wall_stat
 	struct cp_wall_thread *w = cp_wall_of(t);
 	bool guessed = w->unanswered;
 
-	if (state == CP_WALL_RUNNING && leave_unsampled(t))
+	if (state != CP_WALL_WAITING && leave_unsampled(t))
 		return;
-	if (state == CP_WALL_RUNNING && w->unanswered)
+	if (state != CP_WALL_WAITING && w->unanswered)
 		pay_as_seen(r, t);
 	if (w->owed[state] && !w->row[state]) {
 		guessed = true;
@@ -187,14 +224,20 @@ void cp_wall_answer_settle(struct cp_run *r, struct cp_thread *t, uint64_t until
 	uint64_t ended = cp_load_acquire(&cp_wall_of(t)->ended);
 
 	cp_wall_time_give(r, t, ended && ended < until ? ended : until);
+	pay_woken(r, t);
 	pay_somehow(r, t, CP_WALL_RUNNING);
+	pay_somehow(r, t, CP_WALL_RUNNABLE);
 	pay_somehow(r, t, CP_WALL_WAITING);
 	cp_drain_name(r, t);
 }
 
 uint64_t cp_wall_answer_unpaid(const struct cp_thread *t)
 {
-	return cp_wall_of(t)->owed[CP_WALL_RUNNING] + cp_wall_of(t)->owed[CP_WALL_WAITING];
+	uint64_t ns = 0;
+
+	for (unsigned s = 0; s < CP_WALL_STATES; s++)
+		ns += cp_wall_of(t)->owed[s];
+	return ns;
 }
 
 /* T began and ended between two visits: its CPU clock tells how long it ran. */
@@ -233,7 +276,9 @@ void cp_wall_answer_ended(struct cp_run *r, struct cp_thread *t)
 	else
 		cp_wall_answer_settle(r, t, w->ended);
 	cp_wall.counts.unsampled += cp_wall_answer_unpaid(t);
-	w->owed[CP_WALL_RUNNING] = w->owed[CP_WALL_WAITING] = 0;
+	for (unsigned s = 0; s < CP_WALL_STATES; s++)
+		w->owed[s] = 0;
+	w->switched = 0;
 	w->began = 0;
 	/* The next thread with this record is visited at once. */
 	if (t->index < cp_wall.due.count)

@@ -40,12 +40,18 @@ static void wait_labels(uint32_t wait, const struct cp_run *r, const struct cp_s
 								   .unit = "" };
 }
 
+static const char *state_text(uint64_t state)
+{
+	return state == CP_WALL_RUNNING	   ? "running"
+	       : state == CP_WALL_RUNNABLE ? "runnable"
+					   : "waiting";
+}
+
 static void labels(const struct cp_run *r, const struct cp_stack *s, struct cp_encode_labels *to)
 {
-	to->labels[to->count++] = (struct cp_pprof_label){
-		.key = "state",
-		.text = CP_WALL_ROW_STATE(s->tag) == CP_WALL_RUNNING ? "running" : "waiting"
-	};
+	to->labels[to->count++] =
+		(struct cp_pprof_label){ .key = "state",
+					 .text = state_text(CP_WALL_ROW_STATE(s->tag)) };
 	wait_labels(CP_WALL_ROW_WAIT(s->tag), r, s, to);
 	if (CP_WALL_ROW_MS(s->tag) >= 0)
 		to->labels[to->count++] = (struct cp_pprof_label){ .key = "span_ms",
@@ -67,8 +73,9 @@ static void report(struct cp_comments *out, const struct cp_run *r, const struct
 	cp_comments_line(
 		out,
 		"visits: %lu of threads: %lu had not run since the one before, %lu waited, "
-		"%lu ran; %lu rounds were missed",
-		L(n->visits), L(n->unmoved), L(n->walked), L(n->running), L(n->late));
+		"%lu ran, %lu were ready but had no processor; %lu rounds were missed",
+		L(n->visits), L(n->unmoved), L(n->walked), L(n->running), L(n->runnable),
+		L(n->late));
 	cp_comments_line(
 		out,
 		"samples: %lu of running threads by signal; lost: %lu ring full, %lu "

@@ -118,6 +118,8 @@ enum cp_wall_doing cp_wall_stack_look(int tid, struct cp_record *to, unsigned ma
 	for (int i = 0; i < TRIES && before != UINT64_MAX; i++) {
 		enum cp_wall_doing doing = where(tid, &sp, &pc, call);
 
+		if (doing == CP_WALL_RUNS && cp_wall_stack_clock_of(tid) == before)
+			return CP_WALL_QUEUES;
 		if (doing != CP_WALL_WAITS)
 			return doing;
 		walk(sp, pc, to, max_depth);

@@ -14,7 +14,8 @@
 #include "sample/ring.h"
 
 enum cp_wall_doing {
-	CP_WALL_RUNS,	/* or is in the scheduler's queue */
+	CP_WALL_RUNS,
+	CP_WALL_QUEUES, /* is ready to run, but has no processor */
 	CP_WALL_WAITS,	/* the record has its stack */
 	CP_WALL_HIDDEN, /* unknown this time */
 	CP_WALL_DENIED, /* unknown at any time: /proc is missing or not accessible */

@@ -70,7 +70,7 @@ void cp_wall_time_set_stack(struct cp_run *r, struct cp_thread *t, enum cp_wall_
 	uint32_t row = CP_INDEX_NONE;
 
 	freshen(r->aggregate.modules, s);
-	s->tag |= state;
+	s->tag |= state == CP_WALL_WOKEN ? CP_WALL_RUNNABLE : state;
 	s->thread = label_of(r, t);
 	if (s->thread != CP_NO_THREAD)
 		row = cp_aggregate_row(&r->aggregate, s);
@@ -113,6 +113,33 @@ void cp_wall_time_pay(struct cp_run *r, struct cp_thread *t, enum cp_wall_state 
 		cp_wall_slow_note(r, w->in_span[state], w->row[state] - 1, periods, ns);
 }
 
+/* Divide time in which T was ready to run. The pacer itself may have taken the processor from T to
+ * look at it; with one processor it always does. So T ran for as long as its CPU clock says, as far
+ * as that isn't accounted yet. */
+static void owe_runnable(struct cp_wall_thread *w, uint64_t ns)
+{
+	uint64_t ran = w->clock > w->accounted ? w->clock - w->accounted : 0, woken;
+
+	if (ran > ns)
+		ran = ns;
+	w->accounted += ran;
+	woken = (ns - ran) / 256 * w->woken;
+	w->owed[CP_WALL_RUNNING] += ran;
+	w->owed[CP_WALL_WOKEN] += woken;
+	w->owed[CP_WALL_RUNNABLE] += ns - ran - woken;
+}
+
+static void owe(struct cp_wall_thread *w, uint64_t ns)
+{
+	if (w->state == CP_WALL_RUNNABLE) {
+		owe_runnable(w, ns);
+		return;
+	}
+	w->owed[w->state] += ns;
+	if (w->state == CP_WALL_RUNNING)
+		w->accounted += ns;
+}
+
 void cp_wall_time_give(struct cp_run *r, struct cp_thread *t, uint64_t until)
 {
 	struct cp_wall_thread *w = cp_wall_of(t);
@@ -125,8 +152,8 @@ void cp_wall_time_give(struct cp_run *r, struct cp_thread *t, uint64_t until)
 		cp_count_mode(CPROF_WALL, CP_COUNT_LOST_PAUSED, ns);
 		return;
 	}
-	w->owed[w->state] += ns;
-	if (!w->unanswered || w->state != CP_WALL_RUNNING)
+	owe(w, ns);
+	if (!w->unanswered || w->state == CP_WALL_WAITING)
 		cp_wall_time_pay(r, t, w->state);
 }
 

@@ -12,6 +12,7 @@
 #include "modes/wall/wall.h"
 #include "modes/wall/wall_cause.h"
 #include "modes/wall/wall_stack.h"
+#include "modes/wall/wall_switches.h"
 #include "modes/wall/signal/wall_thread.h"
 
 /* Room for the deepest stack; guarded by the collector's lock. */
@@ -69,6 +70,10 @@ void cp_wall_visit_record(struct cp_run *r, struct cp_thread *t, const struct cp
 	cp_wall_answer_came(r, t, record);
 	cp_wall_time_set_row(r, t, CP_WALL_RUNNING, record, 0);
 	cp_wall_time_pay(r, t, CP_WALL_RUNNING);
+	if (w->owed[CP_WALL_RUNNABLE]) {
+		cp_wall_time_set_row(r, t, CP_WALL_RUNNABLE, record, 0);
+		cp_wall_time_pay(r, t, CP_WALL_RUNNABLE);
+	}
 	/* Nothing shows where the thread waits; its last running stack is the best guess. */
 	if (cp_wall.blind) {
 		cp_wall_time_set_row(r, t, CP_WALL_WAITING, record, 0);
@@ -128,6 +133,14 @@ static void found_running(struct cp_thread *t, struct cp_wall_seen seen, uint64_
 	cp_wall_answer_ask(t, seen, now);
 }
 
+static void found_runnable(struct cp_thread *t, struct cp_wall_seen seen, uint64_t now)
+{
+	cp_wall.counts.runnable++;
+	cp_wall_of(t)->state = CP_WALL_RUNNABLE;
+	cp_wall_switches_read(t, now);
+	cp_wall_answer_ask(t, seen, now);
+}
+
 static void found_waiting(struct cp_run *r, struct cp_thread *t, struct cp_wall_seen seen,
 			  const struct cp_wall_call *call, uint64_t tick)
 {
@@ -175,6 +188,8 @@ static void find_out(struct cp_run *r, struct cp_thread *t, uint64_t tick, uint6
 	enum cp_wall_doing doing;
 
 	cp_wall_visit_take(r, t);
+	if (w->state == CP_WALL_UNSEEN)
+		w->accounted = clock;
 	cp_wall_time_give(r, t, boundary(w, tick));
 	if (cp_load_relaxed(&t->paused)) {
 		w->state = CP_WALL_PAUSED;
@@ -183,12 +198,13 @@ static void find_out(struct cp_run *r, struct cp_thread *t, uint64_t tick, uint6
 	doing = look(t, clock, &call);
 	seen = cp_wall_answer_seen_now(t);
 	/* The clock is a system call, which visits of waiting threads avoid. */
-	if (doing == CP_WALL_RUNS || w->unanswered)
+	if (doing == CP_WALL_RUNS || doing == CP_WALL_QUEUES || w->unanswered)
 		now = cp_sys_clock_ns(CLOCK_MONOTONIC);
 	if (w->unanswered)
 		cp_wall_answer_still_unanswered(r, t, seen, now);
 	switch (doing) {
 	case CP_WALL_RUNS: found_running(t, seen, now); break;
+	case CP_WALL_QUEUES: found_runnable(t, seen, now); break;
 	case CP_WALL_WAITS:
 		/* A thread that waits for the collector's lock, which this thread holds, stays
 		 * where it was. */

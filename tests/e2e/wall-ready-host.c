@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* More threads than processors: eight, on one. They work for a while, then each in turn under a
+ * lock. Prints its CPU time and how long it took, in ns. */
+#include <pthread.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define THREADS 8
+#define HELD_NS 2000000 /* of CPU time, each time the lock is held */
+#define FREE_NS 400000
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static uint64_t until;
+
+static uint64_t now(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void work(uint64_t ns)
+{
+	uint64_t end = now(CLOCK_THREAD_CPUTIME_ID) + ns;
+
+	while (now(CLOCK_THREAD_CPUTIME_ID) < end)
+		;
+}
+
+__attribute__((noinline)) static void alone(void)
+{
+	work(HELD_NS);
+	__asm__ volatile("");
+}
+
+__attribute__((noinline)) static void beside(void)
+{
+	work(FREE_NS);
+	__asm__ volatile("");
+}
+
+static void *worker(void *arg)
+{
+	while (now(CLOCK_MONOTONIC) < until) {
+		beside();
+		pthread_mutex_lock(&lock);
+		alone();
+		pthread_mutex_unlock(&lock);
+	}
+	return arg;
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t began = now(CLOCK_MONOTONIC);
+	pthread_t threads[THREADS];
+	cpu_set_t one;
+
+	sched_getaffinity(0, sizeof(one), &one);
+	for (int i = 0, kept = 0; i < CPU_SETSIZE; i++)
+		if (CPU_ISSET(i, &one) && kept++)
+			CPU_CLR(i, &one);
+	sched_setaffinity(0, sizeof(one), &one);
+	until = began + (uint64_t)(argc > 1 ? atoi(argv[1]) : 3) * 1000000000u;
+	for (int i = 0; i < THREADS; i++)
+		if (pthread_create(&threads[i], NULL, worker, NULL))
+			return 1;
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	printf("%llu %llu\n", (unsigned long long)now(CLOCK_PROCESS_CPUTIME_ID),
+	       (unsigned long long)(now(CLOCK_MONOTONIC) - began));
+	return 0;
+}
