@@ -20,8 +20,8 @@ struct cp_threads_now {
 /* For cp_collect_run: writes the profile to SINK, not compressed and without names of functions.
  * ARG is a struct cp_threads_now. The labels of a sample, those that are known:
  *
- * "thread", "tid", "state" (running; runnable: no processor is free; waiting; unknown), "syscall" (its number)
- * "wait": the cause, as in wall profiles
+ * "thread", "tid", "state" (running; runnable: no processor is free; waiting; unknown), "syscall"
+ * (its number) "wait": the cause, as in wall profiles
  *
  * "lock", "lock_kind": name or address; mutex, rwlock, condition, semaphore, barrier, libc (a lock
  * inside libc), futex (any other)

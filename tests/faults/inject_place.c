@@ -228,16 +228,27 @@ static bool is_exported(const char *name)
 	return false;
 }
 
-/* A word that an earlier call left on the stack may come before the function that is really there;
- * an interposed function is in the innermost frames if it made the call. */
+/* Makes its system calls itself, and calls nothing of libc. */
+static bool is_below_libc(const char *name)
+{
+	return !strncmp(name, "cp_sys_", 7) || !strncmp(name, "cp_syscall", 10);
+}
+
+/* A word that an earlier call left on the stack may come before the function that is really there,
+ * or alone, where an interposed function has jumped to libc's; an interposed function is in the
+ * innermost frames if it made the call. */
 bool place_is_own(const struct place *p)
 {
+	bool own = false;
+
 	if (!p->count)
 		return false;
 	if (p->direct)
 		return !is_exported(p->functions[0]);
-	for (unsigned i = 0; i < p->count; i++)
+	for (unsigned i = 0; i < p->count; i++) {
 		if (is_exported(p->functions[i]) || runs_program(p->functions[i]))
 			return false;
-	return true;
+		own |= !is_below_libc(p->functions[i]);
+	}
+	return own;
 }
