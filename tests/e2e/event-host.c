@@ -7,6 +7,8 @@
  *   event-host forks N      a child touches N pages
  *   event-host execs N      touches N pages, then executes itself, and touches N pages
  *   event-host api N PATH   starts the mode itself, with a period of 3; the library is preloaded
+ *   event-host pends N PATH starts the mode itself, whose event gets another number than that of
+ * the CPU mode has had, and is in calls with N page faults each; then it works for a second
  */
 #include <cprof.h>
 
@@ -16,7 +18,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "host.h"
@@ -140,6 +144,44 @@ static void api(long n, const char *path)
 	touches_after(pages(n), n);
 }
 
+static double cpu_seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+__attribute__((noinline, noipa)) static void works_on(double seconds)
+{
+	double until = cpu_seconds() + seconds;
+
+	while (cpu_seconds() < until)
+		sink++;
+}
+
+static void pends(long n, const char *path)
+{
+	struct cprof_options o = CPROF_OPTIONS_INIT;
+	int file = (int)syscall(SYS_memfd_create, "pends", 0u);
+
+	EXPECT(file >= 0);
+	/* Where the number of the CPU mode's event was. */
+	EXPECT(fcntl(file, F_DUPFD_CLOEXEC, 500) >= 500);
+	o.event_path = path;
+	o.event = "minor-faults";
+	o.event_period = 1;
+	EXPECT(cprof_start(&o) == 0);
+	/* The signal of a call's first fault pends during the call. */
+	while (cpu_seconds() < 0.4) {
+		char *at = pages(n);
+
+		EXPECT(pwrite(file, at, (size_t)n * page, 0) == (ssize_t)((size_t)n * page));
+		munmap(at, (size_t)n * page);
+	}
+	works_on(1);
+}
+
 int main(int argc, char **argv)
 {
 	long n = argc > 2 ? atol(argv[2]) : 1000;
@@ -156,6 +198,8 @@ int main(int argc, char **argv)
 		execl("/proc/self/exe", argv[0], "after", argv[2], NULL);
 	} else if (!strcmp(argv[1], "after")) {
 		touches_after(pages(n), n);
+	} else if (!strcmp(argv[1], "pends")) {
+		pends(n, argv[3]);
 	} else {
 		api(n, argv[3]);
 	}

@@ -117,6 +117,12 @@ for engine in perf timer; do
 	check_stack "$work/both-$engine.cpu.pb" 'touches_much;touches'
 done
 
+# The CPU mode's first signal is its only one. The kernel drops it while that of another event pends, which may have
+# another number.
+CPROF_CPU_ENGINE=perf CPUPROFILE_FREQUENCY=5 profiled pends "$host" pends 20000 "$work/pends.event.pb"
+check_status pends 0
+check_stack "$work/pends.pb" 'works_on;'
+
 # A program starts it itself.
 bare api env LD_PRELOAD="$CP_LIBRARY" "$host" api 900 "$work/api.pb"
 check_status api 0

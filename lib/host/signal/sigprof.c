@@ -71,19 +71,6 @@ static void expired(struct cp_thread *t, const siginfo_t *si, const ucontext_t *
 		sources[mode]->expired(t, si, uc);
 }
 
-static bool take(const siginfo_t *si, const ucontext_t *uc)
-{
-	const struct cp_sigprof_source *s;
-	bool taken = false;
-
-	/* Each is asked: perf events of two modes may have the same number, and the kernel keeps
-	 * one signal for both. */
-	for (uint32_t left = cp_load_acquire(&added); (s = next(&left));)
-		if (s->take && s->take(si, uc))
-			taken = true;
-	return taken;
-}
-
 static bool is_own(const struct cp_self *self)
 {
 	return self && self->thread && cp_load_relaxed(&self->thread->tid) == cp_sys_gettid();
@@ -102,6 +89,24 @@ static void look(const struct cp_self *self, const ucontext_t *uc)
 			return;
 		s->look(self->thread, uc);
 	}
+}
+
+/* The kernel keeps one signal for the events of two modes. They may have the same number, so each
+ * mode is asked; or another number, so each looks. */
+static bool take(const siginfo_t *si, const ucontext_t *uc)
+{
+	const struct cp_sigprof_source *s;
+	unsigned looking = 0;
+	bool taken = false;
+
+	for (uint32_t left = cp_load_acquire(&added); (s = next(&left));) {
+		if (s->take && s->take(si, uc))
+			taken = true;
+		looking += s->look && cp_load_relaxed(s->looks);
+	}
+	if (taken && looking > 1)
+		look(cp_thread_self(), uc);
+	return taken;
 }
 
 static bool is_process_timer(const struct cp_self *self, const siginfo_t *si, const ucontext_t *uc)
