@@ -387,16 +387,16 @@ static int window(struct cp_control_message *m, int fd)
 static int threads(int fd)
 {
 	struct cp_memory_sink memory;
-	struct cp_threads_now now = { .sink = &memory.sink };
+	int result;
 
 	if (!is_in_memory(fd))
 		return -EINVAL;
 	cp_sink_memory_open(&memory);
-	cp_collect_run(cp_threads_now_write, &now);
-	if (!now.result)
-		now.result = cp_fdwrite_all(fd, memory.data, memory.used, false);
+	result = cp_threads_now_write(&memory.sink);
+	if (!result)
+		result = cp_fdwrite_all(fd, memory.data, memory.used, false);
 	cp_sink_memory_release(&memory);
-	return now.result;
+	return result;
 }
 
 void cp_control_see_answered(bool received)

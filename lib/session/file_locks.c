@@ -11,6 +11,7 @@
 #include "session/file_locks.h"
 
 #include <fcntl.h>
+#include <linux/stat.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -19,15 +20,17 @@
 #include "base/text.h"
 #include "symbols/lines.h"
 
+#ifndef AT_STATX_DONT_SYNC
+#define AT_STATX_DONT_SYNC 0x4000
+#endif
+
 /* Of Linux, if libc's header isn't asked for GNU's names. */
 #define OFD_SETLKW 38
 
+/* While the file is read. */
 struct search {
-	const char *type; /* of the lock that is waited for */
-	uint64_t inode;
-	int pid;    /* of the process that waits, as the file shows it */
+	struct cp_file_locks *locks;
 	int holder; /* of the last lock */
-	int found;  /* 0: nothing yet; -1: several processes */
 };
 
 struct lock {
@@ -37,7 +40,7 @@ struct lock {
 	uint64_t inode;
 };
 
-bool cp_file_locks_waits(const struct cp_wall_call *call)
+static bool waits_for_lock(const struct cp_wall_call *call)
 {
 	return call->number == SYS_flock ||
 	       (call->number == SYS_fcntl &&
@@ -88,28 +91,70 @@ static bool take(void *arg, const char *line, size_t length)
 		find->holder = l.pid > 0 ? l.pid : -1;
 		return true;
 	}
-	if (l.pid == find->pid && l.inode == find->inode && cp_text_begins(l.type, find->type))
-		find->found = !find->found || find->found == find->holder ? find->holder : -1;
+	for (uint32_t i = 0; i < find->locks->count; i++) {
+		struct cp_file_lock_wait *w = &find->locks->waits[i];
+
+		if (w->inode && l.pid == w->pid && l.inode == w->inode &&
+		    cp_text_begins(l.type, w->type))
+			w->holder = !w->holder || w->holder == find->holder ? find->holder : -1;
+	}
 	return true;
 }
 
-int cp_file_locks_holder(const struct cp_wall_call *call, int tid)
+/* The file's server, if it has one, is not asked: it may not answer. */
+static uint64_t inode_of(const struct cp_file_lock_wait *w)
 {
-	struct search find = { .type = type_of(call), .pid = cp_sys_getpid() };
-	struct stat s;
+	struct statx s;
 	char path[64];
+
+	cp_text_format(path, sizeof(path), "/proc/self/task/%d/fd/%d", w->tid, w->fd);
+	if (cp_sys5(SYS_statx, AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_INO, &s) < 0)
+		return 0;
+	return s.stx_ino;
+}
+
+void cp_file_locks_read(struct cp_file_locks *l)
+{
+	struct search find = { .locks = l };
 	int fd;
 
-	cp_text_format(path, sizeof(path), "/proc/self/task/%d/fd/%d", tid, (int)call->args[0]);
-	if (cp_sys4(SYS_newfstatat, AT_FDCWD, path, &s, 0) < 0)
-		return 0;
-	find.inode = (uint64_t)s.st_ino;
-	if (!strcmp(find.type, "OFDLCK"))
-		find.pid = -1;
+	for (uint32_t i = 0; i < l->count; i++)
+		l->waits[i].inode = inode_of(&l->waits[i]);
 	fd = cp_sys_open("/proc/locks", O_RDONLY, 0);
-	if (fd < 0)
+	if (fd >= 0) {
+		cp_lines_read(fd, take, &find);
+		cp_sys_close(fd);
+	}
+	l->read = true;
+}
+
+static void note(struct cp_file_locks *l, const struct cp_wall_call *call, int tid, uint64_t clock)
+{
+	const char *type = type_of(call);
+
+	if (l->count == CP_FILE_LOCKS_MAX)
+		return;
+	l->waits[l->count++] = (struct cp_file_lock_wait){
+		.clock = clock,
+		.type = type,
+		.tid = tid,
+		.fd = (int)call->args[0],
+		.pid = !strcmp(type, "OFDLCK") ? -1 : cp_sys_getpid(),
+	};
+}
+
+int cp_file_locks_holder(struct cp_file_locks *l, const struct cp_wall_call *call, int tid,
+			 uint64_t clock)
+{
+	if (!waits_for_lock(call))
 		return 0;
-	cp_lines_read(fd, take, &find);
-	cp_sys_close(fd);
-	return find.found > 0 ? find.found : 0;
+	if (!l->read)
+		note(l, call, tid, clock);
+	for (uint32_t i = 0; l->read && i < l->count; i++) {
+		const struct cp_file_lock_wait *w = &l->waits[i];
+
+		if (w->tid == tid && w->clock == clock)
+			return w->holder > 0 ? w->holder : 0;
+	}
+	return 0;
 }

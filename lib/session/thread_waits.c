@@ -16,7 +16,6 @@
 #include "modes/io/signal/io_target.h"
 #include "modes/lock/lock_owner.h"
 #include "sample/thread.h"
-#include "session/file_locks.h"
 
 #define FUTEX_LOCK_PI2_COMMAND 13
 
@@ -154,11 +153,12 @@ static void find_child(struct cp_thread_look *t, struct cp_arena *texts)
 	t->wait.child_name = name_of(pid, texts);
 }
 
-static void find_locker(struct cp_thread_look *t, struct cp_arena *texts)
+static void find_locker(struct cp_thread_look *t, struct cp_file_locks *locks,
+			struct cp_arena *texts)
 {
-	int pid = cp_file_locks_waits(&t->call) ? cp_file_locks_holder(&t->call, t->tid) : 0;
+	int pid = cp_file_locks_holder(locks, &t->call, t->tid, t->clock);
 
-	/* If it doesn't wait any more, another lock may have been read. */
+	/* It may have got the lock since it was seen. */
 	if (!pid || !cp_thread_waits_still(t))
 		return;
 	t->wait.locker = pid;
@@ -306,7 +306,8 @@ static void find_target(struct cp_thread_look *t, int allowed, struct cp_arena *
 	w->target = cp_arena_text(texts, target, strlen(target));
 }
 
-void cp_thread_waits_find(struct cp_thread_look *t, int allowed, struct cp_arena *texts)
+void cp_thread_waits_find(struct cp_thread_look *t, int allowed, struct cp_file_locks *locks,
+			  struct cp_arena *texts)
 {
 	struct cp_thread_wait *w = &t->wait;
 	uint32_t wait;
@@ -322,7 +323,7 @@ void cp_thread_waits_find(struct cp_thread_look *t, int allowed, struct cp_arena
 	w->cause = cp_wall_cause_text(wait, NULL, NULL, NULL);
 	w->kind = cp_wall_cause_kind_text(wait);
 	find_child(t, texts);
-	find_locker(t, texts);
+	find_locker(t, locks, texts);
 	find_polled(t);
 	find_target(t, allowed, texts);
 }

@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "modes/wall/wall_cause.h"
 #include "modes/wall/wall_stack.h"
+#include "session/file_locks.h"
 
 struct cp_thread_wait {
 	const char *cause; /* as the label "wait" of wall profiles; NULL = unknown */
@@ -43,8 +44,10 @@ struct cp_thread_look {
 	struct cp_thread_wait wait;
 };
 
-/* Find out what T waits for. ALLOWED: enum cp_io_target. Texts are in TEXTS. */
-void cp_thread_waits_find(struct cp_thread_look *t, int allowed, struct cp_arena *texts);
+/* Find out what T waits for. ALLOWED: enum cp_io_target. LOCKS knows the holders of files' locks,
+ * or has noted afterwards that it has to be read. Texts are in TEXTS. */
+void cp_thread_waits_find(struct cp_thread_look *t, int allowed, struct cp_file_locks *locks,
+			  struct cp_arena *texts);
 /* Return the tid of the thread that T waits for: that of the lock's holder, as the lock says now,
  * or of the thread that T joins; 0: none, or unknown. */
 int cp_thread_waits_for(const struct cp_thread_look *t);

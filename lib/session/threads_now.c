@@ -24,6 +24,12 @@
 #include "session/session_state.h"
 #include "session/thread_waits.h"
 
+struct cp_threads_now {
+	struct cp_sink *sink;
+	int result; /* 0 or a negative errno */
+	struct cp_file_locks file_locks;
+};
+
 struct look {
 	struct cp_aggregate a;
 	struct cp_names names;
@@ -139,14 +145,14 @@ static void find_futexes(struct look *l)
 	}
 }
 
-static void find_waits(struct look *l)
+static void find_waits(struct look *l, struct cp_file_locks *file_locks)
 {
 	const struct cp_io_settings *io = cp_config_of(&cp_session.config, CPROF_IO);
 	struct cp_thread_look *t = l->threads.items;
 
 	find_futexes(l);
 	for (size_t i = 0; i < l->threads.count; i++) {
-		cp_thread_waits_find(&t[i], io->target, &l->texts);
+		cp_thread_waits_find(&t[i], io->target, file_locks, &l->texts);
 		cp_lock_names_note(&l->locks, t[i].wait.lock,
 				   t[i].futex == CP_WALL_FUTEX_CONDITION);
 	}
@@ -270,7 +276,8 @@ static void end(struct look *l, struct cp_modules *modules)
 	cp_arena_release(&l->texts);
 }
 
-void cp_threads_now_write(void *arg)
+/* For cp_collect_run. */
+static void write_threads(void *arg)
 {
 	struct cp_threads_now *n = arg;
 	struct cp_modules modules;
@@ -282,9 +289,23 @@ void cp_threads_now_write(void *arg)
 	if (!n->result)
 		n->result = cp_sweep_each(look_at, &l);
 	if (!n->result) {
-		find_waits(&l);
-		n->result = encode(&l, n->sink);
+		find_waits(&l, &n->file_locks);
+		/* Otherwise it is done once more. */
+		if (n->file_locks.read || !n->file_locks.count)
+			n->result = encode(&l, n->sink);
 	}
 	end(&l, &modules);
 	cp_own_time_work_end();
+}
+
+int cp_threads_now_write(struct cp_sink *sink)
+{
+	struct cp_threads_now n = { .sink = sink };
+
+	cp_collect_run(write_threads, &n);
+	if (!n.result && n.file_locks.count) {
+		cp_file_locks_read(&n.file_locks);
+		cp_collect_run(write_threads, &n);
+	}
+	return n.result;
 }

@@ -12,13 +12,9 @@
  */
 #define CP_THREADS_NOW_MAX 4096u
 
-struct cp_threads_now {
-	struct cp_sink *sink;
-	int result; /* out: 0 or a negative errno */
-};
-
-/* For cp_collect_run: writes the profile to SINK, not compressed and without names of functions.
- * ARG is a struct cp_threads_now. The labels of a sample, those that are known:
+/* Write the profile to SINK, not compressed and without names of functions. Returns 0 or a negative
+ * errno. Takes the collector's lock; twice, if a thread waits for the lock of a file, because who
+ * has it is asked without the lock. The labels of a sample, those that are known:
  *
  * "thread", "tid", "state" (running; runnable: no processor is free; waiting; unknown), "syscall"
  * (its number) "wait": the cause, as in wall profiles
@@ -40,6 +36,6 @@ struct cp_threads_now {
  *
  * "descriptors": how many poll or select waits for
  */
-void cp_threads_now_write(void *arg);
+int cp_threads_now_write(struct cp_sink *sink);
 
 #endif
