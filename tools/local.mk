@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The cprof tool: a program of its own. Of the library it has the public header and the demanglers.
+# The cprof tool: a program of its own. Of the library it has the public header, the demanglers and the names of events.
 include tools/core/local.mk
 include tools/dwarf/local.mk
 include tools/flame/local.mk
@@ -11,12 +11,14 @@ include tools/otlp/local.mk
 include tools/push/local.mk
 include tools/serve/local.mk
 include tools/verbs/local.mk
-# Names must come out as the library writes them.
+# Names must come out as the library writes them, and events be the ones that it knows.
 TOOL_SOURCES += \
+	lib/base/text.c \
+	lib/modes/event/event_names.c \
 	lib/symbols/demangle.c \
 	lib/symbols/rustname.c
 
-# Of lib/ the demangler and the control protocol are asked for, and nothing else (tests/checks/includes.sh).
+# Of lib/ the demangler, the names of events and the control protocol are asked for, and nothing else (tests/checks/includes.sh).
 TOOL_CPPFLAGS = -iquote $(top_srcdir)/tools -iquote tools -iquote . -iquote $(top_srcdir)/lib -I$(top_srcdir)/include -D_GNU_SOURCE \
 	-DCP_LIBEXECDIR='"$(pkglibexecdir)"' -DCP_LIBDIR='"$(libdir)"' \
 	-DCP_BINDIR='"$(bindir)"'

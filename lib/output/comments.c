@@ -222,7 +222,7 @@ void cp_comments_waits_lost(struct cp_comments *report, const struct cp_run *r)
 void cp_comments_stacks_cost(struct cp_comments *report, const struct cp_run *r, const char *where)
 {
 	cp_comments_line(
-		report, "cost: about %s ms for stacks %s",
+		report, "cost: about %s ms of wall time for stacks %s",
 		cp_comments_seconds(cp_run_hooks_ns(r, cp_run_counted(r, CP_COUNT_TIMED)) * 1000),
 		where);
 }

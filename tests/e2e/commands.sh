@@ -188,7 +188,7 @@ check_command() {
 		begin_app
 		wait_for 60 sh -c "cprof ps | grep -q '^ *$pid cpu '" || fail "$command: no control socket"
 		run "${command/PID/$pid}"
-		said "threads of process $pid"
+		said "of process $pid, in"
 		end_app ;;
 	'cprof start -wall -for=30s PID')
 		begin_app

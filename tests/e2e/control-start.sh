@@ -4,6 +4,7 @@
 # what is said where it can't be.
 . "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/control.sh"
+client=$(realpath "$srcdir/tests/lib/control-client.py")
 cd "$work"
 
 host late CPROF_CONTROL=on
@@ -100,8 +101,11 @@ host event CPROF_CONTROL=on
 wait_for 60 lists $pid - || fail "event: no control socket"
 for verb in start record; do
 	cprof $verb-event $verb -event=foo $pid
-	refused $verb-event 'event: CPROF_EVENT=foo: accepted is page-faults, minor-faults'
+	refused $verb-event '-event=foo is no event; accepted is page-faults, minor-faults'
 done
+# The library refuses it, too.
+$python "$client" start libcprof/$pid EVENTPROFILE="$work/foo.pb" CPROF_EVENT=foo >foo.reply
+grep -q '^-[0-9]* .*CPROF_EVENT=foo: accepted is page-faults, minor-faults' foo.reply || fail "the library: $(cat foo.reply)"
 lists $pid - || fail "event: $("$cprof" ps)"
 end_host
 cprof nobody start

@@ -56,7 +56,10 @@ CPROF_EVENT=minor-faults CPROF_EVENT_PERIOD=1 event_profiled each "$host" touche
 check_status each 0
 check_valid_as event "$work/each.pb"
 if ! "$pprof_check" --comments "$work/each.pb" | grep -q 'a sample for 1 on average, the program.s and the kernel.s part'; then
-	[ "$failures" = 0 ] || finish
+	[ "$failures" = 0 ] || (cd "$work" && $limit "$builddir/cprof" run -event=foo -- touch started) >"$work/wrong.out" 2>&1 && fail "cprof run -event=foo: status 0"
+grep -q -- '-event=foo is no event; accepted is page-faults' "$work/wrong.out" && [ ! -e "$work/started" ] ||
+	fail "cprof run -event=foo: $(cat "$work/wrong.out")"
+finish
 	skip "no perf events with the kernel's part here: $(cat "$work/each.err")"
 fi
 check_quiet each
@@ -135,4 +138,7 @@ check_about "api: touches_much" "$many" 900 30 "$work/api.pb"
 (cd "$work" && CPROF_EVENT_PERIOD=1 $limit "$builddir/cprof" run --event=minor-faults -o run.pb -- "$host" touches 100) >"$work/run.out" 2>&1 ||
 	fail "cprof run: $(cat "$work/run.out")"
 grep -qE '^ *700 .*touches_much' "$work/run.out" || fail "cprof run shows no page faults: $(cat "$work/run.out")"
+(cd "$work" && $limit "$builddir/cprof" run -event=foo -- touch started) >"$work/wrong.out" 2>&1 && fail "cprof run -event=foo: status 0"
+grep -q -- '-event=foo is no event; accepted is page-faults' "$work/wrong.out" && [ ! -e "$work/started" ] ||
+	fail "cprof run -event=foo: $(cat "$work/wrong.out")"
 finish

@@ -431,7 +431,7 @@ COMMENTS = [
     "# samples: 392 taken for 1820 expiries; lost expiries: 31 ring full, 0 no memory, 0 unknown thread, 0 collector limit; 0 in paused threads",
     "cpu time: 10.000 s used by the program, 9.000 s in samples, 1.000 s unsampled",
     "cost: 36.755 ms in the collector, for all modes together",
-    "cost: about 1.407 ms in handlers (0.07 % of the program's CPU time)",
+    "cost: about 1.407 ms of wall time in handlers (0.07 % of the program's CPU time)",
     "stacks: 0 truncated at the depth limit, 12 incomplete",
     "note: this program changes its own code",
 ]

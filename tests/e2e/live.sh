@@ -114,7 +114,7 @@ keys Down Down
 hides chosen '^ all: '
 shows chosen '^ [a-z_0-9]+: .*100%'
 keys t
-shows threads "^3 threads of process $pid, in [1-3] places"
+shows threads "^3 threads of process $pid, in [1-3] places?"
 shows threads ' main  serve-host.c:'
 keys t
 shows back '^Your code'

@@ -2,6 +2,7 @@
 """A client of the control socket (lib/base/control.h) that is not cprof, and a hostile one.
 
     control-client.py ask NAME        a status: exit status 0 if there is a reply
+    control-client.py start NAME S... a start with settings S; prints the reply's result and text
     control-client.py hostile NAME    rubbish of every kind; says how many connections were made
     control-client.py turns NAME N    N requests that start, stop, set, take windows and look at threads; each is answered
 """
@@ -34,6 +35,13 @@ def ask(name):
     if len(answer) < 16 or struct.unpack("<IHHiI", answer[:16])[:4] != (MAGIC, VERSION, STATUS, 0):
         sys.exit("no reply: %r" % answer[:64])
     print(answer[16:].decode())
+
+
+def start(name, *settings):
+    with connect(name) as s:
+        s.send(request(2, "".join(x + "\n" for x in settings).encode()))
+        answer = s.recv(65536)
+    print(struct.unpack("<IHHiI", answer[:16])[3], answer[16:].decode())
 
 
 def rubbish(r):
@@ -172,4 +180,4 @@ def turns(name, count):
     print(" ".join("%d:%d=%d" % (what, result, n) for (what, result), n in sorted(answers.items())))
 
 
-{"ask": ask, "hostile": hostile, "turns": turns}[sys.argv[1]](*sys.argv[2:])
+{"ask": ask, "start": start, "hostile": hostile, "turns": turns}[sys.argv[1]](*sys.argv[2:])

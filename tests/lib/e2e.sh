@@ -184,14 +184,12 @@ check_comment() { # file regex
 
 # Poll until a condition holds; at most SECONDS. A wait for an event, never a measurement.
 wait_for() { # seconds command...
-	tries=$(($1 * 20))
+	local until=$((${EPOCHREALTIME/[.,]/} + $1 * 1000000))
 	shift
-	while [ "$tries" -gt 0 ]; do
-		"$@" >/dev/null 2>&1 && return 0
-		tries=$((tries - 1))
+	until "$@" >/dev/null 2>&1; do
+		[ "${EPOCHREALTIME/[.,]/}" -lt $until ] || return 1
 		sleep 0.05
 	done
-	return 1
 }
 
 finish() {

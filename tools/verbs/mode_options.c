@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/memory.h"
+#include "modes/event/event_names.h"
 #include "verbs/run_show.h"
 
 struct ct_mode_option ct_mode_options[CT_MODES];
@@ -105,19 +106,13 @@ static bool is_size(const char *text)
 	return n && strspn(text + n, "kKmMgGiIbB") == strlen(text + n);
 }
 
-/* "page-faults", "cache-misses:u"; the library knows which of them there are. */
-static bool is_event(const char *text)
-{
-	return !text[strcspn(text, "/. \t\n")];
-}
-
 static bool is_setting(int mode, const char *text)
 {
 	switch (mode) {
 	case CT_CPU: return is_rate(text, 10000);
 	case CT_WALL: return is_rate(text, 1000);
 	case CT_HEAP: return is_size(text);
-	case CT_EVENT: return is_event(text);
+	case CT_EVENT: return cp_event_names_is_good(text);
 	default: return ct_mode_options_seconds(text) >= 0;
 	}
 }
@@ -125,8 +120,9 @@ static bool is_setting(int mode, const char *text)
 int ct_mode_options_check(const struct ct_verb *verb)
 {
 	static const char *const wanted[CT_MODES] = {
-		"not 1 to 10000 (Hz)",	"not 1 to 1000 (Hz)",	"no size, as 512K or 1",
-		"no duration, as 10us", "no duration, as 10us", "no event, as page-faults"
+		"not 1 to 10000 (Hz)",	 "not 1 to 1000 (Hz)",
+		"no size, as 512K or 1", "no duration, as 10us",
+		"no duration, as 10us",	 "no event; accepted is " CP_EVENT_NAMES_ACCEPTED
 	};
 
 	for (int mode = 0; mode < CT_MODES; mode++) {

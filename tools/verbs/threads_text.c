@@ -304,8 +304,9 @@ void ct_threads_text_print(const struct ct_threads *all, int pid, size_t columns
 {
 	struct how how = { to, columns > 48 ? columns - 32 : columns, ct_control_name(pid) };
 
-	fprintf(to, "%zu threads of process %s, in %zu places\n", all->count, ct_control_name(pid),
-		all->group_count);
+	fprintf(to, "%zu thread%s of process %s, in %zu place%s\n", all->count,
+		all->count == 1 ? "" : "s", ct_control_name(pid), all->group_count,
+		all->group_count == 1 ? "" : "s");
 	for (size_t i = 0; i < all->p->comment_count; i++) {
 		ct_out_text(to, ct_text(all->p, all->p->comments[i]));
 		fputc('\n', to);

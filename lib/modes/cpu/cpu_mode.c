@@ -61,7 +61,8 @@ static void times(struct cp_comments *out, const struct cp_run *r)
 				      "counter, by which handlers are timed");
 	else
 		cp_comments_line(out,
-				 "cost: about %s ms in handlers (%s %% of the program's CPU time)",
+				 "cost: about %s ms of wall time in handlers (%s %% of the "
+				 "program's CPU time)",
 				 cp_comments_seconds(handlers * 1000),
 				 cp_comments_percent(handlers, program));
 }

@@ -36,7 +36,7 @@ static void losses(struct cp_comments *out, const struct cp_run *r)
 			 L(cp_run_counted(r, CP_COUNT_THREADS)),
 			 L(cp_run_counted(r, CP_COUNT_EVENT_FAILURES)),
 			 L(cp_run_counted(r, CP_COUNT_OWN_HITS)));
-	cp_comments_line(out, "cost: about %s ms in handlers",
+	cp_comments_line(out, "cost: about %s ms of wall time in handlers",
 			 cp_comments_seconds(cp_run_handler_ns(r) * 1000));
 }
 

@@ -248,7 +248,7 @@ static void report(struct cp_comments *out, const struct cp_run *r, const struct
 			 L(cp_run_counted(r, CP_COUNT_LOST_AGGREGATE)),
 			 L(cp_run_counted(r, CP_COUNT_LOST_PAUSED)),
 			 L(cp_run_counted(r, CP_COUNT_UNSEEN_FREES)));
-	cp_comments_line(out, "cost: about %s ms in allocations that were sampled",
+	cp_comments_line(out, "cost: about %s ms of wall time in allocations that were sampled",
 			 cp_comments_seconds(cp_run_hooks_ns(r, samples) * 1000));
 	report_memory(out, s);
 	report_table(out, s);

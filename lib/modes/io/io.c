@@ -147,7 +147,7 @@ static void report(struct cp_comments *out, const struct cp_run *r, const struct
 		cp_comments_line(out, "io: the program uses io_uring; what it reads and writes "
 				      "that way is not in this profile");
 	cp_comments_line(
-		out, "cost: about %s ms for stacks behind calls",
+		out, "cost: about %s ms of wall time for stacks behind calls",
 		cp_comments_seconds(cp_run_hooks_ns(r, cp_run_counted(r, CP_COUNT_TIMED)) * 1000));
 }
 

@@ -39,7 +39,7 @@ asks apart "^ *$pid - .* control-host" ps "$path"
 asks apart "cpu profile of process $path goes to $work/apart.pb" start -cpu=1000 -o "$work/apart.pb" "$path"
 tell burn 0.2
 asks apart "process $path: CPUPROFILE_FREQUENCY=500, before: 1000" set -cpu=500 "$path"
-asks apart "threads of process $path" threads "$path"
+asks apart "of process $path, in" threads "$path"
 asks apart "cpu profile of process $path is in $work/apart.pb" stop "$path"
 check_valid apart.pb
 check_stack apart.pb 'burn;.*main'

@@ -32,9 +32,9 @@ check_status stats 0
 
 CPUPROFILE_FREQUENCY=1000 CPROF_VERBOSE=1 profiled cpu ./tests/traps/hosts/cut-stacks 100
 check_status cpu 0
-check_comment "$work/cpu.pb" "^cost: about $some ms in handlers \\([0-9]+\\.[0-9]{2} % of the program's CPU time\\)"
+check_comment "$work/cpu.pb" "^cost: about $some ms of wall time in handlers \\([0-9]+\\.[0-9]{2} % of the program's CPU time\\)"
 check_comment "$work/cpu.pb" "^cost: $some ms in the collector"
-grep -qE "^libcprof: .*cost: about $some ms in handlers" "$work/cpu.err" || fail "not said at the end: $(cat "$work/cpu.err")"
+grep -qE "^libcprof: .*cost: about $some ms of wall time in handlers" "$work/cpu.err" || fail "not said at the end: $(cat "$work/cpu.err")"
 
 # All that the collector's task uses is its own, its wake-ups too, and not time that the program spent and that lacks samples.
 # The program sleeps until the process has used far more time than its own threads have, but not for ever.
@@ -83,12 +83,12 @@ for interval in 512K 4K 1; do
 	CPROF_HEAP_INTERVAL=$interval heap_profiled heap ./tests/traps/hosts/heap-odd reuse
 	check_status heap 0
 	check_heap "$work/heap.pb"
-	check_comment "$work/heap.pb" "^cost: about $some ms in allocations that were sampled"
+	check_comment "$work/heap.pb" "^cost: about $some ms of wall time in allocations that were sampled"
 	check_comment "$work/heap.pb" "^cost: $some ms in the collector"
 done
 CPROF_LOCK_THRESHOLD=0 lock_profiled lock ./tests/e2e/lock-host holders
 check_status lock 0
-check_comment "$work/lock.pb" "^cost: about $some ms for stacks behind waits"
-check_comment "$work/lock.holders.pb" "^cost: about $some ms for stacks behind unlocks"
+check_comment "$work/lock.pb" "^cost: about $some ms of wall time for stacks behind waits"
+check_comment "$work/lock.holders.pb" "^cost: about $some ms of wall time for stacks behind unlocks"
 check_comment "$work/lock.pb" "^cost: $some ms in the collector"
 finish
