@@ -8,7 +8,10 @@ cprof=$builddir/cprof
 need go objcopy strip readelf
 export CPUPROFILE_FREQUENCY=250 CPROF_SYMBOLIZE=names PPROF_BINARY_PATH=/nowhere
 unset CPROF_CACHE XDG_CACHE_HOME
-export HOME=$work/home
+# Compilers (ccache, go) keep what they keep in the home as it is.
+CC="env HOME=$HOME $CC"
+GOCACHE=$(go env GOCACHE)
+export GOCACHE HOME=$work/home
 mkdir "$HOME" "$work/cache" "$work/root"
 
 $CC -O2 -g -Wl,--build-id=sha1 -o "$work/host" "$srcdir/tests/e2e/symbolize-host.c" || exit 1
