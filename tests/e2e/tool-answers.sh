@@ -255,6 +255,10 @@ mv lock.holders.pb elsewhere.pb
 grep -q hint: err && fail "without holders: a hint: $(cat err)"
 cp lock.pb lock.pb.12
 "$cprof" locks lock.pb 2>&1 >out | grep -qx 'cprof: hint: a process that the profiled one started wrote lock.pb.12' || fail "locks: a child's file: $(cat err)"
+cp heap0.pb heap0.pb.12 && cp wall.pb wall.pb.12
+"$cprof" leaks heap0.pb 2>&1 >out | grep -qx 'cprof: hint: a process that the profiled one started wrote heap0.pb.12' || fail "leaks: a child's file"
+"$cprof" waits wall.pb 2>&1 >out | grep -qx 'cprof: hint: a process that the profiled one started wrote wall.pb.12' || fail "waits: a child's file"
+rm heap0.pb.12 wall.pb.12
 for wrong in "leaks wall.pb" "locks wall.pb" "waits heap0.pb" "waits lock.pb" "locks heap0.pb" "leaks lock.pb"; do
 	# shellcheck disable=SC2086
 	"$cprof" $wrong >out 2>err

@@ -13,6 +13,7 @@
 #include "core/resident.h"
 #include "core/sampling.h"
 #include "core/short_name.h"
+#include "core/siblings.h"
 #include "verbs/leak_rows.h"
 
 #define FEW_SHOWN 3		   /* stacks with few blocks more */
@@ -237,6 +238,8 @@ static int print(const struct ct_leaks *l)
 	status = ct_out_end();
 	if (has_table)
 		ct_resident_hint(&resident);
+	if (l->count == 1)
+		ct_siblings_say(l->dumps[0].p, l->dumps[0].file);
 	return status;
 }
 

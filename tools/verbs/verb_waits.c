@@ -11,6 +11,7 @@
 #include "core/out.h"
 #include "core/read.h"
 #include "core/short_name.h"
+#include "core/siblings.h"
 #include "verbs/own_stack.h"
 #include "verbs/waits_wakers.h"
 
@@ -317,6 +318,8 @@ static int run(int argc, char **argv)
 	if (!p)
 		return CT_FAILED;
 	status = show(p, argv[first]);
+	if (status == CT_OK)
+		ct_siblings_say(p, argv[first]);
 	ct_model_free(p);
 	return status;
 }
