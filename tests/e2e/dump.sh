@@ -124,6 +124,16 @@ refused bare 'no profile is being made there'
 grep -q 'kill' bare.err && fail "bare: $(cat bare.err)"
 stop
 
+# The program's own handler isn't called.
+env LD_PRELOAD="$CP_LIBRARY" CPUPROFILE="$work/own.pb" bash -c 'trap "echo >got" USR2; : >ready; while :; do :; done' 2>own-host.err &
+pid=$!
+owns $pid
+wait_for 20 test -e ready && wait_for 20 "$cprof" ps $pid >/dev/null || fail "bash has no control socket"
+dump own $pid
+refused own 'handles signal 12 .USR2. itself'
+kill -0 $pid && [ ! -e got ] || fail "own: bash got the signal"
+stop
+
 # Another signal, and a number within the name. A file of an earlier process is no new dump.
 touch "n0001.x"
 signal=USR1 start CPROF_SIGNAL=SIGUSR1 CPUPROFILE="$work/n%n.x"

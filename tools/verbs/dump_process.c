@@ -271,6 +271,30 @@ static char *check_library(int pid)
 					pid);
 }
 
+static void see_signal(const struct ct_controlled *p, const struct cp_control_message *status,
+		       void *arg)
+{
+	char *text = ct_control_value(status, "dump_signal_taken");
+
+	(void)p;
+	*(bool *)arg = text && !strcmp(text, "1");
+	free(text);
+}
+
+/* The handler may be the program's, for which the signal means something else: LLVM's ends the
+ * program, nginx's starts a new one. A process whose control socket is off doesn't tell. */
+static char *check_owner(const struct ct_dump_process *d)
+{
+	bool taken = false;
+
+	free(ct_control_one(d->pid, see_signal, &taken));
+	if (!taken)
+		return NULL;
+	return ct_memory_printf("process %d handles signal %d (%s) itself, which would ask for the "
+				"dump: start it with another one, as CPROF_SIGNAL=PWR",
+				d->pid, d->signal, signal_name(d->signal) ?: "real-time");
+}
+
 static char *check_signal(struct ct_dump_process *d)
 {
 	size_t size;
@@ -288,7 +312,7 @@ static char *check_signal(struct ct_dump_process *d)
 			"profile is being made there",
 			d->pid, d->signal, signal_name(d->signal) ?: "real-time");
 	free(status);
-	return why;
+	return why ? why : check_owner(d);
 }
 
 /* Whether ENVIRONMENT is none: the program has written its title over it (setproctitle). An empty
