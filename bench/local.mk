@@ -21,6 +21,7 @@ BENCH_RUNS += \
 	%D%/symbolize.sh \
 	%D%/tool.sh \
 	%D%/unwind.sh \
+	%D%/views.sh \
 	%D%/wall.sh
 BENCH_HELPERS += \
 	%D%/heap-pair
