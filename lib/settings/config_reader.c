@@ -102,6 +102,17 @@ static bool limit(const struct cp_config_row *row, int err, uint64_t *n, uint64_
 	return true;
 }
 
+/* Returns whether VALUE is a percentage that ROW takes, and sets *N to it. */
+static bool is_percentage(const struct cp_config_row *row, const char *value, uint64_t *n)
+{
+	size_t digits = strspn(value, "0123456789");
+
+	*n = 0;
+	for (size_t i = 0; i < digits && digits <= 3; i++)
+		*n = *n * 10 + (uint64_t)(value[i] - '0');
+	return row->percent && value[digits] == '%' && !value[digits + 1] && *n >= 1 && *n <= 100;
+}
+
 /* Parses VALUE for ROW into F, which holds the previous value. Returns whether VALUE is bad; F is
  * then the value used instead. */
 static bool parse(const struct cp_config_row *row, const char *value, union field *f)
@@ -112,6 +123,10 @@ static bool parse(const struct cp_config_row *row, const char *value, union fiel
 
 	switch (row->kind) {
 	case CP_CONFIG_NUMBER:
+		if (is_percentage(row, value, &n)) {
+			f->number = CP_CONFIG_PERCENT | (unsigned)n;
+			return false;
+		}
 		bad = limit(row, cp_config_values_number(value, &n), &n, f->number);
 		f->number = (unsigned)n;
 		return bad;
@@ -137,7 +152,10 @@ static bool parse(const struct cp_config_row *row, const char *value, union fiel
 static void show(const struct cp_config_row *row, const union field *f, char *to, size_t size)
 {
 	switch (row->kind) {
-	case CP_CONFIG_NUMBER: cp_text_format(to, size, "%u", f->number); break;
+	case CP_CONFIG_NUMBER:
+		cp_text_format(to, size, "%u%s", f->number & ~CP_CONFIG_PERCENT,
+			       f->number & CP_CONFIG_PERCENT ? "%" : "");
+		break;
 	case CP_CONFIG_SIZE: cp_text_format(to, size, "%lu", (unsigned long)f->big); break;
 	case CP_CONFIG_DURATION: cp_config_values_duration_text(f->big, to, size); break;
 	case CP_CONFIG_SWITCH: cp_text_format(to, size, "%u", f->on); break;

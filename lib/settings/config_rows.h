@@ -28,6 +28,8 @@
 #define OPTION(field) .option = offsetof(struct cprof_options, field)
 /* After it: the mode's SET (mode_ops.h) takes another value. */
 #define LIVE .live = true
+/* The number may be a percentage (CP_CONFIG_PERCENT). */
+#define OR_PERCENT .percent = true
 /* clang-format on */
 
 #define CP_CONFIG_SECOND UINT64_C(1000000000)

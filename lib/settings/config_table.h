@@ -18,7 +18,7 @@ struct cp_config_reader;
 
 /* The type of the field, and how its value is written. */
 enum cp_config_kind {
-	CP_CONFIG_NUMBER,   /* unsigned, MIN to MAX */
+	CP_CONFIG_NUMBER,   /* unsigned, MIN to MAX; with PERCENT also 1% to 100% */
 	CP_CONFIG_SIZE,	    /* uint64_t, MIN to MAX bytes */
 	CP_CONFIG_DURATION, /* uint64_t, 0 or MIN to MAX ns */
 	CP_CONFIG_SWITCH,   /* bool */
@@ -39,6 +39,7 @@ struct cp_config_row {
 	 * long (size), long long or unsigned long long (duration), int (switch)
 	 * or const char * (text). */
 	uint16_t option;
+	bool percent; /* a number that may be a percentage (CP_CONFIG_PERCENT) */
 	const char *standard; /* the default, as one would write it; NULL: 0, or "" */
 	uint64_t min, max;
 	const char *const *names; /* CP_CONFIG_NAMES; NULL after the last */
@@ -50,6 +51,9 @@ struct cp_config_row {
 	const char *otherwise, *instead;
 	bool (*is_good)(const char *value);
 };
+
+/* A number with this bit is a percentage: the rest, 1 to 100. */
+#define CP_CONFIG_PERCENT (1u << 31)
 
 /* The settings that belong to no mode. */
 extern const struct cp_config_row cp_config_table[];

@@ -32,6 +32,14 @@ echo "# intervals $smallest to $largest, $changes changes"
 	}' >"$work/wrong"
 [ ! -s "$work/wrong" ] || fail "$(cat "$work/wrong")"
 
+# A share of the CPU time: what the samples took, by the file's own account, is about that at most.
+CPROF_HEAP_BUDGET=1% heap_profiled share ./tests/e2e/heap-budget-host
+check_status share 0
+check_quiet share
+check_comment "$work/share.pb" 'budget 1% of the CPU time, so far intervals from [0-9]* to [0-9]* bytes, changed [0-9]* times'
+CPROF_HEAP_BUDGET=101% heap_profiled much true
+grep -q "^libcprof: .*CPROF_HEAP_BUDGET.*101%.*1% to 100% of the CPU time" "$work/much.err" || fail "101%: $(cat "$work/much.err")"
+
 # Every allocation is recorded, whatever the budget.
 CPROF_HEAP_INTERVAL=1 CPROF_HEAP_BUDGET=5 heap_profiled exact true
 [ "$(grep -c '^libcprof: CPROF_HEAP_BUDGET=5 is for samples' "$work/exact.err")" = 1 ] || fail "exact: $(cat "$work/exact.err")"

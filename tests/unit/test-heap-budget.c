@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The interval that follows the program: up at once, down step by step, never to and fro. */
+#include <stdbool.h>
+
 #include "harness.h"
 
 #include "modes/heap/heap_budget.h"
@@ -76,6 +78,58 @@ static void test_without_a_budget_no_look_is_due(void)
 	CHECK_EQ(cp_heap_budget.due_ns, now_ns + 250 * MS);
 }
 
+static uint64_t cpu_ns, timed, timed_ns;
+
+static void begin_share(unsigned percent, uint64_t bytes)
+{
+	begin(0, bytes);
+	cpu_ns = 7 * MS;
+	timed = timed_ns = 0;
+	cp_heap_budget_start_share(percent, bytes, samples, now_ns, cpu_ns);
+}
+
+/* The same for a program that uses a share of a processor, of samples that take NS. */
+static void tick_share(uint64_t rate, unsigned busy_percent, uint64_t ns)
+{
+	cpu_ns += 250 * MS * busy_percent / 100;
+	timed += 100;
+	timed_ns += 100 * ns;
+	cp_heap_budget_pay(cpu_ns, timed, timed_ns, now_ns + 250 * MS);
+	tick(rate);
+}
+
+static bool is_about(uint64_t n, uint64_t wanted)
+{
+	return n >= wanted - wanted / 100 && n <= wanted + wanted / 100;
+}
+
+static void test_a_share_of_the_cpu_time_pays_for_samples(void)
+{
+	begin_share(1, 512 * K);
+	/* The first samples take long, which says nothing: 2 us each, so 5,000 of 16,384. */
+	tick_share(UINT64_C(8) << 30, 100, 300000);
+	CHECK(is_about(cp_heap_budget.budget, 5000));
+	CHECK_EQ(interval, 2048 * K);
+	/* 1 % of a second pays for 10,000 samples of 1 us, and of half a processor's for half. */
+	tick_share(UINT64_C(8) << 30, 100, 1000);
+	CHECK(is_about(cp_heap_budget.budget, 10000));
+	tick_share(UINT64_C(8) << 30, 50, 1000);
+	CHECK(is_about(cp_heap_budget.budget, 5000));
+	CHECK_EQ(interval, 2048 * K);
+	tick_share(UINT64_C(8) << 30, 50, 4000);
+	CHECK(is_about(cp_heap_budget.budget, 1250));
+	CHECK_EQ(interval, 8192 * K);
+}
+
+static void test_an_idle_program_pays_for_no_sample(void)
+{
+	begin_share(1, 512 * K);
+	for (int i = 0; i < 8; i++)
+		tick_share(0, 0, 1000);
+	CHECK_EQ(cp_heap_budget.budget, 1);
+	CHECK(interval <= 512 * K);
+}
+
 int main(void)
 {
 	RUN(test_a_fast_program_has_larger_intervals_at_once);
@@ -83,5 +137,7 @@ int main(void)
 	RUN(test_a_steady_program_keeps_its_interval);
 	RUN(test_a_childs_count_begins_anew);
 	RUN(test_without_a_budget_no_look_is_due);
+	RUN(test_a_share_of_the_cpu_time_pays_for_samples);
+	RUN(test_an_idle_program_pays_for_no_sample);
 	return harness_end();
 }

@@ -16,6 +16,7 @@
 #include "collect/worker.h"
 #include "modes/heap/jemalloc_hooks.h"
 #include "modes/heap/memory_watch.h"
+#include "settings/config_table.h"
 #include "base/log.h"
 #include "host/fork_mark.h"
 #include "modes/heap/signal/stack_depot.h"
@@ -185,15 +186,19 @@ static void switch_off(void)
 
 static void begin_budget(const struct cp_heap_settings *s)
 {
+	uint64_t samples = cp_counted_mode(CPROF_HEAP, CP_COUNT_SAMPLES);
+	uint64_t now = cp_sys_clock_ns(CLOCK_MONOTONIC);
 	bool exact = s->interval <= 1;
 
 	if (exact && s->budget)
-		cp_log("CPROF_HEAP_BUDGET=%u is for samples: with CPROF_HEAP_INTERVAL=1 every "
+		cp_log("CPROF_HEAP_BUDGET=%u%s is for samples: with CPROF_HEAP_INTERVAL=1 every "
 		       "allocation is recorded",
-		       s->budget);
-	cp_heap_budget_start(exact ? 0 : s->budget, s->interval,
-			     cp_counted_mode(CPROF_HEAP, CP_COUNT_SAMPLES),
-			     cp_sys_clock_ns(CLOCK_MONOTONIC));
+		       s->budget & ~CP_CONFIG_PERCENT, s->budget & CP_CONFIG_PERCENT ? "%" : "");
+	if (s->budget & CP_CONFIG_PERCENT && !exact)
+		cp_heap_budget_start_share(s->budget & ~CP_CONFIG_PERCENT, s->interval, samples,
+					   now, cp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID));
+	else
+		cp_heap_budget_start(exact ? 0 : s->budget, s->interval, samples, now);
 }
 
 int cp_heap_start(struct cp_run *r, const struct cp_config *c)
@@ -308,21 +313,29 @@ uint64_t cp_heap_due(void)
 	return time < budget ? time : budget;
 }
 
+static void follow_budget(const struct cp_run *r, uint64_t now)
+{
+	uint64_t timed = cp_run_counted(r, CP_COUNT_TIMED);
+
+	if (cp_heap_budget.percent)
+		cp_heap_budget_pay(cp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID), timed,
+				   cp_run_hooks_ns(r, timed), now);
+	cp_store_seqcst(&cp_heap_totals.interval,
+			cp_heap_budget_tick(cp_heap_totals.interval,
+					    cp_counted_mode(CPROF_HEAP, CP_COUNT_SAMPLES), now));
+}
+
 void cp_heap_tick(struct cp_run *r)
 {
 	uint64_t now = cp_sys_clock_ns(CLOCK_MONOTONIC);
 	bool due = false;
 
-	(void)r;
 	if (now >= next_time) {
 		next_time = now + time_step;
 		due = true;
 	}
 	if (now >= cp_heap_budget.due_ns)
-		cp_store_seqcst(&cp_heap_totals.interval,
-				cp_heap_budget_tick(cp_heap_totals.interval,
-						    cp_counted_mode(CPROF_HEAP, CP_COUNT_SAMPLES),
-						    now));
+		follow_budget(r, now);
 	if (now >= cp_memory_watch_due())
 		due |= look_at_memory();
 	if (due)

@@ -37,6 +37,34 @@ void cp_heap_budget_start(uint64_t budget, uint64_t interval, uint64_t samples, 
 	cp_heap_budget_see(interval);
 }
 
+/* What a sample takes, as long as it isn't known. The first look learns nothing: the first samples
+ * take a hundred times as long, because each frame's rule is made. */
+#define SAMPLE_NS 2000
+
+void cp_heap_budget_start_share(unsigned percent, uint64_t interval, uint64_t samples,
+				uint64_t now_ns, uint64_t cpu_ns)
+{
+	cp_heap_budget_start(1, interval, samples, now_ns);
+	cp_heap_budget.percent = percent;
+	cp_heap_budget.cpu_ns = cpu_ns;
+	cp_heap_budget.sample_ns = SAMPLE_NS;
+}
+
+void cp_heap_budget_pay(uint64_t cpu_ns, uint64_t timed, uint64_t timed_ns, uint64_t now_ns)
+{
+	struct cp_heap_budget *b = &cp_heap_budget;
+	uint64_t used = cpu_ns > b->cpu_ns ? cpu_ns - b->cpu_ns : 0, elapsed = now_ns - b->at_ns;
+
+	if (b->timed && timed > b->timed && timed_ns > b->timed_ns)
+		b->sample_ns = (timed_ns - b->timed_ns) / (timed - b->timed) + 1;
+	b->cpu_ns = cpu_ns;
+	b->timed = timed;
+	b->timed_ns = timed_ns;
+	if (b->percent && elapsed)
+		b->budget =
+			used * b->percent / 100 / b->sample_ns * UINT64_C(1000000000) / elapsed + 1;
+}
+
 static uint64_t grown(struct cp_heap_budget *b, uint64_t interval, uint64_t rate)
 {
 	for (; rate > b->budget && interval <= b->most / 2; rate /= 2) {

@@ -165,11 +165,12 @@ static void report_budget(struct cp_comments *out)
 	const struct cp_heap_budget *b = &cp_heap_budget;
 
 	if (b->budget)
-		cp_comments_line(
-			out,
-			"heap: budget %lu samples a second, so far intervals from %lu to %lu "
-			"bytes, changed %lu times",
-			L(b->budget), L(b->smallest), L(b->largest), L(b->changes));
+		cp_comments_line(out,
+				 "heap: budget %lu%s, so far intervals from %lu to %lu bytes, "
+				 "changed %lu times",
+				 b->percent ? L(b->percent) : L(b->budget),
+				 b->percent ? "% of the CPU time" : " samples a second",
+				 L(b->smallest), L(b->largest), L(b->changes));
 }
 
 /* Estimates, which threads bring up to date in batches (CP_HEAP_BATCH). */

@@ -8,7 +8,9 @@
 
 struct cp_heap_settings {
 	uint64_t interval; /* CPROF_HEAP_INTERVAL, bytes; 1 = every allocation */
-	unsigned budget;   /* CPROF_HEAP_BUDGET: samples a second; 0 = the interval stays */
+	/* CPROF_HEAP_BUDGET: samples a second, or CP_CONFIG_PERCENT and a share of the CPU time; 0
+	 * = the interval stays */
+	unsigned budget;
 	/* HEAP_PROFILE_{ALLOCATION,DEALLOCATION,INUSE}_INTERVAL: bytes between numbered dumps; 0 =
 	 * off */
 	uint64_t allocated, freed, in_use;
