@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What the heap mode's further views cost: nanoseconds of a malloc+free pair more than with the heap mode alone, at the
 # default interval, over each allocator that is installed, one thread. Configurations take short turns on one processor,
-# ROUNDS times; paired medians.
+# ROUNDS times; paired medians of the fastest quarter of slices of 0.4 ms.
 set -u
 rounds=${ROUNDS:-31}
 library=${CP_LIBRARY:-$PWD/.libs/libcprof.so}
@@ -14,7 +14,7 @@ cpu=$(taskset -pc $$ 2>/dev/null | sed 's/.*[-, ]//')
 views='none lifetimes fragmentation all'
 
 pair() { # allocator setting...
-	env LD_PRELOAD="$library $1" "${@:2}" ${cpu:+taskset -c "$cpu"} ./bench/heap-pair 1 1 0.05
+	env LD_PRELOAD="$library $1" "${@:2}" ${cpu:+taskset -c "$cpu"} ./bench/heap-pair 1 1 0.05 400 25
 }
 
 one() { # view allocator
