@@ -39,7 +39,7 @@ struct cp_config_row {
 	 * long (size), long long or unsigned long long (duration), int (switch)
 	 * or const char * (text). */
 	uint16_t option;
-	bool percent; /* a number that may be a percentage (CP_CONFIG_PERCENT) */
+	bool percent;	      /* a number that may be a percentage (CP_CONFIG_PERCENT) */
 	const char *standard; /* the default, as one would write it; NULL: 0, or "" */
 	uint64_t min, max;
 	const char *const *names; /* CP_CONFIG_NAMES; NULL after the last */
