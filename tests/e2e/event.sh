@@ -56,10 +56,7 @@ CPROF_EVENT=minor-faults CPROF_EVENT_PERIOD=1 event_profiled each "$host" touche
 check_status each 0
 check_valid_as event "$work/each.pb"
 if ! "$pprof_check" --comments "$work/each.pb" | grep -q 'a sample for 1 on average, the program.s and the kernel.s part'; then
-	[ "$failures" = 0 ] || (cd "$work" && $limit "$builddir/cprof" run -event=foo -- touch started) >"$work/wrong.out" 2>&1 && fail "cprof run -event=foo: status 0"
-grep -q -- '-event=foo is no event; accepted is page-faults' "$work/wrong.out" && [ ! -e "$work/started" ] ||
-	fail "cprof run -event=foo: $(cat "$work/wrong.out")"
-finish
+	[ "$failures" = 0 ] || finish
 	skip "no perf events with the kernel's part here: $(cat "$work/each.err")"
 fi
 check_quiet each
