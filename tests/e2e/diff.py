@@ -227,7 +227,7 @@ def siblings():
     for other in ("empty.pb.old", "empty.pb.12x"):
         make(other, {"work": 10**6})
     _, said = diff("a.pb", "empty.pb", status=2)
-    check.that("several", re.search(r"processes that the profiled one started wrote empty\.pb\.\d+ and 3 more; one file of all: cprof merge -o ALL\.pb empty\.pb\*\n", said), said)
+    check.that("several", re.search(r"processes that the profiled one started wrote empty\.pb\.\d+ and 3 more; one file of all: cprof merge -o ALL\.pb empty\.pb empty\.pb\.\[0-9\]\*\n", said), said)
     os.utime(os.path.join(WORK, "empty.pb.4343"), (1650000000, 1650000000))
     _, said = diff("a.pb", "empty.pb", status=2)
     check.that("a file that is older than the run is not looked at", "and 2 more" in said and "4343" not in said, said)
@@ -286,6 +286,23 @@ def telling():
     told = float(re.search(r"these runs can tell growth of \+([0-9.]+)% or more", out).group(1)) / 100
     more = [n + told * sum(a) / len(a) - (sum(b) - sum(a)) / len(a) for n in b]
     check.that("the growth that these runs tell", abs(t_test(a, more) - 0.05) < 0.001, told, t_test(a, more))
+
+
+def coarse():
+    """A function of few samples is no regression by one more; the total of a wall profile has no error by few samples."""
+    for before, after, files in ((2, 3, 1), (2, 3, 3)):
+        make("c1.pb", {"work": before})
+        make("c2.pb", {"work": after})
+        out, _ = diff("-scope=function", "-fail-over=5%", ",".join(["c1.pb"] * files), ",".join(["c2.pb"] * files), status=2)
+        check.that("a function of two samples", "undecided: only 2 samples in a run before" in out, out)
+        out, _ = diff("-json", "-scope=function", "-fail-over=5%", "c1.pb", "c2.pb", status=2)
+        check.equal("JSON: too few", json.loads(out)["verdict"], "too few")
+    for name, n in (("w1.pb", 10), ("w2.pb", 11)):
+        p = Profile([("samples", "count"), ("wall", "nanoseconds")])
+        p.sample([p.frame("work")], [n, n * 10 * MS])
+        p.write(os.path.join(WORK, name))
+    diff("-fail-over=5%", "w1.pb", "w1.pb")
+    diff("-fail-over=5%", "w1.pb", "w2.pb", status=1)
 
 
 def few():
@@ -350,6 +367,6 @@ def as_top():
     check.equal("values are those of cprof top", ours, {row["name"]: (row["flat"], row["cum"]) for row in json.loads(top)["rows"]})
 
 
-for part in (table, own_code, chance, on_a_terminal, gate, inlines, order, errors, statistics, telling, few, holm, siblings, summaries, as_top):
+for part in (table, own_code, chance, on_a_terminal, gate, inlines, order, errors, statistics, telling, coarse, few, holm, siblings, summaries, as_top):
     part()
 sys.exit(check.finish())

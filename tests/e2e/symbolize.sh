@@ -141,7 +141,7 @@ full moved 2>"$work/err"
 [ -s "$work/err" ] && fail "moved: says $(cat "$work/err")"
 mkdir -p "$work/bin" "$work/stripped.d" "$work/kept" "$work/debug" "$work/image$work"
 mv "$work/moved" "$work/bin/"
-no_lines moved 'no such file, and none of its build id [0-9a-f]{40} was found by build id; -debug-dir=DIR'
+no_lines moved 'no such file, and no file with its build id [0-9a-f]{40} was found; try -debug-dir=DIR$'
 strip -o "$work/stripped.d/moved" "$work/bin/moved"
 no_lines moved 'it has no debug information .*, and no debug file was found by build id or in -debug-dir$' --debug-dir "$work/stripped.d"
 cp "$work/bin/moved" "$work/image$work/moved"
@@ -154,9 +154,9 @@ for dir in bin image kept debug; do
 	check_lines moved
 done
 compile moved -g -DOTHER -O1 -Wl,--build-id=sha1
-no_lines moved 'the file is another build, and none of its build id '
+no_lines moved 'the file is another build, and no file with its build id '
 cp "$work/moved" "$work/kept/moved"
-no_lines moved 'the file is another build, and none ' --debug-dir "$work/kept"
+no_lines moved 'the file is another build, and no file ' --debug-dir "$work/kept"
 compile nameless -g -Wl,--build-id=none
 sample nameless
 mv "$work/nameless" "$work/bin/"

@@ -69,8 +69,8 @@ END
 # A few blocks more may be in use for a moment: no alarm. Many are growth.
 python3 - <<'END'
 from pprof_build import Profile
-for i, stacks in enumerate(((("in_flight", 0, 37000), ("leaks", 0, 10000), ("stays", 5, 10000)),
-                            (("in_flight", 4, 37000), ("leaks", 100, 10000), ("stays", 5, 10000)))):
+for i, stacks in enumerate(((("in_flight", 0, 37000), ("leaks", 0, 10000), ("queue", 10000, 100), ("stays", 5, 10000)),
+                            (("in_flight", 4, 37000), ("leaks", 100, 10000), ("queue", 10400, 100), ("stays", 5, 10000)))):
     p = Profile([("inuse_objects", "count"), ("inuse_space", "bytes")], duration=(i + 1) * 60 * 10**9)
     app = p.mapping("/opt/app/app")
     for name, blocks, each in stacks:
@@ -78,9 +78,10 @@ for i, stacks in enumerate(((("in_flight", 0, 37000), ("leaks", 0, 10000), ("sta
     p.write(f"flight{i}.pb")
 END
 same "leaks beside blocks in flight" "$cprof" leaks flight0.pb flight1.pb <<'END'
-In use: 48.83kB, then 1.14MB: 1.09MB more in 1 minutes, 2 dumps
+In use: 1MB, then 2.13MB: 1.13MB more in 1 minutes, 2 dumps
       grew   a minute     in use     blocks  where
   976.56kB   976.56kB   976.56kB        100  leaks
+   39.06kB    39.06kB  1015.62kB      10400  queue
 Few blocks more, maybe in use for a moment (a later dump tells):
   144.53kB   144.53kB   144.53kB          4  in_flight
 1 other: no growth beyond chance
@@ -92,7 +93,7 @@ for i, mb in enumerate((9, 4)):
     p.sample([p.frame("cache", mapping=p.mapping("/opt/app/app"))], [1, mb << 20])
     p.write(f"less{i}.pb")
 END
-mkdir tree && cp less0.pb tree/app.0001.pb.4321
+mkdir tree && cp less0.pb tree/app.0001.pb.4321 && : >tree/app.0001.pb.4.html >"tree/app.0001.pb.4$(printf '\033')["
 "$cprof" leaks tree/app.0001.pb 2>err && fail "a file that isn't there"
 grep -q ' tree/app.0001.pb: No such file or directory; there is tree/app.0001.pb.4321$' err || fail "a file with a pid behind its name: $(cat err)"
 "$cprof" leaks less0.pb less1.pb | grep -q '^In use: 9MB, then 4MB: 5MB less in ' || fail "less: $("$cprof" leaks less0.pb less1.pb)"
@@ -121,7 +122,7 @@ log_mutex: 9ms in 9 waits, 9.00% of all, 1ms each, 0.9% of wall time
     waited  by                                        caused  by holder
        9ms  print                                        9ms  print
 END
-echo "cprof: hint: what the holder of cache_mutex does meanwhile: \"cprof run --wall -- COMMAND\", then \"cprof tree -focus='update' -ignore=mutex_lock FILE\"" |
+echo "cprof: hint: what the holder of cache_mutex does meanwhile: \"cprof run --wall -- COMMAND\", then \"cprof tree -focus='update' -ignore=lock FILE\"" |
 	cmp -s - err || fail "locks: the next step: $(cat err)"
 # The longest wait of a lock and of a function is the longest of all its rows; a row may have none.
 python3 - <<'END'

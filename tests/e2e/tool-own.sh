@@ -181,6 +181,9 @@ few 200 ''
 "$cprof" top -base=n1.pb n131.pb 2>err >out
 grep -q 'only 13' err && fail "a difference has samples: $(cat err)"
 
+"$cprof" top -focus=main n131.pb 2>err >out
+[ -s err ] && fail "a filter: shares are of more samples: $(cat err)"
+
 # Files of the processes that the profiled one started.
 cp n200.pb tree.pb
 cp n131.pb tree.pb.77

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/filter.h"
 #include "core/load.h"
 #include "core/memory.h"
 #include "core/notes.h"
@@ -185,13 +186,14 @@ static unsigned hint_lost(const struct ct_profile *p, const char *file)
 }
 
 /* Each sample comes by itself, so a share of S of N has a relative variance of (1 - S) / (S * N).
- */
+ * Shares are of all samples, so nothing is said where filters left out some. */
 static unsigned hint_few(const struct ct_profile *p)
 {
 	double half = CT_SAMPLING_95 / 0.5;
+	const char *filter;
 	int64_t samples = 0;
 
-	if (strcmp(ct_text(p, p->types[0].type), "samples") != 0 ||
+	if (ct_filter_active(&filter, 1) || strcmp(ct_text(p, p->types[0].type), "samples") != 0 ||
 	    strcmp(ct_text(p, p->types[0].unit), "count") != 0)
 		return 0;
 	for (size_t i = 0; i < p->sample_count; i++)

@@ -14,6 +14,7 @@
 #include <zlib.h>
 
 #include "core/memory.h"
+#include "core/siblings.h"
 
 #define CHUNK ((size_t)64 << 10)
 #define GZIP_WINDOW (15 + 16) /* zlib: window bits + "gzip only" */
@@ -83,12 +84,16 @@ static int open_url(struct ct_input **in, const char *url, struct ct_fault *faul
  */
 static void say_missing(const char *source, struct ct_fault *fault)
 {
-	char *pattern = ct_memory_printf("%s.[0-9]*", source);
+	char *pattern = ct_siblings_pattern(source);
+	const char *other = NULL;
 	glob_t found = { 0 };
 
-	if (!strpbrk(source, "*?[\\") && !glob(pattern, 0, NULL, &found))
-		ct_input_fault_say(fault, 0, "%s; there is %s", strerror(ENOENT),
-				   found.gl_pathv[0]);
+	if (!glob(pattern, 0, NULL, &found))
+		for (size_t i = 0; !other && i < found.gl_pathc; i++)
+			if (ct_siblings_is_pid(found.gl_pathv[i] + strlen(source) + 1))
+				other = found.gl_pathv[i];
+	if (other)
+		ct_input_fault_say(fault, 0, "%s; there is %s", strerror(ENOENT), other);
 	else
 		ct_input_fault_say(fault, 0, "%s", strerror(ENOENT));
 	globfree(&found);

@@ -27,7 +27,7 @@ void ct_siblings_are_known(void)
 }
 
 /* Returns the pattern of FILE.PID, in which FILE's own characters have no meaning. */
-static char *pattern_of(const char *file)
+char *ct_siblings_pattern(const char *file)
 {
 	char *pattern = ct_memory_alloc(2 * strlen(file) + sizeof(".[0-9]*")), *to = pattern;
 
@@ -40,13 +40,20 @@ static char *pattern_of(const char *file)
 	return pattern;
 }
 
-static bool is_pid(const char *text)
+bool ct_siblings_is_pid(const char *text)
 {
-	return *text && !text[strspn(text, "0123456789")];
+	static const char digits[] = "0123456789";
+	size_t n = strspn(text, digits), more;
+
+	if (!n || text[n] != '.')
+		return n && !text[n];
+	more = strspn(text + n + 1, digits);
+	return more && !text[n + 1 + more];
 }
 
-/* So many files are read for their time; of more, their dates decide. */
+/* So many files, and so large ones, are read for their time; of others, their dates decide. */
 #define READ_MAX 16
+#define READ_MAX_BYTES (1 << 20)
 
 /* Was PATH written after P's process began? Its size is *SIZE then. */
 static bool is_later(const char *path, const struct ct_profile *p, off_t *size)
@@ -73,13 +80,29 @@ bool ct_siblings_is_of_run(const char *path, const struct ct_profile *p)
 	return same;
 }
 
+/* Returns NAME as a shell's word; the caller frees it. */
+static char *quoted(const char *name)
+{
+	char *text = ct_memory_alloc(4 * strlen(name) + 3), *to = text;
+	bool plain = !strpbrk(name, " \t\n!\"#$&'()*;<=>?[\\]^`{|}~");
+
+	if (plain)
+		return strcpy(text, name);
+	for (*to++ = '\''; *name; name++)
+		to = *name == '\'' ? stpcpy(to, "'\\''") : (*to = *name, to + 1);
+	strcpy(to, "'");
+	return text;
+}
+
 static void say(const char *path, size_t count, const char *file)
 {
 	char *more =
 		count > 1 ? ct_memory_printf(" and %zu more", count - 1) : ct_memory_strdup("");
-	char *all = count > 1
-			    ? ct_memory_printf("; one file of all: cprof merge -o ALL.pb %s*", file)
-			    : ct_memory_strdup("");
+	char *word = quoted(file);
+	char *all = count > 1 ? ct_memory_printf("; one file of all: cprof merge -o ALL.pb %s "
+						 "%s.[0-9]*",
+						 word, word)
+			      : ct_memory_strdup("");
 	char *text = ct_memory_printf("%s that the profiled one started wrote %s%s%s",
 				      count > 1 ? "processes" : "a process", path, more, all);
 
@@ -88,12 +111,13 @@ static void say(const char *path, size_t count, const char *file)
 	fputc('\n', stderr);
 	free(text);
 	free(all);
+	free(word);
 	free(more);
 }
 
 bool ct_siblings_say(const struct ct_profile *p, const char *file)
 {
-	char *pattern = pattern_of(file);
+	char *pattern = ct_siblings_pattern(file);
 	const char *largest = NULL;
 	size_t count = 0, read = 0;
 	off_t most = 0;
@@ -105,8 +129,10 @@ bool ct_siblings_say(const struct ct_profile *p, const char *file)
 			const char *path = found.gl_pathv[i];
 			off_t size;
 
-			if (!is_pid(path + strlen(file) + 1) || !is_later(path, p, &size) ||
-			    (read++ < READ_MAX && !ct_siblings_is_of_run(path, p)))
+			if (!ct_siblings_is_pid(path + strlen(file) + 1) ||
+			    !is_later(path, p, &size) ||
+			    (size <= READ_MAX_BYTES && read++ < READ_MAX &&
+			     !ct_siblings_is_of_run(path, p)))
 				continue;
 			count++;
 			if (!largest || size > most)

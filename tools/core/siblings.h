@@ -15,6 +15,12 @@ bool ct_siblings_say(const struct ct_profile *p, const char *file);
 void ct_siblings_are_known(void);
 /* Can PATH be read as a profile, and may one run have written it and P? Says nothing if not. */
 bool ct_siblings_is_of_run(const char *path, const struct ct_profile *p);
+/* Is TEXT what a name of another process's file has after "FILE.": "123", or "123.2" for the second
+ * profile of that process? */
+bool ct_siblings_is_pid(const char *text);
+/* Returns the pattern for glob() of the names FILE.PID; some other names match, too. The caller
+ * frees it. */
+char *ct_siblings_pattern(const char *file);
 /* May one run have written both? */
 bool ct_siblings_overlap(const struct ct_profile *a, const struct ct_profile *b);
 

@@ -67,6 +67,7 @@ void ct_diff_json(const struct ct_diff *d)
 	ct_json_text(&j, "verdict",
 		     d->limits.fail_over < 0	   ? "none"
 		     : d->verdict == CT_REGRESSION ? "regression"
+		     : d->verdict == CT_TOO_FEW	   ? "too few"
 						   : ct_diff_verdict_word(d));
 	ct_json_text(&j, "scope", d->limits.by_function ? "function" : "total");
 	ct_json_number(&j, "fail_over", d->limits.fail_over < 0 ? NAN : d->limits.fail_over);

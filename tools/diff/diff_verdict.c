@@ -4,7 +4,7 @@
  * A growth counts only if chance doesn't explain it. With several files on each side, Welch's test
  * says so; with -scope=function it tests many functions at once, so p is corrected for their number
  * (Holm). With one file on a side, the sampling's own chance is known. Where a sample more or less
- * decides, the total is not judged at all.
+ * decides, the total is not judged at all, and a function's growth may be chance.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -45,9 +45,12 @@ static double sample_of(const struct ct_diff *d, unsigned side)
 }
 
 /* Samples come at times, so a run's total is a sample too high or too low by chance. Returns the
- * error of the mean of SIDE's files. */
-static double error_of(const struct ct_diff *d, unsigned side)
+ * error of the mean of F on SIDE. */
+static double error_of(const struct ct_diff *d, const struct ct_diff_figure *f, unsigned side)
 {
+	/* All of a thread's life is in a wall profile, so the total has no such error. */
+	if (f == &d->total && !strcmp(d->type, "wall"))
+		return 0;
 	return sample_of(d, side) / sqrt((double)d->files_of[side]);
 }
 
@@ -56,28 +59,29 @@ static double limit_of(const struct ct_diff *d)
 	return fmax(d->limits.fail_over, FINEST_LIMIT);
 }
 
-static bool has_few_samples(const struct ct_diff *d, unsigned side)
+static bool has_few_samples(const struct ct_diff *d, const struct ct_diff_figure *f, unsigned side)
 {
-	return error_of(d, side) > limit_of(d) * d->total.mean[side];
+	return error_of(d, f, side) > limit_of(d) * f->mean[side];
 }
 
 /* Would another sample on each side change the answer, and are there too few of them? */
-static bool is_too_coarse(const struct ct_diff *d)
+static bool is_too_coarse(const struct ct_diff *d, const struct ct_diff_figure *f)
 {
-	double before = d->total.mean[CT_BEFORE], after = d->total.mean[CT_AFTER];
-	double b = error_of(d, CT_BEFORE), a = error_of(d, CT_AFTER);
+	double before = f->mean[CT_BEFORE], after = f->mean[CT_AFTER];
+	double b = error_of(d, f, CT_BEFORE), a = error_of(d, f, CT_AFTER);
 	double factor = 1 + d->limits.fail_over;
 
 	if (after - a > factor * (before + b) || after + a <= factor * (before - b))
 		return false;
-	return has_few_samples(d, CT_BEFORE) || has_few_samples(d, CT_AFTER);
+	return has_few_samples(d, f, CT_BEFORE) || has_few_samples(d, f, CT_AFTER);
 }
 
 static enum ct_diff_verdict judge_total(const struct ct_diff *d)
 {
 	if (d->limits.fail_over < 0)
 		return CT_FINE;
-	if (is_too_coarse(d) || (grew(d, &d->total) && ct_diff_test_by_chance(&d->total)))
+	if (is_too_coarse(d, &d->total) ||
+	    (grew(d, &d->total) && ct_diff_test_by_chance(&d->total)))
 		return CT_TOO_FEW;
 	if (!grew(d, &d->total))
 		return CT_FINE;
@@ -135,7 +139,8 @@ static void judge_functions(struct ct_diff *d)
 		significant = significant && tests[k].p < d->limits.alpha / (double)(count - k);
 		if (!grew(d, f))
 			continue;
-		row->regressed = isnan(f->p) ? !ct_diff_test_by_chance(f) : significant;
+		row->regressed = !is_too_coarse(d, f) &&
+				 (isnan(f->p) ? !ct_diff_test_by_chance(f) : significant);
 		d->functions_regressed += row->regressed;
 		d->functions_by_chance += !row->regressed;
 	}
@@ -150,9 +155,10 @@ void ct_diff_verdict_judge(struct ct_diff *d)
 		return;
 	}
 	judge_functions(d);
-	d->verdict = d->functions_regressed   ? CT_REGRESSION
-		     : d->functions_by_chance ? CT_BY_CHANCE
-					      : CT_FINE;
+	d->verdict = d->functions_regressed				       ? CT_REGRESSION
+		     : d->limits.fail_over >= 0 && is_too_coarse(d, &d->total) ? CT_TOO_FEW
+		     : d->functions_by_chance				       ? CT_BY_CHANCE
+									       : CT_FINE;
 }
 
 /* ---- the words ---- */
@@ -182,7 +188,7 @@ static char *few_by_chance(const struct ct_diff *d)
 
 static char *few_samples(const struct ct_diff *d)
 {
-	unsigned side = has_few_samples(d, CT_BEFORE) ? CT_BEFORE : CT_AFTER;
+	unsigned side = has_few_samples(d, &d->total, CT_BEFORE) ? CT_BEFORE : CT_AFTER;
 	double files = (double)d->files_of[side], one = sample_of(d, side);
 	double need = ceil(1 / (limit_of(d) * sqrt(files)) - 1e-9);
 	const char *rate = strcmp(d->type, "cpu") == 0
@@ -203,12 +209,12 @@ static char *total_text(const struct ct_diff *d)
 	double growth = 100 * (d->total.mean[CT_AFTER] / before - 1);
 
 	if (d->verdict == CT_TOO_FEW)
-		return is_too_coarse(d) ? few_samples(d) : few_by_chance(d);
+		return is_too_coarse(d, &d->total) ? few_samples(d) : few_by_chance(d);
 	if (d->verdict == CT_BY_CHANCE)
 		return ct_memory_printf(
 			"undecided: total %+.1f%%, above the limit of +%.4g%%, but within chance "
 			"(p = %.3f): these runs can tell growth of %+.1f%% or more; more runs on "
-			"each side can tell less",
+			"each side can detect smaller growth",
 			growth, 100 * d->limits.fail_over, d->total.p, 100 * d->telling / before);
 	return ct_memory_printf("%s: total %+.1f%%, limit +%.4g%%", ct_diff_verdict_word(d), growth,
 				100 * d->limits.fail_over);
@@ -232,5 +238,6 @@ char *ct_diff_verdict_text(const struct ct_diff *d)
 {
 	if (d->limits.fail_over < 0)
 		return NULL;
-	return d->limits.by_function ? functions_text(d) : total_text(d);
+	return d->limits.by_function && d->verdict != CT_TOO_FEW ? functions_text(d)
+								 : total_text(d);
 }

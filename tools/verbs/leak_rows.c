@@ -106,8 +106,8 @@ static int by_time(const void *x, const void *y)
 	return (a->p->time_nanos > b->p->time_nanos) - (a->p->time_nanos < b->p->time_nanos);
 }
 
-/* Returns when dump P was written. A heap file's time is the start of the run; the dumps of one run
- * differ by how long the run had lasted. */
+/* Returns when dump P was written. The time of a heap file is that moment, and it has no
+ * duration; files of other profilers may have a start and a duration. */
 static int64_t end_of(const struct ct_profile *p)
 {
 	return ct_add(p->time_nanos, p->duration_nanos);
@@ -181,8 +181,13 @@ static void compare_with(const struct ct_leaks *l, struct ct_leak_row *r,
 
 	r->first = sum->value;
 	r->variance = of_change(l, variance_of(before), r->detail->variance, r->detail->ageless);
-	r->turnover = of_change(l, before->ageless_turnover + sum_from(before->turnover, 0),
-				r->detail->turnover, r->detail->ageless_turnover);
+	if (l->dumps[l->count - 1].has_ages)
+		r->turnover = of_change(l, before->ageless_turnover + sum_from(before->turnover, 0),
+					r->detail->turnover, r->detail->ageless_turnover);
+	else if (r->blocks > 0 && r->bytes > r->first)
+		/* Which blocks came is not known, so it is only that of the growth. */
+		r->turnover = ((double)r->bytes - (double)r->first) * (double)r->bytes /
+			      (double)r->blocks;
 }
 
 static bool is_beyond(const struct ct_leak_row *r, double variance)

@@ -132,8 +132,7 @@ static bool is_of_child(const char *tail, const char *ext)
 {
 	size_t n = strlen(ext);
 
-	return !strncmp(tail, ext, n) && tail[n] == '.' && tail[n + 1] &&
-	       !tail[n + strspn(tail + n, ".0123456789")];
+	return !strncmp(tail, ext, n) && tail[n] == '.' && ct_siblings_is_pid(tail + n + 1);
 }
 
 /* ".peak.pb" */
@@ -218,8 +217,8 @@ static void say_files(const struct files *f, const char *path)
 	else if (f->count > 2)
 		fprintf(stderr,
 			"cprof:   and %zu of its children, %s.PID; one file of all: "
-			"cprof merge -o ALL.pb %s*\n",
-			f->count - 1, path, path);
+			"cprof merge -o ALL.pb %s %s.[0-9]*\n",
+			f->count - 1, path, path, path);
 }
 
 /* ---- output ---- */

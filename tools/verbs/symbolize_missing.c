@@ -24,8 +24,7 @@ static bool is_own(const struct ct_profile *p, const char *file)
 
 static char *why(const struct ct_missing *to, const char *build_id, const struct ct_dwarf_module *m)
 {
-	const char *where = to->asked ? " by build id or in -debug-dir"
-				      : " by build id; -debug-dir=DIR looks in DIR, too";
+	const char *where = to->asked ? " by build id or in -debug-dir" : "; try -debug-dir=DIR";
 
 	if (m->debug >= 0)
 		return ct_memory_strdup("its debug information has none for these addresses");
@@ -36,7 +35,7 @@ static char *why(const struct ct_missing *to, const char *build_id, const struct
 	if (!*build_id)
 		return ct_memory_strdup("no such file, and it has no build id, by which another "
 					"file could prove to be the same");
-	return ct_memory_printf("%s, and none of its build id %s was found%s",
+	return ct_memory_printf("%s, and no file with its build id %s was found%s",
 				m->there ? "the file is another build" : "no such file", build_id,
 				where);
 }

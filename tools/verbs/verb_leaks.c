@@ -186,7 +186,7 @@ static void heading(const struct ct_leaks *l)
 	       last->bytes < first->bytes ? "less" : "more", l->minutes, l->count);
 	if (l->row_count == l->few)
 		printf("No stack grew by more than chance explains.\n");
-	else
+	if (l->row_count)
 		printf("%s%10s%s %10s %10s %10s%s  %s%s\n", ct_out_paint(CT_DIM), "grew",
 		       last->is_sampled ? "   error" : "", "a minute", "in use", "blocks",
 		       last->has_ages ? "   age" : "", "where", ct_out_paint(CT_PLAIN));

@@ -283,7 +283,7 @@ static void read_beside(struct side *s, const char *file, const char *companion)
 	free(beside);
 }
 
-/* Prints NAME as an expression that matches it. */
+/* Prints NAME as an expression that matches it, without the quote that would end a shell's word. */
 static void put_expression(const char *name)
 {
 	char *text = ct_memory_alloc(2 * strlen(name) + 1), *to = text;
@@ -291,7 +291,7 @@ static void put_expression(const char *name)
 	for (; *name; name++) {
 		if (strchr("\\.^$*+?()[]{}|", *name))
 			*to++ = '\\';
-		*to++ = *name;
+		*to++ = *name == '\'' ? '.' : *name;
 	}
 	ct_out_text(stderr, text);
 	free(text);
@@ -311,7 +311,7 @@ static void say_next(const struct side *waiters, const struct side *holders)
 	fputs(" does meanwhile: \"cprof run --wall -- COMMAND\", then \"cprof tree -focus='",
 	      stderr);
 	put_expression(holder->name + strlen(lock) + 1);
-	fputs("' -ignore=mutex_lock FILE\"\n", stderr);
+	fputs("' -ignore=lock FILE\"\n", stderr);
 }
 
 static int print_all(const struct side *waiters, const char *file)
