@@ -153,6 +153,8 @@ void cp_wall_answer_came(struct cp_run *r, struct cp_thread *t, const struct cp_
 /* Call at a visit, after T's time up to the visit was given to its states. */
 void cp_wall_answer_still_unanswered(struct cp_run *r, struct cp_thread *t,
 				     struct cp_wall_seen seen, uint64_t now);
+/* Account T's time until UNTIL to its last state, and what of it is WOKEN to the last wait. */
+void cp_wall_answer_give(struct cp_run *r, struct cp_thread *t, uint64_t until);
 /* Put all of T's time until UNTIL into rows, if there is any row for it. */
 void cp_wall_answer_settle(struct cp_run *r, struct cp_thread *t, uint64_t until);
 /* Return T's time without a row, in ns. */

@@ -132,6 +132,8 @@ static void pay_woken(struct cp_run *r, struct cp_thread *t)
 	if (!w->row[CP_WALL_WAITING]) {
 		w->owed[CP_WALL_RUNNABLE] += w->owed[CP_WALL_WOKEN];
 		w->owed[CP_WALL_WOKEN] = 0;
+		if (!w->unanswered)
+			cp_wall_time_pay(r, t, CP_WALL_RUNNABLE);
 		return;
 	}
 	if (seen.labels == CP_LABELSET_LOST) {
@@ -146,7 +148,6 @@ static void pay_as_seen(struct cp_run *r, struct cp_thread *t)
 {
 	struct cp_wall_thread *w = cp_wall_of(t);
 
-	pay_woken(r, t);
 	if (leave_unsampled(t))
 		return;
 	if (!has_row(r, w, CP_WALL_RUNNING) && has_row(r, w, CP_WALL_WAITING))
@@ -195,7 +196,6 @@ void cp_wall_answer_came(struct cp_run *r, struct cp_thread *t, const struct cp_
 	struct cp_wall_seen seen = { .labels = answer->labels, .span = answer->span };
 
 	pay_late(r, t, seen);
-	pay_woken(r, t);
 	cp_wall_of(t)->unanswered = cp_wall_of(t)->late = false;
 }
 
@@ -219,12 +219,18 @@ static void pay_somehow(struct cp_run *r, struct cp_thread *t, enum cp_wall_stat
 	cp_wall_time_pay(r, t, state);
 }
 
+void cp_wall_answer_give(struct cp_run *r, struct cp_thread *t, uint64_t until)
+{
+	cp_wall_time_give(r, t, until);
+	/* Before another wait, or other labels, are seen. */
+	pay_woken(r, t);
+}
+
 void cp_wall_answer_settle(struct cp_run *r, struct cp_thread *t, uint64_t until)
 {
 	uint64_t ended = cp_load_acquire(&cp_wall_of(t)->ended);
 
-	cp_wall_time_give(r, t, ended && ended < until ? ended : until);
-	pay_woken(r, t);
+	cp_wall_answer_give(r, t, ended && ended < until ? ended : until);
 	pay_somehow(r, t, CP_WALL_RUNNING);
 	pay_somehow(r, t, CP_WALL_RUNNABLE);
 	pay_somehow(r, t, CP_WALL_WAITING);
@@ -278,7 +284,6 @@ void cp_wall_answer_ended(struct cp_run *r, struct cp_thread *t)
 	cp_wall.counts.unsampled += cp_wall_answer_unpaid(t);
 	for (unsigned s = 0; s < CP_WALL_STATES; s++)
 		w->owed[s] = 0;
-	w->switched = 0;
 	w->began = 0;
 	/* The next thread with this record is visited at once. */
 	if (t->index < cp_wall.due.count)

@@ -113,13 +113,27 @@ void cp_wall_time_pay(struct cp_run *r, struct cp_thread *t, enum cp_wall_state 
 		cp_wall_slow_note(r, w->in_span[state], w->row[state] - 1, periods, ns);
 }
 
+/* What visits found by chance may differ from the CPU clock by as many times NS; more was time
+ * that no visit accounts for: T was paused, or couldn't be looked at. */
+#define LEEWAY 8
+
+static void keep_near(struct cp_wall_thread *w, uint64_t ns)
+{
+	if (w->accounted + LEEWAY * ns < w->clock)
+		w->accounted = w->clock - LEEWAY * ns;
+	else if (w->accounted > w->clock + LEEWAY * ns)
+		w->accounted = w->clock + LEEWAY * ns;
+}
+
 /* Divide time in which T was ready to run. The pacer itself may have taken the processor from T to
  * look at it; with one processor it always does. So T ran for as long as its CPU clock says, as far
  * as that isn't accounted yet. */
 static void owe_runnable(struct cp_wall_thread *w, uint64_t ns)
 {
-	uint64_t ran = w->clock > w->accounted ? w->clock - w->accounted : 0, woken;
+	uint64_t ran, woken;
 
+	keep_near(w, ns);
+	ran = w->clock > w->accounted ? w->clock - w->accounted : 0;
 	if (ran > ns)
 		ran = ns;
 	w->accounted += ran;
@@ -153,8 +167,11 @@ void cp_wall_time_give(struct cp_run *r, struct cp_thread *t, uint64_t until)
 		return;
 	}
 	owe(w, ns);
-	if (!w->unanswered || w->state == CP_WALL_WAITING)
-		cp_wall_time_pay(r, t, w->state);
+	if (w->unanswered && w->state != CP_WALL_WAITING)
+		return;
+	cp_wall_time_pay(r, t, w->state);
+	if (w->state == CP_WALL_RUNNABLE)
+		cp_wall_time_pay(r, t, CP_WALL_RUNNING);
 }
 
 void cp_wall_time_rows(struct cp_thread *t, void (*see)(uint32_t *row, void *arg), void *arg)

@@ -70,7 +70,7 @@ void cp_wall_visit_record(struct cp_run *r, struct cp_thread *t, const struct cp
 	cp_wall_answer_came(r, t, record);
 	cp_wall_time_set_row(r, t, CP_WALL_RUNNING, record, 0);
 	cp_wall_time_pay(r, t, CP_WALL_RUNNING);
-	if (w->owed[CP_WALL_RUNNABLE]) {
+	if (w->state == CP_WALL_RUNNABLE || w->owed[CP_WALL_RUNNABLE]) {
 		cp_wall_time_set_row(r, t, CP_WALL_RUNNABLE, record, 0);
 		cp_wall_time_pay(r, t, CP_WALL_RUNNABLE);
 	}
@@ -97,10 +97,12 @@ void cp_wall_visit_take(struct cp_run *r, struct cp_thread *t)
 /* The thread runs if its clock, which was at BEFORE, moves between two readings. */
 static enum cp_wall_doing glance(struct cp_wall_thread *w, int tid, uint64_t before)
 {
-	w->clock = cp_wall_stack_clock_of(tid);
-	return w->clock == UINT64_MAX ? CP_WALL_ENDED
-	       : w->clock == before   ? CP_WALL_HIDDEN
-				      : CP_WALL_RUNS;
+	uint64_t now = cp_wall_stack_clock_of(tid);
+
+	if (now == UINT64_MAX)
+		return CP_WALL_ENDED;
+	w->clock = now;
+	return now == before ? CP_WALL_HIDDEN : CP_WALL_RUNS;
 }
 
 /* Find out what T is doing. /proc costs more, and a descriptor for a moment, so it is read only for
@@ -190,7 +192,7 @@ static void find_out(struct cp_run *r, struct cp_thread *t, uint64_t tick, uint6
 	cp_wall_visit_take(r, t);
 	if (w->state == CP_WALL_UNSEEN)
 		w->accounted = clock;
-	cp_wall_time_give(r, t, boundary(w, tick));
+	cp_wall_answer_give(r, t, boundary(w, tick));
 	if (cp_load_relaxed(&t->paused)) {
 		w->state = CP_WALL_PAUSED;
 		return;
