@@ -116,6 +116,8 @@ struct cp_heap_self {
 	 * is 1, the thread isn't paused and has never had labels, and a table of live blocks
 	 * exists. NULL: check these conditions. */
 	struct cp_unwind_buffer *own;
+	uintptr_t resampled; /* a block that jemalloc has sampled anew; it tells of the end of the
+			      * old sample next */
 	union {
 		uint32_t not_now; /* not zero if any of these is set */
 		struct {

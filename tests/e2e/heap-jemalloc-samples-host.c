@@ -17,6 +17,8 @@
 
 #define SHIFT 14
 #define BLOCKS 200000
+#define GROWN 20
+#define LARGE 400000
 #define ARENA ((size_t)256 << 20)
 #define SITE __attribute__((noinline, noclone))
 
@@ -145,6 +147,21 @@ static SITE void *site_freed(size_t n)
 	return p;
 }
 
+/* Large blocks, of which each is a sample, grow in place. jemalloc tells of the new sample before
+ * the end of the old one. */
+static SITE void site_grown(void)
+{
+	void *p = arena + used;
+
+	used += LARGE * 2;
+	if (!on_sample || !on_free)
+		return;
+	on_sample(p, LARGE, NULL, 0, LARGE);
+	on_sample(p, LARGE * 2, NULL, 0, LARGE * 2);
+	on_free(p, LARGE);
+	__asm__ volatile("");
+}
+
 int main(void)
 {
 	begin();
@@ -155,6 +172,9 @@ int main(void)
 		site_kept(2 * i);
 		release(site_freed(2 * i + 1), 512, 2 * i + 1);
 	}
+	for (unsigned i = 0; i < GROWN; i++)
+		site_grown();
+	printf("site_grown %d %d %d %d\n", GROWN * 2, GROWN * 3 * LARGE, GROWN, GROWN * 2 * LARGE);
 	printf("site_kept %d %d %d %d\n", BLOCKS, BLOCKS * 112, BLOCKS, BLOCKS * 112);
 	printf("site_freed %d %d 0 0\n", BLOCKS, BLOCKS * 512);
 	return is("taken") && (on_sample != own_hook || !own_calls) ? 2 : 0;

@@ -89,15 +89,26 @@ void cp_heap_jemalloc_expand(void *extra, unsigned type, void *address, size_t b
 void cp_heap_jemalloc_sampled(const void *p, size_t size, void **frames, unsigned depth,
 			      size_t usable)
 {
+	struct cp_live_block old;
+	bool known = cp_heap_event_untrack((void *)(uintptr_t)p, &old);
+
 	(void)size;
 	(void)frames;
 	(void)depth;
+	/* A realloc in place: jemalloc tells of the new sample first. */
+	if (known)
+		cp_heap_event_untracked_freed(&old);
+	cp_self.heap.resampled = known ? (uintptr_t)p : 0;
 	cp_heap_event_commit_other((void *)(uintptr_t)p, usable, cp_heap_jemalloc_interval,
 				   __builtin_return_address(0));
 }
 
 void cp_heap_jemalloc_freed(const void *p, size_t usable)
 {
+	bool is_old = cp_self.heap.resampled == (uintptr_t)p;
+
 	(void)usable;
-	cp_heap_event_free((void *)(uintptr_t)p);
+	cp_self.heap.resampled = 0;
+	if (!is_old)
+		cp_heap_event_free((void *)(uintptr_t)p);
 }
