@@ -22,7 +22,7 @@ noinst_LTLIBRARIES = libsigsafe-small.la libsigsafe.la libcprof-internal.la libp
 libsigsafe_la_SOURCES = $(SIGSAFE_SOURCES)
 libsigsafe_la_CFLAGS = $(SIGSAFE_CFLAGS)
 libsigsafe_la_LIBADD = libsigsafe-small.la
-# What runs once for each place in the code, or when something is said.
+# What runs once for each place in the code, when something is said, or for few events.
 libsigsafe_small_la_SOURCES = $(SIGSAFE_SMALL_SOURCES)
 libsigsafe_small_la_CFLAGS = $(SIGSAFE_CFLAGS) $(CP_SIZE)
 # Tests see the hidden symbols through this library; users don't.

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 SIGSAFE_SOURCES += \
-	%D%/arena.c \
 	%D%/index.c \
 	%D%/pages.c \
-	%D%/sort.c \
 	%D%/stackcopy.c \
-	%D%/sys.c \
-	%D%/vec.c
+	%D%/sys.c
 SIGSAFE_SMALL_SOURCES += \
+	%D%/arena.c \
+	%D%/sort.c \
+	%D%/vec.c \
 	%D%/fdwrite.c \
 	%D%/globs.c \
 	%D%/log.c \

@@ -5,12 +5,13 @@ SIGSAFE_SOURCES += \
 	%D%/labels.c \
 	%D%/labelset.c \
 	%D%/own_time.c \
-	%D%/perf_event.c \
 	%D%/poisson.c \
 	%D%/ring.c \
 	%D%/stackmem.c \
 	%D%/thread.c \
 	%D%/ticks.c \
 	%D%/trace_context.c \
-	%D%/waiters.c \
+	%D%/waiters.c
+SIGSAFE_SMALL_SOURCES += \
+	%D%/perf_event.c \
 	%D%/wakes.c

@@ -4,5 +4,5 @@ LIB_SOURCES += \
 	%D%/event_mode.c \
 	%D%/event_names.c \
 	%D%/event_settings.c
-SIGSAFE_SOURCES += \
+SIGSAFE_SMALL_SOURCES += \
 	%D%/signal/event_hit.c

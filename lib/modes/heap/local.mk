@@ -34,7 +34,6 @@ SIGSAFE_SOURCES += \
 	%D%/signal/heap_event.c \
 	%D%/signal/heap_exact.c \
 	%D%/signal/heap_hot.c \
-	%D%/signal/heap_jemalloc.c \
 	%D%/signal/heap_freelist.c \
 	%D%/signal/heap_stack.c \
 	%D%/signal/lifetimes.c \
@@ -43,3 +42,5 @@ SIGSAFE_SOURCES += \
 	%D%/signal/stack_cache.c \
 	%D%/signal/unwind_buffer.c \
 	%D%/signal/usdt.c
+SIGSAFE_SMALL_SOURCES += \
+	%D%/signal/heap_jemalloc.c

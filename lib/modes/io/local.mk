@@ -18,8 +18,8 @@ PRELOAD_SMALL_SOURCES += \
 SIGSAFE_SOURCES += \
 	%D%/signal/io_counts.c \
 	%D%/signal/io_event.c \
-	%D%/signal/io_kind.c \
-	%D%/signal/io_sample.c
+	%D%/signal/io_kind.c
 SIGSAFE_SMALL_SOURCES += \
+	%D%/signal/io_sample.c \
 	%D%/signal/io_target.c \
 	%D%/signal/io_wake.c

@@ -20,6 +20,7 @@ SIGSAFE_SOURCES += \
 	%D%/signal/lock_event.c \
 	%D%/signal/lock_unlock_log.c \
 	%D%/signal/lock_holder.c \
-	%D%/signal/lock_sample.c \
-	%D%/signal/lock_tail.c \
-	%D%/signal/lock_wake.c
+	%D%/signal/lock_tail.c
+SIGSAFE_SMALL_SOURCES += \
+	%D%/signal/lock_wake.c \
+	%D%/signal/lock_sample.c
