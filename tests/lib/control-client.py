@@ -5,6 +5,8 @@
     control-client.py start NAME S... a start with settings S; prints the reply's result and text
     control-client.py hostile NAME    rubbish of every kind; says how many connections were made
     control-client.py turns NAME N    N requests that start, stop, set, take windows and look at threads; each is answered
+    control-client.py starts NAME N DIRECTORY    starts and stops a mode N times; each time that succeeds, and what the mode
+                                      was to write into DIRECTORY is there
 """
 import array
 import os
@@ -135,10 +137,46 @@ def hostile(name):
     print(made)
 
 
+MODES = {"cpu": "CPUPROFILE", "wall": "WALLPROFILE", "heap": "HEAPPROFILE", "lock": "LOCKPROFILE", "io": "IOPROFILE"}
+
+
+def starts(name, count, directory):
+    """Each mode alone and on top of another one, with a file and without."""
+    r = random.Random(27)
+    written = 0
+
+    def must(what, text):
+        with connect(name) as s:
+            s.settimeout(60)
+            s.send(request(what, text.encode()))
+            answer = s.recv(65536)
+        result = struct.unpack("<IHHiI", answer[:16])[3] if len(answer) >= 16 else "no answer"
+        if result != 0:
+            sys.exit("%d %r: %s" % (what, text, result))
+
+    for n in range(int(count)):
+        modes = r.sample(list(MODES), r.choice([1, 1, 1, 2]))
+        filed = r.randrange(2)
+        for mode in modes:
+            path = "%s/%s.pb" % (directory, mode)
+            must(2, "%s=%s\n%s" % (MODES[mode], path, "" if filed else "nofile=1\nfor_ns=%d\n" % 10**11))
+        for mode in modes:
+            must(3, "mode=%s\n%s" % (mode, r.choice(["", "discard=1\n"]) if not filed else ""))
+        # The children of a storm that forks have files, too.
+        there = os.listdir(directory)
+        for mode in modes:
+            if filed != (mode + ".pb" in there):
+                sys.exit("round %d: %s.pb among %s" % (n, mode, there))
+        written += len(modes) * filed
+        for file in there:
+            os.unlink(os.path.join(directory, file))
+    print("%d rounds, %d files" % (n + 1, written))
+
+
 def turns(name, count):
     """Any request may be refused for a reason of its own, but not left without an answer."""
     r = random.Random(10000)
-    modes = {"cpu": "CPUPROFILE", "wall": "WALLPROFILE", "heap": "HEAPPROFILE", "lock": "LOCKPROFILE", "io": "IOPROFILE"}
+    modes = MODES
     settings = {"cpu": "CPUPROFILE_FREQUENCY", "wall": "WALLPROFILE_FREQUENCY"}
     settings |= {"heap": "CPROF_HEAP_INTERVAL", "lock": "CPROF_LOCK_BUDGET", "io": "CPROF_IO_BUDGET"}
     answers = {}
@@ -180,4 +218,4 @@ def turns(name, count):
     print(" ".join("%d:%d=%d" % (what, result, n) for (what, result), n in sorted(answers.items())))
 
 
-{"ask": ask, "start": start, "hostile": hostile, "turns": turns}[sys.argv[1]](*sys.argv[2:])
+{"ask": ask, "start": start, "hostile": hostile, "starts": starts, "turns": turns}[sys.argv[1]](*sys.argv[2:])

@@ -5,10 +5,11 @@
 #ifndef TRAP_HOST_H
 #define TRAP_HOST_H
 
+#include <poll.h>
 #include <stdio.h>
 #include <time.h>
 
-static int host_failures;
+__attribute__((unused)) static int host_failures;
 
 /* May be used in a signal handler as far as nothing fails. */
 #define EXPECT(condition)                                                                          \
@@ -43,6 +44,14 @@ __attribute__((noinline, unused)) static void burn(double seconds)
 		for (unsigned long i = 0; i < 20000; i++)
 			sum += i;
 	while (host_clock(CLOCK_THREAD_CPUTIME_ID) < end);
+}
+
+/* Returns whether a storm goes on: until CLOCK is at END, or, if END is 0, until the input ends. */
+__attribute__((unused)) static int host_goes_on(clockid_t clock, double end)
+{
+	struct pollfd input = { .fd = 0, .events = POLLIN, .revents = 0 };
+
+	return end > 0 ? host_clock(clock) < end : poll(&input, 1, 0) == 0;
 }
 
 #endif

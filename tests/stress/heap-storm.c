@@ -2,7 +2,7 @@
 /* Threads that allocate, grow, hand over and free; forks; threads that come and go; a plugin that
  * is loaded and unloaded; a handler that allocates. Nothing is left at the end.
  *
- *     heap-storm SECONDS PLUGIN
+ *     heap-storm SECONDS PLUGIN     0: until the input ends
  */
 #include <dlfcn.h>
 #include <malloc.h>
@@ -15,6 +15,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "host.h"
 
 #define BLOCKS 1024
 
@@ -129,13 +131,14 @@ static void fork_once(void)
 
 int main(int argc, char **argv)
 {
-	time_t end = time(NULL) + (argc > 1 ? atoi(argv[1]) : 10);
+	int seconds = argc > 1 ? atoi(argv[1]) : 10;
+	double end = seconds ? host_clock(CLOCK_MONOTONIC) + seconds : 0;
 	pthread_t t[5];
 
 	for (uintptr_t i = 0; i < 4; i++)
 		pthread_create(&t[i], NULL, keep_threads, (void *)(i * 77));
 	pthread_create(&t[4], NULL, load, argv[2]);
-	while (time(NULL) < end) {
+	while (host_goes_on(CLOCK_MONOTONIC, end)) {
 		fork_once();
 		usleep(20000);
 	}

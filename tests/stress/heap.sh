@@ -23,7 +23,7 @@ for sanitizer in thread address,undefined; do
 	"$work/tables" "$each" >"$work/tables.out" 2>&1 || fail "$sanitizer: $(head -n 20 "$work/tables.out")"
 done
 
-$CC -O1 -fno-builtin -D_GNU_SOURCE -o "$work/storm" "$srcdir/tests/stress/heap-storm.c" -lpthread -ldl || exit 1
+$CC -O1 -fno-builtin -D_GNU_SOURCE -iquote "$srcdir/tests/lib" -o "$work/storm" "$srcdir/tests/stress/heap-storm.c" -lpthread -ldl || exit 1
 cat >"$work/plugin.c" <<'END'
 #include <stdlib.h>
 int plugin_run(void)

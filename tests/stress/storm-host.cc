@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 // All at once, for a while: C++ exceptions, dlopen and dlclose, dl_iterate_phdr, deep recursion,
 // longjmp, coroutines, handlers on alternate stacks, short threads. Usage: storm-host SECONDS
-// MODULE... (storm-module.c, named x.so)
+// MODULE... (storm-module.c, named x.so); SECONDS 0: until the input ends
 //
 // Each part burns its time in a function x_burn that only one function calls, so that the profile
 // can be checked, and goes on after SECONDS until it has burnt so much that it must have been
@@ -21,6 +21,8 @@
 #include <ucontext.h>
 #include <unistd.h>
 #include <vector>
+
+#include "host.h"
 
 #define NOINLINE extern "C" __attribute__((noinline, noclone))
 #define BURNS(name)                                                                                \
@@ -326,7 +328,11 @@ int main(int argc, char **argv)
 		pthread_create(&t, nullptr, run, &p);
 		threads.push_back(t);
 	}
-	sleep(static_cast<unsigned>(std::atoi(argv[1])));
+	double end = std::atoi(argv[1]);
+	if (end > 0)
+		end += host_clock(CLOCK_MONOTONIC);
+	while (host_goes_on(CLOCK_MONOTONIC, end))
+		usleep(50000);
 	/* On a busy machine a part's first round may take longer; one that hangs ends with the
 	 * test. */
 	for (auto &p : parts)

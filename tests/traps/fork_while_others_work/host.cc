@@ -2,7 +2,7 @@
 // Forks while other threads allocate, load and unload a module, throw, and print: whatever they
 // hold at that moment is held for good in the child, which goes on to use malloc and to exit.
 //
-//   fork-storm COUNT MODULE
+//   fork-storm COUNT MODULE     0: until the input ends
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -82,12 +82,12 @@ int main(int argc, char **argv)
 	threads.emplace_back(load, argv[2]);
 	threads.emplace_back(throw_and_catch);
 	threads.emplace_back(make_threads);
-	for (int i = 0; i < count; i++) {
+	for (int i = 0; count ? i < count : host_goes_on(CLOCK_MONOTONIC, 0); i++) {
 		int status = -1;
 		pid_t pid = fork();
 
 		if (pid == 0)
-			child(i);
+			child(i % 1000);
 		EXPECT(waitpid(pid, &status, 0) == pid);
 		EXPECT(WIFEXITED(status) && WEXITSTATUS(status) == 4);
 	}

@@ -2,7 +2,7 @@
 /* Threads that spend their time under the locks of malloc, the loader and stdio: a handler that
  * takes one of them hangs.
  *
- *   lock-loops SECONDS MODULE...    modules that nothing else has loaded
+ *   lock-loops SECONDS MODULE...    modules that nothing else has loaded; 0: until the input ends
  */
 #include <dlfcn.h>
 #include <execinfo.h>
@@ -87,7 +87,7 @@ int main(int argc, char **argv)
 	modules = argv + 2;
 	for (size_t i = 0; i < n; i++)
 		pthread_create(&threads[i], NULL, run, (void *)&loops[i]);
-	while (host_clock(CLOCK_PROCESS_CPUTIME_ID) < seconds)
+	while (host_goes_on(CLOCK_PROCESS_CPUTIME_ID, seconds))
 		allocate();
 	__atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
 	for (size_t i = 0; i < n; i++)

@@ -2,7 +2,7 @@
 /* Threads that lock, wait and let go, while signals come whose handlers do the same or jump out of
  * a wait, threads come and go, others fork. It must come to its end, with every lock free.
  *
- *   lock-storm SECONDS
+ *   lock-storm SECONDS     0: until the input ends
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -156,7 +156,8 @@ static void *send_signals(void *arg)
 int main(int argc, char **argv)
 {
 	struct sigaction act = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
-	double end = host_clock(CLOCK_MONOTONIC) + (argc > 1 ? atof(argv[1]) : 1);
+	double seconds = argc > 1 ? atof(argv[1]) : 1;
+	double end = seconds > 0 ? host_clock(CLOCK_MONOTONIC) + seconds : 0;
 	struct timespec t = { 0, 10000000 };
 	pthread_t others[3];
 
@@ -170,7 +171,7 @@ int main(int argc, char **argv)
 	pthread_create(&others[0], NULL, send_signals, NULL);
 	pthread_create(&others[1], NULL, come_and_go, NULL);
 	pthread_create(&others[2], NULL, fork_on, NULL);
-	while (host_clock(CLOCK_MONOTONIC) < end)
+	while (host_goes_on(CLOCK_MONOTONIC, end))
 		nanosleep(&t, NULL);
 	stop = 1;
 	for (int i = 0; i < 3; i++)
