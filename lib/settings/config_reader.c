@@ -153,8 +153,12 @@ static void show(const struct cp_config_row *row, const union field *f, char *to
 {
 	switch (row->kind) {
 	case CP_CONFIG_NUMBER:
-		cp_text_format(to, size, "%u%s", f->number & ~CP_CONFIG_PERCENT,
-			       f->number & CP_CONFIG_PERCENT ? "%" : "");
+		/* A number that isn't accepted stands for what the mode chooses. */
+		if (f->number < row->min)
+			cp_text_format(to, size, "the default");
+		else
+			cp_text_format(to, size, "%u%s", f->number & ~CP_CONFIG_PERCENT,
+				       f->number & CP_CONFIG_PERCENT ? "%" : "");
 		break;
 	case CP_CONFIG_SIZE: cp_text_format(to, size, "%lu", (unsigned long)f->big); break;
 	case CP_CONFIG_DURATION: cp_config_values_duration_text(f->big, to, size); break;

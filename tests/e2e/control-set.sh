@@ -52,6 +52,18 @@ cprof whom set -cpu=99
 refused whom 'give a process id'
 cprof who set -cpu=99 hello
 refused who '"hello" is no process id'
+cprof budget set -heap-budget=100000 $pid
+check_status budget 0
+says budget "^process $pid: CPROF_HEAP_BUDGET=100000, before: 0\$"
+cprof share set -heap-budget=1% $pid
+says share "^process $pid: CPROF_HEAP_BUDGET=1%, before: 100000\$"
+cprof off set -heap-budget=0 $pid
+says off "^process $pid: CPROF_HEAP_BUDGET=0, before: 1%\$"
+cprof many set -heap-budget=101% $pid
+refused many 'CPROF_HEAP_BUDGET=101%: accepted is samples a second, or 1% to 100% of the CPU time'
+cprof again set -heap-budget=100000 $pid
+says again "^process $pid: CPROF_HEAP_BUDGET=100000, before: 0\$"
+tell allocate 10
 end_host
 check_status all 0
 [ ! -s all.err ] || fail "all says: $(cat all.err)"
@@ -63,6 +75,7 @@ check_comment cpu.pb 'set: [0-9.]+ s after the start: CPUPROFILE_FREQUENCY=1000,
 check_comment cpu.pb 'set: [0-9.]+ s after the start: CPUPROFILE_FREQUENCY=2000, before: 250$'
 check_comment wall.pb 'WALLPROFILE_FREQUENCY=500, before: 50$'
 check_comment heap.pb 'heap: interval 2048 bytes'
+check_comment heap.pb 'heap: budget 100000 samples a second'
 check_comment lock.pb 'lock: threshold 50000000 ns, budget 7 '
 check_comment lock.holders.pb 'CPROF_LOCK_THRESHOLD=50ms, before: 1us'
 check_comment io.pb 'io: threshold 1000000 ns, budget 9 '
@@ -93,4 +106,25 @@ tell fork
 tell stop
 check_comment api.pb 'CPUPROFILE_FREQUENCY=500, before: 99$'
 end_host
+# Every allocation: no budget. And an event's period: the sum of the faults stays right.
+host exact HEAPPROFILE="$work/exact.pb" CPROF_HEAP_INTERVAL=1 EVENTPROFILE="$work/event.pb" CPROF_EVENT=minor-faults:u CPROF_EVENT_PERIOD=1
+wait_for 60 lists $pid heap,event || fail "exact: no control socket"
+cprof exact-budget set -heap-budget=10 $pid
+refused exact-budget 'every allocation is recorded'
+tell allocate 10000
+cprof period set -event-period=5 $pid
+check_status period 0
+says period "^process $pid: CPROF_EVENT_PERIOD=5, before: 1\$"
+tell allocate 10000
+cprof never set -event-period=0 $pid
+refused never 'CPROF_EVENT_PERIOD=0: accepted is 1 to 1000000000 events'
+end_host
+[ ! -s exact.err ] || fail "exact says: $(cat exact.err)"
+check_comment event.pb 'CPROF_EVENT_PERIOD=5, before: 1$'
+if ! "$cprof" info event.pb | grep -q 'is not possible'; then
+	check_comment event.pb 'event: .*minor-faults.*, a sample for 5 on average'
+	rows() { "$pprof_check" --raw event.pb | awk -F'\t' -v o="$1" '{ split($1, v, ","); if (v[1] && v[2] / v[1] == o) n++ } END { print n + 0 }'; }
+	[ "$(rows 1)" -gt 0 ] || fail "no row has the weight of before"
+	"$pprof_check" --raw event.pb | awk -F'\t' '{ split($1, v, ","); if (v[2] > v[1]) n++ } END { exit !n }' || fail "no row has the weight of afterwards"
+fi
 finish

@@ -130,6 +130,23 @@ static void test_an_idle_program_pays_for_no_sample(void)
 	CHECK(interval <= 512 * K);
 }
 
+static void test_a_running_budget_becomes_another_one(void)
+{
+	begin(100, 512 * K);
+	tick(UINT64_C(8) << 30);
+	cp_heap_budget_set_share(1, samples, now_ns, cpu_ns);
+	CHECK_EQ(cp_heap_budget.percent, 1);
+	CHECK_EQ(cp_heap_budget.changes, 1);
+	timed = timed_ns = 0;
+	tick_share(UINT64_C(8) << 30, 100, 300000);
+	CHECK(is_about(cp_heap_budget.budget, 5000));
+	cp_heap_budget_set(70, samples, now_ns);
+	CHECK_EQ(cp_heap_budget.percent, 0);
+	CHECK_EQ(cp_heap_budget.budget, 70);
+	cp_heap_budget_set(0, samples, now_ns);
+	CHECK_EQ(cp_heap_budget.due_ns, UINT64_MAX);
+}
+
 int main(void)
 {
 	RUN(test_a_fast_program_has_larger_intervals_at_once);
@@ -139,5 +156,6 @@ int main(void)
 	RUN(test_without_a_budget_no_look_is_due);
 	RUN(test_a_share_of_the_cpu_time_pays_for_samples);
 	RUN(test_an_idle_program_pays_for_no_sample);
+	RUN(test_a_running_budget_becomes_another_one);
 	return harness_end();
 }

@@ -13,8 +13,13 @@
 
 static struct {
 	const char *values[CT_MODES]; /* of ct_control_modes' settings */
-	const char *lock_budget, *io_budget;
+	const char *others[CT_MODES]; /* of the settings below */
 } my;
+
+static const char *const others[CT_MODES] = { [CT_HEAP] = "CPROF_HEAP_BUDGET",
+					      [CT_LOCK] = "CPROF_LOCK_BUDGET",
+					      [CT_IO] = "CPROF_IO_BUDGET",
+					      [CT_EVENT] = "CPROF_EVENT_PERIOD" };
 
 static const struct ct_option options[] = {
 	CT_TEXT("cpu", "HZ", &my.values[CT_CPU], "samples per CPU second"),
@@ -23,20 +28,20 @@ static const struct ct_option options[] = {
 	CT_TEXT("lock", "DUR", &my.values[CT_LOCK],
 		"stacks of waits for locks of DUR (1us) or longer"),
 	CT_TEXT("io", "DUR", &my.values[CT_IO], "stacks of calls of DUR (0) or longer"),
-	CT_TEXT("lock-budget", "N", &my.lock_budget,
+	CT_TEXT("heap-budget", "N", &my.others[CT_HEAP],
+		"about N samples a second, or N% of the CPU time: the interval follows; 0: it "
+		"stays"),
+	CT_TEXT("lock-budget", "N", &my.others[CT_LOCK],
 		"at most N stacks of waits a second and thread"),
-	CT_TEXT("io-budget", "N", &my.io_budget, "at most N stacks of calls a second and thread"),
+	CT_TEXT("io-budget", "N", &my.others[CT_IO],
+		"at most N stacks of calls a second and thread"),
+	CT_TEXT("event-period", "N", &my.others[CT_EVENT], "a sample for every N events"),
 	CT_END
 };
 
-static const char *budget_of(int mode)
-{
-	return mode == CT_LOCK ? my.lock_budget : mode == CT_IO ? my.io_budget : NULL;
-}
-
 static bool is_asked(int mode)
 {
-	return my.values[mode] || budget_of(mode);
+	return my.values[mode] || my.others[mode];
 }
 
 static void say(int pid, int mode, const struct cp_control_message *m)
@@ -48,7 +53,14 @@ static void say(int pid, int mode, const struct cp_control_message *m)
 	case -ESRCH: why = "it is not on; \"cprof ps\" lists the modes"; break;
 	case -EBUSY: why = "the program starts or stops a profile itself; try again"; break;
 	case -EOPNOTSUPP:
-		why = "to or from every allocation (-heap=1) only by cprof stop and cprof start";
+		why = my.values[mode]
+			      ? "to or from every allocation (-heap=1) only by cprof stop "
+				"and cprof start"
+			      : "every allocation is recorded (-heap=1): that has no budget";
+		break;
+	case -ERANGE:
+		if (!why)
+			why = "the event can't be sampled that often";
 		break;
 	case -EINVAL: why = "the process has a libcprof that doesn't know this setting"; break;
 	default: break;
@@ -77,9 +89,6 @@ static void print_changes(int pid, const struct cp_control_message *m)
 
 static int set_mode(int pid, int mode)
 {
-	static const char *const budgets[CT_MODES] = {
-		[CT_LOCK] = "CPROF_LOCK_BUDGET", [CT_IO] = "CPROF_IO_BUDGET"
-	};
 	struct cp_control_message m;
 	char *why;
 
@@ -87,8 +96,8 @@ static int set_mode(int pid, int mode)
 	ct_control_line(&m, "mode", ct_control_modes[mode].name);
 	if (my.values[mode])
 		ct_control_line(&m, ct_control_modes[mode].setting, my.values[mode]);
-	if (budget_of(mode))
-		ct_control_line(&m, budgets[mode], budget_of(mode));
+	if (my.others[mode])
+		ct_control_line(&m, others[mode], my.others[mode]);
 	why = ct_control_ask(pid, &m, -1);
 	if (why) {
 		fprintf(stderr, "cprof set: %s\n", why);
@@ -109,7 +118,7 @@ static int check(int argc, int first)
 	for (int mode = 0; mode < CT_MODES; mode++) {
 		any |= is_asked(mode);
 		if ((my.values[mode] && !*my.values[mode]) ||
-		    (budget_of(mode) && !*budget_of(mode)))
+		    (my.others[mode] && !*my.others[mode]))
 			return ct_options_wrong(&ct_verb_set, "a setting of %s has no value",
 						ct_control_modes[mode].name);
 	}

@@ -2,6 +2,7 @@
 /* Starts and stops the events of threads; see event_control.h. */
 #include "modes/event/event_control.h"
 
+#include <errno.h>
 #include <string.h>
 #include <time.h>
 
@@ -44,16 +45,26 @@ static bool has_event(const struct cp_thread *t)
 	return cp_load_relaxed(&cp_event_of(t)->pages) != NULL;
 }
 
-static void begin_locked(struct cp_thread *t)
+static bool may_begin(const struct cp_thread *t)
+{
+	return cp_load_relaxed(&cp_event_state.running) && !cp_load_relaxed(&t->unsignalled) &&
+	       !has_event(t);
+}
+
+static bool open_event(struct cp_thread *t)
 {
 	struct cp_perf *p = cp_event_of(t);
 
-	if (!cp_load_relaxed(&cp_event_state.running) || cp_load_relaxed(&t->unsignalled) ||
-	    has_event(t))
+	p->what = &cp_event_control.event.what;
+	return t->own_tls && !cp_perf_event_open(p, t->tid, first(), cp_event_state.period);
+}
+
+static void begin_locked(struct cp_thread *t)
+{
+	if (!may_begin(t))
 		return;
 	cp_count_mode(CPROF_EVENT, CP_COUNT_THREADS, 1);
-	p->what = &cp_event_control.event.what;
-	if (!t->own_tls || cp_perf_event_open(p, t->tid, first(), cp_event_state.period) < 0)
+	if (!open_event(t))
 		cp_count_mode(CPROF_EVENT, CP_COUNT_EVENT_FAILURES, 1);
 }
 
@@ -64,6 +75,16 @@ static void delete_event(struct cp_thread *t)
 	while (cp_load_seqcst(&cp_event_of(t)->busy))
 		cp_sys_yield();
 	cp_perf_event_close(cp_event_of(t));
+}
+
+/* A thread that has no event because that failed was counted already. */
+static void begin_again(struct cp_thread *t)
+{
+	bool had = has_event(t);
+
+	delete_event(t);
+	if (had && !open_event(t))
+		cp_count_mode(CPROF_EVENT, CP_COUNT_EVENT_FAILURES, 1);
 }
 
 static void each_thread(void (*visit)(struct cp_thread *t))
@@ -94,6 +115,25 @@ static void probe(struct cp_event_control *c)
 	}
 	c->narrowed = reason;
 	c->refusal = NULL;
+}
+
+int cp_event_control_set_period(unsigned period)
+{
+	struct cp_event_control *c = &cp_event_control;
+
+	if (period < c->event.least)
+		return -ERANGE;
+	cp_futex_lock_acquire(&events);
+	c->period = period;
+	if (!c->refusal) {
+		/* A handler that comes meanwhile leaves its event alone. */
+		cp_store_seqcst(&cp_event_state.running, 0);
+		cp_event_state.period = period;
+		each_thread(begin_again);
+		cp_store_seqcst(&cp_event_state.running, 1);
+	}
+	cp_futex_lock_release(&events);
+	return 0;
 }
 
 int cp_event_control_start(const char *event, unsigned period)

@@ -26,6 +26,9 @@ extern struct cp_event_control cp_event_control;
  * event that isn't possible here is told in one line, and the mode is on without samples. Returns 0
  * or a negative errno. */
 int cp_event_control_start(const char *event, unsigned period);
+/* Go on with another period. A hit counts for the period of its event, and a thread's first hit for
+ * a whole one, so totals stay right. Returns 0, or -ERANGE: the event isn't sampled that often. */
+int cp_event_control_set_period(unsigned period);
 /* Delete all events. The handler stays: a late signal must not kill. */
 void cp_event_control_stop(void);
 /* Begin or end the event of a registered thread. Call on that thread or in the sweep. */

@@ -67,6 +67,14 @@ static int start(struct cp_run *r, const struct cp_config *config)
 	return err;
 }
 
+static int set(struct cp_run *r, const struct cp_config *config)
+{
+	const struct cp_event_settings *s = cp_config_of(config, CPROF_EVENT);
+
+	(void)r;
+	return cp_event_control_set_period(s->period);
+}
+
 static void stop(struct cp_run *r)
 {
 	(void)r;
@@ -98,6 +106,7 @@ const struct cp_mode_ops cp_mode_event = {
 	.report = report,
 	.start = start,
 	.stop = stop,
+	.set = set,
 	.stats = stats,
 	.thread_label = &cp_event_label,
 	.thread_begin = cp_event_control_thread_begin,

@@ -12,7 +12,7 @@ CP_CONFIG_FITS(struct cp_event_settings);
 static const struct cp_config_row rows[] = {
 	TEXT("CPROF_EVENT", event, CP_EVENT_NAMES_ACCEPTED, "page-faults", "page-faults", .standard = "page-faults",
 	     .is_good = cp_event_names_is_good, OPTION(event)),
-	NUMBER("CPROF_EVENT_PERIOD", period, NULL, 1, 1000000000, "events", OPTION(event_period)),
+	NUMBER("CPROF_EVENT_PERIOD", period, NULL, 1, 1000000000, "events", OPTION(event_period), LIVE),
 };
 /* clang-format on */
 

@@ -184,6 +184,15 @@ static void switch_off(void)
 	cp_heap_hot_rest();
 }
 
+/* Of the settings. A budget changes the interval that is in force. */
+static uint64_t asked;
+static unsigned asked_budget;
+
+static bool is_share(unsigned budget)
+{
+	return budget & CP_CONFIG_PERCENT;
+}
+
 static void begin_budget(const struct cp_heap_settings *s)
 {
 	uint64_t samples = cp_counted_mode(CPROF_HEAP, CP_COUNT_SAMPLES);
@@ -193,12 +202,14 @@ static void begin_budget(const struct cp_heap_settings *s)
 	if (exact && s->budget)
 		cp_log("CPROF_HEAP_BUDGET=%u%s is for samples: with CPROF_HEAP_INTERVAL=1 every "
 		       "allocation is recorded",
-		       s->budget & ~CP_CONFIG_PERCENT, s->budget & CP_CONFIG_PERCENT ? "%" : "");
-	if (s->budget & CP_CONFIG_PERCENT && !exact)
-		cp_heap_budget_start_share(s->budget & ~CP_CONFIG_PERCENT, s->interval, samples,
+		       s->budget & ~CP_CONFIG_PERCENT, is_share(s->budget) ? "%" : "");
+	asked = s->interval;
+	asked_budget = exact ? 0 : s->budget;
+	if (is_share(asked_budget))
+		cp_heap_budget_start_share(asked_budget & ~CP_CONFIG_PERCENT, s->interval, samples,
 					   now, cp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID));
 	else
-		cp_heap_budget_start(exact ? 0 : s->budget, s->interval, samples, now);
+		cp_heap_budget_start(asked_budget, s->interval, samples, now);
 }
 
 int cp_heap_start(struct cp_run *r, const struct cp_config *c)
@@ -224,18 +235,43 @@ int cp_heap_start(struct cp_run *r, const struct cp_config *c)
 }
 
 /* Blocks that free looks up in the table stay there, so free goes on looking up all addresses. */
+static void set_interval(uint64_t interval)
+{
+	if (interval < CP_HEAP_TAG_INTERVAL && cp_heap_hot.filtered)
+		cp_heap_hot_look(true, false);
+	cp_store_seqcst(&cp_heap_totals.interval, interval);
+	cp_heap_budget_see(interval);
+	asked = interval;
+}
+
+static void set_budget(unsigned budget)
+{
+	uint64_t samples = cp_counted_mode(CPROF_HEAP, CP_COUNT_SAMPLES);
+	uint64_t now = cp_sys_clock_ns(CLOCK_MONOTONIC);
+
+	if (is_share(budget))
+		cp_heap_budget_set_share(budget & ~CP_CONFIG_PERCENT, samples, now,
+					 cp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID));
+	else
+		cp_heap_budget_set(budget, samples, now);
+	asked_budget = budget;
+}
+
 int cp_heap_set(struct cp_run *r, const struct cp_config *c)
 {
 	const struct cp_heap_settings *s = cp_config_of(c, CPROF_HEAP);
-	uint64_t before = cp_heap_totals.interval;
+	bool exact = cp_heap_totals.interval == 1, other = s->budget != asked_budget;
 
 	(void)r;
-	if ((s->interval == 1) != (before == 1))
+	/* Every allocation is recorded, whatever the budget is. */
+	if ((s->interval == 1) != exact || (exact && s->budget))
 		return -EOPNOTSUPP;
-	if (s->interval < CP_HEAP_TAG_INTERVAL && cp_heap_hot.filtered)
-		cp_heap_hot_look(true, false);
-	cp_store_seqcst(&cp_heap_totals.interval, s->interval);
-	cp_heap_budget_see(s->interval);
+	/* Another budget goes on with the interval that the last one has led to; without one it is
+	 * that of the settings. */
+	if (s->interval != asked || !other || !s->budget)
+		set_interval(s->interval);
+	if (other)
+		set_budget(s->budget);
 	return 0;
 }
 

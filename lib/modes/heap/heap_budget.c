@@ -25,29 +25,50 @@ void cp_heap_budget_see(uint64_t interval)
 	b->most = interval > MOST ? interval : MOST;
 }
 
-void cp_heap_budget_start(uint64_t budget, uint64_t interval, uint64_t samples, uint64_t now_ns)
-{
-	cp_heap_budget =
-		(struct cp_heap_budget){ .budget = budget,
-					 .smallest = interval,
-					 .largest = interval,
-					 .samples = samples,
-					 .at_ns = now_ns,
-					 .due_ns = budget ? now_ns + TICK_NS : UINT64_MAX };
-	cp_heap_budget_see(interval);
-}
-
 /* What a sample takes, as long as it isn't known. The first look learns nothing: the first samples
  * take a hundred times as long, because each frame's rule is made. */
 #define SAMPLE_NS 2000
 
+void cp_heap_budget_set(uint64_t budget, uint64_t samples, uint64_t now_ns)
+{
+	struct cp_heap_budget *b = &cp_heap_budget;
+
+	b->budget = budget;
+	b->percent = 0;
+	b->average = 0;
+	b->samples = samples;
+	b->at_ns = now_ns;
+	b->due_ns = budget ? now_ns + TICK_NS : UINT64_MAX;
+}
+
+void cp_heap_budget_set_share(unsigned percent, uint64_t samples, uint64_t now_ns, uint64_t cpu_ns)
+{
+	struct cp_heap_budget *b = &cp_heap_budget;
+
+	cp_heap_budget_set(1, samples, now_ns);
+	b->percent = percent;
+	b->cpu_ns = cpu_ns;
+	b->timed = b->timed_ns = 0;
+	b->sample_ns = SAMPLE_NS;
+}
+
+static void begin(uint64_t interval)
+{
+	cp_heap_budget = (struct cp_heap_budget){ .smallest = interval, .largest = interval };
+	cp_heap_budget_see(interval);
+}
+
+void cp_heap_budget_start(uint64_t budget, uint64_t interval, uint64_t samples, uint64_t now_ns)
+{
+	begin(interval);
+	cp_heap_budget_set(budget, samples, now_ns);
+}
+
 void cp_heap_budget_start_share(unsigned percent, uint64_t interval, uint64_t samples,
 				uint64_t now_ns, uint64_t cpu_ns)
 {
-	cp_heap_budget_start(1, interval, samples, now_ns);
-	cp_heap_budget.percent = percent;
-	cp_heap_budget.cpu_ns = cpu_ns;
-	cp_heap_budget.sample_ns = SAMPLE_NS;
+	begin(interval);
+	cp_heap_budget_set_share(percent, samples, now_ns, cpu_ns);
 }
 
 void cp_heap_budget_pay(uint64_t cpu_ns, uint64_t timed, uint64_t timed_ns, uint64_t now_ns)

@@ -30,6 +30,10 @@ void cp_heap_budget_start(uint64_t budget, uint64_t interval, uint64_t samples, 
 /* The same with PERCENT of the CPU time. The process has used CPU_NS so far. */
 void cp_heap_budget_start_share(unsigned percent, uint64_t interval, uint64_t samples,
 				uint64_t now_ns, uint64_t cpu_ns);
+/* Go on with BUDGET, or with PERCENT of the CPU time, as above. What was seen of intervals stays.
+ */
+void cp_heap_budget_set(uint64_t budget, uint64_t samples, uint64_t now_ns);
+void cp_heap_budget_set_share(unsigned percent, uint64_t samples, uint64_t now_ns, uint64_t cpu_ns);
 /* Before a tick: the process has used CPU_NS so far; TIMED samples took TIMED_NS. Sets BUDGET, if
  * it is a share. */
 void cp_heap_budget_pay(uint64_t cpu_ns, uint64_t timed, uint64_t timed_ns, uint64_t now_ns);

@@ -60,9 +60,10 @@ static void labels(const struct cp_run *r, const struct cp_stack *s, struct cp_e
 static uint64_t period(const struct cp_run *r)
 {
 	(void)r;
-	/* With a budget, that of the roughest samples: what the tool computes of it is then an
-	 * upper bound of the error. */
-	return cp_heap_budget.budget ? cp_heap_budget.largest : cp_heap_totals.interval;
+	/* With a budget, also an earlier one, that of the roughest samples: what the tool computes
+	 * of it is then an upper bound of the error. */
+	return cp_heap_budget.budget || cp_heap_budget.changes ? cp_heap_budget.largest
+							       : cp_heap_totals.interval;
 }
 
 /* Returns the kB of a line of /proc/self/status, or 0. */

@@ -16,7 +16,7 @@ static const struct cp_config_row rows[] = {
 	SWITCH("HEAPPROFILE_USE_PID", use_pid, "0"),
 	SIZE("CPROF_HEAP_INTERVAL", interval, "512K", 1, UINT64_C(1) << 30,
 	     "a size as 512K or 1M (1 to 1G; 1: every allocation)", OPTION(heap_interval), LIVE),
-	NUMBER("CPROF_HEAP_BUDGET", budget, NULL, 0, 1000000, "samples a second, or 1% to 100% of the CPU time (0: the interval stays)", OR_PERCENT),
+	NUMBER("CPROF_HEAP_BUDGET", budget, NULL, 0, 1000000, "samples a second, or 1% to 100% of the CPU time (0: the interval stays)", OR_PERCENT, LIVE),
 	SIZE("HEAP_PROFILE_ALLOCATION_INTERVAL", allocated, NULL, 0, UINT64_MAX, BYTES),
 	SIZE("HEAP_PROFILE_DEALLOCATION_INTERVAL", freed, NULL, 0, UINT64_MAX, BYTES),
 	SIZE("HEAP_PROFILE_INUSE_INTERVAL", in_use, NULL, 0, UINT64_MAX, BYTES),
