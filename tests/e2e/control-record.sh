@@ -30,6 +30,8 @@ record off-seen -cpu=1000 -heap=1 -lock -o off-window.pb
 lists $pid cpu,heap,lock || fail "off: $("$cprof" ps)"
 tell burn 0.4
 tell thread
+tell contend 1
+tell hand-over 1
 end_record off-seen
 lists $pid - || fail "off: modes are left on: $("$cprof" ps)"
 check_valid off-window.cpu.pb
@@ -37,6 +39,9 @@ check_stack off-window.cpu.pb 'burn;.*main'
 check_valid_as heap off-window.heap.pb
 check_stack off-window.heap.pb pthread_create
 check_valid_as lock off-window.lock.pb
+check_stack off-window.lock.holders.pb contend
+check_stack off-window.lock.wakers.pb 'sem_post;.*hand_over'
+says off-seen 'and .*off-window.lock.wakers.pb'
 grep -q '100%.*  burn$' off-seen.err || fail "off shows: $(cat off-seen.err)"
 grep -q "cprof: cpu profile: $work/off-window.cpu.pb" off-seen.err || fail "off says: $(cat off-seen.err)"
 ls "$builddir"/control-host.* /dev/null.* 2>/dev/null && fail "off: the process has written a file"

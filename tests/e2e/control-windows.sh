@@ -78,6 +78,7 @@ work() {
 	tell burn 0.15
 	tell allocate 1000
 	tell contend 3
+	tell hand-over 3
 }
 work
 for mode in cpu heap lock; do take often_$mode; done
@@ -94,6 +95,10 @@ for mode in cpu heap lock; do
 	same_sums $mode 2 often_$mode.[1-4].pb -- once_$mode.1.pb
 done
 same_sums holders 2 often_lock.[134].pb.holders -- once_lock.1.pb.holders
+for column in 1 2; do
+	same_sums wakers $column often_lock.[1-4].pb.wakers -- once_lock.1.pb.wakers
+done
+check_stack often_lock.1.pb.wakers 'hand_over'
 check_stack often_cpu.1.pb 'burn;.*main'
 check_no_stack often_cpu.1.pb end_work
 check_stack often_cpu.4.pb 'burn;end_work'

@@ -30,6 +30,8 @@ if grep -q 'built without libcurl' modes.said; then skip "cprof has no libcurl";
 wait_for 60 lists $pid cpu,wall,heap,lock || fail "modes: $("$cprof" ps)"
 tell burn 0.2
 tell thread
+tell hand-over 1
+wait_for 60 has_got '^200 .* wakers .*types=waits:count,delay:nanoseconds period=wakes:count' || fail "no wakers: $(cat first/log)"
 wait_for 60 has_got '^200 .* memory .*types=alloc_objects:count,alloc_space:bytes period=space:bytes' || fail "no allocations: $(cat first/log)"
 wait_for 60 has_got '^200 .* process_cpu ' || fail "no CPU time: $(cat first/log)"
 wait_for 60 has_got '^200 .* wall .*types=samples:count,wall:nanoseconds' || fail "no wall time: $(cat first/log)"

@@ -127,6 +127,9 @@ def test_totals():
     wait_for("holders", lambda: profile(PREFIX + "/debug/pprof/mutex", "mutex", None).get("critical", 0) > 0)
     check([t for t in types() if t[0] in ("contentions", "delay")] == [("contentions", "count"), ("delay", "nanoseconds")],
           f"mutex: {types()}")
+    # Nobody waits there for anything but a mutex. Types of their own: receivers would add them to the waits.
+    profile(PREFIX + "/debug/pprof/wakers", "wakers", None)
+    check(types() == [("waits", "count"), ("delay", "nanoseconds")], f"wakers: {types()}")
     # Parca takes what has a duration for what happened in it, and adds all scrapes up. Go's have none.
     for total in "block", "mutex", "io", "heap", "allocs":
         profile(PREFIX + f"/debug/pprof/{total}", total, None)

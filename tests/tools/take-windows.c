@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Takes windows of a process, as `cprof push` and serve do: take-windows PID MODE [SETTING].
  *
- * Each line of the input is the file for the next window. The answer is a line: "window COMPANION",
- * "ended", "stopped" or "failed", with the reason. The companion's window is in FILE.COMPANION. The
- * end of the input closes the window.
+ * Each line of the input is the file for the next window. The answer is a line: "window" and the
+ * names of the companions, "ended", "stopped" or "failed", with the reason. A companion's window is
+ * in FILE.COMPANION. The end of the input closes the window.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,18 +13,13 @@
 #include "core/memory.h"
 #include "core/write.h"
 
-static void keep(const struct ct_window_taken *t, const char *path)
+static void keep(struct ct_profile *p, const char *path)
 {
-	char *beside = ct_memory_printf("%s.%s", path, t->companion_name);
-
-	if (t->profile)
-		ct_write_file(t->profile, path);
-	if (t->companion)
-		ct_write_file(t->companion, beside);
-	free(beside);
+	if (p)
+		ct_write_file(p, path);
 }
 
-static void take(struct ct_window *w, const char *path)
+static void take(struct ct_window *w, const struct ct_control_mode *mode, const char *path)
 {
 	static const char *const words[] = { [CT_WINDOW_OK] = "window",
 					     [CT_WINDOW_ENDED] = "ended",
@@ -34,8 +29,19 @@ static void take(struct ct_window *w, const char *path)
 	char *why;
 	enum ct_window_result r = ct_window_take(w, &t, &why);
 
-	keep(&t, path);
-	printf("%s %s\n", words[r], why ? why : t.companion ? t.companion_name : "");
+	keep(t.profile, path);
+	printf("%s %s", words[r], why ? why : "");
+	for (int i = 0; i < CT_COMPANIONS; i++) {
+		char *beside;
+
+		if (!t.companions[i])
+			continue;
+		beside = ct_memory_printf("%s.%s", path, mode->companions[i].name);
+		keep(t.companions[i], beside);
+		printf("%s ", mode->companions[i].name);
+		free(beside);
+	}
+	putchar('\n');
 	ct_window_taken_release(&t);
 	free(why);
 }
@@ -59,7 +65,7 @@ int main(int argc, char **argv)
 	printf("open %s\n", ct_window_was_on(w) ? "was on" : "was off");
 	while (fgets(line, sizeof(line), stdin)) {
 		line[strcspn(line, "\n")] = '\0';
-		take(w, line);
+		take(w, &ct_control_modes[ct_control_modes_find(how.mode)], line);
 	}
 	ct_window_close(w);
 	return 0;

@@ -5,12 +5,16 @@
 #include <string.h>
 
 const struct ct_control_mode ct_control_modes[CT_MODES] = {
-	{ "cpu", "CPUPROFILE", "CPUPROFILE_FREQUENCY", NULL, false },
-	{ "wall", "WALLPROFILE", "WALLPROFILE_FREQUENCY", NULL, false },
-	{ "heap", "HEAPPROFILE", "CPROF_HEAP_INTERVAL", "peak", false },
-	{ "lock", "LOCKPROFILE", "CPROF_LOCK_THRESHOLD", "holders", true },
-	{ "io", "IOPROFILE", "CPROF_IO_THRESHOLD", NULL, true },
-	{ "event", "EVENTPROFILE", "CPROF_EVENT", NULL, false },
+	{ "cpu", "CPUPROFILE", "CPUPROFILE_FREQUENCY", false, { { NULL } } },
+	{ "wall", "WALLPROFILE", "WALLPROFILE_FREQUENCY", false, { { NULL } } },
+	{ "heap", "HEAPPROFILE", "CPROF_HEAP_INTERVAL", false, { { "peak", "peak", true } } },
+	{ "lock",
+	  "LOCKPROFILE",
+	  "CPROF_LOCK_THRESHOLD",
+	  true,
+	  { { "holders", "holders", false }, { "wakers", "wakers", false } } },
+	{ "io", "IOPROFILE", "CPROF_IO_THRESHOLD", true, { { "io_wakers", "wakers", false } } },
+	{ "event", "EVENTPROFILE", "CPROF_EVENT", false, { { NULL } } },
 };
 
 int ct_control_modes_find(const char *name)

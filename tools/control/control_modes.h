@@ -7,10 +7,19 @@
 
 enum { CT_CPU, CT_WALL, CT_HEAP, CT_LOCK, CT_IO, CT_EVENT, CT_MODES };
 
+/* Another view of a mode's samples: a profile of its own. */
+struct ct_companion {
+	const char *name;     /* as the process calls it; NULL: there is none */
+	const char *infix;    /* of its file's name: NAME.peak.EXT */
+	bool since_the_start; /* it is always that of all the mode's time: a window has none */
+};
+
+#define CT_COMPANIONS 2
+
 struct ct_control_mode {
 	const char *name, *path, *setting; /* "cpu"; the variables of its file and of its setting */
-	const char *companion;		   /* another view of the same samples, or NULL */
 	bool waits; /* it records waits: what is lost is counted in ns, not in samples */
+	struct ct_companion companions[CT_COMPANIONS];
 };
 
 extern const struct ct_control_mode ct_control_modes[CT_MODES];

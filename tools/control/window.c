@@ -23,6 +23,9 @@
 /* A process that no longer answers, because it is ending, is gone after this time. */
 #define ENDING_MS 2000
 
+/* Of a window: that of the mode, and those of its companions. */
+#define PROFILES (1 + CT_COMPANIONS)
+
 struct ct_window {
 	int pid;
 	int process; /* a pidfd, or -1 */
@@ -31,8 +34,9 @@ struct ct_window {
 	bool started;		     /* for this window */
 	struct ct_last_window *last; /* where the process sends its last windows; or NULL */
 	/* The consumer's number, and the end of its last window as the process counts time: of the
-	 * mode, and of its companion. */
-	uint64_t consumer, since[2];
+	 * mode, and of its companions. */
+	uint64_t consumer, since[PROFILES];
+	bool off[PROFILES]; /* this companion is not on */
 };
 
 /* ---- the process ---- */
@@ -81,11 +85,11 @@ static int get(const struct ct_window *w, struct cp_control_message *m, struct c
 	return err;
 }
 
-/* ---- windows of the mode (0) and of its companion (1) ---- */
+/* ---- windows of the mode (0) and of its companions (1, ...) ---- */
 
 static const char *name_of(const struct ct_window *w, int which)
 {
-	return which ? w->mode->companion : w->mode->name;
+	return which ? w->mode->companions[which - 1].name : w->mode->name;
 }
 
 static void add_number(struct cp_control_message *m, const char *key, uint64_t value)
@@ -147,10 +151,9 @@ static void free_window(struct ct_window *w)
 	free(w);
 }
 
-/* The peak is that of all time: a window has none. */
 static bool has_window(const struct ct_window *w, int which)
 {
-	return !which || (w->mode->companion && strcmp(w->mode->companion, "peak") != 0);
+	return !which || (name_of(w, which) && !w->mode->companions[which - 1].since_the_start);
 }
 
 static int turn_on(struct ct_window *w, const struct ct_window_how *how, char **why)
@@ -178,12 +181,15 @@ static int turn_on(struct ct_window *w, const struct ct_window_how *how, char **
 static int begin_all(struct ct_window *w, bool from_start, char **why)
 {
 	int err = begin(w, 0, from_start, why);
-	char *no_companion = NULL;
 
-	/* The mode goes without its companion, if that is off. */
-	if (!err && has_window(w, 1))
-		begin(w, 1, from_start, &no_companion);
-	free(no_companion);
+	for (int i = 1; i < PROFILES && !err; i++) {
+		char *no_companion = NULL;
+
+		/* The mode goes without a companion that is off. */
+		if (has_window(w, i))
+			w->off[i] = begin(w, i, from_start, &no_companion) == -ESRCH;
+		free(no_companion);
+	}
 	return err;
 }
 
@@ -216,66 +222,65 @@ bool ct_window_was_on(const struct ct_window *w)
 	return !w->started;
 }
 
-static void put_companion(const struct ct_window *w, struct ct_window_taken *to,
-			  struct ct_profile *p)
+static void put_companion(struct ct_window_taken *to, int which, struct ct_profile *p)
 {
 	if (p && !p->sample_count) {
 		ct_model_free(p);
 		p = NULL;
 	}
-	to->companion = p;
-	to->companion_name = w->mode->companion;
+	to->companions[which - 1] = p;
 }
 
-static void take_companion(struct ct_window *w, struct ct_window_taken *to)
+static void take_companion(struct ct_window *w, struct ct_window_taken *to, int which)
 {
 	struct cp_control_message m;
 	struct ct_profile *p = NULL;
 	char *why = NULL;
 	bool ending;
 
-	if (has_window(w, 1)) {
-		take(w, 1, &p, &ending, &why);
+	if (has_window(w, which)) {
+		take(w, which, &p, &ending, &why);
 	} else {
 		ct_control_request(&m, CP_CONTROL_DUMP);
-		ct_control_line(&m, "mode", w->mode->companion);
+		ct_control_line(&m, "mode", name_of(w, which));
 		get(w, &m, &p, &why);
 	}
 	free(why);
-	put_companion(w, to, p);
+	put_companion(to, which, p);
 }
 
 struct sent {
 	const struct ct_window *w;
-	struct ct_profile *p[2]; /* of the mode, and of its companion */
+	struct ct_profile *p[PROFILES];
 };
 
 static void see_sent(const char *mode, struct ct_profile *p, void *arg)
 {
 	struct sent *s = arg;
-	int which = strcmp(mode, s->w->mode->name) != 0;
 
-	if (which && (!has_window(s->w, 1) || strcmp(mode, s->w->mode->companion) != 0)) {
-		ct_model_free(p);
+	for (int i = 0; i < PROFILES; i++) {
+		if (!has_window(s->w, i) || strcmp(mode, name_of(s->w, i)) != 0)
+			continue;
+		ct_last_window_add(&s->p[i], p);
 		return;
 	}
-	ct_last_window_add(&s->p[which], p);
+	ct_model_free(p);
 }
 
 /* What the process sent at its end. Returns whether it did. */
 static bool take_sent(struct ct_window *w, struct ct_window_taken *to)
 {
-	struct sent s = { w, { NULL, NULL } };
+	struct sent s = { w, { NULL } };
 
 	ct_last_window_receive(w->last, see_sent, &s);
-	if (!s.p[0]) {
-		ct_model_free(s.p[1]);
-		return false;
-	}
 	to->profile = s.p[0];
-	to->ending = true;
-	put_companion(w, to, s.p[1]);
-	return true;
+	to->ending = to->profile != NULL;
+	for (int i = 1; i < PROFILES; i++)
+		if (to->profile)
+			put_companion(to, i, s.p[i]);
+		else
+			ct_model_free(s.p[i]);
+	return to->ending;
 }
 
 static enum ct_window_result no_profile(struct ct_window *w, int err, struct ct_window_taken *to,
@@ -301,15 +306,17 @@ enum ct_window_result ct_window_take(struct ct_window *w, struct ct_window_taken
 	err = take(w, 0, &to->profile, &to->ending, why);
 	if (err)
 		return no_profile(w, err, to, why);
-	if (w->mode->companion)
-		take_companion(w, to);
+	for (int i = 1; i < PROFILES; i++)
+		if (name_of(w, i) && !w->off[i])
+			take_companion(w, to, i);
 	return CT_WINDOW_OK;
 }
 
 void ct_window_taken_release(struct ct_window_taken *t)
 {
 	ct_model_free(t->profile);
-	ct_model_free(t->companion);
+	for (int i = 0; i < CT_COMPANIONS; i++)
+		ct_model_free(t->companions[i]);
 	memset(t, 0, sizeof(*t));
 }
 

@@ -24,6 +24,7 @@
 
 #include <stdbool.h>
 
+#include "control/control_modes.h"
 #include "core/model.h"
 
 struct ct_window;
@@ -44,11 +45,11 @@ struct ct_window_how {
  * heap: alloc_* are the window's, inuse_* what is in use now. Memory from before the mode was
  * turned on is never known. */
 struct ct_window_taken {
-	struct ct_profile *profile;   /* NULL: none; see the results */
-	struct ct_profile *companion; /* NULL: the mode has none, or nothing is in it */
-	bool ending;		      /* the process has written its files: it is about to end */
-	const char *companion_name;   /* "peak": of all the time that the mode is on; "holders": the
-					 window's */
+	struct ct_profile *profile; /* NULL: none; see the results */
+	/* Those of the mode (control_modes.h): the window's, but for one that is since_the_start.
+	 * NULL: the mode has none there, or nothing is in it. */
+	struct ct_profile *companions[CT_COMPANIONS];
+	bool ending; /* the process has written its files: it is about to end */
 };
 
 enum ct_window_result {

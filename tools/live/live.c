@@ -160,12 +160,14 @@ static void take_profiles(struct ct_live *l, struct ct_live_news *n)
 			if (m == l->mode)
 				forget(l);
 			replace(&l->profiles[m][0], &n->profiles[m]);
-			replace(&l->profiles[m][1], &n->companions[m]);
+			for (int i = 0; i < CT_COMPANIONS; i++)
+				replace(&l->profiles[m][1 + i], &n->companions[m][i]);
 			if (m == l->mode)
 				ct_live_rebuild(l);
 		}
 		ct_model_free(n->profiles[m]);
-		ct_model_free(n->companions[m]);
+		for (int i = 0; i < CT_COMPANIONS; i++)
+			ct_model_free(n->companions[m][i]);
 	}
 }
 

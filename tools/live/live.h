@@ -29,7 +29,7 @@ struct ct_live {
 	struct ct_live_watch *watch;
 	double every;
 
-	/* What is shown: a view of a mode, or of its companion (holders, peak). */
+	/* What is shown: a view of a mode (COMPANION 0), or of one of its companions (1, ...). */
 	enum ct_live_view view;
 	int mode, companion;
 	bool help, paused, by_total, ended;
@@ -37,9 +37,10 @@ struct ct_live {
 	bool typing;   /* the filter */
 	size_t scroll; /* lines of the body that are above the screen */
 
-	/* The last window of each mode and of its companion; NULL: none yet. */
-	struct ct_profile *profiles[CT_MODES][2];
-	size_t types[CT_MODES][2]; /* the sample type that is shown, + 1; 0: the default */
+	/* The last window of each mode and of its companions; NULL: none yet. */
+	struct ct_profile *profiles[CT_MODES][1 + CT_COMPANIONS];
+	/* The sample type that is shown, + 1; 0: the default. */
+	size_t types[CT_MODES][1 + CT_COMPANIONS];
 	bool watched[CT_MODES], started[CT_MODES];
 	/* Made from the profile that is shown. */
 	struct ct_live_table table;

@@ -105,7 +105,7 @@ static char *cost_text(const struct ct_live *l)
 static char *what_text(const struct ct_live *l, const struct ct_profile *p)
 {
 	const struct ct_control_mode *m = &ct_control_modes[l->mode];
-	const char *mode = l->companion ? m->companion : m->name;
+	const char *mode = l->companion ? m->companions[l->companion - 1].infix : m->name;
 	const char *type = p ? ct_text(p, p->types[l->table.type].type) : mode;
 
 	return strcmp(type, mode) != 0 ? ct_memory_printf("%s %s", mode, type)

@@ -21,12 +21,21 @@ static void show(struct ct_live *l, enum ct_live_view view)
 	ct_live_watch_threads(l->watch, view == CT_LIVE_THREADS);
 }
 
-/* The key of the mode that is shown goes to its companion and back. */
+/* The companion after the one that is shown, of those in which something is; 0: the mode. */
+static int next_companion(const struct ct_live *l)
+{
+	for (int i = l->companion + 1; i <= CT_COMPANIONS; i++)
+		if (l->profiles[l->mode][i])
+			return i;
+	return 0;
+}
+
+/* The key of the mode that is shown goes to its companions and back. */
 static void show_mode(struct ct_live *l, int mode)
 {
 	bool same = l->mode == mode && l->view != CT_LIVE_THREADS && l->watched[mode];
 
-	l->companion = same && !l->companion && l->profiles[mode][1] ? 1 : 0;
+	l->companion = same ? next_companion(l) : 0;
 	l->mode = mode;
 	if (!l->ended && !l->watched[mode])
 		ct_live_watch_mode(l->watch, mode);

@@ -62,7 +62,8 @@ static void release_news(struct ct_live_news *n)
 {
 	for (int m = 0; m < CT_MODES; m++) {
 		ct_model_free(n->profiles[m]);
-		ct_model_free(n->companions[m]);
+		for (int i = 0; i < CT_COMPANIONS; i++)
+			ct_model_free(n->companions[m][i]);
 	}
 	ct_model_free(n->threads);
 	free(n->said);
@@ -159,7 +160,8 @@ static void take_window(struct ct_live_watch *w, int mode)
 	case CT_WINDOW_OK:
 		n = tell(w);
 		replace(&n->profiles[mode], t.profile);
-		replace(&n->companions[mode], t.companion);
+		for (int i = 0; i < CT_COMPANIONS; i++)
+			replace(&n->companions[mode][i], t.companions[i]);
 		ring(w);
 		w->taken[mode] = now();
 		break;

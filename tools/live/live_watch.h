@@ -22,8 +22,8 @@ struct ct_live_watch;
 
 /* What arrived. The caller takes over everything. */
 struct ct_live_news {
-	/* The last window of each mode that is watched, and of its companion. NULL: none. */
-	struct ct_profile *profiles[CT_MODES], *companions[CT_MODES];
+	/* The last window of each mode that is watched, and of its companions. NULL: none. */
+	struct ct_profile *profiles[CT_MODES], *companions[CT_MODES][CT_COMPANIONS];
 	struct ct_profile *threads;	  /* or NULL */
 	struct cp_control_message status; /* if HAS_STATUS */
 	char *said;			  /* a message for the user, or NULL */

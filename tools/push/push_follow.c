@@ -31,7 +31,7 @@ struct followed_mode {
 	int64_t end_ns;		  /* the same as the process has it: some time before */
 	bool any;		  /* a window was taken */
 	bool ending;		  /* the last one came when the process had written its files */
-	struct ct_push_rest rest, companion_rest;
+	struct ct_push_rest rest, companion_rests[CT_COMPANIONS];
 };
 
 struct followed {
@@ -99,7 +99,8 @@ static void close_mode(struct followed_mode *m)
 	free(m->path);
 	m->path = NULL;
 	ct_push_rest_release(&m->rest);
-	ct_push_rest_release(&m->companion_rest);
+	for (int i = 0; i < CT_COMPANIONS; i++)
+		ct_push_rest_release(&m->companion_rests[i]);
 }
 
 static unsigned long long mode_number(const struct cp_control_message *status, int mode,
@@ -131,6 +132,22 @@ static void note_before(struct ct_push_rest *rest, int pid, const char *mode)
 	ct_model_free(p);
 }
 
+/* A heap's peak is one of all its time, and would count each byte twice. */
+static bool is_pushed(const struct ct_companion *c)
+{
+	return c->name && !c->since_the_start;
+}
+
+static void note_all_before(struct followed_mode *m, int pid, int mode)
+{
+	const struct ct_control_mode *c = &ct_control_modes[mode];
+
+	note_before(&m->rest, pid, c->name);
+	for (int i = 0; i < CT_COMPANIONS; i++)
+		if (is_pushed(&c->companions[i]))
+			note_before(&m->companion_rests[i], pid, c->companions[i].name);
+}
+
 static int open_mode(struct ct_push_follow *f, struct followed *p, int mode,
 		     const struct cp_control_message *status, bool from_start, char **why)
 {
@@ -150,13 +167,11 @@ static int open_mode(struct ct_push_follow *f, struct followed *p, int mode,
 	m->path = p->process >= 0 ? mode_path(status, mode) : NULL;
 	m->any = m->ending = false;
 	m->rest = (struct ct_push_rest){ .how = &f->how->series };
-	m->companion_rest = m->rest;
+	for (int i = 0; i < CT_COMPANIONS; i++)
+		m->companion_rests[i] = m->rest;
 	m->until_ns = from_start && m->since ? (int64_t)m->since * INT64_C(1000000000) : now_ns();
-	if (!from_start && m->since && m->path) {
-		note_before(&m->rest, p->pid, how.mode);
-		if (mode == CT_LOCK)
-			note_before(&m->companion_rest, p->pid, "holders");
-	}
+	if (!from_start && m->since && m->path)
+		note_all_before(m, p->pid, mode);
 	return 0;
 }
 
@@ -190,17 +205,23 @@ static unsigned open_modes(struct ct_push_follow *f, struct followed *p,
 	return count;
 }
 
-static void take_companion(struct ct_push_follow *f, struct followed *p, struct followed_mode *m,
-			   struct ct_window_taken *t)
+static void take_companions(struct ct_push_follow *f, struct followed *p, int mode,
+			    struct ct_window_taken *t)
 {
-	/* A heap's peak is one of all its time, and would count each byte twice. */
-	if (!t->companion || strcmp(t->companion_name, "holders"))
-		return;
-	if (m->path)
-		ct_push_rest_add(&m->companion_rest, t->companion);
-	t->companion->time_nanos = t->profile->time_nanos;
-	t->companion->duration_nanos = t->profile->duration_nanos;
-	push(f, t->companion, t->companion_name, p->labels);
+	struct followed_mode *m = &p->modes[mode];
+
+	for (int i = 0; i < CT_COMPANIONS; i++) {
+		const struct ct_companion *c = &ct_control_modes[mode].companions[i];
+		struct ct_profile *taken = t->companions[i];
+
+		if (!taken || !is_pushed(c))
+			continue;
+		if (m->path)
+			ct_push_rest_add(&m->companion_rests[i], taken);
+		taken->time_nanos = t->profile->time_nanos;
+		taken->duration_nanos = t->profile->duration_nanos;
+		push(f, taken, c->name, p->labels);
+	}
 }
 
 /* Takes a window of mode M. Returns false if the mode has ended. */
@@ -224,7 +245,7 @@ static bool take_mode(struct ct_push_follow *f, struct followed *p, int mode)
 		t.profile->time_nanos = m->until_ns;
 		t.profile->duration_nanos = until - m->until_ns;
 		push(f, t.profile, ct_control_modes[mode].name, p->labels);
-		take_companion(f, p, m, &t);
+		take_companions(f, p, mode, &t);
 		ct_window_taken_release(&t);
 		m->until_ns = until;
 	} else if (r != CT_WINDOW_ENDED) {
@@ -266,29 +287,47 @@ static bool push_rest(struct ct_push_follow *f, struct followed *p, struct follo
 	return is_new;
 }
 
+static void push_companion_rests(struct ct_push_follow *f, struct followed *p, int mode)
+{
+	struct followed_mode *m = &p->modes[mode];
+
+	for (int i = 0; i < CT_COMPANIONS; i++) {
+		const struct ct_companion *c = &ct_control_modes[mode].companions[i];
+		char *beside;
+
+		if (!is_pushed(c))
+			continue;
+		beside = ct_mode_options_infix(m->path, c->infix);
+		push_rest(f, p, m, c->name, beside, &m->companion_rests[i]);
+		free(beside);
+	}
+}
+
+static void say_lost(const struct ct_push_follow *f, const struct followed *p, int mode)
+{
+	const struct followed_mode *m = &p->modes[mode];
+	const struct ct_control_mode *c = &ct_control_modes[mode];
+
+	verbose(f, ct_memory_printf(
+			   "the last %.1f s of %s of process %s (%s) are lost: the process was "
+			   "killed, %s%s",
+			   (double)(now_ns() - m->until_ns) / 1e9, c->name, ct_control_name(p->pid),
+			   p->program, m->path ? "and did not write " : "or could not send them",
+			   m->path ? m->path : ""));
+}
+
 /* What mode M did after its last window is in its file, if there is one. */
 static void end_mode(struct ct_push_follow *f, struct followed *p, int mode)
 {
 	struct followed_mode *m = &p->modes[mode];
-	char *beside;
 
 	if (!m->window)
 		return;
 	if (m->path && push_rest(f, p, m, ct_control_modes[mode].name, m->path, &m->rest)) {
-		if (mode == CT_LOCK) {
-			beside = ct_mode_options_infix(m->path, "holders");
-			push_rest(f, p, m, "holders", beside, &m->companion_rest);
-			free(beside);
-		}
+		push_companion_rests(f, p, mode);
 	} else if (!m->ending) {
 		f->lost++;
-		verbose(f,
-			ct_memory_printf("process %s: %s: what it did in its last %.1f s is lost: "
-					 "%s",
-					 ct_control_name(p->pid), ct_control_modes[mode].name,
-					 (double)(now_ns() - m->until_ns) / 1e9,
-					 m->path ? "it wrote no file at its end"
-						 : "it was killed, or could not send it"));
+		say_lost(f, p, mode);
 	}
 	close_mode(m);
 }

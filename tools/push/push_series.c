@@ -3,7 +3,7 @@
  *
  * Pyroscope and Parca show a series as NAME:TYPE:UNIT:PERIOD:UNIT, and both have a list of those
  * that they describe in words: those of Go's profiles. So waits for locks are "block", and holders
- * of locks "mutex", as in Go.
+ * of locks "mutex", as in Go. Who ended the waits has no name there.
  */
 #include "push/push_series.h"
 
@@ -31,6 +31,7 @@ static const struct series {
 	{ { "inuse_objects", "inuse_space" }, "memory", { "inuse_objects", "inuse_space" }, { "inuse-objects", "inuse-space" }, "space", "bytes", true },
 	{ { "contentions", "delay" }, "block", { "contentions", "delay" }, { "block-count", "block-time" }, "contentions", "count", false },
 	{ { "waits", "blocking" }, "mutex", { "contentions", "delay" }, { "mutex-count", "mutex-time" }, "contentions", "count", false },
+	{ { "waits", "delay" }, "wakers", { "waits", "delay" }, { "wake-count", "wake-time" }, "wakes", "count", false },
 };
 /* clang-format on */
 #define KNOWN (sizeof(known) / sizeof(*known))

@@ -392,7 +392,8 @@ static int check(struct ct_serve_exchange *x, const char *method, const struct c
 		r->kind = ct_serve_route_shown(mode ? mode : "cpu");
 		if (!r->kind)
 			return refuse(x, 400,
-				      "\"mode\" is cpu, wall, heap, lock, holders, io or event");
+				      "\"mode\" is cpu, wall, heap, lock, holders, wakers, io or "
+				      "event");
 	} else if (r->kind) {
 		return read_arguments(x);
 	}

@@ -111,9 +111,8 @@ static void put_modes(const struct ct_serve_process *p, FILE *to)
 
 static void put_looks(const struct ct_serve_process *p, FILE *to)
 {
-	static const char *const modes[] = {
-		"cpu", "wall", "heap", "lock", "holders", "io", "event"
-	};
+	static const char *const modes[] = { "cpu",	"wall",	  "heap", "lock",
+					     "holders", "wakers", "io",	  "event" };
 
 	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++)
 		fprintf(to,

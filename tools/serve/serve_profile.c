@@ -299,6 +299,9 @@ static void name_as_go(struct ct_profile *p, const struct ct_serve_kind *k)
 						  { "blocking", "delay" },
 						  { NULL, NULL } };
 
+	/* Go has no wakers: with the types of "block" they would be added to it. */
+	if (!strcmp(k->dump, "wakers"))
+		return;
 	if (!strcmp(k->mode, "lock")) {
 		rename_types(p, holders);
 		p->period_type.type = ct_model_string(p, "contentions");

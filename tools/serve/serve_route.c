@@ -26,6 +26,9 @@ const struct ct_serve_kind ct_serve_route_kinds[] = {
 	  "Stacks that released locks for which others waited, and for how long those waited" },
 	{ "profile", "cpu", "cpu", CT_SERVE_WINDOW, "profile",
 	  "CPU profile of the next 30 seconds; seconds= sets how many" },
+	{ "wakers", "lock", "wakers", CT_SERVE_TOTAL, "wakers",
+	  "Stacks that waited for conditions, semaphores and threads, each with the stack that "
+	  "ended the wait" },
 	{ NULL, NULL, NULL, CT_SERVE_WINDOW, NULL, NULL }
 };
 
@@ -41,8 +44,8 @@ const struct ct_serve_kind *ct_serve_route_shown(const char *mode)
 {
 	static const char *const shown[][2] = {
 		{ "cpu", "profile" }, { "wall", "fgprof" },   { "heap", "heap" },
-		{ "lock", "block" },  { "holders", "mutex" }, { "io", "io" },
-		{ "event", "event" },
+		{ "lock", "block" },  { "holders", "mutex" }, { "wakers", "wakers" },
+		{ "io", "io" },	      { "event", "event" },
 	};
 
 	for (size_t i = 0; i < sizeof(shown) / sizeof(*shown); i++)

@@ -50,8 +50,8 @@ struct ct_serve_route ct_serve_route_of(const char *path);
 
 /* The kinds of profiles in the order of their names, ended by one without a name. */
 extern const struct ct_serve_kind ct_serve_route_kinds[];
-/* The kind that shows MODE ("cpu", "wall", "heap", "lock", "holders", "io", "event") in a flame
- * graph, or NULL. */
+/* The kind that shows MODE ("cpu", "wall", "heap", "lock", "holders", "wakers", "io", "event")
+ * in a flame graph, or NULL. */
 const struct ct_serve_kind *ct_serve_route_shown(const char *mode);
 
 /* Returns whether TEXT is a whole number of seconds from 1 on, as Go reads it, and sets *SECONDS.

@@ -108,8 +108,7 @@ void ct_serve_text(const struct ct_profile *p, const struct ct_serve_kind *k, FI
 {
 	bool heap = !strcmp(k->mode, "heap"), threads = !strcmp(k->dump, "threads");
 	struct order o = { p, heap ? type_of(p, "inuse_space") : type_of(p, "delay") };
-	size_t *order = ct_memory_alloc((p->sample_count + 1) * sizeof(*order)),
-	       count = type_of(p, "contentions");
+	size_t *order = ct_memory_alloc((p->sample_count + 1) * sizeof(*order));
 
 	for (size_t i = 0; i < p->sample_count; i++)
 		order[i] = i;
@@ -131,7 +130,7 @@ void ct_serve_text(const struct ct_profile *p, const struct ct_serve_kind *k, FI
 		else if (threads)
 			fprintf(to, "%" PRId64 " @", *v);
 		else
-			fprintf(to, "%" PRId64 " %" PRId64 " @", v[o.by], v[count]);
+			fprintf(to, "%" PRId64 " %" PRId64 " @", v[o.by], *v);
 		put_addresses(p, s, to);
 		put_names(p, s, to);
 	}

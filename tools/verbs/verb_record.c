@@ -84,13 +84,19 @@ static int begin(struct window *w, int pid, double seconds)
 	return CT_OK;
 }
 
-/* The holders of locks go to a file beside the waits'. */
-static void keep_holders(const struct ct_window_taken *taken, const char *path)
+/* The holders of locks, and who ended the waits, go to files beside the waits'. */
+static void keep_companions(const struct ct_window_taken *taken, int mode, const char *path)
 {
-	char *beside = ct_mode_options_infix(path, taken->companion_name);
+	for (int i = 0; i < CT_COMPANIONS; i++) {
+		const struct ct_companion *c = &ct_control_modes[mode].companions[i];
+		char *beside;
 
-	ct_write_file(taken->companion, beside);
-	free(beside);
+		if (!taken->companions[i] || c->since_the_start)
+			continue;
+		beside = ct_mode_options_infix(path, c->infix);
+		ct_write_file(taken->companions[i], beside);
+		free(beside);
+	}
 }
 
 /* The process id, or the last part of the socket's path. */
@@ -128,8 +134,8 @@ static int end(struct window *w, int pid)
 		free(w->path);
 		w->path = NULL;
 		status = CT_FAILED;
-	} else if (taken.companion && w->mode == CT_LOCK) {
-		keep_holders(&taken, w->path);
+	} else {
+		keep_companions(&taken, w->mode, w->path);
 	}
 	ct_window_taken_release(&taken);
 	return status;

@@ -2,14 +2,15 @@
 /* Does what the lines of its input say, and says "did LINE" after each. For tests of the control
  * socket, which is asked from outside meanwhile.
  *
- *   burn SECONDS | end-work SECONDS | allocate COUNT | contend COUNT | poll SECONDS | sleeper |
- * stuck COUNT | spin | close-all | fork | thread | user UID | group GID |
+ *   burn SECONDS | end-work SECONDS | allocate COUNT | contend COUNT | hand-over COUNT |
+ * poll SECONDS | sleeper | stuck COUNT | spin | close-all | fork | thread | user UID | group GID |
  * effective-user UID | exec | start PATH | stop | descriptors | end
  */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,6 +126,30 @@ static void contend(int count)
 	}
 }
 
+static sem_t handed_over;
+
+static void *post_it(void *unused)
+{
+	const struct timespec held = { .tv_nsec = 3000000 };
+
+	(void)unused;
+	nanosleep(&held, NULL);
+	EXPECT(!sem_post(&handed_over));
+	return NULL;
+}
+
+/* Waits for a semaphore, COUNT times: each time another thread posts it. */
+__attribute__((noinline)) static void hand_over(int count)
+{
+	pthread_t t;
+
+	for (int i = 0; i < count; i++) {
+		EXPECT(!pthread_create(&t, NULL, post_it, NULL));
+		EXPECT(!sem_wait(&handed_over));
+		EXPECT(!pthread_join(t, NULL));
+	}
+}
+
 /* Polls two pipes that stay empty. */
 __attribute__((noinline)) static void poll_nothing(double seconds)
 {
@@ -194,6 +219,8 @@ static void obey(const char *what, const char *with, char **argv)
 		allocate(atoi(with));
 	else if (!strcmp(what, "contend"))
 		contend(atoi(with));
+	else if (!strcmp(what, "hand-over"))
+		hand_over(atoi(with));
 	else if (!strcmp(what, "poll"))
 		poll_nothing(atof(with));
 	else if (!strcmp(what, "close-all"))
