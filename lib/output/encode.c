@@ -287,8 +287,11 @@ static void fetch(const struct writing *x, const struct cp_row *row, const struc
 
 static void write_rows(struct writing *x)
 {
-	struct cp_row *limit = x->rows.items + x->rows.count, *fetched = x->rows.items, *end;
+	struct cp_row *limit, *fetched = x->rows.items, *end;
 
+	if (!x->rows.count)
+		return;
+	limit = x->rows.items + x->rows.count;
 	for (struct cp_row *first = x->rows.items; first < limit; first = end) {
 		if (first >= fetched) {
 			fetched = limit - first > FETCH ? first + FETCH : limit;
@@ -306,11 +309,11 @@ static void write_rows(struct writing *x)
 /* Write everything that does not depend on values. */
 static void write_locations(struct writing *x)
 {
-	for (const struct cp_row *r = x->rows.items; r < x->rows.items + x->rows.count; r++) {
-		const struct cp_stack *s = stack_at(x, r->stack);
+	for (size_t i = 0; i < x->rows.count; i++) {
+		const struct cp_stack *s = stack_at(x, x->rows.items[i].stack);
 
-		for (uint32_t i = 0; i < s->depth; i++)
-			write_location(x, s->locations[i]);
+		for (uint32_t at = 0; at < s->depth; at++)
+			write_location(x, s->locations[at]);
 	}
 	write_mappings(x);
 	cp_pprof_mark(&x->w);

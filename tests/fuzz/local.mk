@@ -8,7 +8,8 @@ FUZZERS += \
 	%D%/fuzz-elf \
 	%D%/fuzz-environment \
 	%D%/fuzz-labels \
-	%D%/fuzz-maps
+	%D%/fuzz-maps \
+	%D%/fuzz-requests
 TOOL_FUZZERS += \
 	%D%/fuzz-dwarf \
 	%D%/fuzz-profile
@@ -23,6 +24,7 @@ TOOL_FUZZERS += \
 %C%_fuzz_environment_LDADD = $(INTERNAL)
 %C%_fuzz_labels_LDADD = $(INTERNAL)
 %C%_fuzz_maps_LDADD = $(INTERNAL)
+%C%_fuzz_requests_LDADD = $(INTERNAL)
 %C%_fuzz_profile_CPPFLAGS = $(TOOL_TEST_CPPFLAGS)
 %C%_fuzz_profile_CFLAGS = $(TOOL_CFLAGS)
 %C%_fuzz_profile_LDADD = $(TOOL_LIBRARY)

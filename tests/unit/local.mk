@@ -24,6 +24,7 @@ UNIT_TESTS += \
 	%D%/test-fuzz-environment \
 	%D%/test-fuzz-labels \
 	%D%/test-fuzz-maps \
+	%D%/test-fuzz-requests \
 	%D%/test-gate \
 	%D%/test-gzip \
 	%D%/test-heap-budget \
@@ -136,6 +137,9 @@ TOOL_UNIT_TESTS += \
 %C%_test_fuzz_profile_CPPFLAGS = $(TOOL_TEST_CPPFLAGS) -DFUZZER='"fuzz-profile"'
 %C%_test_fuzz_profile_CFLAGS = $(TOOL_CFLAGS)
 %C%_test_fuzz_profile_LDADD = $(TOOL_LIBRARY)
+%C%_test_fuzz_requests_SOURCES = tests/fuzz/replay.c tests/fuzz/fuzz-requests.c
+%C%_test_fuzz_requests_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZER='"fuzz-requests"'
+%C%_test_fuzz_requests_LDADD = $(INTERNAL)
 %C%_test_gate_LDADD = $(INTERNAL)
 %C%_test_gzip_LDFLAGS = $(AM_LDFLAGS) -rdynamic
 %C%_test_gzip_LDADD = $(INTERNAL)
