@@ -12,7 +12,7 @@ struct cp_mode_set {
 	const char *(*name)(const char *key); /* the value of a variable, or NULL */
 	unsigned count;			      /* out: the settings that were given */
 	char changes[CP_MODE_SET_MOST][72];   /* out: "KEY=VALUE, before: VALUE" */
-	char why[160];			      /* out, with -ERANGE: which value, what is accepted */
+	char why[192];			      /* out, with -ERANGE: which value, what is accepted */
 	int result; /* out: 0; -ESRCH: the mode isn't on; -EINVAL: none is given that can be
 		       changed; -ERANGE; -EOPNOTSUPP: this change needs a new start */
 };

@@ -201,7 +201,7 @@ void cp_config_reader_read(const struct cp_config_reader *r, const struct cp_con
 			   void *in)
 {
 	const char *value = cp_config_reader_get(r, row->variable);
-	char *at = (char *)in + row->at, used[24], range[64];
+	char *at = (char *)in + row->at, used[24], range[96];
 	union field f = { .big = 0 };
 	bool bad;
 

@@ -60,7 +60,7 @@ says share "^process $pid: CPROF_HEAP_BUDGET=1%, before: 100000\$"
 cprof off set -heap-budget=0 $pid
 says off "^process $pid: CPROF_HEAP_BUDGET=0, before: 1%\$"
 cprof many set -heap-budget=101% $pid
-refused many 'CPROF_HEAP_BUDGET=101%: accepted is samples a second, or 1% to 100% of the CPU time'
+refused many 'CPROF_HEAP_BUDGET=101%: accepted is 0 to 1000000 samples a second, or 1% to 100% of the CPU time .0: the interval stays.$'
 cprof again set -heap-budget=100000 $pid
 says again "^process $pid: CPROF_HEAP_BUDGET=100000, before: 0\$"
 tell allocate 10
