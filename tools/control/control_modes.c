@@ -5,16 +5,24 @@
 #include <string.h>
 
 const struct ct_control_mode ct_control_modes[CT_MODES] = {
-	{ "cpu", "CPUPROFILE", "CPUPROFILE_FREQUENCY", false, { { NULL } } },
-	{ "wall", "WALLPROFILE", "WALLPROFILE_FREQUENCY", false, { { NULL } } },
-	{ "heap", "HEAPPROFILE", "CPROF_HEAP_INTERVAL", false, { { "peak", "peak", true } } },
+	{ "cpu", "CPUPROFILE", "CPUPROFILE_FREQUENCY", false, { { NULL, NULL, false } } },
+	{ "wall", "WALLPROFILE", "WALLPROFILE_FREQUENCY", false, { { NULL, NULL, false } } },
+	{ "heap",
+	  "HEAPPROFILE",
+	  "CPROF_HEAP_INTERVAL",
+	  false,
+	  { { "peak", "peak", true }, { NULL, NULL, false } } },
 	{ "lock",
 	  "LOCKPROFILE",
 	  "CPROF_LOCK_THRESHOLD",
 	  true,
 	  { { "holders", "holders", false }, { "wakers", "wakers", false } } },
-	{ "io", "IOPROFILE", "CPROF_IO_THRESHOLD", true, { { "io_wakers", "wakers", false } } },
-	{ "event", "EVENTPROFILE", "CPROF_EVENT", false, { { NULL } } },
+	{ "io",
+	  "IOPROFILE",
+	  "CPROF_IO_THRESHOLD",
+	  true,
+	  { { "io_wakers", "wakers", false }, { NULL, NULL, false } } },
+	{ "event", "EVENTPROFILE", "CPROF_EVENT", false, { { NULL, NULL, false } } },
 };
 
 int ct_control_modes_find(const char *name)
