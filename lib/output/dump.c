@@ -58,7 +58,9 @@ static void add_types(const struct cp_run *r, struct cp_pprof_type *to,
 	info->types = to;
 	info->more_count = ops->more_types ? ops->more_types(r) : 0;
 	info->more_values = more_values;
-	memcpy(to + ops->type_count, ops->more, info->more_count * sizeof(*to));
+	/* A mode without further types has no pointer to them. */
+	if (info->more_count)
+		memcpy(to + ops->type_count, ops->more, info->more_count * sizeof(*to));
 }
 
 static int write_profile(struct cp_run *r, const struct cp_config *c, struct cp_sink *to,

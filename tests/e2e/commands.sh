@@ -213,6 +213,13 @@ check_command() {
 		said "process $pid: CPUPROFILE_FREQUENCY=1000, before: 99"
 		end_app
 		profile_of cpu out.pb ;;
+	'cprof set -heap-budget=1% PID')
+		begin_app
+		wait_for 60 sh -c "cprof ps | grep -q '^ *$pid cpu '" || fail "$command: no control socket"
+		cprof start -heap $pid >said.start 2>&1 || fail "$command: $(cat said.start)"
+		run "${command/PID/$pid}"
+		said "process $pid: CPROF_HEAP_BUDGET=1%, before: 0"
+		end_app ;;
 	'cprof dump PID')
 		begin_app
 		run "${command/PID/$pid}"
