@@ -56,7 +56,7 @@ grep -q 'libcprof.so.*:libm.so.6$' preloaded.out || fail "LD_PRELOAD: $(cat prel
 grep -q flat preloaded.err && fail "--top=0 shows rows"
 
 run tree -o tree.pb -- sh -c "$host; $host"
-said tree "^cprof:   and 2 of its children, $work/tree.pb.PID; one file of all: cprof merge -o ALL.pb $work/tree.pb\*\$"
+said tree "^cprof:   and 2 of its children, $work/tree.pb.PID; one file of all: cprof merge -o ALL.pb $work/tree.pb $work/tree.pb.\[0-9]\*\$"
 # The children's work is shown if the command itself did less than they did.
 said tree '^cprof: cpu of the command and 2 of its children together:$'
 said tree ' mix \(inline\)$'
