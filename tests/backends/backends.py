@@ -190,8 +190,6 @@ PUSHED = (
     ("lock.pb", "delay", "block:delay:nanoseconds:contentions:count"),
     ("lock.holders.pb", "waits", "mutex:contentions:count:contentions:count"),
     ("lock.holders.pb", "blocking", "mutex:delay:nanoseconds:contentions:count"),
-    ("lock.wakers.pb", "waits", "wakers:waits:count:wakes:count"),
-    ("lock.wakers.pb", "delay", "wakers:delay:nanoseconds:wakes:count"),
     ("io.pprof", "calls", "io:calls:count:calls:count"),
     ("io.pprof", "delay", "io:delay:nanoseconds:calls:count"),
 )
