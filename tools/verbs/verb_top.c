@@ -91,6 +91,19 @@ static void print_json(const struct ct_report *r, const struct ct_own_table *own
 	ct_json_close(&j, '}');
 }
 
+/* What goes to stderr, after the table. */
+static void say_more(const struct ct_report *r, const char *file, bool is_alone)
+{
+	bool is_text = !ct_report_wants_json();
+
+	if (is_alone && is_text)
+		ct_siblings_say(r->p, file);
+	if (!r->p->sample_count)
+		ct_notes_say(r->p);
+	else if (is_text)
+		ct_hints_say(r->p, file);
+}
+
 static int run(int argc, char **argv)
 {
 	int first = ct_report_parse(&ct_verb_top, argc, argv, ct_own_options);
@@ -118,12 +131,8 @@ static int run(int argc, char **argv)
 		print(&r, &own);
 	ct_own_table_release(&own);
 	status = ct_out_end();
-	if (argc - first == 1 && !ct_report_wants_json())
-		ct_siblings_say(r.p, argv[first]);
-	if (!r.p->sample_count)
-		ct_notes_say(r.p);
-	else if (!ct_report_wants_json())
-		ct_hints_say(r.p, argv[first]);
+	if (status == CT_OK)
+		say_more(&r, argv[first], argc - first == 1);
 	ct_report_close(&r);
 	return status;
 }
