@@ -37,6 +37,17 @@ static bool same_crc(int fd, uint32_t want)
 	return n == 0 && (uint32_t)crc == want;
 }
 
+/* Frees PATH and ELF. Returns FD if the file FITS; otherwise closes it and returns -1. */
+static int kept(char *path, Elf *elf, int fd, bool fits)
+{
+	elf_end(elf);
+	free(path);
+	if (fits || fd < 0)
+		return fd;
+	close(fd);
+	return -1;
+}
+
 /* Opens and frees PATH. Returns -1 if PATH is not the wanted debug file. */
 static int try_path(char *path, const struct wanted *w, bool linked)
 {
@@ -46,12 +57,7 @@ static int try_path(char *path, const struct wanted *w, bool linked)
 		fd >= 0 && ct_dwarf_elf_has_dwarf(elf) &&
 		(w->id.size ? ct_dwarf_elf_has_id(elf, &w->id) : linked && same_crc(fd, w->crc));
 
-	elf_end(elf);
-	free(path);
-	if (fits || fd < 0)
-		return fd;
-	close(fd);
-	return -1;
+	return kept(path, elf, fd, fits);
 }
 
 static int by_build_id(const struct wanted *w)
@@ -121,12 +127,7 @@ static int try_image(char *path, const struct wanted *w, bool linked)
 	bool fits = fd >= 0 && ct_dwarf_elf_has_code(elf) && ct_dwarf_elf_has_id(elf, &w->id);
 
 	(void)linked;
-	elf_end(elf);
-	free(path);
-	if (fits || fd < 0)
-		return fd;
-	close(fd);
-	return -1;
+	return kept(path, elf, fd, fits);
 }
 
 /* Uses elfutils' client library. It is loaded only if the user named servers, because it brings
