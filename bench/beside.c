@@ -8,9 +8,10 @@
  * Usage: beside ROUNDS NAME [NAME=VALUE...] COMMAND... [-- NAME [NAME=VALUE...] COMMAND...]...
  * In a COMMAND @ stands for the name.
  */
+#include "one_processor.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,21 +31,6 @@ static int count;
 static long us(struct timeval t)
 {
 	return t.tv_sec * 1000000 + t.tv_usec;
-}
-
-/* The last one that is allowed. */
-static void stay_on_one(void)
-{
-	cpu_set_t all, one;
-	int cpu = CPU_SETSIZE - 1;
-
-	if (sched_getaffinity(0, sizeof(all), &all))
-		return;
-	while (cpu && !CPU_ISSET(cpu, &all))
-		cpu--;
-	CPU_ZERO(&one);
-	CPU_SET(cpu, &one);
-	sched_setaffinity(0, sizeof(one), &one);
 }
 
 static char *with_name(char *argument, const char *name)
@@ -122,7 +108,7 @@ int main(int argc, char **argv)
 	int rounds = argc > 2 ? atoi(argv[1]) : 0;
 
 	take_commands(argv + (argc > 2 ? 2 : argc));
-	stay_on_one();
+	one_processor_stay();
 	for (int round = 1; round <= rounds; round++) {
 		for (int i = 0; i < count; i++)
 			start((i + round) % count);

@@ -12,8 +12,9 @@
  *
  * Usage: turns [-a] ROUNDS NAME [NAME=VALUE...] COMMAND... [-- NAME [NAME=VALUE...] COMMAND...]...
  */
+#include "one_processor.h"
+
 #include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,21 +32,6 @@ static struct player {
 	FILE *answers;
 } players[MOST];
 static int count;
-
-/* The last one that is allowed. */
-static void stay_on_one(void)
-{
-	cpu_set_t all, one;
-	int cpu = CPU_SETSIZE - 1;
-
-	if (sched_getaffinity(0, sizeof(all), &all))
-		return;
-	while (cpu && !CPU_ISSET(cpu, &all))
-		cpu--;
-	CPU_ZERO(&one);
-	CPU_SET(cpu, &one);
-	sched_setaffinity(0, sizeof(one), &one);
-}
 
 static void run(char **argv, int in, int out)
 {
@@ -135,7 +121,7 @@ int main(int argc, char **argv)
 	rounds = argc > 2 ? atoi(argv[1]) : 0;
 	take_commands(argv + (argc > 2 ? 2 : argc));
 	if (!everywhere)
-		stay_on_one();
+		one_processor_stay();
 	signal(SIGPIPE, SIG_IGN);
 	for (int i = 0; i < count; i++) {
 		order[i] = i;
