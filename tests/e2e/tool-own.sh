@@ -125,7 +125,7 @@ for name, jit, bare in (("hints.pb", 70, 25), ("few.pb", 5, 5)):
 END
 "$cprof" top hints.pb >out 2>err
 printf '%s\n' 'cprof: hint: 7 samples were lost, 100 taken: a lower rate loses none; "cprof info hints.pb" says why' \
-	'cprof: hint: 70.00% is JIT code without names: run node with --perf-basic-prof' \
+	'cprof: hint: 70.00% is JIT code without names: run node with --perf-basic-prof --no-short-builtin-calls' \
 	'cprof: hint: 25.00% is in libfoo.so.1, which is stripped: install its -dbgsym or -dbg package, or "cprof symbolize -debug-dir DIR"' |
 	cmp -s - err || fail "hints: $(cat err)"
 grep -q '^ *70ms 70.00% *70ms 70.00%  ' out || fail "what node compiled isn't one's own code: $(head -n 4 out)"
@@ -206,6 +206,26 @@ p.write("jit.pb")
 END
 "$cprof" top jit.pb 2>/dev/null | grep -q '^ *9 90.00% 90.00% *9 90.00%  \[JIT\]$' || fail "JIT code: $("$cprof" top jit.pb)"
 [ "$("$cprof" top -own= -addresses jit.pb 2>/dev/null | grep -c '//anon+0x')" = 9 ] || fail "addresses of JIT code are one"
+
+# The same code, when its memory was gone before the profile was written: in no mapping, with names only from the
+# runtime's map. Marks are no code.
+python3 - <<'END'
+from pprof_build import Profile
+p = Profile([("samples", "count")])
+node = p.mapping("/usr/bin/node")
+trampoline = p.frame("Builtins_JSEntryTrampoline", mapping=node)
+work = p.location([("JS:*work app.js:2:14", "", 0, 0)])
+p.sample([work, trampoline], [20])
+for i in range(3):
+    p.sample([p.location([("[unknown]", "", 0, 0)]), work, trampoline], [10])
+p.sample([p.frame("[not sampled]")], [50])
+p.write("gone.pb")
+END
+"$cprof" top gone.pb >out 2>err
+printf '%s\n' 'Your code (node): 50, 50.00% of 100 samples' '       own   own%      total total%' \
+	'        30 30.00%         30 30.00%  [unknown]' '        20 20.00%         50 50.00%  JS:*work app.js:2:14' |
+	cmp -s - <(head -n 4 out) || fail "code whose memory is gone: $(head -n 5 out)"
+grep -q 'hint: 30.00% is JIT code without names: run node with' err || fail "no hint of JIT code whose memory is gone: $(cat err)"
 
 # Names on a terminal.
 cat >terminal.py <<'END'

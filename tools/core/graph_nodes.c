@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/jit.h"
 #include "core/memory.h"
 #include "core/table.h"
 
@@ -77,26 +78,11 @@ static uint32_t clean_file(struct ct_profile *p, uint32_t string)
 	return index;
 }
 
-/* Returns true for "//anon+0x7f79c7e7e088": code that was made at run time and has no symbol. There
- * can be thousands of such addresses. */
-static bool is_unnamed_jit(const char *name)
-{
-	static const char *const begins[] = { "//anon", "[anon", "memfd:", "[heap]" };
-	const char *plus = strrchr(name, '+');
-
-	if (!plus || strncmp(plus, "+0x", 3) != 0 || plus[3 + strspn(plus + 3, "0123456789abcdef")])
-		return false;
-	for (size_t i = 0; i < sizeof(begins) / sizeof(*begins); i++)
-		if (!strncmp(name, begins[i], strlen(begins[i])))
-			return true;
-	return false;
-}
-
 static uint32_t function_name(struct builder *b, uint32_t name)
 {
 	struct ct_profile *p = b->g->p;
 
-	if (b->g->settings.granularity != CT_ADDRESSES && is_unnamed_jit(ct_text(p, name)))
+	if (b->g->settings.granularity != CT_ADDRESSES && ct_jit_is_place(ct_text(p, name)))
 		return ct_model_string(p, "[JIT]");
 	return canonical(p, name);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/filter.h"
+#include "core/jit.h"
 #include "core/load.h"
 #include "core/memory.h"
 #include "core/notes.h"
@@ -34,29 +35,19 @@ static bool starts(const char *text, const char *with)
 	return !strncmp(text, with, strlen(with));
 }
 
-bool ct_hints_is_jit_path(const char *path)
+static const char *name_of(const struct ct_profile *p, const struct ct_location *l)
 {
-	return starts(path, "//anon") || starts(path, "[anon") || starts(path, "/memfd:") ||
-	       starts(path, "/tmp/perf-") || starts(path, "[heap]");
-}
-
-static bool is_jit(const struct ct_profile *p, const struct ct_location *l)
-{
-	return l->mapping != CT_NONE &&
-	       ct_hints_is_jit_path(ct_text(p, p->mappings[l->mapping].file));
-}
-
-static bool is_named(const struct ct_profile *p, const struct ct_location *l)
-{
-	const char *name, *plus;
 	uint32_t f = l->line_count ? p->lines[l->first_line].function : CT_NONE;
 
-	if (f == CT_NONE)
-		return false;
-	name = ct_text(p, p->functions[f].name);
-	plus = strrchr(name, '+');
-	/* Returns true for a name like "libfoo.so+0x1234", which only tells a place. */
-	return *name && !(plus && starts(plus, "+0x"));
+	return f == CT_NONE ? "" : ct_text(p, p->functions[f].name);
+}
+
+/* Returns false for a name like "libfoo.so+0x1234", which only tells a place. */
+static bool is_named(const char *name)
+{
+	const char *plus = strrchr(name, '+');
+
+	return *name && strcmp(name, "[unknown]") != 0 && !(plus && starts(plus, "+0x"));
 }
 
 /* Sums over the innermost frames. */
@@ -91,11 +82,12 @@ static void sum_up(struct sums *sums, const struct ct_profile *p, size_t type)
 		const struct ct_sample *s = &p->samples[i];
 		int64_t value = ct_values(p, i)[type];
 		const struct ct_location *l = s->depth ? &p->locations[ct_frames(p, s)[0]] : NULL;
+		const char *name = l ? name_of(p, l) : "";
 
 		sums->total = ct_add(sums->total, value);
-		if (l && !is_named(p, l) && is_jit(p, l))
+		if (l && !is_named(name) && ct_jit_is(p, l, name))
 			sums->jit = ct_add(sums->jit, value);
-		else if (l && !is_named(p, l) && l->mapping != CT_NONE)
+		else if (l && !is_named(name) && l->mapping != CT_NONE)
 			sums->unnamed[l->mapping] = ct_add(sums->unnamed[l->mapping], value);
 		if (wall && waits_for_lock(p, s))
 			sums->locks = ct_add(sums->locks, value);
@@ -115,20 +107,6 @@ static void say(const struct sums *s, int64_t value, const char *text)
 	fprintf(stderr, "cprof: hint: %s ", percent + strspn(percent, " "));
 	ct_out_text(stderr, text);
 	fputc('\n', stderr);
-}
-
-static const char *jit_advice(const struct ct_profile *p)
-{
-	const char *program = p->mapping_count ? base_name(ct_text(p, p->mappings[0].file)) : "";
-
-	if (starts(program, "node"))
-		return "is JIT code without names: run node with --perf-basic-prof";
-	if (starts(program, "java"))
-		return "is JIT code without names: run java with -XX:+PreserveFramePointer "
-		       "-XX:+DumpPerfMapAtExit (JDK 17)";
-	if (starts(program, "python"))
-		return "is JIT code without names: run python3 with -X perf (3.12)";
-	return "is JIT code without names: let the runtime write /tmp/perf-PID.map";
 }
 
 static unsigned hint_unnamed(const struct ct_profile *p, const struct sums *s)
@@ -234,7 +212,10 @@ void ct_hints_say(const struct ct_profile *p, const char *file)
 	sum_up(&s, p, ct_model_default_type(p));
 	said += hint_lost(p, file);
 	if (matters(&s, s.jit)) {
-		say(&s, s.jit, jit_advice(p));
+		char *text = ct_memory_printf("is JIT code without names: %s", ct_jit_advice(p));
+
+		say(&s, s.jit, text);
+		free(text);
 		said++;
 	}
 	if (said < HINTS_MAX)

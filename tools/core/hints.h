@@ -9,7 +9,5 @@
 
 /* Prints the hints for P, which was read from FILE, on stderr. */
 void ct_hints_say(const struct ct_profile *p, const char *file);
-/* Is PATH, from a mapping, memory for code that is made while the program runs? */
-bool ct_hints_is_jit_path(const char *path);
 
 #endif

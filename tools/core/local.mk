@@ -18,6 +18,7 @@ TOOL_SOURCES += \
 	%D%/ids.c \
 	%D%/inlines.c \
 	%D%/input.c \
+	%D%/jit.c \
 	%D%/json.c \
 	%D%/label_units.c \
 	%D%/library.c \

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/hints.h"
+#include "core/jit.h"
 #include "core/memory.h"
 #include "core/regex.h"
 
@@ -103,7 +103,7 @@ bool ct_own_is_runtime_module(const char *path)
 static bool is_own_module(const char *path, const char *program)
 {
 	/* Code that a runtime has compiled belongs to the script. */
-	if (!strcmp(path, program) || ct_hints_is_jit_path(path))
+	if (!strcmp(path, program) || ct_jit_is_path(path))
 		return true;
 	return !ct_own_is_runtime_module(path) && ct_own_is_beside(path, program);
 }
@@ -118,7 +118,7 @@ bool ct_own_is_program(const struct ct_profile *p, size_t mapping)
 		return *path;
 	return path[0] == '/' && path[1] != '/' && !strstr(slash, ".so") && !strchr(path, ' ') &&
 	       !starts(path, "/dev/") && !starts(path, "/memfd:") && !starts(path, "/anon_") &&
-	       !ct_hints_is_jit_path(path);
+	       !ct_jit_is_path(path);
 }
 
 static bool is_of_a_program(const struct ct_profile *p, const char *path)
@@ -126,7 +126,7 @@ static bool is_of_a_program(const struct ct_profile *p, const char *path)
 	for (size_t i = 0; i < p->mapping_count; i++)
 		if (ct_own_is_program(p, i) && is_own_module(path, ct_text(p, p->mappings[i].file)))
 			return true;
-	return ct_hints_is_jit_path(path);
+	return ct_jit_is_path(path);
 }
 
 /* "core" and "alloc" are crates of Rust, and also names that people give their own C++ namespaces.
@@ -225,16 +225,24 @@ static bool may_be_own(struct ct_own *o, uint32_t function)
 	return *known == YES;
 }
 
-/* Files of Go and of other tools may have no mappings: then all code is the program's. */
+static bool is_own_place(const struct ct_own *o, const struct ct_location *l, const char *name)
+{
+	if (l->mapping != CT_NONE)
+		return o->modules[l->mapping];
+	/* Files of Go and of other tools may have no mappings: then all code is the program's. */
+	return !o->which && (!o->p->mapping_count || ct_jit_is(o->p, l, name));
+}
+
 bool ct_own_is(struct ct_own *o, const struct ct_location *l, const struct ct_line *line)
 {
-	bool module =
-		l->mapping == CT_NONE ? !o->which && !o->p->mapping_count : o->modules[l->mapping];
+	bool named = line && line->function != CT_NONE, place;
 
-	if (!line || line->function == CT_NONE)
-		return module;
-	return o->which ? module || may_be_own(o, line->function)
-			: module && may_be_own(o, line->function);
+	place = is_own_place(o, l,
+			     named ? ct_text(o->p, o->p->functions[line->function].name) : "");
+	if (!named)
+		return place;
+	return o->which ? place || may_be_own(o, line->function)
+			: place && may_be_own(o, line->function);
 }
 
 int ct_own_line(struct ct_own *o, const struct ct_location *l)

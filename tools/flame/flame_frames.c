@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/hints.h"
+#include "core/jit.h"
 #include "core/memory.h"
 #include "core/own.h"
 
@@ -54,8 +54,8 @@ static enum ct_frame_kind code_kind(const struct ct_profile *p, const struct ct_
 }
 
 /* Names of mappings that the kernel gives, and perf's name for the kernel's code. */
-static enum ct_frame_kind kind_of(const struct ct_profile *p, const struct ct_function *f,
-				  const char *module)
+static enum ct_frame_kind kind_of(const struct ct_profile *p, const struct ct_location *l,
+				  const struct ct_function *f, const char *module)
 {
 	const char *name = ct_text(p, f->name);
 	size_t n = strlen(module);
@@ -66,7 +66,7 @@ static enum ct_frame_kind kind_of(const struct ct_profile *p, const struct ct_fu
 		return strcmp(name, "[kernel]") == 0 ? CT_FRAME_KERNEL : CT_FRAME_MARK;
 	if (starts(module, "[kernel") || (n > 3 && strcmp(module + n - 3, ".ko") == 0))
 		return CT_FRAME_KERNEL;
-	if (ct_hints_is_jit_path(module))
+	if (ct_jit_is(p, l, name))
 		return CT_FRAME_JIT;
 	return code_kind(p, f, module);
 }
@@ -145,7 +145,7 @@ static uint32_t line_frame(struct ct_frames *frames, const struct ct_profile *p,
 	const char *name = ct_text(p, fn->name), *path = module_path(p, l);
 	const char *file = ct_text(p, fn->filename);
 	struct ct_frame f = { .file = ct_model_string(frames->pool, file),
-			      .kind = kind_of(p, fn, path),
+			      .kind = kind_of(p, l, fn, path),
 			      .inlined = inlined };
 	uint64_t detail = frames->by == CT_BY_LINE	? (uint64_t)line->line
 			  : frames->by == CT_BY_ADDRESS ? l->address
@@ -176,7 +176,7 @@ static uint32_t bare_frame(struct ct_frames *frames, const struct ct_profile *p,
 {
 	const char *path = module_path(p, l), *module = base_name(path);
 	struct ct_frame f = { .module = ct_model_string(frames->pool, module),
-			      .kind = kind_of(p, &no_function, path) };
+			      .kind = kind_of(p, l, &no_function, path) };
 	uint64_t at = l->address;
 	char *text;
 
