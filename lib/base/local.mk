@@ -9,6 +9,7 @@ SIGSAFE_SMALL_SOURCES += \
 	%D%/sort.c \
 	%D%/vec.c \
 	%D%/fdwrite.c \
+	%D%/filestat.c \
 	%D%/globs.c \
 	%D%/log.c \
 	%D%/notes.c \

@@ -11,18 +11,13 @@
 #include "session/file_locks.h"
 
 #include <fcntl.h>
-#include <linux/stat.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include "base/filestat.h"
 #include "base/sys.h"
 #include "base/text.h"
 #include "symbols/lines.h"
-
-#ifndef AT_STATX_DONT_SYNC
-#define AT_STATX_DONT_SYNC 0x4000
-#endif
 
 /* Of Linux, if libc's header isn't asked for GNU's names. */
 #define OFD_SETLKW 38
@@ -101,16 +96,13 @@ static bool take(void *arg, const char *line, size_t length)
 	return true;
 }
 
-/* The file's server, if it has one, is not asked: it may not answer. */
 static uint64_t inode_of(const struct cp_file_lock_wait *w)
 {
-	struct statx s;
+	struct cp_filestat s;
 	char path[64];
 
 	cp_text_format(path, sizeof(path), "/proc/self/task/%d/fd/%d", w->tid, w->fd);
-	if (cp_sys5(SYS_statx, AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_INO, &s) < 0)
-		return 0;
-	return s.stx_ino;
+	return cp_filestat_read(AT_FDCWD, path, 0, &s) ? 0 : s.inode;
 }
 
 void cp_file_locks_read(struct cp_file_locks *l)

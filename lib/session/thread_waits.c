@@ -7,10 +7,10 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/select.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "base/filestat.h"
 #include "base/sys.h"
 #include "base/text.h"
 #include "modes/io/signal/io_target.h"
@@ -241,7 +241,7 @@ static void find_polled(struct cp_thread_look *t)
  * process, so the two sockets are compared. */
 static int borrow(const char *path)
 {
-	struct statx theirs, own;
+	struct cp_filestat theirs, own;
 	const char *number = strrchr(path, '/') + 1;
 	uint64_t n = 0;
 	int process, fd;
@@ -256,9 +256,8 @@ static int borrow(const char *path)
 	cp_sys_close(process);
 	if (fd < 0)
 		return fd;
-	if (cp_sys5(SYS_statx, AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_INO, &theirs) < 0 ||
-	    cp_sys5(SYS_statx, fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &own) < 0 ||
-	    theirs.stx_ino != own.stx_ino) {
+	if (cp_filestat_read(AT_FDCWD, path, 0, &theirs) ||
+	    cp_filestat_read(fd, "", AT_EMPTY_PATH, &own) || theirs.inode != own.inode) {
 		cp_sys_close(fd);
 		return -9 /* EBADF */;
 	}

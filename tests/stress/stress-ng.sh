@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Every stressor of stress-ng for a second: without the library, and with all five modes on. Its exit status must be
+# Every stressor of stress-ng for a second: without the library, and with all six modes on. Its exit status must be
 # the same; the status includes the findings of --verify. Prints a table with the work that was done. A stressor that
 # works at less than half the rate must be in tests/stress/stress-ng.txt, with the reason; the stressors that aren't
 # run are there, too.
@@ -53,7 +53,7 @@ bare_run() { # stressor
 profiled_run() { # stressor
 	local p=$work/ng/all
 	run "$1" all LD_PRELOAD="$work/ng/libcprof.so" CPUPROFILE="$p/cpu.pb" WALLPROFILE="$p/wall.pb" \
-		HEAPPROFILE="$p/heap.pb" LOCKPROFILE="$p/lock.pb" IOPROFILE="$p/io.pb"
+		HEAPPROFILE="$p/heap.pb" LOCKPROFILE="$p/lock.pb" IOPROFILE="$p/io.pb" EVENTPROFILE="$p/event.pb"
 }
 
 is_less_than_half() { # rate bare-rate
@@ -85,7 +85,7 @@ for name in ${STRESSORS:-$(all)}; do
 	printf '%-16s %7s %7s %14s %14s %8s %s\n' "$name" "$bare_status" "$status" "$bare_rate" "$rate" \
 		"$(awk -v rate="$rate" -v bare="$bare_rate" 'BEGIN { if (bare > 0) printf "%.2f", rate / bare; else print "-" }')" \
 		$((took - bare_took))
-	for mode in cpu wall heap lock io; do
+	for mode in cpu wall heap lock io event; do
 		[ ! -e "$work/ng/all/$mode.pb" ] || check_valid_as "$mode" "$work/ng/all/$mode.pb"
 	done
 	is_less_than_half "$rate" "$bare_rate" || continue

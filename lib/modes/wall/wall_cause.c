@@ -6,9 +6,9 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <sys/syscall.h>
 
+#include "base/filestat.h"
 #include "base/sys.h"
 #include "base/text.h"
 
@@ -237,24 +237,23 @@ static bool is_tty(unsigned device)
 	return device == 4 || device == 5 || (device >= 136 && device <= 143);
 }
 
-/* The thread's descriptors are not the collector's, so they are found by the thread's folder. The
- * file's server, if it has one, is not asked: it may not answer. */
+/* The thread's descriptors are not the collector's, so they are found by the thread's folder. */
 enum cp_wall_kind cp_wall_cause_kind(int tid, uint64_t fd)
 {
-	struct statx s;
+	struct cp_filestat s;
 	char path[64];
 
 	if (fd > INT32_MAX)
 		return CP_WALL_KIND_NONE;
 	cp_text_format(path, sizeof(path), "/proc/self/task/%d/fd/%d", tid, (int)fd);
-	if (cp_sys5(SYS_statx, AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_TYPE, &s) < 0)
+	if (cp_filestat_read(AT_FDCWD, path, 0, &s))
 		return CP_WALL_KIND_NONE;
-	switch (s.stx_mode & S_IFMT) {
+	switch (s.mode & S_IFMT) {
 	case S_IFREG:
 	case S_IFDIR:
 	case S_IFBLK: return CP_WALL_KIND_FILE;
 	case S_IFIFO: return CP_WALL_KIND_PIPE;
-	case S_IFCHR: return is_tty(s.stx_rdev_major) ? CP_WALL_KIND_TTY : CP_WALL_KIND_DEVICE;
+	case S_IFCHR: return is_tty(s.major) ? CP_WALL_KIND_TTY : CP_WALL_KIND_DEVICE;
 	case S_IFSOCK: return kind_of_socket(path);
 	default: return kind_of_anonymous(path);
 	}

@@ -5,21 +5,18 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/major.h>
-#include <linux/stat.h>
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include "base/filestat.h"
 #include "base/sys.h"
 #include "base/text.h"
 
 #ifndef AT_EMPTY_PATH
 #define AT_EMPTY_PATH 0x1000
-#endif
-#ifndef AT_STATX_DONT_SYNC
-#define AT_STATX_DONT_SYNC 0x4000
 #endif
 #define UNIX98_FIRST 136 /* majors of pseudo-terminals */
 #define UNIX98_LAST 143
@@ -27,26 +24,17 @@
 uint32_t cp_io_known[CP_IO_KNOWN];
 int cp_io_owner;
 
-struct stat_result {
-	unsigned mode, major;
-};
-
-/* statx can be told not to ask a file server, which could wait. */
-static long look(int fd, struct stat_result *to)
+/* A kernel without statx refuses not to ask a file's server; the program's call asks it anyway. */
+static long look(int fd, struct cp_filestat *to)
 {
-	struct statx x;
 	struct stat s;
-	long err = cp_sys5(SYS_statx, fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &x);
+	long err = cp_filestat_read(fd, "", AT_EMPTY_PATH, to);
 
-	if (!err) {
-		*to = (struct stat_result){ x.stx_mode, x.stx_rdev_major };
-		return 0;
-	}
-	if (err != -ENOSYS && err != -EPERM)
+	if (err != -EINVAL)
 		return err;
 	err = cp_sys4(SYS_newfstatat, fd, "", &s, AT_EMPTY_PATH);
 	if (!err)
-		*to = (struct stat_result){ s.st_mode, (unsigned)(s.st_rdev >> 8) & 0xfff };
+		*to = (struct cp_filestat){ s.st_mode, (unsigned)(s.st_rdev >> 8) & 0xfff, s.st_ino };
 	return err;
 }
 
@@ -104,7 +92,7 @@ static enum cp_io_kind device_kind(unsigned major)
 	return tty ? CP_IO_TTY : CP_IO_DEVICE;
 }
 
-static enum cp_io_kind kind_by(int fd, const struct stat_result *s)
+static enum cp_io_kind kind_by(int fd, const struct cp_filestat *s)
 {
 	switch (s->mode & S_IFMT) {
 	case S_IFREG: return CP_IO_FILE;
@@ -120,7 +108,7 @@ static enum cp_io_kind kind_by(int fd, const struct stat_result *s)
 enum cp_io_kind cp_io_kind_ask(int fd)
 {
 	uint32_t before = (unsigned)fd < CP_IO_KNOWN ? cp_load_relaxed(&cp_io_known[fd]) : 0;
-	struct stat_result s = { 0 };
+	struct cp_filestat s = { 0 };
 	enum cp_io_kind kind;
 
 	if (fd < 0 || look(fd, &s) < 0)
