@@ -84,6 +84,11 @@ static bool is_ours(const struct sigaction *act)
 	       act->sa_sigaction == cp_fatal_handler || cp_chained_is(act);
 }
 
+int cp_signals_dump_number(void)
+{
+	return dump_signal;
+}
+
 bool cp_signals_dump_is_taken(void)
 {
 	struct sigaction now;

@@ -166,6 +166,7 @@ static void status(void *arg)
 		cp_control_message_text(m, "push", cp_session.config.push);
 	if (cp_session.config.serve[0])
 		cp_control_message_text(m, "serve", cp_session.config.serve);
+	cp_control_message_number(m, "dump_signal", (uint64_t)cp_signals_dump_number());
 	cp_control_message_number(m, "dump_signal_taken", cp_signals_dump_is_taken());
 	if (cp_session.followed)
 		cp_control_message_number(m, "follower", (uint64_t)cp_session.follower);

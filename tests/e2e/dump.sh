@@ -10,7 +10,7 @@ $CC -O2 -g -o "$host" "$srcdir/tests/e2e/symbolize-host.c" || fail "the host doe
 cd "$work"
 
 start() { # environment...
-	env LD_PRELOAD="$CP_LIBRARY" "$@" "$host" 100000 >/dev/null 2>"$work/host.err" &
+	env LD_PRELOAD="$CP_LIBRARY" "$@" "$host" 100000 >"$work/host.out" 2>"$work/host.err" &
 	pid=$!
 	owns $pid
 	wait_for 20 handles "${signal:-USR2}" || fail "the host doesn't come up"
@@ -86,11 +86,21 @@ stop
 
 # A program that writes its title over its environment tells by its control socket where its files are.
 cat >titled.c <<'END'
+#include <signal.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 extern char **environ;
+static void called(int sig)
+{
+	write(1, "called\n", 7);
+	(void)sig;
+}
 int main(void)
 {
+	if (getenv("OWN_USR2"))
+		signal(SIGUSR2, called);
 	char *first = environ[0], *last = first;
 	for (char **e = environ; *e; e++)
 		last = *e + strlen(*e);
@@ -110,6 +120,20 @@ $work/titled-$pid.0001.pb" ] || fail "titled: $(cat titled.out titled.err)"
 dump titled-heap --mode heap $pid
 refused titled-heap 'not started with a heap profile'
 stop
+# The signal that it tells is sent, and not SIGUSR2, which is the program's own.
+host=$work/titled signal=PWR start CPUPROFILE="$work/other.pb" CPROF_SIGNAL=PWR OWN_USR2=1
+wait_for 20 "$cprof" ps $pid >/dev/null || fail "titled has no control socket"
+dump other $pid
+check_status other 0
+[ "$(cat other.out)" = "$work/other.0001.pb" ] || fail "other: $(cat other.out other.err)"
+stop
+[ ! -s host.out ] || fail "the program's own handler was called"
+host=$work/titled start CPUPROFILE="$work/none.pb" CPROF_SIGNAL=none OWN_USR2=1
+wait_for 20 "$cprof" ps $pid >/dev/null || fail "titled has no control socket"
+dump titled-none $pid
+refused titled-none 'CPROF_SIGNAL=none'
+stop
+[ ! -s host.out ] || fail "the program's own handler was called, with none"
 host=$work/titled start CPUPROFILE="$work/titled.pb" CPROF_CONTROL=off
 dump untold $pid
 refused untold 'has written over its environment'

@@ -327,12 +327,17 @@ static bool is_overwritten(const char *environment, size_t size)
 	       strcspn(environment, " /:") < (size_t)(equals - environment);
 }
 
-/* Adds the places that D's process tells of, with the paths of its files. For ct_control_one. */
+/* Adds the places that D's process tells of, with the paths of its files, and its signal. For
+ * ct_control_one. */
 static void add_told(const struct ct_controlled *p, const struct cp_control_message *status,
 		     void *arg)
 {
 	struct ct_dump_process *d = arg;
+	char *signal = ct_control_value(status, "dump_signal");
 
+	if (signal)
+		d->signal = atoi(signal);
+	free(signal);
 	for (unsigned m = 0; m < CT_MODES; m++) {
 		char *key = ct_memory_printf("%s.path", ct_control_modes[m].name);
 		char *path = ct_control_value(status, key);

@@ -34,7 +34,8 @@ static long look(int fd, struct cp_filestat *to)
 		return err;
 	err = cp_sys4(SYS_newfstatat, fd, "", &s, AT_EMPTY_PATH);
 	if (!err)
-		*to = (struct cp_filestat){ s.st_mode, (unsigned)(s.st_rdev >> 8) & 0xfff, s.st_ino };
+		*to = (struct cp_filestat){ s.st_mode, (unsigned)(s.st_rdev >> 8) & 0xfff,
+					    s.st_ino };
 	return err;
 }
 
