@@ -13,7 +13,7 @@
 set -u
 { # read as a whole, so that a change of this file meanwhile does no harm
 docs=${1:-}
-parts='sample unwind heap views lock wall growth dump ends edges memory blocks short programs large tool symbolize flame accuracy engines'
+parts='sample unwind heap views lock io wall growth dump ends edges memory blocks short programs large tool symbolize flame accuracy engines'
 if [ "${BENCH:-}" = list ]; then
 	echo "$parts"
 	exit 0
@@ -51,6 +51,7 @@ part unwind unwind.sh
 part heap ROUNDS=5 heap.sh
 part views ROUNDS=31 views.sh
 part lock LOCK_ROUNDS=31 lock.sh
+part io io.sh
 part wall WALL_SECONDS=3 WALL_ROUNDS=3 wall.sh
 part growth ROUNDS=2 GROWTH='threads depth' growth.sh
 part dump dump.sh
