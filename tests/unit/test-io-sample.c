@@ -46,7 +46,7 @@ static void run(const struct place *places, unsigned count, unsigned budget, uin
 	uint64_t now = SECOND, m, weight;
 	unsigned turn[PLACES] = { 0 };
 
-	cp_io_sample_begin(&s, &rates, now, seed);
+	cp_io_sample_begin(&s, &rates, now, 5 * SECOND / 2, seed);
 	for (unsigned i = 0; i < count; i++) {
 		uint64_t r = cp_poisson_seed(seed, i) % 1000;
 		unsigned p = 0;
@@ -161,11 +161,43 @@ static void test_a_measure_never_overflows(void)
 	const struct cp_io_rates rates = { .second = SECOND, .budget = 1000000 };
 	struct cp_io_sampler s;
 
-	cp_io_sample_begin(&s, &rates, SECOND, 1);
+	cp_io_sample_begin(&s, &rates, SECOND, 0, 1);
 	CHECK(cp_io_sample_measure(&s, UINT64_MAX, UINT64_MAX) <=
 	      2 * CP_IO_SURE * CP_IO_ONE + CP_IO_ONE);
 	CHECK(cp_io_sample_measure(&s, UINT64_MAX, 0) > 60 * CP_IO_ONE);
 	CHECK(cp_io_sample_measure(&s, 1, 0) >= CP_IO_ONE / CP_IO_CALLS);
+}
+
+/* Return how many of COUNT calls of a thread are recorded, each a microsecond after the other. */
+static unsigned records_of_thread(uint64_t *used, uint64_t now, unsigned count)
+{
+	const struct cp_io_rates rates = { .second = SECOND, .budget = 200 };
+	struct cp_io_sampler s;
+	unsigned records = 0;
+
+	cp_io_sample_begin(&s, &rates, now, cp_io_sample_saved(used, &rates, now), now);
+	for (unsigned i = 0; i < count; i++) {
+		uint64_t m = cp_io_sample_measure(&s, 100, 1);
+
+		now += SECOND / 1000000;
+		s.left -= (int64_t)m;
+		records += cp_io_sample_take(&s, &rates, now, m, false) != 0;
+	}
+	return records;
+}
+
+/* Ten thousand threads in ten seconds, with a hundred calls each. */
+static void test_short_threads_share_what_is_saved(void)
+{
+	uint64_t used = 0, now = 100 * (uint64_t)SECOND;
+	unsigned records = 0;
+
+	CHECK_EQ(records_of_thread(&used, now, 100), 100);
+	for (unsigned i = 0; i < 10000; i++, now += SECOND / 1000)
+		records += records_of_thread(&used, now, 100);
+	/* What was saved for sixteen threads, and 100 a second. */
+	CHECK(records >= 16 * 100);
+	CHECK(records <= 16 * 250 + 10 * 100 + 100);
 }
 
 int main(void)
@@ -175,5 +207,6 @@ int main(void)
 	RUN(test_few_calls_are_recorded_as_they_are);
 	RUN(test_the_budget_is_kept);
 	RUN(test_a_measure_never_overflows);
+	RUN(test_short_threads_share_what_is_saved);
 	return harness_end();
 }

@@ -55,6 +55,7 @@ static void set_clock(const struct cp_io_settings *s)
 	set_threshold(s->threshold_ns);
 	cp_io_state.since_ns = cp_sys_clock_ns(CLOCK_MONOTONIC);
 	cp_io_state.since = cp_io_event_now();
+	cp_store_relaxed(&cp_io_state.saved_used, 0);
 }
 
 static int start(struct cp_run *r, const struct cp_config *c)

@@ -106,9 +106,10 @@ __attribute__((noinline)) static void sample(struct cp_thread *t, struct cp_io_t
 	learn_rate();
 	/* A thread's first call, or a new run's: with a new countdown. */
 	if (!s->random || s->last < cp_io_state.since) {
-		cp_io_sample_begin(s, &cp_io_state.rates, now,
-				   (uint64_t)(uintptr_t)mine ^ now << 20 ^
-					   (uint64_t)cp_load_relaxed(&t->tid));
+		cp_io_sample_begin(
+			s, &cp_io_state.rates, now,
+			cp_io_sample_saved(&cp_io_state.saved_used, &cp_io_state.rates, now),
+			(uint64_t)(uintptr_t)mine ^ now << 20 ^ (uint64_t)cp_load_relaxed(&t->tid));
 		m = cp_io_sample_measure(s, ticks, c->bytes);
 		s->left -= (int64_t)m;
 	}

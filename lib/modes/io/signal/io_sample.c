@@ -2,11 +2,14 @@
 /* Samples calls; see io_sample.h. */
 #include "modes/io/signal/io_sample.h"
 
+#include "base/atomic.h"
 #include "sample/poisson.h"
 
 /* Tokens that a thread may save, in half seconds' worth: 250 at the default budget, so a short
  * program's calls are all recorded. A ring has room for so many. */
 #define SAVED_HALVES 5
+/* The process saves the tokens of so many threads that begin. */
+#define BEGINNERS 16
 /* The byte interval doubles if a point comes after less than the gap that the budget allows divided
  * by NEAR, and halves after FAR gaps without a point. */
 #define NEAR 4
@@ -40,12 +43,37 @@ static void draw(struct cp_io_sampler *s)
 	s->left = (int64_t)cp_poisson_draw(&s->random, CP_IO_ONE);
 }
 
-void cp_io_sample_begin(struct cp_io_sampler *s, const struct cp_io_rates *r, uint64_t now,
-			uint64_t seed)
+static uint64_t most_saved(const struct cp_io_rates *r)
 {
+	return SAVED_HALVES * r->second / 2;
+}
+
+uint64_t cp_io_sample_saved(uint64_t *used, const struct cp_io_rates *r, uint64_t now)
+{
+	uint64_t before = cp_load_relaxed(used), most = most_saved(r), first, at, saved;
+
+	first = now > BEGINNERS * most ? now - BEGINNERS * most : 0;
+	/* The word alone is shared. If a handler or another thread was faster, the next look is
+	 * at what it left. */
+	do {
+		at = before > first ? before : first;
+		saved = now > at ? now - at : 0;
+		saved = saved > most ? most : saved - saved % price(r);
+	} while (!cp_cas_acqrel(used, &before, at + saved));
+	return saved;
+}
+
+void cp_io_sample_begin(struct cp_io_sampler *s, const struct cp_io_rates *r, uint64_t now,
+			uint64_t saved, uint64_t seed)
+{
+	uint64_t missing = most_saved(r) - saved;
+
+	/* The first token that isn't there comes after its price. */
+	if (missing)
+		missing += price(r) - 1;
 	*s = (struct cp_io_sampler){ .random = cp_poisson_seed(seed, now),
-				     .credit = now,
-				     .attention = now,
+				     .credit = now + missing,
+				     .attention = saved ? now : now + price(r),
 				     .last = now,
 				     .bytes_shift = CP_IO_BYTES_FIRST_SHIFT };
 	set_intervals(s, r);
@@ -54,7 +82,7 @@ void cp_io_sample_begin(struct cp_io_sampler *s, const struct cp_io_rates *r, ui
 
 static bool take_token(struct cp_io_sampler *s, const struct cp_io_rates *r, uint64_t now)
 {
-	uint64_t saved = SAVED_HALVES * r->second / 2;
+	uint64_t saved = most_saved(r);
 
 	if (s->credit < now)
 		s->credit = now;

@@ -19,9 +19,10 @@
  * in each of the four units. The intervals may change between calls, as long as the change depends
  * on the past alone, because a Poisson process has no memory.
  *
- * Half of the budget goes into tokens, a quarter into points on the line of delay (a thread has at
- * most a second of delay in a second), and a quarter into points on the line of bytes. For the
- * last, byte_interval follows the rate of the points.
+ * Half of the budget goes into tokens, of which a thread begins with some if the process has saved
+ * them (cp_io_sample_saved). Of the rest, one half goes into points on the line of delay (a thread
+ * has at most a second of delay in a second), and one half into points on the line of bytes. For
+ * the last, byte_interval follows the rate of the points.
  */
 #ifndef CP_IO_SAMPLE_H
 #define CP_IO_SAMPLE_H
@@ -67,9 +68,14 @@ struct cp_io_sampler {
 	uint32_t reserved;
 };
 
-/* Begin at NOW with new draws. SEED makes the thread's draws its own. */
+/* Take the tokens with which a thread begins at NOW. Returns them in ticks, as their price is. USED
+ * is the process's: tokens are used up to that time. It saves those of a few threads, so that a
+ * short program's calls are all recorded. Without this bound a program whose threads live for a few
+ * calls would have a stack taken at each call. */
+uint64_t cp_io_sample_saved(uint64_t *used, const struct cp_io_rates *r, uint64_t now);
+/* Begin at NOW with new draws, and SAVED ticks of tokens. SEED makes the thread's draws its own. */
 void cp_io_sample_begin(struct cp_io_sampler *s, const struct cp_io_rates *r, uint64_t now,
-			uint64_t seed);
+			uint64_t saved, uint64_t seed);
 
 /* The measure of a call. */
 static inline uint64_t cp_io_sample_measure(const struct cp_io_sampler *s, uint64_t ticks,
