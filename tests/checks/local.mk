@@ -15,5 +15,6 @@ BINARY_CHECKS += \
 	%D%/exports.sh \
 	%D%/names.sh \
 	%D%/pipeline-symbols.sh \
+	%D%/sigsafe-linked.sh \
 	%D%/sigsafe-symbols.sh \
 	%D%/tls.sh
