@@ -13,4 +13,5 @@ SIGSAFE_SMALL_SOURCES += \
 	%D%/globs.c \
 	%D%/log.c \
 	%D%/notes.c \
-	%D%/text.c
+	%D%/text.c \
+	%D%/thread_file.c

@@ -9,27 +9,14 @@
 #include "sample/counters.h"
 #include "sample/ring.h"
 #include "base/sys.h"
-#include "base/text.h"
+#include "base/thread_file.h"
 
 static void read_name(const struct cp_thread *t, char *name)
 {
-	char path[64];
-	long got;
-	int fd;
-
-	if (t->named) {
+	if (t->named)
 		memcpy(name, t->name, CP_THREAD_NAME);
-		return;
-	}
-	cp_text_format(path, sizeof(path), "/proc/self/task/%d/comm", t->tid);
-	fd = cp_sys_open(path, O_RDONLY, 0);
-	if (fd < 0)
-		return;
-	got = cp_sys_read(fd, name, CP_THREAD_NAME - 1);
-	cp_sys_close(fd);
-	if (got > 0 && name[got - 1] == '\n')
-		got--;
-	memset(name + (got > 0 ? got : 0), 0, CP_THREAD_NAME - (size_t)(got > 0 ? got : 0));
+	else
+		cp_thread_file_name(t->tid, name, CP_THREAD_NAME);
 }
 
 /* T's own label in R, plus 1; 0 = none. */

@@ -11,6 +11,7 @@
 #include "base/vec.h"
 #include "base/sys.h"
 #include "base/text.h"
+#include "base/thread_file.h"
 #include "sample/thread.h"
 #include "collect/threads.h"
 #include "collect/tids.h"
@@ -201,20 +202,12 @@ static bool nothing_new(struct sweep *s)
  * gone, or *ERR is a negative errno. */
 static const char *task_stat(int tid, char *text, size_t size, int *err)
 {
-	char path[64], *p;
-	long got;
-	int fd;
+	long got = cp_thread_file_read(tid, "stat", text, size);
+	const char *p;
 
-	*err = 0;
-	cp_text_format(path, sizeof(path), "/proc/self/task/%d/stat", tid);
-	fd = cp_sys_open(path, O_RDONLY, 0);
-	if (fd < 0) {
-		*err = fd == -ENOENT || fd == -ESRCH ? 0 : fd;
+	*err = got > 0 || got == -ENOENT || got == -ESRCH ? 0 : (int)got;
+	if (got <= 0)
 		return NULL;
-	}
-	got = cp_sys_read(fd, text, size - 1);
-	cp_sys_close(fd);
-	text[got > 0 ? got : 0] = '\0';
 	/* The name, in parentheses, may contain anything; the state follows the last parenthesis.
 	 */
 	p = strrchr(text, ')');

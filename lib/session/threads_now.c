@@ -8,6 +8,7 @@
 
 #include "base/sys.h"
 #include "base/text.h"
+#include "base/thread_file.h"
 #include "collect/collect.h"
 #include "collect/sweep.h"
 #include "modes/io/io_settings.h"
@@ -47,22 +48,6 @@ struct look {
 /* Guarded by the collector's lock; room for the deepest stack. */
 static uint64_t found_words[CP_RECORD_WORDS(4096)];
 #define FOUND ((struct cp_record *)found_words)
-
-static void read_name(int tid, char *name)
-{
-	char path[64];
-	long got;
-	int fd;
-
-	cp_text_format(path, sizeof(path), "/proc/self/task/%d/comm", tid);
-	fd = cp_sys_open(path, O_RDONLY, 0);
-	if (fd < 0)
-		return;
-	got = cp_sys_read(fd, name, CP_THREAD_NAME - 1);
-	cp_sys_close(fd);
-	if (got > 0 && name[got - 1] == '\n')
-		name[got - 1] = '\0';
-}
 
 /* A thread that runs has no stack: its row is the placeholder for what wasn't sampled. */
 static struct cp_raw_stack stack_of(enum cp_wall_doing doing)
@@ -106,7 +91,9 @@ static int add(struct look *l, const struct cp_thread_look *t)
 	if (t->doing == CP_WALL_WAITS && t->call.number == SYS_futex)
 		*libc_row = add_libc_part(l);
 	s.tag = l->threads.count;
-	read_name(t->tid, CP_VEC_AT(&l->a.threads, struct cp_thread_label, s.thread)->name);
+	cp_thread_file_name(t->tid,
+			    CP_VEC_AT(&l->a.threads, struct cp_thread_label, s.thread)->name,
+			    CP_THREAD_NAME);
 	row = cp_aggregate_row(&l->a, &s);
 	if (row == CP_INDEX_NONE)
 		return -ENOMEM;

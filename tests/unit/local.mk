@@ -78,6 +78,7 @@ UNIT_TESTS += \
 	%D%/test-symbols-broken \
 	%D%/test-text \
 	%D%/test-thread \
+	%D%/test-thread-file \
 	%D%/test-tick-rate \
 	%D%/test-tids \
 	%D%/test-unwind-code \
@@ -201,6 +202,7 @@ TOOL_UNIT_TESTS += \
 %C%_test_symbols_broken_LDADD = $(INTERNAL)
 %C%_test_text_LDADD = $(INTERNAL)
 %C%_test_thread_LDADD = $(INTERNAL)
+%C%_test_thread_file_LDADD = $(INTERNAL)
 %C%_test_tick_rate_LDADD = $(INTERNAL)
 %C%_test_tids_LDADD = $(INTERNAL)
 %C%_test_tool_filter_CPPFLAGS = $(TOOL_TEST_CPPFLAGS)

@@ -21,7 +21,7 @@
 #include "host/sigprof_handler.h"
 #include "base/futex_lock.h"
 #include "base/sys.h"
-#include "base/text.h"
+#include "base/thread_file.h"
 #include "collect/thread_timer.h"
 
 struct cp_cpu cp_cpu;
@@ -118,28 +118,12 @@ static void each_thread(void (*visit)(struct cp_thread *t))
  * signals 32 or 33. The program's calls can't block those, so a mask with them doesn't count. */
 static bool blocks_prof(int tid)
 {
-	static const char key[] = "\nSigBlk:\t";
-	char path[64], text[2048];
+	char text[4096];
 	uint64_t mask;
-	long got;
-	int fd;
 
-	cp_text_format(path, sizeof(path), "/proc/self/task/%d/status", tid);
-	fd = cp_sys_open(path, O_RDONLY, 0);
-	if (fd < 0)
-		return false;
-	got = cp_sys_read(fd, text, sizeof(text) - 1);
-	cp_sys_close(fd);
-	text[got > 0 ? got : 0] = '\0';
-	for (const char *p = text; p + sizeof(key) < text + got; p++) {
-		const char *value = p + sizeof(key) - 1;
-
-		if (memcmp(p, key, sizeof(key) - 1) == 0)
-			return cp_text_parse_u64(&value, 16, &mask) == 0 &&
-			       (mask & CP_SIGBIT(SIGPROF)) &&
-			       !(mask & (CP_SIGBIT(32) | CP_SIGBIT(33)));
-	}
-	return false;
+	return cp_thread_file_status(tid, text, sizeof(text)) &&
+	       cp_thread_file_number(text, "\nSigBlk:\t", 16, &mask) &&
+	       (mask & CP_SIGBIT(SIGPROF)) && !(mask & (CP_SIGBIT(32) | CP_SIGBIT(33)));
 }
 
 static unsigned count_blocking(void)

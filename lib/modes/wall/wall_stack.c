@@ -10,6 +10,7 @@
 #include "base/stackcopy.h"
 #include "base/sys.h"
 #include "base/text.h"
+#include "base/thread_file.h"
 #include "unwind/signal/unwind_walks.h"
 #include "collect/thread_timer.h"
 
@@ -71,19 +72,11 @@ static enum cp_wall_doing no_file(int err, int tid)
  * (-1: none) with arguments, sp and pc. */
 static enum cp_wall_doing where(int tid, uint64_t *sp, uint64_t *pc, struct cp_wall_call *call)
 {
-	char path[64], text[256];
-	long got;
-	int fd;
+	char text[256];
+	long got = cp_thread_file_read(tid, "syscall", text, sizeof(text));
 
-	cp_text_format(path, sizeof(path), "/proc/self/task/%d/syscall", tid);
-	fd = cp_sys_open(path, O_RDONLY, 0);
-	if (fd < 0)
-		return no_file(fd, tid);
-	got = cp_sys_read(fd, text, sizeof(text) - 1);
-	cp_sys_close(fd);
 	if (got <= 0)
 		return no_file((int)got, tid);
-	text[got] = '\0';
 	if (text[0] == 'r')
 		return CP_WALL_RUNS;
 	*call = parse_call(text);
