@@ -5,10 +5,11 @@
 . "$srcdir/tests/lib/e2e.sh"
 limit=$bounded
 unshare --user --map-root-user --mount mount -t tmpfs none /proc 2>/dev/null || skip "no mount namespaces here"
+unshared=(unshare --user --map-root-user --mount sh -c 'mount -t tmpfs none /proc && exec "$@"' sh)
 hidden() { # name command...
 	name=$1
 	shift
-	profiled "$name" unshare --user --map-root-user --mount sh -c 'mount -t tmpfs none /proc && exec "$@"' sh "$@"
+	profiled "$name" "${unshared[@]}" "$@"
 }
 cat >"$work/host.c" <<'END'
 #include <stdlib.h>
@@ -45,6 +46,10 @@ for how in "$work/host" ./host; do
 	check_top "$work/app.pb" 8 compare
 	check_comment "$work/app.pb" 'note: /proc is not mounted'
 done
+# The tool finds its library.
+bare run "${unshared[@]}" "$builddir/cprof" run -o run.pb ./host
+check_status run 5
+grep -q '^cprof: cpu profile: ' run.err || fail "cprof run: $(cat run.err)"
 # With /proc there is no such comment.
 profiled with "$work/host"
 "$pprof_check" --comments "$work/with.pb" | grep -q 'proc is not' && fail "/proc is said not to be there"

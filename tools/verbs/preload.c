@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -65,20 +66,29 @@ static char *beside(const char *directory)
 					     &CP_LIBDIR[shared]));
 }
 
-char *ct_preload_library(void)
+/* Returns the path of this cprof, which the caller frees. Without /proc, it is the name by which
+ * cprof was executed, which may be relative, because cprof hasn't left its directory. */
+static char *own_path(void)
 {
 	char self[4096];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	char *slash;
 
 	if (n <= 0)
-		return NULL;
+		return realpath((const char *)getauxval(AT_EXECFN), NULL);
 	self[n] = '\0';
-	slash = strrchr(self, '/');
-	if (!slash)
+	return ct_memory_strdup(self);
+}
+
+char *ct_preload_library(void)
+{
+	char *self = own_path(), *library;
+
+	if (!self)
 		return NULL;
-	*slash = '\0';
-	return beside(self);
+	*strrchr(self, '/') = '\0';
+	library = beside(self);
+	free(self);
+	return library;
 }
 
 /* ---- the program ---- */
