@@ -130,8 +130,9 @@ full stripped --debug-dir "$work/none" --debug-dir "$work/root"
 check_lines stripped
 
 # The program or its debug file in a directory, by name or at its path below an image's root. What has no lines is said.
+unprivileged=()
 no_lines() { # name regex options...
-	"$cprof" symbolize -o "$work/out.pb" "${@:3}" "$work/$1.pb" 2>"$work/err" || fail "$1: $2: status $?"
+	"${unprivileged[@]}" "$cprof" symbolize -o "$work/out.pb" "${@:3}" "$work/$1.pb" 2>"$work/err" || fail "$1: $2: status $?"
 	grep -qE "^cprof symbolize: no lines for $work/$1: $2" "$work/err" && [ "$(wc -l <"$work/err")" = 1 ] ||
 		fail "$1: no \"$2\" in $(cat "$work/err")"
 }
@@ -153,6 +154,14 @@ for dir in bin image kept debug; do
 	[ -s "$work/err" ] && fail "moved, $dir: says $(cat "$work/err")"
 	check_lines moved
 done
+# A file that may not be read is there. Without capabilities, not even root may read it.
+[ "$(id -u)" != 0 ] || unprivileged=(setpriv --inh-caps=-all --bounding-set=-all)
+if [ "$(id -u)" != 0 ] || command -v setpriv >/dev/null; then
+	chmod 0 "$work/bin/moved"
+	no_lines moved "$work/bin/moved can't be read: Permission denied\$" --debug-dir "$work/bin"
+	chmod 755 "$work/bin/moved"
+fi
+unprivileged=()
 compile moved -g -DOTHER -O1 -Wl,--build-id=sha1
 no_lines moved 'the file is another build, and no file with its build id '
 cp "$work/moved" "$work/kept/moved"

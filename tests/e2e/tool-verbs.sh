@@ -55,6 +55,7 @@ answers 0 '40ms.*hot' "$cprof" app.pb
 answers 0 '"rows"' "$cprof" app.pb --json
 for verb in $("$cprof" --help | sed -n 's/^  \([a-z-]*\) .*/\1/p'); do
 	answers 0 "usage: cprof $verb" "$cprof" "$verb" --help
+	"$cprof" "$verb" --help | sed '1,/^Options/d' | grep '^[^ ]' && fail "$verb --help: a line of an option is not indented"
 	answers 0 "usage: cprof $verb" "$cprof" help "$verb"
 	answers 2 "cprof $verb: " "$cprof" "$verb" --no-such-option
 	sed 's/\\//g' "$srcdir/man/cprof.1" | grep -q "$verb" || fail "cprof(1) doesn't know $verb"

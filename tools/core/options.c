@@ -15,7 +15,7 @@
 
 enum { HELP_ASKED = -1, WRONG = -2 };
 
-#define HELP_COLUMN 28
+#define HELP_COLUMN ((int)sizeof(CT_OPTIONS_INDENT) - 1)
 
 int ct_options_status(int answer)
 {

@@ -24,6 +24,9 @@
 
 #include "verbs/verbs.h"
 
+/* Before each further line of a help text. */
+#define CT_OPTIONS_INDENT "                            "
+
 struct ct_option {
 	const char *name;
 	enum ct_option_kind {

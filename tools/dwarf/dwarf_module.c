@@ -3,6 +3,7 @@
 #include "dwarf/dwarf_module.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <gelf.h>
 #include <libelf.h>
 #include <stdio.h>
@@ -24,7 +25,20 @@ struct wanted {
 	const char *link; /* the name in .gnu_debuglink, in the module's file */
 	uint32_t crc;
 	const char *const *roots;
+	char **denied;
 };
+
+/* Opens an ELF file and notes the first one that may not be read. */
+static int open_wanted(const char *path, const struct wanted *w, Elf **elf)
+{
+	int fd;
+
+	errno = 0;
+	fd = ct_dwarf_elf_open(path, elf);
+	if (fd < 0 && errno == EACCES && !*w->denied)
+		*w->denied = ct_memory_strdup(path);
+	return fd;
+}
 
 static bool same_crc(int fd, uint32_t want)
 {
@@ -52,7 +66,7 @@ static int kept(char *path, Elf *elf, int fd, bool fits)
 static int try_path(char *path, const struct wanted *w, bool linked)
 {
 	Elf *elf;
-	int fd = ct_dwarf_elf_open(path, &elf);
+	int fd = open_wanted(path, w, &elf);
 	bool fits =
 		fd >= 0 && ct_dwarf_elf_has_dwarf(elf) &&
 		(w->id.size ? ct_dwarf_elf_has_id(elf, &w->id) : linked && same_crc(fd, w->crc));
@@ -123,7 +137,7 @@ static int by_name(const struct wanted *w, int (*try)(char *path, const struct w
 static int try_image(char *path, const struct wanted *w, bool linked)
 {
 	Elf *elf;
-	int fd = ct_dwarf_elf_open(path, &elf);
+	int fd = open_wanted(path, w, &elf);
 	bool fits = fd >= 0 && ct_dwarf_elf_has_code(elf) && ct_dwarf_elf_has_id(elf, &w->id);
 
 	(void)linked;
@@ -211,7 +225,7 @@ static int find_debug(const struct wanted *w)
  */
 static int find_image(struct ct_dwarf_module *m, const struct wanted *w, Elf **elf)
 {
-	int fd = ct_dwarf_elf_open(w->path, elf);
+	int fd = open_wanted(w->path, w, elf);
 
 	m->there = fd >= 0;
 	if (*elf && (!w->id.size || ct_dwarf_elf_has_id(*elf, &w->id)))
@@ -229,10 +243,22 @@ static int find_image(struct ct_dwarf_module *m, const struct wanted *w, Elf **e
 	return fd;
 }
 
+static void close_files(struct ct_dwarf_module *m)
+{
+	free(m->segments);
+	if (m->image >= 0)
+		close(m->image);
+	if (m->debug >= 0)
+		close(m->debug);
+	*m = (struct ct_dwarf_module){
+		.image = -1, .debug = -1, .there = m->there, .denied = m->denied
+	};
+}
+
 bool ct_dwarf_module_open(struct ct_dwarf_module *m, const char *path, const char *build_id,
 			  const char *const *roots)
 {
-	struct wanted w = { .path = path, .id = ct_dwarf_elf_id(build_id), .roots = roots };
+	struct wanted w = { path, ct_dwarf_elf_id(build_id), NULL, 0, roots, &m->denied };
 	Elf *elf, *debug;
 	uint32_t crc = 0;
 
@@ -256,18 +282,15 @@ bool ct_dwarf_module_open(struct ct_dwarf_module *m, const char *path, const cha
 	elf_end(elf);
 	if ((m->image >= 0 || m->debug >= 0) && m->segment_count)
 		return true;
-	ct_dwarf_module_close(m);
+	close_files(m);
 	return false;
 }
 
 void ct_dwarf_module_close(struct ct_dwarf_module *m)
 {
-	free(m->segments);
-	if (m->image >= 0)
-		close(m->image);
-	if (m->debug >= 0)
-		close(m->debug);
-	*m = (struct ct_dwarf_module){ .image = -1, .debug = -1, .there = m->there };
+	close_files(m);
+	free(m->denied);
+	m->denied = NULL;
 }
 
 /* The segments of a debug file have no place in that file any more, but still have their addresses.

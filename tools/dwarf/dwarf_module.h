@@ -19,17 +19,19 @@ struct ct_dwarf_segment {
 };
 
 struct ct_dwarf_module {
-	int image;  /* the module itself; -1: it was not found, or is another build */
-	int debug;  /* the file with DWARF; -1: none */
-	bool there; /* the module's path names an ELF file, of this build or of another */
-	bool whole; /* SEGMENTS come from the module itself, not from a debug file */
+	int image;    /* the module itself; -1: it was not found, or is another build */
+	int debug;    /* the file with DWARF; -1: none */
+	bool there;   /* the module's path names an ELF file, of this build or of another */
+	char *denied; /* a file or directory that may not be read, or NULL */
+	bool whole;   /* SEGMENTS come from the module itself, not from a debug file */
 	struct ct_dwarf_segment *segments;
 	size_t segment_count;
 };
 
 /* Finds a module's debug information. PATH is the path as mapped; BUILD_ID is in hex, "" if the
  * profile has none; ROOTS are directories like /usr/lib/debug, ended by NULL. Asks debuginfod
- * servers if DEBUGINFOD_URLS names some. Returns false if nothing was found. */
+ * servers if DEBUGINFOD_URLS names some. Returns false if nothing was found; the module must be
+ * closed even then, because THERE and DENIED are set. */
 bool ct_dwarf_module_open(struct ct_dwarf_module *m, const char *path, const char *build_id,
 			  const char *const *roots);
 void ct_dwarf_module_close(struct ct_dwarf_module *m);

@@ -2,6 +2,7 @@
 /* Says why a module has no lines; see symbolize_missing.h. */
 #include "verbs/symbolize_missing.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,8 @@ static char *why(const struct ct_missing *to, const char *build_id, const struct
 
 	if (m->debug >= 0)
 		return ct_memory_strdup("its debug information has none for these addresses");
+	if (m->denied)
+		return ct_memory_printf("%s can't be read: %s", m->denied, strerror(EACCES));
 	if (m->image >= 0)
 		return ct_memory_printf("it has no debug information (build it with -g), and no "
 					"debug file was found%s",

@@ -352,7 +352,8 @@ static const struct ct_option options[] = {
 	CT_TEXT("o", "FILE", &my.output, NULL),
 	CT_LIST("debug-dir", "DIR", &my.roots,
 		"look in DIR before /usr/lib/debug: for .build-id/xx/yyy.debug, and for files that "
-		"have\nthe module's name, or its path below DIR (may be repeated)"),
+		"have\n" CT_OPTIONS_INDENT
+		"the module's name, or its path below DIR (may be repeated)"),
 	CT_END
 };
 
