@@ -226,7 +226,7 @@ static void print_group(const struct ct_threads *all, const struct ct_thread_gro
 	fputc('\n', to);
 	print_waits(to, all, g);
 	ct_threads_text_frames(all->p, t, print_frame, how);
-	if (strcmp(t->state, "running") == 0)
+	if (strcmp(t->state, "running") == 0 || strcmp(t->state, "runnable") == 0)
 		fprintf(to,
 			"        (no stack: a thread that runs is not interrupted; cprof record "
 			"-for=1s %s shows where it runs)\n",
