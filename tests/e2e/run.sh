@@ -56,7 +56,13 @@ grep -q 'libcprof.so.*:libm.so.6$' preloaded.out || fail "LD_PRELOAD: $(cat prel
 grep -q flat preloaded.err && fail "--top=0 shows rows"
 
 run tree -o tree.pb -- sh -c "$host; $host"
-said tree "^cprof:   and 2 of its children, $work/tree.pb.PID; one file of all: cprof merge -o ALL.pb $work/tree.pb $work/tree.pb.\[0-9]\*\$"
+said tree "^cprof:   and 2 of its children, $work/tree.pb.PID; one file of all: cprof merge -children -o ALL.pb $work/tree.pb\$"
+# A file of an earlier run has such a name, too.
+"$cprof" merge -o three.pb tree.pb tree.pb.[0-9]* || fail "merge: status $?"
+cp burner.cpu.pb tree.pb.1
+"$cprof" merge -children -o all.pb tree.pb || fail "merge -children: status $?"
+cmp -s three.pb all.pb || fail "merge -children: $("$cprof" info all.pb), not $("$cprof" info three.pb)"
+rm tree.pb.1
 # The children's work is shown if the command itself did less than they did.
 said tree '^cprof: cpu of the command and 2 of its children together:$'
 said tree ' mix \(inline\)$'

@@ -80,6 +80,43 @@ bool ct_siblings_is_of_run(const char *path, const struct ct_profile *p)
 	return same;
 }
 
+/* Did the process of the profile at PATH begin after the time BEGAN? */
+static bool began_after(const char *path, int64_t began)
+{
+	struct ct_profile *other = NULL;
+	struct ct_fault fault = { 0 };
+	struct ct_input *in = NULL;
+	bool after = !ct_input_open(&in, path, &fault) && !ct_read(&other, in, &fault) &&
+		     other->time_nanos >= began;
+
+	ct_input_close(in);
+	ct_model_free(other);
+	return after;
+}
+
+char **ct_siblings_children(const char *file, size_t *count)
+{
+	struct ct_profile *p = ct_read_source(file);
+	char *pattern, **children;
+	glob_t found = { 0 };
+
+	*count = 0;
+	if (!p)
+		return NULL;
+	pattern = ct_siblings_pattern(file);
+	if (ct_input_is_url(file) || glob(pattern, 0, NULL, &found))
+		found.gl_pathc = 0;
+	children = ct_memory_alloc((found.gl_pathc + 1) * sizeof(*children));
+	for (size_t i = 0; i < found.gl_pathc; i++)
+		if (ct_siblings_is_pid(found.gl_pathv[i] + strlen(file) + 1) &&
+		    began_after(found.gl_pathv[i], p->time_nanos))
+			children[(*count)++] = ct_memory_strdup(found.gl_pathv[i]);
+	globfree(&found);
+	free(pattern);
+	ct_model_free(p);
+	return children;
+}
+
 /* Returns NAME as a shell's word; the caller frees it. */
 static char *quoted(const char *name)
 {
@@ -99,9 +136,9 @@ static void say(const char *path, size_t count, const char *file)
 	char *more =
 		count > 1 ? ct_memory_printf(" and %zu more", count - 1) : ct_memory_strdup("");
 	char *word = quoted(file);
-	char *all = count > 1 ? ct_memory_printf("; one file of all: cprof merge -o ALL.pb %s "
-						 "%s.[0-9]*",
-						 word, word)
+	char *all = count > 1 ? ct_memory_printf("; one file of all: cprof merge -children "
+						 "-o ALL.pb %s",
+						 word)
 			      : ct_memory_strdup("");
 	char *text = ct_memory_printf("%s that the profiled one started wrote %s%s%s",
 				      count > 1 ? "processes" : "a process", path, more, all);

@@ -11,6 +11,10 @@
 /* Says on stderr which files FILE.PID the processes that P's process started wrote; P was read from
  * FILE. Files of an earlier run are not named. Returns whether anything was said. */
 bool ct_siblings_say(const struct ct_profile *p, const char *file);
+/* Returns the names of the files FILE.PID of processes that the process of FILE, or one of those,
+ * started: their profiles began after FILE's did. Files of an earlier run began before. The caller
+ * frees the *COUNT names and the list. NULL, after a message, if FILE can't be read. */
+char **ct_siblings_children(const char *file, size_t *count);
 /* The caller names such files by itself: ct_siblings_say() says nothing from now on. */
 void ct_siblings_are_known(void);
 /* Can PATH be read as a profile, and may one run have written it and P? Says nothing if not. */

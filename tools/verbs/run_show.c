@@ -217,8 +217,8 @@ static void say_files(const struct files *f, const char *path)
 	else if (f->count > 2)
 		fprintf(stderr,
 			"cprof:   and %zu of its children, %s.PID; one file of all: "
-			"cprof merge -o ALL.pb %s %s.[0-9]*\n",
-			f->count - 1, path, path, path);
+			"cprof merge -children -o ALL.pb %s\n",
+			f->count - 1, path, path);
 }
 
 /* ---- output ---- */

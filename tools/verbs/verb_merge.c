@@ -1,23 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `cprof merge`: combines several profiles in one file. */
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "core/combine.h"
 #include "core/cut_middle.h"
 #include "core/drop_frames.h"
 #include "core/filter.h"
 #include "core/load.h"
+#include "core/memory.h"
 #include "core/options.h"
+#include "core/siblings.h"
 #include "core/write.h"
 
 static const char *output = "-";
 static long max_depth;
-static bool all_frames;
+static bool all_frames, children;
 
 static const struct ct_option options[] = {
 	CT_TEXT("output", "FILE", &output, "where to write; default: standard output"),
-	CT_TEXT("o", "FILE", &output, NULL), CT_INTEGER("max-depth", "N", &max_depth, CT_CUT_HELP),
+	CT_TEXT("o", "FILE", &output, NULL),
+	CT_INTEGER("max-depth", "N", &max_depth, CT_CUT_HELP),
 	CT_FLAG("all-frames", &all_frames, "let pprof show malloc and similar functions, too"),
+	CT_FLAG("children", &children,
+		"with each FILE also the files FILE.PID of processes that its process started"),
 	CT_END
 };
 
@@ -31,19 +38,45 @@ static void say_what_to_drop(struct ct_profile *p)
 	ct_model_drop_strings(p);
 }
 
+/* Returns the *N sources, each followed by the files of its children; *N is their number then. NULL
+ * after a message. The names are kept until the end. */
+static char **with_children(char *const *sources, int *n)
+{
+	char **all = NULL;
+	int count = 0;
+
+	for (int i = 0; i < *n; i++) {
+		size_t more;
+		char **files = ct_siblings_children(sources[i], &more);
+
+		if (!files)
+			return NULL;
+		all = ct_memory_realloc(all, (size_t)count + more + 1, sizeof(*all));
+		all[count++] = sources[i];
+		memcpy(all + count, files, more * sizeof(*all));
+		count += (int)more;
+		free(files);
+	}
+	*n = count;
+	return all;
+}
+
 static int run(int argc, char **argv)
 {
 	const struct ct_option *tables[] = { options, ct_filter_options, ct_load_options, NULL };
 	int first = ct_options_parse(&ct_verb_merge, argc, argv, tables);
 	struct ct_profile *p, *merged = NULL;
 	struct ct_label_units units;
-	int status = CT_FAILED;
+	int status = CT_FAILED, count = argc - first;
+	char **sources = argv + first;
 
 	if (first < 0)
 		return ct_options_status(first);
 	if (first == argc)
 		return ct_options_wrong(&ct_verb_merge, "profiles are needed");
-	p = ct_load(argv + first, argc - first);
+	if (children)
+		sources = with_children(sources, &count);
+	p = sources ? ct_load(sources, count) : NULL;
 	if (!p)
 		return CT_FAILED;
 	ct_label_units_init(&units, p);
