@@ -16,8 +16,9 @@ void cp_control_answer_request(struct cp_control_message *m, int fd);
 void cp_control_see_answered(bool received);
 /* In a fork child: the request is the parent's. */
 void cp_control_fork_child(void);
-/* Wait until it is known whether the window that is just being sent has arrived, so that the end of
- * the process doesn't send its time again. At most a tenth of a second. Any context. */
+/* Wait until it is known whether the window that is just being sent has arrived, so that what is
+ * handed over before an exec or the end doesn't have its time again. At most a tenth of a second.
+ * Any context. */
 void cp_control_wait_for_answer(void);
 /* Returns whether there is to be a control socket; EARLY: the collector has just begun. */
 bool cp_control_wanted(bool early);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The end of a process that others take windows of. */
+/* The end, by exit or exec, of a program that others take windows of. */
 #ifndef CP_LAST_WINDOW_H
 #define CP_LAST_WINDOW_H
 
 /* Sends each consumer that listens (base/control.h) what its mode has seen since its last window,
  * unless it has followed a mode with a file. All samples are drained. Waits for nobody: a consumer
- * that can't be reached at once has lost its window. Under the collector's lock. */
+ * that can't be reached at once has lost its window. If an exec fails afterwards, the next window
+ * begins where this one ended. Under the collector's lock. */
 void cp_last_window_send(void);
 
 #endif

@@ -239,6 +239,7 @@ void cp_process_exec_begin(void)
 {
 	if (cp_profiled_is_ours()) {
 		cp_session_leave();
+		cp_control_wait_for_answer();
 		cp_session_write("before exec", true);
 		cp_mode_ops_exec_begin();
 	}

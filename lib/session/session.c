@@ -101,9 +101,9 @@ void cp_session_retire(const char *why)
 	cp_profiled_set_active(false);
 }
 
-void cp_session_write(const char *when, bool only_with_samples)
+void cp_session_write(const char *when, bool before_exec)
 {
-	struct cp_window_call call = { .when = when, .only_with_samples = only_with_samples };
+	struct cp_window_call call = { .when = when, .before_exec = before_exec };
 
 	if (cp_profiled_is_ours())
 		cp_collect_run(cp_window_write, &call);

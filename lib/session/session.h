@@ -28,8 +28,10 @@ bool cp_session_is_idle(void);
  * last one. Ordinary context. */
 void cp_session_start_idle(void);
 
-/* Writes the files at the modes' own paths, regardless of which locks are held. Any context. */
-void cp_session_write(const char *when, bool only_with_samples);
+/* Writes the files at the modes' own paths, regardless of which locks are held. BEFORE_EXEC: only
+ * files that have samples, and those who take windows get what they have not had yet. Any context.
+ */
+void cp_session_write(const char *when, bool before_exec);
 /* The same at the end of the process. Afterwards the helper adds line numbers to the files; the
  * process waits for it at most SECONDS. */
 void cp_session_finish(const char *when, unsigned seconds);

@@ -87,7 +87,7 @@ static void tick(void)
 }
 
 /* Updates each run's own file: at a checkpoint, before an exec, at the end. */
-static int write_all(const char *when, bool only_with_samples)
+static int write_all(const char *when, bool before_exec)
 {
 	int first = 0;
 
@@ -96,7 +96,7 @@ static int write_all(const char *when, bool only_with_samples)
 		struct cp_run *r = &cp_session.runs[m];
 		int err = 0;
 
-		if (r->running && (!only_with_samples || r->rows->aggregate.stacks.count))
+		if (r->running && (!before_exec || r->rows->aggregate.stacks.count))
 			err = cp_dump_final(r, &cp_session.config, when);
 		first = first ? first : err;
 	}
@@ -316,7 +316,9 @@ void cp_window_write(void *arg)
 		return;
 	cp_own_time_work_begin();
 	cp_drain_all(cp_session.runs, &cp_session.modules);
-	c->result = write_all(c->when, c->only_with_samples);
+	c->result = write_all(c->when, c->before_exec);
+	if (c->before_exec)
+		cp_last_window_send();
 	cp_own_time_work_end();
 }
 

@@ -20,7 +20,7 @@ struct cp_window_call {
 	enum cprof_mode mode; /* for a dump to PATH or SINK */
 	const char *path;     /* for a dump, or NULL */
 	struct cp_sink *sink; /* for a dump, or NULL */
-	bool only_with_samples;
+	bool before_exec;
 	bool as_text;			/* for a dump of the heap to SINK */
 	uint32_t modes;			/* for a numbered dump: CP_REQUEST_DUMP_OF */
 	const struct cp_config *config; /* the modes to add */
@@ -46,7 +46,8 @@ void cp_window_end(void *arg);
 /* Ends without writing a file, after a start that failed half-way. ARG is not used. */
 void cp_window_abandon(void *arg);
 /* Writes the files at the runs' own paths, after serving the toggles that were requested of the
- * collector. */
+ * collector. Before an exec, only files that have samples, and the last windows are handed over
+ * (last_window.h). */
 void cp_window_write(void *arg);
 /* The same at the end of the process; also starts the helper on the files that were written. */
 void cp_window_finish(void *arg);

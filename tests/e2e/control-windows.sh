@@ -166,13 +166,16 @@ take beside
 "$cprof" dump -o after.pb $pid >/dev/null || fail "no dump after"
 "$cprof" merge -o difference.pb -base=before.pb after.pb || fail "no difference"
 same_sums file 1 beside.[12].pb -- difference.pb
-# It executes another program, with the mode on from the start: its time is in a window, too.
+# It executes another program, with the mode on from the start: its time is in a window, too, with what was before.
+tell burn 0.2
 tell_exec
 wait_for 60 lists $pid cpu || fail "exec: no control socket"
 tell end-work 0.2
 take beside
 [ "$answer" = "window " ] || fail "exec: $answer"
 check_stack beside.3.pb 'burn;end_work'
+ms=$("$pprof_check" --raw beside.3.pb | awk -F'\t' '{ split($1, v, ","); sum += v[2] } END { printf "%.0f", sum / 1e6 }')
+[ "$ms" -ge 300 ] || fail "exec: $ms ms, not 400"
 "$cprof" stop -cpu $pid >/dev/null
 take beside
 case $answer in "stopped "*) ;; *) fail "stop: $answer" ;; esac

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A process that ends while somebody has a window of it hands the window over: to cprof push, record and serve, also of
+# A process that ends or executes a program while somebody has a window of it hands the window over: to cprof push, record and serve, also of
 # modes without a file; nothing is lost, nothing counted twice, and a consumer that doesn't listen is not waited for.
 . "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/control.sh"
@@ -108,6 +108,24 @@ check_status stopped 0
 kill -CONT $record
 wait $record || fail "stopped: status $?: $(cat stopped.said)"
 check_valid stopped.pb
+
+# ---- an exec: the mode is off then, and its window was handed over; also one that fails: nothing counts twice ----
+host replaced CPROF_CONTROL=on
+wait_for 60 lists $pid - || fail "replaced: no control socket"
+"$cprof" push dir:"$work/replaced-windows" -every=1s -verbose -cpu=1000 $pid >replaced.said 2>&1 &
+push=$!
+owns $push
+wait_for 60 grep -q "is followed" replaced.said || fail "replaced: $(cat replaced.said)"
+tell burn 0.3
+tell exec-fails
+tell burn 0.3
+tell_exec
+wait_for 60 lists $pid - || fail "replaced: the mode is on after the exec: $("$cprof" ps)"
+end_host
+check_status replaced 0
+wait $push || fail "replaced: status $?: $(cat replaced.said)"
+! grep -q lost replaced.said || fail "replaced: $(cat replaced.said)"
+is_about replaced "$(total replaced-windows/*.pb)" 600
 
 # ---- killed: that is said ----
 host killed CPROF_CONTROL=on

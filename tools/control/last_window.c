@@ -129,14 +129,18 @@ void ct_last_window_receive(struct ct_last_window *l,
 
 void ct_last_window_add(struct ct_profile **all, struct ct_profile *p)
 {
-	struct ct_profile *both[2] = { *all, p };
+	struct ct_profile *both[2] = { *all, p }, *sum;
 
 	if (!*all) {
 		*all = p;
 		return;
 	}
-	*all = ct_combine(both, 2);
-	ct_model_free(both[0]);
+	/* A mode may have begun anew with other types, of which there is no sum. */
+	sum = ct_combine(both, 2);
+	if (sum) {
+		ct_model_free(*all);
+		*all = sum;
+	}
 	ct_model_free(p);
 }
 

@@ -252,6 +252,7 @@ static void take_companion(struct ct_window *w, struct ct_window_taken *to, int 
 struct sent {
 	const struct ct_window *w;
 	struct ct_profile *p[PROFILES];
+	bool any; /* of the mode itself */
 };
 
 static void see_sent(const char *mode, struct ct_profile *p, void *arg)
@@ -262,36 +263,47 @@ static void see_sent(const char *mode, struct ct_profile *p, void *arg)
 		if (!has_window(s->w, i) || strcmp(mode, name_of(s->w, i)) != 0)
 			continue;
 		ct_last_window_add(&s->p[i], p);
+		s->any |= !i;
 		return;
 	}
 	ct_model_free(p);
 }
 
-/* What the process sent at its end. Returns whether it did. */
+/* Adds to TO what the process sent at its end, or before an exec. Returns whether it did. */
 static bool take_sent(struct ct_window *w, struct ct_window_taken *to)
 {
-	struct sent s = { w, { NULL } };
+	struct sent s = { .w = w, .p = { to->profile } };
 
+	for (int i = 1; i < PROFILES; i++)
+		s.p[i] = to->companions[i - 1];
 	ct_last_window_receive(w->last, see_sent, &s);
 	to->profile = s.p[0];
-	to->ending = to->profile != NULL;
-	for (int i = 1; i < PROFILES; i++)
-		if (to->profile)
+	to->ending |= s.any;
+	for (int i = 1; i < PROFILES; i++) {
+		if (to->profile) {
 			put_companion(to, i, s.p[i]);
-		else
-			ct_model_free(s.p[i]);
-	return to->ending;
+			continue;
+		}
+		ct_model_free(s.p[i]);
+		to->companions[i - 1] = NULL;
+	}
+	return s.any;
 }
 
 static enum ct_window_result no_profile(struct ct_window *w, int err, struct ct_window_taken *to,
 					char **why)
 {
-	if (!ended(w, err == -EIO ? ENDING_MS : 0))
+	bool gone = ended(w, err == -EIO ? ENDING_MS : 0);
+
+	/* Before an exec it sends them, too. */
+	if ((gone || err == -ESRCH) && take_sent(w, to)) {
+		free(*why);
+		*why = NULL;
+		return CT_WINDOW_OK;
+	}
+	if (!gone)
 		return err == -ESRCH ? CT_WINDOW_STOPPED : CT_WINDOW_FAILED;
 	free(*why);
-	*why = NULL;
-	if (take_sent(w, to))
-		return CT_WINDOW_OK;
 	*why = ct_memory_printf("process %s has ended", ct_control_name(w->pid));
 	return CT_WINDOW_ENDED;
 }
@@ -309,6 +321,8 @@ enum ct_window_result ct_window_take(struct ct_window *w, struct ct_window_taken
 	for (int i = 1; i < PROFILES; i++)
 		if (name_of(w, i) && !w->off[i])
 			take_companion(w, to, i);
+	/* If it has executed another program since. */
+	take_sent(w, to);
 	return CT_WINDOW_OK;
 }
 

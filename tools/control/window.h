@@ -53,13 +53,14 @@ struct ct_window_taken {
 };
 
 enum ct_window_result {
-	CT_WINDOW_OK,
+	CT_WINDOW_OK, /* also of what the process did before it executed another program */
 	/* The process is gone, and has sent no more. At its end it sends what the mode has seen
 	 * since the last take, unless the window is FROM_START and the mode has a file; the next
 	 * take has that. No profile: if it wrote the mode's own file at its end, the last
 	 * window is what that file has more than the windows before. */
 	CT_WINDOW_ENDED,
-	/* The process lives, but the mode was turned off meanwhile. No profile. */
+	/* The process lives, but the mode was turned off meanwhile, or it has executed another
+	 * program. No profile: what it had sent before that was the window before. */
 	CT_WINDOW_STOPPED,
 	/* This time there is no answer, for the reason in *WHY; the next take may succeed, and has
 	 * what this one would have had. No profile. */

@@ -100,8 +100,8 @@ int ct_push_end(struct ct_push *p)
 	say_lost(c.unsent, "they could neither be sent nor kept");
 	if (ended)
 		fprintf(stderr,
-			"cprof push: %zu last window%s lost: the process was killed, executed "
-			"another program or could not send it, or its mode was stopped\n",
+			"cprof push: %zu last window%s lost: the process was killed "
+			"or could not send it, or its mode was stopped\n",
 			ended, ended == 1 ? " was" : "s were");
 	return c.refused || c.too_old || c.no_room || c.unsent ? CT_FAILED : CT_OK;
 }
