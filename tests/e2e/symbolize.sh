@@ -171,6 +171,53 @@ sample nameless
 mv "$work/nameless" "$work/bin/"
 no_lines nameless 'no such file, and it has no build id' --debug-dir "$work/bin"
 
+# GCC splits work's rare part off and inlines it again; that is one call. Calls that recursion makes are kept.
+cat >"$work/parts.c" <<'END'
+#include <stddef.h>
+volatile unsigned sink;
+unsigned long table[64];
+__attribute__((noinline)) void spin(unsigned n)
+{
+	while (n--)
+		sink += n;
+}
+void *work(unsigned n)
+{
+	if (n > 100000000)
+		return NULL;
+	for (int i = 0; i < 20; i++) {
+		spin(n);
+		table[i] += sink;
+	}
+	return table;
+}
+void *again(unsigned n)
+{
+	return work(n * 2);
+}
+__attribute__((noinline)) static void *recurs(unsigned n)
+{
+	void *all = n ? recurs(n - 1) : again(1000000);
+
+	sink++;
+	return all;
+}
+int main(void)
+{
+	for (int i = 0; i < 4; i++)
+		if (!work(2000000) || !recurs(3))
+			return 1;
+	return 0;
+}
+END
+$CC -O2 -g -o "$work/parts" "$work/parts.c" || fail "parts doesn't compile"
+sample parts
+full parts
+"$pprof_check" --raw "$work/parts.full.pb" >"$work/parts.raw"
+grep -q 'spin[^;]*;work;main' "$work/parts.raw" || fail "parts: no spin;work;main: $(head -n 5 "$work/parts.raw")"
+grep 'work;work' "$work/parts.raw" && fail "parts: work is there twice"
+grep -q 'recurs[^;]*;recurs' "$work/parts.raw" || fail "parts: recursion was left out: $(head -n 5 "$work/parts.raw")"
+
 # From a server, but only where one is named.
 if command -v python3 >/dev/null && ldconfig -p 2>/dev/null | grep -q 'libdebuginfod\.so\.1'; then
 	mkdir -p "$work/served/buildid/$id"

@@ -107,8 +107,9 @@ static const char *path_of(struct batch *b, const struct ct_dw_unit *u, uint64_t
 	return l ? ct_dwarf_line_path(l, number, &b->d->texts) : NULL;
 }
 
-/* Fills in the function of scope S, and its first line if that is in the frame's own file. */
-static void name_frame(struct batch *b, struct ct_dwarf_frame *f, const struct ct_dw_scope *s)
+/* Fills in the function of scope S, and its first line if that is in the frame's own file. Returns
+ * true if the frame is at the place where the function is declared, where no call is. */
+static bool name_frame(struct batch *b, struct ct_dwarf_frame *f, const struct ct_dw_scope *s)
 {
 	struct ct_dw_function function;
 	const char *path;
@@ -119,8 +120,36 @@ static void name_frame(struct batch *b, struct ct_dwarf_frame *f, const struct c
 	else if (function.name)
 		f->name = ct_dwarf_texts_keep(&b->d->texts, function.name, strlen(function.name));
 	path = path_of(b, function.declared_in, function.file);
-	if (path && path == f->file)
-		f->start_line = (unsigned)function.line;
+	if (!path || path != f->file)
+		return false;
+	f->start_line = (unsigned)function.line;
+	return f->line && f->line == function.line && f->column == function.column;
+}
+
+static bool is_same(const struct ct_dwarf_frame *a, const struct ct_dwarf_frame *b)
+{
+	return a->name && b->name && !strcmp(a->name, b->name);
+}
+
+/* Fills in Q's frames. GCC splits a function's rare part off and may inline that part into the
+ * function again. DWARF then says that the function is inlined into itself, and called from its
+ * declaration: that is one frame. */
+static void name_frames(struct batch *b, struct ct_dwarf_query *q, const struct ct_dw_scope *s)
+{
+	struct ct_dwarf_frame *f = q->frames;
+
+	for (; s; s = s->caller) {
+		bool at_declaration = name_frame(b, f, s);
+
+		if (at_declaration && f > q->frames && is_same(f - 1, f))
+			f--;
+		if (!s->caller)
+			break;
+		*++f = (struct ct_dwarf_frame){ .file = path_of(b, b->unit, s->call_file),
+						.line = (unsigned)s->call_line,
+						.column = (unsigned)s->call_column };
+	}
+	q->count = (unsigned)(f - q->frames) + 1;
 }
 
 static void answer(struct batch *b, size_t i)
@@ -139,20 +168,12 @@ static void answer(struct batch *b, size_t i)
 	if (!f)
 		return;
 	q->frames = f;
-	q->count = n ? n : 1;
 	if (row->found) {
 		f->file = path_of(b, b->unit, row->file);
 		f->line = row->line;
 		f->column = row->column;
 	}
-	for (; s; s = s->caller, f++) {
-		name_frame(b, f, s);
-		if (!s->caller)
-			break;
-		f[1].file = path_of(b, b->unit, s->call_file);
-		f[1].line = (unsigned)s->call_line;
-		f[1].column = (unsigned)s->call_column;
-	}
+	name_frames(b, q, s);
 }
 
 static void read_unit(struct batch *b)

@@ -156,8 +156,10 @@ static void take(const struct ct_dw_unit *u, const struct ct_dw_entry *e, const 
 		*linkage = text(u, &e->at[CT_DW_LINKAGE_NAME]);
 	if (!to->name)
 		to->name = text(u, &e->at[CT_DW_NAME]);
-	if (!to->line)
+	if (!to->line) {
 		to->line = e->at[CT_DW_DECL_LINE].u;
+		to->column = e->at[CT_DW_DECL_COLUMN].u;
+	}
 	if (!to->declared_in && e->at[CT_DW_DECL_FILE].form) {
 		to->declared_in = u;
 		to->file = e->at[CT_DW_DECL_FILE].u;

@@ -27,7 +27,8 @@ struct ct_dw_function {
 		*unit; /* the unit of the entry that all others refer to, and that entry's offset */
 	uint64_t entry;
 	const struct ct_dw_unit *declared_in;
-	uint64_t file, line; /* of the declaration; FILE is a number of DECLARED_IN's table */
+	/* of the declaration; FILE is a number of DECLARED_IN's table */
+	uint64_t file, line, column;
 };
 
 /* Gets the name of the entry at OFFSET of U's file, found through the entries that it refers to.
