@@ -227,7 +227,7 @@ def siblings():
     for other in ("empty.pb.old", "empty.pb.12x"):
         make(other, {"work": 10**6})
     _, said = diff("a.pb", "empty.pb", status=2)
-    check.that("several", re.search(r"processes that the profiled one started wrote empty\.pb\.\d+ and 3 more; one file of all: cprof merge -o ALL\.pb empty\.pb empty\.pb\.\[0-9\]\*\n", said), said)
+    check.that("several", re.search(r"processes that the profiled one started wrote empty\.pb\.\d+ and 3 more; one file of all: cprof merge -children -o ALL\.pb empty\.pb\n", said), said)
     os.utime(os.path.join(WORK, "empty.pb.4343"), (1650000000, 1650000000))
     _, said = diff("a.pb", "empty.pb", status=2)
     check.that("a file that is older than the run is not looked at", "and 2 more" in said and "4343" not in said, said)
@@ -297,6 +297,10 @@ def coarse():
         check.that("a function of two samples", "undecided: only 2 samples in a run before" in out, out)
         out, _ = diff("-json", "-scope=function", "-fail-over=5%", "c1.pb", "c2.pb", status=2)
         check.equal("JSON: too few", json.loads(out)["verdict"], "too few")
+    make("n1.pb", {"work": 500, "rest": 500})
+    make("n2.pb", {"work": 3, "rest": 2})
+    out, _ = diff("-normalize", "-scope=function", "-fail-over=5%", ",".join(["n1.pb"] * 3), ",".join(["n2.pb"] * 3), status=2)
+    check.that("scaled samples are no more of them", "undecided: only 5 samples in a run after" in out, out)
     for name, n in (("w1.pb", 10), ("w2.pb", 11)):
         p = Profile([("samples", "count"), ("wall", "nanoseconds")])
         p.sample([p.frame("work")], [n, n * 10 * MS])

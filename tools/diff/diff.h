@@ -34,6 +34,7 @@ struct ct_diff_file {
 	const char *name;
 	unsigned side;
 	double total;
+	double scale;  /* -normalize: factor of all values; else 1 */
 	double sample; /* what one sample stands for, on average; NAN: not known */
 	bool by_time;  /* samples came at times, so their sum is exact; else independently */
 	double *sums[CT_DIFF_VALUES];

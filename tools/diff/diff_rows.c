@@ -172,7 +172,7 @@ static double scale_of(const struct ct_diff *d, const struct ct_diff_file *file)
 static void put(const struct ct_diff *d, struct values *v, const struct ct_diff_file *file,
 		double value)
 {
-	double scale = scale_of(d, file);
+	double scale = file->scale;
 
 	v->list[file->side][v->count[file->side]++] = value * scale;
 	v->variance[file->side] += ct_diff_test_variance(file, value) * scale * scale;
@@ -211,6 +211,8 @@ int ct_diff_rows_make(struct ct_diff *d)
 	if (d->limits.ignore)
 		ignore = ct_regex_new("ignore", d->limits.ignore);
 	if (!d->limits.ignore || ignore) {
+		for (size_t i = 0; i < d->file_count; i++)
+			d->files[i].scale = scale_of(d, &d->files[i]);
 		compare_totals(d, &v);
 		d->rows = ct_memory_alloc((d->frames.count + 1) * sizeof(*d->rows));
 		for (size_t i = 0; i < d->frames.count; i++) {

@@ -40,7 +40,7 @@ static double sample_of(const struct ct_diff *d, unsigned side)
 
 	for (size_t i = 0; i < d->file_count; i++)
 		if (d->files[i].side == side && d->files[i].by_time && d->files[i].sample > 0)
-			sum += d->files[i].sample;
+			sum += d->files[i].sample * d->files[i].scale;
 	return sum / (double)d->files_of[side];
 }
 
