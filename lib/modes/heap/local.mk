@@ -8,6 +8,7 @@ LIB_SOURCES += \
 	%D%/heap_census.c \
 	%D%/heap_leaks.c \
 	%D%/heap_mode.c \
+	%D%/heap_report.c \
 	%D%/heap_rows.c \
 	%D%/heap_settings.c \
 	%D%/heap_text.c \
