@@ -9,9 +9,12 @@
 #ifndef CT_HELPER_H
 #define CT_HELPER_H
 
-/* Returns a descriptor that keeps other helpers of VERB for ARGUMENT away, or -1 if there is one
- * already. */
-int ct_helper_become_only(const char *verb, const char *argument);
+#include <stdbool.h>
+
+/* Keeps other helpers of VERB for ARGUMENT away until ct_helper_leave. Returns false if there is
+ * one already. */
+bool ct_helper_become_only(const char *verb, const char *argument);
+void ct_helper_leave(void);
 /* Messages go to the file VERB.log of the user's state: a helper has no terminal. */
 void ct_helper_open_log(const char *verb);
 

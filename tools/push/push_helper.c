@@ -39,15 +39,15 @@ static int serve(const struct ct_push_how *how, const char *url)
 
 int ct_push_helper(const struct ct_push_how *how, const char *url)
 {
-	int status = CT_OK, only;
+	int status = CT_OK;
 
 	/* A process whose helper found ours still there, and left, is seen by the next round. */
-	while ((only = ct_helper_become_only("push", url)) >= 0) {
+	while (ct_helper_become_only("push", url)) {
 		bool any;
 		struct ct_push probe = { .how = how };
 
 		status = serve(how, url);
-		close(only);
+		ct_helper_leave();
 		how->follow->queue = NULL;
 		probe.follow = ct_push_follow_new(how->follow);
 		any = look(&probe, (char *)url);

@@ -115,13 +115,13 @@ static int serve_while_any(const char *address, int (*serve)(const char *address
 
 int ct_serve_helper(const char *address, int (*serve)(const char *address))
 {
-	int status = CT_OK, only;
+	int status = CT_OK;
 
 	/* A process whose helper found ours still there, and left, is seen by the next round. */
-	while ((only = ct_helper_become_only("serve", address)) >= 0) {
+	while (ct_helper_become_only("serve", address)) {
 		if (is_any(address))
 			status = serve_while_any(address, serve);
-		close(only);
+		ct_helper_leave();
 		if (status != CT_OK || !is_any(address))
 			break;
 	}

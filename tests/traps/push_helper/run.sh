@@ -60,6 +60,37 @@ has_run() { # pid seconds: it has run so long, or has ended
 }
 wait_for 60 has_run "$helper" 3
 kill -0 "$helper" || fail "long: the helper ended before the program"
+name=$(for inode in $(ls -l "/proc/$helper/fd" | sed -n 's/.*socket:\[\([0-9]*\)\].*/\1/p'); do
+	awk -v inode="$inode" '$7 == inode && $8 ~ /^@libcprof-push/ { print substr($8, 2) }' /proc/net/unix
+done)
+# Strangers who connect don't keep another helper from seeing that this one is there.
+cat >stranger.py <<'END'
+import socket, sys, time
+def connected():
+    s = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    s.setblocking(False)
+    s.connect("\0" + sys.argv[2])
+    return s
+held = []
+if sys.argv[1] == "takes":
+    own = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    own.bind("\0" + sys.argv[2])
+    own.listen(0)
+try:
+    while len(held) < 200:
+        held.append(connected())
+except BlockingIOError:
+    pass
+print("up", flush=True)
+time.sleep(100)
+END
+$python stranger.py connects "$name" >stranger.out &
+stranger=$!
+owns $stranger
+wait_for 60 grep -q up stranger.out || fail "long: nobody connects to $name"
+timeout 60 "$builddir/cprof" push -helper "$url" >another.out 2>&1 || fail "long: another helper: status $?"
+[ "$(helpers)" = "$helper" ] || harm "long: helpers: $(helpers)"
+kill $stranger
 touch go
 status=0
 wait $pid || status=$?
@@ -93,6 +124,27 @@ check_status late 3
 check_same_output late bare
 arrives late
 got '^200' 1
+
+# ---- another user has taken the helper's name, and accepts no connection ----
+if [ "$(id -u)" = 0 ]; then
+	chmod a+rx . stranger.py
+	setpriv --reuid=65534 --clear-groups --regid=65534 $python - takes "$name" <stranger.py >squatter.out &
+	stranger=$!
+	owns $stranger
+	wait_for 60 grep -q up squatter.out || fail "taken: the name $name is not"
+	: >first/log
+	env _CPROF_HELPER_SECONDS=5,120 LD_PRELOAD="$CP_LIBRARY" CPUPROFILE="$work/taken.pb" CPROF_PUSH="$url" OTEL_SERVICE_NAME=taken "$host" 0 >taken.out 2>taken.err &
+	pid=$!
+	owns $pid
+	wait_for 60 grep -qF "@${name%.*}.1" /proc/net/unix || fail "taken: no helper under another name"
+	touch go
+	status=0
+	wait $pid || status=$?
+	rm go
+	check_status taken 3
+	arrives taken
+	kill $stranger
+fi
 
 # ---- each process of a fork, under its own number ----
 pushed forks 0.3 fork
