@@ -131,7 +131,10 @@ printf '%s\n' 'cprof: hint: 7 samples were lost, 100 taken: a lower rate loses n
 grep -q '^ *70ms 70.00% *70ms 70.00%  ' out || fail "what node compiled isn't one's own code: $(head -n 4 out)"
 "$cprof" top few.pb 2>err >out
 [ -s err ] && fail "hints that don't matter: $(cat err)"
-"$cprof" top -json hints.pb 2>err >out
+"$cprof" top -lines few.pb >out 2>err
+echo 'cprof: hint: few.pb has no line numbers: build with -g or install the -dbgsym or -dbg package, then "cprof symbolize --in-place few.pb"' |
+	cmp -s - err || fail "a table of lines without lines: $(cat err)"
+"$cprof" top -json -lines hints.pb 2>err >out
 [ -s err ] && fail "hints beside JSON: $(cat err)"
 
 # Waits for locks: where the run recorded locks, too, its lock profile answers.

@@ -202,6 +202,24 @@ static char *locks_beside(const struct ct_profile *p, const char *wall)
 	return NULL;
 }
 
+void ct_hints_say_lines(const struct ct_profile *p, const char *file)
+{
+	char *text;
+
+	for (size_t i = 0; i < p->line_count; i++)
+		if (p->lines[i].line > 0)
+			return;
+	if (!p->sample_count)
+		return;
+	text = ct_memory_printf("%s has no line numbers: build with -g or install the -dbgsym or "
+				"-dbg package, then \"cprof symbolize --in-place %s\"",
+				file, file);
+	fputs("cprof: hint: ", stderr);
+	ct_out_text(stderr, text);
+	fputc('\n', stderr);
+	free(text);
+}
+
 void ct_hints_say(const struct ct_profile *p, const char *file)
 {
 	struct sums s = { 0 };

@@ -9,5 +9,7 @@
 
 /* Prints the hints for P, which was read from FILE, on stderr. */
 void ct_hints_say(const struct ct_profile *p, const char *file);
+/* For a table of lines: prints a hint on stderr if no function of P has a line. */
+void ct_hints_say_lines(const struct ct_profile *p, const char *file);
 
 #endif

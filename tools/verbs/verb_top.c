@@ -102,6 +102,8 @@ static void say_more(const struct ct_report *r, const char *file, bool is_alone)
 		ct_notes_say(r->p);
 	else if (is_text)
 		ct_hints_say(r->p, file);
+	if (is_text && r->settings.granularity == CT_LINES)
+		ct_hints_say_lines(r->p, file);
 }
 
 static int run(int argc, char **argv)
