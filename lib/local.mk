@@ -42,9 +42,16 @@ libcprof_lto_la_CFLAGS = $(libcprof_internal_la_CFLAGS) $(CP_LTO)
 libcprof_lto_la_CPPFLAGS = $(libcprof_internal_la_CPPFLAGS)
 libcprof_lto_la_LIBADD = $(libsigsafe_la_OBJECTS) libsigsafe-lto.la
 EXTRA_libcprof_lto_la_DEPENDENCIES = $(libsigsafe_la_OBJECTS) libsigsafe-lto.la
-LIBRARY_PARTS = libcprof-lto.la $(LIBERTY)
+LIBRARY_PARTS = libcprof-lto.la
 else
-LIBRARY_PARTS = $(INTERNAL)
+LIBRARY_PARTS = libcprof-internal.la
+endif
+# The demanglers run in the collector or at an exit, with all signals blocked, and throw nothing: their unwind tables
+# (6.7 KB) have no reader.
+if LIBERTY_FILE
+CLEANFILES += lib/libiberty.a
+lib/libiberty.a: $(LIBERTY_FILE)
+	$(AM_V_GEN)$(MKDIR_P) lib && $(OBJCOPY) -R .eh_frame -R .rela.eh_frame "$(LIBERTY_FILE)" $@
 endif
 
 if !SANITIZE
@@ -52,7 +59,7 @@ lib_LTLIBRARIES = libcprof.la
 endif
 libcprof_la_SOURCES = $(PRELOAD_SOURCES)
 libcprof_la_CFLAGS = $(AM_CFLAGS) $(CP_PACKED)
-libcprof_la_LIBADD = libpreload-small.la $(LIBRARY_PARTS)
+libcprof_la_LIBADD = libpreload-small.la $(LIBRARY_PARTS) $(LIBRARY_LIBERTY)
 # Functions that make a system call anyway.
 libpreload_small_la_SOURCES = $(PRELOAD_SMALL_SOURCES)
 libpreload_small_la_CFLAGS = $(AM_CFLAGS) $(CP_SIZE) $(CP_LTO)
@@ -64,3 +71,6 @@ libcprof_la_LDFLAGS = $(CP_LTO) -version-info 0:0:0 \
 	-Wl,--version-script=$(top_srcdir)/preload/libcprof.map -Wl,--exclude-libs,libiberty.a \
 	-Wl,-z,now -Wl,-z,nodelete $(INITFIRST) -Wl,-z,defs -Wl,-z,noseparate-code
 EXTRA_libcprof_la_DEPENDENCIES = preload/libcprof.map
+if LIBERTY_FILE
+EXTRA_libcprof_la_DEPENDENCIES += lib/libiberty.a
+endif
