@@ -101,6 +101,7 @@ E2E_TESTS += \
 	%D%/short-threads.sh \
 	%D%/spans.sh \
 	%D%/symbolize-cache.sh \
+	%D%/symbolize-minidebug.sh \
 	%D%/symbolize.sh \
 	%D%/system-calls.sh \
 	%D%/threads-exceptions.sh \

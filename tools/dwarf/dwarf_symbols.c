@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "dwarf/dwarf_minidebug.h"
 
 static size_t first_at(const struct ct_dwarf_symbol_query *q, size_t n, uint64_t address)
 {
@@ -108,17 +109,22 @@ static void take(Elf *elf, Elf_Data *data, const GElf_Shdr *h, struct ct_dwarf_s
 	}
 }
 
+static bool any_unnamed(const struct ct_dwarf_symbol_query *q, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!q[i].name)
+			return true;
+	return false;
+}
+
 static void take_tables(Elf *elf, GElf_Word type, struct ct_dwarf_symbol_query *q, size_t n)
 {
 	char *had = ct_memory_alloc(n + 1);
-	size_t unnamed = 0;
 	Elf_Scn *scn = NULL;
 
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++)
 		had[i] = q[i].name != NULL;
-		unnamed += !had[i];
-	}
-	while (unnamed && (scn = elf_nextscn(elf, scn))) {
+	while (any_unnamed(q, n) && (scn = elf_nextscn(elf, scn))) {
 		GElf_Shdr h;
 		Elf_Data *data;
 
@@ -131,6 +137,19 @@ static void take_tables(Elf *elf, GElf_Word type, struct ct_dwarf_symbol_query *
 	free(had);
 }
 
+/* The table inside has the functions that the dynamic table lacks. */
+static void take_minidebug(Elf *elf, struct ct_dwarf_symbol_query *q, size_t n)
+{
+	void *memory;
+	Elf *inside = any_unnamed(q, n) ? ct_dwarf_minidebug_open(elf, &memory) : NULL;
+
+	if (!inside)
+		return;
+	take_tables(inside, SHT_SYMTAB, q, n);
+	elf_end(inside);
+	free(memory);
+}
+
 void ct_dwarf_symbols_find(int fd, struct ct_dwarf_symbol_query *q, size_t n)
 {
 	Elf *elf;
@@ -141,5 +160,6 @@ void ct_dwarf_symbols_find(int fd, struct ct_dwarf_symbol_query *q, size_t n)
 		return;
 	take_tables(elf, SHT_SYMTAB, q, n);
 	take_tables(elf, SHT_DYNSYM, q, n);
+	take_minidebug(elf, q, n);
 	elf_end(elf);
 }

@@ -8,6 +8,7 @@ TOOL_SOURCES += \
 	%D%/dwarf_file.c \
 	%D%/dwarf_form.c \
 	%D%/dwarf_line.c \
+	%D%/dwarf_minidebug.c \
 	%D%/dwarf_module.c \
 	%D%/dwarf_names.c \
 	%D%/dwarf_parents.c \
