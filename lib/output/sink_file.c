@@ -211,8 +211,17 @@ static int rename_new(const char *from, const char *to)
 	return r == -EINVAL || r == -ENOSYS ? link_new(from, to) : r;
 }
 
-/* The data must be on the disk before the name, or a crash leaves an empty file under the name. A
- * file system without fsync returns EINVAL or ENOSYS. */
+/* Does F's file take the place of a profile? Then the data must be on the disk before the name, or
+ * a crash of the machine leaves neither. A new name has nothing to lose, and fsync waits for the
+ * disk: for tenths of a second if others write, at the end of each process of a tree. */
+static bool takes_a_place(const struct cp_file_sink *f)
+{
+	struct stat st;
+
+	return !stat_name(f->path, &st) && st.st_size > 0;
+}
+
+/* A file system without fsync returns EINVAL or ENOSYS. */
 static int sync_file(int fd)
 {
 	int r;
@@ -230,7 +239,7 @@ int cp_sink_file_close(struct cp_file_sink *f, bool fail, bool replace)
 
 	if (!f->error && !fail && !ours)
 		f->error = -EBADF;
-	if (!f->error && !fail && !f->direct)
+	if (!f->error && !fail && !f->direct && replace && takes_a_place(f))
 		f->error = sync_file(f->fd);
 	if (!f->error && !fail && !f->direct) {
 		r = replace ? (int)cp_sys4(SYS_renameat, AT_FDCWD, f->temporary, AT_FDCWD, f->path)

@@ -107,6 +107,7 @@ static int without_fsync(void)
 {
 	if (deny(SYS_fsync, EINVAL))
 		return CHILD_SKIPS;
+	write_text(at("a"), "old");
 	return cp_sink_file_open(&f, at("a")) || cp_sink_file_close(&f, false, true) ||
 	       access(at("a"), F_OK);
 }
@@ -115,8 +116,18 @@ static int with_broken_disk(void)
 {
 	if (deny(SYS_fsync, EIO))
 		return CHILD_SKIPS;
+	write_text(at("a"), "old");
 	return cp_sink_file_open(&f, at("a")) || cp_sink_file_close(&f, false, true) != -EIO ||
-	       entries(0) != 0;
+	       strcmp(text_of(at("a")), "old");
+}
+
+/* The disk is not waited for. */
+static int with_a_new_name(void)
+{
+	if (deny(SYS_fsync, EIO))
+		return CHILD_SKIPS;
+	return cp_sink_file_open(&f, at("a")) || f.sink.write(&f.sink, "new", 3) ||
+	       cp_sink_file_close(&f, false, true) || strcmp(text_of(at("a")), "new");
 }
 
 static void test_fsync_fails_only_for_a_reason(void)
@@ -129,6 +140,8 @@ static void test_fsync_fails_only_for_a_reason(void)
 		CHECK_EQ(r, 0);
 	unlink(at("a"));
 	CHECK_EQ(in_child(with_broken_disk), r);
+	unlink(at("a"));
+	CHECK_EQ(in_child(with_a_new_name), r);
 	entries(1);
 	if (r == CHILD_SKIPS)
 		SKIP("no seccomp here");
