@@ -21,7 +21,7 @@ check_tree() { # name least-files
 mkdir "$work/build"
 {
 	printf 'all: a.o b.o c.o\n\t@echo built\n'
-	printf '%%.o: %%.c\n\t@%s -O2 -c -o $@ $<\n' "${CC%% *}"
+	printf '%%.o: %%.c\n\t@%s -O2 -c -o $@ $<\n' "$CC"
 } >"$work/build/Makefile"
 for f in a b c; do
 	{
