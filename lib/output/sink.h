@@ -20,9 +20,10 @@ struct cp_sink {
 };
 
 /* A whole file by rename: written as a temporary file beside the target (O_CREAT, O_EXCL,
- * O_NOFOLLOW, O_CLOEXEC, mode 0600), fsync'd if it replaces one, renamed. The temporary file is ".NAME.PID.tmp" and is
- * locked with flock while it is written. An unlocked temporary file was left by a killed process
- * and is removed. If the target is a symbolic link, the link itself is replaced.
+ * O_NOFOLLOW, O_CLOEXEC, mode 0600), fsync'd if it replaces one, renamed. The temporary file is
+ * ".NAME.PID.tmp" and is locked with flock while it is written. An unlocked temporary file was left
+ * by a killed process and is removed. If the target is a symbolic link, the link itself is
+ * replaced.
  *
  * Before each write the sink checks that the descriptor still refers to this file. A program may
  * close all descriptors meanwhile and open its own: then nothing is written to the program's file
@@ -51,9 +52,10 @@ int cp_sink_file_open(struct cp_file_sink *f, const char *path);
 /* Returns 0, or -ENAMETOOLONG if opening PATH would fail because of the temporary file's name. */
 int cp_sink_file_check(const char *path);
 /* End the file. With FAIL set (or after a failed write) the temporary file is removed and the old
- * target stays; otherwise the file is renamed, after fsync if it replaces one. REPLACE false: an existing file is never
- * replaced; then the result is -EEXIST, and the temporary file is kept for another try with
- * cp_sink_file_rename (a second close with FAIL set removes it). Returns 0 or the first error. */
+ * target stays; otherwise the file is renamed, after fsync if it replaces one. REPLACE false: an
+ * existing file is never replaced; then the result is -EEXIST, and the temporary file is kept for
+ * another try with cp_sink_file_rename (a second close with FAIL set removes it). Returns 0 or the
+ * first error. */
 int cp_sink_file_close(struct cp_file_sink *f, bool fail, bool replace);
 /* Try PATH instead, after -EEXIST. Another -EEXIST keeps the temporary file for the next try; any
  * other failure removes it. */
