@@ -127,6 +127,23 @@ wait $push || fail "replaced: status $?: $(cat replaced.said)"
 ! grep -q lost replaced.said || fail "replaced: $(cat replaced.said)"
 is_about replaced "$(total replaced-windows/*.pb)" 600
 
+# ---- an exec of a program without the library: nobody answers then, but what was sent is there ----
+host left CPROF_CONTROL=on
+wait_for 60 lists $pid - || fail "left: no control socket"
+"$cprof" record -cpu -for=600s -o left.pb $pid >left.said 2>&1 &
+record=$!
+owns $record
+wait_for 60 grep -q 'recording process' left.said || fail "left: $(cat left.said)"
+tell burn 0.3
+echo "exec-bare $(type -P cat)" >&$told
+wait_for 60 grep -qx cat /proc/$pid/comm || fail "left: no exec: $(cat left.err)"
+kill -INT $record
+wait $record || fail "left: status $?: $(cat left.said)"
+end_host
+check_status left 0
+check_valid left.pb
+is_about left "$(total left.pb)" 300
+
 # ---- killed: that is said ----
 host killed CPROF_CONTROL=on
 wait_for 60 lists $pid - || fail "killed: no control socket"

@@ -295,8 +295,8 @@ static enum ct_window_result no_profile(struct ct_window *w, int err, struct ct_
 {
 	bool gone = ended(w, err == -EIO ? ENDING_MS : 0);
 
-	/* Before an exec it sends them, too. */
-	if ((gone || err == -ESRCH) && take_sent(w, to)) {
+	/* Before an exec it sends them, too: the new program may run without the library. */
+	if (take_sent(w, to)) {
 		free(*why);
 		*why = NULL;
 		return CT_WINDOW_OK;

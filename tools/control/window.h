@@ -60,7 +60,7 @@ enum ct_window_result {
 	 * window is what that file has more than the windows before. */
 	CT_WINDOW_ENDED,
 	/* The process lives, but the mode was turned off meanwhile, or it has executed another
-	 * program. No profile: what it had sent before that was the window before. */
+	 * program. No profile: what it had sent was returned by the take before this one. */
 	CT_WINDOW_STOPPED,
 	/* This time there is no answer, for the reason in *WHY; the next take may succeed, and has
 	 * what this one would have had. No profile. */

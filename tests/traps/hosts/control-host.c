@@ -4,7 +4,7 @@
  *
  *   burn SECONDS | end-work SECONDS | allocate COUNT | contend COUNT | hand-over COUNT |
  * poll SECONDS | sleeper | stuck COUNT | spin | close-all | fork | thread | user UID | group GID |
- * effective-user UID | exec | start PATH | stop | descriptors | end
+ * effective-user UID | exec | exec-bare PATH | start PATH | stop | descriptors | end
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -83,6 +84,15 @@ __attribute__((noinline)) static void end_work(double seconds)
 static void exec_again(char **argv)
 {
 	execv("/proc/self/exe", argv);
+}
+
+/* Executes a program without the library. */
+static void exec_bare(const char *path)
+{
+	char *const argv[] = { (char *)(uintptr_t)path, NULL };
+
+	unsetenv("LD_PRELOAD");
+	execv(path, argv);
 }
 
 /* Half of the blocks stay. */
@@ -243,6 +253,8 @@ static void obey(const char *what, const char *with, char **argv)
 		EXPECT(!setresuid((uid_t)-1, (uid_t)atoi(with), (uid_t)-1));
 	else if (!strcmp(what, "exec"))
 		exec_again(argv);
+	else if (!strcmp(what, "exec-bare"))
+		exec_bare(with);
 	else if (!strcmp(what, "exec-fails"))
 		EXPECT(execv("/no/such/program", argv) == -1);
 	else if (!strcmp(what, "start"))
