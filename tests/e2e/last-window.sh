@@ -127,6 +127,28 @@ wait $push || fail "replaced: status $?: $(cat replaced.said)"
 ! grep -q lost replaced.said || fail "replaced: $(cat replaced.said)"
 is_about replaced "$(total replaced-windows/*.pb)" 600
 
+# ---- an exec while a mode without a file is on that somebody else has turned on ----
+host others CPROF_CONTROL=on
+wait_for 60 lists $pid - || fail "others: no control socket"
+"$cprof" record -cpu -for=600s -o others.pb $pid >others.said 2>&1 &
+record=$!
+owns $record
+wait_for 60 grep -q 'recording process' others.said || fail "others: $(cat others.said)"
+"$cprof" push dir:"$work/others-windows" -every=1s -verbose -cpu $pid >followed.said 2>&1 &
+push=$!
+owns $push
+wait_for 60 grep -q "is followed" followed.said || fail "others: $(cat followed.said)"
+tell burn 0.3
+tell_exec
+wait_for 60 lists $pid cpu || fail "others: push does not go on: $(cat followed.said)"
+end_host
+check_status others 0
+wait $record || fail "others: status $?: $(cat others.said)"
+wait $push || fail "others: push: status $?"
+! grep -q lost followed.said || fail "others: $(cat followed.said)"
+is_about "others, recorded" "$(total others.pb)" 300
+is_about "others, pushed" "$(total others-windows/*.pb)" 300
+
 # ---- an exec of a program without the library: nobody answers then, but what was sent is there ----
 host left CPROF_CONTROL=on
 wait_for 60 lists $pid - || fail "left: no control socket"

@@ -326,6 +326,12 @@ enum ct_window_result ct_window_take(struct ct_window *w, struct ct_window_taken
 	return CT_WINDOW_OK;
 }
 
+bool ct_window_take_sent(struct ct_window *w, struct ct_window_taken *to)
+{
+	memset(to, 0, sizeof(*to));
+	return take_sent(w, to);
+}
+
 void ct_window_taken_release(struct ct_window_taken *t)
 {
 	ct_model_free(t->profile);

@@ -73,6 +73,9 @@ int ct_window_open(struct ct_window **w, int pid, const struct ct_window_how *ho
 /* *WHY is set, and to be freed, with every result but CT_WINDOW_OK. Waits for the process for ten
  * seconds at most. */
 enum ct_window_result ct_window_take(struct ct_window *w, struct ct_window_taken *to, char **why);
+/* Takes only what the process has sent by itself, at its end or before an exec, and asks it for
+ * nothing. Returns whether it has sent a window of the mode; if not, TO is empty. Doesn't wait. */
+bool ct_window_take_sent(struct ct_window *w, struct ct_window_taken *to);
 void ct_window_taken_release(struct ct_window_taken *t);
 /* Turns away strangers who connect where the process sends its last window, so that it gets
  * through. To be called from time to time between takes; doesn't wait. */

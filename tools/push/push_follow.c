@@ -224,30 +224,38 @@ static void take_companions(struct ct_push_follow *f, struct followed *p, int mo
 	}
 }
 
+/* Pushes T, which was just taken, and releases it. */
+static void push_taken(struct ct_push_follow *f, struct followed *p, int mode,
+		       struct ct_window_taken *t)
+{
+	struct followed_mode *m = &p->modes[mode];
+	int64_t until = now_ns();
+
+	m->end_ns = t->profile->time_nanos + t->profile->duration_nanos;
+	if (m->path)
+		ct_push_rest_add(&m->rest, t->profile);
+	/* The first window of a run begins with it. */
+	if (!m->any && m->since && t->profile->duration_nanos)
+		m->until_ns = until - t->profile->duration_nanos;
+	m->any = true;
+	m->ending = t->ending;
+	t->profile->time_nanos = m->until_ns;
+	t->profile->duration_nanos = until - m->until_ns;
+	push(f, t->profile, ct_control_modes[mode].name, p->labels);
+	take_companions(f, p, mode, t);
+	ct_window_taken_release(t);
+	m->until_ns = until;
+}
+
 /* Takes a window of mode M. Returns false if the mode has ended. */
 static bool take_mode(struct ct_push_follow *f, struct followed *p, int mode)
 {
-	struct followed_mode *m = &p->modes[mode];
 	struct ct_window_taken t;
 	char *why = NULL;
-	enum ct_window_result r = ct_window_take(m->window, &t, &why);
-	int64_t until = now_ns();
+	enum ct_window_result r = ct_window_take(p->modes[mode].window, &t, &why);
 
 	if (r == CT_WINDOW_OK) {
-		m->end_ns = t.profile->time_nanos + t.profile->duration_nanos;
-		if (m->path)
-			ct_push_rest_add(&m->rest, t.profile);
-		/* The first window of a run begins with it. */
-		if (!m->any && m->since && t.profile->duration_nanos)
-			m->until_ns = until - t.profile->duration_nanos;
-		m->any = true;
-		m->ending = t.ending;
-		t.profile->time_nanos = m->until_ns;
-		t.profile->duration_nanos = until - m->until_ns;
-		push(f, t.profile, ct_control_modes[mode].name, p->labels);
-		take_companions(f, p, mode, &t);
-		ct_window_taken_release(&t);
-		m->until_ns = until;
+		push_taken(f, p, mode, &t);
 	} else if (r != CT_WINDOW_ENDED) {
 		verbose(f, ct_memory_strdup(why ? why : "no window"));
 	}
@@ -465,6 +473,19 @@ void ct_push_follow_all(struct ct_push_follow *f, bool from_start,
 	ct_control_each(see, &a);
 }
 
+/* Ends mode M, of which another run has begun. A mode without a file has sent its last window
+ * before an exec. The mode isn't asked for one: what the new run did comes with that run's first
+ * window. */
+static void end_run(struct ct_push_follow *f, struct followed *p, int mode)
+{
+	struct followed_mode *m = &p->modes[mode];
+	struct ct_window_taken t;
+
+	if (!m->path && ct_window_take_sent(m->window, &t))
+		push_taken(f, p, mode, &t);
+	end_mode(f, p, mode);
+}
+
 /* After an exec, or when a mode was turned off and on again, another run has begun. */
 static void look_at(struct ct_push_follow *f, struct followed *p, bool *answers)
 {
@@ -481,7 +502,7 @@ static void look_at(struct ct_push_follow *f, struct followed *p, bool *answers)
 	for (int m = 0; m < CT_MODES; m++)
 		if (p->modes[m].window && p->modes[m].since &&
 		    mode_number(&status, m, "since") != p->modes[m].since)
-			end_mode(f, p, m);
+			end_run(f, p, m);
 	program = ct_control_value(&status, "program");
 	if (program && strcmp(program, p->program))
 		name_process(f, p, &status);
