@@ -149,6 +149,25 @@ wait $push || fail "others: push: status $?"
 is_about "others, recorded" "$(total others.pb)" 300
 is_about "others, pushed" "$(total others-windows/*.pb)" 300
 
+# ---- each exec that fails sends the windows, too: nothing is lost, however many wait ----
+host often CPROF_CONTROL=on LOCKPROFILE="$work/often-own.pb"
+wait_for 60 lists $pid lock || fail "often: no control socket"
+"$cprof" record -lock -for=600s -o often.pb $pid >often.said 2>&1 &
+record=$!
+owns $record
+wait_for 60 grep -q 'recording process' often.said || fail "often: $(cat often.said)"
+for _ in 1 2 3 4; do
+	tell contend 5
+	tell exec-fails
+done
+tell contend 5
+end_host
+wait $record || fail "often: status $?: $(cat often.said)"
+check_valid_as lock often.pb often.holders.pb
+for of in "" .holders; do
+	[ "$(total often$of.pb)" = "$(total often-own$of.pb)" ] || fail "often: $(total often$of.pb) ms$of, not $(total often-own$of.pb)"
+done
+
 # ---- an exec of a program without the library: nobody answers then, but what was sent is there ----
 host left CPROF_CONTROL=on
 wait_for 60 lists $pid - || fail "left: no control socket"

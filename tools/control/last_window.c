@@ -16,7 +16,9 @@
 #include "core/memory.h"
 
 #define NAME_ROOM 64
-/* A process that ends sends a window of a mode, one of its companion, and either once more. */
+/* So many connections are held, and received from, at once. A process sends a window of the mode
+ * and one of each companion at its end, and before each exec, also before one that fails. The
+ * others wait in the kernel's queue. */
 #define HELD 8
 /* As many as one look accepts: whoever connects without end must not keep us. */
 #define ACCEPTED_AT_ONCE (4 * CT_CONTROL_SPACE_BACKLOG)
@@ -118,13 +120,17 @@ void ct_last_window_receive(struct ct_last_window *l,
 			    void (*see)(const char *mode, struct ct_profile *p, void *arg),
 			    void *arg)
 {
-	ct_last_window_turn_away(l);
-	for (unsigned i = 0; l && i < l->count; i++) {
-		receive_from(l->held[i], see, arg);
-		close(l->held[i]);
-	}
-	if (l)
+	unsigned found = HELD;
+
+	for (int i = 0; l && found == HELD && i < ACCEPTED_AT_ONCE / HELD; i++) {
+		ct_last_window_turn_away(l);
+		found = l->count;
 		l->count = 0;
+		for (unsigned k = 0; k < found; k++) {
+			receive_from(l->held[k], see, arg);
+			close(l->held[k]);
+		}
+	}
 }
 
 void ct_last_window_add(struct ct_profile **all, struct ct_profile *p)
