@@ -85,6 +85,11 @@ static void head(struct cp_comments *out, const struct cp_run *r, const struct c
 	cp_comments_line(out, "settings: unwind %s, max depth %u",
 			 cp_capture_settings.unwinder ? cp_capture_settings.unwinder->name : "none",
 			 cp_capture_settings.max_depth);
+	/* Such a file's own time is that of the dump. */
+	if (r->ops->moment)
+		cp_comments_line(out, "start: %lu.%09lu s since 1970-01-01 UTC",
+				 L(r->start_utc_ns / 1000000000u),
+				 L(r->start_utc_ns % 1000000000u));
 	cp_process_context_read(r->rows->aggregate.modules->context, resource, &about);
 	for (unsigned i = 0; i < CP_NOTES; i++)
 		if (cp_notes_get(i))

@@ -63,6 +63,31 @@ cp burner.cpu.pb tree.pb.1
 "$cprof" merge -children -o all.pb tree.pb || fail "merge -children: status $?"
 cmp -s three.pb all.pb || fail "merge -children: $("$cprof" info all.pb), not $("$cprof" info three.pb)"
 rm tree.pb.1
+# Files that are named besides are not added again, and only files have children.
+"$cprof" merge -children -o all.pb tree.pb ./tree.pb.[0-9]* || fail "merge -children: status $?"
+cmp -s three.pb all.pb || fail "files named twice: $("$cprof" info all.pb)"
+"$cprof" merge -children -o all.pb - <burner.cpu.pb 2>merge.err || fail "merge -children of stdin: $(cat merge.err)"
+"$cprof" merge -children -o all.pb <(cat burner.cpu.pb) 2>merge.err || fail "merge -children of a pipe: $(cat merge.err)"
+# A child's file that can't be read is not left out silently.
+echo damaged >tree.pb.2
+"$cprof" merge -children -o all.pb tree.pb 2>merge.err && fail "merge -children leaves out a damaged file"
+grep -q 'tree\.pb\.2: ' merge.err || fail "merge -children of a damaged file says: $(cat merge.err)"
+rm tree.pb.2
+# A heap file's time is that of its dump, and children's dumps are before their parent's.
+cat >keeps.c <<'END'
+#include <stdlib.h>
+int main(void) { return !malloc(50000000); }
+END
+$CC -O0 -o keeps keeps.c || fail "the host doesn't compile"
+run earlier --heap -o earlier.pb -- ./keeps
+run heaps --heap -o heaps.pb -- sh -c "./keeps; ./keeps"
+"$cprof" merge -o three.pb heaps.pb heaps.pb.[0-9]* || fail "merge: status $?"
+cp earlier.pb heaps.pb.1
+"$cprof" merge -children -o all.pb heaps.pb || fail "merge -children: status $?"
+cmp -s three.pb all.pb || fail "merge -children of heaps: $("$cprof" info all.pb), not $("$cprof" info three.pb)"
+"$cprof" info all.pb | grep -q 'inuse_objects/count total 2$' || fail "heaps: $("$cprof" info all.pb)"
+"$cprof" top heaps.pb 2>heaps.err >heaps.out
+grep -q 'processes that the profiled one started wrote .* and 1 more' heaps.err || fail "top of a heap says: $(cat heaps.err)"
 # The children's work is shown if the command itself did less than they did.
 said tree '^cprof: cpu of the command and 2 of its children together:$'
 said tree ' mix \(inline\)$'

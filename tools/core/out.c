@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/memory.h"
 #include "verbs/verbs.h"
 
 static bool colours;
@@ -107,4 +108,17 @@ void ct_out_text(FILE *to, const char *text)
 			fputc((*c < 0x20 && *c != '\t') || *c == 0x7f ? '?' : *c, to);
 		}
 	}
+}
+
+char *ct_out_word(const char *name)
+{
+	char *text = ct_memory_alloc(4 * strlen(name) + 3), *to = text;
+	bool plain = !strpbrk(name, " \t\n!\"#$&'()*;<=>?[\\]^`{|}~");
+
+	if (plain)
+		return strcpy(text, name);
+	for (*to++ = '\''; *name; name++)
+		to = *name == '\'' ? stpcpy(to, "'\\''") : (*to = *name, to + 1);
+	strcpy(to, "'");
+	return text;
 }

@@ -21,5 +21,7 @@ int ct_out_end(void);
 const char *ct_out_paint(enum ct_out_paint paint);
 /* Writes text of a file: control characters, which could drive a terminal, become "?". */
 void ct_out_text(FILE *to, const char *text);
+/* Returns NAME as a word of a shell's command, quoted if needed. The caller frees it. */
+char *ct_out_word(const char *name);
 
 #endif

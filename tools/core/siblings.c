@@ -10,15 +10,33 @@
 
 #include "core/input.h"
 #include "core/memory.h"
+#include "core/notes.h"
 #include "core/out.h"
 #include "core/read.h"
 
 static bool known;
 
+/* Returns when P's process, or its window, began, in ns since 1970; 0 if that is not known. The
+ * time of a profile without a duration is that of the dump; a comment says when it began. */
+static int64_t begin_of(const struct ct_profile *p)
+{
+	for (size_t i = 0; !p->duration_nanos && i < p->comment_count; i++) {
+		const char *text = ct_notes_comment(p, i);
+		long long seconds;
+		long nanos;
+
+		if (sscanf(text, "start: %10lld.%9ld s since", &seconds, &nanos) == 2)
+			return (int64_t)seconds * 1000000000 + nanos;
+	}
+	return p->duration_nanos ? p->time_nanos : 0;
+}
+
 bool ct_siblings_overlap(const struct ct_profile *a, const struct ct_profile *b)
 {
-	return a->time_nanos <= b->time_nanos + b->duration_nanos &&
-	       b->time_nanos <= a->time_nanos + a->duration_nanos;
+	int64_t a_begin = begin_of(a), b_begin = begin_of(b);
+
+	return (a_begin ? a_begin : a->time_nanos) <= b->time_nanos + b->duration_nanos &&
+	       (b_begin ? b_begin : b->time_nanos) <= a->time_nanos + a->duration_nanos;
 }
 
 void ct_siblings_are_known(void)
@@ -55,15 +73,15 @@ bool ct_siblings_is_pid(const char *text)
 #define READ_MAX 16
 #define READ_MAX_BYTES (1 << 20)
 
-/* Was PATH written after P's process began? Its size is *SIZE then. */
-static bool is_later(const char *path, const struct ct_profile *p, off_t *size)
+/* Was PATH written after BEGIN? Its size is *SIZE then. */
+static bool is_later(const char *path, int64_t begin, off_t *size)
 {
 	struct stat st;
 
 	if (stat(path, &st) || !S_ISREG(st.st_mode))
 		return false;
 	*size = st.st_size;
-	return (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec >= p->time_nanos;
+	return (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec >= begin;
 }
 
 /* A copy has a new date, so the profile's own time decides. */
@@ -80,36 +98,59 @@ bool ct_siblings_is_of_run(const char *path, const struct ct_profile *p)
 	return same;
 }
 
-/* Did the process of the profile at PATH begin after the time BEGAN? */
-static bool began_after(const char *path, int64_t began)
+/* Returns false if the process of the profile at PATH began before the time BEGIN, or if PATH is a
+ * directory or the like. A file that can't be read is taken, so that its reader reports it. */
+static bool may_be_child(const char *path, int64_t begin)
 {
 	struct ct_profile *other = NULL;
 	struct ct_fault fault = { 0 };
 	struct ct_input *in = NULL;
-	bool after = !ct_input_open(&in, path, &fault) && !ct_read(&other, in, &fault) &&
-		     other->time_nanos >= began;
+	struct stat st;
+	int64_t its;
+	bool may;
 
+	if (!stat(path, &st) && !S_ISREG(st.st_mode))
+		return false;
+	may = ct_input_open(&in, path, &fault) || ct_read(&other, in, &fault);
+	if (!may) {
+		its = begin_of(other);
+		may = !begin || !its || its >= begin;
+	}
 	ct_input_close(in);
 	ct_model_free(other);
-	return after;
+	return may;
+}
+
+/* A URL, standard input and a pipe have no children, and can't be read twice. */
+static bool is_file(const char *source)
+{
+	struct stat st;
+
+	return strcmp(source, "-") && !ct_input_is_url(source) &&
+	       (stat(source, &st) || S_ISREG(st.st_mode));
 }
 
 char **ct_siblings_children(const char *file, size_t *count)
 {
-	struct ct_profile *p = ct_read_source(file);
+	struct ct_profile *p;
 	char *pattern, **children;
 	glob_t found = { 0 };
+	int64_t begin;
 
 	*count = 0;
+	if (!is_file(file))
+		return ct_memory_alloc(sizeof(*children));
+	p = ct_read_source(file);
 	if (!p)
 		return NULL;
+	begin = begin_of(p);
 	pattern = ct_siblings_pattern(file);
-	if (ct_input_is_url(file) || glob(pattern, 0, NULL, &found))
+	if (glob(pattern, 0, NULL, &found))
 		found.gl_pathc = 0;
 	children = ct_memory_alloc((found.gl_pathc + 1) * sizeof(*children));
 	for (size_t i = 0; i < found.gl_pathc; i++)
 		if (ct_siblings_is_pid(found.gl_pathv[i] + strlen(file) + 1) &&
-		    began_after(found.gl_pathv[i], p->time_nanos))
+		    may_be_child(found.gl_pathv[i], begin))
 			children[(*count)++] = ct_memory_strdup(found.gl_pathv[i]);
 	globfree(&found);
 	free(pattern);
@@ -117,25 +158,11 @@ char **ct_siblings_children(const char *file, size_t *count)
 	return children;
 }
 
-/* Returns NAME as a shell's word; the caller frees it. */
-static char *quoted(const char *name)
-{
-	char *text = ct_memory_alloc(4 * strlen(name) + 3), *to = text;
-	bool plain = !strpbrk(name, " \t\n!\"#$&'()*;<=>?[\\]^`{|}~");
-
-	if (plain)
-		return strcpy(text, name);
-	for (*to++ = '\''; *name; name++)
-		to = *name == '\'' ? stpcpy(to, "'\\''") : (*to = *name, to + 1);
-	strcpy(to, "'");
-	return text;
-}
-
 static void say(const char *path, size_t count, const char *file)
 {
 	char *more =
 		count > 1 ? ct_memory_printf(" and %zu more", count - 1) : ct_memory_strdup("");
-	char *word = quoted(file);
+	char *word = ct_out_word(file);
 	char *all = count > 1 ? ct_memory_printf("; one file of all: cprof merge -children "
 						 "-o ALL.pb %s",
 						 word)
@@ -157,9 +184,12 @@ bool ct_siblings_say(const struct ct_profile *p, const char *file)
 	char *pattern = ct_siblings_pattern(file);
 	const char *largest = NULL;
 	size_t count = 0, read = 0;
+	int64_t begin = begin_of(p);
 	off_t most = 0;
 	glob_t found;
 
+	if (!begin)
+		begin = p->time_nanos;
 	if (!known && p->time_nanos && !ct_input_is_url(file) &&
 	    !glob(pattern, GLOB_NOSORT, NULL, &found)) {
 		for (size_t i = 0; i < found.gl_pathc; i++) {
@@ -167,7 +197,7 @@ bool ct_siblings_say(const struct ct_profile *p, const char *file)
 			off_t size;
 
 			if (!ct_siblings_is_pid(path + strlen(file) + 1) ||
-			    !is_later(path, p, &size) ||
+			    !is_later(path, begin, &size) ||
 			    (size <= READ_MAX_BYTES && read++ < READ_MAX &&
 			     !ct_siblings_is_of_run(path, p)))
 				continue;

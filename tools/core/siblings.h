@@ -12,8 +12,9 @@
  * FILE. Files of an earlier run are not named. Returns whether anything was said. */
 bool ct_siblings_say(const struct ct_profile *p, const char *file);
 /* Returns the names of the files FILE.PID of processes that the process of FILE, or one of those,
- * started: their profiles began after FILE's did. Files of an earlier run began before. The caller
- * frees the *COUNT names and the list. NULL, after a message, if FILE can't be read. */
+ * started: their profiles began after FILE's did. Files of an earlier run began before. Files whose
+ * begin is not known, or that can't be read, are among them. A URL, "-" and a pipe have none. The
+ * caller frees the *COUNT names and the list. NULL, after a message, if FILE can't be read. */
 char **ct_siblings_children(const char *file, size_t *count);
 /* The caller names such files by itself: ct_siblings_say() says nothing from now on. */
 void ct_siblings_are_known(void);

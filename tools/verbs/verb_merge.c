@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "core/combine.h"
 #include "core/cut_middle.h"
@@ -38,12 +39,38 @@ static void say_what_to_drop(struct ct_profile *p)
 	ct_model_drop_strings(p);
 }
 
-/* Returns the *N sources, each followed by the files of its children; *N is their number then. NULL
- * after a message. The names are kept until the end. */
+struct source_id {
+	dev_t device;
+	ino_t file; /* 0 = none */
+};
+
+struct sources {
+	char **names;
+	struct source_id *ids;
+	size_t count, room, id_room;
+};
+
+/* Adds NAME unless the list has that file, by this or another name. */
+static void add_once(struct sources *all, char *name)
+{
+	struct source_id id = { 0 };
+	size_t count = all->count;
+	struct stat st;
+
+	if (!stat(name, &st) && S_ISREG(st.st_mode))
+		id = (struct source_id){ st.st_dev, st.st_ino };
+	for (size_t i = 0; id.file && i < count; i++)
+		if (all->ids[i].file == id.file && all->ids[i].device == id.device)
+			return;
+	*CT_PUSH(all->ids, count, all->id_room) = id;
+	*CT_PUSH(all->names, all->count, all->room) = name;
+}
+
+/* Returns the *N sources, each followed by the files of its children, each file once; *N is their
+ * number then. NULL after a message. The names are kept until the end. */
 static char **with_children(char *const *sources, int *n)
 {
-	char **all = NULL;
-	int count = 0;
+	struct sources all = { 0 };
 
 	for (int i = 0; i < *n; i++) {
 		size_t more;
@@ -51,14 +78,14 @@ static char **with_children(char *const *sources, int *n)
 
 		if (!files)
 			return NULL;
-		all = ct_memory_realloc(all, (size_t)count + more + 1, sizeof(*all));
-		all[count++] = sources[i];
-		memcpy(all + count, files, more * sizeof(*all));
-		count += (int)more;
+		add_once(&all, sources[i]);
+		for (size_t k = 0; k < more; k++)
+			add_once(&all, files[k]);
 		free(files);
 	}
-	*n = count;
-	return all;
+	free(all.ids);
+	*n = (int)all.count;
+	return all.names;
 }
 
 static int run(int argc, char **argv)
