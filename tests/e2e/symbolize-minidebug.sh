@@ -38,7 +38,8 @@ profiled host ./host
 check_status host 0
 packed() { # what Python makes of the bytes M of the small file
 	python3 -c "import lzma; m = open('mini', 'rb').read(); open('packed', 'wb').write($1)"
-	objcopy --add-section .gnu_debugdata=packed stripped host
+	rm -f host
+	objcopy --add-section .gnu_debugdata=packed stripped host || fail "$1: objcopy can't add the section"
 	"$cprof" symbolize -o full.pb host.pb 2>err || fail "$1: cprof symbolize: $(cat err)"
 	"$cprof" top -own= full.pb >out 2>err || fail "$1: cprof top: $(cat err)"
 }

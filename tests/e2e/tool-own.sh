@@ -132,8 +132,32 @@ grep -q '^ *70ms 70.00% *70ms 70.00%  ' out || fail "what node compiled isn't on
 "$cprof" top few.pb 2>err >out
 [ -s err ] && fail "hints that don't matter: $(cat err)"
 "$cprof" top -lines few.pb >out 2>err
-echo 'cprof: hint: few.pb has no line numbers: build with -g or install the -dbgsym or -dbg package, then "cprof symbolize --in-place few.pb"' |
-	cmp -s - err || fail "a table of lines without lines: $(cat err)"
+no_lines='has no line numbers of your code: build with -g or install the -dbgsym or -dbg package, then "cprof symbolize --in-place'
+echo "cprof: hint: few.pb $no_lines few.pb\"" | cmp -s - err || fail "a table of lines without lines: $(cat err)"
+cp few.pb 'a few.pb'
+"$cprof" top -lines 'a few.pb' >out 2>err
+echo "cprof: hint: a few.pb $no_lines 'a few.pb'\"" | cmp -s - err || fail "a name with a space: $(cat err)"
+# Of several files, and of what is no file, the command would be wrong.
+"$cprof" top -lines few.pb 'a few.pb' >out 2>err
+[ -s err ] && fail "lines of two files: $(cat err)"
+"$cprof" top -lines - <few.pb >out 2>err
+[ -s err ] && fail "lines of stdin: $(cat err)"
+"$cprof" top -lines hints.pb >out 2>err
+[ "$(grep -c '' err)" = 3 ] && grep -q "hint: hints.pb $no_lines hints.pb\"" err || fail "not three hints: $(cat err)"
+# A stripped program, also where libc has lines; own code with lines.
+python3 - <<'END'
+from pprof_build import Profile
+for name, line in (("stripped.pb", 0), ("lines.pb", 7)):
+    p = Profile([("samples", "count"), ("cpu", "nanoseconds")], default="cpu")
+    app, libc = p.mapping("/opt/app/app"), p.mapping("/usr/lib/libc.so.6")
+    main = p.frame("main" if line else "app+0x1234", file="/src/app.c" if line else "", line=line, mapping=app)
+    p.sample([p.frame("read", file="read.c", line=26, mapping=libc), main], [1000, 10**9])
+    p.write(name)
+END
+"$cprof" top -lines stripped.pb >out 2>err
+grep -q "hint: stripped.pb $no_lines stripped.pb\"" err || fail "lines of a stripped program: $(cat err)"
+"$cprof" top -lines lines.pb >out 2>err
+grep -q 'line numbers' err && fail "lines of code that has lines: $(cat err)"
 "$cprof" top -json -lines hints.pb 2>err >out
 [ -s err ] && fail "hints beside JSON: $(cat err)"
 

@@ -29,12 +29,15 @@ have() {
 	done
 }
 
+# Status 77 is a check's that can't be done here; it says why.
 quietly() { # command...
-	"$@" >"$work/log" 2>&1 || {
-		tail -n 20 "$work/log"
-		fail "$* (status $?)"
-		return 1
-	}
+	local status=0
+	"$@" >"$work/log" 2>&1 || status=$?
+	[ "$status" != 0 ] || return 0
+	tail -n 20 "$work/log"
+	[ "$status" != 77 ] || [ -n "${CI:-}" ] || return 0
+	fail "$* (status $status)"
+	return 1
 }
 
 part=install

@@ -14,6 +14,7 @@
 #include "core/notes.h"
 #include "core/numbers.h"
 #include "core/out.h"
+#include "core/own.h"
 #include "core/sampling.h"
 #include "core/siblings.h"
 
@@ -202,25 +203,51 @@ static char *locks_beside(const struct ct_profile *p, const char *wall)
 	return NULL;
 }
 
-void ct_hints_say_lines(const struct ct_profile *p, const char *file)
+/* Is L in a file of the program, from which lines could be read? */
+static bool is_in_file(const struct ct_profile *p, const struct ct_location *l)
 {
-	char *text;
+	const char *path = l->mapping == CT_NONE ? "" : ct_text(p, p->mappings[l->mapping].file);
 
-	for (size_t i = 0; i < p->line_count; i++)
-		if (p->lines[i].line > 0)
-			return;
-	if (!p->sample_count)
-		return;
-	text = ct_memory_printf("%s has no line numbers: build with -g or install the -dbgsym or "
-				"-dbg package, then \"cprof symbolize --in-place %s\"",
-				file, file);
+	return path[0] == '/' && path[1] != '/' && !ct_jit_is_path(path);
+}
+
+/* Has P code of the user, none of which has a line? */
+static bool lacks_lines(const struct ct_profile *p, struct ct_own *own)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < p->location_count; i++) {
+		const struct ct_location *l = &p->locations[i];
+		int k = is_in_file(p, l) ? ct_own_line(own, l) : -1;
+
+		if (k < 0)
+			continue;
+		if (l->line_count && p->lines[l->first_line + (uint32_t)k].line > 0)
+			return false;
+		any = true;
+	}
+	return any;
+}
+
+static unsigned hint_lines(const struct ct_profile *p, const char *file, struct ct_own *own)
+{
+	char *word, *text;
+
+	if (!own || !lacks_lines(p, own))
+		return 0;
+	word = ct_out_word(file);
+	text = ct_memory_printf("%s has no line numbers of your code: build with -g or install the "
+				"-dbgsym or -dbg package, then \"cprof symbolize --in-place %s\"",
+				file, word);
 	fputs("cprof: hint: ", stderr);
 	ct_out_text(stderr, text);
 	fputc('\n', stderr);
 	free(text);
+	free(word);
+	return 1;
 }
 
-void ct_hints_say(const struct ct_profile *p, const char *file)
+void ct_hints_say(const struct ct_profile *p, const char *file, struct ct_own *own)
 {
 	struct sums s = { 0 };
 	unsigned said = 0;
@@ -229,6 +256,7 @@ void ct_hints_say(const struct ct_profile *p, const char *file)
 		return;
 	sum_up(&s, p, ct_model_default_type(p));
 	said += hint_lost(p, file);
+	said += hint_lines(p, file, own);
 	if (matters(&s, s.jit)) {
 		char *text = ct_memory_printf("is JIT code without names: %s", ct_jit_advice(p));
 

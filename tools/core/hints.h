@@ -7,9 +7,11 @@
 
 #include "core/model.h"
 
-/* Prints the hints for P, which was read from FILE, on stderr. */
-void ct_hints_say(const struct ct_profile *p, const char *file);
-/* For a table of lines: prints a hint on stderr if no function of P has a line. */
-void ct_hints_say_lines(const struct ct_profile *p, const char *file);
+struct ct_own;
+
+/* Prints the hints for P, which was read from FILE, on stderr. OWN: the table is one of lines, and
+ * FILE can be changed, so a hint says if no code that OWN takes as the user's has a line. NULL: no
+ * such hint. */
+void ct_hints_say(const struct ct_profile *p, const char *file, struct ct_own *own);
 
 #endif

@@ -2,8 +2,10 @@
 /* `cprof top`: shows the functions (lines, files, addresses) with the biggest values. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/hints.h"
+#include "core/input.h"
 #include "core/notes.h"
 #include "core/out.h"
 #include "core/report.h"
@@ -91,6 +93,16 @@ static void print_json(const struct ct_report *r, const struct ct_own_table *own
 	ct_json_close(&j, '}');
 }
 
+static void say_hints(const struct ct_report *r, const char *file, bool is_alone)
+{
+	bool of_lines = r->settings.granularity == CT_LINES && is_alone && strcmp(file, "-") &&
+			!ct_input_is_url(file);
+	struct ct_own *own = of_lines ? ct_own_table_rule(r->p) : NULL;
+
+	ct_hints_say(r->p, file, own);
+	ct_own_free(own);
+}
+
 /* What goes to stderr, after the table. */
 static void say_more(const struct ct_report *r, const char *file, bool is_alone)
 {
@@ -101,9 +113,7 @@ static void say_more(const struct ct_report *r, const char *file, bool is_alone)
 	if (!r->p->sample_count)
 		ct_notes_say(r->p);
 	else if (is_text)
-		ct_hints_say(r->p, file);
-	if (is_text && r->settings.granularity == CT_LINES)
-		ct_hints_say_lines(r->p, file);
+		say_hints(r, file, is_alone);
 }
 
 static int run(int argc, char **argv)
