@@ -14,6 +14,7 @@
 
 #define PINNED_MAX ((size_t)2 * CP_PATH_MAX)
 #define NUMBER_MAX 11			 /* digits of an int, with its sign */
+#define START_MAX 20			 /* digits of a uint64_t */
 #define PARENT_BYTES ((size_t)256 << 10) /* most bytes read of a parent's environment */
 
 static void current_directory(char *to, size_t size)
@@ -25,19 +26,22 @@ static void current_directory(char *to, size_t size)
 #define OWNER 1u
 #define SUBREAPER 2u
 
-/* "PID FLAGS SEQUENCE BASE" */
+/* "PID FLAGS SEQUENCE START BASE" */
 static int parse(struct cp_process_tree *l, const char *s)
 {
-	uint64_t pid, flags, sequence;
+	uint64_t pid, flags, sequence, start;
 
 	if (cp_text_parse_u64(&s, 10, &pid) || *s++ != ' ' || cp_text_parse_u64(&s, 10, &flags) ||
-	    *s++ != ' ' || cp_text_parse_u64(&s, 10, &sequence) || *s++ != ' ' || *s != '/')
+	    *s++ != ' ' || cp_text_parse_u64(&s, 10, &sequence) || *s++ != ' ' ||
+	    cp_text_parse_u64(&s, 10, &start) || *s++ != ' ' || *s != '/')
 		return -EINVAL;
 	l->subreaper |= (flags & SUBREAPER) != 0;
 	/* The same pid: after an exec without a fork the process keeps its role. */
 	if ((int)pid == cp_sys_getpid()) {
 		l->owner = (flags & OWNER) != 0;
 		l->sequence = (unsigned)sequence;
+		l->execed = true;
+		l->start_ns = start;
 	} else {
 		l->owner = false;
 		l->sequence = 0;
@@ -192,6 +196,8 @@ void cp_process_tree_read(struct cp_process_tree *l, char **environment)
 	l->owner = true;
 	l->subreaper = is_subreaper();
 	l->sequence = 0;
+	l->execed = false;
+	l->start_ns = cp_sys_clock_ns(CLOCK_REALTIME);
 	l->base[0] = '\0';
 	/* A set-user-id program doesn't let its caller choose where it writes. */
 	if (value && !getauxval(AT_SECURE) && parse(l, value) == 0)
@@ -241,11 +247,12 @@ void cp_process_tree_write(const struct cp_process_tree *l, int pid, unsigned se
 {
 	unsigned flags = (pid && l->owner ? OWNER : 0) | (l->subreaper ? SUBREAPER : 0);
 
-	cp_text_format(to, size, CP_PROCESS_TREE_VARIABLE "=%d %u %u %s", pid, flags,
-		       pid ? sequence : 0, l->base);
+	cp_text_format(to, size, CP_PROCESS_TREE_VARIABLE "=%d %u %u %lu %s", pid, flags,
+		       pid ? sequence : 0, (unsigned long)l->start_ns, l->base);
 }
 
 size_t cp_process_tree_room(const struct cp_process_tree *l)
 {
-	return sizeof(CP_PROCESS_TREE_VARIABLE "= 1  ") + 2 * NUMBER_MAX + strlen(l->base);
+	return sizeof(CP_PROCESS_TREE_VARIABLE "= 1   ") + 2 * NUMBER_MAX + START_MAX +
+	       strlen(l->base);
 }

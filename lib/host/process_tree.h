@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "settings/config.h"
 
@@ -19,7 +20,9 @@
 struct cp_process_tree {
 	bool owner;
 	bool subreaper;		/* orphans become children of a profiled process */
+	bool execed;		/* this process ran another program before */
 	unsigned sequence;	/* files that this pid wrote before its last exec */
+	uint64_t start_ns;	/* UTC: when this process's first program began */
 	char base[CP_PATH_MAX]; /* directory that relative paths start from */
 };
 

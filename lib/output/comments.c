@@ -77,6 +77,7 @@ static void resource(void *arg, const char *key, const char *value)
 static void head(struct cp_comments *out, const struct cp_run *r, const struct cp_config *c)
 {
 	struct about about = { .out = out, .config = c };
+	uint64_t start = r->process_utc_ns ? r->process_utc_ns : r->start_utc_ns;
 	struct utsname u = { 0 };
 
 	cp_sys1(SYS_uname, &u);
@@ -85,11 +86,10 @@ static void head(struct cp_comments *out, const struct cp_run *r, const struct c
 	cp_comments_line(out, "settings: unwind %s, max depth %u",
 			 cp_capture_settings.unwinder ? cp_capture_settings.unwinder->name : "none",
 			 cp_capture_settings.max_depth);
-	/* Such a file's own time is that of the dump. */
-	if (r->ops->moment)
+	/* The file's own time is that of the dump, or of the last exec. */
+	if (!r->from && (r->ops->moment || r->process_utc_ns))
 		cp_comments_line(out, "start: %lu.%09lu s since 1970-01-01 UTC",
-				 L(r->start_utc_ns / 1000000000u),
-				 L(r->start_utc_ns % 1000000000u));
+				 L(start / 1000000000u), L(start % 1000000000u));
 	cp_process_context_read(r->rows->aggregate.modules->context, resource, &about);
 	for (unsigned i = 0; i < CP_NOTES; i++)
 		if (cp_notes_get(i))

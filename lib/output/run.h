@@ -57,7 +57,8 @@ struct cp_run {
 	bool late;		/* started from outside, while the program ran */
 	bool claimed;	/* this run has written the file at PATH: the file may be replaced */
 	unsigned dumps; /* numbered dumps so far, including those of earlier runs in this process */
-	uint64_t start_utc_ns, start_ns;      /* wall clock; monotonic */
+	uint64_t process_utc_ns;	 /* of an exec'd program: when its process began; else 0 */
+	uint64_t start_utc_ns, start_ns; /* wall clock; monotonic */
 	struct cp_tick_rate_pair start_ticks; /* near start_ns */
 	uint64_t start_cpu_ns;		      /* the process's CPU time at the start */
 	uint64_t written_records;	      /* aggregate.records at the last write to PATH */

@@ -346,6 +346,8 @@ void cp_process_fork_child(bool alone, bool halfway)
 	cp_session.facts.path.pid = cp_profiled_pid();
 	cp_session.process_tree.owner = false;
 	cp_session.process_tree.sequence = 0;
+	cp_session.process_tree.execed = false;
+	cp_session.process_tree.start_ns = cp_sys_clock_ns(CLOCK_REALTIME);
 	cp_session.process_tree.subreaper |= cp_profiled_pid() == 1;
 	cp_session.finished = cp_session.ending = false;
 	cp_session.leaving = cp_session.put_off = 0;

@@ -58,6 +58,7 @@ static int name_run(unsigned m)
 		cp_text_format(template, sizeof(template), "%s", path);
 	r->owner = cp_session.process_tree.owner && !cp_runs_has_pid(m);
 	r->sequence = cp_session.process_tree.sequence;
+	r->process_utc_ns = cp_session.process_tree.execed ? cp_session.process_tree.start_ns : 0;
 	r->claimed = false;
 	r->nofile = cp_session.config.nofile[cp_runs_parent(m)];
 	err = cp_path_expand(r->path, sizeof(r->path), template, cp_session.process_tree.base,

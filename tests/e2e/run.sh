@@ -88,6 +88,17 @@ cmp -s three.pb all.pb || fail "merge -children of heaps: $("$cprof" info all.pb
 "$cprof" info all.pb | grep -q 'inuse_objects/count total 2$' || fail "heaps: $("$cprof" info all.pb)"
 "$cprof" top heaps.pb 2>heaps.err >heaps.out
 grep -q 'processes that the profiled one started wrote .* and 1 more' heaps.err || fail "top of a heap says: $(cat heaps.err)"
+# A process that execs, as bash does for the last command, has started the children before.
+run execs -cpu -heap -o execs.pb -- sh -c "$host 20; ./keeps; exec $host 20"
+for mode in cpu heap; do
+	set -- execs.$mode.pb.[0-9]*
+	[ -s "$1" ] || fail "execs.$mode.pb: no file of a child"
+	"$cprof" merge -o three.pb execs.$mode.pb "$@" || fail "merge: status $?"
+	cp earlier.pb execs.heap.pb.1
+	"$cprof" merge -children -o all.pb execs.$mode.pb || fail "merge -children: status $?"
+	rm execs.heap.pb.1
+	cmp -s three.pb all.pb || fail "children before an exec, $mode: $("$cprof" info all.pb), not $("$cprof" info three.pb)"
+done
 # The children's work is shown if the command itself did less than they did.
 said tree '^cprof: cpu of the command and 2 of its children together:$'
 said tree ' mix \(inline\)$'

@@ -30,7 +30,11 @@ static void test_tree_first_process_owns_the_name(void)
 
 static void test_tree_child_is_no_owner_and_keeps_the_base(void)
 {
-	struct cp_process_tree parent = { .owner = true, .sequence = 3, .base = "/somewhere" }, l;
+	struct cp_process_tree parent = { .owner = true,
+					  .sequence = 3,
+					  .start_ns = 12345,
+					  .base = "/somewhere" },
+			       l;
 	char told[CP_PATH_MAX + 64];
 	char *environment[] = { "A=1", told, "B=2", NULL };
 
@@ -38,12 +42,18 @@ static void test_tree_child_is_no_owner_and_keeps_the_base(void)
 	read_from(&l, environment);
 	CHECK(!l.owner);
 	CHECK_EQ(l.sequence, 0);
+	CHECK(!l.execed);
+	CHECK(l.start_ns > 12345);
 	CHECK_STR(l.base, "/somewhere");
 }
 
 static void test_tree_exec_goes_on_as_what_it_was(void)
 {
-	struct cp_process_tree before = { .owner = true, .sequence = 2, .base = "/a b/c" }, l;
+	struct cp_process_tree before = { .owner = true,
+					  .sequence = 2,
+					  .start_ns = 12345,
+					  .base = "/a b/c" },
+			       l;
 	char told[CP_PATH_MAX + 64];
 	char *environment[] = { told, NULL };
 
@@ -51,6 +61,8 @@ static void test_tree_exec_goes_on_as_what_it_was(void)
 	read_from(&l, environment);
 	CHECK(l.owner);
 	CHECK_EQ(l.sequence, 2);
+	CHECK(l.execed);
+	CHECK_EQ(l.start_ns, 12345);
 	CHECK_STR(l.base, "/a b/c");
 
 	before.owner = false;
@@ -64,9 +76,9 @@ static void test_tree_exec_goes_on_as_what_it_was(void)
 static void test_tree_program_never_sees_the_variable(void)
 {
 	char *environment[] = { "A=1",
-				CP_PROCESS_TREE_VARIABLE "=1 0 0 /x",
+				CP_PROCESS_TREE_VARIABLE "=1 0 0 7 /x",
 				"B=2",
-				CP_PROCESS_TREE_VARIABLE "=2 0 0 /y",
+				CP_PROCESS_TREE_VARIABLE "=2 0 0 7 /y",
 				CP_PROCESS_TREE_VARIABLE "X=z",
 				NULL };
 	struct cp_process_tree l;
@@ -81,8 +93,10 @@ static void test_tree_program_never_sees_the_variable(void)
 static void test_tree_nonsense_counts_as_none(void)
 {
 	static const char *const bad[] = {
-		"",	   "x",		"1",	     "1 1 1", "1 1 1 x",
-		"1 1 1/x", "-1 1 1 /x", "1  1 1 /x", "1 1 ",  "99999999999999999999 1 1 /x"
+		"",	     "x",	    "1",
+		"1 1 1 1",   "1 1 1 1 x",   "1 1 1 /x",
+		"1 1 1 1/x", "-1 1 1 1 /x", "1  1 1 1 /x",
+		"1 1 ",	     "1 1 1 -1 /x", "99999999999999999999 1 1 1 /x"
 	};
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {

@@ -17,10 +17,11 @@
 static bool known;
 
 /* Returns when P's process, or its window, began, in ns since 1970; 0 if that is not known. The
- * time of a profile without a duration is that of the dump; a comment says when it began. */
+ * time of a profile without a duration is that of the dump, and after an exec the time is that of
+ * the exec; a comment says when the process began. */
 static int64_t begin_of(const struct ct_profile *p)
 {
-	for (size_t i = 0; !p->duration_nanos && i < p->comment_count; i++) {
+	for (size_t i = 0; i < p->comment_count; i++) {
 		const char *text = ct_notes_comment(p, i);
 		long long seconds;
 		long nanos;

@@ -24,7 +24,7 @@ CPUPROFILE="$work/open/suid.pb" CPROF_VERBOSE=1 $as_nobody "$work/open/suid" >"$
 
 # Nor does what we tell our descendants count there.
 mkdir "$work/open/here" "$work/open/there"
-(cd "$work/open/here" && _CPROF_LINEAGE="1 0 0 $work/open/there" $as_nobody "$work/open/suid" api.pb) || fail "suid, by the API: status $?"
+(cd "$work/open/here" && _CPROF_LINEAGE="1 0 0 1 $work/open/there" $as_nobody "$work/open/suid" api.pb) || fail "suid, by the API: status $?"
 [ -e "$work/open/there/api.pb" ] && fail "_CPROF_LINEAGE moved a set-user-id program's file"
 ls "$work/open/there" | grep -q . && fail "a set-user-id program wrote to $(ls "$work/open/there")"
 check_valid "$work/open/here/api.pb"
