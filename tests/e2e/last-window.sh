@@ -185,6 +185,39 @@ check_status left 0
 check_valid left.pb
 is_about left "$(total left.pb)" 300
 
+# ---- draining and writing before an exec is the profiler's time, also when a window is handed over afterwards ----
+cat >execs.py <<'END'
+import json, os, sys, time
+print("up", flush=True)
+sys.stdin.readline()
+before = time.process_time()
+for _ in range(30):
+    try:
+        os.execv("/no/such/program", ["program"])
+    except OSError:
+        pass
+print("ms", round(1e3 * (time.process_time() - before)), flush=True)
+END
+mkfifo costs.in
+env LD_PRELOAD="$CP_LIBRARY" CPROF_CONTROL=on HEAPPROFILE="$work/costs.pb" CPROF_HEAP_INTERVAL=1 $python execs.py <costs.in >costs.out &
+pid=$!
+owns $pid
+exec {told}>costs.in
+wait_for 60 grep -q '^up' costs.out || fail "costs doesn't come up"
+wait_for 60 lists $pid heap || fail "costs: no control socket"
+"$cprof" push dir:"$work/costs-windows" -every=600s -verbose -lock $pid >costs.said 2>&1 &
+push=$!
+owns $push
+wait_for 60 grep -q "is followed" costs.said || fail "costs: $(cat costs.said)"
+echo exec >&$told
+exec {told}>&-
+wait $pid || harm "costs: status $?"
+wait $push || fail "costs: status $?: $(cat costs.said)"
+used=$(sed -n 's/^ms //p' costs.out)
+own=$("$pprof_check" --comments costs.pb | sed -n 's/^cost: \([0-9]*\)\.[0-9]* ms in the collector.*/\1/p')
+echo "costs: $own ms of the profiler, $used ms in execs"
+[ "${own:-0}" -ge $((used / 2)) ] || fail "costs: of $used ms in execs $own are told as the profiler's"
+
 # ---- killed: that is said ----
 host killed CPROF_CONTROL=on
 wait_for 60 lists $pid - || fail "killed: no control socket"
