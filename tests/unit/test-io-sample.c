@@ -200,6 +200,21 @@ static void test_short_threads_share_what_is_saved(void)
 	CHECK(records <= 16 * 250 + 10 * 100 + 100);
 }
 
+/* A machine that has just started: its counter is lower than what a thread may save, all the more
+ * while the rate is a guess that is forty times too high. */
+static void test_what_is_saved_does_not_depend_on_the_uptime(void)
+{
+	static const uint64_t times[] = { 0, SECOND / 40, SECOND / 10, 5 * SECOND, 50 * SECOND };
+
+	for (unsigned i = 0; i < sizeof(times) / sizeof(*times); i++) {
+		uint64_t used = 0;
+
+		for (unsigned thread = 0; thread < 16; thread++)
+			CHECK_EQ(records_of_thread(&used, times[i] + thread, 250), 250);
+		CHECK(records_of_thread(&used, times[i] + 16, 250) < 10);
+	}
+}
+
 int main(void)
 {
 	RUN(test_sums_are_unbiased);
@@ -208,5 +223,6 @@ int main(void)
 	RUN(test_the_budget_is_kept);
 	RUN(test_a_measure_never_overflows);
 	RUN(test_short_threads_share_what_is_saved);
+	RUN(test_what_is_saved_does_not_depend_on_the_uptime);
 	return harness_end();
 }

@@ -10,6 +10,9 @@
 #define SAVED_HALVES 5
 /* The process saves the tokens of so many threads that begin. */
 #define BEGINNERS 16
+/* The clock counts from the machine's start. In the process's account it begins here, so that there
+ * is room for what is saved before the clock's 0. */
+#define SAVED_SINCE (UINT64_C(1) << 62)
 /* The byte interval doubles if a point comes after less than the gap that the budget allows divided
  * by NEAR, and halves after FAR gaps without a point. */
 #define NEAR 4
@@ -52,7 +55,8 @@ uint64_t cp_io_sample_saved(uint64_t *used, const struct cp_io_rates *r, uint64_
 {
 	uint64_t before = cp_load_relaxed(used), most = most_saved(r), first, at, saved;
 
-	first = now > BEGINNERS * most ? now - BEGINNERS * most : 0;
+	now += SAVED_SINCE;
+	first = now - BEGINNERS * most;
 	/* The word alone is shared. If a handler or another thread was faster, the next look is
 	 * at what it left. */
 	do {

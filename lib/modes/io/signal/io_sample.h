@@ -69,9 +69,10 @@ struct cp_io_sampler {
 };
 
 /* Take the tokens with which a thread begins at NOW. Returns them in ticks, as their price is. USED
- * is the process's: tokens are used up to that time. It saves those of a few threads, so that a
- * short program's calls are all recorded. Without this bound a program whose threads live for a few
- * calls would have a stack taken at each call. */
+ * is the process's, 0 at first: the time up to which tokens are used, on a scale of its own. The
+ * process saves the tokens of a few threads, so that a short program's calls are all recorded.
+ * Without this bound a program whose threads live for a few calls would have a stack taken at each
+ * call. */
 uint64_t cp_io_sample_saved(uint64_t *used, const struct cp_io_rates *r, uint64_t now);
 /* Begin at NOW with new draws, and SAVED ticks of tokens. SEED makes the thread's draws its own. */
 void cp_io_sample_begin(struct cp_io_sampler *s, const struct cp_io_rates *r, uint64_t now,
