@@ -20,6 +20,7 @@
 #include "base/log.h"
 #include "base/sys.h"
 #include "base/text.h"
+#include "base/thread_file.h"
 
 #define L(x) ((unsigned long)(x))
 
@@ -45,12 +46,9 @@ static uint64_t status_kb(const char *text, const char *key)
 static void report_memory(struct cp_comments *out, const struct cp_heap_sums *s)
 {
 	char text[4096];
-	int fd = cp_sys_open("/proc/thread-self/status", O_RDONLY, 0);
-	long got = fd < 0 ? 0 : cp_sys_read(fd, text, sizeof(text) - 1);
 
-	if (fd >= 0)
-		cp_sys_close(fd);
-	text[got > 0 ? got : 0] = '\0';
+	if (!cp_thread_file_status(cp_sys_gettid(), text, sizeof(text)))
+		text[0] = '\0';
 	cp_comments_line(
 		out,
 		"memory of the process: %lu kB resident (peak %lu kB), %lu kB mapped; in use "
