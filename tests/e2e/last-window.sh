@@ -13,7 +13,8 @@ cd "$work"
 waits() {
 	local worker
 	for worker in $(pgrep -P "$server"); do
-		ls -l "/proc/$worker/fd" 2>/dev/null | grep -q 'anon_inode:\[pidfd\]' && return
+		# That of the window, and that of the wait, which begins after the window.
+		[ "$(ls -l "/proc/$worker/fd" 2>/dev/null | grep -c 'anon_inode:\[pidfd\]')" = 2 ] && return
 	done
 	return 1
 }

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Clients of cprof serve: serve.py HOST:PORT PID CPROF PPROF-CHECK one, or all OTHER-PID (of a second process)"""
+"""Clients of cprof serve: serve.py HOST:PORT PID CPROF PPROF-CHECK one, all OTHER-PID (of a second process), or
+beside OTHER-HOST:PORT (of a second server)"""
 import http.client
 import json
 import os
@@ -24,8 +25,8 @@ def check(condition, what):
         print("FAIL:", what)
 
 
-def get(path, method="GET", headers=None, body=None):
-    c = http.client.HTTPConnection(host, int(port), timeout=60)
+def get(path, method="GET", headers=None, body=None, at=None):
+    c = http.client.HTTPConnection(at or address, timeout=60)
     c.request(method, path, body=body, headers=headers or {})
     r = c.getresponse()
     data = r.read()
@@ -319,6 +320,38 @@ def test_one():
     error(f"/pid/{os.getpid()}/debug/pprof/heap", 404, "is not served here")
 
 
+def test_beside():
+    """Two servers, and a mode that is off: who ends first leaves the other one's window alone."""
+    other = sys.argv[6]
+    replies = {}
+
+    def ask(at, kind, seconds):
+        replies[at] = get(f"{PREFIX}/debug/pprof/{kind}?seconds={seconds}", at=at)
+
+    def start(*args):
+        t = threading.Thread(target=ask, args=args)
+        t.start()
+        return t
+
+    def check_reply(at, what, function):
+        status, _, data = replies[at]
+        if status != 200:
+            check(False, f"beside, {what}: {status} {data[:200]}")
+            return
+        with open("got.pb", "wb") as f:
+            f.write(data)
+        check(rows().get(function, 0) > 0, f"beside, {what}: {rows()}")
+
+    first = start(other, "profile", 1)
+    wait_for("the first window", lambda: "cpu" in modes())
+    second = start(address, "profile", 3)
+    first.join()
+    second.join()
+    check_reply(other, "the first", "critical")
+    check_reply(address, "the second", "critical")
+    check("cpu" not in modes(), "beside: cpu is left on")
+
+
 if which == "all":
     flame = threading.Thread(target=test_flame)
     flame.start()
@@ -326,6 +359,8 @@ if which == "all":
         began = time.monotonic()
         test()
         print(f"{test.__name__}: {time.monotonic() - began:.1f} s")
-else:
+elif which == "one":
     test_one()
+else:
+    test_beside()
 sys.exit(failures != 0)

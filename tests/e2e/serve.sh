@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# cprof serve: Go's endpoints, their headers and errors; several clients at once, clients that are slow or go away, a
-# process that ends; what stays on afterwards; /metrics, /targets and the page.
+# cprof serve: Go's endpoints, their headers and errors; several clients at once, clients that are slow or go away, two
+# servers, a process that ends; what stays on afterwards; /metrics, /targets and the page.
 . "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/control.sh"
 $python -c 'import ctypes; ctypes.CDLL("libmicrohttpd.so.12")' 2>/dev/null || skip "libmicrohttpd12 is not installed"
@@ -23,7 +23,12 @@ serve() { # name arguments...
 app two
 other=$pid end_other=$told
 app one
+serve beside
+beside=$server beside_url=$url
 serve all
+timeout 100 $python "$client" "$url" "$pid" "$cprof" "$pprof_check" beside "$beside_url" || fail "beside: $(cat all.err beside.err)"
+kill -TERM $beside
+wait $beside || fail "beside: status $?"
 timeout 100 $python "$client" "$url" "$pid" "$cprof" "$pprof_check" all $other || fail "all: $(cat all.err)"
 kill -TERM $server
 status=0

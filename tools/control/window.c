@@ -32,6 +32,7 @@ struct ct_window {
 	const struct ct_control_mode *mode;
 	double lease;
 	bool started;		     /* for this window */
+	bool empty;		     /* companions with nothing in them are wanted, too */
 	struct ct_last_window *last; /* where the process sends its last windows; or NULL */
 	/* The consumer's number, and the end of its last window as the process counts time: of the
 	 * mode, and of its companions. */
@@ -193,25 +194,39 @@ static int begin_all(struct ct_window *w, bool from_start, char **why)
 	return err;
 }
 
+static int turn_on_and_begin(struct ct_window *w, const struct ct_window_how *how, char **why)
+{
+	int err = turn_on(w, how, why);
+
+	return err ? err : begin_all(w, w->started || how->from_start, why);
+}
+
 int ct_window_open(struct ct_window **to, int pid, const struct ct_window_how *how, char **why)
 {
 	struct ct_window *w;
-	int mode = ct_control_modes_find(how->mode);
+	int mode = ct_control_modes_find(how->mode), err;
 
 	*why = mode < 0 ? ct_memory_printf("\"%s\" is no mode", how->mode) : NULL;
 	if (mode < 0)
-		return -1;
+		return -EINVAL;
 	w = ct_memory_alloc(sizeof(*w));
 	w->pid = pid;
 	w->mode = &ct_control_modes[mode];
 	w->lease = how->lease;
+	w->empty = how->empty;
 	w->process = (int)syscall(SYS_pidfd_open, ct_control_pid(pid), 0);
 	while (getrandom(&w->consumer, sizeof(w->consumer), 0) < 0 || !w->consumer)
 		;
 	w->last = ct_last_window_listen(pid, w->consumer);
-	if (turn_on(w, how, why) || begin_all(w, w->started || how->from_start, why)) {
+	err = turn_on_and_begin(w, how, why);
+	/* The last consumer of a mode that was on has ended it between the two. */
+	if (err == -ESRCH) {
+		free(*why);
+		err = turn_on_and_begin(w, how, why);
+	}
+	if (err) {
 		free_window(w);
-		return -1;
+		return err;
 	}
 	*to = w;
 	return 0;
@@ -222,9 +237,10 @@ bool ct_window_was_on(const struct ct_window *w)
 	return !w->started;
 }
 
-static void put_companion(struct ct_window_taken *to, int which, struct ct_profile *p)
+static void put_companion(const struct ct_window *w, struct ct_window_taken *to, int which,
+			  struct ct_profile *p)
 {
-	if (p && !p->sample_count) {
+	if (p && !p->sample_count && !w->empty) {
 		ct_model_free(p);
 		p = NULL;
 	}
@@ -246,7 +262,7 @@ static void take_companion(struct ct_window *w, struct ct_window_taken *to, int 
 		get(w, &m, &p, &why);
 	}
 	free(why);
-	put_companion(to, which, p);
+	put_companion(w, to, which, p);
 }
 
 struct sent {
@@ -281,7 +297,7 @@ static bool take_sent(struct ct_window *w, struct ct_window_taken *to)
 	to->ending |= s.any;
 	for (int i = 1; i < PROFILES; i++) {
 		if (to->profile) {
-			put_companion(to, i, s.p[i]);
+			put_companion(w, to, i, s.p[i]);
 			continue;
 		}
 		ct_model_free(s.p[i]);

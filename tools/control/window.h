@@ -37,6 +37,7 @@ struct ct_window_how {
 				itself so long after the last take, if this program is killed. So it
 				is longer than the time between two takes */
 	bool from_start;     /* of a mode that is on, the first take has all since its start */
+	bool empty;	     /* companions with nothing in them are wanted, too */
 };
 
 /* What happened since the last take, or since the open. The profiles' time_nanos and duration_nanos
@@ -47,7 +48,7 @@ struct ct_window_how {
 struct ct_window_taken {
 	struct ct_profile *profile; /* NULL: none; see the results */
 	/* Those of the mode (control_modes.h): the window's, but for one that is since_the_start.
-	 * NULL: the mode has none there, or nothing is in it. */
+	 * NULL: the mode has none there, or nothing is in it (see EMPTY). */
 	struct ct_profile *companions[CT_COMPANIONS];
 	bool ending; /* the process has written its files: it is about to end */
 };
@@ -67,8 +68,8 @@ enum ct_window_result {
 	CT_WINDOW_FAILED,
 };
 
-/* Returns 0; or -1 with *WHY, a message for the user that says what to do, which the caller frees.
- */
+/* Returns 0; or a negative errno with *WHY, a message for the user that says what to do, which the
+ * caller frees. -EUSERS: too many others have windows of the mode. */
 int ct_window_open(struct ct_window **w, int pid, const struct ct_window_how *how, char **why);
 /* *WHY is set, and to be freed, with every result but CT_WINDOW_OK. Waits for the process for ten
  * seconds at most. */

@@ -47,6 +47,13 @@ void ct_serve_jobs_may_end(void)
 	sigprocmask(SIG_UNBLOCK, &s, NULL);
 }
 
+bool ct_serve_jobs_is_cancelled(void)
+{
+	sigset_t s;
+
+	return !sigpending(&s) && sigismember(&s, SIGTERM);
+}
+
 void ct_serve_jobs_wait_turn(void)
 {
 	struct flock l = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };

@@ -31,6 +31,8 @@ void ct_serve_jobs_release(struct ct_serve_job *job);
 /* In a worker: from here on it may be ended. Before, it may not: it would leave a mode on, of which
  * the server knows nothing. */
 void ct_serve_jobs_may_end(void);
+/* In a worker that may not be ended yet: it is to end soon. */
+bool ct_serve_jobs_is_cancelled(void);
 /* In a worker: waits until one of few may use the processor for long. */
 void ct_serve_jobs_wait_turn(void);
 

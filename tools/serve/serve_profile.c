@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Profiles of a process, windows of them, and the difference of two; runs in a worker.
  *
- * The mode is turned on if it is off. The server turns it off again (serve_modes.h), because other
- * requests may need it by then.
+ * The mode is turned on if it is off. A window that was opened for it (control/window.h) ends it;
+ * the server ends what dumps are taken of (serve_modes.h), because other requests may need it by
+ * then.
  */
 #include <errno.h>
 #include <poll.h>
@@ -10,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -26,7 +26,7 @@
 #include "serve/serve_work.h"
 #include "control/control.h"
 #include "control/control_modes.h"
-#include "control/last_window.h"
+#include "control/window.h"
 #include "verbs/verb_symbolize.h"
 
 /* Without an earlier dump, a flame graph shows so long a window. */
@@ -79,8 +79,9 @@ void ct_serve_profile_stop(const struct ct_serve_request *r)
 	free(ct_control_ask(r->route.pid, &m, -1));
 }
 
-/* Has the process write what the mode has seen to FD, and renews the mode's lease. */
-static bool dump(const struct ct_serve_request *r, struct ct_serve_out *out, int fd)
+/* Has the process write what the mode has seen to FD, and renews the mode's lease. FIRST: the mode
+ * may have ended since turn_on(), with the last window that somebody had of it. */
+static bool dump(const struct ct_serve_request *r, struct ct_serve_out *out, int fd, bool first)
 {
 	struct cp_control_message m;
 	char *why;
@@ -91,6 +92,8 @@ static bool dump(const struct ct_serve_request *r, struct ct_serve_out *out, int
 	why = ct_control_ask(r->route.pid, &m, fd);
 	if (!why && !m.result)
 		return true;
+	if (!why && m.result == -ESRCH && first)
+		return turn_on(r, out) && dump(r, out, fd, false);
 	failed(r, out, why, m.result);
 	return false;
 }
@@ -127,18 +130,17 @@ static struct ct_profile *read_dump(struct ct_serve_out *out, int fd)
 
 /* How often strangers are turned away in a window. */
 #define TURN_AWAY_MS 100
-/* A process that no longer answers, because it is ending, is gone after this time. */
-#define ENDING_MS 2000
 
-/* Waits for MS milliseconds, or for the end of the process. */
-static void wait_for(int pid, long ms, struct ct_last_window *last)
+/* Waits for MS milliseconds, or for the end of the process, or until this worker is to end. */
+static void wait_for(int pid, long ms, struct ct_window *w)
 {
 	struct pollfd p = { .fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };
 
-	for (; ms > 0; ms -= TURN_AWAY_MS) {
+	for (; ms > 0 && !ct_serve_jobs_is_cancelled(); ms -= TURN_AWAY_MS) {
 		if (poll(&p, 1, ms < TURN_AWAY_MS ? (int)ms : TURN_AWAY_MS) > 0)
 			break;
-		ct_last_window_turn_away(last);
+		if (w)
+			ct_window_turn_away(w);
 	}
 	if (p.fd >= 0)
 		close(p.fd);
@@ -370,11 +372,11 @@ static struct ct_profile *from_dumps(const struct ct_serve_request *r, struct ct
 	int before = seconds ? memfd_create("cprof", MFD_CLOEXEC) : r->before;
 
 	if (seconds) {
-		if (!dump(r, out, before))
+		if (!dump(r, out, before, true))
 			return NULL;
 		wait_for(r->route.pid, seconds * 1000, NULL);
 	}
-	if (!dump(r, out, out->snapshot))
+	if (!dump(r, out, out->snapshot, !seconds))
 		return NULL;
 	return difference(out, out->snapshot, before,
 			  r->route.kind->span == CT_SERVE_TOTAL && !flame);
@@ -382,88 +384,53 @@ static struct ct_profile *from_dumps(const struct ct_serve_request *r, struct ct
 
 /* ---- a window ---- */
 
-/* Asks for the window of consumer ID that began at SINCE, or to DO "begin" or "end". M becomes the
- * reply. Returns NULL, or why there is none. */
-static char *ask_window(const struct ct_serve_request *r, struct cp_control_message *m, uint64_t id,
-			unsigned long long since, const char *what, int fd, bool listens)
+/* Takes from T the profile of R's kind: the mode's, or a companion's. */
+static struct ct_profile *wanted(const struct ct_serve_request *r, struct ct_window_taken *t)
 {
-	char *consumer = ct_memory_printf("%llu", (unsigned long long)id);
-	char *begin = ct_memory_printf("%llu", since), *why;
+	const struct ct_companion *c =
+		ct_control_modes[ct_control_modes_find(r->route.kind->mode)].companions;
+	struct ct_profile **from = &t->profile, *p;
 
-	ct_control_request(m, CP_CONTROL_WINDOW);
-	ct_control_line(m, "mode", r->route.kind->dump);
-	ct_control_line(m, "consumer", consumer);
-	ct_control_line(m, "since", begin);
-	ct_control_nanoseconds(m, r->lease);
-	if (what)
-		ct_control_line(m, "do", what);
-	if (listens)
-		ct_control_line(m, "last", "1");
-	why = ct_control_ask(r->route.pid, m, fd);
-	free(begin);
-	free(consumer);
-	return why;
+	for (int i = 0; i < CT_COMPANIONS; i++)
+		if (c[i].name && !strcmp(c[i].name, r->route.kind->dump))
+			from = &t->companions[i];
+	p = *from;
+	*from = NULL;
+	return p;
 }
 
-struct sent {
-	const char *mode;
-	struct ct_profile *p;
-};
-
-static void see_sent(const char *mode, struct ct_profile *p, void *arg)
+/* Sets *P to what happens in the next seconds, or up to the end of the process; or to NULL. The
+ * process writes only that. Returns false if too many others have windows of the mode. */
+static bool window(const struct ct_serve_request *r, struct ct_serve_out *out,
+		   struct ct_profile **p)
 {
-	struct sent *s = arg;
-
-	if (strcmp(mode, s->mode) != 0) {
-		ct_model_free(p);
-		return;
-	}
-	drop_changing_labels(p);
-	ct_last_window_add(&s->p, p);
-}
-
-/* What happens in the next SECONDS, or up to the end of the process; or NULL. The process writes
- * only that, and not twice all that the mode has seen, unless too many others have windows of it.
- */
-static struct ct_profile *window(const struct ct_serve_request *r, struct ct_serve_out *out,
-				 long seconds)
-{
-	struct cp_control_message m;
-	struct ct_profile *p = NULL;
-	struct sent sent = { r->route.kind->dump, NULL };
-	uint64_t id = 0;
+	const struct ct_window_how how = { .mode = r->route.kind->mode,
+					   .lease = r->lease,
+					   .empty = true };
+	struct ct_window_taken t = { 0 };
+	struct ct_window *w;
 	char *why;
-	struct ct_last_window *last;
+	int err = ct_window_open(&w, r->route.pid, &how, &why);
 
-	while (getrandom(&id, sizeof(id), 0) < 0 || !id)
-		;
-	last = ct_last_window_listen(r->route.pid, id);
-	why = ask_window(r, &m, id, 0, "begin", -1, last);
-	if (!why && m.result == -EUSERS) {
-		ct_last_window_close(last);
-		return from_dumps(r, out, false);
-	}
-	if (!why && !m.result) {
-		wait_for(r->route.pid, seconds * 1000, last);
-		why = ask_window(r, &m, id, ct_control_number(&m, "end"), NULL, out->snapshot,
-				 last);
-	}
-	if (why) {
-		wait_for(r->route.pid, ENDING_MS, last);
-		ct_last_window_receive(last, see_sent, &sent);
-	}
-	ct_last_window_close(last);
-	if (sent.p) {
-		p = sent.p;
+	*p = NULL;
+	if (err == -EUSERS) {
 		free(why);
-	} else if (why || m.result) {
-		failed(r, out, why, m.result);
-	} else {
-		p = read_dump(out, out->snapshot);
+		return false;
 	}
-	if (!sent.p)
-		free(ask_window(r, &m, id, 0, "end", -1, false));
-	return joined(p);
+	if (!err) {
+		wait_for(r->route.pid, r->seconds * 1000, w);
+		ct_window_take(w, &t, &why);
+		ct_window_close(w);
+		*p = wanted(r, &t);
+		ct_window_taken_release(&t);
+	}
+	ct_serve_jobs_may_end();
+	if (*p)
+		drop_changing_labels(*p);
+	else
+		failed(r, out, why, -ESRCH);
+	*p = joined(*p);
+	return true;
 }
 
 void ct_serve_profile(const struct ct_serve_request *r, struct ct_serve_out *out)
@@ -474,9 +441,8 @@ void ct_serve_profile(const struct ct_serve_request *r, struct ct_serve_out *out
 			 strcmp(r->route.kind->mode, "heap") != 0;
 	struct ct_profile *p;
 
-	if (!turn_on(r, out))
-		return;
-	p = in_window ? window(r, out, r->seconds) : from_dumps(r, out, flame);
+	if (!in_window || !window(r, out, &p))
+		p = turn_on(r, out) ? from_dumps(r, out, flame) : NULL;
 	if (!p)
 		return;
 	out->reply->kept = !in_window;
