@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a file is, asked without waiting for its server. Any context; errno stays. */
+/* What a file is, asked without waiting for its server where that is possible. Any context; errno
+ * stays. */
 #ifndef CP_FILESTAT_H
 #define CP_FILESTAT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct cp_filestat {
@@ -13,7 +15,8 @@ struct cp_filestat {
 
 /* Ask about PATH, relative to DIR. FLAGS: AT_EMPTY_PATH or 0. Returns 0 or a negative errno; TO is
  * untouched on failure. A file system that is served from elsewhere answers from what it knows,
- * because its server may not answer. */
-long cp_filestat_read(int dir, const char *path, int flags, struct cp_filestat *to);
+ * because its server may not answer. Kernels without statx refuse such a question (-EINVAL): with
+ * MAY_WAIT the server is asked there. */
+long cp_filestat_read(int dir, const char *path, int flags, bool may_wait, struct cp_filestat *to);
 
 #endif

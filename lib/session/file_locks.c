@@ -102,7 +102,7 @@ static uint64_t inode_of(const struct cp_file_lock_wait *w)
 	char path[64];
 
 	cp_text_format(path, sizeof(path), "/proc/self/task/%d/fd/%d", w->tid, w->fd);
-	return cp_filestat_read(AT_FDCWD, path, 0, &s) ? 0 : s.inode;
+	return cp_filestat_read(AT_FDCWD, path, 0, false, &s) ? 0 : s.inode;
 }
 
 void cp_file_locks_read(struct cp_file_locks *l)

@@ -256,8 +256,8 @@ static int borrow(const char *path)
 	cp_sys_close(process);
 	if (fd < 0)
 		return fd;
-	if (cp_filestat_read(AT_FDCWD, path, 0, &theirs) ||
-	    cp_filestat_read(fd, "", AT_EMPTY_PATH, &own) || theirs.inode != own.inode) {
+	if (cp_filestat_read(AT_FDCWD, path, 0, false, &theirs) ||
+	    cp_filestat_read(fd, "", AT_EMPTY_PATH, false, &own) || theirs.inode != own.inode) {
 		cp_sys_close(fd);
 		return -9 /* EBADF */;
 	}

@@ -78,25 +78,59 @@ static void kinds_are_known(void)
 	CHECK_EQ(cp_io_kind_ask(ends[0]), CP_IO_PIPE);
 	CHECK_EQ(cp_io_kind_ask(null), CP_IO_DEVICE);
 	CHECK_EQ(cp_wall_cause_kind(getpid(), (uint64_t)null), CP_WALL_KIND_DEVICE);
-	CHECK_EQ(cp_filestat_read(null, "", AT_EMPTY_PATH, &s), 0);
+	CHECK_EQ(cp_filestat_read(null, "", AT_EMPTY_PATH, false, &s), 0);
 	CHECK_EQ(s.major, 1);
-	CHECK_EQ(cp_filestat_read(AT_FDCWD, "/dev/null/no", 0, &s), -ENOTDIR);
+	CHECK_EQ(cp_filestat_read(AT_FDCWD, "/dev/null/no", 0, false, &s), -ENOTDIR);
 	CHECK_EQ(s.major, 1);
 	close(null);
 	close(ends[0]);
 	close(ends[1]);
 }
 
-static void both_are_known_without_statx(void)
+/* As a kernel without statx does. */
+static bool refuse_flag_of_fstatat(void)
+{
+	struct sock_filter program[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_newfstatat, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[3])),
+		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 0x4000 /* AT_STATX_DONT_SYNC */, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog p = { sizeof(program) / sizeof(*program), program };
+
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &p) == 0;
+}
+
+static void kinds_are_known_if_a_server_may_be_asked(void)
+{
+	struct cp_filestat s = { 0 };
+	int null = open("/dev/null", O_RDONLY), ends[2];
+
+	CHECK(!pipe(ends));
+	CHECK_EQ(cp_io_kind_ask(ends[0]), CP_IO_PIPE);
+	CHECK_EQ(cp_io_kind_ask(null), CP_IO_DEVICE);
+	CHECK_EQ(cp_filestat_read(null, "", AT_EMPTY_PATH, false, &s), -EINVAL);
+	CHECK_EQ(s.major, 0);
+	CHECK_EQ(cp_filestat_read(null, "", AT_EMPTY_PATH, true, &s), 0);
+	CHECK_EQ(s.major, 1);
+	CHECK_EQ(cp_filestat_read(AT_FDCWD, "/dev/null/no", 0, true, &s), -ENOTDIR);
+	close(null);
+	close(ends[0]);
+	close(ends[1]);
+}
+
+/* Runs CHECKS in a child to which statx is denied, and with REFUSE_FLAG the flag, too. */
+static void in_sandbox(bool refuse_flag, void (*checks)(void))
 {
 	pid_t child = fork();
 	int status = 1;
 
 	if (!child) {
-		if (!deny_call(SYS_statx))
+		if (!deny_call(SYS_statx) || (refuse_flag && !refuse_flag_of_fstatat()))
 			_exit(77);
-		holder_is_known();
-		kinds_are_known();
+		checks();
 		fflush(stdout);
 		_exit(harness_failures != 0);
 	}
@@ -106,10 +140,27 @@ static void both_are_known_without_statx(void)
 	CHECK_EQ(WEXITSTATUS(status), 0);
 }
 
+static void both(void)
+{
+	holder_is_known();
+	kinds_are_known();
+}
+
+static void both_are_known_without_statx(void)
+{
+	in_sandbox(false, both);
+}
+
+static void kinds_are_known_on_a_kernel_without_statx(void)
+{
+	in_sandbox(true, kinds_are_known_if_a_server_may_be_asked);
+}
+
 int main(void)
 {
 	RUN(holder_is_known);
 	RUN(kinds_are_known);
 	RUN(both_are_known_without_statx);
+	RUN(kinds_are_known_on_a_kernel_without_statx);
 	return harness_end();
 }

@@ -246,7 +246,7 @@ enum cp_wall_kind cp_wall_cause_kind(int tid, uint64_t fd)
 	if (fd > INT32_MAX)
 		return CP_WALL_KIND_NONE;
 	cp_text_format(path, sizeof(path), "/proc/self/task/%d/fd/%d", tid, (int)fd);
-	if (cp_filestat_read(AT_FDCWD, path, 0, &s))
+	if (cp_filestat_read(AT_FDCWD, path, 0, false, &s))
 		return CP_WALL_KIND_NONE;
 	switch (s.mode & S_IFMT) {
 	case S_IFREG:

@@ -2,7 +2,6 @@
 /* The kinds of descriptors; see io_kind.h. */
 #include "modes/io/signal/io_kind.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/major.h>
 #include <netinet/in.h>
@@ -23,21 +22,6 @@
 
 uint32_t cp_io_known[CP_IO_KNOWN];
 int cp_io_owner;
-
-/* A kernel without statx refuses not to ask a file's server; the program's call asks it anyway. */
-static long look(int fd, struct cp_filestat *to)
-{
-	struct stat s;
-	long err = cp_filestat_read(fd, "", AT_EMPTY_PATH, to);
-
-	if (err != -EINVAL)
-		return err;
-	err = cp_sys4(SYS_newfstatat, fd, "", &s, AT_EMPTY_PATH);
-	if (!err)
-		*to = (struct cp_filestat){ s.st_mode, (unsigned)(s.st_rdev >> 8) & 0xfff,
-					    s.st_ino };
-	return err;
-}
 
 static int option(int fd, int name)
 {
@@ -112,7 +96,8 @@ enum cp_io_kind cp_io_kind_ask(int fd)
 	struct cp_filestat s = { 0 };
 	enum cp_io_kind kind;
 
-	if (fd < 0 || look(fd, &s) < 0)
+	/* The program's call asks a file's server anyway. */
+	if (fd < 0 || cp_filestat_read(fd, "", AT_EMPTY_PATH, true, &s) < 0)
 		return CP_IO_NOTHING;
 	kind = kind_by(fd, &s);
 	/* A vfork's child shares the table, but not the descriptors. */
