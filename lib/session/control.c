@@ -421,10 +421,14 @@ void cp_control_fork_child(void)
 
 void cp_control_wait_for_answer(void)
 {
-	const struct timespec most = { .tv_nsec = ANSWER_MAX_NS };
+	uint64_t end = cp_sys_clock_ns(CLOCK_MONOTONIC) + ANSWER_MAX_NS, now;
 
-	if (cp_load_seqcst(&answering))
-		cp_sys_futex_wait(&answering, 1, &most);
+	/* A handled signal ends a futex's wait. */
+	while (cp_load_seqcst(&answering) && (now = cp_sys_clock_ns(CLOCK_MONOTONIC)) < end) {
+		const struct timespec rest = { .tv_nsec = (long)(end - now) };
+
+		cp_sys_futex_wait(&answering, 1, &rest);
+	}
 }
 
 void cp_control_answer_request(struct cp_control_message *m, int fd)
