@@ -80,6 +80,10 @@ int main(void) { return !malloc(50000000); }
 END
 $CC -O0 -o keeps keeps.c || fail "the host doesn't compile"
 run earlier --heap -o earlier.pb -- ./keeps
+run spaced --heap -o 'a heap.pb' -- sh -c "./keeps; ./keeps"
+said spaced "merge -children -o ALL\.pb '$work/a heap\.pb'\$"
+run spaced-one --heap -o 'one heap.pb' -- ./keeps
+said spaced-one "cprof leaks '$work/one heap\.pb'\$"
 run heaps --heap -o heaps.pb -- sh -c "./keeps; ./keeps"
 "$cprof" merge -o three.pb heaps.pb heaps.pb.[0-9]* || fail "merge: status $?"
 cp earlier.pb heaps.pb.1

@@ -137,6 +137,9 @@ echo "cprof: hint: few.pb $no_lines few.pb\"" | cmp -s - err || fail "a table of
 cp few.pb 'a few.pb'
 "$cprof" top -lines 'a few.pb' >out 2>err
 echo "cprof: hint: a few.pb $no_lines 'a few.pb'\"" | cmp -s - err || fail "a name with a space: $(cat err)"
+cp hints.pb 'b hints.pb'
+"$cprof" top 'b hints.pb' >out 2>err
+grep -qF "\"cprof info 'b hints.pb'\" says why" err || fail "a name with a space: $(cat err)"
 # Of several files, and of what is no file, the command would be wrong.
 "$cprof" top -lines few.pb 'a few.pb' >out 2>err
 [ -s err ] && fail "lines of two files: $(cat err)"

@@ -148,6 +148,7 @@ static unsigned hint_lost(const struct ct_profile *p, const char *file)
 	for (size_t i = 0; i < p->comment_count; i++) {
 		const char *c = ct_notes_comment(p, i);
 		uint64_t taken, lost;
+		char *word;
 
 		if (!starts(c, "samples: "))
 			continue;
@@ -155,10 +156,12 @@ static unsigned hint_lost(const struct ct_profile *p, const char *file)
 		lost = number_before(c, " ring full") + number_before(c, " no memory");
 		if (!lost || lost * 100 < taken)
 			continue;
+		word = ct_out_word(file);
 		fprintf(stderr,
 			"cprof: hint: %" PRIu64 " samples were lost, %" PRIu64
 			" taken: a lower rate loses none; \"cprof info %s\" says why\n",
-			lost, taken, file);
+			lost, taken, word);
+		free(word);
 		return 1;
 	}
 	return 0;
@@ -268,16 +271,18 @@ void ct_hints_say(const struct ct_profile *p, const char *file, struct ct_own *o
 		said += hint_unnamed(p, &s);
 	if (said < HINTS_MAX && matters(&s, s.locks)) {
 		char *beside = locks_beside(p, file);
+		char *word = ct_out_word(beside ? beside : file);
 		char *text = beside ? ct_memory_printf("of the threads' time waits for locks: "
 						       "cprof locks %s says who holds them",
-						       beside)
+						       word)
 				    : ct_memory_printf("of the threads' time waits for locks: "
 						       "cprof waits %s; \"cprof run --lock\" says "
 						       "who holds them",
-						       file);
+						       word);
 
 		say(&s, s.locks, text);
 		free(text);
+		free(word);
 		free(beside);
 		said++;
 	}

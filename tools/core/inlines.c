@@ -113,6 +113,7 @@ static bool say(const struct modules *m, const char *const *files)
 {
 	const struct module *first = NULL;
 	size_t others = 0;
+	char *word;
 
 	for (size_t i = 0; i < m->count; i++) {
 		others += differs(&m->list[i]) && first;
@@ -125,10 +126,12 @@ static bool say(const struct modules *m, const char *const *files)
 	ct_out_text(stderr, *first->name ? first->name : "the program");
 	if (others)
 		fprintf(stderr, " and %zu more", others);
+	word = ct_out_word(files[first->named]);
 	fprintf(stderr,
 		", %s has lines and inlined calls: compared without inlined calls; "
 		"\"cprof symbolize --in-place %s\" adds them\n",
-		files[first->lined], files[first->named]);
+		files[first->lined], word);
+	free(word);
 	return true;
 }
 

@@ -14,6 +14,7 @@
 #include "core/memory.h"
 #include "core/notes.h"
 #include "core/numbers.h"
+#include "core/out.h"
 #include "core/read.h"
 #include "core/siblings.h"
 #include "verbs/browser.h"
@@ -202,14 +203,19 @@ static void say_next(const char *mode, const char *path)
 		{ "wall", "waits", "what the threads wait for" },
 	};
 
+	char *word = ct_out_word(path);
+
 	for (size_t i = 0; i < sizeof(answers) / sizeof(*answers); i++)
 		if (!strcmp(mode, answers[i][0]))
 			fprintf(stderr, "cprof:   %s: cprof %s %s\n", answers[i][2], answers[i][1],
-				path);
+				word);
+	free(word);
 }
 
 static void say_files(const struct files *f, const char *path)
 {
+	char *word = ct_out_word(path);
+
 	for (size_t i = 0; i < f->companion_count; i++)
 		fprintf(stderr, "cprof:   and %s\n", f->companions[i]);
 	if (f->count == 2)
@@ -218,7 +224,8 @@ static void say_files(const struct files *f, const char *path)
 		fprintf(stderr,
 			"cprof:   and %zu of its children, %s.PID; one file of all: "
 			"cprof merge -children -o ALL.pb %s\n",
-			f->count - 1, path, path);
+			f->count - 1, path, word);
+	free(word);
 }
 
 /* ---- output ---- */
