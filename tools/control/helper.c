@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/directory.h"
@@ -22,38 +23,75 @@
 #define NAMES 8
 #define BACKLOG 16
 #define ANSWER_SECONDS 5
+#define PAUSE_MS 100
+
+/* Whose a name is that is taken. */
+enum owner { OURS, ANOTHER_USERS, NOBODY_LISTENS };
 
 /* A helper of ours accepts connections. So one that the kernel still has no room for after
  * ANSWER_SECONDS is to another user's socket, who wants to keep us away. */
-static bool is_other_users(const struct sockaddr_un *address, socklen_t size)
+static enum owner owner_of(const struct sockaddr_un *address, socklen_t size)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	struct timeval limit = { .tv_sec = ANSWER_SECONDS };
 	struct ucred c = { .uid = geteuid() };
 	socklen_t n = sizeof(c);
-	bool others;
+	enum owner owner = OURS;
 
 	if (fd < 0)
-		return false;
+		return OURS;
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
-	if (!connect(fd, (const struct sockaddr *)address, size))
-		others = !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &c, &n) && c.uid != geteuid();
-	else
-		others = errno == EAGAIN;
+	if (!connect(fd, (const struct sockaddr *)address, size)) {
+		if (!getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &c, &n) && c.uid != geteuid())
+			owner = ANOTHER_USERS;
+	} else if (errno == EAGAIN) {
+		owner = ANOTHER_USERS;
+	} else if (errno == ECONNREFUSED) {
+		owner = NOBODY_LISTENS;
+	}
 	close(fd);
-	return others;
+	return owner;
+}
+
+static void pause_shortly(void)
+{
+	nanosleep(&(struct timespec){ .tv_nsec = PAUSE_MS * 1000000L }, NULL);
+}
+
+/* Listens at the name. Returns 0, -EEXIST if a helper of ours does, or -EADDRINUSE if another user
+ * has the name. A helper of ours listens right after it has taken a name, and gives the name up
+ * right after it has stopped. So a name at which nobody listens for ANSWER_SECONDS is another
+ * user's. */
+static int take_name(int fd, const struct sockaddr_un *address, socklen_t size)
+{
+	for (int i = 0; i < ANSWER_SECONDS * 1000 / PAUSE_MS; i++) {
+		enum owner owner;
+
+		if (!bind(fd, (const struct sockaddr *)address, size))
+			return listen(fd, BACKLOG) ? -errno : 0;
+		if (errno != EADDRINUSE)
+			return -errno;
+		owner = owner_of(address, size);
+		if (owner != NOBODY_LISTENS)
+			return owner == OURS ? -EEXIST : -EADDRINUSE;
+		pause_shortly();
+	}
+	return -EADDRINUSE;
 }
 
 /* Empties the kernel's queue of connections, which strangers could fill. Ends when the socket is
- * shut down. */
+ * shut down. While there are no descriptors or no memory, the queue waits. */
 static void *accept_all(void *socket)
 {
 	int fd = *(int *)socket, from;
 
-	while ((from = accept4(fd, NULL, NULL, SOCK_CLOEXEC)) >= 0 || errno == ECONNABORTED ||
-	       errno == EINTR)
+	while ((from = accept4(fd, NULL, NULL, SOCK_CLOEXEC)) >= 0 ||
+	       (errno != EINVAL && errno != EBADF)) {
 		if (from >= 0)
 			close(from);
+		else
+			pause_shortly();
+	}
 	return NULL;
 }
 
@@ -73,7 +111,7 @@ bool ct_helper_become_only(const char *verb, const char *argument)
 {
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
 	struct stat st = { .st_ino = 0 };
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), err;
 
 	if (stat("/proc/self/ns/pid", &st))
 		st.st_ino = 0;
@@ -84,14 +122,13 @@ bool ct_helper_become_only(const char *verb, const char *argument)
 		socklen_t size =
 			(socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
 
-		if (!bind(fd, (struct sockaddr *)&a, size) && !listen(fd, BACKLOG)) {
-			only.fd = fd;
-			if (!pthread_create(&only.thread, NULL, accept_all, &only.fd))
-				return true;
-			break;
-		}
-		if (!is_other_users(&a, size))
-			break;
+		err = take_name(fd, &a, size);
+		if (err == -EADDRINUSE)
+			continue;
+		only.fd = fd;
+		if (!err && !pthread_create(&only.thread, NULL, accept_all, &only.fd))
+			return true;
+		break;
 	}
 	if (fd >= 0)
 		close(fd);

@@ -71,11 +71,19 @@ def connected():
     s.setblocking(False)
     s.connect("\0" + sys.argv[2])
     return s
+def bound(name):
+    s = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    s.bind("\0" + name)
+    return s
 held = []
+if sys.argv[1] == "is-closed":
+    s = connected()
+    s.setblocking(True)
+    sys.exit(s.recv(1) != b"")
 if sys.argv[1] == "takes":
-    own = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    own.bind("\0" + sys.argv[2])
+    own = bound(sys.argv[2])
     own.listen(0)
+    mute = bound(sys.argv[3])
 try:
     while len(held) < 200:
         held.append(connected())
@@ -84,11 +92,16 @@ except BlockingIOError:
 print("up", flush=True)
 time.sleep(100)
 END
+# A helper that had no descriptor left for a while goes on accepting afterwards.
+soft=$(prlimit --pid "$helper" --nofile --noheadings --output SOFT)
+prlimit --pid "$helper" --nofile=0:
+timeout 60 $python stranger.py is-closed "$name" || fail "long: the helper does not accept"
+prlimit --pid "$helper" --nofile="${soft// /}:"
 $python stranger.py connects "$name" >stranger.out &
 stranger=$!
 owns $stranger
 wait_for 60 grep -q up stranger.out || fail "long: nobody connects to $name"
-timeout 60 "$builddir/cprof" push -helper "$url" >another.out 2>&1 || fail "long: another helper: status $?"
+timeout -s KILL 20 "$builddir/cprof" push -helper "$url" >another.out 2>&1 || fail "long: another helper: status $?"
 [ "$(helpers)" = "$helper" ] || harm "long: helpers: $(helpers)"
 kill $stranger
 touch go
@@ -125,10 +138,10 @@ check_same_output late bare
 arrives late
 got '^200' 1
 
-# ---- another user has taken the helper's name, and accepts no connection ----
+# ---- another user has taken two of the helper's names: at one nobody accepts, at the other one nobody even listens ----
 if [ "$(id -u)" = 0 ]; then
 	chmod a+rx . stranger.py
-	setpriv --reuid=65534 --clear-groups --regid=65534 $python - takes "$name" <stranger.py >squatter.out &
+	setpriv --reuid=65534 --clear-groups --regid=65534 $python - takes "$name" "${name%.*}.1" <stranger.py >squatter.out &
 	stranger=$!
 	owns $stranger
 	wait_for 60 grep -q up squatter.out || fail "taken: the name $name is not"
@@ -136,7 +149,7 @@ if [ "$(id -u)" = 0 ]; then
 	env _CPROF_HELPER_SECONDS=5,120 LD_PRELOAD="$CP_LIBRARY" CPUPROFILE="$work/taken.pb" CPROF_PUSH="$url" OTEL_SERVICE_NAME=taken "$host" 0 >taken.out 2>taken.err &
 	pid=$!
 	owns $pid
-	wait_for 60 grep -qF "@${name%.*}.1" /proc/net/unix || fail "taken: no helper under another name"
+	wait_for 60 grep -qF "@${name%.*}.2" /proc/net/unix || fail "taken: no helper under another name"
 	touch go
 	status=0
 	wait $pid || status=$?
