@@ -262,6 +262,14 @@ def test_clients():
     check("cpu" not in modes(), "two at once: cpu is left on")
     silent.close()
     slow.close()
+    # More than the process keeps windows of: the others take dumps.
+    threads = [threading.Thread(target=ask, args=(1,)) for _ in range(12)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+        check(replies[1][0] == 200, f"twelve at once: {replies[1]}")
+    wait_for("twelve at once: the end of the mode", lambda: "cpu" not in modes())
     # A client that goes away ends its window.
     gone = send(PREFIX + "/debug/pprof/profile?seconds=3000")
     wait_for("the window of the client that goes away", lambda: "cpu" in modes())

@@ -113,9 +113,9 @@ static void test_a_mode_stays_on_while_somebody_needs_it(void)
 	/* The second one's dump must not cut the first one's lease. */
 	CHECK(ct_serve_modes_take(5, "cpu", 101, 102, &lease));
 	CHECK_EQ(lease, 9 + CT_SERVE_GRACE);
-	ct_serve_modes_release(5, "cpu", true, 103);
+	ct_serve_modes_release(5, "cpu", true, true, 103);
 	CHECK(!ct_serve_modes_due(104, false, &pid, &mode));
-	ct_serve_modes_release(5, "cpu", false, 110);
+	ct_serve_modes_release(5, "cpu", false, true, 110);
 	CHECK(!ct_serve_modes_due(109, false, &pid, &mode));
 	CHECK_EQ(ct_serve_modes_next(), 110);
 	CHECK(ct_serve_modes_due(110, false, &pid, &mode));
@@ -126,7 +126,11 @@ static void test_a_mode_stays_on_while_somebody_needs_it(void)
 	CHECK(!ct_serve_modes_due(112, true, &pid, &mode));
 	ct_serve_modes_ended(5, "cpu");
 	CHECK(ct_serve_modes_take(5, "cpu", 113, 120, &lease));
-	ct_serve_modes_release(5, "cpu", false, 113);
+	ct_serve_modes_release(5, "cpu", false, true, 113);
+	CHECK(!ct_serve_modes_due(1000, true, &pid, &mode));
+	/* A window that turned it on also ends it: another server may need it. */
+	CHECK(ct_serve_modes_take(5, "cpu", 113, 120, &lease));
+	ct_serve_modes_release(5, "cpu", true, false, 113);
 	CHECK(!ct_serve_modes_due(1000, true, &pid, &mode));
 }
 
@@ -137,9 +141,9 @@ static void test_a_short_request_does_not_end_what_is_kept(void)
 	int pid;
 
 	CHECK(ct_serve_modes_take(6, "heap", 0, 120, &lease));
-	ct_serve_modes_release(6, "heap", true, 120);
+	ct_serve_modes_release(6, "heap", true, true, 120);
 	CHECK(ct_serve_modes_take(6, "heap", 10, 11, &lease));
-	ct_serve_modes_release(6, "heap", false, 11);
+	ct_serve_modes_release(6, "heap", false, true, 11);
 	CHECK(!ct_serve_modes_due(119, false, &pid, &mode));
 	CHECK(ct_serve_modes_due(119, true, &pid, &mode));
 	ct_serve_modes_ended(6, "heap");

@@ -50,6 +50,7 @@ struct ct_serve_reply {
 	char file[64]; /* for Content-Disposition, or "" */
 	bool error;    /* X-Go-Pprof: 1 */
 	bool started;  /* the request has turned its mode on */
+	bool holds;    /* it takes dumps: its mode doesn't end with the last window */
 	bool kept;     /* there is a dump for the next request of the same client */
 	int pid;       /* RESOLVE: the process */
 };

@@ -228,7 +228,7 @@ static bool resolve(struct ct_serve_exchange *x)
 }
 
 /* The worker of X is over: releases what it took. */
-static void release_mode(struct ct_serve_exchange *x, bool started, bool done,
+static void release_mode(struct ct_serve_exchange *x, const struct ct_serve_reply *reply,
 			 const struct ct_serve_how *how)
 {
 	const struct ct_serve_route *r = &x->request.route;
@@ -238,8 +238,8 @@ static void release_mode(struct ct_serve_exchange *x, bool started, bool done,
 		return;
 	x->takes = false;
 	/* A request without a length is followed by others of its kind. */
-	ct_serve_modes_release(r->pid, r->kind->mode, started,
-			       x->request.seconds || !done ? now : now + how->keep);
+	ct_serve_modes_release(r->pid, r->kind->mode, reply->started, reply->holds,
+			       x->request.seconds || reply->status != 200 ? now : now + how->keep);
 }
 
 static void resume(struct ct_serve_exchange *x)
@@ -273,7 +273,7 @@ void ct_serve_exchange_ended(struct ct_serve_exchange *x, const struct ct_serve_
 	struct ct_serve_job *job = x->job;
 	bool resolved = !x->request.route.pid && job->reply->pid;
 
-	release_mode(x, job->reply->started, job->reply->status == 200, how);
+	release_mode(x, job->reply, how);
 	if (!x->connection) {
 		free_exchange(x);
 		return;

@@ -15,6 +15,7 @@ struct entry {
 	double until;  /* needed until then, at least */
 	double keep;   /* without users, too */
 	bool ours;     /* a request has turned it on */
+	bool held;     /* a request took dumps: it doesn't end with the last window */
 	bool stopping; /* it is being turned off */
 };
 
@@ -51,19 +52,20 @@ static void drop(struct entry *e)
 	*e = entries[--count];
 }
 
-void ct_serve_modes_release(int pid, const char *mode, bool started, double keep)
+void ct_serve_modes_release(int pid, const char *mode, bool started, bool holds, double keep)
 {
 	struct entry *e = find(pid, mode);
 
 	if (!e)
 		return;
 	e->ours |= started;
+	e->held |= holds;
 	if (e->keep < keep)
 		e->keep = keep;
 	if (--e->users)
 		return;
 	e->until = e->keep;
-	if (!e->ours)
+	if (!e->ours || !e->held)
 		drop(e);
 }
 

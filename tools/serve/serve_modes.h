@@ -13,9 +13,10 @@
  * turned off: then the request must wait, and try again when that is done. Otherwise sets *LEASE,
  * the seconds for which the mode must be on. Several requests may need a mode; each releases it. */
 bool ct_serve_modes_take(int pid, const char *mode, double now, double until, double *lease);
-/* The request is over. STARTED: it has turned the mode on. KEEP: if the mode is ours, it stays on
- * until then. */
-void ct_serve_modes_release(int pid, const char *mode, bool started, double keep);
+/* The request is over. STARTED: it has turned the mode on. HOLDS: it has taken dumps; a mode of
+ * which only windows were taken ends with them. KEEP: if the mode is ours, it stays on until then.
+ */
+void ct_serve_modes_release(int pid, const char *mode, bool started, bool holds, double keep);
 
 /* Sets *PID and *MODE to one that is to be turned off now, and that stays in the list until
  * ct_serve_modes_ended. Returns false if there is none. ALL: those that would be kept, too. */

@@ -62,6 +62,7 @@ static bool turn_on(const struct ct_serve_request *r, struct ct_serve_out *out)
 	ct_control_nanoseconds(&m, r->lease);
 	why = ct_control_ask(r->route.pid, &m, -1);
 	out->reply->started = !why && !m.result;
+	out->reply->holds = true;
 	ct_serve_jobs_may_end();
 	if (!why && (!m.result || m.result == -EALREADY))
 		return true;
@@ -418,6 +419,7 @@ static bool window(const struct ct_serve_request *r, struct ct_serve_out *out,
 		return false;
 	}
 	if (!err) {
+		out->reply->started = !ct_window_was_on(w);
 		wait_for(r->route.pid, r->seconds * 1000, w);
 		ct_window_take(w, &t, &why);
 		ct_window_close(w);
