@@ -118,8 +118,20 @@ unsigned cp_real_glibc_minor(void)
 static const char *version_of(const char *name)
 {
 #if defined(__x86_64__) && defined(__GLIBC__)
-	if (!strcmp(name, "pthread_cond_wait") || !strcmp(name, "pthread_cond_timedwait"))
-		return "GLIBC_2.3.2";
+	static const struct {
+		char name[24], version[12];
+	} today[] = {
+		{ "pthread_cond_wait", "GLIBC_2.3.2" },
+		{ "pthread_cond_timedwait", "GLIBC_2.3.2" },
+		{ "pthread_cond_signal", "GLIBC_2.3.2" },
+		{ "pthread_cond_broadcast", "GLIBC_2.3.2" },
+		{ "posix_spawn", "GLIBC_2.15" },
+		{ "posix_spawnp", "GLIBC_2.15" },
+	};
+
+	for (size_t i = 0; i < sizeof(today) / sizeof(*today); i++)
+		if (!strcmp(name, today[i].name))
+			return today[i].version;
 #endif
 	if (cp_real_glibc_minor() >= 34 && !strcmp(name, "pthread_kill"))
 		return "GLIBC_2.34";

@@ -17,4 +17,5 @@ BINARY_CHECKS += \
 	%D%/pipeline-symbols.sh \
 	%D%/sigsafe-linked.sh \
 	%D%/sigsafe-symbols.sh \
-	%D%/tls.sh
+	%D%/tls.sh \
+	%D%/versions.sh
