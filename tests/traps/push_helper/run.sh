@@ -76,10 +76,6 @@ def bound(name):
     s.bind("\0" + name)
     return s
 held = []
-if sys.argv[1] == "is-closed":
-    s = connected()
-    s.setblocking(True)
-    sys.exit(s.recv(1) != b"")
 if sys.argv[1] == "takes":
     own = bound(sys.argv[2])
     own.listen(0)
@@ -92,11 +88,6 @@ except BlockingIOError:
 print("up", flush=True)
 time.sleep(100)
 END
-# A helper that had no descriptor left for a while goes on accepting afterwards.
-soft=$(prlimit --pid "$helper" --nofile --noheadings --output SOFT)
-prlimit --pid "$helper" --nofile=0:
-timeout 60 $python stranger.py is-closed "$name" || fail "long: the helper does not accept"
-prlimit --pid "$helper" --nofile="${soft// /}:"
 $python stranger.py connects "$name" >stranger.out &
 stranger=$!
 owns $stranger
