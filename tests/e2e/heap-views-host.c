@@ -174,7 +174,7 @@ struct span {
 };
 
 #define POWERS 64
-#define RESOLUTION 8192 /* ns, of the births that the profiler keeps */
+#define RESOLUTION 8192 /* ns: the profiler takes the middle of such a unit for a block's birth */
 
 static unsigned least[4][POWERS], most[4][POWERS];
 
@@ -193,7 +193,8 @@ static unsigned power_of(uint64_t ns)
 
 static void lived(unsigned site, uint64_t short_ns, uint64_t long_ns)
 {
-	unsigned low = power_of(short_ns), high = power_of(long_ns + RESOLUTION);
+	unsigned low = power_of(short_ns > RESOLUTION / 2 ? short_ns - RESOLUTION / 2 : 0);
+	unsigned high = power_of(long_ns + RESOLUTION / 2);
 
 	least[site][low] += low == high;
 	for (unsigned i = low; i <= high; i++)
