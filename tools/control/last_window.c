@@ -2,6 +2,7 @@
 /* See last_window.h. */
 #include "control/last_window.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,8 +79,9 @@ void ct_last_window_turn_away(struct ct_last_window *l)
 	}
 }
 
-/* Returns the descriptor that came with a message, or -1. MODE is its text. */
-static int receive(int from, char mode[NAME_ROOM])
+/* Returns false if the message isn't there yet. *FD: the descriptor that came with it, or -1. MODE
+ * is its text. */
+static bool receive(int from, char mode[NAME_ROOM], int *fd)
 {
 	union {
 		struct cmsghdr header;
@@ -93,27 +95,34 @@ static int receive(int from, char mode[NAME_ROOM])
 			    .msg_controllen = CMSG_LEN(sizeof(int)) };
 	ssize_t n = recvmsg(from, &h, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
 	struct cmsghdr *c = n >= 0 ? CMSG_FIRSTHDR(&h) : NULL;
-	int fd = -1;
 
+	*fd = -1;
+	if (n < 0 && errno == EAGAIN)
+		return false;
 	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
-	    c->cmsg_len == CMSG_LEN(sizeof(fd)))
-		memcpy(&fd, CMSG_DATA(c), sizeof(fd));
+	    c->cmsg_len == CMSG_LEN(sizeof(*fd)))
+		memcpy(fd, CMSG_DATA(c), sizeof(*fd));
 	mode[n > 0 ? n : 0] = '\0';
-	return fd;
+	return true;
 }
 
-static void receive_from(int from, void (*see)(const char *mode, struct ct_profile *p, void *arg),
+/* Returns false if the window is still on its way. */
+static bool receive_from(int from, void (*see)(const char *mode, struct ct_profile *p, void *arg),
 			 void *arg)
 {
 	char mode[NAME_ROOM], *why = NULL;
-	int file = receive(from, mode);
-	struct ct_profile *p = file >= 0 ? ct_control_profile_read(file, &why) : NULL;
+	struct ct_profile *p;
+	int file;
 
+	if (!receive(from, mode, &file))
+		return false;
+	p = file >= 0 ? ct_control_profile_read(file, &why) : NULL;
 	if (p)
 		see(mode, p, arg);
 	free(why);
 	if (file >= 0)
 		close(file);
+	return true;
 }
 
 void ct_last_window_receive(struct ct_last_window *l,
@@ -127,8 +136,10 @@ void ct_last_window_receive(struct ct_last_window *l,
 		found = l->count;
 		l->count = 0;
 		for (unsigned k = 0; k < found; k++) {
-			receive_from(l->held[k], see, arg);
-			close(l->held[k]);
+			if (receive_from(l->held[k], see, arg))
+				close(l->held[k]);
+			else
+				l->held[l->count++] = l->held[k];
 		}
 	}
 }

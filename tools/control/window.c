@@ -225,7 +225,11 @@ int ct_window_open(struct ct_window **to, int pid, const struct ct_window_how *h
 		err = turn_on_and_begin(w, how, why);
 	}
 	if (err) {
-		free_window(w);
+		/* Without an end the mode would stay on for its lease. */
+		if (w->started)
+			ct_window_close(w);
+		else
+			free_window(w);
 		return err;
 	}
 	*to = w;

@@ -420,9 +420,12 @@ static bool window(const struct ct_serve_request *r, struct ct_serve_out *out,
 	}
 	if (!err) {
 		out->reply->started = !ct_window_was_on(w);
+		/* If this worker dies in its window, the server ends the mode. */
+		out->reply->holds = true;
 		wait_for(r->route.pid, r->seconds * 1000, w);
 		ct_window_take(w, &t, &why);
 		ct_window_close(w);
+		out->reply->holds = false;
 		*p = wanted(r, &t);
 		ct_window_taken_release(&t);
 	}
