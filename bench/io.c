@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The cost of the I/O mode: a read of one byte that is already in a pipe. bench/io.sh runs it.
  *
- * Four functions read in turns, on one processor: libc's; a forward, which any interposition is; a
- * forward that reads the processor's counter before and after, and adds the difference to a sum,
- * which is the least that measures every call; and ours. Prints, for each of the last three, the
- * median of the differences to libc's, in ns; and libc's.
+ * Four functions read in turns, on one processor: libc's; one that only calls libc's, as any
+ * interposition does; one that reads the processor's counter before and after the call, and adds
+ * the difference to a sum, which is the least that can measure every call; and ours. Prints the
+ * median of libc's times in ns, and, for each of the other three, that of the differences to
+ * libc's.
  */
 #include <dlfcn.h>
 #include <stdint.h>

@@ -25,8 +25,8 @@ void cp_heap_budget_see(uint64_t interval)
 	b->most = interval > MOST ? interval : MOST;
 }
 
-/* What a sample takes, as long as it isn't known. The first look learns nothing: the first samples
- * take a hundred times as long, because each frame's rule is made. */
+/* The time that a sample is taken to need until it is measured. The first look measures nothing:
+ * the first samples need a hundred times as long, because the rule of each frame is made. */
 #define SAMPLE_NS 2000
 
 void cp_heap_budget_set(uint64_t budget, uint64_t samples, uint64_t now_ns)

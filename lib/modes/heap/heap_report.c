@@ -13,6 +13,7 @@
 #include "modes/heap/heap_settings.h"
 #include "modes/heap/jemalloc_hooks.h"
 #include "modes/heap/mappings.h"
+#include "modes/heap/memory_use.h"
 #include "modes/heap/memory_watch.h"
 #include "modes/heap/signal/heap_event.h"
 #include "modes/heap/signal/live.h"
@@ -29,20 +30,6 @@ static const struct cp_heap_settings *settings_of(const struct cp_config *c)
 	return cp_config_of(c, CPROF_HEAP);
 }
 
-/* Returns the kB of a line of /proc/self/status, or 0. */
-static uint64_t status_kb(const char *text, const char *key)
-{
-	const char *p = strstr(text, key);
-	uint64_t kb = 0;
-
-	if (!p)
-		return 0;
-	p += strlen(key);
-	while (*p == ' ' || *p == '\t')
-		p++;
-	return cp_text_parse_u64(&p, 10, &kb) ? 0 : kb;
-}
-
 static void report_memory(struct cp_comments *out, const struct cp_heap_sums *s)
 {
 	char text[4096];
@@ -53,8 +40,8 @@ static void report_memory(struct cp_comments *out, const struct cp_heap_sums *s)
 		out,
 		"memory of the process: %lu kB resident (peak %lu kB), %lu kB mapped; in use "
 		"by the program's heap: %lu kB",
-		L(status_kb(text, "VmRSS:")), L(status_kb(text, "VmHWM:")),
-		L(status_kb(text, "VmSize:")), L(s->in_use.bytes >> 10));
+		L(cp_memory_use_number(text, "VmRSS:")), L(cp_memory_use_number(text, "VmHWM:")),
+		L(cp_memory_use_number(text, "VmSize:")), L(s->in_use.bytes >> 10));
 	cp_comments_line(out, "cost: %lu kB for stacks, up to %lu kB for live blocks",
 			 L(cp_stack_depot_mapped() >> 10), L(cp_live_mapped() >> 10));
 }

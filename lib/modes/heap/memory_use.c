@@ -52,8 +52,7 @@ static bool read_file(const char *dir, const char *name, char *to, size_t size)
 	return n > 0;
 }
 
-/* Returns the number after KEY in TEXT, or 0. */
-static uint64_t number_after(const char *text, const char *key)
+uint64_t cp_memory_use_number(const char *text, const char *key)
 {
 	const char *s = strstr(text, key);
 	uint64_t n = 0;
@@ -132,7 +131,7 @@ static void look_at_group(struct cp_memory_use *to, const char *dir)
 		return;
 	used = file_number(dir, version->used);
 	inactive = read_file(dir, "memory.stat", text, sizeof(text))
-			   ? number_after(text, version->inactive)
+			   ? cp_memory_use_number(text, version->inactive)
 			   : 0;
 	add(to, used > inactive ? used - inactive : 0, limit, "cgroup");
 }
@@ -158,7 +157,7 @@ static unsigned stalled(const char *dir, const char *name)
 				   ? strstr(text, "full avg10=")
 				   : NULL;
 
-	return full ? (unsigned)number_after(full, "avg10=") : 0;
+	return full ? (unsigned)cp_memory_use_number(full, "avg10=") : 0;
 }
 
 static void look_at_process(struct cp_memory_use *to)
@@ -168,9 +167,9 @@ static void look_at_process(struct cp_memory_use *to)
 
 	if (!read_file("/proc/thread-self", "status", text, sizeof(text)))
 		return;
-	to->resident = number_after(text, "VmRSS:") << 10;
+	to->resident = cp_memory_use_number(text, "VmRSS:") << 10;
 	if (cp_sys4(SYS_prlimit64, 0, RLIMIT_AS, NULL, &l) == 0 && l.rlim_cur != RLIM_INFINITY)
-		add(to, number_after(text, "VmSize:") << 10, l.rlim_cur, "address space");
+		add(to, cp_memory_use_number(text, "VmSize:") << 10, l.rlim_cur, "address space");
 }
 
 static void look_at_machine(struct cp_memory_use *to)
@@ -180,8 +179,8 @@ static void look_at_machine(struct cp_memory_use *to)
 
 	if (!read_file("/proc", "meminfo", text, sizeof(text)))
 		return;
-	all = number_after(text, "MemTotal:") << 10;
-	free = number_after(text, "MemAvailable:") << 10;
+	all = cp_memory_use_number(text, "MemTotal:") << 10;
+	free = cp_memory_use_number(text, "MemAvailable:") << 10;
 	add(to, all > free ? all - free : 0, all, "machine");
 }
 

@@ -23,6 +23,9 @@ struct cp_memory_use {
 			     memory, per cent; 0 where the kernel doesn't say */
 };
 
+/* Returns the number after KEY and its blanks in TEXT, as /proc has it: "VmRSS:". Returns 0 if
+ * there is none. */
+uint64_t cp_memory_use_number(const char *text, const char *key);
 /* Finds the process's cgroup. Call when a watch starts, and in a fork child. */
 void cp_memory_use_find(void);
 /* Reads how much is used now. What can't be read is 0. */

@@ -113,8 +113,9 @@ void cp_wall_time_pay(struct cp_run *r, struct cp_thread *t, enum cp_wall_state 
 		cp_wall_slow_note(r, w->in_span[state], w->row[state] - 1, periods, ns);
 }
 
-/* What visits found by chance may differ from the CPU clock by as many times NS; more was time
- * that no visit accounts for: T was paused, or couldn't be looked at. */
+/* The running time that visits account for differs from the CPU clock by chance, by at most LEEWAY
+ * times NS. What is beyond that is time which no visit saw: T was paused, or couldn't be looked at.
+ */
 #define LEEWAY 8
 
 static void keep_near(struct cp_wall_thread *w, uint64_t ns)
