@@ -10,12 +10,11 @@
 
 #include "base/atomic.h"
 #include "base/start_data.h"
+#include "unwind/module_list.h"
 
-typedef int visit(struct dl_phdr_info *, size_t, void *);
+static int (*iterate)(cp_module_visit *, void *) CP_START_DATA;
 
-static int (*iterate)(visit *, void *) CP_START_DATA;
-
-static int walk(visit *each, void *arg)
+static int walk(cp_module_visit *each, void *arg)
 {
 	if (!cp_load_relaxed(&iterate)) {
 		void *f = dlsym(RTLD_NEXT, "dl_iterate_phdr");
@@ -24,8 +23,9 @@ static int walk(visit *each, void *arg)
 			return -1;
 		/* Function pointers and object pointers have the same size on every port. */
 		memcpy(&iterate, &f, sizeof(f));
+		cp_module_list_set_libc(iterate);
 	}
-	return iterate(each, arg);
+	return cp_module_list_of_libc(each, arg);
 }
 
 static bool holds(const struct dl_phdr_info *info, uintptr_t address)

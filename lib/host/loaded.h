@@ -9,7 +9,7 @@
  * These functions only save time: where an object can't be read, dlsym is asked, as it is for a
  * function that a further object may define.
  *
- * Ordinary context: the loader's list of objects is locked.
+ * Ordinary context: the loader's list of objects is locked (unwind/module_list.h).
  */
 #ifndef CP_LOADED_H
 #define CP_LOADED_H

@@ -84,7 +84,6 @@ struct cp_real cp_real CP_START_DATA;
 	WANT(__fxstat64, "__fxstat64") \
 	WANT(__fxstatat64, "__fxstatat64") \
 	WANT(statx, "statx") \
-	WANT(dl_iterate_phdr, "dl_iterate_phdr")
 /* clang-format on */
 #define SINCE(minor, field, symbol) ROW(minor, field, symbol, 0)
 #define WANT(field, symbol) SINCE(0, field, symbol)
@@ -225,12 +224,32 @@ static void *next_of(const struct cp_real_wanted *w, const struct cp_loaded_name
 	return resolve(n->name, w->oldest ? CP_REAL_OLDEST_GLIBC : NULL);
 }
 
+/* Tell whether this libc should have function W and SLOT doesn't hold it yet. A look-up that fails allocates, so older
+ * libcs aren't asked. */
+static bool is_missing(const char *slot, const struct cp_real_wanted *w)
+{
+	void *f;
+
+	memcpy(&f, slot, sizeof(f));
+	return !f && w->since <= cp_real_glibc_minor();
+}
+
+static bool any_missing(const char *to, const struct cp_real_wanted *functions, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (is_missing(to + functions[i].at, &functions[i]))
+			return true;
+	return false;
+}
+
 int cp_real_find(void *to, const struct cp_real_wanted *functions, size_t count, const char *names)
 {
 	struct cp_loaded_name found[count];
-	unsigned minor = cp_real_glibc_minor();
 	int missing = 0;
 
+	/* The walk over all objects is for the first call. */
+	if (!any_missing(to, functions, count))
+		return 0;
 	for (size_t i = 0; i < count; i++) {
 		found[i].name = names;
 		names += strlen(names) + 1;
@@ -240,9 +259,7 @@ int cp_real_find(void *to, const struct cp_real_wanted *functions, size_t count,
 		char *slot = (char *)to + functions[i].at;
 		void *f;
 
-		memcpy(&f, slot, sizeof(f));
-		/* A look-up that fails allocates. */
-		if (f || functions[i].since > minor)
+		if (!is_missing(slot, &functions[i]))
 			continue;
 		f = next_of(&functions[i], &found[i]);
 		/* Function pointers and object pointers have the same size on every port. */

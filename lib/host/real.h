@@ -9,7 +9,6 @@
 #ifndef CP_REAL_H
 #define CP_REAL_H
 
-#include <link.h>
 #include <mqueue.h>
 #include <pthread.h>
 #include <pty.h>
@@ -94,7 +93,6 @@ struct cp_real {
 	int (*__fxstat64)(int, int, struct stat64 *);
 	int (*__fxstatat64)(int, int, const char *, struct stat64 *, int);
 	int (*statx)(int, const char *, int, unsigned, struct statx *);
-	int (*dl_iterate_phdr)(int (*)(struct dl_phdr_info *, size_t, void *), void *);
 };
 
 /* Valid after cp_real_resolve; a function that libc lacks is NULL. */

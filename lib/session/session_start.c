@@ -180,17 +180,17 @@ int cp_session_start(const struct cp_config *c, bool each)
 	if (cp_profiled_active())
 		return -EALREADY;
 	cp_real_resolve();
-	cp_module_list_set_libc(CP_REAL(dl_iterate_phdr));
 	cp_mode_ops_set(cp_modes);
 	cp_config_copy(&cp_session.config, c);
 	cp_profiled_return();
 	cp_notes_begin(c->verbose);
+	/* Before any walk of the list of modules. */
+	cp_fork_handlers_install();
 	learn_modules();
 	cp_threads_register();
 	err = prepare(each);
 	if (err)
 		return err;
-	cp_fork_handlers_install();
 	cp_dlclose_gate_unloaded = cp_mode_ops_unloaded;
 	cp_profiled_begin();
 	cp_fork_mark_set();
