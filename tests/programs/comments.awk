@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Adds up what the profiles of one program say of themselves. Input: a line "file MODE NAME" before the comments and the
 # totals of each; output: "key value" lines. Percentages are of what the mode counts: expiries of the CPU clock, samples, allocations,
-# seconds of waits.
+# seconds of waits. With compiles=yes, stacks that are cut short in generated code don't count.
 function number_before(line, what,   part) {
 	if (!match(line, "[0-9.]+( s)?( of delay)? " what)) return 0
 	part = substr(line, RSTART, RLENGTH)
 	return part + 0
+}
+function number_after(line, what) {
+	if (!match(line, what " [0-9]+")) return 0
+	line = substr(line, RSTART, RLENGTH)
+	sub(/.* /, "", line)
+	return line + 0
 }
 function percent(part, all) { return all > 0 ? 100 * part / all : 0 }
 
@@ -42,6 +48,7 @@ $1 == "file" { mode = $2; name = $3; files++; next }
 	truncated[mode] += $2
 	if (match($0, /[0-9]+ incomplete/)) incomplete[mode] += substr($0, RSTART) + 0
 }
+/^incomplete stacks end in: / && compiles == "yes" { incomplete[mode] -= number_after($0, "[[]anon[]]") }
 /^incomplete stacks end in: / { sub(/^incomplete stacks end in: /, ""); where[mode] = where[mode] name ": " $0 "; " }
 /^symbols: / { named += $2; frames += $4 }
 

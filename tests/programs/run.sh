@@ -18,6 +18,8 @@
 #     verify()               more to look at: has MODE REGEX (a stack, leaf first), $profiles, $work
 #     at_least MODE N        samples that must be there; by default cpu 20, wall 20, heap 1000, lock 0, io 1
 #     incomplete=PERCENT     of stacks that may be cut short (0.1)
+#     compiles=yes           the program compiles code that has no call frame information and no frame pointers: a stack
+#                            that is cut short there doesn't count (no)
 #     lost=PERCENT           of what a mode counts that may be lost (0.1)
 #     as_user=(COMMAND)      put before every command that is run
 #     more=(NAME=VALUE)      settings of the profiler beside those below
@@ -46,7 +48,7 @@ names() {
 }
 
 defaults() {
-	packages= needs= seconds=600 interval=1 about= incomplete=0.1 lost=0.1 more=() as_user=()
+	packages= needs= seconds=600 interval=1 about= incomplete=0.1 compiles=no lost=0.1 more=() as_user=()
 	declare -gA least=([cpu]=20 [wall]=20 [heap]=1000 [lock]=0 [io]=1)
 	prepare() { :; }
 	normalize() { cat; }
@@ -172,7 +174,7 @@ read_profiles() {
 	for file in $profiles; do
 		echo "file $(mode_of "$file") $(basename "$file")"
 		"$pprof_check" --comments --total "$file" 2>/dev/null
-	done | awk -f "$here/comments.awk" >"$work/sums"
+	done | awk -v compiles="$compiles" -f "$here/comments.awk" >"$work/sums"
 	sum() { awk -v k="$1" '$1 == k { print $2 }' "$work/sums"; }
 	command -v go >/dev/null || return
 	for mode in cpu wall heap lock io; do
