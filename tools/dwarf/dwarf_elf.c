@@ -68,29 +68,37 @@ bool ct_dwarf_elf_has_id(Elf *elf, const struct ct_dwarf_id *id)
 	return found && size == id->size && !memcmp(found, id->bytes, size);
 }
 
-const char *ct_dwarf_elf_link(Elf *elf, uint32_t *crc)
+const Elf_Data *ct_dwarf_elf_section(Elf *elf, const char *name)
 {
 	Elf_Scn *scn = NULL;
 	size_t names;
-	GElf_Shdr h;
 
 	if (elf_getshdrstrndx(elf, &names))
 		return NULL;
 	while ((scn = elf_nextscn(elf, scn))) {
-		const char *name = gelf_getshdr(scn, &h) ? elf_strptr(elf, names, h.sh_name) : NULL;
-		Elf_Data *d = name && h.sh_type != SHT_NOBITS && !strcmp(name, ".gnu_debuglink")
-				      ? elf_rawdata(scn, NULL)
-				      : NULL;
-		size_t n = d && d->d_buf ? strnlen(d->d_buf, d->d_size) : 0;
+		GElf_Shdr h;
+		const char *its = gelf_getshdr(scn, &h) ? elf_strptr(elf, names, h.sh_name) : NULL;
+		const Elf_Data *d = its && h.sh_type != SHT_NOBITS && !strcmp(its, name)
+					    ? elf_rawdata(scn, NULL)
+					    : NULL;
 
-		/* The name is padded to a multiple of four bytes. */
-		n = (n + 4) & ~(size_t)3;
-		if (!d || n + sizeof(*crc) > d->d_size)
-			continue;
-		memcpy(crc, (const char *)d->d_buf + n, sizeof(*crc));
-		return d->d_buf;
+		if (d && d->d_buf && d->d_size)
+			return d;
 	}
 	return NULL;
+}
+
+const char *ct_dwarf_elf_link(Elf *elf, uint32_t *crc)
+{
+	const Elf_Data *d = ct_dwarf_elf_section(elf, ".gnu_debuglink");
+	size_t n = d ? strnlen(d->d_buf, d->d_size) : 0;
+
+	/* The name is padded to a multiple of four bytes. */
+	n = (n + 4) & ~(size_t)3;
+	if (!d || n + sizeof(*crc) > d->d_size)
+		return NULL;
+	memcpy(crc, (const char *)d->d_buf + n, sizeof(*crc));
+	return d->d_buf;
 }
 
 /* Refuses pipes and devices, because only files can be mapped. */
@@ -111,20 +119,8 @@ int ct_dwarf_elf_open(const char *path, Elf **elf)
 
 bool ct_dwarf_elf_has_dwarf(Elf *elf)
 {
-	Elf_Scn *scn = NULL;
-	size_t names;
-
-	if (elf_getshdrstrndx(elf, &names))
-		return false;
-	while ((scn = elf_nextscn(elf, scn))) {
-		GElf_Shdr h;
-		const char *name = gelf_getshdr(scn, &h) ? elf_strptr(elf, names, h.sh_name) : NULL;
-
-		if (name && h.sh_type != SHT_NOBITS &&
-		    (!strcmp(name, ".debug_info") || !strcmp(name, ".zdebug_info")))
-			return true;
-	}
-	return false;
+	return ct_dwarf_elf_section(elf, ".debug_info") ||
+	       ct_dwarf_elf_section(elf, ".zdebug_info");
 }
 
 bool ct_dwarf_elf_has_code(Elf *elf)

@@ -23,6 +23,9 @@ struct ct_dwarf_id ct_dwarf_elf_id(const char *hex);
 /* Opens an ELF file. Returns its descriptor, or -1 if it isn't one. The caller ends *ELF. */
 int ct_dwarf_elf_open(const char *path, Elf **elf);
 bool ct_dwarf_elf_has_id(Elf *elf, const struct ct_dwarf_id *id);
+/* Returns the bytes of the first section of that NAME that has some, as they are in the file; NULL:
+ * there is none. */
+const Elf_Data *ct_dwarf_elf_section(Elf *elf, const char *name);
 /* Returns the name in the section .gnu_debuglink, and the checksum after it. NULL: there is no such
  * section. */
 const char *ct_dwarf_elf_link(Elf *elf, uint32_t *crc);

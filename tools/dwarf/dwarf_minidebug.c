@@ -6,9 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/memory.h"
+#include "dwarf/dwarf_elf.h"
 
 /* The largest programs have a few megabytes of symbols. */
 #define UNPACKED_MAX (UINT64_C(64) << 20)
@@ -63,31 +63,9 @@ static void *unpack(const Elf_Data *packed, size_t *size)
 	return NULL;
 }
 
-static const Elf_Data *find_section(Elf *file)
-{
-	Elf_Scn *scn = NULL;
-	size_t names;
-
-	if (elf_getshdrstrndx(file, &names))
-		return NULL;
-	while ((scn = elf_nextscn(file, scn))) {
-		GElf_Shdr h;
-		const char *name =
-			gelf_getshdr(scn, &h) ? elf_strptr(file, names, h.sh_name) : NULL;
-		const Elf_Data *d =
-			name && h.sh_type != SHT_NOBITS && !strcmp(name, ".gnu_debugdata")
-				? elf_rawdata(scn, NULL)
-				: NULL;
-
-		if (d && d->d_buf && d->d_size)
-			return d;
-	}
-	return NULL;
-}
-
 Elf *ct_dwarf_minidebug_open(Elf *file, void **memory)
 {
-	const Elf_Data *packed = find_section(file);
+	const Elf_Data *packed = ct_dwarf_elf_section(file, ".gnu_debugdata");
 	size_t size = 0;
 	Elf *inside;
 
