@@ -94,11 +94,12 @@ static uint8_t rank_of(const struct scan *s, const Elf64_Sym *sym)
 	}
 }
 
-/* glibc's internal aliases (__GI_memcpy) are the last choice. The vdso's clock_gettime is a weak
- * alias, too; its global name, as on aarch64, tells it from libc's function that calls it. */
+/* glibc's internal aliases (__GI_memcpy) are the last choice, as is free's old name cfree. The
+ * vdso's clock_gettime is a weak alias, too; its global name, as on aarch64, tells it from libc's
+ * function that calls it. */
 static size_t leading_underscores(const char *s)
 {
-	if (cp_text_begins(s, "__GI_"))
+	if (cp_text_begins(s, "__GI_") || !strcmp(s, "cfree"))
 		return SIZE_MAX;
 	return cp_text_begins(s, "__vdso_") || cp_text_begins(s, "__kernel_") ? 0 : strspn(s, "_");
 }

@@ -31,6 +31,8 @@ static const char fixture_source[] =
 	"int _second(int) __attribute__((alias(\"__second\")));\n"
 	"int __third(int x) { return x - 8; }\n"
 	"int third(int) __attribute__((weak, alias(\"__third\")));\n"
+	"void free(void *p) { fixture_data = !p; }\n"
+	"void cfree(void *) __attribute__((alias(\"free\")));\n"
 	"int versioned_two(int x) { return x + 9; }\n"
 	"__asm__(\".symver versioned_two, versioned@@FIXTURE_2\");\n"
 	"void *const places[] = { hidden_local };\n"

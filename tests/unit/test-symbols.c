@@ -46,6 +46,7 @@ static void test_plain_names_win_then_global_aliases(void)
 	CHECK_STR(name_of(fixture.path, exported("exported"), &off, NULL), "exported");
 	CHECK_STR(name_of(fixture.path, exported("second"), &off, NULL), "second");
 	CHECK_STR(name_of(fixture.path, exported("third"), &off, NULL), "third");
+	CHECK_STR(name_of(fixture.path, exported("free"), &off, NULL), "free"); /* not cfree */
 }
 
 static void test_versions_are_cut_off(void)
