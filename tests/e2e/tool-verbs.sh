@@ -72,6 +72,7 @@ answers 2 'missing closing parenthesis' "$cprof" top '-focus=(' app.pb
 answers 2 'exclude each other' "$cprof" top -base=app.pb -diff_base=app.pb app.pb
 answers 2 'no function matches' "$cprof" peek nothing app.pb
 answers 2 'no function matches' "$cprof" list nothing app.pb
+answers 0 "the source can't be read: No such file or directory .-source_path=DIRS says where" "$cprof" list hot app.pb
 answers 0 'focus matched nothing' "$cprof" top -focus=nothing app.pb
 # One dash or two, with = or without, before and after the file.
 for spelling in "-focus=hot app.pb" "--focus hot app.pb" "app.pb -focus hot" "app.pb --focus=hot"; do

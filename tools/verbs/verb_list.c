@@ -182,7 +182,8 @@ static void show_routine(struct listing *l, struct routine *t)
 		ct_source_release(&source);
 	} else {
 		if (!ct_report_wants_json())
-			printf(" Error: the source can't be read: %s\n", strerror(-error));
+			printf(" Error: the source can't be read: %s%s\n", strerror(-error),
+			       error == -ENOENT ? " (-source_path=DIRS says where it is)" : "");
 		show_numbers(l, t);
 	}
 	if (ct_report_wants_json()) {
