@@ -197,7 +197,8 @@ PUSHED = (
 
 
 def push(to, url, name, *what, **environment):
-    r = subprocess.run([cprof, "push", f"-to={to}", f"-name={name}", "-every=1s", f"-spool={work}/spool", url, *what],
+    r = subprocess.run([cprof, "push", f"-to={to}", f"-name={name}", "-every=1s", "-all-frames",
+                        f"-spool={work}/spool", url, *what],
                        env=dict(os.environ, **environment), capture_output=True, text=True, timeout=120)
     if r.returncode or "lost" in r.stderr:
         fail(f"cprof push -to={to}: {r.returncode}: {r.stderr}")
@@ -215,7 +216,7 @@ def push_windows(to, url, name, folder):
     while f'"pid":{host.pid},' not in run(cprof, "ps", "-json").decode().replace(" ", "") and time.monotonic() < end:
         time.sleep(0.1)
     pushing = subprocess.Popen([cprof, "push", f"-to={to}", f"-name={name}", "-every=1s", "-verbose",
-                                f"-spool={work}/spool", url, str(host.pid)], stderr=subprocess.PIPE, text=True)
+                                "-all-frames", f"-spool={work}/spool", url, str(host.pid)], stderr=subprocess.PIPE, text=True)
     said = ""
     while "is followed" not in said:
         line = pushing.stderr.readline()

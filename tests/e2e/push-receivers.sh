@@ -35,6 +35,26 @@ got 'keys=tenant,thread host=[^ ]* node=n1 pod=p-1 service_name=shop service_ver
 push named "$url/push.v1.PusherService/Push" -name=other app.pb
 got 'service_name=other'
 
+# ---- heap and lock profiles begin with the program's functions, as in pprof: receivers apply no drop_frames ----
+$CXX -O2 -g -pthread -o first-rows "$srcdir/tests/e2e/pprof-first-rows-host.cc" || fail "the host doesn't compile"
+env LD_PRELOAD="$CP_LIBRARY" HEAPPROFILE=heap.pb CPROF_HEAP_INTERVAL=1 ./first-rows heap || fail "first-rows heap: $?"
+env LD_PRELOAD="$CP_LIBRARY" LOCKPROFILE=lock.pb CPROF_LOCK_THRESHOLD=0 ./first-rows lock || fail "first-rows lock: $?"
+all=0
+rm -f "$received"/*.pb
+for to in pyroscope parca datadog otlp; do
+	push frames-$to -to=$to "$url/" heap.pb lock.pb
+	ended frames-$to 0
+	push all-frames-$to -to=$to "$url/" -all-frames heap.pb lock.pb
+	ended all-frames-$to 0
+done
+for file in "$received"/*.pb; do
+	"$cprof" folded "$file" >stacks
+	grep -qE 'keep_block|update' stacks || fail "$file: no function of the program: $(head -n 3 stacks)"
+	! grep -qE ';(operator new(\[\])?|pthread_mutex_lock) ' stacks || all=$((all + 1))
+done
+# Two series of the heap and one of the lock in half of the pushes.
+[ $all = 12 ] || fail "$all profiles have operator new or pthread_mutex_lock"
+
 # ---- credentials never from the command line ----
 push in-url http://me:secret@127.0.0.1/ app.pb
 ended in-url 2

@@ -13,6 +13,7 @@
 
 #include "core/combine.h"
 #include "core/cut_middle.h"
+#include "core/drop_frames.h"
 #include "core/memory.h"
 
 #define TYPES 2
@@ -119,6 +120,14 @@ static void rename_types(struct ct_profile *p, const struct series *s, enum ct_p
 	p->comment_count = 0;
 }
 
+/* Receivers don't apply drop_frames: their first row would be malloc or pthread_mutex_lock. */
+static void choose_frames(struct ct_profile *p, bool all)
+{
+	if (!all)
+		ct_drop_frames(p);
+	p->drop_frames = p->keep_frames = 0;
+}
+
 /* Returns the item of series S, or NULL if P has nothing of it. */
 static struct ct_push_item *item_of(struct ct_profile *p, const struct series *s,
 				    const size_t at[TYPES], const char *labels,
@@ -132,6 +141,7 @@ static struct ct_push_item *item_of(struct ct_profile *p, const struct series *s
 		return NULL;
 	choose_types(copy, at);
 	ct_push_series_choose_labels(copy, how);
+	choose_frames(copy, how->all_frames);
 	ct_cut_middle(copy, how->target->depth_max);
 	rename_types(copy, s, how->target->kind);
 	merged = ct_combine(&copy, 1);

@@ -16,6 +16,7 @@ struct ct_push_series_how {
 	const struct ct_push_target *target;
 	const char *keys; /* globs, separated by commas: labels of samples that are kept; NULL: none
 			     for a receiver, all in a directory */
+	bool all_frames;  /* receivers get the frames that drop_frames names, too */
 };
 
 /* Removes the labels of P's samples that are not pushed. */

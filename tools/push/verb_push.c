@@ -24,7 +24,7 @@ static struct {
 	const char *to, *every, *name, *keys, *spool, *spool_size, *spool_age, *flush;
 	struct ct_list labels, roots;
 	struct ct_push_credentials credentials;
-	bool verbose, helper, ended, lines;
+	bool all_frames, verbose, helper, ended, lines;
 } my = { .every = "15s", .spool_size = "256M", .spool_age = "1h", .flush = "10s" };
 
 static const struct ct_option options[] = {
@@ -39,6 +39,8 @@ static const struct ct_option options[] = {
 		"a label of the processes (may be repeated); KEY= leaves one out"),
 	CT_TEXT("keys", "GLOBS", &my.keys,
 		"labels of samples that are sent, as thread,tenant; default: none"),
+	CT_FLAG("all-frames", &my.all_frames,
+		"send malloc, pthread_mutex_lock and what lies between them and your code, too"),
 	CT_TEXT("user-file", "FILE", &my.credentials.user_file,
 		"\"user:password\" (CPROF_PUSH_USER)"),
 	CT_TEXT("token-file", "FILE", &my.credentials.token_file,
@@ -215,7 +217,7 @@ static int push_to(const struct ct_push_target *target, const char *url, char **
 						 .size = bytes_of(my.spool_size),
 						 .seconds = ct_mode_options_seconds(my.spool_age),
 						 .verbose = my.verbose };
-	struct ct_push_follow_how follow = { .series = { target, my.keys },
+	struct ct_push_follow_how follow = { .series = { target, my.keys, my.all_frames },
 					     .labels = { my.name, &my.labels },
 					     .every = ct_mode_options_seconds(my.every),
 					     .roots = roots,
