@@ -45,9 +45,6 @@
  * |         | no file is written       |            | -EBUSY; -EOPNOTSUPP; or the error of the write   |
  * | DUMP    | "mode=cpu", also of a    | of a memfd | none. -ESRCH: the mode isn't on; -EINVAL: the    |
  * |         | companion: "mode=peak";  |            | descriptor is none of a file in memory           |
- * |         | "for_ns=N": a mode that  |            |                                                  |
- * |         | ends by itself is on for |            |                                                  |
- * |         | so long from now         |            |                                                  |
  * | WINDOW  | "mode=cpu", or a         | of a memfd | "end=T", to be SINCE of the next request. The    |
  * |         | companion that is no     | for the    | descriptor gets what happened since the last     |
  * |         | view; "consumer=N": a    | profile,   | window, not compressed. -ESRCH: the mode isn't   |
@@ -61,7 +58,7 @@
  * |         | "last=1": it listens for |            | "ending=1": the process has written its files    |
  * |         | what is left at the end; |            |                                                  |
  * |         | "for_ns=N": forget it    |            | A mode without a file (START, "nofile=1") ends   |
- * |         | then; "since=T"          |            | with its last consumer, or for_ns of START, DUMP |
+ * |         | then; "since=T"          |            | with its last consumer, or its for_ns            |
  * | SET     | "mode=cpu"; settings,    | none       | the status before it, then                       |
  * |         | as variables:            |            | "set=KEY=VALUE, before: VALUE" for each; -ESRCH: |
  * |         | "CPUPROFILE_FREQUENCY=1" |            | the mode isn't on; -ERANGE: a value is bad,      |

@@ -52,8 +52,14 @@ static uint32_t own_labels(const struct cp_aggregate *a)
 	return count;
 }
 
-/* Returns how many of R's rows somebody needs, having marked them in C. */
-static uint32_t mark(struct cp_run *r, struct cp_compaction *c)
+static bool is_empty(const struct cp_aggregate *a, uint32_t row)
+{
+	return !cp_aggregate_since(a, row, 0, NULL) && !cp_aggregate_since(a, row, 1, NULL);
+}
+
+/* Returns how many of R's rows somebody needs, having marked them in C. Sets *GIVES_UP if another
+ * row has values. */
+static uint32_t mark(struct cp_run *r, struct cp_compaction *c, bool *gives_up)
 {
 	uint32_t needed = 0;
 
@@ -61,6 +67,8 @@ static uint32_t mark(struct cp_run *r, struct cp_compaction *c)
 		if (cp_consumers_need(r, i)) {
 			cp_aggregate_compact_keep(c, i);
 			needed++;
+		} else {
+			*gives_up |= !is_empty(&r->aggregate, i);
 		}
 	if (r->ops->rows)
 		r->ops->rows(r, keep, c);
@@ -71,8 +79,9 @@ static void shrink(struct cp_run *r, struct cp_compaction *c)
 {
 	struct cp_aggregate *a = &r->aggregate;
 	uint32_t labelled, own;
+	bool gives_up = false;
 
-	if (mark(r, c) > a->stacks.count / 2 || cp_aggregate_compact_apply(c, a))
+	if (mark(r, c, &gives_up) > a->stacks.count / 2 || cp_aggregate_compact_apply(c, a))
 		return;
 	if (r->ops->rows)
 		r->ops->rows(r, renumber, c);
@@ -80,7 +89,7 @@ static void shrink(struct cp_run *r, struct cp_compaction *c)
 	labelled = renumber_threads(r, c);
 	own = own_labels(a);
 	a->ended = own > labelled ? own - labelled : 0;
-	r->gave_up = true;
+	r->gave_up |= gives_up;
 }
 
 /* Nobody refers to a location but rows. */

@@ -9,11 +9,16 @@
 #include "base/sys.h"
 #include "sample/own_time.h"
 
+static struct cp_consumer *at(const struct cp_run *r, size_t i)
+{
+	return CP_VEC_AT(&r->consumers, struct cp_consumer, i);
+}
+
 struct cp_consumer *cp_consumers_find(struct cp_run *r, uint64_t id)
 {
-	for (unsigned i = 0; i < r->consumer_count; i++)
-		if (r->consumers[i].id == id)
-			return &r->consumers[i];
+	for (size_t i = 0; i < r->consumers.count; i++)
+		if (at(r, i)->id == id)
+			return at(r, i);
 	return NULL;
 }
 
@@ -46,11 +51,11 @@ static struct cp_run_begin begin_now(const struct cp_run *r)
 
 struct cp_consumer *cp_consumers_add(struct cp_run *r, uint64_t id)
 {
-	struct cp_consumer *c;
+	struct cp_consumer *c =
+		r->consumers.count < CP_RUN_CONSUMERS ? cp_vec_add(&r->consumers) : NULL;
 
-	if (r->consumer_count == CP_RUN_CONSUMERS)
+	if (!c)
 		return NULL;
-	c = &r->consumers[r->consumer_count++];
 	*c = (struct cp_consumer){ .id = id,
 				   .base = { .size = sizeof(struct cp_aggregate_base) },
 				   .written = { .size = sizeof(struct cp_aggregate_base) },
@@ -65,10 +70,10 @@ static bool is_gone(int pid)
 
 struct cp_consumer *cp_consumers_take_over(struct cp_run *r, uint64_t id)
 {
-	for (unsigned i = 0; i < r->consumer_count; i++)
-		if (r->consumers[i].follows && is_gone(r->consumers[i].peer)) {
-			r->consumers[i].id = id;
-			return &r->consumers[i];
+	for (size_t i = 0; i < r->consumers.count; i++)
+		if (at(r, i)->follows && is_gone(at(r, i)->peer)) {
+			at(r, i)->id = id;
+			return at(r, i);
 		}
 	return NULL;
 }
@@ -77,14 +82,23 @@ void cp_consumers_remove(struct cp_run *r, struct cp_consumer *c)
 {
 	cp_vec_release(&c->base);
 	cp_vec_release(&c->written);
-	*c = r->consumers[--r->consumer_count];
+	*c = *at(r, --r->consumers.count);
 }
 
 void cp_consumers_expire(struct cp_run *r, uint64_t now)
 {
-	for (unsigned i = r->consumer_count; i-- > 0;)
-		if (r->consumers[i].until <= now)
-			cp_consumers_remove(r, &r->consumers[i]);
+	for (size_t i = r->consumers.count; i-- > 0;)
+		if (at(r, i)->until <= now)
+			cp_consumers_remove(r, at(r, i));
+}
+
+uint64_t cp_consumers_until(const struct cp_run *r)
+{
+	uint64_t last = 0;
+
+	for (size_t i = 0; i < r->consumers.count; i++)
+		last = at(r, i)->until > last ? at(r, i)->until : last;
+	return last;
 }
 
 void cp_consumers_view(const struct cp_run *r, const struct cp_consumer *c, struct cp_run *view)
@@ -134,10 +148,9 @@ bool cp_consumers_need(const struct cp_run *r, uint32_t number)
 {
 	bool need = false;
 
-	for (unsigned i = 0; i < r->consumer_count && !need; i++)
+	for (size_t i = 0; i < r->consumers.count && !need; i++)
 		for (unsigned v = 0; v < 2 && !need; v++)
-			need = cp_aggregate_since(&r->aggregate, number, v,
-						  &r->consumers[i].base) != 0;
+			need = cp_aggregate_since(&r->aggregate, number, v, &at(r, i)->base) != 0;
 	return need;
 }
 
@@ -155,8 +168,8 @@ static void keep(struct cp_vec *base, bool (*kept)(uint32_t row, const void *arg
 void cp_consumers_rows_moved(struct cp_run *r, bool (*kept)(uint32_t row, const void *arg),
 			     const void *arg)
 {
-	for (unsigned i = 0; i < r->consumer_count; i++) {
-		keep(&r->consumers[i].base, kept, arg);
-		keep(&r->consumers[i].written, kept, arg);
+	for (size_t i = 0; i < r->consumers.count; i++) {
+		keep(&at(r, i)->base, kept, arg);
+		keep(&at(r, i)->written, kept, arg);
 	}
 }

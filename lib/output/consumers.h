@@ -10,14 +10,18 @@
 #include "output/run.h"
 
 struct cp_consumer *cp_consumers_find(struct cp_run *r, uint64_t id);
-/* Adds a consumer whose window begins with the run. Returns NULL if there are too many. */
+/* Adds a consumer whose window begins with the run. Pointers to others are void then. Returns NULL
+ * if there are too many, or no memory. */
 struct cp_consumer *cp_consumers_add(struct cp_run *r, uint64_t id);
 /* Gives a consumer that follows R, and whose process is gone, the new number ID: its window goes
  * on. Returns NULL if there is none. */
 struct cp_consumer *cp_consumers_take_over(struct cp_run *r, uint64_t id);
+/* Pointers to others are void then. */
 void cp_consumers_remove(struct cp_run *r, struct cp_consumer *c);
 /* Removes those whose time is over. */
 void cp_consumers_expire(struct cp_run *r, uint64_t now);
+/* Returns when the last of them is forgotten; 0: there is none. */
+uint64_t cp_consumers_until(const struct cp_run *r);
 
 /* Makes VIEW a copy of R for the window of C, which can be written and goes into no other function.
  * Values, times and counters are those of the window; rows and names are to be taken from VIEW's

@@ -38,7 +38,7 @@ void cp_run_begin(struct cp_run *r, struct cp_modules *modules)
 	r->has_view = false;
 	r->beginning = NULL;
 	r->written_records = 0;
-	r->consumer_count = 0;
+	r->consumers = (struct cp_vec){ .size = sizeof(struct cp_consumer) };
 	r->change_count = 0;
 	r->gave_up = false;
 	r->from = NULL;
@@ -48,11 +48,13 @@ void cp_run_begin(struct cp_run *r, struct cp_modules *modules)
 
 void cp_run_release(struct cp_run *r)
 {
-	for (unsigned i = 0; i < r->consumer_count; i++) {
-		cp_vec_release(&r->consumers[i].base);
-		cp_vec_release(&r->consumers[i].written);
+	for (size_t i = 0; i < r->consumers.count; i++) {
+		struct cp_consumer *c = CP_VEC_AT(&r->consumers, struct cp_consumer, i);
+
+		cp_vec_release(&c->base);
+		cp_vec_release(&c->written);
 	}
-	r->consumer_count = 0;
+	cp_vec_release(&r->consumers);
 	cp_names_release(&r->names);
 	cp_aggregate_release(&r->aggregate);
 	cp_sink_gzip_forget(&r->beginning);

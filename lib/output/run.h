@@ -13,7 +13,8 @@
 #include "sample/counters.h"
 #include "profile/tick_rate.h"
 
-#define CP_RUN_CONSUMERS 8
+/* Most consumers of a run. */
+#define CP_RUN_CONSUMERS 32
 /* The changes of settings that are told. */
 #define CP_RUN_CHANGES 4
 
@@ -69,8 +70,7 @@ struct cp_run {
 					    the companion's file; or NULL */
 	uint64_t own_base_ns;		 /* cp_own_time at the start */
 	uint64_t base[CP_COUNTS];	 /* counters at the start */
-	struct cp_consumer consumers[CP_RUN_CONSUMERS];
-	unsigned consumer_count;
+	struct cp_vec consumers;	 /* struct cp_consumer: consumers.h */
 	/* Settings that were changed while the mode was on, as "KEY=VALUE, before: VALUE"; of more
 	 * changes, the last ones: change N is at N modulo their number. */
 	struct cp_run_change {

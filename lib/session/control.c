@@ -247,7 +247,6 @@ static int start(struct cp_control_message *reply)
 	if (!cp_api_change_begin())
 		return -EBUSY;
 	err = cp_mode_check_added(&c);
-	call.for_windows = number_of("consumer");
 	if (length)
 		call.until = cp_sys_clock_ns(CLOCK_MONOTONIC) + length;
 	if (!err)
@@ -306,13 +305,10 @@ static int dump(int fd)
 	int m = mode_of(CP_MODES);
 	struct cp_memory_sink memory;
 	struct cp_window_call call = { .sink = &memory.sink };
-	uint64_t length = number_of("for_ns");
 
-	if (m < 0 || !is_in_memory(fd) || length > FOR_MAX_NS)
+	if (m < 0 || !is_in_memory(fd))
 		return -EINVAL;
 	call.mode = (enum cprof_mode)m;
-	if (length)
-		call.until = cp_sys_clock_ns(CLOCK_MONOTONIC) + length;
 	cp_sink_memory_open(&memory);
 	cp_collect_run(cp_window_dump, &call);
 	if (!call.result)

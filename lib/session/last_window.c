@@ -114,13 +114,16 @@ void cp_last_window_send(void)
 	for (unsigned m = cp_mode_ops_first(); m < CP_MODES; m = cp_mode_ops_after(m)) {
 		struct cp_run *r = &cp_session.runs[m];
 
-		if (!r->running || !r->consumer_count)
+		if (!r->running || !r->consumers.count)
 			continue;
 		cp_own_time_work_begin();
 		cp_consumers_expire(r, now);
-		for (unsigned i = 0; i < r->consumer_count; i++)
-			if (is_owed(r, &r->consumers[i]))
-				hand_over(r, &r->consumers[i]);
+		for (size_t i = 0; i < r->consumers.count; i++) {
+			struct cp_consumer *c = CP_VEC_AT(&r->consumers, struct cp_consumer, i);
+
+			if (is_owed(r, c))
+				hand_over(r, c);
+		}
 		cp_own_time_work_end();
 	}
 }

@@ -31,7 +31,6 @@ struct cp_session {
 	 * came meanwhile; they are served if the process goes on. */
 	uint32_t leaving, put_off;
 	uint64_t until[CP_MAIN_MODES]; /* monotonic ns: a mode ends then; 0 = it doesn't */
-	uint64_t held[CP_MAIN_MODES];  /* the same, as far as consumers of windows don't matter */
 	uint64_t push_at;	  /* monotonic ns: the push's helper is started; UINT64_MAX = it
 				     isn't, or was */
 	uint64_t serve_at;	  /* the same of the server's helper */

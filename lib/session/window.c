@@ -263,7 +263,6 @@ void cp_window_add(void *arg)
 		added[m] = true;
 		c->result = begin_family(m);
 		cp_session.until[m] = c->until;
-		cp_session.held[m] = c->for_windows ? 0 : c->until;
 		cp_session.runs[m].late = c->late;
 	}
 	for (unsigned m = cp_mode_ops_first(); c->result && m < CP_MAIN_MODES;
@@ -410,28 +409,12 @@ void cp_window_asked(void *arg)
 	cp_own_time_work_end();
 }
 
-static void later(uint64_t *end, uint64_t until)
-{
-	if (*end < until)
-		*end = until;
-}
-
-/* A client that comes again and again keeps the mode on. */
-static void extend(enum cprof_mode mode, uint64_t until)
-{
-	if (!until || !cp_session.until[mode])
-		return;
-	later(&cp_session.until[mode], until);
-	later(&cp_session.held[mode], until);
-}
-
 static int dump_one(const struct cp_window_call *c)
 {
 	struct cp_run *r = &cp_session.runs[c->mode];
 
 	if (!r->running)
 		return -ESRCH;
-	extend(r->ops->parent, c->until);
 	if (c->as_text)
 		return r->ops->text ? r->ops->text(r, c->sink) : -EINVAL;
 	return c->path ? cp_dump_to_path(r, &cp_session.config, c->path)

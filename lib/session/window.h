@@ -24,11 +24,9 @@ struct cp_window_call {
 	bool as_text;			/* for a dump of the heap to SINK */
 	uint32_t modes;			/* for a numbered dump: CP_REQUEST_DUMP_OF */
 	const struct cp_config *config; /* the modes to add */
-	uint64_t until;	  /* for the modes to add; see struct cp_session. For a dump: a
-			     mode that ends by itself does so no earlier */
-	bool for_windows; /* the modes to add end with their last consumer */
-	bool late;	  /* the modes to add are started from outside */
-	bool discard;	  /* a mode to end leaves no file */
+	uint64_t until;			/* for the modes to add; see struct cp_session */
+	bool late;			/* the modes to add are started from outside */
+	bool discard;			/* a mode to end leaves no file */
 	struct cprof_stats *stats;
 	void (*failed)(unsigned mode, int err); /* a mode could not begin; NULL: see RESULT */
 	struct cp_helper *helper;		/* out: the helper that was started, or NULL */

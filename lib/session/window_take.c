@@ -123,7 +123,7 @@ void cp_window_take_end(void *arg)
 {
 	struct cp_window_take *t = arg;
 	struct cp_window_call end = { .mode = cp_runs_parent(t->mode), .discard = true };
-	unsigned left = 0;
+	uint64_t until = 0; /* of those that are left */
 
 	for (unsigned m = cp_mode_ops_first(); m < CP_MODES; m = cp_mode_ops_after(m)) {
 		struct cp_run *r = &cp_session.runs[m];
@@ -135,13 +135,12 @@ void cp_window_take_end(void *arg)
 		c = cp_consumers_find(r, t->consumer);
 		if (c)
 			cp_consumers_remove(r, c);
-		left += r->consumer_count;
+		until = cp_consumers_until(r) > until ? cp_consumers_until(r) : until;
 	}
-	if (left || !cp_session.runs[end.mode].running || !cp_session.runs[end.mode].nofile)
+	if (!cp_session.runs[end.mode].running || !cp_session.runs[end.mode].nofile)
 		return;
-	/* Somebody else turned it on, or takes dumps of it. */
-	if (cp_session.held[end.mode] > cp_sys_clock_ns(CLOCK_MONOTONIC)) {
-		cp_session.until[end.mode] = cp_session.held[end.mode];
+	if (until) {
+		cp_session.until[end.mode] = until;
 		return;
 	}
 	cp_window_end_mode(&end);

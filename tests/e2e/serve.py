@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Clients of cprof serve: serve.py HOST:PORT PID CPROF PPROF-CHECK one, all OTHER-PID (of a second process), or
-beside OTHER-HOST:PORT (of a second server)"""
+beside OTHER-HOST:PORT OTHER-PID (of a second server, which is ended)"""
 import http.client
 import json
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -92,10 +93,10 @@ def wait_for(what, condition):
     check(False, f"{what}: never")
 
 
-def send(path):
+def send(path, agent="none"):
     """A request whose reply nobody reads yet."""
     s = socket.create_connection((host, int(port)))
-    s.sendall(f"GET {path} HTTP/1.1\r\nHost: {address}\r\n\r\n".encode())
+    s.sendall(f"GET {path} HTTP/1.1\r\nHost: {address}\r\nUser-Agent: {agent}\r\n\r\n".encode())
     return s
 
 
@@ -169,6 +170,20 @@ def test_deltas():
     check(rows("-sample_index=inuse_space")["keep"] > 0, "what is in use is not that of now")
     profile(PREFIX + "/debug/pprof/delta_block", "block.pprof.gz", None)
     profile(PREFIX + "/debug/pprof/delta_mutex", "mutex.pprof.gz", None)
+    # What a client that has gone away did not get is part of its next one.
+    def all_time():
+        profile(PREFIX + "/debug/pprof/allocs", "allocs", None)
+        return rows()["keep"]
+
+    profile(PREFIX + "/debug/pprof/delta_heap", "heap.pprof.gz", None, {"User-Agent": "gone"})
+    got = rows("-sample_index=alloc_space")["keep"]
+    wait_for("more allocations", lambda: all_time() > got)
+    send(PREFIX + "/debug/pprof/delta_heap", "gone").close()
+    before = all_time()
+    wait_for("still more allocations", lambda: all_time() > before)
+    profile(PREFIX + "/debug/pprof/delta_heap", "heap.pprof.gz", None, {"User-Agent": "gone"})
+    got += rows("-sample_index=alloc_space")["keep"]
+    check(before < got <= all_time(), f"deltas of {got} bytes; of {before} before")
 
 
 def test_errors():
@@ -262,7 +277,7 @@ def test_clients():
     check("cpu" not in modes(), "two at once: cpu is left on")
     silent.close()
     slow.close()
-    # More than the process keeps windows of: the others take dumps.
+    # Many windows of one mode.
     twelve = []
     threads = [threading.Thread(target=lambda: twelve.append(get(PREFIX + "/debug/pprof/profile?seconds=1")))
                for _ in range(12)]
@@ -331,7 +346,7 @@ def test_one():
 
 
 def test_beside():
-    """Two servers, and a mode that is off: who ends first leaves the other one's window alone."""
+    """Two servers, and modes that are off: who ends first leaves the other one's windows and modes alone."""
     other = sys.argv[6]
     replies = {}
 
@@ -360,6 +375,26 @@ def test_beside():
     check_reply(other, "the first", "critical")
     check_reply(address, "the second", "critical")
     check("cpu" not in modes(), "beside: cpu is left on")
+    # The other has turned these modes on, for its scraper's next sums. It ends in the middle of a window.
+    check(get(PREFIX + "/debug/pprof/heap", at=other)[0] == 200, "beside: heap")
+    check(get(PREFIX + "/debug/pprof/block", at=other)[0] == 200, "beside: block")
+    check(get(PREFIX + "/flame?mode=cpu", at=other)[0] == 200, "beside: flame")
+    wait_for("what is to be known", lambda: profile(PREFIX + "/debug/pprof/allocs", "allocs", None).get("keep", 0) > 24 << 20)
+    profile(PREFIX + "/debug/pprof/delta_heap", "heap.pprof.gz", None)
+    profile(PREFIX + "/debug/pprof/delta_block", "block.pprof.gz", None)
+    profile(PREFIX + "/debug/pprof/block", "block", None)
+    known = rows().get("critical", 0)
+    window = start(address, "profile", 3)
+    os.kill(int(sys.argv[7]), signal.SIGTERM)
+    wait_for("the end of the other", lambda: not os.path.exists(f"/proc/{sys.argv[7]}/fd/0"))
+    profile(PREFIX + "/debug/pprof/allocs", "allocs", None)
+    check(rows().get("keep", 0) > 24 << 20, f"beside: the other has ended heap: {rows()}")
+    profile(PREFIX + "/debug/pprof/delta_block", "block.pprof.gz", None)
+    profile(PREFIX + "/debug/pprof/block", "block", None)
+    check(rows().get("critical", 0) > known, f"beside: the other has ended lock: {rows()}, {known} before")
+    window.join()
+    check_reply(address, "the end of the other", "critical")
+    check(modes() == {"heap", "lock"}, f"beside: kept on: {modes()}")
 
 
 if which == "all":

@@ -23,18 +23,24 @@ serve() { # name arguments...
 app two
 other=$pid end_other=$told
 app one
-serve beside
-beside=$server beside_url=$url
 serve all
-timeout 100 $python "$client" "$url" "$pid" "$cprof" "$pprof_check" beside "$beside_url" || fail "beside: $(cat all.err beside.err)"
-kill -TERM $beside
-wait $beside || fail "beside: status $?"
 timeout 100 $python "$client" "$url" "$pid" "$cprof" "$pprof_check" all $other || fail "all: $(cat all.err)"
 kill -TERM $server
 status=0
 wait $server || status=$?
 check_status all 0
 lists $pid - || fail "modes are left on: $("$cprof" ps)"
+
+serve beside
+beside=$server beside_url=$url
+serve two-servers
+timeout 100 $python "$client" "$url" "$pid" "$cprof" "$pprof_check" beside "$beside_url" $beside || fail "beside: $(cat two-servers.err beside.err)"
+wait $beside || fail "beside: status $?"
+kill -TERM $server
+status=0
+wait $server || status=$?
+check_status two-servers 0
+lists $pid - || fail "two servers: modes are left on: $("$cprof" ps)"
 
 # One process: it needs no name. The server ends with it.
 serve one-server $pid

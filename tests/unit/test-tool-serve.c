@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cprof serve, without its server: paths, addresses, which modes must be on, and dumps that wait
- * for a later request.
- */
+/* cprof serve, without its server: paths, addresses, and windows that wait for a later request. */
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "harness.h"
 #include "serve/serve.h"
 #include "serve/serve_listen.h"
-#include "serve/serve_modes.h"
 #include "serve/serve_route.h"
-#include "serve/serve_store.h"
+#include "serve/serve_windows.h"
 
 static void check_route(const char *path, enum ct_serve_what what, int pid, const char *kind)
 {
@@ -102,98 +99,116 @@ static void test_a_foreign_host_name_is_refused(void)
 	CHECK(!ct_serve_listen_knows("", "127.0.0.1"));
 }
 
-static void test_a_mode_stays_on_while_somebody_needs_it(void)
+static struct ct_serve_window *take(const char *key, bool shared)
 {
-	double lease;
-	const char *mode;
-	int pid;
-
-	CHECK(ct_serve_modes_take(5, "cpu", 100, 110, &lease));
-	CHECK_EQ(lease, 10 + CT_SERVE_GRACE);
-	/* The second one's dump must not cut the first one's lease. */
-	CHECK(ct_serve_modes_take(5, "cpu", 101, 102, &lease));
-	CHECK_EQ(lease, 9 + CT_SERVE_GRACE);
-	ct_serve_modes_release(5, "cpu", true, true, 103);
-	CHECK(!ct_serve_modes_due(104, false, &pid, &mode));
-	ct_serve_modes_release(5, "cpu", false, true, 110);
-	CHECK(!ct_serve_modes_due(109, false, &pid, &mode));
-	CHECK_EQ(ct_serve_modes_next(), 110);
-	CHECK(ct_serve_modes_due(110, false, &pid, &mode));
-	CHECK_EQ(pid, 5);
-	CHECK_STR(mode, "cpu");
-	/* While it is being turned off, nobody may count on it. */
-	CHECK(!ct_serve_modes_take(5, "cpu", 111, 120, &lease));
-	CHECK(!ct_serve_modes_due(112, true, &pid, &mode));
-	ct_serve_modes_ended(5, "cpu");
-	CHECK(ct_serve_modes_take(5, "cpu", 113, 120, &lease));
-	ct_serve_modes_release(5, "cpu", false, true, 113);
-	CHECK(!ct_serve_modes_due(1000, true, &pid, &mode));
-	/* A window that turned it on also ends it: another server may need it. */
-	CHECK(ct_serve_modes_take(5, "cpu", 113, 120, &lease));
-	ct_serve_modes_release(5, "cpu", true, false, 113);
-	CHECK(!ct_serve_modes_due(1000, true, &pid, &mode));
+	return ct_serve_windows_take(key, 5, "cpu", shared);
 }
 
-static void test_a_short_request_does_not_end_what_is_kept(void)
+static void test_a_window_waits_for_its_client(void)
 {
-	double lease;
-	const char *mode;
-	int pid;
+	struct ct_serve_window *w = take("a", false), *other;
+	uint64_t consumer = w->id.consumer;
 
-	CHECK(ct_serve_modes_take(6, "heap", 0, 120, &lease));
-	ct_serve_modes_release(6, "heap", true, true, 120);
-	CHECK(ct_serve_modes_take(6, "heap", 10, 11, &lease));
-	ct_serve_modes_release(6, "heap", false, true, 11);
-	CHECK(!ct_serve_modes_due(119, false, &pid, &mode));
-	CHECK(ct_serve_modes_due(119, true, &pid, &mode));
-	ct_serve_modes_ended(6, "heap");
+	CHECK(consumer != 0);
+	/* While one request has it, the next one waits. */
+	CHECK(!take("a", false));
+	ct_serve_windows_release(w, 110);
+	other = ct_serve_windows_take("a", 6, "cpu", false);
+	CHECK(other != w && other->id.consumer != consumer);
+	ct_serve_windows_release(other, -1);
+	w = take("a", false);
+	CHECK_EQ(w->id.consumer, consumer);
+	/* A request that failed doesn't end it earlier. */
+	ct_serve_windows_release(w, -1);
+	CHECK(!ct_serve_windows_due(109, false));
+	CHECK_EQ(ct_serve_windows_next(), 110);
+	CHECK(ct_serve_windows_due(110, false) == w);
+	/* While it ends, nobody may count on it. */
+	CHECK(!take("a", false) && !ct_serve_windows_due(200, true));
+	ct_serve_windows_ended(w);
+	w = take("a", false);
+	CHECK(w->id.consumer != consumer);
+	ct_serve_windows_release(w, -1);
+	CHECK(!ct_serve_windows_due(1000, true));
+	CHECK_EQ(ct_serve_windows_next(), -1);
 }
 
-static int dump(void)
+static void test_sums_share_a_window(void)
 {
-	return memfd_create("dump", MFD_CLOEXEC);
+	struct ct_serve_window *one = take("sums", true), *two = take("sums", true);
+
+	CHECK(one == two);
+	ct_serve_windows_release(one, 120);
+	CHECK(!ct_serve_windows_due(1000, true));
+	ct_serve_windows_release(two, 90);
+	CHECK(!ct_serve_windows_due(119, false));
+	CHECK(ct_serve_windows_due(119, true) == one);
+	ct_serve_windows_ended(one);
 }
 
-static void test_dumps_are_found_by_age(void)
+static void test_windows_of_one_request_are_apart(void)
 {
-	int old = dump(), young = dump(), other = dump();
+	struct ct_serve_window *one = take(NULL, false), *two = take(NULL, false);
 
-	ct_serve_store_put("a", 10, old, 0);
-	ct_serve_store_put("a", 60, young, 0);
-	ct_serve_store_put("b", 61, other, 1);
-	CHECK_EQ(ct_serve_store_find("a", 75, 60, 90), old);
-	CHECK_EQ(ct_serve_store_find("a", 110, 60, 90), young);
-	CHECK_EQ(ct_serve_store_find("a", 69, 60, 90), old);
-	CHECK_EQ(ct_serve_store_find("a", 151, 60, 90), -1);
-	CHECK_EQ(ct_serve_store_find("b", 151, 0, 1e9), other);
-	CHECK_EQ(ct_serve_store_find("c", 151, 0, 1e9), -1);
-	/* Alone: the others of its key go. */
-	young = dump();
-	ct_serve_store_put("a", 152, young, 1);
-	CHECK_EQ(ct_serve_store_find("a", 152, 100, 1e9), young);
-	CHECK_EQ(ct_serve_store_find("a", 152 + CT_SERVE_STORED_SECONDS + 1, 0, 1e9), -1);
+	CHECK(one != two && one->id.consumer != two->id.consumer);
+	ct_serve_windows_release(one, -1);
+	/* Its worker has died: it is ended at once. */
+	ct_serve_windows_release(two, 100);
+	CHECK(ct_serve_windows_due(100, false) == two);
+	ct_serve_windows_ended(two);
 }
 
-static void test_the_store_is_bounded(void)
+static void test_of_too_many_windows_the_oldest_end(void)
 {
+	struct ct_serve_window *w, *first = NULL;
+	unsigned ended = 0;
 	char key[16];
-	int big;
 
-	for (int i = 0; i <= CT_SERVE_STORED + 5; i++) {
+	for (int i = 0; i < CT_SERVE_KEPT_OF_MODE + 2; i++) {
 		snprintf(key, sizeof(key), "%d", i);
-		ct_serve_store_put(key, 2000, dump(), 1);
+		w = take(key, false);
+		first = first ? first : w;
+		ct_serve_windows_release(w, 1000);
+		while ((w = ct_serve_windows_due(10, false))) {
+			CHECK(ended || w == first);
+			ct_serve_windows_ended(w);
+			ended++;
+		}
 	}
-	CHECK_EQ(ct_serve_store_find("5", 2000, 0, 1e9), -1);
-	CHECK(ct_serve_store_find("6", 2000, 0, 1e9) >= 0);
-	big = dump();
-	CHECK(!ftruncate(big, CT_SERVE_STORED_BYTES - 1));
-	ct_serve_store_put("big", 2001, big, 1);
-	CHECK_EQ(ct_serve_store_find("big", 2001, 0, 1e9), big);
-	big = dump();
-	CHECK(!ftruncate(big, 2));
-	ct_serve_store_put("last", 2001, big, 1);
-	CHECK_EQ(ct_serve_store_find("big", 2001, 0, 1e9), -1);
-	CHECK_EQ(ct_serve_store_find("last", 2001, 0, 1e9), big);
+	CHECK_EQ(ended, 2);
+	while ((w = ct_serve_windows_due(0, true)))
+		ct_serve_windows_ended(w);
+}
+
+static int part(long long bytes)
+{
+	int fd = memfd_create("part", MFD_CLOEXEC);
+
+	CHECK(!ftruncate(fd, bytes));
+	return fd;
+}
+
+static void test_parts_are_dropped_by_age_and_size(void)
+{
+	struct ct_serve_window *w = take("parts", false);
+	int young = part(2);
+
+	ct_serve_windows_put(w, 10, part(1));
+	ct_serve_windows_put(w, 20, young);
+	ct_serve_windows_drop(w, 20);
+	CHECK_EQ(w->part_count, 1);
+	CHECK_EQ(w->parts[0].fd, young);
+	ct_serve_windows_put(w, 30, part(CT_SERVE_PARTS_BYTES - 2));
+	CHECK_EQ(w->part_count, 2);
+	ct_serve_windows_put(w, 40, part(1));
+	CHECK_EQ(w->part_count, 2);
+	CHECK_EQ(w->parts[0].time, 30);
+	for (int i = 0; i < CT_SERVE_PARTS + 1; i++)
+		ct_serve_windows_put(w, 50 + i, part(0));
+	CHECK_EQ(w->part_count, CT_SERVE_PARTS);
+	CHECK_EQ(w->parts[0].time, 51);
+	ct_serve_windows_release(w, -1);
+	CHECK(!ct_serve_windows_due(1000, true));
 }
 
 int main(void)
@@ -202,9 +217,10 @@ int main(void)
 	RUN(test_seconds_are_whole_and_positive);
 	RUN(test_addresses);
 	RUN(test_a_foreign_host_name_is_refused);
-	RUN(test_a_mode_stays_on_while_somebody_needs_it);
-	RUN(test_a_short_request_does_not_end_what_is_kept);
-	RUN(test_dumps_are_found_by_age);
-	RUN(test_the_store_is_bounded);
+	RUN(test_a_window_waits_for_its_client);
+	RUN(test_sums_share_a_window);
+	RUN(test_windows_of_one_request_are_apart);
+	RUN(test_of_too_many_windows_the_oldest_end);
+	RUN(test_parts_are_dropped_by_age_and_size);
 	return harness_end();
 }

@@ -32,11 +32,11 @@ struct ct_window {
 	const struct ct_control_mode *mode;
 	double lease;
 	bool started;		     /* for this window */
+	bool holds;		     /* nothing is taken of it */
+	bool has_file;		     /* the process writes one at its end */
 	bool empty;		     /* companions with nothing in them are wanted, too */
 	struct ct_last_window *last; /* where the process sends its last windows; or NULL */
-	/* The consumer's number, and the end of its last window as the process counts time: of the
-	 * mode, and of its companions. */
-	uint64_t consumer, since[PROFILES];
+	struct ct_window_id *id, own;
 	bool off[PROFILES]; /* this companion is not on */
 };
 
@@ -55,10 +55,11 @@ static char *failed(const struct ct_window *w, const struct cp_control_message *
 	char *own = err == -ERANGE ? ct_control_value(reply, "why") : NULL;
 	char *text = ct_memory_printf(
 		"process %s: %s: %s", ct_control_name(w->pid), w->mode->name,
-		own		? own
-		: err == -EBUSY ? "the program starts or stops a profile itself; try again"
-		: err == -ESRCH ? "the mode ended meanwhile"
-				: strerror(-err));
+		own		 ? own
+		: err == -EBUSY	 ? "the program starts or stops a profile itself; try again"
+		: err == -ESRCH	 ? "the mode ended meanwhile"
+		: err == -EUSERS ? "too many others have windows of it; try again later"
+				 : strerror(-err));
 
 	free(own);
 	return text;
@@ -106,7 +107,7 @@ static void request(const struct ct_window *w, struct cp_control_message *m, int
 {
 	ct_control_request(m, CP_CONTROL_WINDOW);
 	ct_control_line(m, "mode", name_of(w, which));
-	add_number(m, "consumer", w->consumer);
+	add_number(m, "consumer", w->id->consumer);
 	ct_control_nanoseconds(m, w->lease);
 	if (w->last)
 		ct_control_line(m, "last", "1");
@@ -122,24 +123,37 @@ static int begin(struct ct_window *w, int which, bool from_start, char **why)
 	request(w, &m, which, from_start ? "all" : "begin");
 	err = ask(w, &m, -1, why);
 	if (!err)
-		w->since[which] = ct_control_number(&m, "end");
+		w->id->since[which] = ct_control_number(&m, "end");
 	return err;
 }
 
-static int take(struct ct_window *w, int which, struct ct_profile **p, bool *ending, char **why)
+static int take_once(struct ct_window *w, int which, struct ct_profile **p, bool *ending,
+		     char **why)
 {
 	struct cp_control_message m;
 	uint64_t end;
 	int err;
 
 	request(w, &m, which, NULL);
-	add_number(&m, "since", w->since[which]);
+	add_number(&m, "since", w->id->since[which]);
 	err = get(w, &m, p, why);
 	end = err == -EIO ? 0 : ct_control_number(&m, "end");
 	if (end)
-		w->since[which] = end;
+		w->id->since[which] = end;
 	*ending = err != -EIO && ct_control_number(&m, "ending");
 	return err;
+}
+
+/* One that goes on begins anew if the process has forgotten it, or has given up what it would begin
+ * with. */
+static int take(struct ct_window *w, int which, struct ct_profile **p, bool *ending, char **why)
+{
+	int err = take_once(w, which, p, ending, why);
+
+	if (err != -ESTALE || w->id == &w->own)
+		return err;
+	free(*why);
+	return take_once(w, which, p, ending, why);
 }
 
 /* ---- open, take, close ---- */
@@ -157,6 +171,17 @@ static bool has_window(const struct ct_window *w, int which)
 	return !which || (name_of(w, which) && !w->mode->companions[which - 1].since_the_start);
 }
 
+static bool has_path(const struct ct_window *w, const struct cp_control_message *status)
+{
+	char *key = ct_memory_printf("%s.path", w->mode->name),
+	     *path = ct_control_value(status, key);
+	bool has = path != NULL;
+
+	free(path);
+	free(key);
+	return has;
+}
+
 static int turn_on(struct ct_window *w, const struct ct_window_how *how, char **why)
 {
 	struct cp_control_message m;
@@ -168,9 +193,11 @@ static int turn_on(struct ct_window *w, const struct ct_window_how *how, char **
 	if (how->setting && *how->setting)
 		ct_control_line(&m, w->mode->setting, how->setting);
 	ct_control_nanoseconds(&m, w->lease);
-	add_number(&m, "consumer", w->consumer);
 	err = ask(w, &m, -1, why);
 	w->started = !err;
+	w->has_file = err != -EIO && has_path(w, &m);
+	if (w->has_file && how->patience > 0)
+		w->lease = how->patience;
 	if (err == -EALREADY) {
 		free(*why);
 		*why = NULL;
@@ -198,7 +225,19 @@ static int turn_on_and_begin(struct ct_window *w, const struct ct_window_how *ho
 {
 	int err = turn_on(w, how, why);
 
-	return err ? err : begin_all(w, w->started || how->from_start, why);
+	/* One that goes on has begun, and a mode with a file needs nobody. */
+	if (err || (w->holds ? w->has_file : w->id->since[0] != 0))
+		return err;
+	return begin_all(w, w->started || how->from_start || w->holds, why);
+}
+
+struct ct_window_id ct_window_id_new(void)
+{
+	struct ct_window_id id = { 0 };
+
+	while (getrandom(&id.consumer, sizeof(id.consumer), 0) < 0 || !id.consumer)
+		;
+	return id;
 }
 
 int ct_window_open(struct ct_window **to, int pid, const struct ct_window_how *how, char **why)
@@ -214,10 +253,11 @@ int ct_window_open(struct ct_window **to, int pid, const struct ct_window_how *h
 	w->mode = &ct_control_modes[mode];
 	w->lease = how->lease;
 	w->empty = how->empty;
+	w->holds = how->holds;
 	w->process = (int)syscall(SYS_pidfd_open, ct_control_pid(pid), 0);
-	while (getrandom(&w->consumer, sizeof(w->consumer), 0) < 0 || !w->consumer)
-		;
-	w->last = ct_last_window_listen(pid, w->consumer);
+	w->own = ct_window_id_new();
+	w->id = how->id ? how->id : &w->own;
+	w->last = how->holds ? NULL : ct_last_window_listen(pid, w->id->consumer);
 	err = turn_on_and_begin(w, how, why);
 	/* The last consumer of a mode that was on has ended it between the two. */
 	if (err == -ESRCH) {
@@ -365,14 +405,29 @@ void ct_window_turn_away(struct ct_window *w)
 	ct_last_window_turn_away(w->last);
 }
 
-void ct_window_close(struct ct_window *w)
+void ct_window_end(int pid, const char *mode, uint64_t consumer)
 {
 	struct cp_control_message m;
 
-	if (!w)
-		return;
-	request(w, &m, 0, "end");
-	if (!ended(w, 0))
-		free(ct_control_ask(w->pid, &m, -1));
+	ct_control_request(&m, CP_CONTROL_WINDOW);
+	ct_control_line(&m, "mode", mode);
+	add_number(&m, "consumer", consumer);
+	ct_control_line(&m, "do", "end");
+	free(ct_control_ask(pid, &m, -1));
+}
+
+void ct_window_close(struct ct_window *w)
+{
+	if (w && !ended(w, 0))
+		ct_window_end(w->pid, w->mode->name, w->id->consumer);
+	if (w)
+		free_window(w);
+}
+
+double ct_window_leave(struct ct_window *w)
+{
+	double lease = w->holds && w->has_file ? 0 : w->lease;
+
 	free_window(w);
+	return lease;
 }

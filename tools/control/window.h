@@ -23,11 +23,26 @@
 #define CT_WINDOW_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "control/control_modes.h"
 #include "core/model.h"
 
 struct ct_window;
+
+/* As the process knows a window: whoever has this goes on with it, also another program. */
+struct ct_window_id {
+	uint64_t consumer; /* a random number, not 0 */
+	/* The end of the last take as the process counts time, of the mode and of its companions;
+	 * 0: nothing was taken yet. CT_WINDOW_ALL: the first take has all since the mode's start.
+	 */
+	uint64_t since[1 + CT_COMPANIONS];
+};
+
+#define CT_WINDOW_ALL UINT64_C(1)
+
+/* Draws the number of a new window. */
+struct ct_window_id ct_window_id_new(void);
 
 struct ct_window_how {
 	const char *mode;    /* "cpu", "wall", "heap", "lock", "io", "event" */
@@ -38,6 +53,12 @@ struct ct_window_how {
 				is longer than the time between two takes */
 	bool from_start;     /* of a mode that is on, the first take has all since its start */
 	bool empty;	     /* companions with nothing in them are wanted, too */
+	/* NULL: of its own. Otherwise the window goes on if something was taken, and each take
+	 * changes it. */
+	struct ct_window_id *id;
+	double patience; /* the lease for a mode that was on with a file of its own; 0: the same */
+	bool holds;	 /* nothing will be taken: a mode without a file stays on for the lease, and
+			    keeps all that it has seen since its start */
 };
 
 /* What happened since the last take, or since the open. The profiles' time_nanos and duration_nanos
@@ -83,6 +104,11 @@ void ct_window_taken_release(struct ct_window_taken *t);
 void ct_window_turn_away(struct ct_window *w);
 /* Turns a mode off that was turned on for a window, unless another window is open. NULL is fine. */
 void ct_window_close(struct ct_window *w);
+/* Leaves the window open for whoever goes on with it within the lease, whose seconds it returns; 0:
+ * the process knows of none. */
+double ct_window_leave(struct ct_window *w);
+/* Closes a window that was left. */
+void ct_window_end(int pid, const char *mode, uint64_t consumer);
 
 /* Returns whether the mode was on before the window was opened. */
 bool ct_window_was_on(const struct ct_window *w);

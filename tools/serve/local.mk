@@ -11,13 +11,12 @@ TOOL_SOURCES += \
 	%D%/serve_listen.c \
 	%D%/serve_metrics.c \
 	%D%/serve_mhd.c \
-	%D%/serve_modes.c \
 	%D%/serve_process.c \
 	%D%/serve_processes.c \
 	%D%/serve_profile.c \
 	%D%/serve_reply.c \
 	%D%/serve_route.c \
-	%D%/serve_store.c \
 	%D%/serve_text.c \
 	%D%/serve_threads.c \
+	%D%/serve_windows.c \
 	%D%/serve_work.c

@@ -13,6 +13,7 @@
 #include <stdio.h>
 
 #include "serve/serve_route.h"
+#include "serve/serve_windows.h"
 
 /* Limits; docs/serve.md states them. */
 #define CT_SERVE_CONNECTIONS 128u
@@ -23,6 +24,8 @@
 /* A mode that a request turned on ends by itself so long after the time for which it is needed, if
  * this program is killed. */
 #define CT_SERVE_GRACE 30
+/* A window of a mode that is on by itself waits so long for its client. */
+#define CT_SERVE_PATIENCE 900
 
 struct ct_serve_pids {
 	const int *pids;
@@ -33,13 +36,13 @@ struct ct_serve_pids {
 struct ct_serve_request {
 	struct ct_serve_route route;
 	const struct ct_serve_pids *only;
-	long seconds;	   /* 0: not given */
-	int debug;	   /* ?debug= */
-	bool folded;	   /* fgprof's ?format=folded */
-	double lease;	   /* seconds for which the mode must be on, with the grace */
-	const char *text;  /* symbol: the addresses; */
-	const char *host;  /* the Host header, or our own address */
-	int before;	   /* a file in memory with an earlier dump, or -1 */
+	long seconds;	  /* 0: not given */
+	int debug;	  /* ?debug= */
+	bool folded;	  /* fgprof's ?format=folded */
+	double keep;	  /* seconds until the client's next request of its kind */
+	const char *text; /* symbol: the addresses; */
+	const char *host; /* the Host header, or our own address */
+	const struct ct_serve_window *window; /* of a profile */
 	const char *label; /* "request 127.0.0.1: /debug/pprof/heap", for messages */
 };
 
@@ -50,15 +53,18 @@ struct ct_serve_reply {
 	char file[64]; /* for Content-Disposition, or "" */
 	bool error;    /* X-Go-Pprof: 1 */
 	bool started;  /* the request has turned its mode on */
-	bool holds;    /* it takes dumps: its mode doesn't end with the last window */
-	bool kept;     /* there is a dump for the next request of the same client */
-	int pid;       /* RESOLVE: the process */
+	/* Of the request's window: how many seconds the process has it from now on, or below 0; how
+	 * it goes on. */
+	double lease;
+	struct ct_window_id id;
+	bool taken; /* the snapshot has what was taken */
+	int pid;    /* RESOLVE: the process */
 };
 
 struct ct_serve_out {
 	struct ct_serve_reply *reply;
 	FILE *body;
-	int snapshot; /* where a dump goes that a later request is to have as BEFORE */
+	int snapshot; /* where that goes which was taken of a window that goes on */
 };
 
 /* Does the work of a request. Runs in a worker. */

@@ -3,6 +3,7 @@
 #include "serve/serve_exchange.h"
 
 #include <errno.h>
+#include <math.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <stdarg.h>
@@ -15,12 +16,12 @@
 
 #include "core/memory.h"
 #include "serve/serve_mhd.h"
-#include "serve/serve_modes.h"
-#include "serve/serve_store.h"
+#include "serve/serve_windows.h"
 
-/* A flame graph shows the last minute: it subtracts a dump that is about so old. */
+/* A flame graph shows the last minute: the windows that were taken in it. */
 #define MINUTE 60.0
-#define MINUTE_MOST 90.0
+/* The window by which a mode stays on between requests for sums. */
+#define SUMS "sums"
 
 struct ct_serve_exchange *ct_serve_exchange_all;
 
@@ -171,48 +172,40 @@ int ct_serve_exchange_reply(struct ct_serve_exchange *x)
 
 /* ---- workers ---- */
 
-/* How long the mode of X's request must be on from now on. */
-static double needed(const struct ct_serve_exchange *x, const struct ct_serve_how *how)
-{
-	return x->request.seconds ? (double)x->request.seconds : how->keep;
-}
-
-/* Finds the dump that the request subtracts. */
-static void find_before(struct ct_serve_exchange *x)
+/* Returns the name of the window with which R's client goes on, or NULL. */
+static char *window_key(const struct ct_serve_exchange *x)
 {
 	const struct ct_serve_route *r = &x->request.route;
 	const char *agent = header(x, "User-Agent");
-	double now = ct_serve_exchange_now();
 
-	x->request.before = -1;
-	if (r->what == CT_SERVE_FLAME) {
-		x->key = ct_memory_printf("flame %d %s", r->pid, r->kind->dump);
-		x->request.before = ct_serve_store_find(x->key, now, MINUTE, MINUTE_MOST);
-	} else if (r->kind && r->kind->span == CT_SERVE_DELTA) {
-		/* Two scrapers of one machine are told apart by their names. */
-		x->key = ct_memory_printf("%s %d %s %s", r->kind->name, r->pid, x->client,
-					  agent ? agent : "");
-		x->request.before = ct_serve_store_find(x->key, now, 0, 1e9);
-	}
+	if (r->what == CT_SERVE_FLAME)
+		return ct_memory_printf("flame %s", r->kind->dump);
+	/* Two scrapers of one machine are told apart by their names. */
+	if (r->kind->span == CT_SERVE_DELTA)
+		return ct_memory_printf("%s %s %s", r->kind->name, x->client, agent ? agent : "");
+	return x->request.seconds ? NULL : ct_memory_strdup(SUMS);
+}
+
+/* Sums take nothing of their window, so several requests may have it. */
+static bool take_window(struct ct_serve_exchange *x)
+{
+	const struct ct_serve_route *r = &x->request.route;
+	char *key = window_key(x);
+
+	x->window = ct_serve_windows_take(key, r->pid, r->kind->mode, key && !strcmp(key, SUMS));
+	free(key);
+	x->request.window = x->window;
+	if (x->window && r->what == CT_SERVE_FLAME)
+		ct_serve_windows_drop(x->window, ct_serve_exchange_now() - MINUTE);
+	return x->window != NULL;
 }
 
 /* Starts X's worker, or has X wait. Returns false if that can't be done. */
-static bool start(struct ct_serve_exchange *x, const struct ct_serve_how *how)
+static bool start(struct ct_serve_exchange *x)
 {
-	const struct ct_serve_route *r = &x->request.route;
-	double now = ct_serve_exchange_now();
-
-	x->waits = false;
-	if (r->kind) {
-		if (!ct_serve_modes_take(r->pid, r->kind->mode, now, now + needed(x, how),
-					 &x->request.lease)) {
-			x->waits = true;
-			return true;
-		}
-		x->takes = true;
-		if (!x->key)
-			find_before(x);
-	}
+	x->waits = x->request.route.kind && !take_window(x);
+	if (x->waits)
+		return true;
 	x->job = ct_serve_jobs_start(&x->request, x);
 	return x->job != NULL;
 }
@@ -227,19 +220,29 @@ static bool resolve(struct ct_serve_exchange *x)
 	return x->job != NULL;
 }
 
-/* The worker of X is over: releases what it took. */
-static void release_mode(struct ct_serve_exchange *x, const struct ct_serve_reply *reply,
-			 const struct ct_serve_how *how)
+/* Releases the window of X. SENT: the client has the reply. */
+static void release_window(struct ct_serve_exchange *x, bool sent)
 {
-	const struct ct_serve_route *r = &x->request.route;
+	struct ct_serve_window *w = x->window;
+	struct ct_serve_job *job = x->job;
 	double now = ct_serve_exchange_now();
 
-	if (!x->takes)
+	if (!w)
 		return;
-	x->takes = false;
-	/* A request without a length is followed by others of its kind. */
-	ct_serve_modes_release(r->pid, r->kind->mode, reply->started, reply->holds,
-			       x->request.seconds || reply->status != 200 ? now : now + how->keep);
+	x->window = NULL;
+	if (!job) {
+		ct_serve_windows_release(w, -1);
+		return;
+	}
+	if (job->reply->id.consumer)
+		w->id = job->reply->id;
+	if (sent && x->request.route.kind->span == CT_SERVE_DELTA) {
+		ct_serve_windows_drop(w, INFINITY);
+	} else if (job->reply->taken) {
+		ct_serve_windows_put(w, now, job->snapshot);
+		job->snapshot = -1;
+	}
+	ct_serve_windows_release(w, job->reply->lease < 0 ? -1 : now + job->reply->lease);
 }
 
 static void resume(struct ct_serve_exchange *x)
@@ -256,6 +259,7 @@ static void free_exchange(struct ct_serve_exchange *x)
 	while (*at != x)
 		at = &(*at)->next;
 	*at = x->next;
+	release_window(x, false);
 	if (x->job)
 		ct_serve_jobs_release(x->job);
 	free(x->path);
@@ -264,16 +268,18 @@ static void free_exchange(struct ct_serve_exchange *x)
 	free(x->client);
 	free(x->text);
 	free(x->label);
-	free(x->key);
 	free(x);
 }
 
-void ct_serve_exchange_ended(struct ct_serve_exchange *x, const struct ct_serve_how *how)
+void ct_serve_exchange_ended(struct ct_serve_exchange *x)
 {
 	struct ct_serve_job *job = x->job;
+	const struct ct_serve_kind *k = x->request.route.kind;
 	bool resolved = !x->request.route.pid && job->reply->pid;
 
-	release_mode(x, job->reply, how);
+	/* A delta that the client doesn't get is part of its next one. */
+	if (k && k->span != CT_SERVE_DELTA)
+		release_window(x, false);
 	if (!x->connection) {
 		free_exchange(x);
 		return;
@@ -285,14 +291,14 @@ void ct_serve_exchange_ended(struct ct_serve_exchange *x, const struct ct_serve_
 	x->request.route.pid = job->reply->pid;
 	ct_serve_jobs_release(job);
 	x->job = NULL;
-	if (!start(x, how))
+	if (!start(x))
 		resume(x);
 }
 
-void ct_serve_exchange_retry(const struct ct_serve_how *how)
+void ct_serve_exchange_retry(void)
 {
 	for (struct ct_serve_exchange *x = ct_serve_exchange_all; x; x = x->next)
-		if (x->waits && x->connection && !start(x, how))
+		if (x->waits && x->connection && !start(x))
 			resume(x);
 }
 
@@ -313,11 +319,7 @@ void ct_serve_exchange_end(struct ct_serve_exchange *x, bool sent)
 		ct_serve_jobs_cancel(job);
 		return;
 	}
-	if (sent && job && job->reply->kept && x->key) {
-		ct_serve_store_put(x->key, ct_serve_exchange_now(), job->snapshot,
-				   x->request.route.what != CT_SERVE_FLAME);
-		job->snapshot = -1;
-	}
+	release_window(x, sent && !x->gone);
 	free_exchange(x);
 }
 
@@ -417,7 +419,7 @@ int ct_serve_exchange_begin(struct ct_serve_exchange *x, const char *method,
 	q->only = &how->only;
 	q->host = x->host ? x->host : how->at->address;
 	q->label = x->label;
-	q->before = -1;
+	q->keep = how->keep;
 	q->text = x->text ? x->text : x->query;
 	q->debug = debug ? atoi(debug) : 0;
 	refused = check(x, method, how);
@@ -436,7 +438,7 @@ int ct_serve_exchange_begin(struct ct_serve_exchange *x, const char *method,
 			      CT_SERVE_WORKERS);
 	x->suspended = true;
 	ct_mhd.suspend_connection(x->connection);
-	if (is_of_process(q->route.what) && !q->route.pid ? !resolve(x) : !start(x, how))
+	if (is_of_process(q->route.what) && !q->route.pid ? !resolve(x) : !start(x))
 		resume(x);
 	return CT_MHD_YES;
 }

@@ -13,15 +13,15 @@ struct ct_serve_exchange {
 	int socket;
 	bool suspended; /* its reply is being made */
 	bool resumed;	/* it is made: MHD calls the handler */
-	bool waits;	/* for a mode that is being turned off */
-	bool takes;	/* it has taken its mode */
+	bool waits;	/* for a window that another request has, or that is ending */
 	bool gone;	/* its client is */
 	bool head;	/* only the header is wanted */
 	char *path;	/* NULL: the header is not complete */
 	char *query, *host, *client;
 	char *text; /* the body of the request */
 	size_t text_size;
-	char *label, *key; /* KEY: of the dump that it subtracts; NULL: none */
+	char *label;
+	struct ct_serve_window *window; /* that it has now */
 	struct ct_serve_request request;
 	struct ct_serve_job *job; /* a worker has been started, or has ended */
 	struct ct_serve_exchange *next;
@@ -39,9 +39,9 @@ int ct_serve_exchange_begin(struct ct_serve_exchange *x, const char *method,
 			    const struct ct_serve_how *how);
 /* The exchange's worker has ended: starts the next one, or resumes the connection, whose handler
  * then calls ct_serve_exchange_reply. */
-void ct_serve_exchange_ended(struct ct_serve_exchange *x, const struct ct_serve_how *how);
-/* A mode was turned off: requests that waited for that go on. */
-void ct_serve_exchange_retry(const struct ct_serve_how *how);
+void ct_serve_exchange_ended(struct ct_serve_exchange *x);
+/* Requests that wait for a window try again. */
+void ct_serve_exchange_retry(void);
 /* The end: every connection is resumed. */
 void ct_serve_exchange_resume_all(void);
 int ct_serve_exchange_reply(struct ct_serve_exchange *x);

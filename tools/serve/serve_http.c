@@ -14,7 +14,7 @@
 #include "core/memory.h"
 #include "serve/serve_exchange.h"
 #include "serve/serve_mhd.h"
-#include "serve/serve_modes.h"
+#include "serve/serve_windows.h"
 #include "verbs/verbs.h"
 
 /* A client that neither reads nor writes. */
@@ -63,35 +63,29 @@ static void completed(void *arg, struct MHD_Connection *c, void **state, int how
 	if (*state)
 		ct_serve_exchange_end(*state, how == CT_MHD_COMPLETED_OK);
 	*state = NULL;
+	ct_serve_exchange_retry();
 }
 
 /* ---- workers ---- */
 
-/* Starts a worker that turns MODE off. */
-static void stop_mode(int pid, const char *mode)
+/* Starts workers that end windows. */
+static void end_windows(bool all)
 {
-	const struct ct_serve_request r = { .route = { CT_SERVE_STOP, pid,
-						       ct_serve_route_shown(mode) },
-					    .only = &my.how->only,
-					    .before = -1,
-					    .label = "the end of a mode" };
-	struct ct_serve_job *job = ct_serve_jobs_start(&r, NULL);
+	struct ct_serve_window *w;
 
-	if (!job) {
-		ct_serve_modes_ended(pid, mode);
-		return;
+	while ((w = ct_serve_windows_due(ct_serve_exchange_now(), all))) {
+		const struct ct_serve_request r = { .route = { .what = CT_SERVE_STOP,
+							       .pid = w->pid },
+						    .only = &my.how->only,
+						    .window = w,
+						    .label = "the end of a window" };
+		struct ct_serve_job *job = ct_serve_jobs_start(&r, NULL);
+
+		if (job)
+			job->ends = w;
+		else
+			ct_serve_windows_ended(w);
 	}
-	job->pid = pid;
-	job->mode = mode;
-}
-
-static void stop_modes(bool all)
-{
-	const char *mode;
-	int pid;
-
-	while (ct_serve_modes_due(ct_serve_exchange_now(), all, &pid, &mode))
-		stop_mode(pid, mode);
 }
 
 static void see_ended(void)
@@ -100,12 +94,12 @@ static void see_ended(void)
 
 	while ((job = ct_serve_jobs_ended())) {
 		if (job->arg) {
-			ct_serve_exchange_ended(job->arg, my.how);
-			continue;
+			ct_serve_exchange_ended(job->arg);
+		} else {
+			ct_serve_windows_ended(job->ends);
+			ct_serve_jobs_release(job);
 		}
-		ct_serve_modes_ended(job->pid, job->mode);
-		ct_serve_jobs_release(job);
-		ct_serve_exchange_retry(my.how);
+		ct_serve_exchange_retry();
 	}
 }
 
@@ -124,7 +118,7 @@ static void see_signals(void)
 static int timeout(void)
 {
 	unsigned long long ms = 0;
-	double next = ct_serve_modes_next(), now = ct_serve_exchange_now();
+	double next = ct_serve_windows_next(), now = ct_serve_exchange_now();
 	int until = -1;
 
 	if (ct_mhd.get_timeout(my.daemon, &ms) == CT_MHD_YES)
@@ -176,7 +170,7 @@ static bool all_ended(void)
 	return my.how->only.count;
 }
 
-/* Workers and modes, at the end. */
+/* Workers and windows, at the end. */
 static void end_all(void)
 {
 	double until = ct_serve_exchange_now() + END_SECONDS, left;
@@ -186,7 +180,7 @@ static void end_all(void)
 		struct pollfd p = { .fd = my.signals, .events = POLLIN };
 
 		see_ended();
-		stop_modes(true);
+		end_windows(true);
 		left = until - ct_serve_exchange_now();
 		if (ct_serve_jobs_count() && left > 0)
 			poll(&p, 1, (int)(left * 1000));
@@ -206,7 +200,7 @@ static void loop(void)
 		wait_for_something(p, room);
 		see_signals();
 		see_ended();
-		stop_modes(false);
+		end_windows(false);
 		ct_mhd.run(my.daemon);
 	}
 	free(p);

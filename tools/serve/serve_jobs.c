@@ -92,7 +92,8 @@ static void become_worker(const struct ct_serve_job *job, const struct ct_serve_
 			  pid_t server)
 {
 	const struct rlimit memory = { CT_SERVE_WORKER_MEMORY, CT_SERVE_WORKER_MEMORY };
-	int kept[] = { job->body, job->snapshot, r->before, turns };
+	int kept[3 + CT_SERVE_PARTS] = { job->body, job->snapshot, turns };
+	unsigned parts = r->window ? r->window->part_count : 0;
 	sigset_t block = only_term();
 
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -102,7 +103,9 @@ static void become_worker(const struct ct_serve_job *job, const struct ct_serve_
 	if (getppid() != server)
 		_exit(2);
 	dup2(job->messages, STDERR_FILENO);
-	close_others(kept, sizeof(kept) / sizeof(*kept));
+	for (unsigned i = 0; i < parts; i++)
+		kept[3 + i] = r->window->parts[i].fd;
+	close_others(kept, 3 + parts);
 	setrlimit(RLIMIT_DATA, &memory);
 }
 
@@ -155,6 +158,8 @@ struct ct_serve_job *ct_serve_jobs_start(const struct ct_serve_request *r, void 
 		turns = memfd_create("cprof turns", MFD_CLOEXEC);
 	job->arg = arg;
 	job->reply = share(sizeof(*job->reply));
+	if (job->reply)
+		job->reply->lease = -1;
 	job->body = memfd_create("cprof body", MFD_CLOEXEC);
 	job->snapshot = memfd_create("cprof dump", MFD_CLOEXEC);
 	job->messages = memfd_create("cprof messages", MFD_CLOEXEC);
@@ -204,7 +209,6 @@ static void say_why(struct ct_serve_job *job, int status)
 	line[strcspn(line, "\n")] = '\0';
 	ct_serve_reply_set(job->reply, 500, CT_SERVE_PLAIN, "");
 	job->reply->error = true;
-	job->reply->kept = false;
 	if (ftruncate(job->body, 0) || lseek(job->body, 0, SEEK_SET) < 0)
 		return;
 	f = fdopen(dup(job->body), "w");

@@ -12,8 +12,7 @@ struct ct_serve_job {
 	struct ct_serve_reply *reply; /* shared with the worker */
 	int body, snapshot, messages; /* files in memory; -1: taken away by the caller */
 	void *arg;		      /* of the caller */
-	int pid;		      /* of the caller: the mode that is being turned off */
-	const char *mode;
+	struct ct_serve_window *ends; /* of the caller */
 	struct ct_serve_job *next;
 };
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Profiles of a process, windows of them, and the difference of two; runs in a worker.
+/* Profiles of a process: windows (control/window.h), and sums since the mode's start; runs in a
+ * worker.
  *
- * The mode is turned on if it is off. A window that was opened for it (control/window.h) ends it;
- * the server ends what dumps are taken of (serve_modes.h), because other requests may need it by
- * then.
+ * The mode is turned on if it is off, and ends with the last window that anybody has of it. For a
+ * sum there is a window, too, of which nothing is taken. The server ends the windows that are left
+ * open here (serve_windows.h), also if this worker dies. ?seconds= of the heap is the difference of
+ * two sums: what is in use is a state, of which there is no window.
  */
 #include <errno.h>
 #include <poll.h>
@@ -26,6 +28,7 @@
 #include "serve/serve_work.h"
 #include "control/control.h"
 #include "control/control_modes.h"
+#include "control/control_profile.h"
 #include "control/window.h"
 #include "verbs/verb_symbolize.h"
 
@@ -38,7 +41,10 @@ static void failed(const struct ct_serve_request *r, struct ct_serve_out *out, c
 	const char *mode = r->route.kind->mode;
 
 	if (why)
-		ct_serve_reply_fail(out, kill(r->route.pid, 0) && errno == ESRCH ? 404 : 500,
+		ct_serve_reply_fail(out,
+				    kill(r->route.pid, 0) && errno == ESRCH ? 404
+				    : err == -EUSERS			    ? 503
+									    : 500,
 				    "Could not enable %s profiling: %s", mode, why);
 	else
 		ct_serve_reply_fail(
@@ -48,55 +54,6 @@ static void failed(const struct ct_serve_request *r, struct ct_serve_out *out, c
 			: err == -ESRCH ? "the mode was turned off meanwhile"
 					: strerror(-err));
 	free(why);
-}
-
-static bool turn_on(const struct ct_serve_request *r, struct ct_serve_out *out)
-{
-	struct cp_control_message m;
-	char *why;
-
-	ct_control_request(&m, CP_CONTROL_START);
-	ct_control_line(&m, ct_control_modes[ct_control_modes_find(r->route.kind->mode)].path,
-			"/dev/null");
-	ct_control_line(&m, "nofile", "1");
-	ct_control_nanoseconds(&m, r->lease);
-	why = ct_control_ask(r->route.pid, &m, -1);
-	out->reply->started = !why && !m.result;
-	out->reply->holds = true;
-	ct_serve_jobs_may_end();
-	if (!why && (!m.result || m.result == -EALREADY))
-		return true;
-	failed(r, out, why, m.result);
-	return false;
-}
-
-void ct_serve_profile_stop(const struct ct_serve_request *r)
-{
-	struct cp_control_message m;
-
-	ct_control_request(&m, CP_CONTROL_STOP);
-	ct_control_line(&m, "mode", r->route.kind->mode);
-	ct_control_line(&m, "discard", "1");
-	free(ct_control_ask(r->route.pid, &m, -1));
-}
-
-/* Has the process write what the mode has seen to FD, and renews the mode's lease. FIRST: the mode
- * may have ended since turn_on(), with the last window that somebody had of it. */
-static bool dump(const struct ct_serve_request *r, struct ct_serve_out *out, int fd, bool first)
-{
-	struct cp_control_message m;
-	char *why;
-
-	ct_control_request(&m, CP_CONTROL_DUMP);
-	ct_control_line(&m, "mode", r->route.kind->dump);
-	ct_control_nanoseconds(&m, r->lease);
-	why = ct_control_ask(r->route.pid, &m, fd);
-	if (!why && !m.result)
-		return true;
-	if (!why && m.result == -ESRCH && first)
-		return turn_on(r, out) && dump(r, out, fd, false);
-	failed(r, out, why, m.result);
-	return false;
 }
 
 /* The mean size of a row's blocks and its longest wait are no sums: they change from dump to dump,
@@ -109,23 +66,21 @@ static void drop_changing_labels(struct ct_profile *p)
 	ct_regex_free(changing);
 }
 
-static struct ct_profile *read_dump(struct ct_serve_out *out, int fd)
+/* Returns what the mode has seen since its start, or NULL. */
+static struct ct_profile *dump(const struct ct_serve_request *r, struct ct_serve_out *out)
 {
-	char *path = ct_memory_printf("/proc/self/fd/%d", fd);
-	struct ct_fault fault = { 0 };
+	struct cp_control_message m;
 	struct ct_profile *p = NULL;
-	struct ct_input *in = NULL;
-	int err = ct_input_open(&in, path, &fault);
+	char *why;
+	int err;
 
-	if (!err)
-		err = ct_read(&p, in, &fault);
+	ct_control_request(&m, CP_CONTROL_DUMP);
+	ct_control_line(&m, "mode", r->route.kind->dump);
+	err = ct_control_profile_ask(r->route.pid, &m, &p, &why);
 	if (err)
-		ct_serve_reply_fail(out, 500, "the process's profile can't be read: %s",
-				    fault.text);
+		failed(r, out, why, err);
 	else
 		drop_changing_labels(p);
-	ct_input_close(in);
-	free(path);
 	return p;
 }
 
@@ -175,18 +130,15 @@ static bool has_less(const struct ct_profile *p)
 	return false;
 }
 
-/* P less BEFORE, which is changed, or NULL. IN_USE: also of what is in use. */
-static struct ct_profile *subtract(struct ct_profile *p, struct ct_profile *before, bool in_use)
+static void scale(struct ct_profile *p, double in_use, double other)
 {
-	double *ratios = ct_memory_alloc((before->type_count + 1) * sizeof(*ratios));
-	struct ct_profile *both[2] = { p, before };
+	double *ratios = ct_memory_alloc((p->type_count + 1) * sizeof(*ratios));
 
-	for (size_t i = 0; i < before->type_count; i++)
-		ratios[i] = in_use || !is_in_use(before, i) ? -1 : 0;
-	ct_combine_header_scale(before, ratios);
+	for (size_t i = 0; i < p->type_count; i++)
+		ratios[i] = is_in_use(p, i) ? in_use : other;
+	ct_combine_header_scale(p, ratios);
 	free(ratios);
-	before->comment_count = 0;
-	return ct_combine(both, 2);
+	p->comment_count = 0;
 }
 
 /* P with equal rows joined, or NULL. Frees P. */
@@ -198,26 +150,23 @@ static struct ct_profile *joined(struct ct_profile *p)
 	return whole;
 }
 
-/* What P has more than BEFORE. Frees both. IN_USE: also of what is in use, as Go's ?seconds= has
- * it; else what is in use is that of P, as in Go's deltas. */
-static struct ct_profile *since(struct ct_profile *p, struct ct_profile *before, bool in_use)
+/* By how much P differs from BEFORE. Frees both. */
+static struct ct_profile *change(struct ct_profile *p, struct ct_profile *before)
 {
-	bool moment = !p->duration_nanos; /* heap */
-	struct ct_profile *window = NULL;
+	struct ct_profile *both[2] = { p, before }, *window = NULL;
 
-	if ((moment || p->time_nanos == before->time_nanos) && same_types(p, before))
-		window = subtract(p, before, in_use);
-	if (window && moment && has_less(window)) {
+	if (same_types(p, before)) {
+		scale(before, -1, -1);
+		window = ct_combine(both, 2);
+	}
+	if (window && has_less(window)) {
 		ct_model_free(window);
 		window = NULL;
 	}
 	/* With a duration, a receiver would take what is in use for the window's. */
-	if (window && moment && in_use) {
+	if (window) {
 		window->time_nanos = before->time_nanos;
 		window->duration_nanos = p->time_nanos - before->time_nanos;
-	} else if (window && !moment) {
-		window->time_nanos = before->time_nanos + before->duration_nanos;
-		window->duration_nanos = p->duration_nanos - before->duration_nanos;
 	}
 	ct_model_free(before);
 	if (!window)
@@ -226,18 +175,31 @@ static struct ct_profile *since(struct ct_profile *p, struct ct_profile *before,
 	return window;
 }
 
-/* The dump in FD, less the one in BEFORE (-1: none). */
-static struct ct_profile *difference(struct ct_serve_out *out, int fd, int before, bool in_use)
+/* The sum of P and what was taken of R's window before. Frees P. Memory in use is that of P. */
+static struct ct_profile *with_parts(const struct ct_serve_request *r, struct ct_profile *p)
 {
-	struct ct_profile *p = read_dump(out, fd), *q;
+	struct ct_profile *all[CT_SERVE_PARTS + 1], *sum;
+	size_t n = 0;
+	char *why;
 
-	if (!p || before < 0)
-		return joined(p);
-	q = read_dump(out, before);
-	if (q)
-		return since(p, q, in_use);
-	ct_model_free(p);
-	return NULL;
+	for (unsigned i = 0; i < r->window->part_count; i++) {
+		struct ct_profile *part = ct_control_profile_read(r->window->parts[i].fd, &why);
+
+		if (part)
+			scale(part, 0, 1);
+		else
+			free(why);
+		/* The mode may have begun anew with other types. */
+		if (part && same_types(part, p))
+			all[n++] = part;
+		else
+			ct_model_free(part);
+	}
+	all[n++] = p;
+	sum = ct_combine(all, n);
+	while (n > 0)
+		ct_model_free(all[--n]);
+	return sum;
 }
 
 /* ---- lines ---- */
@@ -366,23 +328,6 @@ static void write_flame(const struct ct_serve_request *r, struct ct_serve_out *o
 	free(title);
 }
 
-static struct ct_profile *from_dumps(const struct ct_serve_request *r, struct ct_serve_out *out,
-				     bool flame)
-{
-	long seconds = flame && r->before < 0 ? FIRST_LOOK_SECONDS : r->seconds;
-	int before = seconds ? memfd_create("cprof", MFD_CLOEXEC) : r->before;
-
-	if (seconds) {
-		if (!dump(r, out, before, true))
-			return NULL;
-		wait_for(r->route.pid, seconds * 1000, NULL);
-	}
-	if (!dump(r, out, out->snapshot, !seconds))
-		return NULL;
-	return difference(out, out->snapshot, before,
-			  r->route.kind->span == CT_SERVE_TOTAL && !flame);
-}
-
 /* ---- a window ---- */
 
 /* Takes from T the profile of R's kind: the mode's, or a companion's. */
@@ -400,57 +345,143 @@ static struct ct_profile *wanted(const struct ct_serve_request *r, struct ct_win
 	return p;
 }
 
-/* Sets *P to what happens in the next seconds, or up to the end of the process; or to NULL. The
- * process writes only that. Returns false if too many others have windows of the mode. */
-static bool window(const struct ct_serve_request *r, struct ct_serve_out *out,
-		   struct ct_profile **p)
+static bool goes_on(const struct ct_serve_request *r)
 {
-	const struct ct_window_how how = { .mode = r->route.kind->mode,
-					   .lease = r->lease,
-					   .empty = true };
-	struct ct_window_taken t = { 0 };
-	struct ct_window *w;
-	char *why;
-	int err = ct_window_open(&w, r->route.pid, &how, &why);
+	return r->route.what == CT_SERVE_FLAME || r->route.kind->span == CT_SERVE_DELTA;
+}
 
-	*p = NULL;
+/* Opens R's window, or goes on with it. HOLDS: nothing will be taken. Returns NULL with *ERR. */
+static struct ct_window *open_window(const struct ct_serve_request *r, struct ct_serve_out *out,
+				     bool holds, char **why, int *err)
+{
+	bool is_delta = r->route.kind->span == CT_SERVE_DELTA;
+	struct ct_serve_reply *reply = out->reply;
+	const struct ct_window_how how = {
+		.mode = r->route.kind->mode,
+		.lease = (r->seconds ? (double)r->seconds : r->keep) + CT_SERVE_GRACE,
+		.patience = is_delta ? CT_SERVE_PATIENCE + CT_SERVE_GRACE : 0,
+		.empty = true,
+		.id = &reply->id,
+		.holds = holds
+	};
+	struct ct_window *w;
+
+	reply->id = r->window->id;
+	for (int i = 0; is_delta && !r->window->id.since[0] && i <= CT_COMPANIONS; i++)
+		reply->id.since[i] = CT_WINDOW_ALL;
+	/* If this worker dies, the server ends the window at once. */
+	reply->lease = 0;
+	*err = ct_window_open(&w, r->route.pid, &how, why);
+	if (*err) {
+		reply->lease = -1;
+		return NULL;
+	}
+	reply->started = !ct_window_was_on(w);
+	return w;
+}
+
+/* Leaves the window to the server, or ends it. From here on this worker may be ended. */
+static void leave_window(struct ct_serve_out *out, struct ct_window *w, bool open)
+{
+	double lease = -1;
+
+	if (open && w)
+		lease = ct_window_leave(w) - CT_SERVE_GRACE;
+	else
+		ct_window_close(w);
+	out->reply->lease = lease;
+	ct_serve_jobs_may_end();
+}
+
+/* Waits for what R asks for. If nobody wants it any more, the window and this worker end, unless a
+ * later request goes on with the window. */
+static void wait_for_window(const struct ct_serve_request *r, struct ct_serve_out *out,
+			    struct ct_window *w, long seconds)
+{
+	wait_for(r->route.pid, seconds * 1000, w);
+	if (ct_serve_jobs_is_cancelled() && !goes_on(r))
+		leave_window(out, w, false);
+}
+
+/* Has what was taken shown again with the next window. */
+static void save(struct ct_serve_out *out, struct ct_profile *p)
+{
+	FILE *f = fdopen(dup(out->snapshot), "w");
+	int err = f ? ct_write(p, f) : -1;
+
+	out->reply->taken = f && !fclose(f) && !err;
+}
+
+/* Returns what happens in the next seconds, or up to the end of the process; or since the window's
+ * last request. NULL: the reply says why. */
+static struct ct_profile *window(const struct ct_serve_request *r, struct ct_serve_out *out)
+{
+	bool first_look = r->route.what == CT_SERVE_FLAME && !r->window->id.since[0];
+	struct ct_window_taken t = { 0 };
+	struct ct_profile *p;
+	char *why;
+	int err;
+	struct ct_window *w = open_window(r, out, false, &why, &err);
+
+	if (!w) {
+		failed(r, out, why, err);
+		return NULL;
+	}
+	wait_for_window(r, out, w, first_look ? FIRST_LOOK_SECONDS : r->seconds);
+	ct_window_take(w, &t, &why);
+	p = wanted(r, &t);
+	ct_window_taken_release(&t);
+	if (p)
+		drop_changing_labels(p);
+	if (p && goes_on(r))
+		save(out, p);
+	leave_window(out, w, goes_on(r));
+	if (!p) {
+		failed(r, out, why, -ESRCH);
+		return NULL;
+	}
+	return with_parts(r, p);
+}
+
+/* Returns what the mode has seen since its start, or by how much that changes. NULL: the reply says
+ * why. */
+static struct ct_profile *sums(const struct ct_serve_request *r, struct ct_serve_out *out)
+{
+	struct ct_profile *before = NULL, *p = NULL;
+	char *why;
+	int err;
+	struct ct_window *w = open_window(r, out, true, &why, &err);
+
+	/* So many have windows that the mode is on in any case. */
 	if (err == -EUSERS) {
 		free(why);
-		return false;
+	} else if (err) {
+		failed(r, out, why, err);
+		return NULL;
 	}
-	if (!err) {
-		out->reply->started = !ct_window_was_on(w);
-		/* If this worker dies in its window, the server ends the mode. */
-		out->reply->holds = true;
-		wait_for(r->route.pid, r->seconds * 1000, w);
-		ct_window_take(w, &t, &why);
-		ct_window_close(w);
-		out->reply->holds = false;
-		*p = wanted(r, &t);
-		ct_window_taken_release(&t);
-	}
-	ct_serve_jobs_may_end();
-	if (*p)
-		drop_changing_labels(*p);
-	else
-		failed(r, out, why, -ESRCH);
-	*p = joined(*p);
-	return true;
+	if (r->seconds)
+		before = dump(r, out);
+	if (before)
+		wait_for_window(r, out, w, r->seconds);
+	if (!r->seconds || before)
+		p = dump(r, out);
+	leave_window(out, w, !r->seconds);
+	if (p && before)
+		return change(p, before);
+	ct_model_free(before);
+	return joined(p);
 }
 
 void ct_serve_profile(const struct ct_serve_request *r, struct ct_serve_out *out)
 {
-	bool flame = r->route.what == CT_SERVE_FLAME;
-	/* A window has no change of what is in use, and no dump for the next flame graph. */
-	bool in_window = r->seconds && !flame && r->route.kind->span != CT_SERVE_DELTA &&
-			 strcmp(r->route.kind->mode, "heap") != 0;
-	struct ct_profile *p;
+	const struct ct_serve_kind *k = r->route.kind;
+	bool flame = r->route.what == CT_SERVE_FLAME,
+	     is_sum = !flame && k->span == CT_SERVE_TOTAL &&
+		      (!r->seconds || !strcmp(k->mode, "heap"));
+	struct ct_profile *p = is_sum ? sums(r, out) : window(r, out);
 
-	if (!in_window || !window(r, out, &p))
-		p = turn_on(r, out) ? from_dumps(r, out, flame) : NULL;
 	if (!p)
 		return;
-	out->reply->kept = !in_window;
 	ct_serve_profile_symbolize(p, r->route.pid);
 	if (flame)
 		write_flame(r, out, p);

@@ -20,7 +20,7 @@ enum ct_serve_what {
 	CT_SERVE_THREADS, /* goroutine: where every thread is now */
 	CT_SERVE_PROFILE, /* one of the kinds below */
 	CT_SERVE_FLAME,	  /* the flame graph of the last minute */
-	CT_SERVE_STOP	  /* turns a mode off that a request turned on */
+	CT_SERVE_STOP	  /* ends a window */
 };
 
 enum ct_serve_span {

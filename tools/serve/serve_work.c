@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The work of one request; see serve.h. */
+#include "control/window.h"
 #include "serve/serve_processes.h"
 #include "serve/serve_work.h"
 
@@ -24,7 +25,7 @@ void ct_serve_work(const struct ct_serve_request *r, struct ct_serve_out *out)
 	case CT_SERVE_PROFILE:
 	case CT_SERVE_FLAME: ct_serve_profile(r, out); break;
 	case CT_SERVE_STOP:
-		ct_serve_profile_stop(r);
+		ct_window_end(r->route.pid, r->window->mode, r->window->id.consumer);
 		ct_serve_reply_set(out->reply, 200, CT_SERVE_PLAIN, "");
 		break;
 	case CT_SERVE_NOTHING:

@@ -8,7 +8,6 @@
 
 /* serve_profile.c */
 void ct_serve_profile(const struct ct_serve_request *r, struct ct_serve_out *out);
-void ct_serve_profile_stop(const struct ct_serve_request *r);
 /* Adds lines to P, from the files of process PID as it sees them. */
 void ct_serve_profile_symbolize(struct ct_profile *p, int pid);
 

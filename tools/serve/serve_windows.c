@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See serve_windows.h. */
+#include "serve/serve_windows.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/memory.h"
+
+/* In the order in which they were last used. */
+static struct ct_serve_window *windows;
+
+static void unlink_window(struct ct_serve_window *w)
+{
+	struct ct_serve_window **at = &windows;
+
+	while (*at != w)
+		at = &(*at)->next;
+	*at = w->next;
+}
+
+static void append(struct ct_serve_window *w)
+{
+	struct ct_serve_window **at = &windows;
+
+	while (*at)
+		at = &(*at)->next;
+	*at = w;
+	w->next = NULL;
+}
+
+static struct ct_serve_window *find(const char *key, int pid, const char *mode)
+{
+	struct ct_serve_window *w = key ? windows : NULL;
+
+	while (w && (w->pid != pid || strcmp(w->mode, mode) != 0 || !w->key || strcmp(w->key, key)))
+		w = w->next;
+	return w;
+}
+
+struct ct_serve_window *ct_serve_windows_take(const char *key, int pid, const char *mode,
+					      bool shared)
+{
+	struct ct_serve_window *w = find(key, pid, mode);
+
+	if (!w) {
+		w = ct_memory_alloc(sizeof(*w));
+		*w = (struct ct_serve_window){ .key = key ? ct_memory_strdup(key) : NULL,
+					       .pid = pid,
+					       .mode = mode,
+					       .id = ct_window_id_new(),
+					       .until = -1 };
+		append(w);
+	}
+	if (w->ending || (w->users && !shared))
+		return NULL;
+	w->users++;
+	return w;
+}
+
+/* ---- the end ---- */
+
+static void free_window(struct ct_serve_window *w)
+{
+	ct_serve_windows_drop(w, INFINITY);
+	unlink_window(w);
+	free(w->key);
+	free(w);
+}
+
+static bool is_kept(const struct ct_serve_window *w)
+{
+	return !w->users && !w->ending;
+}
+
+/* Of too many, the oldest is due. */
+static void tidy(const struct ct_serve_window *last)
+{
+	unsigned all = 0, of_mode = 0;
+
+	for (struct ct_serve_window *w = windows; w; w = w->next) {
+		all += is_kept(w);
+		of_mode += is_kept(w) && w->pid == last->pid && !strcmp(w->mode, last->mode);
+	}
+	for (struct ct_serve_window *w = windows; w; w = w->next) {
+		bool same = w->pid == last->pid && !strcmp(w->mode, last->mode);
+
+		if (!is_kept(w) ||
+		    (all <= CT_SERVE_KEPT && (!same || of_mode <= CT_SERVE_KEPT_OF_MODE)))
+			continue;
+		w->until = 0;
+		return;
+	}
+}
+
+void ct_serve_windows_release(struct ct_serve_window *w, double until)
+{
+	if (w->until < until)
+		w->until = until;
+	if (--w->users)
+		return;
+	if (w->until < 0) {
+		free_window(w);
+		return;
+	}
+	unlink_window(w);
+	append(w);
+	tidy(w);
+}
+
+struct ct_serve_window *ct_serve_windows_due(double now, bool all)
+{
+	struct ct_serve_window *w = windows;
+
+	while (w && (!is_kept(w) || (w->until > now && !all)))
+		w = w->next;
+	if (w)
+		w->ending = true;
+	return w;
+}
+
+void ct_serve_windows_ended(struct ct_serve_window *w)
+{
+	free_window(w);
+}
+
+double ct_serve_windows_next(void)
+{
+	double next = -1;
+
+	for (struct ct_serve_window *w = windows; w; w = w->next)
+		if (is_kept(w) && (next < 0 || w->until < next))
+			next = w->until;
+	return next;
+}
+
+/* ---- parts ---- */
+
+static void drop_first(struct ct_serve_window *w)
+{
+	close(w->parts[0].fd);
+	memmove(&w->parts[0], &w->parts[1], --w->part_count * sizeof(*w->parts));
+}
+
+void ct_serve_windows_drop(struct ct_serve_window *w, double time)
+{
+	while (w->part_count && w->parts[0].time < time)
+		drop_first(w);
+}
+
+void ct_serve_windows_put(struct ct_serve_window *w, double now, int fd)
+{
+	struct stat st;
+	long long bytes = fstat(fd, &st) ? 0 : st.st_size, all = bytes;
+
+	for (unsigned i = 0; i < w->part_count; i++)
+		all += w->parts[i].bytes;
+	while (w->part_count && (all > CT_SERVE_PARTS_BYTES || w->part_count == CT_SERVE_PARTS)) {
+		all -= w->parts[0].bytes;
+		drop_first(w);
+	}
+	w->parts[w->part_count++] = (struct ct_serve_part){ fd, now, bytes };
+}
