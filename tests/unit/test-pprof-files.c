@@ -126,8 +126,8 @@ static const char *go_pprof(const char *option)
 	FILE *pipe;
 
 	snprintf(command, sizeof(command),
-		 "HOME=%s PPROF_TMPDIR=%s go tool pprof -symbolize=none %s %s/a.pb 2>&1", folder,
-		 folder, option, folder);
+		 "XDG_CONFIG_HOME=%s PPROF_TMPDIR=%s go tool pprof -symbolize=none %s %s/a.pb 2>&1",
+		 folder, folder, option, folder);
 	pipe = popen(command, "r");
 	text[fread(text, 1, sizeof(text) - 1, pipe)] = '\0';
 	if (!pclose(pipe))
