@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Usage: pprof-first-rows-host heap | lock
+/* Usage: pprof-first-rows-host heap | lock [wait]
  *
  * heap: keeps memory that C++'s containers, new and malloc allocate for functions of this file.
  * lock: threads wait in update() for a mutex, until ENOUGH of them had to wait.
+ * wait: it begins at the end of its input.
  */
 #include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -93,5 +95,7 @@ int main(int argc, char **argv)
 {
 	if (argc < 2)
 		return 2;
+	while (argc > 2 && getchar() != EOF)
+		;
 	return strcmp(argv[1], "heap") ? use_lock() : use_heap();
 }

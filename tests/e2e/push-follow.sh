@@ -94,6 +94,26 @@ block held.pb 20
 mutex held.holders.pb 18
 END
 
+# ---- a last window, from a file without lines, begins with the program's functions, as other windows do ----
+: >first/log
+rm -f first/*.pb
+$CXX -O2 -g -pthread -o rows "$srcdir/tests/e2e/pprof-first-rows-host.cc" || fail "the host doesn't compile"
+mkfifo rows.in
+env LD_PRELOAD="$CP_LIBRARY" CPROF_SYMBOLIZE=names LOCKPROFILE="$work/rows.pb" CPROF_LOCK_THRESHOLD=0 ./rows lock wait <rows.in &
+pid=$!
+owns $pid
+exec {told}>rows.in
+wait_for 60 lists $pid lock || fail "rows: no control socket"
+eval 'start_push rows-seen "$url" -every=600s -verbose $pid' "$told>&-"
+wait_for 60 grep -q 'is followed' rows-seen.said || fail "rows: $(cat rows-seen.said)"
+exec {told}>&-
+wait $pid
+end_push
+for file in first/*.pb; do
+	"$cprof" folded "$file"
+done >stacks
+grep -q ';update [0-9]*$' stacks && ! grep -q 'mutex_[a-z]* [0-9]*$' stacks || fail "rows: not the program's functions: $(cat stacks)"
+
 # ---- killed: what it did since its last window is lost, and that is said ----
 host killed CPUPROFILE="$work/killed.pb"
 wait_for 60 lists $pid cpu || fail "killed: no control socket"

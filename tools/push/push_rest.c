@@ -11,8 +11,10 @@
 
 #include "core/combine.h"
 #include "core/memory.h"
+#include "core/table.h"
+#include "verbs/symbolize_functions.h"
 
-/* Removes what the tool finds again by itself. */
+/* Removes what the file may have, or not yet. */
 static void strip_lines(struct ct_profile *p)
 {
 	for (uint32_t i = 0; i < p->location_count; i++) {
@@ -39,7 +41,8 @@ static struct ct_profile *bare(struct ct_profile *p, const struct ct_push_series
 		return NULL;
 	strip_lines(copy);
 	ct_push_series_choose_labels(copy, how);
-	copy->comment_count = 0;
+	/* The first one says that the profile is libcprof's; the others are of the whole run. */
+	copy->comment_count = copy->comment_count ? 1 : 0;
 	merged = ct_combine(&copy, 1);
 	ct_model_free(copy);
 	return merged;
@@ -90,6 +93,77 @@ static struct ct_profile *less(struct ct_profile *file, const struct ct_profile 
 	return rest;
 }
 
+/* ---- names and lines, as the file has them ---- */
+
+struct named {
+	const struct ct_profile *p, *file;
+};
+
+static bool same_mapping(const struct named *n, uint32_t of_p, uint32_t of_file)
+{
+	const struct ct_mapping *a = &n->p->mappings[of_p], *b = &n->file->mappings[of_file];
+
+	return a->start == b->start && !strcmp(ct_text(n->p, a->file), ct_text(n->file, b->file));
+}
+
+static bool same_place(const void *context, uint32_t index, const void *key)
+{
+	const struct named *n = context;
+	const struct ct_location *l = key, *of_file = &n->file->locations[index];
+
+	return l->address == of_file->address && l->mapping != CT_NONE &&
+	       of_file->mapping != CT_NONE && same_mapping(n, l->mapping, of_file->mapping);
+}
+
+static void name_location(const struct named *n, struct ct_functions *functions, uint32_t i,
+			  const struct ct_location *from)
+{
+	struct ct_line *lines = ct_symbolize_functions_copy(functions, n->file, from);
+
+	ct_model_set_lines(functions->p, i, lines, from->line_count);
+	free(lines);
+}
+
+static void take_flags(const struct named *n, struct ct_mapping *m, uint32_t i)
+{
+	for (uint32_t of_file = 0; of_file < n->file->mapping_count; of_file++) {
+		const struct ct_mapping *from = &n->file->mappings[of_file];
+
+		if (!same_mapping(n, i, of_file))
+			continue;
+		m->has_functions = from->has_functions;
+		m->has_filenames = from->has_filenames;
+		m->has_lines = from->has_lines;
+		m->has_inlines = from->has_inlines;
+	}
+}
+
+/* The library's names are those of the windows. The tool alone would find others: a function of
+ * libc has several names, and debug information has others than the dynamic symbols. */
+static void name_as_file(struct ct_profile *p, const struct ct_profile *file)
+{
+	const struct named n = { p, file };
+	struct ct_functions functions = { .p = p };
+	struct ct_table places = { .room = 0 };
+
+	for (uint32_t i = 0; i < file->location_count; i++)
+		if (file->locations[i].line_count)
+			ct_table_add(&places, ct_hash(1, file->locations[i].address), i);
+	for (uint32_t i = 0; i < p->location_count; i++) {
+		const struct ct_location *l = &p->locations[i];
+		uint32_t from = l->line_count ? UINT32_MAX
+					      : ct_table_find(&places, ct_hash(1, l->address),
+							      same_place, &n, l);
+
+		if (from != UINT32_MAX)
+			name_location(&n, &functions, i, &file->locations[from]);
+	}
+	for (uint32_t i = 0; i < p->mapping_count; i++)
+		take_flags(&n, &p->mappings[i], i);
+	free(functions.table);
+	ct_table_release(&places);
+}
+
 struct ct_profile *ct_push_rest_of(const struct ct_push_rest *r, struct ct_profile *file)
 {
 	int64_t until = file->time_nanos + file->duration_nanos;
@@ -101,6 +175,8 @@ struct ct_profile *ct_push_rest_of(const struct ct_push_rest *r, struct ct_profi
 	rest = all && r->taken ? less(all, r->taken) : all;
 	if (rest != all)
 		ct_model_free(all);
+	if (rest)
+		name_as_file(rest, file);
 	if (rest && r->until_ns) {
 		rest->time_nanos = r->until_ns;
 		rest->duration_nanos = until - r->until_ns;

@@ -16,8 +16,8 @@ struct ct_push_rest {
 
 /* Notes that P was taken, or was there before the first window. P stays as it is. */
 void ct_push_rest_add(struct ct_push_rest *r, struct ct_profile *p);
-/* Returns what FILE has more, as a new profile whose addresses have neither names nor lines; NULL
- * if that is nothing. */
+/* Returns what FILE has more, as a new profile with FILE's names and lines; NULL if that is
+ * nothing. */
 struct ct_profile *ct_push_rest_of(const struct ct_push_rest *r, struct ct_profile *file);
 void ct_push_rest_release(struct ct_push_rest *r);
 

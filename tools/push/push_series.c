@@ -3,7 +3,8 @@
  *
  * Pyroscope and Parca show a series as NAME:TYPE:UNIT:PERIOD:UNIT, and both have a list of those
  * that they describe in words: those of Go's profiles. So waits for locks are "block", and holders
- * of locks "mutex", as in Go. Who ended the waits has no name there.
+ * of locks "mutex", as in Go. Pyroscope's page knows the units of these only. "wall" is named as
+ * Pyroscope's agents for Java and node name it. Who ended the waits has no name there.
  */
 #include "push/push_series.h"
 

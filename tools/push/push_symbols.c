@@ -147,39 +147,10 @@ static void find_missing(struct work *w)
 
 /* ---- from one profile to another ---- */
 
-static struct ct_function copy_function(struct ct_profile *to, const struct ct_profile *from,
-					uint32_t i)
-{
-	const struct ct_function *f = &from->functions[i];
-
-	return (struct ct_function){ ct_model_string(to, ct_text(from, f->name)),
-				     ct_model_string(to, ct_text(from, f->system_name)),
-				     ct_model_string(to, ct_text(from, f->filename)),
-				     f->start_line };
-}
-
-/* Copies the lines of location L, with their functions. The caller frees them. */
-static struct ct_line *copy_lines(struct ct_functions *to, const struct ct_profile *from,
-				  const struct ct_location *l)
-{
-	struct ct_line *lines = ct_memory_alloc((l->line_count + 1) * sizeof(*lines));
-
-	for (uint32_t i = 0; i < l->line_count; i++) {
-		struct ct_function f;
-
-		lines[i] = from->lines[l->first_line + i];
-		if (lines[i].function == CT_NONE)
-			continue;
-		f = copy_function(to->p, from, lines[i].function);
-		lines[i].function = ct_symbolize_functions_add(to, &f);
-	}
-	return lines;
-}
-
 static void add_location(struct ct_functions *to, const struct ct_location *l,
 			 const struct ct_profile *from, const struct ct_location *with)
 {
-	struct ct_line *lines = copy_lines(to, from, with);
+	struct ct_line *lines = ct_symbolize_functions_copy(to, from, with);
 
 	ct_model_add_location(to->p, l, lines, with->line_count);
 	free(lines);
@@ -253,7 +224,7 @@ static void apply_all(struct work *w)
 		known = &book->locations[find(w->s, &place)];
 		if (!known->line_count)
 			continue;
-		lines = copy_lines(&functions, book, known);
+		lines = ct_symbolize_functions_copy(&functions, book, known);
 		ct_model_set_lines(w->p, i, lines, known->line_count);
 		free(lines);
 	}

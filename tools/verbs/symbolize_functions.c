@@ -68,6 +68,34 @@ uint32_t ct_symbolize_functions_readable(struct ct_functions *t, const char *man
 	return ct_model_string(t->p, cp_demangle(mangled, name, sizeof(name)) ? name : mangled);
 }
 
+static struct ct_function copy_function(struct ct_profile *to, const struct ct_profile *from,
+					uint32_t i)
+{
+	const struct ct_function *f = &from->functions[i];
+
+	return (struct ct_function){ ct_model_string(to, ct_text(from, f->name)),
+				     ct_model_string(to, ct_text(from, f->system_name)),
+				     ct_model_string(to, ct_text(from, f->filename)),
+				     f->start_line };
+}
+
+struct ct_line *ct_symbolize_functions_copy(struct ct_functions *to, const struct ct_profile *from,
+					    const struct ct_location *l)
+{
+	struct ct_line *lines = ct_memory_alloc((l->line_count + 1) * sizeof(*lines));
+
+	for (uint32_t i = 0; i < l->line_count; i++) {
+		struct ct_function f;
+
+		lines[i] = from->lines[l->first_line + i];
+		if (lines[i].function == CT_NONE)
+			continue;
+		f = copy_function(to->p, from, lines[i].function);
+		lines[i].function = ct_symbolize_functions_add(to, &f);
+	}
+	return lines;
+}
+
 void ct_symbolize_functions_finish(struct ct_functions *t)
 {
 	struct ct_profile *p = t->p;

@@ -16,6 +16,9 @@ struct ct_functions {
 uint32_t ct_symbolize_functions_add(struct ct_functions *t, const struct ct_function *f);
 /* Returns the string of a name as the library writes it: demangled, without parameters. */
 uint32_t ct_symbolize_functions_readable(struct ct_functions *t, const char *mangled);
+/* Copies the lines of location L of FROM, with their functions. The caller frees them. */
+struct ct_line *ct_symbolize_functions_copy(struct ct_functions *to, const struct ct_profile *from,
+					    const struct ct_location *l);
 /* Drops functions that no location uses any more. T is empty afterwards. */
 void ct_symbolize_functions_finish(struct ct_functions *t);
 
