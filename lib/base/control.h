@@ -21,9 +21,9 @@
 #define CP_CONTROL_NAME "libcprof/"
 /* A consumer of windows that said "last=1" listens, by a socket of the same type, at the abstract
  * name NUL, CP_CONTROL_LAST, and its number as "%lx". At its end the process connects there, if the
- * listener is one that may ask, and sends for each window that is open (but of a mode with a file
- * to one that began with "do=all") a message whose text is the mode's name, with the descriptor of
- * a memfd that has the profile. It waits for nobody. */
+ * listener is one that may ask, and sends for each window that is open (but of a mode whose file
+ * was written since the last take, to one that began with "do=all") a message whose text is the
+ * mode's name, with the descriptor of a memfd that has the profile. It waits for nobody. */
 #define CP_CONTROL_LAST "libcprof-last/"
 /* Most bytes of TEXT. */
 #define CP_CONTROL_TEXT 8176

@@ -293,7 +293,7 @@ int cp_dump_final(struct cp_run *r, const struct cp_config *c, const char *when)
 	records = r->rows->aggregate.records;
 	if (!records && !may_be_empty(r))
 		return 0;
-	if (r->written && records == r->written_records)
+	if (r->written_ns && records == r->written_records)
 		return 0;
 	name_modules(r);
 	if (!first && !r->claimed && has_own_name(r))
@@ -304,14 +304,15 @@ int cp_dump_final(struct cp_run *r, const struct cp_config *c, const char *when)
 		say_failure(r, 0, err, when);
 		return err;
 	}
-	r->claimed = r->written = true;
+	r->claimed = true;
+	r->written_ns = cp_sys_clock_ns(CLOCK_MONOTONIC);
 	r->written_records = records;
 	return 0;
 }
 
 int cp_dump_written_path(const struct cp_run *r, char *to, size_t size)
 {
-	return r->written ? path_of(r, 0, r->sequence, to, size) : -ENOENT;
+	return r->written_ns ? path_of(r, 0, r->sequence, to, size) : -ENOENT;
 }
 
 int cp_dump_path(const struct cp_run *r, char *to, size_t size)

@@ -33,7 +33,7 @@ void cp_run_begin(struct cp_run *r, struct cp_modules *modules)
 	r->start_ticks = pair_at(r->start_ns);
 	r->start_cpu_ns = cp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	r->own_base_ns = cp_own_time();
-	r->written = false;
+	r->written_ns = 0;
 	r->said_lacks = false;
 	r->has_view = false;
 	r->beginning = NULL;

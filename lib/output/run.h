@@ -63,7 +63,7 @@ struct cp_run {
 	struct cp_tick_rate_pair start_ticks; /* near start_ns */
 	uint64_t start_cpu_ns;		      /* the process's CPU time at the start */
 	uint64_t written_records;	      /* aggregate.records at the last write to PATH */
-	bool written;			      /* PATH was written at least once */
+	uint64_t written_ns;		      /* monotonic: of that; 0 = never */
 	bool said_lacks; /* that data is missing was reported: no memory, or an unreadable file */
 	bool has_view;	 /* a companion shows this run's rows */
 	struct cp_gzip_state *beginning; /* compressor state after the beginning of the file, for

@@ -101,10 +101,14 @@ static void hand_over(struct cp_run *r, struct cp_consumer *c)
 	cp_sys_close(to);
 }
 
-/* A consumer that has followed the mode from its start reads the mode's file. */
+/* A consumer that has followed the mode from its start reads the mode's file. Without a new sample
+ * none is written, and perhaps none can be: then the consumer gets the rest, too. */
 static bool is_owed(const struct cp_run *r, const struct cp_consumer *c)
 {
-	return c->last && (r->nofile || !c->follows);
+	bool in_file =
+		r->written_ns >= c->begin.ns && r->written_records == r->rows->aggregate.records;
+
+	return c->last && (r->nofile || !c->follows || !in_file);
 }
 
 void cp_last_window_send(void)

@@ -169,7 +169,7 @@ static void say_end(void *arg)
 	for (unsigned m = cp_mode_ops_first(); m < CP_MODES; m = cp_mode_ops_after(m)) {
 		const struct cp_run *r = &cp_session.runs[m];
 
-		if (r->running && r->written)
+		if (r->running && r->written_ns)
 			say_run(r);
 	}
 }
@@ -279,9 +279,10 @@ void cp_process_write_variable(char *to, size_t size, bool child)
 	/* The next program image of this pid must not overwrite the files of this one. */
 	for (unsigned m = cp_mode_ops_first(); m < CP_MAIN_MODES; m = cp_mode_ops_after(m)) {
 		const struct cp_run *r = &cp_session.runs[m];
+		unsigned written = r->sequence + (r->written_ns != 0);
 
-		if (r->running && r->sequence + r->written > sequence)
-			sequence = r->sequence + r->written;
+		if (r->running && written > sequence)
+			sequence = written;
 	}
 	cp_process_tree_write(&cp_session.process_tree, child ? 0 : cp_profiled_pid(), sequence, to,
 			      size);

@@ -125,11 +125,18 @@ end_push
 exec {told}>&-
 says killed-seen '1 last window was lost'
 
+# ---- nothing since the file was written, and a process without samples, which has no file: nothing is lost ----
+export TMPDIR=$work/tmp
+mkdir tmp
+# The shell writes its file at its checkpoint, before the last windows, and has no sample then or later.
+CPROF_CHECKPOINT=1s push quiet "$url" -every=1s -verbose -cpu=1 -- sh -c 'sleep 4; :'
+ended quiet 0
+[ "$(grep -c 'is followed' quiet.said)" = 2 ] || fail "quiet: $(cat quiet.said)"
+! grep -q lost quiet.said || fail "quiet: $(cat quiet.said)"
+
 # ---- a command, with a process that is too short for a window ----
 : >first/log
 rm -f first/*.pb
-export TMPDIR=$work/tmp
-mkdir tmp
 push command "$url" -every=1s -cpu=1000 -name=cmd -- \
 	sh -c '"$1" periodic 0.2; "$1" periodic 0.2; exit 7' sh "$builddir/tests/traps/hosts/cpu-host"
 ended command 7

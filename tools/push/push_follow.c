@@ -324,13 +324,16 @@ static void say_lost(const struct ct_push_follow *f, const struct followed *p, i
 			   m->path ? m->path : ""));
 }
 
-/* What mode M did after its last window is in its file, if there is one. */
+/* What mode M did after its last window is in its file, or the process has sent it. */
 static void end_mode(struct ct_push_follow *f, struct followed *p, int mode)
 {
 	struct followed_mode *m = &p->modes[mode];
+	struct ct_window_taken t;
 
 	if (!m->window)
 		return;
+	if (ct_window_take_sent(m->window, &t))
+		push_taken(f, p, mode, &t);
 	if (m->path && push_rest(f, p, m, ct_control_modes[mode].name, m->path, &m->rest)) {
 		push_companion_rests(f, p, mode);
 	} else if (!m->ending) {
@@ -473,19 +476,6 @@ void ct_push_follow_all(struct ct_push_follow *f, bool from_start,
 	ct_control_each(see, &a);
 }
 
-/* Ends mode M, of which another run has begun. A mode without a file has sent its last window
- * before an exec. The mode isn't asked for one: what the new run did comes with that run's first
- * window. */
-static void end_run(struct ct_push_follow *f, struct followed *p, int mode)
-{
-	struct followed_mode *m = &p->modes[mode];
-	struct ct_window_taken t;
-
-	if (!m->path && ct_window_take_sent(m->window, &t))
-		push_taken(f, p, mode, &t);
-	end_mode(f, p, mode);
-}
-
 /* After an exec, or when a mode was turned off and on again, another run has begun. */
 static void look_at(struct ct_push_follow *f, struct followed *p, bool *answers)
 {
@@ -499,10 +489,12 @@ static void look_at(struct ct_push_follow *f, struct followed *p, bool *answers)
 		free(why); /* the windows tell it, too */
 		return;
 	}
+	/* The mode isn't asked for a window: what the new run did comes with that run's first
+	 * one. */
 	for (int m = 0; m < CT_MODES; m++)
 		if (p->modes[m].window && p->modes[m].since &&
 		    mode_number(&status, m, "since") != p->modes[m].since)
-			end_run(f, p, m);
+			end_mode(f, p, m);
 	program = ct_control_value(&status, "program");
 	if (program && strcmp(program, p->program))
 		name_process(f, p, &status);
