@@ -68,11 +68,19 @@ rm tree.pb.1
 cmp -s three.pb all.pb || fail "files named twice: $("$cprof" info all.pb)"
 "$cprof" merge -children -o all.pb - <burner.cpu.pb 2>merge.err || fail "merge -children of stdin: $(cat merge.err)"
 "$cprof" merge -children -o all.pb <(cat burner.cpu.pb) 2>merge.err || fail "merge -children of a pipe: $(cat merge.err)"
-# A child's file that can't be read is not left out silently.
-echo damaged >tree.pb.2
-"$cprof" merge -children -o all.pb tree.pb 2>merge.err && fail "merge -children leaves out a damaged file"
-grep -q 'tree\.pb\.2: ' merge.err || fail "merge -children of a damaged file says: $(cat merge.err)"
-rm tree.pb.2
+# A child's file that can't be read is left out, but not silently; the others are merged.
+head -c 100 burner.cpu.pb >tree.pb.2
+: >tree.pb.3
+rm all.pb
+status=0
+"$cprof" merge -children -o all.pb tree.pb 2>merge.err || status=$?
+check_status merge 2
+cmp -s three.pb all.pb || fail "merge -children of damaged files: $("$cprof" info all.pb)"
+for file in tree.pb.2 tree.pb.3; do
+	grep -qF "$file: " merge.err || fail "merge -children of damaged files says: $(cat merge.err)"
+done
+grep -qx 'cprof merge: left out: 2 files of children' merge.err || fail "merge -children of damaged files says: $(cat merge.err)"
+rm tree.pb.2 tree.pb.3
 # A heap file's time is that of its dump, and children's dumps are before their parent's.
 cat >keeps.c <<'END'
 #include <stdlib.h>

@@ -100,26 +100,24 @@ bool ct_siblings_is_of_run(const char *path, const struct ct_profile *p)
 }
 
 /* Returns false if the process of the profile at PATH began before the time BEGIN, or if PATH is a
- * directory or the like. A file that can't be read is taken, so that its reader reports it. */
-static bool may_be_child(const char *path, int64_t begin)
+ * directory or the like; also, after a message and with one more in *UNREAD, if it can't be read.
+ */
+static bool may_be_child(const char *path, int64_t begin, size_t *unread)
 {
-	struct ct_profile *other = NULL;
-	struct ct_fault fault = { 0 };
-	struct ct_input *in = NULL;
+	struct ct_profile *other;
 	struct stat st;
 	int64_t its;
-	bool may;
 
 	if (!stat(path, &st) && !S_ISREG(st.st_mode))
 		return false;
-	may = ct_input_open(&in, path, &fault) || ct_read(&other, in, &fault);
-	if (!may) {
-		its = begin_of(other);
-		may = !begin || !its || its >= begin;
+	other = ct_read_source(path);
+	if (!other) {
+		++*unread;
+		return false;
 	}
-	ct_input_close(in);
+	its = begin_of(other);
 	ct_model_free(other);
-	return may;
+	return !begin || !its || its >= begin;
 }
 
 /* A URL, standard input and a pipe have no children, and can't be read twice. */
@@ -131,7 +129,7 @@ static bool is_file(const char *source)
 	       (stat(source, &st) || S_ISREG(st.st_mode));
 }
 
-char **ct_siblings_children(const char *file, size_t *count)
+char **ct_siblings_children(const char *file, size_t *count, size_t *unread)
 {
 	struct ct_profile *p;
 	char *pattern, **children;
@@ -151,7 +149,7 @@ char **ct_siblings_children(const char *file, size_t *count)
 	children = ct_memory_alloc((found.gl_pathc + 1) * sizeof(*children));
 	for (size_t i = 0; i < found.gl_pathc; i++)
 		if (ct_siblings_is_pid(found.gl_pathv[i] + strlen(file) + 1) &&
-		    may_be_child(found.gl_pathv[i], begin))
+		    may_be_child(found.gl_pathv[i], begin, unread))
 			children[(*count)++] = ct_memory_strdup(found.gl_pathv[i]);
 	globfree(&found);
 	free(pattern);

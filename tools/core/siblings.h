@@ -13,9 +13,10 @@
 bool ct_siblings_say(const struct ct_profile *p, const char *file);
 /* Returns the names of the files FILE.PID of processes that the process of FILE, or one of those,
  * started: their profiles began after FILE's did. Files of an earlier run began before. Files whose
- * begin is not known, or that can't be read, are among them. A URL, "-" and a pipe have none. The
- * caller frees the *COUNT names and the list. NULL, after a message, if FILE can't be read. */
-char **ct_siblings_children(const char *file, size_t *count);
+ * begin is not known are among them. Those that can't be read are not: a message names each, and
+ * *UNREAD grows by their number. A URL, "-" and a pipe have none. The caller frees the *COUNT names
+ * and the list. NULL, after a message, if FILE can't be read. */
+char **ct_siblings_children(const char *file, size_t *count, size_t *unread);
 /* The caller names such files by itself: ct_siblings_say() says nothing from now on. */
 void ct_siblings_are_known(void);
 /* Can PATH be read as a profile, and may one run have written it and P? Says nothing if not. */

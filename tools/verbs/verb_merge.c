@@ -67,14 +67,15 @@ static void add_once(struct sources *all, char *name)
 }
 
 /* Returns the *N sources, each followed by the files of its children, each file once; *N is their
- * number then. NULL after a message. The names are kept until the end. */
-static char **with_children(char *const *sources, int *n)
+ * number then. *UNREAD: how many files of children can't be read, and are left out after a message.
+ * NULL after a message. The names are kept until the end. */
+static char **with_children(char *const *sources, int *n, size_t *unread)
 {
 	struct sources all = { 0 };
 
 	for (int i = 0; i < *n; i++) {
 		size_t more;
-		char **files = ct_siblings_children(sources[i], &more);
+		char **files = ct_siblings_children(sources[i], &more, unread);
 
 		if (!files)
 			return NULL;
@@ -96,13 +97,14 @@ static int run(int argc, char **argv)
 	struct ct_label_units units;
 	int status = CT_FAILED, count = argc - first;
 	char **sources = argv + first;
+	size_t unread = 0;
 
 	if (first < 0)
 		return ct_options_status(first);
 	if (first == argc)
 		return ct_options_wrong(&ct_verb_merge, "profiles are needed");
 	if (children)
-		sources = with_children(sources, &count);
+		sources = with_children(sources, &count, &unread);
 	p = sources ? ct_load(sources, count) : NULL;
 	if (!p)
 		return CT_FAILED;
@@ -114,7 +116,10 @@ static int run(int argc, char **argv)
 	ct_label_units_release(&units);
 	ct_model_free(p);
 	if (merged && !ct_write_file(merged, output))
-		status = CT_OK;
+		status = unread ? CT_FAILED : CT_OK;
+	if (merged && unread)
+		fprintf(stderr, "cprof merge: left out: %zu %s of children\n", unread,
+			unread == 1 ? "file" : "files");
 	ct_model_free(merged);
 	return status;
 }
