@@ -72,9 +72,9 @@ done
 say "pack $name.tar.xz"
 rm -rf "$name"
 cp -a "$out" "$name"
-for file in COPYING README.md NEWS.md; do
-	[ ! -e "$root/release/$file" ] || cp "$root/release/$file" "$name/"
-done
+# README.md, and what it leads to.
+tar -xf "$archive" -C "$name" --strip-components=1 \
+	"libcprof-$version"/{README,NEWS,CONTRIBUTING,SECURITY}.md "libcprof-$version"/{COPYING,docs,examples}
 # The terms of what the files carry.
 terms=$name/share/doc/libcprof/carried
 mkdir -p "$terms"
