@@ -28,6 +28,7 @@ PROFILED += \
 	%D%/handler_left/host \
 	%D%/handler_taken_by_system_call/host \
 	%D%/handler_takes_no_lock/host \
+	%D%/heap_arenas/host \
 	%D%/heap_census/host \
 	%D%/heap_forks/host \
 	%D%/heap_handler_jumps_away/host \
@@ -162,6 +163,7 @@ TRAP_TESTS += \
 	%D%/handler_taken_by_system_call/run.sh \
 	%D%/handler_takes_no_lock/run.sh \
 	%D%/heap_address_reused/run.sh \
+	%D%/heap_arenas/run.sh \
 	%D%/heap_dlclose_often/run.sh \
 	%D%/heap_every_way/run.sh \
 	%D%/heap_fork_child_frees/run.sh \
@@ -279,6 +281,7 @@ JEMALLOC_TRAP_TESTS += \
 %C%_fork_while_others_work_host_SOURCES = %D%/fork_while_others_work/host.cc
 %C%_handler_left_host_SOURCES = %D%/handler_left/host.cc
 %C%_handler_left_host_CXXFLAGS = $(AM_CXXFLAGS) -fnon-call-exceptions
+%C%_heap_arenas_host_CFLAGS = $(AM_CFLAGS) -fno-builtin
 %C%_heap_census_host_CFLAGS = $(AM_CFLAGS) -fno-builtin
 %C%_heap_forks_host_CFLAGS = $(AM_CFLAGS) -fno-builtin
 %C%_heap_handler_jumps_away_host_CFLAGS = $(AM_CFLAGS) -fno-builtin -fno-optimize-sibling-calls

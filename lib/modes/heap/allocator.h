@@ -81,6 +81,17 @@ static inline bool cp_allocator_is_early(const void *p)
 /* Returns how many bytes may be read from P on. */
 size_t cp_allocator_early_size(const void *p);
 
+/* Must a sampled block of SIZE bytes be aligned for free to recognize it?
+ *
+ * glibc cuts an aligned block out of a larger one, and the pieces before and after it, up to 2 KiB,
+ * may fit nothing else. In programs with blocks of some KiB the arenas would double. So with glibc
+ * a larger block keeps its place and is in the filter (odd, heap_hot.h). Blocks of the smallest
+ * tagged size are few, because heap_freelist.h keeps them. */
+static inline bool cp_allocator_tags(size_t size)
+{
+	return cp_heap_hot_tags() && (size <= CP_HEAP_TAG_MIN || !cp_allocator.is_glibc);
+}
+
 /* Allocate SIZE bytes at a multiple of ALIGNMENT with the program's posix_memalign, which must
  * exist. Returns NULL and leaves errno unchanged if there is no memory for that much; a smaller
  * request may still succeed. */

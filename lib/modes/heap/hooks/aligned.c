@@ -12,20 +12,20 @@
 #define RARE __attribute__((noinline, cold))
 #define CALLER __builtin_return_address(0)
 
-/* Returns an alignment that is at least as good and that free recognizes. Returns an ALIGNMENT that
- * isn't a power of two unchanged, for the allocator to judge. */
-static size_t better(size_t alignment)
+/* Returns an alignment for SIZE bytes that is at least as good and that free recognizes. Returns an
+ * ALIGNMENT that isn't a power of two unchanged, for the allocator to judge. */
+static size_t better(size_t alignment, size_t size)
 {
 	bool power = alignment && !(alignment & (alignment - 1));
 
-	return power && alignment < CP_HEAP_TAG_ALIGN && cp_heap_hot_tags() ? CP_HEAP_TAG_ALIGN
-									    : alignment;
+	return power && alignment < CP_HEAP_TAG_ALIGN && cp_allocator_tags(size) ? CP_HEAP_TAG_ALIGN
+										 : alignment;
 }
 
 /* Some allocators require a multiple of the alignment. */
 static size_t enough(size_t size)
 {
-	if (!cp_heap_hot_tags() || size > SIZE_MAX - CP_HEAP_TAG_ALIGN)
+	if (!cp_allocator_tags(size) || size > SIZE_MAX - CP_HEAP_TAG_ALIGN)
 		return size;
 	return size ? (size + CP_HEAP_TAG_ALIGN - 1) & ~(CP_HEAP_TAG_ALIGN - 1) : CP_HEAP_TAG_ALIGN;
 }
@@ -41,7 +41,7 @@ typedef void *(*aligned_function)(size_t, size_t);
 static void *sample(const struct cp_heap_sample *s, aligned_function allocate, size_t alignment)
 {
 	int saved = errno;
-	void *p = allocate(better(alignment), enough(s->size));
+	void *p = allocate(better(alignment, s->size), enough(s->size));
 
 	if (p)
 		return p;
@@ -54,7 +54,7 @@ static int posix_sample(const struct cp_heap_sample *s, void **to, size_t alignm
 	/* An alignment below a pointer's size is an error and stays one. */
 	void *p = alignment < sizeof(void *)
 			  ? NULL
-			  : cp_allocator_try_aligned(better(alignment), enough(s->size));
+			  : cp_allocator_try_aligned(better(alignment, s->size), enough(s->size));
 
 	if (!p)
 		return cp_allocator.posix_memalign(to, alignment, s->size);

@@ -36,7 +36,7 @@ static void *tagged(size_t size)
 	size_t enough = size < CP_HEAP_TAG_MIN ? CP_HEAP_TAG_MIN : size;
 	void *p;
 
-	if (!cp_heap_hot_tags())
+	if (!cp_allocator_tags(size))
 		return NULL;
 	p = cp_heap_freelist_take(size);
 	if (!p)

@@ -271,7 +271,7 @@ static void *sample(unsigned form, const struct cp_heap_sample *s, size_t alignm
 	size_t enough = s->size < CP_HEAP_TAG_MIN ? CP_HEAP_TAG_MIN : s->size;
 	void *p;
 
-	if (!cp_heap_hot_tags() || alignment >= CP_HEAP_TAG_ALIGN || !look_up(aligned))
+	if (!cp_allocator_tags(s->size) || alignment >= CP_HEAP_TAG_ALIGN || !look_up(aligned))
 		return call_new(form, s->size, alignment, nothrow);
 	/* A form that calls another interposed function would be counted twice. */
 	if (is_own(aligned))

@@ -7,7 +7,8 @@
  *   tag     interval >= 64 K: sampled blocks are aligned to 2 KiB, so one test excludes most
  *           addresses. The remaining addresses are looked up in a filter: a table of counters,
  *           indexed by a hash of the address, of the sampled blocks. A count of 0 means that the
- *           address is not a sampled block.
+ *           address is not a sampled block. With glibc only the smallest sizes have a tag:
+ *           cp_allocator_tags.
  *   odd     while there are sampled blocks that could not be aligned: only those bits are tested
  *           that are 0 in all of these blocks, too (glibc puts large blocks 16 bytes after a
  *           page's start)
@@ -74,14 +75,12 @@ struct cp_heap_hot {
 _Static_assert(sizeof(struct cp_heap_hot) == 64, "one line");
 extern struct cp_heap_hot cp_heap_hot __attribute__((visibility("hidden")));
 
-/* Blocks that aren't aligned are few and large, but every address may be looked up: a small table,
- * which stays in the CPU's cache. */
-#define CP_HEAP_FILTER_TAGGED_BITS 13
-#define CP_HEAP_FILTER_ODD_BITS 10
+/* While there are odd blocks, every address may be looked up. 64 KiB stay in the CPU's second
+ * cache, and at 512K a heap of 3 GiB has samples for a tenth of the counters. */
+#define CP_HEAP_FILTER_BITS 16
 
 struct cp_heap_filter {
-	uint8_t tagged[1 << CP_HEAP_FILTER_TAGGED_BITS];
-	uint8_t odd[1 << CP_HEAP_FILTER_ODD_BITS];
+	uint8_t count[1 << CP_HEAP_FILTER_BITS];
 } __attribute__((aligned(64)));
 extern struct cp_heap_filter cp_heap_filter __attribute__((visibility("hidden")));
 
@@ -126,9 +125,7 @@ static inline __attribute__((always_inline)) uint8_t *cp_heap_filter_cell(uintpt
 	/* Fibonacci hashing: the upper bits depend on all address bits that differ. */
 	uint64_t hash = (uint64_t)a * UINT64_C(0x9e3779b97f4a7c15);
 
-	return a & (CP_HEAP_TAG_ALIGN - 1)
-		       ? &cp_heap_filter.odd[hash >> (64 - CP_HEAP_FILTER_ODD_BITS)]
-		       : &cp_heap_filter.tagged[hash >> (64 - CP_HEAP_FILTER_TAGGED_BITS)];
+	return &cp_heap_filter.count[hash >> (64 - CP_HEAP_FILTER_BITS)];
 }
 
 /* May ADDRESS be a sampled block, or a block that was allocated before the allocator was known? */
