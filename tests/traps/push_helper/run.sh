@@ -29,6 +29,11 @@ none_left() {
 	! helpers
 }
 
+# The task that starts the helper is gone. Until then a wait with __WALL finds it (docs/limits.md).
+is_alone() { # pid
+	! pgrep -P "$1" >/dev/null
+}
+
 arrives() { # name
 	wait_for 60 has_got "^200 .* process_cpu .*service_name=$1\$" || fail "$1 does not arrive: $(cat first/log state/cprof/push.log)"
 	wait_for 60 none_left || harm "$1: a helper is left: $(helpers)"
@@ -119,6 +124,7 @@ env _CPROF_HELPER="$work/late" LD_PRELOAD="$CP_LIBRARY" CPUPROFILE="$work/late.p
 pid=$!
 owns $pid
 wait_for 60 test -e begun || fail "late: no helper"
+wait_for 60 is_alone $pid || harm "late: it has a child"
 touch go
 status=0
 wait $pid || status=$?
@@ -141,6 +147,7 @@ if [ "$(id -u)" = 0 ]; then
 	pid=$!
 	owns $pid
 	wait_for 60 grep -qF "@${name%.*}.2" /proc/net/unix || fail "taken: no helper under another name"
+	wait_for 60 is_alone $pid || harm "taken: it has a child"
 	touch go
 	status=0
 	wait $pid || status=$?
