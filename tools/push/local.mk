@@ -9,6 +9,7 @@ TOOL_SOURCES += \
 	%D%/push_helper.c \
 	%D%/push_item.c \
 	%D%/push_labels.c \
+	%D%/push_modes.c \
 	%D%/push_queue.c \
 	%D%/push_request.c \
 	%D%/push_rest.c \

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The modes of a followed process; see push_modes.h. */
+#include "push/push_modes.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "control/control.h"
+#include "core/memory.h"
+#include "push/push_ended.h"
+#include "verbs/mode_options.h"
+
+/* A mode that was turned on for us ends by itself so long after the last window. */
+#define GRACE_SECONDS 60.0
+
+static int64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (int64_t)t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
+void ct_push_modes_push(struct ct_push_modes *all, struct ct_profile *p, const char *mode,
+			const char *labels)
+{
+	struct ct_push_item *items[CT_PUSH_SERIES_MAX];
+	size_t n;
+
+	ct_push_symbols_apply(all->symbols, p);
+	n = ct_push_series_items(p, mode, labels, &all->how->series, items);
+	for (size_t i = 0; i < n; i++)
+		ct_push_queue_add(all->how->queue, items[i]);
+}
+
+void ct_push_modes_say(const struct ct_push_modes *all, char *text)
+{
+	if (all->how->verbose)
+		fprintf(stderr, "cprof push: %s\n", text);
+	free(text);
+}
+
+void ct_push_modes_close(struct ct_push_mode *m)
+{
+	ct_window_close(m->window);
+	m->window = NULL;
+	free(m->path);
+	m->path = NULL;
+	ct_push_rest_release(&m->rest);
+	for (int i = 0; i < CT_COMPANIONS; i++)
+		ct_push_rest_release(&m->companion_rests[i]);
+}
+
+unsigned long long ct_push_modes_number(const struct cp_control_message *status, int mode,
+					const char *key)
+{
+	char *name = ct_memory_printf("%s.%s", ct_control_modes[mode].name, key);
+	unsigned long long n = ct_control_number(status, name);
+
+	free(name);
+	return n;
+}
+
+static char *mode_path(const struct cp_control_message *status, int mode)
+{
+	char *name = ct_memory_printf("%s.path", ct_control_modes[mode].name);
+	char *path = ct_control_value(status, name);
+
+	free(name);
+	return path;
+}
+
+/* All that the mode has seen before it is followed must not be pushed at the end. */
+static void note_before(struct ct_push_rest *rest, int pid, const char *mode)
+{
+	struct ct_profile *p = ct_push_ended_ask(pid, mode);
+
+	if (p)
+		ct_push_rest_add(rest, p);
+	ct_model_free(p);
+}
+
+/* A heap's peak is one of all its time, and would count each byte twice. */
+static bool is_pushed(const struct ct_companion *c)
+{
+	return c->name && !c->since_the_start;
+}
+
+static void note_all_before(struct ct_push_mode *m, int pid, int mode)
+{
+	const struct ct_control_mode *c = &ct_control_modes[mode];
+
+	note_before(&m->rest, pid, c->name);
+	for (int i = 0; i < CT_COMPANIONS; i++)
+		if (is_pushed(&c->companions[i]))
+			note_before(&m->companion_rests[i], pid, c->companions[i].name);
+}
+
+static int open_mode(struct ct_push_modes *all, struct ct_push_process *p, int mode,
+		     const struct cp_control_message *status, bool from_start, char **why)
+{
+	struct ct_push_mode *m = &p->modes[mode];
+	const char *value = ct_mode_options[mode].value;
+	const struct ct_window_how how = { .mode = ct_control_modes[mode].name,
+					   .setting = value,
+					   .lease = all->how->every * 2 + GRACE_SECONDS,
+					   .from_start = from_start };
+
+	if (ct_window_open(&m->window, p->pid, &how, why)) {
+		m->window = NULL;
+		return -1;
+	}
+	m->since = ct_push_modes_number(status, mode, "since");
+	/* The file of a process out of sight is out of sight, too. */
+	m->path = p->process >= 0 ? mode_path(status, mode) : NULL;
+	m->any = m->ending = false;
+	m->rest = (struct ct_push_rest){ .how = &all->how->series };
+	for (int i = 0; i < CT_COMPANIONS; i++)
+		m->companion_rests[i] = m->rest;
+	m->until_ns = from_start && m->since ? (int64_t)m->since * INT64_C(1000000000) : now_ns();
+	if (!from_start && m->since && m->path)
+		note_all_before(m, p->pid, mode);
+	return 0;
+}
+
+static bool is_chosen(const struct cp_control_message *status, int mode, bool start)
+{
+	bool any = false;
+
+	if (ct_mode_options_count())
+		return ct_mode_options[mode].value != NULL;
+	for (int m = 0; m < CT_MODES; m++)
+		any |= ct_push_modes_number(status, m, "since") != 0;
+	return any ? ct_push_modes_number(status, mode, "since") != 0 : start && mode == CT_CPU;
+}
+
+unsigned ct_push_modes_open(struct ct_push_modes *all, struct ct_push_process *p,
+			    const struct cp_control_message *status, bool from_start, bool start,
+			    char **why)
+{
+	unsigned count = 0;
+
+	for (int m = 0; m < CT_MODES; m++) {
+		if (!p->modes[m].window && is_chosen(status, m, start)) {
+			free(*why);
+			*why = NULL;
+			open_mode(all, p, m, status, from_start, why);
+		}
+		count += p->modes[m].window != NULL;
+	}
+	return count;
+}
+
+static void take_companions(struct ct_push_modes *all, struct ct_push_process *p, int mode,
+			    struct ct_window_taken *t)
+{
+	struct ct_push_mode *m = &p->modes[mode];
+
+	for (int i = 0; i < CT_COMPANIONS; i++) {
+		const struct ct_companion *c = &ct_control_modes[mode].companions[i];
+		struct ct_profile *taken = t->companions[i];
+
+		if (!taken || !is_pushed(c))
+			continue;
+		if (m->path)
+			ct_push_rest_add(&m->companion_rests[i], taken);
+		taken->time_nanos = t->profile->time_nanos;
+		taken->duration_nanos = t->profile->duration_nanos;
+		ct_push_modes_push(all, taken, c->name, p->labels);
+	}
+}
+
+/* Pushes T, which was just taken, and releases it. */
+static void push_taken(struct ct_push_modes *all, struct ct_push_process *p, int mode,
+		       struct ct_window_taken *t)
+{
+	struct ct_push_mode *m = &p->modes[mode];
+	int64_t until = now_ns();
+
+	m->end_ns = t->profile->time_nanos + t->profile->duration_nanos;
+	if (m->path)
+		ct_push_rest_add(&m->rest, t->profile);
+	/* The first window of a run begins with it. */
+	if (!m->any && m->since && t->profile->duration_nanos)
+		m->until_ns = until - t->profile->duration_nanos;
+	m->any = true;
+	m->ending = t->ending;
+	t->profile->time_nanos = m->until_ns;
+	t->profile->duration_nanos = until - m->until_ns;
+	ct_push_modes_push(all, t->profile, ct_control_modes[mode].name, p->labels);
+	take_companions(all, p, mode, t);
+	ct_window_taken_release(t);
+	m->until_ns = until;
+}
+
+bool ct_push_modes_take(struct ct_push_modes *all, struct ct_push_process *p, int mode)
+{
+	struct ct_window_taken t;
+	char *why = NULL;
+	enum ct_window_result r = ct_window_take(p->modes[mode].window, &t, &why);
+
+	if (r == CT_WINDOW_OK) {
+		push_taken(all, p, mode, &t);
+	} else if (r != CT_WINDOW_ENDED) {
+		ct_push_modes_say(all, ct_memory_strdup(why ? why : "no window"));
+	}
+	p->gone |= r == CT_WINDOW_ENDED;
+	free(why);
+	return r != CT_WINDOW_STOPPED;
+}
+
+/* ---- the end ---- */
+
+static bool push_rest(struct ct_push_modes *all, struct ct_push_process *p, struct ct_push_mode *m,
+		      const char *mode, const char *path, const struct ct_push_rest *rest)
+{
+	struct ct_profile *file = ct_push_ended_read(&p->files, path), *left = NULL;
+	bool is_it = file && (!m->since || !file->duration_nanos ||
+			      file->time_nanos / INT64_C(1000000000) == (int64_t)m->since);
+	int64_t end = file ? file->time_nanos + file->duration_nanos : 0;
+	/* Written after the last window? If it was killed, there is an older checkpoint only. */
+	bool is_new = is_it && end > (m->any ? m->end_ns : m->until_ns);
+
+	if (is_new)
+		left = ct_push_rest_of(rest, file);
+	if (left) {
+		if (!m->any && file->duration_nanos && !rest->taken)
+			m->until_ns = file->time_nanos;
+		/* It ended while the answer to the last request was on its way. */
+		if (end <= m->until_ns)
+			m->until_ns = m->end_ns;
+		left->time_nanos = m->until_ns;
+		left->duration_nanos = end - m->until_ns;
+		ct_push_modes_push(all, left, mode, p->labels);
+	}
+	ct_model_free(left);
+	ct_model_free(file);
+	if (all->how->takes_files)
+		unlink(path);
+	return is_new;
+}
+
+static void push_companion_rests(struct ct_push_modes *all, struct ct_push_process *p, int mode)
+{
+	struct ct_push_mode *m = &p->modes[mode];
+
+	for (int i = 0; i < CT_COMPANIONS; i++) {
+		const struct ct_companion *c = &ct_control_modes[mode].companions[i];
+		char *beside;
+
+		if (!is_pushed(c))
+			continue;
+		beside = ct_mode_options_infix(m->path, c->infix);
+		push_rest(all, p, m, c->name, beside, &m->companion_rests[i]);
+		free(beside);
+	}
+}
+
+static void say_lost(const struct ct_push_modes *all, const struct ct_push_process *p, int mode)
+{
+	const struct ct_push_mode *m = &p->modes[mode];
+	const struct ct_control_mode *c = &ct_control_modes[mode];
+
+	ct_push_modes_say(
+		all,
+		ct_memory_printf(
+			"the last %.1f s of %s of process %s (%s) are lost: the process was "
+			"killed, %s%s",
+			(double)(now_ns() - m->until_ns) / 1e9, c->name, ct_control_name(p->pid),
+			p->program, m->path ? "and did not write " : "or could not send them",
+			m->path ? m->path : ""));
+}
+
+void ct_push_modes_end(struct ct_push_modes *all, struct ct_push_process *p, int mode)
+{
+	struct ct_push_mode *m = &p->modes[mode];
+	struct ct_window_taken t;
+
+	if (!m->window)
+		return;
+	if (ct_window_take_sent(m->window, &t))
+		push_taken(all, p, mode, &t);
+	if (m->path && push_rest(all, p, m, ct_control_modes[mode].name, m->path, &m->rest)) {
+		push_companion_rests(all, p, mode);
+	} else if (!m->ending) {
+		all->lost++;
+		say_lost(all, p, mode);
+	}
+	ct_push_modes_close(m);
+}
