@@ -4,7 +4,9 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/resource.h>
 
+#include "modes/heap/signal/heap_event.h"
 #include "modes/heap/signal/heap_hot.h"
 
 #define BASE UINT64_C(0x7f1200000000)
@@ -69,8 +71,8 @@ static void test_one_without_a_tag_is_looked_at_alone(void)
 	cp_heap_hot_look(false, true);
 	cp_heap_hot_filter_add(odd);
 	CHECK(looks(odd));
-	/* One cell of a thousand. */
-	CHECK(looked_at(BASE, 16) < MANY / 50);
+	/* One cell of 65,536. */
+	CHECK(looked_at(BASE, 16) <= 1);
 	cp_heap_hot_rest();
 	CHECK(looks(odd));
 	cp_heap_hot_look(false, true);
@@ -116,6 +118,27 @@ static void test_odd_blocks_outlive_a_run_that_looks_at_all(void)
 	CHECK_EQ(cp_heap_hot.look.mask, CP_HEAP_TAG_ALIGN - 1);
 }
 
+/* Else each later free would look it up in vain. */
+static void test_a_sample_without_memory_leaves_no_odd_block(void)
+{
+	const struct cp_heap_sample s = { .interval = CP_HEAP_TAG_INTERVAL, .size = 5000 };
+	struct rlimit before, none;
+
+	cp_heap_hot_look(false, true);
+	getrlimit(RLIMIT_AS, &before);
+	none = (struct rlimit){ 0, before.rlim_max };
+	setrlimit(RLIMIT_AS, &none);
+	for (unsigned i = 0; i < MANY; i++)
+		cp_heap_event_commit(&s, (void *)(uintptr_t)(BASE + 16 + i * CP_HEAP_TAG_ALIGN));
+	cp_heap_event_commit(&s, (void *)(uintptr_t)(BASE + CP_HEAP_TAG_ALIGN));
+	setrlimit(RLIMIT_AS, &before);
+	CHECK_EQ(looked_at(BASE + 16, CP_HEAP_TAG_ALIGN), 0);
+	CHECK_EQ(cp_heap_hot.look.odd, 0);
+	/* One with a tag may be larger than its size says. */
+	CHECK(looks(BASE + CP_HEAP_TAG_ALIGN));
+	cp_heap_hot_filter_remove(BASE + CP_HEAP_TAG_ALIGN);
+}
+
 static void test_so_many_odd_ones_that_nobody_knows_are_looked_at_for_good(void)
 {
 	uint64_t a = BASE + 0x21000 + MAPPED;
@@ -145,6 +168,7 @@ int main(void)
 	RUN(test_one_without_a_tag_is_looked_at_alone);
 	RUN(test_only_bits_that_no_odd_block_has_are_tested);
 	RUN(test_odd_blocks_outlive_a_run_that_looks_at_all);
+	RUN(test_a_sample_without_memory_leaves_no_odd_block);
 	RUN(test_a_full_cell_stays_full);
 	RUN(test_so_many_odd_ones_that_nobody_knows_are_looked_at_for_good);
 	return harness_end();

@@ -361,6 +361,17 @@ static SITE void *site_trimmed(size_t n)
 
 static int usable(void)
 {
+	size_t least = SIZE_MAX, most = 0;
+
+	for (int i = 0; i < 200000; i++) {
+		void *p = allocate(1500);
+		size_t n = malloc_usable_size(p);
+
+		least = n < least ? n : least;
+		most = n > most ? n : most;
+		free(p);
+	}
+	printf("blocks of 1500 bytes have %zu to %zu\n", least, most);
 	for (int i = 0; i < 400000; i++) {
 		void *p = site_trimmed(500);
 

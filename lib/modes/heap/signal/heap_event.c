@@ -194,7 +194,8 @@ static __attribute__((noinline)) void unseen_free(uintptr_t a, const struct cp_l
 	freed(cp_stack_depot_at(old->id), old->size);
 }
 
-/* If this fails, P stays in the filter, because P may be larger than the program will say. */
+/* If this fails, a P with a tag stays in the filter, because it may be larger than the program will
+ * say. */
 static inline bool track(void *p, const struct cp_live_block *b,
 			 const struct cp_stack_depot_entry *e)
 {
@@ -207,6 +208,8 @@ static inline bool track(void *p, const struct cp_live_block *b,
 	put = cp_live_insert(a, b, &old);
 	if (cp_unlikely(old.id))
 		unseen_free(a, &old);
+	if (cp_unlikely(!put) && is_filtered(e->interval) && cp_heap_hot_is_odd(a))
+		cp_heap_hot_filter_remove(a);
 	return put;
 }
 
@@ -221,7 +224,7 @@ static bool lost(const struct cp_heap_sample *s, void *p, const struct cp_stack_
 {
 	if (e)
 		return !track(p, &(struct cp_live_block){ s->size, e->id, birth() }, e);
-	if (is_filtered(s->interval))
+	if (is_filtered(s->interval) && !cp_heap_hot_is_odd((uintptr_t)p))
 		cp_heap_hot_filter_add((uintptr_t)p);
 	return true;
 }
@@ -322,7 +325,8 @@ size_t cp_heap_event_usable(const void *p, size_t usable)
 	struct cp_live_block b;
 	size_t told;
 
-	if (!p || !cp_heap_hot_tagged() || !cp_live_peek((uintptr_t)p, &b))
+	if (!p || !cp_heap_hot_tagged() || cp_heap_hot_is_odd((uintptr_t)p) ||
+	    !cp_live_peek((uintptr_t)p, &b))
 		return usable;
 	/* From an earlier run without tags: the block has the allocator's own size, or has been
 	 * freed since. */

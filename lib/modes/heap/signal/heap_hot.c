@@ -21,11 +21,6 @@ static void change(uint8_t *cell, int by)
 
 #define ODD_MOST UINT16_MAX /* the number is unknown, and stays so */
 
-static bool is_odd(uintptr_t address)
-{
-	return address & (CP_HEAP_TAG_ALIGN - 1);
-}
-
 static void begin_odd(union cp_heap_look *l, uintptr_t address)
 {
 	if (l->odd != ODD_MOST)
@@ -59,14 +54,14 @@ static void change_look(void (*change_it)(union cp_heap_look *l, uintptr_t arg),
 void cp_heap_hot_filter_add(uintptr_t address)
 {
 	change(cp_heap_filter_cell(address), 1);
-	if (is_odd(address))
+	if (cp_heap_hot_is_odd(address))
 		change_look(begin_odd, address);
 }
 
 void cp_heap_hot_filter_remove(uintptr_t address)
 {
 	change(cp_heap_filter_cell(address), -1);
-	if (is_odd(address))
+	if (cp_heap_hot_is_odd(address))
 		change_look(end_odd, address);
 }
 

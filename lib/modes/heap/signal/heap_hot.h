@@ -120,6 +120,12 @@ static inline uint64_t cp_heap_hot_allocated(const struct cp_heap_self *h)
 	return h->counted - h->left + h->room_before - h->room;
 }
 
+/* Has a sampled block at ADDRESS no tag? Then it is as large as its allocator made it. */
+static inline bool cp_heap_hot_is_odd(uintptr_t address)
+{
+	return address & (CP_HEAP_TAG_ALIGN - 1);
+}
+
 static inline __attribute__((always_inline)) uint8_t *cp_heap_filter_cell(uintptr_t a)
 {
 	/* Fibonacci hashing: the upper bits depend on all address bits that differ. */
