@@ -329,7 +329,9 @@ static int end_consumer(struct cp_window_take *t)
 {
 	enum cprof_mode parent = cp_runs_parent(t->mode);
 
-	if (cp_modes[parent]->needs_thread && cp_modes[parent]->needs_thread())
+	/* With a file the mode goes on. */
+	if (cp_session.runs[parent].nofile && cp_modes[parent]->needs_thread &&
+	    cp_modes[parent]->needs_thread())
 		return -EOPNOTSUPP;
 	if (!cp_api_change_begin())
 		return -EBUSY;
