@@ -83,7 +83,7 @@ struct cp_real cp_real CP_START_DATA;
 	WANT(__lxstat64, "__lxstat64") \
 	WANT(__fxstat64, "__fxstat64") \
 	WANT(__fxstatat64, "__fxstatat64") \
-	WANT(statx, "statx") \
+	WANT(statx, "statx")
 /* clang-format on */
 #define SINCE(minor, field, symbol) ROW(minor, field, symbol, 0)
 #define WANT(field, symbol) SINCE(0, field, symbol)

@@ -76,7 +76,7 @@ def odd(r):
     for _ in range(120):
         text = b"".join(r.choice(words) + r.choice([b"=", b"\n", b""]) for _ in range(r.randrange(30)))
         if r.randrange(2):
-            text += b"\nmode=cpu\nconsumer=%d\nfor_ns=%d\n" % (r.randrange(12), 10 ** r.randrange(18))
+            text += b"\nmode=cpu\nconsumer=%d\nfor_ns=%d\n" % (r.randrange(40), 10 ** r.randrange(18))
         yield r.choice([1, 4, 5, 5, 5, 6, 7, 7]), text
 
 
@@ -197,7 +197,7 @@ def turns(name, count):
 
     for _ in range(int(count)):
         mode = r.choice(list(modes))
-        who = "mode=%s\nconsumer=%d\nfor_ns=%d\n" % (mode, r.randrange(1, 12), 10 ** r.randrange(7, 11))
+        who = "mode=%s\nconsumer=%d\nfor_ns=%d\n" % (mode, r.randrange(1, 40), 10 ** r.randrange(7, 11))
         kind = r.randrange(9)
         if kind < 2:
             turn(2, "%s=/dev/null\nnofile=1\nfor_ns=%d\n" % (modes[mode], 10 ** r.randrange(7, 11)), False)
