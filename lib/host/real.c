@@ -224,8 +224,8 @@ static void *next_of(const struct cp_real_wanted *w, const struct cp_loaded_name
 	return resolve(n->name, w->oldest ? CP_REAL_OLDEST_GLIBC : NULL);
 }
 
-/* Tell whether this libc should have function W and SLOT doesn't hold it yet. A look-up that fails allocates, so older
- * libcs aren't asked. */
+/* Tell whether this libc should have function W and SLOT doesn't hold it yet. A look-up that fails
+ * allocates, so older libcs aren't asked. */
 static bool is_missing(const char *slot, const struct cp_real_wanted *w)
 {
 	void *f;

@@ -190,8 +190,8 @@ INTERPOSE void cfree(void *p)
 	free(p);
 }
 
-/* A sampled block may be larger than requested, so the allocator must not be given the requested size.
- * That holds after a stop, too, and for a block that there was no memory to record. */
+/* A sampled block may be larger than requested, so the allocator must not be given the requested
+ * size. That holds after a stop, too, and for a block that there was no memory to record. */
 static RARE void free_sized_slow(void *p, size_t size)
 {
 	if (cp_allocator_is_early(p) || !cp_allocator_resolve())
