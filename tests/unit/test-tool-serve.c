@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cprof serve, without its server: paths, addresses, and windows that wait for a later request. */
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "harness.h"
@@ -158,26 +159,62 @@ static void test_windows_of_one_request_are_apart(void)
 	ct_serve_windows_ended(two);
 }
 
-static void test_of_too_many_windows_the_oldest_end(void)
+static unsigned end_all(double now, bool all)
 {
-	struct ct_serve_window *w, *first = NULL;
+	struct ct_serve_window *w;
 	unsigned ended = 0;
+
+	for (; (w = ct_serve_windows_due(now, all)); ended++)
+		ct_serve_windows_ended(w);
+	return ended;
+}
+
+/* Keeps COUNT windows, called 0, 1, ... of MODE of process PID. */
+static void keep(unsigned count, int pid, const char *mode)
+{
 	char key[16];
 
-	for (int i = 0; i < CT_SERVE_KEPT_OF_MODE + 2; i++) {
-		snprintf(key, sizeof(key), "%d", i);
-		w = take(key, false);
-		first = first ? first : w;
-		ct_serve_windows_release(w, 1000);
-		while ((w = ct_serve_windows_due(10, false))) {
-			CHECK(ended || w == first);
-			ct_serve_windows_ended(w);
-			ended++;
-		}
+	for (unsigned i = 0; i < count; i++) {
+		snprintf(key, sizeof(key), "%u", i);
+		CHECK(!ct_serve_windows_full(key, pid, mode));
+		ct_serve_windows_release(ct_serve_windows_take(key, pid, mode, false), 1000);
 	}
-	CHECK_EQ(ended, 2);
-	while ((w = ct_serve_windows_due(0, true)))
-		ct_serve_windows_ended(w);
+}
+
+static void test_a_client_too_many_is_refused(void)
+{
+	int pid = getpid();
+
+	keep(CT_SERVE_KEPT_OF_MODE, pid, "cpu");
+	CHECK(ct_serve_windows_full("new", pid, "cpu"));
+	CHECK(!ct_serve_windows_full("0", pid, "cpu") && !ct_serve_windows_full(NULL, pid, "cpu"));
+	CHECK(!ct_serve_windows_full("new", pid, "heap") && !ct_serve_windows_full("new", 1, "cpu"));
+	/* Nobody's window ends before its time. */
+	CHECK_EQ(end_all(999, false), 0);
+	CHECK_EQ(end_all(1000, false), CT_SERVE_KEPT_OF_MODE);
+	CHECK(!ct_serve_windows_full("new", pid, "cpu"));
+}
+
+static void test_windows_of_all_processes_are_bounded(void)
+{
+	static char modes[CT_SERVE_KEPT][8];
+	int pid = getpid(), gone = fork();
+
+	if (!gone)
+		_exit(0);
+	CHECK_EQ(waitpid(gone, NULL, 0), gone);
+	/* Those of sums and of a process that has ended don't count. */
+	keep(CT_SERVE_KEPT_OF_MODE, gone, "cpu");
+	CHECK(!ct_serve_windows_full("new", gone, "cpu"));
+	for (int i = 0; i < CT_SERVE_KEPT; i++) {
+		snprintf(modes[i], sizeof(modes[i]), "%d", i);
+		ct_serve_windows_release(ct_serve_windows_take("sums", pid, modes[i], true), 1000);
+		keep(1, pid, modes[i]);
+	}
+	CHECK(ct_serve_windows_full("new", pid, "cpu"));
+	CHECK(!ct_serve_windows_full("0", pid, modes[0]));
+	CHECK_EQ(end_all(999, false), 0);
+	CHECK_EQ(end_all(0, true), CT_SERVE_KEPT_OF_MODE + 2 * CT_SERVE_KEPT);
 }
 
 static int part(long long bytes)
@@ -220,7 +257,8 @@ int main(void)
 	RUN(test_a_window_waits_for_its_client);
 	RUN(test_sums_share_a_window);
 	RUN(test_windows_of_one_request_are_apart);
-	RUN(test_of_too_many_windows_the_oldest_end);
+	RUN(test_a_client_too_many_is_refused);
+	RUN(test_windows_of_all_processes_are_bounded);
 	RUN(test_parts_are_dropped_by_age_and_size);
 	return harness_end();
 }

@@ -154,6 +154,10 @@ int ct_serve_exchange_reply(struct ct_serve_exchange *x)
 	int body;
 
 	x->suspended = false;
+	if (x->crowded)
+		return refuse(x, 503,
+			      "too many other clients have windows of %s; try again later",
+			      x->request.route.kind->mode);
 	if (!job)
 		return refuse(x, 503, "no worker can be started for this request");
 	body = job->body;
@@ -191,8 +195,11 @@ static bool take_window(struct ct_serve_exchange *x)
 {
 	const struct ct_serve_route *r = &x->request.route;
 	char *key = window_key(x);
+	bool sums = key && !strcmp(key, SUMS);
 
-	x->window = ct_serve_windows_take(key, r->pid, r->kind->mode, key && !strcmp(key, SUMS));
+	x->crowded = !sums && ct_serve_windows_full(key, r->pid, r->kind->mode);
+	if (!x->crowded)
+		x->window = ct_serve_windows_take(key, r->pid, r->kind->mode, sums);
 	free(key);
 	x->request.window = x->window;
 	if (x->window && r->what == CT_SERVE_FLAME)
@@ -203,9 +210,11 @@ static bool take_window(struct ct_serve_exchange *x)
 /* Starts X's worker, or has X wait. Returns false if that can't be done. */
 static bool start(struct ct_serve_exchange *x)
 {
-	x->waits = x->request.route.kind && !take_window(x);
-	if (x->waits)
-		return true;
+	bool ready = !x->request.route.kind || take_window(x);
+
+	x->waits = !ready && !x->crowded;
+	if (!ready)
+		return x->waits;
 	x->job = ct_serve_jobs_start(&x->request, x);
 	return x->job != NULL;
 }

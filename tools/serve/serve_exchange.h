@@ -14,6 +14,7 @@ struct ct_serve_exchange {
 	bool suspended; /* its reply is being made */
 	bool resumed;	/* it is made: MHD calls the handler */
 	bool waits;	/* for a window that another request has, or that is ending */
+	bool crowded;	/* too many other clients have windows */
 	bool gone;	/* its client is */
 	bool head;	/* only the header is wanted */
 	char *path;	/* NULL: the header is not complete */

@@ -68,12 +68,13 @@ static void completed(void *arg, struct MHD_Connection *c, void **state, int how
 
 /* ---- workers ---- */
 
-/* Starts workers that end windows. */
+/* Starts workers that end windows. ALL, at the end: not more than there may be at once. */
 static void end_windows(bool all)
 {
 	struct ct_serve_window *w;
 
-	while ((w = ct_serve_windows_due(ct_serve_exchange_now(), all))) {
+	while ((!all || ct_serve_jobs_count() < CT_SERVE_WORKERS) &&
+	       (w = ct_serve_windows_due(ct_serve_exchange_now(), all))) {
 		const struct ct_serve_request r = { .route = { .what = CT_SERVE_STOP,
 							       .pid = w->pid },
 						    .only = &my.how->only,

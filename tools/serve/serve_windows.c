@@ -2,7 +2,9 @@
 /* See serve_windows.h. */
 #include "serve/serve_windows.h"
 
+#include <errno.h>
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -41,6 +43,26 @@ static struct ct_serve_window *find(const char *key, int pid, const char *mode)
 	return w;
 }
 
+static bool has_ended(int pid)
+{
+	return kill(pid, 0) && errno == ESRCH;
+}
+
+bool ct_serve_windows_full(const char *key, int pid, const char *mode)
+{
+	unsigned all = 0, of_mode = 0;
+
+	if (!key || find(key, pid, mode))
+		return false;
+	for (struct ct_serve_window *w = windows; w; w = w->next) {
+		bool counts = w->key && !w->shared && !has_ended(w->pid);
+
+		all += counts;
+		of_mode += counts && w->pid == pid && !strcmp(w->mode, mode);
+	}
+	return all >= CT_SERVE_KEPT || of_mode >= CT_SERVE_KEPT_OF_MODE;
+}
+
 struct ct_serve_window *ct_serve_windows_take(const char *key, int pid, const char *mode,
 					      bool shared)
 {
@@ -51,6 +73,7 @@ struct ct_serve_window *ct_serve_windows_take(const char *key, int pid, const ch
 		*w = (struct ct_serve_window){ .key = key ? ct_memory_strdup(key) : NULL,
 					       .pid = pid,
 					       .mode = mode,
+					       .shared = shared,
 					       .id = ct_window_id_new(),
 					       .until = -1 };
 		append(w);
@@ -76,26 +99,6 @@ static bool is_kept(const struct ct_serve_window *w)
 	return !w->users && !w->ending;
 }
 
-/* Of too many, the oldest is due. */
-static void tidy(const struct ct_serve_window *last)
-{
-	unsigned all = 0, of_mode = 0;
-
-	for (struct ct_serve_window *w = windows; w; w = w->next) {
-		all += is_kept(w);
-		of_mode += is_kept(w) && w->pid == last->pid && !strcmp(w->mode, last->mode);
-	}
-	for (struct ct_serve_window *w = windows; w; w = w->next) {
-		bool same = w->pid == last->pid && !strcmp(w->mode, last->mode);
-
-		if (!is_kept(w) ||
-		    (all <= CT_SERVE_KEPT && (!same || of_mode <= CT_SERVE_KEPT_OF_MODE)))
-			continue;
-		w->until = 0;
-		return;
-	}
-}
-
 void ct_serve_windows_release(struct ct_serve_window *w, double until)
 {
 	if (w->until < until)
@@ -108,7 +111,6 @@ void ct_serve_windows_release(struct ct_serve_window *w, double until)
 	}
 	unlink_window(w);
 	append(w);
-	tidy(w);
 }
 
 struct ct_serve_window *ct_serve_windows_due(double now, bool all)

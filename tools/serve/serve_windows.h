@@ -13,9 +13,9 @@
 
 #include "control/window.h"
 
-/* Most windows that wait for a client, all together and of one mode of a process; the oldest end.
- */
-#define CT_SERVE_KEPT 256
+/* Most windows of clients that go on with them, all together and of one mode of a process. Shared
+ * ones don't count (a process has one of a mode), nor do those of processes that have ended. */
+#define CT_SERVE_KEPT 1024
 #define CT_SERVE_KEPT_OF_MODE 12
 /* Parts of one window, and their bytes; the oldest are dropped. */
 #define CT_SERVE_PARTS 64
@@ -31,6 +31,7 @@ struct ct_serve_window {
 	char *key; /* NULL: of one request */
 	int pid;
 	const char *mode; /* of a kind: never freed */
+	bool shared;	  /* of sums: several requests may have it */
 	struct ct_window_id id;
 	/* What was taken of it and is to be shown again. */
 	struct ct_serve_part parts[CT_SERVE_PARTS];
@@ -41,6 +42,9 @@ struct ct_serve_window {
 	struct ct_serve_window *next;
 };
 
+/* Returns whether a request that is not of sums is one too many: it would need a new window KEY,
+ * and those of other clients are not ended for it. */
+bool ct_serve_windows_full(const char *key, int pid, const char *mode);
 /* Returns the window called KEY of MODE of process PID, or a new one, for a request. NULL: it is
  * ending, or another request has it and it is not SHARED; then try again after the next
  * ct_serve_windows_release or ct_serve_windows_ended. */
