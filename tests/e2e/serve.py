@@ -54,8 +54,8 @@ def as_profile(path, reply, name, mode):
     return rows()
 
 
-def rows(*options):
-    top = subprocess.run([cprof, "top", "-cum", "-json", *options, "got.pb"], capture_output=True, text=True)
+def rows(*options, of="got.pb"):
+    top = subprocess.run([cprof, "top", "-cum", "-json", *options, of], capture_output=True, text=True)
     check(top.returncode == 0, f"cprof top: {top.stderr}")
     return {r["name"].split("@")[0]: r["cum"] for r in json.loads(top.stdout)["rows"]}
 
@@ -91,6 +91,12 @@ def wait_for(what, condition):
             return
         time.sleep(0.02)
     check(False, f"{what}: never")
+
+
+def has_stopped(of):
+    """Threads that run stop a little later than kill() returns."""
+    threads = [open(f"/proc/{of}/task/{t}/stat").read() for t in os.listdir(f"/proc/{of}/task")]
+    return all(t.rsplit(")", 1)[1].split()[0] == "T" for t in threads)
 
 
 def send(path, agent="none"):
@@ -292,7 +298,7 @@ def test_clients():
     wait_for("the window of the client that goes away", lambda: "cpu" in modes())
     gone.close()
     wait_for("the end of its window", lambda: "cpu" not in modes())
-    flame.join()
+    other.join()
     # More than can be answered.
     many = []
 
@@ -326,15 +332,48 @@ def test_threads():
     check(modes() == set(), f"goroutine turns on {modes()}")
 
 
-def test_flame():
-    """Of the second process, whose modes nobody counts, because its first window takes 3 s."""
-    other = f"/pid/{sys.argv[6]}/flame?mode=cpu"
+def test_flame(prefix):
+    other = prefix + "/flame?mode=cpu"
     status, head, body = get(other)
     check(status == 200 and head["Content-Type"] == "text/html; charset=utf-8", f"flame: {status} {head}")
     check(b'"critical"' in body and b"cprof flame" in body, "flame: it is not the page")
     first = time.monotonic()
     status, _, body = get(other)
     check(status == 200 and time.monotonic() - first < 60, "flame: again")
+
+
+def test_missed(prefix):
+    """What a client missed is there after a request that fails, too."""
+    def allocated(name):
+        status, _, data = get(f"{prefix}/debug/pprof/{name}", headers={"User-Agent": "gone"})
+        check(status == 200, f"{name}: {status} {data[:200]}")
+        with open("other.pb", "wb") as f:
+            f.write(data)
+        return rows("-sample_index=alloc_space", of="other.pb").get("keep", 0)
+
+    def wait_for_more():
+        before = allocated("allocs")
+        wait_for("more allocations", lambda: allocated("allocs") > before)
+        return before
+
+    got = allocated("delta_heap")
+    wait_for_more()
+    send(prefix + "/debug/pprof/delta_heap", "gone").close()
+    wait_for_more()
+    os.kill(int(sys.argv[6]), signal.SIGSTOP)
+    wait_for("the stop", lambda: has_stopped(sys.argv[6]))
+    error(prefix + "/debug/pprof/delta_heap", 500, "is stopped", headers={"User-Agent": "gone"})
+    os.kill(int(sys.argv[6]), signal.SIGCONT)
+    before = wait_for_more()
+    got += allocated("delta_heap")
+    check(before < got <= allocated("allocs"), f"after an error: deltas of {got} bytes; of {before} before")
+
+
+def test_other():
+    """Of the second process, whose modes nobody counts, beside the other tests: these wait for long."""
+    prefix = f"/pid/{sys.argv[6]}"
+    test_flame(prefix)
+    test_missed(prefix)
 
 
 def test_one():
@@ -398,8 +437,8 @@ def test_beside():
 
 
 if which == "all":
-    flame = threading.Thread(target=test_flame)
-    flame.start()
+    other = threading.Thread(target=test_other)
+    other.start()
     for test in (test_errors, test_threads, test_cpu_and_wall, test_totals, test_deltas, test_lists, test_clients):
         began = time.monotonic()
         test()

@@ -20,6 +20,11 @@ serve() { # name arguments...
 	url=$(sed -n 's,.*at http://\([^/]*\)/.*,\1,p' "$name.err")
 }
 
+# All threads of the program are stopped: a little later than kill returns.
+has_stopped() {
+	! grep -hE '^State:' /proc/$pid/task/*/status | grep -qv 'T (stopped)'
+}
+
 app two
 other=$pid end_other=$told
 app one
@@ -30,6 +35,25 @@ status=0
 wait $server || status=$?
 check_status all 0
 lists $pid - || fail "modes are left on: $("$cprof" ps)"
+
+# The server ends while it answers a delta: nobody goes on with that window.
+serve mid-delta
+delta="import urllib.request; urllib.request.urlopen('http://$url/pid/$pid/debug/pprof/delta_heap').read()"
+timeout 60 $python -c "$delta" || fail "mid-delta: $(cat mid-delta.err)"
+lists $pid heap || fail "mid-delta: no window waits: $("$cprof" ps)"
+kill -STOP $pid
+wait_for 60 has_stopped || fail "mid-delta: the program doesn't stop"
+timeout 60 $python -c "$delta" 2>/dev/null &
+asks=$!
+wait_for 60 pgrep -P $server || fail "mid-delta: no worker"
+kill -TERM $server
+kill -CONT $pid
+status=0
+wait $server || status=$?
+check_status mid-delta 0
+wait $asks || true
+lists $pid - || fail "mid-delta: modes are left on: $("$cprof" ps)"
+! grep -q signal mid-delta.err || fail "mid-delta: says $(cat mid-delta.err)"
 
 serve beside
 beside=$server beside_url=$url

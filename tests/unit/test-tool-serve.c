@@ -188,7 +188,8 @@ static void test_a_client_too_many_is_refused(void)
 	keep(CT_SERVE_KEPT_OF_MODE, pid, "cpu");
 	CHECK(ct_serve_windows_full("new", pid, "cpu"));
 	CHECK(!ct_serve_windows_full("0", pid, "cpu") && !ct_serve_windows_full(NULL, pid, "cpu"));
-	CHECK(!ct_serve_windows_full("new", pid, "heap") && !ct_serve_windows_full("new", 1, "cpu"));
+	CHECK(!ct_serve_windows_full("new", pid, "heap") &&
+	      !ct_serve_windows_full("new", 1, "cpu"));
 	/* Nobody's window ends before its time. */
 	CHECK_EQ(end_all(999, false), 0);
 	CHECK_EQ(end_all(1000, false), CT_SERVE_KEPT_OF_MODE);

@@ -24,6 +24,7 @@
 #define SUMS "sums"
 
 struct ct_serve_exchange *ct_serve_exchange_all;
+static bool stops; /* the server */
 
 double ct_serve_exchange_now(void)
 {
@@ -155,14 +156,13 @@ int ct_serve_exchange_reply(struct ct_serve_exchange *x)
 
 	x->suspended = false;
 	if (x->crowded)
-		return refuse(x, 503,
-			      "too many other clients have windows of %s; try again later",
+		return refuse(x, 503, "too many other clients have windows of %s; try again later",
 			      x->request.route.kind->mode);
 	if (!job)
 		return refuse(x, 503, "no worker can be started for this request");
 	body = job->body;
 	job->body = -1; /* the response closes it */
-	if (job->reply->status >= 500 && !x->gone) {
+	if (job->reply->status >= 500 && !x->gone && !stops) {
 		char text[256] = "";
 		ssize_t n = pread(body, text, sizeof(text) - 1, 0);
 
@@ -229,7 +229,7 @@ static bool resolve(struct ct_serve_exchange *x)
 	return x->job != NULL;
 }
 
-/* Releases the window of X. SENT: the client has the reply. */
+/* Releases the window of X. SENT: the client has the reply, which may be an error. */
 static void release_window(struct ct_serve_exchange *x, bool sent)
 {
 	struct ct_serve_window *w = x->window;
@@ -245,7 +245,7 @@ static void release_window(struct ct_serve_exchange *x, bool sent)
 	}
 	if (job->reply->id.consumer)
 		w->id = job->reply->id;
-	if (sent && x->request.route.kind->span == CT_SERVE_DELTA) {
+	if (sent && job->reply->status == 200 && x->request.route.kind->span == CT_SERVE_DELTA) {
 		ct_serve_windows_drop(w, INFINITY);
 	} else if (job->reply->taken) {
 		ct_serve_windows_put(w, now, job->snapshot);
@@ -284,10 +284,10 @@ void ct_serve_exchange_ended(struct ct_serve_exchange *x)
 {
 	struct ct_serve_job *job = x->job;
 	const struct ct_serve_kind *k = x->request.route.kind;
-	bool resolved = !x->request.route.pid && job->reply->pid;
+	bool resolved = !x->request.route.pid && job->reply->pid && !stops;
 
 	/* A delta that the client doesn't get is part of its next one. */
-	if (k && k->span != CT_SERVE_DELTA)
+	if (k && (stops || k->span != CT_SERVE_DELTA))
 		release_window(x, false);
 	if (!x->connection) {
 		free_exchange(x);
@@ -306,9 +306,17 @@ void ct_serve_exchange_ended(struct ct_serve_exchange *x)
 
 void ct_serve_exchange_retry(void)
 {
-	for (struct ct_serve_exchange *x = ct_serve_exchange_all; x; x = x->next)
+	for (struct ct_serve_exchange *x = ct_serve_exchange_all; x && !stops; x = x->next)
 		if (x->waits && x->connection && !start(x))
 			resume(x);
+}
+
+void ct_serve_exchange_stop(void)
+{
+	stops = true;
+	for (struct ct_serve_exchange *x = ct_serve_exchange_all; x; x = x->next)
+		if (x->resumed)
+			release_window(x, false);
 }
 
 void ct_serve_exchange_resume_all(void)

@@ -43,6 +43,8 @@ int ct_serve_exchange_begin(struct ct_serve_exchange *x, const char *method,
 void ct_serve_exchange_ended(struct ct_serve_exchange *x);
 /* Requests that wait for a window try again. */
 void ct_serve_exchange_retry(void);
+/* The end begins: no more workers are started, and no window waits for its client any more. */
+void ct_serve_exchange_stop(void);
 /* The end: every connection is resumed. */
 void ct_serve_exchange_resume_all(void);
 int ct_serve_exchange_reply(struct ct_serve_exchange *x);

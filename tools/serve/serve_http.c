@@ -134,7 +134,8 @@ static int timeout(void)
 }
 
 /* Sleeps until something happens. A suspended connection is not watched by MHD: its client may go
- * away while the worker sleeps. */
+ * away while the worker sleeps. It is looked at no more once its client has gone, because poll
+ * would return at once. */
 static void wait_for_something(struct pollfd *p, size_t room)
 {
 	size_t n = 0, first;
@@ -145,7 +146,7 @@ static void wait_for_something(struct pollfd *p, size_t room)
 		p[n++] = (struct pollfd){ .fd = my.processes[i], .events = POLLIN };
 	first = n;
 	for (struct ct_serve_exchange *x = ct_serve_exchange_all; x && n < room; x = x->next)
-		if (x->connection && x->suspended)
+		if (x->connection && x->suspended && x->job && !x->gone)
 			p[n++] = (struct pollfd){ .fd = x->socket, .events = POLLRDHUP };
 	if (poll(p, n, timeout()) <= 0)
 		return;
@@ -176,6 +177,7 @@ static void end_all(void)
 {
 	double until = ct_serve_exchange_now() + END_SECONDS, left;
 
+	ct_serve_exchange_stop();
 	ct_serve_jobs_cancel_all();
 	do {
 		struct pollfd p = { .fd = my.signals, .events = POLLIN };
