@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cprof serve, without its server: paths, addresses, and windows that wait for a later request. */
+#include <math.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -236,6 +237,7 @@ static void test_parts_are_dropped_by_age_and_size(void)
 	ct_serve_windows_drop(w, 20);
 	CHECK_EQ(w->part_count, 1);
 	CHECK_EQ(w->parts[0].fd, young);
+	CHECK_EQ(w->missing, 0);
 	ct_serve_windows_put(w, 30, part(CT_SERVE_PARTS_BYTES - 2));
 	CHECK_EQ(w->part_count, 2);
 	ct_serve_windows_put(w, 40, part(1));
@@ -245,8 +247,31 @@ static void test_parts_are_dropped_by_age_and_size(void)
 		ct_serve_windows_put(w, 50 + i, part(0));
 	CHECK_EQ(w->part_count, CT_SERVE_PARTS);
 	CHECK_EQ(w->parts[0].time, 51);
+	/* The client is told of those that had no room, once. */
+	CHECK_EQ(w->missing, 4);
+	ct_serve_windows_drop(w, INFINITY);
+	CHECK_EQ(w->part_count + w->missing, 0);
 	ct_serve_windows_release(w, -1);
 	CHECK(!ct_serve_windows_due(1000, true));
+}
+
+static void test_parts_of_all_windows_are_bounded(void)
+{
+	enum { MOST = CT_SERVE_ALL_PARTS_BYTES / CT_SERVE_PARTS_BYTES };
+	struct ct_serve_window *w[MOST + 1];
+
+	for (int i = 0; i <= MOST; i++) {
+		w[i] = take(NULL, false);
+		CHECK_EQ(w[0]->part_count, i > 0);
+		ct_serve_windows_put(w[i], i, part(CT_SERVE_PARTS_BYTES));
+	}
+	/* The oldest of all had to go. */
+	CHECK_EQ(w[0]->part_count, 0);
+	CHECK_EQ(w[0]->missing, 1);
+	for (int i = 0; i <= MOST; i++) {
+		CHECK_EQ(w[i]->part_count, i > 0);
+		ct_serve_windows_release(w[i], -1);
+	}
 }
 
 int main(void)
@@ -261,5 +286,6 @@ int main(void)
 	RUN(test_a_client_too_many_is_refused);
 	RUN(test_windows_of_all_processes_are_bounded);
 	RUN(test_parts_are_dropped_by_age_and_size);
+	RUN(test_parts_of_all_windows_are_bounded);
 	return harness_end();
 }

@@ -175,10 +175,21 @@ static struct ct_profile *change(struct ct_profile *p, struct ct_profile *before
 	return window;
 }
 
+static void add_missing(struct ct_profile *p, unsigned count)
+{
+	char *text = ct_memory_printf("# note: %u earlier windows that this client missed are not "
+				      "in this profile: there was no room for them",
+				      count);
+
+	ct_model_add_comment(p, ct_model_string(p, text));
+	free(text);
+}
+
 /* The sum of P and what was taken of R's window before. Frees P. Memory in use is that of P. */
 static struct ct_profile *with_parts(const struct ct_serve_request *r, struct ct_profile *p)
 {
 	struct ct_profile *all[CT_SERVE_PARTS + 1], *sum;
+	unsigned missing = r->window->missing;
 	size_t n = 0;
 	char *why;
 
@@ -199,6 +210,8 @@ static struct ct_profile *with_parts(const struct ct_serve_request *r, struct ct
 	sum = ct_combine(all, n);
 	while (n > 0)
 		ct_model_free(all[--n]);
+	if (missing && sum)
+		add_missing(sum, missing);
 	return sum;
 }
 

@@ -149,20 +149,49 @@ static void drop_first(struct ct_serve_window *w)
 
 void ct_serve_windows_drop(struct ct_serve_window *w, double time)
 {
+	w->missing = 0;
 	while (w->part_count && w->parts[0].time < time)
 		drop_first(w);
+}
+
+static void give_up_first(struct ct_serve_window *w)
+{
+	w->missing++;
+	drop_first(w);
+}
+
+static long long bytes_of(const struct ct_serve_window *w)
+{
+	long long bytes = 0;
+
+	for (unsigned i = 0; i < w->part_count; i++)
+		bytes += w->parts[i].bytes;
+	return bytes;
+}
+
+/* Returns the window with the oldest part of all, or NULL if all parts have room. */
+static struct ct_serve_window *oldest_of_too_many(void)
+{
+	struct ct_serve_window *oldest = NULL;
+	long long bytes = 0;
+
+	for (struct ct_serve_window *w = windows; w; w = w->next) {
+		bytes += bytes_of(w);
+		if (w->part_count && (!oldest || w->parts[0].time < oldest->parts[0].time))
+			oldest = w;
+	}
+	return bytes > CT_SERVE_ALL_PARTS_BYTES ? oldest : NULL;
 }
 
 void ct_serve_windows_put(struct ct_serve_window *w, double now, int fd)
 {
 	struct stat st;
-	long long bytes = fstat(fd, &st) ? 0 : st.st_size, all = bytes;
+	long long bytes = fstat(fd, &st) ? 0 : st.st_size;
 
-	for (unsigned i = 0; i < w->part_count; i++)
-		all += w->parts[i].bytes;
-	while (w->part_count && (all > CT_SERVE_PARTS_BYTES || w->part_count == CT_SERVE_PARTS)) {
-		all -= w->parts[0].bytes;
-		drop_first(w);
-	}
+	while (w->part_count &&
+	       (w->part_count == CT_SERVE_PARTS || bytes_of(w) + bytes > CT_SERVE_PARTS_BYTES))
+		give_up_first(w);
 	w->parts[w->part_count++] = (struct ct_serve_part){ fd, now, bytes };
+	while ((w = oldest_of_too_many()))
+		give_up_first(w);
 }

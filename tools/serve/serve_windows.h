@@ -17,9 +17,10 @@
  * ones don't count (a process has one of a mode), nor do those of processes that have ended. */
 #define CT_SERVE_KEPT 1024
 #define CT_SERVE_KEPT_OF_MODE 12
-/* Parts of one window, and their bytes; the oldest are dropped. */
+/* Parts of one window, their bytes, and those of all windows together. The oldest are given up. */
 #define CT_SERVE_PARTS 64
 #define CT_SERVE_PARTS_BYTES ((long long)16 << 20)
+#define CT_SERVE_ALL_PARTS_BYTES ((long long)256 << 20)
 
 struct ct_serve_part {
 	int fd; /* a file in memory with a profile */
@@ -36,9 +37,10 @@ struct ct_serve_window {
 	/* What was taken of it and is to be shown again. */
 	struct ct_serve_part parts[CT_SERVE_PARTS];
 	unsigned part_count;
-	unsigned users; /* requests */
-	double until;	/* the process has it until then; below 0: it hasn't */
-	bool ending;	/* a worker ends it */
+	unsigned missing; /* parts that were given up since the last ct_serve_windows_drop */
+	unsigned users;	  /* requests */
+	double until;	  /* the process has it until then; below 0: it hasn't */
+	bool ending;	  /* a worker ends it */
 	struct ct_serve_window *next;
 };
 
