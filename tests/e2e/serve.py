@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Clients of cprof serve: serve.py HOST:PORT PID CPROF PPROF-CHECK one, all OTHER-PID (of a second process), or
 beside OTHER-HOST:PORT OTHER-PID (of a second server, which is ended)"""
+import gzip
 import http.client
 import json
 import os
@@ -202,6 +203,11 @@ def test_errors():
     error(PREFIX + "/debug/fgprof?seconds=x", 400, "bad seconds")
     error(PREFIX + "/debug/fgprof?format=x", 400, "bad format")
     error(PREFIX + "/flame?mode=x", 400, "mode")
+    # Its parent has not noticed its end yet.
+    ended = subprocess.Popen(["true"])
+    wait_for("a zombie", lambda: open(f"/proc/{ended.pid}/stat").read().rpartition(")")[2].split()[0] == "Z")
+    error(f"/pid/{ended.pid}/debug/pprof/heap?seconds=1", 404, f"process {ended.pid} has ended")
+    ended.wait()
     error("/elsewhere", 404, "not found")
     error("/pid/x/debug/pprof/", 404, "")
     head = error(PREFIX + "/debug/pprof/heap", 405, "GET", "POST")
@@ -340,6 +346,10 @@ def test_flame(prefix):
     first = time.monotonic()
     status, _, body = get(other)
     check(status == 200 and time.monotonic() - first < 60, "flame: again")
+    # Without a file, the mode gives up what its windows have shown. A sum says that it lacks it.
+    check(get(other.replace("cpu", "lock"))[0] == 200, "flame: lock")
+    block = gzip.decompress(get(f"/pid/{sys.argv[6]}/debug/pprof/block")[2])
+    check(b"not all since the mode's start" in block, "block doesn't say that it lacks what the flame graph has shown")
 
 
 def test_missed(prefix):

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a process did after its last window, from the file that it wrote at its end: the file less
- * what was taken before. Called by push_follow.c.
+ * what was taken before. Called by push_modes.c.
  */
 #ifndef CT_PUSH_REST_H
 #define CT_PUSH_REST_H
