@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "core/memory.h"
@@ -244,6 +246,16 @@ static int has_library(int pid)
 	return found;
 }
 
+bool ct_control_has_ended(int pid)
+{
+	struct pollfd p = { .fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };
+	bool ended = p.fd >= 0 ? poll(&p, 1, 0) == 1 : kill(pid, 0) && errno == ESRCH;
+
+	if (p.fd >= 0)
+		close(p.fd);
+	return ended;
+}
+
 static char *no_socket(int pid)
 {
 	char *path = ct_memory_printf("/proc/%d", pid);
@@ -253,6 +265,8 @@ static char *no_socket(int pid)
 	free(path);
 	if (gone)
 		return ct_memory_printf("there is no process %d", pid);
+	if (ct_control_has_ended(pid))
+		return ct_memory_printf("process %d has ended", pid);
 	if (geteuid() && st.st_uid != geteuid())
 		return ct_memory_printf(
 			"process %d is another user's: ask as that user, or as root", pid);

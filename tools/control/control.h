@@ -40,6 +40,8 @@ int ct_control_process(const char *text);
 const char *ct_control_name(int pid);
 /* Its number in our pid namespace; 0: it isn't to be seen from here. */
 int ct_control_pid(int pid);
+/* Has process PID ended? Its parent may not have noticed yet. */
+bool ct_control_has_ended(int pid);
 /* Does nobody listen any more at the path that PID stands for? A process that is stopped listens.
  */
 bool ct_control_path_is_left(int pid);

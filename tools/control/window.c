@@ -37,7 +37,7 @@ struct ct_window {
 	bool empty;		     /* companions with nothing in them are wanted, too */
 	struct ct_last_window *last; /* where the process sends its last windows; or NULL */
 	struct ct_window_id *id, own;
-	bool off[PROFILES]; /* this companion is not on */
+	bool off[PROFILES]; /* this companion is not on, or not wanted */
 };
 
 /* ---- the process ---- */
@@ -196,7 +196,7 @@ static int turn_on(struct ct_window *w, const struct ct_window_how *how, char **
 	err = ask(w, &m, -1, why);
 	w->started = !err;
 	w->has_file = err != -EIO && has_path(w, &m);
-	if (w->has_file && how->patience > 0)
+	if (w->has_file && how->patience > w->lease)
 		w->lease = how->patience;
 	if (err == -EALREADY) {
 		free(*why);
@@ -214,7 +214,7 @@ static int begin_all(struct ct_window *w, bool from_start, char **why)
 		char *no_companion = NULL;
 
 		/* The mode goes without a companion that is off. */
-		if (has_window(w, i))
+		if (has_window(w, i) && !w->off[i])
 			w->off[i] = begin(w, i, from_start, &no_companion) == -ESRCH;
 		free(no_companion);
 	}
@@ -258,6 +258,8 @@ int ct_window_open(struct ct_window **to, int pid, const struct ct_window_how *h
 	w->own = ct_window_id_new();
 	w->id = how->id ? how->id : &w->own;
 	w->last = how->holds ? NULL : ct_last_window_listen(pid, w->id->consumer);
+	for (int i = 1; i < PROFILES && how->only; i++)
+		w->off[i] = !name_of(w, i) || strcmp(name_of(w, i), how->only) != 0;
 	err = turn_on_and_begin(w, how, why);
 	/* The last consumer of a mode that was on has ended it between the two. */
 	if (err == -ESRCH) {

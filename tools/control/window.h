@@ -53,10 +53,12 @@ struct ct_window_how {
 				is longer than the time between two takes */
 	bool from_start;     /* of a mode that is on, the first take has all since its start */
 	bool empty;	     /* companions with nothing in them are wanted, too */
+	const char *only;    /* of the companions, only the one of this name is wanted, if there is
+				one: the process isn't asked for the others. NULL: all */
 	/* NULL: of its own. Otherwise the window goes on if something was taken, and each take
 	 * changes it. */
 	struct ct_window_id *id;
-	double patience; /* the lease for a mode that was on with a file of its own; 0: the same */
+	double patience; /* the least lease for a mode that was on with a file of its own */
 	bool holds;	 /* nothing will be taken: a mode without a file stays on for the lease, and
 			    keeps all that it has seen since its start */
 };
@@ -69,7 +71,8 @@ struct ct_window_how {
 struct ct_window_taken {
 	struct ct_profile *profile; /* NULL: none; see the results */
 	/* Those of the mode (control_modes.h): the window's, but for one that is since_the_start.
-	 * NULL: the mode has none there, or nothing is in it (see EMPTY). */
+	 * NULL: the mode has none there, it isn't wanted (see ONLY), or nothing is in it (see
+	 * EMPTY). */
 	struct ct_profile *companions[CT_COMPANIONS];
 	bool ending; /* the process has written its files: it is about to end */
 };
@@ -77,9 +80,10 @@ struct ct_window_taken {
 enum ct_window_result {
 	CT_WINDOW_OK, /* also of what the process did before it executed another program */
 	/* The process is gone, and has sent no more. At its end it sends what the mode has seen
-	 * since the last take, unless the window is FROM_START and the mode has a file; the next
-	 * take has that. No profile: if it wrote the mode's own file at its end, the last
-	 * window is what that file has more than the windows before. */
+	 * since the last take, and the next take has that; of a window that is FROM_START and a
+	 * mode that has a file, only what the file doesn't have. No profile: if it wrote the mode's
+	 * own file at its end, the last window is what that file has more than the windows before.
+	 */
 	CT_WINDOW_ENDED,
 	/* The process lives, but the mode was turned off meanwhile, or it has executed another
 	 * program. No profile: what it had sent was returned by the take before this one. */

@@ -32,7 +32,7 @@
 #include "control/window.h"
 #include "verbs/verb_symbolize.h"
 
-/* Without an earlier dump, a flame graph shows so long a window. */
+/* Without an earlier window, a flame graph shows so long a window. */
 #define FIRST_LOOK_SECONDS 3
 
 /* Says why process PID didn't do it. */
@@ -42,9 +42,9 @@ static void failed(const struct ct_serve_request *r, struct ct_serve_out *out, c
 
 	if (why)
 		ct_serve_reply_fail(out,
-				    kill(r->route.pid, 0) && errno == ESRCH ? 404
-				    : err == -EUSERS			    ? 503
-									    : 500,
+				    ct_control_has_ended(r->route.pid) ? 404
+				    : err == -EUSERS		       ? 503
+								       : 500,
 				    "Could not enable %s profiling: %s", mode, why);
 	else
 		ct_serve_reply_fail(
@@ -233,16 +233,15 @@ void ct_serve_profile_symbolize(struct ct_profile *p, int pid)
 	char *root = ct_memory_printf("/proc/%d/root", pid),
 	     *debug = ct_memory_printf("%s%s", root, CT_DEBUG_ROOT);
 	const char *roots[] = { CT_DEBUG_ROOT, debug, NULL };
-	uint32_t *files = ct_memory_alloc((p->mapping_count + 1) * sizeof(*files));
 	bool other = sees_other_files(pid);
 	struct ct_symbolized done;
 
 	/* Of a container: its files are looked for where the kernel shows them to us. */
 	for (size_t i = 0; other && i < p->mapping_count; i++) {
-		char *file = ct_memory_printf("%s%s", root, ct_text(p, p->mappings[i].file));
+		const char *name = ct_text(p, p->mappings[i].file);
+		char *file = ct_memory_printf("%s%s", root, name);
 
-		files[i] = p->mappings[i].file;
-		if (*ct_text(p, files[i]) == '/')
+		if (*name == '/')
 			p->mappings[i].file = ct_model_string(p, file);
 		free(file);
 	}
@@ -256,7 +255,6 @@ void ct_serve_profile_symbolize(struct ct_profile *p, int pid)
 		if (!strncmp(file, root, strlen(root)))
 			p->mappings[i].file = ct_model_string(p, file + strlen(root));
 	}
-	free(files);
 	free(debug);
 	free(root);
 }
@@ -374,6 +372,8 @@ static struct ct_window *open_window(const struct ct_serve_request *r, struct ct
 		.lease = (r->seconds ? (double)r->seconds : r->keep) + CT_SERVE_GRACE,
 		.patience = is_delta ? CT_SERVE_PATIENCE + CT_SERVE_GRACE : 0,
 		.empty = true,
+		/* Sums of the companions are to be whole, too. */
+		.only = holds ? NULL : r->route.kind->dump,
 		.id = &reply->id,
 		.holds = holds
 	};
@@ -425,23 +425,43 @@ static void save(struct ct_serve_out *out, struct ct_profile *p)
 	out->reply->taken = f && !fclose(f) && !err;
 }
 
+/* Opens R's window, waits, and takes it; its profiles are in *T. Returns as open_window. */
+static struct ct_window *take_window(const struct ct_serve_request *r, struct ct_serve_out *out,
+				     struct ct_window_taken *t, char **why, int *err)
+{
+	bool first_look = r->route.what == CT_SERVE_FLAME && !r->window->id.since[0];
+	struct ct_window *w = open_window(r, out, false, why, err);
+
+	if (!w)
+		return NULL;
+	wait_for_window(r, out, w, first_look ? FIRST_LOOK_SECONDS : r->seconds);
+	if (ct_window_take(w, t, why) != CT_WINDOW_STOPPED ||
+	    out->reply->id.since[0] != CT_WINDOW_ALL)
+		return w;
+	/* The process knows a first delta's window from the take on. Others have ended the mode
+	 * before. */
+	free(*why);
+	ct_window_leave(w);
+	w = open_window(r, out, false, why, err);
+	if (w)
+		ct_window_take(w, t, why);
+	return w;
+}
+
 /* Returns what happens in the next seconds, or up to the end of the process; or since the window's
  * last request. NULL: the reply says why. */
 static struct ct_profile *window(const struct ct_serve_request *r, struct ct_serve_out *out)
 {
-	bool first_look = r->route.what == CT_SERVE_FLAME && !r->window->id.since[0];
 	struct ct_window_taken t = { 0 };
 	struct ct_profile *p;
 	char *why;
 	int err;
-	struct ct_window *w = open_window(r, out, false, &why, &err);
+	struct ct_window *w = take_window(r, out, &t, &why, &err);
 
 	if (!w) {
 		failed(r, out, why, err);
 		return NULL;
 	}
-	wait_for_window(r, out, w, first_look ? FIRST_LOOK_SECONDS : r->seconds);
-	ct_window_take(w, &t, &why);
 	p = wanted(r, &t);
 	ct_window_taken_release(&t);
 	if (p)
