@@ -29,7 +29,7 @@ app two
 other=$pid end_other=$told
 app one
 serve all
-timeout 100 $python "$client" "$url" "$pid" "$cprof" "$pprof_check" all $other || fail "all: $(cat all.err)"
+timeout 300 $python "$client" "$url" "$pid" "$cprof" "$pprof_check" all $other || fail "all: $(cat all.err)"
 kill -TERM $server
 status=0
 wait $server || status=$?
@@ -39,7 +39,7 @@ lists $pid - || fail "modes are left on: $("$cprof" ps)"
 # The server ends while it answers a delta: nobody goes on with that window.
 serve mid-delta
 delta="import urllib.request; urllib.request.urlopen('http://$url/pid/$pid/debug/pprof/delta_heap').read()"
-timeout 60 $python -c "$delta" || fail "mid-delta: $(cat mid-delta.err)"
+timeout 300 $python -c "$delta" || fail "mid-delta: $(cat mid-delta.err)"
 lists $pid heap || fail "mid-delta: no window waits: $("$cprof" ps)"
 kill -STOP $pid
 wait_for 60 has_stopped || fail "mid-delta: the program doesn't stop"
@@ -58,7 +58,7 @@ lists $pid - || fail "mid-delta: modes are left on: $("$cprof" ps)"
 serve beside
 beside=$server beside_url=$url
 serve two-servers
-timeout 100 $python "$client" "$url" "$pid" "$cprof" "$pprof_check" beside "$beside_url" $beside || fail "beside: $(cat two-servers.err beside.err)"
+timeout 300 $python "$client" "$url" "$pid" "$cprof" "$pprof_check" beside "$beside_url" $beside || fail "beside: $(cat two-servers.err beside.err)"
 wait $beside || fail "beside: status $?"
 kill -TERM $server
 status=0
@@ -69,7 +69,7 @@ lists $pid - || fail "two servers: modes are left on: $("$cprof" ps)"
 # One process: it needs no name. The server ends with it.
 serve one-server $pid
 grep -q "serving process $pid at" one-server.err || fail "one: says $(cat one-server.err)"
-timeout 100 $python "$client" "$url" "$pid" "$cprof" "$pprof_check" one || fail "one: $(cat one-server.err)"
+timeout 300 $python "$client" "$url" "$pid" "$cprof" "$pprof_check" one || fail "one: $(cat one-server.err)"
 exec {told}>&-
 wait $pid
 status=0

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The windows that this server has of processes: of requests that are being answered, and of those
- * that a client goes on with (delta_*, the last minute of a flame graph). A mode that requests for
- * sums have turned on stays on by such a window, too, of which nothing is taken. The process keeps
- * the windows of all servers apart, so the end of one leaves those of others alone.
+ * that a client goes on with (delta_*, the last minute of a flame graph). A window of which nothing
+ * is taken keeps a mode on between requests for sums. The process keeps the windows of all servers
+ * apart, so the end of one leaves those of others alone.
  *
  * Called by the server; a worker reads the window of its request. Times are monotonic seconds.
  */
