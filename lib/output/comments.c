@@ -90,9 +90,10 @@ static void head(struct cp_comments *out, const struct cp_run *r, const struct c
 	if (!r->from && (r->ops->moment || r->process_utc_ns))
 		cp_comments_line(out, "start: %lu.%09lu s since 1970-01-01 UTC",
 				 L(start / 1000000000u), L(start % 1000000000u));
-	if (!r->from && r->gave_up)
-		cp_comments_line(out, "note: this is not all since the mode's start: without a "
-				      "file, it gives up what its windows have shown");
+	if (!r->from && r->rows->gave_up)
+		cp_comments_line(out,
+				 "note: this is not all since the mode's start: a mode without "
+				 "a file gives up what its windows have shown");
 	cp_process_context_read(r->rows->aggregate.modules->context, resource, &about);
 	for (unsigned i = 0; i < CP_NOTES; i++)
 		if (cp_notes_get(i))

@@ -348,7 +348,9 @@ def test_flame(prefix):
     check(status == 200 and time.monotonic() - first < 60, "flame: again")
     # Without a file, the mode gives up what its windows have shown. A sum says that it lacks it.
     check(get(other.replace("cpu", "lock"))[0] == 200, "flame: lock")
-    block = gzip.decompress(get(f"/pid/{sys.argv[6]}/debug/pprof/block")[2])
+    status, _, block = get(f"/pid/{sys.argv[6]}/debug/pprof/block")
+    check(status == 200, f"block: {status} {block}")
+    block = gzip.decompress(block)
     check(b"not all since the mode's start" in block, "block doesn't say that it lacks what the flame graph has shown")
 
 
@@ -371,9 +373,11 @@ def test_missed(prefix):
     send(prefix + "/debug/pprof/delta_heap", "gone").close()
     wait_for_more()
     os.kill(int(sys.argv[6]), signal.SIGSTOP)
-    wait_for("the stop", lambda: has_stopped(sys.argv[6]))
-    error(prefix + "/debug/pprof/delta_heap", 500, "is stopped", headers={"User-Agent": "gone"})
-    os.kill(int(sys.argv[6]), signal.SIGCONT)
+    try:
+        wait_for("the stop", lambda: has_stopped(sys.argv[6]))
+        error(prefix + "/debug/pprof/delta_heap", 500, "is stopped", headers={"User-Agent": "gone"})
+    finally:
+        os.kill(int(sys.argv[6]), signal.SIGCONT)
     before = wait_for_more()
     got += allocated("delta_heap")
     check(before < got <= allocated("allocs"), f"after an error: deltas of {got} bytes; of {before} before")
@@ -392,6 +396,14 @@ def test_one():
     check(status == 200 and body.decode().endswith("serve-host"), f"cmdline: {body}")
     check(get("/debug/pprof/heap")[0] == 200, "heap")
     error(f"/pid/{os.getpid()}/debug/pprof/heap", 404, "is not served here")
+    # A client that leaves before it is known which process it means: nothing is started for it.
+    leaves = send("/debug/pprof/profile?seconds=3000")
+    leaves.shutdown(socket.SHUT_WR)
+    leaves.settimeout(60)
+    try:
+        leaves.recv(4096)
+    except TimeoutError:
+        check(False, "a client that has left is still served")
 
 
 def test_beside():
@@ -446,8 +458,16 @@ def test_beside():
     check(modes() == {"heap", "lock"}, f"beside: kept on: {modes()}")
 
 
+def counted(test):
+    """An exception in a thread ends only that thread."""
+    try:
+        test()
+    except Exception as e:
+        check(False, f"{test.__name__}: {e!r}")
+
+
 if which == "all":
-    other = threading.Thread(target=test_other)
+    other = threading.Thread(target=counted, args=(test_other,))
     other.start()
     for test in (test_errors, test_threads, test_cpu_and_wall, test_totals, test_deltas, test_lists, test_clients):
         began = time.monotonic()

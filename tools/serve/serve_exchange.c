@@ -156,8 +156,7 @@ int ct_serve_exchange_reply(struct ct_serve_exchange *x)
 
 	x->suspended = false;
 	if (x->crowded)
-		return refuse(x, 503, "too many other clients have windows of %s; try again later",
-			      x->request.route.kind->mode);
+		return refuse(x, 503, "too many other clients have windows; try again later");
 	if (!job)
 		return refuse(x, 503, "no worker can be started for this request");
 	body = job->body;
@@ -284,7 +283,7 @@ void ct_serve_exchange_ended(struct ct_serve_exchange *x)
 {
 	struct ct_serve_job *job = x->job;
 	const struct ct_serve_kind *k = x->request.route.kind;
-	bool resolved = !x->request.route.pid && job->reply->pid && !stops;
+	bool resolved = !x->request.route.pid && job->reply->pid;
 
 	/* A delta that the client doesn't get is part of its next one. */
 	if (k && (stops || k->span != CT_SERVE_DELTA))
@@ -300,7 +299,7 @@ void ct_serve_exchange_ended(struct ct_serve_exchange *x)
 	x->request.route.pid = job->reply->pid;
 	ct_serve_jobs_release(job);
 	x->job = NULL;
-	if (!start(x))
+	if (x->gone || stops || !start(x))
 		resume(x);
 }
 
@@ -450,6 +449,8 @@ int ct_serve_exchange_begin(struct ct_serve_exchange *x, const char *method,
 		return queue(x, &reply,
 			     ct_mhd.create_response_from_buffer(0, "", CT_MHD_MUST_COPY));
 	}
+	if (stops)
+		return refuse(x, 503, "the server is ending");
 	if (ct_serve_jobs_count() >= CT_SERVE_WORKERS)
 		return refuse(x, 503, "%u requests are being answered; try again later",
 			      CT_SERVE_WORKERS);

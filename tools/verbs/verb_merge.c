@@ -50,8 +50,8 @@ struct sources {
 	size_t count, room, id_room;
 };
 
-/* Adds NAME unless the list has that file, by this or another name. Returns whether it did. */
-static bool add_once(struct sources *all, char *name)
+/* Adds NAME unless the list has that file, by this or another name. */
+static void add_once(struct sources *all, char *name)
 {
 	struct source_id id = { 0 };
 	size_t count = all->count;
@@ -61,10 +61,17 @@ static bool add_once(struct sources *all, char *name)
 		id = (struct source_id){ st.st_dev, st.st_ino };
 	for (size_t i = 0; id.file && i < count; i++)
 		if (all->ids[i].file == id.file && all->ids[i].device == id.device)
-			return false;
+			return;
 	*CT_PUSH(all->ids, count, all->id_room) = id;
 	*CT_PUSH(all->names, all->count, all->room) = name;
-	return true;
+}
+
+static bool is_among(const char *name, char *const *names, int count)
+{
+	for (int i = 0; i < count; i++)
+		if (!strcmp(names[i], name))
+			return true;
+	return false;
 }
 
 /* Returns the *N sources, each followed by the files of its children, each file once; *N is their
@@ -78,12 +85,12 @@ static char **with_children(char *const *sources, int *n, size_t *unread)
 		size_t more;
 		char **files;
 
-		/* A child's children are its parent's, too. */
-		if (!add_once(&all, sources[i]))
+		if (is_among(sources[i], sources, i))
 			continue;
 		files = ct_siblings_children(sources[i], &more, unread);
 		if (!files)
 			return NULL;
+		add_once(&all, sources[i]);
 		for (size_t k = 0; k < more; k++)
 			add_once(&all, files[k]);
 		free(files);
