@@ -48,7 +48,7 @@ $1 == "file" { mode = $2; name = $3; files++; next }
 	truncated[mode] += $2
 	if (match($0, /[0-9]+ incomplete/)) incomplete[mode] += substr($0, RSTART) + 0
 }
-/^incomplete stacks end in: / && compiles == "yes" { incomplete[mode] -= number_after($0, "[[]anon[]]") }
+/^incomplete stacks end in: / && compiles == "yes" { incomplete[mode] -= number_after($0, " anon") }
 /^incomplete stacks end in: / { sub(/^incomplete stacks end in: /, ""); where[mode] = where[mode] name ": " $0 "; " }
 /^symbols: / { named += $2; frames += $4 }
 
