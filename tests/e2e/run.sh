@@ -73,7 +73,7 @@ head -c 100 burner.cpu.pb >tree.pb.2
 : >tree.pb.3
 rm all.pb
 status=0
-"$cprof" merge -children -o all.pb tree.pb ./tree.pb 2>merge.err || status=$?
+"$cprof" merge -children -o all.pb tree.pb tree.pb 2>merge.err || status=$?
 check_status merge 2
 cmp -s three.pb all.pb || fail "merge -children of damaged files: $("$cprof" info all.pb)"
 for file in tree.pb.2 tree.pb.3; do
