@@ -150,7 +150,9 @@ static void on_step(int sig, siginfo_t *info, void *context)
 	in.stack_low = own_low;
 	in.stack_high = own_high;
 	in.stable_modules = in.own_tls = true;
-	if (info->si_code != TRAP_TRACE) { /* the breakpoint that starts and stops */
+	/* The breakpoint starts and stops. A virtual machine may report a step with another code
+	 * than TRAP_TRACE. */
+	if (info->si_code == SI_KERNEL) {
 		shadow.on = !shadow.on;
 		shadow.flag_lost = !shadow.on && !(uc->uc_mcontext.gregs[REG_EFL] & TRAP_FLAG);
 		uc->uc_mcontext.gregs[REG_EFL] &= ~TRAP_FLAG;
