@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Where every thread is now, as Go serves its goroutines; runs in a worker. No mode is needed. */
-#include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/control.h"
 #include "control/control_profile.h"
 #include "control/thread_wait.h"
 #include "core/combine.h"
@@ -25,7 +24,7 @@ static struct ct_profile *ask(const struct ct_serve_request *r, struct ct_serve_
 	ct_control_request(&m, CP_CONTROL_THREADS);
 	err = ct_control_profile_ask(r->route.pid, &m, &p, &why);
 	if (err)
-		ct_serve_reply_fail(out, kill(r->route.pid, 0) && errno == ESRCH ? 404 : 500,
+		ct_serve_reply_fail(out, ct_control_has_ended(r->route.pid) ? 404 : 500,
 				    "process %d: %s", r->route.pid, why ? why : strerror(-err));
 	free(why);
 	return p;

@@ -2,14 +2,13 @@
 /* See serve_windows.h. */
 #include "serve/serve_windows.h"
 
-#include <errno.h>
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "control/control.h"
 #include "core/memory.h"
 
 /* In the order in which they were last used. */
@@ -43,11 +42,6 @@ static struct ct_serve_window *find(const char *key, int pid, const char *mode)
 	return w;
 }
 
-static bool has_ended(int pid)
-{
-	return kill(pid, 0) && errno == ESRCH;
-}
-
 bool ct_serve_windows_full(const char *key, int pid, const char *mode)
 {
 	unsigned all = 0, of_mode = 0;
@@ -55,7 +49,7 @@ bool ct_serve_windows_full(const char *key, int pid, const char *mode)
 	if (!key || find(key, pid, mode))
 		return false;
 	for (struct ct_serve_window *w = windows; w; w = w->next) {
-		bool counts = w->key && !w->shared && !has_ended(w->pid);
+		bool counts = w->key && !w->shared && !ct_control_has_ended(w->pid);
 
 		all += counts;
 		of_mode += counts && w->pid == pid && !strcmp(w->mode, mode);
