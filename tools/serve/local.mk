@@ -16,6 +16,7 @@ TOOL_SOURCES += \
 	%D%/serve_profile.c \
 	%D%/serve_reply.c \
 	%D%/serve_route.c \
+	%D%/serve_sums.c \
 	%D%/serve_text.c \
 	%D%/serve_threads.c \
 	%D%/serve_windows.c \

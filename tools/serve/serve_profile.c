@@ -17,14 +17,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "core/combine.h"
 #include "core/memory.h"
-#include "core/read.h"
 #include "core/regex.h"
 #include "core/strip_labels.h"
 #include "core/write.h"
 #include "flame/folded.h"
 #include "serve/serve_jobs.h"
+#include "serve/serve_sums.h"
 #include "serve/serve_work.h"
 #include "control/control.h"
 #include "control/control_modes.h"
@@ -100,119 +99,6 @@ static void wait_for(int pid, long ms, struct ct_window *w)
 	}
 	if (p.fd >= 0)
 		close(p.fd);
-}
-
-/* ---- the difference ---- */
-
-static bool same_types(const struct ct_profile *p, const struct ct_profile *q)
-{
-	if (p->type_count != q->type_count)
-		return false;
-	for (size_t i = 0; i < p->type_count; i++)
-		if (strcmp(ct_text(p, p->types[i].type), ct_text(q, q->types[i].type)))
-			return false;
-	return true;
-}
-
-static bool is_in_use(const struct ct_profile *p, size_t type)
-{
-	return !strncmp(ct_text(p, p->types[type].type), "inuse_", 6);
-}
-
-/* A heap profile's time is that of the dump. Whether the mode was off meanwhile, or the process has
- * executed another program, is told by what was allocated: that never gets less. */
-static bool has_less(const struct ct_profile *p)
-{
-	for (size_t i = 0; i < p->sample_count; i++)
-		for (size_t t = 0; t < p->type_count; t++)
-			if (!is_in_use(p, t) && ct_values(p, i)[t] < 0)
-				return true;
-	return false;
-}
-
-static void scale(struct ct_profile *p, double in_use, double other)
-{
-	double *ratios = ct_memory_alloc((p->type_count + 1) * sizeof(*ratios));
-
-	for (size_t i = 0; i < p->type_count; i++)
-		ratios[i] = is_in_use(p, i) ? in_use : other;
-	ct_combine_header_scale(p, ratios);
-	free(ratios);
-	p->comment_count = 0;
-}
-
-/* P with equal rows joined, or NULL. Frees P. */
-static struct ct_profile *joined(struct ct_profile *p)
-{
-	struct ct_profile *whole = p ? ct_combine(&p, 1) : NULL;
-
-	ct_model_free(p);
-	return whole;
-}
-
-/* By how much P differs from BEFORE. Frees both. */
-static struct ct_profile *change(struct ct_profile *p, struct ct_profile *before)
-{
-	struct ct_profile *both[2] = { p, before }, *window = NULL;
-
-	if (same_types(p, before)) {
-		scale(before, -1, -1);
-		window = ct_combine(both, 2);
-	}
-	if (window && has_less(window)) {
-		ct_model_free(window);
-		window = NULL;
-	}
-	/* With a duration, a receiver would take what is in use for the window's. */
-	if (window) {
-		window->time_nanos = before->time_nanos;
-		window->duration_nanos = p->time_nanos - before->time_nanos;
-	}
-	ct_model_free(before);
-	if (!window)
-		return joined(p); /* another run: all of it is new */
-	ct_model_free(p);
-	return window;
-}
-
-static void add_missing(struct ct_profile *p, unsigned count)
-{
-	char *text = ct_memory_printf("# note: %u earlier windows that this client missed are not "
-				      "in this profile: there was no room for them",
-				      count);
-
-	ct_model_add_comment(p, ct_model_string(p, text));
-	free(text);
-}
-
-/* The sum of P and what was taken of R's window before. Frees P. Memory in use is that of P. */
-static struct ct_profile *with_parts(const struct ct_serve_request *r, struct ct_profile *p)
-{
-	struct ct_profile *all[CT_SERVE_PARTS + 1], *sum;
-	unsigned missing = r->window->missing;
-	size_t n = 0;
-	char *why;
-
-	for (unsigned i = 0; i < r->window->part_count; i++) {
-		struct ct_profile *part = ct_control_profile_read(r->window->parts[i].fd, &why);
-
-		if (part)
-			scale(part, 0, 1);
-		else
-			free(why);
-		/* The mode may have begun anew with other types. */
-		if (part && same_types(part, p))
-			all[n++] = part;
-		else
-			ct_model_free(part);
-	}
-	all[n++] = p;
-	sum = ct_combine(all, n);
-	while (n > 0)
-		ct_model_free(all[--n]);
-	if (missing && sum)
-		add_missing(sum, missing);
-	return sum;
 }
 
 /* ---- lines ---- */
@@ -473,7 +359,7 @@ static struct ct_profile *window(const struct ct_serve_request *r, struct ct_ser
 		failed(r, out, why, -ESRCH);
 		return NULL;
 	}
-	return with_parts(r, p);
+	return ct_serve_sums_with_parts(r->window, p);
 }
 
 /* Returns what the mode has seen since its start, or by how much that changes. NULL: the reply says
@@ -500,9 +386,9 @@ static struct ct_profile *sums(const struct ct_serve_request *r, struct ct_serve
 		p = dump(r, out);
 	leave_window(out, w, !r->seconds);
 	if (p && before)
-		return change(p, before);
+		return ct_serve_sums_change(p, before);
 	ct_model_free(before);
-	return joined(p);
+	return ct_serve_sums_joined(p);
 }
 
 void ct_serve_profile(const struct ct_serve_request *r, struct ct_serve_out *out)
