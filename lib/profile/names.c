@@ -65,7 +65,7 @@ static const char *readable(struct cp_names *n, const char *name)
 }
 
 /* Returns "libfoo.so.1+0x1234", in the arena. */
-static const char *module_plus(struct cp_names *n, const char *path, uint64_t offset)
+static const char *module_plus(struct cp_names *n, const char *path, uint64_t address)
 {
 	const char *slash = strrchr(path, '/');
 	char text[512];
@@ -73,14 +73,15 @@ static const char *module_plus(struct cp_names *n, const char *path, uint64_t of
 
 	if (slash && slash[1] && path[1] != '/')
 		path = slash + 1;
-	length = cp_text_format(text, sizeof(text), "%s+0x%lx", path, (unsigned long)offset);
+	length = cp_text_format(text, sizeof(text), "%s+0x%lx", path, (unsigned long)address);
 	return cp_arena_text(&n->arena, text, length);
 }
 
-/* Sets F's names: NAME, or its place if NAME is NULL. Returns 0, or -ENOMEM with F unchanged. */
-static int call(struct cp_names *n, struct cp_function *f, const char *name)
+/* Sets F's names: NAME, or if it is NULL the module and ADDRESS. Returns 0, or -ENOMEM with F
+ * unchanged. */
+static int call(struct cp_names *n, struct cp_function *f, const char *name, uint64_t address)
 {
-	const char *shown = name ? readable(n, name) : module_plus(n, f->path, f->start);
+	const char *shown = name ? readable(n, name) : module_plus(n, f->path, address);
 
 	if (!shown)
 		return -ENOMEM;
@@ -91,9 +92,10 @@ static int call(struct cp_names *n, struct cp_function *f, const char *name)
 }
 
 /* Returns the number of the function of the module at PATH that starts at file offset START, or 0
- * without memory. If NAME is NULL there is no symbol, and the function is named after its
- * place. */
-static uint32_t function_of(struct cp_names *n, const char *path, uint64_t start, const char *name)
+ * without memory. If NAME is NULL there is no symbol, and the function is named after ADDRESS, its
+ * place as the file has it. */
+static uint32_t function_of(struct cp_names *n, const char *path, uint64_t start, const char *name,
+			    uint64_t address)
 {
 	struct function_key key = { path, start };
 	uint32_t hash = cp_index_hash(path, strlen(path)) ^ cp_index_hash(&start, sizeof(start));
@@ -104,7 +106,7 @@ static uint32_t function_of(struct cp_names *n, const char *path, uint64_t start
 		f = CP_VEC_AT(&n->functions, struct cp_function, number);
 		/* Last time there was no memory for its symbol's name. */
 		if (name && !f->has_symbol)
-			call(n, f, name);
+			call(n, f, name, address);
 		return number;
 	}
 	f = add_function(n, &number);
@@ -112,7 +114,7 @@ static uint32_t function_of(struct cp_names *n, const char *path, uint64_t start
 		return 0;
 	f->path = path;
 	f->start = start;
-	if (!call(n, f, name) && cp_index_add(&n->index, hash, number) >= 0)
+	if (!call(n, f, name, address) && cp_index_add(&n->index, hash, number) >= 0)
 		return number;
 	n->functions.count--;
 	return 0;
@@ -167,12 +169,13 @@ static uint32_t choose(struct cp_names *n, const struct cp_mapping *m, uint64_t 
 		       const struct cp_symbol_query *q)
 {
 	if (q && q->name)
-		return function_of(n, m->path, q->start, q->name);
+		return function_of(n, m->path, q->start, q->name, 0);
 	if (m == &nowhere)
 		return FUNCTION_UNKNOWN;
 	if (m->kernel)
 		return FUNCTION_KERNEL;
-	return function_of(n, m->path, q && q->start ? q->start : offset, NULL);
+	return function_of(n, m->path, q && q->start ? q->start : offset, NULL,
+			   q && q->address ? q->address : offset);
 }
 
 static struct cp_names_mapping *of_mapping(const struct cp_names *n, uint32_t mapping)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Function starts from .eh_frame_hdr; see ehfunc.h. */
+/* Where functions begin and end, from .eh_frame_hdr; see ehfunc.h. */
 #include "symbols/ehfunc.h"
 
 #include <errno.h>
@@ -140,4 +140,17 @@ int cp_ehfunc_start(struct cp_ehfunc *t, uint64_t vaddr, uint64_t *start)
 	*start = t->start = function;
 	t->size = fde.size;
 	return 0;
+}
+
+enum cp_ehfunc_reach cp_ehfunc_reach(struct cp_ehfunc *t, uint64_t from, uint64_t vaddr)
+{
+	struct cp_ehfunc_entry last;
+	uint64_t start;
+
+	if (!cp_ehfunc_start(t, vaddr, &start))
+		return start <= from ? CP_EHFUNC_SAME : CP_EHFUNC_OTHER;
+	if (find_entry(t, vaddr, &last))
+		return CP_EHFUNC_NO_FDE;
+	start = t->header + (uint64_t)(int64_t)last.function;
+	return start > from ? CP_EHFUNC_OTHER : CP_EHFUNC_NO_FDE;
 }

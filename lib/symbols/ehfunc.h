@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds where functions begin in a module without symbols, from the unwind table. The table
- * survives `strip`, and most distributions' libraries have it for every function.
+/* Finds where functions begin and end, from the unwind table. The table survives `strip`, and most
+ * distributions' libraries have it for every function.
  *
  * symbols.c uses this after the symbol tables; see elf.h for the context and the invariant. All
  * addresses of a nameless function then share one frame; without this, each would be its own frame.
+ * symtab.c asks how far a symbol without a size may reach.
  */
 #ifndef CP_EHFUNC_H
 #define CP_EHFUNC_H
@@ -34,5 +35,13 @@ int cp_ehfunc_open(struct cp_ehfunc *t, const struct cp_elf *e);
 /* Set *START to the vaddr at which the function that contains VADDR begins. Returns 0, -ENOENT if
  * no FDE covers VADDR, or the error of reading. */
 int cp_ehfunc_start(struct cp_ehfunc *t, uint64_t vaddr, uint64_t *start);
+
+enum cp_ehfunc_reach {
+	CP_EHFUNC_SAME,	 /* one FDE covers both addresses */
+	CP_EHFUNC_OTHER, /* another function begins between them */
+	CP_EHFUNC_NO_FDE /* no FDE covers the second one, and no function begins between them */
+};
+/* Returns what the table says of the code from FROM, where a symbol stands, to VADDR. */
+enum cp_ehfunc_reach cp_ehfunc_reach(struct cp_ehfunc *t, uint64_t from, uint64_t vaddr);
 
 #endif

@@ -22,6 +22,8 @@ struct lookup {
 	struct cp_symtab_target *targets; /* targets without a name so far */
 	size_t n;
 	struct cp_arena *names;
+	struct cp_ehfunc fdes; /* the module's unwind table */
+	bool has_fdes;
 	unsigned tables; /* number of tables that were read */
 	int trouble;	 /* why a file could not be read, or 0 */
 };
@@ -74,6 +76,7 @@ static void set_targets(struct lookup *l, struct cp_symbol_query *q, size_t n)
 
 		q[i].name = NULL;
 		q[i].start = 0;
+		q[i].address = q[i].offset;
 		if (cp_elf_vaddr_of(&l->layout, q[i].offset, &vaddr))
 			continue;
 		l->targets[l->n++] = (struct cp_symtab_target){ .vaddr = vaddr, .query = &q[i] };
@@ -101,7 +104,7 @@ static void settle(struct lookup *l)
 /* -ENOMEM ends the search. A table that can't be read is only skipped. */
 static int use(struct lookup *l, const struct cp_elf *e, const struct cp_elf_symtab *t)
 {
-	int r = cp_symtab_pass(e, t, l->targets, l->n, l->names);
+	int r = cp_symtab_pass(e, t, l->has_fdes ? &l->fdes : NULL, l->targets, l->n, l->names);
 
 	settle(l);
 	l->tables += !r;
@@ -162,19 +165,16 @@ static int use_dynsym(struct lookup *l)
 	return r == -ENOMEM ? r : 0;
 }
 
-/* The remaining targets have no name, but the start of their functions may be known. */
-static void use_unwind_table(struct lookup *l)
+/* The remaining targets have no name, but their addresses, and the start of their functions may be
+ * known. */
+static void name_by_place(struct lookup *l)
 {
-	struct cp_ehfunc table;
-	uint64_t start;
-
-	if (!l->n || cp_ehfunc_open(&table, &l->layout))
-		return;
 	for (size_t i = 0; i < l->n; i++) {
 		struct cp_symtab_target *t = &l->targets[i];
 
-		if (!cp_ehfunc_start(&table, t->vaddr, &start))
-			cp_elf_offset_of(&l->layout, start, &t->query->start);
+		t->query->address = t->vaddr;
+		if (l->has_fdes && !cp_ehfunc_start(&l->fdes, t->vaddr, &t->query->address))
+			cp_elf_offset_of(&l->layout, t->query->address, &t->query->start);
 	}
 }
 
@@ -193,13 +193,14 @@ int cp_symbols_find(const struct cp_symbol_module *m, struct cp_symbol_query *q,
 	l.targets = n <= SIZE_MAX / sizeof(*l.targets) ? cp_sys_map(n * sizeof(*l.targets)) : NULL;
 	if (l.targets) {
 		set_targets(&l, q, n);
+		l.has_fdes = !cp_ehfunc_open(&l.fdes, &l.layout);
 		r = use_symtab(&l);
 		if (!r)
 			r = use_debugfile(&l);
 		if (!r)
 			r = use_dynsym(&l);
 		if (!r)
-			use_unwind_table(&l);
+			name_by_place(&l);
 		cp_sys_unmap(l.targets, n * sizeof(*l.targets));
 	} else {
 		r = -ENOMEM;

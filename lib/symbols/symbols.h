@@ -41,6 +41,9 @@ struct cp_symbol_query {
 	const char *name; /* raw (mangled), in the arena; NULL = no symbol covers it */
 	uint64_t
 		start; /* file offset where the function starts, set even if it has no name; or 0 */
+	/* Without a name: the place of START, or else of the instruction, as the file has it (what
+	 * objdump and addr2line take); the offset if the file could not be read. */
+	uint64_t address;
 };
 
 /* Fill NAME and START of the N queries (any order; sorted in place by offset). Returns 0 even if

@@ -2,8 +2,10 @@
 /* One streaming pass over a symbol table; see symtab.h.
  *
  * A symbol with a size names the addresses that it covers. A symbol without a size (assembly, crt
- * code) reaches to the next symbol or the end of its section, but names only addresses that no
- * sized symbol covers.
+ * code) names addresses that no sized symbol covers: those that are in one FDE with it. Where no
+ * FDE covers the code, it reaches to the next symbol, to the next function of the unwind table, or
+ * to the end of its section. It does so only in a table that has local symbols, too: in a stripped
+ * library it would claim the code of all functions whose symbols are gone.
  */
 #include "symbols/symtab.h"
 
@@ -12,6 +14,7 @@
 
 #include "base/sort.h"
 #include "base/text.h"
+#include "symbols/ehfunc.h"
 
 #define CHUNK 512 /* symbols read at once: three pages */
 /* Parts of the address range, to find a target quickly. */
@@ -26,9 +29,11 @@
 struct scan {
 	const struct cp_elf *e;
 	const struct cp_elf_symtab *t;
+	struct cp_ehfunc *fdes; /* or NULL */
 	struct cp_symtab_target *targets;
 	size_t n;
 	uint64_t steps;
+	bool locals;		   /* the table has local symbols of code: it was not stripped */
 	unsigned shift;		   /* shifts the distance from the first target, to get its part */
 	uint32_t first[PARTS + 1]; /* for each part: its first target, or the first one after it */
 	Elf64_Sym chunk[CHUNK];
@@ -202,6 +207,19 @@ static inline void consider(struct scan *s, const Elf64_Sym *sym)
 		*below = a;
 }
 
+/* Looks for a local symbol of code among the N symbols of the chunk. Local symbols come first in a
+ * table. */
+static void look_for_locals(struct scan *s, uint64_t n)
+{
+	for (uint64_t k = 0; k < n && !s->locals; k++) {
+		const Elf64_Sym *sym = &s->chunk[k];
+
+		if (ELF64_ST_BIND(sym->st_info) != STB_LOCAL)
+			return;
+		s->locals = rank_of(s, sym) != 0;
+	}
+}
+
 static int read_all(struct scan *s)
 {
 	uint64_t part;
@@ -215,6 +233,8 @@ static int read_all(struct scan *s)
 				part * sizeof(Elf64_Sym));
 		if (r)
 			return r;
+		if (!s->locals)
+			look_for_locals(s, part);
 		for (uint64_t k = 0; k < part; k++)
 			consider(s, &s->chunk[k]);
 	}
@@ -235,19 +255,28 @@ static int keep_name(struct scan *s, uint32_t name, struct cp_arena *names, cons
 	return *text ? 0 : -ENOMEM;
 }
 
+/* Does the code at VADDR belong to symbol A, which has no size? */
+static bool reaches(const struct scan *s, const struct cp_symtab_entry *a, uint64_t vaddr)
+{
+	const struct cp_elf_range *code = cp_elf_code_at(s->e, a->value);
+	enum cp_ehfunc_reach r = CP_EHFUNC_NO_FDE;
+
+	if (!code || vaddr >= code->end)
+		return false;
+	if (s->fdes)
+		r = cp_ehfunc_reach(s->fdes, a->value, vaddr);
+	return r == CP_EHFUNC_SAME || (r == CP_EHFUNC_NO_FDE && (s->locals || vaddr == a->value));
+}
+
 /* Returns the symbol for target I: its cover, or the unsized symbol that starts last below it. */
 static const struct cp_symtab_entry *winner(const struct scan *s, size_t i,
 					    const struct cp_symtab_entry *below)
 {
 	const struct cp_symtab_target *t = &s->targets[i];
-	const struct cp_elf_range *code;
 
 	if (t->cover.rank)
 		return &t->cover;
-	if (!below->rank || below->sized)
-		return NULL;
-	code = cp_elf_code_at(s->e, below->value);
-	return code && t->vaddr < code->end ? below : NULL;
+	return below->rank && !below->sized && reaches(s, below, t->vaddr) ? below : NULL;
 }
 
 static int name_targets(struct scan *s, struct cp_arena *names)
@@ -274,7 +303,7 @@ static int name_targets(struct scan *s, struct cp_arena *names)
 	return 0;
 }
 
-int cp_symtab_pass(const struct cp_elf *e, const struct cp_elf_symtab *t,
+int cp_symtab_pass(const struct cp_elf *e, const struct cp_elf_symtab *t, struct cp_ehfunc *fdes,
 		   struct cp_symtab_target *targets, size_t n, struct cp_arena *names)
 {
 	/* The collector's stack has room for this, and its touched pages serve the next table, too.
@@ -284,6 +313,8 @@ int cp_symtab_pass(const struct cp_elf *e, const struct cp_elf_symtab *t,
 
 	s.e = e;
 	s.t = t;
+	s.fdes = fdes;
+	s.locals = false;
 	s.targets = targets;
 	s.n = n;
 	s.shift = 0;

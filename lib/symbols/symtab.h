@@ -19,6 +19,8 @@ struct cp_symtab_entry {
 	bool sized;
 };
 
+struct cp_ehfunc;
+
 struct cp_symtab_target {
 	uint64_t vaddr;
 	struct cp_symbol_query *query;
@@ -28,8 +30,9 @@ struct cp_symtab_target {
 };
 
 /* Name those of the N targets that the table covers, and set NAME and START (a vaddr) of their
- * queries. Returns 0, -ENOMEM, or the error of reading. */
-int cp_symtab_pass(const struct cp_elf *e, const struct cp_elf_symtab *t,
+ * queries. FDES: the module's unwind table, or NULL. Returns 0, -ENOMEM, or the error of reading.
+ */
+int cp_symtab_pass(const struct cp_elf *e, const struct cp_elf_symtab *t, struct cp_ehfunc *fdes,
 		   struct cp_symtab_target *targets, size_t n, struct cp_arena *names);
 
 #endif

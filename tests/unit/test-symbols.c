@@ -72,6 +72,78 @@ static void test_symbols_without_size_reach_to_the_next(void)
 	CHECK(!beyond || strcmp(beyond, "unsized_last"));
 }
 
+/* Code of 16 bytes each: with an FDE but without a size, as assemblers leave it; without both; and
+ * the same under hidden symbols, which strip takes away. */
+static const char sizeless_source[] =
+	"extern char with_fde[], gap[], without_fde[], lost[], covered[];\n"
+	"void *const sizeless[] = { with_fde, gap, without_fde, lost, covered };\n"
+	"__asm__(\".pushsection .assembly, \\\"ax\\\"\\n\"\n"
+	"	\".hidden gap\\n.hidden lost\\n.hidden covered\\n\"\n"
+	"	\".globl with_fde\\n.globl gap\\n.globl without_fde\\n\"\n"
+	"	\".globl lost\\n.globl covered\\n\"\n"
+	"	\"with_fde: .cfi_startproc\\n.zero 16\\n.cfi_endproc\\n\"\n"
+	"	\"gap: .zero 16\\nwithout_fde: .zero 16\\nlost: .zero 16\\n\"\n"
+	"	\"covered: .cfi_startproc\\n.zero 16\\n.cfi_endproc\\n\"\n"
+	"	\".popsection\\n\");\n";
+
+enum { WITH_FDE, GAP, WITHOUT_FDE, LOST, COVERED, PLACES };
+
+/* Asks for the address BEYOND bytes after the start of each of these, in the object NAME. */
+static void ask_sizeless(const char *name, uint64_t beyond, struct cp_symbol_query q[PLACES],
+			 uint64_t vaddr[PLACES])
+{
+	char path[192];
+	struct cp_symbol_module m = { .path = path };
+	char **places;
+	void *loaded;
+
+	snprintf(path, sizeof(path), "%s/%s", fixture.dir, name);
+	loaded = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	CHECK(loaded);
+	places = dlsym(loaded, "sizeless");
+	for (int i = 0; i < PLACES; i++) {
+		vaddr[i] = fixture_vaddr(places[i]);
+		q[i] = (struct cp_symbol_query){ .offset = offset_of(path, vaddr[i] + beyond) };
+	}
+	CHECK_EQ(cp_symbols_find(&m, q, PLACES, &names), 0);
+	dlclose(loaded);
+}
+
+static void check_stripped(const char *name)
+{
+	struct cp_symbol_query q[PLACES];
+	uint64_t vaddr[PLACES];
+
+	ask_sizeless(name, 8, q, vaddr);
+	CHECK_STR(q[WITH_FDE].name, "with_fde");
+	CHECK(!q[GAP].name && !q[WITHOUT_FDE].name && !q[LOST].name && !q[COVERED].name);
+	CHECK_EQ(q[LOST].address, vaddr[LOST] + 8);
+	CHECK_EQ(q[COVERED].address, vaddr[COVERED]);
+	ask_sizeless(name, 0, q, vaddr);
+	CHECK_STR(q[WITHOUT_FDE].name, "without_fde");
+}
+
+static void test_symbols_without_size_claim_no_stripped_code(void)
+{
+	struct cp_symbol_query q[PLACES];
+	uint64_t vaddr[PLACES];
+	char source[160];
+
+	snprintf(source, sizeof(source), "%s/sizeless.c", fixture.dir);
+	fixture_write(source, sizeless_source, sizeof(sizeless_source) - 1);
+	CHECK(fixture_run("cd %s && ${CC:-cc} -O1 -fPIC -shared -o whole.so sizeless.c && "
+			  "strip -s -o stripped.so whole.so && strip -x -o no-locals.so whole.so",
+			  fixture.dir));
+	ask_sizeless("whole.so", 8, q, vaddr);
+	CHECK_STR(q[WITH_FDE].name, "with_fde");
+	CHECK_STR(q[GAP].name, "gap");
+	CHECK_STR(q[WITHOUT_FDE].name, "without_fde");
+	CHECK_STR(q[LOST].name, "lost");
+	CHECK_STR(q[COVERED].name, "covered");
+	check_stripped("stripped.so");
+	check_stripped("no-locals.so");
+}
+
 static void test_plt_stubs_are_named(void)
 {
 	struct cp_symbol_module m = { .path = fixture.path };
@@ -219,6 +291,7 @@ int main(void)
 	RUN(test_plain_names_win_then_global_aliases);
 	RUN(test_versions_are_cut_off);
 	RUN(test_symbols_without_size_reach_to_the_next);
+	RUN(test_symbols_without_size_claim_no_stripped_code);
 	RUN(test_plt_stubs_are_named);
 	RUN(test_queries_are_sorted_and_all_answered);
 	RUN(test_memory_has_its_limit);

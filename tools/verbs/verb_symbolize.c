@@ -84,20 +84,20 @@ static const struct ct_function *before(const struct ct_profile *p, const struct
 	return last == CT_NONE ? NULL : &p->functions[last];
 }
 
-/* Returns the name that the library gives to code without a name. */
-static uint32_t place_of(struct ct_profile *p, const struct ct_location *l)
+/* Returns the name that the library gives to code without a name; ADDRESS is its place as the file
+ * has it. */
+static uint32_t place_of(struct ct_profile *p, const struct ct_location *l, uint64_t address)
 {
 	const struct ct_mapping *m = &p->mappings[l->mapping];
 	const char *path = ct_text(p, m->file), *slash = strrchr(path, '/');
-	char *text = ct_memory_printf("%s+0x%" PRIx64, slash ? slash + 1 : path,
-				      l->address - m->start + m->offset);
+	char *text = ct_memory_printf("%s+0x%" PRIx64, slash ? slash + 1 : path, address);
 	uint32_t name = ct_model_string(p, text);
 
 	free(text);
 	return name;
 }
 
-static uint32_t function_of(struct work *w, const struct ct_location *l,
+static uint32_t function_of(struct work *w, const struct ct_location *l, uint64_t address,
 			    const struct ct_dwarf_frame *frame, bool physical)
 {
 	const struct ct_function *old = physical ? before(w->p, l) : NULL;
@@ -113,7 +113,7 @@ static uint32_t function_of(struct work *w, const struct ct_location *l,
 					: ct_model_string(w->p, frame->name);
 		f.name = ct_symbolize_functions_readable(&w->functions, frame->name);
 	} else {
-		f.name = f.system_name = place_of(w->p, l);
+		f.name = f.system_name = place_of(w->p, l, address);
 	}
 	f.filename = frame->file ? ct_model_string(w->p, frame->file) : 0;
 	return ct_symbolize_functions_add(&w->functions, &f);
@@ -130,7 +130,8 @@ static void set_lines(struct work *w, const struct ct_dwarf_query *q)
 	w->line_count = 0;
 	for (unsigned i = 0; i < q->count; i++) {
 		const struct ct_dwarf_frame *f = &q->frames[i];
-		struct ct_line line = { .function = function_of(w, l, f, i + 1 == q->count),
+		struct ct_line line = { .function =
+						function_of(w, l, q->address, f, i + 1 == q->count),
 					.line = f->line,
 					.column = f->column };
 
@@ -306,13 +307,15 @@ static void name_the_rest(struct work *w)
 {
 	for (uint32_t i = 0; i < w->p->location_count; i++) {
 		const struct ct_location *l = &w->p->locations[i];
+		const struct ct_mapping *m;
 		struct ct_line line = { .line = 0 };
 		struct ct_function f = { .start_line = 0 };
 
 		if (l->line_count || l->mapping == CT_NONE || !w->to_do[l->mapping] ||
 		    !w->p->mappings[l->mapping].has_functions)
 			continue;
-		f.name = f.system_name = place_of(w->p, l);
+		m = &w->p->mappings[l->mapping];
+		f.name = f.system_name = place_of(w->p, l, l->address - m->start + m->offset);
 		line.function = ct_symbolize_functions_add(&w->functions, &f);
 		ct_model_set_lines(w->p, i, &line, 1);
 	}
