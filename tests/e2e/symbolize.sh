@@ -61,6 +61,19 @@ for way in $ways; do
 	check_lines "$name"
 done
 
+# Compressed by zstd, if the linker can; without libzstd, or with damaged sections, the reason is said.
+zstd=-Wl,--compress-debug-sections=zstd
+if /sbin/ldconfig -p | grep -q 'libzstd\.so\.1' && echo 'int main(void) { return 0; }' | $CC $zstd -o "$work/tried" -xc - 2>/dev/null; then
+	compile zstd -g -Wl,--build-id=sha1 $zstd
+	readelf -St "$work/zstd" | grep -q COMPRESSED || fail "zstd: the linker compressed nothing"
+	sample zstd
+	full zstd
+	check_lines zstd
+	LC_ALL=C sed -i 's/\x28\xb5\x2f\xfd/\x28\xb5\x2f\xfe/g' "$work/zstd"
+	"$cprof" symbolize -o "$work/out.pb" "$work/zstd.pb" 2>"$work/err" || fail "zstd, damaged: status $?"
+	grep -q "no lines for $work/zstd: its debug information is compressed by zstd, and libzstd" "$work/err" || fail "zstd, damaged: $(cat "$work/err")"
+fi
+
 # The index of units by address saves time and decides nothing: without it, with one that leads to no unit, and with
 # bytes that are no index, the result is the same.
 compile index -g

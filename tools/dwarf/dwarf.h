@@ -33,8 +33,8 @@ struct ct_dwarf_query {
 /* Opens the ELF file FD, which the caller still has to close. PATH is the path of the file, or of
  * the module that it belongs to; split units and their package are looked for beside it. ROOTS are
  * directories like /usr/lib/debug, ended by NULL, where a supplementary file (dwz) may be. Returns
- * 0; -ENOENT if the file has no DWARF; -EINVAL if it is not an ELF file that this reader supports;
- * -ENOMEM. */
+ * 0; -ENOENT if the file has no DWARF; -EOPNOTSUPP if it is compressed and can't be unpacked;
+ * -EINVAL if it is not an ELF file that this reader supports; -ENOMEM. */
 int ct_dwarf_open(struct ct_dwarf **d, int fd, const char *path, const char *const *roots);
 void ct_dwarf_close(struct ct_dwarf *d);
 

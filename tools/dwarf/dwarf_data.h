@@ -49,6 +49,7 @@ struct ct_dw_parents;
  * or of a dwz supplementary file. */
 struct ct_dw_file {
 	struct ct_dw_bytes section[CT_DW_SECTIONS];
+	void *memory[CT_DW_SECTIONS]; /* of sections that ELF doesn't hold; or NULL */
 	struct ct_dw_file
 		*alt;	   /* the file that DW_FORM_GNU_ref_alt and _strp_alt refer to; or NULL */
 	bool split;	   /* .dwo sections: bases are implicit */

@@ -12,6 +12,7 @@
 #include "dwarf/dwarf_abbrev.h"
 #include "dwarf/dwarf_line.h"
 #include "dwarf/dwarf_parents.h"
+#include "dwarf/dwarf_section.h"
 
 static const char *const names[CT_DW_SECTIONS] = {
 	[CT_DW_INFO] = "info",	       [CT_DW_ABBREV] = "abbrev",
@@ -53,23 +54,10 @@ bool ct_dwarf_file_reads(const char *name)
 	return section_of(name, false, &old) >= 0 || section_of(name, true, &old) >= 0;
 }
 
-static void load_section(struct ct_dw_file *f, Elf_Scn *scn, const GElf_Shdr *h, int which,
-			 bool old)
+/* Returns whether a section that is needed can't be unpacked. */
+static bool load_sections(struct ct_dw_file *f, size_t names_index)
 {
-	Elf_Data *data;
-
-	if (h->sh_type == SHT_NOBITS || f->section[which].size)
-		return;
-	if ((old && elf_compress_gnu(scn, 0, 0) < 0) ||
-	    (h->sh_flags & SHF_COMPRESSED && elf_compress(scn, 0, 0) < 0))
-		return;
-	data = elf_rawdata(scn, NULL);
-	if (data && data->d_buf)
-		f->section[which] = (struct ct_dw_bytes){ data->d_buf, data->d_size };
-}
-
-static void load_sections(struct ct_dw_file *f, size_t names_index)
-{
+	bool packed = false;
 	Elf_Scn *scn = NULL;
 
 	while ((scn = elf_nextscn(f->elf, scn))) {
@@ -79,9 +67,11 @@ static void load_sections(struct ct_dw_file *f, size_t names_index)
 		bool old;
 		int which = name ? section_of(name, f->split, &old) : -1;
 
-		if (which >= 0)
-			load_section(f, scn, &h, which, old);
+		if (which >= 0 && !f->section[which].size)
+			packed |= ct_dwarf_section_load(f->elf, scn, old, &f->section[which],
+							&f->memory[which]) == -EOPNOTSUPP;
 	}
+	return packed;
 }
 
 static uint64_t lowest_text(Elf *elf)
@@ -102,6 +92,7 @@ int ct_dwarf_file_load(struct ct_dw_file *f, int fd, bool split)
 {
 	size_t names_index;
 	const char *ident;
+	bool packed;
 
 	elf_version(EV_CURRENT);
 	*f = (struct ct_dw_file){ .fd = -1, .split = split };
@@ -113,11 +104,11 @@ int ct_dwarf_file_load(struct ct_dw_file *f, int fd, bool split)
 		return -EINVAL;
 	}
 	f->text_low = lowest_text(f->elf);
-	load_sections(f, names_index);
+	packed = load_sections(f, names_index);
 	if (f->section[CT_DW_INFO].size && f->section[CT_DW_ABBREV].size)
 		return 0;
 	ct_dwarf_file_close(f);
-	return -ENOENT;
+	return packed ? -EOPNOTSUPP : -ENOENT;
 }
 
 int ct_dwarf_file_open(struct ct_dw_file *f, const char *path, bool split)
@@ -143,6 +134,8 @@ void ct_dwarf_file_close(struct ct_dw_file *f)
 	}
 	ct_dwarf_parents_free(f);
 	free(f->units);
+	for (int i = 0; i < CT_DW_SECTIONS; i++)
+		free(f->memory[i]);
 	if (f->alt) {
 		ct_dwarf_file_close(f->alt);
 		free(f->alt);

@@ -6,8 +6,9 @@
 #include "dwarf/dwarf_data.h"
 
 /* Finds the sections of the ELF file FD, and decompresses them if necessary. SPLIT: finds those
- * named .dwo. F must be zeroed. Returns 0, -ENOENT (no .debug_info), -EINVAL (not an ELF file that
- * this reader supports) or -ENOMEM. The caller still has to close FD. */
+ * named .dwo. F must be zeroed. Returns 0, -ENOENT (no .debug_info), -EOPNOTSUPP (it can't be
+ * unpacked), -EINVAL (not an ELF file that this reader supports) or -ENOMEM. The caller still has
+ * to close FD. */
 int ct_dwarf_file_load(struct ct_dw_file *f, int fd, bool split);
 /* The same, with a descriptor that F owns. */
 int ct_dwarf_file_open(struct ct_dw_file *f, const char *path, bool split);

@@ -21,6 +21,7 @@ struct ct_dwarf_segment {
 struct ct_dwarf_module {
 	int image;    /* the module itself; -1: it was not found, or is another build */
 	int debug;    /* the file with DWARF; -1: none */
+	bool packed;  /* set by the caller: DEBUG is compressed in a way that can't be unpacked */
 	bool there;   /* the module's path names an ELF file, of this build or of another */
 	char *denied; /* a file or directory that may not be read, or NULL */
 	bool whole;   /* SEGMENTS come from the module itself, not from a debug file */

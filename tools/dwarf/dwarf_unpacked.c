@@ -132,13 +132,15 @@ static bool make_room(const char *path, uint64_t size)
 
 /* ---- the copy ---- */
 
-/* Returns whether SCN is compressed and one of those that are read. Others are copied as they are.
- */
+/* Returns whether SCN is compressed by zlib and one of those that are read. Others are copied as
+ * they are; zstd's are unpacked in a tenth of the time. */
 static bool is_to_unpack(Elf *elf, size_t names, Elf_Scn *scn, GElf_Shdr *h)
 {
 	const char *name = gelf_getshdr(scn, h) ? elf_strptr(elf, names, h->sh_name) : NULL;
+	GElf_Chdr packed;
 
-	return name && h->sh_flags & SHF_COMPRESSED && ct_dwarf_file_reads(name);
+	return name && h->sh_flags & SHF_COMPRESSED && gelf_getchdr(scn, &packed) &&
+	       packed.ch_type == ELFCOMPRESS_ZLIB && ct_dwarf_file_reads(name);
 }
 
 /* Returns the size of the copy, or 0 if there is nothing to unpack. */

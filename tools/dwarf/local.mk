@@ -14,6 +14,7 @@ TOOL_SOURCES += \
 	%D%/dwarf_parents.c \
 	%D%/dwarf_ranges.c \
 	%D%/dwarf_rows.c \
+	%D%/dwarf_section.c \
 	%D%/dwarf_spelling.c \
 	%D%/dwarf_split.c \
 	%D%/dwarf_symbols.c \

@@ -27,6 +27,9 @@ static char *why(const struct ct_missing *to, const char *build_id, const struct
 {
 	const char *where = to->asked ? " by build id or in -debug-dir" : "; try -debug-dir=DIR";
 
+	if (m->packed)
+		return ct_memory_strdup("its debug information is compressed by zstd, and "
+					"libzstd.so.1 is missing or can't unpack it");
 	if (m->debug >= 0)
 		return ct_memory_strdup("its debug information has none for these addresses");
 	if (m->denied)

@@ -8,6 +8,7 @@
  */
 #include "verbs/verb_symbolize.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -253,8 +254,12 @@ static void do_module(struct work *w, size_t n, const struct key *k, const char 
 		collect(w, found ? &module : NULL, k);
 		if (!w->query_count)
 			continue;
-		if (has_dwarf && !d)
-			has_dwarf = !ct_dwarf_open(&d, module.debug, k->file, roots);
+		if (has_dwarf && !d) {
+			int err = ct_dwarf_open(&d, module.debug, k->file, roots);
+
+			has_dwarf = !err;
+			module.packed = err == -EOPNOTSUPP;
+		}
 		if (has_dwarf) {
 			ct_dwarf_find(d, w->queries, w->query_count);
 			for (size_t i = 0; i < w->query_count; i++)
