@@ -108,7 +108,12 @@ void cp_shrink_run(struct cp_run *r)
 {
 	struct cp_compaction c;
 
-	if (!r->ops->thread_label || cp_aggregate_compact_begin(&c, &r->aggregate))
+	if (!r->ops->thread_label)
+		return;
+	/* What a mode keeps of rows and threads until its next settle has their old numbers. */
+	if (r->ops->settle)
+		r->ops->settle(r);
+	if (cp_aggregate_compact_begin(&c, &r->aggregate))
 		return;
 	shrink(r, &c);
 	cp_aggregate_compact_release(&c);

@@ -3,4 +3,5 @@ LIB_SOURCES += \
 	%D%/aggregate.c \
 	%D%/aggregate_compact.c \
 	%D%/names.c \
+	%D%/strata.c \
 	%D%/tick_rate.c

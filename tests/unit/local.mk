@@ -72,6 +72,7 @@ UNIT_TESTS += \
 	%D%/test-sink \
 	%D%/test-sink-odd \
 	%D%/test-spans \
+	%D%/test-strata \
 	%D%/test-stackmem \
 	%D%/test-sweep \
 	%D%/test-symbols \
@@ -195,6 +196,7 @@ TOOL_UNIT_TESTS += \
 %C%_test_sink_LDADD = $(INTERNAL)
 %C%_test_sink_odd_LDADD = $(INTERNAL)
 %C%_test_spans_LDADD = $(INTERNAL)
+%C%_test_strata_LDADD = $(INTERNAL) -lm
 %C%_test_stackmem_LDADD = $(INTERNAL)
 %C%_test_sweep_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=cp_thread_claim,--wrap=cp_mode_ops_thread_begin  -Wl,--wrap=cp_vec_add,--wrap=cp_index_add
 %C%_test_sweep_LDADD = $(INTERNAL)

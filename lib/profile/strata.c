@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Calibrates rows to exact totals; see strata.h. */
+#include "profile/strata.h"
+
+#include <string.h>
+
+#include "sample/poisson.h"
+
+/* One value of a stratum, while it is settled. */
+struct portion {
+	uint64_t self; /* sums of the samples */
+	double share;
+	uint64_t left;	   /* distributed in proportion to SHARE, or to SELF */
+	double by, passed; /* the sum that it is divided by; the part of it that had its turn */
+	double start;	   /* of the rounding */
+	uint64_t given;
+	bool keeps_self; /* samples count for themselves besides */
+};
+
+struct stratum {
+	uint64_t tag;
+	uint32_t thread;
+	uint32_t with;	/* the stratum that it is settled with; mostly itself */
+	uint32_t first; /* the first of its tag that has few samples, plus 1: if it has no thread */
+	uint64_t samples;
+	uint64_t exact[CP_VALUES];
+	struct portion portions[CP_VALUES];
+};
+
+/* Samples of a row since the last settle. */
+struct pending {
+	uint32_t samples; /* 0 = nothing is pending */
+	uint32_t stratum;
+	uint64_t self[CP_VALUES];
+	double share[CP_VALUES];
+};
+
+struct key {
+	uint64_t tag;
+	uint64_t thread;
+};
+
+static struct stratum *at(const struct cp_strata *st, size_t i)
+{
+	return CP_VEC_AT(&st->strata, struct stratum, i);
+}
+
+static struct stratum *settled_with(const struct cp_strata *st, uint32_t i)
+{
+	return at(st, at(st, i)->with);
+}
+
+static struct pending *pending_at(const struct cp_strata *st, size_t row)
+{
+	return CP_VEC_AT(&st->rows, struct pending, row);
+}
+
+static bool same(uint32_t item, const void *key, const void *context)
+{
+	const struct stratum *s = at(context, item);
+	const struct key *k = key;
+
+	return s->tag == k->tag && s->thread == k->thread;
+}
+
+/* Returns the number of the stratum, or CP_INDEX_NONE without memory. */
+static uint32_t find(struct cp_strata *st, uint32_t thread, uint64_t tag)
+{
+	const struct key k = { tag, thread };
+	uint32_t hash = cp_index_hash(&k, sizeof(k));
+	uint32_t item = cp_index_find(&st->index, hash, same, &k, st);
+	struct stratum *s;
+
+	if (item != CP_INDEX_NONE)
+		return item;
+	st->strata.size = sizeof(struct stratum);
+	s = cp_vec_add(&st->strata);
+	if (!s)
+		return CP_INDEX_NONE;
+	item = (uint32_t)(st->strata.count - 1);
+	if (cp_index_add(&st->index, hash, item) < 0) {
+		st->strata.count--;
+		return CP_INDEX_NONE;
+	}
+	*s = (struct stratum){ .tag = tag, .thread = thread, .with = item };
+	return item;
+}
+
+bool cp_strata_sampled(struct cp_strata *st, uint32_t row, uint32_t thread, uint64_t tag,
+		       const uint64_t self[CP_VALUES], const double share[CP_VALUES])
+{
+	uint32_t stratum = find(st, thread, tag);
+	struct pending *p;
+
+	st->rows.size = sizeof(struct pending);
+	/* In steps, because the vector grows to what is asked for. */
+	if (stratum == CP_INDEX_NONE ||
+	    (row >= st->rows.count && !cp_vec_extend(&st->rows, (size_t)row + row / 2 + 64)))
+		return false;
+	p = pending_at(st, row);
+	p->samples++;
+	p->stratum = stratum;
+	for (unsigned v = 0; v < CP_VALUES; v++) {
+		p->self[v] += self[v];
+		p->share[v] += share[v];
+	}
+	return true;
+}
+
+bool cp_strata_exact(struct cp_strata *st, uint32_t thread, uint64_t tag,
+		     const uint64_t values[CP_VALUES])
+{
+	uint32_t stratum = find(st, thread, tag);
+
+	for (unsigned v = 0; v < CP_VALUES && stratum != CP_INDEX_NONE; v++)
+		at(st, stratum)->exact[v] += values[v];
+	return stratum != CP_INDEX_NONE;
+}
+
+/* Sums up the pending samples by the strata that they are settled with. */
+static void sum_up(struct cp_strata *st)
+{
+	for (uint32_t i = 0; i < st->strata.count; i++) {
+		at(st, i)->samples = 0;
+		memset(at(st, i)->portions, 0, sizeof(at(st, i)->portions));
+	}
+	for (uint32_t row = 0; row < st->rows.count; row++) {
+		const struct pending *p = pending_at(st, row);
+		struct stratum *s = p->samples ? settled_with(st, p->stratum) : NULL;
+
+		for (unsigned v = 0; s && v < CP_VALUES; v++) {
+			s->portions[v].self += p->self[v];
+			s->portions[v].share += p->share[v];
+		}
+		if (s)
+			s->samples += p->samples;
+	}
+}
+
+static bool has_few(const struct cp_strata *st, const struct stratum *s)
+{
+	bool more = false;
+
+	for (unsigned v = 0; v < CP_VALUES; v++)
+		more |= s->exact[v] > s->portions[v].self;
+	return more && s->samples < st->few;
+}
+
+/* Finds strata with few samples and settles those of a tag together, with the first of them. */
+static void join(struct cp_strata *st)
+{
+	uint32_t count = (uint32_t)st->strata.count;
+
+	for (uint32_t i = 0; i < count; i++)
+		if (has_few(st, at(st, i))) {
+			uint32_t all = find(st, CP_NO_THREAD, at(st, i)->tag);
+
+			if (all == CP_INDEX_NONE)
+				break;
+			if (!at(st, all)->first)
+				at(st, all)->first = i + 1;
+			at(st, i)->with = at(st, all)->first - 1;
+		}
+	sum_up(st);
+	for (uint32_t i = 0; i < count; i++) {
+		struct stratum *s = at(st, i), *with = settled_with(st, i);
+
+		/* Where there is no sample, each has a row of its own. */
+		if (!with->samples)
+			s->with = i;
+		if (s->with == i)
+			continue;
+		with->thread = CP_NO_THREAD;
+		for (unsigned v = 0; v < CP_VALUES; v++)
+			with->exact[v] += s->exact[v];
+		memset(s->exact, 0, sizeof(s->exact));
+	}
+}
+
+/* Decides how each value of S is distributed. */
+static void divide(struct cp_strata *st, struct stratum *s)
+{
+	for (unsigned v = 0; v < CP_VALUES; v++) {
+		struct portion *p = &s->portions[v];
+
+		p->keeps_self = s->exact[v] == p->self || (s->exact[v] > p->self && p->share > 0);
+		p->left = p->keeps_self ? s->exact[v] - p->self : s->exact[v];
+		p->by = p->keeps_self ? p->share : (double)p->self;
+		p->start = (double)(cp_poisson_seed(0, st->random++) >> 11) * 0x1p-53;
+	}
+}
+
+/* Returns how much of P a row with SELF and SHARE gets. */
+static uint64_t take(struct portion *p, uint64_t self, double share)
+{
+	uint64_t up_to = p->left, turn;
+
+	p->passed += p->keeps_self ? share : (double)self;
+	/* The last row gets the rest: the sum is the same one. */
+	if (p->passed < p->by) {
+		double sum = (double)p->left * (p->passed / p->by) + p->start;
+
+		up_to = sum < (double)p->left ? (uint64_t)sum : p->left;
+	}
+	turn = p->by > 0 ? up_to - p->given : 0;
+	p->given += turn;
+	return turn + (p->keeps_self ? self : 0);
+}
+
+static void add_values(struct cp_stack *row, const uint64_t values[CP_VALUES])
+{
+	for (unsigned v = 0; v < CP_VALUES; v++)
+		row->values[v] += values[v];
+}
+
+static void add(struct cp_aggregate *a, uint32_t row, const uint64_t values[CP_VALUES],
+		cp_strata_add *how)
+{
+	(how ? how : add_values)(cp_aggregate_row_at(a, row), values);
+	a->weight += values[1];
+}
+
+static void give_rows(struct cp_strata *st, struct cp_aggregate *a, cp_strata_add *how)
+{
+	for (uint32_t row = 0; row < st->rows.count; row++) {
+		struct pending *p = pending_at(st, row);
+		struct stratum *s = p->samples ? settled_with(st, p->stratum) : NULL;
+		uint64_t values[CP_VALUES];
+
+		for (unsigned v = 0; s && v < CP_VALUES; v++)
+			values[v] = take(&s->portions[v], p->self[v], p->share[v]);
+		if (s)
+			add(a, row, values, how);
+	}
+}
+
+/* Gives what no sample stands for. Returns how much of values[1] is lost. */
+static uint64_t give_rest(const struct stratum *s, struct cp_aggregate *a, cp_strata_add *how)
+{
+	const struct cp_raw_stack stack = { .location = CP_LOCATION_NOT_SAMPLED,
+					    .thread = s->thread,
+					    .tag = s->tag };
+	uint64_t rest[CP_VALUES], any = 0;
+	uint32_t row;
+
+	for (unsigned v = 0; v < CP_VALUES; v++)
+		any |= rest[v] = s->portions[v].left - s->portions[v].given;
+	if (!any)
+		return 0;
+	row = cp_aggregate_row(a, &stack);
+	if (row == CP_INDEX_NONE)
+		return rest[1];
+	a->records++;
+	add(a, row, rest, how);
+	return 0;
+}
+
+uint64_t cp_strata_settle(struct cp_strata *st, struct cp_aggregate *a, cp_strata_add *how)
+{
+	uint64_t lost = 0;
+
+	sum_up(st);
+	join(st);
+	for (uint32_t i = 0; i < st->strata.count; i++)
+		divide(st, at(st, i));
+	give_rows(st, a, how);
+	for (uint32_t i = 0; i < st->strata.count; i++)
+		lost += give_rest(at(st, i), a, how);
+	st->strata.count = st->rows.count = 0;
+	cp_index_clear(&st->index);
+	return lost;
+}
+
+void cp_strata_release(struct cp_strata *st)
+{
+	cp_vec_release(&st->strata);
+	cp_vec_release(&st->rows);
+	cp_index_release(&st->index);
+}
