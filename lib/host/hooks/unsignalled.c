@@ -6,6 +6,9 @@
 #include "base/sys.h"
 #include "host/profiled.h"
 #include "modes/cpu/cpu.h"
+#include "modes/cpu/signal/cpu_event.h"
+#include "modes/event/event_control.h"
+#include "modes/event/signal/event_hit.h"
 #include "modes/wall/wall.h"
 #include "sample/counters.h"
 #include "sample/thread.h"
@@ -31,6 +34,7 @@ bool cp_unsignalled_begin(enum cp_unsignalled_reason reason)
 	cp_store_relaxed(&t->unsignalled, (uint8_t)(before | reason));
 	if (!before) {
 		cp_cpu_thread_end(t);
+		cp_event_control_thread_end(t);
 		cp_wall_timer_disarm(t);
 	}
 	return true;
@@ -47,6 +51,10 @@ void cp_unsignalled_end(enum cp_unsignalled_reason reason)
 	if (before != reason)
 		return;
 	cp_cpu_thread_begin(t);
-	/* It is no further thread. */
-	cp_count(CP_COUNT_THREADS, (uint64_t)-1);
+	cp_event_control_thread_begin(t);
+	/* The modes have counted the thread already. */
+	if (cp_load_relaxed(&cp_cpu_state.running))
+		cp_count(CP_COUNT_THREADS, (uint64_t)-1);
+	if (cp_load_relaxed(&cp_event_state.running))
+		cp_count_mode(CPROF_EVENT, CP_COUNT_THREADS, (uint64_t)-1);
 }

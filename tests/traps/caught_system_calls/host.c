@@ -57,11 +57,22 @@ __attribute__((noinline)) static void spin(void)
 		;
 }
 
+#define PAGE 4096
+static char fresh[400][4 * PAGE];
+
+/* Faults are events without a system call. */
+__attribute__((noinline)) static void touch(char *pages)
+{
+	for (int i = 0; i < 4; i++)
+		((volatile char *)pages)[i * PAGE] = 1;
+}
+
 /* No system call of ours until the last. */
 __attribute__((noinline)) static void caught_work(void)
 {
 	for (int i = 0; i < 400; i++) {
 		caught = true;
+		touch(fresh[i]);
 		spin();
 		syscall(OUR_CALL);
 	}
@@ -76,6 +87,10 @@ __attribute__((noinline)) static void *other_work(void *arg)
 
 __attribute__((noinline)) static void later_work(void)
 {
+	static char later[100][4 * PAGE];
+
+	for (int i = 0; i < 100; i++)
+		touch(later[i]);
 	burn(0.3);
 	__asm__ volatile("");
 }

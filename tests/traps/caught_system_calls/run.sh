@@ -4,13 +4,15 @@
 . "$srcdir/tests/lib/e2e.sh"
 host=./tests/traps/caught_system_calls/host
 limit=$bounded
-export CPUPROFILE_FREQUENCY=1000 WALLPROFILE_FREQUENCY=200
+# Faults are events that come without a system call.
+export CPUPROFILE_FREQUENCY=1000 WALLPROFILE_FREQUENCY=200 CPROF_EVENT=minor-faults CPROF_EVENT_PERIOD=1
 for how in libc by-number; do
 	bare "bare-$how" $host $how
 	[ "$status" != 77 ] || skip "no PR_SET_SYSCALL_USER_DISPATCH in this kernel"
 	check_status "bare-$how" 0
 	for engine in timer perf; do
-		profiled "$how" env CPROF_CPU_ENGINE=$engine WALLPROFILE="$work/$how.wall" $host $how
+		profiled "$how" env CPROF_CPU_ENGINE=$engine WALLPROFILE="$work/$how.wall" EVENTPROFILE="$work/$how.event" \
+			$host $how
 		check_status "$how" 0
 		check_same_output "$how" "bare-$how"
 		check_valid "$work/$how.pb"
@@ -21,6 +23,10 @@ for how in libc by-number; do
 		grep -q ';later_work' "$work/raw" || fail "$how, $engine: no samples afterwards"
 		"$pprof_check" --comments "$work/$how.pb" | grep -q 'note: .*PR_SET_SYSCALL_USER_DISPATCH' ||
 			fail "$how, $engine: not a word of it"
+		grep -q 'is not possible' "$work/$how.err" && continue
+		"$pprof_check" --raw "$work/$how.event" >"$work/raw"
+		grep -q ';caught_work' "$work/raw" && fail "$how, $engine: events while system calls are caught"
+		grep -q ';later_work' "$work/raw" || fail "$how, $engine: no events afterwards"
 	done
 done
 finish

@@ -20,6 +20,11 @@ static const char *how;
 
 __attribute__((noinline)) static void traced_work(void)
 {
+	static char fresh[1 << 20];
+
+	/* Its faults are events. */
+	for (size_t i = 0; i < sizeof(fresh); i += 4096)
+		((volatile char *)fresh)[i] = 1;
 	burn(0.3);
 	__asm__ volatile("");
 }

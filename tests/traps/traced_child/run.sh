@@ -4,12 +4,14 @@
 . "$srcdir/tests/lib/e2e.sh"
 host=./tests/traps/traced_child/host
 limit=$bounded
-export CPUPROFILE_FREQUENCY=1000 WALLPROFILE_FREQUENCY=200
+# Faults are events.
+export CPUPROFILE_FREQUENCY=1000 WALLPROFILE_FREQUENCY=200 CPROF_EVENT=minor-faults CPROF_EVENT_PERIOD=1
 for how in libc by-number thread forks; do
 	bare "bare-$how" $host $how
 	check_status "bare-$how" 0
 	for engine in timer perf; do
-		profiled "$how" env CPROF_CPU_ENGINE=$engine WALLPROFILE="$work/$how.wall" $host $how
+		profiled "$how" env CPROF_CPU_ENGINE=$engine WALLPROFILE="$work/$how.wall" EVENTPROFILE="$work/$how.event" \
+			$host $how
 		check_status "$how" 0
 		check_same_output "$how" "bare-$how"
 		for file in "$work/$how.pb"*; do
@@ -17,7 +19,7 @@ for how in libc by-number thread forks; do
 		done
 		[ -z "${CP_MODES:-}" ] || continue
 		# In files of the child and of its own child.
-		for file in "$work/$how.pb".*; do
+		for file in "$work/$how.pb".* "$work/$how.event".*; do
 			"$pprof_check" --raw "$file"
 		done >"$work/raw"
 		grep -q ';traced_work' "$work/raw" && fail "$how, $engine: samples of the traced thread"
