@@ -50,17 +50,21 @@ static uint64_t cpu_now(void)
 	return cp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
-/* Returns the CPU time of a reading of the clock, which is in each measured time. */
-static uint64_t reading_ns(void)
+/* Returns the CPU time of an empty span, which is in each measured one: two readings of the time
+ * within two of the CPU time. */
+static uint64_t empty_ns(void)
 {
 	static uint64_t least; /* 0: not measured yet; afterwards 1 more */
 
 	if (!cp_load_relaxed(&least)) {
-		uint64_t found = 1000;
+		uint64_t found = 10000;
 
-		for (unsigned i = 0; i < 4; i++) {
-			uint64_t began = cpu_now(), took = cpu_now() - began;
+		for (unsigned i = 0; i < 8; i++) {
+			uint64_t began = cpu_now(), took;
 
+			cprof_now();
+			cprof_now();
+			took = cpu_now() - began;
 			found = took < found ? took : found;
 		}
 		cp_store_relaxed(&least, found + 1);
@@ -87,7 +91,7 @@ static void begin_costs(struct cprof_span *s)
 		s->weight = 0;
 	if (!s->weight)
 		return;
-	reading_ns();
+	empty_ns();
 	s->cpu_ns = cpu_now();
 }
 
@@ -105,7 +109,7 @@ static void end_costs(const struct cprof_span *s, struct cp_span_kind *kind, uin
 		cp_add_relaxed(&kind->allocated, bytes - s->allocated);
 	if (!s->weight || !may_ask_kernel())
 		return;
-	now = cpu_now() - reading_ns();
+	now = cpu_now() - empty_ns();
 	/* In a fork child the clock begins anew. */
 	cpu = now > s->cpu_ns && now - s->cpu_ns < UINT64_MAX / 2 ? now - s->cpu_ns : 0;
 	cpu = cpu < lasted ? cpu : lasted;
@@ -133,18 +137,19 @@ API struct cprof_span cprof_span_begin_at(const char *name, uint64_t start_ns)
 {
 	struct cprof_span s = { .start_ns = start_ns, .name = name };
 
-	begin_costs(&s);
 	begin(&s);
+	begin_costs(&s);
 	return s;
 }
 
+/* The time comes last, so that the work of the begin is not in the span. */
 API struct cprof_span cprof_span_begin(const char *name)
 {
 	struct cprof_span s = { .name = name };
 
+	begin(&s);
 	begin_costs(&s);
 	s.start_ns = cprof_now();
-	begin(&s);
 	return s;
 }
 

@@ -5,8 +5,9 @@
  * requests, without those inside others; and "p90 MS": the eighteenth of its twenty;
  * "cpu MS" and "bytes N": what the threads used in the requests
  *
- * spans-host short: 20,000 short spans, whose length varies. Prints "cpu NS" and "bytes N" in all
- * of them, and what cprof_get_span_stats says: "stats CPU_NS WAIT_NS BYTES"
+ * spans-host short: 20,000 short spans, whose length varies. Prints "cpu NS" of the same work
+ * without spans, "bytes N" in all of them, and what cprof_get_span_stats says: "stats CPU_NS
+ * WAIT_NS BYTES"
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -91,28 +92,36 @@ static int compare(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* Rounds of work take the same time each, so the program knows what all of them took, but for the
- * loop around it, which it measures alone afterwards. */
+/* One piece of code for both: a second copy of the loop may take half or twice the time. */
+static __attribute__((noinline)) void work(int i)
+{
+	for (unsigned k = (unsigned)i * 7919 % 13 * 1000; k; k--)
+		sink += k;
+}
+
+/* Spans and the same work without them take turns of a hundred, because the processor's speed
+ * changes. */
 static int serve_short(void)
 {
 	struct cprof_span_stats s = { .size = sizeof(s) };
-	uint64_t began, rounds = 0, ran;
+	uint64_t ran = 0;
 
-	for (int i = 0; i < 20000; i++) {
-		struct cprof_span span = cprof_span_begin("short");
-		unsigned n = (unsigned)i * 7919 % 13;
+	for (int turn = 0; turn < 20000; turn += 100) {
+		uint64_t began;
 
-		for (unsigned k = 0; k < n * 1000; k++)
-			sink += k;
-		rounds += n;
-		if (i % 10 == 0)
-			allocate(n * 100);
-		cprof_span_end(&span);
+		for (int i = turn; i < turn + 100; i++) {
+			struct cprof_span span = cprof_span_begin("short");
+
+			work(i);
+			if (i % 10 == 0)
+				allocate((unsigned)i % 13 * 100);
+			cprof_span_end(&span);
+		}
+		began = cpu_now();
+		for (int i = turn; i < turn + 100; i++)
+			work(i);
+		ran += cpu_now() - began;
 	}
-	began = cpu_now();
-	for (uint64_t k = 0; k < rounds * 1000; k++)
-		sink += k;
-	ran = cpu_now() - began;
 	cprof_get_span_stats("short", &s);
 	printf("cpu %llu\nbytes %llu\nstats %llu %llu %llu\n", (unsigned long long)ran,
 	       (unsigned long long)bytes, (unsigned long long)s.cpu_ns,
