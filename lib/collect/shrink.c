@@ -54,7 +54,11 @@ static uint32_t own_labels(const struct cp_aggregate *a)
 
 static bool is_empty(const struct cp_aggregate *a, uint32_t row)
 {
-	return !cp_aggregate_since(a, row, 0, NULL) && !cp_aggregate_since(a, row, 1, NULL);
+	bool empty = true;
+
+	for (unsigned v = 0; v < CP_VALUES; v++)
+		empty &= !cp_aggregate_since(a, row, v, NULL);
+	return empty;
 }
 
 /* Returns how many of R's rows somebody needs, having marked them in C. Sets *GIVES_UP if another

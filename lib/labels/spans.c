@@ -184,6 +184,113 @@ struct cp_span_kind *cp_spans_at(unsigned i)
 	return there ? &k->all[there - 1] : NULL;
 }
 
+/* ---- what was counted at a moment: for each kind these words, and its buckets that aren't empty
+ * as pairs of number and count ---- */
+
+enum { PLACE, PAIRS, COUNT, MAX, SUM, CPU, WAIT, ALLOCATED, WORDS };
+
+static bool put(struct cp_vec *to, uint64_t word)
+{
+	uint64_t *w = cp_vec_add(to);
+
+	if (w)
+		*w = word;
+	return w != NULL;
+}
+
+static bool put_buckets(struct cp_vec *to, const struct cp_histogram *h)
+{
+	bool ok = true;
+
+	for (unsigned b = 0; b < CP_HISTOGRAM_BUCKETS && ok; b++) {
+		uint64_t n = cp_load_relaxed(&h->bucket[b]);
+
+		if (n)
+			ok = put(to, b) && put(to, n);
+	}
+	return ok;
+}
+
+static bool put_kind(struct cp_vec *to, unsigned place, const struct cp_span_kind *k)
+{
+	const struct cp_histogram *h = &k->latency;
+	size_t at = to->count;
+	uint64_t *w;
+
+	if (!cp_vec_extend(to, at + WORDS))
+		return false;
+	w = CP_VEC_AT(to, uint64_t, at);
+	w[PLACE] = place;
+	w[COUNT] = cp_load_relaxed(&h->count);
+	w[MAX] = cp_load_relaxed(&h->max);
+	w[SUM] = cp_load_relaxed(&h->sum);
+	w[CPU] = cp_load_relaxed(&k->cpu_ns);
+	w[WAIT] = cp_load_relaxed(&k->wait_ns);
+	w[ALLOCATED] = cp_load_relaxed(&k->allocated);
+	if (!put_buckets(to, h)) {
+		to->count = at;
+		return false;
+	}
+	CP_VEC_AT(to, uint64_t, at)[PAIRS] = (to->count - at - WORDS) / 2;
+	return true;
+}
+
+void cp_spans_count(struct cp_vec *to)
+{
+	const struct cp_span_kind *k;
+	bool ok = true;
+
+	to->size = sizeof(uint64_t);
+	for (unsigned i = 0; ok && cp_load_acquire(&kinds) && i < CP_SPANS_MAX; i++)
+		if ((k = cp_spans_at(i)))
+			ok = put_kind(to, i, k);
+}
+
+static const uint64_t *counted(const struct cp_vec *v, unsigned place)
+{
+	const uint64_t *w;
+
+	for (size_t at = 0; at < v->count; at += WORDS + 2 * w[PAIRS]) {
+		w = CP_VEC_AT(v, const uint64_t, at);
+		if (w[PLACE] == place)
+			return w;
+	}
+	return NULL;
+}
+
+/* Adds W, SIGN times. */
+static void add(struct cp_span_kind *k, const uint64_t *w, uint64_t sign)
+{
+	const uint64_t *pair = w + WORDS;
+
+	k->latency.count += sign * w[COUNT];
+	k->latency.sum += sign * w[SUM];
+	k->cpu_ns += sign * w[CPU];
+	k->wait_ns += sign * w[WAIT];
+	k->allocated += sign * w[ALLOCATED];
+	for (uint64_t i = 0; i < w[PAIRS]; i++, pair += 2)
+		k->latency.bucket[pair[0]] += sign * pair[1];
+}
+
+bool cp_spans_between(const struct cp_vec *now, const struct cp_vec *before, unsigned i,
+		      struct cp_span_kind *k)
+{
+	const struct cp_span_kind *named = cp_spans_at(i);
+	const uint64_t *is = counted(now, i), *was = counted(before, i);
+
+	if (!named || !is || (was && was[COUNT] == is[COUNT]))
+		return false;
+	memset(k, 0, sizeof(*k));
+	memcpy(k->name, named->name, sizeof(k->name));
+	add(k, is, 1);
+	if (was)
+		add(k, was, (uint64_t)-1);
+	k->latency.max = is[MAX];
+	if (was && was[MAX] == is[MAX])
+		k->latency.max = cp_histogram_quantile(&k->latency, 1000);
+	return true;
+}
+
 void cp_spans_fork_child(void)
 {
 	cp_store_relaxed(&salt, 0);

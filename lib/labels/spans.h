@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/vec.h"
 #include "labels/signal/histogram.h"
 
 #define CP_SPAN_NAME 64
@@ -36,6 +37,14 @@ bool cp_spans_is(const struct cp_span_kind *k, const char *name);
 unsigned cp_spans_weight(const struct cp_span_kind *k);
 /* Returns the kind at place I, or NULL. For iterating over all kinds. */
 struct cp_span_kind *cp_spans_at(unsigned i);
+/* Adds all that was counted of spans so far to TO, a vector of uint64_t. Without memory, spans are
+ * left out. Ordinary context. */
+void cp_spans_count(struct cp_vec *to);
+/* Sets *K to what NOW has more than BEFORE of the kind at place I; both are of cp_spans_count, and
+ * BEFORE may be empty. The longest of these spans is known within 0.4 %. Returns whether there were
+ * any. */
+bool cp_spans_between(const struct cp_vec *now, const struct cp_vec *before, unsigned i,
+		      struct cp_span_kind *k);
 /* In a fork child: removes all kinds. */
 void cp_spans_fork_child(void);
 

@@ -87,10 +87,10 @@ static void head(struct cp_comments *out, const struct cp_run *r, const struct c
 			 cp_capture_settings.unwinder ? cp_capture_settings.unwinder->name : "none",
 			 cp_capture_settings.max_depth);
 	/* The file's own time is that of the dump, or of the last exec. */
-	if (!r->from && (r->ops->moment || r->process_utc_ns))
+	if (!r->window && (r->ops->moments || r->process_utc_ns))
 		cp_comments_line(out, "start: %lu.%09lu s since 1970-01-01 UTC",
 				 L(start / 1000000000u), L(start % 1000000000u));
-	if (!r->from && r->rows->gave_up)
+	if (!r->window && r->rows->gave_up)
 		cp_comments_line(out,
 				 "note: this is not all since the mode's start: a mode without "
 				 "a file gives up what its windows have shown");
@@ -129,20 +129,28 @@ static void span(struct cp_comments *out, const struct cp_span_kind *k)
 			 ms(cp_histogram_quantile(h, 999)), ms(h->max), ms(h->sum), cpu, allocated);
 }
 
-static void spans(struct cp_comments *out)
+/* The spans of the process until now, or those of R's window. */
+static void spans(struct cp_comments *out, const struct cp_run *r)
 {
+	static struct cp_span_kind k; /* large; under the lock */
+	const struct cp_consumer *w = r->window;
+	struct cp_vec all = { .size = sizeof(uint64_t) };
+	const struct cp_vec none = { .size = sizeof(uint64_t) };
+	uint64_t lost =
+		w ? w->next.lost_spans - w->begin.lost_spans : cp_counted(CP_COUNT_LOST_SPANS);
 	unsigned n = 0;
 
-	for (unsigned i = 0; i < CP_SPANS_MAX; i++) {
-		const struct cp_span_kind *k = cp_spans_at(i);
-
-		if (k && n++ < SPANS_SHOWN)
-			span(out, k);
-	}
-	if (n > SPANS_SHOWN || cp_counted(CP_COUNT_LOST_SPANS))
+	if (!w)
+		cp_spans_count(&all);
+	for (unsigned i = 0; i < CP_SPANS_MAX; i++)
+		if (cp_spans_between(w ? &w->next.spans : &all, w ? &w->begin.spans : &none, i,
+				     &k) &&
+		    n++ < SPANS_SHOWN)
+			span(out, &k);
+	if (n > SPANS_SHOWN || lost)
 		cp_comments_line(out, "spans: %u more names; %lu spans of further names not kept",
-				 n > SPANS_SHOWN ? n - SPANS_SHOWN : 0,
-				 L(cp_counted(CP_COUNT_LOST_SPANS)));
+				 n > SPANS_SHOWN ? n - SPANS_SHOWN : 0, L(lost));
+	cp_vec_release(&all);
 }
 
 /* Add one line for each module whose symbols are missing. The path comes last, because it may be
@@ -173,15 +181,21 @@ static void changes(struct cp_comments *out, const struct cp_run *r)
 		cp_comments_line(out, "set: %u earlier changes", first);
 	for (unsigned i = first; i < n; i++) {
 		const struct cp_run_change *c = &r->changes[i % CP_RUN_CHANGES];
+		bool before = c->at_ns < r->start_ns; /* of a window */
 
-		cp_comments_line(out, "set: %s s after the start: %s",
-				 cp_comments_seconds(c->at_ns - r->start_ns), c->text);
+		cp_comments_line(out, "set: %s s %s the start: %s",
+				 cp_comments_seconds(before ? r->start_ns - c->at_ns
+							    : c->at_ns - r->start_ns),
+				 before ? "before" : "after", c->text);
 	}
 }
 
 static void tail(struct cp_comments *out, const struct cp_run *r, const struct cp_config *c)
 {
 	uint64_t named = r->rows->names.named, all = named + r->rows->names.unnamed;
+	const struct cp_consumer *w = r->window;
+	uint64_t refused =
+		w ? w->next.refused - w->begin.refused : cp_counted(CP_COUNT_LABELS_REFUSED);
 	char modules[CP_COMMENTS_LINE - 32];
 
 	cp_comments_line(out, "stacks: %lu truncated at the depth limit, %lu incomplete",
@@ -190,13 +204,12 @@ static void tail(struct cp_comments *out, const struct cp_run *r, const struct c
 	if (cp_run_counted(r, CP_COUNT_INCOMPLETE) &&
 	    cp_incomplete_describe(r->rows, modules, sizeof(modules)))
 		cp_comments_line(out, "incomplete stacks end in:%s", modules);
-	if (cp_run_counted(r, CP_COUNT_LOST_LABELS) || cp_counted(CP_COUNT_LABELS_REFUSED))
+	if (cp_run_counted(r, CP_COUNT_LOST_LABELS) || refused)
 		cp_comments_line(out,
 				 "labels: %lu samples without theirs (too many different sets), "
 				 "%lu refused or cut",
-				 L(cp_run_counted(r, CP_COUNT_LOST_LABELS)),
-				 L(cp_counted(CP_COUNT_LABELS_REFUSED)));
-	spans(out);
+				 L(cp_run_counted(r, CP_COUNT_LOST_LABELS)), L(refused));
+	spans(out, r);
 	cp_comments_line(out, "symbols: %lu of %lu frames named (%s %%)", L(named), L(all),
 			 cp_comments_percent(named, all));
 	unread(out, r);
@@ -207,13 +220,38 @@ static void tail(struct cp_comments *out, const struct cp_run *r, const struct c
 			 cp_comments_seconds(cp_run_own_cpu(r) * 1000));
 }
 
+static uint64_t word(const struct cp_vec *v, size_t i)
+{
+	return i < v->count ? *CP_VEC_AT(v, uint64_t, i) : 0;
+}
+
+uint64_t cp_comments_own(const struct cp_comments *report, size_t i)
+{
+	return word(report->own, i) - word(report->own_begin, i);
+}
+
+uint64_t cp_comments_own_longest(const struct cp_comments *report, size_t i)
+{
+	return cp_comments_own(report, i) ? word(report->own, i) : 0;
+}
+
 void cp_comments_make(struct cp_comments *out, const struct cp_run *r, const struct cp_config *c)
 {
+	const struct cp_consumer *w = r->window;
+	struct cp_vec own = { .size = sizeof(uint64_t) };
+	const struct cp_vec none = { .size = sizeof(uint64_t) };
+
+	if (!w && r->ops->count)
+		r->ops->count(r, &own);
+	out->own = w ? &w->next.own : &own;
+	out->own_begin = w ? &w->begin.own : &none;
 	out->count = 0;
 	head(out, r, c);
 	r->ops->report(out, r, c);
 	changes(out, r);
 	tail(out, r, c);
+	out->own = out->own_begin = NULL;
+	cp_vec_release(&own);
 }
 
 void cp_comments_waits_lost(struct cp_comments *report, const struct cp_run *r)

@@ -7,6 +7,8 @@
 #include <time.h>
 
 #include "base/sys.h"
+#include "labels/spans.h"
+#include "output/mode_ops.h"
 #include "sample/own_time.h"
 
 static struct cp_consumer *at(const struct cp_run *r, size_t i)
@@ -28,25 +30,31 @@ static struct cp_run_begin begin_of(const struct cp_run *r)
 				  .ns = r->start_ns,
 				  .ticks = r->start_ticks,
 				  .cpu_ns = r->start_cpu_ns,
-				  .own_ns = r->own_base_ns };
+				  .own_ns = r->own_base_ns,
+				  .own = { .size = sizeof(uint64_t) },
+				  .spans = { .size = sizeof(uint64_t) } };
 
 	memcpy(b.counted, r->base, sizeof(b.counted));
 	return b;
 }
 
-static struct cp_run_begin begin_now(const struct cp_run *r)
+static void note_now(const struct cp_run *r, struct cp_run_begin *b)
 {
-	struct cp_run_begin b = { .utc_ns = cp_sys_clock_ns(CLOCK_REALTIME),
-				  .ns = cp_sys_clock_ns(CLOCK_MONOTONIC),
-				  .ticks = cp_tick_rate_pair(),
-				  .cpu_ns = cp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID),
-				  .own_ns = cp_own_time(),
-				  .records = r->aggregate.records,
-				  .weight = r->aggregate.weight };
-
+	b->utc_ns = cp_sys_clock_ns(CLOCK_REALTIME);
+	b->ns = cp_sys_clock_ns(CLOCK_MONOTONIC);
+	b->ticks = cp_tick_rate_pair();
+	b->cpu_ns = cp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	b->own_ns = cp_own_time();
+	b->records = r->aggregate.records;
+	b->weight = r->aggregate.weight;
 	for (int i = 0; i < CP_COUNTS; i++)
-		b.counted[i] = cp_counted_mode(r->mode, (enum cp_count)i);
-	return b;
+		b->counted[i] = cp_counted_mode(r->mode, (enum cp_count)i);
+	b->refused = cp_counted(CP_COUNT_LABELS_REFUSED);
+	b->lost_spans = cp_counted(CP_COUNT_LOST_SPANS);
+	b->own.count = b->spans.count = 0;
+	if (r->ops->count)
+		r->ops->count(r, &b->own);
+	cp_spans_count(&b->spans);
 }
 
 struct cp_consumer *cp_consumers_add(struct cp_run *r, uint64_t id)
@@ -59,7 +67,9 @@ struct cp_consumer *cp_consumers_add(struct cp_run *r, uint64_t id)
 	*c = (struct cp_consumer){ .id = id,
 				   .base = { .size = sizeof(struct cp_aggregate_base) },
 				   .written = { .size = sizeof(struct cp_aggregate_base) },
-				   .begin = begin_of(r) };
+				   .begin = begin_of(r),
+				   .next = { .own = { .size = sizeof(uint64_t) },
+					     .spans = { .size = sizeof(uint64_t) } } };
 	return c;
 }
 
@@ -80,8 +90,7 @@ struct cp_consumer *cp_consumers_take_over(struct cp_run *r, uint64_t id)
 
 void cp_consumers_remove(struct cp_run *r, struct cp_consumer *c)
 {
-	cp_vec_release(&c->base);
-	cp_vec_release(&c->written);
+	cp_run_release_consumer(c);
 	*c = *at(r, --r->consumers.count);
 }
 
@@ -104,7 +113,7 @@ uint64_t cp_consumers_until(const struct cp_run *r)
 void cp_consumers_view(const struct cp_run *r, const struct cp_consumer *c, struct cp_run *view)
 {
 	*view = *r;
-	view->from = &c->base;
+	view->window = c;
 	view->start_utc_ns = c->begin.utc_ns;
 	view->start_ns = c->begin.ns;
 	view->start_ticks = c->begin.ticks;
@@ -115,30 +124,41 @@ void cp_consumers_view(const struct cp_run *r, const struct cp_consumer *c, stru
 	memcpy(view->base, c->begin.counted, sizeof(view->base));
 }
 
+const struct cp_vec *cp_consumers_base(const struct cp_run *r)
+{
+	return r->window ? &r->window->base : NULL;
+}
+
 int cp_consumers_end_window(const struct cp_run *r, struct cp_consumer *c)
 {
-	const struct cp_aggregate *a = &r->aggregate;
+	const struct cp_aggregate *a = &r->rows->aggregate;
 
 	c->written.count = 0;
 	if (!cp_vec_extend(&c->written, a->stacks.count))
 		return -ENOMEM;
-	for (uint32_t i = 0; i < a->stacks.count; i++)
-		memcpy(CP_VEC_AT(&c->written, struct cp_aggregate_base, i)->values,
-		       cp_aggregate_row_at(a, i)->values, sizeof(struct cp_aggregate_base));
-	c->next = begin_now(r);
+	for (uint32_t i = 0; i < a->stacks.count; i++) {
+		const uint64_t *now = cp_aggregate_row_at(a, i)->values;
+		uint64_t *base = CP_VEC_AT(&c->written, struct cp_aggregate_base, i)->values;
+
+		for (unsigned v = 0; v < CP_VALUES; v++)
+			base[v] = r->ops->moments & 1u << v ? 0 : now[v];
+	}
+	note_now(r, &c->next);
 	return 0;
 }
 
 void cp_consumers_confirm(struct cp_consumer *c, bool received)
 {
-	struct cp_vec before = c->base;
+	struct cp_vec base = c->base;
+	struct cp_run_begin begin = c->begin;
 
 	if (!c->next.ns)
 		return;
 	if (received) {
 		c->base = c->written;
-		c->written = before;
+		c->written = base;
 		c->begin = c->next;
+		c->next = begin;
 	}
 	c->written.count = 0;
 	c->next.ns = 0;
@@ -149,7 +169,7 @@ bool cp_consumers_need(const struct cp_run *r, uint32_t number)
 	bool need = false;
 
 	for (size_t i = 0; i < r->consumers.count && !need; i++)
-		for (unsigned v = 0; v < 2 && !need; v++)
+		for (unsigned v = 0; v < CP_VALUES && !need; v++)
 			need = cp_aggregate_since(&r->aggregate, number, v, &at(r, i)->base) != 0;
 	return need;
 }

@@ -23,13 +23,16 @@ void cp_consumers_expire(struct cp_run *r, uint64_t now);
 /* Returns when the last of them is forgotten; 0: there is none. */
 uint64_t cp_consumers_until(const struct cp_run *r);
 
-/* Makes VIEW a copy of R for the window of C, which can be written and goes into no other function.
- * Values, times and counters are those of the window; rows and names are to be taken from VIEW's
- * ROWS, because only those are kept up to date. */
-void cp_consumers_view(const struct cp_run *r, const struct cp_consumer *c, struct cp_run *view);
-/* Notes R as it is now as the begin of C's next window. The window that it ends can be written
- * again until cp_consumers_confirm. Returns 0 or -ENOMEM. */
+/* Ends C's window: notes R as it is now as the begin of the next one. R is settled. The window that
+ * it ends can be written until cp_consumers_confirm. Returns 0 or -ENOMEM. */
 int cp_consumers_end_window(const struct cp_run *r, struct cp_consumer *c);
+/* Makes VIEW a copy of R for C's window, which has ended. VIEW can be written and goes into no
+ * other function. Times and counters are those of the window; rows and names are to be taken from
+ * VIEW's ROWS, because only those are kept up to date, and values with cp_consumers_base. */
+void cp_consumers_view(const struct cp_run *r, const struct cp_consumer *c, struct cp_run *view);
+/* Returns the values of R's rows at the begin of the window, for cp_aggregate_since; NULL: R is no
+ * view of a window. */
+const struct cp_vec *cp_consumers_base(const struct cp_run *r);
 /* The client has the window that was ended, or (RECEIVED false) it hasn't: then the next window
  * begins where that one began. Without an ended window nothing happens. */
 void cp_consumers_confirm(struct cp_consumer *c, bool received);

@@ -70,7 +70,7 @@ static int write_profile(struct cp_run *r, const struct cp_config *c, struct cp_
 	struct cp_comments report;
 	struct cp_gzip_sink gzip;
 	struct cp_pprof_type types[CP_VALUES + CP_ENCODE_MORE];
-	bool moment = ops->moment && !r->from;
+	bool moment = ops->moments && !r->window;
 	struct cp_profile_info info = {
 		.type_count = ops->type_count,
 		.default_type = ops->default_type,
@@ -78,11 +78,11 @@ static int write_profile(struct cp_run *r, const struct cp_config *c, struct cp_
 		.drop_frames = ops->drop_frames,
 		.period = ops->period(r),
 		.time_ns = moment ? cp_sys_clock_ns(CLOCK_REALTIME) : r->start_utc_ns,
-		.duration_ns = moment ? 0 : cp_sys_clock_ns(CLOCK_MONOTONIC) - r->start_ns,
+		.duration_ns = moment ? 0 : cp_run_length_ns(r),
 		.labels = c->labels,
 		.row_labels = ops->labels ? row_labels : NULL,
 		.context = r,
-		.base = r->from,
+		.base = cp_consumers_base(r),
 		.twice = beginning,
 	};
 	struct cp_aggregate *a = &r->rows->aggregate;
@@ -97,7 +97,7 @@ static int write_profile(struct cp_run *r, const struct cp_config *c, struct cp_
 		cp_comments_line(&report, "dump: %s", r->reason);
 	info.comments = report.pointers;
 	info.comment_count = report.count;
-	if (r->from)
+	if (r->window)
 		return cp_encode_write(a, n, &info, to);
 	err = cp_sink_gzip_open(&gzip, to, a->stacks.count > LARGE, beginning);
 	if (err)
@@ -379,8 +379,23 @@ int cp_dump_window(struct cp_run *r, struct cp_consumer *w, const struct cp_conf
 	int err;
 
 	bring_up_to_date(r);
+	err = cp_consumers_end_window(r, w);
+	if (err)
+		return err;
 	cp_consumers_view(r, w, &view);
 	view.reason = "a window of the time that the mode is on";
 	err = write_profile(&view, c, sink, NULL);
-	return err ? err : cp_consumers_end_window(r, w);
+	if (err)
+		cp_consumers_confirm(w, false);
+	return err;
+}
+
+int cp_dump_begin_window(struct cp_run *r, struct cp_consumer *w)
+{
+	int err;
+
+	settle(r);
+	err = cp_consumers_end_window(r, w);
+	cp_consumers_confirm(w, !err);
+	return err;
 }

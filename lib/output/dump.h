@@ -33,5 +33,7 @@ int cp_dump_to_sink(struct cp_run *r, const struct cp_config *c, struct cp_sink 
  * consumers.h. */
 int cp_dump_window(struct cp_run *r, struct cp_consumer *w, const struct cp_config *c,
 		   struct cp_sink *sink);
+/* Begin a window of W now; nothing is written of the time before. Returns 0 or -ENOMEM. */
+int cp_dump_begin_window(struct cp_run *r, struct cp_consumer *w);
 
 #endif

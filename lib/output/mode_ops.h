@@ -41,7 +41,6 @@ struct cp_mode_ops {
 	enum cprof_mode parent; /* of a companion, which is on whenever its parent is; other modes:
 				the mode itself */
 	bool view;		/* the companion shows its parent's rows with other values */
-	bool moment;		/* values are of the moment of the dump, not of a length of time */
 
 	/* The variables and options; NULL for a companion, which has its parent's. */
 	const struct cp_config_mode *settings;
@@ -50,6 +49,10 @@ struct cp_mode_ops {
 	struct cp_pprof_type types[CP_VALUES];
 	unsigned type_count;
 	unsigned default_type; /* the number of the default type, from 1; 0 = the last */
+	/* The types whose values are of the moment of the dump, as bits. The values of all others
+	 * are sums since the start of the run: they never get less while the run lasts, because a
+	 * window is their difference. The further types are of the moment, too. */
+	unsigned moments;
 	/* Further types, which some files have after the others, and how many of them R's file has;
 	 * the values of row number ROW. None of them is the default one. */
 	const struct cp_pprof_type *more; /* CP_ENCODE_MORE at the most */
@@ -66,8 +69,15 @@ struct cp_mode_ops {
 	/* Adds the labels of row S, besides those of its thread and of CPROF_LABELS. */
 	void (*labels)(const struct cp_run *r, const struct cp_stack *s,
 		       struct cp_encode_labels *to);
-	/* Adds the mode's comments: settings, losses, costs. */
+	/* Adds the mode's comments: settings, losses, costs. Counts are those of R's window, if R
+	 * is one: cp_run_counted and cp_run_own tell them. */
 	void (*report)(struct cp_comments *out, const struct cp_run *r, const struct cp_config *c);
+
+	/* Adds the numbers that REPORT tells of besides the counters (counters.h) to TO, a vector
+	 * of uint64_t: sums since the start of the run, always in the same places. Called after
+	 * SETTLE.
+	 */
+	void (*count)(const struct cp_run *r, struct cp_vec *to);
 
 	/* Is this companion on with its parent? NULL = always. */
 	bool (*wanted)(const struct cp_config *c);
@@ -105,8 +115,8 @@ struct cp_mode_ops {
 	/* Calls SEE for each number of a row of R that the mode keeps, which SEE may change: rows
 	 * that nobody needs are given up, and the others get new numbers. */
 	void (*rows)(struct cp_run *r, void (*see)(uint32_t *row, void *arg), void *arg);
-	/* A dump to R's file is about to begin: bring values up to date that must be exact in the
-	 * file. Called after collect. */
+	/* A dump to R's file or a window is about to begin: bring values up to date that must be
+	 * exact there. Called after collect. */
 	void (*settle)(struct cp_run *r);
 	/* Writes R's rows as the text that gperftools' functions return. */
 	int (*text)(struct cp_run *r, struct cp_sink *to);

@@ -41,33 +41,51 @@ void cp_run_begin(struct cp_run *r, struct cp_modules *modules)
 	r->consumers = (struct cp_vec){ .size = sizeof(struct cp_consumer) };
 	r->change_count = 0;
 	r->gave_up = false;
-	r->from = NULL;
+	r->window = NULL;
 	for (int i = 0; i < CP_COUNTS; i++)
 		r->base[i] = cp_counted_mode(r->mode, (enum cp_count)i);
 }
 
+void cp_run_release_consumer(struct cp_consumer *c)
+{
+	cp_vec_release(&c->base);
+	cp_vec_release(&c->written);
+	cp_vec_release(&c->begin.own);
+	cp_vec_release(&c->begin.spans);
+	cp_vec_release(&c->next.own);
+	cp_vec_release(&c->next.spans);
+}
+
 void cp_run_release(struct cp_run *r)
 {
-	for (size_t i = 0; i < r->consumers.count; i++) {
-		struct cp_consumer *c = CP_VEC_AT(&r->consumers, struct cp_consumer, i);
-
-		cp_vec_release(&c->base);
-		cp_vec_release(&c->written);
-	}
+	for (size_t i = 0; i < r->consumers.count; i++)
+		cp_run_release_consumer(CP_VEC_AT(&r->consumers, struct cp_consumer, i));
 	cp_vec_release(&r->consumers);
 	cp_names_release(&r->names);
 	cp_aggregate_release(&r->aggregate);
 	cp_sink_gzip_forget(&r->beginning);
 }
 
+uint64_t cp_run_cpu_ns(const struct cp_run *r)
+{
+	return (r->window ? r->window->next.cpu_ns : cp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID)) -
+	       r->start_cpu_ns;
+}
+
+uint64_t cp_run_length_ns(const struct cp_run *r)
+{
+	return (r->window ? r->window->next.ns : cp_sys_clock_ns(CLOCK_MONOTONIC)) - r->start_ns;
+}
+
 uint64_t cp_run_own_cpu(const struct cp_run *r)
 {
-	return cp_own_time() - r->own_base_ns;
+	return (r->window ? r->window->next.own_ns : cp_own_time()) - r->own_base_ns;
 }
 
 uint64_t cp_run_counted(const struct cp_run *r, enum cp_count what)
 {
-	return cp_counted_mode(r->mode, what) - r->base[what];
+	return (r->window ? r->window->next.counted[what] : cp_counted_mode(r->mode, what)) -
+	       r->base[what];
 }
 
 uint64_t cp_run_hooks_ns(const struct cp_run *r, uint64_t all)

@@ -36,7 +36,10 @@ struct cp_consumer {
 		uint64_t cpu_ns, own_ns;
 		uint64_t records, weight; /* of the aggregate */
 		uint64_t counted[CP_COUNTS];
-	} begin, next; /* of the window, and of the next one */
+		struct cp_vec own;   /* uint64_t: what the mode counts itself (mode_ops.h) */
+		struct cp_vec spans; /* cp_spans_count */
+		uint64_t refused, lost_spans; /* labels and spans of the process, not kept */
+	} begin, next;			      /* of the window, and of the next one */
 };
 
 struct cp_run {
@@ -78,15 +81,21 @@ struct cp_run {
 		char text[72];
 	} changes[CP_RUN_CHANGES];
 	unsigned change_count;
-	bool gave_up;		   /* some rows: what is in the aggregate is not all */
-	const struct cp_vec *from; /* of a view of one window (consumers.h): the values at its
-				      begin; NULL otherwise */
+	bool gave_up;			  /* some rows: what is in the aggregate is not all */
+	const struct cp_consumer *window; /* of a view of one window: whose; NULL otherwise */
 };
+
+/* The functions below tell of a window from its begin to its end, if R is a view of one
+ * (consumers.h).
+ */
 
 /* Make R empty and start its clocks. All runs share MODULES. */
 void cp_run_begin(struct cp_run *r, struct cp_modules *modules);
 void cp_run_release(struct cp_run *r);
 
+/* Return the CPU time of the process since the start of R, and its wall time, in ns. */
+uint64_t cp_run_cpu_ns(const struct cp_run *r);
+uint64_t cp_run_length_ns(const struct cp_run *r);
 /* Returns cp_own_time since the start of R, for all modes together. */
 uint64_t cp_run_own_cpu(const struct cp_run *r);
 
@@ -97,5 +106,7 @@ uint64_t cp_run_hooks_ns(const struct cp_run *r, uint64_t all);
 
 /* Returns how often WHAT was counted for R's mode since its start. */
 uint64_t cp_run_counted(const struct cp_run *r, enum cp_count what);
+
+void cp_run_release_consumer(struct cp_consumer *c);
 
 #endif

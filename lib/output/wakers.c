@@ -50,15 +50,24 @@ uint64_t cp_wakers_period(const struct cp_run *r)
 	return 1;
 }
 
-void cp_wakers_report(struct cp_comments *out, const struct cp_run *r, unsigned of,
-		      const char *waits, const char *ended, const char *behind)
+void cp_wakers_count(const struct cp_run *r, struct cp_vec *to)
+{
+	unsigned of = r->mode == CPROF_IO_WAKERS ? CP_WAKES_OF_IO : CP_WAKES_OF_LOCK;
+
+	for (unsigned i = 0; cp_vec_extend(to, CP_WAKES_COUNTS) && i < CP_WAKES_COUNTS; i++)
+		*CP_VEC_AT(to, uint64_t, i) = counted(of, i);
+}
+
+void cp_wakers_report(struct cp_comments *out, const struct cp_run *r, const char *waits,
+		      const char *ended, const char *behind)
 {
 	cp_comments_line(out,
 			 "wakers: %lu %s have the stack that woke them, %lu were woken by a "
 			 "thread whose stack was not taken, %lu by nothing that was seen, %lu %s",
-			 L(counted(of, CP_WAKES_KNOWN)), waits, L(counted(of, CP_WAKES_NO_STACK)),
-			 L(counted(of, CP_WAKES_UNKNOWN)), L(counted(of, CP_WAKES_NOT_WOKEN)),
-			 ended);
+			 L(cp_comments_own(out, CP_WAKES_KNOWN)), waits,
+			 L(cp_comments_own(out, CP_WAKES_NO_STACK)),
+			 L(cp_comments_own(out, CP_WAKES_UNKNOWN)),
+			 L(cp_comments_own(out, CP_WAKES_NOT_WOKEN)), ended);
 	cp_comments_waits_lost(out, r);
 	cp_comments_stacks_cost(out, r, behind);
 }

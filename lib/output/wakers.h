@@ -22,9 +22,11 @@ void cp_wakers_fork_child(unsigned of, struct cp_thread *keep);
 /* For struct cp_mode_ops. */
 uint64_t cp_wakers_period(const struct cp_run *r);
 
+void cp_wakers_count(const struct cp_run *r, struct cp_vec *to);
+
 /* The file's comments. WAITS are "waits" or the like, ENDED says how those that nobody woke ended,
  * BEHIND where stacks are taken. */
-void cp_wakers_report(struct cp_comments *out, const struct cp_run *r, unsigned of,
-		      const char *waits, const char *ended, const char *behind);
+void cp_wakers_report(struct cp_comments *out, const struct cp_run *r, const char *waits,
+		      const char *ended, const char *behind);
 
 #endif

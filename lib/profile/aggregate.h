@@ -55,9 +55,10 @@ struct cp_stack {
 	uint64_t values[CP_VALUES]; /* records set the first two: count and weight */
 };
 
-/* The first two values of a row at the begin of a window. */
+/* The values of a row at the begin of a window; 0 for a value of the moment, so that the window has
+ * it as it is now. */
 struct cp_aggregate_base {
-	uint64_t values[2];
+	uint64_t values[CP_VALUES];
 };
 
 /* A stack as a source has it: pcs leaf first, in the form that cp_unwinder.walk stores. */
@@ -127,13 +128,14 @@ static inline struct cp_stack *cp_aggregate_row_at(const struct cp_aggregate *a,
 	return CP_VEC_AT(&a->stacks, struct cp_stack, number);
 }
 /* Returns what row NUMBER has more in VALUE than at the begin of a window; BASE has a struct
- * cp_aggregate_base for each row of then, or is NULL. Values of a moment have no begin. */
+ * cp_aggregate_base for each row of then, or is NULL. The longest event is no sum: if this returns
+ * 0, no event of the window was longer than all earlier ones. */
 static inline int64_t cp_aggregate_since(const struct cp_aggregate *a, uint32_t number,
 					 unsigned value, const struct cp_vec *base)
 {
 	uint64_t now = cp_aggregate_row_at(a, number)->values[value];
 
-	if (base && value < 2 && number < base->count)
+	if (base && number < base->count)
 		now -= CP_VEC_AT(base, struct cp_aggregate_base, number)->values[value];
 	return (int64_t)now;
 }

@@ -47,14 +47,6 @@ static void extend(const struct cp_run *r, uint64_t until)
 		*end = until;
 }
 
-static int begin_now(struct cp_run *r, struct cp_consumer *c)
-{
-	int err = cp_consumers_end_window(r, c);
-
-	cp_consumers_confirm(c, !err);
-	return err;
-}
-
 static int take(struct cp_run *r, struct cp_window_take *t)
 {
 	struct cp_consumer *c;
@@ -84,7 +76,7 @@ static int take(struct cp_run *r, struct cp_window_take *t)
 			cp_push_note_window(t->peer);
 		return 0;
 	}
-	begun = begin_now(r, c);
+	begun = cp_dump_begin_window(r, c);
 	t->end = c->begin.ns;
 	return begun ? begun : err;
 }
@@ -100,7 +92,7 @@ void cp_window_take(void *arg)
 		return;
 	}
 	cp_own_time_work_begin();
-	t->result = r->ops->view ? -EINVAL : take(r, t);
+	t->result = take(r, t);
 	cp_own_time_work_end();
 }
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "modes/heap/heap_rows.h"
+#include "output/mode_ops.h"
 
 static struct cp_modules modules;
 static struct cp_run run;
@@ -17,6 +18,7 @@ static void begin(void)
 	cp_modules_init(&modules);
 	CHECK_EQ(cp_modules_refresh(&modules), 0);
 	run.mode = CPROF_HEAP;
+	run.ops = cp_modes[CPROF_HEAP];
 	run.rows = &run;
 	cp_aggregate_init(&run.aggregate, &modules);
 }

@@ -48,7 +48,7 @@ static void losses(struct cp_comments *out, const struct cp_run *r)
 
 static void times(struct cp_comments *out, const struct cp_run *r)
 {
-	uint64_t total = cp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - r->start_cpu_ns;
+	uint64_t total = cp_run_cpu_ns(r);
 	uint64_t own = cp_run_own_cpu(r), program = total > own ? total - own : 0;
 	uint64_t sampled = r->aggregate.weight;
 	uint64_t handlers = cp_run_handler_ns(r);

@@ -29,11 +29,23 @@ static int start(struct cp_run *r, const struct cp_config *c)
 	return 0;
 }
 
+enum { LOST_MEMORY, LOST_UNSEEN, COUNTS };
+
+static void count(const struct cp_run *r, struct cp_vec *to)
+{
+	struct cp_census_lost lost = cp_census_lost();
+
+	(void)r;
+	if (!cp_vec_extend(to, COUNTS))
+		return;
+	*CP_VEC_AT(to, uint64_t, LOST_MEMORY) = lost.memory;
+	*CP_VEC_AT(to, uint64_t, LOST_UNSEEN) = lost.unseen;
+}
+
 static void report_census(struct cp_comments *out, const struct cp_run *r,
 			  const struct cp_config *c)
 {
 	const struct cp_heap_census_sums *s = cp_heap_census_sums();
-	struct cp_census_lost lost = cp_census_lost();
 
 	(void)c;
 	if (cp_heap_census_none()) {
@@ -49,7 +61,8 @@ static void report_census(struct cp_comments *out, const struct cp_run *r,
 		out,
 		"fragmentation: lost: %lu blocks for lack of memory; %lu without a stack or of "
 		"an earlier run; %lu frees that were not seen",
-		L(lost.memory), L(s->before), L(lost.unseen + s->stale));
+		L(cp_comments_own(out, LOST_MEMORY)), L(s->before),
+		L(cp_comments_own(out, LOST_UNSEEN) + s->stale));
 	if (s->assumed)
 		cp_comments_line(out, "note: which pages are in memory is not known: "
 				      "/proc/thread-self/pagemap can't be read");
@@ -63,16 +76,17 @@ static void report_census(struct cp_comments *out, const struct cp_run *r,
 const struct cp_mode_ops cp_mode_fragmentation = {
 	.name = "fragmentation",
 	.parent = CPROF_HEAP,
-	.moment = true,
 	.types = { { "page_objects", "count" },
 		   { "page_space", "bytes" },
 		   { "held_pages", "count" },
 		   { "held_space", "bytes" } },
 	.type_count = 4,
+	.moments = 1u << 0 | 1u << 1 | 1u << 2 | 1u << 3,
 	.period_type = { "space", "bytes" },
 	.drop_frames = CP_HEAP_ALLOCATES,
 	.period = period_of_pages,
 	.report = report_census,
+	.count = count,
 	.wanted = wants_census,
 	.start = start,
 	.mark = cp_stack_depot_take_fresh,

@@ -31,18 +31,14 @@ static const struct cp_heap_settings *settings_of(const struct cp_config *c)
 
 static void labels(const struct cp_run *r, const struct cp_stack *s, struct cp_encode_labels *to)
 {
-	/* Rows of one age have values in use only. */
-	const uint64_t *v = s->tag ? &s->values[2] : s->values;
+	const struct cp_aggregate *a = &r->rows->aggregate;
+	uint32_t row = (uint32_t)(s - CP_VEC_AT(&a->stacks, struct cp_stack, 0));
+	uint64_t size = cp_heap_views_row(a, row)->size;
 
-	(void)r;
-	if (v[0])
-		to->labels[to->count++] = (struct cp_pprof_label){
-			.key = "bytes",
-			/* Rounded, because the number of objects is: 524288 bytes in
-			 * 6554 objects are of 80. */
-			.number = (int64_t)((v[1] + v[0] / 2) / v[0]),
-			.unit = "bytes",
-		};
+	if (size)
+		to->labels[to->count++] = (struct cp_pprof_label){ .key = "bytes",
+								   .number = (int64_t)size,
+								   .unit = "bytes" };
 	if (s->tag)
 		to->labels[to->count++] = (struct cp_pprof_label){
 			.key = "age",
@@ -128,12 +124,12 @@ const struct cp_mode_ops cp_mode_heap = {
 	.name = "heap",
 	.parent = CPROF_HEAP,
 	.settings = &cp_heap_settings,
-	.moment = true,
 	.types = { { "alloc_objects", "count" },
 		   { "alloc_space", "bytes" },
 		   { "inuse_objects", "count" },
 		   { "inuse_space", "bytes" } },
 	.type_count = 4,
+	.moments = 1u << 2 | 1u << 3,
 	.more = (const struct cp_pprof_type[CP_ENCODE_MORE]){ { "resident_space", "bytes" },
 							      { "swapped_space", "bytes" },
 							      { "untouched_space", "bytes" },
@@ -146,6 +142,7 @@ const struct cp_mode_ops cp_mode_heap = {
 	.labels = labels,
 	.numbers = numbers,
 	.report = cp_heap_report,
+	.count = cp_heap_rows_count,
 	.has_pid = has_pid,
 	.prepare = prepare,
 	.started = cp_heap_check,
@@ -181,17 +178,18 @@ const struct cp_mode_ops cp_mode_peak = {
 	.name = "peak",
 	.parent = CPROF_HEAP,
 	.view = true,
-	.moment = true,
 	.types = { { "total_objects", "count" },
 		   { "total_space", "bytes" },
 		   { "peak_objects", "count" },
 		   { "peak_space", "bytes" } },
 	.type_count = 4,
+	.moments = 1u << 2 | 1u << 3,
 	.period_type = { "space", "bytes" },
 	.drop_frames = CP_HEAP_ALLOCATES,
 	.period = period,
 	.labels = labels,
 	.report = cp_heap_report_peak,
+	.count = cp_heap_rows_count,
 	.dumped = dumped,
 	.start = start_nothing,
 	.settle = cp_heap_rows_settle,
@@ -232,17 +230,18 @@ static uint64_t period_of_mappings(const struct cp_run *r)
 const struct cp_mode_ops cp_mode_mmap = {
 	.name = "mmap",
 	.parent = CPROF_HEAP,
-	.moment = true,
 	.types = { { "mmap_calls", "count" },
 		   { "mmap_space", "bytes" },
 		   { "inuse_mappings", "count" },
 		   { "inuse_mapped", "bytes" } },
 	.type_count = 4,
+	.moments = 1u << 2 | 1u << 3,
 	.period_type = { "space", "bytes" },
 	.drop_frames = "mmap(64)?|mremap|s?brk",
 	.period = period_of_mappings,
 	.labels = labels,
 	.report = cp_heap_report_mappings,
+	.count = cp_heap_rows_count,
 	.wanted = wants_mappings,
 	.start = start_mappings,
 	.stop = stop_mappings,
@@ -278,16 +277,17 @@ static void labels_of_lifetimes(const struct cp_run *r, const struct cp_stack *s
 const struct cp_mode_ops cp_mode_lifetimes = {
 	.name = "lifetimes",
 	.parent = CPROF_HEAP,
-	.moment = true,
 	.types = { { "alive_objects", "count" },
 		   { "alive_space", "bytes" },
 		   { "freed_objects", "count" },
 		   { "freed_space", "bytes" } },
 	.type_count = 4,
+	.moments = 1u << 0 | 1u << 1,
 	.period_type = { "space", "bytes" },
 	.period = period,
 	.labels = labels_of_lifetimes,
 	.report = cp_heap_report_lifetimes,
+	.count = cp_heap_rows_count,
 	.wanted = wants_lifetimes,
 	.start = start_nothing,
 	.mark = cp_stack_depot_take_fresh,

@@ -129,7 +129,8 @@ static void report_sums(struct cp_comments *out, const struct cp_heap_sums *s)
 		out,
 		"allocations: %lu objects, %lu bytes; in use %lu objects, %lu bytes; at the "
 		"peak %lu objects, %lu bytes; %lu stacks",
-		L(cp_heap_rows_whole(s->allocated.objects)), L(s->allocated.bytes),
+		L(cp_heap_rows_whole(cp_comments_own(out, CP_HEAP_ALLOCATED_OBJECTS))),
+		L(cp_comments_own(out, CP_HEAP_ALLOCATED_BYTES)),
 		L(cp_heap_rows_whole(s->in_use.objects)), L(s->in_use.bytes),
 		L(cp_heap_rows_whole(s->peak.objects)), L(s->peak.bytes), L(s->stacks));
 }
@@ -159,8 +160,10 @@ static void report_watch(struct cp_comments *out)
 void cp_heap_report(struct cp_comments *out, const struct cp_run *r, const struct cp_config *c)
 {
 	const struct cp_heap_sums *s = cp_heap_rows_sums(r);
-	uint64_t samples = cp_heap_totals.interval > 1 ? cp_run_counted(r, CP_COUNT_SAMPLES)
-						       : cp_heap_rows_whole(s->allocated.objects);
+	uint64_t samples =
+		cp_heap_totals.interval > 1
+			? cp_run_counted(r, CP_COUNT_SAMPLES)
+			: cp_heap_rows_whole(cp_comments_own(out, CP_HEAP_ALLOCATED_OBJECTS));
 
 	report_settings(out);
 	report_budget(out);
@@ -207,17 +210,16 @@ void cp_heap_report_mappings(struct cp_comments *out, const struct cp_run *r,
 		out,
 		"mappings by the program: %lu, %lu bytes; in use %lu, %lu bytes; %lu could "
 		"not be kept",
-		L(cp_heap_rows_whole(s->allocated.objects)), L(s->allocated.bytes),
+		L(cp_heap_rows_whole(cp_comments_own(out, CP_HEAP_ALLOCATED_OBJECTS))),
+		L(cp_comments_own(out, CP_HEAP_ALLOCATED_BYTES)),
 		L(cp_heap_rows_whole(s->in_use.objects)), L(s->in_use.bytes),
-		L(cp_mappings_lost()));
+		L(cp_comments_own(out, CP_HEAP_MAPPINGS_LOST)));
 	report_memory(out, s);
 }
 
 void cp_heap_report_lifetimes(struct cp_comments *out, const struct cp_run *r,
 			      const struct cp_config *c)
 {
-	const struct cp_heap_sums *s = cp_heap_rows_sums(r);
-
 	(void)c;
 	report_settings(out);
 	cp_comments_line(
@@ -225,6 +227,7 @@ void cp_heap_report_lifetimes(struct cp_comments *out, const struct cp_run *r,
 		"lifetimes: %lu objects, %lu bytes freed; %lu frees without memory to record "
 		"them; blocks that are still in use are in alive_objects and alive_space, "
 		"with the age that they have reached",
-		L(cp_heap_rows_whole(s->in_use.objects)), L(s->in_use.bytes),
+		L(cp_heap_rows_whole(cp_comments_own(out, CP_HEAP_ALLOCATED_OBJECTS))),
+		L(cp_comments_own(out, CP_HEAP_ALLOCATED_BYTES)),
 		L(cp_run_counted(r, CP_COUNT_LOST_MEMORY)));
 }

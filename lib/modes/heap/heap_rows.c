@@ -7,7 +7,9 @@
 #include "sample/counters.h"
 #include "modes/heap/heap_alive.h"
 #include "modes/heap/heap_census.h"
+#include "modes/heap/mappings.h"
 #include "modes/heap/signal/heap_event.h"
+#include "output/mode_ops.h"
 #include "sample/labelset.h"
 #include "sample/poisson.h"
 
@@ -121,57 +123,149 @@ static void add_to_row(struct cp_stack_depot_entry *e, void *arg)
 	if (!e->row || e->row == UNPLACED)
 		return;
 	v = cp_aggregate_row_at(&r->aggregate, e->row - 1)->values;
-	if (r->mode != CPROF_HEAP_LIFETIMES) {
-		v[0] += all.objects;
-		v[1] += all.bytes;
-	}
-	v[2] += use.objects;
-	v[3] += use.bytes;
 	aside = cp_heap_views_row(&r->aggregate, e->row - 1);
+	/* In the entries of lifetimes, what was freed is in use, and nothing frees it. */
+	if (r->mode == CPROF_HEAP_LIFETIMES) {
+		aside->exact += use.objects;
+	} else {
+		aside->exact += all.objects;
+		v[1] += all.bytes;
+		v[2] += use.objects;
+	}
+	v[3] += use.bytes;
 	aside->objects += peak.objects;
 	aside->bytes += peak.bytes;
 }
 
-static void clear_rows(struct cp_aggregate *a)
+static bool is_sum(const struct cp_run *r, unsigned value)
 {
-	for (uint32_t i = 0; i < a->stacks.count; i++)
-		memset(cp_aggregate_row_at(a, i)->values, 0, sizeof(uint64_t[CP_VALUES]));
-	if (a->aside.count)
-		memset(a->aside.items, 0, a->aside.count * sizeof(struct cp_heap_row));
+	return !(r->ops->moments & 1u << value);
 }
 
-/* Round the values at the peak, and keep the whole amount in use. PEAK_IS_NOW: the memory in use
- * now is the peak. */
+/* Values of the moment begin at 0, and so do the bytes of sums. The objects of sums are kept,
+ * because they never get less (round_sum). */
+static void clear_rows(const struct cp_run *r)
+{
+	for (uint32_t i = 0; i < r->aggregate.stacks.count; i++) {
+		uint64_t *v = cp_aggregate_row_at(&r->aggregate, i)->values;
+		struct cp_heap_row *aside = cp_heap_views_row(&r->aggregate, i);
+
+		v[0] = is_sum(r, 0) ? v[0] : 0;
+		v[2] = is_sum(r, 2) ? v[2] : 0;
+		v[1] = v[3] = 0;
+		*aside = (struct cp_heap_row){ .rounded = aside->rounded };
+	}
+}
+
+/* ---- whole objects ----
+ *
+ * A sampled object stands for several, seldom a whole number. What one row is rounded up, the next
+ * one is rounded down, so that the sum over any number of rows is right to an object. */
+
+#define ONE CP_POISSON_ONE
+#define HALF ((int64_t)ONE / 2)
+
+/* Returns EXACT + *REST rounded to whole objects, and sets *REST to the rest; both in 1/ONE. */
+static uint64_t carry(uint64_t exact, int64_t *rest)
+{
+	int64_t whole = ((int64_t)exact + *rest + HALF) >> CP_POISSON_ONE_SHIFT;
+
+	whole = whole > 0 ? whole : 0;
+	*rest += (int64_t)exact - whole * (int64_t)ONE;
+	return (uint64_t)whole;
+}
+
+/* Rounds the objects at the peak, and in use of all ages. PEAK_IS_NOW: the memory in use now is the
+ * peak. */
 static void round_peak(struct cp_aggregate *a, bool peak_is_now)
 {
+	int64_t rest = 0, peak_rest = 0;
+
 	for (uint32_t i = 0; i < a->stacks.count; i++) {
 		const uint64_t *v = cp_aggregate_row_at(a, i)->values;
 		struct cp_heap_row *aside = cp_heap_views_row(a, i);
 
 		aside->base = i;
-		aside->all_objects = cp_heap_rows_whole(v[2]);
+		aside->all_objects = carry(v[2], &rest);
 		aside->all_bytes = v[3];
+		/* The rows of the stack's ages get as many (round_ages). */
+		aside->rest = (int32_t)((int64_t)(aside->all_objects * ONE) - (int64_t)v[2]);
 		aside->objects =
-			peak_is_now ? aside->all_objects : cp_heap_rows_whole(aside->objects);
+			peak_is_now ? aside->all_objects : carry(aside->objects, &peak_rest);
 		if (peak_is_now)
 			aside->bytes = aside->all_bytes;
 	}
 }
 
-/* Round so that the sum over the rows of one stack is right. */
-static void round_rows(struct cp_aggregate *a)
+/* Rounds objects in use so that the rows of all ages of a stack have as many as the stack. */
+static void round_ages(struct cp_aggregate *a)
 {
 	for (uint32_t i = 0; i < a->stacks.count; i++) {
-		uint64_t *v = cp_aggregate_row_at(a, i)->values, exact;
-		int32_t *rest = &cp_heap_views_row(a, cp_heap_views_row(a, i)->base)->rest;
+		uint64_t *v = cp_aggregate_row_at(a, i)->values;
+		struct cp_heap_row *base = cp_heap_views_row(a, cp_heap_views_row(a, i)->base);
+		int64_t rest = base->rest;
 
-		v[0] = cp_heap_rows_whole(v[0]);
 		if (!v[2])
 			continue;
-		exact = (int64_t)v[2] + *rest > 0 ? v[2] + (uint64_t)(int64_t)*rest : 0;
-		v[2] = cp_heap_rows_whole(exact);
-		*rest = (int32_t)((int64_t)exact - (int64_t)(v[2] << CP_POISSON_ONE_SHIFT));
+		v[2] = carry(v[2], &rest);
+		base->rest = (int32_t)rest;
 	}
+}
+
+static void round_moment(struct cp_aggregate *a, unsigned value)
+{
+	int64_t rest = 0;
+
+	for (uint32_t i = 0; i < a->stacks.count; i++) {
+		uint64_t *v = &cp_aggregate_row_at(a, i)->values[value];
+
+		*v = carry(*v, &rest);
+	}
+}
+
+/* Adds whole objects to a sum, which never gets less. A row without a new object keeps its value,
+ * so a window has no objects where nothing was allocated. */
+static void round_sum(struct cp_aggregate *a, unsigned value)
+{
+	int64_t rest = 0;
+
+	for (uint32_t i = 0; i < a->stacks.count; i++) {
+		uint64_t *v = &cp_aggregate_row_at(a, i)->values[value];
+		struct cp_heap_row *aside = cp_heap_views_row(a, i);
+
+		rest += (int64_t)(aside->exact - *v * ONE);
+		if (aside->exact != aside->rounded)
+			*v += carry(0, &rest);
+		aside->rounded = aside->exact;
+	}
+}
+
+/* The sizes of the objects that were sampled: those in use where only these are in the row. */
+static void set_sizes(struct cp_aggregate *a)
+{
+	for (uint32_t i = 0; i < a->stacks.count; i++) {
+		const struct cp_stack *s = cp_aggregate_row_at(a, i);
+		struct cp_heap_row *aside = cp_heap_views_row(a, i);
+		uint64_t objects = s->tag ? s->values[2] : aside->exact,
+			 bytes = s->values[s->tag ? 3 : 1];
+
+		if (objects)
+			aside->size =
+				(uint64_t)(((__uint128_t)bytes * ONE + objects / 2) / objects);
+	}
+}
+
+static void round_rows(struct cp_run *r)
+{
+	struct cp_aggregate *a = &r->aggregate;
+
+	for (unsigned value = 0; value <= 2; value += 2)
+		if (is_sum(r, value))
+			round_sum(a, value);
+		else if (r->mode == CPROF_HEAP)
+			round_ages(a);
+		else
+			round_moment(a, value);
 }
 
 static void sum_rows(struct cp_run *r)
@@ -182,7 +276,7 @@ static void sum_rows(struct cp_run *r)
 	bool peak_is_now;
 
 	*sums = (struct cp_heap_sums){ 0 };
-	clear_rows(a);
+	clear_rows(r);
 	cp_stack_depot_each(0, add_to_row, r);
 	/* Peaks are marked in steps of a tenth, so the memory in use now may exceed the last mark.
 	 */
@@ -200,7 +294,8 @@ static void sum_rows(struct cp_run *r)
 		cp_heap_alive_add(r);
 	if (r->mode == CPROF_HEAP_FRAGMENTATION)
 		a->records = a->weight = cp_heap_census_add(r);
-	round_rows(a);
+	set_sizes(a);
+	round_rows(r);
 	/* Change with every event, to show whether there is something new to write. */
 	if (r->mode != CPROF_HEAP_FRAGMENTATION) {
 		a->records = cp_heap_rows_whole(2 * sums->allocated.objects - sums->in_use.objects);
@@ -232,6 +327,17 @@ void cp_heap_rows_show(const struct cp_run *r)
 	if (s->shows_peak != peak)
 		show_other(&r->rows->aggregate);
 	s->shows_peak = peak;
+}
+
+void cp_heap_rows_count(const struct cp_run *r, struct cp_vec *to)
+{
+	const struct cp_heap_sums *s = cp_heap_rows_sums(r);
+
+	if (!cp_vec_extend(to, CP_HEAP_COUNTS))
+		return;
+	*CP_VEC_AT(to, uint64_t, CP_HEAP_ALLOCATED_OBJECTS) = s->allocated.objects;
+	*CP_VEC_AT(to, uint64_t, CP_HEAP_ALLOCATED_BYTES) = s->allocated.bytes;
+	*CP_VEC_AT(to, uint64_t, CP_HEAP_MAPPINGS_LOST) = cp_mappings_lost();
 }
 
 void cp_heap_rows_settle(struct cp_run *r)

@@ -25,6 +25,14 @@ void cp_heap_rows_settle(struct cp_run *r);
 void cp_heap_rows_show(const struct cp_run *r);
 /* Returns the totals of the process, as of the last sum. */
 const struct cp_heap_sums *cp_heap_rows_sums(const struct cp_run *r);
+/* For the comments (mode_ops.h, COUNT). */
+enum {
+	CP_HEAP_ALLOCATED_OBJECTS, /* of lifetimes: freed */
+	CP_HEAP_ALLOCATED_BYTES,
+	CP_HEAP_MAPPINGS_LOST,
+	CP_HEAP_COUNTS
+};
+void cp_heap_rows_count(const struct cp_run *r, struct cp_vec *to);
 /* Converts OBJECTS to whole objects. */
 uint64_t cp_heap_rows_whole(uint64_t objects);
 

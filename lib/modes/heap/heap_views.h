@@ -27,6 +27,10 @@ struct cp_heap_row {
 	 * have been rounded to so far, in 1/CP_POISSON_ONE objects. */
 	uint32_t base;
 	int32_t rest;
+	/* Objects of the value that is a sum, in 1/CP_POISSON_ONE: now, and when they were rounded
+	 * before. */
+	uint64_t exact, rounded;
+	uint64_t size; /* the mean size of the objects; 0 = there is none */
 	/* Of the bytes in use, only if CPROF_HEAP_RESIDENT; and what the allocator gave for them.
 	 */
 	uint64_t space[CP_RESIDENT_KINDS], usable;

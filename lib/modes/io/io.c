@@ -180,6 +180,7 @@ const struct cp_mode_ops cp_mode_io = {
 	.period = period,
 	.labels = cp_io_rows_labels,
 	.report = report,
+	.count = cp_io_rows_count,
 	.prepare = prepare,
 	.start = start,
 	.stop = stop,

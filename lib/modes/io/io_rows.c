@@ -23,9 +23,15 @@ static uint64_t left_over;
 /* The clock's rate, in ns per tick times 2^32; measured again in each drain. 0 = not yet. */
 static uint64_t rate;
 
+/* Where cp_io_rows_count puts each op and kind, from 1; 0 = there was no call yet. */
+static uint32_t place[CP_IO_OPS][CP_IO_KINDS];
+static uint32_t places;
+
 void cp_io_rows_begin(void)
 {
 	memcpy(taken, cp_io_bulk, sizeof(taken));
+	memset(place, 0, sizeof(place));
+	places = 0;
 	left_over = rate = 0;
 }
 
@@ -180,53 +186,109 @@ static const char *us(uint64_t ns)
 	return cp_comments_seconds(ns * 1000000);
 }
 
-static void line(struct cp_comments *out, const struct cp_run *r, unsigned op, unsigned kind)
+/* What is counted of an op and kind, in these places of its words: cp_io_rows_count. */
+enum { CELL_CALLS, CELL_TICKS, CELL_BYTES, CELL_ERRORS, CELL_LONGEST, CELL_BUCKETS };
+#define CELL_WORDS (CELL_BUCKETS + CP_IO_BUCKETS)
+
+static void put_cell(struct cp_vec *to, unsigned op, unsigned kind)
 {
 	static struct cp_io_delays delays; /* large; under the lock */
 	struct cp_io_cell c;
-	uint64_t longest, p50, p99;
+	uint64_t *w;
 
 	memset(&delays, 0, sizeof(delays));
 	c = cp_io_counts_sum(op, kind, &delays);
-	longest = cp_io_rows_ns(r, c.longest);
-	p50 = cp_io_rows_ns(r, cp_io_counts_quantile(&delays, 500));
-	p99 = cp_io_rows_ns(r, cp_io_counts_quantile(&delays, 990));
-	cp_comments_line(out,
-			 "io: %s%s%s: %lu calls, %lu bytes, %lu errors, %s s; p50 %s us, p99 %s "
-			 "us, max %s us",
-			 cp_io_names_op(op), kind ? " " : "", cp_io_names_kind(kind), L(c.calls),
-			 L(c.bytes), L(c.errors), cp_comments_seconds(cp_io_rows_ns(r, c.ticks)),
-			 us(p50 < longest ? p50 : longest), us(p99 < longest ? p99 : longest),
-			 us(longest));
+	if (c.calls && !place[op][kind])
+		place[op][kind] = ++places;
+	if (!c.calls || !cp_vec_extend(to, (size_t)places * CELL_WORDS))
+		return;
+	w = CP_VEC_AT(to, uint64_t, (size_t)(place[op][kind] - 1) * CELL_WORDS);
+	w[CELL_CALLS] = c.calls;
+	w[CELL_TICKS] = c.ticks;
+	w[CELL_BYTES] = c.bytes;
+	w[CELL_ERRORS] = c.errors;
+	w[CELL_LONGEST] = c.longest;
+	memcpy(w + CELL_BUCKETS, delays.bucket, sizeof(delays.bucket));
 }
 
-/* Sum up all cells. Returns their number that have calls. */
-static unsigned sum_up(struct cp_io_cell sums[CP_IO_OPS][CP_IO_KINDS])
+void cp_io_rows_count(const struct cp_run *r, struct cp_vec *to)
 {
-	unsigned used = 0;
-
+	(void)r;
 	for (unsigned op = 0; op < CP_IO_OPS; op++)
-		for (unsigned kind = 0; kind < CP_IO_KINDS; kind++) {
-			sums[op][kind] = cp_io_counts_sum(op, kind, NULL);
-			used += sums[op][kind].calls != 0;
+		for (unsigned kind = 0; kind < CP_IO_KINDS; kind++)
+			put_cell(to, op, kind);
+}
+
+/* Returns word WHICH of the calls of OP and KIND in the run or the window that is reported. */
+static uint64_t counted(const struct cp_comments *out, unsigned op, unsigned kind, unsigned which)
+{
+	size_t at = place[op][kind];
+
+	return at ? cp_comments_own(out, (at - 1) * CELL_WORDS + which) : 0;
+}
+
+/* Returns the longest call in ticks: in a window, that of its bucket if an earlier one was longer.
+ */
+static uint64_t longest_of(const struct cp_comments *out, unsigned op, unsigned kind,
+			   const struct cp_io_delays *delays)
+{
+	uint64_t longest = cp_comments_own_longest(out, (size_t)(place[op][kind] - 1) * CELL_WORDS +
+								CELL_LONGEST);
+
+	return longest ? longest : cp_io_counts_quantile(delays, 1000);
+}
+
+static void line(struct cp_comments *out, const struct cp_run *r, unsigned op, unsigned kind)
+{
+	static struct cp_io_delays delays; /* large; under the lock */
+	uint64_t longest, p50, p99;
+
+	for (unsigned i = 0; i < CP_IO_BUCKETS; i++)
+		delays.bucket[i] = counted(out, op, kind, CELL_BUCKETS + i);
+	longest = cp_io_rows_ns(r, longest_of(out, op, kind, &delays));
+	p50 = cp_io_rows_ns(r, cp_io_counts_quantile(&delays, 500));
+	p99 = cp_io_rows_ns(r, cp_io_counts_quantile(&delays, 990));
+	cp_comments_line(
+		out,
+		"io: %s%s%s: %lu calls, %lu bytes, %lu errors, %s s; p50 %s us, p99 %s "
+		"us, max %s us",
+		cp_io_names_op(op), kind ? " " : "", cp_io_names_kind(kind),
+		L(counted(out, op, kind, CELL_CALLS)), L(counted(out, op, kind, CELL_BYTES)),
+		L(counted(out, op, kind, CELL_ERRORS)),
+		cp_comments_seconds(cp_io_rows_ns(r, counted(out, op, kind, CELL_TICKS))),
+		us(p50 < longest ? p50 : longest), us(p99 < longest ? p99 : longest), us(longest));
+}
+
+/* Sets *OP and *KIND to those with the most delay of all that aren't told yet. There is one. */
+static void find_most(const struct cp_comments *out, bool told[CP_IO_OPS][CP_IO_KINDS],
+		      unsigned *op, unsigned *kind)
+{
+	uint64_t most = 0;
+
+	for (unsigned o = 0; o < CP_IO_OPS; o++)
+		for (unsigned k = 0; k < CP_IO_KINDS; k++) {
+			uint64_t ticks = counted(out, o, k, CELL_TICKS) + 1;
+
+			if (told[o][k] || !counted(out, o, k, CELL_CALLS) || ticks <= most)
+				continue;
+			most = ticks;
+			*op = o;
+			*kind = k;
 		}
-	return used;
 }
 
 void cp_io_rows_report(struct cp_comments *out, const struct cp_run *r)
 {
-	static struct cp_io_cell sums[CP_IO_OPS][CP_IO_KINDS]; /* large; under the lock */
-	unsigned used = sum_up(sums);
+	bool told[CP_IO_OPS][CP_IO_KINDS] = { { false } };
+	unsigned used = 0, op, kind;
 
+	for (op = 0; op < CP_IO_OPS; op++)
+		for (kind = 0; kind < CP_IO_KINDS; kind++)
+			used += counted(out, op, kind, CELL_CALLS) != 0;
 	for (unsigned i = 0; i < used && i < LINES; i++) {
-		struct cp_io_cell *most = NULL;
-
-		for (struct cp_io_cell *c = sums[0]; c < sums[CP_IO_OPS - 1] + CP_IO_KINDS; c++)
-			if (c->calls && (!most || c->ticks > most->ticks))
-				most = c;
-		most->calls = 0;
-		line(out, r, (unsigned)(most - sums[0]) / CP_IO_KINDS,
-		     (unsigned)(most - sums[0]) % CP_IO_KINDS);
+		find_most(out, told, &op, &kind);
+		told[op][kind] = true;
+		line(out, r, op, kind);
 	}
 	if (used > LINES)
 		cp_comments_line(out, "io: %u further ops and kinds with less delay", used - LINES);

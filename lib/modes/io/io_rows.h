@@ -19,6 +19,7 @@ void cp_io_rows_collect(struct cp_run *r);
 void cp_io_rows_labels(const struct cp_run *r, const struct cp_stack *s,
 		       struct cp_encode_labels *to);
 /* Add a line for each op and kind, the one with the most delay first. */
+void cp_io_rows_count(const struct cp_run *r, struct cp_vec *to);
 void cp_io_rows_report(struct cp_comments *out, const struct cp_run *r);
 /* Return TICKS of R's clock in ns. */
 uint64_t cp_io_rows_ns(const struct cp_run *r, uint64_t ticks);

@@ -67,8 +67,7 @@ static void fork_child(struct cp_run *r, struct cp_thread *keep)
 static void report(struct cp_comments *out, const struct cp_run *r, const struct cp_config *c)
 {
 	(void)c;
-	cp_wakers_report(out, r, CP_WAKES_OF_IO, "reads", "were interrupted",
-			 "behind reads and writes");
+	cp_wakers_report(out, r, "reads", "were interrupted", "behind reads and writes");
 }
 
 CP_THREAD_LABEL(cp_io_wakers_label);
@@ -84,6 +83,7 @@ const struct cp_mode_ops cp_mode_io_wakers = {
 	.period = cp_wakers_period,
 	.labels = labels,
 	.report = report,
+	.count = cp_wakers_count,
 	.wanted = wanted,
 	.start = start,
 	.stop = stop,

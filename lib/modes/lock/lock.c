@@ -13,6 +13,7 @@
 #include "modes/lock/lock_settings.h"
 #include "output/encode.h"
 #include "output/comments.h"
+#include "output/consumers.h"
 #include "output/mode_ops.h"
 #include "base/atomic.h"
 #include "modes/lock/signal/lock_event.h"
@@ -124,14 +125,13 @@ static void rows(struct cp_run *r, void (*see)(uint32_t *row, void *arg), void *
 	named[r->mode] = 0;
 }
 
-/* In a window the longest wait of a row is known if all of the row's waits are in the window. */
+/* In a window the longest wait of a row is known if it is longer than all before the window. */
 static bool knows_longest(const struct cp_run *r, const struct cp_stack *s)
 {
 	const struct cp_aggregate *a = &r->rows->aggregate;
 	uint32_t row = (uint32_t)(s - CP_VEC_AT(&a->stacks, struct cp_stack, 0));
 
-	return s->values[CP_VALUE_LONGEST] &&
-	       cp_aggregate_since(a, row, 0, r->from) == (int64_t)s->values[0];
+	return cp_aggregate_since(a, row, CP_VALUE_LONGEST, cp_consumers_base(r)) != 0;
 }
 
 static void labels(const struct cp_run *r, const struct cp_stack *s, struct cp_encode_labels *to)
@@ -183,19 +183,31 @@ static unsigned numbers(const struct cp_run *r, struct cp_mode_number *to)
 	return 1;
 }
 
+static void count(const struct cp_run *r, struct cp_vec *to)
+{
+	(void)r;
+	if (cp_vec_extend(to, (size_t)2 * CP_LOCK_BULKS))
+		memcpy(to->items, in_run, sizeof(in_run));
+}
+
 static void report(struct cp_comments *out, const struct cp_run *r, const struct cp_config *c)
 {
 	const struct cp_lock_settings *s = cp_config_of(c, CPROF_LOCK);
+	struct cp_lock_sample own[CP_LOCK_BULKS];
 
+	for (unsigned k = 0; k < CP_LOCK_BULKS; k++)
+		own[k] =
+			(struct cp_lock_sample){ .count = cp_comments_own(out, (size_t)2 * k),
+						 .delay = cp_comments_own(out, (size_t)2 * k + 1) };
 	cp_comments_line(out, "lock: threshold %lu ns, budget %u stacks a second and thread",
 			 L(s->threshold_ns), s->budget);
 	cp_comments_line(
 		out,
 		"waits: %lu stacks taken; %lu waits of %s s in all were below the threshold, "
 		"%lu of %s s have no stack",
-		L(cp_run_counted(r, CP_COUNT_SAMPLES)), L(in_run[CP_LOCK_SHORT].count),
-		cp_comments_seconds(in_run[CP_LOCK_SHORT].delay), L(in_run[CP_LOCK_LOST].count),
-		cp_comments_seconds(in_run[CP_LOCK_LOST].delay));
+		L(cp_run_counted(r, CP_COUNT_SAMPLES)), L(own[CP_LOCK_SHORT].count),
+		cp_comments_seconds(own[CP_LOCK_SHORT].delay), L(own[CP_LOCK_LOST].count),
+		cp_comments_seconds(own[CP_LOCK_LOST].delay));
 	cp_comments_waits_lost(out, r);
 	cp_comments_stacks_cost(out, r, "behind waits");
 }
@@ -291,6 +303,7 @@ const struct cp_mode_ops cp_mode_lock = {
 	.labels = labels,
 	.numbers = numbers,
 	.report = report,
+	.count = count,
 	.prepare = prepare,
 	.start = start,
 	.stop = stop,

@@ -87,7 +87,7 @@ static void fork_child(struct cp_run *r, struct cp_thread *keep)
 static void report(struct cp_comments *out, const struct cp_run *r, const struct cp_config *c)
 {
 	(void)c;
-	cp_wakers_report(out, r, CP_WAKES_OF_LOCK, "waits", "timed out or were interrupted",
+	cp_wakers_report(out, r, "waits", "timed out or were interrupted",
 			 "behind waits and wakes");
 }
 
@@ -108,6 +108,7 @@ const struct cp_mode_ops cp_mode_wakers = {
 	.period = cp_wakers_period,
 	.labels = labels,
 	.report = report,
+	.count = cp_wakers_count,
 	.start = start,
 	.stop = stop,
 	.drained = drained,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The wall clock as a mode: the contents and comments of its file. */
+#include <string.h>
 #include <time.h>
 
 #include "collect/collect.h"
@@ -59,11 +60,26 @@ static void labels(const struct cp_run *r, const struct cp_stack *s, struct cp_e
 								   .unit = "milliseconds" };
 }
 
+#define COUNTS (sizeof(struct cp_wall_counts) / sizeof(uint64_t))
+
+static void count(const struct cp_run *r, struct cp_vec *to)
+{
+	(void)r;
+	if (cp_vec_extend(to, COUNTS))
+		memcpy(to->items, &cp_wall.counts, sizeof(cp_wall.counts));
+}
+
 static void report(struct cp_comments *out, const struct cp_run *r, const struct cp_config *c)
 {
-	const struct cp_wall_counts *n = &cp_wall.counts;
+	union {
+		struct cp_wall_counts counts;
+		uint64_t words[COUNTS];
+	} own;
+	const struct cp_wall_counts *n = &own.counts;
 
 	(void)c;
+	for (size_t i = 0; i < COUNTS; i++)
+		own.words[i] = cp_comments_own(out, i);
 	cp_comments_line(out, "wall: frequency %u Hz, period %lu ns%s", cp_wall.frequency,
 			 L(cp_wall.period_ns),
 			 cp_wall.blind
@@ -207,6 +223,7 @@ const struct cp_mode_ops cp_mode_wall = {
 	.period = period,
 	.labels = labels,
 	.report = report,
+	.count = count,
 	.prepare = prepare,
 	.start = start,
 	.stop = stop,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Wall samples of slow spans: when a span turns out to have been slow, its samples move to rows
- * that say so (labels slow=1 and span_ms). Until the span ends, they are among the others.
+ * that say so (labels slow=1 and span_ms). Until the span ends, they are among the others. Those
+ * that a window has shown before that stay there.
  *
  * Under the collector's lock.
  */
@@ -75,7 +76,11 @@ void cp_wall_slow_settle(struct cp_run *r)
 		uint32_t ms = 0;
 
 		switch (cp_slow_spans_look(n->span, &ms)) {
-		case CP_SLOW_SPANS_OPEN: *CP_VEC_AT(&notes, struct note, left++) = *n; break;
+		case CP_SLOW_SPANS_OPEN:
+			/* What a window shows may not get less in the next one. */
+			if (!r->consumers.count)
+				*CP_VEC_AT(&notes, struct note, left++) = *n;
+			break;
 		case CP_SLOW_SPANS_YES: move(r, n, ms); break;
 		case CP_SLOW_SPANS_NO: break;
 		}
