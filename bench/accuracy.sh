@@ -170,6 +170,7 @@ all_hard() {
 	for engine in $engines; do printf ' %39s' "$engine"; done
 	echo
 	hard turns,$seconds 'seventy=70/30,_4_ms_of_CPU_time:_70;thirty=70/30,_4_ms_of_CPU_time:_30'
+	hard turns,$seconds,10.101 'seventy=70/30,_in_step_with_99_Hz:_70;thirty=70/30,_in_step_with_99_Hz:_30'
 	hard bursts,$seconds 'work=1_ms_bursts,_random_pauses'
 	hard between,$seconds 'work=between_ticks_(of_11_bursts_10);across=around_the_tick_(the_11th)'
 	hard threads,$seconds,0.2 'work=threads_that_live_0.2_ms'

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Programs that are hard to sample, with the truth of what they did.
  *
- *   engines-host turns SECONDS            70 % in seventy, 30 % in thirty, every 4 ms of CPU time
+ *   engines-host turns SECONDS [MS]       70 % in seventy, 30 % in thirty, every MS (4) of CPU time
  *   engines-host bursts SECONDS           1 ms of work, then a sleep of random length
  *   engines-host between SECONDS          1 ms of work, each between two ticks of the kernel; after
  *                                         ten of them as long in across, around a tick
@@ -108,20 +108,20 @@ FUNCTION(thirty)
 FUNCTION(work)
 FUNCTION(across)
 
-static void turns(void)
+static void turns(uint64_t each)
 {
 	uint64_t begin = now(CLOCK_THREAD_CPUTIME_ID), t = begin;
 
 	names[0] = "seventy";
 	names[1] = "thirty";
-	for (uint64_t at = begin; at < begin + total_ns; at += 4000000) {
+	for (uint64_t at = begin; at < begin + total_ns; at += each) {
 		uint64_t before = t, middle;
 		struct clocks c = clocks();
 
-		middle = seventy(at + 2800000);
+		middle = seventy(at + each / 10 * 7);
 		count_clocks(c, 0);
 		c = clocks();
-		t = thirty(at + 4000000);
+		t = thirty(at + each);
 		count_clocks(c, 1);
 		had[0] += (double)(middle - before);
 		had[1] += (double)(t - middle);
@@ -308,7 +308,7 @@ int main(int argc, char **argv)
 	srandom((unsigned)time(NULL));
 	open_task_clock();
 	if (!strcmp(how, "turns"))
-		turns();
+		turns((uint64_t)((argc > 3 ? last : 4) * 1e6));
 	else if (!strcmp(how, "bursts"))
 		bursts();
 	else if (!strcmp(how, "between"))

@@ -68,8 +68,9 @@ static int create(struct cp_thread *t, uint64_t before)
 	if (id < 0)
 		return id;
 	now = cp_sys_clock_ns(CP_THREAD_CLOCK(t->tid));
-	cp_cpu_of(t)->first_due = now + first;
-	cp_cpu_of(t)->expiries = 0;
+	cp_cpu_of(t)->due = now + first;
+	cp_cpu_of(t)->within = first;
+	cp_cpu_of(t)->random = first * ROOT ^ (uint64_t)t->tid * GOLDEN ^ now;
 	if (before)
 		cp_cpu_edges_scale(&cp_cpu_of(t)->edge, before, cp_cpu_state.period_ns);
 	else
@@ -114,6 +115,8 @@ void cp_cpu_timer_fork_begin(void)
 void cp_cpu_timer_period_changed(void)
 {
 	longest_tail = 4 * tick + cp_cpu_state.period_ns;
+	/* With a shorter period, each tick is a sample whatever the places of the expiries. */
+	cp_store_relaxed(&cp_cpu_state.shuffled, cp_cpu_state.period_ns > tick);
 }
 
 void cp_cpu_timer_prepare(void)
@@ -131,12 +134,11 @@ void cp_cpu_timer_prepare(void)
  * such as SIGPROF blocked without libc, and stay unsampled. */
 uint64_t cp_cpu_timer_missed(struct cp_thread *t)
 {
-	uint64_t now = cp_sys_clock_ns(CP_THREAD_CLOCK(t->tid)), due, missed,
+	uint64_t now = cp_sys_clock_ns(CP_THREAD_CLOCK(t->tid)), missed,
 		 most = longest_tail / cp_cpu_state.period_ns;
 
-	if (cp_cpu_of(t)->timer == CP_NO_TIMER || now < cp_cpu_of(t)->first_due)
+	if (cp_cpu_of(t)->timer == CP_NO_TIMER || now < cp_cpu_of(t)->due)
 		return 0;
-	due = 1 + (now - cp_cpu_of(t)->first_due) / cp_cpu_state.period_ns;
-	missed = due > cp_cpu_of(t)->expiries ? due - cp_cpu_of(t)->expiries : 0;
+	missed = 1 + (now - cp_cpu_of(t)->due) / cp_cpu_state.period_ns;
 	return missed < most ? missed : most;
 }

@@ -3,7 +3,7 @@
  *
  *   cpu-host threads N SECONDS     each of N threads works for so long
  *   cpu-host short N SECONDS       N threads, one after the other
- *   cpu-host periodic SECONDS      first_half and second_half, 5 ms each, in turns
+ *   cpu-host periodic SECONDS      first_half and second_half in turns, 99 times a second
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -45,11 +45,11 @@ __attribute__((noinline, noipa)) static void second_half(double end)
 /* On a grid of CPU time, so that nothing drifts. */
 static void periodic(void)
 {
-	double start = host_clock(CLOCK_THREAD_CPUTIME_ID);
+	double start = host_clock(CLOCK_THREAD_CPUTIME_ID), each = 1 / 99.0;
 
-	for (int i = 0; i * 0.010 < seconds; i++) {
-		first_half(start + i * 0.010 + 0.005);
-		second_half(start + i * 0.010 + 0.010);
+	for (int i = 0; i * each < seconds; i++) {
+		first_half(start + (i + 0.5) * each);
+		second_half(start + (i + 1) * each);
 	}
 }
 

@@ -10,8 +10,9 @@ check_valid "$work/spread.pb"
 hit=$("$pprof_check" --raw "$work/spread.pb" | sed -n 's/.*tid=\([0-9]*\).*work.*/\1/p' | sort -u | wc -l)
 echo "threads hit: $hit of 150"
 [ "$hit" -gt 40 ] && [ "$hit" -lt 140 ] || fail "the first expiries are not spread: $hit of 150 threads"
-# The program's period is 10 ms; a timer of 100 Hz would see one half only.
-profiled periodic "$host" periodic 3
+# The program's period is the sampler's, so a timer without random periods sees one place in it. Of 200 samples the
+# standard deviation is 3.5 %.
+profiled periodic "$host" periodic 2
 check_status periodic 0
 check_valid "$work/periodic.pb"
 sum() { # function
@@ -22,5 +23,5 @@ first=$(sum first_half)
 second=$(sum second_half)
 echo "first half $first ms, second half $second ms"
 share=$((first * 100 / (first + second)))
-[ "$share" -gt 35 ] && [ "$share" -lt 65 ] || fail "the first half has $share % instead of 50"
+[ "$share" -gt 32 ] && [ "$share" -lt 68 ] || fail "the first half has $share % instead of 50"
 finish

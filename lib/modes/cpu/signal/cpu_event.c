@@ -64,13 +64,39 @@ static struct timespec to_timespec(uint64_t ns)
 int cp_cpu_event_set_timer(const struct cp_thread *t)
 {
 	const struct cp_cpu_thread *c = cp_cpu_of(t);
-	uint64_t period = cp_cpu_state.period_ns, due = c->first_due + c->expiries * period;
 	bool at_once = c->edge.credit != 0;
-	struct itimerspec when = { to_timespec(period), to_timespec(at_once ? 1 : due) };
+	struct itimerspec when = { to_timespec(cp_cpu_state.period_ns),
+				   to_timespec(at_once ? 1 : c->due) };
 
 	/* AT_ONCE is at the next tick. If the time had passed, the timer would expire in this
 	 * call. */
 	return (int)cp_sys4(SYS_timer_settime, c->timer, at_once ? 0 : TIMER_ABSTIME, &when, NULL);
+}
+
+static uint64_t next_random(struct cp_cpu_thread *c)
+{
+	/* Knuth's MMIX, high bits. */
+	c->random = c->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	return c->random >> 32;
+}
+
+/* N expiries of T have come. Set the timer to a random place in the next period: a program that
+ * repeats itself in step with the period would otherwise be sampled at one place only. The kernel
+ * looks at a place that lies before this tick at this tick, so it sends one more signal at once. */
+static void go_on(struct cp_thread *t, uint64_t n)
+{
+	struct cp_cpu_thread *c = cp_cpu_of(t);
+	uint64_t within = c->within;
+
+	c->due += n * cp_cpu_state.period_ns;
+	if (!cp_load_relaxed(&cp_cpu_state.shuffled))
+		return;
+	c->within = 1 + (next_random(c) * cp_cpu_state.period_ns >> 32);
+	c->due += c->within - within;
+	if (cp_cpu_event_set_timer(t) < 0) {
+		c->due -= c->within - within;
+		c->within = within;
+	}
 }
 
 /* The first tick of T has come, whose timer was due at once. Return the expiries that it stands
@@ -80,11 +106,11 @@ static uint64_t first_tick(struct cp_thread *t)
 	struct cp_cpu_thread *c = cp_cpu_of(t);
 	uint64_t now = cp_sys_clock_ns(CP_THREAD_CLOCK(t->tid));
 	uint64_t credited = cp_cpu_edges_first_tick(&c->edge, now);
+	uint64_t n = now < c->due ? 0 : 1 + (now - c->due) / cp_cpu_state.period_ns;
 
-	if (now >= c->first_due)
-		c->expiries = 1 + (now - c->first_due) / cp_cpu_state.period_ns;
+	c->due += n * cp_cpu_state.period_ns;
 	cp_cpu_event_set_timer(t);
-	return credited + c->expiries;
+	return credited + n;
 }
 
 /* Return the expiries of T's timer that the signal SI stands for. */
@@ -94,7 +120,7 @@ static uint64_t expired(struct cp_thread *t, const siginfo_t *si)
 
 	if (cp_cpu_of(t)->edge.credit)
 		return first_tick(t);
-	cp_cpu_of(t)->expiries += n;
+	go_on(t, n);
 	return n;
 }
 

@@ -44,6 +44,7 @@ struct cp_cpu_state {
 	int (*filter)(void *argument);
 	void *filter_argument;
 	uint64_t period_ns;
+	uint32_t shuffled;	  /* each expiry has a random place in its period */
 	uint64_t process_periods; /* periods of the process's CPU time, at the process timer's last
 				   * hit */
 	/* Called in T's handler when its event could not be made anew: gives T another clock. */

@@ -11,10 +11,13 @@
 #include "sample/thread.h"
 
 struct cp_cpu_thread {
-	int32_t timer;	    /* kernel timer id; CP_NO_TIMER */
-	uint64_t first_due; /* the timer's first expiry, on the thread's CPU clock */
-	uint64_t expiries;  /* the timer's expiries so far; written by its handler */
-	uint64_t owed_ns;   /* for the next sample: expiries of an earlier period, unsignalled */
+	int32_t timer; /* kernel timer id; CP_NO_TIMER */
+	/* The thread's CPU time is cut into periods, and the timer expires once in each. Written by
+	 * the timer's handler. */
+	uint64_t due;	  /* the next expiry, on the thread's CPU clock */
+	uint64_t within;  /* its place in its period: (0, period] */
+	uint64_t random;  /* state of the generator of places */
+	uint64_t owed_ns; /* for the next sample: expiries of an earlier period, unsignalled */
 	/* Of cpu.c, while the period changes: what the thread had. */
 	bool had_clock, had_timer;
 	uint64_t period_before;
