@@ -112,6 +112,7 @@ TRAP_TESTS += \
 	%D%/cloned_process/run.sh \
 	%D%/closings/run.sh \
 	%D%/control_hostile_client/run.sh \
+	%D%/control_names_taken/run.sh \
 	%D%/control_path/run.sh \
 	%D%/control_unseen/run.sh \
 	%D%/control_who_may_ask/run.sh \

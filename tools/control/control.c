@@ -10,18 +10,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/memory.h"
 #include "control/control_space.h"
+#include "control/control_talk.h"
 
 /* A process may be writing a large profile, or be stopped. */
 #define PATIENCE_MS 10000
-/* A process that is only listed. */
-#define GLANCE_MS 1000
 
 /* The paths that were given. A process with a path has the number -1 - its index. */
 static struct {
@@ -81,155 +80,7 @@ void ct_control_nanoseconds(struct cp_control_message *m, double seconds)
 	free(text);
 }
 
-/* Who listens at the other end of FD? The name alone proves nothing: everybody may take it. */
-static struct ucred listener_of(int fd)
-{
-	struct ucred c = { 0, (uid_t)-1, (gid_t)-1 };
-	socklen_t size = sizeof(c);
-
-	getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &c, &size);
-	return c;
-}
-
-static int send_request(int to, const struct cp_control_message *m, int fd)
-{
-	union {
-		struct cmsghdr header;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control = { .bytes = { 0 } };
-	struct iovec data = { (void *)m, CP_CONTROL_HEADER + m->size };
-	struct msghdr h = { .msg_iov = &data, .msg_iovlen = 1 };
-
-	if (fd >= 0) {
-		h.msg_control = &control;
-		h.msg_controllen = sizeof(control);
-		control.header.cmsg_level = SOL_SOCKET;
-		control.header.cmsg_type = SCM_RIGHTS;
-		control.header.cmsg_len = CMSG_LEN(sizeof(fd));
-		memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
-	}
-	return sendmsg(to, &h, MSG_NOSIGNAL) < 0 ? -errno : 0;
-}
-
-/* Sends M over FD, waits for the reply, and checks it. Returns 0 or a negative errno: -ECONNRESET
- * if the process closed the connection without a reply, -EBADMSG if the reply is none. */
-static int talk(int fd, struct cp_control_message *m, int passed, int patience)
-{
-	struct pollfd p = { .fd = fd, .events = POLLIN };
-	int err = send_request(fd, m, passed);
-	ssize_t got;
-
-	if (err == -EPIPE)
-		return -ECONNRESET;
-	if (err)
-		return err;
-	if (poll(&p, 1, patience) == 0)
-		return -ETIMEDOUT;
-	got = recv(fd, m, sizeof(*m), 0);
-	if (got <= 0)
-		return got == 0 ? -ECONNRESET : -errno;
-	if ((size_t)got < CP_CONTROL_HEADER || m->magic != CP_CONTROL_MAGIC)
-		return -EBADMSG;
-	if (m->version != CP_CONTROL_VERSION)
-		return -EPROTO;
-	return m->size <= CP_CONTROL_TEXT && (size_t)got == CP_CONTROL_HEADER + m->size ? 0
-											: -EBADMSG;
-}
-
-/* ---- all processes ---- */
-
-struct all {
-	const struct ct_control_space *space;
-	void (*see)(const struct ct_controlled *p, const struct cp_control_message *status,
-		    void *arg);
-	void *arg;
-};
-
-static void see_name(const char *name, void *arg)
-{
-	const struct all *a = arg;
-	struct cp_control_message m;
-	struct ucred c;
-	int fd = ct_control_space_connect(a->space, name);
-
-	if (fd < 0)
-		return;
-	c = listener_of(fd);
-	ct_control_request(&m, CP_CONTROL_STATUS);
-	if ((!geteuid() || c.uid == geteuid()) && !talk(fd, &m, -1, GLANCE_MS))
-		a->see(&(struct ct_controlled){ c.pid, c.uid, (char *)name, a->space }, &m, a->arg);
-	close(fd);
-}
-
-void ct_control_each(void (*see)(const struct ct_controlled *p,
-				 const struct cp_control_message *status, void *arg),
-		     void *arg)
-{
-	size_t count;
-	struct ct_control_space *spaces = ct_control_space_all(&count);
-
-	for (size_t i = 0; i < count; i++) {
-		struct all a = { &spaces[i], see, arg };
-
-		ct_control_space_names(&spaces[i], CP_CONTROL_NAME, see_name, &a);
-	}
-	free(spaces);
-}
-
 /* ---- one process ---- */
-
-/* How the process and its container call PID: "NSpid:\t812\t1". */
-#define LEVELS 32
-
-struct one {
-	const struct ct_control_space *space;
-	int pid, names[LEVELS], count;
-	int fd;	   /* the connection, or -1 */
-	bool busy; /* others are asking, and too many */
-};
-
-static void read_names(struct one *o)
-{
-	char *path = ct_memory_printf("/proc/%d/status", o->pid), line[512], *at, *end;
-	FILE *f = fopen(path, "re");
-
-	o->names[o->count++] = o->pid;
-	while (f && fgets(line, sizeof(line), f)) {
-		if (strncmp(line, "NSpid:", 6))
-			continue;
-		for (at = line + 6; o->count < LEVELS; at = end) {
-			long n = strtol(at, &end, 10);
-
-			if (end == at)
-				break;
-			o->names[o->count++] = (int)n;
-		}
-	}
-	if (f)
-		fclose(f);
-	free(path);
-}
-
-static void try_name(const char *name, void *arg)
-{
-	struct one *o = arg;
-	char *end;
-	long n = strtol(name + strlen(CP_CONTROL_NAME), &end, 10);
-	int i = 0;
-
-	if (*end && *end != '.')
-		return;
-	while (i < o->count && o->names[i] != n)
-		i++;
-	if (i == o->count || o->fd >= 0)
-		return;
-	o->fd = ct_control_space_connect(o->space, name);
-	o->busy |= o->fd == -EAGAIN;
-	if (o->fd >= 0 && listener_of(o->fd).pid != o->pid) {
-		close(o->fd);
-		o->fd = -1;
-	}
-}
 
 /* Does process PID have the library loaded? -1: that can't be looked at. */
 static int has_library(int pid)
@@ -316,50 +167,78 @@ static char *no_path(const char *path, int err)
 	}
 }
 
-/* Connects to process PID. Returns the descriptor, or -1 with *WHY. */
-static int connect_to(int pid, char **why)
+/* Connects to process PID. While its queue of connections is full, waits, though not long. Returns
+ * the descriptor, or -1 with *WHY. */
+static int connect_to(int pid, struct ct_control_end *e, char **why)
 {
-	struct ct_control_space space;
-	struct one o = { .space = &space, .pid = pid, .fd = -1 };
+	long long until = ct_control_talk_now() + CT_CONTROL_GLANCE_MS;
+	int fd;
 
-	if (pid < 0) {
-		o.fd = ct_control_space_connect_path(ct_control_name(pid));
-		*why = o.fd < 0 ? no_path(ct_control_name(pid), o.fd) : NULL;
-		return o.fd;
+	while ((fd = ct_control_talk_connect(pid, e)) == -EAGAIN && ct_control_talk_now() < until)
+		nanosleep(&(struct timespec){ .tv_nsec = CT_CONTROL_RETRY_MS * 1000000L }, NULL);
+	*why = NULL;
+	if (fd < 0)
+		*why = pid < 0	       ? no_path(ct_control_name(pid), fd)
+		       : fd == -EAGAIN ? no_reply(pid, -ETIMEDOUT)
+				       : no_socket(pid);
+	return fd < 0 ? -1 : fd;
+}
+
+/* Sends M, waits for the reply, which M becomes, and closes FD. */
+static int talk(int fd, struct cp_control_message *m, int passed)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	int err = ct_control_talk_send(fd, m, passed);
+
+	if (!err)
+		err = poll(&p, 1, PATIENCE_MS) ? ct_control_talk_receive(fd, m) : -ETIMEDOUT;
+	close(fd);
+	return err;
+}
+
+/* As ct_control_ask. *E: who has answered. */
+static char *ask(int pid, struct cp_control_message *m, int passed, struct ct_control_end *e)
+{
+	const struct cp_control_message request = *m;
+	char *why;
+	int fd = connect_to(pid, e, &why), err;
+
+	if (fd < 0)
+		return why;
+	err = talk(fd, m, passed);
+	if (err == -ECONNRESET && (fd = ct_control_talk_connect_as_owner(e)) >= 0) {
+		*m = request;
+		err = talk(fd, m, passed);
 	}
-	ct_control_space_of(&space, pid);
-	read_names(&o);
-	ct_control_space_names(&space, CP_CONTROL_NAME, try_name, &o);
-	*why = o.fd >= 0 ? NULL : o.busy ? no_reply(pid, -ETIMEDOUT) : no_socket(pid);
-	return o.fd;
+	if (err == -ECONNRESET && ct_control_talk_is_elsewhere(e))
+		return ct_memory_printf(
+			"process %s does not answer: it is in a user namespace without a map of "
+			"its users, or has capabilities there; ask as root of that namespace, "
+			"which needs a map (unshare --map-root-user, nsenter --user)",
+			ct_control_name(pid));
+	return err ? no_reply(pid, err) : NULL;
 }
 
 char *ct_control_ask(int pid, struct cp_control_message *m, int fd)
 {
-	char *why;
-	int to = connect_to(pid, &why), err;
+	struct ct_control_end e;
 
-	if (to < 0)
-		return why;
-	err = talk(to, m, fd, PATIENCE_MS);
-	close(to);
-	return err ? no_reply(pid, err) : NULL;
+	return ask(pid, m, fd, &e);
 }
 
 int ct_control_pid(int pid)
 {
+	struct ct_control_end e;
 	char *why;
 	int fd;
 
 	if (pid >= 0)
 		return pid;
-	fd = connect_to(pid, &why);
-	if (fd >= 0) {
-		pid = listener_of(fd).pid;
+	fd = connect_to(pid, &e, &why);
+	if (fd >= 0)
 		close(fd);
-	}
 	free(why);
-	return pid < 0 ? 0 : pid;
+	return fd < 0 ? 0 : e.owner.pid;
 }
 
 bool ct_control_path_is_left(int pid)
@@ -387,20 +266,14 @@ char *ct_control_one(int pid,
 		     void *arg)
 {
 	struct cp_control_message m;
+	struct ct_control_end e;
 	char *why;
-	int fd = connect_to(pid, &why), err;
-	struct ucred c;
 
-	if (fd < 0)
-		return why;
-	c = listener_of(fd);
 	ct_control_request(&m, CP_CONTROL_STATUS);
-	err = talk(fd, &m, -1, PATIENCE_MS);
-	close(fd);
-	if (err)
-		return no_reply(pid, err);
-	see(&(struct ct_controlled){ c.pid, c.uid, (char *)ct_control_name(pid), NULL }, &m, arg);
-	return NULL;
+	why = ask(pid, &m, -1, &e);
+	if (!why)
+		see(&(struct ct_controlled){ e.owner.pid, e.owner.uid }, &m, arg);
+	return why;
 }
 
 /* ---- replies ---- */

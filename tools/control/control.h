@@ -10,24 +10,22 @@
 
 #include "base/control.h"
 
-/* A network namespace, in which abstract sockets have their names. */
-struct ct_control_space;
-
 struct ct_controlled {
 	int pid; /* in our pid namespace; 0: the process is not to be seen from here */
 	unsigned user;
-	char *name; /* of the socket, without the NUL before it */
-	const struct ct_control_space *space;
 };
 
-struct ct_control_list {
-	struct ct_controlled *items;
-	size_t count, room;
+/* Who is asked for a status. */
+struct ct_control_which {
+	const int *pids;
+	size_t count; /* 0: every process whose socket is found */
+	bool spans;   /* for their spans, too */
 };
 
-/* Calls SEE for each process whose socket was found, with its status. Processes of others, which
- * don't answer us, are left out. */
-void ct_control_each(void (*see)(const struct ct_controlled *p,
+/* Calls SEE for each process of WHICH (NULL: all) that answers, with its status. All are asked at
+ * once, and have a second together. Processes of others, which don't answer us, are left out. */
+void ct_control_each(const struct ct_control_which *which,
+		     void (*see)(const struct ct_controlled *p,
 				 const struct cp_control_message *status, void *arg),
 		     void *arg);
 

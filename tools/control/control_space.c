@@ -6,7 +6,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
+#include <linux/unix_diag.h>
 #include <sched.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +24,9 @@
 
 /* Of __SO_ACCEPTCON: the socket takes connections. */
 #define LISTENS 0x10000u
+/* UDIAG_SHOW_UID and UNIX_DIAG_UID, which older headers lack. */
+#define SHOW_USER 0x40u
+#define USER 7
 
 static bool look(struct ct_control_space *s, const char *process)
 {
@@ -80,12 +87,14 @@ struct ct_control_space *ct_control_space_all(size_t *count)
 }
 
 void ct_control_space_names(const struct ct_control_space *s, const char *prefix,
-			    void (*see)(const char *name, void *arg), void *arg)
+			    void (*see)(const char *name, unsigned long inode, void *arg),
+			    void *arg)
 {
 	char *path = s->pid ? ct_memory_printf("/proc/%d/net/unix", s->pid)
 			    : ct_memory_strdup("/proc/self/net/unix");
 	FILE *f = fopen(path, "re");
 	char line[512];
+	unsigned long inode;
 	unsigned flags;
 	int at;
 
@@ -93,30 +102,70 @@ void ct_control_space_names(const struct ct_control_space *s, const char *prefix
 		line[strcspn(line, "\n")] = '\0';
 		at = 0; /* stays so for a socket with a path, or without a name */
 		/* Address, references, protocol, flags, type, state, inode, name. */
-		if (sscanf(line, "%*s %*x %*x %x %*x %*x %*u @%n", &flags, &at) == 1 && at &&
-		    (flags & LISTENS) && line[at - 1] == '@' &&
+		if (sscanf(line, "%*s %*x %*x %x %*x %*x %lu @%n", &flags, &inode, &at) == 2 &&
+		    at && (flags & LISTENS) && line[at - 1] == '@' &&
 		    !strncmp(line + at, prefix, strlen(prefix)))
-			see(line + at, arg);
+			see(line + at, inode, arg);
 	}
 	if (f)
 		fclose(f);
 	free(path);
 }
 
+/* Asks the kernel's table of sockets (linux/unix_diag.h), which newer kernels let everybody read.
+ */
+bool ct_control_space_owner(unsigned long inode, unsigned *user)
+{
+	const struct timeval patience = { .tv_usec = 100000 };
+	struct {
+		struct nlmsghdr head;
+		struct unix_diag_req what;
+	} q = { .head = { .nlmsg_len = sizeof(q),
+			  .nlmsg_type = SOCK_DIAG_BY_FAMILY,
+			  .nlmsg_flags = NLM_F_REQUEST },
+		.what = { .sdiag_family = AF_UNIX,
+			  .udiag_states = ~0u,
+			  .udiag_ino = (uint32_t)inode,
+			  .udiag_show = SHOW_USER,
+			  .udiag_cookie = { ~0u, ~0u } } };
+	union {
+		struct nlmsghdr head;
+		char bytes[1024];
+	} a;
+	size_t at = NLMSG_LENGTH(sizeof(struct unix_diag_msg));
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+	ssize_t got = -1;
+	bool found = false;
+
+	if (fd < 0)
+		return false;
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	if (send(fd, &q, sizeof(q), 0) == (ssize_t)sizeof(q))
+		got = recv(fd, &a, sizeof(a), 0);
+	close(fd);
+	if (got < (ssize_t)sizeof(a.head) || a.head.nlmsg_type != SOCK_DIAG_BY_FAMILY)
+		return false;
+	for (struct nlattr n; !found && at + sizeof(n) <= (size_t)got;
+	     at += NLMSG_ALIGN(n.nla_len)) {
+		memcpy(&n, a.bytes + at, sizeof(n));
+		if (n.nla_len < sizeof(n))
+			break;
+		found = n.nla_type == USER && at + sizeof(n) + sizeof(*user) <= (size_t)got;
+		if (found)
+			memcpy(user, a.bytes + at + sizeof(n), sizeof(*user));
+	}
+	return found;
+}
+
 /* ADDRESS has N bytes of name. */
 static int connect_to(const struct sockaddr_un *address, size_t n)
 {
-	const struct timeval patience = { .tv_sec = 5 };
-	int fd;
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
-	/* Waits while as many others wait as the kernel keeps; then -EAGAIN. */
-	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 	if (!connect(fd, (const struct sockaddr *)address,
-		     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n)) &&
-	    !fcntl(fd, F_SETFL, O_NONBLOCK))
+		     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n)))
 		return fd;
 	n = (size_t)errno;
 	close(fd);
@@ -199,15 +248,15 @@ static void become_user(int pid)
 }
 
 /* Joins the network namespace of process PID: by our own rights, or by those in its user namespace.
- * Returns 0 or a negative errno. */
-static int join(int pid)
+ * Returns 0 or a negative errno. AS: becomes the user of that process. */
+static int join(int pid, int as)
 {
 	int net = open_namespace(pid, "net"), user = open_namespace(pid, "user");
 
 	if (net < 0)
 		return -errno;
 	if (!setns(net, CLONE_NEWNET)) {
-		become_user(pid);
+		become_user(as);
 		return 0;
 	}
 	if (user < 0 || setns(user, CLONE_NEWUSER) || setns(net, CLONE_NEWNET))
@@ -255,21 +304,23 @@ static int receive_fd(int from)
 	return answer;
 }
 
-/* Returns what MAKE returns in S. */
+/* Returns what MAKE returns in S, as the user of process AS unless that is 0. */
 static int make_in(const struct ct_control_space *s, const char *name,
-		   int (*make)(const char *name))
+		   int (*make)(const char *name), int as)
 {
 	int pair[2], fd = -EIO;
 	pid_t child;
 
-	if (!s->pid)
+	if (!s->pid && !as)
 		return make(name);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return -errno;
 	child = fork();
 	if (!child) {
-		int err = join(s->pid);
+		int err = s->pid ? join(s->pid, as ? as : s->pid) : 0;
 
+		if (!s->pid)
+			become_user(as);
 		send_fd(pair[1], err ? err : make(name));
 		_exit(0);
 	}
@@ -284,10 +335,18 @@ static int make_in(const struct ct_control_space *s, const char *name,
 
 int ct_control_space_connect(const struct ct_control_space *s, const char *name)
 {
-	return make_in(s, name, connect_here);
+	return make_in(s, name, connect_here, 0);
+}
+
+int ct_control_space_connect_as(const struct ct_control_space *s, const char *name, int pid)
+{
+	const struct ct_control_space here = { .pid = 0 };
+
+	return *name == '/' ? make_in(&here, name, ct_control_space_connect_path, pid)
+			    : make_in(s, name, connect_here, pid);
 }
 
 int ct_control_space_listen(const struct ct_control_space *s, const char *name)
 {
-	return make_in(s, name, listen_here);
+	return make_in(s, name, listen_here, 0);
 }

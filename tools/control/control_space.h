@@ -26,15 +26,23 @@ struct ct_control_space *ct_control_space_all(size_t *count);
 /* Calls SEE for the abstract name, without its NUL, of each socket in S that begins with PREFIX and
  * takes connections. */
 void ct_control_space_names(const struct ct_control_space *s, const char *prefix,
-			    void (*see)(const char *name, void *arg), void *arg);
-/* Returns a connection to NAME in S, or a negative errno. */
+			    void (*see)(const char *name, unsigned long inode, void *arg),
+			    void *arg);
+/* Sets *USER to the user who made the socket INODE, which is in our own namespace. Returns false if
+ * the kernel doesn't tell. */
+bool ct_control_space_owner(unsigned long inode, unsigned *user);
+/* Returns a connection to NAME in S that doesn't block, or a negative errno. Doesn't wait: -EAGAIN
+ * if as many others wait as the kernel keeps. */
 int ct_control_space_connect(const struct ct_control_space *s, const char *name);
+/* The same as the user of process PID, for root; NAME may be a path. A process in a user namespace
+ * may not know root as a user, but it knows its own. */
+int ct_control_space_connect_as(const struct ct_control_space *s, const char *name, int pid);
 /* So many connections wait at most, and one more. */
 #define CT_CONTROL_SPACE_BACKLOG 128
 /* Returns a socket that doesn't block and listens at NAME in S, or a negative errno. */
 int ct_control_space_listen(const struct ct_control_space *s, const char *name);
 
-/* Connects to the socket at PATH in the file system. Returns the descriptor or a negative errno. */
+/* Connects to the socket at PATH in the file system, as ct_control_space_connect does. */
 int ct_control_space_connect_path(const char *path);
 
 #endif

@@ -162,7 +162,7 @@ void ct_push_follow_all(struct ct_push_follow *f, bool from_start,
 {
 	struct all a = { f, from_start, is_wanted, arg };
 
-	ct_control_each(see, &a);
+	ct_control_each(NULL, see, &a);
 }
 
 /* After an exec, or when a mode was turned off and on again, another run has begun. */

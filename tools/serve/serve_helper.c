@@ -39,7 +39,7 @@ static struct watched find(const char *address)
 	struct ct_serve_processes all;
 	struct watched w = { NULL, 0, 0 };
 
-	ct_serve_processes_ask(&all, &only);
+	ct_serve_processes_ask(&all, &only, false);
 	for (size_t i = 0; i < all.count; i++) {
 		int fd = (int)syscall(SYS_pidfd_open, all.items[i].pid, 0);
 

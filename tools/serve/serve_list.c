@@ -20,7 +20,7 @@ void ct_serve_list_resolve(const struct ct_serve_request *r, struct ct_serve_out
 		ct_serve_reply_set(out->reply, 200, CT_SERVE_PLAIN, "");
 		return;
 	}
-	ct_serve_processes_ask(&all, r->only);
+	ct_serve_processes_ask(&all, r->only, false);
 	if (all.count == 1) {
 		out->reply->pid = all.items[0].pid;
 		ct_serve_reply_set(out->reply, 200, CT_SERVE_PLAIN, "");
@@ -45,7 +45,7 @@ void ct_serve_list_targets(const struct ct_serve_request *r, struct ct_serve_out
 	struct ct_json j = ct_json_to(out->body);
 	struct ct_serve_processes all;
 
-	ct_serve_processes_ask(&all, r->only);
+	ct_serve_processes_ask(&all, r->only, false);
 	ct_serve_reply_set(out->reply, 200, CT_SERVE_JSON, "");
 	ct_json_open(&j, NULL, '[');
 	for (size_t i = 0; i < all.count; i++) {
@@ -160,7 +160,7 @@ void ct_serve_list_home(const struct ct_serve_request *r, struct ct_serve_out *o
 	struct ct_serve_processes all;
 	FILE *to = out->body;
 
-	ct_serve_processes_ask(&all, r->only);
+	ct_serve_processes_ask(&all, r->only, false);
 	ct_serve_reply_set(out->reply, 200, CT_SERVE_HTML, "");
 	ct_serve_html_begin_home(to, "cprof serve");
 	fprintf(to,

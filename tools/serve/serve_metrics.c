@@ -210,9 +210,8 @@ static void put_spans(const struct page *g)
 {
 	heading(g, SPANS, "histogram", "How long the program's spans took (cprof_span_begin).");
 	for (size_t i = 0; i < g->all.count; i++) {
-		struct ct_serve_process *p = &g->all.items[i];
+		const struct ct_serve_process *p = &g->all.items[i];
 
-		ct_serve_processes_ask_spans(p);
 		for (unsigned n = 0; n < 256; n++) {
 			char *key = ct_memory_printf("span.%u", n),
 			     *text = ct_control_value(&p->status, key);
@@ -243,7 +242,7 @@ void ct_serve_metrics(const struct ct_serve_request *r, struct ct_serve_out *out
 {
 	struct page g = { .to = out->body };
 
-	ct_serve_processes_ask(&g.all, r->only);
+	ct_serve_processes_ask(&g.all, r->only, true);
 	ct_serve_reply_set(out->reply, 200, FORMAT, "");
 	heading(&g, "cprof_build_info", "gauge", "The cprof that serves.");
 	fprintf(g.to, "cprof_build_info{version=\"%s\"} 1\n", PACKAGE_VERSION);

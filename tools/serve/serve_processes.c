@@ -65,21 +65,13 @@ static int by_pid(const void *a, const void *b)
 	return (x->pid > y->pid) - (x->pid < y->pid);
 }
 
-void ct_serve_processes_ask(struct ct_serve_processes *all, const struct ct_serve_pids *only)
+void ct_serve_processes_ask(struct ct_serve_processes *all, const struct ct_serve_pids *only,
+			    bool spans)
 {
-	*all = (struct ct_serve_processes){ 0 };
-	for (size_t i = 0; i < only->count; i++) {
-		struct cp_control_message m;
-		char *why;
+	const struct ct_control_which which = { only->pids, only->count, spans };
 
-		ct_control_request(&m, CP_CONTROL_STATUS);
-		why = ct_control_ask(only->pids[i], &m, -1);
-		if (!why && !m.result)
-			add(all, only->pids[i], &m);
-		free(why);
-	}
-	if (!only->count)
-		ct_control_each(see, &(struct seen){ all, only });
+	*all = (struct ct_serve_processes){ 0 };
+	ct_control_each(&which, see, &(struct seen){ all, only });
 	if (all->count)
 		qsort(all->items, all->count, sizeof(*all->items), by_pid);
 }
@@ -104,17 +96,4 @@ bool ct_serve_processes_loses_time(const char *mode)
 	int m = ct_control_modes_find(mode);
 
 	return m >= 0 && ct_control_modes[m].waits;
-}
-
-void ct_serve_processes_ask_spans(struct ct_serve_process *p)
-{
-	struct cp_control_message m;
-	char *why;
-
-	ct_control_request(&m, CP_CONTROL_STATUS);
-	ct_control_line(&m, "spans", "1");
-	why = ct_control_ask(p->pid, &m, -1);
-	if (!why && !m.result)
-		p->status = m;
-	free(why);
 }

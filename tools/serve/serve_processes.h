@@ -19,15 +19,14 @@ struct ct_serve_processes {
 	size_t count, room;
 };
 
-/* Asks those of ONLY, or all. Those that don't answer are left out. */
-void ct_serve_processes_ask(struct ct_serve_processes *all, const struct ct_serve_pids *only);
+/* Asks those of ONLY, or all; SPANS: for their spans, too. Those that don't answer are left out. */
+void ct_serve_processes_ask(struct ct_serve_processes *all, const struct ct_serve_pids *only,
+			    bool spans);
 /* Does a process with this STATUS belong to ONLY, if ONLY names none? */
 bool ct_serve_processes_wants(const struct ct_serve_pids *only,
 			      const struct cp_control_message *status);
 /* The same of process PID, which is asked. */
 bool ct_serve_processes_has(const struct ct_serve_pids *only, int pid);
-/* Asks P again, now for its spans, too. */
-void ct_serve_processes_ask_spans(struct ct_serve_process *p);
 
 /* The number of MODE's KEY, "cpu.samples"; 0: it isn't there. */
 unsigned long long ct_serve_processes_number(const struct ct_serve_process *p, const char *mode,

@@ -204,7 +204,7 @@ static int run(int argc, char **argv)
 		if (!ct_control_process(argv[i]))
 			return ct_options_wrong(&ct_verb_ps, CT_CONTROL_NO_PROCESS, argv[i]);
 	if (first == argc)
-		ct_control_each(add, &r);
+		ct_control_each(NULL, add, &r);
 	for (int i = first; i < argc; i++)
 		status |= add_one(argv[i], &r);
 	if (r.count)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Who is answered by the control socket: root, and the process's user with its group. Not while the process can do more
-# than that user: with another effective or saved user, or with capabilities.
+# than that user: with another effective or saved user, or with capabilities. cprof, as root, finds one in a user
+# namespace, too, which knows its own user only; where it knows nobody, that is said.
 . "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/control.sh"
 need setpriv
@@ -43,4 +44,21 @@ wait_for 60 answers $pid || fail "capable: root has no answer: $(cat "$work/aske
 refused $(user 1234 1234) || harm "a user may ask a process that has a capability"
 end_host
 check_status capable 0
+# shellcheck disable=SC2046
+if ! $(user 1234 1234) unshare -r true 2>/dev/null; then
+	echo "not run: user 1234 can't make a user namespace"
+	finish
+fi
+host mapped CPROF_CONTROL=on $(user 1234 1234) unshare -r
+wait_for 60 lists $pid - || fail "mapped: root's cprof doesn't list it: $("$cprof" ps 2>&1)"
+"$cprof" ps $pid >"$work/asked" 2>&1 || fail "mapped: root has no answer: $(cat "$work/asked")"
+! answers $pid $(user 4321 4321) || harm "mapped: another user may ask"
+end_host
+check_status mapped 0
+host unmapped CPROF_CONTROL=on $(user 1234 1234) unshare -U
+wait_for 60 has_socket $pid || fail "unmapped: no socket"
+! "$cprof" ps $pid >"$work/asked" 2>&1 || fail "unmapped: root has an answer"
+grep -q 'user namespace without a map' "$work/asked" || fail "unmapped: root is told: $(cat "$work/asked")"
+end_host
+check_status unmapped 0
 finish

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Asks all processes at once; see ct_control_each.
+ *
+ * Everybody may listen at names like those of profiled processes, and not answer. So nothing is
+ * waited for at a socket of another user (root asks everybody), and one time limit holds for all
+ * sockets together.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "control/control.h"
+#include "control/control_space.h"
+#include "control/control_talk.h"
+#include "core/memory.h"
+
+/* So many connections are open at once, and so many of them to one process. */
+#define OPEN 512
+#define OPEN_EACH 2
+
+struct asked {
+	int pid; /* 0: whoever has the name */
+	struct ct_control_end end;
+	int fd;				   /* the connection, or -1 */
+	bool waits;			   /* it has yet to be connected to */
+	bool again;			   /* as its owner */
+	struct cp_control_message *status; /* the answer */
+};
+
+struct all {
+	struct asked *items;
+	size_t count, room, open;
+	const struct ct_control_space *space; /* in which names are looked for */
+	bool spans;
+};
+
+static void add_name(const char *name, unsigned long inode, void *arg)
+{
+	struct all *a = arg;
+	struct asked *p;
+	unsigned user;
+
+	if (strlen(name) >= sizeof(p->end.name))
+		return;
+	if (geteuid() && !a->space->pid && ct_control_space_owner(inode, &user) &&
+	    user != geteuid())
+		return;
+	p = CT_PUSH(a->items, a->count, a->room);
+	*p = (struct asked){ .end.space = *a->space, .fd = -1, .waits = true };
+	strcpy(p->end.name, name);
+}
+
+static void find(struct all *a)
+{
+	size_t count;
+	struct ct_control_space *spaces = ct_control_space_all(&count);
+
+	for (size_t i = 0; i < count; i++) {
+		a->space = &spaces[i];
+		ct_control_space_names(&spaces[i], CP_CONTROL_NAME, add_name, a);
+	}
+	free(spaces);
+}
+
+static void end(struct all *a, struct asked *p)
+{
+	if (p->fd >= 0) {
+		close(p->fd);
+		a->open--;
+	}
+	p->fd = -1;
+	p->waits = false;
+}
+
+static bool may_ask(const struct all *a, const struct asked *p)
+{
+	size_t same = 0;
+
+	if (geteuid() && p->end.owner.uid != geteuid())
+		return false;
+	for (size_t i = 0; i < a->count && p->end.owner.pid; i++)
+		same += a->items[i].fd >= 0 && a->items[i].end.owner.pid == p->end.owner.pid;
+	return same < OPEN_EACH;
+}
+
+static void request(struct all *a, struct asked *p, int fd)
+{
+	struct cp_control_message m;
+
+	p->fd = fd;
+	a->open++;
+	ct_control_request(&m, CP_CONTROL_STATUS);
+	if (a->spans)
+		ct_control_line(&m, "spans", "1");
+	if (ct_control_talk_send(fd, &m, -1))
+		end(a, p);
+}
+
+/* Connects to P, unless its queue of connections is full. */
+static void begin(struct all *a, struct asked *p)
+{
+	int fd = p->pid ? ct_control_talk_connect(p->pid, &p->end)
+			: ct_control_talk_connect_name(&p->end);
+
+	p->waits = fd == -EAGAIN;
+	if (fd < 0)
+		return;
+	if (p->pid || may_ask(a, p))
+		request(a, p, fd);
+	else
+		close(fd);
+}
+
+static void receive(struct all *a, struct asked *p)
+{
+	struct cp_control_message m;
+	int err = ct_control_talk_receive(p->fd, &m), fd;
+
+	end(a, p);
+	if (err == -ECONNRESET && !p->again) {
+		p->again = true;
+		fd = ct_control_talk_connect_as_owner(&p->end);
+		if (fd >= 0)
+			request(a, p, fd);
+	} else if (!err && !m.result) {
+		p->status = ct_memory_alloc(sizeof(m));
+		*p->status = m;
+	}
+}
+
+/* Waits until UNTIL, at most, for one of those that were asked. */
+static void wait_for_some(struct all *a, long long until, bool any_waits)
+{
+	struct pollfd *fds = ct_memory_alloc((a->open + 1) * sizeof(*fds));
+	long long left = until - ct_control_talk_now();
+	nfds_t n = 0;
+
+	for (size_t i = 0; i < a->count; i++)
+		if (a->items[i].fd >= 0)
+			fds[n++] = (struct pollfd){ .fd = a->items[i].fd, .events = POLLIN };
+	if (any_waits && left > CT_CONTROL_RETRY_MS)
+		left = CT_CONTROL_RETRY_MS;
+	if (left < 0 || poll(fds, n, (int)left) <= 0)
+		n = 0;
+	for (size_t i = 0, k = 0; i < a->count && k < n; i++)
+		if (a->items[i].fd == fds[k].fd && fds[k++].revents)
+			receive(a, &a->items[i]);
+	free(fds);
+}
+
+static void ask(struct all *a)
+{
+	long long until = ct_control_talk_now() + CT_CONTROL_GLANCE_MS;
+	bool any_waits;
+
+	do {
+		any_waits = false;
+		for (size_t i = 0; i < a->count && ct_control_talk_now() < until; i++) {
+			struct asked *p = &a->items[i];
+
+			if (p->waits && a->open < OPEN)
+				begin(a, p);
+			any_waits |= p->waits;
+		}
+		wait_for_some(a, until, any_waits);
+	} while ((any_waits || a->open) && ct_control_talk_now() < until);
+}
+
+/* Did a socket before P give the answer of P's process? */
+static bool is_known(const struct all *a, const struct asked *p)
+{
+	for (const struct asked *q = a->items; q < p; q++)
+		if (q->status && p->end.owner.pid && q->end.owner.pid == p->end.owner.pid)
+			return true;
+	return false;
+}
+
+void ct_control_each(const struct ct_control_which *which,
+		     void (*see)(const struct ct_controlled *p,
+				 const struct cp_control_message *status, void *arg),
+		     void *arg)
+{
+	struct all a = { .spans = which && which->spans };
+
+	for (size_t i = 0; which && i < which->count; i++)
+		*CT_PUSH(a.items, a.count, a.room) =
+			(struct asked){ .pid = which->pids[i], .fd = -1, .waits = true };
+	if (!a.count)
+		find(&a);
+	ask(&a);
+	for (size_t i = 0; i < a.count; i++) {
+		struct asked *p = &a.items[i];
+
+		end(&a, p);
+		if (p->status && !is_known(&a, p))
+			see(&(struct ct_controlled){ p->end.owner.pid, p->end.owner.uid },
+			    p->status, arg);
+	}
+	for (size_t i = 0; i < a.count; i++)
+		free(a.items[i].status);
+	free(a.items);
+}
