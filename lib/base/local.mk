@@ -13,5 +13,6 @@ SIGSAFE_SMALL_SOURCES += \
 	%D%/globs.c \
 	%D%/log.c \
 	%D%/notes.c \
+	%D%/reserve.c \
 	%D%/text.c \
 	%D%/thread_file.c

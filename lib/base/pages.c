@@ -2,6 +2,7 @@
 /* Pages from mmap; see pages.h. */
 #include "base/pages.h"
 
+#include "base/reserve.h"
 #include "base/sys.h"
 
 /* Mappings of at least this size get huge pages. The last huge page may be used only in part. */
@@ -23,4 +24,43 @@ void *cp_pages_stack(size_t size)
 	if (p)
 		cp_sys3(SYS_mprotect, p, CP_PAGES_SIZE, PROT_NONE);
 	return p;
+}
+
+char *cp_pages_stack_and_reserve(size_t size)
+{
+	size_t reserve = cp_reserve_size();
+	char *at = cp_sys_map_none(reserve + size), *stack;
+
+	if (!at) {
+		reserve = 0;
+		at = cp_sys_map_none(size);
+	}
+	stack = at ? at + reserve : NULL;
+	if (at && cp_sys3(SYS_mprotect, stack + CP_ARCH_PAGE_MAX, size - CP_ARCH_PAGE_MAX,
+			  PROT_READ | PROT_WRITE)) {
+		cp_sys_unmap(at, reserve + size);
+		return NULL;
+	}
+	cp_reserve_keep(at, &reserve);
+	return stack;
+}
+
+static void make_reserve(size_t size)
+{
+	void *at = size ? cp_sys_map_none(size) : NULL;
+
+	if (!at)
+		return;
+	at = cp_reserve_keep(at, &size);
+	cp_sys_unmap(at, size);
+}
+
+void cp_pages_reserve_grow(size_t rows)
+{
+	make_reserve(cp_reserve_wanted(rows));
+}
+
+void cp_pages_reserve_fork_child(void)
+{
+	make_reserve(cp_reserve_fork_child());
 }

@@ -15,6 +15,12 @@ void *cp_pages_map(size_t size);
  * doesn't write into the mapping below. */
 void *cp_pages_stack(size_t size);
 
+/* The same, and a reserve (reserve.h) in the same mapping, below the stack. */
+char *cp_pages_stack_and_reserve(size_t size);
+/* Make the reserve larger if ROWS rows need it. Call with the collector's lock. */
+void cp_pages_reserve_grow(size_t rows);
+void cp_pages_reserve_fork_child(void);
+
 #define CP_PAGES_SIZE ((size_t)4096)
 
 /* Returns SIZE rounded up to whole pages. */

@@ -21,8 +21,8 @@
  * | memory    | below 0100, 5100 to 6000, above 7400                                  |
  * | here      | 5515 to 5555                                                          |
  *
- * No range is reserved, because a reservation counts for RLIMIT_AS. MAP_FIXED_NOREPLACE fails if
- * the place is already mapped; kernels before 4.17 treat it as a hint. The loader chooses the
+ * Only a little is reserved (reserve.h), because a reservation counts for RLIMIT_AS.
+ * MAP_FIXED_NOREPLACE fails if the place is already mapped; kernels before 4.17 treat it as a hint. The loader chooses the
  * place of the libraries that it maps for the profiler (zlib, libunwind), but they are loaded at
  * the start.
  */
@@ -32,6 +32,7 @@
 #include <errno.h>
 
 #include "base/atomic.h"
+#include "base/reserve.h"
 #include "base/start_data.h"
 
 #define HUGE_PAGE ((uintptr_t)2 << 20)
@@ -62,9 +63,8 @@ static uintptr_t first(const struct part *p)
 
 /* Returns an address for SIZE bytes, at least SKIP after the last mapping. Restarts at the part's
  * begin after its end, because most mappings there have been unmapped by then. */
-static uintptr_t choose(const struct part *p, uintptr_t size, uintptr_t skip)
+static uintptr_t choose(const struct part *p, uintptr_t size, uintptr_t align, uintptr_t skip)
 {
-	uintptr_t align = size < HUGE_PAGE ? CP_ARCH_PAGE_MAX : HUGE_PAGE;
 	uintptr_t was = cp_load_relaxed(&next), at, end;
 
 	do {
@@ -76,31 +76,56 @@ static uintptr_t choose(const struct part *p, uintptr_t size, uintptr_t skip)
 	return at;
 }
 
-static long map(size_t size, int flags, int fd)
+static long map(size_t size, int access, int flags, int fd)
 {
 	const struct part p = own_part();
+	uintptr_t align = size < HUGE_PAGE || !access ? CP_ARCH_PAGE_MAX : HUGE_PAGE;
 	long r = -EEXIST;
 
 	for (int i = 0; r == -EEXIST && i < TRIES && size <= p.size / 2; i++)
-		r = cp_syscall6(SYS_mmap, (long)choose(&p, size, i ? SKIP_MIN << i : 0), (long)size,
-				PROT_READ | PROT_WRITE, flags | MAP_FIXED_NOREPLACE, fd, 0);
+		r = cp_syscall6(SYS_mmap, (long)choose(&p, size, align, i ? SKIP_MIN << i : 0),
+				(long)size, access, flags | MAP_FIXED_NOREPLACE, fd, 0);
 	/* There is no room (valgrind gives no such addresses), so the kernel chooses the
 	 * address. */
 	if (r == -EEXIST)
-		r = cp_syscall6(SYS_mmap, 0, (long)size, PROT_READ | PROT_WRITE, flags, fd, 0);
+		r = cp_syscall6(SYS_mmap, 0, (long)size, access, flags, fd, 0);
 	return r;
 }
 
+#define FAILED(r) ((r) < 0 && (r) > -4096)
+#define ACCESS (PROT_READ | PROT_WRITE)
+#define PAGES (MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE)
+
 void *cp_sys_map(size_t size)
 {
-	long r = map(size, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+	long r = map(size, ACCESS, PAGES, -1);
 
-	return r < 0 && r > -4096 ? NULL : (void *)r;
+	return FAILED(r) ? cp_reserve_take(size) : (void *)r;
+}
+
+void *cp_sys_map_none(size_t size)
+{
+	long r = map(size, PROT_NONE, PAGES, -1);
+
+	return FAILED(r) ? NULL : (void *)r;
 }
 
 long cp_sys_map_fd(int fd, size_t size)
 {
-	return map(size, MAP_SHARED, fd);
+	return map(size, ACCESS, MAP_SHARED, fd);
+}
+
+void cp_sys_unmap(void *p, size_t size)
+{
+	uintptr_t at = (uintptr_t)p, end = at + size, to;
+
+	if (!p || cp_reserve_give(p, size))
+		return;
+	for (; at < end; at = to) {
+		to = (at | (CP_UNMAP_PIECE - 1)) + 1;
+		to = to < end ? to : end;
+		cp_sys2(SYS_munmap, at, to - at);
+	}
 }
 
 bool cp_sys_is_own_part(uintptr_t address)

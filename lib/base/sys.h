@@ -52,10 +52,12 @@ static inline int cp_sys_getppid(void)
 	return (int)cp_sys0(SYS_getppid);
 }
 
-/* Returns anonymous private pages, zeroed; NULL if the kernel has none. The pages lie far from the
- * program's (see sys.c). Everything that the profiler maps comes from cp_sys_map or
- * cp_sys_map_fd. */
+/* Returns anonymous private pages, zeroed; NULL if the kernel has none and the reserve (reserve.h)
+ * neither. The pages lie far from the program's (see sys.c). Everything that the profiler maps
+ * comes from here. */
 void *cp_sys_map(size_t size);
+/* Returns the same without access, never from the reserve. */
+void *cp_sys_map_none(size_t size);
 /* Does ADDRESS lie where cp_sys_map places its pages? */
 bool cp_sys_is_own_part(uintptr_t address);
 /* Maps pages of FD, shared. Returns the address, or a negative errno. */
@@ -65,16 +67,8 @@ long cp_sys_map_fd(int fd, size_t size);
  * threads' mmap waits. So one call unmaps at most one huge page, which is better not split. */
 #define CP_UNMAP_PIECE ((size_t)2 << 20)
 
-static inline void cp_sys_unmap(void *p, size_t size)
-{
-	uintptr_t at = (uintptr_t)p, end = at + size, next;
-
-	for (; p && at < end; at = next) {
-		next = (at | (CP_UNMAP_PIECE - 1)) + 1;
-		next = next < end ? next : end;
-		cp_sys2(SYS_munmap, at, next - at);
-	}
-}
+/* Unmaps SIZE bytes at P, which cp_sys_map or cp_sys_map_fd returned; NULL is nothing. */
+void cp_sys_unmap(void *p, size_t size);
 
 static inline int cp_sys_close(int fd)
 {

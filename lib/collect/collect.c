@@ -8,6 +8,7 @@
 #include "base/arch.h"
 #include "base/atomic.h"
 #include "base/pages.h"
+#include "base/reserve.h"
 #include "base/sys.h"
 #include "collect/task_sleep.h"
 #include "collect/worker.h"
@@ -22,7 +23,7 @@ int cp_collect_init(const struct cp_collect_work *w)
 {
 	cp_collector.work = w;
 	if (!work_stack)
-		work_stack = cp_pages_stack(WORK_STACK);
+		work_stack = cp_pages_stack_and_reserve(WORK_STACK);
 	return work_stack ? 0 : -ENOMEM;
 }
 
@@ -41,6 +42,14 @@ bool cp_collect_alive(void)
 
 /* Requests of the program or its user, as opposed to the profiler's own. */
 #define ASKED (CP_REQUEST_DRAIN | CP_REQUEST_DUMP | CP_REQUEST_TOGGLE)
+
+/* Run FN with the lock, on the collector's stack. */
+static void run(void (*fn)(void *), void *arg)
+{
+	cp_reserve_open(cp_load_relaxed(&cp_collector.lock.holder) & ~CP_FUTEX_LOCK_WAITED);
+	cp_call_on_stack(fn, arg, work_stack + WORK_STACK);
+	cp_reserve_close();
+}
 
 static void serve(void *arg)
 {
@@ -62,7 +71,7 @@ static void serve_here(void)
 	       cp_futex_lock_try(&cp_collector.lock)) {
 		uint32_t bits = cp_collect_take(ASKED);
 
-		cp_call_on_stack(serve, &bits, work_stack + WORK_STACK);
+		run(serve, &bits);
 		cp_futex_lock_release(&cp_collector.lock);
 	}
 }
@@ -72,7 +81,7 @@ bool cp_collect_run(void (*fn)(void *), void *arg)
 	if (cp_futex_lock_is_mine(&cp_collector.lock))
 		return false;
 	cp_futex_lock_acquire(&cp_collector.lock);
-	cp_call_on_stack(fn, arg, work_stack + WORK_STACK);
+	run(fn, arg);
 	cp_futex_lock_release(&cp_collector.lock);
 	serve_here();
 	cp_worker_write_rest();

@@ -18,6 +18,7 @@
 #include "base/notes.h"
 #include "session/process.h"
 #include "base/atomic.h"
+#include "base/pages.h"
 #include "sample/capture.h"
 #include "unwind/signal/cfi_module.h"
 #include "host/signal/disposition.h"
@@ -66,6 +67,7 @@ static void in_child(void)
 	cp_disposition_fork_child();
 	cp_deferred_fork_child();
 	cp_collect_thread_fork_child();
+	cp_pages_reserve_fork_child();
 	halfway = cp_api_change_fork_child();
 	if (cp_profiled_retired())
 		return;

@@ -19,6 +19,8 @@
 #include "session/runs.h"
 #include "session/session_state.h"
 #include "base/atomic.h"
+#include "base/pages.h"
+#include "base/reserve.h"
 #include "base/sys.h"
 #include "base/text.h"
 
@@ -157,6 +159,16 @@ static void end_timed(void)
 
 #define DRAINS (CP_REQUEST_DRAIN | CP_REQUEST_DUMP)
 
+static void grow_reserve(void)
+{
+	size_t rows = 0;
+
+	for (unsigned m = cp_mode_ops_first(); m < CP_MODES; m = cp_mode_ops_after(m))
+		if (cp_session.runs[m].running)
+			rows += cp_session.runs[m].aggregate.stacks.count;
+	cp_pages_reserve_grow(rows);
+}
+
 static void serve_runs(uint32_t requests)
 {
 	bool checkpoint = cp_sys_clock_ns(CLOCK_MONOTONIC) >= cp_session.next_checkpoint;
@@ -180,6 +192,7 @@ static void serve_runs(uint32_t requests)
 		write_all("at a checkpoint", false);
 		plan_checkpoint();
 	}
+	grow_reserve();
 }
 
 void cp_window_serve(uint32_t requests)
@@ -276,6 +289,7 @@ void cp_window_end_mode(void *arg)
 	struct cp_window_call *c = arg;
 
 	cp_own_time_work_begin();
+	cp_reserve_use_all();
 	c->result = end_family(c->mode, c->when, !c->discard);
 	cp_own_time_work_end();
 }
@@ -285,6 +299,7 @@ void cp_window_end(void *arg)
 	struct cp_window_call *c = arg;
 
 	cp_own_time_work_begin();
+	cp_reserve_use_all();
 	for (unsigned m = cp_mode_ops_first(); m < CP_MODES; m = cp_mode_ops_after(m)) {
 		int err = cp_runs_end(m, c->when);
 
@@ -314,6 +329,7 @@ void cp_window_write(void *arg)
 	if (!cp_runs_any())
 		return;
 	cp_own_time_work_begin();
+	cp_reserve_use_all();
 	cp_drain_all(cp_session.runs, &cp_session.modules);
 	c->result = write_all(c->when, c->before_exec);
 	cp_own_time_work_end();

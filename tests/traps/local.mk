@@ -88,6 +88,7 @@ PROFILED += \
 	%D%/lock_wakers_at_the_edges/host \
 	%D%/mask_comes_back/host \
 	%D%/mask_of_handler/host \
+	%D%/memory_used_up/host \
 	%D%/namespaces/host \
 	%D%/push_helper/push-host \
 	%D%/raw_reset/host \
@@ -226,6 +227,7 @@ TRAP_TESTS += \
 	%D%/many_short_threads/run.sh \
 	%D%/mask_comes_back/run.sh \
 	%D%/mask_of_handler/run.sh \
+	%D%/memory_used_up/run.sh \
 	%D%/modes.sh \
 	%D%/namespaces/run.sh \
 	%D%/own_cost_told/run.sh \

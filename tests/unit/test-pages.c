@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/reserve.h"
 #include "base/sys.h"
 #include "base/vec.h"
 
@@ -170,6 +171,31 @@ static void test_addresses_begin_anew(void)
 	}
 }
 
+/* Half of it, until the write is the last. */
+static void test_a_write_may_use_the_reserve(void)
+{
+	size_t size = 2 * CP_ARCH_PAGE_MAX, none = 0;
+	char *first, *second;
+
+	cp_reserve_keep(cp_sys_map_none(size), &size);
+	CHECK(!cp_reserve_take(1));
+	cp_reserve_open((uint32_t)cp_sys_gettid());
+	first = cp_reserve_take(4096);
+	CHECK(first && !cp_reserve_take(1));
+	first[0] = 1;
+	cp_reserve_use_all();
+	second = cp_reserve_take(4096);
+	CHECK(second && second != first && !cp_reserve_take(1));
+	cp_sys_unmap(first, 4096);
+	CHECK_EQ(cp_reserve_take(1), first);
+	CHECK_EQ(first[0], 0);
+	cp_sys_unmap(first, 4096);
+	cp_sys_unmap(second, 4096);
+	CHECK(!cp_reserve_take(2 * CP_ARCH_PAGE_MAX + 1));
+	cp_reserve_close();
+	cp_reserve_keep(NULL, &none);
+}
+
 static void walk(void *unused)
 {
 	void *addresses[64];
@@ -225,6 +251,7 @@ int main(void)
 	RUN(test_mappings_are_far_from_the_programs);
 	RUN(test_what_others_have_mapped_stays);
 	RUN(test_addresses_begin_anew);
+	RUN(test_a_write_may_use_the_reserve);
 	RUN(test_nobody_looks_for_callers_above_a_stack);
 	RUN(test_nobody_looks_for_callers_of_a_task);
 	return harness_end();
