@@ -3,7 +3,9 @@
 # Every source file names the project's licence in its first two lines, and no other licence. --fix adds the line.
 set -eu
 cd "${srcdir:-.}"
-failed=0 count=0
+failed=0
+list=$(mktemp)
+trap 'rm -f "$list" "$list.wrong"' EXIT
 wrong() {
 	echo "$*" >&2
 	failed=1
@@ -37,14 +39,25 @@ add() { # file
 	sed -i "$first\\$line" "$1"
 }
 
-while read -r file; do
-	count=$((count + 1))
-	[ "${1-}" != --fix ] || head -n 2 "$file" | grep -q SPDX-License-Identifier || add "$file"
-	[ "$(head -n 2 "$file" | grep -c 'SPDX-License-Identifier: BSD-3-Clause\( \*/\| -->\|\)$')" = 1 ] ||
-		wrong "$file: no line SPDX-License-Identifier: BSD-3-Clause among the first two"
-	[ "$(grep -c 'SPDX-License-Identifier: [A-Z]' "$file")" -le 1 ] || [ "$file" = tests/checks/licence.sh ] ||
-		wrong "$file: more than one licence"
-done < <(sources)
+if [ "${1-}" = --fix ]; then
+	while read -r file; do
+		head -n 2 "$file" | grep -q SPDX-License-Identifier || add "$file"
+	done < <(sources)
+fi
+sources >"$list"
+count=$(wc -l <"$list")
+xargs awk '
+	function close_file() {
+		if (name == "") return
+		if (good != 1) print name ": no line SPDX-License-Identifier: BSD-3-Clause among the first two"
+		if (all > 1 && name != "tests/checks/licence.sh") print name ": more than one licence"
+		good = all = 0
+	}
+	FNR == 1 { close_file(); name = FILENAME }
+	FNR <= 2 && /SPDX-License-Identifier: BSD-3-Clause( \*\/| -->)?$/ { good++ }
+	/SPDX-License-Identifier: [A-Z]/ { all++ }
+	END { close_file() }' <"$list" >"$list.wrong"
+[ ! -s "$list.wrong" ] || wrong "$(cat "$list.wrong")"
 [ $failed = 0 ] || echo "tests/checks/licence.sh --fix adds it" >&2
 [ "$count" -ge 900 ] || wrong "only $count source files were found"
 exit $failed

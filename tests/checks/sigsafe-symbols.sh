@@ -8,10 +8,10 @@ checks=${srcdir:-.}/tests/checks
 . "$checks/undefined.sh"
 
 outside_of_list() { # archive or object
-	undefined "$1" | while read -r module symbol; do
-		{ defined "$1"; grep -v '^#' "$checks/sigsafe-allowed.txt"; } | grep -qxF "$symbol" ||
-			echo "$module.c needs $symbol"
-	done
+	{ defined "$1"; grep -v '^#' "$checks/sigsafe-allowed.txt"; } >"$temporary/known"
+	undefined "$1" | awk -v known="$temporary/known" '
+		BEGIN { while ((getline symbol <known) > 0) is_known[symbol] = 1 }
+		!($2 in is_known) { print $1 ".c needs " $2 }'
 }
 
 temporary=$(mktemp -d)
