@@ -45,15 +45,14 @@
  * |         | no file is written       |            | -EBUSY; -EOPNOTSUPP; or the error of the write   |
  * | DUMP    | "mode=cpu", also of a    | of a memfd | none. -ESRCH: the mode isn't on; -EINVAL: the    |
  * |         | companion: "mode=peak";  |            | descriptor is none of a file in memory           |
- * | WINDOW  | "mode=cpu", or a         | of a memfd | "end=T", to be SINCE of the next request. The    |
- * |         | companion that is no     | for the    | descriptor gets what happened since the last     |
- * |         | view; "consumer=N": a    | profile,   | window, not compressed. -ESRCH: the mode isn't   |
- * |         | number that the client   | or none    | on; -EINVAL, as DUMP; -EUSERS: too many          |
- * |         | draws, not 0;            |            | consumers; -ESTALE: the consumer wasn't known;   |
- * |         | "do=begin": the window   |            | it is now, its window begins now, and nothing is |
- * |         | begins now; "do=all": it |            | written. If the mode began after SINCE, the      |
- * |         | began with the mode;     |            | window is all its time: that is no error.        |
- * |         | "do=end": forget the     |            |                                                  |
+ * | WINDOW  | "mode=cpu", also of a    | of a memfd | "end=T", to be SINCE of the next request. The    |
+ * |         | companion; "consumer=N": | for the    | descriptor gets what happened since the last     |
+ * |         | a number that the client | profile,   | window, not compressed. -ESRCH: the mode isn't   |
+ * |         | draws, not 0;            | or none    | on; -EINVAL, as DUMP; -EUSERS: too many          |
+ * |         | "do=begin": the window   |            | consumers; -ESTALE: the consumer wasn't known;   |
+ * |         | begins now; "do=all": it |            | it is now, its window begins now, and nothing is |
+ * |         | began with the mode;     |            | written. If the mode began after SINCE, the      |
+ * |         | "do=end": forget the     |            | window is all its time: that is no error.        |
  * |         | consumer;                |            |                                                  |
  * |         | "last=1": it listens for |            | "ending=1": the process has written its files    |
  * |         | what is left at the end; |            |                                                  |

@@ -47,14 +47,26 @@ grep -q "cprof: cpu profile: $work/off-window.cpu.pb" off-seen.err || fail "off 
 ls "$builddir"/control-host.* /dev/null.* 2>/dev/null && fail "off: the process has written a file"
 end_host
 
-host on CPUPROFILE="$work/on.pb" CPUPROFILE_FREQUENCY=1000
-wait_for 60 lists $pid cpu || fail "on: no control socket"
+host on CPUPROFILE="$work/on.pb" CPUPROFILE_FREQUENCY=1000 HEAPPROFILE="$work/on-heap.pb" CPROF_HEAP_INTERVAL=1
+wait_for 60 lists $pid cpu,heap || fail "on: no control socket"
 tell burn 0.4
+# Of the heap the first screen tells what was allocated in the window, and not what is in use.
+tell allocate 20000
+record none-seen -heap -o none.pb
+end_record none-seen
+record some-seen -heap -o some.pb
+tell allocate 1000
+end_record some-seen
+grep -q 'nothing was allocated in this time' none-seen.err || fail "no allocation: $(cat none-seen.err)"
+check_valid_as heap none.pb some.pb
+"$cprof" top -sample_index=inuse_space none.pb | grep -q 9.5.MB || fail "no allocation: in use: $("$cprof" top none.pb)"
+grep -q 'Type: alloc_space' some-seen.err && grep -Eq '9..\..*kB.* allocate$' some-seen.err ||
+	fail "1000 allocations: $(cat some-seen.err)"
 record on-seen -o on-window.pb
-lists $pid cpu || fail "on: $("$cprof" ps)"
+lists $pid cpu,heap || fail "on: $("$cprof" ps)"
 tell end-work 0.4
 end_record on-seen
-lists $pid cpu || fail "on: the mode has ended: $("$cprof" ps)"
+lists $pid cpu,heap || fail "on: the mode has ended: $("$cprof" ps)"
 check_valid on-window.pb
 check_stack on-window.pb 'burn;end_work'
 check_no_stack on-window.pb 'burn;(obey;)?main'

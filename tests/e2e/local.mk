@@ -23,6 +23,7 @@ PROFILED += \
 	%D%/lock-tail-host \
 	%D%/lock-wakers-host \
 	%D%/serve-host \
+	%D%/windows-host \
 	%D%/short-threads-host \
 	%D%/spans-host \
 	%D%/threads-exceptions \
@@ -42,6 +43,7 @@ E2E_TESTS += \
 	%D%/control-threads.sh \
 	%D%/thread-waits.sh \
 	%D%/control-windows.sh \
+	%D%/control-sums.sh \
 	%D%/diff.sh \
 	%D%/documents.sh \
 	%D%/dump.sh \

@@ -10,6 +10,11 @@ CHECK_TOOLS += \
 	%D%/pprof-check
 %C%_pprof_check_SOURCES = %D%/pprof-check.c $(PPROF_CHECK)
 %C%_pprof_check_LDADD = -lz
+# What the library's table of modes has.
+CHECK_TOOLS += \
+	%D%/list-modes
+%C%_list_modes_SOURCES = %D%/list-modes.c
+%C%_list_modes_LDADD = $(INTERNAL)
 # Takes windows by the tool's own code.
 if TOOL
 CHECK_TOOLS += \

@@ -5,7 +5,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/model.h"
 #include "harness.h"
+#include "output/mode_ops.h"
 #include "serve/serve.h"
 #include "serve/serve_listen.h"
 #include "serve/serve_route.h"
@@ -274,8 +276,38 @@ static void test_parts_of_all_windows_are_bounded(void)
 	}
 }
 
+static void check_type(struct ct_profile *p, const char *name, bool is_of_moment)
+{
+	struct ct_type type = { .type = ct_model_string(p, name) };
+
+	p->types = &type;
+	p->type_count = 1;
+	if (ct_model_is_of_moment(p, 0) != is_of_moment)
+		printf("# %s\n", name);
+	CHECK_EQ(ct_model_is_of_moment(p, 0), is_of_moment);
+	p->types = NULL;
+	p->type_count = 0;
+}
+
+/* The tool knows by their names what the library's modes say of their types. */
+static void test_sums_are_told_from_what_is_of_a_moment(void)
+{
+	struct ct_profile *p = ct_model_new();
+
+	for (unsigned m = 0; m < CP_MODES; m++) {
+		const struct cp_mode_ops *ops = cp_modes[m];
+
+		for (unsigned t = 0; ops && t < ops->type_count; t++)
+			check_type(p, ops->types[t].type, ops->moments & 1u << t);
+		for (unsigned t = 0; ops && ops->more && t < CP_ENCODE_MORE; t++)
+			check_type(p, ops->more[t].type, true);
+	}
+	ct_model_free(p);
+}
+
 int main(void)
 {
+	RUN(test_sums_are_told_from_what_is_of_a_moment);
 	RUN(test_paths_are_those_of_go);
 	RUN(test_seconds_are_whole_and_positive);
 	RUN(test_addresses);

@@ -9,9 +9,10 @@ enum { CT_CPU, CT_WALL, CT_HEAP, CT_LOCK, CT_IO, CT_EVENT, CT_MODES };
 
 /* Another view of a mode's samples: a profile of its own. */
 struct ct_companion {
-	const char *name;     /* as the process calls it; NULL: there is none */
-	const char *infix;    /* of its file's name: NAME.peak.EXT */
-	bool since_the_start; /* it is always that of all the mode's time: a window has none */
+	const char *name;  /* as the process calls it; NULL: there is none */
+	const char *infix; /* of its file's name: NAME.peak.EXT */
+	bool repeats; /* it has the mode's own samples once more: no window of it is kept or pushed
+		       */
 };
 
 #define CT_COMPANIONS 2

@@ -166,11 +166,6 @@ static void free_window(struct ct_window *w)
 	free(w);
 }
 
-static bool has_window(const struct ct_window *w, int which)
-{
-	return !which || (name_of(w, which) && !w->mode->companions[which - 1].since_the_start);
-}
-
 static bool has_path(const struct ct_window *w, const struct cp_control_message *status)
 {
 	char *key = ct_memory_printf("%s.path", w->mode->name),
@@ -214,7 +209,7 @@ static int begin_all(struct ct_window *w, bool from_start, char **why)
 		char *no_companion = NULL;
 
 		/* The mode goes without a companion that is off. */
-		if (has_window(w, i) && !w->off[i])
+		if (name_of(w, i) && !w->off[i])
 			w->off[i] = begin(w, i, from_start, &no_companion) == -ESRCH;
 		free(no_companion);
 	}
@@ -295,18 +290,11 @@ static void put_companion(const struct ct_window *w, struct ct_window_taken *to,
 
 static void take_companion(struct ct_window *w, struct ct_window_taken *to, int which)
 {
-	struct cp_control_message m;
 	struct ct_profile *p = NULL;
 	char *why = NULL;
 	bool ending;
 
-	if (has_window(w, which)) {
-		take(w, which, &p, &ending, &why);
-	} else {
-		ct_control_request(&m, CP_CONTROL_DUMP);
-		ct_control_line(&m, "mode", name_of(w, which));
-		get(w, &m, &p, &why);
-	}
+	take(w, which, &p, &ending, &why);
 	free(why);
 	put_companion(w, to, which, p);
 }
@@ -322,7 +310,7 @@ static void see_sent(const char *mode, struct ct_profile *p, void *arg)
 	struct sent *s = arg;
 
 	for (int i = 0; i < PROFILES; i++) {
-		if (!has_window(s->w, i) || strcmp(mode, name_of(s->w, i)) != 0)
+		if (!name_of(s->w, i) || strcmp(mode, name_of(s->w, i)) != 0)
 			continue;
 		ct_last_window_add(&s->p[i], p);
 		s->any |= !i;

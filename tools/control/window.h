@@ -66,13 +66,14 @@ struct ct_window_how {
 /* What happened since the last take, or since the open. The profiles' time_nanos and duration_nanos
  * are those of the window. Both are symbolized as the process can: functions, without lines.
  *
- * heap: alloc_* are the window's, inuse_* what is in use now. Memory from before the mode was
- * turned on is never known. */
+ * What is of a moment is that of the window's end (ct_model_is_of_moment). heap: alloc_* are the
+ * window's, inuse_* what is in use now; peak: total_* are the window's, peak_* what was in use at
+ * the highest point since the mode's start. Memory from before the mode was turned on is never
+ * known. */
 struct ct_window_taken {
 	struct ct_profile *profile; /* NULL: none; see the results */
-	/* Those of the mode (control_modes.h): the window's, but for one that is since_the_start.
-	 * NULL: the mode has none there, it isn't wanted (see ONLY), or nothing is in it (see
-	 * EMPTY). */
+	/* Those of the mode (control_modes.h). NULL: the mode has none there, it isn't wanted (see
+	 * ONLY), or nothing is in it (see EMPTY). */
 	struct ct_profile *companions[CT_COMPANIONS];
 	bool ending; /* the process has written its files: it is about to end */
 };

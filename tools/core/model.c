@@ -318,3 +318,17 @@ size_t ct_model_default_type(const struct ct_profile *p)
 			return i;
 	return p->type_count ? p->type_count - 1 : 0;
 }
+
+bool ct_model_is_of_moment(const struct ct_profile *p, size_t index)
+{
+	/* Those that the library's modes say of themselves (mode_ops.h, MOMENTS). */
+	static const char *const begins[] = { "inuse_",	  "peak_",	"alive_",
+					      "held_",	  "page_",	"resident_",
+					      "swapped_", "untouched_", "usable_" };
+	const char *type = ct_text(p, p->types[index].type);
+	bool is = false;
+
+	for (size_t i = 0; i < sizeof(begins) / sizeof(*begins); i++)
+		is |= !strncmp(type, begins[i], strlen(begins[i]));
+	return is;
+}

@@ -136,5 +136,8 @@ static inline int64_t *ct_values(const struct ct_profile *p, size_t sample)
 /* Returns the index of the sample type that is shown if no option names one: the profile's default
  * type, else the last. */
 size_t ct_model_default_type(const struct ct_profile *p);
+/* Returns whether values of type INDEX are of a moment, such as the memory in use: in a window they
+ * are those of its end, and those of two windows don't add up. */
+bool ct_model_is_of_moment(const struct ct_profile *p, size_t index);
 
 #endif

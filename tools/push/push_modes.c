@@ -82,10 +82,10 @@ static void note_before(struct ct_push_rest *rest, int pid, const char *mode)
 	ct_model_free(p);
 }
 
-/* A heap's peak is one of all its time, and would count each byte twice. */
+/* A heap's peak would count each byte twice. */
 static bool is_pushed(const struct ct_companion *c)
 {
-	return c->name && !c->since_the_start;
+	return c->name && !c->repeats;
 }
 
 static void note_all_before(struct ct_push_mode *m, int pid, int mode)

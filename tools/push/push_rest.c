@@ -82,7 +82,7 @@ static struct ct_profile *less(struct ct_profile *file, const struct ct_profile 
 	both[1] = ct_combine(&same, 1);
 	/* Memory in use is that of the file. */
 	for (size_t i = 0; i < taken->type_count; i++)
-		ratios[i] = strncmp(ct_text(taken, taken->types[i].type), "inuse_", 6) ? -1 : 0;
+		ratios[i] = ct_model_is_of_moment(taken, i) ? 0 : -1;
 	if (both[1])
 		ct_combine_header_scale(both[1], ratios);
 	free(ratios);

@@ -19,28 +19,23 @@ static bool same_types(const struct ct_profile *p, const struct ct_profile *q)
 	return true;
 }
 
-static bool is_in_use(const struct ct_profile *p, size_t type)
-{
-	return !strncmp(ct_text(p, p->types[type].type), "inuse_", 6);
-}
-
 /* A heap profile's time is that of the dump. Whether the mode was off meanwhile, or the process has
  * executed another program, is told by what was allocated: that never gets less. */
 static bool has_less(const struct ct_profile *p)
 {
 	for (size_t i = 0; i < p->sample_count; i++)
 		for (size_t t = 0; t < p->type_count; t++)
-			if (!is_in_use(p, t) && ct_values(p, i)[t] < 0)
+			if (!ct_model_is_of_moment(p, t) && ct_values(p, i)[t] < 0)
 				return true;
 	return false;
 }
 
-static void scale(struct ct_profile *p, double in_use, double other)
+static void scale(struct ct_profile *p, double moment, double other)
 {
 	double *ratios = ct_memory_alloc((p->type_count + 1) * sizeof(*ratios));
 
 	for (size_t i = 0; i < p->type_count; i++)
-		ratios[i] = is_in_use(p, i) ? in_use : other;
+		ratios[i] = ct_model_is_of_moment(p, i) ? moment : other;
 	ct_combine_header_scale(p, ratios);
 	free(ratios);
 	p->comment_count = 0;

@@ -23,6 +23,9 @@
 #include "verbs/verbs.h"
 #include "core/write.h"
 
+/* The type that is shown of a window of the heap. */
+#define ALLOCATED "alloc_space"
+
 /* The files of one mode of one run. */
 struct files {
 	char **process; /* the command's own file, then its children's */
@@ -78,6 +81,15 @@ bool ct_run_show_wrote(const struct ct_run_show *how, const char *path)
 		(st.st_mtim.tv_sec == since->tv_sec && st.st_mtim.tv_nsec >= since->tv_nsec));
 }
 
+/* Returns the sample type that is shown, as its index in P. */
+static size_t shown_type(const struct ct_run_show *how, const struct ct_profile *p)
+{
+	for (size_t i = 0; how->window && i < p->type_count; i++)
+		if (!strcmp(ct_text(p, p->types[i].type), ALLOCATED))
+			return i;
+	return ct_model_default_type(p);
+}
+
 /* Adds lines to the profile at PATH. Returns the total of the sample type that is shown. EMPTY is
  * given for the command's own file only: then *EMPTY is set to whether the file has no samples, and
  * the file's notes are shown. */
@@ -90,7 +102,7 @@ static int64_t symbolize(const struct ct_run_show *how, const char *path, bool *
 	if (!p)
 		return 0;
 	for (size_t i = 0; p->type_count && i < p->sample_count; i++)
-		total = ct_add(total, ct_values(p, i)[ct_model_default_type(p)]);
+		total = ct_add(total, ct_values(p, i)[shown_type(how, p)]);
 	if (empty) {
 		*empty = !p->sample_count;
 		ct_notes_say(p);
@@ -102,27 +114,31 @@ static int64_t symbolize(const struct ct_run_show *how, const char *path, bool *
 	return total;
 }
 
-/* Prints a verb's output to stderr, because stdout belongs to the command. */
-static void call(const struct ct_verb *verb, char *option, char *const *paths, size_t count)
+/* Prints a verb's output, of sample type TYPE (NULL: the default) to stderr, because stdout belongs
+ * to the command. */
+static void call(const struct ct_verb *verb, char *option, const char *type, char *const *paths,
+		 size_t count)
 {
-	char **argv = ct_memory_alloc((count + 3) * sizeof(*argv));
-	int saved = dup(STDOUT_FILENO);
+	char **argv = ct_memory_alloc((count + 4) * sizeof(*argv));
+	int saved = dup(STDOUT_FILENO), argc = 0;
 
-	argv[0] = ct_memory_strdup(verb->name);
-	argv[1] = option;
+	argv[argc++] = ct_memory_strdup(verb->name);
+	argv[argc++] = option;
+	if (type)
+		argv[argc++] = ct_memory_printf("-sample_index=%s", type);
 	for (size_t i = 0; i < count; i++)
-		argv[i + 2] = ct_memory_strdup(paths[i]);
+		argv[argc++] = ct_memory_strdup(paths[i]);
 	fflush(stdout);
 	dup2(STDERR_FILENO, STDOUT_FILENO);
-	verb->run((int)count + 2, argv);
+	verb->run(argc, argv);
 	fflush(stdout);
 	if (saved >= 0) {
 		dup2(saved, STDOUT_FILENO);
 		close(saved);
 	}
 	/* Options are read in place, and parsing may reorder them. */
-	for (size_t i = 0; i < count + 2; i++)
-		free(argv[i]);
+	while (argc > 0)
+		free(argv[--argc]);
 	free(argv);
 }
 
@@ -259,7 +275,7 @@ char *ct_run_show_page(const char *command)
 void ct_run_show_flame(const struct ct_run_show *how)
 {
 	if (drawn.count) {
-		call(&ct_verb_flame, ct_memory_printf("-o=%s", how->flame), drawn.paths,
+		call(&ct_verb_flame, ct_memory_printf("-o=%s", how->flame), NULL, drawn.paths,
 		     drawn.count);
 		if (how->open)
 			ct_browser_open(how->flame);
@@ -269,8 +285,10 @@ void ct_run_show_flame(const struct ct_run_show *how)
 	free(drawn.paths);
 }
 
-static const char *nothing(const char *mode, bool empty)
+static const char *nothing(const struct ct_run_show *how, const char *mode, bool empty)
 {
+	if (how->window && !strcmp(mode, "heap"))
+		return "nothing was allocated in this time, as far as sampled";
 	if (!strcmp(mode, "heap") && empty)
 		return "no allocation was sampled";
 	if (!strcmp(mode, "heap"))
@@ -291,6 +309,7 @@ static const char *nothing(const char *mode, bool empty)
 static void show_top(const struct ct_run_show *how, const struct files *f, const char *mode)
 {
 	char *const *paths = f->process;
+	const char *type = how->window && !strcmp(mode, "heap") ? ALLOCATED : NULL;
 	size_t count = 1;
 
 	if (f->children > f->own) {
@@ -304,9 +323,10 @@ static void show_top(const struct ct_run_show *how, const struct files *f, const
 		fputs("cprof: nothing sampled was in use at the end; at the high water:\n", stderr);
 	}
 	if (!f->own && !f->peak && count == 1)
-		fprintf(stderr, "cprof: %s: %s\n", mode, nothing(mode, f->empty));
+		fprintf(stderr, "cprof: %s: %s\n", mode, nothing(how, mode, f->empty));
 	else if (how->top)
-		call(&ct_verb_top, ct_memory_printf("-nodecount=%ld", how->top), paths, count);
+		call(&ct_verb_top, ct_memory_printf("-nodecount=%ld", how->top), type, paths,
+		     count);
 }
 
 void ct_run_show(const struct ct_run_show *how, const char *mode, const char *path)
@@ -342,7 +362,7 @@ void ct_run_show_change(const char *mode, const char *before, const char *path)
 		return;
 	}
 	fprintf(stderr, "\ncprof: against the run before, %s:\n", before);
-	call(&ct_verb_diff, ct_memory_strdup("-nodecount=5"), paths, 2);
+	call(&ct_verb_diff, ct_memory_strdup("-nodecount=5"), NULL, paths, 2);
 	/* The sampling's chance is in the table, but not that of who comes to a lock first. */
 	if (ct_control_modes[ct_control_modes_find(mode)].waits)
 		fputs("cprof: it is one run each: waits differ from run to run\n", stderr);

@@ -13,6 +13,7 @@ struct ct_run_show {
 	long top;		  /* rows; 0: none */
 	const char *flame;	  /* file for the flame graph, or NULL */
 	bool open;		  /* open the flame graph in a browser */
+	bool window;		  /* of a part of the run: of the heap, what was allocated in it */
 };
 
 /* Call before the command runs, for struct ct_run_show's since. Returns a time that no file has

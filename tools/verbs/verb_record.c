@@ -91,7 +91,7 @@ static void keep_companions(const struct ct_window_taken *taken, int mode, const
 		const struct ct_companion *c = &ct_control_modes[mode].companions[i];
 		char *beside;
 
-		if (!taken->companions[i] || c->since_the_start)
+		if (!taken->companions[i] || c->repeats)
 			continue;
 		beside = ct_mode_options_infix(path, c->infix);
 		ct_write_file(taken->companions[i], beside);
@@ -179,7 +179,7 @@ static void wait_for_end(const struct window *windows, unsigned n, int pid, doub
 static void show(const struct window *w, struct timespec start)
 {
 	const char **roots = ct_memory_alloc((my.roots.count + 2) * sizeof(*roots));
-	struct ct_run_show how = { start, roots, my.top, NULL, false };
+	struct ct_run_show how = { .since = start, .roots = roots, .top = my.top, .window = true };
 
 	for (unsigned long i = 0; i < my.roots.count; i++)
 		roots[i] = my.roots.items[i];

@@ -178,7 +178,7 @@ static void show_change(struct plan *p, int mode)
 static void show(struct plan *p, const char *why, const struct ct_ended *end)
 {
 	const char **roots = ct_memory_alloc((my.roots.count + 2) * sizeof(*roots));
-	struct ct_run_show how = { p->start, roots, my.top, my.flame, my.open };
+	struct ct_run_show how = { p->start, roots, my.top, my.flame, my.open, false };
 	unsigned written = 0;
 
 	for (unsigned long i = 0; i < my.roots.count; i++)
