@@ -14,6 +14,7 @@
 #include "core/input.h"
 #include "core/memory.h"
 #include "core/nearest.h"
+#include "core/out.h"
 #include "cp-build.h"
 #include "verbs/verbs.h"
 
@@ -159,6 +160,7 @@ int main(int argc, char **argv)
 {
 	const struct ct_verb *verb;
 
+	ct_out_guard();
 	if (argc < 2) {
 		usage(stderr);
 		return CT_FAILED;

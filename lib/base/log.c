@@ -71,6 +71,20 @@ void cp_log_put(int fd, const char *text, size_t n)
 		cp_fdwrite_all(fd, text, n, false);
 }
 
+/* A line may have a path in it that somebody else has named. Nothing in it may drive the terminal.
+ */
+static void make_harmless(char *line, size_t n)
+{
+	bool safe;
+
+	for (size_t at = 0, length; at < n; at += length) {
+		length = cp_text_character(line + at, n - at, &safe);
+		length += !length;
+		if (!safe)
+			memset(line + at, '?', length);
+	}
+}
+
 void cp_log(const char *fmt, ...)
 {
 	char line[512];
@@ -80,6 +94,7 @@ void cp_log(const char *fmt, ...)
 	va_start(ap, fmt);
 	n += cp_text_vformat(line + n, sizeof(line) - n - 1, fmt, ap);
 	va_end(ap);
+	make_harmless(line, n);
 	line[n++] = '\n';
 	if (!cp_log_other_way || !cp_log_other_way(line, n))
 		cp_log_put(2, line, n);

@@ -153,3 +153,46 @@ int cp_text_parse_u64(const char **s, unsigned base, uint64_t *value)
 	*value = v;
 	return 0;
 }
+
+/* ---- characters ---- */
+
+/* Beginnings of UTF-8 characters, and the bounds of their second byte. */
+static const struct {
+	unsigned char first, last, low, high, length;
+} kinds[] = {
+	{ 0xc2, 0xdf, 0x80, 0xbf, 2 }, { 0xe0, 0xe0, 0xa0, 0xbf, 3 }, { 0xe1, 0xec, 0x80, 0xbf, 3 },
+	{ 0xed, 0xed, 0x80, 0x9f, 3 }, { 0xee, 0xef, 0x80, 0xbf, 3 }, { 0xf0, 0xf0, 0x90, 0xbf, 4 },
+	{ 0xf1, 0xf3, 0x80, 0xbf, 4 }, { 0xf4, 0xf4, 0x80, 0x8f, 4 },
+};
+
+static bool is_safe(uint32_t c)
+{
+	return c >= 0xa0 && c != 0x61c && c != 0x200e && c != 0x200f &&
+	       (c < 0x2028 || c > 0x202e) && (c < 0x2066 || c > 0x2069);
+}
+
+unsigned cp_text_character(const char *s, size_t n, bool *safe)
+{
+	const unsigned char *u = (const unsigned char *)s;
+	unsigned k = 0, i;
+	uint32_t c;
+
+	*safe = (*u >= ' ' && *u < 0x7f) || *u == '\t';
+	if (*u < 0x80)
+		return 1;
+	while (k < sizeof(kinds) / sizeof(*kinds) && (*u < kinds[k].first || *u > kinds[k].last))
+		k++;
+	if (k == sizeof(kinds) / sizeof(*kinds))
+		return 1;
+	c = *u & (0x7fu >> kinds[k].length);
+	for (i = 1; i < kinds[k].length; i++) {
+		if (i == n)
+			return 0;
+		if ((u[i] & 0xc0) != 0x80 ||
+		    (i == 1 && (u[i] < kinds[k].low || u[i] > kinds[k].high)))
+			return 1;
+		c = c << 6 | (u[i] & 0x3f);
+	}
+	*safe = is_safe(c);
+	return i;
+}

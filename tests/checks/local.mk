@@ -9,6 +9,7 @@ SOURCE_CHECKS += \
 	%D%/licence.sh \
 	%D%/mutants.sh \
 	%D%/overhead-doc.sh \
+	%D%/terminal.sh \
 	%D%/traps-documented.sh
 BINARY_CHECKS += \
 	%D%/abi.sh \

@@ -186,6 +186,37 @@ answers 2 "can't be put together" "$cprof" merge -o no.pb app.pb heap.pb
 "$cprof" spans app.pb >spans || fail "cprof spans: $(cat spans)"
 grep -q '^spans: .\[31mred' spans && ! grep -q "$(printf '\033')" spans || fail "control characters of a comment: $(cat -v spans)"
 "$cprof" top app.pb | grep -q "$(printf '\033\|\302\233')" && fail "control characters of a name come out"
+# In every place of a profile, by every verb, on both outputs; a line break begins no line of its own.
+python3 - <<'END'
+from pprof_build import Profile
+bad = "\x1b[31mRED\x1b]0;T\x07\u009b\x7f\u202e\r\nFORGED"
+p = Profile([("samples", "count"), ("cpu" + bad, "nano" + bad)], default="cpu" + bad)
+frame = p.frame(bad, file="/" + bad, line=1, start=1, mapping=p.mapping("/" + bad))
+p.sample([frame, frame], [3, 30000000], {"thread": bad, bad: "v", "span": bad, "bytes": 7})
+p.comments = [bad, "# " + bad, "# note: " + bad]
+p.write("hostile.pb")
+END
+[ -s hostile.pb ] || fail "no hostile profile"
+cp hostile.pb "$(printf 'hostile\033[31m.pb')"
+hostile() { # verb...
+	"$cprof" "$@" >out 2>err </dev/null
+	[ -s out ] || [ -s err ] || fail "$1 of a hostile profile says nothing"
+	! LC_ALL=C grep -aqP '[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80\xae|^FORGED' out err ||
+		fail "$*: a terminal gets $(cat -v out err | head -n 5)"
+}
+for file in hostile.pb hostile?*31m.pb; do
+	for verb in top tree 'peek .' 'list .' tags info folded spans 'diff hostile.pb' 'top -json' 'info -json' \
+		'tags -json' 'diff -json hostile.pb' 'convert -to=folded' 'convert -to=speedscope' \
+		'convert -to=callgrind' 'convert -to=pprof-text'; do
+		# shellcheck disable=SC2086
+		hostile $verb "$file"
+	done
+done
+hostile top -focus="$(printf '(\033[31m')" hostile.pb
+hostile "$(printf '\033[31m.pb')"
+# The library's lines name paths.
+env LD_PRELOAD="$CP_LIBRARY" CPUPROFILE="$(printf 'no\033[31m\302\233/x.pb')" true 2>err
+grep -q '^libcprof: .*no?\[31m??/x.pb' err || fail "the library says: $(cat -v err)"
 cat >terminal.py <<'END'
 import os, pty, sys
 pid, fd = pty.fork()

@@ -43,8 +43,63 @@ static void test_parse_takes_digits_and_moves_on(void)
 	CHECK_STR(s, "18446744073709551616");
 }
 
+/* Returns TEXT's first character as "LENGTH safe" or "LENGTH not". */
+static const char *character(const char *text, size_t n)
+{
+	static char got[32];
+	bool safe;
+	unsigned length = cp_text_character(text, n, &safe);
+
+	cp_text_format(got, sizeof(got), "%u %s", length, safe ? "safe" : "not");
+	return got;
+}
+
+static void test_what_drives_a_terminal_is_not_safe(void)
+{
+	static const char *const unsafe[] = {
+		"\033",
+		"\a",
+		"\n",
+		"\r",
+		"\x7f",
+		"\x9b\x33",
+		"\xc2\x9b",
+		"\xc2\x80",
+		"\xc2\x9f",
+		"\xd8\x9c",
+		"\xe2\x80\x8e",
+		"\xe2\x80\xa8",
+		"\xe2\x80\xae",
+		"\xe2\x81\xa6",
+		"\xc0\x9b",
+		"\xe0\x82\x9b",
+		"\xed\xa0\x80",
+		"\xff",
+		"\xf4\x90\x80\x80",
+	};
+	static const char *const safe[] = { "a",
+					    "\t",
+					    "~",
+					    "\xc2\xa0",
+					    "\xc3\xa9",
+					    "\xe2\x80\xa2",
+					    "\xe6\xbc\xa2",
+					    "\xf0\x9f\x94\xa5" };
+
+	for (size_t i = 0; i < sizeof(unsafe) / sizeof(*unsafe); i++)
+		CHECK(strstr(character(unsafe[i], strlen(unsafe[i])), "not"));
+	for (size_t i = 0; i < sizeof(safe) / sizeof(*safe); i++) {
+		CHECK(strstr(character(safe[i], strlen(safe[i])), "safe"));
+		CHECK_EQ(*character(safe[i], strlen(safe[i])) - '0', strlen(safe[i]));
+	}
+	CHECK_STR(character("\xe2\x80\xae", 2), "0 not");
+	CHECK_STR(character("\xe2\x41", 2), "1 not");
+	CHECK_STR(character("\xc2\x9b", 2), "2 not");
+}
+
 int main(void)
 {
+	RUN(test_what_drives_a_terminal_is_not_safe);
 	RUN(test_format_writes_what_printf_would);
 	RUN(test_format_cuts_and_ends_the_text);
 	RUN(test_parse_takes_digits_and_moves_on);

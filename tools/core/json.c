@@ -6,54 +6,40 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/text.h"
+
 struct ct_json ct_json_to(FILE *to)
 {
 	return (struct ct_json){ .to = to };
 }
 
-unsigned ct_json_utf8(const unsigned char *s)
+/* The code of the character at S, of two or three bytes. */
+static unsigned code_of(const unsigned char *s, unsigned n)
 {
-	static const struct {
-		unsigned char first, last, low, high;
-		unsigned length;
-	} kinds[] = {
-		{ 0x20, 0x7f, 0, 0, 1 },       { 0xc2, 0xdf, 0x80, 0xbf, 2 },
-		{ 0xe0, 0xe0, 0xa0, 0xbf, 3 }, { 0xe1, 0xec, 0x80, 0xbf, 3 },
-		{ 0xed, 0xed, 0x80, 0x9f, 3 }, { 0xee, 0xef, 0x80, 0xbf, 3 },
-		{ 0xf0, 0xf0, 0x90, 0xbf, 4 }, { 0xf1, 0xf3, 0x80, 0xbf, 4 },
-		{ 0xf4, 0xf4, 0x80, 0x8f, 4 },
-	};
-
-	for (unsigned k = 0; k < sizeof(kinds) / sizeof(*kinds); k++) {
-		if (*s < kinds[k].first || *s > kinds[k].last)
-			continue;
-		if (kinds[k].length > 1 && (s[1] < kinds[k].low || s[1] > kinds[k].high))
-			return 0;
-		for (unsigned i = 2; i < kinds[k].length; i++)
-			if ((s[i] & 0xc0) != 0x80)
-				return 0;
-		return kinds[k].length;
-	}
-	return 0;
+	return n == 2 ? (s[0] & 0x1fu) << 6 | (s[1] & 0x3fu)
+		      : (s[0] & 0xfu) << 12 | (s[1] & 0x3fu) << 6 | (s[2] & 0x3fu);
 }
 
 void ct_json_quote(FILE *to, const char *text)
 {
-	fputc('"', to);
-	for (const unsigned char *s = (const unsigned char *)text; *s;) {
-		unsigned n = ct_json_utf8(s);
+	size_t left = strlen(text);
+	unsigned n;
+	bool safe;
 
-		if (*s < 0x20 || *s == 0x7f) {
-			fprintf(to, "\\u%04x", *s++);
-		} else if (*s == '"' || *s == '\\') {
-			fprintf(to, "\\%c", *s++);
-		} else if (n) {
+	fputc('"', to);
+	for (const unsigned char *s = (const unsigned char *)text; left; s += n, left -= n) {
+		n = cp_text_character((const char *)s, left, &safe);
+		if (*s < 0x20 || *s == 0x7f)
+			fprintf(to, "\\u%04x", *s);
+		else if (*s == '"' || *s == '\\')
+			fprintf(to, "\\%c", *s);
+		else if (safe)
 			fwrite(s, 1, n, to);
-			s += n;
-		} else {
+		else if (n > 1)
+			fprintf(to, "\\u%04x", code_of(s, n));
+		else
 			fputs("\xef\xbf\xbd", to);
-			s++;
-		}
+		n += !n;
 	}
 	fputc('"', to);
 }

@@ -26,7 +26,7 @@ struct ct_json {
 struct ct_json ct_json_to(FILE *to);
 void ct_json_open(struct ct_json *j, const char *key, char bracket);
 void ct_json_close(struct ct_json *j, char bracket);
-/* Bytes that are not UTF-8 become U+FFFD. */
+/* Bytes that are not UTF-8 become U+FFFD; what must not reach a terminal is escaped. */
 void ct_json_text(struct ct_json *j, const char *key, const char *text);
 void ct_json_integer(struct ct_json *j, const char *key, int64_t value);
 /* A value that is not finite becomes null. */
@@ -36,7 +36,5 @@ void ct_json_bool(struct ct_json *j, const char *key, bool value);
 void ct_json_hex(struct ct_json *j, const char *key, uint64_t value);
 /* Writes only the quoted text, for callers with their own layout. */
 void ct_json_quote(FILE *to, const char *text);
-/* Returns the length of the valid UTF-8 sequence at S, or 0. */
-unsigned ct_json_utf8(const unsigned char *s);
 
 #endif

@@ -30,6 +30,7 @@ TOOL_SOURCES += \
 	%D%/own.c \
 	%D%/options.c \
 	%D%/out.c \
+	%D%/out_guard.c \
 	%D%/model.c \
 	%D%/read.c \
 	%D%/read_finish.c \

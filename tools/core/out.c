@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "core/memory.h"
 #include "verbs/verbs.h"
 
@@ -89,24 +90,21 @@ int ct_out_end(void)
 
 const char *ct_out_paint(enum ct_out_paint paint)
 {
-	static const char *const codes[] = {
-		[CT_PLAIN] = "\033[0m", [CT_BOLD] = "\033[1m",	 [CT_DIM] = "\033[2m",
-		[CT_RED] = "\033[31m",	[CT_GREEN] = "\033[32m", [CT_YELLOW] = "\033[33m",
-	};
-
-	return colours ? codes[paint] : "";
+	return colours ? ct_out_guard_paint(paint) : "";
 }
 
 void ct_out_text(FILE *to, const char *text)
 {
-	for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
-		/* C1 controls are U+0080 to U+009F: 0xc2 0x80 to 0xc2 0x9f. */
-		if (c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0) {
+	size_t n = strlen(text), length;
+	bool safe;
+
+	for (; n; text += length, n -= length) {
+		length = cp_text_character(text, n, &safe);
+		length += !length;
+		if (safe)
+			fwrite(text, 1, length, to);
+		else
 			fputc('?', to);
-			c++;
-		} else {
-			fputc((*c < 0x20 && *c != '\t') || *c == 0x7f ? '?' : *c, to);
-		}
 	}
 }
 

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-enum ct_out_paint { CT_PLAIN, CT_BOLD, CT_DIM, CT_RED, CT_GREEN, CT_YELLOW };
+enum ct_out_paint { CT_PLAIN, CT_BOLD, CT_DIM, CT_RED, CT_GREEN, CT_YELLOW, CT_PAINTS };
 
 /* Starts the pager ($PAGER, else less if it is installed) if stdout is a terminal. */
 void ct_out_begin(void);
@@ -19,9 +19,22 @@ void ct_out_begin(void);
 int ct_out_end(void);
 /* Returns the escape sequence for the text that follows; "" if there are no colours. */
 const char *ct_out_paint(enum ct_out_paint paint);
-/* Writes text of a file: control characters, which could drive a terminal, become "?". */
+/* Writes text of a file in a line: besides what the guard below replaces, line breaks become "?".
+ */
 void ct_out_text(FILE *to, const char *text);
 /* Returns NAME as a word of a shell's command, quoted if needed. The caller frees it. */
 char *ct_out_word(const char *name);
+
+/* ---- the guard (out_guard.c) ---- */
+
+/* Has stdout and stderr replace what could drive a terminal: first thing in main. */
+void ct_out_guard(void);
+/* Does so in the N bytes of TEXT. Returns how many are left. */
+size_t ct_out_guard_clean(char *text, size_t n);
+/* Standard output without the guard: for profiles, which are no text, and for curses, which knows
+ * what it may write. */
+FILE *ct_out_guard_past(void);
+/* Returns the mark that the guard replaces by the colour's escape sequence. */
+const char *ct_out_guard_paint(enum ct_out_paint paint);
 
 #endif

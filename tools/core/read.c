@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "core/foreign.h"
 #include "core/memory.h"
 #include "core/read_messages.h"
@@ -260,6 +261,37 @@ static int read_otlp(struct reader *r, struct ct_profile **p)
 	return e ? e : ct_otlp_decode(p, r->window, r->end, r->fault);
 }
 
+/* The names of types and units are words in a line wherever they are printed. */
+static void make_word(struct ct_profile *p, uint32_t *index)
+{
+	const char *text = ct_text(p, *index);
+	size_t left = strlen(text), n;
+	char *word = ct_memory_alloc(left + 1);
+	bool safe, all = true;
+
+	for (size_t to = 0; left; text += n, left -= n) {
+		n = cp_text_character(text, left, &safe);
+		n += !n;
+		all &= safe;
+		memcpy(word + to, safe ? text : "?", safe ? n : 1);
+		to += safe ? n : 1;
+	}
+	if (!all)
+		*index = ct_model_string(p, word);
+	free(word);
+}
+
+static void make_words(struct ct_profile *p)
+{
+	for (size_t i = 0; i < p->type_count; i++) {
+		make_word(p, &p->types[i].type);
+		make_word(p, &p->types[i].unit);
+	}
+	make_word(p, &p->period_type.type);
+	make_word(p, &p->period_type.unit);
+	make_word(p, &p->default_type);
+}
+
 int ct_read(struct ct_profile **p, struct ct_input *in, struct ct_fault *fault)
 {
 	struct reader r = { .in = in, .fault = fault };
@@ -274,6 +306,8 @@ int ct_read(struct ct_profile **p, struct ct_input *in, struct ct_fault *fault)
 	if (!e && ct_otlp_decode_fits(r.window, r.end)) {
 		ct_model_free(made);
 		e = read_otlp(&r, p);
+		if (!e)
+			make_words(*p);
 		ct_read_messages_release(&r.m);
 		free(r.window);
 		return e;
@@ -292,11 +326,13 @@ int ct_read(struct ct_profile **p, struct ct_input *in, struct ct_fault *fault)
 		call_it_foreign(fault);
 	ct_read_messages_release(&r.m);
 	free(r.window);
-	if (e)
+	if (e) {
 		ct_model_free(made);
-	else
-		*p = made;
-	return e;
+		return e;
+	}
+	make_words(made);
+	*p = made;
+	return 0;
 }
 
 struct ct_profile *ct_read_source(const char *source)

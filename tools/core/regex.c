@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "core/out.h"
 
 /* The limit of backtracking for one match. An expression that reaches it counts as not matching;
  * after reaching it too often, the expression is not tried again. */
@@ -41,8 +42,9 @@ struct ct_regex *ct_regex_new(const char *option, const char *text)
 		PCRE2_UCHAR why[160] = "";
 
 		pcre2_get_error_message(error, why, sizeof(why));
-		fprintf(stderr, "cprof: -%s=%s: %s (at character %zu)\n", option, text,
-			(const char *)why, (size_t)at + 1);
+		fprintf(stderr, "cprof: -%s=", option);
+		ct_out_text(stderr, text); /* it may be a profile's */
+		fprintf(stderr, ": %s (at character %zu)\n", (const char *)why, (size_t)at + 1);
 		return NULL;
 	}
 	pcre2_jit_compile(code, PCRE2_JIT_COMPLETE); /* if this fails, matching is only slower */

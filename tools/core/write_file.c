@@ -6,15 +6,21 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/out.h"
 #include "core/target.h"
 
 static int write_stdout(const struct ct_profile *p)
 {
+	FILE *to;
+	int error;
+
 	if (isatty(STDOUT_FILENO)) {
 		fputs("cprof: a profile is not written to a terminal; give -output=FILE\n", stderr);
 		return -ENOTTY;
 	}
-	return ct_write(p, stdout);
+	to = ct_out_guard_past();
+	error = ct_write(p, to);
+	return error ? error : fflush(to) ? -errno : 0;
 }
 
 static int write_target(const struct ct_profile *p, const char *path)

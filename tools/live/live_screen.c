@@ -16,7 +16,9 @@
 #include <unistd.h>
 #include <wchar.h>
 
+#include "base/text.h"
 #include "core/memory.h"
+#include "core/out.h"
 #include "live/live_curses.h"
 
 static struct ct_curses_window *window;
@@ -151,7 +153,8 @@ static char *open_terminal(const char *term)
 	setlocale(LC_CTYPE, "");
 	utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
 	set_signals();
-	move = ct_curses.newterm(NULL, stdout, stdin) ? ct_curses.tigetstr("cup") : NULL;
+	move = ct_curses.newterm(NULL, ct_out_guard_past(), stdin) ? ct_curses.tigetstr("cup")
+								   : NULL;
 	if (!move || move == (char *)-1)
 		return ct_memory_printf("the terminal \"%s\" is unknown here, or has no screen: "
 					"set TERM; \"cprof record PID\" shows a window as text",
@@ -238,6 +241,7 @@ void ct_live_screen_redraw(void)
 static int take_character(const char **text, char *to, size_t *bytes)
 {
 	mbstate_t state = { 0 };
+	bool safe;
 	wchar_t c;
 	size_t n = utf8 ? mbrtowc(&c, *text, strlen(*text), &state) : 1;
 	int width;
@@ -253,7 +257,8 @@ static int take_character(const char **text, char *to, size_t *bytes)
 		n = 1;
 		c = 0;
 	}
-	width = c ? wcwidth(c) : -1;
+	cp_text_character(*text, strlen(*text), &safe);
+	width = c && safe ? wcwidth(c) : -1;
 	if (width < 0) {
 		to[(*bytes)++] = '?';
 		width = 1;

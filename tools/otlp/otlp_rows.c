@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/json.h"
+#include "base/text.h"
 #include "core/memory.h"
 #include "core/numbers.h"
 
@@ -83,14 +83,17 @@ static uint32_t intern(struct ct_profile *pool, const char *text)
 	char *valid = NULL;
 	uint32_t index;
 
-	for (size_t i = 0; text[i];) {
-		unsigned n = ct_json_utf8((const unsigned char *)text + i);
+	for (size_t i = 0, left = strlen(text), n; i < left; i += n) {
+		const unsigned char c = (unsigned char)text[i];
+		bool safe, bad;
 
-		if (!n && !valid)
+		n = cp_text_character(text + i, left - i, &safe);
+		bad = !n || (n == 1 && (c < 0x20 || c >= 0x80));
+		n += !n;
+		if (bad && !valid)
 			valid = ct_memory_strdup(text);
-		if (!n)
+		if (bad)
 			valid[i] = '?';
-		i += n ? n : 1;
 	}
 	index = ct_model_string(pool, valid ? valid : text);
 	free(valid);

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "core/memory.h"
+#include "core/out.h"
 
 /* Missing in the headers of glibc 2.31. */
 #ifndef SYS_close_range
@@ -109,6 +110,21 @@ static void become_worker(const struct ct_serve_job *job, const struct ct_serve_
 	setrlimit(RLIMIT_DATA, &memory);
 }
 
+/* Text may be shown on a terminal, by curl. Returns whether that has worked. */
+static bool clean(FILE *body, const char *type)
+{
+	int fd = fileno(body);
+	off_t size = lseek(fd, 0, SEEK_END);
+	char *text;
+
+	if (strncmp(type, "text/plain", 10) && strcmp(type, CT_SERVE_JSON))
+		return true;
+	text = size > 0 ? mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)
+			: MAP_FAILED;
+	return text == MAP_FAILED ? !size
+				  : !ftruncate(fd, (off_t)ct_out_guard_clean(text, (size_t)size));
+}
+
 static void work(const struct ct_serve_job *job, const struct ct_serve_request *r, pid_t server)
 {
 	struct ct_serve_out out = { job->reply, NULL, job->snapshot };
@@ -118,7 +134,7 @@ static void work(const struct ct_serve_job *job, const struct ct_serve_request *
 	if (!out.body)
 		_exit(2);
 	ct_serve_work(r, &out);
-	_exit(fflush(out.body) ? 2 : 0);
+	_exit(!fflush(out.body) && clean(out.body, job->reply->type) ? 0 : 2);
 }
 
 /* ---- the server ---- */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "core/out.h"
 #include "serve/serve_work.h"
 
 struct order {
@@ -43,12 +44,6 @@ static void put_addresses(const struct ct_profile *p, const struct ct_sample *s,
 	fputc('\n', to);
 }
 
-void ct_serve_text_put(const char *text, FILE *to)
-{
-	for (; *text; text++)
-		fputc((unsigned char)*text < ' ' || *text == 127 ? '?' : *text, to);
-}
-
 /* "#	0x401136	main+0x10	/src/app.c:12", one line for each call. */
 static void put_names(const struct ct_profile *p, const struct ct_sample *s, FILE *to)
 {
@@ -63,10 +58,10 @@ static void put_names(const struct ct_profile *p, const struct ct_sample *s, FIL
 				line->function == CT_NONE ? NULL : &p->functions[line->function];
 
 			fprintf(to, "#\t0x%" PRIx64 "\t", l->address);
-			ct_serve_text_put(f ? ct_text(p, f->name) : "?", to);
+			ct_out_text(to, f ? ct_text(p, f->name) : "?");
 			fputc('\t', to);
 			if (f && *ct_text(p, f->filename)) {
-				ct_serve_text_put(ct_text(p, f->filename), to);
+				ct_out_text(to, ct_text(p, f->filename));
 				fprintf(to, ":%" PRId64, line->line);
 			}
 			fputc('\n', to);

@@ -9,6 +9,7 @@
 #include "control/thread_wait.h"
 #include "core/combine.h"
 #include "core/memory.h"
+#include "core/out.h"
 #include "core/regex.h"
 #include "core/strip_labels.h"
 #include "core/write.h"
@@ -63,10 +64,10 @@ static void put_heading(const struct ct_thread_wait *t, const struct ct_thread_w
 	fprintf(to, "goroutine %" PRId64 " [%s", t->tid, t->state);
 	if (wait) {
 		fputc(' ', to);
-		ct_serve_text_put(wait, to);
+		ct_out_text(to, wait);
 	}
 	fputs(t->deadlock > 0 ? ", in a deadlock, " : ", ", to);
-	ct_serve_text_put(t->name, to);
+	ct_out_text(to, t->name);
 	fputs("]:\n", to);
 	free(wait);
 }
@@ -78,13 +79,13 @@ static void put_frame(const struct ct_profile *p, const struct ct_location *l,
 		line && line->function != CT_NONE ? &p->functions[line->function] : NULL;
 	const char *file = l->mapping == CT_NONE ? "?" : ct_text(p, p->mappings[l->mapping].file);
 
-	ct_serve_text_put(f ? ct_text(p, f->name) : "?", to);
+	ct_out_text(to, f ? ct_text(p, f->name) : "?");
 	fputs("(...)\n\t", to);
 	if (f && *ct_text(p, f->filename)) {
-		ct_serve_text_put(ct_text(p, f->filename), to);
+		ct_out_text(to, ct_text(p, f->filename));
 		fprintf(to, ":%" PRId64 "\n", line->line);
 	} else {
-		ct_serve_text_put(file, to);
+		ct_out_text(to, file);
 		fprintf(to, " 0x%" PRIx64 "\n", l->address);
 	}
 }

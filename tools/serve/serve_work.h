@@ -14,9 +14,6 @@ void ct_serve_profile_symbolize(struct ct_profile *p, int pid);
 /* serve_text.c: P as net/http/pprof writes it with ?debug=1. */
 void ct_serve_text(const struct ct_profile *p, const struct ct_serve_kind *k, FILE *to);
 
-/* TEXT, with control characters replaced. */
-void ct_serve_text_put(const char *text, FILE *to);
-
 /* serve_threads.c: where every thread is now, as Go serves its goroutines. */
 void ct_serve_threads(const struct ct_serve_request *r, struct ct_serve_out *out);
 

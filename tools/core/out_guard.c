@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The only way of text to a terminal: stdout and stderr of every verb go through here, so that
+ * nothing that a file or another process says can drive the terminal, wherever it is printed.
+ * Control characters, C1 controls, marks that reorder the text and ill-formed UTF-8 become "?".
+ * Colours of our own come as marks that nobody else knows; see ct_out_guard_paint.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "core/memory.h"
+#include "core/out.h"
+
+/* ESC, random letters, and a digit, the paint. */
+#define MARK 18
+/* What an unfinished character or mark at the end of a write may need. */
+#define HELD MARK
+
+struct guard {
+	int fd;
+	char held[HELD];
+	size_t count; /* of bytes in HELD, which wait for those that follow */
+};
+
+static struct guard guards[2] = { { .fd = STDOUT_FILENO }, { .fd = STDERR_FILENO } };
+static char marks[CT_PAINTS][MARK + 1];
+
+static const char *const codes[CT_PAINTS] = {
+	[CT_PLAIN] = "\033[0m", [CT_BOLD] = "\033[1m",	 [CT_DIM] = "\033[2m",
+	[CT_RED] = "\033[31m",	[CT_GREEN] = "\033[32m", [CT_YELLOW] = "\033[33m",
+};
+
+const char *ct_out_guard_paint(enum ct_out_paint paint)
+{
+	unsigned char random[MARK - 2];
+
+	if (!*marks[0]) {
+		if (getrandom(random, sizeof(random), GRND_NONBLOCK) != (ssize_t)sizeof(random))
+			return "";
+		for (int p = 0; p < CT_PAINTS; p++) {
+			marks[p][0] = '\033';
+			for (size_t i = 0; i < sizeof(random); i++)
+				marks[p][1 + i] = (char)('A' + random[i] % 32);
+			marks[p][MARK - 1] = (char)('0' + p);
+		}
+	}
+	return marks[paint];
+}
+
+/* Returns the code of the mark at S, of N bytes, or NULL. *SHORT: it may become one. */
+static const char *code_of(const char *s, size_t n, bool *is_short)
+{
+	*is_short = false;
+	for (int p = 0; p < CT_PAINTS && *marks[p]; p++) {
+		if (n >= MARK && !memcmp(s, marks[p], MARK))
+			return codes[p];
+		*is_short |= n < MARK && !memcmp(s, marks[p], n);
+	}
+	return NULL;
+}
+
+/* Writes to TO what may be shown of the N bytes at S, of which *USED were looked at: an unfinished
+ * character at the end is left, unless LAST. */
+static size_t clean(char *to, const char *s, size_t n, size_t *used, bool last)
+{
+	size_t at = 0, length, put = 0;
+	bool safe, is_short;
+
+	for (; at < n; at += length) {
+		const char *code = s[at] == '\033' ? code_of(s + at, n - at, &is_short) : NULL;
+
+		if (code) {
+			length = MARK;
+			put += (size_t)(stpcpy(to + put, code) - (to + put));
+			continue;
+		}
+		if (s[at] == '\033' && is_short && !last)
+			break;
+		length = cp_text_character(s + at, n - at, &safe);
+		if (!length && !last)
+			break;
+		length += !length;
+		if (safe || s[at] == '\n' || !s[at]) {
+			memmove(to + put, s + at, length);
+			put += length;
+		} else {
+			to[put++] = '?';
+		}
+	}
+	*used = at;
+	return put;
+}
+
+size_t ct_out_guard_clean(char *text, size_t n)
+{
+	return clean(text, text, n, &n, true);
+}
+
+static bool write_all(int fd, const char *data, size_t n)
+{
+	while (n) {
+		ssize_t done = write(fd, data, n);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done < 0)
+			return false;
+		data += done;
+		n -= (size_t)done;
+	}
+	return true;
+}
+
+static ssize_t put(void *cookie, const char *data, size_t size)
+{
+	struct guard *g = cookie;
+	size_t n = g->count + size, used, shown;
+	char *all = ct_memory_alloc(2 * n + 1), *to = all + n;
+	bool done;
+
+	memcpy(all, g->held, g->count);
+	memcpy(all + g->count, data, size);
+	shown = clean(to, all, n, &used, false);
+	g->count = n - used;
+	memcpy(g->held, all + used, g->count);
+	done = write_all(g->fd, to, shown);
+	free(all);
+	return done ? (ssize_t)size : 0;
+}
+
+void ct_out_guard(void)
+{
+	const cookie_io_functions_t functions = { .write = put };
+	FILE *out = fopencookie(&guards[0], "w", functions),
+	     *err = fopencookie(&guards[1], "w", functions);
+
+	if (!out || !err)
+		abort();
+	setvbuf(out, NULL, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF, BUFSIZ);
+	setvbuf(err, NULL, _IONBF, 0);
+	stdout = out;
+	stderr = err;
+}
+
+FILE *ct_out_guard_past(void)
+{
+	static FILE *past;
+
+	fflush(stdout);
+	if (!past)
+		past = fdopen(STDOUT_FILENO, "w");
+	return past ? past : stdout;
+}
