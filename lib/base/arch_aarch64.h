@@ -5,6 +5,7 @@
 #define CP_ARCH_AARCH64_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <ucontext.h>
 
@@ -237,6 +238,106 @@ static inline void cp_context_end_call(ucontext_t *uc, long result)
 {
 	uc->uc_mcontext.regs[0] = (uint64_t)result;
 	uc->uc_mcontext.pc += 4;
+}
+
+/* The frame that the kernel writes for a signal handler, from its lowest address: the siginfo, the
+ * context, records that don't fit in the context, and a frame record (the interrupted fp and pc).
+ * The functions below take the address of the context, which names the frame. */
+#define CP_FRAME_INFO 0	     /* offset of the siginfo */
+#define CP_FRAME_CONTEXT 128 /* offset of the context */
+#define CP_FRAME_RECORD 16   /* size of the frame record */
+/* The kernel leaves this much below the interrupted stack pointer. */
+#define CP_FRAME_RED_ZONE 0
+
+/* The record in the context that tells of records after the context. */
+struct cp_frame_extra {
+	uint32_t magic, size;
+	uint64_t data;
+	uint32_t data_size;
+};
+#define CP_FRAME_EXTRA 0x45585401u
+
+static inline uintptr_t cp_frame_low(const ucontext_t *uc)
+{
+	return (uintptr_t)uc - CP_FRAME_CONTEXT;
+}
+
+/* Returns the record in UC, or NULL if all records are in the context. */
+static inline struct cp_frame_extra *cp_frame_extra(const ucontext_t *uc)
+{
+	uintptr_t at = (uintptr_t)uc->uc_mcontext.__reserved;
+	uintptr_t end = at + sizeof(uc->uc_mcontext.__reserved) - sizeof(struct cp_frame_extra);
+
+	while (at <= end) {
+		struct cp_frame_extra *e = (struct cp_frame_extra *)at;
+
+		if (e->magic == CP_FRAME_EXTRA)
+			return e;
+		if (!e->magic || e->size < 8)
+			break;
+		at += e->size;
+	}
+	return NULL;
+}
+
+/* Returns the size of UC's frame without the frame record. */
+static inline size_t cp_frame_size(const ucontext_t *uc)
+{
+	const struct cp_frame_extra *e = cp_frame_extra(uc);
+	uintptr_t end = e ? e->data + e->data_size : (uintptr_t)(uc + 1);
+
+	return (end - cp_frame_low(uc) + 15) & -(size_t)16;
+}
+
+/* Returns the lowest address of a frame like UC's, if the kernel writes it below SP. */
+static inline uintptr_t cp_frame_below(const ucontext_t *uc, uintptr_t sp)
+{
+	return ((sp - CP_FRAME_RECORD) & -(uintptr_t)16) - cp_frame_size(uc);
+}
+
+static inline uintptr_t cp_frame_high(const ucontext_t *uc)
+{
+	return cp_frame_low(uc) + cp_frame_size(uc) + CP_FRAME_RECORD;
+}
+
+/* Copies UC's frame below SP, where its lowest address is LOW. The memory must be writable. */
+static inline void cp_frame_copy(const ucontext_t *uc, uintptr_t low, uintptr_t sp)
+{
+	struct cp_frame_extra *e;
+
+	(void)sp;
+	__builtin_memcpy((void *)low, (const void *)cp_frame_low(uc),
+			 cp_frame_high(uc) - cp_frame_low(uc));
+	e = cp_frame_extra((const ucontext_t *)(low + CP_FRAME_CONTEXT));
+	if (e)
+		e->data += low - cp_frame_low(uc);
+}
+
+/* Changes UC, whose frame was copied to LOW: the return to UC calls HANDLER for SIG, as the kernel
+ * calls it with a frame at LOW. RESTORER is where HANDLER returns to. */
+static inline void cp_context_enter(ucontext_t *uc, uintptr_t handler, int sig, uintptr_t low,
+				    const void *restorer)
+{
+	mcontext_t *m = &uc->uc_mcontext;
+
+	m->pc = handler;
+	m->sp = low;
+	m->regs[0] = (uint64_t)sig;
+	m->regs[1] = low + CP_FRAME_INFO;
+	m->regs[2] = low + CP_FRAME_CONTEXT;
+	m->regs[29] = low + cp_frame_size(uc);
+	m->regs[30] = (uint64_t)(uintptr_t)restorer;
+	m->pstate &= ~UINT64_C(0xc00); /* the kind of the last branch */
+}
+
+/* Returns whether the processor checks return addresses against a shadow stack. */
+static inline bool cp_arch_has_shadow_stack(void)
+{
+	register uint64_t asked __asm__("x16") = 1;
+
+	/* chkfeat x16; does nothing on processors without it. */
+	__asm__ volatile("hint #40" : "+r"(asked));
+	return asked == 0;
 }
 
 #endif

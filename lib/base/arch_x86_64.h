@@ -5,6 +5,7 @@
 #define CP_ARCH_X86_64_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <ucontext.h>
 
@@ -247,6 +248,88 @@ static inline void cp_context_end_call(ucontext_t *uc, long result)
 {
 	uc->uc_mcontext.gregs[REG_RAX] = result;
 	uc->uc_mcontext.gregs[REG_RIP] += 2;
+}
+
+/* The frame that the kernel writes for a signal handler, from its lowest address: the return
+ * address, the context, the siginfo, and, aligned to 64 bytes, the floating-point registers.
+ * The functions below take the address of the context, which names the frame. */
+#define CP_FRAME_CONTEXT 8	       /* offset of the context */
+#define CP_FRAME_INFO (8 + 304)	       /* offset of the siginfo */
+#define CP_FRAME_FIXED (8 + 304 + 128) /* size up to the floating-point registers */
+/* The kernel leaves this much below the interrupted stack pointer. */
+#define CP_FRAME_RED_ZONE 128
+
+static inline uintptr_t cp_frame_low(const ucontext_t *uc)
+{
+	return (uintptr_t)uc - CP_FRAME_CONTEXT;
+}
+
+/* Returns the size of the floating-point registers in the frame of UC. */
+static inline size_t cp_frame_float_size(const ucontext_t *uc)
+{
+	/* The end of the 512 bytes that every processor has tells whether there is more: a magic
+	 * number, then the whole size. */
+	const uint32_t *told = (const uint32_t *)((const char *)uc->uc_mcontext.fpregs + 464);
+
+	if (!uc->uc_mcontext.fpregs)
+		return 0;
+	return told[0] == 0x46505853u ? told[1] : 512;
+}
+
+/* Returns the lowest address of a frame like UC's, if the kernel writes it below SP. */
+static inline uintptr_t cp_frame_below(const ucontext_t *uc, uintptr_t sp)
+{
+	uintptr_t fp = (sp - cp_frame_float_size(uc)) & -(uintptr_t)64;
+
+	return ((fp - CP_FRAME_FIXED) & -(uintptr_t)16) - 8;
+}
+
+static inline uintptr_t cp_frame_high(const ucontext_t *uc)
+{
+	return uc->uc_mcontext.fpregs ? (uintptr_t)uc->uc_mcontext.fpregs + cp_frame_float_size(uc)
+				      : cp_frame_low(uc) + CP_FRAME_FIXED;
+}
+
+/* Copies UC's frame below SP, where its lowest address is LOW. The memory must be writable. */
+static inline void cp_frame_copy(const ucontext_t *uc, uintptr_t low, uintptr_t sp)
+{
+	ucontext_t *copy = (ucontext_t *)(low + CP_FRAME_CONTEXT);
+	uintptr_t fp = (sp - cp_frame_float_size(uc)) & -(uintptr_t)64;
+
+	__builtin_memcpy((void *)low, (const void *)cp_frame_low(uc), CP_FRAME_FIXED);
+	if (!uc->uc_mcontext.fpregs)
+		return;
+	__builtin_memcpy((void *)fp, uc->uc_mcontext.fpregs, cp_frame_float_size(uc));
+	copy->uc_mcontext.fpregs = (fpregset_t)fp;
+}
+
+/* Changes UC, whose frame was copied to LOW: the return to UC calls HANDLER for SIG, as the kernel
+ * calls it with a frame at LOW. RESTORER is in the frame already. */
+static inline void cp_context_enter(ucontext_t *uc, uintptr_t handler, int sig, uintptr_t low,
+				    const void *restorer)
+{
+	greg_t *r = uc->uc_mcontext.gregs;
+
+	(void)restorer;
+	r[REG_RIP] = (greg_t)handler;
+	r[REG_RSP] = (greg_t)low;
+	r[REG_RDI] = sig;
+	r[REG_RSI] = (greg_t)(low + CP_FRAME_INFO);
+	r[REG_RDX] = (greg_t)(low + CP_FRAME_CONTEXT);
+	r[REG_RAX] = 0;
+	r[REG_EFL] &= ~(greg_t)(0x400 | 0x100 | 0x10000); /* direction, trap and resume flags */
+	/* A handler begins with initial floating-point registers. */
+	uc->uc_mcontext.fpregs = NULL;
+}
+
+/* Returns whether the processor checks return addresses against a shadow stack. */
+static inline bool cp_arch_has_shadow_stack(void)
+{
+	uint64_t ssp = 0;
+
+	/* rdsspq %rax; does nothing without a shadow stack. */
+	__asm__ volatile(".byte 0xf3, 0x48, 0x0f, 0x1e, 0xc8" : "+a"(ssp));
+	return ssp != 0;
 }
 
 #endif

@@ -7,71 +7,50 @@
 #include <ucontext.h>
 
 #include "host/handler_mask.h"
-#include "host/signal/altstack.h"
 #include "base/atomic.h"
 #include "host/signal/disposition.h"
+#include "host/signal/handler_call.h"
 #include "host/signal/sigprof.h"
 #include "base/sys.h"
-
-typedef void (*handler_function)(int, siginfo_t *, void *);
 
 static const struct cp_chained_hooks *hooks;
 static uint32_t armed[65]; /* 1 = the one-call handler has not been called yet */
 
-/* Return the handler to call for SIG. If two threads get the signal of a one-call handler at once,
- * the second one gets the default. */
-static handler_function take(int sig)
+/* Return the handler to call for SIG, whose disposition is *D. If two threads get the signal of a
+ * one-call handler at once, the second one gets the default. */
+static cp_handler_function take(int sig, struct cp_disposition *d)
 {
-	struct cp_disposition d;
-
-	cp_disposition_get(sig, &d);
-	if (!(d.flags & (int)SA_RESETHAND))
-		return d.action;
+	cp_disposition_get(sig, d);
+	if (!(d->flags & (int)SA_RESETHAND))
+		return d->action;
 	if (hooks->is_ours() && !cp_exchange_acqrel(&armed[sig], 0))
-		return hooks->end;
+		return hooks->default_of(sig);
 	hooks->put_default(sig);
-	return d.action;
+	return d->action;
 }
 
-/* Unblock all signals except those that the kernel would have blocked in the handler. */
-static void let_in(int sig, const ucontext_t *context)
+static cp_handler_function begin(int sig, ucontext_t *context, const void *restorer)
 {
-	uint64_t before, mask, added = cp_handler_mask_added(sig);
 	struct cp_disposition d;
+	cp_handler_function handler = take(sig, &d);
 
-	cp_disposition_get(sig, &d);
-	memcpy(&before, &context->uc_sigmask, sizeof(before));
-	mask = before | (d.mask & ~added);
-	if (!(d.flags & SA_NODEFER))
-		mask |= CP_SIGBIT(sig);
-	if (cp_sigprof_samples_come() && !cp_altstack_begin(context))
-		mask |= CP_SIGBIT(SIGPROF);
-	cp_sys_sigmask(SIG_SETMASK, &mask, NULL);
+	if (handler != d.action || !(d.flags & SA_ONSTACK))
+		return handler;
+	return cp_handler_call(sig, context, &d, restorer, cp_sigprof_samples_come());
 }
 
-static handler_function begin(int sig, const ucontext_t *context)
-{
-	handler_function handler = take(sig);
-	struct cp_disposition d;
-
-	cp_disposition_get(sig, &d);
-	if ((d.flags & SA_ONSTACK) && handler != hooks->end)
-		let_in(sig, context);
-	return handler;
-}
-
-/* The last call is a tail call, so the program's handler has the stack that it would have without
- * the profiler. */
+/* The last call is a tail call, so the program's handler has the kernel's frame as its caller. */
 static void on_signal(int sig, siginfo_t *si, void *context)
 {
-	begin(sig, context)(sig, si, context);
+	begin(sig, context, __builtin_return_address(0))(sig, si, context);
 }
 
+/* No handler of the profiler comes after that of the program, so the profile is written before. */
 static void on_abort(int sig, siginfo_t *si, void *context)
 {
-	begin(sig, context)(sig, si, context);
 	if (si->si_code == SI_TKILL && si->si_pid == cp_sys_getpid())
 		hooks->write();
+	begin(sig, context, __builtin_return_address(0))(sig, si, context);
 }
 
 void cp_chained_begin(const struct cp_chained_hooks *h)
@@ -87,8 +66,7 @@ bool cp_chained_wants(int sig, const struct sigaction *act)
 
 bool cp_chained_wants_room(const struct sigaction *act)
 {
-	return cp_handler_mask_is_handler(act) && (act->sa_flags & SA_ONSTACK) &&
-	       !(act->sa_flags & (int)SA_RESETHAND);
+	return cp_handler_mask_is_handler(act) && (act->sa_flags & SA_ONSTACK);
 }
 
 void cp_chained_fill(struct sigaction *ours, int sig, const struct sigaction *act)

@@ -8,7 +8,8 @@
  *   kernel sets the disposition to the default as it calls such a handler. Programs that clean up
  *   in the handler and raise the signal again are then gone. The profiler's handler instead
  *   installs its own handler for the default case, and then calls the program's.
- * - Handlers for SIGABRT. When one returns, abort() ends the process by libc's own means.
+ * - Handlers for SIGABRT. When one returns, abort() ends the process by libc's own means. The
+ * profile is written before such a handler runs.
  *
  * Chaining is also needed where samples need room:
  *
@@ -28,8 +29,8 @@ struct cp_chained_hooks {
 	/* Set SIG to its default in the kernel and in the table, unless the kernel meanwhile has a
 	 * handler that is not the profiler's. */
 	void (*put_default)(int sig);
-	/* Handle the default action of SIG: end the process. */
-	void (*end)(int sig, siginfo_t *si, void *context);
+	/* Return what handles the default action of SIG: it ends the process, or does nothing. */
+	void (*(*default_of)(int sig))(int sig, siginfo_t *si, void *context);
 	/* Write the profile: the process may be about to end. */
 	void (*write)(void);
 	/* Return true if the table belongs to this process; false in the child of a vfork. */

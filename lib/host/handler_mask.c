@@ -3,8 +3,10 @@
 #include "host/handler_mask.h"
 
 #include "base/atomic.h"
-#include "host/signal/deferred.h"
 #include "base/sys.h"
+#include "host/handler_stack.h"
+#include "host/signal/deferred.h"
+#include "host/signal/handler_call.h"
 
 static unsigned char prof_added[65]; /* the profiler added SIGPROF to that signal's mask */
 static bool any_prof_added;
@@ -19,7 +21,7 @@ bool cp_handler_mask_is_handler(const struct sigaction *act)
 
 static bool needs_prof_blocked(int sig, const struct sigaction *act)
 {
-	return sig != SIGPROF && (act->sa_flags & SA_ONSTACK) &&
+	return sig != SIGPROF && (act->sa_flags & SA_ONSTACK) && cp_handler_stack_is_too_small() &&
 	       sigismember(&act->sa_mask, SIGPROF) == 0;
 }
 
@@ -66,13 +68,14 @@ void cp_handler_mask_end(const struct cp_handler_mask *m, int sig, bool keeps,
 	}
 }
 
-uint64_t cp_handler_mask_added(int sig)
+void cp_handler_mask_block_prof(int sig, struct sigaction *act)
 {
-	/* A handler's mask without SIGPROF must not contain the marker (host/signal/deferred.h)
-	 * either. */
-	return cp_load_relaxed(&prof_added[sig])
-		       ? CP_SIGBIT(SIGPROF) | CP_SIGBIT(CP_DEFERRED_MARKER)
-		       : 0;
+	if (!needs_prof_blocked(sig, act))
+		return;
+	sigaddset(&act->sa_mask, SIGPROF);
+	cp_store_relaxed(&prof_added[sig], true);
+	cp_store_relaxed(&any_prof_added, true);
+	cp_handler_mask_hidden();
 }
 
 void cp_handler_mask_hidden(void)
@@ -82,10 +85,10 @@ void cp_handler_mask_hidden(void)
 
 bool cp_handler_mask_any_hides(void)
 {
-	return cp_load_relaxed(&any_hides_prof);
+	return cp_load_relaxed(&any_hides_prof) || cp_load_relaxed(&cp_handler_call_blocks_prof);
 }
 
 bool cp_handler_mask_any_prof(void)
 {
-	return cp_load_relaxed(&any_prof_added);
+	return cp_load_relaxed(&any_prof_added) || cp_load_relaxed(&cp_handler_call_blocks_prof);
 }

@@ -2,8 +2,9 @@
 /* The masks of the program's handlers, where the kernel's mask differs from the one that the
  * program set.
  *
- * - A handler on an alternate stack, which may have room for one frame only, has SIGPROF blocked.
- *   Where the profiler can make room for samples, SIGPROF is blocked only until then (chained.h).
+ * - A handler on an alternate stack has SIGPROF blocked if an alternate stack of the program is so
+ *   small that it has room for one frame only. On other alternate stacks the profiler makes room
+ *   for samples when the handler is called (chained.h).
  * - A handler that blocks CP_DEFERRED_MARKER but not SIGPROF runs without the marker blocked. The
  *   mask would otherwise say that the program blocks SIGPROF (host/signal/deferred.h).
  */
@@ -34,11 +35,10 @@ const struct sigaction *cp_handler_mask_begin(struct cp_handler_mask *m, int sig
 void cp_handler_mask_end(const struct cp_handler_mask *m, int sig, bool keeps,
 			 struct sigaction *old);
 
-/* Return the signals (kernel form) that the profiler, not the program, blocks in the handler of
- * SIG. */
-uint64_t cp_handler_mask_added(int sig);
+/* Block SIGPROF in ACT, the handler of SIG, which now goes into the kernel. Async-signal-safe. */
+void cp_handler_mask_block_prof(int sig, struct sigaction *act);
 
-/* Return true if SIGPROF was ever added to the mask of a handler. */
+/* Return true if the profiler has ever blocked SIGPROF in a handler. */
 bool cp_handler_mask_any_prof(void);
 
 /* Return true if a handler may run with SIGPROF blocked in the kernel, because of its own mask or

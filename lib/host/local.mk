@@ -41,4 +41,5 @@ SIGSAFE_SOURCES += \
 	%D%/signal/sigprof.c
 SIGSAFE_SMALL_SOURCES += \
 	%D%/signal/deferred.c \
+	%D%/signal/handler_call.c \
 	%D%/signal/altstack.c

@@ -49,18 +49,13 @@ bool cp_send_self_take_sample(const siginfo_t *si)
 	return taken;
 }
 
-/* Take out the pending SIGPROFs. A pending one would make the kernel drop the wake-up, and might
- * then be dropped itself: from Linux 6.13 on, the kernel drops the signal of a timer that was set
- * again or deleted since. All signals are blocked. */
-static void take_pending(void)
+/* Take out the pending SIGPROFs; all signals are blocked. */
+__attribute__((noinline)) static void take_pending(void)
 {
-	const uint64_t prof = CP_SIGBIT(SIGPROF);
-	const struct timespec now = { 0 };
-	siginfo_t si;
+	ucontext_t here;
 
-	while (cp_sys4(SYS_rt_sigtimedwait, &prof, &si, &now, sizeof(prof)) == SIGPROF)
-		if (!take_here(&si))
-			cp_deferred_keep(&si);
+	if (getcontext(&here) == 0)
+		cp_sigprof_take_pending(&here);
 }
 
 /* Keep SI (may be NULL) and send the wake-up. Both happen with signals blocked: a handler could

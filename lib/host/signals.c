@@ -18,6 +18,7 @@
 #include "host/real.h"
 #include "host/signal/altstack.h"
 #include "host/signal/deferred.h"
+#include "host/signal/handler_call.h"
 #include "host/signal/restart.h"
 #include "host/signal/sigprof.h"
 #include "host/sigprof_handler.h"
@@ -195,6 +196,12 @@ static void put_default(int sig)
 		cp_disposition_set(sig, &d);
 }
 
+static void (*default_of(int sig))(int, siginfo_t *, void *)
+{
+	return cp_fatal_signals(owner) & CP_SIGBIT(sig) ? cp_fatal_handler
+							: cp_handler_call_nothing;
+}
+
 static int set_other(int sig, const struct sigaction *act, struct sigaction *old)
 {
 	struct sigaction ours, before;
@@ -324,8 +331,10 @@ static void leave_alternate_stacks(void)
 			continue;
 		if (!cp_chained_is(&now))
 			now.sa_flags = cp_handler_stack_flags(sig);
-		else if (cp_handler_stack_is_too_small() && (now.sa_flags & SA_ONSTACK))
+		else if (cp_handler_stack_is_too_small() && (now.sa_flags & SA_ONSTACK)) {
 			cp_disposition_view_get(sig, &now);
+			cp_handler_mask_block_prof(sig, &now);
+		}
 		CP_REAL(sigaction)(sig, &now, NULL);
 	}
 }
@@ -398,7 +407,7 @@ static bool claim(int sig, enum kind kind)
 
 void cp_signals_install(const struct cp_config *c, const struct cp_signal_work *w)
 {
-	static struct cp_chained_hooks passed = { put_default, cp_fatal_handler, NULL,
+	static struct cp_chained_hooks passed = { put_default, default_of, NULL,
 						  cp_profiled_is_ours };
 	int dump = c->dump_signal, toggle = c->toggle_signal, heap = c->heap_signal;
 	uint64_t fatal;
@@ -432,17 +441,13 @@ void cp_signals_install(const struct cp_config *c, const struct cp_signal_work *
 
 static void give_back(int sig)
 {
-	struct sigaction now, view;
-	struct cp_disposition d;
+	struct sigaction act;
 
 	kinds[sig] = KIND_NONE;
-	if (CP_REAL(sigaction)(sig, NULL, &now) < 0 || !is_ours(&now))
+	if (CP_REAL(sigaction)(sig, NULL, &act) < 0 || !is_ours(&act))
 		return;
-	cp_disposition_get(sig, &d);
-	/* Samples have ended, so SIGPROF need not be blocked. */
-	d.mask &= ~(cp_handler_mask_added(sig) & CP_SIGBIT(SIGPROF));
-	cp_disposition_view_fill(&view, &d);
-	CP_REAL(sigaction)(sig, &view, NULL);
+	cp_disposition_view_get(sig, &act);
+	CP_REAL(sigaction)(sig, &act, NULL);
 }
 
 void cp_signals_remove(void)

@@ -28,6 +28,7 @@ PROFILED += \
 	%D%/handler_left/host \
 	%D%/handler_taken_by_system_call/host \
 	%D%/handler_takes_no_lock/host \
+	%D%/handlers_as_bare/host \
 	%D%/heap_arenas/host \
 	%D%/heap_census/host \
 	%D%/heap_forks/host \
@@ -164,6 +165,7 @@ TRAP_TESTS += \
 	%D%/handler_left/run.sh \
 	%D%/handler_taken_by_system_call/run.sh \
 	%D%/handler_takes_no_lock/run.sh \
+	%D%/handlers_as_bare/run.sh \
 	%D%/heap_address_reused/run.sh \
 	%D%/heap_arenas/run.sh \
 	%D%/heap_dlclose_often/run.sh \

@@ -19,10 +19,6 @@
  * alternate stack that a thread is on. */
 #define AWAY ((size_t)4096)
 
-#ifndef SS_AUTODISARM
-#define SS_AUTODISARM (1U << 31)
-#endif
-
 struct change {
 	stack_t to;
 	bool done;
@@ -74,7 +70,24 @@ static bool make_room(struct cp_thread *t, const stack_t *from)
 	return change(t, t->alternate, SIZE);
 }
 
-bool cp_altstack_begin(const ucontext_t *context)
+struct cp_altstack cp_altstack_of(const ucontext_t *uc)
+{
+	const stack_t *s = &uc->uc_stack;
+	struct cp_altstack is = { (uintptr_t)s->ss_sp, s->ss_size, false };
+	const struct cp_thread *t;
+
+	if (s->ss_flags & SS_DISABLE)
+		return (struct cp_altstack){ 0 };
+	is.disarms = ((unsigned)s->ss_flags & SS_AUTODISARM) != 0;
+	t = own_thread();
+	if (t && t->alternate && s->ss_sp == t->alternate) {
+		is.low = (uintptr_t)t->alternate_low;
+		is.size = t->alternate_size;
+	}
+	return is;
+}
+
+bool cp_altstack_begin(const ucontext_t *context, stack_t *now)
 {
 	const stack_t *s = &context->uc_stack;
 	struct cp_thread *t;
@@ -82,7 +95,11 @@ bool cp_altstack_begin(const ucontext_t *context)
 	if (s->ss_size >= LARGE || !holds(s->ss_sp, s->ss_size, (uintptr_t)context))
 		return true;
 	t = (unsigned)s->ss_flags & SS_AUTODISARM ? NULL : own_thread();
-	return t && make_room(t, s);
+	if (!t || !make_room(t, s))
+		return false;
+	now->ss_sp = t->alternate;
+	now->ss_size = SIZE;
+	return true;
 }
 
 void cp_altstack_see(const struct cp_thread *t, ucontext_t *uc)
@@ -103,6 +120,14 @@ void cp_altstack_see(const struct cp_thread *t, ucontext_t *uc)
 		return;
 	uc->uc_stack.ss_sp = t->alternate_low;
 	uc->uc_stack.ss_size = t->alternate_size;
+}
+
+void cp_altstack_see_own(ucontext_t *uc)
+{
+	const struct cp_thread *t = uc->uc_stack.ss_flags & SS_DISABLE ? NULL : own_thread();
+
+	if (t)
+		cp_altstack_see(t, uc);
 }
 
 struct cp_altstack_bounds cp_altstack_bounds = { UINT64_MAX, 0 };

@@ -31,16 +31,39 @@
 
 #include "base/atomic.h"
 
+#ifndef SS_AUTODISARM
+#define SS_AUTODISARM (1U << 31)
+#endif
+
 struct cp_thread;
 
 /* Make room for samples if the frame is on a small alternate stack. Call when a handler of the
- * program begins, with all signals blocked; CONTEXT is the kernel's frame. Returns false if there
- * is no room. */
-bool cp_altstack_begin(const ucontext_t *context);
+ * program begins, with all signals blocked; CONTEXT is the handler's frame. Changes *NOW to the
+ * profiler's stack if the kernel gets that one. Returns false if there is no room. */
+bool cp_altstack_begin(const ucontext_t *context, stack_t *now);
 
-/* Put the program's stack back if the thread has left it. Call at a sample in T, the calling
- * thread, at UC. */
+/* Put the program's stack back if the thread has left it. Call in the profiler's handlers; UC is
+ * the kernel's frame. T is the calling thread's record. */
 void cp_altstack_see(const struct cp_thread *t, ucontext_t *uc);
+/* The same where the record is not known. */
+void cp_altstack_see_own(ucontext_t *uc);
+
+/* An alternate stack; without one, SIZE is 0. */
+struct cp_altstack {
+	uintptr_t low;
+	size_t size;
+	bool disarms; /* no thread is ever on it (SS_AUTODISARM) */
+};
+
+/* Return the alternate stack of the program that was in force at UC, the kernel's frame. Call in
+ * the thread of UC. */
+struct cp_altstack cp_altstack_of(const ucontext_t *uc);
+
+/* Return true if a thread whose stack pointer is SP is on S, as the kernel sees it. */
+static inline bool cp_altstack_holds(const struct cp_altstack *s, uint64_t sp)
+{
+	return !s->disarms && sp > s->low && sp - s->low <= s->size;
+}
 
 /* sigaltstack as the program sees it, without the profiler's stack. Returns the kernel's result. */
 long cp_altstack_change(const stack_t *ss, stack_t *old);

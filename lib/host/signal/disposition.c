@@ -2,10 +2,7 @@
 /* The program's view of dispositions; see disposition.h. */
 #include "host/signal/disposition.h"
 
-#include <string.h>
-
 #include "base/atomic.h"
-#include "host/signal/restart.h"
 #include "base/sys.h"
 
 /* Sequence lock: odd while a slot is written. A writer takes the lock by changing it from even to
@@ -27,48 +24,43 @@ void cp_disposition_get(int sig, struct cp_disposition *d)
 	} while ((before & 1) || cp_load_relaxed(&table[sig].sequence) != before);
 }
 
-void cp_disposition_set(int sig, const struct cp_disposition *d)
+static void write_begins(int sig)
 {
-	uint64_t all = CP_SIGSET_ALL, old;
 	uint32_t s;
 
-	cp_sys_sigmask(SIG_SETMASK, &all, &old);
 	do {
 		s = cp_load_relaxed(&table[sig].sequence) & ~1u;
 	} while (!cp_cas_acqrel(&table[sig].sequence, &s, s + 1));
+}
+
+static void write_ends(int sig)
+{
+	cp_store_release(&table[sig].sequence, table[sig].sequence + 1);
+}
+
+void cp_disposition_set(int sig, const struct cp_disposition *d)
+{
+	uint64_t all = CP_SIGSET_ALL, old;
+
+	cp_sys_sigmask(SIG_SETMASK, &all, &old);
+	write_begins(sig);
 	table[sig].d = *d;
-	cp_store_release(&table[sig].sequence, s + 2);
+	write_ends(sig);
 	cp_sys_sigmask(SIG_SETMASK, &old, NULL);
 }
 
-bool cp_disposition_deliver(int sig, siginfo_t *si, ucontext_t *uc)
+void cp_disposition_take(int sig, struct cp_disposition *d)
 {
-	uint64_t mask, all = CP_SIGSET_ALL;
-	struct cp_disposition d;
-
-	cp_disposition_get(sig, &d);
-	if (d.handler == SIG_DFL || d.handler == SIG_IGN)
-		return false;
-	memcpy(&mask, &uc->uc_sigmask, sizeof(mask));
-	mask |= d.mask;
-	if (!(d.flags & SA_NODEFER))
-		mask |= CP_SIGBIT(sig);
-	if (d.flags & SA_RESETHAND) {
-		struct cp_disposition reset = d;
-
-		/* As in the kernel, flags and mask stay. */
-		reset.handler = SIG_DFL;
-		cp_disposition_set(sig, &reset);
-	}
-	cp_sys_sigmask(SIG_SETMASK, &mask, NULL);
-	if (d.flags & SA_SIGINFO)
-		d.action(sig, si, uc);
-	else
-		d.handler(sig);
-	cp_sys_sigmask(SIG_SETMASK, &all, NULL);
-	if (!(d.flags & SA_RESTART))
-		cp_restart_end(uc);
-	return true;
+	cp_disposition_get(sig, d);
+	if (!(d->flags & (int)SA_RESETHAND) || d->handler == SIG_DFL || d->handler == SIG_IGN)
+		return;
+	/* Two threads may get the signal at once: the second one gets the default. */
+	write_begins(sig);
+	*d = table[sig].d;
+	/* As in the kernel, flags and mask stay. */
+	if (d->flags & (int)SA_RESETHAND)
+		table[sig].d.handler = SIG_DFL;
+	write_ends(sig);
 }
 
 void cp_disposition_fork_child(void)

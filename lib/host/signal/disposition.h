@@ -30,11 +30,10 @@ struct cp_disposition {
 void cp_disposition_get(int sig, struct cp_disposition *d);
 void cp_disposition_set(int sig, const struct cp_disposition *d);
 
-/* Run the program's handler for SIG as the kernel would: with its mask, SA_NODEFER, SA_RESETHAND
- * and SA_SIGINFO; without SA_RESTART, the interrupted call ends. Called from the profiler's
- * handler, in which all signals are blocked; they are blocked again on return. Returns false if the
- * disposition is default or ignore; no handler ran. */
-bool cp_disposition_deliver(int sig, siginfo_t *si, ucontext_t *uc);
+/* Read the program's view of SIG for the delivery of a signal. A handler for one call
+ * (SA_RESETHAND) is replaced by the default in the table, as the kernel does it. Called in the
+ * profiler's handler, with all signals blocked. */
+void cp_disposition_take(int sig, struct cp_disposition *d);
 
 /* Repair the table in a fork child: a write by another thread will never end. */
 void cp_disposition_fork_child(void);

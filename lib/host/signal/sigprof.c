@@ -9,9 +9,8 @@
 #include "host/signal/altstack.h"
 #include "host/signal/deferred.h"
 #include "host/signal/disposition.h"
+#include "host/signal/handler_call.h"
 #include "host/signal/restart.h"
-
-#define HELD_AT_ONCE 16
 
 static const struct cp_sigprof_source *sources[CP_MODES];
 static uint32_t added; /* modes that have a row, as bits */
@@ -119,50 +118,77 @@ static bool is_process_timer(const struct cp_self *self, const siginfo_t *si, co
 	return false;
 }
 
-static void deliver(const struct cp_self *self, siginfo_t *si, ucontext_t *uc)
+bool cp_sigprof_take(const siginfo_t *si, const ucontext_t *uc)
 {
-	bool blocked = self && self->prof_blocked;
-	struct cp_disposition d;
+	const struct cp_self *self = cp_thread_self();
+	bool timer = is_timer_of_ours(si);
 
-	if (cp_disposition_deliver(SIGPROF, si, uc)) {
-		/* A handler's changes of the mask end with the handler. */
-		if (self)
-			cp_deferred_set_blocked(blocked);
-		return;
-	}
-	cp_disposition_get(SIGPROF, &d);
-	if (d.handler == SIG_DFL && end_process)
-		end_process(SIGPROF, si, uc);
+	if (timer && si->si_timerid != CP_DEFERRED_WAKEUP)
+		expired(record_of(si), si, uc);
+	if (!timer && take(si, uc))
+		return true;
+	look(self, uc);
+	return timer || is_process_timer(self, si, uc);
 }
 
-static void from_program(const struct cp_self *self, siginfo_t *si, ucontext_t *uc)
+__attribute__((noinline)) void cp_sigprof_take_pending(const ucontext_t *uc)
+{
+	const uint64_t prof = CP_SIGBIT(SIGPROF);
+	const struct timespec now = { 0 };
+	siginfo_t si;
+
+	while (cp_sys4(SYS_rt_sigtimedwait, &prof, &si, &now, sizeof(prof)) == SIGPROF)
+		if (!cp_sigprof_take(&si, uc))
+			cp_deferred_keep(&si);
+}
+
+/* Handle SI, which is no sample. Return true if SI is to be delivered to the program now. */
+static bool from_program(const struct cp_self *self, const siginfo_t *si)
 {
 	bool own = self && self->prof_pending;
 
 	/* This sample was the wake-up. */
 	if (own && cp_sigprof_lacks_details(si))
-		return;
+		return false;
 	if (self && self->prof_blocked) {
 		cp_deferred_keep(si);
-		return;
+		return false;
 	}
 	if (own && si->si_code == SI_TKILL)
 		cp_deferred_merge();
-	deliver(self, si, uc);
+	return true;
 }
 
-/* Deliver a deferred signal, which may come from another thread in which SIGPROF is blocked. Not
- * inlined, so that a sample's handler needs no stack for it. */
-__attribute__((noinline)) static void deliver_held(const struct cp_self *self, ucontext_t *uc)
+/* Return true if a signal is deferred that SELF's thread takes. It may come from another thread in
+ * which SIGPROF is blocked. */
+static bool has_held(const struct cp_self *self)
 {
-	siginfo_t si;
+	return self && !self->prof_blocked && cp_deferred_any();
+}
 
-	if (!cp_deferred_take(&si))
-		return;
-	/* The program's handler may leave by a jump, so another wake-up is sent first. */
-	if (cp_deferred_any())
-		cp_deferred_wake_self();
-	deliver(self, &si, uc);
+/* Deliver SI, if it is DUE, or the deferred signals of the program. Return what the handler must
+ * tail-call. Not inlined, so that a sample's handler needs no stack for it. */
+__attribute__((noinline)) static cp_handler_function
+deliver(const struct cp_self *self, bool due, siginfo_t *si, ucontext_t *uc, const void *restorer)
+{
+	struct cp_disposition d;
+
+	for (; due || (has_held(self) && cp_deferred_take(si)); due = false) {
+		cp_disposition_take(SIGPROF, &d);
+		if (d.handler == SIG_DFL && end_process)
+			end_process(SIGPROF, si, uc);
+		if (d.handler == SIG_DFL || d.handler == SIG_IGN)
+			continue;
+		/* The handler of the next one runs when this one has ended, however it ends. */
+		if (has_held(self)) {
+			cp_sigprof_take_pending(uc);
+			cp_deferred_wake_self();
+		}
+		if (!(d.flags & SA_RESTART))
+			cp_restart_end(uc);
+		return cp_handler_call(SIGPROF, uc, &d, restorer, cp_sigprof_samples_come());
+	}
+	return cp_handler_call_nothing;
 }
 
 /* Look at the mask and the alternate stack that are in force again when the handler has returned.
@@ -177,19 +203,6 @@ static void see_context(const struct cp_self *self, ucontext_t *uc)
 	cp_deferred_see(mask);
 	if (self->thread)
 		cp_altstack_see(self->thread, uc);
-}
-
-bool cp_sigprof_take(const siginfo_t *si, const ucontext_t *uc)
-{
-	const struct cp_self *self = cp_thread_self();
-	bool timer = is_timer_of_ours(si);
-
-	if (timer && si->si_timerid != CP_DEFERRED_WAKEUP)
-		expired(record_of(si), si, uc);
-	if (!timer && take(si, uc))
-		return true;
-	look(self, uc);
-	return timer || is_process_timer(self, si, uc);
 }
 
 /* Return the thread's cp_self. A thread that libc didn't make may have no TLS in libc's place; the
@@ -207,7 +220,8 @@ static const struct cp_self *on_timer(const siginfo_t *si, ucontext_t *uc)
 	return self;
 }
 
-static const struct cp_self *on_other(siginfo_t *si, ucontext_t *uc)
+/* *DUE: SI is to be delivered to the program. */
+static const struct cp_self *on_other(siginfo_t *si, ucontext_t *uc, bool *due)
 {
 	const struct cp_self *self = cp_thread_libc_self();
 
@@ -215,29 +229,30 @@ static const struct cp_self *on_other(siginfo_t *si, ucontext_t *uc)
 	if (is_own(self))
 		see_context(self, uc);
 	look(self, uc);
-	if (!is_process_timer(self, si, uc))
-		from_program(self, si, uc);
+	*due = !is_process_timer(self, si, uc) && from_program(self, si);
 	return self;
 }
 
-void cp_sigprof_handle(int sig, siginfo_t *si, void *context)
+static cp_handler_function handle(siginfo_t *si, ucontext_t *uc, const void *restorer)
 {
 	const struct cp_self *self;
-	ucontext_t *uc = context;
+	bool due = false;
 
-	(void)sig;
 	if (is_timer_of_ours(si)) {
 		self = on_timer(si, uc);
 	} else if (take(si, uc)) {
 		self = cp_thread_self();
 		see_context(self, uc);
 	} else {
-		self = on_other(si, uc);
+		self = on_other(si, uc, &due);
 	}
-	/* A handler may have sent another SIGPROF, and its handler a further one. The count is
-	 * limited, so that other signals are delivered, too. */
-	for (unsigned n = 0; n < HELD_AT_ONCE && self && !self->prof_blocked && cp_deferred_any();
-	     n++)
-		deliver_held(self, uc);
 	cp_restart_check(uc);
+	return due || has_held(self) ? deliver(self, due, si, uc, restorer)
+				     : cp_handler_call_nothing;
+}
+
+/* The call is a tail call, so the program's handler has the kernel's frame as its caller. */
+void cp_sigprof_handle(int sig, siginfo_t *si, void *context)
+{
+	handle(si, context, __builtin_return_address(0))(sig, si, context);
 }

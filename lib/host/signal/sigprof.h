@@ -58,6 +58,12 @@ static inline bool cp_sigprof_lacks_details(const siginfo_t *si)
  * libc made; all signals are blocked. Returns true if SI was a sample of the profiler. */
 bool cp_sigprof_take(const siginfo_t *si, const ucontext_t *uc);
 
+/* Take out the SIGPROFs that are pending for this thread, which libc made; all signals are blocked.
+ * Samples are recorded at UC, the program's signals are deferred. A pending SIGPROF would make the
+ * kernel drop a wake-up, and might then be dropped itself: from Linux 6.13 on, the kernel drops the
+ * signal of a timer that was set again or deleted since. */
+void cp_sigprof_take_pending(const ucontext_t *uc);
+
 /* The SA_SIGINFO handler; it has a full mask. */
 void cp_sigprof_handle(int sig, siginfo_t *si, void *uc);
 

@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Prints what the program's signal handlers see, a line for each combination of a signal, the flags
+ * and the mask of its handler, the alternate stack and the thread: where the handler's frame is,
+ * sigaltstack, both masks, the siginfo, the registers, and the backtrace. The output must be the
+ * same under the profiler.
+ *
+ *   host table      each combination; the handler returns, or jumps out
+ *   host itimer     the program's own ITIMER_PROF, whose handler needs more than the alternate
+ * stack host switches   user threads that the handler of ITIMER_PROF switches host guard      a
+ * SIGPROF where the thread's stack ends: SIGSEGV
+ */
+#include <dlfcn.h>
+#include <execinfo.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "host.h"
+
+#define PAGE 4096
+#define FRAMES 32
+
+/* What the handler of one signal has seen. */
+static struct {
+	volatile int times, nested;
+	int depth, in_alternate;
+	long distance; /* of the frame from the top of its stack */
+	stack_t told, kept;
+	uint64_t mask, mask_before;
+	siginfo_t info;
+	int registers, still_set;
+	unsigned control;
+	void *frames[FRAMES];
+	int count;
+} seen;
+
+static stack_t alternate;
+static bool jumps, twice;
+static sigjmp_buf out;
+
+static uint64_t word_of(const sigset_t *set)
+{
+	uint64_t word;
+
+	memcpy(&word, set, sizeof(word));
+	return word;
+}
+
+#ifdef __x86_64__
+#define MAGIC 0x1122334455667700
+
+static uint64_t sp_of(const ucontext_t *uc)
+{
+	return (uint64_t)uc->uc_mcontext.gregs[REG_RSP];
+}
+
+static int registers_of(const ucontext_t *uc)
+{
+	static const int which[] = { REG_RBX, REG_R12, REG_R13, REG_R14, REG_R15 };
+	int same = 0;
+
+	for (int i = 0; i < 5; i++)
+		same += uc->uc_mcontext.gregs[which[i]] == MAGIC + i;
+	return same;
+}
+
+static unsigned control(void)
+{
+	return __builtin_ia32_stmxcsr() & ~0x3fu;
+}
+
+/* Send SIG to this thread, by a system call that nobody stands in front of. Returns how many of the
+ * registers the handler has left alone. */
+__attribute__((noinline, optimize("no-omit-frame-pointer"))) static int send(int sig)
+{
+	register long rbx __asm__("rbx") = MAGIC;
+	register long r12 __asm__("r12") = MAGIC + 1, r13 __asm__("r13") = MAGIC + 2;
+	register long r14 __asm__("r14") = MAGIC + 3, r15 __asm__("r15") = MAGIC + 4;
+	long result = SYS_tgkill, pid = getpid(), tid = (long)syscall(SYS_gettid);
+	unsigned before = control();
+	/* Where the frame is depends on the stack pointer's last bits. */
+	volatile char aligned[64] __attribute__((aligned(64), unused));
+
+	aligned[0] = 0;
+	__builtin_ia32_ldmxcsr(before | 0x8000); /* flush to zero */
+	__asm__ volatile("syscall"
+			 : "+a"(result), "+r"(rbx), "+r"(r12), "+r"(r13), "+r"(r14), "+r"(r15)
+			 : "D"(pid), "S"(tid), "d"(sig)
+			 : "rcx", "r11", "memory");
+	result = (rbx == MAGIC) + (r12 == MAGIC + 1) + (r13 == MAGIC + 2) + (r14 == MAGIC + 3) +
+		 (r15 == MAGIC + 4) + 10 * (control() == (before | 0x8000));
+	__builtin_ia32_ldmxcsr(before);
+	return (int)result;
+}
+#else
+static uint64_t sp_of(const ucontext_t *uc)
+{
+	return uc->uc_mcontext.sp;
+}
+
+static int registers_of(const ucontext_t *uc)
+{
+	(void)uc;
+	return 0;
+}
+
+static unsigned control(void)
+{
+	return 0;
+}
+
+__attribute__((noinline)) static int send(int sig)
+{
+	return (int)syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), sig);
+}
+#endif
+
+static void look(int sig, const siginfo_t *si, const ucontext_t *uc)
+{
+	uint64_t top = (uint64_t)(uintptr_t)alternate.ss_sp + alternate.ss_size;
+	sigset_t now;
+	int depth;
+
+	seen.depth = seen.times - seen.nested;
+	seen.in_alternate = alternate.ss_sp && (char *)uc >= (char *)alternate.ss_sp &&
+			    (char *)uc < (char *)alternate.ss_sp + alternate.ss_size;
+	seen.distance = (long)((seen.in_alternate ? top : sp_of(uc)) - (uintptr_t)uc);
+	sigaltstack(NULL, &seen.told);
+	seen.kept = uc->uc_stack;
+	sigprocmask(SIG_BLOCK, NULL, &now);
+	seen.mask = word_of(&now);
+	seen.mask_before = word_of(&uc->uc_sigmask);
+	seen.info = *si;
+	seen.registers = registers_of(uc);
+	seen.count = backtrace(seen.frames, FRAMES);
+	depth = seen.times;
+	/* A second one: at once with SA_NODEFER, otherwise when the handler has returned. */
+	if (twice && depth == 1)
+		send(sig);
+}
+
+static void handle(int sig, siginfo_t *si, void *uc)
+{
+	unsigned had = control();
+
+	seen.times++;
+	if (seen.times == 1)
+		seen.control = had;
+	if (seen.times == 1)
+		look(sig, si, uc);
+	seen.nested++;
+	if (jumps)
+		siglongjmp(out, 1);
+}
+
+/* The kernel passes the same arguments whether SA_SIGINFO is set or not; the handler may not use
+ * them, so it sees its frame only. */
+static void handle_plain(int sig)
+{
+	seen.times++;
+	if (seen.times == 1) {
+		seen.control = control();
+		sigaltstack(NULL, &seen.told);
+		seen.count = backtrace(seen.frames, FRAMES);
+		seen.in_alternate = (char *)&sig >= (char *)alternate.ss_sp &&
+				    (char *)&sig < (char *)alternate.ss_sp + alternate.ss_size;
+	}
+	if (jumps)
+		siglongjmp(out, 1);
+}
+
+/* Frames of the program itself by their functions' place in it, others by their file. The
+ * beginning of a thread is left out. */
+static void show_frames(void)
+{
+	Dl_info own, at;
+
+	dladdr((void *)(uintptr_t)show_frames, &own);
+	for (int i = 0; i < seen.count; i++) {
+		const char *name = "?";
+
+		if (!dladdr(seen.frames[i], &at)) {
+			printf(" ?");
+			continue;
+		}
+		name = strrchr(at.dli_fname, '/') ? strrchr(at.dli_fname, '/') + 1 : at.dli_fname;
+		if (at.dli_fbase == own.dli_fbase)
+			printf(" %lx", (long)((char *)seen.frames[i] - (char *)at.dli_fbase));
+		else if (i < 4)
+			printf(" %s", name);
+		else
+			break;
+	}
+	putchar('\n');
+}
+
+static void show_stack(const char *what, const stack_t *s)
+{
+	printf(" %s %s/%zu/%x", what, s->ss_sp == alternate.ss_sp ? "it" : "another", s->ss_size,
+	       (unsigned)s->ss_flags);
+}
+
+static void show(int sig, int flags, int set, size_t size, int kept)
+{
+	struct sigaction now;
+
+	printf("%2d flags %8x mask %d stack %zu %s: ", sig, (unsigned)flags, set, size,
+	       jumps ? "jumps" : "returns");
+	printf("%d times, %d in the first, %s %ld,", seen.times, seen.depth,
+	       seen.in_alternate ? "alternate" : "below", seen.distance);
+	show_stack("told", &seen.told);
+	show_stack("kept", &seen.kept);
+	printf(" mask %llx before %llx code %d pid %d regs %d/%d control %x",
+	       (unsigned long long)seen.mask, (unsigned long long)seen.mask_before,
+	       seen.info.si_code, seen.info.si_pid == getpid(), seen.registers, kept, seen.control);
+	sigaction(sig, NULL, &now);
+	printf(" then %s:", now.sa_handler == SIG_DFL ? "default" : "handled");
+	show_frames();
+}
+
+static const int signals[] = { SIGPROF, SIGABRT, SIGSEGV, SIGTERM, SIGUSR2, SIGCHLD };
+
+/* Install the handler and send SIG, until it comes: the kernel keeps one SIGPROF pending, and it
+ * may be a sample. */
+static void try(int sig, int flags, int set, size_t size)
+{
+	struct sigaction act = { .sa_flags = flags };
+	sigset_t before, after;
+	volatile int kept = -1;
+
+	if (flags & SA_SIGINFO)
+		act.sa_sigaction = handle;
+	else
+		act.sa_handler = handle_plain;
+	if (set)
+		sigaddset(&act.sa_mask, set == 1 ? SIGPROF : SIGUSR1);
+	if (set == 3)
+		sigfillset(&act.sa_mask);
+	memset(&seen, 0, sizeof(seen));
+	sigprocmask(SIG_BLOCK, NULL, &before);
+	while (!seen.times) {
+		EXPECT(sigaction(sig, &act, NULL) == 0);
+		if (!sigsetjmp(out, 1))
+			kept = send(sig);
+	}
+	show(sig, flags, set, size, kept);
+	/* Where a handler was left by a jump, the profiler puts the alternate stack back later. */
+	if (size)
+		EXPECT(sigaltstack(&alternate, NULL) == 0);
+	sigprocmask(SIG_BLOCK, NULL, &after);
+	EXPECT(word_of(&before) == word_of(&after));
+	EXPECT(signal(sig, SIG_DFL) != SIG_ERR);
+}
+
+static void set_alternate(size_t size)
+{
+	char *p =
+		mmap(NULL, size + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	mprotect(p, PAGE, PROT_NONE);
+	alternate = (stack_t){ .ss_sp = p + PAGE, .ss_size = size };
+	EXPECT(sigaltstack(&alternate, NULL) == 0);
+}
+
+static void drop_alternate(void)
+{
+	stack_t none = { .ss_flags = SS_DISABLE };
+
+	EXPECT(sigaltstack(&none, NULL) == 0);
+	munmap((char *)alternate.ss_sp - PAGE, alternate.ss_size + PAGE);
+	alternate = (stack_t){ 0 };
+}
+
+__attribute__((noinline)) static void each_flag(size_t size)
+{
+	for (size_t s = 0; s < sizeof(signals) / sizeof(*signals); s++)
+		for (int bits = 0; bits < 32; bits++) {
+			int flags = (bits & 1 ? SA_SIGINFO : 0) | (bits & 2 ? SA_ONSTACK : 0) |
+				    (bits & 4 ? SA_NODEFER : 0) |
+				    (bits & 8 ? (int)SA_RESETHAND : 0);
+			bool again = (bits & 4) && !(bits & 8) && signals[s] != SIGPROF;
+
+			jumps = bits & 16;
+			twice = again && !jumps && (bits & 1);
+			for (int set = 0; set < 4; set++)
+				try(signals[s], flags, set, size);
+		}
+}
+
+__attribute__((noinline)) static void *table(void *arg)
+{
+	each_flag(0);
+	set_alternate(16384);
+	each_flag(16384);
+	drop_alternate();
+	set_alternate(256 << 10);
+	each_flag(256 << 10);
+	drop_alternate();
+	return arg;
+}
+
+static void *spins(void *arg)
+{
+	while (!*(volatile int *)arg)
+		;
+	return NULL;
+}
+
+static volatile int hits, in_alternate;
+
+static void needs_much(int sig, siginfo_t *si, void *uc)
+{
+	volatile char big[40000];
+
+	for (size_t i = 0; i < sizeof(big); i += 512)
+		big[i] = 1;
+	in_alternate += (char *)big + sizeof(big) > (char *)alternate.ss_sp &&
+			(char *)big < (char *)alternate.ss_sp + alternate.ss_size;
+	hits++;
+}
+
+static void start_itimer(void (*handler)(int, siginfo_t *, void *))
+{
+	struct sigaction act = { .sa_sigaction = handler, .sa_flags = SA_SIGINFO | SA_RESTART };
+	struct itimerval every = { { 0, 2000 }, { 0, 2000 } };
+
+	EXPECT(sigaction(SIGPROF, &act, NULL) == 0);
+	EXPECT(setitimer(ITIMER_PROF, &every, NULL) == 0);
+}
+
+static void itimer(void)
+{
+	set_alternate(8192);
+	start_itimer(needs_much);
+	while (hits < 10)
+		burn(0.01);
+	printf("in the alternate stack: %d\n", in_alternate);
+}
+
+#define USERS 3
+static ucontext_t users[USERS], back;
+static volatile int current, switches, wrong;
+static volatile unsigned long turns[USERS];
+
+static void next_user(int sig, siginfo_t *si, void *uc)
+{
+	int from = current;
+
+	switches++;
+	current = (current + 1) % USERS;
+	swapcontext(&users[from], &users[current]);
+}
+
+static void user(int me)
+{
+	struct itimerval off = { { 0, 0 }, { 0, 0 } };
+	sigset_t prof;
+
+	while (switches < 30) {
+		wrong += current != me;
+		turns[me]++;
+	}
+	sigemptyset(&prof);
+	sigaddset(&prof, SIGPROF);
+	sigprocmask(SIG_BLOCK, &prof, NULL);
+	setitimer(ITIMER_PROF, &off, NULL);
+	setcontext(&back);
+}
+
+static void run_users(void)
+{
+	static char stacks[USERS][64 << 10];
+	volatile bool began = false;
+
+	set_alternate(256 << 10);
+	for (int i = 0; i < USERS; i++) {
+		EXPECT(getcontext(&users[i]) == 0);
+		users[i].uc_stack.ss_sp = stacks[i];
+		users[i].uc_stack.ss_size = sizeof(stacks[i]);
+		makecontext(&users[i], (void (*)(void))user, 1, i);
+	}
+	getcontext(&back);
+	if (!began) {
+		began = true;
+		start_itimer(next_user);
+		setcontext(&users[0]);
+	}
+	for (int i = 0; i < USERS; i++)
+		EXPECT(turns[i] > 0);
+	printf("turns of the wrong one: %d\n", wrong ? 1 : 0);
+}
+
+static void on_segv(int sig, siginfo_t *si, void *uc)
+{
+	static const char said[] = "SIGSEGV on the alternate stack\n";
+
+	if (si->si_code == SI_KERNEL && write(1, said, sizeof(said) - 1) > 0)
+		_exit(7);
+	_exit(8);
+}
+
+/* A stack that has no room for a frame. */
+static void at_the_end(void)
+{
+	static char none[2 * PAGE] __attribute__((aligned(PAGE)));
+	struct sigaction act = { .sa_sigaction = on_segv, .sa_flags = SA_SIGINFO | SA_ONSTACK };
+	ucontext_t there;
+
+	set_alternate(64 << 10);
+	EXPECT(sigaction(SIGSEGV, &act, NULL) == 0);
+	act.sa_sigaction = needs_much;
+	act.sa_flags = SA_SIGINFO;
+	EXPECT(sigaction(SIGPROF, &act, NULL) == 0);
+	EXPECT(mprotect(none, PAGE, PROT_NONE) == 0);
+	getcontext(&there);
+	there.uc_stack.ss_sp = none;
+	there.uc_stack.ss_size = PAGE + 3072;
+	EXPECT(getpid() > 0 && syscall(SYS_gettid) > 0); /* linked now, which needs much stack */
+	makecontext(&there, (void (*)(void))send, 1, SIGPROF);
+	fflush(stdout);
+	setcontext(&there);
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "table";
+	void *first[FRAMES];
+	volatile int ended = 0;
+	pthread_t other, spinner;
+
+	backtrace(first, FRAMES); /* loads libgcc */
+	if (!strcmp(what, "itimer")) {
+		itimer();
+	} else if (!strcmp(what, "switches")) {
+		run_users();
+	} else if (!strcmp(what, "guard")) {
+		at_the_end();
+	} else {
+		table(NULL);
+		EXPECT(pthread_create(&spinner, NULL, spins, (void *)&ended) == 0);
+		EXPECT(pthread_create(&other, NULL, table, NULL) == 0);
+		EXPECT(pthread_join(other, NULL) == 0);
+		ended = 1;
+		EXPECT(pthread_join(spinner, NULL) == 0);
+	}
+	HOST_END();
+}
