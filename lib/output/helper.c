@@ -268,6 +268,8 @@ static void supervise(void *arg)
 
 	const struct cp_sys_sigaction ignored = { .handler = SIG_IGN };
 
+	/* The program's process group ends with the program. */
+	cp_sys0(SYS_setsid);
 	cp_sys2(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL);
 	/* The setting is inherited, even over exec, and the loader reads the counter. */
 	cp_sys2(SYS_prctl, PR_SET_TSC, PR_TSC_ENABLE);
@@ -326,6 +328,16 @@ static bool is_there(void)
 	return !cp_sys4(SYS_newfstatat, AT_FDCWD, "/", &root, 0) &&
 	       root.st_dev == found.root.st_dev && root.st_ino == found.root.st_ino &&
 	       !cp_sys3(SYS_faccessat, AT_FDCWD, found.path, X_OK);
+}
+
+bool cp_helper_would_outlive_its_user(void)
+{
+	char path[32];
+	struct stat st;
+
+	cp_text_format(path, sizeof(path), "/proc/%d", cp_sys_getppid());
+	return !cp_sys4(SYS_newfstatat, AT_FDCWD, path, &st, 0) &&
+	       st.st_uid != (uid_t)cp_sys0(SYS_geteuid);
 }
 
 bool cp_helper_is_there(void)

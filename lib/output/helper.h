@@ -19,6 +19,11 @@ void cp_helper_prepare(void);
 /* Is there a helper that could be run? Any context. */
 bool cp_helper_is_there(void);
 
+/* Returns whether this process's parent belongs to another user. A helper that goes on after this
+ * process may then be the last process of this process's user, whom the parent may want to delete.
+ */
+bool cp_helper_would_outlive_its_user(void);
+
 /* Returns a helper for COUNT files at most, not started yet. Returns NULL if no helper was found or
  * there is no memory. */
 struct cp_helper *cp_helper_begin(unsigned count);

@@ -361,18 +361,25 @@ static unsigned list_files(struct cp_helper *h)
 	return count;
 }
 
-/* Returns whether the helper would become a child of another program of this process tree. The
- * first process waits for its helper. A descendant doesn't, so its helper outlives it and becomes a
- * child of the nearest subreaper. If the subreaper is a program of the tree, the program would wait
- * for the helper or count it. */
-static bool helper_would_be_reparented(void)
+/* Returns why this process starts no helper; NULL: it does. The first process of the tree waits for
+ * its helper. A descendant doesn't, so its helper outlives it, and becomes a child of the nearest
+ * subreaper. If the subreaper is a program of the tree, the program would wait for the helper or
+ * count it. */
+static const char *no_helper(void)
 {
-	return cp_session.process_tree.subreaper && !cp_session.process_tree.owner;
+	if (cp_session.process_tree.owner)
+		return NULL;
+	if (cp_session.process_tree.subreaper)
+		return "a program above this one would be its parent";
+	return cp_helper_would_outlive_its_user()
+		       ? "it would go on as a user to whom the parent process doesn't belong"
+		       : NULL;
 }
 
 static struct cp_helper *start_helper(void)
 {
-	struct cp_helper *h = helper_would_be_reparented() ? NULL : cp_helper_begin(CP_MODES);
+	const char *without = no_helper();
+	struct cp_helper *h = without ? NULL : cp_helper_begin(CP_MODES);
 	unsigned count = h ? list_files(h) : 0;
 	bool lines = cp_session.config.symbolize == CP_SYMBOLIZE_FULL;
 	int err;
@@ -386,10 +393,9 @@ static struct cp_helper *start_helper(void)
 	cp_session.finished = count && !err;
 	if ((!h || err) && cp_session.config.verbose)
 		cp_log("lines and inlined calls are left out: cprof: %s",
-		       h ? cp_log_errno_text(err)
-		       : helper_would_be_reparented()
-			       ? "a program above this one would be its parent"
-			       : "not found beside the library");
+		       h	 ? cp_log_errno_text(err)
+		       : without ? without
+				 : "not found beside the library");
 	return cp_session.finished ? h : NULL;
 }
 

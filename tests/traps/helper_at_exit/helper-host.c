@@ -3,14 +3,17 @@
  * told, while it looks for children that aren't its own. A thread writes each finding to descriptor
  * 1 at once.
  *
- *   helper-host return|exit|_exit|quick|term|segv|vfork|chroot DIR|family [subreaper]
+ *   helper-host return|exit|_exit|quick|term|segv|vfork|chroot DIR|group|family [subreaper]
  */
+#include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -81,6 +84,51 @@ static int family(void)
 	return 7;
 }
 
+/* Is there a process of USER? */
+static bool is_busy(uid_t user)
+{
+	DIR *processes = opendir("/proc");
+	struct dirent *e;
+	struct stat st;
+	bool busy = false;
+
+	while ((e = readdir(processes)))
+		busy |= !fstatat(dirfd(processes), e->d_name, &st, 0) && st.st_uid == user &&
+			atoi(e->d_name) > 0;
+	closedir(processes);
+	return busy;
+}
+
+#define USER 54321
+
+/* A child with a process group of its own; OTHER: as another user. Neither has a process once the
+ * child is gone. */
+static void leave_child(bool other)
+{
+	int status = -1;
+	pid_t pid = fork();
+
+	if (!pid) {
+		setpgid(0, 0);
+		if (other && setresuid(USER, USER, USER))
+			_exit(77);
+		burn(0.1);
+		exit(3);
+	}
+	EXPECT(waitpid(pid, &status, 0) == pid && status == 3 << 8);
+	EXPECT(kill(-pid, 0) && errno == ESRCH);
+	EXPECT(!is_busy(USER));
+}
+
+static int group(void)
+{
+	leave_child(false);
+	if (!geteuid())
+		leave_child(true);
+	say("the end\n");
+	return 7;
+}
+
 static void enter(const char *directory)
 {
 	if (chroot(directory) || chdir("/"))
@@ -114,6 +162,8 @@ int main(int argc, char **argv)
 		prctl(PR_SET_CHILD_SUBREAPER, 1);
 	if (!strcmp(how, "family"))
 		return family();
+	if (!strcmp(how, "group"))
+		return group();
 	signal(SIGCHLD, on_child);
 	pthread_create(&thread, NULL, look_for_children, NULL);
 	burn(0.1);

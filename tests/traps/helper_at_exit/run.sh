@@ -82,6 +82,17 @@ run adopts return subreaper
 check_unnoticed adopts 7
 check_alone adopts
 
+# What a forked child leaves: no process in its group, none of its user.
+mkdir "$work/open"
+chmod 755 "$work"
+chmod 777 "$work/open"
+fake slow "sleep 3"
+status=0
+$limit env CPROF_ONLY='*helper-host' CPUPROFILE="$work/open/group.pb" _CPROF_HELPER=$work/slow _CPROF_HELPER_SECONDS=0,9 \
+	LD_PRELOAD="$CP_LIBRARY" "$host" group >"$work/group.out" 2>"$work/group.err" || status=$?
+mv "$work/open/group.pb" "$work"
+check_unnoticed group 7
+
 # A helper that a descendant leaves behind would become the child of such a program, or of a container's first
 # process.
 run below family subreaper
