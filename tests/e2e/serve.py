@@ -215,11 +215,38 @@ def test_errors():
     # A page of somebody else in the user's browser.
     error("/", 403, "evil.example", headers={"Host": "evil.example"})
     error("/", 403, "another site", headers={"Sec-Fetch-Site": "cross-site"})
+    error("/", 403, "another site", headers={"Origin": "http://evil.example"})
+    error("/", 403, "another site", headers={"Origin": "null"})
     check(get("/", headers={"Host": f"localhost:{port}"})[0] == 200, "localhost is refused")
+    # A process that is not profiled has files in /proc, too.
+    other = subprocess.Popen(["sleep", "60"])
+    for path in ("cmdline", "symbol?0x1", "threadcreate?debug=1"):
+        error(f"/pid/{other.pid}/debug/pprof/{path}", 404, "does not answer")
+    other.kill()
+    other.wait()
     status, head, _ = get(PREFIX + "/debug/pprof")
     check(status == 301 and head["Location"] == PREFIX + "/debug/pprof/", f"301: {status} {head}")
     status, _, body = get(PREFIX + "/debug/pprof/heap", "HEAD")
     check(status == 200 and not body, "HEAD")
+
+
+def test_pages_of_others():
+    # A browser doesn't say Sec-Fetch-Site to an address of another machine, and a page can hide the Referer. So a
+    # browser's request turns nothing on, unless it shows that it comes from here. What is on can be read.
+    on = PREFIX + "/debug/pprof/heap?debug=1"
+    check(not {"cpu", "wall"} & modes(), f"on: {modes()}")
+    browser = {"User-Agent": "Mozilla/5.0 (X11; Linux x86_64)"}
+    for path in ("/debug/fgprof?seconds=1", "/flame?mode=wall"):
+        error(PREFIX + path, 403, "is off", headers=browser)
+    for headers in (browser, {"User-Agent": "x", "Accept-Language": "en"},
+                    {"Referer": "http://evil.example/" + address}, {"Referer": f"http://{address}.evil.example/"},
+                    {"Sec-Fetch-Site": "same-site", "Referer": f"http://{address}/"}):
+        error(PREFIX + "/debug/pprof/profile?seconds=1", 403, "is off", headers=headers)
+    check(not {"cpu", "wall"} & modes(), f"turned on: {modes()}")
+    check(get(on)[0] == 200 and "heap" in modes(), "heap is off")
+    check(get(on, headers=browser)[0] == 200, "what is on is refused")
+    ours = {"User-Agent": "Mozilla/5.0", "Referer": f"http://{address}/"}
+    check(get(PREFIX + "/debug/pprof/profile?seconds=1", headers=ours)[0] == 200, "our own page is refused")
 
 
 def test_lists():
@@ -469,7 +496,8 @@ def counted(test):
 if which == "all":
     other = threading.Thread(target=counted, args=(test_other,))
     other.start()
-    for test in (test_errors, test_threads, test_cpu_and_wall, test_totals, test_deltas, test_lists, test_clients):
+    for test in (test_errors, test_threads, test_cpu_and_wall, test_totals, test_deltas, test_pages_of_others,
+                 test_lists, test_clients):
         began = time.monotonic()
         test()
         print(f"{test.__name__}: {time.monotonic() - began:.1f} s")

@@ -79,6 +79,22 @@ grep -q 'have ended' one-server.err || fail "one: at the end: $(cat one-server.e
 exec {end_other}>&-
 wait $other
 
+# The arguments of a program are told only where that is asked for; the number is all the same.
+env LD_PRELOAD="$CP_LIBRARY" CPROF_CONTROL=on sleep 60 &
+secret=$!
+owns $secret
+wait_for 60 lists $secret - || fail "the program with an argument has no socket"
+cmdline() {
+	$python -c "import urllib.request; print(urllib.request.urlopen('http://$url/pid/$secret/debug/pprof/cmdline').read())"
+}
+serve without-arguments
+[ "$(cmdline)" = "b'sleep'" ] || fail "cmdline tells $(cmdline)"
+kill -TERM $server
+serve with-arguments -arguments
+[ "$(cmdline)" = "b'sleep\\x0060'" ] || fail "with -arguments, cmdline tells $(cmdline)"
+kill -TERM $server
+kill $secret
+
 # Where others can reach it, it says so: at all addresses of a network of its own, which nobody is in.
 through="unshare --user --map-root-user --net"
 if $through true 2>/dev/null; then

@@ -20,7 +20,7 @@
 
 static struct {
 	const char *http, *keep;
-	bool helper;
+	bool helper, arguments;
 } my = { .http = "127.0.0.1:6060", .keep = "2m" };
 
 static const struct ct_option options[] = {
@@ -28,6 +28,8 @@ static const struct ct_option options[] = {
 		"where to listen (127.0.0.1:6060); port 0: a free one"),
 	CT_TEXT("keep", "DUR", &my.keep,
 		"how long a mode stays on that a scrape has turned on, after the last scrape (2m)"),
+	CT_FLAG("arguments", &my.arguments,
+		"cmdline tells the programs' arguments, too, which may be secret"),
 	/* For the library alone. */
 	CT_FLAG("helper", &my.helper, NULL), CT_END
 };
@@ -81,10 +83,9 @@ static void say_where(const struct ct_serve_how *how)
 	if (!how->at->loopback)
 		fprintf(stderr,
 			"cprof serve: warning: everybody who reaches %s can read the names of "
-			"these "
-			"programs' functions and files, their command lines and labels, and turn "
-			"modes on; there is no password\n",
-			address);
+			"these programs' functions and files, their labels%s, and turn modes on; "
+			"there is no password\n",
+			address, how->arguments ? " and arguments" : "");
 	if (how->only.count == 1)
 		fprintf(stderr, "cprof: serving process %d at http://%s/debug/pprof/\n",
 			how->only.pids[0], address);
@@ -130,6 +131,7 @@ static int run(int argc, char **argv)
 	if (first < 0)
 		return ct_options_status(first);
 	how.keep = ct_mode_options_seconds(my.keep);
+	how.arguments = my.arguments;
 	if (how.keep < 0 || how.keep > CT_SERVE_SECONDS)
 		return ct_options_wrong(&ct_verb_serve, "-keep=%s is no duration up to an hour",
 					my.keep);

@@ -40,6 +40,8 @@ struct ct_serve_request {
 	int debug;	  /* ?debug= */
 	bool folded;	  /* fgprof's ?format=folded */
 	double keep;	  /* seconds until the client's next request of its kind */
+	bool foreign;	  /* a page of another site may ask: no mode is turned on for it */
+	bool arguments;	  /* cmdline tells them */
 	const char *text; /* symbol: the addresses; */
 	const char *host; /* the Host header, or our own address */
 	const struct ct_serve_window *window; /* of a profile */

@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -102,6 +103,10 @@ static int queue(struct ct_serve_exchange *x, const struct ct_serve_reply *reply
 	ct_mhd.add_response_header(response, "X-Content-Type-Options", "nosniff");
 	if (*reply->type)
 		ct_mhd.add_response_header(response, "Content-Type", reply->type);
+	/* Nobody is to have our pages clicked on in his own. */
+	if (!strcmp(reply->type, CT_SERVE_HTML))
+		ct_mhd.add_response_header(response, "Content-Security-Policy",
+					   "frame-ancestors 'self'");
 	if (*reply->file)
 		ct_mhd.add_response_header(response, "Content-Disposition", file);
 	if (reply->error)
@@ -380,19 +385,46 @@ static int read_arguments(struct ct_serve_exchange *x)
 	return 0;
 }
 
+/* Is URL, of an Origin or a Referer header, one of this server? */
+static bool is_own(const struct ct_serve_exchange *x, const char *url)
+{
+	const char *at = strstr(url, "://");
+	size_t n = x->host ? strlen(x->host) : 0;
+
+	return n && at && !strncasecmp(at + 3, x->host, n) && (!at[3 + n] || at[3 + n] == '/');
+}
+
+/* May a page of another site have sent the request through a browser? Browsers say Sec-Fetch-Site
+ * to loopback and over TLS only, and a page can have them leave the Referer out. So a browser's
+ * request needs a proof that it comes from here, or that the user typed it. Scrapers and tools send
+ * nothing of the kind. */
+static bool is_foreign(const struct ct_serve_exchange *x)
+{
+	const char *site = header(x, "Sec-Fetch-Site"), *origin = header(x, "Origin"),
+		   *referer = header(x, "Referer"), *agent = header(x, "User-Agent");
+
+	if (site)
+		return strcmp(site, "same-origin") && strcmp(site, "none");
+	if (origin || referer)
+		return !is_own(x, origin ? origin : referer);
+	return (agent && strstr(agent, "Mozilla/")) || header(x, "Accept-Language");
+}
+
 /* Returns 0, or what refuse() returned: MHD_YES. */
 static int check(struct ct_serve_exchange *x, const char *method, const struct ct_serve_how *how)
 {
 	struct ct_serve_route *r = &x->request.route;
-	const char *site = header(x, "Sec-Fetch-Site"), *mode = argument(x, "mode");
+	const char *site = header(x, "Sec-Fetch-Site"), *origin = header(x, "Origin"),
+		   *mode = argument(x, "mode");
 
 	if (!ct_serve_listen_knows(x->host, how->at->host))
 		return refuse(x, 403,
 			      "the host name \"%s\" is not known here: ask by the address, or "
 			      "start cprof serve with -http=NAME:PORT",
 			      x->host);
-	if (site && !strcmp(site, "cross-site"))
+	if ((site && !strcmp(site, "cross-site")) || (origin && !is_own(x, origin)))
 		return refuse(x, 403, "a page of another site asks");
+	x->request.foreign = is_foreign(x);
 	x->head = !strcmp(method, "HEAD");
 	if (strcmp(method, "GET") && !x->head &&
 	    !(r->what == CT_SERVE_SYMBOL && !strcmp(method, "POST")))
@@ -433,6 +465,7 @@ int ct_serve_exchange_begin(struct ct_serve_exchange *x, const char *method,
 	x->host = host ? ct_memory_strdup(host) : NULL;
 	q->route = ct_serve_route_of(x->path);
 	q->only = &how->only;
+	q->arguments = how->arguments;
 	q->host = x->host ? x->host : how->at->address;
 	q->label = x->label;
 	q->keep = how->keep;

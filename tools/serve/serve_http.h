@@ -9,7 +9,8 @@
 struct ct_serve_how {
 	const struct ct_serve_listen *at;
 	struct ct_serve_pids only;
-	double keep; /* seconds for which a mode stays on that a request has turned on */
+	double keep;	/* seconds for which a mode stays on that a request has turned on */
+	bool arguments; /* cmdline tells the programs' arguments */
 };
 
 /* Answers requests until SIGINT or SIGTERM, or until all processes of ONLY have ended.

@@ -36,8 +36,9 @@ void ct_serve_process_cmdline(const struct ct_serve_request *r, struct ct_serve_
 	if (!f)
 		return;
 	ct_serve_reply_set(out->reply, 200, CT_SERVE_PLAIN, "");
-	/* Arguments are separated by NUL, as Go does it; the kernel also ends them so. */
-	while ((c = getc(f)) != EOF) {
+	/* Arguments are separated by NUL, as Go does it; the kernel also ends them so. They may be
+	 * passwords: without -arguments, only the program's name is told. */
+	while ((c = getc(f)) != EOF && (c || r->arguments)) {
 		if (!c) {
 			nuls++;
 			continue;

@@ -27,13 +27,13 @@ bool ct_serve_processes_wants(const struct ct_serve_pids *only,
 	return wants;
 }
 
-bool ct_serve_processes_has(const struct ct_serve_pids *only, int pid)
+bool ct_serve_processes_has(const struct ct_serve_pids *only, int pid, bool ask)
 {
 	struct cp_control_message m;
 	char *why;
 	bool has;
 
-	if (!only->asked)
+	if (!only->asked && !ask)
 		return true;
 	ct_control_request(&m, CP_CONTROL_STATUS);
 	why = ct_control_ask(pid, &m, -1);

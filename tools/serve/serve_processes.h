@@ -25,8 +25,8 @@ void ct_serve_processes_ask(struct ct_serve_processes *all, const struct ct_serv
 /* Does a process with this STATUS belong to ONLY, if ONLY names none? */
 bool ct_serve_processes_wants(const struct ct_serve_pids *only,
 			      const struct cp_control_message *status);
-/* The same of process PID, which is asked. */
-bool ct_serve_processes_has(const struct ct_serve_pids *only, int pid);
+/* The same of process PID. ASK: in any case it must answer, that is, be profiled and let us ask. */
+bool ct_serve_processes_has(const struct ct_serve_pids *only, int pid, bool ask);
 
 /* The number of MODE's KEY, "cpu.samples"; 0: it isn't there. */
 unsigned long long ct_serve_processes_number(const struct ct_serve_process *p, const char *mode,

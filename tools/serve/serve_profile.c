@@ -391,14 +391,37 @@ static struct ct_profile *sums(const struct ct_serve_request *r, struct ct_serve
 	return ct_serve_sums_joined(p);
 }
 
+/* Is R's mode off? */
+static bool is_off(const struct ct_serve_request *r)
+{
+	char *since = ct_memory_printf("%s.since", r->route.kind->mode), *why;
+	struct cp_control_message m;
+	bool off;
+
+	ct_control_request(&m, CP_CONTROL_STATUS);
+	why = ct_control_ask(r->route.pid, &m, -1);
+	off = !why && !ct_control_number(&m, since);
+	free(since);
+	free(why);
+	return off;
+}
+
 void ct_serve_profile(const struct ct_serve_request *r, struct ct_serve_out *out)
 {
 	const struct ct_serve_kind *k = r->route.kind;
 	bool flame = r->route.what == CT_SERVE_FLAME,
 	     is_sum = !flame && k->span == CT_SERVE_TOTAL &&
 		      (!r->seconds || !strcmp(k->mode, "heap"));
-	struct ct_profile *p = is_sum ? sums(r, out) : window(r, out);
+	struct ct_profile *p;
 
+	if (r->foreign && is_off(r)) {
+		ct_serve_reply_fail(out, 403,
+				    "%s profiling is off, and a page of another site may ask: "
+				    "choose it on the page of this server, or use curl",
+				    k->mode);
+		return;
+	}
+	p = is_sum ? sums(r, out) : window(r, out);
 	if (!p)
 		return;
 	ct_serve_profile_symbolize(p, r->route.pid);

@@ -6,9 +6,15 @@
 
 void ct_serve_work(const struct ct_serve_request *r, struct ct_serve_out *out)
 {
+	/* Any process has files in /proc, which this user may read and others may not. */
+	bool of_proc = r->route.what == CT_SERVE_CMDLINE || r->route.what == CT_SERVE_SYMBOL ||
+		       r->route.what == CT_SERVE_THREADCREATE;
+
 	if (r->route.pid && r->route.what != CT_SERVE_STOP &&
-	    !ct_serve_processes_has(r->only, r->route.pid)) {
-		ct_serve_reply_fail(out, 404, "process %d doesn't ask to be served here",
+	    !ct_serve_processes_has(r->only, r->route.pid, of_proc)) {
+		ct_serve_reply_fail(out, 404,
+				    r->only->asked ? "process %d doesn't ask to be served here"
+						   : "process %d does not answer",
 				    r->route.pid);
 		return;
 	}

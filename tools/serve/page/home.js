@@ -5,6 +5,7 @@
 (function () {
 	const TABLE_MS = 5000, LOOK_MS = 10000;
 	const frames = document.getElementById("frames"), said = document.getElementById("said");
+	const clicked = new Set();
 	let shown = null, asked = 0;
 
 	function chosen() {
@@ -28,6 +29,14 @@
 
 	function isThere(look) {
 		return document.querySelector("tr[data-pid='" + look.pid.replace(/\D/g, "") + "']") !== null;
+	}
+
+	/* Another site can send the browser here with any address. So a mode is turned on only if the user has clicked on
+	 * it. */
+	function mayLook(look) {
+		const link = document.querySelector("a.on[data-pid='" + look.pid.replace(/\D/g, "") + "'][data-mode='" + look.mode.replace(/\W/g, "") + "']");
+
+		return link !== null || clicked.has(look.pid + " " + look.mode);
 	}
 
 	/* Loads the graph beside the one that is shown, with what is looked at in it, and then takes its place. */
@@ -69,6 +78,10 @@
 			said.textContent = "Process " + wanted.pid + " has ended, or does not answer.";
 			return;
 		}
+		if (!mayLook(wanted)) {
+			said.textContent = "Process " + wanted.pid + ": " + wanted.mode + " is off. Click on it in the table: looking turns it on.";
+			return;
+		}
 		if (!shown || shown.pid !== wanted.pid || shown.mode !== wanted.mode) {
 			for (const frame of frames.querySelectorAll("iframe"))
 				frame.remove();
@@ -97,6 +110,15 @@
 		}
 	}
 
+	document.addEventListener("click", function (e) {
+		const link = e.isTrusted && e.target.closest("a[data-mode]");
+
+		if (!link)
+			return;
+		clicked.add(link.dataset.pid + " " + link.dataset.mode);
+		if (location.hash === new URL(link.href).hash)
+			look();
+	});
 	window.addEventListener("hashchange", look);
 	setInterval(refresh, TABLE_MS);
 	setInterval(function () {
