@@ -45,11 +45,11 @@ __attribute__((constructor)) static void begin(int argc, char **argv, char **env
 	int saved = errno;
 
 	begin_for_libc(argv, environment);
-	/* First, because an allocator of the program may take a lock when dlsym allocates. */
 	cp_lock_real_resolve();
 	cp_io_real_resolve();
 	cp_real_resolve();
 	cp_allocator_resolve();
+	cp_allocator_prepare_loader();
 	init_operators();
 	cp_census_calls_prepare();
 	init_credentials();

@@ -54,20 +54,17 @@ struct cp_collect_work {
 
 /* Allocate the lock's stack. Returns 0 or -ENOMEM. Call once, in ordinary context. */
 int cp_collect_init(const struct cp_collect_work *work);
-/* Allow a collector task that libc does not know in a program of one thread. Call once, at the
- * start, when every change of credentials passes through the profiler. */
+/* Allow a collector task that libc does not know. Call once, at the start, when every change of
+ * credentials passes through the profiler. */
 void cp_collect_thread_allow_raw_task(void);
-/* Start the collector if none runs. Where libc knows of one thread only, the collector is a task
- * that libc does not know; otherwise it has a libc thread, too (worker.h). Returns 0 or a negative
- * errno; after an error the requesting threads serve their requests themselves. Ordinary context.
+/* Start the collector if none runs. Where that is allowed, the collector is a task that libc does
+ * not know; otherwise it has a libc thread, too (worker.h). Returns 0 or a negative errno; after an
+ * error the requesting threads serve their requests themselves. Ordinary context.
  */
 int cp_collect_thread_start(void);
 /* Start the collector again after a fork ended it, unless it was stopped on purpose. Ordinary
  * context. */
 void cp_collect_thread_revive(void);
-/* Give the collector's task a libc thread: the program has made a thread, so from now on libc must
- * know the collector. Ordinary context. */
-void cp_collect_thread_attach(void);
 /* Return true if the calling thread is the program's only one. Uses the thread records alone where
  * /proc can't be read. */
 bool cp_collect_loop_only_caller(void);

@@ -16,7 +16,7 @@
  * | NONE     | cp_collect_thread_start, by the caller that wins                   |
  * | STARTING | the same, when the collector exists or could not be made           |
  * | RUNNING  | cp_collect_thread_stop, by the caller that wins; the collector, as |
- * |          | the last task; cp_collect_thread_attach, to STARTING               |
+ * |          | the last task                                                      |
  * | STOPPING | cp_collect_thread_stop, when the collector was joined              |
  */
 /* clang-format on */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Begin and end of the collector: a task, with a libc thread where the program has several threads.
- * See collect.h, worker.h.
+/* Begin and end of the collector: a task, with a libc thread where changes of credentials don't
+ * pass through the profiler. See collect.h, worker.h.
  */
-#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -39,13 +38,9 @@ static uint32_t held_off;     /* stopped on purpose: only cp_collect_thread_star
 static uint32_t parkers;      /* threads between park and unpark */
 static uint32_t parked;	      /* the collector ran when one of them parked */
 static sigset_t program_mask; /* of the thread that started the collector */
-/* libc's __libc_single_threaded; NULL before glibc 2.32 */
-static const char *told_single CP_START_DATA;
 
 void cp_collect_thread_allow_raw_task(void)
 {
-	if (cp_real_glibc_minor() >= 32)
-		told_single = dlsym(RTLD_DEFAULT, "__libc_single_threaded");
 	cp_store_relaxed(&may_be_raw, 1);
 }
 
@@ -53,16 +48,17 @@ static const struct cp_worker_work in_worker = { .loop = cp_collect_loop,
 						 .wake = cp_collect_wake,
 						 .line = cp_log_put };
 
-static void *collector(void *attach)
+static void *collector(void *unused)
 {
 	uint32_t running = CP_COLLECTOR_RUNNING;
 
+	(void)unused;
 	cp_store_release(&cp_collector.thread_tid, cp_sys_gettid());
 	cp_store_release(&cp_collector.joining, 0);
 	cp_sys_leave_realtime();
 	cp_sys2(SYS_prctl, PR_SET_NAME, "cprof");
 	cp_thread_own_begin();
-	cp_worker_run(&in_worker, attach != NULL);
+	cp_worker_run(&in_worker);
 	/* As the last thread the collector runs the program's atexit handlers. If it was asked to
 	 * quit, the joining thread changes the state. */
 	if (cp_threads_main_ended() &&
@@ -85,9 +81,8 @@ static bool make_stack(struct stack *s, pthread_attr_t *attr)
 	return s->memory && !pthread_attr_setstack(attr, s->memory, s->size);
 }
 
-/* Create the collector's thread; with ATTACH, for the running task. Returns 0 or a negative errno.
- */
-static int create_thread(void *attach)
+/* Create the collector's thread. Returns 0 or a negative errno. */
+static int create_thread(void)
 {
 	struct stack stack;
 	pthread_attr_t attr;
@@ -98,7 +93,7 @@ static int create_thread(void *attach)
 	/* libc allocates memory for the profiler's thread here. */
 	cp_thread_own_begin();
 	if (make_stack(&stack, &attr))
-		err = CP_REAL(pthread_create)(&thread, &attr, collector, attach);
+		err = CP_REAL(pthread_create)(&thread, &attr, collector, NULL);
 	cp_thread_own_end();
 	pthread_attr_destroy(&attr);
 	if (!err) {
@@ -110,8 +105,9 @@ static int create_thread(void *attach)
 	return -err;
 }
 
-/* Start the collector as a task that libc does not know. With a profiler thread known to libc, a
- * program of one thread would take libc's locks although no other thread needs them. */
+/* Start the collector as a task that libc does not know. libc would call the program's malloc to
+ * make a thread, and with a profiler thread known to libc, a program of one thread would take
+ * libc's locks although no other thread needs them. */
 static int create_raw_task(void)
 {
 	cp_store_relaxed(&cp_collector.thread_tid, 0);
@@ -131,13 +127,13 @@ static void note_missing(int err)
 			cp_log_errno_text(err), cp_log_errno_advice(err));
 }
 
-/* Start the collector: change the state from FROM to RUNNING, or back after an error. Signals are
+/* Start the collector: change the state from NONE to RUNNING, or back after an error. Signals are
  * blocked: a handler that called the collector in between would wait forever. Returns 0 or a
  * negative errno. */
-static int start(uint32_t from, bool as_raw)
+static int start(bool as_raw)
 {
 	struct cp_thread *self = cp_self.thread;
-	uint32_t seen = from;
+	uint32_t seen = CP_COLLECTOR_NONE;
 	sigset_t all, mask;
 	int err = 0;
 
@@ -149,12 +145,11 @@ static int start(uint32_t from, bool as_raw)
 	CP_REAL(pthread_sigmask)(SIG_SETMASK, &all, &mask);
 	if (cp_cas_acqrel(&cp_collector.state, &seen, CP_COLLECTOR_STARTING)) {
 		program_mask = mask;
-		err = as_raw ? create_raw_task()
-			     : create_thread(from == CP_COLLECTOR_RUNNING ? &cp_collector.state
-									  : NULL);
+		err = as_raw ? create_raw_task() : create_thread();
 		if (!err)
 			cp_store_relaxed(&cp_collector.raw_task, as_raw);
-		cp_store_release(&cp_collector.state, err ? from : CP_COLLECTOR_RUNNING);
+		cp_store_release(&cp_collector.state,
+				 err ? CP_COLLECTOR_NONE : CP_COLLECTOR_RUNNING);
 	}
 	CP_REAL(pthread_sigmask)(SIG_SETMASK, &mask, NULL);
 	if (self)
@@ -162,21 +157,9 @@ static int start(uint32_t from, bool as_raw)
 	return err;
 }
 
-/* Does the process have one thread only? libc tells since 2.32. Before, the kernel is asked: a
- * directory has a link for each directory in it, and two more. */
-static bool single_threaded(void)
-{
-	struct stat tasks;
-
-	if (told_single)
-		return *told_single;
-	return !cp_sys4(SYS_newfstatat, AT_FDCWD, "/proc/self/task", &tasks, 0) &&
-	       tasks.st_nlink == 3;
-}
-
 static int start_anew(void)
 {
-	int err = start(CP_COLLECTOR_NONE, cp_load_relaxed(&may_be_raw) && single_threaded());
+	int err = start(cp_load_relaxed(&may_be_raw));
 
 	if (err)
 		note_missing(err);
@@ -193,12 +176,6 @@ void cp_collect_thread_revive(void)
 {
 	if (!cp_load_seqcst(&held_off) && cp_load_acquire(&cp_collector.state) == CP_COLLECTOR_NONE)
 		start_anew();
-}
-
-void cp_collect_thread_attach(void)
-{
-	if (cp_collect_is_raw_task())
-		start(CP_COLLECTOR_RUNNING, false);
 }
 
 void cp_collect_thread_stop(void)

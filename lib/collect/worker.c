@@ -357,17 +357,14 @@ void cp_worker_end(void)
 	wait_until_dead();
 }
 
-void cp_worker_run(const struct cp_worker_work *w, bool attach)
+void cp_worker_run(const struct cp_worker_work *w)
 {
 	uint32_t end = BACK;
 
 	work = w;
 	cp_log_other_way = cp_worker_line;
-	if (!attach)
-		wait_for_another();
+	wait_for_another();
 	cp_store_release(&attached, 1);
-	if (attach)
-		end = serve_task();
 	while (end == BACK)
 		end = make_task() > 0 ? serve_task() : UNFIT;
 	if (end == UNFIT)

@@ -9,18 +9,17 @@
  * notification; see cp_worker_stay_in_table.) libc does not know the task: it has its own TLS
  * (task_tls.h), and all signals are blocked.
  *
- * In a program of one thread there is only the task, a raw task (cp_worker_begin), because libc
- * must not take the program for a multi-threaded one, which would lock where no other thread
- * exists. Work that needs the program's table (lines to stderr) gets the descriptor from the
- * kernel. Code that changes credentials ends the task first.
+ * Nearly always there is only the task, a raw task (cp_worker_begin): libc would call the program's
+ * malloc to make a thread, and would take a program of one thread for a multi-threaded one, which
+ * would lock where no other thread exists. Work that needs the program's table (lines to stderr)
+ * gets the descriptor from the kernel. Code that changes credentials ends the task first.
  *
- * In a program of several threads, a libc thread is attached to the task (cp_worker_run): it waits
- * for the task and writes the lines. It is the thread that libc knows, and it may be the last one.
+ * Where the program's changes of credentials don't pass through the profiler, because libcprof was
+ * loaded late or privately, a libc thread is attached to the task (cp_worker_run): it waits for the
+ * task and writes the lines. It is the thread that libc knows, and it may be the last one.
  * Credentials belong to a task; libc's setuid reaches the threads it knows, including the
  * collector's, by a signal. The signal ends the wait, and the task is made anew. A signal that
  * arrived while the thread was not waiting is noticed within a second, by the changed credentials.
- * A task that exists when the program gets its second thread goes on: no thread waits for its
- * current work.
  */
 #ifndef CP_WORKER_H
 #define CP_WORKER_H
@@ -48,9 +47,8 @@ void cp_worker_end(void);
 void cp_worker_write_rest(void);
 
 /* Run the loop until it is done: in a task or, where the kernel makes no such task, in the calling
- * thread. With ATTACH the loop already runs since cp_worker_begin. All signals but libc's own are
- * blocked. The collector's thread only. */
-void cp_worker_run(const struct cp_worker_work *work, bool attach);
+ * thread. All signals but libc's own are blocked. The collector's thread only. */
+void cp_worker_run(const struct cp_worker_work *work);
 /* Return true if the loop must return as soon as possible. Call in the loop. */
 bool cp_worker_is_stale(void);
 /* Make sure that no task leaves the program's table from now on. Call before the program asks for a

@@ -6,7 +6,6 @@ LIB_SOURCES += \
 	%D%/fork_mark.c \
 	%D%/handler_mask.c \
 	%D%/handler_stack.c \
-	%D%/loaded.c \
 	%D%/mask_view.c \
 	%D%/process_tree.c \
 	%D%/profiled.c \

@@ -2,7 +2,6 @@
 /* Resolves the originals; see real.h. */
 #include "host/real.h"
 
-#include <dlfcn.h>
 #include <gnu/libc-version.h>
 #include <stddef.h>
 #include <string.h>
@@ -12,7 +11,7 @@
 #include "base/atomic.h"
 #include "base/start_data.h"
 #include "base/text.h"
-#include "host/loaded.h"
+#include "unwind/loaded.h"
 #include "sample/lock_clock.h"
 
 struct cp_real cp_real CP_START_DATA;
@@ -110,71 +109,6 @@ unsigned cp_real_glibc_minor(void)
 	return (unsigned)minor;
 }
 
-/* Return the version of a function that libc has twice, for another layout of its object or another
- * result: the version that libc links programs with today. dlsym of some versions of libc returns
- * the oldest one. A look-up that fails allocates, so no version is looked up where libc has only
- * one. */
-static const char *version_of(const char *name)
-{
-#if defined(__x86_64__) && defined(__GLIBC__)
-	static const struct {
-		char name[24], version[12];
-	} today[] = {
-		{ "pthread_cond_wait", "GLIBC_2.3.2" },
-		{ "pthread_cond_timedwait", "GLIBC_2.3.2" },
-		{ "pthread_cond_signal", "GLIBC_2.3.2" },
-		{ "pthread_cond_broadcast", "GLIBC_2.3.2" },
-		{ "posix_spawn", "GLIBC_2.15" },
-		{ "posix_spawnp", "GLIBC_2.15" },
-	};
-
-	for (size_t i = 0; i < sizeof(today) / sizeof(*today); i++)
-		if (!strcmp(name, today[i].name))
-			return today[i].version;
-#endif
-	if (cp_real_glibc_minor() >= 34 && !strcmp(name, "pthread_kill"))
-		return "GLIBC_2.34";
-	(void)name;
-	return NULL;
-}
-
-static void *look_up(void *handle, const char *name, const char *version)
-{
-	void *f;
-
-	if (!version)
-		version = version_of(name);
-	f = version ? dlvsym(handle, name, version) : NULL;
-
-	return f ? f : dlsym(handle, name);
-}
-
-static void *of_libc(const char *name, const char *version)
-{
-	void *libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
-
-	return libc ? look_up(libc, name, version) : NULL;
-}
-
-void *cp_real_of_libc(const char *name)
-{
-	return of_libc(name, NULL);
-}
-
-/* The libraries that held a part of libc before glibc 2.34, where the program has loaded them. */
-static void *of_old_part(const char *name, const char *version)
-{
-	static const char *const parts[] = { "libpthread.so.0", "librt.so.1", "libutil.so.1" };
-	void *f = NULL;
-
-	for (size_t i = 0; !f && i < sizeof(parts) / sizeof(*parts); i++) {
-		void *part = dlopen(parts[i], RTLD_LAZY | RTLD_NOLOAD);
-
-		f = part ? look_up(part, name, version) : NULL;
-	}
-	return f;
-}
-
 static void *vdso_clock(void)
 {
 #ifdef __aarch64__
@@ -182,10 +116,9 @@ static void *vdso_clock(void)
 #else
 	const char *name = "__vdso_clock_gettime";
 #endif
-	void *vdso = getauxval(AT_SYSINFO_EHDR) ? dlopen("linux-vdso.so.1", RTLD_LAZY | RTLD_NOLOAD)
-						: NULL;
+	const void *vdso = (const void *)getauxval(AT_SYSINFO_EHDR);
 
-	return vdso ? dlsym(vdso, name) : NULL;
+	return vdso ? cp_loaded_in(vdso, name) : NULL;
 }
 
 void cp_real_prepare_clock(void)
@@ -196,36 +129,14 @@ void cp_real_prepare_clock(void)
 		return;
 	f = vdso_clock();
 	if (!f)
-		f = cp_real_of_libc("clock_gettime");
+		f = cp_loaded_in_libc("clock_gettime");
 	if (f)
 		memcpy(&cp_lock_clock.read, &f, sizeof(f));
 	else
 		cp_lock_clock.read = clock_gettime;
 }
 
-static void *resolve(const char *name, const char *version)
-{
-	void *f = look_up(RTLD_NEXT, name, version);
-
-	/* The library was loaded so that no object comes "next" (dlopen with RTLD_DEEPBIND,
-	 * dlmopen). */
-	if (!f)
-		f = of_libc(name, version);
-	return f || cp_real_glibc_minor() >= 34 ? f : of_old_part(name, version);
-}
-
-/* Where no object but libc may define a function, libc's is the next one. */
-static void *next_of(const struct cp_real_wanted *w, const struct cp_loaded_name *n)
-{
-	if (!n->defined)
-		return NULL;
-	if (n->libc && !n->elsewhere && !w->oldest && !version_of(n->name))
-		return n->libc;
-	return resolve(n->name, w->oldest ? CP_REAL_OLDEST_GLIBC : NULL);
-}
-
-/* Tell whether this libc should have function W and SLOT doesn't hold it yet. A look-up that fails
- * allocates, so older libcs aren't asked. */
+/* Tell whether this libc should have function W and SLOT doesn't hold it yet. */
 static bool is_missing(const char *slot, const struct cp_real_wanted *w)
 {
 	void *f;
@@ -252,16 +163,19 @@ int cp_real_find(void *to, const struct cp_real_wanted *functions, size_t count,
 		return 0;
 	for (size_t i = 0; i < count; i++) {
 		found[i].name = names;
+		found[i].oldest = functions[i].oldest;
 		names += strlen(names) + 1;
 	}
-	cp_loaded_look(found, (unsigned)count);
+	cp_loaded_next(found, (unsigned)count);
 	for (size_t i = 0; i < count; i++) {
 		char *slot = (char *)to + functions[i].at;
 		void *f;
 
 		if (!is_missing(slot, &functions[i]))
 			continue;
-		f = next_of(&functions[i], &found[i]);
+		/* The library was loaded so that no module comes next (dlopen with RTLD_DEEPBIND,
+		 * dlmopen). */
+		f = found[i].next ? found[i].next : found[i].libc;
 		/* Function pointers and object pointers have the same size on every port. */
 		memcpy(slot, &f, sizeof(f));
 		missing += !f;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The originals of the interposed functions, as the program would get them without the profiler.
  *
- * They are found by dlsym(RTLD_NEXT), otherwise in libc itself. The constructor resolves them
- * eagerly; an interposer that is called before that resolves on first use. A mode keeps the
+ * They are the next definitions after libcprof's, otherwise libc's own. The constructor resolves
+ * them eagerly; an interposer that is called before that resolves on first use. A mode keeps the
  * originals of its hooks in its own folder, in a struct like the one below
  * (modes/lock/lock_real.h).
  */
@@ -103,12 +103,12 @@ extern struct cp_real cp_real;
 struct cp_real_wanted {
 	uint16_t at;	/* the pointer's offset in the struct of originals */
 	uint8_t since;	/* minor version of the first glibc that has the function */
-	uint8_t oldest; /* not 0: the version CP_REAL_OLDEST_GLIBC, not today's */
+	uint8_t oldest; /* not 0: its oldest version, not today's */
 };
 
 /* Look up those of the COUNT functions of WANTED, whose names are NAMES, whose pointers in TO, a
  * struct of originals, are still NULL. Returns the number of functions not found. Ordinary context
- * (dlsym takes the loader's lock). */
+ * (the loader's list of modules is locked). */
 int cp_real_find(void *to, const struct cp_real_wanted *wanted, size_t count, const char *names);
 
 /* Resolve the functions of struct cp_real. Returns the number of functions not found. Idempotent.
@@ -117,10 +117,6 @@ int cp_real_resolve(void);
 
 /* Return the minor version of the running glibc: 31 for 2.31. */
 unsigned cp_real_glibc_minor(void);
-
-/* Return libc's NAME, even if another object defines NAME in this process; NULL if not found.
- * Ordinary context. */
-void *cp_real_of_libc(const char *name);
 
 /* Set the clock by which hooks measure (cp_lock_clock.read): clock_gettime of the vdso, or of libc.
  * A replacement by the program, or by a library that changes the time, may take a lock, and the

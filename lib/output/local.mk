@@ -2,6 +2,7 @@
 LIB_SOURCES += \
 	%D%/comments.c \
 	%D%/consumers.c \
+	%D%/deflate.c \
 	%D%/dump.c \
 	%D%/encode.c \
 	%D%/helper.c \

@@ -76,18 +76,18 @@ void cp_sink_memory_release(struct cp_memory_sink *m);
 struct cp_gzip_sink {
 	struct cp_sink sink;
 	struct cp_sink *next;
-	struct cp_gzip_state *state; /* in its own pages; NULL = bytes pass unchanged */
+	struct cp_gzip_state *state; /* zlib's, in its own pages */
+	struct cp_deflate *small;    /* the same where zlib isn't used */
 	struct cp_gzip_state **kept; /* where the state at the mark is kept; NULL = it isn't kept */
 	size_t same;		     /* bytes so far, if all of them equal the kept beginning */
 	bool large, keeps, resumed;  /* RESUMED: started from the state at another sink's mark */
 	int error;
 };
 
-/* Find zlib with dlopen (RTLD_LOCAL, and RTLD_DEEPBIND unless a sanitizer is active), so that a
- * `deflate` that the program exports is not called. Ordinary context only, once, before the first
- * open. Returns 0, or -ENOENT: there is no zlib, or zlib was loaded earlier in a way that lets the
- * program's functions replace its own. Then cp_gzip_sink passes the bytes on uncompressed, which
- * pprof also reads. */
+/* Open zlib (unwind/library.h) so that a `deflate` that the program exports is not called. Ordinary
+ * context only, once, before the first open. Returns 0, or -ENOENT: there is no zlib, zlib was
+ * loaded earlier in a way that lets the program's functions replace its own, or only the program's
+ * malloc could load it. Then cp_gzip_sink compresses by itself (deflate.h). */
 int cp_sink_gzip_load(void);
 /* Returns 0 or -ENOMEM. NEXT must outlive G. LARGE: much data will follow, and speed matters more
  * than a few per cent of the size. KEPT may be NULL. If *KEPT is NULL, the data up to the mark is

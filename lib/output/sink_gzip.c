@@ -11,12 +11,14 @@
  */
 #include "output/sink.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <string.h>
 #include <zlib.h>
 
 #include "base/sys.h"
+#include "output/deflate.h"
+#include "unwind/library.h"
+#include "unwind/loaded.h"
 
 /* One mapping holds everything; only touched pages cost memory. zlib's state takes 262 KiB with
  * these parameters, zlib-ng's 340 KiB. */
@@ -56,20 +58,14 @@ static struct {
 static const char *const needed[] = { "deflateInit2_", "deflate", "deflateReset", "deflateEnd",
 				      "deflateCopy",   "crc32",	  "adler32" };
 
-static bool sanitizer_runs(void)
-{
-	return dlsym(RTLD_DEFAULT, "__asan_init") || dlsym(RTLD_DEFAULT, "__tsan_init") ||
-	       dlsym(RTLD_DEFAULT, "__msan_init");
-}
-
 /* Calls inside a library that was not loaded with RTLD_DEEPBIND go to the first definition in the
  * global scope. Is that the library's own, for all needed functions? */
 static bool own_functions_win(void *handle)
 {
 	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
-		void *global = dlsym(RTLD_DEFAULT, needed[i]);
+		void *global = cp_loaded_first(needed[i]);
 
-		if (global && global != dlsym(handle, needed[i]))
+		if (global && global != cp_library_symbol(handle, needed[i]))
 			return false;
 	}
 	return true;
@@ -97,15 +93,14 @@ static int rehearse(void)
 
 int cp_sink_gzip_load(void)
 {
-	bool deep = !sanitizer_runs();
-	void *loaded = dlopen("libz.so.1", RTLD_LAZY | RTLD_NOLOAD);
-	void *handle = dlopen("libz.so.1", RTLD_NOW | RTLD_LOCAL | (deep ? RTLD_DEEPBIND : 0));
+	bool loaded;
+	void *handle = cp_library_open("libz.so.1", &loaded);
 
-	if (!handle || ((loaded || !deep) && !own_functions_win(handle)))
+	if (!handle || ((loaded || cp_library_has_sanitizer()) && !own_functions_win(handle)))
 		return -ENOENT;
-	zlib.deflate = (__typeof__(zlib.deflate))dlsym(handle, "deflate");
-	zlib.init = (__typeof__(zlib.init))dlsym(handle, "deflateInit2_");
-	zlib.copy = (__typeof__(zlib.copy))dlsym(handle, "deflateCopy");
+	zlib.deflate = (__typeof__(zlib.deflate))cp_library_symbol(handle, "deflate");
+	zlib.init = (__typeof__(zlib.init))cp_library_symbol(handle, "deflateInit2_");
+	zlib.copy = (__typeof__(zlib.copy))cp_library_symbol(handle, "deflateCopy");
 	if (!zlib.deflate || !zlib.init || !zlib.copy || rehearse()) {
 		zlib.init = NULL;
 		return -ENOENT;
@@ -302,6 +297,30 @@ static void mark(struct cp_sink *to)
 		*g->kept = g->state;
 }
 
+static int pass_small(void *to, const void *data, size_t n)
+{
+	struct cp_sink *next = to;
+
+	return next->write(next, data, n);
+}
+
+static int write_small(struct cp_sink *s, const void *data, size_t n)
+{
+	return cp_deflate_put(((struct cp_gzip_sink *)s)->small, data, n);
+}
+
+/* Without zlib, or with one that needs more memory than there is room for. */
+static int make_small(struct cp_gzip_sink *g)
+{
+	g->small = cp_sys_map(sizeof(*g->small));
+	if (!g->small)
+		return -ENOMEM;
+	g->small->write = pass_small;
+	g->small->to = g->next;
+	g->sink.write = write_small;
+	return 0;
+}
+
 int cp_sink_gzip_open(struct cp_gzip_sink *g, struct cp_sink *next, bool large,
 		      struct cp_gzip_state **kept)
 {
@@ -311,7 +330,7 @@ int cp_sink_gzip_open(struct cp_gzip_sink *g, struct cp_sink *next, bool large,
 		.sink.write = write_unchanged, .next = next, .large = large, .kept = kept
 	};
 	if (!zlib.init)
-		return 0;
+		return make_small(g);
 	if (kept && *kept) {
 		g->sink.write = write_if_same;
 		return 0;
@@ -319,14 +338,19 @@ int cp_sink_gzip_open(struct cp_gzip_sink *g, struct cp_sink *next, bool large,
 	r = make_state(g);
 	g->keeps = !r && kept;
 	g->sink.mark = mark;
-	/* A bigger file is better than none. */
-	return r == -ENOSYS ? 0 : r;
+	return r == -ENOSYS ? make_small(g) : r;
 }
 
 int cp_sink_gzip_close(struct cp_gzip_sink *g)
 {
 	if (g->sink.write == write_if_same)
 		begin_otherwise(g);
+	if (g->small) {
+		g->error = cp_deflate_end(g->small);
+		cp_sys_unmap(g->small, sizeof(*g->small));
+		g->small = NULL;
+		g->sink.write = write_unchanged;
+	}
 	if (!g->state)
 		return g->error;
 	stream(g)->avail_in = 0;

@@ -121,11 +121,11 @@ struct cp_heap_self {
 	union {
 		uint32_t not_now; /* not zero if any of these is set */
 		struct {
-			uint8_t busy;	   /* OWN is in use */
-			uint8_t guard;	   /* allocations are the profiler's, not the program's */
-			uint8_t resolving; /* the allocator is being looked up */
-			uint8_t probing;   /* 1: the next allocation tests the hooks; 2: the hooks
-					      have seen it */
+			uint8_t busy;	 /* OWN is in use */
+			uint8_t guard;	 /* allocations are the profiler's, not the program's */
+			uint8_t lent;	 /* allocations are the loader's, for the profiler */
+			uint8_t probing; /* 1: the next allocation tests the hooks; 2: the hooks
+					    have seen it */
 		};
 	};
 	uint16_t scratch; /* the unwinding buffer that it used last */

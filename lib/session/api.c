@@ -191,7 +191,7 @@ static bool begin_change(void)
 {
 	/* Installed first, because a child forked during the change has no thread that would end
 	 * it. */
-	cp_fork_handlers_install();
+	cp_fork_handlers_begin();
 	return cp_api_change_begin();
 }
 

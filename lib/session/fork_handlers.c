@@ -38,8 +38,13 @@ static bool needs_gate(void)
 	return cp_profiled_active() && cp_capture_settings.unwinder == &cp_unwinder_libunwind;
 }
 
+/* A session has begun in this process, or in an ancestor that forked it. */
+static uint32_t in_use;
+
 static void before(void)
 {
+	if (!cp_load_acquire(&in_use))
+		return;
 	cp_fork_mark_expect(true);
 	cp_mode_ops_fork_begin();
 	cp_self.gate_closed = needs_gate();
@@ -50,6 +55,8 @@ static void before(void)
 
 static void in_parent(void)
 {
+	if (!cp_load_acquire(&in_use))
+		return;
 	cp_fork_mark_expect(false);
 	cp_module_list_fork_end();
 	if (cp_self.gate_closed)
@@ -58,8 +65,11 @@ static void in_parent(void)
 
 static void in_child(void)
 {
-	bool alone = cp_threads_alone(), halfway;
+	bool alone, halfway;
 
+	if (!cp_load_acquire(&in_use))
+		return;
+	alone = cp_threads_alone();
 	/* If a destructor forked, the child's dlclose opens the gate later. */
 	cp_gate_fork_child(cp_self.in_dlclose);
 	cp_module_list_fork_child();
@@ -81,8 +91,10 @@ static void in_child(void)
 
 void cp_fork_handlers_install(void)
 {
-	static uint32_t installed;
+	pthread_atfork(before, in_parent, in_child);
+}
 
-	if (!cp_load_acquire(&installed) && !cp_exchange_acqrel(&installed, 1))
-		pthread_atfork(before, in_parent, in_child);
+void cp_fork_handlers_begin(void)
+{
+	cp_store_release(&in_use, 1);
 }

@@ -4,7 +4,6 @@
  * If the program has loaded gperftools itself and libcprof is preloaded, calls are passed on to
  * gperftools.
  */
-#include <dlfcn.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,11 +19,12 @@
 #include "sample/capture.h"
 #include "modes/cpu/signal/cpu_event.h"
 #include "collect/threads.h"
+#include "unwind/loaded.h"
 
 #define API __attribute__((visibility("default")))
 
 /* Returns gperftools' own NAME, or NULL. */
-#define THEIRS(name) ((__typeof__(&(name)))dlsym(RTLD_NEXT, #name))
+#define THEIRS(name) ((__typeof__(&(name)))cp_loaded_next_one(#name))
 
 static bool is_on(void)
 {

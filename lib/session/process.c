@@ -19,6 +19,7 @@
 #include "settings/unknown.h"
 #include "output/comments.h"
 #include "session/control.h"
+#include "session/fork_handlers.h"
 #include "session/session.h"
 #include "session/runs.h"
 #include "session/session_state.h"
@@ -128,6 +129,7 @@ void cp_process_begin(void)
 	int err;
 
 	cp_log_begin();
+	cp_fork_handlers_install();
 	cp_mode_ops_set(cp_modes);
 	any = any_path();
 	cp_profiled_begin();
@@ -384,7 +386,6 @@ void cp_process_thread_created(void)
 		return;
 	/* A fork child starts without a collector and gets one with its second thread. */
 	cp_collect_thread_revive();
-	cp_collect_thread_attach();
 }
 
 void cp_process_awaits_queue(void)

@@ -3,7 +3,6 @@
  * See session.h. */
 #include "session/session.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,6 +10,7 @@
 #include "host/profiled.h"
 #include "collect/collect.h"
 #include "unwind/dlclose_gate.h"
+#include "unwind/loaded.h"
 #include "unwind/module_list.h"
 #include "unwind/unwinder_choice.h"
 #include "session/fork_handlers.h"
@@ -110,7 +110,7 @@ static int check_modes(bool each)
  * stacks are reported as errors of the program. */
 static bool runs_in_valgrind(void)
 {
-	return dlsym(RTLD_DEFAULT, "_vgnU_freeres") != NULL;
+	return cp_loaded_first("_vgnU_freeres") != NULL;
 }
 
 static int prepare(bool each)
@@ -185,7 +185,7 @@ int cp_session_start(const struct cp_config *c, bool each)
 	cp_profiled_return();
 	cp_notes_begin(c->verbose);
 	/* Before any walk of the list of modules. */
-	cp_fork_handlers_install();
+	cp_fork_handlers_begin();
 	learn_modules();
 	cp_threads_register();
 	err = prepare(each);

@@ -7,13 +7,13 @@
  */
 #include "session/trace_symbol.h"
 
-#include <dlfcn.h>
 #include <stdint.h>
 
 #include "base/arch.h"
 #include "base/atomic.h"
 #include "sample/trace_context.h"
 #include "session/session.h"
+#include "unwind/loaded.h"
 
 /* More than the static TLS of any program; blocks that are made later are further away, or on the
  * other side. */
@@ -25,7 +25,7 @@ void cp_trace_symbol_find(void)
 	int64_t at = 0;
 
 	if (cp_session_keeps_label(CP_TRACE_LABEL) && cp_session_keeps_label(CP_SPAN_LABEL)) {
-		variable = dlsym(RTLD_DEFAULT, CP_TRACE_SYMBOL);
+		variable = cp_loaded_first(CP_TRACE_SYMBOL);
 		at = variable ? variable - tls : 0;
 	}
 #ifdef __x86_64__

@@ -4,10 +4,10 @@
  * modules loaded since. */
 #include "unwind/cfi_modules.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
 
+#include "unwind/loaded.h"
 #include "unwind/module_list.h"
 #include "base/atomic.h"
 #include "sample/gate.h"
@@ -222,10 +222,10 @@ static int find_main_tables(struct dl_phdr_info *info, size_t size, void *arg)
 int cp_cfi_modules_prepare(void)
 {
 	cp_module_list(find_main_tables, NULL);
-	*(void **)&cp_cfi_finder.find = dlsym(RTLD_DEFAULT, "_dl_find_object");
+	*(void **)&cp_cfi_finder.find = cp_loaded_first("_dl_find_object");
 	cp_cfi_modules_refresh();
 	note_lasting(0, cp_cfi_finder.lasting[0].start);
-	note_lasting(1, (uint64_t)(uintptr_t)dlsym(RTLD_DEFAULT, "gnu_get_libc_version"));
+	note_lasting(1, (uint64_t)(uintptr_t)cp_loaded_first("gnu_get_libc_version"));
 	return cp_cfi_finder.find || cp_cfi_finder.snapshot ? 0 : -ENOMEM;
 }
 

@@ -13,6 +13,8 @@
 #include <errno.h>
 #include <stddef.h>
 
+#include "unwind/library.h"
+
 #if defined(__x86_64__)
 #define SONAME "libunwind-x86_64.so.8"
 #define SYMBOL(name) "_Ux86_64_" name
@@ -39,26 +41,16 @@ static const struct {
 	WANT(search_unwind_table, "dwarf_search_unwind_table"),
 };
 
-/* RTLD_NOW: a lazy binding in a handler would take the loader's lock. RTLD_DEEPBIND: the library
- * calls its own functions by name, and a program may export one of those names. Sanitizers end the
- * program on that flag, so it is left out with them. */
-static int flags(void)
-{
-	bool sanitized = dlsym(RTLD_DEFAULT, "__asan_init") || dlsym(RTLD_DEFAULT, "__msan_init") ||
-			 dlsym(RTLD_DEFAULT, "__tsan_init");
-
-	return RTLD_NOW | RTLD_LOCAL | (sanitized ? 0 : RTLD_DEEPBIND);
-}
-
 int cp_libunwind_private_load(struct cp_libunwind *to)
 {
-	void *lib = dlopen(SONAME, flags());
+	void *lib = cp_library_open(SONAME, NULL);
 	struct cp_libunwind got;
 
+	/* -EBUSY: the loader would call the program's malloc for it. */
 	if (!lib)
-		return -ENOENT;
+		return cp_library_may_load() ? -ENOENT : -EBUSY;
 	for (unsigned i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
-		void *f = dlsym(lib, wanted[i].symbol);
+		void *f = cp_library_symbol(lib, wanted[i].symbol);
 
 		if (!f) {
 			dlclose(lib);

@@ -23,7 +23,7 @@ int cp_module_list(cp_module_visit *visit, void *arg);
 /* Walk libc's list. */
 int cp_module_list_of_libc(cp_module_visit *visit, void *arg);
 /* Set libc's dl_iterate_phdr, past an interposed one. Call before the first walk by that function
- * (host/loaded.c does, in the constructor). */
+ * (unwind/loaded.c does, in the constructor). */
 void cp_module_list_set_libc(int (*iterate)(cp_module_visit *visit, void *arg));
 
 /* Call these around a fork. */

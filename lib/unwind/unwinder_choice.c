@@ -3,6 +3,8 @@
 #include "unwind/unwinder_choice.h"
 
 #include "cp-build.h"
+
+#include <errno.h>
 #include "base/log.h"
 
 /* By quality: our own CFI reader takes no lock and needs no library; libunwind's stacks are as
@@ -32,6 +34,11 @@ static int prepare(const struct cp_unwinder *u)
 	return u->prepare ? u->prepare() : 0;
 }
 
+static const char *reason(int err)
+{
+	return err == -EBUSY ? "the program has an allocator of its own" : cp_log_errno_text(err);
+}
+
 const struct cp_unwinder *cp_unwinder_choice_make(enum cp_unwind_choice choice)
 {
 	const struct cp_unwinder *u = wish(choice);
@@ -41,7 +48,7 @@ const struct cp_unwinder *cp_unwinder_choice_make(enum cp_unwind_choice choice)
 		return u;
 	if (choice != CP_UNWIND_AUTO)
 		cp_log("CPROF_UNWIND: %s can't be used here (%s); auto is used instead",
-		       u ? u->name : "libunwind", u ? cp_log_errno_text(err) : "not built in");
+		       u ? u->name : "libunwind", u ? reason(err) : "not built in");
 	for (size_t i = 0; i < sizeof(by_quality) / sizeof(*by_quality); i++)
 		if (prepare(by_quality[i]) == 0)
 			return by_quality[i];

@@ -90,6 +90,7 @@ PROFILED += \
 	%D%/mask_comes_back/host \
 	%D%/mask_of_handler/host \
 	%D%/memory_used_up/host \
+	%D%/program_malloc_uncalled/host \
 	%D%/namespaces/host \
 	%D%/push_helper/push-host \
 	%D%/raw_reset/host \
@@ -239,6 +240,7 @@ TRAP_TESTS += \
 	%D%/process_trees/run.sh \
 	%D%/profile_unwritable/run.sh \
 	%D%/program_exports_our_names/run.sh \
+	%D%/program_malloc_uncalled/run.sh \
 	%D%/program_run_by_loader/run.sh \
 	%D%/push_helper/run.sh \
 	%D%/serve_helper/run.sh \
@@ -295,6 +297,7 @@ JEMALLOC_TRAP_TESTS += \
 %C%_heap_short_memory_host_SOURCES = %D%/heap_short_memory/host.cc
 %C%_heap_short_memory_host_CXXFLAGS = $(AM_CXXFLAGS) -fno-builtin
 %C%_heap_spares_host_CFLAGS = $(AM_CFLAGS) -fno-builtin
+%C%_program_malloc_uncalled_host_CFLAGS = $(AM_CFLAGS) -fno-builtin
 %C%_heap_stepped_host_CFLAGS = $(AM_CFLAGS) -fno-builtin -fno-optimize-sibling-calls
 %C%_heap_stepped_host_LDADD = libcprof.la
 %C%_heap_stopped_host_SOURCES = %D%/heap_stopped/host.cc

@@ -6,15 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/loaded.h"
-
-static struct cp_loaded_name look(const char *name)
-{
-	struct cp_loaded_name n = { .name = name };
-
-	cp_loaded_look(&n, 1);
-	return n;
-}
+#include "unwind/loaded.h"
 
 /* Returns what dlsym finds in libc alone: a sanitizer's runtime defines many of its names, too. */
 static void *of_libc(const char *name)
@@ -25,64 +17,53 @@ static void *of_libc(const char *name)
 	return libc ? dlsym(libc, name) : NULL;
 }
 
-static void test_functions_of_libc_are_those_that_dlsym_finds(void)
+static void test_functions_are_those_that_dlsym_finds(void)
 {
 	static const char *const names[] = { "malloc",	 "free",      "posix_memalign", "sigaction",
 					     "execve",	 "raise",     "prctl",		"mmap",
-					     "dlsym",	 "qsort",     "fopen",		"_exit",
-					     "memalign", "setresuid", "pthread_kill",	"environ" };
-	unsigned found = 0;
+					     "memcpy",	 "qsort",     "fopen",		"_exit",
+					     "memalign", "setresuid", "pthread_kill",	"environ",
+					     "strlen",	 "nextafter", "mallocx" };
 
+	CHECK(dlopen("libm.so.6", RTLD_NOW | RTLD_GLOBAL) != NULL);
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		struct cp_loaded_name n = look(names[i]);
-
-		CHECK(n.defined);
-		CHECK(!n.libc || n.libc == of_libc(names[i]));
-		CHECK(!n.libc || n.elsewhere || n.libc == dlsym(RTLD_NEXT, names[i]));
-		found += n.libc != NULL;
+		CHECK(cp_loaded_next_one(names[i]) == dlsym(RTLD_NEXT, names[i]));
+		CHECK(cp_loaded_first(names[i]) == dlsym(RTLD_DEFAULT, names[i]));
+		CHECK(cp_loaded_in_libc(names[i]) == of_libc(names[i]));
 	}
-	CHECK(found >= 10);
 }
 
-static void test_default_version_is_found_where_there_are_two(void)
+static void test_versions_are_the_newest_and_the_oldest(void)
 {
 #if defined(__x86_64__) && defined(__GLIBC__)
-	struct cp_loaded_name n = look("fmemopen");
+	struct cp_loaded_name n[2] = { { .name = "fmemopen" },
+				       { .name = "fmemopen", .oldest = true } };
 
-	CHECK(n.libc && n.libc == dlvsym(RTLD_NEXT, "fmemopen", "GLIBC_2.22"));
-	CHECK(n.libc != dlvsym(RTLD_NEXT, "fmemopen", "GLIBC_2.2.5"));
+	cp_loaded_next(n, 2);
+	CHECK(n[0].next && n[0].next == dlvsym(RTLD_NEXT, "fmemopen", "GLIBC_2.22"));
+	CHECK(n[1].next && n[1].next == dlvsym(RTLD_NEXT, "fmemopen", "GLIBC_2.2.5"));
 #else
 	SKIP("this port has one version of it");
 #endif
 }
 
-static void test_indirect_functions_and_variables_are_left_to_dlsym(void)
+static __thread int own_variable = 5;
+__attribute__((visibility("default"))) __thread int test_loaded_variable = 7;
+
+static void test_thread_local_variable_is_the_callers(void)
 {
-	CHECK(look("environ").defined);
-	CHECK(!look("environ").libc);
-#if defined(__x86_64__) && defined(__GLIBC__)
-	CHECK(look("memcpy").defined);
-	CHECK(!look("memcpy").libc);
-#endif
+	int *found = cp_loaded_first("test_loaded_variable");
+
+	CHECK(!found || *found == 7);
+	CHECK(found == dlsym(RTLD_DEFAULT, "test_loaded_variable"));
+	CHECK(own_variable == 5);
 }
 
-static void test_missing_name_is_certain(void)
+static void test_own_functions_are_not_the_next(void)
 {
-	struct cp_loaded_name n = look("mallocx");
-
-	CHECK(!dlsym(RTLD_NEXT, "mallocx"));
-	CHECK(!n.defined && !n.elsewhere && !n.libc);
-	/* This program's own functions are those of the one who asks. */
-	CHECK(!look("cp_loaded_look").defined);
-}
-
-static void test_name_of_another_object_is_elsewhere(void)
-{
-	void *other = dlopen("libm.so.6", RTLD_NOW);
-
-	CHECK(other != NULL);
-	CHECK(look("nextafter").elsewhere);
-	CHECK(look("nextafter").defined && !look("nextafter").libc);
+	CHECK(!cp_loaded_next_one("cp_loaded_next_one"));
+	CHECK(cp_loaded_is_own((const void *)(uintptr_t)&cp_loaded_first));
+	CHECK(!cp_loaded_is_own(of_libc("malloc")));
 }
 
 static void test_each_name_of_a_call_has_its_answer(void)
@@ -91,10 +72,22 @@ static void test_each_name_of_a_call_has_its_answer(void)
 				       { .name = "dallocx" },
 				       { .name = "free" } };
 
-	cp_loaded_look(n, 3);
-	CHECK(n[0].libc == of_libc("malloc"));
-	CHECK(!n[1].defined);
-	CHECK(n[2].libc == of_libc("free"));
+	cp_loaded_next(n, 3);
+	CHECK(n[0].next == dlsym(RTLD_NEXT, "malloc"));
+	CHECK(!n[1].next && !n[1].libc);
+	CHECK(n[2].next == dlsym(RTLD_NEXT, "free"));
+}
+
+static void test_object_is_found_by_its_file(void)
+{
+	struct cp_loaded_object o = { 0 }, other = { 0 };
+	void *f = of_libc("malloc");
+
+	CHECK(cp_loaded_named("libc.so.6", &o) && cp_loaded_at(f, &other));
+	CHECK_EQ(o.low, other.low);
+	CHECK(cp_loaded_in((const void *)o.low, "malloc") == f);
+	CHECK(!cp_loaded_in((const void *)o.low, "deflate"));
+	CHECK(!cp_loaded_named("libc.so", &o));
 }
 
 static void test_object_of_an_address_is_dladdrs(void)
@@ -113,12 +106,12 @@ static void test_object_of_an_address_is_dladdrs(void)
 
 int main(void)
 {
-	RUN(test_functions_of_libc_are_those_that_dlsym_finds);
-	RUN(test_default_version_is_found_where_there_are_two);
-	RUN(test_indirect_functions_and_variables_are_left_to_dlsym);
-	RUN(test_missing_name_is_certain);
-	RUN(test_name_of_another_object_is_elsewhere);
+	RUN(test_functions_are_those_that_dlsym_finds);
+	RUN(test_versions_are_the_newest_and_the_oldest);
+	RUN(test_thread_local_variable_is_the_callers);
+	RUN(test_own_functions_are_not_the_next);
 	RUN(test_each_name_of_a_call_has_its_answer);
+	RUN(test_object_is_found_by_its_file);
 	RUN(test_object_of_an_address_is_dladdrs);
 	return harness_end();
 }

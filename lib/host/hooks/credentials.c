@@ -7,7 +7,6 @@
  * These functions may also be called in handlers, and in the child of a vfork, which is not the
  * session's process.
  */
-#include <dlfcn.h>
 #include <grp.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -17,6 +16,7 @@
 #include "session/process.h"
 #include "host/real.h"
 #include "session/session.h"
+#include "unwind/loaded.h"
 
 #define RETURN_ALONE(call)                                                                         \
 	bool parked = cp_session_park_raw_task();                                                  \
@@ -82,6 +82,6 @@ extern int own_setuid(uid_t id)
  * here. */
 void init_credentials(void)
 {
-	if (dlsym(RTLD_DEFAULT, "setuid") == (void *)(uintptr_t)own_setuid)
+	if (cp_loaded_first("setuid") == (void *)(uintptr_t)own_setuid)
 		cp_process_is_interposed();
 }

@@ -12,17 +12,18 @@
 #include "modes/heap/signal/heap_event.h"
 #include "base/start_data.h"
 #include "base/text.h"
-#include "host/loaded.h"
+#include "unwind/library.h"
+#include "unwind/loaded.h"
 
-/* dlsym needs a few hundred bytes in some five blocks, for its error messages. Each block is
- * tagged, so that free need not look at other blocks because of these. */
-#define EARLY_BYTES CP_ALLOCATOR_EARLY_BYTES
-#define EARLY_HEADER 16 /* the size, at the end of the previous block */
+/* To load zlib, the loader needs some kilobytes in some twenty blocks. Each block is tagged, so
+ * that free need not look at other blocks because of these. */
+#define LENT_BYTES CP_ALLOCATOR_LENT_BYTES
+#define LENT_HEADER 16 /* the size, at the end of the previous block */
 
 struct cp_allocator cp_allocator CP_START_DATA;
 
-char cp_allocator_arena[EARLY_BYTES] __attribute__((aligned(CP_HEAP_TAG_ALIGN)));
-static size_t early_used = CP_HEAP_TAG_ALIGN;
+char cp_allocator_arena[LENT_BYTES] __attribute__((aligned(CP_HEAP_TAG_ALIGN)));
+static size_t lent_used = CP_HEAP_TAG_ALIGN;
 static uintptr_t home_low CP_START_DATA, home_high CP_START_DATA; /* malloc's module */
 static char path[512] CP_START_DATA;
 
@@ -51,42 +52,91 @@ static const struct {
 #undef WANT
 };
 
-void *cp_allocator_early(size_t size)
+/* Returns SIZE zeroed bytes of the arena, which are never given back; NULL if too few are left. */
+static void *lend(size_t size)
 {
 	size_t need, at;
 
-	if (size > EARLY_BYTES)
+	if (size > LENT_BYTES)
 		return NULL;
-	need = (size + EARLY_HEADER + CP_HEAP_TAG_ALIGN - 1) & ~(CP_HEAP_TAG_ALIGN - 1);
-	if (cp_load_relaxed(&early_used) + need > EARLY_BYTES)
+	need = (size + LENT_HEADER + CP_HEAP_TAG_ALIGN - 1) & ~(CP_HEAP_TAG_ALIGN - 1);
+	if (cp_load_relaxed(&lent_used) + need > LENT_BYTES)
 		return NULL;
-	at = cp_add_relaxed(&early_used, need);
-	if (at + need > EARLY_BYTES)
+	at = cp_add_relaxed(&lent_used, need);
+	if (at + need > LENT_BYTES)
 		return NULL;
-	memcpy(cp_allocator_arena + at - EARLY_HEADER, &size, sizeof(size));
+	memcpy(cp_allocator_arena + at - LENT_HEADER, &size, sizeof(size));
 	cp_heap_hot_filter_add((uintptr_t)cp_allocator_arena + at);
 	return cp_allocator_arena + at;
 }
 
-size_t cp_allocator_early_size(const void *p)
+size_t cp_allocator_lent_size(const void *p)
 {
 	size_t size;
 
-	memcpy(&size, (const char *)p - EARLY_HEADER, sizeof(size));
+	memcpy(&size, (const char *)p - LENT_HEADER, sizeof(size));
 	return size;
+}
+
+static struct cp_heap_hot own; /* the allocator's functions while memory is lent */
+
+static void *lending_malloc(size_t size)
+{
+	void *p = cp_self.heap.lent ? lend(size) : NULL;
+
+	return p ? p : own.malloc(size);
+}
+
+static void *lending_calloc(size_t n, size_t each)
+{
+	size_t size;
+	void *p = NULL;
+
+	if (cp_self.heap.lent && !__builtin_mul_overflow(n, each, &size))
+		p = lend(size);
+	return p ? p : own.calloc(n, each);
+}
+
+/* A block of the arena doesn't come here. */
+static void *lending_realloc(void *p, size_t size)
+{
+	return p ? own.realloc(p, size) : lending_malloc(size);
+}
+
+/* Each pointer is stored once, because other threads call through it. */
+#define SET(field, to) __atomic_store_n(&cp_heap_hot.field, to, __ATOMIC_RELEASE)
+
+static void switch_lending(bool on)
+{
+	cp_allocator_resolve();
+	if (on)
+		own = cp_heap_hot;
+	SET(malloc, on ? lending_malloc : own.malloc);
+	SET(calloc, on ? lending_calloc : own.calloc);
+	SET(realloc, on ? lending_realloc : own.realloc);
+	cp_self.heap.lent = on;
+}
+
+void cp_allocator_prepare_loader(void)
+{
+	cp_library_lend = switch_lending;
 }
 
 void *cp_allocator_next(const char *name)
 {
-	/* If a plugin brought its own C++ library, RTLD_NEXT doesn't find that library. Its handle
-	 * stays open, because the functions found there are used from now on. */
-	static const char *const local[] = { "libc.so.6", "libstdc++.so.6", "libc++.so.1",
-					     "libc++abi.so.1" };
-	void *f = dlsym(RTLD_NEXT, name), *library;
+	/* If a plugin brought its own C++ library, it may come before libcprof. Its handle stays
+	 * open, because the functions found there are used from now on. */
+	static const char *const local[] = { "libstdc++.so.6", "libc++.so.1", "libc++abi.so.1" };
+	void *f = cp_loaded_next_one(name);
+	struct cp_loaded_object o;
 
-	for (size_t i = 0; !f && i < sizeof(local) / sizeof(*local); i++) {
-		library = dlopen(local[i], RTLD_LAZY | RTLD_NOLOAD);
-		f = library ? dlsym(library, name) : NULL;
+	for (size_t i = 0; i < sizeof(local) / sizeof(*local); i++) {
+		if (!cp_loaded_named(local[i], &o))
+			continue;
+		if (!f)
+			f = cp_loaded_in((const void *)o.low, name);
+		if ((uintptr_t)f - o.low < o.high - o.low)
+			dlopen(local[i], RTLD_LAZY | RTLD_NOLOAD);
 	}
 	return f;
 }
@@ -99,16 +149,9 @@ bool cp_allocator_owns(const void *f)
 
 static void set(void *slot, const char *name)
 {
-	void *f = dlsym(RTLD_NEXT, name);
+	void *f = cp_loaded_next_one(name);
 
 	/* Function pointers and object pointers have the same size on every port. */
-	memcpy(slot, &f, sizeof(f));
-}
-
-static void set_first(void *slot, const char *name)
-{
-	void *f = cp_allocator_next(name);
-
 	memcpy(slot, &f, sizeof(f));
 }
 
@@ -141,7 +184,7 @@ static size_t no_usable_size(void *p)
 static void set_usable_size(void)
 {
 	size_t (*found)(void *) = no_usable_size;
-	void *f = dlsym(RTLD_NEXT, "malloc_usable_size");
+	void *f = cp_loaded_next_one("malloc_usable_size");
 
 	cp_allocator.tells_size = cp_allocator_owns(f);
 	if (f)
@@ -155,11 +198,13 @@ static void look_up_wanted(void)
 	struct cp_loaded_name names[sizeof(wanted) / sizeof(*wanted)];
 
 	for (unsigned i = 0; i < sizeof(wanted) / sizeof(*wanted); i++)
-		names[i].name = wanted[i].name;
-	cp_loaded_look(names, sizeof(wanted) / sizeof(*wanted));
-	for (unsigned i = 0; i < sizeof(wanted) / sizeof(*wanted); i++)
-		if (names[i].defined)
-			set((char *)&cp_allocator + wanted[i].at, wanted[i].name);
+		names[i] = (struct cp_loaded_name){ .name = wanted[i].name };
+	cp_loaded_next(names, sizeof(wanted) / sizeof(*wanted));
+	for (unsigned i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
+		void *f = names[i].next ? names[i].next : names[i].libc;
+
+		memcpy((char *)&cp_allocator + wanted[i].at, &f, sizeof(f));
+	}
 }
 
 static void look_up(void)
@@ -167,10 +212,10 @@ static void look_up(void)
 	void *f;
 
 	look_up_wanted();
-	set_first(&cp_heap_hot.realloc, "realloc");
-	set_first(&cp_heap_hot.calloc, "calloc");
-	set_first(&cp_heap_hot.free, "free");
-	set_first(&cp_heap_hot.malloc, "malloc");
+	set(&cp_heap_hot.realloc, "realloc");
+	set(&cp_heap_hot.calloc, "calloc");
+	set(&cp_heap_hot.free, "free");
+	set(&cp_heap_hot.malloc, "malloc");
 	set_home();
 	memcpy(&f, &cp_allocator.posix_memalign, sizeof(f));
 	cp_allocator.aligns = cp_allocator_owns(f);
@@ -187,18 +232,13 @@ static void look_up(void)
 		cp_allocator.good_size = NULL;
 }
 
-bool cp_allocator_resolve_now(void)
+void cp_allocator_resolve_now(void)
 {
-	if (cp_self.heap.resolving)
-		return false;
 	/* Threads that come here at the same time find the same functions. */
-	cp_self.heap.resolving = 1;
 	look_up();
-	cp_self.heap.resolving = 0;
 	cp_heap_hot_rest();
 	/* Release: a thread that sees the new state also sees the functions. */
 	cp_store_release(&cp_heap_hot.state, CP_HEAP_OFF);
-	return true;
 }
 
 const char *cp_allocator_name(void)
@@ -216,31 +256,15 @@ const char *cp_allocator_name(void)
 	return path;
 }
 
-const char *cp_allocator_unseen(void)
+const char *cp_allocator_in_front(void)
 {
 	static char why[700];
-	void *f = dlsym(RTLD_DEFAULT, "malloc"), *give_back, *block;
-	void *(*allocate)(size_t);
-	void (*release)(void *);
-	uint64_t left = cp_self.heap.left;
+	void *f = cp_loaded_first("malloc");
 	Dl_info info;
-	bool seen;
 
 	if (!f)
 		return "no malloc is found";
-	memcpy(&allocate, &f, sizeof(f));
-	give_back = dlsym(RTLD_DEFAULT, "free");
-	memcpy(&release, &give_back, sizeof(give_back));
-	cp_self.heap.probing = 1;
-	cp_self.heap.left = 0;
-	block = allocate(24);
-	cp_self.heap.left = left;
-	seen = block && cp_self.heap.probing == 2;
-	cp_self.heap.probing = 0;
-	/* If hooks see the block, it doesn't come from the malloc that follows libcprof's. */
-	if (release)
-		release(block);
-	if (seen)
+	if (cp_loaded_is_own(f))
 		return NULL;
 	cp_text_format(why, sizeof(why), "malloc is %s's, which comes before libcprof's",
 		       dladdr(f, &info) && info.dli_fname ? info.dli_fname : "another module");

@@ -3,8 +3,10 @@
  * would have got the function without libcprof, and the allocator's name.
  *
  * The first call of any interposed function resolves them all. The dynamic loader makes that call,
- * long before libcprof's constructor runs. While the functions are being resolved, memory that
- * dlsym itself allocates comes from a small static arena.
+ * long before libcprof's constructor runs. Resolving allocates nothing.
+ *
+ * When libcprof has the loader open a library (unwind/library.h), the loader calls the interposed
+ * malloc. The memory then comes from a small static arena, not from the program's allocator.
  */
 #ifndef CP_ALLOCATOR_H
 #define CP_ALLOCATOR_H
@@ -46,15 +48,16 @@ struct cp_allocator {
 #define CP_MALLOCX_ZERO 0x40
 extern struct cp_allocator cp_allocator __attribute__((visibility("hidden")));
 
-/* Resolve the allocator's functions. Returns false if this thread is already resolving them; the
- * caller must then use the arena. */
-bool cp_allocator_resolve_now(void);
-static inline bool cp_allocator_resolve(void)
+/* Resolve the allocator's functions. */
+void cp_allocator_resolve_now(void);
+static inline void cp_allocator_resolve(void)
 {
 	/* Acquire: a thread that sees a known state also sees the functions. */
-	return cp_likely(cp_load_acquire(&cp_heap_hot.state) != CP_HEAP_UNKNOWN) ||
-	       cp_allocator_resolve_now();
+	if (cp_unlikely(cp_load_acquire(&cp_heap_hot.state) == CP_HEAP_UNKNOWN))
+		cp_allocator_resolve_now();
 }
+/* Let the loader have memory of the arena: sets cp_library_lend. In the constructor. */
+void cp_allocator_prepare_loader(void);
 
 /* Returns the next definition of NAME after libcprof's; the module may have been loaded since the
  * start. Takes the loader's lock, whose holder may be waiting for the calling thread. */
@@ -65,21 +68,20 @@ bool cp_allocator_owns(const void *f);
 /* Returns "glibc", "jemalloc", "tcmalloc", "mimalloc", or the path of the module that defines
  * malloc. */
 const char *cp_allocator_name(void);
-/* Do the program's calls of malloc reach libcprof? Makes a test call to find out. Returns NULL if
- * they do, else the reason why not. Ordinary context. */
-const char *cp_allocator_unseen(void);
+/* Do the program's calls of malloc come to libcprof first? Returns NULL if they do. Otherwise
+ * returns the reason why libcprof may not see them: it does if the function that comes first calls
+ * the next one. Ordinary context. */
+const char *cp_allocator_in_front(void);
 
-/* Allocate from the arena. Returns SIZE zeroed bytes, or NULL when the arena is used up. The bytes
- * are never given back. */
-void *cp_allocator_early(size_t size);
-#define CP_ALLOCATOR_EARLY_BYTES ((size_t)128 << 10)
+/* Is P a block of the arena? */
+#define CP_ALLOCATOR_LENT_BYTES ((size_t)128 << 10)
 extern char cp_allocator_arena[] __attribute__((visibility("hidden")));
-static inline bool cp_allocator_is_early(const void *p)
+static inline bool cp_allocator_is_lent(const void *p)
 {
-	return (uintptr_t)p - (uintptr_t)cp_allocator_arena < CP_ALLOCATOR_EARLY_BYTES;
+	return (uintptr_t)p - (uintptr_t)cp_allocator_arena < CP_ALLOCATOR_LENT_BYTES;
 }
 /* Returns how many bytes may be read from P on. */
-size_t cp_allocator_early_size(const void *p);
+size_t cp_allocator_lent_size(const void *p);
 
 /* Must a sampled block of SIZE bytes be aligned for free to recognize it?
  *

@@ -299,7 +299,7 @@ static void draw_apart(void)
 	struct cp_heap_totals *t = &cp_heap_totals;
 
 	t->seed = cp_poisson_seed(t->seed ^ cp_ticks(), (uint64_t)cp_sys_getpid());
-	cp_self.heap.random = cp_poisson_seed(t->seed, cp_add_relaxed(&t->threads, 1));
+	cp_self.heap.random = cp_poisson_seed(t->seed, UINT64_MAX);
 	cp_self.heap.interval = 0;
 	cp_heap_hot_set_left(&cp_self.heap, 0);
 }
@@ -390,17 +390,32 @@ const char *cp_heap_unseen(void)
 	return unseen[0] ? unseen : NULL;
 }
 
+static char in_front[200]; /* why libcprof may not see them; "" = it does */
+
+static void say_unseen(const char *why)
+{
+	cp_text_format(unseen, sizeof(unseen), "%s", why);
+	cp_log("allocations of this program can't be seen: %s", unseen);
+}
+
 /* Prints a message, because the requested profile can't be made. */
 void cp_heap_check(void)
 {
-	const char *why, *jemalloc = cp_jemalloc_hooks_unusable();
+	const char *why = cp_jemalloc_hooks_unusable(), *other;
 
+	unseen[0] = in_front[0] = '\0';
 	if (cp_heap_hot.state != CP_HEAP_ON)
 		return;
+	if (why)
+		say_unseen(why);
 	/* A block that is not a sample of jemalloc's is not seen. */
-	why = cp_jemalloc_hooks_interval() ? NULL : cp_allocator_unseen();
-	cp_text_format(unseen, sizeof(unseen), "%s%s%s", why ? why : "",
-		       why && jemalloc ? "; " : "", jemalloc ? jemalloc : "");
-	if (unseen[0])
-		cp_log("allocations of this program can't be seen: %s", unseen);
+	other = why || cp_jemalloc_hooks_interval() ? NULL : cp_allocator_in_front();
+	if (other)
+		cp_text_format(in_front, sizeof(in_front), "%s", other);
+}
+
+void cp_heap_check_seen(bool stacks)
+{
+	if (in_front[0] && !unseen[0] && !stacks && !cp_load_relaxed(&cp_heap_totals.threads))
+		say_unseen(in_front);
 }

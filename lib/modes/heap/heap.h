@@ -24,9 +24,12 @@ void cp_heap_fork_child(struct cp_run *r, struct cp_thread *keep);
 
 /* Find the hooks that exist. Call before a start and before taking the collector's lock. */
 void cp_heap_prepare(void);
-/* Call after a start: prints a message if libcprof doesn't see the program's allocations. Ordinary
+/* Call after a start: prints a message if libcprof can't see the program's allocations. Ordinary
  * context. */
 void cp_heap_check(void);
+/* Call when a profile is written, with STACKS if it has any: prints a message, once, if libcprof
+ * has seen no allocation and another malloc comes before its own. Any context. */
+void cp_heap_check_seen(bool stacks);
 /* Returns why libcprof doesn't see the program's allocations, or NULL if it does. Any context. */
 const char *cp_heap_unseen(void);
 

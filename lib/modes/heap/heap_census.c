@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-#include "host/loaded.h"
+#include "unwind/loaded.h"
 #include "modes/heap/heap_views.h"
 #include "modes/heap/resident.h"
 #include "modes/heap/signal/census.h"

@@ -165,6 +165,7 @@ void cp_heap_report(struct cp_comments *out, const struct cp_run *r, const struc
 			? cp_run_counted(r, CP_COUNT_SAMPLES)
 			: cp_heap_rows_whole(cp_comments_own(out, CP_HEAP_ALLOCATED_OBJECTS));
 
+	cp_heap_check_seen(s->stacks != 0);
 	report_settings(out);
 	report_budget(out);
 	report_watch(out);

@@ -9,7 +9,6 @@
 
 #include "cp-build.h"
 
-#include <dlfcn.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -18,6 +17,7 @@
 #include "symbols/elf.h"
 #include "modes/heap/signal/heap_jemalloc.h"
 #include "base/text.h"
+#include "unwind/loaded.h"
 
 #ifdef CP_WITHOUT_JEMALLOC
 
@@ -175,7 +175,7 @@ void cp_jemalloc_hooks_find(void)
 		return;
 	looked = true;
 	for (size_t i = 0; !f && i < CALLED; i++)
-		f = dlsym(RTLD_DEFAULT, called[i]);
+		f = cp_loaded_first(called[i]);
 	/* The interposed functions already see the jemalloc that they forward to. */
 	if (f && cp_allocator_owns(f))
 		return;

@@ -19,8 +19,6 @@
 #include <unistd.h>
 
 struct cp_io_real {
-	/* An allocator of the program may open and read files when dlsym allocates, so these come
-	 * first. */
 	int (*open)(const char *, int, ...);
 	ssize_t (*read)(int, void *, size_t);
 	int (*close)(int);

@@ -9,7 +9,6 @@
 #include <time.h>
 
 struct cp_lock_real {
-	/* Mutexes come first: an allocator of the program may take one when dlsym allocates. */
 	int (*pthread_mutex_lock)(pthread_mutex_t *);
 	int (*pthread_mutex_unlock)(pthread_mutex_t *);
 	int (*pthread_mutex_trylock)(pthread_mutex_t *);

@@ -5,7 +5,6 @@
  */
 #include <dirent.h>
 #include <errno.h>
-#include <gnu/libc-version.h>
 #include <grp.h>
 #include <linux/capability.h>
 #include <pthread.h>
@@ -179,13 +178,6 @@ int main(int argc, char **argv)
 		with_dumps();
 	else
 		bounded();
-	/* Our task has a libc thread, too, if the program has made one. */
-	if (tasks == 2 && !strcmp(way, "threads"))
-		tasks = 3;
-	/* Before glibc 2.32 libc doesn't tell that there was a thread: ours, made anew, has none.
-	 */
-	else if (tasks == 3 && strverscmp(gnu_get_libc_version(), "2.32") < 0)
-		tasks = 2;
 	wait_until_alike(tasks);
 	burn(0.05);
 	printf("done\n");

@@ -7,7 +7,7 @@ need timeout
 limit=$bounded
 export CPUPROFILE_FREQUENCY=1000 WALLPROFILE_FREQUENCY=100
 chmod 777 "$work"
-# In a program with one thread libc doesn't know our task; once there was a second thread, it does.
+# libc doesn't know our task, also in a program that has several threads.
 for words in keep drop drop-by-number by-number bounded threads \
 	"keep threaded" "drop threaded" "drop-by-number threaded" "by-number threaded" "bounded threaded"; do
 	way=${words/ /-}

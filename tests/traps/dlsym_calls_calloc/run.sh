@@ -7,7 +7,7 @@ export CPUPROFILE_FREQUENCY=1000
 
 bare plain ./tests/traps/hosts/own-malloc
 check_status plain 0
-for unwinder in dwarf fp libunwind; do
+for unwinder in dwarf fp; do
 	CPROF_UNWIND=$unwinder profiled "$unwinder" ./tests/traps/hosts/own-malloc
 	check_status "$unwinder" 0
 	check_quiet "$unwinder"
@@ -16,15 +16,14 @@ for unwinder in dwarf fp libunwind; do
 	check_top "$work/$unwinder.pb" 2 allocate
 done
 
-# Today's dlsym allocates for errors only. This one does it always, as a tracer's or a sanitizer's may:
-# also when it is asked for the allocator, and what it got then is given back when that is known.
+# Today's dlsym allocates for errors only. This one does it always, as a tracer's or a sanitizer's may. The
+# profiler looks its functions up without it.
 cat >"$work/dlsym.c" <<'END'
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-static char *kept[64];
 static unsigned calls;
 static void must(int good, const char *what)
 {
@@ -42,26 +41,15 @@ void *dlsym(void *handle, const char *name)
 	for (unsigned i = 0; !real && i < 3; i++)
 		*(void **)&real = dlvsym(RTLD_NEXT, "dlsym", versions[i]);
 	must(real != NULL, "no dlsym\n");
+	calls++;
 	p = calloc(3, 10);
-	must(p && !p[0] && !p[29], "calloc within dlsym\n");
-	memset(p, 7, 30);
-	p = realloc(p, 200);
-	must(p && p[29] == 7, "realloc within dlsym\n");
-	if (calls < 64)
-		kept[calls++] = p;
-	p = malloc(50);
-	must(p != NULL, "malloc within dlsym\n");
+	must(p != NULL, "calloc within dlsym\n");
 	free(p);
 	return real(handle, name);
 }
-__attribute__((destructor)) static void give_back(void)
+__attribute__((destructor)) static void tell(void)
 {
-	for (unsigned i = 0; i < calls; i++) {
-		char *p = i % 2 ? realloc(kept[i], 5000) : kept[i];
-		must(p && p[29] == 7, "what dlsym allocated is lost\n");
-		free(p);
-	}
-	must(calls > 8, "dlsym was not called\n");
+	must(!calls, "dlsym was called\n");
 }
 END
 $CC -O1 -fno-builtin -w -shared -fPIC -o "$work/dlsym.so" "$work/dlsym.c" || fail "dlsym.so: not built"

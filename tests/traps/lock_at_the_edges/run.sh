@@ -9,7 +9,7 @@ check_status bare 0
 profiled off ./tests/traps/lock_at_the_edges/host
 check_status off 0
 check_same_output off bare
-for unwinder in dwarf fp libunwind; do
+for unwinder in dwarf fp; do
 	CPROF_UNWIND=$unwinder lock_profiled "$unwinder" ./tests/traps/lock_at_the_edges/host
 	check_status "$unwinder" 0
 	check_same_output "$unwinder" bare

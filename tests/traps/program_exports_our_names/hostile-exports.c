@@ -70,6 +70,7 @@ BROKEN(syscall)
 BROKEN(cp_real_resolve)
 BROKEN(cprof_start)
 
+#ifndef WITHOUT_ALLOCATOR
 /* Wrappers of malloc that work, as an allocator in the program has them. */
 extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t);
 extern void __libc_free(void *);
@@ -93,6 +94,7 @@ EXPORT void free(void *p)
 {
 	__libc_free(p);
 }
+#endif
 
 __attribute__((noinline)) unsigned long hot_here(unsigned long n);
 

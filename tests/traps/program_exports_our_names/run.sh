@@ -7,10 +7,15 @@
 
 $CC -O2 -fno-builtin -w -rdynamic -o "$work/hostile" "$srcdir/tests/traps/program_exports_our_names/hostile-exports.c" ||
 	fail "hostile: not built"
+# libunwind isn't loaded into a program with an allocator of its own.
+$CC -O2 -fno-builtin -w -rdynamic -DWITHOUT_ALLOCATOR -o "$work/hostile-libunwind" \
+	"$srcdir/tests/traps/program_exports_our_names/hostile-exports.c" || fail "hostile-libunwind: not built"
+ln -s hostile "$work/hostile-dwarf"
+ln -s hostile "$work/hostile-fp"
 bare plain "$work/hostile"
 check_status plain 0
 for unwinder in dwarf fp libunwind; do
-	CPROF_UNWIND=$unwinder profiled "$unwinder" "$work/hostile"
+	CPROF_UNWIND=$unwinder profiled "$unwinder" "$work/hostile-$unwinder"
 	check_status "$unwinder" 0
 	check_quiet "$unwinder"
 	check_same_output "$unwinder" plain

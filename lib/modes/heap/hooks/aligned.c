@@ -66,7 +66,8 @@ static RARE void *memalign_slow(size_t alignment, size_t size)
 {
 	struct cp_heap_sample s;
 
-	if (!cp_allocator_resolve() || !cp_allocator.memalign)
+	cp_allocator_resolve();
+	if (!cp_allocator.memalign)
 		return refuse();
 	if (!cp_heap_event_begin(&s, size, CALLER))
 		return cp_allocator.memalign(alignment, size);
@@ -84,7 +85,8 @@ static RARE void *aligned_alloc_slow(size_t alignment, size_t size)
 {
 	struct cp_heap_sample s;
 
-	if (!cp_allocator_resolve() || !cp_allocator.aligned_alloc)
+	cp_allocator_resolve();
+	if (!cp_allocator.aligned_alloc)
 		return refuse();
 	if (!cp_heap_event_begin(&s, size, CALLER))
 		return cp_allocator.aligned_alloc(alignment, size);
@@ -103,7 +105,8 @@ static RARE int posix_memalign_slow(void **to, size_t alignment, size_t size)
 	struct cp_heap_sample s;
 	int err;
 
-	if (!cp_allocator_resolve() || !cp_allocator.posix_memalign)
+	cp_allocator_resolve();
+	if (!cp_allocator.posix_memalign)
 		return ENOMEM;
 	if (!cp_heap_event_begin(&s, size, CALLER))
 		return cp_allocator.posix_memalign(to, alignment, size);
@@ -125,7 +128,8 @@ static RARE void *valloc_slow(size_t size)
 {
 	struct cp_heap_sample s;
 
-	if (!cp_allocator_resolve() || !cp_allocator.valloc)
+	cp_allocator_resolve();
+	if (!cp_allocator.valloc)
 		return refuse();
 	if (!cp_heap_event_begin(&s, size, CALLER))
 		return cp_allocator.valloc(size);
@@ -143,7 +147,8 @@ static RARE void *pvalloc_slow(size_t size)
 {
 	struct cp_heap_sample s;
 
-	if (!cp_allocator_resolve() || !cp_allocator.pvalloc)
+	cp_allocator_resolve();
+	if (!cp_allocator.pvalloc)
 		return refuse();
 	if (!cp_heap_event_begin(&s, size, CALLER))
 		return cp_allocator.pvalloc(size);

@@ -49,8 +49,7 @@ static RARE void *malloc_sampled(size_t size)
 	struct cp_heap_sample s;
 	void *p;
 
-	if (!cp_allocator_resolve())
-		return cp_allocator_early(size);
+	cp_allocator_resolve();
 	if (!cp_heap_event_begin(&s, size, CALLER))
 		return cp_heap_hot.malloc(size);
 	p = tagged(size);
@@ -101,8 +100,7 @@ static RARE void *calloc_sampled(size_t n, size_t each, size_t size)
 	struct cp_heap_sample s;
 	void *p;
 
-	if (!cp_allocator_resolve())
-		return cp_allocator_early(size);
+	cp_allocator_resolve();
 	if (!cp_heap_event_begin(&s, size, CALLER))
 		return cp_heap_hot.calloc(n, each);
 	p = tagged_zeros(size);
@@ -155,8 +153,9 @@ static RARE void free_rest(void *p, uint64_t word)
 		free_sampled(p);
 		return;
 	}
-	if (cp_allocator_is_early(p) || !cp_allocator_resolve())
+	if (cp_allocator_is_lent(p))
 		return;
+	cp_allocator_resolve();
 	if (cp_heap_event_free(p)) {
 		free_sampled(p);
 		return;
@@ -194,8 +193,9 @@ INTERPOSE void cfree(void *p)
  * size. That holds after a stop, too, and for a block that there was no memory to record. */
 static RARE void free_sized_slow(void *p, size_t size)
 {
-	if (cp_allocator_is_early(p) || !cp_allocator_resolve())
+	if (cp_allocator_is_lent(p))
 		return;
+	cp_allocator_resolve();
 	if (cp_heap_event_free_sized(p) || !cp_allocator.free_sized)
 		cp_heap_hot.free(p);
 	else
@@ -214,8 +214,9 @@ INTERPOSE void free_sized(void *p, size_t size)
 
 static RARE void free_aligned_slow(void *p, size_t alignment, size_t size)
 {
-	if (cp_allocator_is_early(p) || !cp_allocator_resolve())
+	if (cp_allocator_is_lent(p))
 		return;
+	cp_allocator_resolve();
 	if (cp_heap_event_free_sized(p) || !cp_allocator.free_aligned_sized)
 		cp_heap_hot.free(p);
 	else
@@ -234,10 +235,9 @@ INTERPOSE void free_aligned_sized(void *p, size_t alignment, size_t size)
 
 static RARE size_t usable_slow(void *p)
 {
-	if (cp_allocator_is_early(p))
-		return cp_allocator_early_size(p);
-	if (!cp_allocator_resolve())
-		return 0;
+	if (cp_allocator_is_lent(p))
+		return cp_allocator_lent_size(p);
+	cp_allocator_resolve();
 	return cp_heap_event_usable(p, cp_heap_hot.usable_size(p));
 }
 
@@ -248,9 +248,9 @@ INTERPOSE HOT size_t malloc_usable_size(void *p)
 	return cp_heap_hot.usable_size(p);
 }
 
-static void *move_early(void *p, size_t size)
+static void *move_lent(void *p, size_t size)
 {
-	size_t have = cp_allocator_early_size(p);
+	size_t have = cp_allocator_lent_size(p);
 	void *to = malloc(size);
 
 	return to ? memcpy(to, p, have < size ? have : size) : NULL;
@@ -285,10 +285,9 @@ static RARE void *realloc_slow(void *p, size_t size, bool taken)
 	bool sampled, tracked;
 	void *to;
 
-	if (cp_allocator_is_early(p))
-		return move_early(p, size);
-	if (!cp_allocator_resolve())
-		return cp_allocator_early(size);
+	if (cp_allocator_is_lent(p))
+		return move_lent(p, size);
+	cp_allocator_resolve();
 	/* Take P out of the table before the allocator may give the address to another thread. */
 	tracked = cp_heap_event_untrack(p, &old);
 	sampled = taken && cp_heap_event_begin(&s, size, CALLER);

@@ -30,7 +30,7 @@
 #include "base/atomic.h"
 #include "base/start_data.h"
 #include "base/text.h"
-#include "host/loaded.h"
+#include "unwind/loaded.h"
 #include "modes/heap/signal/heap_event.h"
 
 #define RARE __attribute__((noinline, cold))
@@ -107,7 +107,7 @@ static const void *module_of(const void *f, const char **name)
 /* Get the address range of NAME, one of libcprof's functions. */
 static bool find_operator(struct cp_aggregate_range *o, const char *name)
 {
-	void *f = dlsym(RTLD_DEFAULT, name);
+	void *f = cp_loaded_first(name);
 	const ElfW(Sym) * symbol;
 	Dl_info info;
 
@@ -122,7 +122,7 @@ static bool is_ours(const char *name)
 {
 	const char *path;
 
-	return module_of(dlsym(RTLD_DEFAULT, name), &path) == module_of(names, &path);
+	return module_of(cp_loaded_first(name), &path) == module_of(names, &path);
 }
 
 static bool is_cxx_library(const char *path)
@@ -159,21 +159,22 @@ static bool is_all_the_librarys(void)
 
 void init_operators(void)
 {
-	/* A failing look-up leaves a message in the loader, as if the program had asked. */
-	struct cp_loaded_name new = { .name = names[NEW] };
+	struct cp_loaded_name found[FORMS];
 	bool there;
 
-	cp_loaded_look(&new, 1);
-	there = new.defined &&dlsym(RTLD_NEXT, names[NEW]);
-
+	for (unsigned form = 0; form < FORMS; form++)
+		found[form] = (struct cp_loaded_name){ .name = names[form] };
+	cp_loaded_next(found, FORMS);
+	there = found[NEW].next != NULL;
 	for (unsigned form = 0; there && form < FORMS; form++)
 		if (!real[form].plain)
-			set(form, dlsym(RTLD_NEXT, names[form]));
+			set(form, found[form].next);
 	if (there && is_all_the_librarys() &&
 	    find_operator(&cp_aggregate_programs[0], names[NEW]) &&
-	    find_operator(&cp_aggregate_programs[1], names[NEW_ARRAY]) && cp_allocator_resolve())
+	    find_operator(&cp_aggregate_programs[1], names[NEW_ARRAY])) {
+		cp_allocator_resolve();
 		cp_heap_hot.cxx = true;
-	dlerror();
+	}
 	cp_store_release(&looked, true);
 }
 
@@ -208,23 +209,8 @@ static void *call_new(unsigned form, size_t size, size_t alignment, const void *
 	}
 }
 
-/* jemalloc's aligned forms call aligned_alloc, which counts: only a test call can tell. */
-static bool is_seen_elsewhere(unsigned form)
-{
-	uint64_t left = cp_self.heap.left;
-	bool seen;
-	void *p;
-
-	cp_self.heap.probing = 1;
-	cp_self.heap.left = 0;
-	p = call_new(form, 64, 64, NULL);
-	seen = cp_self.heap.probing == 2;
-	cp_self.heap.probing = 0;
-	cp_self.heap.left = left;
-	cp_heap_hot.free(p);
-	return seen;
-}
-
+/* Returns whether FORM is the allocator's and doesn't pass calls on. Returns false, too, if only a
+ * call can tell that: see call_to_learn. */
 static bool is_own(unsigned form)
 {
 	void *f;
@@ -238,9 +224,33 @@ static bool is_own(unsigned form)
 		whose[form] = PASSES_ON;
 	else if (form >= DELETE)
 		whose[form] = OWN;
-	else if (cp_heap_hot.state == CP_HEAP_ON)
-		whose[form] = is_seen_elsewhere(form) ? PASSES_ON : OWN;
 	return whose[form] == OWN;
+}
+
+/* A larger allocation may fail and throw, past the end of the test. */
+#define LEARNS_MAX ((size_t)64 << 10)
+
+static bool is_to_learn(unsigned form, size_t size)
+{
+	return whose[form] == UNASKED && !is_own(form) && whose[form] == UNASKED &&
+	       cp_heap_hot.state == CP_HEAP_ON && size <= LEARNS_MAX && look_up(form);
+}
+
+/* Do the program's first call of FORM, and see whether an interposed function is called, too:
+ * jemalloc's aligned forms call aligned_alloc, which counts. The interposed function doesn't count
+ * this call. */
+static void *call_to_learn(unsigned form, size_t size, size_t alignment, const void *nothrow)
+{
+	uint64_t left = cp_self.heap.left;
+	void *p;
+
+	cp_self.heap.probing = 1;
+	cp_self.heap.left = 0;
+	p = call_new(form, size, alignment, nothrow);
+	whose[form] = cp_self.heap.probing == 2 ? PASSES_ON : OWN;
+	cp_self.heap.probing = 0;
+	cp_self.heap.left = left;
+	return p;
 }
 
 /* The form with an alignment, for a block that free recognizes by it. */
@@ -284,9 +294,15 @@ static void *sample(unsigned form, const struct cp_heap_sample *s, size_t alignm
 static RARE void *new_slow(unsigned form, size_t size, size_t alignment, const void *nothrow)
 {
 	struct cp_heap_sample s;
+	void *p;
 
-	if (!cp_allocator_resolve())
-		return cp_allocator_early(size);
+	cp_allocator_resolve();
+	if (is_to_learn(form, size)) {
+		p = call_to_learn(form, size, alignment, nothrow);
+		return cp_heap_takes(size) && cp_heap_event_begin(&s, size, CALLER)
+			       ? cp_heap_event_commit(&s, p)
+			       : p;
+	}
 	/* On the first call of a form, its bytes haven't been counted yet. */
 	if (whose[form] == UNASKED && is_own(form) && !cp_heap_takes(size))
 		return call_new(form, size, alignment, nothrow);
@@ -382,8 +398,9 @@ static void delete_without_size(unsigned form, void *p, uintptr_t first, uintptr
 
 static RARE void delete_slow(unsigned form, void *p, uintptr_t first, uintptr_t second)
 {
-	if (cp_allocator_is_early(p) || !cp_allocator_resolve())
+	if (cp_allocator_is_lent(p))
 		return;
+	cp_allocator_resolve();
 	/* A sampled block is larger, and more aligned, than the program says. If the C++ library
 	 * calls free, free looks the block up. */
 	if (!is_own(form))

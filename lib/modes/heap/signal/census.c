@@ -324,7 +324,7 @@ static uint32_t stack_id(void)
 	struct cp_stack_depot_entry *e;
 	struct cp_unwind_input in;
 
-	if (cp_self.heap.guard || cp_self.heap.resolving || (t && cp_load_relaxed(&t->paused)))
+	if (cp_self.heap.guard || cp_self.heap.lent || (t && cp_load_relaxed(&t->paused)))
 		return 0;
 	cp_regs_here(&in.regs);
 	e = cp_heap_stack_find(&s, &in);
