@@ -18,5 +18,4 @@ BINARY_CHECKS += \
 	%D%/pipeline-symbols.sh \
 	%D%/sigsafe-linked.sh \
 	%D%/sigsafe-symbols.sh \
-	%D%/tls.sh \
-	%D%/versions.sh
+	%D%/tls.sh
