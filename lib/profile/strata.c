@@ -8,13 +8,16 @@
 
 /* One value of a stratum, while it is settled. */
 struct portion {
-	uint64_t self; /* sums of the samples */
-	double share;
-	uint64_t left;	   /* distributed in proportion to SHARE, or to SELF */
-	double by, passed; /* the sum that it is divided by; the part of it that had its turn */
-	double start;	   /* of the rounding */
-	uint64_t given;
-	bool keeps_self; /* samples count for themselves besides */
+	/* Sums over the rows; SPREAD is the samples' part in the variance of SHARE. */
+	uint64_t self;
+	double share, spread;
+	double most;	 /* the largest SPREAD / SHARE of a row */
+	bool keeps_self; /* samples count for themselves, and what is LEFT is divided by SHARE */
+	uint64_t left, given;
+	double by, passed; /* the sum that LEFT is divided by, and its part in the rows so far */
+	double factor;	   /* a row's part of BY, times this */
+	double correction; /* and so much for each unit of SPREAD */
+	double sum;	   /* of what the rows so far have to get, from a random start */
 };
 
 struct stratum {
@@ -32,7 +35,7 @@ struct pending {
 	uint32_t samples; /* 0 = nothing is pending */
 	uint32_t stratum;
 	uint64_t self[CP_VALUES];
-	double share[CP_VALUES];
+	double share[CP_VALUES], spread[CP_VALUES];
 };
 
 struct key {
@@ -103,6 +106,7 @@ bool cp_strata_sampled(struct cp_strata *st, uint32_t row, uint32_t thread, uint
 	for (unsigned v = 0; v < CP_VALUES; v++) {
 		p->self[v] += self[v];
 		p->share[v] += share[v];
+		p->spread[v] += share[v] * ((double)self[v] + share[v]);
 	}
 	return true;
 }
@@ -117,6 +121,20 @@ bool cp_strata_exact(struct cp_strata *st, uint32_t thread, uint64_t tag,
 	return stratum != CP_INDEX_NONE;
 }
 
+static void add_to(struct stratum *s, const struct pending *row)
+{
+	s->samples += row->samples;
+	for (unsigned v = 0; v < CP_VALUES; v++) {
+		struct portion *p = &s->portions[v];
+
+		p->self += row->self[v];
+		p->share += row->share[v];
+		p->spread += row->spread[v];
+		if (row->spread[v] > p->most * row->share[v])
+			p->most = row->spread[v] / row->share[v];
+	}
+}
+
 /* Sums up the pending samples by the strata that they are settled with. */
 static void sum_up(struct cp_strata *st)
 {
@@ -124,17 +142,9 @@ static void sum_up(struct cp_strata *st)
 		at(st, i)->samples = 0;
 		memset(at(st, i)->portions, 0, sizeof(at(st, i)->portions));
 	}
-	for (uint32_t row = 0; row < st->rows.count; row++) {
-		const struct pending *p = pending_at(st, row);
-		struct stratum *s = p->samples ? settled_with(st, p->stratum) : NULL;
-
-		for (unsigned v = 0; s && v < CP_VALUES; v++) {
-			s->portions[v].self += p->self[v];
-			s->portions[v].share += p->share[v];
-		}
-		if (s)
-			s->samples += p->samples;
-	}
+	for (uint32_t row = 0; row < st->rows.count; row++)
+		if (pending_at(st, row)->samples)
+			add_to(settled_with(st, pending_at(st, row)->stratum), pending_at(st, row));
 }
 
 static bool has_few(const struct cp_strata *st, const struct stratum *s)
@@ -177,33 +187,42 @@ static void join(struct cp_strata *st)
 	}
 }
 
-/* Decides how each value of S is distributed. */
-static void divide(struct cp_strata *st, struct stratum *s)
+/* Decides how EXACT of a value is divided. What SHARE is above or below the truth is due to the
+ * samples with the largest part in its variance, so the rows bear the difference by SPREAD. If that
+ * would take more from a row than it has, all are scaled alike. */
+static void divide(struct portion *p, uint64_t exact, uint64_t random)
 {
-	for (unsigned v = 0; v < CP_VALUES; v++) {
-		struct portion *p = &s->portions[v];
+	double difference;
 
-		p->keeps_self = s->exact[v] == p->self || (s->exact[v] > p->self && p->share > 0);
-		p->left = p->keeps_self ? s->exact[v] - p->self : s->exact[v];
-		p->by = p->keeps_self ? p->share : (double)p->self;
-		p->start = (double)(cp_poisson_seed(0, st->random++) >> 11) * 0x1p-53;
+	p->keeps_self = exact == p->self || (exact > p->self && p->share > 0);
+	p->left = p->keeps_self ? exact - p->self : exact;
+	p->by = p->keeps_self ? p->share : (double)p->self;
+	p->sum = (double)(random >> 11) * 0x1p-53;
+	if (!(p->by > 0))
+		return;
+	p->factor = (double)p->left / p->by;
+	difference = (double)p->left - p->by;
+	if (p->keeps_self && -difference * p->most <= p->spread) {
+		p->factor = 1;
+		p->correction = difference / p->spread;
 	}
 }
 
-/* Returns how much of P a row with SELF and SHARE gets. */
-static uint64_t take(struct portion *p, uint64_t self, double share)
+/* Returns how much of P a row gets that has these. */
+static uint64_t take(struct portion *p, uint64_t self, double share, double spread)
 {
-	uint64_t up_to = p->left, turn;
+	double part = p->keeps_self ? share : (double)self;
+	uint64_t up_to = p->left, turn = 0;
 
-	p->passed += p->keeps_self ? share : (double)self;
+	p->passed += part;
+	p->sum += part * p->factor + spread * p->correction;
 	/* The last row gets the rest: the sum is the same one. */
-	if (p->passed < p->by) {
-		double sum = (double)p->left * (p->passed / p->by) + p->start;
-
-		up_to = sum < (double)p->left ? (uint64_t)sum : p->left;
+	if (p->passed < p->by)
+		up_to = p->sum < (double)p->left ? (uint64_t)p->sum : p->left;
+	if (part > 0 && up_to > p->given) {
+		turn = up_to - p->given;
+		p->given = up_to;
 	}
-	turn = p->by > 0 ? up_to - p->given : 0;
-	p->given += turn;
 	return turn + (p->keeps_self ? self : 0);
 }
 
@@ -228,7 +247,7 @@ static void give_rows(struct cp_strata *st, struct cp_aggregate *a, cp_strata_ad
 		uint64_t values[CP_VALUES];
 
 		for (unsigned v = 0; s && v < CP_VALUES; v++)
-			values[v] = take(&s->portions[v], p->self[v], p->share[v]);
+			values[v] = take(&s->portions[v], p->self[v], p->share[v], p->spread[v]);
 		if (s)
 			add(a, row, values, how);
 	}
@@ -262,7 +281,9 @@ uint64_t cp_strata_settle(struct cp_strata *st, struct cp_aggregate *a, cp_strat
 	sum_up(st);
 	join(st);
 	for (uint32_t i = 0; i < st->strata.count; i++)
-		divide(st, at(st, i));
+		for (unsigned v = 0; v < CP_VALUES; v++)
+			divide(&at(st, i)->portions[v], at(st, i)->exact[v],
+			       cp_poisson_seed(0, st->random++));
 	give_rows(st, a, how);
 	for (uint32_t i = 0; i < st->strata.count; i++)
 		lost += give_rest(at(st, i), a, how);

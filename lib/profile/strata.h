@@ -12,14 +12,16 @@
  * at that moment, in whole numbers. Rows only grow, so a window is the difference of two settles.
  *
  * A sample counts for itself (SELF: surely there), and has a SHARE of what was not sampled: a sample
- * that was taken with probability p has v and v (1/p - 1) of each value v. Each settle distributes,
- * for each stratum and value, what the exact total is above the sum of SELF, in proportion to SHARE.
- * So a stratum whose events are all sampled is exact in every row, and events that were sampled for
- * sure are never scaled. If no sample has a share, or the samples sum to more than the total (an
+ * that was taken with probability p has v and v (1/p - 1) of each value v. The expected sum of SHARE
+ * is what was not sampled; a settle corrects it to what the exact total is above the sum of SELF. The
+ * samples that make the sum uncertain bear the correction, in proportion to v^2 (1/p - 1) 1/p, their
+ * part in its variance. So a stratum whose events are all sampled is exact in every row, events that
+ * were sampled for sure are never scaled, and a small value of one row doesn't follow the chance of
+ * a large one of another. If no sample has a share, or the samples sum to more than the total (an
  * event may be counted in one settle and sampled in the next), the total is distributed in proportion
  * to SELF. A sampler that knows no single events (a clock) tells SHARE alone.
  *
- * A ratio of few samples is biased. A stratum with fewer than FEW samples and more events than
+ * A correction by few samples is biased. A stratum with fewer than FEW samples and more events than
  * samples is therefore settled together with all such strata of the same tag, whatever their thread:
  * these rows sum to these strata's common total. What no sample stands for goes to a row of the
  * stratum's thread and tag with the location [not sampled].
