@@ -15,6 +15,7 @@ BENCH_RUNS += \
 	%D%/heap-memory.sh \
 	%D%/heap-redis.sh \
 	%D%/heap.sh \
+	%D%/io-accuracy.sh \
 	%D%/io.sh \
 	%D%/lock.sh \
 	%D%/overhead.sh \

@@ -108,6 +108,17 @@ struct cp_record *cp_ring_reserve(struct cp_ring *r, unsigned max_depth)
 	return (struct cp_record *)&r->data[0];
 }
 
+double cp_ring_free(const struct cp_ring *r, unsigned max_depth)
+{
+	uint64_t need = CP_RECORD_WORDS(cp_ring_depth(r, max_depth)), quarter = r->size / 4;
+	uint64_t left = r->size - (r->head & (r->size - 1));
+	uint64_t used = r->head - cp_load_acquire(&r->tail) + need + (left < need ? left : 0);
+
+	return used + quarter <= r->size ? 1
+	       : used >= r->size	 ? 0
+					 : (double)(r->size - used) / (double)quarter;
+}
+
 bool cp_ring_commit(struct cp_ring *r, struct cp_record *record)
 {
 	uint64_t head = r->head, used = head - cp_load_relaxed(&r->tail);

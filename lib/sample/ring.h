@@ -108,6 +108,9 @@ static inline struct cp_stackmem_room *cp_ring_room(struct cp_ring *r)
 unsigned cp_ring_depth(const struct cp_ring *r, unsigned max_depth);
 /* Returns room for a record of MAX_DEPTH frames, or NULL when the ring is full. */
 struct cp_record *cp_ring_reserve(struct cp_ring *r, unsigned max_depth);
+/* Returns which part of the last quarter before R is full is free: 1 = all of it. A source that can
+ * choose its events takes fewer while it is below 1. Producer. */
+double cp_ring_free(const struct cp_ring *r, unsigned max_depth);
 /* Makes the reserved record visible; its DEPTH is filled in. Returns true if the ring has become
  * half full by this record: time to wake the collector. */
 bool cp_ring_commit(struct cp_ring *r, struct cp_record *record);

@@ -3,6 +3,7 @@
  *
  *   io-host counts DIR N   N calls of each kind, and some more
  *   io-host delays DIR   waits, and prints how long they took: NAME NS
+ *   io-host crowd DIR    threads that live for a few calls each, and two dumps meanwhile
  *   io-host uring DIR   maps a ring of io_uring; exit status 77 if the kernel refuses it
  */
 #include <arpa/inet.h>
@@ -12,6 +13,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -250,6 +252,47 @@ static int delays(char *path)
 	HOST_END();
 }
 
+/* ---- crowd ---- */
+
+__attribute__((noinline)) static void fails(int n)
+{
+	for (int i = 0; i < n; i++)
+		EXPECT(open("/nonexistent/x", O_RDONLY) == -1);
+	DIFFERS();
+}
+
+/* What goes to /dev/null in one call is a thousand times what the others write. */
+static void *lives_briefly(void *arg)
+{
+	static char much[20000];
+	int null = open("/dev/null", O_WRONLY);
+
+	for (int i = 0; i < 20; i++)
+		EXPECT(write(null, much, (size_t)(1 + i)) == 1 + i);
+	EXPECT(write(null, much, sizeof(much)) == sizeof(much));
+	fails((int)(intptr_t)arg % 3);
+	EXPECT(close(null) == 0);
+	return NULL;
+}
+
+static int crowd(void)
+{
+	pthread_t t[4];
+
+	for (intptr_t i = 0; i < 160; i++) {
+		EXPECT(pthread_create(&t[i % 4], NULL, lives_briefly, (void *)i) == 0);
+		if (i % 4 == 3)
+			for (int k = 0; k < 4; k++)
+				EXPECT(pthread_join(t[k], NULL) == 0);
+		/* The threads' records are then given to later ones. */
+		if (i % 64 == 63) {
+			raise(SIGUSR2);
+			usleep(50000);
+		}
+	}
+	HOST_END();
+}
+
 static int uring(void)
 {
 	struct io_uring_params p;
@@ -273,6 +316,8 @@ int main(int argc, char **argv)
 		return 2;
 	if (!strcmp(argv[1], "uring"))
 		return uring();
+	if (!strcmp(argv[1], "crowd"))
+		return crowd();
 	how_many = argc > 3 ? atoi(argv[3]) : 0;
 	snprintf(path, sizeof(path), "%s/file", argv[2]);
 	return strcmp(argv[1], "counts") ? delays(path) : counts(path);

@@ -28,8 +28,12 @@ check_io_counts "$work/counts.pb" "unlink path" 2 0 0
 check_io_counts "$work/counts.pb" "stat path" 1 0 0
 check_io_counts "$work/counts.pb" "stat file" 1 0 0
 check_stack "$work/counts.pb" 'op=write,kind=pipe,size=4.*write;pipes;'
+check_io_rows_sum "$work/counts.pb"
+# Errors that are few among many calls are all seen.
+[ "$(io_values "$work/counts.pb" ';pipes[;.]' 'error=EAGAIN' | cut -d' ' -f1,3,4)" = "50 0 50" ] ||
+	fail "failed reads of many: $(io_values "$work/counts.pb" ';pipes[;.]' 'error=EAGAIN')"
 
-# With a budget for all of them, every call is a row, and every row is exact.
+# A row of an op and kind of its own is exact, however few of its calls were chosen.
 CPROF_IO_BUDGET=1000000 io_profiled all "$host" counts "$work" 20
 check_status all 0
 [ "$(io_values "$work/all.pb" ';pipes[;.]' 'op=read' | cut -d' ' -f1,3,4)" = "41 140 1" ] ||
@@ -40,6 +44,19 @@ check_status all 0
 	fail "receives: $(io_values "$work/all.pb" ';sockets[;.]' 'op=recv')"
 [ "$(io_values "$work/all.pb" ';files[;.]' 'op=write,kind=file,size=4096' | cut -d' ' -f1,3,4)" = "20 81920 0" ] ||
 	fail "writes: $(io_values "$work/all.pb" ';files[;.]' 'op=write')"
+
+# Rows sum to what was counted in every dump, whatever becomes of the threads.
+io_profiled crowd "$host" crowd "$work"
+check_status crowd 0
+for dump in crowd.0001 crowd.0002 crowd; do
+	check_valid_as io "$work/$dump.pb"
+	check_io_rows_sum "$work/$dump.pb"
+done
+check_io_counts "$work/crowd.pb" "write device" 3360 3233600 0
+check_io_counts "$work/crowd.pb" "open path" 319 0 159
+[ "$(io_values "$work/crowd.pb" ';fails[;.]' | cut -d' ' -f1,4)" = "159 159" ] ||
+	fail "failing opens: $(io_values "$work/crowd.pb" ';fails[;.]')"
+check_no_stack "$work/crowd.pb" 'not sampled'
 
 # What a call was made on is kept only on request.
 check_no_stack "$work/all.pb" 'target='
@@ -66,6 +83,7 @@ fi
 CPROF_IO_THRESHOLD=1h io_profiled short "$host" counts "$work" 1000
 [ "$(io_values "$work/short.pb" '^[[]short calls[]]' 'op=read,kind=pipe' | cut -d' ' -f1,3,4)" = "2050 7000 50" ] ||
 	fail "short calls: $(io_values "$work/short.pb" . 'op=read')"
+check_io_rows_sum "$work/short.pb"
 [ "$(io_values "$work/short.pb" 'pipes')" = "0 0 0 0" ] || fail "a call below the threshold has a stack"
 
 # Delay as the program measures it around each call.

@@ -18,3 +18,13 @@ check_io_counts() { # file "op kind" calls bytes errors
 	"$pprof_check" --comments "$1" 2>/dev/null | grep -q "io: $2: $3 calls, $4 bytes, $5 errors, " ||
 		fail "$1: $2 has not $3 calls, $4 bytes, $5 errors: $("$pprof_check" --comments "$1" | grep "io: ")"
 }
+
+# The rows of each op and kind sum to the exact counts of the comments.
+check_io_rows_sum() { # file
+	"$pprof_check" --comments "$1" 2>/dev/null | sed -n 's/^io: \([a-z]*\) *\([a-z0-9]*\): \(.*\) calls, \(.*\) bytes, \(.*\) errors, .*/\1 \3 \4 \5 \2/p' >"$work/exact"
+	[ -s "$work/exact" ] || fail "$1: no exact counts"
+	while read -r op calls bytes errors kind; do
+		got=$(io_values "$1" . "op=$op${kind:+,kind=$kind}(,|\$)" | cut -d' ' -f1,3,4)
+		[ "$got" = "$calls $bytes $errors" ] || fail "$1: rows have $got of $op $kind, not $calls $bytes $errors"
+	done <"$work/exact"
+}

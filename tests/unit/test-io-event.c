@@ -11,10 +11,12 @@
 #include "sample/capture.h"
 #include "sample/thread.h"
 
-uint64_t __real_cp_io_sample_take(struct cp_io_sampler *s, const struct cp_io_rates *r,
-				  uint64_t now, uint64_t m, bool bytes_share);
-uint64_t __wrap_cp_io_sample_take(struct cp_io_sampler *s, const struct cp_io_rates *r,
-				  uint64_t now, uint64_t m, bool bytes_share);
+uint64_t __real_cp_io_sample_take(struct cp_io_sampler *s, struct cp_io_points *p, uint64_t *random,
+				  const struct cp_io_rates *r, const uint64_t sums[CP_IO_SUMS],
+				  const uint64_t values[CP_IO_SUMS], uint64_t now, double room);
+uint64_t __wrap_cp_io_sample_take(struct cp_io_sampler *s, struct cp_io_points *p, uint64_t *random,
+				  const struct cp_io_rates *r, const uint64_t sums[CP_IO_SUMS],
+				  const uint64_t values[CP_IO_SUMS], uint64_t now, double room);
 bool __wrap_cp_capture_hook(struct cp_thread *t, const struct cp_event *e,
 			    const struct cp_regs *regs, const void *leaf);
 
@@ -22,12 +24,14 @@ static const struct cp_io_call call = { .op = CP_IO_WRITE, .kind = CP_IO_FILE, .
 static volatile sig_atomic_t records, within, handled, handled_within;
 static bool raises_in_draw, raises_in_record;
 
-/* A call of a thread that begins is recorded. */
+/* A call of a cell that begins is recorded. */
 static void call_once(void)
 {
-	struct cp_io_thread *mine = cp_thread_part(cp_self.thread, &cp_io_thread_part);
+	struct cp_io_block *b = cp_io_counts_block(CP_IO_LONG, cp_self.thread->index);
 
-	mine->sampler = (struct cp_io_sampler){ 0 };
+	b->cell[CP_IO_WRITE][CP_IO_FILE].points = (struct cp_io_points){ 0 };
+	if (b->cell[CP_IO_WRITE][CP_IO_FILE].delays)
+		b->cell[CP_IO_WRITE][CP_IO_FILE].delays->sampler = (struct cp_io_sampler){ 0 };
 	cp_io_event_ended(&call);
 }
 
@@ -42,11 +46,12 @@ static void signal_comes(bool *wanted)
 	within = 0;
 }
 
-uint64_t __wrap_cp_io_sample_take(struct cp_io_sampler *s, const struct cp_io_rates *r,
-				  uint64_t now, uint64_t m, bool bytes_share)
+uint64_t __wrap_cp_io_sample_take(struct cp_io_sampler *s, struct cp_io_points *p, uint64_t *random,
+				  const struct cp_io_rates *r, const uint64_t sums[CP_IO_SUMS],
+				  const uint64_t values[CP_IO_SUMS], uint64_t now, double room)
 {
 	signal_comes(&raises_in_draw);
-	return __real_cp_io_sample_take(s, r, now, m, bytes_share);
+	return __real_cp_io_sample_take(s, p, random, r, sums, values, now, room);
 }
 
 bool __wrap_cp_capture_hook(struct cp_thread *t, const struct cp_event *e,

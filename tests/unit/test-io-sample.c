@@ -4,6 +4,7 @@
 #include "harness.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "modes/io/signal/io_sample.h"
@@ -36,35 +37,65 @@ static void add(double *to, const struct call *c, double weight)
 	to[BYTES] += weight * (double)c->bytes;
 }
 
+/* A cell, as io_event.c has it. */
+struct cell {
+	struct cp_io_sampler sampler;
+	struct cp_io_points points;
+	uint64_t sums[CP_IO_SUMS], random;
+	double room;
+};
+
+static const uint64_t nothing[CP_IO_SUMS];
+
+static void begin(struct cell *c, const uint64_t recent[CP_IO_SUMS], uint64_t now, uint64_t seed)
+{
+	*c = (struct cell){ .random = cp_poisson_seed(seed, now), .room = 1 };
+	cp_io_sample_begin(&c->sampler, recent, now);
+}
+
+/* Returns the weight of a call that ends at NOW. */
+static double weight_of(struct cell *c, unsigned budget, uint64_t ticks, uint64_t bytes,
+			uint64_t errors, uint64_t now)
+{
+	const struct cp_io_rates rates = { .second = SECOND, .budget = budget };
+	const uint64_t call[CP_IO_SUMS] = { 1, ticks, bytes, errors };
+	bool reached = now >= c->points.time;
+
+	for (unsigned i = 0; i < CP_IO_SUMS; i++) {
+		c->sums[i] += call[i];
+		reached |= c->sums[i] >= c->points.next[i];
+	}
+	return reached ? (double)cp_io_sample_take(&c->sampler, &c->points, &c->random, &rates,
+						   c->sums, call, now, c->room) /
+				 (1u << CP_IO_WEIGHT_SHIFT)
+		       : 0;
+}
+
 /* Run COUNT calls of the places, with a pause of GAP ticks after each; TRUTH gets what they were
  * and GUESS what the records say. */
 static void run(const struct place *places, unsigned count, unsigned budget, uint64_t gap,
-		uint64_t seed, struct sums *truth, struct sums *guess)
+		double room, uint64_t seed, struct sums *truth, struct sums *guess)
 {
-	const struct cp_io_rates rates = { .second = SECOND, .budget = budget };
-	struct cp_io_sampler s;
-	uint64_t now = SECOND, m, weight;
+	struct cell cell;
+	uint64_t now = SECOND;
 	unsigned turn[PLACES] = { 0 };
 
-	cp_io_sample_begin(&s, &rates, now, 5 * SECOND / 2, seed);
+	begin(&cell, nothing, now, seed);
+	cell.room = room;
 	for (unsigned i = 0; i < count; i++) {
 		uint64_t r = cp_poisson_seed(seed, i) % 1000;
 		unsigned p = 0;
 		const struct call *c;
+		double weight;
 
 		while (p < PLACES - 1 && r >= places[p].share)
 			r -= places[p++].share;
 		c = &places[p].calls[turn[p]++ % places[p].kinds];
 		now += c->ticks;
 		add(truth->of[p], c, 1);
-		m = cp_io_sample_measure(&s, c->ticks, c->bytes);
-		s.left -= (int64_t)m;
-		if (s.left <= 0 || now >= s.attention) {
-			weight = cp_io_sample_take(&s, &rates, now, m,
-						   m > 2 * cp_io_sample_measure(&s, c->ticks, 0));
-			add(guess->of[p], c, (double)weight / (1u << CP_IO_WEIGHT_SHIFT));
-			guess->records += weight != 0;
-		}
+		weight = weight_of(&cell, budget, c->ticks, c->bytes, 0, now);
+		add(guess->of[p], c, weight);
+		guess->records += weight != 0;
 		now += gap;
 	}
 }
@@ -72,7 +103,7 @@ static void run(const struct place *places, unsigned count, unsigned budget, uin
 /* The mean of many runs' errors is within four of its own standard errors. The draws are the same
  * in each run of this test. */
 static void check_unbiased(const struct place *places, unsigned count, unsigned budget,
-			   uint64_t gap)
+			   uint64_t gap, double room)
 {
 	enum { RUNS = 400 };
 	double sum[PLACES][UNITS] = { { 0 } }, squares[PLACES][UNITS] = { { 0 } };
@@ -80,7 +111,7 @@ static void check_unbiased(const struct place *places, unsigned count, unsigned 
 	for (unsigned k = 0; k < RUNS; k++) {
 		struct sums truth = { { { 0 } }, 0 }, guess = { { { 0 } }, 0 };
 
-		run(places, count, budget, gap, cp_poisson_seed(7919, k), &truth, &guess);
+		run(places, count, budget, gap, room, cp_poisson_seed(7919, k), &truth, &guess);
 		for (unsigned p = 0; p < PLACES; p++)
 			for (unsigned u = 0; u < UNITS; u++) {
 				double off =
@@ -112,10 +143,15 @@ static const struct place mixed[PLACES] = {
 
 static void test_sums_are_unbiased(void)
 {
-	check_unbiased(mixed, 20000, 200, 0);
+	check_unbiased(mixed, 20000, 200, 0, 1);
 }
 
-static void test_sums_are_unbiased_while_the_byte_interval_changes(void)
+static void test_sums_are_unbiased_where_points_are_left_out(void)
+{
+	check_unbiased(mixed, 20000, 200, 0, 0.2);
+}
+
+static void test_sums_are_unbiased_where_bytes_decide(void)
 {
 	/* Nearly all of the measure is bytes, at a rate far above the budget. */
 	static const struct place copies[PLACES] = {
@@ -125,104 +161,100 @@ static void test_sums_are_unbiased_while_the_byte_interval_changes(void)
 		{ { { 300, 0 } }, 1, 50 },
 	};
 
-	check_unbiased(copies, 50000, 100, 100);
+	check_unbiased(copies, 50000, 100, 100, 1);
 }
 
-static void test_few_calls_are_recorded_as_they_are(void)
+static void test_the_first_calls_are_recorded_as_they_are(void)
 {
 	struct sums truth = { { { 0 } }, 0 }, guess = { { { 0 } }, 0 };
 
-	run(mixed, 250, 200, 0, 1, &truth, &guess);
-	CHECK_EQ(guess.records, 250);
+	run(mixed, CP_IO_SHARE, 200, 0, 1, 1, &truth, &guess);
+	CHECK_EQ(guess.records, CP_IO_SHARE);
 	for (unsigned p = 0; p < PLACES; p++)
 		for (unsigned u = 0; u < UNITS; u++)
 			CHECK(truth.of[p][u] == guess.of[p][u]);
 }
 
-/* Ten seconds of copies at 10 GB/s. */
-static void test_the_budget_is_kept(void)
+static void test_errors_are_seen_among_many_calls(void)
 {
-	static const struct place copies[PLACES] = { { { { 6500, 65536 } }, 1, 1000 },
-						     { { { 1, 0 } }, 1, 0 },
-						     { { { 1, 0 } }, 1, 0 },
-						     { { { 1, 0 } }, 1, 0 } };
-	struct sums truth = { { { 0 } }, 0 }, guess = { { { 0 } }, 0 };
+	struct cell c;
+	double errors = 0, weight;
 
-	run(copies, 1500000, 200, 0, 1, &truth, &guess);
-	/* Tokens: 100 a second and 250 saved ones; points: 100 a second, and a few until the
-	 * interval is found. */
-	CHECK(guess.records > 1000);
-	CHECK(guess.records < 100 * 10 + 250 + 100 * 10 + 200);
-	CHECK(fabs(guess.of[0][BYTES] / truth.of[0][BYTES] - 1) < 0.2);
-}
-
-static void test_a_measure_never_overflows(void)
-{
-	const struct cp_io_rates rates = { .second = SECOND, .budget = 1000000 };
-	struct cp_io_sampler s;
-
-	cp_io_sample_begin(&s, &rates, SECOND, 0, 1);
-	CHECK(cp_io_sample_measure(&s, UINT64_MAX, UINT64_MAX) <=
-	      2 * CP_IO_SURE * CP_IO_ONE + CP_IO_ONE);
-	CHECK(cp_io_sample_measure(&s, UINT64_MAX, 0) > 60 * CP_IO_ONE);
-	CHECK(cp_io_sample_measure(&s, 1, 0) >= CP_IO_ONE / CP_IO_CALLS);
-}
-
-/* Return how many of COUNT calls of a thread are recorded, each a microsecond after the other. */
-static unsigned records_of_thread(uint64_t *used, uint64_t now, unsigned count)
-{
-	const struct cp_io_rates rates = { .second = SECOND, .budget = 200 };
-	struct cp_io_sampler s;
-	unsigned records = 0;
-
-	cp_io_sample_begin(&s, &rates, now, cp_io_sample_saved(used, &rates, now), now);
-	for (unsigned i = 0; i < count; i++) {
-		uint64_t m = cp_io_sample_measure(&s, 100, 1);
-
-		now += SECOND / 1000000;
-		s.left -= (int64_t)m;
-		records += cp_io_sample_take(&s, &rates, now, m, false) != 0;
+	begin(&c, nothing, SECOND, 1);
+	for (uint64_t i = 0; i < 1000000; i++) {
+		weight = weight_of(&c, 200, 100, 0, i % 40000 == 39999, SECOND + i * 1000);
+		if (i % 40000 == 39999)
+			errors += weight;
 	}
-	return records;
+	CHECK(errors == 25);
 }
 
-/* Ten thousand threads in ten seconds, with a hundred calls each. */
-static void test_short_threads_share_what_is_saved(void)
+/* Ten seconds of copies at 10 GB/s; then ten of a call now and then. */
+static void test_a_long_run_keeps_to_the_budget(void)
 {
-	uint64_t used = 0, now = 100 * (uint64_t)SECOND;
-	unsigned records = 0;
+	struct cell c;
+	unsigned records[2][10] = { { 0 } };
 
-	CHECK_EQ(records_of_thread(&used, now, 100), 100);
-	for (unsigned i = 0; i < 10000; i++, now += SECOND / 1000)
-		records += records_of_thread(&used, now, 100);
-	/* What was saved for sixteen threads, and 100 a second. */
-	CHECK(records >= 16 * 100);
-	CHECK(records <= 16 * 250 + 10 * 100 + 100);
-}
-
-/* A machine that has just started: its counter is lower than what a thread may save, all the more
- * while the rate is a guess that is forty times too high. */
-static void test_what_is_saved_does_not_depend_on_the_uptime(void)
-{
-	static const uint64_t times[] = { 0, SECOND / 40, SECOND / 10, 5 * SECOND, 50 * SECOND };
-
-	for (unsigned i = 0; i < sizeof(times) / sizeof(*times); i++) {
-		uint64_t used = 0;
-
-		for (unsigned thread = 0; thread < 16; thread++)
-			CHECK_EQ(records_of_thread(&used, times[i] + thread, 250), 250);
-		CHECK(records_of_thread(&used, times[i] + 16, 250) < 10);
+	begin(&c, nothing, SECOND, 1);
+	for (uint64_t now = SECOND; now < 11 * SECOND; now += 6500)
+		records[0][now / SECOND - 1] += weight_of(&c, 200, 6500, 65536, 0, now) != 0;
+	for (uint64_t now = 11 * SECOND; now < 21 * SECOND; now += SECOND / 10)
+		records[1][now / SECOND - 11] += weight_of(&c, 200, 1000, 1, 0, now) != 0;
+	for (unsigned i = 4; i < 10; i++) {
+		CHECK(records[0][i] > 40);
+		CHECK(records[0][i] < 200);
+		/* The burst is forgotten. */
+		CHECK_EQ(records[1][i], 10);
 	}
+}
+
+static void test_sums_of_any_size_can_be_drawn(void)
+{
+	struct cell c;
+
+	begin(&c, nothing, SECOND, 1);
+	CHECK(weight_of(&c, 1000000, UINT64_C(1) << 60, UINT64_C(1) << 62, 1, UINT64_C(1) << 60) ==
+	      1);
+	for (unsigned i = 0; i < 1000; i++)
+		weight_of(&c, 1, 1, 1, 0, (UINT64_C(1) << 60) + i);
+	CHECK(weight_of(&c, 1, UINT64_C(1) << 60, UINT64_C(1) << 61, 0, UINT64_C(1) << 62) >= 1);
+}
+
+/* Ten thousand threads with a hundred calls each: the collector looks after each hundred of them.
+ */
+static void test_short_threads_have_few_calls_recorded(void)
+{
+	uint64_t recent[CP_IO_SUMS] = { 0 }, now = SECOND;
+	unsigned records = 0;
+	double sum = 0;
+
+	for (unsigned thread = 0; thread < 10000; thread++) {
+		struct cell c;
+
+		begin(&c, recent, now, thread);
+		for (unsigned i = 0; i < 100; i++, now += 10000) {
+			double weight = weight_of(&c, 200, 100, 1, 0, now);
+
+			records += weight != 0;
+			sum += weight;
+		}
+		for (unsigned i = 0; i < CP_IO_SUMS && thread % 100 == 99; i++)
+			recent[i] += 100 * c.sums[i];
+	}
+	CHECK(records >= 10000);
+	CHECK(records <= 35000);
+	CHECK(fabs(sum / 1000000 - 1) < 0.05);
 }
 
 int main(void)
 {
 	RUN(test_sums_are_unbiased);
-	RUN(test_sums_are_unbiased_while_the_byte_interval_changes);
-	RUN(test_few_calls_are_recorded_as_they_are);
-	RUN(test_the_budget_is_kept);
-	RUN(test_a_measure_never_overflows);
-	RUN(test_short_threads_share_what_is_saved);
-	RUN(test_what_is_saved_does_not_depend_on_the_uptime);
+	RUN(test_sums_are_unbiased_where_points_are_left_out);
+	RUN(test_sums_are_unbiased_where_bytes_decide);
+	RUN(test_the_first_calls_are_recorded_as_they_are);
+	RUN(test_errors_are_seen_among_many_calls);
+	RUN(test_a_long_run_keeps_to_the_budget);
+	RUN(test_sums_of_any_size_can_be_drawn);
+	RUN(test_short_threads_have_few_calls_recorded);
 	return harness_end();
 }

@@ -234,6 +234,23 @@ static void test_many_settles_sum_up_and_round_fairly(void)
 	end();
 }
 
+static void test_parts_of_an_event_go_to_each_row_in_turn(void)
+{
+	const uint64_t none[CP_VALUES] = { 0 };
+
+	begin(0);
+	for (unsigned k = 0; k < 2000; k++) {
+		CHECK(cp_strata_sampled(&st, row_of(0, 0), 0, 7, none, (double[CP_VALUES]){ 0.3 }));
+		CHECK(cp_strata_sampled(&st, row_of(0, 1), 0, 7, none, (double[CP_VALUES]){ 0.7 }));
+		exact(0, 1, 0);
+		cp_strata_settle(&st, &a, NULL);
+	}
+	/* 600, with a standard deviation of 20. */
+	CHECK(value_of(0, 0, 0) > 520 && value_of(0, 0, 0) < 680);
+	CHECK_EQ(sum_of(0, 0), 2000);
+	end();
+}
+
 /* How the mode adds: here the second value counts for the first one, too. */
 static void add_both(struct cp_stack *row, const uint64_t values[CP_VALUES])
 {
@@ -260,6 +277,7 @@ int main(void)
 	RUN(test_samples_that_are_counted_elsewhere_do_not_add_up);
 	RUN(test_strata_with_few_samples_are_settled_together);
 	RUN(test_many_settles_sum_up_and_round_fairly);
+	RUN(test_parts_of_an_event_go_to_each_row_in_turn);
 	RUN(test_a_mode_adds_in_its_own_way);
 	return harness_end();
 }

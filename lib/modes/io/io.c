@@ -55,7 +55,6 @@ static void set_clock(const struct cp_io_settings *s)
 	set_threshold(s->threshold_ns);
 	cp_io_state.since_ns = cp_sys_clock_ns(CLOCK_MONOTONIC);
 	cp_io_state.since = cp_io_event_now();
-	cp_store_relaxed(&cp_io_state.saved_used, 0);
 }
 
 static int start(struct cp_run *r, const struct cp_config *c)
@@ -67,7 +66,7 @@ static int start(struct cp_run *r, const struct cp_config *c)
 	if (err)
 		return err;
 	cp_io_counts_forget();
-	cp_io_rows_begin();
+	cp_io_rows_start();
 	set_clock(s);
 	cp_io_state.rates.budget = s->budget;
 	cp_io_state.target = s->target;
@@ -79,7 +78,7 @@ static int start(struct cp_run *r, const struct cp_config *c)
 	return 0;
 }
 
-/* Each call is weighted by the intervals that its thread has at that moment (io_sample.h). */
+/* Each call is weighted by the distances of points at that moment (io_sample.h). */
 static int set(struct cp_run *r, const struct cp_config *c)
 {
 	const struct cp_io_settings *s = cp_config_of(c, CPROF_IO);
@@ -114,7 +113,7 @@ static void fork_child(struct cp_run *r, struct cp_thread *keep)
 		keep ? &((struct cp_io_thread *)cp_thread_part(keep, &cp_io_thread_part))->block
 		     : NULL);
 	cp_store_relaxed(&cp_io_owner, cp_sys_getpid());
-	cp_io_rows_begin();
+	cp_io_rows_fork_child();
 }
 
 static void stats(const struct cp_run *r, struct cprof_stats *s)
@@ -186,6 +185,8 @@ const struct cp_mode_ops cp_mode_io = {
 	.stop = stop,
 	.set = set,
 	.collect = cp_io_rows_collect,
+	.settle = cp_io_rows_settle,
+	.thread_released = cp_io_rows_released,
 	.stats = stats,
 	.thread_label = &cp_io_label,
 	.record = cp_io_rows_record,

@@ -9,6 +9,7 @@
 #include "modes/io/io_names.h"
 #include "modes/io/signal/io_event.h"
 #include "modes/io/signal/io_target.h"
+#include "profile/strata.h"
 #include "sample/counters.h"
 #include "sample/lock_clock.h"
 
@@ -16,10 +17,11 @@
 
 enum { CALLS, DELAY, BYTES, ERRORS };
 
-/* The part of the calls without a stack that is already in rows. */
-static struct cp_io_values taken[CP_IO_BULKS][CP_IO_OPS][CP_IO_KINDS];
-/* Weights of calls are not whole: the part of a call that is left over, in 1/65536ths. */
-static uint64_t left_over;
+/* With fewer samples, threads' calls of an op and kind are calibrated together. */
+#define FEW 16
+
+static struct cp_strata strata;
+static uint64_t halved; /* ticks: when the samplers' recent past was */
 /* The clock's rate, in ns per tick times 2^32; measured again in each drain. 0 = not yet. */
 static uint64_t rate;
 
@@ -27,12 +29,18 @@ static uint64_t rate;
 static uint32_t place[CP_IO_OPS][CP_IO_KINDS];
 static uint32_t places;
 
-void cp_io_rows_begin(void)
+void cp_io_rows_start(void)
 {
-	memcpy(taken, cp_io_bulk, sizeof(taken));
+	cp_strata_release(&strata);
+	cp_io_rows_fork_child();
+}
+
+void cp_io_rows_fork_child(void)
+{
+	strata = cp_strata_new(FEW);
 	memset(place, 0, sizeof(place));
 	places = 0;
-	left_over = rate = 0;
+	rate = 0;
 }
 
 /* The collector knows the rate after a tenth of a second. Before that, the rate is that of the time
@@ -60,20 +68,15 @@ uint64_t cp_io_rows_ns(const struct cp_run *r, uint64_t ticks)
 	return (uint64_t)((unsigned __int128)ticks * rate >> CP_TICK_RATE_SHIFT);
 }
 
+static uint64_t ticks_of(const struct cp_run *r, uint64_t ns)
+{
+	return (uint64_t)(((unsigned __int128)ns << CP_TICK_RATE_SHIFT) / measure(r));
+}
+
 /* Return the size class of a call: the number of bits of its bytes. */
 static unsigned class_of(uint64_t bytes)
 {
 	return bytes ? 64 - (unsigned)__builtin_clzll(bytes) : 0;
-}
-
-/* Return the whole calls that WEIGHT is; what is left over goes to the next one. So the sum of all
- * rows is right to a call. */
-static uint64_t whole_calls(uint64_t weight)
-{
-	uint64_t all = weight + left_over, one = UINT64_C(1) << CP_IO_WEIGHT_SHIFT;
-
-	left_over = all % one;
-	return all / one;
 }
 
 static uint32_t row_of(struct cp_run *r, uint32_t thread, const struct cp_record *c, uint64_t tag)
@@ -86,66 +89,172 @@ static uint32_t row_of(struct cp_run *r, uint32_t thread, const struct cp_record
 								       .tag = tag });
 }
 
+/* What is calibrated. Calls that failed are counted as errors only, so that a row of errors has as
+ * many calls as errors. */
+static void values_of(uint64_t to[CP_VALUES], uint64_t calls, uint64_t ns, uint64_t bytes,
+		      uint64_t errors)
+{
+	to[CALLS] = calls - errors;
+	to[DELAY] = ns;
+	to[BYTES] = bytes;
+	to[ERRORS] = errors;
+}
+
+static void add(struct cp_stack *row, const uint64_t values[CP_VALUES])
+{
+	row->values[CALLS] += values[CALLS] + values[ERRORS];
+	row->values[DELAY] += values[DELAY];
+	row->values[BYTES] += values[BYTES];
+	row->values[ERRORS] += values[ERRORS];
+}
+
 void cp_io_rows_record(struct cp_run *r, struct cp_thread *t, const struct cp_record *c)
 {
 	unsigned error = CP_IO_TAG_ERROR(c->tag);
-	uint64_t bytes = c->longest, calls, delay = cp_io_rows_ns(r, c->weight);
-	uint64_t tag =
-		CP_IO_TAG(CP_IO_TAG_OP(c->tag), CP_IO_TAG_KIND(c->tag), error,
-			  (uint64_t)CP_IO_TAG_NUMBER(c->tag) << CP_IO_CLASS_BITS | class_of(bytes));
+	double weight = (double)c->count / (1u << CP_IO_WEIGHT_SHIFT), share[CP_VALUES];
+	uint64_t bytes = c->longest, self[CP_VALUES];
+	uint64_t stratum = CP_IO_TAG(CP_IO_TAG_OP(c->tag), CP_IO_TAG_KIND(c->tag), 0, 0);
+	uint64_t tag = stratum | CP_IO_TAG(0, 0, error,
+					   (uint64_t)CP_IO_TAG_NUMBER(c->tag) << CP_IO_CLASS_BITS |
+						   class_of(bytes));
 	uint32_t label = cp_drain_label(r, t);
 	uint32_t number = label == CP_INDEX_NONE ? CP_INDEX_NONE : row_of(r, label, c, tag);
-	struct cp_stack *s;
 
-	if (number == CP_INDEX_NONE) {
+	values_of(self, 1, (uint64_t)((double)cp_io_rows_ns(r, c->weight) / weight), bytes,
+		  error != 0);
+	for (unsigned v = 0; v < CP_VALUES; v++)
+		share[v] = (double)self[v] * (weight - 1);
+	if (number == CP_INDEX_NONE ||
+	    !cp_strata_sampled(&strata, number, label, stratum, self, share))
 		cp_count_mode(CPROF_IO, CP_COUNT_LOST_AGGREGATE, c->weight);
-		return;
-	}
-	calls = whole_calls(c->count);
-	s = cp_aggregate_row_at(&r->aggregate, number);
-	s->values[CALLS] += calls;
-	s->values[DELAY] += delay;
-	s->values[BYTES] += cp_io_sample_weigh(bytes, c->count);
-	s->values[ERRORS] += error ? calls : 0;
-	r->aggregate.records++;
-	r->aggregate.weight += delay;
+	else
+		r->aggregate.records++;
 }
 
-/* Put the calls without a stack of one op and kind into a row without a thread. */
-static void take(struct cp_run *r, enum cp_io_bulk which, unsigned op, unsigned kind,
-		 uint32_t location)
+/* Return what cell (OP, KIND) of B has more than was told, in VALUES; true if it has. TOLD is what
+ * B's told becomes by it. */
+static bool is_new(struct cp_run *r, const struct cp_io_block *b, unsigned op, unsigned kind,
+		   uint64_t values[CP_VALUES], uint64_t told[CP_IO_SUMS])
 {
-	const struct cp_raw_stack nothing = { .location = location,
+	const uint64_t *before = b->told[op][kind];
+	uint64_t more[CP_IO_SUMS];
+
+	/* Errors first: their calls are counted before them. */
+	for (unsigned i = CP_IO_SUMS; i-- > 0;) {
+		told[i] = cp_load_relaxed(&b->cell[op][kind].sums[i]);
+		if (i == CP_IO_TICKS)
+			told[i] = cp_io_rows_ns(r, told[i]);
+		/* The rate of the counter is measured ever better. */
+		if (told[i] < before[i])
+			told[i] = before[i];
+		more[i] = told[i] - before[i];
+	}
+	/* An error whose call was told before, because the thread was just counting it: it is told
+	 * with the next call. */
+	if (more[CP_IO_ERRORS] > more[CP_IO_CALLS]) {
+		told[CP_IO_ERRORS] -= more[CP_IO_ERRORS] - more[CP_IO_CALLS];
+		more[CP_IO_ERRORS] = more[CP_IO_CALLS];
+	}
+	values_of(values, more[CP_IO_CALLS], more[CP_IO_TICKS], more[CP_IO_BYTES],
+		  more[CP_IO_ERRORS]);
+	return (more[CP_IO_CALLS] | more[CP_IO_TICKS] | more[CP_IO_BYTES]) != 0;
+}
+
+/* Add calls below the threshold to their row, which has no thread. Returns true if it has been. */
+static bool add_short(struct cp_run *r, uint64_t tag, const uint64_t values[CP_VALUES])
+{
+	const struct cp_raw_stack nothing = { .location = CP_LOCATION_SHORT_CALLS,
 					      .thread = CP_NO_THREAD,
-					      .tag = CP_IO_TAG(op, kind, 0, 0) };
-	const struct cp_io_values *now = &cp_io_bulk[which][op][kind];
-	struct cp_io_values *had = &taken[which][op][kind];
-	uint64_t calls = cp_load_relaxed(&now->calls) - had->calls, ticks;
-	uint32_t number = calls ? cp_aggregate_row(&r->aggregate, &nothing) : CP_INDEX_NONE;
-	struct cp_stack *s;
+					      .tag = tag };
+	uint32_t number = cp_aggregate_row(&r->aggregate, &nothing);
 
 	if (number == CP_INDEX_NONE)
-		return;
-	ticks = cp_load_relaxed(&now->ticks) - had->ticks;
-	s = cp_aggregate_row_at(&r->aggregate, number);
-	s->values[CALLS] += calls;
-	s->values[DELAY] += cp_io_rows_ns(r, ticks);
-	s->values[BYTES] += cp_load_relaxed(&now->bytes) - had->bytes;
-	s->values[ERRORS] += cp_load_relaxed(&now->errors) - had->errors;
+		return false;
+	add(cp_aggregate_row_at(&r->aggregate, number), values);
 	r->aggregate.records++;
-	r->aggregate.weight += cp_io_rows_ns(r, ticks);
-	*had = (struct cp_io_values){ had->calls + calls, had->ticks + ticks,
-				      cp_load_relaxed(&now->bytes), cp_load_relaxed(&now->errors) };
+	r->aggregate.weight += values[DELAY];
+	return true;
+}
+
+/* The samplers' recent past goes on by VALUES, and is halved after each period (io_sample.h). */
+static void add_recent(const struct cp_run *r, uint64_t tag, const uint64_t values[CP_VALUES])
+{
+	uint64_t *recent = cp_io_counts_recent[CP_IO_TAG_OP(tag)][CP_IO_TAG_KIND(tag)];
+	const uint64_t more[CP_IO_SUMS] = { values[CALLS] + values[ERRORS],
+					    ticks_of(r, values[DELAY]), values[BYTES],
+					    values[ERRORS] };
+
+	for (unsigned i = 0; i < CP_IO_SUMS; i++)
+		cp_store_relaxed(&recent[i], recent[i] + more[i]);
+}
+
+static void halve_recent(void)
+{
+	uint64_t now = cp_io_event_now();
+
+	if (now - halved < cp_io_sample_period(&cp_io_state.rates))
+		return;
+	halved = now;
+	for (unsigned op = 0; op < CP_IO_OPS; op++)
+		for (unsigned kind = 0; kind < CP_IO_KINDS; kind++)
+			for (unsigned i = 0; i < CP_IO_SUMS; i++)
+				cp_store_relaxed(&cp_io_counts_recent[op][kind][i],
+						 cp_io_counts_recent[op][kind][i] / 2);
+}
+
+/* Tell what is new in B. T: its thread; NULL: none. */
+static void tell(struct cp_run *r, enum cp_io_part part, struct cp_io_block *b, struct cp_thread *t)
+{
+	uint64_t values[CP_VALUES], told[CP_IO_SUMS];
+
+	for (unsigned op = 0; b && op < CP_IO_OPS; op++)
+		for (uint32_t kinds = cp_load_relaxed(&b->kinds[op]); kinds; kinds &= kinds - 1) {
+			unsigned kind = (unsigned)__builtin_ctz(kinds);
+			uint64_t tag = CP_IO_TAG(op, kind, 0, 0);
+
+			if (!is_new(r, b, op, kind, values, told))
+				continue;
+			if (part == CP_IO_SHORT
+				    ? add_short(r, tag, values)
+				    : cp_strata_exact(&strata,
+						      t ? cp_drain_label(r, t) : CP_NO_THREAD, tag,
+						      values))
+				memcpy(b->told[op][kind], told, sizeof(told));
+			if (part == CP_IO_LONG)
+				add_recent(r, tag, values);
+		}
+}
+
+static void tell_of(struct cp_run *r, uint32_t index)
+{
+	struct cp_thread *t = cp_thread_at(index);
+	uint32_t state = cp_load_acquire(&t->state);
+	bool named = state == CP_THREAD_LIVE || state == CP_THREAD_ENDED;
+
+	tell(r, CP_IO_LONG, cp_io_counts_existing(CP_IO_LONG, index), named ? t : NULL);
+	tell(r, CP_IO_SHORT, cp_io_counts_existing(CP_IO_SHORT, index), NULL);
 }
 
 void cp_io_rows_collect(struct cp_run *r)
 {
 	rate = 0;
-	for (unsigned op = 0; op < CP_IO_OPS; op++)
-		for (unsigned kind = 0; kind < CP_IO_KINDS; kind++) {
-			take(r, CP_IO_SHORT, op, kind, CP_LOCATION_SHORT_CALLS);
-			take(r, CP_IO_LOST, op, kind, CP_LOCATION_LOST_CALLS);
-		}
+	halve_recent();
+	tell(r, CP_IO_LONG, &cp_io_counts_others, NULL);
+	for (uint32_t i = 0; i < cp_thread_limit(); i++)
+		tell_of(r, i);
+}
+
+void cp_io_rows_released(struct cp_run *r, struct cp_thread *t)
+{
+	tell_of(r, t->index);
+}
+
+void cp_io_rows_settle(struct cp_run *r)
+{
+	uint64_t lost = cp_strata_settle(&strata, &r->aggregate, add);
+
+	if (lost)
+		cp_count_mode(CPROF_IO, CP_COUNT_LOST_AGGREGATE, ticks_of(r, lost));
 }
 
 void cp_io_rows_labels(const struct cp_run *r, const struct cp_stack *s,
@@ -198,15 +307,15 @@ static void put_cell(struct cp_vec *to, unsigned op, unsigned kind)
 
 	memset(&delays, 0, sizeof(delays));
 	c = cp_io_counts_sum(op, kind, &delays);
-	if (c.calls && !place[op][kind])
+	if (c.sums[CP_IO_CALLS] && !place[op][kind])
 		place[op][kind] = ++places;
-	if (!c.calls || !cp_vec_extend(to, (size_t)places * CELL_WORDS))
+	if (!c.sums[CP_IO_CALLS] || !cp_vec_extend(to, (size_t)places * CELL_WORDS))
 		return;
 	w = CP_VEC_AT(to, uint64_t, (size_t)(place[op][kind] - 1) * CELL_WORDS);
-	w[CELL_CALLS] = c.calls;
-	w[CELL_TICKS] = c.ticks;
-	w[CELL_BYTES] = c.bytes;
-	w[CELL_ERRORS] = c.errors;
+	w[CELL_CALLS] = c.sums[CP_IO_CALLS];
+	w[CELL_TICKS] = c.sums[CP_IO_TICKS];
+	w[CELL_BYTES] = c.sums[CP_IO_BYTES];
+	w[CELL_ERRORS] = c.sums[CP_IO_ERRORS];
 	w[CELL_LONGEST] = c.longest;
 	memcpy(w + CELL_BUCKETS, delays.bucket, sizeof(delays.bucket));
 }

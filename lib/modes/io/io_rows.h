@@ -10,12 +10,20 @@
 #include "output/run.h"
 #include "sample/thread.h"
 
-/* A run, or a fork child, begins: its rows begin at the present counts. */
-void cp_io_rows_begin(void);
-/* Add RECORD, a call of T, to its row. */
+/* A run begins, with counts that are 0. */
+void cp_io_rows_start(void);
+/* The same in a fork child. */
+void cp_io_rows_fork_child(void);
+/* Note that RECORD, a call of T, is a sample of its row. */
 void cp_io_rows_record(struct cp_run *r, struct cp_thread *t, const struct cp_record *record);
-/* Add the calls without a stack. */
+/* Note what was counted since the last time: the exact totals of each thread, op and kind. Calls
+ * below the threshold are added to their rows. */
 void cp_io_rows_collect(struct cp_run *r);
+/* T has ended: its totals are handed over. */
+void cp_io_rows_released(struct cp_run *r, struct cp_thread *t);
+/* Bring the rows up to what was noted: each thread's rows of an op and kind sum to the exact total
+ * (strata.h). */
+void cp_io_rows_settle(struct cp_run *r);
 void cp_io_rows_labels(const struct cp_run *r, const struct cp_stack *s,
 		       struct cp_encode_labels *to);
 /* Add a line for each op and kind, the one with the most delay first. */

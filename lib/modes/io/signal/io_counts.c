@@ -4,42 +4,51 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "base/sys.h"
 #include "sample/thread.h"
 
 #define BLOCKS 262144u /* the most threads: thread.h */
 /* Room for the cells and some ten histograms; only pages that are used take memory. */
-#define BLOCK_BYTES ((size_t)96 << 10)
+#define BLOCK_BYTES ((size_t)112 << 10)
 
 _Static_assert(sizeof(struct cp_io_block) + sizeof(struct cp_io_delays) <= BLOCK_BYTES, "room");
+_Static_assert(CP_IO_KINDS <= 32, "bits");
 
 struct cp_io_block cp_io_counts_others;
-static struct cp_io_block **blocks; /* by number of the thread's record */
+uint64_t cp_io_counts_recent[CP_IO_OPS][CP_IO_KINDS][CP_IO_SUMS];
+static struct cp_io_block **blocks[CP_IO_PARTS]; /* by number of the thread's record */
 
 int cp_io_counts_prepare(void)
 {
-	if (!blocks)
-		blocks = cp_sys_map(BLOCKS * sizeof(*blocks));
-	return blocks ? 0 : -ENOMEM;
+	for (unsigned part = 0; part < CP_IO_PARTS; part++) {
+		if (!blocks[part])
+			blocks[part] = cp_sys_map(BLOCKS * sizeof(*blocks[part]));
+		if (!blocks[part])
+			return -ENOMEM;
+	}
+	return 0;
 }
 
-struct cp_io_block *cp_io_counts_block(uint32_t index)
+struct cp_io_block *cp_io_counts_existing(enum cp_io_part part, uint32_t index)
 {
-	struct cp_io_block *had, *made;
-
-	if (!blocks || index >= BLOCKS)
-		return NULL;
 	/* Acquire: pairs with the exchange below. */
-	had = cp_load_acquire(&blocks[index]);
-	if (had)
+	return blocks[part] && index < BLOCKS ? cp_load_acquire(&blocks[part][index]) : NULL;
+}
+
+struct cp_io_block *cp_io_counts_block(enum cp_io_part part, uint32_t index)
+{
+	struct cp_io_block *had = cp_io_counts_existing(part, index), *made;
+
+	if (had || !blocks[part] || index >= BLOCKS)
 		return had;
 	made = cp_sys_map(BLOCK_BYTES);
 	if (!made)
 		return NULL;
 	made->used = sizeof(*made);
 	/* A handler may have made it meanwhile. */
-	if (cp_cas_acqrel(&blocks[index], &had, made))
+	if (cp_cas_acqrel(&blocks[part][index], &had, made))
 		return made;
 	cp_sys_unmap(made, BLOCK_BYTES);
 	return had;
@@ -55,10 +64,13 @@ static struct cp_io_delays *make(struct cp_io_block *b)
 	return cp_sys_map(sizeof(struct cp_io_delays));
 }
 
-struct cp_io_delays *cp_io_counts_delays(struct cp_io_block *b, struct cp_io_cell *c)
+struct cp_io_delays *cp_io_counts_begin(struct cp_io_block *b, unsigned op, unsigned kind)
 {
+	struct cp_io_cell *c = &b->cell[op][kind];
 	struct cp_io_delays *had = cp_load_acquire(&c->delays), *made;
 
+	if (!(cp_load_relaxed(&b->kinds[op]) & 1u << kind))
+		cp_or_seqcst(&b->kinds[op], 1u << kind);
 	if (had || b == &cp_io_counts_others)
 		return had;
 	made = make(b);
@@ -73,10 +85,8 @@ static void add(struct cp_io_cell *to, const struct cp_io_cell *c, struct cp_io_
 	const struct cp_io_delays *d = cp_load_acquire(&c->delays);
 	uint64_t longest = cp_load_relaxed(&c->longest);
 
-	to->calls += cp_load_relaxed(&c->calls);
-	to->ticks += cp_load_relaxed(&c->ticks);
-	to->bytes += cp_load_relaxed(&c->bytes);
-	to->errors += cp_load_relaxed(&c->errors);
+	for (unsigned i = 0; i < CP_IO_SUMS; i++)
+		to->sums[i] += cp_load_relaxed(&c->sums[i]);
 	if (longest > to->longest)
 		to->longest = longest;
 	for (unsigned i = 0; d && delays && i < CP_IO_BUCKETS; i++)
@@ -88,12 +98,13 @@ struct cp_io_cell cp_io_counts_sum(unsigned op, unsigned kind, struct cp_io_dela
 	struct cp_io_cell all = { 0 };
 
 	add(&all, &cp_io_counts_others.cell[op][kind], delays);
-	for (uint32_t i = 0; blocks && i < cp_thread_limit(); i++) {
-		const struct cp_io_block *b = cp_load_acquire(&blocks[i]);
+	for (unsigned part = 0; part < CP_IO_PARTS; part++)
+		for (uint32_t i = 0; i < cp_thread_limit(); i++) {
+			const struct cp_io_block *b = cp_io_counts_existing(part, i);
 
-		if (b)
-			add(&all, &b->cell[op][kind], delays);
-	}
+			if (b && cp_load_relaxed(&b->kinds[op]) & 1u << kind)
+				add(&all, &b->cell[op][kind], delays);
+		}
 	return all;
 }
 
@@ -126,46 +137,59 @@ static void clear(struct cp_io_cell *c)
 {
 	struct cp_io_delays *d = c->delays;
 
-	cp_store_relaxed(&c->calls, 0);
-	cp_store_relaxed(&c->ticks, 0);
-	cp_store_relaxed(&c->bytes, 0);
-	cp_store_relaxed(&c->errors, 0);
+	for (unsigned i = 0; i < CP_IO_SUMS; i++)
+		cp_store_relaxed(&c->sums[i], 0);
 	cp_store_relaxed(&c->longest, 0);
+	c->points = (struct cp_io_points){ 0 };
 	for (unsigned i = 0; d && i < CP_IO_BUCKETS; i++)
 		cp_store_relaxed(&d->bucket[i], 0);
+	if (d)
+		d->sampler = (struct cp_io_sampler){ 0 };
 }
 
 static void clear_all(struct cp_io_block *b)
 {
 	for (unsigned op = 0; op < CP_IO_OPS; op++)
 		for (unsigned kind = 0; kind < CP_IO_KINDS; kind++)
-			if (b->cell[op][kind].calls)
+			if (b->kinds[op] & 1u << kind) {
 				clear(&b->cell[op][kind]);
+				memset(b->told[op][kind], 0, sizeof(b->told[op][kind]));
+			}
 }
 
 void cp_io_counts_forget(void)
 {
+	memset(cp_io_counts_recent, 0, sizeof(cp_io_counts_recent));
 	clear_all(&cp_io_counts_others);
-	for (uint32_t i = 0; blocks && i < cp_thread_limit(); i++)
-		if (blocks[i])
-			clear_all(blocks[i]);
+	for (unsigned part = 0; part < CP_IO_PARTS; part++)
+		for (uint32_t i = 0; i < cp_thread_limit(); i++) {
+			struct cp_io_block *b = cp_io_counts_existing(part, i);
+
+			if (b)
+				clear_all(b);
+		}
 }
 
-void cp_io_counts_fork_child(struct cp_io_block **part)
+/* In this order: a handler that interrupts finds the old block or makes one. */
+static void give_up(struct cp_io_block **b, struct cp_io_block **kept)
 {
-	clear_all(&cp_io_counts_others);
-	for (uint32_t i = 0; blocks && i < cp_thread_limit(); i++) {
-		struct cp_io_block *b = blocks[i];
+	struct cp_io_block *had = *b;
 
-		if (!b)
-			continue;
-		/* In this order: a handler that interrupts finds the old block or makes one. */
-		cp_store_relaxed(&blocks[i], NULL);
-		cp_signal_fence();
-		if (part && *part == b)
-			cp_store_relaxed(part, NULL);
-		cp_signal_fence();
-		/* Histograms beyond the mapping stay; they are few. */
-		cp_sys_unmap(b, BLOCK_BYTES);
-	}
+	cp_store_relaxed(b, NULL);
+	cp_signal_fence();
+	if (kept && *kept == had)
+		cp_store_relaxed(kept, NULL);
+	cp_signal_fence();
+	/* Histograms beyond the mapping stay; they are few. */
+	cp_sys_unmap(had, BLOCK_BYTES);
+}
+
+void cp_io_counts_fork_child(struct cp_io_block **kept)
+{
+	memset(cp_io_counts_recent, 0, sizeof(cp_io_counts_recent));
+	clear_all(&cp_io_counts_others);
+	for (unsigned part = 0; part < CP_IO_PARTS; part++)
+		for (uint32_t i = 0; i < cp_thread_limit(); i++)
+			if (cp_io_counts_existing(part, i))
+				give_up(&blocks[part][i], kept);
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Exact counts of calls, by thread, op and kind, with a histogram of their delay.
+/* Exact counts of calls, by thread, op and kind, with a histogram of their delay. Calls below the
+ * threshold are counted apart.
  *
  * Each thread has a block of its own, which it finds by the number of its record. So a count is one
  * instruction without the lock prefix, atomic against the thread's own handlers. A block stays with
- * the number: later threads with the same number add to the same block. Threads without a record
- * share one block, and count atomically.
+ * the number: later threads with the same number add to the same block. The collector keeps in the
+ * block what it has told of it (io_rows.c), so each thread's part is known. Threads without a
+ * record share one block, and count atomically.
  *
  * Blocks are mapped and never given back while the mode may be on. Any thread may read them.
  */
@@ -16,39 +18,53 @@
 
 #include "base/atomic.h"
 #include "modes/io/signal/io_kind.h"
+#include "modes/io/signal/io_sample.h"
 
 /* Log-linear buckets: 16 per power of two, so each value is within 3.2 % of its bucket's middle. */
 #define CP_IO_BUCKET_BITS 4
 #define CP_IO_BUCKETS ((44 - CP_IO_BUCKET_BITS + 1) << CP_IO_BUCKET_BITS)
 
+/* What a cell has from its first call on; the sampler is the thread's, with signals blocked. */
 struct cp_io_delays {
 	uint64_t bucket[CP_IO_BUCKETS];
+	struct cp_io_sampler sampler;
 };
 
-/* One line of the cache. Times are in ticks of the mode's clock. */
+/* Two lines of the cache. Times are in ticks of the mode's clock. */
 struct cp_io_cell {
-	uint64_t calls, ticks, bytes, errors, longest;
+	uint64_t sums[CP_IO_SUMS];
+	uint64_t longest;
 	struct cp_io_delays *delays; /* NULL until the first call, or without memory */
 	uint64_t reserved[2];
+	struct cp_io_points points;
 } __attribute__((aligned(64)));
 
 struct cp_io_block {
 	struct cp_io_cell cell[CP_IO_OPS][CP_IO_KINDS];
+	/* The part of the sums that was told, with delay in ns; the collector's. */
+	uint64_t told[CP_IO_OPS][CP_IO_KINDS][CP_IO_SUMS];
+	uint32_t kinds[CP_IO_OPS]; /* bits: which cells of an op have calls */
 	/* The rest of the mapping is handed out to histograms. */
 	uint64_t used; /* bytes of the mapping */
-	char pad[56];
 };
 
-/* Make room for the table of blocks. Returns 0 or -ENOMEM. Ordinary context. */
+/* Calls of which stacks are recorded, and calls below the threshold. */
+enum cp_io_part { CP_IO_LONG, CP_IO_SHORT, CP_IO_PARTS };
+
+/* Make room for the tables of blocks. Returns 0 or -ENOMEM. Ordinary context. */
 int cp_io_counts_prepare(void);
-/* Return the block of the thread with record number INDEX, made if it is the first call; NULL
- * without memory. Any context. */
-struct cp_io_block *cp_io_counts_block(uint32_t index);
+/* Return the block of PART of the thread with record number INDEX, made if it is the first call;
+ * NULL without memory. Any context. */
+struct cp_io_block *cp_io_counts_block(enum cp_io_part part, uint32_t index);
+/* The same, but NULL if there is none. */
+struct cp_io_block *cp_io_counts_existing(enum cp_io_part part, uint32_t index);
 /* The block of threads without a record. */
 extern struct cp_io_block cp_io_counts_others;
-/* Return the histogram of CELL in BLOCK, made if it is the first call; NULL without memory. Called
- * by the block's thread; any context. */
-struct cp_io_delays *cp_io_counts_delays(struct cp_io_block *block, struct cp_io_cell *cell);
+/* What all threads have counted in the recent past, as the collector knows it. */
+extern uint64_t cp_io_counts_recent[CP_IO_OPS][CP_IO_KINDS][CP_IO_SUMS];
+/* Note that BLOCK's cell (OP, KIND) has a call. Returns its histogram, made if it is the first
+ * call; NULL without memory. Called by the block's thread; any context. */
+struct cp_io_delays *cp_io_counts_begin(struct cp_io_block *block, unsigned op, unsigned kind);
 
 static inline unsigned cp_io_counts_bucket(uint64_t ticks)
 {
@@ -69,8 +85,8 @@ struct cp_io_cell cp_io_counts_sum(unsigned op, unsigned kind, struct cp_io_dela
 uint64_t cp_io_counts_quantile(const struct cp_io_delays *d, unsigned per_mille);
 /* Set all counts to 0. While the mode is off. */
 void cp_io_counts_forget(void);
-/* In a fork child: give up the blocks. PART: the place where the only thread left keeps its block;
+/* In a fork child: give up the blocks. KEPT: the place where the only thread left keeps its block;
  * NULL: there is no such thread. */
-void cp_io_counts_fork_child(struct cp_io_block **part);
+void cp_io_counts_fork_child(struct cp_io_block **kept);
 
 #endif

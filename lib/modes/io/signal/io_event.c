@@ -13,11 +13,12 @@
 #include "sample/capture.h"
 #include "sample/counters.h"
 #include "sample/lock_clock.h"
+#include "sample/poisson.h"
+#include "sample/ring.h"
 #include "sample/timing.h"
 
 uint32_t cp_io_active = CP_IO_EARLY;
 struct cp_io_state cp_io_state;
-struct cp_io_values cp_io_bulk[CP_IO_BULKS][CP_IO_OPS][CP_IO_KINDS];
 
 extern const struct cp_io_thread cp_io_thread_part CP_THREAD_PART;
 const struct cp_io_thread cp_io_thread_part = { 0 };
@@ -35,32 +36,10 @@ uint64_t cp_io_event_clock(void)
 	return cp_io_state.since + ((since / rate) << 32) + ((since % rate) << 32) / rate;
 }
 
-/* Relaxed: the sums are only read, each by itself. */
-static void add_bulk(enum cp_io_bulk which, const struct cp_io_call *c,
-		     const struct cp_io_values *v)
-{
-	struct cp_io_values *to = &cp_io_bulk[which][c->op][c->kind];
-
-	cp_add_relaxed(&to->calls, v->calls);
-	cp_add_relaxed(&to->ticks, v->ticks);
-	cp_add_relaxed(&to->bytes, v->bytes);
-	cp_add_relaxed(&to->errors, v->errors);
-}
-
-/* C, weighted; the number of calls is rounded down, as it is in no row. */
-static void add_lost(const struct cp_io_call *c, uint64_t ticks, uint64_t weight)
-{
-	uint64_t calls = cp_io_sample_weigh(1, weight);
-	const struct cp_io_values v = { calls, cp_io_sample_weigh(ticks, weight),
-					cp_io_sample_weigh(c->bytes, weight),
-					c->error ? calls : 0 };
-
-	add_bulk(CP_IO_LOST, c, &v);
-}
-
-/* Record the stack. All signals are blocked. The thread whose record is in TLS is another one in a
+/* Record the stack. A call whose stack is lost is part of its cell's sums like one that wasn't
+ * chosen. All signals are blocked. The thread whose record is in TLS is another one in a
  * vfork's child, and in a clone that shares its maker's TLS. */
-__attribute__((noinline)) static bool record(struct cp_thread *t, const struct cp_io_call *c,
+__attribute__((noinline)) static void record(struct cp_thread *t, const struct cp_io_call *c,
 					     uint64_t ticks, uint64_t weight)
 {
 	const struct cp_event e = { .mode = CPROF_IO,
@@ -71,15 +50,13 @@ __attribute__((noinline)) static bool record(struct cp_thread *t, const struct c
 						     cp_io_target_of(c, cp_io_state.target)) };
 	struct cp_regs regs = { 0 };
 	uint64_t began;
-	bool done;
 
 	if (cp_load_relaxed(&t->tid) != cp_sys_gettid())
-		return false;
+		return;
 	began = cp_timing_begin();
 	cp_regs_here(&regs);
-	done = cp_capture_hook(t, &e, &regs, c->function);
+	cp_capture_hook(t, &e, &regs, c->function);
 	cp_timing_end(CPROF_IO, began);
-	return done;
 }
 
 /* The rate of the counter is known roughly a tenth of a second after the start. */
@@ -93,29 +70,33 @@ static void learn_rate(void)
 	cp_store_relaxed(&cp_io_state.threshold, cp_io_state.threshold_ns * ms / 1000000);
 }
 
-/* A point was reached, or there may be a token. */
-__attribute__((noinline)) static void sample(struct cp_thread *t, struct cp_io_thread *mine,
-					     const struct cp_io_call *c, uint64_t now, uint64_t m)
+/* A point was reached, or a period is over. */
+__attribute__((noinline)) static void sample(struct cp_thread *t, const struct cp_io_call *c,
+					     uint64_t now)
 {
-	struct cp_io_sampler *s = &mine->sampler;
-	const uint64_t all = CP_SIGSET_ALL;
-	uint64_t ticks = now - c->began, weight, mask;
-	bool by_bytes = m > 2 * cp_io_sample_measure(s, ticks, 0);
+	struct cp_io_thread *mine = cp_thread_part(t, &cp_io_thread_part);
+	struct cp_io_cell *cell = &mine->block->cell[c->op][c->kind];
+	struct cp_io_sampler *s = cell->delays ? &cell->delays->sampler : NULL;
+	const uint64_t all = CP_SIGSET_ALL, ticks = now - c->began;
+	const uint64_t call[CP_IO_SUMS] = { 1, ticks, c->bytes, c->error != 0 };
+	uint64_t sums[CP_IO_SUMS], weight = 0, mask;
+	double room;
 
 	cp_sys_sigmask(SIG_SETMASK, &all, &mask);
 	learn_rate();
-	/* A thread's first call, or a new run's: with a new countdown. */
-	if (!s->random || s->last < cp_io_state.since) {
-		cp_io_sample_begin(
-			s, &cp_io_state.rates, now,
-			cp_io_sample_saved(&cp_io_state.saved_used, &cp_io_state.rates, now),
-			(uint64_t)(uintptr_t)mine ^ now << 20 ^ (uint64_t)cp_load_relaxed(&t->tid));
-		m = cp_io_sample_measure(s, ticks, c->bytes);
-		s->left -= (int64_t)m;
-	}
-	weight = cp_io_sample_take(s, &cp_io_state.rates, now, m, by_bytes);
-	if (weight && !record(t, c, ticks, weight))
-		add_lost(c, ticks, weight);
+	if (!mine->random)
+		mine->random = cp_poisson_seed((uint64_t)(uintptr_t)mine ^ (uint64_t)now << 20,
+					       (uint64_t)cp_load_relaxed(&t->tid));
+	for (unsigned i = 0; i < CP_IO_SUMS; i++)
+		sums[i] = cp_load_relaxed(&cell->sums[i]);
+	if (s && !s->since)
+		cp_io_sample_begin(s, cp_io_counts_recent[c->op][c->kind], now);
+	room = t->hook_ring ? cp_ring_free(t->hook_ring, cp_capture_settings.max_depth) : 1;
+	if (s)
+		weight = cp_io_sample_take(s, &cell->points, &mine->random, &cp_io_state.rates,
+					   sums, call, now, room);
+	if (weight)
+		record(t, c, ticks, weight);
 	cp_sys_sigmask(SIG_SETMASK, &mask, NULL);
 }
 
@@ -123,13 +104,12 @@ __attribute__((noinline)) static void sample(struct cp_thread *t, struct cp_io_t
 static void count_without_record(const struct cp_io_call *c, uint64_t ticks)
 {
 	struct cp_io_cell *cell = &cp_io_counts_others.cell[c->op][c->kind];
-	const struct cp_io_values v = { 1, ticks, c->bytes, c->error != 0 };
 
-	cp_add_relaxed(&cell->calls, 1);
-	cp_add_relaxed(&cell->ticks, ticks);
-	cp_add_relaxed(&cell->bytes, c->bytes);
-	cp_add_relaxed(&cell->errors, v.errors);
-	add_bulk(CP_IO_LOST, c, &v);
+	cp_io_counts_begin(&cp_io_counts_others, c->op, c->kind);
+	cp_add_relaxed(&cell->sums[CP_IO_CALLS], 1);
+	cp_add_relaxed(&cell->sums[CP_IO_TICKS], ticks);
+	cp_add_relaxed(&cell->sums[CP_IO_BYTES], c->bytes);
+	cp_add_relaxed(&cell->sums[CP_IO_ERRORS], c->error != 0);
 }
 
 /* Return the calling thread's record. A thread that the interposed pthread_create didn't make has
@@ -145,47 +125,37 @@ __attribute__((noinline)) static struct cp_thread *find_self(const struct cp_sel
 	return t;
 }
 
-/* Settle a counted call of T that is short, or whose stack may be wanted. */
-static void settle(struct cp_thread *t, const struct cp_io_call *c, uint64_t now)
-{
-	struct cp_io_thread *mine = cp_thread_part(t, &cp_io_thread_part);
-	uint64_t ticks = now - c->began;
-	const struct cp_io_values v = { 1, ticks, c->bytes, c->error != 0 };
-
-	if (ticks < cp_load_relaxed(&cp_io_state.threshold))
-		add_bulk(CP_IO_SHORT, c, &v);
-	else
-		sample(t, mine, c, now, cp_io_sample_measure(&mine->sampler, ticks, c->bytes));
-}
-
 void cp_io_event_settle(const struct cp_io_call *c, uint64_t now)
 {
-	settle(cp_self.thread, c, now);
+	sample(cp_self.thread, c, now);
 }
 
 static void account(struct cp_thread *t, const struct cp_io_call *c, uint64_t now)
 {
 	struct cp_io_thread *mine = cp_thread_part(t, &cp_io_thread_part);
-	struct cp_io_block *b = cp_load_relaxed(&mine->block);
 	uint64_t ticks = now - c->began;
+	bool is_short = ticks < cp_load_relaxed(&cp_io_state.threshold);
+	struct cp_io_block *b = is_short ? NULL : cp_load_relaxed(&mine->block);
 	struct cp_io_cell *cell;
 
 	if (cp_load_relaxed(&t->paused) != 0) {
 		cp_count_mode(CPROF_IO, CP_COUNT_LOST_PAUSED, 1);
 		return;
 	}
+	if (!b)
+		b = cp_io_counts_block(is_short ? CP_IO_SHORT : CP_IO_LONG, t->index);
 	if (!b) {
-		b = cp_io_counts_block(t->index);
-		if (!b) {
-			count_without_record(c, ticks);
-			return;
-		}
-		cp_store_relaxed(&mine->block, b);
+		count_without_record(c, ticks);
+		return;
 	}
 	cell = &b->cell[c->op][c->kind];
-	cp_io_hot_count(cell, cp_io_counts_delays(b, cell), ticks, c->bytes, c->error != 0);
-	if (!cp_io_hot_pass(&mine->sampler, ticks, c->bytes, now))
-		settle(t, c, now);
+	cp_io_hot_count(cell, cp_io_counts_begin(b, c->op, c->kind), ticks, c->bytes,
+			c->error != 0);
+	if (is_short)
+		return;
+	cp_store_relaxed(&mine->block, b);
+	if (!cp_io_hot_passes(cell, now))
+		sample(t, c, now);
 }
 
 /* SELF: the thread's TLS, or NULL if the TLS isn't libc's. */

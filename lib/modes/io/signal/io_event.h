@@ -9,7 +9,7 @@
  *
  * | data                 | written by                         | safe against handlers by       |
  * |----------------------|------------------------------------|--------------------------------|
- * | counts, countdown    | the thread                         | single instructions            |
+ * | counts               | the thread                         | single instructions            |
  * | the sampler, records | the thread, with signals blocked   | the block                      |
  *
  * The clock is the processor's counter. Where its rate isn't constant or the program forbids it,
@@ -31,8 +31,8 @@
 
 /* The mode's part of a thread's record. */
 struct cp_io_thread {
-	struct cp_io_block *block; /* NULL until the first call */
-	struct cp_io_sampler sampler;
+	struct cp_io_block *block; /* of its calls with stacks; NULL until the first call */
+	uint64_t random;	   /* state of the sampler's generator; 0 = not begun */
 };
 
 extern const struct cp_io_thread cp_io_thread_part CP_THREAD_PART;
@@ -45,10 +45,9 @@ enum { CP_IO_ON = 1, CP_IO_EARLY = 2, CP_IO_BY_CLOCK = 4 };
 
 struct cp_io_state {
 	struct cp_io_rates rates;
-	uint64_t saved_used; /* cp_io_sample_saved */
-	uint64_t since;	     /* ticks: when the mode began; earlier begins count from there */
-	uint64_t since_ns;   /* the same moment by CLOCK_MONOTONIC */
-	uint64_t threshold;  /* ticks: calls that are shorter have no stack */
+	uint64_t since;	    /* ticks: when the mode began; earlier begins count from there */
+	uint64_t since_ns;  /* the same moment by CLOCK_MONOTONIC */
+	uint64_t threshold; /* ticks: calls that are shorter have no stack */
 	uint64_t threshold_ns;
 	bool by_clock; /* the clock is CLOCK_MONOTONIC */
 	int target;    /* enum cp_io_target */
@@ -106,16 +105,5 @@ void cp_io_event_ended_anywhere(const struct cp_io_call *c);
 #define CP_IO_TAG_ERROR(tag) ((unsigned)((tag) >> 36 & 4095))
 #define CP_IO_TAG_NUMBER(tag) ((uint32_t)(tag))
 #define CP_IO_CLASS_BITS 8
-
-/* Calls without a stack since the mode began, by op and kind. */
-enum cp_io_bulk {
-	CP_IO_SHORT, /* shorter than the threshold */
-	CP_IO_LOST,  /* their stacks could not be recorded */
-	CP_IO_BULKS
-};
-struct cp_io_values {
-	uint64_t calls, ticks, bytes, errors;
-};
-extern struct cp_io_values cp_io_bulk[CP_IO_BULKS][CP_IO_OPS][CP_IO_KINDS];
 
 #endif

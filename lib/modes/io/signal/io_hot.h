@@ -11,7 +11,7 @@
 /* What is left to do for a call. */
 enum cp_io_left {
 	CP_IO_NOT_COUNTED,  /* all of it: cp_io_event_ended */
-	CP_IO_NOT_SETTLED,  /* its stack, or the sums of short calls: cp_io_event_settle */
+	CP_IO_NOT_SETTLED,  /* its stack may be wanted: cp_io_event_settle */
 	CP_IO_LEFT_NOTHING, /* nothing */
 };
 
@@ -19,10 +19,10 @@ enum cp_io_left {
 static inline void cp_io_hot_count(struct cp_io_cell *cell, struct cp_io_delays *d, uint64_t ticks,
 				   uint64_t bytes, bool failed)
 {
-	cp_add_local(&cell->calls, 1);
-	cp_add_local(&cell->ticks, ticks);
-	cp_add_local(&cell->bytes, bytes);
-	cp_add_local(&cell->errors, failed);
+	cp_add_local(&cell->sums[CP_IO_CALLS], 1);
+	cp_add_local(&cell->sums[CP_IO_TICKS], ticks);
+	cp_add_local(&cell->sums[CP_IO_BYTES], bytes);
+	cp_add_local(&cell->sums[CP_IO_ERRORS], failed);
 	/* A handler in between may have seen a longer one: that one is lost as the longest. */
 	if (__builtin_expect(ticks > cp_load_relaxed(&cell->longest), 0))
 		cp_store_relaxed(&cell->longest, ticks);
@@ -30,14 +30,17 @@ static inline void cp_io_hot_count(struct cp_io_cell *cell, struct cp_io_delays 
 		cp_add_local(&d->bucket[cp_io_counts_bucket(ticks)], 1);
 }
 
-/* Count a call down. Returns false if it has to be settled. */
-static inline bool cp_io_hot_pass(struct cp_io_sampler *s, uint64_t ticks, uint64_t bytes,
-				  uint64_t now)
+/* Is there no sampling point on the call that CELL has just counted, and that ended at NOW? */
+static inline bool cp_io_hot_passes(const struct cp_io_cell *cell, uint64_t now)
 {
-	if (__builtin_expect(ticks < cp_load_relaxed(&cp_io_state.threshold), 0))
-		return false;
-	cp_add_local((uint64_t *)&s->left, -cp_io_sample_measure(s, ticks, bytes));
-	return __builtin_expect(cp_load_relaxed(&s->left) > 0 && now < s->attention, 1);
+	const struct cp_io_points *p = &cell->points;
+	uint64_t below = now - cp_load_relaxed(&p->time);
+
+	/* Each difference below 0 has the highest bit set. */
+#pragma GCC unroll 4
+	for (unsigned i = 0; i < CP_IO_SUMS; i++)
+		below &= cp_load_relaxed(&cell->sums[i]) - cp_load_relaxed(&p->next[i]);
+	return __builtin_expect((int64_t)below < 0, 1);
 }
 
 /* The call OP, which moved BYTES, began at BEGAN and ended at NOW. KNOWN: the kind of
@@ -54,7 +57,8 @@ static inline enum cp_io_left cp_io_hot_ended(uint64_t began, uint64_t now, unsi
 	struct cp_io_cell *cell;
 
 	if (__builtin_expect(!known || !t || (self->in_capture | self->heap.guard) != 0 ||
-				     began < cp_io_state.since || (int64_t)ticks <= 0,
+				     began < cp_io_state.since || (int64_t)ticks <= 0 ||
+				     ticks < cp_load_relaxed(&cp_io_state.threshold),
 			     0))
 		return CP_IO_NOT_COUNTED;
 	mine = cp_thread_part(t, &cp_io_thread_part);
@@ -66,8 +70,7 @@ static inline enum cp_io_left cp_io_hot_ended(uint64_t began, uint64_t now, unsi
 	if (__builtin_expect(!d, 0))
 		return CP_IO_NOT_COUNTED;
 	cp_io_hot_count(cell, d, ticks, bytes, failed);
-	return cp_io_hot_pass(&mine->sampler, ticks, bytes, now) ? CP_IO_LEFT_NOTHING
-								 : CP_IO_NOT_SETTLED;
+	return cp_io_hot_passes(cell, now) ? CP_IO_LEFT_NOTHING : CP_IO_NOT_SETTLED;
 }
 
 #endif
