@@ -23,7 +23,7 @@ check_valid_as wall "$work/causes.pb"
 sort >"$work/wanted" <<'END'
 wait_lock_none lock none 
 wait_lock_rwlock lock none 
-wait_lock_flock lock none 
+wait_lock_flock lock file fd
 wait_lock_again lock none 
 wait_lock_stream lock none 
 wait_lock_word lock none 
@@ -44,7 +44,7 @@ wait_network_peer network tcp fd
 wait_poll_none poll none 
 wait_poll_many poll none 
 wait_poll_select poll none 
-wait_poll_epoll poll none 
+wait_poll_epoll poll epoll fd
 wait_poll_inotify poll inotify fd
 wait_child_none child none 
 wait_timer_timerfd timer timerfd fd

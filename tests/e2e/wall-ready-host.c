@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* More threads than processors: eight, on one. They work for a while, then each in turn under a
- * lock. Prints its CPU time and how long it took, in ns. */
+ * lock. Main waits often, for a moment. Prints, in ns, the CPU time of the eight and how long they
+ * took; then how long main ran and was ready to run, by its file in /proc. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdint.h>
@@ -13,7 +14,7 @@
 #define FREE_NS 400000
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static uint64_t until;
+static uint64_t until, worked;
 
 static uint64_t now(clockid_t clock)
 {
@@ -51,14 +52,26 @@ static void *worker(void *arg)
 		alone();
 		pthread_mutex_unlock(&lock);
 	}
+	__atomic_add_fetch(&worked, now(CLOCK_THREAD_CPUTIME_ID), __ATOMIC_RELAXED);
 	return arg;
+}
+
+__attribute__((noinline)) static void short_waits(void)
+{
+	const struct timespec moment = { 0, 100000 };
+
+	while (now(CLOCK_MONOTONIC) < until)
+		nanosleep(&moment, NULL);
+	__asm__ volatile("");
 }
 
 int main(int argc, char **argv)
 {
 	uint64_t began = now(CLOCK_MONOTONIC);
 	pthread_t threads[THREADS];
+	unsigned long long ran, ready;
 	cpu_set_t one;
+	FILE *f;
 
 	sched_getaffinity(0, sizeof(one), &one);
 	for (int i = 0, kept = 0; i < CPU_SETSIZE; i++)
@@ -69,9 +82,14 @@ int main(int argc, char **argv)
 	for (int i = 0; i < THREADS; i++)
 		if (pthread_create(&threads[i], NULL, worker, NULL))
 			return 1;
+	short_waits();
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
-	printf("%llu %llu\n", (unsigned long long)now(CLOCK_PROCESS_CPUTIME_ID),
-	       (unsigned long long)(now(CLOCK_MONOTONIC) - began));
+	f = fopen("/proc/thread-self/schedstat", "r");
+	if (!f || fscanf(f, "%llu %llu", &ran, &ready) != 2)
+		return 1;
+	fclose(f);
+	printf("%llu %llu %llu %llu\n", (unsigned long long)worked,
+	       (unsigned long long)(now(CLOCK_MONOTONIC) - began), ran, ready);
 	return 0;
 }

@@ -22,6 +22,7 @@
 #include "base/sys.h"
 #include "modes/wall/wall.h"
 #include "modes/wall/wall_slow.h"
+#include "modes/wall/signal/wall_thread.h"
 
 extern const struct cp_mode_ops cp_mode_wall;
 
@@ -123,9 +124,29 @@ static void finish(pthread_t thread, struct cp_thread *t)
 	cp_thread_free(t);
 }
 
+/* Put what visits have found into rows as it is, as if the threads' clocks had told the same. */
+static void take_samples(void)
+{
+	for (uint32_t i = 0; i < cp_thread_limit(); i++) {
+		struct cp_thread *t = cp_thread_at(i);
+		struct cp_wall_thread *w = cp_wall_of(t);
+
+		for (enum cp_wall_state s = 0; w->began && s < CP_WALL_STATES; s++)
+			if (w->sampled[s]) {
+				cp_wall_strata_exact(&run, t, s, w->sampled[s]);
+				w->sampled[s] = 0;
+				w->told = w->given;
+				w->lost = 0;
+			}
+	}
+	cp_wall_strata_settle(&run);
+}
+
 static uint64_t sum(unsigned value, uint64_t tag)
 {
 	uint64_t all = 0;
+
+	take_samples();
 
 	for (uint32_t i = 0; i < run.aggregate.stacks.count; i++) {
 		const struct cp_stack *s = cp_aggregate_row_at(&run.aggregate, i);

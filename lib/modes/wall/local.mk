@@ -7,7 +7,8 @@ LIB_SOURCES += \
 	%D%/wall_settings.c \
 	%D%/wall_slow.c \
 	%D%/wall_stack.c \
-	%D%/wall_switches.c \
+	%D%/wall_strata.c \
+	%D%/wall_exact.c \
 	%D%/wall_time.c \
 	%D%/wall_timer.c \
 	%D%/wall_visit.c

@@ -110,12 +110,13 @@ int cp_wall_start(struct cp_run *r, unsigned frequency)
 		uint64_t samples = cp_wall_of(t)->samples;
 		uint32_t state = cp_load_acquire(&t->state);
 
-		if (state == CP_THREAD_LIVE)
+		if (state == CP_THREAD_LIVE) {
 			*cp_wall_of(t) = (struct cp_wall_thread){ .timer = CP_NO_TIMER,
 								  .began = cp_wall.began,
 								  .samples = samples,
 								  .taken = samples };
-		else if (state == CP_THREAD_ENDED) /* before this run */
+			cp_wall_exact_begin(t, true);
+		} else if (state == CP_THREAD_ENDED) /* before this run */
 			cp_store_relaxed(&cp_wall_of(t)->began, 0);
 	}
 	return 0;
@@ -338,6 +339,7 @@ void cp_wall_fork_child(struct cp_run *r, struct cp_thread *keep)
 {
 	(void)r;
 	cp_wall_slow_abandon();
+	cp_wall_strata_forget(true);
 	cp_wall_cause_forget();
 	cp_wall_timer_fork_child();
 	/* Abandoned, not freed: the parent may have been moving them. */
@@ -349,4 +351,5 @@ void cp_wall_fork_child(struct cp_run *r, struct cp_thread *keep)
 	}
 	begin(cp_wall.frequency);
 	*cp_wall_of(keep) = (struct cp_wall_thread){ .timer = CP_NO_TIMER, .began = cp_wall.began };
+	cp_wall_exact_begin(keep, false);
 }

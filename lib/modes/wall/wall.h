@@ -5,8 +5,9 @@
  *     visit → did it run since? what is it doing now?       wall_visit.c, wall_stack.c
  *     running → a timer, and the stack from its signal      wall_timer.c, signal/wall_event.c
  *     no stack from the timer, or a late one                wall_answer.c
- *     ready to run: woken, or preempted?                    wall_switches.c
+ *     how long it ran, was ready and waited, exactly        wall_exact.c
  *     time between visits → states → rows                   wall_time.c
+ *     samples and exact totals of each thread and state     wall_strata.c
  *     the mode's file                                       wall_mode.c
  *
  * Time is divided into ticks, the same for all threads. Ticks are counted in 64 bits; 32 bits are
@@ -35,7 +36,7 @@ struct cp_wall_counts {
 	uint64_t hidden;     /* threads that could not be examined: /proc is missing */
 	uint64_t late;	     /* missed ticks: a dump took long */
 	uint64_t timeless;   /* timers that could not be made */
-	uint64_t given;	     /* ns given to rows */
+	uint64_t given;	     /* ns told as exact totals of rows */
 	uint64_t unsampled;  /* ns of threads that were never seen and have no start, and of threads
 				that take no signals while they run */
 	uint64_t unmet;	     /* ns of threads not yet seen, at the last dump */
@@ -153,14 +154,39 @@ void cp_wall_answer_came(struct cp_run *r, struct cp_thread *t, const struct cp_
 /* Call at a visit, after T's time up to the visit was given to its states. */
 void cp_wall_answer_still_unanswered(struct cp_run *r, struct cp_thread *t,
 				     struct cp_wall_seen seen, uint64_t now);
-/* Account T's time until UNTIL to its last state, and what of it is WOKEN to the last wait. */
-void cp_wall_answer_give(struct cp_run *r, struct cp_thread *t, uint64_t until);
+/* T, which was found waiting and hasn't run since, has been ready to run for NS. */
+void cp_wall_answer_woken(struct cp_run *r, struct cp_thread *t, uint64_t ns);
 /* Put all of T's time until UNTIL into rows, if there is any row for it. */
 void cp_wall_answer_settle(struct cp_run *r, struct cp_thread *t, uint64_t until);
-/* Return T's time without a row, in ns. */
-uint64_t cp_wall_answer_unpaid(const struct cp_thread *t);
 /* Settle T's time for the last time: T has ended. */
 void cp_wall_answer_ended(struct cp_run *r, struct cp_thread *t);
+
+/* wall_strata.c: return T's label. */
+uint32_t cp_wall_strata_label(struct cp_run *r, struct cp_thread *t);
+/* NS of T's time in STATE were seen in row number ROW. */
+void cp_wall_strata_sample(struct cp_run *r, struct cp_thread *t, enum cp_wall_state state,
+			   uint32_t row, uint64_t ns);
+/* NS that were seen in row FROM belong to row TO of the same thread and state. */
+void cp_wall_strata_move(struct cp_run *r, uint32_t from, uint32_t to, uint64_t ns);
+/* T spent NS in STATE: its rows will sum to that. */
+void cp_wall_strata_exact(struct cp_run *r, struct cp_thread *t, enum cp_wall_state state,
+			  uint64_t ns);
+/* Make rows sum to the exact totals that were told. */
+void cp_wall_strata_settle(struct cp_run *r);
+/* Forget what rows have not got yet: a run begins. ABANDON: in a fork child. */
+void cp_wall_strata_forget(bool abandon);
+
+/* wall_exact.c: T's totals are told from now on. RAN: T may have run before. */
+void cp_wall_exact_begin(struct cp_thread *t, bool ran);
+/* T has run, and its CPU clock is at CLOCK: look at its time ready to run now and then. */
+void cp_wall_exact_look(struct cp_thread *t, uint64_t clock, uint64_t now);
+/* Return how long T was in each state since this was told last, until its time was given last. */
+struct cp_wall_spent {
+	uint64_t ns[CP_WALL_STATES];
+};
+struct cp_wall_spent cp_wall_exact_tell(struct cp_thread *t);
+/* Return T's time that isn't told, in ns. */
+uint64_t cp_wall_exact_untold(const struct cp_thread *t);
 
 /* wall_timer.c: arm T's timer, which samples T as soon as the kernel's tick finds T running.
  * Returns false if the timer was not armed. */

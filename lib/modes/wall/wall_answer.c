@@ -8,6 +8,7 @@
  * the last stack with those, if there is one. Time that is still owed when a dump comes, or when
  * the thread has ended, goes to some stack all the same.
  */
+#include <string.h>
 #include <sys/auxv.h>
 #include <time.h>
 
@@ -64,20 +65,6 @@ static uint64_t start_of(const struct cp_thread *t)
 	return !t->foreign && t->tid == cp_sys_getpid() ? getauxval(AT_ENTRY) : 0;
 }
 
-static void make_row(struct cp_run *r, struct cp_thread *t, enum cp_wall_state state)
-{
-	enum cp_wall_state other = state == CP_WALL_RUNNING || !cp_wall_of(t)->row[CP_WALL_RUNNING]
-					   ? CP_WALL_WAITING
-					   : CP_WALL_RUNNING;
-	uint64_t pcs[2] = { CP_PC_NOT_SAMPLED, start_of(t) };
-	struct cp_raw_stack s = { .pcs = pcs, .depth = 2, .end = CP_UNWIND_COMPLETE };
-
-	if (cp_wall_of(t)->row[other])
-		copy_row(r, t, other, state, 0);
-	else if (pcs[1])
-		cp_wall_time_set_stack(r, t, state, &s, 0);
-}
-
 struct cp_wall_seen cp_wall_answer_seen_now(const struct cp_thread *t)
 {
 	const struct cp_labels *labels = cp_load_acquire(&t->labels);
@@ -117,31 +104,23 @@ static bool leave_unsampled(struct cp_thread *t)
 	if (!cp_load_relaxed(&t->unsignalled))
 		return false;
 	cp_wall.counts.unsampled += w->owed[CP_WALL_RUNNING] + w->owed[CP_WALL_RUNNABLE];
+	w->lost += w->owed[CP_WALL_RUNNING] + w->owed[CP_WALL_RUNNABLE];
 	w->owed[CP_WALL_RUNNING] = w->owed[CP_WALL_RUNNABLE] = 0;
 	return true;
 }
 
-/* T waited, was woken, and had no processor for a time: that was where it waited. */
-static void pay_woken(struct cp_run *r, struct cp_thread *t)
+void cp_wall_answer_woken(struct cp_run *r, struct cp_thread *t, uint64_t ns)
 {
 	struct cp_wall_thread *w = cp_wall_of(t);
-	struct cp_wall_seen seen = w->asked_in;
+	uint32_t kept = w->row[CP_WALL_RUNNABLE], kept_span = w->in_span[CP_WALL_RUNNABLE];
 
-	if (!w->owed[CP_WALL_WOKEN])
+	if (!w->row[CP_WALL_WAITING])
 		return;
-	if (!w->row[CP_WALL_WAITING]) {
-		w->owed[CP_WALL_RUNNABLE] += w->owed[CP_WALL_WOKEN];
-		w->owed[CP_WALL_WOKEN] = 0;
-		if (!w->unanswered)
-			cp_wall_time_pay(r, t, CP_WALL_RUNNABLE);
-		return;
-	}
-	if (seen.labels == CP_LABELSET_LOST) {
-		cp_count_mode(CPROF_WALL, CP_COUNT_LOST_LABELS, 1);
-		seen.labels = CP_LABELSET_NONE;
-	}
-	copy_stack(r, t, CP_WALL_WAITING, CP_WALL_WOKEN, seen);
-	cp_wall_time_pay(r, t, CP_WALL_WOKEN);
+	copy_row(r, t, CP_WALL_WAITING, CP_WALL_RUNNABLE, w->in_span[CP_WALL_WAITING]);
+	if (w->row[CP_WALL_RUNNABLE])
+		cp_wall_strata_sample(r, t, CP_WALL_RUNNABLE, w->row[CP_WALL_RUNNABLE] - 1, ns);
+	w->row[CP_WALL_RUNNABLE] = kept;
+	w->in_span[CP_WALL_RUNNABLE] = kept_span;
 }
 
 static void pay_as_seen(struct cp_run *r, struct cp_thread *t)
@@ -199,51 +178,74 @@ void cp_wall_answer_came(struct cp_run *r, struct cp_thread *t, const struct cp_
 	cp_wall_of(t)->unanswered = cp_wall_of(t)->late = false;
 }
 
-static void pay_somehow(struct cp_run *r, struct cp_thread *t, enum cp_wall_state state)
+/* Return true if T was seen somewhere, or its start is known. */
+static bool is_known(const struct cp_thread *t)
 {
-	struct cp_wall_thread *w = cp_wall_of(t);
-	bool guessed = w->unanswered;
+	bool known = start_of(t) != 0;
 
-	if (state != CP_WALL_WAITING && leave_unsampled(t))
-		return;
-	if (state != CP_WALL_WAITING && w->unanswered)
-		pay_as_seen(r, t);
-	if (w->owed[state] && !w->row[state]) {
-		guessed = true;
-		make_row(r, t, state);
-	}
-	/* Without a start, and until the thread was seen somewhere, the time stays owed. */
-	if (!w->row[state])
-		return;
-	cp_wall.counts.unanswered += guessed ? w->owed[state] : 0;
-	cp_wall_time_pay(r, t, state);
+	for (unsigned state = 0; state < CP_WALL_STATES; state++)
+		known |= cp_wall_of(t)->row[state] != 0;
+	return known;
 }
 
-void cp_wall_answer_give(struct cp_run *r, struct cp_thread *t, uint64_t until)
+/* Make a row for T's STATE that says that there is no sample. */
+static void make_row(struct cp_run *r, struct cp_thread *t, enum cp_wall_state state)
 {
-	cp_wall_time_give(r, t, until);
-	/* Before another wait, or other labels, are seen. */
-	pay_woken(r, t);
+	uint64_t pcs[2] = { CP_PC_NOT_SAMPLED, start_of(t) };
+	struct cp_raw_stack s = { .pcs = pcs, .depth = pcs[1] ? 2 : 1, .end = CP_UNWIND_COMPLETE };
+
+	cp_wall_time_set_stack(r, t, state, &s, 0);
+}
+
+/* T spent NS in STATE. Where no visit has found that, they go to T's last stack in STATE, or to
+ * [not sampled]. */
+static void tell(struct cp_run *r, struct cp_thread *t, enum cp_wall_state state, uint64_t ns)
+{
+	struct cp_wall_thread *w = cp_wall_of(t);
+
+	if (!ns)
+		return;
+	if (!w->sampled[state]) {
+		if (!w->row[state])
+			make_row(r, t, state);
+		if (w->row[state])
+			cp_wall_strata_sample(r, t, state, w->row[state] - 1, ns);
+		if (state != CP_WALL_WAITING && w->state != CP_WALL_UNSEEN)
+			cp_wall.counts.unanswered += ns;
+	}
+	cp_wall_strata_exact(r, t, state, ns);
+}
+
+/* Tell the exact totals of T's time until it was given last. */
+static void tell_all(struct cp_run *r, struct cp_thread *t)
+{
+	struct cp_wall_thread *w = cp_wall_of(t);
+	struct cp_wall_spent spent;
+
+	/* Until T was seen somewhere, and without a start, its time is told later. */
+	if (!cp_wall_exact_untold(t) || !is_known(t))
+		return;
+	spent = cp_wall_exact_tell(t);
+	for (enum cp_wall_state s = 0; s < CP_WALL_STATES; s++)
+		tell(r, t, s, spent.ns[s]);
+	memset(w->sampled, 0, sizeof(w->sampled));
+	memset(w->owed, 0, sizeof(w->owed));
 }
 
 void cp_wall_answer_settle(struct cp_run *r, struct cp_thread *t, uint64_t until)
 {
-	uint64_t ended = cp_load_acquire(&cp_wall_of(t)->ended);
+	struct cp_wall_thread *w = cp_wall_of(t);
+	uint64_t ended = cp_load_acquire(&w->ended);
 
-	cp_wall_answer_give(r, t, ended && ended < until ? ended : until);
-	pay_somehow(r, t, CP_WALL_RUNNING);
-	pay_somehow(r, t, CP_WALL_RUNNABLE);
-	pay_somehow(r, t, CP_WALL_WAITING);
+	cp_wall_time_give(r, t, ended && ended < until ? ended : until);
+	if (w->unanswered)
+		pay_as_seen(r, t);
+	else
+		leave_unsampled(t);
+	for (enum cp_wall_state s = CP_WALL_RUNNING; s < CP_WALL_STATES; s++)
+		cp_wall_time_pay(r, t, s);
+	tell_all(r, t);
 	cp_drain_name(r, t);
-}
-
-uint64_t cp_wall_answer_unpaid(const struct cp_thread *t)
-{
-	uint64_t ns = 0;
-
-	for (unsigned s = 0; s < CP_WALL_STATES; s++)
-		ns += cp_wall_of(t)->owed[s];
-	return ns;
 }
 
 /* T began and ended between two visits: its CPU clock tells how long it ran. */
@@ -251,20 +253,14 @@ static void settle_unseen(struct cp_run *r, struct cp_thread *t)
 {
 	struct cp_wall_thread *w = cp_wall_of(t);
 	uint64_t lived = w->ended > w->began ? w->ended - w->began : 0;
-	uint64_t ran = w->ended_cpu < lived ? w->ended_cpu : lived;
 
 	if (!t->start) {
 		cp_wall.counts.unsampled += lived;
 		return;
 	}
 	cp_wall.counts.unvisited += lived;
-	w->owed[CP_WALL_RUNNING] = ran;
-	w->owed[CP_WALL_WAITING] = lived - ran;
-	for (enum cp_wall_state s = CP_WALL_RUNNING; s <= CP_WALL_WAITING; s++) {
-		if (w->owed[s])
-			make_row(r, t, s);
-		cp_wall_time_pay(r, t, s);
-	}
+	w->given = w->ended;
+	tell_all(r, t);
 	cp_drain_name(r, t);
 }
 
@@ -281,9 +277,7 @@ void cp_wall_answer_ended(struct cp_run *r, struct cp_thread *t)
 		settle_unseen(r, t);
 	else
 		cp_wall_answer_settle(r, t, w->ended);
-	cp_wall.counts.unsampled += cp_wall_answer_unpaid(t);
-	for (unsigned s = 0; s < CP_WALL_STATES; s++)
-		w->owed[s] = 0;
+	cp_wall.counts.unsampled += cp_wall_exact_untold(t);
 	w->began = 0;
 	/* The next thread with this record is visited at once. */
 	if (t->index < cp_wall.due.count)

@@ -151,6 +151,14 @@ static unsigned rule_of(int64_t number)
 	return number >= 0 && (size_t)number < sizeof(rules) ? rules[number] : 0;
 }
 
+/* Return true if CALL's first argument is a descriptor. */
+static bool is_on_fd(const struct cp_wall_call *call)
+{
+	unsigned rule = rule_of(call->number);
+
+	return (rule & ON_FD) || (rule & RULE) == BY_KIND;
+}
+
 /* Return why a thread waits in CALL; UNKNOWN: the kind of its descriptor tells. */
 static enum cp_wall_cause of_call(const struct cp_wall_call *call)
 {
@@ -302,20 +310,20 @@ uint32_t cp_wall_cause_of(const struct cp_wall_call *call, int tid, const uint64
 	uint64_t fd = call->args[0];
 	enum cp_wall_kind kind;
 
-	if (cause != CP_WALL_CAUSE_UNKNOWN)
+	if (!is_on_fd(call))
 		return CP_WALL_WAIT(cause, CP_WALL_KIND_NONE, -1);
 	kind = known_kind(tid, fd, key_of(pcs, depth, fd), now, second);
-	return CP_WALL_WAIT(of_kind(kind), kind, kept_fd(fd));
+	return CP_WALL_WAIT(cause == CP_WALL_CAUSE_UNKNOWN ? of_kind(kind) : cause, kind,
+			    kept_fd(fd));
 }
 
 uint32_t cp_wall_cause_now(const struct cp_wall_call *call, int tid, int *fd)
 {
 	enum cp_wall_cause cause = of_call(call);
-	unsigned rule = rule_of(call->number);
 	enum cp_wall_kind kind = CP_WALL_KIND_NONE;
 
 	*fd = -1;
-	if ((rule & ON_FD) || cause == CP_WALL_CAUSE_UNKNOWN)
+	if (is_on_fd(call))
 		kind = cp_wall_cause_kind(tid, call->args[0]);
 	if (kind != CP_WALL_KIND_NONE)
 		*fd = (int)call->args[0];

@@ -135,6 +135,7 @@ static int start(struct cp_run *r, const struct cp_config *c)
 	cp_sigprof_add(CPROF_WALL, &cp_wall_event_source);
 	if (!err)
 		err = cp_slow_spans_configure(s->span_slow_ns);
+	cp_wall_strata_forget(false);
 	cp_wall_slow_forget();
 	cp_wall_cause_forget();
 	return err ? err : cp_wall_start(r, s->frequency);
@@ -164,7 +165,7 @@ static void settle_live(struct cp_run *r, struct cp_thread *t, uint64_t now)
 		now = ended;
 	if (cp_wall_of(t)->state != CP_WALL_UNSEEN) {
 		cp_wall_answer_settle(r, t, now);
-		cp_wall.counts.unmet += cp_wall_answer_unpaid(t);
+		cp_wall.counts.unmet += cp_wall_exact_untold(t);
 	} else if (now > began) {
 		cp_wall.counts.unmet += now - began;
 	}
@@ -194,7 +195,8 @@ static void settle(struct cp_run *r)
 		else if (state == CP_THREAD_LIVE)
 			settle_live(r, t, now);
 	}
-	cp_wall_slow_settle(r);
+	cp_wall_slow_settle(r, true);
+	cp_wall_strata_settle(r);
 }
 
 static void rows(struct cp_run *r, void (*see)(uint32_t *row, void *arg), void *arg)
@@ -202,7 +204,6 @@ static void rows(struct cp_run *r, void (*see)(uint32_t *row, void *arg), void *
 	(void)r;
 	for (uint32_t i = 0; i < cp_thread_limit(); i++)
 		cp_wall_time_rows(cp_thread_at(i), see, arg);
-	cp_wall_slow_rows(see, arg);
 }
 
 static void tick(struct cp_run *r)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Wall samples of slow spans: when a span turns out to have been slow, its samples move to rows
  * that say so (labels slow=1 and span_ms). Until the span ends, they are among the others. Those
- * that a window has shown before that stay there.
+ * that a dump or a window has shown before that stay there.
  *
  * Under the collector's lock.
  */
 #include "modes/wall/wall_slow.h"
+#include "modes/wall/wall.h"
 
 #include <string.h>
 
@@ -21,7 +22,7 @@
 
 struct note {
 	uint32_t span, row;
-	uint64_t periods, ns;
+	uint64_t ns;
 };
 
 static struct cp_vec notes = { .size = sizeof(struct note) };
@@ -48,7 +49,7 @@ static uint32_t with_slow(uint32_t set)
 
 static void move(struct cp_run *r, const struct note *n, uint32_t ms)
 {
-	struct cp_stack *from = cp_aggregate_row_at(&r->aggregate, n->row), *to;
+	const struct cp_stack *from = cp_aggregate_row_at(&r->aggregate, n->row);
 	uint32_t set = with_slow(from->labels), row = CP_INDEX_NONE;
 
 	if (set != CP_LABELSET_LOST)
@@ -58,16 +59,10 @@ static void move(struct cp_run *r, const struct note *n, uint32_t ms)
 		cp_count_mode(CPROF_WALL, CP_COUNT_LOST_SLOW, 1);
 		return;
 	}
-	from = cp_aggregate_row_at(&r->aggregate, n->row);
-	to = cp_aggregate_row_at(&r->aggregate, row);
-	from->values[0] -= n->periods;
-	from->values[1] -= n->ns;
-	to->values[0] += n->periods;
-	to->values[1] += n->ns;
-	r->aggregate.records++;
+	cp_wall_strata_move(r, n->row, row, n->ns);
 }
 
-void cp_wall_slow_settle(struct cp_run *r)
+void cp_wall_slow_settle(struct cp_run *r, bool last)
 {
 	size_t left = 0;
 
@@ -77,8 +72,7 @@ void cp_wall_slow_settle(struct cp_run *r)
 
 		switch (cp_slow_spans_look(n->span, &ms)) {
 		case CP_SLOW_SPANS_OPEN:
-			/* What a window shows may not get less in the next one. */
-			if (!r->consumers.count)
+			if (!last)
 				*CP_VEC_AT(&notes, struct note, left++) = *n;
 			break;
 		case CP_SLOW_SPANS_YES: move(r, n, ms); break;
@@ -89,24 +83,18 @@ void cp_wall_slow_settle(struct cp_run *r)
 	look_at = left > NOTES_MIN / 2 ? 2 * left : NOTES_MIN;
 }
 
-void cp_wall_slow_note(struct cp_run *r, uint32_t span, uint32_t row, uint64_t periods, uint64_t ns)
+void cp_wall_slow_note(struct cp_run *r, uint32_t span, uint32_t row, uint64_t ns)
 {
 	struct note *n;
 
 	if (notes.count >= look_at)
-		cp_wall_slow_settle(r);
+		cp_wall_slow_settle(r, false);
 	n = notes.count < NOTES_MAX ? cp_vec_add(&notes) : NULL;
 	if (!n) {
 		cp_count_mode(CPROF_WALL, CP_COUNT_LOST_SLOW, 1);
 		return;
 	}
-	*n = (struct note){ .span = span, .row = row, .periods = periods, .ns = ns };
-}
-
-void cp_wall_slow_rows(void (*see)(uint32_t *row, void *arg), void *arg)
-{
-	for (size_t i = 0; i < notes.count; i++)
-		see(&CP_VEC_AT(&notes, struct note, i)->row, arg);
+	*n = (struct note){ .span = span, .row = row, .ns = ns };
 }
 
 void cp_wall_slow_forget(void)

@@ -3,6 +3,7 @@
 #ifndef CP_WALL_SLOW_H
 #define CP_WALL_SLOW_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "modes/wall/wall_cause.h"
@@ -17,13 +18,11 @@
 #define CP_WALL_ROW_SLOW(tag, ms) ((tag) | ((uint64_t)(ms) + 1) << CP_WALL_ROW_MS_SHIFT)
 #define CP_WALL_ROW_MS(tag) ((int64_t)((tag) >> CP_WALL_ROW_MS_SHIFT) - 1) /* -1: not slow */
 
-/* Note that PERIODS and NS of ROW belong to SPAN, which is open. */
-void cp_wall_slow_note(struct cp_run *r, uint32_t span, uint32_t row, uint64_t periods,
-		       uint64_t ns);
-/* Put the results that are known so far into rows. */
-void cp_wall_slow_settle(struct cp_run *r);
-/* Call SEE for each row that is noted, which SEE may change; as mode_ops.h, ROWS. */
-void cp_wall_slow_rows(void (*see)(uint32_t *row, void *arg), void *arg);
+/* Note that NS that were seen in ROW belong to SPAN, which is open. */
+void cp_wall_slow_note(struct cp_run *r, uint32_t span, uint32_t row, uint64_t ns);
+/* Put the results that are known so far into rows. LAST: rows are settled next, and what was seen
+ * in spans that are still open stays there. */
+void cp_wall_slow_settle(struct cp_run *r, bool last);
 /* Forget the rows of an earlier run. */
 void cp_wall_slow_forget(void);
 /* Forget the parent's rows in a fork child. */

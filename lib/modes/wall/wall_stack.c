@@ -15,7 +15,7 @@
 #include "collect/thread_timer.h"
 
 /* A thread that runs briefly now and then may run just during a look. */
-#define TRIES 3
+#define TRIES 5
 
 uint64_t cp_wall_stack_clock_of(int tid)
 {
@@ -103,23 +103,36 @@ static void walk(uint64_t sp, uint64_t pc, struct cp_record *to, unsigned max_de
 	to->end = (uint8_t)end;
 }
 
+bool cp_wall_stack_is_ready(int tid, uint64_t clock)
+{
+	struct cp_wall_call call;
+	uint64_t sp, pc;
+
+	return where(tid, &sp, &pc, &call) == CP_WALL_RUNS && cp_wall_stack_clock_of(tid) == clock;
+}
+
 enum cp_wall_doing cp_wall_stack_look(int tid, struct cp_record *to, unsigned max_depth,
 				      uint64_t *clock, struct cp_wall_call *call)
 {
 	uint64_t before = cp_wall_stack_clock_of(tid), sp, pc, after;
+	bool waited = false;
 
 	for (int i = 0; i < TRIES && before != UINT64_MAX; i++) {
 		enum cp_wall_doing doing = where(tid, &sp, &pc, call);
 
-		if (doing == CP_WALL_RUNS && cp_wall_stack_clock_of(tid) == before)
-			return CP_WALL_QUEUES;
-		if (doing != CP_WALL_WAITS)
+		if (doing == CP_WALL_WAITS)
+			walk(sp, pc, to, max_depth);
+		else if (doing != CP_WALL_RUNS)
 			return doing;
-		walk(sp, pc, to, max_depth);
 		after = cp_wall_stack_clock_of(tid);
 		*clock = after;
 		if (after == before)
-			return CP_WALL_WAITS;
+			return doing == CP_WALL_WAITS ? CP_WALL_WAITS : CP_WALL_QUEUES;
+		waited |= doing == CP_WALL_WAITS;
+		/* A wait that ends during the walk is a wait, too: of short ones there would be too
+		 * few. The next one will do. */
+		if (!waited)
+			return CP_WALL_RUNS;
 		before = after;
 	}
 	return before == UINT64_MAX ? CP_WALL_ENDED : CP_WALL_RUNS;

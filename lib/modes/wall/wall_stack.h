@@ -27,6 +27,9 @@ uint64_t cp_wall_stack_clock_of(int tid);
 
 /* Tell what thread TID is doing. If it waits, TO gets its stack of at most MAX_DEPTH frames, and
  * *CLOCK its CPU time, which did not change meanwhile, and *CALL the call that it waits in. */
+/* Return true if TID, which does not run and whose CPU clock is at CLOCK, is ready to run. */
+bool cp_wall_stack_is_ready(int tid, uint64_t clock);
+
 enum cp_wall_doing cp_wall_stack_look(int tid, struct cp_record *to, unsigned max_depth,
 				      uint64_t *clock, struct cp_wall_call *call);
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Gives time to rows; see wall.h.
  *
- * For each thread, at any time: given - began = time in rows + owed + unsampled. Time is given to
- * the state of the last visit. Rows are kept by number, so a thread that goes on waiting costs one
- * addition.
+ * Time is given to the state of the last visit. Rows are kept by number, so a thread that goes on
+ * waiting costs one addition. What rows got from visits is a share: how long a thread really was in
+ * a state is told by its clocks (wall_exact.c), and a settle makes its rows sum to that.
  */
 #include <time.h>
 
-#include "collect/drain.h"
 #include "output/mode_ops.h"
 #include "base/atomic.h"
 #include "sample/gate.h"
@@ -56,22 +55,14 @@ static void freshen(struct cp_modules *m, const struct cp_raw_stack *s)
 		read_modules(m);
 }
 
-/* Return T's label. A libc thread leaves its name when it ends, and its name is read at each dump.
- * Any other thread may be gone by then, so its name is read now. Reading a name costs a third of a
- * first visit. */
-static uint32_t label_of(struct cp_run *r, struct cp_thread *t)
-{
-	return t->foreign ? cp_drain_label(r, t) : cp_drain_unnamed(r, t);
-}
-
 void cp_wall_time_set_stack(struct cp_run *r, struct cp_thread *t, enum cp_wall_state state,
 			    struct cp_raw_stack *s, uint32_t span)
 {
 	uint32_t row = CP_INDEX_NONE;
 
 	freshen(r->aggregate.modules, s);
-	s->tag |= state == CP_WALL_WOKEN ? CP_WALL_RUNNABLE : state;
-	s->thread = label_of(r, t);
+	s->tag |= state;
+	s->thread = cp_wall_strata_label(r, t);
 	if (s->thread != CP_NO_THREAD)
 		row = cp_aggregate_row(&r->aggregate, s);
 	if (row == CP_INDEX_NONE)
@@ -95,64 +86,27 @@ void cp_wall_time_set_row(struct cp_run *r, struct cp_thread *t, enum cp_wall_st
 void cp_wall_time_pay(struct cp_run *r, struct cp_thread *t, enum cp_wall_state state)
 {
 	struct cp_wall_thread *w = cp_wall_of(t);
-	uint64_t ns = w->owed[state], periods;
-	struct cp_stack *s;
+	uint64_t ns = w->owed[state];
 
 	if (!ns || !w->row[state])
 		return;
-	s = cp_aggregate_row_at(&r->aggregate, w->row[state] - 1);
-	periods = (cp_wall.uncounted + ns) / cp_wall.period_ns;
-	cp_wall.uncounted = (cp_wall.uncounted + ns) % cp_wall.period_ns;
 	w->owed[state] = 0;
-	s->values[0] += periods;
-	s->values[1] += ns;
-	r->aggregate.records++;
-	r->aggregate.weight += ns;
-	cp_wall.counts.given += ns;
+	cp_wall_strata_sample(r, t, state, w->row[state] - 1, ns);
 	if (w->in_span[state])
-		cp_wall_slow_note(r, w->in_span[state], w->row[state] - 1, periods, ns);
+		cp_wall_slow_note(r, w->in_span[state], w->row[state] - 1, ns);
 }
 
-/* The running time that visits account for differs from the CPU clock by chance, by at most LEEWAY
- * times NS. What is beyond that is time which no visit saw: T was paused, or couldn't be looked at.
- */
-#define LEEWAY 8
-
-static void keep_near(struct cp_wall_thread *w, uint64_t ns)
-{
-	if (w->accounted + LEEWAY * ns < w->clock)
-		w->accounted = w->clock - LEEWAY * ns;
-	else if (w->accounted > w->clock + LEEWAY * ns)
-		w->accounted = w->clock + LEEWAY * ns;
-}
-
-/* Divide time in which T was ready to run. The pacer itself may have taken the processor from T to
- * look at it; with one processor it always does. So T ran for as long as its CPU clock says, as far
- * as that isn't accounted yet. */
-static void owe_runnable(struct cp_wall_thread *w, uint64_t ns)
-{
-	uint64_t ran, woken;
-
-	keep_near(w, ns);
-	ran = w->clock > w->accounted ? w->clock - w->accounted : 0;
-	if (ran > ns)
-		ran = ns;
-	w->accounted += ran;
-	woken = (ns - ran) / 256 * w->woken;
-	w->owed[CP_WALL_RUNNING] += ran;
-	w->owed[CP_WALL_WOKEN] += woken;
-	w->owed[CP_WALL_RUNNABLE] += ns - ran - woken;
-}
-
+/* The pacer itself may have taken the processor from T to look at it; with one processor it always
+ * does. So a T that is ready to run ran for as long as its CPU clock says. */
 static void owe(struct cp_wall_thread *w, uint64_t ns)
 {
-	if (w->state == CP_WALL_RUNNABLE) {
-		owe_runnable(w, ns);
-		return;
-	}
-	w->owed[w->state] += ns;
-	if (w->state == CP_WALL_RUNNING)
-		w->accounted += ns;
+	uint64_t ran = w->state == CP_WALL_RUNNABLE ? w->ran : 0;
+
+	if (ran > ns)
+		ran = ns;
+	w->ran -= ran;
+	w->owed[CP_WALL_RUNNING] += ran;
+	w->owed[w->state] += ns - ran;
 }
 
 void cp_wall_time_give(struct cp_run *r, struct cp_thread *t, uint64_t until)
@@ -165,6 +119,7 @@ void cp_wall_time_give(struct cp_run *r, struct cp_thread *t, uint64_t until)
 	w->given = until;
 	if (w->state == CP_WALL_PAUSED) {
 		cp_count_mode(CPROF_WALL, CP_COUNT_LOST_PAUSED, ns);
+		w->lost += ns;
 		return;
 	}
 	owe(w, ns);

@@ -20,7 +20,6 @@
 #include "modes/wall/wall_stack.h"
 #include "modes/wall/signal/wall_thread.h"
 
-struct cp_wall cp_wall;
 uint32_t cp_wall_begins;
 uint64_t cp_wall_next = UINT64_MAX;
 uint32_t cp_wall_resting;
@@ -120,6 +119,7 @@ void cp_wall_timer_thread_begin(struct cp_thread *t)
 {
 	if (!cp_load_relaxed(&cp_wall_running) || cp_load_relaxed(&cp_wall_of(t)->began))
 		return;
+	cp_wall_exact_begin(t, cp_self.thread != t);
 	cp_store_release(&cp_wall_of(t)->began, cp_sys_clock_ns(CLOCK_MONOTONIC));
 	/* Pairs with the pacer's acquire: a reader that sees the count sees the record. */
 	cp_add_seqcst(&cp_wall_begins, 1);

@@ -12,7 +12,6 @@
 #include "modes/wall/wall.h"
 #include "modes/wall/wall_cause.h"
 #include "modes/wall/wall_stack.h"
-#include "modes/wall/wall_switches.h"
 #include "modes/wall/signal/wall_thread.h"
 
 /* Room for the deepest stack; guarded by the collector's lock. */
@@ -139,7 +138,6 @@ static void found_runnable(struct cp_thread *t, struct cp_wall_seen seen, uint64
 {
 	cp_wall.counts.runnable++;
 	cp_wall_of(t)->state = CP_WALL_RUNNABLE;
-	cp_wall_switches_read(t, now);
 	cp_wall_answer_ask(t, seen, now);
 }
 
@@ -190,14 +188,15 @@ static void find_out(struct cp_run *r, struct cp_thread *t, uint64_t tick, uint6
 	enum cp_wall_doing doing;
 
 	cp_wall_visit_take(r, t);
-	if (w->state == CP_WALL_UNSEEN)
-		w->accounted = clock;
-	cp_wall_answer_give(r, t, boundary(w, tick));
+	cp_wall_time_give(r, t, boundary(w, tick));
 	if (cp_load_relaxed(&t->paused)) {
 		w->state = CP_WALL_PAUSED;
 		return;
 	}
 	doing = look(t, clock, &call);
+	w->ran = w->clock > before ? w->clock - before : 0;
+	if (w->moves)
+		cp_wall_exact_look(t, w->clock, begin_of(tick + 1));
 	seen = cp_wall_answer_seen_now(t);
 	/* The clock is a system call, which visits of waiting threads avoid. */
 	if (doing == CP_WALL_RUNS || doing == CP_WALL_QUEUES || w->unanswered)
@@ -228,6 +227,26 @@ static void begin_visits(struct cp_wall_thread *w, uint64_t tick)
 	w->given = w->began;
 	w->until = tick - tick % cp_wall.step;
 	w->span = cp_wall.step;
+}
+
+/* T, which waits, hasn't run since the last visit. It may have been woken, and have no processor
+ * yet. To ask costs ten times as much as the rest of the visit. So T is asked the more rarely the
+ * longer it hasn't run, and an answer counts for so many visits. A thread that was found to have
+ * run once only, as idle ones are, isn't asked. */
+#define ASKED_ALWAYS 16u
+static void ask_whether_woken(struct cp_run *r, struct cp_thread *t)
+{
+	struct cp_wall_thread *w = cp_wall_of(t);
+	uint32_t moves = w->moves < ASKED_ALWAYS ? w->moves : ASKED_ALWAYS, odds;
+
+	if (cp_wall.blind || moves < 2)
+		return;
+	w->unmoved += w->unmoved < UINT32_MAX / ASKED_ALWAYS;
+	odds = (w->unmoved * ASKED_ALWAYS / 2 + moves - 1) / moves;
+	if (cp_wall_draw() % odds || !cp_wall_stack_is_ready(t->tid, w->clock))
+		return;
+	cp_wall.counts.runnable++;
+	cp_wall_answer_woken(r, t, odds * w->span * cp_wall.tick_ns);
 }
 
 static bool has_not_moved(const struct cp_thread *t, uint64_t clock)
@@ -267,7 +286,11 @@ bool cp_wall_visit(struct cp_run *r, struct cp_thread *t, uint64_t tick, uint64_
 	else if (moved)
 		find_out(r, t, tick, clock);
 	else
-		cp_wall.counts.unmoved++;
+		ask_whether_woken(r, t);
+	w->moves += moved;
+	if (moved)
+		w->unmoved = 0;
+	cp_wall.counts.unmoved += !moved;
 	*due = w->ended ? UINT64_MAX : plan(w, tick, span_of(w, moved));
 	return moved;
 }

@@ -14,10 +14,9 @@ enum cp_wall_state {
 	CP_WALL_RUNNING,
 	CP_WALL_WAITING,
 	CP_WALL_PAUSED,
-	CP_WALL_RUNNABLE, /* it has no processor, and goes on where its next sample is */
-	CP_WALL_WOKEN	  /* the same, where it waited last: part of the time of RUNNABLE */
+	CP_WALL_RUNNABLE /* it has no processor, and goes on where its next sample is */
 };
-#define CP_WALL_STATES 6
+#define CP_WALL_STATES 5
 
 /* The label set and the span, by number, that a thread was seen in. */
 struct cp_wall_seen {
@@ -37,17 +36,23 @@ struct cp_wall_thread {
 	bool unanswered;       /* found running, without a sample since */
 	bool late;	       /* unanswered for longer than one tick of the kernel */
 	uint64_t asked;	       /* time since when it is unanswered */
-	struct cp_wall_seen asked_in; /* at the last visit that found it unanswered */
-	uint64_t until;		      /* start of the period that the next visit covers */
-	uint32_t span;		      /* length of that period, in ticks */
-	uint32_t still;		      /* ticks since it was last found to have run */
-	uint64_t clock;		      /* CPU time at the last visit */
-	uint64_t accounted;	      /* of it, what was given as RUNNING */
-	uint64_t slept, preempted; /* switches to other threads: it waited, or lost the processor */
-	uint64_t switched;	   /* time at which these were read */
-	uint32_t woken;		   /* that share of its time as RUNNABLE is WOKEN, in 1/256 */
-	uint64_t given;		   /* its time up to this moment is attributed to states */
-	uint64_t owed[CP_WALL_STATES];	  /* time attributed to states, but not yet to a row */
+	struct cp_wall_seen asked_in;  /* at the last visit that found it unanswered */
+	uint64_t until;		       /* start of the period that the next visit covers */
+	uint32_t span;		       /* length of that period, in ticks */
+	uint32_t still;		       /* ticks since it was last found to have run */
+	uint64_t clock;		       /* CPU time at the last visit */
+	uint64_t ran;		       /* of it, since the visit before */
+	uint32_t moves, unmoved;       /* visits that found that it had run; those since the last */
+	uint64_t given;		       /* its time up to this moment is attributed to states */
+	uint64_t owed[CP_WALL_STATES]; /* time attributed to states, but not yet to a row */
+	uint64_t sampled[CP_WALL_STATES]; /* ns that its rows got since its totals were told */
+	/* Its totals are told up to this time, CPU time, and time ready to run (wall_exact.c). */
+	uint64_t told, told_cpu, told_delay;
+	bool delay_unknown; /* TOLD_DELAY is */
+	/* The last look at the time ready to run: when, how much it was, and how long it was off
+	 * the processor since TOLD. */
+	uint64_t looked_at, delay, off;
+	uint64_t lost;			  /* ns since TOLD that no row may have */
 	uint32_t row[CP_WALL_STATES];	  /* row of the last stack in each state, + 1; 0 = none */
 	uint32_t in_span[CP_WALL_STATES]; /* its span in each state; 0 = none */
 	uint64_t taken, looked; /* position in the count of samples, and in the ring, in words */

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Tells how long each thread ran, was ready to run, and waited; see wall.h.
+ *
+ *     ran = its CPU clock;  ready = the kernel's count of its run delay;  waited = the rest
+ *
+ * Called at a settle and at a thread's end, under the collector's lock. The run delay is in a file,
+ * which is read only for threads that ran: reading it takes as long as a visit. Where it can't be
+ * known, what visits have found divides the rest.
+ */
+#include "base/atomic.h"
+#include "base/sys.h"
+#include "base/text.h"
+#include "base/thread_file.h"
+#include "modes/wall/wall.h"
+#include "modes/wall/wall_stack.h"
+
+/* A time for which no visit has found a stack is told only when it is this part of the kernel's
+ * tick: otherwise idle threads would have a row more each. */
+#define WORTH_A_ROW 16
+/* The clocks differ by so much, as a part of the time: what is left of a thread that always ran. */
+#define NOTHING 64
+
+/* Looks at a thread's run delay: so many for each time that its age gets greater by e, and one in
+ * LOOK_NS at the least. What comes after the last one is thought to be as before. */
+#define LOOKS 8
+#define LOOK_NS UINT64_C(1000000000)
+
+/* Read T's run delay. Returns false if it isn't known. */
+static bool read_delay(const struct cp_thread *t, uint64_t *delay)
+{
+	char text[96];
+	const char *p = text;
+	uint64_t ran;
+
+	return cp_thread_file_read(t->tid, "schedstat", text, sizeof(text)) > 0 &&
+	       !cp_text_parse_u64(&p, 10, &ran) && ran && *p++ == ' ' &&
+	       !cp_text_parse_u64(&p, 10, delay);
+}
+
+void cp_wall_exact_begin(struct cp_thread *t, bool ran)
+{
+	struct cp_wall_thread *w = cp_wall_of(t);
+	uint64_t clock = ran ? cp_wall_stack_clock_of(cp_load_relaxed(&t->tid)) : 0;
+
+	w->told = w->told_delay = w->lost = w->off = 0;
+	w->told_cpu = clock == UINT64_MAX ? 0 : clock;
+	/* The file of another thread is read when that thread runs. */
+	w->delay_unknown = ran && cp_self.thread != t;
+	if (ran && !w->delay_unknown)
+		read_delay(t, &w->told_delay);
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t told_at(const struct cp_wall_thread *w)
+{
+	return w->told > w->began ? w->told : w->began;
+}
+
+/* Divide NS as A is to B. Returns A's part. */
+static uint64_t part_of(uint64_t ns, uint64_t a, uint64_t b)
+{
+	return a ? (uint64_t)((double)ns * ((double)a / ((double)a + (double)b))) : 0;
+}
+
+static uint64_t worth_a_row(void)
+{
+	return cp_wall.kernel_tick_ns / WORTH_A_ROW;
+}
+
+static bool has_stack(const struct cp_wall_thread *w, enum cp_wall_state state)
+{
+	return w->sampled[state] || w->row[state];
+}
+
+/* Return the ns that T ran since it was told, of TOTAL; 0: not enough to be told now. */
+static uint64_t ran_of(struct cp_thread *t, uint64_t total)
+{
+	struct cp_wall_thread *w = cp_wall_of(t);
+	uint64_t clock = w->ended ? w->ended_cpu : cp_wall_stack_clock_of(t->tid);
+	uint64_t off = w->sampled[CP_WALL_RUNNABLE] + w->sampled[CP_WALL_WAITING];
+
+	uint64_t ran = clock > w->told_cpu ? least(clock - w->told_cpu, total) : 0;
+
+	/* Where a part may not be told, or the end of T's clock is not known, visits tell. */
+	if (w->lost || !clock || clock == UINT64_MAX) {
+		w->told_cpu = clock;
+		return part_of(total, w->sampled[CP_WALL_RUNNING], off);
+	}
+	if (!w->ended && ran < worth_a_row() && !has_stack(w, CP_WALL_RUNNING))
+		return 0;
+	w->told_cpu += ran;
+	return ran;
+}
+
+/* When T has ended, its file is gone. */
+void cp_wall_exact_look(struct cp_thread *t, uint64_t clock, uint64_t now)
+{
+	struct cp_wall_thread *w = cp_wall_of(t);
+	uint64_t told = told_at(w), age = now > told ? now - told : 0, ran, delay;
+
+	if ((!w->delay_unknown && now < w->looked_at + least(age / LOOKS, LOOK_NS)) ||
+	    !read_delay(t, &delay))
+		return;
+	if (w->delay_unknown)
+		w->told_delay = delay;
+	w->delay_unknown = false;
+	ran = clock > w->told_cpu ? clock - w->told_cpu : 0;
+	w->looked_at = now;
+	w->delay = delay > w->told_delay ? delay - w->told_delay : 0;
+	w->off = age > ran ? age - ran : 0;
+}
+
+/* Return the ns that T was ready to run, of REST, by what visits or the last look found. */
+static uint64_t ready_by_looks(const struct cp_wall_thread *w, uint64_t rest)
+{
+	if (!w->off || w->delay > w->off || w->lost)
+		return part_of(rest, w->sampled[CP_WALL_RUNNABLE], w->sampled[CP_WALL_WAITING]);
+	return part_of(rest, w->delay, w->off - w->delay);
+}
+
+/* Return the ns that T was ready to run, of REST. */
+static uint64_t ready_of(struct cp_thread *t, uint64_t rest, bool worth)
+{
+	struct cp_wall_thread *w = cp_wall_of(t);
+	uint64_t delay, ready;
+
+	if (w->ended || !worth || !read_delay(t, &delay))
+		return ready_by_looks(w, rest);
+	if (!w->delay_unknown && !w->lost)
+		return delay > w->told_delay ? least(delay - w->told_delay, rest) : 0;
+	ready = ready_by_looks(w, rest);
+	/* All until now is told. */
+	w->told_delay = delay - least(ready, delay);
+	w->delay_unknown = false;
+	return ready;
+}
+
+uint64_t cp_wall_exact_untold(const struct cp_thread *t)
+{
+	const struct cp_wall_thread *w = cp_wall_of(t);
+	uint64_t told = told_at(w) + w->lost;
+
+	return w->given > told ? w->given - told : 0;
+}
+
+struct cp_wall_spent cp_wall_exact_tell(struct cp_thread *t)
+{
+	struct cp_wall_thread *w = cp_wall_of(t);
+	uint64_t total = cp_wall_exact_untold(t), ran = ran_of(t, total);
+	uint64_t ready = ready_of(t, total - ran, ran >= worth_a_row()), waited;
+
+	if (ready < worth_a_row() && !has_stack(w, CP_WALL_RUNNABLE))
+		ready = 0;
+	w->told_delay += ready;
+	waited = total - ran - ready;
+	if (waited < worth_a_row() && waited <= total / NOTHING && !has_stack(w, CP_WALL_WAITING)) {
+		*(ran >= ready ? &ran : &ready) += waited;
+		waited = 0;
+	}
+	w->told = w->given;
+	w->lost = w->off = 0;
+	return (struct cp_wall_spent){
+		{ [CP_WALL_RUNNING] = ran, [CP_WALL_RUNNABLE] = ready, [CP_WALL_WAITING] = waited }
+	};
+}

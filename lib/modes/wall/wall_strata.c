@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What rows get at the next settle; see wall.h. Each thread has a stratum for each state. */
+#include "collect/drain.h"
+#include "output/mode_ops.h"
+#include "profile/strata.h"
+#include "modes/wall/wall.h"
+#include "modes/wall/wall_slow.h"
+#include "modes/wall/signal/wall_thread.h"
+
+struct cp_wall cp_wall;
+
+/* What rows have not got yet. Its samples are ns of visits: a thread's rows in a state get its
+ * exact time in that state, in proportion to them. */
+static struct cp_strata strata;
+
+static void sample(struct cp_run *r, uint32_t row, uint32_t label, enum cp_wall_state state,
+		   double ns)
+{
+	static const uint64_t none[CP_VALUES];
+	/* Both in whole ns, so that what is moved to another row leaves nothing. */
+	const double share[CP_VALUES] = { ns, ns };
+
+	if (cp_strata_sampled(&strata, row, label, CP_WALL_ROW_TAG(state, 0), none, share))
+		r->aggregate.records++;
+}
+
+/* Return T's label. A libc thread leaves its name when it ends, and its name is read at each dump.
+ * Any other thread may be gone by then, so its name is read now. Reading a name costs a third of a
+ * first visit. */
+uint32_t cp_wall_strata_label(struct cp_run *r, struct cp_thread *t)
+{
+	return t->foreign ? cp_drain_label(r, t) : cp_drain_unnamed(r, t);
+}
+
+void cp_wall_strata_sample(struct cp_run *r, struct cp_thread *t, enum cp_wall_state state,
+			   uint32_t row, uint64_t ns)
+{
+	cp_wall_of(t)->sampled[state] += ns;
+	sample(r, row, cp_wall_strata_label(r, t), state, (double)ns);
+}
+
+void cp_wall_strata_move(struct cp_run *r, uint32_t from, uint32_t to, uint64_t ns)
+{
+	const struct cp_stack *s = cp_aggregate_row_at(&r->aggregate, from);
+	enum cp_wall_state state = CP_WALL_ROW_STATE(s->tag);
+	uint32_t label = s->thread;
+
+	sample(r, from, label, state, -(double)ns);
+	sample(r, to, label, state, (double)ns);
+}
+
+void cp_wall_strata_exact(struct cp_run *r, struct cp_thread *t, enum cp_wall_state state,
+			  uint64_t ns)
+{
+	uint64_t values[CP_VALUES] = { (cp_wall.uncounted + ns) / cp_wall.period_ns, ns };
+
+	cp_wall.uncounted = (cp_wall.uncounted + ns) % cp_wall.period_ns;
+	if (cp_strata_exact(&strata, cp_wall_strata_label(r, t), CP_WALL_ROW_TAG(state, 0), values))
+		cp_wall.counts.given += ns;
+	else
+		cp_wall.counts.unsampled += ns;
+}
+
+void cp_wall_strata_settle(struct cp_run *r)
+{
+	uint64_t lost = cp_strata_settle(&strata, &r->aggregate, NULL);
+
+	cp_wall.counts.given -= lost;
+	cp_wall.counts.unsampled += lost;
+}
+
+void cp_wall_strata_forget(bool abandon)
+{
+	if (abandon)
+		strata = cp_strata_new(0);
+	else
+		cp_strata_release(&strata);
+}
