@@ -100,5 +100,7 @@ void cp_poisson_estimate(uint64_t size, uint64_t interval, uint64_t *objects, ui
 	double w = cp_poisson_weight(size, interval);
 
 	*objects = (uint64_t)(w * CP_POISSON_ONE + 0.5);
-	*bytes = (uint64_t)(w * (double)size + 0.5);
+	/* Of the rounded number, so that the mean size of objects is exact. */
+	*bytes = (uint64_t)(((__uint128_t)*objects * size + CP_POISSON_ONE / 2) >>
+			    CP_POISSON_ONE_SHIFT);
 }

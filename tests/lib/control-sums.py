@@ -233,6 +233,8 @@ def compare_comments(mode, consumer, before, after, seen):
 def main(directory, program):
     modes = read_modes(directory + "/modes")
     process = Process(program)
+    process.begin_work()
+    process.end_work()
     consumers = [Consumer(process, 0xC0DE00 + i + 16 * os.getpid(), modes) for i in range(3)]
     before = {m.name: process.take(DUMP, "mode=%s\n" % m.name, m.name)[0] for m in modes}
     often, seldom, never = consumers

@@ -44,6 +44,7 @@ class Profile:
         self.label_cache = {}
         self.comments = []
         self.period = 10**7
+        self.period_type = None  # ("space", "bytes"): a sampled heap
 
     def string(self, text):
         data = text if isinstance(text, bytes) else text.encode()
@@ -90,7 +91,12 @@ class Profile:
             out = b""
             for name, value in key:
                 body = number(1, self.string(name))
-                body += number(2, self.string(value)) if isinstance(value, (str, bytes)) else number(3, value)
+                if isinstance(value, (str, bytes)):
+                    body += number(2, self.string(value))
+                elif isinstance(value, tuple):  # (700, "bytes")
+                    body += number(3, value[0]) + number(4, self.string(value[1]))
+                else:
+                    body += number(3, value)
                 out += block(3, body)
             self.label_cache[key] = out
         return self.label_cache[key]
@@ -106,7 +112,8 @@ class Profile:
         for name, unit in self.types:
             head += block(1, number(1, self.string(name)) + number(2, self.string(unit)))
         head += number(9, self.time) + number(10, self.duration)
-        head += block(11, number(1, self.string(self.types[-1][0])) + number(2, self.string(self.types[-1][1]))) + number(12, self.period)
+        kind, unit = self.period_type or self.types[-1]
+        head += block(11, number(1, self.string(kind)) + number(2, self.string(unit))) + number(12, self.period)
         for comment in self.comments:
             head += number(13, self.string(comment))
         if self.default:

@@ -25,11 +25,33 @@ bool ct_sampling_is_sampled(const struct ct_profile *p, size_t space)
 	       !strcmp(ct_text(p, p->types[space - 1].unit), "count");
 }
 
-double ct_sampling_variance(const struct ct_profile *p, size_t i, size_t space)
+static int64_t labelled_size(const struct ct_profile *p, size_t i)
+{
+	const struct ct_label_set *set = &p->label_sets[p->samples[i].label_set];
+
+	for (uint32_t k = 0; k < set->count; k++) {
+		const struct ct_label *l = &p->labels[set->first + k];
+
+		if (!l->text && l->number > 0 && !strcmp(ct_text(p, l->key), "bytes") &&
+		    (!l->unit || !strcmp(ct_text(p, l->unit), "bytes")))
+			return l->number;
+	}
+	return 0;
+}
+
+double ct_sampling_size(const struct ct_profile *p, size_t i, size_t space)
 {
 	double bytes = fabs((double)ct_values(p, i)[space]);
 	double blocks = fabs((double)ct_values(p, i)[space - 1]);
-	double size = blocks >= 1 ? bytes / blocks : bytes;
+	int64_t size = ct_sampling_is_sampled(p, space) ? labelled_size(p, i) : 0;
+
+	return size ? (double)size : blocks >= 1 ? bytes / blocks : bytes;
+}
+
+double ct_sampling_variance(const struct ct_profile *p, size_t i, size_t space)
+{
+	double bytes = fabs((double)ct_values(p, i)[space]);
+	double size = ct_sampling_size(p, i, space);
 
 	if (is_type(p, space, "held_space"))
 		return bytes * size * fmax((double)p->period / PAGE - 1, 0);

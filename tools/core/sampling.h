@@ -19,6 +19,10 @@
 
 /* Does the type at index SPACE hold the bytes of sampled blocks, after a type with their number? */
 bool ct_sampling_is_sampled(const struct ct_profile *p, size_t space);
+/* Returns the mean size of the blocks of sample I: what the label "bytes" says, because a block
+ * that was sampled stands for several, seldom a whole number, and the count is rounded. 0: no
+ * blocks. */
+double ct_sampling_size(const struct ct_profile *p, size_t i, size_t space);
 /* Returns the variance of sample I's bytes, in bytes squared. Call only if is_sampled is true. */
 double ct_sampling_variance(const struct ct_profile *p, size_t i, size_t space);
 /* Writes "±12%": how far, in 95 of 100 cases, VALUE may be from the truth if it has that VARIANCE.

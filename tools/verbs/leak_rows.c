@@ -34,9 +34,9 @@ static int age_of(const struct ct_profile *p, size_t i)
 static void add_detail(struct ct_leak_dump *d, size_t stack, size_t i)
 {
 	double bytes = (double)ct_values(d->p, i)[d->space];
-	double blocks = (double)ct_values(d->p, i)[d->space - 1];
+	double size = ct_sampling_size(d->p, i, d->space);
 	double variance = d->is_sampled ? ct_sampling_variance(d->p, i, d->space) : 0;
-	double turnover = blocks > 0 ? bytes * bytes / blocks : 0;
+	double turnover = bytes * size;
 	int age = age_of(d->p, i);
 	struct ct_leak_detail *detail;
 
@@ -44,6 +44,7 @@ static void add_detail(struct ct_leak_dump *d, size_t stack, size_t i)
 		*CT_PUSH(d->details, d->detail_count, d->detail_room) =
 			(struct ct_leak_detail){ 0 };
 	detail = &d->details[stack];
+	detail->blocks += size > 0 ? bytes / size : 0;
 	d->variance += variance;
 	if (age < 0) {
 		detail->ageless += variance;
@@ -155,7 +156,7 @@ static double of_change(const struct ct_leaks *l, double first, const double las
 
 static double size_of_row(const struct ct_leaks *l, const struct ct_leak_row *r)
 {
-	return l->count > 1 ? (double)r->bytes - (double)r->first : (double)r->bytes;
+	return l->count > 1 ? r->grown : (double)r->bytes;
 }
 
 static int by_size(const void *x, const void *y, void *leaks)
@@ -171,30 +172,166 @@ static int by_size(const void *x, const void *y, void *leaks)
 		      ((const struct ct_leak_row *)y)->stack);
 }
 
-static void compare_with(const struct ct_leaks *l, struct ct_leak_row *r,
-			 struct ct_leak_dump *first)
+static const struct ct_leak_detail *detail_of(struct ct_leak_dump *d, const char *stack,
+					      double *bytes)
 {
 	static const struct ct_leak_detail none;
-	struct ct_sum *sum = ct_own_stack_sum(&first->stacks, r->stack);
-	size_t i = (size_t)(sum - first->stacks.list);
-	const struct ct_leak_detail *before = i < first->detail_count ? &first->details[i] : &none;
+	struct ct_sum *sum = ct_own_stack_sum(&d->stacks, stack);
+	size_t i = (size_t)(sum - d->stacks.list);
 
-	r->first = sum->value;
+	*bytes = (double)sum->value;
+	return i < d->detail_count ? &d->details[i] : &none;
+}
+
+/* Sets R's growth from the first dump to the last, and its variance by sampling. Returns the
+ * variance by blocks that come and go. */
+static double compare_with_first(const struct ct_leaks *l, struct ct_leak_row *r)
+{
+	double bytes;
+	const struct ct_leak_detail *before = detail_of(&l->dumps[0], r->stack, &bytes);
+
+	r->grown = (double)r->bytes - bytes;
 	r->variance = of_change(l, variance_of(before), r->detail->variance, r->detail->ageless);
 	if (l->dumps[l->count - 1].has_ages)
-		r->turnover = of_change(l, before->ageless_turnover + sum_from(before->turnover, 0),
-					r->detail->turnover, r->detail->ageless_turnover);
-	else if (r->blocks > 0 && r->bytes > r->first)
-		/* Which blocks came is not known, so it is only that of the growth. */
-		r->turnover = ((double)r->bytes - (double)r->first) * (double)r->bytes /
-			      (double)r->blocks;
+		return of_change(l, before->ageless_turnover + sum_from(before->turnover, 0),
+				 r->detail->turnover, r->detail->ageless_turnover);
+	/* Which blocks came is not known, so it is only that of the growth. */
+	return r->blocks > 0 && r->grown > 0 ? r->grown * (double)r->bytes / (double)r->blocks : 0;
 }
 
 static bool is_beyond(const struct ct_leak_row *r, double variance)
 {
-	double grown = (double)r->bytes - (double)r->first;
+	return r->bytes > 0 && r->grown > 0 && r->grown > DEVIATIONS * sqrt(variance);
+}
 
-	return r->bytes > r->first && grown > DEVIATIONS * sqrt(variance);
+/* ---- the trend of three dumps or more ----
+ *
+ * The slope is the median of the slopes between each dump and the one that comes half of all dumps
+ * later (Theil's incomplete method), so no single dump decides. What fills and empties swings
+ * around this line, often for many dumps in one direction, and errors that are not independent of
+ * each other don't become smaller with their number. So the error of the growth is taken from the
+ * whole swing, the distance from the lowest to the highest dump after the trend is taken off:
+ * growth is beyond chance only if it is a multiple of the swing, a larger one where few dumps tell
+ * of the swing. */
+
+#define FEW_DUMPS 6 /* the swing is hardly known: what rises in each of them may be growth */
+#define SWING_DEVIATIONS 1.5 /* in a swing */
+
+/* Returns Student's quantile for COUNT dumps where the normal one is Z (Cornish and Fisher). */
+static double quantile(double z, size_t count)
+{
+	double k = (double)count - 2, z2 = z * z;
+	double one = z * (z2 + 1) / 4, two = z * ((5 * z2 + 16) * z2 + 3) / 96,
+	       three = z * (((3 * z2 + 19) * z2 + 17) * z2 - 15) / 384;
+
+	return z + one / k + two / (k * k) + three / (k * k * k);
+}
+
+static double time_of(const struct ct_leaks *l, size_t i)
+{
+	/* Dumps without times come in their order. */
+	return l->minutes > 0
+		       ? ((double)end_of(l->dumps[i].p) - (double)end_of(l->dumps[0].p)) / 60e9
+		       : (double)i;
+}
+
+static int by_value(const void *x, const void *y)
+{
+	double a = *(const double *)x, b = *(const double *)y;
+
+	return (a > b) - (a < b);
+}
+
+/* Returns the growth in a unit of time; BYTES are those of each dump. */
+static double slope_of(const struct ct_leaks *l, const double *bytes)
+{
+	size_t half = (l->count + 1) / 2, n = 0;
+	double *slopes = ct_memory_alloc(l->count * sizeof(*slopes)), median = 0;
+
+	for (size_t i = 0; i + half < l->count; i++) {
+		double passed = time_of(l, i + half) - time_of(l, i);
+
+		if (passed > 0)
+			slopes[n++] = (bytes[i + half] - bytes[i]) / passed;
+	}
+	qsort(slopes, n, sizeof(*slopes), by_value);
+	if (n)
+		median = (slopes[(n - 1) / 2] + slopes[n / 2]) / 2;
+	free(slopes);
+	return median;
+}
+
+static double swing_of(const struct ct_leaks *l, const double *bytes, double slope)
+{
+	double low = bytes[0], high = bytes[0];
+
+	for (size_t i = 1; i < l->count; i++) {
+		double rest = bytes[i] - slope * time_of(l, i);
+
+		low = fmin(low, rest);
+		high = fmax(high, rest);
+	}
+	return high - low;
+}
+
+/* Have blocks stayed, as those of a leak do? Of a leak that grows at all times, half of the growth
+ * is older than half of the time. What passes through a queue is young, however much of it there
+ * is. */
+static bool has_stayed(const struct ct_leaks *l, const struct ct_leak_row *r)
+{
+	unsigned least = 1;
+
+	if (!l->dumps[l->count - 1].has_ages)
+		return true;
+	while (least + 1 < CT_LEAK_AGES && ldexp(1, (int)least - 1) < l->minutes * 60 / 4)
+		least++;
+	return sum_from(r->detail->bytes, least) > r->grown / 4;
+}
+
+static bool never_less(const struct ct_leaks *l, const double *bytes)
+{
+	bool never = true;
+
+	for (size_t i = 1; i < l->count; i++)
+		never &= bytes[i] >= bytes[i - 1];
+	return never;
+}
+
+/* Returns whether R grew by more than chance explains. */
+static bool follow_trend(const struct ct_leaks *l, struct ct_leak_row *r)
+{
+	double *bytes = ct_memory_alloc(l->count * sizeof(*bytes)), slope, deviation;
+	bool has_grown, rises;
+
+	for (size_t i = 0; i < l->count; i++)
+		detail_of(&l->dumps[i], r->stack, &bytes[i]);
+	compare_with_first(l, r);
+	slope = slope_of(l, bytes);
+	r->grown = slope * time_of(l, l->count - 1);
+	deviation = swing_of(l, bytes, slope) / SWING_DEVIATIONS;
+	has_grown = is_beyond(r, r->variance) && has_stayed(l, r);
+	rises = never_less(l, bytes);
+	free(bytes);
+	/* As the error that it is shown with. */
+	r->variance += pow(deviation * quantile(CT_SAMPLING_95, l->count) / CT_SAMPLING_95, 2);
+	if (!has_grown || r->grown > quantile(DEVIATIONS, l->count) * deviation)
+		return has_grown;
+	r->is_few = l->count <= FEW_DUMPS && rises;
+	return r->is_few;
+}
+
+/* The same for two dumps. */
+static bool compare_two(const struct ct_leaks *l, struct ct_leak_row *r)
+{
+	double turnover = compare_with_first(l, r);
+
+	r->is_few = !is_beyond(r, r->variance + turnover);
+	return is_beyond(r, r->variance);
+}
+
+static bool is_shown(const struct ct_leaks *l, struct ct_leak_row *r)
+{
+	return l->count == 1 || (l->count == 2 ? compare_two(l, r) : follow_trend(l, r));
 }
 
 static void make_rows(struct ct_leaks *l)
@@ -212,13 +349,11 @@ static void make_rows(struct ct_leaks *l)
 					   .blocks = sum->count,
 					   .detail = &last->details[i] };
 		r->variance = variance_of(r->detail);
-		if (l->count > 1)
-			compare_with(l, r, first);
-		if (l->count > 1 && !is_beyond(r, r->variance))
+		if (!is_shown(l, r))
 			continue;
-		r->is_few = l->count > 1 && !is_beyond(r, r->variance + r->turnover);
 		l->few += r->is_few;
 		l->row_count++;
+		l->has_errors |= r->variance > 0;
 	}
 	qsort_r(l->rows, l->row_count, sizeof(*l->rows), by_size, l);
 }

@@ -14,6 +14,7 @@
 
 /* What is known of a stack's bytes besides their number, by age. */
 struct ct_leak_detail {
+	double blocks; /* not rounded */
 	double bytes[CT_LEAK_AGES],
 		variance[CT_LEAK_AGES]; /* [0] is under a second, [n] from 2^(n-1) seconds on */
 	double ageless;			/* variance of the bytes whose age isn't known */
@@ -36,11 +37,11 @@ struct ct_leak_dump {
 
 struct ct_leak_row {
 	const char *stack;
-	int64_t first, bytes, blocks;	     /* values in the first dump, and in the last */
+	int64_t bytes, blocks;		     /* in the last dump */
 	const struct ct_leak_detail *detail; /* in the last dump */
-	double variance; /* of the bytes or, with several dumps, of the change by sampling */
-	double turnover; /* variance of the change by blocks that come and go */
-	/* Has grown by few blocks, which may be in use for a moment only. */
+	double grown; /* bytes, from the first dump to the last: of three or more, by their trend */
+	double variance; /* of the bytes or, with several dumps, of the growth */
+	/* Has grown, but may have done so for a moment only: by few blocks, or in few dumps. */
 	bool is_few;
 };
 
@@ -48,9 +49,10 @@ struct ct_leaks {
 	struct ct_leak_dump *dumps; /* the oldest first */
 	size_t count;
 	struct ct_leak_row *rows;
-	size_t row_count; /* the last FEW are of stacks with few blocks more */
+	size_t row_count; /* the last FEW are of stacks that may have grown for a moment only */
 	size_t few;
-	double minutes; /* time from the first dump to the last */
+	double minutes;	 /* time from the first dump to the last */
+	bool has_errors; /* some rows have one */
 };
 
 /* Reads FILEs, in any order, and makes the rows. OWN is an expression for your own code, or NULL.

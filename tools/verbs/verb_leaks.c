@@ -83,7 +83,7 @@ static size_t more_columns(const struct ct_leaks *l)
 {
 	const struct ct_leak_dump *last = &l->dumps[l->count - 1];
 
-	return (last->is_sampled ? COLUMNS_ERROR : 0) + (last->has_ages ? COLUMNS_AGE : 0);
+	return (l->has_errors ? COLUMNS_ERROR : 0) + (last->has_ages ? COLUMNS_AGE : 0);
 }
 
 static void put_error(const struct ct_leaks *l, double value, double variance)
@@ -91,7 +91,7 @@ static void put_error(const struct ct_leaks *l, double value, double variance)
 	char error[CT_NUMBER_ROOM];
 	int width;
 
-	if (!l->dumps[l->count - 1].is_sampled)
+	if (!l->has_errors)
 		return;
 	ct_sampling_format(error, sizeof(error), value, variance);
 	/* The sign is one column of two bytes. */
@@ -135,7 +135,7 @@ static bool put_held(const struct ct_leaks *l, const struct ct_leak_row *r)
 	put_error(l, (double)r->bytes, r->variance);
 	printf(" %s %10lld %10s", ct_numbers_percent(share, r->bytes, l->dumps[0].bytes),
 	       (long long)r->blocks,
-	       r->blocks ? bytes_text(mean, (double)r->bytes / (double)r->blocks) : "");
+	       r->detail->blocks > 0 ? bytes_text(mean, (double)r->bytes / r->detail->blocks) : "");
 	put_age(l, r);
 	fputs("  ", stdout);
 	return put_stack(r->stack, COLUMNS_BEFORE_ONE + more_columns(l));
@@ -143,12 +143,11 @@ static bool put_held(const struct ct_leaks *l, const struct ct_leak_row *r)
 
 static bool put_grown(const struct ct_leaks *l, const struct ct_leak_row *r)
 {
-	double grown = (double)r->bytes - (double)r->first;
 	char more[CT_NUMBER_ROOM], rate[CT_NUMBER_ROOM], bytes[CT_NUMBER_ROOM];
 
-	printf("%10s", bytes_text(more, grown));
-	put_error(l, grown, r->variance);
-	printf(" %10s %10s %10lld", l->minutes > 0 ? bytes_text(rate, grown / l->minutes) : "",
+	printf("%10s", bytes_text(more, r->grown));
+	put_error(l, r->grown, r->variance);
+	printf(" %10s %10s %10lld", l->minutes > 0 ? bytes_text(rate, r->grown / l->minutes) : "",
 	       bytes_text(bytes, (double)r->bytes), (long long)r->blocks);
 	put_age(l, r);
 	fputs("  ", stdout);
@@ -176,7 +175,7 @@ static void heading(const struct ct_leaks *l)
 		       bytes_text(a, (double)last->bytes), (long long)last->blocks,
 		       last->blocks == 1 ? "" : "s");
 		printf("%s%10s%s %6s %10s %10s%s  %s%s\n", ct_out_paint(CT_DIM), "in use",
-		       last->is_sampled ? "   error" : "", "share", "blocks", "each",
+		       l->has_errors ? "   error" : "", "share", "blocks", "each",
 		       last->has_ages ? "   age" : "", "where", ct_out_paint(CT_PLAIN));
 		return;
 	}
@@ -188,7 +187,7 @@ static void heading(const struct ct_leaks *l)
 		printf("No stack grew by more than chance explains.\n");
 	if (l->row_count)
 		printf("%s%10s%s %10s %10s %10s%s  %s%s\n", ct_out_paint(CT_DIM), "grew",
-		       last->is_sampled ? "   error" : "", "a minute", "in use", "blocks",
+		       l->has_errors ? "   error" : "", "a minute", "in use", "blocks",
 		       last->has_ages ? "   age" : "", "where", ct_out_paint(CT_PLAIN));
 }
 
@@ -223,7 +222,8 @@ static int print(const struct ct_leaks *l)
 	heading(l);
 	cut = put_rows(l, 0, sure, (size_t)my.rows);
 	if (l->few) {
-		printf("Few blocks more, maybe in use for a moment (a later dump tells):\n");
+		printf("%s, maybe in use for a moment (a later dump tells):\n",
+		       l->count == 2 ? "Few blocks more" : "More in few dumps");
 		cut |= put_rows(l, sure, l->row_count, my.rows ? FEW_SHOWN : 0);
 	}
 	if (cut)
@@ -267,13 +267,17 @@ const struct ct_verb ct_verb_leaks = {
 		"FILEs are heap profiles. Stacks are those of your own code, the innermost "
 		"function\n"
 		"first, without allocators and libraries. Of several dumps of a program (made by\n"
-		"\"cprof dump\", or at intervals) the stacks are shown that grew from the first "
-		"to\n"
-		"the last by more than the sampling lets them vary. The columns \"error\" (how "
-		"far\n"
-		"a sampled value is from the truth at most, in 95 of 100 cases) and \"age\" (what\n"
-		"half of the bytes have reached) are there where the file has them. Last comes "
-		"what\n"
-		"the resident memory of the process consisted of.\n",
+		"\"cprof dump\", or at intervals) the stacks are shown that grew by more than "
+		"chance\n"
+		"explains: of two by more than sampling and a few blocks in use for a moment, of "
+		"more\n"
+		"by their trend, beyond what it swings by. The columns \"error\" (how far the "
+		"value "
+		"is\n"
+		"from the truth at most, in 95 of 100 cases) and \"age\" (what half of the bytes "
+		"have\n"
+		"reached) are there where they are known. Last comes what the resident memory of "
+		"the\n"
+		"process consisted of.\n",
 	.run = run,
 };

@@ -224,19 +224,31 @@ static void round_moment(struct cp_aggregate *a, unsigned value)
 }
 
 /* Adds whole objects to a sum, which never gets less. A row without a new object keeps its value,
- * so a window has no objects where nothing was allocated. */
+ * so a window has no objects where nothing was allocated; the others get the whole number below or
+ * above their own, so that the sum over all rows is right. */
 static void round_sum(struct cp_aggregate *a, unsigned value)
 {
-	int64_t rest = 0;
+	int64_t all = 0; /* what the rows have too little */
 
+	for (uint32_t i = 0; i < a->stacks.count; i++)
+		all += (int64_t)(cp_heap_views_row(a, i)->rounded -
+				 cp_aggregate_row_at(a, i)->values[value] * ONE);
 	for (uint32_t i = 0; i < a->stacks.count; i++) {
 		uint64_t *v = &cp_aggregate_row_at(a, i)->values[value];
 		struct cp_heap_row *aside = cp_heap_views_row(a, i);
+		int64_t rest = (int64_t)(aside->exact - *v * ONE), whole;
 
-		rest += (int64_t)(aside->exact - *v * ONE);
-		if (aside->exact != aside->rounded)
-			*v += carry(0, &rest);
+		if (aside->exact == aside->rounded)
+			continue;
+		all += (int64_t)(aside->exact - aside->rounded);
 		aside->rounded = aside->exact;
+		/* It was rounded up before to more than it has now. */
+		if (rest <= 0)
+			continue;
+		whole = rest >> CP_POISSON_ONE_SHIFT;
+		whole += rest > whole * (int64_t)ONE && all - whole * (int64_t)ONE >= HALF;
+		all -= whole * (int64_t)ONE;
+		*v += (uint64_t)whole;
 	}
 }
 
