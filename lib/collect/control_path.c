@@ -18,6 +18,8 @@
 
 /* Linux's, which older headers lack. */
 #define NOREPLACE 1u
+/* So many names are tried for a socket that isn't renamed yet. */
+#define FIRST_NAMES 4
 
 enum { NONE, BOUND, WITHDRAWN };
 
@@ -93,26 +95,44 @@ static void remember(const char *path)
 	cp_store_seqcst(&state, BOUND);
 }
 
+/* Bind FD to a name that nobody has, beside PATH: FIRST. A socket of this user that nobody listens
+ * at was left by a process with this number that was killed here. Any other file stays. */
+static int bind_first(int fd, const char *path, char first[sizeof(bound)])
+{
+	struct sockaddr_un a;
+	int err = -EADDRINUSE;
+
+	for (unsigned i = 0; i < FIRST_NAMES && err == -EADDRINUSE; i++) {
+		size_t n = cp_text_format(first, sizeof(bound), "%s~%d", path, cp_sys_getpid());
+
+		if (i)
+			cp_text_format(first + n, sizeof(bound) - n, ".%u", i);
+		err = address(&a, first);
+		if (err)
+			return err;
+		err = (int)cp_sys3(SYS_bind, fd, &a, sizeof(a));
+		if (err != -EADDRINUSE || is_stale(first) != 1)
+			continue;
+		unlink_path(first);
+		err = (int)cp_sys3(SYS_bind, fd, &a, sizeof(a));
+	}
+	return err;
+}
+
 int cp_control_path_bind(int fd, const char *path, bool unique, int backlog)
 {
 	char first[sizeof(bound)], name[sizeof(bound)];
-	struct sockaddr_un a;
-	int pid = cp_sys_getpid(), err;
+	int err;
 
-	cp_text_format(first, sizeof(first), "%s~%d", path, pid);
-	cp_text_format(name, sizeof(name), "%s.%d", path, pid);
-	err = address(&a, first);
-	if (err)
-		return err;
-	unlink_path(first); /* of a process with this number that was killed here */
+	cp_text_format(name, sizeof(name), "%s.%d", path, cp_sys_getpid());
 	/* The file has the socket's mode, as far as the program's mask allows. */
 	cp_sys2(SYS_fchmod, fd, 0600);
-	err = (int)cp_sys3(SYS_bind, fd, &a, sizeof(a));
-	if (!err)
-		err = (int)cp_sys2(SYS_listen, fd, backlog);
+	err = bind_first(fd, path, first);
 	if (err)
 		return err;
-	err = unique ? rename_to(first, path) : -EADDRINUSE;
+	err = (int)cp_sys2(SYS_listen, fd, backlog);
+	if (!err)
+		err = unique ? rename_to(first, path) : -EADDRINUSE;
 	if (!err)
 		cp_text_format(name, sizeof(name), "%s", path);
 	else if (err == -EADDRINUSE)

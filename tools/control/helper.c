@@ -3,11 +3,13 @@
 #include "control/helper.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
@@ -24,6 +26,11 @@
 #define BACKLOG 16
 #define ANSWER_SECONDS 5
 #define PAUSE_MS 100
+#define LOG_MAX (1 << 20)
+
+/* The lock in the user's own directory, or -1 if there is none: then names alone decide. */
+static int lock = -1;
+static char *lock_path;
 
 /* Whose a name is that is taken. */
 enum owner { OURS, ANOTHER_USERS, NOBODY_LISTENS };
@@ -32,7 +39,7 @@ enum owner { OURS, ANOTHER_USERS, NOBODY_LISTENS };
  * ANSWER_SECONDS is to another user's socket, who wants to keep us away. */
 static enum owner owner_of(const struct sockaddr_un *address, socklen_t size)
 {
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | (lock >= 0 ? SOCK_NONBLOCK : 0), 0);
 	struct timeval limit = { .tv_sec = ANSWER_SECONDS };
 	struct ucred c = { .uid = geteuid() };
 	socklen_t n = sizeof(c);
@@ -64,7 +71,8 @@ static void pause_shortly(void)
  * user's. */
 static int take_name(int fd, const struct sockaddr_un *address, socklen_t size)
 {
-	for (int i = 0; i < ANSWER_SECONDS * 1000 / PAUSE_MS; i++) {
+	/* With the lock nothing needs to be waited for: no other helper of ours is there. */
+	for (int i = 0; i < (lock >= 0 ? 1 : ANSWER_SECONDS * 1000 / PAUSE_MS); i++) {
 		enum owner owner;
 
 		if (!bind(fd, (const struct sockaddr *)address, size))
@@ -74,7 +82,8 @@ static int take_name(int fd, const struct sockaddr_un *address, socklen_t size)
 		owner = owner_of(address, size);
 		if (owner != NOBODY_LISTENS)
 			return owner == OURS ? -EEXIST : -EADDRINUSE;
-		pause_shortly();
+		if (lock < 0)
+			pause_shortly();
 	}
 	return -EADDRINUSE;
 }
@@ -100,56 +109,174 @@ static struct {
 	int fd;
 } only;
 
-void ct_helper_leave(void)
+/* ---- the lock ---- */
+
+/* Returns the directory of the helpers' files, or NULL if the user has none that is his alone. */
+static char *own_directory(void)
 {
-	shutdown(only.fd, SHUT_RDWR);
-	pthread_join(only.thread, NULL);
-	close(only.fd);
+	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+	char *path = state && *state == '/'
+			     ? ct_memory_printf("%s/cprof", state)
+			     : ct_memory_printf("%s/.local/state/cprof", home ? home : "");
+
+	if (*path == '/' && !ct_directory_make_own(path))
+		return path;
+	free(path);
+	return NULL;
 }
 
-bool ct_helper_become_only(const char *verb, const char *argument)
+/* The directory may be on several machines. */
+static char *lock_name(const char *directory, const char *verb, const char *argument,
+		       uint64_t processes)
+{
+	char boot[64] = "", *where, *path;
+	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
+
+	if (f && !fgets(boot, sizeof(boot), f))
+		*boot = '\0';
+	if (f)
+		fclose(f);
+	where = ct_memory_printf("%s%" PRIu64 " %s", boot, processes, argument);
+	path = ct_memory_printf("%s/%s-%016" PRIx64 ".lock", directory, verb,
+				ct_table_hash_text(where));
+	free(where);
+	return path;
+}
+
+static bool is_there(const char *path, int fd)
+{
+	struct stat a, b;
+
+	return !fstat(fd, &a) && !lstat(path, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+/* Takes the lock, if there can be one. Returns false if another helper has it. */
+static bool take_lock(const char *verb, const char *argument, uint64_t processes)
+{
+	char *directory = own_directory();
+	bool held = false;
+
+	if (!directory)
+		return true;
+	lock_path = lock_name(directory, verb, argument, processes);
+	free(directory);
+	do {
+		if (lock >= 0)
+			close(lock); /* whoever had it has removed the file */
+		lock = open(lock_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
+			    0600);
+		held = lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK;
+	} while (lock >= 0 && !held && !is_there(lock_path, lock));
+	return !held;
+}
+
+static void give_lock_up(bool remove)
+{
+	if (lock >= 0 && remove)
+		unlink(lock_path);
+	if (lock >= 0)
+		close(lock);
+	free(lock_path);
+	lock_path = NULL;
+	lock = -1;
+}
+
+/* ---- the names ---- */
+
+void ct_helper_leave(void)
+{
+	if (only.fd >= 0) {
+		shutdown(only.fd, SHUT_RDWR);
+		pthread_join(only.thread, NULL);
+		close(only.fd);
+	}
+	give_lock_up(true);
+}
+
+/* Takes a name. Returns 0; -EEXIST if a helper of ours has one; -EADDRINUSE if others have all. */
+static int take_any_name(int fd, const char *verb, const char *argument, uint64_t processes)
 {
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	int err = fd < 0 ? -EMFILE : -EADDRINUSE;
+
+	for (int i = 0; err == -EADDRINUSE && i < NAMES; i++) {
+		int n = snprintf(a.sun_path + 1, sizeof(a.sun_path) - 1,
+				 "libcprof-%s/%u/%" PRIu64 "/%016" PRIx64 ".%d", verb, geteuid(),
+				 processes, ct_table_hash_text(argument), i);
+
+		err = take_name(
+			fd, &a,
+			(socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n));
+	}
+	return err;
+}
+
+/* A name alone isn't enough, because another user may take all; the lock isn't, because processes
+ * of one user may have several homes, or none. */
+bool ct_helper_become_only(const char *verb, const char *argument)
+{
 	struct stat st = { .st_ino = 0 };
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), err;
+	int fd, err;
 
 	if (stat("/proc/self/ns/pid", &st))
 		st.st_ino = 0;
-	for (int i = 0; fd >= 0 && i < NAMES; i++) {
-		int n = snprintf(a.sun_path + 1, sizeof(a.sun_path) - 1,
-				 "libcprof-%s/%u/%" PRIu64 "/%016" PRIx64 ".%d", verb, geteuid(),
-				 (uint64_t)st.st_ino, ct_table_hash_text(argument), i);
-		socklen_t size =
-			(socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
-
-		err = take_name(fd, &a, size);
-		if (err == -EADDRINUSE)
-			continue;
-		only.fd = fd;
-		if (!err && !pthread_create(&only.thread, NULL, accept_all, &only.fd))
-			return true;
-		break;
+	if (!take_lock(verb, argument, st.st_ino)) {
+		give_lock_up(false);
+		return false;
 	}
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	err = take_any_name(fd, verb, argument, st.st_ino);
+	only.fd = err ? -1 : fd;
+	if (!err && !pthread_create(&only.thread, NULL, accept_all, &only.fd))
+		return true;
 	if (fd >= 0)
 		close(fd);
+	only.fd = -1;
+	if (err == -EADDRINUSE && lock >= 0)
+		return true;
+	if (err == -EADDRINUSE)
+		fprintf(stderr,
+			"cprof %s: not started: other users have taken all names of helpers, and "
+			"there is no directory of this user's (HOME, XDG_STATE_HOME) for a lock\n",
+			verb);
+	give_lock_up(true);
 	return false;
+}
+
+/* Opens file NAME of the helpers' directory for appending. Returns a descriptor or -1. */
+static int open_own(const char *name)
+{
+	char *directory = own_directory(),
+	     *path = directory ? ct_memory_printf("%s/%s", directory, name) : NULL;
+	int fd = path ? open(path,
+			     O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
+			     0600)
+		      : -1;
+	struct stat st;
+
+	free(directory);
+	free(path);
+	if (fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
+			st.st_nlink != 1)) {
+		close(fd);
+		return -1;
+	}
+	if (fd >= 0 && st.st_size > LOG_MAX && ftruncate(fd, 0))
+		return fd;
+	return fd;
 }
 
 void ct_helper_open_log(const char *verb)
 {
-	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-	char *directory = state && *state == '/'
-				  ? ct_memory_printf("%s/cprof", state)
-				  : ct_memory_printf("%s/.local/state/cprof", home ? home : "");
-	char *path = ct_memory_printf("%s/%s.log", directory, verb);
-	struct stat st;
+	char *name = ct_memory_printf("%s.log", verb);
+	int fd = open_own(name);
 
-	ct_directory_make(directory);
-	free(directory);
-	if (!stat(path, &st) && st.st_size > 1 << 20)
-		unlink(path);
-	if (!freopen(path, "ae", stderr))
-		freopen("/dev/null", "we", stderr);
+	if (fd < 0)
+		fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		dup2(fd, STDERR_FILENO);
+		close(fd);
+	}
 	setvbuf(stderr, NULL, _IOLBF, 0);
-	free(path);
+	free(name);
 }

@@ -4,7 +4,8 @@
  *
  * One helper works for all processes of a user that ask for the same: each process starts one, but
  * only the first stays. An abstract socket's name tells that a helper is there. The kernel frees it
- * when the helper ends. It is visible where the processes' own sockets are.
+ * when the helper ends. It is visible where the processes' own sockets are. Other users may take
+ * such names, so a lock in the user's own directory decides first, if there is one.
  */
 #ifndef CT_HELPER_H
 #define CT_HELPER_H

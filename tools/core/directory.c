@@ -3,8 +3,10 @@
 #include "core/directory.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "core/memory.h"
 
@@ -24,6 +26,46 @@ int ct_directory_make(const char *path)
 		if (!end)
 			break;
 	}
+	free(part);
+	return error;
+}
+
+/* May other users exchange what is in the directory PATH, or PATH itself, a link? */
+static bool is_safe(const char *path, struct stat *st)
+{
+	if (lstat(path, st))
+		return false;
+	if (S_ISLNK(st->st_mode) && ((st->st_uid && st->st_uid != geteuid()) || stat(path, st)))
+		return false;
+	if (!S_ISDIR(st->st_mode) || (st->st_uid && st->st_uid != geteuid()))
+		return false;
+	/* In a sticky directory, everybody's entries are their own. A group is often the user's
+	 * alone. */
+	return st->st_mode & S_ISVTX || !(st->st_mode & (st->st_gid == getegid() ? 002 : 022));
+}
+
+int ct_directory_make_own(const char *path)
+{
+	char *part = ct_memory_strdup(path);
+	struct stat st = { .st_mode = 0 };
+	int error = 0;
+
+	for (char *c = part + 1; !error; c++) {
+		char end = *c;
+
+		if (end && end != '/')
+			continue;
+		*c = '\0';
+		if (mkdir(part, 0700) && errno != EEXIST)
+			error = -errno;
+		else if (!is_safe(part, &st))
+			error = -EPERM;
+		*c = end;
+		if (!end)
+			break;
+	}
+	if (!error && (st.st_uid != geteuid() || st.st_mode & 022))
+		error = -EPERM;
 	free(part);
 	return error;
 }

@@ -54,7 +54,7 @@ static char *default_directory(void)
 	return NULL;
 }
 
-/* Others must not be able to put profiles there that we would send. */
+/* Is it a directory that nobody else may write to? For those beside ours. */
 static int check_owner(const char *path)
 {
 	struct stat st;
@@ -91,9 +91,8 @@ static int claim(struct ct_push_spool *s, const char *base)
 
 	for (unsigned n = 1; n <= MOST_PUSHES && error == -EWOULDBLOCK; n++) {
 		s->path = numbered(base, n);
-		error = ct_directory_make(s->path);
-		if (!error)
-			error = check_owner(s->path);
+		/* Others must not be able to put profiles there that we would send. */
+		error = ct_directory_make_own(s->path);
 		if (!error) {
 			s->lock = take_lock(s->path);
 			error = s->lock < 0 ? s->lock : 0;

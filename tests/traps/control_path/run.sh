@@ -7,6 +7,17 @@ need unshare
 cd "$work"
 path=$work/s
 
+# Binds a socket; "listener": somebody listens at it.
+cat >binds.py <<'EOF'
+import os, socket, sys, time
+s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+s.bind(sys.argv[1])
+if sys.argv[2] == "listener":
+    s.listen(5)
+    if not os.fork():
+        time.sleep(20)
+EOF
+
 asks() { # name regex arguments...
 	local said
 	said=$(timeout 60 "$cprof" "${@:3}" 2>&1) || harm "$1: cprof ${*:3}: status $?: $said"
@@ -127,4 +138,23 @@ status=0
 timeout 20 "$cprof" ps "$path" >gone.out 2>gone.err || status=$?
 check_status gone 2
 grep -q "$path: no control socket: No such file or directory" gone.err || fail "gone: $(cat gone.err)"
+# The name of the socket before it is renamed is somebody else's: of a file, of another process's socket, of one that a
+# process with this number left.
+for before in file listener left; do
+	sh -c 'case $1 in
+		file) echo precious >"$2~$$" ;;
+		*) $3 "$4" "$2~$$" "$1" || exit 9 ;;
+		esac
+		exec env LD_PRELOAD="$5" CPROF_CONTROL="$2" "$6"' sh $before "$work/b-$before" "$python" "$work/binds.py" "$CP_LIBRARY" \
+		"$builddir/tests/traps/hosts/control-host" < <(sleep 60) >before.out 2>before.err &
+	pid=$!
+	owns $pid
+	wait_for 60 answers_at "$work/b-$before" || fail "$before: no answer: $(cat before.err)"
+	case $before in
+	file) [ "$(cat "b-file~$pid")" = precious ] || harm "a file beside the path is gone" ;;
+	listener) [ -S "b-listener~$pid" ] || harm "another process's socket is gone" ;;
+	left) [ ! -e "b-left~$pid" ] || fail "a socket that was left stays" ;;
+	esac
+	kill -9 $pid
+done
 finish

@@ -84,7 +84,7 @@ held = []
 if sys.argv[1] == "takes":
     own = bound(sys.argv[2])
     own.listen(0)
-    mute = bound(sys.argv[3])
+    mute = [bound(n) for n in sys.argv[3:]]
 try:
     while len(held) < 200:
         held.append(connected())
@@ -155,6 +155,39 @@ if [ "$(id -u)" = 0 ]; then
 	check_status taken 3
 	arrives taken
 	kill $stranger
+	wait $stranger 2>/dev/null || true
+
+	# ---- all names are taken; and the directory of the log is one where that user has put a pipe in its place ----
+	setpriv --reuid=65534 --clear-groups --regid=65534 $python - takes "$name" "${name%.*}".{1..7} <stranger.py >squatter.out &
+	stranger=$!
+	owns $stranger
+	wait_for 60 grep -q up squatter.out || fail "all taken: the names are not"
+	: >first/log
+	env LD_PRELOAD="$CP_LIBRARY" CPUPROFILE="$work/all.pb" CPROF_PUSH="$url" OTEL_SERVICE_NAME=all "$host" 0 >all.out 2>all.err &
+	pid=$!
+	owns $pid
+	wait_for 60 helpers || fail "all taken: no helper"
+	touch go
+	status=0
+	wait $pid || status=$?
+	rm go
+	check_status all 3
+	arrives all
+	kill $stranger
+	[ -z "$(find state -name '*.lock' -path 'state/cprof/push-*')" ] || fail "a lock is left: $(ls state/cprof)"
+	mkdir -m 777 open
+	setpriv --reuid=65534 --clear-groups --regid=65534 sh -c 'mkdir open/cprof && mkfifo open/cprof/push.log'
+	: >first/log
+	XDG_STATE_HOME=$work/open pushed strange-log 0.05
+	arrives strange-log
+	[ -p open/cprof/push.log ] || harm "another user's file is gone"
+	mkdir -p own/cprof
+	echo precious >precious
+	ln -s "$work/precious" own/cprof/push.log
+	: >first/log
+	XDG_STATE_HOME=$work/own pushed linked-log 0.05
+	arrives linked-log
+	[ "$(cat precious)" = precious ] || harm "the log is written through a link"
 fi
 
 # ---- each process of a fork, under its own number ----

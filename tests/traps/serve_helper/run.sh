@@ -56,7 +56,7 @@ none_left || harm "short: a helper is started: $(helpers)"
 program one CPROF_SERVE="$address"
 one=$pid
 answers() {
-	[ "$(get /debug/pprof/cmdline | tr '\0' ' ')" = "$host 0" ]
+	[ "$(get /debug/pprof/cmdline)" = "$host" ]
 }
 wait_for 60 answers || fail "nobody serves: $(cat state/cprof/serve.log)"
 for helper in $(helpers); do
@@ -101,7 +101,7 @@ rm go
 program lone CPROF_SERVE="$address"
 lone=$pid
 answers_alone() {
-	[ "$(get /debug/pprof/cmdline | tr '\0' ' ')" = "$host 0" ]
+	[ "$(get /debug/pprof/cmdline)" = "$host" ]
 }
 wait_for 60 answers_alone || fail "lone: nobody serves: $(cat state/cprof/serve.log)"
 oldest=$(pgrep -o -f "^cprof serve -helper $address")
