@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The toy mode: how often the program calls getpid, and from where. */
 #include "base/atomic.h"
-#include "host/real.h"
 #include "modes/toy/signal/toy_event.h"
 #include "modes/toy/toy_settings.h"
 #include "output/comments.h"
 #include "output/encode.h"
 #include "output/mode_ops.h"
+#include "unwind/loaded.h"
 
 static uint64_t period(const struct cp_run *r)
 {
@@ -35,7 +35,7 @@ static void prepare(const struct cp_config *c)
 {
 	(void)c;
 	if (!cp_toy_state.leaf)
-		cp_toy_state.leaf = cp_real_of_libc("getpid");
+		cp_toy_state.leaf = cp_loaded_in_libc("getpid");
 }
 
 static int start(struct cp_run *r, const struct cp_config *c)
