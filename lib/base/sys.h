@@ -152,6 +152,18 @@ static inline long cp_sys_peek(void *to, uint64_t addr, size_t n)
 	return got < 0 ? got : got == (long)n ? got : -14 /* EFAULT */;
 }
 
+/* Copies an argument of N bytes that the program passes to the kernel. Returns false if it can't be
+ * read: then the kernel is to refuse the call. Where a sandbox denies the copy, it is read
+ * directly. */
+static inline bool cp_sys_copy_argument(void *to, const void *argument, size_t n)
+{
+	long got = cp_sys_peek(to, (uint64_t)(uintptr_t)argument, n);
+
+	if (got < 0 && got != -14 /* EFAULT */)
+		__builtin_memcpy(to, argument, n);
+	return got != -14;
+}
+
 /* The kernel's struct for rt_sigaction, the same on all supported architectures. libc's struct
  * differs. */
 struct cp_sys_sigaction {

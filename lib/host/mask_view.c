@@ -119,19 +119,25 @@ static int change(int how, const sigset_t *set, sigset_t *old)
 	bool may_hide = set && blocks && cp_handler_mask_any_hides();
 	enum blocker by = may_hide ? blocker() : BLOCKED_BY_NONE;
 	uint64_t part = part_of_kernel(how, wanted, by);
-	sigset_t other, before;
+	sigset_t other, room, *before = old ? old : &room;
 	int err;
 
 	memcpy(&other, &part, sizeof(part));
-	err = CP_REAL(pthread_sigmask)(how, set ? &other : NULL, &before);
-	if (err)
+	/* The kernel writes to OLD first, because OLD may be a bad address: then it changes the
+	 * mask and returns EFAULT. */
+	err = CP_REAL(pthread_sigmask)(how, set ? &other : NULL, before);
+	if (err && err != EFAULT)
 		return err;
-	cp_deferred_see(word_of(&before));
-	if (old)
-		show(old, word_of(&before));
+	if (!err) {
+		const uint64_t was = word_of(before);
+
+		cp_deferred_see(was);
+		if (old)
+			show(old, was);
+	}
 	if (set)
 		part_of_view(how, wanted, by);
-	return 0;
+	return err;
 }
 
 #define VIEWED (PROF | MARKER)
@@ -149,20 +155,13 @@ static bool is_plain(const sigset_t *set)
  * meanwhile. */
 static bool change_plain(int how, const sigset_t *set, sigset_t *old, int *err)
 {
-	sigset_t before;
-	uint64_t was;
+	sigset_t room, *before = old ? old : &room;
 
-	*err = CP_REAL(pthread_sigmask)(how, set, &before);
-	if (*err)
+	*err = CP_REAL(pthread_sigmask)(how, set, before);
+	if (*err || (!(word_of(before) & VIEWED) && !cp_deferred_blocked()))
 		return true;
-	was = word_of(&before);
-	if (was & VIEWED || cp_deferred_blocked()) {
-		CP_REAL(pthread_sigmask)(SIG_SETMASK, &before, NULL);
-		return false;
-	}
-	if (old)
-		memcpy(old, &was, sizeof(was));
-	return true;
+	CP_REAL(pthread_sigmask)(SIG_SETMASK, before, NULL);
+	return false;
 }
 
 static int result_of(int err)
@@ -176,10 +175,18 @@ static int result_of(int err)
 int cp_mask_view_change(int how, const sigset_t *set, sigset_t *old)
 {
 	bool active, ours; /* asked once: it takes a system call */
+	uint64_t wanted;
+	sigset_t copy;
 	int err;
 
 	if (cp_self.in_capture)
 		return CP_REAL(sigprocmask)(how, set, old);
+	/* The old mask is written before the view has read the new one. */
+	if (set && set == old) {
+		wanted = word_of(set);
+		memcpy(&copy, &wanted, sizeof(wanted));
+		set = &copy;
+	}
 	active = cp_profiled_active();
 	if (active && is_plain(set) && change_plain(how, set, old, &err))
 		return result_of(err);
@@ -216,8 +223,10 @@ int cp_mask_view_pending(sigset_t *set)
 int cp_mask_view_suspend(const sigset_t *mask)
 {
 	int result, saved;
+	uint64_t wanted;
 
-	if (!cp_profiled_is_ours() || !cp_deferred_blocked_now() || sigismember(mask, SIGPROF) != 0)
+	if (!cp_profiled_is_ours() || !cp_deferred_blocked_now() ||
+	    !cp_sys_copy_argument(&wanted, mask, sizeof(wanted)) || (wanted & PROF))
 		return CP_REAL(sigsuspend)(mask);
 	cp_deferred_really_block(true);
 	cp_deferred_set_blocked(false);
@@ -266,10 +275,10 @@ static bool take_held(siginfo_t *si)
  * believes SIGPROF blocked, was faster. That signal is deferred, or is about to be. Whether a
  * handler of the program for one of ENDS ran as well, maybe between two calls, is unknown. So where
  * there is such a handler, the call is not repeated. */
-static int wait(const sigset_t *set, siginfo_t *si, const struct timespec *timeout, uint64_t ends)
+static int wait(const sigset_t *set, bool prof, siginfo_t *si, const struct timespec *timeout,
+		uint64_t ends)
 {
 	const uint64_t began = timeout ? cp_sys_clock_ns(CLOCK_MONOTONIC) : 0;
-	const bool prof = sigismember(set, SIGPROF) == 1;
 	const struct timespec *still = timeout;
 	struct timespec left;
 	int sig = 0;
@@ -293,23 +302,27 @@ static int wait(const sigset_t *set, siginfo_t *si, const struct timespec *timeo
 
 int cp_mask_view_wait(const sigset_t *set, siginfo_t *si, const struct timespec *timeout)
 {
-	const bool prof = sigismember(set, SIGPROF) == 1;
-	const uint64_t really = prof ? CP_SIGBIT(SIGPROF) : 0;
-	uint64_t waited_for, before = 0, view;
+	uint64_t waited_for, really, before = 0, view;
+	struct timespec limit;
 	int sig, saved;
 	siginfo_t own;
+	bool prof;
 
-	if (!cp_profiled_is_ours() || (!prof && is_now(timeout)))
+	if (!cp_profiled_is_ours() || !cp_sys_copy_argument(&waited_for, set, sizeof(waited_for)) ||
+	    (timeout && !cp_sys_copy_argument(&limit, timeout, sizeof(limit))))
+		return CP_REAL(sigtimedwait)(set, si, timeout);
+	really = waited_for & PROF;
+	prof = really != 0;
+	if (!prof && timeout && is_now(&limit))
 		return CP_REAL(sigtimedwait)(set, si, timeout);
 	/* SIGPROF is really blocked meanwhile: a handler between the check for a deferred signal
 	 * and the wait would take the wake-up that the wait needs. */
 	cp_sys_sigmask(SIG_BLOCK, &really, &before);
 	cp_deferred_see(before);
 	view = cp_deferred_blocked() ? before | CP_SIGBIT(SIGPROF) : before;
-	memcpy(&waited_for, set, sizeof(waited_for));
 	if (prof)
 		cp_deferred_set_waiting(true);
-	sig = wait(set, si ? si : &own, timeout, ~(view | waited_for));
+	sig = wait(set, prof, si ? si : &own, timeout ? &limit : NULL, ~(view | waited_for));
 	if (!prof)
 		return sig;
 	saved = errno;

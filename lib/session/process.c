@@ -258,6 +258,14 @@ void cp_process_exec_failed(void)
 	cp_session_stay();
 }
 
+bool cp_process_shares_any(void)
+{
+	for (unsigned m = cp_mode_ops_first(); m < CP_MAIN_MODES; m = cp_mode_ops_after(m))
+		if (cp_session.shared[m])
+			return true;
+	return false;
+}
+
 bool cp_process_shares(char *const *environment)
 {
 	for (; environment && *environment; environment++)

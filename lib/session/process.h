@@ -32,6 +32,8 @@ void cp_process_exec_failed(void);
 /* Returns whether ENVIRONMENT, of a program to be run, asks for one of the profiles that this
  * process was started with. Any context. */
 bool cp_process_shares(char *const *environment);
+/* Returns whether there is such a profile at all. */
+bool cp_process_shares_any(void);
 /* Writes "_CPROF_LINEAGE=..." for the environment of a program to be run to TO. CHILD: another
  * process runs the program. cp_process_variable_room returns the room needed. */
 void cp_process_write_variable(char *to, size_t size, bool child);

@@ -5,6 +5,7 @@ LINKED = libcprof.la
 LINKED_FLAGS = $(AM_LDFLAGS) -no-install
 PROFILED += \
 	%D%/alternate_stack_gone/host \
+	%D%/bad_pointers/host \
 	%D%/blocked_before_start/host \
 	%D%/blocked_signals/host \
 	%D%/caught_system_calls/host \
@@ -109,6 +110,7 @@ PROFILED += \
 TRAP_TESTS += \
 	%D%/alternate_stack_gone/run.sh \
 	%D%/awaited_signals/run.sh \
+	%D%/bad_pointers/run.sh \
 	%D%/blocked_before_start/run.sh \
 	%D%/blocked_signals/run.sh \
 	%D%/caught_system_calls/run.sh \

@@ -20,6 +20,7 @@
 #include "host/real.h"
 #include "base/sys.h"
 #include "session/process.h"
+#include "sample/stackmem.h"
 #include "host/signals.h"
 #include "base/atomic.h"
 
@@ -53,12 +54,55 @@ static void give_back(char **taken)
 		cp_store_release(&room_taken, 0);
 }
 
+#define PAGE ((uintptr_t)4096)
+
+/* The page that was found readable last; 0: none. */
+struct reach {
+	uintptr_t page;
+};
+
+static bool reaches(struct reach *r, const void *p)
+{
+	uintptr_t page = (uintptr_t)p & -PAGE;
+
+	if (page == r->page && page)
+		return true;
+	if (!page || !cp_stackmem_probe((uintptr_t)p))
+		return false;
+	r->page = page;
+	return true;
+}
+
+static bool reaches_end(struct reach *r, const char *text)
+{
+	size_t n;
+
+	do {
+		if (!reaches(r, text))
+			return false;
+		n = PAGE - ((uintptr_t)text & (PAGE - 1));
+		if (memchr(text, '\0', n))
+			return true;
+		text += n;
+	} while (true);
+}
+
+/* Count the variables of LIST. Returns more than ENVIRONMENT_MAX if the kernel will refuse LIST
+ * because it can't read all of it. */
 static size_t count(char *const *list)
 {
+	struct reach pointers = { 0 }, texts = { 0 };
 	size_t n = 0;
 
-	while (list && list[n])
-		n++;
+	for (; list; n++) {
+		if (!reaches(&pointers, &list[n]) ||
+		    !reaches(&pointers, (const char *)&list[n + 1] - 1))
+			return SIZE_MAX;
+		if (!list[n])
+			break;
+		if (!reaches_end(&texts, list[n]))
+			return SIZE_MAX;
+	}
 	return n;
 }
 
@@ -79,7 +123,7 @@ static char **with_variable(char **to, char *const *environment, char *variable)
  * the stack of the calling function, or in room that is TAKEN. */
 #define TELL(environment, child, taken)                                                            \
 	do {                                                                                       \
-		size_t n_ = count(environment);                                                    \
+		size_t n_ = cp_process_shares_any() ? count(environment) : SIZE_MAX;               \
 		(taken) = NULL;                                                                    \
 		if (n_ <= ENVIRONMENT_MAX && cp_process_shares(environment)) {                     \
 			size_t size_ = cp_process_variable_room();                                 \

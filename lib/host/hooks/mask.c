@@ -102,11 +102,9 @@ INTERPOSE int sigwait(const sigset_t *set, int *sig)
 	do
 		got = cp_mask_view_wait(set, NULL, NULL);
 	while (got < 0 && errno == EINTR);
-	if (got < 0) {
-		got = errno;
-		errno = saved;
-		return got;
-	}
+	/* libc's function returns its error, and sets errno, too. */
+	if (got < 0)
+		return errno;
 	*sig = got;
 	errno = saved;
 	return 0;

@@ -146,9 +146,14 @@ static bool yield_process_timer(bool wanted)
 INTERPOSE int setitimer(__itimer_which_t which, const struct itimerval *restrict new,
 			struct itimerval *restrict old)
 {
-	bool arms = new && (new->it_value.tv_sec || new->it_value.tv_usec);
-	bool ours = which == ITIMER_PROF && new &&yield_process_timer(arms);
-	long r = ours && !arms ? 0 : cp_sys3(SYS_setitimer, which, new, old);
+	struct itimerval to;
+	bool known = which == ITIMER_PROF && new &&cp_sys_copy_argument(&to, new, sizeof(to));
+	bool arms = known && (to.it_value.tv_sec || to.it_value.tv_usec);
+	bool ours = known && yield_process_timer(arms);
+	/* The kernel writes to OLD first, because OLD may be a bad address. */
+	long r = !ours || arms ? cp_sys3(SYS_setitimer, which, new, old)
+		 : old	       ? cp_sys2(SYS_getitimer, which, old)
+			       : 0;
 
 	if (ours && old && r >= 0)
 		memset(old, 0, sizeof(*old));

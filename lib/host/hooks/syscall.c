@@ -80,15 +80,19 @@ static bool is_wait(long number, const long *a)
 	}
 }
 
-/* Return the futex word of the wait; if the call waits for several, the first. */
+/* Return the futex word of the wait; if the call waits for several, the first. NULL if the kernel
+ * can't read the list of them. */
 static const void *word_waited_for(long number, const long *a)
 {
-	const struct {
+	struct {
 		uint64_t value, address;
-	} *waiters = (const void *)a[0];
+	} first;
 
-	return number == SYS_futex ? (const void *)waiters
-				   : (const void *)(uintptr_t)waiters->address;
+	if (number == SYS_futex)
+		return (const void *)a[0];
+	return cp_sys_copy_argument(&first, (const void *)a[0], sizeof(first))
+		       ? (const void *)(uintptr_t)first.address
+		       : NULL;
 }
 
 /* Return true if the call waited. A word that has already changed causes no wait; the other errors

@@ -38,7 +38,7 @@ OPENS_STREAM(FILE, fopen64, (const char *path, const char *mode), (path, mode))
                                                                                                    \
 		if (!calls_measured())                                                             \
 			return real(s);                                                            \
-		fd = number(s);                                                                    \
+		fd = s ? number(s) : -1; /* libc's function knows what to do with NULL */          \
 		kind = cp_io_kind_of(fd);                                                          \
 		cp_io_kind_closed(fd);                                                             \
 		return CALLS_MEASURE(name, CP_IO_CLOSE | CALLS_KIND(kind), -1, (s));               \

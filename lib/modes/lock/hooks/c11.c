@@ -50,10 +50,11 @@ INTERPOSE int mtx_unlock(mtx_t *m)
 	return result;
 }
 
-static void leave(mtx_t *m, const void *function)
+static void leave(const cnd_t *c, mtx_t *m, const void *function)
 {
 	struct cp_lock_release r;
 
+	waits_touch_object(c);
 	if (mutex_unlock_is_plain(mutex_of(m)) || !mutex_is_waited_for(mutex_of(m)))
 		return;
 	cp_lock_event_release_begin(&r, m);
@@ -64,7 +65,7 @@ INTERPOSE int cnd_wait(cnd_t *c, mtx_t *m)
 {
 	if (!waits_measured())
 		return CP_LOCK_REAL(cnd_wait)(c, m);
-	leave(m, (const void *)CP_LOCK_REAL(cnd_wait));
+	leave(c, m, (const void *)CP_LOCK_REAL(cnd_wait));
 	return WAITS_MEASURE_WOKEN(ended, woken, c, CP_LOCK_REAL(cnd_wait), c, m);
 }
 
@@ -73,7 +74,7 @@ INTERPOSE int cnd_timedwait(cnd_t *restrict c, mtx_t *restrict m,
 {
 	if (!waits_measured())
 		return CP_LOCK_REAL(cnd_timedwait)(c, m, until);
-	leave(m, (const void *)CP_LOCK_REAL(cnd_timedwait));
+	leave(c, m, (const void *)CP_LOCK_REAL(cnd_timedwait));
 	return WAITS_MEASURE_WOKEN(ended, woken, c, CP_LOCK_REAL(cnd_timedwait), c, m, until);
 }
 

@@ -13,10 +13,11 @@
 
 /* Report the release of the mutex. The stack is taken before the wait; afterwards would be too
  * late. */
-static void leave(pthread_mutex_t *m, const void *function)
+static void leave(const pthread_cond_t *c, pthread_mutex_t *m, const void *function)
 {
 	struct cp_lock_release r;
 
+	waits_touch_object(c);
 	if (mutex_unlock_is_plain(m) || !mutex_is_waited_for(m))
 		return;
 	cp_lock_event_release_begin(&r, m);
@@ -27,7 +28,7 @@ INTERPOSE int pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m)
 {
 	if (!waits_measured())
 		return CP_LOCK_REAL(pthread_cond_wait)(c, m);
-	leave(m, (const void *)CP_LOCK_REAL(pthread_cond_wait));
+	leave(c, m, (const void *)CP_LOCK_REAL(pthread_cond_wait));
 	return WAITS_MEASURE_WOKEN(waits_ended, waits_woken, c, CP_LOCK_REAL(pthread_cond_wait), c,
 				   m);
 }
@@ -37,7 +38,7 @@ INTERPOSE int pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m,
 {
 	if (!waits_measured())
 		return CP_LOCK_REAL(pthread_cond_timedwait)(c, m, until);
-	leave(m, (const void *)CP_LOCK_REAL(pthread_cond_timedwait));
+	leave(c, m, (const void *)CP_LOCK_REAL(pthread_cond_timedwait));
 	return WAITS_MEASURE_WOKEN(waits_ended, waits_woken, c,
 				   CP_LOCK_REAL(pthread_cond_timedwait), c, m, until);
 }
@@ -49,7 +50,7 @@ INTERPOSE int pthread_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, cloc
 		return ENOSYS;
 	if (!waits_measured())
 		return CP_LOCK_REAL(pthread_cond_clockwait)(c, m, clock, until);
-	leave(m, (const void *)CP_LOCK_REAL(pthread_cond_clockwait));
+	leave(c, m, (const void *)CP_LOCK_REAL(pthread_cond_clockwait));
 	return WAITS_MEASURE_WOKEN(waits_ended, waits_woken, c,
 				   CP_LOCK_REAL(pthread_cond_clockwait), c, m, clock, until);
 }

@@ -179,15 +179,29 @@ static inline bool waits_until(const struct timespec *t)
 	return t && (unsigned long)t->tv_nsec < 1000000000;
 }
 
+/* Read P, so that a fault is there. */
+static inline void waits_touch(const int *p)
+{
+	(void)*(const volatile int *)p;
+}
+
+/* The same for the object C. */
+static inline void waits_touch_object(const void *c)
+{
+	(void)*(const volatile char *)c;
+}
+
 static inline unsigned mutex_word(const pthread_mutex_t *m)
 {
 	return (unsigned)cp_load_relaxed(&m->__data.__lock);
 }
 
-/* The same for a mutex that is about to be locked or unlocked. */
+/* The same for a mutex that is about to be locked or unlocked. libc's functions read the kind
+ * first, so a fault of a bad pointer is at the same address. */
 static inline unsigned mutex_word_to_write(const pthread_mutex_t *m)
 {
 	cp_write_soon(m);
+	waits_touch(&m->__data.__kind);
 	return mutex_word(m);
 }
 
