@@ -123,6 +123,7 @@ const char *cp_log_errno_text(int err)
 	case ENAMETOOLONG: return "ENAMETOOLONG: file name too long";
 	case ENOSYS: return "ENOSYS: not offered by this kernel";
 	case ELOOP: return "ELOOP: too many symbolic links";
+	case ESTALE: return "ESTALE: the directory is gone";
 	case EDQUOT: return "EDQUOT: disk quota exceeded";
 	case ETIMEDOUT: return "ETIMEDOUT: timed out";
 	default: return "an unexpected error";
@@ -136,6 +137,7 @@ const char *cp_log_errno_advice(int err)
 	case EDQUOT: return "free some space, or give a path on another disk";
 	case EPERM:
 	case EACCES: return "give a path in a directory that this process may write to";
+	case ESTALE: return "give an absolute path";
 	case EROFS: return "give a path on a disk that can be written to";
 	case ENOENT: return "make its directory first, or give another path";
 	case ENOTDIR:

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/sys.h"
+#include "base/thread_file.h"
 
 #define PAGE UINT64_C(4096)
 /* A frame's saved registers lie a little below its return address, which is read first. */
@@ -38,7 +39,7 @@ static long copy(struct cp_stackcopy *c, uint64_t from)
 		return got;
 	c->denied = true;
 	if (c->mem < 0)
-		c->mem = cp_sys_open("/proc/thread-self/mem", O_RDONLY, 0);
+		c->mem = cp_thread_file_open("mem");
 	return c->mem < 0 ? c->mem : cp_sys_pread(c->mem, c->data, sizeof(c->data), from);
 }
 

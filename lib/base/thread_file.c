@@ -8,12 +8,28 @@
 #include "base/sys.h"
 #include "base/text.h"
 
+static void name_file(char path[CP_THREAD_FILE_PATH], int tid, const char *file)
+{
+	cp_text_format(path, CP_THREAD_FILE_PATH, "/proc/self/task/%d/%s", tid, file);
+}
+
 static int open_file(int tid, const char *file)
 {
-	char path[64];
+	char path[CP_THREAD_FILE_PATH];
 
-	cp_text_format(path, sizeof(path), "/proc/self/task/%d/%s", tid, file);
+	name_file(path, tid, file);
 	return cp_sys_open(path, O_RDONLY, 0);
+}
+
+int cp_thread_file_open(const char *file)
+{
+	return open_file(cp_sys_gettid(), file);
+}
+
+const char *cp_thread_file_path(char to[CP_THREAD_FILE_PATH], const char *file)
+{
+	name_file(to, cp_sys_gettid(), file);
+	return to;
 }
 
 long cp_thread_file_read(int tid, const char *file, char *text, size_t size)

@@ -9,6 +9,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define CP_THREAD_FILE_PATH 64
+
+/* Writes the path of FILE of the calling thread to TO, and returns TO. Not /proc/self/FILE, most of
+ * which is empty once main has left through pthread_exit; not /proc/thread-self/FILE, which is the
+ * tracer's where a sandbox (proot) makes the program's system calls. */
+const char *cp_thread_file_path(char to[CP_THREAD_FILE_PATH], const char *file);
+/* Opens FILE of the calling thread, to be read. Returns the descriptor, or a negative errno. */
+int cp_thread_file_open(const char *file);
+
 /* Reads the first SIZE - 1 bytes of FILE into TEXT and ends them with NUL. Returns the number of
  * bytes, at least 1, or a negative errno: -ENOENT or -ESRCH if the thread has ended, -ENODATA if
  * the file is empty. TEXT is unchanged on failure. */

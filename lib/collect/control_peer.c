@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 
 #include "base/sys.h"
+#include "base/thread_file.h"
 
 /* The kernel shows every user and group that a user namespace doesn't know as this one. */
 #define UNKNOWN 65534u
@@ -29,7 +30,7 @@ static bool knows_all_users(void)
 {
 	static const char all[] = "         0          0 4294967295";
 	char text[64] = "";
-	int fd = cp_sys_open("/proc/thread-self/uid_map", O_RDONLY, 0);
+	int fd = cp_thread_file_open("uid_map");
 	long got = fd < 0 ? 0 : cp_sys_read(fd, text, sizeof(text));
 
 	if (fd >= 0)

@@ -17,10 +17,12 @@
 #define START_MAX 20			 /* digits of a uint64_t */
 #define PARENT_BYTES ((size_t)256 << 10) /* most bytes read of a parent's environment */
 
+/* Get the working directory; "" if it has no path, because it was deleted. */
 static void current_directory(char *to, size_t size)
 {
-	if (cp_sys2(SYS_getcwd, to, size) < 0)
-		cp_text_format(to, size, "/");
+	/* The kernel writes "(unreachable)/..." for a directory outside of the root directory. */
+	if (cp_sys2(SYS_getcwd, to, size) < 0 || *to != '/')
+		*to = '\0';
 }
 
 #define OWNER 1u
@@ -33,7 +35,7 @@ static int parse(struct cp_process_tree *l, const char *s)
 
 	if (cp_text_parse_u64(&s, 10, &pid) || *s++ != ' ' || cp_text_parse_u64(&s, 10, &flags) ||
 	    *s++ != ' ' || cp_text_parse_u64(&s, 10, &sequence) || *s++ != ' ' ||
-	    cp_text_parse_u64(&s, 10, &start) || *s++ != ' ' || *s != '/')
+	    cp_text_parse_u64(&s, 10, &start) || *s++ != ' ' || (*s && *s != '/'))
 		return -EINVAL;
 	l->subreaper |= (flags & SUBREAPER) != 0;
 	/* The same pid: after an exec without a fork the process keeps its role. */
@@ -226,7 +228,7 @@ const char *cp_process_tree_pin(const struct cp_process_tree *l, char **environm
 	size_t name = strlen(variable), n;
 	char *text, first = cp_path_first(path);
 
-	if (first == '/')
+	if (first == '/' || !l->base[0])
 		return path;
 	text = cp_sys_map(PINNED_MAX);
 	if (!text)

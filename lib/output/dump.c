@@ -12,10 +12,15 @@
 #include "output/consumers.h"
 #include "output/encode.h"
 #include "output/comments.h"
+#include "output/helper.h"
+#include "base/index.h"
 #include "base/sys.h"
 
 /* Number of names tried for a process that must not overwrite: NAME.PID, NAME.PID.2, ... */
 #define SEQUENCE_MAX 10000u
+
+/* The clock of file times goes on at the kernel's tick. */
+#define TICK_NS UINT64_C(20000000)
 
 /* From this many stacks on, the duration of a dump matters, because nothing is drained meanwhile.
  */
@@ -194,6 +199,32 @@ static int close_on_free_name(struct cp_run *r, struct cp_file_sink *f, int fail
 	return err;
 }
 
+/* Has another process written the file at PATH since R began, or since R wrote it? Then several
+ * unrelated processes were started with the same path. Ages are compared, because the file system's
+ * clock may be another machine's. */
+static bool is_anothers(const struct cp_run *r, const struct cp_file_sink *f)
+{
+	uint64_t since = r->claimed ? r->written_ns : r->start_ns;
+	uint64_t ours = cp_sys_clock_ns(CLOCK_MONOTONIC) - since, written;
+	struct stat st;
+
+	if (!r->owner || r->unique || r->sequence || f->direct ||
+	    cp_sys4(SYS_newfstatat, AT_FDCWD, f->path, &st, AT_SYMLINK_NOFOLLOW) ||
+	    !S_ISREG(st.st_mode) || !st.st_size || (r->claimed && st.st_ino == r->inode))
+		return false;
+	written = (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
+	return (f->created_ns > written ? f->created_ns - written : 0) + TICK_NS < ours;
+}
+
+/* Leave the name to the process that has written there. From now on R's file is NAME.PID, as a
+ * descendant's. */
+static int close_beside(struct cp_run *r, struct cp_file_sink *f, int failed)
+{
+	r->owner = r->claimed = false;
+	path_of(r, 0, 0, f->path, sizeof(f->path));
+	return close_on_free_name(r, f, failed, 0);
+}
+
 /* Report the first unreadable file; it stands in for any others. */
 static void say_unread(const struct cp_run *r)
 {
@@ -242,27 +273,55 @@ static int write_file(struct cp_run *r, const struct cp_config *c, unsigned numb
 		err = cp_sink_file_open(&f, path);
 	if (!err) {
 		err = write_profile(r, c, &f.sink, beginning_of(r));
-		closed = replace ? cp_sink_file_close(&f, err != 0, true)
-				 : close_on_free_name(r, &f, err, number);
+		closed = replace && !number && is_anothers(r, &f) ? close_beside(r, &f, err)
+			 : replace ? cp_sink_file_close(&f, err != 0, true)
+				   : close_on_free_name(r, &f, err, number);
+		r->inode = number ? r->inode : f.inode;
 		err = err ? err : closed;
 	}
+	/* Only the first process of a tree: a make has thousands of others. */
+	if (!err && !f.direct && !r->claimed && has_own_name(r))
+		cp_sink_file_sweep(path);
 	cp_count_mode(r->mode, err ? CP_COUNT_DUMP_FAILURES : CP_COUNT_DUMPS, 1);
 	if (!err)
 		say_lacks(r);
 	return err;
 }
 
+/* Returns whether a failure in the directory of PATH with this error was already said by this
+ * process: a program with seven files says one line. */
+static bool was_said(const char *path, int err)
+{
+	static struct {
+		int pid, err;
+		uint32_t directory; /* hash */
+	} last;
+	const char *slash = strrchr(path, '/');
+	uint32_t directory = cp_index_hash(path, slash ? (size_t)(slash - path) : 0);
+	int pid = cp_sys_getpid();
+	bool said = last.pid == pid && last.err == err && last.directory == directory;
+
+	last.pid = pid;
+	last.err = err;
+	last.directory = directory;
+	return said;
+}
+
 static void say_failure(struct cp_run *r, unsigned number, int err, const char *when)
 {
+	bool moved = (err == -ENOENT || err == -EACCES) && cp_helper_root_changed();
 	char path[CP_PATH_MAX];
 
-	/* Once per run: a checkpoint every minute on a full disk must not fill the log. */
-	if (cp_run_counted(r, CP_COUNT_DUMP_FAILURES) > 1)
-		return;
 	if (path_of(r, number, r->sequence, path, sizeof(path)) < 0)
 		path[0] = '\0';
+	/* Once per run: a checkpoint every minute on a full disk must not fill the log. */
+	if (was_said(path, err) || cp_run_counted(r, CP_COUNT_DUMP_FAILURES) > 1)
+		return;
 	cp_log("the %s profile could not be written %s: %s: %s; %s", r->ops->name, when, path,
-	       cp_log_errno_text(err), cp_log_errno_advice(err));
+	       moved ? "the process is in another root directory by now (chroot)"
+		     : cp_log_errno_text(err),
+	       moved ? "there must be this directory there, which it may write to"
+		     : cp_log_errno_advice(err));
 }
 
 static bool nothing_is_there(const struct cp_run *r)

@@ -319,15 +319,19 @@ char *cp_helper_file(struct cp_helper *h, unsigned i)
 	return h->files + (size_t)i * CP_PATH_MAX;
 }
 
-/* Has the root directory changed since the start? Then a file with the helper's name isn't the
- * helper. */
-static bool is_there(void)
+bool cp_helper_root_changed(void)
 {
 	struct stat root;
 
-	return !cp_sys4(SYS_newfstatat, AT_FDCWD, "/", &root, 0) &&
-	       root.st_dev == found.root.st_dev && root.st_ino == found.root.st_ino &&
-	       !cp_sys3(SYS_faccessat, AT_FDCWD, found.path, X_OK);
+	return found.root.st_ino &&
+	       (cp_sys4(SYS_newfstatat, AT_FDCWD, "/", &root, 0) ||
+		root.st_dev != found.root.st_dev || root.st_ino != found.root.st_ino);
+}
+
+/* In another root directory, a file with the helper's name isn't the helper. */
+static bool is_there(void)
+{
+	return !cp_helper_root_changed() && !cp_sys3(SYS_faccessat, AT_FDCWD, found.path, X_OK);
 }
 
 bool cp_helper_would_outlive_its_user(void)

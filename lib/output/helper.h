@@ -16,6 +16,9 @@
  * Ordinary context, once. */
 void cp_helper_prepare(void);
 
+/* Has the process another root directory than at the start? Any context. */
+bool cp_helper_root_changed(void);
+
 /* Is there a helper that could be run? Any context. */
 bool cp_helper_is_there(void);
 

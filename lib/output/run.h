@@ -60,6 +60,7 @@ struct cp_run {
 	const char *reason;	/* of the dump being written; NULL = no reason was given */
 	bool late;		/* started from outside, while the program ran */
 	bool claimed;	/* this run has written the file at PATH: the file may be replaced */
+	uint64_t inode; /* of that file */
 	unsigned dumps; /* numbered dumps so far, including those of earlier runs in this process */
 	uint64_t process_utc_ns;	 /* of an exec'd program: when its process began; else 0 */
 	uint64_t start_utc_ns, start_ns; /* wall clock; monotonic */

@@ -36,6 +36,7 @@ struct cp_file_sink {
 	uint64_t written;
 	bool direct;		/* the target is a character device: no rename */
 	uint64_t device, inode; /* identity of the file that fd refers to */
+	uint64_t created_ns;	/* by the file system's clock */
 	char path[4096];
 	char temporary[4096]; /* "" = there is no temporary file */
 };
@@ -49,6 +50,9 @@ struct cp_file_sink {
  * failure there is nothing to close.
  */
 int cp_sink_file_open(struct cp_file_sink *f, const char *path);
+/* Remove the temporary files that killed processes have left in the directory of PATH, for PATH or
+ * for a file that a process called after it (NAME.PID). */
+void cp_sink_file_sweep(const char *path);
 /* Returns 0, or -ENAMETOOLONG if opening PATH would fail because of the temporary file's name. */
 int cp_sink_file_check(const char *path);
 /* End the file. With FAIL set (or after a failed write) the temporary file is removed and the old

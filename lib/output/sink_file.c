@@ -14,6 +14,8 @@
 
 #define NAME_LENGTH_MAX 255
 #define TRIES 8
+/* At most so many reads of a directory, of some 100 names each. */
+#define SWEEP_READS 64
 #define TAIL_MAX 48 /* length of a temporary name's tail */
 
 /* Get the status of the name itself: no link is followed. On both ports libc's struct stat is the
@@ -123,6 +125,73 @@ static void remove_stale(const char *path)
 	cp_sys_close(fd);
 }
 
+/* Is NAME what a process with another PID calls the temporary file of OURS, or of a file whose name
+ * only adds to OURS (NAME.PID)? A number in OURS that is this process's (%p) may be any number.
+ * Sets *PID to the process. */
+static bool is_temporary_of(const char *name, const char *ours, int *pid)
+{
+	char own[16];
+	size_t n = cp_text_format(own, sizeof(own), "%d", cp_sys_getpid());
+	uint64_t number = 0;
+
+	if (*name++ != '.')
+		return false;
+	while (*ours) {
+		if (!strncmp(ours, own, n) && *name >= '0' && *name <= '9') {
+			ours += n;
+			name += strspn(name, "0123456789");
+		} else if (*ours++ != *name++) {
+			return false;
+		}
+	}
+	/* ".PID.tmp", ".PID-RANDOM.tmp", after ".PID" or ".PID.N" of a descendant's file. */
+	while (*name == '.' && !cp_text_begins(name, ".tmp")) {
+		name++;
+		if (cp_text_parse_u64(&name, 10, &number))
+			return false;
+	}
+	if (*name == '-')
+		name += 1 + strspn(name + 1, "0123456789abcdef");
+	*pid = (int)number;
+	return number && !strcmp(name, ".tmp");
+}
+
+/* Is there no process PID here? Another container may have one, which then has a lock on its file.
+ */
+static bool is_dead(int pid)
+{
+	return cp_sys2(SYS_kill, pid, 0) == -ESRCH;
+}
+
+void cp_sink_file_sweep(const char *path)
+{
+	const char *ours = strrchr(path, '/') + 1;
+	char entries[4096] __attribute__((aligned(8))),
+		file[sizeof(((struct cp_file_sink *)0)->path)];
+	size_t dir = (size_t)(ours - path);
+	long got;
+	int fd, pid;
+
+	cp_text_format(file, sizeof(file), "%.*s", (int)dir, path);
+	fd = cp_sys_open(file, O_RDONLY | O_DIRECTORY, 0);
+	for (unsigned reads = 0; fd >= 0 && reads < SWEEP_READS &&
+				 (got = cp_sys3(SYS_getdents64, fd, entries, sizeof(entries))) > 0;
+	     reads++)
+		for (long at = 0; at < got;) {
+			const char *name = entries + at + 19;
+			uint16_t length;
+
+			memcpy(&length, entries + at + 16, sizeof(length));
+			at += length;
+			if (*name != '.' || !is_temporary_of(name, ours, &pid) || !is_dead(pid))
+				continue;
+			cp_text_format(file + dir, sizeof(file) - dir, "%s", name);
+			remove_stale(file);
+		}
+	if (fd >= 0)
+		cp_sys_close(fd);
+}
+
 static int create_temporary(struct cp_file_sink *f, const char *name)
 {
 	int fd = -EEXIST;
@@ -182,6 +251,7 @@ int cp_sink_file_open(struct cp_file_sink *f, const char *path)
 	stat_fd(f->fd, &st);
 	f->device = st.st_dev;
 	f->inode = st.st_ino;
+	f->created_ns = (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
 	return 0;
 }
 

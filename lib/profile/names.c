@@ -11,6 +11,7 @@
 #include "base/sys.h"
 #include "base/text.h"
 #include "base/sort.h"
+#include "base/thread_file.h"
 #include "symbols/symbols.h"
 
 #define NAME_MAX_BYTES (16 << 10)
@@ -250,6 +251,7 @@ static void take_result(struct cp_names *n, const struct cp_mapping *m, uint32_t
 static int name_mapping(struct cp_names *n, struct cp_aggregate *a, uint32_t mapping)
 {
 	const struct cp_mapping *m = mapping_at(a, mapping);
+	char exe[CP_THREAD_FILE_PATH];
 	struct cp_symbol_module module = {
 		.path = m->path,
 		.build_id = m->build_id_size ? m->build_id : NULL,
@@ -257,7 +259,7 @@ static int name_mapping(struct cp_names *n, struct cp_aggregate *a, uint32_t map
 		.image = m->live ? m->image : 0,
 		.image_size = m->live && m->image ? m->image_limit - m->image : 0,
 		.replaced = m->deleted,
-		.also = m->self_exe ? "/proc/thread-self/exe" : NULL,
+		.also = m->self_exe ? cp_thread_file_path(exe, "exe") : NULL,
 	};
 	struct cp_vec queries = { .size = sizeof(struct cp_symbol_query) };
 	int err = 0;

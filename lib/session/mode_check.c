@@ -14,6 +14,17 @@
 #include "session/session_state.h"
 #include "settings/path.h"
 
+/* Creates the temporary file of PATH, and removes it. Returns 0 or a negative errno. */
+static int try(const char *path)
+{
+	static struct cp_file_sink f; /* large */
+	int err = cp_sink_file_open(&f, path);
+
+	if (!err)
+		cp_sink_file_close(&f, true, true);
+	return err;
+}
+
 /* Checks whether the file can be written, so that the user learns of an error at the start and not
  * after an hour. Returns 0 or a negative errno. */
 static int check_path(const char *path)
@@ -37,10 +48,9 @@ static int check_path(const char *path)
 		return -EINVAL;
 	slash[slash == directory] = '\0';
 	/* Checks with the effective ids, which differ from the caller's in a set-user-id
-	 * program. */
-	err = cp_sys4(SYS_faccessat2, AT_FDCWD, directory, W_OK | X_OK, AT_EACCESS);
-	/* The kernel is old, or a sandbox doesn't know the call. The write will tell. */
-	return err == -ENOSYS || err == -EPERM ? 0 : (int)err;
+	 * program. A sandbox may not know the call, and may answer anything then. */
+	return cp_sys4(SYS_faccessat2, AT_FDCWD, directory, W_OK | X_OK, AT_EACCESS) ? try(path)
+										     : 0;
 }
 
 int cp_mode_check_path(unsigned m, const char *template)

@@ -31,6 +31,7 @@
 #include "host/signal/deferred.h"
 #include "sample/ring.h"
 #include "base/sys.h"
+#include "base/thread_file.h"
 #include "base/text.h"
 #include "sample/ticks.h"
 #include "host/signals.h"
@@ -161,8 +162,10 @@ static int add_modes(const struct cp_config *c)
 /* Where /proc is not mounted, as in a chroot, the loader says which modules there are. */
 static void learn_modules(void)
 {
+	char path[CP_THREAD_FILE_PATH];
+
 	cp_loader_maps_clear();
-	if (cp_sys3(SYS_faccessat, AT_FDCWD, "/proc/thread-self/maps", R_OK) != -ENOENT)
+	if (cp_sys3(SYS_faccessat, AT_FDCWD, cp_thread_file_path(path, "maps"), R_OK) != -ENOENT)
 		return;
 	cp_module_list_of_libc(cp_loader_maps_add, NULL);
 	cp_notes_note(CP_NOTE_PROC,

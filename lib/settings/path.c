@@ -148,6 +148,8 @@ int cp_path_expand(char *to, size_t size, const char *template, const char *cwd,
 	struct out o = { NULL, 0 };
 	bool pid;
 
+	if (template[0] != '/' && !cwd[0])
+		return -ESTALE;
 	put_absolute(&o, template, cwd, facts, &pid);
 	if (o.len >= size)
 		return -ENAMETOOLONG;

@@ -16,7 +16,8 @@ struct cp_path_facts {
 	const char *rank; /* MPI or Slurm rank as decimal text; NULL = no rank */
 };
 
-/* Each function returns 0, or -ENAMETOOLONG with TO untouched. */
+/* Each function returns 0, or -ENAMETOOLONG with TO untouched; cp_path_expand also -ESTALE:
+ * TEMPLATE is relative, and CWD is "". */
 
 /* Expands %p %e %t %h and %q{NAME}, the value of an environment variable, of TEMPLATE and makes the
  * path absolute from CWD. %t is YYYYmmdd-HHMMSS in UTC; an unknown %x is kept. Appends ".rank-N" if

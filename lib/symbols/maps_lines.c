@@ -7,6 +7,7 @@
 
 #include "base/sys.h"
 #include "base/text.h"
+#include "base/thread_file.h"
 #include "symbols/loader_maps.h"
 
 struct reader {
@@ -122,8 +123,7 @@ int cp_maps_lines_read(char *buffer, size_t size, void (*take)(struct cp_maps_li
 		       void *arg)
 {
 	struct reader r = { take, arg };
-	/* Not /proc/self, which is empty once main has left through pthread_exit. */
-	int err, fd = cp_sys_open("/proc/thread-self/maps", O_RDONLY, 0);
+	int err, fd = cp_thread_file_open("maps");
 
 	if (fd < 0)
 		return cp_loader_maps_at(0) ? take_loader_maps(&r) : fd;

@@ -9,6 +9,7 @@
 #include "symbols/buildid.h"
 #include "symbols/maps_lines.h"
 #include "base/sys.h"
+#include "base/thread_file.h"
 
 #define READ_BYTES (16 << 10)
 
@@ -404,10 +405,11 @@ uint32_t cp_modules_kernel(struct cp_modules *m)
  * differ from stat's. */
 static bool is_self_exe(const struct cp_mapping *mapping)
 {
+	char path[CP_THREAD_FILE_PATH];
 	struct stat st;
 
 	return mapping->main &&
-	       !cp_sys4(SYS_newfstatat, AT_FDCWD, "/proc/thread-self/exe", &st, 0) &&
+	       !cp_sys4(SYS_newfstatat, AT_FDCWD, cp_thread_file_path(path, "exe"), &st, 0) &&
 	       st.st_ino == mapping->inode;
 }
 

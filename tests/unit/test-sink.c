@@ -8,6 +8,8 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "sink-folder.h"
 #include "output/sink.h"
@@ -244,6 +246,38 @@ static void test_leftover_of_a_dead_process_is_removed(void)
 	CHECK_EQ(entries(1), 1);
 }
 
+static void test_leftovers_of_other_dead_processes_are_removed(void)
+{
+	char gone[64], child[64], numbered[64], alive[64], locked[64];
+	int pid = fork(), fd;
+
+	if (!pid)
+		_exit(0);
+	waitpid(pid, NULL, 0);
+	make_folder();
+	snprintf(gone, sizeof(gone), ".a.pb.%d.tmp", pid);
+	snprintf(child, sizeof(child), ".a.pb.12.2.%d-0a1b.tmp", pid);
+	snprintf(numbered, sizeof(numbered), ".b-%d.pb.%d.tmp", pid, pid);
+	snprintf(alive, sizeof(alive), ".a.pb.%d.tmp", (int)getppid());
+	snprintf(locked, sizeof(locked), ".a.pb.3.%d.tmp", pid);
+	write_text(at(gone), "left over");
+	write_text(at(child), "left over");
+	write_text(at(numbered), "left over");
+	write_text(at(alive), "is written");
+	write_text(at(locked), "is written in another container");
+	write_text(at(".a.pbx.1.tmp"), "another file");
+	fd = open(at(locked), O_RDONLY);
+	flock(fd, LOCK_EX);
+	cp_sink_file_sweep(at("a.pb"));
+	CHECK(access(at(gone), F_OK) && access(at(child), F_OK));
+	CHECK(!access(at(alive), F_OK) && !access(at(locked), F_OK));
+	CHECK(!access(at(numbered), F_OK) && !access(at(".a.pbx.1.tmp"), F_OK));
+	snprintf(child, sizeof(child), "b-%d.pb", (int)getpid());
+	cp_sink_file_sweep(at(child));
+	CHECK(access(at(numbered), F_OK));
+	close(fd);
+}
+
 /* Of another container, say, where we are process 1 as well. */
 static void test_temporary_file_of_a_live_process_stays(void)
 {
@@ -327,6 +361,7 @@ int main(void)
 	RUN(test_second_name_can_be_given_up);
 	RUN(test_size_limit_raises_no_signal);
 	RUN(test_leftover_of_a_dead_process_is_removed);
+	RUN(test_leftovers_of_other_dead_processes_are_removed);
 	RUN(test_temporary_file_of_a_live_process_stays);
 	RUN(test_link_in_the_temporary_place_is_not_followed);
 	RUN(test_descriptor_is_not_the_lowest);

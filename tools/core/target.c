@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -53,16 +54,19 @@ static int open_temporary(struct ct_target *t)
 		if (getrandom(&random, sizeof(random), 0) < 0)
 			return -errno;
 		free(t->temporary);
-		t->temporary = ct_memory_printf(".%.*s.%016llx", NAME_KEPT, t->name,
-						(unsigned long long)random);
+		t->temporary = ct_memory_printf(".%.*s.%d-%08x.tmp", NAME_KEPT, t->name,
+						(int)getpid(), (unsigned)random);
 		fd = openat(t->directory, t->temporary,
 			    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 		if (fd < 0 && errno != EEXIST)
 			break;
 	}
 	t->to = fd < 0 ? NULL : fdopen(fd, "w");
-	if (t->to)
+	if (t->to) {
+		/* A file without a lock was left by a killed process; the library removes it. */
+		flock(fd, LOCK_EX | LOCK_NB);
 		return 0;
+	}
 	free(t->temporary);
 	t->temporary = NULL;
 	return -errno;
@@ -178,6 +182,10 @@ static int complete(struct ct_target *t)
 		return -errno;
 	if (fchmod(fd, mode_of(t)) || fsync(fd))
 		return -errno;
+	/* The profile is as old as before. By this, a process that runs knows that its file is its
+	 * own. */
+	if (t->over)
+		futimens(fd, (struct timespec[]){ t->was.st_atim, t->was.st_mtim });
 	return t->over ? is_still_there(t) : 0;
 }
 

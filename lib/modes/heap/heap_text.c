@@ -6,6 +6,7 @@
 
 #include "base/sys.h"
 #include "base/text.h"
+#include "base/thread_file.h"
 
 #define LINE 256
 #define L(x) ((unsigned long)(x))
@@ -55,8 +56,7 @@ static int put_stack(struct cp_sink *to, const struct cp_aggregate *a, const str
 static int put_mappings(struct cp_sink *to)
 {
 	char buffer[4096];
-	int fd = cp_sys_open("/proc/thread-self/maps", O_RDONLY, 0),
-	    err = put(to, "\nMAPPED_LIBRARIES:\n");
+	int fd = cp_thread_file_open("maps"), err = put(to, "\nMAPPED_LIBRARIES:\n");
 	long got = 0;
 
 	if (fd < 0)

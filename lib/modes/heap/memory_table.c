@@ -7,6 +7,7 @@
 #include "base/sort.h"
 #include "base/sys.h"
 #include "base/text.h"
+#include "base/thread_file.h"
 #include "sample/thread.h"
 
 #define BUFFER 16384
@@ -188,7 +189,7 @@ static int read_all(struct cp_memory_table *t, int fd)
 
 int cp_memory_table_read(struct cp_memory_table *t, const struct cp_modules *modules, bool is_glibc)
 {
-	int fd = cp_sys_open("/proc/thread-self/smaps", O_RDONLY, 0), err;
+	int fd = cp_thread_file_open("smaps"), err;
 
 	*t = (struct cp_memory_table){ .own_path = own_path(modules), .is_glibc = is_glibc };
 	if (fd < 0)

@@ -7,6 +7,7 @@
 #include <sys/auxv.h>
 
 #include "base/sys.h"
+#include "base/thread_file.h"
 
 /* Bits of an entry of pagemap. */
 #define PRESENT (UINT64_C(1) << 63)
@@ -15,7 +16,7 @@
 int cp_resident_open(struct cp_resident *r)
 {
 	unsigned long page = getauxval(AT_PAGESZ);
-	int fd = cp_sys_open("/proc/thread-self/pagemap", O_RDONLY, 0);
+	int fd = cp_thread_file_open("pagemap");
 
 	if (fd < 0)
 		return fd;

@@ -8,6 +8,7 @@
 #include "symbols/datasym.h"
 #include "symbols/demangle.h"
 #include "base/text.h"
+#include "base/thread_file.h"
 #include "symbols/symbols.h"
 
 /* Longer names of variables are cut. */
@@ -60,6 +61,8 @@ void cp_lock_names_note(struct cp_lock_names *n, uint64_t address, bool within)
 
 static struct cp_symbol_module module_of(const struct cp_mapping *m)
 {
+	static char exe[CP_THREAD_FILE_PATH];
+
 	return (struct cp_symbol_module){
 		.path = m->path,
 		.build_id = m->build_id_size ? m->build_id : NULL,
@@ -67,7 +70,7 @@ static struct cp_symbol_module module_of(const struct cp_mapping *m)
 		.image = m->image,
 		.image_size = m->image_limit - m->image,
 		.replaced = m->deleted,
-		.also = m->self_exe ? "/proc/thread-self/exe" : NULL,
+		.also = m->self_exe ? cp_thread_file_path(exe, "exe") : NULL,
 	};
 }
 

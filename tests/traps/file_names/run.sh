@@ -75,6 +75,18 @@ CPROF_FOLLOW=0 run follow-exec f.pb "$tests/spawns" spawn
 has follow-exec f.pb parent_work
 [ "$(find "$work/follow-exec" -name 'f.pb*' | wc -l)" = 1 ] || fail "CPROF_FOLLOW=0, exec: $(ls "$work/follow-exec")"
 
+# Unrelated processes with one path: each has a file, the first to end that of this name; nothing else is left.
+mkdir -p "$work/unrelated"
+for i in 1 2 3; do
+	(cd "$work/unrelated" && env LD_PRELOAD="$CP_LIBRARY" CPUPROFILE=u.pb "$execs" work first) >/dev/null 2>&1 &
+done
+wait
+[ "$(find "$work/unrelated" -name 'u.pb*' | wc -l)" = 3 ] || fail "unrelated: $(ls -A "$work/unrelated")"
+check_valid "$work/unrelated"/u.pb*
+# The next one replaces the file, as ever.
+run unrelated u.pb "$execs" work second
+[ "$(find "$work/unrelated" -name 'u.pb*' | wc -l)" = 3 ] || fail "the next one: $(ls -A "$work/unrelated")"
+
 # A relative path starts from where the first process was started.
 mkdir -p "$work/chdir/sub"
 run chdir c.pb bash -c "cd sub && $execs work first; true"

@@ -49,6 +49,14 @@ if [ "$(id -u)" != 0 ]; then
 	finish
 fi
 
+# In another root directory, where there is no such path: one line for all of a process's files, with the reason.
+mkdir "$work/empty"
+bare chrooted env LD_PRELOAD="$CP_LIBRARY" CPUPROFILE="$work/c.pb" HEAPPROFILE="$work/h.pb" LOCKPROFILE="$work/l.pb" \
+	IOPROFILE="$work/i.pb" ./tests/traps/hosts/moves chroot "$work/empty"
+check_status chrooted 0
+[ "$(wc -l <"$work/chrooted.err")" = 1 ] && grep -q ': the process is in another root directory by now' "$work/chrooted.err" ||
+	fail "chrooted: on stderr: $(cat "$work/chrooted.err")"
+
 # Small file systems, in a mount namespace of their own, gone with it.
 cat >"$work/mounted" <<'END'
 # kind: the mount's options
