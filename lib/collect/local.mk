@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 LIB_SOURCES += \
+	%D%/bursts.c \
 	%D%/collect.c \
 	%D%/collect_loop.c \
 	%D%/collect_thread.c \

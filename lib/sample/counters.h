@@ -36,11 +36,19 @@ enum cp_count {
 	CP_COUNT_LOST_LABELS,	  /* samples without their labels: too many different sets */
 	CP_COUNT_LABELS_REFUSED,  /* labels that could not be set, or were cut */
 	CP_COUNT_UNSEEN_FREES,	  /* blocks that were allocated again without an observed free */
+	CP_COUNT_BURSTS_NS,	  /* CPU time of threads whose waits were counted */
+	CP_COUNT_SHORT_BURSTS_NS, /* of it, that of threads which run for less than a tick at a time
+				   */
 	CP_COUNT_LOST_SPANS,	  /* spans whose latency was not kept: too many names */
 	CP_COUNT_LOST_SLOW,	  /* samples of spans whose slowness can't be determined any more */
 	CP_COUNT_DUMPS,		  /* files written */
 	CP_COUNT_DUMP_FAILURES,	  /* files that could not be written */
 	CP_COUNTS
+};
+
+/* What was told of a thread (collect/bursts.h): CPU time, and how often it began to wait. */
+struct cp_bursts {
+	uint64_t ran, waits;
 };
 
 extern uint64_t cp_counters[CP_MODES][CP_COUNTS];

@@ -253,6 +253,7 @@ TRAP_TESTS += \
 	%D%/set_user_id/run.sh \
 	%D%/setitimer_prof/run.sh \
 	%D%/shared_alternate_stack/run.sh \
+	%D%/short_bursts_told/run.sh \
 	%D%/short_children/run.sh \
 	%D%/short_threads/run.sh \
 	%D%/signal_after_exec/run.sh \

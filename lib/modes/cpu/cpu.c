@@ -22,6 +22,7 @@
 #include "base/futex_lock.h"
 #include "base/sys.h"
 #include "base/thread_file.h"
+#include "collect/bursts.h"
 #include "collect/thread_timer.h"
 
 struct cp_cpu cp_cpu;
@@ -233,7 +234,7 @@ static void delete_clock(struct cp_thread *t)
 /* End T's clock. The expiries that the kernel's tick would have signalled are T's next sample's. */
 static void end_period(struct cp_thread *t)
 {
-	uint64_t missed = cp_cpu_timer_missed(t);
+	uint64_t missed = cp_cpu_timer_missed(t, cp_sys_clock_ns(CP_THREAD_CLOCK(t->tid)));
 	struct cp_cpu_thread *c = cp_cpu_of(t);
 
 	c->had_timer = c->timer != CP_NO_TIMER;
@@ -290,6 +291,17 @@ void cp_cpu_thread_begin(struct cp_thread *t)
 	cp_futex_lock_release(&timers);
 }
 
+static void tell_bursts(struct cp_thread *t)
+{
+	cp_bursts_look(CPROF_CPU, &cp_cpu_of(t)->bursts, t,
+		       cp_sys_clock_ns(CP_THREAD_CLOCK(t->tid)));
+}
+
+void cp_cpu_tell_bursts(void)
+{
+	each_thread(tell_bursts);
+}
+
 static bool has_stack(const struct cp_thread *t)
 {
 	return t->ring && cp_ring_last(t->ring);
@@ -300,7 +312,8 @@ static bool has_stack(const struct cp_thread *t)
 static void end_locked(struct cp_thread *t)
 {
 	bool counts = cp_self.thread == t && cp_load_relaxed(&cp_cpu_state.running);
-	uint64_t missed = counts ? cp_cpu_timer_missed(t) : 0;
+	uint64_t now = counts ? cp_sys_clock_ns(CP_THREAD_CLOCK(t->tid)) : 0;
+	uint64_t missed = counts ? cp_cpu_timer_missed(t, now) : 0;
 	struct cp_event event;
 
 	if (counts)
@@ -310,6 +323,7 @@ static void end_locked(struct cp_thread *t)
 	delete_clock(t);
 	if (!counts)
 		return;
+	cp_bursts_end(CPROF_CPU, &cp_cpu_of(t)->bursts, now);
 	if (cp_load_relaxed(&t->paused)) {
 		cp_count(CP_COUNT_LOST_PAUSED, missed);
 		missed = 0;
@@ -336,6 +350,8 @@ void cp_cpu_fork_child(struct cp_thread *t)
 	cp_store_relaxed(&cp_cpu_state.process_timer, CP_PROCESS_TIMER_NONE);
 	if (!cp_cpu.started)
 		return;
+	if (t)
+		cp_cpu_of(t)->bursts = (struct cp_bursts){ 0 };
 	/* The parent may have been changing the period. */
 	cp_store_seqcst(&cp_cpu_state.running, 1);
 	if (cp_cpu.engine == CP_ENGINE_ITIMER)

@@ -36,6 +36,8 @@ int cp_cpu_start(unsigned frequency, enum cp_engine_choice engine);
 void cp_cpu_set_frequency(unsigned frequency);
 /* Delete all clocks. The handler stays, inert: a late signal must not kill. */
 void cp_cpu_stop(void);
+/* Tell how long threads run at a time (collect/bursts.h). */
+void cp_cpu_tell_bursts(void);
 /* Note how many threads have SIGPROF blocked. Call right after a start, before the program goes on;
  * later, a handler's mask would look the same. Ordinary context. */
 void cp_cpu_note_blocking(void);

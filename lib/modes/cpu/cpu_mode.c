@@ -6,6 +6,7 @@
 #include "modes/cpu/cpu.h"
 #include "modes/cpu/cpu_settings.h"
 #include "modes/cpu/cpu_timer.h"
+#include "collect/bursts.h"
 #include "output/comments.h"
 #include "output/mode_ops.h"
 #include "sample/capture.h"
@@ -88,6 +89,10 @@ static void report(struct cp_comments *out, const struct cp_run *r, const struct
 		L(cp_run_counted(r, CP_COUNT_TIMER_FAILURES)),
 		L(cp_run_counted(r, CP_COUNT_FOREIGN_THREADS)));
 	times(out, r);
+	if (cp_cpu.engine != CP_ENGINE_PERF)
+		cp_bursts_note(out, r,
+			       "CPROF_CPU_ENGINE=perf, or a higher CPUPROFILE_FREQUENCY with it, "
+			       "doesn't depend on the tick");
 }
 
 /* A record's count is its period (cpu_event.h). Rows have ns, so that records of several periods
@@ -108,6 +113,7 @@ static void settle(struct cp_run *r)
 	} at = { { .depth = 2, .end = CP_UNWIND_COMPLETE, .count = 1 } };
 	uint64_t expiries;
 
+	cp_cpu_tell_bursts();
 	at.record.pcs[0] = CP_PC_NOT_SAMPLED;
 	while ((expiries = cp_cpu_edges_take_left(&at.record.pcs[1]))) {
 		at.record.weight = expiries * cp_cpu.period_ns;

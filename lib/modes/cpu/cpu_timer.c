@@ -132,10 +132,9 @@ void cp_cpu_timer_prepare(void)
  * last such tick would be lost, and with them most of the time of short threads; on average that is
  * half a tick's time, and more when threads share a CPU. More than a few ticks have another cause,
  * such as SIGPROF blocked without libc, and stay unsampled. */
-uint64_t cp_cpu_timer_missed(struct cp_thread *t)
+uint64_t cp_cpu_timer_missed(struct cp_thread *t, uint64_t now)
 {
-	uint64_t now = cp_sys_clock_ns(CP_THREAD_CLOCK(t->tid)), missed,
-		 most = longest_tail / cp_cpu_state.period_ns;
+	uint64_t missed, most = longest_tail / cp_cpu_state.period_ns;
 
 	if (cp_cpu_of(t)->timer == CP_NO_TIMER || now < cp_cpu_of(t)->due)
 		return 0;

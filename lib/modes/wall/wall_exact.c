@@ -11,6 +11,7 @@
 #include "base/sys.h"
 #include "base/text.h"
 #include "base/thread_file.h"
+#include "collect/bursts.h"
 #include "modes/wall/wall.h"
 #include "modes/wall/wall_stack.h"
 
@@ -110,6 +111,7 @@ void cp_wall_exact_look(struct cp_thread *t, uint64_t clock, uint64_t now)
 	w->delay_unknown = false;
 	ran = clock > w->told_cpu ? clock - w->told_cpu : 0;
 	w->looked_at = now;
+	cp_bursts_look(CPROF_WALL, &w->bursts, t, clock);
 	w->delay = delay > w->told_delay ? delay - w->told_delay : 0;
 	w->off = age > ran ? age - ran : 0;
 }
@@ -130,6 +132,7 @@ static uint64_t ready_of(struct cp_thread *t, uint64_t rest, bool worth)
 
 	if (w->ended || !worth || !read_delay(t, &delay))
 		return ready_by_looks(w, rest);
+	cp_bursts_look(CPROF_WALL, &w->bursts, t, w->told_cpu);
 	if (!w->delay_unknown && !w->lost)
 		return delay > w->told_delay ? least(delay - w->told_delay, rest) : 0;
 	ready = ready_by_looks(w, rest);

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "collect/bursts.h"
 #include "collect/collect.h"
 #include "host/sigprof_handler.h"
 #include "output/encode.h"
@@ -107,6 +108,10 @@ static void report(struct cp_comments *out, const struct cp_run *r, const struct
 			 cp_comments_seconds(n->given), cp_comments_seconds(n->unvisited),
 			 cp_comments_seconds(n->unanswered),
 			 cp_comments_seconds(n->unsampled + n->unmet));
+	cp_bursts_note(
+		out, r,
+		"a CPU profile with CPROF_CPU_ENGINE=perf shows where they ran, and a higher "
+		"WALLPROFILE_FREQUENCY finds more of them running");
 }
 
 static void prepare(const struct cp_config *c)

@@ -3,6 +3,7 @@
  *
  *   cpu-host threads N SECONDS     each of N threads works for so long
  *   cpu-host short N SECONDS       N threads, one after the other
+ *   cpu-host bursts SECONDS        works for a millisecond at a time, and waits for one
  *   cpu-host periodic SECONDS      first_half and second_half in turns, 99 times a second
  */
 #include <pthread.h>
@@ -53,6 +54,16 @@ static void periodic(void)
 	}
 }
 
+static void bursts(void)
+{
+	const struct timespec moment = { 0, 1000000 };
+
+	while (host_clock(CLOCK_THREAD_CPUTIME_ID) < seconds) {
+		spin_until(host_clock(CLOCK_THREAD_CPUTIME_ID) + 0.001);
+		nanosleep(&moment, NULL);
+	}
+}
+
 static void threads(int n, int together)
 {
 	pthread_t t[1024];
@@ -78,6 +89,8 @@ int main(int argc, char **argv)
 	seconds = atof(argv[argc - 1]);
 	if (!strcmp(argv[1], "periodic"))
 		periodic();
+	else if (!strcmp(argv[1], "bursts"))
+		bursts();
 	else
 		threads(atoi(argv[2]), !strcmp(argv[1], "threads"));
 	puts("done");

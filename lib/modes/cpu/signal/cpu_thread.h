@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "modes/cpu/signal/cpu_edges.h"
+#include "sample/counters.h"
 #include "sample/perf_event.h"
 #include "sample/thread.h"
 
@@ -21,6 +22,7 @@ struct cp_cpu_thread {
 	/* Of cpu.c, while the period changes: what the thread had. */
 	bool had_clock, had_timer;
 	uint64_t period_before;
+	struct cp_bursts bursts; /* of cpu.c */
 	struct cp_cpu_edge edge;
 	struct cp_perf perf; /* used instead of a timer */
 };

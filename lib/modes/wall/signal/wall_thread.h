@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "sample/counters.h"
 #include "sample/thread.h"
 
 /* The state in which the pacer finds a thread. */
@@ -48,6 +49,7 @@ struct cp_wall_thread {
 	uint64_t sampled[CP_WALL_STATES]; /* ns that its rows got since its totals were told */
 	/* Its totals are told up to this time, CPU time, and time ready to run (wall_exact.c). */
 	uint64_t told, told_cpu, told_delay;
+	struct cp_bursts bursts;
 	bool delay_unknown; /* TOLD_DELAY is */
 	/* The last look at the time ready to run: when, how much it was, and how long it was off
 	 * the processor since TOLD. */
