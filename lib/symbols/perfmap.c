@@ -68,14 +68,14 @@ int cp_perfmap_read(int fd, uint64_t base, struct cp_symbol_query *q, size_t n,
 	return w.error ? w.error : err;
 }
 
-/* Can the file be trusted? It must be a regular file owned by the user that this process runs as.
- */
+/* Can the file be trusted? It must be a regular file owned by the user that this process runs as,
+ * and no second name that somebody has given to another file of that user. */
 static bool is_trusted(int fd)
 {
 	struct stat st;
 
 	return cp_sys4(SYS_newfstatat, fd, "", &st, AT_EMPTY_PATH) == 0 && S_ISREG(st.st_mode) &&
-	       st.st_uid == (uid_t)cp_sys0(SYS_geteuid);
+	       st.st_nlink == 1 && st.st_uid == (uid_t)cp_sys0(SYS_geteuid);
 }
 
 int cp_perfmap_find(uint64_t base, struct cp_symbol_query *q, size_t n, struct cp_arena *names)

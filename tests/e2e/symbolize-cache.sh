@@ -46,7 +46,7 @@ check_unpacked() { # what file
 
 # libc's debug file may be kept as well, where it is installed.
 entries() { # directory
-	ls -A "$1" 2>/dev/null | grep -E "^\.|$id|newer"
+	ls -A "$1" 2>/dev/null | grep -E "^\.|$id|^00ff|precious"
 }
 
 check_nothing() { # what directory
@@ -98,11 +98,35 @@ done
 
 # The oldest go: here one that a killed process left halfway.
 rm "$copy"
-truncate -s 200M "$work/cache/.left.0123456789abcdef" "$work/cache/newer.debug"
-touch -d 2001-01-01 "$work/cache/.left.0123456789abcdef"
+# What is no copy stays: the user may have named any directory.
+left=$work/cache/.00ee.debug.0123456789abcdef
+truncate -s 200M "$left" "$work/cache/00ff.debug" "$work/cache/precious.debug" "$work/cache/.precious.debug"
+touch -d 2001-01-01 "$left"
+touch -d 2000-01-01 "$work"/cache/*precious.debug "$work/cache/.precious.debug"
 check room
-[ "$(entries "$work/cache" | sort | xargs)" = "$id.debug newer.debug" ] || fail "room: there is $(entries "$work/cache")"
-rm "$work/cache"/*
+[ "$(entries "$work/cache" | LC_ALL=C sort | xargs)" = "$(printf '%s\n' .precious.debug 00ff.debug precious.debug "$id.debug" | LC_ALL=C sort | xargs)" ] || fail "room: there is $(entries "$work/cache")"
+rm "$work/cache"/* "$work/cache/.precious.debug"
+
+# A file beside the program may have any build id: no copy of it serves others. Nor does another user's.
+rm "$original"
+mkdir -p "$work/.debug"
+cp "$work/packed" "$work/.debug/host.debug"
+objcopy --add-gnu-debuglink="$work/.debug/host.debug" "$work/host" 2>/dev/null
+check beside
+check_nothing beside "$work/cache"
+rm -r "$work/.debug"
+cp "$work/packed" "$original"
+if [ "$(id -u)" = 0 ]; then
+	chown 65534 "$original"
+	check another-users
+	check_nothing another-users "$work/cache"
+	chown 0 "$original"
+fi
+# In a directory that others may exchange there is none, either.
+mkdir -p "$work/open/cache"
+chmod 777 "$work/open"
+CPROF_CACHE=$work/open/cache check exchangeable
+check_nothing exchangeable "$work/open/cache"
 
 # A limit for files, others' permission, no directory, a file in its place.
 (failures=0; ulimit -f 4; check limit; exit "$failures") || failures=$((failures + 1))

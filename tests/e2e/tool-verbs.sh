@@ -217,6 +217,23 @@ hostile "$(printf '\033[31m.pb')"
 # The library's lines name paths.
 env LD_PRELOAD="$CP_LIBRARY" CPUPROFILE="$(printf 'no\033[31m\302\233/x.pb')" true 2>err
 grep -q '^libcprof: .*no?\[31m??/x.pb' err || fail "the library says: $(cat -v err)"
+# Modules and source files that a profile names are opened only if they are plain files: opening may do something.
+mkfifo pipe
+(echo x >pipe; : >opened) &
+owns $!
+python3 - <<'END'
+import os
+from pprof_build import Profile
+p = Profile([("samples", "count"), ("cpu", "nanoseconds")], default="cpu")
+exe = p.mapping(os.getcwd() + "/pipe")
+p.sample([p.frame("hot", file=os.getcwd() + "/pipe", line=1, start=1, mapping=exe)], [1, 1])
+p.sample([p.frame("", mapping=exe)], [1, 1])
+p.write("device.pb")
+END
+"$cprof" list hot device.pb >/dev/null 2>&1
+"$cprof" symbolize -o symbolized.pb device.pb >/dev/null 2>&1
+"$cprof" top pipe.pb >/dev/null 2>&1
+[ ! -e opened ] || fail "a pipe that a profile names is opened"
 cat >terminal.py <<'END'
 import os, pty, sys
 pid, fd = pty.fork()

@@ -44,7 +44,7 @@ static bool is_safe(const char *path, struct stat *st)
 	return st->st_mode & S_ISVTX || !(st->st_mode & (st->st_gid == getegid() ? 002 : 022));
 }
 
-int ct_directory_make_own(const char *path)
+static int check(const char *path, bool make)
 {
 	char *part = ct_memory_strdup(path);
 	struct stat st = { .st_mode = 0 };
@@ -56,7 +56,7 @@ int ct_directory_make_own(const char *path)
 		if (end && end != '/')
 			continue;
 		*c = '\0';
-		if (mkdir(part, 0700) && errno != EEXIST)
+		if (make && mkdir(part, 0700) && errno != EEXIST)
 			error = -errno;
 		else if (!is_safe(part, &st))
 			error = -EPERM;
@@ -68,4 +68,14 @@ int ct_directory_make_own(const char *path)
 		error = -EPERM;
 	free(part);
 	return error;
+}
+
+int ct_directory_make_own(const char *path)
+{
+	return check(path, true);
+}
+
+int ct_directory_is_own(const char *path)
+{
+	return check(path, false);
 }

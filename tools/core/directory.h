@@ -9,5 +9,7 @@ int ct_directory_make(const char *path);
  * user's that nobody else may write to. Those above it must be this user's or root's, and
  * nobody else may exchange what is in them. */
 int ct_directory_make_own(const char *path);
+/* The same check of a directory that is not made. */
+int ct_directory_is_own(const char *path);
 
 #endif

@@ -281,3 +281,32 @@ long ct_input_read(struct ct_input *in, void *buffer, size_t size, struct ct_fau
 	}
 	return n;
 }
+
+int ct_input_reopen_plain(int found)
+{
+	char *again = ct_memory_printf("/proc/self/fd/%d", found);
+	int fd = -1, error = errno;
+	struct stat st;
+
+	if (found >= 0) {
+		error = EINVAL;
+		if (!fstat(found, &st) && S_ISREG(st.st_mode)) {
+			fd = open(again, O_RDONLY | O_CLOEXEC);
+			error = errno;
+		}
+		close(found);
+	}
+	free(again);
+	errno = error;
+	return fd;
+}
+
+int ct_input_open_plain(const char *path)
+{
+	int fd = ct_input_reopen_plain(open(path, O_PATH | O_CLOEXEC));
+
+	/* Without /proc. */
+	if (fd < 0 && errno == ENOENT)
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	return fd;
+}

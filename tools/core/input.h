@@ -40,4 +40,10 @@ int ct_fetch(const char *url, void **data, size_t *size, struct ct_fault *fault)
 void ct_input_fault_say(struct ct_fault *fault, uint64_t offset, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* Opens PATH, which a profile names, if it is a plain file: to open a device may already do
+ * something, as root starts /dev/watchdog so. Returns a descriptor, or -1 with errno set. */
+int ct_input_open_plain(const char *path);
+/* The same of FOUND, opened with O_PATH, which it closes; -1 stays -1. */
+int ct_input_reopen_plain(int found);
+
 #endif

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/input.h"
 #include "core/memory.h"
 
 #define FILE_MAX ((off_t)64 << 20)
@@ -16,7 +17,7 @@
 /* Returns the descriptor of a regular file, or a negative errno. A FIFO must not block cprof. */
 static int open_regular(const char *path, size_t *size)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd = ct_input_open_plain(path);
 	struct stat st;
 	int error = 0;
 

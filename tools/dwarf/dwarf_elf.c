@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/input.h"
+
 struct ct_dwarf_id ct_dwarf_elf_id(const char *hex)
 {
 	struct ct_dwarf_id id = { .size = 0 };
@@ -104,7 +106,7 @@ const char *ct_dwarf_elf_link(Elf *elf, uint32_t *crc)
 /* Refuses pipes and devices, because only files can be mapped. */
 int ct_dwarf_elf_open(const char *path, Elf **elf)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int fd = ct_input_open_plain(path);
 
 	elf_version(EV_CURRENT);
 	*elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ_MMAP, NULL);

@@ -188,15 +188,39 @@ static void read_segments(struct ct_dwarf_module *m, Elf *elf, bool whole)
 							   p.p_memsz, p.p_flags & PF_X };
 }
 
-static int find_packed(const struct wanted *w)
-{
-	int fd = by_build_id(w);
+#define OWN_ROOTS 8
 
+/* Looks where the system or the user keeps debug files, but not in a container's file system. */
+static int by_build_id_here(const struct wanted *w)
+{
+	const char *roots[OWN_ROOTS + 1] = { NULL };
+	struct wanted here = *w;
+	int n = 0;
+
+	for (const char *const *root = w->roots; *root && n < OWN_ROOTS; root++)
+		if (strncmp(*root, "/proc/", 6))
+			roots[n++] = *root;
+	here.roots = roots;
+	return by_build_id(&here);
+}
+
+/* *KEEP: a copy may be kept for all modules with the same build id. A file beside the module, or in
+ * a container, may have taken the build id of another's. */
+static int find_packed(const struct wanted *w, bool *keep)
+{
+	int fd = by_build_id_here(w);
+
+	*keep = fd >= 0;
+	if (fd < 0)
+		fd = by_build_id(w);
 	if (fd < 0)
 		fd = by_link(w);
 	if (fd < 0)
 		fd = by_name(w, try_path);
-	return fd < 0 ? by_debuginfod(w) : fd;
+	if (fd >= 0)
+		return fd;
+	*keep = true;
+	return by_debuginfod(w);
 }
 
 static int find_unpacked(const struct wanted *w)
@@ -209,11 +233,12 @@ static int find_unpacked(const struct wanted *w)
 static int find_debug(const struct wanted *w)
 {
 	int unpacked = find_unpacked(w), fd;
+	bool keep;
 
 	if (unpacked >= 0)
 		return unpacked;
-	fd = find_packed(w);
-	if (fd >= 0 && ct_dwarf_unpacked_keep(w->id.bytes, w->id.size, fd))
+	fd = find_packed(w, &keep);
+	if (fd >= 0 && keep && ct_dwarf_unpacked_keep(w->id.bytes, w->id.size, fd))
 		unpacked = find_unpacked(w);
 	if (unpacked < 0)
 		return fd;

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/directory.h"
 #include "core/memory.h"
 #include "core/target.h"
 #include "dwarf/dwarf_file.h"
@@ -61,7 +62,8 @@ static char *directory(bool make)
 	else
 		path = inside(home ? inside(ct_memory_strdup(home), ".cache", make) : NULL, "cprof",
 			      make);
-	if (path && is_own(path, 022))
+	/* Who could exchange it would choose where files are removed. */
+	if (path && *path == '/' && !ct_directory_is_own(path))
 		return path;
 	free(path);
 	return NULL;
@@ -87,7 +89,22 @@ char *ct_dwarf_unpacked_path(const uint8_t *id, size_t size)
 
 /* ---- room ---- */
 
-/* Returns the total size of the files in DIR, and puts the name of the oldest one into OLDEST. */
+/* Is NAME that of a copy, or of the temporary file of one (core/target.c)? The directory may have
+ * other files of the user's. */
+static bool is_copy(const char *name)
+{
+	static const char hex[] = "0123456789abcdef";
+	bool temporary = *name == '.';
+	size_t n = strspn(name + temporary, hex);
+	const char *end = name + temporary + n;
+
+	if (!n || n > 2 * ID_MAX || strncmp(end, ".debug", 6))
+		return false;
+	end += 6;
+	return temporary ? *end == '.' && strspn(end + 1, hex) == 16 && !end[17] : !*end;
+}
+
+/* Returns the total size of the copies in DIR, and puts the name of the oldest one into OLDEST. */
 static uint64_t measure(DIR *dir, char *oldest, size_t size)
 {
 	struct timespec first = { 0 };
@@ -98,7 +115,8 @@ static uint64_t measure(DIR *dir, char *oldest, size_t size)
 	*oldest = '\0';
 	rewinddir(dir);
 	while ((e = readdir(dir))) {
-		if (fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
+		if (!is_copy(e->d_name) ||
+		    fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
 		    !S_ISREG(st.st_mode))
 			continue;
 		total += (uint64_t)st.st_size;
@@ -235,8 +253,13 @@ bool ct_dwarf_unpacked_keep(const uint8_t *id, size_t id_size, int fd)
 {
 	uint64_t size = 0;
 	bool kept = false;
+	struct stat st;
 	size_t names;
 	Elf *from;
+
+	/* A copy serves every module with this build id, whoever brings one. */
+	if (fstat(fd, &st) || (st.st_uid && st.st_uid != geteuid()))
+		return false;
 
 	elf_version(EV_CURRENT);
 	from = elf_begin(fd, ELF_C_READ_MMAP, NULL);

@@ -54,12 +54,12 @@ void ct_push_ended_close(struct ct_push_ended *e)
 /* In another root, links of the path lead to where they lead for the process. */
 static int open_file(const struct ct_push_ended *e, const char *path)
 {
-	struct open_how how = { .flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY,
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC | O_NOFOLLOW,
 				.resolve = RESOLVE_IN_ROOT };
 
 	if (!e || e->root < 0)
-		return open(path, (int)how.flags);
-	return (int)syscall(SYS_openat2, e->root, path, &how, sizeof(how));
+		return ct_input_reopen_plain(open(path, (int)how.flags));
+	return ct_input_reopen_plain((int)syscall(SYS_openat2, e->root, path, &how, sizeof(how)));
 }
 
 static struct ct_profile *read_fd(int fd)

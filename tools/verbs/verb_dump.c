@@ -132,13 +132,13 @@ static void add_lines(struct ct_profile *p)
 static int open_dump(const struct ct_dump_process *d, const struct ct_dump_place *p,
 		     const char *name, struct stat *st)
 {
-	int fd = openat(p->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	int fd = ct_input_reopen_plain(openat(p->fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC));
 
 	if (fd >= 0 && !fstat(fd, st) && S_ISREG(st->st_mode) &&
 	    (st->st_uid == d->user || d->user == geteuid()))
 		return fd;
 	fprintf(stderr, "cprof dump: %s/%s is left alone: %s\n", p->directory, name,
-		fd < 0 ? strerror(errno) : "not a file of the process's user");
+		fd < 0 && errno != EINVAL ? strerror(errno) : "not a file of the process's user");
 	if (fd >= 0)
 		close(fd);
 	return -1;
