@@ -246,8 +246,13 @@ static void give_rows(struct cp_strata *st, struct cp_aggregate *a, cp_strata_ad
 		struct stratum *s = p->samples ? settled_with(st, p->stratum) : NULL;
 		uint64_t values[CP_VALUES];
 
-		for (unsigned v = 0; s && v < CP_VALUES; v++)
+		for (unsigned v = 0; s && v < CP_VALUES; v++) {
 			values[v] = take(&s->portions[v], p->self[v], p->share[v], p->spread[v]);
+			/* What the other rows of the stratum are sure of is sure here, too. */
+			if (p->spread[v] > 0)
+				st->variance[v] +=
+					p->spread[v] * (1 - p->spread[v] / s->portions[v].spread);
+		}
 		if (s)
 			add(a, row, values, how);
 	}
@@ -281,9 +286,11 @@ uint64_t cp_strata_settle(struct cp_strata *st, struct cp_aggregate *a, cp_strat
 	sum_up(st);
 	join(st);
 	for (uint32_t i = 0; i < st->strata.count; i++)
-		for (unsigned v = 0; v < CP_VALUES; v++)
+		for (unsigned v = 0; v < CP_VALUES; v++) {
 			divide(&at(st, i)->portions[v], at(st, i)->exact[v],
 			       cp_poisson_seed(0, st->random++));
+			st->total[v] += (double)at(st, i)->exact[v];
+		}
 	give_rows(st, a, how);
 	for (uint32_t i = 0; i < st->strata.count; i++)
 		lost += give_rest(at(st, i), a, how);

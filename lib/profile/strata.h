@@ -56,6 +56,8 @@ struct cp_strata {
 	struct cp_index index;
 	uint64_t random; /* numbers of the random starts */
 	unsigned few;	 /* strata with fewer samples are settled together; 0 = none */
+	/* Since the begin: the sum of the rows' variances, and the exact totals. */
+	double variance[CP_VALUES], total[CP_VALUES];
 };
 
 /* Called for each row that a settle changes: adds VALUES to it. */
@@ -78,6 +80,12 @@ bool cp_strata_exact(struct cp_strata *st, uint32_t thread, uint64_t tag,
 /* Adds all that was told since the last settle to A's rows. ADD: how; NULL = value by value.
  * Returns how much of values[1] is lost because no row could be made for it. */
 uint64_t cp_strata_settle(struct cp_strata *st, struct cp_aggregate *a, cp_strata_add *add);
+/* Returns how sure rows are in VALUE: the variance of a row is about this, times its value. 0 =
+ * rows are exact. */
+static inline double cp_strata_unsure(const struct cp_strata *st, unsigned value)
+{
+	return st->total[value] > 0 ? st->variance[value] / st->total[value] : 0;
+}
 /* Forgets everything, and gives the memory back. */
 void cp_strata_release(struct cp_strata *st);
 

@@ -29,6 +29,8 @@ check_io_counts "$work/counts.pb" "stat path" 1 0 0
 check_io_counts "$work/counts.pb" "stat file" 1 0 0
 check_stack "$work/counts.pb" 'op=write,kind=pipe,size=4.*write;pipes;'
 check_io_rows_sum "$work/counts.pb"
+"$pprof_check" --comments "$work/counts.pb" | grep -Eq '^calibrated: calls [0-9]+, delay [0-9]+, bytes [0-9]+, errors 0 ' ||
+	fail "how sure rows are isn't told: $("$pprof_check" --comments "$work/counts.pb")"
 # Errors that are few among many calls are all seen.
 [ "$(io_values "$work/counts.pb" ';pipes[;.]' 'error=EAGAIN' | cut -d' ' -f1,3,4)" = "50 0 50" ] ||
 	fail "failed reads of many: $(io_values "$work/counts.pb" ';pipes[;.]' 'error=EAGAIN')"
@@ -54,6 +56,7 @@ for dump in crowd.0001 crowd.0002 crowd; do
 done
 check_io_counts "$work/crowd.pb" "write device" 3360 3233600 0
 check_io_counts "$work/crowd.pb" "open path" 319 0 159
+check_io_counts "$work/crowd.pb" "poll epoll" 2 0 0
 [ "$(io_values "$work/crowd.pb" ';fails[;.]' | cut -d' ' -f1,4)" = "159 159" ] ||
 	fail "failing opens: $(io_values "$work/crowd.pb" ';fails[;.]')"
 check_no_stack "$work/crowd.pb" 'not sampled'

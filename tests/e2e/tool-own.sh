@@ -208,6 +208,29 @@ few 199 'cprof: hint: only 199 samples: shares under 7% are ±50% and more
 few 1 'cprof: hint: only 1 sample: shares under 94% are ±50% and more
 '
 few 200 ''
+# Rows that are scaled to exact totals: the comment tells how sure each type is, the first line whether its table is.
+python3 - <<'END'
+from pprof_build import Profile
+p = Profile([("calls", "count"), ("delay", "nanoseconds")])
+p.comments = ["calibrated: calls 10, delay 0 (variance of a value / value)", "calibrated: calls 2, delay 0 (variance of a value / value)"]
+app = p.mapping("/opt/app")
+for name, n in (("much", 200), ("little", 150)):
+    p.sample([p.frame(name, mapping=app)], [n, n])
+p.write("sure.pb")
+p.comments[0] = "calibrated: calls 100, delay 0 (variance of a value / value)"
+p.write("unsure.pb")
+END
+said() { # file type line first
+	"$cprof" top -sample_index="$2" "$1.pb" >out 2>err
+	grep '^Sampled' out | cmp -s - <(printf '%s' "$3") || fail "$1 $2: $(grep '^Sampled' out)"
+	[ "$(head -n 1 out)" = "Your code (app): 350$4" ] || fail "$1 $2 begins with $(head -n 1 out)"
+}
+said sure calls 'Sampled: total exact; values under 153 ±50% and more
+' ', 100% of 350 calls'
+said unsure calls 'Sampled: total exact; values under 1536 ±50% and more; the first row may be chance
+' ', 100% of 350 calls; the first row may be chance'
+said sure delay '' 'ns, 100% of 350ns delay'
+
 "$cprof" top -base=n1.pb n131.pb 2>err >out
 grep -q 'only 13' err && fail "a difference has samples: $(cat err)"
 

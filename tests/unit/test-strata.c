@@ -94,6 +94,7 @@ static void test_events_that_are_all_sampled_stay_as_they_are(void)
 		CHECK_EQ(value_of(0, i, 0), 1);
 		CHECK_EQ(value_of(0, i, 1), 100 + i);
 	}
+	CHECK(cp_strata_unsure(&st, 0) == 0);
 	end();
 }
 
@@ -115,6 +116,9 @@ static void test_what_was_not_sampled_is_divided_among_shares(void)
 	CHECK_EQ(sum_of(0, 0), 22);
 	CHECK_EQ(sum_of(0, 1), 1410);
 	CHECK_EQ(a.weight, 1410);
+	/* The rows of 9000 and 81,000 can only be off together. */
+	CHECK(fabs(st.variance[1] - 2 * 8100) < 1e-6);
+	CHECK(fabs(cp_strata_unsure(&st, 1) - 2 * 8100.0 / 1410) < 1e-9);
 	/* Far fewer than expected: no row gets less than it surely has. */
 	sampled(0, 1, 10, 0.1);
 	sampled(0, 2, 30, 0.01);

@@ -53,6 +53,8 @@ void ct_report_close(struct ct_report *r);
 /* Writes VALUE in the report's unit. Returns TO, which has CT_NUMBER_ROOM bytes. */
 char *ct_report_value(const struct ct_report *r, char *to, int64_t value);
 char *ct_report_share(const struct ct_report *r, char *to, int64_t value);
+/* Returns below which value values are ±50 % and more; 0: not known, or values are exact. */
+double ct_report_heading_unsure(const struct ct_report *r);
 /* Prints the lines above a table: program, type, time, duration, filters, the number of rows shown.
  */
 void ct_report_heading(const struct ct_report *r);

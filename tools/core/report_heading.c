@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The lines above a table; see report.h. */
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "core/load.h"
 #include "core/memory.h"
 #include "core/out.h"
 #include "core/report.h"
@@ -121,28 +123,51 @@ static void shown(const struct ct_report *r)
 		       r->trimmed.before_count);
 }
 
-/* How far sampled values may be from the truth. The variance of a value is proportional to it. */
+static bool is_difference(const struct ct_profile *p, size_t type)
+{
+	for (size_t i = 0; i < p->sample_count; i++)
+		if (ct_values(p, i)[type] < 0)
+			return true;
+	return ct_load_is_difference();
+}
+
+double ct_report_heading_unsure(const struct ct_report *r)
+{
+	/* A difference: what both profiles have in common doesn't vary. */
+	return r->settings.mean || is_difference(r->p, r->settings.type)
+		       ? 0
+		       : ct_sampling_unsure(r->p, r->settings.type);
+}
+
+/* Is the larger value of the table's first row below LIMIT? */
+static bool first_is_below(const struct ct_report *r, double limit)
+{
+	const struct ct_graph *g = r->graph;
+	const struct ct_node *n = g->kept_count ? &g->nodes[g->order[0]] : NULL;
+
+	return n && fmax((double)ct_abs(ct_graph_node_flat(n)),
+			 (double)ct_abs(ct_graph_node_cum(n))) < limit;
+}
+
+/* Says how far sampled values may be from the truth. The variance of a value is proportional to it.
+ * Of profiles of samples a hint says it (hints.c). */
 static void sampled(const struct ct_report *r)
 {
-	double variance = 0, bytes = 0, factor = CT_SAMPLING_95 / 0.5;
 	char error[CT_NUMBER_ROOM], half[CT_NUMBER_ROOM];
-	size_t space = r->settings.type;
+	double unsure = ct_report_heading_unsure(r), variance = 0;
+	size_t type = r->settings.type;
+	bool blocks = ct_sampling_is_sampled(r->p, type);
 
-	if (r->settings.mean || !ct_sampling_is_sampled(r->p, space))
+	for (size_t i = 0; blocks && i < r->p->sample_count; i++)
+		variance += ct_sampling_variance(r->p, i, type);
+	ct_sampling_format(error, sizeof(error), (double)r->total, variance);
+	if (unsure < 1 || (blocks ? !*error : !ct_sampling_is_calibrated(r->p)))
 		return;
-	for (size_t i = 0; i < r->p->sample_count; i++) {
-		/* A difference: what both profiles have in common doesn't vary. */
-		if (ct_values(r->p, i)[space] < 0)
-			return;
-		variance += ct_sampling_variance(r->p, i, space);
-		bytes += fabs((double)ct_values(r->p, i)[space]);
-	}
-	if (!*ct_sampling_format(error, sizeof(error), (double)r->total, variance))
-		return;
-	ct_numbers_format(half, ct_numbers_clamp(variance / bytes * factor * factor), "bytes",
-			  "auto");
-	printf("Sampled: total %s in 95 of 100 cases; values under %s \302\26150%% and more\n",
-	       error, half);
+	printf(blocks ? "Sampled: total %s in 95 of 100 cases; values under %s \302\26150%% and "
+			"more"
+		      : "Sampled: total exact%s; values under %s \302\26150%% and more",
+	       error, ct_report_value(r, half, ct_numbers_clamp(unsure)));
+	puts(first_is_below(r, unsure) ? "; the first row may be chance" : "");
 }
 
 void ct_report_heading(const struct ct_report *r)

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The sampling error of heap profiles; see sampling.h. */
+/* The sampling error of profiles; see sampling.h. */
 #include "core/sampling.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "core/notes.h"
 
 /* Of a profile of fragmentation, the period is that many bytes of pages to a watched one. */
 #define PAGE 4096.0
@@ -57,6 +60,65 @@ double ct_sampling_variance(const struct ct_profile *p, size_t i, size_t space)
 		return bytes * size * fmax((double)p->period / PAGE - 1, 0);
 	/* 1/p - 1 = 1/(e^x - 1) with x = size/interval. */
 	return size > 0 ? bytes * size / expm1(size / (double)p->period) : 0;
+}
+
+/* A value with a variance of half of itself, at 95 of 100. */
+#define HALF (CT_SAMPLING_95 / 0.5)
+
+#define CALIBRATED "calibrated: "
+
+/* Returns what comment I says of how sure types are, or NULL. */
+static const char *calibration(const struct ct_profile *p, size_t i)
+{
+	const char *c = ct_notes_comment(p, i);
+
+	return strncmp(c, CALIBRATED, sizeof(CALIBRATED) - 1) ? NULL : c + sizeof(CALIBRATED) - 1;
+}
+
+bool ct_sampling_is_calibrated(const struct ct_profile *p)
+{
+	bool is = false;
+
+	for (size_t i = 0; i < p->comment_count; i++)
+		is |= calibration(p, i) != NULL;
+	return is;
+}
+
+/* Returns the largest number after the name of TYPE in these comments: there are several, if
+ * profiles were put together. */
+static double calibrated(const struct ct_profile *p, const char *type)
+{
+	size_t n = strlen(type);
+	double most = 0;
+
+	for (size_t i = 0; n && i < p->comment_count; i++) {
+		const char *at = calibration(p, i);
+
+		while (at && (strncmp(at, type, n) != 0 || at[n] != ' ')) {
+			at = strchr(at, ',');
+			at = at ? at + 1 + strspn(at + 1, " ") : NULL;
+		}
+		if (at)
+			most = fmax(most, strtod(at + n, NULL));
+	}
+	return most;
+}
+
+double ct_sampling_unsure(const struct ct_profile *p, size_t type)
+{
+	double samples = 0, total = 0, variance = 0;
+	bool blocks = ct_sampling_is_sampled(p, type);
+
+	for (size_t i = 0; i < p->sample_count; i++) {
+		samples += (double)ct_values(p, i)[0];
+		total += fabs((double)ct_values(p, i)[type]);
+		variance += blocks ? ct_sampling_variance(p, i, type) : 0;
+	}
+	if (blocks)
+		return total > 0 ? variance / total * HALF * HALF : 0;
+	if (is_type(p, 0, "samples") && !strcmp(ct_text(p, p->types[0].unit), "count"))
+		return samples > 0 ? total * HALF * HALF / (samples + HALF * HALF) : 0;
+	return calibrated(p, ct_text(p, p->types[type].type)) * HALF * HALF;
 }
 
 char *ct_sampling_format(char *to, size_t size, double value, double variance)

@@ -210,9 +210,12 @@ void ct_own_table_print(const struct ct_own_table *t, const struct ct_report *r,
 	printf("%sYour code%s", ct_out_paint(CT_BOLD), ct_out_paint(CT_PLAIN));
 	if (!which)
 		print_programs(r->p);
-	printf(": %s, %s of %s %s\n", ct_report_value(r, inside, t->inside),
+	printf(": %s, %s of %s %s%s\n", ct_report_value(r, inside, t->inside),
 	       trimmed(ct_report_share(r, share, t->inside)), ct_report_value(r, total, r->total),
-	       r->type);
+	       r->type,
+	       (double)ct_abs(t->rows[0].own) < ct_report_heading_unsure(r)
+		       ? "; the first row may be chance"
+		       : "");
 	printf("%s%10s %5s%% %10s %5s%%%s\n", ct_out_paint(CT_DIM), "own", "own", "total", "total",
 	       ct_out_paint(CT_PLAIN));
 	for (size_t i = 0; i < shown; i++)

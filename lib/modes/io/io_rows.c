@@ -386,10 +386,26 @@ static void find_most(const struct cp_comments *out, bool told[CP_IO_OPS][CP_IO_
 		}
 }
 
+/* How sure rows are: read by the tool (tools/core/sampling.c). */
+static void say_unsure(struct cp_comments *out)
+{
+	/* A row's calls are those that succeeded and those that failed. */
+	double calls = strata.total[CALLS] + strata.total[ERRORS];
+	double variance = strata.variance[CALLS] + strata.variance[ERRORS];
+
+	cp_comments_line(out,
+			 "calibrated: calls %lu, delay %lu, bytes %lu, errors %lu (variance of a "
+			 "value / value)",
+			 L(calls > 0 ? variance / calls : 0), L(cp_strata_unsure(&strata, DELAY)),
+			 L(cp_strata_unsure(&strata, BYTES)), L(cp_strata_unsure(&strata, ERRORS)));
+}
+
 void cp_io_rows_report(struct cp_comments *out, const struct cp_run *r)
 {
 	bool told[CP_IO_OPS][CP_IO_KINDS] = { { false } };
 	unsigned used = 0, op, kind;
+
+	say_unsure(out);
 
 	for (op = 0; op < CP_IO_OPS; op++)
 		for (kind = 0; kind < CP_IO_KINDS; kind++)

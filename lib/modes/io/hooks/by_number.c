@@ -66,8 +66,8 @@ static const struct call calls[] = {
 	{ SYS_unlinkat, CP_IO_UNLINK, BY_PATH, false },
 	{ SYS_ppoll, CP_IO_POLL, BY_NOTHING, false },
 	{ SYS_pselect6, CP_IO_POLL, BY_NOTHING, false },
-	{ SYS_epoll_pwait, CP_IO_POLL, BY_NOTHING, false },
-	{ SYS_epoll_pwait2, CP_IO_POLL, BY_NOTHING, false },
+	{ SYS_epoll_pwait, CP_IO_POLL, 0, false },
+	{ SYS_epoll_pwait2, CP_IO_POLL, 0, false },
 #ifdef SYS_open
 	{ SYS_open, CP_IO_OPEN, BY_PATH, false },
 	{ SYS_creat, CP_IO_OPEN, BY_PATH, false },
@@ -78,7 +78,7 @@ static const struct call calls[] = {
 	{ SYS_rmdir, CP_IO_UNLINK, BY_PATH, false },
 	{ SYS_poll, CP_IO_POLL, BY_NOTHING, false },
 	{ SYS_select, CP_IO_POLL, BY_NOTHING, false },
-	{ SYS_epoll_wait, CP_IO_POLL, BY_NOTHING, false },
+	{ SYS_epoll_wait, CP_IO_POLL, 0, false },
 #endif
 };
 

@@ -20,10 +20,12 @@ POLLS(pselect,
       (int n, fd_set *in, fd_set *out, fd_set *except, const struct timespec *timeout,
        const sigset_t *mask),
       (n, in, out, except, timeout, mask))
-POLLS(epoll_wait, (int fd, struct epoll_event *e, int n, int timeout), (fd, e, n, timeout))
-POLLS(epoll_pwait, (int fd, struct epoll_event *e, int n, int timeout, const sigset_t *mask),
+CALLS(int, epoll_wait, CP_IO_POLL, fd, (int fd, struct epoll_event *e, int n, int timeout),
+      (fd, e, n, timeout))
+CALLS(int, epoll_pwait, CP_IO_POLL, fd,
+      (int fd, struct epoll_event *e, int n, int timeout, const sigset_t *mask),
       (fd, e, n, timeout, mask))
-CALLS_IF(int, epoll_pwait2, CP_IO_POLL | CALLS_KIND(CP_IO_NOTHING), -1,
+CALLS_IF(int, epoll_pwait2, CP_IO_POLL, fd,
 	 (int fd, struct epoll_event *e, int n, const struct timespec *timeout,
 	  const sigset_t *mask),
 	 (fd, e, n, timeout, mask))
