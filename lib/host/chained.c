@@ -8,6 +8,7 @@
 
 #include "host/handler_mask.h"
 #include "base/atomic.h"
+#include "host/signal/deferred.h"
 #include "host/signal/disposition.h"
 #include "host/signal/handler_call.h"
 #include "host/signal/sigprof.h"
@@ -66,7 +67,8 @@ bool cp_chained_wants(int sig, const struct sigaction *act)
 
 bool cp_chained_wants_room(const struct sigaction *act)
 {
-	return cp_handler_mask_is_handler(act) && (act->sa_flags & SA_ONSTACK);
+	return cp_load_relaxed(&cp_deferred_on) && cp_handler_mask_is_handler(act) &&
+	       (act->sa_flags & SA_ONSTACK);
 }
 
 void cp_chained_fill(struct sigaction *ours, int sig, const struct sigaction *act)

@@ -43,7 +43,8 @@ void cp_chained_begin(const struct cp_chained_hooks *h);
 /* Return true if ACT must be chained because the process may end after its handler. The default
  * action of SIG ends the process. Any context. */
 bool cp_chained_wants(int sig, const struct sigaction *act);
-/* Return true if ACT, for any signal, must be chained so that samples have room. Any context. */
+/* Return true if ACT, for any signal, must be chained so that samples by SIGPROF have room. Any
+ * context. */
 bool cp_chained_wants_room(const struct sigaction *act);
 /* Fill *OURS with the disposition that the kernel gets in place of ACT. ACT is in the table. Any
  * context. */

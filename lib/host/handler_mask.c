@@ -21,7 +21,7 @@ bool cp_handler_mask_is_handler(const struct sigaction *act)
 
 static bool needs_prof_blocked(int sig, const struct sigaction *act)
 {
-	return sig != SIGPROF && (act->sa_flags & SA_ONSTACK) && cp_handler_stack_is_too_small() &&
+	return sig != SIGPROF && (act->sa_flags & SA_ONSTACK) && cp_handler_stack_is_useless() &&
 	       sigismember(&act->sa_mask, SIGPROF) == 0;
 }
 

@@ -26,7 +26,8 @@ struct cp_handler_mask {
 bool cp_handler_mask_is_handler(const struct sigaction *act);
 
 /* Return the disposition that the kernel gets for SIG (1 to 64): ACT itself (may be NULL), or
- * m->changed. If OURS is false (the process is not the session's), return ACT. Async-signal-safe.
+ * m->changed. If OURS is false (the process is not the session's, or SIGPROF is not the
+ * profiler's), return ACT. Async-signal-safe.
  */
 const struct sigaction *cp_handler_mask_begin(struct cp_handler_mask *m, int sig,
 					      const struct sigaction *act, bool ours);

@@ -21,8 +21,8 @@
 #endif
 
 /* Why the profiler's handlers do not use the program's alternate stacks: one has no room for them,
- * or several threads share one. Never cleared. */
-enum { TOO_SMALL = 1, SHARED = 2 };
+ * several threads share one, or another thread makes one unwritable. Never cleared. */
+enum { TOO_SMALL = 1, SHARED = 2, TAKEN = 4 };
 static uint32_t unfit;
 /* The same bits, set once the handlers in the kernel were changed accordingly. */
 static uint32_t left;
@@ -37,9 +37,9 @@ int cp_handler_stack_flags(int sig)
 	return flags;
 }
 
-bool cp_handler_stack_is_too_small(void)
+bool cp_handler_stack_is_useless(void)
 {
-	return (cp_load_relaxed(&unfit) & TOO_SMALL) != 0;
+	return (cp_load_relaxed(&unfit) & (TOO_SMALL | TAKEN)) != 0;
 }
 
 bool cp_handler_stack_is_alternate(void)
@@ -77,6 +77,16 @@ uint32_t cp_handler_stack_look(void)
 	if (!none && now.ss_size < (frame ? frame : STACK_FRAME_LEAST) + STACK_NEED)
 		why |= TOO_SMALL;
 	why &= ~cp_load_acquire(&left);
+	cp_or_seqcst(&unfit, why);
+	return why;
+}
+
+uint32_t cp_handler_stack_look_at(const void *at, size_t size)
+{
+	uint32_t why = TAKEN & ~cp_load_acquire(&left);
+
+	if (!why || !cp_thread_has_alternate(at, size))
+		return 0;
 	cp_or_seqcst(&unfit, why);
 	return why;
 }

@@ -25,6 +25,7 @@ PRELOAD_SMALL_SOURCES += \
 	%D%/hooks/mask.c \
 	%D%/hooks/namespace.c \
 	%D%/hooks/procfs.c \
+	%D%/hooks/profil.c \
 	%D%/hooks/raw_sigaction.c \
 	%D%/hooks/seccomp.c \
 	%D%/hooks/send.c \

@@ -172,6 +172,12 @@ static int result_of(int err)
 	return -1;
 }
 
+/* Is the mask that the program sees another than the kernel's? */
+static bool is_viewed(void)
+{
+	return cp_profiled_active() && cp_load_relaxed(&cp_deferred_on);
+}
+
 int cp_mask_view_change(int how, const sigset_t *set, sigset_t *old)
 {
 	bool active, ours; /* asked once: it takes a system call */
@@ -187,7 +193,7 @@ int cp_mask_view_change(int how, const sigset_t *set, sigset_t *old)
 		memcpy(&copy, &wanted, sizeof(wanted));
 		set = &copy;
 	}
-	active = cp_profiled_active();
+	active = is_viewed();
 	if (active && is_plain(set) && change_plain(how, set, old, &err))
 		return result_of(err);
 	ours = active && cp_profiled_is_this();
@@ -209,7 +215,7 @@ int cp_mask_view_pending(sigset_t *set)
 {
 	int err = CP_REAL(sigpending)(set);
 
-	if (!err && sigismember(set, SIGPROF) == 1 && cp_profiled_is_ours() &&
+	if (!err && sigismember(set, SIGPROF) == 1 && is_viewed() && cp_profiled_is_this() &&
 	    !cp_send_self_is_pending())
 		sigdelset(set, SIGPROF);
 	if (!err && cp_deferred_blocked_now() && cp_deferred_any())
@@ -311,7 +317,7 @@ int cp_mask_view_wait(const sigset_t *set, siginfo_t *si, const struct timespec 
 	if (!cp_profiled_is_ours() || !cp_sys_copy_argument(&waited_for, set, sizeof(waited_for)) ||
 	    (timeout && !cp_sys_copy_argument(&limit, timeout, sizeof(limit))))
 		return CP_REAL(sigtimedwait)(set, si, timeout);
-	really = waited_for & PROF;
+	really = is_viewed() ? waited_for & PROF : 0;
 	prof = really != 0;
 	if (!prof && timeout && is_now(&limit))
 		return CP_REAL(sigtimedwait)(set, si, timeout);

@@ -153,7 +153,7 @@ static bool may_be_passed(int sig, const struct sigaction *act)
 {
 	return ((kinds[sig] == KIND_FATAL && cp_chained_wants(sig, act)) ||
 		cp_chained_wants_room(act)) &&
-	       !((act->sa_flags & SA_ONSTACK) && cp_handler_stack_is_too_small());
+	       !((act->sa_flags & SA_ONSTACK) && cp_handler_stack_is_useless());
 }
 
 /* Write the table first: after sigaction a signal may come at once. */
@@ -307,7 +307,7 @@ int cp_signals_sigaction(int sig, const struct sigaction *act, struct sigaction 
 	/* Asked once: it takes a system call. */
 	active = cp_profiled_active();
 	ours = active && cp_profiled_is_this();
-	act = cp_handler_mask_begin(&mask, sig, act, ours);
+	act = cp_handler_mask_begin(&mask, sig, act, ours && cp_load_relaxed(&cp_deferred_on));
 	keeps = act && (!active || ours);
 	if (keeps)
 		add_signal(&programs, sig);
@@ -322,6 +322,19 @@ int cp_signals_sigaction(int sig, const struct sigaction *act, struct sigaction 
 	return 0;
 }
 
+/* Set ACT, the program's handler of SIG, as the program would. */
+static void set_again(int sig, const struct sigaction *act)
+{
+	struct cp_handler_mask mask;
+	const struct sigaction *to = cp_handler_mask_begin(&mask, sig, act, true);
+
+	if (to == act && !may_be_passed(sig, act))
+		return;
+	add_signal(&caught, sig);
+	if (dispatch(sig, to, NULL, true) == 0)
+		cp_handler_mask_end(&mask, sig, true, NULL);
+}
+
 static void leave_alternate_stacks(void)
 {
 	struct sigaction now;
@@ -331,7 +344,7 @@ static void leave_alternate_stacks(void)
 			continue;
 		if (!cp_chained_is(&now))
 			now.sa_flags = cp_handler_stack_flags(sig);
-		else if (cp_handler_stack_is_too_small() && (now.sa_flags & SA_ONSTACK)) {
+		else if (cp_handler_stack_is_useless() && (now.sa_flags & SA_ONSTACK)) {
 			cp_disposition_view_get(sig, &now);
 			cp_handler_mask_block_prof(sig, &now);
 		}
@@ -348,6 +361,21 @@ static void look_at_alternate(void)
 	if (why && cp_profiled_is_ours())
 		leave_alternate_stacks();
 	cp_handler_stack_left(why);
+}
+
+void cp_signals_alternate_goes(const void *at, size_t size)
+{
+	/* A handler that is on the stack at this moment ends within that time. */
+	const struct timespec moment = { 0, 5000000 };
+	uint32_t why;
+
+	cp_altstack_invalidate(at, size);
+	why = cp_load_relaxed(&cp_deferred_on) ? cp_handler_stack_look_at(at, size) : 0;
+	if (!why || !cp_profiled_is_ours())
+		return;
+	leave_alternate_stacks();
+	cp_handler_stack_left(why);
+	cp_sys2(SYS_nanosleep, &moment, NULL);
 }
 
 long cp_signals_sigaltstack(const stack_t *ss, stack_t *old)
@@ -377,7 +405,7 @@ static void pass(int sig)
 
 	if (CP_REAL(sigaction)(sig, NULL, &now) < 0 || is_ours(&now) || !may_be_passed(sig, &now))
 		return;
-	cp_or_seqcst(&caught, CP_SIGBIT(sig));
+	add_signal(&caught, sig);
 	set_passed(sig, &now, NULL);
 }
 
@@ -418,11 +446,6 @@ void cp_signals_install(const struct cp_config *c, const struct cp_signal_work *
 	cp_fatal_begin(w);
 	cp_sigprof_set_end(cp_fatal_handler);
 	owner = cp_sys_getpid();
-	/* In every mode: from here on the program's masks do not keep SIGPROF from its threads. */
-	if (cp_sigprof_handler_install() == 0) {
-		kinds[SIGPROF] = KIND_PROF;
-		cp_store_relaxed(&cp_deferred_on, 1);
-	}
 	dump_signal_asked = c->dump_signal_asked;
 	dump_signal = dump;
 	if (toggle)
@@ -437,6 +460,51 @@ void cp_signals_install(const struct cp_config *c, const struct cp_signal_work *
 			claim(sig, KIND_FATAL);
 		else if (!kinds[sig])
 			pass(sig);
+}
+
+/* Set the program's handler of SIG anew: from here on handlers need room for samples. */
+static void renew(int sig)
+{
+	struct sigaction now;
+
+	if (CP_REAL(sigaction)(sig, NULL, &now) == 0 && !is_ours(&now) &&
+	    cp_handler_mask_is_handler(&now))
+		set_again(sig, &now);
+}
+
+int cp_signals_claim_prof(void)
+{
+	int err = cp_sigprof_handler_install();
+
+	if (err < 0 || kinds[SIGPROF] == KIND_PROF)
+		return err;
+	kinds[SIGPROF] = KIND_PROF;
+	/* Unless the program has set its disposition meanwhile, this changes nothing. */
+	cp_sigprof_handler_install();
+	cp_store_relaxed(&cp_deferred_on, 1);
+	for (int sig = 1; sig < 65; sig++)
+		if (!(NEVER_CAUGHT & CP_SIGBIT(sig)))
+			renew(sig);
+	return 0;
+}
+
+/* What libc's profiler has displaced, and puts back itself as far as the kernel is concerned. */
+static struct cp_disposition displaced;
+static bool is_displaced;
+
+void cp_signals_look_at_prof(void)
+{
+	if (kinds[SIGPROF] != KIND_PROF || !is_owner())
+		return;
+	if (!cp_sigprof_handler_is_there()) {
+		if (!is_displaced)
+			cp_disposition_get(SIGPROF, &displaced);
+		is_displaced = true;
+		cp_sigprof_handler_install();
+	} else if (is_displaced) {
+		is_displaced = false;
+		cp_disposition_set(SIGPROF, &displaced);
+	}
 }
 
 static void give_back(int sig)

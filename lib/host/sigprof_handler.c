@@ -12,22 +12,32 @@
 #include "host/real.h"
 #include "host/signal/sigprof.h"
 
+/* Note the disposition NOW, which the kernel has, if it is the program's. */
+static void note_program(const struct sigaction *now)
+{
+	struct cp_disposition d;
+
+	if (now->sa_sigaction == cp_sigprof_handle)
+		return;
+	cp_disposition_view_take(&d, now);
+	cp_disposition_set(SIGPROF, &d);
+}
+
 int cp_sigprof_handler_install(void)
 {
 	struct sigaction act = { .sa_sigaction = cp_sigprof_handle,
 				 .sa_flags = cp_handler_stack_flags(SIGPROF) };
 	struct sigaction old;
 
+	/* The table is written first: a signal of the program may come at once. */
+	if (CP_REAL(sigaction)(SIGPROF, NULL, &old) < 0)
+		return -errno;
+	note_program(&old);
 	/* Includes libc's own signals, which sigfillset leaves out: see blocks_prof in cpu.c. */
 	memset(&act.sa_mask, 0xff, sizeof(act.sa_mask));
 	if (CP_REAL(sigaction)(SIGPROF, &act, &old) < 0)
 		return -errno;
-	if (old.sa_sigaction != cp_sigprof_handle) {
-		struct cp_disposition d;
-
-		cp_disposition_view_take(&d, &old);
-		cp_disposition_set(SIGPROF, &d);
-	}
+	note_program(&old);
 	return 0;
 }
 

@@ -5,8 +5,8 @@
 
 #include <stdbool.h>
 
-/* Install the handler. The program's own disposition goes into the table. Returns 0 or a negative
- * errno. */
+/* Install the handler, for cp_signals_claim_prof. The program's own disposition goes into the
+ * table. Returns 0 or a negative errno. */
 int cp_sigprof_handler_install(void);
 /* Return true if the kernel still has the handler. Any context. */
 bool cp_sigprof_handler_is_there(void);

@@ -93,6 +93,9 @@ struct cp_mode_ops {
 	/* The same with CPROF_VERBOSE=1. */
 	void (*started_verbose)(void);
 
+	/* Does the mode sample by SIGPROF? START then calls cp_signals_claim_prof. */
+	bool by_sigprof;
+
 	/* Both run under the collector's lock. start returns 0 or a negative errno; R has begun and
 	 * is empty. */
 	int (*start)(struct cp_run *r, const struct cp_config *c);

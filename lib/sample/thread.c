@@ -117,6 +117,27 @@ bool cp_thread_shares_alternate(struct cp_thread *t, uint64_t base)
 	return false;
 }
 
+/* A call that unmaps memory shall not take longer in programs of thousands of threads. */
+#define ALTERNATES_MOST 256u
+
+bool cp_thread_has_alternate(const void *at, uint64_t size)
+{
+	int self = cp_sys_gettid();
+
+	for (uint32_t i = 0; i < cp_thread_limit() && i < ALTERNATES_MOST; i++) {
+		const struct cp_thread *t = cp_thread_at(i);
+		uint64_t base = cp_load_seqcst(&t->alternate_base);
+		int tid = cp_load_relaxed(&t->tid);
+
+		/* A thread may have ended since its record was seen last. */
+		if (base && base - (uintptr_t)at < size && tid != self &&
+		    cp_load_acquire(&t->state) == CP_THREAD_LIVE &&
+		    cp_sys3(SYS_tgkill, cp_sys_getpid(), tid, 0) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* Adds one chunk after the SEEN records. Another thread may do it first. Returns false without
  * memory. */
 static bool grow(uint32_t seen)

@@ -188,6 +188,9 @@ struct cp_thread *cp_thread_of(int tid);
  * thread's alternate stack begins at BASE, too. Of two threads that call at once, at least one
  * gets true. Any context. */
 bool cp_thread_shares_alternate(struct cp_thread *t, uint64_t base);
+/* Returns true if the alternate stack of a live thread other than the calling one begins in the
+ * SIZE bytes at AT. Looks at the first 256 records only. Any context. */
+bool cp_thread_has_alternate(const void *at, uint64_t size);
 /* Returns one more than the highest index that was ever claimed. */
 uint32_t cp_thread_limit(void);
 /* In a fork child: sets every record but KEEP to FREE and gives up their rings. */

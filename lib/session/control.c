@@ -251,6 +251,8 @@ static int start(struct cp_control_message *reply)
 		call.until = cp_sys_clock_ns(CLOCK_MONOTONIC) + length;
 	if (!err)
 		cp_collect_run(cp_window_add, &call);
+	if (!err && !call.result)
+		cp_runs_tell(&c);
 	return cp_api_change_end(err ? err : call.result);
 }
 

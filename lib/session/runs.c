@@ -145,6 +145,13 @@ void cp_runs_abandon(unsigned m)
 	release(r);
 }
 
+void cp_runs_tell(const struct cp_config *c)
+{
+	for (unsigned m = cp_mode_ops_first(); m < CP_MAIN_MODES; m = cp_mode_ops_after(m))
+		if (c->path[m][0] && cp_session.runs[m].running && cp_modes[m]->started)
+			cp_modes[m]->started();
+}
+
 bool cp_runs_any(void)
 {
 	for (unsigned m = cp_mode_ops_first(); m < CP_MODES; m = cp_mode_ops_after(m))

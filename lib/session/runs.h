@@ -8,6 +8,8 @@
 
 #include "sample/mode.h"
 
+struct cp_config;
+
 /* Returns the mode whose path names M's file: M itself, or the mode that M is a companion of. */
 enum cprof_mode cp_runs_parent(unsigned m);
 /* Returns whether the settings ask for mode M. */
@@ -27,5 +29,8 @@ int cp_runs_end(unsigned m, const char *when);
 void cp_runs_abandon(unsigned m);
 /* In a fork child, without the lock: the modes that are on begin anew, under the child's name. */
 void cp_runs_fork_child(void);
+/* Lets the modes of C that are on tell what the user should know. Call without the lock, after they
+ * have started. */
+void cp_runs_tell(const struct cp_config *c);
 
 #endif

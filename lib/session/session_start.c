@@ -146,6 +146,18 @@ static bool began_nothing(const struct cp_window_call *call, bool each)
 	return call->result && !(each && (cp_runs_any() || cp_session.config.toggle_signal));
 }
 
+/* Takes SIGPROF if a mode of C samples by it, now or when it is toggled on: threads that are made
+ * from here on are sampled even if they block SIGPROF. */
+static void claim_sigprof(const struct cp_config *c)
+{
+	for (unsigned m = cp_mode_ops_first(); m < CP_MAIN_MODES; m = cp_mode_ops_after(m))
+		if (c->path[m][0] && cp_modes[m]->by_sigprof) {
+			cp_signals_claim_prof();
+			cp_deferred_import_mask();
+			return;
+		}
+}
+
 /* Adds modes to a running session. Returns 0 or a negative errno. */
 static int add_modes(const struct cp_config *c)
 {
@@ -155,7 +167,10 @@ static int add_modes(const struct cp_config *c)
 	if (err)
 		return err;
 	prepare_modes(c);
+	claim_sigprof(c);
 	cp_collect_run(cp_window_add, &call);
+	if (!call.result)
+		cp_runs_tell(c);
 	return call.result;
 }
 
@@ -200,7 +215,7 @@ int cp_session_start(const struct cp_config *c, bool each)
 	cp_session.next_checkpoint = UINT64_MAX;
 	cp_profiled_set_active(true);
 	cp_signals_install(c, &cp_signal_requests_work);
-	cp_deferred_import_mask();
+	claim_sigprof(c);
 	cp_collect_run(cp_window_begin, &call);
 	if (began_nothing(&call, each)) {
 		cp_collect_run(cp_window_abandon, NULL);
@@ -208,9 +223,7 @@ int cp_session_start(const struct cp_config *c, bool each)
 		cp_profiled_set_active(false);
 		return call.result;
 	}
-	for (unsigned m = cp_mode_ops_first(); m < CP_MAIN_MODES; m = cp_mode_ops_after(m))
-		if (cp_session.runs[m].running && cp_modes[m]->started)
-			cp_modes[m]->started();
+	cp_runs_tell(c);
 	cp_collect_thread_start();
 	return 0;
 }

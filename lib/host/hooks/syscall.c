@@ -24,6 +24,7 @@
 #include "host/send_self.h"
 #include "session/session.h"
 #include "host/signal/altstack.h"
+#include "host/signals.h"
 #include "base/atomic.h"
 #include "modes/io/hooks/by_number.h"
 #include "modes/io/signal/io_event.h"
@@ -55,7 +56,7 @@ static void before(long number, const long *a)
 		if ((number == SYS_munmap || !(a[2] & PROT_WRITE)) &&
 		    cp_altstack_may_be_at((const void *)a[0], (size_t)a[1]) &&
 		    !cp_profiled_retired())
-			cp_altstack_invalidate((const void *)a[0], (size_t)a[1]);
+			cp_signals_alternate_goes((const void *)a[0], (size_t)a[1]);
 		break;
 	case SYS_seccomp:
 		cp_seccomp_begins((unsigned)a[0], (unsigned)a[1], (const void *)a[2]);

@@ -86,7 +86,8 @@ bool cp_deferred_any(void);
 bool cp_deferred_take(siginfo_t *si);
 
 /* Make the calling thread's kernel mask, inherited or given at its creation, the program's view,
- * and make SIGPROF deliverable. Does nothing until cp_deferred_on is set. */
+ * and make SIGPROF deliverable. Does nothing until cp_deferred_on is set, when SIGPROF becomes
+ * the profiler's: cp_signals_claim_prof. */
 extern uint32_t cp_deferred_on;
 void cp_deferred_import_mask(void);
 /* Call in the child of a vfork, which shares its parent's memory but has its own mask in the

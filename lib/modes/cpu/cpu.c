@@ -18,7 +18,7 @@
 #include "sample/ring.h"
 #include "modes/cpu/signal/cpu_event.h"
 #include "modes/cpu/signal/cpu_thread.h"
-#include "host/sigprof_handler.h"
+#include "host/signals.h"
 #include "base/futex_lock.h"
 #include "base/sys.h"
 #include "base/thread_file.h"
@@ -202,7 +202,7 @@ static void set_period(unsigned frequency)
 
 int cp_cpu_start(unsigned frequency, enum cp_engine_choice engine)
 {
-	int err = cp_sigprof_handler_install();
+	int err = cp_signals_claim_prof();
 
 	if (err < 0)
 		return err;

@@ -186,6 +186,7 @@ const struct cp_mode_ops cp_mode_cpu = {
 	.report = report,
 	.started = cp_cpu_note_blocking,
 	.started_verbose = started_verbose,
+	.by_sigprof = true,
 	.start = start,
 	.stop = stop,
 	.set = set,

@@ -13,7 +13,7 @@
 #include "base/sys.h"
 #include "base/text.h"
 #include "collect/perf_probe.h"
-#include "host/sigprof_handler.h"
+#include "host/signals.h"
 #include "modes/event/signal/event_hit.h"
 #include "sample/counters.h"
 
@@ -139,7 +139,7 @@ int cp_event_control_set_period(unsigned period)
 int cp_event_control_start(const char *event, unsigned period)
 {
 	struct cp_event_control *c = &cp_event_control;
-	int err = cp_sigprof_handler_install();
+	int err = cp_signals_claim_prof();
 
 	if (err < 0)
 		return err;

@@ -104,6 +104,7 @@ const struct cp_mode_ops cp_mode_event = {
 	.period_type = { name, "count" },
 	.period = period,
 	.report = report,
+	.by_sigprof = true,
 	.start = start,
 	.stop = stop,
 	.set = set,

@@ -5,7 +5,7 @@
 
 #include "collect/bursts.h"
 #include "collect/collect.h"
-#include "host/sigprof_handler.h"
+#include "host/signals.h"
 #include "output/encode.h"
 #include "output/comments.h"
 #include "output/mode_ops.h"
@@ -135,7 +135,7 @@ static bool keep(struct cp_thread *t)
 static int start(struct cp_run *r, const struct cp_config *c)
 {
 	const struct cp_wall_settings *s = cp_config_of(c, CPROF_WALL);
-	int err = cp_sigprof_handler_install();
+	int err = cp_signals_claim_prof();
 
 	cp_sigprof_add(CPROF_WALL, &cp_wall_event_source);
 	if (!err)
@@ -231,6 +231,7 @@ const struct cp_mode_ops cp_mode_wall = {
 	.report = report,
 	.count = count,
 	.prepare = prepare,
+	.by_sigprof = true,
 	.start = start,
 	.stop = stop,
 	.set = set,

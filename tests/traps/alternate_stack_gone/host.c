@@ -2,7 +2,7 @@
 /* An alternate stack that is there for handlers which never come: made read-only, unmapped or
  * mapped anew while it is registered.
  *
- *   host read-only | unmapped | fixed | moved | by-number | bad-pointers
+ *   host read-only | unmapped | fixed | moved | by-number | bad-pointers | by-another
  *
  * With bad-pointers the stack is set by a call that fails after the change, because the kernel
  * can't write the old stack. Bad pointers are given to sigaltstack in the other cases, too.
@@ -126,6 +126,44 @@ static void *run(void *arg)
 	return arg;
 }
 
+#define SMALL ((size_t)65536)
+static char contested[SMALL] __attribute__((aligned(65536)));
+static int over;
+
+/* Another thread makes the stack read-only and writable again. A signal that comes meanwhile is a
+ * SIGSEGV; no handler of the program writes there. */
+static void *contest(void *arg)
+{
+	while (!__atomic_load_n(&over, __ATOMIC_RELAXED)) {
+		EXPECT(mprotect(contested, SMALL, PROT_READ) == 0);
+		EXPECT(mprotect(contested, SMALL, PROT_READ | PROT_WRITE) == 0);
+	}
+	return arg;
+}
+
+static void nothing(int sig)
+{
+}
+
+static void by_another(void)
+{
+	struct sigaction act = { .sa_handler = nothing };
+	stack_t ss = { .ss_sp = contested, .ss_size = SMALL };
+	pthread_t t;
+
+	EXPECT(sigaction(SIGSEGV, &act, NULL) == 0);
+	EXPECT(sigaltstack(&ss, NULL) == 0);
+	act.sa_flags = SA_ONSTACK;
+	EXPECT(sigaction(SIGHUP, &act, NULL) == 0);
+	before_change();
+	EXPECT(pthread_create(&t, NULL, contest, NULL) == 0);
+	for (int i = 0; i < 20000; i++)
+		syscall(SYS_tkill, gettid(), SIGHUP);
+	after_change();
+	__atomic_store_n(&over, 1, __ATOMIC_RELAXED);
+	EXPECT(pthread_join(t, NULL) == 0);
+}
+
 int main(int argc, char **argv)
 {
 	pthread_t t;
@@ -133,6 +171,11 @@ int main(int argc, char **argv)
 	if (argc < 2)
 		return 2;
 	how = argv[1];
+	if (!strcmp(how, "by-another")) {
+		by_another();
+		puts("done");
+		HOST_END();
+	}
 	pthread_create(&t, NULL, run, NULL);
 	pthread_join(t, NULL);
 	run(NULL);

@@ -5,7 +5,7 @@
 host=./tests/traps/alternate_stack_gone/host
 limit=$bounded
 export CPUPROFILE_FREQUENCY=1000
-for how in read-only unmapped fixed moved by-number bad-pointers; do
+for how in read-only unmapped fixed moved by-number bad-pointers by-another; do
 	bare "bare-$how" $host $how
 	check_status "bare-$how" 0
 	profiled "$how" $host $how

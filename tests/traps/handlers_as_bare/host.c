@@ -4,10 +4,10 @@
  * sigaltstack, both masks, the siginfo, the registers, and the backtrace. The output must be the
  * same under the profiler.
  *
- *   host table      each combination; the handler returns, or jumps out
- *   host itimer     the program's own ITIMER_PROF, whose handler needs more than the alternate
- * stack host switches   user threads that the handler of ITIMER_PROF switches host guard      a
- * SIGPROF where the thread's stack ends: SIGSEGV
+ * "table" has each combination; the handler returns, or jumps out. "itimer" is the program's own
+ * ITIMER_PROF, whose handler needs more than the alternate stack. "late FILE" is the same while the
+ * profiler starts a CPU profile and stops it. "switches" has user threads that the handler of
+ * ITIMER_PROF switches. "guard" gets a SIGPROF where the thread's stack ends: SIGSEGV.
  */
 #include <dlfcn.h>
 #include <execinfo.h>
@@ -24,6 +24,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "cprof.h"
 #include "host.h"
 
 #define PAGE 4096
@@ -346,6 +347,77 @@ static void itimer(void)
 	printf("in the alternate stack: %d\n", in_alternate);
 }
 
+/* Has the kernel a handler for SIGPROF? */
+static int is_caught(void)
+{
+	FILE *status = fopen("/proc/self/status", "r");
+	unsigned long long caught = 0;
+	char line[256];
+
+	while (status && fgets(line, sizeof(line), status))
+		sscanf(line, "SigCgt: %llx", &caught);
+	if (status)
+		fclose(status);
+	return (caught >> (SIGPROF - 1)) & 1;
+}
+
+static void wait_for_hits(const char *when)
+{
+	struct sigaction now;
+
+	hits = in_alternate = 0;
+	while (hits < 10)
+		burn(0.01);
+	EXPECT(sigaction(SIGPROF, NULL, &now) == 0);
+	printf("%s: in the alternate stack: %d, flags %x, %s\n", when, in_alternate,
+	       (unsigned)now.sa_flags, now.sa_sigaction == needs_much ? "its handler" : "another");
+}
+
+/* A handler with SA_ONSTACK must leave room for samples. */
+static void look_once(int sig, siginfo_t *si, void *uc)
+{
+	sigset_t now;
+
+	sigprocmask(SIG_BLOCK, NULL, &now);
+	printf("alternate %d, mask %llx\n",
+	       (char *)uc >= (char *)alternate.ss_sp &&
+		       (char *)uc < (char *)alternate.ss_sp + alternate.ss_size,
+	       (unsigned long long)word_of(&now));
+	burn(0.02);
+}
+
+static void late(const char *path)
+{
+	struct sigaction act = { .sa_sigaction = look_once, .sa_flags = SA_SIGINFO | SA_ONSTACK };
+	struct itimerval off = { { 0, 0 }, { 0, 0 } };
+	int (*start)(const struct cprof_options *), (*end)(void);
+	struct cprof_options o = CPROF_OPTIONS_INIT;
+
+	*(void **)&start = dlsym(RTLD_DEFAULT, "cprof_start");
+	*(void **)&end = dlsym(RTLD_DEFAULT, "cprof_stop");
+	o.cpu_path = path;
+	o.frequency = 1000;
+	printf("caught at the start: %d\n", is_caught());
+	/* The handler of ITIMER_PROF may interrupt that of SIGUSR1. */
+	set_alternate(128 << 10);
+	EXPECT(sigaction(SIGUSR1, &act, NULL) == 0);
+	start_itimer(needs_much);
+	wait_for_hits("before");
+	EXPECT(!start || start(&o) == 0);
+	raise(SIGUSR1);
+	wait_for_hits("while it runs");
+	burn(0.1);
+	EXPECT(!end || end() == 0);
+	wait_for_hits("after it");
+	raise(SIGUSR1);
+	EXPECT(setitimer(ITIMER_PROF, &off, NULL) == 0);
+	signal(SIGPROF, SIG_IGN);
+	raise(SIGPROF);
+	signal(SIGPROF, SIG_DFL);
+	fflush(stdout);
+	raise(SIGPROF);
+}
+
 #define USERS 3
 static ucontext_t users[USERS], back;
 static volatile int current, switches, wrong;
@@ -442,6 +514,8 @@ int main(int argc, char **argv)
 		itimer();
 	} else if (!strcmp(what, "switches")) {
 		run_users();
+	} else if (!strcmp(what, "late")) {
+		late(argv[2]);
 	} else if (!strcmp(what, "guard")) {
 		at_the_end();
 	} else {

@@ -15,6 +15,7 @@
 #include "modes/heap/mappings.h"
 #include "host/real.h"
 #include "host/signal/altstack.h"
+#include "host/signals.h"
 #include "base/sys.h"
 #include "sample/thread.h"
 
@@ -61,7 +62,7 @@ static void before(const void *at, size_t size, bool writable)
 {
 	if (__builtin_expect(!writable && cp_altstack_may_be_at(at, size), 0) &&
 	    !cp_profiled_retired())
-		cp_altstack_invalidate(at, size);
+		cp_signals_alternate_goes(at, size);
 }
 
 static void after(const void *at, size_t size, bool writable)
