@@ -24,6 +24,7 @@ BENCH_RUNS += \
 	%D%/tool.sh \
 	%D%/unwind.sh \
 	%D%/views.sh \
+	%D%/wall-accuracy.sh \
 	%D%/wall.sh
 BENCH_HELPERS += \
 	%D%/heap-pair

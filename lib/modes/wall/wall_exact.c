@@ -7,6 +7,8 @@
  * which is read only for threads that ran: reading it takes as long as a visit. Where it can't be
  * known, what visits have found divides the rest.
  */
+#include <time.h>
+
 #include "base/atomic.h"
 #include "base/sys.h"
 #include "base/text.h"
@@ -106,6 +108,8 @@ void cp_wall_exact_look(struct cp_thread *t, uint64_t clock, uint64_t now)
 	if ((!w->delay_unknown && now < w->looked_at + least(age / LOOKS, LOOK_NS)) ||
 	    !read_delay(t, &delay))
 		return;
+	now = cp_sys_clock_ns(CLOCK_MONOTONIC);
+	age = now > told ? now - told : 0;
 	if (w->delay_unknown)
 		w->told_delay = delay;
 	w->delay_unknown = false;

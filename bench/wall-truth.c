@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Programs whose wall-clock time is known, for bench/wall-accuracy.sh.
+ *
+ *   wall-truth queue SECONDS    sleeps 30 ms in long_wait, then 10 ms in pieces in short_waits
+ *   wall-truth fsync SECONDS    writes a file, block by block, each with an fsync
+ *   wall-truth mutex SECONDS    four threads hold a lock for 2 ms each
+ *   wall-truth rwlock SECONDS   the same with a read-write lock, one of the four writes
+ *   wall-truth short SECONDS    threads that compute for 46 ms and wait for 5, two at a time
+ *
+ * Prints "what ns" for each function, by the clock, and for running, runnable, waiting: by the
+ * threads' CPU clocks, by the kernel's count of their run delays, and the rest.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static uint64_t end, first, second, running, runnable, lived;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
+
+static uint64_t now(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+#define NOW() now(CLOCK_MONOTONIC)
+#define ADD(sum, ns) __atomic_add_fetch(&(sum), (ns), __ATOMIC_RELAXED)
+#define FUNCTION(name) __attribute__((noinline, noipa)) static void name
+
+FUNCTION(long_wait)(void)
+{
+	usleep(30000);
+	__asm__ volatile("");
+}
+
+FUNCTION(short_waits)(uint64_t until)
+{
+	while (NOW() < until)
+		usleep(100);
+	__asm__ volatile("");
+}
+
+static void queue(void)
+{
+	while (NOW() < end) {
+		uint64_t a = NOW(), b;
+
+		long_wait();
+		b = NOW();
+		short_waits(b + 10000000);
+		ADD(first, b - a);
+		ADD(second, NOW() - b);
+	}
+}
+
+FUNCTION(sync_it)(int fd)
+{
+	fsync(fd);
+	__asm__ volatile("");
+}
+
+static void journal(void)
+{
+	char block[4096] = { 1 };
+	int fd = open("wall-truth.journal", O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
+
+	while (NOW() < end) {
+		uint64_t a;
+
+		if (write(fd, block, sizeof(block)) < 0)
+			exit(3);
+		a = NOW();
+		sync_it(fd);
+		ADD(first, NOW() - a);
+	}
+	close(fd);
+	unlink("wall-truth.journal");
+}
+
+FUNCTION(wait_for_mutex)(void)
+{
+	pthread_mutex_lock(&mutex);
+	__asm__ volatile("");
+}
+
+FUNCTION(wait_for_rwlock)(int writes)
+{
+	if (writes)
+		pthread_rwlock_wrlock(&rwlock);
+	else
+		pthread_rwlock_rdlock(&rwlock);
+	__asm__ volatile("");
+}
+
+static void mutexes(void)
+{
+	while (NOW() < end) {
+		uint64_t a = NOW();
+
+		wait_for_mutex();
+		ADD(first, NOW() - a);
+		usleep(2000);
+		pthread_mutex_unlock(&mutex);
+		usleep(3000);
+	}
+}
+
+static void rwlocks(void)
+{
+	static int number;
+	int writes = __atomic_fetch_add(&number, 1, __ATOMIC_RELAXED) == 0;
+
+	while (NOW() < end) {
+		uint64_t a = NOW();
+
+		wait_for_rwlock(writes);
+		ADD(first, NOW() - a);
+		usleep(2000);
+		pthread_rwlock_unlock(&rwlock);
+		usleep(1000);
+	}
+}
+
+static void work(void)
+{
+	uint64_t until = now(CLOCK_THREAD_CPUTIME_ID) + 46000000;
+
+	while (now(CLOCK_THREAD_CPUTIME_ID) < until)
+		;
+	usleep(5000);
+}
+
+static void *thread(void *arg)
+{
+	uint64_t began = NOW();
+	unsigned long long ran, ready;
+	FILE *f;
+
+	((void (*)(void))arg)();
+	f = fopen("/proc/thread-self/schedstat", "r");
+	if (!f || fscanf(f, "%llu %llu", &ran, &ready) != 2)
+		exit(3);
+	fclose(f);
+	ADD(runnable, ready);
+	ADD(running, now(CLOCK_THREAD_CPUTIME_ID));
+	ADD(lived, NOW() - began);
+	return NULL;
+}
+
+static void run(void (*what)(void), int count)
+{
+	pthread_t t[4];
+
+	for (int i = 0; i < count; i++)
+		if (pthread_create(&t[i], NULL, thread, (void *)what))
+			exit(3);
+	for (int i = 0; i < count; i++)
+		pthread_join(t[i], NULL);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		void (*what)(void);
+		int count;
+		const char *first, *second;
+	} programs[] = {
+		{ "queue", queue, 1, "long_wait", "short_waits" },
+		{ "fsync", journal, 1, "sync_it", NULL },
+		{ "mutex", mutexes, 4, "wait_for_mutex", NULL },
+		{ "rwlock", rwlocks, 4, "wait_for_rwlock", NULL },
+		{ "short", work, 2, NULL, NULL },
+	};
+
+	if (argc < 3)
+		return 2;
+	end = NOW() + (uint64_t)(atof(argv[2]) * 1e9);
+	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
+		if (strcmp(argv[1], programs[i].name) != 0)
+			continue;
+		do
+			run(programs[i].what, programs[i].count);
+		while (NOW() < end);
+		if (programs[i].first)
+			printf("%s %llu\n", programs[i].first, (unsigned long long)first);
+		if (programs[i].second)
+			printf("%s %llu\n", programs[i].second, (unsigned long long)second);
+		printf("running %llu\nrunnable %llu\nwaiting %llu\n", (unsigned long long)running,
+		       (unsigned long long)runnable,
+		       (unsigned long long)(lived - running - runnable));
+		return 0;
+	}
+	return 2;
+}
