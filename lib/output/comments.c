@@ -202,7 +202,7 @@ static void tail(struct cp_comments *out, const struct cp_run *r, const struct c
 			 L(cp_run_counted(r, CP_COUNT_TRUNCATED)),
 			 L(cp_run_counted(r, CP_COUNT_INCOMPLETE)));
 	if (cp_run_counted(r, CP_COUNT_INCOMPLETE) &&
-	    cp_incomplete_describe(r->rows, modules, sizeof(modules)))
+	    cp_incomplete_describe(r, modules, sizeof(modules)))
 		cp_comments_line(out, "incomplete stacks end in:%s", modules);
 	if (cp_run_counted(r, CP_COUNT_LOST_LABELS) || refused)
 		cp_comments_line(out,

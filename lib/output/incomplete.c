@@ -2,6 +2,8 @@
 /* Counts incomplete stacks by module; see incomplete.h. */
 #include "output/incomplete.h"
 
+#include "output/consumers.h"
+
 #include <string.h>
 
 #include "base/sys.h"
@@ -28,18 +30,21 @@ static const struct cp_location *last_frame(const struct cp_run *r, const struct
 /* Count in the place with the mapping's number; the last place is for code in no mapping. */
 static void count(struct place *places, const struct cp_run *r, uint32_t mappings)
 {
-	for (uint32_t i = 0; i < r->aggregate.stacks.count; i++) {
-		const struct cp_stack *s = CP_VEC_AT(&r->aggregate.stacks, struct cp_stack, i);
-		const struct cp_location *l = last_frame(r, s);
+	const struct cp_aggregate *a = &r->rows->aggregate;
+
+	for (uint32_t i = 0; i < a->stacks.count; i++) {
+		const struct cp_stack *s = cp_aggregate_row_at(a, i);
+		uint64_t samples = (uint64_t)cp_aggregate_since(a, i, 0, cp_consumers_base(r));
+		const struct cp_location *l = last_frame(r->rows, s);
 		struct place *p;
 
-		if (!l || !s->values[0])
+		if (!l || !samples)
 			continue;
 		p = &places[l->mapping < mappings ? l->mapping : mappings];
 		if (!p->samples)
 			p->address = l->address;
 		p->mapping = l->mapping;
-		p->samples += s->values[0];
+		p->samples += samples;
 	}
 }
 
@@ -68,7 +73,7 @@ static void describe(const struct cp_run *r, const struct place *p, char *to, si
 
 bool cp_incomplete_describe(const struct cp_run *r, char *to, size_t size)
 {
-	uint32_t mappings = (uint32_t)r->aggregate.modules->mappings.count;
+	uint32_t mappings = (uint32_t)r->rows->aggregate.modules->mappings.count;
 	struct place *places = cp_sys_map((mappings + 1) * sizeof(*places)), *p;
 	size_t n = 0;
 
@@ -76,7 +81,7 @@ bool cp_incomplete_describe(const struct cp_run *r, char *to, size_t size)
 		return false;
 	count(places, r, mappings);
 	for (unsigned i = 0; i < TOP && (p = largest(places, mappings + 1)); i++) {
-		describe(r, p, to + n, size - n);
+		describe(r->rows, p, to + n, size - n);
 		n += strlen(to + n);
 		p->samples = 0;
 	}

@@ -8,8 +8,9 @@
 
 #include "output/run.h"
 
-/* Write " libfoo.so 12 (at +0x1234); ..." to TO, for the modules with the most incomplete stacks.
- * Returns false if all stacks are complete. Call with the collector's lock held. */
+/* Write " libfoo.so 12 (at +0x1234); ..." to TO, for the modules with the most incomplete stacks of
+ * R or of its window. Returns false if all stacks are complete. Call with the collector's lock
+ * held. */
 bool cp_incomplete_describe(const struct cp_run *r, char *to, size_t size);
 
 #endif

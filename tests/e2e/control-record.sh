@@ -42,6 +42,7 @@ check_valid_as lock off-window.lock.pb
 check_stack off-window.lock.holders.pb contend
 check_stack off-window.lock.wakers.pb 'sem_post;.*hand_over'
 says off-seen 'and .*off-window.lock.wakers.pb'
+grep -q 'Type: delay' off-seen.err || fail "lock after heap: $(cat off-seen.err)"
 grep -A2 '^Your code' off-seen.err | grep -q '  burn$' || fail "off shows: $(cat off-seen.err)"
 grep -q "cprof: cpu profile: $work/off-window.cpu.pb" off-seen.err || fail "off says: $(cat off-seen.err)"
 ls "$builddir"/control-host.* /dev/null.* 2>/dev/null && fail "off: the process has written a file"

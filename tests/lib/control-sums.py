@@ -104,6 +104,12 @@ class Process:
 
     def end_work(self):
         self.p.stdout.readline() == b"did\n" or sys.exit("the program doesn't work")
+        # It has recorded the write of that line when it reads the next one.
+        for _ in range(6000):
+            if open("/proc/%d/syscall" % self.p.pid).read().split()[1:2] == ["0x0"]:
+                return
+            time.sleep(0.01)
+        sys.exit("the program doesn't read on")
 
     def end(self):
         self.p.stdin.close()

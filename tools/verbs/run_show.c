@@ -114,8 +114,8 @@ static int64_t symbolize(const struct ct_run_show *how, const char *path, bool *
 	return total;
 }
 
-/* Prints a verb's output, of sample type TYPE (NULL: the default) to stderr, because stdout belongs
- * to the command. */
+/* Prints a verb's output, of sample type TYPE ("": the default; NULL: it has no such option), to
+ * stderr, because stdout belongs to the command. */
 static void call(const struct ct_verb *verb, char *option, const char *type, char *const *paths,
 		 size_t count)
 {
@@ -309,7 +309,8 @@ static const char *nothing(const struct ct_run_show *how, const char *mode, bool
 static void show_top(const struct ct_run_show *how, const struct files *f, const char *mode)
 {
 	char *const *paths = f->process;
-	const char *type = how->window && !strcmp(mode, "heap") ? ALLOCATED : NULL;
+	/* Options stay as the mode before had them. */
+	const char *type = how->window && !strcmp(mode, "heap") ? ALLOCATED : "";
 	size_t count = 1;
 
 	if (f->children > f->own) {

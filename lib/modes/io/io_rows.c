@@ -142,13 +142,11 @@ static bool is_new(struct cp_run *r, const struct cp_io_block *b, unsigned op, u
 	/* Errors first: their calls are counted before them. */
 	for (unsigned i = CP_IO_SUMS; i-- > 0;) {
 		told[i] = cp_load_relaxed(&b->cell[op][kind].sums[i]);
-		if (i == CP_IO_TICKS)
-			told[i] = cp_io_rows_ns(r, told[i]);
-		/* The rate of the counter is measured ever better. */
-		if (told[i] < before[i])
-			told[i] = before[i];
 		more[i] = told[i] - before[i];
 	}
+	/* Only new ticks are converted: the counter's rate is measured ever better, so all of them
+	 * would be some ns more where no call came. */
+	more[CP_IO_TICKS] = cp_io_rows_ns(r, more[CP_IO_TICKS]);
 	/* An error whose call was told before, because the thread was just counting it: it is told
 	 * with the next call. */
 	if (more[CP_IO_ERRORS] > more[CP_IO_CALLS]) {

@@ -77,10 +77,13 @@ static void report(struct cp_comments *out, const struct cp_run *r, const struct
 		uint64_t words[COUNTS];
 	} own;
 	const struct cp_wall_counts *n = &own.counts;
+	uint64_t unsampled;
 
 	(void)c;
 	for (size_t i = 0; i < COUNTS; i++)
 		own.words[i] = cp_comments_own(out, i);
+	/* Time before a window may have found a row in it. */
+	unsampled = n->unsampled + n->unmet;
 	cp_comments_line(out, "wall: frequency %u Hz, period %lu ns%s", cp_wall.frequency,
 			 L(cp_wall.period_ns),
 			 cp_wall.blind
@@ -107,7 +110,7 @@ static void report(struct cp_comments *out, const struct cp_run *r, const struct
 			 "without a sample (where they were last seen); %s s unsampled",
 			 cp_comments_seconds(n->given), cp_comments_seconds(n->unvisited),
 			 cp_comments_seconds(n->unanswered),
-			 cp_comments_seconds(n->unsampled + n->unmet));
+			 cp_comments_seconds((int64_t)unsampled > 0 ? unsampled : 0));
 	cp_bursts_note(
 		out, r,
 		"a CPU profile with CPROF_CPU_ENGINE=perf shows where they ran, and a higher "

@@ -41,7 +41,7 @@ struct cp_io_cell {
 
 struct cp_io_block {
 	struct cp_io_cell cell[CP_IO_OPS][CP_IO_KINDS];
-	/* The part of the sums that was told, with delay in ns; the collector's. */
+	/* The part of the sums that was told; the collector's. */
 	uint64_t told[CP_IO_OPS][CP_IO_KINDS][CP_IO_SUMS];
 	uint32_t kinds[CP_IO_OPS]; /* bits: which cells of an op have calls */
 	/* The rest of the mapping is handed out to histograms. */
