@@ -25,6 +25,7 @@ struct asked {
 	struct ct_control_end end;
 	int fd;				   /* the connection, or -1 */
 	bool waits;			   /* it has yet to be connected to */
+	unsigned long inode;		   /* of the socket; 0: it is known whose it is */
 	bool again;			   /* as its owner */
 	struct cp_control_message *status; /* the answer */
 };
@@ -40,15 +41,11 @@ static void add_name(const char *name, unsigned long inode, void *arg)
 {
 	struct all *a = arg;
 	struct asked *p;
-	unsigned user;
 
 	if (strlen(name) >= sizeof(p->end.name))
 		return;
-	if (geteuid() && !a->space->pid && ct_control_space_owner(inode, &user) &&
-	    user != geteuid())
-		return;
 	p = CT_PUSH(a->items, a->count, a->room);
-	*p = (struct asked){ .end.space = *a->space, .fd = -1, .waits = true };
+	*p = (struct asked){ .end.space = *a->space, .fd = -1, .waits = true, .inode = inode };
 	strcpy(p->end.name, name);
 }
 
@@ -74,15 +71,25 @@ static void end(struct all *a, struct asked *p)
 	p->waits = false;
 }
 
-static bool may_ask(const struct all *a, const struct asked *p)
+static bool is_asked_enough(const struct all *a, const struct asked *p)
 {
 	size_t same = 0;
 
-	if (geteuid() && p->end.owner.uid != geteuid())
-		return false;
 	for (size_t i = 0; i < a->count && p->end.owner.pid; i++)
 		same += a->items[i].fd >= 0 && a->items[i].end.owner.pid == p->end.owner.pid;
-	return same < OPEN_EACH;
+	return same >= OPEN_EACH;
+}
+
+/* Is P a socket of another user, with a full queue? The kernel takes long to tell that of thousands
+ * of sockets, so all that accept connections are asked before. */
+static bool is_strangers(struct asked *p)
+{
+	unsigned user;
+	bool is = geteuid() && p->inode && !p->end.space.pid &&
+		  ct_control_space_owner(p->inode, &user) && user != geteuid();
+
+	p->inode = 0;
+	return is;
 }
 
 static void request(struct all *a, struct asked *p, int fd)
@@ -107,10 +114,10 @@ static void begin(struct all *a, struct asked *p)
 	p->waits = fd == -EAGAIN;
 	if (fd < 0)
 		return;
-	if (p->pid || may_ask(a, p))
-		request(a, p, fd);
-	else
+	if (!p->pid && is_asked_enough(a, p))
 		close(fd);
+	else
+		request(a, p, fd);
 }
 
 static void receive(struct all *a, struct asked *p)
@@ -153,18 +160,22 @@ static void wait_for_some(struct all *a, long long until, bool any_waits)
 static void ask(struct all *a)
 {
 	long long until = ct_control_talk_now() + CT_CONTROL_GLANCE_MS;
-	bool any_waits;
+	bool any_waits, first = true;
 
 	do {
 		any_waits = false;
 		for (size_t i = 0; i < a->count && ct_control_talk_now() < until; i++) {
 			struct asked *p = &a->items[i];
 
+			if (p->waits && !first && is_strangers(p))
+				p->waits = false;
 			if (p->waits && a->open < OPEN)
 				begin(a, p);
 			any_waits |= p->waits;
 		}
-		wait_for_some(a, until, any_waits);
+		if (any_waits || a->open)
+			wait_for_some(a, until, any_waits);
+		first = false;
 	} while ((any_waits || a->open) && ct_control_talk_now() < until);
 }
 

@@ -113,6 +113,10 @@ int ct_control_talk_connect_name(struct ct_control_end *e)
 	if (fd < 0)
 		return fd;
 	e->owner = listener(fd);
+	if (geteuid() && e->owner.uid != geteuid()) {
+		close(fd);
+		return -EPERM;
+	}
 	n = names_of(e->owner.pid);
 	/* A process that is out of sight has no number here. */
 	if (n.count == 1 || has(&n, e->name))

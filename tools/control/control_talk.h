@@ -34,7 +34,7 @@ struct ct_control_end {
  * named so; or a negative errno. */
 int ct_control_talk_connect(int pid, struct ct_control_end *e);
 /* Connects to the name in *E, in its space, as above. A process at the other end that is in sight
- * must have that name. */
+ * must have that name, and be this user's, unless this is root: others don't answer. */
 int ct_control_talk_connect_name(struct ct_control_end *e);
 /* Connects again as the owner of E, for root, whom a process in a user namespace may not know. */
 int ct_control_talk_connect_as_owner(const struct ct_control_end *e);

@@ -117,7 +117,7 @@ static bool clean(FILE *body, const char *type)
 	off_t size = lseek(fd, 0, SEEK_END);
 	char *text;
 
-	if (strncmp(type, "text/plain", 10) && strcmp(type, CT_SERVE_JSON))
+	if (strncmp(type, "text/", 5) && strcmp(type, CT_SERVE_JSON))
 		return true;
 	text = size > 0 ? mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)
 			: MAP_FAILED;
