@@ -15,6 +15,7 @@
 #include "core/memory.h"
 #include "core/nearest.h"
 #include "core/out.h"
+#include "core/shrunk.h"
 #include "cp-build.h"
 #include "verbs/verbs.h"
 
@@ -161,6 +162,7 @@ int main(int argc, char **argv)
 	const struct ct_verb *verb;
 
 	ct_out_guard();
+	ct_shrunk_catch();
 	if (argc < 2) {
 		usage(stderr);
 		return CT_FAILED;

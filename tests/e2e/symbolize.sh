@@ -328,4 +328,29 @@ esac
 [ $? = 2 ] || fail "neither -o nor --in-place is not an error"
 "$cprof" symbolize --in-place "$host" >/dev/null 2>"$work/err"
 [ $? = 2 ] && [ -s "$work/err" ] || fail "a file that is no profile is not an error"
+
+# A module that is cut short while it is mapped: a line, and the profile stays; not SIGBUS.
+cat >"$work/cutter.c" <<'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+void *elf_begin(int fd, int how, void *from)
+{
+	void *(*next)(int, int, void *) = (void *(*)(int, int, void *))dlsym(RTLD_NEXT, "elf_begin");
+	void *elf = next(fd, how, from);
+
+	return truncate(getenv("CUT"), 4096) ? NULL : elf;
+}
+END
+$CC -w -shared -fPIC -o "$work/cutter.so" "$work/cutter.c" -ldl || fail "the cutter doesn't compile"
+compile cut -g
+sample cut
+cp "$work/cut.pb" "$work/cut.before"
+CUT=$work/cut LD_PRELOAD=$work/cutter.so "$cprof" symbolize --in-place "$work/cut.pb" 2>"$work/err"
+status=$?
+[ $status = 2 ] && grep -q 'cut.pb is not written: a module was cut short' "$work/err" ||
+	fail "a module that is cut short: status $status, $(cat "$work/err")"
+cmp -s "$work/cut.pb" "$work/cut.before" || fail "a module that is cut short: the profile has changed"
 finish

@@ -283,6 +283,14 @@ printf '(\265/\375\044\0\1\0\0' | foreign zst 'compressed with zstd, as heaptrac
 printf 'main;work;deep 12\nmain 3\n' | foreign folded 'folded stacks'
 printf 'FLR\0\0\2\0\1' | foreign jfr 'a recording of Java'
 printf '# callgrind format\nversion: 1\n' | foreign callgrind "callgrind's"
+printf 'PK\3\4\024\0\0\0\10\0' | foreign zip 'a zip archive: "unzip"'
+printf '\3757zXZ\0\0\4' | foreign xz 'compressed with xz'
+printf '\4"M\030\144\100' | foreign lz4 'compressed with lz4'
+tar -c plain.pb | foreign tar 'a tar archive'
+tar -c plain.pb | gzip | foreign tar.gz 'a tar archive'
+printf 'version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12\n' | foreign lfs 'a Git LFS pointer'
+printf '\n<!DOCTYPE html>\n<html><title>Log in</title>' | foreign html 'a page of HTML'
+printf '{"error": "not found"}' | foreign json 'JSON'
 printf 'main;work;deep 12\n' | gzip | foreign folded.gz 'folded stacks'
 # Names only: list says what adds the lines.
 python3 - <<'END'

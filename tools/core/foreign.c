@@ -6,6 +6,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <strings.h>
+
+/* Where the magic word of a tar archive is. */
+#define TAR_MAGIC 257
 
 static const struct {
 	const char *begin;
@@ -32,6 +36,12 @@ static const struct {
 	BEGINS("(\265/\375",
 	       "compressed with zstd, as heaptrack's are: heaptrack_print reads those, zstd -d "
 	       "unpacks others"),
+	BEGINS("PK\3\4", "a zip archive: \"unzip\" unpacks it, as with what CI keeps of a run"),
+	BEGINS("\3757zXZ", "compressed with xz: \"xz -d\" unpacks it"),
+	BEGINS("\4\"M\030", "compressed with lz4: \"lz4 -d\" unpacks it"),
+	BEGINS("BZh", "compressed with bzip2: \"bzip2 -d\" unpacks it"),
+	BEGINS("version https://git-lfs.",
+	       "a Git LFS pointer to a file: \"git lfs pull\" fetches the file itself"),
 	BEGINS("\177ELF", "a program or library: \"cprof run -- PROGRAM\" profiles it"),
 #undef BEGINS
 };
@@ -82,8 +92,25 @@ static bool is_heaptrack(const unsigned char *begin, size_t size)
 	       contains(begin, size, "\nX ");
 }
 
+static size_t blanks(const unsigned char *begin, size_t size)
+{
+	size_t n = 0;
+
+	while (n < size && isspace(begin[n]))
+		n++;
+	return n;
+}
+
+static bool is_html(const unsigned char *begin, size_t size)
+{
+	return (size > 9 && !strncasecmp((const char *)begin, "<!doctype", 9)) ||
+	       (size > 5 && !strncasecmp((const char *)begin, "<html", 5));
+}
+
 const char *ct_foreign_kind(const unsigned char *begin, size_t size)
 {
+	const unsigned char *end = begin + size;
+
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 		if (size >= kinds[i].size && !memcmp(begin, kinds[i].begin, kinds[i].size))
 			return kinds[i].kind;
@@ -93,7 +120,15 @@ const char *ct_foreign_kind(const unsigned char *begin, size_t size)
 		return "heaptrack's: heaptrack_print reads it";
 	if (size && begin[0] == '{' && contains(begin, size, "speedscope"))
 		return "speedscope's: https://www.speedscope.app shows it";
-	if (is_folded(begin, size))
+	if (size >= TAR_MAGIC + 5 && !memcmp(begin + TAR_MAGIC, "ustar", 5))
+		return "a tar archive: \"tar -xf\" unpacks it";
+	begin += blanks(begin, size);
+	if (is_html(begin, (size_t)(end - begin)))
+		return "a page of HTML: an error page, or one to log in, in place of a profile; "
+		       "fetch the profile's own address";
+	if (begin < end && (*begin == '{' || *begin == '['))
+		return "JSON: ask for the pprof format of whatever wrote it";
+	if (is_folded(begin, (size_t)(end - begin)))
 		return "folded stacks: flamegraph.pl and speedscope read them; \"cprof folded\" "
 		       "writes "
 		       "them";

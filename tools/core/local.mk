@@ -41,6 +41,7 @@ TOOL_SOURCES += \
 	%D%/resident.c \
 	%D%/sampling.c \
 	%D%/short_name.c \
+	%D%/shrunk.c \
 	%D%/siblings.c \
 	%D%/source.c \
 	%D%/strip_labels.c \

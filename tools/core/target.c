@@ -184,7 +184,7 @@ static int complete(struct ct_target *t)
 		return -errno;
 	/* The profile is as old as before. By this, a process that runs knows that its file is its
 	 * own. */
-	if (t->over)
+	if (t->over || (t->dated && S_ISREG(t->was.st_mode)))
 		futimens(fd, (struct timespec[]){ t->was.st_atim, t->was.st_mtim });
 	return t->over ? is_still_there(t) : 0;
 }

@@ -15,6 +15,7 @@ struct ct_target {
 	 * written to directly. */
 	int directory;
 	char *name, *temporary;
+	bool dated;	 /* the new file is as old as the existing one */
 	bool over;	 /* only if the existing file is the one described by... */
 	struct stat was; /* ...this; its mode and owner stay */
 };

@@ -15,6 +15,8 @@ int ct_write(const struct ct_profile *p, FILE *to);
 /* Writes PATH ("-": stdout, unless that is a terminal) as a whole; see target.h. Prints a message
  * on stderr if that fails. Returns 0 or a negative errno. */
 int ct_write_file(const struct ct_profile *p, const char *path);
+/* The same for a file that was read from PATH: it is as old as before. */
+int ct_write_file_in_place(const struct ct_profile *p, const char *path);
 /* The same, but replaces the file NAME of DIRECTORY only if WAS still describes it. */
 int ct_write_file_over(const struct ct_profile *p, int directory, const char *name,
 		       const struct stat *was);

@@ -23,10 +23,12 @@ static int write_stdout(const struct ct_profile *p)
 	return error ? error : fflush(to) ? -errno : 0;
 }
 
-static int write_target(const struct ct_profile *p, const char *path)
+static int write_target(const struct ct_profile *p, const char *path, bool dated)
 {
 	struct ct_target t;
 	int error = ct_target_open(&t, path);
+
+	t.dated = dated;
 
 	return error ? error : ct_target_close(&t, ct_write(p, t.to));
 }
@@ -40,7 +42,12 @@ static int said(const char *path, int error)
 
 int ct_write_file(const struct ct_profile *p, const char *path)
 {
-	return said(path, strcmp(path, "-") ? write_target(p, path) : write_stdout(p));
+	return said(path, strcmp(path, "-") ? write_target(p, path, false) : write_stdout(p));
+}
+
+int ct_write_file_in_place(const struct ct_profile *p, const char *path)
+{
+	return said(path, write_target(p, path, true));
 }
 
 int ct_write_file_over(const struct ct_profile *p, int directory, const char *name,

@@ -22,6 +22,7 @@
 #include "core/notes.h"
 #include "core/options.h"
 #include "core/read.h"
+#include "core/shrunk.h"
 #include "verbs/symbolize_functions.h"
 #include "verbs/symbolize_missing.h"
 #include "verbs/verbs.h"
@@ -377,7 +378,15 @@ static int write_result(struct ct_profile *p, const char *to, const struct ct_sy
 	} else if (my.in_place) {
 		return CT_OK; /* as it is */
 	}
-	return ct_write_file(p, to) ? CT_FAILED : CT_OK;
+	if (ct_shrunk_seen()) {
+		fprintf(stderr,
+			"cprof: %s is not written: a module was cut short while it was read; "
+			"try again\n",
+			to);
+		return CT_FAILED;
+	}
+	return (my.in_place ? ct_write_file_in_place(p, to) : ct_write_file(p, to)) ? CT_FAILED
+										    : CT_OK;
 }
 
 static const char **all_roots(void)
