@@ -75,6 +75,9 @@ bool cp_collect_is_raw_task(void);
 /* End the collector and wait for its end. It first serves all earlier requests. Not a cancellation
  * point. Ordinary context. */
 void cp_collect_thread_stop(void);
+/* End the collector, so that the program gets the place of its tasks. Returns false if there is
+ * none. cp_collect_thread_revive starts it anew. */
+bool cp_collect_thread_give_way(void);
 /* Stop the collector temporarily, if it runs. Any number of threads may do so; each then calls
  * unpark. The last unpark starts the collector again if it is still wanted (AGAIN). Ordinary
  * context. */

@@ -207,6 +207,15 @@ void cp_collect_thread_stop(void)
 	pthread_setcancelstate(cancel, NULL);
 }
 
+bool cp_collect_thread_give_way(void)
+{
+	if (!cp_collect_alive())
+		return false;
+	cp_collect_thread_stop();
+	cp_store_seqcst(&held_off, 0);
+	return true;
+}
+
 /* The thread that unparks last sees what each of the others noted when it parked. */
 void cp_collect_thread_park(void)
 {

@@ -388,6 +388,11 @@ void cp_process_forked(void)
 	forked_alone = false;
 }
 
+bool cp_process_gives_way(int err)
+{
+	return err == EAGAIN && cp_profiled_is_ours() && cp_collect_thread_give_way();
+}
+
 void cp_process_thread_created(void)
 {
 	if (!cp_profiled_is_ours())

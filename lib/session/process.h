@@ -47,6 +47,10 @@ void cp_process_fork_child(bool alone, bool halfway);
  * clock, if the program had one thread. Does nothing if this isn't a fork child. Ordinary
  * context. */
 void cp_process_forked(void);
+/* Called when the program could not get a thread or process, with the error. Returns true if it may
+ * try again: the profiler's own tasks have ended, which count for RLIMIT_NPROC and pids.max. Then
+ * call cp_process_thread_created; a collector that has no room is noted. Ordinary context. */
+bool cp_process_gives_way(int err);
 /* Called after the program has created a thread. The collector is needed again if a fork ended it,
  * and it must be a thread that libc knows. */
 void cp_process_thread_created(void);

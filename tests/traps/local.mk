@@ -93,6 +93,7 @@ PROFILED += \
 	%D%/memory_used_up/host \
 	%D%/program_malloc_uncalled/host \
 	%D%/namespaces/host \
+	%D%/process_limit/host \
 	%D%/push_helper/push-host \
 	%D%/raw_reset/host \
 	%D%/sends_to_itself/host \
@@ -239,6 +240,7 @@ TRAP_TESTS += \
 	%D%/own_sigprof_handler/run.sh \
 	%D%/perf_as_timers/run.sh \
 	%D%/perf_events/run.sh \
+	%D%/process_limit/run.sh \
 	%D%/process_trees/run.sh \
 	%D%/profile_unwritable/run.sh \
 	%D%/program_exports_our_names/run.sh \

@@ -14,7 +14,15 @@
 INTERPOSE pid_t fork(void)
 {
 	pid_t pid = CP_REAL(fork)();
+	int saved = errno;
 
+	if (pid < 0 && cp_process_gives_way(saved)) {
+		pid = CP_REAL(fork)();
+		saved = errno;
+		if (pid)
+			cp_process_thread_created();
+		errno = saved;
+	}
 	if (pid == 0)
 		cp_process_forked();
 	return pid;

@@ -2,6 +2,7 @@
 /* pthread_create and thrd_create: every thread starts in a function of the profiler, which
  * registers it.
  */
+#include <errno.h>
 #include <pthread.h>
 
 #include "host/hooks/interpose.h"
@@ -31,8 +32,8 @@ static void creation_ends(bool applied, int err, struct cp_thread *t)
 		cp_deferred_revert_mask();
 	if (err)
 		cp_thread_free(t);
-	else
-		cp_process_thread_created();
+	/* After an error, too: the collector may have given way in vain. */
+	cp_process_thread_created();
 }
 
 INTERPOSE int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *),
@@ -48,6 +49,8 @@ INTERPOSE int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void
 		return CP_REAL(pthread_create)(thread, attr, start, argument);
 	applied = creation_begins();
 	err = CP_REAL(pthread_create)(thread, attr, cp_threads_entry, t);
+	if (err && cp_process_gives_way(err))
+		err = CP_REAL(pthread_create)(thread, attr, cp_threads_entry, t);
 	creation_ends(applied, err, t);
 	return err;
 }
@@ -67,6 +70,9 @@ INTERPOSE int thrd_create(pthread_t *thread, int (*start)(void *), void *argumen
 		return CP_REAL(thrd_create)(thread, start, argument);
 	applied = creation_begins();
 	err = CP_REAL(thrd_create)(thread, cp_threads_entry_c11, t);
+	/* Any error is THRD_ERROR or "no memory". */
+	if (err && cp_process_gives_way(EAGAIN))
+		err = CP_REAL(thrd_create)(thread, cp_threads_entry_c11, t);
 	creation_ends(applied, err, t);
 	return err;
 }
