@@ -290,6 +290,16 @@ int cprof_get_stats(struct cprof_stats *stats);
 /* The same for any mode (enum cprof_mode). -EINVAL: also if there is no such mode. */
 int cprof_get_mode_stats(int mode, struct cprof_stats *stats);
 
+/* Store the calling thread's stack at ADDRESSES: up to MOST return addresses, innermost first,
+ * beginning in the caller, as backtrace() of <execinfo.h> does. Neither locks nor allocates, and
+ * needs no frame pointers. Returns their number; 0 if ADDRESSES is NULL, MOST isn't positive, or
+ * the program has restricted its system calls (seccomp). No mode need be on. The first call
+ * prepares the unwinder unless a mode was on before; later ones are async-signal-safe and may be
+ * made within an allocator: jemalloc's experimental.hooks.prof_backtrace takes such an unwinder,
+ * and is set by itself in a program whose jemalloc profiles itself, unless
+ * CPROF_JEMALLOC_BACKTRACE=0. */
+int cprof_backtrace(void **addresses, int most);
+
 /* Return the version of the loaded library, such as "0.1.0". Async-signal-safe. */
 const char *cprof_version(void);
 

@@ -228,8 +228,9 @@ bool cp_capture_stack(struct cp_thread *t, const struct cp_regs *regs, struct cp
 	return ring != NULL;
 }
 
-/* The most frames that cp_capture_here unwinds. */
+/* The most frames that cp_capture_here unwinds; those for which any stack has room. */
 #define HERE_MAX 4096u
+#define HERE_SMALL 136u
 
 /* Unwinds with all signals blocked. A handler could jump away, and the gate would wait forever. */
 static unsigned walk_here(const struct cp_regs *regs, uint64_t *pcs, unsigned max)
@@ -262,19 +263,22 @@ static unsigned walk_here(const struct cp_regs *regs, uint64_t *pcs, unsigned ma
 unsigned cp_capture_here(const struct cp_regs *regs, unsigned skip, void **to, unsigned max)
 {
 	unsigned room, depth, n = 0;
-	uint64_t *pcs;
+	uint64_t small[HERE_SMALL], *pcs = small;
 
-	if (!cp_capture_settings.unwinder || skip >= HERE_MAX)
+	if (!cp_capture_settings.unwinder || skip >= HERE_MAX ||
+	    cp_load_relaxed(&cp_capture_settings.restricted))
 		return 0;
 	room = max < HERE_MAX - skip ? max + skip : HERE_MAX;
 	/* Mapped, because a handler's stack may have no room for the addresses. */
-	pcs = cp_sys_map(room * sizeof(*pcs));
+	if (room > HERE_SMALL)
+		pcs = cp_sys_map(room * sizeof(*pcs));
 	if (!pcs)
 		return 0;
 	depth = walk_here(regs, pcs, room);
 	for (unsigned i = skip; i < depth; i++)
 		to[n++] = (void *)(uintptr_t)(pcs[i] + 1);
-	cp_sys_unmap(pcs, room * sizeof(*pcs));
+	if (pcs != small)
+		cp_sys_unmap(pcs, room * sizeof(*pcs));
 	return n;
 }
 

@@ -16,6 +16,8 @@ struct cp_capture_settings {
 	unsigned max_depth; /* frames, 1..4096 */
 	/* Called in the event's context when a ring becomes half full. */
 	void (*wake)(void);
+	/* The program restricts its system calls: cp_capture_here makes none any more. */
+	bool restricted;
 };
 
 extern struct cp_capture_settings cp_capture_settings;

@@ -11,6 +11,9 @@
 #include "session/api_change.h"
 #include "modes/heap/heap_settings.h"
 #include "session/fork_handlers.h"
+#include "base/arch.h"
+#include "sample/capture.h"
+#include "unwind/unwinder_choice.h"
 #include "settings/config.h"
 #include "session/session.h"
 #include "base/atomic.h"
@@ -345,6 +348,22 @@ API int cprof_get_mode_stats(int mode, struct cprof_stats *stats)
 API int cprof_get_stats(struct cprof_stats *stats)
 {
 	return cprof_get_mode_stats(CPROF_CPU, stats);
+}
+
+API int cprof_backtrace(void **addresses, int most)
+{
+	struct cp_regs regs = { 0 };
+
+	if (!addresses || most <= 0)
+		return 0;
+	if (!cp_load_acquire(&cp_capture_settings.unwinder)) {
+		cp_fork_handlers_begin();
+		if (!cp_unwinder_choice_default())
+			return 0;
+	}
+	cp_regs_here(&regs);
+	/* The first frame is this function's own. */
+	return (int)cp_capture_here(&regs, 1, addresses, (unsigned)most);
 }
 
 API const char *cprof_version(void)

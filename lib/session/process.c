@@ -20,6 +20,7 @@
 #include "output/comments.h"
 #include "session/control.h"
 #include "session/fork_handlers.h"
+#include "modes/heap/jemalloc_backtrace.h"
 #include "session/session.h"
 #include "session/runs.h"
 #include "session/session_state.h"
@@ -122,6 +123,27 @@ static bool any_path(void)
 	return read_variable("CPROF_CONTROL") || read_variable("CPROF_SERVE");
 }
 
+/* Give jemalloc's own profiler libcprof's unwinder, also where no mode is on. With ASKED, the
+ * settings say whether. Only what starts the profiler of a jemalloc inside the program is worth a
+ * search of the program's file. */
+static void begin_backtraces(const struct cp_config *asked)
+{
+	static const char *const of_jemalloc[] = { "MALLOC_CONF", "_RJEM_MALLOC_CONF",
+						   "JE_MALLOC_CONF" };
+	const char *off = read_variable("CPROF_JEMALLOC_BACKTRACE");
+	bool in_file = false;
+
+	if (asked ? !asked->jemalloc_backtrace : off && !strcmp(off, "0"))
+		return;
+	for (size_t i = 0; i < sizeof(of_jemalloc) / sizeof(*of_jemalloc); i++) {
+		const char *settings = read_variable(of_jemalloc[i]);
+
+		in_file |= settings && strstr(settings, "prof:true");
+	}
+	if (cp_jemalloc_backtrace_begin(in_file))
+		cp_fork_handlers_begin();
+}
+
 void cp_process_begin(void)
 {
 	static struct cp_config c;
@@ -144,6 +166,7 @@ void cp_process_begin(void)
 		leave_signals(&c);
 	say_unknown(any);
 	cp_threads_register();
+	begin_backtraces(any ? &c : NULL);
 	if (!any)
 		return;
 	cp_config_copy(&cp_session.config, &c);

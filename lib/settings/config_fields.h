@@ -34,7 +34,8 @@ struct cp_config {
 	/* The mode that CPUPROFILE, the toggle and ProfilerStart select: CPU, or wall with
 	 * CPUPROFILE_REALTIME */
 	enum cprof_mode named_mode;
-	bool follow; /* CPROF_FOLLOW */
+	bool follow;		 /* CPROF_FOLLOW */
+	bool jemalloc_backtrace; /* CPROF_JEMALLOC_BACKTRACE */
 	enum cp_symbolize_choice symbolize;
 	enum cp_control_choice control;
 	char control_path[CP_CONTROL_PATH]; /* CPROF_CONTROL=/PATH, with CONTROL on; "" = none */

@@ -23,6 +23,7 @@ const struct cp_config_row cp_config_table[] = {
 	SIGNAL("HEAPPROFILESIGNAL", heap_signal, NULL),
 	CHOICE("CPROF_CONTROL", control, "auto", "auto", "on", "off", "/PATH"),
 	SWITCH("CPROF_FOLLOW", follow, "1"),
+	SWITCH("CPROF_JEMALLOC_BACKTRACE", jemalloc_backtrace, "1"),
 	NUMBER("CPROF_VERBOSE", verbose, "0", 0, 1, NULL),
 	TEXT("CPROF_ONLY", only, GLOBS, "all programs", ""),
 	TEXT("CPROF_LABELS", labels, "key=value,key=value of up to 1023 bytes", "no labels", "",

@@ -5,7 +5,9 @@
 #include "cp-build.h"
 
 #include <errno.h>
+#include "base/atomic.h"
 #include "base/log.h"
+#include "sample/capture.h"
 
 /* By quality: our own CFI reader takes no lock and needs no library; libunwind's stacks are as
  * complete but slow; frame pointers always work. */
@@ -53,4 +55,16 @@ const struct cp_unwinder *cp_unwinder_choice_make(enum cp_unwind_choice choice)
 		if (prepare(by_quality[i]) == 0)
 			return by_quality[i];
 	return NULL;
+}
+
+bool cp_unwinder_choice_default(void)
+{
+	const struct cp_unwinder *u = cp_load_acquire(&cp_capture_settings.unwinder);
+
+	if (!u) {
+		u = cp_unwinder_choice_make(CP_UNWIND_AUTO);
+		/* Release: who sees the unwinder sees it prepared. */
+		cp_store_release(&cp_capture_settings.unwinder, u);
+	}
+	return u != NULL;
 }

@@ -10,4 +10,8 @@
  * returns the next best. Ordinary context. */
 const struct cp_unwinder *cp_unwinder_choice_make(enum cp_unwind_choice choice);
 
+/* Choose the default unwinder, for stacks that are taken without a session, unless one is chosen.
+ * Returns false if there is none. Ordinary context. */
+bool cp_unwinder_choice_default(void);
+
 #endif

@@ -11,6 +11,7 @@ PROFILED += \
 	%D%/heap-mappings-host \
 	%D%/heap-matrix \
 	%D%/heap-jemalloc-samples-host \
+	%D%/jemalloc-backtrace-host \
 	%D%/heap-sites \
 	%D%/heap-usdt-host \
 	%D%/heap-views-host \
@@ -121,6 +122,7 @@ E2E_TESTS += \
 	%D%/zstd.sh
 JEMALLOC_E2E_TESTS += \
 	%D%/heap-jemalloc-samples.sh \
+	%D%/jemalloc-backtrace.sh \
 	%D%/heap-jemalloc-static.sh
 %C%_api_host_LDADD = libcprof.la
 %C%_gperftools_host_SOURCES = %D%/gperftools-host.cc

@@ -6,11 +6,27 @@
 #include <dlfcn.h>
 
 #include "unwind/dlclose_gate.h"
+#include "host/fork_mark.h"
 #include "host/profiled.h"
 #include "modes/heap/heap.h"
 #include "host/hooks/interpose.h"
 #include "host/real.h"
+#include "sample/capture.h"
 #include "session/session.h"
+
+/* Stacks may be taken without a session, too: cprof_backtrace. */
+static int close_without_session(void *handle)
+{
+	unsigned before;
+	int result;
+
+	if (!cp_capture_settings.unwinder || cp_profiled_retired() || cp_fork_mark_is_gone())
+		return CP_REAL(dlclose)(handle);
+	before = cp_dlclose_gate_begin(__builtin_frame_address(0));
+	result = CP_REAL(dlclose)(handle);
+	cp_dlclose_gate_end(before, NULL);
+	return result;
+}
 
 INTERPOSE int dlclose(void *handle)
 {
@@ -19,7 +35,7 @@ INTERPOSE int dlclose(void *handle)
 	int result;
 
 	if (!cp_profiled_is_ours())
-		return CP_REAL(dlclose)(handle);
+		return close_without_session(handle);
 	cp_session_drain_unloading();
 	before = cp_dlclose_gate_begin(__builtin_frame_address(0));
 	unloaded = cp_heap_before_unload();

@@ -18,7 +18,9 @@
 #include <stdint.h>
 #include <sys/prctl.h>
 
+#include "base/atomic.h"
 #include "host/profiled.h"
+#include "sample/capture.h"
 #include "session/process.h"
 #include "session/session.h"
 #include "base/sys.h"
@@ -68,7 +70,13 @@ static bool restricts(unsigned long mode, unsigned long flags, const void *filte
 
 void cp_seccomp_begins(unsigned long mode, unsigned long flags, const void *filter)
 {
+	bool ours;
+
 	cp_process_leave_others();
-	if (cp_profiled_is_this() && restricts(mode, flags, filter))
+	ours = cp_profiled_is_this();
+	if (!(ours || cp_capture_settings.unwinder) || !restricts(mode, flags, filter))
+		return;
+	cp_store_relaxed(&cp_capture_settings.restricted, true);
+	if (ours)
 		cp_session_retire("it restricts its system calls (seccomp)");
 }

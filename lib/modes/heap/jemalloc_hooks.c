@@ -49,13 +49,17 @@ const char *cp_jemalloc_hooks_unusable(void)
 	return NULL;
 }
 
+cp_jemalloc_mallctl *cp_jemalloc_hooks_mallctl(bool in_file)
+{
+	(void)in_file;
+	return NULL;
+}
+
 #else
 
 #define SYMBOLS 512 /* read at once: 12 KiB of stack */
 #define NAMES 8192
 #define WANTED 32
-
-typedef int mallctl_function(const char *, void *, size_t *, void *, size_t);
 
 /* The argument of experimental.hooks.install, which checks the layout by its size. */
 struct hooks {
@@ -70,7 +74,7 @@ static const char *const called[] = { "mallctl", "je_mallctl", "_rjem_mallctl" }
 #define CALLED (sizeof(called) / sizeof(*called))
 #define LONGEST 14 /* including its NUL */
 
-static mallctl_function *mallctl_found;
+static cp_jemalloc_mallctl *mallctl_found;
 static bool looked;
 static void *handle; /* of the installed hooks */
 static bool sampled; /* the hooks for jemalloc's own samples are installed */
@@ -166,21 +170,38 @@ static uintptr_t find_inside(void)
 	return (uintptr_t)found;
 }
 
+/* Returns mallctl's address as a dynamic symbol, or NULL. */
+static void *find_dynamic(void)
+{
+	void *f = NULL;
+
+	for (size_t i = 0; !f && i < CALLED; i++)
+		f = cp_loaded_first(called[i]);
+	return f;
+}
+
+cp_jemalloc_mallctl *cp_jemalloc_hooks_mallctl(bool in_file)
+{
+	uintptr_t at = (uintptr_t)find_dynamic();
+	cp_jemalloc_mallctl *f;
+
+	if (!at && in_file)
+		at = find_inside();
+	memcpy(&f, &at, sizeof(f));
+	return f;
+}
+
 void cp_jemalloc_hooks_find(void)
 {
-	uintptr_t inside;
-	void *f = NULL;
+	void *f;
 
 	if (looked)
 		return;
 	looked = true;
-	for (size_t i = 0; !f && i < CALLED; i++)
-		f = cp_loaded_first(called[i]);
+	f = find_dynamic();
 	/* The interposed functions already see the jemalloc that they forward to. */
-	if (f && cp_allocator_owns(f))
-		return;
-	inside = f ? (uintptr_t)f : find_inside();
-	memcpy(&mallctl_found, &inside, sizeof(mallctl_found));
+	if (!f || !cp_allocator_owns(f))
+		mallctl_found = cp_jemalloc_hooks_mallctl(true);
 }
 
 /* "5.3.0-0-g54eaed1..." is the release 5.3.0, "5.3.0-1-ge13ca99..." a commit later: that of Rust's

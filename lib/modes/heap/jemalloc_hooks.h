@@ -10,7 +10,15 @@
 #define CP_JEMALLOC_HOOKS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+typedef int cp_jemalloc_mallctl(const char *, void *, size_t *, void *, size_t);
+
+/* Return the mallctl of the process's jemalloc, whether or not its allocations are interposed; NULL
+ * if there is none. IN_FILE: search the symbol table of the program's file, too. Ordinary context.
+ */
+cp_jemalloc_mallctl *cp_jemalloc_hooks_mallctl(bool in_file);
 
 /* Look for jemalloc, once. Ordinary context, without the collector's lock, because the search takes
  * the loader's lock. */

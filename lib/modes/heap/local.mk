@@ -13,6 +13,7 @@ LIB_SOURCES += \
 	%D%/heap_settings.c \
 	%D%/heap_text.c \
 	%D%/heap_views.c \
+	%D%/jemalloc_backtrace.c \
 	%D%/jemalloc_hooks.c \
 	%D%/mappings.c \
 	%D%/memory_table.c \

@@ -4,6 +4,7 @@
 
 #include "modes/heap/signal/census.h"
 #include "modes/heap/signal/heap_event.h"
+#include "sample/capture.h"
 
 /* Numbers of jemalloc's enum hook_alloc_e. All other functions have the size as their first
  * argument. */
@@ -111,4 +112,17 @@ void cp_heap_jemalloc_freed(const void *p, size_t usable)
 	cp_self.heap.resampled = 0;
 	if (!is_old)
 		cp_heap_event_free((void *)(uintptr_t)p);
+}
+
+void cp_heap_jemalloc_backtrace(void **frames, unsigned *depth, unsigned most)
+{
+	struct cp_regs regs = { 0 };
+
+	cp_regs_here(&regs);
+	/* The first frame is this function's own. */
+	*depth = cp_capture_here(&regs, 1, frames, most);
+	if (*depth || !most)
+		return;
+	frames[0] = __builtin_return_address(0);
+	*depth = 1;
 }

@@ -31,6 +31,10 @@ typedef void cp_heap_jemalloc_sample(const void *p, size_t size, void **frames, 
 				     size_t usable);
 typedef void cp_heap_jemalloc_sample_free(const void *p, size_t usable);
 
+/* Stores the caller's stack in FRAMES, up to MOST return addresses, and their number in *DEPTH. */
+typedef void cp_heap_jemalloc_unwinder(void **frames, unsigned *depth, unsigned most);
+
+cp_heap_jemalloc_unwinder cp_heap_jemalloc_backtrace;
 cp_heap_jemalloc_sample cp_heap_jemalloc_sampled;
 cp_heap_jemalloc_sample_free cp_heap_jemalloc_freed;
 
