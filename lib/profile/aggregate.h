@@ -32,7 +32,8 @@
 #define CP_LOCATION_WAKER_UNKNOWN 9u
 #define CP_LOCATION_TIMED_OUT 10u
 #define CP_LOCATION_INTERRUPTED 11u
-#define CP_LOCATION_FIRST 12u
+#define CP_LOCATION_HOLDER_UNKNOWN 12u
+#define CP_LOCATION_FIRST 13u
 
 struct cp_location {
 	uint64_t address;  /* as the unwinder stored it */

@@ -302,6 +302,7 @@ static int name_special(struct cp_names *n, struct cp_aggregate *a)
 	l[CP_LOCATION_FREED].function = synthetic(n, "[freed by]");
 	l[CP_LOCATION_WOKEN].function = synthetic(n, "[woken by]");
 	l[CP_LOCATION_WAKER_UNKNOWN].function = synthetic(n, "[waker unknown]");
+	l[CP_LOCATION_HOLDER_UNKNOWN].function = synthetic(n, "[holder unknown]");
 	l[CP_LOCATION_TIMED_OUT].function = synthetic(n, "[timed out]");
 	l[CP_LOCATION_INTERRUPTED].function = synthetic(n, "[interrupted by a signal]");
 	if (!synthetic(n, "[unknown]") || !synthetic(n, "[kernel]"))

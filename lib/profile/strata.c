@@ -259,9 +259,11 @@ static void give_rows(struct cp_strata *st, struct cp_aggregate *a, cp_strata_ad
 }
 
 /* Gives what no sample stands for. Returns how much of values[1] is lost. */
-static uint64_t give_rest(const struct stratum *s, struct cp_aggregate *a, cp_strata_add *how)
+static uint64_t give_rest(const struct cp_strata *st, const struct stratum *s,
+			  struct cp_aggregate *a, cp_strata_add *how)
 {
-	const struct cp_raw_stack stack = { .location = CP_LOCATION_NOT_SAMPLED,
+	const struct cp_raw_stack stack = { .location =
+						    st->rest ? st->rest : CP_LOCATION_NOT_SAMPLED,
 					    .thread = s->thread,
 					    .tag = s->tag };
 	uint64_t rest[CP_VALUES], any = 0;
@@ -293,7 +295,7 @@ uint64_t cp_strata_settle(struct cp_strata *st, struct cp_aggregate *a, cp_strat
 		}
 	give_rows(st, a, how);
 	for (uint32_t i = 0; i < st->strata.count; i++)
-		lost += give_rest(at(st, i), a, how);
+		lost += give_rest(st, at(st, i), a, how);
 	st->strata.count = st->rows.count = 0;
 	cp_index_clear(&st->index);
 	return lost;

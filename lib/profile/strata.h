@@ -56,6 +56,7 @@ struct cp_strata {
 	struct cp_index index;
 	uint64_t random; /* numbers of the random starts */
 	unsigned few;	 /* strata with fewer samples are settled together; 0 = none */
+	uint32_t rest;	 /* location of what no sample stands for; 0 = [not sampled] */
 	/* Since the begin: the sum of the rows' variances, and the exact totals. */
 	double variance[CP_VALUES], total[CP_VALUES];
 };

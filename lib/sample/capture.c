@@ -282,16 +282,11 @@ unsigned cp_capture_here(const struct cp_regs *regs, unsigned skip, void **to, u
 	return n;
 }
 
-bool cp_capture_put(struct cp_thread *t, const struct cp_record *record)
+bool cp_capture_put(struct cp_thread *t, const struct cp_event *e, const struct cp_record *record)
 {
-	const struct cp_event e = { .mode = record->mode,
-				    .count = record->count,
-				    .weight = record->weight,
-				    .tag = record->tag,
-				    .longest = record->longest };
 	struct cp_ring *ring = take_ring(&t->hook_ring);
 	unsigned room = 0;
-	struct cp_record *to = reserve(ring, &e, &room);
+	struct cp_record *to = reserve(ring, e, &room);
 
 	if (!to)
 		return false;

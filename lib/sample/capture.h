@@ -67,7 +67,7 @@ bool cp_capture_stack(struct cp_thread *t, const struct cp_regs *regs, struct cp
  * MAX return addresses, innermost first. Returns their number; 0 without memory or before an
  * unwinder is chosen. Async-signal-safe. */
 unsigned cp_capture_here(const struct cp_regs *regs, unsigned skip, void **to, unsigned max);
-/* Copies a RECORD of cp_capture_stack into T's ring of hooks. */
-bool cp_capture_put(struct cp_thread *t, const struct cp_record *record);
+/* Records E in T's ring of hooks, with the stack of RECORD, from cp_capture_stack. */
+bool cp_capture_put(struct cp_thread *t, const struct cp_event *e, const struct cp_record *record);
 
 #endif

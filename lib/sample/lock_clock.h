@@ -31,7 +31,6 @@ extern struct cp_lock_clock cp_lock_clock;
 
 struct cp_lock_moment {
 	uint64_t ns, ticks;
-	uint64_t enough; /* ticks: of a shorter wait only the length is needed (or 0) */
 };
 
 static inline uint64_t cp_lock_now_by(clockid_t clock)
@@ -47,40 +46,17 @@ static inline uint64_t cp_lock_now(void)
 	return cp_lock_now_by(CLOCK_MONOTONIC);
 }
 
-/* Return a number that identifies the kernel's current tick; it changes every 1 to 10 ms. */
-static inline uint32_t cp_lock_tick(void)
-{
-	struct timespec t = { 0 };
-
-	cp_load_relaxed (&cp_lock_clock.read)(CLOCK_MONOTONIC_COARSE, &t);
-	return (uint32_t)t.tv_nsec;
-}
-
 static inline struct cp_lock_moment cp_lock_event_begin(void)
 {
 	uint64_t now = cp_lock_now();
 
-	return (struct cp_lock_moment){ now, cp_ticks(), 0 };
+	return (struct cp_lock_moment){ now, cp_ticks() };
 }
 
 /* Convert TICKS, fewer than LONGEST, to ns. */
 static inline uint64_t cp_lock_ticks_ns(uint64_t ticks)
 {
 	return ticks * cp_load_relaxed(&cp_lock_clock.rate) >> 32;
-}
-
-/* Convert TICKS, any number of them, to ns; a millisecond has MS ticks. */
-static inline uint64_t cp_lock_long_ticks_ns(uint64_t ticks, uint64_t ms)
-{
-	return ticks / ms * CP_LOCK_TICKS_NS + ticks % ms * CP_LOCK_TICKS_NS / ms;
-}
-
-/* Convert NS to ticks, at most LONGEST; 0 while the rate isn't known. */
-static inline uint64_t cp_lock_ns_ticks(uint64_t ns)
-{
-	uint64_t longest = cp_load_acquire(&cp_lock_clock.longest);
-
-	return ns < CP_LOCK_TICKS_NS ? ns * longest / CP_LOCK_TICKS_NS : longest;
 }
 
 /* Return the present time in monotonic ns, never before BEGAN. */

@@ -177,10 +177,6 @@ static void reset(struct cp_thread *t)
 	t->ring = t->hook_ring = NULL;
 	t->labels = NULL;
 	t->alternate_invalid = false;
-	memset(&t->waits, 0, sizeof(t->waits));
-	memset(&t->unlocks, 0, sizeof(t->unlocks));
-	t->holders = NULL;
-	t->later.state = CP_LOCK_POSTPONED_NONE;
 	t->start = NULL;
 	t->argument = NULL;
 	memset(t->name, 0, sizeof(t->name));

@@ -22,11 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "modes/lock/signal/lock_postponed.h"
-#include "modes/lock/signal/lock_sample.h"
-
 struct cp_labels;
-struct cp_holders;
 struct cp_ring;
 struct cp_unwind_buffer;
 
@@ -65,15 +61,6 @@ struct cp_thread {
 	void *alternate, *alternate_low;
 	uint64_t alternate_size;
 	bool alternate_invalid; /* the program's can't be written to: the profiler's stays */
-	/* Written by the thread alone: which of its waits are recorded. From here on fields are
-	 * written while locks are held, so they share no cache line with another thread's
-	 * record. */
-	struct cp_lock_waits waits __attribute__((aligned(64)));
-	struct cp_lock_unlocks unlocks; /* which of its unlocks are recorded */
-	struct cp_holders *holders;	/* entries for the recorded unlocks; NULL until the first */
-	struct cp_lock_postponed later; /* last wait, not yet reported to the lock's holders */
-	/* Waits below the threshold, of all threads that have had this record. */
-	struct cp_lock_sample short_waits;
 	void *(*start)(void *); /* the program's thread function, for the trampoline */
 	void *argument;
 	char name[CP_THREAD_NAME];

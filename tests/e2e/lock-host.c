@@ -10,6 +10,8 @@
  *                           in all
  *   lock-host rare          one mutex that all keep shortly and often, and rare_holder for long, a
  *                           few times: ns of the waits that it was part of, and while it had it
+ *   lock-host turns         two threads that take 1,400 turns of a few us, by a condition: the
+ * number of waits, and ns
  */
 #include <linux/futex.h>
 #include <pthread.h>
@@ -290,6 +292,46 @@ static void run_long(void)
 	run_kind(&k);
 }
 
+#define TURNS 1400
+
+static int whose;
+static uint64_t turn_waits, turn_ns;
+
+NOINLINE static void wait_turn(void)
+{
+	uint64_t began = now_ns();
+
+	pthread_cond_wait(&host_cond, &host_mutex);
+	turn_ns += now_ns() - began;
+	turn_waits++;
+	STAYS;
+}
+
+static void *take_turns(void *arg)
+{
+	int me = (int)(intptr_t)arg;
+
+	pthread_mutex_lock(&host_mutex);
+	for (int i = 0; i < TURNS / 2; i++) {
+		while (whose != me)
+			wait_turn();
+		whose = !me;
+		pthread_cond_signal(&host_cond);
+	}
+	pthread_mutex_unlock(&host_mutex);
+	return NULL;
+}
+
+static void run_turns(void)
+{
+	pthread_t other;
+
+	pthread_create(&other, NULL, take_turns, (void *)1);
+	take_turns(NULL);
+	pthread_join(other, NULL);
+	printf("%llu %llu\n", (unsigned long long)turn_waits, (unsigned long long)turn_ns);
+}
+
 #define HOLDS 300
 
 /* When a thread wanted the mutex, got it, and was about to give it back. */
@@ -435,6 +477,8 @@ int main(int argc, char **argv)
 		run(hold), say_who_held();
 	else if (argc > 1 && !strcmp(argv[1], "rare"))
 		run(hold_often), say_rare();
+	else if (argc > 1 && !strcmp(argv[1], "turns"))
+		run_turns();
 	else if (argc > 1 && !strcmp(argv[1], "long"))
 		run_long();
 	else

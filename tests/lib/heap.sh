@@ -17,8 +17,8 @@ check_heap() { # file...
 
 # Sums of the four values over stacks whose functions match a regular expression.
 heap_values() { # file regex
-	"$pprof_check" --raw "$1" 2>/dev/null | awk -F '\t' -v re="$2" '
-		$3 ~ re { split($1, v, ","); for (i = 1; i <= 4; i++) s[i] += v[i] }
+	"$pprof_check" --raw "$1" 2>/dev/null | re=$2 awk -F '\t' '
+		$3 ~ ENVIRON["re"] { split($1, v, ","); for (i = 1; i <= 4; i++) s[i] += v[i] }
 		END { printf "%d %d %d %d\n", s[1], s[2], s[3], s[4] }'
 }
 

@@ -8,8 +8,8 @@ io_profiled() { # name command...
 
 # "calls ns bytes errors" of the rows whose stack and labels match.
 io_values() { # file stack-regex [labels-regex]
-	"$pprof_check" --raw "$1" 2>/dev/null | awk -F'\t' -v stack="$2" -v labels="${3:-.}" '
-		$3 ~ stack && $2 ~ labels { split($1, v, ","); for (i = 1; i <= 4; i++) sum[i] += v[i] }
+	"$pprof_check" --raw "$1" 2>/dev/null | stack=$2 labels=${3:-.} awk -F'\t' '
+		$3 ~ ENVIRON["stack"] && $2 ~ ENVIRON["labels"] { split($1, v, ","); for (i = 1; i <= 4; i++) sum[i] += v[i] }
 		END { printf "%d %.0f %.0f %d\n", sum[1], sum[2], sum[3], sum[4] }'
 }
 

@@ -26,13 +26,14 @@ check_waited() { # what got around within percent-less percent-more
 		fail "$1: $2, not $4 (-$5 %) to $3 (+$6 %)"
 }
 
-# "waits ns" of the rows whose stack and label, joined by a blank, match.
+# "waits ns" of the rows whose stack and label match. (Regular expressions go through the environment: -v takes their
+# backslashes for escapes, and what it makes of them differs between gawk and mawk.)
 lock_values() { # file regex [lock-regex]
-	"$pprof_check" --raw "$1" 2>/dev/null | awk -F'\t' -v stack="$2" -v lock="${3:-.}" '
+	"$pprof_check" --raw "$1" 2>/dev/null | stack=$2 lock=${3:-.} awk -F'\t' '
 		{ label = "-"
 		  if (match($2, /(^|,)lock=[^,]*/)) label = substr($2, RSTART, RLENGTH)
 		  sub(/^,?lock=/, "", label) }
-		$3 ~ stack && label ~ lock { split($1, v, ","); waits += v[1]; ns += v[2] }
+		$3 ~ ENVIRON["stack"] && label ~ ENVIRON["lock"] { split($1, v, ","); waits += v[1]; ns += v[2] }
 		END { printf "%d %.0f\n", waits, ns }'
 }
 

@@ -70,9 +70,9 @@ make_data() { # file
 
 # Leaf functions of this module hold at least PERCENT of the profile's time.
 check_module() { # file percent regex-of-leaf-names
-	share=$("$pprof_check" --top 0 "$1" 2>/dev/null | awk -v r="$3" '
+	share=$("$pprof_check" --top 0 "$1" 2>/dev/null | r=$3 awk '
 		{ name = $5; for (i = 6; i <= NF; i++) name = name " " $i }
-		name ~ r { sum += $2 } END { print int(sum) }')
+		name ~ ENVIRON["r"] { sum += $2 } END { print int(sum) }')
 	[ "${share:-0}" -ge "$2" ] || fail "$1: $3 has ${share:-0} %, not $2: $(
 		"$pprof_check" --top 5 "$1" 2>&1)"
 }

@@ -46,7 +46,6 @@ UNIT_TESTS += \
 	%D%/test-lock \
 	%D%/test-lock-event \
 	%D%/test-lock-holder \
-	%D%/test-lock-long \
 	%D%/test-lock-sample \
 	%D%/test-lock-stepped \
 	%D%/test-memory-table \
@@ -162,7 +161,6 @@ TOOL_UNIT_TESTS += \
 %C%_test_lock_LDADD = $(INTERNAL)
 %C%_test_lock_event_LDADD = $(INTERNAL)
 %C%_test_lock_holder_LDADD = $(INTERNAL)
-%C%_test_lock_long_LDADD = $(INTERNAL)
 %C%_test_lock_sample_LDADD = $(INTERNAL)
 %C%_test_io_event_LDADD = $(INTERNAL)
 %C%_test_io_event_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=cp_io_sample_take,--wrap=cp_capture_hook

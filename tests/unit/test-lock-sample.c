@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sub-sampling of waits and unlocks: within the budget everything is recorded as it is, beyond it
- * the sums of each place stay what they are. */
+/* Which waits are sampled: the first and the long ones surely, the others so that what they stand
+ * for sums to all. */
 #include "harness.h"
 
 #include <stdint.h>
@@ -11,234 +11,164 @@
 #define US UINT64_C(1000)
 #define PLACES 3
 
+static uint64_t random_state;
+
 struct sums {
-	uint64_t count[PLACES], delay[PLACES], samples;
+	double count[PLACES], delay[PLACES];
+	unsigned samples;
 };
 
-static void add(struct sums *s, int place, uint64_t count, uint64_t delay)
+static bool near(double got, double want, double part)
 {
-	s->count[place] += count;
-	s->delay[place] += delay;
-	s->samples++;
-}
+	double off = got - want;
 
-static bool near(uint64_t got, uint64_t want, double part)
-{
-	double off = (double)got - (double)want;
-
-	return (off < 0 ? -off : off) <= part * (double)want;
+	return (off < 0 ? -off : off) <= part * want;
 }
 
 /* N waits of the places in turn, with the delays given, one right after the other. */
-static void wait_in_turn(struct cp_lock_waits *w, const uint64_t *delay, unsigned n,
-			 uint64_t stratum, struct sums *out)
+static uint64_t wait_in_turn(struct cp_lock_stratum *s, uint64_t now, const uint64_t *delay,
+			     unsigned n, struct sums *out)
 {
-	uint64_t now = SECOND;
-	struct cp_lock_sample s;
-
 	for (unsigned i = 0; i < n; i++) {
-		now += delay[i % PLACES];
-		if (cp_lock_sample_wait(w, now, delay[i % PLACES], stratum, &s))
-			add(out, (int)(i % PLACES), s.count, s.delay);
+		uint64_t d = delay[i % PLACES];
+		double weight;
+
+		now += d;
+		weight = cp_lock_sample_wait(s, &random_state, now, d, cp_lock_sample_rates(100));
+		CHECK(weight == 0 || weight >= 1);
+		out->count[i % PLACES] += weight;
+		out->delay[i % PLACES] += weight * (double)d;
+		out->samples += weight > 0;
 	}
+	return now;
 }
 
-static void test_within_the_budget_all_waits_are_recorded(void)
+static void test_the_first_waits_are_all_sampled(void)
 {
-	struct cp_lock_waits w = { .random = 1 };
-	struct cp_lock_sample s;
+	struct cp_lock_stratum s = { 0 };
 
-	/* 40 a second where 50 exact ones are granted. */
-	for (unsigned i = 1; i <= 1000; i++) {
-		CHECK(cp_lock_sample_wait(&w, i * SECOND / 40, i, cp_lock_stratum(100), &s));
-		CHECK_EQ(s.count, 1);
-		CHECK_EQ(s.delay, i);
+	for (unsigned i = 0; i < CP_LOCK_SAMPLE_FIRST; i++) {
+		CHECK_EQ(cp_lock_sample_after(&s, cp_lock_sample_rates(1)), 0);
+		CHECK(cp_lock_sample_wait(&s, &random_state, SECOND + i, i % 7 * US,
+					  cp_lock_sample_rates(1)) == 1);
 	}
+	CHECK_EQ(s.count, CP_LOCK_SAMPLE_FIRST);
 }
 
-static void test_without_a_budget_all_waits_are_recorded(void)
+static void test_with_a_large_budget_all_waits_are_sampled(void)
 {
-	struct cp_lock_waits w = { .random = 1 };
-	struct cp_lock_sample s;
+	struct cp_lock_stratum s = { 0 };
 
-	for (unsigned i = 1; i <= 10000; i++) {
-		CHECK(cp_lock_sample_wait(&w, i, i, cp_lock_stratum(0), &s));
-		CHECK_EQ(s.delay, i);
-	}
+	for (unsigned i = 0; i < 100000; i++)
+		CHECK(cp_lock_sample_wait(&s, &random_state, i, 3 * US,
+					  cp_lock_sample_rates(1000000)) == 1);
 }
 
-static void test_samples_keep_to_the_budget(void)
+static void test_long_waits_are_all_sampled(void)
 {
-	const uint64_t delay[PLACES] = { 2 * US, 30 * US, 500 * US };
-	struct cp_lock_waits w = { .random = 7 };
-	struct sums s = { 0 };
+	struct cp_lock_stratum s = { 0 };
 
-	/* 53 seconds of nothing but waits. */
-	wait_in_turn(&w, delay, 300000, cp_lock_stratum(100), &s);
-	CHECK(s.samples < 54 * 100 + 50);
-	CHECK(s.samples > 53 * 90);
+	for (unsigned i = 0; i < 100000; i++) {
+		uint64_t delay = i % 1000 ? US : 2 * SECOND / 100;
+		double weight = cp_lock_sample_wait(&s, &random_state, SECOND, delay,
+						    cp_lock_sample_rates(100));
+
+		CHECK(i % 1000 || weight == 1);
+	}
 }
 
 static void test_sums_of_each_place_are_unbiased(void)
 {
 	const uint64_t delay[PLACES] = { 20 * US, 300 * US, 5000 * US };
-	struct cp_lock_waits w = { .random = 12345 };
+	struct cp_lock_stratum s = { 0 };
 	const unsigned n = 600000;
-	struct sums s = { 0 };
-	uint64_t total = 0, want = 0;
+	struct sums sums = { 0 };
 
-	wait_in_turn(&w, delay, n, cp_lock_stratum(100), &s);
+	wait_in_turn(&s, SECOND, delay, n, &sums);
 	for (int i = 0; i < PLACES; i++) {
-		total += s.delay[i];
-		want += delay[i] * (n / PLACES);
+		CHECK(near(sums.delay[i], (double)delay[i] * (n / PLACES), 0.05));
+		CHECK(near(sums.count[i], n / PLACES, 0.05));
 	}
-	/* The sum of all is right to one stratum. */
-	CHECK(total <= want + cp_lock_stratum(100) && want <= total + cp_lock_stratum(100));
-	CHECK(near(s.delay[0], delay[0] * (n / PLACES), 0.2));
-	CHECK(near(s.delay[1], delay[1] * (n / PLACES), 0.05));
-	CHECK(near(s.delay[2], delay[2] * (n / PLACES), 0.01));
-	CHECK(near(s.count[0], n / PLACES, 0.2));
-	CHECK(near(s.count[1], n / PLACES, 0.05));
-	CHECK(near(s.count[2], n / PLACES, 0.01));
+	CHECK_EQ(s.count, n);
+	CHECK_EQ(s.delay, (delay[0] + delay[1] + delay[2]) * (n / PLACES));
 }
 
-/* Two places whose delays together are one stratum: a fixed stride would always hit the same. */
-static void test_waits_in_step_with_the_strata_are_unbiased(void)
+/* Many runs of a few hundred waits, where the rates change with each wait. */
+static void test_short_runs_are_unbiased(void)
 {
-	const uint64_t stratum = cp_lock_stratum(100);
-	const uint64_t delay[PLACES] = { stratum / 2, stratum / 4, stratum / 4 };
-	struct cp_lock_waits w = { .random = 99 };
+	const uint64_t delay[PLACES] = { 2 * US, 30 * US, 100 * US };
+	const unsigned n = 300, runs = 3000;
+	struct sums sums = { 0 };
+
+	for (unsigned run = 0; run < runs; run++) {
+		struct cp_lock_stratum s = { 0 };
+
+		wait_in_turn(&s, SECOND, delay, n, &sums);
+	}
+	for (int i = 0; i < PLACES; i++) {
+		CHECK(near(sums.delay[i], (double)delay[i] * (n / PLACES) * runs, 0.01));
+		CHECK(near(sums.count[i], (double)(n / PLACES) * runs, 0.01));
+	}
+}
+
+/* Places whose delays together are the distance of two points: a fixed stride would always hit the
+ * same. */
+static void test_waits_in_step_with_the_points_are_unbiased(void)
+{
+	const uint64_t point = SECOND / 75;
+	const uint64_t delay[PLACES] = { point / 2, point / 4, point / 4 };
+	struct cp_lock_stratum s = { 0 };
 	const unsigned n = 90000;
-	struct sums s = { 0 };
+	struct sums sums = { 0 };
 
-	wait_in_turn(&w, delay, n, stratum, &s);
-	for (int i = 0; i < PLACES; i++) {
-		CHECK(near(s.delay[i], delay[i] * (n / PLACES), 0.03));
-		CHECK(near(s.count[i], n / PLACES, 0.03));
-	}
-}
-
-static void test_waits_longer_than_a_stratum_are_exact(void)
-{
-	struct cp_lock_waits w = { .random = 5 };
-	struct cp_lock_sample s;
-
-	for (unsigned i = 0; i < 1000; i++) {
-		cp_lock_sample_wait(&w, SECOND, 10, cp_lock_stratum(100), &s);
-		CHECK(cp_lock_sample_wait(&w, SECOND, SECOND + i, cp_lock_stratum(100), &s));
-		CHECK_EQ(s.count, 1);
-		CHECK_EQ(s.delay, SECOND + i);
-	}
-}
-
-/* Known at its begin: one that takes less isn't recorded. And it is known of most of them. */
-static void test_most_waits_need_no_stack_from_the_begin(void)
-{
-	struct cp_lock_waits w = { .random = 1 };
-	uint64_t now = SECOND, stratum = cp_lock_stratum(100);
-	unsigned known = 0, recorded = 0, waits = 0;
-	struct cp_lock_sample s;
-
-	for (unsigned i = 0; i < 2000000; i++) {
-		uint64_t delay = (i * UINT64_C(7919)) % 97 * US, left;
-
-		left = cp_lock_sample_left(&w, now, stratum);
-		now += delay;
-		if (cp_lock_sample_wait(&w, now, delay, stratum, &s)) {
-			recorded++;
-			CHECK(delay >= left);
-		} else {
-			waits++;
-			known += delay < left;
-		}
-		/* Some begin with tokens again. */
-		now += i % 200000 ? 0 : 10 * SECOND;
-	}
-	CHECK(recorded > 1000);
-	CHECK(known > waits - waits / 50);
-}
-
-static void test_a_new_budget_begins_a_new_stratum(void)
-{
-	struct cp_lock_waits w = { .random = 5 };
-	struct cp_lock_sample s;
-	uint64_t sum = 0;
-
-	for (unsigned i = 0; i < 100000; i++)
-		cp_lock_sample_wait(&w, SECOND, 100 * US, cp_lock_stratum(10), &s);
-	for (unsigned i = 0; i < 100000; i++)
-		if (cp_lock_sample_wait(&w, SECOND, 100 * US, cp_lock_stratum(1000), &s))
-			sum += s.delay;
-	CHECK(near(sum, 100000 * 100 * US, 0.001));
-}
-
-/* N unlocks EVERY ns apart, of the places in turn. */
-static uint64_t unlock_in_turn(struct cp_lock_unlocks *u, struct cp_lock_waits *random,
-			       uint64_t now, uint64_t every, unsigned n, struct sums *out)
-{
-	for (unsigned i = 0; i < n; i++) {
-		uint32_t weight = cp_lock_sample_unlock(u, random);
-
-		now += every;
-		if (weight)
-			add(out, (int)(i % PLACES), weight, 0);
-		cp_lock_sample_time(u, random, now, cp_lock_stratum(100));
-	}
-	return now;
-}
-
-static void test_within_the_budget_all_unlocks_are_taken(void)
-{
-	struct cp_lock_waits random = { .random = 3 };
-	struct cp_lock_unlocks u = { 0 };
-	struct sums s = { 0 };
-
-	unlock_in_turn(&u, &random, SECOND, SECOND / 40, 1000, &s);
-	CHECK_EQ(s.samples, 1000);
-	CHECK_EQ(s.count[0] + s.count[1] + s.count[2], 1000);
-}
-
-static void test_unlocks_keep_to_the_budget_and_count_for_all(void)
-{
-	struct cp_lock_waits random = { .random = 3 };
-	struct cp_lock_unlocks u = { 0 };
-	const unsigned n = 3000000;
-	struct sums s = { 0 };
-
-	/* 30 seconds at 100,000 a second. */
-	unlock_in_turn(&u, &random, SECOND, 10 * US, n, &s);
-	CHECK(s.samples < 30 * 100 + 100);
-	CHECK(s.samples > 30 * 40);
-	CHECK(near(s.count[0] + s.count[1] + s.count[2], n, 0.01));
+	wait_in_turn(&s, SECOND, delay, n, &sums);
 	for (int i = 0; i < PLACES; i++)
-		CHECK(near(s.count[i], n / PLACES, 0.15));
+		CHECK(near(sums.delay[i], (double)delay[i] * (n / PLACES), 0.04));
 }
 
-static void test_unlocks_that_become_rare_are_all_taken_again(void)
+/* In a second of nothing but waits; and later as many as before. */
+static void test_samples_keep_to_a_rate(void)
 {
-	struct cp_lock_waits random = { .random = 3 };
-	struct cp_lock_unlocks u = { 0 };
-	struct sums fast = { 0 }, slow = { 0 };
-	uint64_t now = unlock_in_turn(&u, &random, SECOND, 2 * US, 3000000, &fast);
+	const uint64_t delay[PLACES] = { 2 * US, 30 * US, 500 * US };
+	struct cp_lock_stratum s = { 0 };
+	struct sums first = { 0 }, later = { 0 };
+	uint64_t now = wait_in_turn(&s, SECOND, delay, 100000, &first);
 
-	CHECK(u.size > 1000);
-	/* 10 a second. */
-	unlock_in_turn(&u, &random, now, SECOND / 10, 1000, &slow);
-	CHECK(slow.samples > 950);
+	wait_in_turn(&s, now, delay, 100000, &later);
+	/* 17.7 seconds each. */
+	CHECK(first.samples < 17 * 150 + 500);
+	CHECK(later.samples < 18 * 130);
+	CHECK(later.samples > 17 * 80);
+}
+
+/* Known at its begin, if no other wait comes between. */
+static void test_the_sampled_length_is_known_before(void)
+{
+	struct cp_lock_stratum s = { 0 };
+	unsigned sampled = 0;
+
+	for (unsigned i = 0; i < 200000; i++) {
+		uint64_t delay = (i * UINT64_C(7919)) % 97 * US;
+		uint64_t after = cp_lock_sample_after(&s, cp_lock_sample_rates(100));
+		bool is = cp_lock_sample_wait(&s, &random_state, SECOND + i * 100 * US, delay,
+					      cp_lock_sample_rates(100)) > 0;
+
+		CHECK(!is || delay + US >= after);
+		CHECK(is || delay <= after + US);
+		sampled += is;
+	}
+	CHECK(sampled > 1000);
 }
 
 int main(void)
 {
-	RUN(test_within_the_budget_all_waits_are_recorded);
-	RUN(test_without_a_budget_all_waits_are_recorded);
-	RUN(test_samples_keep_to_the_budget);
+	RUN(test_the_first_waits_are_all_sampled);
+	RUN(test_with_a_large_budget_all_waits_are_sampled);
+	RUN(test_long_waits_are_all_sampled);
 	RUN(test_sums_of_each_place_are_unbiased);
-	RUN(test_waits_in_step_with_the_strata_are_unbiased);
-	RUN(test_waits_longer_than_a_stratum_are_exact);
-	RUN(test_most_waits_need_no_stack_from_the_begin);
-	RUN(test_a_new_budget_begins_a_new_stratum);
-	RUN(test_within_the_budget_all_unlocks_are_taken);
-	RUN(test_unlocks_keep_to_the_budget_and_count_for_all);
-	RUN(test_unlocks_that_become_rare_are_all_taken_again);
+	RUN(test_short_runs_are_unbiased);
+	RUN(test_waits_in_step_with_the_points_are_unbiased);
+	RUN(test_samples_keep_to_a_rate);
+	RUN(test_the_sampled_length_is_known_before);
 	return harness_end();
 }

@@ -113,18 +113,19 @@ static enum cp_wakes_how how_ended(long result)
 static long futex_wait(long number, const long *a)
 {
 	const void *word = word_waited_for(number, a), *function = (const void *)CP_REAL(syscall);
-	struct cp_lock_moment began = cp_lock_event_begin();
-	struct cp_wakes_wait wait;
+	struct cp_wakes_wait wake;
+	struct cp_lock_wait wait;
 	long result;
 
-	cp_lock_wake_wait(&wait, word, began, CP_LOCK_ANY_THREAD);
+	cp_lock_event_begin_wait(&wait, word, CP_LOCK_FUTEX);
+	cp_lock_wake_wait(&wake, word, wait.began, CP_LOCK_ANY_THREAD);
 	result = CP_REAL(syscall)(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 	if (!has_waited(result)) {
-		cp_wakes_cancel(&wait);
+		cp_wakes_cancel(&wake);
 		return result;
 	}
-	cp_lock_event_waited(word, began, function, CP_LOCK_ANY_THREAD);
-	cp_wakes_end(&wait, CP_WAKES_OF_LOCK, how_ended(result), cp_wakes_key(word), function);
+	cp_lock_event_waited(&wait, function, false);
+	cp_wakes_end(&wake, CP_WAKES_OF_LOCK, how_ended(result), cp_wakes_key(word), function);
 	return result;
 }
 

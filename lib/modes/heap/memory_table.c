@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "base/atomic.h"
 #include "base/sort.h"
 #include "base/sys.h"
 #include "base/text.h"

@@ -18,7 +18,6 @@ PRELOAD_SMALL_SOURCES += \
 	%D%/hooks/join.c
 SIGSAFE_SOURCES += \
 	%D%/signal/lock_event.c \
-	%D%/signal/lock_unlock_log.c \
 	%D%/signal/lock_holder.c \
 	%D%/signal/lock_tail.c
 SIGSAFE_SMALL_SOURCES += \

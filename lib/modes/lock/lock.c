@@ -4,7 +4,6 @@
  * functions are in lib/modes/lock/hooks/.
  */
 #include <string.h>
-#include <time.h>
 
 #include "collect/drain.h"
 #include "collect/threads.h"
@@ -18,16 +17,29 @@
 #include "base/atomic.h"
 #include "modes/lock/signal/lock_event.h"
 #include "modes/lock/signal/lock_holder.h"
-#include "base/sys.h"
 #include "base/text.h"
+#include "profile/strata.h"
 #include "sample/wakes.h"
 
 #define L(x) ((unsigned long)(x))
 
-/* The part of the waits counted without a stack that is already in rows or precedes the run. */
-static struct cp_lock_sample taken[CP_LOCK_BULKS];
-/* The part that came since the run began, for the report. */
-static struct cp_lock_sample in_run[CP_LOCK_BULKS];
+/* Strata with fewer samples are settled together. */
+#define FEW 8u
+/* Stacks of unlocks that a thread takes per second, as a multiple of the budget: 10. */
+#define STACK_US 100000u
+
+/* The samples that aren't in rows yet. Waits: strata by thread and kind of lock. Holders: by lock;
+ * what was waited for a lock is what its holders have caused. */
+static struct cp_strata waits, held;
+
+/* The runs of the two modes; NULL: not started. */
+static struct cp_run *waits_run, *held_run;
+
+/* The waits counted without a stack since the run began, by enum cp_lock_bulk, and those that are
+ * in rows; ALL: the other waits. */
+static struct cp_lock_sum in_run[CP_LOCK_BULKS], in_rows[CP_LOCK_BULKS], all;
+/* What cp_lock_event_counted had at the last look. */
+static struct cp_lock_sum counted[CP_LOCK_BULKS];
 
 /* Number of rows whose locks were named; rows are only added. */
 static size_t named[CP_MODES];
@@ -39,24 +51,71 @@ static void prepare(const struct cp_config *c)
 	cp_real_prepare_clock();
 }
 
+static struct cp_lock_sum take(const struct cp_lock_sum *from, struct cp_lock_sum *told)
+{
+	struct cp_lock_sum now = { cp_load_relaxed(&from->count), cp_load_relaxed(&from->delay) };
+	struct cp_lock_sum since = { now.count - told->count, now.delay - told->delay };
+
+	*told = now;
+	return since;
+}
+
+static void add(struct cp_lock_sum *to, struct cp_lock_sum what)
+{
+	to->count += what.count;
+	to->delay += what.delay;
+}
+
+/* Return what T has waited for locks of KIND since the last call. */
+static struct cp_lock_sum take_waits(const struct cp_thread *t, unsigned kind)
+{
+	struct cp_lock_part *part = cp_lock_part_of(t);
+	const struct cp_lock_stratum *s = &part->kinds[kind];
+	struct cp_lock_sum now = { cp_load_relaxed(&s->count), cp_load_relaxed(&s->delay) };
+
+	return take(&now, &part->told[kind]);
+}
+
+/* The waits until now belong to no run. */
 static void begin_counts(void)
 {
-	for (unsigned k = 0; k < CP_LOCK_BULKS; k++) {
-		taken[k] = cp_lock_event_counted(k);
-		in_run[k] = (struct cp_lock_sample){ 0, 0 };
+	memset(in_run, 0, sizeof(in_run));
+	memset(in_rows, 0, sizeof(in_rows));
+	memset(&all, 0, sizeof(all));
+	for (unsigned i = 0; i < CP_LOCK_BULKS; i++)
+		counted[i] = cp_lock_event_counted(i);
+	for (uint32_t i = 0; i < cp_thread_limit(); i++) {
+		const struct cp_thread *t = cp_thread_at(i);
+		struct cp_lock_part *part = cp_lock_part_of(t);
+
+		for (unsigned kind = 0; kind < CP_LOCK_KINDS; kind++)
+			take_waits(t, kind);
+		for (unsigned k = 0; k < 2; k++)
+			take(&part->short_waits[k], &part->told_short[k]);
 	}
+}
+
+static void set_rates(const struct cp_lock_settings *s)
+{
+	struct cp_lock_rates rates = cp_lock_sample_rates(s->budget);
+
+	cp_store_relaxed(&cp_lock_state.threshold_ns, s->threshold_ns);
+	cp_store_relaxed(&cp_lock_state.stack_us, STACK_US / s->budget);
+	/* A wait that reads one of them before and one after has the weight of these two. */
+	cp_lock_state.rates = rates;
 }
 
 static int start(struct cp_run *r, const struct cp_config *c)
 {
 	const struct cp_lock_settings *s = cp_config_of(c, CPROF_LOCK);
 
-	(void)r;
+	waits_run = r;
 	begin_counts();
+	cp_strata_release(&waits);
+	waits = cp_strata_new(FEW);
 	cp_lock_names_release(&cp_lock_names_of_mode);
 	named[CPROF_LOCK] = 0;
-	cp_lock_state.threshold_ns = s->threshold_ns;
-	cp_lock_state.stratum_ns = cp_lock_stratum(s->budget);
+	set_rates(s);
 	cp_lock_event_know(CP_LOCK_UNKNOWN);
 	/* Release: a thread that sees cp_lock_on set sees the rest. The hooks read it relaxed;
 	 * their later accesses depend on it. */
@@ -64,14 +123,13 @@ static int start(struct cp_run *r, const struct cp_config *c)
 	return 0;
 }
 
-/* Each wait and unlock is weighted by the settings that it is decided with. */
+/* Each wait is weighted by the settings that it is decided with. */
 static int set(struct cp_run *r, const struct cp_config *c)
 {
 	const struct cp_lock_settings *s = cp_config_of(c, CPROF_LOCK);
 
 	(void)r;
-	cp_store_relaxed(&cp_lock_state.threshold_ns, s->threshold_ns);
-	cp_store_relaxed(&cp_lock_state.stratum_ns, cp_lock_stratum(s->budget));
+	set_rates(s);
 	cp_wakes_set(CP_WAKES_OF_LOCK, s->threshold_ns, s->budget);
 	return 0;
 }
@@ -83,32 +141,124 @@ static void stop(struct cp_run *r)
 	cp_lock_event_know(0);
 }
 
-/* Put the waits counted without a stack into a row without a thread, so that the totals include all
- * waits. */
-static void take_count(struct cp_run *r, enum cp_lock_bulk kind, uint32_t location)
+/* Adds a sample to R: RECORD of the thread LABEL, in the stratum STRATUM and TAG of ST. */
+static void add_sample(struct cp_run *r, struct cp_strata *st, const struct cp_record *record,
+		       uint32_t label, uint32_t stratum, uint64_t tag, const uint64_t *self,
+		       const double *share)
+{
+	const struct cp_raw_stack stack = { .pcs = record->pcs,
+					    .depth = record->depth,
+					    .location = CP_LOCATION_HOLDER_UNKNOWN,
+					    .end = record->end,
+					    .thread = label,
+					    .labels = record->labels,
+					    .tag = record->tag };
+	uint32_t row = cp_aggregate_row(&r->aggregate, &stack);
+	struct cp_stack *s = row == CP_INDEX_NONE ? NULL : cp_aggregate_row_at(&r->aggregate, row);
+
+	if (!s || !cp_strata_sampled(st, row, stratum, tag, self, share)) {
+		cp_count_mode(r->mode, CP_COUNT_LOST_AGGREGATE, record->weight);
+		return;
+	}
+	if (r->mode == CPROF_LOCK && record->longest > s->values[CP_VALUE_LONGEST])
+		s->values[CP_VALUE_LONGEST] = record->longest;
+	r->aggregate.records++;
+}
+
+static uint64_t kind_tag(uint64_t tag)
+{
+	return cp_lock_tag(NULL, cp_lock_kind_of_tag(tag));
+}
+
+/* A wait stands for itself, and has a share of those that aren't sampled. */
+static void record_wait(struct cp_run *r, struct cp_thread *t, const struct cp_record *record)
+{
+	const uint64_t self[CP_VALUES] = { 1, record->weight };
+	double weight, share[CP_VALUES] = { 0 };
+	uint32_t label = cp_drain_label(r, t);
+
+	memcpy(&weight, &record->count, sizeof(weight));
+	share[0] = weight - 1;
+	share[1] = (weight - 1) * (double)record->weight;
+	if (label == CP_INDEX_NONE)
+		cp_count_mode(r->mode, CP_COUNT_LOST_AGGREGATE, record->weight);
+	else
+		add_sample(r, &waits, record, label, label, kind_tag(record->tag), self, share);
+}
+
+/* Tell what T has waited since the last time. */
+static void tell_waits(struct cp_run *r, struct cp_thread *t)
+{
+	struct cp_lock_part *part = cp_lock_part_of(t);
+
+	for (unsigned kind = 0; kind < CP_LOCK_KINDS; kind++) {
+		struct cp_lock_sum since = take_waits(t, kind);
+		const uint64_t values[CP_VALUES] = { since.count, since.delay };
+
+		if (!since.count)
+			continue;
+		add(&all, since);
+		cp_strata_exact(&waits, cp_drain_label(r, t), cp_lock_tag(NULL, kind), values);
+		cp_drain_name(r, t);
+	}
+	for (unsigned k = 0; k < 2; k++)
+		add(&in_run[CP_LOCK_SHORT + k], take(&part->short_waits[k], &part->told_short[k]));
+}
+
+/* Put the waits counted without a stack, of KIND, into R's row LOCATION, which has no thread, so
+ * that the totals include all waits. */
+static void add_bulk(struct cp_run *r, struct cp_lock_sum what, uint32_t location)
 {
 	const struct cp_raw_stack nothing = { .location = location, .thread = CP_NO_THREAD };
-	struct cp_lock_sample now = cp_lock_event_counted(kind);
-	uint64_t waits = now.count - taken[kind].count, delay = now.delay - taken[kind].delay;
-	uint32_t number = waits ? cp_aggregate_row(&r->aggregate, &nothing) : CP_INDEX_NONE;
+	uint32_t number = cp_aggregate_row(&r->aggregate, &nothing);
 	struct cp_stack *s;
 
 	if (number == CP_INDEX_NONE)
 		return;
 	s = cp_aggregate_row_at(&r->aggregate, number);
-	s->values[0] += waits;
-	s->values[1] += delay;
+	s->values[0] += what.count;
+	s->values[1] += what.delay;
 	r->aggregate.records++;
-	r->aggregate.weight += delay;
-	in_run[kind].count += waits;
-	in_run[kind].delay += delay;
-	taken[kind] = now;
+	r->aggregate.weight += what.delay;
 }
 
-static void collect(struct cp_run *r)
+/* A wait without a stack has no known holder either. */
+static void add_bulks(struct cp_run *r)
 {
-	take_count(r, CP_LOCK_SHORT, CP_LOCATION_SHORT_WAITS);
-	take_count(r, CP_LOCK_LOST, CP_LOCATION_LOST_WAITS);
+	for (unsigned i = 0; i < CP_LOCK_BULKS; i++) {
+		struct cp_lock_sum now = cp_lock_event_counted(i), since;
+		bool is_short = i < CP_LOCK_LOST, has_holder = i % 2;
+
+		add(&in_run[i], take(&now, &counted[i]));
+		since = take(&in_run[i], &in_rows[i]);
+		if (!since.count)
+			continue;
+		add_bulk(r, since, is_short ? CP_LOCATION_SHORT_WAITS : CP_LOCATION_LOST_WAITS);
+		if (has_holder && held_run)
+			add_bulk(held_run, since,
+				 is_short ? CP_LOCATION_SHORT_WAITS : CP_LOCATION_HOLDER_UNKNOWN);
+	}
+}
+
+/* Adds VALUES to a ROW of the waits. They are what the lock's holders have caused. */
+static void add_waits(struct cp_stack *row, const uint64_t values[CP_VALUES])
+{
+	row->values[0] += values[0];
+	row->values[1] += values[1];
+	if (held_run && cp_lock_has_holder(cp_lock_kind_of_tag(row->tag)))
+		cp_strata_exact(&held, CP_NO_THREAD, cp_lock_of_tag(row->tag), values);
+}
+
+static void settle(struct cp_run *r)
+{
+	uint64_t lost;
+
+	for (uint32_t i = 0; i < cp_thread_limit(); i++)
+		tell_waits(r, cp_thread_at(i));
+	add_bulks(r);
+	lost = cp_strata_settle(&waits, &r->aggregate, add_waits);
+	if (lost)
+		cp_count_mode(CPROF_LOCK, CP_COUNT_LOST_AGGREGATE, lost);
 }
 
 static void drained(struct cp_run *r)
@@ -136,12 +286,13 @@ static bool knows_longest(const struct cp_run *r, const struct cp_stack *s)
 
 static void labels(const struct cp_run *r, const struct cp_stack *s, struct cp_encode_labels *to)
 {
-	const char *name = s->tag ? cp_lock_names_of(&cp_lock_names_of_mode, s->tag) : NULL;
+	uint64_t lock = cp_lock_of_tag(s->tag);
+	const char *name = lock ? cp_lock_names_of(&cp_lock_names_of_mode, lock) : NULL;
 
-	if (!s->tag)
+	if (!lock)
 		return;
 	if (!name) {
-		cp_text_format(to->text, sizeof(to->text), "0x%lx", L(s->tag));
+		cp_text_format(to->text, sizeof(to->text), "0x%lx", L(lock));
 		name = to->text;
 	}
 	to->labels[to->count++] = (struct cp_pprof_label){ .key = "lock", .text = name };
@@ -164,22 +315,37 @@ static void fork_child(struct cp_run *r, struct cp_thread *keep)
 	if (!keep) {
 		cp_store_seqcst(&cp_lock_on, 0);
 		cp_lock_event_know(0);
-	} else {
-		/* Drop a wait of the parent. */
-		keep->later.state = CP_LOCK_POSTPONED_NONE;
 	}
 	begin_counts();
+	waits = cp_strata_new(FEW);
 	cp_lock_names_of_mode = (struct cp_lock_names){ 0 };
 	named[CPROF_LOCK] = named[CPROF_LOCK_HOLDERS] = 0;
 }
 
-/* Each stack is timed; stacks are as rare as the budget demands. */
-/* Waits with a stack, those below the threshold, and those whose stack was not taken. */
+/* Return the waits that aren't told yet. */
+static uint64_t untold(const struct cp_thread *t)
+{
+	const struct cp_lock_part *part = cp_lock_part_of(t);
+	uint64_t sum = 0;
+
+	for (unsigned kind = 0; kind < CP_LOCK_KINDS; kind++)
+		sum += cp_load_relaxed(&part->kinds[kind].delay) - part->told[kind].delay;
+	for (unsigned k = 0; k < 2; k++)
+		sum += cp_load_relaxed(&part->short_waits[k].delay) - part->told_short[k].delay;
+	return sum;
+}
+
+/* All waits, also those without a stack. */
 static unsigned numbers(const struct cp_run *r, struct cp_mode_number *to)
 {
-	to[0] = (struct cp_mode_number){ "wait_ns", cp_run_counted(r, CP_COUNT_EXPIRIES) +
-							    in_run[CP_LOCK_SHORT].delay +
-							    in_run[CP_LOCK_LOST].delay };
+	uint64_t sum = all.delay;
+
+	(void)r;
+	for (unsigned i = 0; i < CP_LOCK_BULKS; i++)
+		sum += in_run[i].delay + cp_lock_event_counted(i).delay - counted[i].delay;
+	for (uint32_t i = 0; i < cp_thread_limit(); i++)
+		sum += untold(cp_thread_at(i));
+	to[0] = (struct cp_mode_number){ "wait_ns", sum };
 	return 1;
 }
 
@@ -193,12 +359,13 @@ static void count(const struct cp_run *r, struct cp_vec *to)
 static void report(struct cp_comments *out, const struct cp_run *r, const struct cp_config *c)
 {
 	const struct cp_lock_settings *s = cp_config_of(c, CPROF_LOCK);
-	struct cp_lock_sample own[CP_LOCK_BULKS];
+	struct cp_lock_sum own[CP_LOCK_BULKS];
 
 	for (unsigned k = 0; k < CP_LOCK_BULKS; k++)
-		own[k] =
-			(struct cp_lock_sample){ .count = cp_comments_own(out, (size_t)2 * k),
-						 .delay = cp_comments_own(out, (size_t)2 * k + 1) };
+		own[k] = (struct cp_lock_sum){ cp_comments_own(out, (size_t)2 * k),
+					       cp_comments_own(out, (size_t)2 * k + 1) };
+	add(&own[CP_LOCK_SHORT], own[CP_LOCK_SHORT_HELD]);
+	add(&own[CP_LOCK_LOST], own[CP_LOCK_LOST_HELD]);
 	cp_comments_line(out, "lock: threshold %lu ns, budget %u stacks a second and thread",
 			 L(s->threshold_ns), s->budget);
 	cp_comments_line(
@@ -214,10 +381,12 @@ static void report(struct cp_comments *out, const struct cp_run *r, const struct
 
 static int start_holders(struct cp_run *r, const struct cp_config *c)
 {
-	(void)r;
 	(void)c;
+	held_run = r;
 	cp_lock_holder_forget();
-	cp_lock_state.since = cp_sys_clock_ns(CLOCK_MONOTONIC);
+	cp_strata_release(&held);
+	held = cp_strata_new(0);
+	held.rest = CP_LOCATION_HOLDER_UNKNOWN;
 	named[CPROF_LOCK_HOLDERS] = 0;
 	cp_store_seqcst(&cp_lock_holders_on, 1);
 	return 0;
@@ -229,38 +398,96 @@ static void stop_holders(struct cp_run *r)
 	cp_store_seqcst(&cp_lock_holders_on, 0);
 }
 
-static uint32_t label_of(struct cp_run *r, const struct cp_holder *h)
+/* Return the label of a thread that has ended, and whose record is gone. */
+static uint32_t label_of_ended(struct cp_aggregate *a, int32_t tid)
 {
-	uint32_t thread = cp_load_acquire(&h->thread);
-	struct cp_thread *t = cp_thread_at(thread);
-
-	if (thread == CP_HOLDER_ENDED)
-		return cp_aggregate_shared_thread(&r->aggregate, h->name);
-	return t ? cp_drain_label(r, t) : CP_INDEX_NONE;
+	for (size_t i = a->threads.count; i-- > 0;)
+		if (CP_VEC_AT(&a->threads, struct cp_thread_label, i)->tid == tid)
+			return (uint32_t)i;
+	return cp_aggregate_shares(a, true) ? cp_aggregate_shared_thread(a, "(others)")
+					    : cp_aggregate_thread(a, tid);
 }
 
-/* Collect the delays that are not yet in the holders' rows. */
+static uint32_t label_of(struct cp_run *r, uint64_t who)
+{
+	struct cp_thread *t = cp_thread_at((uint32_t)who);
+
+	return t && cp_lock_holder_who(t) == who
+		       ? cp_drain_label(r, t)
+		       : label_of_ended(&r->aggregate, (int32_t)(who >> 32));
+}
+
+/* Waits that an unlock has caused, or for which no unlock was found. */
+static void add_held(struct cp_run *r, const struct cp_record *record, const struct cp_event *e)
+{
+	const uint64_t none[CP_VALUES] = { 0 };
+	const double share[CP_VALUES] = { (double)e->count / CP_LOCK_HOLDER_WAIT,
+					  (double)e->weight };
+	uint32_t label = record->depth ? label_of(r, e->longest) : CP_NO_THREAD;
+
+	if (record->depth && label == CP_INDEX_NONE)
+		cp_count_mode(r->mode, CP_COUNT_LOST_AGGREGATE, e->weight);
+	else
+		add_sample(r, &held, record, label, CP_NO_THREAD, e->tag, none, share);
+}
+
+static void record_held(struct cp_run *r, struct cp_thread *t, const struct cp_record *record)
+{
+	const struct cp_event e = { .count = record->count,
+				    .weight = record->weight,
+				    .tag = record->tag,
+				    .longest = record->longest };
+
+	(void)t;
+	add_held(r, record, &e);
+}
+
+/* Collect what was added to entries. */
 static void collect_holders(struct cp_run *r)
 {
 	struct cp_holder *h;
+	struct cp_event e;
 	uint32_t next = 0;
 
-	while ((h = cp_lock_holder_read(&next, UINT32_MAX))) {
-		uint32_t label = label_of(r, h);
+	while ((h = cp_lock_holder_read(&next, &e))) {
+		struct cp_record *record = cp_lock_holder_record(h);
 
+		record->tag = e.tag;
+		record->weight = e.weight;
 		cp_modules_want(r->aggregate.modules);
-		if (h->record->depth && (label == CP_INDEX_NONE ||
-					 cp_aggregate_add(&r->aggregate, h->record, label) < 0))
-			cp_count_mode(CPROF_LOCK_HOLDERS, CP_COUNT_LOST_AGGREGATE,
-				      h->record->weight);
+		cp_count_mode(CPROF_LOCK_HOLDERS, CP_COUNT_SAMPLES, 1);
+		add_held(r, record, &e);
 		cp_lock_holder_give_back(h);
 	}
+}
+
+/* The unlocks of T keep their label when its record is another thread's. */
+static void released_holder(struct cp_run *r, struct cp_thread *t)
+{
+	if (cp_lock_part_of(t)->holds && cp_drain_label(r, t) != CP_INDEX_NONE)
+		cp_drain_name(r, t);
+}
+
+/* What was waited is settled first: it says how much the holders have caused. */
+static void settle_holders(struct cp_run *r)
+{
+	uint64_t lost;
+
+	if (waits_run && waits_run->running)
+		settle(waits_run);
+	for (uint32_t i = 0; i < cp_thread_limit(); i++)
+		cp_drain_name(r, cp_thread_at(i));
+	lost = cp_strata_settle(&held, &r->aggregate, NULL);
+	if (lost)
+		cp_count_mode(CPROF_LOCK_HOLDERS, CP_COUNT_LOST_AGGREGATE, lost);
 }
 
 static void fork_child_holders(struct cp_run *r, struct cp_thread *keep)
 {
 	(void)r;
 	cp_lock_holder_fork_child();
+	held = cp_strata_new(0);
+	held.rest = CP_LOCATION_HOLDER_UNKNOWN;
 	if (!keep)
 		cp_store_seqcst(&cp_lock_holders_on, 0);
 }
@@ -308,9 +535,11 @@ const struct cp_mode_ops cp_mode_lock = {
 	.start = start,
 	.stop = stop,
 	.set = set,
-	.collect = collect,
 	.drained = drained,
+	.settle = settle,
 	.rows = rows,
+	.record = record_wait,
+	.thread_released = tell_waits,
 	.thread_label = &cp_lock_label,
 	.thread_end = cp_lock_event_thread_end,
 	.fork_child = fork_child,
@@ -332,7 +561,10 @@ const struct cp_mode_ops cp_mode_holders = {
 	.stop = stop_holders,
 	.collect = collect_holders,
 	.drained = drained,
+	.settle = settle_holders,
 	.rows = rows,
+	.record = record_held,
+	.thread_released = released_holder,
 	.thread_label = &cp_lock_holders_label,
 	.fork_child = fork_child_holders,
 };

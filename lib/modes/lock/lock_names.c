@@ -9,6 +9,7 @@
 #include "symbols/demangle.h"
 #include "base/text.h"
 #include "base/thread_file.h"
+#include "modes/lock/signal/lock_event.h"
 #include "symbols/symbols.h"
 
 /* Longer names of variables are cut. */
@@ -187,7 +188,8 @@ void cp_lock_names_find(struct cp_lock_names *n, const struct cp_modules *module
 void cp_lock_names_update(struct cp_lock_names *n, const struct cp_aggregate *a, size_t first)
 {
 	for (size_t i = first; i < a->stacks.count; i++)
-		cp_lock_names_note(n, CP_VEC_AT(&a->stacks, struct cp_stack, i)->tag, false);
+		cp_lock_names_note(
+			n, cp_lock_of_tag(CP_VEC_AT(&a->stacks, struct cp_stack, i)->tag), false);
 	cp_lock_names_find(n, a->modules);
 }
 

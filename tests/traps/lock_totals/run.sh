@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Trap: waits that are too short or too many for a stack vanish, and the totals with them.
+# Trap: waits that are too short or too many for a stack vanish, and the totals with them, or the totals are estimates.
 . "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/lock.sh"
 with_inner
@@ -16,10 +16,17 @@ check_total "short waits" short
 check_delay_share "$work/short.pb" '^[[]short waits[]]$' 100
 check_comment "$work/short.pb" '^waits: 0 stacks taken; [1-9][0-9]* waits of [0-9.]* s in all were below the threshold'
 
-# Too many: a thread's sum is right to one stratum, 50 ms of about a second.
+# Too many for the budget.
 CPROF_LOCK_THRESHOLD=0 CPROF_LOCK_BUDGET=40 lock_profiled many ./tests/e2e/lock-host long
 check_status many 0
 check_valid_as lock "$work/many.pb"
 check_total "many waits" many
 [ "$(lock_ns "$work/many.pb" '^[[]short waits[]]')" = 0 ] || fail "threshold 0: short waits"
+
+# Many in a few milliseconds: each is counted.
+CPROF_LOCK_THRESHOLD=0 lock_profiled turns ./tests/e2e/lock-host turns
+check_status turns 0
+read -r want _ <"$work/turns.out"
+read -r waits _ <<<"$(lock_values "$work/turns.pb" '(^|;)wait_turn;')"
+[ "$waits" = "$want" ] || fail "condition waits: $waits, not $want"
 finish

@@ -22,5 +22,6 @@ INTERPOSE int pthread_barrier_wait(pthread_barrier_t *b)
 	if (cp_lock_wake_is_awaited(b))
 		cp_lock_wake(b, CP_WAKES_ALL, (const void *)CP_LOCK_REAL(pthread_barrier_wait),
 			     NULL, 0);
-	return WAITS_MEASURE_WOKEN(waited, woken, b, CP_LOCK_REAL(pthread_barrier_wait), b);
+	return WAITS_MEASURE_WOKEN(waited, woken, CP_LOCK_BARRIER, b,
+				   CP_LOCK_REAL(pthread_barrier_wait), b);
 }

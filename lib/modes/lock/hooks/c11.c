@@ -66,7 +66,7 @@ INTERPOSE int cnd_wait(cnd_t *c, mtx_t *m)
 	if (!waits_measured())
 		return CP_LOCK_REAL(cnd_wait)(c, m);
 	leave(c, m, (const void *)CP_LOCK_REAL(cnd_wait));
-	return WAITS_MEASURE_WOKEN(ended, woken, c, CP_LOCK_REAL(cnd_wait), c, m);
+	return WAITS_MEASURE_WOKEN(ended, woken, CP_LOCK_COND, c, CP_LOCK_REAL(cnd_wait), c, m);
 }
 
 INTERPOSE int cnd_timedwait(cnd_t *restrict c, mtx_t *restrict m,
@@ -75,7 +75,8 @@ INTERPOSE int cnd_timedwait(cnd_t *restrict c, mtx_t *restrict m,
 	if (!waits_measured())
 		return CP_LOCK_REAL(cnd_timedwait)(c, m, until);
 	leave(c, m, (const void *)CP_LOCK_REAL(cnd_timedwait));
-	return WAITS_MEASURE_WOKEN(ended, woken, c, CP_LOCK_REAL(cnd_timedwait), c, m, until);
+	return WAITS_MEASURE_WOKEN(ended, woken, CP_LOCK_COND, c, CP_LOCK_REAL(cnd_timedwait), c, m,
+				   until);
 }
 
 WAITS_WAKES(cnd_signal, cnd_t, 1)

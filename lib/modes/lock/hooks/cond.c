@@ -29,8 +29,8 @@ INTERPOSE int pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m)
 	if (!waits_measured())
 		return CP_LOCK_REAL(pthread_cond_wait)(c, m);
 	leave(c, m, (const void *)CP_LOCK_REAL(pthread_cond_wait));
-	return WAITS_MEASURE_WOKEN(waits_ended, waits_woken, c, CP_LOCK_REAL(pthread_cond_wait), c,
-				   m);
+	return WAITS_MEASURE_WOKEN(waits_ended, waits_woken, CP_LOCK_COND, c,
+				   CP_LOCK_REAL(pthread_cond_wait), c, m);
 }
 
 INTERPOSE int pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m,
@@ -39,7 +39,7 @@ INTERPOSE int pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m,
 	if (!waits_measured())
 		return CP_LOCK_REAL(pthread_cond_timedwait)(c, m, until);
 	leave(c, m, (const void *)CP_LOCK_REAL(pthread_cond_timedwait));
-	return WAITS_MEASURE_WOKEN(waits_ended, waits_woken, c,
+	return WAITS_MEASURE_WOKEN(waits_ended, waits_woken, CP_LOCK_COND, c,
 				   CP_LOCK_REAL(pthread_cond_timedwait), c, m, until);
 }
 
@@ -51,7 +51,7 @@ INTERPOSE int pthread_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, cloc
 	if (!waits_measured())
 		return CP_LOCK_REAL(pthread_cond_clockwait)(c, m, clock, until);
 	leave(c, m, (const void *)CP_LOCK_REAL(pthread_cond_clockwait));
-	return WAITS_MEASURE_WOKEN(waits_ended, waits_woken, c,
+	return WAITS_MEASURE_WOKEN(waits_ended, waits_woken, CP_LOCK_COND, c,
 				   CP_LOCK_REAL(pthread_cond_clockwait), c, m, clock, until);
 }
 

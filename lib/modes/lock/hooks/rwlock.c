@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "modes/lock/hooks/waits.h"
-#include "modes/lock/signal/lock_unlock_log.h"
+#include "modes/lock/signal/lock_holder.h"
 
 /* Bits of the word of readers: the lock is in the writers' phase; a writer has the lock, or gets it
  * as soon as the readers are gone; readers wait; one reader. */
@@ -70,7 +70,7 @@ static bool in_time(clockid_t clock, const struct timespec *until)
 }
 
 #define CALL(look, real, ...)                                                                      \
-	WAITS_CALL(look, waits_ended, CP_LOCK_HAS_HOLDER, l, CP_LOCK_REAL(real), __VA_ARGS__)
+	WAITS_CALL(look, waits_ended, CP_LOCK_RWLOCK, l, CP_LOCK_REAL(real), __VA_ARGS__)
 
 SLOW static int look_and_read(pthread_rwlock_t *l)
 {
@@ -169,7 +169,7 @@ SLOW static int release(pthread_rwlock_t *l, struct cp_lock_unlock_call call)
  * readers that are about to unlock count as gone for those that come after them. */
 SLOW static int release_shared(pthread_rwlock_t *l, struct cp_lock_unlock_call call)
 {
-	uint32_t *leaving = cp_lock_unlock_log_leaving(l), others = cp_add_seqcst(leaving, 1);
+	uint32_t *leaving = cp_lock_holder_leaving(l), others = cp_add_seqcst(leaving, 1);
 	unsigned r = readers(l);
 	bool last = !is_shared(r) || r < (others + 2) * READER;
 	int result = last ? release(l, call) : CP_LOCK_REAL(pthread_rwlock_unlock)(l);

@@ -49,7 +49,7 @@ static enum waits_look look(sem_t *s)
 
 SLOW static int look_and_wait(sem_t *s)
 {
-	return WAITS_CALL_WOKEN(look(s), ended, woken, s, CP_LOCK_REAL(sem_wait), s);
+	return WAITS_CALL_WOKEN(look(s), ended, woken, CP_LOCK_SEM, s, CP_LOCK_REAL(sem_wait), s);
 }
 
 INTERPOSE int sem_wait(sem_t *s)
@@ -64,8 +64,8 @@ INTERPOSE int sem_wait(sem_t *s)
 
 INTERPOSE int sem_timedwait(sem_t *restrict s, const struct timespec *restrict until)
 {
-	return WAITS_CALL_WOKEN(waits_until(until) ? look(s) : WAITS_NOT, ended, woken, s,
-				CP_LOCK_REAL(sem_timedwait), s, until);
+	return WAITS_CALL_WOKEN(waits_until(until) ? look(s) : WAITS_NOT, ended, woken, CP_LOCK_SEM,
+				s, CP_LOCK_REAL(sem_timedwait), s, until);
 }
 
 INTERPOSE int sem_clockwait(sem_t *restrict s, clockid_t clock,
@@ -76,7 +76,8 @@ INTERPOSE int sem_clockwait(sem_t *restrict s, clockid_t clock,
 		return -1;
 	}
 	return WAITS_CALL_WOKEN(waits_by(clock) && waits_until(until) ? look(s) : WAITS_NOT, ended,
-				woken, s, CP_LOCK_REAL(sem_clockwait), s, clock, until);
+				woken, CP_LOCK_SEM, s, CP_LOCK_REAL(sem_clockwait), s, clock,
+				until);
 }
 
 WAITS_WAKES(sem_post, sem_t, 1)

@@ -10,5 +10,5 @@ INTERPOSE int pthread_spin_lock(pthread_spinlock_t *l)
 		return CP_LOCK_REAL(pthread_spin_lock)(l);
 	if (LIKELY(CP_LOCK_REAL(pthread_spin_trylock)(l) == 0))
 		return 0;
-	return WAITS_MEASURE(waits_ended, 0, l, CP_LOCK_REAL(pthread_spin_lock), l);
+	return WAITS_MEASURE(waits_ended, CP_LOCK_SPIN, l, CP_LOCK_REAL(pthread_spin_lock), l);
 }

@@ -46,26 +46,31 @@ static inline bool waits_ended(int result)
 	       result == ENOTRECOVERABLE;
 }
 
-/* Return the flags for the result: no unlock ended a wait that timed out. */
-static inline unsigned waits_flags(int result, unsigned flags)
+/* Return true if the lock is acquired: no unlock ended a wait that timed out. */
+static inline bool waits_got(int result)
 {
-	return result == 0 || result == EOWNERDEAD ? flags : flags & CP_LOCK_ANY_THREAD;
+	return result == 0 || result == EOWNERDEAD;
 }
 
-/* Call REAL and report the wait for LOCK if WAITED, an expression of result_, is true. BY:
- * cp_lock_event or cp_lock_event_mutex. */
-#define WAITS_MEASURE_IF(by, waited, flags, lock, real, ...)                                       \
+/* Call REAL and report the wait for LOCK if WAITED, an expression of result_, is true. KIND: an
+ * enum cp_lock_kind. */
+#define WAITS_MEASURE_IF(waited, kind, lock, real, ...)                                            \
 	({                                                                                         \
-		struct cp_lock_moment began_ = (cp_lock_mark((const void *)(lock)), by##_begin()); \
-		int result_ = (real)(__VA_ARGS__);                                                 \
+		struct cp_lock_wait wait_;                                                         \
+		int result_;                                                                       \
+                                                                                                   \
+		cp_lock_mark((const void *)(lock));                                                \
+		cp_lock_event_begin_wait(&wait_, (const void *)(lock), (kind));                    \
+		result_ = (real)(__VA_ARGS__);                                                     \
 		if (waited)                                                                        \
-			by##_waited((const void *)(lock), began_, (const void *)(real),            \
-				    waits_flags(result_, (flags)));                                \
+			cp_lock_event_waited(&wait_, (const void *)(real), waits_got(result_));    \
+		else                                                                               \
+			cp_lock_event_no_wait(&wait_);                                             \
 		result_;                                                                           \
 	})
 
-#define WAITS_MEASURE(ended, flags, lock, real, ...)                                               \
-	WAITS_MEASURE_IF(cp_lock_event, ended(result_), flags, lock, real, __VA_ARGS__)
+#define WAITS_MEASURE(ended, kind, lock, real, ...)                                                \
+	WAITS_MEASURE_IF(ended(result_), kind, lock, real, __VA_ARGS__)
 
 /* Whether the real function is called, and waits: it is called and does not wait; it is not called,
  * because a try has already locked; it waits. */
@@ -95,53 +100,52 @@ static inline enum waits_look waits_tried(const void *lock, int try)
 	((struct cp_lock_unlock_call){ (const void *)own_##name, __builtin_return_address(0) })
 
 /* Call REAL as LOOK says. All of these functions return 0 for success, including C11's. */
-#define WAITS_CALL_IF(look, by, waited, flags, lock, real, ...)                                    \
+#define WAITS_CALL_IF(look, waited, kind, lock, real, ...)                                         \
 	({                                                                                         \
 		enum waits_look look_ = (look);                                                    \
 		look_ == WAITS_LOCKED ? 0                                                          \
 		: LIKELY(look_ == WAITS_NOT)                                                       \
 			? (real)(__VA_ARGS__)                                                      \
-			: WAITS_MEASURE_IF(by, waited, flags, lock, real, __VA_ARGS__);            \
+			: WAITS_MEASURE_IF(waited, kind, lock, real, __VA_ARGS__);                 \
 	})
 
-#define WAITS_CALL(look, ended, flags, lock, real, ...)                                            \
-	WAITS_CALL_IF(look, cp_lock_event, ended(result_), flags, lock, real, __VA_ARGS__)
+#define WAITS_CALL(look, ended, kind, lock, real, ...)                                             \
+	WAITS_CALL_IF(look, ended(result_), kind, lock, real, __VA_ARGS__)
 
 /* The same for a mutex. */
 #define WAITS_CALL_MUTEX(look, ended, m, lock, real, ...)                                          \
-	WAITS_CALL_IF(look, cp_lock_event_mutex,                                                   \
-		      ended(result_) && !mutex_was_got_at_once(m, result_),                        \
-		      CP_LOCK_HAS_HOLDER | mutex_release_flags(m), lock, real, __VA_ARGS__)
+	WAITS_CALL_IF(look, ended(result_) && !mutex_was_got_at_once(m, result_), CP_LOCK_MUTEX,   \
+		      lock, real, __VA_ARGS__)
 
 /* The same for a wait for OBJECT that another thread ends by a wake (lock_wake.h). HOW: a function
  * of the result that returns an enum cp_wakes_how. */
-#define WAITS_MEASURE_WOKEN(ended, how, object, real, ...)                                         \
+#define WAITS_MEASURE_WOKEN(ended, how, kind, object, real, ...)                                   \
 	({                                                                                         \
-		struct cp_wakes_wait wait_;                                                        \
-		struct cp_lock_moment began_ =                                                     \
-			(cp_lock_mark((const void *)(object)), cp_lock_event_begin());             \
+		struct cp_wakes_wait wake_;                                                        \
+		struct cp_lock_wait wait_;                                                         \
 		int result_;                                                                       \
                                                                                                    \
-		cp_lock_wake_wait(&wait_, (const void *)(object), began_, 0);                      \
+		cp_lock_mark((const void *)(object));                                              \
+		cp_lock_event_begin_wait(&wait_, (const void *)(object), (kind));                  \
+		cp_lock_wake_wait(&wake_, (const void *)(object), wait_.began, 0);                 \
 		result_ = (real)(__VA_ARGS__);                                                     \
 		if (ended(result_)) {                                                              \
-			cp_lock_event_waited((const void *)(object), began_, (const void *)(real), \
-					     0);                                                   \
-			cp_wakes_end(&wait_, CP_WAKES_OF_LOCK, how(result_), cp_wakes_key(object), \
+			cp_lock_event_waited(&wait_, (const void *)(real), false);                 \
+			cp_wakes_end(&wake_, CP_WAKES_OF_LOCK, how(result_), cp_wakes_key(object), \
 				     (const void *)(real));                                        \
 		} else {                                                                           \
-			cp_wakes_cancel(&wait_);                                                   \
+			cp_wakes_cancel(&wake_);                                                   \
 		}                                                                                  \
 		result_;                                                                           \
 	})
 
-#define WAITS_CALL_WOKEN(look, ended, how, object, real, ...)                                      \
+#define WAITS_CALL_WOKEN(look, ended, how, kind, object, real, ...)                                \
 	({                                                                                         \
 		enum waits_look look_ = (look);                                                    \
 		look_ == WAITS_LOCKED ? 0                                                          \
 		: LIKELY(look_ == WAITS_NOT)                                                       \
 			? (real)(__VA_ARGS__)                                                      \
-			: WAITS_MEASURE_WOKEN(ended, how, object, real, __VA_ARGS__);              \
+			: WAITS_MEASURE_WOKEN(ended, how, kind, object, real, __VA_ARGS__);        \
 	})
 
 static inline enum cp_wakes_how waits_woken(int result)
@@ -267,12 +271,6 @@ static inline bool mutex_was_got_at_once(const pthread_mutex_t *m, int result)
 	kind = cp_load_relaxed(&m->__data.__kind);
 	/* This kind waits without sleeping, too. */
 	return mutex_kind_is_tried(kind) && (kind & CP_LOCK_MUTEX_TYPE) != CP_LOCK_MUTEX_ADAPTIVE;
-}
-
-/* Return the flags after a wait: a thread that slept leaves in the word that a thread waits. */
-static inline unsigned mutex_release_flags(const pthread_mutex_t *m)
-{
-	return mutex_word(m) == 2 && cp_load_relaxed(&cp_lock_holders_on) ? CP_LOCK_TOLD_OF : 0;
 }
 
 static inline enum waits_look mutex_look(pthread_mutex_t *m)

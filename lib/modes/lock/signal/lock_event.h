@@ -13,11 +13,10 @@
 
 #include "base/atomic.h"
 #include "sample/lock_clock.h"
+#include "modes/lock/signal/lock_holder.h"
 #include "modes/lock/signal/lock_sample.h"
 #include "modes/lock/signal/lock_tail.h"
 #include "sample/thread.h"
-
-struct cp_holder;
 
 /* cp_lock_on: waits are measured. cp_lock_holders_on: the unlocks that end them are, too. */
 extern uint32_t cp_lock_on, cp_lock_holders_on;
@@ -61,37 +60,98 @@ void cp_lock_event_know(uint8_t state);
 /* Written by the control half (lock.c) before cp_lock_on and cp_lock_holders_on are set. */
 struct cp_lock_state {
 	uint64_t threshold_ns; /* shorter waits are counted without a stack */
-	uint64_t stratum_ns;   /* cp_lock_stratum of the budget */
-	uint64_t since;	       /* monotonic ns: only waits that end later are reported to holders */
+	struct cp_lock_rates rates;
+	uint32_t stack_us; /* least mean time between two stacks of unlocks of a thread */
 	/* Register the calling thread, which has no record (cp_threads_register_foreign). Returns
 	 * NULL if that fails. */
 	struct cp_thread *(*register_thread)(void);
 };
 extern struct cp_lock_state cp_lock_state;
 
-#define CP_LOCK_HAS_HOLDER 1u /* the thread that unlocks it lets a waiter go: mutexes, rwlocks */
-#define CP_LOCK_ANY_THREAD 2u /* the thread may have no libc TLS: futex */
-/* The lock's unlock will call cp_lock_event_release_begin, as if a thread waited. */
-#define CP_LOCK_TOLD_OF 4u
+/* The kinds of locks, which are sampled and calibrated each by itself. */
+enum cp_lock_kind {
+	CP_LOCK_MUTEX, /* from here on: the thread that unlocks it lets a waiter go */
+	CP_LOCK_RWLOCK,
+	CP_LOCK_SPIN, /* from here on: no thread is known to hold it */
+	CP_LOCK_COND,
+	CP_LOCK_SEM,
+	CP_LOCK_BARRIER,
+	CP_LOCK_FUTEX, /* its thread may have no libc TLS */
+	CP_LOCK_KINDS
+};
+static inline bool cp_lock_has_holder(enum cp_lock_kind kind)
+{
+	return kind < CP_LOCK_SPIN;
+}
 
-/* Report that the calling thread waited for LOCK since BEGAN (cp_lock_event_begin), in libc's
- * FUNCTION. FUNCTION becomes the leaf of its stack. */
-void cp_lock_event_waited(const void *lock, struct cp_lock_moment began, const void *function,
-			  unsigned flags);
+/* A row's tag, and a record's: the lock, and its kind above the bits of an address. */
+#define CP_LOCK_KIND_SHIFT 60
+static inline uint64_t cp_lock_tag(const void *lock, enum cp_lock_kind kind)
+{
+	return (uint64_t)(uintptr_t)lock | (uint64_t)kind << CP_LOCK_KIND_SHIFT;
+}
+static inline uint64_t cp_lock_of_tag(uint64_t tag)
+{
+	return tag & ((UINT64_C(1) << CP_LOCK_KIND_SHIFT) - 1);
+}
+static inline enum cp_lock_kind cp_lock_kind_of_tag(uint64_t tag)
+{
+	return (enum cp_lock_kind)(tag >> CP_LOCK_KIND_SHIFT);
+}
 
-/* The same for mutexes, with less work while they are held. The thread's TLS is libc's. */
-struct cp_lock_moment cp_lock_event_mutex_begin(void);
-void cp_lock_event_mutex_waited(const void *lock, struct cp_lock_moment began, const void *function,
-				unsigned flags);
+/* Waits counted without a stack, for locks with a holder and for others. */
+enum cp_lock_bulk {
+	CP_LOCK_SHORT, /* shorter than the threshold */
+	CP_LOCK_SHORT_HELD,
+	CP_LOCK_LOST, /* their thread could not be registered */
+	CP_LOCK_LOST_HELD,
+	CP_LOCK_BULKS
+};
+struct cp_lock_sum {
+	uint64_t count, delay;
+};
 
-/* An unlock that lets a waiter of LOCK go. cp_lock_event_release_begin is called before the unlock,
- * with the lock held. It takes a few ns and reads no clock where such unlocks are many. */
+/* The part of a thread's record. Written by the thread, except for what is told. */
+struct cp_lock_part {
+	uint64_t random;
+	uint64_t credit; /* for stacks of unlocks */
+	struct cp_lock_note note;
+	uint64_t holds; /* not 0: a stack of its unlocks was taken */
+	struct cp_lock_sum short_waits[2];
+	struct cp_lock_stratum kinds[CP_LOCK_KINDS];
+	struct cp_lock_sum told_short[2], told[CP_LOCK_KINDS]; /* what lock.c has taken from it */
+};
+extern const struct cp_lock_part cp_lock_part CP_THREAD_PART;
+static inline struct cp_lock_part *cp_lock_part_of(const struct cp_thread *t)
+{
+	return cp_thread_part(t, &cp_lock_part);
+}
+
+/* A wait, in the frame of the function that waits. */
+struct cp_lock_wait {
+	const void *lock;
+	struct cp_lock_moment began;
+	uint64_t after; /* ns: it is sampled if it is as long; for locks with a holder */
+	struct cp_lock_note note;
+	enum cp_lock_kind kind;
+};
+
+/* The calling thread is about to wait for LOCK. */
+void cp_lock_event_begin_wait(struct cp_lock_wait *w, const void *lock, enum cp_lock_kind kind);
+/* It has waited, in libc's FUNCTION, which becomes the leaf of its stack. GOT: it has the lock. */
+void cp_lock_event_waited(const struct cp_lock_wait *w, const void *function, bool got);
+/* There was no wait after all. */
+static inline void cp_lock_event_no_wait(const struct cp_lock_wait *w)
+{
+	cp_lock_holder_unnote(&w->note);
+}
+
+/* An unlock that lets a waiter go. cp_lock_event_release_begin is called before the unlock, with
+ * the lock held. It reads a cache line, and a clock only for an unlock that is recorded. */
 struct cp_lock_release {
 	const void *lock;
-	uint64_t last;		  /* time of the lock's last unlock that left its time */
-	struct cp_holder *holder; /* NULL: there was no room for an entry */
-	bool wanted;		  /* the unlock was drawn and its thread can record it */
-	bool alone;		  /* recorded by itself, not as one of a stratum */
+	bool wanted;		  /* it needs an entry */
+	struct cp_holder *holder; /* the entry; NULL: none was empty */
 	/* Set between begin and end, if the unlock may be a tail call. */
 	struct cp_lock_unlock_call call;
 };
@@ -102,16 +162,10 @@ void cp_lock_event_release_end(struct cp_lock_release *r, const void *function, 
 /* Return true if TID, a lock's owner, is the calling thread. */
 bool cp_lock_event_is_self(int tid);
 
-/* Call when T, the calling thread, ends: reports its open waits to holders and gives back its
- * entries. */
+/* Call when T, the calling thread, ends. */
 void cp_lock_event_thread_end(struct cp_thread *t);
 
-/* Waits counted without a stack, over all threads, since the process began. */
-enum cp_lock_bulk {
-	CP_LOCK_SHORT, /* shorter than the threshold */
-	CP_LOCK_LOST,  /* their stacks could not be recorded */
-	CP_LOCK_BULKS
-};
-struct cp_lock_sample cp_lock_event_counted(enum cp_lock_bulk kind);
+/* Waits of threads without a record since the process began. */
+struct cp_lock_sum cp_lock_event_counted(enum cp_lock_bulk kind);
 
 #endif

@@ -1,415 +1,386 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Entries of unlocks that let waiters go; see lock_holder.h. */
+/* Entries of unlocks, and the division of waits among them; see lock_holder.h. */
 #include "modes/lock/signal/lock_holder.h"
 
 #include <stddef.h>
-#include <string.h>
 
 #include "base/atomic.h"
-#include "sample/capture.h"
-#include "modes/lock/signal/lock_unlock_log.h"
-#include "modes/lock/signal/lock_sample.h"
 #include "base/sys.h"
+#include "modes/lock/signal/lock_event.h"
+#include "sample/capture.h"
+#include "sample/ticks.h"
 
-/* Entries of a thread. The waiters of an unlock run some time after it; the last of many runs when
- * all others have had the lock. A thread unlocks this often only in a multiple of that time. */
-#define PER_GROUP CP_LOCK_SAVED_UNLOCKS
-#define GROUPS 4096u
-#define IN_TURN 32u
-/* Locks of one hash share a bucket with the newest of their unlocks. */
-#define PER_BUCKET 60u
-#define OPEN 1u
-#define STACK 2u
-#define READ 4u
-#define TAKEN 8u
-#define ADDING (UINT64_C(1) << 8)
-#define ADDING_MASK (UINT64_C(0xffff) << 8)
-#define GENERATION (UINT64_C(1) << 24)
-#define GENERATION_MASK (~(GENERATION - 1))
-/* A bucket identifies an entry by its generation, as in the state, and, in the bits below, its
- * number plus one. */
-#define NUMBER_MASK (GENERATION - 1)
+#define BUCKET_BITS 10
+#define BUCKETS (1u << BUCKET_BITS)
+#define SLOTS 11u
+/* The waiters of an unlock run some time after it; the last of many runs when all others have had
+ * the lock. */
+#define ENTRIES 32u
+/* A wait with as many entries may have lost some. */
+#define MANY (ENTRIES - ENTRIES / 4)
+/* Entries that an unlock with an entry empties: more than one, because a wait may add to all of
+ * them. */
+#define ROOM 2u
 
-struct cp_holders {
-	uint32_t used;		    /* 1 = a thread owns the group */
-	uint32_t next;		    /* entry to be used next */
-	struct cp_holder *prepared; /* the entry to be opened next */
-	struct cp_holder entries[PER_GROUP];
-};
+/* Moments of slots are in units of 1024 ticks, and wrap around. 0: the slot is free. ALWAYS: the
+ * rate of ticks isn't known, so each unlock may be wanted. */
+#define UNIT_SHIFT 10
+#define ALWAYS 1u
 
-static struct cp_holders *groups[GROUPS]; /* never unmapped */
+#define GENERATION (UINT64_C(1) << 32)
+#define OPEN (UINT64_C(1) << 31)
+#define HIDDEN (UINT64_C(1) << 30)
+#define PINS_MASK UINT64_C(0xffff)
 
-/* The holder of a lock writes here before it unlocks. Holders of locks of one hash may write at
- * once, and then some of the data is lost. */
+/* An unlock this long before a wait is taken for the one that the wait came after. */
+#define BEFORE_NS UINT64_C(100000000)
+/* The stacks that a thread may take at once, beyond the rate. */
+#define SAVED 500u
+
+/* For the locks of one hash. A waiting thread writes to the slot of its number. */
 static struct bucket {
-	uint64_t next; /* slot */
-	struct {
-		uint64_t entry, time;
-	} slots[PER_BUCKET];
-} buckets[CP_LOCK_FOLLOWS] __attribute__((aligned(64)));
+	uint32_t slots[SLOTS];
+	uint32_t last; /* unit of the last unlock with an entry */
+	uint32_t next; /* the entry to be used next */
+	uint32_t leaving;
+	struct cp_holder *entries; /* mapped for the first unlock that is wanted */
+} buckets[BUCKETS] __attribute__((aligned(64)));
+_Static_assert(sizeof(struct bucket) == 64, "an unlock reads one cache line");
+
+static uint64_t
+	forgotten;    /* monotonic ns: unlocks until then are of an earlier run, or the parent's */
+static uint32_t used; /* a thread has waited: a child that has no buckets to clear reads none */
 
 static struct bucket *bucket_of(const void *lock)
 {
-	return &buckets[cp_lock_unlock_log_hash(lock)];
+	uint64_t h = (uint64_t)(uintptr_t)lock * UINT64_C(0x9e3779b97f4a7c15);
+
+	return &buckets[h >> (64 - BUCKET_BITS)];
 }
 
-static struct cp_holder *entry_at(uint32_t number)
+uint32_t *cp_lock_holder_leaving(const void *lock)
 {
-	struct cp_holders *g =
-		number / PER_GROUP < GROUPS ? cp_load_acquire(&groups[number / PER_GROUP]) : NULL;
-
-	return g ? &g->entries[number % PER_GROUP] : NULL;
+	return &bucket_of(lock)->leaving;
 }
 
-/* The depth is the limit at this time; a later run's deeper stacks are cut. */
-static struct cp_holders *map_group(uint32_t n)
+static bool is_before(uint32_t a, uint32_t b)
 {
-	unsigned depth = cp_load_relaxed(&cp_capture_settings.max_depth);
-	size_t record = CP_RECORD_WORDS(depth) * 8;
-	struct cp_holders *g = cp_sys_map(sizeof(*g) + PER_GROUP * record);
+	return (int32_t)(a - b) < 0;
+}
 
-	for (uint32_t i = 0; g && i < PER_GROUP; i++) {
-		struct cp_holder *h = &g->entries[i];
+static uint32_t unit_of(struct cp_lock_moment began, uint64_t after)
+{
+	uint64_t ms = cp_load_relaxed(&cp_lock_clock.ms), unit;
 
-		h->state = GENERATION;
-		h->number = n * PER_GROUP + i;
-		h->depth = depth;
-		h->record = (struct cp_record *)((char *)(g + 1) + i * record);
+	if (!ms)
+		return ALWAYS;
+	unit = (began.ticks + after / 1000 * ms / 1000) >> UNIT_SHIFT;
+	return (uint32_t)unit > ALWAYS ? (uint32_t)unit : ALWAYS + 1;
+}
+
+void cp_lock_holder_note(struct cp_lock_note *n, const struct cp_thread *t, const void *lock,
+			 struct cp_lock_moment began, uint64_t after)
+{
+	uint32_t *slot = &bucket_of(lock)->slots[t->index % SLOTS], had = cp_load_relaxed(slot);
+
+	*n = (struct cp_lock_note){ NULL, unit_of(began, after) };
+	/* Of two threads with one slot, the one that is sampled first has it. */
+	if (had && (had == ALWAYS || (n->from != ALWAYS && !is_before(n->from, had))))
+		return;
+	if (!cp_load_relaxed(&used))
+		cp_store_relaxed(&used, 1);
+	n->slot = slot;
+	cp_store_relaxed(slot, n->from);
+}
+
+/* May the thread with CREDIT take a stack at NOW, in units of which a millisecond has MS? */
+static bool takes(uint64_t *credit, uint64_t now, uint64_t ms)
+{
+	uint64_t price = cp_load_relaxed(&cp_lock_state.stack_us) * ms / 1000;
+
+	if (*credit < now || *credit > now + 2 * SAVED * price)
+		*credit = now;
+	if (*credit - now >= SAVED * price && price)
+		return false;
+	*credit += price;
+	return true;
+}
+
+/* Return true if an unlock in B needs an entry. */
+static bool is_wanted(struct bucket *b, uint64_t *credit)
+{
+	uint64_t ms = cp_load_relaxed(&cp_lock_clock.ms), ticks = cp_ticks();
+	uint32_t now = (uint32_t)(ticks >> UNIT_SHIFT), soon = now + (uint32_t)(ms >> UNIT_SHIFT);
+	uint32_t last = cp_load_relaxed(&b->last);
+	bool any = false, first = false;
+
+	for (unsigned i = 0; i < SLOTS; i++) {
+		uint32_t from = cp_load_relaxed(&b->slots[i]);
+
+		any |= from && (from == ALWAYS || is_before(from, soon));
+		first |= from > ALWAYS && !is_before(now, from) && is_before(last, from);
 	}
-	return g;
+	if (!any)
+		return false;
+	if (!first && !takes(credit, ms ? ticks : cp_lock_now(), ms ? ms : 1000000))
+		return false;
+	cp_store_relaxed(&b->last, now);
+	return true;
 }
 
-static struct cp_holders *new_group(uint32_t n)
+static struct cp_holder *entries_of(struct bucket *b)
 {
-	struct cp_holders *g = map_group(n), *none = NULL;
+	struct cp_holder *had = cp_load_acquire(&b->entries), *made;
 
-	if (!g)
-		return NULL;
-	g->used = 1;
-	if (cp_cas_acqrel(&groups[n], &none, g))
-		return g;
-	cp_sys_unmap(g, sizeof(*g) + PER_GROUP * CP_RECORD_WORDS(g->entries[0].depth) * 8);
-	return NULL;
+	if (had)
+		return had;
+	made = cp_sys_map(ENTRIES * sizeof(*made));
+	/* Release: a thread that finds the entries sees them empty. */
+	if (!made || cp_cas_acqrel(&b->entries, &had, made))
+		return made;
+	cp_sys_unmap(made, ENTRIES * sizeof(*made));
+	return had;
 }
 
-/* Claim the groups up to IN_TURN one after the other. A thread that ends gives its group back while
- * threads that its unlock let go may still be on their way, so the group must not be the next one
- * to be claimed. */
-static struct cp_holders *claim_group(void)
+/* Claim H if no thread uses it and nothing is left in it. */
+static bool claim(struct cp_holder *h)
 {
-	static uint32_t turn;
+	uint64_t state = cp_load_acquire(&h->state), was = state;
 
-	for (uint32_t i = 0; i < IN_TURN + GROUPS; i++) {
-		uint32_t n = i < IN_TURN ? cp_add_relaxed(&turn, 1) % IN_TURN : i - IN_TURN;
-		struct cp_holders *g = cp_load_acquire(&groups[n]);
-		uint32_t unused = 0;
-
-		if (g && !cp_load_relaxed(&g->used) && cp_cas_acqrel(&g->used, &unused, 1))
-			return g;
-		if (g)
-			continue;
-		g = new_group(n);
-		if (g)
-			return g;
+	if (state & (PINS_MASK | OPEN | HIDDEN) || cp_load_relaxed(&h->delay) ||
+	    !cp_cas_acqrel(&h->state, &state, (state & -GENERATION) + GENERATION + HIDDEN))
+		return false;
+	/* A waiter may have added in between. Release: it was only looked at. */
+	if (cp_load_relaxed(&h->delay)) {
+		cp_store_release(&h->state, was);
+		return false;
 	}
-	return NULL;
+	return true;
 }
 
-/* Free entry H for its owner alone. Returns false if a thread is adding to it or reading it. */
-static bool retire(struct cp_holder *h)
+bool cp_lock_holder_open(struct cp_thread *t, uint64_t *credit, const void *lock,
+			 struct cp_holder **to)
 {
-	uint64_t state = cp_load_acquire(&h->state);
-
-	while (!(state & (ADDING_MASK | READ)))
-		if (cp_cas_acqrel(&h->state, &state, (state & GENERATION_MASK) + GENERATION))
-			return true;
-	return false;
-}
-
-static void publish(const struct cp_holder *h, uint64_t state)
-{
-	struct bucket *b = bucket_of(h->lock);
-	uint64_t slot = cp_add_relaxed(&b->next, 1) % PER_BUCKET;
-
-	cp_store_relaxed(&b->slots[slot].time, h->time);
-	/* Release: a thread that finds the entry sees its contents. */
-	cp_store_release(&b->slots[slot].entry, (state & GENERATION_MASK) | (h->number + 1));
-}
-
-/* Claim entry H. Returns false if it is in use or claimed. A handler that interrupts claims another
- * one. */
-static bool take_place(struct cp_holder *h)
-{
-	uint64_t state = cp_load_relaxed(&h->state);
-
-	return !(state & (OPEN | TAKEN)) && cp_cas_acqrel(&h->state, &state, state | TAKEN);
-}
-
-/* Claim the next free place, which becomes the last one to be reused. If no room was made (a waiter
- * was adding just then, or the group was another thread's), claim the oldest place to which no
- * waiter has added. */
-static struct cp_holder *find_place(struct cp_holders *g)
-{
-	for (uint32_t i = 0; i < PER_GROUP; i++) {
-		struct cp_holder *h = &g->entries[(g->next + i) % PER_GROUP];
-
-		if (!take_place(h))
-			continue;
-		g->next += i + 1;
-		return h;
-	}
-	for (uint32_t i = 0; i < PER_GROUP; i++) {
-		struct cp_holder *h = &g->entries[g->next++ % PER_GROUP];
-
-		if (!(cp_load_relaxed(&h->state) & TAKEN) && !cp_load_relaxed(&h->delay) &&
-		    retire(h) && take_place(h))
-			return h;
-	}
-	return NULL;
-}
-
-void cp_lock_holder_prepare(struct cp_thread *t, const void *lock)
-{
-	struct cp_holders *g = t->holders ? t->holders : (t->holders = claim_group());
 	struct bucket *b = bucket_of(lock);
-	struct cp_holder *h, *none = NULL;
+	struct cp_holder *all, *h = NULL;
 
-	if (!g || cp_load_relaxed(&g->prepared))
-		return;
-	h = find_place(g);
-	if (!h)
-		return;
-	if (!cp_cas_acqrel(&g->prepared, &none, h)) {
-		/* A handler has prepared a place meanwhile. */
-		cp_and_seqcst(&h->state, ~(uint64_t)TAKEN);
-		return;
+	*to = NULL;
+	if (!is_wanted(b, credit))
+		return false;
+	all = entries_of(b);
+	for (unsigned i = 0; all && !h && i < ENTRIES; i++) {
+		h = &all[cp_add_relaxed(&b->next, 1) % ENTRIES];
+		h = claim(h) ? h : NULL;
 	}
-	/* Fetch what will be written with the lock held into the cache. */
-	__builtin_prefetch(&h->state, 1);
-	__builtin_prefetch(&b->slots[cp_load_relaxed(&b->next) % PER_BUCKET], 1);
-}
-
-bool cp_lock_holder_is_prepared(const struct cp_thread *t)
-{
-	return t->holders && t->holders->prepared;
-}
-
-struct cp_holder *cp_lock_holder_open(struct cp_thread *t, const void *lock, uint64_t since,
-				      uint64_t now, uint64_t weight)
-{
-	struct cp_holder *h;
-	uint64_t state;
-
-	cp_lock_holder_prepare(t, lock);
-	/* A handler may interrupt here and take it. */
-	h = t->holders ? cp_exchange_acqrel(&t->holders->prepared, NULL) : NULL;
 	if (!h)
-		return NULL;
-	state = cp_load_relaxed(&h->state) & GENERATION_MASK;
+		return true;
 	cp_store_relaxed(&h->lock, lock);
-	h->since = since;
-	h->time = now;
-	h->weight = weight;
+	cp_store_relaxed(&h->time, cp_lock_now());
+	h->who = cp_lock_holder_who(t);
 	cp_store_relaxed(&h->waits, 0);
-	cp_store_relaxed(&h->delay, 0);
-	cp_store_relaxed(&h->thread, t->index);
-	/* Release: as in publish, for a thread that finds the entry. */
-	cp_store_release(&h->state, state | OPEN);
-	publish(h, state);
-	return h;
+	cp_lock_holder_record(h)->depth = 0;
+	/* Release: a thread that finds the entry sees its contents. */
+	cp_store_release(&h->state, (cp_load_relaxed(&h->state) & -GENERATION) | OPEN);
+	*to = h;
+	return true;
 }
 
-void cp_lock_holder_close(struct cp_holder *h, bool stack)
+/* Pin H if it is in generation STATE still. */
+static bool pin(struct cp_holder *h, uint64_t state)
 {
-	if (!stack && retire(h))
-		return;
-	if (!stack)
-		h->record->depth = 0; /* a waiter has already added */
-	/* Release: a thread that takes out the sums reads the record. */
-	cp_or_seqcst(&h->state, STACK);
-}
+	uint64_t now = cp_load_acquire(&h->state);
 
-static uint64_t parts_of_wait(uint64_t part, uint64_t delay)
-{
-	/* For waits of days, use coarser units. */
-	while (delay >= UINT64_MAX / 2 / CP_HOLDER_WAIT) {
-		part /= 2;
-		delay /= 2;
-	}
-	return (part * CP_HOLDER_WAIT + delay / 2) / delay;
-}
-
-/* Count one more adding thread, if the entry is still the one that WORD names. Returns false if it
- * isn't. */
-static bool enter(struct cp_holder *h, uint64_t word)
-{
-	uint64_t state = cp_load_acquire(&h->state);
-
-	while ((state & GENERATION_MASK) == (word & GENERATION_MASK) && (state & OPEN) &&
-	       (state & ADDING_MASK) != ADDING_MASK)
-		if (cp_cas_acqrel(&h->state, &state, state + ADDING))
+	while ((now & -GENERATION) == (state & -GENERATION) && !(now & HIDDEN) &&
+	       (now & PINS_MASK) != PINS_MASK)
+		if (cp_cas_acqrel(&h->state, &now, now + 1))
 			return true;
 	return false;
-}
-
-/* Add to H the part of wait W up to UNTIL that H's unlock caused. Returns where the part begins; 0:
- * H belongs to another lock, or was reused. */
-static uint64_t add(struct cp_holder *h, uint64_t word, const struct cp_lock_wait *w,
-		    uint64_t until)
-{
-	uint64_t from = 0, part;
-
-	if (!enter(h, word))
-		return 0;
-	if (h->lock == w->lock) {
-		from = h->since > w->began ? h->since : w->began;
-		part = until > from ? until - from : 0;
-		cp_add_relaxed(&h->waits, parts_of_wait(part, w->ended - w->began));
-		cp_add_relaxed(&h->delay, part);
-	}
-	/* Release: the owner sees what was added when it sees that no thread is adding. */
-	cp_add_seqcst(&h->state, -ADDING);
-	return from;
-}
-
-void cp_lock_holder_deliver(const struct cp_lock_wait *w)
-{
-	struct bucket *b = bucket_of(w->lock);
-	uint64_t next = cp_load_relaxed(&b->next), until = w->ended;
-
-	/* The last unlock that left its time, as each recorded one does, was before the wait. */
-	if (w->last && w->last < w->began)
-		return;
-
-	for (unsigned i = 1; i <= PER_BUCKET && until > w->began; i++) {
-		unsigned slot = (unsigned)((next - i) % PER_BUCKET);
-		uint64_t word = cp_load_acquire(&b->slots[slot].entry);
-		uint64_t time = cp_load_relaxed(&b->slots[slot].time), from;
-		struct cp_holder *h = word ? entry_at((uint32_t)(word & NUMBER_MASK) - 1) : NULL;
-		bool newest = time >= w->last;
-
-		/* Older unlocks came before the wait, too. */
-		if (time < w->began)
-			break;
-		if (time > w->ended || !h || cp_load_relaxed(&h->lock) != w->lock)
-			continue;
-		from = add(h, word, w, newest && until == w->ended ? w->ended : time);
-		if (from)
-			until = from;
-	}
-}
-
-/* Convert PARTS of waits to whole waits; the remainder goes into the next conversion. */
-static uint64_t whole(uint64_t parts)
-{
-	static uint64_t all;
-	uint64_t before = cp_add_relaxed(&all, parts);
-
-	return (before + parts) / CP_HOLDER_WAIT - before / CP_HOLDER_WAIT;
-}
-
-static void take_out(struct cp_holder *h)
-{
-	h->record->mode = CPROF_LOCK_HOLDERS;
-	h->record->count = whole(cp_exchange_acqrel(&h->waits, 0) * h->weight);
-	h->record->weight = cp_exchange_acqrel(&h->delay, 0) * h->weight;
-	h->record->tag = (uint64_t)(uintptr_t)h->lock;
-	h->record->longest = 0;
-}
-
-struct cp_holder *cp_lock_holder_make_room(struct cp_thread *t)
-{
-	struct cp_holders *g = t->holders;
-	struct cp_holder *h = g ? &g->entries[g->next % PER_GROUP] : NULL;
-
-	if (!h || !(cp_load_relaxed(&h->state) & OPEN) || !retire(h))
-		return NULL;
-	take_out(h);
-	return h->record->weight && h->record->depth ? h : NULL;
-}
-
-static bool begin_reading(struct cp_holder *h)
-{
-	uint64_t state = cp_load_acquire(&h->state);
-
-	while ((state & (OPEN | STACK | READ)) == (OPEN | STACK) && cp_load_relaxed(&h->delay))
-		if (cp_cas_acqrel(&h->state, &state, state | READ))
-			return true;
-	return false;
-}
-
-struct cp_holder *cp_lock_holder_read(uint32_t *next, uint32_t end)
-{
-	while (*next < end && *next < GROUPS * PER_GROUP) {
-		struct cp_holder *h = entry_at(*next);
-
-		*next += h ? 1 : PER_GROUP;
-		if (!h || !begin_reading(h))
-			continue;
-		take_out(h);
-		if (h->record->depth)
-			return h;
-		cp_lock_holder_give_back(h);
-	}
-	return NULL;
 }
 
 void cp_lock_holder_give_back(struct cp_holder *h)
 {
-	/* Release: the entry's next stack is written after this one was read. */
-	__atomic_fetch_and(&h->state, ~(uint64_t)READ, __ATOMIC_ACQ_REL);
+	/* Release: the entry's next contents are written after these were used. */
+	cp_add_seqcst(&h->state, -UINT64_C(1));
 }
 
-void cp_lock_holder_range(const struct cp_thread *t, uint32_t *first, uint32_t *end)
+/* Pin H and take out what was added to it. */
+static bool take_out(struct cp_holder *h, struct cp_event *e)
 {
-	*first = t->holders ? t->holders->entries[0].number : 0;
-	*end = t->holders ? *first + PER_GROUP : 0;
+	uint64_t state = cp_load_acquire(&h->state);
+
+	if (state < GENERATION || state & (OPEN | HIDDEN) || !cp_load_relaxed(&h->delay) ||
+	    !pin(h, state))
+		return false;
+	*e = (struct cp_event){ .mode = CPROF_LOCK_HOLDERS,
+				.count = cp_exchange_acqrel(&h->waits, 0),
+				.weight = cp_exchange_acqrel(&h->delay, 0),
+				.tag = (uint64_t)(uintptr_t)h->lock,
+				.longest = h->who };
+	if (e->weight)
+		return true;
+	cp_lock_holder_give_back(h);
+	return false;
 }
 
-void cp_lock_holder_thread_end(struct cp_thread *t, const char *name)
+void cp_lock_holder_close(struct cp_holder *h, bool done)
 {
-	struct cp_holders *g = t->holders;
+	if (!done)
+		cp_store_relaxed(&h->time, 0);
+	/* Release, as all sequentially consistent changes: who takes out reads the record. */
+	cp_and_seqcst(&h->state, ~OPEN);
+}
 
-	if (!g)
-		return;
-	for (uint32_t i = 0; i < PER_GROUP; i++) {
-		if (!(cp_load_relaxed(&g->entries[i].state) & OPEN))
+void cp_lock_holder_make_room(struct cp_thread *t, const void *lock)
+{
+	struct bucket *b = bucket_of(lock);
+	uint32_t next = cp_load_relaxed(&b->next);
+	struct cp_event e;
+	unsigned made = 0;
+
+	for (unsigned i = 0; b->entries && made < ROOM && i < ENTRIES; i++) {
+		struct cp_holder *h = &b->entries[(next + i) % ENTRIES];
+
+		if (!take_out(h, &e))
 			continue;
-		memcpy(g->entries[i].name, name, CP_THREAD_NAME);
-		/* Release: publishes the name, too. */
-		cp_store_release(&g->entries[i].thread, CP_HOLDER_ENDED);
+		cp_capture_put(t, &e, cp_lock_holder_record(h));
+		cp_lock_holder_give_back(h);
+		made++;
 	}
-	t->holders = NULL;
-	/* Release: the next owner finds the entries in this state. */
-	cp_store_release(&g->used, 0);
+}
+
+struct cp_holder *cp_lock_holder_read(uint32_t *next, struct cp_event *e)
+{
+	while (*next < BUCKETS * ENTRIES && cp_load_relaxed(&used)) {
+		struct cp_holder *all = cp_load_acquire(&buckets[*next / ENTRIES].entries);
+		struct cp_holder *h = all ? &all[*next % ENTRIES] : NULL;
+
+		*next += h ? 1 : ENTRIES;
+		if (h && take_out(h, e))
+			return h;
+	}
+	return NULL;
 }
 
 void cp_lock_holder_forget(void)
 {
 	struct cp_holder *h;
+	struct cp_event e;
 	uint32_t next = 0;
 
-	while ((h = cp_lock_holder_read(&next, UINT32_MAX)))
+	cp_store_relaxed(&forgotten, cp_lock_now());
+	while ((h = cp_lock_holder_read(&next, &e)))
 		cp_lock_holder_give_back(h);
 }
 
-/* Empty all entries in the child. Each entry gets a new generation, so the slots in the buckets no
- * longer match any entry. The slots themselves are left: clearing them would make the child copy
- * 240 pages. */
+/* An entry as a wait found it. */
+struct found {
+	struct cp_holder *h;
+	uint64_t state, time;
+};
+
+/* Find the entries of W's lock during W, the oldest first. If there is none, find the last one
+ * before W. Returns their number. */
+static unsigned find(const struct cp_lock_waited *w, uint64_t self, struct found *to)
+{
+	struct cp_holder *all = cp_load_acquire(&bucket_of(w->lock)->entries);
+	struct found before = { NULL, 0, w->began - BEFORE_NS };
+	unsigned n = 0, at;
+
+	for (unsigned i = 0; all && i < ENTRIES; i++) {
+		/* Acquire: what the unlocking thread wrote. */
+		struct found f = { &all[i], cp_load_acquire(&all[i].state),
+				   cp_load_relaxed(&all[i].time) };
+
+		if (f.state < GENERATION || f.state & HIDDEN || f.time > w->ended ||
+		    f.time <= cp_load_relaxed(&forgotten) || cp_load_relaxed(&f.h->lock) != w->lock)
+			continue;
+		if (f.time < w->began) {
+			if (f.time > before.time && f.h->who != self)
+				before = f;
+			continue;
+		}
+		for (at = n++; at && to[at - 1].time > f.time; at--)
+			to[at] = to[at - 1];
+		to[at] = f;
+	}
+	if (!n && before.h && w->got)
+		to[n++] = before;
+	return n;
+}
+
+/* Return the part of W that the unlock of F caused. FROM: that of the unlock before it, or the
+ * begin of the wait. LAST: no other unlock came after it. */
+static double part_of(const struct cp_lock_waited *w, const struct found *f, uint64_t from,
+		      bool last)
+{
+	uint64_t until = last && w->got ? w->ended : f->time;
+	unsigned points = 0;
+
+	if (!w->points)
+		return until > from ? (double)(until - from) / (double)(w->ended - w->began) : 0;
+	for (unsigned i = 0; i < w->count; i++)
+		points += (w->points[i] > from || from == w->began) && w->points[i] <= until;
+	return (double)points / w->count;
+}
+
+/* Return false if F's entry is another unlock's meanwhile. */
+static bool add(const struct found *f, const struct cp_lock_waited *w, double part)
+{
+	double waits = part * w->weight, delay = waits * (double)(w->ended - w->began);
+	bool is = pin(f->h, f->state);
+
+	if (!is)
+		return false;
+	cp_add_relaxed(&f->h->waits, (uint64_t)(waits * CP_LOCK_HOLDER_WAIT + 0.5));
+	cp_add_relaxed(&f->h->delay, (uint64_t)(delay + 1));
+	cp_lock_holder_give_back(f->h);
+	return true;
+}
+
+double cp_lock_holder_divide(const struct cp_lock_waited *w, uint64_t self)
+{
+	struct found found[ENTRIES];
+	unsigned n = find(w, self, found);
+	uint64_t from = w->began;
+	double left = 1, scale = 1;
+	struct cp_lock_waited later = *w;
+	unsigned i = 0;
+
+	/* Earlier ones may have been used again: the others stand for them. */
+	if (n >= MANY) {
+		from = found[i++].time;
+		later.points = NULL;
+		scale = (double)(w->ended - w->began) / (double)(w->ended - from + 1);
+	}
+	for (; i < n; i++) {
+		double part = part_of(&later, &found[i], from, i + 1 == n) * scale;
+
+		if (part > 0 && add(&found[i], w, part))
+			left -= part;
+		from = found[i].time > from ? found[i].time : from;
+	}
+	return left > 0 ? left : 0;
+}
+
 void cp_lock_holder_fork_child(void)
 {
-	cp_lock_unlock_log_forget();
-	for (uint32_t n = 0; n < GROUPS; n++) {
-		if (!groups[n])
-			continue;
-		for (uint32_t i = 0; i < PER_GROUP; i++) {
-			struct cp_holder *h = &groups[n]->entries[i];
+	if (!cp_load_relaxed(&used))
+		return;
+	forgotten = cp_lock_now();
+	for (unsigned i = 0; i < BUCKETS; i++) {
+		struct bucket *b = &buckets[i];
 
-			cp_store_release(&h->state, (h->state & GENERATION_MASK) + GENERATION);
+		/* Written only where it must be: each page that is written to is copied. */
+		for (unsigned k = 0; k < SLOTS; k++)
+			if (b->slots[k])
+				b->slots[k] = 0;
+		if (b->leaving)
+			b->leaving = 0;
+		for (unsigned k = 0; b->entries && k < ENTRIES; k++) {
+			if (b->entries[k].state & ~-GENERATION)
+				b->entries[k].state &= -GENERATION;
+			if (b->entries[k].delay)
+				b->entries[k].delay = 0;
 		}
-		groups[n]->prepared = NULL;
-		cp_store_release(&groups[n]->used, 0);
 	}
-	if (cp_self.thread)
-		cp_self.thread->holders = NULL;
 }

@@ -1,34 +1,32 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* clang-format off */
-/* Lock holders: the unlocks that let a waiter go, kept until the delay that they caused is known.
+/* Who made others wait: a sampled wait is divided among the unlocks that came while it lasted.
  *
- * A wait is divided among unlocks. An unlock that came during the wait gets the part from the
- * wait's begin, or from the unlock before, to this unlock. The time until the waiter runs belongs
- * to the last unlock. So a thread that held the lock for long gets the delay of all threads that
- * waited for that long, including those that had to let other, short holders go first. The wait
- * counts for each unlock by its part.
+ * A thread that is about to wait notes in the bucket of the lock's address from when on its wait is
+ * sampled (lock_sample.h knows that before the wait). A thread that unlocks a lock with waiters reads
+ * the bucket. If one of the noted moments has come, or comes soon, it leaves an entry with the time
+ * of the unlock, and puts its stack into the entry when the lock is free again. The thread that has
+ * waited finds the entries afterwards, and adds its delay, with the weight of the sample, to those of
+ * them that caused it. A later unlock of the bucket, or the collector, takes out what was added.
  *
- * The unlocking thread publishes an entry under the lock's address before the real unlock, and puts
- * its stack into the entry afterwards, when the lock is free. A thread that gets the lock after a
- * wait finds the entries of the unlocks that came meanwhile, and adds to each the delay that it
- * caused.
+ * An unlock causes the time from the unlock before it, or from the begin of the wait, to itself. The
+ * time until the waiter runs belongs to the last unlock. A wait that is sampled surely is divided by
+ * these times. Of a wait that is sampled because of a point on the line of delay, only the unlocks
+ * from that point on have an entry: the first of them gets all of it, because the chance that the
+ * point lies in its part is in proportion to that part. What no entry is found for is the row
+ * [holder unknown]. So the parts of a sample sum to the sample.
  *
- * An entry's state is one word, changed by one atomic operation at a time: a generation, the number
- * of waiters that are adding right now, and flags.
+ * A thread takes a limited number of such stacks. If the limit is reached, only the first unlock after
+ * a noted moment is recorded, and the unlocks that have no entry count for the next one.
  *
- * | from                  | to               | by                                               |
- * |-----------------------|------------------|--------------------------------------------------|
- * | free                  | TAKEN            | the owner, or its handler: no one else has it    |
- * | TAKEN                 | OPEN             | the same; lock, times and weight are set         |
- * | OPEN                  | one more adding  | a waiter, of the generation that it found        |
- * | adding                | one less         | the same, its delay is added                     |
- * | OPEN                  | STACK            | the owner: the record holds the stack            |
- * | OPEN STACK            | READ             | the collector, or an ending owner: takes out     |
- * | READ                  | OPEN STACK       | the same                                         |
- * | OPEN, no adding, READ | free, next gen.  | the owner: needs the place, takes out the rest   |
+ * An entry's state is one word: a generation in the upper half, threads that are adding or reading
+ * (pins), and two flags.
  *
- * A thread's entries are one mapped group, which passes to another thread when the thread ends;
- * waiters of its unlocks may arrive after that.
+ * | from       | to             | by                                                            |
+ * |------------|----------------|---------------------------------------------------------------|
+ * | any, no pin| HIDDEN, next   | the unlocking thread, if nothing is left in it                |
+ * | HIDDEN     | OPEN           | the same: lock and time are set; waiters may add              |
+ * | OPEN       | no flag        | the same: the record holds the stack; it may be read and used |
  */
 /* clang-format on */
 #ifndef CP_LOCK_HOLDER_H
@@ -37,56 +35,87 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "sample/lock_clock.h"
+#include "sample/capture.h"
 #include "sample/ring.h"
 #include "sample/thread.h"
+
+/* The innermost frames that an entry keeps. */
+#define CP_LOCK_HOLDER_DEPTH 128u
 
 struct cp_holder {
 	uint64_t state;
 	const void *lock;
-	uint64_t since, time;  /* monotonic ns: the unlock before this one, or 0; this unlock */
-	uint64_t weight;       /* number of unlocks that the entry represents */
-	uint64_t waits, delay; /* added and not yet taken out; waits in units of 1/CP_HOLDER_WAIT */
-	uint32_t number;       /* number of the entry */
-	uint32_t thread;       /* index of the owner's record, or CP_HOLDER_ENDED */
-	uint32_t depth;	       /* frames that fit into the record */
-	char name[CP_THREAD_NAME]; /* name of a thread that has ended */
-	struct cp_record *record;  /* in the same mapping */
+	uint64_t time; /* of the unlock, monotonic ns */
+	uint64_t who;  /* the unlocking thread: see cp_lock_holder_who */
+	uint64_t waits,
+		delay; /* added and not taken out; waits in units of 1/CP_LOCK_HOLDER_WAIT */
+	uint64_t record[CP_RECORD_WORDS(CP_LOCK_HOLDER_DEPTH)];
 };
-#define CP_HOLDER_ENDED UINT32_MAX
-#define CP_HOLDER_WAIT 65536u /* one whole wait */
+#define CP_LOCK_HOLDER_WAIT 65536u
 
-/* Prepare a place for T's next entry, probably for LOCK, and fetch it into the cache, if there is a
- * free place. Owner. */
-void cp_lock_holder_prepare(struct cp_thread *t, const void *lock);
-bool cp_lock_holder_is_prepared(const struct cp_thread *t);
-/* Open and publish an entry of T for an unlock of LOCK at NOW, which has left its time
- * (lock_unlock_log.h) and represents WEIGHT unlocks. Returns NULL if no place or no memory is free.
- * Owner. */
-struct cp_holder *cp_lock_holder_open(struct cp_thread *t, const void *lock, uint64_t since,
-				      uint64_t now, uint64_t weight);
-/* Close H. STACK: H's record holds the stack. Otherwise the stack is missing or nothing was
- * unlocked, and H becomes free. Owner. */
-void cp_lock_holder_close(struct cp_holder *h, bool stack);
+/* Names a thread for as long as its record may be another's. */
+static inline uint64_t cp_lock_holder_who(const struct cp_thread *t)
+{
+	return (uint64_t)(uint32_t)cp_load_relaxed(&t->tid) << 32 | t->index;
+}
 
-/* Add the parts of wait W to the entries of the unlocks that caused it. Call when W is over, or
- * shortly after. Any thread. */
-void cp_lock_holder_deliver(const struct cp_lock_wait *w);
+/* A note that a thread waits. */
+struct cp_lock_note {
+	uint32_t *slot; /* NULL: not noted */
+	uint32_t from;
+};
 
-/* Free the place that T needs next. Returns the entry whose record holds what was added and not
- * taken out, until T opens another; NULL if nothing was added. Owner. */
-struct cp_holder *cp_lock_holder_make_room(struct cp_thread *t);
-/* Take out the delay that was added to entry *NEXT or a later one before END; *NEXT moves after
- * that entry. Returns the entry, which the caller must give back; NULL if nothing was added. */
-struct cp_holder *cp_lock_holder_read(uint32_t *next, uint32_t end);
+/* Note that T, the calling thread, begins to wait for LOCK at BEGAN, and is sampled if it waits for
+ * AFTER ns. */
+void cp_lock_holder_note(struct cp_lock_note *n, const struct cp_thread *t, const void *lock,
+			 struct cp_lock_moment began, uint64_t after);
+/* The wait is over. Inlined: the lock is held. */
+static inline void cp_lock_holder_unnote(const struct cp_lock_note *n)
+{
+	/* Not if the slot is another thread's meanwhile. */
+	if (n->slot && cp_load_relaxed(n->slot) == n->from)
+		cp_store_relaxed(n->slot, 0);
+}
+
+/* T is about to unlock LOCK, which it holds while another thread waits. CREDIT: of T, for the limit
+ * of stacks. Returns false if this unlock needs no entry. Sets *TO to the entry, to be closed after
+ * the unlock; NULL: none is empty. */
+bool cp_lock_holder_open(struct cp_thread *t, uint64_t *credit, const void *lock,
+			 struct cp_holder **to);
+/* Close H, whose record holds the stack, or no frames. DONE: the lock was unlocked. */
+void cp_lock_holder_close(struct cp_holder *h, bool done);
+/* Empty some entries for later unlocks of LOCK: what was added to them goes into T's ring. T, the
+ * calling thread, has all signals blocked. */
+void cp_lock_holder_make_room(struct cp_thread *t, const void *lock);
+static inline struct cp_record *cp_lock_holder_record(struct cp_holder *h)
+{
+	return (void *)h->record;
+}
+
+/* A sampled wait. */
+struct cp_lock_waited {
+	const void *lock;
+	uint64_t began, ended;	/* monotonic ns */
+	const uint64_t *points; /* NULL: it is divided by time; otherwise, by these moments */
+	unsigned count;		/* of the points, one at least */
+	bool got;		/* the lock was acquired */
+	double weight;		/* number of waits that it stands for */
+};
+/* Add the parts of W to the entries of the unlocks that caused it. Returns the part, 0 to 1, that
+ * no entry was found for. */
+double cp_lock_holder_divide(const struct cp_lock_waited *w, uint64_t self);
+
+/* Take out what was added to an entry, from number *NEXT on; *NEXT moves past it. Sets *E. Returns
+ * the entry, which the caller must give back; NULL: nothing is left. For the collector. */
+struct cp_holder *cp_lock_holder_read(uint32_t *next, struct cp_event *e);
 void cp_lock_holder_give_back(struct cp_holder *h);
-/* Set *FIRST and *END to the numbers of T's entries, for cp_lock_holder_read. */
-void cp_lock_holder_range(const struct cp_thread *t, uint32_t *first, uint32_t *end);
-
-/* Give back T's entries: T, called NAME, ends. Owner. */
-void cp_lock_holder_thread_end(struct cp_thread *t, const char *name);
 /* Discard all that was added until now, which belongs to an earlier run. */
 void cp_lock_holder_forget(void);
-/* Free all entries in a fork child, on its only thread. */
+/* In a fork child, on its only thread: nobody waits, and no unlock is remembered. */
 void cp_lock_holder_fork_child(void);
+
+/* Return the counter of the readers that are about to unlock LOCK, or a lock of its bucket. */
+uint32_t *cp_lock_holder_leaving(const void *lock);
 
 #endif

@@ -7,6 +7,9 @@
 #include "modes/lock/signal/lock_event.h"
 #include "sample/wakes.h"
 
+/* The thread may have no libc TLS: futex. */
+#define CP_LOCK_ANY_THREAD 1u
+
 /* Return true if somebody may wait for OBJECT: a wake must be told of by cp_lock_wake. Inlined: it
  * is all that a wake costs that nobody waits for. */
 static inline bool cp_lock_wake_is_awaited(const void *object)
