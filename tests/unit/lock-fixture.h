@@ -52,7 +52,7 @@ static struct cp_thread *begin(void)
 	now = 0;
 	cp_lock_clock.read = read_clock;
 	cp_lock_state.rates = cp_lock_sample_rates(100);
-	cp_lock_state.stack_us = 1000;
+	cp_lock_holder_pace = 1000;
 	cp_lock_on = cp_lock_holders_on = 1;
 	cp_lock_holder_forget();
 	now = 1000000 * US;

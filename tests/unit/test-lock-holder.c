@@ -214,7 +214,7 @@ static void test_stacks_keep_to_a_rate(void)
 	unsigned recorded = 0;
 	uint64_t credit = 0;
 
-	cp_lock_state.stack_us = 1000000;
+	cp_lock_holder_pace = 1000000;
 	for (unsigned i = 0; i < 2000; i++) {
 		struct cp_holder *h;
 

@@ -52,7 +52,7 @@ static void test_handler_amid_an_unlock(void)
 	unsigned both = 0;
 
 	sigaction(SIGTRAP, &act, NULL);
-	cp_lock_state.stack_us = 0;
+	cp_lock_holder_pace = 0;
 	cp_lock_holder_note(&n, t, &the_lock, cp_lock_event_begin(), 0);
 	for (step = 0; begin_step(); step++) {
 		TRACE();

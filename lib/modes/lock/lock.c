@@ -100,7 +100,7 @@ static void set_rates(const struct cp_lock_settings *s)
 	struct cp_lock_rates rates = cp_lock_sample_rates(s->budget);
 
 	cp_store_relaxed(&cp_lock_state.threshold_ns, s->threshold_ns);
-	cp_store_relaxed(&cp_lock_state.stack_us, STACK_US / s->budget);
+	cp_store_relaxed(&cp_lock_holder_pace, STACK_US / s->budget);
 	/* A wait that reads one of them before and one after has the weight of these two. */
 	cp_lock_state.rates = rates;
 }

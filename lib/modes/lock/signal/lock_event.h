@@ -61,7 +61,6 @@ void cp_lock_event_know(uint8_t state);
 struct cp_lock_state {
 	uint64_t threshold_ns; /* shorter waits are counted without a stack */
 	struct cp_lock_rates rates;
-	uint32_t stack_us; /* least mean time between two stacks of unlocks of a thread */
 	/* Register the calling thread, which has no record (cp_threads_register_foreign). Returns
 	 * NULL if that fails. */
 	struct cp_thread *(*register_thread)(void);

@@ -6,7 +6,6 @@
 
 #include "base/atomic.h"
 #include "base/sys.h"
-#include "modes/lock/signal/lock_event.h"
 #include "sample/capture.h"
 #include "sample/ticks.h"
 
@@ -48,7 +47,8 @@ static struct bucket {
 _Static_assert(sizeof(struct bucket) == 64, "an unlock reads one cache line");
 
 static uint64_t
-	forgotten;    /* monotonic ns: unlocks until then are of an earlier run, or the parent's */
+	forgotten; /* monotonic ns: unlocks until then are of an earlier run, or the parent's */
+uint32_t cp_lock_holder_pace;
 static uint32_t used; /* a thread has waited: a child that has no buckets to clear reads none */
 
 static struct bucket *bucket_of(const void *lock)
@@ -96,7 +96,7 @@ void cp_lock_holder_note(struct cp_lock_note *n, const struct cp_thread *t, cons
 /* May the thread with CREDIT take a stack at NOW, in units of which a millisecond has MS? */
 static bool takes(uint64_t *credit, uint64_t now, uint64_t ms)
 {
-	uint64_t price = cp_load_relaxed(&cp_lock_state.stack_us) * ms / 1000;
+	uint64_t price = cp_load_relaxed(&cp_lock_holder_pace) * ms / 1000;
 
 	if (*credit < now || *credit > now + 2 * SAVED * price)
 		*credit = now;

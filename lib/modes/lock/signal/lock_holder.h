@@ -60,6 +60,9 @@ static inline uint64_t cp_lock_holder_who(const struct cp_thread *t)
 	return (uint64_t)(uint32_t)cp_load_relaxed(&t->tid) << 32 | t->index;
 }
 
+/* The least mean time between two stacks of unlocks of a thread, in us; set by lock.c. */
+extern uint32_t cp_lock_holder_pace;
+
 /* A note that a thread waits. */
 struct cp_lock_note {
 	uint32_t *slot; /* NULL: not noted */
