@@ -22,6 +22,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/atomic.h"
+
 struct cp_labels;
 struct cp_ring;
 struct cp_unwind_buffer;
