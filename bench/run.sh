@@ -53,6 +53,7 @@ part views ROUNDS=31 views.sh
 part lock LOCK_ROUNDS=31 lock.sh
 part io io.sh
 part wall WALL_SECONDS=3 WALL_ROUNDS=3 wall.sh
+part wall WALL_RUNS=5 wall-accuracy.sh
 part growth ROUNDS=2 GROWTH='threads depth' growth.sh
 part dump dump.sh
 part ends ENDS_ROUNDS=3 ends.sh
