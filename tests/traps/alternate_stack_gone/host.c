@@ -157,7 +157,7 @@ static void by_another(void)
 	EXPECT(sigaction(SIGHUP, &act, NULL) == 0);
 	before_change();
 	EXPECT(pthread_create(&t, NULL, contest, NULL) == 0);
-	for (int i = 0; i < 20000; i++)
+	for (int i = 0; i < 8000; i++)
 		syscall(SYS_tkill, gettid(), SIGHUP);
 	after_change();
 	__atomic_store_n(&over, 1, __ATOMIC_RELAXED);
