@@ -201,6 +201,12 @@ static inline void cp_sys_yield(void)
 	cp_sys0(SYS_sched_yield);
 }
 
+/* Returns whether the calling task has a deadline (SCHED_DEADLINE): then it may make no other. */
+static inline bool cp_sys_has_deadline(void)
+{
+	return (cp_sys1(SYS_sched_getscheduler, 0) & 0xff) == 6 /* SCHED_DEADLINE */;
+}
+
 /* Gives the calling task the ordinary scheduling policy if a real-time thread created it. The
  * profiler's work must not run before the program's. The kernel never refuses this. */
 static inline void cp_sys_leave_realtime(void)

@@ -119,12 +119,18 @@ static int create_raw_task(void)
  * threads (EINVAL), and knows that. */
 static void note_missing(int err)
 {
+	bool deadline = err == -EAGAIN && cp_sys_has_deadline();
+
 	if (err != -EINVAL)
 		cp_notes_note(
 			CP_NOTE_COLLECTOR,
 			"no collector thread (%s): the program's own threads collect samples, "
 			"checkpoints and the wall clock wait for it; %s",
-			cp_log_errno_text(err), cp_log_errno_advice(err));
+			deadline ? "SCHED_DEADLINE: a thread with a deadline may make no other"
+				 : cp_log_errno_text(err),
+			deadline ? "start the program with another policy and let it set its "
+				   "deadline"
+				 : cp_log_errno_advice(err));
 }
 
 /* Start the collector: change the state from NONE to RUNNING, or back after an error. Signals are

@@ -413,7 +413,8 @@ void cp_process_forked(void)
 
 bool cp_process_gives_way(int err)
 {
-	return err == EAGAIN && cp_profiled_is_ours() && cp_collect_thread_give_way();
+	return err == EAGAIN && cp_profiled_is_ours() && !cp_sys_has_deadline() &&
+	       cp_collect_thread_give_way();
 }
 
 void cp_process_thread_created(void)

@@ -42,12 +42,38 @@ static int parse_line(const char *s, struct cp_maps_line *l)
 	return 0;
 }
 
+/* Does the file at the line's path, as it is, belong to the line? */
+static bool is_there(const struct cp_maps_line *l)
+{
+	struct stat st;
+
+	return !cp_sys4(SYS_newfstatat, AT_FDCWD, l->path, &st, 0) && st.st_ino == l->inode;
+}
+
+/* The kernel writes a newline in a name as "\\012". A name may have these four characters itself.
+ */
+static void restore_newlines(struct cp_maps_line *l, char *path)
+{
+	static const char escape[] = "\\012";
+	size_t n = sizeof(escape) - 1;
+
+	if (!strstr(path, escape) || is_there(l))
+		return;
+	for (char *at = path; (at = strstr(at, escape)); at++) {
+		*at = '\n';
+		memmove(at + 1, at + n, strlen(at + n) + 1);
+	}
+	l->path_size = strlen(path);
+}
+
+/* A name may end like that, too. */
 static void strip_deleted(struct cp_maps_line *l)
 {
 	static const char suffix[] = " (deleted)";
 	size_t n = sizeof(suffix) - 1;
 
-	l->deleted = l->path_size > n && !memcmp(l->path + l->path_size - n, suffix, n);
+	l->deleted =
+		l->path_size > n && !memcmp(l->path + l->path_size - n, suffix, n) && !is_there(l);
 	if (l->deleted)
 		l->path_size -= n;
 }
@@ -61,14 +87,16 @@ static bool is_shared_memory(const struct cp_maps_line *l)
 	       !memcmp(l->path, name, sizeof(name) - 1);
 }
 
-static void take_text(const struct reader *r, const char *text)
+static void take_text(const struct reader *r, char *text)
 {
 	struct cp_maps_line l = { 0 };
 
 	if (parse_line(text, &l) < 0)
 		return;
-	if (l.executable)
+	if (l.executable) {
+		restore_newlines(&l, text + (l.path - text));
 		strip_deleted(&l);
+	}
 	if (l.executable && is_shared_memory(&l)) {
 		l.inode = l.path_size = 0;
 		l.deleted = false;

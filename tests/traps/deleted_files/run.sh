@@ -50,4 +50,14 @@ for id in sha1 none; do
 	"$pprof_check" --raw "$work/swap-$id.pb" | grep -q hot_other &&
 		fail "swap-$id: names of the file that took its place"
 done
+# Names that look like what the kernel makes of others. The files are there.
+program odd
+for odd in $'new\nline' 'named (deleted)' 'four\012characters'; do
+	cp "$work/odd" "$work/$odd"
+	profiled oddly "$work/$odd" burn 50
+	check_status oddly 0
+	# Of a deleted file no profile should have that name, says pprof-check.
+	[ "$odd" = 'named (deleted)' ] && gzip -dc "$work/oddly.pb" | grep -aqF "$work/$odd" && continue
+	"$pprof_check" --main "$work/$odd" "$work/oddly.pb" || fail "$odd is not the main mapping"
+done
 finish

@@ -91,4 +91,11 @@ if [ "$status" = 0 ]; then
 		check_same_output alone alone-bare
 	done
 fi
+
+# A thread with a deadline may make no other: the comment says that, and nothing of limits.
+if chrt -d --sched-runtime 5000000 --sched-deadline 10000000 --sched-period 10000000 0 true 2>/dev/null; then
+	profiled deadline chrt -d --sched-runtime 5000000 --sched-deadline 10000000 --sched-period 10000000 0 ./tests/traps/hosts/moves
+	check_status deadline 0
+	check_comment "$work/deadline.pb" 'no collector thread .SCHED_DEADLINE'
+fi
 finish
