@@ -129,6 +129,18 @@ printf '%s\n' 'cprof: hint: 7 samples were lost, 100 taken: a lower rate loses n
 	'cprof: hint: 25.00% is in libfoo.so.1, which is stripped: install its -dbgsym or -dbg package, or "cprof symbolize -debug-dir DIR"' |
 	cmp -s - err || fail "hints: $(cat err)"
 grep -q '^ *70ms 70.00% *70ms 70.00%  ' out || fail "what node compiled isn't one's own code: $(head -n 4 out)"
+python3 - <<'END'
+from pprof_build import Profile
+for name, rest in (("polled.pb", "1.100"), ("sampled.pb", "0.090")):
+    p = Profile([("samples", "count"), ("cpu", "nanoseconds")], default="cpu")
+    p.sample([p.frame("main", mapping=p.mapping("/usr/bin/app"))], [1000, 10**9])
+    p.comments.append("# cpu time: 2.100 s used by the program, 1.000 s in samples, %s s unsampled" % rest)
+    p.write(name)
+END
+"$cprof" top polled.pb 2>err >out
+grep -q '^cprof: hint: 52% of the process.s CPU time (1.1 of 2.1 s) is in no row: ' err || fail "unsampled: $(cat err)"
+"$cprof" top sampled.pb 2>err >out
+grep -q 'in no row' err && fail "hardly unsampled: $(cat err)"
 "$cprof" top few.pb 2>err >out
 [ -s err ] && fail "hints that don't matter: $(cat err)"
 "$cprof" top -lines few.pb >out 2>err

@@ -21,6 +21,8 @@
 #define HINTS_MAX 3
 /* A share below this doesn't matter. */
 #define SHARE 0.1
+/* Some periods are always missing. */
+#define UNSAMPLED_SECONDS 0.1
 /* With more samples, only shares below 7 % are off by half. */
 #define FEW_SAMPLES 200
 
@@ -167,6 +169,34 @@ static unsigned hint_lost(const struct ct_profile *p, const char *file)
 	return 0;
 }
 
+/* The CPU time of a process has parts without a sample, as that of the kernel's thread of an
+ * io_uring (SQPOLL). */
+static unsigned hint_unsampled(const struct ct_profile *p, const char *file)
+{
+	for (size_t i = 0; i < p->comment_count; i++) {
+		const char *c = ct_notes_comment(p, i);
+		double used, sampled, rest;
+		char *word;
+
+		if (sscanf(c, "cpu time: %lf s used by the program, %lf s in samples, %lf s", &used,
+			   &sampled, &rest) != 3)
+			continue;
+		if (rest < UNSAMPLED_SECONDS || rest < SHARE * used)
+			return 0;
+		word = ct_out_word(file);
+		fprintf(stderr,
+			"cprof: hint: %.0f%% of the process's CPU time (%.1f of %.1f s) is in no "
+			"row: it "
+			"was used by a kernel thread of an io_uring, by threads without a clock, "
+			"or always "
+			"between two ticks; \"cprof info %s\" has more\n",
+			100 * rest / used, rest, used, word);
+		free(word);
+		return 1;
+	}
+	return 0;
+}
+
 /* Each sample comes by itself, so a share of S of N has a relative variance of (1 - S) / (S * N).
  * Shares are of all samples, so nothing is said where filters left out some. */
 static unsigned hint_few(const struct ct_profile *p)
@@ -259,6 +289,7 @@ void ct_hints_say(const struct ct_profile *p, const char *file, struct ct_own *o
 		return;
 	sum_up(&s, p, ct_model_default_type(p));
 	said += hint_lost(p, file);
+	said += hint_unsampled(p, file);
 	said += hint_lines(p, file, own);
 	if (matters(&s, s.jit)) {
 		char *text = ct_memory_printf("is JIT code without names: %s", ct_jit_advice(p));
