@@ -170,11 +170,11 @@ static inline char *cp_thread_pointer(void)
 	return tp;
 }
 
-/* Initializes TP, in zeroed memory, as the thread pointer of a task that has no libc thread. Does
- * nothing on aarch64, because libc keeps no secrets there. */
-static inline void cp_thread_pointer_fill(char *tp, const char *from)
+/* Initializes TP, in zeroed memory, as the thread pointer of a task that has no libc thread. DTV is
+ * its table of modules' TLS. libc keeps no secrets there on aarch64. */
+static inline void cp_thread_pointer_fill(char *tp, const char *from, const void *dtv)
 {
-	(void)tp;
+	((const void **)tp)[0] = dtv;
 	(void)from;
 }
 

@@ -182,12 +182,14 @@ static inline char *cp_thread_pointer(void)
 }
 
 /* Initializes TP, in zeroed memory, as the thread pointer of a task that has no libc thread. FROM
- * is its creator's thread pointer. Sets the fields that the profiler's and libc's code reads: the
- * pointers to itself, the flag for several threads, the secrets of the stack protector and of jump
- * buffers, and whether there is a shadow stack. */
-static inline void cp_thread_pointer_fill(char *tp, const char *from)
+ * is its creator's thread pointer, DTV its table of modules' TLS. Sets the fields that the
+ * profiler's and libc's code reads: that table, the pointers to itself, the flag for several
+ * threads, the secrets of the stack protector and of jump buffers, and whether there is a shadow
+ * stack. */
+static inline void cp_thread_pointer_fill(char *tp, const char *from, const void *dtv)
 {
 	((void **)tp)[0] = tp;
+	((const void **)tp)[1] = dtv;
 	((void **)tp)[2] = tp;
 	((uint32_t *)tp)[6] = 1;
 	for (unsigned i = 5; i < 10; i++)

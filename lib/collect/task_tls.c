@@ -42,6 +42,11 @@ static char *map(const char *tp)
 	return memory ? memory + e.below : NULL;
 }
 
+/* libc's table of the modules' TLS, as it is for a thread that has none: dl_iterate_phdr reads it.
+ * The entry before the one that the thread pointer leads to is the number of modules in the table;
+ * the entry itself is the generation, here one that never is, so libc looks at the number. */
+static const uint64_t no_modules[2][2] = { { 0 }, { UINT64_MAX } };
+
 void *cp_task_tls_make(void)
 {
 	static char *made; /* every thread has the same layout */
@@ -52,6 +57,6 @@ void *cp_task_tls_make(void)
 	if (!made)
 		return NULL;
 	memset(made + ((const char *)&cp_self - tp), 0, sizeof(cp_self));
-	cp_thread_pointer_fill(made, tp);
+	cp_thread_pointer_fill(made, tp, &no_modules[1]);
 	return made;
 }
