@@ -247,6 +247,10 @@ static void try(int sig, int flags, int set, size_t size)
 	if (set == 3)
 		sigfillset(&act.sa_mask);
 	memset(&seen, 0, sizeof(seen));
+	/* Where a handler was left by a jump, the profiler puts the alternate stack back later, and
+	 * handlers without SA_ONSTACK have another one in their context until then. */
+	if (size && !(flags & SA_ONSTACK))
+		EXPECT(sigaltstack(&alternate, NULL) == 0);
 	sigprocmask(SIG_BLOCK, NULL, &before);
 	while (!seen.times) {
 		EXPECT(sigaction(sig, &act, NULL) == 0);
@@ -254,9 +258,6 @@ static void try(int sig, int flags, int set, size_t size)
 			kept = send(sig);
 	}
 	show(sig, flags, set, size, kept);
-	/* Where a handler was left by a jump, the profiler puts the alternate stack back later. */
-	if (size)
-		EXPECT(sigaltstack(&alternate, NULL) == 0);
 	sigprocmask(SIG_BLOCK, NULL, &after);
 	EXPECT(word_of(&before) == word_of(&after));
 	EXPECT(signal(sig, SIG_DFL) != SIG_ERR);
