@@ -77,11 +77,22 @@ has follow-exec f.pb parent_work
 
 # Unrelated processes with one path: each has a file, the first to end that of this name; nothing else is left.
 mkdir -p "$work/unrelated"
+mkfifo "$work/go"
+exec 9<>"$work/go"
 for i in 1 2 3; do
-	(cd "$work/unrelated" && env LD_PRELOAD="$CP_LIBRARY" CPUPROFILE=u.pb "$execs" work first) >/dev/null 2>&1 &
+	(cd "$work/unrelated" && exec env LD_PRELOAD="$CP_LIBRARY" CPUPROFILE=u.pb bash -c \
+		"for ((i = 0; i < 60000; i++)); do :; done; : >'$work/ready.$i'; read -r x <'$work/go'") &
+done
+are_there() { # number pattern
+	[ "$(find "$work" -path "$2" | wc -l)" = "$1" ]
+}
+wait_for 30 are_there 3 "$work/ready.*" || fail "unrelated processes didn't start"
+for i in 1 2 3; do
+	printf '\n' >&9
+	wait_for 30 are_there "$i" "$work/unrelated/u.pb*" || fail "unrelated: $(ls -A "$work/unrelated")"
 done
 wait
-[ "$(find "$work/unrelated" -name 'u.pb*' | wc -l)" = 3 ] || fail "unrelated: $(ls -A "$work/unrelated")"
+exec 9>&-
 check_valid "$work/unrelated"/u.pb*
 # The next one replaces the file, as ever.
 run unrelated u.pb "$execs" work second
