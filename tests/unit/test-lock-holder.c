@@ -29,6 +29,8 @@ static struct cp_holder *unlock(struct cp_thread *t, const void *lock, uint64_t 
 	if (!cp_lock_holder_open(t, &credit, lock, &h))
 		return NULL;
 	CHECK(h != NULL);
+	if (!h)
+		return NULL;
 	cp_lock_holder_record(h)->depth = 1;
 	cp_lock_holder_record(h)->pcs[0] = at;
 	cp_lock_holder_close(h, true);

@@ -375,6 +375,10 @@ static void report(struct cp_comments *out, const struct cp_run *r, const struct
 		L(cp_run_counted(r, CP_COUNT_SAMPLES)), L(own[CP_LOCK_SHORT].count),
 		cp_comments_seconds(own[CP_LOCK_SHORT].delay), L(own[CP_LOCK_LOST].count),
 		cp_comments_seconds(own[CP_LOCK_LOST].delay));
+	/* How sure rows are: read by the tool (tools/core/sampling.c). */
+	cp_comments_line(out,
+			 "calibrated: contentions %lu, delay %lu (variance of a value / value)",
+			 L(cp_strata_unsure(&waits, 0)), L(cp_strata_unsure(&waits, 1)));
 	cp_comments_waits_lost(out, r);
 	cp_comments_stacks_cost(out, r, "behind waits");
 }
@@ -504,6 +508,10 @@ static void report_holders(struct cp_comments *out, const struct cp_run *r,
 		cp_comments_seconds(cp_run_counted(r, CP_COUNT_LOST_RING)),
 		cp_comments_seconds(cp_run_counted(r, CP_COUNT_LOST_MEMORY)),
 		cp_comments_seconds(cp_run_counted(r, CP_COUNT_LOST_AGGREGATE)));
+	/* Holders have the chance of the waits that they caused, and their own. */
+	cp_comments_line(out, "calibrated: waits %lu, blocking %lu (variance of a value / value)",
+			 L(cp_strata_unsure(&waits, 0) + cp_strata_unsure(&held, 0)),
+			 L(cp_strata_unsure(&waits, 1) + cp_strata_unsure(&held, 1)));
 	cp_comments_stacks_cost(out, r, "behind unlocks");
 }
 
