@@ -3,7 +3,9 @@
 #include "base/thread_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/sys.h"
 #include "base/text.h"
@@ -21,15 +23,20 @@ static int open_file(int tid, const char *file)
 	return cp_sys_open(path, O_RDONLY, 0);
 }
 
-int cp_thread_file_open(const char *file)
-{
-	return open_file(cp_sys_gettid(), file);
-}
-
 const char *cp_thread_file_path(char to[CP_THREAD_FILE_PATH], const char *file)
 {
 	name_file(to, cp_sys_gettid(), file);
+	if (cp_sys3(SYS_faccessat, AT_FDCWD, to, F_OK) == -ENOENT)
+		cp_text_format(to, CP_THREAD_FILE_PATH, "/proc/thread-self/%s", file);
 	return to;
+}
+
+int cp_thread_file_open(const char *file)
+{
+	char path[CP_THREAD_FILE_PATH];
+	int fd = open_file(cp_sys_gettid(), file);
+
+	return fd == -ENOENT ? cp_sys_open(cp_thread_file_path(path, file), O_RDONLY, 0) : fd;
 }
 
 long cp_thread_file_read(int tid, const char *file, char *text, size_t size)

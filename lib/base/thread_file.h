@@ -12,8 +12,9 @@
 #define CP_THREAD_FILE_PATH 64
 
 /* Writes the path of FILE of the calling thread to TO, and returns TO. Not /proc/self/FILE, most of
- * which is empty once main has left through pthread_exit; not /proc/thread-self/FILE, which is the
- * tracer's where a sandbox (proot) makes the program's system calls. */
+ * which is empty once main has left through pthread_exit. /proc/thread-self/FILE only where /proc
+ * belongs to another pid namespace, in which the thread has another number: where a sandbox (proot)
+ * makes the program's system calls, thread-self is the tracer's. */
 const char *cp_thread_file_path(char to[CP_THREAD_FILE_PATH], const char *file);
 /* Opens FILE of the calling thread, to be read. Returns the descriptor, or a negative errno. */
 int cp_thread_file_open(const char *file);

@@ -119,13 +119,16 @@ static bool mark_ring(struct cp_ring *ring)
 /* Mark the present contents of the rings: the drain takes these and no more. The modules are read
  * next, and a later sample may be in a module that is loaded too late for that. Returns true if
  * there is any content. */
-static bool mark_all(const struct cp_run *runs)
+static bool mark_all(struct cp_run *runs)
 {
 	bool any = false;
 
 	for (unsigned m = cp_mode_ops_first(); m < CP_MODES; m = cp_mode_ops_after(m))
 		if (runs[m].running && runs[m].ops->mark)
 			runs[m].ops->mark();
+	for (unsigned m = cp_mode_ops_first(); m < CP_MODES; m = cp_mode_ops_after(m))
+		if (runs[m].running && runs[m].ops->totals)
+			runs[m].ops->totals(&runs[m]);
 	for (uint32_t i = 0; i < cp_thread_limit(); i++) {
 		const struct cp_thread *t = cp_thread_at(i);
 

@@ -110,6 +110,9 @@ struct cp_mode_ops {
 	/* A drain begins: it takes the events that exist at this moment. The list of modules is
 	 * read afterwards, so that it covers all of these events. */
 	void (*mark)(void);
+	/* Tells the exact totals of this moment (profile/strata.h). Called right before the rings
+	 * are marked, so that totals and samples are of the same events. */
+	void (*totals)(struct cp_run *r);
 	/* Adds events that aren't in rings to R, in every drain. */
 	void (*collect)(struct cp_run *r);
 	/* A drain has ended: there may be new rows, and the modules that they lead through may be

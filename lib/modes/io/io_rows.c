@@ -233,7 +233,7 @@ static void tell_of(struct cp_run *r, uint32_t index)
 	tell(r, CP_IO_SHORT, cp_io_counts_existing(CP_IO_SHORT, index), NULL);
 }
 
-void cp_io_rows_collect(struct cp_run *r)
+void cp_io_rows_tell(struct cp_run *r)
 {
 	rate = 0;
 	halve_recent();

@@ -18,7 +18,7 @@ void cp_io_rows_fork_child(void);
 void cp_io_rows_record(struct cp_run *r, struct cp_thread *t, const struct cp_record *record);
 /* Note what was counted since the last time: the exact totals of each thread, op and kind. Calls
  * below the threshold are added to their rows. */
-void cp_io_rows_collect(struct cp_run *r);
+void cp_io_rows_tell(struct cp_run *r);
 /* T has ended: its totals are handed over. */
 void cp_io_rows_released(struct cp_run *r, struct cp_thread *t);
 /* Bring the rows up to what was noted: each thread's rows of an op and kind sum to the exact total

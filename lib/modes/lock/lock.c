@@ -249,12 +249,16 @@ static void add_waits(struct cp_stack *row, const uint64_t values[CP_VALUES])
 		cp_strata_exact(&held, CP_NO_THREAD, cp_lock_of_tag(row->tag), values);
 }
 
+static void totals(struct cp_run *r)
+{
+	for (uint32_t i = 0; i < cp_thread_limit(); i++)
+		tell_waits(r, cp_thread_at(i));
+}
+
 static void settle(struct cp_run *r)
 {
 	uint64_t lost;
 
-	for (uint32_t i = 0; i < cp_thread_limit(); i++)
-		tell_waits(r, cp_thread_at(i));
 	add_bulks(r);
 	lost = cp_strata_settle(&waits, &r->aggregate, add_waits);
 	if (lost)
@@ -284,13 +288,31 @@ static bool knows_longest(const struct cp_run *r, const struct cp_stack *s)
 	return cp_aggregate_since(a, row, CP_VALUE_LONGEST, cp_consumers_base(r)) != 0;
 }
 
+/* Waits that no sample stands for have no lock. A thread has one such row for each kind. */
+static void label_kind(const struct cp_stack *s, struct cp_encode_labels *to)
+{
+	static const char *const names[CP_LOCK_KINDS] = {
+		[CP_LOCK_MUTEX] = "mutex",   [CP_LOCK_RWLOCK] = "rwlock",
+		[CP_LOCK_SPIN] = "spinlock", [CP_LOCK_COND] = "condition",
+		[CP_LOCK_SEM] = "semaphore", [CP_LOCK_BARRIER] = "barrier",
+		[CP_LOCK_FUTEX] = "futex",
+	};
+
+	if (s->locations[0] == CP_LOCATION_NOT_SAMPLED)
+		to->labels[to->count++] =
+			(struct cp_pprof_label){ .key = "kind",
+						 .text = names[cp_lock_kind_of_tag(s->tag)] };
+}
+
 static void labels(const struct cp_run *r, const struct cp_stack *s, struct cp_encode_labels *to)
 {
 	uint64_t lock = cp_lock_of_tag(s->tag);
 	const char *name = lock ? cp_lock_names_of(&cp_lock_names_of_mode, lock) : NULL;
 
-	if (!lock)
+	if (!lock) {
+		label_kind(s, to);
 		return;
+	}
 	if (!name) {
 		cp_text_format(to->text, sizeof(to->text), "0x%lx", L(lock));
 		name = to->text;
@@ -544,6 +566,7 @@ const struct cp_mode_ops cp_mode_lock = {
 	.stop = stop,
 	.set = set,
 	.drained = drained,
+	.totals = totals,
 	.settle = settle,
 	.rows = rows,
 	.record = record_wait,
