@@ -446,15 +446,17 @@ static uint32_t label_of(struct cp_run *r, uint64_t who)
 /* Waits that an unlock has caused, or for which no unlock was found. */
 static void add_held(struct cp_run *r, const struct cp_record *record, const struct cp_event *e)
 {
-	const uint64_t none[CP_VALUES] = { 0 };
-	const double share[CP_VALUES] = { (double)e->count / CP_LOCK_HOLDER_WAIT,
-					  (double)e->weight };
+	double own = cp_lock_holder_own(e->count), waits_of_it = cp_lock_holder_waits(e->count);
+	const uint64_t self[CP_VALUES] = { (uint64_t)(waits_of_it * own),
+					   (uint64_t)((double)e->weight * own) };
+	const double share[CP_VALUES] = { waits_of_it - (double)self[0],
+					  (double)(e->weight - self[1]) };
 	uint32_t label = record->depth ? label_of(r, e->longest) : CP_NO_THREAD;
 
 	if (record->depth && label == CP_INDEX_NONE)
 		cp_count_mode(r->mode, CP_COUNT_LOST_AGGREGATE, e->weight);
 	else
-		add_sample(r, &held, record, label, CP_NO_THREAD, e->tag, none, share);
+		add_sample(r, &held, record, label, CP_NO_THREAD, e->tag, self, share);
 }
 
 static void record_held(struct cp_run *r, struct cp_thread *t, const struct cp_record *record)

@@ -181,7 +181,7 @@ static void tell_holders(struct cp_thread *t, const struct cp_lock_wait *w, uint
 	waited.count = points_of(w, cp_lock_part_of(t), ended, points);
 	waited.points = waited.count ? points : NULL;
 	unknown = cp_lock_holder_divide(&waited, cp_lock_holder_who(t)) * weight;
-	e.count = (uint64_t)(unknown * CP_LOCK_HOLDER_WAIT + 0.5);
+	e.count = cp_lock_holder_count((uint64_t)(unknown * CP_LOCK_HOLDER_WAIT + 0.5), 1 / weight);
 	e.weight = (uint64_t)(unknown * (double)(ended - w->began.ns) + 0.5);
 	if (e.weight)
 		cp_capture_put(t, &e, &none);

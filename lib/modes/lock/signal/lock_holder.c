@@ -178,6 +178,7 @@ bool cp_lock_holder_open(struct cp_thread *t, uint64_t *credit, const void *lock
 	cp_store_relaxed(&h->time, cp_lock_now());
 	h->who = cp_lock_holder_who(t);
 	cp_store_relaxed(&h->waits, 0);
+	cp_store_relaxed(&h->own, 0);
 	cp_lock_holder_record(h)->depth = 0;
 	/* Release: a thread that finds the entry sees its contents. */
 	cp_store_release(&h->state, (cp_load_relaxed(&h->state) & -GENERATION) | OPEN);
@@ -206,18 +207,22 @@ void cp_lock_holder_give_back(struct cp_holder *h)
 /* Pin H and take out what was added to it. */
 static bool take_out(struct cp_holder *h, struct cp_event *e)
 {
-	uint64_t state = cp_load_acquire(&h->state);
+	uint64_t state = cp_load_acquire(&h->state), waits, own;
 
 	if (state < GENERATION || state & (OPEN | HIDDEN) || !cp_load_relaxed(&h->delay) ||
 	    !pin(h, state))
 		return false;
+	waits = cp_exchange_acqrel(&h->waits, 0);
+	own = cp_exchange_acqrel(&h->own, 0);
 	*e = (struct cp_event){ .mode = CPROF_LOCK_HOLDERS,
-				.count = cp_exchange_acqrel(&h->waits, 0),
 				.weight = cp_exchange_acqrel(&h->delay, 0),
 				.tag = (uint64_t)(uintptr_t)h->lock,
 				.longest = h->who };
-	if (e->weight)
+	if (e->weight) {
+		e->count = cp_lock_holder_count(
+			waits, own < e->weight ? (double)own / (double)e->weight : 1);
 		return true;
+	}
 	cp_lock_holder_give_back(h);
 	return false;
 }
@@ -326,13 +331,14 @@ static double part_of(const struct cp_lock_waited *w, const struct found *f, uin
 /* Return false if F's entry is another unlock's meanwhile. */
 static bool add(const struct found *f, const struct cp_lock_waited *w, double part)
 {
-	double waits = part * w->weight, delay = waits * (double)(w->ended - w->began);
+	double own = part * (double)(w->ended - w->began);
 	bool is = pin(f->h, f->state);
 
 	if (!is)
 		return false;
-	cp_add_relaxed(&f->h->waits, (uint64_t)(waits * CP_LOCK_HOLDER_WAIT + 0.5));
-	cp_add_relaxed(&f->h->delay, (uint64_t)(delay + 1));
+	cp_add_relaxed(&f->h->waits, (uint64_t)(part * w->weight * CP_LOCK_HOLDER_WAIT + 0.5));
+	cp_add_relaxed(&f->h->own, (uint64_t)(own + 1));
+	cp_add_relaxed(&f->h->delay, (uint64_t)(own * w->weight + 1));
 	cp_lock_holder_give_back(f->h);
 	return true;
 }

@@ -48,11 +48,31 @@ struct cp_holder {
 	const void *lock;
 	uint64_t time; /* of the unlock, monotonic ns */
 	uint64_t who;  /* the unlocking thread: see cp_lock_holder_who */
-	uint64_t waits,
-		delay; /* added and not taken out; waits in units of 1/CP_LOCK_HOLDER_WAIT */
+	/* Added and not taken out; waits in units of 1/CP_LOCK_HOLDER_WAIT. OWN is the part of the
+	 * delay that was sampled itself, and doesn't stand for other waits. */
+	uint64_t waits, delay, own;
 	uint64_t record[CP_RECORD_WORDS(CP_LOCK_HOLDER_DEPTH)];
 };
 #define CP_LOCK_HOLDER_WAIT 65536u
+
+/* A count of an event: waits in units of 1/CP_LOCK_HOLDER_WAIT, and in the upper bits the part, 0
+ * to 1, of these waits that was sampled itself, in units of 1/CP_LOCK_HOLDER_OWN. */
+#define CP_LOCK_HOLDER_OWN 65535u
+#define CP_LOCK_HOLDER_OWN_SHIFT 48
+static inline uint64_t cp_lock_holder_count(uint64_t waits, double own)
+{
+	return (uint64_t)(own * CP_LOCK_HOLDER_OWN + 0.5) << CP_LOCK_HOLDER_OWN_SHIFT |
+	       (waits & ((UINT64_C(1) << CP_LOCK_HOLDER_OWN_SHIFT) - 1));
+}
+static inline double cp_lock_holder_waits(uint64_t count)
+{
+	return (double)(count & ((UINT64_C(1) << CP_LOCK_HOLDER_OWN_SHIFT) - 1)) /
+	       CP_LOCK_HOLDER_WAIT;
+}
+static inline double cp_lock_holder_own(uint64_t count)
+{
+	return (double)(count >> CP_LOCK_HOLDER_OWN_SHIFT) / CP_LOCK_HOLDER_OWN;
+}
 
 /* Names a thread for as long as its record may be another's. */
 static inline uint64_t cp_lock_holder_who(const struct cp_thread *t)
