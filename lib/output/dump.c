@@ -276,8 +276,10 @@ static int write_file(struct cp_run *r, const struct cp_config *c, unsigned numb
 		closed = replace && !number && is_anothers(r, &f) ? close_beside(r, &f, err)
 			 : replace ? cp_sink_file_close(&f, err != 0, true)
 				   : close_on_free_name(r, &f, err, number);
-		r->inode = number ? r->inode : f.inode;
 		err = err ? err : closed;
+		/* After a failure the file that was written before is there still. */
+		if (!err && !number)
+			r->inode = f.inode;
 	}
 	/* Only the first process of a tree: a make has thousands of others. */
 	if (!err && !f.direct && !r->claimed && has_own_name(r))
