@@ -58,7 +58,8 @@ static void read_tree(struct cp_process_tree *l, size_t count)
 	for (size_t i = 0; i < left; i++)
 		check(strncmp(environment[i], CP_PROCESS_TREE_VARIABLE "=",
 			      sizeof(CP_PROCESS_TREE_VARIABLE)) != 0);
-	check(l->base[0] == '/' && strlen(l->base) < sizeof(l->base));
+	/* It is empty for a directory that was deleted. */
+	check((!l->base[0] || l->base[0] == '/') && strlen(l->base) < sizeof(l->base));
 }
 
 /* Descendants get an absolute path, maybe with gperftools' mark, or the original value. */
