@@ -102,6 +102,14 @@ bool cp_signals_dump_is_taken(void)
 	return now.sa_handler != SIG_DFL && now.sa_handler != SIG_IGN;
 }
 
+/* Set OLD as libc does, from its front: if it can't be written, the fault has the same address. */
+static void give(struct sigaction *old, const struct sigaction *what)
+{
+	*(volatile __sighandler_t *)&old->sa_handler = what->sa_handler;
+	cp_signal_fence();
+	*old = *what;
+}
+
 static int set_prof(const struct sigaction *act, struct sigaction *old)
 {
 	struct sigaction view;
@@ -113,7 +121,7 @@ static int set_prof(const struct sigaction *act, struct sigaction *old)
 		cp_disposition_set(SIGPROF, &d);
 	}
 	if (old)
-		*old = view;
+		give(old, &view);
 	return 0;
 }
 
@@ -172,7 +180,7 @@ static int set_passed(int sig, const struct sigaction *act, struct sigaction *ol
 	if (err)
 		cp_disposition_set(sig, &was);
 	else if (old)
-		*old = is_ours(&ours) ? view : ours;
+		give(old, is_ours(&ours) ? &view : &ours);
 	return err;
 }
 
@@ -221,10 +229,10 @@ static int set_other(int sig, const struct sigaction *act, struct sigaction *old
 	}
 	if (err)
 		return err;
-	if (old && is_ours(&before))
-		cp_disposition_view_get(sig, old);
-	else if (old)
-		*old = before;
+	if (is_ours(&before))
+		cp_disposition_view_get(sig, &before);
+	if (old)
+		give(old, &before);
 	if (act && act->sa_handler == SIG_DFL && kinds[sig] != KIND_NONE)
 		cp_disposition_set(sig, &d);
 	return 0;
