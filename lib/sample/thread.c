@@ -171,7 +171,6 @@ static void reset(struct cp_thread *t)
 	t->prof_blocked = t->prof_waiting = false;
 	t->finishing = t->making = false;
 	t->unsignalled = 0;
-	reset_parts(t);
 	t->tls = t->stack_low = t->stack_high = t->stack_size = 0;
 	cp_store_relaxed(&t->alternate_base, 0);
 	t->ring = t->hook_ring = NULL;
@@ -209,6 +208,9 @@ void cp_thread_free(struct cp_thread *t)
 		return;
 	cp_labels_free(t->labels);
 	t->labels = NULL;
+	/* Here, because the collector compares numbers of a part with each other, and only the
+	 * collector frees a record that has any. A claimer would change them while it reads. */
+	reset_parts(t);
 	/* Release: the next claimer sees the emptied record. */
 	cp_store_release(&t->state, CP_THREAD_FREE);
 }
@@ -233,10 +235,10 @@ void cp_thread_fork_child(struct cp_thread *keep)
 		t->ring = t->hook_ring = NULL;
 		/* The child inherits no timers, and neither pages nor perf events. */
 		t->unsignalled = 0;
-		reset_parts(t);
 		if (t == keep)
-			continue;
-		cp_thread_free(t);
+			reset_parts(t);
+		else
+			cp_thread_free(t);
 	}
 	if (keep)
 		cp_store_relaxed(&keep->tid, cp_sys_gettid());

@@ -23,6 +23,9 @@ static void test_thread_claimed_record_is_blank(void)
 	cp_cpu_of(t)->timer = 5;
 	strcpy(t->name, "somebody");
 	cp_thread_free(t);
+	/* What belongs to modes is blank while nobody has the record: the collector reads it then.
+	 */
+	CHECK_EQ(cp_cpu_of(t)->timer, CP_NO_TIMER);
 	for (int i = 0; i < 600; i++) {
 		t = cp_thread_claim();
 		CHECK(t != NULL);
