@@ -212,9 +212,7 @@ static char *ask(int pid, struct cp_control_message *m, int passed, struct ct_co
 	}
 	if (err == -ECONNRESET && ct_control_talk_is_elsewhere(e))
 		return ct_memory_printf(
-			"process %s does not answer: it is in a user namespace without a map of "
-			"its users, or has capabilities there; ask as root of that namespace, "
-			"which needs a map (unshare --map-root-user, nsenter --user)",
+			"process %s does not answer: it is in " CT_CONTROL_ELSEWHERE,
 			ct_control_name(pid));
 	return err ? no_reply(pid, err) : NULL;
 }

@@ -20,7 +20,15 @@ struct ct_control_which {
 	const int *pids;
 	size_t count; /* 0: every process whose socket is found */
 	bool spans;   /* for their spans, too */
+	/* Called with the same ARG for each process that refuses us and that is in another user
+	 * namespace; NULL: nobody wants to know. */
+	void (*elsewhere)(int pid, void *arg);
 };
+
+/* Why those don't answer, and who may ask them. */
+#define CT_CONTROL_ELSEWHERE                                                                       \
+	"a user namespace without a map of its users, or with capabilities there; ask as "         \
+	"root of that namespace, which needs a map (unshare --map-root-user, nsenter --user)"
 
 /* Calls SEE for each process of WHICH (NULL: all) that answers, with its status. All are asked at
  * once, and have a second together. Processes of others, which don't answer us, are left out. */

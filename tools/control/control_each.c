@@ -27,6 +27,7 @@ struct asked {
 	bool waits;			   /* it has yet to be connected to */
 	unsigned long inode;		   /* of the socket; 0: it is known whose it is */
 	bool again;			   /* as its owner */
+	bool is_refused;		   /* it has closed the connection */
 	struct cp_control_message *status; /* the answer */
 };
 
@@ -71,6 +72,8 @@ static void end(struct all *a, struct asked *p)
 	p->waits = false;
 }
 
+static void refused(struct all *a, struct asked *p, int err);
+
 static bool is_asked_enough(const struct all *a, const struct asked *p)
 {
 	size_t same = 0;
@@ -92,17 +95,36 @@ static bool is_strangers(struct asked *p)
 	return is;
 }
 
+/* Asks over FD, a connection to P. A process that refuses us may close it before it is asked. */
 static void request(struct all *a, struct asked *p, int fd)
 {
 	struct cp_control_message m;
+	int err;
 
 	p->fd = fd;
 	a->open++;
 	ct_control_request(&m, CP_CONTROL_STATUS);
 	if (a->spans)
 		ct_control_line(&m, "spans", "1");
-	if (ct_control_talk_send(fd, &m, -1))
+	err = ct_control_talk_send(fd, &m, -1);
+	if (err) {
 		end(a, p);
+		refused(a, p, err);
+	}
+}
+
+/* P has ended the connection by ERR. Root asks once more, as the user who owns P. */
+static void refused(struct all *a, struct asked *p, int err)
+{
+	int fd = -1;
+
+	p->is_refused = err == -ECONNRESET;
+	if (!p->is_refused || p->again)
+		return;
+	p->again = true;
+	fd = ct_control_talk_connect_as_owner(&p->end);
+	if (fd >= 0)
+		request(a, p, fd);
 }
 
 /* Connects to P, unless its queue of connections is full. */
@@ -123,15 +145,12 @@ static void begin(struct all *a, struct asked *p)
 static void receive(struct all *a, struct asked *p)
 {
 	struct cp_control_message m;
-	int err = ct_control_talk_receive(p->fd, &m), fd;
+	int err = ct_control_talk_receive(p->fd, &m);
 
 	end(a, p);
-	if (err == -ECONNRESET && !p->again) {
-		p->again = true;
-		fd = ct_control_talk_connect_as_owner(&p->end);
-		if (fd >= 0)
-			request(a, p, fd);
-	} else if (!err && !m.result) {
+	if (err) {
+		refused(a, p, err);
+	} else if (!m.result) {
 		p->status = ct_memory_alloc(sizeof(m));
 		*p->status = m;
 	}
@@ -188,6 +207,17 @@ static bool is_known(const struct all *a, const struct asked *p)
 	return false;
 }
 
+/* Is P the last socket of a process that refuses us, because a user namespace hides who we are? */
+static bool is_elsewhere(const struct all *a, const struct asked *p)
+{
+	if (!p->is_refused || !p->end.owner.pid || !ct_control_talk_is_elsewhere(&p->end))
+		return false;
+	for (const struct asked *q = a->items; q < a->items + a->count; q++)
+		if (q->end.owner.pid == p->end.owner.pid && (q > p || q->status))
+			return false;
+	return true;
+}
+
 void ct_control_each(const struct ct_control_which *which,
 		     void (*see)(const struct ct_controlled *p,
 				 const struct cp_control_message *status, void *arg),
@@ -208,6 +238,8 @@ void ct_control_each(const struct ct_control_which *which,
 		if (p->status && !is_known(&a, p))
 			see(&(struct ct_controlled){ p->end.owner.pid, p->end.owner.uid },
 			    p->status, arg);
+		else if (which && which->elsewhere && is_elsewhere(&a, p))
+			which->elsewhere(p->end.owner.pid, arg);
 	}
 	for (size_t i = 0; i < a.count; i++)
 		free(a.items[i].status);

@@ -206,6 +206,26 @@ static int listen_here(const char *name)
 	return err;
 }
 
+int ct_control_space_send(int to, const void *message, size_t size, int passed)
+{
+	union {
+		struct cmsghdr header;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control = { .bytes = { 0 } };
+	struct iovec data = { (void *)message, size };
+	struct msghdr h = { .msg_iov = &data, .msg_iovlen = 1 };
+
+	if (passed >= 0) {
+		h.msg_control = &control;
+		h.msg_controllen = sizeof(control);
+		control.header.cmsg_level = SOL_SOCKET;
+		control.header.cmsg_type = SCM_RIGHTS;
+		control.header.cmsg_len = CMSG_LEN(sizeof(passed));
+		memcpy(CMSG_DATA(&control.header), &passed, sizeof(passed));
+	}
+	return sendmsg(to, &h, MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
 int ct_control_space_connect_path(const char *path)
 {
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
@@ -264,26 +284,6 @@ static int join(int pid, int as)
 	return 0;
 }
 
-static void send_fd(int to, int fd)
-{
-	union {
-		struct cmsghdr header;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control = { .bytes = { 0 } };
-	struct iovec data = { &fd, sizeof(fd) }; /* a negative one is the error */
-	struct msghdr h = { .msg_iov = &data, .msg_iovlen = 1 };
-
-	if (fd >= 0) {
-		h.msg_control = &control;
-		h.msg_controllen = sizeof(control);
-		control.header.cmsg_level = SOL_SOCKET;
-		control.header.cmsg_type = SCM_RIGHTS;
-		control.header.cmsg_len = CMSG_LEN(sizeof(fd));
-		memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
-	}
-	sendmsg(to, &h, MSG_NOSIGNAL);
-}
-
 static int receive_fd(int from)
 {
 	union {
@@ -321,7 +321,8 @@ static int make_in(const struct ct_control_space *s, const char *name,
 
 		if (!s->pid)
 			become_user(as);
-		send_fd(pair[1], err ? err : make(name));
+		err = err ? err : make(name);
+		ct_control_space_send(pair[1], &err, sizeof(err), err);
 		_exit(0);
 	}
 	close(pair[1]);

@@ -42,6 +42,10 @@ int ct_control_space_connect_as(const struct ct_control_space *s, const char *na
 /* Returns a socket that doesn't block and listens at NAME in S, or a negative errno. */
 int ct_control_space_listen(const struct ct_control_space *s, const char *name);
 
+/* Sends a message over socket TO, with descriptor PASSED unless that is negative. Returns 0 or a
+ * negative errno. */
+int ct_control_space_send(int to, const void *message, size_t size, int passed);
+
 /* Connects to the socket at PATH in the file system, as ct_control_space_connect does. */
 int ct_control_space_connect_path(const char *path);
 

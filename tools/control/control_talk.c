@@ -26,24 +26,9 @@ static struct ucred listener(int fd)
 
 int ct_control_talk_send(int to, const struct cp_control_message *m, int passed)
 {
-	union {
-		struct cmsghdr header;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control = { .bytes = { 0 } };
-	struct iovec data = { (void *)m, CP_CONTROL_HEADER + m->size };
-	struct msghdr h = { .msg_iov = &data, .msg_iovlen = 1 };
+	int err = ct_control_space_send(to, m, CP_CONTROL_HEADER + m->size, passed);
 
-	if (passed >= 0) {
-		h.msg_control = &control;
-		h.msg_controllen = sizeof(control);
-		control.header.cmsg_level = SOL_SOCKET;
-		control.header.cmsg_type = SCM_RIGHTS;
-		control.header.cmsg_len = CMSG_LEN(sizeof(passed));
-		memcpy(CMSG_DATA(&control.header), &passed, sizeof(passed));
-	}
-	if (sendmsg(to, &h, MSG_NOSIGNAL) >= 0)
-		return 0;
-	return errno == EPIPE ? -ECONNRESET : -errno;
+	return err == -EPIPE ? -ECONNRESET : err;
 }
 
 int ct_control_talk_receive(int fd, struct cp_control_message *m)

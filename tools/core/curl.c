@@ -2,9 +2,9 @@
 /* Loads libcurl; see curl.h. */
 #include "core/curl.h"
 
-#include <dlfcn.h>
 #include <stddef.h>
 
+#include "core/library.h"
 #include "cp-build.h"
 
 #ifdef CT_WITHOUT_LIBCURL
@@ -21,44 +21,25 @@ const struct ct_curl *ct_curl_load(const char **why)
 
 static struct ct_curl curl;
 
-static bool load_from(void *library)
-{
-	static const struct {
-		const char *name;
-		void **to;
-	} names[] = {
-		{ "curl_global_init", (void **)&curl.global_init },
-		{ "curl_easy_init", (void **)&curl.easy_init },
-		{ "curl_easy_setopt", (void **)&curl.easy_setopt },
-		{ "curl_easy_perform", (void **)&curl.easy_perform },
-		{ "curl_easy_getinfo", (void **)&curl.easy_getinfo },
-		{ "curl_easy_strerror", (void **)&curl.easy_strerror },
-		{ "curl_easy_reset", (void **)&curl.easy_reset },
-		{ "curl_easy_cleanup", (void **)&curl.easy_cleanup },
-		{ "curl_slist_append", (void **)&curl.slist_append },
-		{ "curl_slist_free_all", (void **)&curl.slist_free_all },
-	};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		*names[i].to = dlsym(library, names[i].name);
-		if (!*names[i].to)
-			return false;
-	}
-	return true;
-}
-
 /* Debian has the same interface in a second library, with another TLS library. */
 static bool load(void)
 {
-	static const char *const names[] = { "libcurl.so.4", "libcurl-gnutls.so.4" };
+	static const struct ct_library_function functions[] = {
+		{ "curl_global_init", &curl.global_init },
+		{ "curl_easy_init", &curl.easy_init },
+		{ "curl_easy_setopt", &curl.easy_setopt },
+		{ "curl_easy_perform", &curl.easy_perform },
+		{ "curl_easy_getinfo", &curl.easy_getinfo },
+		{ "curl_easy_strerror", &curl.easy_strerror },
+		{ "curl_easy_reset", &curl.easy_reset },
+		{ "curl_easy_cleanup", &curl.easy_cleanup },
+		{ "curl_slist_append", &curl.slist_append },
+		{ "curl_slist_free_all", &curl.slist_free_all },
+	};
+	const size_t n = sizeof(functions) / sizeof(*functions);
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		void *library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-
-		if (library && load_from(library))
-			return true;
-	}
-	return false;
+	return ct_library_load("libcurl.so.4", functions, n) ||
+	       ct_library_load("libcurl-gnutls.so.4", functions, n);
 }
 
 const struct ct_curl *ct_curl_load(const char **why)

@@ -2,11 +2,11 @@
 /* The symbols in a section .gnu_debugdata; see dwarf_minidebug.h. */
 #include "dwarf/dwarf_minidebug.h"
 
-#include <dlfcn.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "core/library.h"
 #include "core/memory.h"
 #include "dwarf/dwarf_elf.h"
 
@@ -27,13 +27,12 @@ static decode_function *load(void)
 {
 	static decode_function *decode;
 	static bool tried;
-	void *library;
 
 	if (!tried) {
 		tried = true;
-		library = dlopen("liblzma.so.5", RTLD_NOW | RTLD_LOCAL);
-		if (library)
-			decode = (decode_function *)dlsym(library, "lzma_stream_buffer_decode");
+		ct_library_load(
+			"liblzma.so.5",
+			&(struct ct_library_function){ "lzma_stream_buffer_decode", &decode }, 1);
 	}
 	return decode;
 }

@@ -2,7 +2,6 @@
 /* A module and its debug information; see dwarf_module.h. */
 #include "dwarf/dwarf_module.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <gelf.h>
 #include <libelf.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "core/library.h"
 #include "core/memory.h"
 #include "dwarf/dwarf_elf.h"
 #include "dwarf/dwarf_unpacked.h"
@@ -149,22 +149,21 @@ static int try_image(char *path, const struct wanted *w, bool linked)
 static int by_debuginfod(const struct wanted *w)
 {
 	const char *urls = getenv("DEBUGINFOD_URLS");
-	void *library, *client;
 	void *(*begin)(void);
 	int (*find)(void *, const unsigned char *, int, char **);
 	void (*end)(void *);
+	const struct ct_library_function functions[] = { { "debuginfod_begin", &begin },
+							 { "debuginfod_find_debuginfo", &find },
+							 { "debuginfod_end", &end } };
+	void *client;
 	int fd = -1;
 
 	if (!urls || !*urls || !w->id.size)
 		return -1;
-	library = dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_LOCAL);
-	if (!library)
+	if (!ct_library_load("libdebuginfod.so.1", functions,
+			     sizeof(functions) / sizeof(*functions)))
 		return -1;
-	begin = (void *(*)(void))dlsym(library, "debuginfod_begin");
-	find = (int (*)(void *, const unsigned char *, int, char **))dlsym(
-		library, "debuginfod_find_debuginfo");
-	end = (void (*)(void *))dlsym(library, "debuginfod_end");
-	client = begin && find && end ? begin() : NULL;
+	client = begin();
 	if (client) {
 		fd = find(client, w->id.bytes, (int)w->id.size, NULL);
 		end(client);

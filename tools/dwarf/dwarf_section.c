@@ -2,11 +2,12 @@
 /* Contents of sections; see dwarf_section.h. */
 #include "dwarf/dwarf_section.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <gelf.h>
 #include <stdint.h>
 #include <stdlib.h>
+
+#include "core/library.h"
 
 /* ELFCOMPRESS_ZSTD, which older headers lack. */
 #define ZSTD 2
@@ -22,13 +23,11 @@ static decompress_function *load(void)
 {
 	static decompress_function *decompress;
 	static bool tried;
-	void *library;
 
 	if (!tried) {
 		tried = true;
-		library = dlopen("libzstd.so.1", RTLD_NOW | RTLD_LOCAL);
-		if (library)
-			decompress = (decompress_function *)dlsym(library, "ZSTD_decompress");
+		ct_library_load("libzstd.so.1",
+				&(struct ct_library_function){ "ZSTD_decompress", &decompress }, 1);
 	}
 	return decompress;
 }

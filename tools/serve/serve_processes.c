@@ -68,7 +68,7 @@ static int by_pid(const void *a, const void *b)
 void ct_serve_processes_ask(struct ct_serve_processes *all, const struct ct_serve_pids *only,
 			    bool spans)
 {
-	const struct ct_control_which which = { only->pids, only->count, spans };
+	const struct ct_control_which which = { only->pids, only->count, spans, NULL };
 
 	*all = (struct ct_serve_processes){ 0 };
 	ct_control_each(&which, see, &(struct seen){ all, only });

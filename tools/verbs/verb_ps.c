@@ -30,6 +30,9 @@ struct row {
 struct rows {
 	struct row *items;
 	size_t count, room;
+	/* Processes in user namespaces that refuse us. */
+	int elsewhere[8];
+	size_t elsewhere_count;
 };
 
 static void add(const struct ct_controlled *p, const struct cp_control_message *status, void *arg)
@@ -39,6 +42,30 @@ static void add(const struct ct_controlled *p, const struct cp_control_message *
 
 	row->pid = p->pid;
 	row->status = *status;
+}
+
+static void add_elsewhere(int pid, void *arg)
+{
+	struct rows *r = arg;
+
+	if (r->elsewhere_count < sizeof(r->elsewhere) / sizeof(*r->elsewhere))
+		r->elsewhere[r->elsewhere_count] = pid;
+	r->elsewhere_count++;
+}
+
+/* Anybody can have thousands of such processes, so only the first are named. */
+static void say_elsewhere(const struct rows *r)
+{
+	const size_t most = sizeof(r->elsewhere) / sizeof(*r->elsewhere);
+
+	if (!r->elsewhere_count)
+		return;
+	fputs("cprof ps: not shown:", stderr);
+	for (size_t i = 0; i < r->elsewhere_count && i < most; i++)
+		fprintf(stderr, " %d", r->elsewhere[i]);
+	if (r->elsewhere_count > most)
+		fprintf(stderr, " and %zu more", r->elsewhere_count - most);
+	fputs(", in " CT_CONTROL_ELSEWHERE "\n", stderr);
 }
 
 static int by_pid(const void *a, const void *b)
@@ -204,15 +231,16 @@ static int run(int argc, char **argv)
 		if (!ct_control_process(argv[i]))
 			return ct_options_wrong(&ct_verb_ps, CT_CONTROL_NO_PROCESS, argv[i]);
 	if (first == argc)
-		ct_control_each(NULL, add, &r);
+		ct_control_each(&(struct ct_control_which){ .elsewhere = add_elsewhere }, add, &r);
 	for (int i = first; i < argc; i++)
 		status |= add_one(argv[i], &r);
 	if (r.count)
 		qsort(r.items, r.count, sizeof(*r.items), by_pid);
-	else if (!my.json && first == argc)
+	else if (!my.json && first == argc && !r.elsewhere_count)
 		fputs("cprof: no process answers: one has a control socket while a mode is on, or "
 		      "from the start with CPROF_CONTROL=on\n",
 		      stderr);
+	say_elsewhere(&r);
 	ct_out_begin();
 	if (my.json)
 		print_json(&r);
