@@ -4,7 +4,6 @@ LIB_SOURCES += \
 	%D%/api_change.c \
 	%D%/control.c \
 	%D%/deadlocks.c \
-	%D%/file_locks.c \
 	%D%/fork_handlers.c \
 	%D%/gperftools.c \
 	%D%/label_api.c \

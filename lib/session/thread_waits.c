@@ -153,18 +153,6 @@ static void find_child(struct cp_thread_look *t, struct cp_arena *texts)
 	t->wait.child_name = name_of(pid, texts);
 }
 
-static void find_locker(struct cp_thread_look *t, struct cp_file_locks *locks,
-			struct cp_arena *texts)
-{
-	int pid = cp_file_locks_holder(locks, &t->call, t->tid, t->clock);
-
-	/* It may have got the lock since it was seen. */
-	if (!pid || !cp_thread_waits_still(t))
-		return;
-	t->wait.locker = pid;
-	t->wait.locker_name = name_of(pid, texts);
-}
-
 /* Count the descriptors in the sets of a select. *LAST gets the highest one. */
 static unsigned count_selected(const struct cp_wall_call *call, int *last)
 {
@@ -305,8 +293,7 @@ static void find_target(struct cp_thread_look *t, int allowed, struct cp_arena *
 	w->target = cp_arena_text(texts, target, strlen(target));
 }
 
-void cp_thread_waits_find(struct cp_thread_look *t, int allowed, struct cp_file_locks *locks,
-			  struct cp_arena *texts)
+void cp_thread_waits_find(struct cp_thread_look *t, int allowed, struct cp_arena *texts)
 {
 	struct cp_thread_wait *w = &t->wait;
 	uint32_t wait;
@@ -322,7 +309,6 @@ void cp_thread_waits_find(struct cp_thread_look *t, int allowed, struct cp_file_
 	w->cause = cp_wall_cause_text(wait, NULL, NULL, NULL);
 	w->kind = cp_wall_cause_kind_text(wait);
 	find_child(t, texts);
-	find_locker(t, locks, texts);
 	find_polled(t);
 	find_target(t, allowed, texts);
 }

@@ -12,7 +12,6 @@
 #include "base/arena.h"
 #include "modes/wall/wall_cause.h"
 #include "modes/wall/wall_stack.h"
-#include "session/file_locks.h"
 
 struct cp_thread_wait {
 	const char *cause; /* as the label "wait" of wall profiles; NULL = unknown */
@@ -26,9 +25,7 @@ struct cp_thread_wait {
 	int fd;			   /* -1 = none */
 	const char *kind, *target; /* of FD; NULL = unknown, or not allowed */
 	unsigned descriptors;	   /* that poll or select waits for; 0 = another call */
-	int locker;		   /* pid of the process that has FD's lock; 0 = unknown */
-	const char *locker_name;
-	int child; /* its pid; 0 = none, or any */
+	int child;		   /* its pid; 0 = none, or any */
 	const char *child_name;
 	bool limited;	   /* the wait for the lock has a time limit */
 	unsigned deadlock; /* number of the deadlock that the thread is a part of; 0 = none */
@@ -44,10 +41,8 @@ struct cp_thread_look {
 	struct cp_thread_wait wait;
 };
 
-/* Find out what T waits for. ALLOWED: enum cp_io_target. LOCKS knows the holders of files' locks,
- * or has noted afterwards that it has to be read. Texts are in TEXTS. */
-void cp_thread_waits_find(struct cp_thread_look *t, int allowed, struct cp_file_locks *locks,
-			  struct cp_arena *texts);
+/* Find out what T waits for. ALLOWED: enum cp_io_target. Texts are in TEXTS. */
+void cp_thread_waits_find(struct cp_thread_look *t, int allowed, struct cp_arena *texts);
 /* Return the tid of the thread that T waits for: that of the lock's holder, as the lock says now,
  * or of the thread that T joins; 0: none, or unknown. */
 int cp_thread_waits_for(const struct cp_thread_look *t);

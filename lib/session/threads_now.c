@@ -28,7 +28,6 @@
 struct cp_threads_now {
 	struct cp_sink *sink;
 	int result; /* 0 or a negative errno */
-	struct cp_file_locks file_locks;
 };
 
 struct look {
@@ -132,14 +131,14 @@ static void find_futexes(struct look *l)
 	}
 }
 
-static void find_waits(struct look *l, struct cp_file_locks *file_locks)
+static void find_waits(struct look *l)
 {
 	const struct cp_io_settings *io = cp_config_of(&cp_session.config, CPROF_IO);
 	struct cp_thread_look *t = l->threads.items;
 
 	find_futexes(l);
 	for (size_t i = 0; i < l->threads.count; i++) {
-		cp_thread_waits_find(&t[i], io->target, file_locks, &l->texts);
+		cp_thread_waits_find(&t[i], io->target, &l->texts);
 		cp_lock_names_note(&l->locks, t[i].wait.lock,
 				   t[i].futex == CP_WALL_FUTEX_CONDITION);
 	}
@@ -189,8 +188,6 @@ static void put_wait(const struct look *l, const struct cp_thread_wait *w,
 	put_lock(l, w, to);
 	put_number_if(to, "joined", w->joined);
 	put_number_if(to, "deadlock", w->deadlock);
-	put_number_if(to, "locker", w->locker);
-	put_text(to, "locker_name", w->locker_name);
 	put_number_if(to, "child", w->child);
 	put_text(to, "child_name", w->child_name);
 	if (w->fd >= 0)
@@ -276,10 +273,8 @@ static void write_threads(void *arg)
 	if (!n->result)
 		n->result = cp_sweep_each(look_at, &l);
 	if (!n->result) {
-		find_waits(&l, &n->file_locks);
-		/* Otherwise it is done once more. */
-		if (n->file_locks.read || !n->file_locks.count)
-			n->result = encode(&l, n->sink);
+		find_waits(&l);
+		n->result = encode(&l, n->sink);
 	}
 	end(&l, &modules);
 	cp_own_time_work_end();
@@ -290,9 +285,5 @@ int cp_threads_now_write(struct cp_sink *sink)
 	struct cp_threads_now n = { .sink = sink };
 
 	cp_collect_run(write_threads, &n);
-	if (!n.result && n.file_locks.count) {
-		cp_file_locks_read(&n.file_locks);
-		cp_collect_run(write_threads, &n);
-	}
 	return n.result;
 }

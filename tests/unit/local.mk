@@ -19,7 +19,7 @@ UNIT_TESTS += \
 	%D%/test-encode \
 	%D%/test-elf \
 	%D%/test-event-names \
-	%D%/test-file-locks \
+	%D%/test-filestat \
 	%D%/test-fuzz-cfi \
 	%D%/test-fuzz-elf \
 	%D%/test-fuzz-environment \
@@ -120,7 +120,7 @@ TOOL_UNIT_TESTS += \
 %C%_test_encode_LDADD = $(INTERNAL) $(ZLIB_LIBS)
 %C%_test_elf_LDADD = $(INTERNAL)
 %C%_test_event_names_LDADD = $(INTERNAL)
-%C%_test_file_locks_LDADD = $(INTERNAL)
+%C%_test_filestat_LDADD = $(INTERNAL)
 %C%_test_fuzz_cfi_SOURCES = tests/fuzz/replay.c tests/fuzz/fuzz-cfi.c
 %C%_test_fuzz_cfi_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZER='"fuzz-cfi"'
 %C%_test_fuzz_cfi_LDADD = $(INTERNAL)

@@ -22,7 +22,6 @@ static pthread_mutex_t mutexes[THREADS] = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_M
 static pthread_barrier_t all_have;
 static int tids[THREADS];
 static struct cp_thread_look looks[THREADS];
-static struct cp_file_locks no_file_locks;
 
 static void *have_and_want(void *arg)
 {
@@ -78,7 +77,7 @@ static void look(void)
 						    .call = { SYS_futex,
 							      { word, FUTEX_WAIT_PRIVATE, 2 } },
 						    .futex = CP_WALL_FUTEX_MUTEX };
-		cp_thread_waits_find(&looks[i], 0, &no_file_locks, NULL);
+		cp_thread_waits_find(&looks[i], 0, NULL);
 		CHECK_EQ(looks[i].wait.holder, tids[(i + 1) % THREADS]);
 	}
 }
@@ -150,7 +149,7 @@ static void test_locks_that_are_gone_are_no_fault(void)
 	CHECK_EQ(cp_lock_owner_of_rwlock(8).tid, 0);
 	look();
 	looks[0].call.args[0] = 8;
-	cp_thread_waits_find(&looks[0], 0, &no_file_locks, NULL);
+	cp_thread_waits_find(&looks[0], 0, NULL);
 	CHECK_EQ(looks[0].wait.holder, 0);
 	CHECK_EQ(in_deadlock(), 0);
 }

@@ -104,7 +104,6 @@ static const struct {
 	TEXT("kind", kind),
 	TEXT("target", target),
 	TEXT("child_name", child_name),
-	TEXT("locker_name", locker_name),
 	NUMBER("tid", tid),
 	NUMBER("syscall", call),
 	NUMBER("holder", holder),
@@ -113,7 +112,6 @@ static const struct {
 	NUMBER("fd", fd),
 	NUMBER("descriptors", descriptors),
 	NUMBER("child", child),
-	NUMBER("locker", locker),
 	NUMBER("deadlock", deadlock),
 };
 
@@ -145,7 +143,6 @@ struct ct_thread_wait ct_thread_wait_of(const struct ct_profile *p, const struct
 				    .kind = "",
 				    .target = "",
 				    .child_name = "",
-				    .locker_name = "",
 				    .tid = 0,
 				    .call = -1,
 				    .holder = -1,
@@ -154,7 +151,6 @@ struct ct_thread_wait ct_thread_wait_of(const struct ct_profile *p, const struct
 				    .fd = -1,
 				    .descriptors = -1,
 				    .child = -1,
-				    .locker = -1,
 				    .deadlock = -1 };
 
 	for (uint32_t i = 0; i < set->count; i++)
@@ -219,17 +215,6 @@ static void put_descriptor(const struct words *o, const struct ct_thread_wait *w
 		fprintf(o->to, " (%s)", w->target);
 }
 
-/* The process that took a file's lock may be gone, and its child have the lock. */
-static void put_locker(const struct words *o, const struct ct_thread_wait *w)
-{
-	if (w->locker <= 0)
-		return;
-	if (*w->locker_name)
-		fprintf(o->to, ", held by process %s(%" PRId64 ")", w->locker_name, w->locker);
-	else
-		fprintf(o->to, ", taken by process %" PRId64 ", which is gone", w->locker);
-}
-
 static void put_child(const struct words *o, const struct ct_thread_wait *w)
 {
 	if (w->child <= 0)
@@ -273,7 +258,6 @@ static void put(const struct words *o, const struct ct_thread_wait *w)
 						  : "on ",
 		      o->to);
 		put_descriptor(o, w);
-		put_locker(o, w);
 	} else {
 		put_cause(o, w);
 	}

@@ -11,8 +11,8 @@ struct ct_thread_wait {
 	const struct ct_sample *sample;
 	const char *name, *state, *cause;
 	const char *lock, *lock_kind;
-	const char *kind, *target, *child_name, *locker_name;
-	int64_t tid, call, holder, readers, joined, fd, descriptors, child, locker, deadlock;
+	const char *kind, *target, *child_name;
+	int64_t tid, call, holder, readers, joined, fd, descriptors, child, deadlock;
 };
 
 struct ct_thread_wait ct_thread_wait_of(const struct ct_profile *p, const struct ct_sample *s);

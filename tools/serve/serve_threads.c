@@ -36,7 +36,7 @@ static struct ct_profile *joined(struct ct_profile *p)
 {
 	struct ct_regex *own = ct_regex_new(
 		"labels", "^(thread|tid|syscall|lock|holder|readers|joined|deadlock|child|"
-			  "child_name|locker|locker_name|fd|target|descriptors)$");
+			  "child_name|fd|target|descriptors)$");
 	struct ct_profile *whole;
 
 	ct_strip_labels(p, own, NULL);

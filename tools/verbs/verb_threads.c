@@ -49,13 +49,10 @@ static void json_texts(struct ct_json *j, const struct ct_thread_wait *t)
 {
 	const struct {
 		const char *key, *text;
-	} texts[] = { { "wait", t->cause },
-		      { "lock", t->lock },
-		      { "lock_kind", t->lock_kind },
-		      { "kind", t->kind },
-		      { "target", t->target },
-		      { "child_name", t->child_name },
-		      { "locker_name", t->locker_name } };
+	} texts[] = {
+		{ "wait", t->cause }, { "lock", t->lock },     { "lock_kind", t->lock_kind },
+		{ "kind", t->kind },  { "target", t->target }, { "child_name", t->child_name }
+	};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
 		if (*texts[i].text)
@@ -70,7 +67,7 @@ static void json_thread(const struct ct_thread_wait *t, struct ct_json *j)
 	} numbers[] = { { "holder", t->holder },	   { "readers", t->readers },
 			{ "joined", t->joined },	   { "fd", t->fd },
 			{ "descriptors", t->descriptors }, { "child", t->child },
-			{ "locker", t->locker },	   { "deadlock", t->deadlock } };
+			{ "deadlock", t->deadlock } };
 
 	ct_json_open(j, NULL, '{');
 	ct_json_integer(j, "tid", t->tid);
