@@ -34,6 +34,17 @@ answers() { # status regex command...
 	grep -qE -- "$pattern" out err || fail "$*: says \"$(head -n 2 out err)\", not $pattern"
 }
 
+# A pipe that nobody writes to: given up after some seconds, during which the rest is tested.
+mkfifo fifo
+timeout -s KILL 60 "$cprof" top fifo >fifo.out 2>&1 &
+pipe=$!
+wait_for_pipe() {
+	local status=0
+	wait $pipe || status=$?
+	cat fifo.out
+	return $status
+}
+
 # ---- help and mistakes ----
 answers 0 'usage: cprof VERB' "$cprof" --help
 answers 0 '^cprof .*[0-9]+\.[0-9]+' "$cprof" --version
@@ -265,6 +276,9 @@ answers 0 'app.before.pb is of the run before, and added up' "$cprof" flame app.
 "$cprof" flame app.before.pb -o one.html 2>&1 | grep 'run before' && fail "a file alone is added up"
 
 # ---- bad files ----
+mkfifo written
+(sleep 0.3; cat app.pb >written) &
+answers 0 hot timeout -s KILL 60 "$cprof" top written
 answers 2 'No such file' "$cprof" top nowhere.pb
 answers 2 'is a directory' "$cprof" top .
 : >empty.pb
@@ -292,6 +306,24 @@ printf 'version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12\n' | 
 printf '\n<!DOCTYPE html>\n<html><title>Log in</title>' | foreign html 'a page of HTML'
 printf '{"error": "not found"}' | foreign json 'JSON'
 printf 'main;work;deep 12\n' | gzip | foreign folded.gz 'folded stacks'
+printf 'PK\5\6\0\0' | foreign zip0 'a zip archive without files'
+printf 'BZh91AY' | foreign bz2 'compressed with bzip2'
+printf '\037\213\010' | gzip | foreign gz.gz 'compressed twice: "gzip -d"'
+printf '\211PNG\r\n\032\n' | foreign png 'a picture or a document'
+printf '%%PDF-1.7\n' | foreign pdf 'a picture or a document'
+printf '<?xml version="1.0"?>\n<svg>' | foreign svg 'a picture or a document'
+printf '\177ELF\2\1\1\0\0\0\0\0\0\0\0\0\4\0' | foreign core 'a core dump'
+printf '\177ELF\2\1\1\0\0\0\0\0\0\0\0\0\3\0' | foreign elf 'a program or library'
+printf 'goroutine profile: total 5\n' | foreign go 'text of Go'
+printf '\37\302\213\10\0' | foreign latin1.gz 'binary data that was converted'
+printf '\37\357\277\275\10\0' | foreign utf8.gz 'binary data that was converted'
+printf '\357\273\277[\n {"a": 1}]' | foreign bom.json 'JSON'
+printf '[section]\nkey=value\n' | foreign ini 'text that begins "\[section\]"'
+printf '\n 404 page not found\n' | foreign 404 'text that begins "404 page not found": cprof reads'
+printf '\317\372\355\376\7\0\0\1' | foreign macho 'binary data of an unknown kind: cprof reads'
+truncate -s 1T zeros.pb
+answers 2 'zeros.pb: not a pprof profile, but zeros' "$cprof" top zeros.pb
+answers 2 'fifo: is a pipe that nobody writes to' wait_for_pipe
 # Names only: list says what adds the lines.
 python3 - <<'END'
 from pprof_build import Profile

@@ -251,7 +251,7 @@ static void test_bad_wire_data_is_refused(void)
 {
 	b.n = 0;
 	check_refused("is empty");
-	put_string(&b, "not empty");
+	put_string(&b, "not\1empty");
 	check_refused("the first string is not empty");
 	b.n = 0;
 	put_varint(&b, 1 << 3 | 3);

@@ -5,11 +5,24 @@
 #include <ctype.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
+#include "base/text.h"
+
 /* Where the magic word of a tar archive is. */
 #define TAR_MAGIC 257
+/* Where the type of an ELF file is, and that of a core dump. */
+#define ELF_TYPE 16
+#define ELF_CORE 4
+/* So many bytes tell text from binary data, and so many are shown of the first line. */
+#define LOOKED_AT 512
+#define SHOWN 60
+
+#define GO_TEXT "text of Go's pprof: fetch it without debug=1"
+#define DEFLATED "compressed with zlib: \"pigz -dz\" unpacks it"
+#define PICTURE "a picture or a document: give the profile that it was made from"
 
 static const struct {
 	const char *begin;
@@ -27,22 +40,51 @@ static const struct {
 	       "gperftools' heap profile: \"pprof -proto PROGRAM FILE >out.pb\" converts it"),
 	BEGINS("--- symbol\n",
 	       "gperftools' symbolized profile: \"pprof -proto FILE >out.pb\" converts it"),
+	BEGINS("goroutine profile:", GO_TEXT),
+	BEGINS("threadcreate profile:", GO_TEXT),
+	BEGINS("--- mutex:", GO_TEXT),
+	BEGINS("--- contention:", GO_TEXT),
+	BEGINS("go 1.", "a trace of Go's runtime: \"go tool trace\" shows it"),
+	BEGINS("heap_v2/", "jemalloc's heap profile: \"jeprof PROGRAM FILE\" shows it"),
 	BEGINS("FLR\0", "a recording of Java's Flight Recorder: \"jfr print\" reads it, "
 			"async-profiler's jfrconv "
 			"converts it"),
+	BEGINS("JAVA PROFILE", "a dump of a Java heap, which Eclipse MAT reads"),
 	BEGINS("# callgrind format", "callgrind's: callgrind_annotate and KCachegrind read it"),
 	BEGINS("events: ", "callgrind's: callgrind_annotate and KCachegrind read it"),
 	BEGINS("desc: --massif", "massif's: ms_print reads it"),
+	BEGINS("desc: ", "cachegrind's: cg_annotate reads it"),
+	BEGINS("gmon", "gprof's: \"gprof PROGRAM FILE\" shows it"),
 	BEGINS("(\265/\375",
 	       "compressed with zstd, as heaptrack's are: heaptrack_print reads those, zstd -d "
 	       "unpacks others"),
+	BEGINS("P*M\030", "compressed with zstd: \"zstd -d\" unpacks it"),
 	BEGINS("PK\3\4", "a zip archive: \"unzip\" unpacks it, as with what CI keeps of a run"),
+	BEGINS("PK\5\6", "a zip archive without files"),
+	BEGINS("PK\7\10", "a zip archive: \"unzip\" unpacks it"),
+	BEGINS("7z\274\257", "a 7z archive: \"7z x\" unpacks it"),
+	BEGINS("Rar!", "a RAR archive: \"unrar x\" unpacks it"),
 	BEGINS("\3757zXZ", "compressed with xz: \"xz -d\" unpacks it"),
+	BEGINS("]\0\0", "compressed with lzma: \"xz -d --format=lzma\" unpacks it"),
+	BEGINS("LZIP", "compressed with lzip: \"lzip -d\" unpacks it"),
 	BEGINS("\4\"M\030", "compressed with lz4: \"lz4 -d\" unpacks it"),
+	BEGINS("\2!L\030", "compressed with lz4: \"lz4 -d\" unpacks it"),
 	BEGINS("BZh", "compressed with bzip2: \"bzip2 -d\" unpacks it"),
+	BEGINS("\211LZO", "compressed with lzop: \"lzop -d\" unpacks it"),
+	BEGINS("\037\235", "compressed with compress: \"gzip -d\" unpacks it"),
+	BEGINS("\037\213", "compressed twice: \"gzip -d\" unpacks it once"),
+	BEGINS("x\1", DEFLATED),
+	BEGINS("x\234", DEFLATED),
+	BEGINS("x\332", DEFLATED),
 	BEGINS("version https://git-lfs.",
 	       "a Git LFS pointer to a file: \"git lfs pull\" fetches the file itself"),
-	BEGINS("\177ELF", "a program or library: \"cprof run -- PROGRAM\" profiles it"),
+	BEGINS("%PDF-", PICTURE),
+	BEGINS("\211PNG", PICTURE),
+	BEGINS("\377\330\377", PICTURE),
+	BEGINS("GIF8", PICTURE),
+	BEGINS("<svg", PICTURE),
+	BEGINS("SQLite format 3", "a database of SQLite: ask for the pprof format of whatever "
+				  "wrote it"),
 #undef BEGINS
 };
 
@@ -107,13 +149,84 @@ static bool is_html(const unsigned char *begin, size_t size)
 	       (size > 5 && !strncasecmp((const char *)begin, "<html", 5));
 }
 
-const char *ct_foreign_kind(const unsigned char *begin, size_t size)
+/* Binary data whose bytes from 0x80 somebody took for characters. */
+static bool is_mangled(const unsigned char *begin, size_t size)
 {
-	const unsigned char *end = begin + size;
+	static const unsigned char unknown[] = { 0xef, 0xbf, 0xbd }, gzip[] = { 0x1f, 0xc2, 0x8b };
 
+	return (size > sizeof(gzip) && !memcmp(begin, gzip, sizeof(gzip))) ||
+	       memmem(begin, size < LOOKED_AT ? size : LOOKED_AT, unknown, sizeof(unknown));
+}
+
+/* "{" and "[" begin other text, too: "[section]". */
+static bool is_json(const unsigned char *begin, size_t size)
+{
+	bool object = size && *begin == '{';
+
+	if (!size || (!object && *begin != '['))
+		return false;
+	begin++;
+	size--;
+	return !size || strchr(object ? "\"}" : "\"{[]-0123456789", begin[blanks(begin, size)]);
+}
+
+static bool is_zero(const unsigned char *begin, size_t size)
+{
+	size_t n = 0;
+
+	while (n < size && !begin[n])
+		n++;
+	return n == size;
+}
+
+/* Returns the bytes of the first line, SHOWN at most, of what is text as far as it is looked at; 0
+ * if it is none. */
+static size_t first_line(const unsigned char *begin, size_t size)
+{
+	size_t line = 0, at = 0;
+	bool safe, ended = false;
+
+	while (at < size && at < LOOKED_AT) {
+		unsigned n = cp_text_character((const char *)begin + at, size - at, &safe);
+
+		if (!n)
+			break;
+		if (!safe && begin[at] != '\n' && begin[at] != '\r')
+			return 0;
+		ended |= !safe || at + n > SHOWN;
+		line += ended ? 0 : n;
+		at += n;
+	}
+	return line;
+}
+
+static const char *kind_of_text(const unsigned char *begin, size_t size)
+{
+	if (is_html(begin, size))
+		return "a page of HTML: an error page, or one to log in, in place of a profile; "
+		       "fetch the profile's own address";
+	if (size > 5 && !memcmp(begin, "<?xml", 5))
+		return contains(begin, size, "<svg") ? PICTURE
+						     : "XML: ask for the pprof format of whatever "
+						       "wrote it";
+	if (is_json(begin, size))
+		return "JSON: ask for the pprof format of whatever wrote it";
+	if (is_folded(begin, size))
+		return "folded stacks: flamegraph.pl and speedscope read them; \"cprof folded\" "
+		       "writes "
+		       "them";
+	return NULL;
+}
+
+static const char *kind_of(const unsigned char *begin, size_t size)
+{
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 		if (size >= kinds[i].size && !memcmp(begin, kinds[i].begin, kinds[i].size))
 			return kinds[i].kind;
+	if (size > ELF_TYPE && !memcmp(begin, "\177ELF", 4))
+		return begin[ELF_TYPE] == ELF_CORE
+			       ? "a core dump, which gdb reads: it has no profile"
+			       : "a program or library: \"cprof run -- PROGRAM\" profiles it";
 	if (is_gperftools(begin, size))
 		return "gperftools' CPU profile: \"pprof -proto PROGRAM FILE >out.pb\" converts it";
 	if (is_heaptrack(begin, size))
@@ -122,15 +235,33 @@ const char *ct_foreign_kind(const unsigned char *begin, size_t size)
 		return "speedscope's: https://www.speedscope.app shows it";
 	if (size >= TAR_MAGIC + 5 && !memcmp(begin + TAR_MAGIC, "ustar", 5))
 		return "a tar archive: \"tar -xf\" unpacks it";
-	begin += blanks(begin, size);
-	if (is_html(begin, (size_t)(end - begin)))
-		return "a page of HTML: an error page, or one to log in, in place of a profile; "
-		       "fetch the profile's own address";
-	if (begin < end && (*begin == '{' || *begin == '['))
-		return "JSON: ask for the pprof format of whatever wrote it";
-	if (is_folded(begin, (size_t)(end - begin)))
-		return "folded stacks: flamegraph.pl and speedscope read them; \"cprof folded\" "
-		       "writes "
-		       "them";
-	return NULL;
+	if (is_mangled(begin, size))
+		return "binary data that was converted as if it were text: fetch or copy it anew, "
+		       "as binary data";
+	return is_zero(begin, size)
+		       ? "zeros: its contents are lost, as after a crash of the machine"
+		       : NULL;
+}
+
+void ct_foreign_describe(char *text, size_t room, const unsigned char *begin, size_t size)
+{
+	static const unsigned char mark[] = { 0xef, 0xbb, 0xbf }; /* before UTF-8 */
+	const char *kind = kind_of(begin, size);
+	size_t skipped, line;
+
+	if (!kind) {
+		skipped = size >= sizeof(mark) && !memcmp(begin, mark, sizeof(mark)) ? sizeof(mark)
+										     : 0;
+		skipped += blanks(begin + skipped, size - skipped);
+		begin += skipped;
+		size -= skipped;
+		kind = kind_of_text(begin, size);
+	}
+	line = kind ? 0 : first_line(begin, size);
+	*text = '\0';
+	if (kind)
+		snprintf(text, room, "but %s", kind);
+	else if (line)
+		snprintf(text, room, "but text that begins \"%.*s\": cprof reads " CT_FOREIGN_READS,
+			 (int)line, begin);
 }

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,8 @@
 #include "core/memory.h"
 #include "core/siblings.h"
 
+/* How long a pipe waits for somebody who opens its other end. */
+#define PIPE_SECONDS 5
 #define CHUNK ((size_t)64 << 10)
 #define GZIP_WINDOW (15 + 16) /* zlib: window bits + "gzip only" */
 /* Profiles shrink by a factor of 2 to 20. A large input that shrank by more than this is a bomb:
@@ -100,6 +103,28 @@ static void say_missing(const char *source, struct ct_fault *fault)
 	free(pattern);
 }
 
+static void interrupt(int sig)
+{
+	(void)sig;
+}
+
+/* Opens a pipe that has a name. That waits for somebody who writes to it, though not for ever. */
+static int open_pipe(const char *path)
+{
+	const struct sigaction mine = { .sa_handler = interrupt };
+	struct sigaction before;
+	int fd, error;
+
+	sigaction(SIGALRM, &mine, &before);
+	alarm(PIPE_SECONDS);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	error = errno;
+	alarm(0);
+	sigaction(SIGALRM, &before, NULL);
+	errno = error;
+	return fd;
+}
+
 int ct_input_open(struct ct_input **in, const char *source, struct ct_fault *fault)
 {
 	struct stat st;
@@ -107,19 +132,26 @@ int ct_input_open(struct ct_input **in, const char *source, struct ct_fault *fau
 
 	if (ct_input_is_url(source))
 		return open_url(in, source, fault);
-	fd = strcmp(source, "-") ? open(source, O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
+	if (!strcmp(source, "-"))
+		fd = STDIN_FILENO;
+	else if (!stat(source, &st) && S_ISFIFO(st.st_mode))
+		fd = open_pipe(source);
+	else
+		fd = open(source, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st)) {
 		int error = errno;
 
 		if (error == ENOENT)
 			say_missing(source, fault);
+		else if (error == EINTR)
+			ct_input_fault_say(fault, 0, "is a pipe that nobody writes to");
 		else
 			ct_input_fault_say(fault, 0, "%s", strerror(error));
 		return -error;
 	}
 	if (S_ISDIR(st.st_mode)) {
 		close(fd);
-		ct_input_fault_say(fault, 0, "is a directory");
+		ct_input_fault_say(fault, 0, "is a directory: give the profiles in it");
 		return -EISDIR;
 	}
 	*in = ct_memory_alloc(sizeof(**in));
@@ -236,7 +268,7 @@ static long inflate_some(struct ct_input *in, struct ct_fault *fault)
 	if (n < 0 || (!n && in->ended))
 		return n;
 	if (!n)
-		return bad_gzip(in, fault, "the file is cut short");
+		return bad_gzip(in, fault, "the file is cut short: copy or fetch it anew");
 	in->z.next_in = in->chunk + in->chunk_at;
 	in->z.avail_in = (unsigned)(in->chunk_end - in->chunk_at);
 	r = inflate(&in->z, Z_NO_FLUSH);

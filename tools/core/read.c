@@ -24,6 +24,8 @@
 #define FIELD_MAX ((1 << 29) - 1)
 #define OTLP_MAX ((size_t)INT32_MAX) /* protobuf's limit for a message */
 
+#define NOT_OURS "not a pprof profile"
+
 enum wire { VARINT = 0, FIXED64 = 1, BYTES = 2, FIXED32 = 5 };
 
 enum field {
@@ -94,7 +96,7 @@ static int need(struct reader *r, size_t n)
 	int e = r->end - r->at < n ? fill(r, n) : 0;
 
 	if (!e && r->end - r->at < n)
-		return bad(r, "the data ends in the middle");
+		return bad(r, "the data ends in the middle: copy or fetch the file anew");
 	return e;
 }
 
@@ -208,13 +210,13 @@ static int field(struct reader *r)
 	if (e)
 		return e;
 	if (!(tag >> 3) || tag >> 3 > FIELD_MAX)
-		return bad(r, r->m.offset ? "no field has this number" : "not a pprof profile");
+		return bad(r, r->m.offset ? "no field has this number" : NOT_OURS);
 	switch (tag & 7) {
 	case VARINT: e = varint(r, &value); return e ? e : number(r, tag >> 3, value);
 	case BYTES: return bytes(r, tag >> 3);
 	case FIXED64: return skip(r, 8);
 	case FIXED32: return skip(r, 4);
-	default: return bad(r, r->m.offset ? "no field is of this kind" : "not a pprof profile");
+	default: return bad(r, r->m.offset ? "no field is of this kind" : NOT_OURS);
 	}
 }
 
@@ -237,16 +239,22 @@ static bool nothing_known(const struct ct_profile *p)
 	return !p->type_count && !p->sample_count && p->string_count == 1;
 }
 
-/* The input is text, or another tool's file. A message about its first bytes would help nobody. */
-static void call_it_foreign(struct ct_fault *fault)
+/* The input is text, or another tool's file, as DESCRIBED. A message about its first bytes would
+ * help nobody. */
+static void call_it_foreign(struct ct_fault *fault, const char *described)
 {
-	static const char what[] = "not a pprof profile";
 	char why[sizeof(fault->text)];
 
-	if (!strcmp(fault->text, what))
-		return;
-	strcpy(why, fault->text);
-	snprintf(fault->text, sizeof(fault->text), "%s: %.200s", what, why);
+	if (*described)
+		ct_input_fault_say(fault, 0, NOT_OURS ", %s", described);
+	else if (!strcmp(fault->text, NOT_OURS))
+		ct_input_fault_say(fault, 0,
+				   NOT_OURS ", but binary data of an unknown kind: cprof "
+					    "reads " CT_FOREIGN_READS);
+	else
+		ct_input_fault_say(fault, fault->offset,
+				   NOT_OURS ": %.110s; cprof reads " CT_FOREIGN_READS,
+				   strcpy(why, fault->text));
 }
 
 /* A message of OpenTelemetry has its dictionary at the end, so it is read as a whole. */
@@ -296,7 +304,7 @@ int ct_read(struct ct_profile **p, struct ct_input *in, struct ct_fault *fault)
 {
 	struct reader r = { .in = in, .fault = fault };
 	struct ct_profile *made = ct_model_new();
-	const char *foreign = NULL;
+	char foreign[sizeof(fault->text)] = "";
 	int e;
 
 	r.window = ct_memory_realloc(NULL, WINDOW, 1);
@@ -313,17 +321,16 @@ int ct_read(struct ct_profile **p, struct ct_input *in, struct ct_fault *fault)
 		return e;
 	}
 	if (!e)
-		foreign = ct_foreign_kind(r.window, r.end);
+		ct_foreign_describe(foreign, sizeof(foreign), r.window, r.end);
 	if (!e)
 		e = fields(&r);
 	if (!e && !offset(&r))
-		e = bad(&r, "is empty");
+		e = bad(&r, "is empty: the process that was to write it was ended before, or had "
+			    "no room");
 	if (!e)
 		e = ct_read_finish(&r.m);
-	if (e == -EBADMSG && offset(&r) && nothing_known(made) && foreign)
-		ct_input_fault_say(fault, 0, "not a pprof profile, but %s", foreign);
-	else if (e == -EBADMSG && offset(&r) && nothing_known(made))
-		call_it_foreign(fault);
+	if (e == -EBADMSG && offset(&r) && nothing_known(made))
+		call_it_foreign(fault, foreign);
 	ct_read_messages_release(&r.m);
 	free(r.window);
 	if (e) {
