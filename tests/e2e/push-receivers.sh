@@ -40,15 +40,18 @@ $CXX -O2 -g -pthread -o first-rows "$srcdir/tests/e2e/pprof-first-rows-host.cc" 
 env LD_PRELOAD="$CP_LIBRARY" HEAPPROFILE=heap.pb CPROF_HEAP_INTERVAL=1 ./first-rows heap || fail "first-rows heap: $?"
 env LD_PRELOAD="$CP_LIBRARY" LOCKPROFILE=lock.pb CPROF_LOCK_THRESHOLD=0 ./first-rows lock || fail "first-rows lock: $?"
 all=0
-rm -f "$received"/*.pb
+rm -f "$received"/*.pb "$received"/*.otlp
 for to in pyroscope parca datadog otlp; do
 	push frames-$to -to=$to "$url/" heap.pb lock.pb
 	ended frames-$to 0
 	push all-frames-$to -to=$to "$url/" -all-frames heap.pb lock.pb
 	ended all-frames-$to 0
 done
-for file in "$received"/*.pb; do
-	"$cprof" folded "$file" >stacks
+for file in "$received"/*.pb "$received"/*.otlp; do
+	case $file in
+	*.pb) "$cprof" folded "$file" >stacks ;;
+	*) python3 "$srcdir/tests/lib/otlp_stacks.py" "$file" >stacks ;;
+	esac
 	grep -qE 'keep_block|update' stacks || fail "$file: no function of the program: $(head -n 3 stacks)"
 	! grep -qE ';(operator new(\[\])?|pthread_mutex_lock) ' stacks || all=$((all + 1))
 done

@@ -11,7 +11,7 @@ DIRECTORY/answer   what it answers: "200" if the file isn't there, else a status
 DIRECTORY/log      a line for each request: ANSWER PATH CONTENT-TYPE NAME LABELS samples=N types=... period=... from= duration=
 DIRECTORY/tls.pem  if it is there, the receiver speaks TLS with this key and these certificates
 DIRECTORY/headers  headers of the last request
-DIRECTORY/N.pb     the profiles that were taken
+DIRECTORY/N.pb     the profiles that were taken; N.otlp those in OpenTelemetry's format
 """
 import base64, gzip, http.server, json, os, re, socket, ssl, struct, sys, time, urllib.parse
 
@@ -324,7 +324,8 @@ class Receiver(http.server.BaseHTTPRequestHandler):
             time.sleep(1)
         for labels, p, packed in taken:
             self.log("200", labels, p)
-            with open(f"{home}/{count}.pb", "wb") as f:
+            suffix = "otlp" if labels["__name__"] == "otlp" else "pb"
+            with open(f"{home}/{count}.{suffix}", "wb") as f:
                 f.write(packed)
             count += 1
         self.reply(200)

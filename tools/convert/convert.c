@@ -113,11 +113,10 @@ const struct ct_verb ct_verb_convert = {
 	.name = "convert",
 	.operands = "-to=FORMAT FILE...",
 	.summary = "A profile in another tool's format",
-	.details =
-		"  speedscope  https://www.speedscope.app (JSON; all sample types)\n"
-		"  callgrind   kcachegrind, callgrind_annotate; calls= are samples\n"
-		"  folded      flamegraph.pl; see also \"cprof folded\"\n"
-		"  pprof-text  what \"go tool pprof -raw\" shows\n"
-		"  otlp        OpenTelemetry's profiles (protobuf); every verb reads them, too\n",
+	.details = "  speedscope  https://www.speedscope.app (JSON; all sample types)\n"
+		   "  callgrind   kcachegrind, callgrind_annotate; calls= are samples\n"
+		   "  folded      flamegraph.pl; see also \"cprof folded\"\n"
+		   "  pprof-text  what \"go tool pprof -raw\" shows\n"
+		   "  otlp        OpenTelemetry's profiles (protobuf)\n",
 	.run = run,
 };

@@ -122,6 +122,16 @@ static bool is_folded(const unsigned char *begin, size_t size)
 	return frames && digits && digits + 1 < n && begin[n - 1 - digits] == ' ';
 }
 
+/* A ResourceProfiles with a Resource in it. pprof's first message, a sample type, has numbers. */
+static bool is_otlp(const unsigned char *begin, size_t size)
+{
+	size_t at = 1;
+
+	while (at < size && at < 10 && begin[at] & 0x80)
+		at++;
+	return at + 1 < size && begin[0] == 0x0a && begin[at + 1] == 0x0a;
+}
+
 static bool contains(const unsigned char *begin, size_t size, const char *text)
 {
 	return memmem(begin, size, text, strlen(text)) != NULL;
@@ -229,6 +239,9 @@ static const char *kind_of(const unsigned char *begin, size_t size)
 			       : "a program or library: \"cprof run -- PROGRAM\" profiles it";
 	if (is_gperftools(begin, size))
 		return "gperftools' CPU profile: \"pprof -proto PROGRAM FILE >out.pb\" converts it";
+	if (is_otlp(begin, size))
+		return "OpenTelemetry's (OTLP), which is only written: give the pprof file that it "
+		       "was made of";
 	if (is_heaptrack(begin, size))
 		return "heaptrack's: heaptrack_print reads it";
 	if (size && begin[0] == '{' && contains(begin, size, "speedscope"))

@@ -15,14 +15,12 @@
 #include "core/foreign.h"
 #include "core/memory.h"
 #include "core/read_messages.h"
-#include "otlp/otlp.h"
 
 #define WINDOW ((size_t)256 << 10)
 /* A stack of a million frames fits; unpacked it takes 8 to 32 times as much. */
 #define MESSAGE_MAX ((size_t)4 << 20)
 #define STRING_MAX ((size_t)64 << 20)
 #define FIELD_MAX ((1 << 29) - 1)
-#define OTLP_MAX ((size_t)INT32_MAX) /* protobuf's limit for a message */
 
 #define NOT_OURS "not a pprof profile"
 
@@ -257,18 +255,6 @@ static void call_it_foreign(struct ct_fault *fault, const char *described)
 				   strcpy(why, fault->text));
 }
 
-/* A message of OpenTelemetry has its dictionary at the end, so it is read as a whole. */
-static int read_otlp(struct reader *r, struct ct_profile **p)
-{
-	int e = fill(r, OTLP_MAX);
-
-	if (!e && !r->ended) {
-		ct_input_fault_say(r->fault, 0, "OTLP: more than 2 GiB");
-		return -EFBIG;
-	}
-	return e ? e : ct_otlp_decode(p, r->window, r->end, r->fault);
-}
-
 /* The names of types and units are words in a line wherever they are printed. */
 static void make_word(struct ct_profile *p, uint32_t *index)
 {
@@ -311,15 +297,6 @@ int ct_read(struct ct_profile **p, struct ct_input *in, struct ct_fault *fault)
 	r.room = WINDOW;
 	ct_read_messages_init(&r.m, made, fault);
 	e = fill(&r, 1);
-	if (!e && ct_otlp_decode_fits(r.window, r.end)) {
-		ct_model_free(made);
-		e = read_otlp(&r, p);
-		if (!e)
-			make_words(*p);
-		ct_read_messages_release(&r.m);
-		free(r.window);
-		return e;
-	}
 	if (!e)
 		ct_foreign_describe(foreign, sizeof(foreign), r.window, r.end);
 	if (!e)

@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* OpenTelemetry's profiles (OTLP, opentelemetry.proto.profiles.v1development): a profile in memory
- * as such a message, and back.
+ * as such a message.
  *
  * Each sample type becomes a Profile of its own, the default type first; all share one dictionary.
  * Labels become attributes ("thread" and "tid" under OpenTelemetry's names), except for trace_id
  * and span_id, which become a link. What OTLP has no field for is in pprof.* attributes, as
- * OpenTelemetry's conventions say, so that nothing is lost on the way back.
+ * OpenTelemetry's conventions say, so that nothing is lost.
  */
 #ifndef CT_OTLP_H
 #define CT_OTLP_H
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
-#include "core/input.h"
 #include "core/model.h"
 
 /* The names of a trace and a span as labels: 32 and 16 lower-case hexadecimal digits. */
@@ -45,11 +43,5 @@ int ct_otlp_encode(const struct ct_otlp *what, FILE *to);
  * published them, or else the program's name as service.name; process.pid, process.executable.name
  * and .path, and os.type. The texts live as long as P. Returns their number. */
 size_t ct_otlp_resource(const struct ct_profile *p, struct ct_otlp_attribute *to);
-
-/* Do these first bytes of a file begin an OTLP message, and not a pprof profile? */
-bool ct_otlp_decode_fits(const void *data, size_t size);
-/* Reads a whole ProfilesData message; its Profiles become the sample types of one profile. Returns
- * 0, -EBADMSG or -EFBIG, with the reason in FAULT. */
-int ct_otlp_decode(struct ct_profile **p, const void *data, size_t size, struct ct_fault *fault);
 
 #endif

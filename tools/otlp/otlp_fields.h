@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Field numbers of the messages of OTLP profiles that are walked field by field (otlp.proto says
+/* Field numbers of the messages of OTLP profiles that are written field by field (otlp.proto says
  * why), and the names of attributes that say what pprof's format has and OTLP's has not. */
 #ifndef CT_OTLP_FIELDS_H
 #define CT_OTLP_FIELDS_H

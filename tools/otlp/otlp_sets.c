@@ -8,8 +8,33 @@
 
 #include "core/memory.h"
 #include "otlp/otlp.h"
-#include "otlp/otlp_names.h"
 #include "otlp/otlp_rows.h"
+
+struct pair {
+	const char *ours, *theirs;
+};
+
+static const struct pair keys[] = {
+	{ "thread", "thread.name" },
+	{ "tid", "thread.id" },
+	{ NULL, NULL },
+};
+
+/* UCUM's */
+static const struct pair units[] = {
+	{ "bytes", "By" },	  { "nanoseconds", "ns" }, { "microseconds", "us" },
+	{ "milliseconds", "ms" }, { "seconds", "s" },	   { "count", "1" },
+	{ NULL, NULL },
+};
+
+/* Returns the name that OTLP's conventions have for NAME, or NAME. */
+static const char *theirs(const struct pair *p, const char *name)
+{
+	for (; p->ours; p++)
+		if (!strcmp(p->ours, name))
+			return p->theirs;
+	return name;
+}
 
 static int digit(char c)
 {
@@ -122,8 +147,8 @@ static uint32_t take_label(struct ct_otlp_rows *r, const struct ct_label_set *se
 			unit = ct_text(r->p, other->unit);
 		count++;
 	}
-	number = ct_otlp_rows_attribute(r, ct_otlp_names_key(key), ct_otlp_names_ucum(unit), values,
-					count, count > 1);
+	number = ct_otlp_rows_attribute(r, theirs(keys, key), theirs(units, unit), values, count,
+					count > 1);
 	free(values);
 	return number;
 }
