@@ -5,7 +5,7 @@
 . "$srcdir/tests/lib/heap.sh"
 
 # Compares a run's file with what the program says. FACTOR: pages per watched page. SLACK: what the truth lacks of a site:
-# sampled blocks are larger, and other blocks (stdio, threads) lie on a few of its pages.
+# other blocks (stdio, threads) lie on a few of its pages.
 compare() { # name factor slack
 	"$pprof_check" --raw "$work/$1.fragmentation.pb" >"$work/raw"
 	awk -F '\t' -v n="$2" -v slack="$3" '

@@ -30,13 +30,10 @@ PROFILED += \
 	%D%/handler_taken_by_system_call/host \
 	%D%/handler_takes_no_lock/host \
 	%D%/handlers_as_bare/host \
-	%D%/heap_arenas/host \
 	%D%/heap_census/host \
 	%D%/heap_forks/host \
 	%D%/heap_handler_jumps_away/host \
 	%D%/heap_same_stack/host \
-	%D%/heap_short_memory/host \
-	%D%/heap_spares/host \
 	%D%/heap_stepped/host \
 	%D%/heap_stopped/host \
 	%D%/helper_at_exit/helper-host \
@@ -171,7 +168,6 @@ TRAP_TESTS += \
 	%D%/handler_takes_no_lock/run.sh \
 	%D%/handlers_as_bare/run.sh \
 	%D%/heap_address_reused/run.sh \
-	%D%/heap_arenas/run.sh \
 	%D%/heap_dlclose_often/run.sh \
 	%D%/heap_every_way/run.sh \
 	%D%/heap_fork_child_frees/run.sh \
@@ -185,16 +181,13 @@ TRAP_TESTS += \
 	%D%/heap_plugin_waits_for_thread/run.sh \
 	%D%/heap_realloc_fails/run.sh \
 	%D%/heap_replaced_operators/run.sh \
+	%D%/heap_same_blocks/run.sh \
 	%D%/heap_same_stack/run.sh \
 	%D%/heap_shared_counter/run.sh \
-	%D%/heap_short_memory/run.sh \
 	%D%/heap_signal_handler/run.sh \
 	%D%/heap_sizes_unweighted/run.sh \
-	%D%/heap_spares/run.sh \
 	%D%/heap_stepped/run.sh \
 	%D%/heap_stopped/run.sh \
-	%D%/heap_usable_size/run.sh \
-	%D%/heap_zeros/run.sh \
 	%D%/helper_at_exit/run.sh \
 	%D%/holes/run.sh \
 	%D%/hostile_paths/run.sh \
@@ -293,15 +286,11 @@ JEMALLOC_TRAP_TESTS += \
 %C%_fork_while_others_work_host_SOURCES = %D%/fork_while_others_work/host.cc
 %C%_handler_left_host_SOURCES = %D%/handler_left/host.cc
 %C%_handler_left_host_CXXFLAGS = $(AM_CXXFLAGS) -fnon-call-exceptions
-%C%_heap_arenas_host_CFLAGS = $(AM_CFLAGS) -fno-builtin
 %C%_heap_census_host_CFLAGS = $(AM_CFLAGS) -fno-builtin
 %C%_heap_forks_host_CFLAGS = $(AM_CFLAGS) -fno-builtin
 %C%_heap_handler_jumps_away_host_CFLAGS = $(AM_CFLAGS) -fno-builtin -fno-optimize-sibling-calls
 %C%_heap_same_stack_host_CFLAGS = $(AM_CFLAGS) -fno-builtin -fno-optimize-sibling-calls
 %C%_heap_same_stack_host_LDADD = libcprof.la
-%C%_heap_short_memory_host_SOURCES = %D%/heap_short_memory/host.cc
-%C%_heap_short_memory_host_CXXFLAGS = $(AM_CXXFLAGS) -fno-builtin
-%C%_heap_spares_host_CFLAGS = $(AM_CFLAGS) -fno-builtin
 %C%_program_malloc_uncalled_host_CFLAGS = $(AM_CFLAGS) -fno-builtin
 %C%_heap_stepped_host_CFLAGS = $(AM_CFLAGS) -fno-builtin -fno-optimize-sibling-calls
 %C%_heap_stepped_host_LDADD = libcprof.la

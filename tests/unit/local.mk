@@ -31,7 +31,6 @@ UNIT_TESTS += \
 	%D%/test-heap-budget \
 	%D%/test-heap-hot \
 	%D%/test-heap-rows \
-	%D%/test-heap-freelist \
 	%D%/test-deadlocks \
 	%D%/test-deferred \
 	%D%/test-index \
@@ -149,7 +148,6 @@ TOOL_UNIT_TESTS += \
 %C%_test_heap_budget_LDADD = $(INTERNAL)
 %C%_test_heap_hot_LDADD = $(INTERNAL)
 %C%_test_heap_rows_LDADD = $(INTERNAL)
-%C%_test_heap_freelist_LDADD = $(INTERNAL)
 %C%_test_deadlocks_LDADD = $(INTERNAL)
 %C%_test_deferred_LDADD = $(INTERNAL)
 %C%_test_index_LDADD = $(INTERNAL)

@@ -3,7 +3,6 @@
 #include "modes/heap/allocator.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <link.h>
 #include <stdint.h>
 #include <string.h>
@@ -15,15 +14,15 @@
 #include "unwind/library.h"
 #include "unwind/loaded.h"
 
-/* To load zlib, the loader needs some kilobytes in some twenty blocks. Each block is tagged, so
- * that free need not look at other blocks because of these. */
+/* To load zlib, the loader needs some kilobytes in some twenty blocks. */
 #define LENT_BYTES CP_ALLOCATOR_LENT_BYTES
-#define LENT_HEADER 16 /* the size, at the end of the previous block */
+#define LENT_HEADER 16 /* the size, before the block */
+#define LENT_ALIGN 16
 
 struct cp_allocator cp_allocator CP_START_DATA;
 
-char cp_allocator_arena[LENT_BYTES] __attribute__((aligned(CP_HEAP_TAG_ALIGN)));
-static size_t lent_used = CP_HEAP_TAG_ALIGN;
+char cp_allocator_arena[LENT_BYTES] __attribute__((aligned(LENT_ALIGN)));
+static size_t lent_used;
 static uintptr_t home_low CP_START_DATA, home_high CP_START_DATA; /* malloc's module */
 static char path[512] CP_START_DATA;
 
@@ -59,13 +58,15 @@ static void *lend(size_t size)
 
 	if (size > LENT_BYTES)
 		return NULL;
-	need = (size + LENT_HEADER + CP_HEAP_TAG_ALIGN - 1) & ~(CP_HEAP_TAG_ALIGN - 1);
+	/* One byte more, so that an empty block isn't at the arena's end. */
+	need = (size + LENT_HEADER + LENT_ALIGN) & ~((size_t)LENT_ALIGN - 1);
 	if (cp_load_relaxed(&lent_used) + need > LENT_BYTES)
 		return NULL;
 	at = cp_add_relaxed(&lent_used, need);
 	if (at + need > LENT_BYTES)
 		return NULL;
-	memcpy(cp_allocator_arena + at - LENT_HEADER, &size, sizeof(size));
+	memcpy(cp_allocator_arena + at, &size, sizeof(size));
+	at += LENT_HEADER;
 	cp_heap_hot_filter_add((uintptr_t)cp_allocator_arena + at);
 	return cp_allocator_arena + at;
 }
@@ -186,7 +187,6 @@ static void set_usable_size(void)
 	size_t (*found)(void *) = no_usable_size;
 	void *f = cp_loaded_next_one("malloc_usable_size");
 
-	cp_allocator.tells_size = cp_allocator_owns(f);
 	if (f)
 		memcpy(&found, &f, sizeof(f));
 	cp_heap_hot.usable_size = found;
@@ -217,8 +217,6 @@ static void look_up(void)
 	set(&cp_heap_hot.free, "free");
 	set(&cp_heap_hot.malloc, "malloc");
 	set_home();
-	memcpy(&f, &cp_allocator.posix_memalign, sizeof(f));
-	cp_allocator.aligns = cp_allocator_owns(f);
 	set_usable_size();
 	cp_allocator.is_glibc = !strcmp(cp_allocator_name(), "glibc");
 	memcpy(&f, &cp_allocator.mallocx, sizeof(f));
@@ -236,7 +234,7 @@ void cp_allocator_resolve_now(void)
 {
 	/* Threads that come here at the same time find the same functions. */
 	look_up();
-	cp_heap_hot_rest();
+	cp_heap_hot_look(CP_HEAP_LOOK_NONE);
 	/* Release: a thread that sees the new state also sees the functions. */
 	cp_store_release(&cp_heap_hot.state, CP_HEAP_OFF);
 }
@@ -269,15 +267,4 @@ const char *cp_allocator_in_front(void)
 	cp_text_format(why, sizeof(why), "malloc is %s's, which comes before libcprof's",
 		       dladdr(f, &info) && info.dli_fname ? info.dli_fname : "another module");
 	return why;
-}
-
-void *cp_allocator_try_aligned(size_t alignment, size_t size)
-{
-	int saved = errno;
-	void *p;
-
-	if (cp_allocator.posix_memalign(&p, alignment, size) == 0)
-		return p;
-	errno = saved;
-	return NULL;
 }

@@ -36,16 +36,9 @@ struct cp_allocator {
 	/* The size of a block that would be given: tcmalloc's, mimalloc's; see usable.h. */
 	size_t (*nallocx)(size_t, int);
 	size_t (*good_size)(size_t);
-	/* The allocator is glibc's. heap_freelist.h works for glibc only. With other allocators a
-	 * program may discard many blocks at once (jemalloc's arenas), including blocks that the
-	 * program has freed. */
-	bool is_glibc;
-	/* posix_memalign, malloc_usable_size and mallocx belong to the same module as malloc. */
-	bool aligns, tells_size, is_jemalloc;
+	/* The allocator is glibc's; mallocx belongs to the same module as malloc. */
+	bool is_glibc, is_jemalloc;
 };
-/* Flags of jemalloc's interface hold log2 of the alignment, and a bit that asks for zeroed memory.
- */
-#define CP_MALLOCX_ZERO 0x40
 extern struct cp_allocator cp_allocator __attribute__((visibility("hidden")));
 
 /* Resolve the allocator's functions. */
@@ -82,21 +75,5 @@ static inline bool cp_allocator_is_lent(const void *p)
 }
 /* Returns how many bytes may be read from P on. */
 size_t cp_allocator_lent_size(const void *p);
-
-/* Must a sampled block of SIZE bytes be aligned for free to recognize it?
- *
- * glibc cuts an aligned block out of a larger one, and the pieces before and after it, up to 2 KiB,
- * may fit nothing else. In programs with blocks of some KiB the arenas would double. So with glibc
- * a larger block keeps its place and is in the filter (odd, heap_hot.h). Blocks of the smallest
- * tagged size are few, because heap_freelist.h keeps them. */
-static inline bool cp_allocator_tags(size_t size)
-{
-	return cp_heap_hot_tags() && (size <= CP_HEAP_TAG_MIN || !cp_allocator.is_glibc);
-}
-
-/* Allocate SIZE bytes at a multiple of ALIGNMENT with the program's posix_memalign, which must
- * exist. Returns NULL and leaves errno unchanged if there is no memory for that much; a smaller
- * request may still succeed. */
-void *cp_allocator_try_aligned(size_t alignment, size_t size);
 
 #endif

@@ -161,16 +161,15 @@ static bool is_limited(int resource)
 
 static void switch_on(uint64_t interval)
 {
-	/* Blocks that hooks report keep their alignment. */
 	/* jemalloc's functions need a thread that libc knows. */
-	bool hooked = cp_sys_gettid() != cp_worker_tid() && cp_jemalloc_hooks_start();
-	bool tags = interval >= CP_HEAP_TAG_INTERVAL && cp_allocator.aligns && !hooked;
-
-	cp_live_configure(interval >= CP_HEAP_TAG_INTERVAL		     ? SLOTS_SAMPLED
+	if (cp_sys_gettid() != cp_worker_tid())
+		cp_jemalloc_hooks_start();
+	cp_live_configure(interval >= CP_HEAP_FILTER_INTERVAL		     ? SLOTS_SAMPLED
 			  : is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA) ? SLOTS_EXACT_LIMITED
 									     : SLOTS_EXACT);
 	keep_births(interval != 1 || cp_heap_totals.lifetimes);
-	cp_heap_hot_look(interval < CP_HEAP_TAG_INTERVAL, tags);
+	cp_heap_hot_look(interval < CP_HEAP_FILTER_INTERVAL ? CP_HEAP_LOOK_ALL
+							    : CP_HEAP_LOOK_FILTER);
 	cp_store_seqcst(&cp_heap_hot.state, CP_HEAP_ON);
 	cp_store_seqcst(&cp_heap_hot.counts, interval > 1);
 	cp_store_seqcst(&cp_heap_hot.all, interval <= 1);
@@ -181,7 +180,8 @@ static void switch_off(void)
 	cp_store_seqcst(&cp_heap_hot.all, false);
 	cp_store_seqcst(&cp_heap_hot.counts, false);
 	cp_store_seqcst(&cp_heap_hot.state, CP_HEAP_OFF);
-	cp_heap_hot_rest();
+	/* Blocks of this run and of the runs before are in the filter until they are freed. */
+	cp_heap_hot_look(CP_HEAP_LOOK_FILTER);
 }
 
 /* Of the settings. A budget changes the interval that is in force. */
@@ -237,8 +237,8 @@ int cp_heap_start(struct cp_run *r, const struct cp_config *c)
 /* Blocks that free looks up in the table stay there, so free goes on looking up all addresses. */
 static void set_interval(uint64_t interval)
 {
-	if (interval < CP_HEAP_TAG_INTERVAL && cp_heap_hot.filtered)
-		cp_heap_hot_look(true, false);
+	if (interval < CP_HEAP_FILTER_INTERVAL)
+		cp_heap_hot_look(CP_HEAP_LOOK_ALL);
 	cp_store_seqcst(&cp_heap_totals.interval, interval);
 	cp_heap_budget_see(interval);
 	asked = interval;

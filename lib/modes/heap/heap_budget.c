@@ -20,8 +20,8 @@ void cp_heap_budget_see(uint64_t interval)
 
 	b->smallest = interval < b->smallest ? interval : b->smallest;
 	b->largest = interval > b->largest ? interval : b->largest;
-	/* Below CP_HEAP_TAG_INTERVAL each free looks up its address, whatever is sampled. */
-	b->least = interval < CP_HEAP_TAG_INTERVAL ? interval : CP_HEAP_TAG_INTERVAL;
+	/* Below CP_HEAP_FILTER_INTERVAL each free looks up its address, whatever is sampled. */
+	b->least = interval < CP_HEAP_FILTER_INTERVAL ? interval : CP_HEAP_FILTER_INTERVAL;
 	b->most = interval > MOST ? interval : MOST;
 }
 

@@ -100,9 +100,8 @@ static void report_settings(struct cp_comments *out)
 	cp_comments_line(out, "heap: interval %lu bytes, allocator %s%s%s, sampled blocks %s",
 			 L(cp_heap_totals.interval), cp_allocator_name(),
 			 hooked ? ", and through its hooks jemalloc " : "", hooked ? hooked : "",
-			 !cp_heap_hot_tags()	 ? "looked up at every free"
-			 : cp_allocator.is_glibc ? "of up to 1040 bytes aligned to 2048"
-						 : "aligned to 2048 bytes");
+			 cp_heap_hot.look == CP_HEAP_LOOK_ALL ? "looked up at every free"
+							      : "found by a filter");
 	if (by_itself)
 		cp_comments_line(out,
 				 "heap: jemalloc %s tells of the blocks that it samples itself: "

@@ -25,9 +25,8 @@ void cp_jemalloc_hooks_find(void)
 {
 }
 
-bool cp_jemalloc_hooks_start(void)
+void cp_jemalloc_hooks_start(void)
 {
-	return false;
 }
 
 void cp_jemalloc_hooks_stop(void)
@@ -322,24 +321,25 @@ static bool install_samples(void)
 	return !why;
 }
 
-bool cp_jemalloc_hooks_start(void)
+void cp_jemalloc_hooks_start(void)
 {
 	const char *text = NULL;
 	size_t size = sizeof(text);
 
 	if (handle || sampled)
-		return true;
+		return;
 	hooked = false;
 	unusable[0] = '\0';
 	if (!mallctl_found || mallctl_found("version", &text, &size, NULL, 0) || !text)
-		return false;
+		return;
 	set_version(text);
 	if (is_known(text))
-		return hooked = install_all();
-	if (has_sample_hooks(text))
-		return hooked = sampled = install_samples();
-	cp_text_format(unusable, sizeof(unusable), "the hooks of jemalloc %s are not known", text);
-	return false;
+		hooked = install_all();
+	else if (has_sample_hooks(text))
+		hooked = sampled = install_samples();
+	else
+		cp_text_format(unusable, sizeof(unusable), "the hooks of jemalloc %s are not known",
+			       text);
 }
 
 void cp_jemalloc_hooks_stop(void)

@@ -23,8 +23,8 @@ cp_jemalloc_mallctl *cp_jemalloc_hooks_mallctl(bool in_file);
 /* Look for jemalloc, once. Ordinary context, without the collector's lock, because the search takes
  * the loader's lock. */
 void cp_jemalloc_hooks_find(void);
-/* Install the hooks. Returns true if they are installed. Call with the collector's lock held. */
-bool cp_jemalloc_hooks_start(void);
+/* Install the hooks, if jemalloc was found. Call with the collector's lock held. */
+void cp_jemalloc_hooks_start(void);
 void cp_jemalloc_hooks_stop(void);
 
 /* Returns jemalloc's version ("5.3.0") if this run, or the run that just ended, has hooks

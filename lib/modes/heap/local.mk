@@ -36,7 +36,6 @@ SIGSAFE_SOURCES += \
 	%D%/signal/heap_event.c \
 	%D%/signal/heap_exact.c \
 	%D%/signal/heap_hot.c \
-	%D%/signal/heap_freelist.c \
 	%D%/signal/heap_stack.c \
 	%D%/signal/lifetimes.c \
 	%D%/signal/live.c \

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The bytes that the program's allocator gives for a request: what it rounds sizes up to.
  *
- * Sampled blocks that are aligned are larger than others of their size (with glibc those of up to
- * 1,040 bytes). So the answer isn't read from the block: it is computed from the size, as the
- * allocator does. The dump asks, under the collector's lock.
+ * The dump asks, under the collector's lock, when the block may have been freed. So the answer
+ * isn't read from the block: it is computed from the size, as the allocator does.
  */
 #ifndef CP_USABLE_H
 #define CP_USABLE_H

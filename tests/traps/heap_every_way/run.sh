@@ -3,7 +3,7 @@
 # Trap: an entry point is missing (valloc, reallocarray, free_sized, an operator new that calls no malloc,
 # mallocx, ...), or one calls another and is counted twice. Each way to allocate with each way to free:
 # exactly one allocation and one free is counted, over every allocator. Then the same at an interval where
-# sampled blocks are told by their alignment, and at one where they are looked up: the blocks do what they
+# sampled blocks are in the filter, and at one where all addresses are looked up: the blocks do what they
 # promise, and nothing is in use at the end.
 . "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/heap.sh"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* jemalloc's own functions, for programs built to call them. Without jemalloc, these functions do
  * their documented work by means of malloc, because a program may find them here and call them. */
-#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -16,8 +15,9 @@
 #define RARE __attribute__((noinline, cold))
 #define CALLER __builtin_return_address(0)
 
+/* Flags hold log2 of the alignment, and a bit that asks for zeroed memory. */
 #define ALIGN_BITS 63
-#define ZERO CP_MALLOCX_ZERO
+#define ZERO 0x40
 
 INTERPOSE void *mallocx(size_t size, int flags);
 INTERPOSE void *rallocx(void *p, size_t size, int flags);
@@ -41,34 +41,13 @@ static void *without_jemalloc(size_t size, int flags)
 	return flags & ZERO ? memset(p, 0, size) : p;
 }
 
-/* Flags and size for a block that free will recognize by its address. */
-static int better(int flags)
-{
-	bool low = (flags & ALIGN_BITS) < CP_HEAP_TAG_BITS && cp_heap_hot_tags();
-
-	return low ? (flags & ~ALIGN_BITS) | CP_HEAP_TAG_BITS : flags;
-}
-
-static size_t enough(size_t size)
-{
-	return size < CP_HEAP_TAG_MIN && cp_heap_hot_tags() ? CP_HEAP_TAG_MIN : size;
-}
-
 static RARE void *mallocx_slow(size_t size, int flags)
 {
 	struct cp_heap_sample s;
-	int saved = errno;
-	void *p;
 
 	if (!cp_heap_event_begin(&s, size, CALLER))
 		return cp_allocator.mallocx(size, flags);
-	p = cp_allocator.mallocx(enough(size), better(flags));
-	/* There may be memory for exactly the requested size. */
-	if (!p) {
-		errno = saved;
-		p = cp_allocator.mallocx(size, flags);
-	}
-	return cp_heap_event_commit(&s, p);
+	return cp_heap_event_commit(&s, cp_allocator.mallocx(size, flags));
 }
 
 INTERPOSE void *mallocx(size_t size, int flags)
@@ -86,13 +65,8 @@ static RARE void *rallocx_slow(void *p, size_t size, int flags, bool taken)
 	struct cp_heap_sample s;
 	bool tracked = cp_heap_event_untrack(p, &old);
 	bool sampled = taken && cp_heap_event_begin(&s, size, CALLER);
-	int saved = errno;
-	void *to = sampled ? cp_allocator.rallocx(p, enough(size), better(flags)) : NULL;
+	void *to = cp_allocator.rallocx(p, size, flags);
 
-	if (!to) {
-		errno = saved;
-		to = cp_allocator.rallocx(p, size, flags);
-	}
 	if (tracked && !to)
 		cp_heap_event_retrack(p, &old);
 	else if (tracked)
@@ -161,9 +135,7 @@ INTERPOSE void sdallocx(void *p, size_t size, int flags)
 		free(p);
 		return;
 	}
-	/* A sampled block is larger than the program says. */
-	if (cp_heap_looks(p) && cp_heap_event_free_sized(p) && cp_allocator.dallocx)
-		cp_allocator.dallocx(p, flags & ~ALIGN_BITS);
-	else
-		cp_allocator.sdallocx(p, size, flags);
+	if (cp_heap_looks(p))
+		cp_heap_event_free(p);
+	cp_allocator.sdallocx(p, size, flags);
 }

@@ -253,44 +253,6 @@ static void *call_to_learn(unsigned form, size_t size, size_t alignment, const v
 	return p;
 }
 
-/* The form with an alignment, for a block that free recognizes by it. */
-static unsigned aligned_form(unsigned form)
-{
-	return form < NEW_ALIGNED ? form + (NEW_ALIGNED - NEW) : form;
-}
-
-/* Tested before calling the allocator's own new, which would call the program's new handler, and
- * throw. Large blocks are page-aligned anyway. */
-static bool has_room(size_t size)
-{
-	void *p;
-
-	if (size >= CP_HEAP_LARGE)
-		return true;
-	p = cp_allocator_try_aligned(CP_HEAP_TAG_ALIGN, size);
-	if (!p)
-		return false;
-	cp_heap_hot.free(p);
-	return true;
-}
-
-static void *sample(unsigned form, const struct cp_heap_sample *s, size_t alignment,
-		    const void *nothrow)
-{
-	unsigned aligned = aligned_form(form);
-	size_t enough = s->size < CP_HEAP_TAG_MIN ? CP_HEAP_TAG_MIN : s->size;
-	void *p;
-
-	if (!cp_allocator_tags(s->size) || alignment >= CP_HEAP_TAG_ALIGN || !look_up(aligned))
-		return call_new(form, s->size, alignment, nothrow);
-	/* A form that calls another interposed function would be counted twice. */
-	if (is_own(aligned))
-		return has_room(enough) ? call_new(aligned, enough, CP_HEAP_TAG_ALIGN, nothrow)
-					: call_new(form, s->size, alignment, nothrow);
-	p = cp_allocator_try_aligned(CP_HEAP_TAG_ALIGN, enough);
-	return p ? p : call_new(form, s->size, alignment, nothrow);
-}
-
 static RARE void *new_slow(unsigned form, size_t size, size_t alignment, const void *nothrow)
 {
 	struct cp_heap_sample s;
@@ -308,7 +270,7 @@ static RARE void *new_slow(unsigned form, size_t size, size_t alignment, const v
 		return call_new(form, size, alignment, nothrow);
 	if (!is_own(form) || !cp_heap_event_begin(&s, size, CALLER))
 		return call_new(form, size, alignment, nothrow);
-	return cp_heap_event_commit(&s, sample(form, &s, alignment, nothrow));
+	return cp_heap_event_commit(&s, call_new(form, size, alignment, nothrow));
 }
 
 static inline bool is_plain(unsigned form, size_t size)
@@ -383,34 +345,15 @@ static void call_delete(unsigned form, void *p, uintptr_t first, uintptr_t secon
 	}
 }
 
-/* Delete P by the form that is FORM without a size: a sampled block that could not be recorded
- * looks like any other, but its size is not the one that the program gives. */
-static void delete_without_size(unsigned form, void *p, uintptr_t first, uintptr_t second)
-{
-	switch (form) {
-	case DELETE_SIZED: call_delete(DELETE, p, 0, 0); break;
-	case DELETE_ARRAY_SIZED: call_delete(DELETE_ARRAY, p, 0, 0); break;
-	case DELETE_SIZED_ALIGNED: call_delete(DELETE_ALIGNED, p, second, 0); break;
-	case DELETE_ARRAY_SIZED_ALIGNED: call_delete(DELETE_ARRAY_ALIGNED, p, second, 0); break;
-	default: call_delete(form, p, first, second);
-	}
-}
-
 static RARE void delete_slow(unsigned form, void *p, uintptr_t first, uintptr_t second)
 {
 	if (cp_allocator_is_lent(p))
 		return;
 	cp_allocator_resolve();
-	/* A sampled block is larger, and more aligned, than the program says. If the C++ library
-	 * calls free, free looks the block up. */
-	if (!is_own(form))
-		call_delete(form, p, first, second);
-	else if (cp_heap_event_free(p))
-		call_delete((form - DELETE) % 2 ? DELETE_ARRAY : DELETE, p, 0, 0);
-	else if (cp_heap_hot_tagged())
-		delete_without_size(form, p, first, second);
-	else
-		call_delete(form, p, first, second);
+	/* If the C++ library calls free, free looks the block up. */
+	if (is_own(form))
+		cp_heap_event_free(p);
+	call_delete(form, p, first, second);
 }
 
 static inline bool is_plain_delete(unsigned form, const void *p)

@@ -91,15 +91,6 @@ bool cp_census_has(uint64_t address, uint64_t size);
 /* Stop tracking the block at ADDRESS. Returns false if there is none; else sets *B. */
 bool cp_census_remove(uint64_t address, struct cp_census_block *b);
 
-/* Forget P, which is no longer the program's but isn't given to the allocator. */
-static inline void cp_census_forget(void *p)
-{
-	struct cp_census_block b;
-
-	if (cp_census_looks(p))
-		cp_census_remove((uintptr_t)p, &b);
-}
-
 /* A watched page. A word is 0, or ID << 40 | SIZE. */
 struct cp_census_page {
 	struct cp_census_page *next; /* in its bucket */

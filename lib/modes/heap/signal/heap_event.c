@@ -29,17 +29,18 @@ static uint64_t draw(struct cp_heap_self *h)
 /* Blocks of runs that look up every address aren't in the filter. */
 static bool is_filtered(uint64_t interval)
 {
-	return interval >= CP_HEAP_TAG_INTERVAL;
+	return interval >= CP_HEAP_FILTER_INTERVAL;
 }
 
 /* Is the interval from an earlier run and useless for this run? That is so if this run samples
- * every allocation, or if free looks up tagged blocks only and would not recognize this sample.
+ * every allocation, or if free looks up only the filter and would not recognize this sample.
  * Otherwise the sample is as good as any other, with its own weight. */
 static bool is_of_another_kind(uint64_t interval)
 {
 	uint64_t now = cp_load_relaxed(&cp_heap_totals.interval);
 
-	return now <= 1 ? interval > 1 : cp_heap_hot.filtered && !is_filtered(interval);
+	return now <= 1 ? interval > 1
+			: cp_heap_hot.look == CP_HEAP_LOOK_FILTER && !is_filtered(interval);
 }
 
 static bool is_paused(void)
@@ -194,8 +195,6 @@ static __attribute__((noinline)) void unseen_free(uintptr_t a, const struct cp_l
 	freed(cp_stack_depot_at(old->id), old->size);
 }
 
-/* If this fails, a P with a tag stays in the filter, because it may be larger than the program will
- * say. */
 static inline bool track(void *p, const struct cp_live_block *b,
 			 const struct cp_stack_depot_entry *e)
 {
@@ -208,7 +207,7 @@ static inline bool track(void *p, const struct cp_live_block *b,
 	put = cp_live_insert(a, b, &old);
 	if (cp_unlikely(old.id))
 		unseen_free(a, &old);
-	if (cp_unlikely(!put) && is_filtered(e->interval) && cp_heap_hot_is_odd(a))
+	if (cp_unlikely(!put) && is_filtered(e->interval))
 		cp_heap_hot_filter_remove(a);
 	return put;
 }
@@ -220,22 +219,13 @@ static uint64_t birth(void)
 	return cp_load_relaxed(&cp_heap_totals.births) ? cp_ticks() : 0;
 }
 
-static bool lost(const struct cp_heap_sample *s, void *p, const struct cp_stack_depot_entry *e)
-{
-	if (e)
-		return !track(p, &(struct cp_live_block){ s->size, e->id, birth() }, e);
-	if (is_filtered(s->interval) && !cp_heap_hot_is_odd((uintptr_t)p))
-		cp_heap_hot_filter_add((uintptr_t)p);
-	return true;
-}
-
 static inline void record(const struct cp_heap_sample *s, void *p, struct cp_unwind_input *in)
 {
 	struct cp_stack_depot_entry *e = cp_heap_stack_find(s, in);
 	uint64_t objects, bytes;
 
 	/* Count the allocation only if its free can be counted, too. */
-	if (lost(s, p, e)) {
+	if (!e || !track(p, &(struct cp_live_block){ s->size, e->id, birth() }, e)) {
 		cp_count_mode(CPROF_HEAP, CP_COUNT_LOST_MEMORY, 1);
 		return;
 	}
@@ -259,7 +249,7 @@ static bool is_timed(const struct cp_heap_sample *s)
 {
 	struct cp_heap_self *h = &cp_self.heap;
 
-	if (s->interval < CP_HEAP_TAG_INTERVAL && h->untimed) {
+	if (s->interval < CP_HEAP_FILTER_INTERVAL && h->untimed) {
 		h->untimed--;
 		return false;
 	}
@@ -320,22 +310,6 @@ __attribute__((noinline)) struct cp_stack_depot_entry *cp_heap_event_mapping(voi
 	return cp_heap_stack_find(&s, &in);
 }
 
-size_t cp_heap_event_usable(const void *p, size_t usable)
-{
-	struct cp_live_block b;
-	size_t told;
-
-	if (!p || !cp_heap_hot_tagged() || cp_heap_hot_is_odd((uintptr_t)p) ||
-	    !cp_live_peek((uintptr_t)p, &b))
-		return usable;
-	/* From an earlier run without tags: the block has the allocator's own size, or has been
-	 * freed since. */
-	if (cp_stack_depot_at(b.id)->interval < CP_HEAP_TAG_INTERVAL)
-		return usable;
-	told = cp_heap_event_told(b.size);
-	return told < usable ? told : usable;
-}
-
 bool cp_heap_event_untrack(void *p, struct cp_live_block *b)
 {
 	return untrack((uintptr_t)p, b) != NULL;
@@ -350,11 +324,6 @@ bool cp_heap_event_free(void *p)
 		return false;
 	freed_block(e, &b);
 	return true;
-}
-
-bool cp_heap_event_free_sized(void *p)
-{
-	return cp_heap_event_free(p) || cp_heap_hot_tagged();
 }
 
 /* Those who listen to the probes have been told that the block is freed, because after the

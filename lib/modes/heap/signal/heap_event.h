@@ -65,21 +65,8 @@ void *cp_heap_event_commit(const struct cp_heap_sample *s, void *p);
 /* Record P of SIZE bytes, asked for at CALLER, which the allocator itself sampled with INTERVAL. */
 void cp_heap_event_commit_other(void *p, size_t size, uint64_t interval, void *caller);
 
-/* Returns the size of P that the program may see; P has USABLE bytes. A sampled block may be much
- * larger than other blocks of its kind. If the program saw that, it would treat just these blocks
- * differently (redis trims strings with room to spare). */
-size_t cp_heap_event_usable(const void *p, size_t usable);
-/* The same for a block of SIZE bytes whose usable size is large enough. */
-static inline size_t cp_heap_event_told(size_t size)
-{
-	return (size + 15) & ~(size_t)15;
-}
-
 /* Call before P goes back to the allocator. Returns true if P was a sampled block. */
 bool cp_heap_event_free(void *p);
-/* The same. Returns false if P is as large as the program says. (With tags, free can't tell a
- * sampled block that could not be recorded from an ordinary block.) */
-bool cp_heap_event_free_sized(void *p);
 
 /* The same in two steps, for calls that may fail: take P out of the table, then either count P as
  * freed or put it back. */

@@ -113,7 +113,7 @@ static unsigned own_frames(const uint64_t *pcs, unsigned depth, uintptr_t caller
  * block on a page of the census may be the one that a loop allocates again and again. */
 static bool is_rare(uint64_t interval)
 {
-	return interval >= CP_HEAP_TAG_INTERVAL && interval != CP_STACK_DEPOT_CENSUS;
+	return interval >= CP_HEAP_FILTER_INTERVAL && interval != CP_STACK_DEPOT_CENSUS;
 }
 
 static bool is_apart(const struct cp_stack_depot_key *key)

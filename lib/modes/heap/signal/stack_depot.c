@@ -140,7 +140,7 @@ static void announce(struct cp_stack_depot_entry *e)
 
 struct cp_stack_depot_entry *cp_stack_depot_find(const struct cp_stack_depot_key *k)
 {
-	struct table *t = k->interval >= CP_HEAP_TAG_INTERVAL ? &rare : &often;
+	struct table *t = k->interval >= CP_HEAP_FILTER_INTERVAL ? &rare : &often;
 	uint32_t now = cp_stack_depot_epoch(), *heads = heads_of(t), *head, first, old = 0;
 	uint64_t hash = hash_of(k);
 	struct cp_stack_depot_entry *e, *new = NULL;
