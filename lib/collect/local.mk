@@ -13,7 +13,6 @@ LIB_SOURCES += \
 	%D%/shrink.c \
 	%D%/sweep.c \
 	%D%/task_sleep.c \
-	%D%/task_tls.c \
 	%D%/thread_timer.c \
 	%D%/threads.c \
 	%D%/tids.c \

@@ -17,7 +17,6 @@
 #include "sample/thread.h"
 #include "base/futex_lock.h"
 #include "base/sys.h"
-#include "collect/task_tls.h"
 
 /* Heavy work runs on the collector's stack, see cp_collect_run. Only touched pages count. */
 #define STACK_SIZE ((size_t)256 << 10)
@@ -232,11 +231,75 @@ static bool has_changed(void)
 	(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SETTLS |         \
 	 CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID)
 
+/* Thread-local storage for a task without a libc thread.
+ *
+ * The pipeline runs in such a task (worker.h). Through the thread pointer it reads the profiler's
+ * own variables, the stack protector's secret and, when demangling gives up on a name, the secret
+ * of jump buffers; a libc function that fails writes errno. So this TLS has the layout of libc's
+ * static TLS of a thread for these parts; the rest is zero. A debugger finds an empty thread
+ * descriptor. There is no vector of dynamic TLS: no code in the task uses any
+ * (tests/checks/tls.sh).
+ *
+ * Call in the thread that makes the task. One task uses the TLS at a time.
+ */
+
+#define PAGE ((uintptr_t)4096)
+/* Room for libc's thread descriptor, on either side of the thread pointer: the descriptor has 2304
+ * bytes in glibc 2.36. */
+#define DESCRIPTOR ((uintptr_t)8192)
+
+/* Distance from the thread pointer to the last byte in use, below and above. */
+struct extent {
+	uintptr_t below, above;
+};
+
+static void reach(struct extent *e, const char *tp, const void *variable, size_t bytes)
+{
+	const char *begin = variable, *end = begin + bytes;
+
+	if (begin < tp && (uintptr_t)(tp - begin) > e->below)
+		e->below = (uintptr_t)(tp - begin);
+	if (end > tp && (uintptr_t)(end - tp) > e->above)
+		e->above = (uintptr_t)(end - tp);
+}
+
+static char *map(const char *tp)
+{
+	struct extent e = { DESCRIPTOR, DESCRIPTOR };
+	char *memory;
+
+	reach(&e, tp, &cp_self, sizeof(cp_self));
+	reach(&e, tp, &errno, sizeof(errno));
+	e.below = (e.below + PAGE - 1) & -PAGE;
+	memory = cp_sys_map(e.below + e.above);
+	return memory ? memory + e.below : NULL;
+}
+
+/* libc's table of the modules' TLS, as it is for a thread that has none: dl_iterate_phdr reads it.
+ * The entry before the one that the thread pointer leads to is the number of modules in the table;
+ * the entry itself is the generation, here one that never is, so libc looks at the number. */
+static const uint64_t no_modules[2][2] = { { 0 }, { UINT64_MAX } };
+
+/* Return a thread pointer, with TLS as after the start of a thread; NULL if memory is exhausted. */
+static void *task_tls_make(void)
+{
+	static char *made; /* every thread has the same layout */
+	const char *tp = cp_thread_pointer();
+
+	if (!made)
+		made = map(tp);
+	if (!made)
+		return NULL;
+	memset(made + ((const char *)&cp_self - tp), 0, sizeof(cp_self));
+	cp_thread_pointer_fill(made, tp, &no_modules[1]);
+	return made;
+}
+
 /* Make the task. Returns its id, or a negative errno. */
 static long make_task(void)
 {
 	uint64_t all = CP_SIGSET_ALL, mask;
-	void *tls = cp_task_tls_make();
+	void *tls = task_tls_make();
 	long tid;
 
 	if (!stack)

@@ -7,7 +7,7 @@
  * everything with the program (memory, signal handlers, working directory) except the table of
  * descriptors, which is empty. (Exception: a program that has asked for a message queue's
  * notification; see cp_worker_stay_in_table.) libc does not know the task: it has its own TLS
- * (task_tls.h), and all signals are blocked.
+ * (worker.c), and all signals are blocked.
  *
  * Nearly always there is only the task, a raw task (cp_worker_begin): libc would call the program's
  * malloc to make a thread, and would take a program of one thread for a multi-threaded one, which

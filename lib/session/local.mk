@@ -20,6 +20,5 @@ LIB_SOURCES += \
 	%D%/span_api.c \
 	%D%/thread_waits.c \
 	%D%/threads_now.c \
-	%D%/trace_symbol.c \
 	%D%/window.c \
 	%D%/window_take.c

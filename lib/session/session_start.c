@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
+#include <stdint.h>
 
 #include "host/profiled.h"
 #include "collect/collect.h"
@@ -25,7 +26,6 @@
 #include "session/mode_check.h"
 #include "session/session_state.h"
 #include "session/signal_requests.h"
-#include "session/trace_symbol.h"
 #include "base/atomic.h"
 #include "sample/capture.h"
 #include "host/signal/deferred.h"
@@ -40,6 +40,8 @@
 #include "unwind/module_list.h"
 #include "collect/threads.h"
 #include "session/window.h"
+#include "base/arch.h"
+#include "sample/trace_context.h"
 
 /* Modes may be started from outside later, when there is no ordinary context. What the heap's needs
  * is left out, because it takes long: a search of the program's file. */
@@ -114,6 +116,35 @@ static bool runs_in_valgrind(void)
 	return cp_loaded_first("_vgnU_freeres") != NULL;
 }
 
+/* Finds the variable in which an OpenTelemetry SDK publishes each thread's trace:
+ * sample/trace_context.h. Ordinary context. */
+
+/* More than the static TLS of any program; blocks that are made later are further away, or on the
+ * other side. */
+#define NEAR 65536
+
+/* Sets cp_trace_context_at if the program, or a library that it started with, has the variable, and
+ * unless the settings leave the labels out. */
+static void trace_symbol_find(void)
+{
+	const char *variable, *tls = cp_thread_pointer();
+	int64_t at = 0;
+
+	if (cp_session_keeps_label(CP_TRACE_LABEL) && cp_session_keeps_label(CP_SPAN_LABEL)) {
+		variable = cp_loaded_first(CP_TRACE_SYMBOL);
+		at = variable ? variable - tls : 0;
+	}
+#ifdef __x86_64__
+	at = -at;
+#endif
+	if (at <= 0 || at >= NEAR)
+		at = 0;
+#ifdef __x86_64__
+	at = -at;
+#endif
+	cp_store_relaxed(&cp_trace_context_at, at);
+}
+
 static int prepare(bool each)
 {
 	int err;
@@ -134,7 +165,7 @@ static int prepare(bool each)
 	cp_sink_gzip_load();
 	cp_helper_prepare();
 	prepare_modes(&cp_session.config);
-	cp_trace_symbol_find();
+	trace_symbol_find();
 	cp_process_info_read(&cp_session.facts);
 	cp_session_start_learn_tree();
 	return check_modes(each);

@@ -5,13 +5,13 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "dwarf/dwarf_aranges.h"
 #include "dwarf/dwarf_entry.h"
 #include "dwarf/dwarf_file.h"
 #include "dwarf/dwarf_line.h"
 #include "dwarf/dwarf_names.h"
 #include "dwarf/dwarf_unit.h"
 #include "dwarf/dwarf_walk.h"
+#include "dwarf/dwarf_data.h"
 
 struct ct_dwarf {
 	struct ct_dw_file main, package;
@@ -263,6 +263,63 @@ static void try_unit(struct batch *b, struct ct_dwarf_query *q, size_t n, char *
 	read_unit(b);
 }
 
+/* Section .debug_aranges: tells which unit holds an address, without reading the units. The section
+ * may be missing, and it need not name every unit.
+ */
+
+struct ct_dw_aranges {
+	const struct ct_dw_file *file;
+	struct ct_dw_cursor sets, set;
+	uint64_t unit;
+	unsigned address_size;
+};
+
+static void dwarf_aranges_begin(struct ct_dw_aranges *a, const struct ct_dw_file *f)
+{
+	struct ct_dw_bytes b = f->section[CT_DW_ARANGES];
+
+	*a = (struct ct_dw_aranges){ .file = f, .sets = ct_dw_cursor(b, 0, b.size) };
+	a->set = (struct ct_dw_cursor){ a->sets.p, a->sets.p, false };
+}
+
+/* A set has the ranges of one unit. */
+static bool next_set(struct ct_dw_aranges *a)
+{
+	const uint8_t *start = a->sets.p;
+	uint8_t offset_size;
+	unsigned version, segment_size;
+
+	if (a->sets.p >= a->sets.end || a->sets.bad)
+		return false;
+	a->set = ct_dw_sub(&a->sets, &offset_size);
+	version = (unsigned)ct_dw_uint(&a->set, 2);
+	a->unit = ct_dw_uint(&a->set, offset_size);
+	a->address_size = (unsigned)ct_dw_uint(&a->set, 1);
+	segment_size = (unsigned)ct_dw_uint(&a->set, 1);
+	if (version != 2 || segment_size || (a->address_size != 4 && a->address_size != 8))
+		a->set.p = a->set.end;
+	else /* The first range is aligned to its own size, from the beginning of the set. */
+		ct_dw_skip(&a->set, -(uint64_t)(a->set.p - start) & (2 * a->address_size - 1));
+	return true;
+}
+
+/* Reads the next range: the code from LOW up to HIGH belongs to the unit whose header is at offset
+ * UNIT of .debug_info. UNIT may be wrong in a malformed file. Returns false at the end. */
+static bool dwarf_aranges_next(struct ct_dw_aranges *a, uint64_t *unit, uint64_t *low,
+			       uint64_t *high)
+{
+	do {
+		while (a->set.p < a->set.end && !a->set.bad) {
+			*low = ct_dw_uint(&a->set, a->address_size);
+			*high = *low + ct_dw_uint(&a->set, a->address_size);
+			*unit = a->unit;
+			if (*low < *high && *low >= a->file->text_low && !a->set.bad)
+				return true;
+		}
+	} while (next_set(a));
+	return false;
+}
+
 /* The units that the file's index names. Where they have all addresses, no other unit is looked at,
  * not even for its header: a file may have thousands, each in another page. */
 static void read_named_units(struct batch *b, struct ct_dwarf_query *q, size_t n, char *taken)
@@ -271,8 +328,8 @@ static void read_named_units(struct batch *b, struct ct_dwarf_query *q, size_t n
 	uint64_t unit, low, high;
 	struct ct_dw_aranges a;
 
-	ct_dwarf_aranges_begin(&a, f);
-	while (ct_dwarf_aranges_next(&a, &unit, &low, &high)) {
+	dwarf_aranges_begin(&a, f);
+	while (dwarf_aranges_next(&a, &unit, &low, &high)) {
 		size_t i = first_at(q, n, low);
 
 		while (i < n && taken[i])

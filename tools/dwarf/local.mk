@@ -2,7 +2,6 @@
 TOOL_SOURCES += \
 	%D%/dwarf.c \
 	%D%/dwarf_abbrev.c \
-	%D%/dwarf_aranges.c \
 	%D%/dwarf_elf.c \
 	%D%/dwarf_entry.c \
 	%D%/dwarf_file.c \

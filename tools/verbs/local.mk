@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
 TOOL_SOURCES += \
-	%D%/browser.c \
 	%D%/verb_dump.c \
 	%D%/dump_process.c \
 	%D%/verb_info.c \
@@ -24,7 +23,6 @@ TOOL_SOURCES += \
 	%D%/verb_strip_labels.c \
 	%D%/verb_symbolize.c \
 	%D%/symbolize_functions.c \
-	%D%/symbolize_missing.c \
 	%D%/verb_tags.c \
 	%D%/verb_threads.c \
 	%D%/threads_text.c \

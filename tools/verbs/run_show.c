@@ -9,6 +9,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <sys/wait.h>
 
 #include "control/control_modes.h"
 #include "core/memory.h"
@@ -17,7 +20,6 @@
 #include "core/out.h"
 #include "core/read.h"
 #include "core/siblings.h"
-#include "verbs/browser.h"
 #include "verbs/run_keep.h"
 #include "verbs/verb_symbolize.h"
 #include "verbs/verbs.h"
@@ -272,13 +274,62 @@ char *ct_run_show_page(const char *command)
 	return ct_memory_printf("%s.html", slash && slash[1] ? slash + 1 : command);
 }
 
+/* Runs PROGRAM in a session of its own, so that the terminal's ^C doesn't reach the browser, and
+ * without output. An exec that works closes FAILED. */
+static void become(const char *const argv[], int failed)
+{
+	int null = open("/dev/null", O_RDWR);
+
+	setsid();
+	for (int fd = 0; null >= 0 && fd <= 2; fd++)
+		dup2(null, fd);
+	execvp(argv[0], (char *const *)argv);
+	if (write(failed, "", 1) < 0)
+		_exit(126);
+	_exit(127);
+}
+
+/* Did PROGRAM start? Does not wait for its end, because it may be the browser itself. */
+static bool start(const char *program, const char *file)
+{
+	int ends[2];
+	char byte;
+	pid_t pid;
+	bool failed;
+
+	if (pipe2(ends, O_CLOEXEC))
+		return false;
+	pid = fork();
+	if (pid == 0)
+		become((const char *const[]){ program, file, NULL }, ends[1]);
+	close(ends[1]);
+	failed = pid < 0 || read(ends[0], &byte, 1) != 0;
+	close(ends[0]);
+	if (failed && pid > 0)
+		waitpid(pid, NULL, 0);
+	return !failed;
+}
+
+/* Passes FILE to xdg-open and doesn't wait. If xdg-open can't be started, a message on stderr says
+ * so. */
+static void browser_open(const char *file)
+{
+	char *path = realpath(file, NULL);
+
+	if (!path || (!start("xdg-open", path) && !start("open", path)))
+		fprintf(stderr,
+			"cprof: -open: neither xdg-open nor open is here: open %s yourself\n",
+			path ? path : file);
+	free(path);
+}
+
 void ct_run_show_flame(const struct ct_run_show *how)
 {
 	if (drawn.count) {
 		call(&ct_verb_flame, ct_memory_printf("-o=%s", how->flame), NULL, drawn.paths,
 		     drawn.count);
 		if (how->open)
-			ct_browser_open(how->flame);
+			browser_open(how->flame);
 	}
 	for (size_t i = 0; i < drawn.count; i++)
 		free(drawn.paths[i]);

@@ -13,6 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <stdbool.h>
+#include <stddef.h>
 
 #include "core/drop_frames.h"
 #include "dwarf/dwarf.h"
@@ -24,9 +26,11 @@
 #include "core/read.h"
 #include "core/shrunk.h"
 #include "verbs/symbolize_functions.h"
-#include "verbs/symbolize_missing.h"
 #include "verbs/verbs.h"
 #include "core/write.h"
+#include "core/out.h"
+#include "core/own.h"
+#include "core/model.h"
 
 struct work {
 	struct ct_profile *p;
@@ -238,6 +242,78 @@ static struct ct_symbolized done_by(const struct work *w, size_t n)
 	return sum;
 }
 
+/* The user's own modules for which `cprof symbolize` found no lines, and why. */
+
+struct ct_missing {
+	bool asked; /* the user named directories of debug files */
+	char **texts;
+	size_t count, room;
+};
+
+static bool is_own(const struct ct_profile *p, const char *file)
+{
+	struct ct_own *o = ct_own_new(p, NULL);
+	bool own = false;
+
+	for (uint32_t i = 0; i < p->mapping_count && !own; i++)
+		own = !strcmp(ct_text(p, p->mappings[i].file), file) &&
+		      ct_own_is(o, &(struct ct_location){ .mapping = i }, NULL);
+	ct_own_free(o);
+	return own;
+}
+
+static char *why(const struct ct_missing *to, const char *build_id, const struct ct_dwarf_module *m)
+{
+	const char *where = to->asked ? " by build id or in -debug-dir" : "; try -debug-dir=DIR";
+
+	if (m->packed)
+		return ct_memory_strdup("its debug information is compressed by zstd, and "
+					"libzstd.so.1 is missing or can't unpack it");
+	if (m->debug >= 0)
+		return ct_memory_strdup("its debug information has none for these addresses");
+	if (m->denied)
+		return ct_memory_printf("%s can't be read: %s", m->denied, strerror(EACCES));
+	if (m->image >= 0)
+		return ct_memory_printf("it has no debug information (build it with -g), and no "
+					"debug file was found%s",
+					where);
+	if (!*build_id)
+		return ct_memory_strdup("no such file, and it has no build id, by which another "
+					"file could prove to be the same");
+	return ct_memory_printf("%s, and no file with its build id %s was found%s",
+				m->there ? "the file is another build" : "no such file", build_id,
+				where);
+}
+
+/* The module FILE of P has no lines. M tells what was found, also after it was closed or not
+ * opened. Modules that are not the user's own (own.h) are left out. */
+static void symbolize_missing_add(struct ct_missing *to, const struct ct_profile *p,
+				  const char *file, const char *build_id,
+				  const struct ct_dwarf_module *m)
+{
+	char *reason;
+
+	if (!is_own(p, file))
+		return;
+	reason = why(to, build_id, m);
+	*CT_PUSH(to->texts, to->count, to->room) =
+		ct_memory_printf("no lines for %s: %s", file, reason);
+	free(reason);
+}
+
+/* Prints a line for each on stderr, and frees them. */
+static void symbolize_missing_say(struct ct_missing *m)
+{
+	for (size_t i = 0; i < m->count; i++) {
+		fputs("cprof symbolize: ", stderr);
+		ct_out_text(stderr, m->texts[i]);
+		fputc('\n', stderr);
+		free(m->texts[i]);
+	}
+	free(m->texts);
+	*m = (struct ct_missing){ 0 };
+}
+
 /* Symbolizes module K in all N profiles at once: its debug information is often compressed, and
  * unpacking it takes longer than all look-ups of a short program. */
 static void do_module(struct work *w, size_t n, const struct key *k, const char *const *roots)
@@ -270,7 +346,7 @@ static void do_module(struct work *w, size_t n, const struct key *k, const char 
 	}
 	after = done_by(all, count);
 	if (all->missing && after.locations > before.locations && after.lines == before.lines)
-		ct_symbolize_missing_add(all->missing, all->p, k->file, k->build_id, &module);
+		symbolize_missing_add(all->missing, all->p, k->file, k->build_id, &module);
 	if (d)
 		ct_dwarf_close(d);
 	ct_dwarf_module_close(&module);
@@ -429,7 +505,7 @@ static int do_files(char **sources, size_t n, const char *const *roots)
 		ct_model_free(w[i].p);
 	}
 	free(w);
-	ct_symbolize_missing_say(&missing);
+	symbolize_missing_say(&missing);
 	return status;
 }
 
