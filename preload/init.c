@@ -16,6 +16,7 @@
 #include "base/start_data.h"
 #include "modes/heap/signal/heap_event.h"
 #include "collect/threads.h"
+#include "unwind/library.h"
 
 static void on_quick_exit(void)
 {
@@ -74,14 +75,19 @@ static void on_exit_with_threads(void)
 	cp_store_relaxed(&exit_seen, 1);
 }
 
+/* If the program has many handlers, libc allocates for one more. */
+static void register_exit(void)
+{
+	cp_thread_own_begin();
+	atexit(on_exit_with_threads);
+	cp_thread_own_end();
+}
+
 void init_watch_exit(void)
 {
 	if (cp_load_relaxed(&exit_watched) || cp_exchange_acqrel(&exit_watched, 1))
 		return;
-	/* libc may allocate in atexit. */
-	cp_thread_own_begin();
-	atexit(on_exit_with_threads);
-	cp_thread_own_end();
+	cp_library_call_lending(register_exit);
 }
 
 __attribute__((destructor)) static void end(void)

@@ -26,6 +26,7 @@
 
 extern void *__libc_stack_end; /* set by ld.so: the begin of main's stack */
 
+#define KEYS_WITH_ROOM 32 /* glibc's PTHREAD_KEY_2NDLEVEL_SIZE */
 static pthread_key_t end_key CP_START_DATA;
 static pthread_once_t end_once CP_START_DATA = PTHREAD_ONCE_INIT;
 static bool end_key_made CP_START_DATA;
@@ -82,19 +83,22 @@ static void on_thread_end(void *record)
 	end(t, 0);
 }
 
+/* libc has room for the first keys in every thread, and allocates for others. Without a key, the
+ * sweep sees that a thread has ended. */
 static void make_end_key(void)
 {
-	end_key_made = pthread_key_create(&end_key, on_thread_end) == 0;
+	if (pthread_key_create(&end_key, on_thread_end))
+		return;
+	end_key_made = end_key < KEYS_WITH_ROOM;
+	if (!end_key_made)
+		pthread_key_delete(end_key);
 }
 
 static void arm_end(struct cp_thread *t)
 {
 	pthread_once(&end_once, make_end_key);
-	/* pthread_setspecific may allocate. */
-	cp_thread_own_begin();
 	if (end_key_made)
 		pthread_setspecific(end_key, t);
-	cp_thread_own_end();
 }
 
 void cp_threads_end_raw(int status)

@@ -41,6 +41,17 @@ static bool is_lending(void)
 	return cp_library_lend && cp_loaded_is_own(cp_loaded_first("malloc"));
 }
 
+void cp_library_call_lending(void (*f)(void))
+{
+	bool lends = is_lending();
+
+	if (lends)
+		cp_library_lend(true);
+	f();
+	if (lends)
+		cp_library_lend(false);
+}
+
 bool cp_library_may_load(void)
 {
 	return is_lending() || cp_loaded_first("malloc") == cp_loaded_in_libc("malloc");
@@ -50,12 +61,9 @@ void *cp_library_open(const char *file, bool *was_loaded)
 {
 	int flags = RTLD_NOW | RTLD_LOCAL | (cp_library_has_sanitizer() ? 0 : RTLD_DEEPBIND);
 	struct cp_loaded_object o;
-	bool loaded = cp_loaded_named(file, &o);
 
 	if (was_loaded)
-		*was_loaded = loaded;
-	if (loaded)
-		return load(file, flags);
+		*was_loaded = cp_loaded_named(file, &o);
 	if (is_lending())
 		return load_with_lent_memory(file, flags);
 	return cp_library_may_load() ? load(file, flags) : NULL;

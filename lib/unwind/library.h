@@ -4,7 +4,8 @@
  * dlopen allocates, with the first malloc of the process. If that is libcprof's, it lends the
  * loader memory of its own. If it is libc's, because libcprof was loaded late, it may be called.
  * Otherwise it is the program's: it may not be ready before main, or may have a lock that the
- * calling thread holds. Then only a library that is loaded already can be opened.
+ * calling thread holds. Then no library can be opened, not even one that the program has loaded,
+ * because dlopen allocates for those, too.
  *
  * Ordinary context: the loader's lock is taken.
  */
@@ -18,8 +19,11 @@
  * active or the library was loaded before. *WAS_LOADED (may be NULL) says whether it was. Returns a
  * handle, or NULL. */
 void *cp_library_open(const char *file, bool *was_loaded);
-/* Can a library that isn't loaded yet be opened, without calls of the program's malloc? */
+/* Can a library be opened, without calls of the program's malloc? */
 bool cp_library_may_load(void);
+/* Call F, in which libc may allocate, with memory of libcprof's if libcprof's malloc is the first.
+ */
+void cp_library_call_lending(void (*f)(void));
 /* Return NAME of the opened library, or NULL. */
 void *cp_library_symbol(void *handle, const char *name);
 /* Is the program built with a sanitizer? It ends the program on RTLD_DEEPBIND. */

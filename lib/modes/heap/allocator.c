@@ -110,7 +110,8 @@ static void *lending_realloc(void *p, size_t size)
 static void switch_lending(bool on)
 {
 	cp_allocator_resolve();
-	if (on)
+	/* Once: another thread may be lending. */
+	if (!own.malloc)
 		own = cp_heap_hot;
 	SET(malloc, on ? lending_malloc : own.malloc);
 	SET(calloc, on ? lending_calloc : own.calloc);
