@@ -95,8 +95,24 @@ In use: 159MB, then 192MB: 33MB more in 2 minutes, 3 dumps
       grew   error   a minute     in use     blocks   age  where
        4MB                2MB       26MB         26    4m  remember
 More in few dumps, maybe in use for a moment (a later dump tells):
-       7MB   ±231%     3.50MB       53MB         53    4m  grows_and_swings
+       7MB   ±303%     3.50MB       53MB         53    4m  grows_and_swings
 3 others: no growth beyond chance
+END
+# Without ages five dumps don't tell a queue that fills from a leak, unless it grows by more than six times its swing.
+python3 - <<'END'
+from pprof_build import Profile
+for i, (queue, remember) in enumerate(((10, 10), (34, 20), (40, 31), (66, 40), (70, 50))):
+    p = Profile([("inuse_objects", "count"), ("inuse_space", "bytes")], time=1700000000 * 10**9 + i * 60 * 10**9, duration=0)
+    for name, mb in (("queue", queue), ("remember", remember)):
+        p.sample([p.frame(name, mapping=p.mapping("/opt/app/app"))], [mb, mb << 20])
+    p.write(f"ageless{i}.pb")
+END
+same "leaks by five dumps without ages" "$cprof" leaks ageless*.pb <<'END'
+In use: 20MB, then 120MB: 100MB more in 4 minutes, 5 dumps
+      grew   error   a minute     in use     blocks  where
+      40MB   ±5.3%       10MB       50MB         50  remember
+1 other: no growth beyond chance
+1 of them rose from dump to dump, but 5 dumps are too few for a trend: take ten
 END
 # A sampled block stands for 1.36 blocks, a number that is rounded; its size is what the label says.
 python3 - <<'END'

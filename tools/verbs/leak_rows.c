@@ -217,14 +217,33 @@ static bool is_beyond(const struct ct_leak_row *r, double variance)
 #define FEW_DUMPS 6 /* the swing is hardly known: what rises in each of them may be growth */
 #define SWING_DEVIATIONS 1.5 /* in a swing */
 
-/* Returns Student's quantile for COUNT dumps where the normal one is Z (Cornish and Fisher). */
+/* Returns the chance that Student's t of K degrees of freedom is between -T and T. */
+static double chance_within(double t, size_t k)
+{
+	double all = (double)k + t * t, square = (double)k / all, sine = t / sqrt(all), sum = 0;
+	double term = k % 2 ? sqrt(square) : 1;
+
+	for (size_t i = k % 2; i + 2 <= k; i += 2) {
+		sum += term;
+		term *= square * ((double)i + 1) / ((double)i + 2);
+	}
+	return k % 2 ? M_2_PI * (asin(sine) + sine * sum) : sine * sum;
+}
+
+/* Returns Student's quantile for COUNT dumps where the normal one is Z. */
 static double quantile(double z, size_t count)
 {
-	double k = (double)count - 2, z2 = z * z;
-	double one = z * (z2 + 1) / 4, two = z * ((5 * z2 + 16) * z2 + 3) / 96,
-	       three = z * (((3 * z2 + 19) * z2 + 17) * z2 - 15) / 384;
+	double low = z, high = 100 * z; /* of three dumps it is 79 times Z, if that is 3 */
 
-	return z + one / k + two / (k * k) + three / (k * k * k);
+	for (int i = 0; i < 40; i++) {
+		double middle = (low + high) / 2;
+
+		if (chance_within(middle, count - 2) < erf(z / M_SQRT2))
+			low = middle;
+		else
+			high = middle;
+	}
+	return high;
 }
 
 static double time_of(const struct ct_leaks *l, size_t i)
@@ -298,7 +317,7 @@ static bool never_less(const struct ct_leaks *l, const double *bytes)
 }
 
 /* Returns whether R grew by more than chance explains. */
-static bool follow_trend(const struct ct_leaks *l, struct ct_leak_row *r)
+static bool follow_trend(struct ct_leaks *l, struct ct_leak_row *r)
 {
 	double *bytes = ct_memory_alloc(l->count * sizeof(*bytes)), slope, deviation;
 	bool has_grown, rises;
@@ -316,7 +335,10 @@ static bool follow_trend(const struct ct_leaks *l, struct ct_leak_row *r)
 	r->variance += pow(deviation * quantile(CT_SAMPLING_95, l->count) / CT_SAMPLING_95, 2);
 	if (!has_grown || r->grown > quantile(DEVIATIONS, l->count) * deviation)
 		return has_grown;
-	r->is_few = l->count <= FEW_DUMPS && rises;
+	/* A queue that fills rises, too. What tells a leak then is that its blocks have stayed. */
+	rises &= l->count <= FEW_DUMPS;
+	r->is_few = rises && l->dumps[l->count - 1].has_ages;
+	l->rising += rises && !r->is_few;
 	return r->is_few;
 }
 
@@ -329,7 +351,7 @@ static bool compare_two(const struct ct_leaks *l, struct ct_leak_row *r)
 	return is_beyond(r, r->variance);
 }
 
-static bool is_shown(const struct ct_leaks *l, struct ct_leak_row *r)
+static bool is_shown(struct ct_leaks *l, struct ct_leak_row *r)
 {
 	return l->count == 1 || (l->count == 2 ? compare_two(l, r) : follow_trend(l, r));
 }

@@ -51,6 +51,9 @@ struct ct_leaks {
 	struct ct_leak_row *rows;
 	size_t row_count; /* the last FEW are of stacks that may have grown for a moment only */
 	size_t few;
+	/* Stacks without a row that were higher in each dump than in the one before. Too few dumps
+	 * were given, and no ages, to tell whether they grow. */
+	size_t rising;
 	double minutes;	 /* time from the first dump to the last */
 	bool has_errors; /* some rows have one */
 };

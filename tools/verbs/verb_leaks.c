@@ -230,6 +230,10 @@ static int print(const struct ct_leaks *l)
 		puts("\342\200\246: the stack goes on; -full-names shows all of it");
 	if (l->count > 1 && within)
 		printf("%zu other%s: no growth beyond chance\n", within, plural(within));
+	if (l->rising)
+		printf("%zu of them rose from dump to dump, but %zu dumps are too few for a trend: "
+		       "take ten\n",
+		       l->rising, l->count);
 	if (ct_resident_read(l->dumps[l->count - 1].p, &resident)) {
 		putchar('\n');
 		ct_resident_print(&resident, l->dumps[l->count - 1].variance);
