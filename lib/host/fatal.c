@@ -84,7 +84,7 @@ void cp_fatal_handler(int sig, siginfo_t *si, void *context)
 	int saved = errno;
 
 	(void)context;
-	if (cp_fatal_is_request(si) || (cp_sys_getpid() == 1 && !happens_again(sig, si)))
+	if (cp_sys_getpid() == 1 && !happens_again(sig, si))
 		return;
 	work->end((DUMPS_CORE & CP_SIGBIT(sig)) != 0);
 	if (!die(sig, si) && ours)

@@ -10,17 +10,6 @@
 
 #include "host/signal_work.h"
 
-/* The value that `cprof dump` sends with the signal. Its last byte is a mode's number, or 0xff for
- * all modes. tools/verbs/dump_process.c defines the same value. */
-#define CP_FATAL_REQUEST 0x63707200u
-
-/* Returns whether `cprof dump` sent the signal. */
-static inline bool cp_fatal_is_request(const siginfo_t *si)
-{
-	return si->si_code == SI_QUEUE &&
-	       ((uint32_t)si->si_value.sival_int & ~0xffu) == CP_FATAL_REQUEST;
-}
-
 /* Returns the signals that end process PID by default and can have the profiler's handler, as a
  * kernel signal set. Pure. */
 uint64_t cp_fatal_signals(int pid);
@@ -29,10 +18,9 @@ uint64_t cp_fatal_signals(int pid);
 void cp_fatal_begin(const struct cp_signal_work *w);
 
 /* The handler. It writes the profiles and ends the process by SIG's default action, with the same
- * siginfo. It returns in three cases. First, `cprof dump` sent the signal without seeing that the
- * program uses the signal itself by now. Second, the kernel ignores the default action, because
- * this process is pid 1 of a namespace or another thread has just changed SIG's action. Third, a
- * fault has to happen again. */
+ * siginfo. It returns in two cases. First, the kernel ignores the default action, because this
+ * process is pid 1 of a namespace or another thread has just changed SIG's action. Second, a fault
+ * has to happen again. */
 void cp_fatal_handler(int sig, siginfo_t *si, void *context);
 
 #endif

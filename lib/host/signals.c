@@ -27,8 +27,7 @@ enum kind { KIND_NONE, KIND_PROF, KIND_DUMP, KIND_DUMP_HEAP, KIND_TOGGLE, KIND_F
 
 static unsigned char kinds[65]; /* enum kind */
 static bool dump_signal_asked, dump_refusal_said;
-static int dump_signal; /* of the settings; 0: none */
-static int owner;	/* pid of the process that KINDS describes; not that of a vfork's child */
+static int owner; /* pid of the process that KINDS describes; not that of a vfork's child */
 
 /* Fill *ACT for a handler of the profiler, which blocks all signals: a handler that interrupts it
  * could leave it by longjmp. */
@@ -45,8 +44,8 @@ static const struct cp_signal_work *work;
 static void on_dump(int sig, siginfo_t *si, void *context)
 {
 	(void)sig;
-	work->dump(cp_fatal_is_request(si) ? (uint32_t)si->si_value.sival_int & 0xff
-					   : CP_MAIN_MODES);
+	(void)si;
+	work->dump(CP_MAIN_MODES);
 	cp_restart_check(context);
 }
 
@@ -83,23 +82,6 @@ static bool is_ours(const struct sigaction *act)
 	return act->sa_sigaction == cp_sigprof_handle || act->sa_sigaction == on_dump ||
 	       act->sa_sigaction == on_dump_heap || act->sa_sigaction == on_toggle ||
 	       act->sa_sigaction == cp_fatal_handler || cp_chained_is(act);
-}
-
-int cp_signals_dump_number(void)
-{
-	return dump_signal;
-}
-
-bool cp_signals_dump_is_taken(void)
-{
-	struct sigaction now;
-
-	if (dump_signal <= 0 || kinds[dump_signal] == KIND_DUMP ||
-	    CP_REAL(sigaction)(dump_signal, NULL, &now))
-		return false;
-	if (is_ours(&now))
-		cp_disposition_view_get(dump_signal, &now);
-	return now.sa_handler != SIG_DFL && now.sa_handler != SIG_IGN;
 }
 
 /* Set OLD as libc does, from its front: if it can't be written, the fault has the same address. */
@@ -455,7 +437,6 @@ void cp_signals_install(const struct cp_config *c, const struct cp_signal_work *
 	cp_sigprof_set_end(cp_fatal_handler);
 	owner = cp_sys_getpid();
 	dump_signal_asked = c->dump_signal_asked;
-	dump_signal = dump;
 	if (toggle)
 		claim(toggle, KIND_TOGGLE);
 	if (heap)

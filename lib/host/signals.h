@@ -39,10 +39,6 @@ int cp_signals_sigaction(int sig, const struct sigaction *act, struct sigaction 
 
 /* Return true if the kernel's handler for SIG is the profiler's. Async-signal-safe. */
 bool cp_signals_are_ours(int sig);
-/* Return the signal for dumps that is set; 0: none. Any thread. */
-int cp_signals_dump_number(void);
-/* Does the program handle the signal for dumps itself? Any thread. */
-bool cp_signals_dump_is_taken(void);
 
 /* Return true if a handler of the program for one of SIGNALS (kernel form) exists or once existed,
  * so it may have run. False is certain, unless the handler was installed without libc and is gone

@@ -31,7 +31,6 @@
 #include "session/threads_now.h"
 #include "session/window.h"
 #include "session/window_take.h"
-#include "host/signals.h"
 
 bool cp_control_wanted(bool early)
 {
@@ -166,8 +165,6 @@ static void status(void *arg)
 		cp_control_message_text(m, "push", cp_session.config.push);
 	if (cp_session.config.serve[0])
 		cp_control_message_text(m, "serve", cp_session.config.serve);
-	cp_control_message_number(m, "dump_signal", (uint64_t)cp_signals_dump_number());
-	cp_control_message_number(m, "dump_signal_taken", cp_signals_dump_is_taken());
 	if (cp_session.followed)
 		cp_control_message_number(m, "follower", (uint64_t)cp_session.follower);
 	for (unsigned i = cp_mode_ops_first(); i < CP_MAIN_MODES; i = cp_mode_ops_after(i))

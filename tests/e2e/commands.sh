@@ -223,9 +223,10 @@ check_command() {
 		end_app ;;
 	'cprof dump PID')
 		begin_app
+		wait_for 60 sh -c "cprof ps | grep -q '^ *$pid cpu '" || fail "$command: no control socket"
 		run "${command/PID/$pid}"
-		said 'out\.0001\.pb'
-		profile_of cpu out.0001.pb
+		said "$pid\\.cpu\\.0001\\.pb"
+		profile_of cpu $pid.cpu.0001.pb
 		end_app ;;
 	'cc app.c'*)
 		rm -f a.out linked.pb gperftools.pb

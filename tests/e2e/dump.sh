@@ -1,19 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# cprof dump: a running process's profile, found wherever its templates put it; and no signal to a process that it
-# would end.
+# cprof dump: a running process's profiles, over its control socket, in files here; what to do where there is no socket.
 . "$srcdir/tests/lib/e2e.sh"
 cprof=$builddir/cprof
 [ -x "$cprof" ] || skip "the cprof tool is not built"
 host=$work/burner
 $CC -O2 -g -o "$host" "$srcdir/tests/e2e/symbolize-host.c" || fail "the host doesn't compile"
-cd "$work"
+mkdir "$work/here" "$work/there"
+cd "$work/here"
 
 start() { # environment...
 	env LD_PRELOAD="$CP_LIBRARY" "$@" "$host" 100000 >"$work/host.out" 2>"$work/host.err" &
 	pid=$!
 	owns $pid
-	wait_for 20 handles "${signal:-USR2}" || fail "the host doesn't come up"
 	wait_for 20 has_burned || fail "the host doesn't run"
 }
 
@@ -22,9 +21,8 @@ has_burned() {
 	[ "$(cut -d' ' -f14 "/proc/$pid/stat")" -ge 20 ]
 }
 
-handles() { # signal
-	local caught=$(sed -n 's/^SigCgt:\t//p' "/proc/$pid/status") number=$(kill -l "$1")
-	((16#${caught:-0} >> (number - 1) & 1))
+answers() {
+	"$cprof" ps $pid >/dev/null 2>&1
 }
 
 stop() {
@@ -39,161 +37,83 @@ dump() { # name arguments...
 	timeout -s KILL 60 "$cprof" dump "$@" >"$work/$name.out" 2>"$work/$name.err" || status=$?
 }
 
+gives() { # name file...
+	check_status "$1" 0
+	[ "$(cat "$work/$1.out")" = "$(printf "$PWD/%s\n" "${@:2}")" ] || fail "$1: $(cat "$work/$1.out" "$work/$1.err")"
+}
+
 refused() { # name regex
 	check_status "$1" 2
 	grep -qE -- "$2" "$work/$1.err" || fail "$1 doesn't say $2: $(cat "$work/$1.err")"
 }
 
-# A relative path, one mode and no other; the same again; somewhere else.
-start CPUPROFILE=rel.pb WALLPROFILE="$work/w-%e-%p.pb.gz"
+# Both modes, with lines; the next ones beside them; one mode, elsewhere. The process writes nothing for that.
+start CPUPROFILE="$work/there/cpu.pb" WALLPROFILE="$work/there/wall.pb"
+wait_for 20 answers || fail "no control socket"
 dump both $pid
-check_status both 0
-[ "$(cat both.out)" = "$work/rel.0001.pb
-$work/w-burner-$pid.0001.pb.gz" ] || fail "both: $(cat both.out both.err)"
-check_valid rel.0001.pb
-"$pprof_check" --raw rel.0001.pb | grep -q 'mix;twice;burn;main' || fail "a dump has no inlined calls"
-dump again --mode cpu -o mine.pb $pid
-check_status again 0
+gives both $pid.cpu.0001.pb $pid.wall.0001.pb
+check_valid $pid.cpu.0001.pb
+check_valid_as wall $pid.wall.0001.pb
+"$pprof_check" --raw $pid.cpu.0001.pb | grep -q 'mix;twice;burn;main' || fail "a dump has no inlined calls"
+dump again $pid
+gives again $pid.cpu.0002.pb $pid.wall.0002.pb
+dump one --mode cpu -o mine.pb $pid
+gives one mine.pb
 check_valid mine.pb
-[ -e rel.0002.pb ] && fail "the dump is still where it was written"
-# The other mode made no dump for that: its next one is its second.
-dump third $pid
-check_status third 0
-[ "$(cat third.out)" = "$work/rel.0003.pb
-$work/w-burner-$pid.0002.pb.gz" ] || fail "third: $(cat third.out third.err)"
+[ "$(stat -c %a mine.pb)" = 600 ] || fail "mine.pb has mode $(stat -c %a mine.pb)"
+dump stdout --mode cpu -o - $pid
+check_status stdout 0
+check_valid "$work/stdout.out"
 dump two -o two.pb $pid
 refused two 'several modes'
 dump off --mode heap $pid
-refused off 'not started with a heap profile'
-kill -STOP $pid
-dump stopped --mode cpu -timeout 1 $pid
-refused stopped 'the process is stopped'
-kill -CONT $pid
+refused off "process $pid: heap is not on; .cprof ps. lists"
+[ -z "$(ls -A "$work/there")" ] || fail "the process has written $(ls -A "$work/there")"
 stop
 
-# A name that begins with a part that the library fills in, in a directory where the unfinished file can be seen.
-start CPUPROFILE="$work/%e-%p.pb"
-kill -STOP $pid
-(dump unfinished $pid; echo $status >unfinished.status) &
-wait_for 20 grep -q '^ShdPnd:.*[1-9a-f]' "/proc/$pid/status" || fail "no signal was sent"
-echo unfinished >".burner-$pid.0001.pb.$pid.tmp"
-sleep 0.2
-kill -CONT $pid
-wait_for 20 test -s unfinished.status
-[ "$(cat unfinished.status unfinished.out)" = "0
-$work/burner-$pid.0001.pb" ] || fail "an unfinished file was taken: $(cat unfinished.out unfinished.err)"
-stop
-
-# A program that writes its title over its environment tells by its control socket where its files are.
-cat >titled.c <<'END'
-#include <signal.h>
-#include <stdint.h>
+# Another view of a mode goes beside it; the process is named by its socket's path.
+cat >keeps.c <<'END'
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-extern char **environ;
-static void called(int sig)
-{
-	write(1, "called\n", 7);
-	(void)sig;
-}
+void *volatile kept[1000];
 int main(void)
 {
-	if (getenv("OWN_USR2"))
-		signal(SIGUSR2, called);
-	char *first = environ[0], *last = first;
-	for (char **e = environ; *e; e++)
-		last = *e + strlen(*e);
-	for (volatile char *c = first; c < last; c++)
-		*c = c - first < 12 ? "server: idle"[c - first] : 0;
-	for (volatile uint64_t i = 0;; i++)
+	for (int i = 0; i < 1000; i++)
+		kept[i] = malloc(1000);
+	for (;;)
 		;
 }
 END
-$CC -O1 -o titled titled.c || fail "titled.c doesn't compile"
-host=$work/titled start CPUPROFILE="$work/titled.pb" WALLPROFILE="$work/titled-%p.pb"
-wait_for 20 "$cprof" ps $pid >/dev/null || fail "titled has no control socket"
-dump titled $pid
-check_status titled 0
-[ "$(cat titled.out)" = "$work/titled.0001.pb
-$work/titled-$pid.0001.pb" ] || fail "titled: $(cat titled.out titled.err)"
-dump titled-heap --mode heap $pid
-refused titled-heap 'not started with a heap profile'
-stop
-# The signal that it tells is sent, and not SIGUSR2, which is the program's own.
-host=$work/titled signal=PWR start CPUPROFILE="$work/other.pb" CPROF_SIGNAL=PWR OWN_USR2=1
-wait_for 20 "$cprof" ps $pid >/dev/null || fail "titled has no control socket"
-dump other $pid
-check_status other 0
-[ "$(cat other.out)" = "$work/other.0001.pb" ] || fail "other: $(cat other.out other.err)"
-stop
-[ ! -s host.out ] || fail "the program's own handler was called"
-host=$work/titled start CPUPROFILE="$work/none.pb" CPROF_SIGNAL=none OWN_USR2=1
-wait_for 20 "$cprof" ps $pid >/dev/null || fail "titled has no control socket"
-dump titled-none $pid
-refused titled-none 'CPROF_SIGNAL=none'
-stop
-[ ! -s host.out ] || fail "the program's own handler was called, with none"
-host=$work/titled start CPUPROFILE="$work/titled.pb" CPROF_CONTROL=off
-dump untold $pid
-refused untold 'has written over its environment'
-stop
-# Without a mode there is no handler: no advice to send the signal.
-env LD_PRELOAD="$CP_LIBRARY" CPROF_CONTROL=off ./titled 2>bare.err &
-pid=$!
-owns $pid
-wait_for 20 has_burned || fail "the titled host doesn't run"
-dump bare $pid
-refused bare 'no profile is being made there'
-grep -q 'kill' bare.err && fail "bare: $(cat bare.err)"
+$CC -O1 -g -o keeps keeps.c || fail "keeps.c doesn't compile"
+host=./keeps start HEAPPROFILE="$work/there/heap.pb" CPROF_HEAP_INTERVAL=1K CPROF_CONTROL="$work/there/sock"
+wait_for 20 test -S "$work/there/sock" || fail "no socket"
+dump path "$work/there/sock"
+gives path sock.heap.0001.pb sock.heap.0001.peak.pb
+"$cprof" info sock.heap.0001.peak.pb | grep -q peak_space || fail "the peak's file is none"
 stop
 
-# The program's own handler isn't called.
-env LD_PRELOAD="$CP_LIBRARY" CPUPROFILE="$work/own.pb" bash -c 'trap "echo >got" USR2; : >ready; while :; do :; done' 2>own-host.err &
-pid=$!
-owns $pid
-wait_for 20 test -e ready && wait_for 20 "$cprof" ps $pid >/dev/null || fail "bash has no control socket"
-dump own $pid
-refused own 'handles signal 12 .USR2. itself'
-kill -0 $pid && [ ! -e got ] || fail "own: bash got the signal"
+# Without a socket: why, and what the library does by itself, which works.
+start CPUPROFILE="$work/there/alone.pb" CPROF_CONTROL=off
+dump alone $pid
+refused alone 'has no control socket: .*CPROF_CONTROL=on'
+grep -q "on \"kill -USR2 $pid\"" "$work/alone.err" || fail "alone: $(cat "$work/alone.err")"
+kill -USR2 $pid
+wait_for 20 test -s "$work/there/alone.0001.pb" || fail "no dump on SIGUSR2"
+check_valid "$work/there/alone.0001.pb"
 stop
 
-# Another signal, and a number within the name. A file of an earlier process is no new dump.
-touch "n0001.x"
-signal=USR1 start CPROF_SIGNAL=SIGUSR1 CPUPROFILE="$work/n%n.x"
-dump number $pid
-check_status number 0
-[ "$(cat number.out)" = "$work/n0001.x" ] || fail "number: $(cat number.out)"
-check_valid n0001.x
+# Toggled off.
+start CPUPROFILESIGNAL=10 CPUPROFILE=toggled.pb CPROF_CONTROL=on
+wait_for 20 answers || fail "no control socket"
+dump toggled $pid
+refused toggled 'a mode is not on'
 stop
 
-# Toggled off: how to turn it on.
-signal=USR2 start CPUPROFILESIGNAL=10 CPUPROFILE=toggled.pb
-dump toggled -timeout 1 $pid
-check_status toggled 2
-grep -q "CPUPROFILESIGNAL=10, so its CPU profile is off until \"kill -10 $pid\" turns it on" toggled.err || fail "toggled off: $(cat toggled.err)"
-stop
-
-# Processes that can't be asked.
-signal=TERM start CPROF_SIGNAL=none CPUPROFILE=none.pb
-dump none $pid
-refused none 'CPROF_SIGNAL=none'
-stop
-# A program that has set the signal's default since is not ended.
-env LD_PRELOAD="$CP_LIBRARY" CPUPROFILE=default.pb "$builddir/tests/traps/hosts/dump-host" default 12 signal "$work/go" >set.out 2>&1 &
-pid=$!
-owns $pid
-wait_for 20 grep -q set set.out || fail "the host doesn't come up"
-dump default -timeout 1 $pid
-check_status default 2
-grep -q 'has set that signal' default.err || fail "default says: $(cat default.err)"
-kill -0 $pid || fail "default: the process was ended"
-stop
 sleep 100 &
 pid=$!
 owns $pid
 dump bare $pid
 refused bare 'does not run under libcprof'
+grep -q kill "$work/bare.err" && fail "bare: $(cat "$work/bare.err")"
 kill -0 $pid || fail "a process that isn't ours was ended"
 stop
 dump gone $pid
@@ -201,5 +121,5 @@ refused gone 'there is no process'
 dump mode --mode hep $pid
 refused mode '-mode=hep is not'
 dump word hello
-refused word 'one process id'
+refused word 'no process id'
 finish

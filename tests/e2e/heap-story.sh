@@ -21,9 +21,8 @@ has_stats() {
 	grep -q 'max mmap bytes' "$work/cache.err"
 }
 wait_for 60 has_stats || fail "no statistics: $(cat "$work/cache.err")"
-"$builddir/cprof" dump $server >"$work/dumped" 2>&1 || fail "cprof dump: $(cat "$work/dumped")"
-# A launcher of python3 has had the first name.
-file=$(head -n 1 "$work/dumped")
+file=$work/cache.now.pb
+"$builddir/cprof" dump -o "$file" $server >"$work/dumped" 2>&1 || fail "cprof dump: $(cat "$work/dumped")"
 exec 9>&-
 status=0
 wait $server || status=$?
@@ -48,7 +47,7 @@ near "in use" $((used + rounded)) "$(stat 'in use')" 16
 near "from the system" $((used + rounded + held + free)) "$(stat system)" 6
 # The blocks that are kept lie apart, each on a page or two.
 [ $((held * 10)) -gt $((used * 8)) ] && [ "$held" -lt $((free + held)) ] || fail "free on its pages: $held kB beside $used kB in use"
-"$builddir/cprof" top -nodecount=3 "${file/cache./cache.fragmentation.}" >"$work/top" 2>&1
+"$builddir/cprof" top -nodecount=3 "$work/cache.now.fragmentation.pb" >"$work/top" 2>&1
 # Calloc, where python3 has its own symbols.
 grep -q 'Type: held_space' "$work/top" && grep -qE 'Calloc|python[0-9.]*\+0x' "$work/top" || fail "cprof top: $(cat "$work/top")"
 finish

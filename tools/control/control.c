@@ -82,7 +82,7 @@ void ct_control_nanoseconds(struct cp_control_message *m, double seconds)
 
 /* ---- one process ---- */
 
-/* Does process PID have the library loaded? -1: that can't be looked at. */
+/* As ct_control_has_library; -1: that can't be looked at. */
 static int has_library(int pid)
 {
 	char *path = ct_memory_printf("/proc/%d/maps", pid), line[4200];
@@ -95,6 +95,11 @@ static int has_library(int pid)
 		fclose(f);
 	free(path);
 	return found;
+}
+
+bool ct_control_has_library(int pid)
+{
+	return has_library(pid) == 1;
 }
 
 bool ct_control_has_ended(int pid)
@@ -128,7 +133,9 @@ static char *no_socket(int pid)
 					pid);
 	case 1:
 		return ct_memory_printf("process %d has no control socket: one is there while a "
-					"mode is on, or from the start with CPROF_CONTROL=on",
+					"mode is on, or from the start with CPROF_CONTROL=on; none "
+					"with CPROF_CONTROL=off, nor by itself under a seccomp "
+					"filter (containers)",
 					pid);
 	default:
 		return ct_memory_printf("process %d has no control socket to be seen from here",

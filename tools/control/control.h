@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Profiled processes that answer over their control sockets (base/control.h). For the verbs ps,
- * start, stop, set, record and threads.
+ * start, stop, set, record, dump and threads.
  */
 #ifndef CT_CONTROL_H
 #define CT_CONTROL_H
@@ -46,6 +46,8 @@ int ct_control_process(const char *text);
 const char *ct_control_name(int pid);
 /* Its number in our pid namespace; 0: it isn't to be seen from here. */
 int ct_control_pid(int pid);
+/* Does process PID have the library loaded, as far as can be seen? */
+bool ct_control_has_library(int pid);
 /* Has process PID ended? Its parent may not have noticed yet. */
 bool ct_control_has_ended(int pid);
 /* Does nobody listen any more at the path that PID stands for? A process that is stopped listens.

@@ -136,34 +136,11 @@ int ct_target_open(struct ct_target *t, const char *path)
 	return S_ISCHR(st->st_mode) || S_ISFIFO(st->st_mode) ? open_directly(t, path) : -EINVAL;
 }
 
-int ct_target_open_over(struct ct_target *t, int directory, const char *name,
-			const struct stat *was)
-{
-	int error;
-
-	*t = (struct ct_target){ .over = true, .was = *was };
-	t->name = ct_memory_strdup(name);
-	t->directory = fcntl(directory, F_DUPFD_CLOEXEC, 0);
-	error = t->directory < 0 ? -errno : open_temporary(t);
-	if (error)
-		forget(t);
-	return error;
-}
-
 static mode_t mode_of(const struct ct_target *t)
 {
-	bool kept = S_ISREG(t->was.st_mode) && (t->over || t->was.st_uid == geteuid());
+	bool kept = S_ISREG(t->was.st_mode) && t->was.st_uid == geteuid();
 
 	return kept ? t->was.st_mode & 0777 : 0600;
-}
-
-static int is_still_there(const struct ct_target *t)
-{
-	struct stat now;
-
-	if (fstatat(t->directory, t->name, &now, AT_SYMLINK_NOFOLLOW))
-		return -errno;
-	return now.st_dev == t->was.st_dev && now.st_ino == t->was.st_ino ? 0 : -ESTALE;
 }
 
 /* Does everything that can fail before the rename. */
@@ -177,16 +154,13 @@ static int complete(struct ct_target *t)
 		return -EIO;
 	if (!t->temporary)
 		return 0;
-	/* If root replaces another user's file, the new file belongs to that user, too. */
-	if (t->over && t->was.st_uid != geteuid() && fchown(fd, t->was.st_uid, t->was.st_gid))
-		return -errno;
 	if (fchmod(fd, mode_of(t)) || fsync(fd))
 		return -errno;
 	/* The profile is as old as before. By this, a process that runs knows that its file is its
 	 * own. */
-	if (t->over || (t->dated && S_ISREG(t->was.st_mode)))
+	if (t->dated && S_ISREG(t->was.st_mode))
 		futimens(fd, (struct timespec[]){ t->was.st_atim, t->was.st_mtim });
-	return t->over ? is_still_there(t) : 0;
+	return 0;
 }
 
 int ct_target_close(struct ct_target *t, int error)

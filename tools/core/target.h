@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Files that the tool writes: as a whole or not at all, and never through a link that another user
- * put in their place. For write_file.c, flame_file.c and dump.c.
+ * put in their place. For write_file.c and flame_file.c.
  */
 #ifndef CT_TARGET_H
 #define CT_TARGET_H
@@ -16,8 +16,7 @@ struct ct_target {
 	int directory;
 	char *name, *temporary;
 	bool dated;	 /* the new file is as old as the existing one */
-	bool over;	 /* only if the existing file is the one described by... */
-	struct stat was; /* ...this; its mode and owner stay */
+	struct stat was; /* the existing one */
 };
 
 /* Opens PATH for writing. A file is replaced by rename; if PATH is a link, the file that it leads
@@ -25,10 +24,6 @@ struct ct_target {
  * The mode is 0600, or that of the replaced file if it is the user's own. Returns 0 or a negative
  * errno: -EPERM if PATH is a link or a pipe that belongs neither to the user nor to root. */
 int ct_target_open(struct ct_target *t, const char *path);
-/* The same for NAME in DIRECTORY, which is the file WAS. Returns -ESTALE if another file is there
- * by then; that file is left alone. */
-int ct_target_open_over(struct ct_target *t, int directory, const char *name,
-			const struct stat *was);
 /* Ends the writing; with ERROR the old file stays. Returns 0 or a negative errno, ERROR first. */
 int ct_target_close(struct ct_target *t, int error);
 

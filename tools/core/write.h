@@ -4,7 +4,6 @@
 #define CT_WRITE_H
 
 #include <stdio.h>
-#include <sys/stat.h>
 
 #include "core/model.h"
 
@@ -17,8 +16,5 @@ int ct_write(const struct ct_profile *p, FILE *to);
 int ct_write_file(const struct ct_profile *p, const char *path);
 /* The same for a file that was read from PATH: it is as old as before. */
 int ct_write_file_in_place(const struct ct_profile *p, const char *path);
-/* The same, but replaces the file NAME of DIRECTORY only if WAS still describes it. */
-int ct_write_file_over(const struct ct_profile *p, int directory, const char *name,
-		       const struct stat *was);
 
 #endif

@@ -49,12 +49,3 @@ int ct_write_file_in_place(const struct ct_profile *p, const char *path)
 {
 	return said(path, write_target(p, path, true));
 }
-
-int ct_write_file_over(const struct ct_profile *p, int directory, const char *name,
-		       const struct stat *was)
-{
-	struct ct_target t;
-	int error = ct_target_open_over(&t, directory, name, was);
-
-	return said(name, error ? error : ct_target_close(&t, ct_write(p, t.to)));
-}

@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -101,48 +100,10 @@ static void wait_for(int pid, long ms, struct ct_window *w)
 		close(p.fd);
 }
 
-/* ---- lines ---- */
-
-static bool sees_other_files(int pid)
-{
-	char *path = ct_memory_printf("/proc/%d/ns/mnt", pid);
-	struct stat its, ours;
-	bool other =
-		!stat(path, &its) && !stat("/proc/self/ns/mnt", &ours) && its.st_ino != ours.st_ino;
-
-	free(path);
-	return other;
-}
-
 void ct_serve_profile_symbolize(struct ct_profile *p, int pid)
 {
-	char *root = ct_memory_printf("/proc/%d/root", pid),
-	     *debug = ct_memory_printf("%s%s", root, CT_DEBUG_ROOT);
-	const char *roots[] = { CT_DEBUG_ROOT, debug, NULL };
-	bool other = sees_other_files(pid);
-	struct ct_symbolized done;
-
-	/* Of a container: its files are looked for where the kernel shows them to us. */
-	for (size_t i = 0; other && i < p->mapping_count; i++) {
-		const char *name = ct_text(p, p->mappings[i].file);
-		char *file = ct_memory_printf("%s%s", root, name);
-
-		if (*name == '/')
-			p->mappings[i].file = ct_model_string(p, file);
-		free(file);
-	}
-	if (!other)
-		roots[1] = NULL;
 	ct_serve_jobs_wait_turn();
-	ct_verb_symbolize_profile(p, roots, &done);
-	for (size_t i = 0; other && i < p->mapping_count; i++) {
-		const char *file = ct_text(p, p->mappings[i].file);
-
-		if (!strncmp(file, root, strlen(root)))
-			p->mappings[i].file = ct_model_string(p, file + strlen(root));
-	}
-	free(debug);
-	free(root);
+	ct_verb_symbolize_process(p, pid);
 }
 
 /* ---- as Go names it ---- */

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 TOOL_SOURCES += \
 	%D%/verb_dump.c \
-	%D%/dump_process.c \
 	%D%/verb_info.c \
 	%D%/verb_leaks.c \
 	%D%/leak_rows.c \

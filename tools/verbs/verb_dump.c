@@ -1,274 +1,227 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cprof dump: takes a profile of a running process.
- *
- * Sends the signal on which libcprof writes its numbered files, waits for a new file, and adds
- * lines to it. Without libcprof the signal would kill the process, so the handler is checked first.
+/* cprof dump: a running process's profiles up to now. The process answers over its control socket
+ * with the profile in a file in memory; the files are written here, with this user's rights.
  */
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <fnmatch.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "verbs/dump_process.h"
+#include "control/control.h"
+#include "control/control_modes.h"
+#include "control/control_profile.h"
 #include "core/memory.h"
 #include "core/options.h"
-#include "core/read.h"
+#include "core/write.h"
+#include "verbs/mode_options.h"
 #include "verbs/verb_symbolize.h"
 #include "verbs/verbs.h"
-#include "core/write.h"
-
-#define POLL_NS 20000000
-#define USUAL_SECONDS 10
 
 static struct {
 	const char *mode, *output;
-	long seconds;
-} my = { .seconds = USUAL_SECONDS };
+} my;
 
 static const struct ct_option options[] = {
 	CT_TEXT("mode", "M", &my.mode,
 		"cpu, wall, heap, lock, io or event; default: every mode that is on"),
-	CT_TEXT("output", "FILE", &my.output, "put the dump there (of one mode)"),
-	CT_TEXT("o", "FILE", &my.output, NULL),
-	CT_INTEGER("timeout", "SECONDS", &my.seconds, "wait at most SECONDS for the file (10)"),
-	CT_END
+	CT_TEXT("output", "FILE", &my.output,
+		"where to write the profile (of one mode); default: PID.MODE.0001.pb here, or the "
+		"next number"),
+	CT_TEXT("o", "FILE", &my.output, NULL), CT_END
 };
 
-/* ---- new files ---- */
-
-struct seen {
-	char *name;
-	ino_t inode;
-	struct timespec time;
+/* Profiles of a mode's samples beside its own, and what their files' names have in them. A process
+ * that doesn't make one has nothing in it. */
+static const struct {
+	int mode;
+	const char *name, *infix;
+} views[] = {
+	{ CT_HEAP, "peak", "peak" },	       { CT_HEAP, "mmap", "mmap" },
+	{ CT_HEAP, "lifetimes", "lifetimes" }, { CT_HEAP, "fragmentation", "fragmentation" },
+	{ CT_LOCK, "holders", "holders" },     { CT_LOCK, "wakers", "wakers" },
+	{ CT_IO, "io_wakers", "wakers" },
 };
 
-struct listing {
-	struct seen *files;
-	size_t count, room;
-};
-
-/* A pattern that begins with "*" does not match ".NAME.PID.tmp"; the library renames that file to
- * NAME when it is complete. */
-static void look(const struct ct_dump_place *p, struct listing *l)
+/* Says WHY, and frees it. */
+static int say(char *why)
 {
-	int fd = openat(p->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *d = fd < 0 ? NULL : fdopendir(fd);
-	struct dirent *e;
-	struct stat st;
-
-	while (d && (e = readdir(d)))
-		if (!fnmatch(p->pattern, e->d_name, FNM_PERIOD) &&
-		    !fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW))
-			*CT_PUSH(l->files, l->count, l->room) =
-				(struct seen){ ct_memory_strdup(e->d_name), st.st_ino, st.st_mtim };
-	if (d)
-		closedir(d);
-	else if (fd >= 0)
-		close(fd);
+	fprintf(stderr, "cprof dump: %s\n", why);
+	free(why);
+	return CT_FAILED;
 }
 
-static void forget(struct listing *l)
+static void see_modes(const struct ct_controlled *p, const struct cp_control_message *status,
+		      void *arg)
 {
-	for (size_t i = 0; i < l->count; i++)
-		free(l->files[i].name);
-	free(l->files);
-	*l = (struct listing){ 0 };
-}
+	bool *on = arg;
 
-static bool knows(const struct listing *l, const struct seen *s)
-{
-	for (size_t i = 0; i < l->count; i++)
-		if (!strcmp(l->files[i].name, s->name) && l->files[i].inode == s->inode &&
-		    l->files[i].time.tv_sec == s->time.tv_sec &&
-		    l->files[i].time.tv_nsec == s->time.tv_nsec)
-			return true;
-	return false;
-}
+	(void)p;
+	for (int m = 0; m < CT_MODES; m++) {
+		char *key = ct_memory_printf("%s.since", ct_control_modes[m].name);
+		char *since = ct_control_value(status, key);
 
-/* Returns the name of a file of P that isn't in BEFORE, or has changed since. The caller frees it.
- */
-static char *appeared(const struct ct_dump_place *p, const struct listing *before)
-{
-	struct listing now = { 0 };
-	char *name = NULL;
-
-	look(p, &now);
-	for (size_t i = 0; i < now.count && !name; i++)
-		if (!knows(before, &now.files[i]))
-			name = ct_memory_strdup(now.files[i].name);
-	forget(&now);
-	return name;
-}
-
-static double clock_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
-/* ---- the dump ---- */
-
-static void add_lines(struct ct_profile *p)
-{
-	const char *roots[] = { CT_DEBUG_ROOT, NULL };
-	struct ct_symbolized done;
-
-	ct_verb_symbolize_profile(p, roots, &done);
-}
-
-/* Opens the dump NAME without trusting it: a user who may dump others' processes may also write
- * others' files. It must be a plain file of the process's user, as the library makes it, and not a
- * link to another place. Returns its descriptor, or -1. */
-static int open_dump(const struct ct_dump_process *d, const struct ct_dump_place *p,
-		     const char *name, struct stat *st)
-{
-	int fd = ct_input_reopen_plain(openat(p->fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC));
-
-	if (fd >= 0 && !fstat(fd, st) && S_ISREG(st->st_mode) &&
-	    (st->st_uid == d->user || d->user == geteuid()))
-		return fd;
-	fprintf(stderr, "cprof dump: %s/%s is left alone: %s\n", p->directory, name,
-		fd < 0 && errno != EINVAL ? strerror(errno) : "not a file of the process's user");
-	if (fd >= 0)
-		close(fd);
-	return -1;
-}
-
-static int write_dump(struct ct_profile *q, const struct ct_dump_place *p, const char *name,
-		      const struct stat *was)
-{
-	add_lines(q);
-	if (!my.output) {
-		if (ct_write_file_over(q, p->fd, name, was))
-			return CT_FAILED;
-		printf("%s/%s\n", p->directory, name);
-		return CT_OK;
+		on[m] = since && (!my.mode || !strcmp(my.mode, ct_control_modes[m].name));
+		free(since);
+		free(key);
 	}
-	if (ct_write_file(q, my.output))
-		return CT_FAILED;
-	unlinkat(p->fd, name, 0);
-	printf("%s\n", my.output);
-	return CT_OK;
 }
 
-/* Adds lines to the dump NAME, and moves it to the place that the user wants. */
-static int take(const struct ct_dump_process *d, const struct ct_dump_place *p, const char *name)
+/* Without an answer there is still the signal, on which the library writes files itself. */
+static int no_answer(int pid, char *why)
 {
-	struct stat was;
-	int fd = open_dump(d, p, name, &was), status = CT_FAILED;
-	char *path = ct_memory_printf("/proc/self/fd/%d", fd);
-	struct ct_profile *q = fd < 0 ? NULL : ct_read_source(path);
+	say(why);
+	if (pid > 0 && ct_control_has_library(pid) && !kill(pid, 0))
+		fprintf(stderr,
+			"cprof dump: if it was started with a profile's path (CPUPROFILE=... or "
+			"another mode's), it writes NAME.0001.EXT beside that on \"kill -USR2 "
+			"%d\", or on the signal of CPROF_SIGNAL; without, the signal ends it\n",
+			pid);
+	return CT_FAILED;
+}
 
-	if (q)
-		status = write_dump(q, p, name, &was);
-	ct_model_free(q);
-	if (fd >= 0)
-		close(fd);
+/* Returns the profile NAME of process PID, or NULL with the reason in *WHY. */
+static struct ct_profile *ask(int pid, const char *name, char **why)
+{
+	struct cp_control_message m;
+	struct ct_profile *p = NULL;
+	int err;
+
+	ct_control_request(&m, CP_CONTROL_DUMP);
+	ct_control_line(&m, "mode", name);
+	err = ct_control_profile_ask(pid, &m, &p, why);
+	if (err && !*why)
+		*why = ct_memory_printf("process %s: %s: %s", ct_control_name(pid), name,
+					err == -ESRCH ? "the mode is off by now" : strerror(-err));
+	return p;
+}
+
+/* The first name that no file has, also of the views' files: dumps of one process are compared. */
+static char *free_path(int pid, int mode)
+{
+	const char *name = ct_control_name(pid), *slash = strrchr(name, '/');
+	char *absolute;
+
+	for (unsigned n = 1;; n++) {
+		char *path = ct_memory_printf("%s.%s.%04u.pb", slash ? slash + 1 : name,
+					      ct_control_modes[mode].name, n);
+
+		if (!access(path, F_OK)) {
+			free(path);
+			continue;
+		}
+		absolute = ct_mode_options_absolute(path);
+		free(path);
+		return absolute;
+	}
+}
+
+/* Writes P, which it frees, to PATH. */
+static int keep(struct ct_profile *p, int pid, const char *path)
+{
+	int status = CT_FAILED;
+
+	ct_verb_symbolize_process(p, ct_control_pid(pid));
+	if (!ct_write_file(p, path)) {
+		status = CT_OK;
+		if (strcmp(path, "-"))
+			printf("%s\n", path);
+	}
+	ct_model_free(p);
+	return status;
+}
+
+/* The views that have samples go to files beside PATH. */
+static int keep_views(int pid, int mode, const char *path)
+{
+	int status = CT_OK;
+
+	for (size_t i = 0; i < sizeof(views) / sizeof(*views); i++) {
+		char *beside, *why = NULL;
+		struct ct_profile *p;
+
+		if (views[i].mode != mode)
+			continue;
+		p = ask(pid, views[i].name, &why);
+		free(why);
+		if (!p || !p->sample_count) {
+			ct_model_free(p);
+			continue;
+		}
+		beside = ct_mode_options_infix(path, views[i].infix);
+		if (keep(p, pid, beside))
+			status = CT_FAILED;
+		free(beside);
+	}
+	return status;
+}
+
+static int dump_mode(int pid, int mode)
+{
+	char *why, *path;
+	struct ct_profile *p = ask(pid, ct_control_modes[mode].name, &why);
+	int status;
+
+	if (!p)
+		return say(why);
+	path = !my.output		? free_path(pid, mode)
+	       : strcmp(my.output, "-") ? ct_mode_options_absolute(my.output)
+					: ct_memory_strdup("-");
+	status = keep(p, pid, path);
+	if (!status && strcmp(path, "-"))
+		status = keep_views(pid, mode, path);
 	free(path);
 	return status;
 }
 
-static int give_up(const struct ct_dump_process *d, const struct ct_dump_place *p)
+static int dump(int pid)
 {
-	if (ct_dump_process_signal(d, 0) && errno == ESRCH)
-		fprintf(stderr, "cprof dump: process %d ended before its dump was written\n",
-			d->pid);
-	else if (d->toggle && !strcmp(p->mode, "cpu"))
-		fprintf(stderr,
-			"cprof dump: no %s/%s appeared in %ld s: the process was started with "
-			"CPUPROFILESIGNAL=%s, so its CPU profile is off until \"kill -%s %d\" "
-			"turns "
-			"it on; the next one turns it off, and writes it\n",
-			p->directory, p->pattern, my.seconds, d->toggle, d->toggle, d->pid);
-	else
-		fprintf(stderr,
-			"cprof dump: no %s/%s appeared in %ld s: the process is stopped, has set "
-			"that signal itself, has not the %s mode on, or can't write there\n",
-			p->directory, p->pattern, my.seconds, p->mode);
-	return CT_FAILED;
-}
+	bool on[CT_MODES] = { false };
+	char *why = ct_control_one(pid, see_modes, on);
+	int count = 0, status = CT_OK;
 
-static int await(const struct ct_dump_process *d, const struct ct_dump_place *p,
-		 const struct listing *before, double until)
-{
-	char *name;
-	int status;
-
-	while (!(name = appeared(p, before))) {
-		if (clock_now() >= until || (ct_dump_process_signal(d, 0) && errno == ESRCH))
-			return give_up(d, p);
-		nanosleep(&(struct timespec){ 0, POLL_NS }, NULL);
-	}
-	status = take(d, p, name);
-	free(name);
-	return status;
-}
-
-static int dump(const struct ct_dump_process *d)
-{
-	struct listing before[CT_MODES] = { { 0 } };
-	double until;
-	int status = CT_OK;
-
-	for (unsigned i = 0; i < d->count; i++)
-		look(&d->places[i], &before[i]);
-	if (ct_dump_process_signal(d, d->signal)) {
-		fprintf(stderr, "cprof dump: process %d can't be signalled: %s\n", d->pid,
-			strerror(errno));
-		return CT_FAILED;
-	}
-	until = clock_now() + (double)my.seconds;
-	for (unsigned i = 0; i < d->count; i++) {
-		if (await(d, &d->places[i], &before[i], until))
+	if (why)
+		return no_answer(pid, why);
+	for (int m = 0; m < CT_MODES; m++)
+		count += on[m];
+	if (!count)
+		return say(ct_memory_printf("process %s: %s is not on; \"cprof ps\" lists the "
+					    "modes, \"cprof start\" turns one on",
+					    ct_control_name(pid), my.mode ?: "a mode"));
+	if (count > 1 && my.output)
+		return say(ct_memory_strdup("several modes are on: -output needs -mode"));
+	for (int m = 0; m < CT_MODES; m++)
+		if (on[m] && dump_mode(pid, m))
 			status = CT_FAILED;
-		forget(&before[i]);
-	}
 	return status;
 }
 
 static int run(int argc, char **argv)
 {
 	const struct ct_option *const tables[] = { options, NULL };
-	int first = ct_options_parse(&ct_verb_dump, argc, argv, tables), status;
-	struct ct_dump_process d;
-	char *end = NULL, *why;
-	long pid = 0;
+	int first = ct_options_parse(&ct_verb_dump, argc, argv, tables), pid;
 
 	if (first < 0)
 		return ct_options_status(first);
-	if (argc - first == 1)
-		pid = strtol(argv[first], &end, 10);
-	if (!end || *end || pid <= 0 || pid > INT32_MAX)
-		return ct_options_wrong(&ct_verb_dump, "give one process id");
-	if (my.mode && !ct_dump_process_is_mode(my.mode))
+	if (argc - first != 1)
+		return ct_options_wrong(&ct_verb_dump,
+					"give one process id; \"cprof ps\" lists them");
+	pid = ct_control_process(argv[first]);
+	if (!pid)
+		return ct_options_wrong(&ct_verb_dump, CT_CONTROL_NO_PROCESS, argv[first]);
+	if (my.mode && ct_control_modes_find(my.mode) < 0)
 		return ct_options_wrong(&ct_verb_dump,
 					"-mode=%s is not cpu, wall, heap, lock, io or event",
 					my.mode);
-	why = ct_dump_process_open(&d, (int)pid, my.mode);
-	if (!why && my.output && d.count > 1)
-		why = ct_memory_strdup("several modes are on: -output needs -mode");
-	if (why)
-		fprintf(stderr, "cprof dump: %s\n", why);
-	status = why ? CT_FAILED : dump(&d);
-	ct_dump_process_close(&d);
-	free(why);
-	return status;
+	return dump(pid);
 }
 
 const struct ct_verb ct_verb_dump = {
 	.name = "dump",
-	.operands = "PID",
+	.operands = "PID|PATH",
 	.summary = "Get a profile of a running process now",
-	.details = "The process runs under libcprof; it goes on, and so does its profile.\n",
+	.details = "The process runs under libcprof; it goes on, and so does its profile. The file "
+		   "is written here.\n",
 	.run = run,
 };

@@ -10,11 +10,13 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <stdbool.h>
-#include <stddef.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "core/drop_frames.h"
 #include "dwarf/dwarf.h"
@@ -423,6 +425,47 @@ void ct_verb_symbolize_profile(struct ct_profile *p, const char *const *roots,
 	finish(&w);
 	free(w.to_do);
 	*done = w.done;
+}
+
+static bool sees_other_files(int pid)
+{
+	char *path = ct_memory_printf("/proc/%d/ns/mnt", pid);
+	struct stat its, ours;
+	bool other =
+		!stat(path, &its) && !stat("/proc/self/ns/mnt", &ours) && its.st_ino != ours.st_ino;
+
+	free(path);
+	return other;
+}
+
+void ct_verb_symbolize_process(struct ct_profile *p, int pid)
+{
+	char *root = ct_memory_printf("/proc/%d/root", pid),
+	     *debug = ct_memory_printf("%s%s", root, CT_DEBUG_ROOT);
+	const char *roots[] = { CT_DEBUG_ROOT, debug, NULL };
+	bool other = sees_other_files(pid);
+	struct ct_symbolized done;
+
+	/* Of a container: its files are looked for where the kernel shows them to us. */
+	for (size_t i = 0; other && i < p->mapping_count; i++) {
+		const char *name = ct_text(p, p->mappings[i].file);
+		char *file = ct_memory_printf("%s%s", root, name);
+
+		if (*name == '/')
+			p->mappings[i].file = ct_model_string(p, file);
+		free(file);
+	}
+	if (!other)
+		roots[1] = NULL;
+	ct_verb_symbolize_profile(p, roots, &done);
+	for (size_t i = 0; other && i < p->mapping_count; i++) {
+		const char *file = ct_text(p, p->mappings[i].file);
+
+		if (!strncmp(file, root, strlen(root)))
+			p->mappings[i].file = ct_model_string(p, file + strlen(root));
+	}
+	free(debug);
+	free(root);
 }
 
 static struct {
