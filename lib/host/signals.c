@@ -286,14 +286,31 @@ static void add_signal(uint64_t *signals, int sig)
 		cp_or_seqcst(signals, CP_SIGBIT(sig));
 }
 
+/* Copy the program's FROM as libc does: from its front, so that a fault is at libc's address. Not
+ * inlined: an address that is none, read through the register of the frame, is a SIGBUS. */
+__attribute__((noinline)) static void read_action(struct sigaction *to,
+						  const struct sigaction *from)
+{
+	to->sa_handler = from->sa_handler;
+	cp_signal_fence();
+	to->sa_mask = from->sa_mask;
+	cp_signal_fence();
+	to->sa_flags = from->sa_flags;
+}
+
 int cp_signals_sigaction(int sig, const struct sigaction *act, struct sigaction *old)
 {
+	struct sigaction read = { .sa_flags = 0 };
 	struct cp_handler_mask mask;
 	bool active, ours, keeps;
 	int err;
 
 	if (sig < 1 || sig > 64)
 		return CP_REAL(sigaction)(sig, act, old);
+	if (act) {
+		read_action(&read, act);
+		act = &read;
+	}
 	/* Asked once: it takes a system call. */
 	active = cp_profiled_active();
 	ours = active && cp_profiled_is_this();

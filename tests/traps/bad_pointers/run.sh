@@ -10,7 +10,7 @@ bare plain $host
 check_status plain 0
 grep -q 'b_futex_waitv NULL: -1' "$work/plain.out" || echo "# no futex_waitv here"
 bare idle env LD_PRELOAD="$CP_LIBRARY" $host
-profiled all env LOCKPROFILE="$work/lock.pb" IOPROFILE="$work/io.pb" WALLPROFILE="$work/wall.pb" CPROF_IO_WAKERS=1 $host
+profiled all env LOCKPROFILE="$work/lock.pb" IOPROFILE="$work/io.pb" WALLPROFILE="$work/wall.pb" CPROF_IO_WAKERS=1 CPROF_IO_TARGET=full $host
 for name in idle all; do
 	check_status $name 0
 	check_same_output $name plain

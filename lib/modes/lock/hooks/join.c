@@ -47,7 +47,7 @@ INTERPOSE int pthread_join(pthread_t thread, void **value)
 
 INTERPOSE int pthread_timedjoin_np(pthread_t thread, void **value, const struct timespec *until)
 {
-	if (!follows() || !waits_until(until))
+	if (!follows())
 		return CP_LOCK_REAL(pthread_timedjoin_np)(thread, value, until);
 	if (is_joined(thread, value))
 		return 0;
@@ -61,7 +61,7 @@ INTERPOSE int pthread_clockjoin_np(pthread_t thread, void **value, clockid_t clo
 {
 	if (!CP_LOCK_REAL(pthread_clockjoin_np)) /* before glibc 2.31 */
 		return ENOSYS;
-	if (!follows() || !waits_until(until) || !waits_by(clock))
+	if (!follows() || !waits_by(clock))
 		return CP_LOCK_REAL(pthread_clockjoin_np)(thread, value, clock, until);
 	if (is_joined(thread, value))
 		return 0;
