@@ -31,7 +31,6 @@ class Options(ctypes.Structure):
         ("dump_signal", ctypes.c_int),
         ("labels", ctypes.c_char_p),
         ("wall_frequency", ctypes.c_uint),
-        ("lock_budget", ctypes.c_uint),
         ("lock_threshold_ns", ctypes.c_longlong),
         ("heap_interval", ctypes.c_ulonglong),
         ("heap_mmap", ctypes.c_int),

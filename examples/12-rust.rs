@@ -27,7 +27,6 @@ struct Options {
     dump_signal: c_int,
     labels: *const c_char,
     wall_frequency: c_uint,
-    lock_budget: c_uint,
     lock_threshold_ns: c_longlong,
     heap_interval: c_ulonglong,
     heap_mmap: c_int,

@@ -48,7 +48,6 @@ struct cprof_options {
 	int dump_signal;	     /* signal number; default SIGUSR2; CPROF_OFF: none */
 	const char *labels;	     /* "k=v,..." on every sample */
 	unsigned wall_frequency;     /* samples per second of each thread, 1-1000; default 50 */
-	unsigned lock_budget;	     /* stacks of waits per second and thread; default 100 */
 	long long lock_threshold_ns; /* shorter waits have no stack; default 1000; CPROF_OFF */
 	unsigned long long heap_interval; /* mean bytes between samples, up to 1 GiB; 1: every
 					     allocation; default 512 KiB. If an earlier run had
@@ -57,8 +56,6 @@ struct cprof_options {
 	int heap_mmap;			  /* 1: also record the program's own mappings; default 0 */
 	unsigned long long span_slow_ns;  /* spans at least this long are slow; default: none */
 	const char *io_path;		  /* file of the I/O profile, as the paths above */
-	unsigned io_budget;		  /* stacks of calls per second and thread; default 200 */
-	long long io_threshold_ns;	  /* shorter calls have no stack; default 0: all have one */
 	const char *event_path;		  /* file of the event profile, as the paths above */
 	const char *event;		  /* "page-faults" (default), or another name of perf's */
 	unsigned event_period;		  /* events between samples; default: the event's own */
@@ -88,7 +85,7 @@ enum cprof_mode {
 #define CPROF_OPTIONS_INIT                                                                         \
 	{                                                                                          \
 		sizeof(struct cprof_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,   \
-			0, 0, 0, 0, 0, 0                                                           \
+			0, 0, 0                                                                    \
 	}
 
 /* Start profiling every thread of the process, including threads made later, in each mode whose

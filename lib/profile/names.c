@@ -297,7 +297,6 @@ static int name_special(struct cp_names *n, struct cp_aggregate *a)
 	l[CP_LOCATION_SHORT_WAITS].function = synthetic(n, "[short waits]");
 	l[CP_LOCATION_LOST_WAITS].function = synthetic(n, "[waits without a stack]");
 	l[CP_LOCATION_NOT_SAMPLED].function = synthetic(n, "[not sampled]");
-	l[CP_LOCATION_SHORT_CALLS].function = synthetic(n, "[short calls]");
 	l[CP_LOCATION_FREED].function = synthetic(n, "[freed by]");
 	l[CP_LOCATION_WOKEN].function = synthetic(n, "[woken by]");
 	l[CP_LOCATION_WAKER_UNKNOWN].function = synthetic(n, "[waker unknown]");

@@ -213,7 +213,7 @@ def push_windows(to, url, name, folder):
         "LD_PRELOAD": os.environ["CP_LIBRARY"], "CPROF_SYMBOLIZE": "full", "CPUPROFILE": f"{folder}/cpu.pb",
         "CPUPROFILE_FREQUENCY": "200", "WALLPROFILE": f"{folder}/wall.pb", "HEAPPROFILE": f"{folder}/heap.pb",
         "CPROF_HEAP_INTERVAL": "8K", "LOCKPROFILE": f"{folder}/lock.pb", "CPROF_LOCK_THRESHOLD": "0",
-        "IOPROFILE": f"{folder}/io.pprof", "CPROF_IO_THRESHOLD": "0"}
+        "IOPROFILE": f"{folder}/io.pprof"}
     host = subprocess.Popen([f"{work}/backends-host"], env=dict(os.environ, **settings), stdin=subprocess.PIPE,
                             stdout=subprocess.PIPE)
     end = time.monotonic() + 60

@@ -25,14 +25,11 @@ int main(void)
 	FIELD(cprof_options, dump_signal);
 	FIELD(cprof_options, labels);
 	FIELD(cprof_options, wall_frequency);
-	FIELD(cprof_options, lock_budget);
 	FIELD(cprof_options, lock_threshold_ns);
 	FIELD(cprof_options, heap_interval);
 	FIELD(cprof_options, heap_mmap);
 	FIELD(cprof_options, span_slow_ns);
 	FIELD(cprof_options, io_path);
-	FIELD(cprof_options, io_budget);
-	FIELD(cprof_options, io_threshold_ns);
 	FIELD(cprof_options, event_path);
 	FIELD(cprof_options, event);
 	FIELD(cprof_options, event_period);

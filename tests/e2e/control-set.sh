@@ -21,11 +21,11 @@ wait_for 60 lists $pid cpu,wall,heap,lock,io || fail "no control socket"
 tell burn 0.3
 tell allocate 10000
 tell contend 3
-cprof some set -cpu=1000 -wall=500 -heap=2K -lock=50ms -lock-budget=7 -io=1ms -io-budget=9 $pid
+cprof some set -cpu=1000 -wall=500 -heap=2K -lock=50ms $pid
 check_status some 0
 says some "^process $pid: CPUPROFILE_FREQUENCY=1000, before: 100\$"
 says some "^process $pid: CPROF_HEAP_INTERVAL=2048, before: 65536\$"
-says some "^process $pid: CPROF_LOCK_BUDGET=7, before: 100\$"
+says some "^process $pid: CPROF_LOCK_THRESHOLD=50ms, before: 1us\$"
 tell burn 0.3
 tell allocate 10000
 tell contend 3
@@ -42,8 +42,8 @@ cprof size set -heap=2G $pid
 refused size 'CPROF_HEAP_INTERVAL=2G: accepted is a size'
 cprof every set -heap=1 $pid
 refused every 'heap: to or from every allocation .* only by cprof stop and cprof start'
-cprof half set -lock=1us -lock-budget=0 $pid
-refused half 'CPROF_LOCK_BUDGET=0: accepted is 1 to 1000000'
+cprof half set -heap=4K -heap-budget=often $pid
+refused half 'CPROF_HEAP_BUDGET=often: accepted is 0 to 1000000'
 cprof empty set -cpu= $pid
 refused empty 'has no value'
 cprof nothing set $pid
@@ -76,9 +76,8 @@ check_comment cpu.pb 'set: [0-9.]+ s after the start: CPUPROFILE_FREQUENCY=2000,
 check_comment wall.pb 'WALLPROFILE_FREQUENCY=500, before: 50$'
 check_comment heap.pb 'heap: interval 2048 bytes'
 check_comment heap.pb 'heap: budget 100000 samples a second'
-check_comment lock.pb 'lock: threshold 50000000 ns, budget 7 '
+check_comment lock.pb 'lock: threshold 50000000 ns$'
 check_comment lock.holders.pb 'CPROF_LOCK_THRESHOLD=50ms, before: 1us'
-check_comment io.pb 'io: threshold 1000000 ns, budget 9 '
 # 1.2 s of burning and what else there is. Each change leaves a part of a period before and after it to chance.
 used=$("$pprof_check" --raw cpu.pb | wc -l)
 [ "$used" -gt 0 ] || fail "cpu.pb has no rows"

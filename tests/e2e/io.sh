@@ -36,7 +36,7 @@ check_io_rows_sum "$work/counts.pb"
 	fail "failed reads of many: $(io_values "$work/counts.pb" ';pipes[;.]' 'error=EAGAIN')"
 
 # A row of an op and kind of its own is exact, however few of its calls were chosen.
-CPROF_IO_BUDGET=1000000 io_profiled all "$host" counts "$work" 20
+io_profiled all "$host" counts "$work" 20
 check_status all 0
 [ "$(io_values "$work/all.pb" ';pipes[;.]' 'op=read' | cut -d' ' -f1,3,4)" = "41 140 1" ] ||
 	fail "reads of pipes: $(io_values "$work/all.pb" ';pipes[;.]' 'op=read')"
@@ -64,7 +64,7 @@ check_no_stack "$work/crowd.pb" 'not sampled'
 # What a call was made on is kept only on request.
 check_no_stack "$work/all.pb" 'target='
 for allowed in last full; do
-	CPROF_IO_TARGET=$allowed CPROF_IO_BUDGET=1000000 io_profiled $allowed "$host" counts "$work" 20
+	CPROF_IO_TARGET=$allowed io_profiled $allowed "$host" counts "$work" 20
 	check_valid_as io "$work/$allowed.pb"
 	check_same_output $allowed plain
 done
@@ -82,15 +82,8 @@ if [ $status != 77 ]; then
 fi
 ! "$pprof_check" --comments "$work/all.pb" | grep -q 'uses io_uring' || fail "io_uring is seen where it isn't used"
 
-# Calls below a threshold are a row of their own.
-CPROF_IO_THRESHOLD=1h io_profiled short "$host" counts "$work" 1000
-[ "$(io_values "$work/short.pb" '^[[]short calls[]]' 'op=read,kind=pipe' | cut -d' ' -f1,3,4)" = "2050 7000 50" ] ||
-	fail "short calls: $(io_values "$work/short.pb" . 'op=read')"
-check_io_rows_sum "$work/short.pb"
-[ "$(io_values "$work/short.pb" 'pipes')" = "0 0 0 0" ] || fail "a call below the threshold has a stack"
-
 # Delay as the program measures it around each call.
-CPROF_IO_BUDGET=1000000 io_profiled delays "$host" delays "$work"
+io_profiled delays "$host" delays "$work"
 check_status delays 0
 while read -r function ns; do
 	op=$(case $function in reads_pipe) echo read ;; receives) echo recv ;; polls) echo poll ;; syncs) echo sync ;; esac)

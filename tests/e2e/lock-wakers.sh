@@ -24,7 +24,7 @@ for kind in sem:sem_wait cond:pthread_cond_wait broadcast:pthread_cond_wait cnd:
 	futex:syscall join:pthread_join; do
 	name=${kind%:*} waits_in=${kind#*:} wakers="producer_a producer_b"
 	[ $name = join ] && wakers="worker_a worker_b"
-	CPROF_LOCK_BUDGET=1000000 lock_profiled $name ./tests/e2e/lock-wakers-host $name
+	lock_profiled $name ./tests/e2e/lock-wakers-host $name
 	check_status $name 0
 	check_quiet $name
 	check_valid_as lock "$work/$name.pb" "$work/$name.wakers.pb"
@@ -41,7 +41,7 @@ grep -q ' produce$' "$work/top" || fail "the first function of the top isn't tha
 
 for kind in timeout:sem_timedwait:timed_out process:sem_wait:waker_unknown; do
 	name=${kind%%:*} waits_in=${kind#*:} mark=${kind##*:}
-	CPROF_LOCK_BUDGET=1000000 lock_profiled $name ./tests/e2e/lock-wakers-host $name
+	lock_profiled $name ./tests/e2e/lock-wakers-host $name
 	check_status $name 0
 	check_valid_as lock "$work/$name.wakers.pb"
 	read -r waits ns <<<"$(lock_values "$work/$name.wakers.pb" "^\[${mark//_/ }\];${waits_in%:*};")"

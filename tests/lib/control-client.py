@@ -178,7 +178,7 @@ def turns(name, count):
     r = random.Random(10000)
     modes = MODES
     settings = {"cpu": "CPUPROFILE_FREQUENCY", "wall": "WALLPROFILE_FREQUENCY"}
-    settings |= {"heap": "CPROF_HEAP_INTERVAL", "lock": "CPROF_LOCK_BUDGET", "io": "CPROF_IO_BUDGET"}
+    settings |= {"heap": "CPROF_HEAP_INTERVAL", "lock": "CPROF_LOCK_THRESHOLD"}
     answers = {}
 
     def turn(what, text, with_file):

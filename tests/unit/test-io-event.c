@@ -27,7 +27,7 @@ static bool raises_in_draw, raises_in_record;
 /* A call of a cell that begins is recorded. */
 static void call_once(void)
 {
-	struct cp_io_block *b = cp_io_counts_block(CP_IO_LONG, cp_self.thread->index);
+	struct cp_io_block *b = cp_io_counts_block(cp_self.thread->index);
 
 	b->cell[CP_IO_WRITE][CP_IO_FILE].points = (struct cp_io_points){ 0 };
 	if (b->cell[CP_IO_WRITE][CP_IO_FILE].delays)

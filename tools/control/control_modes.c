@@ -19,7 +19,7 @@ const struct ct_control_mode ct_control_modes[CT_MODES] = {
 	  { { "holders", "holders", false }, { "wakers", "wakers", false } } },
 	{ "io",
 	  "IOPROFILE",
-	  "CPROF_IO_THRESHOLD",
+	  NULL,
 	  true,
 	  { { "io_wakers", "wakers", false }, { NULL, NULL, false } } },
 	{ "event", "EVENTPROFILE", "CPROF_EVENT", false, { { NULL, NULL, false } } },

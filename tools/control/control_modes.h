@@ -18,7 +18,8 @@ struct ct_companion {
 #define CT_COMPANIONS 2
 
 struct ct_control_mode {
-	const char *name, *path, *setting; /* "cpu"; the variables of its file and of its setting */
+	const char *name, *path; /* "cpu"; the variable of its file */
+	const char *setting;	 /* the variable of its setting; NULL: it has none */
 	bool waits; /* it records waits: what is lost is counted in ns, not in samples */
 	struct ct_companion companions[CT_COMPANIONS];
 };

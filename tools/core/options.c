@@ -40,7 +40,7 @@ static void help_option(const struct ct_option *o)
 
 	if (!o->help)
 		return;
-	n = printf(o->kind == CT_KIND_MAYBE ? "  -%s[%s%s]" : "  -%s%s%s", o->name,
+	n = printf(o->kind == CT_KIND_MAYBE && o->argument ? "  -%s[%s%s]" : "  -%s%s%s", o->name,
 		   o->argument ? "=" : "", o->argument ? o->argument : "");
 	if (n >= HELP_COLUMN)
 		n = printf("\n") * 0;

@@ -24,8 +24,7 @@ const struct ct_option ct_mode_options_table[] = {
 		 "memory, a sample every BYTES (512K); 1: every allocation"),
 	CT_MAYBE("lock", "DUR", &ct_mode_options[CT_LOCK].value,
 		 "waits for locks of DUR (1us) or longer"),
-	CT_MAYBE("io", "DUR", &ct_mode_options[CT_IO].value,
-		 "input and output; stacks of calls of DUR (0) or longer"),
+	CT_MAYBE("io", NULL, &ct_mode_options[CT_IO].value, "input and output"),
 	CT_MAYBE("event", "NAME", &ct_mode_options[CT_EVENT].value,
 		 "page faults, or NAME: cache-misses or another of perf's"),
 	CT_END
@@ -113,6 +112,7 @@ static bool is_setting(int mode, const char *text)
 	case CT_WALL: return is_rate(text, 1000);
 	case CT_HEAP: return is_size(text);
 	case CT_EVENT: return cp_event_names_is_good(text);
+	case CT_IO: return false;
 	default: return ct_mode_options_seconds(text) >= 0;
 	}
 }
@@ -122,7 +122,7 @@ int ct_mode_options_check(const struct ct_verb *verb)
 	static const char *const wanted[CT_MODES] = {
 		"not 1 to 10000 (Hz)",	 "not 1 to 1000 (Hz)",
 		"no size, as 512K or 1", "no duration, as 10us",
-		"no duration, as 10us",	 "no event; accepted is " CP_EVENT_NAMES_ACCEPTED
+		"nothing that it takes", "no event; accepted is " CP_EVENT_NAMES_ACCEPTED
 	};
 
 	for (int mode = 0; mode < CT_MODES; mode++) {

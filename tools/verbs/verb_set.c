@@ -16,10 +16,9 @@ static struct {
 	const char *others[CT_MODES]; /* of the settings below */
 } my;
 
-static const char *const others[CT_MODES] = { [CT_HEAP] = "CPROF_HEAP_BUDGET",
-					      [CT_LOCK] = "CPROF_LOCK_BUDGET",
-					      [CT_IO] = "CPROF_IO_BUDGET",
-					      [CT_EVENT] = "CPROF_EVENT_PERIOD" };
+static const char *const others[CT_MODES] = {
+	[CT_HEAP] = "CPROF_HEAP_BUDGET", [CT_EVENT] = "CPROF_EVENT_PERIOD"
+};
 
 static const struct ct_option options[] = {
 	CT_TEXT("cpu", "HZ", &my.values[CT_CPU], "samples per CPU second"),
@@ -27,14 +26,9 @@ static const struct ct_option options[] = {
 	CT_TEXT("heap", "BYTES", &my.values[CT_HEAP], "a sample every BYTES (512K)"),
 	CT_TEXT("lock", "DUR", &my.values[CT_LOCK],
 		"stacks of waits for locks of DUR (1us) or longer"),
-	CT_TEXT("io", "DUR", &my.values[CT_IO], "stacks of calls of DUR (0) or longer"),
 	CT_TEXT("heap-budget", "N", &my.others[CT_HEAP],
 		"about N samples a second, or N% of the CPU time: the interval follows; 0: it "
 		"stays"),
-	CT_TEXT("lock-budget", "N", &my.others[CT_LOCK],
-		"at most N stacks of waits a second and thread"),
-	CT_TEXT("io-budget", "N", &my.others[CT_IO],
-		"at most N stacks of calls a second and thread"),
 	CT_TEXT("event-period", "N", &my.others[CT_EVENT], "a sample for every N events"),
 	CT_END
 };

@@ -35,16 +35,8 @@ static void prepare(const struct cp_config *c)
 	cp_real_prepare_clock();
 }
 
-static void set_threshold(uint64_t ns)
-{
-	cp_store_relaxed(&cp_io_state.threshold_ns, ns);
-	cp_store_relaxed(&cp_io_state.threshold,
-			 (uint64_t)((unsigned __int128)ns *
-				    cp_load_relaxed(&cp_io_state.rates.second) / 1000000000));
-}
-
 /* Set the clock and its rate, as far as it is known. */
-static void set_clock(const struct cp_io_settings *s)
+static void set_clock(void)
 {
 	uint64_t ms = cp_load_relaxed(&cp_lock_clock.ms);
 
@@ -52,7 +44,6 @@ static void set_clock(const struct cp_io_settings *s)
 	cp_io_state.rates.second = cp_io_state.by_clock ? UINT64_C(1000000000)
 				   : ms			? ms * 1000
 							: FIRST_SECOND;
-	set_threshold(s->threshold_ns);
 	cp_io_state.since_ns = cp_sys_clock_ns(CLOCK_MONOTONIC);
 	cp_io_state.since = cp_io_event_now();
 }
@@ -67,28 +58,14 @@ static int start(struct cp_run *r, const struct cp_config *c)
 		return err;
 	cp_io_counts_forget();
 	cp_io_rows_start();
-	set_clock(s);
-	cp_io_state.rates.budget = s->budget;
+	set_clock();
+	cp_io_state.rates.budget = CP_IO_BUDGET;
 	cp_io_state.target = s->target;
 	/* In a later run: descriptors may have changed while nothing was seen. */
 	if (cp_load_relaxed(&cp_io_owner))
 		cp_io_kind_closed_all(0, CP_IO_KNOWN - 1);
 	cp_store_relaxed(&cp_io_owner, cp_sys_getpid());
 	cp_or_seqcst(&cp_io_active, CP_IO_ON | (cp_io_state.by_clock ? CP_IO_BY_CLOCK : 0u));
-	return 0;
-}
-
-/* Each call is weighted by the distances of points at that moment (io_sample.h). */
-static int set(struct cp_run *r, const struct cp_config *c)
-{
-	const struct cp_io_settings *s = cp_config_of(c, CPROF_IO);
-
-	(void)r;
-	set_threshold(s->threshold_ns);
-	cp_store_relaxed(&cp_io_state.rates.budget, s->budget);
-	cp_wakes_set(CP_WAKES_OF_IO,
-		     s->threshold_ns > CP_IO_WAKE_NS_MIN ? s->threshold_ns : CP_IO_WAKE_NS_MIN,
-		     s->budget);
 	return 0;
 }
 
@@ -132,10 +109,7 @@ static const char *lost(const struct cp_run *r, enum cp_count what)
 
 static void report(struct cp_comments *out, const struct cp_run *r, const struct cp_config *c)
 {
-	const struct cp_io_settings *s = cp_config_of(c, CPROF_IO);
-
-	cp_comments_line(out, "io: threshold %lu ns, budget %u stacks a second and thread",
-			 L(s->threshold_ns), s->budget);
+	(void)c;
 	cp_comments_line(out,
 			 "calls: %lu stacks taken; stacks lost: %s s of delay ring full, %s s no "
 			 "memory, %s s collector limit; %lu calls in paused threads",
@@ -183,7 +157,6 @@ const struct cp_mode_ops cp_mode_io = {
 	.prepare = prepare,
 	.start = start,
 	.stop = stop,
-	.set = set,
 	.totals = cp_io_rows_tell,
 	.settle = cp_io_rows_settle,
 	.thread_released = cp_io_rows_released,

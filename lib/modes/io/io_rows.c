@@ -158,22 +158,6 @@ static bool is_new(struct cp_run *r, const struct cp_io_block *b, unsigned op, u
 	return (more[CP_IO_CALLS] | more[CP_IO_TICKS] | more[CP_IO_BYTES]) != 0;
 }
 
-/* Add calls below the threshold to their row, which has no thread. Returns true if it has been. */
-static bool add_short(struct cp_run *r, uint64_t tag, const uint64_t values[CP_VALUES])
-{
-	const struct cp_raw_stack nothing = { .location = CP_LOCATION_SHORT_CALLS,
-					      .thread = CP_NO_THREAD,
-					      .tag = tag };
-	uint32_t number = cp_aggregate_row(&r->aggregate, &nothing);
-
-	if (number == CP_INDEX_NONE)
-		return false;
-	add(cp_aggregate_row_at(&r->aggregate, number), values);
-	r->aggregate.records++;
-	r->aggregate.weight += values[DELAY];
-	return true;
-}
-
 /* The samplers' recent past goes on by VALUES, and is halved after each period (io_sample.h). */
 static void add_recent(const struct cp_run *r, uint64_t tag, const uint64_t values[CP_VALUES])
 {
@@ -201,7 +185,7 @@ static void halve_recent(void)
 }
 
 /* Tell what is new in B. T: its thread; NULL: none. */
-static void tell(struct cp_run *r, enum cp_io_part part, struct cp_io_block *b, struct cp_thread *t)
+static void tell(struct cp_run *r, struct cp_io_block *b, struct cp_thread *t)
 {
 	uint64_t values[CP_VALUES], told[CP_IO_SUMS];
 
@@ -212,14 +196,10 @@ static void tell(struct cp_run *r, enum cp_io_part part, struct cp_io_block *b, 
 
 			if (!is_new(r, b, op, kind, values, told))
 				continue;
-			if (part == CP_IO_SHORT
-				    ? add_short(r, tag, values)
-				    : cp_strata_exact(&strata,
-						      t ? cp_drain_label(r, t) : CP_NO_THREAD, tag,
-						      values))
+			if (cp_strata_exact(&strata, t ? cp_drain_label(r, t) : CP_NO_THREAD, tag,
+					    values))
 				memcpy(b->told[op][kind], told, sizeof(told));
-			if (part == CP_IO_LONG)
-				add_recent(r, tag, values);
+			add_recent(r, tag, values);
 		}
 }
 
@@ -229,15 +209,14 @@ static void tell_of(struct cp_run *r, uint32_t index)
 	uint32_t state = cp_load_acquire(&t->state);
 	bool named = state == CP_THREAD_LIVE || state == CP_THREAD_ENDED;
 
-	tell(r, CP_IO_LONG, cp_io_counts_existing(CP_IO_LONG, index), named ? t : NULL);
-	tell(r, CP_IO_SHORT, cp_io_counts_existing(CP_IO_SHORT, index), NULL);
+	tell(r, cp_io_counts_existing(index), named ? t : NULL);
 }
 
 void cp_io_rows_tell(struct cp_run *r)
 {
 	rate = 0;
 	halve_recent();
-	tell(r, CP_IO_LONG, &cp_io_counts_others, NULL);
+	tell(r, &cp_io_counts_others, NULL);
 	for (uint32_t i = 0; i < cp_thread_limit(); i++)
 		tell_of(r, i);
 }

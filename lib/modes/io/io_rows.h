@@ -16,8 +16,7 @@ void cp_io_rows_start(void);
 void cp_io_rows_fork_child(void);
 /* Note that RECORD, a call of T, is a sample of its row. */
 void cp_io_rows_record(struct cp_run *r, struct cp_thread *t, const struct cp_record *record);
-/* Note what was counted since the last time: the exact totals of each thread, op and kind. Calls
- * below the threshold are added to their rows. */
+/* Note what was counted since the last time: the exact totals of each thread, op and kind. */
 void cp_io_rows_tell(struct cp_run *r);
 /* T has ended: its totals are handed over. */
 void cp_io_rows_released(struct cp_run *r, struct cp_thread *t);

@@ -9,9 +9,6 @@ CP_CONFIG_FITS(struct cp_io_settings);
 
 /* clang-format off */
 static const struct cp_config_row rows[] = {
-	DURATION("CPROF_IO_THRESHOLD", threshold_ns, "0", 1, CP_CONFIG_SECOND * 3600,
-		 "a duration as 1us or 5ms (1ns to 1h), or 0", OPTION(io_threshold_ns), LIVE),
-	NUMBER("CPROF_IO_BUDGET", budget, "200", 1, 1000000, "stacks a second and thread", OPTION(io_budget), LIVE),
 	CHOICE("CPROF_IO_TARGET", target, "none", "none", "last", "full"),
 	SWITCH("CPROF_IO_WAKERS", wakers, "0"),
 };

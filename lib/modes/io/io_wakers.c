@@ -8,6 +8,7 @@
  */
 #include "modes/io/io_names.h"
 #include "modes/io/io_settings.h"
+#include "modes/io/signal/io_sample.h"
 #include "modes/io/signal/io_wake.h"
 #include "output/encode.h"
 #include "output/mode_ops.h"
@@ -22,14 +23,11 @@ static bool wanted(const struct cp_config *c)
 
 static int start(struct cp_run *r, const struct cp_config *c)
 {
-	const struct cp_io_settings *s = cp_config_of(c, CPROF_IO);
-
 	(void)r;
-	cp_wakers_start(CP_WAKES_OF_IO, (struct cp_wakes_settings){
-						.threshold_ns = s->threshold_ns > CP_IO_WAKE_NS_MIN
-									? s->threshold_ns
-									: CP_IO_WAKE_NS_MIN,
-						.budget = s->budget });
+	(void)c;
+	cp_wakers_start(CP_WAKES_OF_IO,
+			(struct cp_wakes_settings){ .threshold_ns = CP_IO_WAKE_NS_MIN,
+						    .budget = CP_IO_BUDGET });
 	return 0;
 }
 

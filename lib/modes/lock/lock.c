@@ -97,10 +97,10 @@ static void begin_counts(void)
 
 static void set_rates(const struct cp_lock_settings *s)
 {
-	struct cp_lock_rates rates = cp_lock_sample_rates(s->budget);
+	struct cp_lock_rates rates = cp_lock_sample_rates(CP_LOCK_BUDGET);
 
 	cp_store_relaxed(&cp_lock_state.threshold_ns, s->threshold_ns);
-	cp_store_relaxed(&cp_lock_holder_pace, STACK_US / s->budget);
+	cp_store_relaxed(&cp_lock_holder_pace, STACK_US / CP_LOCK_BUDGET);
 	/* A wait that reads one of them before and one after has the weight of these two. */
 	cp_lock_state.rates = rates;
 }
@@ -130,7 +130,7 @@ static int set(struct cp_run *r, const struct cp_config *c)
 
 	(void)r;
 	set_rates(s);
-	cp_wakes_set(CP_WAKES_OF_LOCK, s->threshold_ns, s->budget);
+	cp_wakes_set(CP_WAKES_OF_LOCK, s->threshold_ns, CP_LOCK_BUDGET);
 	return 0;
 }
 
@@ -388,8 +388,7 @@ static void report(struct cp_comments *out, const struct cp_run *r, const struct
 					       cp_comments_own(out, (size_t)2 * k + 1) };
 	add(&own[CP_LOCK_SHORT], own[CP_LOCK_SHORT_HELD]);
 	add(&own[CP_LOCK_LOST], own[CP_LOCK_LOST_HELD]);
-	cp_comments_line(out, "lock: threshold %lu ns, budget %u stacks a second and thread",
-			 L(s->threshold_ns), s->budget);
+	cp_comments_line(out, "lock: threshold %lu ns", L(s->threshold_ns));
 	cp_comments_line(
 		out,
 		"waits: %lu stacks taken; %lu waits of %s s in all were below the threshold, "

@@ -11,7 +11,6 @@ CP_CONFIG_FITS(struct cp_lock_settings);
 static const struct cp_config_row rows[] = {
 	DURATION("CPROF_LOCK_THRESHOLD", threshold_ns, "1us", 1, CP_CONFIG_SECOND * 3600,
 		 "a duration as 1us or 5ms (1ns to 1h), or 0", OPTION(lock_threshold_ns), LIVE),
-	NUMBER("CPROF_LOCK_BUDGET", budget, "100", 1, 1000000, "stacks a second and thread", OPTION(lock_budget), LIVE),
 };
 /* clang-format on */
 

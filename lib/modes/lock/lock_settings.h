@@ -6,9 +6,7 @@
 #include <stdint.h>
 
 struct cp_lock_settings {
-	uint64_t
-		threshold_ns; /* CPROF_LOCK_THRESHOLD: shorter waits are recorded without a stack */
-	unsigned budget;      /* CPROF_LOCK_BUDGET: stacks per second and thread */
+	uint64_t threshold_ns; /* CPROF_LOCK_THRESHOLD: shorter waits are counted without a stack */
 };
 
 struct cp_config_mode;

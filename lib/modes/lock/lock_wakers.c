@@ -26,9 +26,9 @@ static int start(struct cp_run *r, const struct cp_config *c)
 
 	(void)r;
 	named = 0;
-	cp_wakers_start(
-		CP_WAKES_OF_LOCK,
-		(struct cp_wakes_settings){ .threshold_ns = s->threshold_ns, .budget = s->budget });
+	cp_wakers_start(CP_WAKES_OF_LOCK,
+			(struct cp_wakes_settings){ .threshold_ns = s->threshold_ns,
+						    .budget = CP_LOCK_BUDGET });
 	return 0;
 }
 

@@ -6,7 +6,7 @@ limit=$bounded
 bare bare ./tests/traps/io_errno_kept/host
 check_status bare 0
 for wakers in 0 1; do
-	CPROF_IO_WAKERS=$wakers CPROF_IO_BUDGET=1000000 io_profiled on$wakers ./tests/traps/io_errno_kept/host
+	CPROF_IO_WAKERS=$wakers io_profiled on$wakers ./tests/traps/io_errno_kept/host
 	check_status on$wakers 0
 	check_same_output on$wakers bare
 	check_quiet on$wakers

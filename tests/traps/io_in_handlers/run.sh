@@ -9,7 +9,7 @@ bare bare ./tests/traps/io_in_handlers/host
 check_status bare 0
 # A stack is taken for most calls.
 for wakers in 0 1; do
-	CPROF_IO_WAKERS=$wakers CPROF_IO_BUDGET=1000000 io_profiled on$wakers ./tests/traps/io_in_handlers/host
+	CPROF_IO_WAKERS=$wakers io_profiled on$wakers ./tests/traps/io_in_handlers/host
 	check_status on$wakers 0
 	check_same_output on$wakers bare
 	check_quiet on$wakers

@@ -5,7 +5,7 @@
 . "$srcdir/tests/lib/lock.sh"
 bare bare ./tests/traps/lock_foreign_threads/host
 check_status bare 0
-CPROF_LOCK_BUDGET=100000 lock_profiled on ./tests/traps/lock_foreign_threads/host
+lock_profiled on ./tests/traps/lock_foreign_threads/host
 check_status on 0
 check_same_output on bare
 check_quiet on

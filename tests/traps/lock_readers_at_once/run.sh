@@ -6,7 +6,7 @@
 
 [ "$(uname -m)" = x86_64 ] || skip "one instruction at a time on x86_64 only"
 limit=$bounded
-CPROF_LOCK_THRESHOLD=0 CPROF_LOCK_BUDGET=1000000 lock_profiled stepped ./tests/traps/lock_readers_at_once/host
+CPROF_LOCK_THRESHOLD=0 lock_profiled stepped ./tests/traps/lock_readers_at_once/host
 check_status stepped 0
 check_quiet stepped
 check_valid_as lock "$work/stepped.pb" "$work/stepped.holders.pb"

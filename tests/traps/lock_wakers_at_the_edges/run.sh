@@ -6,7 +6,7 @@
 limit=$bounded
 bare bare ./tests/traps/lock_wakers_at_the_edges/host
 check_status bare 0
-CPROF_LOCK_BUDGET=1000000 lock_profiled on ./tests/traps/lock_wakers_at_the_edges/host
+lock_profiled on ./tests/traps/lock_wakers_at_the_edges/host
 check_status on 0
 check_same_output on bare
 check_quiet on

@@ -18,37 +18,33 @@ _Static_assert(CP_IO_KINDS <= 32, "bits");
 
 struct cp_io_block cp_io_counts_others;
 uint64_t cp_io_counts_recent[CP_IO_OPS][CP_IO_KINDS][CP_IO_SUMS];
-static struct cp_io_block **blocks[CP_IO_PARTS]; /* by number of the thread's record */
+static struct cp_io_block **blocks; /* by number of the thread's record */
 
 int cp_io_counts_prepare(void)
 {
-	for (unsigned part = 0; part < CP_IO_PARTS; part++) {
-		if (!blocks[part])
-			blocks[part] = cp_sys_map(BLOCKS * sizeof(*blocks[part]));
-		if (!blocks[part])
-			return -ENOMEM;
-	}
-	return 0;
+	if (!blocks)
+		blocks = cp_sys_map(BLOCKS * sizeof(*blocks));
+	return blocks ? 0 : -ENOMEM;
 }
 
-struct cp_io_block *cp_io_counts_existing(enum cp_io_part part, uint32_t index)
+struct cp_io_block *cp_io_counts_existing(uint32_t index)
 {
 	/* Acquire: pairs with the exchange below. */
-	return blocks[part] && index < BLOCKS ? cp_load_acquire(&blocks[part][index]) : NULL;
+	return blocks && index < BLOCKS ? cp_load_acquire(&blocks[index]) : NULL;
 }
 
-struct cp_io_block *cp_io_counts_block(enum cp_io_part part, uint32_t index)
+struct cp_io_block *cp_io_counts_block(uint32_t index)
 {
-	struct cp_io_block *had = cp_io_counts_existing(part, index), *made;
+	struct cp_io_block *had = cp_io_counts_existing(index), *made;
 
-	if (had || !blocks[part] || index >= BLOCKS)
+	if (had || !blocks || index >= BLOCKS)
 		return had;
 	made = cp_sys_map(BLOCK_BYTES);
 	if (!made)
 		return NULL;
 	made->used = sizeof(*made);
 	/* A handler may have made it meanwhile. */
-	if (cp_cas_acqrel(&blocks[part][index], &had, made))
+	if (cp_cas_acqrel(&blocks[index], &had, made))
 		return made;
 	cp_sys_unmap(made, BLOCK_BYTES);
 	return had;
@@ -98,13 +94,12 @@ struct cp_io_cell cp_io_counts_sum(unsigned op, unsigned kind, struct cp_io_dela
 	struct cp_io_cell all = { 0 };
 
 	add(&all, &cp_io_counts_others.cell[op][kind], delays);
-	for (unsigned part = 0; part < CP_IO_PARTS; part++)
-		for (uint32_t i = 0; i < cp_thread_limit(); i++) {
-			const struct cp_io_block *b = cp_io_counts_existing(part, i);
+	for (uint32_t i = 0; i < cp_thread_limit(); i++) {
+		const struct cp_io_block *b = cp_io_counts_existing(i);
 
-			if (b && cp_load_relaxed(&b->kinds[op]) & 1u << kind)
-				add(&all, &b->cell[op][kind], delays);
-		}
+		if (b && cp_load_relaxed(&b->kinds[op]) & 1u << kind)
+			add(&all, &b->cell[op][kind], delays);
+	}
 	return all;
 }
 
@@ -161,13 +156,12 @@ void cp_io_counts_forget(void)
 {
 	memset(cp_io_counts_recent, 0, sizeof(cp_io_counts_recent));
 	clear_all(&cp_io_counts_others);
-	for (unsigned part = 0; part < CP_IO_PARTS; part++)
-		for (uint32_t i = 0; i < cp_thread_limit(); i++) {
-			struct cp_io_block *b = cp_io_counts_existing(part, i);
+	for (uint32_t i = 0; i < cp_thread_limit(); i++) {
+		struct cp_io_block *b = cp_io_counts_existing(i);
 
-			if (b)
-				clear_all(b);
-		}
+		if (b)
+			clear_all(b);
+	}
 }
 
 /* In this order: a handler that interrupts finds the old block or makes one. */
@@ -188,8 +182,7 @@ void cp_io_counts_fork_child(struct cp_io_block **kept)
 {
 	memset(cp_io_counts_recent, 0, sizeof(cp_io_counts_recent));
 	clear_all(&cp_io_counts_others);
-	for (unsigned part = 0; part < CP_IO_PARTS; part++)
-		for (uint32_t i = 0; i < cp_thread_limit(); i++)
-			if (cp_io_counts_existing(part, i))
-				give_up(&blocks[part][i], kept);
+	for (uint32_t i = 0; i < cp_thread_limit(); i++)
+		if (cp_io_counts_existing(i))
+			give_up(&blocks[i], kept);
 }

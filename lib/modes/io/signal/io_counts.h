@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Exact counts of calls, by thread, op and kind, with a histogram of their delay. Calls below the
- * threshold are counted apart.
+/* Exact counts of calls, by thread, op and kind, with a histogram of their delay.
  *
  * Each thread has a block of its own, which it finds by the number of its record. So a count is one
  * instruction without the lock prefix, atomic against the thread's own handlers. A block stays with
@@ -48,16 +47,13 @@ struct cp_io_block {
 	uint64_t used; /* bytes of the mapping */
 };
 
-/* Calls of which stacks are recorded, and calls below the threshold. */
-enum cp_io_part { CP_IO_LONG, CP_IO_SHORT, CP_IO_PARTS };
-
-/* Make room for the tables of blocks. Returns 0 or -ENOMEM. Ordinary context. */
+/* Make room for the table of blocks. Returns 0 or -ENOMEM. Ordinary context. */
 int cp_io_counts_prepare(void);
-/* Return the block of PART of the thread with record number INDEX, made if it is the first call;
- * NULL without memory. Any context. */
-struct cp_io_block *cp_io_counts_block(enum cp_io_part part, uint32_t index);
-/* The same, but NULL if there is none. */
-struct cp_io_block *cp_io_counts_existing(enum cp_io_part part, uint32_t index);
+/* Return the block of the thread with record number INDEX, made if it is the first call; NULL
+ * without memory. Any context. */
+struct cp_io_block *cp_io_counts_block(uint32_t index);
+/* Return the block of the thread with record number INDEX; NULL if it has made no call. */
+struct cp_io_block *cp_io_counts_existing(uint32_t index);
 /* The block of threads without a record. */
 extern struct cp_io_block cp_io_counts_others;
 /* What all threads have counted in the recent past, as the collector knows it. */

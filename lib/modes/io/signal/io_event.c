@@ -67,7 +67,6 @@ static void learn_rate(void)
 	if (!ms || cp_io_state.by_clock || cp_load_relaxed(&cp_io_state.rates.second) == ms * 1000)
 		return;
 	cp_store_relaxed(&cp_io_state.rates.second, ms * 1000);
-	cp_store_relaxed(&cp_io_state.threshold, cp_io_state.threshold_ns * ms / 1000000);
 }
 
 /* A point was reached, or a period is over. */
@@ -134,8 +133,7 @@ static void account(struct cp_thread *t, const struct cp_io_call *c, uint64_t no
 {
 	struct cp_io_thread *mine = cp_thread_part(t, &cp_io_thread_part);
 	uint64_t ticks = now - c->began;
-	bool is_short = ticks < cp_load_relaxed(&cp_io_state.threshold);
-	struct cp_io_block *b = is_short ? NULL : cp_load_relaxed(&mine->block);
+	struct cp_io_block *b = cp_load_relaxed(&mine->block);
 	struct cp_io_cell *cell;
 
 	if (cp_load_relaxed(&t->paused) != 0) {
@@ -143,7 +141,7 @@ static void account(struct cp_thread *t, const struct cp_io_call *c, uint64_t no
 		return;
 	}
 	if (!b)
-		b = cp_io_counts_block(is_short ? CP_IO_SHORT : CP_IO_LONG, t->index);
+		b = cp_io_counts_block(t->index);
 	if (!b) {
 		count_without_record(c, ticks);
 		return;
@@ -151,8 +149,6 @@ static void account(struct cp_thread *t, const struct cp_io_call *c, uint64_t no
 	cell = &b->cell[c->op][c->kind];
 	cp_io_hot_count(cell, cp_io_counts_begin(b, c->op, c->kind), ticks, c->bytes,
 			c->error != 0);
-	if (is_short)
-		return;
 	cp_store_relaxed(&mine->block, b);
 	if (!cp_io_hot_passes(cell, now))
 		sample(t, c, now);

@@ -45,12 +45,10 @@ enum { CP_IO_ON = 1, CP_IO_EARLY = 2, CP_IO_BY_CLOCK = 4 };
 
 struct cp_io_state {
 	struct cp_io_rates rates;
-	uint64_t since;	    /* ticks: when the mode began; earlier begins count from there */
-	uint64_t since_ns;  /* the same moment by CLOCK_MONOTONIC */
-	uint64_t threshold; /* ticks: calls that are shorter have no stack */
-	uint64_t threshold_ns;
-	bool by_clock; /* the clock is CLOCK_MONOTONIC */
-	int target;    /* enum cp_io_target */
+	uint64_t since;	   /* ticks: when the mode began; earlier begins count from there */
+	uint64_t since_ns; /* the same moment by CLOCK_MONOTONIC */
+	bool by_clock;	   /* the clock is CLOCK_MONOTONIC */
+	int target;	   /* enum cp_io_target */
 	struct cp_thread *(*register_thread)(void);
 };
 extern struct cp_io_state cp_io_state __attribute__((visibility("hidden")));

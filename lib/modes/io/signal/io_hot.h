@@ -57,8 +57,7 @@ static inline enum cp_io_left cp_io_hot_ended(uint64_t began, uint64_t now, unsi
 	struct cp_io_cell *cell;
 
 	if (__builtin_expect(!known || !t || (self->in_capture | self->heap.guard) != 0 ||
-				     began < cp_io_state.since || (int64_t)ticks <= 0 ||
-				     ticks < cp_load_relaxed(&cp_io_state.threshold),
+				     began < cp_io_state.since || (int64_t)ticks <= 0,
 			     0))
 		return CP_IO_NOT_COUNTED;
 	mine = cp_thread_part(t, &cp_io_thread_part);

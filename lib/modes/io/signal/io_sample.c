@@ -25,7 +25,6 @@ static double inverse(double m)
 /* The time that CP_IO_SHARE / 2 points take at a sixteenth of the budget: 1.28 s at the default. */
 uint64_t cp_io_sample_period(const struct cp_io_rates *r)
 {
-	/* At least 25,600 ticks: a budget is at most a million, and a second 10^8 ticks or more. */
 	return r->second / r->budget * (8 * CP_IO_SHARE);
 }
 

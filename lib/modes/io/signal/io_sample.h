@@ -37,6 +37,8 @@
 /* The sums of a cell. */
 enum cp_io_sum { CP_IO_CALLS, CP_IO_TICKS, CP_IO_BYTES, CP_IO_ERRORS, CP_IO_SUMS };
 
+/* Stacks that a thread has recorded per second, roughly, in a long run. */
+#define CP_IO_BUDGET 200u
 /* Points on each line while its sum grows e-fold; the events that are recorded for sure. */
 #define CP_IO_SHARE 32
 /* Weights are stored in 1/65536ths. */
@@ -45,7 +47,7 @@ enum cp_io_sum { CP_IO_CALLS, CP_IO_TICKS, CP_IO_BYTES, CP_IO_ERRORS, CP_IO_SUMS
 /* What the control half sets, also while the mode is on. */
 struct cp_io_rates {
 	uint64_t second; /* ticks per second, roughly */
-	unsigned budget; /* stacks per second and thread, in a long run */
+	unsigned budget; /* CP_IO_BUDGET; tests try others */
 };
 
 /* Where the next call is looked at: when a sum or the time reaches it. All 0: at once. */

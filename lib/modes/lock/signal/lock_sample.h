@@ -24,6 +24,8 @@ struct cp_lock_rates {
 	float per_ns; /* least measure of a ns of delay */
 };
 
+/* Stacks that a thread has recorded per second, roughly, in a long run. */
+#define CP_LOCK_BUDGET 100u
 /* Waits of this number per thread and kind are sampled surely, whatever the budget. */
 #define CP_LOCK_SAMPLE_FIRST 32u
 
