@@ -12,6 +12,7 @@ include lib/host/local.mk
 include lib/collect/local.mk
 include lib/modes/local.mk
 include lib/session/local.mk
+include lib/hooks/local.mk
 include preload/local.mk
 
 # What may run in a signal handler or inside malloc. No stack protector: its canary is read

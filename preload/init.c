@@ -9,7 +9,7 @@
 #include "modes/heap/hooks/census_calls.h"
 #include "modes/io/io_real.h"
 #include "modes/lock/lock_real.h"
-#include "host/hooks/interpose.h"
+#include "host/interpose.h"
 #include "host/real.h"
 #include "session/process.h"
 #include "base/atomic.h"

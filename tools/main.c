@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cprof: run programs under libcprof, and read, compare and convert pprof files.
  *
- * This file knows only the names of the verbs; see verbs.h.
+ * This file knows only the names of the verbs; see core/verb.h.
  */
 #include <errno.h>
 #include <signal.h>
@@ -11,12 +11,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "convert/convert.h"
 #include "core/input.h"
 #include "core/memory.h"
 #include "core/nearest.h"
 #include "core/out.h"
 #include "core/shrunk.h"
 #include "cp-build.h"
+#include "diff/diff.h"
+#include "flame/flame.h"
+#include "flame/folded.h"
 #include "verbs/verbs.h"
 
 /* One a line. */

@@ -5,8 +5,10 @@
 #
 #   signal/ and guess/   run in signal handlers: other such folders, base/ and sample/ only
 #   modes/<mode>/        another mode never
-#   hooks/, preload/     every room: they are the entry points
-#   tools/               its own headers, public headers, the demangler, the names of events, the control protocol
+#   hooks/, preload/     the last ones, the entry points: nothing but they may include them
+#   modes/<mode>/hooks/  entry points, too: nothing but entry points may include them
+#   tools/               rooms of its own, in an order of their own; of lib/ only the demangler, the names of events, text, and
+#                        the control protocol
 #   examples/, include/  public headers; examples/tutorial/ also one beside it
 #
 # What goes against the order is in tests/checks/includes-allowed.txt, with the reason.
@@ -14,7 +16,8 @@ set -eu
 cd "${srcdir:-.}"
 export LC_ALL=C
 allowed=tests/checks/includes-allowed.txt
-rooms="base sample settings symbols unwind profile labels output host collect modes session"
+rooms="base sample settings symbols unwind profile labels output host collect modes session hooks preload"
+tool_rooms="core control otlp dwarf flame convert diff verbs live push serve"
 
 # "file header" for each #include "header" below the folders given.
 includes() {
@@ -25,30 +28,36 @@ includes() {
 
 # The lines that break a rule, each as "file header why".
 broken() {
-	awk -v rooms="$rooms" -v allowed="$1" '
+	awk -v rooms="$rooms" -v tool_rooms="$tool_rooms" -v allowed="$1" '
 		BEGIN {
 			n = split(rooms, name, " ")
 			for (i = 1; i <= n; i++) rank[name[i]] = i
+			n = split(tool_rooms, name, " ")
+			for (i = 1; i <= n; i++) tool_rank[name[i]] = i
 			while ((getline line <allowed) > 0)
 				if (line !~ /^#/ && split(line, word, " ") >= 3) excused[word[1], word[2]] = 1
 		}
 		function is_public(h) { return h == "cprof.h" || h ~ /^gperftools\// || h == "cp-build.h" }
 		function is_entry(p) { return p ~ /\/hooks\// || p ~ /^preload\// }
+		function of_lib(h) { return h == "symbols/demangle.h" || h == "base/control.h" || h == "base/text.h" || h == "modes/event/event_names.h" }
 		function is_event(p) { return p ~ /\/(signal|guess)\// || p ~ /^lib\/(base|sample)\// }
 		function mode_of(p) { return match(p, /^lib\/modes\/[a-z]+\//) ? substr(p, 11, RLENGTH - 11) : "" }
 		function why(file, header,    target, part, from, to) {
 			if (file ~ /^examples\/tutorial\// && header !~ /\//) return ""
 			if (file ~ /^(examples|include)\//) return is_public(header) ? "" : "public headers only"
-			if (file ~ /^tools\//)
-				return is_public(header) || header ~ /^(core|dwarf|flame|convert|diff|control|live|otlp|push|serve|verbs)\// ||
-				       header == "symbols/demangle.h" || header == "base/control.h" || header == "base/text.h" || header == "modes/event/event_names.h" ? "" : "the tool includes no library"
 			if (is_public(header)) return ""
-			target = "lib/" header
 			split(header, part, "/"); to = part[1]
+			split(file, part, "/"); from = part[1] == "preload" ? part[1] : part[2]
+			if (file ~ /^tools\//) {
+				if (of_lib(header)) return ""
+				if (!(to in tool_rank)) return "the tool includes no library"
+				if (file == "tools/main.c") return ""
+				if (!(from in tool_rank)) return "is in no room of the tool"
+				return tool_rank[to] > tool_rank[from] ? "against the order of the rooms of the tool" : ""
+			}
+			target = "lib/" header
 			if (!(to in rank)) return "is in no room: name headers by their path below lib/"
-			if (is_entry(file)) return ""
-			if (is_entry(target)) return "hooks are entry points: nothing calls them"
-			split(file, part, "/"); from = part[2]
+			if (is_entry(target) && !is_entry(file)) return "hooks are entry points: nothing calls them"
 			if (mode_of(file) != "" && mode_of(target) != "" && mode_of(file) != mode_of(target))
 				return "another mode"
 			if (is_event(file) && !is_event(target)) return "may not run in a signal handler"
@@ -76,8 +85,12 @@ refused lib/sample/a.c output/sink.h
 refused lib/modes/cpu/a.c session/window.h
 refused lib/modes/cpu/a.c modes/heap/heap.h
 refused lib/modes/heap/signal/a.c modes/heap/heap.h
-refused lib/session/a.c host/hooks/interpose.h
+refused lib/session/a.c hooks/seccomp.h
+refused lib/session/a.c modes/io/hooks/calls.h
+refused lib/modes/io/hooks/a.c session/process.h
 refused tools/core/a.c base/log.h
+refused tools/core/a.c verbs/verbs.h
+refused tools/flame/a.c diff/diff.h
 refused examples/a.c base/log.h
 refused include/a.h base/log.h
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "core/model.h"
+#include "core/verb.h"
 
 struct ct_convert {
 	const struct ct_profile *profile;
@@ -20,5 +21,7 @@ void ct_convert_speedscope(const void *what, FILE *to);
 void ct_convert_callgrind(const void *what, FILE *to);
 void ct_convert_text(const void *what, FILE *to);
 void ct_convert_otlp(const void *what, FILE *to);
+
+extern const struct ct_verb ct_verb_convert;
 
 #endif

@@ -22,7 +22,7 @@
 
 #include <stdbool.h>
 
-#include "verbs/verbs.h"
+#include "core/verb.h"
 
 /* Before each further line of a help text. */
 #define CT_OPTIONS_INDENT "                            "

@@ -11,7 +11,7 @@
 
 #include "base/text.h"
 #include "core/memory.h"
-#include "verbs/verbs.h"
+#include "core/verb.h"
 
 static bool colours;
 static pid_t pager;

@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 
+#include "core/verb.h"
 #include "flame/flame_frames.h"
 
 enum { CT_BEFORE, CT_AFTER };
@@ -122,5 +123,7 @@ void ct_diff_json(const struct ct_diff *d);
 
 /* Returns "+4.2%", "0 -> 12 samples" or "+4.2% chance?", which the caller frees. */
 char *ct_diff_rows_change(const struct ct_diff_figure *f);
+
+extern const struct ct_verb ct_verb_diff;
 
 #endif

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "core/verb.h"
 #include "flame/flame_tree.h"
 
 /* All files of the same sample types. */
@@ -40,5 +41,7 @@ extern const char *const ct_flame_script[];
 
 /* Writes text inside markup: <>&"' as entities, characters that XML can't hold as U+FFFD. */
 void ct_flame_text_markup(FILE *to, const char *text, size_t length);
+
+extern const struct ct_verb ct_verb_flame;
 
 #endif

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core/target.h"
-#include "verbs/verbs.h"
+#include "core/verb.h"
 
 static int write_stdout(ct_flame_writer *write, const void *what)
 {

@@ -9,7 +9,7 @@
 #include "core/filter.h"
 #include "core/load.h"
 #include "core/memory.h"
-#include "verbs/verbs.h"
+#include "core/verb.h"
 
 struct ct_profile *ct_flame_sides_open(char *const *sources, int count)
 {

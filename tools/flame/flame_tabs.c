@@ -8,8 +8,8 @@
 
 #include "core/combine.h"
 #include "core/memory.h"
+#include "core/verb.h"
 #include "flame/flame_sides.h"
-#include "verbs/verbs.h"
 
 /* Names of tabs by sample type. The profile's first type in this table decides. */
 static const struct {

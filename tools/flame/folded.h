@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 
+#include "core/verb.h"
 #include "flame/flame_frames.h"
 
 struct ct_folded {
@@ -19,5 +20,7 @@ struct ct_folded {
 
 /* WHAT is a struct ct_folded; see flame_file.h. */
 void ct_folded_write(const void *what, FILE *to);
+
+extern const struct ct_verb ct_verb_folded;
 
 #endif

@@ -6,6 +6,7 @@
 #include "live/live.h"
 #include "verbs/mode_options.h"
 #include "verbs/own_table.h"
+#include "verbs/verbs.h"
 
 static struct {
 	const char *every;

@@ -24,6 +24,8 @@
 #include "verbs/verb_symbolize.h"
 #include "verbs/verbs.h"
 #include "core/write.h"
+#include "diff/diff.h"
+#include "flame/flame.h"
 
 /* The type that is shown of a window of the heap. */
 #define ALLOCATED "alloc_space"

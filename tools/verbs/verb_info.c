@@ -13,6 +13,7 @@
 #include "core/out.h"
 #include "core/read.h"
 #include "core/resident.h"
+#include "verbs/verbs.h"
 
 static struct {
 	bool json;

@@ -15,6 +15,7 @@
 #include "core/short_name.h"
 #include "core/siblings.h"
 #include "verbs/leak_rows.h"
+#include "verbs/verbs.h"
 
 #define FEW_SHOWN 3		   /* stacks with few blocks more */
 #define STACK_WITHOUT_TERMINAL 160 /* columns */

@@ -11,6 +11,7 @@
 #include "core/regex.h"
 #include "core/report.h"
 #include "core/source.h"
+#include "verbs/verbs.h"
 
 /* Lines shown before the first line with a value and after the last one. */
 #define MARGIN 5

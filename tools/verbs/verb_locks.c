@@ -16,6 +16,7 @@
 #include "core/siblings.h"
 #include "verbs/own_stack.h"
 #include "verbs/run_show.h"
+#include "verbs/verbs.h"
 
 /* The width of "  12.34ms  function" on either side. */
 #define NUMBER_WIDTH 10

@@ -14,6 +14,7 @@
 #include "core/options.h"
 #include "core/siblings.h"
 #include "core/write.h"
+#include "verbs/verbs.h"
 
 static const char *output = "-";
 static long max_depth;

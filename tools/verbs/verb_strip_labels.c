@@ -13,6 +13,7 @@
 #include "core/regex.h"
 #include "core/strip_labels.h"
 #include "core/write.h"
+#include "verbs/verbs.h"
 
 static const char *output = "-", *only, *keep;
 static long max_depth;

@@ -8,6 +8,7 @@
 #include "core/out.h"
 #include "core/report.h"
 #include "core/table.h"
+#include "verbs/verbs.h"
 
 static const struct ct_option options[] = { CT_END };
 

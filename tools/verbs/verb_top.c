@@ -12,6 +12,7 @@
 #include "core/short_name.h"
 #include "core/siblings.h"
 #include "verbs/own_table.h"
+#include "verbs/verbs.h"
 
 #define OWN_ROWS 10
 /* Columns before a name, and columns after it for "(partial-inline)". */

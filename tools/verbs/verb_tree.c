@@ -5,6 +5,7 @@
 #include "core/out.h"
 #include "core/regex.h"
 #include "core/report.h"
+#include "verbs/verbs.h"
 
 #define RULE "----------------------------------------------------------+-------------"
 #define TREE_NODES 80

@@ -13,6 +13,7 @@
 #include "core/short_name.h"
 #include "core/siblings.h"
 #include "verbs/own_stack.h"
+#include "verbs/verbs.h"
 #include "verbs/waits_wakers.h"
 
 /* The number of innermost frames that are searched for a cause. */

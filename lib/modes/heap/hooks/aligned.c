@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "modes/heap/allocator.h"
-#include "host/hooks/interpose.h"
+#include "host/interpose.h"
 #include "modes/heap/signal/heap_event.h"
 
 #define RARE __attribute__((noinline, cold))

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "modes/heap/allocator.h"
-#include "host/hooks/interpose.h"
+#include "host/interpose.h"
 #include "modes/heap/signal/heap_event.h"
 #include "modes/heap/signal/heap_exact.h"
 

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "host/hooks/interpose.h"
+#include "host/interpose.h"
 #include "host/profiled.h"
 #include "modes/heap/mappings.h"
 #include "host/real.h"

@@ -26,7 +26,7 @@
 #include "modes/heap/allocator.h"
 #include "profile/aggregate.h"
 #include "modes/heap/hooks/new_forms.h"
-#include "host/hooks/interpose.h"
+#include "host/interpose.h"
 #include "base/atomic.h"
 #include "base/start_data.h"
 #include "base/text.h"

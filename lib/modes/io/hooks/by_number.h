@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Input and output by libc's syscall(); called by lib/host/hooks/syscall.c. */
+/* Input and output by libc's syscall(); called by lib/hooks/syscall.c. */
 #ifndef CP_IO_BY_NUMBER_H
 #define CP_IO_BY_NUMBER_H
 

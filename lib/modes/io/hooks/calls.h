@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "base/atomic.h"
-#include "host/hooks/interpose.h"
+#include "host/interpose.h"
 #include "modes/io/io_real.h"
 #include "modes/io/signal/io_event.h"
 #include "modes/io/signal/io_wake.h"
@@ -39,7 +39,7 @@ static inline __attribute__((always_inline)) uint64_t calls_began(void)
 							   : calls_began_otherwise();
 }
 
-/* For the stat family, which is interposed for another reason, too (lib/host/hooks/procfs.c): begin
+/* For the stat family, which is interposed for another reason, too (lib/hooks/procfs.c): begin
  * and end. It asks about FD if PATH is NULL or empty. */
 static inline uint64_t calls_begin(void)
 {

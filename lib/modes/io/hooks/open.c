@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Calls that name a path: open, rename, unlink; the end of the stat family's, which are interposed
- * in lib/host/hooks/procfs.c. */
+ * in lib/hooks/procfs.c. */
 #include <stdarg.h>
 
 #include "modes/io/hooks/calls.h"

@@ -22,7 +22,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "host/hooks/interpose.h"
+#include "host/interpose.h"
 #include "modes/lock/lock_real.h"
 #include "base/arch.h"
 #include "base/atomic.h"

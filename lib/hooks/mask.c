@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <string.h>
 
-#include "host/hooks/interpose.h"
+#include "host/interpose.h"
 #include "host/profiled.h"
 #include "host/mask_view.h"
 #include "host/real.h"

@@ -9,7 +9,7 @@
 #include "host/fork_mark.h"
 #include "host/profiled.h"
 #include "modes/heap/heap.h"
-#include "host/hooks/interpose.h"
+#include "host/interpose.h"
 #include "host/real.h"
 #include "sample/capture.h"
 #include "session/session.h"

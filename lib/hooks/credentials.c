@@ -12,7 +12,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#include "host/hooks/interpose.h"
+#include "host/interpose.h"
 #include "session/process.h"
 #include "host/real.h"
 #include "session/session.h"

@@ -9,12 +9,12 @@
  *
  * A failed call changes nothing. A child that is forked, and a new thread, have no dispatch.
  */
-#include "host/hooks/dispatch.h"
+#include "hooks/dispatch.h"
 
 #include <linux/prctl.h>
 
 #include "base/notes.h"
-#include "host/hooks/unsignalled.h"
+#include "hooks/unsignalled.h"
 #include "host/real.h"
 
 /* <linux/prctl.h> has them since Linux 5.11. */

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <pthread.h>
 
-#include "host/hooks/interpose.h"
+#include "host/interpose.h"
 #include "host/real.h"
 #include "session/process.h"
 #include "host/signal/deferred.h"

@@ -14,13 +14,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "host/hooks/dispatch.h"
-#include "host/hooks/interpose.h"
+#include "hooks/dispatch.h"
+#include "host/interpose.h"
 #include "host/profiled.h"
 #include "host/real.h"
 #include "session/process.h"
-#include "host/hooks/raw_sigaction.h"
-#include "host/hooks/seccomp.h"
+#include "hooks/raw_sigaction.h"
+#include "hooks/seccomp.h"
 #include "host/send_self.h"
 #include "session/session.h"
 #include "host/signal/altstack.h"

@@ -12,8 +12,8 @@
 #include <sys/ptrace.h>
 
 #include "base/notes.h"
-#include "host/hooks/interpose.h"
-#include "host/hooks/unsignalled.h"
+#include "host/interpose.h"
+#include "hooks/unsignalled.h"
 #include "host/real.h"
 
 static long trace_me(pid_t pid, void *address, void *data)

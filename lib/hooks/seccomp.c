@@ -7,7 +7,7 @@
  * end profiling: questions whether seccomp exists, and attempts without the right to use it. In
  * doubt the call counts as one that succeeds.
  */
-#include "host/hooks/seccomp.h"
+#include "hooks/seccomp.h"
 
 #include <errno.h>
 #include <linux/capability.h>

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/time.h>
 
-#include "host/hooks/interpose.h"
+#include "host/interpose.h"
 #include "host/mask_view.h"
 #include "host/profiled.h"
 #include "host/signals.h"

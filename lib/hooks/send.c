@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <signal.h>
 
-#include "host/hooks/interpose.h"
+#include "host/interpose.h"
 #include "host/real.h"
 #include "host/send_self.h"
 #include "base/sys.h"

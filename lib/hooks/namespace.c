@@ -20,7 +20,7 @@
 #include <sched.h>
 #include <sys/syscall.h>
 
-#include "host/hooks/interpose.h"
+#include "host/interpose.h"
 #include "modes/io/hooks/calls.h"
 #include "session/process.h"
 #include "host/real.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Stops and starts the signals to a thread; see unsignalled.h. */
-#include "host/hooks/unsignalled.h"
+#include "hooks/unsignalled.h"
 
 #include "base/atomic.h"
 #include "base/sys.h"

@@ -3,7 +3,7 @@
  * (Chromium does, in every child). A child's timers exist by then, so the default action of SIGPROF
  * would end the child.
  */
-#include "host/hooks/raw_sigaction.h"
+#include "hooks/raw_sigaction.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -9,7 +9,7 @@
 #include <sys/profil.h>
 #include <unistd.h>
 
-#include "host/hooks/interpose.h"
+#include "host/interpose.h"
 #include "host/signals.h"
 #include "unwind/loaded.h"
 

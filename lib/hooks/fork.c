@@ -7,7 +7,7 @@
 #include <pty.h>
 #include <unistd.h>
 
-#include "host/hooks/interpose.h"
+#include "host/interpose.h"
 #include "session/process.h"
 #include "host/real.h"
 

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "host/hooks/interpose.h"
+#include "host/interpose.h"
 #include "host/profiled.h"
 #include "host/process_tree.h"
 #include "host/real.h"

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-#include "host/hooks/interpose.h"
+#include "host/interpose.h"
 #include "host/real.h"
 #include "modes/io/hooks/calls.h"
 #include "session/session.h"

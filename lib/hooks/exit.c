@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "host/hooks/interpose.h"
+#include "host/interpose.h"
 #include "host/real.h"
 #include "session/process.h"
 
