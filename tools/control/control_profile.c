@@ -19,51 +19,33 @@
 #define BYTES_MAX ((off_t)1 << 30)
 
 /* Another process may have the descriptor, too, and may have made it: only a file in memory can't
- * make us wait. It is not opened again, which would be done with our rights. Returns its bytes, or
- * NULL with the reason in WHY. */
-static char *read_bytes(int fd, size_t *size, const char **why)
+ * make us wait. It is not opened again, which would be done with our rights; whoever else has it
+ * may change it, and where it is read, at any time. Returns why it can't be read, or NULL. */
+static const char *refuse(int fd)
 {
 	struct stat st;
 	struct statfs fs;
-	char *bytes;
-	ssize_t n = 1;
 
-	*size = 0;
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || fstatfs(fd, &fs) || fs.f_type != TMPFS_MAGIC)
-		*why = "it is no file in memory";
-	else if (st.st_size > BYTES_MAX)
-		*why = "it is too large";
-	else
-		*why = NULL;
-	if (*why)
-		return NULL;
-	bytes = ct_memory_alloc((size_t)st.st_size + 1);
-	while (n > 0 && *size < (size_t)st.st_size) {
-		n = pread(fd, bytes + *size, (size_t)st.st_size - *size, (off_t)*size);
-		*size += n > 0 ? (size_t)n : 0;
-	}
-	if (n >= 0)
-		return bytes;
-	*why = strerror(errno);
-	free(bytes);
-	return NULL;
+		return "it is no file in memory";
+	if (st.st_size > BYTES_MAX)
+		return "it is too large";
+	return lseek(fd, 0, SEEK_SET) ? strerror(errno) : NULL;
 }
 
 struct ct_profile *ct_control_profile_read(int fd, char **why)
 {
 	struct ct_fault fault = { 0 };
 	struct ct_profile *p = NULL;
+	const char *reason = refuse(fd);
 	struct ct_input *in;
-	const char *reason;
-	size_t size;
-	char *bytes = read_bytes(fd, &size, &reason);
 
-	if (bytes) {
-		in = ct_input_memory(bytes, size);
+	if (!reason) {
+		in = ct_input_descriptor(fd);
+		ct_input_limit(in, BYTES_MAX);
 		if (ct_read(&p, in, &fault))
 			reason = fault.text;
 		ct_input_close(in);
-		free(bytes);
 	}
 	if (reason)
 		*why = ct_memory_printf("the process's profile can't be read: %s", reason);

@@ -7,6 +7,7 @@
 #include <glob.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,7 @@
 
 struct ct_input {
 	int fd;		       /* -1: memory */
+	bool kept;	       /* the descriptor is not this input's to close */
 	const uint8_t *memory; /* bytes that are not yet read */
 	size_t memory_left;
 	void *fetched;	      /* to be freed */
@@ -53,6 +55,15 @@ void ct_input_fault_say(struct ct_fault *fault, uint64_t offset, const char *fmt
 int ct_input_is_url(const char *source)
 {
 	return !strncmp(source, "http://", 7) || !strncmp(source, "https://", 8);
+}
+
+struct ct_input *ct_input_descriptor(int fd)
+{
+	struct ct_input *in = ct_memory_alloc(sizeof(*in));
+
+	in->fd = fd;
+	in->kept = true;
+	return in;
 }
 
 struct ct_input *ct_input_memory(const void *data, size_t size)
@@ -165,7 +176,7 @@ void ct_input_close(struct ct_input *in)
 		return;
 	if (in->gzip)
 		inflateEnd(&in->z);
-	if (in->fd > STDIN_FILENO)
+	if (in->fd > STDIN_FILENO && !in->kept)
 		close(in->fd);
 	free(in->fetched);
 	free(in);

@@ -22,6 +22,8 @@ struct ct_input;
 
 /* Returns 0, or a negative errno with the reason in FAULT. */
 int ct_input_open(struct ct_input **in, const char *source, struct ct_fault *fault);
+/* Reads FD from where it stands; the caller closes it afterwards. */
+struct ct_input *ct_input_descriptor(int fd);
 /* The caller still owns DATA. */
 struct ct_input *ct_input_memory(const void *data, size_t size);
 /* Reads up to SIZE bytes. Returns their number, 0 at the end, or -EIO, -EBADMSG (invalid gzip),

@@ -36,10 +36,17 @@ static bool is_special(const char *path)
 	       begins_with(path, "/proc/");
 }
 
-static int open_directly(struct ct_target *t, const char *path)
+/* FLAGS: O_TRUNC, or O_NOFOLLOW for what was looked at, and may be another file by now. */
+static int open_directly(struct ct_target *t, const char *path, int flags)
 {
-	int fd = open(path, O_WRONLY | O_TRUNC | O_NOCTTY | O_CLOEXEC);
+	int fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC | flags);
+	struct stat now;
 
+	if (fd >= 0 && flags == O_NOFOLLOW &&
+	    (fstat(fd, &now) || now.st_dev != t->was.st_dev || now.st_ino != t->was.st_ino)) {
+		close(fd);
+		return -ESTALE;
+	}
 	t->to = fd < 0 ? NULL : fdopen(fd, "w");
 	return t->to ? 0 : -errno;
 }
@@ -120,7 +127,7 @@ int ct_target_open(struct ct_target *t, const char *path)
 
 	*t = (struct ct_target){ .directory = -1 };
 	if (is_special(path))
-		return open_directly(t, path);
+		return open_directly(t, path, O_TRUNC);
 	if (lstat(path, st)) {
 		*st = (struct stat){ 0 };
 		return errno == ENOENT ? open_replacing(t, path) : -errno;
@@ -133,7 +140,8 @@ int ct_target_open(struct ct_target *t, const char *path)
 		return -EPERM;
 	if (S_ISLNK(st->st_mode))
 		return open_linked(t, path);
-	return S_ISCHR(st->st_mode) || S_ISFIFO(st->st_mode) ? open_directly(t, path) : -EINVAL;
+	return S_ISCHR(st->st_mode) || S_ISFIFO(st->st_mode) ? open_directly(t, path, O_NOFOLLOW)
+							     : -EINVAL;
 }
 
 static mode_t mode_of(const struct ct_target *t)

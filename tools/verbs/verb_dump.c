@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "control/control.h"
@@ -97,17 +98,19 @@ static struct ct_profile *ask(int pid, const char *name, char **why)
 	return p;
 }
 
-/* The first name that no file has, also of the views' files: dumps of one process are compared. */
+/* The first name that no file has, also of the views' files: dumps of one process are compared. A
+ * link that leads nowhere, which another user may have put there, has its name, too. */
 static char *free_path(int pid, int mode)
 {
 	const char *name = ct_control_name(pid), *slash = strrchr(name, '/');
+	struct stat st;
 	char *absolute;
 
 	for (unsigned n = 1;; n++) {
 		char *path = ct_memory_printf("%s.%s.%04u.pb", slash ? slash + 1 : name,
 					      ct_control_modes[mode].name, n);
 
-		if (!access(path, F_OK)) {
+		if (!lstat(path, &st)) {
 			free(path);
 			continue;
 		}

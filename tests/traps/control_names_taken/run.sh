@@ -50,6 +50,27 @@ if as 1234 test -x "$cprof"; then
 else
 	echo "not run: user 1234 can't run $cprof"
 fi
+# A process of that user answers with a gigabyte of zeros, and its file in memory grows while it is read.
+setpriv --reuid=4321 --regid=4321 --clear-groups $python - <<'EOF' >"$work/huge.out" 2>&1 &
+import array, os, socket, struct
+s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+s.bind("\0libcprof/%d" % os.getpid())
+s.listen(16)
+print("listens", flush=True)
+while True:
+    c = s.accept()[0]
+    m, passed, _, _ = c.recvmsg(9000, socket.CMSG_SPACE(4))
+    for _, _, data in passed:
+        os.ftruncate(array.array("i", data)[0], 1 << 30)
+    c.send(m[:8] + struct.pack("<iI", 0, 0))
+EOF
+huge=$!
+owns $huge
+wait_for 60 grep -q listens "$work/huge.out" || fail "nobody answers: $(cat "$work/huge.out")"
+status=0
+(ulimit -v 300000; timeout 20 "$cprof" threads $huge) >"$work/threads.out" 2>&1 || status=$?
+[ $status = 2 ] && grep -q 'profile, but zeros' "$work/threads.out" || fail "a gigabyte: status $status, $(cat "$work/threads.out")"
+kill $huge
 kill $squatter
 end_host
 check_status asked 0

@@ -153,6 +153,14 @@ answers() {
 wait_for 20 answers || fail "honest: no control socket"
 ln -s "$work/victim" "$work/honest/x.0001.pb"
 (cd "$work/roots" && "$cprof" dump $dumped) >"$work/honest.out" 2>&1 || fail "honest: $(cat "$work/honest.out")"
+# In a directory like /tmp, where another user has taken the next names by a link to nowhere, a pipe and a folder.
+(
+	cd "$work/sticky" || exit 1
+	$as_nobody sh -c "ln -s '$work/sticky/made' $dumped.cpu.0001.pb && mkfifo $dumped.cpu.0002.pb && mkdir $dumped.cpu.0003.pb"
+	timeout -s KILL 20 "$cprof" dump $dumped
+) >"$work/shared.out" 2>&1 || fail "shared: $(cat "$work/shared.out")"
+[ "$(stat -c %a:%u "$work/sticky/$dumped.cpu.0004.pb")" = 600:0 ] || fail "shared: $(ls -l "$work/sticky")"
+[ ! -e "$work/sticky/made" ] || fail "shared: written through another user's link"
 kill -KILL $dumped
 wait $dumped 2>/dev/null
 [ "$(stat -c %a:%u "$work/roots/$dumped.cpu.0001.pb")" = 600:0 ] || fail "honest: $(ls -l "$work/roots")"
