@@ -328,7 +328,12 @@ int cp_mask_view_wait(const sigset_t *set, siginfo_t *si, const struct timespec 
 	view = cp_deferred_blocked() ? before | CP_SIGBIT(SIGPROF) : before;
 	if (prof)
 		cp_deferred_set_waiting(true);
-	sig = wait(set, prof, si ? si : &own, timeout ? &limit : NULL, ~(view | waited_for));
+	sig = wait(set, prof, &own, timeout ? &limit : NULL, ~(view | waited_for));
+	/* As the kernel gives it: the signal is taken also if SI can't be written. */
+	if (sig > 0 && si && !cp_sys_copy_argument(si, &own, sizeof(own))) {
+		errno = EFAULT;
+		sig = -1;
+	}
 	if (!prof)
 		return sig;
 	saved = errno;

@@ -124,13 +124,13 @@ static struct iovec *with(void *p)
 	return parts;
 }
 
-/* A signal that is blocked and pending. */
-static const sigset_t *sent(void)
+/* SIG, which is blocked and pending. */
+static const sigset_t *sent(int sig)
 {
 	sigemptyset(&good.set);
-	sigaddset(&good.set, SIGUSR1);
+	sigaddset(&good.set, sig);
 	sigprocmask(SIG_BLOCK, &good.set, NULL);
-	kill(getpid(), SIGUSR1);
+	kill(getpid(), sig);
 	return &good.set;
 }
 

@@ -229,6 +229,10 @@ static void show(int sig, int flags, int set, size_t size, int kept)
 }
 
 static const int signals[] = { SIGPROF, SIGABRT, SIGSEGV, SIGTERM, SIGUSR2, SIGCHLD };
+/* Treated like some of these: each pair of two flags is enough. */
+static const int others[] = { SIGBUS,  SIGFPE, SIGILL,	SIGTRAP, SIGQUIT,
+			      SIGXCPU, SIGSYS, SIGUSR1, SIGHUP };
+static const int pairs[] = { 0, 3, 5, 10, 12, 17, 22, 25, 30 };
 
 /* Install the handler and send SIG, until it comes: the kernel keeps one SIGPROF pending, and it
  * may be a sample. */
@@ -282,23 +286,32 @@ static void drop_alternate(void)
 	alternate = (stack_t){ 0 };
 }
 
+/* Set how the handler is left, and return its flags: both are in BITS. */
+static int flags_of(int sig, int bits)
+{
+	bool again = (bits & 4) && !(bits & 8) && sig != SIGPROF;
+
+	jumps = bits & 16;
+	twice = again && !jumps && (bits & 1);
+	return (bits & 1 ? SA_SIGINFO : 0) | (bits & 2 ? SA_ONSTACK : 0) |
+	       (bits & 4 ? SA_NODEFER : 0) | (bits & 8 ? (int)SA_RESETHAND : 0);
+}
+
 __attribute__((noinline)) static void each_flag(size_t size)
 {
 	for (size_t s = 0; s < sizeof(signals) / sizeof(*signals); s++)
 		for (int bits = 0; bits < 32; bits++) {
-			int flags = (bits & 1 ? SA_SIGINFO : 0) | (bits & 2 ? SA_ONSTACK : 0) |
-				    (bits & 4 ? SA_NODEFER : 0) |
-				    (bits & 8 ? (int)SA_RESETHAND : 0);
-			bool again = (bits & 4) && !(bits & 8) && signals[s] != SIGPROF;
+			int flags = flags_of(signals[s], bits);
 
-			jumps = bits & 16;
-			twice = again && !jumps && (bits & 1);
 			/* SIGPROF with each mask, others with none and with a full one. The
 			 * profiler writes its files for each SIGABRT. */
 			for (int set = 0; set < (signals[s] == SIGABRT ? 1 : 4);
 			     set += signals[s] == SIGPROF ? 1 : 3)
 				try(signals[s], flags, set, size);
 		}
+	for (size_t s = 0; s < sizeof(others) / sizeof(*others); s++)
+		for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++)
+			try(others[s], flags_of(others[s], pairs[i]), i % 2 ? 3 : 0, size);
 }
 
 __attribute__((noinline)) static void *table(void *arg)

@@ -17,6 +17,15 @@ for how in table itimer switches guard; do
 		check_quiet "$how-$mode"
 	done
 done
+# The program has handlers of its own for the signals that the profiler waits for.
+for mode in CPU HEAP; do
+	export ${mode}PROFILESIGNAL=HUP
+	profiled_by ${mode}PROFILE "signal-$mode" $host table
+	unset ${mode}PROFILESIGNAL
+	check_status "signal-$mode" 0
+	check_same_output "signal-$mode" bare-table
+	check_quiet "signal-$mode"
+done
 if [ -z "${CP_MODES:-}" ]; then
 	# Modes that take no samples by SIGPROF leave it alone, until one starts that does.
 	bare bare-late $host late "$work/none.pb"
