@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* More threads than processors: eight, on one. They work for a while, then each in turn under a
  * lock. Main waits often, for a moment. Prints, in ns, the CPU time of the eight and how long they
- * took; then how long main ran and was ready to run, by its file in /proc. */
+ * took; then how long main ran and was ready to run, and how long the eight were, by their files in
+ * /proc. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdint.h>
@@ -14,7 +15,7 @@
 #define FREE_NS 400000
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static uint64_t until, worked;
+static uint64_t until, worked, was_ready;
 
 static uint64_t now(clockid_t clock)
 {
@@ -44,14 +45,28 @@ __attribute__((noinline)) static void beside(void)
 	__asm__ volatile("");
 }
 
+/* Returns how long the calling thread ran and was ready to run. */
+static void read_file(unsigned long long *ran, unsigned long long *ready)
+{
+	FILE *f = fopen("/proc/thread-self/schedstat", "r");
+
+	if (!f || fscanf(f, "%llu %llu", ran, ready) != 2)
+		exit(1);
+	fclose(f);
+}
+
 static void *worker(void *arg)
 {
+	unsigned long long ran, ready;
+
 	while (now(CLOCK_MONOTONIC) < until) {
 		beside();
 		pthread_mutex_lock(&lock);
 		alone();
 		pthread_mutex_unlock(&lock);
 	}
+	read_file(&ran, &ready);
+	__atomic_add_fetch(&was_ready, ready, __ATOMIC_RELAXED);
 	__atomic_add_fetch(&worked, now(CLOCK_THREAD_CPUTIME_ID), __ATOMIC_RELAXED);
 	return arg;
 }
@@ -71,7 +86,6 @@ int main(int argc, char **argv)
 	pthread_t threads[THREADS];
 	unsigned long long ran, ready;
 	cpu_set_t one;
-	FILE *f;
 
 	sched_getaffinity(0, sizeof(one), &one);
 	for (int i = 0, kept = 0; i < CPU_SETSIZE; i++)
@@ -85,11 +99,9 @@ int main(int argc, char **argv)
 	short_waits();
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
-	f = fopen("/proc/thread-self/schedstat", "r");
-	if (!f || fscanf(f, "%llu %llu", &ran, &ready) != 2)
-		return 1;
-	fclose(f);
-	printf("%llu %llu %llu %llu\n", (unsigned long long)worked,
-	       (unsigned long long)(now(CLOCK_MONOTONIC) - began), ran, ready);
+	read_file(&ran, &ready);
+	printf("%llu %llu %llu %llu %llu\n", (unsigned long long)worked,
+	       (unsigned long long)(now(CLOCK_MONOTONIC) - began), ran, ready,
+	       (unsigned long long)was_ready);
 	return 0;
 }

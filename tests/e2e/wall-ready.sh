@@ -7,7 +7,7 @@ host=./tests/e2e/wall-ready-host
 
 LD_PRELOAD="$CP_LIBRARY" WALLPROFILE="$work/w.pb" WALLPROFILE_FREQUENCY=100 "$host" 4 >"$work/out" 2>"$work/err" || fail "status $?"
 check_valid_as wall "$work/w.pb"
-read -r cpu lived main_ran main_ready <"$work/out"
+read -r cpu lived main_ran main_ready ready <"$work/out"
 
 sum() { # what
 	"$pprof_check" --raw "$work/w.pb" | grep -E -- "$1" | awk -F '[,\t]' '{ s += $2 } END { printf "%.0f\n", s }'
@@ -22,6 +22,7 @@ waits=$(sum 'state=waiting.*pthread_mutex_lock') woken=$(sum 'state=runnable.*pt
 echo "cpu $cpu lived $lived; running $(sum "state=running.*$worker") runnable $(sum state=runnable) waiting for the lock $waits, woken $woken;" \
 	"alone $(sum '[ ;	]alone;') beside $(sum '[ ;	]beside;'); main ran $main_ran, was ready for $main_ready"
 near "the eight are running" "$(sum "state=running.*$worker")" "$cpu"
+near "the eight, which have ended, are ready to run" "$(sum "state=runnable.*$worker")" "$ready"
 near "main is running" "$(sum "state=running.*$main")" "$main_ran"
 near "main is ready to run" "$(sum "state=runnable.*$main")" "$main_ready"
 [ "$(sum 'state=runnable.*(alone|beside);')" -gt 0 ] || fail "no thread that lost its processor stands where it ran"

@@ -321,6 +321,7 @@ bool cp_wall_tick(struct cp_run *r)
 	else if (tick > planned)
 		cp_wall.counts.late += (tick - planned) / cp_wall.step;
 	earn(tick);
+	cp_wall.patience = CP_WALL_PATIENCE;
 	if (have_due_times(limit)) {
 		visit_all(r, tick, limit, cut);
 		visited = count_visited(limit, &lazy);

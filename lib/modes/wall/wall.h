@@ -61,6 +61,7 @@ struct cp_wall {
 	uint32_t rest; /* ticks of a rest. Where all threads are lazy, the pacer wakes up only once
 			* in a rest, because waking up costs more than some visits. A multiple of
 			* every step. */
+	uint32_t patience;  /* second looks that are left in this tick */
 	uint64_t rest_from; /* the first tick at which all visits are planned for such rests */
 	uint32_t length;    /* ticks that the next visits count for */
 	uint64_t end;	    /* end of those ticks */
@@ -90,6 +91,9 @@ extern uint32_t cp_wall_resting; /* the next tick comes at the end of a rest */
  * threads: the time that a visit counts for is then a small part of the time that the thread has
  * waited. */
 #define CP_WALL_IDLE 16u
+
+/* So many threads may be looked at twice in a tick, because each takes 0.1 ms. */
+#define CP_WALL_PATIENCE 4u
 
 /* Return the first tick from TICK on at which visits begin. */
 static inline uint64_t cp_wall_aligned(uint64_t tick)
@@ -156,6 +160,10 @@ void cp_wall_answer_still_unanswered(struct cp_run *r, struct cp_thread *t,
 				     struct cp_wall_seen seen, uint64_t now);
 /* T, which was found waiting and hasn't run since, has been ready to run for NS. */
 void cp_wall_answer_woken(struct cp_run *r, struct cp_thread *t, uint64_t ns);
+/* T, which waits, has been ready to run after a wait at the same place: its time as such goes
+ * there.
+ */
+void cp_wall_answer_was_woken(struct cp_run *r, struct cp_thread *t);
 /* Put all of T's time until UNTIL into rows, if there is any row for it. */
 void cp_wall_answer_settle(struct cp_run *r, struct cp_thread *t, uint64_t until);
 /* Settle T's time for the last time: T has ended. */
@@ -178,8 +186,12 @@ void cp_wall_strata_forget(bool abandon);
 
 /* wall_exact.c: T's totals are told from now on. RAN: T may have run before. */
 void cp_wall_exact_begin(struct cp_thread *t, bool ran);
-/* T has run, and its CPU clock is at CLOCK: look at its time ready to run now and then. */
-void cp_wall_exact_look(struct cp_thread *t, uint64_t clock, uint64_t now);
+/* T has run: if it is not known yet how long T was ready to run before, see. */
+void cp_wall_exact_look(struct cp_thread *t);
+/* Read how long T was ready to run in its life. Returns false if the kernel doesn't tell. */
+bool cp_wall_exact_delay(const struct cp_thread *t, uint64_t *delay);
+/* T, which is the caller, ends after CPU ns of CPU time. */
+void cp_wall_exact_end(struct cp_thread *t, uint64_t cpu);
 /* Return how long T was in each state since this was told last, until its time was given last. */
 struct cp_wall_spent {
 	uint64_t ns[CP_WALL_STATES];

@@ -123,6 +123,17 @@ void cp_wall_answer_woken(struct cp_run *r, struct cp_thread *t, uint64_t ns)
 	w->in_span[CP_WALL_RUNNABLE] = kept_span;
 }
 
+void cp_wall_answer_was_woken(struct cp_run *r, struct cp_thread *t)
+{
+	struct cp_wall_thread *w = cp_wall_of(t);
+
+	if (!w->row[CP_WALL_WAITING])
+		return;
+	copy_row(r, t, CP_WALL_WAITING, CP_WALL_RUNNABLE, w->in_span[CP_WALL_WAITING]);
+	cp_wall_time_pay(r, t, CP_WALL_RUNNABLE);
+	w->unanswered &= w->owed[CP_WALL_RUNNING] != 0;
+}
+
 static void pay_as_seen(struct cp_run *r, struct cp_thread *t)
 {
 	struct cp_wall_thread *w = cp_wall_of(t);

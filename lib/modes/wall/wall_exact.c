@@ -3,9 +3,9 @@
  *
  *     ran = its CPU clock;  ready = the kernel's count of its run delay;  waited = the rest
  *
- * Called at a settle and at a thread's end, under the collector's lock. The run delay is in a file,
- * which is read only for threads that ran: reading it takes as long as a visit. Where it can't be
- * known, what visits have found divides the rest.
+ * Called at a settle, under the collector's lock, and by a thread that ends. The run delay is in a
+ * file, which is gone when the thread is. It is read only for threads that ran, because reading it
+ * takes as long as a visit. Where it isn't known, what visits have found divides the rest.
  */
 #include <time.h>
 
@@ -23,13 +23,11 @@
 /* The clocks differ by so much, as a part of the time: what is left of a thread that always ran. */
 #define NOTHING 64
 
-/* Looks at a thread's run delay: so many for each time that its age gets greater by e, and one in
- * LOOK_NS at the least. What comes after the last one is thought to be as before. */
-#define LOOKS 8
-#define LOOK_NS UINT64_C(1000000000)
+/* A thread that ends reads its run delay if it lived for longer than this: reading it takes 10 us.
+ */
+#define WORTH_READING_NS UINT64_C(1000000)
 
-/* Read T's run delay. Returns false if it isn't known. */
-static bool read_delay(const struct cp_thread *t, uint64_t *delay)
+bool cp_wall_exact_delay(const struct cp_thread *t, uint64_t *delay)
 {
 	char text[96];
 	const char *p = text;
@@ -45,12 +43,12 @@ void cp_wall_exact_begin(struct cp_thread *t, bool ran)
 	struct cp_wall_thread *w = cp_wall_of(t);
 	uint64_t clock = ran ? cp_wall_stack_clock_of(cp_load_relaxed(&t->tid)) : 0;
 
-	w->told = w->told_delay = w->lost = w->off = 0;
+	w->told = w->told_delay = w->ended_delay = w->lost = 0;
 	w->told_cpu = clock == UINT64_MAX ? 0 : clock;
 	/* The file of another thread is read when that thread runs. */
 	w->delay_unknown = ran && cp_self.thread != t;
 	if (ran && !w->delay_unknown)
-		read_delay(t, &w->told_delay);
+		cp_wall_exact_delay(t, &w->told_delay);
 }
 
 static uint64_t least(uint64_t a, uint64_t b)
@@ -99,51 +97,54 @@ static uint64_t ran_of(struct cp_thread *t, uint64_t total)
 	return ran;
 }
 
-/* When T has ended, its file is gone. */
-void cp_wall_exact_look(struct cp_thread *t, uint64_t clock, uint64_t now)
+void cp_wall_exact_look(struct cp_thread *t)
 {
 	struct cp_wall_thread *w = cp_wall_of(t);
-	uint64_t told = told_at(w), age = now > told ? now - told : 0, ran, delay;
 
-	if ((!w->delay_unknown && now < w->looked_at + least(age / LOOKS, LOOK_NS)) ||
-	    !read_delay(t, &delay))
-		return;
-	now = cp_sys_clock_ns(CLOCK_MONOTONIC);
-	age = now > told ? now - told : 0;
-	if (w->delay_unknown)
-		w->told_delay = delay;
-	w->delay_unknown = false;
-	ran = clock > w->told_cpu ? clock - w->told_cpu : 0;
-	w->looked_at = now;
-	cp_bursts_look(CPROF_WALL, &w->bursts, t, clock);
-	w->delay = delay > w->told_delay ? delay - w->told_delay : 0;
-	w->off = age > ran ? age - ran : 0;
+	if (w->delay_unknown && cp_wall_exact_delay(t, &w->told_delay))
+		w->delay_unknown = false;
 }
 
-/* Return the ns that T was ready to run, of REST, by what visits or the last look found. */
-static uint64_t ready_by_looks(const struct cp_wall_thread *w, uint64_t rest)
-{
-	if (!w->off || w->delay > w->off || w->lost)
-		return part_of(rest, w->sampled[CP_WALL_RUNNABLE], w->sampled[CP_WALL_WAITING]);
-	return part_of(rest, w->delay, w->off - w->delay);
-}
-
-/* Return the ns that T was ready to run, of REST. */
-static uint64_t ready_of(struct cp_thread *t, uint64_t rest, bool worth)
+void cp_wall_exact_end(struct cp_thread *t, uint64_t cpu)
 {
 	struct cp_wall_thread *w = cp_wall_of(t);
-	uint64_t delay, ready;
+	uint64_t lived = cp_sys_clock_ns(CLOCK_MONOTONIC) - w->began, delay;
 
-	if (w->ended || !worth || !read_delay(t, &delay))
-		return ready_by_looks(w, rest);
-	cp_bursts_look(CPROF_WALL, &w->bursts, t, w->told_cpu);
+	if (lived > WORTH_READING_NS && cpu < lived - lived / NOTHING &&
+	    cp_wall_exact_delay(t, &delay))
+		w->ended_delay = delay;
+	cp_bursts_end(CPROF_WALL, &w->bursts, cpu);
+}
+
+/* Read T's run delay, which is known after its end if T has read it. RAN: T ran for long enough. */
+static bool delay_of(const struct cp_thread *t, bool ran, uint64_t *delay)
+{
+	const struct cp_wall_thread *w = cp_wall_of(t);
+
+	if (!w->ended)
+		return ran && cp_wall_exact_delay(t, delay);
+	*delay = w->ended_delay;
+	return *delay != 0;
+}
+
+/* Return the ns that T was ready to run, of REST. RAN: it ran for long enough to be asked. */
+static uint64_t ready_of(struct cp_thread *t, uint64_t rest, bool ran)
+{
+	struct cp_wall_thread *w = cp_wall_of(t);
+	uint64_t by_visits =
+		part_of(rest, w->sampled[CP_WALL_RUNNABLE], w->sampled[CP_WALL_WAITING]);
+	uint64_t delay;
+
+	if (!delay_of(t, ran, &delay))
+		return by_visits;
+	if (!w->ended)
+		cp_bursts_look(CPROF_WALL, &w->bursts, t, w->told_cpu);
 	if (!w->delay_unknown && !w->lost)
 		return delay > w->told_delay ? least(delay - w->told_delay, rest) : 0;
-	ready = ready_by_looks(w, rest);
 	/* All until now is told. */
-	w->told_delay = delay - least(ready, delay);
+	w->told_delay = delay - least(by_visits, delay);
 	w->delay_unknown = false;
-	return ready;
+	return by_visits;
 }
 
 uint64_t cp_wall_exact_untold(const struct cp_thread *t)
@@ -169,7 +170,7 @@ struct cp_wall_spent cp_wall_exact_tell(struct cp_thread *t)
 		waited = 0;
 	}
 	w->told = w->given;
-	w->lost = w->off = 0;
+	w->lost = 0;
 	return (struct cp_wall_spent){
 		{ [CP_WALL_RUNNING] = ran, [CP_WALL_RUNNABLE] = ready, [CP_WALL_WAITING] = waited }
 	};

@@ -115,7 +115,6 @@ enum cp_wall_doing cp_wall_stack_look(int tid, struct cp_record *to, unsigned ma
 				      uint64_t *clock, struct cp_wall_call *call)
 {
 	uint64_t before = cp_wall_stack_clock_of(tid), sp, pc, after;
-	bool waited = false;
 
 	for (int i = 0; i < TRIES && before != UINT64_MAX; i++) {
 		enum cp_wall_doing doing = where(tid, &sp, &pc, call);
@@ -128,11 +127,8 @@ enum cp_wall_doing cp_wall_stack_look(int tid, struct cp_record *to, unsigned ma
 		*clock = after;
 		if (after == before)
 			return doing == CP_WALL_WAITS ? CP_WALL_WAITS : CP_WALL_QUEUES;
-		waited |= doing == CP_WALL_WAITS;
-		/* A wait that ends during the walk is a wait, too: of short ones there would be too
+		/* A wait that ends during the look is a wait, too: of short ones there would be too
 		 * few. The next one will do. */
-		if (!waited)
-			return CP_WALL_RUNS;
 		before = after;
 	}
 	return before == UINT64_MAX ? CP_WALL_ENDED : CP_WALL_RUNS;

@@ -17,6 +17,7 @@ enum cp_wall_doing {
 	CP_WALL_RUNS,
 	CP_WALL_QUEUES, /* is ready to run, but has no processor */
 	CP_WALL_WAITS,	/* the record has its stack */
+	CP_WALL_WOKEN,	/* was ready to run, after a wait where it waits again */
 	CP_WALL_HIDDEN, /* unknown this time */
 	CP_WALL_DENIED, /* unknown at any time: /proc is missing or not accessible */
 	CP_WALL_ENDED,	/* the thread no longer exists */

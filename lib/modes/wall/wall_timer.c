@@ -133,6 +133,8 @@ void cp_wall_timer_thread_end(struct cp_thread *t)
 	if (!cp_load_relaxed(&cp_wall_running))
 		return;
 	cpu = cp_wall_stack_clock_of(t->tid);
+	if (cp_self.thread == t)
+		cp_wall_exact_end(t, cpu);
 	cp_futex_lock_acquire(&timers);
 	disarm(t);
 	/* The sweep is late for a thread that a visit has found gone. */

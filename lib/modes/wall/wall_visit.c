@@ -18,8 +18,16 @@
 static uint64_t found_words[CP_RECORD_WORDS(4096)];
 #define FOUND ((struct cp_record *)found_words)
 
+/* A thread that runs for less than this part of the kernel's tick between two visits. */
+#define BRIEF 4
+/* And that was found waiting in the same place so many times more. */
+#define IN_ONE_PLACE 4
+
 /* The kernel's tick divided by this; the tick hardly ever finds a thread that runs for less. */
 #define WORTH_A_STACK 16
+
+/* The time that T gets to leave the processor again. */
+#define MOMENT_NS 50000
 
 #define IO_URING_ENTER 426
 
@@ -59,9 +67,24 @@ static uint64_t plan(struct cp_wall_thread *w, uint64_t tick, uint32_t span)
 			   lazy);
 }
 
+/* Return true if T ran so little since the last visit that T can only be ready to run, if it is,
+ * because it was woken. */
+static bool runs_for_moments(const struct cp_wall_thread *w)
+{
+	return w->ran < cp_wall.kernel_tick_ns / BRIEF;
+}
+
+/* Return true if T is woken where it was found waiting, time and again. Stacks of such a thread
+ * while it runs are few, and don't tell where it is woken. */
+static bool waits_in_one_place(const struct cp_wall_thread *w)
+{
+	return w->same >= IN_ONE_PLACE && runs_for_moments(w);
+}
+
 void cp_wall_visit_record(struct cp_run *r, struct cp_thread *t, const struct cp_record *record)
 {
 	struct cp_wall_thread *w = cp_wall_of(t);
+	bool asked = w->unanswered;
 
 	if (record->tag <= w->taken)
 		return;
@@ -69,7 +92,8 @@ void cp_wall_visit_record(struct cp_run *r, struct cp_thread *t, const struct cp
 	cp_wall_answer_came(r, t, record);
 	cp_wall_time_set_row(r, t, CP_WALL_RUNNING, record, 0);
 	cp_wall_time_pay(r, t, CP_WALL_RUNNING);
-	if (w->state == CP_WALL_RUNNABLE || w->owed[CP_WALL_RUNNABLE]) {
+	if (!waits_in_one_place(w) &&
+	    ((w->state == CP_WALL_RUNNABLE && asked) || w->owed[CP_WALL_RUNNABLE])) {
 		cp_wall_time_set_row(r, t, CP_WALL_RUNNABLE, record, 0);
 		cp_wall_time_pay(r, t, CP_WALL_RUNNABLE);
 	}
@@ -93,10 +117,11 @@ void cp_wall_visit_take(struct cp_run *r, struct cp_thread *t)
 			cp_wall_visit_record(r, t, record);
 }
 
-/* The thread runs if its clock, which was at BEFORE, moves between two readings. */
-static enum cp_wall_doing glance(struct cp_wall_thread *w, int tid, uint64_t before)
+/* The thread runs if its clock moves between two readings, one directly after the other: a thread
+ * that wakes up between them was waiting. */
+static enum cp_wall_doing glance(struct cp_wall_thread *w, int tid)
 {
-	uint64_t now = cp_wall_stack_clock_of(tid);
+	uint64_t before = cp_wall_stack_clock_of(tid), now = cp_wall_stack_clock_of(tid);
 
 	if (now == UINT64_MAX)
 		return CP_WALL_ENDED;
@@ -104,11 +129,32 @@ static enum cp_wall_doing glance(struct cp_wall_thread *w, int tid, uint64_t bef
 	return now == before ? CP_WALL_HIDDEN : CP_WALL_RUNS;
 }
 
+/* T, which runs for moments only, was found ready to run. Perhaps its wait ended during the look,
+ * because this thread has the processor. Let T go on, and look once more. If it waits again, that
+ * is where it was. How long it has been ready by then tells whether it was when the look BEGAN.
+ * Returns QUEUES: still unknown, WOKEN: it was ready, or WAITS. */
+static enum cp_wall_doing look_again(struct cp_thread *t, uint64_t began, struct cp_wall_call *call)
+{
+	static const struct timespec moment = { .tv_nsec = MOMENT_NS };
+	uint64_t before, after, passed;
+
+	if (!cp_wall.patience || !cp_wall_exact_delay(t, &before))
+		return CP_WALL_QUEUES;
+	cp_wall.patience--;
+	passed = cp_sys_clock_ns(CLOCK_MONOTONIC) - began;
+	cp_sys4(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &moment, NULL);
+	if (cp_wall_stack_look(t->tid, FOUND, cp_capture_settings.max_depth, &cp_wall_of(t)->clock,
+			       call) != CP_WALL_WAITS ||
+	    !cp_wall_exact_delay(t, &after))
+		return CP_WALL_QUEUES;
+	return after - before > passed ? CP_WALL_WOKEN : CP_WALL_WAITS;
+}
+
 /* Find out what T is doing. /proc costs more, and a descriptor for a moment, so it is read only for
  * threads that may wait. */
-static enum cp_wall_doing look(struct cp_thread *t, uint64_t clock, struct cp_wall_call *call)
+static enum cp_wall_doing look(struct cp_thread *t, struct cp_wall_call *call)
 {
-	enum cp_wall_doing doing = glance(cp_wall_of(t), t->tid, clock);
+	enum cp_wall_doing doing = glance(cp_wall_of(t), t->tid);
 
 	if (doing != CP_WALL_HIDDEN || cp_wall.blind)
 		return doing;
@@ -144,8 +190,11 @@ static void found_runnable(struct cp_thread *t, struct cp_wall_seen seen, uint64
 static void found_waiting(struct cp_run *r, struct cp_thread *t, struct cp_wall_seen seen,
 			  const struct cp_wall_call *call, uint64_t tick)
 {
+	struct cp_wall_thread *w = cp_wall_of(t);
+	uint32_t row = w->row[CP_WALL_WAITING];
+
 	cp_wall.counts.walked++;
-	cp_wall_of(t)->state = CP_WALL_WAITING;
+	w->state = CP_WALL_WAITING;
 	if (FOUND->end == CP_UNWIND_TRUNCATED)
 		cp_count_mode(CPROF_WALL, CP_COUNT_TRUNCATED, 1);
 	else if (FOUND->end == CP_UNWIND_INCOMPLETE)
@@ -159,6 +208,11 @@ static void found_waiting(struct cp_run *r, struct cp_thread *t, struct cp_wall_
 	cp_wall_time_set_row(r, t, CP_WALL_WAITING, FOUND,
 			     cp_wall_cause_of(call, t->tid, FOUND->pcs, FOUND->depth, tick,
 					      2 * cp_wall.frequency));
+	w->same = row != w->row[CP_WALL_WAITING] ? 0
+		  : w->same < IN_ONE_PLACE	 ? w->same + 1
+						 : w->same;
+	if (w->owed[CP_WALL_RUNNABLE] && waits_in_one_place(w))
+		cp_wall_answer_was_woken(r, t);
 }
 
 /* Return true if a timer must be armed for the waiting thread: the thread ran for so long that the
@@ -179,10 +233,10 @@ static void found_ended(struct cp_wall_thread *w)
 }
 
 /* Find out what T is doing. T ran since the last visit, or this is the first one. */
-static void find_out(struct cp_run *r, struct cp_thread *t, uint64_t tick, uint64_t clock)
+static void find_out(struct cp_run *r, struct cp_thread *t, uint64_t tick)
 {
 	struct cp_wall_thread *w = cp_wall_of(t);
-	uint64_t before = w->state == CP_WALL_UNSEEN ? 0 : w->clock, now = 0;
+	uint64_t before = w->state == CP_WALL_UNSEEN ? 0 : w->clock, began, now = 0;
 	struct cp_wall_call call;
 	struct cp_wall_seen seen;
 	enum cp_wall_doing doing;
@@ -193,10 +247,13 @@ static void find_out(struct cp_run *r, struct cp_thread *t, uint64_t tick, uint6
 		w->state = CP_WALL_PAUSED;
 		return;
 	}
-	doing = look(t, clock, &call);
+	began = cp_sys_clock_ns(CLOCK_MONOTONIC);
+	doing = look(t, &call);
 	w->ran = w->clock > before ? w->clock - before : 0;
+	if (doing == CP_WALL_QUEUES && runs_for_moments(w))
+		doing = look_again(t, began, &call);
 	if (w->moves)
-		cp_wall_exact_look(t, w->clock, begin_of(tick + 1));
+		cp_wall_exact_look(t);
 	seen = cp_wall_answer_seen_now(t);
 	/* The clock is a system call, which visits of waiting threads avoid. */
 	if (doing == CP_WALL_RUNS || doing == CP_WALL_QUEUES || w->unanswered)
@@ -206,11 +263,16 @@ static void find_out(struct cp_run *r, struct cp_thread *t, uint64_t tick, uint6
 	switch (doing) {
 	case CP_WALL_RUNS: found_running(t, seen, now); break;
 	case CP_WALL_QUEUES: found_runnable(t, seen, now); break;
+	case CP_WALL_WOKEN:
 	case CP_WALL_WAITS:
 		/* A thread that waits for the collector's lock, which this thread holds, stays
 		 * where it was. */
 		if (!cp_load_acquire(&t->finishing))
 			found_waiting(r, t, seen, &call, tick);
+		if (doing == CP_WALL_WOKEN && w->row[CP_WALL_WAITING]) {
+			cp_wall_answer_was_woken(r, t);
+			w->state = CP_WALL_RUNNABLE;
+		}
 		if (is_worth_a_stack(w, before))
 			cp_wall_timer_arm(t);
 		break;
@@ -284,7 +346,7 @@ bool cp_wall_visit(struct cp_run *r, struct cp_thread *t, uint64_t tick, uint64_
 	if (clock == UINT64_MAX)
 		found_ended(w);
 	else if (moved)
-		find_out(r, t, tick, clock);
+		find_out(r, t, tick);
 	else
 		ask_whether_woken(r, t);
 	w->moves += moved;

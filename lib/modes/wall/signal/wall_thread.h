@@ -33,6 +33,7 @@ struct cp_wall_thread {
 	uint64_t samples;      /* samples taken while it ran; written by its handler */
 	int32_t timer;	       /* a timer on its CPU clock, or CP_NO_TIMER */
 	uint8_t state;	       /* enum cp_wall_state, at the last visit */
+	uint8_t same;	       /* so many looks found it waiting where the one before did */
 	bool uring;	       /* was seen waiting in io_uring_enter, where it takes no signals */
 	bool unanswered;       /* found running, without a sample since */
 	bool late;	       /* unanswered for longer than one tick of the kernel */
@@ -50,10 +51,8 @@ struct cp_wall_thread {
 	/* Its totals are told up to this time, CPU time, and time ready to run (wall_exact.c). */
 	uint64_t told, told_cpu, told_delay;
 	struct cp_bursts bursts;
-	bool delay_unknown; /* TOLD_DELAY is */
-	/* The last look at the time ready to run: when, how much it was, and how long it was off
-	 * the processor since TOLD. */
-	uint64_t looked_at, delay, off;
+	bool delay_unknown;		  /* TOLD_DELAY is */
+	uint64_t ended_delay;		  /* its time ready to run at ENDED; 0 = not known */
 	uint64_t lost;			  /* ns since TOLD that no row may have */
 	uint32_t row[CP_WALL_STATES];	  /* row of the last stack in each state, + 1; 0 = none */
 	uint32_t in_span[CP_WALL_STATES]; /* its span in each state; 0 = none */
