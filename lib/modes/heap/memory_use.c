@@ -8,6 +8,7 @@
 
 #include "base/sys.h"
 #include "base/text.h"
+#include "base/thread_file.h"
 
 #define PATH 1024
 #define TEXT 8192 /* memory.stat has some 60 lines */
@@ -162,10 +163,10 @@ static unsigned stalled(const char *dir, const char *name)
 
 static void look_at_process(struct cp_memory_use *to)
 {
-	char text[TEXT];
+	char text[TEXT], path[CP_THREAD_FILE_PATH];
 	struct rlimit l = { 0 };
 
-	if (!read_file("/proc/thread-self", "status", text, sizeof(text)))
+	if (!read_file(cp_thread_file_path(path, "status"), "", text, sizeof(text)))
 		return;
 	to->resident = cp_memory_use_number(text, "VmRSS:") << 10;
 	if (cp_sys4(SYS_prlimit64, 0, RLIMIT_AS, NULL, &l) == 0 && l.rlim_cur != RLIM_INFINITY)
