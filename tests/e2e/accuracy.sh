@@ -15,7 +15,7 @@ run() { # name frequency threads unwinder
 	total=$("$pprof_check" --total "$work/$1.pb" | awk '$1 == "samples" { n = $3 }
 		$1 == "cpu" { print n, $3 }')
 	"$pprof_check" --top 0 "$work/$1.pb" | awk -v name="$1" -v total="$total" -v hz="$2" \
-		-v threads="$3" '
+		-v threads="$3" "$awk_root"'
 		function abs(x) { return x < 0 ? -x : x }
 		NR == FNR { truth[$1] = $2; next }
 		$5 in truth && $5 ~ /^takes_/ { got[$5] = $1; sum += $1 }
@@ -25,13 +25,13 @@ run() { # name frequency threads unwinder
 				if (f == "total")
 					continue
 				p = truth[f] / 100
-				bound = 100 * 4.5 * sqrt(p * (1 - p) / t[1])
+				bound = 100 * 4.5 * root(p * (1 - p) / t[1])
 				error = 100 * got[f] / sum - truth[f]
 				printf "%s: %s %.2f %%, error %+.2f, bound %.2f\n", name, f, truth[f], error, bound
 				if (abs(error) > bound)
 					bad = 1
 			}
-			grain = 4.5 / hz * sqrt(threads) / 2 + 1 / hz + 0.030 + threads * 0.0006
+			grain = 4.5 / hz * root(threads) / 2 + 1 / hz + 0.030 + threads * 0.0006
 			error = t[2] / 1e9 - truth["total"]
 			printf "%s: total %.3f s, error %+.3f, bound %.3f\n", name, truth["total"], error, grain
 			if (abs(error) > grain)

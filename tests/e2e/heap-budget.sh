@@ -17,7 +17,7 @@ echo "# intervals $smallest to $largest, $changes changes"
 
 # Within five standard errors (one false alarm in a million) of what the program says. A sample stands for the interval
 # at most, the largest of them for the roughest.
-"$pprof_check" --raw "$work/budget.pb" | awk -F'\t' -v largest="$largest" -v out="$work/budget.out" '
+"$pprof_check" --raw "$work/budget.pb" | awk -F'\t' -v largest="$largest" -v out="$work/budget.out" "$awk_root"'
 	{ split($1, v, ",")
 	  site = $3 ~ /;fast;main|^fast;main/ ? "fast" : $3 ~ /keeps;main/ ? "keeps" : $3 ~ /slow;main/ ? "slow" : ""
 	  space[site] += v[2]; if (site == "keeps") space["in_use"] += v[4] }
@@ -25,7 +25,7 @@ echo "# intervals $smallest to $largest, $changes changes"
 		while ((getline line < out) > 0) {
 			split(line, w, " "); truth = w[2] + 0
 			# The variance of a sum is at most the interval times the sum.
-			error = 5 * sqrt(largest * truth)
+			error = 5 * root(largest * truth)
 			if (space[w[1]] < truth - error || space[w[1]] > truth + error)
 				print w[1] ": " space[w[1]] + 0 " bytes, not " truth " give or take " error
 		}

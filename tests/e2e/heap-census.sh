@@ -8,7 +8,7 @@
 # other blocks (stdio, threads) lie on a few of its pages.
 compare() { # name factor slack
 	"$pprof_check" --raw "$work/$1.fragmentation.pb" >"$work/raw"
-	awk -F '\t' -v n="$2" -v slack="$3" '
+	awk -F '\t' -v n="$2" -v slack="$3" "$awk_root"'
 		NR == FNR { split($0, w, " "); held[w[1]] = w[2]; space[w[1]] = w[3]; objects[w[1]] = w[4]; squares[w[1]] = w[5]; next }
 		match($3, /site_[a-z]+/) {
 			site = substr($3, RSTART, RLENGTH)
@@ -20,8 +20,8 @@ compare() { # name factor slack
 		}
 		END {
 			for (k in held) {
-				off(k, "held", h[k], held[k], 5 * sqrt(n * (n - 1) * squares[k]) + slack * held[k] + 4096)
-				off(k, "objects", o[k], objects[k], 5 * sqrt(n * objects[k]) * 8 * (n > 1) + slack * objects[k])
+				off(k, "held", h[k], held[k], 5 * root(n * (n - 1) * squares[k]) + slack * held[k] + 4096)
+				off(k, "objects", o[k], objects[k], 5 * root(n * objects[k]) * 8 * (n > 1) + slack * objects[k])
 				if (n == 1) off(k, "space", s[k], space[k], slack * space[k] + 16384)
 			}
 		}' "$work/$1.out" "$work/raw" >"$work/wrong"

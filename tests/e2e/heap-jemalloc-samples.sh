@@ -13,9 +13,9 @@ check_heap "$work/samples.pb"
 check_comment "$work/samples.pb" 'jemalloc 5.4.0 tells of the blocks that it samples itself: interval 16384 bytes'
 while read -r site objects bytes in_use in_use_bytes; do
 	# The variance of a sum is at most the interval times the sum. The host draws the same numbers in each run.
-	heap_values "$work/samples.pb" "(^|;)$site(;|\$)" | awk -v o="$objects" -v b="$bytes" -v i="$in_use" -v ib="$in_use_bytes" '
+	heap_values "$work/samples.pb" "(^|;)$site(;|\$)" | awk -v o="$objects" -v b="$bytes" -v i="$in_use" -v ib="$in_use_bytes" "$awk_root"'
 		function off(got, truth, error) { return got < truth - error || got > truth + error }
-		{ error = 5 * sqrt(16384 * b); each = b / o
+		{ error = 5 * root(16384 * b); each = b / o
 		  exit off($2, b, error) || off($1, o, error / each) || (ib ? off($4, ib, error) || off($3, i, error / each) : $3 || $4) }' ||
 		fail "$site is $(heap_values "$work/samples.pb" "(^|;)$site(;|\$)"), not $objects $bytes $in_use $in_use_bytes"
 done <"$work/samples.out"

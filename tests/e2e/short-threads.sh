@@ -11,7 +11,7 @@ run() { # microseconds
 	check_status "$1" 0
 	check_quiet "$1"
 	check_valid "$work/$1.pb"
-	"$pprof_check" --raw "$work/$1.pb" | awk -F '\t' -v life="$1" '
+	"$pprof_check" --raw "$work/$1.pb" | awk -F '\t' -v life="$1" "$awk_root"'
 		NR == FNR { split($0, t, " "); truth[t[1]] = t[2]; next }
 		{
 			split($1, v, ",")
@@ -27,7 +27,7 @@ run() { # microseconds
 				if (f == "total")
 					continue
 				p = truth[f] / 100
-				bound = 900 * sqrt(p * (1 - p) / n)
+				bound = 900 * root(p * (1 - p) / n)
 				error = 100 * got[f] / sum - truth[f]
 				printf "%s us: %s %.1f %%, error %+.1f, bound %.1f\n", life, f, truth[f], error, bound
 				bad = bad || error > bound || -error > bound

@@ -14,7 +14,7 @@ sum() { # what
 }
 # By the clocks of the threads, to the nanosecond; ends are read a moment apart.
 near() { # what got wanted
-	awk -v got="$2" -v wanted="$3" 'BEGIN { off = got - wanted; exit off * off > (wanted / 100 + 5e6) ^ 2 }' ||
+	awk -v got="$2" -v wanted="$3" 'BEGIN { off = got - wanted; exit off * off > (wanted / 100 + 5e6) * (wanted / 100 + 5e6) }' ||
 		fail "$1: $2 ns, by the clocks $3"
 }
 worker='(worker|not sampled.*worker);' main='[ ;	](main|_start)(;|$)'

@@ -64,6 +64,10 @@ cleanup() {
 }
 trap cleanup EXIT
 
+# For awk programs, which put it first: "$awk_root"'...'. busybox's awk may be built without sqrt.
+awk_root='function root(x,  r, i) { for (r = x > 1 ? x : 1; i++ < 60;) r = (r + x / r) / 2; return r }
+'
+
 # A process to end with the test, whatever happens.
 owns() { # pid
 	children="$children $1:$(began "$1")"

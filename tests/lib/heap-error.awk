@@ -3,14 +3,15 @@
 # and "site truth...", then "run site values..." of each run. Prints a line a site and value:
 # mean over truth, and how many standard errors the mean is off; exits 1 if more than LIMIT.
 # The standard error is the sampling's own: n (1 - p) / p for n blocks of one size.
-function p_of(size) { return 1 - exp(-size / interval) }
-function spread(size, n, power,   p) { p = p_of(size); return n * size ^ power * (1 - p) / p }
+# busybox's awk may be built without exp, sqrt and ^.
+function decay(x,   half) { if (x < 1e-4) return 1 - x + x * x / 2; half = decay(x / 2); return half * half }
+function root(x,   r, i) { for (r = x > 1 ? x : 1; i++ < 60;) r = (r + x / r) / 2; return r }
+function spread(size, n, factor,   p) { p = 1 - decay(size / interval); return n * factor * (1 - p) / p }
 BEGIN { split("alloc_objects alloc_space inuse_objects inuse_space", title, " ") }
 $1 == "#" {
 	for (v = 1; v <= 4; v++) {
 		part = v > 2 ? 0.5 : 1
-		power = v % 2 ? 0 : 2
-		variance[$2, v] = part * spread($3, $4, power) + ($6 ? part * spread($5, $6, power) : 0)
+		variance[$2, v] = part * spread($3, $4, v % 2 ? 1 : $3 * $3) + ($6 ? part * spread($5, $6, v % 2 ? 1 : $5 * $5) : 0)
 	}
 	next
 }
@@ -30,7 +31,7 @@ END {
 		if (!n) { print name ": never seen"; bad = 1; continue }
 		mean = sum[name, v] / n
 		# Whole objects are written: half of one is no error.
-		error = sqrt(variance[name, v] / n) + 0.5
+		error = root(variance[name, v] / n) + 0.5
 		off = (mean - truth[name, v]) / error
 		worst = off < 0 ? -off : off
 		printf "%-12s %-14s truth %11d  mean/truth %.4f  %+.2f standard errors\n", name, title[v], truth[name, v], mean / truth[name, v], off
