@@ -10,21 +10,8 @@ name=${name##*/}
 
 for script in "tests/traps/${name#trap_}/run.sh" "tests/e2e/$name.sh" "tests/checks/$name.sh" "tests/toy/$name.sh"; do
 	[ -e "$srcdir/$script" ] || continue
-	# The programs that the script names, and those that the scripts it sources or runs name; every script needs the
-	# validator.
-	read -ra sourced <<<"$(sed -nE 's,.*(^\.|bash) "\$srcdir/([^"$]*)".*,\2,p' "$srcdir/$script" | tr '\n' ' ')"
-	needed=tests/tools/pprof-check
-	for program; do
-		for text in "$script" "${sourced[@]}"; do
-			if grep -qE "${program%.la}([^a-z0-9_-]|\$)" "$srcdir/$text" ||
-				{ [ "${program%/*}" = "${script%/*}" ] && [ "${program%/*}" != tests/e2e ]; }; then
-				needed+=" $program"
-				break
-			fi
-		done
-	done
-	# shellcheck disable=SC2086
-	"$MAKE" -s $needed || exit 1
+	# shellcheck disable=SC2046
+	"$MAKE" -s $(bash "$srcdir/tests/needed.sh" "$script" -- "$@") || exit 1
 	bash "$srcdir/$script"
 	status=$?
 	[ $status = 0 ] && echo "PASS: $script"
