@@ -5,7 +5,7 @@
 #
 # Counters are in a file that each process maps, so code that ran in a killed process, before an _exit or in a handler
 # is counted, too. Some tests can't pass on an instrumented library (they look at its symbols, or count its
-# instructions); the code that they ran counts all the same, and they must pass in "make check".
+# instructions); the code that they ran counts all the same, and they must pass in "make check-all".
 set -u
 floor=90 # per cent of lib/
 : "${srcdir:?is the source directory}"
@@ -22,7 +22,7 @@ profdata=$(tool llvm-profdata) && cov=$(tool llvm-cov) || exit 2
 echo "coverage: running all tests (some minutes; see coverage/check.log)"
 mkdir -p coverage
 rm -f coverage/*.profraw
-make -k check >coverage/check.log 2>&1
+make -k check-all >coverage/check.log 2>&1
 grep -E '^(FAIL|ERROR):' coverage/check.log | sed 's/^/coverage: on the instrumented library, /'
 
 "$profdata" merge -sparse -o coverage/all.profdata coverage/*.profraw || exit 2

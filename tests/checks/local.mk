@@ -10,6 +10,7 @@ SOURCE_CHECKS += \
 	%D%/mutants.sh \
 	%D%/overhead-doc.sh \
 	%D%/terminal.sh \
+	%D%/tiers.sh \
 	%D%/traps-documented.sh
 BINARY_CHECKS += \
 	%D%/abi.sh \

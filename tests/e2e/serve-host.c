@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What cprof serve is tested with: two threads that compute (hot three times as much as warm), keep
- * and free blocks, and wait for each other's lock, until the input ends. They leave the processors to others for more
- * than half of the time.
+ * and free blocks, and wait for each other's lock, until the input ends. They leave the processors
+ * to others for more than half of the time.
  */
 #include <dlfcn.h>
 #include <pthread.h>

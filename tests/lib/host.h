@@ -35,11 +35,16 @@ static inline double host_clock(clockid_t clock)
 }
 
 #ifdef __cplusplus
-extern "C"
+extern "C" {
 #endif
 int cprof_stop(void) __attribute__((weak));
+#ifdef __cplusplus
+}
+#endif
 
-/* So much CPU time of the calling thread; a tenth of it in the run without the profiler, where nobody samples it. */
+/* So much CPU time of the calling thread; a tenth of it in the run without the profiler, where
+ * nobody samples it.
+ */
 __attribute__((noinline, unused)) static void burn(double seconds)
 {
 	double end = host_clock(CLOCK_THREAD_CPUTIME_ID) + (cprof_stop ? seconds : seconds / 10);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Everything that has ever hurt an unwinder, at once and sampled 4000 times a second: for STORM_SECONDS (default 300)
 # in all, with each engine that there is. No crash, no hang, and in the profile each planted function is in its own
-# module and is called only by its true caller. make check has ten seconds of it.
+# module and is called only by its true caller. make check-all has ten seconds of it.
 . "$srcdir/tests/lib/e2e.sh"
 
 seconds=${STORM_SECONDS:-300}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # A program under stress from outside and inside, in all modes at once, each trial for TRIAL_SECONDS (120),
 # TRIALS="name ..." only some: its result is the same as without the profiler, its stderr is empty, its profiles are
-# whole, and the CPU time that it used is in them or counted as lost. make check has ten seconds of each, all at the
+# whole, and the CPU time that it used is in them or counted as lost. make check-all has ten seconds of each, all at the
 # same time (trap_trials.sh).
 #
 #   dumps        SIGUSR2 in a loop

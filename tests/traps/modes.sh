@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Runs the scripts of the traps in every mode alone, in all together, and preloaded with none, however
-# they ask for a profile themselves; see usage below. Run by make check (the quick ones), by "make
+# they ask for a profile themselves; see usage below. Run by make check-all (the quick ones), by "make
 # trap-modes" (all), or by bash in a build directory. tests/lib/e2e.sh has what CP_MODES changes.
 set -u
 
