@@ -3,8 +3,7 @@
 # CP_LIBRARY set; see CONTRIBUTING.md.
 #
 #     . "$srcdir/tests/lib/e2e.sh"
-#     profiled busy ./tests/traps/some-host        # profile: $work/busy.pb, output: $work/busy.{out,err}
-#     check_status busy 3
+#     same_as_bare cpu busy ./tests/traps/some-host # profile: $work/busy.pb, output: $work/busy.{out,err}
 #     check_valid "$work/busy.pb"
 #     check_top "$work/busy.pb" 1 hot
 #     finish
@@ -114,11 +113,28 @@ profiled_by() { # variable name command...
 }
 
 # The same command without the profiler.
+declare -A bare_run bare_status
 bare() { # name command...
 	name=$1
 	shift
 	status=0
 	$limit "$@" >"$work/$name.out" 2>"$work/$name.err" || status=$?
+	bare_run["$*"]=$name bare_status["$*"]=$status
+}
+
+# Run a command in a mode: its status and output are those of its run without the profiler (the last one by bare, or
+# one that is made here and must succeed), and the profiler says nothing.
+same_as_bare() { # mode name command...
+	local mode=$1 profile=$2
+	shift 2
+	if [ -z "${bare_run["$*"]:-}" ]; then
+		bare "bare-of-$profile" "$@"
+		check_status "bare-of-$profile" 0
+	fi
+	profiled_by "${mode^^}PROFILE" "$profile" "$@"
+	check_status "$profile" "${bare_status["$*"]}"
+	check_same_output "$profile" "${bare_run["$*"]}"
+	check_quiet "$profile"
 }
 
 check_status() { # name expected

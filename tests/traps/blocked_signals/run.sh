@@ -5,10 +5,7 @@
 host=./tests/traps/blocked_signals/host
 bare bare "$host"
 check_status bare 0
-CPUPROFILE_FREQUENCY=1000 profiled masks "$host"
-check_status masks 0
-check_same_output masks bare
-check_quiet masks
+CPUPROFILE_FREQUENCY=1000 same_as_bare cpu masks "$host"
 check_valid "$work/masks.pb"
 check_stack "$work/masks.pb" 'burn.*;blocked_worker'
 check_stack "$work/masks.pb" 'burn.*;report_mask'
@@ -31,12 +28,7 @@ done
 
 # The next program inherits the program's mask, not the profiler's.
 for how in execv fork vfork restored spawn; do
-	bare "bare-$how" "$host" exec "$how" "$host"
-	check_status "bare-$how" 0
-	profiled "$how" "$host" exec "$how" "$host"
-	check_status "$how" 0
-	check_same_output "$how" "bare-$how"
-	check_quiet "$how"
+	same_as_bare cpu "$how" "$host" exec "$how" "$host"
 	check_valid "$work/$how.pb"*
 done
 # And a program that was started with it blocked is profiled.

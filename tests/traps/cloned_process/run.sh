@@ -2,12 +2,7 @@
 # A child that clone() made with the flags of a fork has only its own timers: if it is about to enter a sandbox
 # (Chromium's renderers), a thread's timer would end it.
 . "$srcdir/tests/lib/e2e.sh"
-bare bare ./tests/traps/cloned_process/host
-check_status bare 0
-LOCKPROFILE="$work/all.lock.pb" CPROF_LOCK_THRESHOLD=0 WALLPROFILE="$work/all.wall.pb" profiled all ./tests/traps/cloned_process/host
-check_status all 0
-check_quiet all
-check_same_output all bare
+LOCKPROFILE="$work/all.lock.pb" CPROF_LOCK_THRESHOLD=0 WALLPROFILE="$work/all.wall.pb" same_as_bare cpu all ./tests/traps/cloned_process/host
 check_valid "$work/all.pb"
 
 # The first process of a namespace makes the first one of another: both have the number 1.

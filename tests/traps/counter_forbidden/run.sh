@@ -11,10 +11,7 @@ for how in libc syscall; do
 	bare "bare-$how" $host "$how"
 	check_status "bare-$how" 0
 
-	CPUPROFILE_FREQUENCY=1000 profiled "cpu-$how" $host "$how"
-	check_status "cpu-$how" 0
-	check_same_output "cpu-$how" "bare-$how"
-	check_quiet "cpu-$how"
+	CPUPROFILE_FREQUENCY=1000 same_as_bare cpu "cpu-$how" $host "$how"
 	check_valid "$work/cpu-$how.pb"
 	check_stack "$work/cpu-$how.pb" 'burn.*;forbidden'
 

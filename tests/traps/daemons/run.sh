@@ -41,12 +41,7 @@ if [ "$(id -u)" = 0 ]; then
 	check_stack "$work/all/refused.pb" child_work
 fi
 
-bare terminal-bare ./tests/traps/daemons/host forkpty
-check_status terminal-bare 0
-WALLPROFILE="$work/terminal.wall.pb" profiled terminal ./tests/traps/daemons/host forkpty
-check_status terminal 0
-check_same_output terminal terminal-bare
-check_quiet terminal
+WALLPROFILE="$work/terminal.wall.pb" same_as_bare cpu terminal ./tests/traps/daemons/host forkpty
 check_valid "$work/terminal.pb"
 check_stack "$(echo "$work"/terminal.wall.pb.*)" child_waits
 finish

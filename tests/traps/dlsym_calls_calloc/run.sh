@@ -5,13 +5,8 @@
 . "$srcdir/tests/lib/e2e.sh"
 export CPUPROFILE_FREQUENCY=1000
 
-bare plain ./tests/traps/hosts/own-malloc
-check_status plain 0
 for unwinder in dwarf fp; do
-	CPROF_UNWIND=$unwinder profiled "$unwinder" ./tests/traps/hosts/own-malloc
-	check_status "$unwinder" 0
-	check_quiet "$unwinder"
-	check_same_output "$unwinder" plain
+	CPROF_UNWIND=$unwinder same_as_bare cpu "$unwinder" ./tests/traps/hosts/own-malloc
 	check_valid "$work/$unwinder.pb"
 	check_top "$work/$unwinder.pb" 2 allocate
 done

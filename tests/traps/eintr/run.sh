@@ -2,12 +2,8 @@
 # poll, epoll_wait, nanosleep, select, semop, sem_timedwait return EINTR in spite of SA_RESTART.
 . "$srcdir/tests/lib/e2e.sh"
 host=./tests/traps/eintr/host
-bare bare "$host"
-check_status bare 0
 # Not with CPROF_CPU_ENGINE=itimer: there the kernel now and then picks a thread that is about to sleep.
-CPUPROFILE_FREQUENCY=10000 profiled all "$host"
-check_status all 0
-check_same_output all bare
+CPUPROFILE_FREQUENCY=10000 same_as_bare cpu all "$host"
 grep failed "$work/all.out"
 check_valid "$work/all.pb"
 check_stack "$work/all.pb" 'burn.*;work'

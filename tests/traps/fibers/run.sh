@@ -7,10 +7,7 @@ host=./tests/traps/fibers/host
 bare bare "$host"
 [ "$status" != 77 ] || skip "not for this processor"
 check_status bare 0
-profiled fibers "$host"
-check_status fibers 0
-check_same_output fibers bare
-check_quiet fibers
+same_as_bare cpu fibers "$host"
 check_valid "$work/fibers.pb"
 check_stack "$work/fibers.pb" 'burn[^;]*;fiber_works;fiber(;fiber_begins)?$'
 check_no_stack "$work/fibers.pb" 'incomplete'

@@ -13,12 +13,7 @@ files() { # name
 }
 
 run() { # kind files-of-children
-	bare "$1-bare" ./tests/traps/hosts/forks "$1"
-	check_status "$1-bare" 0
-	profiled "$1" ./tests/traps/hosts/forks "$1"
-	check_status "$1" 0
-	check_same_output "$1" "$1-bare"
-	check_quiet "$1"
+	same_as_bare cpu "$1" ./tests/traps/hosts/forks "$1"
 	check_valid "$work/$1.pb"
 	check_stack "$work/$1.pb" parent_work
 	check_no_stack "$work/$1.pb" child

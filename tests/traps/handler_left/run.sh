@@ -8,10 +8,7 @@ export CPUPROFILE_FREQUENCY=1000
 for how in returns longjmp siglongjmp throw; do
 	bare "bare-$how" $host $how
 	check_status "bare-$how" 0
-	profiled "$how" $host $how
-	check_status "$how" 0
-	check_same_output "$how" "bare-$how"
-	check_quiet "$how"
+	same_as_bare cpu "$how" $host $how
 	check_valid "$work/$how.pb"
 	check_stack "$work/$how.pb" 'burn.*;after_handler;'
 	check_stack "$work/$how.pb" 'burn.*;work_in_handler;'

@@ -5,13 +5,8 @@
 . "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/heap.sh"
 
-bare plain ./tests/traps/hosts/heap-odd sizes
-check_status plain 0
 for interval in 1 4K 64K 1M; do
-	CPROF_HEAP_INTERVAL=$interval heap_profiled sizes ./tests/traps/hosts/heap-odd sizes
-	check_status sizes 0
-	check_quiet sizes
-	check_same_output sizes plain
+	CPROF_HEAP_INTERVAL=$interval same_as_bare heap sizes ./tests/traps/hosts/heap-odd sizes
 	check_heap "$work/sizes.pb"
 done
 finish

@@ -7,11 +7,7 @@ host=./tests/traps/interrupted_calls/host
 limit="timeout -s KILL 20"
 for call in read readv2 recv recvmmsg sendmmsg wait waitv sem lock open creat openat2; do
 	for how in sample dump own; do
-		bare "bare-$how-$call" $host $how $call
-		check_status "bare-$how-$call" 0
-		profiled "$how-$call" $host $how $call
-		check_status "$how-$call" 0
-		check_same_output "$how-$call" "bare-$how-$call"
+		same_as_bare cpu "$how-$call" $host $how $call
 	done
 done
 for how in restart own-restart; do

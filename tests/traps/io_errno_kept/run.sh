@@ -3,12 +3,7 @@
 . "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/io.sh"
 limit=$bounded
-bare bare ./tests/traps/io_errno_kept/host
-check_status bare 0
 for wakers in 0 1; do
-	CPROF_IO_WAKERS=$wakers io_profiled on$wakers ./tests/traps/io_errno_kept/host
-	check_status on$wakers 0
-	check_same_output on$wakers bare
-	check_quiet on$wakers
+	CPROF_IO_WAKERS=$wakers same_as_bare io on$wakers ./tests/traps/io_errno_kept/host
 done
 finish

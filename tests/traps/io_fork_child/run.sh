@@ -3,12 +3,7 @@
 . "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/io.sh"
 limit=$bounded
-bare bare ./tests/traps/io_fork_child/host
-check_status bare 0
-io_profiled on ./tests/traps/io_fork_child/host
-check_status on 0
-check_same_output on bare
-check_quiet on
+same_as_bare io on ./tests/traps/io_fork_child/host
 check_io_counts "$work/on.pb" "write device" 1000 3000 0
 check_io_counts "$work/on.pb" "read pipe" 1 1 0
 for child in "$work"/on.pb.*; do

@@ -5,14 +5,9 @@
 . "$srcdir/tests/lib/io.sh"
 limit=$bounded
 export CPROF_CHECKPOINT=0
-bare bare ./tests/traps/io_in_handlers/host
-check_status bare 0
 # A stack is taken for most calls.
 for wakers in 0 1; do
-	CPROF_IO_WAKERS=$wakers io_profiled on$wakers ./tests/traps/io_in_handlers/host
-	check_status on$wakers 0
-	check_same_output on$wakers bare
-	check_quiet on$wakers
+	CPROF_IO_WAKERS=$wakers same_as_bare io on$wakers ./tests/traps/io_in_handlers/host
 	check_valid_as io "$work/on$wakers.pb"
 	# The writes until the first jump are all counted.
 	writes=$(sed -n 's/^writes //p' "$work/on$wakers.err")

@@ -3,13 +3,8 @@
 . "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/io.sh"
 limit=$bounded
-bare bare ./tests/traps/io_numbers_reused/host
-check_status bare 0
 # The children (of popen) have files of their own.
-io_profiled on ./tests/traps/io_numbers_reused/host
-check_status on 0
-check_same_output on bare
-check_quiet on
+same_as_bare io on ./tests/traps/io_numbers_reused/host
 check_io_counts "$work/on.pb" "write unix" 7 7 0
 check_io_counts "$work/on.pb" "write device" 5 5 0
 check_io_counts "$work/on.pb" "write pipe" 1 1 0

@@ -3,12 +3,7 @@
 . "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/io.sh"
 limit=$bounded
-bare bare ./tests/traps/io_vfork_child/host
-check_status bare 0
-io_profiled on ./tests/traps/io_vfork_child/host
-check_status on 0
-check_same_output on bare
-check_quiet on
+same_as_bare io on ./tests/traps/io_vfork_child/host
 check_valid_as io "$work/on.pb"
 check_io_counts "$work/on.pb" "write device" 1001 1001 0
 check_io_counts "$work/on.pb" "write pipe" 1000 1000 0

@@ -4,21 +4,12 @@
 . "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/lock.sh"
 limit=$bounded
-bare bare ./tests/traps/lock_at_the_edges/host
-check_status bare 0
-profiled off ./tests/traps/lock_at_the_edges/host
-check_status off 0
-check_same_output off bare
+same_as_bare cpu off ./tests/traps/lock_at_the_edges/host
 for unwinder in dwarf fp; do
-	CPROF_UNWIND=$unwinder lock_profiled "$unwinder" ./tests/traps/lock_at_the_edges/host
-	check_status "$unwinder" 0
-	check_same_output "$unwinder" bare
-	check_quiet "$unwinder"
+	CPROF_UNWIND=$unwinder same_as_bare lock "$unwinder" ./tests/traps/lock_at_the_edges/host
 	check_valid_as lock "$work/$unwinder.pb"*
 done
-CPUPROFILE="$work/all.cpu" HEAPPROFILE="$work/all.heap" lock_profiled all ./tests/traps/lock_at_the_edges/host
-check_status all 0
-check_same_output all bare
+CPUPROFILE="$work/all.cpu" HEAPPROFILE="$work/all.heap" same_as_bare lock all ./tests/traps/lock_at_the_edges/host
 
 # In a constructor of a library that is preloaded after libcprof. It runs before the profiler's constructor if that library
 # asks to be first, too: the loader honours the last one that does.

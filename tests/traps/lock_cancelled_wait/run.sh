@@ -3,10 +3,5 @@
 . "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/lock.sh"
 limit=$bounded
-bare bare ./tests/traps/lock_cancelled_wait/host
-check_status bare 0
-lock_profiled on ./tests/traps/lock_cancelled_wait/host
-check_status on 0
-check_same_output on bare
-check_quiet on
+same_as_bare lock on ./tests/traps/lock_cancelled_wait/host
 finish

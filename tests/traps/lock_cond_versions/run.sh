@@ -72,13 +72,8 @@ int main(void)
 END
 $CC -O1 -w -o "$work/cond" "$work/cond.c" -pthread || fail "not built"
 limit="timeout -s KILL 20"
-bare bare "$work/cond"
-check_status bare 0
 for threshold in 0 1h; do
-	CPROF_LOCK_THRESHOLD=$threshold lock_profiled "on-$threshold" "$work/cond"
-	check_status "on-$threshold" 0
-	check_same_output "on-$threshold" bare
-	check_quiet "on-$threshold"
+	CPROF_LOCK_THRESHOLD=$threshold same_as_bare lock "on-$threshold" "$work/cond"
 done
 check_valid_as lock "$work/on-0.pb"
 [ "$(lock_ns "$work/on-0.pb" '^pthread_cond_wait;wait_for_it;')" -gt 0 ] || fail "no wait for the condition"

@@ -3,12 +3,7 @@
 # Its waits are counted, and have a stack once the sweep has found the thread.
 . "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/lock.sh"
-bare bare ./tests/traps/lock_foreign_threads/host
-check_status bare 0
-lock_profiled on ./tests/traps/lock_foreign_threads/host
-check_status on 0
-check_same_output on bare
-check_quiet on
+same_as_bare lock on ./tests/traps/lock_foreign_threads/host
 [ "$(lock_values "$work/on.pb" '^([[]waits without a stack[]]$|[[]short waits[]]$|syscall;)' | cut -d' ' -f1)" = 300 ] ||
 	fail "not 300 waits: $("$pprof_check" --raw "$work/on.pb")"
 finish

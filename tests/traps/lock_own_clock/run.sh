@@ -5,12 +5,7 @@
 . "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/lock.sh"
 limit=$bounded
-bare bare ./tests/traps/lock_own_clock/host
-check_status bare 0
-lock_profiled clock ./tests/traps/lock_own_clock/host
-check_status clock 0
-check_same_output clock bare
-check_quiet clock
+same_as_bare lock clock ./tests/traps/lock_own_clock/host
 check_valid_as lock "$work/clock.pb"
 # Of four threads three wait, nearly all of the time.
 took=$(sed -n 's/^took //p' "$work/clock.err")

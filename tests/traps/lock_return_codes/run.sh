@@ -8,14 +8,9 @@ limit=$bounded
 bare bare ./tests/traps/lock_return_codes/host
 check_status bare 0
 [ "$(grep -c '^mutex' "$work/bare.out")" = 33 ] || fail "not all kinds of mutexes were tried"
-profiled off ./tests/traps/lock_return_codes/host
-check_status off 0
-check_same_output off bare
+same_as_bare cpu off ./tests/traps/lock_return_codes/host
 for threshold in 0 1us 1h; do
-	CPROF_LOCK_THRESHOLD=$threshold lock_profiled "on-$threshold" ./tests/traps/lock_return_codes/host
-	check_status "on-$threshold" 0
-	check_same_output "on-$threshold" bare
-	check_quiet "on-$threshold"
+	CPROF_LOCK_THRESHOLD=$threshold same_as_bare lock "on-$threshold" ./tests/traps/lock_return_codes/host
 	check_valid_as lock "$work/on-$threshold.pb"*
 done
 finish

@@ -4,12 +4,7 @@
 . "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/lock.sh"
 limit=$bounded
-bare bare ./tests/traps/lock_wakers_at_the_edges/host
-check_status bare 0
-lock_profiled on ./tests/traps/lock_wakers_at_the_edges/host
-check_status on 0
-check_same_output on bare
-check_quiet on
+same_as_bare lock on ./tests/traps/lock_wakers_at_the_edges/host
 check_valid_as lock "$work/on.wakers.pb"
 
 rows() { # file regex

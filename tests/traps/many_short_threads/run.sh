@@ -11,10 +11,7 @@ more() { # resident|mapped
 }
 bare bare ./tests/traps/hosts/many-threads "$count"
 check_status bare 0
-CPUPROFILE_FREQUENCY=4000 profiled many ./tests/traps/hosts/many-threads "$count"
-check_status many 0
-check_same_output many bare
-check_quiet many
+CPUPROFILE_FREQUENCY=4000 same_as_bare cpu many ./tests/traps/hosts/many-threads "$count"
 check_valid "$work/many.pb"
 check_stack "$work/many.pb" short_thread
 # A buffer is some 80 KiB, a few of them resident: one for each sampled thread would be 40 MB.

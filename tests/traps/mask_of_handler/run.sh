@@ -3,12 +3,7 @@
 # program, and when the handler has returned it is not blocked.
 . "$srcdir/tests/lib/e2e.sh"
 host=./tests/traps/mask_of_handler/host
-bare bare "$host"
-check_status bare 0
-CPUPROFILE_FREQUENCY=1000 profiled masks "$host"
-check_status masks 0
-check_same_output masks bare
-check_quiet masks
+CPUPROFILE_FREQUENCY=1000 same_as_bare cpu masks "$host"
 check_valid "$work/masks.pb"
 check_stack "$work/masks.pb" 'burn.*;after_handlers'
 

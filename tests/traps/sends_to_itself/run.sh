@@ -31,12 +31,7 @@ check_status first 0
 check_valid "$work/first.pb"
 check_stack "$work/first.pb" 'burn.*;after_sends;early'
 # The pacer sets its timers again and again, and what they have sent is then void.
-status=0
-$limit env LD_PRELOAD="$CP_LIBRARY" WALLPROFILE="$work/wall.wall.pb" WALLPROFILE_FREQUENCY=1000 "$host" all \
-	>"$work/wall.out" 2>"$work/wall.err" || status=$?
-check_status wall 0
-check_same_output wall bare
-check_quiet wall
+WALLPROFILE_FREQUENCY=1000 same_as_bare wall wall "$host" all
 # A filter that was there before us refuses the signal that we would send in its place. Under a heap profile no
 # sample comes to end the program instead; under a wall profile one may be pending then.
 status=0

@@ -5,10 +5,7 @@ host=./tests/traps/hosts/sigprof-host
 export CPUPROFILE_FREQUENCY=1000
 bare bare "$host" itimer
 check_status bare 0
-profiled itimer "$host" itimer
-check_status itimer 0
-check_same_output itimer bare
-check_quiet itimer
+same_as_bare cpu itimer "$host" itimer
 check_valid "$work/itimer.pb"
 check_stack "$work/itimer.pb" burn
 

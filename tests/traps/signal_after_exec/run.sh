@@ -4,12 +4,7 @@
 host=./tests/traps/signal_after_exec/host
 for engine in auto itimer; do
 	for how in execve fail spawn; do
-		bare "bare-$how" "$host" "$how"
-		check_status "bare-$how" 0
-		CPROF_CPU_ENGINE=$engine CPUPROFILE_FREQUENCY=1000 profiled "$engine-$how" "$host" "$how"
-		check_status "$engine-$how" 0
-		check_same_output "$engine-$how" "bare-$how"
-		check_quiet "$engine-$how"
+		CPROF_CPU_ENGINE=$engine CPUPROFILE_FREQUENCY=1000 same_as_bare cpu "$engine-$how" "$host" "$how"
 		check_valid "$work/$engine-$how.pb"
 		check_stack "$work/$engine-$how.pb" 'burn.*;work'
 	done

@@ -10,12 +10,7 @@ export CPUPROFILE_FREQUENCY
 for way in vfork:1 vfork-fails:0 spawn:1 spawnp:1 clone:1 system:1 popen:1 fork-exec:1 raw-fork:1; do
 	files=${way#*:}
 	way=${way%:*}
-	bare "$way-bare" ./tests/traps/hosts/spawns "$way"
-	check_status "$way-bare" 0
-	profiled "$way" ./tests/traps/hosts/spawns "$way"
-	check_status "$way" 0
-	check_same_output "$way" "$way-bare"
-	check_quiet "$way"
+	same_as_bare cpu "$way" ./tests/traps/hosts/spawns "$way"
 	check_valid "$work/$way.pb"
 	check_stack "$work/$way.pb" 'parent_work;main'
 	check_no_stack "$work/$way.pb" child_work
