@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Children of a fork that live for less than a period: all of them are sampled, or none, since each goes on where
-# the parent was. Half a period each, half of them have a sample.
+# the parent was. Half a period each, half of them have a sample: less than 3 of 32, or more than 29, by chance once in
+# four million runs.
 . "$srcdir/tests/lib/e2e.sh"
 limit=$bounded
 CPUPROFILE_FREQUENCY=20 CPROF_CPU_ENGINE=timer profiled many ./tests/traps/hosts/forks many
@@ -8,5 +9,5 @@ check_status many 0
 check_quiet many
 files=$(find "$work" -name 'many.pb.*' | wc -l)
 echo "$files of 32 children have a sample"
-[ "$files" -ge 8 ] && [ "$files" -le 24 ] || fail "$files of 32 children have a sample"
+[ "$files" -ge 3 ] && [ "$files" -le 29 ] || fail "$files of 32 children have a sample"
 finish
