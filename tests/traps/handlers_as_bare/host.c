@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "cprof.h"
+#define HOST_HAS_TIMERS
 #include "host.h"
 
 #define PAGE 4096

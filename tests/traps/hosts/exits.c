@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#define HOST_HAS_TIMERS
 #include "host.h"
 
 #define WORK_SECONDS 0.05

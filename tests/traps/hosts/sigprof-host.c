@@ -18,6 +18,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#define HOST_HAS_TIMERS
 #include "host.h"
 
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"

@@ -9,7 +9,11 @@ for unwinder in dwarf fp; do
 	CPROF_UNWIND=$unwinder same_as_bare lock "$unwinder" ./tests/traps/lock_at_the_edges/host
 	check_valid_as lock "$work/$unwinder.pb"*
 done
-CPUPROFILE="$work/all.cpu" HEAPPROFILE="$work/all.heap" same_as_bare lock all ./tests/traps/lock_at_the_edges/host
+# That its malloc is not seen is said.
+bare bare ./tests/traps/lock_at_the_edges/host
+CPUPROFILE="$work/all.cpu" HEAPPROFILE="$work/all.heap" lock_profiled all ./tests/traps/lock_at_the_edges/host
+check_status all 0
+check_same_output all bare
 
 # In a constructor of a library that is preloaded after libcprof. It runs before the profiler's constructor if that library
 # asks to be first, too: the loader honours the last one that does.
