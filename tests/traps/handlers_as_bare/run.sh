@@ -49,7 +49,9 @@ if (cd "$work" && $CC -pg -O1 -o gmon "$OLDPWD/$srcdir/tests/traps/handlers_as_b
 		check_status pg-$mode 0
 		check_quiet pg-$mode
 		had=$(ticks) due=$(cat "$work/pg-$mode.out")
-		[ "$had" -gt $((due / 2)) ] && [ "$had" -lt $((due * 3 / 2)) ] ||
+		# ITIMER_PROF counts the kernel's ticks whole, and who shares a processor gets more or fewer of them than
+		# CPU time. With the profiler's samples they would be eleven times as many; without its handler, none.
+		[ "$had" -gt $((due / 4)) ] && [ "$had" -lt $((due * 4)) ] ||
 			harm "pg-$mode: $had ticks in gmon.out, not $due"
 	done
 	check_stack "$work/pg-CPU.pb" hot
