@@ -50,13 +50,13 @@ static void limit_is(const struct cp_memory_use *u, unsigned i, const char *of, 
 
 static void begin(void)
 {
-	char command[100], status[CP_THREAD_FILE_PATH];
+	char command[100], path[CP_THREAD_FILE_PATH];
 
 	snprintf(command, sizeof(command), "rm -rf %s", root);
 	if (system(command))
 		exit(1);
 	mkdir(root, 0700);
-	put(cp_thread_file_path(status, "status"),
+	put(cp_thread_file_path(path, "status"),
 	    "Name: x\nVmSize:\t 4000 kB\nVmRSS:\t   1000 kB\n");
 	put("/proc/meminfo", "MemTotal: 100000 kB\nMemFree: 1 kB\nMemAvailable: 90000 kB\n");
 }
@@ -128,7 +128,7 @@ static void test_a_group_of_v1_is_the_limit(void)
 
 static void end(void)
 {
-	char command[100], status[CP_THREAD_FILE_PATH];
+	char command[100];
 
 	snprintf(command, sizeof(command), "rm -rf %s", root);
 	if (system(command))
