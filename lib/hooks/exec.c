@@ -274,12 +274,18 @@ static int spawn(spawn_function real, pid_t *pid, const char *file,
 {
 	char *const *told = envp;
 	char **taken;
+	bool gave_way;
 	int err;
 
 	TELL(told, true, taken);
 	cp_signals_exec_begin();
 	err = real(pid, file, actions, attr, argv, told);
+	gave_way = err && cp_process_gives_way(err);
+	if (gave_way)
+		err = real(pid, file, actions, attr, argv, told);
 	cp_signals_exec_failed();
+	if (gave_way)
+		cp_process_thread_created();
 	give_back(taken);
 	return err;
 }

@@ -5,6 +5,7 @@
 #include <linux/close_range.h>
 #include <linux/futex.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -187,6 +188,42 @@ static long call_alone(long number, const long *a)
 	return result;
 }
 
+/* Does the call make a process? A child on the program's memory needs a stack that only a caller in
+ * assembly can give it. */
+static bool makes_process(long number, const long *a)
+{
+	uint64_t flags = CLONE_VM;
+
+	switch (number) {
+#ifdef SYS_fork
+	case SYS_fork: return true;
+#endif
+	case SYS_clone: return !(a[0] & CLONE_VM);
+#ifdef SYS_clone3
+	case SYS_clone3:
+		return cp_sys_copy_argument(&flags, (const void *)a[0], sizeof(flags)) &&
+		       !(flags & CLONE_VM);
+#endif
+	default: return false;
+	}
+}
+
+/* See fork.c. */
+static long make_process(long number, const long *a)
+{
+	long result = CP_REAL(syscall)(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+	int saved = errno;
+
+	if (result == -1 && cp_process_gives_way(saved)) {
+		result = CP_REAL(syscall)(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+		saved = errno;
+		if (result)
+			cp_process_thread_created();
+	}
+	errno = saved;
+	return result;
+}
+
 INTERPOSE long syscall(long number, ...)
 {
 	long a[6], result;
@@ -223,6 +260,8 @@ INTERPOSE long syscall(long number, ...)
 	if (number == SYS_rt_sigaction && cp_raw_sigaction(a, &result))
 		return result;
 	before(number, a);
+	if (makes_process(number, a))
+		return make_process(number, a);
 	return CP_REAL(syscall)(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 

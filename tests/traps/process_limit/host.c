@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Becomes a user who may have eight tasks, makes threads until there is an error, and tells how
- * many there were; then the same with children. */
+ * many there were; or the same with children, made by fork, syscall or spawn. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,11 +33,25 @@ static void make_threads(void)
 	printf("%d threads, then %s\n", n, err == EAGAIN ? "EAGAIN" : "something else");
 }
 
-static void make_children(void)
+/* The environment of a spawned program is empty: it has no tasks of the profiler's. */
+static int make_child(const char *how)
+{
+	static char *const arguments[] = { "sleep", "60", NULL }, *const nothing[] = { NULL };
+	pid_t pid = -1;
+
+	if (!strcmp(how, "fork"))
+		return fork();
+	if (!strcmp(how, "syscall"))
+		return (int)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+	errno = posix_spawn(&pid, "/bin/sleep", NULL, NULL, arguments, nothing);
+	return errno ? -1 : pid;
+}
+
+static void make_children(const char *how)
 {
 	int pids[2 * MOST], n = 0;
 
-	while (n < 2 * MOST && (pids[n] = fork()) > 0)
+	while (n < 2 * MOST && (pids[n] = make_child(how)) > 0)
 		n++;
 	if (n < 2 * MOST && !pids[n]) {
 		pause();
@@ -55,7 +72,7 @@ int main(int argc, char **argv)
 	if (setrlimit(RLIMIT_NPROC, &l) || setresuid(USER, USER, USER))
 		return 77;
 	if (argc > 1)
-		make_children();
+		make_children(argv[1]);
 	else
 		make_threads();
 	burn(0.05);
