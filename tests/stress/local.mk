@@ -6,7 +6,6 @@ PROFILED += \
 STRESS_TESTS += \
 	%D%/control.sh \
 	%D%/heap.sh \
-	%D%/lock-rare.sh \
 	%D%/storm.sh \
 	%D%/storms.sh \
 	%D%/stress-ng.sh \

@@ -186,6 +186,69 @@ static void test_the_last_unlock_before_stands_for_one_without_an_entry(void)
 	end(t);
 }
 
+/* Take out all that was added. Returns the sum of the unlocks at odd times. */
+static uint64_t caused_at_odd_times(uint64_t *all)
+{
+	uint64_t odd = 0;
+	struct cp_holder *h;
+	struct cp_event e;
+	uint32_t next = 0;
+
+	while ((h = cp_lock_holder_read(&next, &e))) {
+		odd += cp_lock_holder_record(h)->pcs[0] % 2 ? e.weight : 0;
+		*all += e.weight;
+		cp_lock_holder_give_back(h);
+	}
+	return odd;
+}
+
+/* More unlocks than there are entries, each of which ends a wait, too. */
+static void test_short_holds_do_not_displace_a_long_one(void)
+{
+	struct cp_thread *t = begin();
+	struct cp_lock_waited w = waited(&locks[12], 1000, 40000001), all;
+	struct cp_holder *first;
+
+	wait_surely(t, &locks[12]);
+	first = unlock(t, &locks[12], w.ended);
+	CHECK(cp_lock_holder_divide(&w, 1) == 0);
+	CHECK(caused(first) >= 39999001 && caused(first) <= 39999003);
+	all = waited(&locks[12], 1000, w.ended + 500 * 2000);
+	for (unsigned i = 1; i <= 500; i++) {
+		w = waited(&locks[12], w.ended, w.ended + 2000);
+		unlock(t, &locks[12], w.ended);
+		CHECK(cp_lock_holder_divide(&w, 1) < 1e-9);
+	}
+	caused_at_odd_times(&(uint64_t){ 0 });
+	CHECK(cp_lock_holder_divide(&all, 1) < 1e-9);
+	CHECK(caused(first) >= 39999001 && caused(first) <= 39999003 + 2000);
+	end(t);
+}
+
+/* Holds of 3 us and of 1 us in turns: the unlocks that have an entry stand for all. */
+static void test_unlocks_stand_for_others_in_proportion(void)
+{
+	struct cp_thread *t = begin();
+	uint64_t odd = 0, all = 0;
+
+	wait_surely(t, &locks[13]);
+	for (unsigned round = 1; round <= 50; round++) {
+		struct cp_lock_waited w =
+			waited(&locks[13], round * 1000000, round * 1000000 + 400 * 1000);
+
+		for (uint64_t at = w.began; at < w.ended; at += 4000) {
+			unlock(t, &locks[13], at + 3001);
+			unlock(t, &locks[13], at + 4000);
+		}
+		CHECK(cp_lock_holder_divide(&w, 1) < 1e-9);
+		odd += caused_at_odd_times(&all);
+		cp_lock_holder_forget();
+	}
+	CHECK(all >= UINT64_C(50) * 400000);
+	CHECK(odd > all / 100 * 71 && odd < all / 100 * 79);
+	end(t);
+}
+
 #define RATE 1000 /* ticks of a microsecond */
 
 /* Only when the moment has come from which on the wait is sampled, or comes soon. */
@@ -334,6 +397,8 @@ int main(void)
 	RUN(test_other_unlocks_have_no_part);
 	RUN(test_the_holder_of_a_wait_that_failed_is_unknown);
 	RUN(test_the_last_unlock_before_stands_for_one_without_an_entry);
+	RUN(test_short_holds_do_not_displace_a_long_one);
+	RUN(test_unlocks_stand_for_others_in_proportion);
 	RUN(test_unlocks_are_recorded_when_a_wait_is_sampled);
 	RUN(test_stacks_keep_to_a_rate);
 	RUN(test_nothing_that_was_added_is_lost);

@@ -7,6 +7,7 @@
 #include "base/atomic.h"
 #include "base/sys.h"
 #include "sample/capture.h"
+#include "sample/poisson.h"
 #include "sample/ticks.h"
 
 #define BUCKET_BITS 10
@@ -15,11 +16,8 @@
 /* The waiters of an unlock run some time after it; the last of many runs when all others have had
  * the lock. */
 #define ENTRIES 32u
-/* A wait with as many entries may have lost some. */
-#define MANY (ENTRIES - ENTRIES / 4)
-/* Entries that an unlock with an entry empties: more than one, because a wait may add to all of
- * them. */
-#define ROOM 2u
+/* Entries that are kept free. Several threads may unlock before the first of them makes room. */
+#define ROOM 4u
 
 /* Moments of slots are in units of 1024 ticks, and wrap around. 0: the slot is free. ALWAYS: the
  * rate of ticks isn't known, so each unlock may be wanted. */
@@ -40,7 +38,7 @@
 static struct bucket {
 	uint32_t slots[SLOTS];
 	uint32_t last; /* unit of the last unlock with an entry */
-	uint32_t next; /* the entry to be used next */
+	uint32_t free; /* the entry that became free last */
 	uint32_t leaving;
 	struct cp_holder *entries; /* mapped for the first unlock that is wanted */
 } buckets[BUCKETS] __attribute__((aligned(64)));
@@ -142,12 +140,18 @@ static struct cp_holder *entries_of(struct bucket *b)
 	return had;
 }
 
-/* Claim H if no thread uses it and nothing is left in it. */
+/* Return true if H stands for no unlock that waits may ask for. */
+static bool is_free(const struct cp_holder *h)
+{
+	return cp_load_relaxed(&h->time) <= cp_load_relaxed(&forgotten);
+}
+
+/* Claim H if it is free, no thread uses it and nothing is left in it. */
 static bool claim(struct cp_holder *h)
 {
 	uint64_t state = cp_load_acquire(&h->state), was = state;
 
-	if (state & (PINS_MASK | OPEN | HIDDEN) || cp_load_relaxed(&h->delay) ||
+	if (!is_free(h) || state & (PINS_MASK | OPEN | HIDDEN) || cp_load_relaxed(&h->delay) ||
 	    !cp_cas_acqrel(&h->state, &state, (state & -GENERATION) + GENERATION + HIDDEN))
 		return false;
 	/* A waiter may have added in between. Release: it was only looked at. */
@@ -169,7 +173,7 @@ bool cp_lock_holder_open(struct cp_thread *t, uint64_t *credit, const void *lock
 		return false;
 	all = entries_of(b);
 	for (unsigned i = 0; all && !h && i < ENTRIES; i++) {
-		h = &all[cp_add_relaxed(&b->next, 1) % ENTRIES];
+		h = &all[(cp_load_relaxed(&b->free) + i) % ENTRIES];
 		h = claim(h) ? h : NULL;
 	}
 	if (!h)
@@ -235,24 +239,6 @@ void cp_lock_holder_close(struct cp_holder *h, bool done)
 	cp_and_seqcst(&h->state, ~OPEN);
 }
 
-void cp_lock_holder_make_room(struct cp_thread *t, const void *lock)
-{
-	struct bucket *b = bucket_of(lock);
-	uint32_t next = cp_load_relaxed(&b->next);
-	struct cp_event e;
-	unsigned made = 0;
-
-	for (unsigned i = 0; b->entries && made < ROOM && i < ENTRIES; i++) {
-		struct cp_holder *h = &b->entries[(next + i) % ENTRIES];
-
-		if (!take_out(h, &e))
-			continue;
-		cp_capture_put(t, &e, cp_lock_holder_record(h));
-		cp_lock_holder_give_back(h);
-		made++;
-	}
-}
-
 struct cp_holder *cp_lock_holder_read(uint32_t *next, struct cp_event *e)
 {
 	while (*next < BUCKETS * ENTRIES && cp_load_relaxed(&used)) {
@@ -277,18 +263,18 @@ void cp_lock_holder_forget(void)
 		cp_lock_holder_give_back(h);
 }
 
-/* An entry as a wait found it. */
+/* An entry as a thread found it. */
 struct found {
 	struct cp_holder *h;
 	uint64_t state, time;
 };
 
-/* Find the entries of W's lock during W, the oldest first. If there is none, find the last one
- * before W. Returns their number. */
-static unsigned find(const struct cp_lock_waited *w, uint64_t self, struct found *to)
+/* Find the entries in B of unlocks of LOCK (NULL: of any) after AFTER, until UNTIL. The oldest is
+ * first. Returns their number. */
+static unsigned find(const struct bucket *b, const void *lock, uint64_t after, uint64_t until,
+		     struct found *to)
 {
-	struct cp_holder *all = cp_load_acquire(&bucket_of(w->lock)->entries);
-	struct found before = { NULL, 0, w->began - BEFORE_NS };
+	struct cp_holder *all = cp_load_acquire(&b->entries);
 	unsigned n = 0, at;
 
 	for (unsigned i = 0; all && i < ENTRIES; i++) {
@@ -296,21 +282,100 @@ static unsigned find(const struct cp_lock_waited *w, uint64_t self, struct found
 		struct found f = { &all[i], cp_load_acquire(&all[i].state),
 				   cp_load_relaxed(&all[i].time) };
 
-		if (f.state < GENERATION || f.state & HIDDEN || f.time > w->ended ||
-		    f.time <= cp_load_relaxed(&forgotten) || cp_load_relaxed(&f.h->lock) != w->lock)
+		if (f.state < GENERATION || f.state & HIDDEN || f.time > until || f.time <= after ||
+		    is_free(f.h) || (lock && cp_load_relaxed(&f.h->lock) != lock))
 			continue;
-		if (f.time < w->began) {
-			if (f.time > before.time && f.h->who != self)
-				before = f;
-			continue;
-		}
 		for (at = n++; at && to[at - 1].time > f.time; at--)
 			to[at] = to[at - 1];
 		to[at] = f;
 	}
-	if (!n && before.h && w->got)
-		to[n++] = before;
 	return n;
+}
+
+/* Return the monotonic ns before which no wait in B is likely to need an unlock: twice as long ago
+ * as the first of the noted moments, because not all waits have a slot, and a wait has none any
+ * more when it is divided. */
+static uint64_t needed_from(const struct bucket *b)
+{
+	uint64_t ms = cp_load_relaxed(&cp_lock_clock.ms), now = cp_lock_now();
+	uint32_t unit = (uint32_t)(cp_ticks() >> UNIT_SHIFT), first = unit;
+
+	for (unsigned i = 0; i < SLOTS; i++) {
+		uint32_t from = cp_load_relaxed(&b->slots[i]);
+
+		if (from == ALWAYS)
+			return 0;
+		if (from && is_before(from, first))
+			first = from;
+	}
+	return ms ? now - (((uint64_t)(unit - first) << UNIT_SHIFT) * 2000000 / ms) : 0;
+}
+
+static void set_free(struct bucket *b, const struct found *f)
+{
+	uint64_t time = f->time;
+
+	if (cp_cas_acqrel(&f->h->time, &time, 0))
+		cp_store_relaxed(&b->free, (uint32_t)(f->h - b->entries));
+}
+
+/* Let one of two successive unlocks of LOCK stand for both: the two that came after the shortest
+ * time, but not before FROM. It is chosen by chance, in proportion to its time. So a long hold is
+ * hardly ever lost to short ones, and the short ones keep what is theirs. */
+static bool join_two(struct bucket *b, const void *lock, uint64_t from)
+{
+	struct found f[ENTRIES], *second = NULL;
+	unsigned n = find(b, lock, 0, UINT64_MAX, f);
+	uint64_t shortest = UINT64_MAX, time;
+
+	for (unsigned i = 1; i < n; i++) {
+		uint64_t both = f[i].time - (i > 1 ? f[i - 2].time : from);
+
+		if (both < shortest)
+			shortest = both, second = &f[i];
+	}
+	if (!second)
+		return false;
+	/* A hash of the time is the random number. */
+	if ((double)cp_poisson_seed(second->time, second[-1].time) * 0x1p-64 * (double)shortest <
+	    (double)(second->time - second[-1].time)) {
+		set_free(b, second - 1);
+		return true;
+	}
+	time = second[-1].time;
+	cp_cas_acqrel(&second[-1].h->time, &time, second->time);
+	set_free(b, second);
+	return true;
+}
+
+/* Free an entry of B if few are free. One that no wait needs any more is the first to go. */
+static bool free_one(struct bucket *b, const void *lock)
+{
+	struct found f[ENTRIES];
+	uint64_t from = needed_from(b);
+
+	if (find(b, NULL, 0, UINT64_MAX, f) + ROOM <= ENTRIES)
+		return false;
+	if (f[0].time < from || !join_two(b, lock, from))
+		set_free(b, &f[0]);
+	return true;
+}
+
+void cp_lock_holder_make_room(struct cp_thread *t, const void *lock)
+{
+	struct bucket *b = bucket_of(lock);
+	struct cp_event e;
+
+	for (unsigned i = 0; i < ROOM && free_one(b, lock); i++)
+		;
+	for (unsigned i = 0; b->entries && i < ENTRIES; i++) {
+		struct cp_holder *h = &b->entries[i];
+
+		if (!is_free(h) || !take_out(h, &e))
+			continue;
+		cp_capture_put(t, &e, cp_lock_holder_record(h));
+		cp_lock_holder_give_back(h);
+	}
 }
 
 /* Return the part of W that the unlock of F caused. FROM: that of the unlock before it, or the
@@ -346,20 +411,20 @@ static bool add(const struct found *f, const struct cp_lock_waited *w, double pa
 double cp_lock_holder_divide(const struct cp_lock_waited *w, uint64_t self)
 {
 	struct found found[ENTRIES];
-	unsigned n = find(w, self, found);
-	uint64_t from = w->began;
-	double left = 1, scale = 1;
-	struct cp_lock_waited later = *w;
-	unsigned i = 0;
+	uint64_t from = w->began, before = from > BEFORE_NS ? from - BEFORE_NS : 0;
+	unsigned n = find(bucket_of(w->lock), w->lock, before, w->ended, found), i = 0;
+	double left = 1;
 
-	/* Earlier ones may have been used again: the others stand for them. */
-	if (n >= MANY) {
-		from = found[i++].time;
-		later.points = NULL;
-		scale = (double)(w->ended - w->began) / (double)(w->ended - from + 1);
+	while (i < n && found[i].time < from)
+		i++;
+	/* No unlock during W: the last one before it by another thread. */
+	if (i == n && w->got) {
+		while (n && found[n - 1].h->who == self)
+			n--;
+		i = n ? n - 1 : 0;
 	}
 	for (; i < n; i++) {
-		double part = part_of(&later, &found[i], from, i + 1 == n) * scale;
+		double part = part_of(w, &found[i], from, i + 1 == n);
 
 		if (part > 0 && add(&found[i], w, part))
 			left -= part;

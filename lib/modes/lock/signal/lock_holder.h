@@ -19,12 +19,16 @@
  * A thread takes a limited number of such stacks. If the limit is reached, only the first unlock after
  * a noted moment is recorded, and the unlocks that have no entry count for the next one.
  *
+ * A bucket has a limited number of entries. When few of them are free, the thread that has unlocked
+ * frees one: of two unlocks in succession, one stands for both from then on, and has the time of the
+ * later one.
+ *
  * An entry's state is one word: a generation in the upper half, threads that are adding or reading
  * (pins), and two flags.
  *
  * | from       | to             | by                                                            |
  * |------------|----------------|---------------------------------------------------------------|
- * | any, no pin| HIDDEN, next   | the unlocking thread, if nothing is left in it                |
+ * | any, no pin| HIDDEN, next   | the unlocking thread, if it is free and nothing is left in it |
  * | HIDDEN     | OPEN           | the same: lock and time are set; waiters may add              |
  * | OPEN       | no flag        | the same: the record holds the stack; it may be read and used |
  */
@@ -46,7 +50,7 @@
 struct cp_holder {
 	uint64_t state;
 	const void *lock;
-	uint64_t time; /* of the unlock, monotonic ns */
+	uint64_t time; /* of the unlock, monotonic ns; 0 or before the run: the entry is free */
 	uint64_t who;  /* the unlocking thread: see cp_lock_holder_who */
 	/* Added and not taken out; waits in units of 1/CP_LOCK_HOLDER_WAIT. OWN is the part of the
 	 * delay that was sampled itself, and doesn't stand for other waits. */
@@ -108,8 +112,8 @@ bool cp_lock_holder_open(struct cp_thread *t, uint64_t *credit, const void *lock
 			 struct cp_holder **to);
 /* Close H, whose record holds the stack, or no frames. DONE: the lock was unlocked. */
 void cp_lock_holder_close(struct cp_holder *h, bool done);
-/* Empty some entries for later unlocks of LOCK: what was added to them goes into T's ring. T, the
- * calling thread, has all signals blocked. */
+/* Free an entry for later unlocks of LOCK, if few are free, and empty those that are free: what was
+ * added to them goes into T's ring. T, the calling thread, has all signals blocked. */
 void cp_lock_holder_make_room(struct cp_thread *t, const void *lock);
 static inline struct cp_record *cp_lock_holder_record(struct cp_holder *h)
 {
