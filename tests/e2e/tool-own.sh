@@ -249,6 +249,19 @@ grep -q 'only 13' err && fail "a difference has samples: $(cat err)"
 "$cprof" top -focus=main n131.pb 2>err >out
 [ -s err ] && fail "a filter: shares are of more samples: $(cat err)"
 
+# What a profile says of itself in notes stands below the table, once.
+python3 - <<'END'
+from pprof_build import Profile
+p = Profile([("samples", "count"), ("cpu", "nanoseconds")])
+p.comments += ["cpu: 99 Hz", "note: 100 % of the CPU time is of short bursts"]
+p.sample([p.frame("main", mapping=p.mapping("/opt/app"))], [200, 2 * 10**9])
+p.write("note.pb")
+END
+"$cprof" top note.pb note.pb 2>err >out
+echo 'cprof: note: 100 % of the CPU time is of short bursts' | cmp -s - err || fail "a note: $(cat err)"
+"$cprof" top -json note.pb 2>err >out
+[ -s err ] && fail "a note beside JSON: $(cat err)"
+
 # Files of the processes that the profiled one started.
 cp n200.pb tree.pb
 cp n131.pb tree.pb.77

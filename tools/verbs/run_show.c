@@ -34,9 +34,9 @@
 struct files {
 	char **process; /* the command's own file, then its children's */
 	size_t count, room;
-	int64_t own, children; /* totals of the shown sample type */
-	bool empty;	       /* the command's own file has no samples */
-	char **companions;     /* NAME.peak.EXT and the like */
+	int64_t own, children;	    /* totals of the shown sample type */
+	struct ct_profile *profile; /* the command's own file, or NULL */
+	char **companions;	    /* NAME.peak.EXT and the like */
 	size_t companion_count, companion_room;
 	char *peak; /* one of them that has samples, or NULL */
 };
@@ -94,10 +94,9 @@ static size_t shown_type(const struct ct_run_show *how, const struct ct_profile 
 	return ct_model_default_type(p);
 }
 
-/* Adds lines to the profile at PATH. Returns the total of the sample type that is shown. EMPTY is
- * given for the command's own file only: then *EMPTY is set to whether the file has no samples, and
- * the file's notes are shown. */
-static int64_t symbolize(const struct ct_run_show *how, const char *path, bool *empty)
+/* Adds lines to the profile at PATH. Returns the total of the sample type that is shown. OWN, or
+ * NULL, gets the profile. */
+static int64_t symbolize(const struct ct_run_show *how, const char *path, struct ct_profile **own)
 {
 	struct ct_profile *p = ct_read_source(path);
 	struct ct_symbolized done;
@@ -107,14 +106,13 @@ static int64_t symbolize(const struct ct_run_show *how, const char *path, bool *
 		return 0;
 	for (size_t i = 0; p->type_count && i < p->sample_count; i++)
 		total = ct_add(total, ct_values(p, i)[shown_type(how, p)]);
-	if (empty) {
-		*empty = !p->sample_count;
-		ct_notes_say(p);
-	}
 	ct_verb_symbolize_profile(p, how->roots, &done);
 	if (done.lines || done.names)
 		ct_write_file(p, path);
-	ct_model_free(p);
+	if (own)
+		*own = p;
+	else
+		ct_model_free(p);
 	return total;
 }
 
@@ -377,7 +375,8 @@ static void show_top(const struct ct_run_show *how, const struct files *f, const
 		fputs("cprof: nothing sampled was in use at the end; at the high water:\n", stderr);
 	}
 	if (!f->own && !f->peak && count == 1)
-		fprintf(stderr, "cprof: %s: %s\n", mode, nothing(how, mode, f->empty));
+		fprintf(stderr, "cprof: %s: %s\n", mode,
+			nothing(how, mode, f->profile && !f->profile->sample_count));
 	else if (how->top)
 		call(&ct_verb_top, ct_memory_printf("-nodecount=%ld", how->top), type, paths,
 		     count);
@@ -390,11 +389,15 @@ void ct_run_show(const struct ct_run_show *how, const char *mode, const char *pa
 	ct_siblings_are_known();
 	*CT_PUSH(f.process, f.count, f.room) = ct_memory_strdup(path);
 	fputc('\n', stderr);
-	f.own = symbolize(how, path, &f.empty);
+	f.own = symbolize(how, path, &f.profile);
 	find_others(how, &f, path);
 	if (how->flame)
 		remember_all(&f);
 	show_top(how, &f, mode);
+	/* Those that the table's verb hasn't said. */
+	if (f.profile)
+		ct_notes_say(f.profile);
+	ct_model_free(f.profile);
 	fprintf(stderr, "cprof: %s profile: %s\n", mode, path);
 	say_files(&f, path);
 	if (f.own)

@@ -111,9 +111,9 @@ static void say_more(const struct ct_report *r, const char *file, bool is_alone)
 
 	if (is_alone && is_text)
 		ct_siblings_say(r->p, file);
-	if (!r->p->sample_count)
+	if (is_text || !r->p->sample_count)
 		ct_notes_say(r->p);
-	else if (is_text)
+	if (is_text && r->p->sample_count)
 		say_hints(r, file, is_alone);
 }
 
