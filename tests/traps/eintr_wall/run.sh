@@ -2,7 +2,7 @@
 # EINTR under the wall clock: poll, nanosleep, pause and their like see none, and send on a full
 # socket is never short, however often threads are looked at. WAITS_SECONDS: how long for each run.
 . "$srcdir/tests/lib/e2e.sh"
-seconds=${WAITS_SECONDS:-2}
+seconds=${WAITS_SECONDS:-1}
 host=./tests/traps/eintr_wall/host
 chmod 777 "$work"
 WALLPROFILE_FREQUENCY=1000
