@@ -248,6 +248,4 @@ void cp_collect_thread_fork_child(void)
 	cp_store_relaxed(&cp_collector.requests, 0);
 	cp_store_relaxed(&cp_collector.joining, 0);
 	cp_store_relaxed(&cp_collector.thread_tid, 0);
-	cp_control_socket_fork_child();
-	cp_worker_fork_child();
 }

@@ -131,8 +131,6 @@ void cp_control_socket_close(void)
 void cp_control_socket_fork_child(void)
 {
 	listener = path_listener = client = ready = -1;
-	cp_control_path_fork_child();
-	cp_task_sleep_fork_child();
 }
 
 static bool may_accept(uint64_t at)

@@ -322,5 +322,4 @@ void cp_sweep_fork_child(void)
 {
 	/* Abandoned, not freed: the parent's sweep may have been moving them. */
 	strangers = new_strangers = (struct cp_vec){ .size = sizeof(int) };
-	cp_tids_fork_child();
 }

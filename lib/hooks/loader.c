@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* dlclose: samples in the module get its identity before the module is unloaded, and no capture
  * reads its unwind data meanwhile. dlopen is not interposed: it would search with this library as
- * the caller (RUNPATH, $ORIGIN).
+ * the caller (RUNPATH, $ORIGIN). docs/architecture.md, "What happens at dlclose", has the order of
+ * the steps and its reasons.
  */
 #include <dlfcn.h>
 

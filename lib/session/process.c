@@ -366,16 +366,20 @@ void cp_process_leave_others(void)
 
 static bool forked_alone; /* in a child before cp_process_forked */
 
-void cp_process_fork_child(bool alone, bool halfway)
+void cp_process_fork_child(bool alone)
 {
 	forked_alone = alone;
 	cp_window_forget_toggles();
 	cp_fork_mark_set();
 	cp_profiled_begin();
+}
+
+bool cp_process_fork_goes_on(bool halfway)
+{
 	if (!cp_profiled_active()) {
 		/* Another thread may have been in a stop and may have held the modes' locks. */
 		fork_modes(NULL);
-		return;
+		return false;
 	}
 	cp_session.facts.path.pid = cp_profiled_pid();
 	cp_session.process_tree.owner = false;
@@ -387,10 +391,13 @@ void cp_process_fork_child(bool alone, bool halfway)
 	cp_session.leaving = cp_session.put_off = 0;
 	if (halfway || !cp_session.config.follow) {
 		leave_child_alone();
-		return;
+		return false;
 	}
-	cp_window_fork_child();
-	cp_control_fork_child();
+	return true;
+}
+
+void cp_process_fork_modes(void)
+{
 	fork_modes(cp_self.thread);
 }
 

@@ -39,10 +39,14 @@ bool cp_process_shares_any(void);
 void cp_process_write_variable(char *to, size_t size, bool child);
 size_t cp_process_variable_room(void);
 
-/* Called by fork_handlers.c in the child, after everything below process.c was reset. ALONE: the
- * forking thread was the program's only thread. HALFWAY: another thread was starting or stopping
- * modes; no mode is on in the child then. */
-void cp_process_fork_child(bool alone, bool halfway);
+/* For fork_handlers.c, in the child. Make the child a process of its own. ALONE: the forking thread
+ * was the program's only thread. */
+void cp_process_fork_child(bool alone);
+/* Return true if the child has a profile; otherwise no mode is on in it. HALFWAY: another thread
+ * was starting or stopping modes. */
+bool cp_process_fork_goes_on(bool halfway);
+/* Begin the child's modes. */
+void cp_process_fork_modes(void);
 /* Called when fork has returned in the child: restarts the collector for a mode that works by the
  * clock, if the program had one thread. Does nothing if this isn't a fork child. Ordinary
  * context. */

@@ -166,7 +166,6 @@ void cp_runs_fork_child(void)
 	 * is not released but left in place; its pages are shared with the parent until
 	 * written. */
 	cp_modules_init(&cp_session.modules);
-	cp_own_time_fork_child();
 	for (unsigned m = cp_mode_ops_first(); m < CP_MODES; m = cp_mode_ops_after(m)) {
 		struct cp_run *r = &cp_session.runs[m];
 

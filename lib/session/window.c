@@ -26,7 +26,7 @@
 
 #define LATER_NS UINT64_C(100000000)
 
-static void plan_checkpoint(void)
+void cp_window_plan_checkpoint(void)
 {
 	uint64_t every = cp_session.config.checkpoint_ns;
 
@@ -49,7 +49,7 @@ static void toggle(void)
 	}
 	if (on) {
 		cp_session.windows++;
-		plan_checkpoint();
+		cp_window_plan_checkpoint();
 	}
 	if (cp_session.config.verbose)
 		cp_log("%s profiling is %s", cp_modes[mode]->name,
@@ -182,7 +182,7 @@ static void serve_runs(uint32_t requests)
 		return;
 	if (cp_load_seqcst(&cp_session.leaving)) {
 		cp_or_seqcst(&cp_session.put_off, requests & DRAINS);
-		plan_checkpoint();
+		cp_window_plan_checkpoint();
 		return;
 	}
 	cp_drain_all(cp_session.runs, &cp_session.modules);
@@ -190,7 +190,7 @@ static void serve_runs(uint32_t requests)
 		dump_numbered(requests, NULL);
 	if (checkpoint) {
 		write_all("at a checkpoint", false);
-		plan_checkpoint();
+		cp_window_plan_checkpoint();
 	}
 	grow_reserve();
 }
@@ -245,7 +245,7 @@ void cp_window_begin(void *arg)
 		if (c->failed)
 			c->failed(m, err);
 	}
-	plan_checkpoint();
+	cp_window_plan_checkpoint();
 	cp_push_plan();
 	cp_serve_plan();
 }
@@ -266,7 +266,7 @@ void cp_window_add(void *arg)
 	bool added[CP_MAIN_MODES] = { false };
 
 	if (!cp_runs_any())
-		plan_checkpoint();
+		cp_window_plan_checkpoint();
 
 	for (unsigned m = cp_mode_ops_first(); m < CP_MAIN_MODES && !c->result;
 	     m = cp_mode_ops_after(m)) {
@@ -481,14 +481,6 @@ void cp_window_drain_unloading(void *arg)
 	if (!m->error)
 		m->loads = *loads;
 	cp_own_time_work_end();
-}
-
-void cp_window_fork_child(void)
-{
-	cp_runs_fork_child();
-	plan_checkpoint();
-	cp_push_fork_child();
-	cp_serve_plan();
 }
 
 void cp_window_stats(void *arg)

@@ -66,8 +66,8 @@ void cp_window_note_toggle(void);
 /* In a fork child: the parent's toggles don't count. */
 void cp_window_forget_toggles(void);
 
-/* In a fork child, without the lock: gives every run an empty window under the child's name. */
-void cp_window_fork_child(void);
+/* Plan the next checkpoint: at a start of the session, and in a fork child. */
+void cp_window_plan_checkpoint(void);
 
 /* The session's work in the collector; see struct cp_collect_work. */
 void cp_window_serve(uint32_t requests);

@@ -28,6 +28,7 @@
 #include "sample/thread.h"
 #include "collect/sweep.h"
 #include "collect/threads.h"
+#include "collect/tids.h"
 
 struct cp_thread *__real_cp_thread_claim(void);
 struct cp_thread *__wrap_cp_thread_claim(void);
@@ -318,6 +319,7 @@ static void sweep_in_a_child(void)
 
 	cp_threads_fork_child();
 	cp_sweep_fork_child();
+	cp_tids_fork_child();
 	bystander_begin(&b);
 	cp_sweep_threads(&none);
 	cp_sweep_threads(&none);
