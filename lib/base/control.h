@@ -82,7 +82,7 @@ enum cp_control_request {
 struct cp_control_message {
 	uint32_t magic;
 	uint16_t version;
-	uint16_t request; /* enum cp_control_request; in a reply the same */
+	uint16_t request; /* enum cp_control_request; a reply repeats it */
 	int32_t result;	  /* of a reply: 0, or a negative errno; of a request: 0 */
 	uint32_t size;	  /* bytes of TEXT that follow */
 	char text[CP_CONTROL_TEXT];

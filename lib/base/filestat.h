@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 struct cp_filestat {
-	unsigned mode;	/* as st_mode */
+	unsigned mode;	/* has the bits of st_mode */
 	unsigned major; /* of a device's number */
 	uint64_t inode;
 };

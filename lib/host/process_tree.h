@@ -23,7 +23,7 @@ struct cp_process_tree {
 	bool execed;		/* this process ran another program before */
 	unsigned sequence;	/* files that this pid wrote before its last exec */
 	uint64_t start_ns;	/* UTC: when this process's first program began */
-	char base[CP_PATH_MAX]; /* directory that relative paths start from; "": it is gone */
+	char base[CP_PATH_MAX]; /* relative paths start from this directory; "": it is gone */
 };
 
 /* Read from ENVIRONMENT what this process is, and remove the variable. Call in the constructor,

@@ -13,7 +13,7 @@ struct cp_comments {
 	char lines[CP_COMMENTS_LINES][CP_COMMENTS_LINE];
 	const char *pointers[CP_COMMENTS_LINES];
 	unsigned count;
-	const struct cp_vec *own, *own_begin; /* what the mode counts itself: cp_comments_own */
+	const struct cp_vec *own, *own_begin; /* the mode's own counters; see cp_comments_own */
 };
 
 /* Make the comments of R as it is now. Call with the collector's lock held. */

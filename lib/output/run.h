@@ -24,7 +24,7 @@ struct cp_mode_ops;
 /* Somebody who takes windows of a run: what has happened since the last window is the next one. */
 struct cp_consumer {
 	uint64_t id;	       /* not 0 */
-	uint64_t until;	       /* monotonic ns: it is forgotten then */
+	uint64_t until;	       /* monotonic ns: the client is forgotten then */
 	bool last;	       /* at the process's end it gets the rest: session/last_window.h */
 	bool follows;	       /* its first window began with the mode, and it takes them all */
 	int peer;	       /* its process id; 0 = out of sight */
@@ -54,13 +54,13 @@ struct cp_run {
 	char path[CP_PATH_MAX]; /* absolute path of the file at exit; all templates but %n are
 				   expanded */
 	bool nofile;		/* nothing is ever written to PATH */
-	bool owner;		/* this process was started with the variable */
+	bool owner;		/* this process was started with the path's variable */
 	bool unique;		/* PATH contains the pid (%p) */
 	unsigned sequence;	/* number of files that this pid wrote before its last exec */
-	const char *reason;	/* of the dump being written; NULL = no reason was given */
+	const char *reason;	/* says why the current dump is written; NULL = not told */
 	bool late;		/* started from outside, while the program ran */
-	bool claimed;	/* this run has written the file at PATH: the file may be replaced */
-	uint64_t inode; /* of that file */
+	bool claimed;		/* this run wrote the file at PATH, and may replace it */
+	uint64_t inode;		/* of that file */
 	unsigned dumps; /* numbered dumps so far, including those of earlier runs in this process */
 	uint64_t process_utc_ns;	 /* of an exec'd program: when its process began; else 0 */
 	uint64_t start_utc_ns, start_ns; /* wall clock; monotonic */
@@ -68,8 +68,8 @@ struct cp_run {
 	uint64_t start_cpu_ns;		      /* the process's CPU time at the start */
 	uint64_t written_records;	      /* aggregate.records at the last write to PATH */
 	uint64_t written_ns;		      /* monotonic: of that; 0 = never */
-	bool said_lacks; /* that data is missing was reported: no memory, or an unreadable file */
-	bool has_view;	 /* a companion shows this run's rows */
+	bool said_lacks;		      /* a message has told that data is missing */
+	bool has_view;			      /* a companion shows this run's rows */
 	struct cp_gzip_state *beginning; /* compressor state after the beginning of the file, for
 					    the companion's file; or NULL */
 	uint64_t own_base_ns;		 /* cp_own_time at the start */

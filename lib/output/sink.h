@@ -80,9 +80,9 @@ void cp_sink_memory_release(struct cp_memory_sink *m);
 struct cp_gzip_sink {
 	struct cp_sink sink;
 	struct cp_sink *next;
-	struct cp_gzip_state *state; /* zlib's, in its own pages */
-	struct cp_deflate *small;    /* the same where zlib isn't used */
-	struct cp_gzip_state **kept; /* where the state at the mark is kept; NULL = it isn't kept */
+	struct cp_gzip_state *state; /* zlib's state, in pages of its own */
+	struct cp_deflate *small;    /* the compressor's state if zlib isn't used */
+	struct cp_gzip_state **kept; /* keeps the state at the mark; NULL = nobody keeps it */
 	size_t same;		     /* bytes so far, if all of them equal the kept beginning */
 	bool large, keeps, resumed;  /* RESUMED: started from the state at another sink's mark */
 	int error;

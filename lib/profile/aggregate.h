@@ -34,7 +34,7 @@
 #define CP_LOCATION_FIRST 11u
 
 struct cp_location {
-	uint64_t address;  /* as the unwinder stored it */
+	uint64_t address;  /* the address that the unwinder stored */
 	uint32_t mapping;  /* number in modules, or CP_NO_MAPPING */
 	uint32_t function; /* set by the naming step; 0 = not named yet */
 };
@@ -91,7 +91,7 @@ struct cp_aggregate {
 	struct cp_vec aside; /* owned by the mode: values of rows that are not shown now */
 	struct cp_index location_index, stack_index, name_index;
 	struct cp_recent *recent; /* indexed by pc; NULL = not allocated yet */
-	uint32_t ended;		  /* ended threads that have a label of their own */
+	uint32_t ended;		  /* counts threads that have ended and kept a label */
 	uint64_t records; /* records added; a source that sets rows itself adds the number of
 			     changes */
 	uint64_t weight;  /* weight of these records */

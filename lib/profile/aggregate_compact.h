@@ -16,7 +16,7 @@
 #include "profile/aggregate.h"
 
 struct cp_compaction {
-	struct cp_vec rows, threads; /* uint32_t: the new number + 1; 0 = it doesn't stay */
+	struct cp_vec rows, threads; /* uint32_t: the new number + 1; 0 = the row or thread goes */
 };
 
 /* Returns 0 or -ENOMEM. */

@@ -13,7 +13,7 @@
 
 struct cp_tick_rate_pair {
 	uint64_t ns, ticks; /* CLOCK_MONOTONIC and the counter at the same time */
-	uint64_t asleep;    /* ns that the machine was suspended until then */
+	uint64_t asleep;    /* until then the machine was suspended for so many ns */
 	uint64_t within;    /* number of ticks among which the one at NS lies */
 };
 

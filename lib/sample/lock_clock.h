@@ -22,7 +22,7 @@ struct cp_lock_clock {
 	 * (ticks.h). Set before the mode starts. */
 	int (*read)(clockid_t, struct timespec *);
 	uint64_t rate;	  /* ns per tick of the counter, times 2^32 */
-	uint64_t longest; /* ticks for which the rate is exact enough; 0: the rate isn't known */
+	uint64_t longest; /* RATE is exact enough for so many ticks; 0: the rate isn't known */
 	uint64_t ms;	  /* ticks in a millisecond, roughly; 0: unknown */
 };
 extern struct cp_lock_clock cp_lock_clock;

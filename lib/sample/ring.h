@@ -63,7 +63,7 @@ struct cp_ring {
 	uint64_t bytes;	   /* bytes mapped, this header and the stack included */
 	uint64_t last;	   /* position of the newest record, in words */
 	uint64_t last_end; /* HEAD after that record; 0 = no record was committed */
-	uint64_t pad1[3];  /* the consumer's counters on a cache line of their own */
+	uint64_t pad1[3];  /* puts the consumer's counters on another cache line */
 	uint64_t tail;
 	uint64_t forgotten; /* the producer no longer uses records up to this position */
 	uint64_t marked;    /* HEAD at the last mark; the consumer's */

@@ -30,7 +30,7 @@ struct cp_stackmem_room {
 };
 
 struct cp_stackmem {
-	uint64_t direct_low, direct_size; /* the range that is read directly; size 0 = not known */
+	uint64_t direct_low, direct_size; /* this range is read directly; size 0 = it isn't known */
 	uint64_t here;			  /* the stack pointer's page; 0 = it may not be mapped */
 	uint64_t had_low; /* range that ROOM is a copy of; with ASKS: mapped range */
 	uint32_t had_size;

@@ -38,12 +38,12 @@ struct cp_thread {
 	uint32_t state;	 /* enum cp_thread_state */
 	int32_t tid;	 /* 0 until the thread runs */
 	uint32_t paused; /* nesting of cprof_thread_pause */
-	bool own_tls;	 /* created by libc, so its TLS is its own */
+	bool own_tls;	 /* libc created the thread, so no other thread has its TLS */
 	bool foreign;	 /* found by the sweep, or by a hook */
-	bool to_begin;	 /* registered by a hook; the sweep has still to begin it for the modes */
-	bool named;	 /* NAME is the thread's name at its end */
-	bool seen;	 /* the sweep's mark */
-	bool finishing;	 /* waits for the collector to write the profiles at its end */
+	bool to_begin;	/* a hook registered it, and the sweep has not begun it for the modes yet */
+	bool named;	/* NAME is the thread's name at its end */
+	bool seen;	/* the sweep's mark */
+	bool finishing; /* waits for the collector to write the profiles at its end */
 	uint8_t unsignalled; /* takes no signals of the profiler: hooks/unsignalled.h */
 	bool making;	     /* is creating the collector's thread, with all signals blocked */
 	bool prof_blocked;   /* takes none of the program's SIGPROFs: see deferred.h */
@@ -51,9 +51,10 @@ struct cp_thread {
 	uint64_t tls;	     /* TLS base, if it is libc's; 0 = not known */
 	uint64_t stack_low, stack_high; /* [low, high); 0, 0 = not known */
 	uint64_t stack_size;		/* as requested at creation; 0 = not known */
-	uint64_t alternate_base;	/* start of its alternate signal stack; 0 = none */
+	uint64_t alternate_base; /* where its alternate signal stack begins; 0 = it has no such
+				    stack */
 	/* The thread writes these rings, the drain empties them. NULL until the first sample. */
-	struct cp_ring *ring;	   /* for samples of its signal handlers */
+	struct cp_ring *ring;	   /* has the samples that the thread's signal handlers take */
 	struct cp_ring *hook_ring; /* for samples of hooks, which a handler may interrupt */
 	/* Set by the thread; NULL until its first label. */
 	struct cp_labels *labels;
@@ -92,7 +93,7 @@ struct cp_deferred_signal {
 /* The heap sampler's state in one thread: heap_event.c. */
 struct cp_heap_self {
 	uint64_t left;	   /* bytes until the next sample; 0: draw, or sample every allocation */
-	uint64_t interval; /* mean that LEFT was drawn with; 0 = never drawn */
+	uint64_t interval; /* LEFT was drawn with this mean; 0 = it was never drawn */
 	uint64_t random;   /* state; 0 = not seeded */
 	/* With the fields here, the bytes that the thread has allocated: cp_heap_hot_allocated. */
 	uint64_t counted;

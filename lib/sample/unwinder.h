@@ -29,7 +29,7 @@ struct cp_unwind_input {
 	struct cp_regs regs;		/* of the interrupted (or calling) frame */
 	uint64_t stack_low, stack_high; /* this thread's stack, [low, high); both 0 = not known */
 	bool stable_modules;		/* no module can be unmapped until walk returns */
-	bool own_tls;			/* libc's TLS (errno) is this thread's own */
+	bool own_tls;			/* no other thread has this thread's TLS (errno) */
 	/* Not NULL: the stack is another thread's, and only its pc and sp are known. */
 	struct cp_stackcopy *copy;
 	/* A buffer for memory outside the thread's own stack (stackmem.h). NULL: each word costs a
@@ -38,7 +38,7 @@ struct cp_unwind_input {
 };
 
 struct cp_unwinder {
-	const char *name; /* as in CPROF_UNWIND */
+	const char *name; /* CPROF_UNWIND selects it by this name */
 
 	/* Called once outside handlers, before the first walk. Returns 0, or a negative errno if
 	 * the unwinder can't work here (a library or a port is missing). NULL = nothing to do. */

@@ -212,7 +212,7 @@ uint64_t cp_window_due(void)
 {
 	uint64_t first = cp_serve_due(), checkpoint = cp_load_relaxed(&cp_session.next_checkpoint);
 
-	/* Every mode is toggled off, or none was started: there is nothing to write. */
+	/* Without a run there is nothing to write. */
 	if (!cp_runs_any())
 		return first;
 	first = checkpoint < first ? checkpoint : first;

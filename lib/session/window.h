@@ -29,7 +29,7 @@ struct cp_window_call {
 	bool discard;			/* a mode to end leaves no file */
 	struct cprof_stats *stats;
 	void (*failed)(unsigned mode, int err); /* a mode could not begin; NULL: see RESULT */
-	struct cp_helper *helper;		/* out: the helper that was started, or NULL */
+	struct cp_helper *helper;		/* result: the helper that was started, or NULL */
 	int result;				/* out: 0 or the first negative errno */
 };
 
@@ -61,9 +61,9 @@ void cp_window_drain_unloading(void *arg);
 /* Copies the statistics of MODE's open window, or of its last one, into STATS. */
 void cp_window_stats(void *arg);
 
-/* The toggle signal came: it counts when the collector is next asked to toggle. Any context. */
+/* Note that the toggle signal came. The collector toggles when it is next asked to. Any context. */
 void cp_window_note_toggle(void);
-/* In a fork child: the parent's toggles don't count. */
+/* Call in a fork child: forget the toggle signals that the parent got. */
 void cp_window_forget_toggles(void);
 
 /* Plan the next checkpoint: at a start of the session, and in a fork child. */

@@ -19,7 +19,7 @@ struct cp_window_take {
 	uint64_t since;	      /* END of the client's last window; 0 = it has none */
 	struct cp_sink *sink; /* NULL: begin a window, write nothing */
 	uint64_t end;	      /* out: monotonic ns */
-	int peer;	      /* the client's process id; 0 = it is out of sight */
+	int peer;	      /* the client's process id; 0 = another pid namespace has it */
 	bool all;	      /* begin with the mode's start, if nothing was given up since */
 	bool last;	      /* the client listens for what is left at the process's end */
 	bool received;	      /* for cp_window_take_confirm */

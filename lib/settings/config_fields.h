@@ -28,7 +28,7 @@ struct cp_config {
 	unsigned max_depth;	/* CPROF_MAX_DEPTH, frames, 1-4096 */
 	uint64_t checkpoint_ns; /* CPROF_CHECKPOINT; 0 = off */
 	int dump_signal;	/* CPROF_SIGNAL; 0 = none */
-	bool dump_signal_asked; /* the user has set it; it isn't the default */
+	bool dump_signal_asked; /* the user has set the signal; it isn't the default */
 	int toggle_signal;	/* CPUPROFILESIGNAL; 0 = not set */
 	int heap_signal;	/* HEAPPROFILESIGNAL: dumps the heap; 0 = not set */
 	/* The mode that CPUPROFILE, the toggle and ProfilerStart select: CPU, or wall with

@@ -40,7 +40,7 @@ struct cp_config_row {
 	 * or const char * (text). */
 	uint16_t option;
 	bool percent;	      /* a number that may be a percentage (CP_CONFIG_PERCENT) */
-	const char *standard; /* the default, as one would write it; NULL: 0, or "" */
+	const char *standard; /* the default as text; NULL: 0, or "" */
 	uint64_t min, max;
 	const char *const *names; /* CP_CONFIG_NAMES; NULL after the last */
 	/* The accepted values, for messages. For a number, the text after "MIN to MAX"; for other
@@ -61,8 +61,8 @@ extern const size_t cp_config_table_size;
 
 /* The settings of one mode. The mode's own struct has the fields: cp_config_of. */
 struct cp_config_mode {
-	const char *variable; /* has the path; the mode is on if it is set: "CPUPROFILE" */
-	size_t path_option;   /* the same in struct cprof_options; 0: none */
+	const char *variable; /* "CPUPROFILE": has the path; the mode is on if it is set */
+	size_t path_option;   /* offset of the path in struct cprof_options; 0: it has no field */
 	const struct cp_config_row *rows;
 	size_t count;
 	/* Called after all rows were read from the environment. NULL = nothing more is read. */

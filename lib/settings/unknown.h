@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 struct cp_unknown {
-	char name[64];	     /* the variable, cut */
+	char name[64];	     /* the variable's name, cut to this size */
 	const char *nearest; /* the setting with the nearest name; NULL: none is near */
 };
 

@@ -19,7 +19,7 @@ struct cp_debugfile_query {
 	const uint8_t *build_id;
 	size_t build_id_size; /* 0 = no build id */
 	const char *root;     /* NULL = /usr/lib/debug */
-	int *trouble;	      /* as for cp_elf_open_watched, or NULL */
+	int *trouble;	      /* goes to cp_elf_open_watched; may be NULL */
 };
 
 /* Open the debug file. Returns 0 (close with cp_elf_close) or -ENOENT. */

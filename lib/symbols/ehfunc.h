@@ -21,7 +21,7 @@ struct cp_ehfunc {
 	uint64_t header; /* vaddr that the table's entries are relative to */
 	uint64_t table;	 /* position of the table in the source */
 	uint32_t count;
-	uint64_t start, size; /* of the function that was found last */
+	uint64_t start, size; /* where the function that was found last lies */
 	uint32_t hint;	      /* the last answer: callers ask for addresses in rising order */
 	uint32_t block_start, block_count; /* entries in BLOCK */
 	/* Two pages: a system call for one entry takes as long as for a few hundred, and the caller

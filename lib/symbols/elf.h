@@ -43,7 +43,7 @@ struct cp_elf_range {
 
 struct cp_elf {
 	struct cp_elf_source src;
-	bool image; /* laid out by vaddr, as the loader mapped it; otherwise by file offset */
+	bool image;	     /* the bytes lie as the loader maps them, not as in the file */
 	uint64_t base_vaddr; /* vaddr of the ELF header: where an image begins */
 	uint64_t phoff, shoff;
 	unsigned phnum;

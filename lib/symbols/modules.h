@@ -26,14 +26,14 @@ struct cp_mapping {
 	const char *path;     /* without " (deleted)"; "//anon" if there is no file */
 	uint8_t build_id[CP_BUILD_ID_MAX];
 	uint8_t build_id_size;
-	bool identified; /* build id was looked for */
+	bool identified; /* the build id has been looked for */
 	bool live;	 /* in the newest reading */
-	bool ours;	 /* libcprof's own code */
+	bool ours;	 /* the mapping is libcprof's code */
 	bool main;	 /* the program's executable */
 	bool anonymous;	 /* no file: JIT code, "//anon", "[vdso]" */
 	bool vdso;
 	bool kernel;   /* the kernel's code, all of it: "[kernel.kallsyms]" */
-	bool deleted;  /* the file now at PATH is not the file that was mapped */
+	bool deleted;  /* another file is at PATH now, or none */
 	bool self_exe; /* /proc/self/exe is its file, deleted or not */
 };
 
@@ -48,7 +48,7 @@ struct cp_modules {
 	uint64_t loads;	  /* the loader's count of loads when this list had all loaded modules; 0 =
 			     never */
 	int error;	  /* of the newest reading */
-	bool uring;	  /* the program has mapped a ring of io_uring, at some reading */
+	bool uring;	  /* a reading has shown a ring of io_uring */
 	uint64_t context; /* where an OpenTelemetry SDK publishes its resource; 0 = nowhere:
 			     output/process_context.h */
 };

@@ -19,9 +19,9 @@
 #define CP_BUILD_ID_MAX 64
 
 struct cp_symbol_module {
-	const char *path; /* as mapped, without " (deleted)" */
+	const char *path; /* the path in /proc/PID/maps, without " (deleted)" */
 	bool replaced;	  /* deleted: a file at PATH is used only if it has the same build id */
-	const char *also; /* another path of the same file, or NULL */
+	const char *also; /* leads to the same file by another path; may be NULL */
 	const uint8_t *build_id; /* of the mapped image; NULL = none */
 	size_t build_id_size;
 	/* Address of the ELF image in this process, from its first byte, or 0. Used for the vdso,

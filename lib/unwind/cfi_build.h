@@ -14,7 +14,7 @@ bool cp_cfi_build_has_table(const struct cp_cfi_module *m, bool copy);
 struct cp_cfi_place {
 	uint64_t segment, segment_end; /* read-only segment, up to the end of its file contents */
 	uint64_t bias;		       /* from addresses in the file to addresses in the module */
-	const char *path;	       /* of its file; NULL = unknown */
+	const char *path;	       /* leads to the module's file; NULL = unknown */
 	bool code;		       /* some segment of the module is executable */
 	bool asked, sections;	       /* the file was examined; it has sections */
 	uint64_t eh_frame;	       /* address according to the sections; 0 = none */

@@ -11,8 +11,8 @@ enum { CT_CPU, CT_WALL, CT_HEAP, CT_LOCK, CT_IO, CT_EVENT, CT_MODES };
 struct ct_companion {
 	const char *name;  /* as the process calls it; NULL: there is none */
 	const char *infix; /* of its file's name: NAME.peak.EXT */
-	bool repeats; /* it has the mode's own samples once more: no window of it is kept or pushed
-		       */
+	/* The profile has the mode's samples once more, so no window of it is kept or pushed. */
+	bool repeats;
 };
 
 #define CT_COMPANIONS 2

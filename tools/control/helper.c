@@ -32,7 +32,7 @@
 static int lock = -1;
 static char *lock_path;
 
-/* Whose a name is that is taken. */
+/* Who listens at a name that is taken already. */
 enum owner { OURS, ANOTHER_USERS, NOBODY_LISTENS };
 
 /* A helper of ours accepts connections. So one that the kernel still has no room for after

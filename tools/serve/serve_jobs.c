@@ -257,5 +257,5 @@ struct ct_serve_job *ct_serve_jobs_ended(void)
 			say_why(job, status);
 		return job;
 	}
-	return ct_serve_jobs_ended(); /* of nobody here */
+	return ct_serve_jobs_ended(); /* The child was no worker; look for another one. */
 }

@@ -75,8 +75,8 @@ static bool is_own(const struct cp_self *self)
 	return self && self->thread && cp_load_relaxed(&self->thread->tid) == cp_sys_gettid();
 }
 
-/* Whose SELF is, is a system call, which a sample by a timer shall not make: it is asked only where
- * a source may find something. */
+/* Let each source look whether its events have happened. is_own makes a system call, which a sample
+ * by a timer must not make, so it is called only if a source may find something. */
 static void look(const struct cp_self *self, const ucontext_t *uc)
 {
 	const struct cp_sigprof_source *s;

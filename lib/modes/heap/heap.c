@@ -266,8 +266,8 @@ int cp_heap_set(struct cp_run *r, const struct cp_config *c)
 	/* Every allocation is recorded, whatever the budget is. */
 	if ((s->interval == 1) != exact || (exact && s->budget))
 		return -EOPNOTSUPP;
-	/* Another budget goes on with the interval that the last one has led to; without one it is
-	 * that of the settings. */
+	/* If only the budget changes, it begins with the interval that is in force. Without a
+	 * budget the interval is that of the settings. */
 	if (s->interval != asked || !other || !s->budget)
 		set_interval(s->interval);
 	if (other)

@@ -29,7 +29,7 @@ enum cp_insn_kind {
 
 struct cp_insn {
 	uint8_t kind; /* enum cp_insn_kind */
-	uint8_t size; /* in bytes; 0 only for a CP_INSN_OTHER of unknown length */
+	uint8_t size; /* counts bytes; 0 only for a CP_INSN_OTHER of unknown length */
 	uint8_t reg;  /* DWARF number; 0 = another value (register 0 is not preserved by calls) */
 	int32_t by;
 };

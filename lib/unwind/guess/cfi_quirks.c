@@ -57,9 +57,9 @@ enum cp_cfi_result cp_cfi_quirks_pushes(struct cp_cfi_frame *f, const struct cp_
 	return CP_CFI_LOST;
 }
 
-/* Is the next row that of the frame without the bytes that an instruction before PC has freed, with
- * no row starting right after that instruction? ROW is used for all rows, to save space on the
- * handler's stack. */
+/* Return true if the row for PC is too old: the instruction that ends at BEHIND has freed a part of
+ * the frame, and the row that follows says that LEFT bytes are left. ROW is used for all rows, to
+ * save space on the handler's stack. */
 static bool is_of_what_is_left(const struct cp_cfi_fde *fde, uint64_t pc, uint64_t behind,
 			       int32_t left, struct cp_cfi_row *row)
 {

@@ -62,7 +62,7 @@ extern struct cp_cfi_finder {
 	int (*find)(void *addr, struct cp_cfi_dlfo *result); /* NULL: the snapshot is used */
 	/* All modules, or, if FIND is set, only those with a table of our own. NULL: no modules. */
 	struct cp_cfi_snapshot *snapshot;
-	uint32_t missed; /* set by a handler: a module was unknown, or had no table */
+	uint32_t missed; /* a handler has found no module, or no table, for an address */
 	/* The program's segment that contains .eh_frame_hdr. The kernel, unlike the loader, leaves
 	 * holes between segments (ports with large pages), and glibc then answers with one segment.
 	 */

@@ -18,8 +18,8 @@ struct walk {
 	const struct cp_unwind_input *in;
 	struct cp_cfi_frame f;
 	struct cp_cfi_module *module; /* module of the pc that was looked up last */
-	struct cp_cfi_module
-		own; /* storage for that module, or its predecessor, unless it is a lasting one */
+	/* MODULE points here, unless the module is one that is never unloaded. */
+	struct cp_cfi_module own;
 	struct {
 		uint64_t start;
 		uint32_t size, hdr; /* SIZE and HDR are relative to START */

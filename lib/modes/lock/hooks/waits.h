@@ -95,7 +95,7 @@ static inline enum waits_look waits_tried(const void *lock, int try)
  * linker takes for NAME. */
 #define OWN_UNLOCK(name, type)                                                                     \
 	static int own_##name(type *) __attribute__((alias(#name), nothrow, nonnull(1)))
-/* The call of own_NAME, in own_NAME. */
+/* Describes the program's call of NAME. For use in the body of NAME only. */
 #define OWN_CALL_OF(name)                                                                          \
 	((struct cp_lock_unlock_call){ (const void *)own_##name, __builtin_return_address(0) })
 
