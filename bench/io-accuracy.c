@@ -2,7 +2,7 @@
 /* Programs whose calls are known, for bench/io-accuracy.sh: each prints lines "function op calls ns
  * bytes errors" of what its functions did, as the program itself counts and measures it.
  *
- * usage: io-accuracy short|errors|bimodal|sizes|threads|crowd|mixed
+ * usage: io-accuracy short|errors|bimodal|sizes|threads|crowd|mixed|pipes
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -123,7 +124,43 @@ PLACE(waits)
 	__asm__ volatile("" ::: "memory");
 }
 
+/* Two functions that share the ops and kinds of a pipe, and two of a socket. */
+static __thread int pipes[2], sockets[2];
+#define PIPED(name, op, fd, size)                                                                  \
+	PLACE(name)                                                                                \
+	{                                                                                          \
+		for (uint64_t i = 0; i < n; i++)                                                   \
+			MOVED(s, op(fd, buffer, size));                                            \
+		__asm__ volatile("" ::: "memory");                                                 \
+	}
+PIPED(writes_lines, write, pipes[1], 100)
+PIPED(writes_words, write, pipes[1], 40)
+PIPED(reads_lines, read, pipes[0], 100)
+PIPED(reads_words, read, pipes[0], 40)
+PIPED(sends, write, sockets[0], 1000)
+PIPED(receives, read, sockets[1], 1000)
+
 #define DO(name, op, n) name(sums_of(#name, op), n)
+
+/* A thread with a pipe and sockets of its own, and then it ends. */
+static void *one_of_pipes(void *arg)
+{
+	if (pipe(pipes) || socketpair(AF_UNIX, SOCK_STREAM, 0, sockets))
+		exit(3);
+	for (unsigned i = 0; i < 30; i++) {
+		DO(writes_lines, "write", 10);
+		DO(writes_words, "write", 5);
+		DO(reads_lines, "read", 10);
+		DO(reads_words, "read", 5);
+		DO(sends, "write", 3);
+		DO(receives, "read", 3);
+	}
+	for (int i = 0; i < 2; i++) {
+		close(pipes[i]);
+		close(sockets[i]);
+	}
+	return arg;
+}
 
 static void *one_of_many(void *arg)
 {
@@ -184,6 +221,8 @@ static void run(const char *what)
 		threads(32, 1, one_of_many);
 	} else if (!strcmp(what, "crowd")) {
 		threads(4, 250, one_of_crowd);
+	} else if (!strcmp(what, "pipes")) {
+		threads(4, 10, one_of_pipes);
 	} else if (!strcmp(what, "mixed")) {
 		for (unsigned i = 0; i < 200; i++) {
 			DO(finds, "stat", 20);

@@ -8,7 +8,7 @@
 $CC -O2 -g -pthread -D_GNU_SOURCE -o "$work/io-accuracy" "$srcdir/bench/io-accuracy.c" || exit 1
 make -s tests/tools/pprof-check >&2 || exit 1
 
-for what in ${WHAT:-short errors bimodal sizes mixed threads crowd}; do
+for what in ${WHAT:-short errors bimodal sizes mixed threads crowd pipes}; do
 	: >"$work/all"
 	for _ in $(seq "${RUNS:-30}"); do
 		CPROF_SYMBOLIZE=names CPROF_CHECKPOINT=0 io_profiled run "$work/io-accuracy" "$what"
