@@ -9,7 +9,7 @@ for allocator in $(allocators); do
 	use_allocator "$allocator"
 	: >"$work/all"
 	for _ in $(seq "${RUNS:-30}"); do
-		CPROF_SYMBOLIZE=names CPROF_CHECKPOINT=0 CPROF_HEAP_CENSUS=1 CPROF_HEAP_CENSUS_PAGES=${PAGES:-256} \
+		CPROF_SYMBOLIZE=names CPROF_CHECKPOINT=0 CPROF_HEAP_VIEWS=fragmentation \
 			heap_profiled census ./tests/e2e/heap-census-host
 		sed 's/^/truth /' "$work/census.out" >>"$work/all"
 		heap_sites "$work/census.fragmentation.pb" | sed 's/^run/estimate/' >>"$work/all"

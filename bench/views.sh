@@ -20,9 +20,9 @@ pair() { # allocator setting...
 one() { # view allocator
 	case $1 in
 	none) pair "$2" A=1 ;;
-	lifetimes) pair "$2" CPROF_HEAP_LIFETIMES=1 ;;
-	fragmentation) pair "$2" CPROF_HEAP_CENSUS=1 ;;
-	all) pair "$2" CPROF_HEAP_LIFETIMES=1 CPROF_HEAP_CENSUS=1 CPROF_HEAP_RESIDENT=1 ;;
+	lifetimes) pair "$2" CPROF_HEAP_VIEWS=lifetimes ;;
+	fragmentation) pair "$2" CPROF_HEAP_VIEWS=fragmentation ;;
+	all) pair "$2" CPROF_HEAP_VIEWS=resident,lifetimes,fragmentation ;;
 	esac
 }
 

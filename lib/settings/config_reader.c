@@ -38,12 +38,40 @@ void cp_config_reader_say(const struct cp_config_reader *r, const char *key, con
 		cp_log("%s=%s: accepted is %s; using %s", key, shown, accepted, used);
 }
 
+static unsigned count_names(const struct cp_config_row *row)
+{
+	unsigned count = 0;
+
+	while (count < CP_CONFIG_NAMES && row->names[count])
+		count++;
+	return count;
+}
+
+/* Writes those of ROW's names whose bits are set in LIST, with commas, and LAST before the last
+ * one. */
+static void join_names(const struct cp_config_row *row, unsigned list, const char *last, char *to,
+		       size_t size)
+{
+	unsigned count = count_names(row);
+	size_t n = 0;
+
+	for (unsigned i = 0; i < count; i++) {
+		if (!(list >> i & 1))
+			continue;
+		cp_text_format(to + n, size - n, "%s%s",
+			       !n		      ? ""
+			       : list >> (i + 1) == 0 ? last
+						      : ", ",
+			       row->names[i]);
+		n += strlen(to + n);
+	}
+}
+
 /* Writes "1 to 10000 samples per CPU second" or "timer, perf or itimer"; for other kinds, the row's
  * own text. */
 static const char *accepted(const struct cp_config_row *row, char *to, size_t size)
 {
-	unsigned count = 0;
-	size_t n = 0;
+	unsigned all;
 
 	switch (row->kind) {
 	case CP_CONFIG_SIGNAL: return SIGNAL_VALUES;
@@ -54,16 +82,12 @@ static const char *accepted(const struct cp_config_row *row, char *to, size_t si
 			       row->accepted ? " " : "", row->accepted ? row->accepted : "");
 		return to;
 	case CP_CONFIG_CHOICE:
-		while (count < CP_CONFIG_NAMES && row->names[count])
-			count++;
-		for (unsigned i = 0; i < count; i++) {
-			cp_text_format(to + n, size - n, "%s%s",
-				       !i		? ""
-				       : i + 1 == count ? " or "
-							: ", ",
-				       row->names[i]);
-			n += strlen(to + n);
-		}
+	case CP_CONFIG_LIST:
+		all = (1u << count_names(row)) - 1;
+		join_names(row, all, row->kind == CP_CONFIG_LIST ? " and " : " or ", to, size);
+		if (row->kind == CP_CONFIG_LIST)
+			cp_text_format(to + strlen(to), size - strlen(to),
+				       ", with commas, or none");
 		return to;
 	default: return row->accepted;
 	}
@@ -113,12 +137,37 @@ static bool is_percentage(const struct cp_config_row *row, const char *value, ui
 	return row->percent && value[digits] == '%' && !value[digits + 1] && *n >= 1 && *n <= 100;
 }
 
+/* Reads "NAME,NAME" or "none" into *LIST. Returns false, with *LIST unchanged, if another word is
+ * in VALUE. */
+static bool parse_list(const struct cp_config_row *row, const char *value, unsigned *list)
+{
+	unsigned count = count_names(row), read = 0, i;
+	size_t n;
+
+	if (!strcmp(value, "none")) {
+		*list = 0;
+		return true;
+	}
+	for (;; value += n + 1) {
+		n = strcspn(value, ",");
+		for (i = 0; i < count; i++)
+			if (strlen(row->names[i]) == n && !strncmp(value, row->names[i], n))
+				break;
+		if (i == count)
+			return false;
+		read |= 1u << i;
+		if (!value[n])
+			break;
+	}
+	*list = read;
+	return true;
+}
+
 /* Parses VALUE for ROW into F, which holds the previous value. Returns whether VALUE is bad; F is
  * then the value used instead. */
 static bool parse(const struct cp_config_row *row, const char *value, union field *f)
 {
 	uint64_t n = 0;
-	unsigned count = 0;
 	bool bad;
 
 	switch (row->kind) {
@@ -141,9 +190,9 @@ static bool parse(const struct cp_config_row *row, const char *value, union fiel
 	case CP_CONFIG_SWITCH: return cp_config_values_bool(value, &f->on) != 0;
 	case CP_CONFIG_SIGNAL: return cp_config_values_signal(value, &f->sig) != 0;
 	case CP_CONFIG_CHOICE:
-		while (count < CP_CONFIG_NAMES && row->names[count])
-			count++;
-		return cp_config_values_choice(value, row->names, count, &f->number) != 0;
+		return cp_config_values_choice(value, row->names, count_names(row), &f->number) !=
+		       0;
+	case CP_CONFIG_LIST: return !parse_list(row, value, &f->number);
 	default: return true;
 	}
 }
@@ -165,6 +214,11 @@ static void show(const struct cp_config_row *row, const union field *f, char *to
 	case CP_CONFIG_SWITCH: cp_text_format(to, size, "%u", f->on); break;
 	case CP_CONFIG_SIGNAL: cp_config_values_signal_text(f->sig, to, size); break;
 	case CP_CONFIG_CHOICE: cp_text_format(to, size, "%s", row->names[f->number]); break;
+	case CP_CONFIG_LIST:
+		cp_text_format(to, size, f->number ? "the default" : "none");
+		if (!(f->number & CP_CONFIG_UNSET))
+			join_names(row, f->number, ", ", to, size);
+		break;
 	default: cp_text_format(to, size, "%s", row->otherwise);
 	}
 }
@@ -201,10 +255,13 @@ void cp_config_reader_read(const struct cp_config_reader *r, const struct cp_con
 			   void *in)
 {
 	const char *value = cp_config_reader_get(r, row->variable);
-	char *at = (char *)in + row->at, used[24], range[96];
+	char *at = (char *)in + row->at, used[64], range[96];
 	union field f = { .big = 0 };
 	bool bad;
 
+	/* An empty list is a list. */
+	if (row->kind == CP_CONFIG_LIST && !value && r->name(row->variable))
+		value = "none";
 	if (!value)
 		return;
 	if (row->kind == CP_CONFIG_TEXT) {
@@ -231,6 +288,8 @@ void cp_config_reader_default(const struct cp_config_row *row, void *in)
 		return;
 	}
 	parse(row, row->standard, &f);
+	if (row->kind == CP_CONFIG_LIST)
+		f.number |= CP_CONFIG_UNSET;
 	memcpy((char *)in + row->at, &f, size_of(row));
 }
 

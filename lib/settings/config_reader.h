@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reads single settings from the environment, and says what is wrong with them.
  *
- * One rule for all variables: an empty value counts as not set; text that can't be read leaves the
- * default; a number out of range becomes the nearest number in range. For each value that isn't
- * taken as it is, one line names the variable, the value, the accepted values and the value used
- * instead.
+ * One rule for all variables: an empty value counts as not set, except for a list; text that can't
+ * be read leaves the default; a number out of range becomes the nearest number in range. For each
+ * value that isn't taken as it is, one line names the variable, the value, the accepted values and
+ * the value used instead.
  */
 #ifndef CP_CONFIG_READER_H
 #define CP_CONFIG_READER_H

@@ -22,6 +22,8 @@
 	{ CP_CONFIG_AT(SIGNAL, variable, field), .standard = (default) }
 #define CHOICE(variable, field, default, ...) \
 	{ CP_CONFIG_AT(CHOICE, variable, field), .standard = (default), .names = (const char *const[CP_CONFIG_NAMES]){ __VA_ARGS__ } }
+#define LIST(variable, field, default, ...) \
+	{ CP_CONFIG_AT(LIST, variable, field), .standard = (default), .names = (const char *const[CP_CONFIG_NAMES]){ __VA_ARGS__ } }
 #define TEXT(variable, field, what, then, ...) \
 	{ CP_CONFIG_AT(TEXT, variable, field), .accepted = (what), .otherwise = (then), .instead = __VA_ARGS__ }
 /* At the end of a row: the field of struct cprof_options that sets the same. */

@@ -23,8 +23,9 @@ enum cp_config_kind {
 	CP_CONFIG_DURATION, /* uint64_t, 0 or MIN to MAX ns */
 	CP_CONFIG_SWITCH,   /* bool */
 	CP_CONFIG_CHOICE,   /* an enum: the number of one of NAMES */
-	CP_CONFIG_SIGNAL,   /* int; 0: none */
-	CP_CONFIG_TEXT,	    /* char[1024] */
+	CP_CONFIG_LIST, /* unsigned: a bit for each of NAMES, or CP_CONFIG_UNSET with the default */
+	CP_CONFIG_SIGNAL, /* int; 0: none */
+	CP_CONFIG_TEXT,	  /* char[1024] */
 };
 
 #define CP_CONFIG_NAMES 4
@@ -44,7 +45,7 @@ struct cp_config_row {
 	uint64_t min, max;
 	const char *const *names; /* CP_CONFIG_NAMES; NULL after the last */
 	/* The accepted values, for messages. For a number, the text after "MIN to MAX"; for other
-	 * kinds, the whole text. NULL for a choice: the message lists NAMES. */
+	 * kinds, the whole text. NULL for a choice and a list: the message lists NAMES. */
 	const char *accepted;
 	/* For a text: the value that replaces a bad one, in words and as the value, and a function
 	 * that recognizes good values; NULL: all values are good. */
@@ -52,6 +53,8 @@ struct cp_config_row {
 	bool (*is_good)(const char *value);
 };
 
+/* A list with this bit is the default: the variable is not set. */
+#define CP_CONFIG_UNSET (1u << 31)
 /* A number with this bit is a percentage: the rest, 1 to 100. */
 #define CP_CONFIG_PERCENT (1u << 31)
 

@@ -62,13 +62,16 @@ check_stack end.pb 'burn;.*main'
 # Beside a mode of the environment, whose settings stay.
 host beside CPUPROFILE="$work/beside.pb" CPUPROFILE_FREQUENCY=1000
 wait_for 60 lists $pid cpu || fail "beside: no control socket"
-cprof heap start -heap=1 -o beside-heap.pb $pid
+cprof heap start -heap=1 -heap-views=resident -o beside-heap.pb $pid
 check_status heap 0
 tell burn 0.2
 tell thread
 end_host
 check_comment beside.pb 'cpu: frequency 1000 Hz'
 check_stack beside-heap.pb 'pthread_create'
+"$cprof" top -sample_index=resident_space beside-heap.pb >/dev/null || fail "start -heap-views=resident: no resident_space"
+cprof views start -heap -heap-views=resident,maps $pid
+grep -q '^cprof start: -heap-views=resident,maps is no list of ' "$work/views.err" || fail "views: $(cat "$work/views.err")"
 
 # Who can't be asked.
 cprof gone start $late

@@ -9,7 +9,7 @@ program=$builddir/tests/e2e/windows-host
 "$builddir/tests/tools/list-modes" >"$work/modes" || fail "no list of modes"
 mkdir "$work/files"
 settings=(LD_PRELOAD="$CP_LIBRARY" CPROF_CONTROL=on CPROF_SYMBOLIZE=names CPUPROFILE_FREQUENCY=1000
-	WALLPROFILE_FREQUENCY=1000 CPROF_HEAP_MMAP=1 CPROF_HEAP_LIFETIMES=1 CPROF_HEAP_CENSUS=1 CPROF_HEAP_RESIDENT=1
+	WALLPROFILE_FREQUENCY=1000 CPROF_HEAP_VIEWS=resident,lifetimes,fragmentation,mmap
 	CPROF_IO_WAKERS=1)
 for variable in $(cut -f3 "$work/modes" | sort -u); do
 	settings+=("$variable=$work/files/$variable.pb")

@@ -12,7 +12,7 @@ four() { # name command...
 	env LD_PRELOAD="$CP_LIBRARY" \
 		CPUPROFILE="$work/$name.cpu.pb" CPUPROFILE_FREQUENCY=1000 \
 		WALLPROFILE="$work/$name.wall.pb" WALLPROFILE_FREQUENCY=200 \
-		HEAPPROFILE="$work/$name.heap.pb" CPROF_HEAP_INTERVAL="${interval:-16K}" CPROF_HEAP_MMAP=1 \
+		HEAPPROFILE="$work/$name.heap.pb" CPROF_HEAP_INTERVAL="${interval:-16K}" CPROF_HEAP_VIEWS=mmap \
 		LOCKPROFILE="$work/$name.lock.pb" CPROF_LOCK_THRESHOLD=0 \
 		"$@" >"$work/$name.out" 2>"$work/$name.err"
 	status=$?

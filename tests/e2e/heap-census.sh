@@ -28,8 +28,11 @@ compare() { # name factor slack
 	[ ! -s "$work/wrong" ] || fail "$allocator, $1: $(cat "$work/wrong"; "$pprof_check" --comments "$work/$1.fragmentation.pb")"
 }
 
+own=$CP_LIBRARY
 census() { # name interval pages
-	CPROF_SYMBOLIZE=names CPROF_CHECKPOINT=0 CPROF_HEAP_CENSUS=1 CPROF_HEAP_INTERVAL=$2 CPROF_HEAP_CENSUS_PAGES=$3 \
+	CP_LIBRARY=$own
+	watch_one_page_in "$3"
+	CPROF_SYMBOLIZE=names CPROF_CHECKPOINT=0 CPROF_HEAP_VIEWS=fragmentation CPROF_HEAP_INTERVAL=$2 \
 		heap_profiled "$1" ./tests/e2e/heap-census-host
 	check_status "$1" 0
 	check_quiet "$1"

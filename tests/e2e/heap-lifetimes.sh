@@ -4,7 +4,7 @@
 . "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/heap.sh"
 
-CPROF_HEAP_LIFETIMES=1 CPROF_HEAP_INTERVAL=1 heap_profiled lives ./tests/e2e/heap-views-host lifetimes
+CPROF_HEAP_VIEWS=lifetimes CPROF_HEAP_INTERVAL=1 heap_profiled lives ./tests/e2e/heap-views-host lifetimes
 check_status lives 0
 check_quiet lives
 file=$work/lives.lifetimes.pb
@@ -39,7 +39,7 @@ awk -F '\t' '
 [ -s "$work/wrong" ] && fail "lifetimes: $(cat "$work/wrong" "$work/raw")"
 
 # Sampled, the sums are those of all blocks, within five standard errors.
-CPROF_HEAP_LIFETIMES=1 heap_profiled sampled ./tests/e2e/heap-sites leak 400000000
+CPROF_HEAP_VIEWS=lifetimes heap_profiled sampled ./tests/e2e/heap-sites leak 400000000
 check_valid_as lifetimes "$work/sampled.lifetimes.pb"
 "$pprof_check" --raw "$work/sampled.lifetimes.pb" | awk -F '\t' '
 	/planted_leak/ { split($1, v, ","); alive += v[2] }

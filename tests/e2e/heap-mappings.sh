@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# CPROF_HEAP_MMAP=1: the memory that the program maps by itself, in its own file, which stays right when it is
+# CPROF_HEAP_VIEWS=mmap: the memory that the program maps by itself, in its own file, which stays right when it is
 # unmapped in pieces, mapped over, moved, or changed by the break.
 . "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/heap.sh"
-export CPROF_HEAP_MMAP=1
+export CPROF_HEAP_VIEWS=mmap
 
 bare plain ./tests/e2e/heap-mappings-host
 check_status plain 0
@@ -46,7 +46,7 @@ if command -v sqlite3 >/dev/null; then
 fi
 
 # Off: no file.
-CPROF_HEAP_MMAP=0 heap_profiled off ./tests/e2e/heap-mappings-host
+CPROF_HEAP_VIEWS=none heap_profiled off ./tests/e2e/heap-mappings-host
 check_status off 0
 [ ! -e "$work/off.mmap.pb" ] || fail "a file of mappings that nobody asked for"
 finish

@@ -14,7 +14,7 @@ resident() { # file site
 # In exact mode nothing is estimated. The allocator writes to the page before each block, and to that of the block's first
 # bytes: 16 bytes of a page of the next block, too.
 for interval in 1 512K; do
-	CPROF_HEAP_RESIDENT=1 CPROF_HEAP_INTERVAL=$interval heap_profiled resident ./tests/e2e/heap-views-host resident
+	CPROF_HEAP_VIEWS=resident CPROF_HEAP_INTERVAL=$interval heap_profiled resident ./tests/e2e/heap-views-host resident
 	check_status resident 0
 	check_quiet resident
 	check_heap "$work/resident.pb"
@@ -28,13 +28,23 @@ for interval in 1 512K; do
 		fi
 	done
 done
-heap_profiled plain ./tests/e2e/heap-views-host resident
-"$pprof_check" --raw "$work/plain.pb" | awk -F '\t' 'split($1, v, ",") != 4 { exit 1 }' || fail "resident_space was not asked for"
+# Without a wish where allocations are sampled, and only there.
+while read -r types interval views; do
+	env CPROF_HEAP_INTERVAL="$interval" ${views:+CPROF_HEAP_VIEWS="$views"} LD_PRELOAD="$CP_LIBRARY" HEAPPROFILE="$work/plain.pb" \
+		./tests/e2e/heap-views-host resident
+	"$pprof_check" --raw "$work/plain.pb" | awk -F '\t' -v n="$types" 'split($1, v, ",") != n { exit 1 }' ||
+		fail "interval $interval, views ${views:-not set}: not $types types"
+done <<'TEXT'
+8 512K
+4 1
+4 512K none
+4 512K lifetimes,fragmentation
+TEXT
 
 # What the allocator gave for the blocks in use, against its own malloc_usable_size.
 for allocator in $(allocators); do
 	use_allocator "$allocator"
-	CPROF_HEAP_RESIDENT=1 CPROF_HEAP_INTERVAL=1 heap_profiled usable ./tests/e2e/heap-views-host usable
+	CPROF_HEAP_VIEWS=resident CPROF_HEAP_INTERVAL=1 heap_profiled usable ./tests/e2e/heap-views-host usable
 	check_status usable 0
 	check_heap "$work/usable.pb"
 	said=$(cat "$work/usable.out")
@@ -65,7 +75,7 @@ if [ -x "$cprof" ]; then
 		grep -Eq '^Resident memory of the process: [0-9.]+MB$' "$work/shown" &&
 			grep -Eq '^ +[0-9.]+MB [0-9. ]+%  heap not in use(, ±[0-9.]+%)?$' "$work/shown" || fail "cprof $verb shows $(cat "$work/shown")"
 	done
-	"$cprof" leaks "$work/spare.pb" 2>&1 >/dev/null | grep -q 'hint: [0-9.]*% is heap that is not in use: CPROF_HEAP_CENSUS=1' ||
+	"$cprof" leaks "$work/spare.pb" 2>&1 >/dev/null | grep -q 'hint: [0-9.]*% is heap that is not in use: CPROF_HEAP_VIEWS=fragmentation' ||
 		fail "cprof leaks gives no hint"
 fi
 

@@ -12,7 +12,8 @@ grep -q malloc_stats "$work/cache.py" || fail "docs/leaks.md has no such program
 python3 "$work/cache.py" </dev/null >/dev/null 2>"$work/bare.err"
 grep -q 'system bytes' "$work/bare.err" || skip "python3 doesn't use glibc's malloc: $(head -n 1 "$work/bare.err")"
 mkfifo "$work/input"
-(exec env LD_PRELOAD="$CP_LIBRARY" HEAPPROFILE="$work/cache.pb" CPROF_HEAP_INTERVAL=16K CPROF_HEAP_CENSUS=1 CPROF_HEAP_CENSUS_PAGES=32 \
+watch_one_page_in 32
+(exec env LD_PRELOAD="$CP_LIBRARY" HEAPPROFILE="$work/cache.pb" CPROF_HEAP_INTERVAL=16K CPROF_HEAP_VIEWS=fragmentation \
 	python3 "$work/cache.py" <"$work/input" >"$work/cache.out" 2>"$work/cache.err") &
 server=$!
 owns $server

@@ -162,12 +162,12 @@ END
 $CC -O0 -o maps maps.c || fail "the host doesn't compile"
 run maps --heap -o maps.pb -- ./maps
 said maps '^cprof: heap: no allocation was sampled$'
-said maps '^cprof: note: no allocation was sampled; CPROF_HEAP_INTERVAL=1 .*CPROF_HEAP_MMAP=1$'
+said maps '^cprof: note: no allocation was sampled; CPROF_HEAP_INTERVAL=1 .*CPROF_HEAP_VIEWS=mmap$'
 said maps '^cprof: note: the program uses signal 12 \(SIGUSR2\) itself'
 grep -q '^libcprof:' maps.err && fail "maps: $(grep '^libcprof:' maps.err)"
 "$cprof" top maps.pb >top.out 2>top.err || fail "top: $(cat top.err)"
 grep -q '^cprof: note: no allocation was sampled' top.err || fail "top says: $(cat top.err)"
-CPROF_HEAP_MMAP=1 run seen --heap -o seen.pb -- ./maps
+run seen --heap --heap-views=mmap -o seen.pb -- ./maps
 said seen '^cprof: note: no allocation was sampled; CPROF_HEAP_INTERVAL=1 samples every one$'
 said seen '^cprof:   and .*/seen\.mmap\.pb$'
 run nowhere -o "$work/no/such.pb" -- true

@@ -51,3 +51,15 @@ heap_sites() { # file
 		}
 		END { for (k in seen) printf "run %s %d %d %d %d\n", k, s[k, 1], s[k, 2], s[k, 3], s[k, 4] }'
 }
+
+# Watch one page in so many in place of 256: in a copy of the library, whose name is in CP_LIBRARY afterwards. Skips the
+# test where the library has no symbols.
+watch_one_page_in() { # pages
+	local address at offset
+	address=$($NM "$CP_LIBRARY" 2>/dev/null | sed -n 's/ [dD] cp_heap_census_pages$//p')
+	[ "$address" ] || skip "the library has no symbols"
+	read -r at offset <<<"$($READELF -SW "$CP_LIBRARY" | sed -n 's/.* \.data  *PROGBITS  *\([0-9a-f]*\) \([0-9a-f]*\) .*/\1 \2/p')"
+	mkdir -p "$work/census" && cp "$CP_LIBRARY" "$work/census/libcprof.so" && CP_LIBRARY=$work/census/libcprof.so
+	printf "$(printf '\\x%02x\\x%02x' $(($1 & 255)) $(($1 >> 8)))" |
+		dd of="$CP_LIBRARY" bs=1 seek=$((0x$address - 0x$at + 0x$offset)) conv=notrunc 2>/dev/null
+}

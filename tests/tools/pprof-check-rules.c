@@ -48,7 +48,7 @@ static const struct mode {
 	  "inuse_space",
 	  true,
 	  true },
-	/* With CPROF_HEAP_RESIDENT=1. */
+	/* With the view "resident". */
 	{ "heap",
 	  { { "alloc_objects", "count" },
 	    { "alloc_space", "bytes" },

@@ -54,6 +54,11 @@ static void read_caught(void (*read_config)(struct cp_config *, const char *(*)(
 	close(saved);
 }
 
+static bool shows(enum cp_heap_view view)
+{
+	return cp_heap_settings_shows(heap_settings, view);
+}
+
 static void read_with(const char *a, const char *b)
 {
 	environment[0] = "CPUPROFILE=out.pb";
@@ -230,7 +235,7 @@ static void test_every_mode_has_its_settings(void)
 		"CPROF_HEAP_INTERVAL=1M",
 		"HEAP_PROFILE_INUSE_INTERVAL=2G",
 		"HEAP_PROFILE_TIME_INTERVAL=10",
-		"CPROF_HEAP_MMAP=1",
+		"CPROF_HEAP_VIEWS=lifetimes,mmap",
 		"HEAPPROFILESIGNAL=USR1",
 		"LOCKPROFILE=/t/l",
 		"CPROF_LOCK_THRESHOLD=2ms",
@@ -249,7 +254,8 @@ static void test_every_mode_has_its_settings(void)
 	CHECK_EQ(heap_settings->interval, 1 << 20);
 	CHECK_EQ(heap_settings->in_use, UINT64_C(2) << 30);
 	CHECK_EQ(heap_settings->time_ns, MINUTE / 6);
-	CHECK(heap_settings->mmap);
+	CHECK(shows(CP_HEAP_VIEW_MMAP) && shows(CP_HEAP_VIEW_LIFETIMES));
+	CHECK(!shows(CP_HEAP_VIEW_RESIDENT) && !shows(CP_HEAP_VIEW_FRAGMENTATION));
 	CHECK_EQ(config.heap_signal, SIGUSR1);
 	CHECK_EQ(lock_settings->threshold_ns, 2000000);
 }
@@ -288,23 +294,60 @@ static void test_gperftools_heap_switches_hold_or_are_said(void)
 {
 	const char *all[] = { "HEAPPROFILE=/t/h", "HEAPPROFILE_USE_PID=1", "HEAP_PROFILE_MMAP=true",
 			      NULL };
-	const char *own[] = { "HEAPPROFILE=/t/h", "HEAP_PROFILE_MMAP=1", "CPROF_HEAP_MMAP=0",
-			      NULL };
 	const char *said[] = { "HEAPPROFILE=/t/h", "HEAP_PROFILE_ONLY_MMAP=1",
 			       "HEAP_PROFILE_MMAP_LOG=1", NULL };
 
 	memcpy(environment, all, sizeof(all));
 	read_caught(cp_config_read);
 	CHECK_STR(lines, "");
-	CHECK(heap_settings->use_pid && !config.use_pid && heap_settings->mmap);
-	memcpy(environment, own, sizeof(own));
-	read_caught(cp_config_read);
-	CHECK_STR(lines, "");
-	CHECK(!heap_settings->mmap);
+	CHECK(heap_settings->use_pid && !config.use_pid && shows(CP_HEAP_VIEW_MMAP));
 	memcpy(environment, said, sizeof(said));
 	read_caught(cp_config_read);
 	CHECK_EQ(line_count(), 2);
-	CHECK(heap_settings->mmap);
+	CHECK(shows(CP_HEAP_VIEW_MMAP));
+}
+
+/* Reads CPROF_HEAP_VIEWS=VALUE, with INTERVAL. Returns a bit for each view that is shown. */
+static unsigned views_of(const char *value, const char *interval)
+{
+	static char views[64], bytes[64];
+	unsigned shown = 0;
+
+	snprintf(views, sizeof(views), "CPROF_HEAP_VIEWS=%s", value ? value : "");
+	snprintf(bytes, sizeof(bytes), "CPROF_HEAP_INTERVAL=%s", interval);
+	memset(environment, 0, sizeof(environment));
+	environment[0] = "HEAPPROFILE=/t/h";
+	environment[1] = bytes;
+	environment[2] = value ? views : NULL;
+	read_caught(cp_config_read);
+	for (unsigned v = CP_HEAP_VIEW_RESIDENT; v <= CP_HEAP_VIEW_MMAP; v++)
+		shown |= (unsigned)shows(v) << v;
+	return shown;
+}
+
+static void test_views_are_a_list(void)
+{
+	CHECK_EQ(views_of(NULL, "512K"), 1u << CP_HEAP_VIEW_RESIDENT);
+	CHECK_EQ(views_of(NULL, "1"), 0);
+	CHECK_EQ(views_of("resident", "1"), 1u << CP_HEAP_VIEW_RESIDENT);
+	CHECK_EQ(views_of("mmap,resident,fragmentation,lifetimes", "512K"), 15);
+	CHECK_EQ(views_of("none", "512K"), 0);
+	CHECK_EQ(views_of("", "512K"), 0);
+	CHECK_STR(lines, "");
+}
+
+static void test_a_view_that_does_not_exist_is_said(void)
+{
+	static const char *const bad[] = { "lifetime", "resident,", "none,mmap", "mmap, resident",
+					   "mmap,lifetimes,heap" };
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		CHECK_EQ(views_of(bad[i], "512K"), 1u << CP_HEAP_VIEW_RESIDENT);
+		CHECK_EQ(line_count(), 1);
+	}
+	CHECK(strstr(lines,
+		     "CPROF_HEAP_VIEWS=mmap,lifetimes,heap: accepted is resident, lifetimes, "
+		     "fragmentation and mmap, with commas, or none; using the default"));
 }
 
 static void test_marked_paths_lose_the_mark(void)
@@ -413,6 +456,8 @@ int main(void)
 	RUN(test_modes_with_one_path_get_a_file_each);
 	RUN(test_realtime_is_for_a_later_start_too);
 	RUN(test_gperftools_heap_switches_hold_or_are_said);
+	RUN(test_views_are_a_list);
+	RUN(test_a_view_that_does_not_exist_is_said);
 	RUN(test_marked_paths_lose_the_mark);
 	RUN(test_nothing_is_said_without_a_mode);
 	RUN(test_a_bad_value_makes_one_short_line);

@@ -123,7 +123,8 @@ void ct_resident_hint(const struct ct_resident *r)
 		return;
 	percent = ct_numbers_percent(share, unused, r->all);
 	fprintf(stderr,
-		"cprof: hint: %s is heap that is not in use: CPROF_HEAP_CENSUS=1 says how much of "
+		"cprof: hint: %s is heap that is not in use: CPROF_HEAP_VIEWS=fragmentation says "
+		"how much of "
 		"it lies on pages with blocks, and whose\n",
 		percent + strspn(percent, " "));
 }

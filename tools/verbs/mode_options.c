@@ -30,6 +30,14 @@ const struct ct_option ct_mode_options_table[] = {
 	CT_END
 };
 
+const char *ct_mode_options_heap_views;
+
+const struct ct_option ct_mode_options_views_table[] = {
+	CT_TEXT("heap-views", "LIST", &ct_mode_options_heap_views,
+		"of -heap: resident (the default), lifetimes, fragmentation, mmap; or none"),
+	CT_END
+};
+
 unsigned ct_mode_options_count(void)
 {
 	unsigned count = 0;
@@ -117,6 +125,26 @@ static bool is_setting(int mode, const char *text)
 	}
 }
 
+static bool are_views(const char *text)
+{
+	static const char *const names[] = { "resident", "lifetimes", "fragmentation", "mmap" };
+	unsigned i;
+	size_t n;
+
+	if (!*text || !strcmp(text, "none"))
+		return true;
+	for (;; text += n + 1) {
+		n = strcspn(text, ",");
+		for (i = 0; i < sizeof(names) / sizeof(*names); i++)
+			if (strlen(names[i]) == n && !strncmp(text, names[i], n))
+				break;
+		if (i == sizeof(names) / sizeof(*names))
+			return false;
+		if (!text[n])
+			return true;
+	}
+}
+
 int ct_mode_options_check(const struct ct_verb *verb)
 {
 	static const char *const wanted[CT_MODES] = {
@@ -132,6 +160,13 @@ int ct_mode_options_check(const struct ct_verb *verb)
 			return ct_options_wrong(verb, "-%s=%s is %s", ct_control_modes[mode].name,
 						value, wanted[mode]);
 	}
+	if (ct_mode_options_heap_views && !ct_mode_options[CT_HEAP].value)
+		return ct_options_wrong(verb, "-heap-views is for -heap");
+	if (ct_mode_options_heap_views && !are_views(ct_mode_options_heap_views))
+		return ct_options_wrong(verb,
+					"-heap-views=%s is no list of resident, lifetimes, "
+					"fragmentation and mmap",
+					ct_mode_options_heap_views);
 	return CT_OK;
 }
 

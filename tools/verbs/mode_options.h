@@ -17,6 +17,10 @@ extern struct ct_mode_option ct_mode_options[CT_MODES];
 /* For ct_options_parse. */
 extern const struct ct_option ct_mode_options_table[];
 
+/* -heap-views, for run and start: a value of CPROF_HEAP_VIEWS; NULL: it isn't given. */
+extern const char *ct_mode_options_heap_views;
+extern const struct ct_option ct_mode_options_views_table[];
+
 /* Are all settings readable? Otherwise says so and returns CT_FAILED. The library would report a
  * bad setting, too, but use its default, and the run would be for nothing. */
 int ct_mode_options_check(const struct ct_verb *verb);

@@ -111,6 +111,8 @@ static int make_plan(struct plan *p, const char *command, const char *program)
 			add(p, ct_memory_printf("%s=%s", ct_control_modes[m].setting,
 						ct_mode_options[m].value));
 	}
+	if (ct_mode_options_heap_views)
+		add(p, ct_memory_printf("CPROF_HEAP_VIEWS=%s", ct_mode_options_heap_views));
 	add(p, ct_memory_printf("LD_PRELOAD=%s%s%s", library, before && *before ? ":" : "",
 				before ? before : ""));
 	/* cprof itself adds lines, to all files, and waits for that. */
@@ -230,8 +232,10 @@ static int run_it(char **argv, double seconds)
 
 static int run(int argc, char **argv)
 {
-	const struct ct_option *const tables[] = { ct_mode_options_table, options, ct_own_options,
-						   ct_short_name_options, NULL };
+	const struct ct_option *const tables[] = {
+		ct_mode_options_table, ct_mode_options_views_table, options,
+		ct_own_options,	       ct_short_name_options,	    NULL
+	};
 	int first = ct_options_parse(&ct_verb_run, argc, argv, tables);
 	double seconds = 0;
 

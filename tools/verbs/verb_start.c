@@ -115,6 +115,8 @@ static int start_mode(int pid, int mode, double seconds)
 	ct_control_line(&m, o->path, path);
 	if (*setting)
 		ct_control_line(&m, o->setting, setting);
+	if (mode == CT_HEAP && ct_mode_options_heap_views)
+		ct_control_line(&m, "CPROF_HEAP_VIEWS", ct_mode_options_heap_views);
 	if (seconds > 0)
 		ct_control_nanoseconds(&m, seconds);
 	free(path);
@@ -136,7 +138,9 @@ static int operands(const struct ct_verb *verb, int argc, char **argv, int first
 
 static int run_start(int argc, char **argv)
 {
-	const struct ct_option *const tables[] = { ct_mode_options_table, start_options, NULL };
+	const struct ct_option *const tables[] = { ct_mode_options_table,
+						   ct_mode_options_views_table, start_options,
+						   NULL };
 	int first = ct_options_parse(&ct_verb_start, argc, argv, tables), status = CT_OK;
 	double seconds = 0;
 

@@ -13,7 +13,7 @@
 
 static bool wants_census(const struct cp_config *c)
 {
-	return ((const struct cp_heap_settings *)cp_config_of(c, CPROF_HEAP))->census;
+	return cp_heap_settings_shows(cp_config_of(c, CPROF_HEAP), CP_HEAP_VIEW_FRAGMENTATION);
 }
 
 static uint64_t period_of_pages(const struct cp_run *r)

@@ -125,7 +125,7 @@ static void begin_totals(const struct cp_heap_settings *s)
 	if (cp_sys3(SYS_getrandom, &t->seed, sizeof(t->seed), 1 /* GRND_NONBLOCK */) < 0)
 		t->seed = cp_sys_clock_ns(CLOCK_MONOTONIC);
 	t->interval = s->interval;
-	t->lifetimes = s->lifetimes;
+	t->lifetimes = cp_heap_settings_shows(s, CP_HEAP_VIEW_LIFETIMES);
 	t->allocated = t->freed = t->peak = 0;
 	set_step(&t->next_allocated, &t->allocated_step, s->allocated);
 	set_step(&t->next_freed, &t->freed_step, s->freed);
@@ -219,9 +219,9 @@ int cp_heap_start(struct cp_run *r, const struct cp_config *c)
 	(void)r;
 	pid = cp_sys_getpid();
 	cp_stack_depot_wake = ask_for_drain;
-	cp_memory_watch_start(s->dump_at, s->keep);
+	cp_memory_watch_start(s->dump_at);
 	begin_totals(s);
-	cp_heap_views_start(s->resident);
+	cp_heap_views_start(cp_heap_settings_shows(s, CP_HEAP_VIEW_RESIDENT));
 	begin_counting();
 	/* The caller's next sample was drawn in an earlier run, maybe with larger intervals, and
 	 * would represent as many bytes. */

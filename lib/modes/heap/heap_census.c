@@ -22,6 +22,8 @@ static struct {
 } my;
 static struct cp_heap_census_sums last;
 
+volatile uint32_t cp_heap_census_pages = 256;
+
 void cp_heap_census_prepare(void)
 {
 	struct cp_loaded_object own;
@@ -39,13 +41,13 @@ void cp_heap_census_start(const struct cp_heap_settings *s, uint64_t seed)
 {
 	my.one_in = 0;
 	my.none = NULL;
-	if (!s->census)
+	if (!cp_heap_settings_shows(s, CP_HEAP_VIEW_FRAGMENTATION))
 		return;
 	if (getauxval(AT_PAGESZ) != CP_CENSUS_PAGE || !cp_census_switch) {
 		my.none = "the machine's pages have other sizes than 4 KiB";
 		return;
 	}
-	my.one_in = s->census_pages;
+	my.one_in = cp_heap_census_pages;
 	my.seed = cp_poisson_seed(seed, my.one_in);
 	my.exact = s->interval <= 1;
 	if (my.exact)

@@ -26,6 +26,9 @@ struct cp_heap_census_sums {
 	bool assumed;	 /* the pages' state can't be read, so all count as in memory */
 };
 
+/* N. Tests that have to know of every page change it in a copy of the library. */
+extern volatile uint32_t cp_heap_census_pages;
+
 /* Call in ordinary context, before start. */
 void cp_heap_census_prepare(void);
 void cp_heap_census_start(const struct cp_heap_settings *s, uint64_t seed);

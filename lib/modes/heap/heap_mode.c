@@ -24,9 +24,9 @@
 
 #define L(x) ((unsigned long)(x))
 
-static const struct cp_heap_settings *settings_of(const struct cp_config *c)
+static bool shows(const struct cp_config *c, enum cp_heap_view view)
 {
-	return cp_config_of(c, CPROF_HEAP);
+	return cp_heap_settings_shows(cp_config_of(c, CPROF_HEAP), view);
 }
 
 static void labels(const struct cp_run *r, const struct cp_stack *s, struct cp_encode_labels *to)
@@ -79,14 +79,14 @@ static void dumped(struct cp_run *r, unsigned number, int err)
 
 static bool has_pid(const struct cp_config *c)
 {
-	return settings_of(c)->use_pid;
+	return ((const struct cp_heap_settings *)cp_config_of(c, CPROF_HEAP))->use_pid;
 }
 
 static void prepare(const struct cp_config *c)
 {
-	if (settings_of(c)->census)
+	if (shows(c, CP_HEAP_VIEW_FRAGMENTATION))
 		cp_heap_census_prepare();
-	if (settings_of(c)->lifetimes)
+	if (shows(c, CP_HEAP_VIEW_LIFETIMES))
 		cp_real_prepare_clock();
 	cp_heap_prepare();
 }
@@ -197,7 +197,7 @@ const struct cp_mode_ops cp_mode_peak = {
 
 static bool wants_mappings(const struct cp_config *c)
 {
-	return settings_of(c)->mmap;
+	return shows(c, CP_HEAP_VIEW_MMAP);
 }
 
 static int start_mappings(struct cp_run *r, const struct cp_config *c)
@@ -253,7 +253,7 @@ const struct cp_mode_ops cp_mode_mmap = {
 
 static bool wants_lifetimes(const struct cp_config *c)
 {
-	return settings_of(c)->lifetimes;
+	return shows(c, CP_HEAP_VIEW_LIFETIMES);
 }
 
 static void labels_of_lifetimes(const struct cp_run *r, const struct cp_stack *s,

@@ -25,9 +25,9 @@
 
 #define L(x) ((unsigned long)(x))
 
-static const struct cp_heap_settings *settings_of(const struct cp_config *c)
+static bool shows(const struct cp_config *c, enum cp_heap_view view)
 {
-	return cp_config_of(c, CPROF_HEAP);
+	return cp_heap_settings_shows(cp_config_of(c, CPROF_HEAP), view);
 }
 
 static void report_memory(struct cp_comments *out, const struct cp_heap_sums *s)
@@ -86,7 +86,7 @@ static void report_resident(struct cp_comments *out, const struct cp_config *c)
 {
 	int err = cp_heap_views_found()->resident_error;
 
-	if (settings_of(c)->resident && err)
+	if (shows(c, CP_HEAP_VIEW_RESIDENT) && err)
 		cp_comments_line(out,
 				 "note: resident_space is not known: /proc/thread-self/pagemap: %s",
 				 cp_log_errno_text(err));
@@ -141,13 +141,14 @@ static void report_none(struct cp_comments *out, const struct cp_config *c)
 		cp_comments_line(out, "note: allocations of this program can't be seen: %s",
 				 cp_heap_unseen());
 	else
-		cp_comments_line(
-			out, "note: no allocation was sampled%s%s",
-			cp_heap_totals.interval > 1 ? "; CPROF_HEAP_INTERVAL=1 samples every one"
-						    : "",
-			settings_of(c)->mmap ? ""
-					     : "; what the program maps by itself, as luajit does, "
-					       "is seen with CPROF_HEAP_MMAP=1");
+		cp_comments_line(out, "note: no allocation was sampled%s%s",
+				 cp_heap_totals.interval > 1
+					 ? "; CPROF_HEAP_INTERVAL=1 samples every one"
+					 : "",
+				 shows(c, CP_HEAP_VIEW_MMAP)
+					 ? ""
+					 : "; what the program maps by itself, as luajit does, "
+					   "is seen with CPROF_HEAP_VIEWS=mmap");
 }
 
 static void report_watch(struct cp_comments *out)

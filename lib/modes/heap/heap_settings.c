@@ -25,16 +25,17 @@ static const struct cp_config_row rows[] = {
 	TEXT("CPROF_HEAP_DUMP_AT", dump_at,
 	     "up to six of 80% (of the limit), 2G (resident) and pressure, with commas", "no such dumps", "",
 	     .is_good = cp_memory_watch_is_good),
-	NUMBER("CPROF_HEAP_DUMP_KEEP", keep, "4", 1, 64, NULL),
-	/* gperftools' switch is read first, so the other one wins. */
-	SWITCH("HEAP_PROFILE_MMAP", mmap, "0"),
-	SWITCH("CPROF_HEAP_MMAP", mmap, "0", OPTION(heap_mmap)),
-	SWITCH("CPROF_HEAP_RESIDENT", resident, "0"),
-	SWITCH("CPROF_HEAP_LIFETIMES", lifetimes, "0"),
-	SWITCH("CPROF_HEAP_CENSUS", census, "0"),
-	NUMBER("CPROF_HEAP_CENSUS_PAGES", census_pages, "256", 1, 65536, NULL),
+	SWITCH("HEAP_PROFILE_MMAP", mmap, "0", OPTION(heap_mmap)),
+	LIST("CPROF_HEAP_VIEWS", views, "resident", "resident", "lifetimes", "fragmentation", "mmap"),
 };
 /* clang-format on */
+
+bool cp_heap_settings_shows(const struct cp_heap_settings *s, enum cp_heap_view view)
+{
+	unsigned views = s->views & CP_CONFIG_UNSET && s->interval <= 1 ? 0 : s->views;
+
+	return (view == CP_HEAP_VIEW_MMAP && s->mmap) || (views >> view & 1);
+}
 
 static void read_mmap_switches(const struct cp_config_reader *r, struct cp_config *c)
 {

@@ -31,7 +31,7 @@ struct cp_heap_row {
 	 * before. */
 	uint64_t exact, rounded;
 	uint64_t size; /* the mean size of the objects; 0 = there is none */
-	/* Of the bytes in use, only if CPROF_HEAP_RESIDENT; and what the allocator gave for them.
+	/* Of the bytes in use, only with the view "resident"; and what the allocator gave for them.
 	 */
 	uint64_t space[CP_RESIDENT_KINDS], usable;
 };

@@ -22,7 +22,7 @@
 #define RESERVE ((size_t)8 << 20)
 
 #define STALLED 10 /* per cent: from here on tasks wait for memory */
-#define KEEP_MOST 64u
+#define KEEP 4u	   /* dumps that stay */
 
 enum state { IDLE, ASKED, WRITING };
 
@@ -34,7 +34,7 @@ static uint64_t left;		   /* and from there to the nearest mark that isn't passe
 static char *reserve;
 static enum state state;
 static char reason[160];
-static unsigned keep, kept[2][KEEP_MOST], kept_count[2];
+static unsigned kept[2][KEEP], kept_count[2];
 
 static int parse_one(const char *s, uint64_t *mark)
 {
@@ -116,12 +116,11 @@ bool cp_memory_watch_is_good(const char *text)
 	return !*text || !cp_memory_watch_parse(text, read);
 }
 
-void cp_memory_watch_start(const char *text, unsigned files)
+void cp_memory_watch_start(const char *text)
 {
 	memset(marks, 0, sizeof(marks));
 	if (*text)
 		(void)cp_memory_watch_parse(text, marks);
-	keep = files < KEEP_MOST ? files : KEEP_MOST;
 	begin();
 }
 
@@ -288,9 +287,9 @@ unsigned cp_memory_watch_dumped(unsigned kind, unsigned number, bool written)
 	state = WRITING;
 	if (!written)
 		return 0;
-	if (kept_count[kind] == keep) {
+	if (kept_count[kind] == KEEP) {
 		old = list[0];
-		memmove(list, list + 1, (keep - 1) * sizeof(*list));
+		memmove(list, list + 1, (KEEP - 1) * sizeof(*list));
 		kept_count[kind]--;
 	}
 	list[kept_count[kind]++] = number;

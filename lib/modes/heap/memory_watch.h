@@ -23,8 +23,8 @@ int cp_memory_watch_parse(const char *text, uint64_t marks[CP_MEMORY_WATCH_MARKS
 
 bool cp_memory_watch_is_good(const char *text);
 
-/* Watches the marks in TEXT; "": nothing is watched. KEEP: how many of the dumps stay. */
-void cp_memory_watch_start(const char *text, unsigned keep);
+/* Watches the marks in TEXT; "": nothing is watched. Of the dumps the last four stay. */
+void cp_memory_watch_start(const char *text);
 bool cp_memory_watch_is_on(void);
 void cp_memory_watch_stop(void);
 /* Begins anew in a fork child. */

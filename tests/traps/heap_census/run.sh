@@ -6,7 +6,8 @@
 # only its own blocks.
 . "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/heap.sh"
-export CPROF_HEAP_CENSUS=1 CPROF_HEAP_CENSUS_PAGES=1
+export CPROF_HEAP_VIEWS=fragmentation
+watch_one_page_in 1
 
 lost() { # file
 	"$pprof_check" --comments "$1" | sed -n 's/.*lost: \([0-9]*\) blocks for .* \([0-9]*\) frees that.*/\1 \2/p'

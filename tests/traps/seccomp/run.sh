@@ -20,7 +20,7 @@ for way in probe refused; do
 	check_quiet $way
 done
 # Forks and execs go on, in every mode, and so do threads after a stop.
-export WALLPROFILE="$work/wall.pb" HEAPPROFILE="$work/heap.pb" LOCKPROFILE="$work/lock.pb" CPROF_HEAP_MMAP=1 CPROF_HEAP_INTERVAL=1
+export WALLPROFILE="$work/wall.pb" HEAPPROFILE="$work/heap.pb" LOCKPROFILE="$work/lock.pb" CPROF_HEAP_VIEWS=mmap CPROF_HEAP_INTERVAL=1
 for way in filter-forks filter-forks-threads filter-forks-stopped filter-execs forks-strict; do
 	env -u WALLPROFILE -u HEAPPROFILE -u LOCKPROFILE ./tests/traps/hosts/sandbox "$way" >"$work/$way-bare.out" ||
 		fail "$way: fails by itself"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The page census (CPROF_HEAP_CENSUS=1): of one page in N, every block that begins or ends on it is
+/* The page census (CPROF_HEAP_VIEWS=fragmentation): of one page in N, every block that begins or ends on it is
  * known, so what the blocks leave unused of the page is known, too.
  *
  * A page's hash is its number divided by N, plus a random number, modulo 1, in units of 2^-64; the

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How long blocks live, and who frees them (CPROF_HEAP_LIFETIMES=1).
+/* How long blocks live, and who frees them (CPROF_HEAP_VIEWS=lifetimes).
  *
  * The table of live blocks keeps a birth for each block: the time in units of 8 us, and the thread.
  * When a sampled block is freed, its depot entry is that of both stacks, and of the class below.
