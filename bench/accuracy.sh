@@ -159,7 +159,7 @@ hard() { # program functions-and-labels
 
 all_hard() {
 	$CC -O2 -o "$work/engines-host" "$srcdir/bench/engines-host.c" -lpthread || exit 1
-	engines=${ACCURACY_ENGINES:-timer perf itimer}
+	engines=${ACCURACY_ENGINES:-timer perf}
 	runs=${ACCURACY_ENGINE_RUNS:-4}
 	seconds=$(awk -v s="${ACCURACY_ENGINE_SECONDS:-10}" -v n="$runs" 'BEGIN { print s / n }')
 	echo

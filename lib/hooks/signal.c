@@ -7,14 +7,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/time.h>
 
 #include "host/interpose.h"
 #include "host/mask_view.h"
-#include "host/profiled.h"
 #include "host/signals.h"
 #include "host/signal/altstack.h"
-#include "modes/cpu/cpu.h"
 #include "base/sys.h"
 
 /* Signals that siginterrupt made interrupting: signal() then omits SA_RESTART. */
@@ -135,36 +132,4 @@ static int result_of(long r)
 INTERPOSE int sigaltstack(const stack_t *restrict ss, stack_t *restrict old)
 {
 	return result_of(cp_signals_sigaltstack(ss, old));
-}
-
-static bool yield_process_timer(bool wanted)
-{
-	return cp_profiled_is_this() && cp_cpu_yield_process_timer(wanted);
-}
-
-/* The profiler uses ITIMER_PROF only as a last resort; the program's own use takes precedence. */
-INTERPOSE int setitimer(__itimer_which_t which, const struct itimerval *restrict new,
-			struct itimerval *restrict old)
-{
-	struct itimerval to;
-	bool known = which == ITIMER_PROF && new &&cp_sys_copy_argument(&to, new, sizeof(to));
-	bool arms = known && (to.it_value.tv_sec || to.it_value.tv_usec);
-	bool ours = known && yield_process_timer(arms);
-	/* The kernel writes to OLD first, because OLD may be a bad address. */
-	long r = !ours || arms ? cp_sys3(SYS_setitimer, which, new, old)
-		 : old	       ? cp_sys2(SYS_getitimer, which, old)
-			       : 0;
-
-	if (ours && old && r >= 0)
-		memset(old, 0, sizeof(*old));
-	return result_of(r);
-}
-
-INTERPOSE int getitimer(__itimer_which_t which, struct itimerval *now)
-{
-	long r = cp_sys2(SYS_getitimer, which, now);
-
-	if (r >= 0 && which == ITIMER_PROF && yield_process_timer(false))
-		memset(now, 0, sizeof(*now));
-	return result_of(r);
 }

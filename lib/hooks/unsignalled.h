@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Threads that must get no signal for a sample. Their CPU time and their perf events are unsampled,
  * and the wall clock sees only where they wait. Other threads stay sampled, and so does a child
- * that such a thread forks. The process's timer (cpu_itimer.h) may still signal any thread.
+ * that such a thread forks.
  */
 #ifndef CP_UNSIGNALLED_H
 #define CP_UNSIGNALLED_H

@@ -67,7 +67,7 @@ static void join_names(const struct cp_config_row *row, unsigned list, const cha
 	}
 }
 
-/* Writes "1 to 10000 samples per CPU second" or "timer, perf or itimer"; for other kinds, the row's
+/* Writes "1 to 10000 samples per CPU second" or "auto, timer or perf"; for other kinds, the row's
  * own text. */
 static const char *accepted(const struct cp_config_row *row, char *to, size_t size)
 {

@@ -108,16 +108,6 @@ static bool take(const siginfo_t *si, const ucontext_t *uc)
 	return taken;
 }
 
-static bool is_process_timer(const struct cp_self *self, const siginfo_t *si, const ucontext_t *uc)
-{
-	const struct cp_sigprof_source *s;
-
-	for (uint32_t left = cp_load_acquire(&added); (s = next(&left));)
-		if (s->process && s->process(self, si, uc))
-			return true;
-	return false;
-}
-
 bool cp_sigprof_take(const siginfo_t *si, const ucontext_t *uc)
 {
 	const struct cp_self *self = cp_thread_self();
@@ -128,7 +118,7 @@ bool cp_sigprof_take(const siginfo_t *si, const ucontext_t *uc)
 	if (!timer && take(si, uc))
 		return true;
 	look(self, uc);
-	return timer || is_process_timer(self, si, uc);
+	return timer;
 }
 
 __attribute__((noinline)) void cp_sigprof_take_pending(const ucontext_t *uc)
@@ -229,7 +219,7 @@ static const struct cp_self *on_other(siginfo_t *si, ucontext_t *uc, bool *due)
 	if (is_own(self))
 		see_context(self, uc);
 	look(self, uc);
-	*due = !is_process_timer(self, si, uc) && from_program(self, si);
+	*due = from_program(self, si);
 	return self;
 }
 

@@ -33,9 +33,6 @@ struct cp_sigprof_source {
 	 * announced it. Called only while LOOKS is not zero. */
 	void (*look)(struct cp_thread *t, const ucontext_t *uc);
 	const uint32_t *looks;
-	/* Return true if SI is of a timer that the whole process has. SELF is NULL in a thread
-	 * whose TLS isn't libc's. */
-	bool (*process)(const struct cp_self *self, const siginfo_t *si, const ucontext_t *uc);
 };
 
 /* Add MODE's row, or replace it by the same. S stays. Ordinary context. */

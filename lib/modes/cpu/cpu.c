@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "modes/cpu/cpu_itimer.h"
 #include "modes/cpu/cpu_perf.h"
 #include "modes/cpu/cpu_timer.h"
 #include "base/log.h"
@@ -31,17 +30,6 @@ static struct cp_futex_lock timers
 	CP_START_DATA; /* guards creation and deletion; held for a few calls only */
 static bool event_failure_said;
 
-/* The program's own use of the process timer takes precedence; the profiler's then ends. */
-bool cp_cpu_yield_process_timer(bool wanted)
-{
-	bool ours;
-
-	cp_futex_lock_acquire(&timers);
-	ours = cp_cpu_itimer_yield(wanted);
-	cp_futex_lock_release(&timers);
-	return ours;
-}
-
 /* ERR: of making a thread's timer. */
 static void note_failure(int err)
 {
@@ -49,10 +37,8 @@ static void note_failure(int err)
 		return;
 	cp_count(CP_COUNT_TIMER_FAILURES, 1);
 	cp_notes_note(CP_NOTE_CPU_TIMER,
-		      "no CPU timer for a thread (%s%s): threads without one are sampled by the "
-		      "process-wide ITIMER_PROF",
+		      "no CPU timer for a thread (%s%s): threads without one are not sampled",
 		      cp_log_errno_text(err), cp_thread_timer_advice(err));
-	cp_cpu_itimer_use();
 }
 
 static void begin_timer(struct cp_thread *t)
@@ -97,8 +83,6 @@ static void begin_locked(struct cp_thread *t)
 	    cp_cpu_of(t)->timer != CP_NO_TIMER || cp_cpu_perf_has(t))
 		return;
 	cp_count(CP_COUNT_THREADS, 1);
-	if (cp_cpu.engine == CP_ENGINE_ITIMER)
-		return;
 	begin_clock(t);
 	if (cp_cpu_perf_has(t))
 		cp_count(CP_COUNT_EVENTS, 1);
@@ -183,12 +167,8 @@ static void choose(enum cp_engine_choice wanted)
 
 const char *cp_cpu_engine_name(void)
 {
-	if (cp_cpu.engine == CP_ENGINE_ITIMER)
-		return "itimer (ITIMER_PROF of the process)";
-	if (cp_cpu.engine == CP_ENGINE_PERF)
-		return "perf (task clock event of each thread, kernel frames)";
-	return cp_cpu_state.process_timer == CP_PROCESS_TIMER_OURS
-		       ? "timer, and ITIMER_PROF for threads without one"
+	return cp_cpu.engine == CP_ENGINE_PERF
+		       ? "perf (task clock event of each thread, kernel frames)"
 		       : "timer (POSIX timer of each thread)";
 }
 
@@ -212,13 +192,10 @@ int cp_cpu_start(unsigned frequency, enum cp_engine_choice engine)
 	set_period(frequency);
 	cp_cpu_state.perf_failed = replace_event;
 	cp_cpu_timer_prepare();
-	cp_cpu_itimer_prepare(cp_cpu.engine == CP_ENGINE_ITIMER);
 	cp_cpu.started = true;
 	cp_store_seqcst(&cp_cpu_state.started, 1);
 	/* Threads that begin from here on start their own clock. The loop finds the others. */
 	cp_store_seqcst(&cp_cpu_state.running, 1);
-	if (cp_cpu.engine == CP_ENGINE_ITIMER)
-		cp_cpu_itimer_use();
 	each_thread(begin_locked);
 	cp_futex_lock_release(&timers);
 	return 0;
@@ -267,7 +244,6 @@ void cp_cpu_set_frequency(unsigned frequency)
 	set_period(frequency);
 	cp_cpu_edges_scale_accounts(before, cp_cpu.period_ns);
 	cp_cpu_timer_period_changed();
-	cp_cpu_itimer_period_changed(before);
 	cp_store_seqcst(&cp_cpu_state.running, 1);
 	each_thread(begin_period);
 	cp_futex_lock_release(&timers);
@@ -279,7 +255,6 @@ void cp_cpu_stop(void)
 	cp_cpu.started = false;
 	cp_store_seqcst(&cp_cpu_state.started, 0);
 	cp_store_seqcst(&cp_cpu_state.running, 0);
-	cp_cpu_itimer_stop();
 	each_thread(delete_clock);
 	cp_futex_lock_release(&timers);
 }
@@ -338,7 +313,7 @@ static void end_locked(struct cp_thread *t)
 
 void cp_cpu_thread_end(struct cp_thread *t)
 {
-	/* The lock blocks all signals: no sample of the process's timer may interrupt this one. */
+	/* The lock blocks all signals: no other sample may interrupt this one. */
 	cp_futex_lock_acquire(&timers);
 	end_locked(t);
 	cp_futex_lock_release(&timers);
@@ -347,23 +322,19 @@ void cp_cpu_thread_end(struct cp_thread *t)
 void cp_cpu_fork_child(struct cp_thread *t)
 {
 	cp_futex_lock_reset(&timers);
-	cp_store_relaxed(&cp_cpu_state.process_timer, CP_PROCESS_TIMER_NONE);
 	if (!cp_cpu.started)
 		return;
 	if (t)
 		cp_cpu_of(t)->bursts = (struct cp_bursts){ 0 };
 	/* The parent may have been changing the period. */
 	cp_store_seqcst(&cp_cpu_state.running, 1);
-	if (cp_cpu.engine == CP_ENGINE_ITIMER)
-		cp_cpu_itimer_use();
-	else if (t)
+	if (t)
 		cp_cpu_thread_begin(t);
 }
 
 void cp_cpu_exec_begin(void)
 {
 	cp_futex_lock_acquire(&timers);
-	cp_cpu_itimer_pause();
 	if (cp_self.thread)
 		cp_cpu_perf_delete(cp_self.thread);
 	cp_futex_lock_release(&timers);
@@ -372,7 +343,6 @@ void cp_cpu_exec_begin(void)
 void cp_cpu_exec_failed(void)
 {
 	cp_futex_lock_acquire(&timers);
-	cp_cpu_itimer_resume();
 	if (cp_self.thread)
 		begin_locked(cp_self.thread);
 	cp_futex_lock_release(&timers);

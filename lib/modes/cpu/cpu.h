@@ -2,9 +2,9 @@
 /* The control half of the CPU source: one clock per thread, which counts the thread's CPU time and
  * sends it SIGPROF.
  *
- * The engine determines the clock: cpu_timer.h, cpu_perf.h, cpu_itimer.h. No clock is kept over
- * fork or exec (ITIMER_PROF is paused). Every function may be called from any ordinary or collector
- * context.
+ * The engine determines the clock: cpu_timer.h, cpu_perf.h. A thread without a clock is not
+ * sampled, and counted. No clock is kept over fork or exec. Every function may be called from any
+ * ordinary or collector context.
  */
 #ifndef CP_CPU_H
 #define CP_CPU_H
@@ -46,13 +46,9 @@ void cp_cpu_thread_begin(struct cp_thread *t);
 void cp_cpu_thread_end(struct cp_thread *t);
 /* Forget all clocks in a fork child, where none exist, and start anew for T if the source runs. */
 void cp_cpu_fork_child(struct cp_thread *t);
-/* Call around exec in this process. ITIMER_PROF would survive exec, and so would a pending signal
- * of this thread's perf event. Either would kill the new program. */
+/* Call around exec in this process. A pending signal of this thread's perf event would survive exec
+ * and kill the new program. */
 void cp_cpu_exec_begin(void);
 void cp_cpu_exec_failed(void);
-
-/* The program asks about ITIMER_PROF (WANTED: sets it). Returns true if the timer is the
- * profiler's, or was until now and is given up; for the program it is not armed. */
-bool cp_cpu_yield_process_timer(bool wanted);
 
 #endif

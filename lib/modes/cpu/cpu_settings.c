@@ -12,7 +12,7 @@ CP_CONFIG_FITS(struct cp_cpu_settings);
 /* clang-format off */
 static const struct cp_config_row rows[] = {
 	NUMBER("CPUPROFILE_FREQUENCY", frequency, "99", 1, 10000, "samples per CPU second", OPTION(frequency), LIVE),
-	CHOICE("CPROF_CPU_ENGINE", engine, "auto", "auto", "timer", "perf", "itimer"),
+	CHOICE("CPROF_CPU_ENGINE", engine, "auto", "auto", "timer", "perf"),
 };
 /* clang-format on */
 

@@ -3,7 +3,7 @@
 #ifndef CP_CPU_SETTINGS_H
 #define CP_CPU_SETTINGS_H
 
-enum cp_engine_choice { CP_ENGINE_AUTO, CP_ENGINE_TIMER, CP_ENGINE_PERF, CP_ENGINE_ITIMER };
+enum cp_engine_choice { CP_ENGINE_AUTO, CP_ENGINE_TIMER, CP_ENGINE_PERF };
 
 struct cp_cpu_settings {
 	unsigned frequency;	      /* CPUPROFILE_FREQUENCY, Hz, 1-10000 */

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 LIB_SOURCES += \
 	%D%/cpu.c \
-	%D%/cpu_itimer.c \
 	%D%/cpu_mode.c \
 	%D%/cpu_perf.c \
 	%D%/cpu_settings.c \

@@ -19,7 +19,7 @@ for mode in HEAP LOCK WALL; do
 done
 
 # Threads whose waits take no signal of the profiler; they are sampled nevertheless.
-for engine in timer perf itimer; do
+for engine in timer perf; do
 	CPROF_CPU_ENGINE=$engine CPUPROFILE_FREQUENCY=4000 profiled "polls-$engine" "$host" polls
 	check_status "polls-$engine" 0
 	check_quiet "polls-$engine"

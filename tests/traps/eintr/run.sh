@@ -2,7 +2,6 @@
 # poll, epoll_wait, nanosleep, select, semop, sem_timedwait return EINTR in spite of SA_RESTART.
 . "$srcdir/tests/lib/e2e.sh"
 host=./tests/traps/eintr/host
-# Not with CPROF_CPU_ENGINE=itimer: there the kernel now and then picks a thread that is about to sleep.
 CPUPROFILE_FREQUENCY=10000 same_as_bare cpu all "$host"
 grep failed "$work/all.out"
 check_valid "$work/all.pb"

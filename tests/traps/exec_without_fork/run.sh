@@ -64,7 +64,7 @@ check_status two 8
 check_stack "$work/two.pb" second
 check_valid_as lock "$work/two.lock"
 
-for engine in auto itimer; do
+for engine in auto perf; do
 	CPROF_CPU_ENGINE=${CPROF_CPU_ENGINE:-$engine} profiled "failing-$engine" "$execs" failing
 	check_status "failing-$engine" 0
 	check_quiet "failing-$engine"

@@ -7,7 +7,7 @@ host=./tests/traps/mask_comes_back/host
 limit="timeout -s KILL 20"
 bare bare "$host"
 check_status bare 0
-for engine in timer perf itimer; do
+for engine in timer perf; do
 	CPROF_CPU_ENGINE=$engine CPUPROFILE_FREQUENCY=1000 profiled "$engine" "$host"
 	check_status "$engine" 0
 	check_same_output "$engine" bare

@@ -15,12 +15,4 @@ profiled die "$host" die itimer
 check_status die 155
 check_valid "$work/die.pb"
 check_stack "$work/die.pb" burn
-
-# Also where ITIMER_PROF is what we use: the program's goes before, which is said.
-CPROF_CPU_ENGINE=itimer profiled both "$host" itimer
-check_status both 0
-check_same_output both bare
-check_valid "$work/both.pb"
-[ "$(grep -c '^libcprof:' "$work/both.err")" = 1 ] ||
-	fail "both: not one line, but: $(cat "$work/both.err")"
 finish

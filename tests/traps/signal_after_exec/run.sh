@@ -2,7 +2,7 @@
 # The profiling signal arrives after execve, with its default action: "Profiling timer expired".
 . "$srcdir/tests/lib/e2e.sh"
 host=./tests/traps/signal_after_exec/host
-for engine in auto itimer; do
+for engine in auto perf; do
 	for how in execve fail spawn; do
 		CPROF_CPU_ENGINE=$engine CPUPROFILE_FREQUENCY=1000 same_as_bare cpu "$engine-$how" "$host" "$how"
 		check_valid "$work/$engine-$how.pb"

@@ -20,17 +20,4 @@ preloaded dies "$work/dies.pb" die
 check_status dies 155
 check_same_output dies bare
 check_valid "$work/dies.pb"
-# No timers for threads: the process's, whose signal tells of no thread, and not of us.
-ulimit -i 0
-for label in process pending; do
-	preloaded $label "$work/$label.pb" $label
-	check_status $label 0
-	check_same_output $label bare
-	check_comment "$work/$label.pb" 'process-wide ITIMER_PROF'
-	check_quiet $label
-	check_valid "$work/$label.pb"
-done
-preloaded once "$work/once.pb" once
-check_status once 155
-check_same_output once bare
 finish

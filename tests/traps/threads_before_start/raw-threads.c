@@ -3,8 +3,8 @@
  * languages' runtimes make them. They work, end, and others come.
  *
  *   raw-threads [profiled | together]   profiled: wait until there is a timer for each thread, and
- *                                       then until it must have expired. together: there is one
- *                                       for all of them; wait until each must have met it
+ *                                       then until it must have expired. together: the program has
+ *                                       an ITIMER_PROF; wait until each must have met it
  */
 #include <linux/futex.h>
 #include <sched.h>
@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "host.h"
@@ -108,6 +109,19 @@ static void wait_for_samples(int tid, bool together)
 		usleep(10000);
 }
 
+static void on_prof(int sig)
+{
+	(void)sig;
+}
+
+static void signal_any_thread(void)
+{
+	struct sigaction act = { .sa_handler = on_prof, .sa_flags = SA_RESTART };
+	struct itimerval often = { { 0, 1000 }, { 0, 1000 } };
+
+	EXPECT(sigaction(SIGPROF, &act, NULL) == 0 && setitimer(ITIMER_PROF, &often, NULL) == 0);
+}
+
 static void wait_for_work(int i)
 {
 	for (int tries = 0; tries < 1000 && !turns[i]; tries++)
@@ -117,6 +131,8 @@ static void wait_for_work(int i)
 
 int main(int argc, char **argv)
 {
+	if (argc > 1 && !strcmp(argv[1], "together"))
+		signal_any_thread();
 	/* Two generations, so that a thread takes another's place. */
 	for (int generation = 0; generation < 2; generation++) {
 		stop = 0;

@@ -40,8 +40,8 @@ for unwind in dwarf fp libunwind; do
 	[ "$tids" = 4 ] || fail "raw-$unwind: $tids threads of 4 were sampled"
 done
 
-# One timer for all threads: it expires in any of them.
-CPROF_CPU_ENGINE=itimer CPUPROFILE_FREQUENCY=1000 profiled raw-itimer ./tests/traps/threads_before_start/raw-threads together
+# The program's own timer for all threads: its signals come in any of them.
+CPUPROFILE_FREQUENCY=1000 profiled raw-itimer ./tests/traps/threads_before_start/raw-threads together
 check_status raw-itimer 0
 check_same_output raw-itimer raw-bare
 check_valid "$work/raw-itimer.pb"

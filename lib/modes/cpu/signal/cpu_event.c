@@ -3,7 +3,6 @@
 #include "modes/cpu/signal/cpu_event.h"
 #include "modes/cpu/signal/cpu_thread.h"
 
-#include <sys/time.h>
 #include <time.h>
 
 #include "base/atomic.h"
@@ -154,66 +153,6 @@ static void from_thread_timer(struct cp_thread *t, const siginfo_t *si, const uc
 		pay(t, uc);
 }
 
-/* Return the periods of the process's CPU time since the last hit. The kernel checks the timer once
- * per tick and does not report the periods by which it was late. */
-static uint64_t periods_since_last(void)
-{
-	uint64_t now = cp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID) / cp_cpu_state.period_ns;
-
-	return now - cp_exchange_acqrel(&cp_cpu_state.process_periods, now);
-}
-
-bool cp_cpu_event_timer_is_armed(void)
-{
-	struct itimerval now = { 0 };
-
-	cp_sys2(SYS_getitimer, ITIMER_PROF, &now);
-	return now.it_value.tv_sec || now.it_value.tv_usec;
-}
-
-/* Return true if the armed timer is the program's, set without libc; through libc the program takes
- * the profiler's timer away. Otherwise this is a late hit of the profiler's timer, after which no
- * timer is set. */
-static bool is_programs_timer(void)
-{
-	/* The armed timer may be the profiler's again by now. */
-	return cp_cpu_event_timer_is_armed() &&
-	       cp_load_acquire(&cp_cpu_state.process_timer) != CP_PROCESS_TIMER_OURS;
-}
-
-/* A hit of the process timer counts for threads that have no timer of their own; the others already
- * count for themselves. The kernel may hit any thread: SELF is NULL in a thread whose TLS isn't
- * libc's. Returns false if the signal isn't the profiler's. */
-static bool from_process_timer(const struct cp_self *self, const siginfo_t *si,
-			       const ucontext_t *uc)
-{
-	uint32_t state = cp_load_relaxed(&cp_cpu_state.process_timer);
-	struct cp_thread *t;
-	uint64_t weight;
-
-	if (si->si_code != SI_KERNEL || state == CP_PROCESS_TIMER_NONE)
-		return false;
-	if (state == CP_PROCESS_TIMER_LATE)
-		return !is_programs_timer();
-	if (!cp_load_relaxed(&cp_cpu_state.running))
-		return true;
-	weight = periods_since_last();
-	/* Two threads were hit at once, or a clock advanced in between: the other hit has all the
-	 * periods. */
-	if (!weight || weight > INT64_MAX)
-		return true;
-	t = self ? self->thread : cp_thread_of(cp_sys_gettid());
-	if (!t || cp_load_relaxed(&t->tid) != cp_sys_gettid()) {
-		cp_count(CP_COUNT_LOST_THREAD, weight);
-		return true;
-	}
-	if (cp_load_relaxed(&cp_cpu_of(t)->timer) == CP_NO_TIMER) {
-		cp_count(CP_COUNT_SIGNALS, 1);
-		take(t, uc, weight, cp_cpu_state.period_ns, NULL);
-	}
-	return true;
-}
-
 /* Keep the event going after a hit. This takes longer than a sample and is timed by a clock of CPU
  * time, because preemption is likely. */
 static void keep_going(struct cp_thread *t)
@@ -306,5 +245,4 @@ const struct cp_sigprof_source cp_cpu_event_source = {
 	.take = from_perf,
 	.look = take_unannounced,
 	.looks = &cp_cpu_state.perf_used,
-	.process = from_process_timer,
 };

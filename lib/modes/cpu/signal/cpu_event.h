@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The event half of the CPU source: a sample for each SIGPROF of a thread's timer, of its perf
- * event or of the process's timer.
+/* The event half of the CPU source: a sample for each SIGPROF of a thread's timer or of its perf
+ * event.
  */
 #ifndef CP_CPU_EVENT_H
 #define CP_CPU_EVENT_H
@@ -11,16 +11,6 @@
 #include "host/signal/sigprof.h"
 #include "sample/capture.h"
 #include "sample/thread.h"
-
-/* ITIMER_PROF, for threads without a timer of their own. */
-enum cp_process_timer {
-	CP_PROCESS_TIMER_NONE,
-	CP_PROCESS_TIMER_OURS,
-	CP_PROCESS_TIMER_LATE, /* no longer the profiler's: a hit may still be pending */
-};
-
-/* Return true if ITIMER_PROF is armed, by the profiler or the program. Any context. */
-bool cp_cpu_event_timer_is_armed(void);
 
 /* Set T's timer to its next expiry, or, while T has a credit (cpu_edges.h), to the next tick.
  * Returns 0 or a negative errno. The calling thread is T, or T's timer isn't running. */
@@ -35,18 +25,15 @@ static inline struct cp_event cp_cpu_event_of(uint64_t weight, uint64_t period)
 
 /* Written by the control half (cpu.c), read by the handler. */
 struct cp_cpu_state {
-	uint32_t started;	/* samples may come: from the start to the stop */
-	uint32_t running;	/* samples are taken: not while the period changes */
-	uint32_t process_timer; /* enum cp_process_timer */
-	uint32_t perf_used;	/* used since the process began: its signals may come */
+	uint32_t started;   /* samples may come: from the start to the stop */
+	uint32_t running;   /* samples are taken: not while the period changes */
+	uint32_t perf_used; /* used since the process began: its signals may come */
 	/* The filter of ProfilerStartWithOptions: returns 0 to leave a sample out. NULL: no filter.
 	 */
 	int (*filter)(void *argument);
 	void *filter_argument;
 	uint64_t period_ns;
-	uint32_t shuffled;	  /* each expiry has a random place in its period */
-	uint64_t process_periods; /* periods of the process's CPU time, at the process timer's last
-				   * hit */
+	uint32_t shuffled; /* each expiry has a random place in its period */
 	/* Called in T's handler when its event could not be made anew: gives T another clock. */
 	void (*perf_failed)(struct cp_thread *t);
 };
