@@ -64,7 +64,10 @@ check_status two 8
 check_stack "$work/two.pb" second
 check_valid_as lock "$work/two.lock"
 
-for engine in auto perf; do
+engines=auto
+CPROF_CPU_ENGINE=perf profiled probe true
+grep -q 'CPROF_CPU_ENGINE=perf is not possible' "$work/probe.err" || engines="auto perf"
+for engine in $engines; do
 	CPROF_CPU_ENGINE=${CPROF_CPU_ENGINE:-$engine} profiled "failing-$engine" "$execs" failing
 	check_status "failing-$engine" 0
 	check_quiet "failing-$engine"

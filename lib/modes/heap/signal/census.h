@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The page census (CPROF_HEAP_VIEWS=fragmentation): of one page in N, every block that begins or ends on it is
- * known, so what the blocks leave unused of the page is known, too.
+/* The page census (CPROF_HEAP_VIEWS=fragmentation): of one page in N, every block that begins or
+ * ends on it is known, so what the blocks leave unused of the page is known, too.
  *
  * A page's hash is its number divided by N, plus a random number, modulo 1, in units of 2^-64; the
  * page is watched if its hash is below 1/N. So each page has the same chance, the watched ones lie
