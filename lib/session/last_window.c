@@ -101,16 +101,6 @@ static void hand_over(struct cp_run *r, struct cp_consumer *c)
 	cp_sys_close(to);
 }
 
-/* A consumer that has followed the mode from its start reads the mode's file. Without a new sample
- * none is written, and perhaps none can be: then the consumer gets the rest, too. */
-static bool is_owed(const struct cp_run *r, const struct cp_consumer *c)
-{
-	bool in_file =
-		r->written_ns >= c->begin.ns && r->written_records == r->rows->aggregate.records;
-
-	return c->last && (r->nofile || !c->follows || !in_file);
-}
-
 void cp_last_window_send(void)
 {
 	uint64_t now = cp_sys_clock_ns(CLOCK_MONOTONIC);
@@ -125,7 +115,7 @@ void cp_last_window_send(void)
 		for (size_t i = 0; i < r->consumers.count; i++) {
 			struct cp_consumer *c = CP_VEC_AT(&r->consumers, struct cp_consumer, i);
 
-			if (is_owed(r, c))
+			if (c->last)
 				hand_over(r, c);
 		}
 		cp_own_time_work_end();

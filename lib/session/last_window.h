@@ -3,8 +3,8 @@
 #ifndef CP_LAST_WINDOW_H
 #define CP_LAST_WINDOW_H
 
-/* Sends each consumer that listens (base/control.h) what its mode has seen since its last window,
- * unless it has followed a mode with a file. All samples are drained. Waits for nobody: a consumer
+/* Sends each consumer that listens (base/control.h) what its mode has seen since its last window.
+ * All samples are drained. Waits for nobody: a consumer
  * that can't be reached at once has lost its window. If an exec fails afterwards, the next window
  * begins where this one ended. Under the collector's lock. */
 void cp_last_window_send(void);

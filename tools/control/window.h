@@ -81,10 +81,7 @@ struct ct_window_taken {
 enum ct_window_result {
 	CT_WINDOW_OK, /* also of what the process did before it executed another program */
 	/* The process is gone, and has sent no more. At its end it sends what the mode has seen
-	 * since the last take, and the next take has that; of a window that is FROM_START and a
-	 * mode that has a file, only what the file doesn't have. No profile: if it wrote the mode's
-	 * own file at its end, the last window is what that file has more than the windows before.
-	 */
+	 * since the last take, and the next take has that. No profile. */
 	CT_WINDOW_ENDED,
 	/* The process lives, but the mode was turned off meanwhile, or it has executed another
 	 * program. No profile: what it had sent was returned by the take before this one. */

@@ -12,7 +12,6 @@ TOOL_SOURCES += \
 	%D%/push_modes.c \
 	%D%/push_queue.c \
 	%D%/push_request.c \
-	%D%/push_rest.c \
 	%D%/push_send.c \
 	%D%/push_series.c \
 	%D%/push_spool.c \

@@ -2,8 +2,8 @@
 /* `cprof push TARGET -- COMMAND`: starts it under the library, follows it and its descendants, and
  * ends as it does; see push.h.
  *
- * Their files go to a directory of ours. What a process did after its last window, or all that a
- * process did that was too short for a window, is pushed from there.
+ * Their files go to a directory of ours. All that a process did that was too short to be followed
+ * is pushed from there.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -60,7 +60,7 @@ static void push_files(struct command *c, bool all)
 
 	for (size_t i = 0; i < f.count; i++) {
 		char *path = ct_memory_printf("%s/%s", c->directory, f.items[i].name);
-		struct ct_profile *p = all ? NULL : ct_push_ended_read(NULL, path);
+		struct ct_profile *p = all ? NULL : ct_push_ended_read(path);
 		int pid = p ? ct_push_ended_pid(p) : 0;
 
 		if (all || (pid > 0 && kill(pid, 0) && errno == ESRCH)) {

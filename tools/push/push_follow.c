@@ -38,7 +38,6 @@ static void forget(struct ct_push_follow *f, size_t i)
 
 	for (int m = 0; m < CT_MODES; m++)
 		ct_push_modes_close(&p->modes[m]);
-	ct_push_ended_close(&p->files);
 	if (p->process >= 0)
 		close(p->process);
 	free(p->program);
@@ -51,8 +50,7 @@ static void end_process(struct ct_push_follow *f, size_t i)
 	struct ct_push_process *p = &f->items[i];
 
 	for (int m = 0; m < CT_MODES; m++) {
-		/* A mode without a file has sent its last window. */
-		if (p->modes[m].window && !p->modes[m].path)
+		if (p->modes[m].window)
 			ct_push_modes_take(&f->with, p, m);
 		ct_push_modes_end(&f->with, p, m);
 	}
@@ -108,7 +106,6 @@ static int add(struct ct_push_follow *f, int pid, const struct cp_control_messag
 					errno == ESRCH ? "it has ended" : strerror(errno));
 		return -1;
 	}
-	ct_push_ended_open(&p.files, seen);
 	name_process(f, &p, status);
 	*CT_PUSH(f->items, f->count, f->room) = p;
 	if (ct_push_modes_open(&f->with, &f->items[f->count - 1], status, from_start, start, why)) {
@@ -250,7 +247,7 @@ size_t ct_push_follow_lost(const struct ct_push_follow *f)
 
 bool ct_push_follow_file(struct ct_push_follow *f, const char *file)
 {
-	struct ct_profile *p = ct_push_ended_read(NULL, file);
+	struct ct_profile *p = ct_push_ended_read(file);
 	char *mode = p ? ct_push_ended_mode(p) : NULL, *program, *labels;
 	bool any = mode && p->sample_count && strcmp(mode, "peak");
 

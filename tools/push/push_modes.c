@@ -9,7 +9,6 @@
 
 #include "control/control.h"
 #include "core/memory.h"
-#include "push/push_ended.h"
 #include "verbs/mode_options.h"
 
 /* A mode that was turned on for us ends by itself so long after the last window. */
@@ -48,9 +47,6 @@ void ct_push_modes_close(struct ct_push_mode *m)
 	m->window = NULL;
 	free(m->path);
 	m->path = NULL;
-	ct_push_rest_release(&m->rest);
-	for (int i = 0; i < CT_COMPANIONS; i++)
-		ct_push_rest_release(&m->companion_rests[i]);
 }
 
 unsigned long long ct_push_modes_number(const struct cp_control_message *status, int mode,
@@ -72,30 +68,10 @@ static char *mode_path(const struct cp_control_message *status, int mode)
 	return path;
 }
 
-/* All that the mode has seen before it is followed must not be pushed at the end. */
-static void note_before(struct ct_push_rest *rest, int pid, const char *mode)
-{
-	struct ct_profile *p = ct_push_ended_ask(pid, mode);
-
-	if (p)
-		ct_push_rest_add(rest, p);
-	ct_model_free(p);
-}
-
 /* A heap's peak would count each byte twice. */
 static bool is_pushed(const struct ct_companion *c)
 {
 	return c->name && !c->repeats;
-}
-
-static void note_all_before(struct ct_push_mode *m, int pid, int mode)
-{
-	const struct ct_control_mode *c = &ct_control_modes[mode];
-
-	note_before(&m->rest, pid, c->name);
-	for (int i = 0; i < CT_COMPANIONS; i++)
-		if (is_pushed(&c->companions[i]))
-			note_before(&m->companion_rests[i], pid, c->companions[i].name);
 }
 
 static int open_mode(struct ct_push_modes *all, struct ct_push_process *p, int mode,
@@ -113,15 +89,9 @@ static int open_mode(struct ct_push_modes *all, struct ct_push_process *p, int m
 		return -1;
 	}
 	m->since = ct_push_modes_number(status, mode, "since");
-	/* The file of a process out of sight is out of sight, too. */
-	m->path = p->process >= 0 ? mode_path(status, mode) : NULL;
+	m->path = all->how->takes_files ? mode_path(status, mode) : NULL;
 	m->any = m->ending = false;
-	m->rest = (struct ct_push_rest){ .how = &all->how->series };
-	for (int i = 0; i < CT_COMPANIONS; i++)
-		m->companion_rests[i] = m->rest;
 	m->until_ns = from_start && m->since ? (int64_t)m->since * INT64_C(1000000000) : now_ns();
-	if (!from_start && m->since && m->path)
-		note_all_before(m, p->pid, mode);
 	return 0;
 }
 
@@ -156,16 +126,12 @@ unsigned ct_push_modes_open(struct ct_push_modes *all, struct ct_push_process *p
 static void take_companions(struct ct_push_modes *all, struct ct_push_process *p, int mode,
 			    struct ct_window_taken *t)
 {
-	struct ct_push_mode *m = &p->modes[mode];
-
 	for (int i = 0; i < CT_COMPANIONS; i++) {
 		const struct ct_companion *c = &ct_control_modes[mode].companions[i];
 		struct ct_profile *taken = t->companions[i];
 
 		if (!taken || !is_pushed(c))
 			continue;
-		if (m->path)
-			ct_push_rest_add(&m->companion_rests[i], taken);
 		taken->time_nanos = t->profile->time_nanos;
 		taken->duration_nanos = t->profile->duration_nanos;
 		ct_push_modes_push(all, taken, c->name, p->labels);
@@ -179,9 +145,6 @@ static void push_taken(struct ct_push_modes *all, struct ct_push_process *p, int
 	struct ct_push_mode *m = &p->modes[mode];
 	int64_t until = now_ns();
 
-	m->end_ns = t->profile->time_nanos + t->profile->duration_nanos;
-	if (m->path)
-		ct_push_rest_add(&m->rest, t->profile);
 	/* The first window of a run begins with it. */
 	if (!m->any && m->since && t->profile->duration_nanos)
 		m->until_ns = until - t->profile->duration_nanos;
@@ -213,47 +176,16 @@ bool ct_push_modes_take(struct ct_push_modes *all, struct ct_push_process *p, in
 
 /* ---- the end ---- */
 
-static bool push_rest(struct ct_push_modes *all, struct ct_push_process *p, struct ct_push_mode *m,
-		      const char *mode, const char *path, const struct ct_push_rest *rest)
+/* The windows have all that is in the files of a mode that was followed. */
+static void remove_files(const struct ct_push_mode *m, int mode)
 {
-	struct ct_profile *file = ct_push_ended_read(&p->files, path), *left = NULL;
-	bool is_it = file && (!m->since || !file->duration_nanos ||
-			      file->time_nanos / INT64_C(1000000000) == (int64_t)m->since);
-	int64_t end = file ? file->time_nanos + file->duration_nanos : 0;
-	/* Written after the last window? If it was killed, there is an older checkpoint only. */
-	bool is_new = is_it && end > (m->any ? m->end_ns : m->until_ns);
-
-	if (is_new)
-		left = ct_push_rest_of(rest, file);
-	if (left) {
-		if (!m->any && file->duration_nanos && !rest->taken)
-			m->until_ns = file->time_nanos;
-		/* It ended while the answer to the last request was on its way. */
-		if (end <= m->until_ns)
-			m->until_ns = m->end_ns;
-		left->time_nanos = m->until_ns;
-		left->duration_nanos = end - m->until_ns;
-		ct_push_modes_push(all, left, mode, p->labels);
-	}
-	ct_model_free(left);
-	ct_model_free(file);
-	if (all->how->takes_files)
-		unlink(path);
-	return is_new;
-}
-
-static void push_companion_rests(struct ct_push_modes *all, struct ct_push_process *p, int mode)
-{
-	struct ct_push_mode *m = &p->modes[mode];
-
+	unlink(m->path);
 	for (int i = 0; i < CT_COMPANIONS; i++) {
 		const struct ct_companion *c = &ct_control_modes[mode].companions[i];
-		char *beside;
+		char *beside = c->name ? ct_mode_options_infix(m->path, c->infix) : NULL;
 
-		if (!is_pushed(c))
-			continue;
-		beside = ct_mode_options_infix(m->path, c->infix);
-		push_rest(all, p, m, c->name, beside, &m->companion_rests[i]);
+		if (beside)
+			unlink(beside);
 		free(beside);
 	}
 }
@@ -264,13 +196,11 @@ static void say_lost(const struct ct_push_modes *all, const struct ct_push_proce
 	const struct ct_control_mode *c = &ct_control_modes[mode];
 
 	ct_push_modes_say(
-		all,
-		ct_memory_printf(
-			"the last %.1f s of %s of process %s (%s) are lost: the process was "
-			"killed, %s%s",
-			(double)(now_ns() - m->until_ns) / 1e9, c->name, ct_control_name(p->pid),
-			p->program, m->path ? "and did not write " : "or could not send them",
-			m->path ? m->path : ""));
+		all, ct_memory_printf(
+			     "the last %.1f s of %s of process %s (%s) are lost: the process was "
+			     "killed, or could not send them",
+			     (double)(now_ns() - m->until_ns) / 1e9, c->name,
+			     ct_control_name(p->pid), p->program));
 }
 
 void ct_push_modes_end(struct ct_push_modes *all, struct ct_push_process *p, int mode)
@@ -282,11 +212,11 @@ void ct_push_modes_end(struct ct_push_modes *all, struct ct_push_process *p, int
 		return;
 	if (ct_window_take_sent(m->window, &t))
 		push_taken(all, p, mode, &t);
-	if (m->path && push_rest(all, p, m, ct_control_modes[mode].name, m->path, &m->rest)) {
-		push_companion_rests(all, p, mode);
-	} else if (!m->ending) {
+	if (!m->ending) {
 		all->lost++;
 		say_lost(all, p, mode);
 	}
+	if (m->path)
+		remove_files(m, mode);
 	ct_push_modes_close(m);
 }

@@ -11,27 +11,22 @@
 
 #include "control/control_modes.h"
 #include "control/window.h"
-#include "push/push_ended.h"
 #include "push/push_follow.h"
-#include "push/push_rest.h"
 #include "push/push_symbols.h"
 
 struct ct_push_mode {
 	struct ct_window *window; /* NULL: not followed */
-	char *path;		  /* the file that the process writes at its end, or NULL */
+	char *path;		  /* the file that it writes at its end, to be removed; or NULL */
 	unsigned long long since; /* UTC seconds: the run of the mode */
 	int64_t until_ns;	  /* end of the last window, as it is pushed */
-	int64_t end_ns;		  /* the same as the process has it: some time before */
 	bool any;		  /* a window was taken */
 	bool ending;		  /* the last one came when the process had written its files */
-	struct ct_push_rest rest, companion_rests[CT_COMPANIONS];
 };
 
 struct ct_push_process {
 	int pid;     /* or a number below 0: a path (control.h) */
 	int process; /* a pidfd; -1: it is out of sight */
 	char *program, *labels;
-	struct ct_push_ended files; /* how the process's files are reached when it is gone */
 	struct ct_push_mode modes[CT_MODES];
 	bool gone;
 };
@@ -53,7 +48,7 @@ unsigned ct_push_modes_open(struct ct_push_modes *all, struct ct_push_process *p
 			    char **why);
 /* Takes a window of MODE. Returns false if the mode has ended. */
 bool ct_push_modes_take(struct ct_push_modes *all, struct ct_push_process *p, int mode);
-/* Pushes what MODE did after its last window, which is in its file, or was sent by the process. */
+/* Pushes what MODE did after its last window, which the process has sent. */
 void ct_push_modes_end(struct ct_push_modes *all, struct ct_push_process *p, int mode);
 void ct_push_modes_close(struct ct_push_mode *m);
 
