@@ -33,19 +33,6 @@ static void row_labels(const void *run, const struct cp_stack *s, struct cp_enco
 	r->ops->labels(r, s, to);
 }
 
-/* Returns where to keep the compressed beginning of R's file, which is shared with its view, the
- * next file to be written: most of both files is locations, functions and names. Returns NULL if
- * nothing is to be kept. */
-static struct cp_gzip_state **beginning_of(struct cp_run *r)
-{
-	if (r->aggregate.stacks.count > LARGE)
-		return NULL;
-	if (r->rows != r)
-		return r->rows->beginning ? &r->rows->beginning : NULL;
-	cp_sink_gzip_forget(&r->beginning);
-	return r->has_view ? &r->beginning : NULL;
-}
-
 static void more_values(const void *run, uint32_t row, uint64_t *values)
 {
 	const struct cp_run *r = run;
@@ -68,8 +55,7 @@ static void add_types(const struct cp_run *r, struct cp_pprof_type *to,
 		memcpy(to + ops->type_count, ops->more, info->more_count * sizeof(*to));
 }
 
-static int write_profile(struct cp_run *r, const struct cp_config *c, struct cp_sink *to,
-			 struct cp_gzip_state **beginning)
+static int write_profile(struct cp_run *r, const struct cp_config *c, struct cp_sink *to)
 {
 	const struct cp_mode_ops *ops = r->ops;
 	struct cp_comments report;
@@ -88,7 +74,6 @@ static int write_profile(struct cp_run *r, const struct cp_config *c, struct cp_
 		.row_labels = ops->labels ? row_labels : NULL,
 		.context = r,
 		.base = cp_consumers_base(r),
-		.twice = beginning,
 	};
 	struct cp_aggregate *a = &r->rows->aggregate;
 	struct cp_names *n = &r->rows->names;
@@ -104,7 +89,7 @@ static int write_profile(struct cp_run *r, const struct cp_config *c, struct cp_
 	info.comment_count = report.count;
 	if (r->window)
 		return cp_encode_write(a, n, &info, to);
-	err = cp_sink_gzip_open(&gzip, to, a->stacks.count > LARGE, beginning);
+	err = cp_sink_gzip_open(&gzip, to, a->stacks.count > LARGE);
 	if (err)
 		return err;
 	err = cp_encode_write(a, n, &info, &gzip.sink);
@@ -272,7 +257,7 @@ static int write_file(struct cp_run *r, const struct cp_config *c, unsigned numb
 	if (!err)
 		err = cp_sink_file_open(&f, path);
 	if (!err) {
-		err = write_profile(r, c, &f.sink, beginning_of(r));
+		err = write_profile(r, c, &f.sink);
 		closed = replace && !number && is_anothers(r, &f) ? close_beside(r, &f, err)
 			 : replace ? cp_sink_file_close(&f, err != 0, true)
 				   : close_on_free_name(r, &f, err, number);
@@ -422,7 +407,7 @@ int cp_dump_to_path(struct cp_run *r, const struct cp_config *c, const char *pat
 	err = cp_sink_file_open(&f, path);
 	if (err)
 		return err;
-	err = write_profile(r, c, &f.sink, NULL);
+	err = write_profile(r, c, &f.sink);
 	closed = cp_sink_file_close(&f, err != 0, true);
 	return err ? err : closed;
 }
@@ -430,7 +415,7 @@ int cp_dump_to_path(struct cp_run *r, const struct cp_config *c, const char *pat
 int cp_dump_to_sink(struct cp_run *r, const struct cp_config *c, struct cp_sink *sink)
 {
 	bring_up_to_date(r);
-	return write_profile(r, c, sink, NULL);
+	return write_profile(r, c, sink);
 }
 
 int cp_dump_window(struct cp_run *r, struct cp_consumer *w, const struct cp_config *c,
@@ -445,7 +430,7 @@ int cp_dump_window(struct cp_run *r, struct cp_consumer *w, const struct cp_conf
 		return err;
 	cp_consumers_view(r, w, &view);
 	view.reason = "a window of the time that the mode is on";
-	err = write_profile(&view, c, sink, NULL);
+	err = write_profile(&view, c, sink);
 	if (err)
 		cp_consumers_confirm(w, false);
 	return err;

@@ -306,19 +306,6 @@ static void write_rows(struct writing *x)
 	}
 }
 
-/* Write everything that does not depend on values. */
-static void write_locations(struct writing *x)
-{
-	for (size_t i = 0; i < x->rows.count; i++) {
-		const struct cp_stack *s = stack_at(x, x->rows.items[i].stack);
-
-		for (uint32_t at = 0; at < s->depth; at++)
-			write_location(x, s->locations[at]);
-	}
-	write_mappings(x);
-	cp_pprof_mark(&x->w);
-}
-
 /* pprof prints the comments above each table, except those that begin with #: these are shown only
  * on request (-comments). */
 static void write_comments(struct writing *x)
@@ -348,15 +335,10 @@ static void write_all(struct writing *x, struct cp_sink *sink)
 		.duration_nanos = (int64_t)info->duration_ns,
 	};
 
-	/* The head differs between two profiles of the same rows. */
-	cp_pprof_open(&x->w, sink, NULL);
+	cp_pprof_open(&x->w, sink, &head);
 	use_main_mapping(x);
-	if (info->twice)
-		write_locations(x);
-	cp_pprof_head(&x->w, &head);
 	write_rows(x);
-	if (!info->twice)
-		write_mappings(x);
+	write_mappings(x);
 	write_comments(x);
 }
 

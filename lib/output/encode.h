@@ -39,7 +39,6 @@ struct cp_profile_info {
 	unsigned comment_count;
 	const struct cp_vec *base; /* the values at the begin of a window, which are subtracted
 				      (cp_aggregate_since); NULL = none */
-	bool twice; /* another profile of the same rows begins with the same locations */
 };
 
 /* Write A to SINK as a profile. A's locations must already be named. Returns 0 or the first error.

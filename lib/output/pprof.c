@@ -164,7 +164,7 @@ static void put_type(struct cp_pprof *w, unsigned field, const struct cp_pprof_t
 	end(w, start);
 }
 
-void cp_pprof_head(struct cp_pprof *w, const struct cp_pprof_head *head)
+static void put_head(struct cp_pprof *w, const struct cp_pprof_head *head)
 {
 	w->value_count = head->sample_type_count;
 	w->time_nanos = head->time_nanos;
@@ -183,8 +183,7 @@ void cp_pprof_open(struct cp_pprof *w, struct cp_sink *sink, const struct cp_ppr
 
 	*w = (struct cp_pprof){ .sink = sink };
 	w->error = cp_intern_add(&w->strings, "", 0, &empty);
-	if (head)
-		cp_pprof_head(w, head);
+	put_head(w, head);
 }
 
 void cp_pprof_mapping(struct cp_pprof *w, uint64_t id, const struct cp_pprof_mapping *m)
@@ -346,17 +345,9 @@ static void put_string(struct cp_pprof *w, const struct cp_intern_entry *e)
 
 static void put_strings(struct cp_pprof *w)
 {
-	for (size_t i = w->strings_written; i < w->strings.entries.count; i++)
+	for (size_t i = 0; i < w->strings.entries.count; i++)
 		put_string(w, CP_VEC_AT(&w->strings.entries, struct cp_intern_entry, i));
-	w->strings_written = w->strings.entries.count;
 	flush(w, 1);
-}
-
-void cp_pprof_mark(struct cp_pprof *w)
-{
-	put_strings(w);
-	if (w->sink->mark && !w->error)
-		w->sink->mark(w->sink);
 }
 
 int cp_pprof_close(struct cp_pprof *w)

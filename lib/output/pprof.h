@@ -66,7 +66,6 @@ struct cp_pprof_known {
 struct cp_pprof {
 	struct cp_sink *sink;
 	struct cp_intern strings; /* the string table so far */
-	size_t strings_written;	  /* how many STRINGS are written */
 	unsigned value_count;
 	int64_t time_nanos, duration_nanos; /* as in the head */
 	int error;			    /* first failure, negative errno; 0 = none */
@@ -75,9 +74,8 @@ struct cp_pprof {
 	size_t scratch_room, scratch_used;
 };
 
-/* Open the writer. HEAD may be NULL: then call cp_pprof_head before the first sample. */
+/* Open the writer. */
 void cp_pprof_open(struct cp_pprof *w, struct cp_sink *sink, const struct cp_pprof_head *head);
-void cp_pprof_head(struct cp_pprof *w, const struct cp_pprof_head *head);
 void cp_pprof_mapping(struct cp_pprof *w, uint64_t id, const struct cp_pprof_mapping *m);
 void cp_pprof_function(struct cp_pprof *w, uint64_t id, const struct cp_pprof_function *f);
 /* LINES innermost first; LINE_COUNT may be 0. MAPPING_ID 0 = no mapping. */
@@ -92,9 +90,6 @@ void cp_pprof_sample(struct cp_pprof *w, const uint64_t *location_ids, size_t de
  * writer is open. */
 struct cp_pprof_known cp_pprof_know(struct cp_pprof *w, const struct cp_pprof_label *label);
 void cp_pprof_comment(struct cp_pprof *w, const char *text);
-/* Tell the sink that another profile, with a different head, will begin with the bytes written so
- * far. */
-void cp_pprof_mark(struct cp_pprof *w);
 /* Write the times and the rest of the string table, and release the writer's memory. Doesn't close
  * the sink. Returns 0 or the first error: -ENOMEM, or the sink's. Text that is not valid UTF-8 is
  * repaired when it is added. */

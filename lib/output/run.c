@@ -35,8 +35,6 @@ void cp_run_begin(struct cp_run *r, struct cp_modules *modules)
 	r->own_base_ns = cp_own_time();
 	r->written_ns = 0;
 	r->said_lacks = false;
-	r->has_view = false;
-	r->beginning = NULL;
 	r->written_records = 0;
 	r->consumers = (struct cp_vec){ .size = sizeof(struct cp_consumer) };
 	r->change_count = 0;
@@ -63,7 +61,6 @@ void cp_run_release(struct cp_run *r)
 	cp_vec_release(&r->consumers);
 	cp_names_release(&r->names);
 	cp_aggregate_release(&r->aggregate);
-	cp_sink_gzip_forget(&r->beginning);
 }
 
 uint64_t cp_run_cpu_ns(const struct cp_run *r)

@@ -18,7 +18,6 @@
 /* The changes of settings that are told. */
 #define CP_RUN_CHANGES 4
 
-struct cp_gzip_state;
 struct cp_mode_ops;
 
 /* Somebody who takes windows of a run: what has happened since the last window is the next one. */
@@ -69,12 +68,9 @@ struct cp_run {
 	uint64_t written_records;	      /* aggregate.records at the last write to PATH */
 	uint64_t written_ns;		      /* monotonic: of that; 0 = never */
 	bool said_lacks;		      /* a message has told that data is missing */
-	bool has_view;			      /* a companion shows this run's rows */
-	struct cp_gzip_state *beginning; /* compressor state after the beginning of the file, for
-					    the companion's file; or NULL */
-	uint64_t own_base_ns;		 /* cp_own_time at the start */
-	uint64_t base[CP_COUNTS];	 /* counters at the start */
-	struct cp_vec consumers;	 /* struct cp_consumer: consumers.h */
+	uint64_t own_base_ns;		      /* cp_own_time at the start */
+	uint64_t base[CP_COUNTS];	      /* counters at the start */
+	struct cp_vec consumers;	      /* struct cp_consumer: consumers.h */
 	/* Settings that were changed while the mode was on, as "KEY=VALUE, before: VALUE"; of more
 	 * changes, the last ones: change N is at N modulo their number. */
 	struct cp_run_change {

@@ -14,9 +14,6 @@
 struct cp_sink {
 	/* Returns 0 when all N bytes were taken, or a negative errno. */
 	int (*write)(struct cp_sink *s, const void *data, size_t n);
-	/* Tells the sink that another profile will begin with the bytes written so far. NULL: not
-	 * needed. */
-	void (*mark)(struct cp_sink *s);
 };
 
 /* A whole file by rename: written as a temporary file beside the target (O_CREAT, O_EXCL,
@@ -82,9 +79,7 @@ struct cp_gzip_sink {
 	struct cp_sink *next;
 	struct cp_gzip_state *state; /* zlib's state, in pages of its own */
 	struct cp_deflate *small;    /* the compressor's state if zlib isn't used */
-	struct cp_gzip_state **kept; /* keeps the state at the mark; NULL = nobody keeps it */
-	size_t same;		     /* bytes so far, if all of them equal the kept beginning */
-	bool large, keeps, resumed;  /* RESUMED: started from the state at another sink's mark */
+	bool large;
 	int error;
 };
 
@@ -94,14 +89,9 @@ struct cp_gzip_sink {
  * malloc could load it. Then cp_gzip_sink compresses by itself (deflate.h). */
 int cp_sink_gzip_load(void);
 /* Returns 0 or -ENOMEM. NEXT must outlive G. LARGE: much data will follow, and speed matters more
- * than a few per cent of the size. KEPT may be NULL. If *KEPT is NULL, the data up to the mark is
- * kept there, unless it is too large. Otherwise *KEPT holds an earlier beginning and is used up: G
- * need not compress the part of its beginning that is the same. */
-int cp_sink_gzip_open(struct cp_gzip_sink *g, struct cp_sink *next, bool large,
-		      struct cp_gzip_state **kept);
+ * than a few per cent of the size. */
+int cp_sink_gzip_open(struct cp_gzip_sink *g, struct cp_sink *next, bool large);
 /* Flush and release the memory. Doesn't close NEXT. Returns 0 or the first error. */
 int cp_sink_gzip_close(struct cp_gzip_sink *g);
-/* Release *KEPT, which may be NULL. */
-void cp_sink_gzip_forget(struct cp_gzip_state **kept);
 
 #endif

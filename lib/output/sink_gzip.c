@@ -3,11 +3,6 @@
  *
  * zlib is the only foreign code in a dump. It gets memory from libcprof, and then calls nothing but
  * mem*(), so it may run while the program holds malloc's lock.
- *
- * The common beginning of two files is compressed once. The first sink keeps its input up to the
- * mark, the compressed output, and a copy of zlib's state at the mark. The second sink compares its
- * input. As long as the bytes are the same, nothing is compressed; when all of them are the same,
- * it continues from the kept state.
  */
 #include "output/sink.h"
 
@@ -22,12 +17,7 @@
 
 /* One mapping holds everything; only touched pages cost memory. zlib's state takes 262 KiB with
  * these parameters, zlib-ng's 340 KiB. */
-#define STATES ((size_t)768 << 10) /* two states */
-/* Limit of a kept beginning; a longer one isn't kept. */
-#define KEPT_MAX ((size_t)384 << 10)
-/* Copying zlib's state takes as long as compressing this much. */
-#define KEPT_MIN ((size_t)8 << 10)
-#define REGION (STATES + 2 * KEPT_MAX)
+#define REGION ((size_t)384 << 10)
 #define OUT_SIZE ((size_t)8 << 10)
 #define INPUT_MAX ((size_t)1 << 30) /* avail_in is 32 bits wide */
 
@@ -41,22 +31,19 @@
 
 struct cp_gzip_state {
 	z_stream z;
-	z_stream at_mark;
-	size_t used;	     /* bytes of STATES that were handed out, including this struct */
-	size_t kept, packed; /* bytes of the beginning, and of its compressed form */
+	size_t used; /* bytes of REGION that were handed out, including this struct */
 	uint8_t out[OUT_SIZE];
 };
 
 static struct {
 	__typeof__(deflateInit2_) *init;
 	__typeof__(deflate) *deflate;
-	__typeof__(deflateCopy) *copy;
 } zlib;
 
 /* Functions that deflateInit2_ and deflate call: a program's function of such a name must not be
  * called instead. */
-static const char *const needed[] = { "deflateInit2_", "deflate", "deflateReset", "deflateEnd",
-				      "deflateCopy",   "crc32",	  "adler32" };
+static const char *const needed[] = { "deflateInit2_", "deflate", "deflateReset",
+				      "deflateEnd",    "crc32",	  "adler32" };
 
 /* Calls inside a library that was not loaded with RTLD_DEEPBIND go to the first definition in the
  * global scope. Is that the library's own, for all needed functions? */
@@ -81,7 +68,7 @@ static int rehearse(void)
 {
 	struct cp_sink nowhere = { .write = discard };
 	struct cp_gzip_sink g;
-	int r = cp_sink_gzip_open(&g, &nowhere, false, NULL);
+	int r = cp_sink_gzip_open(&g, &nowhere, false);
 
 	if (r)
 		return r;
@@ -100,8 +87,7 @@ int cp_sink_gzip_load(void)
 		return -ENOENT;
 	zlib.deflate = (__typeof__(zlib.deflate))cp_library_symbol(handle, "deflate");
 	zlib.init = (__typeof__(zlib.init))cp_library_symbol(handle, "deflateInit2_");
-	zlib.copy = (__typeof__(zlib.copy))cp_library_symbol(handle, "deflateCopy");
-	if (!zlib.deflate || !zlib.init || !zlib.copy || rehearse()) {
+	if (!zlib.deflate || !zlib.init || rehearse()) {
 		zlib.init = NULL;
 		return -ENOENT;
 	}
@@ -114,7 +100,7 @@ static void *allocate(void *opaque, unsigned count, unsigned size)
 	size_t n = ((size_t)count * size + 63) & ~(size_t)63;
 	void *p = (char *)s + s->used;
 
-	if (n > STATES - s->used)
+	if (n > REGION - s->used)
 		return NULL;
 	s->used += n;
 	return p;
@@ -125,52 +111,10 @@ static void release(void *opaque, void *p)
 {
 }
 
-static uint8_t *kept_of(struct cp_gzip_state *s)
-{
-	return (uint8_t *)s + STATES;
-}
-
-static uint8_t *packed_of(struct cp_gzip_state *s)
-{
-	return kept_of(s) + KEPT_MAX;
-}
-
-void cp_sink_gzip_forget(struct cp_gzip_state **kept)
-{
-	cp_sys_unmap(*kept, REGION);
-	*kept = NULL;
-}
-
-/* Keep N more bytes of the beginning or of its compressed form at AT; *USED counts them. If there
- * is no room, the beginning isn't kept. */
-static void keep(struct cp_gzip_sink *g, uint8_t *at, size_t *used, const void *data, size_t n)
-{
-	if (!g->keeps)
-		return;
-	g->keeps = n <= KEPT_MAX - *used;
-	if (!g->keeps)
-		return;
-	memcpy(at + *used, data, n);
-	*used += n;
-}
-
-static int pass_on(struct cp_gzip_sink *g, size_t n)
-{
-	struct cp_gzip_state *s = g->state;
-
-	keep(g, packed_of(s), &s->packed, s->out, n);
-	return g->next->write(g->next, s->out, n);
-}
-
-static z_stream *stream(const struct cp_gzip_sink *g)
-{
-	return g->resumed ? &g->state->at_mark : &g->state->z;
-}
-
 /* Compress z.next_in, and pass the output to NEXT. */
 static int run(struct cp_gzip_sink *g, int mode)
 {
-	z_stream *z = stream(g);
+	z_stream *z = &g->state->z;
 	int r;
 
 	do {
@@ -180,7 +124,7 @@ static int run(struct cp_gzip_sink *g, int mode)
 		if (r != Z_OK && r != Z_STREAM_END && r != Z_BUF_ERROR)
 			return -EIO;
 		if (z->avail_out < OUT_SIZE) {
-			int w = pass_on(g, OUT_SIZE - z->avail_out);
+			int w = g->next->write(g->next, g->state->out, OUT_SIZE - z->avail_out);
 
 			if (w < 0)
 				return w;
@@ -194,8 +138,8 @@ static void pack(struct cp_gzip_sink *g, const uint8_t *p, size_t n)
 	while (n && !g->error) {
 		size_t part = n < INPUT_MAX ? n : INPUT_MAX;
 
-		stream(g)->next_in = (uint8_t *)p;
-		stream(g)->avail_in = (unsigned)part;
+		g->state->z.next_in = (uint8_t *)p;
+		g->state->z.avail_in = (unsigned)part;
 		g->error = run(g, Z_NO_FLUSH);
 		p += part;
 		n -= part;
@@ -206,7 +150,6 @@ static int write_gzip(struct cp_sink *s, const void *data, size_t n)
 {
 	struct cp_gzip_sink *g = (struct cp_gzip_sink *)s;
 
-	keep(g, kept_of(g->state), &g->state->kept, data, n);
 	pack(g, data, n);
 	return g->error;
 }
@@ -241,62 +184,6 @@ static int write_unchanged(struct cp_sink *s, const void *data, size_t n)
 	return g->error;
 }
 
-/* This file begins differently; compress the bytes that were the same. */
-static void begin_otherwise(struct cp_gzip_sink *g)
-{
-	g->sink.write = write_unchanged;
-	g->error = make_state(g);
-	if (!g->error)
-		pack(g, kept_of(*g->kept), g->same);
-	cp_sink_gzip_forget(g->kept);
-	g->kept = NULL;
-}
-
-/* This file begins like the previous one: continue from its state. */
-static void resume(struct cp_gzip_sink *g)
-{
-	struct cp_gzip_state *s = *g->kept;
-
-	*g->kept = NULL;
-	g->kept = NULL;
-	g->state = s;
-	g->resumed = true;
-	g->sink.write = write_gzip;
-	g->error = s->packed ? g->next->write(g->next, packed_of(s), s->packed) : 0;
-}
-
-static int write_if_same(struct cp_sink *to, const void *data, size_t n)
-{
-	struct cp_gzip_sink *g = (struct cp_gzip_sink *)to;
-	struct cp_gzip_state *s = *g->kept;
-	size_t left = s->kept - g->same, part = n < left ? n : left;
-
-	if (memcmp(kept_of(s) + g->same, data, part)) {
-		begin_otherwise(g);
-		part = 0;
-	} else {
-		g->same += part;
-		if (g->same == s->kept)
-			resume(g);
-	}
-	if (g->error || part == n)
-		return g->error;
-	return g->sink.write(to, (const char *)data + part, n - part);
-}
-
-/* Marks the end of the beginning that both files share. */
-static void mark(struct cp_sink *to)
-{
-	struct cp_gzip_sink *g = (struct cp_gzip_sink *)to;
-
-	if (!g->keeps)
-		return;
-	g->keeps = false;
-	if (!g->error && g->state->kept >= KEPT_MIN &&
-	    zlib.copy(&g->state->at_mark, &g->state->z) == Z_OK)
-		*g->kept = g->state;
-}
-
 static int pass_small(void *to, const void *data, size_t n)
 {
 	struct cp_sink *next = to;
@@ -321,30 +208,19 @@ static int make_small(struct cp_gzip_sink *g)
 	return 0;
 }
 
-int cp_sink_gzip_open(struct cp_gzip_sink *g, struct cp_sink *next, bool large,
-		      struct cp_gzip_state **kept)
+int cp_sink_gzip_open(struct cp_gzip_sink *g, struct cp_sink *next, bool large)
 {
 	int r;
 
-	*g = (struct cp_gzip_sink){
-		.sink.write = write_unchanged, .next = next, .large = large, .kept = kept
-	};
+	*g = (struct cp_gzip_sink){ .sink.write = write_unchanged, .next = next, .large = large };
 	if (!zlib.init)
 		return make_small(g);
-	if (kept && *kept) {
-		g->sink.write = write_if_same;
-		return 0;
-	}
 	r = make_state(g);
-	g->keeps = !r && kept;
-	g->sink.mark = mark;
 	return r == -ENOSYS ? make_small(g) : r;
 }
 
 int cp_sink_gzip_close(struct cp_gzip_sink *g)
 {
-	if (g->sink.write == write_if_same)
-		begin_otherwise(g);
 	if (g->small) {
 		g->error = cp_deflate_end(g->small);
 		cp_sys_unmap(g->small, sizeof(*g->small));
@@ -353,11 +229,10 @@ int cp_sink_gzip_close(struct cp_gzip_sink *g)
 	}
 	if (!g->state)
 		return g->error;
-	stream(g)->avail_in = 0;
+	g->state->z.avail_in = 0;
 	if (!g->error)
 		g->error = run(g, Z_FINISH);
-	if (!g->kept || *g->kept != g->state)
-		cp_sys_unmap(g->state, REGION);
+	cp_sys_unmap(g->state, REGION);
 	g->state = NULL;
 	g->sink.write = write_unchanged;
 	return g->error;

@@ -72,10 +72,8 @@ static int name_run(unsigned m)
 static void begin(struct cp_run *r)
 {
 	cp_run_begin(r, &cp_session.modules);
-	if (!r->ops->view)
-		return;
-	r->rows = &cp_session.runs[r->ops->parent];
-	r->rows->has_view = true;
+	if (r->ops->view)
+		r->rows = &cp_session.runs[r->ops->parent];
 }
 
 /* Releases R's rows after the last run that uses them has ended. */

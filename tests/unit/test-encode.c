@@ -63,7 +63,7 @@ static void make_rows(void)
 	row(stacks[1], 2, 1);
 }
 
-static void encode(struct memory_sink *to, bool twice)
+static void encode(struct memory_sink *to)
 {
 	const struct cp_profile_info info = { .types = sample_types,
 					      .type_count = 2,
@@ -71,8 +71,7 @@ static void encode(struct memory_sink *to, bool twice)
 					      .period = 1,
 					      .time_ns = 1790000000000000000,
 					      .duration_ns = 1,
-					      .labels = "",
-					      .twice = twice };
+					      .labels = "" };
 
 	CHECK_EQ(cp_encode_write(&a, &names, &info, &to->sink), 0);
 }
@@ -85,39 +84,28 @@ static void end(void)
 	cp_vec_release(&names.functions);
 }
 
-static void check(bool twice)
+static void test_a_mapping_has_functions_if_the_file_has_one(void)
 {
 	struct pcheck_report r = { 0 };
 	struct memory_sink m = MEMORY_SINK;
 	struct pcheck_profile p;
 
 	make_rows();
-	encode(&m, twice);
+	encode(&m);
 	pcheck_decode(&p, m.data, m.size, &r);
 	pcheck_rules(&p, NULL, "/opt/app", &r);
 	CHECK(!pcheck_was(&r, "has-flags"));
 	CHECK_EQ(p.mapping_count, 2);
-	CHECK_EQ(p.location_count, twice ? 3 : 2);
+	CHECK_EQ(p.location_count, 2);
 	CHECK_EQ(!p.mappings[0].functions, 0);
-	CHECK_EQ(!p.mappings[1].functions, !twice);
+	CHECK_EQ(!p.mappings[1].functions, 1);
 	pcheck_free(&p);
 	free(m.data);
 	end();
 }
 
-static void test_a_mapping_has_functions_if_the_file_has_one(void)
-{
-	check(false);
-}
-
-static void test_rows_without_a_value_count_where_their_locations_are_written(void)
-{
-	check(true);
-}
-
 int main(void)
 {
 	RUN(test_a_mapping_has_functions_if_the_file_has_one);
-	RUN(test_rows_without_a_value_count_where_their_locations_are_written);
 	return harness_end();
 }

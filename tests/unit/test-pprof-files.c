@@ -16,7 +16,7 @@ static int write_file(const char *path)
 
 	if (r)
 		return r;
-	cp_sink_gzip_open(&g, &f.sink, false, NULL);
+	cp_sink_gzip_open(&g, &f.sink, false);
 	r = write_sample_profile(&g.sink);
 	z = cp_sink_gzip_close(&g);
 	r = r ? r : z;
