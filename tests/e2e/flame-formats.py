@@ -114,37 +114,6 @@ def callgrind():
                and not re.search(r"^\s*15 ", deep, re.M), deep)
 
 
-def by_places(raw):
-    """A -raw text with its locations in the order of their addresses. Newer versions of pprof number them anew
-    when they read a file, and write columns, which these files don't have."""
-    raw = re.sub(r"(:\d+):0( s=)", r"\1\2", raw)
-    head, rest = raw.split("Locations\n")
-    places, tail = rest.split("Mappings\n")
-    found = re.findall(r"^ *(\d+): (.*(?:\n(?! *\d+:).*)*)", places, re.M)
-    found.sort(key=lambda place: int(place[1].split()[0], 16))
-    number = {old: str(new) for new, (old, _) in enumerate(found, 1)}
-    head = re.sub(r"^( *\d+ +\d+: )([\d ]+)$", lambda m: m[1] + " ".join(number[i] for i in m[2].split()), head, flags=re.M)
-    return head + "".join(f"{number[old]}: {text.rstrip()}\n" for old, text in found) + tail
-
-
-def text():
-    p = Profile([("samples", "count"), ("cpu", "nanoseconds")], default="cpu")
-    exe, lib = p.mapping("/usr/bin/app", "abcd12"), p.mapping("/usr/lib/l.so")
-    main, bare = p.frame("main", "/src/app.c", 12, 10, exe), p.location([], lib)
-    work = p.location([("inner", "/src/i.h", 7, 5), ("work", "/src/w.c", 101, 90)], exe)
-    p.comments = ["one", "two"]
-    p.sample([work, main], [3, 30 * MS], {"thread": "main", "a": "b", "tid": 1, "bytes": 2})
-    p.sample([bare, main], [2, 20 * MS])
-    p.write(os.path.join(WORK, "small.pb"))
-    ours = cprof("convert", "-to=pprof-text", "small.pb")
-    check.that("pprof-text", "thread:[main]" in ours, ours)
-    if not shutil.which("go"):
-        check.skip("pprof-text: as go tool pprof -raw", "go is not installed")
-        return
-    theirs = run("go", "tool", "pprof", "-raw", "-symbolize=none", "small.pb")
-    check.equal("pprof-text: as go tool pprof -raw", by_places(ours), by_places(theirs.text))
-
-
 def errors():
     for arguments, wanted in ((("convert", "mix.pb"), "-to=FORMAT is needed"), (("convert", "-to=x", "mix.pb"), "none of speedscope"),
                               (("folded", "-sample_index=x", "mix.pb"), "it has samples/count, cpu/nanoseconds"),
@@ -164,6 +133,6 @@ def default_names():
 
 
 make_mix(os.path.join(WORK, "mix.pb"))
-for part in (folded, speedscopes, callgrind, text, default_names, errors):
+for part in (folded, speedscopes, callgrind, default_names, errors):
     part()
 sys.exit(check.finish())

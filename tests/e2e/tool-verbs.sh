@@ -218,7 +218,7 @@ hostile() { # verb...
 for file in hostile.pb hostile?*31m.pb; do
 	for verb in top tree 'peek .' 'list .' tags info folded spans 'diff hostile.pb' 'top -json' 'info -json' \
 		'tags -json' 'diff -json hostile.pb' 'convert -to=folded' 'convert -to=speedscope' \
-		'convert -to=callgrind' 'convert -to=pprof-text'; do
+		'convert -to=callgrind'; do
 		# shellcheck disable=SC2086
 		hostile $verb "$file"
 	done

@@ -17,7 +17,7 @@ static struct {
 } my;
 
 static const struct ct_option options[] = {
-	CT_TEXT("to", "FORMAT", &my.to, "speedscope, callgrind, folded, pprof-text or otlp"),
+	CT_TEXT("to", "FORMAT", &my.to, "speedscope, callgrind, folded or otlp"),
 	CT_TEXT("output", "FILE", &my.output, "default: standard output"),
 	CT_TEXT("o", "FILE", &my.output, NULL),
 	CT_TEXT("sample_index", "TYPE", &my.type, "value shown first: a name or number"),
@@ -43,7 +43,6 @@ static const struct {
 	{ "speedscope", ct_convert_speedscope },
 	{ "callgrind", ct_convert_callgrind },
 	{ "folded", write_folded },
-	{ "pprof-text", ct_convert_text },
 	{ "otlp", ct_convert_otlp },
 };
 
@@ -102,10 +101,9 @@ static int run(int argc, char **argv)
 		return CT_FAILED;
 	}
 	if (!write)
-		return ct_options_wrong(
-			&ct_verb_convert,
-			"-to=%s is none of speedscope, callgrind, folded, pprof-text and otlp",
-			my.to);
+		return ct_options_wrong(&ct_verb_convert,
+					"-to=%s is none of speedscope, callgrind, folded and otlp",
+					my.to);
 	return convert(argv + first, argc - first, write);
 }
 
@@ -116,7 +114,6 @@ const struct ct_verb ct_verb_convert = {
 	.details = "  speedscope  https://www.speedscope.app (JSON; all sample types)\n"
 		   "  callgrind   kcachegrind, callgrind_annotate; calls= are samples\n"
 		   "  folded      flamegraph.pl; see also \"cprof folded\"\n"
-		   "  pprof-text  what \"go tool pprof -raw\" shows\n"
 		   "  otlp        OpenTelemetry's profiles (protobuf)\n",
 	.run = run,
 };

@@ -3,5 +3,4 @@ TOOL_SOURCES += \
 	%D%/convert.c \
 	%D%/convert_callgrind.c \
 	%D%/convert_otlp.c \
-	%D%/convert_speedscope.c \
-	%D%/convert_text.c
+	%D%/convert_speedscope.c
