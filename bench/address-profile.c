@@ -14,7 +14,6 @@
 
 #include "core/model.h"
 #include "core/read.h"
-#include "core/write.h"
 
 /* The segment with code, as if it was mapped where it was linked. */
 static uint32_t add_mapping(struct ct_profile *p, const char *program)

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "core/model.h"
-#include "core/write.h"
+#include "core/read.h"
 
 #define FUNCTIONS 30000
 #define LOCATIONS 60000

@@ -31,8 +31,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "sample/unwinder.h"
-#include "unwind/signal/unwind_libunwind.h"
+#include "sample/sample.h"
+#include "unwind/signal/unwind_signal.h"
 
 #define NOINLINE __attribute__((noinline))
 #define ROUNDS_MAX 100000

@@ -6,17 +6,17 @@
 #include <unistd.h>
 
 #include "modes/heap/allocator.h"
-#include "modes/heap/hooks/census_calls.h"
-#include "modes/io/io_real.h"
-#include "modes/lock/lock_real.h"
-#include "host/interpose.h"
+#include "modes/heap/hooks/heap_hooks.h"
+#include "modes/io/io.h"
+#include "modes/lock/lock.h"
+#include "host/host.h"
 #include "host/real.h"
-#include "session/process.h"
+#include "session/session.h"
 #include "base/atomic.h"
 #include "base/start_data.h"
-#include "modes/heap/signal/heap_event.h"
-#include "collect/threads.h"
-#include "unwind/library.h"
+#include "modes/heap/signal/heap_signal.h"
+#include "collect/collect.h"
+#include "unwind/unwind.h"
 
 static void on_quick_exit(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cprof: run programs under libcprof, and read, compare and convert pprof files.
  *
- * This file knows only the names of the verbs; see core/verb.h.
+ * This file knows only the names of the verbs; see core/core.h.
  */
 #include <errno.h>
 #include <signal.h>
@@ -12,15 +12,12 @@
 #include <unistd.h>
 
 #include "convert/convert.h"
-#include "core/input.h"
-#include "core/memory.h"
-#include "core/nearest.h"
-#include "core/out.h"
-#include "core/shrunk.h"
+#include "core/read.h"
+#include "core/core.h"
+#include "core/model.h"
 #include "cp-build.h"
 #include "diff/diff.h"
 #include "flame/flame.h"
-#include "flame/folded.h"
 #include "verbs/verbs.h"
 
 /* One a line. */

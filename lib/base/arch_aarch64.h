@@ -38,8 +38,8 @@ static inline uintptr_t cp_arch_user_space(const void *somewhere)
 /* The largest page that a kernel may have been built for. */
 #define CP_ARCH_PAGE_MAX ((uintptr_t)65536)
 
-/* Returns a counter of constant rate, read without a system call. Only ticks.h calls this
- * function, because ticks.h knows whether the program allows the read. */
+/* Returns a counter of constant rate, read without a system call. Only sample.h calls this
+ * function, because sample.h knows whether the program allows the read. */
 static inline __attribute__((always_inline)) uint64_t cp_arch_ticks(void)
 {
 	uint64_t ticks;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A bump allocator over mmapped pages; see arena.h. */
-#include "base/arena.h"
+/* A bump allocator over mmapped pages; see base.h. */
+#include "base/base.h"
 
 #include <stdint.h>
 #include <string.h>
 
-#include "base/pages.h"
 #include "base/sys.h"
 
 /* The first chunk is small, for short programs. Later chunks double up to 1 MiB, so that few are

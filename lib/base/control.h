@@ -65,7 +65,7 @@
  * |         |                          |            | setting of the mode that can be changed; -EBUSY; |
  * |         |                          |            | -EOPNOTSUPP: this change needs a new start       |
  * | THREADS | none                     | of a memfd | none. The descriptor gets a profile with one     |
- * |         |                          |            | sample for each thread: session/threads_now.h    |
+ * |         |                          |            | sample for each thread: session/session.h    |
  */
 /* clang-format on */
 enum cp_control_request {

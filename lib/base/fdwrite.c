@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Writes to a descriptor without a signal for the program; see fdwrite.h. */
-#include "base/fdwrite.h"
+/* Writes to a descriptor without a signal for the program; see base.h. */
+#include "base/base.h"
 
 #include <errno.h>
 #include <poll.h>

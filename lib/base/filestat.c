@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Asks what a file is; see filestat.h. */
-#include "base/filestat.h"
+/* Asks what a file is; see base.h. */
+#include "base/base.h"
 
 #include <errno.h>
 #include <fcntl.h>

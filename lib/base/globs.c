@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Matches a list of globs; see globs.h. Time is bounded by pattern length times text length,
+/* Matches a list of globs; see base.h. Time is bounded by pattern length times text length,
  * because only the last star is ever retried. */
-#include "base/globs.h"
+#include "base/base.h"
 
 #include <stddef.h>
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Hash index; see index.h. */
-#include "base/index.h"
+/* Hash index; see base.h. */
+#include "base/base.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "base/pages.h"
 #include "base/sys.h"
 
 #define ROOM_MIN 512 /* slots: one page */

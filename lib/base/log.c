@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Writes single lines to stderr; see log.h. */
-#include "base/log.h"
+/* Writes single lines to stderr; see base.h. */
+#include "base/base.h"
 
 #include <asm/ioctls.h>
 #include <errno.h>
@@ -8,7 +8,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/fdwrite.h"
 #include "base/start_data.h"
 #include "base/sys.h"
 #include "base/text.h"

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Notes about a run; see notes.h. */
-#include "base/notes.h"
+#include "base/base.h"
 
 #include <stdint.h>
 
-#include "base/log.h"
 #include "base/atomic.h"
 #include "base/text.h"
 

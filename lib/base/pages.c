@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Pages from mmap; see pages.h. */
-#include "base/pages.h"
+/* Pages from mmap; see base.h. */
+#include "base/base.h"
 
-#include "base/reserve.h"
 #include "base/sys.h"
 
 /* Mappings of at least this size get huge pages. The last huge page may be used only in part. */

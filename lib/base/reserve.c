@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory for a write that gets none from the kernel; see reserve.h. */
-#include "base/reserve.h"
+/* Memory for a write that gets none from the kernel; see base.h. */
+#include "base/base.h"
 
 #include <string.h>
 #include <sys/resource.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Heap sort and binary search; see sort.h. */
-#include "base/sort.h"
+/* Heap sort and binary search; see base.h. */
+#include "base/base.h"
 
 #include <string.h>
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads windows of another thread's stack; see stackcopy.h. */
-#include "base/stackcopy.h"
+/* Reads windows of another thread's stack; see base.h. */
+#include "base/base.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "base/sys.h"
-#include "base/thread_file.h"
 
 #define PAGE UINT64_C(4096)
 /* A frame's saved registers lie a little below its return address, which is read first. */

@@ -21,7 +21,7 @@
  * | memory    | below 0100, 5100 to 6000, above 7400                                  |
  * | here      | 5515 to 5555                                                          |
  *
- * Only a little is reserved (reserve.h), because a reservation counts for RLIMIT_AS.
+ * Only a little is reserved (base.h), because a reservation counts for RLIMIT_AS.
  * MAP_FIXED_NOREPLACE fails if the place is already mapped; kernels before 4.17 treat it as a hint. The loader chooses the
  * place of the libraries that it maps for the profiler (zlib, libunwind), but they are loaded at
  * the start.
@@ -32,7 +32,7 @@
 #include <errno.h>
 
 #include "base/atomic.h"
-#include "base/reserve.h"
+#include "base/base.h"
 #include "base/start_data.h"
 
 #define HUGE_PAGE ((uintptr_t)2 << 20)

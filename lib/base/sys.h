@@ -52,7 +52,7 @@ static inline int cp_sys_getppid(void)
 	return (int)cp_sys0(SYS_getppid);
 }
 
-/* Returns anonymous private pages, zeroed; NULL if the kernel has none and the reserve (reserve.h)
+/* Returns anonymous private pages, zeroed; NULL if the kernel has none and the reserve (base.h)
  * neither. The pages lie far from the program's (see sys.c). Everything that the profiler maps
  * comes from here. */
 void *cp_sys_map(size_t size);

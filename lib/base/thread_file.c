@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files of a thread in /proc; see thread_file.h. */
-#include "base/thread_file.h"
+/* Files of a thread in /proc; see base.h. */
+#include "base/base.h"
 
 #include <errno.h>
 #include <fcntl.h>

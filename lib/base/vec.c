@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A growing array in mmapped pages; see vec.h. */
-#include "base/vec.h"
+/* A growing array in mmapped pages; see base.h. */
+#include "base/base.h"
 
 #include <string.h>
 
-#include "base/pages.h"
 #include "base/sys.h"
 
 static size_t bytes_of(const struct cp_vec *v, size_t room)

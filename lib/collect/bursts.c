@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How long threads run at a time; see bursts.h. */
-#include "collect/bursts.h"
+/* How long threads run at a time; see collect.h. */
+#include "collect/collect.h"
 
 #include <sys/resource.h>
 
 #include "base/atomic.h"
 #include "base/sys.h"
-#include "base/thread_file.h"
-#include "collect/thread_timer.h"
+#include "base/base.h"
 
 /* A thread is told of after so many ticks of CPU time: of less, its mean tells nothing. */
 #define TICKS 4

@@ -4,14 +4,10 @@
 
 #include <errno.h>
 
-#include "collect/collect_state.h"
 #include "base/arch.h"
 #include "base/atomic.h"
-#include "base/pages.h"
-#include "base/reserve.h"
+#include "base/base.h"
 #include "base/sys.h"
-#include "collect/task_sleep.h"
-#include "collect/worker.h"
 
 /* The demanglers recurse. Only touched pages are resident. */
 #define WORK_STACK ((size_t)1 << 20)

@@ -5,18 +5,13 @@
 #include <time.h>
 
 #include "collect/collect.h"
-#include "collect/collect_state.h"
-#include "collect/control_path.h"
-#include "host/sigprof_handler.h"
-#include "sample/own_time.h"
+#include "host/host.h"
+#include "sample/sample.h"
 #include "base/atomic.h"
-#include "unwind/signal/cfi_module.h"
+#include "unwind/signal/unwind_signal.h"
 #include "sample/lock_clock.h"
 #include "base/sys.h"
-#include "collect/sweep.h"
-#include "collect/threads.h"
-#include "profile/tick_rate.h"
-#include "collect/worker.h"
+#include "profile/profile.h"
 
 /* Intervals of the sweep for unannounced threads: the first is used after the start and while such
  * a thread was seen, the second otherwise. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Begin and end of the collector: a task, with a libc thread where changes of credentials don't
- * pass through the profiler. See collect.h, worker.h.
+ * pass through the profiler. See collect.h, collect.h.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -8,17 +8,12 @@
 #include <sys/prctl.h>
 
 #include "collect/collect.h"
-#include "collect/collect_state.h"
-#include "base/log.h"
-#include "base/notes.h"
+#include "base/base.h"
 #include "host/real.h"
 #include "base/atomic.h"
 #include "base/start_data.h"
-#include "base/pages.h"
 #include "base/sys.h"
 #include "sample/thread.h"
-#include "collect/threads.h"
-#include "collect/worker.h"
 
 /* Stack of the thread itself, which only waits and switches to the work stack. The program's atexit
  * handlers may run on it when it is the last thread. */

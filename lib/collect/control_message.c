@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Requests and replies of the control socket; see control_message.h. */
-#include "collect/control_message.h"
+/* Requests and replies of the control socket; see collect.h. */
+#include "collect/collect.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The control socket's file; see control_path.h.
+/* The control socket's file; see collect.h.
  *
  * The socket is bound under a name of its own, and renamed when it listens. So a client never finds
  * a socket that refuses it, and of two processes that begin at the same moment neither takes the
  * other's file for a stale one.
  */
-#include "collect/control_path.h"
+#include "collect/collect.h"
 
 #include <errno.h>
 #include <stdint.h>

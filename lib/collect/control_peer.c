@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who may ask; see control_peer.h. */
-#include "collect/control_peer.h"
+/* Who may ask; see collect.h. */
+#include "collect/collect.h"
 
 #include <linux/capability.h>
 #include <stdint.h>
@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 
 #include "base/sys.h"
-#include "base/thread_file.h"
+#include "base/base.h"
 
 /* The kernel shows every user and group that a user namespace doesn't know as this one. */
 #define UNKNOWN 65534u

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The control socket; see control_socket.h. */
-#include "collect/control_socket.h"
+/* The control socket; see collect.h. */
+#include "collect/collect.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -10,10 +10,6 @@
 
 #include "base/sys.h"
 #include "base/text.h"
-#include "collect/control_message.h"
-#include "collect/control_path.h"
-#include "collect/control_peer.h"
-#include "collect/task_sleep.h"
 
 #define BACKLOG 16
 #define BURST 20

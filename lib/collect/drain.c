@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Moves ring contents to runs; see drain.h. */
-#include "collect/drain.h"
+/* Moves ring contents to runs; see collect.h. */
+#include "collect/collect.h"
 
 #include <string.h>
 
-#include "output/mode_ops.h"
+#include "output/output.h"
 #include "base/atomic.h"
-#include "sample/counters.h"
+#include "sample/thread.h"
 #include "sample/ring.h"
 #include "base/sys.h"
-#include "base/thread_file.h"
+#include "base/base.h"
 
 static void read_name(const struct cp_thread *t, char *name)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* May this process have perf events? See perf_probe.h. */
-#include "collect/perf_probe.h"
+/* May this process have perf events? See collect.h. */
+#include "collect/collect.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/auxv.h>
 
-#include "base/log.h"
+#include "base/base.h"
 #include "base/sys.h"
 #include "base/text.h"
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Gives up rows; see shrink.h. */
-#include "collect/shrink.h"
+/* Gives up rows; see collect.h. */
+#include "collect/collect.h"
 
 #include "base/atomic.h"
-#include "output/consumers.h"
-#include "output/mode_ops.h"
-#include "profile/aggregate_compact.h"
+#include "output/output.h"
+#include "profile/profile.h"
 #include "sample/thread.h"
 
 /* So many locations with their names are kept over windows, because naming is what costs. */

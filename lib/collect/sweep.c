@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds threads in /proc; see sweep.h. */
-#include "collect/sweep.h"
+/* Finds threads in /proc; see collect.h. */
+#include "collect/collect.h"
 
 #include <errno.h>
 #include <stdint.h>
 #include <string.h>
 
-#include "output/mode_ops.h"
-#include "sample/counters.h"
-#include "base/vec.h"
+#include "output/output.h"
+#include "sample/thread.h"
+#include "base/base.h"
 #include "base/sys.h"
 #include "base/text.h"
-#include "base/thread_file.h"
-#include "sample/thread.h"
-#include "collect/threads.h"
-#include "collect/tids.h"
 
 int cp_sweep_each(int (*visit)(int tid, void *context), void *context)
 {

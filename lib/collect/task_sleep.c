@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The collector's sleep; see task_sleep.h. */
-#include "collect/task_sleep.h"
+/* The collector's sleep; see collect.h. */
+#include "collect/collect.h"
 
 #include <errno.h>
 #include <signal.h>

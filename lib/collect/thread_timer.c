@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Timers on the CPU clock of one thread; see thread_timer.h. */
-#include "collect/thread_timer.h"
+/* Timers on the CPU clock of one thread; see collect.h. */
+#include "collect/collect.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "base/sys.h"
-#include "host/signal/sigprof_value.h"
+#include "host/signal/host_signal.h"
 
 int cp_thread_timer_create(const struct cp_thread *t, enum cprof_mode mode)
 {

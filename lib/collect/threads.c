@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Registration of threads; see threads.h. */
-#include "collect/threads.h"
+/* Registration of threads; see collect.h. */
+#include "collect/collect.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -10,16 +10,12 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
-#include "host/profiled.h"
-#include "unwind/dlclose_gate.h"
-#include "collect/collect.h"
-#include "host/fork_mark.h"
-#include "output/mode_ops.h"
+#include "host/host.h"
+#include "unwind/unwind.h"
+#include "output/output.h"
 #include "base/atomic.h"
-#include "sample/counters.h"
 #include "sample/thread.h"
-#include "host/signal/deferred.h"
-#include "sample/labels.h"
+#include "host/signal/host_signal.h"
 #include "base/futex_lock.h"
 #include "base/start_data.h"
 #include "base/sys.h"

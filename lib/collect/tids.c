@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Records by thread id; see tids.h. */
-#include "collect/tids.h"
+/* Records by thread id; see collect.h. */
+#include "collect/collect.h"
 
-#include "base/index.h"
+#include "base/base.h"
 #include "base/atomic.h"
 #include "sample/thread.h"
 

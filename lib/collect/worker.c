@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The task with its own table of descriptors; see worker.h. */
-#include "collect/worker.h"
+/* The task with its own table of descriptors; see collect.h. */
+#include "collect/collect.h"
 
 #include <errno.h>
 #include <linux/capability.h>
@@ -11,7 +11,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 
-#include "base/log.h"
+#include "base/base.h"
 #include "base/arch.h"
 #include "base/atomic.h"
 #include "sample/thread.h"
@@ -233,7 +233,7 @@ static bool has_changed(void)
 
 /* Thread-local storage for a task without a libc thread.
  *
- * The pipeline runs in such a task (worker.h). Through the thread pointer it reads the profiler's
+ * The pipeline runs in such a task (collect.h). Through the thread pointer it reads the profiler's
  * own variables, the stack protector's secret and, when demangling gives up on a name, the secret
  * of jump buffers; a libc function that fails writes errno. So this TLS has the layout of libc's
  * static TLS of a thread for these parts; the rest is zero. A debugger finds an empty thread

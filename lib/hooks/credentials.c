@@ -12,11 +12,10 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#include "host/interpose.h"
-#include "session/process.h"
-#include "host/real.h"
+#include "host/host.h"
 #include "session/session.h"
-#include "unwind/loaded.h"
+#include "host/real.h"
+#include "unwind/unwind.h"
 
 #define RETURN_ALONE(call)                                                                         \
 	bool parked = cp_session_park_raw_task();                                                  \

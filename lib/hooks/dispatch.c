@@ -9,12 +9,11 @@
  *
  * A failed call changes nothing. A child that is forked, and a new thread, have no dispatch.
  */
-#include "hooks/dispatch.h"
+#include "hooks/hooks.h"
 
 #include <linux/prctl.h>
 
-#include "base/notes.h"
-#include "hooks/unsignalled.h"
+#include "base/base.h"
 #include "host/real.h"
 
 /* <linux/prctl.h> has them since Linux 5.11. */

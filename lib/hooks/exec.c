@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* exec and posix_spawn: the profile is written before this program is replaced, and the new program
- * learns its parent (process_tree.h).
+ * learns its parent (host.h).
  *
  * All of these functions may run in the child of a vfork, on the parent's memory: there the new
  * environment is built on the stack, and no other memory is written. They may also run in a handler
@@ -14,14 +14,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "host/interpose.h"
-#include "host/profiled.h"
-#include "host/process_tree.h"
+#include "host/host.h"
 #include "host/real.h"
 #include "base/sys.h"
-#include "session/process.h"
-#include "sample/stackmem.h"
-#include "host/signals.h"
+#include "session/session.h"
+#include "sample/ring.h"
 #include "base/atomic.h"
 
 /* Number of pointers that have reserved room. A larger environment is passed on unchanged, and the

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "host/interpose.h"
+#include "host/host.h"
 #include "host/real.h"
-#include "session/process.h"
+#include "session/session.h"
 
 INTERPOSE void _exit(int status)
 {

@@ -7,8 +7,8 @@
 #include <pty.h>
 #include <unistd.h>
 
-#include "host/interpose.h"
-#include "session/process.h"
+#include "host/host.h"
+#include "session/session.h"
 #include "host/real.h"
 
 INTERPOSE pid_t fork(void)

@@ -6,13 +6,11 @@
  */
 #include <dlfcn.h>
 
-#include "unwind/dlclose_gate.h"
-#include "host/fork_mark.h"
-#include "host/profiled.h"
+#include "unwind/unwind.h"
+#include "host/host.h"
 #include "modes/heap/heap.h"
-#include "host/interpose.h"
 #include "host/real.h"
-#include "sample/capture.h"
+#include "sample/sample.h"
 #include "session/session.h"
 
 /* Stacks may be taken without a session, too: cprof_backtrace. */

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Signal masks and waits for signals; see lib/host/mask_view.h. */
+/* Signal masks and waits for signals; see lib/host/host.h. */
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
 
-#include "host/interpose.h"
-#include "host/profiled.h"
-#include "host/mask_view.h"
+#include "host/host.h"
 #include "host/real.h"
 
 INTERPOSE int sigprocmask(int how, const sigset_t *set, sigset_t *old)

@@ -20,11 +20,10 @@
 #include <sched.h>
 #include <sys/syscall.h>
 
-#include "host/interpose.h"
-#include "modes/io/hooks/calls.h"
-#include "session/process.h"
-#include "host/real.h"
+#include "host/host.h"
+#include "modes/io/hooks/io_hooks.h"
 #include "session/session.h"
+#include "host/real.h"
 #include "base/sys.h"
 
 /* <linux/close_range.h> has it since Linux 5.11. */

@@ -14,9 +14,9 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-#include "host/interpose.h"
+#include "host/host.h"
 #include "host/real.h"
-#include "modes/io/hooks/calls.h"
+#include "modes/io/hooks/io_hooks.h"
 #include "session/session.h"
 #include "base/sys.h"
 #include "base/text.h"

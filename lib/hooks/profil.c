@@ -9,9 +9,8 @@
 #include <sys/profil.h>
 #include <unistd.h>
 
-#include "host/interpose.h"
-#include "host/signals.h"
-#include "unwind/loaded.h"
+#include "host/host.h"
+#include "unwind/unwind.h"
 
 /* Set F, of the type of NAME, to libc's function NAME. */
 #define LIBC(f, name)                                                                              \

@@ -3,16 +3,15 @@
  * (Chromium does, in every child). A child's timers exist by then, so the default action of SIGPROF
  * would end the child.
  */
-#include "hooks/raw_sigaction.h"
+#include "hooks/hooks.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
 
-#include "host/handler_mask.h"
-#include "host/signals.h"
-#include "sample/stackmem.h"
+#include "host/host.h"
+#include "sample/ring.h"
 #include "base/sys.h"
 
 #define PAGE UINT64_C(4096)

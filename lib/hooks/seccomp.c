@@ -7,7 +7,7 @@
  * end profiling: questions whether seccomp exists, and attempts without the right to use it. In
  * doubt the call counts as one that succeeds.
  */
-#include "hooks/seccomp.h"
+#include "hooks/hooks.h"
 
 #include <errno.h>
 #include <linux/capability.h>
@@ -19,9 +19,8 @@
 #include <sys/prctl.h>
 
 #include "base/atomic.h"
-#include "host/profiled.h"
-#include "sample/capture.h"
-#include "session/process.h"
+#include "host/host.h"
+#include "sample/sample.h"
 #include "session/session.h"
 #include "base/sys.h"
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Signals to a thread. A SIGPROF to the calling thread goes through send_self.h. */
+/* Signals to a thread. A SIGPROF to the calling thread goes through host.h. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 
-#include "host/interpose.h"
+#include "host/host.h"
 #include "host/real.h"
-#include "host/send_self.h"
 #include "base/sys.h"
 
 static bool killed(int sig)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Dispositions: the sigaction family sees the program's own handlers, never the profiler's
- * (signals.h).
+ * (host.h).
  */
 #include <errno.h>
 #include <signal.h>
@@ -8,10 +8,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "host/interpose.h"
-#include "host/mask_view.h"
-#include "host/signals.h"
-#include "host/signal/altstack.h"
+#include "host/host.h"
+#include "host/signal/host_signal.h"
 #include "base/sys.h"
 
 /* Signals that siginterrupt made interrupting: signal() then omits SA_RESTART. */

@@ -15,24 +15,17 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "hooks/dispatch.h"
-#include "host/interpose.h"
-#include "host/profiled.h"
+#include "hooks/hooks.h"
+#include "host/host.h"
 #include "host/real.h"
-#include "session/process.h"
-#include "hooks/raw_sigaction.h"
-#include "hooks/seccomp.h"
-#include "host/send_self.h"
 #include "session/session.h"
-#include "host/signal/altstack.h"
-#include "host/signals.h"
+#include "host/signal/host_signal.h"
 #include "base/atomic.h"
-#include "modes/io/hooks/by_number.h"
-#include "modes/io/signal/io_event.h"
-#include "modes/lock/signal/lock_event.h"
-#include "modes/lock/signal/lock_wake.h"
+#include "modes/io/hooks/io_hooks.h"
+#include "modes/io/signal/io_signal.h"
+#include "modes/lock/signal/lock_signal.h"
 #include "base/sys.h"
-#include "sample/ticks.h"
+#include "sample/sample.h"
 
 #ifndef FUTEX_LOCK_PI2
 #define FUTEX_LOCK_PI2 13
@@ -165,7 +158,7 @@ static bool changes_caller(long number, const long *a)
 	}
 }
 
-/* Send a signal of a thread to itself through send_self.h. Returns true if it was sent; see send.c.
+/* Send a signal of a thread to itself through host.h. Returns true if it was sent; see send.c.
  */
 static bool is_sent(long number, const long *a)
 {

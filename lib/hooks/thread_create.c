@@ -5,11 +5,11 @@
 #include <errno.h>
 #include <pthread.h>
 
-#include "host/interpose.h"
+#include "host/host.h"
 #include "host/real.h"
-#include "session/process.h"
-#include "host/signal/deferred.h"
-#include "collect/threads.h"
+#include "session/session.h"
+#include "host/signal/host_signal.h"
+#include "collect/collect.h"
 
 /* Declared in libc's <threads.h>; older versions have no such header. */
 #define THRD_ERROR 2

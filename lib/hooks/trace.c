@@ -11,9 +11,9 @@
 #include <stdbool.h>
 #include <sys/ptrace.h>
 
-#include "base/notes.h"
-#include "host/interpose.h"
-#include "hooks/unsignalled.h"
+#include "base/base.h"
+#include "host/host.h"
+#include "hooks/hooks.h"
 #include "host/real.h"
 
 static long trace_me(pid_t pid, void *address, void *data)

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Stops and starts the signals to a thread; see unsignalled.h. */
-#include "hooks/unsignalled.h"
+/* Stops and starts the signals to a thread; see hooks.h. */
+#include "hooks/hooks.h"
 
 #include "base/atomic.h"
 #include "base/sys.h"
-#include "host/profiled.h"
+#include "host/host.h"
 #include "modes/cpu/cpu.h"
-#include "modes/cpu/signal/cpu_event.h"
-#include "modes/event/event_control.h"
+#include "modes/cpu/signal/cpu_signal.h"
+#include "modes/event/event.h"
 #include "modes/event/signal/event_hit.h"
 #include "modes/wall/wall.h"
-#include "sample/counters.h"
 #include "sample/thread.h"
 
 /* Returns the caller's record, or NULL if it has none. */

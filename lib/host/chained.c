@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Signal chaining: calls the program's handlers from the profiler's; see chained.h. */
-#include "host/chained.h"
+/* Signal chaining: calls the program's handlers from the profiler's; see host.h. */
+#include "host/host.h"
 
 #include <stdint.h>
 #include <string.h>
 #include <ucontext.h>
 
-#include "host/handler_mask.h"
 #include "base/atomic.h"
-#include "host/signal/deferred.h"
-#include "host/signal/disposition.h"
-#include "host/signal/handler_call.h"
-#include "host/signal/sigprof.h"
+#include "host/signal/host_signal.h"
 #include "base/sys.h"
 
 static const struct cp_chained_hooks *hooks;

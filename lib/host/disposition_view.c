@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Dispositions as the program sees them; see disposition_view.h. */
-#include "host/disposition_view.h"
+/* Dispositions as the program sees them; see host.h. */
+#include "host/host.h"
 
 #include <string.h>
 

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Writes the profiles before a signal ends the process; see fatal.h. */
-#include "host/fatal.h"
+/* Writes the profiles before a signal ends the process; see host.h. */
+#include "host/host.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <time.h>
 
 #include "host/real.h"
-#include "host/profiled.h"
-#include "host/signal/disposition.h"
+#include "host/signal/host_signal.h"
 #include "base/sys.h"
 
 #define DUMPS_CORE                                                                                 \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The mark is a page that the kernel wipes in every copy (since Linux 4.14); see fork_mark.h. */
-#include "host/fork_mark.h"
+/* The mark is a page that the kernel wipes in every copy (since Linux 4.14); see host.h. */
+#include "host/host.h"
 
 #include <stddef.h>
 #include <stdint.h>

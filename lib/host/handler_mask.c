@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The masks of the program's handlers; see handler_mask.h. */
-#include "host/handler_mask.h"
+/* The masks of the program's handlers; see host.h. */
+#include "host/host.h"
 
 #include "base/atomic.h"
 #include "base/sys.h"
-#include "host/handler_stack.h"
-#include "host/signal/deferred.h"
-#include "host/signal/handler_call.h"
+#include "host/signal/host_signal.h"
 
 static unsigned char prof_added[65]; /* the profiler added SIGPROF to that signal's mask */
 static bool any_prof_added;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which stack the profiler's handlers use; see handler_stack.h. */
-#include "host/handler_stack.h"
+/* Which stack the profiler's handlers use; see host.h. */
+#include "host/host.h"
 
 #include <signal.h>
 #include <stddef.h>
@@ -8,8 +8,7 @@
 
 #include "base/atomic.h"
 #include "base/sys.h"
-#include "host/profiled.h"
-#include "host/signal/altstack.h"
+#include "host/signal/host_signal.h"
 #include "sample/thread.h"
 
 /* Room that the profiler's handlers may need on an alternate stack besides the kernel's frame. They

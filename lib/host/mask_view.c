@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The program's view of its masks; see mask_view.h. */
-#include "host/mask_view.h"
+/* The program's view of its masks; see host.h. */
+#include "host/host.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "host/profiled.h"
-#include "host/handler_mask.h"
-#include "host/handler_stack.h"
 #include "host/real.h"
-#include "host/send_self.h"
-#include "host/signal/deferred.h"
+#include "host/signal/host_signal.h"
 #include "base/sys.h"
-#include "host/signals.h"
 
 /* Deliver a SIGPROF that was deferred while it was blocked. */
 static void deliver_held(void)
@@ -24,7 +19,7 @@ static void deliver_held(void)
 /* Why SIGPROF is blocked in the kernel although the program does not believe it blocked. */
 enum blocker {
 	BLOCKED_BY_NONE,
-	/* The profiler blocked it, in a handler on an alternate stack (handler_mask.h). */
+	/* The profiler blocked it, in a handler on an alternate stack (host.h). */
 	BLOCKED_BY_PROFILER,
 	/* The kernel gave the thread the mask: the sa_mask of a handler, which ends with the
 	 * handler; or the mask of a thread that blocked SIGPROF before the start. */

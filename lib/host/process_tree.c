@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owner or descendant; see process_tree.h. */
-#include "host/process_tree.h"
+/* Owner or descendant; see host.h. */
+#include "host/host.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
 
-#include "output/mode_ops.h"
-#include "settings/path.h"
+#include "output/output.h"
+#include "settings/settings.h"
 #include "base/sys.h"
 #include "base/text.h"
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which process is profiled; see profiled.h. */
-#include "host/profiled.h"
+/* Which process is profiled; see host.h. */
+#include "host/host.h"
 
 #include <stdint.h>
 
 #include "base/atomic.h"
 #include "base/start_data.h"
 #include "base/sys.h"
-#include "host/fork_mark.h"
 
 static uint32_t active CP_START_DATA;
 static uint32_t retired CP_START_DATA;

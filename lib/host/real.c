@@ -11,7 +11,7 @@
 #include "base/atomic.h"
 #include "base/start_data.h"
 #include "base/text.h"
-#include "unwind/loaded.h"
+#include "unwind/unwind.h"
 #include "sample/lock_clock.h"
 
 struct cp_real cp_real CP_START_DATA;

@@ -4,7 +4,7 @@
  * They are the next definitions after libcprof's, otherwise libc's own. The constructor resolves
  * them eagerly; an interposer that is called before that resolves on first use. A mode keeps the
  * originals of its hooks in its own folder, in a struct like the one below
- * (modes/lock/lock_real.h).
+ * (modes/lock/lock.h).
  */
 #ifndef CP_REAL_H
 #define CP_REAL_H

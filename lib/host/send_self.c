@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Signals that a thread sends to itself; see send_self.h. */
-#include "host/send_self.h"
+/* Signals that a thread sends to itself; see host.h. */
+#include "host/host.h"
 
 #include <errno.h>
 #include <string.h>
 #include <time.h>
 #include <ucontext.h>
 
-#include "host/profiled.h"
-#include "host/sigprof_handler.h"
 #include "base/atomic.h"
-#include "host/signal/deferred.h"
-#include "host/signal/sigprof.h"
+#include "host/signal/host_signal.h"
 #include "base/sys.h"
 
 /* Return true if the profiler's handler will get the wake-up. Any other handler would see a stray

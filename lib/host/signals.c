@@ -1,27 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Installs the profiler's handlers and keeps the program's view; see signals.h. */
-#include "host/signals.h"
+/* Installs the profiler's handlers and keeps the program's view; see host.h. */
+#include "host/host.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "base/atomic.h"
-#include "base/log.h"
-#include "base/notes.h"
+#include "base/base.h"
 #include "base/sys.h"
-#include "host/chained.h"
-#include "host/disposition_view.h"
-#include "host/fatal.h"
-#include "host/handler_mask.h"
-#include "host/handler_stack.h"
-#include "host/profiled.h"
 #include "host/real.h"
-#include "host/signal/altstack.h"
-#include "host/signal/deferred.h"
-#include "host/signal/handler_call.h"
-#include "host/signal/restart.h"
-#include "host/signal/sigprof.h"
-#include "host/sigprof_handler.h"
+#include "host/signal/host_signal.h"
 
 enum kind { KIND_NONE, KIND_PROF, KIND_DUMP, KIND_DUMP_HEAP, KIND_TOGGLE, KIND_FATAL };
 

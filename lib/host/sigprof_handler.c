@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Installs SIGPROF's handler; see sigprof_handler.h. */
-#include "host/sigprof_handler.h"
+/* Installs SIGPROF's handler; see host.h. */
+#include "host/host.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
 
-#include "base/notes.h"
-#include "host/disposition_view.h"
-#include "host/handler_stack.h"
+#include "base/base.h"
 #include "host/real.h"
-#include "host/signal/sigprof.h"
+#include "host/signal/host_signal.h"
 
 /* Note the disposition NOW, which the kernel has, if it is the program's. */
 static void note_program(const struct sigaction *now)

@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "base/atomic.h"
-#include "sample/counters.h"
+#include "sample/thread.h"
 #include "base/sys.h"
 
 /* Only its maker names a kind. The kind enters the table by one compare-and-swap. If two callers

@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/vec.h"
-#include "labels/signal/histogram.h"
+#include "base/base.h"
+#include "labels/signal/labels_signal.h"
 
 #define CP_SPAN_NAME 64
 #define CP_SPANS_MAX 256

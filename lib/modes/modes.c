@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The table of modes; see mode_ops.h. A mode is one folder and one row: its number in cprof.h, and
+/* The table of modes; see output.h. A mode is one folder and one row: its number in cprof.h, and
  * its cp_mode_NAME. Companions have rows of their own. */
-#include "output/mode_ops.h"
+#include "output/output.h"
 
 /* clang-format off */
 #define MODES(ROW) \

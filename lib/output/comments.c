@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Makes the comments of a profile; see comments.h. */
-#include "output/comments.h"
+/* Makes the comments of a profile; see output.h. */
+#include "output/output.h"
 
 #include <sys/utsname.h>
 
 #include "cp-build.h"
-#include "output/helper.h"
-#include "output/incomplete.h"
-#include "output/process_context.h"
-#include "base/globs.h"
-#include "base/log.h"
-#include "output/mode_ops.h"
-#include "base/notes.h"
+#include "base/base.h"
 #include "labels/spans.h"
-#include "sample/capture.h"
+#include "sample/sample.h"
 #include "base/sys.h"
 #include "base/text.h"
 

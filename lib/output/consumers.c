@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Those who take windows; see consumers.h. */
-#include "output/consumers.h"
+/* Those who take windows; see output.h. */
+#include "output/output.h"
 
 #include <errno.h>
 #include <string.h>
@@ -8,8 +8,7 @@
 
 #include "base/sys.h"
 #include "labels/spans.h"
-#include "output/mode_ops.h"
-#include "sample/own_time.h"
+#include "sample/sample.h"
 
 static struct cp_consumer *at(const struct cp_run *r, size_t i)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See deflate.h. The formats are those of RFC 1951 and RFC 1952. */
-#include "output/deflate.h"
+/* See pprof.h. The formats are those of RFC 1951 and RFC 1952. */
+#include "output/pprof.h"
 
 #include <string.h>
 

@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Writes profiles; see dump.h. */
-#include "output/dump.h"
+/* Writes profiles; see output.h. */
+#include "output/output.h"
 
 #include <errno.h>
 #include <string.h>
 #include <time.h>
 
-#include "base/log.h"
-#include "output/mode_ops.h"
-#include "settings/path.h"
-#include "output/consumers.h"
-#include "output/encode.h"
-#include "output/comments.h"
-#include "output/helper.h"
-#include "base/index.h"
+#include "base/base.h"
+#include "settings/settings.h"
+#include "output/pprof.h"
 #include "base/sys.h"
 
 /* Number of names tried for a process that must not overwrite: NAME.PID, NAME.PID.2, ... */

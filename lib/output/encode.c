@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Encodes aggregated samples as pprof; see encode.h. */
-#include "output/encode.h"
+/* Encodes aggregated samples as pprof; see pprof.h. */
+#include "output/pprof.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "output/comments.h"
-#include "output/pprof.h"
-#include "output/rows.h"
+#include "output/output.h"
 #include "base/text.h"
 
 #define DEPTH_MAX 4097

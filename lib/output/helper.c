@@ -10,7 +10,7 @@
  * child of the program, even if the program is a subreaper. When the program's thread ends, the
  * kernel kills the supervisor, and cprof continues alone.
  */
-#include "output/helper.h"
+#include "output/output.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -25,7 +25,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "settings/config.h"
+#include "settings/settings.h"
 #include "base/atomic.h"
 #include "base/sys.h"
 #include "base/text.h"

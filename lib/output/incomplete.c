@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Counts incomplete stacks by module; see incomplete.h. */
-#include "output/incomplete.h"
-
-#include "output/consumers.h"
+/* Counts incomplete stacks by module; see output.h. */
+#include "output/output.h"
 
 #include <string.h>
 

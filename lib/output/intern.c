@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Interned text; see intern.h. */
-#include "output/intern.h"
+/* Interned text; see pprof.h. */
+#include "output/pprof.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "base/index.h"
+#include "base/base.h"
 #include "base/sys.h"
 
 #define SLOTS_MIN ((size_t)1024) /* one page */

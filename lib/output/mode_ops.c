@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tells all modes of threads, forks and execs; see mode_ops.h. */
-#include "output/mode_ops.h"
+/* Tells all modes of threads, forks and execs; see output.h. */
+#include "output/output.h"
 
 #include "base/start_data.h"
-#include "settings/config_table.h"
+#include "settings/settings.h"
 
 static const struct cp_mode_ops *const *table CP_START_DATA;
 

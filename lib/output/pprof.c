@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "base/sys.h"
-#include "output/utf8.h"
 
 #define SCRATCH_MIN ((size_t)32 << 10)
 #define FLUSH_AT ((size_t)16 << 10)

@@ -1,20 +1,176 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Streaming encoder of pprof's profile.proto. The sink compresses the output.
+/* What the files of lib/output/ share and offer, by the file that implements it. */
+#ifndef CP_OUTPUT_PPROF_H
+#define CP_OUTPUT_PPROF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/base.h"
+#include "profile/profile.h"
+#include "sample/thread.h"
+
+/* deflate.c
+ *
+ * A small gzip for where zlib can't be used (sink_gzip.c): repeated bytes become references, and
+ * all codes are deflate's fixed ones. Files are about a third larger than zlib's.
+ *
+ * Pure: works on the caller's memory.
+ */
+
+#define CP_DEFLATE_WINDOW ((size_t)32 << 10) /* how far back a reference reaches */
+#define CP_DEFLATE_OUT ((size_t)8 << 10)
+#define CP_DEFLATE_HASHES ((size_t)4096)
+
+/* All zero at the beginning, but for WRITE and TO. */
+struct cp_deflate {
+	int (*write)(void *to, const void *data, size_t n); /* gets the output; 0 or an error */
+	void *to;
+	int error;	     /* the first of WRITE */
+	uint32_t crc, total; /* of the input */
+	uint64_t bits;	     /* not yet in OUT; the first is the lowest */
+	unsigned bit_count;
+	size_t begun;	      /* the header is written */
+	size_t filled, coded; /* bytes of WINDOW that are there, and those that were coded */
+	size_t used;	      /* bytes of OUT */
+	/* By the hash of three bytes: 1 + the place in WINDOW where they were last; 0: nowhere. */
+	uint32_t last[CP_DEFLATE_HASHES];
+	uint8_t out[CP_DEFLATE_OUT];
+	uint8_t window[2 * CP_DEFLATE_WINDOW];
+};
+
+/* Code N bytes. Returns 0 or the error of WRITE. */
+int cp_deflate_put(struct cp_deflate *d, const void *data, size_t n);
+/* Code what is left, and the end. Returns 0 or the error of WRITE. */
+int cp_deflate_end(struct cp_deflate *d);
+
+/* intern.c
+ *
+ * Interned text: each distinct string once, numbered in order of first use.
+ *
+ * The profile writer uses this for the string table, on one thread at a time. Memory comes from its
+ * own pages. (Not called strings.h, which would shadow libc's <strings.h>.)
+ */
+
+struct cp_intern_entry {
+	const char *text; /* in the arena, followed by NUL */
+	uint32_t length;
+	uint32_t hash;
+};
+
+/* A zeroed struct is an empty table. Invariant: slot_count is 0 or a power of two, and at most
+ * three quarters of the slots are taken. */
+struct cp_intern {
+	struct cp_arena texts;
+	struct cp_vec entries; /* struct cp_intern_entry; index = id */
+	uint32_t *slots;       /* id + 1, 0 = free; linear probing */
+	size_t slot_count;
+};
+
+/* Set *ID to the id (0..) of the N bytes at S, which are copied if they are new. Returns 0 or
+ * -ENOMEM. */
+int cp_intern_add(struct cp_intern *t, const char *s, size_t n, uint64_t *id);
+void cp_intern_release(struct cp_intern *t);
+
+/* Where an encoded profile goes: a chain of sinks, each of which passes bytes on.
+ *
+ * The dump uses sinks on one thread at a time, in any context (raw system calls and own pages
+ * only).
+ */
+
+struct cp_sink {
+	/* Returns 0 when all N bytes were taken, or a negative errno. */
+	int (*write)(struct cp_sink *s, const void *data, size_t n);
+};
+
+/* A whole file by rename: written as a temporary file beside the target (O_CREAT, O_EXCL,
+ * O_NOFOLLOW, O_CLOEXEC, mode 0600), fsync'd if it replaces one, renamed. The temporary file is
+ * ".NAME.PID.tmp" and is locked with flock while it is written. An unlocked temporary file was left
+ * by a killed process and is removed. If the target is a symbolic link, the link itself is
+ * replaced.
+ *
+ * Before each write the sink checks that the descriptor still refers to this file. A program may
+ * close all descriptors meanwhile and open its own: then nothing is written to the program's file
+ * (-EBADF).
+ */
+struct cp_file_sink {
+	struct cp_sink sink;
+	int fd;	   /* -1 = none */
+	int error; /* first failure */
+	uint64_t written;
+	bool direct;		/* the target is a character device: no rename */
+	uint64_t device, inode; /* identity of the file that fd refers to */
+	uint64_t created_ns;	/* by the file system's clock */
+	char path[4096];
+	char temporary[4096]; /* "" = there is no temporary file */
+};
+
+/* Open the absolute PATH. Returns 0, or -EISDIR; -ENAMETOOLONG; -EINVAL: PATH is relative, the
+ * target is a FIFO, socket or block device, or PATH is below /dev (except /dev/shm) and not a
+ * character device, because a symbolic link like /dev/stdout must not be replaced; or the error of
+ * open.
+ *
+ * A character device (/dev/null, /dev/full) is written to directly and never waited for. After a
+ * failure there is nothing to close.
+ */
+int cp_sink_file_open(struct cp_file_sink *f, const char *path);
+/* Remove the temporary files that killed processes have left in the directory of PATH, for PATH or
+ * for a file that a process called after it (NAME.PID). */
+void cp_sink_file_sweep(const char *path);
+/* Returns 0, or -ENAMETOOLONG if opening PATH would fail because of the temporary file's name. */
+int cp_sink_file_check(const char *path);
+/* End the file. With FAIL set (or after a failed write) the temporary file is removed and the old
+ * target stays; otherwise the file is renamed, after fsync if it replaces one. REPLACE false: an
+ * existing file is never replaced; then the result is -EEXIST, and the temporary file is kept for
+ * another try with cp_sink_file_rename (a second close with FAIL set removes it). Returns 0 or the
+ * first error. */
+int cp_sink_file_close(struct cp_file_sink *f, bool fail, bool replace);
+/* Try PATH instead, after -EEXIST. Another -EEXIST keeps the temporary file for the next try; any
+ * other failure removes it. */
+int cp_sink_file_rename(struct cp_file_sink *f, const char *path);
+
+/* A sink in own pages, for data that is written after the lock is released: the reader of a pipe or
+ * socket may keep the writer waiting for ever. */
+struct cp_memory_sink {
+	struct cp_sink sink;
+	uint8_t *data;
+	size_t used, room;
+};
+void cp_sink_memory_open(struct cp_memory_sink *m);
+void cp_sink_memory_release(struct cp_memory_sink *m);
+
+/* Compresses with gzip and passes the bytes on to another sink; uses a zlib that was loaded on a
+ * private handle. */
+struct cp_gzip_sink {
+	struct cp_sink sink;
+	struct cp_sink *next;
+	struct cp_gzip_state *state; /* zlib's state, in pages of its own */
+	struct cp_deflate *small;    /* the compressor's state if zlib isn't used */
+	bool large;
+	int error;
+};
+
+/* Open zlib (unwind/unwind.h) so that a `deflate` that the program exports is not called. Ordinary
+ * context only, once, before the first open. Returns 0, or -ENOENT: there is no zlib, zlib was
+ * loaded earlier in a way that lets the program's functions replace its own, or only the program's
+ * malloc could load it. Then cp_gzip_sink compresses by itself (pprof.h). */
+int cp_sink_gzip_load(void);
+/* Returns 0 or -ENOMEM. NEXT must outlive G. LARGE: much data will follow, and speed matters more
+ * than a few per cent of the size. */
+int cp_sink_gzip_open(struct cp_gzip_sink *g, struct cp_sink *next, bool large);
+/* Flush and release the memory. Doesn't close NEXT. Returns 0 or the first error. */
+int cp_sink_gzip_close(struct cp_gzip_sink *g);
+
+/* pprof.c
+ *
+ * Streaming encoder of pprof's profile.proto. The sink compresses the output.
  *
  * The dump calls this on one thread at a time. Order of calls: open; then mappings, functions,
  * locations and samples in any order; comments; close. Ids are not checked here: the caller hands
  * out 1..N in order of its calls. Memory comes from the writer's own pages. After the first failure
  * every call does nothing, and close returns that error. A NULL text is the same as "".
  */
-#ifndef CP_PPROF_H
-#define CP_PPROF_H
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "output/intern.h"
-#include "output/sink.h"
 
 struct cp_pprof_type {
 	const char *type, *unit; /* "cpu", "nanoseconds" */
@@ -94,5 +250,115 @@ void cp_pprof_comment(struct cp_pprof *w, const char *text);
  * the sink. Returns 0 or the first error: -ENOMEM, or the sink's. Text that is not valid UTF-8 is
  * repaired when it is added. */
 int cp_pprof_close(struct cp_pprof *w);
+
+/* row_labels.c
+ *
+ * Labels of samples, from four sources: the configuration, the thread's label set, the thread, the
+ * row.
+ *
+ * The encoder calls this while it writes, under the collector's lock. A row has one value per key:
+ * a later source in this list overrides an earlier one.
+ */
+
+#define CP_ROW_LABELS 16
+#define CP_ROW_LABEL_TEXT 256
+#define CP_ROW_LABELS_CONFIGURED 16
+
+/* The labels that a mode gives to a row. */
+struct cp_encode_labels {
+	struct cp_pprof_label labels[CP_ROW_LABELS];
+	unsigned count;
+	char text[CP_ROW_LABEL_TEXT]; /* storage for label texts */
+};
+
+/* A finished list of labels, as written. */
+struct cp_row_label_list {
+	uint32_t thread, set; /* which thread's and set's list this is */
+	bool is_kept;	      /* the list is cached; fresh pages hold false */
+	size_t count;
+	struct cp_pprof_known labels[2 + CP_ROW_LABELS_CONFIGURED + CP_LABELS_MAX + CP_ROW_LABELS];
+};
+
+/* A numeric label of a row. */
+struct cp_row_label_own {
+	const char *key, *unit;
+	struct cp_pprof_known known;
+};
+
+struct cp_row_labels {
+	struct cp_pprof *w;
+	struct cp_pprof_label configured[CP_ROW_LABELS_CONFIGURED];
+	size_t configured_count;
+	char text[1024];			    /* of the configured ones */
+	struct cp_row_label_own own[CP_ROW_LABELS]; /* labels of the row before this one */
+	struct cp_row_label_list *kept;		    /* a cache of lists */
+};
+
+/* Open for the writer W, which is opened later. CONFIGURED: k=v,...; NULL or "" = no labels.
+ * Returns 0 or -ENOMEM. */
+int cp_row_labels_open(struct cp_row_labels *x, struct cp_pprof *w, const char *configured);
+/* Returns the labels that all rows of a thread and a label set share; the list is made once for
+ * many rows. T: the thread's labels, or NULL. THREAD and SET: numbers that identify the thread and
+ * the set. */
+const struct cp_row_label_list *cp_row_labels_of(struct cp_row_labels *x, uint32_t thread,
+						 const struct cp_thread_label *t, uint32_t set);
+/* Write COMMON to TO, with the labels in OWN added; a label in OWN replaces one of COMMON with the
+ * same key. */
+void cp_row_labels_add(struct cp_row_labels *x, const struct cp_row_label_list *common,
+		       const struct cp_encode_labels *own, struct cp_row_label_list *to);
+void cp_row_labels_close(struct cp_row_labels *x);
+
+/* encode.c
+ *
+ * Encodes aggregated and named samples as a pprof profile.
+ *
+ * The dump calls this under the collector's lock. The encoder doesn't know where samples came from:
+ * struct cp_profile_info describes the value types and the meaning of the weights.
+ */
+
+/* The most values that a row may have besides those in struct cp_stack. */
+#define CP_ENCODE_MORE 4
+
+struct cp_profile_info {
+	const struct cp_pprof_type *types; /* of the values, count first; then the further ones */
+	unsigned type_count;		   /* without the further ones */
+	unsigned default_type;		   /* as in struct cp_mode_ops */
+	unsigned more_count;
+	void (*more_values)(const void *context, uint32_t row, uint64_t *values);
+	struct cp_pprof_type period_type;
+	const char *drop_frames; /* as in struct cp_mode_ops, or NULL */
+	uint64_t period;	 /* in period_type's unit */
+	uint64_t time_ns;     /* UTC: start of the window; for values of one moment, that moment */
+	uint64_t duration_ns; /* 0 = values of one moment */
+	const char *labels;   /* k=v,... on every sample; "" = none */
+	/* Adds labels of a row to those of its thread and to LABELS; NULL = no such labels. Keys
+	 * and units must be constants, because they are compared by address. */
+	void (*row_labels)(const void *context, const struct cp_stack *s,
+			   struct cp_encode_labels *to);
+	const void *context;
+	const char *const *comments;
+	unsigned comment_count;
+	const struct cp_vec *base; /* the values at the begin of a window, which are subtracted
+				      (cp_aggregate_since); NULL = none */
+};
+
+/* Write A to SINK as a profile. A's locations must already be named. Returns 0 or the first error.
+ */
+int cp_encode_write(struct cp_aggregate *a, struct cp_names *n, const struct cp_profile_info *info,
+		    struct cp_sink *sink);
+
+/* utf8.c
+ *
+ * UTF-8 checks. Names come from ELF files and from the program and may be invalid; a profile must
+ * be valid. No allocation, no locale, any context.
+ */
+
+/* Is it valid as Unicode defines it: no overlong forms, no surrogates, nothing above U+10FFFF? */
+bool cp_utf8_valid(const char *s, size_t n);
+
+/* Copy the bytes at S to TO, with each ill-formed part (Unicode's maximal subpart) replaced by
+ * U+FFFD. TO must have room for 3 * N bytes and must not overlap S. No NUL is added. Returns the
+ * number of bytes written. */
+size_t cp_utf8_repair(char *to, const char *s, size_t n);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See process_context.h. */
-#include "output/process_context.h"
+/* See output.h. */
+#include "output/output.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Labels of samples; see row_labels.h. */
-#include "output/row_labels.h"
+/* Labels of samples; see pprof.h. */
+#include "output/pprof.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "sample/labelset.h"
+#include "sample/thread.h"
 #include "base/sys.h"
 #include "base/text.h"
 

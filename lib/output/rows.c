@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Samples in an order that compresses; see rows.h. */
-#include "output/rows.h"
+/* Samples in an order that compresses; see output.h. */
+#include "output/output.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 
-#include "base/pages.h"
-#include "base/vec.h"
+#include "base/base.h"
 #include "base/sys.h"
 
 /* Rows are sorted by hashes of their outer frames: first of all but the 24 frames next to the leaf,

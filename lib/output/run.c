@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* State of a running mode; see run.h. */
-#include "output/run.h"
+/* State of a running mode; see output.h. */
+#include "output/output.h"
 
 #include <string.h>
 #include <time.h>
 
-#include "sample/own_time.h"
+#include "sample/sample.h"
 #include "base/atomic.h"
 #include "sample/lock_clock.h"
 #include "base/sys.h"
-#include "output/sink.h"
+#include "output/pprof.h"
 
 #define TOGETHER_NS UINT64_C(1000000)
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A whole file by rename; see sink.h. */
-#include "output/sink.h"
+/* A whole file by rename; see pprof.h. */
+#include "output/pprof.h"
 
 #include <errno.h>
 #include <linux/fs.h>
@@ -8,7 +8,7 @@
 #include <sys/file.h>
 #include <sys/random.h>
 
-#include "base/fdwrite.h"
+#include "base/base.h"
 #include "base/sys.h"
 #include "base/text.h"
 

@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* gzip through zlib; see sink.h.
+/* gzip through zlib; see pprof.h.
  *
  * zlib is the only foreign code in a dump. It gets memory from libcprof, and then calls nothing but
  * mem*(), so it may run while the program holds malloc's lock.
  */
-#include "output/sink.h"
+#include "output/pprof.h"
 
 #include <errno.h>
 #include <string.h>
 #include <zlib.h>
 
 #include "base/sys.h"
-#include "output/deflate.h"
-#include "unwind/library.h"
-#include "unwind/loaded.h"
+#include "unwind/unwind.h"
 
 /* One mapping holds everything; only touched pages cost memory. zlib's state takes 262 KiB with
  * these parameters, zlib-ng's 340 KiB. */

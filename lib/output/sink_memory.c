@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A sink that keeps the bytes; see sink.h. */
-#include "output/sink.h"
+/* A sink that keeps the bytes; see pprof.h. */
+#include "output/pprof.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* UTF-8 check and repair; see utf8.h. */
-#include "output/utf8.h"
+/* UTF-8 check and repair; see pprof.h. */
+#include "output/pprof.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of wakers have in common; see wakers.h. */
-#include "output/wakers.h"
+/* What the files of wakers have in common; see output.h. */
+#include "output/output.h"
 
 #include <time.h>
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sums samples; see aggregate.h. */
-#include "profile/aggregate.h"
+/* Sums samples; see profile.h. */
+#include "profile/profile.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "base/sys.h"
-#include "sample/unwinder.h"
+#include "sample/sample.h"
 
 /* A million different stacks of 30 frames fit. A larger profile is of no use, and the program's
  * memory is worth more. */

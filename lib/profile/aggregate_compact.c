@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Gives up rows; see aggregate_compact.h. */
-#include "profile/aggregate_compact.h"
+/* Gives up rows; see profile.h. */
+#include "profile/profile.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Names for locations; see names.h. */
-#include "profile/names.h"
+/* Names for locations; see profile.h. */
+#include "profile/profile.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "symbols/demangle.h"
-#include "symbols/kallsyms.h"
-#include "symbols/perfmap.h"
+#include "symbols/symbols.h"
 #include "base/sys.h"
 #include "base/text.h"
-#include "base/sort.h"
-#include "base/thread_file.h"
-#include "symbols/symbols.h"
+#include "base/base.h"
 
 #define NAME_MAX_BYTES (16 << 10)
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calibrates rows to exact totals; see strata.h. */
-#include "profile/strata.h"
+/* Calibrates rows to exact totals; see profile.h. */
+#include "profile/profile.h"
 
 #include <string.h>
 
-#include "sample/poisson.h"
+#include "sample/sample.h"
 
 /* One value of a stratum, while it is settled. */
 struct portion {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Measures the rate of the processor's counter; see tick_rate.h. */
-#include "profile/tick_rate.h"
+/* Measures the rate of the processor's counter; see profile.h. */
+#include "profile/profile.h"
 
 #include <time.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
 
-#include "sample/ticks.h"
+#include "sample/sample.h"
 #include "base/atomic.h"
 #include "base/sys.h"
 

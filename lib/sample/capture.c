@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Takes one sample, from registers to ring; see capture.h. */
-#include "sample/capture.h"
+/* Takes one sample, from registers to ring; see sample.h. */
+#include "sample/sample.h"
 
 #include <signal.h>
 
 #include "base/arch.h"
 #include "base/atomic.h"
-#include "sample/counters.h"
-#include "sample/gate.h"
-#include "sample/labels.h"
-#include "sample/labelset.h"
+#include "sample/thread.h"
 #include "base/sys.h"
-#include "sample/trace_context.h"
 
 struct cp_capture_settings cp_capture_settings;
 

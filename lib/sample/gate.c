@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Counts captures in flight; see gate.h. */
-#include "sample/gate.h"
+/* Counts captures in flight; see sample.h. */
+#include "sample/sample.h"
 
 #include <stdint.h>
 

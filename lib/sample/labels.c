@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A thread's labels; see labels.h. */
-#include "sample/labels.h"
+/* A thread's labels; see thread.h. */
+#include "sample/thread.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "base/atomic.h"
-#include "sample/labelset.h"
 #include "base/sys.h"
-#include "sample/trace_context.h"
 
 _Static_assert(sizeof(struct cp_labels) <= 4096, "one page a thread");
 

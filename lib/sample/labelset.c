@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Interned sets of labels; see labelset.h. */
-#include "sample/labelset.h"
+/* Interned sets of labels; see thread.h. */
+#include "sample/thread.h"
 
 #include <stdbool.h>
 #include <string.h>

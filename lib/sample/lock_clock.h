@@ -14,12 +14,12 @@
 #include <time.h>
 
 #include "base/atomic.h"
-#include "sample/ticks.h"
+#include "sample/sample.h"
 
 /* Written by the control half: by lock.c, the rate by collect_loop.c. */
 struct cp_lock_clock {
 	/* The vdso's clock_gettime, or libc's; a system call where the program forbids the counter
-	 * (ticks.h). Set before the mode starts. */
+	 * (sample.h). Set before the mode starts. */
 	int (*read)(clockid_t, struct timespec *);
 	uint64_t rate;	  /* ns per tick of the counter, times 2^32 */
 	uint64_t longest; /* RATE is exact enough for so many ticks; 0: the rate isn't known */

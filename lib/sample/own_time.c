@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The profiler's own CPU time; see own_time.h. */
-#include "sample/own_time.h"
+/* The profiler's own CPU time; see sample.h. */
+#include "sample/sample.h"
 
 #include <time.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* perf events without open descriptors; see perf_event.h. */
-#include "sample/perf_event.h"
+/* perf events without open descriptors; see sample.h. */
+#include "sample/sample.h"
 
 #include <fcntl.h>
 #include <linux/perf_event.h>

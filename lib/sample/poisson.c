@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Exponential intervals and weights; see poisson.h. */
-#include "sample/poisson.h"
+/* Exponential intervals and weights; see sample.h. */
+#include "sample/sample.h"
 
 #include <string.h>
 

@@ -1,6 +1,103 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* What the files of lib/sample/ share and offer, by the file that implements it. */
+#ifndef CP_SAMPLE_RING_H
+#define CP_SAMPLE_RING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cprof.h"
+
+/* The kinds of profile, by the numbers that cprof.h gives them. Each mode is collected, named and
+ * written separately. Several may be on at once. A companion is a further view of a main mode, in a
+ * file next to the main mode's file. */
+
+/* Numbers below CP_MAIN_MODES are modes that have an environment variable and an options field of
+ * their own; the others, below CP_MODES, are companions. Most numbers are not in use. */
+#define CP_MAIN_MODES 16
+#define CP_MODES 32
+
+/* stackmem.c
+ *
+ * Reads stack words for unwinders without ever faulting.
+ *
+ * There are two ways. Memory that must be mapped is read directly: the used part of the thread's
+ * own stack and the red zone below it; of a stack that the program made itself, only the page of
+ * the stack pointer. Other memory may be unmapped by another thread at that moment (a register of
+ * code without frame pointers leads anywhere), so the kernel copies it, a window at a time.
+ * Unwinders call this in handlers. One struct lives on the stack of one walk, so nothing is shared
+ * and nothing locks.
+ *
+ * Limit: where the kernel refuses to copy (in some sandboxes), it is asked whether a page is
+ * mapped, and another thread may unmap the page before it is read.
+ */
+
+/* The ABI lets leaf functions use this many bytes below sp. Epilogues leave popped registers
+ * there, and their unwind rules still point there. */
+#define CP_STACKMEM_RED_ZONE 128
+
+struct cp_stackcopy;
+
+/* A buffer for copies of memory that isn't read directly. One copy costs a microsecond or two,
+ * regardless of its size. */
+struct cp_stackmem_room {
+	unsigned char bytes[4096];
+};
+
+struct cp_stackmem {
+	uint64_t direct_low, direct_size; /* this range is read directly; size 0 = it isn't known */
+	uint64_t here;			  /* the stack pointer's page; 0 = it may not be mapped */
+	uint64_t had_low; /* range that ROOM is a copy of; with ASKS: mapped range */
+	uint32_t had_size;
+	bool here_asked, asks;
+	struct cp_stackmem_room *room; /* the caller's buffer; NULL: copy word by word */
+	struct cp_stackcopy *copy;     /* not NULL: reads another thread's stack */
+};
+
+/* SP is the interrupted stack pointer; [low, high) is the thread's stack (both 0 = not known). If
+ * SP is outside of it (coroutine, signal stack), only the page of SP is read directly. */
+void cp_stackmem_init(struct cp_stackmem *m, uint64_t sp, uint64_t low, uint64_t high);
+
+/* Prepares M for another thread's stack: every word is read through COPY. */
+void cp_stackmem_init_copy(struct cp_stackmem *m, struct cp_stackcopy *copy);
+
+/* Returns whether the page of ADDR is mapped. One system call, no effect on the process. */
+bool cp_stackmem_probe(uint64_t addr);
+
+bool cp_stackmem_read_elsewhere(struct cp_stackmem *m, uint64_t addr, uint64_t *word);
+
+/* Reads other functions' stack variables, which AddressSanitizer must not report as a bug. */
+#define CP_STACKMEM_RAW __attribute__((no_sanitize("address", "alignment")))
+typedef uint64_t __attribute__((aligned(1), may_alias)) cp_stackmem_word;
+
+/* Returns whether the word at ADDR is read directly. */
+static inline bool cp_stackmem_is_direct(const struct cp_stackmem *m, uint64_t addr)
+{
+	return __builtin_expect(addr - m->direct_low < m->direct_size, 1);
+}
+
+CP_STACKMEM_RAW static inline uint64_t cp_stackmem_read_direct(uint64_t addr)
+{
+	/* NOLINTNEXTLINE: within the thread's own stack, so not NULL */
+	return *(const cp_stackmem_word *)addr;
+}
+
+/* Reads the word at ADDR into *WORD. Returns false if ADDR can't be read; *WORD is then
+ * unchanged. */
+CP_STACKMEM_RAW static inline bool cp_stackmem_read(struct cp_stackmem *m, uint64_t addr,
+						    uint64_t *word)
+{
+	if (!cp_stackmem_is_direct(m, addr))
+		return cp_stackmem_read_elsewhere(m, addr, word);
+	*word = cp_stackmem_read_direct(addr);
+	return true;
+}
+
 /* clang-format off */
-/* Samples on their way from a thread to the collector. One ring per thread, with a single producer
+/* ring.c
+ *
+ * Samples on their way from a thread to the collector. One ring per thread, with a single producer
  * (that thread, in its handler) and a single consumer (the holder of the collector's lock).
  *
  * Layout in 8-byte words: a record is a header and its program counters. A record is never split;
@@ -15,15 +112,6 @@
  * | release    | consumer | release of TAIL                                        |
  */
 /* clang-format on */
-#ifndef CP_RING_H
-#define CP_RING_H
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "sample/mode.h"
-#include "sample/stackmem.h"
 
 struct cp_record {
 	uint32_t words;	  /* whole record, this header included; see cp_ring_next for skips */
@@ -34,8 +122,8 @@ struct cp_record {
 	uint64_t weight;  /* amount of the measured quantity, in the mode's unit */
 	uint64_t tag;	  /* distinguishes rows of this mode beyond stack and labels; 0 = nothing */
 	uint64_t longest; /* the longest of these events, in WEIGHT's unit; 0 = not kept */
-	uint32_t labels;  /* the thread's label set, a number of labelset.h */
-	uint32_t span;	  /* the span of the sample, if slow spans are sought (slow_spans.h) */
+	uint32_t labels;  /* the thread's label set, a number of thread.h */
+	uint32_t span;	  /* the span of the sample, if slow spans are sought (labels_signal.h) */
 	uint64_t pcs[];	  /* leaf first, in the form that cp_unwinder.walk stores */
 };
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Fault-safe stack reads; see stackmem.h. */
-#include "sample/stackmem.h"
+/* Fault-safe stack reads; see ring.h. */
+#include "sample/ring.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "base/atomic.h"
-#include "base/stackcopy.h"
+#include "base/base.h"
 #include "base/sys.h"
 
 /* The smallest page size. Larger pages cost only an additional probe. */

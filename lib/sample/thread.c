@@ -5,8 +5,6 @@
 #include <string.h>
 
 #include "base/atomic.h"
-#include "sample/counters.h"
-#include "sample/labels.h"
 #include "sample/ring.h"
 #include "base/start_data.h"
 #include "base/sys.h"

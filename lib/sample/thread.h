@@ -1,6 +1,166 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* What the files of lib/sample/ share and offer, by the file that implements it. */
+#ifndef CP_SAMPLE_THREAD_H
+#define CP_SAMPLE_THREAD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/atomic.h"
+#include "sample/ring.h"
+
+/* Counts of samples and their fate, by mode and cause. One instance per process. Samples are rare,
+ * so shared relaxed counters have no measurable cost. Relaxed is enough, because the numbers are
+ * independent of each other and only reported. */
+
+enum cp_count {
+	CP_COUNT_MISSED,	 /* expiries after a thread's last kernel tick */
+	CP_COUNT_NOT_SAMPLED,	 /* those of them that are in the row of CP_PC_NOT_SAMPLED */
+	CP_COUNT_SIGNALS,	 /* profiling signals taken by the profiler's handler */
+	CP_COUNT_SAMPLES,	 /* records put into a ring */
+	CP_COUNT_EXPIRIES,	 /* timer expiries in those records (overruns included) */
+	CP_COUNT_LOST_RING,	 /* expiries dropped: ring full */
+	CP_COUNT_LOST_MEMORY,	 /* expiries dropped: no page for a ring */
+	CP_COUNT_LOST_THREAD,	 /* expiries dropped: thread not registered */
+	CP_COUNT_LOST_PAUSED,	 /* expiries not taken: cprof_thread_pause */
+	CP_COUNT_TRUNCATED,	 /* stacks cut at the depth limit */
+	CP_COUNT_INCOMPLETE,	 /* stacks whose start was not reached */
+	CP_COUNT_TIMED,		 /* handler runs that were timed: see sample.h */
+	CP_COUNT_TIMED_TICKS,	 /* the sum of their ticks */
+	CP_COUNT_THREADS,	 /* threads that were given a timer */
+	CP_COUNT_TIMER_FAILURES, /* threads for which timer_create failed */
+	CP_COUNT_EVENTS,	 /* threads that were given a perf event */
+	CP_COUNT_EVENT_NS,	 /* CPU time in handlers, spent on making perf events anew */
+	CP_COUNT_EVENT_FAILURES, /* threads that got a timer because they could get no perf event */
+	CP_COUNT_OWN_HITS,	 /* hits of events in the profiler's own work */
+	CP_COUNT_FOREIGN_THREADS, /* threads found by the sweep or a hook, not made by
+				     pthread_create */
+	CP_COUNT_LOST_AGGREGATE,  /* expiries dropped: the collector's memory limit */
+	CP_COUNT_LOST_LABELS,	  /* samples without their labels: too many different sets */
+	CP_COUNT_LABELS_REFUSED,  /* labels that could not be set, or were cut */
+	CP_COUNT_UNSEEN_FREES,	  /* blocks that were allocated again without an observed free */
+	CP_COUNT_BURSTS_NS,	  /* CPU time of threads whose waits were counted */
+	CP_COUNT_SHORT_BURSTS_NS, /* of it, that of threads which run for less than a tick at a time
+				   */
+	CP_COUNT_LOST_SPANS,	  /* spans whose latency was not kept: too many names */
+	CP_COUNT_LOST_SLOW,	  /* samples of spans whose slowness can't be determined any more */
+	CP_COUNT_DUMPS,		  /* files written */
+	CP_COUNT_DUMP_FAILURES,	  /* files that could not be written */
+	CP_COUNTS
+};
+
+/* What was told of a thread (collect/collect.h): CPU time, and how often it began to wait. */
+struct cp_bursts {
+	uint64_t ran, waits;
+};
+
+extern uint64_t cp_counters[CP_MODES][CP_COUNTS];
+
+static inline void cp_count_mode(unsigned mode, enum cp_count what, uint64_t n)
+{
+	cp_add_relaxed(&cp_counters[mode][what], n);
+}
+
+static inline uint64_t cp_counted_mode(unsigned mode, enum cp_count what)
+{
+	return cp_load_relaxed(&cp_counters[mode][what]);
+}
+
+/* Counts for the CPU mode. Threads and signals, which belong to no mode, are counted here, too. */
+static inline void cp_count(enum cp_count what, uint64_t n)
+{
+	cp_count_mode(CPROF_CPU, what, n);
+}
+
+static inline uint64_t cp_counted(enum cp_count what)
+{
+	return cp_counted_mode(CPROF_CPU, what);
+}
+
+/* labels.c
+ *
+ * The labels of one thread: key and value pairs with which the program says what it is doing now.
+ *
+ * The owner changes its labels with plain stores, in tens of nanoseconds. The owner's own handlers
+ * and hooks read them between any two of its instructions; a label that is being changed is then
+ * absent. The collector reads another thread's labels, and VERSION tells whether they were changed
+ * meanwhile.
+ */
+
+struct cp_trace_ids;
+
+#define CP_LABELS_MAX 16
+#define CP_LABEL_KEY_MAX 63u
+#define CP_LABEL_VALUE_MAX 127u
+
+struct cp_label {
+	uint8_t key_size, value_size;
+	char key[CP_LABEL_KEY_MAX];
+	char value[CP_LABEL_VALUE_MAX];
+};
+
+struct cp_labels {
+	uint32_t version;		     /* odd while the owner changes a label */
+	uint32_t cached_version, cached_set; /* the label set, by number, at that version */
+	uint32_t used;			     /* bit I: LABEL[I] is complete and set */
+	uint32_t span; /* the serial number of the innermost span: labels_signal.h */
+	bool inherit;  /* threads that the owner creates start with these labels */
+	struct cp_label label[CP_LABELS_MAX];
+};
+
+/* Returns a struct without labels, in a page of its own; NULL without memory. */
+struct cp_labels *cp_labels_new(void);
+/* Returns a copy of FROM, the calling thread's labels; NULL without memory. */
+struct cp_labels *cp_labels_clone(const struct cp_labels *from);
+/* L may be NULL. */
+void cp_labels_free(struct cp_labels *l);
+
+/* Sets KEY to VALUE. Only the owner calls this. Sizes are within the limits above, without NUL
+ * bytes. Returns 0, or -ENOSPC if CP_LABELS_MAX other labels are set. */
+int cp_labels_set(struct cp_labels *l, const char *key, size_t key_size, const char *value,
+		  size_t value_size);
+/* Returns 0, or -ENOENT. */
+int cp_labels_clear(struct cp_labels *l, const char *key, size_t key_size);
+void cp_labels_clear_all(struct cp_labels *l);
+/* Returns the label with KEY, or NULL. */
+const struct cp_label *cp_labels_find(const struct cp_labels *l, const char *key, size_t key_size);
+
+/* Returns the number of the label set (thread.h) that L holds now. L is the calling thread's, or
+ * NULL. Needs 4 KiB of stack if the labels have changed since the last call. Any context. */
+uint32_t cp_labels_current(struct cp_labels *l);
+/* The same with labels trace_id and span_id, as hexadecimal digits, unless L has such labels
+ * itself. Returns CP_LABELSET_LOST if there is no room for more sets of this kind. */
+uint32_t cp_labels_traced(const struct cp_labels *l, const struct cp_trace_ids *ids);
+/* The same for another thread's labels; IDS is NULL if nothing is known. Returns CP_LABELSET_NONE
+ * while the owner is changing them. */
+uint32_t cp_labels_of_other(const struct cp_labels *l, const struct cp_trace_ids *ids);
+
+/* labelset.c
+ *
+ * Sets of labels. Each set is stored once and gets a number, which samples carry.
+ *
+ * Captures add sets in any thread and context; the dump reads them. The store is append-only in
+ * mmapped pages and lock-free, so a handler, a fork child and a reader always see whole sets. The
+ * store is bounded to 16 MiB of text and 65,536 sets; beyond that cp_labelset_add returns
+ * CP_LABELSET_LOST.
+ */
+
+#define CP_LABELSET_NONE UINT32_C(0)
+#define CP_LABELSET_LOST UINT32_MAX
+
+/* Returns the number of the set TEXT: SIZE bytes of "key\0value\0" pairs, sorted by key. */
+uint32_t cp_labelset_add(const char *text, size_t size);
+/* The same for a set that will hardly come again, as one with a trace's number: uses at most half
+ * of the store, so that the other sets keep their place. */
+uint32_t cp_labelset_add_spare(const char *text, size_t size);
+/* Returns the text of SET, and its size in *SIZE; "" and 0 for CP_LABELSET_NONE. */
+const char *cp_labelset_text(uint32_t set, size_t *size);
+
 /* clang-format off */
-/* The registry of threads, and the one TLS record.
+/* thread.c
+ *
+ * The registry of threads, and the one TLS record.
  *
  * A record is claimed when a thread is created (pthread_create), found (the sweep) or already
  * there (main). The drain frees the record after the thread has ended and its ring is emptied.
@@ -15,14 +175,6 @@
  * | ENDED    | the thread or the sweep | the drain                             |
  */
 /* clang-format on */
-#ifndef CP_THREAD_H
-#define CP_THREAD_H
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/atomic.h"
 
 struct cp_labels;
 struct cp_ring;
@@ -44,9 +196,9 @@ struct cp_thread {
 	bool named;	/* NAME is the thread's name at its end */
 	bool seen;	/* the sweep's mark */
 	bool finishing; /* waits for the collector to write the profiles at its end */
-	uint8_t unsignalled; /* takes no signals of the profiler: hooks/unsignalled.h */
+	uint8_t unsignalled; /* takes no signals of the profiler: hooks/hooks.h */
 	bool making;	     /* is creating the collector's thread, with all signals blocked */
-	bool prof_blocked;   /* takes none of the program's SIGPROFs: see deferred.h */
+	bool prof_blocked;   /* takes none of the program's SIGPROFs: see host_signal.h */
 	bool prof_waiting;   /* but the thread takes SIGPROF by sigwait */
 	uint64_t tls;	     /* TLS base, if it is libc's; 0 = not known */
 	uint64_t stack_low, stack_high; /* [low, high); 0, 0 = not known */
@@ -60,7 +212,7 @@ struct cp_thread {
 	struct cp_labels *labels;
 	/* The alternate stack that the profiler made for it, which stays with the record; NULL
 	 * until the first one. ALTERNATE_LOW and ALTERNATE_SIZE are the program's alternate stack,
-	 * which the kernel doesn't have because it has the profiler's: altstack.h. */
+	 * which the kernel doesn't have because it has the profiler's: host_signal.h. */
 	void *alternate, *alternate_low;
 	uint64_t alternate_size;
 	bool alternate_invalid; /* the program's can't be written to: the profiler's stays */
@@ -119,7 +271,7 @@ struct cp_heap_self {
 		};
 	};
 	uint16_t scratch; /* the unwinding buffer that it used last */
-	uint8_t shard;	  /* the shard of stacks that it owns: heap_stack.h; 0: none */
+	uint8_t shard;	  /* the shard of stacks that it owns: heap_signal.h; 0: none */
 	uint8_t untimed;  /* samples until one is timed; on the fast path: how often it was left */
 };
 
@@ -134,7 +286,8 @@ struct cp_self {
 	uint8_t gate_closed;	  /* by this thread's fork: fork_handlers.c */
 	uint8_t forks;		  /* between fork's handlers: module_list.c */
 	uint8_t in_dlclose;	  /* nesting depth (destructors may call it): dlclose_gate.c */
-	uint8_t marker; /* the mask bit of a spare signal also carries PROF_BLOCKED: deferred.h */
+	uint8_t marker; /* the mask bit of a spare signal also carries PROF_BLOCKED: host_signal.h
+			 */
 	uint8_t marker_blocked;		/* the program itself blocks that spare signal */
 	int32_t child;			/* pid of a vfork child that took over its mask: mask.c */
 	uint64_t dlclose_frame;		/* frame of the outermost dlclose */
@@ -185,5 +338,33 @@ bool cp_thread_has_alternate(const void *at, uint64_t size);
 uint32_t cp_thread_limit(void);
 /* In a fork child: sets every record but KEEP to FREE and gives up their rings. */
 void cp_thread_fork_child(struct cp_thread *keep);
+
+/* trace_context.c
+ *
+ * The trace and span that a thread works on, where an OpenTelemetry SDK publishes them: the
+ * thread-local variable otel_thread_ctx_v1, a pointer to a record (OTEP 4947).
+ *
+ * Everything is read through the kernel and checked, because the program may have freed the record,
+ * or may have another thing of that name. A record that is not marked as valid counts as none; it
+ * is so marked whenever its thread may be interrupted. Of a thread that is looked at from outside,
+ * the caller must find out whether it waited all along.
+ */
+
+#define CP_TRACE_SYMBOL "otel_thread_ctx_v1"
+/* The labels that samples get. */
+#define CP_TRACE_LABEL "trace_id"
+#define CP_SPAN_LABEL "span_id"
+
+struct cp_trace_ids {
+	uint8_t trace[16], span[8];
+};
+
+/* Where the variable is, from a thread's TLS base; 0: there is none, and nobody asks. Set before
+ * the first sample. */
+extern int64_t cp_trace_context_at;
+
+/* Reads what the thread with TLS base TLS is working on. Returns false if there is no variable, no
+ * record, or no valid one. Needs two system calls. Any context, any thread. */
+bool cp_trace_context_read(uint64_t tls, struct cp_trace_ids *to);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Notes when the program forbids the processor's counter; see ticks.h. */
-#include "sample/ticks.h"
+/* Notes when the program forbids the processor's counter; see sample.h. */
+#include "sample/sample.h"
 
 #include <linux/prctl.h>
 

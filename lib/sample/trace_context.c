@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See trace_context.h. */
-#include "sample/trace_context.h"
+/* See thread.h. */
+#include "sample/thread.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Counts open waits by bucket, and draws which of them are samples; see waiters.h. */
-#include "sample/waiters.h"
+/* Counts open waits by bucket, and draws which of them are samples; see wakes.h. */
+#include "sample/wakes.h"
 
 #include <stddef.h>
 #include <time.h>

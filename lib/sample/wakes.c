@@ -7,9 +7,8 @@
 
 #include "base/arch.h"
 #include "base/sys.h"
-#include "sample/capture.h"
-#include "sample/counters.h"
-#include "sample/timing.h"
+#include "sample/sample.h"
+#include "sample/thread.h"
 
 /* An entry's state: a generation in the upper half, pins, and how many waits may still take it. */
 #define GENERATION (UINT64_C(1) << 32)

@@ -7,20 +7,17 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "session/api.h"
-#include "session/api_change.h"
-#include "modes/heap/heap_settings.h"
-#include "session/fork_handlers.h"
-#include "base/arch.h"
-#include "sample/capture.h"
-#include "unwind/unwinder_choice.h"
-#include "settings/config.h"
 #include "session/session.h"
+#include "modes/heap/heap.h"
+#include "base/arch.h"
+#include "sample/sample.h"
+#include "unwind/unwind.h"
+#include "settings/settings.h"
 #include "base/atomic.h"
-#include "output/mode_ops.h"
+#include "output/output.h"
 #include "base/text.h"
 #include "sample/thread.h"
-#include "collect/threads.h"
+#include "collect/collect.h"
 
 #define API __attribute__((visibility("default")))
 
@@ -125,7 +122,7 @@ static int set_paths(struct cp_config *c, const struct cprof_options *o)
 
 static int to_config(struct cp_config *c, const struct cprof_options *o)
 {
-	/* In the order of the enums in config.h. */
+	/* In the order of the enums in settings.h. */
 	static const char *const unwinders[] = { "auto", "fp", "dwarf", "libunwind" };
 	static const char *const symbolizers[] = { "none", "names", "full" };
 	int unwind = choose(o->unwind, unwinders, 4, CP_UNWIND_AUTO);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One start or stop at a time; see api_change.h. */
-#include "session/api_change.h"
+/* One start or stop at a time; see session.h. */
+#include "session/session.h"
 
 #include <stdint.h>
 

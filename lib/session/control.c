@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Answers requests of other processes; see control.h. */
-#include "session/control.h"
+#include "session/session.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -10,27 +10,16 @@
 #include <time.h>
 
 #include "base/atomic.h"
-#include "base/fdwrite.h"
-#include "base/log.h"
+#include "base/base.h"
 #include "base/sys.h"
 #include "base/text.h"
 #include "collect/collect.h"
-#include "collect/control_message.h"
-#include "collect/control_socket.h"
 #include "cp-build.h"
 #include "labels/spans.h"
-#include "output/dump.h"
-#include "output/mode_ops.h"
-#include "output/sink.h"
-#include "sample/own_time.h"
-#include "session/api_change.h"
-#include "session/mode_check.h"
-#include "session/mode_set.h"
-#include "session/runs.h"
-#include "session/session_state.h"
-#include "session/threads_now.h"
+#include "output/output.h"
+#include "output/pprof.h"
+#include "sample/sample.h"
 #include "session/window.h"
-#include "session/window_take.h"
 
 bool cp_control_wanted(bool early)
 {

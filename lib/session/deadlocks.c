@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds circles of waits; see deadlocks.h. Each thread waits for one thread at most, so a walk from
+/* Finds circles of waits; see session.h. Each thread waits for one thread at most, so a walk from
  * any thread ends, or comes to where it has been. */
-#include "session/deadlocks.h"
+#include "session/session.h"
 
-#include "base/sort.h"
+#include "base/base.h"
 #include "base/sys.h"
-#include "base/vec.h"
 
 /* A thread on the walks, by its tid. */
 struct node {

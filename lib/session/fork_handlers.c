@@ -3,44 +3,25 @@
  * profiler's data in whatever state other threads left them. So the child starts empty: the table
  * STEPS has everything that is done for it, in order.
  *
- * No handler here waits long for a lock that a thread of the program could hold (module_list.h).
+ * No handler here waits long for a lock that a thread of the program could hold (unwind.h).
  * Once the program has restricted its system calls, no handler here makes one.
  */
-#include "session/fork_handlers.h"
+#include "session/session.h"
 
 #include <pthread.h>
 
 #include "base/atomic.h"
-#include "base/notes.h"
-#include "base/pages.h"
+#include "base/base.h"
 #include "collect/collect.h"
-#include "collect/control_path.h"
-#include "collect/control_socket.h"
-#include "collect/sweep.h"
-#include "collect/task_sleep.h"
-#include "collect/threads.h"
-#include "collect/tids.h"
-#include "collect/worker.h"
-#include "host/fork_mark.h"
-#include "host/profiled.h"
-#include "host/signal/deferred.h"
-#include "host/signal/disposition.h"
-#include "host/signals.h"
+#include "host/host.h"
+#include "host/signal/host_signal.h"
 #include "labels/spans.h"
-#include "output/mode_ops.h"
-#include "sample/capture.h"
-#include "sample/gate.h"
-#include "sample/own_time.h"
+#include "output/output.h"
+#include "sample/sample.h"
 #include "sample/thread.h"
-#include "session/api_change.h"
-#include "session/control.h"
-#include "session/process.h"
-#include "session/push.h"
-#include "session/runs.h"
-#include "session/serve.h"
 #include "session/window.h"
-#include "unwind/module_list.h"
-#include "unwind/signal/cfi_module.h"
+#include "unwind/unwind.h"
+#include "unwind/signal/unwind_signal.h"
 
 /* Returns whether captures must be stopped for the fork. Only libunwind has locks of its own,
  * which must not be copied while held. Captures that use libunwind end first; until the fork is

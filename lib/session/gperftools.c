@@ -8,18 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "session/api.h"
-#include "settings/config.h"
+#include "session/session.h"
+#include "settings/settings.h"
 #include "cprof.h"
 #include "gperftools/heap-profiler.h"
 #include "gperftools/profiler.h"
-#include "session/session.h"
 #include "base/arch.h"
 #include "base/atomic.h"
-#include "sample/capture.h"
-#include "modes/cpu/signal/cpu_event.h"
-#include "collect/threads.h"
-#include "unwind/loaded.h"
+#include "sample/sample.h"
+#include "modes/cpu/signal/cpu_signal.h"
+#include "collect/collect.h"
+#include "unwind/unwind.h"
 
 #define API __attribute__((visibility("default")))
 

@@ -4,15 +4,12 @@
 #include <string.h>
 
 #include "cprof.h"
-#include "base/globs.h"
-#include "session/label_api.h"
+#include "base/base.h"
 #include "session/session.h"
 #include "base/atomic.h"
-#include "sample/counters.h"
-#include "output/mode_ops.h"
-#include "sample/labels.h"
 #include "sample/thread.h"
-#include "collect/threads.h"
+#include "output/output.h"
+#include "collect/collect.h"
 
 #define API __attribute__((visibility("default")))
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Hands over the last windows; see last_window.h. */
-#include "session/last_window.h"
+#include "session/window.h"
 
 #include <errno.h>
 #include <string.h>
@@ -10,16 +10,14 @@
 #include <time.h>
 
 #include "base/control.h"
-#include "base/fdwrite.h"
+#include "base/base.h"
 #include "base/sys.h"
 #include "base/text.h"
-#include "collect/control_peer.h"
-#include "output/consumers.h"
-#include "output/dump.h"
-#include "output/mode_ops.h"
-#include "output/sink.h"
-#include "sample/own_time.h"
-#include "session/session_state.h"
+#include "collect/collect.h"
+#include "output/output.h"
+#include "output/pprof.h"
+#include "sample/sample.h"
+#include "session/session.h"
 
 /* Linux's MFD_NOEXEC_SEAL, which older headers lack. */
 #define NOEXEC_SEAL 8u

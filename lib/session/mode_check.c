@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Checks before a mode starts; see mode_check.h. */
-#include "session/mode_check.h"
+/* Checks before a mode starts; see session.h. */
+#include "session/session.h"
 
 #include <errno.h>
 #include <string.h>
@@ -8,11 +8,9 @@
 
 #include "base/sys.h"
 #include "base/text.h"
-#include "output/mode_ops.h"
-#include "output/sink.h"
-#include "session/runs.h"
-#include "session/session_state.h"
-#include "settings/path.h"
+#include "output/output.h"
+#include "output/pprof.h"
+#include "settings/settings.h"
 
 /* Creates the temporary file of PATH, and removes it. Returns 0 or a negative errno. */
 static int try(const char *path)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Changes settings of a mode while it is on; see mode_set.h. */
-#include "session/mode_set.h"
+/* Changes settings of a mode while it is on; see session.h. */
+#include "session/session.h"
 
 #include <errno.h>
 #include <string.h>
@@ -8,12 +8,10 @@
 
 #include "base/sys.h"
 #include "base/text.h"
-#include "collect/drain.h"
-#include "output/mode_ops.h"
-#include "sample/own_time.h"
-#include "session/runs.h"
-#include "session/session_state.h"
-#include "settings/config_reader.h"
+#include "collect/collect.h"
+#include "output/output.h"
+#include "sample/sample.h"
+#include "settings/settings.h"
 
 static struct cp_config next; /* only the settings of the mode are used */
 

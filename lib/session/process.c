@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Start, end, fork and exec; see process.h. */
-#include "session/process.h"
+/* Start, end, fork and exec; see session.h. */
+#include "session/session.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -9,29 +9,17 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#include "host/profiled.h"
+#include "host/host.h"
 #include "collect/collect.h"
-#include "base/log.h"
-#include "host/fork_mark.h"
-#include "output/mode_ops.h"
-#include "sample/own_time.h"
-#include "settings/path.h"
-#include "settings/unknown.h"
-#include "output/comments.h"
-#include "session/control.h"
-#include "session/fork_handlers.h"
-#include "modes/heap/jemalloc_backtrace.h"
-#include "session/session.h"
-#include "session/runs.h"
-#include "session/session_state.h"
+#include "base/base.h"
+#include "output/output.h"
+#include "sample/sample.h"
+#include "settings/settings.h"
+#include "modes/heap/allocator.h"
 #include "base/atomic.h"
-#include "sample/capture.h"
-#include "host/signal/disposition.h"
+#include "host/signal/host_signal.h"
 #include "base/sys.h"
-#include "host/signals.h"
-#include "collect/threads.h"
 #include "session/window.h"
-#include "collect/worker.h"
 
 static const char *read_variable(const char *key)
 {

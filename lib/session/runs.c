@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The runs of the session; see runs.h. */
-#include "session/runs.h"
+/* The runs of the session; see session.h. */
+#include "session/session.h"
 
 #include <errno.h>
 
-#include "collect/drain.h"
-#include "output/dump.h"
-#include "output/mode_ops.h"
-#include "sample/own_time.h"
-#include "settings/path.h"
-#include "session/session_state.h"
+#include "collect/collect.h"
+#include "output/output.h"
+#include "sample/sample.h"
+#include "settings/settings.h"
 #include "base/atomic.h"
 #include "base/text.h"
 

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Starts the helper that serves; see serve.h. */
-#include "session/serve.h"
+#include "session/session.h"
 
 #include <time.h>
 
 #include "base/atomic.h"
 #include "base/sys.h"
-#include "collect/control_socket.h"
-#include "output/helper.h"
-#include "session/push.h"
-#include "session/session_state.h"
+#include "collect/collect.h"
+#include "output/output.h"
 
 /* Most short processes have ended by then. */
 #define AFTER_NS UINT64_C(1000000000)

@@ -5,27 +5,15 @@
 #include <errno.h>
 #include <limits.h>
 
-#include "host/profiled.h"
+#include "host/host.h"
 #include "collect/collect.h"
-#include "collect/control_path.h"
-#include "collect/drain.h"
-#include "output/dump.h"
-#include "base/fdwrite.h"
-#include "base/globs.h"
-#include "output/helper.h"
-#include "output/mode_ops.h"
-#include "base/log.h"
-#include "base/notes.h"
-#include "session/control.h"
-#include "session/runs.h"
-#include "session/session_state.h"
+#include "output/output.h"
+#include "base/base.h"
 #include "base/atomic.h"
 #include "base/sys.h"
 #include "base/text.h"
-#include "host/signals.h"
-#include "output/sink.h"
-#include "collect/threads.h"
-#include "unwind/module_diff.h"
+#include "output/pprof.h"
+#include "unwind/unwind.h"
 #include "session/window.h"
 
 bool cp_session_keeps_label(const char *key)

@@ -1,14 +1,333 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The profiler as a whole: start, stop, write. process.h connects it to the life of the process. */
-#ifndef CP_SESSION_H
-#define CP_SESSION_H
+/* What the files of lib/session/ share and offer, by the file that implements it. */
+#ifndef CP_SESSION_SESSION_H
+#define CP_SESSION_SESSION_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-#include "settings/config.h"
+#include "base/base.h"
+#include "base/control.h"
 #include "cprof.h"
-#include "output/sink.h"
+#include "host/host.h"
+#include "modes/wall/wall.h"
+#include "output/output.h"
+#include "output/pprof.h"
+#include "sample/ring.h"
+#include "settings/settings.h"
+
+/* api.c
+ *
+ * Functions of api.c that the gperftools-compatible functions (gperftools.c) need.
+ */
+
+/* Starts MODE for gperftools' functions. Everything except the path comes from the environment.
+ * NAME is used literally, not as a template; SUFFIX may be a template. CPUPROFILE_REALTIME turns
+ * CPU into wall. Heap dumps get gperftools' intervals if the environment sets no interval. Returns
+ * as cprof_start. */
+int cp_api_start_mode(enum cprof_mode mode, const char *name, const char *suffix);
+
+/* api_change.c
+ *
+ * One start or stop by the program at a time. A concurrent one fails with -EBUSY and does not wait.
+ */
+
+/* Begins a start or stop. Returns false if another one runs. */
+bool cp_api_change_begin(void);
+/* Ends it. Returns ERR. */
+int cp_api_change_end(int err);
+/* In a fork child. Returns true if the session is half started or half stopped, by a thread that
+ * the child doesn't have. */
+bool cp_api_change_fork_child(void);
+
+/* control.c
+ *
+ * What other processes may ask of the session, over the control socket (base/control.h). Runs in
+ * the collector.
+ */
+
+struct cp_control_place;
+
+/* Answers request M in place, with descriptor FD or -1. Without the collector's lock. */
+void cp_control_answer_request(struct cp_control_message *m, int fd);
+/* The answer to the last request was sent, or the client had gone. As above. */
+void cp_control_see_answered(bool received);
+/* In a fork child: the request is the parent's. */
+void cp_control_fork_child(void);
+/* Wait until it is known whether the window that is just being sent has arrived, so that what is
+ * handed over before an exec or the end doesn't have its time again. At most a tenth of a second.
+ * Any context. */
+void cp_control_wait_for_answer(void);
+/* Returns whether there is to be a control socket; EARLY: the collector has just begun. */
+bool cp_control_wanted(bool early);
+/* Where the socket is to be besides its abstract name: CPROF_CONTROL=/PATH. */
+void cp_control_where(struct cp_control_place *place);
+/* Say that it can't be there. The process's first program says it; others with CPROF_VERBOSE. */
+void cp_control_failed(const struct cp_control_place *place, int err);
+
+/* thread_waits.c
+ *
+ * What a thread waits for, beyond its system call: the lock and its holder, the descriptor, the
+ * child, the thread. For threads_now.c and deadlocks.c, under the collector's lock. The thread is
+ * not signalled or stopped; memory is copied by the kernel, so no read can fault.
+ */
+
+struct cp_thread_wait {
+	const char *cause; /* as the label "wait" of wall profiles; NULL = unknown */
+	/* A futex: what it is the word of ("mutex"), and its address; 0 = none. Of a condition the
+	 * word's own address is known. */
+	const char *lock_kind;
+	uint64_t lock;
+	int holder; /* tid of the thread that has the lock, while this one waits; 0 = unknown */
+	unsigned readers;	   /* threads that have it to read */
+	int joined;		   /* tid of the thread whose end is waited for; 0 = none */
+	int fd;			   /* -1 = none */
+	const char *kind, *target; /* of FD; NULL = unknown, or not allowed */
+	unsigned descriptors;	   /* that poll or select waits for; 0 = another call */
+	int child;		   /* its pid; 0 = none, or any */
+	const char *child_name;
+	bool limited;	   /* the wait for the lock has a time limit */
+	unsigned deadlock; /* number of the deadlock that the thread is a part of; 0 = none */
+};
+
+/* A thread as it was seen. */
+struct cp_thread_look {
+	int tid;
+	enum cp_wall_doing doing;
+	uint64_t clock; /* its CPU time, for a waiting thread */
+	struct cp_wall_call call;
+	enum cp_wall_futex futex; /* if it waits for one */
+	struct cp_thread_wait wait;
+};
+
+/* Find out what T waits for. ALLOWED: enum cp_io_target. Texts are in TEXTS. */
+void cp_thread_waits_find(struct cp_thread_look *t, int allowed, struct cp_arena *texts);
+/* Return the tid of the thread that T waits for: that of the lock's holder, as the lock says now,
+ * or of the thread that T joins; 0: none, or unknown. */
+int cp_thread_waits_for(const struct cp_thread_look *t);
+/* Return true if T has waited all the time since it was seen. */
+bool cp_thread_waits_still(const struct cp_thread_look *t);
+
+/* deadlocks.c
+ *
+ * Deadlocks: threads of which each waits for what the next one has, around a circle. Each waits
+ * without a time limit for a lock that the next one holds, or for the next one's end.
+ *
+ * No mode is needed, because the locks say who has them (lock.h). Under the collector's lock.
+ */
+
+/* Number the deadlocks among the COUNT threads at T in their WAIT.DEADLOCK, from 1 on. A circle
+ * counts only if none of its threads has run since it was seen, and each lock still says that the
+ * next thread has it: then all of that is true at one moment, and can't end by itself. */
+void cp_deadlocks_find(struct cp_thread_look *t, size_t count);
+
+/* fork_handlers.c
+ *
+ * The profiler's reaction to fork.
+ */
+
+/* Register with pthread_atfork. Call in the constructor: later it may allocate. */
+void cp_fork_handlers_install(void);
+/* From now on the handlers act, because a session begins. Any context. */
+void cp_fork_handlers_begin(void);
+
+/* label_api.c
+ *
+ * The part of the label functions that spans use.
+ */
+
+/* Puts the calling thread into span SERIAL. Returns the serial number of the span that the thread
+ * was in. Ordinary context. */
+uint32_t cp_label_api_span(uint32_t serial);
+
+/* mode_check.c
+ *
+ * Checks before a mode starts, so that the user learns of an error then, and not at the end. Any
+ * context in which the settings don't change.
+ */
+
+/* Returns 0 if mode M can write its file at TEMPLATE at its end, or a negative errno. */
+int cp_mode_check_path(unsigned m, const char *template);
+/* Returns 0 if the modes of C can be added to the running session, or a negative errno. */
+int cp_mode_check_added(const struct cp_config *c);
+
+/* mode_set.c
+ *
+ * Changes settings of a mode while it is on.
+ */
+
+#define CP_MODE_SET_MOST 4 /* settings of one mode that can be changed */
+
+struct cp_mode_set {
+	unsigned mode;			      /* below CP_MAIN_MODES */
+	const char *(*name)(const char *key); /* the value of a variable, or NULL */
+	unsigned count;			      /* out: the settings that were given */
+	char changes[CP_MODE_SET_MOST][72];   /* out: "KEY=VALUE, before: VALUE" */
+	char why[192];			      /* out, with -ERANGE: which value, what is accepted */
+	int result; /* out: 0; -ESRCH: the mode isn't on; -EINVAL: none is given that can be
+		       changed; -ERANGE; -EOPNOTSUPP: this change needs a new start */
+};
+
+/* Reads the settings of the mode and goes on with them, with all or none. Changes to the same value
+ * count. For cp_collect_run, which holds the lock; ARG is a struct cp_mode_set. */
+void cp_mode_set_apply(void *arg);
+
+/* process.c
+ *
+ * The profiler in the life of a process: its start, end, forks and execs.
+ */
+
+/* Called from the constructor: reads the environment, and starts if it asks for a mode. */
+void cp_process_begin(void);
+/* Called from the destructor and every other way out of the process: puts the profile at its path.
+ * Afterwards no code of the program runs except destructors that follow the profiler's. */
+void cp_process_end(const char *when);
+/* Called before the calling thread ends with STATUS by a system call of its own. If it is the only
+ * thread, the process ends, too. */
+void cp_process_thread_exit(int status);
+/* cp_process_end in two parts, for callers where more of the program may run in between. */
+void cp_process_write_last(const char *when);
+void cp_process_leave(void);
+
+/* Call cp_process_daemon_begin before daemon(), in which libc ends this process itself; it returns
+ * the pid. Call cp_process_daemon_end(PID) with that pid afterwards: in the same process, or in
+ * the child that goes on, where it does nothing. Ordinary context. */
+int cp_process_daemon_begin(void);
+void cp_process_daemon_end(int pid);
+
+/* Call cp_process_exec_begin before an exec in this process or a child: it writes the samples
+ * collected so far, and makes signals and timers inheritable. Call cp_process_exec_failed after an
+ * exec that failed. */
+void cp_process_exec_begin(void);
+void cp_process_exec_failed(void);
+/* Returns whether ENVIRONMENT, of a program to be run, asks for one of the profiles that this
+ * process was started with. Any context. */
+bool cp_process_shares(char *const *environment);
+/* Returns whether there is such a profile at all. */
+bool cp_process_shares_any(void);
+/* Writes "_CPROF_LINEAGE=..." for the environment of a program to be run to TO. CHILD: another
+ * process runs the program. cp_process_variable_room returns the room needed. */
+void cp_process_write_variable(char *to, size_t size, bool child);
+size_t cp_process_variable_room(void);
+
+/* For fork_handlers.c, in the child. Make the child a process of its own. ALONE: the forking thread
+ * was the program's only thread. */
+void cp_process_fork_child(bool alone);
+/* Return true if the child has a profile; otherwise no mode is on in it. HALFWAY: another thread
+ * was starting or stopping modes. */
+bool cp_process_fork_goes_on(bool halfway);
+/* Begin the child's modes. */
+void cp_process_fork_modes(void);
+/* Called when fork has returned in the child: restarts the collector for a mode that works by the
+ * clock, if the program had one thread. Does nothing if this isn't a fork child. Ordinary
+ * context. */
+void cp_process_forked(void);
+/* Called when the program could not get a thread or process, with the error. Returns true if it may
+ * try again: the profiler's own tasks have ended, which count for RLIMIT_NPROC and pids.max. Then
+ * call cp_process_thread_created; a collector that has no room is noted. Ordinary context. */
+bool cp_process_gives_way(int err);
+/* Called after the program has created a thread. The collector is needed again if a fork ended it,
+ * and it must be a thread that libc knows. */
+void cp_process_thread_created(void);
+/* Called in the constructor: the program's calls, those that change credentials included, reach
+ * the profiler's functions. */
+void cp_process_is_interposed(void);
+
+/* Called before the program asks for a message queue's notification (collect.h). Ordinary
+ * context. */
+void cp_process_awaits_queue(void);
+/* Called before the program becomes the subreaper of orphaned descendants. Any context. */
+void cp_process_becomes_subreaper(void);
+
+/* Makes the profiler inert in a child that a raw clone() made as fork would, without fork
+ * handlers. No profile could be written in such a child, and the child may be about to restrict
+ * its system calls. Called before the child creates a thread, and before a seccomp filter.
+ * Ordinary context. Also called in a child that shares the parent's memory; that memory is left
+ * unchanged. */
+void cp_process_leave_others(void);
+
+/* push.c
+ *
+ * CPROF_PUSH=URL: windows of this process are pushed by a helper, `cprof push`. The library itself
+ * speaks to nobody. Called by window.c, under the collector's lock.
+ *
+ * A process that has lived for a second starts a helper, which takes windows over the control
+ * socket. A process that ends before a helper has asked for a window, or that has no control
+ * socket, has its files pushed by the helper at its end (helper.h). A helper that was killed is
+ * started again. A helper that was started may
+ * still be on its way, or may leave the process to another one, so only its request counts.
+ */
+
+struct cp_helper;
+
+/* Plans the start of the helper: at a start of the session. */
+void cp_push_plan(void);
+/* The same in a fork child, whose parent's helper isn't its own. */
+void cp_push_fork_child(void);
+/* When the helper is to be started; monotonic ns, UINT64_MAX: not at all. */
+uint64_t cp_push_due(void);
+/* Starts the helper if it is time. In the collector. */
+void cp_push_serve(void);
+/* A client has begun a window with the start of a mode: it is a helper, which also pushes what the
+ * process does after its last window. FOLLOWER: its process id; 0 = it is out of sight. */
+void cp_push_note_window(int follower);
+/* Starts the helper `cprof VERB -helper ARGUMENT`. Returns NULL if it can't be started now; with
+ * CPROF_VERBOSE, WITHOUT and the reason are said. */
+struct cp_helper *cp_push_start_helper(const char *verb, const char *argument, const char *without);
+/* Are this process's files still to be pushed, at its end? */
+bool cp_push_wants_files(void);
+
+/* runs.c
+ *
+ * Each mode's run while the mode is on: its name, begin and end. Under the collector's lock,
+ * except for functions that only read the settings.
+ */
+
+struct cp_config;
+
+/* Returns the mode whose path names M's file: M itself, or the mode that M is a companion of. */
+enum cprof_mode cp_runs_parent(unsigned m);
+/* Returns whether the settings ask for mode M. */
+bool cp_runs_wants(unsigned m);
+/* Returns whether the names of M's files have the pid, also in the first process. */
+bool cp_runs_has_pid(unsigned m);
+/* Returns whether a signal begins and ends mode M. */
+bool cp_runs_toggled(unsigned m);
+/* Returns whether a mode is on. Any context, without the lock. */
+bool cp_runs_any(void);
+
+/* Returns 0, or a negative errno; the mode is then off. */
+int cp_runs_begin(unsigned m);
+/* Writes M's file at its own path and drops the collected samples. Returns the write's error. */
+int cp_runs_end(unsigned m, const char *when);
+/* The same without writing a file. */
+void cp_runs_abandon(unsigned m);
+/* In a fork child, without the lock: the modes that are on begin anew, under the child's name. */
+void cp_runs_fork_child(void);
+/* Lets the modes of C that are on tell what the user should know. Call without the lock, after they
+ * have started. */
+void cp_runs_tell(const struct cp_config *c);
+
+/* serve.c
+ *
+ * CPROF_SERVE=HOST:PORT: a helper, `cprof serve`, answers there for this process and for all others
+ * of the user that name the same address. Called by window.c, under the collector's lock.
+ *
+ * A process that has lived for a second starts a helper, which ends at once if there is one.
+ */
+
+/* Plans the start of the helper: at a start of the session, and in a fork child. */
+void cp_serve_plan(void);
+/* When it is due; monotonic ns, UINT64_MAX: not at all. */
+uint64_t cp_serve_due(void);
+/* Starts the helper if it is time. In the collector. */
+void cp_serve_start(void);
+
+/* session.c
+ *
+ * The profiler as a whole: start, stop, write. session.h connects it to the life of the process.
+ */
 
 /* Starts the modes that C names, in addition to the modes that are on, whose settings stay.
  * Returns 0, -EALREADY if one of C's modes is on, or the error of the paths or the kernel. With
@@ -43,7 +362,7 @@ int cp_session_dump_fd(enum cprof_mode mode, int fd);
 /* Writes the heap and its companions to the next number. REASON, if not NULL, goes into their
  * comments. */
 int cp_session_dump_heap(const char *reason);
-/* Writes the heap as text (heap_text.h) into TO, which this function opens. */
+/* Writes the heap as text (heap.h) into TO, which this function opens. */
 int cp_session_heap_text(struct cp_memory_sink *to);
 /* Returns whether MODE is on in this process; the path of its file; and its start time in UTC
  * seconds. Any context. */
@@ -92,5 +411,88 @@ void cp_session_stats(enum cprof_mode mode, struct cprof_stats *s);
 /* Determines this process's place in the process tree; the first call reads the environment.
  * Ordinary context. */
 void cp_session_start_learn_tree(void);
+
+/* The state of the profiler; private to session.c, session_start.c, runs.c, window.c and
+ * process.c. */
+
+struct cp_session {
+	/* Written in every process, so they lie together (base/start_data.h). */
+	bool process_tree_known;
+	bool ending;   /* the last files are written, or are being written */
+	bool finished; /* the helper has the files: they aren't written again */
+	struct cp_process_tree process_tree;
+	struct cp_process_info facts;
+	struct cp_config config;
+	struct cp_modules modules; /* shared by all runs */
+	struct cp_run runs[CP_MODES];
+	/* CPUPROFILE and the other variables as the process's descendants have them; NULL = not
+	 * set */
+	const char *shared[CP_MAIN_MODES];
+	unsigned windows; /* how often the session was toggled on */
+	/* LEAVING: threads on their way into execve or out of the process. They end the collector
+	 * wherever it is, so the collector begins no file meanwhile. PUT_OFF: the requests that
+	 * came meanwhile; they are served if the process goes on. */
+	uint32_t leaving, put_off;
+	uint64_t until[CP_MAIN_MODES]; /* monotonic ns: a mode ends then; 0 = it doesn't */
+	uint64_t push_at;	  /* monotonic ns: the push's helper is started; UINT64_MAX = it
+				     isn't, or was */
+	uint64_t serve_at;	  /* the same of the server's helper */
+	unsigned push_tries;	  /* how often there was no control socket yet */
+	int follower;		  /* the process id of that helper; 0 = not known */
+	bool followed;		  /* a helper pushes windows of this process, and its end */
+	uint64_t next_checkpoint; /* monotonic ns; UINT64_MAX = none */
+};
+
+extern struct cp_session cp_session; /* runs.c */
+
+/* For cp_collect_init. */
+struct cp_collect_work;
+extern const struct cp_collect_work cp_session_in_collector; /* session.c */
+
+/* signal_requests.c
+ *
+ * Requests that signals make of the session: dumps, toggles, and the profiles before the process
+ * ends.
+ */
+
+/* For cp_signals_install. */
+extern const struct cp_signal_work cp_signal_requests_work;
+
+/* threads_now.c
+ *
+ * Where every thread is at this moment, as a profile: one sample for each thread. Works with no
+ * mode on. No thread is signalled or stopped: a waiting thread is walked from outside, as the wall
+ * clock does; a running one has no stack.
+ */
+
+/* Further threads are counted, in a comment. The collector's lock is held for some 20 us a thread.
+ */
+#define CP_THREADS_NOW_MAX 4096u
+
+/* Write the profile to SINK, not compressed and without names of functions. Returns 0 or a negative
+ * errno. Takes the collector's lock; twice, if a thread waits for the lock of a file, because who
+ * has it is asked without the lock. The labels of a sample, those that are known:
+ *
+ * "thread", "tid", "state" (running; runnable: no processor is free; waiting; unknown), "syscall"
+ * (its number) "wait": the cause, as in wall profiles
+ *
+ * "lock", "lock_kind": name or address; mutex, rwlock, condition, semaphore, barrier, libc (a lock
+ * inside libc), futex (any other)
+ *
+ * "holder", "readers": tid of the mutex's owner or the writer; number of readers
+ *
+ * "joined": tid of the thread whose end is waited for
+ *
+ * "deadlock": number of the deadlock that the thread is a part of
+ *
+ * "child", "child_name": pid and name
+ *
+ * "fd", "kind", "target": the descriptor; the target as CPROF_IO_TARGET allows
+ *
+ * "locker", "locker_name": pid and name of the process that has the descriptor's lock
+ *
+ * "descriptors": how many poll or select waits for
+ */
+int cp_threads_now_write(struct cp_sink *sink);
 
 #endif

@@ -8,40 +8,24 @@
 #include <unistd.h>
 #include <stdint.h>
 
-#include "host/profiled.h"
+#include "host/host.h"
 #include "collect/collect.h"
-#include "unwind/dlclose_gate.h"
-#include "unwind/loaded.h"
-#include "unwind/module_list.h"
-#include "unwind/unwinder_choice.h"
-#include "session/fork_handlers.h"
-#include "output/helper.h"
-#include "base/log.h"
-#include "host/fork_mark.h"
-#include "base/notes.h"
-#include "output/mode_ops.h"
-#include "settings/path.h"
+#include "unwind/unwind.h"
+#include "output/output.h"
+#include "base/base.h"
+#include "settings/settings.h"
 #include "host/real.h"
-#include "session/runs.h"
-#include "session/mode_check.h"
-#include "session/session_state.h"
-#include "session/signal_requests.h"
 #include "base/atomic.h"
-#include "sample/capture.h"
-#include "host/signal/deferred.h"
+#include "sample/sample.h"
+#include "host/signal/host_signal.h"
 #include "sample/ring.h"
 #include "base/sys.h"
-#include "base/thread_file.h"
 #include "base/text.h"
-#include "sample/ticks.h"
-#include "host/signals.h"
-#include "output/sink.h"
-#include "symbols/loader_maps.h"
-#include "unwind/module_list.h"
-#include "collect/threads.h"
+#include "output/pprof.h"
+#include "symbols/symbols.h"
 #include "session/window.h"
 #include "base/arch.h"
-#include "sample/trace_context.h"
+#include "sample/thread.h"
 
 /* Modes may be started from outside later, when there is no ordinary context. What the heap's needs
  * is left out, because it takes long: a search of the program's file. */
@@ -117,7 +101,7 @@ static bool runs_in_valgrind(void)
 }
 
 /* Finds the variable in which an OpenTelemetry SDK publishes each thread's trace:
- * sample/trace_context.h. Ordinary context. */
+ * sample/thread.h. Ordinary context. */
 
 /* More than the static TLS of any program; blocks that are made later are further away, or on the
  * other side. */

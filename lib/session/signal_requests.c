@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Requests that signals make of the session; see signal_requests.h. */
-#include "session/signal_requests.h"
+/* Requests that signals make of the session; see session.h. */
+#include "session/session.h"
 
 #include "collect/collect.h"
-#include "host/profiled.h"
-#include "session/session.h"
+#include "host/host.h"
 #include "session/window.h"
 
 static void dump(unsigned mode)

@@ -5,14 +5,13 @@
 #include <time.h>
 
 #include "cprof.h"
-#include "session/label_api.h"
-#include "labels/signal/slow_spans.h"
+#include "session/session.h"
+#include "labels/signal/labels_signal.h"
 #include "base/sys.h"
-#include "sample/ticks.h"
+#include "sample/sample.h"
 #include "labels/spans.h"
 #include "base/atomic.h"
 #include "modes/heap/signal/heap_hot.h"
-#include "session/runs.h"
 
 #define API __attribute__((visibility("default")))
 /* The size before CPU_NS. */

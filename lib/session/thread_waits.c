@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a thread waits for; see thread_waits.h. */
-#include "session/thread_waits.h"
+/* What a thread waits for; see session.h. */
+#include "session/session.h"
 
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -10,11 +10,11 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "base/filestat.h"
+#include "base/base.h"
 #include "base/sys.h"
 #include "base/text.h"
-#include "modes/io/signal/io_target.h"
-#include "modes/lock/lock_owner.h"
+#include "modes/io/signal/io_signal.h"
+#include "modes/lock/lock.h"
 #include "sample/thread.h"
 
 #define FUTEX_LOCK_PI2_COMMAND 13

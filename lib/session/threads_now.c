@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where every thread is now; see threads_now.h. */
-#include "session/threads_now.h"
+/* Where every thread is now; see session.h. */
+#include "session/session.h"
 
 #include <errno.h>
 #include <string.h>
@@ -8,22 +8,14 @@
 
 #include "base/sys.h"
 #include "base/text.h"
-#include "base/thread_file.h"
+#include "base/base.h"
 #include "collect/collect.h"
-#include "collect/sweep.h"
-#include "modes/io/io_settings.h"
-#include "modes/lock/lock_names.h"
-#include "modes/wall/wall_cause.h"
-#include "modes/wall/wall_stack.h"
-#include "output/encode.h"
-#include "profile/aggregate.h"
-#include "profile/names.h"
-#include "sample/capture.h"
-#include "sample/own_time.h"
-#include "sample/unwinder.h"
-#include "session/deadlocks.h"
-#include "session/session_state.h"
-#include "session/thread_waits.h"
+#include "modes/io/io.h"
+#include "modes/lock/lock.h"
+#include "modes/wall/wall.h"
+#include "output/pprof.h"
+#include "profile/profile.h"
+#include "sample/sample.h"
 
 struct cp_threads_now {
 	struct cp_sink *sink;

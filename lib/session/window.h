@@ -1,17 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The time in which samples are taken: one window from start to stop, or several if a signal
+/* What the files of lib/session/ share and offer, by the file that implements it. */
+#ifndef CP_SESSION_WINDOW_H
+#define CP_SESSION_WINDOW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "collect/collect.h"
+#include "output/pprof.h"
+#include "sample/ring.h"
+
+/* last_window.c
+ *
+ * The end, by exit or exec, of a program that others take windows of.
+ */
+
+/* Sends each consumer that listens (base/control.h) what its mode has seen since its last window.
+ * All samples are drained. Waits for nobody: a consumer
+ * that can't be reached at once has lost its window. If an exec fails afterwards, the next window
+ * begins where this one ended. Under the collector's lock. */
+void cp_last_window_send(void);
+
+/* window.c
+ *
+ * The time in which samples are taken: one window from start to stop, or several if a signal
  * toggles. session.c and process.c run these functions under the collector's lock.
  *
  * Each function is for cp_collect_run, which holds the lock. ARG is a struct cp_window_call.
  */
-#ifndef CP_WINDOW_H
-#define CP_WINDOW_H
-
-#include <stdbool.h>
-
-#include "collect/collect.h"
-#include "sample/mode.h"
-#include "output/sink.h"
 
 struct cp_helper;
 
@@ -72,5 +88,35 @@ void cp_window_plan_checkpoint(void);
 /* The session's work in the collector; see struct cp_collect_work. */
 void cp_window_serve(uint32_t requests);
 uint64_t cp_window_due(void);
+
+/* window_take.c
+ *
+ * Windows that other processes take of a mode: what happened since the same consumer's last window.
+ *
+ * Each function is for cp_collect_run, which holds the lock. ARG is a struct cp_window_take.
+ */
+
+struct cp_window_take {
+	enum cprof_mode mode;
+	uint64_t consumer;    /* the number that the client drew */
+	uint64_t until;	      /* monotonic ns: the consumer is forgotten then */
+	uint64_t since;	      /* END of the client's last window; 0 = it has none */
+	struct cp_sink *sink; /* NULL: begin a window, write nothing */
+	uint64_t end;	      /* out: monotonic ns */
+	int peer;	      /* the client's process id; 0 = another pid namespace has it */
+	bool all;	      /* begin with the mode's start, if nothing was given up since */
+	bool last;	      /* the client listens for what is left at the process's end */
+	bool received;	      /* for cp_window_take_confirm */
+	int result;	      /* out: 0 or a negative errno: base/control.h */
+};
+
+/* Writes the consumer's window to SINK, or begins one. */
+void cp_window_take(void *arg);
+/* The client has the window that cp_window_take wrote, if RECEIVED; else the consumer's next window
+ * has its contents, too. Gives up rows that nobody needs. */
+void cp_window_take_confirm(void *arg);
+/* Forgets the consumer, in MODE and its companions. A mode without a file ends with its last
+ * consumer. */
+void cp_window_take_end(void *arg);
 
 #endif

@@ -1,21 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Windows that other processes take; see window_take.h. */
-#include "session/window_take.h"
+/* Windows that other processes take; see window.h. */
+#include "session/window.h"
 
 #include <errno.h>
 #include <time.h>
 
 #include "base/sys.h"
-#include "collect/drain.h"
-#include "collect/shrink.h"
-#include "output/consumers.h"
-#include "output/dump.h"
-#include "output/mode_ops.h"
-#include "sample/own_time.h"
-#include "session/push.h"
-#include "session/runs.h"
-#include "session/session_state.h"
-#include "session/window.h"
+#include "collect/collect.h"
+#include "output/output.h"
+#include "sample/sample.h"
+#include "session/session.h"
 
 /* Finds the consumer, or makes it known. Returns 0; -EUSERS; or -ESTALE: its window can't begin
  * where its last one ended. */

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads the settings from the environment; see config.h. */
-#include "settings/config.h"
+/* Reads the settings from the environment; see settings.h. */
+#include "settings/settings.h"
 
 #include <string.h>
 
-#include "settings/config_table.h"
-#include "settings/config_reader.h"
-#include "base/globs.h"
-#include "settings/path.h"
+#include "base/base.h"
 #include "base/text.h"
 
 void cp_config_defaults(struct cp_config *c)

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Takes settings from an options struct, by the modes' tables; see config.h. */
-#include "settings/config.h"
+/* Takes settings from an options struct, by the modes' tables; see settings.h. */
+#include "settings/settings.h"
 
 #include <errno.h>
 #include <string.h>
-
-#include "settings/config_table.h"
 
 static int take_number(const struct cp_config_row *row, const void *from, unsigned *to)
 {

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads single settings; see config_reader.h. */
-#include "settings/config_reader.h"
+/* Reads single settings; see settings.h. */
+#include "settings/settings.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "base/log.h"
+#include "base/base.h"
 #include "base/text.h"
-#include "settings/config_values.h"
 
 #define SIGNAL_VALUES                                                                              \
 	"a signal's name or number (not KILL, STOP, PROF, ABRT, a fault's, or one that libc "      \

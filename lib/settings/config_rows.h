@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* For the files that define a table of settings (config_table.h): how a row is written, and what
+/* For the files that define a table of settings (settings.h): how a row is written, and what
  * several tables have in common. */
 #ifndef CP_CONFIG_ROWS_H
 #define CP_CONFIG_ROWS_H
 
 #include "cprof.h"
-#include "settings/config_table.h"
+#include "settings/settings.h"
 
 /* The struct that has the fields is CP_CONFIG_IN. */
 /* clang-format off */
@@ -28,7 +28,7 @@
 	{ CP_CONFIG_AT(TEXT, variable, field), .accepted = (what), .otherwise = (then), .instead = __VA_ARGS__ }
 /* At the end of a row: the field of struct cprof_options that sets the same. */
 #define OPTION(field) .option = offsetof(struct cprof_options, field)
-/* After it: the mode's SET (mode_ops.h) takes another value. */
+/* After it: the mode's SET (output.h) takes another value. */
 #define LIVE .live = true
 /* The number may be a percentage (CP_CONFIG_PERCENT). */
 #define OR_PERCENT .percent = true

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The table of settings that belong to no mode, and the modes' tables; see config_table.h.
+/* The table of settings that belong to no mode, and the modes' tables; see settings.h.
  */
-#include "settings/config_table.h"
+#include "settings/settings.h"
 
 #include "base/start_data.h"
 #include "settings/config_rows.h"
-#include "settings/config_values.h"
 
 #define CP_CONFIG_IN struct cp_config
 #define GLOBS "a list of globs of up to 1023 bytes"

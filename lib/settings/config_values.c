@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Parses sizes, durations, signals and switches; see config_values.h. */
-#include "settings/config_values.h"
+/* Parses sizes, durations, signals and switches; see settings.h. */
+#include "settings/settings.h"
 
 #include <errno.h>
 #include <signal.h>

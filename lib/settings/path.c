@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Builds the names of profile files; see path.h. No allocation, no locale, any context.
+/* Builds the names of profile files; see settings.h. No allocation, no locale, any context.
  *
  * The same function builds each name twice, first only counting, so the caller's buffer is
  * unchanged if it is too small.
  */
-#include "settings/path.h"
+#include "settings/settings.h"
 
 #include <errno.h>
 #include <string.h>

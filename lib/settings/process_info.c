@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Collects facts about the process; see process_info.h. */
-#include "settings/process_info.h"
+/* Collects facts about the process; see settings.h. */
+#include "settings/settings.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Misspelt settings; see unknown.h. Pure functions of the environment. */
-#include "settings/unknown.h"
+/* Misspelt settings; see settings.h. Pure functions of the environment. */
+#include "settings/settings.h"
 
 #include <string.h>
 
 #include "base/text.h"
-#include "settings/config.h"
-#include "settings/config_table.h"
 
 #define PREFIX "CPROF_"
 /* Names of settings are shorter. */

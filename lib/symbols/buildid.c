@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Build ids from ELF notes; see buildid.h. */
-#include "symbols/buildid.h"
+/* Build ids from ELF notes; see symbols.h. */
+#include "symbols/symbols.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "symbols/elf.h"
 #include "base/sys.h"
 
 #define NOTES_MAX 256 /* in one segment; real files have under ten */

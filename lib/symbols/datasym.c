@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Variables by address; see datasym.h. */
-#include "symbols/datasym.h"
+/* Variables by address; see symbols.h. */
+#include "symbols/symbols.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "symbols/dynsym.h"
-#include "base/sort.h"
+#include "base/base.h"
 
 #define CHUNK 512 /* symbols read at once: 12 KiB of the dump's stack */
 #define LONGEST_NAME 1024

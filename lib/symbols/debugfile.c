@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A module's separate debug file; see debugfile.h. */
-#include "symbols/debugfile.h"
+/* A module's separate debug file; see symbols.h. */
+#include "symbols/symbols.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 
-#include "symbols/buildid.h"
-#include "symbols/elf.h"
 #include "base/sys.h"
 #include "base/text.h"
-#include "symbols/symbols.h"
 
 #define ROOT "/usr/lib/debug"
 #define PATH_ROOM 4096

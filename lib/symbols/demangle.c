@@ -14,7 +14,7 @@
 #include <libiberty/demangle.h>
 #include <libiberty/safe-ctype.h>
 
-#include "symbols/rustname.h"
+#include "symbols/symbols.h"
 
 /* Maximum length of a C++ name: libiberty takes 72 bytes of stack per character for its tables and
  * up to 350 for its recursion, so 900 characters stay under 400 KiB. (libiberty itself refuses more

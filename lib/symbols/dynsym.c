@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds the dynamic symbol table as the loader does; see dynsym.h. */
-#include "symbols/dynsym.h"
+/* Finds the dynamic symbol table as the loader does; see symbols.h. */
+#include "symbols/symbols.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where functions begin and end, from .eh_frame_hdr; see ehfunc.h. */
-#include "symbols/ehfunc.h"
+/* Where functions begin and end, from .eh_frame_hdr; see symbols.h. */
+#include "symbols/symbols.h"
 
 #include <errno.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A reader of 64-bit ELF that trusts nothing it reads; see elf.h. */
-#include "symbols/elf.h"
+#include "symbols/symbols.h"
 
 #include <errno.h>
 #include <string.h>

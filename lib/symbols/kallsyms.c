@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Kernel symbols; see kallsyms.h. Lines are "address type name", followed by a tab and "[module]"
+/* Kernel symbols; see symbols.h. Lines are "address type name", followed by a tab and "[module]"
  * for modules. */
-#include "symbols/kallsyms.h"
+#include "symbols/symbols.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 
-#include "symbols/lines.h"
 #include "base/sys.h"
 #include "base/text.h"
-#include "base/sort.h"
+#include "base/base.h"
 
 #define NAME_MAX_BYTES 512
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads lines; see lines.h. */
-#include "symbols/lines.h"
+/* Reads lines; see symbols.h. */
+#include "symbols/symbols.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The list of the loader's modules; see loader_maps.h. */
-#include "symbols/loader_maps.h"
+/* The list of the loader's modules; see symbols.h. */
+#include "symbols/symbols.h"
 
 #include <limits.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/sysmacros.h>
 
-#include "base/arena.h"
-#include "base/vec.h"
+#include "base/base.h"
 #include "base/sys.h"
 #include "base/text.h"
 

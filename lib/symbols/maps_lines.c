@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The lines of /proc/self/maps; see maps_lines.h. */
-#include "symbols/maps_lines.h"
+/* The lines of /proc/self/maps; see symbols.h. */
+#include "symbols/symbols.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "base/sys.h"
 #include "base/text.h"
-#include "base/thread_file.h"
-#include "symbols/loader_maps.h"
+#include "base/base.h"
 
 struct reader {
 	void (*take)(struct cp_maps_line *l, void *arg);

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The list of executable mappings; see modules.h. */
-#include "symbols/modules.h"
+/* The list of executable mappings; see symbols.h. */
+#include "symbols/symbols.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/auxv.h>
 
-#include "symbols/buildid.h"
-#include "symbols/maps_lines.h"
 #include "base/sys.h"
-#include "base/thread_file.h"
+#include "base/base.h"
 
 #define READ_BYTES (16 << 10)
 

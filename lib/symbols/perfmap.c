@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* JIT names; see perfmap.h. The file may contain anything, because it is in /tmp. */
-#include "symbols/perfmap.h"
+/* JIT names; see symbols.h. The file may contain anything, because it is in /tmp. */
+#include "symbols/symbols.h"
 
 #include <errno.h>
 #include <stdbool.h>
 
-#include "symbols/lines.h"
 #include "base/sys.h"
 #include "base/text.h"
-#include "base/sort.h"
+#include "base/base.h"
 
 #define NAME_MAX_BYTES 1024
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Names for PLT stubs; see plt.h. */
-#include "symbols/plt.h"
+/* Names for PLT stubs; see symbols.h. */
+#include "symbols/symbols.h"
 
 #include <errno.h>
 #include <string.h>

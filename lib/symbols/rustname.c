@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Walks over the grammar of Rust's v0 mangling and only looks for punycode; see rustname.h.
+/* Walks over the grammar of Rust's v0 mangling and only looks for punycode; see symbols.h.
  *
  * Words like "read_u32" are common in identifiers, and 'u' and digits in numbers, so only a parser
  * can tell. A back-reference is not followed: it is accepted if its target was already walked as
  * the same kind, so the target holds nothing new.
  */
-#include "symbols/rustname.h"
+#include "symbols/symbols.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -6,15 +6,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "symbols/buildid.h"
-#include "symbols/debugfile.h"
-#include "symbols/dynsym.h"
-#include "symbols/ehfunc.h"
-#include "symbols/elf.h"
-#include "symbols/plt.h"
 #include "base/sys.h"
-#include "base/sort.h"
-#include "symbols/symtab.h"
+#include "base/base.h"
 
 struct lookup {
 	const struct cp_symbol_module *m;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One streaming pass over a symbol table; see symtab.h.
+/* One streaming pass over a symbol table; see symbols.h.
  *
  * A symbol with a size names the addresses that it covers. A symbol without a size (assembly, crt
  * code) names addresses that no sized symbol covers: those that are in one FDE with it. Where no
@@ -7,14 +7,13 @@
  * to the end of its section. It does so only in a table that has local symbols, too: in a stripped
  * library it would claim the code of all functions whose symbols are gone.
  */
-#include "symbols/symtab.h"
+#include "symbols/symbols.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "base/sort.h"
+#include "base/base.h"
 #include "base/text.h"
-#include "symbols/ehfunc.h"
 
 #define CHUNK 512 /* symbols read at once: three pages */
 /* Parts of the address range, to find a target quickly. */

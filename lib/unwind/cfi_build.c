@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Builds tables for modules that have none; see cfi_build.h. Any context but a handler: it reads
+/* Builds tables for modules that have none; see unwind.h. Any context but a handler: it reads
  * all of the module's information, once. */
-#include "unwind/cfi_build.h"
+#include "unwind/unwind.h"
 
 #include <string.h>
 
-#include "symbols/elf.h"
-#include "unwind/signal/cfi.h"
+#include "symbols/symbols.h"
+#include "unwind/signal/unwind_signal.h"
 #include "base/sys.h"
-#include "base/sort.h"
+#include "base/base.h"
 
 #define HEAD_BYTES 12 /* of .eh_frame_hdr, before its table */
 #define TABLE_ENC 0x3b

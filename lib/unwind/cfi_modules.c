@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Control half of unwind/signal/cfi_module.h: prepares the data by which handlers find modules.
+/* Control half of unwind/signal/unwind_signal.h: prepares the data by which handlers find modules.
  * Called by the unwinders' prepare and modules_changed, outside handlers. cfi_poll.c looks for
  * modules loaded since. */
-#include "unwind/cfi_modules.h"
+#include "unwind/unwind.h"
 
 #include <errno.h>
 #include <link.h>
 
-#include "unwind/loaded.h"
-#include "unwind/module_list.h"
 #include "base/atomic.h"
-#include "sample/gate.h"
+#include "sample/sample.h"
 #include "base/futex_lock.h"
 #include "base/sys.h"
 

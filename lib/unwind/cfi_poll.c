@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Finds modules that were loaded since the loader was asked, in /proc/self/maps: takes none of the
  * program's locks, and lets the kernel copy memory that may go away. Runs on the collector's
- * thread; see unwind/signal/cfi_module.h.
+ * thread; see unwind/signal/unwind_signal.h.
  *
  * Needed with glibc before 2.35, which has no _dl_find_object, and for modules without a sorted
  * table. A program with generated code causes misses all the time; then the intervals grow.
  */
 #include <time.h>
 
-#include "unwind/cfi_modules.h"
-#include "symbols/elf.h"
-#include "symbols/modules.h"
-#include "sample/gate.h"
+#include "unwind/unwind.h"
+#include "symbols/symbols.h"
+#include "sample/sample.h"
 #include "base/sys.h"
 
 #define SEGMENTS 64

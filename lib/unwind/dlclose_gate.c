@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The gate around dlclose; see dlclose_gate.h. */
-#include "unwind/dlclose_gate.h"
+/* The gate around dlclose; see unwind.h. */
+#include "unwind/unwind.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sample/capture.h"
-#include "sample/gate.h"
+#include "sample/sample.h"
 #include "sample/thread.h"
 
 void (*cp_dlclose_gate_unloaded)(struct cp_module_diff *u);

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See library.h. */
-#include "unwind/library.h"
+#include "unwind/unwind.h"
 
 #include <dlfcn.h>
 #include <link.h>
 #include <stddef.h>
-
-#include "unwind/loaded.h"
 
 void (*cp_library_lend)(bool on);
 

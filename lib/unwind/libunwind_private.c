@@ -5,7 +5,7 @@
  * glibc's in the program, and a program with its own libunwind must not bind to this one. Called by
  * unwind_libunwind.c's prepare, outside handlers.
  */
-#include "unwind/signal/unwind_libunwind.h"
+#include "unwind/signal/unwind_signal.h"
 
 #ifdef HAVE_LIBUNWIND
 
@@ -13,7 +13,7 @@
 #include <errno.h>
 #include <stddef.h>
 
-#include "unwind/library.h"
+#include "unwind/unwind.h"
 
 #if defined(__x86_64__)
 #define SONAME "libunwind-x86_64.so.8"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads the symbol tables of the loaded modules; see loaded.h. */
-#include "unwind/loaded.h"
+/* Reads the symbol tables of the loaded modules; see unwind.h. */
+#include "unwind/unwind.h"
 
 #include <dlfcn.h>
 #include <gnu/libc-version.h>
@@ -10,7 +10,6 @@
 
 #include "base/atomic.h"
 #include "base/start_data.h"
-#include "unwind/module_list.h"
 
 static bool holds(const struct dl_phdr_info *info, uintptr_t address)
 {

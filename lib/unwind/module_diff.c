@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Compares the modules before and after a dlclose; see module_diff.h. */
-#include "unwind/module_diff.h"
+/* Compares the modules before and after a dlclose; see unwind.h. */
+#include "unwind/unwind.h"
 
 #include <link.h>
 #include <stddef.h>
 
-#include "unwind/module_list.h"
 #include "base/sys.h"
 
 /* Reserves address space only: pages that aren't written take no memory. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Walks the loader's list of modules, safely across forks; see module_list.h. */
-#include "unwind/module_list.h"
+/* Walks the loader's list of modules, safely across forks; see unwind.h. */
+#include "unwind/unwind.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Chooses an unwinder; see unwinder_choice.h. */
-#include "unwind/unwinder_choice.h"
+/* Chooses an unwinder; see unwind.h. */
+#include "unwind/unwind.h"
 
 #include "cp-build.h"
 
 #include <errno.h>
 #include "base/atomic.h"
-#include "base/log.h"
-#include "sample/capture.h"
+#include "base/base.h"
+#include "sample/sample.h"
 
 /* By quality: our own CFI reader takes no lock and needs no library; libunwind's stacks are as
  * complete but slow; frame pointers always work. */

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The unwinders: their walks run in handlers, their control halves are here. The session chooses
  * and uses one, outside handlers. */
-#include "sample/unwinder.h"
+#include "sample/sample.h"
 
 #include <errno.h>
 
-#include "unwind/signal/cfi.h"
+#include "unwind/signal/unwind_signal.h"
 #include "unwind/signal/rules.h"
-#include "unwind/signal/unwind_libunwind.h"
-#include "unwind/signal/unwind_walks.h"
 
 const struct cp_unwinder cp_unwinder_fp = {
 	.name = "fp",

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Windows of a running process (tools/control/window.h), taken by several at once: nothing is missing, nothing is in two
+# Windows of a running process (tools/control/control.h), taken by several at once: nothing is missing, nothing is in two
 # windows, whatever the others do; a mode that was turned on for windows keeps nothing and ends with the last of them.
 . "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/control.sh"

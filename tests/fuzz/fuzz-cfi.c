@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "unwind/cfi_build.h"
-#include "unwind/signal/cfi.h"
+#include "unwind/unwind.h"
+#include "unwind/signal/unwind_signal.h"
 
 #include "../unit/learnt.h"
 

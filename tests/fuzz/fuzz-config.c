@@ -5,12 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "modes/cpu/cpu_settings.h"
-#include "output/mode_ops.h"
-#include "settings/config.h"
-#include "settings/config_values.h"
-#include "base/globs.h"
-#include "settings/path.h"
+#include "modes/cpu/cpu.h"
+#include "output/output.h"
+#include "settings/settings.h"
+#include "base/base.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

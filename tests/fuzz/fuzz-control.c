@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collect/control_message.h"
+#include "collect/collect.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

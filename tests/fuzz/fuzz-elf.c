@@ -6,9 +6,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "symbols/buildid.h"
-#include "symbols/debugfile.h"
-#include "symbols/elf.h"
 #include "symbols/symbols.h"
 
 #define QUERIES 32

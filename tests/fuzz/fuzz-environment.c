@@ -8,11 +8,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "settings/config.h"
-#include "host/process_tree.h"
-#include "modes/cpu/cpu_settings.h"
-#include "output/mode_ops.h"
-#include "settings/path.h"
+#include "settings/settings.h"
+#include "host/host.h"
+#include "modes/cpu/cpu.h"
+#include "output/output.h"
 
 #define VARIABLES_MAX 64
 

@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sample/labels.h"
-#include "sample/labelset.h"
+#include "sample/thread.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

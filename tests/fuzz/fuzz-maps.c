@@ -8,8 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "symbols/kallsyms.h"
-#include "symbols/perfmap.h"
+#include "symbols/symbols.h"
 
 #define QUERIES 24
 #define NAMES_LIMIT ((size_t)4 << 20)

@@ -6,12 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/combine.h"
-#include "core/filter.h"
-#include "core/graph.h"
-#include "core/drop_frames.h"
+#include "core/model.h"
+#include "core/report.h"
 #include "core/read.h"
-#include "core/write.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

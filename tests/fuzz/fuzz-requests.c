@@ -20,10 +20,8 @@
 #include <unistd.h>
 
 #include "collect/collect.h"
-#include "collect/control_message.h"
-#include "host/profiled.h"
-#include "session/control.h"
-#include "session/process.h"
+#include "host/host.h"
+#include "session/session.h"
 
 /* Longer inputs find nothing new. */
 #define REQUESTS_MAX 32

@@ -25,7 +25,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "sample/stackmem.h"
+#include "sample/ring.h"
 
 #define TRAP_FLAG 0x100
 #define EXPORT __attribute__((visibility("default")))

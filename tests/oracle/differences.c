@@ -6,7 +6,7 @@
 #include <setjmp.h>
 #include <string.h>
 
-#include "unwind/signal/cfi.h"
+#include "unwind/signal/unwind_signal.h"
 
 #define CLASSES 400
 #define SHOWN 12

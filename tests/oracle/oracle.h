@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "sample/unwinder.h"
+#include "sample/sample.h"
 
 #define ORACLE_DEPTH 4096
 

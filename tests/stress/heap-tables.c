@@ -13,9 +13,9 @@
 #include <time.h>
 
 #include "modes/heap/signal/stack_depot.h"
-#include "modes/heap/signal/live.h"
-#include "sample/poisson.h"
-#include "modes/heap/signal/unwind_buffer.h"
+#include "modes/heap/signal/heap_signal.h"
+#include "sample/sample.h"
+#include "modes/heap/signal/stack_cache.h"
 
 #define THREADS 8
 #define OWNERS 4 /* of them have entries of their own */

@@ -6,8 +6,8 @@
  */
 #include <stdio.h>
 
-#include "output/mode_ops.h"
-#include "settings/config_table.h"
+#include "output/output.h"
+#include "settings/settings.h"
 
 static void list(const struct cp_mode_ops *m)
 {

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/window.h"
-#include "core/memory.h"
-#include "core/write.h"
+#include "control/control.h"
+#include "core/core.h"
+#include "core/read.h"
 
 static void keep(struct ct_profile *p, const char *path)
 {

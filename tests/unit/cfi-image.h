@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "unwind/signal/cfi.h"
+#include "unwind/signal/unwind_signal.h"
 
 #define IMAGE_SIZE 4096
 #define CODE_AT 8192 /* the code that is described, from the image's begin */

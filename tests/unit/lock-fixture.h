@@ -7,11 +7,9 @@
 #include <stdbool.h>
 #include <time.h>
 
-#include "sample/capture.h"
-#include "modes/lock/signal/lock_event.h"
-#include "modes/lock/signal/lock_holder.h"
+#include "sample/sample.h"
+#include "modes/lock/signal/lock_signal.h"
 #include "sample/thread.h"
-#include "sample/unwinder.h"
 
 #define US UINT64_C(1000)
 

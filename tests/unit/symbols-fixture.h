@@ -6,10 +6,8 @@
 
 #include "harness.h"
 
-#include "symbols/buildid.h"
-#include "elf-fixture.h"
-#include "symbols/elf.h"
 #include "symbols/symbols.h"
+#include "elf-fixture.h"
 
 #define IMAGE_SIZE 0x10000
 

@@ -7,8 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "profile/aggregate.h"
-#include "sample/unwinder.h"
+#include "profile/profile.h"
+#include "sample/sample.h"
 
 static union {
 	struct cp_record record;

@@ -2,7 +2,7 @@
 /* DWARF expressions in call frame information: operations, bounds. */
 #include "harness.h"
 
-#include "unwind/signal/cfi.h"
+#include "unwind/signal/unwind_signal.h"
 
 #define BYTES(s) (const uint8_t *)(s), sizeof(s) - 1
 

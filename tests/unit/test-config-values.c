@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <signal.h>
 
-#include "settings/config_values.h"
+#include "settings/settings.h"
 
 static long long size_of(const char *s)
 {

@@ -7,13 +7,13 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "modes/cpu/cpu_settings.h"
-#include "modes/heap/heap_settings.h"
-#include "modes/lock/lock_settings.h"
-#include "modes/wall/wall_settings.h"
-#include "output/mode_ops.h"
-#include "settings/config.h"
-#include "base/log.h"
+#include "modes/cpu/cpu.h"
+#include "modes/heap/heap.h"
+#include "modes/lock/lock.h"
+#include "modes/wall/wall.h"
+#include "output/output.h"
+#include "settings/settings.h"
+#include "base/base.h"
 
 #define MINUTE UINT64_C(60000000000)
 

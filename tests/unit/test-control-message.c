@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "collect/control_message.h"
+#include "collect/collect.h"
 
 static struct cp_control_message m;
 

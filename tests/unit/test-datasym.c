@@ -5,8 +5,7 @@
 #include <link.h>
 #include <stdint.h>
 
-#include "symbols/datasym.h"
-#include "symbols/elf.h"
+#include "symbols/symbols.h"
 
 int test_global = 1;
 int test_bss[100];

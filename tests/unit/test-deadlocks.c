@@ -11,8 +11,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "modes/lock/lock_owner.h"
-#include "session/deadlocks.h"
+#include "modes/lock/lock.h"
+#include "session/session.h"
 
 #define THREADS 3
 

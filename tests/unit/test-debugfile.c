@@ -4,11 +4,8 @@
 
 #include <errno.h>
 
-#include "symbols/buildid.h"
-#include "symbols/debugfile.h"
-#include "elf-fixture.h"
-#include "symbols/elf.h"
 #include "symbols/symbols.h"
+#include "elf-fixture.h"
 
 static struct fixture fixture;
 

@@ -7,7 +7,7 @@
 #include <signal.h>
 #include <string.h>
 
-#include "host/signal/deferred.h"
+#include "host/signal/host_signal.h"
 #include "base/sys.h"
 
 static sem_t there, go;

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 
 #include "symbols/demangle.h"
-#include "symbols/rustname.h"
+#include "symbols/symbols.h"
 
 #define STACK (512u << 10)
 #define GUARD (64u << 10)

@@ -6,10 +6,10 @@
 #include <setjmp.h>
 #include <stdint.h>
 
-#include "unwind/dlclose_gate.h"
-#include "sample/gate.h"
+#include "unwind/unwind.h"
+#include "sample/sample.h"
 #include "sample/thread.h"
-#include "collect/threads.h"
+#include "collect/collect.h"
 
 static jmp_buf out;
 static char elsewhere[64];

@@ -6,11 +6,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "collect/drain.h"
-#include "output/mode_ops.h"
+#include "collect/collect.h"
+#include "output/output.h"
 #include "base/atomic.h"
 #include "sample/ring.h"
-#include "sample/unwinder.h"
+#include "sample/sample.h"
 
 #define PAGE 4096
 

@@ -5,10 +5,8 @@
 #include <errno.h>
 #include <sys/mman.h>
 
-#include "symbols/buildid.h"
-#include "symbols/dynsym.h"
+#include "symbols/symbols.h"
 #include "elf-fixture.h"
-#include "symbols/elf.h"
 
 #define IMAGE_SIZE 0x10000
 

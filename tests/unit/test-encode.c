@@ -3,7 +3,7 @@
 #include "harness.h"
 
 #include "../tools/pprof-check.h"
-#include "output/encode.h"
+#include "output/pprof.h"
 #include "pprof-sample.h"
 
 static struct cp_modules modules = { .mappings = { .size = sizeof(struct cp_mapping) } };

@@ -10,9 +10,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/filestat.h"
-#include "modes/io/signal/io_kind.h"
-#include "modes/wall/wall_cause.h"
+#include "base/base.h"
+#include "modes/io/signal/io_signal.h"
+#include "modes/wall/wall.h"
 
 #define EXPECT CHECK
 #include "deny.h"

@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "base/atomic.h"
-#include "sample/gate.h"
+#include "sample/sample.h"
 
 static void test_gate_open_is_stable_and_closed_is_not(void)
 {

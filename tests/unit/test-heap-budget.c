@@ -4,7 +4,7 @@
 
 #include "harness.h"
 
-#include "modes/heap/heap_budget.h"
+#include "modes/heap/heap.h"
 
 #define K UINT64_C(1024)
 #define MS UINT64_C(1000000)

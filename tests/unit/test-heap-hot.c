@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <sys/resource.h>
 
-#include "modes/heap/signal/heap_event.h"
+#include "modes/heap/signal/heap_signal.h"
 #include "modes/heap/signal/heap_hot.h"
 
 #define BASE UINT64_C(0x7f1200000000)

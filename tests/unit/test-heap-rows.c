@@ -8,9 +8,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "modes/heap/heap_rows.h"
-#include "output/mode_ops.h"
-#include "sample/poisson.h"
+#include "modes/heap/heap.h"
+#include "output/output.h"
+#include "sample/sample.h"
 
 static struct cp_modules modules;
 static struct cp_run run;

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "base/index.h"
+#include "base/base.h"
 
 #define ITEMS 20000
 

@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 #include "host/real.h"
-#include "modes/io/signal/io_event.h"
-#include "sample/capture.h"
+#include "modes/io/signal/io_signal.h"
+#include "sample/sample.h"
 #include "sample/thread.h"
 
 uint64_t __real_cp_io_sample_take(struct cp_io_sampler *s, struct cp_io_points *p, uint64_t *random,

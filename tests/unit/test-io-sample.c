@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "modes/io/signal/io_sample.h"
-#include "sample/poisson.h"
+#include "modes/io/signal/io_signal.h"
+#include "sample/sample.h"
 
 #define SECOND UINT64_C(1000000000)
 

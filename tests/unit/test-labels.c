@@ -12,10 +12,7 @@
 #include "cprof.h"
 #include "base/arch.h"
 #include "base/atomic.h"
-#include "sample/labels.h"
-#include "sample/labelset.h"
 #include "sample/thread.h"
-#include "sample/trace_context.h"
 
 static int set(struct cp_labels *l, const char *key, const char *value)
 {

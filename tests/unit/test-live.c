@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "modes/heap/signal/live.h"
+#include "modes/heap/signal/heap_signal.h"
 #include "modes/heap/signal/live_hot.h"
 
 #define BASE UINT64_C(0x7f0000000000)

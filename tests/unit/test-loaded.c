@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "unwind/loaded.h"
+#include "unwind/unwind.h"
 
 /* A sanitizer's runtime defines many of libc's names, too. */
 #if defined(__SANITIZE_ADDRESS__)

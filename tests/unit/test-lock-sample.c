@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "modes/lock/signal/lock_sample.h"
+#include "modes/lock/signal/lock_signal.h"
 
 #define SECOND UINT64_C(1000000000)
 #define US UINT64_C(1000)

@@ -8,9 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "modes/heap/memory_table.h"
-#include "modes/heap/resident.h"
-#include "modes/heap/usable.h"
+#include "modes/heap/heap.h"
+#include "modes/heap/allocator.h"
 
 static struct cp_memory_table table;
 

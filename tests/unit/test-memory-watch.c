@@ -8,9 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/thread_file.h"
-#include "modes/heap/memory_use.h"
-#include "modes/heap/memory_watch.h"
+#include "base/base.h"
+#include "modes/heap/heap.h"
 
 static char root[] = "/tmp/test-memory-watch.XXXXXX";
 

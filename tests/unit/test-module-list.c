@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "unwind/module_list.h"
+#include "unwind/unwind.h"
 #include "base/atomic.h"
 
 static uint32_t in_list, forking;

@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "symbols/modules.h"
+#include "symbols/symbols.h"
 
 static uint64_t address_of(void (*f)(void))
 {

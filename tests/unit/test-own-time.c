@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <time.h>
 
-#include "sample/own_time.h"
+#include "sample/sample.h"
 #include "base/sys.h"
 
 static uint64_t thread_clock(void)

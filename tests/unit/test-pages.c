@@ -7,10 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/arena.h"
-#include "base/reserve.h"
+#include "base/base.h"
 #include "base/sys.h"
-#include "base/vec.h"
 
 static void test_arena_gives_zeroed_aligned_blocks(void)
 {

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "settings/path.h"
+#include "settings/settings.h"
 
 static const char *variable(const char *name)
 {

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "sample/perf_event.h"
+#include "sample/sample.h"
 #include "base/sys.h"
 
 #define PERIOD UINT64_C(1000000)

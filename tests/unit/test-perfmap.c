@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "symbols/perfmap.h"
+#include "symbols/symbols.h"
 
 static struct cp_arena names;
 

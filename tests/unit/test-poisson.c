@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdint.h>
 
-#include "sample/poisson.h"
+#include "sample/sample.h"
 
 static double relative(double got, double want)
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "harness.h"
-#include "output/process_context.h"
+#include "output/output.h"
 
 static struct {
 	char signature[8];

@@ -5,8 +5,8 @@
 #include <limits.h>
 #include <unistd.h>
 
-#include "host/process_tree.h"
-#include "output/mode_ops.h"
+#include "host/host.h"
+#include "output/output.h"
 
 static char cwd[PATH_MAX];
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "host/real.h"
-#include "modes/lock/lock_real.h"
+#include "modes/lock/lock.h"
 
 static void *as_pointer(const void *slot)
 {

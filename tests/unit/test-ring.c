@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 #include "base/atomic.h"
-#include "sample/capture.h"
-#include "sample/counters.h"
+#include "sample/sample.h"
+#include "sample/thread.h"
 #include "sample/ring.h"
 
 #define DEPTH 100

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "output/rows.h"
+#include "output/output.h"
 
 #define TREES 64u
 #define LEAVES 64u

@@ -18,8 +18,8 @@
 #include <sys/wait.h>
 
 #include "sink-folder.h"
-#include "base/fdwrite.h"
-#include "output/sink.h"
+#include "base/base.h"
+#include "output/pprof.h"
 
 #define CHILD_SKIPS 77
 

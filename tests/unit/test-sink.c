@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "sink-folder.h"
-#include "output/sink.h"
+#include "output/pprof.h"
 
 static struct cp_file_sink f;
 

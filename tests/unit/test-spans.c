@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "cprof.h"
-#include "labels/signal/histogram.h"
+#include "labels/signal/labels_signal.h"
 #include "labels/spans.h"
 
 static struct cp_histogram h;

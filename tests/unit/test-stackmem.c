@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/atomic.h"
-#include "sample/stackmem.h"
+#include "sample/ring.h"
 #include "base/sys.h"
 
 #define PAGE 4096

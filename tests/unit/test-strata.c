@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "profile/strata.h"
-#include "sample/poisson.h"
+#include "profile/profile.h"
+#include "sample/sample.h"
 
 static struct cp_modules modules;
 static struct cp_aggregate a;

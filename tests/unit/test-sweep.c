@@ -18,17 +18,14 @@
 #include <unistd.h>
 
 #include "modes/cpu/cpu.h"
-#include "modes/cpu/signal/cpu_thread.h"
-#include "base/index.h"
+#include "modes/cpu/signal/cpu_signal.h"
+#include "base/base.h"
 #include "host/real.h"
 #include "base/atomic.h"
-#include "base/vec.h"
 #include "base/sys.h"
-#include "output/mode_ops.h"
+#include "output/output.h"
 #include "sample/thread.h"
-#include "collect/sweep.h"
-#include "collect/threads.h"
-#include "collect/tids.h"
+#include "collect/collect.h"
 
 struct cp_thread *__real_cp_thread_claim(void);
 struct cp_thread *__wrap_cp_thread_claim(void);

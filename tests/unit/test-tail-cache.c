@@ -7,9 +7,8 @@
 #include <pthread.h>
 #include <stdint.h>
 
-#include "modes/heap/signal/tail_cache.h"
 #include "modes/heap/signal/stack_cache.h"
-#include "unwind/signal/unwind_walks.h"
+#include "unwind/signal/unwind_signal.h"
 
 #define NOINLINE __attribute__((noinline, noclone))
 #define USE(x) __asm__ volatile("" : "+r"(x)::"memory")

@@ -8,7 +8,7 @@
 #include <sys/prctl.h>
 
 #include "base/sys.h"
-#include "base/thread_file.h"
+#include "base/base.h"
 
 /* No thread has this number: the kernel's limit is 2^22. */
 #define NO_THREAD (1 << 23)

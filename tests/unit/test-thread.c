@@ -10,7 +10,7 @@
 #include "sample/ring.h"
 #include "base/sys.h"
 #include "sample/thread.h"
-#include "modes/cpu/signal/cpu_thread.h"
+#include "modes/cpu/signal/cpu_signal.h"
 
 static void test_thread_claimed_record_is_blank(void)
 {

@@ -7,9 +7,9 @@
 
 #include "collect/collect.h"
 #include "base/atomic.h"
-#include "modes/lock/signal/lock_event.h"
+#include "modes/lock/signal/lock_signal.h"
 #include "base/sys.h"
-#include "profile/tick_rate.h"
+#include "profile/profile.h"
 
 #define ONE (UINT64_C(1) << CP_TICK_RATE_SHIFT)
 

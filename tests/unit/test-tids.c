@@ -4,7 +4,7 @@
 
 #include "base/atomic.h"
 #include "sample/thread.h"
-#include "collect/tids.h"
+#include "collect/collect.h"
 
 #define THREADS 3000
 

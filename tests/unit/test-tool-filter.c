@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* tools/core/filter.c, combine.c, drop_frames.c, graph.c on a profile of a few stacks. */
-#include "core/combine.h"
-#include "core/filter.h"
-#include "core/graph.h"
+#include "core/model.h"
+#include "core/report.h"
 #include "harness.h"
-#include "core/drop_frames.h"
 
 static const struct ct_verb verb = { .name = "test" };
 

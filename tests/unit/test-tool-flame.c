@@ -4,7 +4,6 @@
 
 #include "diff/diff.h"
 #include "flame/flame.h"
-#include "flame/flame_text.h"
 #include "harness.h"
 
 /* The output of a writer, until the next call. */

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "harness.h"
-#include "core/numbers.h"
+#include "core/report.h"
 
 static void check_format(int64_t value, const char *from, const char *unit, const char *want)
 {

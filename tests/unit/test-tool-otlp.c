@@ -7,7 +7,6 @@
 #include "harness.h"
 #include "otlp/otlp.h"
 #include "otlp/otlp.pb-c.h"
-#include "otlp/otlp_fields.h"
 
 #define TRACE "0af7651916cd43dd8448eb211c80319c"
 #define SPAN "b7ad6b7169203331"

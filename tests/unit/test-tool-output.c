@@ -6,9 +6,8 @@
 #include <unistd.h>
 
 #include "harness.h"
-#include "core/json.h"
-#include "core/out.h"
-#include "core/source.h"
+#include "core/core.h"
+#include "core/model.h"
 
 static char *text;
 static size_t size;

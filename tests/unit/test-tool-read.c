@@ -8,7 +8,6 @@
 #include "harness.h"
 #include "core/read.h"
 #include "tool-bytes.h"
-#include "core/write.h"
 
 static struct bytes b;
 static struct ct_fault fault;

@@ -7,11 +7,8 @@
 
 #include "core/model.h"
 #include "harness.h"
-#include "output/mode_ops.h"
+#include "output/output.h"
 #include "serve/serve.h"
-#include "serve/serve_listen.h"
-#include "serve/serve_route.h"
-#include "serve/serve_windows.h"
 
 static void check_route(const char *path, enum ct_serve_what what, int pid, const char *kind)
 {

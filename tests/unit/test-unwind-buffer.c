@@ -2,7 +2,7 @@
 /* Unwinding buffers: nobody shares one. */
 #include "harness.h"
 
-#include "modes/heap/signal/unwind_buffer.h"
+#include "modes/heap/signal/stack_cache.h"
 
 static void test_scratch_comes_back_to_who_had_it(void)
 {

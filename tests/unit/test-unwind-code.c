@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "base/atomic.h"
-#include "unwind/signal/cfi.h"
-#include "sample/ticks.h"
+#include "unwind/signal/unwind_signal.h"
+#include "sample/sample.h"
 
 static NOINLINE int call_generated(void *code)
 {

@@ -7,11 +7,10 @@
 #include <dlfcn.h>
 #include <gnu/libc-version.h>
 
-#include "unwind/cfi_build.h"
-#include "unwind/signal/cfi.h"
+#include "unwind/unwind.h"
+#include "unwind/signal/unwind_signal.h"
 #include "unwind/signal/rules.h"
 #include "base/sys.h"
-#include "unwind/signal/unwind_walks.h"
 
 static void run_chains(void)
 {

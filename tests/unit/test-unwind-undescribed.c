@@ -5,7 +5,7 @@
 #include "generated-code.h"
 #include "unwind-chains.h"
 
-#include "unwind/signal/cfi.h"
+#include "unwind/signal/unwind_signal.h"
 
 #if defined(__x86_64__)
 /* V8's ends of functions: the return address is in a register; the frame pointer is the caller's

@@ -2,7 +2,7 @@
 /* UTF-8 check and repair. */
 #include "harness.h"
 
-#include "output/utf8.h"
+#include "output/pprof.h"
 
 static const struct {
 	const char *in, *repaired; /* repaired NULL: valid as it is */

@@ -11,10 +11,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "output/mode_ops.h"
-#include "output/run.h"
+#include "output/output.h"
 #include "sample/lock_clock.h"
-#include "sample/waiters.h"
+#include "sample/wakes.h"
 
 #define MS UINT64_C(1000000)
 #define SECOND (1000 * MS)

@@ -6,9 +6,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "sample/capture.h"
+#include "sample/sample.h"
 #include "sample/thread.h"
-#include "sample/unwinder.h"
 #include "sample/wakes.h"
 
 #define US UINT64_C(1000)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Running threads whose stack comes late: whose time it is for. */
 #include "wall-host.h"
-#include "modes/wall/signal/wall_thread.h"
+#include "modes/wall/signal/wall_signal.h"
 
 /* A stack as the handler leaves it: at PC, under this label set, in this span. */
 static const struct cp_record *stack_at(void (*f)(void), struct cp_wall_seen seen)

@@ -23,10 +23,10 @@
 #include <unistd.h>
 
 #include "base/atomic.h"
-#include "base/stackcopy.h"
+#include "base/base.h"
 #include "base/sys.h"
-#include "sample/unwinder.h"
-#include "modes/wall/wall_stack.h"
+#include "sample/sample.h"
+#include "modes/wall/wall.h"
 
 #ifdef __clang__
 #define NOINLINE __attribute__((noinline))

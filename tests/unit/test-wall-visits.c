@@ -2,8 +2,8 @@
 /* The wall clock: when it visits which thread, and when it rests. */
 #include "base/sys.h"
 #include "wall-host.h"
-#include "modes/wall/wall_stack.h"
-#include "modes/wall/signal/wall_thread.h"
+#include "modes/wall/wall.h"
+#include "modes/wall/signal/wall_signal.h"
 
 #include <time.h>
 

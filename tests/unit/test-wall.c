@@ -2,9 +2,8 @@
 /* The wall clock: a thread's rows hold its time, whenever it was visited. */
 #include "base/sys.h"
 #include "wall-host.h"
-#include "modes/wall/wall_slow.h"
-#include "modes/wall/wall_stack.h"
-#include "modes/wall/signal/wall_thread.h"
+#include "modes/wall/wall.h"
+#include "modes/wall/signal/wall_signal.h"
 
 #include <sys/auxv.h>
 #include <sys/mman.h>

@@ -17,7 +17,7 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
-#include "sample/unwinder.h"
+#include "sample/sample.h"
 
 #ifdef __clang__
 #define NOINLINE __attribute__((noinline))

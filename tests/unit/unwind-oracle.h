@@ -13,7 +13,7 @@
 #include <dlfcn.h>
 #include <setjmp.h>
 
-#include "unwind/signal/cfi.h"
+#include "unwind/signal/unwind_signal.h"
 
 #define TRAP_FLAG 0x100
 #define SHADOW 4096

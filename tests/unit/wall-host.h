@@ -16,13 +16,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "output/mode_ops.h"
+#include "output/output.h"
 #include "base/atomic.h"
-#include "sample/capture.h"
+#include "sample/sample.h"
 #include "base/sys.h"
 #include "modes/wall/wall.h"
-#include "modes/wall/wall_slow.h"
-#include "modes/wall/signal/wall_thread.h"
+#include "modes/wall/signal/wall_signal.h"
 
 extern const struct cp_mode_ops cp_mode_wall;
 

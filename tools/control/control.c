@@ -15,9 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/memory.h"
-#include "control/control_space.h"
-#include "control/control_talk.h"
+#include "core/core.h"
 
 /* A process may be writing a large profile, or be stopped. */
 #define PATIENCE_MS 10000

@@ -12,9 +12,7 @@
 #include <unistd.h>
 
 #include "control/control.h"
-#include "control/control_space.h"
-#include "control/control_talk.h"
-#include "core/memory.h"
+#include "core/core.h"
 
 /* So many connections are open at once, and so many of them to one process. */
 #define OPEN 512

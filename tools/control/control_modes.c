@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The modes of a profiled process; see control_modes.h. */
-#include "control/control_modes.h"
+/* The modes of a profiled process; see control.h. */
+#include "control/control.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Requests that a process answers by a profile; see control_profile.h. */
-#include "control/control_profile.h"
+/* Requests that a process answers by a profile; see control.h. */
+#include "control/control.h"
 
 #include <errno.h>
 #include <linux/magic.h>
@@ -12,7 +12,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "core/memory.h"
+#include "core/core.h"
 #include "core/read.h"
 
 /* Far more than a process writes. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Abstract sockets of network namespaces; see control_space.h. */
-#include "control/control_space.h"
+/* Abstract sockets of network namespaces; see control.h. */
+#include "control/control.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/memory.h"
+#include "core/core.h"
 
 /* Of __SO_ACCEPTCON: the socket takes connections. */
 #define LISTENS 0x10000u

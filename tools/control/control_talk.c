@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See control_talk.h. */
-#include "control/control_talk.h"
+/* See control.h. */
+#include "control/control.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -10,8 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "control/control.h"
-#include "core/memory.h"
+#include "core/core.h"
 
 /* Returns who listens at the other end of FD: the name alone proves nothing, because everybody may
  * take it. */

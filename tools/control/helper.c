@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the helpers of the library have in common; see helper.h. */
-#include "control/helper.h"
+#include "control/control.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,9 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/directory.h"
-#include "core/memory.h"
-#include "core/table.h"
+#include "core/core.h"
+#include "core/report.h"
 
 /* Another user may have taken a name. */
 #define NAMES 8

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See last_window.h. */
-#include "control/last_window.h"
+#include "control/control.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -10,11 +10,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "control/control.h"
-#include "control/control_profile.h"
-#include "control/control_space.h"
-#include "core/combine.h"
-#include "core/memory.h"
+#include "core/model.h"
+#include "core/core.h"
 
 #define NAME_ROOM 64
 /* So many connections are held, and received from, at once. A process sends a window of the mode

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What threads wait for; see thread_wait.h. */
-#include "control/thread_wait.h"
+/* What threads wait for; see control.h. */
+#include "control/control.h"
 
 #include <inttypes.h>
 #include <stddef.h>

@@ -4,7 +4,7 @@
  * The process knows this window as a consumer, by a number (base/control.h), and keeps what it
  * needs to write the difference.
  */
-#include "control/window.h"
+#include "control/control.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -14,11 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "control/control.h"
-#include "control/control_modes.h"
-#include "control/control_profile.h"
-#include "control/last_window.h"
-#include "core/memory.h"
+#include "core/core.h"
 
 /* A process that no longer answers, because it is ending, is gone after this time. */
 #define ENDING_MS 2000

@@ -5,11 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "flame/flame_file.h"
-#include "flame/flame_sides.h"
-#include "flame/folded.h"
-#include "core/filter.h"
-#include "core/options.h"
+#include "flame/flame.h"
+#include "core/model.h"
+#include "core/core.h"
 
 static struct {
 	const char *output, *to, *type;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* `cprof convert`'s writers; each takes a struct ct_convert. See flame_file.h. */
+/* `cprof convert`'s writers; each takes a struct ct_convert. See flame.h. */
 #ifndef CT_CONVERT_H
 #define CT_CONVERT_H
 
@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "core/model.h"
-#include "core/verb.h"
+#include "core/core.h"
 
 struct ct_convert {
 	const struct ct_profile *profile;

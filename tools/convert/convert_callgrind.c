@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "convert/convert.h"
-#include "flame/flame_frames.h"
-#include "core/memory.h"
+#include "flame/flame.h"
+#include "core/core.h"
 
 /* Of FRAME at LINE: own cost, or (CALLEE is a frame) what a callee cost. */
 struct cost {

@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "convert/convert.h"
-#include "core/out.h"
+#include "core/core.h"
 #include "otlp/otlp.h"
 
 void ct_convert_otlp(const void *context, FILE *to)

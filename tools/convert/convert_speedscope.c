@@ -7,9 +7,8 @@
 #include <string.h>
 
 #include "convert/convert.h"
-#include "flame/flame_frames.h"
-#include "core/json.h"
-#include "core/memory.h"
+#include "flame/flame.h"
+#include "core/core.h"
 
 struct out {
 	const struct ct_convert *what;

@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Several profiles become one; see combine.h.
+/* Several profiles become one; see model.h.
  *
  * Everything is looked up by its contents, not by its number: strings by text, functions by their
  * four fields, mappings by build id (or path), offset and size, locations by place within the
  * mapping and lines, samples by stack and labels.
  */
-#include "core/combine.h"
+#include "core/model.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/combine_header.h"
-#include "core/memory.h"
-#include "core/numbers.h"
-#include "core/table.h"
+#include "core/core.h"
+#include "core/report.h"
 
 /* Sizes of mappings are compared in whole pages. */
 #define PAGE UINT64_C(0x1000)

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Types, units, times and comments of several profiles; see combine_header.h. */
-#include "core/combine_header.h"
+/* Types, units, times and comments of several profiles; see model.h. */
+#include "core/model.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/combine.h"
-#include "core/memory.h"
-#include "core/numbers.h"
+#include "core/core.h"
+#include "core/report.h"
 
 /* "sample" and "samples" are the same type. */
 static bool same_name(const char *a, const char *b)

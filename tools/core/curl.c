@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Loads libcurl; see curl.h. */
-#include "core/curl.h"
+/* Loads libcurl; see core.h. */
+#include "core/core.h"
 
 #include <stddef.h>
 
-#include "core/library.h"
 #include "cp-build.h"
 
 #ifdef CT_WITHOUT_LIBCURL

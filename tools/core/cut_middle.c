@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The middle of deep stacks; see cut_middle.h. */
-#include "core/cut_middle.h"
+/* The middle of deep stacks; see report.h. */
+#include "core/report.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/memory.h"
-#include "core/notes.h"
+#include "core/core.h"
 
 /* Adds the frame "[...]", which replaces the frames that were cut. */
 static uint32_t add_mark(struct ct_profile *p)

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See directory.h. */
-#include "core/directory.h"
+/* See core.h. */
+#include "core/core.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "core/memory.h"
 
 int ct_directory_make(const char *path)
 {

@@ -2,14 +2,13 @@
 /* Removes the functions that a profile declares uninteresting, with everything that they call (the
  * inside of an allocator): drop_frames, except keep_frames. Called by load.c.
  */
-#include "core/drop_frames.h"
+#include "core/model.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/memory.h"
-#include "core/notes.h"
-#include "core/regex.h"
+#include "core/core.h"
+#include "core/report.h"
 
 enum fate { STAYS, CUT_WITH_CALLEES, CALLEES_CUT };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Chooses the library functions that pprof may leave out of a heap or lock profile; see
- * drop_frames.h. Called when a profile has got its lines, and when profiles are merged.
+ * model.h. Called when a profile has got its lines, and when profiles are merged.
  *
  * A function is named if every sample shows it at the inner end of a stack, where its callees are
  * all such functions or functions that the library put into drop_frames. Only the outermost
@@ -9,12 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/drop_frames.h"
-#include "core/memory.h"
-#include "core/numbers.h"
-#include "core/own.h"
-#include "core/regex.h"
-#include "core/table.h"
+#include "core/model.h"
+#include "core/core.h"
+#include "core/report.h"
 
 /* pprof matches each function's name with the whole expression. These limits suffice for the inner
  * ends of nearly all stacks of clang and of Chromium. */

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Fetches the body of a URL by libcurl (curl.h); called by input.c. Redirects stay within http and
+/* Fetches the body of a URL by libcurl (core.h); called by input.c. Redirects stay within http and
  * https.
  */
-#include "core/input.h"
+#include "core/read.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/curl.h"
-#include "core/memory.h"
+#include "core/core.h"
 #include "cp-build.h"
 
 #define CONNECT_SECONDS 10L

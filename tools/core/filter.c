@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Removes samples and frames from a profile; see filter.h.
+/* Removes samples and frames from a profile; see model.h.
  *
  * Each name is matched once and each location is judged once; then the samples are walked with
  * these results.
  */
-#include "core/filter.h"
+#include "core/model.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/filter_tags.h"
-#include "core/memory.h"
-#include "core/regex.h"
+#include "core/core.h"
 
 static struct {
 	const char *focus, *ignore, *hide, *show, *show_from, *tagfocus, *tagignore;

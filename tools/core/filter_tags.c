@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Filters over labels; see filter_tags.h. A range is "32kb", ":64kb", "4mb:" or "12kb:64mb", and is
+/* Filters over labels; see model.h. A range is "32kb", ":64kb", "4mb:" or "12kb:64mb", and is
  * compared with numeric labels. Any other text is an expression for text labels.
  */
-#include "core/filter_tags.h"
+#include "core/model.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -10,9 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/memory.h"
-#include "core/numbers.h"
-#include "core/regex.h"
+#include "core/core.h"
+#include "core/report.h"
 
 struct range {
 	bool is_range, has_low, has_high;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Recognizes the tool that wrote a file; see foreign.h. */
-#include "core/foreign.h"
+/* Recognizes the tool that wrote a file; see read.h. */
+#include "core/read.h"
 
 #include <ctype.h>
 #include <stdbool.h>

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Values of the nodes, and which of them are shown; see graph.h. The edges are in graph_edges.c. */
-#include "core/graph.h"
+/* Values of the nodes, and which of them are shown; see report.h. The edges are in graph_edges.c.
+ */
+#include "core/report.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/graph_nodes.h"
-#include "core/load.h"
-#include "core/memory.h"
-#include "core/numbers.h"
+#include "core/read.h"
+#include "core/core.h"
 
 int64_t ct_graph_node_flat(const struct ct_node *n)
 {

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls between the nodes that are shown; see graph.h. */
+/* Calls between the nodes that are shown; see report.h. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/graph.h"
-#include "core/memory.h"
-#include "core/numbers.h"
-#include "core/table.h"
+#include "core/report.h"
+#include "core/core.h"
 
 struct builder {
 	struct ct_graph *g;

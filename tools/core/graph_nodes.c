@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Decides which lines of code form one node of the graph, and names the nodes; see graph.h. */
-#include "core/graph_nodes.h"
+/* Decides which lines of code form one node of the graph, and names the nodes; see report.h. */
+#include "core/report.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/jit.h"
-#include "core/memory.h"
-#include "core/table.h"
+#include "core/model.h"
+#include "core/core.h"
 
 struct builder {
 	struct ct_graph *g;

@@ -1,22 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Hints after a table; see hints.h. */
-#include "core/hints.h"
+/* Hints after a table; see report.h. */
+#include "core/report.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/filter.h"
-#include "core/jit.h"
-#include "core/load.h"
-#include "core/memory.h"
-#include "core/notes.h"
-#include "core/numbers.h"
-#include "core/out.h"
-#include "core/own.h"
-#include "core/sampling.h"
-#include "core/siblings.h"
+#include "core/model.h"
+#include "core/read.h"
+#include "core/core.h"
 
 #define HINTS_MAX 3
 /* A share below this doesn't matter. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Turns ids into numbers; see ids.h. */
-#include "core/ids.h"
+/* Turns ids into numbers; see model.h. */
+#include "core/model.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/memory.h"
+#include "core/core.h"
 
 #define SMALL_MAX ((uint64_t)1 << 20)
 

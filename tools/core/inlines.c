@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Inlined calls that only some of the profiles have; see inlines.h. */
-#include "core/inlines.h"
+/* Inlined calls that only some of the profiles have; see model.h. */
+#include "core/model.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/memory.h"
-#include "core/out.h"
+#include "core/core.h"
 
 struct module {
 	char *name;

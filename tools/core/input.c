@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bytes of a profile; see input.h. */
-#include "core/input.h"
+/* Bytes of a profile; see read.h. */
+#include "core/read.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,8 +15,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "core/memory.h"
-#include "core/siblings.h"
+#include "core/core.h"
+#include "core/model.h"
 
 /* How long a pipe waits for somebody who opens its other end. */
 #define PIPE_SECONDS 5

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Code that is made while the program runs; see jit.h. */
-#include "core/jit.h"
+/* Code that is made while the program runs; see model.h. */
+#include "core/model.h"
 
 #include <string.h>
 

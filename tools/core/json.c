@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* JSON output; see json.h. */
-#include "core/json.h"
+/* JSON output; see core.h. */
+#include "core/core.h"
 
 #include <inttypes.h>
 #include <math.h>

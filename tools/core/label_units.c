@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Finds the unit of each numeric label: the first unit that a sample gives it, else the one that
- * follows from its name; see filter.h.
+ * follows from its name; see model.h.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/filter.h"
-#include "core/memory.h"
+#include "core/model.h"
+#include "core/core.h"
 
 static const char *inferred(const char *key)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Loads libraries; see library.h. */
-#include "core/library.h"
+#include "core/core.h"
 
 #include <dlfcn.h>
 #include <string.h>

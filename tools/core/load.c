@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Makes one profile from the sources; see load.h. Called by every verb that shows samples. */
-#include "core/load.h"
+/* Makes one profile from the sources; see read.h. Called by every verb that shows samples. */
+#include "core/read.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/combine.h"
-#include "core/drop_frames.h"
-#include "core/memory.h"
-#include "core/numbers.h"
-#include "core/read.h"
+#include "core/model.h"
+#include "core/core.h"
+#include "core/report.h"
 
 static struct {
 	struct ct_list base, diff_base;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Allocation that does not fail; see memory.h. */
-#include "core/memory.h"
+/* Allocation that does not fail; see core.h. */
+#include "core/core.h"
 
 #include <stdarg.h>
 #include <stdint.h>

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/memory.h"
-#include "core/table.h"
+#include "core/core.h"
+#include "core/report.h"
 
 #define TEXT_CHUNK ((size_t)64 << 10)
 
@@ -321,7 +321,7 @@ size_t ct_model_default_type(const struct ct_profile *p)
 
 bool ct_model_is_of_moment(const struct ct_profile *p, size_t index)
 {
-	/* Those that the library's modes say of themselves (mode_ops.h, MOMENTS). */
+	/* Those that the library's modes say of themselves (output.h, MOMENTS). */
 	static const char *const begins[] = { "inuse_",	  "peak_",	"alive_",
 					      "held_",	  "page_",	"resident_",
 					      "swapped_", "untouched_", "usable_" };

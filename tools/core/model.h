@@ -1,5 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A profile in memory: the contents of pprof's format, with ids turned into indices.
+/* What the files of tools/core/ share and offer, by the file that implements it. */
+#ifndef CP_CORE_MODEL_H
+#define CP_CORE_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/core.h"
+
+/* model.c
+ *
+ * A profile in memory: the contents of pprof's format, with ids turned into indices.
  *
  * Made by read.c, changed by the verbs, written by write.c. Compact, because a file may hold
  * millions of samples: FRAMES has all stacks one after the other, VALUES has all values, equal
@@ -8,12 +20,6 @@
  * Invariant: every index is in range (the reader checks this); strings[0] is "". If memory runs
  * out, the process ends with a message: it is a tool, so nothing is lost.
  */
-#ifndef CT_PROFILE_H
-#define CT_PROFILE_H
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #define CT_NONE UINT32_MAX /* no mapping, no function */
 
@@ -139,5 +145,254 @@ size_t ct_model_default_type(const struct ct_profile *p);
 /* Returns whether values of type INDEX are of a moment, such as the memory in use: in a window they
  * are those of its end, and those of two windows don't add up. */
 bool ct_model_is_of_moment(const struct ct_profile *p, size_t index);
+
+/* combine.c
+ *
+ * Combines several profiles: samples with equal stacks and labels are summed, and addresses of the
+ * same module are equal even if it was loaded at different places. Called by load.c and by `cprof
+ * merge`.
+ */
+
+/* Returns a new profile, or NULL after a message on stderr that says why the sources can't be
+ * combined. Leaves out samples whose values are all 0, and everything that no sample refers to. The
+ * caller still owns the sources; their values may have been scaled to the finest unit among them.
+ */
+struct ct_profile *ct_combine(struct ct_profile *const *sources, size_t count);
+
+/* Multiplies values by a ratio for each type. Samples whose values all become 0 are removed. */
+void ct_combine_header_scale(struct ct_profile *p, const double *ratios);
+
+/* combine_header.c
+ *
+ * The header of combined profiles: types, units, times, comments. Used by combine.c only.
+ */
+
+/* Returns a profile without samples that has the types, times and comments of all sources, or NULL
+ * after an error message. Scales the sources' values to common units. */
+struct ct_profile *ct_combine_header_join(struct ct_profile *const *sources, size_t count);
+
+/* drop_frames.c
+ *
+ * drop_frames and keep_frames: which frames a profile itself declares uninteresting.
+ *
+ * pprof leaves out functions whose whole name matches drop_frames and not keep_frames, and
+ * everything that they call. In libcprof's heap and lock profiles these are the leaves that say no
+ * more than the file's type does (malloc, pthread_mutex_lock), so that pprof's first table begins
+ * with the program's functions. cprof itself shows these leaves, except with -drop_frames.
+ */
+
+/* Removes the frames from P's stacks that pprof would. */
+void ct_drop_frames(struct ct_profile *p);
+/* Returns the name of a function as pprof compares it, without parameters. The caller frees it. */
+char *ct_drop_frames_name(const char *function);
+/* Is P a profile of libcprof's own, the first one of those that were merged? */
+bool ct_drop_frames_ours(const struct ct_profile *p);
+
+/* Adds the functions to drop_frames that lie between the program's own functions and those that
+ * drop_frames names, such as std::vector<int>::push_back in a heap profile: functions of the C++
+ * and Rust libraries that no sample of P shows calling the program's code or another library. So
+ * no code of the program is left out. If a function that drop_frames names calls such code, because
+ * the program replaced it, the function is added to keep_frames. Does nothing if P is not
+ * libcprof's, or has no drop_frames. May be called again. */
+void ct_drop_frames_choose(struct ct_profile *p);
+
+/* filter.c
+ *
+ * -focus, -ignore, -hide, -show, -show_from, -tagfocus, -tagignore: remove samples and frames from
+ * a profile.
+ *
+ * The options mean what they mean in pprof. Called by the verbs that show samples, after ct_load.
+ */
+
+extern const struct ct_option ct_filter_options[];
+
+/* The units of a profile's numeric labels by key. Must be made before samples are removed. */
+struct ct_label_units {
+	const char **units; /* by the key's string index; NULL = no number has this key */
+	size_t count;
+};
+
+void ct_label_units_init(struct ct_label_units *u, const struct ct_profile *p);
+void ct_label_units_release(struct ct_label_units *u);
+/* Returns the unit of KEY, "" if the key has no numbers. */
+const char *ct_label_units_of(const struct ct_label_units *u, uint32_t key);
+
+/* Removes samples and frames as the options say, and names on stderr each expression that matched
+ * nothing. Returns 0, or -1 after an error message if an expression is wrong. */
+int ct_filter(struct ct_profile *p, const struct ct_label_units *units);
+/* Stores the filters that are in use as lines "focus=x"; the text belongs to filter.c. Returns the
+ * number of lines. */
+size_t ct_filter_active(const char **lines, size_t room);
+
+/* filter_tags.c
+ *
+ * -tagfocus and -tagignore: expressions and ranges over labels; used by filter.c only.
+ */
+
+struct ct_tag_filter;
+
+/* TEXT is [KEY=]REGEX[,REGEX...] or [KEY=]RANGE. Returns NULL after a message if TEXT is wrong. */
+struct ct_tag_filter *ct_filter_tags_new(const char *option, const char *text);
+void ct_filter_tags_free(struct ct_tag_filter *f);
+bool ct_filter_tags_match(struct ct_tag_filter *f, const struct ct_profile *p, uint32_t label_set,
+			  const struct ct_label_units *units);
+
+/* ids.c
+ *
+ * Maps a file's ids (any 64-bit numbers, usually 1..N) to 0, 1, 2 ... in the order of their first
+ * mention. read.c uses one map each for mappings, locations and functions.
+ */
+
+struct ct_ids {
+	uint32_t *small; /* by id: number + 1 */
+	size_t small_room;
+	uint64_t *keys; /* large ids, open addressing; 0 is free */
+	uint32_t *numbers;
+	size_t room, used;
+	uint32_t count;
+};
+
+uint32_t ct_ids_take(struct ct_ids *ids, uint64_t id);
+
+static inline uint32_t ct_ids_number(struct ct_ids *ids, uint64_t id)
+{
+	return id < ids->small_room && ids->small[id] ? ids->small[id] - 1 : ct_ids_take(ids, id);
+}
+
+void ct_ids_release(struct ct_ids *ids);
+
+/* inlines.c
+ *
+ * Profiles that are compared must have the same detail for each module. If one profile has inlined
+ * calls and another only the names of the symbol table, each inlined function would look new, and
+ * its caller faster.
+ */
+
+/* Removes the inlined calls of a module from all COUNT profiles if only some of the profiles have
+ * lines for that module. Names on stderr, once, a file that lacks the lines. Returns true if calls
+ * were removed. */
+bool ct_inlines_align(struct ct_profile *const *profiles, const char *const *files, size_t count);
+
+/* jit.c
+ *
+ * Code that is made while the program runs: which code in a profile it is, and how each runtime is
+ * asked to name it.
+ */
+
+/* Is PATH, from a mapping, memory for code that is made while the program runs? */
+bool ct_jit_is_path(const char *path);
+/* Is L, whose innermost function is NAME, such code? So is code in no mapping of a profile that has
+ * mappings: node's memory for code is gone when the profile is written at the program's end. */
+bool ct_jit_is(const struct ct_profile *p, const struct ct_location *l, const char *name);
+/* Is NAME a place in such code that was not named, like "//anon+0x7f79c7e7e088"? There can be
+ * thousands of them. */
+bool ct_jit_is_place(const char *name);
+/* What to do so that the code of P's program has names. */
+const char *ct_jit_advice(const struct ct_profile *p);
+
+/* regex.c
+ *
+ * Regular expressions of -focus and similar options: Perl's syntax by PCRE2, which includes all of
+ * Go's.
+ */
+
+struct ct_regex;
+
+/* Returns NULL after a message on stderr if the text of -OPTION is no valid expression. */
+struct ct_regex *ct_regex_new(const char *option, const char *text);
+void ct_regex_free(struct ct_regex *r);
+bool ct_regex_match(struct ct_regex *r, const char *text);
+/* The same for a string of a profile; each index is matched only once. */
+bool ct_regex_match_string(struct ct_regex *r, const struct ct_profile *p, uint32_t string);
+
+/* short_name.c
+ *
+ * Names that fit a terminal: std::__adjust_heap<…> for one with three lines of template arguments.
+ */
+
+/* -full-names */
+extern const struct ct_option ct_short_name_options[];
+
+/* Returns the number of columns of the terminal that stdout was at the first call, which comes
+ * before a pager begins. Returns 0 if stdout was no terminal, or if names must not be shortened. */
+size_t ct_short_name_columns(void);
+/* Whether -full-names is given. */
+bool ct_short_name_never(void);
+/* Returns NAME in at most WIDTH columns; the caller frees it. Template arguments become <…>, the
+ * innermost first. If that isn't enough, the beginning is replaced by "…". WIDTH 0: the name is not
+ * changed. */
+char *ct_short_name(const char *name, size_t width);
+
+/* shrunk.c
+ *
+ * Modules and debug files are mapped while they are read, because of a large one only a little is
+ * needed. If somebody cuts such a file short meanwhile (a build that writes over it), the kernel
+ * sends SIGBUS for the pages that are gone.
+ */
+
+/* From now on such pages read as zeros. Call at the start. */
+void ct_shrunk_catch(void);
+/* Returns whether there were any: what was read may be wrong. */
+bool ct_shrunk_seen(void);
+
+/* siblings.c
+ *
+ * Files of the same run beside a profile: those of the processes that its process started, and
+ * those of its other modes.
+ */
+
+/* Says on stderr which files FILE.PID the processes that P's process started wrote; P was read from
+ * FILE. Files of an earlier run are not named. Returns whether anything was said. */
+bool ct_siblings_say(const struct ct_profile *p, const char *file);
+/* Returns the names of the files FILE.PID of processes that the process of FILE, or one of those,
+ * started: their profiles began after FILE's did. Files of an earlier run began before. Files whose
+ * begin is not known are among them. Those that can't be read are not: a message names each, and
+ * *UNREAD grows by their number. A URL, "-" and a pipe have none. The caller frees the *COUNT names
+ * and the list. NULL, after a message, if FILE can't be read. */
+char **ct_siblings_children(const char *file, size_t *count, size_t *unread);
+/* The caller names such files by itself: ct_siblings_say() says nothing from now on. */
+void ct_siblings_are_known(void);
+/* Can PATH be read as a profile, and may one run have written it and P? Says nothing if not. */
+bool ct_siblings_is_of_run(const char *path, const struct ct_profile *p);
+/* Is TEXT what a name of another process's file has after "FILE.": "123", or "123.2" for the second
+ * profile of that process? */
+bool ct_siblings_is_pid(const char *text);
+/* Returns the pattern for glob() of the names FILE.PID; some other names match, too. The caller
+ * frees it. */
+char *ct_siblings_pattern(const char *file);
+/* May one run have written both? */
+bool ct_siblings_overlap(const struct ct_profile *a, const struct ct_profile *b);
+
+/* source.c
+ *
+ * Lines of source files, for `cprof list`.
+ *
+ * The paths come from a profile, so only regular files of a sane size are read.
+ */
+
+struct ct_source {
+	char *text;   /* the file, with newlines replaced by NUL */
+	char **lines; /* lines[1 .. count] */
+	size_t count;
+};
+
+/* Reads the source file PATH, as the profile names it. SEARCH_PATH: directories separated by ":" in
+ * which, and in whose parents, a relative path is looked for; NULL = the current directory.
+ * TRIM_PATH: prefixes that are removed first; NULL = none. Returns 0 or a negative errno. */
+int ct_source_read(struct ct_source *s, const char *path, const char *search_path,
+		   const char *trim_path);
+void ct_source_release(struct ct_source *s);
+
+/* strip_labels.c
+ *
+ * Takes labels off samples.
+ */
+
+struct ct_regex;
+
+/* Removes the labels of P whose key matches ONLY and does not match KEEP; NULL: all match ONLY, no
+ * one matches KEEP. Samples that now have equal stacks and labels stay apart: ct_combine joins
+ * them. */
+void ct_strip_labels(struct ct_profile *p, struct ct_regex *only, struct ct_regex *keep);
 
 #endif

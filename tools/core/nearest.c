@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Distances between words; see nearest.h. */
-#include "core/nearest.h"
+/* Distances between words; see core.h. */
+#include "core/core.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Comments that begin with "note: "; see notes.h. */
-#include "core/notes.h"
+#include "core/report.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/memory.h"
-#include "core/out.h"
+#include "core/core.h"
 
 static struct {
 	char **texts;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Units and number formats; see numbers.h. The steps, names and rounding are pprof's, so that the
+/* Units and number formats; see report.h. The steps, names and rounding are pprof's, so that the
  * tables agree with pprof's.
  */
-#include "core/numbers.h"
+#include "core/report.h"
 
 #include <ctype.h>
 #include <math.h>

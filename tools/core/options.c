@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Options of a verb; see options.h. Called by every verb, once. */
-#include "core/options.h"
+/* Options of a verb; see core.h. Called by every verb, once. */
+#include "core/core.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -9,9 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "core/memory.h"
-#include "core/nearest.h"
 
 enum { HELP_ASKED = -1, WRONG = -2 };
 

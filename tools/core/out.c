@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Pager, colours, safe text; see out.h. */
-#include "core/out.h"
+/* Pager, colours, safe text; see core.h. */
+#include "core/core.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -10,8 +10,6 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "core/memory.h"
-#include "core/verb.h"
 
 static bool colours;
 static pid_t pager;

@@ -11,8 +11,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "core/memory.h"
-#include "core/out.h"
+#include "core/core.h"
 
 /* ESC, random letters, and a digit, the paint. */
 #define MARK 18

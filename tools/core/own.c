@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The user's own code; see own.h. */
-#include "core/own.h"
+/* The user's own code; see report.h. */
+#include "core/report.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/jit.h"
-#include "core/memory.h"
-#include "core/regex.h"
+#include "core/model.h"
+#include "core/core.h"
 
 enum answer { UNKNOWN, NO, YES };
 

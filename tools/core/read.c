@@ -12,9 +12,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "core/foreign.h"
-#include "core/memory.h"
-#include "core/read_messages.h"
+#include "core/core.h"
 
 #define WINDOW ((size_t)256 << 10)
 /* A stack of a million frames fits; unpacked it takes 8 to 32 times as much. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The end of reading: turns ids into indices, and checks every index; see read_messages.h. */
-#include "core/read_messages.h"
+/* The end of reading: turns ids into indices, and checks every index; see read.h. */
+#include "core/read.h"
 
 #include <errno.h>
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads the messages of a profile; see read_messages.h.
+/* Reads the messages of a profile; see read.h.
  *
  * Fields may come in any order. So ids become numbers in the order of their first mention, and the
  * numbers become indices at the end. protobuf-c unpacks each message into memory that is used again
  * for the next.
  */
-#include "core/read_messages.h"
+#include "core/read.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/memory.h"
+#include "core/core.h"
 #include "core/profile.pb-c.h"
 
 #define MAX_TYPES ((size_t)64)

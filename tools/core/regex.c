@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Regular expressions; see regex.h. */
-#include "core/regex.h"
+/* Regular expressions; see model.h. */
+#include "core/model.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/memory.h"
-#include "core/out.h"
+#include "core/core.h"
 
 /* The limit of backtracking for one match. An expression that reaches it counts as not matching;
  * after reaching it too often, the expression is not tried again. */

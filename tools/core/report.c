@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/load.h"
-#include "core/memory.h"
-#include "core/short_name.h"
+#include "core/read.h"
+#include "core/core.h"
+#include "core/model.h"
 
 static struct {
 	const char *sample_index, *unit, *sort, *granularity;

@@ -7,11 +7,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "core/load.h"
-#include "core/memory.h"
-#include "core/out.h"
+#include "core/read.h"
+#include "core/core.h"
 #include "core/report.h"
-#include "core/sampling.h"
 
 #define FILTERS 8
 #define FILTER_SHOWN 80

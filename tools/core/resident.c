@@ -4,16 +4,13 @@
  *
  *     resident memory: 912 kB; heap in use: 200 kB, heap not in use: 600 kB, ...
  */
-#include "core/resident.h"
+#include "core/report.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/notes.h"
-#include "core/numbers.h"
-#include "core/out.h"
-#include "core/sampling.h"
+#include "core/core.h"
 
 /* Less memory needs no advice. */
 #define HINT_LEAST (INT64_C(32) << 20)

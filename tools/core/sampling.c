@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The sampling error of profiles; see sampling.h. */
-#include "core/sampling.h"
+/* The sampling error of profiles; see report.h. */
+#include "core/report.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "core/notes.h"
 
 /* Of a profile of fragmentation, the period is that many bytes of pages to a watched one. */
 #define PAGE 4096.0

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Names that fit a terminal; see short_name.h. */
-#include "core/short_name.h"
+/* Names that fit a terminal; see model.h. */
+#include "core/model.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -8,8 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "core/memory.h"
-#include "core/options.h"
+#include "core/core.h"
 
 #define LEAST_COLUMNS 40
 #define ELLIPSIS "\342\200\246"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See shrunk.h. */
-#include "core/shrunk.h"
+/* See model.h. */
+#include "core/model.h"
 
 #include <signal.h>
 #include <stdint.h>

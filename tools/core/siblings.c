@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Looks for the files of one run; see siblings.h. */
-#include "core/siblings.h"
+/* Looks for the files of one run; see model.h. */
+#include "core/model.h"
 
 #include <glob.h>
 #include <stdio.h>
@@ -8,11 +8,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "core/input.h"
-#include "core/memory.h"
-#include "core/notes.h"
-#include "core/out.h"
 #include "core/read.h"
+#include "core/core.h"
+#include "core/report.h"
 
 static bool known;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds source files, and their lines; see source.h. */
-#include "core/source.h"
+/* Finds source files, and their lines; see model.h. */
+#include "core/model.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/input.h"
-#include "core/memory.h"
+#include "core/read.h"
+#include "core/core.h"
 
 #define FILE_MAX ((off_t)64 << 20)
 

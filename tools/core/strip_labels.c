@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Takes labels off samples; see strip_labels.h. */
-#include "core/strip_labels.h"
+/* Takes labels off samples; see model.h. */
+#include "core/model.h"
 
 #include <stdlib.h>
 
-#include "core/memory.h"
-#include "core/regex.h"
+#include "core/core.h"
 
 static bool goes(const struct ct_profile *p, const struct ct_label *l, struct ct_regex *only_rx,
 		 struct ct_regex *keep_rx)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Hash table of indices; see table.h. Open addressing, at most three quarters full. */
-#include "core/table.h"
+/* Hash table of indices; see report.h. Open addressing, at most three quarters full. */
+#include "core/report.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/memory.h"
+#include "core/core.h"
 
 uint32_t ct_table_find(const struct ct_table *t, uint64_t hash, ct_table_same *same,
 		       const void *context, const void *key)

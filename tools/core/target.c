@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See target.h. */
-#include "core/target.h"
+/* See core.h. */
+#include "core/core.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,8 +10,6 @@
 #include <sys/file.h>
 #include <sys/random.h>
 #include <unistd.h>
-
-#include "core/memory.h"
 
 #define TRIES 16
 /* A name has at most 255 bytes; the temporary name must fit, too. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Writes a profile to a file; see write.h. Each message is packed by protobuf-c and given to zlib
+/* Writes a profile to a file; see read.h. Each message is packed by protobuf-c and given to zlib
  * at once, so that memory does not grow with the profile.
  */
-#include "core/write.h"
+#include "core/read.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "core/memory.h"
+#include "core/core.h"
 #include "core/profile.pb-c.h"
 
 #define CHUNK ((size_t)64 << 10)

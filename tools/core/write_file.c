@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Replaces a profile's file as a whole or not at all; see write.h. */
-#include "core/write.h"
+/* Replaces a profile's file as a whole or not at all; see read.h. */
+#include "core/read.h"
 
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "core/out.h"
-#include "core/target.h"
+#include "core/core.h"
 
 static int write_stdout(const struct ct_profile *p)
 {

@@ -7,14 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "flame/flame_sides.h"
-#include "core/inlines.h"
-#include "core/memory.h"
-#include "core/numbers.h"
-#include "core/options.h"
-#include "core/out.h"
+#include "flame/flame.h"
+#include "core/model.h"
+#include "core/core.h"
+#include "core/report.h"
 #include "core/read.h"
-#include "core/short_name.h"
 
 static struct {
 	struct ct_list base;

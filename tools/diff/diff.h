@@ -8,11 +8,11 @@
 
 #include <stdio.h>
 
-#include "core/verb.h"
-#include "flame/flame_frames.h"
+#include "core/core.h"
+#include "flame/flame.h"
 
 enum { CT_BEFORE, CT_AFTER };
-/* CT_OWN: where this is the innermost function of the user's own code (own.h). */
+/* CT_OWN: where this is the innermost function of the user's own code (report.h). */
 enum ct_diff_value { CT_FLAT, CT_CUM, CT_OWN };
 #define CT_DIFF_VALUES 3
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "diff/diff.h"
-#include "core/json.h"
+#include "core/core.h"
 
 static void figure(struct ct_json *j, const char *key, const struct ct_diff_figure *f)
 {

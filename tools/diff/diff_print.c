@@ -7,10 +7,9 @@
 #include <string.h>
 
 #include "diff/diff.h"
-#include "core/memory.h"
-#include "core/numbers.h"
-#include "core/out.h"
-#include "core/short_name.h"
+#include "core/core.h"
+#include "core/report.h"
+#include "core/model.h"
 
 /* Returns "1.19s +-2%", which the caller frees. */
 static char *value_text(const struct ct_diff *d, const struct ct_diff_figure *f, int side)

@@ -6,10 +6,9 @@
 #include <string.h>
 
 #include "diff/diff.h"
-#include "core/memory.h"
-#include "core/own.h"
-#include "core/regex.h"
-#include "core/siblings.h"
+#include "core/core.h"
+#include "core/report.h"
+#include "core/model.h"
 
 static void add(struct ct_diff_file *file, enum ct_diff_value what, uint32_t frame, double value,
 		int64_t samples)

@@ -5,12 +5,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "dwarf/dwarf_entry.h"
-#include "dwarf/dwarf_file.h"
-#include "dwarf/dwarf_line.h"
-#include "dwarf/dwarf_names.h"
-#include "dwarf/dwarf_unit.h"
-#include "dwarf/dwarf_walk.h"
 #include "dwarf/dwarf_data.h"
 
 struct ct_dwarf {

@@ -1,14 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds the functions, files, lines and inlined calls at addresses of a module, from its DWARF.
+/* What the files of tools/dwarf/ share and offer, by the file that implements it. */
+#ifndef CP_DWARF_DWARF_H
+#define CP_DWARF_DWARF_H
+
+#include <gelf.h>
+#include <libelf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dwarf/dwarf_data.h"
+
+/* dwarf.c
+ *
+ * Finds the functions, files, lines and inlined calls at addresses of a module, from its DWARF.
  *
  * For symbolize.c; ordinary context, one thread. Many addresses are looked up at once: they are
  * sorted by unit, only units that hold one are read, and each unit is read once, front to back.
  */
-#ifndef CT_DWARF_H
-#define CT_DWARF_H
-
-#include <stddef.h>
-#include <stdint.h>
 
 struct ct_dwarf;
 
@@ -41,5 +50,490 @@ void ct_dwarf_close(struct ct_dwarf *d);
 /* Answers the N queries, in any order; afterwards they are sorted by address. Malformed data gives
  * fewer results, never an error. -ENOMEM: some or all answers are empty. */
 int ct_dwarf_find(struct ct_dwarf *d, struct ct_dwarf_query *q, size_t n);
+
+/* dwarf_abbrev.c
+ *
+ * Abbreviation tables. Each abbreviation has a plan that steps over an entry without decoding it.
+ */
+
+struct ct_dw_spec {
+	uint16_t at, form;
+	int64_t implicit; /* value of DW_FORM_implicit_const */
+};
+
+/* The action of a unit's walk at an entry. */
+enum ct_dw_kind { CT_DW_OTHER, CT_DW_FUNCTION, CT_DW_INLINED };
+
+struct ct_dw_abbrev {
+	uint64_t code;
+	uint16_t tag;
+	bool children;
+	uint8_t kind;  /* enum ct_dw_kind; CT_DW_OTHER also for entries without addresses */
+	int32_t fixed; /* size in bytes of every such entry, or -1: then the plan has steps */
+	uint32_t specs, spec_count;
+	uint32_t steps, step_count;
+};
+
+struct ct_dw_abbrevs {
+	uint64_t offset;
+	uint16_t version;
+	uint8_t address_size, offset_size;
+	struct ct_dw_abbrev *list; /* sorted by code */
+	size_t count;
+	struct ct_dw_spec *specs;
+	int32_t *steps;
+	size_t spec_count, step_count, list_room, spec_room, step_room;
+};
+
+/* Returns the table of U from its file's cache; it is valid until the table of another unit is
+ * requested. NULL: the table is malformed, or there is no memory. */
+const struct ct_dw_abbrevs *ct_dwarf_abbrev_of(const struct ct_dw_unit *u);
+const struct ct_dw_abbrev *ct_dwarf_abbrev_find(const struct ct_dw_abbrevs *a, uint64_t code);
+/* C is after the entry's code. Moves C past the entry's values. */
+void ct_dwarf_abbrev_step(const struct ct_dw_abbrevs *t, const struct ct_dw_abbrev *a,
+			  struct ct_dw_cursor *c);
+void ct_dwarf_abbrev_free(struct ct_dw_abbrevs *a);
+
+/* dwarf_elf.c
+ *
+ * ELF files of modules and of debug information: build id, debuglink, and what is in them. For
+ * dwarf_module.c.
+ */
+
+#define CT_DWARF_ID_MAX 64
+
+/* A build id. */
+struct ct_dwarf_id {
+	uint8_t bytes[CT_DWARF_ID_MAX];
+	size_t size; /* 0 = none */
+};
+
+struct ct_dwarf_id ct_dwarf_elf_id(const char *hex);
+/* Opens an ELF file. Returns its descriptor, or -1 if it isn't one. The caller ends *ELF. */
+int ct_dwarf_elf_open(const char *path, Elf **elf);
+bool ct_dwarf_elf_has_id(Elf *elf, const struct ct_dwarf_id *id);
+/* Returns the bytes of the first section of that NAME that has some, as they are in the file; NULL:
+ * there is none. */
+const Elf_Data *ct_dwarf_elf_section(Elf *elf, const char *name);
+/* Returns the name in the section .gnu_debuglink, and the checksum after it. NULL: there is no such
+ * section. */
+const char *ct_dwarf_elf_link(Elf *elf, uint32_t *crc);
+bool ct_dwarf_elf_has_dwarf(Elf *elf);
+/* False: the file has only debug information, its code was left out. */
+bool ct_dwarf_elf_has_code(Elf *elf);
+
+/* dwarf_form.c
+ *
+ * Values of attributes.
+ */
+
+struct ct_dw_value {
+	uint16_t form; /* 0 = absent */
+	uint64_t u;
+	const char *text; /* DW_FORM_string */
+};
+
+/* Steps over a value that has no fixed size; see ct_dwarf_form_size. */
+enum {
+	CT_DW_LEB = -1,
+	CT_DW_TEXT = -2,
+	CT_DW_BLOCK = -3,
+	CT_DW_BLOCK1 = -4,
+	CT_DW_BLOCK2 = -5,
+	CT_DW_BLOCK4 = -6,
+	CT_DW_INDIRECT = -7,
+	CT_DW_UNKNOWN = -8
+};
+
+/* The size in bytes of a value of FORM, or one of the constants above. */
+int ct_dwarf_form_size(uint16_t form, uint16_t version, uint8_t address_size, uint8_t offset_size);
+/* Reads the value at C and moves C past it. An unknown form marks C as bad. */
+struct ct_dw_value ct_dwarf_form_read(const struct ct_dw_unit *u, struct ct_dw_cursor *c,
+				      uint16_t form, int64_t implicit);
+
+/* Return the value's meaning in U, or NULL or false if the value is not of that class. */
+const char *ct_dwarf_form_text(const struct ct_dw_unit *u, const struct ct_dw_value *v);
+bool ct_dwarf_form_address(const struct ct_dw_unit *u, const struct ct_dw_value *v, uint64_t *to);
+/* Gets the entry that V refers to, as an offset in FILE's .debug_info. Returns false if V refers to
+ * none. */
+bool ct_dwarf_form_entry(const struct ct_dw_unit *u, const struct ct_dw_value *v,
+			 struct ct_dw_file **file, uint64_t *offset);
+/* Gets address INDEX of U's part of .debug_addr. Returns false if there is no such address. */
+bool ct_dwarf_form_indexed_address(const struct ct_dw_unit *u, uint64_t index, uint64_t *to);
+
+/* dwarf_entry.c
+ *
+ * One entry (DIE): the attributes that the reader knows, and the addresses that the entry covers.
+ */
+
+enum ct_dw_at {
+	CT_DW_NAME,
+	CT_DW_LINKAGE_NAME,
+	CT_DW_LOW_PC,
+	CT_DW_HIGH_PC,
+	CT_DW_AT_RANGES,
+	CT_DW_ORIGIN,
+	CT_DW_SPECIFICATION,
+	CT_DW_DECL_FILE,
+	CT_DW_DECL_LINE,
+	CT_DW_CALL_FILE,
+	CT_DW_CALL_LINE,
+	CT_DW_CALL_COLUMN,
+	CT_DW_DECL_COLUMN,
+	CT_DW_TYPE,
+	CT_DW_ARTIFICIAL,
+	CT_DW_EXTERNAL,
+	/* only for the root entry of a unit: */
+	CT_DW_COMP_DIR,
+	CT_DW_STMT_LIST,
+	CT_DW_DWO_NAME,
+	CT_DW_DWO_ID,
+	CT_DW_STR_OFFSETS_BASE,
+	CT_DW_ADDR_BASE,
+	CT_DW_RNGLISTS_BASE,
+	CT_DW_RANGES_BASE,
+	CT_DW_LANGUAGE,
+	CT_DW_ATS
+};
+
+struct ct_dw_entry {
+	struct ct_dw_value at[CT_DW_ATS]; /* form 0 = absent */
+};
+
+/* C is after the entry's code. Moves C past the entry's values. */
+void ct_dwarf_entry_read(const struct ct_dw_unit *u, const struct ct_dw_abbrevs *t,
+			 const struct ct_dw_abbrev *a, struct ct_dw_cursor *c,
+			 struct ct_dw_entry *e);
+
+/* Iterates over the ranges that an entry covers. */
+struct ct_dw_ranges {
+	const struct ct_dw_unit *unit;
+	struct ct_dw_cursor list;
+	enum { CT_DW_NO_RANGE, CT_DW_ONE_RANGE, CT_DW_LIST_2, CT_DW_LIST_5 } kind;
+	uint64_t base, low, high;
+};
+
+void ct_dwarf_ranges_begin(struct ct_dw_ranges *r, const struct ct_dw_unit *u,
+			   const struct ct_dw_entry *e);
+/* Moves to the next range that isn't empty and whose code was not dropped. Returns false after the
+ * last. */
+bool ct_dwarf_ranges_next(struct ct_dw_ranges *r, uint64_t *low, uint64_t *high);
+
+/* dwarf_file.c
+ *
+ * ELF files with DWARF: their sections, their supplementary files, and split units.
+ */
+
+/* Finds the sections of the ELF file FD, and decompresses them if necessary. SPLIT: finds those
+ * named .dwo. F must be zeroed. Returns 0, -ENOENT (no .debug_info), -EOPNOTSUPP (it can't be
+ * unpacked), -EINVAL (not an ELF file that this reader supports) or -ENOMEM. The caller still has
+ * to close FD. */
+int ct_dwarf_file_load(struct ct_dw_file *f, int fd, bool split);
+/* The same, with a descriptor that F owns. */
+int ct_dwarf_file_open(struct ct_dw_file *f, const char *path, bool split);
+/* Also releases F->alt. */
+void ct_dwarf_file_close(struct ct_dw_file *f);
+
+/* Returns whether sections with this name are read. */
+bool ct_dwarf_file_reads(const char *name);
+
+/* Opens the supplementary file (dwz) that F names, beside PATH or below one of ROOTS, into F->alt.
+ * F->alt stays NULL if the file is missing or is not the right one. */
+void ct_dwarf_file_supplement(struct ct_dw_file *f, const char *path, const char *const *roots);
+
+/* Returns the split unit of SKELETON: from PACKAGE (.dwp; may be NULL), else from the unit's .dwo
+ * file, which is looked for by name, in the directory of compilation and beside PATH. The caller
+ * closes and frees the unit's file. Returns NULL if the unit was not found. */
+struct ct_dw_unit *ct_dwarf_split_open(struct ct_dw_unit *skeleton,
+				       const struct ct_dw_file *package, const char *path);
+
+/* dwarf_texts.c
+ *
+ * Memory that is given back all at once, and texts that are kept once each.
+ */
+
+struct ct_dw_texts {
+	struct ct_dw_piece *pieces;
+	const char **table; /* texts by hash */
+	size_t count, room;
+};
+
+/* Returns N zeroed bytes, aligned for any type; NULL without memory. */
+void *ct_dwarf_texts_room(struct ct_dw_texts *t, size_t n);
+/* Returns a copy of S, the same copy for equal texts; NULL without memory. */
+const char *ct_dwarf_texts_keep(struct ct_dw_texts *t, const char *s, size_t n);
+void ct_dwarf_texts_free(struct ct_dw_texts *t);
+
+/* dwarf_line.c
+ *
+ * Line tables: the file and line of an address, and the files of a unit by number.
+ */
+
+struct ct_dw_row {
+	uint64_t address; /* asked for */
+	bool found;
+	unsigned file, line, column;
+};
+
+struct ct_dw_line_file {
+	const char *name;
+	uint64_t directory;
+	const char *path; /* made when it is first needed */
+};
+
+struct ct_dw_lines {
+	const struct ct_dw_unit *unit;
+	uint16_t version;
+	uint8_t offset_size, address_size;
+	uint8_t min_length, max_ops, line_range, opcode_base;
+	int8_t line_base;
+	const uint8_t *operands; /* number of operands of each standard opcode */
+	const char **directories;
+	size_t directory_count, directory_room;
+	struct ct_dw_line_file *files;
+	size_t file_count, file_room;
+	struct ct_dw_cursor program;
+};
+
+/* Returns the table of U from its file's cache; it is valid until the table of another unit is
+ * requested. NULL: there is none, or it is malformed. */
+struct ct_dw_lines *ct_dwarf_line_of(const struct ct_dw_unit *u);
+/* Runs the line program, and fills in the N rows, which are sorted by address. */
+void ct_dwarf_rows_find(const struct ct_dw_lines *l, struct ct_dw_row *rows, size_t n);
+/* Returns the path of file NUMBER, joined with its directory and the unit's; NULL if there is no
+ * such file. */
+const char *ct_dwarf_line_path(struct ct_dw_lines *l, uint64_t number, struct ct_dw_texts *texts);
+void ct_dwarf_line_free(struct ct_dw_lines *l);
+
+/* dwarf_minidebug.c
+ *
+ * MiniDebugInfo: Fedora, RHEL and their relatives strip their files, but keep the names of local
+ * functions in a section .gnu_debugdata, an ELF file that xz has packed. "MiniDebugInfo" in GDB's
+ * manual describes it.
+ */
+
+/* Returns the file inside the file FILE, or NULL if FILE has none, if it can't be unpacked, or if
+ * liblzma.so.5 can't be loaded. *MEMORY: the file's bytes. Call elf_end with the result, then free
+ * *MEMORY. */
+Elf *ct_dwarf_minidebug_open(Elf *file, void **memory);
+
+/* dwarf_module.c
+ *
+ * A module of a profile and its debug information, found as debuggers do.
+ *
+ * For symbolize.c. A file is used only if it proves that it belongs to the module: by an equal
+ * build id or, for a module without one, by the CRC of its debuglink. It is looked for at the
+ * module's path, by build id and by debuglink as debuggers do, and in each of the user's
+ * directories under the module's name and under its whole path.
+ */
+
+struct ct_dwarf_segment {
+	uint64_t offset, address, file_size, memory_size;
+	bool code;
+};
+
+struct ct_dwarf_module {
+	int image;    /* the module itself; -1: it was not found, or is another build */
+	int debug;    /* the file with DWARF; -1: none */
+	bool packed;  /* set by the caller: DEBUG is compressed in a way that can't be unpacked */
+	bool there;   /* the module's path names an ELF file, of this build or of another */
+	char *denied; /* a file or directory that may not be read, or NULL */
+	bool whole;   /* SEGMENTS come from the module itself, not from a debug file */
+	struct ct_dwarf_segment *segments;
+	size_t segment_count;
+};
+
+/* Finds a module's debug information. PATH is the path as mapped; BUILD_ID is in hex, "" if the
+ * profile has none; ROOTS are directories like /usr/lib/debug, ended by NULL. Asks debuginfod
+ * servers if DEBUGINFOD_URLS names some. Returns false if nothing was found; the module must be
+ * closed even then, because THERE and DENIED are set. */
+bool ct_dwarf_module_open(struct ct_dwarf_module *m, const char *path, const char *build_id,
+			  const char *const *roots);
+void ct_dwarf_module_close(struct ct_dwarf_module *m);
+
+/* Finds the address, as linked, of the byte mapped at ADDRESS, in a mapping of [START, LIMIT) from
+ * file offset OFFSET on. Returns false if that byte is in no segment. */
+bool ct_dwarf_module_linked(const struct ct_dwarf_module *m, uint64_t address, uint64_t start,
+			    uint64_t limit, uint64_t offset, uint64_t *to);
+
+/* dwarf_walk.c
+ *
+ * Finds the function and the inlined calls that contain an address.
+ */
+
+struct ct_dw_scope {
+	struct ct_dw_scope *caller; /* the scope that it is inlined into; NULL: it is a function */
+	struct ct_dw_scope *outer;  /* the scope that contains it during the walk */
+	unsigned depth;
+	uint64_t entry; /* offset in .debug_info */
+	uint64_t call_file, call_line, call_column;
+};
+
+/* Walks the entries of U, once. ADDRESSES are sorted. SCOPES[i] becomes the innermost scope of
+ * ADDRESSES[i], unless it is set already. Scopes live in MEMORY. */
+void ct_dwarf_walk(const struct ct_dw_unit *u, const uint64_t *addresses,
+		   struct ct_dw_scope **scopes, size_t n, struct ct_dw_texts *memory);
+
+struct ct_dw_function {
+	const char *name; /* points into the file's sections */
+	bool is_linkage; /* NAME is the linker's; else the name in the source, without its scopes */
+	const struct ct_dw_unit
+		*unit; /* the unit of the entry that all others refer to, and that entry's offset */
+	uint64_t entry;
+	const struct ct_dw_unit *declared_in;
+	/* of the declaration; FILE is a number of DECLARED_IN's table */
+	uint64_t file, line, column;
+};
+
+/* Gets the name of the entry at OFFSET of U's file, found through the entries that it refers to.
+ */
+void ct_dwarf_walk_function_of(const struct ct_dw_unit *u, uint64_t offset,
+			       struct ct_dw_function *to);
+
+/* Reads the entry at OFFSET of U's file, and its DW_TAG. Returns false if it is malformed. */
+bool ct_dwarf_walk_entry(const struct ct_dw_unit *u, uint64_t offset, struct ct_dw_entry *e,
+			 uint16_t *tag);
+/* Goes from the entry at OFFSET to its origin or declaration. Returns false if it refers to none.
+ */
+bool ct_dwarf_walk_origin(const struct ct_dw_unit **u, uint64_t *offset,
+			  const struct ct_dw_entry *e);
+
+/* dwarf_names.c
+ *
+ * Names of C++ functions that have no linkage name, because only their own file can call them.
+ */
+
+/* Names that were composed, by their entries. */
+struct ct_dw_names {
+	struct ct_dw_name *table;
+	size_t count, room;
+};
+
+/* Was U compiled from C++? */
+bool ct_dwarf_names_are_cxx(const struct ct_dw_unit *u);
+
+/* Returns F's name with its namespaces, classes and functions around it, as the demangler writes
+ * names without parameters: "svc::(anonymous namespace)::box<int>::get",
+ * "worker(int)::{lambda(int)#2}::operator()". The name is kept in TEXTS. Returns F's plain name if
+ * memory runs out or the name is too long. */
+const char *ct_dwarf_names_of(struct ct_dw_names *names, const struct ct_dw_function *f,
+			      struct ct_dw_texts *texts);
+void ct_dwarf_names_release(struct ct_dw_names *names);
+
+/* dwarf_parents.c
+ *
+ * The scopes that contain an entry of a unit: namespaces, classes, functions.
+ */
+
+/* An entry whose name is part of a qualified name. Lexical blocks and inlined calls have no such
+ * part. */
+struct ct_dw_parent {
+	uint64_t entry,
+		end; /* offsets in .debug_info: of the entry, and of the end of its last child */
+	uint32_t parent; /* index, or CT_DW_NO_PARENT */
+	uint32_t depth;
+	uint16_t tag;
+};
+
+#define CT_DW_NO_PARENT UINT32_MAX
+
+struct ct_dw_parents {
+	struct ct_dw_parent *list; /* sorted by entry */
+	size_t count, room;
+};
+
+/* Returns the table of U, made at the first call, or NULL without memory. U's file owns the table.
+ */
+const struct ct_dw_parents *ct_dwarf_parents_of(const struct ct_dw_unit *u);
+/* Returns the innermost entry of T that contains the entry at OFFSET, or CT_DW_NO_PARENT. */
+uint32_t ct_dwarf_parents_find(const struct ct_dw_parents *t, uint64_t offset);
+void ct_dwarf_parents_free(struct ct_dw_file *f);
+
+/* dwarf_section.c
+ *
+ * The contents of a section with debug information, unpacked if they are compressed: by zlib, which
+ * libelf does, or by zstd, which libelf does from elfutils 0.189 on and libzstd.so.1 before.
+ */
+
+/* Gets the contents of SCN in ELF. OLD: the section is compressed in the old way, from before
+ * SHF_COMPRESSED. *MEMORY: the bytes, for free, if they don't belong to SCN; else NULL. Returns 0,
+ * -ENOENT (no contents) or -EOPNOTSUPP (they can't be unpacked). */
+int ct_dwarf_section_load(Elf *elf, Elf_Scn *scn, bool old, struct ct_dw_bytes *bytes,
+			  void **memory);
+
+/* dwarf_spelling.c
+ *
+ * One spelling of C++ types. Compilers spell the types in a class's or template's name in their own
+ * way; here they become what the demangler writes, so that a function has one name, inlined or not:
+ *
+ *     box<long unsigned int>         ->  box<unsigned long>
+ *     find<const char*>              ->  find<char const*>
+ *     box<{anonymous}::secret>       ->  box<(anonymous namespace)::secret>
+ */
+
+/* Text of at most SIZE - 1 bytes; FULL says that some text did not fit. */
+struct ct_dw_text {
+	char *to;
+	size_t size, length;
+	int full;
+};
+
+void ct_dwarf_spelling_put(struct ct_dw_text *t, const char *text, size_t n);
+/* Appends NAME, respelled. */
+void ct_dwarf_spelling_name(struct ct_dw_text *t, const char *name);
+
+/* dwarf_symbols.c
+ *
+ * Names from symbol tables, for code that DWARF does not describe. For symbolize.c.
+ */
+
+struct ct_dwarf_symbol_query {
+	uint64_t address; /* as linked */
+	uint32_t tag;	  /* the caller's */
+	char *name; /* out, freed by the caller: the linker's name, without a version; or NULL */
+};
+
+/* Gives names to those of the N queries that have none yet, from the symbol tables of the ELF file
+ * FD. The queries are sorted by address. */
+void ct_dwarf_symbols_find(int fd, struct ct_dwarf_symbol_query *q, size_t n);
+
+/* dwarf_unit.c
+ *
+ * The units of a file.
+ */
+
+/* Reads the headers of all units, once. Returns 0 or -ENOMEM; a malformed tail is left out. */
+int ct_dwarf_unit_read(struct ct_dw_file *f);
+/* Reads U's root entry into U, once. This is done only when the unit is needed, because each root
+ * has a table of abbreviations of its own, and most units are never needed. */
+void ct_dwarf_unit_begin(struct ct_dw_unit *u);
+/* Returns the unit that holds OFFSET of .debug_info, with its root entry read, or NULL. */
+struct ct_dw_unit *ct_dwarf_unit_at(struct ct_dw_file *f, uint64_t offset);
+/* Reads the header at OFFSET and the root entry of that unit into U, without reading other units.
+ * Returns false if there is no unit. */
+bool ct_dwarf_unit_read_one(struct ct_dw_file *f, uint64_t offset, struct ct_dw_unit *u);
+/* Reads the root entry again. */
+bool ct_dwarf_unit_root(const struct ct_dw_unit *u, struct ct_dw_entry *e);
+
+/* dwarf_unpacked.c
+ *
+ * Unpacked copies of compressed debug files, by build id, in a cache directory of the user's.
+ *
+ * Distributions compress debug files. Unpacking libc's takes 30 ms, more than everything else at
+ * the end of a short program, and every process of a tree would do it again. The copies are whole
+ * ELF files; they are read and checked like any other debug file, build id included.
+ *
+ * If the user has no such directory, nothing is kept. A failure here only means that the original
+ * is read. Any number of processes may use the directory at the same time.
+ */
+
+/* Returns the path of the copy of the debug file with the build id ID (SIZE bytes), whether or not
+ * the copy exists; free it. Returns NULL if nothing is kept. */
+char *ct_dwarf_unpacked_path(const uint8_t *id, size_t size);
+
+/* Writes a copy of the debug file FD under its build id, and removes the oldest copies if there are
+ * too many. Returns false if no copy was written: the file isn't compressed or is too large, or
+ * there is no directory for it. */
+bool ct_dwarf_unpacked_keep(const uint8_t *id, size_t size, int fd);
 
 #endif

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Abbreviation tables; see dwarf_abbrev.h. */
-#include "dwarf/dwarf_abbrev.h"
+/* Abbreviation tables; see dwarf.h. */
+#include "dwarf/dwarf.h"
 
 #include <dwarf.h>
 #include <limits.h>
 #include <stdlib.h>
-
-#include "dwarf/dwarf_form.h"
 
 /* Limits against hostile tables: real ones have some hundred abbreviations of some ten attributes.
  */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What an ELF file says of itself; see dwarf_elf.h. */
-#include "dwarf/dwarf_elf.h"
+/* What an ELF file says of itself; see dwarf.h. */
+#include "dwarf/dwarf.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "core/input.h"
+#include "core/read.h"
 
 struct ct_dwarf_id ct_dwarf_elf_id(const char *hex)
 {

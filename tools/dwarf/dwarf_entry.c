@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Attributes of an entry; see dwarf_entry.h. */
-#include "dwarf/dwarf_entry.h"
+/* Attributes of an entry; see dwarf.h. */
+#include "dwarf/dwarf.h"
 
 #include <dwarf.h>
 

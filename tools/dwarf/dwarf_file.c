@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sections of an ELF file; see dwarf_file.h. */
-#include "dwarf/dwarf_file.h"
+/* Sections of an ELF file; see dwarf.h. */
+#include "dwarf/dwarf.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,11 +8,6 @@
 #include <libelf.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-#include "dwarf/dwarf_abbrev.h"
-#include "dwarf/dwarf_line.h"
-#include "dwarf/dwarf_parents.h"
-#include "dwarf/dwarf_section.h"
 
 static const char *const names[CT_DW_SECTIONS] = {
 	[CT_DW_INFO] = "info",	       [CT_DW_ABBREV] = "abbrev",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Values of attributes; see dwarf_form.h. */
-#include "dwarf/dwarf_form.h"
+/* Values of attributes; see dwarf.h. */
+#include "dwarf/dwarf.h"
 
 #include <dwarf.h>
 

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The header of a line table: directories and files; see dwarf_line.h. */
-#include "dwarf/dwarf_line.h"
+/* The header of a line table: directories and files; see dwarf.h. */
+#include "dwarf/dwarf.h"
 
 #include <dwarf.h>
 #include <stdlib.h>
-
-#include "dwarf/dwarf_form.h"
 
 #define FILES_MAX (1u << 20)
 

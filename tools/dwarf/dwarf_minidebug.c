@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The symbols in a section .gnu_debugdata; see dwarf_minidebug.h. */
-#include "dwarf/dwarf_minidebug.h"
+/* The symbols in a section .gnu_debugdata; see dwarf.h. */
+#include "dwarf/dwarf.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "core/library.h"
-#include "core/memory.h"
-#include "dwarf/dwarf_elf.h"
+#include "core/core.h"
 
 /* The largest programs have a few megabytes of symbols. */
 #define UNPACKED_MAX (UINT64_C(64) << 20)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A module and its debug information; see dwarf_module.h. */
-#include "dwarf/dwarf_module.h"
+/* A module and its debug information; see dwarf.h. */
+#include "dwarf/dwarf.h"
 
 #include <errno.h>
 #include <gelf.h>
@@ -11,10 +11,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "core/library.h"
-#include "core/memory.h"
-#include "dwarf/dwarf_elf.h"
-#include "dwarf/dwarf_unpacked.h"
+#include "core/core.h"
 
 #define PAGE 4096u
 

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Qualified names; see dwarf_names.h. */
-#include "dwarf/dwarf_names.h"
+/* Qualified names; see dwarf.h. */
+#include "dwarf/dwarf.h"
 
 #include <dwarf.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "dwarf/dwarf_form.h"
-#include "dwarf/dwarf_parents.h"
-#include "dwarf/dwarf_spelling.h"
-#include "dwarf/dwarf_unit.h"
 #include "symbols/demangle.h"
 
 #define NAME_MAX_BYTES 4096

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds the scope that contains an entry; see dwarf_parents.h. A unit is read once, when a name is
+/* Finds the scope that contains an entry; see dwarf.h. A unit is read once, when a name is
  * first needed that must be put together from the names of its parents.
  */
-#include "dwarf/dwarf_parents.h"
+#include "dwarf/dwarf.h"
 
 #include <dwarf.h>
 #include <stdlib.h>
-
-#include "dwarf/dwarf_abbrev.h"
-#include "dwarf/dwarf_unit.h"
 
 static bool is_parent(uint16_t tag)
 {

@@ -2,7 +2,7 @@
 /* The addresses that an entry covers: low and high, .debug_ranges, .debug_rnglists. */
 #include <dwarf.h>
 
-#include "dwarf/dwarf_entry.h"
+#include "dwarf/dwarf.h"
 
 /* Returns where the offsets of the unit's .debug_rnglists begin. In a .debug_rnglists.dwo they
  * begin after the header, because no attribute tells. */

@@ -6,7 +6,7 @@
  */
 #include <dwarf.h>
 
-#include "dwarf/dwarf_line.h"
+#include "dwarf/dwarf.h"
 
 struct machine {
 	const struct ct_dw_lines *l;

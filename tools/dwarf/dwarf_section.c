@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Contents of sections; see dwarf_section.h. */
-#include "dwarf/dwarf_section.h"
+/* Contents of sections; see dwarf.h. */
+#include "dwarf/dwarf.h"
 
 #include <errno.h>
 #include <gelf.h>
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "core/library.h"
+#include "core/core.h"
 
 /* ELFCOMPRESS_ZSTD, which older headers lack. */
 #define ZSTD 2

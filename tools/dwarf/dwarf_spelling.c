@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Types as the demangler spells them; see dwarf_spelling.h. */
-#include "dwarf/dwarf_spelling.h"
+/* Types as the demangler spells them; see dwarf.h. */
+#include "dwarf/dwarf.h"
 
 #include <ctype.h>
 #include <stdbool.h>

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Split units: .dwo files and packages of them (.dwp); see dwarf_file.h. */
+/* Split units: .dwo files and packages of them (.dwp); see dwarf.h. */
 #include <dwarf.h>
 #include <stdlib.h>
 
-#include "dwarf/dwarf_file.h"
-#include "dwarf/dwarf_unit.h"
+#include "dwarf/dwarf.h"
 
 /* ---- the index of a package ---- */
 

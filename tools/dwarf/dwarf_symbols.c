@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Names from symbol tables; see dwarf_symbols.h. */
-#include "dwarf/dwarf_symbols.h"
+/* Names from symbol tables; see dwarf.h. */
+#include "dwarf/dwarf.h"
 
 #include <gelf.h>
 #include <libelf.h>
@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/memory.h"
-#include "dwarf/dwarf_minidebug.h"
+#include "core/core.h"
 
 static size_t first_at(const struct ct_dwarf_symbol_query *q, size_t n, uint64_t address)
 {

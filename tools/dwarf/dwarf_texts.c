@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory that is given back all at once; see dwarf_texts.h. */
-#include "dwarf/dwarf_texts.h"
+/* Memory that is given back all at once; see dwarf.h. */
+#include "dwarf/dwarf.h"
 
 #include <stdalign.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The units of a file; see dwarf_unit.h. */
-#include "dwarf/dwarf_unit.h"
+/* The units of a file; see dwarf.h. */
+#include "dwarf/dwarf.h"
 
 #include <dwarf.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Unpacked debug files; see dwarf_unpacked.h. */
-#include "dwarf/dwarf_unpacked.h"
+/* Unpacked debug files; see dwarf.h. */
+#include "dwarf/dwarf.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -15,10 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/directory.h"
-#include "core/memory.h"
-#include "core/target.h"
-#include "dwarf/dwarf_file.h"
+#include "core/core.h"
 
 /* The copy of libc's debug file has 10 MB. Larger ones belong to large programs, which run long. */
 #define COPY_MAX (UINT64_C(64) << 20)

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds the scopes of addresses; see dwarf_walk.h.
+/* Finds the scopes of addresses; see dwarf.h.
  *
  * Every entry is stepped over in turn, with a plan for each abbreviation. That costs less than
  * finding out which subtrees can't hold a function; compilers also disagree on that.
  */
-#include "dwarf/dwarf_walk.h"
-
-#include "dwarf/dwarf_entry.h"
-#include "dwarf/dwarf_unit.h"
+#include "dwarf/dwarf.h"
 
 /* References that lead from an entry to its name: real ones take three. */
 #define HOPS_MAX 16

@@ -5,12 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "flame/flame_file.h"
-#include "flame/flame_sides.h"
-#include "flame/flame_tabs.h"
-#include "core/memory.h"
-#include "core/filter.h"
-#include "core/options.h"
+#include "core/core.h"
+#include "core/model.h"
 
 static struct {
 	const char *output, *type, *title, *format;

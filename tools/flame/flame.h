@@ -1,12 +1,168 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The data that `cprof flame` draws, for its two writers. */
-#ifndef CT_FLAME_H
-#define CT_FLAME_H
+/* What the files of tools/flame/ share and offer, by the file that implements it. */
+#ifndef CP_FLAME_FLAME_H
+#define CP_FLAME_FLAME_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
-#include "core/verb.h"
-#include "flame/flame_tree.h"
+#include "core/core.h"
+#include "core/model.h"
+
+/* flame_map.c
+ *
+ * Maps three numbers to an index, to find equal frames, nodes and rows. Used by the verbs that
+ * build trees (flame_*.c) and by diff.
+ */
+
+struct ct_flame_key {
+	uint64_t a, b, c;
+};
+
+/* A map that is all zero is empty. */
+struct ct_flame_map {
+	struct ct_flame_key *keys;
+	uint32_t *values; /* CT_NONE: free */
+	size_t room, used;
+};
+
+/* Returns the place of the key's value, valid until the next call. It holds CT_NONE if the key is
+ * new; the caller must then store another value. */
+uint32_t *ct_flame_map_at(struct ct_flame_map *map, struct ct_flame_key key);
+void ct_flame_map_release(struct ct_flame_map *map);
+
+/* flame_frames.c
+ *
+ * Frames as people see them: a function (or a line or address of it), from one or several
+ * profiles. Used by flame, folded, convert and diff.
+ *
+ * Text of all profiles is brought into one pool, so that equal names have equal numbers.
+ */
+
+enum ct_frame_kind {
+	CT_FRAME_PROGRAM, /* the program, and libraries in its directory */
+	CT_FRAME_KERNEL,
+	CT_FRAME_JIT,
+	CT_FRAME_MARK,	  /* "[truncated]" and the like, which are no code */
+	CT_FRAME_RUNTIME, /* libc, the C++ library, allocators; also their templates compiled into
+			     other modules */
+	CT_FRAME_LIBRARY
+};
+
+/* The property that tells frames of one function, file and module apart, if any. */
+enum ct_frames_by { CT_BY_FUNCTION, CT_BY_LINE, CT_BY_ADDRESS };
+
+struct ct_frame {
+	uint32_t name, file, module; /* strings in the pool */
+	uint32_t line, last_line;    /* its line, or the range of lines seen; 0 = unknown */
+	enum ct_frame_kind kind;
+	bool inlined; /* of its first occurrence */
+};
+
+struct ct_frames {
+	struct ct_profile *pool; /* strings and label sets */
+	struct ct_frame *list;
+	size_t count, room;
+	enum ct_frames_by by;
+	bool names_only; /* frames of equal names are one, whatever their file, module or inlining
+			  */
+	/* A frame is a name in a module, whatever its file and inlining. All programs are one
+	 * module, and all versions of a library are one. So two builds of the same sources can be
+	 * compared. */
+	bool builds_are_one;
+	struct ct_flame_map map;
+};
+
+/* Turns the lines and locations of one profile into frames. */
+struct ct_frames_of {
+	const struct ct_profile *profile;
+	uint32_t *line;	    /* by line */
+	uint32_t *location; /* by location, for locations without lines */
+	bool marks_inlined; /* stacks carry CT_FRAME_INLINED */
+};
+
+void ct_flame_frames_init(struct ct_frames *frames, enum ct_frames_by by);
+void ct_flame_frames_release(struct ct_frames *frames);
+/* Adds a frame that is no code, such as a thread as root. */
+uint32_t ct_flame_frames_named(struct ct_frames *frames, const char *name);
+
+void ct_flame_frames_take(struct ct_frames *frames, const struct ct_profile *p,
+			  struct ct_frames_of *of);
+void ct_flame_frames_of_release(struct ct_frames_of *of);
+
+/* Marks an inlined frame in a stack if the frames themselves can't say it. */
+#define CT_FRAME_INLINED 0x80000000u
+
+/* Builds the stack of a sample, root first, inlined frames after their caller. Returns its length.
+ * STACK is kept in ROOM between calls. */
+size_t ct_flame_frames_stack(const struct ct_frames_of *of, const struct ct_sample *s,
+			     uint32_t **stack, size_t *room);
+
+/* Returns the value of a text label ("thread"), or NULL. */
+const char *ct_flame_frames_label(const struct ct_profile *p, const struct ct_sample *s,
+				  const char *key);
+
+static inline const char *ct_frame_text(const struct ct_frames *frames, uint32_t string)
+{
+	return ct_text(frames->pool, string);
+}
+
+static inline const char *ct_frame_name(const struct ct_frames *frames, uint32_t frame)
+{
+	return ct_text(frames->pool, frames->list[frame].name);
+}
+
+/* flame_tree.c
+ *
+ * The call tree of one profile, or of two that are compared. Used by flame's two writers and
+ * by convert's callgrind.
+ *
+ * Node 0 is all samples. Filters choose among rows. A row is a node, the labels, the side (1 is the
+ * base of a comparison) and one value for each sample type.
+ */
+
+struct ct_tree_node {
+	uint32_t parent;
+	uint32_t frame : 31, inlined : 1; /* inlined: all its calls are inlined, if stacks tell */
+};
+
+struct ct_tree_row {
+	uint32_t node, labels, side;
+};
+
+struct ct_tree {
+	struct ct_tree_node *nodes;
+	struct ct_tree_row *rows;
+	int64_t *values; /* type_count values for each row */
+	size_t node_count, row_count, type_count;
+	size_t node_room, row_room, value_room;
+	size_t labels_left_out; /* keys that were left out because they have too many values */
+	size_t negative;	/* samples that were left out because a width can't be negative */
+	uint32_t *slots;	/* nodes by parent and frame, open addressing; CT_NONE: free */
+	size_t slot_count;
+	struct ct_flame_map row_map;
+};
+
+struct ct_tree_source {
+	const struct ct_frames_of *of;
+	struct ct_frames *frames;
+	uint32_t side;
+	bool threads; /* the root of each stack is the thread's name */
+	bool labels;  /* samples with other labels get rows of their own */
+};
+
+void ct_flame_tree_init(struct ct_tree *tree, size_t type_count);
+void ct_flame_tree_release(struct ct_tree *tree);
+void ct_flame_tree_add(struct ct_tree *tree, const struct ct_tree_source *source);
+/* Renumbers nodes depth first, children in the order of their first sample, and rows by node. */
+void ct_flame_tree_order(struct ct_tree *tree);
+
+/* flame.c
+ *
+ * The data that `cprof flame` draws, for its two writers.
+ */
 
 /* All files of the same sample types. */
 struct ct_flame_tab {
@@ -43,5 +199,99 @@ extern const char *const ct_flame_script[];
 void ct_flame_text_markup(FILE *to, const char *text, size_t length);
 
 extern const struct ct_verb ct_verb_flame;
+
+/* flame_file.c
+ *
+ * Text files that flame, folded and convert write, as a whole or not at all. They have mode 0600
+ * like profiles (core.h), because they contain names, paths and labels.
+ */
+
+typedef void ct_flame_writer(const void *what, FILE *to);
+
+/* WRITE writes WHAT to PATH; NULL or "-" is stdout. Returns CT_OK, or CT_FAILED after an error
+ * message. */
+int ct_flame_file(const char *path, ct_flame_writer *write, const void *what);
+
+/* flame_labels.c
+ *
+ * Labels that filters offer: text labels with few values a key. Used by flame_tree.c.
+ */
+
+/* A key with more values than this (sizes, request numbers) is left out, because nobody can choose
+ * among so many. */
+#define CT_FLAME_LABEL_VALUES 1000
+
+/* Returns the number in POOL of each label set of P; the caller frees the array. Adds the number of
+ * keys that are left out to LEFT_OUT. */
+uint32_t *ct_flame_labels_sets(struct ct_profile *pool, const struct ct_profile *p,
+			       size_t *left_out);
+
+/* flame_sides.c
+ *
+ * Chooses the value of a profile to show, and decides whether two profiles can be compared. Used by
+ * flame, folded, convert and diff. Errors are reported on stderr.
+ */
+
+/* Returns the profile that flame, folded and convert work on: SOURCES merged, without the samples
+ * that -focus and similar options remove (ct_filter_options). Returns NULL after an error message.
+ */
+struct ct_profile *ct_flame_sides_open(char *const *sources, int count);
+
+/* NAME is the name of a type ("cpu", "inuse_space"), its number, or NULL for the default type.
+ * Returns CT_OK or CT_FAILED. */
+int ct_flame_sides_type(const struct ct_profile *p, const char *name, size_t *type);
+
+bool ct_flame_sides_has_type(const struct ct_profile *p, const char *name);
+
+/* Are sample types and units equal, in order? The second function prints a message if they are not.
+ */
+bool ct_flame_sides_equal_types(const struct ct_profile *a, const struct ct_profile *b);
+bool ct_flame_sides_same_types(const struct ct_profile *a, const char *a_name,
+			       const struct ct_profile *b, const char *b_name);
+
+/* flame_tabs.c
+ *
+ * Sorts the files of `cprof flame` into tabs by their sample types. Used by flame.c.
+ */
+
+/* Reads FILES and puts them into tabs, and each of BASES beside the tab of its sample types.
+ * Returns CT_OK, or CT_FAILED after an error message; release the tabs in either case. */
+int ct_flame_tabs_open(struct ct_flame *flame, const struct ct_list *files,
+		       const struct ct_list *bases);
+void ct_flame_tabs_release(struct ct_flame *flame);
+
+/* flame_text.c
+ *
+ * Text of a profile inside a page or picture; see flame_text.c.
+ */
+
+/* Returns the number of bytes (1 or more) of the first letter of TEXT; LETTER is U+FFFD if it is
+ * not UTF-8. */
+size_t ct_flame_text_letter(const char *text, size_t length, uint32_t *letter);
+/* Writes quoted JSON that is safe inside <script>: every character of markup is escaped. */
+void ct_flame_text_json(FILE *to, const char *text);
+
+/* Returns a shorter NAME for a narrow frame: without template arguments (STEP 1), and without
+ * namespaces too (STEP 2). The name of an operator stays whole. The caller frees the result. */
+char *ct_flame_text_shorter(const char *name, int step);
+
+/* folded.c
+ *
+ * Stacks as lines, "main;work;inner 12", the format of flamegraph.pl and many others. Used by
+ * folded and convert.
+ */
+
+struct ct_folded {
+	const struct ct_profile *profile;
+	size_t type;
+	enum ct_frames_by by;
+	bool threads;  /* the root of each stack is the thread's name */
+	bool annotate; /* _[i] inlined, _[k] kernel, _[j] JIT */
+};
+
+/* WHAT is a struct ct_folded; see flame.h. */
+void ct_folded_write(const void *what, FILE *to);
+
+extern const struct ct_verb ct_verb_folded;
 
 #endif

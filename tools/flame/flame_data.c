@@ -9,9 +9,7 @@
 #include <time.h>
 
 #include "flame/flame.h"
-#include "flame/flame_labels.h"
-#include "flame/flame_text.h"
-#include "core/memory.h"
+#include "core/core.h"
 
 struct packer {
 	FILE *to;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See flame_file.h. */
-#include "flame/flame_file.h"
+/* See flame.h. */
+#include "flame/flame.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "core/target.h"
-#include "core/verb.h"
+#include "core/core.h"
 
 static int write_stdout(ct_flame_writer *write, const void *what)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Locations and lines become frames. See flame_frames.h. */
-#include "flame/flame_frames.h"
+/* Locations and lines become frames. See flame.h. */
+#include "flame/flame.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/jit.h"
-#include "core/memory.h"
-#include "core/own.h"
+#include "core/model.h"
+#include "core/core.h"
+#include "core/report.h"
 
 void ct_flame_frames_init(struct ct_frames *frames, enum ct_frames_by by)
 {

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See flame_labels.h. */
-#include "flame/flame_labels.h"
+/* See flame.h. */
+#include "flame/flame.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "flame/flame_map.h"
-#include "core/memory.h"
+#include "core/core.h"
 
 static uint32_t value_text(struct ct_profile *pool, const struct ct_profile *p,
 			   const struct ct_label *l)

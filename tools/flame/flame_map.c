@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A hash table with open addressing, at most half full. See flame_map.h. */
-#include "flame/flame_map.h"
+/* A hash table with open addressing, at most half full. See flame.h. */
+#include "flame/flame.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/memory.h"
+#include "core/core.h"
 #include "core/model.h"
 
 #define FIRST_ROOM 1024

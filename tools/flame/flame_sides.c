@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See flame_sides.h. */
-#include "flame/flame_sides.h"
+/* See flame.h. */
+#include "flame/flame.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/filter.h"
-#include "core/load.h"
-#include "core/memory.h"
-#include "core/verb.h"
+#include "core/model.h"
+#include "core/read.h"
+#include "core/core.h"
 
 struct ct_profile *ct_flame_sides_open(char *const *sources, int count)
 {

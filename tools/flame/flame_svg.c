@@ -7,9 +7,8 @@
 #include <string.h>
 
 #include "flame/flame.h"
-#include "flame/flame_text.h"
-#include "core/memory.h"
-#include "core/numbers.h"
+#include "core/core.h"
+#include "core/report.h"
 
 #define WIDTH 1200.0
 #define ROW 17.0

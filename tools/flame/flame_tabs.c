@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See flame_tabs.h. */
-#include "flame/flame_tabs.h"
+/* See flame.h. */
+#include "flame/flame.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/combine.h"
-#include "core/memory.h"
-#include "core/verb.h"
-#include "flame/flame_sides.h"
+#include "core/model.h"
+#include "core/core.h"
 
 /* Names of tabs by sample type. The profile's first type in this table decides. */
 static const struct {

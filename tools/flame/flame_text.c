@@ -6,8 +6,7 @@
 #include <string.h>
 
 #include "flame/flame.h"
-#include "flame/flame_text.h"
-#include "core/memory.h"
+#include "core/core.h"
 
 /* The smallest code point for a sequence of N bytes; smaller ones must use fewer bytes. */
 static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };

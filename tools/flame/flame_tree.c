@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Makes a tree from stacks. See flame_tree.h. */
-#include "flame/flame_tree.h"
+/* Makes a tree from stacks. See flame.h. */
+#include "flame/flame.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "flame/flame_labels.h"
-#include "core/memory.h"
+#include "core/core.h"
 
 #define FIRST_SLOTS 1024
 

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* `cprof folded`: writes one line for each stack. See folded.h. */
-#include "flame/folded.h"
+/* `cprof folded`: writes one line for each stack. See flame.h. */
+#include "flame/flame.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "flame/flame_file.h"
-#include "flame/flame_sides.h"
-#include "flame/flame_tree.h"
-#include "core/memory.h"
-#include "core/filter.h"
-#include "core/options.h"
+#include "core/core.h"
+#include "core/model.h"
 
 static struct {
 	const char *output, *type;

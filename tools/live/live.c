@@ -11,9 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/memory.h"
-#include "live/live_screen.h"
-#include "verbs/threads_text.h"
+#include "core/core.h"
 #include "verbs/verbs.h"
 
 /* ---- what is shown ---- */

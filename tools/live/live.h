@@ -1,15 +1,119 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The screen of `cprof live`: what it shows, and the parts that draw it and that obey keys.
- * Everything is called by the main thread.
- */
-#ifndef CT_LIVE_H
-#define CT_LIVE_H
+/* What the files of tools/live/ share and offer, by the file that implements it. */
+#ifndef CP_LIVE_LIVE_H
+#define CP_LIVE_LIVE_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
 
-#include "live/live_table.h"
-#include "live/live_tree.h"
-#include "live/live_watch.h"
+#include "control/control.h"
+#include "core/model.h"
+#include "core/report.h"
+
+/* live_table.c
+ *
+ * The functions of a window: your code, and all, as `cprof top` has them.
+ */
+
+struct ct_live_row {
+	char *name;
+	int64_t self, total; /* SELF of your code: with the libraries that it calls */
+};
+
+struct ct_live_table {
+	struct ct_live_row *own, *all;
+	size_t own_count, all_count;
+	int64_t sum;	/* of all samples */
+	int64_t inside; /* of those with your code */
+	int64_t samples;
+	size_t type; /* of the profile */
+	const char *from_unit;
+	char unit[16]; /* for the rows */
+};
+
+/* Makes *T from P, which must live as long. TYPE: a sample type of P. */
+void ct_live_table_make(struct ct_live_table *t, struct ct_profile *p, size_t type);
+void ct_live_table_sort(struct ct_live_table *t, bool by_total);
+void ct_live_table_release(struct ct_live_table *t);
+
+/* Writes VALUE in the rows' unit, or in the one that fits it. */
+char *ct_live_table_value(const struct ct_live_table *t, char *to, int64_t value);
+char *ct_live_table_fitting(const struct ct_live_table *t, char *to, int64_t value);
+
+/* live_tree.c
+ *
+ * The stacks of a window as a tree, for the flame graph.
+ */
+
+struct ct_live_frame {
+	const char *name;				/* of the profile */
+	int64_t value;					/* with its children */
+	bool own;					/* the program's own code */
+	struct ct_live_frame *parent, *children, *next; /* NEXT: by name */
+};
+
+struct ct_live_tree {
+	struct ct_live_frame root; /* called "all" */
+	struct ct_live_frame **blocks;
+	size_t used, block_count, block_room;
+};
+
+/* Makes the tree of sample type TYPE of P, which must live as long. */
+void ct_live_tree_make(struct ct_live_tree *t, const struct ct_profile *p, size_t type);
+void ct_live_tree_release(struct ct_live_tree *t);
+
+/* live_watch.c
+ *
+ * The thread that asks the process, so that the screen never waits for it: windows of the modes,
+ * what the process says of itself, and where its threads are.
+ *
+ * All functions are called by the main thread, which blocks the signals that it handles before it
+ * starts this thread.
+ */
+
+struct ct_live_watch;
+
+/* A mode that was turned on ends by itself so many seconds after the last window, if this program
+ * is killed. It is longer than the longest time between two. */
+#define CT_LIVE_LEASE 90
+
+/* What arrived. The caller takes over everything. */
+struct ct_live_news {
+	/* The last window of each mode that is watched, and of its companions. NULL: none. */
+	struct ct_profile *profiles[CT_MODES], *companions[CT_MODES][CT_COMPANIONS];
+	struct ct_profile *threads;	  /* or NULL */
+	struct cp_control_message status; /* if HAS_STATUS */
+	char *said;			  /* a message for the user, or NULL */
+	bool has_status;
+	bool ended; /* the process is gone */
+	/* Modes that are watched; those of them that were turned on for that. */
+	bool watched[CT_MODES], started[CT_MODES];
+};
+
+/* EVERY: seconds between two windows. SETTINGS: of modes that are turned on, or NULLs. */
+struct ct_live_watch *ct_live_watch_new(int pid, double every, const char *const *settings);
+/* Ends what was turned on. Returns false if the process doesn't answer within some seconds. */
+bool ct_live_watch_end(struct ct_live_watch *w);
+
+/* Readable when there are news. */
+int ct_live_watch_fd(const struct ct_live_watch *w);
+/* Returns false if there are none. */
+bool ct_live_watch_news(struct ct_live_watch *w, struct ct_live_news *news);
+
+/* Watches MODE from now on. */
+void ct_live_watch_mode(struct ct_live_watch *w, int mode);
+/* Do the news include the threads? */
+void ct_live_watch_threads(struct ct_live_watch *w, bool wanted);
+void ct_live_watch_every(struct ct_live_watch *w, double every);
+/* The process is gone: nothing more is asked. */
+void ct_live_watch_gone(struct ct_live_watch *w);
+
+/* live.c
+ *
+ * The screen of `cprof live`: what it shows, and the parts that draw it and that obey keys.
+ * Everything is called by the main thread.
+ */
 
 #define CT_LIVE_LEAST_EVERY 0.5
 #define CT_LIVE_MOST_EVERY 60
@@ -101,5 +205,131 @@ void ct_live_flame_drop(struct ct_live_path *path);
 /* Returns the frame of TREE to which PATH leads, as far as it is there, and drops PATH. If the tree
  * is empty, returns NULL and keeps PATH for the next one. */
 struct ct_live_frame *ct_live_flame_find(struct ct_live_tree *tree, struct ct_live_path *path);
+
+/* live_curses.c
+ *
+ * ncurses, as far as it is used here. It is loaded when `cprof live` runs, because no other verb
+ * needs it. Called by live_screen.c.
+ *
+ * The declarations are those of libncursesw.so.6, whose numbers and signatures don't change. The
+ * header at build time may belong to another version than the library that is found at run time.
+ */
+
+struct ct_curses_window;
+
+enum {
+	CT_CURSES_ERR = -1,
+	CT_CURSES_UNDERLINE = 1 << 17,
+	CT_CURSES_REVERSE = 1 << 18,
+	CT_CURSES_DIM = 1 << 20,
+	CT_CURSES_BOLD = 1 << 21
+};
+
+enum {
+	CT_KEY_DOWN = 0402,
+	CT_KEY_UP = 0403,
+	CT_KEY_LEFT = 0404,
+	CT_KEY_RIGHT = 0405,
+	CT_KEY_HOME = 0406,
+	CT_KEY_BACKSPACE = 0407,
+	CT_KEY_NPAGE = 0522,
+	CT_KEY_PPAGE = 0523,
+	CT_KEY_ENTER = 0527,
+	CT_KEY_END = 0550
+};
+
+struct ct_curses {
+	void *(*newterm)(const char *type, FILE *out, FILE *in);
+	struct ct_curses_window *(*newwin)(int rows, int columns, int y, int x);
+	int (*cbreak)(void);
+	int (*noecho)(void);
+	int (*nonl)(void);
+	int (*curs_set)(int visibility);
+	int (*set_escdelay)(int ms);
+	int (*keypad)(struct ct_curses_window *, bool);
+	int (*nodelay)(struct ct_curses_window *, bool);
+	bool (*has_colors)(void);
+	int (*start_color)(void);
+	int (*use_default_colors)(void);
+	int (*init_pair)(short pair, short text, short background);
+	int (*tigetnum)(const char *name);
+	char *(*tigetstr)(const char *name);
+	int (*resizeterm)(int rows, int columns);
+	int (*wresize)(struct ct_curses_window *, int rows, int columns);
+	int (*clearok)(struct ct_curses_window *, bool);
+	int (*werase)(struct ct_curses_window *);
+	int (*wmove)(struct ct_curses_window *, int y, int x);
+	int (*wattr_set)(struct ct_curses_window *, unsigned attributes, short pair, void *);
+	int (*waddnstr)(struct ct_curses_window *, const char *text, int bytes);
+	int (*wrefresh)(struct ct_curses_window *);
+	int (*wgetch)(struct ct_curses_window *);
+	int (*endwin)(void);
+};
+
+/* Fills ct_curses. Returns false if the library is not there. */
+bool ct_live_curses_load(void);
+extern struct ct_curses ct_curses;
+
+/* live_screen.c
+ *
+ * The terminal of `cprof live`: text at places, keys, signals. Everything is called by the main
+ * thread.
+ */
+
+/* How text looks. Where there are no colours, attributes take their place. */
+enum ct_live_look {
+	CT_LOOK_PLAIN,
+	CT_LOOK_BOLD,
+	CT_LOOK_DIM,
+	CT_LOOK_HEAD, /* the first and the last line */
+	CT_LOOK_WARN,
+	CT_LOOK_BAR,
+	/* Frames of a flame graph: the program's own code, and other code. Neighbours have
+	 * different ones. */
+	CT_LOOK_OWN,
+	CT_LOOK_OWN2,
+	CT_LOOK_OTHER,
+	CT_LOOK_OTHER2,
+	CT_LOOK_CHOSEN,
+	CT_LOOKS
+};
+
+enum ct_live_event {
+	CT_EVENT_KEYS,	 /* there may be keys */
+	CT_EVENT_NEWS,	 /* one of the descriptors is readable */
+	CT_EVENT_REDRAW, /* another size, or the terminal is ours again */
+	CT_EVENT_END,	 /* a signal asks us to end */
+};
+
+/* Makes the terminal ours. Returns NULL, or why that can't be, and what to do, to be freed. */
+char *ct_live_screen_open(void);
+/* Gives the terminal back. May be called twice. */
+void ct_live_screen_close(void);
+/* Ends this program as the signal does that asked for the end, if there was one. Returns if there
+ * was none, and for Ctrl-C, which is the way to leave for many. */
+void ct_live_screen_obey_signal(void);
+
+int ct_live_screen_rows(void);
+int ct_live_screen_columns(void);
+/* Can the screen show block elements? */
+bool ct_live_screen_has_blocks(void);
+/* Are there colours? */
+bool ct_live_screen_has_colours(void);
+
+void ct_live_screen_begin(void);
+/* Puts TEXT there, cut to COLUMNS; control characters become "?". Returns the columns that it
+ * takes. */
+int ct_live_screen_put(int row, int column, int columns, enum ct_live_look look, const char *text);
+/* The same, and fills the rest of COLUMNS with spaces. */
+void ct_live_screen_fill(int row, int column, int columns, enum ct_live_look look,
+			 const char *text);
+void ct_live_screen_end(void);
+/* The next picture is drawn on an empty screen. */
+void ct_live_screen_redraw(void);
+
+/* Waits for something to happen, also at the descriptors A and B (-1: none). */
+enum ct_live_event ct_live_screen_wait(int a, int b);
+/* The next key, a byte or CT_KEY_*; below 0: there is none. */
+int ct_live_screen_key(void);
 
 #endif

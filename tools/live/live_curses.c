@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Loads ncurses; see live_curses.h. */
-#include "live/live_curses.h"
+/* Loads ncurses; see live.h. */
+#include "live/live.h"
 
-#include "core/library.h"
+#include "core/core.h"
 
 struct ct_curses ct_curses;
 

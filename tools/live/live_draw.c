@@ -11,9 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/memory.h"
+#include "core/core.h"
 #include "live/live.h"
-#include "live/live_screen.h"
 
 /* A share of less CPU time than this says nothing. */
 #define ENOUGH_CPU_NS 100000000u

@@ -4,11 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/memory.h"
-#include "core/short_name.h"
+#include "core/core.h"
+#include "core/model.h"
 #include "live/live.h"
-#include "live/live_curses.h"
-#include "live/live_screen.h"
 
 #define DELETE 127
 

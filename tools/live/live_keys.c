@@ -3,10 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/memory.h"
+#include "core/core.h"
 #include "live/live.h"
-#include "live/live_curses.h"
-#include "live/live_screen.h"
 
 #define ESCAPE 27
 #define DELETE 127

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The terminal; see live_screen.h.
+/* The terminal; see live.h.
  *
  * Signals are blocked except while we wait, so what they ask for is done between two pictures.
  */
-#include "live/live_screen.h"
+#include "live/live.h"
 
 #include <errno.h>
 #include <langinfo.h>
@@ -17,9 +17,7 @@
 #include <wchar.h>
 
 #include "base/text.h"
-#include "core/memory.h"
-#include "core/out.h"
-#include "live/live_curses.h"
+#include "core/core.h"
 
 static struct ct_curses_window *window;
 static bool ours, utf8, colours;

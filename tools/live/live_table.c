@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The functions of a window; see live_table.h. */
-#include "live/live_table.h"
+/* The functions of a window; see live.h. */
+#include "live/live.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/graph.h"
-#include "core/memory.h"
-#include "verbs/own_table.h"
+#include "core/report.h"
+#include "core/core.h"
+#include "verbs/verbs.h"
 
 /* ---- rows ---- */
 

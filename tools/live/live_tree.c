@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The stacks of a window as a tree; see live_tree.h. */
-#include "live/live_tree.h"
+/* The stacks of a window as a tree; see live.h. */
+#include "live/live.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/memory.h"
-#include "core/numbers.h"
-#include "core/own.h"
-#include "verbs/own_table.h"
+#include "core/core.h"
+#include "core/report.h"
+#include "verbs/verbs.h"
 
 #define BLOCK 1024
 

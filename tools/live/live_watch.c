@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Asks the process; see live_watch.h. */
-#include "live/live_watch.h"
+/* Asks the process; see live.h. */
+#include "live/live.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -12,10 +12,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "control/control_profile.h"
-#include "control/window.h"
-#include "core/memory.h"
-#include "verbs/verb_symbolize.h"
+#include "control/control.h"
+#include "core/core.h"
+#include "verbs/verbs.h"
 
 /* A process that doesn't answer is waited for so long at the end. */
 #define PATIENCE_SECONDS 3

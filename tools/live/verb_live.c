@@ -2,10 +2,8 @@
 /* cprof live: a running process on the screen, as top shows all processes. */
 #include <stdlib.h>
 
-#include "core/options.h"
+#include "core/core.h"
 #include "live/live.h"
-#include "verbs/mode_options.h"
-#include "verbs/own_table.h"
 #include "verbs/verbs.h"
 
 static struct {

@@ -9,12 +9,9 @@
 #include <string.h>
 
 #include "cp-build.h"
-#include "core/memory.h"
+#include "core/core.h"
 #include "otlp/otlp.h"
 #include "otlp/otlp.pb-c.h"
-#include "otlp/otlp_out.h"
-#include "otlp/otlp_rows.h"
-#include "otlp/otlp_tables.h"
 
 #define MESSAGE_MAX ((uint64_t)INT32_MAX) /* protobuf's limit */
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See otlp_out.h. */
-#include "otlp/otlp_out.h"
+/* See otlp.h. */
+#include "otlp/otlp.h"
 
 #include <errno.h>
 
-#include "core/memory.h"
+#include "core/core.h"
 
 static void put(struct ct_otlp_out *o, const void *data, size_t n)
 {

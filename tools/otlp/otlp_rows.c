@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sums samples of equal stack and labels, and numbers stacks and attributes; see otlp_rows.h. */
-#include "otlp/otlp_rows.h"
+/* Sums samples of equal stack and labels, and numbers stacks and attributes; see otlp.h. */
+#include "otlp/otlp.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
-#include "core/memory.h"
-#include "core/numbers.h"
+#include "core/core.h"
+#include "core/report.h"
 
 static bool same_stack(const void *context, uint32_t index, const void *key)
 {

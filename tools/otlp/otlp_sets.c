@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Label sets as attributes and links; see otlp_rows.h.
+/* Label sets as attributes and links; see otlp.h.
  *
  * A key is given once in OTLP: labels of the same key become one attribute with a list of values.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/memory.h"
+#include "core/core.h"
 #include "otlp/otlp.h"
-#include "otlp/otlp_rows.h"
 
 struct pair {
 	const char *ours, *theirs;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See otlp_tables.h. Entry 0 of each table is empty, as the format asks. */
-#include "otlp/otlp_tables.h"
+/* See otlp.h. Entry 0 of each table is empty, as the format asks. */
+#include "otlp/otlp.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/memory.h"
+#include "core/core.h"
 #include "otlp/otlp.pb-c.h"
 
 #define MAPPING_ATTRIBUTES 6 /* and the 0 at the end */

@@ -14,8 +14,7 @@
 #include <unistd.h>
 
 #include "control/control.h"
-#include "core/memory.h"
-#include "core/options.h"
+#include "core/core.h"
 
 #define LOOK_SECONDS 1.0
 

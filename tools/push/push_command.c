@@ -14,14 +14,9 @@
 #include <unistd.h>
 
 #include "control/control.h"
-#include "core/memory.h"
-#include "core/options.h"
+#include "core/core.h"
 #include "push/push.h"
-#include "push/push_ended.h"
-#include "push/push_files.h"
-#include "verbs/mode_options.h"
-#include "verbs/preload.h"
-#include "verbs/run_command.h"
+#include "verbs/verbs.h"
 
 struct command {
 	struct ct_push push;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files in place of requests; see push_directory.h. */
-#include "push/push_directory.h"
+/* Files in place of requests; see push.h. */
+#include "push/push.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -9,9 +9,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "core/memory.h"
-#include "core/target.h"
-#include "push/push_files.h"
+#include "core/core.h"
 
 #define SUFFIX ".window.pb"
 /* The directory is read once for so many files. */

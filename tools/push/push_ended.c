@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads files of processes that have ended; see push_ended.h. */
-#include "push/push_ended.h"
+/* Reads files of processes that have ended; see push.h. */
+#include "push/push.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "core/memory.h"
+#include "core/core.h"
 #include "core/read.h"
 
 static struct ct_profile *read_fd(int fd)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lists and removes files by age; see push_files.h. */
-#include "push/push_files.h"
+/* Lists and removes files by age; see push.h. */
+#include "push/push.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/memory.h"
+#include "core/core.h"
 
 /* A directory may have a hundred thousand files: of so many at once the names are in memory. */
 #define OLDEST 2048

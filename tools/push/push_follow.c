@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Follows processes; see push_follow.h. */
-#include "push/push_follow.h"
+/* Follows processes; see push.h. */
+#include "push/push.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -10,10 +10,7 @@
 #include <unistd.h>
 
 #include "control/control.h"
-#include "control/window.h"
-#include "core/memory.h"
-#include "push/push_ended.h"
-#include "push/push_modes.h"
+#include "core/core.h"
 
 struct ct_push_follow {
 	struct ct_push_modes with;

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The helper that the library starts for CPROF_PUSH=URL; see push.h. control/helper.h says which of
- * several helpers stays. */
+/* The helper that the library starts for CPROF_PUSH=URL; see push.h. control/control.h says which
+ * of several helpers stays. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "control/control.h"
-#include "control/helper.h"
-#include "core/memory.h"
-#include "core/options.h"
+#include "core/core.h"
 #include "push/push.h"
 
 static bool asks_for_us(const struct cp_control_message *status, void *url)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Packs, splits, saves and loads profiles that are to be sent; see push_item.h.
+/* Packs, splits, saves and loads profiles that are to be sent; see push.h.
  *
  * A file of the spool is a head of lines, an empty line, and the profile:
  *
@@ -11,17 +11,16 @@
  *     size 20480
  *     label service_name=app
  */
-#include "push/push_item.h"
+#include "push/push.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/combine.h"
-#include "core/memory.h"
+#include "core/model.h"
+#include "core/core.h"
 #include "core/read.h"
-#include "core/write.h"
 
 #define MAGIC "cprof-push 1"
 #define LABELS_MAX ((size_t)1 << 20)

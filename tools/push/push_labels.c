@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds the labels of a process; see push_labels.h. */
-#include "push/push_labels.h"
+/* Finds the labels of a process; see push.h. */
+#include "push/push.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/memory.h"
+#include "core/core.h"
 
 #define VALUE_MAX 2048
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The modes of a followed process; see push_modes.h. */
-#include "push/push_modes.h"
+/* The modes of a followed process; see push.h. */
+#include "push/push.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "control/control.h"
-#include "core/memory.h"
-#include "verbs/mode_options.h"
+#include "core/core.h"
+#include "verbs/verbs.h"
 
 /* A mode that was turned on for us ends by itself so long after the last window. */
 #define GRACE_SECONDS 60.0

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The queue of profiles to send; see push_queue.h.
+/* The queue of profiles to send; see push.h.
  *
  * New profiles wait in memory. As soon as one can't be sent, all go to the spool, also later ones,
  * until the receiver takes profiles again. The oldest is always sent first.
@@ -9,7 +9,7 @@
  *                 ▼           │
  *               spool ────────┘        after a failure, and from earlier pushes
  */
-#include "push/push_queue.h"
+#include "push/push.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/memory.h"
+#include "core/core.h"
 
 #define FIRST_WAIT 0.5
 #define LAST_WAIT 300.0

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Encodes requests; see push_request.h.
+/* Encodes requests; see push.h.
  *
  * Pyroscope's messages are small, so they are written from their field numbers here
  * (push/v1/push.proto: PushRequest.series = 1; RawProfileSeries.labels = 1, samples = 2;
  * LabelPair.name = 1, value = 2; RawSample.raw_profile = 1, ID = 2).
  */
-#include "push/push_request.h"
+#include "push/push.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -15,8 +15,7 @@
 #include <sys/random.h>
 #include <time.h>
 
-#include "core/json.h"
-#include "core/memory.h"
+#include "core/core.h"
 #include "otlp/otlp.h"
 
 #define BOUNDARY_SIZE 33

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* HTTP requests, and what their answers mean; see push_send.h. */
-#include "push/push_send.h"
+/* HTTP requests, and what their answers mean; see push.h. */
+#include "push/push.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -10,11 +10,8 @@
 #include <strings.h>
 #include <time.h>
 
-#include "core/curl.h"
-#include "core/memory.h"
+#include "core/core.h"
 #include "cp-build.h"
-#include "push/push_directory.h"
-#include "push/push_request.h"
 
 #define CONNECT_SECONDS 10L
 #define TOTAL_SECONDS 60L

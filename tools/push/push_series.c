@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Names profiles as their receivers do; see push_series.h.
+/* Names profiles as their receivers do; see push.h.
  *
  * Pyroscope and Parca show a series as NAME:TYPE:UNIT:PERIOD:UNIT, and both have a list of those
  * that they describe in words: those of Go's profiles. So waits for locks are "block", and holders
  * of locks "mutex", as in Go. Pyroscope's page knows the units of these only. "wall" is named as
  * Pyroscope's agents for Java and node name it. Who ended the waits has no name there.
  */
-#include "push/push_series.h"
+#include "push/push.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/combine.h"
-#include "core/cut_middle.h"
-#include "core/drop_frames.h"
-#include "core/memory.h"
+#include "core/model.h"
+#include "core/report.h"
+#include "core/core.h"
 
 #define TYPES 2
 

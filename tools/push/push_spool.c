@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The spool; see push_spool.h.
+/* The spool; see push.h.
  *
  *     DIRECTORY/HASH-OF-TARGET.N/lock      held by the push that uses it
  *     DIRECTORY/HASH-OF-TARGET.N/TIME-SERIAL.item
@@ -7,7 +7,7 @@
  * Several pushes to one target each have an N of their own. Who opens one takes over the files of
  * the others that nobody holds.
  */
-#include "push/push_spool.h"
+#include "push/push.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,10 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/directory.h"
-#include "core/memory.h"
-#include "core/target.h"
-#include "push/push_files.h"
+#include "core/core.h"
 
 #define SUFFIX ".item"
 #define MOST_PUSHES 64

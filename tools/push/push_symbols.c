@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A book of symbolized locations; see push_symbols.h.
+/* A book of symbolized locations; see push.h.
  *
  * The book is itself a profile. A location of it has the offset in the module's file as its
  * address, so that it serves all processes that have loaded the module, wherever that is.
  */
-#include "push/push_symbols.h"
+#include "push/push.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/drop_frames.h"
-#include "core/memory.h"
-#include "core/table.h"
-#include "verbs/symbolize_functions.h"
-#include "verbs/verb_symbolize.h"
+#include "core/model.h"
+#include "core/core.h"
+#include "core/report.h"
+#include "verbs/verbs.h"
 
 /* Then the book begins anew: 100 bytes or so a location. */
 #define LOCATIONS_MAX 500000

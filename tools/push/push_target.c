@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads the target of a push; see push_target.h. */
-#include "push/push_target.h"
+/* Reads the target of a push; see push.h. */
+#include "push/push.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/memory.h"
+#include "core/core.h"
 
 /* clang-format off */
 /* The limits are those of the receivers' default configurations. */

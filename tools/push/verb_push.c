@@ -9,12 +9,8 @@
 #include <unistd.h>
 
 #include "control/control.h"
-#include "control/helper.h"
-#include "core/memory.h"
-#include "core/options.h"
+#include "core/core.h"
 #include "push/push.h"
-#include "verbs/mode_options.h"
-#include "verbs/verb_symbolize.h"
 #include "verbs/verbs.h"
 
 #define EVERY_MIN 1.0

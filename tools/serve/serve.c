@@ -7,15 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "control/helper.h"
-#include "core/memory.h"
-#include "core/options.h"
 #include "control/control.h"
-#include "serve/serve_helper.h"
-#include "serve/serve_http.h"
-#include "serve/serve_listen.h"
-#include "serve/serve_mhd.h"
-#include "verbs/mode_options.h"
+#include "core/core.h"
 #include "verbs/verbs.h"
 
 static struct {

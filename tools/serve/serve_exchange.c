@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See serve_exchange.h. */
-#include "serve/serve_exchange.h"
+/* See serve.h. */
+#include "serve/serve.h"
 
 #include <errno.h>
 #include <math.h>
@@ -15,9 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/memory.h"
-#include "serve/serve_mhd.h"
-#include "serve/serve_windows.h"
+#include "core/core.h"
 
 /* A flame graph shows the last minute: the windows that were taken in it. */
 #define MINUTE 60.0

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The page of `cprof flame` for one profile; see serve_work.h. */
+/* The page of `cprof flame` for one profile; see serve.h. */
 #include "flame/flame.h"
-#include "serve/serve_work.h"
+#include "serve/serve.h"
 
 void ct_serve_flame(struct ct_profile *p, const char *title, FILE *to)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See serve_helper.h.
+/* See serve.h.
  *
  * The server is a child: it never asks a process itself, and who is to be served must be asked.
  * Nobody is asked again before all that were found have ended.
  */
-#include "serve/serve_helper.h"
+#include "serve/serve.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -16,9 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "control/helper.h"
-#include "core/memory.h"
-#include "serve/serve_processes.h"
+#include "control/control.h"
+#include "core/core.h"
 #include "verbs/verbs.h"
 
 struct watched {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See serve_html.h. */
-#include "serve/serve_html.h"
+/* See serve.h. */
+#include "serve/serve.h"
 
 #include <string.h>
 

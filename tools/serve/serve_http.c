@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The loop of the server; see serve_http.h. */
-#include "serve/serve_http.h"
+/* The loop of the server; see serve.h. */
+#include "serve/serve.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -11,10 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "core/memory.h"
-#include "serve/serve_exchange.h"
-#include "serve/serve_mhd.h"
-#include "serve/serve_windows.h"
+#include "core/core.h"
 #include "verbs/verbs.h"
 
 /* A client that neither reads nor writes. */

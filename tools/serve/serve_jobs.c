@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See serve_jobs.h. */
-#include "serve/serve_jobs.h"
+/* See serve.h. */
+#include "serve/serve.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,8 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/memory.h"
-#include "core/out.h"
+#include "core/core.h"
 
 /* Missing in the headers of glibc 2.31. */
 #ifndef SYS_close_range

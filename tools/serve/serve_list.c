@@ -4,12 +4,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "control/control_modes.h"
-#include "core/json.h"
-#include "core/memory.h"
-#include "serve/serve_html.h"
-#include "serve/serve_processes.h"
-#include "serve/serve_work.h"
+#include "control/control.h"
+#include "core/core.h"
+#include "serve/serve.h"
 
 void ct_serve_list_resolve(const struct ct_serve_request *r, struct ct_serve_out *out)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See serve_listen.h. */
-#include "serve/serve_listen.h"
+/* See serve.h. */
+#include "serve/serve.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "core/memory.h"
+#include "core/core.h"
 
 #define BACKLOG 64
 

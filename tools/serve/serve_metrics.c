@@ -3,11 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/control_modes.h"
-#include "core/memory.h"
+#include "control/control.h"
+#include "core/core.h"
 #include "cp-build.h"
-#include "serve/serve_processes.h"
-#include "serve/serve_work.h"
+#include "serve/serve.h"
 
 #define FORMAT "text/plain; version=0.0.4; charset=utf-8"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Loads libmicrohttpd; see serve_mhd.h. */
-#include "serve/serve_mhd.h"
+/* Loads libmicrohttpd; see serve.h. */
+#include "serve/serve.h"
 
-#include "core/library.h"
+#include "core/core.h"
 
 struct ct_mhd ct_mhd;
 

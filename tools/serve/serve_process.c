@@ -9,10 +9,9 @@
 #include <time.h>
 
 #include "control/control.h"
-#include "core/memory.h"
-#include "core/write.h"
-#include "serve/serve_html.h"
-#include "serve/serve_work.h"
+#include "core/core.h"
+#include "core/read.h"
+#include "serve/serve.h"
 
 /* Opens a file of the process in /proc, or says why that can't be done. */
 static FILE *open_proc(const struct ct_serve_request *r, struct ct_serve_out *out, const char *name)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See serve_processes.h. */
-#include "serve/serve_processes.h"
+/* See serve.h. */
+#include "serve/serve.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "control/control_modes.h"
-#include "core/memory.h"
+#include "control/control.h"
+#include "core/core.h"
 
 static void add(struct ct_serve_processes *all, int pid, const struct cp_control_message *status)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Profiles of a process: windows (control/window.h), and sums since the mode's start; runs in a
+/* Profiles of a process: windows (control/control.h), and sums since the mode's start; runs in a
  * worker.
  *
  * The mode is turned on if it is off, and ends with the last window that anybody has of it. For a
  * sum there is a window, too, of which nothing is taken. The server ends the windows that are left
- * open here (serve_windows.h), also if this worker dies. ?seconds= of the heap is the difference of
+ * open here (serve.h), also if this worker dies. ?seconds= of the heap is the difference of
  * two sums: what is in use is a state, of which there is no window.
  */
 #include <errno.h>
@@ -16,19 +16,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "core/memory.h"
-#include "core/regex.h"
-#include "core/strip_labels.h"
-#include "core/write.h"
-#include "flame/folded.h"
-#include "serve/serve_jobs.h"
-#include "serve/serve_sums.h"
-#include "serve/serve_work.h"
+#include "core/core.h"
+#include "core/model.h"
+#include "core/read.h"
+#include "flame/flame.h"
+#include "serve/serve.h"
 #include "control/control.h"
-#include "control/control_modes.h"
-#include "control/control_profile.h"
-#include "control/window.h"
-#include "verbs/verb_symbolize.h"
+#include "verbs/verbs.h"
 
 /* Without an earlier window, a flame graph shows so long a window. */
 #define FIRST_LOOK_SECONDS 3

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The paths of net/http/pprof, fgprof and godeltaprof, and our own; see serve_route.h. */
-#include "serve/serve_route.h"
+/* The paths of net/http/pprof, fgprof and godeltaprof, and our own; see serve.h. */
+#include "serve/serve.h"
 
 #include <errno.h>
 #include <limits.h>

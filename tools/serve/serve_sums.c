@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See serve_sums.h. */
-#include "serve/serve_sums.h"
+/* See serve.h. */
+#include "serve/serve.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/control_profile.h"
-#include "core/combine.h"
-#include "core/memory.h"
+#include "control/control.h"
+#include "core/model.h"
+#include "core/core.h"
 
 static bool same_types(const struct ct_profile *p, const struct ct_profile *q)
 {

@@ -8,9 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/memory.h"
-#include "core/out.h"
-#include "serve/serve_work.h"
+#include "core/core.h"
+#include "serve/serve.h"
 
 struct order {
 	const struct ct_profile *p;

@@ -5,15 +5,10 @@
 #include <string.h>
 
 #include "control/control.h"
-#include "control/control_profile.h"
-#include "control/thread_wait.h"
-#include "core/combine.h"
-#include "core/memory.h"
-#include "core/out.h"
-#include "core/regex.h"
-#include "core/strip_labels.h"
-#include "core/write.h"
-#include "serve/serve_work.h"
+#include "core/model.h"
+#include "core/core.h"
+#include "core/read.h"
+#include "serve/serve.h"
 
 static struct ct_profile *ask(const struct ct_serve_request *r, struct ct_serve_out *out)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See serve_windows.h. */
-#include "serve/serve_windows.h"
+/* See serve.h. */
+#include "serve/serve.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "control/control.h"
-#include "core/memory.h"
+#include "core/core.h"
 
 /* In the order in which they were last used. */
 static struct ct_serve_window *windows;

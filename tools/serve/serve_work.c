@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The work of one request; see serve.h. */
-#include "control/window.h"
-#include "serve/serve_processes.h"
-#include "serve/serve_work.h"
+#include "control/control.h"
+#include "serve/serve.h"
 
 void ct_serve_work(const struct ct_serve_request *r, struct ct_serve_out *out)
 {

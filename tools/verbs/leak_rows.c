@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Stacks that hold memory or grew; see leak_rows.h. */
-#include "verbs/leak_rows.h"
+/* Stacks that hold memory or grew; see verbs.h. */
+#include "verbs/verbs.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/memory.h"
-#include "core/numbers.h"
+#include "core/core.h"
+#include "core/report.h"
 #include "core/read.h"
-#include "core/sampling.h"
-#include "flame/flame_sides.h"
+#include "flame/flame.h"
 
 /* A growth by this many standard deviations isn't chance. */
 #define DEVIATIONS 3

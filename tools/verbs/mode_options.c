@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Options that choose modes; see mode_options.h. */
-#include "verbs/mode_options.h"
+/* Options that choose modes; see verbs.h. */
+#include "verbs/verbs.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -9,9 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/memory.h"
+#include "core/core.h"
 #include "modes/event/event_names.h"
-#include "verbs/run_show.h"
 
 struct ct_mode_option ct_mode_options[CT_MODES];
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Own functions of stacks, and sums by name; see own_stack.h. */
-#include "verbs/own_stack.h"
+/* Own functions of stacks, and sums by name; see verbs.h. */
+#include "verbs/verbs.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/memory.h"
+#include "core/core.h"
 
 #define UNNAMED "(no name)"
 

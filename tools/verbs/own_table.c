@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The table "Your code"; see own_table.h. */
-#include "verbs/own_table.h"
+/* The table "Your code"; see verbs.h. */
+#include "verbs/verbs.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/memory.h"
-#include "core/out.h"
-#include "core/regex.h"
-#include "core/short_name.h"
+#include "core/core.h"
+#include "core/model.h"
 
 /* Columns in front of a name. */
 #define COLUMNS_BEFORE 37

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds the library, and programs that can't load it; see preload.h. */
-#include "verbs/preload.h"
+/* Finds the library, and programs that can't load it; see verbs.h. */
+#include "verbs/verbs.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "core/memory.h"
+#include "core/core.h"
 
 #define SCRIPTS_MAX 5 /* the kernel's own limit for scripts that interpret scripts */
 #define HEAD_MAX 4096

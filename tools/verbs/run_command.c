@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Runs the command; see run_command.h. */
-#include "verbs/run_command.h"
+/* Runs the command; see verbs.h. */
+#include "verbs/verbs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,8 +11,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#include "verbs/preload.h"
 
 /* Time between SIGTERM and SIGKILL. */
 #define GRACE_SECONDS 10.0

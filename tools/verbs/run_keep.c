@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The profile of the previous run; see run_keep.h. */
-#include "verbs/run_keep.h"
+/* The profile of the previous run; see verbs.h. */
+#include "verbs/verbs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,11 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/memory.h"
-#include "core/numbers.h"
+#include "core/core.h"
+#include "core/report.h"
 #include "core/read.h"
-#include "core/target.h"
-#include "verbs/run_show.h"
 
 #define COPIED_AT_ONCE 65536
 

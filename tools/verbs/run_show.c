@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shows the result of a command; see run_show.h. */
-#include "verbs/run_show.h"
+/* Shows the result of a command; see verbs.h. */
+#include "verbs/verbs.h"
 
 #include <dirent.h>
 #include <stdint.h>
@@ -13,17 +13,11 @@
 #include <stdbool.h>
 #include <sys/wait.h>
 
-#include "control/control_modes.h"
-#include "core/memory.h"
-#include "core/notes.h"
-#include "core/numbers.h"
-#include "core/out.h"
+#include "control/control.h"
+#include "core/core.h"
+#include "core/report.h"
 #include "core/read.h"
-#include "core/siblings.h"
-#include "verbs/run_keep.h"
-#include "verbs/verb_symbolize.h"
-#include "verbs/verbs.h"
-#include "core/write.h"
+#include "core/model.h"
 #include "diff/diff.h"
 #include "flame/flame.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The functions of a profile while it is symbolized. See symbolize_functions.h. */
-#include "verbs/symbolize_functions.h"
+/* The functions of a profile while it is symbolized. See verbs.h. */
+#include "verbs/verbs.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "symbols/demangle.h"
-#include "core/memory.h"
+#include "core/core.h"
 
 #define NAME_MAX_BYTES (16 << 10)
 

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The threads of a process now, grouped and as text; see threads_text.h. */
-#include "verbs/threads_text.h"
+/* The threads of a process now, grouped and as text; see verbs.h. */
+#include "verbs/verbs.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "control/control.h"
-#include "core/memory.h"
-#include "core/out.h"
-#include "core/short_name.h"
+#include "core/core.h"
+#include "core/model.h"
 
 /* Names of threads that a line shows. */
 #define SHOWN 4

@@ -11,13 +11,8 @@
 #include <unistd.h>
 
 #include "control/control.h"
-#include "control/control_modes.h"
-#include "control/control_profile.h"
-#include "core/memory.h"
-#include "core/options.h"
-#include "core/write.h"
-#include "verbs/mode_options.h"
-#include "verbs/verb_symbolize.h"
+#include "core/core.h"
+#include "core/read.h"
 #include "verbs/verbs.h"
 
 static struct {

@@ -6,13 +6,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "core/json.h"
-#include "core/memory.h"
-#include "core/notes.h"
-#include "core/options.h"
-#include "core/out.h"
+#include "core/core.h"
+#include "core/report.h"
 #include "core/read.h"
-#include "core/resident.h"
 #include "verbs/verbs.h"
 
 static struct {

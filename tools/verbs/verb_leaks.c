@@ -6,15 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/memory.h"
-#include "core/numbers.h"
-#include "core/options.h"
-#include "core/out.h"
-#include "core/resident.h"
-#include "core/sampling.h"
-#include "core/short_name.h"
-#include "core/siblings.h"
-#include "verbs/leak_rows.h"
+#include "core/core.h"
+#include "core/report.h"
+#include "core/model.h"
 #include "verbs/verbs.h"
 
 #define FEW_SHOWN 3		   /* stacks with few blocks more */

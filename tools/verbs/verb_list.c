@@ -6,11 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/memory.h"
-#include "core/out.h"
-#include "core/regex.h"
+#include "core/core.h"
+#include "core/model.h"
 #include "core/report.h"
-#include "core/source.h"
 #include "verbs/verbs.h"
 
 /* Lines shown before the first line with a value and after the last one. */

@@ -7,15 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/memory.h"
-#include "core/numbers.h"
-#include "core/options.h"
-#include "core/out.h"
+#include "core/core.h"
+#include "core/report.h"
 #include "core/read.h"
-#include "core/short_name.h"
-#include "core/siblings.h"
-#include "verbs/own_stack.h"
-#include "verbs/run_show.h"
+#include "core/model.h"
 #include "verbs/verbs.h"
 
 /* The width of "  12.34ms  function" on either side. */

@@ -5,15 +5,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "core/combine.h"
-#include "core/cut_middle.h"
-#include "core/drop_frames.h"
-#include "core/filter.h"
-#include "core/load.h"
-#include "core/memory.h"
-#include "core/options.h"
-#include "core/siblings.h"
-#include "core/write.h"
+#include "core/model.h"
+#include "core/report.h"
+#include "core/read.h"
+#include "core/core.h"
 #include "verbs/verbs.h"
 
 static const char *output = "-";

@@ -5,12 +5,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "core/json.h"
-#include "core/memory.h"
-#include "core/options.h"
-#include "core/out.h"
+#include "core/core.h"
 #include "control/control.h"
-#include "control/control_modes.h"
 #include "verbs/verbs.h"
 
 /* A share of less CPU time than this says nothing. */

@@ -2,7 +2,7 @@
 /* cprof record: a window of a running process, and the top of it.
  *
  * A mode that is off is on for the window only; a mode that is on stays as it is
- * (control/window.h).
+ * (control/control.h).
  */
 #include <poll.h>
 #include <signal.h>
@@ -14,15 +14,9 @@
 #include <unistd.h>
 
 #include "control/control.h"
-#include "control/window.h"
-#include "core/memory.h"
-#include "core/options.h"
-#include "core/short_name.h"
-#include "core/write.h"
-#include "verbs/mode_options.h"
-#include "verbs/own_table.h"
-#include "verbs/run_show.h"
-#include "verbs/verb_symbolize.h"
+#include "core/core.h"
+#include "core/model.h"
+#include "core/read.h"
 #include "verbs/verbs.h"
 
 /* If cprof is killed, the mode ends by itself so long after the window. */

@@ -15,17 +15,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/memory.h"
-#include "core/options.h"
-#include "core/short_name.h"
+#include "core/core.h"
+#include "core/model.h"
 #include "flame/flame.h"
-#include "verbs/mode_options.h"
-#include "verbs/own_table.h"
-#include "verbs/preload.h"
-#include "verbs/run_command.h"
-#include "verbs/run_keep.h"
-#include "verbs/run_show.h"
-#include "verbs/verb_symbolize.h"
 #include "verbs/verbs.h"
 
 static struct {

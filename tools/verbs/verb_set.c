@@ -6,9 +6,7 @@
 #include <string.h>
 
 #include "control/control.h"
-#include "control/control_modes.h"
-#include "core/options.h"
-#include "core/out.h"
+#include "core/core.h"
 #include "verbs/verbs.h"
 
 static struct {

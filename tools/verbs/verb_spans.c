@@ -4,11 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/memory.h"
-#include "core/notes.h"
-#include "core/numbers.h"
-#include "core/options.h"
-#include "core/out.h"
+#include "core/core.h"
+#include "core/report.h"
 #include "core/read.h"
 #include "verbs/verbs.h"
 

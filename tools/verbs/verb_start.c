@@ -5,11 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/memory.h"
-#include "core/options.h"
-#include "core/out.h"
+#include "core/core.h"
 #include "control/control.h"
-#include "verbs/mode_options.h"
 #include "verbs/verbs.h"
 
 static struct {

@@ -5,14 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/combine.h"
-#include "core/cut_middle.h"
-#include "core/load.h"
-#include "core/memory.h"
-#include "core/options.h"
-#include "core/regex.h"
-#include "core/strip_labels.h"
-#include "core/write.h"
+#include "core/model.h"
+#include "core/report.h"
+#include "core/read.h"
+#include "core/core.h"
 #include "verbs/verbs.h"
 
 static const char *output = "-", *only, *keep;

@@ -6,7 +6,7 @@
  * function that the symbol table named keeps that name. The debug information adds the calls that
  * were inlined into it, and the lines.
  */
-#include "verbs/verb_symbolize.h"
+#include "verbs/verbs.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -18,21 +18,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/drop_frames.h"
-#include "dwarf/dwarf.h"
-#include "dwarf/dwarf_module.h"
-#include "dwarf/dwarf_symbols.h"
-#include "core/memory.h"
-#include "core/notes.h"
-#include "core/options.h"
-#include "core/read.h"
-#include "core/shrunk.h"
-#include "verbs/symbolize_functions.h"
-#include "verbs/verbs.h"
-#include "core/write.h"
-#include "core/out.h"
-#include "core/own.h"
 #include "core/model.h"
+#include "dwarf/dwarf.h"
+#include "core/core.h"
+#include "core/report.h"
+#include "core/read.h"
 
 struct work {
 	struct ct_profile *p;
@@ -288,7 +278,7 @@ static char *why(const struct ct_missing *to, const char *build_id, const struct
 }
 
 /* The module FILE of P has no lines. M tells what was found, also after it was closed or not
- * opened. Modules that are not the user's own (own.h) are left out. */
+ * opened. Modules that are not the user's own (report.h) are left out. */
 static void symbolize_missing_add(struct ct_missing *to, const struct ct_profile *p,
 				  const char *file, const char *build_id,
 				  const struct ct_dwarf_module *m)

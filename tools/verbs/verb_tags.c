@@ -4,10 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/memory.h"
-#include "core/out.h"
+#include "core/core.h"
 #include "core/report.h"
-#include "core/table.h"
 #include "verbs/verbs.h"
 
 static const struct ct_option options[] = { CT_END };

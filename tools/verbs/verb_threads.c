@@ -6,14 +6,8 @@
 #include <string.h>
 
 #include "control/control.h"
-#include "control/control_profile.h"
-#include "core/json.h"
-#include "core/memory.h"
-#include "core/options.h"
-#include "core/out.h"
-#include "core/short_name.h"
-#include "verbs/threads_text.h"
-#include "verbs/verb_symbolize.h"
+#include "core/core.h"
+#include "core/model.h"
 #include "verbs/verbs.h"
 
 static struct {

@@ -4,14 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/hints.h"
-#include "core/input.h"
-#include "core/notes.h"
-#include "core/out.h"
 #include "core/report.h"
-#include "core/short_name.h"
-#include "core/siblings.h"
-#include "verbs/own_table.h"
+#include "core/read.h"
+#include "core/core.h"
+#include "core/model.h"
 #include "verbs/verbs.h"
 
 #define OWN_ROWS 10

@@ -2,8 +2,8 @@
 /* `cprof tree` and `cprof peek`: show each function between its callers and its callees. */
 #include <stdio.h>
 
-#include "core/out.h"
-#include "core/regex.h"
+#include "core/core.h"
+#include "core/model.h"
 #include "core/report.h"
 #include "verbs/verbs.h"
 

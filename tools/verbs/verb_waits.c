@@ -5,16 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/memory.h"
-#include "core/numbers.h"
-#include "core/options.h"
-#include "core/out.h"
+#include "core/core.h"
+#include "core/report.h"
 #include "core/read.h"
-#include "core/short_name.h"
-#include "core/siblings.h"
-#include "verbs/own_stack.h"
+#include "core/model.h"
 #include "verbs/verbs.h"
-#include "verbs/waits_wakers.h"
 
 /* The number of innermost frames that are searched for a cause. */
 #define CALLED_MAX 24

@@ -1,11 +1,377 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* What the files of tools/verbs/ share and offer, by the file that implements it. */
+#ifndef CP_VERBS_VERBS_H
+#define CP_VERBS_VERBS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "control/control.h"
+#include "core/core.h"
+#include "core/model.h"
+#include "core/report.h"
+
+/* own_stack.c
+ *
+ * The own functions of a sample's stack, without the library functions between and below them.
+ */
+
+/* Returns the innermost own function of sample I, or the innermost function if no own one is on the
+ * stack. */
+const char *ct_own_stack_function(struct ct_own *o, const struct ct_profile *p, size_t i);
+/* Returns "parse < load < main": the own functions, the innermost first, or the innermost function
+ * if no own one is on the stack. The caller frees the result. */
+char *ct_own_stack_text(struct ct_own *o, const struct ct_profile *p, size_t i);
+/* Returns the same of the thread that ended the wait of sample I, which is before "[woken by]". If
+ * no thread did or none is known, returns the frame that says so. The caller frees the result. */
+char *ct_own_stack_waker(struct ct_own *o, const struct ct_profile *p, size_t i);
+/* Returns the innermost own function of the thread whose wait sample I is, which is below
+ * "[woken by]" or the frame in its place. */
+const char *ct_own_stack_waiter(struct ct_own *o, const struct ct_profile *p, size_t i);
+/* Stores the names of sample I's innermost frames up to the first own one, which is not included;
+ * at most MOST. */
+size_t ct_own_stack_called(struct ct_own *o, const struct ct_profile *p, size_t i,
+			   const char **names, size_t most);
+
+/* Sums of values by name. */
+struct ct_sum {
+	char *name;
+	int64_t value, count, longest;
+};
+
+struct ct_sums {
+	struct ct_sum *list;
+	size_t count, room;
+	struct ct_table table;
+};
+
+/* Returns the sum called NAME, which is added if it is new. Valid until the next call. */
+struct ct_sum *ct_own_stack_sum(struct ct_sums *s, const char *name);
+/* Sorts the sums, the largest first. None can be added afterwards. */
+void ct_own_stack_sort(struct ct_sums *s);
+void ct_own_stack_release(struct ct_sums *s);
+
+/* Returns a text label of sample I, or NULL. */
+const char *ct_own_stack_label(const struct ct_profile *p, size_t i, const char *key);
+/* Returns a numeric label of sample I, or NONE. */
+int64_t ct_own_stack_number(const struct ct_profile *p, size_t i, const char *key, int64_t none);
+
+/* leak_rows.c
+ *
+ * What `cprof leaks` shows: from each dump the bytes and blocks in use by stack of your own code,
+ * and from them a row for each stack that holds memory or, with several dumps, that grew by more
+ * than chance explains.
+ */
+
+/* Counts for each power of two seconds, and one for blocks of under a second. */
+#define CT_LEAK_AGES 65
+
+/* What is known of a stack's bytes besides their number, by age. */
+struct ct_leak_detail {
+	double blocks; /* not rounded */
+	double bytes[CT_LEAK_AGES],
+		variance[CT_LEAK_AGES]; /* [0] is under a second, [n] from 2^(n-1) seconds on */
+	double ageless;			/* variance of the bytes whose age isn't known */
+	/* The same of the number of blocks, if they come and go at random: the sum of the squares
+	 * of their sizes. */
+	double turnover[CT_LEAK_AGES], ageless_turnover;
+};
+
+struct ct_leak_dump {
+	struct ct_profile *p;
+	const char *file;
+	size_t space; /* index of the type in bytes; the type in blocks is before it */
+	struct ct_sums stacks;
+	struct ct_leak_detail *details; /* one for each of STACKS */
+	size_t detail_count, detail_room;
+	int64_t bytes, blocks;
+	double variance; /* of the bytes by sampling */
+	bool has_ages, is_sampled;
+};
+
+struct ct_leak_row {
+	const char *stack;
+	int64_t bytes, blocks;		     /* in the last dump */
+	const struct ct_leak_detail *detail; /* in the last dump */
+	double grown; /* bytes, from the first dump to the last: of three or more, by their trend */
+	double variance; /* of the bytes or, with several dumps, of the growth */
+	/* Has grown, but may have done so for a moment only: by few blocks, or in few dumps. */
+	bool is_few;
+};
+
+struct ct_leaks {
+	struct ct_leak_dump *dumps; /* the oldest first */
+	size_t count;
+	struct ct_leak_row *rows;
+	size_t row_count; /* the last FEW are of stacks that may have grown for a moment only */
+	size_t few;
+	/* Stacks without a row that were higher in each dump than in the one before. Too few dumps
+	 * were given, and no ages, to tell whether they grow. */
+	size_t rising;
+	double minutes;	 /* time from the first dump to the last */
+	bool has_errors; /* some rows have one */
+};
+
+/* Reads FILEs, in any order, and makes the rows. OWN is an expression for your own code, or NULL.
+ * Returns -1 after an error message. Call ct_leak_rows_release in any case. */
+int ct_leak_rows_make(struct ct_leaks *l, char *const *files, size_t count, const char *own);
+void ct_leak_rows_release(struct ct_leaks *l);
+
+/* mode_options.c
+ *
+ * The options by which verbs choose modes: -cpu, -wall, -heap, -lock, -io, -event, each with its
+ * setting. For run, start and record.
+ */
+
+struct ct_mode_option {
+	const char *value; /* NULL: the mode isn't asked for; "": with its default setting */
+};
+
+/* One for each of ct_control_modes. */
+extern struct ct_mode_option ct_mode_options[CT_MODES];
+/* For ct_options_parse. */
+extern const struct ct_option ct_mode_options_table[];
+
+/* -heap-views, for run and start: a value of CPROF_HEAP_VIEWS; NULL: it isn't given. */
+extern const char *ct_mode_options_heap_views;
+extern const struct ct_option ct_mode_options_views_table[];
+
+/* Are all settings readable? Otherwise says so and returns CT_FAILED. The library would report a
+ * bad setting, too, but use its default, and the run would be for nothing. */
+int ct_mode_options_check(const struct ct_verb *verb);
+/* How many modes are asked for. */
+unsigned ct_mode_options_count(void);
+/* If BEFORE, the argument before OPERAND, is an option of these, and OPERAND can be its setting,
+ * says on stderr that it follows after "=". */
+void ct_mode_options_hint(const char *before, const char *operand);
+/* Says on stderr that COMMAND[0] can't be run, for the reason ERROR, an errno value; and gives
+ * the hint of ct_mode_options_hint. Returns the exit status, 126 or 127, that a shell would have.
+ */
+int ct_mode_options_cannot_run(char *const *command, int error);
+
+/* Seconds of "10", "1.5s", "200ms", "5m", "1h"; below 0: unreadable. */
+double ct_mode_options_seconds(const char *text);
+/* PATH with INFIX before its extension, absolute, to be freed. */
+char *ct_mode_options_infix(const char *path, const char *infix);
+char *ct_mode_options_absolute(const char *path);
+/* PATH as the library takes it literally, to be freed: a % would be a template's. */
+char *ct_mode_options_escaped(const char *path);
+
+/* own_table.c
+ *
+ * The table "Your code": the cost of each function of the program's own modules, including its
+ * calls into libraries.
+ */
+
+struct ct_own_row {
+	uint32_t node; /* node of the report's graph */
+	int64_t own;   /* value of samples in which this is the innermost own function */
+	int64_t total; /* value including the own functions that it calls */
+};
+
+struct ct_own_table {
+	struct ct_own_row *rows; /* the largest first */
+	size_t count;
+	int64_t inside, outside; /* sums of samples with and without an own function */
+};
+
+/* The option -own of top and run. */
+extern const struct ct_option ct_own_options[];
+
+/* Returns -1 after a message if -own is no expression. */
+int ct_own_table_check(void);
+/* The rule which frames of P are own code, by -own; NULL: none is (-own=). The caller frees it. */
+struct ct_own *ct_own_table_rule(const struct ct_profile *p);
+/* Sums up the samples of R, whose graph must be made. Returns -1 after a message if -own is no
+ * expression. The caller releases the table. */
+int ct_own_table_make(struct ct_own_table *t, const struct ct_report *r);
+void ct_own_table_release(struct ct_own_table *t);
+/* Prints at most ROWS rows (0: all), and an empty line. Prints nothing if the program's own code
+ * has no samples. */
+void ct_own_table_print(const struct ct_own_table *t, const struct ct_report *r, size_t rows);
+void ct_own_table_json(const struct ct_own_table *t, const struct ct_report *r, struct ct_json *j);
+
+/* preload.c
+ *
+ * Checks from outside whether a program can be profiled: is there a library, and does the program's
+ * loader load it? For run.c and dump.c.
+ */
+
+/* Returns the path of the libcprof.so that belongs to this cprof, which the caller frees; NULL: not
+ * found. */
+char *ct_preload_library(void);
+/* Returns the file that a shell would run for NAME, which the caller frees; NULL with errno set if
+ * there is none. */
+char *ct_preload_program(const char *name);
+bool ct_preload_is_elf(const char *path);
+/* Did Go link PROGRAM (a path)? Such a program with cgo loads the library, but does not end through
+ * libc. */
+bool ct_preload_is_go(const char *path);
+/* Returns the reason why no profile of PROGRAM (a path) can be made, which the caller frees, or
+ * NULL. Sets *BREAKS if the program would not start with the library preloaded. */
+char *ct_preload_obstacle(const char *program, bool *breaks);
+
+/* run_command.c
+ *
+ * Runs a command in place of cprof: signals are passed on to the command, and cprof ends as the
+ * command did. For run.c.
+ */
+
+struct ct_ended {
+	int status; /* as waitpid gives it */
+	int error;  /* errno of exec; 0: the command was started */
+	bool by_us; /* it was told to end when its time was over */
+};
+
+/* Run PROGRAM with ARGV and with SETTINGS ("NAME=VALUE", NULL-ended) added to the environment, for
+ * at most SECONDS (0: until it ends). Then it gets SIGTERM, and SIGKILL if it goes on. Signals to
+ * cprof alone are passed on; the terminal's signals reach the command directly. Returns 0, or a
+ * negative errno if the command could not be started. */
+int ct_run_command(const char *program, char *const argv[], char *const settings[], double seconds,
+		   struct ct_ended *end);
+/* End as the command did: with its exit status, or by the same signal. */
+int ct_run_command_end_like(const struct ct_ended *end);
+
+/* run_keep.c
+ *
+ * Keeps the profile of the previous run beside the new one, and compares the two. For run.c.
+ */
+
+struct ct_run_keep {
+	int fd; /* the file that was there before the command ran; -1: none */
+};
+
+/* Call before the command runs, because the library replaces PATH as a whole. */
+void ct_run_keep_open(struct ct_run_keep *k, const char *path);
+/* Call after the command has replaced PATH: the previous contents become NAME.before.EXT, the
+ * previous NAME.before.EXT becomes NAME.before2.EXT, and so on up to COUNT files. Returns the path
+ * of the first, which the caller frees, or NULL if there was none, or if it can't be kept, which is
+ * reported. Releases K. */
+char *ct_run_keep_store(struct ct_run_keep *k, const char *path, long count);
+void ct_run_keep_close(struct ct_run_keep *k);
+/* May the profiles at A and B be compared? They must be of one program, with the same types and
+ * with samples. */
+int ct_run_keep_comparable(const char *a, const char *b);
+
+/* run_show.c
+ *
+ * Shows the result of a command that ran under libcprof: its files, and its hottest functions. For
+ * run.c.
+ */
+
+struct ct_run_show {
+	struct timespec since;	  /* files from before this time belong to earlier runs */
+	const char *const *roots; /* directories of debug files, NULL-ended */
+	long top;		  /* rows; 0: none */
+	const char *flame;	  /* file for the flame graph, or NULL */
+	bool open;		  /* open the flame graph in a browser */
+	bool window;		  /* of a part of the run: of the heap, what was allocated in it */
+};
+
+/* Call before the command runs, for struct ct_run_show's since. Returns a time that no file has
+ * yet; waits some milliseconds for it. */
+struct timespec ct_run_show_start(void);
+/* Returns the part of PATH's name that stays at its end: ".pb", ".pb.gz". */
+const char *ct_run_show_extension(const char *path);
+bool ct_run_show_wrote(const struct ct_run_show *how, const char *path);
+/* Prints on stderr the changes from the profile at BEFORE to the one at PATH. */
+void ct_run_show_change(const char *mode, const char *before, const char *path);
+/* Adds lines to the profile at PATH (absolute) of MODE ("cpu"), to its companions and to its
+ * children's profiles. Shows the top on stderr, that of all processes together if the children have
+ * more than the command itself. Prints where the files are. */
+void ct_run_show(const struct ct_run_show *how, const char *mode, const char *path);
+/* Returns COMMAND's name with .html, which the caller frees. */
+char *ct_run_show_page(const char *command);
+/* Call after all modes: makes their flame graph, with one tab for each. */
+void ct_run_show_flame(const struct ct_run_show *how);
+
+/* symbolize_functions.c
+ *
+ * The functions of a profile while it is symbolized: equal ones are kept once, names are made
+ * readable, and functions that nothing refers to are dropped. For symbolize.c.
+ */
+
+struct ct_functions {
+	struct ct_profile *p;
+	uint32_t *table; /* functions added here, by contents: number + 1 */
+	size_t room, used;
+};
+
+/* Returns the number of a function equal to F, which is added if it is new. */
+uint32_t ct_symbolize_functions_add(struct ct_functions *t, const struct ct_function *f);
+/* Returns the string of a name as the library writes it: demangled, without parameters. */
+uint32_t ct_symbolize_functions_readable(struct ct_functions *t, const char *mangled);
+/* Copies the lines of location L of FROM, with their functions. The caller frees them. */
+struct ct_line *ct_symbolize_functions_copy(struct ct_functions *to, const struct ct_profile *from,
+					    const struct ct_location *l);
+/* Drops functions that no location uses any more. T is empty afterwards. */
+void ct_symbolize_functions_finish(struct ct_functions *t);
+
+/* threads_text.c
+ *
+ * The threads of a process now (control/control.h): equal stacks together, and their text.
+ * For `cprof threads` and `cprof live`.
+ */
+
+/* Threads with the same stack, state and system call: threads[first .. first + count - 1]. */
+struct ct_thread_group {
+	size_t first, count;
+};
+
+struct ct_threads {
+	struct ct_profile *p;
+	struct ct_thread_wait *threads;
+	size_t count;
+	struct ct_thread_group *groups;
+	size_t group_count, group_room;
+};
+
+/* Takes P over, and groups its threads, the largest group first. */
+void ct_threads_text_group(struct ct_threads *all, struct ct_profile *p);
+void ct_threads_text_release(struct ct_threads *all);
+
+/* A running thread has a frame that says so; it isn't shown. */
+bool ct_threads_text_has_stack(const struct ct_thread_wait *t);
+/* Calls SEE for each function of T's stack, the innermost first, inlined ones too. */
+void ct_threads_text_frames(const struct ct_profile *p, const struct ct_thread_wait *t,
+			    void (*see)(const struct ct_profile *p, const struct ct_location *l,
+					const struct ct_line *line, void *arg),
+			    void *arg);
+/* Calls SEE for the threads of deadlock NUMBER, from 1 on, each of which waits for the next.
+ * Returns how many; 0: there is no such deadlock. SEE may be NULL. */
+size_t ct_threads_text_deadlock(const struct ct_threads *all, int64_t number,
+				void (*see)(const struct ct_threads *all,
+					    const struct ct_thread_wait *t, void *arg),
+				void *arg);
+/* Writes the text of deadlocks and of all groups for a screen of COLUMNS (0: names are not
+ * shortened). */
+void ct_threads_text_print(const struct ct_threads *all, int pid, size_t columns, FILE *to);
+
+/* verb_symbolize.c
+ *
+ * Adds lines and inlined calls to a profile's locations; see symbolize.c.
+ */
+
+#define CT_DEBUG_ROOT "/usr/lib/debug"
+
+struct ct_symbolized {
+	size_t locations; /* locations that had no line before */
+	size_t lines;	  /* locations of those that have a line now */
+	size_t names;	  /* locations that got a function's name from a symbol table */
+};
+
+/* ROOTS: directories of debug files, searched before /usr/lib/debug, NULL-ended; or NULL. */
+void ct_verb_symbolize_profile(struct ct_profile *p, const char *const *roots,
+			       struct ct_symbolized *done);
+/* The same for a profile that process PID has just made: the files of a container are looked for
+ * where the kernel shows them to us. */
+void ct_verb_symbolize_process(struct ct_profile *p, int pid);
+
 /* The verbs of cprof that have no header of their own: each is one file, which defines its struct
  * ct_verb; main.c's table lists all verbs, in the order of `cprof --help`.
  */
-#ifndef CT_VERBS_H
-#define CT_VERBS_H
-
-#include "core/verb.h"
 
 extern const struct ct_verb ct_verb_info;
 extern const struct ct_verb ct_verb_dump;
@@ -31,5 +397,18 @@ extern const struct ct_verb ct_verb_locks;
 extern const struct ct_verb ct_verb_spans;
 extern const struct ct_verb ct_verb_waits;
 extern const struct ct_verb ct_verb_tree;
+
+/* waits_wakers.c
+ *
+ * The second table of `cprof waits`: who ended the waits, from the files of wakers beside the wall
+ * profile.
+ */
+
+/* Print, for each file of wakers that the same run wrote beside FILE, the ROWS (0: all) functions
+ * that waited longest, each with the functions that ended its waits. WALL is the content of FILE;
+ * OWN is the expression of -own, or NULL. Returns how many such files there are; a file that can't
+ * be read doesn't count, after a message. */
+unsigned ct_waits_wakers_print(const char *file, const struct ct_profile *wall, const char *own,
+			       long rows);
 
 #endif

@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who ended the waits of a wall profile; see waits_wakers.h. */
-#include "verbs/waits_wakers.h"
+/* Who ended the waits of a wall profile; see verbs.h. */
+#include "verbs/verbs.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "core/memory.h"
-#include "core/numbers.h"
-#include "core/out.h"
+#include "core/core.h"
+#include "core/report.h"
 #include "core/read.h"
-#include "core/short_name.h"
-#include "core/siblings.h"
-#include "verbs/own_stack.h"
-#include "verbs/run_show.h"
+#include "core/model.h"
 
 #define COLUMNS_BEFORE 24
 /* Functions shown that ended one wait. */

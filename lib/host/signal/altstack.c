@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Room for samples on alternate stacks; see altstack.h. */
-#include "host/signal/altstack.h"
+/* Room for samples on alternate stacks; see host_signal.h. */
+#include "host/signal/host_signal.h"
 
 #include <errno.h>
 #include <stddef.h>

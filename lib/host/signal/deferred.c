@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* SIGPROFs that the program believes blocked; see deferred.h. */
-#include "host/signal/deferred.h"
+/* SIGPROFs that the program believes blocked; see host_signal.h. */
+#include "host/signal/host_signal.h"
 
 #include <string.h>
 
 #include "base/atomic.h"
-#include "host/signal/sigprof_value.h"
 #include "base/start_data.h"
 #include "base/sys.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The program's view of dispositions; see disposition.h. */
-#include "host/signal/disposition.h"
+/* The program's view of dispositions; see host_signal.h. */
+#include "host/signal/host_signal.h"
 
 #include "base/atomic.h"
 #include "base/sys.h"

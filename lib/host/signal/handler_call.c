@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls handlers of the program as the kernel would; see handler_call.h. */
-#include "host/signal/handler_call.h"
+/* Calls handlers of the program as the kernel would; see host_signal.h. */
+#include "host/signal/host_signal.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -8,7 +8,6 @@
 #include "base/arch.h"
 #include "base/atomic.h"
 #include "base/sys.h"
-#include "host/signal/altstack.h"
 
 uint32_t cp_handler_call_blocks_prof;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Interrupted calls that the profiler's handlers restart; see restart.h. */
-#include "host/signal/restart.h"
+/* Interrupted calls that the profiler's handlers restart; see host_signal.h. */
+#include "host/signal/host_signal.h"
 
 #include <errno.h>
 #include <stdbool.h>

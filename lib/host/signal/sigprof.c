@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The handler of SIGPROF: whose signal is it? See sigprof.h. */
-#include "host/signal/sigprof.h"
+/* The handler of SIGPROF: whose signal is it? See host_signal.h. */
+#include "host/signal/host_signal.h"
 
 #include <string.h>
 
 #include "base/atomic.h"
 #include "base/sys.h"
-#include "host/signal/altstack.h"
-#include "host/signal/deferred.h"
-#include "host/signal/disposition.h"
-#include "host/signal/handler_call.h"
-#include "host/signal/restart.h"
 
 static const struct cp_sigprof_source *sources[CP_MODES];
 static uint32_t added; /* modes that have a row, as bits */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Log-linear histogram; see histogram.h. */
-#include "labels/signal/histogram.h"
+/* Log-linear histogram; see labels_signal.h. */
+#include "labels/signal/labels_signal.h"
 
 #include "base/atomic.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Stores the durations of the latest spans; see slow_spans.h. */
-#include "labels/signal/slow_spans.h"
+/* Stores the durations of the latest spans; see labels_signal.h. */
+#include "labels/signal/labels_signal.h"
 
 #include <errno.h>
 

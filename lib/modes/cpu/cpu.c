@@ -6,23 +6,17 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "modes/cpu/cpu_perf.h"
-#include "modes/cpu/cpu_timer.h"
-#include "base/log.h"
-#include "base/notes.h"
+#include "base/base.h"
 #include "base/atomic.h"
 #include "base/start_data.h"
-#include "sample/capture.h"
-#include "sample/counters.h"
+#include "sample/sample.h"
+#include "sample/thread.h"
 #include "sample/ring.h"
-#include "modes/cpu/signal/cpu_event.h"
-#include "modes/cpu/signal/cpu_thread.h"
-#include "host/signals.h"
+#include "modes/cpu/signal/cpu_signal.h"
+#include "host/host.h"
 #include "base/futex_lock.h"
 #include "base/sys.h"
-#include "base/thread_file.h"
-#include "collect/bursts.h"
-#include "collect/thread_timer.h"
+#include "collect/collect.h"
 
 struct cp_cpu cp_cpu;
 

@@ -1,20 +1,40 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The control half of the CPU source: one clock per thread, which counts the thread's CPU time and
- * sends it SIGPROF.
- *
- * The engine determines the clock: cpu_timer.h, cpu_perf.h. A thread without a clock is not
- * sampled, and counted. No clock is kept over fork or exec. Every function may be called from any
- * ordinary or collector context.
- */
-#ifndef CP_CPU_H
-#define CP_CPU_H
+/* What the files of lib/modes/cpu/ share and offer, by the file that implements it. */
+#ifndef CP_MODES_CPU_CPU_H
+#define CP_MODES_CPU_CPU_H
 
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "modes/cpu/cpu_settings.h"
 #include "sample/thread.h"
+
+/* cpu_settings.c
+ *
+ * The CPU mode's settings.
+ */
+
+enum cp_engine_choice { CP_ENGINE_AUTO, CP_ENGINE_TIMER, CP_ENGINE_PERF };
+
+struct cp_cpu_settings {
+	unsigned frequency;	      /* CPUPROFILE_FREQUENCY, Hz, 1-10000 */
+	enum cp_engine_choice engine; /* CPROF_CPU_ENGINE */
+};
+
+struct cp_config_mode;
+
+/* The table: variables, options, defaults. */
+extern const struct cp_config_mode cp_cpu_settings;
+
+/* cpu.c
+ *
+ * The control half of the CPU source: one clock per thread, which counts the thread's CPU time and
+ * sends it SIGPROF.
+ *
+ * The engine determines the clock: cpu.h, cpu.h. A thread without a clock is not
+ * sampled, and counted. No clock is kept over fork or exec. Every function may be called from any
+ * ordinary or collector context.
+ */
 
 /* The started source. */
 struct cp_cpu {
@@ -36,7 +56,7 @@ int cp_cpu_start(unsigned frequency, enum cp_engine_choice engine);
 void cp_cpu_set_frequency(unsigned frequency);
 /* Delete all clocks. The handler stays, inert: a late signal must not kill. */
 void cp_cpu_stop(void);
-/* Tell how long threads run at a time (collect/bursts.h). */
+/* Tell how long threads run at a time (collect/collect.h). */
 void cp_cpu_tell_bursts(void);
 /* Note how many threads have SIGPROF blocked. Call right after a start, before the program goes on;
  * later, a handler's mask would look the same. Ordinary context. */
@@ -50,5 +70,59 @@ void cp_cpu_fork_child(struct cp_thread *t);
  * and kill the new program. */
 void cp_cpu_exec_begin(void);
 void cp_cpu_exec_failed(void);
+
+/* cpu_perf.c
+ *
+ * The CPU engine "perf": one perf event per thread, which samples that thread's task clock.
+ *
+ * The kernel looks at timers only at its tick. A perf event instead samples at any rate, sees what
+ * happens between two ticks, and adds the kernel's part of the stack. It has its price, so it is
+ * used only where it is asked for: each switch between threads costs about 2 us more; a sample
+ * taken in the kernel makes a waiting call return EINTR, as any signal does; and the first event of
+ * the machine takes 10 ms to set up.
+ *
+ * Only threads made by libc have an event: the signal names no thread record, so the handler needs
+ * the thread's own TLS. Called by cpu.c, under its lock.
+ */
+
+/* Return the reason, a static text, why no event can count kernel time, too; NULL if one can. */
+const char *cp_cpu_perf_refusal(void);
+/* Create and start T's event. Returns 0 or a negative errno. */
+int cp_cpu_perf_create(struct cp_thread *t);
+/* Delete T's event, if any. T must be the calling thread, or the source must have stopped. */
+void cp_cpu_perf_delete(struct cp_thread *t);
+/* Return true if T has an event. */
+bool cp_cpu_perf_has(const struct cp_thread *t);
+
+/* cpu_timer.c
+ *
+ * The CPU engine "timer": one POSIX timer per thread, on that thread's CPU clock.
+ *
+ * The timers are raw kernel timers (SYS_timer_create): they take SIGEV_THREAD_ID and a CPU clock of
+ * any thread of the process, also of one that existed before the profiler or was made by a raw
+ * clone. They are not kept over fork or exec. Called by cpu.c, under its lock.
+ */
+
+/* Draw a random phase. Call before the first timer of a run, with the period set. */
+void cp_cpu_timer_prepare(void);
+/* The period of cp_cpu_state has changed. No timer runs. */
+void cp_cpu_timer_period_changed(void);
+/* Advance the phase before a fork, so that children are spread as threads are. */
+void cp_cpu_timer_fork_begin(void);
+/* Return the time until a thread's first expiry, in ns: in (0, period]. */
+uint64_t cp_cpu_timer_first(void);
+/* Return the most expiries that a thread may be credited with at its begin (cpu_signal.h), unless
+ * others have missed more. */
+int64_t cp_cpu_timer_credit(void);
+/* Create and start T's timer. Returns 0 or a negative errno; -ESRCH if T has just ended. */
+int cp_cpu_timer_create(struct cp_thread *t);
+/* The same in the middle of T's life: T gets no credit for its begin, but keeps one that it had, in
+ * periods of BEFORE ns. */
+int cp_cpu_timer_again(struct cp_thread *t, uint64_t before);
+/* Delete T's timer, if any. */
+void cp_cpu_timer_delete(struct cp_thread *t);
+/* Return the number of expiries after T's last kernel tick. Call at T's end, with its CPU clock
+ * NOW. 0 without a timer. */
+uint64_t cp_cpu_timer_missed(struct cp_thread *t, uint64_t now);
 
 #endif

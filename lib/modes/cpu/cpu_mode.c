@@ -2,19 +2,13 @@
 /* CPU time as a mode: the contents and comments of its file. The engines are in cpu.c. */
 #include <time.h>
 
-#include "base/log.h"
+#include "base/base.h"
 #include "modes/cpu/cpu.h"
-#include "modes/cpu/cpu_settings.h"
-#include "modes/cpu/cpu_timer.h"
-#include "collect/bursts.h"
-#include "output/comments.h"
-#include "output/mode_ops.h"
-#include "sample/capture.h"
-#include "modes/cpu/signal/cpu_edges.h"
-#include "modes/cpu/signal/cpu_event.h"
+#include "collect/collect.h"
+#include "output/output.h"
+#include "sample/sample.h"
+#include "modes/cpu/signal/cpu_signal.h"
 #include "base/sys.h"
-#include "sample/ticks.h"
-#include "collect/thread_timer.h"
 
 #define L(x) ((unsigned long)(x))
 
@@ -95,7 +89,7 @@ static void report(struct cp_comments *out, const struct cp_run *r, const struct
 			       "doesn't depend on the tick");
 }
 
-/* A record's count is its period (cpu_event.h). Rows have ns, so that records of several periods
+/* A record's count is its period (cpu_signal.h). Rows have ns, so that records of several periods
  * add up. */
 static void convert(struct cp_record *record)
 {

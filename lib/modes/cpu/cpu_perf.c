@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* perf events; see cpu_perf.h. */
-#include "modes/cpu/cpu_perf.h"
+/* perf events; see cpu.h. */
+#include "modes/cpu/cpu.h"
 
-#include "modes/cpu/cpu_timer.h"
 #include "base/atomic.h"
-#include "modes/cpu/signal/cpu_event.h"
-#include "modes/cpu/signal/cpu_thread.h"
+#include "modes/cpu/signal/cpu_signal.h"
 #include "base/sys.h"
-#include "collect/perf_probe.h"
+#include "collect/collect.h"
 
 const char *cp_cpu_perf_refusal(void)
 {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The table of the CPU mode's settings; see config_table.h. */
-#include "modes/cpu/cpu_settings.h"
+/* The table of the CPU mode's settings; see settings.h. */
+#include "modes/cpu/cpu.h"
 
-#include "settings/config_reader.h"
+#include "settings/settings.h"
 #include "settings/config_rows.h"
-#include "settings/config_values.h"
 
 #define CP_CONFIG_IN struct cp_cpu_settings
 CP_CONFIG_FITS(struct cp_cpu_settings);

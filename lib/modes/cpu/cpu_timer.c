@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One POSIX timer per thread; see cpu_timer.h. */
-#include "modes/cpu/cpu_timer.h"
+/* One POSIX timer per thread; see cpu.h. */
+#include "modes/cpu/cpu.h"
 
 #include <errno.h>
 #include <time.h>
 
 #include "base/atomic.h"
-#include "modes/cpu/signal/cpu_edges.h"
-#include "modes/cpu/signal/cpu_event.h"
-#include "modes/cpu/signal/cpu_thread.h"
+#include "modes/cpu/signal/cpu_signal.h"
 #include "base/sys.h"
-#include "collect/thread_timer.h"
+#include "collect/collect.h"
 
 /* 2^64 divided by the golden ratio. Successive multiples, modulo 2^64, fill the circle as evenly as
  * any sequence can (Knuth, TAOCP 3, 6.4). So the first expiries of n threads are spread over the

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Starts and stops the events of threads; see event_control.h. */
-#include "modes/event/event_control.h"
+/* Starts and stops the events of threads; see event.h. */
+#include "modes/event/event.h"
 
 #include <errno.h>
 #include <string.h>
@@ -8,14 +8,14 @@
 
 #include "base/atomic.h"
 #include "base/futex_lock.h"
-#include "base/log.h"
+#include "base/base.h"
 #include "base/start_data.h"
 #include "base/sys.h"
 #include "base/text.h"
-#include "collect/perf_probe.h"
-#include "host/signals.h"
+#include "collect/collect.h"
+#include "host/host.h"
 #include "modes/event/signal/event_hit.h"
-#include "sample/counters.h"
+#include "sample/thread.h"
 
 /* The golden ratio's fraction, in units of 2^-64. */
 #define GOLDEN UINT64_C(0x9e3779b97f4a7c15)

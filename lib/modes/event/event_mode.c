@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Events as a mode: the contents and comments of its file. */
 #include "base/text.h"
-#include "modes/event/event_control.h"
-#include "modes/event/event_settings.h"
+#include "modes/event/event.h"
 #include "modes/event/signal/event_hit.h"
-#include "output/comments.h"
-#include "output/mode_ops.h"
-#include "sample/counters.h"
+#include "output/output.h"
+#include "sample/thread.h"
 
 #define L(x) ((unsigned long)(x))
 

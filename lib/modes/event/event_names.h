@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "sample/perf_event.h"
+#include "sample/sample.h"
 
 /* For messages. */
 #define CP_EVENT_NAMES_ACCEPTED                                                                    \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The table of the event mode's settings; see config_table.h. */
-#include "modes/event/event_settings.h"
+/* The table of the event mode's settings; see settings.h. */
+#include "modes/event/event.h"
 
 #include "modes/event/event_names.h"
 #include "settings/config_rows.h"

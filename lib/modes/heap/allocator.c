@@ -8,11 +8,10 @@
 #include <string.h>
 
 #include "base/atomic.h"
-#include "modes/heap/signal/heap_event.h"
+#include "modes/heap/signal/heap_signal.h"
 #include "base/start_data.h"
 #include "base/text.h"
-#include "unwind/library.h"
-#include "unwind/loaded.h"
+#include "unwind/unwind.h"
 
 /* To load zlib, the loader needs some kilobytes in some twenty blocks. */
 #define LENT_BYTES CP_ALLOCATOR_LENT_BYTES

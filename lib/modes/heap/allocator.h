@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The program's own allocator: every allocation function that libcprof interposes, as the program
- * would have got the function without libcprof, and the allocator's name.
- *
- * The first call of any interposed function resolves them all. The dynamic loader makes that call,
- * long before libcprof's constructor runs. Resolving allocates nothing.
- *
- * When libcprof has the loader open a library (unwind/library.h), the loader calls the interposed
- * malloc. The memory then comes from a small static arena, not from the program's allocator.
- */
-#ifndef CP_ALLOCATOR_H
-#define CP_ALLOCATOR_H
+/* What the files of lib/modes/heap/ share and offer, by the file that implements it. */
+#ifndef CP_MODES_HEAP_ALLOCATOR_H
+#define CP_MODES_HEAP_ALLOCATOR_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "modes/heap/signal/heap_hot.h"
+
+/* allocator.c
+ *
+ * The program's own allocator: every allocation function that libcprof interposes, as the program
+ * would have got the function without libcprof, and the allocator's name.
+ *
+ * The first call of any interposed function resolves them all. The dynamic loader makes that call,
+ * long before libcprof's constructor runs. Resolving allocates nothing.
+ *
+ * When libcprof has the loader open a library (unwind/unwind.h), the loader calls the interposed
+ * malloc. The memory then comes from a small static arena, not from the program's allocator.
+ */
 
 /* malloc, free, calloc, realloc and malloc_usable_size are in cp_heap_hot. NULL here means that the
  * program has no such function. */
@@ -33,7 +37,7 @@ struct cp_allocator {
 	size_t (*xallocx)(void *, size_t, size_t, int);
 	void (*dallocx)(void *, int);
 	void (*sdallocx)(void *, size_t, int);
-	/* The size of a block that would be given: tcmalloc's, mimalloc's; see usable.h. */
+	/* The size of a block that would be given: tcmalloc's, mimalloc's; see allocator.h. */
 	size_t (*nallocx)(size_t, int);
 	size_t (*good_size)(size_t);
 	/* The allocator is glibc's; mallocx belongs to the same module as malloc. */
@@ -75,5 +79,70 @@ static inline bool cp_allocator_is_lent(const void *p)
 }
 /* Returns how many bytes may be read from P on. */
 size_t cp_allocator_lent_size(const void *p);
+
+/* jemalloc_backtrace.c
+ *
+ * The unwinder of jemalloc's own profiler.
+ *
+ * jemalloc unwinds by libgcc or libunwind, which take locks and allocate: with many threads,
+ * exceptions and dlopen, programs crash or hang there. jemalloc 5.3.0 and later take another
+ * unwinder (experimental.hooks.prof_backtrace). A program whose jemalloc profiles itself
+ * (opt.prof) gets libcprof's.
+ */
+
+/* Set libcprof's unwinder in jemalloc, if there is one that profiles itself. IN_FILE: also look for
+ * a jemalloc that only the symbol table of the program's file tells of, which takes long. Returns
+ * true if the unwinder is set. In the constructor. */
+bool cp_jemalloc_backtrace_begin(bool in_file);
+
+/* jemalloc_hooks.c
+ *
+ * Hooks into a jemalloc that is linked into the program, where nothing can be interposed. jemalloc
+ * is found by its mallctl, and its experimental hooks (5.2 and later) are installed: those of each
+ * allocation or, where these are gone (after 5.3.1), those of the blocks that jemalloc samples
+ * itself.
+ *
+ * Building needs nothing of jemalloc. Running needs nothing of jemalloc if the program has none.
+ */
+
+typedef int cp_jemalloc_mallctl(const char *, void *, size_t *, void *, size_t);
+
+/* Return the mallctl of the process's jemalloc, whether or not its allocations are interposed; NULL
+ * if there is none. IN_FILE: search the symbol table of the program's file, too. Ordinary context.
+ */
+cp_jemalloc_mallctl *cp_jemalloc_hooks_mallctl(bool in_file);
+
+/* Look for jemalloc, once. Ordinary context, without the collector's lock, because the search takes
+ * the loader's lock. */
+void cp_jemalloc_hooks_find(void);
+/* Install the hooks, if jemalloc was found. Call with the collector's lock held. */
+void cp_jemalloc_hooks_start(void);
+void cp_jemalloc_hooks_stop(void);
+
+/* Returns jemalloc's version ("5.3.0") if this run, or the run that just ended, has hooks
+ * installed; else NULL. */
+const char *cp_jemalloc_hooks_version(void);
+/* Returns the mean bytes between jemalloc's own samples, if only these are seen; else 0. */
+uint64_t cp_jemalloc_hooks_interval(void);
+/* Returns why the hooks of a jemalloc that was found can't be used; else NULL. */
+const char *cp_jemalloc_hooks_unusable(void);
+
+/* usable.c
+ *
+ * The bytes that the program's allocator gives for a request: what it rounds sizes up to.
+ *
+ * The dump asks, under the collector's lock, when the block may have been freed. So the answer
+ * isn't read from the block: it is computed from the size, as the allocator does.
+ */
+
+/* Is it known how the program's allocator rounds? */
+bool cp_usable_is_known(void);
+/* Returns the usable bytes, at least SIZE, of a block of SIZE bytes at ADDRESS. Call only if they
+ * are known. */
+uint64_t cp_usable_of(uint64_t size, uint64_t address);
+
+/* The size classes of glibc (2.26 on, 64 bits) and jemalloc (4 on), for tests. */
+uint64_t cp_usable_glibc(uint64_t size, uint64_t address);
+uint64_t cp_usable_jemalloc(uint64_t size);
 
 #endif

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The companion for fragmentation: contents and comments of its file; see mode_ops.h. */
-#include "modes/heap/heap_census.h"
-#include "modes/heap/heap_rows.h"
-#include "modes/heap/heap_settings.h"
+/* The companion for fragmentation: contents and comments of its file; see output.h. */
+#include "modes/heap/heap.h"
 #include "modes/heap/signal/census.h"
 #include "modes/heap/signal/stack_depot.h"
-#include "output/comments.h"
-#include "output/encode.h"
-#include "output/mode_ops.h"
+#include "output/output.h"
+#include "output/pprof.h"
 
 #define L(x) ((unsigned long)(x))
 

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Live blocks by stack and age; see heap_alive.h. */
-#include "modes/heap/heap_alive.h"
+/* Live blocks by stack and age; see heap.h. */
+#include "modes/heap/heap.h"
 
 #include <time.h>
 
 #include "base/sys.h"
-#include "modes/heap/heap_views.h"
-#include "modes/heap/signal/heap_event.h"
-#include "modes/heap/signal/lifetimes.h"
-#include "modes/heap/signal/live.h"
-#include "sample/poisson.h"
-#include "sample/labelset.h"
+#include "modes/heap/signal/heap_signal.h"
+#include "sample/sample.h"
+#include "sample/thread.h"
 
 /* Rows that were found a moment ago: blocks that lie together come from the same stacks. */
 #define RECENT 256

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An interval between samples that follows the program; see heap_budget.h. */
-#include "modes/heap/heap_budget.h"
+/* An interval between samples that follows the program; see heap.h. */
+#include "modes/heap/heap.h"
 
 #include "modes/heap/signal/heap_hot.h"
 

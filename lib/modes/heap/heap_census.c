@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Fragmentation by stack; see heap_census.h. */
-#include "modes/heap/heap_census.h"
+/* Fragmentation by stack; see heap.h. */
+#include "modes/heap/heap.h"
 
 #include <string.h>
 #include <sys/auxv.h>
 
-#include "unwind/loaded.h"
-#include "modes/heap/heap_views.h"
-#include "modes/heap/resident.h"
+#include "unwind/unwind.h"
 #include "modes/heap/signal/census.h"
-#include "modes/heap/signal/heap_event.h"
-#include "modes/heap/signal/heap_stack.h"
-#include "modes/heap/signal/live.h"
-#include "sample/poisson.h"
+#include "modes/heap/signal/heap_signal.h"
+#include "sample/sample.h"
 
 static struct {
 	uint32_t one_in; /* 0: off */

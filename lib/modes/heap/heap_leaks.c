@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lists the stacks with the most memory in use; see heap_leaks.h. */
-#include "modes/heap/heap_leaks.h"
+/* Lists the stacks with the most memory in use; see heap.h. */
+#include "modes/heap/heap.h"
 
 #include <string.h>
 
 #include "base/text.h"
-#include "modes/heap/heap_rows.h"
 
 #define TOP 5
 #define FRAMES 5 /* number of frames of a stack that are named */

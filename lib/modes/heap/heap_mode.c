@@ -1,26 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The heap mode and its companions: contents of their files; see mode_ops.h. heap_report.c writes
+/* The heap mode and its companions: contents of their files; see output.h. heap_report.c writes
  * the comments. */
-#include "modes/heap/heap_budget.h"
 #include "modes/heap/heap.h"
-#include "modes/heap/heap_census.h"
-#include "modes/heap/heap_report.h"
-#include "modes/heap/heap_rows.h"
 #include "host/real.h"
-#include "modes/heap/heap_settings.h"
-#include "modes/heap/heap_text.h"
-#include "modes/heap/jemalloc_hooks.h"
-#include "modes/heap/mappings.h"
-#include "modes/heap/memory_watch.h"
-#include "output/dump.h"
-#include "output/encode.h"
-#include "output/mode_ops.h"
-#include "modes/heap/signal/heap_event.h"
+#include "modes/heap/allocator.h"
+#include "output/output.h"
+#include "output/pprof.h"
+#include "modes/heap/signal/heap_signal.h"
 #include "modes/heap/signal/heap_exact.h"
-#include "modes/heap/signal/heap_stack.h"
 #include "modes/heap/signal/stack_depot.h"
-#include "modes/heap/signal/lifetimes.h"
-#include "modes/heap/signal/live.h"
 
 #define L(x) ((unsigned long)(x))
 

@@ -1,27 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Comments of the heap's files; see heap_report.h. */
-#include "modes/heap/heap_report.h"
+/* Comments of the heap's files; see heap.h. */
+#include "modes/heap/heap.h"
 
 #include <string.h>
 
 #include "modes/heap/allocator.h"
-#include "modes/heap/heap.h"
-#include "modes/heap/heap_budget.h"
-#include "modes/heap/heap_census.h"
-#include "modes/heap/heap_leaks.h"
-#include "modes/heap/heap_rows.h"
-#include "modes/heap/heap_settings.h"
-#include "modes/heap/jemalloc_hooks.h"
-#include "modes/heap/mappings.h"
-#include "modes/heap/memory_use.h"
-#include "modes/heap/memory_watch.h"
-#include "modes/heap/signal/heap_event.h"
-#include "modes/heap/signal/live.h"
+#include "modes/heap/signal/heap_signal.h"
 #include "modes/heap/signal/stack_depot.h"
-#include "base/log.h"
+#include "base/base.h"
 #include "base/sys.h"
 #include "base/text.h"
-#include "base/thread_file.h"
 
 #define L(x) ((unsigned long)(x))
 

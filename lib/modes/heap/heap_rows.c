@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Rows of the heap mode; see heap_rows.h. */
-#include "modes/heap/heap_rows.h"
+/* Rows of the heap mode; see heap.h. */
+#include "modes/heap/heap.h"
 
 #include <string.h>
 
-#include "sample/counters.h"
-#include "modes/heap/heap_alive.h"
-#include "modes/heap/heap_census.h"
-#include "modes/heap/mappings.h"
-#include "modes/heap/signal/heap_event.h"
-#include "output/mode_ops.h"
-#include "sample/labelset.h"
-#include "sample/poisson.h"
+#include "sample/thread.h"
+#include "modes/heap/signal/heap_signal.h"
+#include "output/output.h"
+#include "sample/sample.h"
 
 #define UNPLACED CP_HEAP_VIEWS_UNPLACED
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The table of the heap mode's settings; see config_table.h. */
-#include "modes/heap/heap_settings.h"
+/* The table of the heap mode's settings; see settings.h. */
+#include "modes/heap/heap.h"
 
-#include "modes/heap/memory_watch.h"
-#include "settings/config_reader.h"
+#include "settings/settings.h"
 #include "settings/config_rows.h"
 
 #define CP_CONFIG_IN struct cp_heap_settings

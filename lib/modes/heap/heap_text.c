@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Writes heap profiles as text; see heap_text.h. */
-#include "modes/heap/heap_text.h"
+/* Writes heap profiles as text; see heap.h. */
+#include "modes/heap/heap.h"
 
 #include <string.h>
 
 #include "base/sys.h"
 #include "base/text.h"
-#include "base/thread_file.h"
+#include "base/base.h"
 
 #define LINE 256
 #define L(x) ((unsigned long)(x))

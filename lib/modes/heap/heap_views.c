@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Ages and resident bytes of what is in use; see heap_views.h. */
-#include "modes/heap/heap_views.h"
+/* Ages and resident bytes of what is in use; see heap.h. */
+#include "modes/heap/heap.h"
 
 #include <errno.h>
 
 #include "modes/heap/allocator.h"
-#include "modes/heap/signal/heap_event.h"
-#include "modes/heap/signal/lifetimes.h"
-#include "modes/heap/signal/live.h"
-#include "modes/heap/usable.h"
-#include "sample/poisson.h"
+#include "modes/heap/signal/heap_signal.h"
+#include "sample/sample.h"
 
 static bool wants_resident;
 static struct cp_heap_views_found found;

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See jemalloc_backtrace.h. */
-#include "modes/heap/jemalloc_backtrace.h"
+/* See allocator.h. */
+#include "modes/heap/allocator.h"
 
 #include "cp-build.h"
 
 #include <stddef.h>
 
-#include "modes/heap/jemalloc_hooks.h"
-#include "modes/heap/signal/heap_jemalloc.h"
-#include "unwind/unwinder_choice.h"
+#include "modes/heap/signal/heap_signal.h"
+#include "unwind/unwind.h"
 
 #ifdef CP_WITHOUT_JEMALLOC
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds jemalloc's mallctl and installs the hooks; see jemalloc_hooks.h.
+/* Finds jemalloc's mallctl and installs the hooks; see allocator.h.
  *
  * mallctl is a dynamic symbol, or a symbol in .symtab of the executable's file. In .symtab it is
  * found by two streaming passes: over the names, and, only if they contain one of the wanted names,
  * over the symbols.
  */
-#include "modes/heap/jemalloc_hooks.h"
+#include "modes/heap/allocator.h"
 
 #include "cp-build.h"
 
@@ -13,11 +13,10 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-#include "modes/heap/allocator.h"
-#include "symbols/elf.h"
-#include "modes/heap/signal/heap_jemalloc.h"
+#include "symbols/symbols.h"
+#include "modes/heap/signal/heap_signal.h"
 #include "base/text.h"
-#include "unwind/loaded.h"
+#include "unwind/unwind.h"
 
 #ifdef CP_WITHOUT_JEMALLOC
 

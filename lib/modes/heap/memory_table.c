@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sums of resident memory; see memory_table.h. */
-#include "modes/heap/memory_table.h"
+/* Sums of resident memory; see heap.h. */
+#include "modes/heap/heap.h"
 
 #include <errno.h>
 
 #include "base/atomic.h"
-#include "base/sort.h"
+#include "base/base.h"
 #include "base/sys.h"
 #include "base/text.h"
-#include "base/thread_file.h"
 #include "sample/thread.h"
 
 #define BUFFER 16384

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads /proc and the cgroup's files; see memory_use.h. */
-#include "modes/heap/memory_use.h"
+/* Reads /proc and the cgroup's files; see heap.h. */
+#include "modes/heap/heap.h"
 
 #include <errno.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 #include "base/sys.h"
 #include "base/text.h"
-#include "base/thread_file.h"
+#include "base/base.h"
 
 #define PATH 1024
 #define TEXT 8192 /* memory.stat has some 60 lines */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Marks of memory use; see memory_watch.h. */
-#include "modes/heap/memory_watch.h"
+/* Marks of memory use; see heap.h. */
+#include "modes/heap/heap.h"
 
 #include <errno.h>
 #include <string.h>
@@ -9,8 +9,7 @@
 #include "base/atomic.h"
 #include "base/sys.h"
 #include "base/text.h"
-#include "modes/heap/memory_use.h"
-#include "settings/config_values.h"
+#include "settings/settings.h"
 
 /* A look costs some 30 us. The faster memory grows, and the nearer a mark is, the sooner is the
  * next one. */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The state of a block's pages; see resident.h. */
-#include "modes/heap/resident.h"
+#include "modes/heap/heap.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/auxv.h>
 
 #include "base/sys.h"
-#include "base/thread_file.h"
+#include "base/base.h"
 
 /* Bits of an entry of pagemap. */
 #define PRESENT (UINT64_C(1) << 63)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How allocators round sizes; see usable.h. */
-#include "modes/heap/usable.h"
-
+/* How allocators round sizes; see allocator.h. */
 #include "modes/heap/allocator.h"
-#include "base/pages.h"
+
+#include "base/base.h"
 
 /* glibc: a chunk has a header of 8 bytes and is a multiple of 16, at least 32. A chunk that was
  * mapped has a header of 16 bytes at the start of a page. */

@@ -6,15 +6,13 @@
 
 #include "base/atomic.h"
 #include "base/sys.h"
-#include "collect/threads.h"
+#include "collect/collect.h"
 #include "host/real.h"
-#include "modes/io/io_real.h"
-#include "modes/io/io_rows.h"
-#include "modes/io/io_settings.h"
-#include "modes/io/signal/io_event.h"
+#include "modes/io/io.h"
+#include "modes/io/signal/io_signal.h"
 #include "modes/io/signal/io_wake.h"
-#include "output/mode_ops.h"
-#include "sample/counters.h"
+#include "output/output.h"
+#include "sample/thread.h"
 #include "sample/lock_clock.h"
 #include "sample/wakes.h"
 
@@ -128,7 +126,7 @@ static void report(struct cp_comments *out, const struct cp_run *r, const struct
 CP_THREAD_LABEL(cp_io_label);
 
 /* The interposed functions whose names say no more than the label op; see drop_frames in
- * mode_ops.h. */
+ * output.h. */
 #define READS "p?read(v|v2|64|64v2?)?|preadv(64|2|64v2)|recv(from|msg|mmsg)?"
 #define WRITES "p?write(v|v2|64|64v2?)?|pwritev(64|2|64v2)|send(to|msg|mmsg)?"
 #define OTHERS                                                                                     \

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Names in labels and comments; see io_names.h. */
-#include "modes/io/io_names.h"
+/* Names in labels and comments; see io.h. */
+#include "modes/io/io.h"
 
 #include <errno.h>
 
 #include "base/text.h"
-#include "modes/io/signal/io_kind.h"
+#include "modes/io/signal/io_signal.h"
 
 static const char ops[CP_IO_OPS][9] = {
 	[CP_IO_READ] = "read",	       [CP_IO_WRITE] = "write",	    [CP_IO_RECV] = "recv",

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Resolves the originals of the I/O mode's hooks; see io_real.h. */
-#include "modes/io/io_real.h"
+/* Resolves the originals of the I/O mode's hooks; see io.h. */
+#include "modes/io/io.h"
 
 #include <stddef.h>
 
 #include "base/start_data.h"
 #include "host/real.h"
-#include "modes/io/signal/io_event.h"
+#include "modes/io/signal/io_signal.h"
 
 struct cp_io_real cp_io_real CP_START_DATA;
 

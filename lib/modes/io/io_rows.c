@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Makes rows and comments of recorded and counted calls; see io_rows.h. */
-#include "modes/io/io_rows.h"
+/* Makes rows and comments of recorded and counted calls; see io.h. */
+#include "modes/io/io.h"
 
 #include <string.h>
 
 #include "base/text.h"
-#include "collect/drain.h"
-#include "modes/io/io_names.h"
-#include "modes/io/signal/io_event.h"
-#include "modes/io/signal/io_target.h"
-#include "profile/strata.h"
-#include "sample/counters.h"
+#include "collect/collect.h"
+#include "modes/io/signal/io_signal.h"
+#include "profile/profile.h"
+#include "sample/thread.h"
 #include "sample/lock_clock.h"
 
 #define L(x) ((unsigned long)(x))
@@ -158,7 +156,7 @@ static bool is_new(struct cp_run *r, const struct cp_io_block *b, unsigned op, u
 	return (more[CP_IO_CALLS] | more[CP_IO_TICKS] | more[CP_IO_BYTES]) != 0;
 }
 
-/* The samplers' recent past goes on by VALUES, and is halved after each period (io_sample.h). */
+/* The samplers' recent past goes on by VALUES, and is halved after each period (io_signal.h). */
 static void add_recent(const struct cp_run *r, uint64_t tag, const uint64_t values[CP_VALUES])
 {
 	uint64_t *recent = cp_io_counts_recent[CP_IO_TAG_OP(tag)][CP_IO_TAG_KIND(tag)];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The table of the I/O mode's settings; see config_table.h. */
-#include "modes/io/io_settings.h"
+/* The table of the I/O mode's settings; see settings.h. */
+#include "modes/io/io.h"
 
 #include "settings/config_rows.h"
 

@@ -6,13 +6,11 @@
  * It is on only if asked for: nobody knows before a read whether it will wait, so each read of a
  * pipe is followed, which makes it dearer by several times what the mode itself costs.
  */
-#include "modes/io/io_names.h"
-#include "modes/io/io_settings.h"
-#include "modes/io/signal/io_sample.h"
+#include "modes/io/io.h"
+#include "modes/io/signal/io_signal.h"
 #include "modes/io/signal/io_wake.h"
-#include "output/encode.h"
-#include "output/mode_ops.h"
-#include "output/wakers.h"
+#include "output/pprof.h"
+#include "output/output.h"
 
 static bool wanted(const struct cp_config *c)
 {

@@ -5,20 +5,15 @@
  */
 #include <string.h>
 
-#include "collect/drain.h"
-#include "collect/threads.h"
+#include "collect/collect.h"
 #include "host/real.h"
-#include "modes/lock/lock_names.h"
-#include "modes/lock/lock_settings.h"
-#include "output/encode.h"
-#include "output/comments.h"
-#include "output/consumers.h"
-#include "output/mode_ops.h"
+#include "modes/lock/lock.h"
+#include "output/pprof.h"
+#include "output/output.h"
 #include "base/atomic.h"
-#include "modes/lock/signal/lock_event.h"
-#include "modes/lock/signal/lock_holder.h"
+#include "modes/lock/signal/lock_signal.h"
 #include "base/text.h"
-#include "profile/strata.h"
+#include "profile/profile.h"
 #include "sample/wakes.h"
 
 #define L(x) ((unsigned long)(x))
@@ -541,7 +536,7 @@ static void report_holders(struct cp_comments *out, const struct cp_run *r,
 CP_THREAD_LABEL(cp_lock_label);
 CP_THREAD_LABEL(cp_lock_holders_label);
 
-/* Functions that acquire a lock, and that release one; see drop_frames in mode_ops.h. Waits for
+/* Functions that acquire a lock, and that release one; see drop_frames in output.h. Waits for
  * conditions, semaphores and barriers keep their names: they may be for work, and not for a lock.
  */
 #define ACQUIRES                                                                                   \

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Names of locks; see lock_names.h. */
-#include "modes/lock/lock_names.h"
+/* Names of locks; see lock.h. */
+#include "modes/lock/lock.h"
 
 #include <pthread.h>
 #include <string.h>
 
-#include "symbols/datasym.h"
+#include "symbols/symbols.h"
 #include "symbols/demangle.h"
 #include "base/text.h"
-#include "base/thread_file.h"
-#include "modes/lock/signal/lock_event.h"
-#include "symbols/symbols.h"
+#include "base/base.h"
+#include "modes/lock/signal/lock_signal.h"
 
 /* Longer names of variables are cut. */
 #define NAME_MAX_BYTES 200

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads owners out of locks, in glibc's layout, which is part of its ABI; see lock_owner.h. */
-#include "modes/lock/lock_owner.h"
+/* Reads owners out of locks, in glibc's layout, which is part of its ABI; see lock.h. */
+#include "modes/lock/lock.h"
 
 #include <pthread.h>
 
 #include "base/sys.h"
-#include "modes/lock/signal/lock_layout.h"
+#include "modes/lock/signal/lock_signal.h"
 
 /* The bits of a word that is the owner's tid. */
 #define WORD_TID 0x3fffffffu

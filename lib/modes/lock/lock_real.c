@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Resolves the originals of the lock mode's hooks; see lock_real.h. */
-#include "modes/lock/lock_real.h"
+/* Resolves the originals of the lock mode's hooks; see lock.h. */
+#include "modes/lock/lock.h"
 
 #include <stddef.h>
 

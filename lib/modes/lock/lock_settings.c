@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The table of the lock mode's settings; see config_table.h. */
-#include "modes/lock/lock_settings.h"
+/* The table of the lock mode's settings; see settings.h. */
+#include "modes/lock/lock.h"
 
 #include "settings/config_rows.h"
 

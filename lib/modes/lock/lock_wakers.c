@@ -8,12 +8,10 @@
 #include "base/atomic.h"
 #include "base/sys.h"
 #include "base/text.h"
-#include "modes/lock/lock_names.h"
-#include "modes/lock/lock_settings.h"
-#include "modes/lock/signal/lock_wake.h"
-#include "output/encode.h"
-#include "output/mode_ops.h"
-#include "output/wakers.h"
+#include "modes/lock/lock.h"
+#include "modes/lock/signal/lock_signal.h"
+#include "output/pprof.h"
+#include "output/output.h"
 
 #define L(x) ((unsigned long)(x))
 

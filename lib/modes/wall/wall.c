@@ -6,12 +6,9 @@
 
 #include "base/atomic.h"
 #include "base/sys.h"
-#include "sample/unwinder.h"
-#include "modes/wall/signal/wall_event.h"
-#include "collect/thread_timer.h"
-#include "modes/wall/wall_cause.h"
-#include "modes/wall/wall_slow.h"
-#include "modes/wall/signal/wall_thread.h"
+#include "sample/sample.h"
+#include "modes/wall/signal/wall_signal.h"
+#include "collect/collect.h"
 
 /* Up to this many threads are visited twice per period, which halves the error of shares: each of
  * the two visits then gets half of the period's time. Periods that are short anyway have one visit.

@@ -1,5 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The wall clock: where every thread is, running or waiting, at regular times.
+/* What the files of lib/modes/wall/ share and offer, by the file that implements it. */
+#ifndef CP_MODES_WALL_WALL_H
+#define CP_MODES_WALL_WALL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "modes/wall/signal/wall_signal.h"
+#include "output/output.h"
+#include "profile/profile.h"
+#include "sample/ring.h"
+#include "sample/thread.h"
+
+/* wall.c
+ *
+ * The wall clock: where every thread is, running or waiting, at regular times.
  *
  *     tick → which threads are due                          wall.c
  *     visit → did it run since? what is it doing now?       wall_visit.c, wall_stack.c
@@ -16,15 +31,6 @@
  * to the pacer, which runs on the collector's thread or on any thread that has the collector's
  * lock.
  */
-#ifndef CP_WALL_H
-#define CP_WALL_H
-
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "modes/wall/signal/wall_thread.h"
-#include "output/run.h"
-#include "sample/thread.h"
 
 /* Counts since the start of the run; they are printed in comments of the profile. */
 struct cp_wall_counts {
@@ -141,11 +147,11 @@ void cp_wall_time_pay(struct cp_run *r, struct cp_thread *t, enum cp_wall_state 
  * S's tag has no state yet. */
 void cp_wall_time_set_stack(struct cp_run *r, struct cp_thread *t, enum cp_wall_state state,
 			    struct cp_raw_stack *s, uint32_t span);
-/* The same for the stack of a record. WAIT: why the thread waits (wall_cause.h); 0 = unknown. */
+/* The same for the stack of a record. WAIT: why the thread waits (wall.h); 0 = unknown. */
 void cp_wall_time_set_row(struct cp_run *r, struct cp_thread *t, enum cp_wall_state state,
 			  const struct cp_record *record, uint32_t wait);
 
-/* Call SEE for the rows of T's stacks, which SEE may change; as mode_ops.h, ROWS. */
+/* Call SEE for the rows of T's stacks, which SEE may change; as output.h, ROWS. */
 void cp_wall_time_rows(struct cp_thread *t, void (*see)(uint32_t *row, void *arg), void *arg);
 
 /* wall_answer.c: return T's labels and span at this moment. Works for any thread, from outside. */
@@ -208,5 +214,163 @@ void cp_wall_timer_thread_end(struct cp_thread *t);
 void cp_wall_timer_disarm(struct cp_thread *t);
 void cp_wall_timer_disarm_all(void);
 void cp_wall_timer_fork_child(void);
+
+/* wall_cause.c
+ *
+ * Why a thread waits, by the system call that it waits in and the kind of that call's descriptor.
+ *
+ * Called by the wall clock's pacer and by the dump, under the collector's lock.
+ */
+
+/* The call in which a thread waits, as its /proc file shows it. */
+struct cp_wall_call {
+	int64_t number; /* -1: none (the thread waits for a page, or is stopped) */
+	uint64_t args[4];
+};
+
+enum cp_wall_cause {
+	CP_WALL_CAUSE_UNKNOWN,
+	CP_WALL_CAUSE_LOCK, /* any wait for a futex; its name is refined by the stack */
+	CP_WALL_CAUSE_SEMAPHORE,
+	CP_WALL_CAUSE_SLEEP,
+	CP_WALL_CAUSE_DISK,
+	CP_WALL_CAUSE_NETWORK,
+	CP_WALL_CAUSE_PIPE,
+	CP_WALL_CAUSE_POLL,
+	CP_WALL_CAUSE_CHILD,
+	CP_WALL_CAUSE_TIMER,
+	CP_WALL_CAUSE_TERMINAL,
+	CP_WALL_CAUSE_SIGNAL,
+	CP_WALL_CAUSE_OTHER,
+};
+
+enum cp_wall_kind {
+	CP_WALL_KIND_NONE, /* no descriptor, or one of no known kind */
+	CP_WALL_KIND_FILE,
+	CP_WALL_KIND_PIPE,
+	CP_WALL_KIND_TCP,
+	CP_WALL_KIND_UDP,
+	CP_WALL_KIND_UNIX,
+	CP_WALL_KIND_SOCKET, /* of another family */
+	CP_WALL_KIND_TTY,
+	CP_WALL_KIND_DEVICE,
+	CP_WALL_KIND_EVENTFD,
+	CP_WALL_KIND_TIMERFD,
+	CP_WALL_KIND_SIGNALFD,
+	CP_WALL_KIND_EPOLL,
+	CP_WALL_KIND_INOTIFY,
+};
+
+/* What a thread waits for in a futex, by the function of libc that waits. */
+enum cp_wall_futex {
+	CP_WALL_FUTEX_OTHER, /* of the program's own locks, or an unknown function */
+	CP_WALL_FUTEX_MUTEX,
+	CP_WALL_FUTEX_RWLOCK,
+	CP_WALL_FUTEX_LIBC, /* a lock inside libc: malloc's, a stream's */
+	CP_WALL_FUTEX_CONDITION,
+	CP_WALL_FUTEX_SEMAPHORE,
+	CP_WALL_FUTEX_BARRIER,
+	CP_WALL_FUTEX_THREAD, /* the end of a thread, in a join */
+};
+
+/* A wait as the wall mode keeps it in a row's tag (wall.h): 25 bits; 0 = unknown. */
+#define CP_WALL_WAIT(cause, kind, fd)                                                              \
+	((uint32_t)(cause) | (uint32_t)(kind) << 4 | (uint32_t)((fd) + 1) << 9)
+#define CP_WALL_WAIT_BITS 25
+#define CP_WALL_WAIT_CAUSE(wait) ((enum cp_wall_cause)((wait)&15))
+#define CP_WALL_WAIT_KIND(wait) ((enum cp_wall_kind)((wait) >> 4 & 31))
+#define CP_WALL_WAIT_FD(wait) ((int)((wait) >> 9) - 1) /* -1: not kept */
+
+/* Return why thread TID, whose stack is PCS, waits in CALL at tick NOW of SECOND ticks a second.
+ * The kind of a descriptor costs one or two system calls; for the same stack and number it is
+ * looked up once a second at most. */
+uint32_t cp_wall_cause_of(const struct cp_wall_call *call, int tid, const uint64_t *pcs,
+			  uint32_t depth, uint64_t now, uint32_t second);
+/* Return the kind of descriptor FD of thread TID. */
+enum cp_wall_kind cp_wall_cause_kind(int tid, uint64_t fd);
+/* The same without the stack, uncached, and with the number of any descriptor that CALL is about,
+ * in *FD (-1: none). */
+uint32_t cp_wall_cause_now(const struct cp_wall_call *call, int tid, int *fd);
+/* Return the label's text; NULL: unknown. S, A and N tell the functions in which a futex is waited
+ * for; without S the text of any futex is "lock". */
+const char *cp_wall_cause_text(uint32_t wait, const struct cp_stack *s,
+			       const struct cp_aggregate *a, const struct cp_names *n);
+const char *cp_wall_cause_kind_text(uint32_t wait);
+/* Return what a thread with stack S, whose functions have names, waits for in a futex. */
+enum cp_wall_futex cp_wall_cause_futex(const struct cp_stack *s, const struct cp_aggregate *a,
+				       const struct cp_names *n);
+const char *cp_wall_cause_futex_text(enum cp_wall_futex futex);
+/* Return true if PATH is libc's, whose functions cp_wall_cause_futex knows. */
+bool cp_wall_cause_is_libc(const char *path);
+/* Forget the kinds and the numbers of an earlier run. */
+void cp_wall_cause_forget(void);
+
+/* wall_settings.c
+ *
+ * The wall mode's settings.
+ */
+
+struct cp_wall_settings {
+	unsigned frequency;    /* WALLPROFILE_FREQUENCY, Hz, 1-1000 */
+	uint64_t span_slow_ns; /* CPROF_SPAN_SLOW: least length of a slow span; 0 = off */
+};
+
+struct cp_config_mode;
+
+/* The table: variables, options, defaults. */
+extern const struct cp_config_mode cp_wall_settings;
+
+/* wall_slow.c
+ *
+ * Wall samples of slow spans; see wall_slow.c. Under the collector's lock.
+ */
+
+/* A row's tag: its state, why the thread waits (wall.h), and the length of its span where the
+ * span was slow. */
+#define CP_WALL_ROW_TAG(state, wait) ((uint64_t)(state) | (uint64_t)(wait) << 4)
+#define CP_WALL_ROW_STATE(tag) ((tag)&0xf)
+#define CP_WALL_ROW_WAIT(tag) ((uint32_t)((tag) >> 4) & ((1u << CP_WALL_WAIT_BITS) - 1))
+#define CP_WALL_ROW_MS_SHIFT (4 + CP_WALL_WAIT_BITS)
+#define CP_WALL_ROW_SLOW(tag, ms) ((tag) | ((uint64_t)(ms) + 1) << CP_WALL_ROW_MS_SHIFT)
+#define CP_WALL_ROW_MS(tag) ((int64_t)((tag) >> CP_WALL_ROW_MS_SHIFT) - 1) /* -1: not slow */
+
+/* Note that NS that were seen in ROW belong to SPAN, which is open. */
+void cp_wall_slow_note(struct cp_run *r, uint32_t span, uint32_t row, uint64_t ns);
+/* Put the results that are known so far into rows. LAST: rows are settled next, and what was seen
+ * in spans that are still open stays there. */
+void cp_wall_slow_settle(struct cp_run *r, bool last);
+/* Forget the rows of an earlier run. */
+void cp_wall_slow_forget(void);
+/* Forget the parent's rows in a fork child. */
+void cp_wall_slow_abandon(void);
+
+/* wall_stack.c
+ *
+ * Tells what another thread is doing: whether it waits in the kernel, and on which stack.
+ *
+ * No signal is needed: the kernel shows pc and sp of a waiting thread, and the pacer copies and
+ * walks the thread's stack. Called by the wall clock's pacer, under the collector's lock.
+ */
+
+enum cp_wall_doing {
+	CP_WALL_RUNS,
+	CP_WALL_QUEUES, /* is ready to run, but has no processor */
+	CP_WALL_WAITS,	/* the record has its stack */
+	CP_WALL_WOKEN,	/* was ready to run, after a wait where it waits again */
+	CP_WALL_HIDDEN, /* unknown this time */
+	CP_WALL_DENIED, /* unknown at any time: /proc is missing or not accessible */
+	CP_WALL_ENDED,	/* the thread no longer exists */
+};
+
+/* Return the CPU time of thread TID of this process, in ns; UINT64_MAX if it has ended. */
+uint64_t cp_wall_stack_clock_of(int tid);
+
+/* Tell what thread TID is doing. If it waits, TO gets its stack of at most MAX_DEPTH frames, and
+ * *CLOCK its CPU time, which did not change meanwhile, and *CALL the call that it waits in. */
+/* Return true if TID, which does not run and whose CPU clock is at CLOCK, is ready to run. */
+bool cp_wall_stack_is_ready(int tid, uint64_t clock);
+
+enum cp_wall_doing cp_wall_stack_look(int tid, struct cp_record *to, unsigned max_depth,
+				      uint64_t *clock, struct cp_wall_call *call);
 
 #endif

@@ -12,16 +12,14 @@
 #include <sys/auxv.h>
 #include <time.h>
 
-#include "collect/drain.h"
-#include "output/mode_ops.h"
+#include "collect/collect.h"
+#include "output/output.h"
 #include "base/atomic.h"
-#include "sample/labels.h"
-#include "sample/labelset.h"
-#include "sample/trace_context.h"
+#include "sample/thread.h"
 #include "base/sys.h"
-#include "sample/unwinder.h"
+#include "sample/sample.h"
 #include "modes/wall/wall.h"
-#include "modes/wall/signal/wall_thread.h"
+#include "modes/wall/signal/wall_signal.h"
 
 /* Give T's state TO the stack of its state FROM, as SEEN: running where it waited last, or the
  * reverse. The row's addresses are used as they are. */

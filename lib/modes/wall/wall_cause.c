@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Why a thread waits; see wall_cause.h. */
-#include "modes/wall/wall_cause.h"
+/* Why a thread waits; see wall.h. */
+#include "modes/wall/wall.h"
 
 #include <fcntl.h>
 #include <stdbool.h>
@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-#include "base/filestat.h"
+#include "base/base.h"
 #include "base/sys.h"
 #include "base/text.h"
 

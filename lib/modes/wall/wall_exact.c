@@ -12,10 +12,9 @@
 #include "base/atomic.h"
 #include "base/sys.h"
 #include "base/text.h"
-#include "base/thread_file.h"
-#include "collect/bursts.h"
+#include "base/base.h"
+#include "collect/collect.h"
 #include "modes/wall/wall.h"
-#include "modes/wall/wall_stack.h"
 
 /* A time for which no visit has found a stack is told only when it is this part of the kernel's
  * tick: otherwise idle threads would have a row more each. */

@@ -3,20 +3,15 @@
 #include <string.h>
 #include <time.h>
 
-#include "collect/bursts.h"
 #include "collect/collect.h"
-#include "host/signals.h"
-#include "output/encode.h"
-#include "output/comments.h"
-#include "output/mode_ops.h"
-#include "sample/capture.h"
-#include "labels/signal/slow_spans.h"
+#include "host/host.h"
+#include "output/pprof.h"
+#include "output/output.h"
+#include "sample/sample.h"
+#include "labels/signal/labels_signal.h"
 #include "base/sys.h"
 #include "modes/wall/wall.h"
-#include "modes/wall/wall_settings.h"
-#include "modes/wall/signal/wall_event.h"
-#include "modes/wall/wall_slow.h"
-#include "modes/wall/signal/wall_thread.h"
+#include "modes/wall/signal/wall_signal.h"
 
 #define L(x) ((unsigned long)(x))
 

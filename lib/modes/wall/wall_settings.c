@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The table of the wall mode's settings; see config_table.h. */
-#include "modes/wall/wall_settings.h"
+/* The table of the wall mode's settings; see settings.h. */
+#include "modes/wall/wall.h"
 
 #include <string.h>
 
-#include "settings/config_reader.h"
+#include "settings/settings.h"
 #include "settings/config_rows.h"
 
 #define CP_CONFIG_IN struct cp_wall_settings

@@ -5,15 +5,13 @@
  *
  * Under the collector's lock.
  */
-#include "modes/wall/wall_slow.h"
 #include "modes/wall/wall.h"
 
 #include <string.h>
 
-#include "sample/counters.h"
-#include "sample/labelset.h"
-#include "base/vec.h"
-#include "labels/signal/slow_spans.h"
+#include "sample/thread.h"
+#include "base/base.h"
+#include "labels/signal/labels_signal.h"
 
 /* Limit of noted samples of spans that haven't ended; further ones are never moved. */
 #define NOTES_MAX 65536u

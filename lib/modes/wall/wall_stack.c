@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Looks at a thread from outside; see wall_stack.h. */
-#include "modes/wall/wall_stack.h"
+/* Looks at a thread from outside; see wall.h. */
+#include "modes/wall/wall.h"
 
 #include <errno.h>
 #include <string.h>
 #include <time.h>
 
-#include "sample/gate.h"
-#include "base/stackcopy.h"
+#include "sample/sample.h"
+#include "base/base.h"
 #include "base/sys.h"
 #include "base/text.h"
-#include "base/thread_file.h"
-#include "unwind/signal/unwind_walks.h"
-#include "collect/thread_timer.h"
+#include "unwind/signal/unwind_signal.h"
+#include "collect/collect.h"
 
 /* A thread that runs briefly now and then may run just during a look. */
 #define TRIES 5

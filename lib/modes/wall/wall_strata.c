@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What rows get at the next settle; see wall.h. Each thread has a stratum for each state. */
-#include "collect/drain.h"
-#include "output/mode_ops.h"
-#include "profile/strata.h"
+#include "collect/collect.h"
+#include "output/output.h"
+#include "profile/profile.h"
 #include "modes/wall/wall.h"
-#include "modes/wall/wall_slow.h"
-#include "modes/wall/signal/wall_thread.h"
+#include "modes/wall/signal/wall_signal.h"
 
 struct cp_wall cp_wall;
 

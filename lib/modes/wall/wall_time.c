@@ -7,14 +7,12 @@
  */
 #include <time.h>
 
-#include "output/mode_ops.h"
+#include "output/output.h"
 #include "base/atomic.h"
-#include "sample/gate.h"
+#include "sample/sample.h"
 #include "base/sys.h"
-#include "sample/unwinder.h"
 #include "modes/wall/wall.h"
-#include "modes/wall/wall_slow.h"
-#include "modes/wall/signal/wall_thread.h"
+#include "modes/wall/signal/wall_signal.h"
 
 /* A reading of the modules may take at most 1/READING_SHARE of the time. */
 #define READING_SHARE 100

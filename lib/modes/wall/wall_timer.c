@@ -8,17 +8,13 @@
 #include <errno.h>
 #include <time.h>
 
-#include "base/log.h"
-#include "base/notes.h"
+#include "base/base.h"
 #include "base/atomic.h"
 #include "base/futex_lock.h"
 #include "base/sys.h"
-#include "modes/wall/signal/wall_event.h"
+#include "modes/wall/signal/wall_signal.h"
 #include "collect/collect.h"
-#include "collect/thread_timer.h"
 #include "modes/wall/wall.h"
-#include "modes/wall/wall_stack.h"
-#include "modes/wall/signal/wall_thread.h"
 
 uint32_t cp_wall_begins;
 uint64_t cp_wall_next = UINT64_MAX;

@@ -2,17 +2,14 @@
 /* A visit: finds out what a thread is doing; see wall.h. */
 #include <time.h>
 
-#include "output/mode_ops.h"
+#include "output/output.h"
 #include "base/atomic.h"
-#include "sample/capture.h"
-#include "sample/labels.h"
-#include "sample/labelset.h"
+#include "sample/sample.h"
+#include "sample/thread.h"
 #include "sample/ring.h"
 #include "base/sys.h"
 #include "modes/wall/wall.h"
-#include "modes/wall/wall_cause.h"
-#include "modes/wall/wall_stack.h"
-#include "modes/wall/signal/wall_thread.h"
+#include "modes/wall/signal/wall_signal.h"
 
 /* Room for the deepest stack; guarded by the collector's lock. */
 static uint64_t found_words[CP_RECORD_WORDS(4096)];

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Code as the unwinder sees it: is the instruction before an address a call, and where does the
- * call go? See cfi.h.
+ * call go? See unwind_signal.h.
  *
  * A page of a module that could be read once stays readable until a module goes away, so each page
  * is tested once. Other memory is read by a system call each time. Stacks of generated code
  * (Java's) would need a thousand of these, so a verdict on such an address is reused for a moment.
  */
-#include "unwind/signal/cfi.h"
+#include "unwind/signal/unwind_signal.h"
 
 #include <errno.h>
 
 #include "base/atomic.h"
 #include "base/sys.h"
-#include "sample/ticks.h"
+#include "sample/sample.h"
 
 #define PAGE UINT64_C(4096)
 /* Number of remembered items of each kind: slots of a hash table. */

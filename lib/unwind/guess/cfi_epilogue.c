@@ -9,7 +9,7 @@
  * where it was interrupted. The caller of this function must judge whether the address can be a
  * return address.
  */
-#include "unwind/signal/cfi.h"
+#include "unwind/signal/unwind_signal.h"
 
 #if CP_CFI_CALL_PUSHES
 

@@ -10,7 +10,7 @@
  */
 #include <string.h>
 
-#include "unwind/signal/cfi.h"
+#include "unwind/signal/unwind_signal.h"
 #include "unwind/guess/cfi_insn.h"
 
 #if CP_CFI_CALL_PUSHES

@@ -3,9 +3,9 @@
  *
  * A step leads only to an address right after a call instruction. If that call names its target,
  * the target must be code without an FDE as well. This excludes return addresses that earlier calls
- * left on the stack. See cfi.h.
+ * left on the stack. See unwind_signal.h.
  */
-#include "unwind/signal/cfi.h"
+#include "unwind/signal/unwind_signal.h"
 
 #define STACK_NEAR (UINT64_C(1) << 20)
 #define SCANNED 16 /* words above sp that are searched for a return address */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Functions whose FDE is wrong; see cfi.h. */
-#include "unwind/signal/cfi.h"
+/* Functions whose FDE is wrong; see unwind_signal.h. */
+#include "unwind/signal/unwind_signal.h"
 
 #define PUSHES 8
 #define SP_BASED CP_CFI_RULE(CP_CFI_REGISTER, 0, CP_REG_SP)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds the frame pointer of a function that counts from it, when only sp is known; see cfi.h.
+/* Finds the frame pointer of a function that counts from it, when only sp is known; see
+ * unwind_signal.h.
  *
  * For a thread that waits in the kernel, pc and sp are known. Most wrappers of system calls leave
  * the frame pointer in its register, which can't be read, and every function that was compiled
@@ -7,7 +8,7 @@
  * word at the resulting position must then be a return address: after a call, and of a call to this
  * function. If the stack was also moved in other ways (alloca), the words above sp are tried.
  */
-#include "unwind/signal/cfi.h"
+#include "unwind/signal/unwind_signal.h"
 
 #define CODE 112     /* bytes of a function's prologue that are read */
 #define SCANNED 2048 /* number of words above sp that are tried */

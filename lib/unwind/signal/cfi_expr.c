@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Evaluates DWARF expressions in call frame information; see cfi.h.
+/* Evaluates DWARF expressions in call frame information; see unwind_signal.h.
  *
  * The stack and the number of operations are bounded, so no input makes it run on. Memory is read
  * only through cp_stackmem.
  */
-#include "unwind/signal/cfi.h"
+#include "unwind/signal/unwind_signal.h"
 
 #define STACK 16
 #define OPERATIONS 256

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds the module of an address; see cfi_module.h. */
-#include "unwind/signal/cfi_module.h"
+/* Finds the module of an address; see unwind_signal.h. */
+#include "unwind/signal/unwind_signal.h"
 
 #include "base/atomic.h"
 

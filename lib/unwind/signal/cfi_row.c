@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Runs call frame instructions up to a pc; see cfi.h.
+/* Runs call frame instructions up to a pc; see unwind_signal.h.
  *
  * The opcodes are those of DWARF 5 section 7.24 and the GNU and Arm extensions
  * that compilers and assemblers emit.
  */
-#include "unwind/signal/cfi.h"
+#include "unwind/signal/unwind_signal.h"
 
 #include <errno.h>
 

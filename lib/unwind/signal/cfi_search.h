@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The search in a module's sorted table; see cfi.h. Inline, because calls and unpredictable jumps
- * are most of the cost of looking up new code; rules_learn.c includes its own copy. */
+/* The search in a module's sorted table; see unwind_signal.h. Inline, because calls and
+ * unpredictable jumps are most of the cost of looking up new code; rules_learn.c includes its own
+ * copy. */
 #ifndef CP_CFI_SEARCH_H
 #define CP_CFI_SEARCH_H
 
 #include <string.h>
 
-#include "unwind/signal/cfi_module.h"
+#include "unwind/signal/unwind_signal.h"
 
 /* The beginning of .eh_frame_hdr. */
 struct cp_cfi_head {

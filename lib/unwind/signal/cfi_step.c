@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Applies a row to a frame: the registers become the caller's; see cfi.h. */
-#include "unwind/signal/cfi.h"
+/* Applies a row to a frame: the registers become the caller's; see unwind_signal.h. */
+#include "unwind/signal/unwind_signal.h"
 
 struct step {
 	struct cp_cfi_frame *f; /* the callee's registers */

@@ -22,7 +22,7 @@
 #include <stdint.h>
 
 #include "base/atomic.h"
-#include "unwind/signal/cfi.h"
+#include "unwind/signal/unwind_signal.h"
 
 #if defined(__x86_64__)
 #include "unwind/signal/rules_x86_64.h"

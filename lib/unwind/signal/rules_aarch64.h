@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-#include "unwind/signal/cfi.h"
+#include "unwind/signal/unwind_signal.h"
 
 #define CP_RULE_BITS 29
 #define CP_RULE_MARK (1u << 28) /* set in every rule, so no rule is 0 */

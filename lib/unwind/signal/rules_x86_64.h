@@ -16,7 +16,7 @@
 
 #include <stdint.h>
 
-#include "unwind/signal/cfi.h"
+#include "unwind/signal/unwind_signal.h"
 
 #define CP_RULE_BITS 31
 #define CP_RULE_MARK (1u << 2) /* set in every rule, so no rule is 0 */

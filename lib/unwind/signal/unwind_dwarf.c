@@ -2,13 +2,12 @@
 /* CPROF_UNWIND=dwarf, the default: reads call frame information when a walk needs it.
  *
  * A frame is stepped by the rule cache (rules.h). A miss is looked up in the module's table: for
- * most code the rule is learnt directly (rules_learn.c). The rest is stepped by its row (cfi.h),
- * which is cached if it fits. Nothing is built in advance, nothing is allocated, no lock is taken.
- * A walk's state is one struct on the handler's stack.
+ * most code the rule is learnt directly (rules_learn.c). The rest is stepped by its row
+ * (unwind_signal.h), which is cached if it fits. Nothing is built in advance, nothing is allocated,
+ * no lock is taken. A walk's state is one struct on the handler's stack.
  */
-#include "unwind/signal/unwind_walks.h"
+#include "unwind/signal/unwind_signal.h"
 
-#include "unwind/signal/cfi.h"
 #include "unwind/signal/rules.h"
 
 /* Number of jumps to another stack, not counting signals, after which a walk counts as a loop. */
@@ -131,7 +130,7 @@ static bool is_outermost(const struct cp_cfi_fde *fde, const struct cp_cfi_row *
 	return CP_CFI_KIND(row->rules[fde->ra_column]) == CP_CFI_UNDEFINED;
 }
 
-/* Step by call frame information. *FOUND false: the code has none. COPY: see cfi.h. */
+/* Step by call frame information. *FOUND false: the code has none. COPY: see unwind_signal.h. */
 static enum cp_cfi_result step_by(struct walk *w, struct cp_cfi_copy *copy, bool *found,
 				  bool *signal)
 {

@@ -5,10 +5,10 @@
  * correct if all code was built with frame pointers. Otherwise frames are missing or the walk ends
  * early, which it can't detect.
  */
-#include "unwind/signal/unwind_walks.h"
+#include "unwind/signal/unwind_signal.h"
 
 #include "unwind/signal/cfi_arch.h"
-#include "sample/stackmem.h"
+#include "sample/ring.h"
 
 #define LOWEST_PC 4096
 

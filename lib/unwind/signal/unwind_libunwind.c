@@ -9,15 +9,13 @@
  * It uses errno, and module memory may vanish while it reads. If the input does not permit both,
  * frame pointers are followed instead.
  */
-#include "unwind/signal/unwind_libunwind.h"
+#include "unwind/signal/unwind_signal.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "unwind/signal/cfi_arch.h"
-#include "unwind/signal/cfi_module.h"
-#include "sample/stackmem.h"
-#include "unwind/signal/unwind_walks.h"
+#include "sample/ring.h"
 
 #ifdef HAVE_LIBUNWIND
 

@@ -2,7 +2,7 @@
 /* Calls each function that the profiler interposes with pointers that it must not read or write:
  * NULL, an odd address in the first page, a page that isn't mapped, one that can't be written, one
  * that can't be read, the last byte before such a page, the last eight bytes before one that can't
- * be read or written, and a number that is no address. Each call (calls.h) is made in a child of
+ * be read or written, and a number that is no address. Each call (io_hooks.h) is made in a child of
  * its own. Prints the result and errno, or the signal and the address of the fault.
  */
 #include <dirent.h>

@@ -12,7 +12,7 @@ array() { # name file
 }
 
 echo '/* Made by tools/serve/page/embed.sh from the files beside it. */'
-echo '#include "serve/serve_html.h"'
+echo '#include "serve/serve.h"'
 echo
 array ct_serve_style home.css
 array ct_serve_script home.js

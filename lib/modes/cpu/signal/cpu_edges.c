@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Credit at the begin of threads for expiries missed at the end of others; see cpu_edges.h. */
-#include "modes/cpu/signal/cpu_edges.h"
+/* Credit at the begin of threads for expiries missed at the end of others; see cpu_signal.h. */
+#include "modes/cpu/signal/cpu_signal.h"
 
 #include "base/atomic.h"
 

@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Takes the CPU mode's samples in the handler of SIGPROF; see cpu_event.h. */
-#include "modes/cpu/signal/cpu_event.h"
-#include "modes/cpu/signal/cpu_thread.h"
+/* Takes the CPU mode's samples in the handler of SIGPROF; see cpu_signal.h. */
+#include "modes/cpu/signal/cpu_signal.h"
 
 #include <time.h>
 
 #include "base/atomic.h"
 #include "base/start_data.h"
 #include "base/sys.h"
-#include "host/signal/perf_signal.h"
-#include "sample/capture.h"
-#include "sample/counters.h"
+#include "host/signal/host_signal.h"
+#include "sample/sample.h"
 #include "sample/thread.h"
-#include "sample/timing.h"
 
 struct cp_cpu_state cp_cpu_state CP_START_DATA;
 

@@ -7,10 +7,9 @@
 #include "base/atomic.h"
 #include "base/start_data.h"
 #include "base/sys.h"
-#include "host/signal/perf_signal.h"
-#include "sample/capture.h"
-#include "sample/counters.h"
-#include "sample/timing.h"
+#include "host/signal/host_signal.h"
+#include "sample/sample.h"
+#include "sample/thread.h"
 
 struct cp_event_state cp_event_state CP_START_DATA;
 

@@ -5,8 +5,8 @@
 
 #include <stdint.h>
 
-#include "host/signal/sigprof.h"
-#include "sample/perf_event.h"
+#include "host/signal/host_signal.h"
+#include "sample/sample.h"
 #include "sample/thread.h"
 
 /* Written by the control half, read by the handler. */

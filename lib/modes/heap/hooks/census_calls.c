@@ -3,7 +3,7 @@
  * through the same pointers, so the census costs nothing while it is off. Each one calls the
  * allocator's own function, and tracks the block if one of its pages is watched.
  */
-#include "modes/heap/hooks/census_calls.h"
+#include "modes/heap/hooks/heap_hooks.h"
 
 #include <errno.h>
 #include <string.h>

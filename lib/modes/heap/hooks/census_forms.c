@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Allocators' own operator new and delete while the page census is on; see census_calls.c. The C++
  * library's call malloc and free, which are hooked. */
-#include "modes/heap/hooks/census_calls.h"
+#include "modes/heap/hooks/heap_hooks.h"
 
 #include <string.h>
 
 #include "modes/heap/allocator.h"
-#include "modes/heap/hooks/new_forms.h"
 #include "modes/heap/signal/census.h"
 
 static union form under[FORMS]; /* the allocator's; empty: not wrapped */

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 
 #include "modes/heap/allocator.h"
-#include "host/interpose.h"
-#include "modes/heap/signal/heap_event.h"
+#include "host/host.h"
+#include "modes/heap/signal/heap_signal.h"
 
 #define RARE __attribute__((noinline, cold))
 #define CALLER __builtin_return_address(0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* malloc and related functions: each call is forwarded to the program's allocator. A sampled call
- * is recorded on the way (lib/modes/heap/signal/heap_event.h).
+ * is recorded on the way (lib/modes/heap/signal/heap_signal.h).
  *
  * Each function is a few instructions that end in a jump to the allocator's function. Rare cases
  * are in separate functions that are not inlined, so that they cost the common case nothing. A rare
@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "modes/heap/allocator.h"
-#include "host/interpose.h"
-#include "modes/heap/signal/heap_event.h"
+#include "host/host.h"
+#include "modes/heap/signal/heap_signal.h"
 #include "modes/heap/signal/heap_exact.h"
 
 /* Not cold: when every allocation is sampled, all calls come here. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mmap, munmap, mremap, mprotect, brk and sbrk are passed on. With CPROF_HEAP_VIEWS=mmap the
- * program's mappings are recorded with the stack that made them (lib/modes/heap/mappings.h). Before
- * a call that takes an alternate signal stack away, host/signal/altstack.h is told. libc's own
+ * program's mappings are recorded with the stack that made them (lib/modes/heap/heap.h). Before
+ * a call that takes an alternate signal stack away, host/signal/host_signal.h is told. libc's own
  * mappings don't come through here. */
 #include <errno.h>
 #include <stdarg.h>
@@ -10,12 +10,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "host/interpose.h"
-#include "host/profiled.h"
-#include "modes/heap/mappings.h"
+#include "host/host.h"
+#include "modes/heap/heap.h"
 #include "host/real.h"
-#include "host/signal/altstack.h"
-#include "host/signals.h"
+#include "host/signal/host_signal.h"
 #include "base/sys.h"
 #include "sample/thread.h"
 

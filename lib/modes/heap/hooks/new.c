@@ -24,14 +24,14 @@
 #include <string.h>
 
 #include "modes/heap/allocator.h"
-#include "profile/aggregate.h"
-#include "modes/heap/hooks/new_forms.h"
-#include "host/interpose.h"
+#include "profile/profile.h"
+#include "modes/heap/hooks/heap_hooks.h"
+#include "host/host.h"
 #include "base/atomic.h"
 #include "base/start_data.h"
 #include "base/text.h"
-#include "unwind/loaded.h"
-#include "modes/heap/signal/heap_event.h"
+#include "unwind/unwind.h"
+#include "modes/heap/signal/heap_signal.h"
 
 #define RARE __attribute__((noinline, cold))
 #define HOT __attribute__((aligned(64)))

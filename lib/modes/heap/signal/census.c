@@ -6,7 +6,7 @@
 
 #include "base/arch.h"
 #include "base/sys.h"
-#include "modes/heap/signal/heap_stack.h"
+#include "modes/heap/signal/heap_signal.h"
 
 #define BUCKET_BITS 14
 #define BUCKETS (1u << BUCKET_BITS)

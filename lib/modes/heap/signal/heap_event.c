@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The code that runs inside malloc and free; see heap_event.h. */
-#include "modes/heap/signal/heap_event.h"
+/* The code that runs inside malloc and free; see heap_signal.h. */
+#include "modes/heap/signal/heap_signal.h"
 
 #include "base/arch.h"
-#include "sample/counters.h"
+#include "sample/thread.h"
 #include "modes/heap/signal/stack_depot.h"
-#include "modes/heap/signal/heap_stack.h"
-#include "modes/heap/signal/lifetimes.h"
-#include "modes/heap/signal/usdt.h"
-#include "sample/poisson.h"
-#include "sample/timing.h"
+#include "sample/sample.h"
 
 struct cp_heap_totals cp_heap_totals;
 

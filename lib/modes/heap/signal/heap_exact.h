@@ -6,7 +6,7 @@
  *
  *   is_on → the allocator's own function → commit
  *
- * Called by lib/modes/heap/hooks; the rules of heap_event.h apply.
+ * Called by lib/modes/heap/hooks; the rules of heap_signal.h apply.
  */
 #ifndef CP_HEAP_EXACT_H
 #define CP_HEAP_EXACT_H
@@ -17,13 +17,11 @@
 
 #include "base/arch.h"
 #include "modes/heap/signal/stack_depot.h"
-#include "sample/gate.h"
-#include "modes/heap/signal/heap_event.h"
+#include "sample/sample.h"
+#include "modes/heap/signal/heap_signal.h"
 #include "modes/heap/signal/heap_hot.h"
 #include "modes/heap/signal/live_hot.h"
-#include "sample/poisson.h"
 #include "modes/heap/signal/stack_cache.h"
-#include "modes/heap/signal/unwind_buffer.h"
 #include "sample/thread.h"
 
 /* Is every allocation of the calling thread sampled, and is no sample under way? */

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The functions that jemalloc's hooks call; see heap_jemalloc.h. */
-#include "modes/heap/signal/heap_jemalloc.h"
+/* The functions that jemalloc's hooks call; see heap_signal.h. */
+#include "modes/heap/signal/heap_signal.h"
 
 #include "modes/heap/signal/census.h"
-#include "modes/heap/signal/heap_event.h"
-#include "sample/capture.h"
+#include "sample/sample.h"
 
 /* Numbers of jemalloc's enum hook_alloc_e. All other functions have the size as their first
  * argument. */

@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds the depot entry of a sampled allocation's stack; see heap_stack.h. */
-#include "modes/heap/signal/heap_stack.h"
+/* Finds the depot entry of a sampled allocation's stack; see heap_signal.h. */
+#include "modes/heap/signal/heap_signal.h"
 
 #include <string.h>
 
-#include "sample/capture.h"
-#include "sample/counters.h"
-#include "sample/gate.h"
-#include "sample/labels.h"
-#include "sample/labelset.h"
+#include "sample/sample.h"
+#include "sample/thread.h"
 #include "modes/heap/signal/live_hot.h"
 #include "unwind/signal/rules.h"
-#include "modes/heap/signal/unwind_buffer.h"
+#include "modes/heap/signal/stack_cache.h"
 #include "base/sys.h"
-#include "unwind/signal/unwind_walks.h"
+#include "unwind/signal/unwind_signal.h"
 
 /* While a module is going away, stacks go into separate entries that no thread owns: a thread that
  * has loaded another module at the same addresses must not find the old module's entries before

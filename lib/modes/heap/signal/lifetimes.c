@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Frees of sampled blocks; see lifetimes.h. */
-#include "modes/heap/signal/lifetimes.h"
+/* Frees of sampled blocks; see heap_signal.h. */
+#include "modes/heap/signal/heap_signal.h"
 
-#include "modes/heap/signal/heap_stack.h"
-#include "sample/poisson.h"
-#include "sample/counters.h"
+#include "sample/sample.h"
+#include "sample/thread.h"
 #include "sample/lock_clock.h"
 
 #define TID_MASK ((UINT64_C(1) << CP_LIFETIMES_TID_BITS) - 1)

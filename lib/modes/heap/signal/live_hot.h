@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "base/atomic.h"
-#include "modes/heap/signal/live.h"
+#include "modes/heap/signal/heap_signal.h"
 
 #define CP_LIVE_WAYS 4u /* slots of a bucket, which is a cache line */
 

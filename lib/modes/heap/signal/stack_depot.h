@@ -18,7 +18,7 @@
  * | take_fresh | holder of the collector's lock | acquire of the list's head                     |
  * | retire     | dlclose                        | release of the epoch: a thread that sees it also|
  * |            |                                | sees what went away. Code of another module can|
- * |            |                                | run there only after waiting for it (gate.h)   |
+ * |            |                                | run there only after waiting for it (sample.h)   |
  */
 /* clang-format on */
 #ifndef CP_STACK_DEPOT_H
@@ -65,7 +65,7 @@ struct cp_stack_depot_entry {
 	struct cp_stack_depot_amount allocated, freed; /* freed: by the owner */
 	struct cp_stack_depot_amount freed_elsewhere;
 	struct cp_stack_depot_amount peak; /* in use at the peak whose number is in SEEN */
-	uint32_t labels;		   /* number of the thread's set: labelset.h */
+	uint32_t labels;		   /* number of the thread's set: thread.h */
 	uint64_t pcs[];
 };
 
@@ -85,7 +85,7 @@ struct cp_stack_depot_key {
 
 /* With this bit, the entry is of blocks that were freed: INTERVAL is that of the allocation, the
  * stack is the free's, a mark, and the allocation's, and LABELS says how long the blocks lived
- * (lifetimes.h). */
+ * (heap_signal.h). */
 #define CP_STACK_DEPOT_FREED (UINT64_C(1) << 62)
 #define CP_STACK_DEPOT_MARK (UINT64_C(1) << 63 | 1)
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Walks that share their end with the previous walk; see tail_cache.h. */
-#include "modes/heap/signal/tail_cache.h"
+/* Walks that share their end with the previous walk; see stack_cache.h. */
+#include "modes/heap/signal/stack_cache.h"
 
 #include "base/atomic.h"
-#include "sample/stackmem.h"
+#include "sample/ring.h"
 
 static uint64_t mix(uint64_t h, uint64_t v)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Pool of unwind buffers; see unwind_buffer.h. */
-#include "modes/heap/signal/unwind_buffer.h"
+/* Pool of unwind buffers; see stack_cache.h. */
+#include "modes/heap/signal/stack_cache.h"
 
 #include <stdbool.h>
 #include <stddef.h>

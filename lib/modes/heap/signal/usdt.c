@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Static probes; see usdt.h. The notes have SystemTap's format, version 3. */
-#include "modes/heap/signal/usdt.h"
+/* Static probes; see heap_signal.h. The notes have SystemTap's format, version 3. */
+#include "modes/heap/signal/heap_signal.h"
 
 /* The tools find the counters by the notes, and add to them. */
 __attribute__((section(".probes"))) volatile uint16_t cp_usdt_alloc_semaphore;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Input and output by libc's syscall(); see by_number.h. */
-#include "modes/io/hooks/by_number.h"
+/* Input and output by libc's syscall(); see io_hooks.h. */
+#include "modes/io/hooks/io_hooks.h"
 
 #include <sys/syscall.h>
 
 #include "host/real.h"
-#include "modes/io/hooks/calls.h"
 
 /* Numbers that older headers lack; they are the same on every architecture. */
 #ifndef SYS_epoll_pwait2

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Begin and end of a measured call; see calls.h. */
-#include "modes/io/hooks/calls.h"
+/* Begin and end of a measured call; see io_hooks.h. */
+#include "modes/io/hooks/io_hooks.h"
 
 #include "modes/io/signal/io_hot.h"
 

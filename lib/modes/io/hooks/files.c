@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Calls on an open descriptor: read, write, their variants and large-file and fortified names;
  * fsync; copies from descriptor to descriptor. And everything that closes a
- * descriptor, because the mode keeps the kinds of descriptors (io_kind.h).
+ * descriptor, because the mode keeps the kinds of descriptors (io_signal.h).
  */
 #include <sys/syscall.h>
 
-#include "modes/io/hooks/calls.h"
+#include "modes/io/hooks/io_hooks.h"
 
 WAITING_READS(read, (int fd, void *to, size_t n), (fd, to, n))
 READS(pread, (int fd, void *to, size_t n, off_t at), (fd, to, n, at))

@@ -3,7 +3,7 @@
  * in lib/hooks/procfs.c. */
 #include <stdarg.h>
 
-#include "modes/io/hooks/calls.h"
+#include "modes/io/hooks/io_hooks.h"
 
 /* A new descriptor has no kind yet, in case its number was closed unseen. */
 static inline int is_new(int fd)

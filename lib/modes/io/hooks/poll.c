@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Waits for descriptors to become ready. Their time is mostly a wait for work, and not for a slow
  * device; the label op=poll says so. */
-#include "modes/io/hooks/calls.h"
+#include "modes/io/hooks/io_hooks.h"
 
 #define POLLS(name, parameters, arguments)                                                         \
 	CALLS(int, name, CP_IO_POLL | CALLS_KIND(CP_IO_NOTHING), -1, parameters, arguments)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Calls on sockets, and getaddrinfo. */
-#include "modes/io/hooks/calls.h"
+#include "modes/io/hooks/io_hooks.h"
 
 /* A new descriptor has no kind yet. */
 static inline int is_new(int fd)

@@ -5,7 +5,7 @@
  * own, most of which the kernel never sees. What the other functions of stdio read and write is not
  * seen.
  */
-#include "modes/io/hooks/calls.h"
+#include "modes/io/hooks/io_hooks.h"
 
 /* Call REAL, which returns NULL for an error and then sets errno. */
 #define OPENS_STREAM(type, name, parameters, arguments)                                            \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Exact counts of calls; see io_counts.h. */
-#include "modes/io/signal/io_counts.h"
+/* Exact counts of calls; see io_signal.h. */
+#include "modes/io/signal/io_signal.h"
 
 #include <errno.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Measures, counts and samples calls; see io_event.h. */
-#include "modes/io/signal/io_event.h"
+/* Measures, counts and samples calls; see io_signal.h. */
+#include "modes/io/signal/io_signal.h"
 
 #include <signal.h>
 #include <stddef.h>
@@ -9,13 +9,10 @@
 #include "base/arch.h"
 #include "base/sys.h"
 #include "modes/io/signal/io_hot.h"
-#include "modes/io/signal/io_target.h"
-#include "sample/capture.h"
-#include "sample/counters.h"
+#include "sample/sample.h"
+#include "sample/thread.h"
 #include "sample/lock_clock.h"
-#include "sample/poisson.h"
 #include "sample/ring.h"
-#include "sample/timing.h"
 
 uint32_t cp_io_active = CP_IO_EARLY;
 struct cp_io_state cp_io_state;

@@ -6,7 +6,7 @@
 #ifndef CP_IO_HOT_H
 #define CP_IO_HOT_H
 
-#include "modes/io/signal/io_event.h"
+#include "modes/io/signal/io_signal.h"
 
 /* What is left to do for a call. */
 enum cp_io_left {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The kinds of descriptors; see io_kind.h. */
-#include "modes/io/signal/io_kind.h"
+/* The kinds of descriptors; see io_signal.h. */
+#include "modes/io/signal/io_signal.h"
 
 #include <fcntl.h>
 #include <linux/major.h>
@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-#include "base/filestat.h"
+#include "base/base.h"
 #include "base/sys.h"
 #include "base/text.h"
 

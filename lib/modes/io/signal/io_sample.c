@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Samples calls; see io_sample.h. */
-#include "modes/io/signal/io_sample.h"
+/* Samples calls; see io_signal.h. */
+#include "modes/io/signal/io_signal.h"
 
 #include "base/atomic.h"
-#include "sample/poisson.h"
+#include "sample/sample.h"
 
 /* A new cell begins as one of so many equal threads. */
 #define THREADS 16

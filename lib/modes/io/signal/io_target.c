@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Paths and peers of recorded calls; see io_target.h. */
-#include "modes/io/signal/io_target.h"
+/* Paths and peers of recorded calls; see io_signal.h. */
+#include "modes/io/signal/io_signal.h"
 
 #include <netinet/in.h>
 #include <stdbool.h>
@@ -9,7 +9,7 @@
 
 #include "base/sys.h"
 #include "base/text.h"
-#include "sample/labelset.h"
+#include "sample/thread.h"
 
 #define KEY "target"
 #define TEXT_MAX CP_IO_TARGET_TEXT

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "modes/io/signal/io_kind.h"
+#include "modes/io/signal/io_signal.h"
 #include "sample/wakes.h"
 
 /* A read that takes less time than this didn't sleep. */

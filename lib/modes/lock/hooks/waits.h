@@ -22,13 +22,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "host/interpose.h"
-#include "modes/lock/lock_real.h"
+#include "host/host.h"
+#include "modes/lock/lock.h"
 #include "base/arch.h"
 #include "base/atomic.h"
-#include "modes/lock/signal/lock_event.h"
-#include "modes/lock/signal/lock_layout.h"
-#include "modes/lock/signal/lock_wake.h"
+#include "modes/lock/signal/lock_signal.h"
 
 /* Kept off the path of free locks. */
 #define SLOW __attribute__((noinline))
@@ -117,8 +115,8 @@ static inline enum waits_look waits_tried(const void *lock, int try)
 	WAITS_CALL_IF(look, ended(result_) && !mutex_was_got_at_once(m, result_), CP_LOCK_MUTEX,   \
 		      lock, real, __VA_ARGS__)
 
-/* The same for a wait for OBJECT that another thread ends by a wake (lock_wake.h). HOW: a function
- * of the result that returns an enum cp_wakes_how. */
+/* The same for a wait for OBJECT that another thread ends by a wake (lock_signal.h). HOW: a
+ * function of the result that returns an enum cp_wakes_how. */
 #define WAITS_MEASURE_WOKEN(ended, how, kind, object, real, ...)                                   \
 	({                                                                                         \
 		struct cp_wakes_wait wake_;                                                        \

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Waits for locks, and the unlocks that end them; see lock_event.h. */
-#include "modes/lock/signal/lock_event.h"
+/* Waits for locks, and the unlocks that end them; see lock_signal.h. */
+#include "modes/lock/signal/lock_signal.h"
 
 #include <stddef.h>
 #include <string.h>
 
-#include "sample/capture.h"
-#include "sample/counters.h"
+#include "sample/sample.h"
+#include "sample/thread.h"
 #include "base/sys.h"
-#include "sample/timing.h"
 
 uint32_t cp_lock_on, cp_lock_holders_on;
 uint8_t cp_lock_known[CP_LOCK_KNOWN];

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Entries of unlocks, and the division of waits among them; see lock_holder.h. */
-#include "modes/lock/signal/lock_holder.h"
+/* Entries of unlocks, and the division of waits among them; see lock_signal.h. */
+#include "modes/lock/signal/lock_signal.h"
 
 #include <stddef.h>
 
 #include "base/atomic.h"
 #include "base/sys.h"
-#include "sample/capture.h"
-#include "sample/poisson.h"
-#include "sample/ticks.h"
+#include "sample/sample.h"
 
 #define BUCKET_BITS 10
 #define BUCKETS (1u << BUCKET_BITS)

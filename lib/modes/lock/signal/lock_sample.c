@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Samples waits; see lock_sample.h. */
-#include "modes/lock/signal/lock_sample.h"
+/* Samples waits; see lock_signal.h. */
+#include "modes/lock/signal/lock_signal.h"
 
 #include "base/atomic.h"
-#include "sample/poisson.h"
+#include "sample/sample.h"
 
 /* Points are at most this far apart. A wait of this measure is sampled surely. */
 #define GAP_MAX 1.5f

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Frames of functions that unlock by a tail call; see lock_tail.h. */
-#include "modes/lock/signal/lock_tail.h"
+/* Frames of functions that unlock by a tail call; see lock_signal.h. */
+#include "modes/lock/signal/lock_signal.h"
 
-#include "sample/gate.h"
-#include "sample/unwinder.h"
-#include "unwind/signal/cfi.h"
+#include "sample/sample.h"
+#include "unwind/signal/unwind_signal.h"
 
 static uint64_t called_before(uint64_t ra)
 {

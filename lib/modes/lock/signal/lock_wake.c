@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Wakes of waiting threads; see lock_wake.h. */
-#include "modes/lock/signal/lock_wake.h"
+/* Wakes of waiting threads; see lock_signal.h. */
+#include "modes/lock/signal/lock_signal.h"
 
 #include <stddef.h>
 
-#include "sample/unwinder.h"
+#include "sample/sample.h"
 
 /* Return the calling thread's TLS; NULL if it has none of libc's, or if the profiler itself makes
  * the call: libunwind while it walks a stack, or libc for a thread or a library. */

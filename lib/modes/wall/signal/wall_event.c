@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Takes a running thread's sample for the wall clock; see wall_event.h. */
-#include "modes/wall/signal/wall_event.h"
-#include "modes/wall/signal/wall_thread.h"
+/* Takes a running thread's sample for the wall clock; see wall_signal.h. */
+#include "modes/wall/signal/wall_signal.h"
 
 #include "base/atomic.h"
 #include "base/start_data.h"
-#include "sample/capture.h"
-#include "sample/counters.h"
+#include "sample/sample.h"
 #include "sample/thread.h"
 
 uint32_t cp_wall_running CP_START_DATA;

@@ -3,10 +3,9 @@
 #include "base/atomic.h"
 #include "modes/toy/signal/toy_event.h"
 #include "modes/toy/toy_settings.h"
-#include "output/comments.h"
-#include "output/encode.h"
-#include "output/mode_ops.h"
-#include "unwind/loaded.h"
+#include "output/output.h"
+#include "output/pprof.h"
+#include "unwind/unwind.h"
 
 static uint64_t period(const struct cp_run *r)
 {

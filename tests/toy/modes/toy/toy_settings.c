@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The table of the toy mode's settings; see config_table.h. */
+/* The table of the toy mode's settings; see settings.h. */
 #include "modes/toy/toy_settings.h"
 
 #include "settings/config_rows.h"

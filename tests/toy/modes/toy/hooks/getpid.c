@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "base/sys.h"
-#include "host/interpose.h"
+#include "host/host.h"
 #include "modes/toy/signal/toy_event.h"
 
 INTERPOSE pid_t getpid(void)

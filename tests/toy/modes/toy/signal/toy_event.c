@@ -7,9 +7,8 @@
 #include "base/arch.h"
 #include "base/atomic.h"
 #include "base/sys.h"
-#include "sample/capture.h"
-#include "sample/counters.h"
-#include "sample/timing.h"
+#include "sample/sample.h"
+#include "sample/thread.h"
 
 struct cp_toy_state cp_toy_state;
 

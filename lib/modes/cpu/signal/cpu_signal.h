@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the files of lib/modes/cpu/signal/ share and offer, by the file that implements it. */
+#ifndef CP_MODES_CPU_SIGNAL_CPU_SIGNAL_H
+#define CP_MODES_CPU_SIGNAL_CPU_SIGNAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "host/signal/host_signal.h"
+#include "sample/sample.h"
+#include "sample/thread.h"
+
+/* cpu_edges.c
+ *
+ * The two edges of a thread's life, for the engine "timer".
+ *
+ * The kernel checks a thread's timer at its ticks, so the sample at a tick stands for the expiries
+ * since the tick before. After a thread's last tick, expiries are missed. Before its first tick,
+ * time is missing: a tick that comes right after the begin would have no expiry to count, although
+ * any other tick has those of a whole tick's length. Without a remedy the functions in which a
+ * thread begins have too few samples, and a thread that lives for less than a tick has hardly any.
+ *
+ * So a thread gets credit for as many expiries as a tick's length has, on average, and its timer is
+ * due at once. Its first tick, at CPU time x, counts the credit with probability 1 - x / tick: the
+ * part of a tick's length that lies before the begin. So every moment of a thread's life is as
+ * likely in a sample as any other.
+ *
+ * As many expiries are credited as are missed, on average. An account for each start function keeps
+ * the difference, and corrects the credit of the threads that begin next. So totals stay right,
+ * too.
+ */
+
+/* A thread's credit. */
+struct cp_cpu_edge {
+	uint64_t start; /* the thread's start function; 0 = not known */
+	uint64_t late;	/* the credit counts if the first tick comes before that CPU clock */
+	int64_t credit; /* expiries; 0 = none, or the first tick has come */
+	int64_t taken;	/* part of the credit that was taken out of the account */
+};
+
+/* Gives a thread, whose start function is set, a credit of about EXPIRIES, for a first tick before
+ * the CPU clock LATE. Ordinary context; the thread's timer isn't running. */
+void cp_cpu_edges_begin(struct cp_cpu_edge *e, uint64_t expiries, uint64_t late);
+/* The thread's first tick came at CPU clock NOW. Returns the credited expiries that count. In the
+ * thread's handler. */
+uint64_t cp_cpu_edges_first_tick(struct cp_cpu_edge *e, uint64_t now);
+/* The thread ends: MISSED expiries came after its last tick. Returns false if the account already
+ * has MOST or more, and doesn't take them: new threads don't use as many as are missed. */
+bool cp_cpu_edges_end(struct cp_cpu_edge *e, uint64_t missed, int64_t most);
+
+/* Takes the expiries that no thread could be credited with out of an account, and returns them.
+ * *START is the start function of the threads that missed them. Returns 0 if no account has any. */
+uint64_t cp_cpu_edges_take_left(uint64_t *start);
+/* The period changes from FROM to TO ns: makes expiries of TO ns of those of a thread's credit, and
+ * of those of all accounts. The thread's timer isn't running. */
+void cp_cpu_edges_scale(struct cp_cpu_edge *e, uint64_t from, uint64_t to);
+void cp_cpu_edges_scale_accounts(uint64_t from, uint64_t to);
+/* Empties all accounts. */
+void cp_cpu_edges_reset(void);
+
+/* cpu_event.c
+ *
+ * The event half of the CPU source: a sample for each SIGPROF of a thread's timer or of its perf
+ * event.
+ */
+
+/* Set T's timer to its next expiry, or, while T has a credit (cpu_signal.h), to the next tick.
+ * Returns 0 or a negative errno. The calling thread is T, or T's timer isn't running. */
+int cp_cpu_event_set_timer(const struct cp_thread *t);
+
+/* The event of WEIGHT expiries of PERIOD ns. Its count is the period, because the period may change
+ * while the event is in a ring; the drain makes ns of the two (cpu_mode.c). */
+static inline struct cp_event cp_cpu_event_of(uint64_t weight, uint64_t period)
+{
+	return (struct cp_event){ .mode = CPROF_CPU, .count = period, .weight = weight };
+}
+
+/* Written by the control half (cpu.c), read by the handler. */
+struct cp_cpu_state {
+	uint32_t started;   /* samples may come: from the start to the stop */
+	uint32_t running;   /* samples are taken: not while the period changes */
+	uint32_t perf_used; /* used since the process began: its signals may come */
+	/* The filter of ProfilerStartWithOptions: returns 0 to leave a sample out. NULL: no filter.
+	 */
+	int (*filter)(void *argument);
+	void *filter_argument;
+	uint64_t period_ns;
+	uint32_t shuffled; /* each expiry has a random place in its period */
+	/* Called in T's handler when its event could not be made anew: gives T another clock. */
+	void (*perf_failed)(struct cp_thread *t);
+};
+extern struct cp_cpu_state cp_cpu_state;
+
+/* The CPU mode's row in the table of the sources of SIGPROF. */
+extern const struct cp_sigprof_source cp_cpu_event_source;
+
+/* The CPU mode's part of a thread's record: the thread's clock. */
+
+struct cp_cpu_thread {
+	int32_t timer; /* kernel timer id; CP_NO_TIMER */
+	/* The thread's CPU time is cut into periods, and the timer expires once in each. Written by
+	 * the timer's handler. */
+	uint64_t due;	  /* the next expiry, on the thread's CPU clock */
+	uint64_t within;  /* its place in its period: (0, period] */
+	uint64_t random;  /* state of the generator of places */
+	uint64_t owed_ns; /* for the next sample: expiries of an earlier period, unsignalled */
+	/* Of cpu.c, while the period changes: what the thread had. */
+	bool had_clock, had_timer;
+	uint64_t period_before;
+	struct cp_bursts bursts; /* of cpu.c */
+	struct cp_cpu_edge edge;
+	struct cp_perf perf; /* used instead of a timer */
+};
+
+/* The initial values: neither timer nor event. */
+extern const struct cp_cpu_thread cp_cpu_thread_part CP_THREAD_PART;
+
+static inline struct cp_cpu_thread *cp_cpu_of(const struct cp_thread *t)
+{
+	return cp_thread_part(t, &cp_cpu_thread_part);
+}
+
+#endif

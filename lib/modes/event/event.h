@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the files of lib/modes/event/ share and offer, by the file that implements it. */
+#ifndef CP_MODES_EVENT_EVENT_H
+#define CP_MODES_EVENT_EVENT_H
+
+#include <stdbool.h>
+
+#include "modes/event/event_names.h"
+#include "sample/thread.h"
+
+/* event_control.c
+ *
+ * The control half of the event mode: one perf event per thread, which counts one thing and sends
+ * the thread SIGPROF at each so many of them.
+ *
+ * Only threads made by libc have an event: the signal names no thread record, so the handler needs
+ * the thread's own TLS. No event is kept over fork or exec. Any ordinary or collector context.
+ */
+
+/* What was started. */
+struct cp_event_control {
+	struct cp_event_name event; /* in force: only the program's part where no more is allowed */
+	unsigned period;	    /* events between samples, on average */
+	const char *refusal;	    /* why nothing is counted; NULL: it is */
+	const char *narrowed;	    /* why only the program's part is; NULL: as asked for */
+};
+extern struct cp_event_control cp_event_control;
+
+/* Install the handler and create events for all registered threads. PERIOD 0: the event's own. An
+ * event that isn't possible here is told in one line, and the mode is on without samples. Returns 0
+ * or a negative errno. */
+int cp_event_control_start(const char *event, unsigned period);
+/* Go on with another period. A hit counts for the period of its event, and a thread's first hit for
+ * a whole one, so totals stay right. Returns 0, or -ERANGE: the event isn't sampled that often. */
+int cp_event_control_set_period(unsigned period);
+/* Delete all events. The handler stays: a late signal must not kill. */
+void cp_event_control_stop(void);
+/* Begin or end the event of a registered thread. Call on that thread or in the sweep. */
+void cp_event_control_thread_begin(struct cp_thread *t);
+void cp_event_control_thread_end(struct cp_thread *t);
+/* Forget all events in a fork child, where none exist, and start anew for T, its thread. */
+void cp_event_control_fork_child(struct cp_thread *t);
+/* Call around exec in this process: a pending signal of this thread's event would kill the new
+ * program. */
+void cp_event_control_exec_begin(void);
+void cp_event_control_exec_failed(void);
+
+/* event_settings.c
+ *
+ * The event mode's settings.
+ */
+
+struct cp_event_settings {
+	char event[1024]; /* CPROF_EVENT: a name of event_names.h */
+	unsigned period;  /* CPROF_EVENT_PERIOD, events; 0 = the event's own */
+};
+
+struct cp_config_mode;
+
+/* The table: variables, options, defaults. */
+extern const struct cp_config_mode cp_event_settings;
+
+#endif

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the files of tools/core/ share and offer, by the file that implements it. */
+#ifndef CP_CORE_CORE_H
+#define CP_CORE_CORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+/* curl.c
+ *
+ * libcurl, loaded when the first URL is used, because it brings some 30 libraries with it and most
+ * calls of cprof read files. For fetch.c and push/push_http.c.
+ *
+ * The numbers are those of libcurl.so.4's interface, which don't change. The header at build time
+ * may belong to another version than the library that is found at run time.
+ */
+
+enum ct_curl_option {
+	CT_CURL_CAINFO = 10065,
+	CT_CURL_CONNECTTIMEOUT = 78,
+	CT_CURL_ERRORBUFFER = 10010,
+	CT_CURL_FAILONERROR = 45,
+	CT_CURL_FOLLOWLOCATION = 52,
+	CT_CURL_HEADERDATA = 10029,
+	CT_CURL_HEADERFUNCTION = 20079,
+	CT_CURL_HTTPHEADER = 10023,
+	CT_CURL_MAXREDIRS = 68,
+	CT_CURL_NOPROGRESS = 43,
+	CT_CURL_NOSIGNAL = 99,
+	CT_CURL_POSTFIELDS = 10015,
+	CT_CURL_POSTFIELDSIZE = 60,
+	CT_CURL_PROTOCOLS = 181,
+	CT_CURL_PROTOCOLS_STR = 10318, /* since 7.85 */
+	CT_CURL_REDIR_PROTOCOLS = 182,
+	CT_CURL_REDIR_PROTOCOLS_STR = 10319,
+	CT_CURL_TIMEOUT = 13,
+	CT_CURL_TIMEOUT_MS = 155,
+	CT_CURL_URL = 10002,
+	CT_CURL_USERAGENT = 10018,
+	CT_CURL_WRITEDATA = 10001,
+	CT_CURL_WRITEFUNCTION = 20011,
+	CT_CURL_XFERINFODATA = 10057,
+	CT_CURL_XFERINFOFUNCTION = 20219
+};
+
+#define CT_CURL_RESPONSE_CODE 0x200002
+#define CT_CURL_ERROR_SIZE 256
+
+struct ct_curl {
+	int (*global_init)(long);
+	void *(*easy_init)(void);
+	int (*easy_setopt)(void *, enum ct_curl_option, ...);
+	int (*easy_perform)(void *);
+	int (*easy_getinfo)(void *, int, ...);
+	const char *(*easy_strerror)(int);
+	void (*easy_reset)(void *);
+	void (*easy_cleanup)(void *);
+	void *(*slist_append)(void *, const char *);
+	void (*slist_free_all)(void *);
+};
+
+/* Returns libcurl's functions, or NULL with *WHY, a text that says what to do. The first call is
+ * made by one thread alone. */
+const struct ct_curl *ct_curl_load(const char **why);
+/* Allows handle C only http and https. Returns false if that can't be had. */
+bool ct_curl_allow_http(const struct ct_curl *curl, void *c);
+
+/* directory.c
+ *
+ * Directories of the tool's own files.
+ */
+
+/* Makes directory PATH, and those above it, for the user alone. Returns 0 or a negative errno. */
+int ct_directory_make(const char *path);
+/* The same, and -EPERM if others could put anything there: PATH must be a directory of this
+ * user's that nobody else may write to. Those above it must be this user's or root's, and
+ * nobody else may exchange what is in them. */
+int ct_directory_make_own(const char *path);
+/* The same check of a directory that is not made. */
+int ct_directory_is_own(const char *path);
+
+/* json.c
+ *
+ * Writes JSON value after value, with commas and quoting.
+ *
+ *     struct ct_json j = ct_json_to(stdout);
+ *     ct_json_open(&j, NULL, '{');
+ *     ct_json_text(&j, "name", "main");
+ *     ct_json_open(&j, "rows", '[');
+ *     ct_json_close(&j, ']');
+ *     ct_json_close(&j, '}');            // the outermost also ends the line
+ *
+ * KEY is NULL inside an array.
+ */
+
+struct ct_json {
+	FILE *to;
+	unsigned depth;
+	bool follows; /* the innermost container already has a member */
+};
+
+struct ct_json ct_json_to(FILE *to);
+void ct_json_open(struct ct_json *j, const char *key, char bracket);
+void ct_json_close(struct ct_json *j, char bracket);
+/* Bytes that are not UTF-8 become U+FFFD; what must not reach a terminal is escaped. */
+void ct_json_text(struct ct_json *j, const char *key, const char *text);
+void ct_json_integer(struct ct_json *j, const char *key, int64_t value);
+/* A value that is not finite becomes null. */
+void ct_json_number(struct ct_json *j, const char *key, double value);
+void ct_json_bool(struct ct_json *j, const char *key, bool value);
+/* Writes a 64-bit address as text, "0x...". */
+void ct_json_hex(struct ct_json *j, const char *key, uint64_t value);
+/* Writes only the quoted text, for callers with their own layout. */
+void ct_json_quote(FILE *to, const char *text);
+
+/* library.c
+ *
+ * Libraries that only some verbs need, loaded when such a verb runs.
+ */
+
+struct ct_library_function {
+	const char *name;
+	void *to; /* the pointer to the function, which is set */
+};
+
+/* Load the library NAME and set the N functions. Returns false if it isn't there, or lacks one. */
+bool ct_library_load(const char *name, const struct ct_library_function *functions, size_t n);
+
+/* memory.c
+ *
+ * Memory of the tool: allocation that ends the process instead of failing, and arrays that grow.
+ * Only cprof itself runs this code, never a profiled program, so ending the process is acceptable.
+ */
+
+void *ct_memory_alloc(size_t size);			     /* zeroed */
+void *ct_memory_realloc(void *p, size_t count, size_t size); /* count * size, checked */
+char *ct_memory_strdup(const char *s);
+char *ct_memory_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* Returns ITEMS with room for COUNT items of SIZE bytes. ROOM is the present room, and at least
+ * doubles. */
+void *ct_memory_grow(void *items, size_t *room, size_t count, size_t size);
+
+/* Makes room for one more item, not zeroed, at ARRAY[COUNT], of which ROOM are allocated. */
+#define CT_PUSH(array, count, room)                                                                \
+	((count) < (room) ? (void)0                                                                \
+			  : (void)((array) = ct_memory_grow((array), &(room), (count) + 1,         \
+							    sizeof(*(array)))),                    \
+	 &(array)[(count)++])
+
+/* nearest.c
+ *
+ * Finds the word that a mistyped one was meant to be.
+ */
+
+/* Returns how many letters of A must be changed, left out, added or swapped with the next one to
+ * get B. */
+size_t ct_nearest_distance(const char *a, const char *b);
+/* Returns the nearest word to WORD so far: BEST or OTHER, or NULL if neither is near. */
+const char *ct_nearest(const char *word, const char *best, const char *other);
+
+/* A verb of cprof, and the exit statuses of all verbs. Which verbs there are: main.c. */
+
+/* Exit statuses of every verb; `run` ends with its command's status instead. */
+enum { CT_OK = 0, CT_DIFFERS = 1, CT_FAILED = 2 };
+
+struct ct_verb {
+	const char *name;
+	const char *operands;  /* for the usage line, such as "FILE" */
+	const char *summary;   /* one line in `cprof --help` */
+	const char *details;   /* text of `cprof VERB --help` before the options; "" or lines */
+	bool stops_at_operand; /* options end at the first operand (for run) */
+	/* ARGV[0] is the verb's name. Returns the exit status. */
+	int (*run)(int argc, char **argv);
+};
+
+/* clang-format off */
+/* options.c
+ *
+ * Options of a verb, by getopt: -focus=x, -focus x, --focus=x and --focus x are all the same.
+ *
+ *     static struct { const char *output; bool json; } my;
+ *     static const struct ct_option options[] = {
+ *         CT_TEXT("output", "FILE", &my.output, "where to write"),
+ *         CT_FLAG("json", &my.json, "as JSON"),
+ *         CT_END
+ *     };
+ *     int first = ct_options_parse(&ct_verb_x, argc, argv,
+ *                                  (const struct ct_option *[]){ options, NULL });
+ *     if (first < 0)
+ *         return ct_options_status(first);
+ *
+ * Options and operands may be mixed, unless the verb stops at the first operand. --help is always
+ * there.
+ */
+/* clang-format on */
+
+/* Before each further line of a help text. */
+#define CT_OPTIONS_INDENT "                            "
+
+struct ct_option {
+	const char *name;
+	enum ct_option_kind {
+		CT_KIND_FLAG,	 /* bool: set to true; -name=false and -name=0 set it to false */
+		CT_KIND_TEXT,	 /* const char * */
+		CT_KIND_MAYBE,	 /* const char *: -name=value, or -name alone: "" */
+		CT_KIND_LIST,	 /* struct ct_list: may be given several times */
+		CT_KIND_INTEGER, /* long, 0 or more */
+		CT_KIND_NUMBER,	 /* double, at least 0; "5%" is 0.05 */
+		CT_KIND_CHOICE,	 /* int: set to VALUE */
+	} kind;
+	void *to;
+	int value;
+	const char *argument; /* name of the argument in --help */
+	const char *help;     /* NULL: not in --help (an alias) */
+};
+
+struct ct_list {
+	const char **items;
+	unsigned long count;
+};
+
+#define CT_FLAG(name, to, help)                                                                    \
+	{                                                                                          \
+		name, CT_KIND_FLAG, to, 0, NULL, help                                              \
+	}
+#define CT_TEXT(name, argument, to, help)                                                          \
+	{                                                                                          \
+		name, CT_KIND_TEXT, to, 0, argument, help                                          \
+	}
+#define CT_MAYBE(name, argument, to, help)                                                         \
+	{                                                                                          \
+		name, CT_KIND_MAYBE, to, 0, argument, help                                         \
+	}
+#define CT_LIST(name, argument, to, help)                                                          \
+	{                                                                                          \
+		name, CT_KIND_LIST, to, 0, argument, help                                          \
+	}
+#define CT_INTEGER(name, argument, to, help)                                                       \
+	{                                                                                          \
+		name, CT_KIND_INTEGER, to, 0, argument, help                                       \
+	}
+#define CT_NUMBER(name, argument, to, help)                                                        \
+	{                                                                                          \
+		name, CT_KIND_NUMBER, to, 0, argument, help                                        \
+	}
+#define CT_CHOICE(name, to, value, help)                                                           \
+	{                                                                                          \
+		name, CT_KIND_CHOICE, to, value, NULL, help                                        \
+	}
+#define CT_END                                                                                     \
+	{                                                                                          \
+		NULL, CT_KIND_FLAG, NULL, 0, NULL, NULL                                            \
+	}
+
+/* Returns the index of the first operand in ARGV (argc if there is none), or a number below 0 after
+ * all messages were printed: the verb must then return ct_options_status() of that number. TABLES
+ * ends with NULL. */
+int ct_options_parse(const struct ct_verb *verb, int argc, char **argv,
+		     const struct ct_option *const *tables);
+/* Returns the exit status for a negative result: 0 after --help, else CT_FAILED. */
+int ct_options_status(int answer);
+/* Prints "cprof VERB: WHAT" and how to get help. Returns CT_FAILED. */
+int ct_options_wrong(const struct ct_verb *verb, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* out.c
+ *
+ * The output of verbs: through a pager and with colours on a terminal, else plain.
+ *
+ *     ct_out_begin();
+ *     printf(...);
+ *     return ct_out_end();
+ */
+
+enum ct_out_paint { CT_PLAIN, CT_BOLD, CT_DIM, CT_RED, CT_GREEN, CT_YELLOW, CT_PAINTS };
+
+/* Starts the pager ($PAGER, else less if it is installed) if stdout is a terminal. */
+void ct_out_begin(void);
+/* Flushes and waits for the pager. Returns CT_OK, or CT_FAILED after a message (disk full). */
+int ct_out_end(void);
+/* Returns the escape sequence for the text that follows; "" if there are no colours. */
+const char *ct_out_paint(enum ct_out_paint paint);
+/* Writes text of a file in a line: besides what the guard below replaces, line breaks become "?".
+ */
+void ct_out_text(FILE *to, const char *text);
+/* Returns NAME as a word of a shell's command, quoted if needed. The caller frees it. */
+char *ct_out_word(const char *name);
+
+/* ---- the guard (out_guard.c) ---- */
+
+/* Has stdout and stderr replace what could drive a terminal: first thing in main. */
+void ct_out_guard(void);
+/* Does so in the N bytes of TEXT. Returns how many are left. */
+size_t ct_out_guard_clean(char *text, size_t n);
+/* Standard output without the guard: for profiles, which are no text, and for curses, which knows
+ * what it may write. */
+FILE *ct_out_guard_past(void);
+/* Returns the mark that the guard replaces by the colour's escape sequence. */
+const char *ct_out_guard_paint(enum ct_out_paint paint);
+
+/* target.c
+ *
+ * Files that the tool writes: as a whole or not at all, and never through a link that another user
+ * put in their place. For write_file.c and flame_file.c.
+ */
+
+struct ct_target {
+	FILE *to;
+	/* The file that is replaced: NAME in DIRECTORY. TEMPORARY is NULL if a device or a pipe is
+	 * written to directly. */
+	int directory;
+	char *name, *temporary;
+	bool dated;	 /* the new file is as old as the existing one */
+	struct stat was; /* the existing one */
+};
+
+/* Opens PATH for writing. A file is replaced by rename; if PATH is a link, the file that it leads
+ * to is replaced. A file below /dev or /proc, a character device or a pipe is written to directly.
+ * The mode is 0600, or that of the replaced file if it is the user's own. Returns 0 or a negative
+ * errno: -EPERM if PATH is a link or a pipe that belongs neither to the user nor to root. */
+int ct_target_open(struct ct_target *t, const char *path);
+/* Ends the writing; with ERROR the old file stays. Returns 0 or a negative errno, ERROR first. */
+int ct_target_close(struct ct_target *t, int error);
+
+#endif
