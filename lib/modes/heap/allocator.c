@@ -78,7 +78,8 @@ size_t cp_allocator_lent_size(const void *p)
 	return size;
 }
 
-static struct cp_heap_hot own; /* the allocator's functions while memory is lent */
+static struct cp_heap_hot own; /* the functions that lending ones stand in front of */
+static uint32_t lenders;       /* threads that memory is lent to */
 
 static void *lending_malloc(size_t size)
 {
@@ -106,16 +107,39 @@ static void *lending_realloc(void *p, size_t size)
 /* Each pointer is stored once, because other threads call through it. */
 #define SET(field, to) __atomic_store_n(&cp_heap_hot.field, to, __ATOMIC_RELEASE)
 
+static bool is_lending(void)
+{
+	return cp_heap_hot.malloc == lending_malloc;
+}
+
+struct cp_heap_hot cp_allocator_functions(void)
+{
+	struct cp_heap_hot f = cp_heap_hot;
+
+	if (is_lending()) {
+		f.malloc = own.malloc;
+		f.calloc = own.calloc;
+		f.realloc = own.realloc;
+	}
+	return f;
+}
+
+/* The functions in the table may be the allocator's or the page census's, which are put back. If
+ * the census has replaced the lending ones meanwhile, they are gone already. */
 static void switch_lending(bool on)
 {
 	cp_allocator_resolve();
-	/* Once: another thread may be lending. */
-	if (!own.malloc)
-		own = cp_heap_hot;
-	SET(malloc, on ? lending_malloc : own.malloc);
-	SET(calloc, on ? lending_calloc : own.calloc);
-	SET(realloc, on ? lending_realloc : own.realloc);
 	cp_self.heap.lent = on;
+	if (on && cp_add_relaxed(&lenders, 1) == 0 && !is_lending()) {
+		own = cp_heap_hot;
+		SET(malloc, lending_malloc);
+		SET(calloc, lending_calloc);
+		SET(realloc, lending_realloc);
+	} else if (!on && cp_add_relaxed(&lenders, -1) == 1 && is_lending()) {
+		SET(malloc, own.malloc);
+		SET(calloc, own.calloc);
+		SET(realloc, own.realloc);
+	}
 }
 
 void cp_allocator_prepare_loader(void)

@@ -53,6 +53,9 @@ static inline void cp_allocator_resolve(void)
 	if (cp_unlikely(cp_load_acquire(&cp_heap_hot.state) == CP_HEAP_UNKNOWN))
 		cp_allocator_resolve_now();
 }
+/* Returns the functions that the hooks call, without those that lend memory of the arena: the page
+ * census stands in front of them. */
+struct cp_heap_hot cp_allocator_functions(void);
 /* Let the loader have memory of the arena: sets cp_library_lend. In the constructor. */
 void cp_allocator_prepare_loader(void);
 

@@ -183,7 +183,7 @@ static void switch_all(bool on)
 		return;
 	is_on = on;
 	if (on) {
-		under = cp_heap_hot;
+		under = cp_allocator_functions();
 		under_aligned = cp_allocator;
 		switch_freeing(true);
 		cp_census_forms_switch_freeing(true);
