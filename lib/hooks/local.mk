@@ -2,7 +2,6 @@
 PRELOAD_SMALL_SOURCES += \
 	%D%/credentials.c \
 	%D%/dispatch.c \
-	%D%/dispatch.h \
 	%D%/exec.c \
 	%D%/exit.c \
 	%D%/fork.c \
@@ -18,5 +17,4 @@ PRELOAD_SMALL_SOURCES += \
 	%D%/syscall.c \
 	%D%/thread_create.c \
 	%D%/trace.c \
-	%D%/unsignalled.c \
-	%D%/unsignalled.h
+	%D%/unsignalled.c
