@@ -100,6 +100,8 @@ keys h
 shows heap '^ heap inuse_space: [1-9]'
 shows heap ' keep$'
 keys v
+shows heap '^ heap resident_space: '
+keys v v v v
 shows heap '^ heap alloc_objects: [1-9]'
 shows heap 'modes \(cpu\) \(heap\) \(lock\) '
 lists $pid cpu,heap,lock || fail "the modes are not on: $("$cprof" ps)"
