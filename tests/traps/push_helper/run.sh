@@ -167,6 +167,7 @@ if [ "$(id -u)" = 0 ]; then
 	pid=$!
 	owns $pid
 	wait_for 60 helpers || fail "all taken: no helper"
+	wait_for 60 is_alone $pid || harm "all taken: it has a child"
 	touch go
 	status=0
 	wait $pid || status=$?
@@ -225,6 +226,7 @@ wait_for 60 is_followed $pid none || fail "again: no helper follows"
 first=$follower
 kill -9 "$first"
 wait_for 60 is_followed $pid "$first" || fail "again: no other helper after the first was killed"
+wait_for 60 is_alone $pid || harm "again: it has a child"
 touch go
 status=0
 wait $pid || status=$?
