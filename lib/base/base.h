@@ -9,7 +9,7 @@
 
 /* arena.c
  *
- * A bump allocator over the profiler's own pages (base.h).
+ * A bump allocator over the profiler's own pages (pages.c).
  *
  * Nothing here locks. An arena belongs to one thread at a time; its owner makes sure of this. Every
  * function is async-signal-safe.
@@ -170,7 +170,7 @@ void cp_notes_fork_child(void);
 /* pages.c
  *
  * The profiler's own memory: pages from mmap, never the program's heap. Every function is
- * async-signal-safe. base.h and base.h allocate from these pages.
+ * async-signal-safe. arena.c and vec.c allocate from these pages.
  */
 
 /* Returns SIZE zeroed bytes of pages, or NULL. Large sizes get huge pages if the kernel has some,
@@ -181,7 +181,7 @@ void *cp_pages_map(size_t size);
  * doesn't write into the mapping below. */
 void *cp_pages_stack(size_t size);
 
-/* The same, and a reserve (base.h) in the same mapping, below the stack. */
+/* The same, and a reserve (reserve.c) in the same mapping, below the stack. */
 char *cp_pages_stack_and_reserve(size_t size);
 /* Make the reserve larger if ROWS rows need it. Call with the collector's lock. */
 void cp_pages_reserve_grow(size_t rows);
@@ -307,7 +307,7 @@ bool cp_thread_file_number(const char *status, const char *key, unsigned base, u
 
 /* vec.c
  *
- * A growing array of fixed-size items in the profiler's own pages (base.h).
+ * A growing array of fixed-size items in the profiler's own pages (pages.c).
  *
  * Nothing here locks. A vector belongs to one thread at a time; its owner makes sure of this. Every
  * function is async-signal-safe.

@@ -82,7 +82,7 @@ void cp_control_socket_fork_child(void);
  *
  * The collector: the lock over all collected data, the draining of the rings, and the one task that
  * the profiler adds to the process. Where the program has several threads, a libc thread
- * is attached to the task (see collect.h).
+ * is attached to the task (see worker.c).
  *
  * Work under the lock uses only raw system calls and the profiler's own pages. So a thread that is
  * exiting, crashing or in a handler may do it, whatever locks of libc it holds; cp_collect_run
@@ -130,8 +130,8 @@ int cp_collect_init(const struct cp_collect_work *work);
  * credentials passes through the profiler. */
 void cp_collect_thread_allow_raw_task(void);
 /* Start the collector if none runs. Where that is allowed, the collector is a task that libc does
- * not know; otherwise it has a libc thread, too (collect.h). Returns 0 or a negative errno; after
- * an error the requesting threads serve their requests themselves. Ordinary context.
+ * not know; otherwise it has a libc thread, too (worker.c). Returns 0 or a negative errno; after an
+ * error the requesting threads serve their requests themselves. Ordinary context.
  */
 int cp_collect_thread_start(void);
 /* Start the collector again after a fork ended it, unless it was stopped on purpose. Ordinary
@@ -202,7 +202,7 @@ struct cp_collector {
 	struct cp_futex_lock lock;
 	const struct cp_collect_work *work;
 	uint32_t state;
-	uint32_t raw_task; /* in RUNNING: the task has no libc thread (collect.h) */
+	uint32_t raw_task; /* in RUNNING: the task has no libc thread (worker.c) */
 	uint32_t joining;  /* a thread of the profiler that the sweep can't know yet */
 	uint32_t requests; /* CP_REQUEST_*, not yet served */
 	uint32_t wakeups;  /* futex: changed with every request */

@@ -135,7 +135,7 @@ bool cp_fork_mark_is_gone(void);
  *
  * - A handler on an alternate stack has SIGPROF blocked if an alternate stack of the program is so
  *   small that it has room for one frame only. On other alternate stacks the profiler makes room
- *   for samples when the handler is called (host.h).
+ *   for samples when the handler is called (chained.c).
  * - A handler that blocks CP_DEFERRED_MARKER but not SIGPROF runs without the marker blocked. The
  *   mask would otherwise say that the program blocks SIGPROF (host/signal/host_signal.h).
  */

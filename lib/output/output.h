@@ -43,8 +43,8 @@ struct cp_consumer {
 		uint64_t cpu_ns, own_ns;
 		uint64_t records, weight; /* of the aggregate */
 		uint64_t counted[CP_COUNTS];
-		struct cp_vec own;	      /* uint64_t: what the mode counts itself (output.h) */
-		struct cp_vec spans;	      /* cp_spans_count */
+		struct cp_vec own;   /* uint64_t: what the mode counts itself (mode_ops.c) */
+		struct cp_vec spans; /* cp_spans_count */
 		uint64_t refused, lost_spans; /* labels and spans of the process, not kept */
 	} begin, next;			      /* of the window, and of the next one */
 };
@@ -53,7 +53,7 @@ struct cp_run {
 	const struct cp_mode_ops *ops;
 	enum cprof_mode mode;
 	bool running; /* begun, and not yet released: samples are taken */
-	/* The run whose aggregate and names are written: this run, or its parent's (output.h,
+	/* The run whose aggregate and names are written: this run, or its parent's (mode_ops.c,
 	 * VIEW). */
 	struct cp_run *rows;
 	struct cp_aggregate aggregate;
@@ -78,7 +78,7 @@ struct cp_run {
 	bool said_lacks;		      /* a message has told that data is missing */
 	uint64_t own_base_ns;		      /* cp_own_time at the start */
 	uint64_t base[CP_COUNTS];	      /* counters at the start */
-	struct cp_vec consumers;	      /* struct cp_consumer: output.h */
+	struct cp_vec consumers;	      /* struct cp_consumer: consumers.c */
 	/* Settings that were changed while the mode was on, as "KEY=VALUE, before: VALUE"; of more
 	 * changes, the last ones: change N is at N modulo their number. */
 	struct cp_run_change {
@@ -91,7 +91,7 @@ struct cp_run {
 };
 
 /* The functions below tell of a window from its begin to its end, if R is a view of one
- * (output.h).
+ * (consumers.c).
  */
 
 /* Make R empty and start its clocks. All runs share MODULES. */
@@ -137,7 +137,7 @@ void cp_comments_make(struct cp_comments *report, const struct cp_run *r,
  * CP_COMMENTS_LINES are left out. */
 void cp_comments_line(struct cp_comments *report, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/* Returns number I of those that the mode counts itself (output.h, COUNT), in the run or in the
+/* Returns number I of those that the mode counts itself (mode_ops.c, COUNT), in the run or in the
  * window that is reported. */
 uint64_t cp_comments_own(const struct cp_comments *report, size_t i);
 /* Returns number I where it is the longest of some events: that of the run; of a window 0 if none
@@ -222,7 +222,7 @@ int cp_dump_to_path(struct cp_run *r, const struct cp_config *c, const char *pat
 int cp_dump_to_sink(struct cp_run *r, const struct cp_config *c, struct cp_sink *sink);
 /* Write the window of W, a consumer of R, uncompressed: compressing would take more time than all
  * the rest, and the reader is on this machine. The window is then to be confirmed; see
- * output.h. */
+ * consumers.c. */
 int cp_dump_window(struct cp_run *r, struct cp_consumer *w, const struct cp_config *c,
 		   struct cp_sink *sink);
 /* Begin a window of W now; nothing is written of the time before. Returns 0 or -ENOMEM. */

@@ -154,7 +154,7 @@ struct cp_gzip_sink {
 /* Open zlib (unwind/unwind.h) so that a `deflate` that the program exports is not called. Ordinary
  * context only, once, before the first open. Returns 0, or -ENOENT: there is no zlib, zlib was
  * loaded earlier in a way that lets the program's functions replace its own, or only the program's
- * malloc could load it. Then cp_gzip_sink compresses by itself (pprof.h). */
+ * malloc could load it. Then cp_gzip_sink compresses by itself (deflate.c). */
 int cp_sink_gzip_load(void);
 /* Returns 0 or -ENOMEM. NEXT must outlive G. LARGE: much data will follow, and speed matters more
  * than a few per cent of the size. */

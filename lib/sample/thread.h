@@ -126,7 +126,7 @@ void cp_labels_clear_all(struct cp_labels *l);
 /* Returns the label with KEY, or NULL. */
 const struct cp_label *cp_labels_find(const struct cp_labels *l, const char *key, size_t key_size);
 
-/* Returns the number of the label set (thread.h) that L holds now. L is the calling thread's, or
+/* Returns the number of the label set (labelset.c) that L holds now. L is the calling thread's, or
  * NULL. Needs 4 KiB of stack if the labels have changed since the last call. Any context. */
 uint32_t cp_labels_current(struct cp_labels *l);
 /* The same with labels trace_id and span_id, as hexadecimal digits, unless L has such labels

@@ -15,7 +15,7 @@
 /* waiters.c
  *
  * Which threads wait, by buckets of what they wait for, and which of their waits are drawn as
- * samples; wakes.h tells what for.
+ * samples; wakes.c tells what for.
  *
  * A bucket's word counts the waits that are open. A thread that wakes reads the word, so that a
  * wake that nobody waits for costs no more than this.

@@ -326,7 +326,7 @@ void cp_serve_start(void);
 
 /* session.c
  *
- * The profiler as a whole: start, stop, write. session.h connects it to the life of the process.
+ * The profiler as a whole: start, stop, write. process.c connects it to the life of the process.
  */
 
 /* Starts the modes that C names, in addition to the modes that are on, whose settings stay.

@@ -61,7 +61,7 @@ void cp_window_end(void *arg);
 void cp_window_abandon(void *arg);
 /* Writes the files at the runs' own paths, after serving the toggles that were requested of the
  * collector. Before an exec, only files that have samples, and the last windows are handed over
- * (last_window.h). */
+ * (last_window.c). */
 void cp_window_write(void *arg);
 /* The same at the end of the process; also starts the helper on the files that were written. */
 void cp_window_finish(void *arg);

@@ -9,7 +9,7 @@
 
 #include "sample/ring.h"
 
-/* The fields of the settings; settings.h declares the functions that read them. */
+/* The fields of the settings; config.c declares the functions that read them. */
 
 #define CP_PATH_MAX 4096
 

@@ -17,7 +17,7 @@
  * are the same.
  *
  * The module list reads the id when it first sees a module, and symbols.c at a dump. Raw system
- * calls only. All input is hostile: see elf.h.
+ * calls only. All input is hostile: see elf.c.
  */
 
 struct cp_elf;
@@ -146,7 +146,7 @@ int cp_elf_find_symtab(const struct cp_elf *e, uint32_t type, struct cp_elf_symt
  *
  * Names variables by address, from .symtab and .dynsym; used to name locks.
  *
- * lock_names.c calls this at a dump, under the collector's lock; see elf.h for the context. Each
+ * lock_names.c calls this at a dump, under the collector's lock; see elf.c for the context. Each
  * table is read in one streaming pass, so memory does not grow with the table.
  */
 
@@ -190,7 +190,7 @@ int cp_debugfile_open(struct cp_elf *e, const struct cp_debugfile_query *q);
 /* dynsym.c
  *
  * Finds the dynamic symbol table as the loader does: from PT_DYNAMIC, without section headers. For
- * images in memory and for files whose sections were stripped. See elf.h for the context and the
+ * images in memory and for files whose sections were stripped. See elf.c for the context and the
  * invariant.
  */
 
@@ -202,7 +202,7 @@ int cp_dynsym_find(const struct cp_elf *e, struct cp_elf_symtab *t);
  * Finds where functions begin and end, from the unwind table. The table survives `strip`, and most
  * distributions' libraries have it for every function.
  *
- * symbols.c uses this after the symbol tables; see elf.h for the context and the invariant. All
+ * symbols.c uses this after the symbol tables; see elf.c for the context and the invariant. All
  * addresses of a nameless function then share one frame; without this, each would be its own frame.
  * symtab.c asks how far a symbol without a size may reach.
  */
@@ -292,7 +292,7 @@ int cp_symbols_find(const struct cp_symbol_module *m, struct cp_symbol_query *q,
  *
  * Names for kernel addresses, from /proc/kallsyms.
  *
- * Called at a dump, like symbols.h: raw system calls, own pages. The file (some 10 MiB of text) is
+ * Called at a dump, like symbols.c: raw system calls, own pages. The file (some 10 MiB of text) is
  * read once for all addresses together. Where the kernel hides its addresses (kptr_restrict), the
  * file has zeros, and no name is found.
  */
@@ -343,7 +343,7 @@ const struct cp_loader_map *cp_loader_maps_at(size_t i);
 /* maps_lines.c
  *
  * The lines of /proc/self/maps, one after the other; where /proc is not mounted, the modules that
- * the loader had when the session started (symbols.h). Takes no lock.
+ * the loader had when the session started (loader_maps.c). Takes no lock.
  */
 
 /* The longest line: a path of PATH_MAX and the columns before it. */
@@ -434,7 +434,7 @@ void cp_modules_release(struct cp_modules *m);
  * Names of code that a JIT compiled, from /tmp/perf-PID.map: lines "START SIZE name", as node
  * --perf-basic-prof, .NET, Julia, LuaJIT and others write them for perf.
  *
- * Called at a dump; see symbols.h for the context.
+ * Called at a dump; see symbols.c for the context.
  */
 
 /* Fill NAME and START of the N queries (any order; sorted in place) whose address, BASE + offset,

@@ -135,7 +135,7 @@ extern void (*cp_library_lend)(bool on);
  * start, it is the order in which the loader searches them. Later ones follow, also those that were
  * opened with RTLD_LOCAL.
  *
- * Ordinary context: the loader's list of objects is locked (unwind/unwind.h).
+ * Ordinary context: the loader's list of objects is locked (module_list.c).
  */
 
 struct cp_loaded_name {

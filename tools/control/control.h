@@ -130,7 +130,7 @@ struct ct_profile *ct_control_profile_read(int fd, char **why);
 
 /* Where every thread of process PID is now: one sample for each, with the labels "thread", "tid",
  * "state" ("running" and "runnable": it has no stack; "waiting"; "unknown"), "syscall" (its number)
- * and what it waits for (control.h). Names of functions are to be added by
+ * and what it waits for (thread_wait.c). Names of functions are to be added by
  * ct_verb_symbolize_profile: the paths of modules are such that they can be read from here. Returns
  * NULL with the reason in *WHY, which the caller frees. The process needs no mode that is on. */
 struct ct_profile *ct_control_profile_threads(int pid, char **why);
@@ -355,7 +355,7 @@ struct ct_window_how {
  * known. */
 struct ct_window_taken {
 	struct ct_profile *profile; /* NULL: none; see the results */
-	/* Those of the mode (control.h). NULL: the mode has none there, it isn't wanted (see
+	/* Those of the mode (control_modes.c). NULL: the mode has none there, it isn't wanted (see
 	 * ONLY), or nothing is in it (see EMPTY). */
 	struct ct_profile *companions[CT_COMPANIONS];
 	bool ending; /* the process has written its files: it is about to end */

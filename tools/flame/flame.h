@@ -289,7 +289,7 @@ struct ct_folded {
 	bool annotate; /* _[i] inlined, _[k] kernel, _[j] JIT */
 };
 
-/* WHAT is a struct ct_folded; see flame.h. */
+/* WHAT is a struct ct_folded; see flame_file.c. */
 void ct_folded_write(const void *what, FILE *to);
 
 extern const struct ct_verb ct_verb_folded;

@@ -284,7 +284,7 @@ static inline uint64_t cp_sigprof_value(enum cprof_mode mode, const struct cp_th
  * The handler of SIGPROF, and the table of the modes that sample by it.
  *
  * SIGPROF has several sources: the timers and events of modes, the profiler's own wake-up
- * (host_signal.h), and the program. si_code and si_value tell them apart. A mode that samples by
+ * (deferred.c), and the program. si_code and si_value tell them apart. A mode that samples by
  * SIGPROF adds one row to the table, before its first signal. A signal that belongs to no row is
  * the program's.
  */

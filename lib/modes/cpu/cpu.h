@@ -31,7 +31,7 @@ extern const struct cp_config_mode cp_cpu_settings;
  * The control half of the CPU source: one clock per thread, which counts the thread's CPU time and
  * sends it SIGPROF.
  *
- * The engine determines the clock: cpu.h, cpu.h. A thread without a clock is not
+ * The engine determines the clock: cpu_timer.c, cpu_perf.c. A thread without a clock is not
  * sampled, and counted. No clock is kept over fork or exec. Every function may be called from any
  * ordinary or collector context.
  */

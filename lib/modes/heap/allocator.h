@@ -37,7 +37,7 @@ struct cp_allocator {
 	size_t (*xallocx)(void *, size_t, size_t, int);
 	void (*dallocx)(void *, int);
 	void (*sdallocx)(void *, size_t, int);
-	/* The size of a block that would be given: tcmalloc's, mimalloc's; see allocator.h. */
+	/* The size of a block that would be given: tcmalloc's, mimalloc's; see usable.c. */
 	size_t (*nallocx)(size_t, int);
 	size_t (*good_size)(size_t);
 	/* The allocator is glibc's; mallocx belongs to the same module as malloc. */

@@ -114,7 +114,7 @@ struct cp_heap_settings {
 	 * off */
 	uint64_t allocated, freed, in_use;
 	uint64_t time_ns;   /* HEAP_PROFILE_TIME_INTERVAL; 0 = off */
-	char dump_at[1024]; /* CPROF_HEAP_DUMP_AT: as heap.h reads it; "" = off */
+	char dump_at[1024]; /* CPROF_HEAP_DUMP_AT: as memory_watch.c reads it; "" = off */
 	unsigned views;	    /* CPROF_HEAP_VIEWS: ask cp_heap_settings_shows */
 	bool mmap;	    /* HEAP_PROFILE_MMAP: the view MMAP in any case */
 	bool use_pid; /* HEAPPROFILE_USE_PID=1 (gperftools): pid in the name, also in the first

@@ -147,7 +147,7 @@ void cp_wall_time_pay(struct cp_run *r, struct cp_thread *t, enum cp_wall_state 
  * S's tag has no state yet. */
 void cp_wall_time_set_stack(struct cp_run *r, struct cp_thread *t, enum cp_wall_state state,
 			    struct cp_raw_stack *s, uint32_t span);
-/* The same for the stack of a record. WAIT: why the thread waits (wall.h); 0 = unknown. */
+/* The same for the stack of a record. WAIT: why the thread waits (wall_cause.c); 0 = unknown. */
 void cp_wall_time_set_row(struct cp_run *r, struct cp_thread *t, enum cp_wall_state state,
 			  const struct cp_record *record, uint32_t wait);
 
@@ -273,7 +273,7 @@ enum cp_wall_futex {
 	CP_WALL_FUTEX_THREAD, /* the end of a thread, in a join */
 };
 
-/* A wait as the wall mode keeps it in a row's tag (wall.h): 25 bits; 0 = unknown. */
+/* A wait as the wall mode keeps it in a row's tag (wall_slow.c): 25 bits; 0 = unknown. */
 #define CP_WALL_WAIT(cause, kind, fd)                                                              \
 	((uint32_t)(cause) | (uint32_t)(kind) << 4 | (uint32_t)((fd) + 1) << 9)
 #define CP_WALL_WAIT_BITS 25
@@ -325,7 +325,7 @@ extern const struct cp_config_mode cp_wall_settings;
  * Wall samples of slow spans; see wall_slow.c. Under the collector's lock.
  */
 
-/* A row's tag: its state, why the thread waits (wall.h), and the length of its span where the
+/* A row's tag: its state, why the thread waits (wall_cause.c), and the length of its span where the
  * span was slow. */
 #define CP_WALL_ROW_TAG(state, wait) ((uint64_t)(state) | (uint64_t)(wait) << 4)
 #define CP_WALL_ROW_STATE(tag) ((tag)&0xf)

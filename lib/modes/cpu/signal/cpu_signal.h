@@ -64,7 +64,7 @@ void cp_cpu_edges_reset(void);
  * event.
  */
 
-/* Set T's timer to its next expiry, or, while T has a credit (cpu_signal.h), to the next tick.
+/* Set T's timer to its next expiry, or, while T has a credit (cpu_edges.c), to the next tick.
  * Returns 0 or a negative errno. The calling thread is T, or T's timer isn't running. */
 int cp_cpu_event_set_timer(const struct cp_thread *t);
 

@@ -36,7 +36,7 @@ struct cp_live_block {
 	uint32_t id;   /* of its depot entry, below 2^24, not 0 */
 	/* Kept only after cp_live_keep_births(true); otherwise ignored, and 0 in what is returned.
 	 */
-	uint64_t born; /* cp_ticks() at the allocation, or as heap_signal.h has it; 0 = not known */
+	uint64_t born; /* cp_ticks() at the allocation, or as lifetimes.c has it; 0 = not known */
 };
 
 #define CP_LIVE_SIZE_MAX (UINT64_C(1) << 40)
@@ -91,7 +91,7 @@ struct cp_heap_totals {
 	uint64_t threads;	   /* random states handed out */
 	uint32_t first_epoch;	   /* the first epoch of the depot that belongs to this run */
 	bool births;		   /* each live block has the time of its allocation */
-	bool lifetimes;		   /* as heap_signal.h has it, and each free is recorded */
+	bool lifetimes;		   /* as lifetimes.c has it, and each free is recorded */
 	uint64_t allocated, freed; /* estimated bytes since the start, in batches */
 	uint64_t peak;		   /* the most that was in use at any check */
 	uint64_t next_allocated, next_freed,
@@ -172,7 +172,7 @@ static inline void cp_heap_event_sum_up(uint64_t allocated, uint64_t freed)
  *
  * jemalloc calls these functions in the program's threads: cp_heap_jemalloc_alloc after it
  * allocated, cp_heap_jemalloc_dalloc before it frees, cp_heap_jemalloc_expand after a block grew or
- * shrank in place. The rules of heap_signal.h apply, in table mode only, because blocks keep
+ * shrank in place. The rules of heap_event.c apply, in table mode only, because blocks keep
  * jemalloc's alignment. The functions do nothing while the heap mode is off. jemalloc may still
  * call them after the hooks were removed.
  */
@@ -222,7 +222,7 @@ struct cp_stack_depot_entry *cp_heap_stack_find(const struct cp_heap_sample *s,
 						struct cp_unwind_input *in);
 
 /* Returns the entry of blocks of OF that are freed from the calling function, in class CLASS of
- * heap_signal.h. Its stack: the free's, CP_STACK_DEPOT_MARK, and OF's. Returns NULL if there is no
+ * lifetimes.c. Its stack: the free's, CP_STACK_DEPOT_MARK, and OF's. Returns NULL if there is no
  * memory. */
 struct cp_stack_depot_entry *cp_heap_stack_find_freed(const struct cp_stack_depot_entry *of,
 						      uint32_t class);

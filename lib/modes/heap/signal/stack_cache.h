@@ -75,7 +75,7 @@ uint64_t cp_tail_cache_hash_of(const uint64_t *pcs, unsigned depth);
  * long as every word has the same value, the stack is the same. Words on which nothing depends
  * (saved registers that no rule counts from) aren't listed, so one or two words per frame remain.
  *
- * The cache is filled from a walk of stack_cache.h, and only with stacks of plain frames within the
+ * The cache is filled from a walk of tail_cache.c, and only with stacks of plain frames within the
  * thread's own stack. One thread at a time uses a cache. The caller must make sure that no module
  * went away meanwhile.
  */

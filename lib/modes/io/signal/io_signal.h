@@ -111,8 +111,8 @@ void cp_io_kind_closed_all(unsigned first, unsigned last);
  *
  * Chooses the calls whose stacks are recorded, and the weight of each recorded call.
  *
- * Pure arithmetic on the state of one cell: the calls of a thread of one op and kind (io_signal.h);
- * called by io_event.c. All times are ticks of the mode's clock (io_signal.h).
+ * Pure arithmetic on the state of one cell: the calls of a thread of one op and kind (io_counts.c);
+ * called by io_event.c. All times are ticks of the mode's clock (io_event.c).
  *
  * A cell counts four sums: calls, ticks of delay, bytes and errors. On each of these four lines lie
  * sampling points, and a call is recorded if there is a point on its piece of any line. So the
@@ -353,7 +353,7 @@ void cp_io_event_settle(const struct cp_io_call *c, uint64_t now);
 void cp_io_event_ended_anywhere(const struct cp_io_call *c);
 
 /* Tags of records and rows: op, kind, error (errno), and a number below 2^32. In a record the
- * number is that of the target (io_signal.h). In a row, its low 8 bits are the size class. A record
+ * number is that of the target (io_target.c). In a row, its low 8 bits are the size class. A record
  * has the call's bytes in LONGEST, which this mode has no other use for. */
 #define CP_IO_TAG(op, kind, error, number)                                                         \
 	((uint64_t)(op) << 56 | (uint64_t)(kind) << 48 | (uint64_t)(error) << 36 |                 \

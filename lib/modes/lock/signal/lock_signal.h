@@ -19,7 +19,7 @@
  * Who made others wait: a sampled wait is divided among the unlocks that came while it lasted.
  *
  * A thread that is about to wait notes in the bucket of the lock's address from when on its wait is
- * sampled (lock_signal.h knows that before the wait). A thread that unlocks a lock with waiters reads
+ * sampled (lock_sample.c knows that before the wait). A thread that unlocks a lock with waiters reads
  * the bucket. If one of the noted moments has come, or comes soon, it leaves an entry with the time
  * of the unlock, and puts its stack into the entry when the lock is free again. The thread that has
  * waited finds the entries afterwards, and adds its delay, with the weight of the sample, to those of
