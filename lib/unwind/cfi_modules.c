@@ -163,6 +163,50 @@ bool cp_cfi_modules_snapshot_publish(struct cp_cfi_snapshot *new, const uint64_t
 	return done;
 }
 
+/* What the loader keeps is the beginning of its list: it loads the program, preloaded modules and
+ * those that they need, and adds what dlopen loads at the end. So all modules before libc or the
+ * loader, which every program needs, are kept; a few after both may be, too. */
+struct keeping {
+	struct cp_cfi_snapshot *to; /* NULL: only count */
+	uint64_t libc, loader;	    /* addresses in them */
+	size_t count, kept;	    /* modules seen; those up to libc and the loader */
+};
+
+static int keep(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct cp_cfi_module m = module_of(info);
+	struct keeping *k = arg;
+
+	/* In a namespace of dlmopen the first module is not the program, and all may go. */
+	if (!k->count++ && info->dlpi_name && *info->dlpi_name)
+		return 1;
+	if (k->to && (k->count > k->kept || !cp_cfi_modules_snapshot_add(k->to, &m)))
+		return 1;
+	if (k->libc - m.start < m.end - m.start || k->loader - m.start < m.end - m.start)
+		k->kept = k->to ? k->kept : k->count;
+	return 0;
+}
+
+void cp_cfi_modules_note_kept(void)
+{
+	struct cp_cfi_snapshot *none = NULL;
+	struct keeping k = { 0 };
+
+	if (cp_load_acquire(&cp_cfi_finder.kept))
+		return;
+	k.libc = (uint64_t)(uintptr_t)cp_loaded_first("gnu_get_libc_version");
+	k.loader = (uint64_t)(uintptr_t)cp_loaded_first("__tls_get_addr");
+	cp_module_list(keep, &k);
+	k.to = k.kept ? cp_cfi_modules_snapshot_make(k.kept) : NULL;
+	if (!k.to)
+		return;
+	k.count = 0;
+	cp_module_list(keep, &k);
+	/* Pairs with the acquire in unwind/signal/cfi_module.c. */
+	if (!cp_cas_acqrel(&cp_cfi_finder.kept, &none, k.to))
+		cp_cfi_modules_snapshot_release(k.to);
+}
+
 /* The list is made before the lock is taken: making it needs the loader's lock, which may be held
  * by a thread that comes here from a destructor. If there is no memory, an empty list is safe; an
  * outdated one is not. Captures go on while a module goes away. Those that may read the old list,

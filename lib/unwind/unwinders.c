@@ -16,6 +16,7 @@ const struct cp_unwinder cp_unwinder_fp = {
 static void dwarf_modules_changed(void)
 {
 	cp_cfi_modules_refresh();
+	cp_cfi_modules_note_kept();
 	cp_rules_clear();
 	cp_cfi_code_forget();
 }

@@ -26,40 +26,62 @@ static void run_chains(void)
 	RUN(test_signal_stack_is_left);
 }
 
+/* From now on any module may go away. Returns what the finder was. */
+static struct cp_cfi_finder let_all_go(void)
+{
+	struct cp_cfi_finder saved = cp_cfi_finder;
+
+	memset(cp_cfi_finder.lasting, 0, sizeof(cp_cfi_finder.lasting));
+	cp_cfi_finder.kept = NULL;
+	modules_unstable = true;
+	return saved;
+}
+
+static void let_stay(const struct cp_cfi_finder *saved)
+{
+	memcpy(cp_cfi_finder.lasting, saved->lasting, sizeof(saved->lasting));
+	cp_cfi_finder.kept = saved->kept;
+	modules_unstable = false;
+}
+
 /* Where modules may go away, the kernel reads them: the same frames. */
 static void test_unstable_modules_are_read_by_the_kernel(void)
 {
+	struct cp_cfi_finder saved;
 	uint64_t word;
 
 	if (cp_sys_peek(&word, (uint64_t)&modules_unstable, 1) != 1)
 		SKIP("process_vm_readv is refused");
-	modules_unstable = true;
-	for (int round = 0; round < 2; round++) { /* cold, then by the cache */
+	for (int round = 0; round < 4; round++) { /* cold, then by the cache */
 		unwinder->modules_changed();
+		modules_unstable = true;
+		if (round >= 2)
+			saved = let_all_go();
 		test_plain_chain();
 		test_plain_chain();
 		test_chain_through_busy_and_realigned_frames();
 		test_signal_frame_is_crossed();
 		test_thread_start_completes();
+		if (round >= 2)
+			let_stay(&saved);
 	}
 	modules_unstable = false;
 }
 
 /* Another module may have been loaded where the cache knows one: the cached rules for that place
- * are wrong. That can't happen to the program and libc. */
+ * are wrong. That can't happen to the modules that the program began with. */
 static void test_the_cache_is_left_alone_while_a_module_goes(void)
 {
-	struct cp_cfi_finder saved = cp_cfi_finder;
+	struct cp_cfi_finder saved;
 	uint64_t word, filled = 0;
 
 	CHECK(cp_cfi_lasting((uint64_t)&run_chains));
 	CHECK(cp_cfi_lasting((uint64_t)&gnu_get_libc_version));
-	memset(cp_cfi_finder.lasting, 0, sizeof(cp_cfi_finder.lasting));
-
-	if (cp_sys_peek(&word, (uint64_t)&modules_unstable, 1) != 1) {
-		cp_cfi_finder = saved;
+	CHECK(cp_cfi_finder.kept);
+	if (cp_sys_peek(&word, (uint64_t)&modules_unstable, 1) != 1)
 		SKIP("process_vm_readv is refused");
-	}
+	saved = let_all_go();
+	modules_unstable = false;
 	test_plain_chain();
 	for (unsigned i = 0; i < sizeof(cp_rules_cache) / 8; i++)
 		if (cp_rules_cache[i])
@@ -70,12 +92,30 @@ static void test_the_cache_is_left_alone_while_a_module_goes(void)
 	test_plain_chain();
 	for (unsigned i = 0; i < sizeof(cp_rules_cache) / 8; i++)
 		CHECK_EQ(cp_rules_cache[i], 0);
-	memcpy(cp_cfi_finder.lasting, saved.lasting, sizeof(saved.lasting));
+	let_stay(&saved);
+	modules_unstable = true;
 	test_plain_chain();
 	for (unsigned i = 0; i < sizeof(cp_rules_cache) / 8; i++)
 		filled += cp_rules_cache[i] != 0;
 	CHECK(filled > 4);
 	modules_unstable = false;
+}
+
+/* The loader keeps what the program began with, not what dlopen has loaded. */
+static void test_kept_modules_are_those_of_the_beginning(void)
+{
+	void *lib = dlopen("libm.so.6", RTLD_NOW | RTLD_LOCAL);
+
+	cp_cfi_finder.kept = NULL;
+	unwinder->modules_changed();
+	CHECK(cp_cfi_module_stays((uint64_t)test_kept_modules_are_those_of_the_beginning));
+	CHECK(cp_cfi_module_stays((uint64_t)gnu_get_libc_version));
+	CHECK(cp_cfi_module_stays((uint64_t)dlsym(RTLD_DEFAULT, "__tls_get_addr")));
+	if (!lib)
+		SKIP("no libm.so.6");
+	CHECK(!cp_cfi_module_stays((uint64_t)dlsym(lib, "cabs")));
+	dlclose(lib);
+	unwinder->modules_changed();
 }
 
 static unsigned asked;
@@ -276,6 +316,7 @@ static bool two_share_a_slot(void)
 static void on_measure(int sig, siginfo_t *info, void *context)
 {
 	unsigned cold, warm, copied;
+	struct cp_cfi_finder saved;
 
 	input_of(&painted_input, context);
 	unwinder->modules_changed();
@@ -283,7 +324,9 @@ static void on_measure(int sig, siginfo_t *info, void *context)
 	warm = stack_used();
 	unwinder->modules_changed();
 	painted_input.stable_modules = false;
+	saved = let_all_go();
 	copied = stack_used();
+	let_stay(&saved);
 	printf("# stack used by a walk: %u bytes cold, %u warm, %u during a dlclose\n", cold, warm,
 	       copied);
 	CHECK(walked.n > 4);
@@ -317,6 +360,7 @@ int main(void)
 	RUN(test_garbage_registers_never_fault);
 	RUN(test_unstable_modules_are_read_by_the_kernel);
 	RUN(test_the_cache_is_left_alone_while_a_module_goes);
+	RUN(test_kept_modules_are_those_of_the_beginning);
 	RUN(test_coroutine_ends_at_its_start);
 	RUN(test_rules_alone_look_at_no_module_that_may_go);
 	RUN(test_snapshot_of_modules);

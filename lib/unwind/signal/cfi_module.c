@@ -6,10 +6,10 @@
 
 struct cp_cfi_finder cp_cfi_finder;
 
-static bool find_in_snapshot(uint64_t pc, struct cp_cfi_module *m)
+static bool find_in(struct cp_cfi_snapshot *const *at, uint64_t pc, struct cp_cfi_module *m)
 {
 	/* Pairs with the release in cfi_modules.c: the snapshot's contents are complete. */
-	const struct cp_cfi_snapshot *s = cp_load_acquire(&cp_cfi_finder.snapshot);
+	const struct cp_cfi_snapshot *s = cp_load_acquire(at);
 	size_t low = 0, high = s ? s->count : 0;
 
 	while (low < high) {
@@ -32,8 +32,16 @@ static void find_built(uint64_t pc, struct cp_cfi_module *m)
 {
 	struct cp_cfi_module ours;
 
-	if (find_in_snapshot(pc, &ours) && ours.start == m->start && ours.end == m->end)
+	if (find_in(&cp_cfi_finder.snapshot, pc, &ours) && ours.start == m->start &&
+	    ours.end == m->end)
 		*m = ours;
+}
+
+bool cp_cfi_module_stays(uint64_t pc)
+{
+	struct cp_cfi_module m;
+
+	return cp_cfi_lasting(pc) || find_in(&cp_cfi_finder.kept, pc, &m);
 }
 
 bool cp_cfi_module_find(uint64_t pc, struct cp_cfi_module *m)
@@ -41,7 +49,7 @@ bool cp_cfi_module_find(uint64_t pc, struct cp_cfi_module *m)
 	struct cp_cfi_dlfo found;
 
 	if (!cp_cfi_finder.find) {
-		if (find_in_snapshot(pc, m))
+		if (find_in(&cp_cfi_finder.snapshot, pc, m))
 			return true;
 		cp_cfi_module_missed();
 		return false;

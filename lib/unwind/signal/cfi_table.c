@@ -29,38 +29,42 @@ static inline bool find_table(const struct cp_cfi_module *m, bool copy, struct c
 	return false;
 }
 
-/* As cp_cfi_search, in memory that may go away. Returns false if it has gone away. */
-static __attribute__((noinline)) bool search_copied(const struct cp_cfi_sorted *t, int32_t want,
-						    uint64_t *found)
+/* As cp_cfi_search, in memory that may go away: the last entries of the search are copied at once,
+ * because each copy is a system call. Returns false if it has gone away. */
+static __attribute__((noinline)) bool search_copied(struct cp_cfi_sorted t, int32_t want,
+						    struct cp_cfi_copy *copy,
+						    struct cp_cfi_entry *found)
 {
-	uint64_t low = 0, count, half;
+	const size_t most = sizeof(copy->fde) / sizeof(*found);
+	uint64_t half;
 	int32_t start;
 
-	for (count = t->count; count > 1; count -= half) {
-		half = count / 2;
-		if (!get(t->at + (low + half) * sizeof(struct cp_cfi_entry), &start, sizeof(start),
-			 true))
+	for (; t.count > most; t.count -= half) {
+		half = t.count / 2;
+		if (!get(t.at + half * sizeof(*found), &start, sizeof(start), true))
 			return false;
-		low += start <= want ? half : 0;
+		t.at += start <= want ? half * sizeof(*found) : 0;
 	}
-	*found = low;
+	if (!get(t.at, copy->fde, t.count * sizeof(*found), true))
+		return false;
+	t.at = (uint64_t)(uintptr_t)copy->fde;
+	memcpy(found, (const char *)cp_cfi_search(&t, want), sizeof(*found));
 	return true;
 }
 
 /* Find the last function that starts at or before PC: its start and its FDE. Returns false if there
  * is none. */
-static bool search(const struct cp_cfi_module *m, uint64_t pc, bool copy, uint64_t *start,
-		   uint64_t *fde)
+static bool search(const struct cp_cfi_module *m, uint64_t pc, struct cp_cfi_copy *copy,
+		   uint64_t *start, uint64_t *fde)
 {
 	struct cp_cfi_entry e;
 	struct cp_cfi_sorted t;
-	uint64_t i = 0;
 	int32_t want;
 
-	if (!find_table(m, copy, &t) || !t.count || !cp_cfi_in_range(&t, pc, &want))
+	if (!find_table(m, copy != NULL, &t) || !t.count || !cp_cfi_in_range(&t, pc, &want))
 		return false;
 	if (t.copy) {
-		if (!search_copied(&t, want, &i) || !get(t.at + i * sizeof(e), &e, sizeof(e), true))
+		if (!search_copied(t, want, copy, &e))
 			return false;
 	} else {
 		memcpy(&e, (const char *)cp_cfi_search(&t, want), sizeof(e));
@@ -74,9 +78,10 @@ static bool search(const struct cp_cfi_module *m, uint64_t pc, bool copy, uint64
 
 uint64_t cp_cfi_table_start_before(const struct cp_cfi_module *m, uint64_t pc, bool copy)
 {
+	struct cp_cfi_copy room;
 	uint64_t start, fde;
 
-	return search(m, pc, copy, &start, &fde) ? start : 0;
+	return search(m, pc, copy ? &room : NULL, &start, &fde) ? start : 0;
 }
 
 /* Set up a cursor over the record at ADDR, after its length; in the module, or in a copy at TO. */
@@ -200,7 +205,7 @@ bool cp_cfi_table_find(const struct cp_cfi_module *m, uint64_t pc, struct cp_cfi
 {
 	uint64_t start, addr, size;
 
-	return search(m, pc, copy != NULL, &start, &addr) &&
+	return search(m, pc, copy, &start, &addr) &&
 	       cp_cfi_table_parse(m, addr, copy, fde, &size) && pc >= fde->start &&
 	       pc - fde->start < size;
 }

@@ -119,10 +119,10 @@ static __attribute__((noinline)) bool step_by_rule(struct walk *w, uint32_t rule
 	return true;
 }
 
-/* Don't cache rules of a module that may go away. */
+/* Can't the module go away, so that its tables may be read directly and its rules cached? */
 static __attribute__((noinline)) bool may_keep(const struct walk *w)
 {
-	return w->in->stable_modules || cp_cfi_lasting(w->at);
+	return w->in->stable_modules || cp_cfi_module_stays(w->at);
 }
 
 static bool is_outermost(const struct cp_cfi_fde *fde, const struct cp_cfi_row *row)
@@ -130,27 +130,29 @@ static bool is_outermost(const struct cp_cfi_fde *fde, const struct cp_cfi_row *
 	return CP_CFI_KIND(row->rules[fde->ra_column]) == CP_CFI_UNDEFINED;
 }
 
-/* Step by call frame information. *FOUND false: the code has none. COPY: see unwind_signal.h. */
-static enum cp_cfi_result step_by(struct walk *w, struct cp_cfi_copy *copy, bool *found,
+/* Step by call frame information. *FOUND false: the code has none. TABLES: room for a copy if the
+ * module may go away; see unwind_signal.h. */
+static enum cp_cfi_result step_by(struct walk *w, struct cp_cfi_copy *tables, bool *found,
 				  bool *signal)
 {
+	bool copy = !w->in->stable_modules;
 	struct cp_cfi_fde fde;
 	struct cp_cfi_row row;
 	enum cp_cfi_result r;
 
-	*found = cp_cfi_table_find(w->module, w->at, copy, &fde);
+	*found = cp_cfi_table_find(w->module, w->at, tables, &fde);
 	if (!*found)
 		return CP_CFI_LOST;
 	*signal = fde.signal;
-	if (fde.signal && cp_cfi_guess_resume(&w->f, copy != NULL) == CP_CFI_RESUMED)
+	if (fde.signal && cp_cfi_guess_resume(&w->f, copy) == CP_CFI_RESUMED)
 		return CP_CFI_RESUMED;
 	if (cp_cfi_row(&fde, w->at, &row))
 		return CP_CFI_LOST;
 	if (!is_outermost(&fde, &row) && cp_cfi_says_nothing(&fde) &&
-	    cp_cfi_quirks_pushes(&w->f, &fde, copy != NULL) == CP_CFI_STEPPED)
+	    cp_cfi_quirks_pushes(&w->f, &fde, copy) == CP_CFI_STEPPED)
 		return CP_CFI_STEPPED;
 	if (w->exact)
-		cp_cfi_quirks_freed_early(&fde, w->at, &row, copy != NULL);
+		cp_cfi_quirks_freed_early(&fde, w->at, &row, copy);
 	if (!fde.signal && may_keep(w)) {
 		uint32_t rule = cp_rule_of(&row);
 
@@ -161,7 +163,7 @@ static enum cp_cfi_result step_by(struct walk *w, struct cp_cfi_copy *copy, bool
 			return CP_CFI_STEPPED;
 	}
 	r = cp_cfi_step(&w->f, &fde, &row);
-	if (r == CP_CFI_UNKNOWN && w->in->copy && cp_cfi_base(&w->f, &fde, &row, copy != NULL))
+	if (r == CP_CFI_UNKNOWN && w->in->copy && cp_cfi_base(&w->f, &fde, &row, copy))
 		r = cp_cfi_step(&w->f, &fde, &row);
 	return r;
 }
@@ -170,9 +172,9 @@ static enum cp_cfi_result step_by(struct walk *w, struct cp_cfi_copy *copy, bool
 static __attribute__((noinline)) enum cp_cfi_result step_by_copy(struct walk *w, bool *found,
 								 bool *signal)
 {
-	struct cp_cfi_copy copy;
+	struct cp_cfi_copy tables;
 
-	return step_by(w, &copy, found, signal);
+	return step_by(w, &tables, found, signal);
 }
 
 static bool on_own_stack(const struct walk *w, uint64_t sp)
@@ -224,7 +226,8 @@ static inline enum cp_cfi_result step_slowly(struct walk *w, uint64_t *recorded)
 	enum cp_cfi_result r = CP_CFI_LOST;
 
 	if (find_module(w))
-		r = copy ? step_by_copy(w, &found, &signal) : step_by(w, NULL, &found, &signal);
+		r = may_keep(w) ? step_by(w, NULL, &found, &signal)
+				: step_by_copy(w, &found, &signal);
 	if (!found && !w->exact) {
 		r = cp_cfi_guess_resume(&w->f, copy);
 		signal = r == CP_CFI_RESUMED;
@@ -254,8 +257,8 @@ static inline bool ended(uint64_t pc, bool full, enum cp_unwind_end *end)
 /* Which modules stay while a walk steps by the cache. ALL: the gate guarantees all modules. OWN:
  * the modules that the stack leads through; the gate wasn't asked. Their cached rules hold, but no
  * list of modules may be read, nor a built table, which other threads may release meanwhile.
- * LASTING: a module is going away, and another one may be loaded at its addresses, and run, before
- * the cache is cleared. */
+ * LASTING: those that the program began with. Another module is going away, and a new one may be
+ * loaded at its addresses, and run, before the cache is cleared. */
 enum staying { ALL, OWN, LASTING };
 
 /* Learn a rule that was not in the cache. */
@@ -287,12 +290,13 @@ static inline __attribute__((always_inline)) bool step_by_cache(struct walk *w, 
 	while (!((key - 1) >> CP_CFI_PC_BITS)) {
 		uint32_t rule;
 
-		if ((staying == LASTING && !cp_cfi_lasting(key - 1)) || !cp_rules_get(key, &rule)) {
+		if (staying == LASTING && !cp_cfi_module_stays(key - 1))
+			break;
+		if (!cp_rules_get(key, &rule)) {
 			bool exact = w->exact && n == *count;
 
-			rule = staying == ALL	? learn(w, key - 1, exact)
-			       : staying == OWN ? learn_lasting(key - 1, exact)
-						: 0;
+			rule = staying == OWN ? learn_lasting(key - 1, exact)
+					      : learn(w, key - 1, exact);
 			if (!rule)
 				break;
 		}

@@ -79,6 +79,9 @@ extern struct cp_cfi_finder {
 	/* Modules that stay until the end: the program and libc. Those that have a table and no
 	 * holes are found here at once. HDR is 0 in the others. */
 	struct cp_cfi_module lasting[CP_CFI_LASTING];
+	/* The modules that the loader never unloads, because the program began with them. NULL
+	 * before the end of the first dlclose: only walks during a dlclose need them. */
+	struct cp_cfi_snapshot *kept;
 } cp_cfi_finder;
 
 /* Returns the lasting module that contains PC. NULL doesn't mean that no module contains PC. */
@@ -96,6 +99,9 @@ static inline struct cp_cfi_module *cp_cfi_lasting(uint64_t pc)
 /* Finds the module that contains PC. Returns false, and leaves *M alone, if no module does. */
 bool cp_cfi_module_find(uint64_t pc, struct cp_cfi_module *m);
 
+/* Does the module that contains PC stay until the end? Returns false if that isn't known. */
+bool cp_cfi_module_stays(uint64_t pc);
+
 /* Called when a handler found no module or no table: asks the control half to look. */
 static inline void cp_cfi_module_missed(void)
 {
@@ -106,6 +112,8 @@ static inline void cp_cfi_module_missed(void)
 /* Control half. Ordinary context, no walk in progress. Returns 0 or -ENOMEM. */
 int cp_cfi_modules_prepare(void);
 void cp_cfi_modules_refresh(void);
+/* Note at the first dlclose which modules stay. Several threads may do so at once. */
+void cp_cfi_modules_note_kept(void);
 /* Called on the collector's thread about once a second: looks for newly loaded modules if a handler
  * missed one. Takes none of the program's locks. */
 void cp_cfi_poll(void);
