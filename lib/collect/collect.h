@@ -18,25 +18,6 @@
 #include "sample/thread.h"
 #include "settings/settings.h"
 
-/* bursts.c
- *
- * How long threads run at a time. The kernel's tick takes the samples of running threads, so of
- * work that is shorter than a tick they tell less than of other work; a profile says how much there
- * is.
- *
- * Called by the modes that sample by the tick, in ordinary context.
- */
-
-/* Tells of thread T in MODE, whose CPU clock is at CPU, if there is something new. Reads a file
- * then.
- */
-void cp_bursts_look(unsigned mode, struct cp_bursts *b, const struct cp_thread *t, uint64_t cpu);
-/* The same for the calling thread, without the file: it ends. */
-void cp_bursts_end(unsigned mode, struct cp_bursts *b, uint64_t cpu);
-/* Adds a note to R's comments, ending with ADVICE, if a good part of the CPU time is of threads
- * that run for less than a tick at a time. */
-void cp_bursts_note(struct cp_comments *out, const struct cp_run *r, const char *advice);
-
 /* control_socket.c
  *
  * The control socket: how the collector's task hears of requests from other processes
@@ -77,6 +58,27 @@ uint64_t cp_control_socket_due(void);
 int cp_control_socket_peer(void);
 /* In a fork child, which doesn't have the task. */
 void cp_control_socket_fork_child(void);
+
+/* Checks requests that come over the control socket, and makes replies; see base/control.h. Any
+ * context. */
+
+/* Check the first GOT bytes of M, which were received. Returns 0; -EPROTO for a request of another
+ * version; or -EBADMSG for anything that is no request. */
+int cp_control_socket_check(const struct cp_control_message *m, size_t got);
+/* Make M a reply with RESULT and no text. */
+void cp_control_socket_reply(struct cp_control_message *m, int result);
+/* Add a line to the text of reply M. A control character in a value becomes "?". A line that
+ * doesn't fit is left out. */
+void cp_control_socket_text(struct cp_control_message *m, const char *key, const char *value);
+void cp_control_socket_number(struct cp_control_message *m, const char *key, uint64_t value);
+
+/* Decides who may ask something of this process over its control socket. */
+
+/* Return true if the other end of connection FD may ask: root, or a process of the same user and
+ * group as the calling task. As for ptrace, all user and group ids of the process must be the
+ * peer's, and the process must have no capabilities: it could else do for the peer what the peer
+ * may not do. The collector's task has the ids that the program has at that moment. Any context. */
+bool cp_control_socket_may_ask(int fd);
 
 /* collect.c
  *
@@ -223,22 +225,6 @@ bool cp_collect_loop(void);
  * Otherwise do nothing. */
 void cp_collect_loop_end_as_last(void);
 
-/* control_message.c
- *
- * Checks requests that come over the control socket, and makes replies; see base/control.h. Any
- * context.
- */
-
-/* Check the first GOT bytes of M, which were received. Returns 0; -EPROTO for a request of another
- * version; or -EBADMSG for anything that is no request. */
-int cp_control_message_check(const struct cp_control_message *m, size_t got);
-/* Make M a reply with RESULT and no text. */
-void cp_control_message_reply(struct cp_control_message *m, int result);
-/* Add a line to the text of reply M. A control character in a value becomes "?". A line that
- * doesn't fit is left out. */
-void cp_control_message_text(struct cp_control_message *m, const char *key, const char *value);
-void cp_control_message_number(struct cp_control_message *m, const char *key, uint64_t value);
-
 /* control_path.c
  *
  * A control socket with a path in the file system, for clients in another network namespace.
@@ -261,20 +247,6 @@ void cp_control_path_give_up(void);
 bool cp_control_path_is_withdrawn(void);
 /* In a fork child: the file is the parent's. */
 void cp_control_path_fork_child(void);
-
-/* control_peer.c
- *
- * Decides who may ask something of this process over its control socket.
- */
-
-/* Return true if the other end of connection FD may ask: root, or a process of the same user and
- * group as the calling task. As for ptrace, all user and group ids of the process must be the
- * peer's, and the process must have no capabilities: it could else do for the peer what the peer
- * may not do. The collector's task has the ids that the program has at that moment. Any context. */
-bool cp_control_peer_may_ask(int fd);
-
-/* Return the process id at the other end of connection FD, or 0 if it is out of sight. */
-int cp_control_peer_pid(int fd);
 
 /* drain.c
  *
@@ -344,6 +316,18 @@ bool cp_sweep_all_gone(const struct cp_sweep_ours *ours);
 /* Forget the parent's sweep in a fork child. */
 void cp_sweep_fork_child(void);
 
+/* An index of thread records by thread id, for callers that look up many of them; cp_thread_of
+ * searches all records for each. The collector only. */
+
+struct cp_thread;
+
+/* Read the live records into the index. */
+void cp_sweep_read_tids(void);
+/* Return the live record of thread TID if it was live at the last reading; otherwise NULL. */
+struct cp_thread *cp_sweep_find_tid(int tid);
+/* Empty the index in a fork child. */
+void cp_sweep_tids_fork_child(void);
+
 /* task_sleep.c
  *
  * The sleep of the collector's task, and its end by a request of another thread.
@@ -386,6 +370,24 @@ int cp_thread_timer_create(const struct cp_thread *t, enum cprof_mode mode);
 uint64_t cp_thread_timer_tick_ns(void);
 /* Return the advice to print after ERR in a message that a timer can't be had; may be empty. */
 const char *cp_thread_timer_advice(int err);
+
+/* How long threads run at a time. The kernel's tick takes the samples of running threads, so of
+ * work that is shorter than a tick they tell less than of other work; a profile says how much there
+ * is.
+ *
+ * Called by the modes that sample by the tick, in ordinary context. */
+
+/* Tells of thread T in MODE, whose CPU clock is at CPU, if there is something new. Reads a file
+ * then.
+ */
+void cp_thread_timer_bursts_look(unsigned mode, struct cp_bursts *b, const struct cp_thread *t,
+				 uint64_t cpu);
+/* The same for the calling thread, without the file: it ends. */
+void cp_thread_timer_bursts_end(unsigned mode, struct cp_bursts *b, uint64_t cpu);
+/* Adds a note to R's comments, ending with ADVICE, if a good part of the CPU time is of threads
+ * that run for less than a tick at a time. */
+void cp_thread_timer_bursts_note(struct cp_comments *out, const struct cp_run *r,
+				 const char *advice);
 
 /* threads.c
  *
@@ -433,21 +435,6 @@ void cp_threads_registration_end(void);
 bool cp_threads_alone(void);
 /* Call in a fork child, where only the calling thread is left. */
 void cp_threads_fork_child(void);
-
-/* tids.c
- *
- * An index of thread records by thread id, for callers that look up many of them; cp_thread_of
- * searches all records for each. The collector only.
- */
-
-struct cp_thread;
-
-/* Read the live records into the index. */
-void cp_tids_read(void);
-/* Return the live record of thread TID if it was live at the last reading; otherwise NULL. */
-struct cp_thread *cp_tids_find(int tid);
-/* Empty the index in a fork child. */
-void cp_tids_fork_child(void);
 
 /* worker.c
  *

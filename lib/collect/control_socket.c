@@ -7,9 +7,12 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <linux/capability.h>
+#include <stdint.h>
 
 #include "base/sys.h"
 #include "base/text.h"
+#include "base/base.h"
 
 #define BACKLOG 16
 #define BURST 20
@@ -157,6 +160,68 @@ void cp_control_socket_sleep(uint32_t *word, uint32_t seen, const struct timespe
 	ready = mine[0].revents ? mine[0].fd : mine[1].revents ? mine[1].fd : -1;
 }
 
+/* Who may ask. */
+
+/* The kernel shows every user and group that a user namespace doesn't know as this one. */
+#define UNKNOWN 65534u
+
+struct peer {
+	uint32_t pid, uid, gid; /* struct ucred */
+};
+
+static bool has_capabilities(void)
+{
+	struct __user_cap_header_struct h = { _LINUX_CAPABILITY_VERSION_3, 0 };
+	struct __user_cap_data_struct c[_LINUX_CAPABILITY_U32S_3] = { { 0, 0, 0 } };
+
+	return cp_sys2(SYS_capget, &h, c) < 0 || c[0].permitted || c[1].permitted;
+}
+
+/* Is every user known here, as on a host, so that UNKNOWN is the user nobody? */
+static bool knows_all_users(void)
+{
+	static const char all[] = "         0          0 4294967295";
+	char text[64] = "";
+	int fd = cp_thread_file_open("uid_map");
+	long got = fd < 0 ? 0 : cp_sys_read(fd, text, sizeof(text));
+
+	if (fd >= 0)
+		cp_sys_close(fd);
+	return got >= (long)sizeof(all) - 1 && !memcmp(text, all, sizeof(all) - 1);
+}
+
+static bool is_same(long call, uint32_t id)
+{
+	uint32_t ids[3];
+
+	return !cp_sys3(call, &ids[0], &ids[1], &ids[2]) && ids[0] == id && ids[1] == id &&
+	       ids[2] == id;
+}
+
+/* Return the process id at the other end of connection FD, or 0 if it is out of sight. */
+static int control_peer_pid(int fd)
+{
+	struct peer p = { 0, UNKNOWN, UNKNOWN };
+	uint32_t size = sizeof(p);
+
+	return cp_sys5(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, &p, &size) < 0 ? 0 : (int)p.pid;
+}
+
+bool cp_control_socket_may_ask(int fd)
+{
+	struct peer p = { 0, UNKNOWN, UNKNOWN };
+	uint32_t size = sizeof(p);
+
+	if (cp_sys5(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, &p, &size) < 0 ||
+	    size != sizeof(p))
+		return false;
+	if (p.uid == 0)
+		return true;
+	if (!is_same(SYS_getresuid, p.uid) || !is_same(SYS_getresgid, p.gid) || has_capabilities())
+		return false;
+	return (p.uid != UNKNOWN && p.gid != UNKNOWN) || knows_all_users();
+}
+
 static void accept_client(int from)
 {
 	uint64_t at = now();
@@ -164,13 +229,13 @@ static void accept_client(int from)
 	client = (int)cp_sys4(SYS_accept4, from, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	paid_until = (paid_until > at ? paid_until : at) + EACH_NS;
 	client_deadline = at + CLIENT_NS;
-	if (client >= 0 && !cp_control_peer_may_ask(client))
+	if (client >= 0 && !cp_control_socket_may_ask(client))
 		end_client();
 }
 
 int cp_control_socket_peer(void)
 {
-	return cp_control_peer_pid(client);
+	return control_peer_pid(client);
 }
 
 /* Room for one descriptor. The kernel closes what doesn't fit. */
@@ -214,6 +279,54 @@ static bool reply(void)
 	return cp_sys3(SYS_sendmsg, client, &h, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
 }
 
+/* Requests and replies of the control socket. */
+
+int cp_control_socket_check(const struct cp_control_message *m, size_t got)
+{
+	if (got < CP_CONTROL_HEADER || m->magic != CP_CONTROL_MAGIC)
+		return -EBADMSG;
+	/* Another version may count its bytes in another way. */
+	if (m->version != CP_CONTROL_VERSION)
+		return -EPROTO;
+	if (m->size > CP_CONTROL_TEXT || got != CP_CONTROL_HEADER + m->size || m->result)
+		return -EBADMSG;
+	if (!m->request || m->request >= CP_CONTROL_REQUESTS)
+		return -EBADMSG;
+	return 0;
+}
+
+void cp_control_socket_reply(struct cp_control_message *m, int result)
+{
+	m->magic = CP_CONTROL_MAGIC;
+	m->version = CP_CONTROL_VERSION;
+	m->result = result;
+	m->size = 0;
+}
+
+void cp_control_socket_text(struct cp_control_message *m, const char *key, const char *value)
+{
+	size_t keys = strlen(key), values = strlen(value);
+	char *to = m->text + m->size;
+
+	if (keys + values + 2 > CP_CONTROL_TEXT - m->size)
+		return;
+	memcpy(to, key, keys);
+	to[keys] = '=';
+	for (size_t i = 0; i < values; i++)
+		to[keys + 1 + i] =
+			(unsigned char)value[i] < ' ' || value[i] == 127 ? '?' : value[i];
+	to[keys + 1 + values] = '\n';
+	m->size += (uint32_t)(keys + values + 2);
+}
+
+void cp_control_socket_number(struct cp_control_message *m, const char *key, uint64_t value)
+{
+	char text[24];
+
+	cp_text_format(text, sizeof(text), "%lu", (unsigned long)value);
+	cp_control_socket_text(m, key, text);
+}
+
 static void serve_client(cp_control_answer *answer, cp_control_answered *answered)
 {
 	int fd, err;
@@ -221,12 +334,12 @@ static void serve_client(cp_control_answer *answer, cp_control_answered *answere
 
 	if (got == -EAGAIN && now() < client_deadline)
 		return;
-	err = got < 0 ? (int)got : cp_control_message_check(&message, (size_t)got);
+	err = got < 0 ? (int)got : cp_control_socket_check(&message, (size_t)got);
 	if (!err) {
 		answer(&message, fd);
 		answered(reply());
 	} else if (err == -EPROTO) {
-		cp_control_message_reply(&message, err);
+		cp_control_socket_reply(&message, err);
 		reply();
 	} /* rubbish gets no answer */
 	if (fd >= 0)

@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 LIB_SOURCES += \
-	%D%/bursts.c \
 	%D%/collect.c \
 	%D%/collect_loop.c \
 	%D%/collect_thread.c \
-	%D%/control_message.c \
 	%D%/control_path.c \
-	%D%/control_peer.c \
 	%D%/control_socket.c \
 	%D%/drain.c \
 	%D%/perf_probe.c \
@@ -15,5 +12,4 @@ LIB_SOURCES += \
 	%D%/task_sleep.c \
 	%D%/thread_timer.c \
 	%D%/threads.c \
-	%D%/tids.c \
 	%D%/worker.c

@@ -11,6 +11,7 @@
 #include "base/base.h"
 #include "base/sys.h"
 #include "base/text.h"
+#include "base/atomic.h"
 
 int cp_sweep_each(int (*visit)(int tid, void *context), void *context)
 {
@@ -82,9 +83,49 @@ static void begin_registered(struct cp_thread *t)
 	cp_mode_ops_thread_begin(t);
 }
 
+/* Records by thread id. */
+
+static struct cp_index records;
+
+static bool is_live(const struct cp_thread *t, int tid)
+{
+	return cp_load_relaxed(&t->tid) == tid && cp_load_acquire(&t->state) == CP_THREAD_LIVE;
+}
+
+static bool same(uint32_t item, const void *tid, const void *unused)
+{
+	return is_live(cp_thread_at(item), *(const int *)tid);
+}
+
+void cp_sweep_read_tids(void)
+{
+	cp_index_clear(&records);
+	for (uint32_t i = 0; i < cp_thread_limit(); i++) {
+		int tid = cp_load_relaxed(&cp_thread_at(i)->tid);
+
+		/* Without memory, look-ups find fewer records. */
+		if (is_live(cp_thread_at(i), tid) &&
+		    cp_index_add(&records, cp_index_hash(&tid, sizeof(tid)), i) < 0)
+			return;
+	}
+}
+
+struct cp_thread *cp_sweep_find_tid(int tid)
+{
+	uint32_t i = cp_index_find(&records, cp_index_hash(&tid, sizeof(tid)), same, &tid, NULL);
+
+	return i == CP_INDEX_NONE ? NULL : cp_thread_at(i);
+}
+
+void cp_sweep_tids_fork_child(void)
+{
+	/* Abandoned, not freed: the parent may have been moving it. */
+	records = (struct cp_index){ 0 };
+}
+
 static int see_task_locked(int tid)
 {
-	struct cp_thread *t = cp_tids_find(tid);
+	struct cp_thread *t = cp_sweep_find_tid(tid);
 
 	/* The record may have been made since the records were read. */
 	if (!t)
@@ -255,7 +296,7 @@ bool cp_sweep_threads(const struct cp_sweep_ours *ours)
 		return false;
 	}
 	new_strangers.count = 0;
-	cp_tids_read();
+	cp_sweep_read_tids();
 	if (cp_sweep_each(see_task, &s) == 0)
 		end_unseen(&s);
 	strangers = new_strangers;

@@ -6,9 +6,12 @@
 #include <signal.h>
 #include <string.h>
 #include <time.h>
+#include <sys/resource.h>
 
 #include "base/sys.h"
 #include "host/signal/host_signal.h"
+#include "base/atomic.h"
+#include "base/base.h"
 
 int cp_thread_timer_create(const struct cp_thread *t, enum cprof_mode mode)
 {
@@ -40,4 +43,68 @@ uint64_t cp_thread_timer_tick_ns(void)
 
 	cp_sys2(SYS_clock_getres, CLOCK_MONOTONIC_COARSE, &tick);
 	return (uint64_t)tick.tv_sec * 1000000000u + (uint64_t)tick.tv_nsec;
+}
+
+/* How long threads run at a time. */
+
+/* A thread is told of after so many ticks of CPU time: of less, its mean tells nothing. */
+#define TICKS 4
+/* The least part of the CPU time, in per cent, that is worth a note. */
+#define WORTH 10
+
+static uint64_t tick(void)
+{
+	static uint64_t known; /* under the collector's lock, or the same by every thread */
+
+	if (!cp_load_relaxed(&known))
+		cp_store_relaxed(&known, cp_thread_timer_tick_ns());
+	return cp_load_relaxed(&known);
+}
+
+static bool is_due(const struct cp_bursts *b, uint64_t cpu)
+{
+	return cpu >= b->ran + TICKS * tick();
+}
+
+/* A burst ends where the thread waits. That another thread took the processor doesn't end it. */
+static void tell(unsigned mode, struct cp_bursts *b, uint64_t cpu, uint64_t waits)
+{
+	cp_count_mode(mode, CP_COUNT_BURSTS_NS, cpu - b->ran);
+	if (waits > b->waits && (cpu - b->ran) / (waits - b->waits) < tick())
+		cp_count_mode(mode, CP_COUNT_SHORT_BURSTS_NS, cpu - b->ran);
+	*b = (struct cp_bursts){ cpu, waits };
+}
+
+void cp_thread_timer_bursts_look(unsigned mode, struct cp_bursts *b, const struct cp_thread *t,
+				 uint64_t cpu)
+{
+	char text[2048];
+	uint64_t waits;
+
+	if (is_due(b, cpu) && cp_thread_file_status(t->tid, text, sizeof(text)) &&
+	    cp_thread_file_number(text, "\nvoluntary_ctxt_switches:\t", 10, &waits))
+		tell(mode, b, cpu, waits);
+}
+
+void cp_thread_timer_bursts_end(unsigned mode, struct cp_bursts *b, uint64_t cpu)
+{
+	struct rusage used;
+
+	if (is_due(b, cpu) && !cp_sys2(SYS_getrusage, RUSAGE_THREAD, &used))
+		tell(mode, b, cpu, (uint64_t)used.ru_nvcsw);
+}
+
+void cp_thread_timer_bursts_note(struct cp_comments *out, const struct cp_run *r,
+				 const char *advice)
+{
+	uint64_t all = cp_run_counted(r, CP_COUNT_BURSTS_NS);
+	uint64_t brief = cp_run_counted(r, CP_COUNT_SHORT_BURSTS_NS);
+
+	if (brief && brief * 100 / all >= WORTH)
+		cp_comments_line(
+			out,
+			"note: %lu %% of the CPU time is of threads that run for less than "
+			"the kernel's tick (%lu us) between two waits, on average: it takes "
+			"the samples, and other functions of theirs may have them; %s",
+			(unsigned long)(brief * 100 / all), (unsigned long)(tick() / 1000), advice);
 }

@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <unistd.h>
+#include <stdlib.h>
 
 #include "host/host.h"
 #include "host/real.h"
@@ -297,4 +298,20 @@ INTERPOSE int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_
 			   const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
 {
 	return spawn(CP_REAL(posix_spawnp), pid, file, actions, attr, argv, envp);
+}
+
+/* Ways to end the process that run no destructor. */
+
+INTERPOSE void _exit(int status)
+{
+	cp_process_end("at _exit");
+	CP_REAL(exit_now)(status);
+	__builtin_unreachable();
+}
+
+INTERPOSE void _Exit(int status)
+{
+	cp_process_end("at _Exit");
+	CP_REAL(exit_now)(status);
+	__builtin_unreachable();
 }

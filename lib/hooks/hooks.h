@@ -5,27 +5,6 @@
 
 #include <stdbool.h>
 
-/* dispatch.c
- *
- * prctl(PR_SET_SYSCALL_USER_DISPATCH), by which a thread has its system calls caught.
- */
-
-/* Returns whether OPTION of prctl is that one. */
-bool cp_dispatch_is(int option);
-/* The call, with its arguments A. Returns prctl's result, with errno. */
-int cp_dispatch_prctl(const unsigned long *a);
-
-/* raw_sigaction.c
- *
- * The rt_sigaction system call, made through syscall().
- */
-
-/* Handle rt_sigaction with arguments A where the signal's handler is the profiler's: do what libc's
- * sigaction does for the program, and set *RESULT to the result of syscall, with errno. Returns
- * false if the handler is not the profiler's or A is wrong; the caller must then make the system
- * call. Async-signal-safe. */
-bool cp_raw_sigaction(const long *a, long *result);
-
 /* seccomp.c
  *
  * Detects calls by which the program restricts its system calls; see seccomp.c.
@@ -44,8 +23,8 @@ void cp_seccomp_begins(unsigned long mode, unsigned long flags, const void *filt
 
 /* Why; a thread may have several reasons. */
 enum cp_unsignalled_reason {
-	CP_UNSIGNALLED_TRACED = 1, /* trace.c */
-	CP_UNSIGNALLED_CAUGHT = 2, /* dispatch.c */
+	CP_UNSIGNALLED_TRACED = 1, /* unsignalled.c */
+	CP_UNSIGNALLED_CAUGHT = 2, /* unsignalled.c */
 };
 
 /* Stops the signals to the calling thread; a pending one is handled before this returns. Returns
@@ -54,5 +33,12 @@ bool cp_unsignalled_begin(enum cp_unsignalled_reason reason);
 /* Takes the reason back. The signals start again if it was the last one. Does nothing if the
  * calling thread doesn't have it. */
 void cp_unsignalled_end(enum cp_unsignalled_reason reason);
+
+/* prctl(PR_SET_SYSCALL_USER_DISPATCH), by which a thread has its system calls caught. */
+
+/* Returns whether OPTION of prctl is that one. */
+bool cp_dispatch_is(int option);
+/* The call, with its arguments A. Returns prctl's result, with errno. */
+int cp_dispatch_prctl(const unsigned long *a);
 
 #endif

@@ -1,20 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 PRELOAD_SMALL_SOURCES += \
 	%D%/credentials.c \
-	%D%/dispatch.c \
 	%D%/exec.c \
-	%D%/exit.c \
 	%D%/fork.c \
 	%D%/loader.c \
 	%D%/mask.c \
 	%D%/namespace.c \
 	%D%/procfs.c \
 	%D%/profil.c \
-	%D%/raw_sigaction.c \
 	%D%/seccomp.c \
 	%D%/send.c \
 	%D%/signal.c \
 	%D%/syscall.c \
 	%D%/thread_create.c \
-	%D%/trace.c \
 	%D%/unsignalled.c

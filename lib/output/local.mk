@@ -6,8 +6,6 @@ LIB_SOURCES += \
 	%D%/dump.c \
 	%D%/encode.c \
 	%D%/helper.c \
-	%D%/incomplete.c \
-	%D%/intern.c \
 	%D%/mode_ops.c \
 	%D%/pprof.c \
 	%D%/process_context.c \

@@ -281,16 +281,6 @@ bool cp_helper_reap(struct cp_helper *h);
 /* How long to wait between two looks whether a helper is still there. */
 uint64_t cp_helper_watch_ns(void);
 
-/* incomplete.c
- *
- * Names the modules in whose code stacks ended that did not reach their thread's start.
- */
-
-/* Write " libfoo.so 12 (at +0x1234); ..." to TO, for the modules with the most incomplete stacks of
- * R or of its window. Returns false if all stacks are complete. Call with the collector's lock
- * held. */
-bool cp_incomplete_describe(const struct cp_run *r, char *to, size_t size);
-
 /* mode_ops.c
  *
  * The interface of a mode: how the mode is started, how it hears of threads, and what its file

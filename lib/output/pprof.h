@@ -45,7 +45,7 @@ int cp_deflate_put(struct cp_deflate *d, const void *data, size_t n);
 /* Code what is left, and the end. Returns 0 or the error of WRITE. */
 int cp_deflate_end(struct cp_deflate *d);
 
-/* intern.c
+/* pprof.c
  *
  * Interned text: each distinct string once, numbered in order of first use.
  *
@@ -67,11 +67,6 @@ struct cp_intern {
 	uint32_t *slots;       /* id + 1, 0 = free; linear probing */
 	size_t slot_count;
 };
-
-/* Set *ID to the id (0..) of the N bytes at S, which are copied if they are new. Returns 0 or
- * -ENOMEM. */
-int cp_intern_add(struct cp_intern *t, const char *s, size_t n, uint64_t *id);
-void cp_intern_release(struct cp_intern *t);
 
 /* Where an encoded profile goes: a chain of sinks, each of which passes bytes on.
  *

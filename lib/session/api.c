@@ -109,7 +109,7 @@ static int set_numbers(struct cp_config *c, const struct cprof_options *o)
 static int set_paths(struct cp_config *c, const struct cprof_options *o)
 {
 	for (unsigned m = cp_mode_ops_first(); m < CP_MAIN_MODES; m = cp_mode_ops_after(m)) {
-		const char *path = cp_config_options_path(o, m);
+		const char *path = cp_config_table_path(o, m);
 		int err = 0;
 
 		if (path && *path)
@@ -137,7 +137,7 @@ static int to_config(struct cp_config *c, const struct cprof_options *o)
 	c->symbolize = (enum cp_symbolize_choice)symbolize;
 	err = set_numbers(c, o);
 	if (!err)
-		err = cp_config_options_take(c, o);
+		err = cp_config_table_take(c, o);
 	if (!err)
 		err = set_paths(c, o);
 	if (!err && !cp_config_any(c))
@@ -355,7 +355,7 @@ API int cprof_backtrace(void **addresses, int most)
 		return 0;
 	if (!cp_load_acquire(&cp_capture_settings.unwinder)) {
 		cp_fork_handlers_begin();
-		if (!cp_unwinder_choice_default())
+		if (!cp_unwinders_default())
 			return 0;
 	}
 	cp_regs_here(&regs);

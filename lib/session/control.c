@@ -53,7 +53,7 @@ static void add(struct cp_control_message *m, const struct cp_run *r, const char
 	char name[32];
 
 	cp_text_format(name, sizeof(name), "%s.%s", r->ops->name, key);
-	cp_control_message_number(m, name, value);
+	cp_control_socket_number(m, name, value);
 }
 
 static void add_path(struct cp_control_message *m, const struct cp_run *r)
@@ -62,7 +62,7 @@ static void add_path(struct cp_control_message *m, const struct cp_run *r)
 
 	cp_text_format(name, sizeof(name), "%s.path", r->ops->name);
 	if (!r->nofile && !cp_dump_path(r, path, sizeof(path)))
-		cp_control_message_text(m, name, path);
+		cp_control_socket_text(m, name, path);
 }
 
 /* Returns the CPU time of R's samples: in handlers, or in the hooks that take them. */
@@ -116,13 +116,13 @@ static void add_span(struct cp_control_message *m, unsigned i, const struct cp_s
 				    (unsigned long)cp_histogram_up_to(h, bounds[b]));
 	cp_text_format(line + n, sizeof(line) - n, " %s", k->name);
 	cp_text_format(key, sizeof(key), "span.%u", i);
-	cp_control_message_text(m, key, line);
+	cp_control_socket_text(m, key, line);
 	cp_text_format(line, sizeof(line), "%lu %lu %lu",
 		       (unsigned long)cp_load_relaxed(&k->cpu_ns),
 		       (unsigned long)cp_load_relaxed(&k->wait_ns),
 		       (unsigned long)cp_load_relaxed(&k->allocated));
 	cp_text_format(key, sizeof(key), "spent.%u", i);
-	cp_control_message_text(m, key, line);
+	cp_control_socket_text(m, key, line);
 }
 
 static void add_spans(struct cp_control_message *m)
@@ -138,7 +138,7 @@ static void add_spans(struct cp_control_message *m)
 			left++;
 	}
 	if (left)
-		cp_control_message_number(m, "spans_left", left);
+		cp_control_socket_number(m, "spans_left", left);
 }
 
 /* Runs under the collector's lock. */
@@ -147,20 +147,20 @@ static void status(void *arg)
 	struct cp_control_message *m = arg;
 	uint64_t cost = cp_own_time();
 
-	cp_control_message_text(m, "version", PACKAGE_VERSION);
-	cp_control_message_number(m, "pid", (uint64_t)cp_sys_getpid());
-	cp_control_message_text(m, "program", cp_session.facts.program);
+	cp_control_socket_text(m, "version", PACKAGE_VERSION);
+	cp_control_socket_number(m, "pid", (uint64_t)cp_sys_getpid());
+	cp_control_socket_text(m, "program", cp_session.facts.program);
 	if (cp_session.config.push[0])
-		cp_control_message_text(m, "push", cp_session.config.push);
+		cp_control_socket_text(m, "push", cp_session.config.push);
 	if (cp_session.config.serve[0])
-		cp_control_message_text(m, "serve", cp_session.config.serve);
+		cp_control_socket_text(m, "serve", cp_session.config.serve);
 	if (cp_session.followed)
-		cp_control_message_number(m, "follower", (uint64_t)cp_session.follower);
+		cp_control_socket_number(m, "follower", (uint64_t)cp_session.follower);
 	for (unsigned i = cp_mode_ops_first(); i < CP_MAIN_MODES; i = cp_mode_ops_after(i))
 		if (cp_session.runs[i].running)
 			cost += add_run(m, &cp_session.runs[i]);
-	cp_control_message_number(m, "cost_ns", cost);
-	cp_control_message_number(m, "cpu_ns", cp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID));
+	cp_control_socket_number(m, "cost_ns", cost);
+	cp_control_socket_number(m, "cpu_ns", cp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID));
 }
 
 /* ---- texts of requests ---- */
@@ -223,7 +223,7 @@ static int start(struct cp_control_message *reply)
 
 	cp_config_read_asked(&c, value_of, said, sizeof(said));
 	if (said[0]) {
-		cp_control_message_text(reply, "why", said);
+		cp_control_socket_text(reply, "why", said);
 		return -ERANGE;
 	}
 	for (unsigned m = cp_mode_ops_first(); m < CP_MAIN_MODES; m = cp_mode_ops_after(m))
@@ -232,7 +232,7 @@ static int start(struct cp_control_message *reply)
 		return err;
 	if (!cp_api_change_begin())
 		return -EBUSY;
-	err = cp_mode_check_added(&c);
+	err = cp_mode_set_check_added(&c);
 	if (length)
 		call.until = cp_sys_clock_ns(CLOCK_MONOTONIC) + length;
 	if (!err)
@@ -272,9 +272,9 @@ static int set(struct cp_control_message *m)
 		return -EBUSY;
 	cp_collect_run(cp_mode_set_apply, &s);
 	for (unsigned i = 0; i < s.count && !s.result; i++)
-		cp_control_message_text(m, "set", s.changes[i]);
+		cp_control_socket_text(m, "set", s.changes[i]);
 	if (s.why[0])
-		cp_control_message_text(m, "why", s.why);
+		cp_control_socket_text(m, "why", s.why);
 	return cp_api_change_end(s.result);
 }
 
@@ -366,9 +366,9 @@ static int window(struct cp_control_message *m, int fd)
 		return -EINVAL;
 	cp_store_seqcst(&answering, 1);
 	result = take(&t, fd);
-	cp_control_message_number(m, "end", t.end);
+	cp_control_socket_number(m, "end", t.end);
 	if (cp_load_relaxed(&cp_session.ending))
-		cp_control_message_number(m, "ending", 1);
+		cp_control_socket_number(m, "ending", 1);
 	taken = t;
 	return result;
 }
@@ -422,7 +422,7 @@ void cp_control_answer_request(struct cp_control_message *m, int fd)
 	int result;
 
 	read_values(m);
-	cp_control_message_reply(m, 0);
+	cp_control_socket_reply(m, 0);
 	switch ((enum cp_control_request)m->request) {
 	case CP_CONTROL_STATUS:
 		cp_collect_run(status, m);

@@ -115,7 +115,7 @@ static const struct {
 	{ .step = cp_signals_fork_child },
 	{ .step = cp_threads_fork_child },
 	{ .step = cp_sweep_fork_child },
-	{ .step = cp_tids_fork_child },
+	{ .step = cp_sweep_tids_fork_child },
 	{ .step = cp_spans_fork_child },
 	{ .step = cp_notes_fork_child },
 	/* 5. The child as a process of its own: first its mark and its pid, which the rest asks for;

@@ -36,7 +36,7 @@ static int reach(uint64_t id)
 		return fd;
 	err = (int)cp_sys3(SYS_connect, fd, &a, offsetof(struct sockaddr_un, sun_path) + 1 + n);
 	/* Another user may have taken the name. */
-	if (!err && !cp_control_peer_may_ask(fd))
+	if (!err && !cp_control_socket_may_ask(fd))
 		err = -EPERM;
 	if (!err)
 		return fd;

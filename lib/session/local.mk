@@ -3,12 +3,10 @@ LIB_SOURCES += \
 	%D%/api.c \
 	%D%/api_change.c \
 	%D%/control.c \
-	%D%/deadlocks.c \
 	%D%/fork_handlers.c \
 	%D%/gperftools.c \
 	%D%/label_api.c \
 	%D%/last_window.c \
-	%D%/mode_check.c \
 	%D%/mode_set.c \
 	%D%/process.c \
 	%D%/push.c \
@@ -16,7 +14,6 @@ LIB_SOURCES += \
 	%D%/serve.c \
 	%D%/session.c \
 	%D%/session_start.c \
-	%D%/signal_requests.c \
 	%D%/span_api.c \
 	%D%/thread_waits.c \
 	%D%/threads_now.c \

@@ -128,7 +128,7 @@ static void begin_backtraces(const struct cp_config *asked)
 
 		in_file |= settings && strstr(settings, "prof:true");
 	}
-	if (cp_jemalloc_backtrace_begin(in_file))
+	if (cp_jemalloc_hooks_backtrace(in_file))
 		cp_fork_handlers_begin();
 }
 

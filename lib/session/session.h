@@ -69,7 +69,7 @@ void cp_control_failed(const struct cp_control_place *place, int err);
 /* thread_waits.c
  *
  * What a thread waits for, beyond its system call: the lock and its holder, the descriptor, the
- * child, the thread. For threads_now.c and deadlocks.c, under the collector's lock. The thread is
+ * child, the thread. For threads_now.c and threads_now.c, under the collector's lock. The thread is
  * not signalled or stopped; memory is copied by the kernel, so no read can fault.
  */
 
@@ -109,19 +109,6 @@ int cp_thread_waits_for(const struct cp_thread_look *t);
 /* Return true if T has waited all the time since it was seen. */
 bool cp_thread_waits_still(const struct cp_thread_look *t);
 
-/* deadlocks.c
- *
- * Deadlocks: threads of which each waits for what the next one has, around a circle. Each waits
- * without a time limit for a lock that the next one holds, or for the next one's end.
- *
- * No mode is needed, because the locks say who has them (lock.h). Under the collector's lock.
- */
-
-/* Number the deadlocks among the COUNT threads at T in their WAIT.DEADLOCK, from 1 on. A circle
- * counts only if none of its threads has run since it was seen, and each lock still says that the
- * next thread has it: then all of that is true at one moment, and can't end by itself. */
-void cp_deadlocks_find(struct cp_thread_look *t, size_t count);
-
 /* fork_handlers.c
  *
  * The profiler's reaction to fork.
@@ -141,16 +128,16 @@ void cp_fork_handlers_begin(void);
  * was in. Ordinary context. */
 uint32_t cp_label_api_span(uint32_t serial);
 
-/* mode_check.c
+/* mode_set.c
  *
  * Checks before a mode starts, so that the user learns of an error then, and not at the end. Any
  * context in which the settings don't change.
  */
 
 /* Returns 0 if mode M can write its file at TEMPLATE at its end, or a negative errno. */
-int cp_mode_check_path(unsigned m, const char *template);
+int cp_mode_set_check_path(unsigned m, const char *template);
 /* Returns 0 if the modes of C can be added to the running session, or a negative errno. */
-int cp_mode_check_added(const struct cp_config *c);
+int cp_mode_set_check_added(const struct cp_config *c);
 
 /* mode_set.c
  *
@@ -449,15 +436,6 @@ extern struct cp_session cp_session; /* runs.c */
 struct cp_collect_work;
 extern const struct cp_collect_work cp_session_in_collector; /* session.c */
 
-/* signal_requests.c
- *
- * Requests that signals make of the session: dumps, toggles, and the profiles before the process
- * ends.
- */
-
-/* For cp_signals_install. */
-extern const struct cp_signal_work cp_signal_requests_work;
-
 /* threads_now.c
  *
  * Where every thread is at this moment, as a profile: one sample for each thread. Works with no
@@ -494,5 +472,15 @@ extern const struct cp_signal_work cp_signal_requests_work;
  * "descriptors": how many poll or select waits for
  */
 int cp_threads_now_write(struct cp_sink *sink);
+
+/* Deadlocks: threads of which each waits for what the next one has, around a circle. Each waits
+ * without a time limit for a lock that the next one holds, or for the next one's end.
+ *
+ * No mode is needed, because the locks say who has them (lock.h). Under the collector's lock. */
+
+/* Number the deadlocks among the COUNT threads at T in their WAIT.DEADLOCK, from 1 on. A circle
+ * counts only if none of its threads has run since it was seen, and each lock still says that the
+ * next thread has it: then all of that is true at one moment, and can't end by itself. */
+void cp_threads_now_deadlocks(struct cp_thread_look *t, size_t count);
 
 #endif

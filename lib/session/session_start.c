@@ -49,7 +49,7 @@ static void wake(void)
 
 static int choose_engine(void)
 {
-	cp_capture_settings.unwinder = cp_unwinder_choice_make(cp_session.config.unwind);
+	cp_capture_settings.unwinder = cp_unwinders_choose(cp_session.config.unwind);
 	cp_capture_settings.max_depth = cp_session.config.max_depth;
 	cp_capture_settings.wake = wake;
 	cp_ring_configure(cp_session.config.max_depth);
@@ -83,7 +83,7 @@ static int check_modes(bool each)
 
 	for (unsigned m = cp_mode_ops_first(); m < CP_MAIN_MODES; m = cp_mode_ops_after(m)) {
 		const char *path = cp_session.config.path[m];
-		int err = path[0] ? cp_mode_check_path(m, path) : 0;
+		int err = path[0] ? cp_mode_set_check_path(m, path) : 0;
 
 		first = first ? first : err;
 		if (err && each)
@@ -177,7 +177,7 @@ static void claim_sigprof(const struct cp_config *c)
 static int add_modes(const struct cp_config *c)
 {
 	struct cp_window_call call = { .when = "at the start", .config = c };
-	int err = cp_mode_check_added(c);
+	int err = cp_mode_set_check_added(c);
 
 	if (err)
 		return err;
@@ -202,6 +202,57 @@ static void learn_modules(void)
 		      "/proc is not mounted: modules that were loaded after the start "
 		      "have no names, nor have threads");
 }
+
+/* Requests that signals make of the session: dumps, toggles, and the profiles before the process
+ * ends. */
+
+static void dump(unsigned mode)
+{
+	if (cp_profiled_is_ours())
+		cp_collect_request(mode < CP_MAIN_MODES ? CP_REQUEST_DUMP_OF(mode)
+							: CP_REQUEST_DUMP);
+}
+
+static void toggle(void)
+{
+	if (!cp_profiled_is_ours())
+		return;
+	cp_window_note_toggle();
+	cp_collect_request(CP_REQUEST_TOGGLE);
+}
+
+static void write_before_abort(void)
+{
+	cp_session_write("before abort", false);
+}
+
+/* Write the profiles before a fatal signal ends the process. After a crash the debugger should get
+ * the process at once. A process that was asked to end still has a second for line numbers. */
+static void end(bool crash)
+{
+	if (cp_profiled_is_ours())
+		cp_session_leave();
+	if (crash) {
+		cp_session_write("before a fatal signal", false);
+	} else {
+		cp_session_finish("before a fatal signal", 1);
+		cp_session_dump_asked();
+	}
+}
+
+static void go_on(void)
+{
+	cp_session_stay();
+}
+
+/* For cp_signals_install. */
+static const struct cp_signal_work signal_requests_work = {
+	.dump = dump,
+	.toggle = toggle,
+	.write = write_before_abort,
+	.end = end,
+	.go_on = go_on,
+};
 
 int cp_session_start(const struct cp_config *c, bool each)
 {
@@ -229,7 +280,7 @@ int cp_session_start(const struct cp_config *c, bool each)
 	cp_fork_mark_set();
 	cp_session.next_checkpoint = UINT64_MAX;
 	cp_profiled_set_active(true);
-	cp_signals_install(c, &cp_signal_requests_work);
+	cp_signals_install(c, &signal_requests_work);
 	claim_sigprof(c);
 	cp_collect_run(cp_window_begin, &call);
 	if (began_nothing(&call, each)) {

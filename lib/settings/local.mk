@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 LIB_SOURCES += \
 	%D%/config.c \
-	%D%/config_options.c \
 	%D%/config_reader.c \
 	%D%/config_table.c \
 	%D%/config_values.c \

@@ -26,7 +26,7 @@ enum cp_symbolize_choice { CP_SYMBOLIZE_NONE, CP_SYMBOLIZE_NAMES, CP_SYMBOLIZE_F
 /* config_table.c has a row for each field that a variable sets. */
 struct cp_config {
 	/* CPROF_UNWIND; auto: dwarf; libunwind, where it is built in, if dwarf can't be prepared;
-	 * else fp (unwinder_choice.c) */
+	 * else fp (unwinders.c) */
 	enum cp_unwind_choice unwind;
 	unsigned max_depth;	/* CPROF_MAX_DEPTH, frames, 1-4096 */
 	uint64_t checkpoint_ns; /* CPROF_CHECKPOINT; 0 = off */
@@ -92,10 +92,10 @@ void cp_config_read_asked(struct cp_config *c, const char *(*name)(const char *k
 			  size_t size);
 
 /* Takes the settings of the modes from O; a field that is 0 leaves C's value. The caller takes the
- * paths: cp_config_options_path returns mode M's path in O, or NULL. Returns 0, or -EINVAL if a
+ * paths: cp_config_table_path returns mode M's path in O, or NULL. Returns 0, or -EINVAL if a
  * value is out of range. */
-int cp_config_options_take(struct cp_config *c, const struct cprof_options *o);
-const char *cp_config_options_path(const struct cprof_options *o, unsigned m);
+int cp_config_table_take(struct cp_config *c, const struct cprof_options *o);
+const char *cp_config_table_path(const struct cprof_options *o, unsigned m);
 
 /* Reads CPROF_CONTROL alone into C, without output. */
 void cp_config_read_control(struct cp_config *c, const char *(*name)(const char *key));

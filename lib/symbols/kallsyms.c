@@ -108,7 +108,7 @@ int cp_kallsyms_read(int fd, struct cp_symbol_query *q, size_t n, struct cp_aren
 
 	cp_sort(q, n, sizeof(*q));
 	r.highest = n ? q[n - 1].offset : 0;
-	err = cp_lines_read(fd, take_line, &r);
+	err = cp_perfmap_lines(fd, take_line, &r);
 	settle(&r, UINT64_MAX);
 	return r.error ? r.error : err;
 }

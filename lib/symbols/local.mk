@@ -8,7 +8,6 @@ LIB_SOURCES += \
 	%D%/ehfunc.c \
 	%D%/elf.c \
 	%D%/kallsyms.c \
-	%D%/lines.c \
 	%D%/loader_maps.c \
 	%D%/maps_lines.c \
 	%D%/modules.c \

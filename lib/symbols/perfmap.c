@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <string.h>
 
 #include "base/sys.h"
 #include "base/text.h"
@@ -56,6 +57,47 @@ static bool take_line(void *wanted, const char *line, size_t length)
 	return !w->error;
 }
 
+/* Reads lines. */
+
+#define BUFFER ((size_t)64 << 10)
+
+/* Pass on the complete lines of the N bytes at BUFFER. Returns how many bytes they took. */
+static size_t take_lines(char *buffer, size_t n, cp_line_taker *take, void *to, bool *enough)
+{
+	char *line = buffer, *end;
+
+	while (!*enough && (end = memchr(line, '\n', n - (size_t)(line - buffer)))) {
+		*end = '\0';
+		*enough = !take(to, line, (size_t)(end - line));
+		line = end + 1;
+	}
+	return (size_t)(line - buffer);
+}
+
+int cp_perfmap_lines(int fd, cp_line_taker *take, void *to)
+{
+	char *buffer = cp_sys_map(BUFFER);
+	bool enough = false;
+	size_t have = 0;
+	long got = 0;
+
+	if (!buffer)
+		return -ENOMEM;
+	while (!enough && (got = cp_sys_read(fd, buffer + have, BUFFER - 1 - have)) > 0) {
+		size_t taken;
+
+		have += (size_t)got;
+		taken = take_lines(buffer, have, take, to, &enough);
+		have -= taken;
+		memmove(buffer, buffer + taken, have);
+		/* The line is too long: drop this piece and treat the following bytes as a line. */
+		if (have == BUFFER - 1)
+			have = 0;
+	}
+	cp_sys_unmap(buffer, BUFFER);
+	return got < 0 ? (int)got : 0;
+}
+
 int cp_perfmap_read(int fd, uint64_t base, struct cp_symbol_query *q, size_t n,
 		    struct cp_arena *names)
 {
@@ -63,7 +105,7 @@ int cp_perfmap_read(int fd, uint64_t base, struct cp_symbol_query *q, size_t n,
 	int err;
 
 	cp_sort(q, n, sizeof(*q));
-	err = cp_lines_read(fd, take_line, &w);
+	err = cp_perfmap_lines(fd, take_line, &w);
 	return w.error ? w.error : err;
 }
 

@@ -303,21 +303,6 @@ int cp_kallsyms_find(struct cp_symbol_query *q, size_t n, struct cp_arena *names
 /* The same, from an open file. */
 int cp_kallsyms_read(int fd, struct cp_symbol_query *q, size_t n, struct cp_arena *names);
 
-/* lines.c
- *
- * Reads a text file line by line, with raw system calls and a buffer in own pages: /proc/kallsyms,
- * /tmp/perf-PID.map. Runs on the thread of the drain or dump.
- */
-
-/* Called with a line without its newline, LENGTH bytes before its NUL. Returns false if no more
- * lines are wanted. */
-typedef bool cp_line_taker(void *to, const char *line, size_t length);
-
-/* Give TAKE the lines from FD's current position on. A trailing fragment without a newline is not a
- * line. A line of 64 KiB or more is skipped in pieces; its last piece is returned as a line.
- * Returns 0, -ENOMEM, or the error of reading the file. */
-int cp_lines_read(int fd, cp_line_taker *take, void *to);
-
 /* loader_maps.c
  *
  * The loader's modules in place of /proc/self/maps, where /proc is not mounted.
@@ -446,6 +431,18 @@ int cp_perfmap_find(uint64_t base, struct cp_symbol_query *q, size_t n, struct c
 /* The same on an open file; for tests. */
 int cp_perfmap_read(int fd, uint64_t base, struct cp_symbol_query *q, size_t n,
 		    struct cp_arena *names);
+
+/* Reads a text file line by line, with raw system calls and a buffer in own pages: /proc/kallsyms,
+ * /tmp/perf-PID.map. Runs on the thread of the drain or dump. */
+
+/* Called with a line without its newline, LENGTH bytes before its NUL. Returns false if no more
+ * lines are wanted. */
+typedef bool cp_line_taker(void *to, const char *line, size_t length);
+
+/* Give TAKE the lines from FD's current position on. A trailing fragment without a newline is not a
+ * line. A line of 64 KiB or more is skipped in pieces; its last piece is returned as a line.
+ * Returns 0, -ENOMEM, or the error of reading the file. */
+int cp_perfmap_lines(int fd, cp_line_taker *take, void *to);
 
 /* symtab.c
  *

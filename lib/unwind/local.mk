@@ -5,11 +5,9 @@ LIB_SOURCES += \
 	%D%/cfi_poll.c \
 	%D%/dlclose_gate.c \
 	%D%/library.c \
-	%D%/libunwind_private.c \
 	%D%/loaded.c \
 	%D%/module_diff.c \
 	%D%/module_list.c \
-	%D%/unwinder_choice.c \
 	%D%/unwinders.c
 SIGSAFE_SMALL_SOURCES += \
 	%D%/guess/cfi_forward.c \

@@ -224,17 +224,17 @@ void cp_module_list_fork_begin(void);
 void cp_module_list_fork_end(void);
 void cp_module_list_fork_child(void);
 
-/* unwinder_choice.c
+/* unwinders.c
  *
  * Chooses an unwinder.
  */
 
 /* Returns the prepared unwinder for CHOICE. If it can't work here, prints one line on stderr and
  * returns the next best. Ordinary context. */
-const struct cp_unwinder *cp_unwinder_choice_make(enum cp_unwind_choice choice);
+const struct cp_unwinder *cp_unwinders_choose(enum cp_unwind_choice choice);
 
 /* Choose the default unwinder, for stacks that are taken without a session, unless one is chosen.
  * Returns false if there is none. Ordinary context. */
-bool cp_unwinder_choice_default(void);
+bool cp_unwinders_default(void);
 
 #endif

@@ -7,6 +7,10 @@
 
 #include "unwind/signal/unwind_signal.h"
 #include "unwind/signal/rules.h"
+#include "unwind/unwind.h"
+#include "cp-build.h"
+#include "base/atomic.h"
+#include "base/base.h"
 
 const struct cp_unwinder cp_unwinder_fp = {
 	.name = "fp",
@@ -41,7 +45,7 @@ static int libunwind_prepare(void)
 		return 0;
 	err = cp_cfi_modules_prepare();
 	if (!err)
-		err = cp_libunwind_private_load(&lib);
+		err = cp_library_libunwind(&lib);
 	if (!err)
 		err = cp_unwind_libunwind_start(&lib);
 	libunwind_started = !err;
@@ -72,3 +76,65 @@ const struct cp_unwinder cp_unwinder_libunwind = {
 	.walk = cp_unwind_libunwind_walk,
 	.modules_changed = libunwind_modules_changed,
 };
+
+/* Chooses an unwinder. */
+
+/* By quality: our own CFI reader takes no lock and needs no library; libunwind's stacks are as
+ * complete but slow; frame pointers always work. */
+static const struct cp_unwinder *const by_quality[] = {
+	&cp_unwinder_dwarf,
+#ifdef HAVE_LIBUNWIND
+	&cp_unwinder_libunwind,
+#endif
+	&cp_unwinder_fp,
+};
+
+static const struct cp_unwinder *wish(enum cp_unwind_choice choice)
+{
+	switch (choice) {
+	case CP_UNWIND_FP: return &cp_unwinder_fp;
+	case CP_UNWIND_DWARF: return &cp_unwinder_dwarf;
+#ifdef HAVE_LIBUNWIND
+	case CP_UNWIND_LIBUNWIND: return &cp_unwinder_libunwind;
+#endif
+	default: return NULL;
+	}
+}
+
+static int prepare(const struct cp_unwinder *u)
+{
+	return u->prepare ? u->prepare() : 0;
+}
+
+static const char *reason(int err)
+{
+	return err == -EBUSY ? "the program has an allocator of its own" : cp_log_errno_text(err);
+}
+
+const struct cp_unwinder *cp_unwinders_choose(enum cp_unwind_choice choice)
+{
+	const struct cp_unwinder *u = wish(choice);
+	int err = u ? prepare(u) : 0;
+
+	if (u && !err)
+		return u;
+	if (choice != CP_UNWIND_AUTO)
+		cp_log("CPROF_UNWIND: %s can't be used here (%s); auto is used instead",
+		       u ? u->name : "libunwind", u ? reason(err) : "not built in");
+	for (size_t i = 0; i < sizeof(by_quality) / sizeof(*by_quality); i++)
+		if (prepare(by_quality[i]) == 0)
+			return by_quality[i];
+	return NULL;
+}
+
+bool cp_unwinders_default(void)
+{
+	const struct cp_unwinder *u = cp_load_acquire(&cp_capture_settings.unwinder);
+
+	if (!u) {
+		u = cp_unwinders_choose(CP_UNWIND_AUTO);
+		/* Release: who sees the unwinder sees it prepared. */
+		cp_store_release(&cp_capture_settings.unwinder, u);
+	}
+	return u != NULL;
+}

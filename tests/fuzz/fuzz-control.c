@@ -25,7 +25,7 @@ static void look_at_request(const uint8_t *data, size_t size)
 	if (!m)
 		return;
 	memcpy(m, data, size);
-	if (!cp_control_message_check(m, size))
+	if (!cp_control_socket_check(m, size))
 		check(m->size == size - CP_CONTROL_HEADER && m->size <= CP_CONTROL_TEXT &&
 		      m->request && m->request < CP_CONTROL_REQUESTS);
 	free(m);
@@ -36,13 +36,13 @@ static void make_reply(const uint8_t *data, size_t size)
 	static struct cp_control_message m;
 	char value[64];
 
-	cp_control_message_reply(&m, 0);
+	cp_control_socket_reply(&m, 0);
 	while (size) {
 		size_t n = *data % sizeof(value) < size ? *data % sizeof(value) : size - 1;
 
 		memcpy(value, data + 1, n);
 		value[n] = '\0';
-		cp_control_message_text(&m, "key", value);
+		cp_control_socket_text(&m, "key", value);
 		data += n + 1;
 		size -= n + 1;
 	}

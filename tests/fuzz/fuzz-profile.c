@@ -67,9 +67,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!p)
 		return 0;
 	write_and_read(p);
-	ct_label_units_init(&units, p);
+	ct_filter_tags_units_init(&units, p);
 	ct_filter(p, &units);
-	ct_label_units_release(&units);
+	ct_filter_tags_units_release(&units);
 	if (!p->drop_frames || p->function_count < 100) {
 		ct_drop_frames_choose(p);
 		ct_drop_frames(p);

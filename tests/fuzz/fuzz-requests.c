@@ -93,7 +93,7 @@ static void answer(size_t got, int fd, bool received)
 {
 	unsigned request = message.request;
 
-	if (cp_control_message_check(&message, got))
+	if (cp_control_socket_check(&message, got))
 		return;
 	cp_control_answer_request(&message, fd);
 	check_reply(request, fd);
@@ -148,8 +148,8 @@ static void end_modes(void)
 
 	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++) {
 		make(CP_CONTROL_STOP, (const uint8_t *)"", 0);
-		cp_control_message_text(&message, "mode", modes[i]);
-		cp_control_message_text(&message, "discard", "1");
+		cp_control_socket_text(&message, "mode", modes[i]);
+		cp_control_socket_text(&message, "discard", "1");
 		answer(CP_CONTROL_HEADER + message.size, -1, true);
 		check(message.result == 0 || message.result == -ESRCH);
 	}

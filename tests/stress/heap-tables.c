@@ -29,7 +29,7 @@ static uint64_t next_address = UINT64_C(0x550000000000);
 static void record(uint64_t address, uint64_t *x)
 {
 	static __thread uint16_t last;
-	struct cp_unwind_buffer *s = cp_unwind_buffer_take(&last);
+	struct cp_unwind_buffer *s = cp_heap_stack_take_buffer(&last);
 	struct cp_live_block b = { *x >> 50, 0 }, old;
 	struct cp_stack_depot_entry *e;
 	unsigned depth = 1 + (unsigned)(*x >> 40) % 30;
@@ -44,7 +44,7 @@ static void record(uint64_t address, uint64_t *x)
 					      .depth = depth,
 					      .shard = shard,
 					      .interval = 1 });
-	cp_unwind_buffer_give(s);
+	cp_heap_stack_give_buffer(s);
 	if (!e)
 		abort();
 	b.id = e->id;

@@ -86,7 +86,7 @@ static unsigned in_deadlock(void)
 {
 	unsigned count = 0;
 
-	cp_deadlocks_find(looks, THREADS);
+	cp_threads_now_deadlocks(looks, THREADS);
 	for (int i = 0; i < THREADS; i++)
 		count += looks[i].wait.deadlock == 1;
 	return count;

@@ -98,15 +98,15 @@ static void test_pages_are_told_apart(void)
 	CHECK(p != MAP_FAILED);
 	madvise(p, 1000 * page, MADV_NOHUGEPAGE);
 	p[page] = p[2 * page] = p[990 * page] = 1;
-	CHECK_EQ(cp_resident_open(&r), 0);
-	CHECK_EQ(cp_resident_of(&r, (uintptr_t)p + 100, 4 * page - 200, is), 0);
+	CHECK_EQ(cp_heap_views_resident_open(&r), 0);
+	CHECK_EQ(cp_heap_views_resident_of(&r, (uintptr_t)p + 100, 4 * page - 200, is), 0);
 	CHECK_EQ(is[CP_RESIDENT] + is[CP_RESIDENT_SWAPPED], 2 * page);
 	CHECK_EQ(is[CP_RESIDENT_UNTOUCHED], 2 * page - 200);
-	CHECK_EQ(cp_resident_of(&r, (uintptr_t)p, 1000 * page, is), 0);
+	CHECK_EQ(cp_heap_views_resident_of(&r, (uintptr_t)p, 1000 * page, is), 0);
 	CHECK_EQ(is[CP_RESIDENT] + is[CP_RESIDENT_SWAPPED], 3 * page);
-	CHECK_EQ(cp_resident_of(&r, (uintptr_t)p + page + 5, 10, is), 0);
+	CHECK_EQ(cp_heap_views_resident_of(&r, (uintptr_t)p + page + 5, 10, is), 0);
 	CHECK_EQ(is[CP_RESIDENT] + is[CP_RESIDENT_SWAPPED], 10);
-	cp_resident_close(&r);
+	cp_heap_views_resident_close(&r);
 	munmap(p, 1000 * page);
 }
 
@@ -130,9 +130,9 @@ static void test_sizes_are_rounded_as_allocators_do(void)
 						{ 228919, 229376 } };
 
 	for (unsigned i = 0; i < sizeof(glibc) / sizeof(*glibc); i++)
-		CHECK_EQ(cp_usable_glibc(glibc[i][0], glibc[i][2]), glibc[i][1]);
+		CHECK_EQ(cp_heap_views_usable_glibc(glibc[i][0], glibc[i][2]), glibc[i][1]);
 	for (unsigned i = 0; i < sizeof(jemalloc) / sizeof(*jemalloc); i++)
-		CHECK_EQ(cp_usable_jemalloc(jemalloc[i][0]), jemalloc[i][1]);
+		CHECK_EQ(cp_heap_views_usable_jemalloc(jemalloc[i][0]), jemalloc[i][1]);
 }
 
 int main(void)

@@ -316,7 +316,7 @@ static void sweep_in_a_child(void)
 
 	cp_threads_fork_child();
 	cp_sweep_fork_child();
-	cp_tids_fork_child();
+	cp_sweep_tids_fork_child();
 	bystander_begin(&b);
 	cp_sweep_threads(&none);
 	cp_sweep_threads(&none);

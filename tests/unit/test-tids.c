@@ -24,24 +24,24 @@ static void test_live_records_are_found(void)
 	bool all = true;
 
 	make_all();
-	cp_tids_read();
+	cp_sweep_read_tids();
 	for (int i = 0; i < THREADS; i++)
-		all = all && cp_tids_find(100000 + 3 * i) == made[i];
+		all = all && cp_sweep_find_tid(100000 + 3 * i) == made[i];
 	CHECK(all);
-	CHECK(!cp_tids_find(100001));
-	CHECK(!cp_tids_find(0));
+	CHECK(!cp_sweep_find_tid(100001));
+	CHECK(!cp_sweep_find_tid(0));
 }
 
 static void test_a_record_that_changed_hands_is_not_found(void)
 {
 	cp_store_release(&made[7]->state, CP_THREAD_ENDED);
-	CHECK(!cp_tids_find(100021));
+	CHECK(!cp_sweep_find_tid(100021));
 	cp_store_relaxed(&made[8]->tid, 5);
-	CHECK(!cp_tids_find(100024));
-	CHECK(!cp_tids_find(5));
-	cp_tids_read();
-	CHECK(cp_tids_find(5) == made[8]);
-	CHECK(!cp_tids_find(100021));
+	CHECK(!cp_sweep_find_tid(100024));
+	CHECK(!cp_sweep_find_tid(5));
+	cp_sweep_read_tids();
+	CHECK(cp_sweep_find_tid(5) == made[8]);
+	CHECK(!cp_sweep_find_tid(100021));
 }
 
 int main(void)

@@ -78,12 +78,12 @@ static int64_t left(const char *option, const char *value)
 		abort();
 	ct_options_parse(&verb, 3, (char *[]){ "test", argument, (char *)value, NULL },
 			 (const struct ct_option *[]){ ct_filter_options, NULL });
-	ct_label_units_init(&units, p);
+	ct_filter_tags_units_init(&units, p);
 	if (!ct_filter(p, &units))
 		sum = total(p);
 	ct_options_parse(&verb, 3, (char *[]){ "test", argument, "", NULL },
 			 (const struct ct_option *[]){ ct_filter_options, NULL });
-	ct_label_units_release(&units);
+	ct_filter_tags_units_release(&units);
 	ct_model_free(p);
 	free(argument);
 	return sum;

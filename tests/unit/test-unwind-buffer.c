@@ -7,15 +7,15 @@
 static void test_scratch_comes_back_to_who_had_it(void)
 {
 	uint16_t last = 0;
-	struct cp_unwind_buffer *a = cp_unwind_buffer_take(&last), *b;
+	struct cp_unwind_buffer *a = cp_heap_stack_take_buffer(&last), *b;
 
 	CHECK(a != NULL);
-	b = cp_unwind_buffer_take(&last);
+	b = cp_heap_stack_take_buffer(&last);
 	CHECK(b != NULL && b != a);
-	cp_unwind_buffer_give(b);
-	CHECK(cp_unwind_buffer_take(&last) == b);
-	cp_unwind_buffer_give(b);
-	cp_unwind_buffer_give(a);
+	cp_heap_stack_give_buffer(b);
+	CHECK(cp_heap_stack_take_buffer(&last) == b);
+	cp_heap_stack_give_buffer(b);
+	cp_heap_stack_give_buffer(a);
 }
 
 static void test_scratch_is_bounded(void)
@@ -24,12 +24,12 @@ static void test_scratch_is_bounded(void)
 	uint16_t last = 0;
 	unsigned n = 0;
 
-	while (n < 2000 && (all[n] = cp_unwind_buffer_take(&last)))
+	while (n < 2000 && (all[n] = cp_heap_stack_take_buffer(&last)))
 		n++;
 	CHECK_EQ(n, 1024);
 	for (unsigned i = 0; i < n; i++)
-		cp_unwind_buffer_give(all[i]);
-	CHECK(cp_unwind_buffer_take(&last) != NULL);
+		cp_heap_stack_give_buffer(all[i]);
+	CHECK(cp_heap_stack_take_buffer(&last) != NULL);
 }
 
 int main(void)

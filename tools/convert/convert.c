@@ -4,10 +4,12 @@
 
 #include <string.h>
 #include <unistd.h>
+#include <errno.h>
 
 #include "flame/flame.h"
 #include "core/model.h"
 #include "core/core.h"
+#include "otlp/otlp.h"
 
 static struct {
 	const char *output, *to, *type;
@@ -32,6 +34,22 @@ static void write_folded(const void *context, FILE *to)
 				    .threads = what->threads };
 
 	ct_folded_write(&folded, to);
+}
+
+/* `cprof convert -to=otlp`: OpenTelemetry's profiles. */
+
+void ct_convert_otlp(const void *context, FILE *to)
+{
+	const struct ct_convert *what = context;
+	struct ct_otlp_attribute resource[CT_OTLP_RESOURCE_MAX];
+	struct ct_otlp o = { .profile = what->profile, .resource = resource };
+
+	o.resource_count = ct_otlp_resource(what->profile, resource);
+	if (to == stdout)
+		to = ct_out_guard_past();
+	*what->error = ct_otlp_encode(&o, to);
+	if (!*what->error && fflush(to))
+		*what->error = -errno;
 }
 
 static const struct {

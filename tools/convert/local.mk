@@ -2,5 +2,4 @@
 TOOL_SOURCES += \
 	%D%/convert.c \
 	%D%/convert_callgrind.c \
-	%D%/convert_otlp.c \
 	%D%/convert_speedscope.c

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-/* curl.c
+/* fetch.c
  *
  * libcurl, loaded when the first URL is used, because it brings some 30 libraries with it and most
  * calls of cprof read files. For fetch.c and push/push_http.c.
@@ -64,9 +64,9 @@ struct ct_curl {
 
 /* Returns libcurl's functions, or NULL with *WHY, a text that says what to do. The first call is
  * made by one thread alone. */
-const struct ct_curl *ct_curl_load(const char **why);
+const struct ct_curl *ct_fetch_curl(const char **why);
 /* Allows handle C only http and https. Returns false if that can't be had. */
-bool ct_curl_allow_http(const struct ct_curl *curl, void *c);
+bool ct_fetch_allow_http(const struct ct_curl *curl, void *c);
 
 /* directory.c
  *
@@ -305,7 +305,7 @@ const char *ct_out_guard_paint(enum ct_out_paint paint);
 /* target.c
  *
  * Files that the tool writes: as a whole or not at all, and never through a link that another user
- * put in their place. For write_file.c and flame_file.c.
+ * put in their place. For write.c and flame_file.c.
  */
 
 struct ct_target {

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <stddef.h>
 
 #include "core/core.h"
 #include "cp-build.h"
@@ -57,11 +58,77 @@ static int perform(const struct ct_curl *curl, void *c, const char *url, struct 
 	return curl->easy_perform(c);
 }
 
+/* Loads libcurl. */
+
+#ifdef CT_WITHOUT_LIBCURL
+
+const struct ct_curl *ct_fetch_curl(const char **why)
+{
+	*why = "this cprof was built without libcurl and knows no URLs";
+	return NULL;
+}
+
+#else
+
+#define GLOBAL_DEFAULT 3L
+
+static struct ct_curl loaded;
+
+/* Debian has the same interface in a second library, with another TLS library. */
+static bool load(void)
+{
+	static const struct ct_library_function functions[] = {
+		{ "curl_global_init", &loaded.global_init },
+		{ "curl_easy_init", &loaded.easy_init },
+		{ "curl_easy_setopt", &loaded.easy_setopt },
+		{ "curl_easy_perform", &loaded.easy_perform },
+		{ "curl_easy_getinfo", &loaded.easy_getinfo },
+		{ "curl_easy_strerror", &loaded.easy_strerror },
+		{ "curl_easy_reset", &loaded.easy_reset },
+		{ "curl_easy_cleanup", &loaded.easy_cleanup },
+		{ "curl_slist_append", &loaded.slist_append },
+		{ "curl_slist_free_all", &loaded.slist_free_all },
+	};
+	const size_t n = sizeof(functions) / sizeof(*functions);
+
+	return ct_library_load("libcurl.so.4", functions, n) ||
+	       ct_library_load("libcurl-gnutls.so.4", functions, n);
+}
+
+const struct ct_curl *ct_fetch_curl(const char **why)
+{
+	static enum { NEW, READY, MISSING, UNUSABLE } state;
+
+	if (state == NEW)
+		state = !load() ? MISSING : loaded.global_init(GLOBAL_DEFAULT) ? UNUSABLE : READY;
+	if (state == READY)
+		return &loaded;
+	*why = state == MISSING ? "a URL needs libcurl.so.4, which can't be loaded: install "
+				  "libcurl4 (Debian) or libcurl (Fedora)"
+				: "libcurl can't be used";
+	return NULL;
+}
+
+#endif
+
+#define PROTOCOL_HTTP 1L
+#define PROTOCOL_HTTPS 2L
+
+/* Before libcurl 7.85 the protocols are set by number. */
+bool ct_fetch_allow_http(const struct ct_curl *from, void *c)
+{
+	if (!from->easy_setopt(c, CT_CURL_PROTOCOLS_STR, "http,https") &&
+	    !from->easy_setopt(c, CT_CURL_REDIR_PROTOCOLS_STR, "http,https"))
+		return true;
+	return !from->easy_setopt(c, CT_CURL_PROTOCOLS, PROTOCOL_HTTP | PROTOCOL_HTTPS) &&
+	       !from->easy_setopt(c, CT_CURL_REDIR_PROTOCOLS, PROTOCOL_HTTP | PROTOCOL_HTTPS);
+}
+
 int ct_fetch(const char *url, void **data, size_t *size, struct ct_fault *fault)
 {
 	char why[CT_CURL_ERROR_SIZE] = "";
 	const char *no_curl;
-	const struct ct_curl *curl = ct_curl_load(&no_curl);
+	const struct ct_curl *curl = ct_fetch_curl(&no_curl);
 	struct body body = { 0 };
 	void *c;
 	int r;
@@ -71,7 +138,7 @@ int ct_fetch(const char *url, void **data, size_t *size, struct ct_fault *fault)
 		return -ENOSYS;
 	}
 	c = curl->easy_init();
-	if (!c || !ct_curl_allow_http(curl, c)) {
+	if (!c || !ct_fetch_allow_http(curl, c)) {
 		ct_input_fault_say(fault, 0, "libcurl can't be used");
 		return -EIO;
 	}

@@ -138,6 +138,43 @@ static bool in_range(const struct range *r, int64_t number, const char *unit)
 	       (!r->has_high || v <= r->high);
 }
 
+/* Finds the unit of each numeric label: the first unit that a sample gives it, else the one that
+ * follows from its name.
+ */
+
+static const char *inferred(const char *key)
+{
+	return !strcmp(key, "alignment") || !strcmp(key, "request") ? "bytes" : key;
+}
+
+void ct_filter_tags_units_init(struct ct_label_units *u, const struct ct_profile *p)
+{
+	u->count = p->string_count;
+	u->units = ct_memory_alloc(u->count * sizeof(*u->units));
+	/* Label sets are in the order of the samples that first used them. */
+	for (size_t i = 0; i < p->label_count; i++) {
+		const struct ct_label *l = &p->labels[i];
+
+		if (l->text || (!l->number && !l->unit))
+			continue;
+		if (!u->units[l->key] || !*u->units[l->key])
+			u->units[l->key] = ct_text(p, l->unit);
+	}
+	for (size_t i = 0; i < u->count; i++)
+		if (u->units[i] && !*u->units[i])
+			u->units[i] = inferred(p->strings[i]);
+}
+
+void ct_filter_tags_units_release(struct ct_label_units *u)
+{
+	free(u->units);
+}
+
+const char *ct_filter_tags_units_of(const struct ct_label_units *u, uint32_t key)
+{
+	return key < u->count && u->units[key] ? u->units[key] : "";
+}
+
 static bool match_range(const struct ct_tag_filter *f, const struct ct_profile *p,
 			const struct ct_label_set *set, const struct ct_label_units *units)
 {
@@ -146,7 +183,7 @@ static bool match_range(const struct ct_tag_filter *f, const struct ct_profile *
 
 		if (!l->text && (l->number || l->unit) &&
 		    (!f->key || !strcmp(f->key, ct_text(p, l->key))) &&
-		    in_range(&f->range, l->number, ct_label_units_of(units, l->key)))
+		    in_range(&f->range, l->number, ct_filter_tags_units_of(units, l->key)))
 			return true;
 	}
 	return false;

@@ -6,7 +6,6 @@ TOOL_SOURCES += \
 	%D%/directory.c \
 	%D%/drop_frames.c \
 	%D%/drop_frames_choose.c \
-	%D%/curl.c \
 	%D%/fetch.c \
 	%D%/filter.c \
 	%D%/filter_tags.c \
@@ -15,12 +14,10 @@ TOOL_SOURCES += \
 	%D%/graph_edges.c \
 	%D%/graph_nodes.c \
 	%D%/hints.c \
-	%D%/ids.c \
 	%D%/inlines.c \
 	%D%/input.c \
 	%D%/jit.c \
 	%D%/json.c \
-	%D%/label_units.c \
 	%D%/library.c \
 	%D%/load.c \
 	%D%/memory.c \
@@ -33,7 +30,6 @@ TOOL_SOURCES += \
 	%D%/out_guard.c \
 	%D%/model.c \
 	%D%/read.c \
-	%D%/read_finish.c \
 	%D%/read_messages.c \
 	%D%/regex.c \
 	%D%/report.c \
@@ -44,8 +40,6 @@ TOOL_SOURCES += \
 	%D%/shrunk.c \
 	%D%/siblings.c \
 	%D%/source.c \
-	%D%/strip_labels.c \
 	%D%/table.c \
 	%D%/target.c \
-	%D%/write.c \
-	%D%/write_file.c
+	%D%/write.c

@@ -146,6 +146,15 @@ size_t ct_model_default_type(const struct ct_profile *p);
  * are those of its end, and those of two windows don't add up. */
 bool ct_model_is_of_moment(const struct ct_profile *p, size_t index);
 
+/* Takes labels off samples. */
+
+struct ct_regex;
+
+/* Removes the labels of P whose key matches ONLY and does not match KEEP; NULL: all match ONLY, no
+ * one matches KEEP. Samples that now have equal stacks and labels stay apart: ct_combine joins
+ * them. */
+void ct_model_strip_labels(struct ct_profile *p, struct ct_regex *only, struct ct_regex *keep);
+
 /* combine.c
  *
  * Combines several profiles: samples with equal stacks and labels are summed, and addresses of the
@@ -212,10 +221,10 @@ struct ct_label_units {
 	size_t count;
 };
 
-void ct_label_units_init(struct ct_label_units *u, const struct ct_profile *p);
-void ct_label_units_release(struct ct_label_units *u);
+void ct_filter_tags_units_init(struct ct_label_units *u, const struct ct_profile *p);
+void ct_filter_tags_units_release(struct ct_label_units *u);
 /* Returns the unit of KEY, "" if the key has no numbers. */
-const char *ct_label_units_of(const struct ct_label_units *u, uint32_t key);
+const char *ct_filter_tags_units_of(const struct ct_label_units *u, uint32_t key);
 
 /* Removes samples and frames as the options say, and names on stderr each expression that matched
  * nothing. Returns 0, or -1 after an error message if an expression is wrong. */
@@ -237,7 +246,7 @@ void ct_filter_tags_free(struct ct_tag_filter *f);
 bool ct_filter_tags_match(struct ct_tag_filter *f, const struct ct_profile *p, uint32_t label_set,
 			  const struct ct_label_units *units);
 
-/* ids.c
+/* read_messages.c
  *
  * Maps a file's ids (any 64-bit numbers, usually 1..N) to 0, 1, 2 ... in the order of their first
  * mention. read.c uses one map each for mappings, locations and functions.
@@ -252,14 +261,13 @@ struct ct_ids {
 	uint32_t count;
 };
 
-uint32_t ct_ids_take(struct ct_ids *ids, uint64_t id);
+uint32_t ct_read_messages_id(struct ct_ids *ids, uint64_t id);
 
 static inline uint32_t ct_ids_number(struct ct_ids *ids, uint64_t id)
 {
-	return id < ids->small_room && ids->small[id] ? ids->small[id] - 1 : ct_ids_take(ids, id);
+	return id < ids->small_room && ids->small[id] ? ids->small[id] - 1
+						      : ct_read_messages_id(ids, id);
 }
-
-void ct_ids_release(struct ct_ids *ids);
 
 /* inlines.c
  *
@@ -382,17 +390,5 @@ struct ct_source {
 int ct_source_read(struct ct_source *s, const char *path, const char *search_path,
 		   const char *trim_path);
 void ct_source_release(struct ct_source *s);
-
-/* strip_labels.c
- *
- * Takes labels off samples.
- */
-
-struct ct_regex;
-
-/* Removes the labels of P whose key matches ONLY and does not match KEEP; NULL: all match ONLY, no
- * one matches KEEP. Samples that now have equal stacks and labels stay apart: ct_combine joins
- * them. */
-void ct_strip_labels(struct ct_profile *p, struct ct_regex *only, struct ct_regex *keep);
 
 #endif

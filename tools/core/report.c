@@ -150,7 +150,7 @@ static int prepare(struct ct_report *r)
 	r->type = ct_text(r->p, type.type);
 	r->from_unit = ct_text(r->p, type.unit);
 	r->unit = ct_memory_strdup(asked.unit);
-	ct_label_units_init(&r->label_units, r->p);
+	ct_filter_tags_units_init(&r->label_units, r->p);
 	if (!asked.relative)
 		r->total = ct_graph_total(r->p, &r->settings);
 	if (ct_filter(r->p, &r->label_units))
@@ -174,7 +174,7 @@ int ct_report_open(struct ct_report *r, char *const *sources, int count)
 void ct_report_close(struct ct_report *r)
 {
 	ct_graph_free(r->graph);
-	ct_label_units_release(&r->label_units);
+	ct_filter_tags_units_release(&r->label_units);
 	ct_model_free(r->p);
 	free(r->unit);
 	*r = (struct ct_report){ 0 };

@@ -292,7 +292,7 @@ void ct_report_heading(const struct ct_report *r);
 /* The same as members of a JSON object, which the caller opens and closes. */
 void ct_report_heading_json(const struct ct_report *r, struct ct_json *j);
 
-/* resident.c
+/* heap_views.c
  *
  * The table of a process's resident memory, from the comments of a heap profile.
  */

@@ -190,7 +190,7 @@ static int print(struct ct_diff *d)
 	d->shown_unit = *unit ? unit : d->unit;
 	ct_out_begin();
 	if (my.json)
-		ct_diff_json(d);
+		ct_diff_print_json(d);
 	else if (my.markdown)
 		ct_diff_print_markdown(d);
 	else

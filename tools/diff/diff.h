@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `cprof diff`: compares functions of two sides, each of one file or several. diff.c has options
  * and files, diff_rows.c sums and rows, diff_test.c the test of significance, diff_verdict.c the
- * gate, diff_print.c and diff_json.c the output.
+ * gate, diff_print.c and diff_print.c the output.
  */
 #ifndef CT_DIFF_H
 #define CT_DIFF_H
@@ -119,7 +119,7 @@ char *ct_diff_verdict_text(const struct ct_diff *d);
 
 void ct_diff_print_text(const struct ct_diff *d);
 void ct_diff_print_markdown(const struct ct_diff *d);
-void ct_diff_json(const struct ct_diff *d);
+void ct_diff_print_json(const struct ct_diff *d);
 
 /* Returns "+4.2%", "0 -> 12 samples" or "+4.2% chance?", which the caller frees. */
 char *ct_diff_rows_change(const struct ct_diff_figure *f);

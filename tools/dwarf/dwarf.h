@@ -161,9 +161,12 @@ bool ct_dwarf_form_entry(const struct ct_dw_unit *u, const struct ct_dw_value *v
 /* Gets address INDEX of U's part of .debug_addr. Returns false if there is no such address. */
 bool ct_dwarf_form_indexed_address(const struct ct_dw_unit *u, uint64_t index, uint64_t *to);
 
-/* dwarf_entry.c
+/* dwarf_unit.c
  *
- * One entry (DIE): the attributes that the reader knows, and the addresses that the entry covers.
+ * The units of a file.
+ */
+
+/* One entry (DIE): the attributes that the reader knows, and the addresses that the entry covers.
  */
 
 enum ct_dw_at {
@@ -201,7 +204,7 @@ struct ct_dw_entry {
 };
 
 /* C is after the entry's code. Moves C past the entry's values. */
-void ct_dwarf_entry_read(const struct ct_dw_unit *u, const struct ct_dw_abbrevs *t,
+void ct_dwarf_unit_entry(const struct ct_dw_unit *u, const struct ct_dw_abbrevs *t,
 			 const struct ct_dw_abbrev *a, struct ct_dw_cursor *c,
 			 struct ct_dw_entry *e);
 
@@ -218,6 +221,19 @@ void ct_dwarf_ranges_begin(struct ct_dw_ranges *r, const struct ct_dw_unit *u,
 /* Moves to the next range that isn't empty and whose code was not dropped. Returns false after the
  * last. */
 bool ct_dwarf_ranges_next(struct ct_dw_ranges *r, uint64_t *low, uint64_t *high);
+
+/* Reads the headers of all units, once. Returns 0 or -ENOMEM; a malformed tail is left out. */
+int ct_dwarf_unit_read(struct ct_dw_file *f);
+/* Reads U's root entry into U, once. This is done only when the unit is needed, because each root
+ * has a table of abbreviations of its own, and most units are never needed. */
+void ct_dwarf_unit_begin(struct ct_dw_unit *u);
+/* Returns the unit that holds OFFSET of .debug_info, with its root entry read, or NULL. */
+struct ct_dw_unit *ct_dwarf_unit_at(struct ct_dw_file *f, uint64_t offset);
+/* Reads the header at OFFSET and the root entry of that unit into U, without reading other units.
+ * Returns false if there is no unit. */
+bool ct_dwarf_unit_read_one(struct ct_dw_file *f, uint64_t offset, struct ct_dw_unit *u);
+/* Reads the root entry again. */
+bool ct_dwarf_unit_root(const struct ct_dw_unit *u, struct ct_dw_entry *e);
 
 /* dwarf_file.c
  *
@@ -304,18 +320,6 @@ void ct_dwarf_rows_find(const struct ct_dw_lines *l, struct ct_dw_row *rows, siz
  * such file. */
 const char *ct_dwarf_line_path(struct ct_dw_lines *l, uint64_t number, struct ct_dw_texts *texts);
 void ct_dwarf_line_free(struct ct_dw_lines *l);
-
-/* dwarf_minidebug.c
- *
- * MiniDebugInfo: Fedora, RHEL and their relatives strip their files, but keep the names of local
- * functions in a section .gnu_debugdata, an ELF file that xz has packed. "MiniDebugInfo" in GDB's
- * manual describes it.
- */
-
-/* Returns the file inside the file FILE, or NULL if FILE has none, if it can't be unpacked, or if
- * liblzma.so.5 can't be loaded. *MEMORY: the file's bytes. Call elf_end with the result, then free
- * *MEMORY. */
-Elf *ct_dwarf_minidebug_open(Elf *file, void **memory);
 
 /* dwarf_module.c
  *
@@ -449,18 +453,6 @@ const struct ct_dw_parents *ct_dwarf_parents_of(const struct ct_dw_unit *u);
 uint32_t ct_dwarf_parents_find(const struct ct_dw_parents *t, uint64_t offset);
 void ct_dwarf_parents_free(struct ct_dw_file *f);
 
-/* dwarf_section.c
- *
- * The contents of a section with debug information, unpacked if they are compressed: by zlib, which
- * libelf does, or by zstd, which libelf does from elfutils 0.189 on and libzstd.so.1 before.
- */
-
-/* Gets the contents of SCN in ELF. OLD: the section is compressed in the old way, from before
- * SHF_COMPRESSED. *MEMORY: the bytes, for free, if they don't belong to SCN; else NULL. Returns 0,
- * -ENOENT (no contents) or -EOPNOTSUPP (they can't be unpacked). */
-int ct_dwarf_section_load(Elf *elf, Elf_Scn *scn, bool old, struct ct_dw_bytes *bytes,
-			  void **memory);
-
 /* dwarf_spelling.c
  *
  * One spelling of C++ types. Compilers spell the types in a class's or template's name in their own
@@ -496,24 +488,6 @@ struct ct_dwarf_symbol_query {
 /* Gives names to those of the N queries that have none yet, from the symbol tables of the ELF file
  * FD. The queries are sorted by address. */
 void ct_dwarf_symbols_find(int fd, struct ct_dwarf_symbol_query *q, size_t n);
-
-/* dwarf_unit.c
- *
- * The units of a file.
- */
-
-/* Reads the headers of all units, once. Returns 0 or -ENOMEM; a malformed tail is left out. */
-int ct_dwarf_unit_read(struct ct_dw_file *f);
-/* Reads U's root entry into U, once. This is done only when the unit is needed, because each root
- * has a table of abbreviations of its own, and most units are never needed. */
-void ct_dwarf_unit_begin(struct ct_dw_unit *u);
-/* Returns the unit that holds OFFSET of .debug_info, with its root entry read, or NULL. */
-struct ct_dw_unit *ct_dwarf_unit_at(struct ct_dw_file *f, uint64_t offset);
-/* Reads the header at OFFSET and the root entry of that unit into U, without reading other units.
- * Returns false if there is no unit. */
-bool ct_dwarf_unit_read_one(struct ct_dw_file *f, uint64_t offset, struct ct_dw_unit *u);
-/* Reads the root entry again. */
-bool ct_dwarf_unit_root(const struct ct_dw_unit *u, struct ct_dw_entry *e);
 
 /* dwarf_unpacked.c
  *

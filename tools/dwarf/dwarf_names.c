@@ -131,7 +131,7 @@ static bool next_child(struct children *k, struct at *to)
 			continue;
 		}
 		*to = (struct at){ .u = k->u, .offset = offset, .tag = a->tag };
-		ct_dwarf_entry_read(k->u, k->abbrevs, a, &k->c, &to->e);
+		ct_dwarf_unit_entry(k->u, k->abbrevs, a, &k->c, &to->e);
 		return !k->c.bad;
 	}
 	return false;

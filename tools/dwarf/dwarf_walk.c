@@ -82,7 +82,7 @@ static void visit(struct walk *w, const struct ct_dw_abbrevs *t, const struct ct
 	struct ct_dw_scope s = { .outer = w->top, .depth = depth, .entry = entry };
 	struct ct_dw_entry e;
 
-	ct_dwarf_entry_read(w->u, t, a, c, &e);
+	ct_dwarf_unit_entry(w->u, t, a, c, &e);
 	if (c->bad)
 		return;
 	if (a->kind == CT_DW_INLINED) {
@@ -135,7 +135,7 @@ bool ct_dwarf_walk_entry(const struct ct_dw_unit *u, uint64_t offset, struct ct_
 	if (!a)
 		return false;
 	*tag = a->tag;
-	ct_dwarf_entry_read(u, t, a, &c, e);
+	ct_dwarf_unit_entry(u, t, a, &c, e);
 	return !c.bad;
 }
 

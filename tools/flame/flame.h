@@ -159,6 +159,12 @@ void ct_flame_tree_add(struct ct_tree *tree, const struct ct_tree_source *source
 /* Renumbers nodes depth first, children in the order of their first sample, and rows by node. */
 void ct_flame_tree_order(struct ct_tree *tree);
 
+/* Labels that filters offer: text labels with few values a key. Used by flame_tree.c. */
+
+/* A key with more values than this (sizes, request numbers) is left out, because nobody can choose
+ * among so many. */
+#define CT_FLAME_LABEL_VALUES 1000
+
 /* flame.c
  *
  * The data that `cprof flame` draws, for its two writers.
@@ -184,7 +190,7 @@ struct ct_flame {
 /* Does NAME say which tab to draw? */
 bool ct_flame_is_output(const char *name);
 
-/* Writes the page: flame_page.c, around flame_data.c's data. */
+/* Writes the page: flame.c, around flame_data.c's data. */
 void ct_flame_page(const struct ct_flame *flame, FILE *to);
 void ct_flame_data(const struct ct_flame *flame, FILE *to);
 /* Writes a static picture: flame_svg.c. */
@@ -211,20 +217,6 @@ typedef void ct_flame_writer(const void *what, FILE *to);
 /* WRITE writes WHAT to PATH; NULL or "-" is stdout. Returns CT_OK, or CT_FAILED after an error
  * message. */
 int ct_flame_file(const char *path, ct_flame_writer *write, const void *what);
-
-/* flame_labels.c
- *
- * Labels that filters offer: text labels with few values a key. Used by flame_tree.c.
- */
-
-/* A key with more values than this (sizes, request numbers) is left out, because nobody can choose
- * among so many. */
-#define CT_FLAME_LABEL_VALUES 1000
-
-/* Returns the number in POOL of each label set of P; the caller frees the array. Adds the number of
- * keys that are left out to LEFT_OUT. */
-uint32_t *ct_flame_labels_sets(struct ct_profile *pool, const struct ct_profile *p,
-			       size_t *left_out);
 
 /* flame_sides.c
  *

@@ -18,9 +18,9 @@ struct ct_profile *ct_flame_sides_open(char *const *sources, int count)
 
 	if (!p)
 		return NULL;
-	ct_label_units_init(&units, p);
+	ct_filter_tags_units_init(&units, p);
 	answer = ct_filter(p, &units);
-	ct_label_units_release(&units);
+	ct_filter_tags_units_release(&units);
 	if (!answer)
 		return p;
 	ct_model_free(p);

@@ -4,9 +4,7 @@ TOOL_SOURCES += \
 	%D%/flame_data.c \
 	%D%/flame_file.c \
 	%D%/flame_frames.c \
-	%D%/flame_labels.c \
 	%D%/flame_map.c \
-	%D%/flame_page.c \
 	%D%/flame_sides.c \
 	%D%/flame_svg.c \
 	%D%/flame_tabs.c \

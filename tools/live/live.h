@@ -206,7 +206,7 @@ void ct_live_flame_drop(struct ct_live_path *path);
  * is empty, returns NULL and keeps PATH for the next one. */
 struct ct_live_frame *ct_live_flame_find(struct ct_live_tree *tree, struct ct_live_path *path);
 
-/* live_curses.c
+/* live_screen.c
  *
  * ncurses, as far as it is used here. It is loaded when `cprof live` runs, because no other verb
  * needs it. Called by live_screen.c.
@@ -266,8 +266,6 @@ struct ct_curses {
 	int (*endwin)(void);
 };
 
-/* Fills ct_curses. Returns false if the library is not there. */
-bool ct_live_curses_load(void);
 extern struct ct_curses ct_curses;
 
 /* live_screen.c

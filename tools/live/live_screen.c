@@ -74,6 +74,36 @@ void ct_live_screen_obey_signal(void)
 	sigprocmask(SIG_SETMASK, &waiting, NULL);
 }
 
+/* Loads ncurses. */
+
+struct ct_curses ct_curses;
+
+#define FUNCTION(name)                                                                             \
+	{                                                                                          \
+#name, &ct_curses.name                                                             \
+	}
+
+/* Fills ct_curses. Returns false if the library is not there. */
+static bool live_curses_load(void)
+{
+	/* Some are in libtinfo, where that is a library of its own: ncursesw needs it, so dlsym
+	 * finds them. */
+	const struct ct_library_function functions[] = {
+		FUNCTION(newterm),	FUNCTION(newwin),      FUNCTION(cbreak),
+		FUNCTION(noecho),	FUNCTION(nonl),	       FUNCTION(curs_set),
+		FUNCTION(set_escdelay), FUNCTION(keypad),      FUNCTION(nodelay),
+		FUNCTION(has_colors),	FUNCTION(start_color), FUNCTION(use_default_colors),
+		FUNCTION(init_pair),	FUNCTION(tigetnum),    FUNCTION(tigetstr),
+		FUNCTION(resizeterm),	FUNCTION(wresize),     FUNCTION(clearok),
+		FUNCTION(werase),	FUNCTION(wmove),       FUNCTION(wattr_set),
+		FUNCTION(waddnstr),	FUNCTION(wrefresh),    FUNCTION(wgetch),
+		FUNCTION(endwin)
+	};
+
+	return ct_library_load("libncursesw.so.6", functions,
+			       sizeof(functions) / sizeof(*functions));
+}
+
 /* Ctrl-Z: the shell has the terminal meanwhile. */
 static void stop(void)
 {
@@ -144,7 +174,7 @@ static char *open_terminal(const char *term)
 {
 	const char *move;
 
-	if (!ct_live_curses_load())
+	if (!live_curses_load())
 		return ct_memory_strdup("the screen needs ncurses (libncursesw.so.6), which is not "
 					"installed (Debian: libncursesw6); \"cprof record PID\" "
 					"shows a window as text");

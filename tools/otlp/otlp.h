@@ -82,7 +82,7 @@ enum {
 #define OTLP_TRACE_BYTES 16
 #define OTLP_SPAN_BYTES 8
 
-/* otlp_out.c
+/* otlp_encode.c
  *
  * Writes the fields of a protobuf message, or only counts their bytes: a message's size stands
  * before its contents. Used by otlp_encode.c.
@@ -96,14 +96,8 @@ struct ct_otlp_out {
 	size_t message_room;
 };
 
-void ct_otlp_out_bytes(struct ct_otlp_out *o, unsigned field, const void *data, size_t n);
-void ct_otlp_out_message(struct ct_otlp_out *o, unsigned field, const ProtobufCMessage *m);
-/* The fields of M, without its own field number and size. */
-void ct_otlp_out_fields(struct ct_otlp_out *o, const ProtobufCMessage *m);
-/* The head of a message of SIZE bytes, which the caller writes. */
-void ct_otlp_out_head(struct ct_otlp_out *o, unsigned field, uint64_t size);
-/* Returns how many bytes such a head and the message have. */
-uint64_t ct_otlp_out_whole(uint64_t size);
+void ct_otlp_encode_bytes(struct ct_otlp_out *o, unsigned field, const void *data, size_t n);
+void ct_otlp_encode_message(struct ct_otlp_out *o, unsigned field, const ProtobufCMessage *m);
 
 /* otlp_rows.c
  *

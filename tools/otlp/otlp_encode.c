@@ -84,6 +84,74 @@ static void take_header(struct encoder *e)
 	free(comments);
 }
 
+/* See otlp.h. */
+
+static void put(struct ct_otlp_out *o, const void *data, size_t n)
+{
+	o->bytes += n;
+	if (o->to && n && !o->error && fwrite(data, 1, n, o->to) < n)
+		o->error = errno ? -errno : -EIO;
+}
+
+static void put_varint(struct ct_otlp_out *o, uint64_t v)
+{
+	uint8_t bytes[10];
+	size_t n = 0;
+
+	for (; v >= 0x80; v >>= 7)
+		bytes[n++] = (uint8_t)v | 0x80;
+	bytes[n++] = (uint8_t)v;
+	put(o, bytes, n);
+}
+
+/* The head of a message of SIZE bytes, which the caller writes. */
+static void otlp_out_head(struct ct_otlp_out *o, unsigned field, uint64_t size)
+{
+	put_varint(o, field << 3 | 2);
+	put_varint(o, size);
+}
+
+/* Returns how many bytes such a head and the message have. */
+static uint64_t otlp_out_whole(uint64_t size)
+{
+	struct ct_otlp_out o = { 0 };
+
+	otlp_out_head(&o, 1, size);
+	return o.bytes + size;
+}
+
+void ct_otlp_encode_bytes(struct ct_otlp_out *o, unsigned field, const void *data, size_t n)
+{
+	otlp_out_head(o, field, n);
+	put(o, data, n);
+}
+
+static void put_packed(struct ct_otlp_out *o, const ProtobufCMessage *m, size_t n)
+{
+	if (!o->to) {
+		o->bytes += n;
+		return;
+	}
+	if (n > o->message_room)
+		o->message = ct_memory_grow(o->message, &o->message_room, n, 1);
+	protobuf_c_message_pack(m, o->message);
+	put(o, o->message, n);
+}
+
+void ct_otlp_encode_message(struct ct_otlp_out *o, unsigned field, const ProtobufCMessage *m)
+{
+	size_t n = protobuf_c_message_get_packed_size(m);
+
+	otlp_out_head(o, field, n);
+	put_packed(o, m, n);
+}
+
+/* The fields of M, without its own field number and size. */
+static void otlp_out_fields(struct ct_otlp_out *o, const ProtobufCMessage *m)
+{
+	put_packed(o, m, protobuf_c_message_get_packed_size(m));
+}
+
 static void write_samples(const struct encoder *e, size_t type, struct ct_otlp_out *o)
 {
 	for (size_t i = 0; i < e->rows.row_count; i++) {
@@ -100,7 +168,7 @@ static void write_samples(const struct encoder *e, size_t type, struct ct_otlp_o
 		m.link = (int32_t)set->link;
 		m.n_values = 1;
 		m.values = &value;
-		ct_otlp_out_message(o, OTLP_PROFILE_SAMPLES, &m.base);
+		ct_otlp_encode_message(o, OTLP_PROFILE_SAMPLES, &m.base);
 	}
 }
 
@@ -120,7 +188,7 @@ static void write_profile(const struct encoder *e, size_t i, struct ct_otlp_out 
 	head.duration = (uint64_t)e->p->duration_nanos;
 	head.n_attributes = e->profile_attribute_count;
 	head.attributes = e->profile_attributes;
-	ct_otlp_out_fields(o, &head.base);
+	otlp_out_fields(o, &head.base);
 	write_samples(e, e->order[i], o);
 }
 
@@ -154,7 +222,7 @@ static void write_resource(const struct encoder *e, struct ct_otlp_out *o)
 	}
 	m.n_attributes = n;
 	m.attributes = pointers;
-	ct_otlp_out_message(o, OTLP_RESOURCE, &m.base);
+	ct_otlp_encode_message(o, OTLP_RESOURCE, &m.base);
 	free(pairs);
 	free(values);
 	free(pointers);
@@ -184,7 +252,7 @@ static void write_scope(const struct encoder *e, struct ct_otlp_out *o)
 	/* An order of some of the types would mean nothing. */
 	m.n_attributes = e->count < e->p->type_count ? 0 : e->p->default_type ? 2 : 1;
 	m.attributes = pointers;
-	ct_otlp_out_message(o, OTLP_SCOPE, &m.base);
+	ct_otlp_encode_message(o, OTLP_SCOPE, &m.base);
 }
 
 /* Everything before the Profiles of a ScopeProfiles or ResourceProfiles is written by HEAD. */
@@ -211,20 +279,20 @@ static int write_all(struct encoder *e, struct ct_otlp_out *o)
 
 		write_profile(e, i, &counted);
 		e->sizes[i] = counted.bytes;
-		scope += ct_otlp_out_whole(counted.bytes);
+		scope += otlp_out_whole(counted.bytes);
 	}
-	resource = size_of(e, write_resource) + ct_otlp_out_whole(scope);
+	resource = size_of(e, write_resource) + otlp_out_whole(scope);
 	if (resource > MESSAGE_MAX || dictionary > MESSAGE_MAX - resource)
 		return -EFBIG;
-	ct_otlp_out_head(o, OTLP_DATA_RESOURCES, resource);
+	otlp_out_head(o, OTLP_DATA_RESOURCES, resource);
 	write_resource(e, o);
-	ct_otlp_out_head(o, OTLP_RESOURCE_SCOPES, scope);
+	otlp_out_head(o, OTLP_RESOURCE_SCOPES, scope);
 	write_scope(e, o);
 	for (size_t i = 0; i < e->count; i++) {
-		ct_otlp_out_head(o, OTLP_SCOPE_PROFILES, e->sizes[i]);
+		otlp_out_head(o, OTLP_SCOPE_PROFILES, e->sizes[i]);
 		write_profile(e, i, o);
 	}
-	ct_otlp_out_head(o, OTLP_DATA_DICTIONARY, dictionary);
+	otlp_out_head(o, OTLP_DATA_DICTIONARY, dictionary);
 	write_tables(e, o);
 	return o->error;
 }

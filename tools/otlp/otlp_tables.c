@@ -148,7 +148,7 @@ static size_t count_attributes(const uint32_t *attributes)
 
 static void write_mappings(const struct ct_otlp_tables *t, struct ct_otlp_out *o)
 {
-	ct_otlp_out_bytes(o, OTLP_MAPPINGS, "", 0);
+	ct_otlp_encode_bytes(o, OTLP_MAPPINGS, "", 0);
 	for (size_t i = 0; i < t->mapping_count; i++) {
 		const struct ct_mapping *from = &t->rows->p->mappings[t->mappings[i]];
 		Otlp__Mapping m = OTLP__MAPPING__INIT;
@@ -159,7 +159,7 @@ static void write_mappings(const struct ct_otlp_tables *t, struct ct_otlp_out *o
 		m.file = text(t, from->file);
 		m.n_attributes = count_attributes(t->mapping_attributes[i]);
 		m.attributes = (int32_t *)t->mapping_attributes[i];
-		ct_otlp_out_message(o, OTLP_MAPPINGS, &m.base);
+		ct_otlp_encode_message(o, OTLP_MAPPINGS, &m.base);
 	}
 }
 
@@ -188,14 +188,14 @@ static void write_location(const struct ct_otlp_tables *t, struct ct_otlp_out *o
 	m.lines = pointers;
 	m.n_attributes = count_attributes(t->location_attributes[i]);
 	m.attributes = (int32_t *)t->location_attributes[i];
-	ct_otlp_out_message(o, OTLP_LOCATIONS, &m.base);
+	ct_otlp_encode_message(o, OTLP_LOCATIONS, &m.base);
 	free(lines);
 	free(pointers);
 }
 
 static void write_functions(const struct ct_otlp_tables *t, struct ct_otlp_out *o)
 {
-	ct_otlp_out_bytes(o, OTLP_FUNCTIONS, "", 0);
+	ct_otlp_encode_bytes(o, OTLP_FUNCTIONS, "", 0);
 	for (size_t i = 0; i < t->function_count; i++) {
 		const struct ct_function *from = &t->rows->p->functions[t->functions[i]];
 		Otlp__Function m = OTLP__FUNCTION__INIT;
@@ -204,20 +204,20 @@ static void write_functions(const struct ct_otlp_tables *t, struct ct_otlp_out *
 		m.system_name = text(t, from->system_name);
 		m.filename = text(t, from->filename);
 		m.start_line = from->start_line > 0 ? from->start_line : 0;
-		ct_otlp_out_message(o, OTLP_FUNCTIONS, &m.base);
+		ct_otlp_encode_message(o, OTLP_FUNCTIONS, &m.base);
 	}
 }
 
 static void write_links(const struct ct_otlp_tables *t, struct ct_otlp_out *o)
 {
-	ct_otlp_out_bytes(o, OTLP_LINKS, "", 0);
+	ct_otlp_encode_bytes(o, OTLP_LINKS, "", 0);
 	for (size_t i = 0; i < t->rows->link_count; i++) {
 		struct ct_otlp_link *from = &t->rows->links[i];
 		Otlp__Link m = OTLP__LINK__INIT;
 
 		m.trace_id = (ProtobufCBinaryData){ sizeof(from->trace), from->trace };
 		m.span_id = (ProtobufCBinaryData){ sizeof(from->span), from->span };
-		ct_otlp_out_message(o, OTLP_LINKS, &m.base);
+		ct_otlp_encode_message(o, OTLP_LINKS, &m.base);
 	}
 }
 
@@ -257,7 +257,7 @@ static void write_attribute(const struct ct_otlp_tables *t, struct ct_otlp_out *
 	m.key = (int32_t)from->key;
 	m.unit = (int32_t)from->unit;
 	m.value = from->list ? &whole : &values[0];
-	ct_otlp_out_message(o, OTLP_ATTRIBUTES, &m.base);
+	ct_otlp_encode_message(o, OTLP_ATTRIBUTES, &m.base);
 	free(values);
 	free(pointers);
 }
@@ -268,7 +268,7 @@ static void write_stacks(const struct ct_otlp_tables *t, struct ct_otlp_out *o)
 	int32_t *numbers = NULL;
 	size_t room = 0;
 
-	ct_otlp_out_bytes(o, OTLP_STACKS, "", 0);
+	ct_otlp_encode_bytes(o, OTLP_STACKS, "", 0);
 	for (size_t i = 0; i < t->rows->stack_count; i++) {
 		const struct ct_sample *s = &p->samples[t->rows->stack_sample[i]];
 		Otlp__Stack m = OTLP__STACK__INIT;
@@ -279,7 +279,7 @@ static void write_stacks(const struct ct_otlp_tables *t, struct ct_otlp_out *o)
 			numbers[k] = (int32_t)t->location_at[ct_frames(p, s)[k]];
 		m.n_locations = s->depth;
 		m.locations = numbers;
-		ct_otlp_out_message(o, OTLP_STACKS, &m.base);
+		ct_otlp_encode_message(o, OTLP_STACKS, &m.base);
 	}
 	free(numbers);
 }
@@ -289,14 +289,14 @@ void ct_otlp_tables_write(const struct ct_otlp_tables *t, struct ct_otlp_out *o)
 	const struct ct_profile *texts = t->rows->texts;
 
 	write_mappings(t, o);
-	ct_otlp_out_bytes(o, OTLP_LOCATIONS, "", 0);
+	ct_otlp_encode_bytes(o, OTLP_LOCATIONS, "", 0);
 	for (size_t i = 0; i < t->location_count; i++)
 		write_location(t, o, i);
 	write_functions(t, o);
 	write_links(t, o);
 	for (size_t i = 0; i < texts->string_count; i++)
-		ct_otlp_out_bytes(o, OTLP_STRINGS, texts->strings[i], strlen(texts->strings[i]));
-	ct_otlp_out_bytes(o, OTLP_ATTRIBUTES, "", 0);
+		ct_otlp_encode_bytes(o, OTLP_STRINGS, texts->strings[i], strlen(texts->strings[i]));
+	ct_otlp_encode_bytes(o, OTLP_ATTRIBUTES, "", 0);
 	for (size_t i = 0; i < t->rows->entry_count; i++)
 		write_attribute(t, o, &t->rows->entries[i]);
 	write_stacks(t, o);

@@ -2,11 +2,8 @@
 TOOL_SOURCES += \
 	%D%/push.c \
 	%D%/push_command.c \
-	%D%/push_directory.c \
-	%D%/push_ended.c \
 	%D%/push_files.c \
 	%D%/push_follow.c \
-	%D%/push_helper.c \
 	%D%/push_item.c \
 	%D%/push_labels.c \
 	%D%/push_modes.c \

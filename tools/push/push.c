@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Runs a push over processes; see push.h. The command is in push_command.c, CPROF_PUSH's helper in
- * push_helper.c.
+ * verb_push.c.
  */
 #include "push/push.h"
 

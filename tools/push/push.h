@@ -279,6 +279,14 @@ size_t ct_push_follow_lost(const struct ct_push_follow *f);
  */
 bool ct_push_follow_file(struct ct_push_follow *f, const char *file);
 
+/* Files of processes that have ended, and what a file tells of its process. Called by
+ * push_follow.c and push_command.c. */
+
+/* Reads the profile PATH, a plain file. Returns NULL if there is none that can be read. */
+struct ct_profile *ct_push_follow_ended_read(const char *path);
+
+int ct_push_follow_ended_pid(const struct ct_profile *p);
+
 /* push.c
  *
  * The ways in which `cprof push` runs, for verb_push.c. Each returns the exit status.
@@ -298,7 +306,7 @@ int ct_push_processes(const struct ct_push_how *how, const int *pids, size_t cou
 int ct_push_command(const struct ct_push_how *how, char **argv);
 /* For CPROF_PUSH=URL: all processes that ask for the same URL, until none is left. Returns at once
  * if another such helper is there. */
-int ct_push_helper(const struct ct_push_how *how, const char *url);
+int ct_verb_push_helper(const struct ct_push_how *how, const char *url);
 /* Files of a process that has ended. */
 int ct_push_files_of_ended(const struct ct_push_how *how, char *const *files, size_t count);
 
@@ -320,35 +328,10 @@ int ct_push_end(struct ct_push *p);
 /* Until the end: calls LOOK every second, which returns whether to go on, and takes windows. */
 void ct_push_loop(struct ct_push *p, bool (*look)(struct ct_push *p, void *arg), void *arg);
 
-/* push_directory.c
- *
- * A directory as the target of a push: a file for each window, the oldest ones removed when there
- * are too many. Called by push_send.c.
- */
-
-/* Writes SERVICE.PID.SERIES.TIME.pb to PATH, which is created, and removes the oldest such files if
- * all are bigger than LIMIT bytes. Returns 0 or a negative errno. */
-int ct_push_directory_add(const char *path, const struct ct_push_item *item, uint64_t limit);
-
-/* push_ended.c
- *
- * Files of processes that have ended, and what a file tells of its process. Called by
- * push_follow.c and push_command.c.
- */
-
-/* Reads the profile PATH, a plain file. Returns NULL if there is none that can be read. */
-struct ct_profile *ct_push_ended_read(const char *path);
-
-/* What P's first comment says; the texts are to be freed. NULL, 0: it doesn't. */
-char *ct_push_ended_mode(const struct ct_profile *p);
-int ct_push_ended_pid(const struct ct_profile *p);
-/* The program's name, from P's first mapping. */
-char *ct_push_ended_program(const struct ct_profile *p);
-
 /* push_files.c
  *
  * Files of a directory whose names begin with a time, oldest first. For push_spool.c and
- * push_directory.c.
+ * push_send.c.
  */
 
 struct ct_push_files {

@@ -55,8 +55,8 @@ static void push_files(struct command *c, bool all)
 
 	for (size_t i = 0; i < f.count; i++) {
 		char *path = ct_memory_printf("%s/%s", c->directory, f.items[i].name);
-		struct ct_profile *p = all ? NULL : ct_push_ended_read(path);
-		int pid = p ? ct_push_ended_pid(p) : 0;
+		struct ct_profile *p = all ? NULL : ct_push_follow_ended_read(path);
+		int pid = p ? ct_push_follow_ended_pid(p) : 0;
 
 		if (all || (pid > 0 && kill(pid, 0) && errno == ESRCH)) {
 			ct_push_follow_file(c->push.follow, path);

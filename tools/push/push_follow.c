@@ -8,9 +8,11 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <fcntl.h>
 
 #include "control/control.h"
 #include "core/core.h"
+#include "core/read.h"
 
 struct ct_push_follow {
 	struct ct_push_modes with;
@@ -242,15 +244,84 @@ size_t ct_push_follow_lost(const struct ct_push_follow *f)
 	return f->with.lost;
 }
 
+/* Reads files of processes that have ended. */
+
+static struct ct_profile *read_fd(int fd)
+{
+	char *path = ct_memory_printf("/proc/self/fd/%d", fd);
+	struct ct_fault fault = { 0 };
+	struct ct_profile *p = NULL;
+	struct ct_input *in = NULL;
+
+	if (!ct_input_open(&in, path, &fault) && ct_read(&p, in, &fault))
+		p = NULL;
+	if (in)
+		ct_input_close(in);
+	free(path);
+	return p;
+}
+
+struct ct_profile *ct_push_follow_ended_read(const char *path)
+{
+	int fd = ct_input_reopen_plain(open(path, O_PATH | O_CLOEXEC | O_NOFOLLOW));
+	struct ct_profile *p = fd < 0 ? NULL : read_fd(fd);
+
+	if (fd >= 0)
+		close(fd);
+	return p;
+}
+
+/* ---- what a file tells ---- */
+
+/* "# libcprof 0.1.0, mode cpu, pid 15591, ...": what follows WORD, up to a comma. */
+static char *told(const struct ct_profile *p, const char *word)
+{
+	for (size_t i = 0; i < p->comment_count; i++) {
+		const char *line = ct_text(p, p->comments[i]), *at;
+
+		if (strncmp(line, "# libcprof ", 11))
+			continue;
+		at = strstr(line, word);
+		if (at)
+			return ct_memory_printf("%.*s", (int)strcspn(at + strlen(word), ","),
+						at + strlen(word));
+	}
+	return NULL;
+}
+
+/* What P's first comment says; the texts are to be freed. NULL, 0: it doesn't. */
+static char *push_ended_mode(const struct ct_profile *p)
+{
+	return told(p, ", mode ");
+}
+
+int ct_push_follow_ended_pid(const struct ct_profile *p)
+{
+	char *text = told(p, ", pid ");
+	int pid = text ? atoi(text) : 0;
+
+	free(text);
+	return pid;
+}
+
+/* The program's name, from P's first mapping. */
+static char *push_ended_program(const struct ct_profile *p)
+{
+	const char *file = p->mapping_count ? ct_text(p, p->mappings[0].file) : "", *slash;
+
+	slash = strrchr(file, '/');
+	return ct_memory_strdup(slash ? slash + 1 : *file ? file : "unknown");
+}
+
 bool ct_push_follow_file(struct ct_push_follow *f, const char *file)
 {
-	struct ct_profile *p = ct_push_ended_read(file);
-	char *mode = p ? ct_push_ended_mode(p) : NULL, *program, *labels;
+	struct ct_profile *p = ct_push_follow_ended_read(file);
+	char *mode = p ? push_ended_mode(p) : NULL, *program, *labels;
 	bool any = mode && p->sample_count && strcmp(mode, "peak");
 
 	if (any) {
-		program = ct_push_ended_program(p);
-		labels = ct_push_labels_of(getpid(), program, ct_push_ended_pid(p),
+		program = push_ended_program(p);
+		labels = ct_push_labels_of(getpid(), program, ct_push_follow_ended_pid(p),
 					   &f->with.how->labels);
 		ct_push_modes_push(&f->with, p, mode, labels);
 		free(labels);

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <strings.h>
 #include <time.h>
+#include <ctype.h>
+#include <sys/stat.h>
 
 #include "core/core.h"
 #include "cp-build.h"
@@ -50,7 +52,7 @@ struct ct_push_sender *ct_push_send_open(const struct ct_push_target *target,
 	atomic_store(&s->until, 1e300);
 	if (target->kind == CT_PUSH_DIRECTORY)
 		return s;
-	s->curl = ct_curl_load(&missing);
+	s->curl = ct_fetch_curl(&missing);
 	if (s->curl)
 		s->handle = s->curl->easy_init();
 	if (s->handle)
@@ -218,7 +220,7 @@ static int post(struct ct_push_sender *s, const struct ct_push_request *r, void 
 	void *c = s->handle;
 
 	curl->easy_reset(c);
-	if (!ct_curl_allow_http(curl, c))
+	if (!ct_fetch_allow_http(curl, c))
 		return -1;
 	curl->easy_setopt(c, CT_CURL_URL, r->url);
 	curl->easy_setopt(c, CT_CURL_NOSIGNAL, 1L);
@@ -336,10 +338,88 @@ static void send_request(struct ct_push_sender *s, const struct ct_push_request 
 			 : "no answer");
 }
 
+/* A directory as the target of a push: a file for each window, the oldest ones removed when there
+ * are too many. Called by push_send.c. */
+
+#define SUFFIX ".window.pb"
+/* The directory is read once for so many files. */
+#define READ_EACH 1000
+
+static char *safe(char *name)
+{
+	for (char *c = name; *c; c++)
+		if (!isalnum((unsigned char)*c) && !strchr("-_+", *c))
+			*c = '_';
+	return name;
+}
+
+/* The time comes first, so that names are sorted by age. */
+static char *name_of(const struct ct_push_item *item)
+{
+	char *service = ct_push_item_label(item, "service_name"), time[32], *name;
+	char *pid = ct_push_item_label(item, "pid");
+	time_t seconds = (time_t)(item->from_ns / 1000000000);
+	struct tm tm;
+
+	gmtime_r(&seconds, &tm);
+	strftime(time, sizeof(time), "%Y%m%dT%H%M%S", &tm);
+	name = ct_memory_printf(
+		"%s.%03dZ.%.100s.%.20s.%s" SUFFIX, time, (int)(item->from_ns / 1000000 % 1000),
+		service ? safe(service) : "unknown", pid ? safe(pid) : "0", item->series);
+	free(service);
+	free(pid);
+	return name;
+}
+
+/* The directory is read as a whole at the first file, when it may be full, and now and then,
+ * because others may write there. In between its size is counted: reading ten thousand names for
+ * each file would cost more than all the rest. */
+static void bound(const char *path, uint64_t added, uint64_t limit)
+{
+	static uint64_t bytes;
+	static unsigned unread;
+
+	bytes += added;
+	if (unread && bytes <= limit) {
+		unread--;
+		return;
+	}
+	/* Room for some more, so that a full directory isn't read for each file. */
+	bytes = ct_push_files_limit(path, SUFFIX, limit - limit / 16);
+	unread = READ_EACH;
+}
+
+/* Writes SERVICE.PID.SERIES.TIME.pb to PATH, which is created, and removes the oldest such files if
+ * all are bigger than LIMIT bytes. Returns 0 or a negative errno. */
+static int push_directory_add(const char *path, const struct ct_push_item *item, uint64_t limit)
+{
+	char *name, *whole;
+	struct ct_target t;
+	int error;
+
+	if (mkdir(path, 0700) && errno != EEXIST)
+		return -errno;
+	name = name_of(item);
+	whole = ct_memory_printf("%s/%s", path, name);
+	error = ct_target_open(&t, whole);
+	if (!error) {
+		errno = 0;
+		error = fwrite(item->data, 1, item->size, t.to) == item->size ? 0
+			: errno						      ? -errno
+									      : -EIO;
+		error = ct_target_close(&t, error);
+	}
+	if (!error)
+		bound(path, item->size, limit);
+	free(whole);
+	free(name);
+	return error;
+}
+
 static void to_directory(struct ct_push_sender *s, const struct ct_push_item *item,
 			 struct ct_push_reply *reply)
 {
-	int error = ct_push_directory_add(s->target->url, item, s->limit);
+	int error = push_directory_add(s->target->url, item, s->limit);
 
 	*reply = (struct ct_push_reply){ .outcome = error ? CT_PUSH_LATER : CT_PUSH_SENT };
 	snprintf(reply->text, sizeof(reply->text), "%s", strerror(-error));

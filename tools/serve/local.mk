@@ -2,7 +2,6 @@
 TOOL_SOURCES += \
 	%D%/serve.c \
 	%D%/serve_exchange.c \
-	%D%/serve_flame.c \
 	%D%/serve_helper.c \
 	%D%/serve_html.c \
 	%D%/serve_http.c \
@@ -10,7 +9,6 @@ TOOL_SOURCES += \
 	%D%/serve_list.c \
 	%D%/serve_listen.c \
 	%D%/serve_metrics.c \
-	%D%/serve_mhd.c \
 	%D%/serve_process.c \
 	%D%/serve_processes.c \
 	%D%/serve_profile.c \
@@ -19,5 +17,4 @@ TOOL_SOURCES += \
 	%D%/serve_sums.c \
 	%D%/serve_text.c \
 	%D%/serve_threads.c \
-	%D%/serve_windows.c \
-	%D%/serve_work.c
+	%D%/serve_windows.c

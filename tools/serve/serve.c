@@ -131,7 +131,7 @@ static int run(int argc, char **argv)
 	if (my.helper)
 		ct_helper_open_log("serve");
 	ct_control_raise_descriptors();
-	if (!ct_serve_mhd_load()) {
+	if (!ct_serve_http_load()) {
 		fputs("cprof serve: libmicrohttpd.so.12 can't be loaded: install libmicrohttpd12 "
 		      "(Debian), libmicrohttpd (Fedora)\n",
 		      stderr);

@@ -199,9 +199,6 @@ struct ct_serve_out {
 	int snapshot; /* where that goes which was taken of a window that goes on */
 };
 
-/* Does the work of a request. Runs in a worker. */
-void ct_serve_work(const struct ct_serve_request *r, struct ct_serve_out *out);
-
 /* Sets status and type of a reply with a body. */
 void ct_serve_reply_set(struct ct_serve_reply *reply, unsigned status, const char *type,
 			const char *file);
@@ -253,6 +250,71 @@ struct ct_serve_how {
 /* Answers requests until SIGINT or SIGTERM, or until all processes of ONLY have ended.
  * libmicrohttpd has been loaded. Returns the exit status. */
 int ct_serve_http_run(const struct ct_serve_how *how);
+
+/* libmicrohttpd, as far as it is used here. It is loaded when `cprof serve` runs, because no other
+ * verb needs it. Called by serve_http.c.
+ *
+ * The declarations are those of libmicrohttpd.so.12, whose numbers and signatures don't change. The
+ * header at build time may belong to another version than the library that is found at run time. */
+
+struct MHD_Daemon;
+struct MHD_Connection;
+struct MHD_Response;
+
+enum { CT_MHD_NO, CT_MHD_YES };
+
+enum {
+	CT_MHD_USE_EPOLL = 512,
+	CT_MHD_ALLOW_SUSPEND_RESUME = 9216,
+	CT_MHD_OPTION_END = 0,
+	CT_MHD_OPTION_CONNECTION_LIMIT = 2,
+	CT_MHD_OPTION_CONNECTION_TIMEOUT = 3,
+	CT_MHD_OPTION_NOTIFY_COMPLETED = 4,
+	CT_MHD_OPTION_URI_LOG_CALLBACK = 7,
+	CT_MHD_OPTION_LISTEN_SOCKET = 12,
+	CT_MHD_COMPLETED_OK = 0,
+	CT_MHD_HEADER = 1,
+	CT_MHD_ARGUMENT = 8,
+	CT_MHD_MUST_COPY = 2,
+	CT_MHD_DAEMON_EPOLL_FD = 3,
+	CT_MHD_CONNECTION_CLIENT_ADDRESS = 2,
+	CT_MHD_CONNECTION_FD = 6
+};
+
+/* Both are the first member of a union of the library. */
+union ct_mhd_info {
+	int fd;
+	const struct sockaddr *address;
+};
+
+typedef int ct_mhd_handler(void *arg, struct MHD_Connection *c, const char *url, const char *method,
+			   const char *version, const char *data, size_t *size, void **state);
+/* Returns the first STATE of the request for URI, which is as the client sent it. */
+typedef void *ct_mhd_begun(void *arg, const char *uri, struct MHD_Connection *c);
+typedef void ct_mhd_completed(void *arg, struct MHD_Connection *c, void **state, int how);
+
+struct ct_mhd {
+	struct MHD_Daemon *(*start_daemon)(unsigned flags, uint16_t port, void *policy,
+					   void *policy_arg, ct_mhd_handler *handler, void *arg,
+					   ...);
+	void (*stop_daemon)(struct MHD_Daemon *);
+	int (*run)(struct MHD_Daemon *);
+	int (*get_timeout)(struct MHD_Daemon *, unsigned long long *ms);
+	const union ct_mhd_info *(*get_daemon_info)(struct MHD_Daemon *, int what, ...);
+	const union ct_mhd_info *(*get_connection_info)(struct MHD_Connection *, int what, ...);
+	const char *(*lookup_connection_value)(struct MHD_Connection *, int kind, const char *key);
+	void (*suspend_connection)(struct MHD_Connection *);
+	void (*resume_connection)(struct MHD_Connection *);
+	struct MHD_Response *(*create_response_from_fd)(size_t size, int fd);
+	struct MHD_Response *(*create_response_from_buffer)(size_t size, void *data, int mode);
+	int (*add_response_header)(struct MHD_Response *, const char *name, const char *value);
+	int (*queue_response)(struct MHD_Connection *, unsigned status, struct MHD_Response *);
+	void (*destroy_response)(struct MHD_Response *);
+};
+
+/* Fills ct_mhd. Returns false if the library is not there. */
+bool ct_serve_http_load(void);
+extern struct ct_mhd ct_mhd;
 
 /* serve_jobs.c
  *
@@ -371,74 +433,6 @@ void ct_serve_html_text(FILE *to, const char *text);
 extern const char *const ct_serve_style[];
 extern const char *const ct_serve_script[];
 
-/* serve_mhd.c
- *
- * libmicrohttpd, as far as it is used here. It is loaded when `cprof serve` runs, because no other
- * verb needs it. Called by serve_http.c.
- *
- * The declarations are those of libmicrohttpd.so.12, whose numbers and signatures don't change. The
- * header at build time may belong to another version than the library that is found at run time.
- */
-
-struct MHD_Daemon;
-struct MHD_Connection;
-struct MHD_Response;
-
-enum { CT_MHD_NO, CT_MHD_YES };
-
-enum {
-	CT_MHD_USE_EPOLL = 512,
-	CT_MHD_ALLOW_SUSPEND_RESUME = 9216,
-	CT_MHD_OPTION_END = 0,
-	CT_MHD_OPTION_CONNECTION_LIMIT = 2,
-	CT_MHD_OPTION_CONNECTION_TIMEOUT = 3,
-	CT_MHD_OPTION_NOTIFY_COMPLETED = 4,
-	CT_MHD_OPTION_URI_LOG_CALLBACK = 7,
-	CT_MHD_OPTION_LISTEN_SOCKET = 12,
-	CT_MHD_COMPLETED_OK = 0,
-	CT_MHD_HEADER = 1,
-	CT_MHD_ARGUMENT = 8,
-	CT_MHD_MUST_COPY = 2,
-	CT_MHD_DAEMON_EPOLL_FD = 3,
-	CT_MHD_CONNECTION_CLIENT_ADDRESS = 2,
-	CT_MHD_CONNECTION_FD = 6
-};
-
-/* Both are the first member of a union of the library. */
-union ct_mhd_info {
-	int fd;
-	const struct sockaddr *address;
-};
-
-typedef int ct_mhd_handler(void *arg, struct MHD_Connection *c, const char *url, const char *method,
-			   const char *version, const char *data, size_t *size, void **state);
-/* Returns the first STATE of the request for URI, which is as the client sent it. */
-typedef void *ct_mhd_begun(void *arg, const char *uri, struct MHD_Connection *c);
-typedef void ct_mhd_completed(void *arg, struct MHD_Connection *c, void **state, int how);
-
-struct ct_mhd {
-	struct MHD_Daemon *(*start_daemon)(unsigned flags, uint16_t port, void *policy,
-					   void *policy_arg, ct_mhd_handler *handler, void *arg,
-					   ...);
-	void (*stop_daemon)(struct MHD_Daemon *);
-	int (*run)(struct MHD_Daemon *);
-	int (*get_timeout)(struct MHD_Daemon *, unsigned long long *ms);
-	const union ct_mhd_info *(*get_daemon_info)(struct MHD_Daemon *, int what, ...);
-	const union ct_mhd_info *(*get_connection_info)(struct MHD_Connection *, int what, ...);
-	const char *(*lookup_connection_value)(struct MHD_Connection *, int kind, const char *key);
-	void (*suspend_connection)(struct MHD_Connection *);
-	void (*resume_connection)(struct MHD_Connection *);
-	struct MHD_Response *(*create_response_from_fd)(size_t size, int fd);
-	struct MHD_Response *(*create_response_from_buffer)(size_t size, void *data, int mode);
-	int (*add_response_header)(struct MHD_Response *, const char *name, const char *value);
-	int (*queue_response)(struct MHD_Connection *, unsigned status, struct MHD_Response *);
-	void (*destroy_response)(struct MHD_Response *);
-};
-
-/* Fills ct_mhd. Returns false if the library is not there. */
-bool ct_serve_mhd_load(void);
-extern struct ct_mhd ct_mhd;
-
 /* serve_processes.c
  *
  * The processes that are served, with what they say of themselves. Called by the workers for /,
@@ -486,11 +480,6 @@ struct ct_profile *ct_serve_sums_change(struct ct_profile *p, struct ct_profile 
  */
 struct ct_profile *ct_serve_sums_with_parts(const struct ct_serve_window *w, struct ct_profile *p);
 
-/* serve_work.c
- *
- * What workers do; each function writes the reply of one request. Called by serve_work.c.
- */
-
 /* serve_profile.c */
 void ct_serve_profile(const struct ct_serve_request *r, struct ct_serve_out *out);
 /* Adds lines to P, from the files of process PID as it sees them. */
@@ -501,9 +490,6 @@ void ct_serve_text(const struct ct_profile *p, const struct ct_serve_kind *k, FI
 
 /* serve_threads.c: where every thread is now, as Go serves its goroutines. */
 void ct_serve_threads(const struct ct_serve_request *r, struct ct_serve_out *out);
-
-/* serve_flame.c: the page of `cprof flame` for P. */
-void ct_serve_flame(struct ct_profile *p, const char *title, FILE *to);
 
 /* serve_process.c: what needs no profile. */
 void ct_serve_process_index(const struct ct_serve_request *r, struct ct_serve_out *out);

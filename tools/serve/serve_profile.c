@@ -54,7 +54,7 @@ static void drop_changing_labels(struct ct_profile *p)
 {
 	struct ct_regex *changing = ct_regex_new("labels", "^(bytes|longest)$");
 
-	ct_strip_labels(p, changing, NULL);
+	ct_model_strip_labels(p, changing, NULL);
 	ct_regex_free(changing);
 }
 
@@ -166,6 +166,29 @@ static void write_profile(const struct ct_serve_request *r, struct ct_serve_out 
 	free(file);
 }
 
+/* the page of `cprof flame` for P. */
+
+static void serve_flame(struct ct_profile *p, const char *title, FILE *to)
+{
+	struct ct_flame_tab tab = {
+		.name = "", .file = (char *)title, .profile = p, .type = ct_model_default_type(p)
+	};
+	struct ct_flame flame = { .title = title, .tabs = &tab, .tab_count = 1 };
+	struct ct_frames_of of = { 0 };
+	struct ct_tree_source source = { .of = &of, .frames = &flame.frames, .labels = true };
+
+	ct_flame_frames_init(&flame.frames, CT_BY_FUNCTION);
+	flame.frames.builds_are_one = true;
+	ct_flame_tree_init(&tab.tree, p->type_count);
+	ct_flame_frames_take(&flame.frames, p, &of);
+	ct_flame_tree_add(&tab.tree, &source);
+	ct_flame_frames_of_release(&of);
+	ct_flame_tree_order(&tab.tree);
+	ct_flame_page(&flame, to);
+	ct_flame_tree_release(&tab.tree);
+	ct_flame_frames_release(&flame.frames);
+}
+
 static void write_flame(const struct ct_serve_request *r, struct ct_serve_out *out,
 			struct ct_profile *p)
 {
@@ -176,7 +199,7 @@ static void write_flame(const struct ct_serve_request *r, struct ct_serve_out *o
 						     r->route.kind->dump);
 
 	ct_serve_reply_set(out->reply, 200, CT_SERVE_HTML, "");
-	ct_serve_flame(p, title, out->body);
+	serve_flame(p, title, out->body);
 	free(title);
 }
 

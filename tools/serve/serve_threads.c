@@ -34,7 +34,7 @@ static struct ct_profile *joined(struct ct_profile *p)
 			  "child_name|fd|target|descriptors)$");
 	struct ct_profile *whole;
 
-	ct_strip_labels(p, own, NULL);
+	ct_model_strip_labels(p, own, NULL);
 	ct_regex_free(own);
 	whole = ct_combine(&p, 1);
 	ct_model_free(p);

@@ -115,12 +115,12 @@ static int run(int argc, char **argv)
 	p = sources ? ct_load(sources, count) : NULL;
 	if (!p)
 		return CT_FAILED;
-	ct_label_units_init(&units, p);
+	ct_filter_tags_units_init(&units, p);
 	if (!ct_filter(p, &units) && ct_cut_middle(p, max_depth))
 		merged = ct_combine(&p, 1); /* removes entries that are no longer used */
 	if (merged)
 		say_what_to_drop(merged);
-	ct_label_units_release(&units);
+	ct_filter_tags_units_release(&units);
 	ct_model_free(p);
 	if (merged && !ct_write_file(merged, output))
 		status = unread ? CT_FAILED : CT_OK;

@@ -31,7 +31,7 @@ static int strip_and_write(struct ct_profile *p)
 	int status = CT_FAILED;
 
 	if ((!only || only_rx) && (!keep || keep_rx) && ct_cut_middle(p, max_depth)) {
-		ct_strip_labels(p, only_rx, keep_rx);
+		ct_model_strip_labels(p, only_rx, keep_rx);
 		merged = ct_combine(&p, 1);
 	}
 	if (merged && !ct_write_file(merged, output))

@@ -61,8 +61,8 @@ static void count_set(struct tags *t, const struct ct_report *r, uint32_t set, i
 		else if (l->number || l->unit)
 			count(t, ct_text(r->p, l->key),
 			      ct_memory_strdup(ct_numbers_format(
-				      text, l->number, ct_label_units_of(&r->label_units, l->key),
-				      r->unit)),
+				      text, l->number,
+				      ct_filter_tags_units_of(&r->label_units, l->key), r->unit)),
 			      value);
 	}
 }

@@ -48,13 +48,56 @@ static void replace_event(struct cp_thread *t)
 		cp_count(CP_COUNT_TIMER_FAILURES, 1);
 }
 
+/* The CPU engine "perf": one perf event per thread, which samples that thread's task clock.
+ *
+ * The kernel looks at timers only at its tick. A perf event instead samples at any rate, sees what
+ * happens between two ticks, and adds the kernel's part of the stack. It has its price, so it is
+ * used only where it is asked for: each switch between threads costs about 2 us more; a sample
+ * taken in the kernel makes a waiting call return EINTR, as any signal does; and the first event of
+ * the machine takes 10 ms to set up.
+ *
+ * Only threads made by libc have an event: the signal names no thread record, so the handler needs
+ * the thread's own TLS. Called by cpu.c, under its lock. */
+
+/* Return the reason, a static text, why no event can count kernel time, too; NULL if one can. */
+static const char *cpu_perf_refusal(void)
+{
+	int err;
+
+	return cp_perf_probe(NULL, &err);
+}
+
+/* Create and start T's event. Returns 0 or a negative errno. */
+static int cpu_perf_create(struct cp_thread *t)
+{
+	cp_store_relaxed(&cp_cpu_state.perf_used, 1);
+	return cp_perf_event_open(&cp_cpu_of(t)->perf, t->tid, cp_cpu_timer_first(),
+				  cp_cpu_state.period_ns);
+}
+
+/* Delete T's event, if any. T must be the calling thread, or the source must have stopped. */
+static void cpu_perf_delete(struct cp_thread *t)
+{
+	/* Seqcst: pairs with the handler's store of BUSY and its check whether the source runs. T
+	 * itself, with its signals blocked, is in no handler. */
+	while (cp_load_seqcst(&cp_cpu_of(t)->perf.busy))
+		cp_sys_yield();
+	cp_perf_event_close(&cp_cpu_of(t)->perf);
+}
+
+/* Return true if T has an event. */
+static bool cpu_perf_has(const struct cp_thread *t)
+{
+	return cp_load_relaxed(&cp_cpu_of(t)->perf.pages) != NULL;
+}
+
 static bool begin_event(struct cp_thread *t)
 {
 	int err;
 
 	if (!t->own_tls)
 		return false;
-	err = cp_cpu_perf_create(t);
+	err = cpu_perf_create(t);
 	if (!err)
 		return true;
 	cp_count(CP_COUNT_EVENT_FAILURES, 1);
@@ -74,11 +117,11 @@ static void begin_clock(struct cp_thread *t)
 static void begin_locked(struct cp_thread *t)
 {
 	if (!cp_load_relaxed(&cp_cpu_state.running) || cp_load_relaxed(&t->unsignalled) ||
-	    cp_cpu_of(t)->timer != CP_NO_TIMER || cp_cpu_perf_has(t))
+	    cp_cpu_of(t)->timer != CP_NO_TIMER || cpu_perf_has(t))
 		return;
 	cp_count(CP_COUNT_THREADS, 1);
 	begin_clock(t);
-	if (cp_cpu_perf_has(t))
+	if (cpu_perf_has(t))
 		cp_count(CP_COUNT_EVENTS, 1);
 }
 
@@ -144,7 +187,7 @@ void cp_cpu_note_blocking(void)
 /* Choose the engine, and the reason for it, from the engine that was asked for. */
 static void choose(enum cp_engine_choice wanted)
 {
-	const char *refusal = wanted == CP_ENGINE_PERF ? cp_cpu_perf_refusal() : NULL;
+	const char *refusal = wanted == CP_ENGINE_PERF ? cpu_perf_refusal() : NULL;
 
 	cp_cpu.engine = wanted;
 	cp_cpu.why = "asked for";
@@ -198,7 +241,7 @@ int cp_cpu_start(unsigned frequency, enum cp_engine_choice engine)
 static void delete_clock(struct cp_thread *t)
 {
 	/* Delete the event first: its handler may replace it by a timer. */
-	cp_cpu_perf_delete(t);
+	cpu_perf_delete(t);
 	cp_cpu_timer_delete(t);
 }
 
@@ -209,7 +252,7 @@ static void end_period(struct cp_thread *t)
 	struct cp_cpu_thread *c = cp_cpu_of(t);
 
 	c->had_timer = c->timer != CP_NO_TIMER;
-	c->had_clock = c->had_timer || cp_cpu_perf_has(t);
+	c->had_clock = c->had_timer || cpu_perf_has(t);
 	delete_clock(t);
 	cp_add_relaxed(&c->owed_ns, missed * cp_cpu.period_ns);
 	c->period_before = cp_cpu.period_ns;
@@ -262,8 +305,8 @@ void cp_cpu_thread_begin(struct cp_thread *t)
 
 static void tell_bursts(struct cp_thread *t)
 {
-	cp_bursts_look(CPROF_CPU, &cp_cpu_of(t)->bursts, t,
-		       cp_sys_clock_ns(CP_THREAD_CLOCK(t->tid)));
+	cp_thread_timer_bursts_look(CPROF_CPU, &cp_cpu_of(t)->bursts, t,
+				    cp_sys_clock_ns(CP_THREAD_CLOCK(t->tid)));
 }
 
 void cp_cpu_tell_bursts(void)
@@ -292,7 +335,7 @@ static void end_locked(struct cp_thread *t)
 	delete_clock(t);
 	if (!counts)
 		return;
-	cp_bursts_end(CPROF_CPU, &cp_cpu_of(t)->bursts, now);
+	cp_thread_timer_bursts_end(CPROF_CPU, &cp_cpu_of(t)->bursts, now);
 	if (cp_load_relaxed(&t->paused)) {
 		cp_count(CP_COUNT_LOST_PAUSED, missed);
 		missed = 0;
@@ -330,7 +373,7 @@ void cp_cpu_exec_begin(void)
 {
 	cp_futex_lock_acquire(&timers);
 	if (cp_self.thread)
-		cp_cpu_perf_delete(cp_self.thread);
+		cpu_perf_delete(cp_self.thread);
 	cp_futex_lock_release(&timers);
 }
 

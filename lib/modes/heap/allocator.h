@@ -37,7 +37,7 @@ struct cp_allocator {
 	size_t (*xallocx)(void *, size_t, size_t, int);
 	void (*dallocx)(void *, int);
 	void (*sdallocx)(void *, size_t, int);
-	/* The size of a block that would be given: tcmalloc's, mimalloc's; see usable.c. */
+	/* The size of a block that would be given: tcmalloc's, mimalloc's; see heap_views.c. */
 	size_t (*nallocx)(size_t, int);
 	size_t (*good_size)(size_t);
 	/* The allocator is glibc's; mallocx belongs to the same module as malloc. */
@@ -83,7 +83,7 @@ static inline bool cp_allocator_is_lent(const void *p)
 /* Returns how many bytes may be read from P on. */
 size_t cp_allocator_lent_size(const void *p);
 
-/* jemalloc_backtrace.c
+/* jemalloc_hooks.c
  *
  * The unwinder of jemalloc's own profiler.
  *
@@ -96,7 +96,7 @@ size_t cp_allocator_lent_size(const void *p);
 /* Set libcprof's unwinder in jemalloc, if there is one that profiles itself. IN_FILE: also look for
  * a jemalloc that only the symbol table of the program's file tells of, which takes long. Returns
  * true if the unwinder is set. In the constructor. */
-bool cp_jemalloc_backtrace_begin(bool in_file);
+bool cp_jemalloc_hooks_backtrace(bool in_file);
 
 /* jemalloc_hooks.c
  *
@@ -130,7 +130,7 @@ uint64_t cp_jemalloc_hooks_interval(void);
 /* Returns why the hooks of a jemalloc that was found can't be used; else NULL. */
 const char *cp_jemalloc_hooks_unusable(void);
 
-/* usable.c
+/* heap_views.c
  *
  * The bytes that the program's allocator gives for a request: what it rounds sizes up to.
  *
@@ -138,14 +138,8 @@ const char *cp_jemalloc_hooks_unusable(void);
  * isn't read from the block: it is computed from the size, as the allocator does.
  */
 
-/* Is it known how the program's allocator rounds? */
-bool cp_usable_is_known(void);
-/* Returns the usable bytes, at least SIZE, of a block of SIZE bytes at ADDRESS. Call only if they
- * are known. */
-uint64_t cp_usable_of(uint64_t size, uint64_t address);
-
 /* The size classes of glibc (2.26 on, 64 bits) and jemalloc (4 on), for tests. */
-uint64_t cp_usable_glibc(uint64_t size, uint64_t address);
-uint64_t cp_usable_jemalloc(uint64_t size);
+uint64_t cp_heap_views_usable_glibc(uint64_t size, uint64_t address);
+uint64_t cp_heap_views_usable_jemalloc(uint64_t size);
 
 #endif

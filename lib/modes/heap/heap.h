@@ -49,16 +49,6 @@ const char *cp_heap_unseen(void);
 struct cp_module_diff *cp_heap_before_unload(void);
 void cp_heap_after_unload(struct cp_module_diff *u);
 
-/* heap_alive.c
- *
- * The blocks that are still in use, in the profile of lifetimes.
- */
-
-/* Adds a row of R, the run of the lifetimes, for each stack and age of the live blocks: their
- * objects and bytes, not rounded. Stacks whose modules have gone away are left out. Call with the
- * collector's lock held. */
-void cp_heap_alive_add(struct cp_run *r);
-
 /* heap_budget.c
  *
  * An interval between samples that follows the program: CPROF_HEAP_BUDGET samples a second, or as
@@ -246,7 +236,7 @@ void cp_memory_table_mark(struct cp_memory_table *t, uint64_t address);
 void cp_memory_table_sum(const struct cp_memory_table *t, struct cp_memory_sums *to);
 void cp_memory_table_release(struct cp_memory_table *t);
 
-/* resident.c
+/* heap_views.c
  *
  * How much of a block is in memory, is swapped out, or was never touched.
  *
@@ -270,12 +260,12 @@ struct cp_resident {
 
 /* Returns 0, or a negative errno where the kernel or a sandbox has no such file; then don't call
  * the others. */
-int cp_resident_open(struct cp_resident *r);
+int cp_heap_views_resident_open(struct cp_resident *r);
 /* Sets BYTES to what the SIZE bytes at ADDRESS consist of; their sum is SIZE. Returns 0, or a
  * negative errno; then BYTES is unchanged. */
-int cp_resident_of(struct cp_resident *r, uint64_t address, uint64_t size,
-		   uint64_t bytes[CP_RESIDENT_KINDS]);
-void cp_resident_close(struct cp_resident *r);
+int cp_heap_views_resident_of(struct cp_resident *r, uint64_t address, uint64_t size,
+			      uint64_t bytes[CP_RESIDENT_KINDS]);
+void cp_heap_views_resident_close(struct cp_resident *r);
 
 /* heap_views.c
  *
@@ -388,16 +378,6 @@ uint64_t cp_heap_rows_whole(uint64_t objects);
 #define CP_HEAP_ALLOCATES                                                                          \
 	"operator new(\\[\\])?|malloc|calloc|realloc|reallocarray|memalign|aligned_alloc|"         \
 	"posix_memalign|p?valloc|[mrx]allocx"
-
-/* heap_text.c
- *
- * Writes the heap as text, in the form of gperftools' heap profiles, which pprof can also read.
- */
-
-/* Write R, the heap's drained run: "heap profile:", one line per stack with the objects and bytes
- * in use and in total, and the list of mappings. Returns 0 or the sink's error. Call with the
- * collector's lock held. */
-int cp_heap_text_write(const struct cp_run *r, struct cp_sink *to);
 
 /* mappings.c
  *

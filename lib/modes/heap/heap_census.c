@@ -167,8 +167,8 @@ static bool is_away(struct look *x, const struct cp_census_page *p)
 	uint64_t is[CP_RESIDENT_KINDS];
 
 	return !x->sums->assumed &&
-	       !cp_resident_of(&x->resident, p->number << CP_CENSUS_PAGE_BITS, CP_CENSUS_PAGE,
-			       is) &&
+	       !cp_heap_views_resident_of(&x->resident, p->number << CP_CENSUS_PAGE_BITS,
+					  CP_CENSUS_PAGE, is) &&
 	       !is[CP_RESIDENT];
 }
 
@@ -227,10 +227,10 @@ static void look(struct cp_run *r, struct cp_heap_census_sums *to)
 		cp_census_begin(my.one_in, my.seed);
 		cp_live_each(track, NULL);
 	}
-	to->assumed = cp_resident_open(&x.resident) != 0;
+	to->assumed = cp_heap_views_resident_open(&x.resident) != 0;
 	cp_census_each(look_at, &x);
 	if (!to->assumed)
-		cp_resident_close(&x.resident);
+		cp_heap_views_resident_close(&x.resident);
 	to->held = to->held * cp_census.weight >> CP_CENSUS_ONE_BITS;
 	to->error = my.one_in > 1 ? cp_census.weight * root(x.squares) >> CP_CENSUS_ONE_BITS : 0;
 	if (my.exact)

@@ -3,10 +3,14 @@
 #include "modes/heap/heap.h"
 
 #include <errno.h>
+#include <string.h>
+#include <sys/auxv.h>
 
 #include "modes/heap/allocator.h"
 #include "modes/heap/signal/heap_signal.h"
 #include "sample/sample.h"
+#include "base/base.h"
+#include "base/sys.h"
 
 static bool wants_resident;
 static struct cp_heap_views_found found;
@@ -39,9 +43,87 @@ bool cp_heap_views_has_resident(void)
 	return wants_resident && !found.resident_error;
 }
 
+/* How allocators round sizes. */
+
+/* glibc: a chunk has a header of 8 bytes and is a multiple of 16, at least 32. A chunk that was
+ * mapped has a header of 16 bytes at the start of a page. */
+#define HEADER 8u
+#define CHUNK_MIN 32u
+#define MAPPED_HEADER 16u
+#define MAPPED_MIN (UINT64_C(128) << 10)
+
+/* jemalloc: 8, then multiples of 16 up to 128, then four classes for each power of two. */
+#define TINY 8u
+#define QUANTUM 16u
+#define LINEAR_MOST 128u
+#define CLASSES_BITS 2u
+
+/* mimalloc 2: blocks that mi_good_size rounds to pages are made of slices. */
+#define SLICE (UINT64_C(64) << 10)
+#define SLICED_MIN (UINT64_C(128) << 10)
+
+/* Sizes above are no allocation, and would overflow. */
+#define SIZE_MOST (UINT64_C(1) << 62)
+
+static uint64_t round_up(uint64_t n, uint64_t to)
+{
+	return (n + to - 1) & ~(to - 1);
+}
+
+uint64_t cp_heap_views_usable_glibc(uint64_t size, uint64_t address)
+{
+	uint64_t chunk = round_up(size + HEADER, 2 * HEADER);
+
+	if (size >= MAPPED_MIN && address % CP_PAGES_SIZE == MAPPED_HEADER)
+		return round_up(size + MAPPED_HEADER, CP_PAGES_SIZE) - MAPPED_HEADER;
+	return (chunk < CHUNK_MIN ? CHUNK_MIN : chunk) - HEADER;
+}
+
+uint64_t cp_heap_views_usable_jemalloc(uint64_t size)
+{
+	if (size <= TINY)
+		return TINY;
+	if (size <= LINEAR_MOST)
+		return round_up(size, QUANTUM);
+	return round_up(size, UINT64_C(1) << (63 - __builtin_clzl(size - 1) - (int)CLASSES_BITS));
+}
+
+/* These functions of tcmalloc and mimalloc compute without locks and without data of the thread, so
+ * the collector may call them. */
+static uint64_t ask(uint64_t size)
+{
+	if (cp_allocator.nallocx)
+		return cp_allocator.nallocx(size, 0);
+	return size > SLICED_MIN ? round_up(size, SLICE) : cp_allocator.good_size(size);
+}
+
+/* Is it known how the program's allocator rounds? */
+static bool usable_is_known(void)
+{
+	return cp_allocator.is_glibc || cp_allocator.is_jemalloc || cp_allocator.nallocx ||
+	       cp_allocator.good_size;
+}
+
+/* Returns the usable bytes, at least SIZE, of a block of SIZE bytes at ADDRESS. Call only if they
+ * are known. */
+static uint64_t usable_of(uint64_t size, uint64_t address)
+{
+	uint64_t usable = size;
+
+	if (size > SIZE_MOST)
+		return size;
+	if (cp_allocator.is_glibc)
+		usable = cp_heap_views_usable_glibc(size, address);
+	else if (cp_allocator.is_jemalloc)
+		usable = cp_heap_views_usable_jemalloc(size);
+	else
+		usable = ask(size);
+	return usable > size ? usable : size;
+}
+
 bool cp_heap_views_has_usable(void)
 {
-	return cp_heap_views_has_resident() && cp_usable_is_known();
+	return cp_heap_views_has_resident() && usable_is_known();
 }
 
 const struct cp_heap_views_found *cp_heap_views_found(void)
@@ -109,6 +191,75 @@ static uint32_t move_to_age(struct look *x, uint32_t base, uint64_t born, uint64
 	return row;
 }
 
+/* The state of a block's pages. */
+
+/* Bits of an entry of pagemap. */
+#define PRESENT (UINT64_C(1) << 63)
+#define SWAPPED (UINT64_C(1) << 62)
+
+int cp_heap_views_resident_open(struct cp_resident *r)
+{
+	unsigned long page = getauxval(AT_PAGESZ);
+	int fd = cp_thread_file_open("pagemap");
+
+	if (fd < 0)
+		return fd;
+	r->fd = fd;
+	r->page_shift = (unsigned)__builtin_ctzl(page ? page : 4096);
+	r->first = r->count = 0;
+	return 0;
+}
+
+void cp_heap_views_resident_close(struct cp_resident *r)
+{
+	cp_sys_close(r->fd);
+}
+
+/* Read the entry of page FIRST, and those of up to COUNT pages from there on. Most blocks of the
+ * table lie in the page of the block before. */
+static int look(struct cp_resident *r, uint64_t first, uint64_t count)
+{
+	uint64_t n = count < CP_RESIDENT_WINDOW ? count : CP_RESIDENT_WINDOW;
+	long got;
+
+	if (first - r->first < r->count)
+		return 0;
+	got = cp_sys_pread(r->fd, r->window, n * sizeof(uint64_t), first * sizeof(uint64_t));
+	if (got < (long)sizeof(uint64_t))
+		return got < 0 ? (int)got : -EIO;
+	r->first = first;
+	r->count = (uint64_t)got / sizeof(uint64_t);
+	return 0;
+}
+
+static enum cp_resident_kind kind_of(uint64_t entry)
+{
+	return entry & PRESENT	 ? CP_RESIDENT
+	       : entry & SWAPPED ? CP_RESIDENT_SWAPPED
+				 : CP_RESIDENT_UNTOUCHED;
+}
+
+int cp_heap_views_resident_of(struct cp_resident *r, uint64_t address, uint64_t size,
+			      uint64_t bytes[CP_RESIDENT_KINDS])
+{
+	uint64_t end = address + size, sums[CP_RESIDENT_KINDS] = { 0 };
+	uint64_t last = size ? (end - 1) >> r->page_shift : 0, next;
+	int err;
+
+	for (uint64_t at = address; at < end; at = next) {
+		uint64_t page = at >> r->page_shift;
+
+		err = look(r, page, last - page + 1);
+		if (err)
+			return err;
+		next = (page + 1) << r->page_shift;
+		next = next < end ? next : end;
+		sums[kind_of(r->window[page - r->first])] += next - at;
+	}
+	memcpy(bytes, sums, sizeof(sums));
+	return 0;
+}
+
 /* Add to ROW what is resident of the block, which represents BYTES. */
 static void look_at_pages(struct look *x, uint64_t address, uint64_t size, uint64_t bytes,
 			  uint32_t row)
@@ -116,7 +267,7 @@ static void look_at_pages(struct look *x, uint64_t address, uint64_t size, uint6
 	struct cp_heap_row *aside = cp_heap_views_row(&x->run->aggregate, row);
 	uint64_t is[CP_RESIDENT_KINDS], all;
 
-	if (!size || cp_resident_of(&x->resident, address, size, is))
+	if (!size || cp_heap_views_resident_of(&x->resident, address, size, is))
 		return;
 	for (unsigned k = 0; k < CP_RESIDENT_KINDS; k++) {
 		all = (uint64_t)((__uint128_t)is[k] * bytes / size);
@@ -129,14 +280,14 @@ static void look_at_pages(struct look *x, uint64_t address, uint64_t size, uint6
 static void look_at_usable(struct look *x, uint64_t address, uint64_t size, uint64_t bytes,
 			   uint32_t row)
 {
-	uint64_t usable = cp_usable_of(size, address), is[CP_RESIDENT_KINDS], all;
+	uint64_t usable = usable_of(size, address), is[CP_RESIDENT_KINDS], all;
 
 	all = size ? (uint64_t)((__uint128_t)usable * bytes / size) : 0;
 	cp_heap_views_row(&x->run->aggregate, row)->usable += all;
 	found.usable += all;
 	/* The rest has the state of the block's last page, mostly. */
 	if (size && x->pages && usable > size &&
-	    !cp_resident_of(&x->resident, address + size, usable - size, is))
+	    !cp_heap_views_resident_of(&x->resident, address + size, usable - size, is))
 		found.rounded += (uint64_t)((__uint128_t)is[CP_RESIDENT] * bytes / size);
 }
 
@@ -179,13 +330,13 @@ void cp_heap_views_split(struct cp_run *r)
 	found.table_error =
 		cp_memory_table_read(&x.table, r->aggregate.modules, cp_allocator.is_glibc);
 	if (found.looked)
-		found.resident_error = cp_resident_open(&x.resident);
+		found.resident_error = cp_heap_views_resident_open(&x.resident);
 	x.pages = found.looked && !found.resident_error;
-	x.usable = found.looked && cp_usable_is_known();
+	x.usable = found.looked && usable_is_known();
 	if (found.looked)
 		cp_live_each(look_at, &x);
 	if (x.pages)
-		cp_resident_close(&x.resident);
+		cp_heap_views_resident_close(&x.resident);
 	cp_memory_table_sum(&x.table, &found.sums);
 	cp_memory_table_release(&x.table);
 }

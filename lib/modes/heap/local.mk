@@ -3,7 +3,6 @@ LIB_SOURCES += \
 	%D%/allocator.c \
 	%D%/fragmentation_mode.c \
 	%D%/heap.c \
-	%D%/heap_alive.c \
 	%D%/heap_budget.c \
 	%D%/heap_census.c \
 	%D%/heap_leaks.c \
@@ -11,16 +10,12 @@ LIB_SOURCES += \
 	%D%/heap_report.c \
 	%D%/heap_rows.c \
 	%D%/heap_settings.c \
-	%D%/heap_text.c \
 	%D%/heap_views.c \
-	%D%/jemalloc_backtrace.c \
 	%D%/jemalloc_hooks.c \
 	%D%/mappings.c \
 	%D%/memory_table.c \
 	%D%/memory_use.c \
-	%D%/memory_watch.c \
-	%D%/resident.c \
-	%D%/usable.c
+	%D%/memory_watch.c
 PRELOAD_SOURCES += \
 	%D%/hooks/aligned.c \
 	%D%/hooks/census_calls.c \
@@ -37,11 +32,9 @@ SIGSAFE_SOURCES += \
 	%D%/signal/heap_exact.c \
 	%D%/signal/heap_hot.c \
 	%D%/signal/heap_stack.c \
-	%D%/signal/lifetimes.c \
 	%D%/signal/live.c \
 	%D%/signal/tail_cache.c \
 	%D%/signal/stack_cache.c \
-	%D%/signal/unwind_buffer.c \
 	%D%/signal/usdt.c
 SIGSAFE_SMALL_SOURCES += \
 	%D%/signal/heap_jemalloc.c

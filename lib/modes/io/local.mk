@@ -4,15 +4,13 @@ LIB_SOURCES += \
 	%D%/io_names.c \
 	%D%/io_real.c \
 	%D%/io_rows.c \
-	%D%/io_settings.c \
-	%D%/io_wakers.c
+	%D%/io_settings.c
 PRELOAD_SOURCES += \
 	%D%/hooks/calls.c
 PRELOAD_SMALL_SOURCES += \
 	%D%/hooks/by_number.c \
 	%D%/hooks/files.c \
 	%D%/hooks/open.c \
-	%D%/hooks/poll.c \
 	%D%/hooks/sockets.c \
 	%D%/hooks/streams.c
 SIGSAFE_SOURCES += \

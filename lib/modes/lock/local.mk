@@ -7,19 +7,16 @@ LIB_SOURCES += \
 	%D%/lock_settings.c \
 	%D%/lock_wakers.c
 PRELOAD_SOURCES += \
-	%D%/hooks/barrier.c \
 	%D%/hooks/c11.c \
 	%D%/hooks/cond.c \
 	%D%/hooks/mutex.c \
 	%D%/hooks/rwlock.c \
-	%D%/hooks/sem.c \
-	%D%/hooks/spin.c
+	%D%/hooks/sem.c
 PRELOAD_SMALL_SOURCES += \
 	%D%/hooks/join.c
 SIGSAFE_SOURCES += \
 	%D%/signal/lock_event.c \
-	%D%/signal/lock_holder.c \
-	%D%/signal/lock_tail.c
+	%D%/signal/lock_holder.c
 SIGSAFE_SMALL_SOURCES += \
 	%D%/signal/lock_wake.c \
 	%D%/signal/lock_sample.c

@@ -112,7 +112,7 @@ void cp_wall_exact_end(struct cp_thread *t, uint64_t cpu)
 	if (lived > WORTH_READING_NS && cpu < lived - lived / NOTHING &&
 	    cp_wall_exact_delay(t, &delay))
 		w->ended_delay = delay;
-	cp_bursts_end(CPROF_WALL, &w->bursts, cpu);
+	cp_thread_timer_bursts_end(CPROF_WALL, &w->bursts, cpu);
 }
 
 /* Read T's run delay, which is known after its end if T has read it. RAN: T ran for long enough. */
@@ -137,7 +137,7 @@ static uint64_t ready_of(struct cp_thread *t, uint64_t rest, bool ran)
 	if (!delay_of(t, ran, &delay))
 		return by_visits;
 	if (!w->ended)
-		cp_bursts_look(CPROF_WALL, &w->bursts, t, w->told_cpu);
+		cp_thread_timer_bursts_look(CPROF_WALL, &w->bursts, t, w->told_cpu);
 	if (!w->delay_unknown && !w->lost)
 		return delay > w->told_delay ? least(delay - w->told_delay, rest) : 0;
 	/* All until now is told. */

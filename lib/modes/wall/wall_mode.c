@@ -106,9 +106,10 @@ static void report(struct cp_comments *out, const struct cp_run *r, const struct
 			 cp_comments_seconds(n->given), cp_comments_seconds(n->unvisited),
 			 cp_comments_seconds(n->unanswered),
 			 cp_comments_seconds((int64_t)unsampled > 0 ? unsampled : 0));
-	cp_bursts_note(out, r,
-		       "a CPU profile with CPROF_CPU_ENGINE=perf shows where they ran, a higher "
-		       "WALLPROFILE_FREQUENCY doesn't");
+	cp_thread_timer_bursts_note(
+		out, r,
+		"a CPU profile with CPROF_CPU_ENGINE=perf shows where they ran, a higher "
+		"WALLPROFILE_FREQUENCY doesn't");
 }
 
 static void prepare(const struct cp_config *c)

@@ -341,7 +341,7 @@ bool cp_cfi_guess_is_generated(const struct cp_cfi_frame *f, uint64_t ra, bool c
 
 /* unwind_libunwind.c
  *
- * The functions of libunwind that unwind_libunwind.c needs; lib/unwind/libunwind_private.c fills
+ * The functions of libunwind that unwind_libunwind.c needs; lib/unwind/library.c fills
  * them in.
  */
 
@@ -375,7 +375,7 @@ void cp_unwind_libunwind_flush(void);
 
 /* Control half: load the library privately. Call outside handlers, once. Returns 0, -ENOENT if
  * there is no library, -ENOSYS if it lacks a function. */
-int cp_libunwind_private_load(struct cp_libunwind *to);
+int cp_library_libunwind(struct cp_libunwind *to);
 
 #endif
 

@@ -6,6 +6,7 @@
 #include "sample/thread.h"
 #include "modes/heap/signal/stack_depot.h"
 #include "sample/sample.h"
+#include "sample/lock_clock.h"
 
 struct cp_heap_totals cp_heap_totals;
 
@@ -155,11 +156,54 @@ void cp_heap_event_removed(uintptr_t a, struct cp_stack_depot_entry *e, uint64_t
 	freed(e, size);
 }
 
+/* Frees of sampled blocks. */
+
+#define TID_MASK ((UINT64_C(1) << CP_LIFETIMES_TID_BITS) - 1)
+
+/* 0: the thread has no record. */
+static uint64_t own_tid(void)
+{
+	return cp_self.thread ? (uint64_t)cp_self.thread->tid & TID_MASK : 0;
+}
+
+/* Returns the birth of a block that the calling thread allocates now. */
+static uint64_t lifetimes_birth(void)
+{
+	uint64_t now = cp_lock_now() >> CP_LIFETIMES_TIME_SHIFT;
+
+	return now << CP_LIFETIMES_TID_BITS | own_tid();
+}
+
+static enum cp_lifetimes_thread by_whom(uint64_t birth)
+{
+	uint64_t maker = birth & TID_MASK, own = own_tid();
+
+	if (!maker || !own)
+		return CP_LIFETIMES_UNKNOWN;
+	return maker == own ? CP_LIFETIMES_SAME : CP_LIFETIMES_OTHER;
+}
+
+/* Block B of entry E is being freed by the calling thread. */
+static void lifetimes_freed(const struct cp_stack_depot_entry *e, const struct cp_live_block *b)
+{
+	uint64_t now = cp_lock_now(), born = cp_lifetimes_born_ns(b->born);
+	uint32_t class = cp_lifetimes_class(now > born ? now - born : 0, by_whom(b->born));
+	struct cp_stack_depot_entry *of = cp_heap_stack_find_freed(e, class);
+	uint64_t objects, bytes;
+
+	if (!of) {
+		cp_count_mode(CPROF_HEAP_LIFETIMES, CP_COUNT_LOST_MEMORY, 1);
+		return;
+	}
+	cp_poisson_stands_for(b->size, e->interval, &objects, &bytes);
+	cp_stack_depot_allocated(of, objects, bytes);
+}
+
 static void freed_block(struct cp_stack_depot_entry *e, const struct cp_live_block *b)
 {
 	freed(e, b->size);
 	if (cp_unlikely(cp_load_relaxed(&cp_heap_totals.lifetimes)) && b->born)
-		cp_lifetimes_freed(e, b);
+		lifetimes_freed(e, b);
 }
 
 void cp_heap_event_untracked_freed(const struct cp_live_block *b)
@@ -211,7 +255,7 @@ static inline bool track(void *p, const struct cp_live_block *b,
 static uint64_t birth(void)
 {
 	if (cp_load_relaxed(&cp_heap_totals.lifetimes))
-		return cp_lifetimes_birth();
+		return lifetimes_birth();
 	return cp_load_relaxed(&cp_heap_totals.births) ? cp_ticks() : 0;
 }
 

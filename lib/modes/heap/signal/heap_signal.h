@@ -36,7 +36,7 @@ struct cp_live_block {
 	uint32_t id;   /* of its depot entry, below 2^24, not 0 */
 	/* Kept only after cp_live_keep_births(true); otherwise ignored, and 0 in what is returned.
 	 */
-	uint64_t born; /* cp_ticks() at the allocation, or as lifetimes.c has it; 0 = not known */
+	uint64_t born; /* cp_ticks() at the allocation, or as heap_event.c has it; 0 = not known */
 };
 
 #define CP_LIVE_SIZE_MAX (UINT64_C(1) << 40)
@@ -91,7 +91,7 @@ struct cp_heap_totals {
 	uint64_t threads;	   /* random states handed out */
 	uint32_t first_epoch;	   /* the first epoch of the depot that belongs to this run */
 	bool births;		   /* each live block has the time of its allocation */
-	bool lifetimes;		   /* as lifetimes.c has it, and each free is recorded */
+	bool lifetimes;		   /* as heap_event.c has it, and each free is recorded */
 	uint64_t allocated, freed; /* estimated bytes since the start, in batches */
 	uint64_t peak;		   /* the most that was in use at any check */
 	uint64_t next_allocated, next_freed,
@@ -166,6 +166,49 @@ static inline void cp_heap_event_sum_up(uint64_t allocated, uint64_t freed)
 		cp_heap_event_flush();
 }
 
+/* How long blocks live, and who frees them (CPROF_HEAP_VIEWS=lifetimes).
+ *
+ * The table of live blocks keeps a birth for each block: the time in units of 8 us, and the thread.
+ * When a sampled block is freed, its depot entry is that of both stacks, and of the class below.
+ * Called inside malloc and free; lock_clock.h has the clock. */
+
+#define CP_LIFETIMES_TID_BITS 22   /* the kernel's most */
+#define CP_LIFETIMES_TIME_SHIFT 13 /* ns in a unit of time */
+
+enum cp_lifetimes_thread {
+	CP_LIFETIMES_UNKNOWN,
+	CP_LIFETIMES_SAME,
+	CP_LIFETIMES_OTHER,
+	CP_LIFETIMES_ALIVE, /* not freed yet: the age so far */
+};
+
+/* A class of lifetimes: a power of two ns that they have reached, and who freed the block. Never
+ * 0. */
+static inline uint32_t cp_lifetimes_class(uint64_t ns, enum cp_lifetimes_thread by)
+{
+	uint32_t power = ns >> CP_LIFETIMES_TIME_SHIFT ? 63 - (uint32_t)__builtin_clzl(ns) : 0;
+
+	return UINT32_C(1) << 8 | (uint32_t)by << 6 | power;
+}
+
+static inline int64_t cp_lifetimes_ns(uint64_t class)
+{
+	return class & 63 ? (int64_t)1 << (class & 63) : 0;
+}
+
+static inline enum cp_lifetimes_thread cp_lifetimes_by(uint64_t class)
+{
+	return (enum cp_lifetimes_thread)(class >> 6 & 3);
+}
+
+/* Returns the ns at which a block with this birth was allocated: the middle of its unit, so that
+ * lifetimes are right on average. */
+static inline uint64_t cp_lifetimes_born_ns(uint64_t birth)
+{
+	return (birth >> CP_LIFETIMES_TID_BITS << CP_LIFETIMES_TIME_SHIFT) +
+	       (UINT64_C(1) << (CP_LIFETIMES_TIME_SHIFT - 1));
+}
+
 /* heap_jemalloc.c
  *
  * The heap source on top of jemalloc's hooks, for programs whose malloc can't be interposed.
@@ -222,7 +265,7 @@ struct cp_stack_depot_entry *cp_heap_stack_find(const struct cp_heap_sample *s,
 						struct cp_unwind_input *in);
 
 /* Returns the entry of blocks of OF that are freed from the calling function, in class CLASS of
- * lifetimes.c. Its stack: the free's, CP_STACK_DEPOT_MARK, and OF's. Returns NULL if there is no
+ * heap_event.c. Its stack: the free's, CP_STACK_DEPOT_MARK, and OF's. Returns NULL if there is no
  * memory. */
 struct cp_stack_depot_entry *cp_heap_stack_find_freed(const struct cp_stack_depot_entry *of,
 						      uint32_t class);
@@ -254,56 +297,6 @@ static inline void cp_heap_stack_disown(void)
 	cp_self.heap.own = NULL;
 	cp_self.heap.shard = 0;
 }
-
-/* lifetimes.c
- *
- * How long blocks live, and who frees them (CPROF_HEAP_VIEWS=lifetimes).
- *
- * The table of live blocks keeps a birth for each block: the time in units of 8 us, and the thread.
- * When a sampled block is freed, its depot entry is that of both stacks, and of the class below.
- * Called inside malloc and free; lock_clock.h has the clock.
- */
-
-#define CP_LIFETIMES_TID_BITS 22   /* the kernel's most */
-#define CP_LIFETIMES_TIME_SHIFT 13 /* ns in a unit of time */
-
-enum cp_lifetimes_thread {
-	CP_LIFETIMES_UNKNOWN,
-	CP_LIFETIMES_SAME,
-	CP_LIFETIMES_OTHER,
-	CP_LIFETIMES_ALIVE, /* not freed yet: the age so far */
-};
-
-/* A class of lifetimes: a power of two ns that they have reached, and who freed the block. Never
- * 0. */
-static inline uint32_t cp_lifetimes_class(uint64_t ns, enum cp_lifetimes_thread by)
-{
-	uint32_t power = ns >> CP_LIFETIMES_TIME_SHIFT ? 63 - (uint32_t)__builtin_clzl(ns) : 0;
-
-	return UINT32_C(1) << 8 | (uint32_t)by << 6 | power;
-}
-
-static inline int64_t cp_lifetimes_ns(uint64_t class)
-{
-	return class & 63 ? (int64_t)1 << (class & 63) : 0;
-}
-
-static inline enum cp_lifetimes_thread cp_lifetimes_by(uint64_t class)
-{
-	return (enum cp_lifetimes_thread)(class >> 6 & 3);
-}
-
-/* Returns the birth of a block that the calling thread allocates now. */
-uint64_t cp_lifetimes_birth(void);
-/* Returns the ns at which a block with this birth was allocated: the middle of its unit, so that
- * lifetimes are right on average. */
-static inline uint64_t cp_lifetimes_born_ns(uint64_t birth)
-{
-	return (birth >> CP_LIFETIMES_TID_BITS << CP_LIFETIMES_TIME_SHIFT) +
-	       (UINT64_C(1) << (CP_LIFETIMES_TIME_SHIFT - 1));
-}
-/* Block B of entry E is being freed by the calling thread. */
-void cp_lifetimes_freed(const struct cp_stack_depot_entry *e, const struct cp_live_block *b);
 
 /* usdt.c
  *

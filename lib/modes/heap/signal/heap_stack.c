@@ -3,6 +3,8 @@
 #include "modes/heap/signal/heap_signal.h"
 
 #include <string.h>
+#include <stdbool.h>
+#include <stddef.h>
 
 #include "sample/sample.h"
 #include "sample/thread.h"
@@ -11,6 +13,7 @@
 #include "modes/heap/signal/stack_cache.h"
 #include "base/sys.h"
 #include "unwind/signal/unwind_signal.h"
+#include "base/atomic.h"
 
 /* While a module is going away, stacks go into separate entries that no thread owns: a thread that
  * has loaded another module at the same addresses must not find the old module's entries before
@@ -306,6 +309,59 @@ static inline struct cp_stack_depot_entry *find(struct cp_unwind_buffer *scratch
 	return e;
 }
 
+/* Pool of unwind buffers. */
+
+/* This many threads can be taking a sample at the same time. */
+#define MOST 1024u
+
+static struct cp_unwind_buffer *all[MOST];
+struct cp_unwind_buffer *cp_unwind_buffer_owned[CP_UNWIND_BUFFER_OWNED];
+
+static bool is_mine(struct cp_unwind_buffer *s)
+{
+	/* Acquire: pairs with give; all writes of the previous owner are visible. */
+	return !cp_load_relaxed(&s->taken) && !cp_exchange_acqrel(&s->taken, 1);
+}
+
+static struct cp_unwind_buffer *make(struct cp_unwind_buffer **place)
+{
+	struct cp_unwind_buffer *s = cp_sys_map(sizeof(*s)), *none = NULL;
+
+	if (!s)
+		return NULL;
+	s->taken = 1;
+	if (cp_cas_acqrel(place, &none, s))
+		return s;
+	cp_sys_unmap(s, sizeof(*s));
+	return NULL;
+}
+
+struct cp_unwind_buffer *cp_heap_stack_take_buffer(uint16_t *last)
+{
+	struct cp_unwind_buffer *s = cp_load_acquire(&all[*last % MOST]);
+
+	if (__builtin_expect(s && is_mine(s), 1))
+		return s;
+	for (unsigned i = 0; i < MOST; i++) {
+		s = cp_load_acquire(&all[i]);
+		if (s ? !is_mine(s) : !(s = make(&all[i])))
+			continue;
+		*last = (uint16_t)i;
+		return s;
+	}
+	return NULL;
+}
+
+void cp_heap_stack_give_buffer(struct cp_unwind_buffer *s)
+{
+	cp_store_release(&s->taken, 0);
+}
+
+struct cp_unwind_buffer *cp_heap_stack_make_own_buffer(unsigned index)
+{
+	return make(&cp_unwind_buffer_owned[index]);
+}
+
 /* If a handler jumped out, the buffer would be lost as well, so signals are blocked. When every
  * allocation is sampled, these system calls would be most of the cost, so there the loss is
  * accepted. */
@@ -320,11 +376,11 @@ find_with_any(struct cp_unwind_input *in, const struct cp_heap_sample *s,
 
 	if (rare)
 		block_signals(&mask);
-	scratch = cp_unwind_buffer_take(&cp_self.heap.scratch);
+	scratch = cp_heap_stack_take_buffer(&cp_self.heap.scratch);
 	key->shard |= rare ? 0 : (uint8_t)(cp_self.heap.scratch % CP_HEAP_SHARDS);
 	if (scratch) {
 		e = find(scratch, in, s, key);
-		cp_unwind_buffer_give(scratch);
+		cp_heap_stack_give_buffer(scratch);
 	}
 	if (rare)
 		unblock_signals(&mask);
@@ -382,10 +438,10 @@ find_freed_with_any(struct cp_unwind_input *in, const struct cp_stack_depot_entr
 	uint64_t mask;
 
 	block_signals(&mask);
-	scratch = cp_unwind_buffer_take(&cp_self.heap.scratch);
+	scratch = cp_heap_stack_take_buffer(&cp_self.heap.scratch);
 	if (scratch) {
 		e = find_freed(scratch, in, of, key);
-		cp_unwind_buffer_give(scratch);
+		cp_heap_stack_give_buffer(scratch);
 	}
 	unblock_signals(&mask);
 	return e;

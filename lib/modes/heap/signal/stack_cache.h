@@ -164,7 +164,7 @@ void cp_stack_cache_keep_call(struct cp_stack_cache *r, const struct cp_tail_cac
 			      const struct cp_unwind_input *in, const struct cp_call *call,
 			      unsigned depth, struct cp_stack_depot_entry *e);
 
-/* unwind_buffer.c
+/* heap_stack.c
  *
  * Buffers for unwinding a stack outside of a signal handler. A buffer is too large for the stack of
  * a thread that calls malloc. Threads that have no cp_thread record need one, too.
@@ -186,20 +186,20 @@ struct cp_unwind_buffer {
 
 /* Returns a buffer that no thread uses, or NULL if there is no memory or a thousand are in use.
  * *LAST is the number of the buffer that the caller had last, which is tried first. */
-struct cp_unwind_buffer *cp_unwind_buffer_take(uint16_t *last);
-void cp_unwind_buffer_give(struct cp_unwind_buffer *s);
+struct cp_unwind_buffer *cp_heap_stack_take_buffer(uint16_t *last);
+void cp_heap_stack_give_buffer(struct cp_unwind_buffer *s);
 
 /* Returns buffer INDEX of CP_UNWIND_BUFFER_OWNED further buffers, which are not in the pool. The
  * caller must make sure that one thread at a time uses it. Returns NULL if there is no memory. */
 #define CP_UNWIND_BUFFER_OWNED 256u
 extern struct cp_unwind_buffer *cp_unwind_buffer_owned[CP_UNWIND_BUFFER_OWNED]
 	__attribute__((visibility("hidden")));
-struct cp_unwind_buffer *cp_unwind_buffer_make_own(unsigned index);
+struct cp_unwind_buffer *cp_heap_stack_make_own_buffer(unsigned index);
 static inline struct cp_unwind_buffer *cp_unwind_buffer_own(unsigned index)
 {
 	struct cp_unwind_buffer *s = cp_load_acquire(&cp_unwind_buffer_owned[index]);
 
-	return __builtin_expect(s != NULL, 1) ? s : cp_unwind_buffer_make_own(index);
+	return __builtin_expect(s != NULL, 1) ? s : cp_heap_stack_make_own_buffer(index);
 }
 
 #endif

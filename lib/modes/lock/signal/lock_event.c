@@ -8,6 +8,7 @@
 #include "sample/sample.h"
 #include "sample/thread.h"
 #include "base/sys.h"
+#include "unwind/signal/unwind_signal.h"
 
 uint32_t cp_lock_on, cp_lock_holders_on;
 uint8_t cp_lock_known[CP_LOCK_KNOWN];
@@ -249,6 +250,47 @@ void cp_lock_event_release_begin(struct cp_lock_release *r, const void *lock)
 	r->wanted = t && cp_lock_holder_open(t, &cp_lock_part_of(t)->credit, lock, &r->holder);
 }
 
+/* Frames of functions that unlock by a tail call. */
+
+static uint64_t called_before(uint64_t ra)
+{
+	bool stable;
+	unsigned phase = cp_gate_enter(&stable);
+	uint64_t called = cp_cfi_code_called(ra, !stable);
+
+	cp_gate_leave(phase);
+	return called;
+}
+
+static void insert(struct cp_record *record, unsigned at, uint64_t pc, unsigned depth)
+{
+	if (record->depth < depth)
+		record->depth++;
+	else
+		record->end = CP_UNWIND_TRUNCATED;
+	for (unsigned i = record->depth - 1u; i > at; i--)
+		record->pcs[i] = record->pcs[i - 1];
+	record->pcs[at] = pc;
+}
+
+void cp_lock_event_tail(const struct cp_lock_unlock_call *call, struct cp_record *record,
+			unsigned depth)
+{
+	uint64_t caller = (uint64_t)(uintptr_t)call->caller - 1, pc;
+	unsigned at = 1;
+
+	if (!call->function)
+		return;
+	/* The profiler's frames come first. */
+	while (at < record->depth && record->pcs[at] != caller)
+		at++;
+	if (at >= record->depth)
+		return;
+	pc = called_before(caller + 1);
+	if (pc && pc != (uint64_t)(uintptr_t)call->function)
+		insert(record, at, pc, depth);
+}
+
 /* Put the stack into the record of R's entry. All signals are blocked. Without a stack, the thread
  * is one without a record, in this thread's TLS, or it is paused. */
 static void take_stack(struct cp_thread *t, const struct cp_lock_release *r, const void *function)
@@ -262,7 +304,7 @@ static void take_stack(struct cp_thread *t, const struct cp_lock_release *r, con
 	    !cp_capture_stack(t, &regs, record, CP_LOCK_HOLDER_DEPTH))
 		return;
 	record->pcs[0] = (uint64_t)(uintptr_t)function;
-	cp_lock_tail_add(&r->call, record, CP_LOCK_HOLDER_DEPTH);
+	cp_lock_event_tail(&r->call, record, CP_LOCK_HOLDER_DEPTH);
 	cp_lock_part_of(t)->holds = 1;
 }
 

@@ -208,7 +208,7 @@ uint64_t cp_lock_sample_gap(const struct cp_lock_stratum *s, uint64_t *random,
 			    struct cp_lock_rates r);
 
 /* clang-format off */
-/* lock_tail.c
+/* lock_event.c
  *
  * The frame that a stack of an unlock lacks: a function that ends with the unlock may jump to it (a
  * tail call), and then the function is no longer on the stack. Compilers do that at -O2 to every
@@ -223,6 +223,7 @@ uint64_t cp_lock_sample_gap(const struct cp_lock_stratum *s, uint64_t *random,
  * | another function            | this function: its first address     |
  * | unknown: through a register | unknown: the stack stays as it is    |
  */
+
 /* clang-format on */
 
 struct cp_lock_unlock_call {
@@ -232,8 +233,8 @@ struct cp_lock_unlock_call {
 
 /* Add the missing frame to RECORD, the stack of a CALL that unlocked a lock. RECORD has room for
  * DEPTH frames. */
-void cp_lock_tail_add(const struct cp_lock_unlock_call *call, struct cp_record *record,
-		      unsigned depth);
+void cp_lock_event_tail(const struct cp_lock_unlock_call *call, struct cp_record *record,
+			unsigned depth);
 
 /* lock_event.c
  *

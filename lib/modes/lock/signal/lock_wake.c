@@ -27,7 +27,7 @@ void cp_lock_wake_wait(struct cp_wakes_wait *w, const void *object, struct cp_lo
 
 static void add_tail(struct cp_record *record, unsigned depth, const void *call)
 {
-	cp_lock_tail_add(call, record, depth);
+	cp_lock_event_tail(call, record, depth);
 }
 
 void cp_lock_wake(const void *object, uint32_t most, const void *function,
