@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fork, and daemon and forkpty, which fork within libc. The handlers of pthread_atfork
- * (lib/session/fork_handlers.c) do what a child needs at once. A thread can be made only after all
- * handlers have run, because an allocator's child handler may be what unlocks the allocator.
+/* fork, and daemon and forkpty, which fork within libc; clone, only to make room where the user may
+ * have no more processes. (No function can do that for vfork, which returns twice.) The handlers of
+ * pthread_atfork (lib/session/fork_handlers.c) do what a child needs at once. A thread can be made
+ * only after all handlers have run, because an allocator's child handler may be what unlocks the
+ * allocator.
  */
 #include <errno.h>
 #include <pty.h>
+#include <sched.h>
+#include <stdarg.h>
 #include <unistd.h>
 
 #include "host/host.h"
@@ -26,6 +30,29 @@ INTERPOSE pid_t fork(void)
 	if (pid == 0)
 		cp_process_forked();
 	return pid;
+}
+
+INTERPOSE int clone(int (*f)(void *), void *stack, int flags, void *arg, ...)
+{
+	void *parent_tid, *tls, *child_tid;
+	int tid, saved;
+	va_list ap;
+
+	/* Arguments that the caller didn't pass are read as garbage and passed on, as libc does. */
+	va_start(ap, arg);
+	parent_tid = va_arg(ap, void *);
+	tls = va_arg(ap, void *);
+	child_tid = va_arg(ap, void *);
+	va_end(ap);
+	tid = CP_REAL(clone)(f, stack, flags, arg, parent_tid, tls, child_tid);
+	saved = errno;
+	if (tid < 0 && cp_process_gives_way(saved)) {
+		tid = CP_REAL(clone)(f, stack, flags, arg, parent_tid, tls, child_tid);
+		saved = errno;
+		cp_process_thread_created();
+	}
+	errno = saved;
+	return tid;
 }
 
 INTERPOSE int daemon(int nochdir, int noclose)

@@ -21,6 +21,7 @@ struct cp_real cp_real CP_START_DATA;
 	WANT(pthread_create, "pthread_create") \
 	WANT(pthread_get_minstack, "__pthread_get_minstack") \
 	WANT(fork, "fork") \
+	WANT(clone, "clone") \
 	WANT(daemon, "daemon") \
 	WANT(forkpty, "forkpty") \
 	WANT(thrd_create, "thrd_create") \

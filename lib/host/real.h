@@ -30,6 +30,7 @@ struct cp_real {
 	size_t (*pthread_get_minstack)(const pthread_attr_t *);
 	int (*thrd_create)(pthread_t *, int (*)(void *), void *);
 	pid_t (*fork)(void);
+	int (*clone)(int (*)(void *), void *, int, void *, ...);
 	int (*daemon)(int, int);
 	int (*forkpty)(int *, char *, const struct termios *, const struct winsize *);
 	int (*sigaction)(int, const struct sigaction *, struct sigaction *);

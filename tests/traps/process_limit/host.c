@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Becomes a user who may have eight tasks, makes threads until there is an error, and tells how
- * many there were; or the same with children, made by fork, syscall or spawn. */
+ * many there were; or the same with children, made by fork, clone, syscall or spawn. */
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -33,14 +34,23 @@ static void make_threads(void)
 	printf("%d threads, then %s\n", n, err == EAGAIN ? "EAGAIN" : "something else");
 }
 
+static int wait_in_child(void *unused)
+{
+	pause();
+	return unused != NULL;
+}
+
 /* The environment of a spawned program is empty: it has no tasks of the profiler's. */
 static int make_child(const char *how)
 {
 	static char *const arguments[] = { "sleep", "60", NULL }, *const nothing[] = { NULL };
+	static char stack[65536] __attribute__((aligned(16)));
 	pid_t pid = -1;
 
 	if (!strcmp(how, "fork"))
 		return fork();
+	if (!strcmp(how, "clone"))
+		return clone(wait_in_child, stack + sizeof(stack), SIGCHLD, NULL);
 	if (!strcmp(how, "syscall"))
 		return (int)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
 	errno = posix_spawn(&pid, "/bin/sleep", NULL, NULL, arguments, nothing);

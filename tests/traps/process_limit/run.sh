@@ -8,7 +8,7 @@ chmod 755 "$work"
 mkdir "$work/open"
 chmod 777 "$work/open"
 
-for what in '' fork syscall spawn; do
+for what in '' fork clone syscall spawn; do
 	# shellcheck disable=SC2086
 	bare plain ./tests/traps/process_limit/host $what
 	[ "$status" = 77 ] && skip "no other user here"
