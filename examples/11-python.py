@@ -34,7 +34,7 @@ class Options(ctypes.Structure):
         ("lock_threshold_ns", ctypes.c_longlong),
         ("heap_interval", ctypes.c_ulonglong),
         ("heap_mmap", ctypes.c_int),
-        ("span_slow_ns", ctypes.c_ulonglong),
+        ("reserved", ctypes.c_ulonglong),
     ]
 
 

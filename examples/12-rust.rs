@@ -30,7 +30,7 @@ struct Options {
     lock_threshold_ns: c_longlong,
     heap_interval: c_ulonglong,
     heap_mmap: c_int,
-    span_slow_ns: c_ulonglong,
+    reserved: c_ulonglong,
 }
 
 extern "C" {

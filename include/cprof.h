@@ -54,7 +54,7 @@ struct cprof_options {
 					     another interval, the first sample of each thread but
 					     the caller is still the one drawn in that run */
 	int heap_mmap;			  /* 1: also record the program's own mappings; default 0 */
-	unsigned long long span_slow_ns;  /* spans at least this long are slow; default: none */
+	unsigned long long reserved;      /* not read */
 	const char *io_path;		  /* file of the I/O profile, as the paths above */
 	const char *event_path;		  /* file of the event profile, as the paths above */
 	const char *event;		  /* "page-faults" (default), or another name of perf's */
@@ -222,16 +222,12 @@ extern "C" {
  *     ...
  *     cprof_span_end(&s);
  *
- * With CPROF_SPAN_SLOW (or span_slow_ns) set, a wall-clock profile marks the samples of spans that
- * lasted at least that long with the labels slow=1 and span_ms (a number). `cprof flame
- * -tagfocus=slow:1` shows what slow requests did.
- *
  * A span ends on the thread that began it; spans may nest, and a sample has the name of the
  * innermost. NAME must outlive the span. */
 struct cprof_span {
 	uint64_t start_ns;
 	const char *name; /* NULL: ended */
-	uint32_t serial, outer;
+	uint32_t reserved[2];
 	struct cprof_label_scope label;
 	void *kind, *thread;
 	uint64_t cpu_ns, allocated;

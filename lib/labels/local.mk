@@ -3,5 +3,4 @@ LIB_SOURCES += \
 	%D%/spans.c
 
 SIGSAFE_SOURCES += \
-	%D%/signal/histogram.c \
-	%D%/signal/slow_spans.c
+	%D%/signal/histogram.c

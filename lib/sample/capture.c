@@ -29,14 +29,13 @@ static uint32_t traced(const struct cp_thread *t)
 						   : CP_LABELSET_NONE;
 }
 
-/* Sets the record's labels and span. If the label store is full, counts the loss and stores no
+/* Sets the record's labels. If the label store is full, counts the loss and stores no
  * labels, or those without the trace. */
 static void label(struct cp_record *record, const struct cp_thread *t)
 {
 	struct cp_labels *labels = t->labels;
 	uint32_t set = CP_LABELSET_NONE;
 
-	record->span = labels ? cp_load_relaxed(&labels->span) : 0;
 	if (__builtin_expect(cp_trace_context_at != 0, 0))
 		set = traced(t);
 	if (set == CP_LABELSET_LOST)
@@ -172,7 +171,6 @@ bool cp_capture_repeat(struct cp_thread *t, const struct cp_event *e, uint64_t p
 	if (!record)
 		return false;
 	record->labels = last ? last->labels : CP_LABELSET_NONE;
-	record->span = last ? last->span : 0;
 	record->depth = last ? last->depth : 1;
 	record->end = last ? last->end : CP_UNWIND_COMPLETE;
 	record->pcs[0] = pc;

@@ -123,7 +123,6 @@ struct cp_record {
 	uint64_t tag;	  /* distinguishes rows of this mode beyond stack and labels; 0 = nothing */
 	uint64_t longest; /* the longest of these events, in WEIGHT's unit; 0 = not kept */
 	uint32_t labels;  /* the thread's label set, a number of thread.h */
-	uint32_t span;	  /* the span of the sample, if slow spans are sought (labels_signal.h) */
 	uint64_t pcs[];	  /* leaf first, in the form that cp_unwinder.walk stores */
 };
 

@@ -44,7 +44,6 @@ enum cp_count {
 	CP_COUNT_SHORT_BURSTS_NS, /* of it, that of threads which run for less than a tick at a time
 				   */
 	CP_COUNT_LOST_SPANS,	  /* spans whose latency was not kept: too many names */
-	CP_COUNT_LOST_SLOW,	  /* samples of spans whose slowness can't be determined any more */
 	CP_COUNT_DUMPS,		  /* files written */
 	CP_COUNT_DUMP_FAILURES,	  /* files that could not be written */
 	CP_COUNTS
@@ -104,8 +103,7 @@ struct cp_labels {
 	uint32_t version;		     /* odd while the owner changes a label */
 	uint32_t cached_version, cached_set; /* the label set, by number, at that version */
 	uint32_t used;			     /* bit I: LABEL[I] is complete and set */
-	uint32_t span; /* the serial number of the innermost span: labels_signal.h */
-	bool inherit;  /* threads that the owner creates start with these labels */
+	bool inherit; /* threads that the owner creates start with these labels */
 	struct cp_label label[CP_LABELS_MAX];
 };
 

@@ -22,7 +22,7 @@
 #define API __attribute__((visibility("default")))
 
 /* The sizes of the structs in the first release; a smaller one was never valid. */
-#define OPTIONS_MIN (offsetof(struct cprof_options, span_slow_ns) + sizeof(unsigned long long))
+#define OPTIONS_MIN (offsetof(struct cprof_options, reserved) + sizeof(unsigned long long))
 #define STATS_MIN sizeof(struct cprof_stats)
 
 static const char *from_environment(const char *key)

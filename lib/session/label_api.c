@@ -139,18 +139,6 @@ API int cprof_label_get(const char *key, char *value, size_t size)
 	return label->value_size;
 }
 
-uint32_t cp_label_api_span(uint32_t serial)
-{
-	struct cp_labels *l = mine(false);
-	uint32_t before;
-
-	if (!l)
-		return 0;
-	before = l->span;
-	cp_store_relaxed(&l->span, serial);
-	return before;
-}
-
 API int cprof_labels_inherit(int on)
 {
 	struct cp_labels *l = mine(on != 0);

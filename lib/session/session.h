@@ -119,15 +119,6 @@ void cp_fork_handlers_install(void);
 /* From now on the handlers act, because a session begins. Any context. */
 void cp_fork_handlers_begin(void);
 
-/* label_api.c
- *
- * The part of the label functions that spans use.
- */
-
-/* Puts the calling thread into span SERIAL. Returns the serial number of the span that the thread
- * was in. Ordinary context. */
-uint32_t cp_label_api_span(uint32_t serial);
-
 /* mode_set.c
  *
  * Checks before a mode starts, so that the user learns of an error then, and not at the end. Any

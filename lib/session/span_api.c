@@ -128,8 +128,6 @@ static struct cp_span_kind *kind_of(const struct cprof_span *s)
 static void begin(struct cprof_span *s)
 {
 	s->label = cprof_label_scope_begin("span", s->name);
-	s->serial = cp_slow_spans_begin();
-	s->outer = cp_label_api_span(s->serial);
 }
 
 API struct cprof_span cprof_span_begin_at(const char *name, uint64_t start_ns)
@@ -165,8 +163,6 @@ API uint64_t cprof_span_end(struct cprof_span *span)
 		end_costs(span, kind, lasted);
 		cp_histogram_add(&kind->latency, lasted);
 	}
-	cp_slow_spans_end(span->serial, lasted);
-	cp_label_api_span(span->outer);
 	cprof_label_scope_end(&span->label);
 	span->name = NULL;
 	return lasted;

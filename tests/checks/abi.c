@@ -28,7 +28,7 @@ int main(void)
 	FIELD(cprof_options, lock_threshold_ns);
 	FIELD(cprof_options, heap_interval);
 	FIELD(cprof_options, heap_mmap);
-	FIELD(cprof_options, span_slow_ns);
+	FIELD(cprof_options, reserved);
 	FIELD(cprof_options, io_path);
 	FIELD(cprof_options, event_path);
 	FIELD(cprof_options, event);

@@ -73,7 +73,7 @@ static void plain(const char *dump)
 	in_child();
 }
 
-/* A program that was built when the struct ended with SPAN_SLOW_NS. */
+/* A program that was built when the struct ended with RESERVED. */
 static void old_program(void)
 {
 	struct cprof_options o = { .size = sizeof(o) };
@@ -83,7 +83,7 @@ static void old_program(void)
 	o.toy_path = "never.pb";
 	EXPECT(cprof_start(&o) == 0);
 	EXPECT(cprof_stop_mode(CPROF_TOY) == -ESRCH);
-	o.size = offsetof(struct cprof_options, span_slow_ns);
+	o.size = offsetof(struct cprof_options, reserved);
 	EXPECT(cprof_start(&o) == -EINVAL);
 	o.size = sizeof(o) + sizeof(long);
 	EXPECT(cprof_start(&o) == -EINVAL);

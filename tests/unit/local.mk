@@ -237,7 +237,6 @@ TOOL_UNIT_TESTS += \
 %C%_test_unwind_undescribed_CFLAGS = $(UNWIND_TEST_CFLAGS)
 %C%_test_unwind_undescribed_LDADD = $(INTERNAL)
 %C%_test_utf8_LDADD = $(INTERNAL)
-%C%_test_wall_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=cp_vec_add
 %C%_test_waiters_LDADD = $(INTERNAL)
 %C%_test_wakes_LDADD = $(INTERNAL)
 %C%_test_wall_LDADD = $(INTERNAL)

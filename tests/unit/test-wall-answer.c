@@ -3,8 +3,8 @@
 #include "wall-host.h"
 #include "modes/wall/signal/wall_signal.h"
 
-/* A stack as the handler leaves it: at PC, under this label set, in this span. */
-static const struct cp_record *stack_at(void (*f)(void), struct cp_wall_seen seen)
+/* A stack as the handler leaves it: at PC, under this label set. */
+static const struct cp_record *stack_at(void (*f)(void), uint32_t labels)
 {
 	static uint64_t words[CP_RECORD_WORDS(1)], number;
 	struct cp_record *record = (struct cp_record *)words;
@@ -13,8 +13,7 @@ static const struct cp_record *stack_at(void (*f)(void), struct cp_wall_seen see
 				      .depth = 1,
 				      .end = CP_UNWIND_COMPLETE,
 				      .tag = ++number,
-				      .labels = seen.labels,
-				      .span = seen.span };
+				      .labels = labels };
 	record->pcs[0] = (uint64_t)(uintptr_t)f;
 	return record;
 }
@@ -50,9 +49,8 @@ static uint64_t sum_under(uint32_t labels)
 }
 
 /* T runs one request: a stack of it comes at once, then none for 6 ms, in which it is seen twice
- * more, the last time LATER ns after it was asked. ANSWER has its labels and span at that time. */
-static void serve(struct cp_thread *t, struct cp_wall_seen request, uint64_t later,
-		  struct cp_wall_seen answer)
+ * more, the last time LATER ns after it was asked. ANSWER: its labels at that time. */
+static void serve(struct cp_thread *t, uint32_t request, uint64_t later, uint32_t answer)
 {
 	uint64_t now = cp_wall_of(t)->began;
 
@@ -84,7 +82,7 @@ static void with_thread(void (*check)(struct cp_thread *))
 	end();
 }
 
-static const struct cp_wall_seen first = { 0, 1 }, second = { 0, 2 }, labelled = { 1, 1 };
+enum { first, labelled, second };
 
 static void check_prompt(struct cp_thread *t)
 {
@@ -106,7 +104,7 @@ static void check_late_in_the_same(struct cp_thread *t)
 	CHECK_EQ(cp_wall.counts.unanswered, 0);
 }
 
-/* Nothing was seen in that span before: there is no better stack than the answer's. */
+/* Nothing was seen under those labels before: there is no better stack than the answer's. */
 static void answer_late(struct cp_thread *t)
 {
 	cp_wall_of(t)->given = cp_wall_of(t)->began;
@@ -124,17 +122,17 @@ static void check_late_and_unknown(struct cp_thread *t)
 	CHECK_EQ(sum_under(1), 5000000);
 }
 
-/* It was seen waiting in that span. */
+/* It was seen waiting under those labels. */
 static void check_late_behind_a_wait(struct cp_thread *t)
 {
 	cp_wall_time_set_row(&run, t, CP_WALL_WAITING, stack_at(begin, second), 0);
 	answer_late(t);
-	CHECK_EQ(sum_under(0), 5000000);
+	CHECK_EQ(sum_under(second), 5000000);
 	CHECK_EQ(sum(1, CP_WALL_RUNNING), 5000000);
 }
 
-/* Found in another span before any answer. */
-static void check_next_span(struct cp_thread *t)
+/* Found under other labels before any answer. */
+static void check_next_labels(struct cp_thread *t)
 {
 	uint64_t now = cp_wall_of(t)->began;
 
@@ -247,7 +245,7 @@ static void test_late_answers_are_not_for_what_was_seen_under_other_labels(void)
 	with_thread(check_late_in_the_same);
 	with_thread(check_late_and_unknown);
 	with_thread(check_late_behind_a_wait);
-	with_thread(check_next_span);
+	with_thread(check_next_labels);
 }
 
 int main(void)

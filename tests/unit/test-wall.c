@@ -10,17 +10,6 @@
 #include <sys/wait.h>
 #include <time.h>
 
-void *__real_cp_vec_add(struct cp_vec *v);
-void *__wrap_cp_vec_add(struct cp_vec *v);
-
-static struct cp_vec *grown;
-
-void *__wrap_cp_vec_add(struct cp_vec *v)
-{
-	grown = v;
-	return __real_cp_vec_add(v);
-}
-
 static void test_late_visits_lose_no_time(void)
 {
 	static const long pauses[] = { 1, 25, 3, 150, 11, 60 };
@@ -263,7 +252,6 @@ static void check_fork_while(const struct cp_vec *v)
 		cp_run_begin(&run, &modules);
 		cp_wall_fork_child(&run, cp_self.thread);
 		cp_wall_tick(&run);
-		cp_wall_slow_note(&run, 1, 0, 1);
 		_exit(0);
 	}
 	CHECK(child > 0 && waitpid(child, &status, 0) == child);
@@ -279,16 +267,6 @@ static void test_a_fork_while_the_list_of_due_times_grows(void)
 	end();
 }
 
-static void test_a_fork_while_the_notes_of_open_spans_grow(void)
-{
-	begin();
-	cp_wall_slow_note(&run, 1, 0, 1);
-	CHECK(grown->items != NULL);
-	check_fork_while(grown);
-	cp_wall_slow_forget();
-	end();
-}
-
 int main(void)
 {
 	RUN(test_late_visits_lose_no_time);
@@ -301,6 +279,5 @@ int main(void)
 	RUN(test_main_that_has_no_sample_has_its_time_at_the_entry);
 	RUN(test_paused_threads_have_no_time);
 	RUN(test_a_fork_while_the_list_of_due_times_grows);
-	RUN(test_a_fork_while_the_notes_of_open_spans_grow);
 	return harness_end();
 }

@@ -37,7 +37,7 @@ class _Options(ctypes.Structure):
                 ("checkpoint_ms", ctypes.c_longlong), ("dump_signal", ctypes.c_int), ("labels", ctypes.c_char_p),
                 ("wall_frequency", ctypes.c_uint),
                 ("lock_threshold_ns", ctypes.c_longlong), ("heap_interval", ctypes.c_ulonglong),
-                ("heap_mmap", ctypes.c_int), ("span_slow_ns", ctypes.c_ulonglong), ("io_path", ctypes.c_char_p),
+                ("heap_mmap", ctypes.c_int), ("reserved", ctypes.c_ulonglong), ("io_path", ctypes.c_char_p),
                 ("event_path", ctypes.c_char_p), ("event", ctypes.c_char_p), ("event_period", ctypes.c_uint)]
 
 
@@ -127,7 +127,7 @@ def version():
 def start(*, cpu=None, wall=None, heap=None, lock=None, io=None, event_path=None, **options):
     """Profile every thread of the process, in each mode that is given a path. OPTIONS are the fields of struct
     cprof_options in cprof.h: frequency, max_depth, unwind, symbolize, checkpoint_ms, dump_signal, labels (a dict, or
-    "k=v,..."), wall_frequency, lock_threshold_ns, heap_interval, heap_mmap, span_slow_ns, event,
+    "k=v,..."), wall_frequency, lock_threshold_ns, heap_interval, heap_mmap, event,
     event_period. EVENT_PATH is the path of the event mode."""
     o = _Options(size=ctypes.sizeof(_Options), cpu_path=_bytes(cpu), wall_path=_bytes(wall), heap_path=_bytes(heap),
                  lock_path=_bytes(lock), io_path=_bytes(io), event_path=_bytes(event_path))

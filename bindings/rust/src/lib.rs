@@ -76,7 +76,6 @@ pub struct Options {
     no_dump_signal: bool,
     heap_interval: u64,
     lock_threshold: Option<Duration>,
-    span_slow: Option<Duration>,
 }
 
 impl Options {
@@ -180,12 +179,6 @@ impl Options {
         self
     }
 
-    /// Spans that last so long are slow.
-    pub fn span_slow(mut self, latency: Duration) -> Options {
-        self.span_slow = Some(latency);
-        self
-    }
-
     /// Profile every thread of the process, those to come included.
     pub fn start(&self) -> io::Result<()> {
         let mut paths = Vec::new();
@@ -216,7 +209,7 @@ impl Options {
             lock_threshold_ns: self.lock_threshold.map_or(0, |t| t.as_nanos().clamp(1, i64::MAX as u128) as i64),
             heap_interval: self.heap_interval,
             heap_mmap: 0,
-            span_slow_ns: self.span_slow.map_or(0, |t| t.as_nanos().min(u64::MAX as u128) as u64),
+            reserved: 0,
             io_path: pointer(&paths[4]),
             event_path: pointer(&paths[5]),
             event: pointer(&event),

@@ -20,7 +20,7 @@ pub struct Options {
     pub lock_threshold_ns: c_longlong,
     pub heap_interval: c_ulonglong,
     pub heap_mmap: c_int,
-    pub span_slow_ns: c_ulonglong,
+    pub reserved: c_ulonglong,
     pub io_path: *const c_char,
     pub event_path: *const c_char,
     pub event: *const c_char,
@@ -38,8 +38,7 @@ pub struct LabelScope {
 pub struct Span {
     pub start_ns: u64,
     pub name: *const c_char,
-    pub serial: u32,
-    pub outer: u32,
+    pub reserved: [u32; 2],
     pub label: LabelScope,
     pub kind: *mut c_void,
     pub thread: *mut c_void,

@@ -5,7 +5,6 @@ LIB_SOURCES += \
 	%D%/wall_cause.c \
 	%D%/wall_mode.c \
 	%D%/wall_settings.c \
-	%D%/wall_slow.c \
 	%D%/wall_stack.c \
 	%D%/wall_strata.c \
 	%D%/wall_exact.c \

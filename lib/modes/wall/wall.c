@@ -336,7 +336,6 @@ bool cp_wall_tick(struct cp_run *r)
 void cp_wall_fork_child(struct cp_run *r, struct cp_thread *keep)
 {
 	(void)r;
-	cp_wall_slow_abandon();
 	cp_wall_strata_forget(true);
 	cp_wall_cause_forget();
 	cp_wall_timer_fork_child();

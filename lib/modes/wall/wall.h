@@ -143,10 +143,9 @@ void cp_wall_visit_record(struct cp_run *r, struct cp_thread *t, const struct cp
 void cp_wall_time_give(struct cp_run *r, struct cp_thread *t, uint64_t until);
 /* Give the time owed to T's STATE to the last stack in that state, if there is one. */
 void cp_wall_time_pay(struct cp_run *r, struct cp_thread *t, enum cp_wall_state state);
-/* Make the row of stack S the row of T for STATE from now on. The stack was seen in SPAN (0: none).
- * S's tag has no state yet. */
+/* Make the row of stack S the row of T for STATE from now on. S's tag has no state yet. */
 void cp_wall_time_set_stack(struct cp_run *r, struct cp_thread *t, enum cp_wall_state state,
-			    struct cp_raw_stack *s, uint32_t span);
+			    struct cp_raw_stack *s);
 /* The same for the stack of a record. WAIT: why the thread waits (wall_cause.c); 0 = unknown. */
 void cp_wall_time_set_row(struct cp_run *r, struct cp_thread *t, enum cp_wall_state state,
 			  const struct cp_record *record, uint32_t wait);
@@ -154,16 +153,17 @@ void cp_wall_time_set_row(struct cp_run *r, struct cp_thread *t, enum cp_wall_st
 /* Call SEE for the rows of T's stacks, which SEE may change; as output.h, ROWS. */
 void cp_wall_time_rows(struct cp_thread *t, void (*see)(uint32_t *row, void *arg), void *arg);
 
-/* wall_answer.c: return T's labels and span at this moment. Works for any thread, from outside. */
-struct cp_wall_seen cp_wall_answer_seen_now(const struct cp_thread *t);
-/* T was found running, with labels and span SEEN: ask for its stack. */
-void cp_wall_answer_ask(struct cp_thread *t, struct cp_wall_seen seen, uint64_t now);
-/* Take ANSWER, T's sample, into account. If ANSWER shows other labels or another span, time that
- * has been owed for a long time goes to T's last stack with the earlier ones. */
+/* wall_answer.c: return the number of T's label set at this moment. Works for any thread, from
+ * outside. */
+uint32_t cp_wall_answer_labels_now(const struct cp_thread *t);
+/* T was found running, with labels LABELS: ask for its stack. */
+void cp_wall_answer_ask(struct cp_thread *t, uint32_t labels, uint64_t now);
+/* Take ANSWER, T's sample, into account. If ANSWER shows other labels, time that has
+ * been owed for a long time goes to T's last stack with the earlier ones. */
 void cp_wall_answer_came(struct cp_run *r, struct cp_thread *t, const struct cp_record *answer);
 /* Call at a visit, after T's time up to the visit was given to its states. */
-void cp_wall_answer_still_unanswered(struct cp_run *r, struct cp_thread *t,
-				     struct cp_wall_seen seen, uint64_t now);
+void cp_wall_answer_still_unanswered(struct cp_run *r, struct cp_thread *t, uint32_t labels,
+				     uint64_t now);
 /* T, which was found waiting and hasn't run since, has been ready to run for NS. */
 void cp_wall_answer_woken(struct cp_run *r, struct cp_thread *t, uint64_t ns);
 /* T, which waits, has been ready to run after a wait at the same place: its time as such goes
@@ -180,8 +180,6 @@ uint32_t cp_wall_strata_label(struct cp_run *r, struct cp_thread *t);
 /* NS of T's time in STATE were seen in row number ROW. */
 void cp_wall_strata_sample(struct cp_run *r, struct cp_thread *t, enum cp_wall_state state,
 			   uint32_t row, uint64_t ns);
-/* NS that were seen in row FROM belong to row TO of the same thread and state. */
-void cp_wall_strata_move(struct cp_run *r, uint32_t from, uint32_t to, uint64_t ns);
 /* T spent NS in STATE: its rows will sum to that. */
 void cp_wall_strata_exact(struct cp_run *r, struct cp_thread *t, enum cp_wall_state state,
 			  uint64_t ns);
@@ -273,7 +271,7 @@ enum cp_wall_futex {
 	CP_WALL_FUTEX_THREAD, /* the end of a thread, in a join */
 };
 
-/* A wait as the wall mode keeps it in a row's tag (wall_slow.c): 25 bits; 0 = unknown. */
+/* A wait as the wall mode keeps it in a row's tag (below): 25 bits; 0 = unknown. */
 #define CP_WALL_WAIT(cause, kind, fd)                                                              \
 	((uint32_t)(cause) | (uint32_t)(kind) << 4 | (uint32_t)((fd) + 1) << 9)
 #define CP_WALL_WAIT_BITS 25
@@ -311,8 +309,7 @@ void cp_wall_cause_forget(void);
  */
 
 struct cp_wall_settings {
-	unsigned frequency;    /* WALLPROFILE_FREQUENCY, Hz, 1-1000 */
-	uint64_t span_slow_ns; /* CPROF_SPAN_SLOW: least length of a slow span; 0 = off */
+	unsigned frequency; /* WALLPROFILE_FREQUENCY, Hz, 1-1000 */
 };
 
 struct cp_config_mode;
@@ -320,29 +317,10 @@ struct cp_config_mode;
 /* The table: variables, options, defaults. */
 extern const struct cp_config_mode cp_wall_settings;
 
-/* wall_slow.c
- *
- * Wall samples of slow spans; see wall_slow.c. Under the collector's lock.
- */
-
-/* A row's tag: its state, why the thread waits (wall_cause.c), and the length of its span where the
- * span was slow. */
+/* A row's tag: its state, and why the thread waits (wall_cause.c). */
 #define CP_WALL_ROW_TAG(state, wait) ((uint64_t)(state) | (uint64_t)(wait) << 4)
 #define CP_WALL_ROW_STATE(tag) ((tag)&0xf)
 #define CP_WALL_ROW_WAIT(tag) ((uint32_t)((tag) >> 4) & ((1u << CP_WALL_WAIT_BITS) - 1))
-#define CP_WALL_ROW_MS_SHIFT (4 + CP_WALL_WAIT_BITS)
-#define CP_WALL_ROW_SLOW(tag, ms) ((tag) | ((uint64_t)(ms) + 1) << CP_WALL_ROW_MS_SHIFT)
-#define CP_WALL_ROW_MS(tag) ((int64_t)((tag) >> CP_WALL_ROW_MS_SHIFT) - 1) /* -1: not slow */
-
-/* Note that NS that were seen in ROW belong to SPAN, which is open. */
-void cp_wall_slow_note(struct cp_run *r, uint32_t span, uint32_t row, uint64_t ns);
-/* Put the results that are known so far into rows. LAST: rows are settled next, and what was seen
- * in spans that are still open stays there. */
-void cp_wall_slow_settle(struct cp_run *r, bool last);
-/* Forget the rows of an earlier run. */
-void cp_wall_slow_forget(void);
-/* Forget the parent's rows in a fork child. */
-void cp_wall_slow_abandon(void);
 
 /* wall_stack.c
  *

@@ -4,8 +4,8 @@
  * A thread that was found running is asked for its stack by a timer, which the kernel checks when
  * its tick finds the thread running. Where threads share a processor, that may be many ticks later;
  * by then the thread may serve another request. So an answer counts for what was seen up to one
- * kernel tick before. Time that was seen earlier, under other labels or in another span, goes to
- * the last stack with those, if there is one. Time that is still owed when a dump comes, or when
+ * kernel tick before. Time that was seen earlier, under other labels, goes to the last stack with
+ * those, if there is one. Time that is still owed when a dump comes, or when
  * the thread has ended, goes to some stack all the same.
  */
 #include <string.h>
@@ -21,14 +21,14 @@
 #include "modes/wall/wall.h"
 #include "modes/wall/signal/wall_signal.h"
 
-/* Give T's state TO the stack of its state FROM, as SEEN: running where it waited last, or the
+/* Give T's state TO the stack and labels of its state FROM: running where it waited last, or the
  * reverse. The row's addresses are used as they are. */
-static void copy_stack(struct cp_run *r, struct cp_thread *t, enum cp_wall_state from,
-		       enum cp_wall_state to, struct cp_wall_seen seen)
+static void copy_row(struct cp_run *r, struct cp_thread *t, enum cp_wall_state from,
+		     enum cp_wall_state to)
 {
 	static uint64_t pcs[4096]; /* guarded by the collector's lock */
 	const struct cp_stack *s = cp_aggregate_row_at(&r->aggregate, cp_wall_of(t)->row[from] - 1);
-	struct cp_raw_stack raw = { .pcs = pcs, .end = CP_UNWIND_COMPLETE, .labels = seen.labels };
+	struct cp_raw_stack raw = { .pcs = pcs, .end = CP_UNWIND_COMPLETE, .labels = s->labels };
 
 	for (uint32_t i = 0; i < s->depth && raw.depth < 4096; i++) {
 		uint32_t l = s->locations[i];
@@ -42,16 +42,7 @@ static void copy_stack(struct cp_run *r, struct cp_thread *t, enum cp_wall_state
 				CP_VEC_AT(&r->aggregate.locations, struct cp_location, l)->address;
 	}
 	if (raw.depth)
-		cp_wall_time_set_stack(r, t, to, &raw, seen.span);
-}
-
-/* The same, with the labels of FROM. */
-static void copy_row(struct cp_run *r, struct cp_thread *t, enum cp_wall_state from,
-		     enum cp_wall_state to, uint32_t span)
-{
-	const struct cp_stack *s = cp_aggregate_row_at(&r->aggregate, cp_wall_of(t)->row[from] - 1);
-
-	copy_stack(r, t, from, to, (struct cp_wall_seen){ .labels = s->labels, .span = span });
+		cp_wall_time_set_stack(r, t, to, &raw);
 }
 
 /* Return T's start function. Main starts at the program's entry point. For threads unknown to libc
@@ -63,7 +54,7 @@ static uint64_t start_of(const struct cp_thread *t)
 	return !t->foreign && t->tid == cp_sys_getpid() ? getauxval(AT_ENTRY) : 0;
 }
 
-struct cp_wall_seen cp_wall_answer_seen_now(const struct cp_thread *t)
+uint32_t cp_wall_answer_labels_now(const struct cp_thread *t)
 {
 	const struct cp_labels *labels = cp_load_acquire(&t->labels);
 
@@ -74,24 +65,14 @@ struct cp_wall_seen cp_wall_answer_seen_now(const struct cp_thread *t)
 		set = cp_labels_of_other(labels, &ids);
 	if (set == CP_LABELSET_LOST)
 		set = cp_labels_of_other(labels, NULL);
-	return (struct cp_wall_seen){ .labels = set,
-				      .span = labels ? cp_load_relaxed(&labels->span) : 0 };
+	return set;
 }
 
-static bool is_same(struct cp_wall_seen a, struct cp_wall_seen b)
-{
-	return a.labels == b.labels && a.span == b.span;
-}
-
-/* Return true if T's last stack in STATE has the labels and span for which time is owed. */
+/* Return true if T's last stack in STATE has the labels for which time is owed. */
 static bool has_row(struct cp_run *r, const struct cp_wall_thread *w, enum cp_wall_state state)
 {
-	struct cp_wall_seen of = { .span = w->in_span[state] };
-
-	if (!w->row[state])
-		return false;
-	of.labels = cp_aggregate_row_at(&r->aggregate, w->row[state] - 1)->labels;
-	return is_same(of, w->asked_in);
+	return w->row[state] &&
+	       cp_aggregate_row_at(&r->aggregate, w->row[state] - 1)->labels == w->asked_labels;
 }
 
 /* A thread that takes no signals can't be asked where it runs. */
@@ -110,15 +91,14 @@ static bool leave_unsampled(struct cp_thread *t)
 void cp_wall_answer_woken(struct cp_run *r, struct cp_thread *t, uint64_t ns)
 {
 	struct cp_wall_thread *w = cp_wall_of(t);
-	uint32_t kept = w->row[CP_WALL_RUNNABLE], kept_span = w->in_span[CP_WALL_RUNNABLE];
+	uint32_t kept = w->row[CP_WALL_RUNNABLE];
 
 	if (!w->row[CP_WALL_WAITING])
 		return;
-	copy_row(r, t, CP_WALL_WAITING, CP_WALL_RUNNABLE, w->in_span[CP_WALL_WAITING]);
+	copy_row(r, t, CP_WALL_WAITING, CP_WALL_RUNNABLE);
 	if (w->row[CP_WALL_RUNNABLE])
 		cp_wall_strata_sample(r, t, CP_WALL_RUNNABLE, w->row[CP_WALL_RUNNABLE] - 1, ns);
 	w->row[CP_WALL_RUNNABLE] = kept;
-	w->in_span[CP_WALL_RUNNABLE] = kept_span;
 }
 
 void cp_wall_answer_was_woken(struct cp_run *r, struct cp_thread *t)
@@ -127,7 +107,7 @@ void cp_wall_answer_was_woken(struct cp_run *r, struct cp_thread *t)
 
 	if (!w->row[CP_WALL_WAITING])
 		return;
-	copy_row(r, t, CP_WALL_WAITING, CP_WALL_RUNNABLE, w->in_span[CP_WALL_WAITING]);
+	copy_row(r, t, CP_WALL_WAITING, CP_WALL_RUNNABLE);
 	cp_wall_time_pay(r, t, CP_WALL_RUNNABLE);
 	w->unanswered &= w->owed[CP_WALL_RUNNING] != 0;
 }
@@ -139,11 +119,11 @@ static void pay_as_seen(struct cp_run *r, struct cp_thread *t)
 	if (leave_unsampled(t))
 		return;
 	if (!has_row(r, w, CP_WALL_RUNNING) && has_row(r, w, CP_WALL_WAITING))
-		copy_row(r, t, CP_WALL_WAITING, CP_WALL_RUNNING, w->asked_in.span);
+		copy_row(r, t, CP_WALL_WAITING, CP_WALL_RUNNING);
 	if (!has_row(r, w, CP_WALL_RUNNING))
 		return;
 	if (w->owed[CP_WALL_RUNNABLE])
-		copy_row(r, t, CP_WALL_RUNNING, CP_WALL_RUNNABLE, w->asked_in.span);
+		copy_row(r, t, CP_WALL_RUNNING, CP_WALL_RUNNABLE);
 	cp_wall.counts.unanswered += w->owed[CP_WALL_RUNNING] + w->owed[CP_WALL_RUNNABLE];
 	cp_wall_time_pay(r, t, CP_WALL_RUNNING);
 	cp_wall_time_pay(r, t, CP_WALL_RUNNABLE);
@@ -151,39 +131,37 @@ static void pay_as_seen(struct cp_run *r, struct cp_thread *t)
 
 /* Give time that has been owed for a long time to the stack where it was spent, if T is doing
  * something else now. */
-static void pay_late(struct cp_run *r, struct cp_thread *t, struct cp_wall_seen now)
+static void pay_late(struct cp_run *r, struct cp_thread *t, uint32_t labels)
 {
-	if (cp_wall_of(t)->late && !is_same(now, cp_wall_of(t)->asked_in))
+	if (cp_wall_of(t)->late && labels != cp_wall_of(t)->asked_labels)
 		pay_as_seen(r, t);
 }
 
-void cp_wall_answer_ask(struct cp_thread *t, struct cp_wall_seen seen, uint64_t now)
+void cp_wall_answer_ask(struct cp_thread *t, uint32_t labels, uint64_t now)
 {
 	struct cp_wall_thread *w = cp_wall_of(t);
 
-	if (!w->unanswered || (w->late && !is_same(seen, w->asked_in))) {
+	if (!w->unanswered || (w->late && labels != w->asked_labels)) {
 		w->asked = now;
 		w->late = false;
 	}
 	w->unanswered = true;
-	w->asked_in = seen;
+	w->asked_labels = labels;
 	cp_wall_timer_arm(t);
 }
 
-void cp_wall_answer_still_unanswered(struct cp_run *r, struct cp_thread *t,
-				     struct cp_wall_seen seen, uint64_t now)
+void cp_wall_answer_still_unanswered(struct cp_run *r, struct cp_thread *t, uint32_t labels,
+				     uint64_t now)
 {
 	struct cp_wall_thread *w = cp_wall_of(t);
 
 	w->late = w->unanswered && now - w->asked >= cp_wall.kernel_tick_ns;
-	pay_late(r, t, seen);
+	pay_late(r, t, labels);
 }
 
 void cp_wall_answer_came(struct cp_run *r, struct cp_thread *t, const struct cp_record *answer)
 {
-	struct cp_wall_seen seen = { .labels = answer->labels, .span = answer->span };
-
-	pay_late(r, t, seen);
+	pay_late(r, t, answer->labels);
 	cp_wall_of(t)->unanswered = cp_wall_of(t)->late = false;
 }
 
@@ -203,7 +181,7 @@ static void make_row(struct cp_run *r, struct cp_thread *t, enum cp_wall_state s
 	uint64_t pcs[2] = { CP_PC_NOT_SAMPLED, start_of(t) };
 	struct cp_raw_stack s = { .pcs = pcs, .depth = pcs[1] ? 2 : 1, .end = CP_UNWIND_COMPLETE };
 
-	cp_wall_time_set_stack(r, t, state, &s, 0);
+	cp_wall_time_set_stack(r, t, state, &s);
 }
 
 /* T spent NS in STATE. Where no visit has found that, they go to T's last stack in STATE, or to

@@ -50,10 +50,6 @@ static void labels(const struct cp_run *r, const struct cp_stack *s, struct cp_e
 		(struct cp_pprof_label){ .key = "state",
 					 .text = state_text(CP_WALL_ROW_STATE(s->tag)) };
 	wait_labels(CP_WALL_ROW_WAIT(s->tag), r, s, to);
-	if (CP_WALL_ROW_MS(s->tag) >= 0)
-		to->labels[to->count++] = (struct cp_pprof_label){ .key = "span_ms",
-								   .number = CP_WALL_ROW_MS(s->tag),
-								   .unit = "milliseconds" };
 }
 
 #define COUNTS (sizeof(struct cp_wall_counts) / sizeof(uint64_t))
@@ -136,10 +132,7 @@ static int start(struct cp_run *r, const struct cp_config *c)
 	int err = cp_signals_claim_prof();
 
 	cp_sigprof_add(CPROF_WALL, &cp_wall_event_source);
-	if (!err)
-		err = cp_slow_spans_configure(s->span_slow_ns);
 	cp_wall_strata_forget(false);
-	cp_wall_slow_forget();
 	cp_wall_cause_forget();
 	return err ? err : cp_wall_start(r, s->frequency);
 }
@@ -198,7 +191,6 @@ static void settle(struct cp_run *r)
 		else if (state == CP_THREAD_LIVE)
 			settle_live(r, t, now);
 	}
-	cp_wall_slow_settle(r, true);
 	cp_wall_strata_settle(r);
 }
 

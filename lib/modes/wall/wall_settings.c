@@ -13,8 +13,6 @@ CP_CONFIG_FITS(struct cp_wall_settings);
 /* clang-format off */
 static const struct cp_config_row rows[] = {
 	NUMBER("WALLPROFILE_FREQUENCY", frequency, "50", 1, 1000, "samples per second", OPTION(wall_frequency), LIVE),
-	DURATION("CPROF_SPAN_SLOW", span_slow_ns, "0", 1000, CP_CONFIG_SECOND * 3600,
-		 "a duration as 100ms or 2s (1us to 1h), or 0 for off", OPTION(span_slow_ns)),
 };
 
 static const struct cp_config_row realtime_rate = NUMBER("CPUPROFILE_FREQUENCY", frequency, NULL, 1, 1000, "with CPUPROFILE_REALTIME");

@@ -12,17 +12,6 @@ struct cp_wall cp_wall;
  * exact time in that state, in proportion to them. */
 static struct cp_strata strata;
 
-static void sample(struct cp_run *r, uint32_t row, uint32_t label, enum cp_wall_state state,
-		   double ns)
-{
-	static const uint64_t none[CP_VALUES];
-	/* Both in whole ns, so that what is moved to another row leaves nothing. */
-	const double share[CP_VALUES] = { ns, ns };
-
-	if (cp_strata_sampled(&strata, row, label, CP_WALL_ROW_TAG(state, 0), none, share))
-		r->aggregate.records++;
-}
-
 /* Return T's label. A libc thread leaves its name when it ends, and its name is read at each dump.
  * Any other thread may be gone by then, so its name is read now. Reading a name costs a third of a
  * first visit. */
@@ -34,18 +23,13 @@ uint32_t cp_wall_strata_label(struct cp_run *r, struct cp_thread *t)
 void cp_wall_strata_sample(struct cp_run *r, struct cp_thread *t, enum cp_wall_state state,
 			   uint32_t row, uint64_t ns)
 {
+	static const uint64_t none[CP_VALUES];
+	const double share[CP_VALUES] = { (double)ns, (double)ns };
+
 	cp_wall_of(t)->sampled[state] += ns;
-	sample(r, row, cp_wall_strata_label(r, t), state, (double)ns);
-}
-
-void cp_wall_strata_move(struct cp_run *r, uint32_t from, uint32_t to, uint64_t ns)
-{
-	const struct cp_stack *s = cp_aggregate_row_at(&r->aggregate, from);
-	enum cp_wall_state state = CP_WALL_ROW_STATE(s->tag);
-	uint32_t label = s->thread;
-
-	sample(r, from, label, state, -(double)ns);
-	sample(r, to, label, state, (double)ns);
+	if (cp_strata_sampled(&strata, row, cp_wall_strata_label(r, t), CP_WALL_ROW_TAG(state, 0),
+			      none, share))
+		r->aggregate.records++;
 }
 
 void cp_wall_strata_exact(struct cp_run *r, struct cp_thread *t, enum cp_wall_state state,

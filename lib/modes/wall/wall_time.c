@@ -54,7 +54,7 @@ static void freshen(struct cp_modules *m, const struct cp_raw_stack *s)
 }
 
 void cp_wall_time_set_stack(struct cp_run *r, struct cp_thread *t, enum cp_wall_state state,
-			    struct cp_raw_stack *s, uint32_t span)
+			    struct cp_raw_stack *s)
 {
 	uint32_t row = CP_INDEX_NONE;
 
@@ -66,7 +66,6 @@ void cp_wall_time_set_stack(struct cp_run *r, struct cp_thread *t, enum cp_wall_
 	if (row == CP_INDEX_NONE)
 		cp_count_mode(CPROF_WALL, CP_COUNT_LOST_AGGREGATE, 1);
 	cp_wall_of(t)->row[state] = row == CP_INDEX_NONE ? 0 : row + 1;
-	cp_wall_of(t)->in_span[state] = span;
 }
 
 void cp_wall_time_set_row(struct cp_run *r, struct cp_thread *t, enum cp_wall_state state,
@@ -78,7 +77,7 @@ void cp_wall_time_set_row(struct cp_run *r, struct cp_thread *t, enum cp_wall_st
 				  .end = record->end,
 				  .labels = record->labels };
 
-	cp_wall_time_set_stack(r, t, state, &s, record->span);
+	cp_wall_time_set_stack(r, t, state, &s);
 }
 
 void cp_wall_time_pay(struct cp_run *r, struct cp_thread *t, enum cp_wall_state state)
@@ -90,8 +89,6 @@ void cp_wall_time_pay(struct cp_run *r, struct cp_thread *t, enum cp_wall_state 
 		return;
 	w->owed[state] = 0;
 	cp_wall_strata_sample(r, t, state, w->row[state] - 1, ns);
-	if (w->in_span[state])
-		cp_wall_slow_note(r, w->in_span[state], w->row[state] - 1, ns);
 }
 
 /* The pacer itself may have taken the processor from T to look at it; with one processor it always

@@ -170,21 +170,21 @@ static enum cp_wall_doing look(struct cp_thread *t, struct cp_wall_call *call)
 	return doing;
 }
 
-static void found_running(struct cp_thread *t, struct cp_wall_seen seen, uint64_t now)
+static void found_running(struct cp_thread *t, uint32_t labels, uint64_t now)
 {
 	cp_wall.counts.running++;
 	cp_wall_of(t)->state = CP_WALL_RUNNING;
-	cp_wall_answer_ask(t, seen, now);
+	cp_wall_answer_ask(t, labels, now);
 }
 
-static void found_runnable(struct cp_thread *t, struct cp_wall_seen seen, uint64_t now)
+static void found_runnable(struct cp_thread *t, uint32_t labels, uint64_t now)
 {
 	cp_wall.counts.runnable++;
 	cp_wall_of(t)->state = CP_WALL_RUNNABLE;
-	cp_wall_answer_ask(t, seen, now);
+	cp_wall_answer_ask(t, labels, now);
 }
 
-static void found_waiting(struct cp_run *r, struct cp_thread *t, struct cp_wall_seen seen,
+static void found_waiting(struct cp_run *r, struct cp_thread *t, uint32_t labels,
 			  const struct cp_wall_call *call, uint64_t tick)
 {
 	struct cp_wall_thread *w = cp_wall_of(t);
@@ -196,8 +196,7 @@ static void found_waiting(struct cp_run *r, struct cp_thread *t, struct cp_wall_
 		cp_count_mode(CPROF_WALL, CP_COUNT_TRUNCATED, 1);
 	else if (FOUND->end == CP_UNWIND_INCOMPLETE)
 		cp_count_mode(CPROF_WALL, CP_COUNT_INCOMPLETE, 1);
-	FOUND->labels = seen.labels;
-	FOUND->span = seen.span;
+	FOUND->labels = labels;
 	if (FOUND->labels == CP_LABELSET_LOST) {
 		cp_count_mode(CPROF_WALL, CP_COUNT_LOST_LABELS, 1);
 		FOUND->labels = CP_LABELSET_NONE;
@@ -235,7 +234,7 @@ static void find_out(struct cp_run *r, struct cp_thread *t, uint64_t tick)
 	struct cp_wall_thread *w = cp_wall_of(t);
 	uint64_t before = w->state == CP_WALL_UNSEEN ? 0 : w->clock, began, now = 0;
 	struct cp_wall_call call;
-	struct cp_wall_seen seen;
+	uint32_t labels;
 	enum cp_wall_doing doing;
 
 	cp_wall_visit_take(r, t);
@@ -251,21 +250,21 @@ static void find_out(struct cp_run *r, struct cp_thread *t, uint64_t tick)
 		doing = look_again(t, began, &call);
 	if (w->moves)
 		cp_wall_exact_look(t);
-	seen = cp_wall_answer_seen_now(t);
+	labels = cp_wall_answer_labels_now(t);
 	/* The clock is a system call, which visits of waiting threads avoid. */
 	if (doing == CP_WALL_RUNS || doing == CP_WALL_QUEUES || w->unanswered)
 		now = cp_sys_clock_ns(CLOCK_MONOTONIC);
 	if (w->unanswered)
-		cp_wall_answer_still_unanswered(r, t, seen, now);
+		cp_wall_answer_still_unanswered(r, t, labels, now);
 	switch (doing) {
-	case CP_WALL_RUNS: found_running(t, seen, now); break;
-	case CP_WALL_QUEUES: found_runnable(t, seen, now); break;
+	case CP_WALL_RUNS: found_running(t, labels, now); break;
+	case CP_WALL_QUEUES: found_runnable(t, labels, now); break;
 	case CP_WALL_WOKEN:
 	case CP_WALL_WAITS:
 		/* A thread that waits for the collector's lock, which this thread holds, stays
 		 * where it was. */
 		if (!cp_load_acquire(&t->finishing))
-			found_waiting(r, t, seen, &call, tick);
+			found_waiting(r, t, labels, &call, tick);
 		if (doing == CP_WALL_WOKEN && w->row[CP_WALL_WAITING]) {
 			cp_wall_answer_was_woken(r, t);
 			w->state = CP_WALL_RUNNABLE;
