@@ -54,7 +54,7 @@ struct cprof_options {
 					     another interval, the first sample of each thread but
 					     the caller is still the one drawn in that run */
 	int heap_mmap;			  /* 1: also record the program's own mappings; default 0 */
-	unsigned long long reserved;      /* not read */
+	unsigned long long reserved;	  /* not read */
 	const char *io_path;		  /* file of the I/O profile, as the paths above */
 	const char *event_path;		  /* file of the event profile, as the paths above */
 	const char *event;		  /* "page-faults" (default), or another name of perf's */

@@ -8,7 +8,7 @@ shift
 [ -n "$name" ] || { echo "usage: make one T=NAME   (trap_blocked_signals, wall, test-ring ...)" >&2; exit 2; }
 name=${name##*/}
 
-for script in "tests/traps/${name#trap_}/run.sh" "tests/e2e/$name.sh" "tests/checks/$name.sh" "tests/toy/$name.sh"; do
+for script in "tests/traps/${name#trap_}/run.sh" "tests/e2e/$name.sh" "tests/checks/$name.sh"; do
 	[ -e "$srcdir/$script" ] || continue
 	# shellcheck disable=SC2046
 	"$MAKE" -s $(bash "$srcdir/tests/needed.sh" "$script" -- "$@") || exit 1

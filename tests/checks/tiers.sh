@@ -11,7 +11,7 @@ wrong() {
 }
 
 listed() { # the tests in the lists of a local.mk
-	for list in tests/checks tests/e2e tests/toy tests/traps tests/unit; do
+	for list in tests/checks tests/e2e tests/traps tests/unit; do
 		[ ! -e $list/local.mk ] || sed -nE "s,^[[:space:]]+%D%(/[a-z0-9_/.-]+(\.sh)?)( .*)?$,$list\1,p; s,^E2E_TESTS \+= %D%,$list,p" $list/local.mk
 	done
 }

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -82,6 +83,10 @@ static void refusals(const char *directory)
 	o.unwind = NULL;
 	o.size = 3;
 	expect("start with a wrong size", cprof_start(&o), -EINVAL);
+	o.size = offsetof(struct cprof_options, reserved);
+	expect("start with too small a struct", cprof_start(&o), -EINVAL);
+	o.size = sizeof(o) + sizeof(long);
+	expect("start with a newer struct", cprof_start(&o), -EINVAL);
 	expect("start from an empty environment", cprof_start(NULL), -EINVAL);
 	expect("stop when stopped", cprof_stop(), -ESRCH);
 	expect("dump when stopped", cprof_dump(NULL), -ESRCH);
@@ -89,6 +94,19 @@ static void refusals(const char *directory)
 	expect("resume without pause", cprof_thread_resume(), -EINVAL);
 	expect("stats of size 0", cprof_get_stats(&s), -EINVAL);
 	expect("stats of NULL", cprof_get_stats(NULL), -EINVAL);
+}
+
+/* A program that was built when the struct ended with RESERVED: what follows there isn't read. */
+static void built_before(void)
+{
+	struct cprof_options o = CPROF_OPTIONS_INIT;
+
+	o.size = offsetof(struct cprof_options, io_path);
+	o.cpu_path = "before.pb";
+	o.io_path = "never.pb";
+	expect("start with an older struct", cprof_start(&o), 0);
+	expect("stop the mode that it doesn't know", cprof_stop_mode(CPROF_IO), -ESRCH);
+	expect("stop what it started", cprof_stop(), 0);
 }
 
 static void first(void)
@@ -157,6 +175,7 @@ int main(int argc, char **argv)
 	expect("version", strcmp(cprof_version(), CPROF_VERSION), 0);
 	refusals(argv[1]);
 	before_start(0.1);
+	built_before();
 	first();
 	between(0.1);
 	second();

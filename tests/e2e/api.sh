@@ -23,5 +23,5 @@ for wrong in first_window other_thread between; do
 done
 [ "$("$pprof_check" --raw first.pb | grep -o 'tid=[0-9]*' | sort -u | wc -l)" = 3 ] || fail "first.pb has not three threads"
 files=$(echo ./*)
-[ "$files" = "./asked.pb ./fd.pb ./first.0001.pb ./first.pb ./second.pb" ] || fail "files: $files"
+[ "$files" = "./asked.pb ./before.pb ./fd.pb ./first.0001.pb ./first.pb ./second.pb" ] || fail "files: $files"
 finish

@@ -163,14 +163,6 @@ static const struct mode {
 	  "minor-faults",
 	  false,
 	  false },
-	/* tests/toy/ */
-	{ "toy",
-	  { { "samples", "count" }, { "calls", "count" } },
-	  2,
-	  { "calls", "count" },
-	  "calls",
-	  false,
-	  false },
 };
 #define MODE_COUNT (sizeof(modes) / sizeof(modes[0]))
 
