@@ -52,8 +52,6 @@ E2E_TESTS += \
 	%D%/examples.sh \
 	%D%/flame-formats.sh \
 	%D%/flame-page.sh \
-	%D%/four-modes.sh \
-	%D%/gcc.sh \
 	%D%/gperftools.sh \
 	%D%/heap-age.sh \
 	%D%/heap-api.sh \
@@ -79,7 +77,6 @@ E2E_TESTS += \
 	%D%/labels.sh \
 	%D%/lock-cxx.sh \
 	%D%/lock-longest.sh \
-	%D%/lock-memcached.sh \
 	%D%/lock-phases.sh \
 	%D%/lock-python.sh \
 	%D%/lock-rust.sh \
@@ -95,8 +92,6 @@ E2E_TESTS += \
 	%D%/last-window.sh \
 	%D%/push-follow.sh \
 	%D%/push-receivers.sh \
-	%D%/python.sh \
-	%D%/redis.sh \
 	%D%/run.sh \
 	%D%/live.sh \
 	%D%/serve.sh \
@@ -118,8 +113,7 @@ E2E_TESTS += \
 	%D%/wall.sh \
 	%D%/wall-ready.sh \
 	%D%/wall-causes.sh \
-	%D%/xz.sh \
-	%D%/zstd.sh
+	%D%/xz.sh
 JEMALLOC_E2E_TESTS += \
 	%D%/heap-jemalloc-samples.sh \
 	%D%/jemalloc-backtrace.sh \

@@ -11,7 +11,6 @@ UNIT_TESTS += \
 	%D%/test-config \
 	%D%/test-config-values \
 	%D%/test-control-message \
-	%D%/test-datasym \
 	%D%/test-debugfile \
 	%D%/test-demangle \
 	%D%/test-stack-depot \
@@ -39,7 +38,6 @@ UNIT_TESTS += \
 	%D%/test-kallsyms \
 	%D%/test-labels \
 	%D%/test-process-context \
-	%D%/test-process-tree \
 	%D%/test-live \
 	%D%/test-loaded \
 	%D%/test-lock \
@@ -61,7 +59,6 @@ UNIT_TESTS += \
 	%D%/test-pprof \
 	%D%/test-pprof-check \
 	%D%/test-pprof-files \
-	%D%/test-real \
 	%D%/test-ring \
 	%D%/test-rows \
 	%D%/test-rules \
@@ -83,8 +80,6 @@ UNIT_TESTS += \
 	%D%/test-unwind-code \
 	%D%/test-unwind-dwarf \
 	%D%/test-unwind-fp \
-	%D%/test-unwind-libunwind \
-	%D%/test-unwind-oracle \
 	%D%/test-unwind-undescribed \
 	%D%/test-utf8 \
 	%D%/test-waiters \
@@ -110,7 +105,6 @@ TOOL_UNIT_TESTS += \
 %C%_test_config_LDADD = $(INTERNAL)
 %C%_test_control_message_LDADD = $(INTERNAL)
 %C%_test_config_values_LDADD = $(INTERNAL)
-%C%_test_datasym_LDADD = $(INTERNAL)
 %C%_test_debugfile_LDADD = $(INTERNAL)
 %C%_test_demangle_LDADD = $(INTERNAL)
 %C%_test_stack_depot_LDADD = $(INTERNAL)
@@ -154,7 +148,6 @@ TOOL_UNIT_TESTS += \
 %C%_test_kallsyms_LDADD = $(INTERNAL)
 %C%_test_labels_LDADD = $(INTERNAL)
 %C%_test_process_context_LDADD = $(INTERNAL)
-%C%_test_process_tree_LDADD = $(INTERNAL)
 %C%_test_live_LDADD = $(INTERNAL)
 %C%_test_lock_LDADD = $(INTERNAL)
 %C%_test_lock_event_LDADD = $(INTERNAL)
@@ -183,7 +176,6 @@ TOOL_UNIT_TESTS += \
 %C%_test_pprof_files_SOURCES = %D%/test-pprof-files.c $(PPROF_CHECK)
 %C%_test_pprof_files_LDADD = $(INTERNAL) -lz
 %C%_test_loaded_LDADD = $(INTERNAL)
-%C%_test_real_LDADD = $(INTERNAL)
 %C%_test_ring_LDADD = $(INTERNAL)
 %C%_test_rows_LDADD = $(INTERNAL)
 %C%_test_rules_LDADD = $(INTERNAL)
@@ -230,10 +222,6 @@ TOOL_UNIT_TESTS += \
 %C%_test_unwind_dwarf_LDADD = $(INTERNAL)
 %C%_test_unwind_fp_CFLAGS = $(AM_CFLAGS) -fno-omit-frame-pointer
 %C%_test_unwind_fp_LDADD = $(INTERNAL)
-%C%_test_unwind_libunwind_CFLAGS = $(UNWIND_TEST_CFLAGS)
-%C%_test_unwind_libunwind_LDADD = $(INTERNAL)
-%C%_test_unwind_oracle_CFLAGS = $(UNWIND_TEST_CFLAGS)
-%C%_test_unwind_oracle_LDADD = $(INTERNAL)
 %C%_test_unwind_undescribed_CFLAGS = $(UNWIND_TEST_CFLAGS)
 %C%_test_unwind_undescribed_LDADD = $(INTERNAL)
 %C%_test_utf8_LDADD = $(INTERNAL)

@@ -54,33 +54,6 @@ static const struct cp_stack *stack(size_t i)
 	return CP_VEC_AT(&a.stacks, struct cp_stack, i);
 }
 
-static void test_equal_stacks_are_summed(void)
-{
-	uint32_t t;
-
-	begin();
-	t = cp_aggregate_thread(&a, 42);
-	add(here(0), here(8), 1, CP_UNWIND_COMPLETE, t);
-	add(here(0), here(8), 3, CP_UNWIND_COMPLETE, t);
-	add(here(4), here(8), 1, CP_UNWIND_COMPLETE, t);
-	CHECK_EQ(a.stacks.count, 2);
-	CHECK_EQ(stack(0)->values[0], 2);
-	CHECK_EQ(stack(0)->values[1], 4);
-	CHECK_EQ(stack(0)->depth, 2);
-	CHECK_EQ(a.records, 3);
-	CHECK_EQ(a.weight, 5);
-	end();
-}
-
-static void test_threads_are_kept_apart(void)
-{
-	begin();
-	add(here(0), here(8), 1, CP_UNWIND_COMPLETE, cp_aggregate_thread(&a, 1));
-	add(here(0), here(8), 1, CP_UNWIND_COMPLETE, cp_aggregate_thread(&a, 2));
-	CHECK_EQ(a.stacks.count, 2);
-	end();
-}
-
 static void test_tags_are_kept_apart_and_rows_can_be_set(void)
 {
 	uint64_t pcs[] = { here(0), here(8) };
@@ -98,53 +71,6 @@ static void test_tags_are_kept_apart_and_rows_can_be_set(void)
 	cp_aggregate_row_at(&a, second)->values[3] = 5;
 	CHECK_EQ(stack(second)->values[3], 5);
 	CHECK_EQ(stack(first)->values[3], 0);
-	end();
-}
-
-static void test_a_cut_stack_gets_a_root_that_says_so(void)
-{
-	uint32_t t;
-
-	begin();
-	t = cp_aggregate_thread(&a, 1);
-	add(here(0), here(8), 1, CP_UNWIND_TRUNCATED, t);
-	add(here(0), here(8), 1, CP_UNWIND_INCOMPLETE, t);
-	CHECK_EQ(a.stacks.count, 2);
-	CHECK_EQ(stack(0)->depth, 3);
-	CHECK_EQ(stack(0)->locations[2], CP_LOCATION_TRUNCATED);
-	CHECK_EQ(stack(1)->locations[2], CP_LOCATION_INCOMPLETE);
-	end();
-}
-
-static void test_own_frames_are_left_out_but_never_all(void)
-{
-	uint64_t other = (uint64_t)(uintptr_t)&strlen;
-	uint32_t t;
-
-	begin();
-	t = cp_aggregate_thread(&a, 1);
-	cp_modules_at(&modules, cp_modules_find(&modules, here(0)))->ours = true;
-	add(here(0), other, 1, CP_UNWIND_COMPLETE, t);
-	CHECK_EQ(stack(0)->depth, 1);
-	add(here(0), here(8), 1, CP_UNWIND_COMPLETE, t);
-	CHECK_EQ(stack(1)->depth, 1);
-	end();
-}
-
-static void test_many_stacks_survive_growth(void)
-{
-	uint32_t t;
-
-	begin();
-	t = cp_aggregate_thread(&a, 1);
-	for (unsigned round = 0; round < 2; round++)
-		for (unsigned i = 0; i < 50000; i++)
-			add(UINT64_C(0x1000) + i, UINT64_C(0x9000000) + i % 100, 1,
-			    CP_UNWIND_COMPLETE, t);
-	CHECK_EQ(a.stacks.count, 50000);
-	CHECK_EQ(a.weight, 100000);
-	for (unsigned i = 0; i < 50000; i += 997)
-		CHECK_EQ(stack(i)->values[0], 2);
 	end();
 }
 
@@ -240,12 +166,7 @@ static void test_an_address_may_become_another_modules(void)
 
 int main(void)
 {
-	RUN(test_equal_stacks_are_summed);
-	RUN(test_threads_are_kept_apart);
 	RUN(test_tags_are_kept_apart_and_rows_can_be_set);
-	RUN(test_a_cut_stack_gets_a_root_that_says_so);
-	RUN(test_own_frames_are_left_out_but_never_all);
-	RUN(test_many_stacks_survive_growth);
 	RUN(test_a_crowd_of_ended_threads_shares_a_row);
 	RUN(test_names_that_threads_share_are_bounded);
 	RUN(test_an_address_may_become_another_modules);

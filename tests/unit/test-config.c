@@ -95,27 +95,6 @@ static void check_quiet(const char *setting)
 	CHECK_STR(lines, "");
 }
 
-static void test_defaults_are_the_documented_ones(void)
-{
-	environment[0] = NULL;
-	read_caught(cp_config_read);
-	CHECK_STR(lines, "");
-	CHECK_STR(config.path[CPROF_CPU], "");
-	CHECK_EQ(cpu_settings->frequency, 99);
-	CHECK_EQ(cpu_settings->engine, CP_ENGINE_AUTO);
-	CHECK_EQ(config.unwind, CP_UNWIND_AUTO);
-	CHECK_EQ(config.max_depth, 512);
-	CHECK_EQ(config.checkpoint_ns, MINUTE);
-	CHECK_EQ(config.dump_signal, SIGUSR2);
-	CHECK_EQ(config.toggle_signal, 0);
-	CHECK(config.follow);
-	CHECK_EQ(config.symbolize, CP_SYMBOLIZE_FULL);
-	CHECK_EQ(config.verbose, 0);
-	CHECK(!config.use_pid);
-	CHECK_STR(config.only, "");
-	CHECK_STR(config.labels, "");
-}
-
 static void test_every_setting_is_taken(void)
 {
 	const char *all[] = {
@@ -200,12 +179,6 @@ static void test_reserved_signals_are_refused(void)
 	check_refused("CPUPROFILESIGNAL=PROF", "none");
 	check_refused("CPUPROFILESIGNAL=never", "none");
 	CHECK_EQ(config.toggle_signal, 0);
-}
-
-static void test_no_signal_on_request(void)
-{
-	check_quiet("CPROF_SIGNAL=none");
-	CHECK_EQ(config.dump_signal, 0);
 }
 
 static void test_toggle_wins_over_the_default_dump_signal(void)
@@ -442,13 +415,11 @@ int main(void)
 	wall_settings = cp_config_of(&config, CPROF_WALL);
 	heap_settings = cp_config_of(&config, CPROF_HEAP);
 	lock_settings = cp_config_of(&config, CPROF_LOCK);
-	RUN(test_defaults_are_the_documented_ones);
 	RUN(test_every_setting_is_taken);
 	RUN(test_numbers_outside_become_the_nearest);
 	RUN(test_text_that_is_no_value_leaves_the_default);
 	RUN(test_empty_is_not_set);
 	RUN(test_reserved_signals_are_refused);
-	RUN(test_no_signal_on_request);
 	RUN(test_toggle_wins_over_the_default_dump_signal);
 	RUN(test_gperftools_switches);
 	RUN(test_every_mode_has_its_settings);

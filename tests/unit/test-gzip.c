@@ -4,9 +4,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <malloc.h>
 #include <stdint.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -156,62 +154,6 @@ static void test_bytes_come_back(void)
 	CHECK_EQ(host_calls, 0);
 }
 
-static void test_nothing_at_all_is_a_stream_too(void)
-{
-	struct memory_sink m = MEMORY_SINK;
-	struct cp_gzip_sink g;
-
-	if (loaded)
-		SKIP("no zlib");
-	CHECK_EQ(cp_sink_gzip_open(&g, &m.sink, false), 0);
-	CHECK_EQ(cp_sink_gzip_close(&g), 0);
-	CHECK_EQ(m.size, 20);
-	CHECK(m.size > 3 && m.data[0] == 0x1f && m.data[1] == 0x8b);
-	free(m.data);
-}
-
-static int count_bytes(struct cp_sink *s, const void *data, size_t n)
-{
-	return 0;
-}
-
-static size_t resident(void *p, size_t n)
-{
-	unsigned char pages[1024] = { 0 };
-	size_t count = 0;
-
-	mincore(p, n, pages);
-	for (size_t i = 0; i < n / 4096; i++)
-		count += pages[i] & 1;
-	return count * 4096;
-}
-
-static void test_memory_is_its_own_and_small(void)
-{
-	struct cp_sink nowhere = { .write = count_bytes };
-	size_t n = 2000000, used;
-	unsigned char *data = make_data(n);
-	struct cp_gzip_sink g;
-	struct mallinfo2 before, after;
-
-	if (loaded) {
-		free(data);
-		SKIP("no zlib");
-	}
-	before = mallinfo2();
-	CHECK_EQ(cp_sink_gzip_open(&g, &nowhere, false), 0);
-	CHECK_EQ(g.sink.write(&g.sink, data, n), 0);
-	used = resident(g.state, 512 << 10);
-	after = mallinfo2();
-	CHECK_EQ(after.uordblks, before.uordblks);
-	CHECK_EQ(after.hblks, before.hblks);
-	CHECK(used > 200 << 10 && used < 300 << 10);
-	printf("# %zu KiB\n", used >> 10);
-	CHECK_EQ(cp_sink_gzip_close(&g), 0);
-	CHECK(!g.state);
-	free(data);
-}
-
 static void test_first_error_of_the_next_sink_is_kept(void)
 {
 	struct memory_sink m = MEMORY_SINK;
@@ -235,8 +177,6 @@ int main(void)
 	RUN(test_zlib_bound_to_the_host_is_not_used);
 	RUN(test_zlib_is_found_beside_the_hosts);
 	RUN(test_bytes_come_back);
-	RUN(test_nothing_at_all_is_a_stream_too);
-	RUN(test_memory_is_its_own_and_small);
 	RUN(test_first_error_of_the_next_sink_is_kept);
 	return harness_end();
 }

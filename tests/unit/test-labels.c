@@ -119,26 +119,6 @@ static void test_public_calls(void)
 	CHECK_EQ(cprof_label_get("long", value, sizeof(value)), -ENOENT);
 }
 
-static const char *get(const char *key)
-{
-	static char value[128];
-
-	return cprof_label_get(key, value, sizeof(value)) < 0 ? "" : value;
-}
-
-static void test_scopes_give_back_what_was_before(void)
-{
-	{
-		CPROF_LABEL_SCOPE("route", "/outer");
-		{
-			CPROF_LABEL_SCOPE("route", "/inner");
-			CHECK_STR(get("route"), "/inner");
-		}
-		CHECK_STR(get("route"), "/outer");
-	}
-	CHECK_STR(get("route"), "");
-}
-
 /* A signal may come at every moment of a change: its handler sees one of the two values, or none.
  */
 static struct cp_labels *shared;
@@ -323,7 +303,6 @@ int main(void)
 	RUN(test_labels_are_bounded);
 	RUN(test_a_label_amid_a_change_is_not_there);
 	RUN(test_public_calls);
-	RUN(test_scopes_give_back_what_was_before);
 	RUN(test_a_handler_sees_whole_labels);
 	RUN(test_another_thread_sees_whole_labels);
 	RUN(test_a_published_trace_is_read_and_checked);

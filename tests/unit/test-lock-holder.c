@@ -71,20 +71,6 @@ static uint64_t caused(const struct cp_holder *h)
 	return h->delay;
 }
 
-static void test_holder_gets_the_delay(void)
-{
-	struct cp_thread *t = begin();
-	struct cp_lock_waited w = waited(&locks[0], 50, 120);
-
-	wait_surely(t, &locks[0]);
-	CHECK(unlock(t, &locks[0], 100) != NULL);
-	w.weight = 3;
-	CHECK(cp_lock_holder_divide(&w, 1) == 0);
-	check(100, 210);
-	check(100, 0);
-	end(t);
-}
-
 static void test_holders_share_a_wait_by_time(void)
 {
 	struct cp_thread *t = begin();
@@ -391,7 +377,6 @@ static void test_threads_add_and_take_out_at_once(void)
 
 int main(void)
 {
-	RUN(test_holder_gets_the_delay);
 	RUN(test_holders_share_a_wait_by_time);
 	RUN(test_a_point_has_the_unlock_after_it);
 	RUN(test_other_unlocks_have_no_part);

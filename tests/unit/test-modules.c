@@ -43,19 +43,6 @@ static void test_modules_find_own_code_libc_and_vdso(void)
 	cp_modules_release(&m);
 }
 
-static void test_modules_keep_their_number_when_nothing_changed(void)
-{
-	struct cp_modules m;
-	size_t before;
-
-	cp_modules_init(&m);
-	CHECK_EQ(cp_modules_refresh(&m), 0);
-	before = m.mappings.count;
-	CHECK_EQ(cp_modules_refresh(&m), 0);
-	CHECK_EQ(m.mappings.count, before);
-	cp_modules_release(&m);
-}
-
 static void test_modules_remember_a_mapping_that_went_away(void)
 {
 	size_t size = 1 << 16;
@@ -156,7 +143,6 @@ static void test_modules_that_the_kernel_splits_are_one_mapping(void)
 int main(void)
 {
 	RUN(test_modules_find_own_code_libc_and_vdso);
-	RUN(test_modules_keep_their_number_when_nothing_changed);
 	RUN(test_modules_remember_a_mapping_that_went_away);
 	RUN(test_modules_that_cannot_be_read_are_the_ones_that_were_there);
 	RUN(test_modules_that_the_kernel_splits_are_one_mapping);

@@ -81,44 +81,6 @@ static void test_damage_to_the_file_is_found(void)
 	entries(1);
 }
 
-static const char *printed(void (*print)(const struct pcheck_profile *, FILE *))
-{
-	static char text[2048];
-	struct pcheck_report r = { 0 };
-	struct memory_sink m = MEMORY_SINK;
-	struct pcheck_profile p;
-	FILE *out = fmemopen(text, sizeof(text), "w");
-
-	write_sample_profile(&m.sink);
-	pcheck_decode(&p, m.data, m.size, &r);
-	print(&p, out);
-	fclose(out);
-	pcheck_free(&p);
-	free(m.data);
-	return text;
-}
-
-static void print_top(const struct pcheck_profile *p, FILE *out)
-{
-	pcheck_print_top(p, 0, out);
-}
-
-static void test_content_is_printed(void)
-{
-	CHECK_STR(printed(pcheck_print_raw),
-		  "3,30303030\tthread=worker 1,tid=4711,bytes=64[bytes]\t"
-		  "app::inlined;app::work(int);main\n"
-		  "1,10101010\tthread=worker 1,tid=4711\tplain;app::inlined;app::work(int);main\n"
-		  "0,7\t-\tlibbare.so+0x3123;main\n");
-	CHECK_STR(printed(print_top), "30303030 75.00% 40404040 100.00% app::inlined\n"
-				      "10101010 25.00% 10101010 25.00% plain\n"
-				      "7 0.00% 7 0.00% libbare.so+0x3123\n"
-				      "0 0.00% 40404047 100.00% main\n"
-				      "0 0.00% 40404040 100.00% app::work(int)\n");
-	CHECK_STR(printed(pcheck_print_totals), "samples count 4\ncpu nanoseconds 40404047\n");
-	CHECK_STR(printed(pcheck_print_comments), "libcprof test\nmode=cpu\n");
-}
-
 /* Output of `go tool pprof OPTION` on the file, or NULL when it fails. */
 static const char *go_pprof(const char *option)
 {
@@ -174,7 +136,6 @@ int main(void)
 	cp_sink_gzip_load();
 	RUN(test_file_is_valid);
 	RUN(test_damage_to_the_file_is_found);
-	RUN(test_content_is_printed);
 	RUN(test_go_shows_what_was_written);
 	return harness_end();
 }

@@ -86,69 +86,6 @@ static void test_ring_full_refuses_and_goes_on_after_a_drain(void)
 	cp_ring_give(r);
 }
 
-static void test_ring_half_full_is_told_once(void)
-{
-	struct cp_ring *r = cp_ring_take();
-	struct cp_record *record;
-	int told = 0;
-
-	while ((record = cp_ring_reserve(r, DEPTH))) {
-		record->depth = DEPTH;
-		record->mode = CPROF_CPU;
-		told += cp_ring_commit(r, record);
-	}
-	CHECK_EQ(told, 1);
-	cp_ring_give(r);
-}
-
-static void test_ring_holds_eight_of_the_deepest_stacks(void)
-{
-	struct cp_ring *r;
-	struct cp_record *record;
-	int n = 0;
-
-	cp_ring_configure(4096);
-	r = cp_ring_take();
-	for (; (record = cp_ring_reserve(r, 4096)); n++) {
-		record->depth = 4096;
-		record->mode = CPROF_CPU;
-		cp_ring_commit(r, record);
-	}
-	CHECK(n >= 8 - 1);
-	cp_ring_give(r);
-	cp_ring_configure(DEPTH);
-}
-
-static void test_ring_pool_gives_back_emptied_rings(void)
-{
-	struct cp_ring *r = cp_ring_take(), *again;
-
-	CHECK(push(r, 1));
-	cp_ring_give(r);
-	again = cp_ring_take();
-	CHECK(again == r);
-	CHECK(cp_ring_next(again) == NULL);
-	cp_ring_give(again);
-	cp_ring_give(NULL);
-	cp_ring_discard(NULL);
-}
-
-static void test_ring_pool_forgets_rings_of_another_size(void)
-{
-	struct cp_ring *small = cp_ring_take(), *large;
-	uint64_t size = small->size;
-
-	cp_ring_give(small);
-	cp_ring_configure(4096);
-	large = cp_ring_take();
-	CHECK(large->size > size);
-	cp_ring_give(large);
-	cp_ring_configure(DEPTH);
-	small = cp_ring_take();
-	CHECK_EQ(small->size, size);
-	cp_ring_give(small);
-}
-
 static unsigned walk_to_depth(const struct cp_unwind_input *in, uint64_t *pcs, unsigned max,
 			      enum cp_unwind_end *end)
 {
@@ -163,29 +100,6 @@ static int woken;
 static void wake(void)
 {
 	woken++;
-}
-
-static void test_ring_drops_are_counted(void)
-{
-	static const struct cp_unwinder unwinder = { .name = "test", .walk = walk_to_depth };
-	struct cp_thread *t = cp_thread_claim();
-	struct cp_regs regs = { 0 };
-	uint64_t samples = cp_counted(CP_COUNT_SAMPLES), expiries = cp_counted(CP_COUNT_EXPIRIES);
-	uint64_t lost = cp_counted(CP_COUNT_LOST_RING);
-
-	cp_capture_settings = (struct cp_capture_settings){ &unwinder, DEPTH, wake, false };
-	for (int i = 0; i < 1000; i++)
-		cp_capture(t, &(struct cp_event){ .mode = CPROF_CPU, .count = 1, .weight = 3 },
-			   &regs);
-	samples = cp_counted(CP_COUNT_SAMPLES) - samples;
-	expiries = cp_counted(CP_COUNT_EXPIRIES) - expiries;
-	lost = cp_counted(CP_COUNT_LOST_RING) - lost;
-	CHECK(samples > 8 && samples < 1000);
-	CHECK_EQ(expiries, samples * 3);
-	CHECK_EQ(lost, (1000 - samples) * 3);
-	CHECK(woken > 1);
-	cp_ring_give(t->ring);
-	cp_thread_free(t);
 }
 
 /* Threads keep their rings from one run of the profiler to the next. */
@@ -372,11 +286,6 @@ int main(void)
 {
 	RUN(test_ring_records_come_out_in_order);
 	RUN(test_ring_full_refuses_and_goes_on_after_a_drain);
-	RUN(test_ring_half_full_is_told_once);
-	RUN(test_ring_holds_eight_of_the_deepest_stacks);
-	RUN(test_ring_pool_gives_back_emptied_rings);
-	RUN(test_ring_pool_forgets_rings_of_another_size);
-	RUN(test_ring_drops_are_counted);
 	RUN(test_ring_of_an_earlier_run_takes_deeper_stacks);
 	RUN(test_ring_that_is_given_away_amid_a_sample_has_it);
 	RUN(test_ring_repeats_no_more_than_it_has_reserved);

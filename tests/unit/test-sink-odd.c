@@ -8,10 +8,8 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
-#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -147,48 +145,6 @@ static void test_fsync_fails_only_for_a_reason(void)
 		SKIP("no seccomp here");
 }
 
-/* A mount namespace of our own, as root or as root of a user namespace. */
-static int own_mounts(void)
-{
-	char map[64];
-
-	if (unshare(CLONE_NEWNS)) {
-		snprintf(map, sizeof(map), "0 %d 1", (int)getuid());
-		if (unshare(CLONE_NEWUSER | CLONE_NEWNS))
-			return -1;
-		write_text("/proc/self/uid_map", map);
-	}
-	return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL);
-}
-
-static int on_a_full_disk(void)
-{
-	static char block[40000];
-
-	if (own_mounts() || mount("none", folder, "tmpfs", 0, "size=64k,mode=700"))
-		return CHILD_SKIPS;
-	write_text(at("a"), "old");
-	if (cp_sink_file_open(&f, at("a")) || f.sink.write(&f.sink, block, sizeof(block)))
-		return 2;
-	if (f.sink.write(&f.sink, block, sizeof(block)) != -ENOSPC)
-		return 3;
-	if (cp_sink_file_close(&f, false, true) != -ENOSPC)
-		return 4;
-	return entries(0) != 1 || strcmp(text_of(at("a")), "old") ? 5 : 0;
-}
-
-static void test_full_disk_keeps_the_old_file(void)
-{
-	int r;
-
-	make_folder();
-	r = in_child(on_a_full_disk);
-	entries(1);
-	if (r == CHILD_SKIPS)
-		SKIP("no mount namespace here");
-	CHECK_EQ(r, 0);
-}
-
 static volatile sig_atomic_t raised;
 
 static void count_signal(int sig)
@@ -287,7 +243,6 @@ int main(void)
 	RUN(test_links_stand_in_for_exclusive_rename);
 	RUN(test_claimed_names_stand_in_for_links);
 	RUN(test_fsync_fails_only_for_a_reason);
-	RUN(test_full_disk_keeps_the_old_file);
 	RUN(test_reader_that_left_raises_no_signal);
 	RUN(test_descriptor_that_does_not_block_is_waited_for);
 	RUN(test_interruptions_lose_nothing);

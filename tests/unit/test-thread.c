@@ -47,42 +47,6 @@ static void free_all(void)
 		cp_thread_free(cp_thread_at(i));
 }
 
-static void test_thread_index_names_the_record(void)
-{
-	free_all();
-	for (int i = 0; i < 1000; i++) {
-		struct cp_thread *t = cp_thread_claim();
-
-		CHECK(t && cp_thread_at(t->index) == t && t->index < cp_thread_limit());
-	}
-	CHECK(cp_thread_at(cp_thread_limit()) == NULL);
-	CHECK(cp_thread_at(UINT32_MAX) == NULL);
-	free_all();
-}
-
-static void test_thread_records_are_reused(void)
-{
-	uint32_t before;
-
-	free_all();
-	before = cp_thread_limit();
-	for (int i = 0; i < 100000; i++)
-		cp_thread_free(cp_thread_claim());
-	CHECK_EQ(cp_thread_limit(), before);
-}
-
-static void test_thread_enter_makes_it_the_callers(void)
-{
-	struct cp_thread *t = cp_thread_claim();
-
-	cp_thread_enter(t);
-	CHECK(cp_self.thread == t && t->own_tls);
-	CHECK_EQ(t->state, CP_THREAD_LIVE);
-	CHECK_EQ(t->tid, cp_sys_gettid());
-	cp_self.thread = NULL;
-	cp_thread_free(t);
-}
-
 /* ---- claims at once: no record is given to two ---- */
 
 #define CLAIMERS 4
@@ -150,9 +114,6 @@ static void test_thread_fork_child_keeps_only_the_caller(void)
 int main(void)
 {
 	RUN(test_thread_claimed_record_is_blank);
-	RUN(test_thread_index_names_the_record);
-	RUN(test_thread_records_are_reused);
-	RUN(test_thread_enter_makes_it_the_callers);
 	RUN(test_thread_no_record_is_given_to_two);
 	RUN(test_thread_fork_child_keeps_only_the_caller);
 	return harness_end();

@@ -173,60 +173,6 @@ static void test_a_frame_that_is_freed_early(void)
 	modules_unstable = false;
 }
 
-/* By hand: four states are remembered one in another. */
-#define DOWN(to) "\t.cfi_remember_state\n\tsub $16, %rsp\n\t.cfi_def_cfa_offset " #to "\n"
-#define UP "\tadd $16, %rsp\n\t.cfi_restore_state\n"
-int nested(void);
-__asm__(".text\n.p2align 4\n.type nested, @function\nnested:\n\t.cfi_startproc\n"
-	"\tpush %rbx\n\t.cfi_def_cfa_offset 16\n\t.cfi_offset %rbx, -16\n" DOWN(32)
-		DOWN(48) "\tint3\n" DOWN(64) DOWN(
-			80) "\tint3\n" UP "\tint3\n" UP "\tint3\n" UP "\tint3\n" UP
-			    "\tint3\n\tpop %rbx\n\t.cfi_def_cfa_offset 8\n\tret\n\t.cfi_endproc\n"
-			    ".size nested, . - nested\n.p2align 4");
-
-static NOINLINE int call_nested(void)
-{
-	int r;
-
-	NOTE();
-	r = nested();
-	AFTER_CALL();
-	return r;
-}
-
-static volatile unsigned nested_traps, nested_cut, nested_wrong;
-
-static void on_nested(int sig, siginfo_t *info, void *context)
-{
-	struct cp_unwind_input in;
-	unsigned trap = nested_traps++;
-
-	input_of(&in, context);
-	walked.n = unwinder->walk(&in, walked.pcs, DEPTH, &walked.end);
-	/* The third and fourth can't be restored: nothing is said, rather than something wrong. */
-	if (trap == 2 || trap == 3)
-		nested_cut += walked.n == 1 && walked.end == CP_UNWIND_INCOMPLETE;
-	else
-		nested_wrong += walked.end != CP_UNWIND_COMPLETE || noted_at() != 2;
-}
-
-static void test_nested_states_by_hand(void)
-{
-	struct sigaction sa = { .sa_sigaction = on_nested, .sa_flags = SA_SIGINFO };
-
-	for (int round = 0; round < 3; round++) { /* cold, by the cache, by the kernel */
-		nested_traps = nested_cut = nested_wrong = 0;
-		modules_unstable = round == 2;
-		chains_begin();
-		sigaction(SIGTRAP, &sa, NULL);
-		call_nested();
-		CHECK_EQ(nested_traps, 6);
-		CHECK_EQ(nested_cut, 2);
-		CHECK_EQ(nested_wrong, 0);
-	}
-	modules_unstable = false;
-}
-
 static sigjmp_buf survived;
 
 static void on_fault(int sig, siginfo_t *info, void *context)
@@ -353,7 +299,6 @@ int main(void)
 	RUN(test_generated_code_at_its_entry);
 	RUN(test_undescribed_code_that_generated_code_called);
 	RUN(test_a_frame_that_is_freed_early);
-	RUN(test_nested_states_by_hand);
 	RUN(test_a_description_that_ends_early);
 	RUN(test_jump_to_null_shows_its_caller);
 	RUN(test_generated_code_is_known_for_a_moment);

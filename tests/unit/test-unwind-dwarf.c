@@ -217,56 +217,6 @@ static void test_snapshot_learns_of_new_modules(void)
 	unwinder->modules_changed();
 }
 
-/* Is the FDE of the function at PC found, by a table of ours? */
-static void check_built(const struct cp_cfi_module *like, struct cp_cfi_table *t, uint64_t pc)
-{
-	struct cp_cfi_module m = *like;
-	struct cp_cfi_fde fde, by_linker;
-
-	CHECK(t != NULL);
-	if (!t)
-		return;
-	CHECK(cp_cfi_table_find(like, pc, NULL, &by_linker));
-	m.hdr = 0;
-	m.built = t;
-	CHECK(cp_cfi_table_find(&m, pc, NULL, &fde));
-	CHECK_EQ(fde.start, by_linker.start);
-	CHECK(fde.program.p == by_linker.program.p);
-	for (uint64_t i = 1; i < t->count; i++)
-		CHECK(t->entries[i - 1].start <= t->entries[i].start);
-	cp_cfi_build_release(t);
-}
-
-/* As with ld --no-eh-frame-hdr: found where a header without a table says, by the file's sections,
- * or by a scan. */
-static void test_table_is_built_where_the_linker_made_none(void)
-{
-	uint64_t pc = (uint64_t)test_table_is_built_where_the_linker_made_none;
-	struct cp_cfi_place place = { .code = true };
-	struct cp_cfi_module m, in;
-	Dl_info info = { 0 };
-
-	CHECK(cp_cfi_module_find(pc, &m));
-	CHECK(cp_cfi_build_has_table(&m, false));
-	CHECK(cp_cfi_build_has_table(&m, true));
-	check_built(&m, cp_cfi_build(&m, &place, false), pc);
-	in = m;
-	in.hdr = 0;
-	CHECK(!cp_cfi_build_has_table(&in, false));
-	CHECK(cp_cfi_build(&in, &place, false) == NULL);
-	place.segment = m.hdr & -UINT64_C(4096);
-	place.segment_end = place.segment + 65536;
-	check_built(&m, cp_cfi_build(&in, &place, false), pc);
-	check_built(&m, cp_cfi_build(&in, &place, true), pc);
-	CHECK(dladdr((void *)pc, &info));
-	place = (struct cp_cfi_place){ .code = true,
-				       .path = "/proc/self/exe",
-				       .bias = (uint64_t)info.dli_fbase };
-	check_built(&m, cp_cfi_build(&in, &place, true), pc);
-	place.code = false; /* nothing but data: not even looked at */
-	CHECK(cp_cfi_build(&in, &place, false) == NULL);
-}
-
 static void test_modules_are_found(void)
 {
 	struct cp_cfi_module m = { 0 };
@@ -366,7 +316,6 @@ int main(void)
 	RUN(test_rules_alone_look_at_no_module_that_may_go);
 	RUN(test_snapshot_of_modules);
 	RUN(test_snapshot_learns_of_new_modules);
-	RUN(test_table_is_built_where_the_linker_made_none);
 #if defined(__x86_64__)
 	RUN(test_stack_use_is_small);
 #endif
