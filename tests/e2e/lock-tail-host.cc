@@ -9,11 +9,12 @@
 #include <pthread.h>
 #include <shared_mutex>
 #include <stdio.h>
-#include <string.h>
 #include <thread>
 #include <threads.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "tasks.h"
 
 #define NOINLINE __attribute__((noinline))
 #define STAYS __asm__ volatile("" ::: "memory")
@@ -33,26 +34,13 @@ static void nap()
 	nanosleep(&t, nullptr);
 }
 
-static bool sleeps(int tid)
-{
-	char path[64], text[256] = "", *state;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
-	f = fopen(path, "r");
-	state = f && fgets(text, sizeof(text), f) ? strrchr(text, ')') : nullptr;
-	if (f)
-		fclose(f);
-	return state && state[2] == 'S';
-}
-
 /* The waiter comes, however busy the machine is, and waits for a while. */
 static void hold()
 {
 	struct timespec t = { 0, 2000000 };
 
 	held = 1;
-	while (!waiter_tid || !sleeps(waiter_tid))
+	while (!waiter_tid || task_state(waiter_tid) != 'S')
 		nap();
 	nanosleep(&t, nullptr);
 }

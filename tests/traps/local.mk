@@ -17,7 +17,6 @@ PROFILED += \
 	%D%/daemons/host \
 	%D%/descriptors_closed/host \
 	%D%/dlclose_while_walking/host \
-	%D%/eintr/host \
 	%D%/eintr_wall/host \
 	%D%/errno_preserved/host \
 	%D%/exception_storm/broken-stack \
@@ -103,8 +102,7 @@ PROFILED += \
 	%D%/traced_child/host \
 	%D%/threads_before_start/early-threads \
 	%D%/threads_before_start/found-threads \
-	%D%/threads_before_start/raw-threads \
-	%D%/wild_frame_pointer/host
+	%D%/threads_before_start/raw-threads
 TRAP_TESTS += \
 	%D%/alternate_stack_gone/run.sh \
 	%D%/awaited_signals/run.sh \
@@ -274,8 +272,7 @@ TRAP_TESTS += \
 	%D%/valgrind/run.sh \
 	%D%/vdso_leaf/run.sh \
 	%D%/vfork_and_spawn/run.sh \
-	%D%/ways_of_linking/run.sh \
-	%D%/wild_frame_pointer/run.sh
+	%D%/ways_of_linking/run.sh
 JEMALLOC_TRAP_TESTS += \
 	%D%/heap_jemalloc_inside/run.sh
 %C%_blocked_before_start_host_LDFLAGS = $(LINKED_FLAGS)

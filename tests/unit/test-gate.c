@@ -41,42 +41,7 @@ static void test_gate_of_a_fork_stays_closed_by_the_caller_alone(void)
 	CHECK(cp_gate_is_open());
 }
 
-static uint32_t entered, released, done;
-
-static void *capture(void *arg)
-{
-	bool stable;
-	unsigned phase = cp_gate_enter(&stable);
-
-	cp_store_seqcst(&entered, 1);
-	while (!cp_load_seqcst(&released))
-		sched_yield();
-	cp_store_seqcst(&done, 1);
-	cp_gate_leave(phase);
-	return arg;
-}
-
-static void *release_later(void *arg)
-{
-	for (int i = 0; i < 1000; i++)
-		sched_yield();
-	cp_store_seqcst(&released, 1);
-	return arg;
-}
-
-static void test_gate_wait_waits_for_a_capture_in_flight(void)
-{
-	pthread_t t, r;
-
-	CHECK_EQ(pthread_create(&t, NULL, capture, NULL), 0);
-	while (!cp_load_seqcst(&entered))
-		sched_yield();
-	CHECK_EQ(pthread_create(&r, NULL, release_later, NULL), 0);
-	cp_gate_wait();
-	CHECK_EQ(cp_load_seqcst(&done), 1);
-	pthread_join(t, NULL);
-	pthread_join(r, NULL);
-}
+static uint32_t entered;
 
 #define WORK_NS 30000000 /* of CPU time, in a capture */
 
@@ -226,7 +191,6 @@ int main(void)
 {
 	RUN(test_gate_open_is_stable_and_closed_is_not);
 	RUN(test_gate_of_a_fork_stays_closed_by_the_caller_alone);
-	RUN(test_gate_wait_waits_for_a_capture_in_flight);
 	RUN(test_gate_wait_lets_others_run);
 	RUN(test_gate_no_capture_sees_a_module_that_is_gone);
 	RUN(test_gate_waiters_do_not_starve);

@@ -20,14 +20,6 @@ static uint32_t find(const struct cp_index *ix, uint32_t hash, uint64_t key)
 	return cp_index_find(ix, hash, same, &key, items);
 }
 
-static void test_index_empty_finds_nothing(void)
-{
-	struct cp_index ix = { 0 };
-
-	CHECK_EQ(find(&ix, 0, 1), CP_INDEX_NONE);
-	cp_index_release(&ix);
-}
-
 static void test_index_finds_what_was_added_while_it_grows(void)
 {
 	struct cp_index ix = { 0 };
@@ -83,7 +75,6 @@ static void test_index_hash_depends_on_every_byte_and_the_length(void)
 
 int main(void)
 {
-	RUN(test_index_empty_finds_nothing);
 	RUN(test_index_finds_what_was_added_while_it_grows);
 	RUN(test_index_tells_items_of_one_hash_apart);
 	RUN(test_index_hash_depends_on_every_byte_and_the_length);

@@ -2,7 +2,6 @@
 /* Unlocks that let waiters go: each gets the parts of the waits that it caused, and no other. */
 #include "harness.h"
 
-#include <pthread.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -311,70 +310,6 @@ static void test_nothing_that_was_added_is_lost(void)
 	end(t);
 }
 
-#define THREADS 4
-#define ROUNDS 20000
-
-static uint64_t unknown, known;
-
-/* Waits for the same lock as the others, each of which ends at an unlock of one of them. */
-static void *unlock_and_wait(void *arg)
-{
-	struct cp_thread *t = cp_thread_claim();
-	uint64_t lost = 0, told = 0, credit = 0;
-
-	(void)arg;
-	cp_thread_enter(t);
-	for (unsigned i = 0; i < ROUNDS; i++) {
-		struct cp_lock_waited w = waited(&locks[8], 1, UINT64_C(1) << 40);
-		struct cp_holder *h;
-		double left;
-
-		cp_lock_holder_open(t, &credit, &locks[8], &h);
-		if (h)
-			cp_lock_holder_close(h, true);
-		w.weight = 1e-6;
-		left = cp_lock_holder_divide(&w, 1);
-		lost += (uint64_t)(left * (double)(w.ended - w.began) * w.weight);
-		told += (uint64_t)((1 - left) * (double)(w.ended - w.began) * w.weight);
-	}
-	__atomic_add_fetch(&unknown, lost, __ATOMIC_RELAXED);
-	__atomic_add_fetch(&known, told, __ATOMIC_RELAXED);
-	cp_thread_free(t);
-	return NULL;
-}
-
-static void test_threads_add_and_take_out_at_once(void)
-{
-	struct cp_thread *t = begin();
-	uint64_t sum = 0, want;
-	pthread_t threads[THREADS];
-	struct cp_holder *h;
-	struct cp_event e;
-	uint32_t next = 0;
-
-	wait_surely(t, &locks[8]);
-	for (unsigned i = 0; i < THREADS; i++)
-		pthread_create(&threads[i], NULL, unlock_and_wait, NULL);
-	for (unsigned i = 0; i < 1000; i++) {
-		next = 0;
-		while ((h = cp_lock_holder_read(&next, &e))) {
-			sum += e.weight;
-			cp_lock_holder_give_back(h);
-		}
-	}
-	for (unsigned i = 0; i < THREADS; i++)
-		pthread_join(threads[i], NULL);
-	next = 0;
-	while ((h = cp_lock_holder_read(&next, &e))) {
-		sum += e.weight;
-		cp_lock_holder_give_back(h);
-	}
-	want = known;
-	CHECK(sum >= want && sum <= want + want / 1000 + UINT64_C(32) * THREADS * ROUNDS);
-	CHECK(known > unknown);
-	end(t);
-}
-
 int main(void)
 {
 	RUN(test_holders_share_a_wait_by_time);
@@ -387,6 +322,5 @@ int main(void)
 	RUN(test_unlocks_are_recorded_when_a_wait_is_sampled);
 	RUN(test_stacks_keep_to_a_rate);
 	RUN(test_nothing_that_was_added_is_lost);
-	RUN(test_threads_add_and_take_out_at_once);
 	return harness_end();
 }

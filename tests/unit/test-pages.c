@@ -10,26 +10,6 @@
 #include "base/base.h"
 #include "base/sys.h"
 
-static void test_arena_gives_zeroed_aligned_blocks(void)
-{
-	struct cp_arena a = { 0 };
-
-	for (size_t n = 1; n < 200000; n = n * 3 + 1) {
-		unsigned char *p = cp_arena_alloc(&a, n);
-
-		CHECK(p && (uintptr_t)p % 8 == 0);
-		for (size_t i = 0; p && i < n; i++)
-			if (p[i]) {
-				CHECK(!"zeroed");
-				break;
-			}
-		if (p)
-			memset(p, 0xff, n);
-	}
-	cp_arena_release(&a);
-	CHECK_EQ(a.mapped, 0);
-}
-
 static void test_arena_keeps_its_limit(void)
 {
 	struct cp_arena a = { .limit = 64 << 10 };
@@ -42,23 +22,6 @@ static void test_arena_keeps_its_limit(void)
 	CHECK(!cp_arena_alloc(&a, SIZE_MAX - 3));
 	cp_arena_release(&a);
 	CHECK_EQ(a.limit, 64 << 10);
-}
-
-static void test_vector_keeps_items_while_growing(void)
-{
-	struct cp_vec v = { .size = sizeof(uint32_t) };
-
-	for (uint32_t i = 0; i < 100000; i++) {
-		uint32_t *p = cp_vec_add(&v);
-
-		CHECK(p && *p == 0);
-		*p = i;
-	}
-	CHECK_EQ(v.count, 100000);
-	for (uint32_t i = 0; i < 100000; i += 777)
-		CHECK_EQ(*CP_VEC_AT(&v, uint32_t, i), i);
-	cp_vec_release(&v);
-	CHECK(!v.items);
 }
 
 static void test_vector_is_made_as_long_as_asked(void)
@@ -91,18 +54,6 @@ static void test_unmapping_takes_all_and_no_more(void)
 	cp_sys_unmap(p, FIRST * 4096);
 	cp_sys_unmap(p + LAST * 4096, (PAGES - LAST) * 4096);
 	cp_sys_unmap(NULL, 4096);
-}
-
-static void test_large_arenas_keep_their_limit(void)
-{
-	struct cp_arena a = { .limit = (size_t)50 << 20 };
-	size_t got = 0;
-
-	while (cp_arena_alloc(&a, 100000))
-		got += 100000;
-	CHECK(a.mapped <= a.limit);
-	CHECK(got > (size_t)40 << 20);
-	cp_arena_release(&a);
 }
 
 static uint64_t distance(const void *a, const void *b)
@@ -241,10 +192,7 @@ static void test_nobody_looks_for_callers_of_a_task(void)
 int main(void)
 {
 	RUN(test_unmapping_takes_all_and_no_more);
-	RUN(test_large_arenas_keep_their_limit);
-	RUN(test_arena_gives_zeroed_aligned_blocks);
 	RUN(test_arena_keeps_its_limit);
-	RUN(test_vector_keeps_items_while_growing);
 	RUN(test_vector_is_made_as_long_as_asked);
 	RUN(test_mappings_are_far_from_the_programs);
 	RUN(test_what_others_have_mapped_stays);

@@ -35,13 +35,6 @@ static void end(void)
 	cp_vec_release(&a.stacks);
 }
 
-static void test_nothing_has_no_rows(void)
-{
-	CHECK_EQ(cp_rows_order(&rows, &a, NULL, NULL, 2), 0);
-	CHECK_EQ(rows.count, 0);
-	end();
-}
-
 /* Stack number I: the outer frames are those of tree I % TREES, the four next to the leaf its own.
  */
 static void add_trees(void)
@@ -111,24 +104,10 @@ static void test_stacks_of_threads_alike_stand_together_in_their_order(void)
 	end();
 }
 
-static void test_stacks_of_all_depths(void)
-{
-	static uint32_t locations[4097];
-	const uint32_t canonical[] = { 0 };
-
-	for (uint32_t depth = 1; depth <= 4097; depth++)
-		add(locations, depth, 0);
-	CHECK_EQ(cp_rows_order(&rows, &a, canonical, NULL, 2), 0);
-	CHECK_EQ(rows.count, 4097);
-	end();
-}
-
 int main(void)
 {
-	RUN(test_nothing_has_no_rows);
 	RUN(test_each_stack_is_there_once);
 	RUN(test_common_outer_frames_stand_together);
 	RUN(test_stacks_of_threads_alike_stand_together_in_their_order);
-	RUN(test_stacks_of_all_depths);
 	return harness_end();
 }

@@ -52,15 +52,6 @@ static void test_hit_is_never_another_pc(void)
 	printf("# %u hits by chance\n", hits);
 }
 
-static void test_clear_forgets(void)
-{
-	cp_rules_put(0x401000, CP_RULE_MARK);
-	CHECK_EQ(cp_rules_find(0x401000), CP_RULE_MARK);
-	cp_rules_clear();
-	CHECK_EQ(cp_rules_find(0x401000), 0);
-	CHECK_EQ(cp_rules_find(0), 0);
-}
-
 static void test_what_does_not_fit_is_not_put(void)
 {
 	cp_rules_clear();
@@ -176,7 +167,6 @@ static void test_unusual_rows_stay_out(void)
 int main(void)
 {
 	RUN(test_hit_is_never_another_pc);
-	RUN(test_clear_forgets);
 	RUN(test_what_does_not_fit_is_not_put);
 	RUN(test_threads_never_see_a_torn_entry);
 #if defined(__x86_64__)

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sinks where the kernel is not as it should be: full disks, filesystems without
+/* Sinks where the kernel is not as it should be: filesystems without
  * exclusive rename or hard links, slow readers, interruptions, readers that leave. */
 #include "harness.h"
 
 #include <errno.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stddef.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -18,6 +13,9 @@
 #include "sink-folder.h"
 #include "base/base.h"
 #include "output/pprof.h"
+
+#define EXPECT CHECK
+#include "deny.h"
 
 #define CHILD_SKIPS 77
 
@@ -34,21 +32,6 @@ static int in_child(int (*body)(void))
 		_exit(body());
 	waitpid(pid, &status, 0);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-}
-
-/* System call NR gives ERROR from now on in this process. */
-static int deny(unsigned nr, int error)
-{
-	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)error),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
-
-	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
-	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 }
 
 /* 0 when a new name works and an old one is refused. */
@@ -68,13 +51,16 @@ static int write_without_replacing(void)
 
 static int without_exclusive_rename(void)
 {
-	return deny(SYS_renameat2, EINVAL) ? CHILD_SKIPS : write_without_replacing();
+	return !deny_call_as(SYS_renameat2, SECCOMP_RET_ERRNO | EINVAL) ? CHILD_SKIPS
+									: write_without_replacing();
 }
 
 static int without_links_either(void)
 {
-	return deny(SYS_renameat2, ENOSYS) || deny(SYS_linkat, EPERM) ? CHILD_SKIPS
-								      : write_without_replacing();
+	return !deny_call_as(SYS_renameat2, SECCOMP_RET_ERRNO | ENOSYS) ||
+			       !deny_call_as(SYS_linkat, SECCOMP_RET_ERRNO | EPERM)
+		       ? CHILD_SKIPS
+		       : write_without_replacing();
 }
 
 static void test_links_stand_in_for_exclusive_rename(void)
@@ -103,7 +89,7 @@ static void test_claimed_names_stand_in_for_links(void)
 
 static int without_fsync(void)
 {
-	if (deny(SYS_fsync, EINVAL))
+	if (!deny_call_as(SYS_fsync, SECCOMP_RET_ERRNO | EINVAL))
 		return CHILD_SKIPS;
 	write_text(at("a"), "old");
 	return cp_sink_file_open(&f, at("a")) || cp_sink_file_close(&f, false, true) ||
@@ -112,7 +98,7 @@ static int without_fsync(void)
 
 static int with_broken_disk(void)
 {
-	if (deny(SYS_fsync, EIO))
+	if (!deny_call_as(SYS_fsync, SECCOMP_RET_ERRNO | EIO))
 		return CHILD_SKIPS;
 	write_text(at("a"), "old");
 	return cp_sink_file_open(&f, at("a")) || cp_sink_file_close(&f, false, true) != -EIO ||
@@ -122,7 +108,7 @@ static int with_broken_disk(void)
 /* The disk is not waited for. */
 static int with_a_new_name(void)
 {
-	if (deny(SYS_fsync, EIO))
+	if (!deny_call_as(SYS_fsync, SECCOMP_RET_ERRNO | EIO))
 		return CHILD_SKIPS;
 	return cp_sink_file_open(&f, at("a")) || f.sink.write(&f.sink, "new", 3) ||
 	       cp_sink_file_close(&f, false, true) || strcmp(text_of(at("a")), "new");

@@ -5,15 +5,11 @@
  */
 #include "harness.h"
 
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,6 +22,10 @@
 #include "output/output.h"
 #include "sample/thread.h"
 #include "collect/collect.h"
+
+#define EXPECT CHECK
+#include "deny.h"
+#include "tasks.h"
 
 struct cp_thread *__real_cp_thread_claim(void);
 struct cp_thread *__wrap_cp_thread_claim(void);
@@ -160,24 +160,11 @@ static void *newcomer(void *arg)
 	return cp_threads_entry(arg);
 }
 
-static char state_of(int of)
-{
-	char path[64], state = '?';
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", of);
-	f = fopen(path, "r");
-	if (!f || fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
-		abort();
-	fclose(f);
-	return state;
-}
-
 /* It goes as far as it can. */
 static void let_it_enter(void)
 {
 	cp_store_release(&may_enter, 1);
-	while (cp_load_acquire(&own->state) != CP_THREAD_LIVE && state_of(tid) != 'S')
+	while (cp_load_acquire(&own->state) != CP_THREAD_LIVE && task_state(tid) != 'S')
 		cp_sys_yield();
 }
 
@@ -246,25 +233,11 @@ static void test_a_thread_that_enters_while_its_foreign_record_begins_leaves_no_
 /* ---- a listing of /proc that ends early, as it does when the thread goes that it stands at ----
  */
 
-static bool see_no_entries(void)
-{
-	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getdents64, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog filter = { sizeof(code) / sizeof(*code), code };
-
-	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
-}
-
 /* In a thread of its own, which keeps the filter. */
 static void *sweep_without_entries(void *swept)
 {
 	tid = cp_sys_gettid();
-	*(bool *)swept = see_no_entries();
+	*(bool *)swept = deny_call_as(SYS_getdents64, SECCOMP_RET_ERRNO);
 	if (*(bool *)swept)
 		cp_sweep_threads(&none);
 	return NULL;

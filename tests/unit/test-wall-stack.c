@@ -27,6 +27,7 @@
 #include "base/sys.h"
 #include "sample/sample.h"
 #include "modes/wall/wall.h"
+#include "tasks.h"
 
 #ifdef __clang__
 #define NOINLINE __attribute__((noinline))
@@ -47,73 +48,33 @@ static sem_t semaphore;
 static pthread_mutex_t taken = PTHREAD_MUTEX_INITIALIZER, lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
 
-static void in_read(void)
-{
-	char byte;
+static char byte;
+static struct pollfd polled = { .events = POLLIN };
+static struct epoll_event event;
+static const struct timespec long_time = { 1000, 0 };
+static uint32_t word;
 
-	sink += (int)read(pipes[0], &byte, 1);
-}
-
-static void in_recv(void)
-{
-	char byte;
-
-	sink += (int)recv(sockets[0], &byte, 1, 0);
-}
-
-static void in_poll(void)
-{
-	struct pollfd p = { .fd = pipes[0], .events = POLLIN };
-
-	sink += poll(&p, 1, -1);
-}
-
-static void in_select(void)
-{
-	sink += select(0, NULL, NULL, NULL, NULL);
-}
-
-static void in_epoll(void)
-{
-	struct epoll_event event;
-
-	sink += epoll_wait(epoll, &event, 1, -1);
-}
-
-static void in_nanosleep(void)
-{
-	struct timespec t = { 1000, 0 };
-
-	sink += nanosleep(&t, NULL);
-}
-
-static void in_pause(void)
-{
-	sink += pause();
-}
-
-static void in_sem_wait(void)
-{
-	sink += sem_wait(&semaphore);
-}
-
-static void in_mutex(void)
-{
-	sink += pthread_mutex_lock(&taken);
-}
+#define IN(name, call)                                                                             \
+	static void in_##name(void)                                                                \
+	{                                                                                          \
+		sink += (int)(call);                                                               \
+	}
+IN(read, read(pipes[0], &byte, 1))
+IN(recv, recv(sockets[0], &byte, 1, 0))
+IN(poll, poll(&polled, 1, -1))
+IN(select, select(0, NULL, NULL, NULL, NULL))
+IN(epoll, epoll_wait(epoll, &event, 1, -1))
+IN(nanosleep, nanosleep(&long_time, NULL))
+IN(pause, pause())
+IN(sem_wait, sem_wait(&semaphore))
+IN(mutex, pthread_mutex_lock(&taken))
+IN(syscall, syscall(SYS_futex, &word, FUTEX_WAIT, 0, NULL))
 
 static void in_cond_wait(void)
 {
 	pthread_mutex_lock(&lock);
 	sink += pthread_cond_wait(&condition, &lock);
 	pthread_mutex_unlock(&lock);
-}
-
-static void in_syscall(void)
-{
-	static uint32_t word;
-
-	sink += (int)syscall(SYS_futex, &word, FUTEX_WAIT, 0, NULL);
 }
 
 static void on_usr2(int sig)
@@ -342,26 +303,12 @@ static void test_copied_words_end_where_the_mapping_ends(void)
 	munmap(p, 3 * 4096);
 }
 
-static bool main_has_ended(void)
-{
-	char path[64], text[256] = "";
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)getpid());
-	f = fopen(path, "r");
-	if (f) {
-		sink += fgets(text, sizeof(text), f) != NULL;
-		fclose(f);
-	}
-	return strstr(text, ") Z ") != NULL;
-}
-
 static void *copy_after_main(void *arg)
 {
 	uint64_t here = 5, w = 7;
 	struct cp_stackcopy c;
 
-	while (!main_has_ended())
+	while (task_state(getpid()) != 'Z')
 		moment();
 	cp_stackcopy_begin(&c);
 	_exit(cp_stackcopy_read(&c, (uint64_t)&here, &w) && w == here && !c.denied ? 0 : 1);
@@ -393,6 +340,7 @@ int main(void)
 	sigaction(SIGUSR1, &act, NULL);
 	sigaction(SIGUSR2, &usr2, NULL);
 	sink += pipe(pipes) + socketpair(AF_UNIX, SOCK_STREAM, 0, sockets);
+	polled.fd = pipes[0];
 	epoll = epoll_create1(0);
 	sem_init(&semaphore, 0, 0);
 	pthread_mutex_lock(&taken);

@@ -10,8 +10,6 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -22,6 +20,7 @@
 #include "base/sys.h"
 #include "modes/wall/wall.h"
 #include "modes/wall/signal/wall_signal.h"
+#include "tasks.h"
 
 extern const struct cp_mode_ops cp_mode_wall;
 
@@ -77,16 +76,8 @@ static inline void wait_ms(long ms)
 /* A busy machine leaves it running between its two calls. */
 static void await_sleep(int of)
 {
-	char path[64], state = 'R';
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", of);
-	while (state != 'S') {
-		f = fopen(path, "r");
-		if (!f || fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
-			abort();
-		fclose(f);
-	}
+	while (task_state(of) != 'S')
+		;
 }
 
 static struct cp_thread *make_of(pthread_t *thread, void *(*function)(void *))

@@ -39,6 +39,7 @@
 static double end;
 static int epoll, queue, semaphores, quiet[2], full[2], listener;
 static sem_t semaphore;
+static int word;
 static size_t finished;
 static __thread unsigned handled;
 
@@ -69,110 +70,38 @@ static int or_late(int r, int error)
 	return r < 0 && errno == error ? 0 : r;
 }
 
-static int in_nanosleep(void)
+static const sigset_t *usr1(void)
 {
-	struct timespec t = { 0, wait_us * 1000 };
-
-	return nanosleep(&t, NULL);
-}
-
-static int in_clock_nanosleep(void)
-{
-	struct timespec t = in_us(wait_us);
-
-	errno = clock_nanosleep(CLOCK_REALTIME, TIMER_ABSTIME, &t, NULL);
-	return errno ? -1 : 0;
-}
-
-static int in_usleep(void)
-{
-	return usleep((useconds_t)wait_us);
-}
-
-static int in_poll(void)
-{
-	return poll(NULL, 0, wait_ms());
-}
-
-static int in_ppoll(void)
-{
-	struct timespec t = { 0, wait_us * 1000 };
-
-	return ppoll(NULL, 0, &t, NULL);
-}
-
-static int in_select(void)
-{
-	struct timeval t = { 0, wait_us };
-
-	return select(0, NULL, NULL, NULL, &t);
-}
-
-static int in_pselect(void)
-{
-	struct timespec t = { 0, wait_us * 1000 };
-
-	return pselect(0, NULL, NULL, NULL, &t, NULL);
-}
-
-static int in_epoll_wait(void)
-{
-	struct epoll_event event;
-
-	return epoll_wait(epoll, &event, 1, wait_ms());
-}
-
-static int in_epoll_pwait(void)
-{
-	struct epoll_event event;
-
-	return epoll_pwait(epoll, &event, 1, wait_ms(), NULL);
-}
-
-static int in_sem_timedwait(void)
-{
-	struct timespec t = in_us(wait_us);
-
-	return or_late(sem_timedwait(&semaphore, &t), ETIMEDOUT);
-}
-
-static int in_futex(void)
-{
-	static int word;
-	struct timespec t = { 0, wait_us * 1000 };
-
-	return or_late((int)syscall(SYS_futex, &word, FUTEX_WAIT, 0, &t), ETIMEDOUT);
-}
-
-static int in_recv(void)
-{
-	char byte;
-
-	return or_late((int)recv(quiet[0], &byte, 1, 0), EAGAIN);
-}
-
-static int in_accept(void)
-{
-	return or_late(accept(listener, NULL, NULL), EAGAIN);
-}
-
-static int in_sigtimedwait(void)
-{
-	struct timespec t = { 0, wait_us * 1000 };
-	sigset_t set;
+	static __thread sigset_t set;
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGUSR1);
-	return or_late(sigtimedwait(&set, NULL, &t), EAGAIN);
+	return &set;
 }
 
-static int in_semtimedop(void)
-{
-	struct sembuf take = { 0, -1, 0 };
-	struct timespec t = { 0, wait_us * 1000 };
-
-	return or_late(semtimedop(semaphores, &take, 1, &t), EAGAIN);
-}
+/* With T, the time of a wait, and UNTIL, the moment when it is over. */
+#define IN(name, call)                                                                             \
+	static int in_##name(void)                                                                 \
+	{                                                                                          \
+		struct timespec t = { 0, wait_us * 1000 }, until = in_us(wait_us);                 \
+		(void)t, (void)until;                                                              \
+		return (int)(call);                                                                \
+	}
+IN(nanosleep, nanosleep(&t, NULL))
+IN(clock_nanosleep, (errno = clock_nanosleep(CLOCK_REALTIME, TIMER_ABSTIME, &until, NULL)) ? -1 : 0)
+IN(usleep, usleep((useconds_t)wait_us))
+IN(poll, poll(NULL, 0, wait_ms()))
+IN(ppoll, ppoll(NULL, 0, &t, NULL))
+IN(select, select(0, NULL, NULL, NULL, &(struct timeval){ 0, wait_us }))
+IN(pselect, pselect(0, NULL, NULL, NULL, &t, NULL))
+IN(epoll_wait, epoll_wait(epoll, &(struct epoll_event){ 0 }, 1, wait_ms()))
+IN(epoll_pwait, epoll_pwait(epoll, &(struct epoll_event){ 0 }, 1, wait_ms(), NULL))
+IN(sem_timedwait, or_late(sem_timedwait(&semaphore, &until), ETIMEDOUT))
+IN(futex, or_late((int)syscall(SYS_futex, &word, FUTEX_WAIT, 0, &t), ETIMEDOUT))
+IN(recv, or_late((int)recv(quiet[0], &(char){ 0 }, 1, 0), EAGAIN))
+IN(accept, or_late(accept(listener, NULL, NULL), EAGAIN))
+IN(sigtimedwait, or_late(sigtimedwait(usr1(), NULL, &t), EAGAIN))
+IN(semtimedop, or_late(semtimedop(semaphores, &(struct sembuf){ 0, -1, 0 }, 1, &t), EAGAIN))
 
 /* Only a handler ends these: it must be the program's own. */
 static int in_pause(void)
@@ -186,11 +115,9 @@ static int in_pause(void)
 static int in_sigsuspend(void)
 {
 	unsigned before = handled;
-	sigset_t blocked, old;
+	sigset_t old;
 
-	sigemptyset(&blocked);
-	sigaddset(&blocked, SIGUSR1);
-	pthread_sigmask(SIG_BLOCK, &blocked, &old);
+	pthread_sigmask(SIG_BLOCK, usr1(), &old);
 	sigsuspend(&old);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	return handled == before ? -1 : 0;

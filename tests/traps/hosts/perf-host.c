@@ -12,16 +12,12 @@
  * period
  */
 #include <fcntl.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -30,23 +26,10 @@
 #include <unistd.h>
 
 #include "host.h"
+#include "deny.h"
 
 #define NOBODY 65534
 #define DEEP_FRAMES 4000
-
-static void filter_perf(void)
-{
-	struct sock_filter f[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog program = { sizeof(f) / sizeof(f[0]), f };
-
-	EXPECT(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
-	EXPECT(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0);
-}
 
 static int run(char **command)
 {
@@ -231,7 +214,7 @@ int main(int argc, char **argv)
 	const char *how = argc > 1 ? argv[1] : "";
 
 	if (!strcmp(how, "filtered")) {
-		filter_perf();
+		EXPECT(deny_call_as(SYS_perf_event_open, SECCOMP_RET_KILL_PROCESS));
 		return run(argv + 2);
 	}
 	if (!strcmp(how, "unprivileged"))

@@ -10,20 +10,17 @@
  *   sends refused COMMAND...    COMMAND, where a filter allows signals in the plain ways only
  */
 #include <errno.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "host.h"
+#include "deny.h"
 
 #define LONG 0.02 /* s: some ticks of the kernel, and samples */
 
@@ -40,55 +37,21 @@ int pthread_kill_of_old(pthread_t thread, int sig);
 #define pthread_kill_of_old pthread_kill
 #endif
 
-static int by_raise(void)
-{
-	return raise(SIGPROF);
-}
-
-static int by_gsignal(void)
-{
-	return gsignal(SIGPROF);
-}
-
-static int by_pthread_kill(void)
-{
-	return pthread_kill(pthread_self(), SIGPROF);
-}
-
-static int by_pthread_kill_of_old(void)
-{
-	return pthread_kill_of_old(pthread_self(), SIGPROF);
-}
-
-static int by_pthread_sigqueue(void)
-{
-	return pthread_sigqueue(pthread_self(), SIGPROF, token);
-}
-
-static int by_tgkill(void)
-{
-	return tgkill(getpid(), gettid(), SIGPROF);
-}
-
-static int by_tgkill_number(void)
-{
-	return (int)syscall(SYS_tgkill, getpid(), gettid(), SIGPROF);
-}
-
-static int by_tkill_number(void)
-{
-	return (int)syscall(SYS_tkill, gettid(), SIGPROF);
-}
-
-static int by_kill(void)
-{
-	return kill(getpid(), SIGPROF);
-}
-
-static int by_both(void)
-{
-	return by_kill() + by_raise();
-}
+#define BY(name, call)                                                                             \
+	static int by_##name(void)                                                                 \
+	{                                                                                          \
+		return (int)(call);                                                                \
+	}
+BY(raise, raise(SIGPROF))
+BY(gsignal, gsignal(SIGPROF))
+BY(pthread_kill, pthread_kill(pthread_self(), SIGPROF))
+BY(pthread_kill_of_old, pthread_kill_of_old(pthread_self(), SIGPROF))
+BY(pthread_sigqueue, pthread_sigqueue(pthread_self(), SIGPROF, token))
+BY(tgkill, tgkill(getpid(), gettid(), SIGPROF))
+BY(tgkill_number, syscall(SYS_tgkill, getpid(), gettid(), SIGPROF))
+BY(tkill_number, syscall(SYS_tkill, gettid(), SIGPROF))
+BY(kill, kill(getpid(), SIGPROF))
+BY(both, by_kill() + by_raise())
 
 static const struct {
 	const char *name;
@@ -352,16 +315,7 @@ static void last(int sig)
 
 static int refused(char **command)
 {
-	struct sock_filter f[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_rt_tgsigqueueinfo, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog program = { sizeof(f) / sizeof(f[0]), f };
-
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
-	    syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program))
+	if (!deny_call(SYS_rt_tgsigqueueinfo))
 		return 77;
 	execvp(command[0], command);
 	return 2;
