@@ -83,10 +83,10 @@ static void say_unknown(bool any_mode)
 		return;
 	while (cp_unknown_next(environ, &at, &u)) {
 		if (any_mode ? !cp_session.process_tree.owner
-			     : !cp_unknown_is_path(&u) || cp_process_tree_parent_has(u.name))
+			     : !u.meant || cp_process_tree_parent_has(u.name))
 			continue;
-		if (u.nearest)
-			cp_log("%s is not a setting: did you mean %s?", u.name, u.nearest);
+		if (u.meant)
+			cp_log("%s is not a setting: did you mean %s?", u.name, u.meant);
 		else
 			cp_log("%s is not a setting; cprof-environment(7) lists all settings",
 			       u.name);

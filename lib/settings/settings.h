@@ -331,15 +331,13 @@ void cp_process_info_read(struct cp_process_info *f);
  */
 
 struct cp_unknown {
-	char name[64];	     /* the variable's name, cut to this size */
-	const char *nearest; /* the setting with the nearest name; NULL: none is near */
+	char name[64];	   /* the variable's name, cut to this size */
+	const char *meant; /* the path variable that it is for; NULL: it is a CPROF_* */
 };
 
 /* Find the next such variable in ENVIRONMENT from *AT on; *AT moves after it. These are all
- * CPROF_* that no setting has, and names next to that of an unset path variable (CPUPROFILE and the
- * like) that differ in one or two letters. Returns false at the end. */
+ * CPROF_* that no setting has, and names that begin like that of an unset path variable
+ * (CPU_PROFILE). Returns false at the end. */
 bool cp_unknown_next(char *const *environment, size_t *at, struct cp_unknown *found);
-/* Returns true if FOUND is probably meant to be a path variable. */
-bool cp_unknown_is_path(const struct cp_unknown *found);
 
 #endif

@@ -2,16 +2,17 @@
 /* Misspelt settings; see settings.h. Pure functions of the environment. */
 #include "settings/settings.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
 
 #define PREFIX "CPROF_"
-/* Names of settings are shorter. */
-#define NAME_MAX_BYTES 63u
-/* Names that differ in more letters have nothing to do with each other. */
-#define FAR_PATH 2u
-#define FAR 3u
+#define PROFILE "PROFILE"
+/* So many letters of it tell it from another word. */
+#define PROF 4u
+/* Names of path variables that are longer or shorter by more are other words. */
+#define FAR 2
 
 /* Read by the tool alone. */
 #define PAGER PREFIX "PAGER"
@@ -25,44 +26,6 @@ static const char *const of_the_tool[] = { PAGER,
 					   PREFIX "PUSH_TENANT",
 					   PREFIX "PUSH_TENANT_FILE" };
 
-static unsigned least(unsigned a, unsigned b)
-{
-	return a < b ? a : b;
-}
-
-static char upper(char c)
-{
-	return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
-}
-
-/* Returns how many letters of A must be changed, added or removed to get B. Ignores case. */
-static unsigned distance(const char *a, const char *b)
-{
-	unsigned row[NAME_MAX_BYTES + 1], corner, above, n = (unsigned)strlen(b);
-
-	for (unsigned j = 0; j <= n; j++)
-		row[j] = j;
-	for (unsigned i = 0; a[i]; i++) {
-		corner = row[0]++;
-		for (unsigned j = 0; j < n; j++) {
-			above = row[j + 1];
-			row[j + 1] =
-				least(least(above, row[j]) + 1, corner + (upper(a[i]) != b[j]));
-			corner = above;
-		}
-	}
-	return row[n];
-}
-
-/* The same, but returns N + 1 for any distance over N. Returns at once if the lengths differ by
- * more than N. */
-static unsigned distance_up_to(const char *a, const char *b, unsigned n)
-{
-	size_t x = strlen(a), y = strlen(b);
-
-	return (x > y ? x - y : y - x) > n ? n + 1 : distance(a, b);
-}
-
 static bool is_set(char *const *environment, const char *variable)
 {
 	size_t n = strlen(variable);
@@ -74,49 +37,51 @@ static bool is_set(char *const *environment, const char *variable)
 	return false;
 }
 
-/* A setting, and how many letters of a name differ from it. */
-struct nearest {
-	const char *setting;
-	unsigned distance;
-};
-
-/* Puts SETTING into BEST if it is nearer to NAME than what BEST has. */
-static void consider(const char *name, const char *setting, struct nearest *best)
+static bool is_setting(const char *name)
 {
-	unsigned d;
-
-	if (strncmp(setting, PREFIX, sizeof(PREFIX) - 1) != 0)
-		return;
-	d = distance_up_to(name, setting, FAR);
-	if (d < best->distance)
-		*best = (struct nearest){ setting, d };
-}
-
-static const char *nearest_setting(const char *name)
-{
-	struct nearest best = { NULL, FAR + 1 };
 	const struct cp_config_row *row;
 
 	for (size_t i = 0; (row = cp_config_table_at(i)); i++)
-		consider(name, row->variable, &best);
+		if (!strcmp(name, row->variable))
+			return true;
 	for (size_t i = 0; i < sizeof(of_the_tool) / sizeof(*of_the_tool); i++)
-		consider(name, of_the_tool[i], &best);
-	return best.setting;
+		if (!strcmp(name, of_the_tool[i]))
+			return true;
+	return false;
 }
 
-/* The first two letters tell one path from another: GOPROFILE is no misspelt IOPROFILE. */
-static bool begins_like(const char *name, const char *variable)
+static char upper(char c)
 {
-	return upper(name[0]) == variable[0] && upper(name[1]) == variable[1];
+	return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
 }
 
-static const char *nearest_path(char *const *environment, const char *name)
+/* Returns true if the first N letters of NAME are those of CAPITALS, small ones included. */
+static bool begins_like(const char *name, const char *capitals, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (upper(name[i]) != capitals[i])
+			return false;
+	return true;
+}
+
+/* Returns true if NAME begins as VARIABLE, HEAPPROFILE for example, does up to its PROF, with or
+ * without "_" in between, and is about as long: HEAP_PROFILE, heapprofile, HEAPPROFLE. */
+static bool is_like(const char *name, const char *variable)
+{
+	const char *profile = strstr(variable, PROFILE);
+	size_t n = profile ? (size_t)(profile - variable) : 0;
+	long longer = (long)strlen(name) - (long)strlen(variable);
+
+	return profile && labs(longer) <= FAR && begins_like(name, variable, n) &&
+	       begins_like(name + n + (name[n] == '_'), PROFILE, PROF);
+}
+
+static const char *meant_path(char *const *environment, const char *name)
 {
 	for (unsigned m = 0; m < CP_MAIN_MODES; m++) {
 		const char *variable = cp_config_variable(m);
 
-		if (variable && begins_like(name, variable) &&
-		    distance_up_to(name, variable, FAR_PATH) <= FAR_PATH)
+		if (variable && is_like(name, variable))
 			return strcmp(name, variable) && !is_set(environment, variable) ? variable
 											: NULL;
 	}
@@ -125,12 +90,11 @@ static const char *nearest_path(char *const *environment, const char *name)
 
 static bool is_unknown(char *const *environment, struct cp_unknown *u)
 {
-	if (!strncmp(u->name, PREFIX, sizeof(PREFIX) - 1)) {
-		u->nearest = nearest_setting(u->name);
-		return !u->nearest || strcmp(u->name, u->nearest);
-	}
-	u->nearest = nearest_path(environment, u->name);
-	return u->nearest;
+	u->meant = NULL;
+	if (!strncmp(u->name, PREFIX, sizeof(PREFIX) - 1))
+		return !is_setting(u->name);
+	u->meant = meant_path(environment, u->name);
+	return u->meant;
 }
 
 bool cp_unknown_next(char *const *environment, size_t *at, struct cp_unknown *found)
@@ -139,7 +103,7 @@ bool cp_unknown_next(char *const *environment, size_t *at, struct cp_unknown *fo
 		const char *v = environment[(*at)++], *end = strchr(v, '=');
 		size_t n = end ? (size_t)(end - v) : 0;
 
-		if (!n || n > NAME_MAX_BYTES)
+		if (!n || n >= sizeof(found->name))
 			continue;
 		memcpy(found->name, v, n);
 		found->name[n] = '\0';
@@ -147,9 +111,4 @@ bool cp_unknown_next(char *const *environment, size_t *at, struct cp_unknown *fo
 			return true;
 	}
 	return false;
-}
-
-bool cp_unknown_is_path(const struct cp_unknown *found)
-{
-	return found->nearest && strncmp(found->nearest, PREFIX, sizeof(PREFIX) - 1) != 0;
 }

@@ -43,7 +43,7 @@ CPUPROFILE_FREQUENCY=often profiled family sh -c 'perl -e 1; perl -e 1 & wait; (
 env LD_PRELOAD="$CP_LIBRARY" CPUPROFILE_FREQUENCY=often CPROF_SIGNAL=KILL perl -e 1 >"$work/idle.out" 2>&1
 [ -s "$work/idle.out" ] && fail "said without a mode: $(cat "$work/idle.out")"
 
-# Misspelt variables: the nearest setting, once for a family; also where no mode is on because of it.
+# Misspelt variables: once for a family; also where no mode is on because of it.
 misspelt() { # NAME=VALUE text
 	env "$1" LD_PRELOAD="$CP_LIBRARY" sh -c 'perl -e 1; perl -e 1 & wait; (exec perl -e 1); true' >"$work/misspelt.out" 2>"$work/misspelt.err"
 	[ "$(grep -c "^libcprof: ${1%%=*} " "$work/misspelt.err")" = 1 ] && grep -qF -- "$2" "$work/misspelt.err" ||
@@ -52,9 +52,9 @@ misspelt() { # NAME=VALUE text
 misspelt "CPUPROFLE=$work/no.pb" "did you mean CPUPROFILE?"
 misspelt "CPU_PROFILE=$work/no.pb" "did you mean CPUPROFILE?"
 misspelt "HEAP_PROFILE=$work/no.pb" "did you mean HEAPPROFILE?"
+misspelt "heapprofile=$work/no.pb" "did you mean HEAPPROFILE?"
 export CPUPROFILE=$work/misspelt.pb
-misspelt CPROF_LOCK_TRESHOLD=5us "did you mean CPROF_LOCK_THRESHOLD?"
-misspelt CPROF_SOMETHING_ELSE=1 "cprof-environment(7)"
+misspelt CPROF_LOCK_TRESHOLD=5us "CPROF_LOCK_TRESHOLD is not a setting; cprof-environment(7) lists all settings"
 # A setting that is set is not reported for its neighbours, nor is any existing setting.
 documented=$(grep -oE 'CPROF_[A-Z_]+' "$srcdir/man/cprof-environment.7" | sort -u)
 [ "$(wc -w <<<"$documented")" -gt 14 ] || fail "the manual page has only $documented"
