@@ -5,19 +5,14 @@
  */
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "convert/convert.h"
 #include "core/read.h"
-#include "core/core.h"
-#include "core/model.h"
 #include "cp-build.h"
 #include "diff/diff.h"
-#include "flame/flame.h"
 #include "verbs/verbs.h"
 
 /* One a line. */

@@ -3,9 +3,6 @@
 #ifndef CP_CONTROL_CONTROL_H
 #define CP_CONTROL_CONTROL_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 

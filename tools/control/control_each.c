@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "control/control.h"
-#include "core/core.h"
 
 /* So many connections are open at once, and so many of them to one process. */
 #define OPEN 512

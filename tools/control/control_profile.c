@@ -4,15 +4,12 @@
 
 #include <errno.h>
 #include <linux/magic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "core/core.h"
 #include "core/read.h"
 
 /* Far more than a process writes. */

@@ -10,17 +10,11 @@
 #include <linux/sock_diag.h>
 #include <linux/unix_diag.h>
 #include <sched.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include "core/core.h"
 
 /* Of __SO_ACCEPTCON: the socket takes connections. */
 #define LISTENS 0x10000u

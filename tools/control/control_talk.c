@@ -3,14 +3,10 @@
 #include "control/control.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-
-#include "core/core.h"
 
 /* Returns who listens at the other end of FD: the name alone proves nothing, because everybody may
  * take it. */

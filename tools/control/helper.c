@@ -6,18 +6,13 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
-#include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "core/core.h"
 #include "core/report.h"
 
 /* Another user may have taken a name. */

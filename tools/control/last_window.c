@@ -3,15 +3,9 @@
 #include "control/control.h"
 
 #include <errno.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
-
-#include "core/model.h"
-#include "core/core.h"
 
 #define NAME_ROOM 64
 /* So many connections are held, and received from, at once. A process sends a window of the mode

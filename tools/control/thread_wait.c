@@ -3,9 +3,6 @@
 #include "control/control.h"
 
 #include <inttypes.h>
-#include <stddef.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>

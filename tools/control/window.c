@@ -14,8 +14,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "core/core.h"
-
 /* A process that no longer answers, because it is ending, is gone after this time. */
 #define ENDING_MS 2000
 

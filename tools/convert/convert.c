@@ -7,8 +7,6 @@
 #include <errno.h>
 
 #include "flame/flame.h"
-#include "core/model.h"
-#include "core/core.h"
 #include "otlp/otlp.h"
 
 static struct {

@@ -3,11 +3,7 @@
 #ifndef CT_CONVERT_H
 #define CT_CONVERT_H
 
-#include <stdbool.h>
-#include <stdio.h>
-
 #include "core/model.h"
-#include "core/core.h"
 
 struct ct_convert {
 	const struct ct_profile *profile;

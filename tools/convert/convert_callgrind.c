@@ -12,7 +12,6 @@
 
 #include "convert/convert.h"
 #include "flame/flame.h"
-#include "core/core.h"
 
 /* Of FRAME at LINE: own cost, or (CALLEE is a frame) what a callee cost. */
 struct cost {

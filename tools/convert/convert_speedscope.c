@@ -8,7 +8,6 @@
 
 #include "convert/convert.h"
 #include "flame/flame.h"
-#include "core/core.h"
 
 struct out {
 	const struct ct_convert *what;

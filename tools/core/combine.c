@@ -5,13 +5,10 @@
  * four fields, mappings by build id (or path), offset and size, locations by place within the
  * mapping and lines, samples by stack and labels.
  */
-#include "core/model.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/core.h"
 #include "core/report.h"
 
 /* Sizes of mappings are compared in whole pages. */

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Types, units, times and comments of several profiles; see model.h. */
-#include "core/model.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/core.h"
 #include "core/report.h"
 
 /* "sample" and "samples" are the same type. */

@@ -2,11 +2,8 @@
 /* The middle of deep stacks; see report.h. */
 #include "core/report.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "core/core.h"
 
 /* Adds the frame "[...]", which replaces the frames that were cut. */
 static uint32_t add_mark(struct ct_profile *p)

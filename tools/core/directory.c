@@ -3,9 +3,7 @@
 #include "core/core.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 int ct_directory_make(const char *path)

@@ -2,12 +2,10 @@
 /* Removes the functions that a profile declares uninteresting, with everything that they call (the
  * inside of an allocator): drop_frames, except keep_frames. Called by load.c.
  */
-#include "core/model.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/core.h"
 #include "core/report.h"
 
 enum fate { STAYS, CUT_WITH_CALLEES, CALLEES_CUT };

@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/model.h"
-#include "core/core.h"
 #include "core/report.h"
 
 /* pprof matches each function's name with the whole expression. These limits suffice for the inner

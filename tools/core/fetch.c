@@ -7,9 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <stddef.h>
 
-#include "core/core.h"
 #include "cp-build.h"
 
 #define CONNECT_SECONDS 10L

@@ -6,11 +6,8 @@
  */
 #include "core/model.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "core/core.h"
 
 static struct {
 	const char *focus, *ignore, *hide, *show, *show_from, *tagfocus, *tagignore;

@@ -2,15 +2,12 @@
 /* Filters over labels; see model.h. A range is "32kb", ":64kb", "4mb:" or "12kb:64mb", and is
  * compared with numeric labels. Any other text is an expression for text labels.
  */
-#include "core/model.h"
 
 #include <ctype.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/core.h"
 #include "core/report.h"
 
 struct range {

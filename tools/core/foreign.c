@@ -3,10 +3,6 @@
 #include "core/read.h"
 
 #include <ctype.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <strings.h>
 
 #include "base/text.h"

@@ -4,12 +4,10 @@
 #include "core/report.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/read.h"
-#include "core/core.h"
 
 int64_t ct_graph_node_flat(const struct ct_node *n)
 {

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "core/report.h"
-#include "core/core.h"
 
 struct builder {
 	struct ct_graph *g;

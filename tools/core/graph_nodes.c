@@ -3,12 +3,8 @@
 #include "core/report.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "core/model.h"
-#include "core/core.h"
 
 struct builder {
 	struct ct_graph *g;

@@ -3,13 +3,10 @@
 #include "core/report.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/model.h"
 #include "core/read.h"
-#include "core/core.h"
 
 #define HINTS_MAX 3
 /* A share below this doesn't matter. */

@@ -2,11 +2,8 @@
 /* Inlined calls that only some of the profiles have; see model.h. */
 #include "core/model.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "core/core.h"
 
 struct module {
 	char *name;

@@ -7,16 +7,10 @@
 #include <glob.h>
 #include <signal.h>
 #include <stdarg.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
-
-#include "core/core.h"
-#include "core/model.h"
 
 /* How long a pipe waits for somebody who opens its other end. */
 #define PIPE_SECONDS 5

@@ -2,12 +2,9 @@
 /* Makes one profile from the sources; see read.h. Called by every verb that shows samples. */
 #include "core/read.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/model.h"
-#include "core/core.h"
 #include "core/report.h"
 
 static struct {

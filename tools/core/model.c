@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/core.h"
 #include "core/report.h"
 
 #define TEXT_CHUNK ((size_t)64 << 10)

@@ -3,10 +3,6 @@
 #ifndef CP_CORE_MODEL_H
 #define CP_CORE_MODEL_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "core/core.h"
 
 /* model.c

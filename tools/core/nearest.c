@@ -2,7 +2,6 @@
 /* Distances between words; see core.h. */
 #include "core/core.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #define LETTERS_MAX 32

@@ -2,12 +2,8 @@
 /* Comments that begin with "note: "; see notes.h. */
 #include "core/report.h"
 
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "core/core.h"
 
 static struct {
 	char **texts;

@@ -5,9 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/model.h"
-#include "core/core.h"
-
 enum answer { UNKNOWN, NO, YES };
 
 struct ct_own {

@@ -7,12 +7,9 @@
 #include "core/read.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/text.h"
-#include "core/core.h"
 
 #define WINDOW ((size_t)256 << 10)
 /* A stack of a million frames fits; unpacked it takes 8 to 32 times as much. */

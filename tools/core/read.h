@@ -4,11 +4,7 @@
 #define CP_CORE_READ_H
 
 #include <protobuf-c/protobuf-c.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 
-#include "core/core.h"
 #include "core/model.h"
 
 /* foreign.c

@@ -11,9 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/core.h"
 #include "core/profile.pb-c.h"
-#include "core/model.h"
 
 #define MAX_TYPES ((size_t)64)
 #define MAX_SAMPLES ((size_t)1 << 26)

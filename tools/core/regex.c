@@ -4,11 +4,8 @@
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "core/core.h"
 
 /* The limit of backtracking for one match. An expression that reaches it counts as not matching;
  * after reaching it too often, the expression is not tried again. */

@@ -3,13 +3,10 @@
 #include "core/report.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/read.h"
-#include "core/core.h"
-#include "core/model.h"
 
 static struct {
 	const char *sample_index, *unit, *sort, *granularity;

@@ -3,11 +3,6 @@
 #ifndef CP_CORE_REPORT_H
 #define CP_CORE_REPORT_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "core/core.h"
 #include "core/model.h"
 
 /* cut_middle.c

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The lines above a table; see report.h. */
 #include <math.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "core/read.h"
-#include "core/core.h"
 #include "core/report.h"
 
 #define FILTERS 8

@@ -6,11 +6,8 @@
  */
 #include "core/report.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "core/core.h"
 
 /* Less memory needs no advice. */
 #define HINT_LEAST (INT64_C(32) << 20)

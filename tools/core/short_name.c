@@ -2,13 +2,10 @@
 /* Names that fit a terminal; see model.h. */
 #include "core/model.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
-
-#include "core/core.h"
 
 #define LEAST_COLUMNS 40
 #define ELLIPSIS "\342\200\246"

@@ -3,7 +3,6 @@
 #include "core/model.h"
 
 #include <signal.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Looks for the files of one run; see model.h. */
-#include "core/model.h"
 
 #include <glob.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "core/read.h"
-#include "core/core.h"
 #include "core/report.h"
 
 static bool known;

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Finds source files, and their lines; see model.h. */
-#include "core/model.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/read.h"
-#include "core/core.h"
 
 #define FILE_MAX ((off_t)64 << 20)
 

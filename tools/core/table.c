@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/core.h"
-
 uint32_t ct_table_find(const struct ct_table *t, uint64_t hash, ct_table_same *same,
 		       const void *context, const void *key)
 {

@@ -10,7 +10,6 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "core/core.h"
 #include "core/profile.pb-c.h"
 
 #define CHUNK ((size_t)64 << 10)

@@ -7,9 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "flame/flame.h"
-#include "core/model.h"
-#include "core/core.h"
 #include "core/report.h"
 #include "core/read.h"
 

@@ -6,9 +6,6 @@
 #ifndef CT_DIFF_H
 #define CT_DIFF_H
 
-#include <stdio.h>
-
-#include "core/core.h"
 #include "flame/flame.h"
 
 enum { CT_BEFORE, CT_AFTER };

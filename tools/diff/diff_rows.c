@@ -6,9 +6,7 @@
 #include <string.h>
 
 #include "diff/diff.h"
-#include "core/core.h"
 #include "core/report.h"
-#include "core/model.h"
 
 static void add(struct ct_diff_file *file, enum ct_diff_value what, uint32_t frame, double value,
 		int64_t samples)

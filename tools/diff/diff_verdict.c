@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "diff/diff.h"
-#include "core/core.h"
 
 /* A smaller limit asks for exact counts: it needs no more samples than this one. */
 #define FINEST_LIMIT 0.01

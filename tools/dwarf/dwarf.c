@@ -5,8 +5,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "dwarf/dwarf_data.h"
-
 struct ct_dwarf {
 	struct ct_dw_file main, package;
 	bool package_tried;

@@ -5,9 +5,6 @@
 
 #include <gelf.h>
 #include <libelf.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "dwarf/dwarf_data.h"
 

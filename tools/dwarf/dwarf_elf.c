@@ -3,8 +3,6 @@
 #include "dwarf/dwarf.h"
 
 #include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "core/read.h"

@@ -5,11 +5,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <gelf.h>
-#include <libelf.h>
 #include <stdlib.h>
 #include <unistd.h>
-#include <stdint.h>
 
 static const char *const names[CT_DW_SECTIONS] = {
 	[CT_DW_INFO] = "info",	       [CT_DW_ABBREV] = "abbrev",

@@ -3,11 +3,7 @@
 #include "dwarf/dwarf.h"
 
 #include <errno.h>
-#include <gelf.h>
-#include <libelf.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 #include <zlib.h>
 

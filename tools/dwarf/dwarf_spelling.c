@@ -3,8 +3,6 @@
 #include "dwarf/dwarf.h"
 
 #include <ctype.h>
-#include <stdbool.h>
-#include <string.h>
 
 #define NESTED_MAX 64
 

@@ -2,12 +2,7 @@
 /* Names from symbol tables; see dwarf.h. */
 #include "dwarf/dwarf.h"
 
-#include <gelf.h>
-#include <libelf.h>
-#include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
-#include <stdint.h>
 
 #include "core/core.h"
 

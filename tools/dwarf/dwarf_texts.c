@@ -3,9 +3,7 @@
 #include "dwarf/dwarf.h"
 
 #include <stdalign.h>
-#include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define PIECE_SIZE ((size_t)64 << 10)
 

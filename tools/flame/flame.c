@@ -5,9 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/core.h"
-#include "core/model.h"
-
 static struct {
 	const char *output, *type, *title, *format;
 	struct ct_list base;

@@ -3,12 +3,6 @@
 #ifndef CP_FLAME_FLAME_H
 #define CP_FLAME_FLAME_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include "core/core.h"
 #include "core/model.h"
 
 /* flame_map.c

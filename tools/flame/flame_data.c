@@ -9,7 +9,6 @@
 #include <time.h>
 
 #include "flame/flame.h"
-#include "core/core.h"
 
 struct packer {
 	FILE *to;

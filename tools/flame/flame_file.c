@@ -5,8 +5,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "core/core.h"
-
 static int write_stdout(ct_flame_writer *write, const void *what)
 {
 	write(what, stdout);

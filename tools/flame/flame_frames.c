@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/model.h"
-#include "core/core.h"
 #include "core/report.h"
 
 void ct_flame_frames_init(struct ct_frames *frames, enum ct_frames_by by)

@@ -5,9 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/core.h"
-#include "core/model.h"
-
 #define FIRST_ROOM 1024
 
 static uint64_t mix(uint64_t x)

@@ -2,13 +2,10 @@
 /* See flame.h. */
 #include "flame/flame.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/model.h"
 #include "core/read.h"
-#include "core/core.h"
 
 struct ct_profile *ct_flame_sides_open(char *const *sources, int count)
 {

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "flame/flame.h"
-#include "core/core.h"
 #include "core/report.h"
 
 #define WIDTH 1200.0

@@ -2,12 +2,8 @@
 /* See flame.h. */
 #include "flame/flame.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "core/model.h"
-#include "core/core.h"
 
 /* Names of tabs by sample type. The profile's first type in this table decides. */
 static const struct {

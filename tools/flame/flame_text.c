@@ -2,11 +2,9 @@
 /* Writes a profile's text inside a page or picture. The text may come from anybody, so every
  * character of markup is escaped.
  */
-#include <stdint.h>
 #include <string.h>
 
 #include "flame/flame.h"
-#include "core/core.h"
 
 /* The smallest code point for a sequence of N bytes; smaller ones must use fewer bytes. */
 static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };

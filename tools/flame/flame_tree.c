@@ -6,8 +6,6 @@
 #include <string.h>
 #include <inttypes.h>
 
-#include "core/core.h"
-
 #define FIRST_SLOTS 1024
 
 void ct_flame_tree_init(struct ct_tree *tree, size_t type_count)

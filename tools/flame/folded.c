@@ -6,9 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/core.h"
-#include "core/model.h"
-
 static struct {
 	const char *output, *type;
 	bool threads, annotate;

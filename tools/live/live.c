@@ -3,15 +3,12 @@
 #include "live/live.h"
 
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "core/core.h"
 #include "verbs/verbs.h"
 
 /* ---- what is shown ---- */

@@ -3,12 +3,7 @@
 #ifndef CP_LIVE_LIVE_H
 #define CP_LIVE_LIVE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdio.h>
-
 #include "control/control.h"
-#include "core/model.h"
 #include "core/report.h"
 
 /* live_table.c

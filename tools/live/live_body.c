@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The table of functions, and the threads; see live.h. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/core.h"
-#include "core/model.h"
 #include "live/live.h"
 
 /* Rows of your code. */

@@ -7,11 +7,9 @@
  *     ... the body ...
  *     keys
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/core.h"
 #include "live/live.h"
 
 /* A share of less CPU time than this says nothing. */

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The flame graph of the last window: the root at the top, a level a row. See live.h. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/core.h"
-#include "core/model.h"
 #include "live/live.h"
 
 #define DELETE 127

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/core.h"
 #include "live/live.h"
 
 #define ESCAPE 27

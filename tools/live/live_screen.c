@@ -11,13 +11,11 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 #include <wchar.h>
 
 #include "base/text.h"
-#include "core/core.h"
 
 static struct ct_curses_window *window;
 static bool ours, utf8, colours;

@@ -2,12 +2,9 @@
 /* The functions of a window; see live.h. */
 #include "live/live.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/report.h"
-#include "core/core.h"
 #include "verbs/verbs.h"
 
 /* ---- rows ---- */

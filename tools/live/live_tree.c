@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/core.h"
-#include "core/report.h"
 #include "verbs/verbs.h"
 
 #define BLOCK 1024

@@ -5,15 +5,11 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "control/control.h"
-#include "core/core.h"
 #include "verbs/verbs.h"
 
 /* A process that doesn't answer is waited for so long at the end. */

@@ -4,11 +4,7 @@
 #define CP_OTLP_OTLP_H
 
 #include <protobuf-c/protobuf-c.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
 
-#include "core/model.h"
 #include "core/report.h"
 
 /* OpenTelemetry's profiles (OTLP, opentelemetry.proto.profiles.v1development): a profile in memory

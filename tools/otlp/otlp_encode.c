@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "cp-build.h"
-#include "core/core.h"
 #include "otlp/otlp.h"
 #include "otlp/otlp.pb-c.h"
 

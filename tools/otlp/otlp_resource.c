@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/report.h"
 #include "otlp/otlp.h"
 
 static const char *const told[] = {

@@ -3,11 +3,8 @@
 #include "otlp/otlp.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/text.h"
-#include "core/core.h"
-#include "core/report.h"
 
 static bool same_stack(const void *context, uint32_t index, const void *key)
 {

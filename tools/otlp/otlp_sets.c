@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/core.h"
 #include "otlp/otlp.h"
 
 struct pair {

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/core.h"
 #include "otlp/otlp.pb-c.h"
 
 #define MAPPING_ATTRIBUTES 6 /* and the 0 at the end */

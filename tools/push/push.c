@@ -7,14 +7,10 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
-
-#include "control/control.h"
-#include "core/core.h"
 
 #define LOOK_SECONDS 1.0
 

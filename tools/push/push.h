@@ -3,15 +3,7 @@
 #ifndef CP_PUSH_PUSH_H
 #define CP_PUSH_PUSH_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include "base/control.h"
 #include "control/control.h"
-#include "core/core.h"
-#include "core/model.h"
 
 /* push_labels.c
  *

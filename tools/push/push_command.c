@@ -13,8 +13,6 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "control/control.h"
-#include "core/core.h"
 #include "push/push.h"
 #include "verbs/verbs.h"
 

@@ -7,10 +7,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
-
-#include "core/core.h"
 
 /* A directory may have a hundred thousand files: of so many at once the names are in memory. */
 #define OLDEST 2048

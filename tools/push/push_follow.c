@@ -10,8 +10,6 @@
 #include <unistd.h>
 #include <fcntl.h>
 
-#include "control/control.h"
-#include "core/core.h"
 #include "core/read.h"
 
 struct ct_push_follow {

@@ -18,8 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/model.h"
-#include "core/core.h"
 #include "core/read.h"
 
 #define MAGIC "cprof-push 1"

@@ -3,12 +3,9 @@
 #include "push/push.h"
 
 #include <ctype.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "core/core.h"
 
 #define VALUE_MAX 2048
 

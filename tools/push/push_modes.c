@@ -4,11 +4,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "control/control.h"
-#include "core/core.h"
 #include "verbs/verbs.h"
 
 /* A mode that was turned on for us ends by itself so long after the last window. */

@@ -19,8 +19,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/core.h"
-
 #define FIRST_WAIT 0.5
 #define LAST_WAIT 300.0
 /* Somebody must change a credential or an address first. */

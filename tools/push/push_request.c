@@ -9,13 +9,11 @@
 
 #include <ctype.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
 
-#include "core/core.h"
 #include "otlp/otlp.h"
 
 #define BOUNDARY_SIZE 33

@@ -4,15 +4,12 @@
 
 #include <errno.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <time.h>
 #include <ctype.h>
-#include <sys/stat.h>
 
-#include "core/core.h"
 #include "cp-build.h"
 
 #define CONNECT_SECONDS 10L

@@ -12,9 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/model.h"
 #include "core/report.h"
-#include "core/core.h"
 
 #define TYPES 2
 

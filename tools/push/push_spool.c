@@ -12,15 +12,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-
-#include "core/core.h"
 
 #define SUFFIX ".item"
 #define MOST_PUSHES 64

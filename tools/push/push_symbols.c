@@ -9,9 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/model.h"
-#include "core/core.h"
-#include "core/report.h"
 #include "verbs/verbs.h"
 
 /* Then the book begins anew: 100 bytes or so a location. */

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/core.h"
-
 /* clang-format off */
 /* The limits are those of the receivers' default configurations. */
 static const struct protocol {

@@ -2,14 +2,10 @@
 /* cprof push: windows of running processes, sent to a receiver.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "control/control.h"
-#include "core/core.h"
 #include "push/push.h"
 #include "verbs/verbs.h"
 

@@ -2,13 +2,10 @@
 /* cprof serve: the profiles of running processes over HTTP. */
 #include "serve/serve.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "control/control.h"
-#include "core/core.h"
 #include "verbs/verbs.h"
 
 static struct {

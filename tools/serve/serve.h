@@ -3,14 +3,7 @@
 #ifndef CP_SERVE_SERVE_H
 #define CP_SERVE_SERVE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <sys/types.h>
-
 #include "control/control.h"
-#include "core/model.h"
 
 /* serve_route.c
  *

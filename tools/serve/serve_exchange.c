@@ -10,12 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-
-#include "core/core.h"
 
 /* A flame graph shows the last minute: the windows that were taken in it. */
 #define MINUTE 60.0

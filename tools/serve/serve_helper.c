@@ -9,15 +9,12 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "control/control.h"
-#include "core/core.h"
 #include "verbs/verbs.h"
 
 struct watched {

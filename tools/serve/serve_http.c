@@ -11,7 +11,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "core/core.h"
 #include "verbs/verbs.h"
 
 /* A client that neither reads nor writes. */

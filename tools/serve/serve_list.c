@@ -4,8 +4,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "control/control.h"
-#include "core/core.h"
 #include "serve/serve.h"
 
 void ct_serve_list_resolve(const struct ct_serve_request *r, struct ct_serve_out *out)

@@ -3,8 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/control.h"
-#include "core/core.h"
 #include "cp-build.h"
 #include "serve/serve.h"
 

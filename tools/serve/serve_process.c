@@ -8,8 +8,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "control/control.h"
-#include "core/core.h"
 #include "core/read.h"
 #include "serve/serve.h"
 

@@ -6,9 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "control/control.h"
-#include "core/core.h"
-
 static void add(struct ct_serve_processes *all, int pid, const struct cp_control_message *status)
 {
 	struct ct_serve_process *p = CT_PUSH(all->items, all->count, all->room);

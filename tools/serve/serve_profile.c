@@ -16,12 +16,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "core/core.h"
-#include "core/model.h"
 #include "core/read.h"
 #include "flame/flame.h"
 #include "serve/serve.h"
-#include "control/control.h"
 #include "verbs/verbs.h"
 
 /* Without an earlier window, a flame graph shows so long a window. */

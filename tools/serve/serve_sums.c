@@ -5,10 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/control.h"
-#include "core/model.h"
-#include "core/core.h"
-
 static bool same_types(const struct ct_profile *p, const struct ct_profile *q)
 {
 	if (p->type_count != q->type_count)

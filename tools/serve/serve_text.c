@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/core.h"
 #include "serve/serve.h"
 
 struct order {

@@ -4,9 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/control.h"
-#include "core/model.h"
-#include "core/core.h"
 #include "core/read.h"
 #include "serve/serve.h"
 

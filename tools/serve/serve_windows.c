@@ -5,11 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
-
-#include "control/control.h"
-#include "core/core.h"
 
 /* In the order in which they were last used. */
 static struct ct_serve_window *windows;

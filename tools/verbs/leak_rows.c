@@ -3,12 +3,9 @@
 #include "verbs/verbs.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/core.h"
-#include "core/report.h"
 #include "core/read.h"
 #include "flame/flame.h"
 

@@ -3,13 +3,10 @@
 #include "verbs/verbs.h"
 
 #include <errno.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "core/core.h"
 #include "modes/event/event_names.h"
 
 struct ct_mode_option ct_mode_options[CT_MODES];

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/core.h"
-
 #define UNNAMED "(no name)"
 
 static const char *name_of(const struct ct_profile *p, const struct ct_location *l, uint32_t line)

@@ -2,12 +2,8 @@
 /* The table "Your code"; see verbs.h. */
 #include "verbs/verbs.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "core/core.h"
-#include "core/model.h"
 
 /* Columns in front of a name. */
 #define COLUMNS_BEFORE 37

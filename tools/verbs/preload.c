@@ -7,16 +7,11 @@
 #include <fcntl.h>
 #include <gelf.h>
 #include <libelf.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
-
-#include "core/core.h"
 
 #define SCRIPTS_MAX 5 /* the kernel's own limit for scripts that interpret scripts */
 #define HEAD_MAX 4096

@@ -4,15 +4,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/core.h"
-#include "core/report.h"
 #include "core/read.h"
 
 #define COPIED_AT_ONCE 65536

@@ -3,23 +3,14 @@
 #include "verbs/verbs.h"
 
 #include <dirent.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <sys/wait.h>
 
-#include "control/control.h"
-#include "core/core.h"
-#include "core/report.h"
 #include "core/read.h"
-#include "core/model.h"
 #include "diff/diff.h"
-#include "flame/flame.h"
 
 /* The type that is shown of a window of the heap. */
 #define ALLOCATED "alloc_space"

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "symbols/demangle.h"
-#include "core/core.h"
 
 #define NAME_MAX_BYTES (16 << 10)
 

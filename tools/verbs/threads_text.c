@@ -6,10 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/control.h"
-#include "core/core.h"
-#include "core/model.h"
-
 /* Names of threads that a line shows. */
 #define SHOWN 4
 

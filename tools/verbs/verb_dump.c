@@ -4,14 +4,10 @@
  */
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "control/control.h"
-#include "core/core.h"
 #include "core/read.h"
 #include "verbs/verbs.h"
 

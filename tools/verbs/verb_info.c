@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `cprof info`: prints what a profile says about itself: types, times, mappings, comments. */
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "core/core.h"
-#include "core/report.h"
 #include "core/read.h"
 #include "verbs/verbs.h"
 

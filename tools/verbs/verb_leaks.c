@@ -2,13 +2,9 @@
 /* `cprof leaks`: shows which stacks hold the memory that is in use at the end or, with several
  * dumps, which of them grew. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/core.h"
-#include "core/report.h"
-#include "core/model.h"
 #include "verbs/verbs.h"
 
 #define FEW_SHOWN 3		   /* stacks with few blocks more */

@@ -2,13 +2,9 @@
 /* `cprof list`: shows the source of functions, with the value of each line. */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/core.h"
-#include "core/model.h"
-#include "core/report.h"
 #include "verbs/verbs.h"
 
 /* Lines shown before the first line with a value and after the last one. */

@@ -2,15 +2,11 @@
 /* `cprof locks`: shows, for each lock, the functions that wait for it and the functions that hold
  * it during those waits, or that end the waits for a condition, a semaphore or the like. The latter
  * come from the files of holders and of wakers beside the profile. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "core/core.h"
-#include "core/report.h"
 #include "core/read.h"
-#include "core/model.h"
 #include "verbs/verbs.h"
 
 /* The width of "  12.34ms  function" on either side. */

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `cprof merge`: combines several profiles in one file. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "core/model.h"
-#include "core/report.h"
 #include "core/read.h"
-#include "core/core.h"
 #include "verbs/verbs.h"
 
 static const char *output = "-";

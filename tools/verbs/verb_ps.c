@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cprof ps: the profiled processes of this machine that answer us. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "core/core.h"
-#include "control/control.h"
 #include "verbs/verbs.h"
 
 /* A share of less CPU time than this says nothing. */

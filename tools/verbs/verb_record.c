@@ -6,16 +6,11 @@
  */
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "control/control.h"
-#include "core/core.h"
-#include "core/model.h"
 #include "core/read.h"
 #include "verbs/verbs.h"
 

@@ -7,16 +7,11 @@
  */
 #include <errno.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "core/core.h"
-#include "core/model.h"
 #include "flame/flame.h"
 #include "verbs/verbs.h"
 

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cprof set: other settings for the modes of a running process. */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/control.h"
-#include "core/core.h"
 #include "verbs/verbs.h"
 
 static struct {

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `cprof spans`: what the requests of a program took and used, from the comments of its profile. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/core.h"
-#include "core/report.h"
 #include "core/read.h"
 #include "verbs/verbs.h"
 

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cprof start, cprof stop: modes of a running process, turned on and off. */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/core.h"
-#include "control/control.h"
 #include "verbs/verbs.h"
 
 static struct {

@@ -2,13 +2,9 @@
 /* `cprof strip-labels`: removes the labels of a profile, so that equal stacks of different threads
  * or requests become one, and no private label is passed on.
  */
-#include <stdio.h>
 #include <stdlib.h>
 
-#include "core/model.h"
-#include "core/report.h"
 #include "core/read.h"
-#include "core/core.h"
 #include "verbs/verbs.h"
 
 static const char *output = "-", *only, *keep;

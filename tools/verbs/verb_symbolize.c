@@ -10,18 +10,10 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/model.h"
 #include "dwarf/dwarf.h"
-#include "core/core.h"
-#include "core/report.h"
 #include "core/read.h"
 
 struct work {

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `cprof tags`: shows the labels of the samples, and the value of each. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/core.h"
-#include "core/report.h"
 #include "verbs/verbs.h"
 
 static const struct ct_option options[] = { CT_END };

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cprof threads: where every thread of a process is now, equal stacks together. */
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/control.h"
-#include "core/core.h"
-#include "core/model.h"
 #include "verbs/verbs.h"
 
 static struct {

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `cprof top`: shows the functions (lines, files, addresses) with the biggest values. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/report.h"
 #include "core/read.h"
-#include "core/core.h"
-#include "core/model.h"
 #include "verbs/verbs.h"
 
 #define OWN_ROWS 10

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `cprof tree` and `cprof peek`: show each function between its callers and its callees. */
-#include <stdio.h>
 
-#include "core/core.h"
-#include "core/model.h"
-#include "core/report.h"
 #include "verbs/verbs.h"
 
 #define RULE "----------------------------------------------------------+-------------"

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `cprof waits`: shows where the time of a wall profile goes while nothing runs, by cause and by
  * function of the program. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/core.h"
-#include "core/report.h"
 #include "core/read.h"
-#include "core/model.h"
 #include "verbs/verbs.h"
 
 /* The number of innermost frames that are searched for a cause. */

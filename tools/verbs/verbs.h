@@ -3,14 +3,9 @@
 #ifndef CP_VERBS_VERBS_H
 #define CP_VERBS_VERBS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdio.h>
 #include <time.h>
 
 #include "control/control.h"
-#include "core/core.h"
-#include "core/model.h"
 #include "core/report.h"
 
 /* own_stack.c

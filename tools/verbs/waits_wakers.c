@@ -2,15 +2,11 @@
 /* Who ended the waits of a wall profile; see verbs.h. */
 #include "verbs/verbs.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "core/core.h"
-#include "core/report.h"
 #include "core/read.h"
-#include "core/model.h"
 
 #define COLUMNS_BEFORE 24
 /* Functions shown that ended one wait. */
