@@ -148,16 +148,14 @@ uint64_t cp_control_socket_due(void)
 
 void cp_control_socket_sleep(uint32_t *word, uint32_t seen, const struct timespec *timeout)
 {
-	struct pollfd fds[CP_TASK_SLEEP_OWN + 2];
-	struct pollfd *mine = &fds[CP_TASK_SLEEP_OWN];
 	bool accepts = client < 0 && may_accept(now());
+	struct pollfd fds[] = {
+		{ .fd = accepts ? listener : client, .events = POLLIN },
+		{ .fd = accepts ? path_listener : -1, .events = POLLIN },
+	};
 
-	mine[0] = (struct pollfd){ .fd = client, .events = POLLIN };
-	if (accepts)
-		mine[0].fd = listener;
-	mine[1] = (struct pollfd){ .fd = accepts ? path_listener : -1, .events = POLLIN };
-	cp_task_sleep(word, seen, timeout, fds, CP_TASK_SLEEP_OWN + 2);
-	ready = mine[0].revents ? mine[0].fd : mine[1].revents ? mine[1].fd : -1;
+	cp_task_sleep(word, seen, timeout, fds, 2);
+	ready = fds[0].revents ? fds[0].fd : fds[1].revents ? fds[1].fd : -1;
 }
 
 /* Who may ask. */

@@ -3,18 +3,18 @@
 #include "collect/collect.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/signalfd.h>
 
 #include "base/atomic.h"
 #include "base/sys.h"
 
 #define WAKE_SIGNAL 33
 
-static int signals = -1; /* the signalfd, in the task's own table */
-static int process;	 /* the task's process, for the signal */
-static uint32_t asleep;	 /* the task's id while it is in ppoll, or about to be; else 0 */
+static bool begun;
+static int process;	/* the task's process, for the signal */
+static uint32_t asleep; /* the task's id while it waits for the signal, or is about to; else 0 */
 
 /* Send the signal to task TID. -EAGAIN: the user's limit of pending signals is reached. */
 static long send_signal(uint32_t tid)
@@ -27,56 +27,77 @@ static long send_signal(uint32_t tid)
 	return cp_sys4(SYS_rt_tgsigqueueinfo, process, tid, WAKE_SIGNAL, &info);
 }
 
-static bool take_signal(void)
+/* Take one signal, or wait until TIMEOUT is over (NULL: no end). */
+static bool take_signal(const struct timespec *timeout)
 {
-	struct signalfd_siginfo taken;
+	const uint64_t set = CP_SIGBIT(WAKE_SIGNAL);
 
-	return cp_sys_read(signals, &taken, sizeof(taken)) == (long)sizeof(taken);
+	return cp_sys4(SYS_rt_sigtimedwait, &set, NULL, timeout, sizeof(set)) == WAKE_SIGNAL;
+}
+
+static void take_signals(void)
+{
+	const struct timespec now = { 0, 0 };
+
+	while (take_signal(&now))
+		;
+}
+
+/* Have the kernel send the task a signal when FD becomes ready. The owner is set each time: the
+ * kernel refuses an owner whose user ids have changed since. */
+static void ask_for_signal(int fd)
+{
+	struct f_owner_ex owner = { F_OWNER_TID, cp_sys_gettid() };
+
+	cp_sys3(SYS_fcntl, fd, F_SETOWN_EX, &owner);
+	cp_sys3(SYS_fcntl, fd, F_SETSIG, WAKE_SIGNAL);
+	cp_sys3(SYS_fcntl, fd, F_SETFL, O_NONBLOCK | O_ASYNC);
+}
+
+static bool any_ready(struct pollfd *fds, unsigned count)
+{
+	const struct timespec now = { 0, 0 };
+
+	return cp_sys5(SYS_ppoll, fds, count, &now, NULL, sizeof(uint64_t)) > 0;
 }
 
 int cp_task_sleep_begin(void)
 {
-	const uint64_t set = CP_SIGBIT(WAKE_SIGNAL);
-	long fd = cp_sys4(SYS_signalfd4, -1, &set, sizeof(set), SFD_CLOEXEC | SFD_NONBLOCK);
+	const struct timespec now = { 0, 0 };
 	long err;
 
-	if (fd < 0)
-		return (int)fd;
-	signals = (int)fd;
 	process = cp_sys_getpid();
 	/* Where signals can't be sent, the task must sleep on a futex. */
 	err = send_signal((uint32_t)cp_sys_gettid());
-	if (!err && take_signal())
-		return 0;
-	cp_task_sleep_end();
-	return err ? (int)err : -EIO;
+	if (err)
+		return (int)err;
+	begun = take_signal(&now);
+	return begun ? 0 : -EIO;
 }
 
 void cp_task_sleep_end(void)
 {
 	cp_store_seqcst(&asleep, 0);
-	if (signals >= 0)
-		cp_sys_close(signals);
-	signals = -1;
+	if (begun)
+		take_signals();
+	begun = false;
 }
 
 void cp_task_sleep(uint32_t *word, uint32_t seen, const struct timespec *timeout,
 		   struct pollfd *fds, unsigned count)
 {
-	struct timespec left = timeout ? *timeout : (struct timespec){ 0, 0 };
-
-	fds[0] = (struct pollfd){ .fd = signals, .events = POLLIN };
 	for (unsigned i = 0; i < count; i++)
-		fds[i].revents = 0;
+		if (fds[i].fd >= 0)
+			ask_for_signal(fds[i].fd);
 	/* Stored before WORD is read: a waker changes WORD before it reads this. So either the
-	 * waker sees that it must send a signal, or WORD's change is seen here. */
+	 * waker sees that it must send a signal, or WORD's change is seen here. A descriptor
+	 * that becomes ready after any_ready has sent a signal before the wait. */
 	cp_store_seqcst(&asleep, (uint32_t)cp_sys_gettid());
-	if (cp_load_seqcst(word) == seen)
-		cp_sys5(SYS_ppoll, fds, count, timeout ? &left : NULL, NULL, sizeof(uint64_t));
+	if (cp_load_seqcst(word) == seen && !any_ready(fds, count))
+		take_signal(timeout);
 	cp_store_seqcst(&asleep, 0);
-	if (fds[0].revents)
-		while (take_signal())
-			;
+	take_signals();
+	any_ready(fds, count);
 }
 
 void cp_task_sleep_wake(uint32_t *word)
@@ -94,5 +115,5 @@ void cp_task_sleep_wake(uint32_t *word)
 void cp_task_sleep_fork_child(void)
 {
 	cp_store_relaxed(&asleep, 0);
-	signals = -1;
+	begun = false;
 }

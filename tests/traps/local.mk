@@ -112,6 +112,7 @@ TRAP_TESTS += \
 	%D%/caught_system_calls/run.sh \
 	%D%/cloned_process/run.sh \
 	%D%/closings/run.sh \
+	%D%/collector_sleeps/run.sh \
 	%D%/control_hostile_client/run.sh \
 	%D%/control_names_taken/run.sh \
 	%D%/control_path/run.sh \
@@ -266,7 +267,6 @@ TRAP_TESTS += \
 	%D%/tick_coarser_than_period/run.sh \
 	%D%/timer_create_fails/run.sh \
 	%D%/timers_in_step/run.sh \
-	%D%/toggled_off_sleeps/run.sh \
 	%D%/traced_child/run.sh \
 	%D%/trials/run.sh \
 	%D%/valgrind/run.sh \
