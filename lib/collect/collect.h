@@ -343,6 +343,9 @@ void cp_sweep_tids_fork_child(void);
 
 /* Let the calling task sleep with descriptors from now on. Returns 0 or a negative errno. */
 int cp_task_sleep_begin(void);
+/* Let a sleep end when FD, which doesn't block, becomes ready; in the task. Returns 0 or a negative
+ * errno. */
+int cp_task_sleep_watch(int fd);
 /* Forget that: in the task, before it ends or waits for the futex again. */
 void cp_task_sleep_end(void);
 /* Sleep until TIMEOUT is over (NULL: no end), WORD isn't SEEN any more, or one of COUNT FDS is

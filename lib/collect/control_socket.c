@@ -69,7 +69,9 @@ static int make_listener(const struct cp_control_place *place)
 
 	if (fd < 0)
 		return (int)fd;
-	err = publish((int)fd, place);
+	err = cp_task_sleep_watch((int)fd);
+	if (!err)
+		err = publish((int)fd, place);
 	if (err) {
 		cp_sys_close((int)fd);
 		return err;

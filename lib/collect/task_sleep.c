@@ -43,17 +43,6 @@ static void take_signals(void)
 		;
 }
 
-/* Have the kernel send the task a signal when FD becomes ready. The owner is set each time: the
- * kernel refuses an owner whose user ids have changed since. */
-static void ask_for_signal(int fd)
-{
-	struct f_owner_ex owner = { F_OWNER_TID, cp_sys_gettid() };
-
-	cp_sys3(SYS_fcntl, fd, F_SETOWN_EX, &owner);
-	cp_sys3(SYS_fcntl, fd, F_SETSIG, WAKE_SIGNAL);
-	cp_sys3(SYS_fcntl, fd, F_SETFL, O_NONBLOCK | O_ASYNC);
-}
-
 static bool any_ready(struct pollfd *fds, unsigned count)
 {
 	const struct timespec now = { 0, 0 };
@@ -75,6 +64,18 @@ int cp_task_sleep_begin(void)
 	return begun ? 0 : -EIO;
 }
 
+int cp_task_sleep_watch(int fd)
+{
+	struct f_owner_ex owner = { F_OWNER_TID, cp_sys_gettid() };
+	long err = cp_sys3(SYS_fcntl, fd, F_SETOWN_EX, &owner);
+
+	if (!err)
+		err = cp_sys3(SYS_fcntl, fd, F_SETSIG, WAKE_SIGNAL);
+	if (!err)
+		err = cp_sys3(SYS_fcntl, fd, F_SETFL, O_NONBLOCK | O_ASYNC);
+	return (int)err;
+}
+
 void cp_task_sleep_end(void)
 {
 	cp_store_seqcst(&asleep, 0);
@@ -86,9 +87,10 @@ void cp_task_sleep_end(void)
 void cp_task_sleep(uint32_t *word, uint32_t seen, const struct timespec *timeout,
 		   struct pollfd *fds, unsigned count)
 {
+	/* Each time: the kernel refuses an owner whose user ids have changed since. */
 	for (unsigned i = 0; i < count; i++)
 		if (fds[i].fd >= 0)
-			ask_for_signal(fds[i].fd);
+			cp_task_sleep_watch(fds[i].fd);
 	/* Stored before WORD is read: a waker changes WORD before it reads this. So either the
 	 * waker sees that it must send a signal, or WORD's change is seen here. A descriptor
 	 * that becomes ready after any_ready has sent a signal before the wait. */
