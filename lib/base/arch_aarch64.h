@@ -248,6 +248,8 @@ static inline void cp_context_end_call(ucontext_t *uc, long result)
 #define CP_FRAME_RECORD 16   /* size of the frame record */
 /* The kernel leaves this much below the interrupted stack pointer. */
 #define CP_FRAME_RED_ZONE 0
+/* The kernel writes the frame below an alternate stack that is too small, if it can. */
+#define CP_FRAME_MUST_FIT false
 
 /* The record in the context that tells of records after the context. */
 struct cp_frame_extra {
@@ -327,7 +329,8 @@ static inline void cp_context_enter(ucontext_t *uc, uintptr_t handler, int sig, 
 	m->regs[2] = low + CP_FRAME_CONTEXT;
 	m->regs[29] = low + cp_frame_size(uc);
 	m->regs[30] = (uint64_t)(uintptr_t)restorer;
-	m->pstate &= ~UINT64_C(0xc00); /* the kind of the last branch */
+	/* The kind of the last branch, and that tags of memory aren't checked. */
+	m->pstate &= ~UINT64_C(0x2000c00);
 }
 
 /* Returns whether the processor checks return addresses against a shadow stack. */

@@ -260,6 +260,8 @@ static inline void cp_context_end_call(ucontext_t *uc, long result)
 #define CP_FRAME_FIXED (8 + 304 + 128) /* size up to the floating-point registers */
 /* The kernel leaves this much below the interrupted stack pointer. */
 #define CP_FRAME_RED_ZONE 128
+/* The kernel writes no frame that an alternate stack has no room for. */
+#define CP_FRAME_MUST_FIT true
 
 static inline uintptr_t cp_frame_low(const ucontext_t *uc)
 {

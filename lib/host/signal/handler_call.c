@@ -65,8 +65,7 @@ static struct place place_of(const ucontext_t *uc, const struct cp_disposition *
 	to.top = to.alternate && !there ? alternate.low + alternate.size
 					: regs.r[CP_REG_SP] - CP_FRAME_RED_ZONE;
 	to.low = cp_frame_below(uc, to.top);
-	/* The kernel writes no frame that an alternate stack has no room for. */
-	if (to.alternate && to.low <= alternate.low)
+	if (CP_FRAME_MUST_FIT && to.alternate && to.low <= alternate.low)
 		to.fits = false;
 	return to;
 }
