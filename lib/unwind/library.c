@@ -132,7 +132,4 @@ int cp_library_libunwind(struct cp_libunwind *to)
 	return 0;
 }
 
-#else
-/* ISO C does not allow an empty file. */
-static extern int libunwind_is_missing;
 #endif
