@@ -51,7 +51,7 @@ static const struct ct_verb *const verbs[] = {
 
 #define VERBS (sizeof(verbs) / sizeof(*verbs))
 
-static const struct ct_verb *find(const char *name)
+static const struct ct_verb *find_verb(const char *name)
 {
 	for (size_t i = 0; i < VERBS; i++)
 		if (!strcmp(verbs[i]->name, name))
@@ -165,7 +165,7 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-help") || !strcmp(argv[1], "-h") ||
 	    !strcmp(argv[1], "help")) {
-		verb = argc > 2 ? find(argv[2]) : NULL;
+		verb = argc > 2 ? find_verb(argv[2]) : NULL;
 		if (verb)
 			return verb->run(2, (char *[]){ argv[2], "--help", NULL });
 		usage(stdout);
@@ -175,7 +175,7 @@ int main(int argc, char **argv)
 		puts("cprof (libcprof) " PACKAGE_VERSION);
 		return CT_OK;
 	}
-	verb = find(argv[1]);
+	verb = find_verb(argv[1]);
 	if (verb)
 		return verb->run(argc - 1, argv + 1);
 	return is_file(argv[1]) ? top_of(argc, argv) : unknown(argv[1]);

@@ -36,7 +36,7 @@ uint32_t cp_index_find(const struct cp_index *ix, uint32_t hash,
 	return CP_INDEX_NONE;
 }
 
-static void insert(struct cp_index_slot *slots, size_t room, struct cp_index_slot s)
+static void insert_slot(struct cp_index_slot *slots, size_t room, struct cp_index_slot s)
 {
 	size_t i = s.hash & (room - 1);
 
@@ -45,7 +45,7 @@ static void insert(struct cp_index_slot *slots, size_t room, struct cp_index_slo
 	slots[i] = s;
 }
 
-static int grow(struct cp_index *ix)
+static int grow_index(struct cp_index *ix)
 {
 	size_t room = ix->room ? ix->room * 2 : ROOM_MIN;
 	struct cp_index_slot *slots = cp_pages_map(room * sizeof(*slots));
@@ -54,7 +54,7 @@ static int grow(struct cp_index *ix)
 		return -ENOMEM;
 	for (size_t i = 0; i < ix->room; i++)
 		if (ix->slots[i].item)
-			insert(slots, room, ix->slots[i]);
+			insert_slot(slots, room, ix->slots[i]);
 	cp_sys_unmap(ix->slots, ix->room * sizeof(*slots));
 	ix->slots = slots;
 	ix->room = room;
@@ -63,9 +63,9 @@ static int grow(struct cp_index *ix)
 
 int cp_index_add(struct cp_index *ix, uint32_t hash, uint32_t item)
 {
-	if (ix->count * 3 >= ix->room * 2 && grow(ix) < 0)
+	if (ix->count * 3 >= ix->room * 2 && grow_index(ix) < 0)
 		return -ENOMEM;
-	insert(ix->slots, ix->room, (struct cp_index_slot){ hash, item + 1 });
+	insert_slot(ix->slots, ix->room, (struct cp_index_slot){ hash, item + 1 });
 	ix->count++;
 	return 0;
 }

@@ -102,7 +102,7 @@ static bool mine(void)
 }
 
 /* Returns the first of N free units, or -1. */
-static size_t find(size_t n)
+static size_t find_units(size_t n)
 {
 	size_t free = 0, limit = reserve.limit / UNIT;
 
@@ -120,7 +120,7 @@ void *cp_reserve_take(size_t size)
 
 	if (!size || size > reserve.size || !mine())
 		return NULL;
-	at = find(n);
+	at = find_units(n);
 	if (at == (size_t)-1 || !make_accessible())
 		return NULL;
 	memset(used + at, 1, n);

@@ -28,7 +28,7 @@ void cp_stackcopy_end(struct cp_stackcopy *c)
 /* Copies from FROM on into DATA, up to the first unreadable page. Returns the number of bytes, or
  * a negative errno. Any error other than EFAULT (no readable byte) means that the call is denied;
  * /proc is used then. */
-static long copy(struct cp_stackcopy *c, uint64_t from)
+static long copy_pages(struct cp_stackcopy *c, uint64_t from)
 {
 	long got = -EPERM;
 
@@ -42,7 +42,7 @@ static long copy(struct cp_stackcopy *c, uint64_t from)
 	return c->mem < 0 ? c->mem : cp_sys_pread(c->mem, c->data, sizeof(c->data), from);
 }
 
-static bool holds(const struct cp_stackcopy *c, uint64_t addr)
+static bool copy_holds(const struct cp_stackcopy *c, uint64_t addr)
 {
 	return c->size >= sizeof(addr) && addr - c->low <= c->size - sizeof(addr);
 }
@@ -54,14 +54,14 @@ bool cp_stackcopy_read(struct cp_stackcopy *c, uint64_t addr, uint64_t *word)
 
 	if (addr < PAGE || addr + sizeof(*word) < addr)
 		return false;
-	if (!holds(c, addr)) {
+	if (!copy_holds(c, addr)) {
 		/* The page below may be the stack's guard page. */
 		if (from < (addr & -PAGE))
 			from = addr & -PAGE;
-		got = copy(c, from);
+		got = copy_pages(c, from);
 		c->low = from;
 		c->size = got > 0 ? (uint64_t)got : 0;
-		if (!holds(c, addr))
+		if (!copy_holds(c, addr))
 			return false;
 	}
 	memcpy(word, c->data + (addr - c->low), sizeof(*word));

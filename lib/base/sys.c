@@ -63,7 +63,8 @@ static uintptr_t first(const struct part *p)
 
 /* Returns an address for SIZE bytes, at least SKIP after the last mapping. Restarts at the part's
  * begin after its end, because most mappings there have been unmapped by then. */
-static uintptr_t choose(const struct part *p, uintptr_t size, uintptr_t align, uintptr_t skip)
+static uintptr_t choose_address(const struct part *p, uintptr_t size, uintptr_t align,
+				uintptr_t skip)
 {
 	uintptr_t was = cp_load_relaxed(&next), at, end;
 
@@ -76,14 +77,15 @@ static uintptr_t choose(const struct part *p, uintptr_t size, uintptr_t align, u
 	return at;
 }
 
-static long map(size_t size, int access, int flags, int fd)
+static long map_kept(size_t size, int access, int flags, int fd)
 {
 	const struct part p = own_part();
 	uintptr_t align = size < HUGE_PAGE || !access ? CP_ARCH_PAGE_MAX : HUGE_PAGE;
 	long r = -EEXIST;
 
 	for (int i = 0; r == -EEXIST && i < TRIES && size <= p.size / 2; i++)
-		r = cp_syscall6(SYS_mmap, (long)choose(&p, size, align, i ? SKIP_MIN << i : 0),
+		r = cp_syscall6(SYS_mmap,
+				(long)choose_address(&p, size, align, i ? SKIP_MIN << i : 0),
 				(long)size, access, flags | MAP_FIXED_NOREPLACE, fd, 0);
 	/* There is no room (valgrind gives no such addresses), so the kernel chooses the
 	 * address. */
@@ -98,21 +100,21 @@ static long map(size_t size, int access, int flags, int fd)
 
 void *cp_sys_map(size_t size)
 {
-	long r = map(size, ACCESS, PAGES, -1);
+	long r = map_kept(size, ACCESS, PAGES, -1);
 
 	return FAILED(r) ? cp_reserve_take(size) : (void *)r;
 }
 
 void *cp_sys_map_none(size_t size)
 {
-	long r = map(size, PROT_NONE, PAGES, -1);
+	long r = map_kept(size, PROT_NONE, PAGES, -1);
 
 	return FAILED(r) ? NULL : (void *)r;
 }
 
 long cp_sys_map_fd(int fd, size_t size)
 {
-	return map(size, ACCESS, MAP_SHARED, fd);
+	return map_kept(size, ACCESS, MAP_SHARED, fd);
 }
 
 void cp_sys_unmap(void *p, size_t size)

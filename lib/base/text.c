@@ -15,7 +15,7 @@ struct spec {
 	int width, precision, longs;
 };
 
-static void put(struct out *o, char c)
+static void put_char(struct out *o, char c)
 {
 	if (o->len + 1 < o->size)
 		o->to[o->len++] = c;
@@ -31,13 +31,13 @@ static void put_number(struct out *o, const struct spec *s, uint64_t v, unsigned
 		v /= base;
 	} while (v);
 	for (int pad = s->width - n - minus; !s->zero && pad > 0; pad--)
-		put(o, ' ');
+		put_char(o, ' ');
 	if (minus)
-		put(o, '-');
+		put_char(o, '-');
 	for (int pad = s->width - n - minus; s->zero && pad > 0; pad--)
-		put(o, '0');
+		put_char(o, '0');
 	while (n)
-		put(o, digits[--n]);
+		put_char(o, digits[--n]);
 }
 
 static void put_string(struct out *o, const struct spec *s, const char *str)
@@ -49,9 +49,9 @@ static void put_string(struct out *o, const struct spec *s, const char *str)
 	while ((!s->precise || n < s->precision) && str[n])
 		n++;
 	for (int pad = s->width - n; pad > 0; pad--)
-		put(o, ' ');
+		put_char(o, ' ');
 	for (int i = 0; i < n; i++)
-		put(o, str[i]);
+		put_char(o, str[i]);
 }
 
 static const char *parse_spec(const char *f, struct spec *s, va_list *ap)
@@ -94,18 +94,18 @@ size_t cp_text_vformat(char *to, size_t size, const char *fmt, va_list args)
 	va_copy(ap, args);
 	for (const char *f = fmt; *f; f++) {
 		if (*f != '%') {
-			put(&o, *f);
+			put_char(&o, *f);
 			continue;
 		}
 		f = parse_spec(f + 1, &s, &ap);
 		switch (*f) {
 		case 's': put_string(&o, &s, va_arg(ap, const char *)); break;
-		case 'c': put(&o, (char)va_arg(ap, int)); break;
+		case 'c': put_char(&o, (char)va_arg(ap, int)); break;
 		case 'd':
 		case 'i': put_signed(&o, &s, &ap); break;
 		case 'u': put_number(&o, &s, unsigned_arg(&s, &ap), 10, false); break;
 		case 'x': put_number(&o, &s, unsigned_arg(&s, &ap), 16, false); break;
-		default: put(&o, *f);
+		default: put_char(&o, *f);
 		}
 		if (!*f)
 			break;

@@ -11,7 +11,7 @@ static size_t bytes_of(const struct cp_vec *v, size_t room)
 	return cp_pages_round(room * v->size);
 }
 
-static void *grow(const struct cp_vec *v, size_t size)
+static void *grow_vec(const struct cp_vec *v, size_t size)
 {
 	void *items = cp_pages_map(size);
 
@@ -25,7 +25,7 @@ static void *grow(const struct cp_vec *v, size_t size)
 
 static bool make_room(struct cp_vec *v, size_t room)
 {
-	void *items = grow(v, bytes_of(v, room));
+	void *items = grow_vec(v, bytes_of(v, room));
 
 	if (!items)
 		return false;

@@ -40,14 +40,14 @@ bool cp_collect_alive(void)
 #define ASKED (CP_REQUEST_DRAIN | CP_REQUEST_DUMP | CP_REQUEST_TOGGLE)
 
 /* Run FN with the lock, on the collector's stack. */
-static void run(void (*fn)(void *), void *arg)
+static void run_unsampled(void (*fn)(void *), void *arg)
 {
 	cp_reserve_open(cp_load_relaxed(&cp_collector.lock.holder) & ~CP_FUTEX_LOCK_WAITED);
 	cp_call_on_stack(fn, arg, work_stack + WORK_STACK);
 	cp_reserve_close();
 }
 
-static void serve(void *arg)
+static void serve_requests(void *arg)
 {
 	cp_collector.work->serve(*(uint32_t *)arg);
 }
@@ -67,7 +67,7 @@ static void serve_here(void)
 	       cp_futex_lock_try(&cp_collector.lock)) {
 		uint32_t bits = cp_collect_take(ASKED);
 
-		run(serve, &bits);
+		run_unsampled(serve_requests, &bits);
 		cp_futex_lock_release(&cp_collector.lock);
 	}
 }
@@ -77,7 +77,7 @@ bool cp_collect_run(void (*fn)(void *), void *arg)
 	if (cp_futex_lock_is_mine(&cp_collector.lock))
 		return false;
 	cp_futex_lock_acquire(&cp_collector.lock);
-	run(fn, arg);
+	run_unsampled(fn, arg);
 	cp_futex_lock_release(&cp_collector.lock);
 	serve_here();
 	cp_worker_write_rest();
@@ -88,7 +88,7 @@ void cp_collect_serve_now(uint32_t bits)
 {
 	bits &= ASKED;
 	if (bits)
-		cp_collect_run(serve, &bits);
+		cp_collect_run(serve_requests, &bits);
 }
 
 void cp_collect_wake(void)

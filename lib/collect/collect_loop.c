@@ -161,7 +161,7 @@ static void end_raw_task(void)
 		cp_collect_loop_end_as_last();
 }
 
-static bool loop(void)
+static bool collect_rounds(void)
 {
 	uint64_t next_sweep = cp_sys_clock_ns(CLOCK_MONOTONIC) + SWEEP_FIRST_NS;
 	bool busy = cp_collector.work->busy(), tried = false;
@@ -216,7 +216,7 @@ bool cp_collect_loop(void)
 	bool done;
 
 	cp_own_time_task_begin();
-	done = loop();
+	done = collect_rounds();
 	if (cp_control_socket_is_open())
 		cp_control_socket_close();
 	cp_own_time_task_end();

@@ -131,7 +131,7 @@ static void note_missing(int err)
 /* Start the collector: change the state from NONE to RUNNING, or back after an error. Signals are
  * blocked: a handler that called the collector in between would wait forever. Returns 0 or a
  * negative errno. */
-static int start(bool as_raw)
+static int start_collector(bool as_raw)
 {
 	struct cp_thread *self = cp_self.thread;
 	uint32_t seen = CP_COLLECTOR_NONE;
@@ -160,7 +160,7 @@ static int start(bool as_raw)
 
 static int start_anew(void)
 {
-	int err = start(cp_load_relaxed(&may_be_raw));
+	int err = start_collector(cp_load_relaxed(&may_be_raw));
 
 	if (err)
 		note_missing(err);

@@ -28,7 +28,7 @@ static char bound[sizeof(((struct sockaddr_un *)0)->sun_path)];
 static uint64_t device, inode;
 static uint32_t state;
 
-static int look(const char *path, struct stat *st)
+static int look_at_path(const char *path, struct stat *st)
 {
 	return (int)cp_sys4(SYS_newfstatat, AT_FDCWD, path, st, AT_SYMLINK_NOFOLLOW);
 }
@@ -54,7 +54,7 @@ static int is_stale(const char *path)
 	struct stat st;
 	long fd, err;
 
-	if (look(path, &st))
+	if (look_at_path(path, &st))
 		return 1;
 	if (!S_ISSOCK(st.st_mode) || st.st_uid != (uint32_t)cp_sys0(SYS_geteuid))
 		return -EEXIST;
@@ -82,12 +82,12 @@ static int rename_to(const char *from, const char *to)
 	return (int)cp_sys5(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
 }
 
-static void remember(const char *path)
+static void remember_path(const char *path)
 {
 	struct stat st;
 
 	cp_store_seqcst(&state, NONE);
-	if (look(path, &st))
+	if (look_at_path(path, &st))
 		return;
 	cp_text_format(bound, sizeof(bound), "%s", path);
 	device = st.st_dev;
@@ -140,7 +140,7 @@ int cp_control_path_bind(int fd, const char *path, bool unique, int backlog)
 	if (err)
 		unlink_path(first);
 	else
-		remember(name);
+		remember_path(name);
 	return err;
 }
 
@@ -150,7 +150,7 @@ static void remove_for(uint32_t next)
 
 	if (cp_exchange_acqrel(&state, next) != BOUND)
 		return;
-	if (!look(bound, &st) && st.st_dev == device && st.st_ino == inode)
+	if (!look_at_path(bound, &st) && st.st_dev == device && st.st_ino == inode)
 		unlink_path(bound);
 }
 

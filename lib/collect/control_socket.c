@@ -27,7 +27,7 @@ static uint64_t client_deadline; /* monotonic ns */
 static uint64_t paid_until;	 /* monotonic ns: what was accepted is paid for by then */
 static struct cp_control_message message;
 
-static uint64_t now(void)
+static uint64_t socket_now(void)
 {
 	return cp_sys_clock_ns(CLOCK_MONOTONIC);
 }
@@ -45,7 +45,7 @@ static int bind_name(int fd)
 
 		if (i)
 			n += cp_text_format(a.sun_path + 1 + n, sizeof(a.sun_path) - 1 - n, ".%x",
-					    (unsigned)(now() >> 8));
+					    (unsigned)(socket_now() >> 8));
 		err = cp_sys3(SYS_bind, fd, &a, offsetof(struct sockaddr_un, sun_path) + 1 + n);
 	}
 	return (int)err;
@@ -145,12 +145,12 @@ uint64_t cp_control_socket_due(void)
 		return UINT64_MAX;
 	if (client >= 0)
 		return client_deadline;
-	return may_accept(now()) ? UINT64_MAX : paid_until - (BURST - 1) * EACH_NS;
+	return may_accept(socket_now()) ? UINT64_MAX : paid_until - (BURST - 1) * EACH_NS;
 }
 
 void cp_control_socket_sleep(uint32_t *word, uint32_t seen, const struct timespec *timeout)
 {
-	bool accepts = client < 0 && may_accept(now());
+	bool accepts = client < 0 && may_accept(socket_now());
 	struct pollfd fds[] = {
 		{ .fd = accepts ? listener : client, .events = POLLIN },
 		{ .fd = accepts ? path_listener : -1, .events = POLLIN },
@@ -224,7 +224,7 @@ bool cp_control_socket_may_ask(int fd)
 
 static void accept_client(int from)
 {
-	uint64_t at = now();
+	uint64_t at = socket_now();
 
 	client = (int)cp_sys4(SYS_accept4, from, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	paid_until = (paid_until > at ? paid_until : at) + EACH_NS;
@@ -257,7 +257,7 @@ static int descriptor_of(struct msghdr *h)
 
 /* Receive a request. Returns the bytes, or a negative errno. *FD is the descriptor that came with
  * it, or -1. */
-static long receive(int *fd)
+static long receive_request(int *fd)
 {
 	union passed passed;
 	struct iovec data = { &message, sizeof(message) };
@@ -330,9 +330,9 @@ void cp_control_socket_number(struct cp_control_message *m, const char *key, uin
 static void serve_client(cp_control_answer *answer, cp_control_answered *answered)
 {
 	int fd, err;
-	long got = receive(&fd);
+	long got = receive_request(&fd);
 
-	if (got == -EAGAIN && now() < client_deadline)
+	if (got == -EAGAIN && socket_now() < client_deadline)
 		return;
 	err = got < 0 ? (int)got : cp_control_socket_check(&message, (size_t)got);
 	if (!err) {
@@ -351,7 +351,7 @@ void cp_control_socket_serve(cp_control_answer *answer, cp_control_answered *ans
 {
 	int from = ready;
 
-	if (listener < 0 || (from < 0 && (client < 0 || now() < client_deadline)))
+	if (listener < 0 || (from < 0 && (client < 0 || socket_now() < client_deadline)))
 		return;
 	ready = -1;
 	if (client < 0)

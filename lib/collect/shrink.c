@@ -10,7 +10,7 @@
 /* So many locations with their names are kept over windows, because naming is what costs. */
 #define LOCATIONS_KEPT 32768u
 
-static void keep(uint32_t *row, void *arg)
+static void keep_row(uint32_t *row, void *arg)
 {
 	cp_aggregate_compact_keep(arg, *row);
 }
@@ -62,7 +62,7 @@ static bool is_empty(const struct cp_aggregate *a, uint32_t row)
 
 /* Returns how many of R's rows somebody needs, having marked them in C. Sets *GIVES_UP if another
  * row has values. */
-static uint32_t mark(struct cp_run *r, struct cp_compaction *c, bool *gives_up)
+static uint32_t mark_rows(struct cp_run *r, struct cp_compaction *c, bool *gives_up)
 {
 	uint32_t needed = 0;
 
@@ -74,7 +74,7 @@ static uint32_t mark(struct cp_run *r, struct cp_compaction *c, bool *gives_up)
 			*gives_up |= !is_empty(&r->aggregate, i);
 		}
 	if (r->ops->rows)
-		r->ops->rows(r, keep, c);
+		r->ops->rows(r, keep_row, c);
 	return needed;
 }
 
@@ -84,7 +84,7 @@ static void shrink(struct cp_run *r, struct cp_compaction *c)
 	uint32_t labelled, own;
 	bool gives_up = false;
 
-	if (mark(r, c, &gives_up) > a->stacks.count / 2 || cp_aggregate_compact_apply(c, a))
+	if (mark_rows(r, c, &gives_up) > a->stacks.count / 2 || cp_aggregate_compact_apply(c, a))
 		return;
 	if (r->ops->rows)
 		r->ops->rows(r, renumber, c);

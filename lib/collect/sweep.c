@@ -92,7 +92,7 @@ static bool is_live(const struct cp_thread *t, int tid)
 	return cp_load_relaxed(&t->tid) == tid && cp_load_acquire(&t->state) == CP_THREAD_LIVE;
 }
 
-static bool same(uint32_t item, const void *tid, const void *unused)
+static bool same_tid(uint32_t item, const void *tid, const void *unused)
 {
 	return is_live(cp_thread_at(item), *(const int *)tid);
 }
@@ -112,7 +112,8 @@ void cp_sweep_read_tids(void)
 
 struct cp_thread *cp_sweep_find_tid(int tid)
 {
-	uint32_t i = cp_index_find(&records, cp_index_hash(&tid, sizeof(tid)), same, &tid, NULL);
+	uint32_t i =
+		cp_index_find(&records, cp_index_hash(&tid, sizeof(tid)), same_tid, &tid, NULL);
 
 	return i == CP_INDEX_NONE ? NULL : cp_thread_at(i);
 }

@@ -52,7 +52,7 @@ uint64_t cp_thread_timer_tick_ns(void)
 /* The least part of the CPU time, in per cent, that is worth a note. */
 #define WORTH 10
 
-static uint64_t tick(void)
+static uint64_t known_tick(void)
 {
 	static uint64_t known; /* under the collector's lock, or the same by every thread */
 
@@ -63,14 +63,14 @@ static uint64_t tick(void)
 
 static bool is_due(const struct cp_bursts *b, uint64_t cpu)
 {
-	return cpu >= b->ran + TICKS * tick();
+	return cpu >= b->ran + TICKS * known_tick();
 }
 
 /* A burst ends where the thread waits. That another thread took the processor doesn't end it. */
-static void tell(unsigned mode, struct cp_bursts *b, uint64_t cpu, uint64_t waits)
+static void tell_burst(unsigned mode, struct cp_bursts *b, uint64_t cpu, uint64_t waits)
 {
 	cp_count_mode(mode, CP_COUNT_BURSTS_NS, cpu - b->ran);
-	if (waits > b->waits && (cpu - b->ran) / (waits - b->waits) < tick())
+	if (waits > b->waits && (cpu - b->ran) / (waits - b->waits) < known_tick())
 		cp_count_mode(mode, CP_COUNT_SHORT_BURSTS_NS, cpu - b->ran);
 	*b = (struct cp_bursts){ cpu, waits };
 }
@@ -83,7 +83,7 @@ void cp_thread_timer_bursts_look(unsigned mode, struct cp_bursts *b, const struc
 
 	if (is_due(b, cpu) && cp_thread_file_status(t->tid, text, sizeof(text)) &&
 	    cp_thread_file_number(text, "\nvoluntary_ctxt_switches:\t", 10, &waits))
-		tell(mode, b, cpu, waits);
+		tell_burst(mode, b, cpu, waits);
 }
 
 void cp_thread_timer_bursts_end(unsigned mode, struct cp_bursts *b, uint64_t cpu)
@@ -91,7 +91,7 @@ void cp_thread_timer_bursts_end(unsigned mode, struct cp_bursts *b, uint64_t cpu
 	struct rusage used;
 
 	if (is_due(b, cpu) && !cp_sys2(SYS_getrusage, RUSAGE_THREAD, &used))
-		tell(mode, b, cpu, (uint64_t)used.ru_nvcsw);
+		tell_burst(mode, b, cpu, (uint64_t)used.ru_nvcsw);
 }
 
 void cp_thread_timer_bursts_note(struct cp_comments *out, const struct cp_run *r,
@@ -106,5 +106,6 @@ void cp_thread_timer_bursts_note(struct cp_comments *out, const struct cp_run *r
 			"note: %lu %% of the CPU time is of threads that run for less than "
 			"the kernel's tick (%lu us) between two waits, on average: it takes "
 			"the samples, and other functions of theirs may have them; %s",
-			(unsigned long)(brief * 100 / all), (unsigned long)(tick() / 1000), advice);
+			(unsigned long)(brief * 100 / all), (unsigned long)(known_tick() / 1000),
+			advice);
 }

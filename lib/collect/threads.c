@@ -42,7 +42,7 @@ static bool main_id_stays CP_START_DATA;
 static struct cp_futex_lock registration CP_START_DATA;
 
 /* End T, the calling thread's record. */
-static void end(struct cp_thread *t, int status)
+static void end_thread(struct cp_thread *t, int status)
 {
 	cp_store_relaxed(&last_status, (uint32_t)status);
 	if (cp_threads_main_is_lost())
@@ -76,7 +76,7 @@ static void on_thread_end(void *record)
 	if (++cp_self.end_rounds < PTHREAD_DESTRUCTOR_ITERATIONS &&
 	    pthread_setspecific(end_key, record) == 0)
 		return;
-	end(t, 0);
+	end_thread(t, 0);
 }
 
 /* libc has room for the first keys in every thread, and allocates for others. Without a key, the
@@ -104,7 +104,7 @@ void cp_threads_end_raw(int status)
 	if (!t || cp_profiled_retired())
 		return;
 	cp_store_release(&ended_raw, 1);
-	end(t, status);
+	end_thread(t, status);
 }
 
 bool cp_threads_ended_raw(void)
@@ -335,7 +335,7 @@ void cp_threads_registration_end(void)
 	cp_futex_lock_release(&registration);
 }
 
-static void enter(struct cp_thread *t)
+static void enter_thread(struct cp_thread *t)
 {
 	if (cp_profiled_retired())
 		return;
@@ -352,7 +352,7 @@ void *cp_threads_entry(void *record)
 	void *(*start)(void *) = t->start;
 	void *argument = t->argument;
 
-	enter(t);
+	enter_thread(t);
 	return start(argument);
 }
 
@@ -370,7 +370,7 @@ int cp_threads_entry_c11(void *record)
 	c11_start_function start = (c11_start_function)(void (*)(void))t->start;
 	void *argument = t->argument;
 
-	enter(t);
+	enter_thread(t);
 	return start(argument);
 }
 

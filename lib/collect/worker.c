@@ -89,7 +89,7 @@ static struct {
 	char text[KEPT];
 } kept;
 
-static void keep(const char *t, size_t n)
+static void keep_tls(const char *t, size_t n)
 {
 	cp_futex_lock_acquire(&kept.lock);
 	if (n <= KEPT - kept.size) {
@@ -133,7 +133,7 @@ static void speak(const char *t, size_t n)
 	if (fd >= 0)
 		work->line(fd, t, n);
 	else if (fd != -EBADF) /* -EBADF: the program has no descriptor 2 */
-		keep(t, n);
+		keep_tls(t, n);
 	if (fd >= 0 && !in_table)
 		cp_sys_close(fd);
 }
@@ -263,7 +263,7 @@ static void reach(struct extent *e, const char *tp, const void *variable, size_t
 		e->above = (uintptr_t)(end - tp);
 }
 
-static char *map(const char *tp)
+static char *map_tls(const char *tp)
 {
 	struct extent e = { DESCRIPTOR, DESCRIPTOR };
 	char *memory;
@@ -287,7 +287,7 @@ static void *task_tls_make(void)
 	const char *tp = cp_thread_pointer();
 
 	if (!made)
-		made = map(tp);
+		made = map_tls(tp);
 	if (!made)
 		return NULL;
 	memset(made + ((const char *)&cp_self - tp), 0, sizeof(cp_self));

@@ -90,7 +90,7 @@ static bool reaches_end(struct reach *r, const char *text)
 
 /* Count the variables of LIST. Returns more than ENVIRONMENT_MAX if the kernel will refuse LIST
  * because it can't read all of it. */
-static size_t count(char *const *list)
+static size_t count_variables(char *const *list)
 {
 	struct reach pointers = { 0 }, texts = { 0 };
 	size_t n = 0;
@@ -124,7 +124,7 @@ static char **with_variable(char **to, char *const *environment, char *variable)
  * the stack of the calling function, or in room that is TAKEN. */
 #define TELL(environment, child, taken)                                                            \
 	do {                                                                                       \
-		size_t n_ = cp_process_shares_any() ? count(environment) : SIZE_MAX;               \
+		size_t n_ = cp_process_shares_any() ? count_variables(environment) : SIZE_MAX;     \
 		(taken) = NULL;                                                                    \
 		if (n_ <= ENVIRONMENT_MAX && cp_process_shares(environment)) {                     \
 			size_t size_ = cp_process_variable_room();                                 \
@@ -136,7 +136,7 @@ static char **with_variable(char **to, char *const *environment, char *variable)
 		}                                                                                  \
 	} while (0)
 
-static int failed(int result, char **taken)
+static int exec_failed(int result, char **taken)
 {
 	int saved = errno;
 
@@ -169,7 +169,7 @@ static __attribute__((noinline)) int replace(enum by by, int fd, const char *pat
 		result = (int)CP_REAL(syscall)(SYS_execveat, (long)fd, path, argv, told,
 					       (long)flags);
 	}
-	return failed(result, taken);
+	return exec_failed(result, taken);
 }
 
 INTERPOSE int execve(const char *path, char *const argv[], char *const envp[])

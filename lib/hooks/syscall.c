@@ -34,7 +34,7 @@
 #define FUTEX_LOCK_PI2 13
 #endif
 
-static void before(long number, const long *a)
+static void before_call(long number, const long *a)
 {
 	switch (number) {
 	case SYS_exit: cp_process_thread_exit((int)a[0]); break;
@@ -260,7 +260,7 @@ static void to_kernel(struct cp_sys_sigaction *to, const struct sigaction *s)
 	memcpy(&to->mask, &s->sa_mask, sizeof(to->mask));
 }
 
-static long refused(void)
+static long refuse_address(void)
 {
 	errno = EFAULT;
 	return -1;
@@ -286,7 +286,7 @@ static bool raw_sigaction(const long *a, long *result)
 	if (act)
 		to = from_kernel(act);
 	*result = old && cp_sys_sigaction(sig, NULL, old) < 0
-			  ? refused()
+			  ? refuse_address()
 			  : cp_signals_sigaction(sig, act ? &to : NULL, &from);
 	if (!*result && old)
 		to_kernel(old, &from);
@@ -328,7 +328,7 @@ INTERPOSE long syscall(long number, ...)
 		return cp_dispatch_prctl((const unsigned long *)&a[1]);
 	if (number == SYS_rt_sigaction && raw_sigaction(a, &result))
 		return result;
-	before(number, a);
+	before_call(number, a);
 	if (makes_process(number, a))
 		return make_process(number, a);
 	return CP_REAL(syscall)(number, a[0], a[1], a[2], a[3], a[4], a[5]);

@@ -15,7 +15,7 @@ static uint32_t armed[65]; /* 1 = the one-call handler has not been called yet *
 
 /* Return the handler to call for SIG, whose disposition is *D. If two threads get the signal of a
  * one-call handler at once, the second one gets the default. */
-static cp_handler_function take(int sig, struct cp_disposition *d)
+static cp_handler_function take_handler(int sig, struct cp_disposition *d)
 {
 	cp_disposition_get(sig, d);
 	if (!(d->flags & (int)SA_RESETHAND))
@@ -26,10 +26,10 @@ static cp_handler_function take(int sig, struct cp_disposition *d)
 	return d->action;
 }
 
-static cp_handler_function begin(int sig, ucontext_t *context, const void *restorer)
+static cp_handler_function begin_chained(int sig, ucontext_t *context, const void *restorer)
 {
 	struct cp_disposition d;
-	cp_handler_function handler = take(sig, &d);
+	cp_handler_function handler = take_handler(sig, &d);
 
 	if (handler != d.action || !(d.flags & SA_ONSTACK))
 		return handler;
@@ -39,7 +39,7 @@ static cp_handler_function begin(int sig, ucontext_t *context, const void *resto
 /* The last call is a tail call, so the program's handler has the kernel's frame as its caller. */
 static void on_signal(int sig, siginfo_t *si, void *context)
 {
-	begin(sig, context, __builtin_return_address(0))(sig, si, context);
+	begin_chained(sig, context, __builtin_return_address(0))(sig, si, context);
 }
 
 /* No handler of the profiler comes after that of the program, so the profile is written before. */
@@ -47,7 +47,7 @@ static void on_abort(int sig, siginfo_t *si, void *context)
 {
 	if (si->si_code == SI_TKILL && si->si_pid == cp_sys_getpid())
 		hooks->write();
-	begin(sig, context, __builtin_return_address(0))(sig, si, context);
+	begin_chained(sig, context, __builtin_return_address(0))(sig, si, context);
 }
 
 void cp_chained_begin(const struct cp_chained_hooks *h)

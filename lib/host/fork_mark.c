@@ -11,7 +11,7 @@
 static uint32_t *mark; /* NULL: not made, or the kernel has no such pages */
 static uint32_t expected;
 
-static uint32_t *make(void)
+static uint32_t *make_mark(void)
 {
 	uint32_t *page = cp_sys_map(sizeof(*page));
 
@@ -25,7 +25,7 @@ static uint32_t *make(void)
 void cp_fork_mark_set(void)
 {
 	if (!mark)
-		mark = make();
+		mark = make_mark();
 	if (mark)
 		cp_store_relaxed(mark, 1);
 	cp_store_relaxed(&expected, 0);

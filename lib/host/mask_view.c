@@ -59,7 +59,7 @@ static uint64_t with(uint64_t mask, uint64_t bit, bool in)
 
 /* Write the program's view of the kernel's mask WAS to OLD. SIGPROF stays in OLD where a handler's
  * mask blocks it in the kernel. */
-static void show(sigset_t *old, uint64_t was)
+static void show_mask(sigset_t *old, uint64_t was)
 {
 	if (cp_self.marker && !(was & PROF))
 		was = with(was, MARKER, cp_self.marker_blocked);
@@ -106,7 +106,7 @@ static void part_of_view(int how, uint64_t set, enum blocker by)
 	deliver_held();
 }
 
-static int change(int how, const sigset_t *set, sigset_t *old)
+static int change_mask(int how, const sigset_t *set, sigset_t *old)
 {
 	const uint64_t wanted = set ? word_of(set) : 0;
 	bool blocks = how == SIG_SETMASK || (how == SIG_BLOCK && (wanted & PROF));
@@ -128,7 +128,7 @@ static int change(int how, const sigset_t *set, sigset_t *old)
 
 		cp_deferred_see(was);
 		if (old)
-			show(old, was);
+			show_mask(old, was);
 	}
 	if (set)
 		part_of_view(how, wanted, by);
@@ -201,7 +201,7 @@ int cp_mask_view_change(int how, const sigset_t *set, sigset_t *old)
 			cp_self.marker = 0;
 		return CP_REAL(sigprocmask)(how, set, old);
 	}
-	return result_of(change(how, set, old));
+	return result_of(change_mask(how, set, old));
 }
 
 /* The kernel has a SIGPROF pending where SIGPROF is blocked in the kernel: while a handler runs

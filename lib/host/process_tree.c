@@ -29,7 +29,7 @@ static void current_directory(char *to, size_t size)
 #define SUBREAPER 2u
 
 /* "PID FLAGS SEQUENCE START BASE" */
-static int parse(struct cp_process_tree *l, const char *s)
+static int parse_line(struct cp_process_tree *l, const char *s)
 {
 	uint64_t pid, flags, sequence, start;
 
@@ -79,8 +79,8 @@ static bool same_path(const char *pinned, const char *given)
 
 /* Return true if TEXT, variables that end with NUL, has NAME with the value PATH or, if PATH is
  * NULL, NAME with a value that mentions PART. */
-static bool holds(const char *text, size_t size, const char *name, const char *path,
-		  const char *part)
+static bool text_holds(const char *text, size_t size, const char *name, const char *path,
+		       const char *part)
 {
 	size_t n = strlen(name);
 
@@ -120,7 +120,7 @@ static bool holds_ours(const char *text, size_t size, char **environment)
 		const char *variable = cp_config_variable(m);
 		const char *path = value_in(environment, variable);
 
-		if (*path && holds(text, size, variable, path, NULL))
+		if (*path && text_holds(text, size, variable, path, NULL))
 			return true;
 	}
 	return false;
@@ -146,7 +146,7 @@ static size_t read_parent(char *text)
 
 static bool has_library(const char *text, size_t size)
 {
-	return holds(text, size, "LD_PRELOAD", NULL, "libcprof");
+	return text_holds(text, size, "LD_PRELOAD", NULL, "libcprof");
 }
 
 /* Return true if the parent was started with this library, and with VARIABLE or, where that is
@@ -160,7 +160,7 @@ static bool parent_has(char **environment, const char *variable)
 	if (!text)
 		return false;
 	have = read_parent(text);
-	found = variable ? holds(text, have, variable, NULL, "")
+	found = variable ? text_holds(text, have, variable, NULL, "")
 			 : holds_ours(text, have, environment);
 	found = found && has_library(text, have);
 	cp_sys_unmap(text, PARENT_BYTES);
@@ -202,7 +202,7 @@ void cp_process_tree_read(struct cp_process_tree *l, char **environment)
 	l->start_ns = cp_sys_clock_ns(CLOCK_REALTIME);
 	l->base[0] = '\0';
 	/* A set-user-id program doesn't let its caller choose where it writes. */
-	if (value && !getauxval(AT_SECURE) && parse(l, value) == 0)
+	if (value && !getauxval(AT_SECURE) && parse_line(l, value) == 0)
 		return;
 	current_directory(l->base, sizeof(l->base));
 	if (asks_for_any(environment) && parent_is_profiled(environment))

@@ -19,7 +19,7 @@ static int owner; /* pid of the process that KINDS describes; not that of a vfor
 
 /* Fill *ACT for a handler of the profiler, which blocks all signals: a handler that interrupts it
  * could leave it by longjmp. */
-static void fill(struct sigaction *act, int sig, void (*handler)(int, siginfo_t *, void *))
+static void fill_action(struct sigaction *act, int sig, void (*handler)(int, siginfo_t *, void *))
 {
 	memset(act, 0, sizeof(*act));
 	act->sa_sigaction = handler;
@@ -164,7 +164,7 @@ static void put_default(int sig)
 	cp_disposition_get(sig, &d);
 	d.handler = SIG_DFL;
 	if (ours)
-		fill(&act, sig, cp_fatal_handler);
+		fill_action(&act, sig, cp_fatal_handler);
 	else
 		cp_disposition_view_fill(&act, &d);
 	CP_REAL(sigaction)(sig, &act, &now);
@@ -192,7 +192,7 @@ static int set_other(int sig, const struct sigaction *act, struct sigaction *old
 		return set_passed(sig, act, old);
 	if (act && act->sa_handler == SIG_DFL && kinds[sig] != KIND_NONE) {
 		cp_disposition_view_keep(&d, act);
-		fill(&ours, sig, handler_of(kinds[sig]));
+		fill_action(&ours, sig, handler_of(kinds[sig]));
 		err = CP_REAL(sigaction)(sig, &ours, &before);
 	} else {
 		err = CP_REAL(sigaction)(sig, act, &before);
@@ -406,7 +406,7 @@ static void pass(int sig)
 
 /* Claim SIG while its disposition is the default; for dumps and toggles, only if the program has
  * never set SIG. Returns true if the profiler's handler is installed. */
-static bool claim(int sig, enum kind kind)
+static bool claim_signal(int sig, enum kind kind)
 {
 	struct sigaction ours, before;
 	struct cp_disposition d;
@@ -424,7 +424,7 @@ static bool claim(int sig, enum kind kind)
 		cp_disposition_set(sig, &d);
 	}
 	kinds[sig] = kind;
-	fill(&ours, sig, handler_of(kind));
+	fill_action(&ours, sig, handler_of(kind));
 	return CP_REAL(sigaction)(sig, &ours, NULL) == 0;
 }
 
@@ -443,15 +443,15 @@ void cp_signals_install(const struct cp_config *c, const struct cp_signal_work *
 	owner = cp_sys_getpid();
 	dump_signal_asked = c->dump_signal_asked;
 	if (toggle)
-		claim(toggle, KIND_TOGGLE);
+		claim_signal(toggle, KIND_TOGGLE);
 	if (heap)
-		claim(heap, KIND_DUMP_HEAP);
-	if (dump && dump != toggle && dump != heap && !claim(dump, KIND_DUMP))
+		claim_signal(heap, KIND_DUMP_HEAP);
+	if (dump && dump != toggle && dump != heap && !claim_signal(dump, KIND_DUMP))
 		say_dump_refused(dump);
 	fatal = cp_fatal_signals(owner);
 	for (int sig = 1; sig < 65; sig++)
 		if (!kinds[sig] && (fatal & CP_SIGBIT(sig)))
-			claim(sig, KIND_FATAL);
+			claim_signal(sig, KIND_FATAL);
 		else if (!kinds[sig])
 			pass(sig);
 }
@@ -531,7 +531,7 @@ static void really_ignore_prof(bool ignore)
 	    (ignore ? !is_ours(&now) : now.sa_handler != SIG_IGN))
 		return;
 	if (!ignore)
-		fill(&act, SIGPROF, cp_sigprof_handle);
+		fill_action(&act, SIGPROF, cp_sigprof_handle);
 	CP_REAL(sigaction)(SIGPROF, &act, NULL);
 }
 

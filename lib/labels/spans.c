@@ -189,7 +189,7 @@ struct cp_span_kind *cp_spans_at(unsigned i)
 
 enum { PLACE, PAIRS, COUNT, MAX, SUM, CPU, WAIT, ALLOCATED, WORDS };
 
-static bool put(struct cp_vec *to, uint64_t word)
+static bool put_word(struct cp_vec *to, uint64_t word)
 {
 	uint64_t *w = cp_vec_add(to);
 
@@ -206,7 +206,7 @@ static bool put_buckets(struct cp_vec *to, const struct cp_histogram *h)
 		uint64_t n = cp_load_relaxed(&h->bucket[b]);
 
 		if (n)
-			ok = put(to, b) && put(to, n);
+			ok = put_word(to, b) && put_word(to, n);
 	}
 	return ok;
 }
@@ -246,7 +246,7 @@ void cp_spans_count(struct cp_vec *to)
 			ok = put_kind(to, i, k);
 }
 
-static const uint64_t *counted(const struct cp_vec *v, unsigned place)
+static const uint64_t *counts_of(const struct cp_vec *v, unsigned place)
 {
 	const uint64_t *w;
 
@@ -259,7 +259,7 @@ static const uint64_t *counted(const struct cp_vec *v, unsigned place)
 }
 
 /* Adds W, SIGN times. */
-static void add(struct cp_span_kind *k, const uint64_t *w, uint64_t sign)
+static void add_words(struct cp_span_kind *k, const uint64_t *w, uint64_t sign)
 {
 	const uint64_t *pair = w + WORDS;
 
@@ -276,15 +276,15 @@ bool cp_spans_between(const struct cp_vec *now, const struct cp_vec *before, uns
 		      struct cp_span_kind *k)
 {
 	const struct cp_span_kind *named = cp_spans_at(i);
-	const uint64_t *is = counted(now, i), *was = counted(before, i);
+	const uint64_t *is = counts_of(now, i), *was = counts_of(before, i);
 
 	if (!named || !is || (was && was[COUNT] == is[COUNT]))
 		return false;
 	memset(k, 0, sizeof(*k));
 	memcpy(k->name, named->name, sizeof(k->name));
-	add(k, is, 1);
+	add_words(k, is, 1);
 	if (was)
-		add(k, was, (uint64_t)-1);
+		add_words(k, was, (uint64_t)-1);
 	k->latency.max = is[MAX];
 	if (was && was[MAX] == is[MAX])
 		k->latency.max = cp_histogram_quantile(&k->latency, 1000);

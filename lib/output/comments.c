@@ -205,7 +205,7 @@ static const struct cp_location *last_frame(const struct cp_run *r, const struct
 }
 
 /* Count in the place with the mapping's number; the last place is for code in no mapping. */
-static void count(struct place *places, const struct cp_run *r, uint32_t mappings)
+static void count_places(struct place *places, const struct cp_run *r, uint32_t mappings)
 {
 	const struct cp_aggregate *a = &r->rows->aggregate;
 
@@ -235,7 +235,7 @@ static struct place *largest(struct place *places, uint32_t n)
 	return max->samples ? max : NULL;
 }
 
-static void describe(const struct cp_run *r, const struct place *p, char *to, size_t size)
+static void describe_place(const struct cp_run *r, const struct place *p, char *to, size_t size)
 {
 	const struct cp_mapping *m = cp_modules_at(r->aggregate.modules, p->mapping);
 	const char *slash = m ? strrchr(m->path, '/') : NULL;
@@ -259,9 +259,9 @@ static bool incomplete_describe(const struct cp_run *r, char *to, size_t size)
 
 	if (!places)
 		return false;
-	count(places, r, mappings);
+	count_places(places, r, mappings);
 	for (unsigned i = 0; i < TOP && (p = largest(places, mappings + 1)); i++) {
-		describe(r->rows, p, to + n, size - n);
+		describe_place(r->rows, p, to + n, size - n);
 		n += strlen(to + n);
 		p->samples = 0;
 	}
@@ -301,19 +301,19 @@ static void tail(struct cp_comments *out, const struct cp_run *r, const struct c
 			 cp_comments_seconds(cp_run_own_cpu(r) * 1000));
 }
 
-static uint64_t word(const struct cp_vec *v, size_t i)
+static uint64_t word_at(const struct cp_vec *v, size_t i)
 {
 	return i < v->count ? *CP_VEC_AT(v, uint64_t, i) : 0;
 }
 
 uint64_t cp_comments_own(const struct cp_comments *report, size_t i)
 {
-	return word(report->own, i) - word(report->own_begin, i);
+	return word_at(report->own, i) - word_at(report->own_begin, i);
 }
 
 uint64_t cp_comments_own_longest(const struct cp_comments *report, size_t i)
 {
-	return cp_comments_own(report, i) ? word(report->own, i) : 0;
+	return cp_comments_own(report, i) ? word_at(report->own, i) : 0;
 }
 
 void cp_comments_make(struct cp_comments *out, const struct cp_run *r, const struct cp_config *c)

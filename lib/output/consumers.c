@@ -173,7 +173,8 @@ bool cp_consumers_need(const struct cp_run *r, uint32_t number)
 	return need;
 }
 
-static void keep(struct cp_vec *base, bool (*kept)(uint32_t row, const void *arg), const void *arg)
+static void keep_base(struct cp_vec *base, bool (*kept)(uint32_t row, const void *arg),
+		      const void *arg)
 {
 	struct cp_aggregate_base *items = base->items;
 	size_t count = 0;
@@ -188,7 +189,7 @@ void cp_consumers_rows_moved(struct cp_run *r, bool (*kept)(uint32_t row, const 
 			     const void *arg)
 {
 	for (size_t i = 0; i < r->consumers.count; i++) {
-		keep(&at(r, i)->base, kept, arg);
-		keep(&at(r, i)->written, kept, arg);
+		keep_base(&at(r, i)->base, kept, arg);
+		keep_base(&at(r, i)->written, kept, arg);
 	}
 }

@@ -78,12 +78,12 @@ static void put_reference(struct cp_deflate *d, uint32_t length, uint32_t distan
 	put_bits(d, (distance - 1) & ((1u << extra) - 1), extra);
 }
 
-static uint32_t hash(const uint8_t *p)
+static uint32_t hash_three(const uint8_t *p)
 {
 	return ((p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16) * UINT32_C(0x9e3779b1)) >> 20;
 }
 
-static uint32_t same(const uint8_t *a, const uint8_t *b, size_t most)
+static uint32_t same_bytes(const uint8_t *a, const uint8_t *b, size_t most)
 {
 	uint32_t n = 0;
 
@@ -93,19 +93,19 @@ static uint32_t same(const uint8_t *a, const uint8_t *b, size_t most)
 }
 
 /* Code the window's next bytes. Returns how many. */
-static uint32_t step(struct cp_deflate *d)
+static uint32_t code_step(struct cp_deflate *d)
 {
 	const uint8_t *p = d->window + d->coded;
 	size_t left = d->filled - d->coded, before = 0;
 	uint32_t length = 0, *last;
 
 	if (left >= MATCH_MIN) {
-		last = &d->last[hash(p)];
+		last = &d->last[hash_three(p)];
 		before = *last;
 		*last = (uint32_t)d->coded + 1;
 	}
 	if (before && d->coded + 1 - before <= CP_DEFLATE_WINDOW)
-		length = same(d->window + before - 1, p, left);
+		length = same_bytes(d->window + before - 1, p, left);
 	if (length < MATCH_MIN) {
 		put_symbol(d, *p);
 		return 1;
@@ -117,7 +117,7 @@ static uint32_t step(struct cp_deflate *d)
 static void code(struct cp_deflate *d)
 {
 	while (d->coded < d->filled)
-		d->coded += step(d);
+		d->coded += code_step(d);
 }
 
 /* Make room for the other half of the window. */
@@ -148,7 +148,7 @@ static uint32_t crc_of(uint32_t crc, const uint8_t *p, size_t n)
 }
 
 /* gzip's header, and the only block's: the last, with fixed codes. */
-static void begin(struct cp_deflate *d)
+static void begin_gzip(struct cp_deflate *d)
 {
 	static const uint8_t header[10] = { 0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3 };
 
@@ -164,7 +164,7 @@ int cp_deflate_put(struct cp_deflate *d, const void *data, size_t n)
 {
 	const uint8_t *p = data;
 
-	begin(d);
+	begin_gzip(d);
 	d->crc = crc_of(d->crc, p, n);
 	d->total += (uint32_t)n;
 	while (n && !d->error) {
@@ -184,7 +184,7 @@ int cp_deflate_put(struct cp_deflate *d, const void *data, size_t n)
 
 int cp_deflate_end(struct cp_deflate *d)
 {
-	begin(d);
+	begin_gzip(d);
 	code(d);
 	put_symbol(d, END_OF_BLOCK);
 	put_bits(d, 0, (8 - d->bit_count) % 8);

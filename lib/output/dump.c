@@ -92,7 +92,7 @@ static int write_profile(struct cp_run *r, const struct cp_config *c, struct cp_
 	return err ? err : closed;
 }
 
-static void settle(struct cp_run *r)
+static void settle_run(struct cp_run *r)
 {
 	if (r->ops->settle)
 		r->ops->settle(r);
@@ -109,7 +109,7 @@ static void name_modules(struct cp_run *r)
 /* Call before anything is reported of R's contents, or written. */
 static void bring_up_to_date(struct cp_run *r)
 {
-	settle(r);
+	settle_run(r);
 	name_modules(r);
 }
 
@@ -330,7 +330,7 @@ int cp_dump_final(struct cp_run *r, const struct cp_config *c, const char *when)
 
 	if (r->nofile)
 		return 0;
-	settle(r);
+	settle_run(r);
 	records = r->rows->aggregate.records;
 	if (!records && !may_be_empty(r))
 		return 0;
@@ -435,7 +435,7 @@ int cp_dump_begin_window(struct cp_run *r, struct cp_consumer *w)
 {
 	int err;
 
-	settle(r);
+	settle_run(r);
 	err = cp_consumers_end_window(r, w);
 	cp_consumers_confirm(w, !err);
 	return err;

@@ -94,7 +94,7 @@ static bool ends_with(const char *s, size_t n, const char *tail)
 }
 
 /* Returns the length of the common beginning of A and B, up to and including a slash. */
-static size_t common(const char *a, const char *b)
+static size_t common_prefix(const char *a, const char *b)
 {
 	size_t n = 0;
 
@@ -108,7 +108,7 @@ static size_t common(const char *a, const char *b)
  * which may have been moved as a whole. */
 static void beside(const char *directory, size_t n)
 {
-	size_t shared = common(CP_LIBDIR "/", CP_BINDIR "/");
+	size_t shared = common_prefix(CP_LIBDIR "/", CP_BINDIR "/");
 
 	if (ends_with(directory, n, "/.libs"))
 		cp_text_format(found.path, sizeof(found.path), "%.*s/cprof", (int)(n - 6),
@@ -119,7 +119,7 @@ static void beside(const char *directory, size_t n)
 			       &CP_BINDIR[shared]);
 }
 
-static void find(void)
+static void find_programs(void)
 {
 	const char *given = secure_getenv("_CPROF_HELPER"), *slash;
 	char directory[CP_PATH_MAX];
@@ -188,7 +188,7 @@ void cp_helper_prepare(void)
 	/* A program with more rights than its caller doesn't start another program with them. */
 	if (found.path[0] || getauxval(AT_SECURE))
 		return;
-	find();
+	find_programs();
 	keep_environment();
 	read_limits();
 	if (cp_sys4(SYS_newfstatat, AT_FDCWD, "/", &found.root, 0) < 0)
@@ -293,15 +293,15 @@ static void supervise(void *arg)
 
 /* ---- in the program ---- */
 
-static size_t whole(size_t n)
+static size_t whole_pages(size_t n)
 {
 	return (n + 4095) & ~(size_t)4095;
 }
 
 struct cp_helper *cp_helper_begin(unsigned count)
 {
-	size_t head = whole(sizeof(struct cp_helper) + (count + 6) * sizeof(char *));
-	size_t size = head + whole((size_t)count * CP_PATH_MAX) + 2 * STACK_SIZE;
+	size_t head = whole_pages(sizeof(struct cp_helper) + (count + 6) * sizeof(char *));
+	size_t size = head + whole_pages((size_t)count * CP_PATH_MAX) + 2 * STACK_SIZE;
 	struct cp_helper *h = found.path[0] ? cp_sys_map(size) : NULL;
 
 	if (!h)

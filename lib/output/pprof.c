@@ -96,15 +96,15 @@ static void put_number(struct cp_pprof *w, unsigned field, uint64_t v)
 	put_varint(w, v);
 }
 
-/* Start a message. Returns the start of its body, for end(). */
-static size_t begin(struct cp_pprof *w, unsigned field)
+/* Start a message. Returns the start of its body, for end_message(). */
+static size_t begin_message(struct cp_pprof *w, unsigned field)
 {
 	put_tag(w, field, BYTES);
 	put_varint(w, 0); /* one byte, reserved for the length */
 	return w->scratch_used;
 }
 
-static void end(struct cp_pprof *w, size_t start)
+static void end_message(struct cp_pprof *w, size_t start)
 {
 	uint8_t length[VARINT_MAX];
 	size_t body, extra;
@@ -152,7 +152,7 @@ static uint32_t *slot_of(const struct cp_intern *t, const char *s, size_t n, uin
 	return &t->slots[i];
 }
 
-static int grow(struct cp_intern *t)
+static int grow_intern(struct cp_intern *t)
 {
 	size_t count = t->slot_count ? t->slot_count * 2 : SLOTS_MIN;
 	uint32_t *slots = cp_sys_map(count * sizeof(*slots));
@@ -183,7 +183,7 @@ static int intern_add(struct cp_intern *t, const char *s, size_t n, uint64_t *id
 
 	if (n >= UINT32_MAX || t->entries.count >= UINT32_MAX - 1)
 		return -ENOMEM;
-	if (t->entries.count >= t->slot_count / 4 * 3 && grow(t))
+	if (t->entries.count >= t->slot_count / 4 * 3 && grow_intern(t))
 		return -ENOMEM;
 	slot = slot_of(t, s, n, hash);
 	if (!*slot) {
@@ -232,11 +232,11 @@ static uint64_t text_id(struct cp_pprof *w, const char *s)
 
 static void put_type(struct cp_pprof *w, unsigned field, const struct cp_pprof_type *t)
 {
-	size_t start = begin(w, field);
+	size_t start = begin_message(w, field);
 
 	put_number(w, 1, text_id(w, t->type));
 	put_number(w, 2, text_id(w, t->unit));
-	end(w, start);
+	end_message(w, start);
 }
 
 static void put_head(struct cp_pprof *w, const struct cp_pprof_head *head)
@@ -263,7 +263,7 @@ void cp_pprof_open(struct cp_pprof *w, struct cp_sink *sink, const struct cp_ppr
 
 void cp_pprof_mapping(struct cp_pprof *w, uint64_t id, const struct cp_pprof_mapping *m)
 {
-	size_t start = begin(w, PROFILE_MAPPING);
+	size_t start = begin_message(w, PROFILE_MAPPING);
 
 	put_number(w, 1, id);
 	put_number(w, 2, m->start);
@@ -275,43 +275,43 @@ void cp_pprof_mapping(struct cp_pprof *w, uint64_t id, const struct cp_pprof_map
 	put_number(w, 8, m->has_filenames);
 	put_number(w, 9, m->has_line_numbers);
 	put_number(w, 10, m->has_inline_frames);
-	end(w, start);
+	end_message(w, start);
 	flush(w, FLUSH_AT);
 }
 
 void cp_pprof_function(struct cp_pprof *w, uint64_t id, const struct cp_pprof_function *f)
 {
-	size_t start = begin(w, PROFILE_FUNCTION);
+	size_t start = begin_message(w, PROFILE_FUNCTION);
 
 	put_number(w, 1, id);
 	put_number(w, 2, text_id(w, f->name));
 	put_number(w, 3, text_id(w, f->system_name));
 	put_number(w, 4, text_id(w, f->filename));
 	put_number(w, 5, (uint64_t)f->start_line);
-	end(w, start);
+	end_message(w, start);
 	flush(w, FLUSH_AT);
 }
 
 static void put_line(struct cp_pprof *w, const struct cp_pprof_line *l)
 {
-	size_t start = begin(w, 4);
+	size_t start = begin_message(w, 4);
 
 	put_number(w, 1, l->function_id);
 	put_number(w, 2, (uint64_t)l->line);
-	end(w, start);
+	end_message(w, start);
 }
 
 void cp_pprof_location(struct cp_pprof *w, uint64_t id, uint64_t mapping_id, uint64_t address,
 		       const struct cp_pprof_line *lines, size_t line_count)
 {
-	size_t start = begin(w, PROFILE_LOCATION);
+	size_t start = begin_message(w, PROFILE_LOCATION);
 
 	put_number(w, 1, id);
 	put_number(w, 2, mapping_id);
 	put_number(w, 3, address);
 	for (size_t i = 0; i < line_count; i++)
 		put_line(w, &lines[i]);
-	end(w, start);
+	end_message(w, start);
 	flush(w, FLUSH_AT);
 }
 
@@ -390,7 +390,7 @@ void cp_pprof_sample(struct cp_pprof *w, const uint64_t *location_ids, size_t de
 
 	if (!depth)
 		return;
-	start = begin(w, PROFILE_SAMPLE);
+	start = begin_message(w, PROFILE_SAMPLE);
 	if (!reserve(w, fields * VARINT_MAX + label_count * LABEL_MAX))
 		return;
 	p = raw_packed(w->scratch + w->scratch_used, 1, location_ids, depth);
@@ -398,7 +398,7 @@ void cp_pprof_sample(struct cp_pprof *w, const uint64_t *location_ids, size_t de
 	for (size_t i = 0; i < label_count; i++)
 		p = raw_label(p, &labels[i]);
 	w->scratch_used = (size_t)(p - w->scratch);
-	end(w, start);
+	end_message(w, start);
 	flush(w, FLUSH_AT);
 }
 

@@ -54,7 +54,7 @@ static bool skip(struct cursor *c, uint64_t n)
 }
 
 /* Goes to the next field. Returns false at the end, and if the message is malformed. */
-static bool next(struct cursor *c)
+static bool next_field(struct cursor *c)
 {
 	uint64_t tag, size = 0;
 
@@ -82,7 +82,7 @@ static struct cursor into(const struct cursor *c)
 }
 
 /* Control characters would make two lines of a comment. */
-static void copy(char *to, const struct cursor *c)
+static void copy_text(char *to, const struct cursor *c)
 {
 	size_t n = (size_t)(c->body_end - c->body);
 
@@ -95,9 +95,9 @@ static void copy(char *to, const struct cursor *c)
 /* Returns false if the value is neither a text nor a number. */
 static bool value_of(struct cursor v, char *to)
 {
-	while (next(&v)) {
+	while (next_field(&v)) {
 		if (v.field == VALUE_TEXT && v.has_body)
-			return copy(to, &v), true;
+			return copy_text(to, &v), true;
 		if (v.field == VALUE_NUMBER && !v.has_body)
 			return cp_text_format(to, TEXT_MAX, "%ld", (long)v.number), true;
 	}
@@ -109,9 +109,9 @@ static void attribute(struct cursor pair, cp_process_context_each *each, void *a
 	char key[TEXT_MAX] = "", value[TEXT_MAX];
 	bool has_value = false;
 
-	while (next(&pair)) {
+	while (next_field(&pair)) {
 		if (pair.field == PAIR_KEY && pair.has_body)
-			copy(key, &pair);
+			copy_text(key, &pair);
 		if (pair.field == PAIR_VALUE && pair.has_body)
 			has_value = value_of(into(&pair), value);
 	}
@@ -124,11 +124,11 @@ static void read_message(const uint8_t *bytes, size_t size, cp_process_context_e
 {
 	struct cursor context = { .at = bytes, .end = bytes + size }, resource;
 
-	while (next(&context)) {
+	while (next_field(&context)) {
 		if (context.field != CONTEXT_RESOURCE || !context.has_body)
 			continue;
 		resource = into(&context);
-		while (next(&resource))
+		while (next_field(&resource))
 			if (resource.field == RESOURCE_ATTRIBUTE && resource.has_body)
 				attribute(into(&resource), each, arg);
 	}

@@ -12,7 +12,7 @@
 #define KEPT 64 /* number of cached lists */
 
 /* Parse "k=v,...". A part without "=" is skipped. */
-static void parse(struct cp_row_labels *x, const char *configured)
+static void parse_labels(struct cp_row_labels *x, const char *configured)
 {
 	char *s = x->text;
 
@@ -39,7 +39,7 @@ int cp_row_labels_open(struct cp_row_labels *x, struct cp_pprof *w, const char *
 {
 	memset(x->own, 0, sizeof(x->own));
 	x->w = w;
-	parse(x, configured);
+	parse_labels(x, configured);
 	x->kept = cp_sys_map(KEPT * sizeof(*x->kept));
 	return x->kept ? 0 : -ENOMEM;
 }

@@ -20,7 +20,7 @@ static const uint32_t left_out[] = { 24, 12, 6, 3 };
 #define DIGIT_BITS 11
 #define DIGITS (1u << DIGIT_BITS)
 
-static uint64_t mix(uint64_t h, uint64_t v)
+static uint64_t mix_hash(uint64_t h, uint64_t v)
 {
 	h = (h ^ v) * UINT64_C(0xff51afd7ed558ccd);
 	return h ^ h >> 32;
@@ -33,12 +33,12 @@ static uint64_t key_of(const struct cp_stack *s, uint32_t thread)
 
 	for (size_t level = 0; level < LEVELS; level++) {
 		while (i > left_out[level])
-			h = mix(h, s->locations[--i]);
+			h = mix_hash(h, s->locations[--i]);
 		key = key << LEVEL_BITS | h >> (64 - LEVEL_BITS);
 	}
 	while (i > 0)
-		h = mix(h, s->locations[--i]);
-	h = mix(mix(mix(h, thread), s->tag), s->labels);
+		h = mix_hash(h, s->locations[--i]);
+	h = mix_hash(mix_hash(mix_hash(h, thread), s->tag), s->labels);
 	return key << (64 - LEVELS * LEVEL_BITS) | h >> LEVELS * LEVEL_BITS;
 }
 
@@ -59,7 +59,7 @@ static void sort_digit(const struct cp_row *from, struct cp_row *to, size_t n, u
 }
 
 /* With an even number of passes, the result is in ROWS again. */
-static void sort(struct cp_row *rows, struct cp_row *other, size_t n)
+static void sort_rows(struct cp_row *rows, struct cp_row *other, size_t n)
 {
 	for (unsigned shift = 0; shift < 64; shift += 2 * DIGIT_BITS) {
 		sort_digit(rows, other, n, shift);
@@ -89,8 +89,8 @@ static size_t count_changed(const struct cp_aggregate *a, const struct cp_vec *b
 	return n;
 }
 
-static void list(struct cp_row *row, const struct cp_aggregate *a, const uint32_t *canonical,
-		 const struct cp_vec *base, unsigned values)
+static void list_rows(struct cp_row *row, const struct cp_aggregate *a, const uint32_t *canonical,
+		      const struct cp_vec *base, unsigned values)
 {
 	for (uint32_t i = 0; i < a->stacks.count; i++) {
 		const struct cp_stack *s = CP_VEC_AT(&a->stacks, struct cp_stack, i);
@@ -116,8 +116,8 @@ int cp_rows_order(struct cp_rows *rows, const struct cp_aggregate *a, const uint
 		cp_sys_unmap(items, bytes);
 		return -ENOMEM;
 	}
-	list(items, a, canonical, base, values);
-	sort(items, other, n);
+	list_rows(items, a, canonical, base, values);
+	sort_rows(items, other, n);
 	cp_sys_unmap(other, bytes);
 	*rows = (struct cp_rows){ items, n };
 	return 0;

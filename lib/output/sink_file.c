@@ -55,7 +55,7 @@ static bool same_file(const struct cp_file_sink *f, const struct stat *st)
 
 /* Does the descriptor still refer to this file? The program may have closed it and opened its own.
  */
-static bool holds(const struct cp_file_sink *f)
+static bool holds_file(const struct cp_file_sink *f)
 {
 	struct stat st;
 
@@ -73,7 +73,7 @@ static int write_file(struct cp_sink *s, const void *data, size_t n)
 {
 	struct cp_file_sink *f = (struct cp_file_sink *)s;
 
-	if (!f->error && !holds(f))
+	if (!f->error && !holds_file(f))
 		f->error = -EBADF;
 	if (!f->error)
 		f->error = cp_fdwrite_all(f->fd, data, n, false);
@@ -304,7 +304,7 @@ static int sync_file(int fd)
 
 int cp_sink_file_close(struct cp_file_sink *f, bool fail, bool replace)
 {
-	bool ours = holds(f);
+	bool ours = holds_file(f);
 	int r;
 
 	if (!f->error && !fail && !ours)

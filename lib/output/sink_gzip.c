@@ -105,12 +105,12 @@ static void *allocate(void *opaque, unsigned count, unsigned size)
 }
 
 /* Nothing to do: the region is unmapped as a whole. */
-static void release(void *opaque, void *p)
+static void release_nothing(void *opaque, void *p)
 {
 }
 
 /* Compress z.next_in, and pass the output to NEXT. */
-static int run(struct cp_gzip_sink *g, int mode)
+static int run_deflate(struct cp_gzip_sink *g, int mode)
 {
 	z_stream *z = &g->state->z;
 	int r;
@@ -131,14 +131,14 @@ static int run(struct cp_gzip_sink *g, int mode)
 	return mode == Z_FINISH && r != Z_STREAM_END ? -EIO : 0;
 }
 
-static void pack(struct cp_gzip_sink *g, const uint8_t *p, size_t n)
+static void pack_bytes(struct cp_gzip_sink *g, const uint8_t *p, size_t n)
 {
 	while (n && !g->error) {
 		size_t part = n < INPUT_MAX ? n : INPUT_MAX;
 
 		g->state->z.next_in = (uint8_t *)p;
 		g->state->z.avail_in = (unsigned)part;
-		g->error = run(g, Z_NO_FLUSH);
+		g->error = run_deflate(g, Z_NO_FLUSH);
 		p += part;
 		n -= part;
 	}
@@ -148,7 +148,7 @@ static int write_gzip(struct cp_sink *s, const void *data, size_t n)
 {
 	struct cp_gzip_sink *g = (struct cp_gzip_sink *)s;
 
-	pack(g, data, n);
+	pack_bytes(g, data, n);
 	return g->error;
 }
 
@@ -161,7 +161,7 @@ static int make_state(struct cp_gzip_sink *g)
 		return -ENOMEM;
 	s->used = (sizeof(*s) + 63) & ~(size_t)63;
 	s->z.zalloc = allocate;
-	s->z.zfree = release;
+	s->z.zfree = release_nothing;
 	s->z.opaque = s;
 	if (zlib.init(&s->z, g->large ? LEVEL_LARGE : LEVEL, Z_DEFLATED, WINDOW_GZIP, MEMORY_LEVEL,
 		      Z_DEFAULT_STRATEGY, ZLIB_VERSION, sizeof(s->z)) != Z_OK) {
@@ -229,7 +229,7 @@ int cp_sink_gzip_close(struct cp_gzip_sink *g)
 		return g->error;
 	g->state->z.avail_in = 0;
 	if (!g->error)
-		g->error = run(g, Z_FINISH);
+		g->error = run_deflate(g, Z_FINISH);
 	cp_sys_unmap(g->state, REGION);
 	g->state = NULL;
 	g->sink.write = write_unchanged;

@@ -9,7 +9,7 @@
 
 #define ROOM_MIN ((size_t)64 << 10)
 
-static int grow(struct cp_memory_sink *m, size_t need)
+static int grow_sink(struct cp_memory_sink *m, size_t need)
 {
 	size_t room = m->room ? m->room : ROOM_MIN;
 	uint8_t *data;
@@ -31,7 +31,7 @@ static int write_memory(struct cp_sink *s, const void *data, size_t n)
 {
 	struct cp_memory_sink *m = (struct cp_memory_sink *)s;
 
-	if (m->used + n > m->room && grow(m, m->used + n) < 0)
+	if (m->used + n > m->room && grow_sink(m, m->used + n) < 0)
 		return -ENOMEM;
 	memcpy(m->data + m->used, data, n);
 	m->used += n;

@@ -35,7 +35,7 @@ static struct lead lead_of(uint8_t c)
 
 /* Returns the length of the character at S, or of the ill-formed part there (*VALID false). N >= 1.
  */
-static size_t next(const uint8_t *s, size_t n, bool *valid)
+static size_t next_character(const uint8_t *s, size_t n, bool *valid)
 {
 	struct lead l;
 	size_t i;
@@ -72,7 +72,7 @@ bool cp_utf8_valid(const char *s, size_t n)
 	bool valid = true;
 
 	for (size_t i = ascii_words(s, n); i < n && valid;)
-		i += next((const uint8_t *)s + i, n - i, &valid);
+		i += next_character((const uint8_t *)s + i, n - i, &valid);
 	return valid;
 }
 
@@ -83,7 +83,7 @@ size_t cp_utf8_repair(char *to, const char *s, size_t n)
 	for (size_t i = 0; i < n; i += step) {
 		bool valid;
 
-		step = next((const uint8_t *)s + i, n - i, &valid);
+		step = next_character((const uint8_t *)s + i, n - i, &valid);
 		memcpy(to + out, valid ? s + i : "\xef\xbf\xbd", valid ? step : 3);
 		out += valid ? step : 3;
 	}

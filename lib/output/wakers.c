@@ -12,7 +12,7 @@
 /* The counts at the begin of the run. */
 static uint64_t before[2][CP_WAKES_COUNTS];
 
-static uint64_t counted(unsigned of, enum cp_wakes_count what)
+static uint64_t counted_wakes(unsigned of, enum cp_wakes_count what)
 {
 	return cp_load_relaxed(&cp_wakes_counts[of >> 1][what]) - before[of >> 1][what];
 }
@@ -55,7 +55,7 @@ void cp_wakers_count(const struct cp_run *r, struct cp_vec *to)
 	unsigned of = r->mode == CPROF_IO_WAKERS ? CP_WAKES_OF_IO : CP_WAKES_OF_LOCK;
 
 	for (unsigned i = 0; cp_vec_extend(to, CP_WAKES_COUNTS) && i < CP_WAKES_COUNTS; i++)
-		*CP_VEC_AT(to, uint64_t, i) = counted(of, i);
+		*CP_VEC_AT(to, uint64_t, i) = counted_wakes(of, i);
 }
 
 void cp_wakers_report(struct cp_comments *out, const struct cp_run *r, const char *waits,

@@ -163,8 +163,8 @@ static uint64_t file_offset(const struct cp_mapping *m, const struct cp_location
 }
 
 /* Returns the function for a location with OFFSET. Q is the location's answer, or NULL. */
-static uint32_t choose(struct cp_names *n, const struct cp_mapping *m, uint64_t offset,
-		       const struct cp_symbol_query *q)
+static uint32_t choose_offset(struct cp_names *n, const struct cp_mapping *m, uint64_t offset,
+			      const struct cp_symbol_query *q)
 {
 	if (q && q->name)
 		return function_of(n, m->path, q->start, q->name, 0);
@@ -196,7 +196,7 @@ static void set_functions(struct cp_names *n, struct cp_aggregate *a, uint32_t m
 			continue;
 		q = answer(queries, offset);
 		named = q && q->name;
-		l->function = choose(n, m, offset, q);
+		l->function = choose_offset(n, m, offset, q);
 		if (!l->function) {
 			l->function = FUNCTION_UNKNOWN;
 			n->lacking = true;

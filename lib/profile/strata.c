@@ -58,7 +58,7 @@ static struct pending *pending_at(const struct cp_strata *st, size_t row)
 	return CP_VEC_AT(&st->rows, struct pending, row);
 }
 
-static bool same(uint32_t item, const void *key, const void *context)
+static bool same_stratum(uint32_t item, const void *key, const void *context)
 {
 	const struct stratum *s = at(context, item);
 	const struct key *k = key;
@@ -67,11 +67,11 @@ static bool same(uint32_t item, const void *key, const void *context)
 }
 
 /* Returns the number of the stratum, or CP_INDEX_NONE without memory. */
-static uint32_t find(struct cp_strata *st, uint32_t thread, uint64_t tag)
+static uint32_t find_stratum(struct cp_strata *st, uint32_t thread, uint64_t tag)
 {
 	const struct key k = { tag, thread };
 	uint32_t hash = cp_index_hash(&k, sizeof(k));
-	uint32_t item = cp_index_find(&st->index, hash, same, &k, st);
+	uint32_t item = cp_index_find(&st->index, hash, same_stratum, &k, st);
 	struct stratum *s;
 
 	if (item != CP_INDEX_NONE)
@@ -92,7 +92,7 @@ static uint32_t find(struct cp_strata *st, uint32_t thread, uint64_t tag)
 bool cp_strata_sampled(struct cp_strata *st, uint32_t row, uint32_t thread, uint64_t tag,
 		       const uint64_t self[CP_VALUES], const double share[CP_VALUES])
 {
-	uint32_t stratum = find(st, thread, tag);
+	uint32_t stratum = find_stratum(st, thread, tag);
 	struct pending *p;
 
 	st->rows.size = sizeof(struct pending);
@@ -114,7 +114,7 @@ bool cp_strata_sampled(struct cp_strata *st, uint32_t row, uint32_t thread, uint
 bool cp_strata_exact(struct cp_strata *st, uint32_t thread, uint64_t tag,
 		     const uint64_t values[CP_VALUES])
 {
-	uint32_t stratum = find(st, thread, tag);
+	uint32_t stratum = find_stratum(st, thread, tag);
 
 	for (unsigned v = 0; v < CP_VALUES && stratum != CP_INDEX_NONE; v++)
 		at(st, stratum)->exact[v] += values[v];
@@ -157,13 +157,13 @@ static bool has_few(const struct cp_strata *st, const struct stratum *s)
 }
 
 /* Finds strata with few samples and settles those of a tag together, with the first of them. */
-static void join(struct cp_strata *st)
+static void join_small(struct cp_strata *st)
 {
 	uint32_t count = (uint32_t)st->strata.count;
 
 	for (uint32_t i = 0; i < count; i++)
 		if (has_few(st, at(st, i))) {
-			uint32_t all = find(st, CP_NO_THREAD, at(st, i)->tag);
+			uint32_t all = find_stratum(st, CP_NO_THREAD, at(st, i)->tag);
 
 			if (all == CP_INDEX_NONE)
 				break;
@@ -190,7 +190,7 @@ static void join(struct cp_strata *st)
 /* Decides how EXACT of a value is divided. What SHARE is above or below the truth is due to the
  * samples with the largest part in its variance, so the rows bear the difference by SPREAD. If that
  * would take more from a row than it has, all are scaled alike. */
-static void divide(struct portion *p, uint64_t exact, uint64_t random)
+static void divide_portion(struct portion *p, uint64_t exact, uint64_t random)
 {
 	double difference;
 
@@ -209,7 +209,7 @@ static void divide(struct portion *p, uint64_t exact, uint64_t random)
 }
 
 /* Returns how much of P a row gets that has these. */
-static uint64_t take(struct portion *p, uint64_t self, double share, double spread)
+static uint64_t take_share(struct portion *p, uint64_t self, double share, double spread)
 {
 	double part = p->keeps_self ? share : (double)self;
 	uint64_t up_to = p->left, turn = 0;
@@ -232,8 +232,8 @@ static void add_values(struct cp_stack *row, const uint64_t values[CP_VALUES])
 		row->values[v] += values[v];
 }
 
-static void add(struct cp_aggregate *a, uint32_t row, const uint64_t values[CP_VALUES],
-		cp_strata_add *how)
+static void add_to_row(struct cp_aggregate *a, uint32_t row, const uint64_t values[CP_VALUES],
+		       cp_strata_add *how)
 {
 	(how ? how : add_values)(cp_aggregate_row_at(a, row), values);
 	a->weight += values[1];
@@ -247,14 +247,15 @@ static void give_rows(struct cp_strata *st, struct cp_aggregate *a, cp_strata_ad
 		uint64_t values[CP_VALUES];
 
 		for (unsigned v = 0; s && v < CP_VALUES; v++) {
-			values[v] = take(&s->portions[v], p->self[v], p->share[v], p->spread[v]);
+			values[v] =
+				take_share(&s->portions[v], p->self[v], p->share[v], p->spread[v]);
 			/* What the other rows of the stratum are sure of is sure here, too. */
 			if (p->spread[v] > 0)
 				st->variance[v] +=
 					p->spread[v] * (1 - p->spread[v] / s->portions[v].spread);
 		}
 		if (s)
-			add(a, row, values, how);
+			add_to_row(a, row, values, how);
 	}
 }
 
@@ -277,7 +278,7 @@ static uint64_t give_rest(const struct cp_strata *st, const struct stratum *s,
 	if (row == CP_INDEX_NONE)
 		return rest[1];
 	a->records++;
-	add(a, row, rest, how);
+	add_to_row(a, row, rest, how);
 	return 0;
 }
 
@@ -286,11 +287,11 @@ uint64_t cp_strata_settle(struct cp_strata *st, struct cp_aggregate *a, cp_strat
 	uint64_t lost = 0;
 
 	sum_up(st);
-	join(st);
+	join_small(st);
 	for (uint32_t i = 0; i < st->strata.count; i++)
 		for (unsigned v = 0; v < CP_VALUES; v++) {
-			divide(&at(st, i)->portions[v], at(st, i)->exact[v],
-			       cp_poisson_seed(0, st->random++));
+			divide_portion(&at(st, i)->portions[v], at(st, i)->exact[v],
+				       cp_poisson_seed(0, st->random++));
 			st->total[v] += (double)at(st, i)->exact[v];
 		}
 	give_rows(st, a, how);

@@ -53,7 +53,7 @@ static void label(struct cp_record *record, const struct cp_thread *t)
 #define KERNEL_SHARE 2
 
 /* Runs on the ring's stack. */
-static void walk(void *arg)
+static void walk_stack(void *arg)
 {
 	const struct walk *w = arg;
 	struct cp_unwind_input in = { .regs = *w->regs,
@@ -80,7 +80,7 @@ static void walk(void *arg)
  * profiler interposes; the mark says that such a call is not the program's. A thread without TLS
  * of its own is skipped: there cp_self belongs to another thread, and no such function is
  * called. */
-static bool mark(const struct cp_thread *t, bool in_capture)
+static bool mark_capture(const struct cp_thread *t, bool in_capture)
 {
 	struct cp_self *self = t->own_tls ? cp_thread_self() : NULL;
 	bool before = self && self->in_capture;
@@ -146,11 +146,11 @@ static void commit(struct cp_ring *ring, struct cp_record *record)
 
 static void walk_marked(struct walk *w, struct cp_ring *ring)
 {
-	bool before = mark(w->thread, true);
+	bool before = mark_capture(w->thread, true);
 
 	w->room = cp_ring_room(ring);
-	cp_call_on_stack(walk, w, cp_ring_stack(ring));
-	mark(w->thread, before);
+	cp_call_on_stack(walk_stack, w, cp_ring_stack(ring));
+	mark_capture(w->thread, before);
 }
 
 static void walk_from(struct cp_thread *t, const struct cp_regs *regs, struct cp_record *record,

@@ -53,7 +53,7 @@ static void end_change(struct cp_labels *l)
 #define NO_LABEL (-1)
 
 /* Returns the label's index, or NO_LABEL. */
-static int find(const struct cp_labels *l, const char *key, size_t size)
+static int find_label(const struct cp_labels *l, const char *key, size_t size)
 {
 	for (uint32_t left = l->used; left; left &= left - 1) {
 		int i = __builtin_ctz(left);
@@ -68,7 +68,7 @@ static int find(const struct cp_labels *l, const char *key, size_t size)
 
 const struct cp_label *cp_labels_find(const struct cp_labels *l, const char *key, size_t key_size)
 {
-	int i = find(l, key, key_size);
+	int i = find_label(l, key, key_size);
 
 	return i == NO_LABEL ? NULL : &l->label[i];
 }
@@ -88,7 +88,7 @@ static void write_label(struct cp_labels *l, int i, const char *value, size_t va
 int cp_labels_set(struct cp_labels *l, const char *key, size_t key_size, const char *value,
 		  size_t value_size)
 {
-	int i = find(l, key, key_size);
+	int i = find_label(l, key, key_size);
 	bool found = i != NO_LABEL;
 
 	if (!found && l->used == ALL)
@@ -109,7 +109,7 @@ int cp_labels_set(struct cp_labels *l, const char *key, size_t key_size, const c
 
 int cp_labels_clear(struct cp_labels *l, const char *key, size_t key_size)
 {
-	int i = find(l, key, key_size);
+	int i = find_label(l, key, key_size);
 
 	if (i == NO_LABEL)
 		return -ENOENT;
@@ -126,7 +126,7 @@ void cp_labels_clear_all(struct cp_labels *l)
 	end_change(l);
 }
 
-static bool before(const struct cp_label *a, const struct cp_label *b)
+static bool sorts_before(const struct cp_label *a, const struct cp_label *b)
 {
 	size_t n = a->key_size < b->key_size ? a->key_size : b->key_size;
 	int order = memcmp(a->key, b->key, n);
@@ -134,25 +134,25 @@ static bool before(const struct cp_label *a, const struct cp_label *b)
 	return order ? order < 0 : a->key_size < b->key_size;
 }
 
-static void insert(const struct cp_label **to, unsigned n, const struct cp_label *label)
+static void insert_label(const struct cp_label **to, unsigned n, const struct cp_label *label)
 {
-	for (; n > 0 && before(label, to[n - 1]); n--)
+	for (; n > 0 && sorts_before(label, to[n - 1]); n--)
 		to[n] = to[n - 1];
 	to[n] = label;
 }
 
 /* Stores the used labels in TO, sorted by key, so that equal sets have equal text. Returns their
  * number. */
-static unsigned sort(const struct cp_labels *l, const struct cp_label **to)
+static unsigned sort_labels(const struct cp_labels *l, const struct cp_label **to)
 {
 	unsigned n = 0;
 
 	for (uint32_t left = l ? cp_load_relaxed(&l->used) : 0; left; left &= left - 1)
-		insert(to, n++, &l->label[__builtin_ctz(left)]);
+		insert_label(to, n++, &l->label[__builtin_ctz(left)]);
 	return n;
 }
 
-static size_t put(char *to, const char *text, size_t size)
+static size_t put_text(char *to, const char *text, size_t size)
 {
 	memcpy(to, text, size);
 	to[size] = '\0';
@@ -161,13 +161,13 @@ static size_t put(char *to, const char *text, size_t size)
 
 #define TEXT_MAX (CP_LABELS_MAX * (CP_LABEL_KEY_MAX + CP_LABEL_VALUE_MAX + 2))
 
-static size_t join(char *text, const struct cp_label **sorted, unsigned n)
+static size_t join_labels(char *text, const struct cp_label **sorted, unsigned n)
 {
 	size_t size = 0;
 
 	for (unsigned i = 0; i < n; i++) {
-		size += put(text + size, sorted[i]->key, sorted[i]->key_size);
-		size += put(text + size, sorted[i]->value, sorted[i]->value_size);
+		size += put_text(text + size, sorted[i]->key, sorted[i]->key_size);
+		size += put_text(text + size, sorted[i]->value, sorted[i]->value_size);
 	}
 	return size;
 }
@@ -177,11 +177,11 @@ static uint32_t intern(const struct cp_labels *l)
 	const struct cp_label *sorted[CP_LABELS_MAX];
 	char text[TEXT_MAX];
 
-	return cp_labelset_add(text, join(text, sorted, sort(l, sorted)));
+	return cp_labelset_add(text, join_labels(text, sorted, sort_labels(l, sorted)));
 }
 
 /* Fills KEY with the hexadecimal digits of N bytes. */
-static void make(struct cp_label *to, const char *key, const uint8_t *bytes, size_t n)
+static void make_label(struct cp_label *to, const char *key, const uint8_t *bytes, size_t n)
 {
 	static const char digits[] = "0123456789abcdef";
 
@@ -194,10 +194,11 @@ static void make(struct cp_label *to, const char *key, const uint8_t *bytes, siz
 	}
 }
 
-static bool has(const struct cp_label *const *sorted, unsigned n, const struct cp_label *label)
+static bool has_label(const struct cp_label *const *sorted, unsigned n,
+		      const struct cp_label *label)
 {
 	for (unsigned i = 0; i < n; i++)
-		if (!before(sorted[i], label) && !before(label, sorted[i]))
+		if (!sorts_before(sorted[i], label) && !sorts_before(label, sorted[i]))
 			return true;
 	return false;
 }
@@ -205,17 +206,17 @@ static bool has(const struct cp_label *const *sorted, unsigned n, const struct c
 uint32_t cp_labels_traced(const struct cp_labels *l, const struct cp_trace_ids *ids)
 {
 	const struct cp_label *sorted[CP_LABELS_MAX + 2];
-	unsigned n = sort(l, sorted);
+	unsigned n = sort_labels(l, sorted);
 	char text[TEXT_MAX + 256];
 	struct cp_label trace, span;
 
-	make(&trace, CP_TRACE_LABEL, ids->trace, sizeof(ids->trace));
-	make(&span, CP_SPAN_LABEL, ids->span, sizeof(ids->span));
-	if (!has(sorted, n, &trace) && !has(sorted, n, &span)) {
-		insert(sorted, n++, &trace);
-		insert(sorted, n++, &span);
+	make_label(&trace, CP_TRACE_LABEL, ids->trace, sizeof(ids->trace));
+	make_label(&span, CP_SPAN_LABEL, ids->span, sizeof(ids->span));
+	if (!has_label(sorted, n, &trace) && !has_label(sorted, n, &span)) {
+		insert_label(sorted, n++, &trace);
+		insert_label(sorted, n++, &span);
 	}
-	return cp_labelset_add_spare(text, join(text, sorted, n));
+	return cp_labelset_add_spare(text, join_labels(text, sorted, n));
 }
 
 uint32_t cp_labels_current(struct cp_labels *l)

@@ -88,7 +88,7 @@ static bool is_set(struct table *t, uint32_t number, uint32_t hash, const char *
 	return s->hash == hash && s->size == size && !memcmp(s->text, text, size);
 }
 
-static uint32_t add(const char *text, size_t size, unsigned part)
+static uint32_t add_set(const char *text, size_t size, unsigned part)
 {
 	struct table *t = size ? get_table() : NULL;
 	uint32_t hash, made = 0;
@@ -119,12 +119,12 @@ static uint32_t add(const char *text, size_t size, unsigned part)
 
 uint32_t cp_labelset_add(const char *text, size_t size)
 {
-	return add(text, size, 1);
+	return add_set(text, size, 1);
 }
 
 uint32_t cp_labelset_add_spare(const char *text, size_t size)
 {
-	return add(text, size, 2);
+	return add_set(text, size, 2);
 }
 
 const char *cp_labelset_text(uint32_t set, size_t *size)

@@ -102,7 +102,7 @@ static void put_aside(struct cp_perf *p, void *old)
 
 /* Replace P's event by one of PERIOD. Returns its descriptor, or a negative errno; after an
  * error nothing has changed. */
-static int replace(struct cp_perf *p, int tid, uint64_t period)
+static int replace_event(struct cp_perf *p, int tid, uint64_t period)
 {
 	int fd = open_event(p->what, tid, period), err;
 	void *pages = NULL, *old = p->pages;
@@ -126,7 +126,7 @@ static int replace(struct cp_perf *p, int tid, uint64_t period)
 }
 
 /* Start the event. ONCE: it stops after its first hit. */
-static void start(int fd, bool once)
+static void start_event(int fd, bool once)
 {
 	cp_sys3(SYS_ioctl, fd, once ? PERF_EVENT_IOC_REFRESH : PERF_EVENT_IOC_ENABLE, once);
 	cp_sys_close(fd);
@@ -172,12 +172,12 @@ int cp_perf_event_open(struct cp_perf *p, int tid, uint64_t first, uint64_t base
 	/* With a period of 0 the event would never hit. */
 	first += !first;
 	p->first = first;
-	fd = replace(p, tid, first);
+	fd = replace_event(p, tid, first);
 	if (fd < 0)
 		return fd;
 	/* A hit of a count may be in a system call that has more of them to come, before the
 	 * handler makes the next event. */
-	start(fd, !p->what);
+	start_event(fd, !p->what);
 	p->due = p->what ? 0 : cp_sys_clock_ns(CP_THREAD_CLOCK(tid));
 	p->due += p->due ? first : 0;
 	return 0;
@@ -205,7 +205,7 @@ int cp_perf_event_renew(struct cp_perf *p, int tid, uint64_t base)
 	 * moment has as many hits as any other, on average. A shorter one would bring the second
 	 * hit too early, and threads that live for a period would have too many hits. */
 	uint64_t period = p->once ? p->period : draw_period(p, base);
-	int fd = replace(p, tid, period);
+	int fd = replace_event(p, tid, period);
 
 	p->left = LIFE_HITS;
 	if (!p->what && LIFE_NS / base > LIFE_HITS)
@@ -215,7 +215,7 @@ int cp_perf_event_renew(struct cp_perf *p, int tid, uint64_t base)
 		if (p->once)
 			make_up(p, fd, tid, base);
 		p->once = false;
-		start(fd, false);
+		start_event(fd, false);
 	} else if (p->once) {
 		cp_perf_event_close(p);
 		return fd;

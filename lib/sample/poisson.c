@@ -23,7 +23,7 @@ uint64_t cp_poisson_seed(uint64_t seed, uint64_t number)
 }
 
 /* xorshift64*: the high bits are of good quality. */
-static uint64_t next(uint64_t *state)
+static uint64_t next_random(uint64_t *state)
 {
 	uint64_t x = *state;
 
@@ -62,7 +62,7 @@ double cp_poisson_log(double u)
 uint64_t cp_poisson_draw(uint64_t *state, uint64_t interval)
 {
 	/* In (0, 1]: the logarithm of 0 is never computed. */
-	double u = (double)((next(state) >> 11) + 1) * 0x1p-53;
+	double u = (double)((next_random(state) >> 11) + 1) * 0x1p-53;
 	double bytes = -cp_poisson_log(u) * (double)interval;
 
 	/* Rounded up: a point within the N-th byte is reached with N bytes. */

@@ -42,19 +42,19 @@ void cp_stackmem_init_copy(struct cp_stackmem *m, struct cp_stackcopy *copy)
 
 /* The kernel copies the new set before it checks `how`, and rejects a bad `how` before it changes
  * anything. EFAULT = unreadable, EINVAL = readable. */
-static long ask(uint64_t addr)
+static long ask_kernel(uint64_t addr)
 {
 	return cp_sys4(SYS_rt_sigprocmask, BAD_HOW, addr & ~UINT64_C(7), 0, sizeof(uint64_t));
 }
 
-/* Returns whether ask() works here. An emulator of the kernel may check `how` first. */
+/* Returns whether ask_kernel() works here. An emulator of the kernel may check `how` first. */
 static bool can_ask(void)
 {
 	static enum { UNTRIED, YES, NO } state;
 	int s = cp_load_relaxed(&state); /* every caller finds the same result */
 
 	if (s == UNTRIED) {
-		s = ask(UNMAPPED) == -EFAULT ? YES : NO;
+		s = ask_kernel(UNMAPPED) == -EFAULT ? YES : NO;
 		cp_store_relaxed(&state, s);
 	}
 	return s == YES;
@@ -64,7 +64,7 @@ bool cp_stackmem_probe(uint64_t addr)
 {
 	char byte;
 
-	return can_ask() ? ask(addr) == -EINVAL : cp_sys_peek(&byte, addr, 1) == 1;
+	return can_ask() ? ask_kernel(addr) == -EINVAL : cp_sys_peek(&byte, addr, 1) == 1;
 }
 
 CP_STACKMEM_RAW static uint64_t word_at(uint64_t addr)
@@ -84,7 +84,7 @@ static bool is_here(struct cp_stackmem *m, uint64_t addr)
 	return m->here != 0;
 }
 
-static bool holds(const struct cp_stackmem *m, uint64_t addr)
+static bool window_holds(const struct cp_stackmem *m, uint64_t addr)
 {
 	return m->had_size >= sizeof(addr) && addr - m->had_low <= m->had_size - sizeof(addr);
 }
@@ -99,18 +99,18 @@ static long fill_room(struct cp_stackmem *m, uint64_t addr)
 	m->had_low = addr - page < BELOW ? page : addr - BELOW;
 	got = cp_sys_peek_some(m->room->bytes, m->had_low, sizeof(m->room->bytes));
 	m->had_size = got > 0 ? (uint32_t)got : 0;
-	return got < 0 || holds(m, addr) ? got : -EFAULT;
+	return got < 0 || window_holds(m, addr) ? got : -EFAULT;
 }
 
 /* Copies the word at ADDR; returns as cp_sys_peek. */
-static long copy(struct cp_stackmem *m, uint64_t addr, uint64_t *word)
+static long copy_window(struct cp_stackmem *m, uint64_t addr, uint64_t *word)
 {
 	uint64_t alone;
 	long got = 1;
 
 	if (!m->room)
 		got = cp_sys_peek(&alone, addr, sizeof(alone));
-	else if (!holds(m, addr))
+	else if (!window_holds(m, addr))
 		got = fill_room(m, addr);
 	if (got > 0)
 		memcpy(word, m->room ? m->room->bytes + (addr - m->had_low) : (void *)&alone,
@@ -124,7 +124,7 @@ static bool is_there(struct cp_stackmem *m, uint64_t addr)
 {
 	uint64_t page = addr & -PAGE, last = (addr + sizeof(uint64_t) - 1) & -PAGE;
 
-	if (holds(m, addr))
+	if (window_holds(m, addr))
 		return true;
 	m->had_size = 0;
 	if (!cp_stackmem_probe(page) || (last != page && !cp_stackmem_probe(last)))
@@ -144,7 +144,7 @@ bool cp_stackmem_read_elsewhere(struct cp_stackmem *m, uint64_t addr, uint64_t *
 	if (addr < PAGE || addr + sizeof(*word) - 1 < addr)
 		return false;
 	if (!is_here(m, addr) && !m->asks) {
-		got = copy(m, addr, word);
+		got = copy_window(m, addr, word);
 		if (got >= 0 || got == -EFAULT)
 			return got > 0;
 		m->asks = true;

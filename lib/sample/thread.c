@@ -138,7 +138,7 @@ bool cp_thread_has_alternate(const void *at, uint64_t size)
 
 /* Adds one chunk after the SEEN records. Another thread may do it first. Returns false without
  * memory. */
-static bool grow(uint32_t seen)
+static bool grow_records(uint32_t seen)
 {
 	uint32_t n = chunk_of(seen), count = n ? PER_CHUNK : FIRST;
 	size_t size = count * record_size();
@@ -195,7 +195,7 @@ struct cp_thread *cp_thread_claim(void)
 				return t;
 			}
 		}
-		if (!grow(n))
+		if (!grow_records(n))
 			return NULL;
 	}
 }

@@ -62,7 +62,7 @@ static uint64_t in_epoch(uint64_t word, uint32_t epoch)
 	return (uint64_t)epoch << 32 | (old < COUNT_MASK ? old : COUNT_MASK);
 }
 
-static void enter(struct cp_waiters_bucket *b, uint32_t epoch)
+static void enter_bucket(struct cp_waiters_bucket *b, uint32_t epoch)
 {
 	uint64_t word = cp_load_relaxed(&b->word), to;
 
@@ -74,7 +74,7 @@ static void enter(struct cp_waiters_bucket *b, uint32_t epoch)
 	} while (!cp_cas_acqrel(&b->word, &word, to));
 }
 
-static void leave(struct cp_waiters_bucket *b, uint32_t epoch)
+static void leave_bucket(struct cp_waiters_bucket *b, uint32_t epoch)
 {
 	uint64_t word = cp_load_relaxed(&b->word), to;
 
@@ -104,11 +104,11 @@ static void close_wait(uint64_t open)
 	/* In this order: DRAWN is never too high without the word, which the recount reads. */
 	if (open & DRAWN)
 		undraw(b);
-	leave(b, (uint32_t)open);
+	leave_bucket(b, (uint32_t)open);
 }
 
 /* xorshift64* of Marsaglia and Vigna. */
-static uint64_t draw(struct part *p)
+static uint64_t draw_random(struct part *p)
 {
 	if (!p->random)
 		p->random =
@@ -140,7 +140,8 @@ static void adapt(struct cp_waiters_bucket *b, uint8_t window, uint32_t budget)
 
 /* Return the weight of a wait that begins now; 0: it isn't drawn. Chance decides alone: SHIFT
  * follows the waits of the past. A budget of one second may be drawn at once. */
-static uint32_t weigh(struct cp_waiters_bucket *b, struct part *p, uint32_t epoch, uint32_t budget)
+static uint32_t weigh_wait(struct cp_waiters_bucket *b, struct part *p, uint32_t epoch,
+			   uint32_t budget)
 {
 	uint32_t draws;
 	uint8_t shift;
@@ -149,7 +150,7 @@ static uint32_t weigh(struct cp_waiters_bucket *b, struct part *p, uint32_t epoc
 		return 1;
 	adapt(b, (uint8_t)(epoch >> WINDOW_SHIFT), budget);
 	shift = cp_load_relaxed(&b->shift);
-	if (shift && draw(p) & ((UINT64_C(1) << shift) - 1))
+	if (shift && draw_random(p) & ((UINT64_C(1) << shift) - 1))
 		return 0;
 	draws = cp_load_relaxed(&b->draws) + 1u;
 	if (draws >= budget && shift < SHIFT_MAX) {
@@ -162,7 +163,7 @@ static uint32_t weigh(struct cp_waiters_bucket *b, struct part *p, uint32_t epoc
 
 uint32_t cp_waiters_open(struct cp_thread *t, struct cp_waiters_bucket *b, uint32_t budget)
 {
-	uint32_t epoch = epoch_now(), weight = weigh(b, part_of(t), epoch, budget);
+	uint32_t epoch = epoch_now(), weight = weigh_wait(b, part_of(t), epoch, budget);
 	uint64_t open = OPEN | (weight ? DRAWN : 0) |
 			(uint64_t)(b - cp_waiters_buckets) << BUCKET_SHIFT | epoch;
 	uint64_t left;
@@ -170,7 +171,7 @@ uint32_t cp_waiters_open(struct cp_thread *t, struct cp_waiters_bucket *b, uint3
 	if (!cp_load_relaxed(&used))
 		cp_store_relaxed(&used, 1);
 	/* The word first, as in close_wait. */
-	enter(b, epoch);
+	enter_bucket(b, epoch);
 	if (weight)
 		cp_add_relaxed(&b->drawn, 1);
 	/* A wait that was left, or one that this handler interrupts. */

@@ -99,8 +99,8 @@ static bool is_better(const struct entry *a, uint64_t sa, const struct entry *b,
 	return (a->time > b->time) == (newest || !la);
 }
 
-static struct entry *find(struct cp_wakes_entries *all, const struct cp_wakes_wait *w,
-			  uint64_t until, bool newest, uint64_t *state)
+static struct entry *find_wake(struct cp_wakes_entries *all, const struct cp_wakes_wait *w,
+			       uint64_t until, bool newest, uint64_t *state)
 {
 	struct entry *best = NULL;
 
@@ -120,13 +120,13 @@ static struct entry *find(struct cp_wakes_entries *all, const struct cp_wakes_wa
 
 /* Take the wake that ended wait W before UNTIL. PIN_IT: its entry stays until unpin; otherwise it
  * is only used up. Returns NULL if there is none. */
-static struct entry *take(struct cp_wakes_entries *all, const struct cp_wakes_wait *w,
-			  uint64_t until, bool newest, bool pin_it)
+static struct entry *take_wake(struct cp_wakes_entries *all, const struct cp_wakes_wait *w,
+			       uint64_t until, bool newest, bool pin_it)
 {
 	/* An entry that changes between the two steps has been taken by another wait. */
 	for (unsigned tries = 0; tries < CP_WAKES_ENTRIES; tries++) {
 		uint64_t state, to;
-		struct entry *e = find(all, w, until, newest, &state);
+		struct entry *e = find_wake(all, w, until, newest, &state);
 
 		if (!e || (pin_it && (state & PINS_MASK) == PINS_MASK))
 			return NULL;
@@ -185,7 +185,7 @@ __attribute__((noinline)) static void record(const struct cp_wakes_wait *w, unsi
 	began = cp_timing_begin();
 	/* No handler may interrupt: it could wait, too, or jump away and leave the entry pinned. */
 	cp_sys_sigmask(SIG_SETMASK, &all, &mask);
-	wake = entries ? take(entries, w, ended, how == CP_WAKES_WOKEN_LAST, true) : NULL;
+	wake = entries ? take_wake(entries, w, ended, how == CP_WAKES_WOKEN_LAST, true) : NULL;
 	waker = wake ? record_of(entries, wake) : NULL;
 	cp_regs_here(&regs);
 	if (cp_capture_below(t, e, &regs, function, waker, mark_of(how, waker)))
@@ -231,7 +231,7 @@ void cp_wakes_end(const struct cp_wakes_wait *w, unsigned of, enum cp_wakes_how 
 	if (sample)
 		record(w, of, &event, how, entries, ended, function);
 	else if (entries)
-		take(entries, w, ended, how == CP_WAKES_WOKEN_LAST, false);
+		take_wake(entries, w, ended, how == CP_WAKES_WOKEN_LAST, false);
 }
 
 /* Return true if T may take one more stack as a waking thread. */
@@ -332,7 +332,7 @@ void cp_wakes_wake(struct cp_thread *t, const struct cp_wakes_wake *w)
 }
 
 /* The thread that filled or had pinned an entry isn't in the child. */
-static void forget(struct cp_wakes_entries *all)
+static void forget_wakes(struct cp_wakes_entries *all)
 {
 	for (unsigned i = 0; i < CP_WAKES_ENTRIES; i++)
 		/* Written only where it must be: each page that is written to is copied. */
@@ -346,5 +346,5 @@ void cp_wakes_fork_child(struct cp_thread *keep)
 		return;
 	for (unsigned i = 0; i < CP_WAITERS_BUCKETS; i++)
 		if (cp_waiters_buckets[i].entries)
-			forget(cp_waiters_buckets[i].entries);
+			forget_wakes(cp_waiters_buckets[i].entries);
 }

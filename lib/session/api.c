@@ -30,7 +30,7 @@ static const char *from_environment(const char *key)
 	return secure_getenv(key);
 }
 
-static int choose(const char *value, const char *const *names, int count, int fallback)
+static int choose_name(const char *value, const char *const *names, int count, int fallback)
 {
 	if (!value)
 		return fallback;
@@ -125,8 +125,8 @@ static int to_config(struct cp_config *c, const struct cprof_options *o)
 	/* In the order of the enums in settings.h. */
 	static const char *const unwinders[] = { "auto", "fp", "dwarf", "libunwind" };
 	static const char *const symbolizers[] = { "none", "names", "full" };
-	int unwind = choose(o->unwind, unwinders, 4, CP_UNWIND_AUTO);
-	int symbolize = choose(o->symbolize, symbolizers, 3, CP_SYMBOLIZE_NAMES);
+	int unwind = choose_name(o->unwind, unwinders, 4, CP_UNWIND_AUTO);
+	int symbolize = choose_name(o->symbolize, symbolizers, 3, CP_SYMBOLIZE_NAMES);
 	int err;
 
 	cp_config_defaults(c);
@@ -168,7 +168,7 @@ static int stopped(int err)
 	return err;
 }
 
-static int start(const struct cprof_options *options)
+static int start_with(const struct cprof_options *options)
 {
 	static struct cp_config c; /* large; one start at a time */
 	struct cprof_options o = { 0 };
@@ -197,7 +197,7 @@ static bool begin_change(void)
 
 API int cprof_start(const struct cprof_options *options)
 {
-	return begin_change() ? cp_api_change_end(start(options)) : -EBUSY;
+	return begin_change() ? cp_api_change_end(start_with(options)) : -EBUSY;
 }
 
 static bool is_set(const char *key)

@@ -47,8 +47,8 @@ void cp_control_failed(const struct cp_control_place *place, int err)
 }
 
 /* Adds "MODE.KEY=VALUE". */
-static void add(struct cp_control_message *m, const struct cp_run *r, const char *key,
-		uint64_t value)
+static void add_value(struct cp_control_message *m, const struct cp_run *r, const char *key,
+		      uint64_t value)
 {
 	char name[32];
 
@@ -79,15 +79,15 @@ static uint64_t add_run(struct cp_control_message *m, const struct cp_run *r)
 	struct cp_mode_number sums[CP_MODE_NUMBERS];
 
 	cp_window_stats(&call);
-	add(m, r, "since", r->start_utc_ns / 1000000000u);
-	add(m, r, "samples", s.samples);
-	add(m, r, "lost", s.lost_ring + s.lost_memory + s.lost_thread);
-	add(m, r, "lost_ring", s.lost_ring);
-	add(m, r, "lost_memory", s.lost_memory);
-	add(m, r, "lost_thread", s.lost_thread);
+	add_value(m, r, "since", r->start_utc_ns / 1000000000u);
+	add_value(m, r, "samples", s.samples);
+	add_value(m, r, "lost", s.lost_ring + s.lost_memory + s.lost_thread);
+	add_value(m, r, "lost_ring", s.lost_ring);
+	add_value(m, r, "lost_memory", s.lost_memory);
+	add_value(m, r, "lost_thread", s.lost_thread);
 	for (unsigned i = 0, n = r->ops->numbers ? r->ops->numbers(r, sums) : 0; i < n; i++)
-		add(m, r, sums[i].key, sums[i].value);
-	add(m, r, "period", s.period);
+		add_value(m, r, sums[i].key, sums[i].value);
+	add_value(m, r, "period", s.period);
 	add_path(m, r);
 	return sampling_ns(r, &s);
 }
@@ -213,7 +213,7 @@ static int mode_of(unsigned modes)
 #define FOR_MAX_NS (UINT64_C(1000000000) * 3600 * 24 * 365)
 
 /* Adds to REPLY why a setting is not taken. */
-static int start(struct cp_control_message *reply)
+static int start_modes(struct cp_control_message *reply)
 {
 	static struct cp_config c; /* large */
 	static char said[320];
@@ -242,7 +242,7 @@ static int start(struct cp_control_message *reply)
 	return cp_api_change_end(err ? err : call.result);
 }
 
-static int stop(void)
+static int stop_modes(void)
 {
 	int m = mode_of(CP_MAIN_MODES);
 	struct cp_window_call call = { .when = "at the stop", .discard = number_of("discard") };
@@ -261,7 +261,7 @@ static int stop(void)
 }
 
 /* Adds what was changed, or why not, to reply M. */
-static int set(struct cp_control_message *m)
+static int set_setting(struct cp_control_message *m)
 {
 	int mode = mode_of(CP_MAIN_MODES);
 	struct cp_mode_set s = { .mode = (unsigned)mode, .name = value_of };
@@ -288,7 +288,7 @@ static bool is_in_memory(int fd)
 	       S_ISREG(st.st_mode) && !cp_sys2(SYS_fstatfs, fd, &fs) && fs.f_type == TMPFS_MAGIC;
 }
 
-static int dump(int fd)
+static int dump_mode(int fd)
 {
 	int m = mode_of(CP_MODES);
 	struct cp_memory_sink memory;
@@ -327,7 +327,7 @@ static int end_consumer(struct cp_window_take *t)
 	return cp_api_change_end(t->result);
 }
 
-static int take(struct cp_window_take *t, int fd)
+static int take_to_file(struct cp_window_take *t, int fd)
 {
 	struct cp_memory_sink memory;
 
@@ -342,7 +342,7 @@ static int take(struct cp_window_take *t, int fd)
 	return t->result;
 }
 
-static int window(struct cp_control_message *m, int fd)
+static int answer_window(struct cp_control_message *m, int fd)
 {
 	const char *what = value_of("do");
 	int mode = mode_of(CP_MODES);
@@ -365,7 +365,7 @@ static int window(struct cp_control_message *m, int fd)
 	if (!length || length > FOR_MAX_NS)
 		return -EINVAL;
 	cp_store_seqcst(&answering, 1);
-	result = take(&t, fd);
+	result = take_to_file(&t, fd);
 	cp_control_socket_number(m, "end", t.end);
 	if (cp_load_relaxed(&cp_session.ending))
 		cp_control_socket_number(m, "ending", 1);
@@ -430,19 +430,19 @@ void cp_control_answer_request(struct cp_control_message *m, int fd)
 			add_spans(m);
 		break;
 	case CP_CONTROL_START:
-		result = start(m);
+		result = start_modes(m);
 		cp_collect_run(status, m);
 		m->result = result;
 		break;
 	case CP_CONTROL_STOP:
 		cp_collect_run(status, m);
-		m->result = stop();
+		m->result = stop_modes();
 		break;
-	case CP_CONTROL_DUMP: m->result = dump(fd); break;
-	case CP_CONTROL_WINDOW: m->result = window(m, fd); break;
+	case CP_CONTROL_DUMP: m->result = dump_mode(fd); break;
+	case CP_CONTROL_WINDOW: m->result = answer_window(m, fd); break;
 	case CP_CONTROL_SET:
 		cp_collect_run(status, m);
-		m->result = set(m);
+		m->result = set_setting(m);
 		break;
 	case CP_CONTROL_THREADS: m->result = threads(fd); break;
 	default: m->result = -ENOSYS;

@@ -34,7 +34,7 @@ static bool needs_gate(void)
 /* A session has begun in this process, or in an ancestor that forked it. */
 static uint32_t in_use;
 
-static void before(void)
+static void before_fork(void)
 {
 	if (!cp_load_acquire(&in_use))
 		return;
@@ -150,7 +150,7 @@ static void in_child(void)
 
 void cp_fork_handlers_install(void)
 {
-	pthread_atfork(before, in_parent, in_child);
+	pthread_atfork(before_fork, in_parent, in_child);
 }
 
 void cp_fork_handlers_begin(void)

@@ -60,7 +60,7 @@ static struct cp_labels *mine(bool make)
 }
 
 /* Returns the length of the part of VALUE that fits, without a partial character at the end. */
-static size_t cut(const char *value)
+static size_t cut_value(const char *value)
 {
 	size_t n = strnlen(value, CP_LABEL_VALUE_MAX + 1);
 
@@ -72,9 +72,9 @@ static size_t cut(const char *value)
 	return n;
 }
 
-static int set(const char *key, size_t key_size, const char *value)
+static int set_label(const char *key, size_t key_size, const char *value)
 {
-	size_t n = cut(value);
+	size_t n = cut_value(value);
 	struct cp_labels *l;
 	int err;
 
@@ -97,7 +97,7 @@ API int cprof_label_set(const char *key, const char *value)
 		err = cprof_label_clear(key);
 		return err == -ENOENT ? 0 : err;
 	}
-	err = set(key, (size_t)n, value);
+	err = set_label(key, (size_t)n, value);
 	if (err)
 		cp_count(CP_COUNT_LABELS_REFUSED, 1);
 	return err;

@@ -26,7 +26,7 @@ static const char *read_variable(const char *key)
 	return secure_getenv(key);
 }
 
-static bool wanted(void)
+static bool process_wanted(void)
 {
 	if (!cp_config_starts(&cp_session.config))
 		return false;
@@ -160,7 +160,7 @@ void cp_process_begin(void)
 	cp_config_copy(&cp_session.config, &c);
 	pin_paths();
 	cp_process_info_read(&cp_session.facts);
-	if (!wanted())
+	if (!process_wanted())
 		return;
 	err = cp_session_start(&c, true);
 	if (!err && c.verbose)

@@ -77,7 +77,7 @@ struct cp_helper *cp_push_start_helper(const char *verb, const char *argument, c
 	return h;
 }
 
-static void start(void)
+static void start_push(void)
 {
 	starting = cp_push_start_helper(
 		"push", cp_session.config.push,
@@ -112,7 +112,7 @@ void cp_push_serve(void)
 		look_again(AFTER_NS);
 	} else if (cp_session.followed ? is_orphaned() : starts < STARTS) {
 		starts++;
-		start();
+		start_push();
 	} else if (cp_session.followed) {
 		look_again(cp_helper_watch_ns());
 	} else {

@@ -67,7 +67,7 @@ static int name_run(unsigned m)
 	return err;
 }
 
-static void begin(struct cp_run *r)
+static void begin_run(struct cp_run *r)
 {
 	cp_run_begin(r, &cp_session.modules);
 	if (r->ops->view)
@@ -75,7 +75,7 @@ static void begin(struct cp_run *r)
 }
 
 /* Releases R's rows after the last run that uses them has ended. */
-static void release(struct cp_run *r)
+static void release_rows(struct cp_run *r)
 {
 	struct cp_run *rows = r->rows;
 	bool shown = rows->running;
@@ -105,10 +105,10 @@ int cp_runs_begin(unsigned m)
 	 * begun. */
 	if (!r->ops->view)
 		cp_drain_forget(r, cp_session.runs, &cp_session.modules);
-	begin(r);
+	begin_run(r);
 	err = r->ops->start(r, &cp_session.config);
 	if (err < 0) {
-		release(r);
+		release_rows(r);
 		return err;
 	}
 	r->running = true;
@@ -127,7 +127,7 @@ int cp_runs_end(unsigned m, const char *when)
 	cp_drain_all(cp_session.runs, &cp_session.modules);
 	err = cp_dump_final(r, &cp_session.config, when);
 	r->running = false;
-	release(r);
+	release_rows(r);
 	return err;
 }
 
@@ -138,7 +138,7 @@ void cp_runs_abandon(unsigned m)
 	if (r->ops->stop)
 		r->ops->stop(r);
 	r->running = false;
-	release(r);
+	release_rows(r);
 }
 
 void cp_runs_tell(const struct cp_config *c)
@@ -170,7 +170,7 @@ void cp_runs_fork_child(void)
 		/* Without a name no file can be written; the error is reported at the write. */
 		if (name_run(m) < 0)
 			r->path[0] = '\0';
-		begin(r);
+		begin_run(r);
 		r->dumps = 0;
 	}
 }

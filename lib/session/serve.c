@@ -39,7 +39,7 @@ uint64_t cp_serve_due(void)
 	return cp_session.config.serve[0] ? cp_load_relaxed(&cp_session.serve_at) : UINT64_MAX;
 }
 
-static void start(void)
+static void start_serve(void)
 {
 	starting = cp_push_start_helper("serve", cp_session.config.serve,
 					"CPROF_SERVE: nothing is served");
@@ -62,6 +62,6 @@ void cp_serve_start(void)
 	} else if (!cp_control_socket_is_open() && ++tries < TRIES) {
 		look_again(AFTER_NS);
 	} else {
-		start();
+		start_serve();
 	}
 }

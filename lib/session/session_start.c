@@ -63,7 +63,7 @@ void cp_session_start_learn_tree(void)
 	cp_session.process_tree_known = true;
 }
 
-static void refuse(unsigned m, int err)
+static void refuse_mode(unsigned m, int err)
 {
 	if (m < CP_MAIN_MODES) {
 		cp_log("%s: no profile: %s: %s; %s", cp_config_variable(m),
@@ -87,7 +87,7 @@ static int check_modes(bool each)
 
 		first = first ? first : err;
 		if (err && each)
-			refuse(m, err);
+			refuse_mode(m, err);
 	}
 	return each && cp_config_any(&cp_session.config) ? 0 : first;
 }
@@ -129,7 +129,7 @@ static void trace_symbol_find(void)
 	cp_store_relaxed(&cp_trace_context_at, at);
 }
 
-static int prepare(bool each)
+static int prepare_all(bool each)
 {
 	int err;
 
@@ -206,7 +206,7 @@ static void learn_modules(void)
 /* Requests that signals make of the session: dumps, toggles, and the profiles before the process
  * ends. */
 
-static void dump(unsigned mode)
+static void dump_mode(unsigned mode)
 {
 	if (cp_profiled_is_ours())
 		cp_collect_request(mode < CP_MAIN_MODES ? CP_REQUEST_DUMP_OF(mode)
@@ -228,7 +228,7 @@ static void write_before_abort(void)
 
 /* Write the profiles before a fatal signal ends the process. After a crash the debugger should get
  * the process at once. A process that was asked to end still has a second for line numbers. */
-static void end(bool crash)
+static void end_by_signal(bool crash)
 {
 	if (cp_profiled_is_ours())
 		cp_session_leave();
@@ -247,16 +247,17 @@ static void go_on(void)
 
 /* For cp_signals_install. */
 static const struct cp_signal_work signal_requests_work = {
-	.dump = dump,
+	.dump = dump_mode,
 	.toggle = toggle,
 	.write = write_before_abort,
-	.end = end,
+	.end = end_by_signal,
 	.go_on = go_on,
 };
 
 int cp_session_start(const struct cp_config *c, bool each)
 {
-	struct cp_window_call call = { .when = "at the start", .failed = each ? refuse : NULL };
+	struct cp_window_call call = { .when = "at the start",
+				       .failed = each ? refuse_mode : NULL };
 	int err;
 
 	if (cp_profiled_is_ours())
@@ -272,7 +273,7 @@ int cp_session_start(const struct cp_config *c, bool each)
 	cp_fork_handlers_begin();
 	learn_modules();
 	cp_threads_register();
-	err = prepare(each);
+	err = prepare_all(each);
 	if (err)
 		return err;
 	cp_dlclose_gate_unloaded = cp_mode_ops_unloaded;

@@ -125,7 +125,7 @@ static struct cp_span_kind *kind_of(const struct cprof_span *s)
 
 /* ---- spans ---- */
 
-static void begin(struct cprof_span *s)
+static void begin_span(struct cprof_span *s)
 {
 	s->label = cprof_label_scope_begin("span", s->name);
 }
@@ -134,7 +134,7 @@ API struct cprof_span cprof_span_begin_at(const char *name, uint64_t start_ns)
 {
 	struct cprof_span s = { .start_ns = start_ns, .name = name };
 
-	begin(&s);
+	begin_span(&s);
 	begin_costs(&s);
 	return s;
 }
@@ -144,7 +144,7 @@ API struct cprof_span cprof_span_begin(const char *name)
 {
 	struct cprof_span s = { .name = name };
 
-	begin(&s);
+	begin_span(&s);
 	begin_costs(&s);
 	s.start_ns = cprof_now();
 	return s;

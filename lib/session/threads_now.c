@@ -69,7 +69,7 @@ static uint32_t add_libc_part(struct look *l)
 	return row == CP_INDEX_NONE ? 0 : row + 1;
 }
 
-static int add(struct look *l, const struct cp_thread_look *t)
+static int add_thread(struct look *l, const struct cp_thread_look *t)
 {
 	struct cp_raw_stack s = stack_of(t->doing);
 	struct cp_thread_look *to = cp_vec_add(&l->threads);
@@ -105,7 +105,7 @@ static int look_at(int tid, void *context)
 	}
 	l->looked_at++;
 	t.doing = cp_wall_stack_look(tid, FOUND, cp_capture_settings.max_depth, &t.clock, &t.call);
-	return t.doing == CP_WALL_ENDED ? 0 : add(l, &t);
+	return t.doing == CP_WALL_ENDED ? 0 : add_thread(l, &t);
 }
 
 /* Without names, because memory is exhausted, a futex is one of an unknown kind. */
@@ -133,7 +133,7 @@ struct node {
 	size_t walk; /* the walk that came here first; 0 = none */
 };
 
-static struct node *find(const struct cp_vec *nodes, int tid)
+static struct node *find_node(const struct cp_vec *nodes, int tid)
 {
 	size_t i = cp_sort_first(nodes->items, nodes->count, nodes->size, (uint64_t)tid);
 	struct node *n = CP_VEC_AT(nodes, struct node, i);
@@ -146,7 +146,7 @@ static struct node *next_of(const struct cp_vec *nodes, const struct node *n)
 	const struct cp_thread_wait *w = &n->of->wait;
 	int tid = w->joined ? w->joined : w->holder;
 
-	return tid > 0 && !w->limited ? find(nodes, tid) : NULL;
+	return tid > 0 && !w->limited ? find_node(nodes, tid) : NULL;
 }
 
 /* Return true if the circle through FIRST was there at one moment: all locks are read again, and
@@ -169,7 +169,7 @@ static bool is_true(const struct cp_vec *nodes, const struct node *first)
 	return true;
 }
 
-static void number(const struct cp_vec *nodes, const struct node *first, unsigned deadlock)
+static void number_circle(const struct cp_vec *nodes, const struct node *first, unsigned deadlock)
 {
 	const struct node *n = first;
 
@@ -181,7 +181,7 @@ static void number(const struct cp_vec *nodes, const struct node *first, unsigne
 
 /* Return the first thread that the walk from FROM comes to for the second time, if no earlier walk
  * was there; NULL: there is none. */
-static struct node *walk(const struct cp_vec *nodes, struct node *from, size_t number_of_walk)
+static struct node *walk_waits(const struct cp_vec *nodes, struct node *from, size_t number_of_walk)
 {
 	struct node *n = from;
 
@@ -203,10 +203,10 @@ void cp_threads_now_deadlocks(struct cp_thread_look *t, size_t count)
 	}
 	cp_sort(nodes.items, nodes.count, nodes.size);
 	for (size_t i = 0; i < nodes.count; i++) {
-		struct node *n = walk(&nodes, CP_VEC_AT(&nodes, struct node, i), i + 1);
+		struct node *n = walk_waits(&nodes, CP_VEC_AT(&nodes, struct node, i), i + 1);
 
 		if (n && is_true(&nodes, n))
-			number(&nodes, n, ++found);
+			number_circle(&nodes, n, ++found);
 	}
 	cp_vec_release(&nodes);
 }
@@ -277,7 +277,8 @@ static void put_wait(const struct look *l, const struct cp_thread_wait *w,
 	put_number_if(to, "descriptors", w->descriptors);
 }
 
-static void labels(const void *context, const struct cp_stack *s, struct cp_encode_labels *to)
+static void thread_labels(const void *context, const struct cp_stack *s,
+			  struct cp_encode_labels *to)
 {
 	const struct look *l = context;
 	const struct cp_thread_look *t = CP_VEC_AT(&l->threads, struct cp_thread_look, s->tag - 1);
@@ -304,7 +305,7 @@ static int encode(struct look *l, struct cp_sink *sink)
 		.period = 1,
 		.time_ns = cp_sys_clock_ns(CLOCK_REALTIME),
 		.labels = cp_session.config.labels,
-		.row_labels = labels,
+		.row_labels = thread_labels,
 		.context = l,
 		.comments = comments,
 		.comment_count = l->left_out != 0,
@@ -316,7 +317,7 @@ static int encode(struct look *l, struct cp_sink *sink)
 	return err ? err : cp_encode_write(&l->a, &l->names, &info, sink);
 }
 
-static void begin(struct look *l, struct cp_modules *modules)
+static void begin_look(struct look *l, struct cp_modules *modules)
 {
 	*l = (struct look){ .threads = { .size = sizeof(struct cp_thread_look) },
 			    .libc_rows = { .size = sizeof(uint32_t) } };
@@ -327,7 +328,7 @@ static void begin(struct look *l, struct cp_modules *modules)
 	cp_names_init(&l->libc_names);
 }
 
-static void end(struct look *l, struct cp_modules *modules)
+static void end_look(struct look *l, struct cp_modules *modules)
 {
 	cp_names_release(&l->names);
 	cp_names_release(&l->libc_names);
@@ -348,7 +349,7 @@ static void write_threads(void *arg)
 	struct look l;
 
 	cp_own_time_work_begin();
-	begin(&l, &modules);
+	begin_look(&l, &modules);
 	n->result = cp_modules_refresh(&modules);
 	if (!n->result)
 		n->result = cp_sweep_each(look_at, &l);
@@ -356,7 +357,7 @@ static void write_threads(void *arg)
 		find_waits(&l);
 		n->result = encode(&l, n->sink);
 	}
-	end(&l, &modules);
+	end_look(&l, &modules);
 	cp_own_time_work_end();
 }
 

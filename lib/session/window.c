@@ -67,7 +67,7 @@ static void serve_toggles(void)
 		toggle();
 }
 
-static void tick(void)
+static void window_tick(void)
 {
 	uint64_t now = cp_sys_clock_ns(CLOCK_MONOTONIC);
 
@@ -166,7 +166,7 @@ static void serve_runs(uint32_t requests)
 
 	if (requests & CP_REQUEST_TICK) {
 		end_timed();
-		tick();
+		window_tick();
 		cp_push_serve();
 	}
 	if (!(requests & DRAINS) && !checkpoint)

@@ -13,7 +13,7 @@
 
 /* Finds the consumer, or makes it known. Returns 0; -EUSERS; or -ESTALE: its window can't begin
  * where its last one ended. */
-static int find(struct cp_run *r, const struct cp_window_take *t, struct cp_consumer **c)
+static int find_window(struct cp_run *r, const struct cp_window_take *t, struct cp_consumer **c)
 {
 	int err = 0;
 
@@ -41,14 +41,14 @@ static void extend(const struct cp_run *r, uint64_t until)
 		*end = until;
 }
 
-static int take(struct cp_run *r, struct cp_window_take *t)
+static int take_window(struct cp_run *r, struct cp_window_take *t)
 {
 	struct cp_consumer *c;
 	int err, begun;
 
 	cp_consumers_expire(r, cp_sys_clock_ns(CLOCK_MONOTONIC));
 	cp_drain_all(cp_session.runs, &cp_session.modules);
-	err = find(r, t, &c);
+	err = find_window(r, t, &c);
 	if (!c)
 		return err;
 	c->until = t->until;
@@ -86,7 +86,7 @@ void cp_window_take(void *arg)
 		return;
 	}
 	cp_own_time_work_begin();
-	t->result = take(r, t);
+	t->result = take_window(r, t);
 	cp_own_time_work_end();
 }
 

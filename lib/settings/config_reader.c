@@ -164,7 +164,7 @@ static bool parse_list(const struct cp_config_row *row, const char *value, unsig
 
 /* Parses VALUE for ROW into F, which holds the previous value. Returns whether VALUE is bad; F is
  * then the value used instead. */
-static bool parse(const struct cp_config_row *row, const char *value, union field *f)
+static bool parse_value(const struct cp_config_row *row, const char *value, union field *f)
 {
 	uint64_t n = 0;
 	bool bad;
@@ -197,7 +197,7 @@ static bool parse(const struct cp_config_row *row, const char *value, union fiel
 }
 
 /* Writes F as a person would. */
-static void show(const struct cp_config_row *row, const union field *f, char *to, size_t size)
+static void show_value(const struct cp_config_row *row, const union field *f, char *to, size_t size)
 {
 	switch (row->kind) {
 	case CP_CONFIG_NUMBER:
@@ -227,7 +227,7 @@ void cp_config_reader_show(const struct cp_config_row *row, const void *in, char
 	union field f = { .big = 0 };
 
 	memcpy(&f, (const char *)in + row->at, size_of(row));
-	show(row, &f, to, size);
+	show_value(row, &f, to, size);
 }
 
 bool cp_config_reader_copy(const char *value, char *to, size_t size)
@@ -268,11 +268,11 @@ void cp_config_reader_read(const struct cp_config_reader *r, const struct cp_con
 		return;
 	}
 	memcpy(&f, at, size_of(row));
-	bad = parse(row, value, &f);
+	bad = parse_value(row, value, &f);
 	memcpy(at, &f, size_of(row));
 	if (!bad)
 		return;
-	show(row, &f, used, sizeof(used));
+	show_value(row, &f, used, sizeof(used));
 	cp_config_reader_say(r, row->variable, value, accepted(row, range, sizeof(range)), used);
 }
 
@@ -286,7 +286,7 @@ void cp_config_reader_default(const struct cp_config_row *row, void *in)
 		cp_config_reader_copy(row->standard, (char *)in + row->at, CP_CONFIG_TEXT_SIZE);
 		return;
 	}
-	parse(row, row->standard, &f);
+	parse_value(row, row->standard, &f);
 	if (row->kind == CP_CONFIG_LIST)
 		f.number |= CP_CONFIG_UNSET;
 	memcpy((char *)in + row->at, &f, size_of(row));
@@ -299,7 +299,7 @@ bool cp_config_reader_switch(const struct cp_config_reader *r, const char *key)
 	union field f = { .big = 0 };
 	char none[1];
 
-	if (value && parse(&row, value, &f))
+	if (value && parse_value(&row, value, &f))
 		cp_config_reader_say(r, key, value, accepted(&row, none, sizeof(none)), "0");
 	return f.on;
 }

@@ -120,7 +120,7 @@ static int take_text(const struct cp_config_row *row, const void *from, char *to
 	return 0;
 }
 
-static int take(const struct cp_config_row *row, const void *from, void *to)
+static int take_option(const struct cp_config_row *row, const void *from, void *to)
 {
 	switch (row->kind) {
 	case CP_CONFIG_NUMBER: return take_number(row, from, to);
@@ -141,8 +141,9 @@ int cp_config_table_take(struct cp_config *c, const struct cprof_options *o)
 
 		for (size_t i = 0; !err && mode && i < mode->count; i++)
 			if (mode->rows[i].option)
-				err = take(&mode->rows[i], (const char *)o + mode->rows[i].option,
-					   (char *)cp_config_of(c, m) + mode->rows[i].at);
+				err = take_option(&mode->rows[i],
+						  (const char *)o + mode->rows[i].option,
+						  (char *)cp_config_of(c, m) + mode->rows[i].at);
 	}
 	return err;
 }

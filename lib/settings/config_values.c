@@ -54,7 +54,7 @@ static char lower(char c)
 }
 
 /* Not strcasecmp, which depends on the locale. */
-static bool same(const char *a, const char *b)
+static bool same_word(const char *a, const char *b)
 {
 	for (; *a && lower(*a) == lower(*b); a++, b++)
 		;
@@ -109,7 +109,7 @@ static uint64_t find_unit(const char *s, const struct unit *units, size_t n, uin
 	if (!*s)
 		return bare;
 	for (size_t i = 0; i < n; i++)
-		if (same(s, units[i].name))
+		if (same_word(s, units[i].name))
 			return units[i].scale;
 	return 0;
 }
@@ -148,7 +148,7 @@ int cp_config_values_choice(const char *s, const char *const *names, unsigned co
 			    unsigned *index)
 {
 	for (unsigned i = 0; i < count; i++)
-		if (same(s, names[i])) {
+		if (same_word(s, names[i])) {
 			*index = i;
 			return 0;
 		}
@@ -184,7 +184,7 @@ static int signal_by_name(const char *s, int *sig)
 
 	skip_prefix(&s, "SIG");
 	for (size_t i = 0; i < COUNT(signals); i++)
-		if (same(s, signals[i].name)) {
+		if (same_word(s, signals[i].name)) {
 			*sig = signals[i].number;
 			return 0;
 		}
@@ -224,7 +224,7 @@ int cp_config_values_signal(const char *s, int *sig)
 	uint64_t n;
 	int found, err;
 
-	if (same(s, "none")) {
+	if (same_word(s, "none")) {
 		*sig = 0;
 		return 0;
 	}

@@ -18,7 +18,7 @@ struct out {
 	size_t len;
 };
 
-static void put(struct out *o, const char *s, size_t n)
+static void put_bytes(struct out *o, const char *s, size_t n)
 {
 	if (o->to)
 		memcpy(o->to + o->len, s, n);
@@ -27,7 +27,7 @@ static void put(struct out *o, const char *s, size_t n)
 
 static void put_text(struct out *o, const char *s)
 {
-	put(o, s, strlen(s));
+	put_bytes(o, s, strlen(s));
 }
 
 /* Puts text that is not a template; cp_path_number turns the doubled % back. */
@@ -102,7 +102,7 @@ static void put_expanded(struct out *o, const char *template, const struct cp_pa
 
 	for (const char *p = template; *p; p++) {
 		if (*p != '%' || !p[1]) {
-			put(o, p, 1);
+			put_bytes(o, p, 1);
 			continue;
 		}
 		switch (*++p) {
@@ -116,10 +116,10 @@ static void put_expanded(struct out *o, const char *template, const struct cp_pa
 		case 'q':
 			end = put_variable(o, p + 1, facts);
 			if (!end)
-				put(o, p - 1, 2);
+				put_bytes(o, p - 1, 2);
 			p = end ? end : p;
 			break;
-		default: put(o, p - 1, 2);
+		default: put_bytes(o, p - 1, 2);
 		}
 	}
 }
@@ -197,7 +197,7 @@ static size_t put_no_number(struct out *o, const char *path, const char *p)
 	size_t separator = !is_mark(p);
 
 	if (p == path || p[-1] == '/') {
-		put(o, p, separator);
+		put_bytes(o, p, separator);
 		put_text(o, "0000");
 	}
 	return separator + 2;
@@ -222,7 +222,7 @@ static void put_numbered(struct out *o, const char *path, const char *number)
 			put_text(o, number);
 			p += 2;
 		} else {
-			put(o, p, 1);
+			put_bytes(o, p, 1);
 			p += p[0] == '%' && p[1] == '%' ? 2 : 1;
 		}
 	}

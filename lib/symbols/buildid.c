@@ -19,7 +19,7 @@ static uint64_t aligned(uint64_t n, uint64_t align)
 	return (n + align - 1) & ~(align - 1);
 }
 
-static int take(const struct cp_elf *e, uint64_t off, uint32_t size, uint8_t *id, size_t room)
+static int take_note(const struct cp_elf *e, uint64_t off, uint32_t size, uint8_t *id, size_t room)
 {
 	int r;
 
@@ -51,7 +51,7 @@ static int search(const struct cp_elf *e, const struct notes *n, uint8_t *id, si
 			break;
 		if (note.h.n_type == NT_GNU_BUILD_ID && note.h.n_namesz == 4 &&
 		    !memcmp(note.name, "GNU", 4))
-			return take(e, n->off + at + desc, note.h.n_descsz, id, room);
+			return take_note(e, n->off + at + desc, note.h.n_descsz, id, room);
 		if (next > n->size - at)
 			break;
 		at += next;

@@ -59,7 +59,7 @@ struct text {
 	jmp_buf full;
 };
 
-static void take(const char *s, size_t n, void *arg)
+static void take_piece(const char *s, size_t n, void *arg)
 {
 	struct text *t = arg;
 
@@ -100,8 +100,8 @@ static bool demangle_as(struct text *t, const char *name, bool rust)
 	t->len = 0;
 	if (_setjmp(t->full))
 		return false;
-	ok = rust ? rust_demangle_callback(name, 0, take, t)
-		  : cplus_demangle_v3_callback(name, 0, take, t);
+	ok = rust ? rust_demangle_callback(name, 0, take_piece, t)
+		  : cplus_demangle_v3_callback(name, 0, take_piece, t);
 	return ok && t->len;
 }
 
@@ -129,14 +129,14 @@ static bool write_suffixes(struct text *t, const char *s)
 				n++;
 		if (n == 1)
 			return false;
-		take(" [clone ", 8, t);
-		take(s, n, t);
-		take("]", 1, t);
+		take_piece(" [clone ", 8, t);
+		take_piece(s, n, t);
+		take_piece("]", 1, t);
 		s += n;
 	}
 	if (*s && *s != '@')
 		return false;
-	take(s, strlen(s), t);
+	take_piece(s, strlen(s), t);
 	return true;
 }
 

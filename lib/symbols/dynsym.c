@@ -15,7 +15,7 @@ struct tags {
 	bool sized;
 };
 
-static void take(struct tags *t, const Elf64_Dyn *d)
+static void take_tag(struct tags *t, const Elf64_Dyn *d)
 {
 	switch (d->d_tag) {
 	case DT_SYMTAB: t->symtab = d->d_un.d_ptr; break;
@@ -41,7 +41,7 @@ static int read_tags(const struct cp_elf *e, const Elf64_Phdr *p, struct tags *t
 			return -EIO;
 		if (d.d_tag == DT_NULL)
 			break;
-		take(t, &d);
+		take_tag(t, &d);
 	}
 	return t->symtab && t->strtab && t->sized ? 0 : -ENOENT;
 }
@@ -110,7 +110,7 @@ static int count_by_gnu_hash(const struct cp_elf *e, uint64_t hash, uint64_t *co
 	return 0;
 }
 
-static int place(const struct cp_elf *e, const struct tags *tags, struct cp_elf_symtab *t)
+static int place_tables(const struct cp_elf *e, const struct tags *tags, struct cp_elf_symtab *t)
 {
 	struct cp_elf_symtab found;
 
@@ -139,7 +139,7 @@ int cp_dynsym_find(const struct cp_elf *e, struct cp_elf_symtab *t)
 			struct tags tags = { 0 };
 			int r = read_tags(e, &p, &tags);
 
-			return r ? r : place(e, &tags, t);
+			return r ? r : place_tables(e, &tags, t);
 		}
 	return -ENOENT;
 }

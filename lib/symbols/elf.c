@@ -23,7 +23,7 @@ static bool within(uint64_t off, uint64_t n, uint64_t size)
 	return n <= size && off <= size - n;
 }
 
-static int tell(int *trouble, int err)
+static int tell_trouble(int *trouble, int err)
 {
 	if (trouble && !*trouble)
 		*trouble = err;
@@ -38,7 +38,7 @@ static int read_file(const struct cp_elf_source *s, uint64_t off, char *to, size
 		if (got == -EINTR)
 			continue;
 		if (got <= 0) /* 0: the file has shrunk since it was opened */
-			return tell(s->trouble, got ? (int)got : -EIO);
+			return tell_trouble(s->trouble, got ? (int)got : -EIO);
 		to += got;
 		off += (uint64_t)got;
 		n -= (size_t)got;
@@ -257,10 +257,10 @@ int cp_elf_open_watched(struct cp_elf *e, const char *path, int *trouble)
 	int fd = cp_sys_open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
 
 	if (fd < 0)
-		return is_absence(fd) ? fd : tell(trouble, fd);
+		return is_absence(fd) ? fd : tell_trouble(trouble, fd);
 	r = (int)cp_sys2(SYS_fstat, fd, &st);
 	if (r)
-		tell(trouble, r);
+		tell_trouble(trouble, r);
 	else if (!S_ISREG(st.st_mode))
 		r = -EINVAL;
 	if (!r) {

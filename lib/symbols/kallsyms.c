@@ -35,7 +35,7 @@ struct reading {
 };
 
 /* Assign the addresses from the last symbol up to LIMIT to that symbol. */
-static void settle(struct reading *r, uint64_t limit)
+static void settle_symbol(struct reading *r, uint64_t limit)
 {
 	const struct symbol *s = &r->last;
 	const char *name = NULL;
@@ -86,7 +86,7 @@ static bool take_line(void *reading, const char *s, size_t length)
 	/* Several names for one address: the first one is kept. */
 	if (start == r->last.start && r->last.code)
 		return true;
-	settle(r, start);
+	settle_symbol(r, start);
 	/* The last address is passed, and every address has a name from the sorted part. Symbols of
 	 * modules follow, whatever their addresses. */
 	done = r->last.start <= r->highest && start > r->highest && all_named(r);
@@ -109,7 +109,7 @@ int cp_kallsyms_read(int fd, struct cp_symbol_query *q, size_t n, struct cp_aren
 	cp_sort(q, n, sizeof(*q));
 	r.highest = n ? q[n - 1].offset : 0;
 	err = cp_perfmap_lines(fd, take_line, &r);
-	settle(&r, UINT64_MAX);
+	settle_symbol(&r, UINT64_MAX);
 	return r.error ? r.error : err;
 }
 

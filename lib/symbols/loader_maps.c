@@ -27,7 +27,7 @@ const struct cp_loader_map *cp_loader_maps_at(size_t i)
 	return i < maps.count ? CP_VEC_AT(&maps, struct cp_loader_map, i) : NULL;
 }
 
-static bool add(const struct cp_loader_map *map)
+static bool add_map(const struct cp_loader_map *map)
 {
 	struct cp_loader_map *all;
 	size_t i = maps.count;
@@ -90,7 +90,7 @@ int cp_loader_maps_add(struct dl_phdr_info *info, size_t size, void *unused)
 		map.limit = (start + p->p_memsz + PAGE - 1) & -PAGE;
 		map.offset = p->p_offset & -PAGE;
 		map.executable = p->p_flags & PF_X;
-		if (!add(&map))
+		if (!add_map(&map))
 			return -1;
 	}
 	return 0;

@@ -228,7 +228,7 @@ static bool goes_on(const struct reading *r, const struct cp_maps_line *l)
 	       last->device == l->device && last->start - last->offset == l->start - l->offset;
 }
 
-static void take(struct reading *r, struct cp_maps_line *l)
+static void take_map_line(struct reading *r, struct cp_maps_line *l)
 {
 	bool more = goes_on(r, l);
 
@@ -273,7 +273,7 @@ static void take_line(struct cp_maps_line *l, void *reading)
 	if (!r->context && is_context(l))
 		r->context = l->start;
 	r->uring |= begins(l, "anon_inode:[io_uring]");
-	take(r, l);
+	take_map_line(r, l);
 }
 
 static int read_lines(struct reading *r, char *buffer)

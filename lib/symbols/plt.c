@@ -84,7 +84,8 @@ static bool is_plt(const struct cp_elf *e, const Elf64_Shdr *h)
 		cp_elf_section_is(e, h, ".plt.got"));
 }
 
-static void collect(const struct cp_elf *e, struct cp_symtab_target *t, size_t n, struct stubs *all)
+static void collect_stubs(const struct cp_elf *e, struct cp_symtab_target *t, size_t n,
+			  struct stubs *all)
 {
 	struct cp_elf_sections sections = { .e = e };
 	Elf64_Shdr h;
@@ -110,7 +111,7 @@ static void match(struct stubs *all, const Elf64_Rela *r)
 			all->s[i].symbol = ELF64_R_SYM(r->r_info);
 }
 
-static void resolve(const struct cp_elf *e, struct stubs *all)
+static void resolve_stubs(const struct cp_elf *e, struct stubs *all)
 {
 	struct cp_elf_sections sections = { .e = e };
 	Elf64_Rela relocs[RELOCS];
@@ -158,10 +159,10 @@ int cp_plt_name(const struct cp_elf *e, const struct cp_elf_symtab *dynsym,
 	struct stubs all = { 0 };
 	int r = 0;
 
-	collect(e, targets, n, &all);
+	collect_stubs(e, targets, n, &all);
 	if (!all.n)
 		return 0;
-	resolve(e, &all);
+	resolve_stubs(e, &all);
 	for (size_t i = 0; i < all.n && !r; i++)
 		r = name_stub(e, dynsym, &all.s[i], names);
 	return r;

@@ -40,7 +40,7 @@ static bool eat(struct walk *w, char c)
 	return true;
 }
 
-static char next(struct walk *w)
+static char next_char(struct walk *w)
 {
 	char c = peek(w);
 
@@ -73,7 +73,7 @@ static size_t base62(struct walk *w)
 	if (eat(w, '_'))
 		return 0;
 	while (!w->bad && !eat(w, '_')) {
-		int d = base62_digit(next(w));
+		int d = base62_digit(next_char(w));
 
 		if (d < 0)
 			w->bad = true;
@@ -91,7 +91,7 @@ static void optional_number(struct walk *w, char tag)
 
 static void walk_identifier(struct walk *w)
 {
-	char c = next(w); /* 'u' would be punycode */
+	char c = next_char(w); /* 'u' would be punycode */
 	size_t n = (size_t)(c - '0');
 
 	if (!is_digit(c)) {
@@ -99,7 +99,7 @@ static void walk_identifier(struct walk *w)
 		return;
 	}
 	while (c != '0' && is_digit(peek(w)) && n <= CP_RUSTNAME_MAX)
-		n = n * 10 + (size_t)(next(w) - '0');
+		n = n * 10 + (size_t)(next_char(w) - '0');
 	eat(w, '_');
 	if (n > w->len - w->at)
 		w->bad = true;
@@ -127,13 +127,13 @@ static void walk_constant(struct walk *w)
 	}
 	if (eat(w, 'p'))
 		return;
-	if (!memchr("htmyojaslxnibc", next(w), 14)) {
+	if (!memchr("htmyojaslxnibc", next_char(w), 14)) {
 		w->bad = true;
 		return;
 	}
 	eat(w, 'n');
 	while (!w->bad && !eat(w, '_'))
-		next(w);
+		next_char(w);
 }
 
 static void walk_arguments(struct walk *w)
@@ -148,7 +148,7 @@ static void walk_arguments(struct walk *w)
 	}
 }
 
-static bool enter(struct walk *w, enum kind kind)
+static bool enter_kind(struct walk *w, enum kind kind)
 {
 	if (w->at >= w->len || w->depth >= DEPTH_MAX)
 		w->bad = true;
@@ -175,11 +175,11 @@ static void walk_path(struct walk *w)
 	size_t from = w->at;
 	char tag;
 
-	if (!enter(w, PATH))
+	if (!enter_kind(w, PATH))
 		return;
-	tag = next(w);
+	tag = next_char(w);
 	switch (tag) {
-	case 'N': next(w); walk_path(w); /* fall through */
+	case 'N': next_char(w); walk_path(w); /* fall through */
 	case 'C':
 		optional_number(w, 's');
 		walk_identifier(w);
@@ -260,9 +260,9 @@ static void walk_type(struct walk *w)
 	size_t from = w->at;
 	char tag;
 
-	if (!enter(w, TYPE))
+	if (!enter_kind(w, TYPE))
 		return;
-	tag = next(w);
+	tag = next_char(w);
 	if (tag < 'a' || tag > 'z')
 		walk_compound(w, tag, from);
 	w->depth--;

@@ -78,7 +78,7 @@ static void set_targets(struct lookup *l, struct cp_symbol_query *q, size_t n)
 }
 
 /* Remove targets that got a name; convert their starts to file offsets. */
-static void settle(struct lookup *l)
+static void settle_targets(struct lookup *l)
 {
 	size_t left = 0;
 
@@ -99,7 +99,7 @@ static int use(struct lookup *l, const struct cp_elf *e, const struct cp_elf_sym
 {
 	int r = cp_symtab_pass(e, t, l->has_fdes ? &l->fdes : NULL, l->targets, l->n, l->names);
 
-	settle(l);
+	settle_targets(l);
 	l->tables += !r;
 	return r == -ENOMEM ? r : 0;
 }
@@ -153,7 +153,7 @@ static int use_dynsym(struct lookup *l)
 	r = use(l, &l->layout, &t);
 	if (!r && l->n) {
 		r = cp_plt_name(&l->layout, &t, l->targets, l->n, l->names);
-		settle(l);
+		settle_targets(l);
 	}
 	return r == -ENOMEM ? r : 0;
 }

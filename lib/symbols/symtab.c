@@ -45,7 +45,7 @@ static long read_name(struct scan *s, uint32_t name, char *to, size_t room)
 				  to, room);
 }
 
-static void divide(struct scan *s)
+static void divide_scan(struct scan *s)
 {
 	uint64_t low = s->n ? s->targets[0].vaddr : 0, part = 0;
 
@@ -319,7 +319,7 @@ int cp_symtab_pass(const struct cp_elf *e, const struct cp_elf_symtab *t, struct
 	s.shift = 0;
 	for (size_t i = 0; i < n; i++)
 		targets[i].cover = targets[i].below = (struct cp_symtab_entry){ 0 };
-	divide(&s);
+	divide_scan(&s);
 	r = read_all(&s);
 	return r ? r : name_targets(&s, names);
 }

@@ -38,7 +38,7 @@ static CP_STACKMEM_RAW void copy_raw(void *to, uint64_t from, size_t n)
 		((uint8_t *)to)[i] = bytes[i];
 }
 
-static bool get(struct reader *r, uint64_t addr, void *to, size_t n)
+static bool get_bytes(struct reader *r, uint64_t addr, void *to, size_t n)
 {
 	uint64_t end = r->m->tables_end;
 
@@ -62,11 +62,11 @@ static bool get(struct reader *r, uint64_t addr, void *to, size_t n)
 	return true;
 }
 
-static uint32_t word(struct reader *r, uint64_t addr)
+static uint32_t get_word(struct reader *r, uint64_t addr)
 {
 	uint32_t v = 0;
 
-	get(r, addr, &v, sizeof(v));
+	get_bytes(r, addr, &v, sizeof(v));
 	return v;
 }
 
@@ -85,9 +85,9 @@ bool cp_cfi_build_has_table(const struct cp_cfi_module *m, bool copy)
 
 /* Returns the address of the record after the one at ADDR; 0 = there is no record at ADDR, or the
  * section ends there. */
-static uint64_t next(struct reader *r, uint64_t addr)
+static uint64_t next_record(struct reader *r, uint64_t addr)
 {
-	uint32_t length = word(r, addr);
+	uint32_t length = get_word(r, addr);
 
 	return !length || length == LONG_LENGTH || length > LENGTH_MAX ? 0 : addr + 4 + length;
 }
@@ -95,15 +95,15 @@ static uint64_t next(struct reader *r, uint64_t addr)
 /* Is there a CIE directly followed by an FDE of it? No other data looks like that. */
 static bool begins(struct reader *r, uint64_t addr)
 {
-	uint64_t fde = word(r, addr + 4) ? 0 : next(r, addr);
+	uint64_t fde = get_word(r, addr + 4) ? 0 : next_record(r, addr);
 	struct cp_cfi_copy room;
 	struct cp_cfi_fde parsed;
 	uint64_t size;
 	uint8_t version = 0;
 
-	if (!fde || !get(r, addr + 8, &version, 1) || (version != 1 && version != 3))
+	if (!fde || !get_bytes(r, addr + 8, &version, 1) || (version != 1 && version != 3))
 		return false;
-	return word(r, fde + 4) == fde + 4 - addr &&
+	return get_word(r, fde + 4) == fde + 4 - addr &&
 	       cp_cfi_table_parse(r->m, fde, r->copy ? &room : NULL, &parsed, &size) &&
 	       parsed.start >= r->m->start && parsed.start < r->m->end;
 }
@@ -114,10 +114,11 @@ static uint64_t by_header(struct reader *r)
 	uint8_t head[2];
 	uint64_t addr;
 
-	if (!r->m->hdr || !get(r, r->m->hdr, head, sizeof(head)) || head[0] != 1 || head[1] != 0x1b)
+	if (!r->m->hdr || !get_bytes(r, r->m->hdr, head, sizeof(head)) || head[0] != 1 ||
+	    head[1] != 0x1b)
 		return 0;
 	addr = r->m->hdr + 4;
-	addr += (uint64_t)(int64_t)(int32_t)word(r, addr);
+	addr += (uint64_t)(int64_t)(int32_t)get_word(r, addr);
 	return begins(r, addr) ? addr : 0;
 }
 
@@ -156,14 +157,14 @@ static uint64_t by_scan(struct reader *r, uint64_t from, uint64_t to)
 }
 
 /* Add all FDEs from ADDR on to T, unless T is NULL. Returns their number. */
-static uint64_t collect(struct reader *r, uint64_t addr, struct cp_cfi_table *t)
+static uint64_t collect_fdes(struct reader *r, uint64_t addr, struct cp_cfi_table *t)
 {
 	struct cp_cfi_copy room;
 	struct cp_cfi_fde fde;
 	uint64_t n = 0, behind, size;
 
-	for (; (behind = next(r, addr)); addr = behind) {
-		if (!word(r, addr + 4) ||
+	for (; (behind = next_record(r, addr)); addr = behind) {
+		if (!get_word(r, addr + 4) ||
 		    !cp_cfi_table_parse(r->m, addr, r->copy ? &room : NULL, &fde, &size) || !size ||
 		    fde.start < r->m->start || fde.start >= r->m->end)
 			continue;
@@ -179,7 +180,7 @@ static uint64_t collect(struct reader *r, uint64_t addr, struct cp_cfi_table *t)
 
 /* Sort the entries as keys: they are converted to keys in place, and back. A rising key is a rising
  * address. */
-static void sort(struct cp_cfi_table *t)
+static void sort_table(struct cp_cfi_table *t)
 {
 	for (uint64_t i = 0; i < t->count; i++) {
 		struct cp_cfi_entry e = t->entries[i];
@@ -196,9 +197,9 @@ static void sort(struct cp_cfi_table *t)
 	}
 }
 
-static struct cp_cfi_table *make(struct reader *r, uint64_t addr)
+static struct cp_cfi_table *make_table(struct reader *r, uint64_t addr)
 {
-	uint64_t count = collect(r, addr, NULL);
+	uint64_t count = collect_fdes(r, addr, NULL);
 	size_t bytes = sizeof(struct cp_cfi_table) + count * sizeof(struct cp_cfi_entry);
 	struct cp_cfi_table *t;
 
@@ -211,10 +212,10 @@ static struct cp_cfi_table *make(struct reader *r, uint64_t addr)
 	t->bytes = bytes;
 	t->base = r->m->start;
 	t->count = count;
-	count = collect(r, addr, t);
+	count = collect_fdes(r, addr, t);
 	if (count < t->count)
 		t->count = count;
-	sort(t);
+	sort_table(t);
 	return t;
 }
 
@@ -235,7 +236,7 @@ struct cp_cfi_table *cp_cfi_build(const struct cp_cfi_module *m, struct cp_cfi_p
 	if (!addr && !p->sections)
 		addr = by_scan(r, p->segment, p->segment_end);
 	if (addr)
-		t = make(r, addr);
+		t = make_table(r, addr);
 	cp_sys_unmap(r, sizeof(*r));
 	return t;
 }

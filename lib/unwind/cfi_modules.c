@@ -87,7 +87,7 @@ bool cp_cfi_modules_snapshot_add(struct cp_cfi_snapshot *s, const struct cp_cfi_
 	return true;
 }
 
-static int add(struct dl_phdr_info *info, size_t size, void *arg)
+static int add_module(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct filling *f = arg;
 	struct cp_cfi_module m = module_of(info);
@@ -131,19 +131,19 @@ static int version_of(struct dl_phdr_info *info, size_t size, void *arg)
 	return 1;
 }
 
-static struct cp_cfi_snapshot *take(uint64_t *version)
+static struct cp_cfi_snapshot *take_snapshot(uint64_t *version)
 {
 	struct filling f = { 0 };
 
 	*version = 0;
 	cp_module_list(version_of, version);
-	cp_module_list(add, &f);
+	cp_module_list(add_module, &f);
 	if (!f.count)
 		return NULL;
 	f.to = cp_cfi_modules_snapshot_make(
 		f.count + 16); /* more modules may be loaded before the second round */
 	if (f.to)
-		cp_module_list(add, &f);
+		cp_module_list(add_module, &f);
 	return f.to;
 }
 
@@ -172,7 +172,7 @@ struct keeping {
 	size_t count, kept;	    /* modules seen; those up to libc and the loader */
 };
 
-static int keep(struct dl_phdr_info *info, size_t size, void *arg)
+static int keep_module(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct cp_cfi_module m = module_of(info);
 	struct keeping *k = arg;
@@ -196,12 +196,12 @@ void cp_cfi_modules_note_kept(void)
 		return;
 	k.libc = (uint64_t)(uintptr_t)cp_loaded_first("gnu_get_libc_version");
 	k.loader = (uint64_t)(uintptr_t)cp_loaded_first("__tls_get_addr");
-	cp_module_list(keep, &k);
+	cp_module_list(keep_module, &k);
 	k.to = k.kept ? cp_cfi_modules_snapshot_make(k.kept) : NULL;
 	if (!k.to)
 		return;
 	k.count = 0;
-	cp_module_list(keep, &k);
+	cp_module_list(keep_module, &k);
 	/* Pairs with the acquire in unwind/signal/cfi_module.c. */
 	if (!cp_cas_acqrel(&cp_cfi_finder.kept, &none, k.to))
 		cp_cfi_modules_snapshot_release(k.to);
@@ -216,7 +216,7 @@ void cp_cfi_modules_refresh(void)
 	struct cp_cfi_snapshot *new, *old;
 	uint64_t version;
 
-	new = take(&version);
+	new = take_snapshot(&version);
 	if (!new && !cp_load_acquire(&cp_cfi_finder.snapshot))
 		return; /* nearly always so: the linker made all tables */
 	if (!cp_cfi_modules_snapshot_publish(new, &version, NULL, &old))

@@ -36,7 +36,7 @@ static void build(struct cp_cfi_module *m, const struct cp_elf *e, struct cp_cfi
 }
 
 /* Describe the module whose image is at C->image. Returns false if it can't be read. */
-static bool describe(const struct cp_mapping *c, struct cp_cfi_module *m)
+static bool describe_module(const struct cp_mapping *c, struct cp_cfi_module *m)
 {
 	struct cp_elf e;
 	Elf64_Phdr p;
@@ -66,7 +66,7 @@ static bool describe(const struct cp_mapping *c, struct cp_cfi_module *m)
 	return m->start < m->end;
 }
 
-static void fill(struct cp_cfi_snapshot *s, const struct cp_modules *seen)
+static void fill_snapshot(struct cp_cfi_snapshot *s, const struct cp_modules *seen)
 {
 	uint64_t image = 0;
 
@@ -75,7 +75,7 @@ static void fill(struct cp_cfi_snapshot *s, const struct cp_modules *seen)
 			cp_modules_at(seen, *CP_VEC_AT(&seen->live, uint32_t, i));
 		struct cp_cfi_module m;
 
-		if (!c->image || c->image == image || !describe(c, &m))
+		if (!c->image || c->image == image || !describe_module(c, &m))
 			continue;
 		image = c->image;
 		if ((cp_cfi_finder.find && !m.built) || !cp_cfi_modules_snapshot_add(s, &m))
@@ -95,7 +95,7 @@ static bool is_same(const struct cp_cfi_snapshot *a, const struct cp_cfi_snapsho
 }
 
 /* Returns the modules in /proc/self/maps, or NULL if they can't be determined. */
-static struct cp_cfi_snapshot *take(void)
+static struct cp_cfi_snapshot *take_from_maps(void)
 {
 	struct cp_cfi_snapshot *s = NULL;
 	struct cp_modules seen;
@@ -104,7 +104,7 @@ static struct cp_cfi_snapshot *take(void)
 	if (!cp_modules_refresh(&seen))
 		s = cp_cfi_modules_snapshot_make(seen.live.count);
 	if (s)
-		fill(s, &seen);
+		fill_snapshot(s, &seen);
 	cp_modules_release(&seen);
 	return s;
 }
@@ -122,11 +122,11 @@ static bool is_news(const struct cp_cfi_snapshot *before, const struct cp_cfi_sn
 }
 
 /* Publish the current list of modules. Returns true if it has changed. */
-static bool look(void)
+static bool look_at_maps(void)
 {
 	struct cp_cfi_snapshot *before = cp_load_acquire(&cp_cfi_finder.snapshot), *old, *new;
 
-	new = take();
+	new = take_from_maps();
 	if (!new || !is_news(before, new) ||
 	    !cp_cfi_modules_snapshot_publish(new, NULL, before, &old)) {
 		cp_cfi_modules_snapshot_release(new);
@@ -147,7 +147,7 @@ void cp_cfi_poll(void)
 	if (now < next_poll)
 		return;
 	cp_store_relaxed(&cp_cfi_finder.missed, 0);
-	if (look())
+	if (look_at_maps())
 		interval = INTERVAL_MIN;
 	else if (interval < INTERVAL_MAX)
 		interval *= 2;

@@ -17,7 +17,7 @@ bool cp_library_has_sanitizer(void)
 }
 
 /* A failure leaves no message for the program's dlerror. */
-static void *load(const char *file, int flags)
+static void *load_quietly(const char *file, int flags)
 {
 	void *handle = dlopen(file, flags);
 
@@ -31,7 +31,7 @@ static void *load_with_lent_memory(const char *file, int flags)
 	void *handle;
 
 	cp_library_lend(true);
-	handle = load(file, flags);
+	handle = load_quietly(file, flags);
 	cp_library_lend(false);
 	return handle;
 }
@@ -66,7 +66,7 @@ void *cp_library_open(const char *file, bool *was_loaded)
 		*was_loaded = cp_loaded_named(file, &o);
 	if (is_lending())
 		return load_with_lent_memory(file, flags);
-	return cp_library_may_load() ? load(file, flags) : NULL;
+	return cp_library_may_load() ? load_quietly(file, flags) : NULL;
 }
 
 void *cp_library_symbol(void *handle, const char *name)

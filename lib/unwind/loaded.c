@@ -11,7 +11,7 @@
 #include "base/atomic.h"
 #include "base/start_data.h"
 
-static bool holds(const struct dl_phdr_info *info, uintptr_t address)
+static bool module_holds(const struct dl_phdr_info *info, uintptr_t address)
 {
 	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
@@ -182,7 +182,7 @@ static void *find_iterate(void)
 	return f ? f : dlsym(RTLD_NEXT, "dl_iterate_phdr");
 }
 
-static int walk(cp_module_visit *each, void *arg)
+static int walk_modules(cp_module_visit *each, void *arg)
 {
 	static uint32_t known CP_START_DATA;
 	int (*iterate)(cp_module_visit *, void *);
@@ -210,8 +210,9 @@ static bool is_file(const struct dl_phdr_info *info, const char *file)
 /* Before glibc 2.34, libc was in several libraries. */
 static bool is_of_libc(const struct dl_phdr_info *info)
 {
-	return holds(info, (uintptr_t)&gnu_get_libc_version) || is_file(info, "libpthread.so.0") ||
-	       is_file(info, "librt.so.1") || is_file(info, "libutil.so.1");
+	return module_holds(info, (uintptr_t)&gnu_get_libc_version) ||
+	       is_file(info, "libpthread.so.0") || is_file(info, "librt.so.1") ||
+	       is_file(info, "libutil.so.1");
 }
 
 struct search {
@@ -220,12 +221,12 @@ struct search {
 	struct cp_loaded_object *o;
 };
 
-static int find(struct dl_phdr_info *info, size_t size, void *arg)
+static int find_loaded(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	const struct search *s = arg;
 
 	(void)size;
-	if (s->file ? !is_file(info, s->file) : !holds(info, s->address))
+	if (s->file ? !is_file(info, s->file) : !module_holds(info, s->address))
 		return 0;
 	*s->o = range_of(info);
 	return 1;
@@ -235,14 +236,14 @@ bool cp_loaded_at(const void *address, struct cp_loaded_object *o)
 {
 	struct search s = { (uintptr_t)address, NULL, o };
 
-	return walk(find, &s) == 1;
+	return walk_modules(find_loaded, &s) == 1;
 }
 
 bool cp_loaded_named(const char *file, struct cp_loaded_object *o)
 {
 	struct search s = { 0, file, o };
 
-	return walk(find, &s) == 1;
+	return walk_modules(find_loaded, &s) == 1;
 }
 
 /* Return the address of SYMBOL of the module INFO. The loader itself finds a function that has an
@@ -267,13 +268,13 @@ struct question {
 	bool follows; /* libcprof was passed */
 };
 
-static int ask(struct dl_phdr_info *info, size_t size, void *arg)
+static int ask_module(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct question *q = arg;
 	struct tables t;
 
 	(void)size;
-	if (holds(info, (uintptr_t)&cp_loaded_next)) {
+	if (module_holds(info, (uintptr_t)&cp_loaded_next)) {
 		q->follows = true;
 		return 0;
 	}
@@ -301,7 +302,7 @@ void cp_loaded_next(struct cp_loaded_name *names, unsigned count)
 		names[i].hash = hash_of(names[i].name);
 		names[i].next = names[i].libc = NULL;
 	}
-	walk(ask, &q);
+	walk_modules(ask_module, &q);
 }
 
 void *cp_loaded_next_one(const char *name)
@@ -326,7 +327,7 @@ static int seek(struct dl_phdr_info *info, size_t size, void *arg)
 	const ElfW(Sym) * s;
 
 	(void)size;
-	if (q->address && !holds(info, (uintptr_t)q->address))
+	if (q->address && !module_holds(info, (uintptr_t)q->address))
 		return 0;
 	t = tables_of_module(info);
 	s = definition(&t, q->name, q->hash, false);
@@ -338,7 +339,7 @@ void *cp_loaded_in(const void *address, const char *name)
 {
 	struct sought q = { name, hash_of(name), address, NULL };
 
-	walk(seek, &q);
+	walk_modules(seek, &q);
 	return q.found;
 }
 
@@ -355,10 +356,12 @@ void *cp_loaded_in_libc(const char *name)
 static int is_own(struct dl_phdr_info *info, size_t size, void *f)
 {
 	(void)size;
-	return holds(info, (uintptr_t)&cp_loaded_is_own) ? 1 + holds(info, (uintptr_t)f) : 0;
+	return module_holds(info, (uintptr_t)&cp_loaded_is_own)
+		       ? 1 + module_holds(info, (uintptr_t)f)
+		       : 0;
 }
 
 bool cp_loaded_is_own(const void *f)
 {
-	return walk(is_own, (void *)f) == 2;
+	return walk_modules(is_own, (void *)f) == 2;
 }

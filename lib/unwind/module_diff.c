@@ -43,7 +43,7 @@ static struct range range_of(const struct dl_phdr_info *info)
 	return r;
 }
 
-static int list(struct dl_phdr_info *info, size_t size, void *arg)
+static int list_module(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct cp_module_diff *u = arg;
 
@@ -63,7 +63,7 @@ struct cp_module_diff *cp_module_diff_before(void)
 
 	if (!u)
 		return NULL;
-	cp_module_list(list, u);
+	cp_module_list(list_module, u);
 	if (!u->full)
 		return u;
 	cp_sys_unmap(u, sizeof(*u));
@@ -76,7 +76,7 @@ struct second {
 	unsigned at; /* index in the list, which keeps its order */
 };
 
-static int mark(struct dl_phdr_info *info, size_t size, void *arg)
+static int mark_module(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct second *s = arg;
 	struct range now = range_of(info);
@@ -127,7 +127,7 @@ bool cp_module_diff_each(struct cp_module_diff *u, void (*unloaded)(uint64_t low
 
 	if (!u)
 		return false;
-	cp_module_list(mark, &s);
+	cp_module_list(mark_module, &s);
 	for (unsigned i = 0; i < u->count; i++)
 		if (!u->modules[i].stays) {
 			unloaded(u->modules[i].low, u->modules[i].high);

@@ -36,7 +36,7 @@ static bool wait_while(const uint32_t *word)
 
 /* Both sides announce themselves before they look for the other, so at least one sees the other. A
  * thread doesn't wait for its own fork, whose handlers may do anything. */
-static void enter(void)
+static void enter_list(void)
 {
 	bool waits = !cp_self.forks;
 
@@ -55,11 +55,11 @@ void cp_module_list_set_libc(int (*iterate)(cp_module_visit *, void *))
 	of_libc = iterate;
 }
 
-static int walk(int (*iterate)(cp_module_visit *, void *), cp_module_visit *visit, void *arg)
+static int walk_list(int (*iterate)(cp_module_visit *, void *), cp_module_visit *visit, void *arg)
 {
 	int result;
 
-	enter();
+	enter_list();
 	result = iterate(visit, arg);
 	cp_add_seqcst(&inside, -1);
 	return result;
@@ -67,12 +67,12 @@ static int walk(int (*iterate)(cp_module_visit *, void *), cp_module_visit *visi
 
 int cp_module_list(cp_module_visit *visit, void *arg)
 {
-	return walk(dl_iterate_phdr, visit, arg);
+	return walk_list(dl_iterate_phdr, visit, arg);
 }
 
 int cp_module_list_of_libc(cp_module_visit *visit, void *arg)
 {
-	return walk(of_libc, visit, arg);
+	return walk_list(of_libc, visit, arg);
 }
 
 void cp_module_list_fork_begin(void)

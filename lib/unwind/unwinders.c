@@ -101,7 +101,7 @@ static const struct cp_unwinder *wish(enum cp_unwind_choice choice)
 	}
 }
 
-static int prepare(const struct cp_unwinder *u)
+static int prepare_unwinder(const struct cp_unwinder *u)
 {
 	return u->prepare ? u->prepare() : 0;
 }
@@ -114,7 +114,7 @@ static const char *reason(int err)
 const struct cp_unwinder *cp_unwinders_choose(enum cp_unwind_choice choice)
 {
 	const struct cp_unwinder *u = wish(choice);
-	int err = u ? prepare(u) : 0;
+	int err = u ? prepare_unwinder(u) : 0;
 
 	if (u && !err)
 		return u;
@@ -122,7 +122,7 @@ const struct cp_unwinder *cp_unwinders_choose(enum cp_unwind_choice choice)
 		cp_log("CPROF_UNWIND: %s can't be used here (%s); auto is used instead",
 		       u ? u->name : "libunwind", u ? reason(err) : "not built in");
 	for (size_t i = 0; i < sizeof(by_quality) / sizeof(*by_quality); i++)
-		if (prepare(by_quality[i]) == 0)
+		if (prepare_unwinder(by_quality[i]) == 0)
 			return by_quality[i];
 	return NULL;
 }

@@ -197,7 +197,8 @@ static int talk(int fd, struct cp_control_message *m, int passed)
 }
 
 /* As ct_control_ask. *E: who has answered. */
-static char *ask(int pid, struct cp_control_message *m, int passed, struct ct_control_end *e)
+static char *ask_process(int pid, struct cp_control_message *m, int passed,
+			 struct ct_control_end *e)
 {
 	const struct cp_control_message request = *m;
 	char *why;
@@ -221,7 +222,7 @@ char *ct_control_ask(int pid, struct cp_control_message *m, int fd)
 {
 	struct ct_control_end e;
 
-	return ask(pid, m, fd, &e);
+	return ask_process(pid, m, fd, &e);
 }
 
 int ct_control_pid(int pid)
@@ -268,7 +269,7 @@ char *ct_control_one(int pid,
 	char *why;
 
 	ct_control_request(&m, CP_CONTROL_STATUS);
-	why = ask(pid, &m, -1, &e);
+	why = ask_process(pid, &m, -1, &e);
 	if (!why)
 		see(&(struct ct_controlled){ e.owner.pid, e.owner.uid }, &m, arg);
 	return why;

@@ -47,7 +47,7 @@ static void add_name(const char *name, unsigned long inode, void *arg)
 	strcpy(p->end.name, name);
 }
 
-static void find(struct all *a)
+static void find_processes(struct all *a)
 {
 	size_t count;
 	struct ct_control_space *spaces = ct_control_space_all(&count);
@@ -59,7 +59,7 @@ static void find(struct all *a)
 	free(spaces);
 }
 
-static void end(struct all *a, struct asked *p)
+static void end_asked(struct all *a, struct asked *p)
 {
 	if (p->fd >= 0) {
 		close(p->fd);
@@ -69,7 +69,7 @@ static void end(struct all *a, struct asked *p)
 	p->waits = false;
 }
 
-static void refused(struct all *a, struct asked *p, int err);
+static void ask_as_owner(struct all *a, struct asked *p, int err);
 
 static bool is_asked_enough(const struct all *a, const struct asked *p)
 {
@@ -105,13 +105,13 @@ static void request(struct all *a, struct asked *p, int fd)
 		ct_control_line(&m, "spans", "1");
 	err = ct_control_talk_send(fd, &m, -1);
 	if (err) {
-		end(a, p);
-		refused(a, p, err);
+		end_asked(a, p);
+		ask_as_owner(a, p, err);
 	}
 }
 
 /* P has ended the connection by ERR. Root asks once more, as the user who owns P. */
-static void refused(struct all *a, struct asked *p, int err)
+static void ask_as_owner(struct all *a, struct asked *p, int err)
 {
 	int fd = -1;
 
@@ -125,7 +125,7 @@ static void refused(struct all *a, struct asked *p, int err)
 }
 
 /* Connects to P, unless its queue of connections is full. */
-static void begin(struct all *a, struct asked *p)
+static void begin_asked(struct all *a, struct asked *p)
 {
 	int fd = p->pid ? ct_control_talk_connect(p->pid, &p->end)
 			: ct_control_talk_connect_name(&p->end);
@@ -139,14 +139,14 @@ static void begin(struct all *a, struct asked *p)
 		request(a, p, fd);
 }
 
-static void receive(struct all *a, struct asked *p)
+static void receive_reply(struct all *a, struct asked *p)
 {
 	struct cp_control_message m;
 	int err = ct_control_talk_receive(p->fd, &m);
 
-	end(a, p);
+	end_asked(a, p);
 	if (err) {
-		refused(a, p, err);
+		ask_as_owner(a, p, err);
 	} else if (!m.result) {
 		p->status = ct_memory_alloc(sizeof(m));
 		*p->status = m;
@@ -169,11 +169,11 @@ static void wait_for_some(struct all *a, long long until, bool any_waits)
 		n = 0;
 	for (size_t i = 0, k = 0; i < a->count && k < n; i++)
 		if (a->items[i].fd == fds[k].fd && fds[k++].revents)
-			receive(a, &a->items[i]);
+			receive_reply(a, &a->items[i]);
 	free(fds);
 }
 
-static void ask(struct all *a)
+static void ask_all(struct all *a)
 {
 	long long until = ct_control_talk_now() + CT_CONTROL_GLANCE_MS;
 	bool any_waits, first = true;
@@ -186,7 +186,7 @@ static void ask(struct all *a)
 			if (p->waits && !first && is_strangers(p))
 				p->waits = false;
 			if (p->waits && a->open < OPEN)
-				begin(a, p);
+				begin_asked(a, p);
 			any_waits |= p->waits;
 		}
 		if (any_waits || a->open)
@@ -226,12 +226,12 @@ void ct_control_each(const struct ct_control_which *which,
 		*CT_PUSH(a.items, a.count, a.room) =
 			(struct asked){ .pid = which->pids[i], .fd = -1, .waits = true };
 	if (!a.count)
-		find(&a);
-	ask(&a);
+		find_processes(&a);
+	ask_all(&a);
 	for (size_t i = 0; i < a.count; i++) {
 		struct asked *p = &a.items[i];
 
-		end(&a, p);
+		end_asked(&a, p);
 		if (p->status && !is_known(&a, p))
 			see(&(struct ct_controlled){ p->end.owner.pid, p->end.owner.uid },
 			    p->status, arg);

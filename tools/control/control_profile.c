@@ -18,7 +18,7 @@
 /* Another process may have the descriptor, too, and may have made it: only a file in memory can't
  * make us wait. It is not opened again, which would be done with our rights; whoever else has it
  * may change it, and where it is read, at any time. Returns why it can't be read, or NULL. */
-static const char *refuse(int fd)
+static const char *refuse_file(int fd)
 {
 	struct stat st;
 	struct statfs fs;
@@ -34,7 +34,7 @@ struct ct_profile *ct_control_profile_read(int fd, char **why)
 {
 	struct ct_fault fault = { 0 };
 	struct ct_profile *p = NULL;
-	const char *reason = refuse(fd);
+	const char *reason = refuse_file(fd);
 	struct ct_input *in;
 
 	if (!reason) {

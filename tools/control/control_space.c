@@ -22,7 +22,7 @@
 #define SHOW_USER 0x40u
 #define USER 7
 
-static bool look(struct ct_control_space *s, const char *process)
+static bool look_at_process(struct ct_control_space *s, const char *process)
 {
 	char *path = ct_memory_printf("/proc/%s/ns/net", process);
 	struct stat st;
@@ -34,7 +34,7 @@ static bool look(struct ct_control_space *s, const char *process)
 	return there;
 }
 
-static bool same(const struct ct_control_space *a, const struct ct_control_space *b)
+static bool same_space(const struct ct_control_space *a, const struct ct_control_space *b)
 {
 	return a->device == b->device && a->inode == b->inode;
 }
@@ -43,7 +43,7 @@ static struct ct_control_space own(void)
 {
 	struct ct_control_space s = { 0 };
 
-	look(&s, "self");
+	look_at_process(&s, "self");
 	s.pid = 0;
 	return s;
 }
@@ -53,7 +53,7 @@ void ct_control_space_of(struct ct_control_space *s, int pid)
 	struct ct_control_space ours = own();
 	char *process = ct_memory_printf("%d", pid);
 
-	if (!look(s, process) || same(s, &ours))
+	if (!look_at_process(s, process) || same_space(s, &ours))
 		*s = ours;
 	free(process);
 }
@@ -67,9 +67,9 @@ struct ct_control_space *ct_control_space_all(size_t *count)
 
 	*CT_PUSH(all, n, room) = own();
 	while (d && (e = readdir(d))) {
-		if (e->d_name[0] < '1' || e->d_name[0] > '9' || !look(&s, e->d_name))
+		if (e->d_name[0] < '1' || e->d_name[0] > '9' || !look_at_process(&s, e->d_name))
 			continue;
-		for (i = 0; i < n && !same(&all[i], &s); i++)
+		for (i = 0; i < n && !same_space(&all[i], &s); i++)
 			;
 		if (i == n)
 			*CT_PUSH(all, n, room) = s;
@@ -263,7 +263,7 @@ static void become_user(int pid)
 
 /* Joins the network namespace of process PID: by our own rights, or by those in its user namespace.
  * Returns 0 or a negative errno. AS: becomes the user of that process. */
-static int join(int pid, int as)
+static int join_space(int pid, int as)
 {
 	int net = open_namespace(pid, "net"), user = open_namespace(pid, "user");
 
@@ -311,7 +311,7 @@ static int make_in(const struct ct_control_space *s, const char *name,
 		return -errno;
 	child = fork();
 	if (!child) {
-		int err = s->pid ? join(s->pid, as ? as : s->pid) : 0;
+		int err = s->pid ? join_space(s->pid, as ? as : s->pid) : 0;
 
 		if (!s->pid)
 			become_user(as);

@@ -74,7 +74,7 @@ static struct names names_of(int pid)
 }
 
 /* Is NAME, of a socket, one of N? */
-static bool has(const struct names *n, const char *name)
+static bool has_name(const struct names *n, const char *name)
 {
 	char *end;
 	long number = strtol(name + strlen(CP_CONTROL_NAME), &end, 10);
@@ -99,7 +99,7 @@ int ct_control_talk_connect_name(struct ct_control_end *e)
 	}
 	n = names_of(e->owner.pid);
 	/* A process that is out of sight has no number here. */
-	if (n.count == 1 || has(&n, e->name))
+	if (n.count == 1 || has_name(&n, e->name))
 		return fd;
 	close(fd);
 	return -ESRCH;
@@ -117,7 +117,7 @@ static void try_name(const char *name, unsigned long inode, void *arg)
 	bool full = s->fd == -EAGAIN;
 
 	(void)inode;
-	if (s->fd >= 0 || !has(&s->names, name) || strlen(name) >= sizeof(s->e->name))
+	if (s->fd >= 0 || !has_name(&s->names, name) || strlen(name) >= sizeof(s->e->name))
 		return;
 	strcpy(s->e->name, name);
 	s->fd = ct_control_talk_connect_name(s->e);

@@ -72,7 +72,7 @@ void ct_last_window_turn_away(struct ct_last_window *l)
 
 /* Returns false if the message isn't there yet. *FD: the descriptor that came with it, or -1. MODE
  * is its text. */
-static bool receive(int from, char mode[NAME_ROOM], int *fd)
+static bool receive_window(int from, char mode[NAME_ROOM], int *fd)
 {
 	union {
 		struct cmsghdr header;
@@ -105,7 +105,7 @@ static bool receive_from(int from, void (*see)(const char *mode, struct ct_profi
 	struct ct_profile *p;
 	int file;
 
-	if (!receive(from, mode, &file))
+	if (!receive_window(from, mode, &file))
 		return false;
 	p = file >= 0 ? ct_control_profile_read(file, &why) : NULL;
 	if (p)

@@ -112,7 +112,8 @@ static const struct {
 	NUMBER("deadlock", deadlock),
 };
 
-static void take(struct ct_thread_wait *w, const struct ct_profile *p, const struct ct_label *l)
+static void take_label(struct ct_thread_wait *w, const struct ct_profile *p,
+		       const struct ct_label *l)
 {
 	const char *key = ct_text(p, l->key);
 
@@ -151,7 +152,7 @@ struct ct_thread_wait ct_thread_wait_of(const struct ct_profile *p, const struct
 				    .deadlock = -1 };
 
 	for (uint32_t i = 0; i < set->count; i++)
-		take(&w, p, &p->labels[set->first + i]);
+		take_label(&w, p, &p->labels[set->first + i]);
 	return w;
 }
 
@@ -236,7 +237,7 @@ static void put_cause(const struct words *o, const struct ct_thread_wait *w)
 			fputs(words[i][1], o->to);
 }
 
-static void put(const struct words *o, const struct ct_thread_wait *w)
+static void put_wait(const struct words *o, const struct ct_thread_wait *w)
 {
 	if (*w->lock) {
 		put_lock(o, w);
@@ -270,7 +271,7 @@ char *ct_thread_wait_text(const struct ct_thread_wait *w, const struct ct_thread
 	o.to = open_memstream(&text, &size);
 	if (!o.to)
 		return NULL;
-	put(&o, w);
+	put_wait(&o, w);
 	if (fclose(o.to) == 0 && size)
 		return text;
 	free(text);

@@ -36,7 +36,7 @@ struct ct_window {
 
 /* ---- the process ---- */
 
-static bool ended(const struct ct_window *w, int patience)
+static bool window_ended(const struct ct_window *w, int patience)
 {
 	struct pollfd p = { .fd = w->process, .events = POLLIN };
 
@@ -44,7 +44,8 @@ static bool ended(const struct ct_window *w, int patience)
 }
 
 /* REPLY may have the reason itself. */
-static char *failed(const struct ct_window *w, const struct cp_control_message *reply, int err)
+static char *window_failed(const struct ct_window *w, const struct cp_control_message *reply,
+			   int err)
 {
 	char *own = err == -ERANGE ? ct_control_value(reply, "why") : NULL;
 	char *text = ct_memory_printf(
@@ -60,24 +61,24 @@ static char *failed(const struct ct_window *w, const struct cp_control_message *
 }
 
 /* Asks. Returns 0, or the reply's error, or -EIO without a reply; then *WHY is set. */
-static int ask(const struct ct_window *w, struct cp_control_message *m, int fd, char **why)
+static int ask_window(const struct ct_window *w, struct cp_control_message *m, int fd, char **why)
 {
 	*why = ct_control_ask(w->pid, m, fd);
 	if (*why)
 		return -EIO;
 	if (m->result)
-		*why = failed(w, m, m->result);
+		*why = window_failed(w, m, m->result);
 	return m->result;
 }
 
 /* The same for a request that is answered by a profile. */
-static int get(const struct ct_window *w, struct cp_control_message *m, struct ct_profile **p,
-	       char **why)
+static int get_profile(const struct ct_window *w, struct cp_control_message *m,
+		       struct ct_profile **p, char **why)
 {
 	int err = ct_control_profile_ask(w->pid, m, p, why);
 
 	if (err && !*why)
-		*why = failed(w, m, err);
+		*why = window_failed(w, m, err);
 	return err;
 }
 
@@ -109,13 +110,13 @@ static void request(const struct ct_window *w, struct cp_control_message *m, int
 		ct_control_line(m, "do", what);
 }
 
-static int begin(struct ct_window *w, int which, bool from_start, char **why)
+static int begin_mode(struct ct_window *w, int which, bool from_start, char **why)
 {
 	struct cp_control_message m;
 	int err;
 
 	request(w, &m, which, from_start ? "all" : "begin");
-	err = ask(w, &m, -1, why);
+	err = ask_window(w, &m, -1, why);
 	if (!err)
 		w->id->since[which] = ct_control_number(&m, "end");
 	return err;
@@ -130,7 +131,7 @@ static int take_once(struct ct_window *w, int which, struct ct_profile **p, bool
 
 	request(w, &m, which, NULL);
 	add_number(&m, "since", w->id->since[which]);
-	err = get(w, &m, p, why);
+	err = get_profile(w, &m, p, why);
 	end = err == -EIO ? 0 : ct_control_number(&m, "end");
 	if (end)
 		w->id->since[which] = end;
@@ -140,7 +141,8 @@ static int take_once(struct ct_window *w, int which, struct ct_profile **p, bool
 
 /* One that goes on begins anew if the process has forgotten it, or has given up what it would begin
  * with. */
-static int take(struct ct_window *w, int which, struct ct_profile **p, bool *ending, char **why)
+static int take_mode(struct ct_window *w, int which, struct ct_profile **p, bool *ending,
+		     char **why)
 {
 	int err = take_once(w, which, p, ending, why);
 
@@ -182,7 +184,7 @@ static int turn_on(struct ct_window *w, const struct ct_window_how *how, char **
 	if (how->setting && *how->setting)
 		ct_control_line(&m, w->mode->setting, how->setting);
 	ct_control_nanoseconds(&m, w->lease);
-	err = ask(w, &m, -1, why);
+	err = ask_window(w, &m, -1, why);
 	w->started = !err;
 	w->has_file = err != -EIO && has_path(w, &m);
 	if (w->has_file && how->patience > w->lease)
@@ -197,14 +199,14 @@ static int turn_on(struct ct_window *w, const struct ct_window_how *how, char **
 
 static int begin_all(struct ct_window *w, bool from_start, char **why)
 {
-	int err = begin(w, 0, from_start, why);
+	int err = begin_mode(w, 0, from_start, why);
 
 	for (int i = 1; i < PROFILES && !err; i++) {
 		char *no_companion = NULL;
 
 		/* The mode goes without a companion that is off. */
 		if (name_of(w, i) && !w->off[i])
-			w->off[i] = begin(w, i, from_start, &no_companion) == -ESRCH;
+			w->off[i] = begin_mode(w, i, from_start, &no_companion) == -ESRCH;
 		free(no_companion);
 	}
 	return err;
@@ -288,7 +290,7 @@ static void take_companion(struct ct_window *w, struct ct_window_taken *to, int 
 	char *why = NULL;
 	bool ending;
 
-	take(w, which, &p, &ending, &why);
+	take_mode(w, which, &p, &ending, &why);
 	free(why);
 	put_companion(w, to, which, p);
 }
@@ -337,7 +339,7 @@ static bool take_sent(struct ct_window *w, struct ct_window_taken *to)
 static enum ct_window_result no_profile(struct ct_window *w, int err, struct ct_window_taken *to,
 					char **why)
 {
-	bool gone = ended(w, err == -EIO ? ENDING_MS : 0);
+	bool gone = window_ended(w, err == -EIO ? ENDING_MS : 0);
 
 	/* Before an exec it sends them, too: the new program may run without the library. */
 	if (take_sent(w, to)) {
@@ -359,7 +361,7 @@ enum ct_window_result ct_window_take(struct ct_window *w, struct ct_window_taken
 	*why = NULL;
 	memset(to, 0, sizeof(*to));
 	ct_last_window_turn_away(w->last);
-	err = take(w, 0, &to->profile, &to->ending, why);
+	err = take_mode(w, 0, &to->profile, &to->ending, why);
 	if (err)
 		return no_profile(w, err, to, why);
 	for (int i = 1; i < PROFILES; i++)
@@ -402,7 +404,7 @@ void ct_window_end(int pid, const char *mode, uint64_t consumer)
 
 void ct_window_close(struct ct_window *w)
 {
-	if (w && !ended(w, 0))
+	if (w && !window_ended(w, 0))
 		ct_window_end(w->pid, w->mode->name, w->id->consumer);
 	if (w)
 		free_window(w);

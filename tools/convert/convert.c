@@ -60,7 +60,7 @@ static const struct {
 	{ "otlp", ct_convert_otlp },
 };
 
-static ct_flame_writer *find(const char *name)
+static ct_flame_writer *find_writer(const char *name)
 {
 	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++)
 		if (strcmp(formats[i].name, name) == 0)
@@ -96,7 +96,7 @@ static int convert(char *const *sources, int count, ct_flame_writer *write)
 	return status;
 }
 
-static int run(int argc, char **argv)
+static int verb_convert(int argc, char **argv)
 {
 	int first =
 		ct_options_parse(&ct_verb_convert, argc, argv,
@@ -109,7 +109,7 @@ static int run(int argc, char **argv)
 		return ct_options_wrong(&ct_verb_convert, "a profile is needed");
 	if (!my.to)
 		return ct_options_wrong(&ct_verb_convert, "-to=FORMAT is needed");
-	write = find(my.to);
+	write = find_writer(my.to);
 	if (write == ct_convert_otlp && goes_to_a_terminal()) {
 		fputs("cprof: a profile is not written to a terminal; give -output=FILE\n", stderr);
 		return CT_FAILED;
@@ -129,5 +129,5 @@ const struct ct_verb ct_verb_convert = {
 		   "  callgrind   kcachegrind, callgrind_annotate; calls= are samples\n"
 		   "  folded      flamegraph.pl; see also \"cprof folded\"\n"
 		   "  otlp        OpenTelemetry's profiles (protobuf)\n",
-	.run = run,
+	.run = verb_convert,
 };

@@ -34,7 +34,7 @@ struct table {
 	bool *placed; /* by string, twice: as a module, as a file */
 };
 
-static struct cost *find(struct table *t, uint32_t frame, uint32_t line, uint32_t callee)
+static struct cost *find_cost(struct table *t, uint32_t frame, uint32_t line, uint32_t callee)
 {
 	struct ct_flame_key key = { (uint64_t)frame << 32 | line, callee, 0 };
 	uint32_t *at = ct_flame_map_at(&t->map, key);
@@ -54,7 +54,7 @@ static struct cost *find(struct table *t, uint32_t frame, uint32_t line, uint32_
 	return &t->costs[*at];
 }
 
-static void count(struct table *t, struct cost *c, size_t sample)
+static void count_cost(struct table *t, struct cost *c, size_t sample)
 {
 	const int64_t *values = ct_values(t->p, sample);
 	uint64_t *sums = t->values + (size_t)(c - t->costs) * t->p->type_count;
@@ -81,7 +81,7 @@ static void take_sample(struct table *t, size_t sample)
 		if (l->line_count == 0) {
 			uint32_t frame = t->of.location[location];
 
-			count(t, find(t, frame, 0, callee), sample);
+			count_cost(t, find_cost(t, frame, 0, callee), sample);
 			callee = frame;
 		}
 		for (uint32_t j = l->first_line; j < l->first_line + l->line_count; j++) {
@@ -89,7 +89,7 @@ static void take_sample(struct table *t, size_t sample)
 
 			if (line < 0 || line > INT32_MAX)
 				line = 0;
-			count(t, find(t, t->of.line[j], line, callee), sample);
+			count_cost(t, find_cost(t, t->of.line[j], line, callee), sample);
 			callee = t->of.line[j];
 		}
 	}
@@ -196,7 +196,7 @@ static void put_totals(const struct table *t, FILE *to)
 	free(sums);
 }
 
-static void put(struct table *t, const char *name, FILE *to)
+static void put_known_name(struct table *t, const char *name, FILE *to)
 {
 	uint32_t *order = ct_memory_realloc(NULL, t->count + 1, sizeof(*order));
 
@@ -231,7 +231,7 @@ void ct_convert_callgrind(const void *context, FILE *to)
 		take_sample(&t, i);
 	t.named = ct_memory_alloc((t.frames.count + 1) * sizeof(*t.named));
 	t.placed = ct_memory_alloc((t.frames.pool->string_count + 1) * 2 * sizeof(*t.placed));
-	put(&t, what->name, to);
+	put_known_name(&t, what->name, to);
 	free(t.named);
 	free(t.placed);
 	free(t.costs);

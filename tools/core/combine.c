@@ -120,7 +120,7 @@ struct wanted_location {
 	const struct ct_line *lines;
 };
 
-static uint64_t place(const struct ct_profile *p, const struct ct_location *l)
+static uint64_t place_hash(const struct ct_profile *p, const struct ct_location *l)
 {
 	return l->mapping == CT_NONE ? l->address : l->address - p->mappings[l->mapping].start;
 }
@@ -132,7 +132,8 @@ static bool same_location(const void *context, uint32_t index, const void *key)
 	const struct wanted_location *w = key;
 
 	if (l->mapping != w->location.mapping || l->folded != w->location.folded ||
-	    l->line_count != w->location.line_count || place(p, l) != place(p, &w->location))
+	    l->line_count != w->location.line_count ||
+	    place_hash(p, l) != place_hash(p, &w->location))
 		return false;
 	for (uint32_t i = 0; i < l->line_count; i++) {
 		const struct ct_line *a = &p->lines[l->first_line + i], *b = &w->lines[i];
@@ -145,7 +146,7 @@ static bool same_location(const void *context, uint32_t index, const void *key)
 
 static uint64_t hash_location(const struct ct_profile *p, const struct wanted_location *w)
 {
-	uint64_t h = ct_hash(w->location.mapping, place(p, &w->location));
+	uint64_t h = ct_hash(w->location.mapping, place_hash(p, &w->location));
 
 	for (uint32_t i = 0; i < w->location.line_count; i++)
 		h = ct_hash(ct_hash(h, w->lines[i].function), (uint64_t)w->lines[i].line);
@@ -273,7 +274,7 @@ static void take_sample(struct combiner *c, size_t i)
 			ct_add(ct_values(c->to, index)[t], ct_values(c->from, i)[t]);
 }
 
-static uint32_t *numbers(size_t count)
+static uint32_t *make_numbers(size_t count)
 {
 	return ct_memory_alloc(count * sizeof(uint32_t));
 }
@@ -281,11 +282,11 @@ static uint32_t *numbers(size_t count)
 static void take_profile(struct combiner *c, const struct ct_profile *from)
 {
 	c->from = from;
-	c->string_at = numbers(from->string_count);
-	c->mapping_at = numbers(from->mapping_count);
-	c->function_at = numbers(from->function_count);
-	c->location_at = numbers(from->location_count);
-	c->set_at = numbers(from->label_set_count);
+	c->string_at = make_numbers(from->string_count);
+	c->mapping_at = make_numbers(from->mapping_count);
+	c->function_at = make_numbers(from->function_count);
+	c->location_at = make_numbers(from->location_count);
+	c->set_at = make_numbers(from->label_set_count);
 	/* The first mapping is the program; the profile is named after it. */
 	if (!c->to->mapping_count && from->mapping_count)
 		take_mapping(c, 0);

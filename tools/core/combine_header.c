@@ -26,8 +26,8 @@ static bool disagree(const struct ct_profile *a, struct ct_type x, const struct 
 	return false;
 }
 
-static bool fits(const struct ct_profile *a, struct ct_type x, const struct ct_profile *b,
-		 struct ct_type y, const char *what)
+static bool type_fits(const struct ct_profile *a, struct ct_type x, const struct ct_profile *b,
+		      struct ct_type y, const char *what)
 {
 	return (same_name(ct_text(a, x.type), ct_text(b, y.type)) &&
 		ct_numbers_units_compatible(ct_text(a, x.unit), ct_text(b, y.unit))) ||
@@ -48,10 +48,10 @@ static bool all_fit(struct ct_profile *const *sources, size_t count)
 				a->type_count, b->type_count);
 			return false;
 		}
-		if (!fits(a, a->period_type, b, b->period_type, "periods"))
+		if (!type_fits(a, a->period_type, b, b->period_type, "periods"))
 			return false;
 		for (size_t t = 0; t < a->type_count; t++)
-			if (!fits(a, a->types[t], b, b->types[t], "sample types"))
+			if (!type_fits(a, a->types[t], b, b->types[t], "sample types"))
 				return false;
 	}
 	return true;

@@ -16,7 +16,7 @@ static uint32_t add_mark(struct ct_profile *p)
 	return ct_model_add_location(p, &l, &line, 1);
 }
 
-static void cut(struct ct_profile *p, struct ct_sample *s, uint32_t frames, uint32_t mark)
+static void cut_sample(struct ct_profile *p, struct ct_sample *s, uint32_t frames, uint32_t mark)
 {
 	uint32_t *stack = p->frames + s->first_frame;
 	uint32_t outer = (frames - 1) / 2, inner = frames - 1 - outer;
@@ -26,7 +26,7 @@ static void cut(struct ct_profile *p, struct ct_sample *s, uint32_t frames, uint
 	s->depth = frames;
 }
 
-static void say(struct ct_profile *p, size_t cuts, long frames)
+static void say_cuts(struct ct_profile *p, size_t cuts, long frames)
 {
 	char *text = ct_memory_printf("stacks: %zu cut in the middle to %ld frames", cuts, frames);
 
@@ -51,9 +51,9 @@ bool ct_cut_middle(struct ct_profile *p, long frames)
 			continue;
 		if (!cuts++)
 			mark = add_mark(p);
-		cut(p, s, (uint32_t)frames, mark);
+		cut_sample(p, s, (uint32_t)frames, mark);
 	}
 	if (cuts)
-		say(p, cuts, frames);
+		say_cuts(p, cuts, frames);
 	return true;
 }

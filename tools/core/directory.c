@@ -40,7 +40,7 @@ static bool is_safe(const char *path, struct stat *st)
 	return st->st_mode & S_ISVTX || !(st->st_mode & (st->st_gid == getegid() ? 002 : 022));
 }
 
-static int check(const char *path, bool make)
+static int check_directory(const char *path, bool make)
 {
 	char *part = ct_memory_strdup(path);
 	struct stat st = { .st_mode = 0 };
@@ -68,10 +68,10 @@ static int check(const char *path, bool make)
 
 int ct_directory_make_own(const char *path)
 {
-	return check(path, true);
+	return check_directory(path, true);
 }
 
 int ct_directory_is_own(const char *path)
 {
-	return check(path, false);
+	return check_directory(path, false);
 }

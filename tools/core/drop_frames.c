@@ -71,7 +71,7 @@ static enum fate fate_of(const struct ct_profile *p, struct ct_location *l, cons
 
 /* From the root on, the first dropped frame below one that stays ends the stack: a stack
  * that begins with dropped frames is not emptied. */
-static void cut(struct ct_sample *s, const uint32_t *frames, const unsigned char *fates)
+static void cut_sample(struct ct_sample *s, const uint32_t *frames, const unsigned char *fates)
 {
 	bool stays = false;
 
@@ -91,7 +91,7 @@ static void cut(struct ct_sample *s, const uint32_t *frames, const unsigned char
 	}
 }
 
-static struct ct_regex *whole(const char *option, const char *text)
+static struct ct_regex *compile_whole(const char *option, const char *text)
 {
 	char *anchored = ct_memory_printf("^(%s)$", text);
 	struct ct_regex *r = ct_regex_new(option, anchored);
@@ -108,9 +108,9 @@ void ct_drop_frames(struct ct_profile *p)
 
 	if (!p->drop_frames)
 		return;
-	drop = whole("drop_frames (the file's)", ct_text(p, p->drop_frames));
+	drop = compile_whole("drop_frames (the file's)", ct_text(p, p->drop_frames));
 	if (drop && p->keep_frames)
-		keep = whole("keep_frames (the file's)", ct_text(p, p->keep_frames));
+		keep = compile_whole("keep_frames (the file's)", ct_text(p, p->keep_frames));
 	if (!drop || (p->keep_frames && !keep)) {
 		ct_regex_free(drop);
 		return;
@@ -122,7 +122,7 @@ void ct_drop_frames(struct ct_profile *p)
 	for (size_t i = 0; i < p->location_count; i++)
 		fates[i] = (unsigned char)fate_of(p, &p->locations[i], dropped);
 	for (size_t i = 0; i < p->sample_count; i++)
-		cut(&p->samples[i], ct_frames(p, &p->samples[i]), fates);
+		cut_sample(&p->samples[i], ct_frames(p, &p->samples[i]), fates);
 	free(dropped);
 	free(fates);
 	ct_regex_free(drop);

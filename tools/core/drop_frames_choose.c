@@ -77,7 +77,8 @@ static void read_names(struct choice *c, struct ct_regex *fixed)
 
 /* Calls SEE for each line of sample I, the innermost first, until it returns false. A line without
  * a function has the name NULL. */
-static void walk(struct choice *c, size_t i, bool (*see)(struct name *, void *), void *context)
+static void walk_lines(struct choice *c, size_t i, bool (*see)(struct name *, void *),
+		       void *context)
 {
 	const struct ct_profile *p = c->p;
 	const struct ct_sample *s = &p->samples[i];
@@ -121,20 +122,20 @@ static bool see_end(struct name *n, void *context)
 	return e->whole;
 }
 
-static void weigh(struct choice *c)
+static void weigh_names(struct choice *c)
 {
 	size_t type = ct_model_default_type(c->p);
 
 	for (size_t i = 0; i < c->p->sample_count; i++) {
 		bool must_stay = false;
 
-		walk(c, i, see_calls, &must_stay);
+		walk_lines(c, i, see_calls, &must_stay);
 	}
 	for (size_t i = 0; i < c->p->sample_count; i++) {
 		struct end e = { NULL, false };
 		int64_t value = ct_values(c->p, i)[type];
 
-		walk(c, i, see_end, &e);
+		walk_lines(c, i, see_end, &e);
 		if (e.outermost && !e.whole)
 			e.outermost->weight =
 				ct_add(e.outermost->weight, ct_add(value > 0 ? value : 0, 1));
@@ -156,7 +157,7 @@ struct expression {
 };
 
 /* Adds a name, which matches only literally, if there is room. */
-static void add(struct expression *e, const char *name)
+static void add_name(struct expression *e, const char *name)
 {
 	size_t room = 2 * strlen(name) + 2;
 
@@ -173,7 +174,7 @@ static void add(struct expression *e, const char *name)
 }
 
 /* FIXED is the part of drop_frames that the library wrote. */
-static void set(struct choice *c, const char *fixed)
+static void set_expression(struct choice *c, const char *fixed)
 {
 	struct expression *drop = ct_memory_alloc(sizeof(*drop)),
 			  *keep = ct_memory_alloc(sizeof(*keep));
@@ -185,9 +186,9 @@ static void set(struct choice *c, const char *fixed)
 		const struct name *n = &c->names[i];
 
 		if (n->fixed && n->calls)
-			add(keep, n->text);
+			add_name(keep, n->text);
 		else if (!n->fixed && n->weight)
-			add(drop, n->text);
+			add_name(drop, n->text);
 	}
 	text = drop->names ? ct_memory_printf("%s" ADDED "%s)", fixed, drop->text)
 			   : ct_memory_strdup(fixed);
@@ -198,7 +199,7 @@ static void set(struct choice *c, const char *fixed)
 	free(keep);
 }
 
-static void release(struct choice *c)
+static void release_choice(struct choice *c)
 {
 	for (size_t i = 0; i < c->count; i++)
 		free(c->names[i].text);
@@ -223,9 +224,9 @@ void ct_drop_frames_choose(struct ct_profile *p)
 	r = ct_regex_new("drop_frames (the file's)", whole);
 	if (r) {
 		read_names(&c, r);
-		weigh(&c);
-		set(&c, fixed);
-		release(&c);
+		weigh_names(&c);
+		set_expression(&c, fixed);
+		release_choice(&c);
 	}
 	ct_regex_free(r);
 	free(whole);

@@ -22,7 +22,7 @@ struct body {
 	int too_big;
 };
 
-static size_t keep(char *data, size_t one, size_t n, void *to)
+static size_t keep_body(char *data, size_t one, size_t n, void *to)
 {
 	struct body *b = to;
 
@@ -50,7 +50,7 @@ static int perform(const struct ct_curl *curl, void *c, const char *url, struct 
 	curl->easy_setopt(c, CT_CURL_CONNECTTIMEOUT, CONNECT_SECONDS);
 	curl->easy_setopt(c, CT_CURL_TIMEOUT, TOTAL_SECONDS);
 	curl->easy_setopt(c, CT_CURL_USERAGENT, "cprof/" PACKAGE_VERSION);
-	curl->easy_setopt(c, CT_CURL_WRITEFUNCTION, keep);
+	curl->easy_setopt(c, CT_CURL_WRITEFUNCTION, keep_body);
 	curl->easy_setopt(c, CT_CURL_WRITEDATA, body);
 	curl->easy_setopt(c, CT_CURL_ERRORBUFFER, why);
 	return curl->easy_perform(c);
@@ -73,7 +73,7 @@ const struct ct_curl *ct_fetch_curl(const char **why)
 static struct ct_curl loaded;
 
 /* Debian has the same interface in a second library, with another TLS library. */
-static bool load(void)
+static bool load_curl(void)
 {
 	static const struct ct_library_function functions[] = {
 		{ "curl_global_init", &loaded.global_init },
@@ -98,7 +98,9 @@ const struct ct_curl *ct_fetch_curl(const char **why)
 	static enum { NEW, READY, MISSING, UNUSABLE } state;
 
 	if (state == NEW)
-		state = !load() ? MISSING : loaded.global_init(GLOBAL_DEFAULT) ? UNUSABLE : READY;
+		state = !load_curl()			     ? MISSING
+			: loaded.global_init(GLOBAL_DEFAULT) ? UNUSABLE
+							     : READY;
 	if (state == READY)
 		return &loaded;
 	*why = state == MISSING ? "a URL needs libcurl.so.4, which can't be loaded: install "

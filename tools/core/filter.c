@@ -268,7 +268,7 @@ static void warn_all(const struct filters *f)
 	warn(f->tagignore, f->tagignore_seen, "tagignore");
 }
 
-static void release(struct filters *f)
+static void release_filters(struct filters *f)
 {
 	ct_regex_free(f->focus);
 	ct_regex_free(f->ignore);
@@ -289,6 +289,6 @@ int ct_filter(struct ct_profile *p, const struct ct_label_units *units)
 		apply(&f, p, units);
 		warn_all(&f);
 	}
-	release(&f);
+	release_filters(&f);
 	return fine ? 0 : -1;
 }

@@ -84,7 +84,7 @@ static const struct {
 #undef BEGINS
 };
 
-static uint64_t word(const unsigned char *begin, size_t at)
+static uint64_t word_at(const unsigned char *begin, size_t at)
 {
 	uint64_t v;
 
@@ -96,9 +96,9 @@ static uint64_t word(const unsigned char *begin, size_t at)
  */
 static bool is_gperftools(const unsigned char *begin, size_t size)
 {
-	return size >= 40 && !word(begin, 0) && word(begin, 1) >= 3 && word(begin, 1) < 100 &&
-	       !word(begin, 2) && word(begin, 3) > 0 && word(begin, 3) < 100000000 &&
-	       !word(begin, 4);
+	return size >= 40 && !word_at(begin, 0) && word_at(begin, 1) >= 3 &&
+	       word_at(begin, 1) < 100 && !word_at(begin, 2) && word_at(begin, 3) > 0 &&
+	       word_at(begin, 3) < 100000000 && !word_at(begin, 4);
 }
 
 /* A line such as "main;work;deep 12": printable, with a number after its last space. */

@@ -171,7 +171,7 @@ struct order {
 	bool by_cum;
 };
 
-static int compare(const void *x, const void *y, void *context)
+static int compare_nodes(const void *x, const void *y, void *context)
 {
 	const struct order *o = context;
 	uint32_t i = *(const uint32_t *)x, k = *(const uint32_t *)y;
@@ -225,7 +225,7 @@ struct ct_trimmed ct_graph_trim(struct ct_graph *g, const struct ct_trim *t)
 		g->order[g->kept_count++] = i;
 	}
 	done.before_count = g->kept_count;
-	qsort_r(g->order, g->kept_count, sizeof(*g->order), compare,
+	qsort_r(g->order, g->kept_count, sizeof(*g->order), compare_nodes,
 		&(struct order){ g, t->by_cum });
 	for (size_t i = t->node_count; t->node_count && i < g->kept_count; i++)
 		g->nodes[g->order[i]].kept = false;

@@ -49,7 +49,7 @@ struct walk {
 	int64_t weight;
 };
 
-static void step(struct builder *b, struct walk *w, uint32_t node, bool inlined)
+static void step_to(struct builder *b, struct walk *w, uint32_t node, bool inlined)
 {
 	if (!(b->roles[node] & KEPT)) {
 		w->residual = true;
@@ -78,7 +78,7 @@ static void walk_sample(struct builder *b, const struct ct_sample *s, struct wal
 		uint32_t first = g->first_node[frames[i]], end = g->first_node[frames[i] + 1];
 
 		for (uint32_t k = end; k-- > first;)
-			step(b, &w, g->location_nodes[k], k != end - 1);
+			step_to(b, &w, g->location_nodes[k], k != end - 1);
 	}
 }
 
@@ -95,7 +95,7 @@ static void drop_light(struct ct_graph *g, int64_t cutoff)
 }
 
 /* Heavier edges first; names decide between equal ones. */
-static int compare(const void *x, const void *y, void *context)
+static int compare_edges(const void *x, const void *y, void *context)
 {
 	const struct ct_graph *g = context;
 	const struct ct_edge *a = &g->edges[*(const uint32_t *)x];
@@ -138,8 +138,9 @@ static void index_edges(struct ct_graph *g)
 	for (size_t i = 0; i < g->node_count; i++) {
 		struct ct_node *n = &g->nodes[i];
 
-		qsort_r(g->in_edges + n->first_in, n->in_count, sizeof(uint32_t), compare, g);
-		qsort_r(g->out_edges + n->first_out, n->out_count, sizeof(uint32_t), compare, g);
+		qsort_r(g->in_edges + n->first_in, n->in_count, sizeof(uint32_t), compare_edges, g);
+		qsort_r(g->out_edges + n->first_out, n->out_count, sizeof(uint32_t), compare_edges,
+			g);
 	}
 }
 

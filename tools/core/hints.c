@@ -23,7 +23,7 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static bool starts(const char *text, const char *with)
+static bool starts_with(const char *text, const char *with)
 {
 	return !strncmp(text, with, strlen(with));
 }
@@ -40,7 +40,7 @@ static bool is_named(const char *name)
 {
 	const char *plus = strrchr(name, '+');
 
-	return *name && strcmp(name, "[unknown]") != 0 && !(plus && starts(plus, "+0x"));
+	return *name && strcmp(name, "[unknown]") != 0 && !(plus && starts_with(plus, "+0x"));
 }
 
 /* Sums over the innermost frames. */
@@ -92,7 +92,7 @@ static bool matters(const struct sums *s, int64_t value)
 	return s->total > 0 && (double)value >= SHARE * (double)s->total;
 }
 
-static void say(const struct sums *s, int64_t value, const char *text)
+static void say_hint(const struct sums *s, int64_t value, const char *text)
 {
 	char share[CT_NUMBER_ROOM];
 	const char *percent = ct_numbers_percent(share, value, s->total);
@@ -117,7 +117,7 @@ static unsigned hint_unnamed(const struct ct_profile *p, const struct sums *s)
 		"is in %s, which is stripped: install its -dbgsym or -dbg package, or "
 		"\"cprof symbolize -debug-dir DIR\"",
 		base_name(ct_text(p, p->mappings[most].file)));
-	say(s, s->unnamed[most], text);
+	say_hint(s, s->unnamed[most], text);
 	free(text);
 	return 1;
 }
@@ -142,7 +142,7 @@ static unsigned hint_lost(const struct ct_profile *p, const char *file)
 		uint64_t taken, lost;
 		char *word;
 
-		if (!starts(c, "samples: "))
+		if (!starts_with(c, "samples: "))
 			continue;
 		taken = strtoull(c + 9, NULL, 10);
 		lost = number_before(c, " ring full") + number_before(c, " no memory");
@@ -284,7 +284,7 @@ void ct_hints_say(const struct ct_profile *p, const char *file, struct ct_own *o
 	if (matters(&s, s.jit)) {
 		char *text = ct_memory_printf("is JIT code without names: %s", ct_jit_advice(p));
 
-		say(&s, s.jit, text);
+		say_hint(&s, s.jit, text);
 		free(text);
 		said++;
 	}
@@ -301,7 +301,7 @@ void ct_hints_say(const struct ct_profile *p, const char *file, struct ct_own *o
 						       "who holds them",
 						       word);
 
-		say(&s, s.locks, text);
+		say_hint(&s, s.locks, text);
 		free(text);
 		free(word);
 		free(beside);

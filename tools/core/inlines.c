@@ -31,7 +31,7 @@ static char *module_name(const struct ct_profile *p, uint32_t mapping)
 				name);
 }
 
-static size_t find(struct modules *m, const struct ct_profile *p, uint32_t mapping)
+static size_t find_module(struct modules *m, const struct ct_profile *p, uint32_t mapping)
 {
 	char *name = module_name(p, mapping);
 	size_t i = 0;
@@ -51,7 +51,7 @@ static size_t *modules_of(struct modules *m, const struct ct_profile *p)
 	size_t *module = ct_memory_alloc((p->mapping_count + 1) * sizeof(*module));
 
 	for (uint32_t i = 0; i < p->mapping_count; i++)
-		module[i] = find(m, p, i);
+		module[i] = find_module(m, p, i);
 	return module;
 }
 
@@ -63,7 +63,8 @@ static bool has_line(const struct ct_profile *p, const struct ct_location *l)
 	return false;
 }
 
-static void look(struct modules *m, const struct ct_profile *p, const size_t *module, long file)
+static void look_up_module(struct modules *m, const struct ct_profile *p, const size_t *module,
+			   long file)
 {
 	bool *lined = ct_memory_alloc(m->count + 1), *named = ct_memory_alloc(m->count + 1);
 
@@ -105,7 +106,7 @@ static void leave_out(const struct modules *m, struct ct_profile *p, const size_
 	}
 }
 
-static bool say(const struct modules *m, const char *const *files)
+static bool say_missing(const struct modules *m, const char *const *files)
 {
 	const struct module *first = NULL;
 	size_t others = 0;
@@ -139,9 +140,9 @@ bool ct_inlines_align(struct ct_profile *const *profiles, const char *const *fil
 
 	for (size_t i = 0; i < count; i++) {
 		module[i] = modules_of(&m, profiles[i]);
-		look(&m, profiles[i], module[i], (long)i);
+		look_up_module(&m, profiles[i], module[i], (long)i);
 	}
-	some = say(&m, files);
+	some = say_missing(&m, files);
 	for (size_t i = 0; i < count; i++) {
 		if (some)
 			leave_out(&m, profiles[i], module[i]);

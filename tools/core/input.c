@@ -177,7 +177,7 @@ void ct_input_close(struct ct_input *in)
 }
 
 /* Reads more raw bytes after those in the chunk; returns 0 at the end. */
-static long fill(struct ct_input *in, struct ct_fault *fault)
+static long fill_chunk(struct ct_input *in, struct ct_fault *fault)
 {
 	size_t room;
 	long n;
@@ -206,12 +206,12 @@ static long fill(struct ct_input *in, struct ct_fault *fault)
 }
 
 /* gzip's two magic bytes tell gzip from plain. */
-static long look(struct ct_input *in, struct ct_fault *fault)
+static long look_for_gzip(struct ct_input *in, struct ct_fault *fault)
 {
 	long n = 1;
 
 	while (in->chunk_end < 2 && n > 0)
-		n = fill(in, fault);
+		n = fill_chunk(in, fault);
 	if (n < 0)
 		return n;
 	in->known = 1;
@@ -229,7 +229,7 @@ static long read_plain(struct ct_input *in, void *buffer, size_t size, struct ct
 	size_t n;
 
 	if (in->chunk_at == in->chunk_end) {
-		long r = fill(in, fault);
+		long r = fill_chunk(in, fault);
 
 		if (r <= 0)
 			return r;
@@ -252,7 +252,7 @@ static long bad_gzip(struct ct_input *in, struct ct_fault *fault, const char *wh
 static long next_member(struct ct_input *in, struct ct_fault *fault)
 {
 	if (in->chunk_at == in->chunk_end) {
-		long n = fill(in, fault);
+		long n = fill_chunk(in, fault);
 
 		if (n <= 0)
 			return n;
@@ -269,7 +269,7 @@ static long inflate_some(struct ct_input *in, struct ct_fault *fault)
 	if (in->ended)
 		n = next_member(in, fault);
 	else if (in->chunk_at == in->chunk_end)
-		n = fill(in, fault);
+		n = fill_chunk(in, fault);
 	if (n < 0 || (!n && in->ended))
 		return n;
 	if (!n)
@@ -299,7 +299,7 @@ static long read_gzip(struct ct_input *in, void *buffer, size_t size, struct ct_
 
 long ct_input_read(struct ct_input *in, void *buffer, size_t size, struct ct_fault *fault)
 {
-	long n = in->known ? 0 : look(in, fault);
+	long n = in->known ? 0 : look_for_gzip(in, fault);
 
 	if (n < 0)
 		return n;

@@ -4,15 +4,16 @@
 
 #include <string.h>
 
-static bool starts(const char *text, const char *with)
+static bool starts_with(const char *text, const char *with)
 {
 	return !strncmp(text, with, strlen(with));
 }
 
 bool ct_jit_is_path(const char *path)
 {
-	return starts(path, "//anon") || starts(path, "[anon") || starts(path, "/memfd:") ||
-	       starts(path, "/tmp/perf-") || starts(path, "[heap]");
+	return starts_with(path, "//anon") || starts_with(path, "[anon") ||
+	       starts_with(path, "/memfd:") || starts_with(path, "/tmp/perf-") ||
+	       starts_with(path, "[heap]");
 }
 
 bool ct_jit_is(const struct ct_profile *p, const struct ct_location *l, const char *name)
@@ -31,7 +32,7 @@ bool ct_jit_is_place(const char *name)
 	if (!plus || strncmp(plus, "+0x", 3) != 0 || plus[3 + strspn(plus + 3, "0123456789abcdef")])
 		return false;
 	for (size_t i = 0; i < sizeof(begins) / sizeof(*begins); i++)
-		if (starts(name, begins[i]))
+		if (starts_with(name, begins[i]))
 			return true;
 	return false;
 }
@@ -41,12 +42,12 @@ const char *ct_jit_advice(const struct ct_profile *p)
 	const char *path = p->mapping_count ? ct_text(p, p->mappings[0].file) : "";
 	const char *slash = strrchr(path, '/'), *program = slash ? slash + 1 : path;
 
-	if (starts(program, "node"))
+	if (starts_with(program, "node"))
 		return "run node with --perf-basic-prof --no-short-builtin-calls";
-	if (starts(program, "java"))
+	if (starts_with(program, "java"))
 		return "run java with -XX:+PreserveFramePointer -XX:+UnlockDiagnosticVMOptions "
 		       "-XX:+DumpPerfMapAtExit (JDK 17)";
-	if (starts(program, "python"))
+	if (starts_with(program, "python"))
 		return "run python3 with -X perf (3.12)";
 	return "let the runtime write /tmp/perf-PID.map";
 }

@@ -43,7 +43,7 @@ void ct_json_quote(FILE *to, const char *text)
 	fputc('"', to);
 }
 
-static void start(struct ct_json *j, const char *key)
+static void start_value(struct ct_json *j, const char *key)
 {
 	if (j->follows)
 		fputc(',', j->to);
@@ -58,7 +58,7 @@ static void start(struct ct_json *j, const char *key)
 
 void ct_json_open(struct ct_json *j, const char *key, char bracket)
 {
-	start(j, key);
+	start_value(j, key);
 	fputc(bracket, j->to);
 	j->depth++;
 	j->follows = false;
@@ -77,19 +77,19 @@ void ct_json_close(struct ct_json *j, char bracket)
 
 void ct_json_text(struct ct_json *j, const char *key, const char *text)
 {
-	start(j, key);
+	start_value(j, key);
 	ct_json_quote(j->to, text);
 }
 
 void ct_json_integer(struct ct_json *j, const char *key, int64_t value)
 {
-	start(j, key);
+	start_value(j, key);
 	fprintf(j->to, "%" PRId64, value);
 }
 
 void ct_json_number(struct ct_json *j, const char *key, double value)
 {
-	start(j, key);
+	start_value(j, key);
 	if (isfinite(value))
 		fprintf(j->to, "%.10g", value);
 	else
@@ -98,12 +98,12 @@ void ct_json_number(struct ct_json *j, const char *key, double value)
 
 void ct_json_bool(struct ct_json *j, const char *key, bool value)
 {
-	start(j, key);
+	start_value(j, key);
 	fputs(value ? "true" : "false", j->to);
 }
 
 void ct_json_hex(struct ct_json *j, const char *key, uint64_t value)
 {
-	start(j, key);
+	start_value(j, key);
 	fprintf(j->to, "\"0x%" PRIx64 "\"", value);
 }

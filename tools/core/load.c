@@ -77,7 +77,7 @@ static void mark_as_base(struct ct_profile *p)
 	free(marked);
 }
 
-static int64_t total(const struct ct_profile *p, size_t type)
+static int64_t total_of(const struct ct_profile *p, size_t type)
 {
 	int64_t sum = 0;
 
@@ -91,9 +91,9 @@ static void normalize(struct ct_profile *p, const struct ct_profile *base)
 	double *ratios = ct_memory_alloc(p->type_count * sizeof(*ratios));
 
 	for (size_t t = 0; t < p->type_count && t < base->type_count; t++) {
-		int64_t own = total(p, t);
+		int64_t own = total_of(p, t);
 
-		ratios[t] = own ? (double)total(base, t) / (double)own : 0;
+		ratios[t] = own ? (double)total_of(base, t) / (double)own : 0;
 	}
 	ct_combine_header_scale(p, ratios);
 	free(ratios);

@@ -6,7 +6,7 @@
 
 #define LETTERS_MAX 32
 
-static size_t least(size_t a, size_t b)
+static size_t lesser(size_t a, size_t b)
 {
 	return a < b ? a : b;
 }
@@ -25,10 +25,10 @@ size_t ct_nearest_distance(const char *a, const char *b)
 
 		row[0] = i;
 		for (size_t k = 1; k <= n; k++) {
-			row[k] = least(least(before[k], row[k - 1]) + 1,
-				       before[k - 1] + (a[i - 1] != b[k - 1]));
+			row[k] = lesser(lesser(before[k], row[k - 1]) + 1,
+					before[k - 1] + (a[i - 1] != b[k - 1]));
 			if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1])
-				row[k] = least(row[k], two[k - 2] + 1);
+				row[k] = lesser(row[k], two[k - 2] + 1);
 		}
 	}
 	return rows[m % 3][n];

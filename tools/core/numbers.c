@@ -70,7 +70,7 @@ int64_t ct_numbers_scale_value(int64_t value, double ratio)
 }
 
 /* Ignores case; a plural is the same as its singular. */
-static const struct unit *find(const struct scale *s, const char *name)
+static const struct unit *find_unit(const struct scale *s, const char *name)
 {
 	char lower[24];
 	size_t n = strlen(name);
@@ -114,13 +114,13 @@ double ct_numbers_scale(int64_t value, const char *from, const char *to, const c
 	if (value < 0 && value > INT64_MIN)
 		return -ct_numbers_scale(-value, from, to, unit);
 	for (unsigned i = 0; i < SCALES; i++) {
-		const struct unit *f = find(&scales[i], from), *t;
+		const struct unit *f = find_unit(&scales[i], from), *t;
 		double base;
 
 		if (!f)
 			continue;
 		base = (double)value * f->factor;
-		t = is_automatic(to) ? biggest(&scales[i], base) : find(&scales[i], to);
+		t = is_automatic(to) ? biggest(&scales[i], base) : find_unit(&scales[i], to);
 		if (!t)
 			t = &scales[i].base;
 		*unit = t->name;
@@ -160,7 +160,7 @@ int ct_numbers_units_compatible(const char *a, const char *b)
 	if (!strcmp(a, b))
 		return 1;
 	for (unsigned i = 0; i < SCALES; i++)
-		if (find(&scales[i], a) && find(&scales[i], b))
+		if (find_unit(&scales[i], a) && find_unit(&scales[i], b))
 			return 1;
 	return 0;
 }

@@ -117,7 +117,7 @@ static void add_to(struct ct_list *list, const char *text)
 	list->items[list->count++] = text;
 }
 
-static int set(const struct ct_verb *verb, const struct ct_option *o, const char *text)
+static int set_option(const struct ct_verb *verb, const struct ct_option *o, const char *text)
 {
 	switch (o->kind) {
 	case CT_KIND_FLAG: return set_flag(verb, o, text);
@@ -226,7 +226,7 @@ int ct_options_parse(const struct ct_verb *verb, int argc, char **argv,
 		} else if (c) {
 			answer = wrong_option(verb, all, argv, c);
 		} else {
-			answer = set(verb, options[at], optarg);
+			answer = set_option(verb, options[at], optarg);
 		}
 	}
 	free(all);

@@ -112,7 +112,7 @@ static bool write_all(int fd, const char *data, size_t n)
 	return true;
 }
 
-static ssize_t put(void *cookie, const char *data, size_t size)
+static ssize_t put_data(void *cookie, const char *data, size_t size)
 {
 	struct guard *g = cookie;
 	size_t n = g->count + size, used, shown;
@@ -131,7 +131,7 @@ static ssize_t put(void *cookie, const char *data, size_t size)
 
 void ct_out_guard(void)
 {
-	const cookie_io_functions_t functions = { .write = put };
+	const cookie_io_functions_t functions = { .write = put_data };
 	FILE *out = fopencookie(&guards[0], "w", functions),
 	     *err = fopencookie(&guards[1], "w", functions);
 

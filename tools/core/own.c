@@ -14,7 +14,7 @@ struct ct_own {
 	unsigned char *functions; /* by function: may it be own code? enum answer */
 };
 
-static bool starts(const char *text, const char *with)
+static bool starts_with(const char *text, const char *with)
 {
 	return !strncmp(text, with, strlen(with));
 }
@@ -54,7 +54,7 @@ static size_t home_of(const char *program)
 	size_t n = directory_of(program);
 
 	for (size_t i = 0; i < sizeof(shared) / sizeof(*shared); i++)
-		if (strlen(shared[i]) == n && starts(program, shared[i]))
+		if (strlen(shared[i]) == n && starts_with(program, shared[i]))
 			return 0;
 	return n > 4 && !strncmp(program + n - 4, "/bin", 4) ? n - 4 : n;
 }
@@ -73,7 +73,7 @@ static bool is_library(const char *name, const char *stem)
 {
 	size_t n = strlen(stem);
 
-	return starts(name, stem) &&
+	return starts_with(name, stem) &&
 	       (name[n] == '.' || (name[n] == '-' && name[n + 1] >= '0' && name[n + 1] <= '9'));
 }
 
@@ -91,7 +91,7 @@ bool ct_own_is_runtime_module(const char *path)
 		if (is_library(name, stems[i]))
 			return true;
 	for (size_t i = 0; i < sizeof(begins) / sizeof(*begins); i++)
-		if (starts(name, begins[i]))
+		if (starts_with(name, begins[i]))
 			return true;
 	return !strcmp(name, "[vdso]");
 }
@@ -113,8 +113,8 @@ bool ct_own_is_program(const struct ct_profile *p, size_t mapping)
 	if (!mapping)
 		return *path;
 	return path[0] == '/' && path[1] != '/' && !strstr(slash, ".so") && !strchr(path, ' ') &&
-	       !starts(path, "/dev/") && !starts(path, "/memfd:") && !starts(path, "/anon_") &&
-	       !ct_jit_is_path(path);
+	       !starts_with(path, "/dev/") && !starts_with(path, "/memfd:") &&
+	       !starts_with(path, "/anon_") && !ct_jit_is_path(path);
 }
 
 static bool is_of_a_program(const struct ct_profile *p, const char *path)
@@ -134,16 +134,16 @@ static bool may_be_rust(const char *mangled, const char *file)
 
 	if (n)
 		return n > 3 && !strcmp(file + n - 3, ".rs");
-	if (!starts(mangled, "_Z"))
+	if (!starts_with(mangled, "_Z"))
 		return true;
 	return hash && strspn(hash + 3, "0123456789abcdef") == 16 && hash[19] == 'E';
 }
 
 static bool is_library_file(const char *file)
 {
-	return starts(file, "/usr/include/") || starts(file, "/usr/local/include/") ||
-	       strstr(file, "/include/c++/") || starts(file, "/rustc/") ||
-	       starts(file, "/rust/deps/") || strstr(file, "/jemalloc/internal/") ||
+	return starts_with(file, "/usr/include/") || starts_with(file, "/usr/local/include/") ||
+	       strstr(file, "/include/c++/") || starts_with(file, "/rustc/") ||
+	       starts_with(file, "/rust/deps/") || strstr(file, "/jemalloc/internal/") ||
 	       strstr(file, "/src/jemalloc.c") || strstr(file, "/tikv-jemalloc-sys-");
 }
 
@@ -163,13 +163,14 @@ bool ct_own_is_library_function(const char *name, const char *mangled, const cha
 	if (ends(name, "@plt"))
 		return true;
 	for (size_t i = 0; i < sizeof(begins) / sizeof(*begins); i++)
-		if (starts(name, begins[i]))
+		if (starts_with(name, begins[i]))
 			return true;
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (!strcmp(name, names[i]))
 			return true;
 	return is_library_file(file) ||
-	       ((starts(name, "core::") || starts(name, "alloc::")) && may_be_rust(mangled, file));
+	       ((starts_with(name, "core::") || starts_with(name, "alloc::")) &&
+		may_be_rust(mangled, file));
 }
 
 struct ct_own *ct_own_new(const struct ct_profile *p, const char *which)

@@ -62,7 +62,7 @@ static int bad(struct reader *r, const char *what)
 
 /* Makes sure that the window has N bytes if the input has them. The window grows with the bytes
  * that arrive, not by the value of a length field. */
-static int fill(struct reader *r, size_t n)
+static int fill_window(struct reader *r, size_t n)
 {
 	if (r->at) {
 		memmove(r->window, r->window + r->at, r->end - r->at);
@@ -86,7 +86,7 @@ static int fill(struct reader *r, size_t n)
 
 static int need(struct reader *r, size_t n)
 {
-	int e = r->end - r->at < n ? fill(r, n) : 0;
+	int e = r->end - r->at < n ? fill_window(r, n) : 0;
 
 	if (!e && r->end - r->at < n)
 		return bad(r, "the data ends in the middle: copy or fetch the file anew");
@@ -127,7 +127,7 @@ static int message(struct reader *r, uint64_t field, const uint8_t *data, size_t
 	}
 }
 
-static int number(struct reader *r, uint64_t field, uint64_t value)
+static int take_number(struct reader *r, uint64_t field, uint64_t value)
 {
 	struct ct_profile *p = r->m.p;
 
@@ -159,7 +159,7 @@ static int packed_comments(struct reader *r, size_t size)
 
 	while (!e && offset(r) < end) {
 		e = varint(r, &value);
-		e = e ? e : number(r, COMMENT, value);
+		e = e ? e : take_number(r, COMMENT, value);
 	}
 	return e || offset(r) == end ? e : bad(r, "the comments are malformed");
 }
@@ -205,7 +205,7 @@ static int field(struct reader *r)
 	if (!(tag >> 3) || tag >> 3 > FIELD_MAX)
 		return bad(r, r->m.offset ? "no field has this number" : NOT_OURS);
 	switch (tag & 7) {
-	case VARINT: e = varint(r, &value); return e ? e : number(r, tag >> 3, value);
+	case VARINT: e = varint(r, &value); return e ? e : take_number(r, tag >> 3, value);
 	case BYTES: return bytes(r, tag >> 3);
 	case FIXED64: return skip(r, 8);
 	case FIXED32: return skip(r, 4);
@@ -219,7 +219,7 @@ static int fields(struct reader *r)
 
 	while (!e) {
 		if (r->at == r->end)
-			e = fill(r, 1);
+			e = fill_window(r, 1);
 		if (e || r->at == r->end)
 			return e;
 		e = field(r);
@@ -290,7 +290,7 @@ static int bad_end(struct ct_messages *m, const char *what)
 }
 
 /* Returns the index for NUMBER, or CT_NONE. */
-static uint32_t resolve(const uint32_t *at, size_t room, uint32_t number)
+static uint32_t resolve_number(const uint32_t *at, size_t room, uint32_t number)
 {
 	return number < room && at[number] ? at[number] - 1 : CT_NONE;
 }
@@ -300,21 +300,21 @@ static int resolve_ids(struct ct_messages *m)
 	struct ct_profile *p = m->p;
 
 	for (size_t i = 0; i < p->frame_count; i++) {
-		p->frames[i] = resolve(m->location_at, m->location_room, p->frames[i]);
+		p->frames[i] = resolve_number(m->location_at, m->location_room, p->frames[i]);
 		if (p->frames[i] == CT_NONE)
 			return bad_end(m, "a sample has a location that is not there");
 	}
 	for (size_t i = 0; i < p->line_count; i++) {
 		struct ct_line *l = &p->lines[i];
 
-		l->function = resolve(m->function_at, m->function_room, l->function);
+		l->function = resolve_number(m->function_at, m->function_room, l->function);
 		if (l->function == CT_NONE)
 			return bad_end(m, "a line has a function that is not there");
 	}
 	for (size_t i = 0; i < p->location_count; i++)
 		if (p->locations[i].mapping != CT_NONE)
-			p->locations[i].mapping =
-				resolve(m->mapping_at, m->mapping_room, p->locations[i].mapping);
+			p->locations[i].mapping = resolve_number(m->mapping_at, m->mapping_room,
+								 p->locations[i].mapping);
 	return 0;
 }
 
@@ -361,7 +361,7 @@ int ct_read(struct ct_profile **p, struct ct_input *in, struct ct_fault *fault)
 	r.window = ct_memory_realloc(NULL, WINDOW, 1);
 	r.room = WINDOW;
 	ct_read_messages_init(&r.m, made, fault);
-	e = fill(&r, 1);
+	e = fill_window(&r, 1);
 	if (!e)
 		ct_foreign_describe(foreign, sizeof(foreign), r.window, r.end);
 	if (!e)

@@ -130,7 +130,7 @@ static int choose_type(const struct ct_profile *p, size_t *index)
 	return unknown_type(p, name);
 }
 
-static int prepare(struct ct_report *r)
+static int prepare_report(struct ct_report *r)
 {
 	struct ct_type type;
 
@@ -162,7 +162,7 @@ int ct_report_open(struct ct_report *r, char *const *sources, int count)
 	*r = (struct ct_report){ .p = ct_load(sources, count) };
 	if (!r->p)
 		return -1;
-	if (!prepare(r))
+	if (!prepare_report(r))
 		return 0;
 	ct_report_close(r);
 	return -1;

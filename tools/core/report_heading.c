@@ -11,7 +11,7 @@
 #define FILTERS 8
 #define FILTER_SHOWN 80
 
-static void line(const char *name, const char *text)
+static void heading_line(const char *name, const char *text)
 {
 	printf("%s: ", name);
 	ct_out_text(stdout, text);
@@ -28,9 +28,9 @@ static void program(const struct ct_profile *p)
 	file = ct_text(p, p->mappings[0].file);
 	slash = strrchr(file, '/');
 	if (*file)
-		line("File", slash ? slash + 1 : file);
+		heading_line("File", slash ? slash + 1 : file);
 	if (p->mappings[0].build_id)
-		line("Build ID", ct_text(p, p->mappings[0].build_id));
+		heading_line("Build ID", ct_text(p, p->mappings[0].build_id));
 }
 
 static void taken_at(int64_t nanos)
@@ -92,7 +92,7 @@ static int64_t shown_flat(const struct ct_graph *g)
 	return sum;
 }
 
-static const char *trimmed(const char *percent)
+static const char *trimmed_percent(const char *percent)
 {
 	return percent + strspn(percent, " ");
 }
@@ -104,7 +104,7 @@ static void shown(const struct ct_report *r)
 	int64_t flat = shown_flat(g);
 
 	printf("Showing nodes accounting for %s, %s of %s total\n", ct_report_value(r, a, flat),
-	       trimmed(ct_report_share(r, b, flat)), ct_report_value(r, c, r->total));
+	       trimmed_percent(ct_report_share(r, b, flat)), ct_report_value(r, c, r->total));
 	if (!r->total)
 		return;
 	if (r->trimmed.dropped) {

@@ -151,7 +151,7 @@ char **ct_siblings_children(const char *file, size_t *count, size_t *unread)
 	return children;
 }
 
-static void say(const char *path, size_t count, const char *file)
+static void say_siblings(const char *path, size_t count, const char *file)
 {
 	char *more =
 		count > 1 ? ct_memory_printf(" and %zu more", count - 1) : ct_memory_strdup("");
@@ -200,7 +200,7 @@ bool ct_siblings_say(const struct ct_profile *p, const char *file)
 			most = size > most ? size : most;
 		}
 		if (count)
-			say(largest, count, file);
+			say_siblings(largest, count, file);
 		globfree(&found);
 	}
 	free(pattern);

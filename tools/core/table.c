@@ -16,7 +16,7 @@ uint32_t ct_table_find(const struct ct_table *t, uint64_t hash, ct_table_same *s
 	return UINT32_MAX;
 }
 
-static void put(struct ct_table *t, uint64_t hash, uint32_t slot)
+static void put_slot(struct ct_table *t, uint64_t hash, uint32_t slot)
 {
 	size_t at = hash & (t->room - 1);
 
@@ -35,7 +35,7 @@ static void double_room(struct ct_table *t)
 	t->slots = ct_memory_alloc(t->room * sizeof(*t->slots));
 	for (size_t i = 0; i < old.room; i++)
 		if (old.slots[i])
-			put(t, old.hashes[i], old.slots[i]);
+			put_slot(t, old.hashes[i], old.slots[i]);
 	free(old.hashes);
 	free(old.slots);
 }
@@ -44,7 +44,7 @@ void ct_table_add(struct ct_table *t, uint64_t hash, uint32_t index)
 {
 	if ((t->used + 1) * 4 > t->room * 3)
 		double_room(t);
-	put(t, hash, index + 1);
+	put_slot(t, hash, index + 1);
 	t->used++;
 }
 

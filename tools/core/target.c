@@ -76,7 +76,7 @@ static int open_temporary(struct ct_target *t)
 	return -errno;
 }
 
-static void forget(struct ct_target *t)
+static void forget_target(struct ct_target *t)
 {
 	if (t->directory >= 0)
 		close(t->directory);
@@ -99,7 +99,7 @@ static int open_replacing(struct ct_target *t, const char *path)
 	error = t->directory < 0 ? -errno : *t->name ? open_temporary(t) : -EISDIR;
 	free(directory);
 	if (error)
-		forget(t);
+		forget_target(t);
 	return error;
 }
 
@@ -177,6 +177,6 @@ int ct_target_close(struct ct_target *t, int error)
 		error = -errno;
 	if (t->temporary && error)
 		unlinkat(t->directory, t->temporary, 0);
-	forget(t);
+	forget_target(t);
 	return error;
 }

@@ -47,7 +47,7 @@ static void deflate_chunk(struct writer *w, int flush)
 	w->in_used = 0;
 }
 
-static void put(struct writer *w, const void *data, size_t n)
+static void put_data(struct writer *w, const void *data, size_t n)
 {
 	while (n && !w->error) {
 		size_t part = CHUNK - w->in_used < n ? CHUNK - w->in_used : n;
@@ -69,7 +69,7 @@ static void put_varint(struct writer *w, uint64_t v)
 	for (; v >= 0x80; v >>= 7)
 		bytes[n++] = (uint8_t)v | 0x80;
 	bytes[n++] = (uint8_t)v;
-	put(w, bytes, n);
+	put_data(w, bytes, n);
 }
 
 static void put_number(struct writer *w, unsigned field, uint64_t v)
@@ -84,7 +84,7 @@ static void put_bytes(struct writer *w, unsigned field, const void *data, size_t
 {
 	put_varint(w, field << 3 | 2);
 	put_varint(w, n);
-	put(w, data, n);
+	put_data(w, data, n);
 }
 
 static void put_message(struct writer *w, unsigned field, const ProtobufCMessage *m)

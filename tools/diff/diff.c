@@ -122,7 +122,7 @@ struct files {
 
 /* Returns true if file I has the sample types of the first file, with which all others are
  * compared. */
-static bool fits(const struct files *f, size_t i, size_t *type)
+static bool type_fits(const struct files *f, size_t i, size_t *type)
 {
 	return (!i || ct_flame_sides_same_types(f->profiles[0], f->names[0], f->profiles[i],
 						f->names[i])) &&
@@ -145,7 +145,7 @@ static int read_all(struct files *f, const struct sources sides[2])
 			if (!f->profiles[f->count])
 				return -1;
 			f->count++;
-			if (!fits(f, f->count - 1, &type))
+			if (!type_fits(f, f->count - 1, &type))
 				return -1;
 		}
 	}
@@ -159,7 +159,8 @@ static int take_all(struct ct_diff *d, struct files *f)
 	for (size_t i = 0; i < f->count; i++) {
 		struct ct_profile *p = f->profiles[i];
 
-		if (!fits(f, i, &type) || ct_diff_rows_take(d, p, type, f->names[i], f->sides[i]))
+		if (!type_fits(f, i, &type) ||
+		    ct_diff_rows_take(d, p, type, f->names[i], f->sides[i]))
 			return -1;
 		if (!i) {
 			d->type = ct_text(p, p->types[type].type);
@@ -178,7 +179,7 @@ static void free_files(struct files *f)
 	free(f->sides);
 }
 
-static int print(struct ct_diff *d)
+static int print_diff(struct ct_diff *d)
 {
 	const char *unit;
 
@@ -211,7 +212,7 @@ static int diff(const struct sources sides[2], const struct ct_diff_limits *limi
 		ct_inlines_align(f.profiles, f.names, f.count);
 		if (!take_all(&d, &f) && !ct_diff_rows_make(&d)) {
 			ct_diff_verdict_judge(&d);
-			status = print(&d);
+			status = print_diff(&d);
 		}
 	}
 	ct_diff_rows_release(&d);
@@ -229,7 +230,7 @@ static int split(int count, char **argv)
 	return i;
 }
 
-static int parse(int argc, char **argv)
+static int parse_options(int argc, char **argv)
 {
 	return ct_options_parse(
 		&ct_verb_diff, argc, argv,
@@ -237,7 +238,7 @@ static int parse(int argc, char **argv)
 }
 
 /* Joins COUNT operands of ARGV to "a,b,c". The caller frees the result. */
-static char *joined(char **argv, int count)
+static char *joined_operands(char **argv, int count)
 {
 	char *text = ct_memory_strdup(argv[0]);
 
@@ -262,8 +263,8 @@ static int not_two(char **argv, int count)
 					"two sides are needed, not %d; several files a side: "
 					"cprof diff BEFORE... -- AFTER...",
 					count);
-	before = joined(argv, count / 2);
-	after = joined(argv + count / 2, count / 2);
+	before = joined_operands(argv, count / 2);
+	after = joined_operands(argv + count / 2, count / 2);
 	ct_options_wrong(&ct_verb_diff,
 			 "two sides are needed, not %d; several files a side: cprof diff "
 			 "BEFORE... -- AFTER..., or cprof diff %s %s",
@@ -273,7 +274,7 @@ static int not_two(char **argv, int count)
 	return CT_FAILED;
 }
 
-static int compare(const struct sources sides[2], bool two_parts, char **operands, int count)
+static int compare_sides(const struct sources sides[2], bool two_parts, char **operands, int count)
 {
 	struct ct_diff_limits limits;
 
@@ -287,15 +288,15 @@ static int compare(const struct sources sides[2], bool two_parts, char **operand
 }
 
 /* Accepts A B; or A... -- B...; or -base=A B... Options may be anywhere. */
-static int run(int argc, char **argv)
+static int verb_diff(int argc, char **argv)
 {
 	int dashes = split(argc, argv), first, second = 0, status;
 	bool two_parts = dashes < argc;
 	struct sources sides[2] = { 0 };
 
-	first = parse(dashes, argv);
+	first = parse_options(dashes, argv);
 	if (first >= 0 && two_parts)
-		second = parse(argc - dashes, argv + dashes);
+		second = parse_options(argc - dashes, argv + dashes);
 	if (first < 0 || second < 0)
 		return ct_options_status(first < 0 ? first : second);
 	for (unsigned long i = 0; i < my.base.count; i++)
@@ -304,7 +305,7 @@ static int run(int argc, char **argv)
 		add_sources(&sides[my.base.count || (!two_parts && i > first)], argv[i]);
 	for (int i = dashes + second; two_parts && i < argc; i++)
 		add_sources(&sides[CT_AFTER], argv[i]);
-	status = compare(sides, two_parts, argv + first, dashes - first);
+	status = compare_sides(sides, two_parts, argv + first, dashes - first);
 	free_sources(&sides[0]);
 	free_sources(&sides[1]);
 	return status;
@@ -320,5 +321,5 @@ const struct ct_verb ct_verb_diff = {
 		   "spread.\n"
 		   "Exit status: 0 fine, 1 something grew above -fail-over, 2 an error, or too few "
 		   "samples to\njudge by.\n",
-	.run = run,
+	.run = verb_diff,
 };

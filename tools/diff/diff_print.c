@@ -76,7 +76,7 @@ struct widths {
 	int count; /* columns shown */
 };
 
-static void widen(struct widths *w, const struct ct_diff *d, const struct ct_diff_figure *f)
+static void widen_columns(struct widths *w, const struct ct_diff *d, const struct ct_diff_figure *f)
 {
 	struct cells c = cells_of(d, f);
 
@@ -167,7 +167,7 @@ static void each_row(const struct ct_diff *d, enum ct_diff_value value,
 static void see_width(const struct ct_diff *d, const struct ct_diff_row *row,
 		      enum ct_diff_value value, void *widths)
 {
-	widen(widths, d, &row->figure[value]);
+	widen_columns(widths, d, &row->figure[value]);
 }
 
 static void see_chance(const struct ct_diff *d, const struct ct_diff_row *row,
@@ -189,7 +189,7 @@ static struct widths widths_of(const struct ct_diff *d)
 
 	for (int i = 0; i < CELLS; i++)
 		w.of[i] = (int)strlen(headings[i]);
-	widen(&w, d, &d->total);
+	widen_columns(&w, d, &d->total);
 	for (size_t t = 0; t < TABLES; t++)
 		if (is_shown(d, &tables[t]))
 			each_row(d, tables[t].value, see_width, &w);
@@ -376,7 +376,7 @@ static void files(struct ct_json *j, const struct ct_diff *d, const char *key, u
 	ct_json_close(j, ']');
 }
 
-static void rows(struct ct_json *j, const struct ct_diff *d)
+static void json_rows(struct ct_json *j, const struct ct_diff *d)
 {
 	uint32_t *order = ct_diff_rows_order(d, d->limits.by_cum ? CT_CUM : CT_FLAT);
 
@@ -418,6 +418,6 @@ void ct_diff_print_json(const struct ct_diff *d)
 	ct_json_number(&j, "alpha", d->limits.alpha);
 	ct_json_bool(&j, "normalized", d->limits.normalize);
 	figure(&j, "total", &d->total);
-	rows(&j, d);
+	json_rows(&j, d);
 	ct_json_close(&j, '}');
 }

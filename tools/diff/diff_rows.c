@@ -8,8 +8,8 @@
 #include "diff/diff.h"
 #include "core/report.h"
 
-static void add(struct ct_diff_file *file, enum ct_diff_value what, uint32_t frame, double value,
-		int64_t samples)
+static void add_value(struct ct_diff_file *file, enum ct_diff_value what, uint32_t frame,
+		      double value, int64_t samples)
 {
 	file->sums[what][frame] += value;
 	file->samples[what][frame] += samples;
@@ -51,23 +51,23 @@ static void take_samples(struct ct_diff *d, struct ct_diff_file *file,
 
 		file->total += (double)values[type];
 		if (depth)
-			add(file, CT_FLAT, stack[depth - 1], (double)values[type], samples);
+			add_value(file, CT_FLAT, stack[depth - 1], (double)values[type], samples);
 		if (mine != CT_NONE) {
-			add(file, CT_OWN, mine, (double)values[type], samples);
+			add_value(file, CT_OWN, mine, (double)values[type], samples);
 			d->has_own |= mine != stack[depth - 1];
 		}
 		for (size_t j = 0; j < depth; j++) {
 			if (last[stack[j]] == i + 1)
 				continue;
 			last[stack[j]] = i + 1;
-			add(file, CT_CUM, stack[j], (double)values[type], samples);
+			add_value(file, CT_CUM, stack[j], (double)values[type], samples);
 		}
 	}
 	free(last);
 	free(stack);
 }
 
-static int refuse(const char *name, const char *type, const char *why)
+static int refuse_type(const char *name, const char *type, const char *why)
 {
 	fprintf(stderr, "cprof diff: %s %s: %s\n", name, why, type);
 	return -1;
@@ -94,7 +94,7 @@ int ct_diff_rows_take(struct ct_diff *d, const struct ct_profile *p, size_t type
 		return -1;
 	if (has_negative(p, type)) {
 		ct_own_free(own);
-		return refuse(name, type_name, "holds values below zero");
+		return refuse_type(name, type_name, "holds values below zero");
 	}
 
 	d->files = ct_memory_realloc(d->files, d->file_count + 1, sizeof(*d->files));
@@ -116,7 +116,7 @@ int ct_diff_rows_take(struct ct_diff *d, const struct ct_profile *p, size_t type
 	ct_flame_frames_of_release(&of);
 	ct_own_free(own);
 	if (!(file->total > 0) || !isfinite(file->total)) {
-		refuse(name, type_name, "holds no samples");
+		refuse_type(name, type_name, "holds no samples");
 		ct_siblings_say(p, name);
 		return -1;
 	}
@@ -131,7 +131,7 @@ struct values {
 	int64_t samples;
 };
 
-static void compare(struct ct_diff_figure *f, const struct values *v)
+static void compare_values(struct ct_diff_figure *f, const struct values *v)
 {
 	for (int side = 0; side < 2; side++) {
 		f->mean[side] = ct_diff_test_mean(v->list[side], v->count[side]);
@@ -144,7 +144,7 @@ static void compare(struct ct_diff_figure *f, const struct values *v)
 				  v->variance[1] / ((double)v->count[1] * (double)v->count[1]) });
 }
 
-static void clear(struct values *v)
+static void clear_values(struct values *v)
 {
 	for (int side = 0; side < 2; side++) {
 		v->count[side] = 0;
@@ -166,8 +166,8 @@ static double scale_of(const struct ct_diff *d, const struct ct_diff_file *file)
 	return sum / (double)d->files_of[CT_BEFORE] / file->total;
 }
 
-static void put(const struct ct_diff *d, struct values *v, const struct ct_diff_file *file,
-		double value)
+static void put_row(const struct ct_diff *d, struct values *v, const struct ct_diff_file *file,
+		    double value)
 {
 	double scale = file->scale;
 
@@ -178,23 +178,23 @@ static void put(const struct ct_diff *d, struct values *v, const struct ct_diff_
 static void compare_row(const struct ct_diff *d, struct ct_diff_row *row, enum ct_diff_value what,
 			struct values *v)
 {
-	clear(v);
+	clear_values(v);
 	for (size_t i = 0; i < d->file_count; i++) {
 		const struct ct_diff_file *file = &d->files[i];
 		bool has = row->frame < file->frame_count;
 
-		put(d, v, file, has ? file->sums[what][row->frame] : 0);
+		put_row(d, v, file, has ? file->sums[what][row->frame] : 0);
 		v->samples += has ? file->samples[what][row->frame] : 0;
 	}
-	compare(&row->figure[what], v);
+	compare_values(&row->figure[what], v);
 }
 
 static void compare_totals(struct ct_diff *d, struct values *v)
 {
-	clear(v);
+	clear_values(v);
 	for (size_t i = 0; i < d->file_count; i++)
-		put(d, v, &d->files[i], d->files[i].total);
-	compare(&d->total, v);
+		put_row(d, v, &d->files[i], d->files[i].total);
+	compare_values(&d->total, v);
 	d->telling = ct_diff_test_telling(v->list[0], v->count[0], v->list[1], v->count[1],
 					  d->limits.alpha);
 }

@@ -12,7 +12,7 @@
 #define SPECS_MAX (1u << 22)
 
 /* Makes room for one more element in the array *P of *ROOM elements. */
-static bool grow(void *p, size_t count, size_t *room, size_t size, size_t max)
+static bool grow_table(void *p, size_t count, size_t *room, size_t size, size_t max)
 {
 	size_t more = *room ? *room * 2 : 64;
 	void *fresh;
@@ -30,7 +30,7 @@ static bool grow(void *p, size_t count, size_t *room, size_t size, size_t max)
 }
 
 /* Adds a value of SIZE to the plan. Successive values of fixed size become one step. */
-static bool plan(struct ct_dw_abbrevs *t, struct ct_dw_abbrev *a, int size)
+static bool plan_value(struct ct_dw_abbrevs *t, struct ct_dw_abbrev *a, int size)
 {
 	int32_t *last = a->step_count ? &t->steps[t->step_count - 1] : NULL;
 
@@ -40,7 +40,7 @@ static bool plan(struct ct_dw_abbrevs *t, struct ct_dw_abbrev *a, int size)
 		*last += size;
 		return true;
 	}
-	if (!grow(&t->steps, t->step_count, &t->step_room, sizeof(*t->steps), SPECS_MAX))
+	if (!grow_table(&t->steps, t->step_count, &t->step_room, sizeof(*t->steps), SPECS_MAX))
 		return false;
 	t->steps[t->step_count++] = size;
 	a->step_count++;
@@ -62,11 +62,12 @@ static bool read_spec(struct ct_dw_abbrevs *t, struct ct_dw_abbrev *a, struct ct
 	s.form = (uint16_t)form;
 	if (form == DW_FORM_implicit_const)
 		s.implicit = ct_dw_sleb(c);
-	if (!grow(&t->specs, t->spec_count, &t->spec_room, sizeof(*t->specs), SPECS_MAX))
+	if (!grow_table(&t->specs, t->spec_count, &t->spec_room, sizeof(*t->specs), SPECS_MAX))
 		return false;
 	t->specs[t->spec_count++] = s;
 	a->spec_count++;
-	return plan(t, a, ct_dwarf_form_size(s.form, t->version, t->address_size, t->offset_size));
+	return plan_value(t, a,
+			  ct_dwarf_form_size(s.form, t->version, t->address_size, t->offset_size));
 }
 
 static uint8_t kind_of(const struct ct_dw_abbrevs *t, const struct ct_dw_abbrev *a)
@@ -101,7 +102,7 @@ static bool read_abbrev(struct ct_dw_abbrevs *t, uint64_t code, struct ct_dw_cur
 	a.fixed = !a.step_count				       ? 0
 		  : a.step_count == 1 && t->steps[a.steps] > 0 ? t->steps[a.steps]
 							       : -1;
-	if (!grow(&t->list, t->count, &t->list_room, sizeof(*t->list), ABBREVS_MAX))
+	if (!grow_table(&t->list, t->count, &t->list_room, sizeof(*t->list), ABBREVS_MAX))
 		return false;
 	t->list[t->count++] = a;
 	return true;
@@ -140,7 +141,7 @@ static struct ct_dw_abbrevs *read_table(const struct ct_dw_unit *u)
 	return t;
 }
 
-static bool fits(const struct ct_dw_abbrevs *t, const struct ct_dw_unit *u)
+static bool table_fits(const struct ct_dw_abbrevs *t, const struct ct_dw_unit *u)
 {
 	return t && t->offset == u->abbrev_offset && t->version == u->version &&
 	       t->address_size == u->address_size && t->offset_size == u->offset_size;
@@ -151,7 +152,7 @@ const struct ct_dw_abbrevs *ct_dwarf_abbrev_of(const struct ct_dw_unit *u)
 	uint64_t hash = (u->abbrev_offset * UINT64_C(0x9e3779b97f4a7c15)) >> 40;
 	struct ct_dw_abbrevs **slot = &u->file->abbrevs[hash % CT_DW_CACHED];
 
-	if (!fits(*slot, u)) {
+	if (!table_fits(*slot, u)) {
 		ct_dwarf_abbrev_free(*slot);
 		*slot = read_table(u);
 	}

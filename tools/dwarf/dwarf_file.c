@@ -61,7 +61,7 @@ bool ct_dwarf_file_reads(const char *name)
 typedef size_t decompress_function(void *to, size_t room, const void *from, size_t size);
 
 /* Loads the library at the first use, because few systems' files need it. */
-static decompress_function *load(void)
+static decompress_function *load_zstd(void)
 {
 	static decompress_function *decompress;
 	static bool tried;
@@ -80,7 +80,7 @@ static int unpack_zstd(Elf_Scn *scn, const GElf_Chdr *c, bool is_32, struct ct_d
 {
 	const Elf_Data *packed = elf_rawdata(scn, NULL);
 	size_t head = is_32 ? sizeof(Elf32_Chdr) : sizeof(Elf64_Chdr);
-	decompress_function *decompress = load();
+	decompress_function *decompress = load_zstd();
 	void *to;
 
 	if (!decompress || !packed || !packed->d_buf || packed->d_size <= head || !c->ch_size ||

@@ -171,7 +171,7 @@ struct ct_dw_lines *ct_dwarf_line_of(const struct ct_dw_unit *unit)
 }
 
 /* Returns A/B, or B alone if B is an absolute path or A is empty. */
-static const char *join(struct ct_dw_texts *t, const char *a, const char *b)
+static const char *join_path(struct ct_dw_texts *t, const char *a, const char *b)
 {
 	size_t la = a ? strlen(a) : 0, lb = strlen(b);
 	char *text;
@@ -205,13 +205,13 @@ const char *ct_dwarf_line_path(struct ct_dw_lines *l, uint64_t number, struct ct
 	if (f->directory < l->directory_count)
 		directory = l->directories[f->directory];
 	if (directory && l->unit->directory)
-		directory = join(texts, l->unit->directory, directory);
+		directory = join_path(texts, l->unit->directory, directory);
 	else if (!directory)
 		directory = l->unit->directory;
-	f->path = join(texts, directory, f->name);
+	f->path = join_path(texts, directory, f->name);
 	/* The module was built with a prefix map: the path is relative to an unknown directory. */
 	if (f->path && *f->path != '/' && strncmp(f->path, "./", 2))
-		f->path = join(texts, ".", f->path);
+		f->path = join_path(texts, ".", f->path);
 	return f->path;
 }
 

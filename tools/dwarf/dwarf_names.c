@@ -46,14 +46,14 @@ bool ct_dwarf_names_are_cxx(const struct ct_dw_unit *u)
 /* The number of entries that may still be read for the current name. */
 static unsigned steps_left;
 
-static bool step(void)
+static bool count_step(void)
 {
 	return steps_left && steps_left--;
 }
 
 static bool read_at(struct at *a)
 {
-	return step() && ct_dwarf_walk_entry(a->u, a->offset, &a->e, &a->tag);
+	return count_step() && ct_dwarf_walk_entry(a->u, a->offset, &a->e, &a->tag);
 }
 
 /* Moves A to the entry that A refers to as its origin or declaration: that entry, not A, is inside
@@ -78,7 +78,7 @@ static const char *name_of(const struct at *a)
 	return name && *name ? name : NULL;
 }
 
-static void put(struct ct_dw_text *t, const char *text)
+static void put_text(struct ct_dw_text *t, const char *text)
 {
 	ct_dwarf_spelling_put(t, text, strlen(text));
 }
@@ -114,7 +114,7 @@ static bool next_child(struct children *k, struct at *to)
 {
 	const uint8_t *data = k->u->file->section[CT_DW_INFO].data;
 
-	while (k->depth && k->c.p < k->c.end && !k->c.bad && step()) {
+	while (k->depth && k->c.p < k->c.end && !k->c.bad && count_step()) {
 		uint64_t offset = (uint64_t)(k->c.p - data), code = ct_dw_uleb(&k->c);
 		const struct ct_dw_abbrev *a = code ? ct_dwarf_abbrev_find(k->abbrevs, code) : NULL;
 		bool own = k->depth == 1;
@@ -174,7 +174,7 @@ static bool put_type(struct ct_dw_text *t, const struct at *from, int nested)
 	struct at a;
 
 	if (!from->e.at[CT_DW_TYPE].form) {
-		put(t, "void");
+		put_text(t, "void");
 		return true;
 	}
 	if (nested > NESTED_MAX || !type_of(from, &a))
@@ -186,7 +186,7 @@ static bool put_type(struct ct_dw_text *t, const struct at *from, int nested)
 	if (after_type(a.tag)) {
 		if (!put_type(t, &a, nested + 1))
 			return false;
-		put(t, after_type(a.tag));
+		put_text(t, after_type(a.tag));
 		return true;
 	}
 	return (a.tag == DW_TAG_class_type || a.tag == DW_TAG_structure_type ||
@@ -226,7 +226,7 @@ static bool put_parameters(struct ct_dw_text *t, const struct ct_dw_unit *u, uin
 	bool first = true;
 
 	*constant = false;
-	put(t, "(");
+	put_text(t, "(");
 	begin_children(&k, u, offset);
 	while (next_child(&k, &a)) {
 		if (a.tag == DW_TAG_formal_parameter && a.e.at[CT_DW_ARTIFICIAL].u) {
@@ -236,14 +236,14 @@ static bool put_parameters(struct ct_dw_text *t, const struct ct_dw_unit *u, uin
 		if (a.tag != DW_TAG_formal_parameter && a.tag != DW_TAG_unspecified_parameters)
 			continue;
 		if (!first)
-			put(t, ", ");
+			put_text(t, ", ");
 		first = false;
 		if (a.tag == DW_TAG_unspecified_parameters)
-			put(t, "...");
+			put_text(t, "...");
 		else if (!put_parameter(t, &a, nested))
 			return false;
 	}
-	put(t, ")");
+	put_text(t, ")");
 	return true;
 }
 
@@ -324,10 +324,10 @@ static void put_lambda(struct ct_dw_text *t, const struct at *a, const struct at
 		put_signature(other, &called, nested);
 		before += !strcmp(own, other);
 	}
-	put(t, "{lambda");
-	put(t, own);
+	put_text(t, "{lambda");
+	put_text(t, own);
 	snprintf(number, sizeof(number), "#%u}", before + 1);
-	put(t, number);
+	put_text(t, number);
 }
 
 /* ---- places ---- */
@@ -347,7 +347,7 @@ static bool put_function(struct ct_dw_text *t, const struct at *a, bool within, 
 	if (!put_parameters(t, a->u, a->offset, &constant, nested))
 		return false;
 	if (constant)
-		put(t, " const");
+		put_text(t, " const");
 	return true;
 }
 
@@ -376,7 +376,7 @@ static bool put_named(struct ct_dw_text *t, const struct at *a, bool within, int
 
 	switch (a->tag) {
 	case DW_TAG_subprogram: return put_function(t, a, within, nested);
-	case DW_TAG_namespace: put(t, name ? name : "(anonymous namespace)"); return true;
+	case DW_TAG_namespace: put_text(t, name ? name : "(anonymous namespace)"); return true;
 	case DW_TAG_class_type:
 	case DW_TAG_structure_type:
 		if (!is_nameless(a))
@@ -384,14 +384,14 @@ static bool put_named(struct ct_dw_text *t, const struct at *a, bool within, int
 		if (find_call_operator(a->u, a->offset, &operator))
 			put_lambda(t, a, &operator, nested);
 		else
-			put(t, "{unnamed type}");
+			put_text(t, "{unnamed type}");
 		return true;
 	default: break;
 	}
 	if (name)
 		ct_dwarf_spelling_name(t, name);
 	else
-		put(t, "{unnamed type}");
+		put_text(t, "{unnamed type}");
 	return true;
 }
 
@@ -406,7 +406,7 @@ static bool put_around(struct ct_dw_text *t, const struct ct_dw_unit *u, uint64_
 		return parents != NULL;
 	if (!put_place(t, u, parents->list[around].entry, nested + 1))
 		return false;
-	put(t, "::");
+	put_text(t, "::");
 	return true;
 }
 
@@ -445,7 +445,7 @@ static struct ct_dw_name *slot_of(const struct ct_dw_names *n, const struct ct_d
 	return &n->table[i];
 }
 
-static bool grow(struct ct_dw_names *n)
+static bool grow_names(struct ct_dw_names *n)
 {
 	struct ct_dw_names more = { .count = n->count, .room = n->room ? n->room * 2 : 64 };
 
@@ -464,7 +464,7 @@ static bool grow(struct ct_dw_names *n)
 	return true;
 }
 
-static const char *make(const struct ct_dw_function *f, struct ct_dw_texts *texts)
+static const char *make_name(const struct ct_dw_function *f, struct ct_dw_texts *texts)
 {
 	char name[NAME_MAX_BYTES] = "";
 	struct ct_dw_text t = { name, sizeof(name), 0, 0 };
@@ -483,11 +483,11 @@ const char *ct_dwarf_names_of(struct ct_dw_names *names, const struct ct_dw_func
 {
 	struct ct_dw_name *slot;
 
-	if (names->count * 2 >= names->room && !grow(names))
-		return make(f, texts);
+	if (names->count * 2 >= names->room && !grow_names(names))
+		return make_name(f, texts);
 	slot = slot_of(names, f);
 	if (!slot->file) {
-		*slot = (struct ct_dw_name){ f->unit->file, f->entry, make(f, texts) };
+		*slot = (struct ct_dw_name){ f->unit->file, f->entry, make_name(f, texts) };
 		names->count++;
 	}
 	return slot->name;

@@ -21,7 +21,7 @@ static bool is_parent(uint16_t tag)
 	}
 }
 
-static bool add(struct ct_dw_parents *t, const struct ct_dw_parent *p)
+static bool add_parent(struct ct_dw_parents *t, const struct ct_dw_parent *p)
 {
 	if (t->count == t->room) {
 		size_t room = t->room ? t->room * 2 : 64;
@@ -37,7 +37,7 @@ static bool add(struct ct_dw_parents *t, const struct ct_dw_parent *p)
 }
 
 /* Ends the innermost parent if its children end at END; its own depth is DEPTH. */
-static uint32_t leave(struct ct_dw_parents *t, uint32_t top, uint32_t depth, uint64_t end)
+static uint32_t leave_parent(struct ct_dw_parents *t, uint32_t top, uint32_t depth, uint64_t end)
 {
 	if (top == CT_DW_NO_PARENT || t->list[top].depth != depth)
 		return top;
@@ -61,7 +61,7 @@ static bool read_entries(struct ct_dw_parents *t, const struct ct_dw_unit *u)
 		if (!code) {
 			if (depth-- <= 1)
 				break;
-			top = leave(t, top, depth, (uint64_t)(c.p - info.data));
+			top = leave_parent(t, top, depth, (uint64_t)(c.p - info.data));
 			continue;
 		}
 		if (!a)
@@ -73,7 +73,7 @@ static bool read_entries(struct ct_dw_parents *t, const struct ct_dw_unit *u)
 		if (!is_parent(a->tag))
 			continue;
 		p.tag = a->tag;
-		if (!add(t, &p))
+		if (!add_parent(t, &p))
 			return false;
 		top = (uint32_t)(t->count - 1);
 	}

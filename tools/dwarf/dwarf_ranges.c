@@ -125,7 +125,7 @@ static bool next_5(struct ct_dw_ranges *r, uint64_t *low, uint64_t *high)
 	return false;
 }
 
-static bool next(struct ct_dw_ranges *r, uint64_t *low, uint64_t *high)
+static bool next_range(struct ct_dw_ranges *r, uint64_t *low, uint64_t *high)
 {
 	switch (r->kind) {
 	case CT_DW_ONE_RANGE:
@@ -141,7 +141,7 @@ static bool next(struct ct_dw_ranges *r, uint64_t *low, uint64_t *high)
 
 bool ct_dwarf_ranges_next(struct ct_dw_ranges *r, uint64_t *low, uint64_t *high)
 {
-	while (next(r, low, high))
+	while (next_range(r, low, high))
 		if (*low < *high && *low >= r->unit->file->text_low)
 			return true;
 	return false;

@@ -71,7 +71,7 @@ static void emit(struct machine *m)
 	m->last.column = m->column;
 }
 
-static void advance(struct machine *m, uint64_t operations)
+static void advance_address(struct machine *m, uint64_t operations)
 {
 	const struct ct_dw_lines *l = m->l;
 
@@ -117,11 +117,13 @@ static void run_standard(struct machine *m, uint8_t op)
 
 	switch (op) {
 	case DW_LNS_copy: emit(m); break;
-	case DW_LNS_advance_pc: advance(m, ct_dw_uleb(&m->c)); break;
+	case DW_LNS_advance_pc: advance_address(m, ct_dw_uleb(&m->c)); break;
 	case DW_LNS_advance_line: m->line += (unsigned)ct_dw_sleb(&m->c); break;
 	case DW_LNS_set_file: m->file = (unsigned)ct_dw_uleb(&m->c); break;
 	case DW_LNS_set_column: m->column = (unsigned)ct_dw_uleb(&m->c); break;
-	case DW_LNS_const_add_pc: advance(m, (255u - l->opcode_base) / l->line_range); break;
+	case DW_LNS_const_add_pc:
+		advance_address(m, (255u - l->opcode_base) / l->line_range);
+		break;
 	case DW_LNS_fixed_advance_pc:
 		m->address += ct_dw_uint(&m->c, 2);
 		m->op_index = 0;
@@ -139,7 +141,7 @@ static void run_special(struct machine *m, uint8_t op)
 	const struct ct_dw_lines *l = m->l;
 	unsigned adjusted = op - (unsigned)l->opcode_base;
 
-	advance(m, adjusted / l->line_range);
+	advance_address(m, adjusted / l->line_range);
 	m->line += (unsigned)(l->line_base + (int)(adjusted % l->line_range));
 	emit(m);
 }

@@ -62,7 +62,7 @@ static size_t arguments(const char *s)
 	return n;
 }
 
-static size_t word(const char *s)
+static size_t word_length(const char *s)
 {
 	size_t n = 0;
 
@@ -94,14 +94,14 @@ static size_t type_name(const char *s)
 		return strlen(spellings[known].from);
 	for (;;) {
 		known = spelling_at(s + n);
-		n += known >= 0 ? strlen(spellings[known].from) : word(s + n);
+		n += known >= 0 ? strlen(spellings[known].from) : word_length(s + n);
 		if (s[n] == '<')
 			n += arguments(s + n);
 		if (strncmp(s + n, "::", 2) == 0) {
 			n += 2;
 			continue;
 		}
-		next = s[n] == ' ' ? word(s + n + 1) : 0;
+		next = s[n] == ' ' ? word_length(s + n + 1) : 0;
 		if (!next || !is_part(s + n + 1, next))
 			return n;
 		n += 1 + next;

@@ -14,7 +14,7 @@ struct index {
 	uint64_t ids, rows, headings, offsets, sizes; /* where the tables begin */
 };
 
-static uint32_t word(const struct index *x, uint64_t at)
+static uint32_t index_word(const struct index *x, uint64_t at)
 {
 	struct ct_dw_cursor c = ct_dw_cursor(x->bytes, at, x->bytes.size);
 
@@ -33,11 +33,11 @@ static bool open_index(struct index *x, struct ct_dw_bytes b)
 	*x = (struct index){ .bytes = b };
 	if (b.size < 16)
 		return false;
-	x->five = (word(x, 0) & 0xffff) == 5;
-	x->columns = word(x, 4);
-	x->units = word(x, 8);
-	x->slots = word(x, 12);
-	if ((!x->five && word(x, 0) != 2) || x->columns > 8 || x->units > b.size ||
+	x->five = (index_word(x, 0) & 0xffff) == 5;
+	x->columns = index_word(x, 4);
+	x->units = index_word(x, 8);
+	x->slots = index_word(x, 12);
+	if ((!x->five && index_word(x, 0) != 2) || x->columns > 8 || x->units > b.size ||
 	    x->slots > b.size || !x->slots || x->slots & (x->slots - 1))
 		return false;
 	x->ids = 16;
@@ -55,7 +55,7 @@ static uint32_t row_of(const struct index *x, uint64_t id)
 	uint32_t step = ((uint32_t)(id >> 32) & mask) | 1;
 
 	for (uint32_t tries = 0; tries < x->slots; tries++, slot = (slot + step) & mask) {
-		uint32_t row = word(x, x->rows + 4ull * slot);
+		uint32_t row = index_word(x, x->rows + 4ull * slot);
 
 		if (!row)
 			return 0;
@@ -77,12 +77,13 @@ static int section_of(const struct index *x, uint32_t heading)
 	}
 }
 
-static void cut(struct ct_dw_file *f, const struct index *x, uint32_t row)
+static void cut_section(struct ct_dw_file *f, const struct index *x, uint32_t row)
 {
 	for (uint32_t i = 0; i < x->columns; i++) {
 		uint64_t cell = 4ull * ((row - 1) * (uint64_t)x->columns + i);
-		uint32_t offset = word(x, x->offsets + cell), size = word(x, x->sizes + cell);
-		int which = section_of(x, word(x, x->headings + 4ull * i));
+		uint32_t offset = index_word(x, x->offsets + cell),
+			 size = index_word(x, x->sizes + cell);
+		int which = section_of(x, index_word(x, x->headings + 4ull * i));
 		struct ct_dw_bytes *b = which < 0 ? NULL : &f->section[which];
 
 		if (!b)
@@ -106,7 +107,7 @@ static bool from_package(struct ct_dw_file *f, const struct ct_dw_file *package,
 		return false;
 	*f = (struct ct_dw_file){ .fd = -1, .split = true };
 	memcpy(f->section, package->section, sizeof(f->section));
-	cut(f, &x, row);
+	cut_section(f, &x, row);
 	return true;
 }
 

@@ -51,7 +51,7 @@ struct pages {
 	uint64_t bits[PAGES / 64];
 };
 
-static void mark(struct pages *p, const struct ct_dwarf_symbol_query *q, size_t n)
+static void mark_pages(struct pages *p, const struct ct_dwarf_symbol_query *q, size_t n)
 {
 	memset(p, 0, sizeof(*p));
 	for (size_t i = 0; i < n; i++) {
@@ -75,8 +75,8 @@ static bool may_have(const struct pages *p, const GElf_Sym *s)
 	return is_marked(p, first) || is_marked(p, last) || last - first > 1;
 }
 
-static void take(Elf *elf, Elf_Data *data, const GElf_Shdr *h, struct ct_dwarf_symbol_query *q,
-		 size_t n, const char *had)
+static void take_symbols(Elf *elf, Elf_Data *data, const GElf_Shdr *h,
+			 struct ct_dwarf_symbol_query *q, size_t n, const char *had)
 {
 	static struct pages pages;
 	size_t count = h->sh_entsize ? data->d_size / h->sh_entsize : 0;
@@ -85,7 +85,7 @@ static void take(Elf *elf, Elf_Data *data, const GElf_Shdr *h, struct ct_dwarf_s
 		gelf_getclass(elf) == ELFCLASS64 && h->sh_entsize == sizeof(*symbols) ? data->d_buf
 										      : NULL;
 
-	mark(&pages, q, n);
+	mark_pages(&pages, q, n);
 	for (size_t i = 0; i < count; i++) {
 		const GElf_Sym *s = symbols + i;
 		GElf_Sym copy;
@@ -127,7 +127,7 @@ static void take_tables(Elf *elf, GElf_Word type, struct ct_dwarf_symbol_query *
 			continue;
 		data = elf_getdata(scn, NULL);
 		if (data && data->d_buf)
-			take(elf, data, &h, q, n, had);
+			take_symbols(elf, data, &h, q, n, had);
 	}
 	free(had);
 }
@@ -149,7 +149,7 @@ typedef int decode_function(uint64_t *limit, uint32_t flags, const void *allocat
 			    size_t *out_at, size_t out_size);
 
 /* Loads the library at the first use, because most systems' files have no such section. */
-static decode_function *load(void)
+static decode_function *load_lzma(void)
 {
 	static decode_function *decode;
 	static bool tried;
@@ -165,9 +165,9 @@ static decode_function *load(void)
 
 /* Returns the unpacked bytes and their number, or NULL. The packed size doesn't tell how many they
  * are. */
-static void *unpack(const Elf_Data *packed, size_t *size)
+static void *unpack_xz(const Elf_Data *packed, size_t *size)
 {
-	decode_function *decode = load();
+	decode_function *decode = load_lzma();
 
 	for (uint64_t room = (uint64_t)packed->d_size * 8; decode && room <= UNPACKED_MAX;
 	     room *= 2) {
@@ -197,7 +197,7 @@ static Elf *dwarf_minidebug_open(Elf *file, void **memory)
 	size_t size = 0;
 	Elf *inside;
 
-	*memory = packed ? unpack(packed, &size) : NULL;
+	*memory = packed ? unpack_xz(packed, &size) : NULL;
 	inside = *memory ? elf_memory(*memory, size) : NULL;
 	if (inside && elf_kind(inside) == ELF_K_ELF)
 		return inside;

@@ -42,7 +42,7 @@ static size_t hash_of(const char *s, size_t n)
 }
 
 /* Returns the slot of S, or the slot where S would be. */
-static const char **place(const char **table, size_t room, const char *s, size_t n)
+static const char **text_slot(const char **table, size_t room, const char *s, size_t n)
 {
 	size_t i = hash_of(s, n) & (room - 1);
 
@@ -51,7 +51,7 @@ static const char **place(const char **table, size_t room, const char *s, size_t
 	return &table[i];
 }
 
-static bool grow(struct ct_dw_texts *t)
+static bool grow_texts(struct ct_dw_texts *t)
 {
 	size_t room = t->room ? t->room * 2 : 256;
 	const char **table;
@@ -63,7 +63,7 @@ static bool grow(struct ct_dw_texts *t)
 		return false;
 	for (size_t i = 0; i < t->room; i++)
 		if (t->table[i])
-			*place(table, room, t->table[i], strlen(t->table[i])) = t->table[i];
+			*text_slot(table, room, t->table[i], strlen(t->table[i])) = t->table[i];
 	free(t->table);
 	t->table = table;
 	t->room = room;
@@ -75,9 +75,9 @@ const char *ct_dwarf_texts_keep(struct ct_dw_texts *t, const char *s, size_t n)
 	const char **at;
 	char *copy;
 
-	if (!grow(t))
+	if (!grow_texts(t))
 		return NULL;
-	at = place(t->table, t->room, s, n);
+	at = text_slot(t->table, t->room, s, n);
 	if (*at)
 		return *at;
 	copy = ct_dwarf_texts_room(t, n + 1);

@@ -97,7 +97,7 @@ static bool is_copy(const char *name)
 }
 
 /* Returns the total size of the copies in DIR, and puts the name of the oldest one into OLDEST. */
-static uint64_t measure(DIR *dir, char *oldest, size_t size)
+static uint64_t measure_copies(DIR *dir, char *oldest, size_t size)
 {
 	struct timespec first = { 0 };
 	uint64_t total = 0;
@@ -132,7 +132,7 @@ static bool make_room(const char *path, uint64_t size)
 	bool fits = false;
 
 	free(in);
-	while (dir && !(fits = measure(dir, oldest, sizeof(oldest)) + size <= TOTAL_MAX))
+	while (dir && !(fits = measure_copies(dir, oldest, sizeof(oldest)) + size <= TOTAL_MAX))
 		if (!*oldest || unlinkat(dirfd(dir), oldest, 0))
 			break;
 	if (dir)
@@ -230,7 +230,7 @@ static bool write_copy(const char *path, Elf *from, size_t names)
 
 /* The limit for file sizes that the profiled program set may be below the copy's size. Then writing
  * must fail, and not end this process. */
-static bool keep(const uint8_t *id, size_t id_size, Elf *from, size_t names, uint64_t size)
+static bool keep_copy(const uint8_t *id, size_t id_size, Elf *from, size_t names, uint64_t size)
 {
 	char *path = path_of(id, id_size, true);
 	void (*before)(int) = signal(SIGXFSZ, SIG_IGN);
@@ -258,7 +258,7 @@ bool ct_dwarf_unpacked_keep(const uint8_t *id, size_t id_size, int fd)
 	if (from && !elf_getshdrstrndx(from, &names))
 		size = size_of(from, names);
 	if (size && size <= COPY_MAX)
-		kept = keep(id, id_size, from, names, size);
+		kept = keep_copy(id, id_size, from, names, size);
 	elf_end(from);
 	return kept;
 }

@@ -47,7 +47,7 @@ static bool narrows(const struct ct_dw_scope *s, const struct ct_dw_scope *befor
 	return s->caller ? before && is_within(s->caller, before) : !before;
 }
 
-static struct ct_dw_scope *keep(struct walk *w, const struct ct_dw_scope *s)
+static struct ct_dw_scope *keep_scope(struct walk *w, const struct ct_dw_scope *s)
 {
 	struct ct_dw_scope *kept = ct_dwarf_texts_room(w->memory, sizeof(*s));
 
@@ -58,7 +58,7 @@ static struct ct_dw_scope *keep(struct walk *w, const struct ct_dw_scope *s)
 	return kept;
 }
 
-static void claim(struct walk *w, const struct ct_dw_scope *s, const struct ct_dw_entry *e)
+static void claim_scope(struct walk *w, const struct ct_dw_scope *s, const struct ct_dw_entry *e)
 {
 	struct ct_dw_scope *kept = NULL;
 	struct ct_dw_ranges r;
@@ -69,7 +69,7 @@ static void claim(struct walk *w, const struct ct_dw_scope *s, const struct ct_d
 		for (size_t i = first_at(w, low); i < w->count && w->addresses[i] < high; i++) {
 			if (!narrows(s, w->scopes[i]))
 				continue;
-			if (!kept && !(kept = keep(w, s)))
+			if (!kept && !(kept = keep_scope(w, s)))
 				return;
 			w->scopes[i] = kept;
 		}
@@ -91,7 +91,7 @@ static void visit(struct walk *w, const struct ct_dw_abbrevs *t, const struct ct
 		s.call_line = e.at[CT_DW_CALL_LINE].u;
 		s.call_column = e.at[CT_DW_CALL_COLUMN].u;
 	}
-	claim(w, &s, &e);
+	claim_scope(w, &s, &e);
 }
 
 void ct_dwarf_walk(const struct ct_dw_unit *u, const uint64_t *addresses,
@@ -139,20 +139,20 @@ bool ct_dwarf_walk_entry(const struct ct_dw_unit *u, uint64_t offset, struct ct_
 	return !c.bad;
 }
 
-static const char *text(const struct ct_dw_unit *u, const struct ct_dw_value *v)
+static const char *text_of(const struct ct_dw_unit *u, const struct ct_dw_value *v)
 {
 	const char *s = v->form ? ct_dwarf_form_text(u, v) : NULL;
 
 	return s && *s ? s : NULL;
 }
 
-static void take(const struct ct_dw_unit *u, const struct ct_dw_entry *e, const char **linkage,
-		 struct ct_dw_function *to)
+static void take_entry(const struct ct_dw_unit *u, const struct ct_dw_entry *e,
+		       const char **linkage, struct ct_dw_function *to)
 {
 	if (!*linkage)
-		*linkage = text(u, &e->at[CT_DW_LINKAGE_NAME]);
+		*linkage = text_of(u, &e->at[CT_DW_LINKAGE_NAME]);
 	if (!to->name)
-		to->name = text(u, &e->at[CT_DW_NAME]);
+		to->name = text_of(u, &e->at[CT_DW_NAME]);
 	if (!to->line) {
 		to->line = e->at[CT_DW_DECL_LINE].u;
 		to->column = e->at[CT_DW_DECL_COLUMN].u;
@@ -189,7 +189,7 @@ void ct_dwarf_walk_function_of(const struct ct_dw_unit *u, uint64_t offset,
 	for (int hop = 0; hop < HOPS_MAX && ct_dwarf_walk_entry(u, offset, &e, &tag); hop++) {
 		to->unit = u;
 		to->entry = offset;
-		take(u, &e, &linkage, to);
+		take_entry(u, &e, &linkage, to);
 		if (!ct_dwarf_walk_origin(&u, &offset, &e))
 			break;
 	}

@@ -114,7 +114,7 @@ static char *program_name(const struct ct_profile *p, const char *file)
 	return ct_memory_strdup(slash && slash[1] ? slash + 1 : file);
 }
 
-static void take(struct ct_flame *flame, struct ct_flame_tab *tab, uint32_t side)
+static void take_side(struct ct_flame *flame, struct ct_flame_tab *tab, uint32_t side)
 {
 	const struct ct_profile *p = side ? tab->base : tab->profile;
 	struct ct_frames_of of = { 0 };
@@ -129,7 +129,7 @@ static void take(struct ct_flame *flame, struct ct_flame_tab *tab, uint32_t side
 	ct_flame_frames_of_release(&of);
 }
 
-static int draw(struct ct_flame *flame, const char *output)
+static int draw_page(struct ct_flame *flame, const char *output)
 {
 	char *title = my.title ? ct_memory_strdup(my.title)
 			       : program_name(flame->tabs[0].profile, flame->tabs[0].file);
@@ -142,9 +142,9 @@ static int draw(struct ct_flame *flame, const char *output)
 		struct ct_flame_tab *tab = &flame->tabs[i];
 
 		ct_flame_tree_init(&tab->tree, tab->profile->type_count);
-		take(flame, tab, 0);
+		take_side(flame, tab, 0);
 		if (tab->base)
-			take(flame, tab, 1);
+			take_side(flame, tab, 1);
 		ct_flame_tree_order(&tab->tree);
 	}
 	status = ct_flame_file(output, wants_svg(output) ? write_svg : write_page, flame);
@@ -178,7 +178,7 @@ static int choose_types(struct ct_flame *flame)
 	return CT_OK;
 }
 
-static int make(const struct ct_list *files, const char *output)
+static int make_flame(const struct ct_list *files, const char *output)
 {
 	struct ct_flame flame = { 0 };
 	int status = ct_flame_tabs_open(&flame, files, &my.base);
@@ -186,7 +186,7 @@ static int make(const struct ct_list *files, const char *output)
 	if (status == CT_OK)
 		status = choose_types(&flame);
 	if (status == CT_OK)
-		status = draw(&flame, output);
+		status = draw_page(&flame, output);
 	ct_flame_tabs_release(&flame);
 	return status;
 }
@@ -197,7 +197,7 @@ bool ct_flame_is_output(const char *name)
 	       ends(name, ".svg");
 }
 
-static int check(const char *output)
+static int check_output(const char *output)
 {
 	if (my.format && strcmp(my.format, "html") != 0 && strcmp(my.format, "svg") != 0)
 		return ct_options_wrong(&ct_verb_flame, "-format=%s is neither html nor svg",
@@ -209,7 +209,7 @@ static int check(const char *output)
 	return CT_OK;
 }
 
-static int run(int argc, char **argv)
+static int verb_flame(int argc, char **argv)
 {
 	int first =
 		ct_options_parse(&ct_verb_flame, argc, argv,
@@ -224,9 +224,9 @@ static int run(int argc, char **argv)
 		return ct_options_wrong(&ct_verb_flame, "a profile is needed");
 	files = (struct ct_list){ .items = (const char **)argv + first, .count = argc - first };
 	output = my.output ? ct_memory_strdup(my.output) : default_output(argv[first]);
-	status = check(output);
+	status = check_output(output);
 	if (status == CT_OK)
-		status = make(&files, output);
+		status = make_flame(&files, output);
 	free(output);
 	return status;
 }
@@ -240,5 +240,5 @@ const struct ct_verb ct_verb_flame = {
 		   "same sample types are added up. Without -output the page is the first FILE's "
 		   "name\n"
 		   "with .html, in this directory.\n",
-	.run = run,
+	.run = verb_flame,
 };

@@ -28,7 +28,7 @@ static void letters(struct packer *p)
 	memset(p->bytes, 0, sizeof(p->bytes));
 }
 
-static void number(struct packer *p, uint64_t n)
+static void pack_number(struct packer *p, uint64_t n)
 {
 	do {
 		p->bytes[p->count++] = (n & 127) | (n > 127 ? 128 : 0);
@@ -38,13 +38,13 @@ static void number(struct packer *p, uint64_t n)
 	} while (n);
 }
 
-static struct packer begin(FILE *to, const char *key)
+static struct packer begin_array(FILE *to, const char *key)
 {
 	fprintf(to, ",\n\"%s\":\"", key);
 	return (struct packer){ .to = to };
 }
 
-static void end(struct packer *p)
+static void end_array(struct packer *p)
 {
 	if (p->count)
 		letters(p);
@@ -53,19 +53,19 @@ static void end(struct packer *p)
 
 static void put_frames(const struct ct_frames *frames, FILE *to)
 {
-	struct packer p = begin(to, "frames");
+	struct packer p = begin_array(to, "frames");
 
 	for (size_t i = 0; i < frames->count; i++) {
 		const struct ct_frame *f = &frames->list[i];
 
-		number(&p, f->name);
-		number(&p, f->file);
-		number(&p, f->module);
-		number(&p, f->line);
-		number(&p, f->last_line);
-		number(&p, f->kind);
+		pack_number(&p, f->name);
+		pack_number(&p, f->file);
+		pack_number(&p, f->module);
+		pack_number(&p, f->line);
+		pack_number(&p, f->last_line);
+		pack_number(&p, f->kind);
 	}
-	end(&p);
+	end_array(&p);
 }
 
 /* Returns how many levels above node I - 1 the parent of node I is. */
@@ -83,32 +83,32 @@ static uint32_t levels_up(const struct ct_tree *tree, size_t i)
 /* Most nodes are the first child of the node before. A bit says so, and then no number follows. */
 static void put_nodes(const struct ct_tree *tree, FILE *to)
 {
-	struct packer p = begin(to, "nodes");
+	struct packer p = begin_array(to, "nodes");
 
 	for (size_t i = 1; i < tree->node_count; i++) {
 		const struct ct_tree_node *node = &tree->nodes[i];
 		uint32_t up = levels_up(tree, i);
 
-		number(&p, (uint64_t)node->frame << 2 | node->inlined << 1 | (up > 0));
+		pack_number(&p, (uint64_t)node->frame << 2 | node->inlined << 1 | (up > 0));
 		if (up)
-			number(&p, up);
+			pack_number(&p, up);
 	}
-	end(&p);
+	end_array(&p);
 }
 
 static void put_rows(const struct ct_tree *tree, FILE *to)
 {
-	struct packer p = begin(to, "rows");
+	struct packer p = begin_array(to, "rows");
 	uint32_t node = 0;
 
 	for (size_t i = 0; i < tree->row_count; i++) {
-		number(&p, tree->rows[i].node - node);
+		pack_number(&p, tree->rows[i].node - node);
 		node = tree->rows[i].node;
-		number(&p, (uint64_t)tree->rows[i].labels << 1 | tree->rows[i].side);
+		pack_number(&p, (uint64_t)tree->rows[i].labels << 1 | tree->rows[i].side);
 		for (size_t j = 0; j < tree->type_count; j++)
-			number(&p, tree->values[i * tree->type_count + j]);
+			pack_number(&p, tree->values[i * tree->type_count + j]);
 	}
-	end(&p);
+	end_array(&p);
 }
 
 static void put_strings(const struct ct_profile *pool, FILE *to)

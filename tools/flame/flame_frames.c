@@ -22,7 +22,7 @@ void ct_flame_frames_release(struct ct_frames *frames)
 
 static const struct ct_function no_function = { 0 };
 
-static bool starts(const char *text, const char *with)
+static bool starts_with(const char *text, const char *with)
 {
 	return strncmp(text, with, strlen(with)) == 0;
 }
@@ -32,7 +32,7 @@ static const char *base_name(const char *path)
 	const char *slash = strrchr(path, '/');
 
 	/* "[vdso]" and "//anon" are not paths. */
-	return slash && slash[1] && path[0] != '[' && !starts(path, "//") ? slash + 1 : path;
+	return slash && slash[1] && path[0] != '[' && !starts_with(path, "//") ? slash + 1 : path;
 }
 
 static const char *program_path(const struct ct_profile *p)
@@ -62,7 +62,7 @@ static enum ct_frame_kind kind_of(const struct ct_profile *p, const struct ct_lo
 	if (!*module && *name == '[' && name[strlen(name) - 1] == ']' &&
 	    strcmp(name, "[unknown]") != 0)
 		return strcmp(name, "[kernel]") == 0 ? CT_FRAME_KERNEL : CT_FRAME_MARK;
-	if (starts(module, "[kernel") || (n > 3 && strcmp(module + n - 3, ".ko") == 0))
+	if (starts_with(module, "[kernel") || (n > 3 && strcmp(module + n - 3, ".ko") == 0))
 		return CT_FRAME_KERNEL;
 	if (ct_jit_is(p, l, name))
 		return CT_FRAME_JIT;
@@ -88,8 +88,8 @@ static uint32_t module_of_builds(struct ct_frames *frames, const struct ct_profi
 	return string;
 }
 
-static uint32_t add(struct ct_frames *frames, const struct ct_frame *f, uint64_t detail,
-		    uint32_t module)
+static uint32_t add_frame(struct ct_frames *frames, const struct ct_frame *f, uint64_t detail,
+			  uint32_t module)
 {
 	struct ct_flame_key key = { (uint64_t)f->name << 32 | f->file,
 				    (uint64_t)f->module << 32 | f->kind << 1 | f->inlined, detail };
@@ -112,7 +112,7 @@ uint32_t ct_flame_frames_named(struct ct_frames *frames, const char *name)
 {
 	struct ct_frame f = { .name = ct_model_string(frames->pool, name) };
 
-	return add(frames, &f, UINT64_MAX, 0);
+	return add_frame(frames, &f, UINT64_MAX, 0);
 }
 
 static const char *module_path(const struct ct_profile *p, const struct ct_location *l)
@@ -160,7 +160,7 @@ static uint32_t line_frame(struct ct_frames *frames, const struct ct_profile *p,
 	f.name = ct_model_string(frames->pool, name);
 	f.module = ct_model_string(frames->pool, base_name(path));
 	free(text);
-	index = add(frames, &f, detail, module_of_builds(frames, p, l));
+	index = add_frame(frames, &f, detail, module_of_builds(frames, p, l));
 	note_line(&frames->list[index], frames->by == CT_BY_FUNCTION ? fn->start_line : 0,
 		  line->line);
 	return index;
@@ -188,8 +188,8 @@ static uint32_t bare_frame(struct ct_frames *frames, const struct ct_profile *p,
 	}
 	f.name = ct_model_string(frames->pool, text);
 	free(text);
-	return add(frames, &f, frames->by == CT_BY_ADDRESS ? l->address : 0,
-		   module_of_builds(frames, p, l));
+	return add_frame(frames, &f, frames->by == CT_BY_ADDRESS ? l->address : 0,
+			 module_of_builds(frames, p, l));
 }
 
 void ct_flame_frames_take(struct ct_frames *frames, const struct ct_profile *p,

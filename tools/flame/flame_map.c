@@ -7,21 +7,21 @@
 
 #define FIRST_ROOM 1024
 
-static uint64_t mix(uint64_t x)
+static uint64_t mix_hash(uint64_t x)
 {
 	x ^= x >> 32;
 	x *= 0xd6e8feb86659fd93u;
 	return x ^ (x >> 32);
 }
 
-static size_t hash(struct ct_flame_key key)
+static size_t hash_key(struct ct_flame_key key)
 {
-	return mix(key.a + mix(key.b + mix(key.c) * 3) * 5);
+	return mix_hash(key.a + mix_hash(key.b + mix_hash(key.c) * 3) * 5);
 }
 
-static uint32_t *find(struct ct_flame_map *map, struct ct_flame_key key)
+static uint32_t *find_slot(struct ct_flame_map *map, struct ct_flame_key key)
 {
-	size_t i = hash(key) & (map->room - 1);
+	size_t i = hash_key(key) & (map->room - 1);
 
 	while (map->values[i] != CT_NONE && memcmp(&map->keys[i], &key, sizeof(key)) != 0)
 		i = (i + 1) & (map->room - 1);
@@ -29,7 +29,7 @@ static uint32_t *find(struct ct_flame_map *map, struct ct_flame_key key)
 	return &map->values[i];
 }
 
-static void widen(struct ct_flame_map *map)
+static void widen_map(struct ct_flame_map *map)
 {
 	struct ct_flame_map old = *map;
 
@@ -39,7 +39,7 @@ static void widen(struct ct_flame_map *map)
 	memset(map->values, 0xff, map->room * sizeof(*map->values));
 	for (size_t i = 0; i < old.room; i++)
 		if (old.values[i] != CT_NONE)
-			*find(map, old.keys[i]) = old.values[i];
+			*find_slot(map, old.keys[i]) = old.values[i];
 	ct_flame_map_release(&old);
 }
 
@@ -48,8 +48,8 @@ uint32_t *ct_flame_map_at(struct ct_flame_map *map, struct ct_flame_key key)
 	uint32_t *value;
 
 	if (map->used * 2 >= map->room)
-		widen(map);
-	value = find(map, key);
+		widen_map(map);
+	value = find_slot(map, key);
 	if (*value == CT_NONE)
 		map->used++;
 	return value;

@@ -26,7 +26,7 @@ struct drawing {
 	unsigned rows;
 };
 
-static void add(int64_t *sum, int64_t value)
+static void add_sum(int64_t *sum, int64_t value)
 {
 	if (__builtin_add_overflow(*sum, value, sum))
 		*sum = INT64_MAX;
@@ -40,12 +40,12 @@ static void sum_nodes(struct drawing *d)
 		int64_t value = tree->values[i * tree->type_count + d->tab->type];
 		uint32_t node = tree->rows[i].node;
 
-		add(tree->rows[i].side ? &d->base[node] : &d->total[node], value);
+		add_sum(tree->rows[i].side ? &d->base[node] : &d->total[node], value);
 	}
 	memcpy(d->self, d->total, tree->node_count * sizeof(*d->self));
 	for (size_t i = tree->node_count; i-- > 1;) {
-		add(&d->total[tree->nodes[i].parent], d->total[i]);
-		add(&d->base[tree->nodes[i].parent], d->base[i]);
+		add_sum(&d->total[tree->nodes[i].parent], d->total[i]);
+		add_sum(&d->base[tree->nodes[i].parent], d->base[i]);
 	}
 }
 
@@ -163,7 +163,7 @@ static const char *name_of(const struct drawing *d, uint32_t node)
 	return node ? ct_frame_name(&d->flame->frames, d->tab->tree.nodes[node].frame) : "all";
 }
 
-static void describe(const struct drawing *d, uint32_t node)
+static void describe_node(const struct drawing *d, uint32_t node)
 {
 	const char *name = name_of(d, node);
 	const struct ct_frame *f;
@@ -247,7 +247,7 @@ static void frame(const struct drawing *d, uint32_t node, unsigned row, double x
 	double y = TOP + row * ROW;
 
 	fprintf(d->to, "<g><title>");
-	describe(d, node);
+	describe_node(d, node);
 	fprintf(d->to, "</title><rect x=\"%.2f\" y=\"%.1f\" width=\"%.2f\" height=\"%.1f\" fill=\"",
 		x, y, width > 2 ? width - 0.7 : width, ROW - 1);
 	colour(d, node);
@@ -258,7 +258,7 @@ static void frame(const struct drawing *d, uint32_t node, unsigned row, double x
 
 /* Used for counting rows (DRAWS false) and for drawing. No recursion, because stacks may be deep.
  */
-static unsigned walk(struct drawing *d, bool draws)
+static unsigned walk_nodes(struct drawing *d, bool draws)
 {
 	const struct ct_tree *tree = &d->tab->tree;
 	double *x = ct_memory_alloc(tree->node_count * sizeof(*x));
@@ -295,7 +295,7 @@ static unsigned walk(struct drawing *d, bool draws)
 	return rows;
 }
 
-static void heading(const struct drawing *d)
+static void draw_heading(const struct drawing *d)
 {
 	const struct ct_flame *flame = d->flame;
 	const struct ct_flame_tab *tab = d->tab;
@@ -340,9 +340,9 @@ void ct_flame_svg(const struct ct_flame *flame, FILE *to)
 	sum_nodes(&d);
 	link_children(&d);
 	d.scale = d.total[0] > 0 ? WIDTH / (double)d.total[0] : 0;
-	d.rows = walk(&d, false);
-	heading(&d);
-	walk(&d, true);
+	d.rows = walk_nodes(&d, false);
+	draw_heading(&d);
+	walk_nodes(&d, true);
 	fputs("</svg>\n", to);
 	free(d.total);
 	free(d.base);

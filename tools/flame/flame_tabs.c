@@ -31,7 +31,8 @@ static struct ct_flame_tab *tab_like(const struct ct_flame *flame, const struct 
 }
 
 /* Adds P to the contents of WHERE, which owns P from then on. */
-static int add(struct ct_profile **where, char **files, struct ct_profile *p, const char *file)
+static int add_profile(struct ct_profile **where, char **files, struct ct_profile *p,
+		       const char *file)
 {
 	struct ct_profile *sum;
 	char *both;
@@ -64,7 +65,7 @@ static int open_base(const struct ct_flame *flame, const char *file)
 	struct ct_flame_tab *tab = p ? tab_like(flame, p) : NULL;
 
 	if (tab)
-		return add(&tab->base, &tab->base_file, p, file);
+		return add_profile(&tab->base, &tab->base_file, p, file);
 	if (p)
 		ct_flame_sides_same_types(flame->tabs[0].profile, flame->tabs[0].file, p, file);
 	ct_model_free(p);
@@ -99,7 +100,7 @@ int ct_flame_tabs_open(struct ct_flame *flame, const struct ct_list *files,
 			tab = CT_PUSH(flame->tabs, flame->tab_count, flame->tab_room);
 			*tab = (struct ct_flame_tab){ .name = name_of(p) };
 		}
-		if (add(&tab->profile, &tab->file, p, files->items[i]))
+		if (add_profile(&tab->profile, &tab->file, p, files->items[i]))
 			return CT_FAILED;
 	}
 	for (unsigned long i = 0; i < bases->count; i++)

@@ -28,7 +28,7 @@ void ct_flame_tree_release(struct ct_tree *tree)
  * a slot here is only the node's number, which takes a seventh of the memory, and a tree has
  * millions of nodes.
  */
-static uint32_t *find(const struct ct_tree *tree, uint32_t parent, uint32_t frame)
+static uint32_t *find_node(const struct ct_tree *tree, uint32_t parent, uint32_t frame)
 {
 	uint64_t hash = ((uint64_t)parent << 32 | frame) * UINT64_C(0x9e3779b97f4a7c15);
 	size_t i = (hash ^ hash >> 32) & (tree->slot_count - 1);
@@ -39,14 +39,14 @@ static uint32_t *find(const struct ct_tree *tree, uint32_t parent, uint32_t fram
 	return &tree->slots[i];
 }
 
-static void widen(struct ct_tree *tree)
+static void widen_tree(struct ct_tree *tree)
 {
 	free(tree->slots);
 	tree->slot_count = tree->slot_count ? tree->slot_count * 2 : FIRST_SLOTS;
 	tree->slots = ct_memory_realloc(NULL, tree->slot_count, sizeof(*tree->slots));
 	memset(tree->slots, 0xff, tree->slot_count * sizeof(*tree->slots));
 	for (size_t i = 1; i < tree->node_count; i++)
-		*find(tree, tree->nodes[i].parent, tree->nodes[i].frame) = i;
+		*find_node(tree, tree->nodes[i].parent, tree->nodes[i].frame) = i;
 }
 
 static uint32_t child(struct ct_tree *tree, uint32_t parent, uint32_t marked)
@@ -54,8 +54,8 @@ static uint32_t child(struct ct_tree *tree, uint32_t parent, uint32_t marked)
 	uint32_t *at, frame = marked & ~CT_FRAME_INLINED, inlined = marked != frame;
 
 	if (tree->node_count * 2 >= tree->slot_count)
-		widen(tree);
-	at = find(tree, parent, frame);
+		widen_tree(tree);
+	at = find_node(tree, parent, frame);
 	if (*at == CT_NONE) {
 		*at = tree->node_count;
 		*CT_PUSH(tree->nodes, tree->node_count, tree->node_room) =

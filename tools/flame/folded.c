@@ -92,7 +92,7 @@ void ct_folded_write(const void *context, FILE *to)
 	ct_flame_frames_release(&frames);
 }
 
-static int run(int argc, char **argv)
+static int verb_folded(int argc, char **argv)
 {
 	int first =
 		ct_options_parse(&ct_verb_folded, argc, argv,
@@ -123,5 +123,5 @@ const struct ct_verb ct_verb_folded = {
 	.operands = "FILE...",
 	.summary = "Stacks as lines, \"main;work 12\", as flamegraph.pl reads them",
 	.details = "",
-	.run = run,
+	.run = verb_folded,
 };

@@ -24,7 +24,7 @@ bool ct_live_matches(const struct ct_live *l, const char *text)
 }
 
 /* Before the profile that is shown goes: the table and the tree have its strings. */
-static void forget(struct ct_live *l)
+static void forget_profile(struct ct_live *l)
 {
 	if (l->zoom) {
 		l->zoom_path = ct_live_flame_path(l->zoom);
@@ -40,7 +40,7 @@ void ct_live_rebuild(struct ct_live *l)
 	struct ct_profile *p = ct_live_profile(l);
 	size_t *type = &l->types[l->mode][l->companion];
 
-	forget(l);
+	forget_profile(l);
 	if (p && p->type_count) {
 		size_t shown =
 			*type && *type <= p->type_count ? *type - 1 : ct_model_default_type(p);
@@ -114,7 +114,7 @@ void ct_live_rebuild_lines(struct ct_live *l)
 
 /* ---- news ---- */
 
-static double now(void)
+static double live_now(void)
 {
 	struct timespec t;
 
@@ -125,7 +125,7 @@ static double now(void)
 static void take_status(struct ct_live *l, const struct cp_control_message *status)
 {
 	unsigned long long cpu = ct_control_number(status, "cpu_ns");
-	double time = now();
+	double time = live_now();
 
 	if (l->has_status && time > l->status_time && cpu >= l->cpu_ns)
 		l->cpu = (double)(cpu - l->cpu_ns) / 1e9 / (time - l->status_time);
@@ -135,7 +135,7 @@ static void take_status(struct ct_live *l, const struct cp_control_message *stat
 	l->has_status = true;
 }
 
-static void replace(struct ct_profile **to, struct ct_profile **from)
+static void replace_profile(struct ct_profile **to, struct ct_profile **from)
 {
 	ct_model_free(*to);
 	*to = *from;
@@ -153,10 +153,10 @@ static void take_profiles(struct ct_live *l, struct ct_live_news *n)
 	for (int m = 0; m < CT_MODES; m++) {
 		if (n->profiles[m] && !keeps(l, m)) {
 			if (m == l->mode)
-				forget(l);
-			replace(&l->profiles[m][0], &n->profiles[m]);
+				forget_profile(l);
+			replace_profile(&l->profiles[m][0], &n->profiles[m]);
 			for (int i = 0; i < CT_COMPANIONS; i++)
-				replace(&l->profiles[m][1 + i], &n->companions[m][i]);
+				replace_profile(&l->profiles[m][1 + i], &n->companions[m][i]);
 			if (m == l->mode)
 				ct_live_rebuild(l);
 		}
@@ -177,7 +177,7 @@ static void take_news(struct ct_live *l)
 		fresh |= n.profiles[m] != NULL;
 	take_profiles(l, &n);
 	if (n.threads && !(l->paused && l->threads)) {
-		replace(&l->threads, &n.threads);
+		replace_profile(&l->threads, &n.threads);
 		ct_live_rebuild_lines(l);
 	}
 	ct_model_free(n.threads);
@@ -203,7 +203,7 @@ static bool obey(struct ct_live *l)
 	return true;
 }
 
-static void loop(struct ct_live *l, int process)
+static void live_loop(struct ct_live *l, int process)
 {
 	for (;;) {
 		struct pollfd p = { .fd = process, .events = POLLIN };
@@ -224,9 +224,9 @@ static void loop(struct ct_live *l, int process)
 	}
 }
 
-static void release(struct ct_live *l)
+static void release_live(struct ct_live *l)
 {
-	forget(l);
+	forget_profile(l);
 	ct_live_flame_drop(&l->zoom_path);
 	ct_live_flame_drop(&l->chosen_path);
 	for (int m = 0; m < CT_MODES; m++) {
@@ -241,7 +241,7 @@ static void release(struct ct_live *l)
 }
 
 /* Ends what was turned on, and this program as a signal asked for. */
-static int leave(struct ct_live *l)
+static int leave_live(struct ct_live *l)
 {
 	bool mine = false;
 
@@ -256,7 +256,7 @@ static int leave(struct ct_live *l)
 			     : "");
 		_exit(CT_FAILED);
 	}
-	release(l);
+	release_live(l);
 	ct_live_screen_obey_signal();
 	return CT_OK;
 }
@@ -300,14 +300,14 @@ int ct_live(int pid, double every, int first, const bool *modes, const char *con
 	char *why;
 
 	if (!ask_first(&l)) {
-		release(&l);
+		release_live(&l);
 		return CT_FAILED;
 	}
 	why = ct_live_screen_open();
 	if (why) {
 		fprintf(stderr, "cprof live: %s\n", why);
 		free(why);
-		release(&l);
+		release_live(&l);
 		return CT_FAILED;
 	}
 	l.watch = ct_live_watch_new(pid, every, settings);
@@ -321,10 +321,10 @@ int ct_live(int pid, double every, int first, const bool *modes, const char *con
 		if (modes[m] || m == l.mode)
 			ct_live_watch_mode(l.watch, m);
 	process = (int)syscall(SYS_pidfd_open, pid, 0);
-	loop(&l, process);
+	live_loop(&l, process);
 	if (process >= 0)
 		close(process);
-	return leave(&l);
+	return leave_live(&l);
 }
 
 /* cprof live: a running process on the screen, as top shows all processes. */
@@ -338,7 +338,7 @@ static const struct ct_option options[] = {
 	CT_END
 };
 
-static int run(int argc, char **argv)
+static int verb_live(int argc, char **argv)
 {
 	const struct ct_option *const tables[] = { ct_mode_options_table, options, ct_own_options,
 						   NULL };
@@ -381,5 +381,5 @@ const struct ct_verb ct_verb_live = {
 		"l i e), show\na flame graph (f) or every thread (t), sort, filter and pause; ? "
 		"lists them. Without a mode: one\nthat is on, else the CPU time. A mode that is "
 		"on goes on; others are on until the end.\n",
-	.run = run,
+	.run = verb_live,
 };

@@ -26,7 +26,7 @@ struct lines {
 	size_t count, room;
 };
 
-static void add(struct lines *to, char *heading, const struct ct_live_row *row)
+static void add_row(struct lines *to, char *heading, const struct ct_live_row *row)
 {
 	*CT_PUSH(to->items, to->count, to->room) = (struct line){ heading, row };
 }
@@ -41,7 +41,7 @@ static size_t add_rows(struct lines *to, const struct ct_live *l, const struct c
 		if (!ct_live_matches(l, rows[i].name))
 			continue;
 		if (most) {
-			add(to, NULL, &rows[i]);
+			add_row(to, NULL, &rows[i]);
 			most--;
 		} else {
 			left_out++;
@@ -59,13 +59,13 @@ static void add_own(struct lines *to, const struct ct_live *l)
 	if (!t->own_count)
 		return;
 	most = most > MOST_OWN ? MOST_OWN : most < LEAST_OWN ? LEAST_OWN : most;
-	add(to,
-	    ct_memory_printf("Your code: %s, %s", ct_live_table_fitting(t, a, t->inside),
-			     ct_numbers_percent(b, t->inside, t->sum) + strspn(b, " ")),
-	    NULL);
+	add_row(to,
+		ct_memory_printf("Your code: %s, %s", ct_live_table_fitting(t, a, t->inside),
+				 ct_numbers_percent(b, t->inside, t->sum) + strspn(b, " ")),
+		NULL);
 	left_out = add_rows(to, l, t->own, t->own_count, most);
 	if (left_out)
-		add(to, ct_memory_printf("%*s%zu more", FIGURES, "", left_out), NULL);
+		add_row(to, ct_memory_printf("%*s%zu more", FIGURES, "", left_out), NULL);
 }
 
 static void put_bar(int row, int column, int columns, const struct ct_live_row *r, int64_t sum)
@@ -144,7 +144,7 @@ static void draw_table(struct ct_live *l)
 	struct lines lines = { 0 };
 
 	add_own(&lines, l);
-	add(&lines, columns_text(l, "self"), NULL);
+	add_row(&lines, columns_text(l, "self"), NULL);
 	add_rows(&lines, l, l->table.all, l->table.all_count, SIZE_MAX);
 	put_lines(l, &lines);
 	for (size_t i = 0; i < lines.count; i++)

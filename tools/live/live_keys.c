@@ -10,7 +10,7 @@
 #define CTRL_L 12
 #define CTRL_U 21
 
-static void show(struct ct_live *l, enum ct_live_view view)
+static void show_view(struct ct_live *l, enum ct_live_view view)
 {
 	l->view = view;
 	l->scroll = 0;
@@ -36,7 +36,7 @@ static void show_mode(struct ct_live *l, int mode)
 	l->mode = mode;
 	if (!l->ended && !l->watched[mode])
 		ct_live_watch_mode(l->watch, mode);
-	show(l, l->view == CT_LIVE_THREADS ? CT_LIVE_TABLE : l->view);
+	show_view(l, l->view == CT_LIVE_THREADS ? CT_LIVE_TABLE : l->view);
 	ct_live_rebuild(l);
 }
 
@@ -142,7 +142,7 @@ static bool choose_mode(struct ct_live *l, int key)
 
 static void toggle_view(struct ct_live *l, enum ct_live_view view)
 {
-	show(l, l->view == view ? CT_LIVE_TABLE : view);
+	show_view(l, l->view == view ? CT_LIVE_TABLE : view);
 }
 
 bool ct_live_keys(struct ct_live *l, int key)

@@ -40,7 +40,7 @@ static void on_signal(int sig)
 		end_signal = sig;
 }
 
-static void handle(int sig)
+static void handle_signal(int sig)
 {
 	struct sigaction a = { .sa_handler = on_signal };
 
@@ -58,7 +58,7 @@ static void set_signals(void)
 	sigprocmask(SIG_BLOCK, &set, &waiting);
 	for (size_t i = 0; i < HANDLED; i++) {
 		sigdelset(&waiting, handled[i]);
-		handle(handled[i]);
+		handle_signal(handled[i]);
 	}
 	signal(SIGPIPE, SIG_IGN);
 }
@@ -103,7 +103,7 @@ static bool live_curses_load(void)
 }
 
 /* Ctrl-Z: the shell has the terminal meanwhile. */
-static void stop(void)
+static void stop_screen(void)
 {
 	sigset_t set;
 
@@ -115,7 +115,7 @@ static void stop(void)
 	sigaddset(&set, SIGTSTP);
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
 	sigprocmask(SIG_BLOCK, &set, NULL);
-	handle(SIGTSTP);
+	handle_signal(SIGTSTP);
 }
 
 /* ---- begin and end ---- */
@@ -348,7 +348,7 @@ enum ct_live_event ct_live_screen_wait(int a, int b)
 	if (end_signal)
 		return CT_EVENT_END;
 	if (stopped)
-		stop();
+		stop_screen();
 	if (continued) {
 		continued = 0;
 		ct_curses.endwin();

@@ -35,7 +35,7 @@ struct ct_live_watch {
 	double taken[CT_MODES]; /* the time of the last take */
 };
 
-static double now(void)
+static double watch_now(void)
 {
 	struct timespec t;
 
@@ -65,14 +65,14 @@ static void release_news(struct ct_live_news *n)
 	*n = (struct ct_live_news){ 0 };
 }
 
-static void replace(struct ct_profile **to, struct ct_profile *with)
+static void replace_profile(struct ct_profile **to, struct ct_profile *with)
 {
 	ct_model_free(*to);
 	*to = with;
 }
 
 /* Ends with ring(). */
-static struct ct_live_news *tell(struct ct_live_watch *w)
+static struct ct_live_news *tell_news(struct ct_live_watch *w)
 {
 	pthread_mutex_lock(&w->lock);
 	return &w->news;
@@ -92,9 +92,9 @@ static void ring(struct ct_live_watch *w)
 		;
 }
 
-static void say(struct ct_live_watch *w, char *text)
+static void say_news(struct ct_live_watch *w, char *text)
 {
-	struct ct_live_news *n = tell(w);
+	struct ct_live_news *n = tell_news(w);
 
 	free(n->said);
 	n->said = text;
@@ -110,11 +110,11 @@ static bool open_window(struct ct_live_watch *w, int mode)
 					   .lease = w->lease };
 	char *why;
 
-	w->taken[mode] = now();
+	w->taken[mode] = watch_now();
 	if (!ct_window_open(&w->windows[mode], w->pid, &how, &why))
 		return true;
 	w->windows[mode] = NULL;
-	say(w, why);
+	say_news(w, why);
 	return false;
 }
 
@@ -122,25 +122,28 @@ static bool open_window(struct ct_live_watch *w, int mode)
 static void was_turned_off(struct ct_live_watch *w, int mode)
 {
 	const char *name = ct_control_modes[mode].name;
-	bool expired = !ct_window_was_on(w->windows[mode]) && now() - w->taken[mode] > w->lease;
+	bool expired =
+		!ct_window_was_on(w->windows[mode]) && watch_now() - w->taken[mode] > w->lease;
 
 	ct_window_close(w->windows[mode]);
 	w->windows[mode] = NULL;
 	if (expired && open_window(w, mode)) {
-		say(w, ct_memory_printf("%s ended while this screen was stopped, and is on again",
-					name));
+		say_news(w,
+			 ct_memory_printf("%s ended while this screen was stopped, and is on again",
+					  name));
 		return;
 	}
 	pthread_mutex_lock(&w->lock);
 	w->wanted[mode] = false;
 	pthread_mutex_unlock(&w->lock);
 	if (!expired)
-		say(w, ct_memory_printf("%s was turned off by another; its key turns it on", name));
+		say_news(w, ct_memory_printf("%s was turned off by another; its key turns it on",
+					     name));
 }
 
 static void note_end(struct ct_live_watch *w)
 {
-	tell(w)->ended = true;
+	tell_news(w)->ended = true;
 	w->gone = true;
 	ring(w);
 }
@@ -153,12 +156,12 @@ static void take_window(struct ct_live_watch *w, int mode)
 
 	switch (ct_window_take(w->windows[mode], &t, &why)) {
 	case CT_WINDOW_OK:
-		n = tell(w);
-		replace(&n->profiles[mode], t.profile);
+		n = tell_news(w);
+		replace_profile(&n->profiles[mode], t.profile);
 		for (int i = 0; i < CT_COMPANIONS; i++)
-			replace(&n->companions[mode][i], t.companions[i]);
+			replace_profile(&n->companions[mode][i], t.companions[i]);
 		ring(w);
-		w->taken[mode] = now();
+		w->taken[mode] = watch_now();
 		break;
 	case CT_WINDOW_ENDED:
 		free(why);
@@ -168,7 +171,7 @@ static void take_window(struct ct_live_watch *w, int mode)
 		free(why);
 		was_turned_off(w, mode);
 		break;
-	case CT_WINDOW_FAILED: say(w, why); break;
+	case CT_WINDOW_FAILED: say_news(w, why); break;
 	}
 }
 
@@ -188,10 +191,10 @@ static void ask_status(struct ct_live_watch *w)
 		return;
 	}
 	if (why) {
-		say(w, why);
+		say_news(w, why);
 		return;
 	}
-	n = tell(w);
+	n = tell_news(w);
 	n->status = m;
 	n->has_status = true;
 	ring(w);
@@ -204,11 +207,11 @@ static void ask_threads(struct ct_live_watch *w)
 	struct ct_symbolized done;
 
 	if (!p) {
-		say(w, why);
+		say_news(w, why);
 		return;
 	}
 	ct_verb_symbolize_profile(p, (const char *const[]){ CT_DEBUG_ROOT, NULL }, &done);
-	replace(&tell(w)->threads, p);
+	replace_profile(&tell_news(w)->threads, p);
 	ring(w);
 }
 
@@ -242,7 +245,7 @@ static bool open_wanted(struct ct_live_watch *w)
 
 static const bool always = true;
 
-static void look(struct ct_live_watch *w)
+static void look_at_process(struct ct_live_watch *w)
 {
 	for (int m = 0; m < CT_MODES; m++)
 		if (w->windows[m] && wants(w, &always))
@@ -279,10 +282,10 @@ static double every(struct ct_live_watch *w)
 	return seconds;
 }
 
-static void *work(void *arg)
+static void *watch_process(void *arg)
 {
 	struct ct_live_watch *w = arg;
-	double last = now();
+	double last = watch_now();
 	bool changed;
 
 	open_wanted(w);
@@ -290,13 +293,13 @@ static void *work(void *arg)
 	while (rest(w, last + every(w), &changed)) {
 		/* The first window of a mode is as long as the others. */
 		if (open_wanted(w))
-			last = now();
+			last = watch_now();
 		if (changed && wants(w, &w->threads))
 			ask_threads(w);
-		if (now() < last + every(w))
+		if (watch_now() < last + every(w))
 			continue;
-		last = now();
-		look(w);
+		last = watch_now();
+		look_at_process(w);
 	}
 	for (int m = 0; m < CT_MODES; m++)
 		ct_window_close(w->windows[m]);
@@ -324,7 +327,7 @@ struct ct_live_watch *ct_live_watch_new(int pid, double seconds, const char *con
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
 	pthread_cond_init(&w->changed, &attributes);
 	pthread_condattr_destroy(&attributes);
-	if (w->bell < 0 || pthread_create(&w->thread, NULL, work, w)) {
+	if (w->bell < 0 || pthread_create(&w->thread, NULL, watch_process, w)) {
 		if (w->bell >= 0)
 			close(w->bell);
 		free(w);
@@ -333,7 +336,7 @@ struct ct_live_watch *ct_live_watch_new(int pid, double seconds, const char *con
 	return w;
 }
 
-static void change(struct ct_live_watch *w)
+static void change_mode(struct ct_live_watch *w)
 {
 	w->hurry = true;
 	pthread_cond_signal(&w->changed);
@@ -342,12 +345,12 @@ static void change(struct ct_live_watch *w)
 
 bool ct_live_watch_end(struct ct_live_watch *w)
 {
-	const struct timespec t = time_of(now() + PATIENCE_SECONDS);
+	const struct timespec t = time_of(watch_now() + PATIENCE_SECONDS);
 	bool done;
 
 	pthread_mutex_lock(&w->lock);
 	w->quit = true;
-	change(w);
+	change_mode(w);
 	pthread_mutex_lock(&w->lock);
 	while (!w->done && !pthread_cond_timedwait(&w->changed, &w->lock, &t))
 		;
@@ -387,26 +390,26 @@ void ct_live_watch_mode(struct ct_live_watch *w, int mode)
 {
 	pthread_mutex_lock(&w->lock);
 	w->wanted[mode] = true;
-	change(w);
+	change_mode(w);
 }
 
 void ct_live_watch_threads(struct ct_live_watch *w, bool wanted)
 {
 	pthread_mutex_lock(&w->lock);
 	w->threads = wanted;
-	change(w);
+	change_mode(w);
 }
 
 void ct_live_watch_every(struct ct_live_watch *w, double seconds)
 {
 	pthread_mutex_lock(&w->lock);
 	w->every = seconds;
-	change(w);
+	change_mode(w);
 }
 
 void ct_live_watch_gone(struct ct_live_watch *w)
 {
 	pthread_mutex_lock(&w->lock);
 	w->gone = true;
-	change(w);
+	change_mode(w);
 }

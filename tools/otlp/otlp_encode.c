@@ -44,7 +44,7 @@ static void choose_types(struct encoder *e)
 			e->order[e->count++] = i;
 }
 
-static int32_t text(struct encoder *e, uint32_t string)
+static int32_t text_index(struct encoder *e, uint32_t string)
 {
 	return (int32_t)ct_otlp_rows_string(&e->rows, ct_text(e->p, string));
 }
@@ -75,17 +75,17 @@ static void take_header(struct encoder *e)
 	add_text(e, OTLP_DROP_FRAMES, p->drop_frames);
 	add_text(e, OTLP_KEEP_FRAMES, p->keep_frames);
 	for (size_t i = 0; i < e->count; i++) {
-		e->type[i] = text(e, p->types[e->order[i]].type);
-		e->unit[i] = text(e, p->types[e->order[i]].unit);
+		e->type[i] = text_index(e, p->types[e->order[i]].type);
+		e->unit[i] = text_index(e, p->types[e->order[i]].unit);
 	}
-	e->period_type = text(e, p->period_type.type);
-	e->period_unit = text(e, p->period_type.unit);
+	e->period_type = text_index(e, p->period_type.type);
+	e->period_unit = text_index(e, p->period_type.unit);
 	free(comments);
 }
 
 /* See otlp.h. */
 
-static void put(struct ct_otlp_out *o, const void *data, size_t n)
+static void put_data(struct ct_otlp_out *o, const void *data, size_t n)
 {
 	o->bytes += n;
 	if (o->to && n && !o->error && fwrite(data, 1, n, o->to) < n)
@@ -100,7 +100,7 @@ static void put_varint(struct ct_otlp_out *o, uint64_t v)
 	for (; v >= 0x80; v >>= 7)
 		bytes[n++] = (uint8_t)v | 0x80;
 	bytes[n++] = (uint8_t)v;
-	put(o, bytes, n);
+	put_data(o, bytes, n);
 }
 
 /* The head of a message of SIZE bytes, which the caller writes. */
@@ -122,7 +122,7 @@ static uint64_t otlp_out_whole(uint64_t size)
 void ct_otlp_encode_bytes(struct ct_otlp_out *o, unsigned field, const void *data, size_t n)
 {
 	otlp_out_head(o, field, n);
-	put(o, data, n);
+	put_data(o, data, n);
 }
 
 static void put_packed(struct ct_otlp_out *o, const ProtobufCMessage *m, size_t n)
@@ -134,7 +134,7 @@ static void put_packed(struct ct_otlp_out *o, const ProtobufCMessage *m, size_t 
 	if (n > o->message_room)
 		o->message = ct_memory_grow(o->message, &o->message_room, n, 1);
 	protobuf_c_message_pack(m, o->message);
-	put(o, o->message, n);
+	put_data(o, o->message, n);
 }
 
 void ct_otlp_encode_message(struct ct_otlp_out *o, unsigned field, const ProtobufCMessage *m)

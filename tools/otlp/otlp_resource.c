@@ -50,7 +50,8 @@ static int64_t process_id(const struct ct_profile *p)
 	return pid ? atoll(pid + 6) : 0;
 }
 
-static size_t add(struct ct_otlp_attribute *to, size_t n, const char *key, const char *text)
+static size_t add_attribute(struct ct_otlp_attribute *to, size_t n, const char *key,
+			    const char *text)
 {
 	if (!text || !*text)
 		return n;
@@ -66,13 +67,13 @@ size_t ct_otlp_resource(const struct ct_profile *p, struct ct_otlp_attribute *to
 	size_t n = 0;
 
 	for (size_t i = 0; i < sizeof(told) / sizeof(*told); i++)
-		n = add(to, n, told[i], resource(p, told[i]));
+		n = add_attribute(to, n, told[i], resource(p, told[i]));
 	if (!resource(p, "service.name"))
-		n = add(to, n, "service.name", name);
-	n = add(to, n, "process.executable.name", name);
-	n = add(to, n, "process.executable.path", path);
+		n = add_attribute(to, n, "service.name", name);
+	n = add_attribute(to, n, "process.executable.name", name);
+	n = add_attribute(to, n, "process.executable.path", path);
 	if (!pid)
 		return n;
 	to[n++] = (struct ct_otlp_attribute){ "process.pid", NULL, pid };
-	return add(to, n, "os.type", "linux");
+	return add_attribute(to, n, "os.type", "linux");
 }

@@ -57,8 +57,8 @@ static bool read_id(const char *text, uint8_t *to, size_t n)
 	return any != 0;
 }
 
-static const struct ct_label *find(const struct ct_profile *p, const struct ct_label_set *set,
-				   const char *key)
+static const struct ct_label *find_label(const struct ct_profile *p, const struct ct_label_set *set,
+					 const char *key)
 {
 	const struct ct_label *found = NULL;
 
@@ -84,8 +84,8 @@ static bool same_link(const void *context, uint32_t index, const void *key)
 /* A link needs both ids; else the label that is there stays an attribute. */
 static uint32_t take_link(struct ct_otlp_rows *r, const struct ct_label_set *set)
 {
-	const struct ct_label *trace = find(r->p, set, CT_OTLP_TRACE_LABEL);
-	const struct ct_label *span = find(r->p, set, CT_OTLP_SPAN_LABEL);
+	const struct ct_label *trace = find_label(r->p, set, CT_OTLP_TRACE_LABEL);
+	const struct ct_label *span = find_label(r->p, set, CT_OTLP_SPAN_LABEL);
 	struct ct_otlp_link link;
 	uint64_t words[3], hash;
 	uint32_t index;

@@ -9,7 +9,7 @@
 
 #define MAPPING_ATTRIBUTES 6 /* and the 0 at the end */
 
-static int32_t text(const struct ct_otlp_tables *t, uint32_t string)
+static int32_t text_index(const struct ct_otlp_tables *t, uint32_t string)
 {
 	return (int32_t)ct_otlp_rows_string(t->rows, ct_text(t->rows->p, string));
 }
@@ -20,7 +20,7 @@ static void take_mapping(struct ct_otlp_tables *t, uint32_t index)
 	const struct ct_mapping *m = &r->p->mappings[index];
 	uint32_t *to = ct_memory_alloc(MAPPING_ATTRIBUTES * sizeof(*to)), n = 0;
 
-	text(t, m->file);
+	text_index(t, m->file);
 	if (m->build_id)
 		to[n++] = ct_otlp_rows_text(r, OTLP_BUILD_ID, ct_text(r->p, m->build_id));
 	if (m->has_functions)
@@ -40,9 +40,9 @@ static void take_function(struct ct_otlp_tables *t, uint32_t index)
 {
 	const struct ct_function *f = &t->rows->p->functions[index];
 
-	text(t, f->name);
-	text(t, f->system_name);
-	text(t, f->filename);
+	text_index(t, f->name);
+	text_index(t, f->system_name);
+	text_index(t, f->filename);
 	t->functions[t->function_count++] = index;
 	t->function_at[index] = (uint32_t)t->function_count;
 }
@@ -155,7 +155,7 @@ static void write_mappings(const struct ct_otlp_tables *t, struct ct_otlp_out *o
 		m.start = from->start;
 		m.limit = from->limit;
 		m.offset = from->offset;
-		m.file = text(t, from->file);
+		m.file = text_index(t, from->file);
 		m.n_attributes = count_attributes(t->mapping_attributes[i]);
 		m.attributes = (int32_t *)t->mapping_attributes[i];
 		ct_otlp_encode_message(o, OTLP_MAPPINGS, &m.base);
@@ -199,9 +199,9 @@ static void write_functions(const struct ct_otlp_tables *t, struct ct_otlp_out *
 		const struct ct_function *from = &t->rows->p->functions[t->functions[i]];
 		Otlp__Function m = OTLP__FUNCTION__INIT;
 
-		m.name = text(t, from->name);
-		m.system_name = text(t, from->system_name);
-		m.filename = text(t, from->filename);
+		m.name = text_index(t, from->name);
+		m.system_name = text_index(t, from->system_name);
+		m.filename = text_index(t, from->filename);
 		m.start_line = from->start_line > 0 ? from->start_line : 0;
 		ct_otlp_encode_message(o, OTLP_FUNCTIONS, &m.base);
 	}

@@ -23,7 +23,7 @@ struct command {
 	unsigned count;
 };
 
-static void set(struct command *c, char *setting)
+static void set_variable(struct command *c, char *setting)
 {
 	c->settings[c->count++] = setting;
 }
@@ -66,7 +66,7 @@ static void push_files(struct command *c, bool all)
 	ct_push_files_release(&f);
 }
 
-static bool look(struct ct_push *p, void *arg)
+static bool look_at_command(struct ct_push *p, void *arg)
 {
 	ct_push_follow_all(p->follow, true, is_of_command, arg);
 	push_files(arg, false);
@@ -77,11 +77,11 @@ static void *follow(void *arg)
 {
 	struct command *c = arg;
 
-	ct_push_loop(&c->push, look, c);
+	ct_push_loop(&c->push, look_at_command, c);
 	return NULL;
 }
 
-static int prepare(struct command *c)
+static int prepare_command(struct command *c)
 {
 	const char *before = getenv("LD_PRELOAD"), *tmp = getenv("TMPDIR");
 	char *library = ct_preload_library();
@@ -105,15 +105,15 @@ static int prepare(struct command *c)
 	for (int m = 0; m < CT_MODES; m++) {
 		if (!ct_mode_options[m].value)
 			continue;
-		set(c, ct_memory_printf("%s=%s/%s.pb", ct_control_modes[m].path, c->directory,
-					ct_control_modes[m].name));
+		set_variable(c, ct_memory_printf("%s=%s/%s.pb", ct_control_modes[m].path,
+						 c->directory, ct_control_modes[m].name));
 		if (*ct_mode_options[m].value)
-			set(c, ct_memory_printf("%s=%s", ct_control_modes[m].setting,
-						ct_mode_options[m].value));
+			set_variable(c, ct_memory_printf("%s=%s", ct_control_modes[m].setting,
+							 ct_mode_options[m].value));
 	}
-	set(c, ct_memory_printf("LD_PRELOAD=%s%s%s", library, before && *before ? ":" : "",
-				before ? before : ""));
-	set(c, ct_memory_strdup("CPROF_SYMBOLIZE=names"));
+	set_variable(c, ct_memory_printf("LD_PRELOAD=%s%s%s", library, before && *before ? ":" : "",
+					 before ? before : ""));
+	set_variable(c, ct_memory_strdup("CPROF_SYMBOLIZE=names"));
 	free(library);
 	return 0;
 }
@@ -167,7 +167,7 @@ int ct_push_command(const struct ct_push_how *how, char **argv)
 	if (!program)
 		return ct_mode_options_cannot_run(argv, errno);
 	how->follow->takes_files = true;
-	if (!prepare(&c) && !ct_push_begin(&c.push, how, false))
+	if (!prepare_command(&c) && !ct_push_begin(&c.push, how, false))
 		status = run_it(&c, program, argv);
 	if (c.directory)
 		rmdir(c.directory);

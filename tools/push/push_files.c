@@ -18,7 +18,7 @@ static int by_name(const void *a, const void *b)
 		      ((const struct ct_push_file *)b)->name);
 }
 
-static void sort(struct ct_push_files *f)
+static void sort_files(struct ct_push_files *f)
 {
 	if (f->count)
 		qsort(f->items, f->count, sizeof(*f->items), by_name);
@@ -26,13 +26,13 @@ static void sort(struct ct_push_files *f)
 
 static void keep_oldest(struct ct_push_files *f, size_t most)
 {
-	sort(f);
+	sort_files(f);
 	while (f->count > most)
 		free(f->items[--f->count].name);
 }
 
 /* Only the MOST oldest ones are in the list. */
-static struct ct_push_files list(const char *path, const char *suffix, size_t most)
+static struct ct_push_files list_files(const char *path, const char *suffix, size_t most)
 {
 	struct ct_push_files f = { .items = NULL };
 	DIR *d = opendir(path);
@@ -59,7 +59,7 @@ static struct ct_push_files list(const char *path, const char *suffix, size_t mo
 
 struct ct_push_files ct_push_files_list(const char *path, const char *suffix)
 {
-	return list(path, suffix, SIZE_MAX);
+	return list_files(path, suffix, SIZE_MAX);
 }
 
 void ct_push_files_release(struct ct_push_files *f)
@@ -79,7 +79,7 @@ void ct_push_files_remove(const char *path, const char *name)
 
 uint64_t ct_push_files_limit(const char *path, const char *suffix, uint64_t limit)
 {
-	struct ct_push_files f = list(path, suffix, OLDEST);
+	struct ct_push_files f = list_files(path, suffix, OLDEST);
 	uint64_t all = f.bytes;
 
 	for (size_t i = 0; i < f.count && all > limit; i++) {

@@ -29,7 +29,7 @@ struct ct_push_follow *ct_push_follow_new(const struct ct_push_follow_how *how)
 	return f;
 }
 
-static void forget(struct ct_push_follow *f, size_t i)
+static void forget_process(struct ct_push_follow *f, size_t i)
 {
 	struct ct_push_process *p = &f->items[i];
 
@@ -51,7 +51,7 @@ static void end_process(struct ct_push_follow *f, size_t i)
 			ct_push_modes_take(&f->with, p, m);
 		ct_push_modes_end(&f->with, p, m);
 	}
-	forget(f, i);
+	forget_process(f, i);
 }
 
 /* ---- processes ---- */
@@ -90,8 +90,8 @@ static void name_process(struct ct_push_follow *f, struct ct_push_process *p,
 	p->labels = labels_of(f, p, status);
 }
 
-static int add(struct ct_push_follow *f, int pid, const struct cp_control_message *status,
-	       bool from_start, bool start, char **why)
+static int add_process(struct ct_push_follow *f, int pid, const struct cp_control_message *status,
+		       bool from_start, bool start, char **why)
 {
 	int seen = ct_control_pid(pid);
 	struct ct_push_process p = { .pid = pid,
@@ -115,7 +115,7 @@ static int add(struct ct_push_follow *f, int pid, const struct cp_control_messag
 	if (!*why)
 		*why = ct_memory_printf("process %s: no mode is on; -cpu turns one on",
 					ct_control_name(pid));
-	forget(f, f->count - 1);
+	forget_process(f, f->count - 1);
 	return -1;
 }
 
@@ -127,7 +127,7 @@ int ct_push_follow_add(struct ct_push_follow *f, int pid, bool from_start, bool 
 		return 0;
 	ct_control_request(&status, CP_CONTROL_STATUS);
 	*why = ct_control_ask(pid, &status, -1);
-	return *why ? -1 : add(f, pid, &status, from_start, start, why);
+	return *why ? -1 : add_process(f, pid, &status, from_start, start, why);
 }
 
 struct all {
@@ -146,7 +146,7 @@ static void see(const struct ct_controlled *c, const struct cp_control_message *
 	    (a->is_wanted && !a->is_wanted(status, a->arg)))
 		return;
 	/* A process without a mode is no error: it may get one later. */
-	add(a->f, c->pid, status, a->from_start, false, &why);
+	add_process(a->f, c->pid, status, a->from_start, false, &why);
 	free(why);
 }
 
@@ -333,7 +333,7 @@ bool ct_push_follow_file(struct ct_push_follow *f, const char *file)
 void ct_push_follow_free(struct ct_push_follow *f)
 {
 	while (f->count)
-		forget(f, f->count - 1);
+		forget_process(f, f->count - 1);
 	ct_push_symbols_free(f->with.symbols);
 	free(f->items);
 	free(f->polled);

@@ -24,7 +24,7 @@
 #define LABELS_MAX ((size_t)1 << 20)
 #define SIZE_MAX_BYTES ((size_t)1 << 30)
 
-static char *pack(const struct ct_profile *p, size_t *size)
+static char *pack_profile(const struct ct_profile *p, size_t *size)
 {
 	char *data = NULL;
 	FILE *to = open_memstream(&data, size);
@@ -48,7 +48,7 @@ struct ct_push_item *ct_push_item_new(const char *series, const char *labels, in
 	item->from_ns = from_ns;
 	item->until_ns = until_ns;
 	item->samples = p->sample_count;
-	item->data = pack(p, &item->size);
+	item->data = pack_profile(p, &item->size);
 	if (item->data)
 		return item;
 	ct_push_item_free(item);
@@ -233,7 +233,7 @@ struct wanted {
 	char *value;
 };
 
-static void look(const char *key, const char *value, void *arg)
+static void look_at_pair(const char *key, const char *value, void *arg)
 {
 	struct wanted *w = arg;
 
@@ -245,6 +245,6 @@ char *ct_push_item_label(const struct ct_push_item *item, const char *key)
 {
 	struct wanted w = { key, NULL };
 
-	ct_push_item_each_label(item, look, &w);
+	ct_push_item_each_label(item, look_at_pair, &w);
 	return w.value;
 }

@@ -17,7 +17,7 @@ struct labels {
 };
 
 /* Later values replace earlier ones. */
-static void set(struct labels *l, const char *key, const char *value)
+static void set_label(struct labels *l, const char *key, const char *value)
 {
 	size_t i = 0;
 
@@ -72,7 +72,7 @@ static void decode(char *s)
 	*to = '\0';
 }
 
-static char *trimmed(char *s)
+static char *trimmed_text(char *s)
 {
 	size_t n;
 
@@ -118,13 +118,13 @@ static void set_list(struct labels *l, char *list, bool encoded)
 	while (list && (item = strtok_r(rest, ",", &rest))) {
 		char *equals = strchr(item, '=');
 
-		item = trimmed(item);
+		item = trimmed_text(item);
 		if (!equals || !ct_push_labels_is_good(item))
 			continue;
 		*equals = '\0';
 		if (encoded)
 			decode(equals + 1);
-		set(l, short_key(trimmed(item)), trimmed(equals + 1));
+		set_label(l, short_key(trimmed_text(item)), trimmed_text(equals + 1));
 	}
 	free(list);
 }
@@ -134,11 +134,11 @@ static void set_variable(struct labels *l, int pid, const char *variable, const 
 	char *value = ct_push_labels_variable(pid, variable);
 
 	if (value && *value)
-		set(l, key, value);
+		set_label(l, key, value);
 	free(value);
 }
 
-static char *joined(struct labels *l)
+static char *joined_labels(struct labels *l)
 {
 	char *text = ct_memory_strdup("");
 
@@ -165,9 +165,9 @@ char *ct_push_labels_of(int pid, const char *program, int ended,
 
 	gethostname(host, sizeof(host) - 1);
 	snprintf(number, sizeof(number), "%d", ended ? ended : pid);
-	set(&l, "service_name", program);
-	set(&l, "host", host);
-	set(&l, "pid", number);
+	set_label(&l, "service_name", program);
+	set_label(&l, "host", host);
+	set_label(&l, "pid", number);
 	set_variable(&l, pid, "POD_NAME", "pod");
 	set_variable(&l, pid, "POD_NAMESPACE", "namespace");
 	set_variable(&l, pid, "NODE_NAME", "node");
@@ -175,8 +175,8 @@ char *ct_push_labels_of(int pid, const char *program, int ended,
 	set_list(&l, ct_push_labels_variable(pid, "OTEL_RESOURCE_ATTRIBUTES"), true);
 	set_variable(&l, pid, "OTEL_SERVICE_NAME", "service_name");
 	if (how->name)
-		set(&l, "service_name", how->name);
+		set_label(&l, "service_name", how->name);
 	for (unsigned long i = 0; i < how->own->count; i++)
 		set_list(&l, ct_memory_strdup(how->own->items[i]), false);
-	return joined(&l);
+	return joined_labels(&l);
 }

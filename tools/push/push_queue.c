@@ -73,7 +73,7 @@ enum { SAID_LATER, SAID_HELD, SAID_REFUSED, SAID_SPOOL };
 
 /* ---- memory ---- */
 
-static void append(struct ct_push_queue *q, struct ct_push_item *item)
+static void append_item(struct ct_push_queue *q, struct ct_push_item *item)
 {
 	struct entry *e = ct_memory_alloc(sizeof(*e));
 
@@ -109,7 +109,7 @@ static struct ct_push_item *take_first(struct ct_push_queue *q)
 }
 
 /* Puts ITEM into the spool. Returns whether it is there. */
-static bool keep(struct ct_push_queue *q, struct ct_push_item *item)
+static bool keep_item(struct ct_push_queue *q, struct ct_push_item *item)
 {
 	size_t lost = 0;
 	int error = q->spool ? ct_push_spool_add(q->spool, item, &lost) : -ENOENT;
@@ -137,8 +137,8 @@ static void settle_memory(struct ct_push_queue *q)
 		q->bytes = 0;
 		while ((e = left)) {
 			left = e->next;
-			if (!keep(q, e->item))
-				append(q, e->item);
+			if (!keep_item(q, e->item))
+				append_item(q, e->item);
 			free(e);
 		}
 	}
@@ -160,7 +160,7 @@ static void append_parts(struct ct_push_queue *q, struct ct_push_item *item)
 	struct ct_push_item *first, *second;
 
 	if (!is_too_big(q->how->target, item) || ct_push_item_halve(item, &first, &second)) {
-		append(q, item);
+		append_item(q, item);
 		return;
 	}
 	ct_push_item_free(item);
@@ -220,7 +220,7 @@ static void take_from_spool(struct ct_push_queue *q, struct batch *b, size_t mos
 	}
 }
 
-static void take(struct ct_push_queue *q, struct batch *b)
+static void take_batch(struct ct_push_queue *q, struct batch *b)
 {
 	size_t most = batch_max(q);
 
@@ -236,23 +236,23 @@ static void take(struct ct_push_queue *q, struct batch *b)
 	}
 }
 
-static void release(struct batch *b)
+static void release_batch(struct batch *b)
 {
 	for (size_t i = 0; i < b->count; i++)
 		ct_push_item_free(b->items[i]);
 }
 
-static void forget(struct ct_push_queue *q, struct batch *b)
+static void forget_batch(struct ct_push_queue *q, struct batch *b)
 {
 	if (b->from_spool)
 		ct_push_spool_remove(q->spool, b->count);
-	release(b);
+	release_batch(b);
 }
 
 static void give_back(struct ct_push_queue *q, struct batch *b)
 {
 	if (b->from_spool)
-		release(b);
+		release_batch(b);
 	else
 		for (size_t i = b->count; i > 0; i--)
 			prepend(q, b->items[i - 1]);
@@ -268,7 +268,7 @@ static void sent(struct ct_push_queue *q, struct batch *b)
 	q->failing = false;
 	q->said &= ~(UINT64_C(1) << SAID_LATER | UINT64_C(1) << SAID_HELD);
 	q->wait = 0;
-	forget(q, b);
+	forget_batch(q, b);
 }
 
 static void try_later(struct ct_push_queue *q, struct batch *b, const struct ct_push_reply *r)
@@ -292,7 +292,7 @@ static void try_later(struct ct_push_queue *q, struct batch *b, const struct ct_
 	settle_memory(q);
 }
 
-static void refused(struct ct_push_queue *q, struct batch *b, const struct ct_push_reply *r)
+static void batch_refused(struct ct_push_queue *q, struct batch *b, const struct ct_push_reply *r)
 {
 	struct ct_push_item *first, *second;
 
@@ -303,7 +303,7 @@ static void refused(struct ct_push_queue *q, struct batch *b, const struct ct_pu
 		return;
 	}
 	if (r->outcome == CT_PUSH_TOO_BIG && !ct_push_item_halve(b->items[0], &first, &second)) {
-		forget(q, b);
+		forget_batch(q, b);
 		prepend(q, second);
 		prepend(q, first);
 		return;
@@ -311,17 +311,17 @@ static void refused(struct ct_push_queue *q, struct batch *b, const struct ct_pu
 	say_once(q, SAID_REFUSED, "such profiles are dropped", r->text);
 	q->alone -= q->alone ? 1 : 0;
 	q->counts.refused++;
-	forget(q, b);
+	forget_batch(q, b);
 }
 
-static void settle(struct ct_push_queue *q, struct batch *b, const struct ct_push_reply *r)
+static void settle_batch(struct ct_push_queue *q, struct batch *b, const struct ct_push_reply *r)
 {
 	switch (r->outcome) {
 	case CT_PUSH_SENT: sent(q, b); break;
 	case CT_PUSH_LATER:
 	case CT_PUSH_HELD: try_later(q, b, r); break;
 	case CT_PUSH_TOO_BIG:
-	case CT_PUSH_REFUSED: refused(q, b, r); break;
+	case CT_PUSH_REFUSED: batch_refused(q, b, r); break;
 	}
 }
 
@@ -352,7 +352,7 @@ static bool wait_for_work(struct ct_push_queue *q)
 	}
 }
 
-static void *work(void *arg)
+static void *send_batches(void *arg)
 {
 	struct ct_push_queue *q = arg;
 	struct ct_push_reply reply;
@@ -360,13 +360,13 @@ static void *work(void *arg)
 
 	pthread_mutex_lock(&q->lock);
 	while (wait_for_work(q)) {
-		take(q, &b);
+		take_batch(q, &b);
 		if (!b.count)
 			continue;
 		pthread_mutex_unlock(&q->lock);
 		ct_push_send(q->sender, b.items, b.count, &reply);
 		pthread_mutex_lock(&q->lock);
-		settle(q, &b, &reply);
+		settle_batch(q, &b, &reply);
 	}
 	pthread_mutex_unlock(&q->lock);
 	return NULL;
@@ -406,7 +406,7 @@ static int start_thread(struct ct_push_queue *q)
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(&q->thread, NULL, work, q);
+	error = pthread_create(&q->thread, NULL, send_batches, q);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return error;
 }

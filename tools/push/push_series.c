@@ -154,8 +154,8 @@ static struct ct_push_item *item_of(struct ct_profile *p, const struct series *s
 }
 
 /* A directory gets the file as the library names things, so that every verb reads it. */
-static size_t whole(struct ct_profile *p, const char *mode, const char *labels,
-		    const struct ct_push_series_how *how, struct ct_push_item **items)
+static size_t push_whole(struct ct_profile *p, const char *mode, const char *labels,
+			 const struct ct_push_series_how *how, struct ct_push_item **items)
 {
 	ct_push_series_choose_labels(p, how);
 	if (!p->sample_count)
@@ -173,7 +173,7 @@ size_t ct_push_series_items(struct ct_profile *p, const char *mode, const char *
 	bool any = false;
 
 	if (how->target->kind == CT_PUSH_DIRECTORY)
-		return whole(p, mode, labels, how, items);
+		return push_whole(p, mode, labels, how, items);
 	for (size_t i = 0; i < KNOWN && count < CT_PUSH_SERIES_MAX; i++) {
 		const size_t at[TYPES] = { type_named(p, known[i].from[0]),
 					   type_named(p, known[i].from[1]) };
@@ -187,5 +187,5 @@ size_t ct_push_series_items(struct ct_profile *p, const char *mode, const char *
 	/* A mode whose names no receiver knows keeps them. */
 	if (!any)
 		p->comment_count = 0;
-	return any ? count : whole(p, mode, labels, how, items);
+	return any ? count : push_whole(p, mode, labels, how, items);
 }

@@ -29,7 +29,7 @@ struct ct_push_spool {
 	struct ct_push_files files;
 };
 
-static uint64_t hash(uint64_t h, const char *s)
+static uint64_t hash_text(uint64_t h, const char *s)
 {
 	for (; *s; s++)
 		h = (h ^ (unsigned char)*s) * UINT64_C(0x100000001b3);
@@ -78,7 +78,7 @@ static char *numbered(const char *base, unsigned n)
 }
 
 /* Takes the first directory that no other push holds. */
-static int claim(struct ct_push_spool *s, const char *base)
+static int claim_directory(struct ct_push_spool *s, const char *base)
 {
 	int error = -EWOULDBLOCK;
 
@@ -130,8 +130,8 @@ struct ct_push_spool *ct_push_spool_open(const char *directory, const struct ct_
 {
 	struct ct_push_spool *s = ct_memory_alloc(sizeof(*s));
 	char *given = directory ? ct_memory_strdup(directory) : default_directory(), *base;
-	uint64_t h = hash(hash(UINT64_C(0xcbf29ce484222325), target->url),
-			  ct_push_target_protocol(target));
+	uint64_t h = hash_text(hash_text(UINT64_C(0xcbf29ce484222325), target->url),
+			       ct_push_target_protocol(target));
 	int error;
 
 	if (!given) {
@@ -143,7 +143,7 @@ struct ct_push_spool *ct_push_spool_open(const char *directory, const struct ct_
 	base = ct_memory_printf("%s/%016" PRIx64, given, h);
 	s->size = size;
 	s->seconds = seconds;
-	error = claim(s, base);
+	error = claim_directory(s, base);
 	if (error) {
 		*why = ct_memory_printf("%s: %s; -spool=DIR names another directory", given,
 					error == -EPERM

@@ -74,7 +74,7 @@ static uint64_t hash_of(const struct ct_location *place)
 	return ct_hash(ct_hash(1, place->mapping), place->address);
 }
 
-static uint32_t find(const struct ct_push_symbols *s, const struct ct_location *place)
+static uint32_t find_location(const struct ct_push_symbols *s, const struct ct_location *place)
 {
 	return ct_table_find(&s->places, hash_of(place), same_place, s->book, place);
 }
@@ -136,7 +136,7 @@ static void find_missing(struct work *w)
 		if (!is_for_us(w, i))
 			continue;
 		place = place_of(w, i);
-		if (find(w->s, &place) == UINT32_MAX)
+		if (find_location(w->s, &place) == UINT32_MAX)
 			*CT_PUSH(w->missing, w->missing_count, w->missing_room) = i;
 	}
 }
@@ -183,7 +183,7 @@ static void take_flags(struct ct_mapping *to, const struct ct_mapping *from)
 	to->has_inlines |= from->has_inlines;
 }
 
-static void ask(struct work *w)
+static void ask_symbolizer(struct work *w)
 {
 	struct ct_profile *q = questions(w);
 	struct ct_symbolized done;
@@ -193,7 +193,7 @@ static void ask(struct work *w)
 		struct ct_location place = place_of(w, w->missing[i]);
 
 		/* Two mappings of P may be one place. */
-		if (find(w->s, &place) != UINT32_MAX)
+		if (find_location(w->s, &place) != UINT32_MAX)
 			continue;
 		ct_table_add(&w->s->places, hash_of(&place), (uint32_t)w->s->book->location_count);
 		add_location(&w->s->functions, &place, q, &q->locations[i]);
@@ -217,7 +217,7 @@ static void apply_all(struct work *w)
 		if (!is_for_us(w, i))
 			continue;
 		place = place_of(w, i);
-		known = &book->locations[find(w->s, &place)];
+		known = &book->locations[find_location(w->s, &place)];
 		if (!known->line_count)
 			continue;
 		lines = ct_symbolize_functions_copy(&functions, book, known);
@@ -241,7 +241,7 @@ void ct_push_symbols_apply(struct ct_push_symbols *s, struct ct_profile *p)
 	find_modules(&w);
 	find_missing(&w);
 	if (w.missing_count)
-		ask(&w);
+		ask_symbolizer(&w);
 	apply_all(&w);
 	ct_drop_frames_choose(p);
 	ct_model_drop_strings(p);

@@ -79,7 +79,7 @@ static bool is_between(const char *text, double least, double most)
 	return n >= least && n <= most;
 }
 
-static int check(void)
+static int check_options(void)
 {
 	const struct ct_verb *v = &ct_verb_push;
 
@@ -174,20 +174,20 @@ static bool asks_for_us(const struct cp_control_message *status, void *url)
 	return is;
 }
 
-static bool look(struct ct_push *p, void *url)
+static bool look_for_processes(struct ct_push *p, void *url)
 {
 	ct_push_follow_all(p->follow, true, asks_for_us, url);
 	return ct_push_follow_count(p->follow) > 0;
 }
 
-static int serve(const struct ct_push_how *how, const char *url)
+static int serve_push(const struct ct_push_how *how, const char *url)
 {
 	struct ct_push p;
 
 	if (ct_push_begin(&p, how, true))
 		return CT_FAILED;
-	if (look(&p, (char *)url))
-		ct_push_loop(&p, look, (char *)url);
+	if (look_for_processes(&p, (char *)url))
+		ct_push_loop(&p, look_for_processes, (char *)url);
 	return ct_push_end(&p);
 }
 
@@ -200,11 +200,11 @@ int ct_verb_push_helper(const struct ct_push_how *how, const char *url)
 		bool any;
 		struct ct_push probe = { .how = how };
 
-		status = serve(how, url);
+		status = serve_push(how, url);
 		ct_helper_leave();
 		how->follow->queue = NULL;
 		probe.follow = ct_push_follow_new(how->follow);
-		any = look(&probe, (char *)url);
+		any = look_for_processes(&probe, (char *)url);
 		ct_push_follow_free(probe.follow);
 		if (!any)
 			break;
@@ -212,8 +212,8 @@ int ct_verb_push_helper(const struct ct_push_how *how, const char *url)
 	return status;
 }
 
-static int start(const struct ct_push_how *how, const char *url, char **operands, size_t count,
-		 bool is_command)
+static int start_push(const struct ct_push_how *how, const char *url, char **operands, size_t count,
+		      bool is_command)
 {
 	int status = CT_FAILED, *pids;
 
@@ -273,7 +273,7 @@ static int push_to(const struct ct_push_target *target, const char *url, char **
 			"cprof push: %s is not encrypted: credentials can be read on the "
 			"way; use https\n",
 			url);
-	status = start(&how, url, operands, count, is_command);
+	status = start_push(&how, url, operands, count, is_command);
 	free(roots);
 	return status;
 }
@@ -286,7 +286,7 @@ static bool has_command(int argc, char **argv)
 	return false;
 }
 
-static int run(int argc, char **argv)
+static int verb_push(int argc, char **argv)
 {
 	const struct ct_option *const tables[] = { ct_mode_options_table, options, NULL };
 	bool is_command = has_command(argc, argv);
@@ -296,7 +296,7 @@ static int run(int argc, char **argv)
 
 	if (first < 0)
 		return ct_options_status(first);
-	if (check())
+	if (check_options())
 		return CT_FAILED;
 	if (first >= argc)
 		return ct_options_wrong(&ct_verb_push,
@@ -324,5 +324,5 @@ const struct ct_verb ct_verb_push = {
 		   "profile\nof a process that has ended. Without any, all profiled processes of "
 		   "this host. Without a mode, "
 		   "those that are on, else CPU time.\n",
-	.run = run,
+	.run = verb_push,
 };

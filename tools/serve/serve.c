@@ -88,7 +88,7 @@ static void say_where(const struct ct_serve_how *how)
 }
 
 /* Returns the exit status. */
-static int serve(struct ct_serve_how *how, const char *where)
+static int serve_until_ended(struct ct_serve_how *how, const char *where)
 {
 	struct ct_serve_listen at;
 	char *why;
@@ -108,10 +108,10 @@ static int serve_asked(const char *address)
 	struct ct_serve_how how = { .only.asked = address,
 				    .keep = ct_mode_options_seconds(my.keep) };
 
-	return serve(&how, address);
+	return serve_until_ended(&how, address);
 }
 
-static int run(int argc, char **argv)
+static int verb_serve(int argc, char **argv)
 {
 	int first = ct_options_parse(&ct_verb_serve, argc, argv,
 				     (const struct ct_option *[]){ options, NULL });
@@ -139,7 +139,7 @@ static int run(int argc, char **argv)
 	status = read_pids(&how.only, argc - first, argv + first);
 	if (status != CT_OK)
 		return status;
-	return serve(&how, my.http);
+	return serve_until_ended(&how, my.http);
 }
 
 const struct ct_verb ct_verb_serve = {
@@ -151,5 +151,5 @@ const struct ct_verb ct_verb_serve = {
 		"/pid/N/debug/pprof/ has a process's\nprofiles (/debug/pprof/ those of the only "
 		"one), /targets and /metrics are for scrapers. A request\nturns the mode on that "
 		"it needs. Ends at SIGINT, at SIGTERM, and with the last of the PIDs.\n",
-	.run = run,
+	.run = verb_serve,
 };

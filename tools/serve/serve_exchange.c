@@ -116,9 +116,9 @@ static int queue(struct ct_serve_exchange *x, const struct ct_serve_reply *reply
 }
 
 /* Replies with one line of text, as net/http/pprof does. */
-static int refuse(struct ct_serve_exchange *x, unsigned status, const char *fmt, ...)
+static int refuse_request(struct ct_serve_exchange *x, unsigned status, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-static int refuse(struct ct_serve_exchange *x, unsigned status, const char *fmt, ...)
+static int refuse_request(struct ct_serve_exchange *x, unsigned status, const char *fmt, ...)
 {
 	struct ct_serve_reply reply = { .status = status, .type = CT_SERVE_PLAIN, .error = true };
 	char text[512];
@@ -155,9 +155,10 @@ int ct_serve_exchange_reply(struct ct_serve_exchange *x)
 
 	x->suspended = false;
 	if (x->crowded)
-		return refuse(x, 503, "too many other clients have windows; try again later");
+		return refuse_request(x, 503,
+				      "too many other clients have windows; try again later");
 	if (!job)
-		return refuse(x, 503, "no worker can be started for this request");
+		return refuse_request(x, 503, "no worker can be started for this request");
 	body = job->body;
 	job->body = -1; /* the response closes it */
 	if (job->reply->status >= 500 && !x->gone && !stops) {
@@ -206,7 +207,7 @@ static bool take_window(struct ct_serve_exchange *x)
 }
 
 /* Starts X's worker, or has X wait. Returns false if that can't be done. */
-static bool start(struct ct_serve_exchange *x)
+static bool start_exchange(struct ct_serve_exchange *x)
 {
 	bool ready = !x->request.route.kind || take_window(x);
 
@@ -218,7 +219,7 @@ static bool start(struct ct_serve_exchange *x)
 }
 
 /* Starts a worker that finds out which process is the only one. */
-static bool resolve(struct ct_serve_exchange *x)
+static bool resolve_path(struct ct_serve_exchange *x)
 {
 	struct ct_serve_request r = x->request;
 
@@ -298,14 +299,14 @@ void ct_serve_exchange_ended(struct ct_serve_exchange *x)
 	x->request.route.pid = job->reply->pid;
 	ct_serve_jobs_release(job);
 	x->job = NULL;
-	if (x->gone || stops || !start(x))
+	if (x->gone || stops || !start_exchange(x))
 		resume(x);
 }
 
 void ct_serve_exchange_retry(void)
 {
 	for (struct ct_serve_exchange *x = ct_serve_exchange_all; x && !stops; x = x->next)
-		if (x->waits && x->connection && !start(x))
+		if (x->waits && x->connection && !start_exchange(x))
 			resume(x);
 }
 
@@ -348,7 +349,7 @@ static bool is_served(const struct ct_serve_pids *only, int pid)
 	return !only->count;
 }
 
-/* Reads the arguments of a profile. Returns 0, or what refuse() returned. */
+/* Reads the arguments of a profile. Returns 0, or what refuse_request() returned. */
 static int read_arguments(struct ct_serve_exchange *x)
 {
 	struct ct_serve_request *q = &x->request;
@@ -362,17 +363,18 @@ static int read_arguments(struct ct_serve_exchange *x)
 		return 0;
 	}
 	if (q->seconds > CT_SERVE_SECONDS)
-		return refuse(x, 400, "\"seconds\" is at most %ld here", CT_SERVE_SECONDS);
+		return refuse_request(x, 400, "\"seconds\" is at most %ld here", CT_SERVE_SECONDS);
 	if (!strcmp(k->name, "fgprof")) {
 		if (given && !valid && *seconds)
-			return refuse(x, 400, "bad seconds: %s", seconds);
+			return refuse_request(x, 400, "bad seconds: %s", seconds);
 		if (format && *format && strcmp(format, "pprof") && strcmp(format, "folded"))
-			return refuse(x, 400, "bad format: \"%s\"", format);
+			return refuse_request(x, 400, "bad format: \"%s\"", format);
 		q->folded = format && !strcmp(format, "folded");
 	} else if (k->span == CT_SERVE_TOTAL && given && !valid) {
-		return refuse(x, 400, "invalid value for \"seconds\" - must be a positive integer");
+		return refuse_request(x, 400,
+				      "invalid value for \"seconds\" - must be a positive integer");
 	} else if (k->span == CT_SERVE_TOTAL && valid && q->debug) {
-		return refuse(x, 400, "seconds and debug params are incompatible");
+		return refuse_request(x, 400, "seconds and debug params are incompatible");
 	}
 	if (!valid && k->span == CT_SERVE_WINDOW)
 		q->seconds = 30;
@@ -404,40 +406,44 @@ static bool is_foreign(const struct ct_serve_exchange *x)
 	return (agent && strstr(agent, "Mozilla/")) || header(x, "Accept-Language");
 }
 
-/* Returns 0, or what refuse() returned: MHD_YES. */
-static int check(struct ct_serve_exchange *x, const char *method, const struct ct_serve_how *how)
+/* Returns 0, or what refuse_request() returned: MHD_YES. */
+static int check_request(struct ct_serve_exchange *x, const char *method,
+			 const struct ct_serve_how *how)
 {
 	struct ct_serve_route *r = &x->request.route;
 	const char *site = header(x, "Sec-Fetch-Site"), *origin = header(x, "Origin"),
 		   *mode = argument(x, "mode");
 
 	if (!ct_serve_listen_knows(x->host, how->at->host))
-		return refuse(x, 403,
-			      "the host name \"%s\" is not known here: ask by the address, or "
-			      "start cprof serve with -http=NAME:PORT",
-			      x->host);
+		return refuse_request(
+			x, 403,
+			"the host name \"%s\" is not known here: ask by the address, or "
+			"start cprof serve with -http=NAME:PORT",
+			x->host);
 	if ((site && !strcmp(site, "cross-site")) || (origin && !is_own(x, origin)))
-		return refuse(x, 403, "a page of another site asks");
+		return refuse_request(x, 403, "a page of another site asks");
 	x->request.foreign = is_foreign(x);
 	x->head = !strcmp(method, "HEAD");
 	if (strcmp(method, "GET") && !x->head &&
 	    !(r->what == CT_SERVE_SYMBOL && !strcmp(method, "POST")))
-		return refuse(x, 405, "only GET is allowed");
+		return refuse_request(x, 405, "only GET is allowed");
 	if (r->what == CT_SERVE_NOTHING && strstr(x->path, "/debug/pprof/trace"))
-		return refuse(x, 404, "there is no execution trace: that is of Go programs only");
+		return refuse_request(x, 404,
+				      "there is no execution trace: that is of Go programs only");
 	if (r->what == CT_SERVE_NOTHING)
-		return refuse(x, 404,
-			      strstr(x->path, "/debug/pprof/") ? "Unknown profile"
-							       : "404 page not found");
+		return refuse_request(x, 404,
+				      strstr(x->path, "/debug/pprof/") ? "Unknown profile"
+								       : "404 page not found");
 	if (r->pid && !is_served(&how->only, r->pid))
-		return refuse(x, 404, "process %d is not served here: / lists those that are",
-			      r->pid);
+		return refuse_request(
+			x, 404, "process %d is not served here: / lists those that are", r->pid);
 	if (r->what == CT_SERVE_FLAME) {
 		r->kind = ct_serve_route_shown(mode ? mode : "cpu");
 		if (!r->kind)
-			return refuse(x, 400,
-				      "\"mode\" is cpu, wall, heap, lock, holders, wakers, io or "
-				      "event");
+			return refuse_request(
+				x, 400,
+				"\"mode\" is cpu, wall, heap, lock, holders, wakers, io or "
+				"event");
 	} else if (r->kind) {
 		return read_arguments(x);
 	}
@@ -465,7 +471,7 @@ int ct_serve_exchange_begin(struct ct_serve_exchange *x, const char *method,
 	q->keep = how->keep;
 	q->text = x->text ? x->text : x->query;
 	q->debug = debug ? atoi(debug) : 0;
-	refused = check(x, method, how);
+	refused = check_request(x, method, how);
 	if (refused)
 		return refused;
 	if (q->route.what == CT_SERVE_MOVED)
@@ -477,13 +483,13 @@ int ct_serve_exchange_begin(struct ct_serve_exchange *x, const char *method,
 			     ct_mhd.create_response_from_buffer(0, "", CT_MHD_MUST_COPY));
 	}
 	if (stops)
-		return refuse(x, 503, "the server is ending");
+		return refuse_request(x, 503, "the server is ending");
 	if (ct_serve_jobs_count() >= CT_SERVE_WORKERS)
-		return refuse(x, 503, "%u requests are being answered; try again later",
-			      CT_SERVE_WORKERS);
+		return refuse_request(x, 503, "%u requests are being answered; try again later",
+				      CT_SERVE_WORKERS);
 	x->suspended = true;
 	ct_mhd.suspend_connection(x->connection);
-	if (is_of_process(q->route.what) && !q->route.pid ? !resolve(x) : !start(x))
+	if (is_of_process(q->route.what) && !q->route.pid ? !resolve_path(x) : !start_exchange(x))
 		resume(x);
 	return CT_MHD_YES;
 }

@@ -22,14 +22,14 @@ struct watched {
 	size_t count, room;
 };
 
-static void release(struct watched *w)
+static void release_watched(struct watched *w)
 {
 	for (size_t i = 0; i < w->count; i++)
 		close(w->items[i].fd);
 	free(w->items);
 }
 
-static struct watched find(const char *address)
+static struct watched find_watched(const char *address)
 {
 	const struct ct_serve_pids only = { .asked = address };
 	struct ct_serve_processes all;
@@ -74,10 +74,10 @@ static bool wait_for(struct watched *w, int server)
 
 static bool is_any(const char *address)
 {
-	struct watched w = find(address);
+	struct watched w = find_watched(address);
 	bool any = w.count;
 
-	release(&w);
+	release_watched(&w);
 	return any;
 }
 
@@ -94,11 +94,11 @@ static int serve_while_any(const char *address, int (*serve)(const char *address
 	}
 	pidfd = child > 0 ? (int)syscall(SYS_pidfd_open, child, 0) : -1;
 	while (goes_on) {
-		struct watched w = find(address);
+		struct watched w = find_watched(address);
 
 		all_ended = !w.count;
 		goes_on = !all_ended && wait_for(&w, pidfd);
-		release(&w);
+		release_watched(&w);
 	}
 	if (child > 0) {
 		kill(child, SIGTERM);

@@ -17,7 +17,7 @@ static void lines(const char *const *text, FILE *to)
 		fputs(*text, to);
 }
 
-static void begin(FILE *to, const char *title, const char *kind)
+static void begin_page(FILE *to, const char *title, const char *kind)
 {
 	fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
 	      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
@@ -35,12 +35,12 @@ static void begin(FILE *to, const char *title, const char *kind)
 
 void ct_serve_html_begin(FILE *to, const char *title)
 {
-	begin(to, title, "");
+	begin_page(to, title, "");
 }
 
 void ct_serve_html_begin_home(FILE *to, const char *title)
 {
-	begin(to, title, " class=\"home\"");
+	begin_page(to, title, " class=\"home\"");
 }
 
 void ct_serve_html_end(FILE *to)

@@ -34,8 +34,8 @@ static void *begun(void *arg, const char *uri, struct MHD_Connection *c)
 	return ct_serve_exchange_new(c, uri);
 }
 
-static int handle(void *arg, struct MHD_Connection *c, const char *url, const char *method,
-		  const char *version, const char *data, size_t *size, void **state)
+static int handle_request(void *arg, struct MHD_Connection *c, const char *url, const char *method,
+			  const char *version, const char *data, size_t *size, void **state)
 {
 	struct ct_serve_exchange *x = *state;
 
@@ -220,7 +220,7 @@ static void end_all(void)
 	ct_mhd.run(my.daemon);
 }
 
-static void loop(void)
+static void serve_loop(void)
 {
 	size_t room = 2 + my.how->only.count + CT_SERVE_CONNECTIONS;
 	struct pollfd *p = ct_memory_alloc(room * sizeof(*p));
@@ -263,7 +263,7 @@ int ct_serve_http_run(const struct ct_serve_how *how)
 	my.signals = open_signals();
 	open_processes();
 	my.daemon = ct_mhd.start_daemon(
-		CT_MHD_USE_EPOLL | CT_MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, handle, NULL,
+		CT_MHD_USE_EPOLL | CT_MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, handle_request, NULL,
 		CT_MHD_OPTION_LISTEN_SOCKET, how->at->fd, CT_MHD_OPTION_CONNECTION_LIMIT,
 		CT_SERVE_CONNECTIONS, CT_MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS,
 		CT_MHD_OPTION_URI_LOG_CALLBACK, begun, NULL, CT_MHD_OPTION_NOTIFY_COMPLETED,
@@ -274,7 +274,7 @@ int ct_serve_http_run(const struct ct_serve_how *how)
 		return CT_FAILED;
 	}
 	my.epoll = info->fd;
-	loop();
+	serve_loop();
 	if (!my.ends)
 		fputs("cprof serve: all processes that were served have ended\n", stderr);
 	end_all();

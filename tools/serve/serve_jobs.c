@@ -158,7 +158,7 @@ static void serve_work(const struct ct_serve_request *r, struct ct_serve_out *ou
 	}
 }
 
-static void work(const struct ct_serve_job *job, const struct ct_serve_request *r, pid_t server)
+static void work_on(const struct ct_serve_job *job, const struct ct_serve_request *r, pid_t server)
 {
 	struct ct_serve_out out = { job->reply, NULL, job->snapshot };
 
@@ -217,7 +217,7 @@ struct ct_serve_job *ct_serve_jobs_start(const struct ct_serve_request *r, void 
 			      ? fork()
 			      : -1;
 	if (!job->worker)
-		work(job, r, server);
+		work_on(job, r, server);
 	if (job->worker < 0) {
 		err = errno;
 		ct_serve_jobs_release(job);

@@ -13,7 +13,7 @@ struct page {
 	struct ct_serve_processes all;
 };
 
-static void heading(const struct page *g, const char *name, const char *type, const char *help)
+static void put_heading(const struct page *g, const char *name, const char *type, const char *help)
 {
 	fprintf(g->to, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
@@ -29,7 +29,7 @@ static void put_value(FILE *to, const char *text)
 }
 
 /* NAME{pid="12",program="app" and not yet the end. */
-static void begin(const struct page *g, const char *name, const struct ct_serve_process *p)
+static void begin_line(const struct page *g, const char *name, const struct ct_serve_process *p)
 {
 	fprintf(g->to, "%s{pid=\"%d\",program=\"", name, p->pid);
 	put_value(g->to, p->program);
@@ -40,11 +40,11 @@ static void begin(const struct page *g, const char *name, const struct ct_serve_
 static void of_processes(const struct page *g, const char *name, const char *type, const char *help,
 			 const char *key, double unit)
 {
-	heading(g, name, type, help);
+	put_heading(g, name, type, help);
 	for (size_t i = 0; i < g->all.count; i++) {
 		const struct ct_serve_process *p = &g->all.items[i];
 
-		begin(g, name, p);
+		begin_line(g, name, p);
 		fprintf(g->to, "} %.9g\n", (double)ct_control_number(&p->status, key) * unit);
 	}
 }
@@ -53,7 +53,7 @@ static void of_processes(const struct page *g, const char *name, const char *typ
 static void of_modes(const struct page *g, const char *name, const char *type, const char *help,
 		     const char *mode, const char *key, double unit)
 {
-	heading(g, name, type, help);
+	put_heading(g, name, type, help);
 	for (size_t i = 0; i < g->all.count; i++)
 		for (int m = 0; m < CT_MODES; m++) {
 			const struct ct_serve_process *p = &g->all.items[i];
@@ -61,7 +61,7 @@ static void of_modes(const struct page *g, const char *name, const char *type, c
 
 			if (!ct_serve_processes_is_on(p, each) || (mode && strcmp(mode, each)))
 				continue;
-			begin(g, name, p);
+			begin_line(g, name, p);
 			if (!mode)
 				fprintf(g->to, ",mode=\"%s\"", each);
 			fprintf(g->to, "} %.15g\n",
@@ -79,7 +79,7 @@ static void put_lost_of(const struct page *g, const char *name, const struct ct_
 	for (size_t c = 0; c < sizeof(causes) / sizeof(*causes); c++) {
 		char *key = ct_memory_printf("lost_%s", causes[c]);
 
-		begin(g, name, p);
+		begin_line(g, name, p);
 		fprintf(g->to, ",mode=\"%s\",cause=\"%s\"} %.15g\n", mode, causes[c],
 			(double)ct_serve_processes_number(p, mode, key) * unit);
 		free(key);
@@ -89,7 +89,7 @@ static void put_lost_of(const struct page *g, const char *name, const struct ct_
 /* TIME: of the modes that lose time, in seconds; else of the others. */
 static void put_lost(const struct page *g, const char *name, const char *help, bool time)
 {
-	heading(g, name, "counter", help);
+	put_heading(g, name, "counter", help);
 	for (size_t i = 0; i < g->all.count; i++)
 		for (int m = 0; m < CT_MODES; m++) {
 			const char *mode = ct_control_modes[m].name;
@@ -107,7 +107,7 @@ static void put_lost(const struct page *g, const char *name, const char *help, b
 static void begin_span_metric(const struct page *g, const char *metric,
 			      const struct ct_serve_process *p, const char *name)
 {
-	begin(g, metric, p);
+	begin_line(g, metric, p);
 	fputs(",span=\"", g->to);
 	put_value(g->to, name);
 	fputc('"', g->to);
@@ -196,7 +196,7 @@ static void put_spent(const struct page *g, const struct ct_serve_process *p, un
 static void put_all_spent(const struct page *g)
 {
 	for (size_t c = 0; c < sizeof(spent) / sizeof(*spent); c++) {
-		heading(g, spent[c].name, "counter", spent[c].help);
+		put_heading(g, spent[c].name, "counter", spent[c].help);
 		for (size_t i = 0; i < g->all.count; i++)
 			for (unsigned n = 0; n < 256; n++)
 				put_spent(g, &g->all.items[i], n, c);
@@ -205,7 +205,7 @@ static void put_all_spent(const struct page *g)
 
 static void put_spans(const struct page *g)
 {
-	heading(g, SPANS, "histogram", "How long the program's spans took (cprof_span_begin).");
+	put_heading(g, SPANS, "histogram", "How long the program's spans took (cprof_span_begin).");
 	for (size_t i = 0; i < g->all.count; i++) {
 		const struct ct_serve_process *p = &g->all.items[i];
 
@@ -223,11 +223,12 @@ static void put_spans(const struct page *g)
 
 static void put_info(const struct page *g)
 {
-	heading(g, "cprof_process_info", "gauge", "A process that is served, and its libcprof.");
+	put_heading(g, "cprof_process_info", "gauge",
+		    "A process that is served, and its libcprof.");
 	for (size_t i = 0; i < g->all.count; i++) {
 		char *version = ct_control_value(&g->all.items[i].status, "version");
 
-		begin(g, "cprof_process_info", &g->all.items[i]);
+		begin_line(g, "cprof_process_info", &g->all.items[i]);
 		fputs(",version=\"", g->to);
 		put_value(g->to, version ? version : "");
 		fputs("\"} 1\n", g->to);
@@ -241,9 +242,9 @@ void ct_serve_metrics(const struct ct_serve_request *r, struct ct_serve_out *out
 
 	ct_serve_processes_ask(&g.all, r->only, true);
 	ct_serve_reply_set(out->reply, 200, FORMAT, "");
-	heading(&g, "cprof_build_info", "gauge", "The cprof that serves.");
+	put_heading(&g, "cprof_build_info", "gauge", "The cprof that serves.");
 	fprintf(g.to, "cprof_build_info{version=\"%s\"} 1\n", PACKAGE_VERSION);
-	heading(&g, "cprof_processes", "gauge", "Processes that answer.");
+	put_heading(&g, "cprof_processes", "gauge", "Processes that answer.");
 	fprintf(g.to, "cprof_processes %zu\n", g.all.count);
 	put_info(&g);
 	of_processes(&g, "cprof_process_cpu_seconds_total", "counter",

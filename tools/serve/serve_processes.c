@@ -6,7 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static void add(struct ct_serve_processes *all, int pid, const struct cp_control_message *status)
+static void add_process(struct ct_serve_processes *all, int pid,
+			const struct cp_control_message *status)
 {
 	struct ct_serve_process *p = CT_PUSH(all->items, all->count, all->room);
 	char *program = ct_control_value(status, "program");
@@ -52,7 +53,7 @@ static void see(const struct ct_controlled *p, const struct cp_control_message *
 
 	if (p->pid && p->pid != getppid() && p->pid != getpid() &&
 	    ct_serve_processes_wants(s->only, status))
-		add(s->all, p->pid, status);
+		add_process(s->all, p->pid, status);
 }
 
 static int by_pid(const void *a, const void *b)

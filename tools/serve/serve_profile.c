@@ -25,7 +25,8 @@
 #define FIRST_LOOK_SECONDS 3
 
 /* Says why process PID didn't do it. */
-static void failed(const struct ct_serve_request *r, struct ct_serve_out *out, char *why, int err)
+static void request_failed(const struct ct_serve_request *r, struct ct_serve_out *out, char *why,
+			   int err)
 {
 	const char *mode = r->route.kind->mode;
 
@@ -56,7 +57,7 @@ static void drop_changing_labels(struct ct_profile *p)
 }
 
 /* Returns what the mode has seen since its start, or NULL. */
-static struct ct_profile *dump(const struct ct_serve_request *r, struct ct_serve_out *out)
+static struct ct_profile *dump_profile(const struct ct_serve_request *r, struct ct_serve_out *out)
 {
 	struct cp_control_message m;
 	struct ct_profile *p = NULL;
@@ -67,7 +68,7 @@ static struct ct_profile *dump(const struct ct_serve_request *r, struct ct_serve
 	ct_control_line(&m, "mode", r->route.kind->dump);
 	err = ct_control_profile_ask(r->route.pid, &m, &p, &why);
 	if (err)
-		failed(r, out, why, err);
+		request_failed(r, out, why, err);
 	else
 		drop_changing_labels(p);
 	return p;
@@ -203,7 +204,8 @@ static void write_flame(const struct ct_serve_request *r, struct ct_serve_out *o
 /* ---- a window ---- */
 
 /* Takes from T the profile of R's kind: the mode's, or a companion's. */
-static struct ct_profile *wanted(const struct ct_serve_request *r, struct ct_window_taken *t)
+static struct ct_profile *wanted_profile(const struct ct_serve_request *r,
+					 struct ct_window_taken *t)
 {
 	const struct ct_companion *c =
 		ct_control_modes[ct_control_modes_find(r->route.kind->mode)].companions;
@@ -311,7 +313,7 @@ static struct ct_window *take_window(const struct ct_serve_request *r, struct ct
 
 /* Returns what happens in the next seconds, or up to the end of the process; or since the window's
  * last request. NULL: the reply says why. */
-static struct ct_profile *window(const struct ct_serve_request *r, struct ct_serve_out *out)
+static struct ct_profile *window_profile(const struct ct_serve_request *r, struct ct_serve_out *out)
 {
 	struct ct_window_taken t = { 0 };
 	struct ct_profile *p;
@@ -320,10 +322,10 @@ static struct ct_profile *window(const struct ct_serve_request *r, struct ct_ser
 	struct ct_window *w = take_window(r, out, &t, &why, &err);
 
 	if (!w) {
-		failed(r, out, why, err);
+		request_failed(r, out, why, err);
 		return NULL;
 	}
-	p = wanted(r, &t);
+	p = wanted_profile(r, &t);
 	ct_window_taken_release(&t);
 	if (p)
 		drop_changing_labels(p);
@@ -331,7 +333,7 @@ static struct ct_profile *window(const struct ct_serve_request *r, struct ct_ser
 		save(out, p);
 	leave_window(out, w, goes_on(r));
 	if (!p) {
-		failed(r, out, why, -ESRCH);
+		request_failed(r, out, why, -ESRCH);
 		return NULL;
 	}
 	return ct_serve_sums_with_parts(r->window, p);
@@ -350,15 +352,15 @@ static struct ct_profile *sums(const struct ct_serve_request *r, struct ct_serve
 	if (err == -EUSERS) {
 		free(why);
 	} else if (err) {
-		failed(r, out, why, err);
+		request_failed(r, out, why, err);
 		return NULL;
 	}
 	if (r->seconds)
-		before = dump(r, out);
+		before = dump_profile(r, out);
 	if (before)
 		wait_for_window(r, out, w, r->seconds);
 	if (!r->seconds || before)
-		p = dump(r, out);
+		p = dump_profile(r, out);
 	leave_window(out, w, !r->seconds);
 	if (p && before)
 		return ct_serve_sums_change(p, before);
@@ -396,7 +398,7 @@ void ct_serve_profile(const struct ct_serve_request *r, struct ct_serve_out *out
 				    k->mode);
 		return;
 	}
-	p = is_sum ? sums(r, out) : window(r, out);
+	p = is_sum ? sums(r, out) : window_profile(r, out);
 	if (!p)
 		return;
 	ct_serve_profile_symbolize(p, r->route.pid);

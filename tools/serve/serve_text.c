@@ -88,7 +88,7 @@ static void put_heap_heading(const struct ct_profile *p, FILE *to)
 	free(sum);
 }
 
-static int64_t total(const struct ct_profile *p)
+static int64_t total_of(const struct ct_profile *p)
 {
 	int64_t sum = 0;
 
@@ -109,7 +109,7 @@ void ct_serve_text(const struct ct_profile *p, const struct ct_serve_kind *k, FI
 	if (heap)
 		put_heap_heading(p, to);
 	else if (threads)
-		fprintf(to, "goroutine profile: total %" PRId64 "\n", total(p));
+		fprintf(to, "goroutine profile: total %" PRId64 "\n", total_of(p));
 	else if (!strcmp(k->dump, "holders"))
 		fputs("--- mutex:\ncycles/second=1000000000\nsampling period=1\n", to);
 	else

@@ -7,7 +7,7 @@
 #include "core/read.h"
 #include "serve/serve.h"
 
-static struct ct_profile *ask(const struct ct_serve_request *r, struct ct_serve_out *out)
+static struct ct_profile *ask_threads(const struct ct_serve_request *r, struct ct_serve_out *out)
 {
 	struct cp_control_message m;
 	struct ct_profile *p = NULL;
@@ -24,7 +24,7 @@ static struct ct_profile *ask(const struct ct_serve_request *r, struct ct_serve_
 }
 
 /* Returns P with threads that are at the same place in one row, or NULL. Frees P. */
-static struct ct_profile *joined(struct ct_profile *p)
+static struct ct_profile *joined_threads(struct ct_profile *p)
 {
 	struct ct_regex *own = ct_regex_new(
 		"labels", "^(thread|tid|syscall|lock|holder|readers|joined|deadlock|child|"
@@ -111,13 +111,13 @@ void ct_serve_threads(const struct ct_serve_request *r, struct ct_serve_out *out
 	static const struct ct_serve_kind kind = { .name = "goroutine",
 						   .mode = "",
 						   .dump = "threads" };
-	struct ct_profile *p = ask(r, out);
+	struct ct_profile *p = ask_threads(r, out);
 
 	if (!p)
 		return;
 	ct_serve_profile_symbolize(p, r->route.pid);
 	if (r->debug < 2)
-		p = joined(p);
+		p = joined_threads(p);
 	if (!p) {
 		ct_serve_reply_fail(out, 500, "the threads can't be joined");
 		return;

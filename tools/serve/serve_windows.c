@@ -19,7 +19,7 @@ static void unlink_window(struct ct_serve_window *w)
 	*at = w->next;
 }
 
-static void append(struct ct_serve_window *w)
+static void append_window(struct ct_serve_window *w)
 {
 	struct ct_serve_window **at = &windows;
 
@@ -29,7 +29,7 @@ static void append(struct ct_serve_window *w)
 	w->next = NULL;
 }
 
-static struct ct_serve_window *find(const char *key, int pid, const char *mode)
+static struct ct_serve_window *find_window(const char *key, int pid, const char *mode)
 {
 	struct ct_serve_window *w = key ? windows : NULL;
 
@@ -42,7 +42,7 @@ bool ct_serve_windows_full(const char *key, int pid, const char *mode)
 {
 	unsigned all = 0, of_mode = 0;
 
-	if (!key || find(key, pid, mode))
+	if (!key || find_window(key, pid, mode))
 		return false;
 	for (struct ct_serve_window *w = windows; w; w = w->next) {
 		bool counts = w->key && !w->shared && !ct_control_has_ended(w->pid);
@@ -56,7 +56,7 @@ bool ct_serve_windows_full(const char *key, int pid, const char *mode)
 struct ct_serve_window *ct_serve_windows_take(const char *key, int pid, const char *mode,
 					      bool shared)
 {
-	struct ct_serve_window *w = find(key, pid, mode);
+	struct ct_serve_window *w = find_window(key, pid, mode);
 
 	if (!w) {
 		w = ct_memory_alloc(sizeof(*w));
@@ -66,7 +66,7 @@ struct ct_serve_window *ct_serve_windows_take(const char *key, int pid, const ch
 					       .shared = shared,
 					       .id = ct_window_id_new(),
 					       .until = -1 };
-		append(w);
+		append_window(w);
 	}
 	if (w->ending || (w->users && !shared))
 		return NULL;
@@ -100,7 +100,7 @@ void ct_serve_windows_release(struct ct_serve_window *w, double until)
 		return;
 	}
 	unlink_window(w);
-	append(w);
+	append_window(w);
 }
 
 struct ct_serve_window *ct_serve_windows_due(double now, bool all)

@@ -43,7 +43,7 @@ const char *ct_own_stack_function(struct ct_own *o, const struct ct_profile *p, 
 	return function_from(o, p, &p->samples[i], 0);
 }
 
-static void append(char **text, const char *name)
+static void append_name(char **text, const char *name)
 {
 	char *longer = *text ? ct_memory_printf("%s < %s", *text, name) : ct_memory_strdup(name);
 
@@ -57,9 +57,9 @@ static void append_own(char **text, struct ct_own *o, const struct ct_profile *p
 {
 	for (uint32_t line = 0; line < l->line_count; line++)
 		if (ct_own_is(o, l, &p->lines[l->first_line + line]))
-			append(text, name_of(p, l, line));
+			append_name(text, name_of(p, l, line));
 	if (!l->line_count && ct_own_is(o, l, NULL))
-		append(text, name_of(p, l, 0));
+		append_name(text, name_of(p, l, 0));
 }
 
 char *ct_own_stack_waker(struct ct_own *o, const struct ct_profile *p, size_t i)
@@ -76,7 +76,7 @@ char *ct_own_stack_waker(struct ct_own *o, const struct ct_profile *p, size_t i)
 		append_own(&text, o, p, l);
 	}
 	if (!text)
-		append(&text, first);
+		append_name(&text, first);
 	return text;
 }
 
@@ -100,7 +100,7 @@ char *ct_own_stack_text(struct ct_own *o, const struct ct_profile *p, size_t i)
 	for (uint32_t k = 0; k < s->depth; k++)
 		append_own(&text, o, p, &p->locations[ct_frames(p, s)[k]]);
 	if (!text)
-		append(&text, ct_own_stack_function(o, p, i));
+		append_name(&text, ct_own_stack_function(o, p, i));
 	return text;
 }
 

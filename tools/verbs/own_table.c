@@ -141,7 +141,7 @@ void ct_own_table_release(struct ct_own_table *t)
 	*t = (struct ct_own_table){ 0 };
 }
 
-static const char *trimmed(const char *text)
+static const char *trimmed_text(const char *text)
 {
 	return text + strspn(text, " ");
 }
@@ -205,8 +205,8 @@ void ct_own_table_print(const struct ct_own_table *t, const struct ct_report *r,
 	if (!which)
 		print_programs(r->p);
 	printf(": %s, %s of %s %s%s\n", ct_report_value(r, inside, t->inside),
-	       trimmed(ct_report_share(r, share, t->inside)), ct_report_value(r, total, r->total),
-	       r->type,
+	       trimmed_text(ct_report_share(r, share, t->inside)),
+	       ct_report_value(r, total, r->total), r->type,
 	       (double)ct_abs(t->rows[0].own) < ct_report_heading_unsure(r)
 		       ? "; the first row may be chance"
 		       : "");

@@ -25,7 +25,7 @@
 /* ---- the library ---- */
 
 /* Returns the length of the directories that A and B have in common. */
-static size_t common(const char *a, const char *b)
+static size_t common_prefix(const char *a, const char *b)
 {
 	size_t n = 0;
 
@@ -47,7 +47,7 @@ static char *there(char *path)
  * installation, which may have been moved. */
 static char *beside(const char *directory)
 {
-	size_t shared = common(CP_BINDIR "/", CP_LIBDIR "/"), n = strlen(directory);
+	size_t shared = common_prefix(CP_BINDIR "/", CP_LIBDIR "/"), n = strlen(directory);
 	const char *bin = &CP_BINDIR[shared];
 	char *path = there(ct_memory_printf("%s/.libs/libcprof.so", directory));
 

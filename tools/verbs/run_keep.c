@@ -59,7 +59,7 @@ static void rotate(const char *path, long count)
 	}
 }
 
-static int copy(int from, FILE *to)
+static int copy_file(int from, FILE *to)
 {
 	char *buffer = ct_memory_realloc(NULL, COPIED_AT_ONCE, 1);
 	off_t at = 0;
@@ -84,7 +84,7 @@ char *ct_run_keep_store(struct ct_run_keep *k, const char *path, long count)
 		rotate(path, count);
 		error = ct_target_open(&target, name);
 		if (!error)
-			error = ct_target_close(&target, copy(k->fd, target.to));
+			error = ct_target_close(&target, copy_file(k->fd, target.to));
 		if (error) {
 			fprintf(stderr, "cprof: the run before can't be kept as %s: %s\n", name,
 				strerror(-error));

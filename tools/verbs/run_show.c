@@ -152,8 +152,8 @@ static bool is_companion(const char *tail, const char *ext)
 	return false;
 }
 
-static void take(const struct ct_run_show *how, struct files *f, char *path, const char *tail,
-		 const char *ext)
+static void take_file(const struct ct_run_show *how, struct files *f, char *path, const char *tail,
+		      const char *ext)
 {
 	int64_t total = symbolize(how, path, NULL);
 
@@ -188,7 +188,7 @@ static void find_others(const struct ct_run_show *how, struct files *f, const ch
 			continue;
 		whole = ct_memory_printf("%s%s", directory, e->d_name);
 		if (ct_run_show_wrote(how, whole))
-			take(how, f, whole, e->d_name + stem, ext);
+			take_file(how, f, whole, e->d_name + stem, ext);
 		else
 			free(whole);
 	}
@@ -233,7 +233,7 @@ static void say_files(const struct files *f, const char *path)
 
 /* ---- output ---- */
 
-static void remember(const char *path)
+static void remember_file(const char *path)
 {
 	*CT_PUSH(drawn.paths, drawn.count, drawn.room) = ct_memory_strdup(path);
 }
@@ -244,12 +244,12 @@ static void remember_all(const struct files *f)
 	bool at_peak = !f->own && f->children <= f->own && f->peak;
 
 	if (at_peak)
-		remember(f->peak);
+		remember_file(f->peak);
 	for (size_t i = 0; i < (f->children > f->own ? f->count : 1); i++)
-		remember(f->process[i]);
+		remember_file(f->process[i]);
 	for (size_t i = 0; i < f->companion_count; i++)
 		if (!at_peak || f->companions[i] != f->peak)
-			remember(f->companions[i]);
+			remember_file(f->companions[i]);
 }
 
 char *ct_run_show_page(const char *command)
@@ -275,7 +275,7 @@ static void become(const char *const argv[], int failed)
 }
 
 /* Did PROGRAM start? Does not wait for its end, because it may be the browser itself. */
-static bool start(const char *program, const char *file)
+static bool start_browser(const char *program, const char *file)
 {
 	int ends[2];
 	char byte;
@@ -301,7 +301,7 @@ static void browser_open(const char *file)
 {
 	char *path = realpath(file, NULL);
 
-	if (!path || (!start("xdg-open", path) && !start("open", path)))
+	if (!path || (!start_browser("xdg-open", path) && !start_browser("open", path)))
 		fprintf(stderr,
 			"cprof: -open: neither xdg-open nor open is here: open %s yourself\n",
 			path ? path : file);

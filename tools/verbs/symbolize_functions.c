@@ -34,7 +34,7 @@ static uint32_t *slot_of(const struct ct_functions *t, const struct ct_function 
 	return &t->table[i];
 }
 
-static void grow(struct ct_functions *t)
+static void grow_functions(struct ct_functions *t)
 {
 	struct ct_functions old = *t;
 
@@ -51,7 +51,7 @@ uint32_t ct_symbolize_functions_add(struct ct_functions *t, const struct ct_func
 	uint32_t *slot;
 
 	if (t->used * 2 >= t->room)
-		grow(t);
+		grow_functions(t);
 	slot = slot_of(t, f);
 	if (!*slot) {
 		*slot = ct_model_add_function(t->p, f) + 1;

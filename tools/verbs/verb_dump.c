@@ -37,7 +37,7 @@ static const struct {
 };
 
 /* Says WHY, and frees it. */
-static int say(char *why)
+static int say_why(char *why)
 {
 	fprintf(stderr, "cprof dump: %s\n", why);
 	free(why);
@@ -63,7 +63,7 @@ static void see_modes(const struct ct_controlled *p, const struct cp_control_mes
 /* Without an answer there is still the signal, on which the library writes files itself. */
 static int no_answer(int pid, char *why)
 {
-	say(why);
+	say_why(why);
 	if (pid > 0 && ct_control_has_library(pid) && !kill(pid, 0))
 		fprintf(stderr,
 			"cprof dump: if it was started with a profile's path (CPUPROFILE=... or "
@@ -74,7 +74,7 @@ static int no_answer(int pid, char *why)
 }
 
 /* Returns the profile NAME of process PID, or NULL with the reason in *WHY. */
-static struct ct_profile *ask(int pid, const char *name, char **why)
+static struct ct_profile *ask_profile(int pid, const char *name, char **why)
 {
 	struct cp_control_message m;
 	struct ct_profile *p = NULL;
@@ -112,7 +112,7 @@ static char *free_path(int pid, int mode)
 }
 
 /* Writes P, which it frees, to PATH. */
-static int keep(struct ct_profile *p, int pid, const char *path)
+static int keep_profile(struct ct_profile *p, int pid, const char *path)
 {
 	int status = CT_FAILED;
 
@@ -137,14 +137,14 @@ static int keep_views(int pid, int mode, const char *path)
 
 		if (views[i].mode != mode)
 			continue;
-		p = ask(pid, views[i].name, &why);
+		p = ask_profile(pid, views[i].name, &why);
 		free(why);
 		if (!p || !p->sample_count) {
 			ct_model_free(p);
 			continue;
 		}
 		beside = ct_mode_options_infix(path, views[i].infix);
-		if (keep(p, pid, beside))
+		if (keep_profile(p, pid, beside))
 			status = CT_FAILED;
 		free(beside);
 	}
@@ -154,22 +154,22 @@ static int keep_views(int pid, int mode, const char *path)
 static int dump_mode(int pid, int mode)
 {
 	char *why, *path;
-	struct ct_profile *p = ask(pid, ct_control_modes[mode].name, &why);
+	struct ct_profile *p = ask_profile(pid, ct_control_modes[mode].name, &why);
 	int status;
 
 	if (!p)
-		return say(why);
+		return say_why(why);
 	path = !my.output		? free_path(pid, mode)
 	       : strcmp(my.output, "-") ? ct_mode_options_absolute(my.output)
 					: ct_memory_strdup("-");
-	status = keep(p, pid, path);
+	status = keep_profile(p, pid, path);
 	if (!status && strcmp(path, "-"))
 		status = keep_views(pid, mode, path);
 	free(path);
 	return status;
 }
 
-static int dump(int pid)
+static int dump_process(int pid)
 {
 	bool on[CT_MODES] = { false };
 	char *why = ct_control_one(pid, see_modes, on);
@@ -180,18 +180,18 @@ static int dump(int pid)
 	for (int m = 0; m < CT_MODES; m++)
 		count += on[m];
 	if (!count)
-		return say(ct_memory_printf("process %s: %s is not on; \"cprof ps\" lists the "
-					    "modes, \"cprof start\" turns one on",
-					    ct_control_name(pid), my.mode ?: "a mode"));
+		return say_why(ct_memory_printf("process %s: %s is not on; \"cprof ps\" lists the "
+						"modes, \"cprof start\" turns one on",
+						ct_control_name(pid), my.mode ?: "a mode"));
 	if (count > 1 && my.output)
-		return say(ct_memory_strdup("several modes are on: -output needs -mode"));
+		return say_why(ct_memory_strdup("several modes are on: -output needs -mode"));
 	for (int m = 0; m < CT_MODES; m++)
 		if (on[m] && dump_mode(pid, m))
 			status = CT_FAILED;
 	return status;
 }
 
-static int run(int argc, char **argv)
+static int verb_dump(int argc, char **argv)
 {
 	const struct ct_option *const tables[] = { options, NULL };
 	int first = ct_options_parse(&ct_verb_dump, argc, argv, tables), pid;
@@ -208,7 +208,7 @@ static int run(int argc, char **argv)
 		return ct_options_wrong(&ct_verb_dump,
 					"-mode=%s is not cpu, wall, heap, lock, io or event",
 					my.mode);
-	return dump(pid);
+	return dump_process(pid);
 }
 
 const struct ct_verb ct_verb_dump = {
@@ -217,5 +217,5 @@ const struct ct_verb ct_verb_dump = {
 	.summary = "Get a profile of a running process now",
 	.details = "The process runs under libcprof; it goes on, and so does its profile. The file "
 		   "is written here.\n",
-	.run = run,
+	.run = verb_dump,
 };

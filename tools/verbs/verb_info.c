@@ -13,7 +13,7 @@ static struct {
 
 static const struct ct_option options[] = { CT_FLAG("json", &my.json, "print JSON"), CT_END };
 
-static int64_t total(const struct ct_profile *p, size_t type)
+static int64_t total_of(const struct ct_profile *p, size_t type)
 {
 	uint64_t sum = 0;
 
@@ -68,7 +68,7 @@ static void format_time(int64_t nanos, char *to, size_t size)
 		*to = '\0';
 }
 
-static void line(const char *name, const char *text)
+static void info_line(const char *name, const char *text)
 {
 	printf("%s%-10s%s ", ct_out_paint(CT_BOLD), name, ct_out_paint(CT_PLAIN));
 	ct_out_text(stdout, text);
@@ -97,22 +97,22 @@ static void print_types(const struct ct_profile *p)
 		ct_out_text(stdout, ct_text(p, p->types[i].type));
 		putchar('/');
 		ct_out_text(stdout, ct_text(p, p->types[i].unit));
-		printf(" total %" PRId64 "%s\n", total(p, i),
+		printf(" total %" PRId64 "%s\n", total_of(p, i),
 		       i == ct_model_default_type(p) ? " (default)" : "");
 	}
 }
 
-static void print(const struct ct_profile *p)
+static void print_info(const struct ct_profile *p)
 {
 	struct use *uses = count_uses(p);
 	struct ct_resident resident;
 	char when[64];
 
-	line("types", "");
+	info_line("types", "");
 	print_types(p);
 	format_time(p->time_nanos, when, sizeof(when));
 	if (*when)
-		line("time", when);
+		info_line("time", when);
 	if (p->duration_nanos)
 		printf("%s%-10s%s %.3f s\n", ct_out_paint(CT_BOLD), "duration",
 		       ct_out_paint(CT_PLAIN), (double)p->duration_nanos / 1e9);
@@ -127,14 +127,14 @@ static void print(const struct ct_profile *p)
 	printf("%s%-10s%s %zu samples, %zu locations, %zu functions, %zu label sets\n",
 	       ct_out_paint(CT_BOLD), "holds", ct_out_paint(CT_PLAIN), p->sample_count,
 	       p->location_count, p->function_count, p->label_set_count - 1);
-	line("mappings", "");
+	info_line("mappings", "");
 	for (uint32_t i = 0; i < p->mapping_count; i++)
 		print_mapping(p, i, uses[i]);
 	free(uses);
 	if (ct_resident_read(p, &resident))
 		ct_resident_print(&resident, 0);
 	if (p->comment_count)
-		line("comments", "");
+		info_line("comments", "");
 	for (size_t i = 0; i < p->comment_count; i++) {
 		fputs("  ", stdout);
 		ct_out_text(stdout, ct_notes_comment(p, i));
@@ -192,7 +192,7 @@ static void print_json(const struct ct_profile *p)
 		ct_json_open(&j, NULL, '{');
 		ct_json_text(&j, "type", ct_text(p, p->types[i].type));
 		ct_json_text(&j, "unit", ct_text(p, p->types[i].unit));
-		ct_json_integer(&j, "total", total(p, i));
+		ct_json_integer(&j, "total", total_of(p, i));
 		ct_json_bool(&j, "default", i == ct_model_default_type(p));
 		ct_json_close(&j, '}');
 	}
@@ -214,7 +214,7 @@ static void print_json(const struct ct_profile *p)
 	ct_json_close(&j, '}');
 }
 
-static int run(int argc, char **argv)
+static int verb_info(int argc, char **argv)
 {
 	int first = ct_options_parse(&ct_verb_info, argc, argv,
 				     (const struct ct_option *[]){ options, NULL });
@@ -232,7 +232,7 @@ static int run(int argc, char **argv)
 	if (my.json)
 		print_json(p);
 	else
-		print(p);
+		print_info(p);
 	ct_model_free(p);
 	return ct_out_end();
 }
@@ -242,5 +242,5 @@ const struct ct_verb ct_verb_info = {
 	.operands = "FILE",
 	.summary = "The profile's own description: types, times, mappings, comments",
 	.details = "",
-	.run = run,
+	.run = verb_info,
 };

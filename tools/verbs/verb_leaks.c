@@ -156,7 +156,7 @@ static const char *what_of(const struct ct_leak_dump *d)
 									    : "In use";
 }
 
-static void heading(const struct ct_leaks *l)
+static void leaks_heading(const struct ct_leaks *l)
 {
 	const struct ct_leak_dump *first = &l->dumps[0], *last = &l->dumps[l->count - 1];
 	char a[CT_NUMBER_ROOM], b[CT_NUMBER_ROOM], c[CT_NUMBER_ROOM];
@@ -200,7 +200,7 @@ static bool put_rows(const struct ct_leaks *l, size_t from, size_t end, size_t m
 	return cut;
 }
 
-static int print(const struct ct_leaks *l)
+static int print_leaks(const struct ct_leaks *l)
 {
 	size_t sure = l->row_count - l->few;
 	size_t within = l->dumps[l->count - 1].stacks.count - l->row_count;
@@ -210,7 +210,7 @@ static int print(const struct ct_leaks *l)
 
 	ct_short_name_columns();
 	ct_out_begin();
-	heading(l);
+	leaks_heading(l);
 	cut = put_rows(l, 0, sure, (size_t)my.rows);
 	if (l->few) {
 		printf("%s, maybe in use for a moment (a later dump tells):\n",
@@ -238,7 +238,7 @@ static int print(const struct ct_leaks *l)
 	return status;
 }
 
-static int run(int argc, char **argv)
+static int verb_leaks(int argc, char **argv)
 {
 	const struct ct_option *const tables[] = { options, ct_short_name_options, NULL };
 	int first = ct_options_parse(&ct_verb_leaks, argc, argv, tables), status;
@@ -248,8 +248,9 @@ static int run(int argc, char **argv)
 		return ct_options_status(first);
 	if (argc == first)
 		return ct_options_wrong(&ct_verb_leaks, "a heap profile is needed");
-	status = ct_leak_rows_make(&l, argv + first, (size_t)(argc - first), my.own) ? CT_FAILED
-										     : print(&l);
+	status = ct_leak_rows_make(&l, argv + first, (size_t)(argc - first), my.own)
+			 ? CT_FAILED
+			 : print_leaks(&l);
 	ct_leak_rows_release(&l);
 	return status;
 }
@@ -274,5 +275,5 @@ const struct ct_verb ct_verb_leaks = {
 		"reached) are there where they are known. Last comes what the resident memory of "
 		"the\n"
 		"process consisted of.\n",
-	.run = run,
+	.run = verb_leaks,
 };

@@ -58,7 +58,7 @@ static const struct ct_node **pick_nodes(const struct ct_graph *g, struct ct_reg
 	return nodes;
 }
 
-static void measure(struct routine *t)
+static void measure_routine(struct routine *t)
 {
 	for (size_t i = 0; i < t->count; i++) {
 		const struct ct_node *n = t->nodes[i];
@@ -169,7 +169,7 @@ static void show_routine(struct listing *l, struct routine *t)
 	struct ct_source source;
 	int error;
 
-	measure(t);
+	measure_routine(t);
 	head(l, t);
 	error = ct_source_read(&source, t->file, source_path, trim_path);
 	if (!error) {
@@ -252,7 +252,8 @@ static bool has_lines(const struct ct_node *const *nodes, size_t count)
 	return false;
 }
 
-static int list(struct ct_report *r, struct ct_regex *pick, const char *pattern, const char *file)
+static int list_routines(struct ct_report *r, struct ct_regex *pick, const char *pattern,
+			 const char *file)
 {
 	struct listing l = { .r = r, .json = ct_json_to(stdout) };
 	const struct ct_node **nodes;
@@ -277,7 +278,7 @@ static int list(struct ct_report *r, struct ct_regex *pick, const char *pattern,
 	return status;
 }
 
-static int run(int argc, char **argv)
+static int verb_list(int argc, char **argv)
 {
 	int first = ct_report_parse(&ct_verb_list, argc, argv, options), status = CT_FAILED;
 	struct ct_regex *pick;
@@ -289,7 +290,7 @@ static int run(int argc, char **argv)
 		return ct_options_wrong(&ct_verb_list, "an expression and a profile are needed");
 	pick = ct_regex_new("list", argv[first]);
 	if (pick && !ct_report_open(&r, argv + first + 1, argc - first - 1)) {
-		status = list(&r, pick, argv[first], argv[first + 1]);
+		status = list_routines(&r, pick, argv[first], argv[first + 1]);
 		ct_report_close(&r);
 	}
 	ct_regex_free(pick);
@@ -302,5 +303,5 @@ const struct ct_verb ct_verb_list = {
 	.summary = "The source of the functions that match, with each line's values",
 	.details = "Needs a profile with lines: Go's have them, libcprof's after \"cprof "
 		   "symbolize\".\n",
-	.run = run,
+	.run = verb_list,
 };

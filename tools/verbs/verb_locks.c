@@ -149,7 +149,7 @@ static void put_half(const struct ct_sum *sum, const char *lock, size_t width, b
 }
 
 /* Returns true if the side has rows of LOCK. */
-static bool has(const struct side *s, const char *lock)
+static bool has_lock(const struct side *s, const char *lock)
 {
 	size_t at = 0;
 
@@ -185,7 +185,7 @@ static void put_functions(const struct side *waiters, const struct side *right_s
 	}
 }
 
-static const char *trimmed(const char *text)
+static const char *trimmed_text(const char *text)
 {
 	return text + strspn(text, " ");
 }
@@ -202,7 +202,7 @@ static void put_lock(const struct side *waiters, const struct side *holders,
 	printf("%s: %s in %lld wait%s, %s of all", ct_out_paint(CT_PLAIN),
 	       ct_numbers_format(number, lock->value, "nanoseconds", "auto"),
 	       (long long)lock->count, lock->count == 1 ? "" : "s",
-	       trimmed(ct_numbers_percent(share, lock->value, waiters->total)));
+	       trimmed_text(ct_numbers_percent(share, lock->value, waiters->total)));
 	if (lock->count > 0)
 		printf(", %s each",
 		       ct_numbers_format(mean, lock->value / lock->count, "nanoseconds", "auto"));
@@ -211,12 +211,14 @@ static void put_lock(const struct side *waiters, const struct side *holders,
 		       ct_numbers_format(mean, lock->longest, "nanoseconds", "auto"));
 	if (waiters->p->duration_nanos)
 		printf(", %s of wall time",
-		       trimmed(ct_numbers_percent(wall, lock->value, waiters->p->duration_nanos)));
+		       trimmed_text(
+			       ct_numbers_percent(wall, lock->value, waiters->p->duration_nanos)));
 	putchar('\n');
-	put_functions(waiters, has(wakers, lock->name) ? wakers : holders, lock->name);
+	put_functions(waiters, has_lock(wakers, lock->name) ? wakers : holders, lock->name);
 }
 
-static int print(const struct side *waiters, const struct side *holders, const struct side *wakers)
+static int print_locks(const struct side *waiters, const struct side *holders,
+		       const struct side *wakers)
 {
 	char total[CT_NUMBER_ROOM], length[CT_NUMBER_ROOM];
 	size_t shown = my.locks && (size_t)my.locks < waiters->locks.count ? (size_t)my.locks
@@ -254,7 +256,7 @@ static const char *companion_of(const struct ct_profile *p)
 	return !strcmp(ct_text(p, p->types[0].type), "waits") ? "wakers" : NULL;
 }
 
-static void release(struct side *s)
+static void release_side(struct side *s)
 {
 	ct_own_stack_release(&s->locks);
 	ct_own_stack_release(&s->functions);
@@ -313,7 +315,7 @@ static int print_all(const struct side *waiters, const char *file)
 
 	read_beside(&holders, file, "holders");
 	read_beside(&wakers, file, "wakers");
-	status = print(waiters, &holders, &wakers);
+	status = print_locks(waiters, &holders, &wakers);
 	say_next(waiters, &holders);
 	if (!holders.p && !wakers.p && waiters->total) {
 		char *beside = beside_of(file, "holders");
@@ -322,12 +324,12 @@ static int print_all(const struct side *waiters, const char *file)
 			beside);
 		free(beside);
 	}
-	release(&holders);
-	release(&wakers);
+	release_side(&holders);
+	release_side(&wakers);
 	return status;
 }
 
-static int show(const char *file)
+static int show_locks(const char *file)
 {
 	struct side waiters = { .p = ct_read_source(file) };
 	const char *companion = waiters.p ? companion_of(waiters.p) : NULL;
@@ -342,11 +344,11 @@ static int show(const char *file)
 		status = print_all(&waiters, file);
 	if (waiters.p && status == CT_OK)
 		ct_siblings_say(waiters.p, file);
-	release(&waiters);
+	release_side(&waiters);
 	return status;
 }
 
-static int run(int argc, char **argv)
+static int verb_locks(int argc, char **argv)
 {
 	const struct ct_option *const tables[] = { options, ct_short_name_options, NULL };
 	int first = ct_options_parse(&ct_verb_locks, argc, argv, tables);
@@ -356,7 +358,7 @@ static int run(int argc, char **argv)
 	if (argc - first != 1)
 		return ct_options_wrong(&ct_verb_locks, "one lock profile is needed, not %d",
 					argc - first);
-	return show(argv[first]);
+	return show_locks(argv[first]);
 }
 
 const struct ct_verb ct_verb_locks = {
@@ -368,5 +370,5 @@ const struct ct_verb ct_verb_locks = {
 		"condition, a\nsemaphore, a barrier or a futex, NAME.wakers.EXT tells who ended "
 		"the waits.\n"
 		"Waiters, holders and wakers are the innermost functions of your own code.\n",
-	.run = run,
+	.run = verb_locks,
 };

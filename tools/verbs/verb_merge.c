@@ -91,7 +91,7 @@ static char **with_children(char *const *sources, int *n, size_t *unread)
 	return all.names;
 }
 
-static int run(int argc, char **argv)
+static int verb_merge(int argc, char **argv)
 {
 	const struct ct_option *tables[] = { options, ct_filter_options, ct_load_options, NULL };
 	int first = ct_options_parse(&ct_verb_merge, argc, argv, tables);
@@ -132,5 +132,5 @@ const struct ct_verb ct_verb_merge = {
 	.summary = "Write several profiles, or the filtered part of one, as one file",
 	.details =
 		"Equal stacks are summed, even if their modules were loaded at other addresses.\n",
-	.run = run,
+	.run = verb_merge,
 };

@@ -27,7 +27,8 @@ struct rows {
 	size_t elsewhere_count;
 };
 
-static void add(const struct ct_controlled *p, const struct cp_control_message *status, void *arg)
+static void add_process(const struct ct_controlled *p, const struct cp_control_message *status,
+			void *arg)
 {
 	struct rows *r = arg;
 	struct row *row = CT_PUSH(r->items, r->count, r->room);
@@ -67,7 +68,7 @@ static int by_pid(const void *a, const void *b)
 	return x->pid < y->pid ? -1 : x->pid > y->pid;
 }
 
-static unsigned long long number(const struct row *r, const char *mode, const char *key)
+static unsigned long long number_of_mode(const struct row *r, const char *mode, const char *key)
 {
 	char *name = ct_memory_printf("%s.%s", mode, key);
 	unsigned long long n = ct_control_number(&r->status, name);
@@ -117,14 +118,14 @@ static void print_row(const struct row *r)
 	unsigned long long since = 0, samples = 0, lost = 0;
 
 	for (size_t i = 0; i < CT_MODES; i++) {
-		unsigned long long begun = number(r, ct_control_modes[i].name, "since");
+		unsigned long long begun = number_of_mode(r, ct_control_modes[i].name, "since");
 
 		if (!begun)
 			continue;
 		sprintf(text + strlen(text), "%s%s", *text ? "," : "", ct_control_modes[i].name);
 		since = since && since < begun ? since : begun;
-		samples += number(r, ct_control_modes[i].name, "samples");
-		lost += number(r, ct_control_modes[i].name, "lost");
+		samples += number_of_mode(r, ct_control_modes[i].name, "samples");
+		lost += number_of_mode(r, ct_control_modes[i].name, "lost");
 	}
 	/* A process of another pid namespace may be out of sight. */
 	if (r->pid)
@@ -142,7 +143,7 @@ static void print_row(const struct row *r)
 	free(program);
 }
 
-static void print(const struct rows *r)
+static void print_processes(const struct rows *r)
 {
 	printf("%8s %-19s %8s %10s %7s %s\n", "PID", "MODES", "SINCE", "SAMPLES", "COST",
 	       "PROGRAM");
@@ -167,10 +168,11 @@ static void json_mode(struct ct_json *j, const struct row *r, const char *mode)
 	static const char *const numbers[] = { "since", "samples", "lost", "period" };
 	char *path = ct_memory_printf("%s.path", mode);
 
-	if (number(r, mode, "since")) {
+	if (number_of_mode(r, mode, "since")) {
 		ct_json_open(j, mode, '{');
 		for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
-			ct_json_integer(j, numbers[i], (int64_t)number(r, mode, numbers[i]));
+			ct_json_integer(j, numbers[i],
+					(int64_t)number_of_mode(r, mode, numbers[i]));
 		json_text(j, r, path);
 		ct_json_close(j, '}');
 	}
@@ -202,7 +204,7 @@ static void print_json(const struct rows *r)
 
 static int add_one(const char *process, struct rows *r)
 {
-	char *why = ct_control_one(ct_control_process(process), add, r);
+	char *why = ct_control_one(ct_control_process(process), add_process, r);
 
 	if (why)
 		fprintf(stderr, "cprof ps: %s\n", why);
@@ -210,7 +212,7 @@ static int add_one(const char *process, struct rows *r)
 	return why ? CT_FAILED : CT_OK;
 }
 
-static int run(int argc, char **argv)
+static int verb_ps(int argc, char **argv)
 {
 	int first = ct_options_parse(&ct_verb_ps, argc, argv,
 				     (const struct ct_option *[]){ options, NULL });
@@ -223,7 +225,8 @@ static int run(int argc, char **argv)
 		if (!ct_control_process(argv[i]))
 			return ct_options_wrong(&ct_verb_ps, CT_CONTROL_NO_PROCESS, argv[i]);
 	if (first == argc)
-		ct_control_each(&(struct ct_control_which){ .elsewhere = add_elsewhere }, add, &r);
+		ct_control_each(&(struct ct_control_which){ .elsewhere = add_elsewhere },
+				add_process, &r);
 	for (int i = first; i < argc; i++)
 		status |= add_one(argv[i], &r);
 	if (r.count)
@@ -237,7 +240,7 @@ static int run(int argc, char **argv)
 	if (my.json)
 		print_json(&r);
 	else if (r.count)
-		print(&r);
+		print_processes(&r);
 	free(r.items);
 	return ct_out_end() || status ? CT_FAILED : CT_OK;
 }
@@ -250,5 +253,5 @@ const struct ct_verb ct_verb_ps = {
 		"Yours, and as root everybody's, in containers too. COST is the profiler's CPU "
 		"time beside the\nprogram's own; \"-\": the program has used less than a tenth of "
 		"a second.\n",
-	.run = run,
+	.run = verb_ps,
 };

@@ -49,14 +49,14 @@ static void interrupt(int sig)
 }
 
 /* Says WHY, and frees it. */
-static int say(char *why)
+static int say_why(char *why)
 {
 	fprintf(stderr, "cprof record: %s\n", why);
 	free(why);
 	return CT_FAILED;
 }
 
-static int begin(struct window *w, int pid, double seconds)
+static int begin_window(struct window *w, int pid, double seconds)
 {
 	const char *name = ct_control_modes[w->mode].name,
 		   *setting = ct_mode_options[w->mode].value;
@@ -66,7 +66,7 @@ static int begin(struct window *w, int pid, double seconds)
 	char *why;
 
 	if (ct_window_open(&w->window, pid, &how, &why))
-		return say(why);
+		return say_why(why);
 	if (ct_window_was_on(w->window) && *setting)
 		fprintf(stderr, "cprof record: %s is on already, and keeps its own setting\n",
 			name);
@@ -108,12 +108,12 @@ static char *path_of(const struct window *w, int pid)
 	return path;
 }
 
-static int end(struct window *w, int pid)
+static int end_window(struct window *w, int pid)
 {
 	struct ct_window_taken taken;
 	char *why;
 	enum ct_window_result result = ct_window_take(w->window, &taken, &why);
-	int status = result == CT_WINDOW_OK ? CT_OK : say(why);
+	int status = result == CT_WINDOW_OK ? CT_OK : say_why(why);
 
 	ct_window_close(w->window);
 	if (!taken.profile)
@@ -130,7 +130,7 @@ static int end(struct window *w, int pid)
 	return status;
 }
 
-static double now(void)
+static double record_now(void)
 {
 	struct timespec t;
 
@@ -143,10 +143,10 @@ static void wait_for_end(const struct window *windows, unsigned n, int pid, doub
 {
 	struct pollfd process = { .fd = (int)syscall(SYS_pidfd_open, ct_control_pid(pid), 0),
 				  .events = POLLIN };
-	double began = now(), passed;
+	double began = record_now(), passed;
 	bool shown = isatty(STDERR_FILENO);
 
-	while ((passed = now() - began) < seconds && !interrupted) {
+	while ((passed = record_now() - began) < seconds && !interrupted) {
 		double left = seconds - passed;
 
 		if (shown)
@@ -160,12 +160,12 @@ static void wait_for_end(const struct window *windows, unsigned n, int pid, doub
 		fputs("\r\033[K", stderr);
 	if (process.fd >= 0 && poll(&process, 1, 0) == 1)
 		fprintf(stderr, "cprof: process %s has ended after %.1f s\n", ct_control_name(pid),
-			now() - began);
+			record_now() - began);
 	if (process.fd >= 0)
 		close(process.fd);
 }
 
-static void show(const struct window *w, struct timespec start)
+static void show_window(const struct window *w, struct timespec start)
 {
 	const char **roots = ct_memory_alloc((my.roots.count + 2) * sizeof(*roots));
 	struct ct_run_show how = { .since = start, .roots = roots, .top = my.top, .window = true };
@@ -177,7 +177,7 @@ static void show(const struct window *w, struct timespec start)
 	free(roots);
 }
 
-static int record(int pid, double seconds)
+static int record_process(int pid, double seconds)
 {
 	struct window windows[CT_MODES] = { { 0 } };
 	struct timespec start;
@@ -188,7 +188,7 @@ static int record(int pid, double seconds)
 		windows[count].mode = m;
 		if (!ct_mode_options[m].value)
 			continue;
-		if (begin(&windows[count], pid, seconds))
+		if (begin_window(&windows[count], pid, seconds))
 			status = CT_FAILED;
 		else
 			count++;
@@ -202,17 +202,17 @@ static int record(int pid, double seconds)
 	wait_for_end(windows, count, pid, seconds);
 	start = ct_run_show_start();
 	for (unsigned i = 0; i < count; i++)
-		if (end(&windows[i], pid))
+		if (end_window(&windows[i], pid))
 			status = CT_FAILED;
 	for (unsigned i = 0; i < count; i++)
 		if (windows[i].path)
-			show(&windows[i], start);
+			show_window(&windows[i], start);
 	for (unsigned i = 0; i < count; i++)
 		free(windows[i].path);
 	return status;
 }
 
-static int run(int argc, char **argv)
+static int verb_record(int argc, char **argv)
 {
 	const struct ct_option *const tables[] = { ct_mode_options_table, options, ct_own_options,
 						   ct_short_name_options, NULL };
@@ -240,7 +240,7 @@ static int run(int argc, char **argv)
 		return CT_FAILED;
 	if (!ct_mode_options_count())
 		ct_mode_options[CT_CPU].value = "";
-	return record(pid, seconds);
+	return record_process(pid, seconds);
 }
 
 const struct ct_verb ct_verb_record = {
@@ -250,5 +250,5 @@ const struct ct_verb ct_verb_record = {
 	.details =
 		"Without a mode, its CPU time. The profile goes to PID.MODE.pb here. A mode that "
 		"is on goes on; others\nare on for the window only.\n",
-	.run = run,
+	.run = verb_record,
 };

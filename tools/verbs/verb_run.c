@@ -63,7 +63,7 @@ struct plan {
 	struct timespec start;
 };
 
-static void add(struct plan *p, char *setting)
+static void add_setting(struct plan *p, char *setting)
 {
 	p->settings[p->count++] = setting;
 }
@@ -92,28 +92,28 @@ static int make_plan(struct plan *p, const char *command, const char *program)
 		p->path[m] = path_of(m, command, count);
 		ct_run_keep_open(&p->before[m], p->path[m]);
 		path = ct_mode_options_escaped(p->path[m]);
-		add(p, ct_memory_printf("%s=%s", ct_control_modes[m].path, path));
+		add_setting(p, ct_memory_printf("%s=%s", ct_control_modes[m].path, path));
 		free(path);
 		if (*ct_mode_options[m].value)
-			add(p, ct_memory_printf("%s=%s", ct_control_modes[m].setting,
-						ct_mode_options[m].value));
+			add_setting(p, ct_memory_printf("%s=%s", ct_control_modes[m].setting,
+							ct_mode_options[m].value));
 	}
 	if (ct_mode_options_heap_views)
-		add(p, ct_memory_printf("CPROF_HEAP_VIEWS=%s", ct_mode_options_heap_views));
-	add(p, ct_memory_printf("LD_PRELOAD=%s%s%s", library, before && *before ? ":" : "",
-				before ? before : ""));
+		add_setting(p, ct_memory_printf("CPROF_HEAP_VIEWS=%s", ct_mode_options_heap_views));
+	add_setting(p, ct_memory_printf("LD_PRELOAD=%s%s%s", library, before && *before ? ":" : "",
+					before ? before : ""));
 	/* cprof itself adds lines, to all files, and waits for that. */
-	add(p, ct_memory_strdup("CPROF_SYMBOLIZE=names"));
+	add_setting(p, ct_memory_strdup("CPROF_SYMBOLIZE=names"));
 	/* A process that Go ends leaves only its last checkpoint, which by default may be a minute
 	 * old. */
 	if (!getenv("CPROF_CHECKPOINT") && ct_preload_is_go(program))
-		add(p, ct_memory_strdup("CPROF_CHECKPOINT=1s"));
+		add_setting(p, ct_memory_strdup("CPROF_CHECKPOINT=1s"));
 	free(library);
 	p->start = ct_run_show_start();
 	return 0;
 }
 
-static void forget(struct plan *p)
+static void forget_plan(struct plan *p)
 {
 	for (int m = 0; m < CT_MODES; m++) {
 		free(p->path[m]);
@@ -164,7 +164,7 @@ static void show_change(struct plan *p, int mode)
 }
 
 /* WHY: the text that warn() returned, or NULL. */
-static void show(struct plan *p, const char *why, const struct ct_ended *end)
+static void show_files(struct plan *p, const char *why, const struct ct_ended *end)
 {
 	const char **roots = ct_memory_alloc((my.roots.count + 2) * sizeof(*roots));
 	struct ct_run_show how = { p->start, roots, my.top, my.flame, my.open, false };
@@ -211,13 +211,13 @@ static int run_it(char **argv, double seconds)
 	if (error || end.error)
 		return ct_mode_options_cannot_run(argv, error ? -error : end.error);
 	free(program);
-	show(&plan, why, &end);
-	forget(&plan);
+	show_files(&plan, why, &end);
+	forget_plan(&plan);
 	free(why);
 	return ct_run_command_end_like(&end);
 }
 
-static int run(int argc, char **argv)
+static int verb_run(int argc, char **argv)
 {
 	const struct ct_option *const tables[] = {
 		ct_mode_options_table, ct_mode_options_views_table, options,
@@ -251,5 +251,5 @@ const struct ct_verb ct_verb_run = {
 	.details = "Without a mode, it records CPU time. The command keeps its output and input, "
 		   "its signals and its exit status.\n",
 	.stops_at_operand = true,
-	.run = run,
+	.run = verb_run,
 };

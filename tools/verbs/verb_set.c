@@ -33,7 +33,7 @@ static bool is_asked(int mode)
 	return my.values[mode] || my.others[mode];
 }
 
-static void say(int pid, int mode, const struct cp_control_message *m)
+static void say_changed(int pid, int mode, const struct cp_control_message *m)
 {
 	char *accepted = ct_control_value(m, "why");
 	const char *why = accepted;
@@ -94,13 +94,13 @@ static int set_mode(int pid, int mode)
 		return CT_FAILED;
 	}
 	if (m.result)
-		say(pid, mode, &m);
+		say_changed(pid, mode, &m);
 	else
 		print_changes(pid, &m);
 	return m.result ? CT_FAILED : CT_OK;
 }
 
-static int check(int argc, int first)
+static int check_settings(int argc, int first)
 {
 	bool any = false;
 
@@ -118,14 +118,14 @@ static int check(int argc, int first)
 	return CT_OK;
 }
 
-static int run(int argc, char **argv)
+static int verb_set(int argc, char **argv)
 {
 	const struct ct_option *const tables[] = { options, NULL };
 	int first = ct_options_parse(&ct_verb_set, argc, argv, tables), status = CT_OK;
 
 	if (first < 0)
 		return ct_options_status(first);
-	if (check(argc, first))
+	if (check_settings(argc, first))
 		return CT_FAILED;
 	for (int i = first; i < argc; i++)
 		if (!ct_control_process(argv[i]))
@@ -147,5 +147,5 @@ const struct ct_verb ct_verb_set = {
 	.details = "For modes that are on, whoever turned them on. Each sample counts for the "
 		   "rate that it was taken\nat, so totals stay right; the profile's comments tell "
 		   "what was set, and when.\n",
-	.run = run,
+	.run = verb_set,
 };

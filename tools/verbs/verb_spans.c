@@ -53,7 +53,7 @@ static const char *end_of_name(const char *line)
 	return end;
 }
 
-static struct span *find(const struct spans *all, const char *name)
+static struct span *find_span(const struct spans *all, const char *name)
 {
 	for (size_t i = 0; i < all->count; i++)
 		if (!strcmp(all->items[i].name, name))
@@ -92,7 +92,7 @@ static void read_line(struct spans *all, const char *line)
 	s.cpu = number_after(end, ", CPU ", &s.has_cpu);
 	s.waiting = number_after(end, ", waiting ", NULL);
 	s.allocated = number_after(end, ", allocated ", &s.has_allocated);
-	same = find(all, s.name);
+	same = find_span(all, s.name);
 	if (same) {
 		add_to(same, &s);
 		free(s.name);
@@ -135,7 +135,7 @@ static void add_samples(struct spans *all)
 	}
 	for (uint32_t set = 0; set < p->label_set_count; set++) {
 		const char *name = span_of(p, set);
-		struct span *s = name ? find(all, name) : NULL;
+		struct span *s = name ? find_span(all, name) : NULL;
 
 		if (s)
 			s->in_file = ct_add(s->in_file, sums[set]);
@@ -169,7 +169,7 @@ static void put_each(double sum, double count, const char *unit, bool known)
 					  : "-");
 }
 
-static void put(const struct spans *all, const struct span *s)
+static void put_span(const struct spans *all, const struct span *s)
 {
 	const struct ct_type *t = &all->p->types[all->type];
 	char text[CT_NUMBER_ROOM];
@@ -204,7 +204,7 @@ static void put_comment(const char *comment)
 	putchar('\n');
 }
 
-static int print(struct spans *all)
+static int print_spans(struct spans *all)
 {
 	qsort(all->items, all->count, sizeof(*all->items), by_sum);
 	ct_out_begin();
@@ -212,14 +212,14 @@ static int print(struct spans *all)
 	     "profile's sum");
 	put_head(all);
 	for (size_t i = 0; i < all->count; i++)
-		put(all, &all->items[i]);
+		put_span(all, &all->items[i]);
 	for (size_t i = 0; i < all->p->comment_count; i++)
 		if (!strncmp(ct_notes_comment(all->p, i), "spans: ", 7))
 			put_comment(ct_notes_comment(all->p, i));
 	return ct_out_end();
 }
 
-static int show(const char *file)
+static int show_spans(const char *file)
 {
 	struct spans all = { .p = ct_read_source(file) };
 	int status = CT_FAILED;
@@ -236,7 +236,7 @@ static int show(const char *file)
 	} else {
 		all.type = type_of(all.p);
 		add_samples(&all);
-		status = print(&all);
+		status = print_spans(&all);
 	}
 	for (size_t i = 0; i < all.count; i++)
 		free(all.items[i].name);
@@ -245,7 +245,7 @@ static int show(const char *file)
 	return status;
 }
 
-static int run(int argc, char **argv)
+static int verb_spans(int argc, char **argv)
 {
 	const struct ct_option *const tables[] = { options, NULL };
 	int first = ct_options_parse(&ct_verb_spans, argc, argv, tables);
@@ -255,7 +255,7 @@ static int run(int argc, char **argv)
 	if (argc - first != 1)
 		return ct_options_wrong(&ct_verb_spans, "one profile is needed, not %d",
 					argc - first);
-	return show(argv[first]);
+	return show_spans(argv[first]);
 }
 
 const struct ct_verb ct_verb_spans = {
@@ -269,5 +269,5 @@ const struct ct_verb ct_verb_spans = {
 		"thread, waiting the rest of the\nspan. They include the spans inside it; the "
 		"profile's samples belong to the innermost span only.\nOf a merged profile the "
 		"percentiles aren't known.\n",
-	.run = run,
+	.run = verb_spans,
 };

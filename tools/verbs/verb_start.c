@@ -25,8 +25,8 @@ static const struct ct_option stop_options[] = {
 };
 
 /* What the process couldn't do, and what helps. */
-static void say(const char *verb, int process, const char *mode,
-		const struct cp_control_message *reply)
+static void say_result(const char *verb, int process, const char *mode,
+		       const struct cp_control_message *reply)
 {
 	const char *pid = ct_control_name(process);
 	char *own = ct_control_value(reply, "why");
@@ -85,14 +85,14 @@ static char *path_for(const char *mode)
 	return escaped;
 }
 
-static int ask(const char *verb, int pid, const char *mode, struct cp_control_message *m)
+static int ask_mode(const char *verb, int pid, const char *mode, struct cp_control_message *m)
 {
 	char *why = ct_control_ask(pid, m, -1);
 
 	if (why)
 		fprintf(stderr, "cprof %s: %s\n", verb, why);
 	else if (m->result)
-		say(verb, pid, mode, m);
+		say_result(verb, pid, mode, m);
 	free(why);
 	return why || m->result ? CT_FAILED : CT_OK;
 }
@@ -114,7 +114,7 @@ static int start_mode(int pid, int mode, double seconds)
 	if (seconds > 0)
 		ct_control_nanoseconds(&m, seconds);
 	free(path);
-	status = ask("start", pid, o->name, &m);
+	status = ask_mode("start", pid, o->name, &m);
 	if (!status)
 		say_path(&m, o->name, pid, "goes to ");
 	return status;
@@ -167,7 +167,7 @@ static int stop_mode(int pid, const char *mode)
 	ct_control_line(&m, "mode", mode);
 	if (my.discard)
 		ct_control_line(&m, "discard", "1");
-	status = ask("stop", pid, mode, &m);
+	status = ask_mode("stop", pid, mode, &m);
 	if (!status && !my.discard)
 		say_path(&m, mode, pid, "is in ");
 	return status;
@@ -180,7 +180,7 @@ static int stop_process(int pid)
 	int status = CT_OK;
 
 	ct_control_request(&m, CP_CONTROL_STATUS);
-	if (ask("stop", pid, "status", &m))
+	if (ask_mode("stop", pid, "status", &m))
 		return CT_FAILED;
 	for (int mode = 0; mode < CT_MODES; mode++) {
 		const char *name = ct_control_modes[mode].name;

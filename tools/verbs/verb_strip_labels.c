@@ -38,7 +38,7 @@ static int strip_and_write(struct ct_profile *p)
 	return status;
 }
 
-static int run(int argc, char **argv)
+static int verb_strip_labels(int argc, char **argv)
 {
 	int first = ct_options_parse(&ct_verb_strip_labels, argc, argv,
 				     (const struct ct_option *[]){ options, NULL });
@@ -62,5 +62,5 @@ const struct ct_verb ct_verb_strip_labels = {
 	.operands = "FILE...",
 	.summary = "Write a profile without labels; stacks that differed only in labels are summed",
 	.details = "",
-	.run = run,
+	.run = verb_strip_labels,
 };

@@ -65,7 +65,8 @@ static bool is_place(const struct ct_profile *p, const struct ct_function *f)
 }
 
 /* Returns the previous physical function of the location, or NULL. */
-static const struct ct_function *before(const struct ct_profile *p, const struct ct_location *l)
+static const struct ct_function *function_before(const struct ct_profile *p,
+						 const struct ct_location *l)
 {
 	uint32_t last = CT_NONE;
 
@@ -90,7 +91,7 @@ static uint32_t place_of(struct ct_profile *p, const struct ct_location *l, uint
 static uint32_t function_of(struct work *w, const struct ct_location *l, uint64_t address,
 			    const struct ct_dwarf_frame *frame, bool physical)
 {
-	const struct ct_function *old = physical ? before(w->p, l) : NULL;
+	const struct ct_function *old = physical ? function_before(w->p, l) : NULL;
 	struct ct_function f = { .start_line = frame->start_line };
 
 	if (old && (!frame->name || !is_place(w->p, old))) {
@@ -143,7 +144,8 @@ static int by_address(const void *x, const void *y)
 }
 
 /* Finds the locations of module K, by their addresses as linked. */
-static void collect(struct work *w, const struct ct_dwarf_module *module, const struct key *k)
+static void collect_locations(struct work *w, const struct ct_dwarf_module *module,
+			      const struct key *k)
 {
 	struct ct_profile *p = w->p;
 	bool *wanted = ct_memory_alloc(p->mapping_count + 1);
@@ -179,8 +181,8 @@ static void set_name(struct work *w, uint32_t location, const char *name)
 		*CT_PUSH(w->lines, w->line_count, w->line_room) = w->p->lines[l->first_line + i];
 	if (!w->line_count)
 		*CT_PUSH(w->lines, w->line_count, w->line_room) = line;
-	else if (before(w->p, l))
-		f.filename = before(w->p, l)->filename;
+	else if (function_before(w->p, l))
+		f.filename = function_before(w->p, l)->filename;
 	f.name = ct_symbolize_functions_readable(&w->functions, name);
 	w->lines[w->line_count - 1].function = ct_symbolize_functions_add(&w->functions, &f);
 	w->p->mappings[l->mapping].has_functions = true;
@@ -196,7 +198,7 @@ static void add_names(struct work *w, const struct ct_dwarf_module *module)
 	qsort(w->queries, w->query_count, sizeof(*w->queries), by_address);
 	for (size_t i = 0; i < w->query_count; i++) {
 		uint32_t location = (uint32_t)(uintptr_t)w->queries[i].tag;
-		const struct ct_function *f = before(w->p, &w->p->locations[location]);
+		const struct ct_function *f = function_before(w->p, &w->p->locations[location]);
 
 		if (!f || is_place(w->p, f))
 			q[n++] = (struct ct_dwarf_symbol_query){ w->queries[i].address, location,
@@ -312,7 +314,7 @@ static void do_module(struct work *w, size_t n, const struct key *k, const char 
 
 	before = done_by(all, count);
 	for (; n; n--, w++) {
-		collect(w, found ? &module : NULL, k);
+		collect_locations(w, found ? &module : NULL, k);
 		if (!w->query_count)
 			continue;
 		if (has_dwarf && !d) {
@@ -348,7 +350,7 @@ static bool is_first(const struct work *w, size_t i, size_t m)
 	return true;
 }
 
-static void begin(struct work *w, struct ct_profile *p)
+static void begin_work(struct work *w, struct ct_profile *p)
 {
 	*w = (struct work){ .p = p, .functions = { .p = p } };
 	w->to_do = ct_memory_alloc(p->mapping_count + 1);
@@ -402,7 +404,7 @@ void ct_verb_symbolize_profile(struct ct_profile *p, const char *const *roots,
 {
 	struct work w;
 
-	begin(&w, p);
+	begin_work(&w, p);
 	do_modules(&w, 0, 1, roots);
 	finish(&w);
 	free(w.to_do);
@@ -515,7 +517,7 @@ static int do_files(char **sources, size_t n, const char *const *roots)
 			status = CT_FAILED;
 			continue;
 		}
-		begin(&w[count], p);
+		begin_work(&w[count], p);
 		w[count].missing = &missing;
 		sources[count++] = sources[i];
 	}
@@ -534,7 +536,7 @@ static int do_files(char **sources, size_t n, const char *const *roots)
 	return status;
 }
 
-static int run(int argc, char **argv)
+static int verb_symbolize(int argc, char **argv)
 {
 	const struct ct_option *const tables[] = { options, NULL };
 	int first = ct_options_parse(&ct_verb_symbolize, argc, argv, tables), status;
@@ -562,5 +564,5 @@ const struct ct_verb ct_verb_symbolize = {
 		   "may be a\ndirectory with the programs or debug files themselves, or the root "
 		   "of an image. A file is\nused only if its build id is the module's. A line says "
 		   "which of your modules has no lines.\n",
-	.run = run,
+	.run = verb_symbolize,
 };

@@ -28,7 +28,7 @@ static bool same_tag(const void *context, uint32_t index, const void *key)
 }
 
 /* The entry owns TEXT from then on. */
-static void count(struct tags *t, const char *key, char *text, int64_t value)
+static void count_tag(struct tags *t, const char *key, char *text, int64_t value)
 {
 	struct tag want = { key, text, 0 };
 	uint64_t hash = ct_hash(ct_table_hash_text(key), ct_table_hash_text(text));
@@ -53,19 +53,20 @@ static void count_set(struct tags *t, const struct ct_report *r, uint32_t set, i
 		const struct ct_label *l = &r->p->labels[s->first + i];
 
 		if (l->text)
-			count(t, ct_text(r->p, l->key), ct_memory_strdup(ct_text(r->p, l->text)),
-			      value);
+			count_tag(t, ct_text(r->p, l->key),
+				  ct_memory_strdup(ct_text(r->p, l->text)), value);
 		else if (l->number || l->unit)
-			count(t, ct_text(r->p, l->key),
-			      ct_memory_strdup(ct_numbers_format(
-				      text, l->number,
-				      ct_filter_tags_units_of(&r->label_units, l->key), r->unit)),
-			      value);
+			count_tag(
+				t, ct_text(r->p, l->key),
+				ct_memory_strdup(ct_numbers_format(
+					text, l->number,
+					ct_filter_tags_units_of(&r->label_units, l->key), r->unit)),
+				value);
 	}
 }
 
 /* Samples are first summed by label set, because there are few label sets. */
-static void collect(struct tags *t, const struct ct_report *r)
+static void collect_tags(struct tags *t, const struct ct_report *r)
 {
 	const struct ct_profile *p = r->p;
 	int64_t *sums = ct_memory_alloc(p->label_set_count * sizeof(*sums));
@@ -156,7 +157,7 @@ static void json_key(struct ct_json *j, const struct tag *tags, size_t n, int64_
 	ct_json_close(j, '}');
 }
 
-static void show(const struct ct_report *r, const struct tags *t)
+static void show_tags(const struct ct_report *r, const struct tags *t)
 {
 	struct ct_json j = ct_json_to(stdout);
 	bool json = ct_report_wants_json();
@@ -183,7 +184,7 @@ static void show(const struct ct_report *r, const struct tags *t)
 	}
 }
 
-static int run(int argc, char **argv)
+static int verb_tags(int argc, char **argv)
 {
 	int first = ct_report_parse(&ct_verb_tags, argc, argv, options);
 	struct tags t = { 0 };
@@ -195,11 +196,11 @@ static int run(int argc, char **argv)
 		return ct_options_wrong(&ct_verb_tags, "a profile is needed");
 	if (ct_report_open(&r, argv + first, argc - first))
 		return CT_FAILED;
-	collect(&t, &r);
+	collect_tags(&t, &r);
 	if (t.count)
 		qsort(t.items, t.count, sizeof(*t.items), by_key);
 	ct_out_begin();
-	show(&r, &t);
+	show_tags(&r, &t);
 	for (size_t i = 0; i < t.count; i++)
 		free(t.items[i].text);
 	free(t.items);
@@ -213,5 +214,5 @@ const struct ct_verb ct_verb_tags = {
 	.operands = "FILE...",
 	.summary = "The labels of the samples: threads, sizes, your own",
 	.details = "",
-	.run = run,
+	.run = verb_tags,
 };

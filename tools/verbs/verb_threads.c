@@ -146,7 +146,7 @@ static void print_all(const struct ct_threads *all, int pid)
 	ct_threads_text_print(all, pid, columns, stdout);
 }
 
-static int show(int pid)
+static int show_threads(int pid)
 {
 	struct ct_threads all;
 	char *why;
@@ -167,7 +167,7 @@ static int show(int pid)
 	return ct_out_end();
 }
 
-static int run(int argc, char **argv)
+static int verb_threads(int argc, char **argv)
 {
 	const struct ct_option *const tables[] = { options, ct_short_name_options, NULL };
 	int first = ct_options_parse(&ct_verb_threads, argc, argv, tables);
@@ -181,7 +181,7 @@ static int run(int argc, char **argv)
 	pid = ct_control_process(argv[first]);
 	if (!pid)
 		return ct_options_wrong(&ct_verb_threads, CT_CONTROL_NO_PROCESS, argv[first]);
-	return show(pid);
+	return show_threads(pid);
 }
 
 const struct ct_verb ct_verb_threads = {
@@ -197,5 +197,5 @@ const struct ct_verb ct_verb_threads = {
 		"runs has\n"
 		"no stack, \"cprof record PID\" shows where it runs. The process needs no mode "
 		"that is on.\n",
-	.run = run,
+	.run = verb_threads,
 };

@@ -44,7 +44,7 @@ static void print_row(const struct ct_report *r, const struct ct_node *n, const 
 	free(shown);
 }
 
-static void print(const struct ct_report *r, const struct ct_own_table *own)
+static void print_top(const struct ct_report *r, const struct ct_own_table *own)
 {
 	const struct ct_graph *g = r->graph;
 	size_t rows =
@@ -109,7 +109,7 @@ static void say_more(const struct ct_report *r, const char *file, bool is_alone)
 		say_hints(r, file, is_alone);
 }
 
-static int run(int argc, char **argv)
+static int verb_top(int argc, char **argv)
 {
 	int first = ct_report_parse(&ct_verb_top, argc, argv, ct_own_options);
 	struct ct_own_table own;
@@ -133,7 +133,7 @@ static int run(int argc, char **argv)
 	if (ct_report_wants_json())
 		print_json(&r, &own);
 	else
-		print(&r, &own);
+		print_top(&r, &own);
 	ct_own_table_release(&own);
 	status = ct_out_end();
 	if (status == CT_OK)
@@ -152,5 +152,5 @@ const struct ct_verb ct_verb_top = {
 		"Then all functions. Columns: own value, share, running share, value with "
 		"callees,\n"
 		"share. Several profiles are merged.\n",
-	.run = run,
+	.run = verb_top,
 };

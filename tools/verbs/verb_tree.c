@@ -54,7 +54,7 @@ static bool some_match(const struct ct_graph *g, struct ct_regex *pick)
 }
 
 /* PICK NULL: all nodes. */
-static void print(const struct ct_report *r, struct ct_regex *pick)
+static void print_tree(const struct ct_report *r, struct ct_regex *pick)
 {
 	const struct ct_graph *g = r->graph;
 	int64_t sum = 0;
@@ -114,7 +114,7 @@ static void print_json(const struct ct_report *r, struct ct_regex *pick)
 }
 
 /* PATTERN is NULL for tree. */
-static int show(char *const *sources, int count, const char *pattern)
+static int show_tree(char *const *sources, int count, const char *pattern)
 {
 	struct ct_regex *pick = pattern ? ct_regex_new("peek", pattern) : NULL;
 	struct ct_graph_wish wish = { .never_trim = pattern,
@@ -136,7 +136,7 @@ static int show(char *const *sources, int count, const char *pattern)
 		if (ct_report_wants_json())
 			print_json(&r, pick);
 		else
-			print(&r, pick);
+			print_tree(&r, pick);
 		status = ct_out_end();
 	}
 	ct_regex_free(pick);
@@ -152,7 +152,7 @@ static int run_tree(int argc, char **argv)
 		return ct_options_status(first);
 	if (first == argc)
 		return ct_options_wrong(&ct_verb_tree, "a profile is needed");
-	return show(argv + first, argc - first, NULL);
+	return show_tree(argv + first, argc - first, NULL);
 }
 
 static int run_peek(int argc, char **argv)
@@ -163,7 +163,7 @@ static int run_peek(int argc, char **argv)
 		return ct_options_status(first);
 	if (argc - first < 2)
 		return ct_options_wrong(&ct_verb_peek, "an expression and a profile are needed");
-	return show(argv + first + 1, argc - first - 1, argv[first]);
+	return show_tree(argv + first + 1, argc - first - 1, argv[first]);
 }
 
 const struct ct_verb ct_verb_tree = {

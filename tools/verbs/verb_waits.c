@@ -157,7 +157,7 @@ static bool is_woken(const char *cause, const char *kind)
 	return kind && (!strcmp(kind, "pipe") || !strcmp(kind, "eventfd"));
 }
 
-static void add(struct waits *w, struct ct_own *o, size_t sample)
+static void add_sample(struct waits *w, struct ct_own *o, size_t sample)
 {
 	const char *state = ct_own_stack_label(w->p, sample, "state"), *cause;
 	const char *kind = ct_own_stack_label(w->p, sample, "kind");
@@ -231,7 +231,7 @@ static void print_cause(const struct waits *w, const struct ct_sum *cause)
 		printf("%20s%ld more\n", "", more);
 }
 
-static void print(const struct waits *w)
+static void print_waits(const struct waits *w)
 {
 	const char *unit = ct_text(w->p, w->p->types[w->type].unit);
 	char waiting[CT_NUMBER_ROOM], all[CT_NUMBER_ROOM], share[CT_NUMBER_ROOM],
@@ -263,7 +263,7 @@ static int wrong_file(const char *file)
 	return CT_FAILED;
 }
 
-static int show(const struct ct_profile *p, const char *file)
+static int show_waits(const struct ct_profile *p, const char *file)
 {
 	struct waits w = { .p = p, .type = ct_model_default_type(p) };
 	struct ct_own *o;
@@ -276,12 +276,12 @@ static int show(const struct ct_profile *p, const char *file)
 	if (!o)
 		return CT_FAILED;
 	for (size_t i = 0; i < p->sample_count; i++)
-		add(&w, o, i);
+		add_sample(&w, o, i);
 	ct_own_stack_sort(&w.causes);
 	ct_own_stack_sort(&w.functions);
 	ct_short_name_columns();
 	ct_out_begin();
-	print(&w);
+	print_waits(&w);
 	wakers = ct_waits_wakers_print(file, p, my.own, my.rows);
 	status = ct_out_end();
 	if (w.woken && !wakers)
@@ -295,7 +295,7 @@ static int show(const struct ct_profile *p, const char *file)
 	return status;
 }
 
-static int run(int argc, char **argv)
+static int verb_waits(int argc, char **argv)
 {
 	const struct ct_option *const tables[] = { options, ct_short_name_options, NULL };
 	int first = ct_options_parse(&ct_verb_waits, argc, argv, tables), status;
@@ -309,7 +309,7 @@ static int run(int argc, char **argv)
 	p = ct_read_source(argv[first]);
 	if (!p)
 		return CT_FAILED;
-	status = show(p, argv[first]);
+	status = show_waits(p, argv[first]);
 	if (status == CT_OK)
 		ct_siblings_say(p, argv[first]);
 	ct_model_free(p);
@@ -327,5 +327,5 @@ const struct ct_verb ct_verb_waits = {
 		"are idle time,\nwhich the first line leaves out.\n"
 		"The files of wakers of the same run beside FILE (lock.wakers.pb, io.wakers.pb for "
 		"wall.pb) tell\nwho ended the waits.\n",
-	.run = run,
+	.run = verb_waits,
 };

@@ -56,7 +56,7 @@ static void add_to(struct ct_sums *s, const char *name, int64_t delay, int64_t w
 	sum->count = ct_add(sum->count, waits);
 }
 
-static void add(struct chains *c, struct ct_own *o, size_t sample)
+static void add_sample(struct chains *c, struct ct_own *o, size_t sample)
 {
 	int64_t delay = ct_values(c->p, sample)[c->delay],
 		waits = ct_values(c->p, sample)[c->waits];
@@ -130,7 +130,7 @@ static void put_wait(const struct chains *c, const struct ct_sum *wait)
 	free(text);
 }
 
-static void print(const struct chains *c, const char *file, long rows)
+static void print_chains(const struct chains *c, const char *file, long rows)
 {
 	size_t shown = rows && (size_t)rows < c->sums.count ? (size_t)rows : c->sums.count;
 
@@ -155,11 +155,11 @@ static bool print_file(const char *file, const struct ct_profile *wall, const ch
 	if (p && has_wakers(&c) && ct_siblings_overlap(p, wall))
 		o = ct_own_new(p, own);
 	for (size_t i = 0; o && i < p->sample_count; i++)
-		add(&c, o, i);
+		add_sample(&c, o, i);
 	ct_own_stack_sort(&c.sums);
 	ct_own_stack_sort(&c.ends);
 	if (o && c.total) {
-		print(&c, file, rows);
+		print_chains(&c, file, rows);
 		shown = true;
 	}
 	ct_own_stack_release(&c.sums);

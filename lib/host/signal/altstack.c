@@ -24,7 +24,7 @@ struct change {
 	bool done;
 };
 
-static bool holds(const void *low, size_t size, uint64_t address)
+static bool stack_holds(const void *low, size_t size, uint64_t address)
 {
 	return address - (uintptr_t)low < size;
 }
@@ -46,7 +46,7 @@ static void change_away(void *arg)
 }
 
 /* Make LOW the calling thread's alternate stack in the kernel. All signals are blocked. */
-static bool change(const struct cp_thread *t, void *low, uint64_t size)
+static bool change_altstack(const struct cp_thread *t, void *low, uint64_t size)
 {
 	struct change c = { { .ss_sp = low, .ss_size = size }, false };
 
@@ -67,7 +67,7 @@ static bool make_room(struct cp_thread *t, const stack_t *from)
 		return false;
 	t->alternate_low = from->ss_sp;
 	t->alternate_size = from->ss_size;
-	return change(t, t->alternate, SIZE);
+	return change_altstack(t, t->alternate, SIZE);
 }
 
 struct cp_altstack cp_altstack_of(const ucontext_t *uc)
@@ -92,7 +92,7 @@ bool cp_altstack_begin(const ucontext_t *context, stack_t *now)
 	const stack_t *s = &context->uc_stack;
 	struct cp_thread *t;
 
-	if (s->ss_size >= LARGE || !holds(s->ss_sp, s->ss_size, (uintptr_t)context))
+	if (s->ss_size >= LARGE || !stack_holds(s->ss_sp, s->ss_size, (uintptr_t)context))
 		return true;
 	t = (unsigned)s->ss_flags & SS_AUTODISARM ? NULL : own_thread();
 	if (!t || !make_room(t, s))
@@ -111,12 +111,13 @@ void cp_altstack_see(const struct cp_thread *t, ucontext_t *uc)
 		return;
 	cp_regs_of_context(&regs, uc);
 	sp = regs.r[CP_REG_SP];
-	if (holds(t->alternate, SIZE, sp) || holds(t->alternate_low, t->alternate_size, sp))
+	if (stack_holds(t->alternate, SIZE, sp) ||
+	    stack_holds(t->alternate_low, t->alternate_size, sp))
 		return;
 	/* The change is made both at once and by the handler's return. Which of the two takes
 	 * effect, and which stack pointer the kernel uses to check whether the thread is on the
 	 * profiler's stack, depends on the kernel's version. */
-	if (!change(t, t->alternate_low, t->alternate_size))
+	if (!change_altstack(t, t->alternate_low, t->alternate_size))
 		return;
 	uc->uc_stack.ss_sp = t->alternate_low;
 	uc->uc_stack.ss_size = t->alternate_size;
@@ -151,7 +152,7 @@ static bool kernel_has_ours(const struct cp_thread *t, stack_t *now)
 }
 
 /* The error for a thread that is on its alternate stack. */
-static long refuse(const stack_t *ss)
+static long refuse_altstack(const stack_t *ss)
 {
 	stack_t copy;
 
@@ -168,12 +169,12 @@ long cp_altstack_change(const stack_t *ss, stack_t *old)
 
 	if (!t || !kernel_has_ours(t, &now))
 		return cp_sys2(SYS_sigaltstack, ss, old);
-	there = holds(t->alternate_low, t->alternate_size, (uintptr_t)&now);
+	there = stack_holds(t->alternate_low, t->alternate_size, (uintptr_t)&now);
 	programs = (stack_t){ .ss_sp = t->alternate_low,
 			      .ss_size = t->alternate_size,
 			      .ss_flags = there ? SS_ONSTACK : now.ss_flags };
 	if (ss)
-		r = there ? refuse(ss) : cp_sys2(SYS_sigaltstack, ss, NULL);
+		r = there ? refuse_altstack(ss) : cp_sys2(SYS_sigaltstack, ss, NULL);
 	if (ss && !r)
 		t->alternate_invalid = false;
 	if (old && !r)
@@ -202,7 +203,7 @@ static void revalidate(struct cp_thread *t, const void *at, size_t size)
 {
 	if (t->alternate_invalid && (uintptr_t)at <= (uintptr_t)t->alternate_low &&
 	    (uintptr_t)t->alternate_low + t->alternate_size <= (uintptr_t)at + size)
-		t->alternate_invalid = !change(t, t->alternate_low, t->alternate_size);
+		t->alternate_invalid = !change_altstack(t, t->alternate_low, t->alternate_size);
 }
 
 static void with_signals_blocked(void (*what)(struct cp_thread *, const void *, size_t),

@@ -15,14 +15,14 @@ static struct {
 	struct cp_deferred_signal signal;
 } shared;
 
-static void pack(struct cp_deferred_signal *h, const siginfo_t *si)
+static void pack_info(struct cp_deferred_signal *h, const siginfo_t *si)
 {
 	h->code = si->si_code;
 	/* Copies sender and value, or timer, overrun and value. */
 	memcpy(h->words, &si->si_pid, sizeof(h->words));
 }
 
-static void unpack(siginfo_t *si, const struct cp_deferred_signal *h)
+static void unpack_info(siginfo_t *si, const struct cp_deferred_signal *h)
 {
 	memset(si, 0, sizeof(*si));
 	si->si_signo = SIGPROF;
@@ -107,7 +107,7 @@ bool cp_deferred_wake_self(void)
 void cp_deferred_keep_own(const siginfo_t *si)
 {
 	if (!cp_self.prof_pending)
-		pack(&cp_self.prof, si);
+		pack_info(&cp_self.prof, si);
 	cp_self.prof_pending = 1;
 }
 
@@ -126,7 +126,7 @@ void cp_deferred_keep(const siginfo_t *si)
 	}
 	if (!cp_cas_acqrel(&shared.state, &empty, CHANGING))
 		return;
-	pack(&shared.signal, si);
+	pack_info(&shared.signal, si);
 	cp_store_seqcst(&shared.state, FULL);
 	wake_taker();
 }
@@ -142,12 +142,12 @@ bool cp_deferred_take(siginfo_t *si)
 
 	if (cp_self.prof_pending) {
 		cp_self.prof_pending = 0;
-		unpack(si, &cp_self.prof);
+		unpack_info(si, &cp_self.prof);
 		return true;
 	}
 	if (cp_load_seqcst(&shared.state) != FULL || !cp_cas_acqrel(&shared.state, &full, CHANGING))
 		return false;
-	unpack(si, &shared.signal);
+	unpack_info(si, &shared.signal);
 	cp_store_release(&shared.state, EMPTY);
 	return true;
 }

@@ -100,8 +100,8 @@ static void force_segv(ucontext_t *uc)
 }
 
 /* Let the return to UC call D's handler at TO. */
-static void enter(int sig, ucontext_t *uc, const struct cp_disposition *d, const struct place *to,
-		  const void *restorer, bool samples)
+static void enter_handler(int sig, ucontext_t *uc, const struct cp_disposition *d,
+			  const struct place *to, const void *restorer, bool samples)
 {
 	const ucontext_t *copy = (const ucontext_t *)(to->low + CP_FRAME_CONTEXT);
 	uint64_t mask;
@@ -136,6 +136,6 @@ cp_handler_function cp_handler_call(int sig, ucontext_t *uc, const struct cp_dis
 		cp_sys_sigmask(SIG_SETMASK, &mask, NULL);
 		return d->action;
 	}
-	enter(sig, uc, d, &to, restorer, samples);
+	enter_handler(sig, uc, d, &to, restorer, samples);
 	return cp_handler_call_nothing;
 }

@@ -24,7 +24,7 @@ void cp_sigprof_set_end(void (*end)(int sig, siginfo_t *si, void *uc))
 }
 
 /* Return the row of the lowest mode in LEFT, and take that mode out; NULL after the last. */
-static const struct cp_sigprof_source *next(uint32_t *left)
+static const struct cp_sigprof_source *next_source(uint32_t *left)
 {
 	const struct cp_sigprof_source *s = *left ? sources[__builtin_ctz(*left)] : NULL;
 
@@ -36,7 +36,7 @@ bool cp_sigprof_samples_come(void)
 {
 	const struct cp_sigprof_source *s;
 
-	for (uint32_t left = cp_load_acquire(&added); (s = next(&left));)
+	for (uint32_t left = cp_load_acquire(&added); (s = next_source(&left));)
 		if (cp_load_relaxed(s->running))
 			return true;
 	return false;
@@ -57,7 +57,7 @@ static struct cp_thread *record_of(const siginfo_t *si)
 	return cp_thread_at((uint32_t)(value_of(si) & CP_SIGPROF_INDEX_MASK));
 }
 
-static void expired(struct cp_thread *t, const siginfo_t *si, const ucontext_t *uc)
+static void source_expired(struct cp_thread *t, const siginfo_t *si, const ucontext_t *uc)
 {
 	uint64_t mode = (value_of(si) & ~CP_SIGPROF_TAG_MASK) >> CP_SIGPROF_MODE_SHIFT;
 
@@ -72,11 +72,11 @@ static bool is_own(const struct cp_self *self)
 
 /* Let each source look whether its events have happened. is_own makes a system call, which a sample
  * by a timer must not make, so it is called only if a source may find something. */
-static void look(const struct cp_self *self, const ucontext_t *uc)
+static void look_at_sources(const struct cp_self *self, const ucontext_t *uc)
 {
 	const struct cp_sigprof_source *s;
 
-	for (uint32_t left = cp_load_acquire(&added); (s = next(&left));) {
+	for (uint32_t left = cp_load_acquire(&added); (s = next_source(&left));) {
 		if (!s->look || !cp_load_relaxed(s->looks))
 			continue;
 		if (!is_own(self))
@@ -87,19 +87,19 @@ static void look(const struct cp_self *self, const ucontext_t *uc)
 
 /* The kernel keeps one signal for the events of two modes. They may have the same number, so each
  * mode is asked; or another number, so each looks. */
-static bool take(const siginfo_t *si, const ucontext_t *uc)
+static bool take_sigprof(const siginfo_t *si, const ucontext_t *uc)
 {
 	const struct cp_sigprof_source *s;
 	unsigned looking = 0;
 	bool taken = false;
 
-	for (uint32_t left = cp_load_acquire(&added); (s = next(&left));) {
+	for (uint32_t left = cp_load_acquire(&added); (s = next_source(&left));) {
 		if (s->take && s->take(si, uc))
 			taken = true;
 		looking += s->look && cp_load_relaxed(s->looks);
 	}
 	if (taken && looking > 1)
-		look(cp_thread_self(), uc);
+		look_at_sources(cp_thread_self(), uc);
 	return taken;
 }
 
@@ -109,10 +109,10 @@ bool cp_sigprof_take(const siginfo_t *si, const ucontext_t *uc)
 	bool timer = is_timer_of_ours(si);
 
 	if (timer && si->si_timerid != CP_DEFERRED_WAKEUP)
-		expired(record_of(si), si, uc);
-	if (!timer && take(si, uc))
+		source_expired(record_of(si), si, uc);
+	if (!timer && take_sigprof(si, uc))
 		return true;
-	look(self, uc);
+	look_at_sources(self, uc);
 	return timer;
 }
 
@@ -199,9 +199,9 @@ static const struct cp_self *on_timer(const siginfo_t *si, ucontext_t *uc)
 
 	see_context(self, uc);
 	if (si->si_timerid != CP_DEFERRED_WAKEUP)
-		expired(t, si, uc);
+		source_expired(t, si, uc);
 	/* While this signal was pending, the kernel dropped those of perf events. */
-	look(self, uc);
+	look_at_sources(self, uc);
 	return self;
 }
 
@@ -213,19 +213,19 @@ static const struct cp_self *on_other(siginfo_t *si, ucontext_t *uc, bool *due)
 	/* A clone that shares its maker's TLS has its own mask. */
 	if (is_own(self))
 		see_context(self, uc);
-	look(self, uc);
+	look_at_sources(self, uc);
 	*due = from_program(self, si);
 	return self;
 }
 
-static cp_handler_function handle(siginfo_t *si, ucontext_t *uc, const void *restorer)
+static cp_handler_function handle_sigprof(siginfo_t *si, ucontext_t *uc, const void *restorer)
 {
 	const struct cp_self *self;
 	bool due = false;
 
 	if (is_timer_of_ours(si)) {
 		self = on_timer(si, uc);
-	} else if (take(si, uc)) {
+	} else if (take_sigprof(si, uc)) {
 		self = cp_thread_self();
 		see_context(self, uc);
 	} else {
@@ -239,5 +239,5 @@ static cp_handler_function handle(siginfo_t *si, ucontext_t *uc, const void *res
 /* The call is a tail call, so the program's handler has the kernel's frame as its caller. */
 void cp_sigprof_handle(int sig, siginfo_t *si, void *context)
 {
-	handle(si, context, __builtin_return_address(0))(sig, si, context);
+	handle_sigprof(si, context, __builtin_return_address(0))(sig, si, context);
 }

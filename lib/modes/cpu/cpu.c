@@ -185,7 +185,7 @@ void cp_cpu_note_blocking(void)
 }
 
 /* Choose the engine, and the reason for it, from the engine that was asked for. */
-static void choose(enum cp_engine_choice wanted)
+static void choose_engine(enum cp_engine_choice wanted)
 {
 	const char *refusal = wanted == CP_ENGINE_PERF ? cpu_perf_refusal() : NULL;
 
@@ -225,7 +225,7 @@ int cp_cpu_start(unsigned frequency, enum cp_engine_choice engine)
 		return err;
 	cp_sigprof_add(CPROF_CPU, &cp_cpu_event_source);
 	cp_futex_lock_acquire(&timers);
-	choose(engine);
+	choose_engine(engine);
 	set_period(frequency);
 	cp_cpu_state.perf_failed = replace_event;
 	cp_cpu_timer_prepare();

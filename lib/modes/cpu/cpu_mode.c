@@ -12,7 +12,7 @@
 
 #define L(x) ((unsigned long)(x))
 
-static uint64_t period(const struct cp_run *r)
+static uint64_t cpu_period(const struct cp_run *r)
 {
 	const struct cp_aggregate *a = &r->aggregate;
 
@@ -62,7 +62,7 @@ static void times(struct cp_comments *out, const struct cp_run *r)
 				 cp_comments_percent(handlers, program));
 }
 
-static void report(struct cp_comments *out, const struct cp_run *r, const struct cp_config *c)
+static void report_cpu(struct cp_comments *out, const struct cp_run *r, const struct cp_config *c)
 {
 	(void)c;
 	cp_comments_line(out, "cpu: frequency %u Hz, period %lu ns, engine %s; %s",
@@ -100,7 +100,7 @@ static void convert(struct cp_record *record)
 
 /* Expiries that ended threads have missed, and that no other thread could count, are at the
  * threads' start function, below a frame that says so. */
-static void settle(struct cp_run *r)
+static void settle_cpu(struct cp_run *r)
 {
 	union {
 		struct cp_record record;
@@ -118,7 +118,7 @@ static void settle(struct cp_run *r)
 	}
 }
 
-static int start(struct cp_run *r, const struct cp_config *c)
+static int start_cpu(struct cp_run *r, const struct cp_config *c)
 {
 	const struct cp_cpu_settings *s = cp_config_of(c, CPROF_CPU);
 
@@ -126,7 +126,7 @@ static int start(struct cp_run *r, const struct cp_config *c)
 	return cp_cpu_start(s->frequency, s->engine);
 }
 
-static int set(struct cp_run *r, const struct cp_config *c)
+static int set_cpu(struct cp_run *r, const struct cp_config *c)
 {
 	const struct cp_cpu_settings *s = cp_config_of(c, CPROF_CPU);
 
@@ -135,7 +135,7 @@ static int set(struct cp_run *r, const struct cp_config *c)
 	return 0;
 }
 
-static void stop(struct cp_run *r)
+static void stop_cpu(struct cp_run *r)
 {
 	(void)r;
 	cp_cpu_stop();
@@ -146,7 +146,7 @@ static void started_verbose(void)
 	cp_log("cpu engine: %s; %s", cp_cpu_engine_name(), cp_cpu.why);
 }
 
-static void stats(const struct cp_run *r, struct cprof_stats *s)
+static void cpu_stats(const struct cp_run *r, struct cprof_stats *s)
 {
 	s->period = cp_cpu.period_ns;
 	s->handler_ns = cp_run_handler_ns(r);
@@ -177,17 +177,17 @@ const struct cp_mode_ops cp_mode_cpu = {
 	.types = { { "samples", "count" }, { "cpu", "nanoseconds" } },
 	.type_count = 2,
 	.period_type = { "cpu", "nanoseconds" },
-	.period = period,
-	.report = report,
+	.period = cpu_period,
+	.report = report_cpu,
 	.started = cp_cpu_note_blocking,
 	.started_verbose = started_verbose,
 	.by_sigprof = true,
-	.start = start,
-	.stop = stop,
-	.set = set,
-	.settle = settle,
+	.start = start_cpu,
+	.stop = stop_cpu,
+	.set = set_cpu,
+	.settle = settle_cpu,
 	.unloaded = unloaded,
-	.stats = stats,
+	.stats = cpu_stats,
 	.convert = convert,
 	.thread_label = &cp_cpu_mode_label,
 	.thread_begin = cp_cpu_thread_begin,

@@ -34,14 +34,14 @@ static void seed_phase(void)
 }
 
 /* Return the next number of SEQUENCE, in (0, most]. */
-static uint64_t draw(uint64_t *sequence, uint64_t step, uint64_t most)
+static uint64_t draw_delay(uint64_t *sequence, uint64_t step, uint64_t most)
 {
 	return 1 + (uint64_t)((__uint128_t)cp_add_relaxed(sequence, step) * most >> 64);
 }
 
 uint64_t cp_cpu_timer_first(void)
 {
-	return draw(&phase, GOLDEN, cp_cpu_state.period_ns);
+	return draw_delay(&phase, GOLDEN, cp_cpu_state.period_ns);
 }
 
 int64_t cp_cpu_timer_credit(void)
@@ -54,7 +54,7 @@ static void begin_edge(struct cp_thread *t, uint64_t now, uint64_t first)
 	/* The periods before the first that end within a tick's length before NOW. */
 	cp_cpu_of(t)->edge.start = (uint64_t)(uintptr_t)t->start;
 	cp_cpu_edges_begin(&cp_cpu_of(t)->edge, (first + tick - 1) / cp_cpu_state.period_ns,
-			   now + draw(&late_phase, ROOT, tick));
+			   now + draw_delay(&late_phase, ROOT, tick));
 }
 
 /* BEFORE: the period of the timer that T had until now; 0 = none. */

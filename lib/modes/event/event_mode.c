@@ -11,7 +11,7 @@
 /* The name of the event, which is the name of the file's type. */
 static char name[CP_EVENT_NAME_SIZE] = "events";
 
-static uint64_t period(const struct cp_run *r)
+static uint64_t event_period(const struct cp_run *r)
 {
 	(void)r;
 	return cp_event_control.period;
@@ -38,7 +38,8 @@ static void losses(struct cp_comments *out, const struct cp_run *r)
 			 cp_comments_seconds(cp_run_handler_ns(r) * 1000));
 }
 
-static void report(struct cp_comments *out, const struct cp_run *r, const struct cp_config *config)
+static void report_event(struct cp_comments *out, const struct cp_run *r,
+			 const struct cp_config *config)
 {
 	const struct cp_event_control *c = &cp_event_control;
 
@@ -54,7 +55,7 @@ static void report(struct cp_comments *out, const struct cp_run *r, const struct
 	losses(out, r);
 }
 
-static int start(struct cp_run *r, const struct cp_config *config)
+static int start_event(struct cp_run *r, const struct cp_config *config)
 {
 	const struct cp_event_settings *s = cp_config_of(config, CPROF_EVENT);
 	int err = cp_event_control_start(s->event, s->period);
@@ -65,7 +66,7 @@ static int start(struct cp_run *r, const struct cp_config *config)
 	return err;
 }
 
-static int set(struct cp_run *r, const struct cp_config *config)
+static int set_event(struct cp_run *r, const struct cp_config *config)
 {
 	const struct cp_event_settings *s = cp_config_of(config, CPROF_EVENT);
 
@@ -73,13 +74,13 @@ static int set(struct cp_run *r, const struct cp_config *config)
 	return cp_event_control_set_period(s->period);
 }
 
-static void stop(struct cp_run *r)
+static void stop_event(struct cp_run *r)
 {
 	(void)r;
 	cp_event_control_stop();
 }
 
-static void stats(const struct cp_run *r, struct cprof_stats *s)
+static void event_stats(const struct cp_run *r, struct cprof_stats *s)
 {
 	s->period = cp_event_control.period;
 	s->handler_ns = cp_run_handler_ns(r);
@@ -100,13 +101,13 @@ const struct cp_mode_ops cp_mode_event = {
 	.types = { { "samples", "count" }, { name, "count" } },
 	.type_count = 2,
 	.period_type = { name, "count" },
-	.period = period,
-	.report = report,
+	.period = event_period,
+	.report = report_event,
 	.by_sigprof = true,
-	.start = start,
-	.stop = stop,
-	.set = set,
-	.stats = stats,
+	.start = start_event,
+	.stop = stop_event,
+	.set = set_event,
+	.stats = event_stats,
 	.thread_label = &cp_event_label,
 	.thread_begin = cp_event_control_thread_begin,
 	.thread_end = cp_event_control_thread_end,

@@ -172,7 +172,7 @@ bool cp_allocator_owns(const void *f)
 	return (uintptr_t)f >= home_low && (uintptr_t)f < home_high;
 }
 
-static void set(void *slot, const char *name)
+static void set_function(void *slot, const char *name)
 {
 	void *f = cp_loaded_next_one(name);
 
@@ -236,10 +236,10 @@ static void look_up(void)
 	void *f;
 
 	look_up_wanted();
-	set(&cp_heap_hot.realloc, "realloc");
-	set(&cp_heap_hot.calloc, "calloc");
-	set(&cp_heap_hot.free, "free");
-	set(&cp_heap_hot.malloc, "malloc");
+	set_function(&cp_heap_hot.realloc, "realloc");
+	set_function(&cp_heap_hot.calloc, "calloc");
+	set_function(&cp_heap_hot.free, "free");
+	set_function(&cp_heap_hot.malloc, "malloc");
 	set_home();
 	set_usable_size();
 	cp_allocator.is_glibc = !strcmp(cp_allocator_name(), "glibc");

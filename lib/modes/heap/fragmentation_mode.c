@@ -19,7 +19,7 @@ static uint64_t period_of_pages(const struct cp_run *r)
 	return CP_CENSUS_PAGE * (cp_heap_census_sums()->one_in ? cp_heap_census_sums()->one_in : 1);
 }
 
-static int start(struct cp_run *r, const struct cp_config *c)
+static int start_fragmentation(struct cp_run *r, const struct cp_config *c)
 {
 	(void)r;
 	(void)c;
@@ -28,7 +28,7 @@ static int start(struct cp_run *r, const struct cp_config *c)
 
 enum { LOST_MEMORY, LOST_UNSEEN, COUNTS };
 
-static void count(const struct cp_run *r, struct cp_vec *to)
+static void count_fragmentation(const struct cp_run *r, struct cp_vec *to)
 {
 	struct cp_census_lost lost = cp_census_lost();
 
@@ -83,9 +83,9 @@ const struct cp_mode_ops cp_mode_fragmentation = {
 	.drop_frames = CP_HEAP_ALLOCATES,
 	.period = period_of_pages,
 	.report = report_census,
-	.count = count,
+	.count = count_fragmentation,
 	.wanted = wants_census,
-	.start = start,
+	.start = start_fragmentation,
 	.mark = cp_stack_depot_take_fresh,
 	.collect = cp_heap_rows_collect,
 	.settle = cp_heap_rows_settle,

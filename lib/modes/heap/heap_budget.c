@@ -52,7 +52,7 @@ void cp_heap_budget_set_share(unsigned percent, uint64_t samples, uint64_t now_n
 	b->sample_ns = SAMPLE_NS;
 }
 
-static void begin(uint64_t interval)
+static void begin_interval(uint64_t interval)
 {
 	cp_heap_budget = (struct cp_heap_budget){ .smallest = interval, .largest = interval };
 	cp_heap_budget_see(interval);
@@ -60,14 +60,14 @@ static void begin(uint64_t interval)
 
 void cp_heap_budget_start(uint64_t budget, uint64_t interval, uint64_t samples, uint64_t now_ns)
 {
-	begin(interval);
+	begin_interval(interval);
 	cp_heap_budget_set(budget, samples, now_ns);
 }
 
 void cp_heap_budget_start_share(unsigned percent, uint64_t interval, uint64_t samples,
 				uint64_t now_ns, uint64_t cpu_ns)
 {
-	begin(interval);
+	begin_interval(interval);
 	cp_heap_budget_set_share(percent, samples, now_ns, cpu_ns);
 }
 

@@ -89,7 +89,7 @@ struct look {
 };
 
 /* A block that reaches into the next one was freed without a call that we see. */
-static void append(struct look *x, uint64_t word, uint64_t begin, uint64_t end, bool starts)
+static void append_gap(struct look *x, uint64_t word, uint64_t begin, uint64_t end, bool starts)
 {
 	while (x->count && x->blocks[x->count - 1].begin + x->blocks[x->count - 1].bytes > begin) {
 		x->count--;
@@ -108,7 +108,7 @@ static void gather(struct look *x, const struct cp_census_page *p)
 		word = cp_load_relaxed(&p->before_word);
 		stop = before + cp_census_size(word);
 		if (stop > start)
-			append(x, word, start, stop < end ? stop : end, false);
+			append_gap(x, word, start, stop < end ? stop : end, false);
 	}
 	for (unsigned i = 0; i < CP_CENSUS_SLOTS; i++) {
 		uint64_t at = start + i * CP_CENSUS_GRAIN;
@@ -117,7 +117,7 @@ static void gather(struct look *x, const struct cp_census_page *p)
 		if (!word)
 			continue;
 		stop = at + cp_census_size(word);
-		append(x, word, at, stop < end ? stop : end, true);
+		append_gap(x, word, at, stop < end ? stop : end, true);
 	}
 }
 
@@ -216,7 +216,7 @@ static void track(uint64_t address, const struct cp_live_block *b, void *unused)
 		cp_census_add(address, &(struct cp_census_block){ b->size, b->id });
 }
 
-static void look(struct cp_run *r, struct cp_heap_census_sums *to)
+static void look_at_pages(struct cp_run *r, struct cp_heap_census_sums *to)
 {
 	struct look x = { .run = r, .sums = to };
 
@@ -239,7 +239,7 @@ static void look(struct cp_run *r, struct cp_heap_census_sums *to)
 
 void cp_heap_census_look(struct cp_heap_census_sums *to)
 {
-	look(NULL, to);
+	look_at_pages(NULL, to);
 }
 
 uint64_t cp_heap_census_add(struct cp_run *r)
@@ -249,6 +249,6 @@ uint64_t cp_heap_census_add(struct cp_run *r)
 	if (!r->aggregate.stacks.count && !my.exact)
 		return 0;
 	cp_modules_want(r->aggregate.modules);
-	look(r, &last);
+	look_at_pages(r, &last);
 	return r->aggregate.stacks.count ? 1 + last.pages + last.held : 0;
 }

@@ -17,7 +17,7 @@ static const struct cp_heap_row *amount(const struct cp_run *r, uint32_t row)
 	return cp_heap_views_row(&r->aggregate, row);
 }
 
-static void insert(const struct cp_run *r, uint32_t *top, uint32_t row)
+static void insert_leak(const struct cp_run *r, uint32_t *top, uint32_t row)
 {
 	for (unsigned i = 0; i < TOP; i++) {
 		uint32_t lower = top[i];
@@ -40,7 +40,7 @@ static const char *name_of(const struct cp_run *r, uint32_t number)
 			   : "?";
 }
 
-static void describe(const struct cp_run *r, const struct cp_stack *s, char *to, size_t size)
+static void describe_leak(const struct cp_run *r, const struct cp_stack *s, char *to, size_t size)
 {
 	size_t n = 0;
 
@@ -61,9 +61,10 @@ void cp_heap_leaks_report(struct cp_comments *out, const struct cp_run *r)
 		top[i] = NO_ROW;
 	for (uint32_t i = 0; i < r->aggregate.stacks.count; i++)
 		if (amount(r, i)->all_bytes)
-			insert(r, top, i);
+			insert_leak(r, top, i);
 	for (unsigned i = 0; i < TOP && top[i] != NO_ROW; i++) {
-		describe(r, cp_aggregate_row_at(&r->aggregate, top[i]), frames, sizeof(frames));
+		describe_leak(r, cp_aggregate_row_at(&r->aggregate, top[i]), frames,
+			      sizeof(frames));
 		cp_comments_line(out, "in use: %lu bytes, %lu objects: %s",
 				 L(amount(r, top[i])->all_bytes), L(amount(r, top[i])->all_objects),
 				 frames);

@@ -23,7 +23,8 @@ static bool shows(const struct cp_config *c, enum cp_heap_view view)
 	return cp_heap_settings_shows(cp_config_of(c, CPROF_HEAP), view);
 }
 
-static void labels(const struct cp_run *r, const struct cp_stack *s, struct cp_encode_labels *to)
+static void heap_labels(const struct cp_run *r, const struct cp_stack *s,
+			struct cp_encode_labels *to)
 {
 	const struct cp_aggregate *a = &r->rows->aggregate;
 	uint32_t row = (uint32_t)(s - CP_VEC_AT(&a->stacks, struct cp_stack, 0));
@@ -41,7 +42,7 @@ static void labels(const struct cp_run *r, const struct cp_stack *s, struct cp_e
 		};
 }
 
-static uint64_t period(const struct cp_run *r)
+static uint64_t heap_period(const struct cp_run *r)
 {
 	(void)r;
 	/* With a budget, also an earlier one, that of the roughest samples: what the tool computes
@@ -51,7 +52,7 @@ static uint64_t period(const struct cp_run *r)
 }
 
 /* Estimates, which threads bring up to date in batches (CP_HEAP_BATCH). */
-static unsigned numbers(const struct cp_run *r, struct cp_mode_number *to)
+static unsigned heap_numbers(const struct cp_run *r, struct cp_mode_number *to)
 {
 	uint64_t allocated = cp_load_relaxed(&cp_heap_totals.allocated),
 		 freed = cp_load_relaxed(&cp_heap_totals.freed);
@@ -76,7 +77,7 @@ static bool has_pid(const struct cp_config *c)
 	return ((const struct cp_heap_settings *)cp_config_of(c, CPROF_HEAP))->use_pid;
 }
 
-static void prepare(const struct cp_config *c)
+static void prepare_heap(const struct cp_config *c)
 {
 	if (shows(c, CP_HEAP_VIEW_FRAGMENTATION))
 		cp_heap_census_prepare();
@@ -94,9 +95,9 @@ static bool is_hooked(void)
 
 #define LINE 256
 
-static int put(struct cp_sink *to, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static int put_text(struct cp_sink *to, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-static int put(struct cp_sink *to, const char *fmt, ...)
+static int put_text(struct cp_sink *to, const char *fmt, ...)
 {
 	char line[LINE];
 	va_list ap;
@@ -112,8 +113,8 @@ static int put(struct cp_sink *to, const char *fmt, ...)
  * inuse_space. */
 static int put_values(struct cp_sink *to, const char *before, const uint64_t *v, const char *after)
 {
-	return put(to, "%s%6lu: %8lu [%6lu: %8lu] @%s", before, L(v[2]), L(v[3]), L(v[0]), L(v[1]),
-		   after);
+	return put_text(to, "%s%6lu: %8lu [%6lu: %8lu] @%s", before, L(v[2]), L(v[3]), L(v[0]),
+			L(v[1]), after);
 }
 
 /* The format has return addresses; libcprof's addresses are those of the calls. */
@@ -131,15 +132,15 @@ static int put_stack(struct cp_sink *to, const struct cp_aggregate *a, const str
 			CP_VEC_AT(&a->locations, struct cp_location, s->locations[i]);
 
 		if (l->address)
-			err = put(to, " 0x%016lx", L(l->address + 1));
+			err = put_text(to, " 0x%016lx", L(l->address + 1));
 	}
-	return err ? err : put(to, "\n");
+	return err ? err : put_text(to, "\n");
 }
 
 static int put_mappings(struct cp_sink *to)
 {
 	char buffer[4096];
-	int fd = cp_thread_file_open("maps"), err = put(to, "\nMAPPED_LIBRARIES:\n");
+	int fd = cp_thread_file_open("maps"), err = put_text(to, "\nMAPPED_LIBRARIES:\n");
 	long got = 0;
 
 	if (fd < 0)
@@ -168,7 +169,7 @@ static int heap_text_write(const struct cp_run *r, struct cp_sink *to)
 	return err ? err : put_mappings(to);
 }
 
-static int text(struct cp_run *r, struct cp_sink *to)
+static int write_heap_text(struct cp_run *r, struct cp_sink *to)
 {
 	cp_heap_rows_settle(r);
 	return heap_text_write(r, to);
@@ -210,13 +211,13 @@ const struct cp_mode_ops cp_mode_heap = {
 	.more_values = more_values,
 	.period_type = { "space", "bytes" },
 	.drop_frames = CP_HEAP_ALLOCATES,
-	.period = period,
-	.labels = labels,
-	.numbers = numbers,
+	.period = heap_period,
+	.labels = heap_labels,
+	.numbers = heap_numbers,
 	.report = cp_heap_report,
 	.count = cp_heap_rows_count,
 	.has_pid = has_pid,
-	.prepare = prepare,
+	.prepare = prepare_heap,
 	.started = cp_heap_check,
 	.needs_thread = is_hooked,
 	.start = cp_heap_start,
@@ -228,7 +229,7 @@ const struct cp_mode_ops cp_mode_heap = {
 	.due = cp_heap_due,
 	.tick = cp_heap_tick,
 	.dumped = dumped,
-	.text = text,
+	.text = write_heap_text,
 	.has_more = cp_stack_depot_has_fresh,
 	.thread_end = cp_heap_thread_end,
 	.thread_left = cp_heap_stack_disown,
@@ -258,8 +259,8 @@ const struct cp_mode_ops cp_mode_peak = {
 	.moments = 1u << 2 | 1u << 3,
 	.period_type = { "space", "bytes" },
 	.drop_frames = CP_HEAP_ALLOCATES,
-	.period = period,
-	.labels = labels,
+	.period = heap_period,
+	.labels = heap_labels,
 	.report = cp_heap_report_peak,
 	.count = cp_heap_rows_count,
 	.dumped = dumped,
@@ -311,7 +312,7 @@ const struct cp_mode_ops cp_mode_mmap = {
 	.period_type = { "space", "bytes" },
 	.drop_frames = "mmap(64)?|mremap|s?brk",
 	.period = period_of_mappings,
-	.labels = labels,
+	.labels = heap_labels,
 	.report = cp_heap_report_mappings,
 	.count = cp_heap_rows_count,
 	.wanted = wants_mappings,
@@ -356,7 +357,7 @@ const struct cp_mode_ops cp_mode_lifetimes = {
 	.type_count = 4,
 	.moments = 1u << 0 | 1u << 1,
 	.period_type = { "space", "bytes" },
-	.period = period,
+	.period = heap_period,
 	.labels = labels_of_lifetimes,
 	.report = cp_heap_report_lifetimes,
 	.count = cp_heap_rows_count,

@@ -67,7 +67,7 @@ static uint32_t find_row(struct cp_aggregate *a, const struct cp_stack_depot_ent
 
 /* If there is no memory for its row, an entry waits for the next drain. It waits as long as its
  * modules can be identified, which is while depot look-ups still find it. */
-static void place(struct cp_stack_depot_entry *e, void *arg)
+static void place_entry(struct cp_stack_depot_entry *e, void *arg)
 {
 	struct cp_run *r = arg;
 	bool waits = e->row == UNPLACED;
@@ -87,12 +87,12 @@ void cp_heap_rows_collect(struct cp_run *r)
 
 	s->summed = s->waits = false;
 	r->aggregate.aside.size = sizeof(struct cp_heap_row);
-	newest = cp_stack_depot_each(s->placed, place, r);
+	newest = cp_stack_depot_each(s->placed, place_entry, r);
 	if (!s->waits)
 		s->placed = newest;
 }
 
-static void add(struct cp_stack_depot_amount *sum, const struct cp_stack_depot_amount *a)
+static void add_amount(struct cp_stack_depot_amount *sum, const struct cp_stack_depot_amount *a)
 {
 	sum->objects += a->objects;
 	sum->bytes += a->bytes;
@@ -114,9 +114,9 @@ static void add_to_row(struct cp_stack_depot_entry *e, void *arg)
 	peak = cp_stack_depot_at_peak(e);
 	all = (struct cp_stack_depot_amount){ cp_load_relaxed(&e->allocated.objects),
 					      cp_load_relaxed(&e->allocated.bytes) };
-	add(&sums->allocated, &all);
-	add(&sums->in_use, &use);
-	add(&sums->peak, &peak);
+	add_amount(&sums->allocated, &all);
+	add_amount(&sums->in_use, &use);
+	add_amount(&sums->peak, &peak);
 	sums->stacks++;
 	if (!e->row || e->row == UNPLACED)
 		return;

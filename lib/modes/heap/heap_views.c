@@ -90,7 +90,7 @@ uint64_t cp_heap_views_usable_jemalloc(uint64_t size)
 
 /* These functions of tcmalloc and mimalloc compute without locks and without data of the thread, so
  * the collector may call them. */
-static uint64_t ask(uint64_t size)
+static uint64_t ask_allocator(uint64_t size)
 {
 	if (cp_allocator.nallocx)
 		return cp_allocator.nallocx(size, 0);
@@ -117,7 +117,7 @@ static uint64_t usable_of(uint64_t size, uint64_t address)
 	else if (cp_allocator.is_jemalloc)
 		usable = cp_heap_views_usable_jemalloc(size);
 	else
-		usable = ask(size);
+		usable = ask_allocator(size);
 	return usable > size ? usable : size;
 }
 
@@ -217,7 +217,7 @@ void cp_heap_views_resident_close(struct cp_resident *r)
 
 /* Read the entry of page FIRST, and those of up to COUNT pages from there on. Most blocks of the
  * table lie in the page of the block before. */
-static int look(struct cp_resident *r, uint64_t first, uint64_t count)
+static int look_at_entries(struct cp_resident *r, uint64_t first, uint64_t count)
 {
 	uint64_t n = count < CP_RESIDENT_WINDOW ? count : CP_RESIDENT_WINDOW;
 	long got;
@@ -249,7 +249,7 @@ int cp_heap_views_resident_of(struct cp_resident *r, uint64_t address, uint64_t 
 	for (uint64_t at = address; at < end; at = next) {
 		uint64_t page = at >> r->page_shift;
 
-		err = look(r, page, last - page + 1);
+		err = look_at_entries(r, page, last - page + 1);
 		if (err)
 			return err;
 		next = (page + 1) << r->page_shift;

@@ -85,7 +85,7 @@ uint64_t cp_mappings_lost(void)
 }
 
 /* Returns the index of the first piece that ends after ADDRESS. */
-static size_t find(uintptr_t address)
+static size_t find_piece(uintptr_t address)
 {
 	size_t low = 0, high = pieces.count;
 
@@ -100,7 +100,7 @@ static size_t find(uintptr_t address)
 	return low;
 }
 
-static bool insert(size_t at, const struct piece *p)
+static bool insert_piece(size_t at, const struct piece *p)
 {
 	if (pieces.count >= PIECES_MAX || !cp_vec_add(&pieces)) {
 		cp_add_relaxed(&lost, 1);
@@ -126,7 +126,7 @@ static void give_back(uint32_t number, size_t bytes, unsigned removed)
 }
 
 /* Cut [START, END) out of piece I. Returns how many pieces are left of it. */
-static unsigned cut(size_t i, uintptr_t start, uintptr_t end)
+static unsigned cut_piece(size_t i, uintptr_t start, uintptr_t end)
 {
 	struct piece *p = piece_at(i), rest = *p;
 
@@ -139,7 +139,7 @@ static unsigned cut(size_t i, uintptr_t start, uintptr_t end)
 	if (start > p->start && end < p->end) {
 		rest.start = end;
 		p->end = start;
-		if (insert(i + 1, &rest))
+		if (insert_piece(i + 1, &rest))
 			origin_at(rest.origin)->pieces++;
 		else /* a piece that can't be recorded counts as no longer in use */
 			give_back(rest.origin, rest.end - rest.start, 0);
@@ -156,10 +156,10 @@ static unsigned cut(size_t i, uintptr_t start, uintptr_t end)
 
 static void cut_all(uintptr_t start, uintptr_t end, uint64_t now)
 {
-	size_t i = find(start);
+	size_t i = find_piece(start);
 
 	while (i < pieces.count && piece_at(i)->start < end)
-		i += piece_at(i)->serial < now ? cut(i, start, end) : 1;
+		i += piece_at(i)->serial < now ? cut_piece(i, start, end) : 1;
 }
 
 void cp_mappings_remove(uintptr_t start, size_t size, uint64_t now)
@@ -194,7 +194,7 @@ static void add_locked(uintptr_t start, uintptr_t end, struct cp_stack_depot_ent
 		return;
 	}
 	cp_stack_depot_allocated(e, CP_POISSON_ONE, end - start);
-	if (!insert(find(start), &p))
+	if (!insert_piece(find_piece(start), &p))
 		give_back(p.origin, end - start, 1);
 }
 

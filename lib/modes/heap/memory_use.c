@@ -116,7 +116,7 @@ void cp_memory_use_find(void)
 	}
 }
 
-static void add(struct cp_memory_use *to, uint64_t used, uint64_t limit, const char *of)
+static void add_use(struct cp_memory_use *to, uint64_t used, uint64_t limit, const char *of)
 {
 	if (limit && limit < UNLIMITED && to->count < CP_MEMORY_USE_LIMITS)
 		to->limits[to->count++] = (struct cp_memory_limit){ used, limit, of };
@@ -134,7 +134,7 @@ static void look_at_group(struct cp_memory_use *to, const char *dir)
 	inactive = read_file(dir, "memory.stat", text, sizeof(text))
 			   ? cp_memory_use_number(text, version->inactive)
 			   : 0;
-	add(to, used > inactive ? used - inactive : 0, limit, "cgroup");
+	add_use(to, used > inactive ? used - inactive : 0, limit, "cgroup");
 }
 
 static void look_at_groups(struct cp_memory_use *to)
@@ -170,7 +170,8 @@ static void look_at_process(struct cp_memory_use *to)
 		return;
 	to->resident = cp_memory_use_number(text, "VmRSS:") << 10;
 	if (cp_sys4(SYS_prlimit64, 0, RLIMIT_AS, NULL, &l) == 0 && l.rlim_cur != RLIM_INFINITY)
-		add(to, cp_memory_use_number(text, "VmSize:") << 10, l.rlim_cur, "address space");
+		add_use(to, cp_memory_use_number(text, "VmSize:") << 10, l.rlim_cur,
+			"address space");
 }
 
 static void look_at_machine(struct cp_memory_use *to)
@@ -182,7 +183,7 @@ static void look_at_machine(struct cp_memory_use *to)
 		return;
 	all = cp_memory_use_number(text, "MemTotal:") << 10;
 	free = cp_memory_use_number(text, "MemAvailable:") << 10;
-	add(to, all > free ? all - free : 0, all, "machine");
+	add_use(to, all > free ? all - free : 0, all, "machine");
 }
 
 void cp_memory_use_read(struct cp_memory_use *to)

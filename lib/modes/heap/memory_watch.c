@@ -94,7 +94,7 @@ static void give_reserve(void)
 	reserve = NULL;
 }
 
-static void begin(void)
+static void begin_watch(void)
 {
 	memset(passed, 0, sizeof(passed));
 	memset(kept_count, 0, sizeof(kept_count));
@@ -120,7 +120,7 @@ void cp_memory_watch_start(const char *text)
 	memset(marks, 0, sizeof(marks));
 	if (*text)
 		(void)cp_memory_watch_parse(text, marks);
-	begin();
+	begin_watch();
 }
 
 bool cp_memory_watch_is_on(void)
@@ -136,7 +136,7 @@ void cp_memory_watch_stop(void)
 
 void cp_memory_watch_fork_child(void)
 {
-	begin();
+	begin_watch();
 }
 
 uint64_t cp_memory_watch_due(void)
@@ -152,8 +152,8 @@ struct distance {
 	const struct cp_memory_limit *at; /* of a share: the limit that is nearest, or NULL */
 };
 
-static void measure(struct distance *d, uint64_t used, uint64_t mark,
-		    const struct cp_memory_limit *l)
+static void measure_distance(struct distance *d, uint64_t used, uint64_t mark,
+			     const struct cp_memory_limit *l)
 {
 	uint64_t more = mark > used ? mark - used : 0;
 
@@ -174,17 +174,17 @@ static struct distance distance_of(uint64_t m, const struct cp_memory_use *u)
 		d.over = u->stalled >= STALLED;
 		d.under = u->stalled < STALLED / 2;
 	} else if (!(m & CP_MEMORY_WATCH_PERCENT)) {
-		measure(&d, u->resident, m, NULL);
+		measure_distance(&d, u->resident, m, NULL);
 	} else {
 		for (unsigned i = 0; i < u->count; i++)
-			measure(&d, u->limits[i].used,
-				u->limits[i].limit / 100 * (m & ~CP_MEMORY_WATCH_PERCENT),
-				&u->limits[i]);
+			measure_distance(&d, u->limits[i].used,
+					 u->limits[i].limit / 100 * (m & ~CP_MEMORY_WATCH_PERCENT),
+					 &u->limits[i]);
 	}
 	return d;
 }
 
-static void say(uint64_t m, const struct cp_memory_use *u, const struct cp_memory_limit *l)
+static void say_mark(uint64_t m, const struct cp_memory_use *u, const struct cp_memory_limit *l)
 {
 	if (m == CP_MEMORY_WATCH_PRESSURE)
 		cp_text_format(reason, sizeof(reason),
@@ -210,7 +210,7 @@ static bool look_at_mark(unsigned i, const struct cp_memory_use *u)
 	}
 	passed[i] = d.over;
 	if (d.over)
-		say(marks[i], u, d.at);
+		say_mark(marks[i], u, d.at);
 	else if (d.left < left)
 		left = d.left;
 	return d.over;

@@ -27,7 +27,7 @@
 #define FIRST_SECOND UINT64_C(2500000000)
 #endif
 
-static void prepare(const struct cp_config *c)
+static void prepare_io(const struct cp_config *c)
 {
 	(void)c;
 	cp_io_state.register_thread = cp_threads_register_foreign;
@@ -47,7 +47,7 @@ static void set_clock(void)
 	cp_io_state.since = cp_io_event_now();
 }
 
-static int start(struct cp_run *r, const struct cp_config *c)
+static int start_io(struct cp_run *r, const struct cp_config *c)
 {
 	const struct cp_io_settings *s = cp_config_of(c, CPROF_IO);
 	int err = cp_io_counts_prepare();
@@ -68,13 +68,13 @@ static int start(struct cp_run *r, const struct cp_config *c)
 	return 0;
 }
 
-static void stop(struct cp_run *r)
+static void stop_io(struct cp_run *r)
 {
 	(void)r;
 	cp_and_seqcst(&cp_io_active, ~(uint32_t)(CP_IO_ON | CP_IO_BY_CLOCK));
 }
 
-static uint64_t period(const struct cp_run *r)
+static uint64_t io_period(const struct cp_run *r)
 {
 	(void)r;
 	return 1;
@@ -92,7 +92,7 @@ static void fork_child(struct cp_run *r, struct cp_thread *keep)
 	cp_io_rows_fork_child();
 }
 
-static void stats(const struct cp_run *r, struct cprof_stats *s)
+static void io_stats(const struct cp_run *r, struct cprof_stats *s)
 {
 	s->expiries = cp_io_rows_ns(r, s->expiries);
 	s->lost_ring = cp_io_rows_ns(r, s->lost_ring);
@@ -106,7 +106,7 @@ static const char *lost(const struct cp_run *r, enum cp_count what)
 	return cp_comments_seconds(cp_io_rows_ns(r, cp_run_counted(r, what)));
 }
 
-static void report(struct cp_comments *out, const struct cp_run *r, const struct cp_config *c)
+static void report_io(struct cp_comments *out, const struct cp_run *r, const struct cp_config *c)
 {
 	(void)c;
 	cp_comments_line(out,
@@ -149,17 +149,17 @@ const struct cp_mode_ops cp_mode_io = {
 	.default_type = 2,
 	.period_type = { "calls", "count" },
 	.drop_frames = READS "|" WRITES "|" OTHERS,
-	.period = period,
+	.period = io_period,
 	.labels = cp_io_rows_labels,
-	.report = report,
+	.report = report_io,
 	.count = cp_io_rows_count,
-	.prepare = prepare,
-	.start = start,
-	.stop = stop,
+	.prepare = prepare_io,
+	.start = start_io,
+	.stop = stop_io,
 	.totals = cp_io_rows_tell,
 	.settle = cp_io_rows_settle,
 	.thread_released = cp_io_rows_released,
-	.stats = stats,
+	.stats = io_stats,
 	.thread_label = &cp_io_label,
 	.record = cp_io_rows_record,
 	.fork_child = fork_child,
@@ -173,7 +173,7 @@ const struct cp_mode_ops cp_mode_io = {
  * pipe is followed, which makes it dearer by several times what the mode itself costs.
  */
 
-static bool wanted(const struct cp_config *c)
+static bool wakers_wanted(const struct cp_config *c)
 {
 	const struct cp_io_settings *s = cp_config_of(c, CPROF_IO);
 
@@ -196,13 +196,14 @@ static void stop_wakers(struct cp_run *r)
 	cp_wakers_stop(CP_WAKES_OF_IO);
 }
 
-static void drained(struct cp_run *r)
+static void wakers_drained(struct cp_run *r)
 {
 	(void)r;
 	cp_waiters_recount();
 }
 
-static void labels(const struct cp_run *r, const struct cp_stack *s, struct cp_encode_labels *to)
+static void wakers_labels(const struct cp_run *r, const struct cp_stack *s,
+			  struct cp_encode_labels *to)
 {
 	(void)r;
 	to->labels[to->count++] =
@@ -239,13 +240,13 @@ const struct cp_mode_ops cp_mode_io_wakers = {
 	.period_type = { "wakes", "count" },
 	.drop_frames = "writev?|close",
 	.period = cp_wakers_period,
-	.labels = labels,
+	.labels = wakers_labels,
 	.report = report_wakers,
 	.count = cp_wakers_count,
-	.wanted = wanted,
+	.wanted = wakers_wanted,
 	.start = start_wakers,
 	.stop = stop_wakers,
-	.drained = drained,
+	.drained = wakers_drained,
 	.thread_label = &cp_io_wakers_label,
 	.thread_end = thread_end,
 	.fork_child = wakers_fork_child,

@@ -43,7 +43,7 @@ void cp_io_rows_fork_child(void)
 
 /* The collector knows the rate after a tenth of a second. Before that, the rate is that of the time
  * since the start; this is right to one in ten thousand after a millisecond. */
-static uint64_t measure(const struct cp_run *r)
+static uint64_t measure_rate(const struct cp_run *r)
 {
 	uint64_t known = cp_load_relaxed(&cp_lock_clock.rate);
 	struct cp_tick_rate_pair now;
@@ -62,13 +62,13 @@ static uint64_t measure(const struct cp_run *r)
 uint64_t cp_io_rows_ns(const struct cp_run *r, uint64_t ticks)
 {
 	if (!rate)
-		rate = measure(r);
+		rate = measure_rate(r);
 	return (uint64_t)((unsigned __int128)ticks * rate >> CP_TICK_RATE_SHIFT);
 }
 
 static uint64_t ticks_of(const struct cp_run *r, uint64_t ns)
 {
-	return (uint64_t)(((unsigned __int128)ns << CP_TICK_RATE_SHIFT) / measure(r));
+	return (uint64_t)(((unsigned __int128)ns << CP_TICK_RATE_SHIFT) / measure_rate(r));
 }
 
 /* Return the size class of a call: the number of bits of its bytes. */
@@ -98,7 +98,7 @@ static void values_of(uint64_t to[CP_VALUES], uint64_t calls, uint64_t ns, uint6
 	to[ERRORS] = errors;
 }
 
-static void add(struct cp_stack *row, const uint64_t values[CP_VALUES])
+static void add_values(struct cp_stack *row, const uint64_t values[CP_VALUES])
 {
 	row->values[CALLS] += values[CALLS] + values[ERRORS];
 	row->values[DELAY] += values[DELAY];
@@ -183,7 +183,7 @@ static void halve_recent(void)
 }
 
 /* Tell what is new in B. T: its thread; NULL: none. */
-static void tell(struct cp_run *r, struct cp_io_block *b, struct cp_thread *t)
+static void tell_block(struct cp_run *r, struct cp_io_block *b, struct cp_thread *t)
 {
 	uint64_t values[CP_VALUES], told[CP_IO_SUMS];
 
@@ -207,14 +207,14 @@ static void tell_of(struct cp_run *r, uint32_t index)
 	uint32_t state = cp_load_acquire(&t->state);
 	bool named = state == CP_THREAD_LIVE || state == CP_THREAD_ENDED;
 
-	tell(r, cp_io_counts_existing(index), named ? t : NULL);
+	tell_block(r, cp_io_counts_existing(index), named ? t : NULL);
 }
 
 void cp_io_rows_tell(struct cp_run *r)
 {
 	rate = 0;
 	halve_recent();
-	tell(r, &cp_io_counts_others, NULL);
+	tell_block(r, &cp_io_counts_others, NULL);
 	for (uint32_t i = 0; i < cp_thread_limit(); i++)
 		tell_of(r, i);
 }
@@ -226,7 +226,7 @@ void cp_io_rows_released(struct cp_run *r, struct cp_thread *t)
 
 void cp_io_rows_settle(struct cp_run *r)
 {
-	uint64_t lost = cp_strata_settle(&strata, &r->aggregate, add);
+	uint64_t lost = cp_strata_settle(&strata, &r->aggregate, add_values);
 
 	if (lost)
 		cp_count_mode(CPROF_IO, CP_COUNT_LOST_AGGREGATE, ticks_of(r, lost));
@@ -304,7 +304,8 @@ void cp_io_rows_count(const struct cp_run *r, struct cp_vec *to)
 }
 
 /* Returns word WHICH of the calls of OP and KIND in the run or the window that is reported. */
-static uint64_t counted(const struct cp_comments *out, unsigned op, unsigned kind, unsigned which)
+static uint64_t counted_of(const struct cp_comments *out, unsigned op, unsigned kind,
+			   unsigned which)
 {
 	size_t at = place[op][kind];
 
@@ -322,13 +323,13 @@ static uint64_t longest_of(const struct cp_comments *out, unsigned op, unsigned 
 	return longest ? longest : cp_io_counts_quantile(delays, 1000);
 }
 
-static void line(struct cp_comments *out, const struct cp_run *r, unsigned op, unsigned kind)
+static void write_line(struct cp_comments *out, const struct cp_run *r, unsigned op, unsigned kind)
 {
 	static struct cp_io_delays delays; /* large; under the lock */
 	uint64_t longest, p50, p99;
 
 	for (unsigned i = 0; i < CP_IO_BUCKETS; i++)
-		delays.bucket[i] = counted(out, op, kind, CELL_BUCKETS + i);
+		delays.bucket[i] = counted_of(out, op, kind, CELL_BUCKETS + i);
 	longest = cp_io_rows_ns(r, longest_of(out, op, kind, &delays));
 	p50 = cp_io_rows_ns(r, cp_io_counts_quantile(&delays, 500));
 	p99 = cp_io_rows_ns(r, cp_io_counts_quantile(&delays, 990));
@@ -337,9 +338,9 @@ static void line(struct cp_comments *out, const struct cp_run *r, unsigned op, u
 		"io: %s%s%s: %lu calls, %lu bytes, %lu errors, %s s; p50 %s us, p99 %s "
 		"us, max %s us",
 		cp_io_names_op(op), kind ? " " : "", cp_io_names_kind(kind),
-		L(counted(out, op, kind, CELL_CALLS)), L(counted(out, op, kind, CELL_BYTES)),
-		L(counted(out, op, kind, CELL_ERRORS)),
-		cp_comments_seconds(cp_io_rows_ns(r, counted(out, op, kind, CELL_TICKS))),
+		L(counted_of(out, op, kind, CELL_CALLS)), L(counted_of(out, op, kind, CELL_BYTES)),
+		L(counted_of(out, op, kind, CELL_ERRORS)),
+		cp_comments_seconds(cp_io_rows_ns(r, counted_of(out, op, kind, CELL_TICKS))),
 		us(p50 < longest ? p50 : longest), us(p99 < longest ? p99 : longest), us(longest));
 }
 
@@ -351,9 +352,9 @@ static void find_most(const struct cp_comments *out, bool told[CP_IO_OPS][CP_IO_
 
 	for (unsigned o = 0; o < CP_IO_OPS; o++)
 		for (unsigned k = 0; k < CP_IO_KINDS; k++) {
-			uint64_t ticks = counted(out, o, k, CELL_TICKS) + 1;
+			uint64_t ticks = counted_of(out, o, k, CELL_TICKS) + 1;
 
-			if (told[o][k] || !counted(out, o, k, CELL_CALLS) || ticks <= most)
+			if (told[o][k] || !counted_of(out, o, k, CELL_CALLS) || ticks <= most)
 				continue;
 			most = ticks;
 			*op = o;
@@ -384,11 +385,11 @@ void cp_io_rows_report(struct cp_comments *out, const struct cp_run *r)
 
 	for (op = 0; op < CP_IO_OPS; op++)
 		for (kind = 0; kind < CP_IO_KINDS; kind++)
-			used += counted(out, op, kind, CELL_CALLS) != 0;
+			used += counted_of(out, op, kind, CELL_CALLS) != 0;
 	for (unsigned i = 0; i < used && i < LINES; i++) {
 		find_most(out, told, &op, &kind);
 		told[op][kind] = true;
-		line(out, r, op, kind);
+		write_line(out, r, op, kind);
 	}
 	if (used > LINES)
 		cp_comments_line(out, "io: %u further ops and kinds with less delay", used - LINES);

@@ -39,14 +39,14 @@ static struct cp_lock_sum counted[CP_LOCK_BULKS];
 /* Number of rows whose locks were named; rows are only added. */
 static size_t named[CP_MODES];
 
-static void prepare(const struct cp_config *c)
+static void prepare_lock(const struct cp_config *c)
 {
 	(void)c;
 	cp_lock_state.register_thread = cp_threads_register_foreign;
 	cp_real_prepare_clock();
 }
 
-static struct cp_lock_sum take(const struct cp_lock_sum *from, struct cp_lock_sum *told)
+static struct cp_lock_sum take_sum(const struct cp_lock_sum *from, struct cp_lock_sum *told)
 {
 	struct cp_lock_sum now = { cp_load_relaxed(&from->count), cp_load_relaxed(&from->delay) };
 	struct cp_lock_sum since = { now.count - told->count, now.delay - told->delay };
@@ -55,7 +55,7 @@ static struct cp_lock_sum take(const struct cp_lock_sum *from, struct cp_lock_su
 	return since;
 }
 
-static void add(struct cp_lock_sum *to, struct cp_lock_sum what)
+static void add_sum(struct cp_lock_sum *to, struct cp_lock_sum what)
 {
 	to->count += what.count;
 	to->delay += what.delay;
@@ -68,7 +68,7 @@ static struct cp_lock_sum take_waits(const struct cp_thread *t, unsigned kind)
 	const struct cp_lock_stratum *s = &part->kinds[kind];
 	struct cp_lock_sum now = { cp_load_relaxed(&s->count), cp_load_relaxed(&s->delay) };
 
-	return take(&now, &part->told[kind]);
+	return take_sum(&now, &part->told[kind]);
 }
 
 /* The waits until now belong to no run. */
@@ -86,7 +86,7 @@ static void begin_counts(void)
 		for (unsigned kind = 0; kind < CP_LOCK_KINDS; kind++)
 			take_waits(t, kind);
 		for (unsigned k = 0; k < 2; k++)
-			take(&part->short_waits[k], &part->told_short[k]);
+			take_sum(&part->short_waits[k], &part->told_short[k]);
 	}
 }
 
@@ -100,7 +100,7 @@ static void set_rates(const struct cp_lock_settings *s)
 	cp_lock_state.rates = rates;
 }
 
-static int start(struct cp_run *r, const struct cp_config *c)
+static int start_lock(struct cp_run *r, const struct cp_config *c)
 {
 	const struct cp_lock_settings *s = cp_config_of(c, CPROF_LOCK);
 
@@ -119,7 +119,7 @@ static int start(struct cp_run *r, const struct cp_config *c)
 }
 
 /* Each wait is weighted by the settings that it is decided with. */
-static int set(struct cp_run *r, const struct cp_config *c)
+static int set_lock(struct cp_run *r, const struct cp_config *c)
 {
 	const struct cp_lock_settings *s = cp_config_of(c, CPROF_LOCK);
 
@@ -129,7 +129,7 @@ static int set(struct cp_run *r, const struct cp_config *c)
 	return 0;
 }
 
-static void stop(struct cp_run *r)
+static void stop_lock(struct cp_run *r)
 {
 	(void)r;
 	cp_store_seqcst(&cp_lock_on, 0);
@@ -192,12 +192,13 @@ static void tell_waits(struct cp_run *r, struct cp_thread *t)
 
 		if (!since.count)
 			continue;
-		add(&all, since);
+		add_sum(&all, since);
 		cp_strata_exact(&waits, cp_drain_label(r, t), cp_lock_tag(NULL, kind), values);
 		cp_drain_name(r, t);
 	}
 	for (unsigned k = 0; k < 2; k++)
-		add(&in_run[CP_LOCK_SHORT + k], take(&part->short_waits[k], &part->told_short[k]));
+		add_sum(&in_run[CP_LOCK_SHORT + k],
+			take_sum(&part->short_waits[k], &part->told_short[k]));
 }
 
 /* Put the waits counted without a stack, of KIND, into R's row LOCATION, which has no thread, so
@@ -224,8 +225,8 @@ static void add_bulks(struct cp_run *r)
 		struct cp_lock_sum now = cp_lock_event_counted(i), since;
 		bool is_short = i < CP_LOCK_LOST, has_holder = i % 2;
 
-		add(&in_run[i], take(&now, &counted[i]));
-		since = take(&in_run[i], &in_rows[i]);
+		add_sum(&in_run[i], take_sum(&now, &counted[i]));
+		since = take_sum(&in_run[i], &in_rows[i]);
 		if (!since.count)
 			continue;
 		add_bulk(r, since, is_short ? CP_LOCATION_SHORT_WAITS : CP_LOCATION_LOST_WAITS);
@@ -250,7 +251,7 @@ static void totals(struct cp_run *r)
 		tell_waits(r, cp_thread_at(i));
 }
 
-static void settle(struct cp_run *r)
+static void settle_lock(struct cp_run *r)
 {
 	uint64_t lost;
 
@@ -260,14 +261,14 @@ static void settle(struct cp_run *r)
 		cp_count_mode(CPROF_LOCK, CP_COUNT_LOST_AGGREGATE, lost);
 }
 
-static void drained(struct cp_run *r)
+static void lock_drained(struct cp_run *r)
 {
 	cp_lock_names_update(&cp_lock_names_of_mode, &r->aggregate, named[r->mode]);
 	named[r->mode] = r->aggregate.stacks.count;
 }
 
 /* Rows get new numbers: the next drain looks at the locks of all rows. */
-static void rows(struct cp_run *r, void (*see)(uint32_t *row, void *arg), void *arg)
+static void lock_rows(struct cp_run *r, void (*see)(uint32_t *row, void *arg), void *arg)
 {
 	(void)see;
 	(void)arg;
@@ -299,7 +300,8 @@ static void label_kind(const struct cp_stack *s, struct cp_encode_labels *to)
 						 .text = names[cp_lock_kind_of_tag(s->tag)] };
 }
 
-static void labels(const struct cp_run *r, const struct cp_stack *s, struct cp_encode_labels *to)
+static void lock_labels(const struct cp_run *r, const struct cp_stack *s,
+			struct cp_encode_labels *to)
 {
 	uint64_t lock = cp_lock_of_tag(s->tag);
 	const char *name = lock ? cp_lock_names_of(&cp_lock_names_of_mode, lock) : NULL;
@@ -320,7 +322,7 @@ static void labels(const struct cp_run *r, const struct cp_stack *s, struct cp_e
 						 .unit = "nanoseconds" };
 }
 
-static uint64_t period(const struct cp_run *r)
+static uint64_t lock_period(const struct cp_run *r)
 {
 	(void)r;
 	return 1;
@@ -353,7 +355,7 @@ static uint64_t untold(const struct cp_thread *t)
 }
 
 /* All waits, also those without a stack. */
-static unsigned numbers(const struct cp_run *r, struct cp_mode_number *to)
+static unsigned lock_numbers(const struct cp_run *r, struct cp_mode_number *to)
 {
 	uint64_t sum = all.delay;
 
@@ -366,14 +368,14 @@ static unsigned numbers(const struct cp_run *r, struct cp_mode_number *to)
 	return 1;
 }
 
-static void count(const struct cp_run *r, struct cp_vec *to)
+static void count_locks(const struct cp_run *r, struct cp_vec *to)
 {
 	(void)r;
 	if (cp_vec_extend(to, (size_t)2 * CP_LOCK_BULKS))
 		memcpy(to->items, in_run, sizeof(in_run));
 }
 
-static void report(struct cp_comments *out, const struct cp_run *r, const struct cp_config *c)
+static void report_lock(struct cp_comments *out, const struct cp_run *r, const struct cp_config *c)
 {
 	const struct cp_lock_settings *s = cp_config_of(c, CPROF_LOCK);
 	struct cp_lock_sum own[CP_LOCK_BULKS];
@@ -381,8 +383,8 @@ static void report(struct cp_comments *out, const struct cp_run *r, const struct
 	for (unsigned k = 0; k < CP_LOCK_BULKS; k++)
 		own[k] = (struct cp_lock_sum){ cp_comments_own(out, (size_t)2 * k),
 					       cp_comments_own(out, (size_t)2 * k + 1) };
-	add(&own[CP_LOCK_SHORT], own[CP_LOCK_SHORT_HELD]);
-	add(&own[CP_LOCK_LOST], own[CP_LOCK_LOST_HELD]);
+	add_sum(&own[CP_LOCK_SHORT], own[CP_LOCK_SHORT_HELD]);
+	add_sum(&own[CP_LOCK_LOST], own[CP_LOCK_LOST_HELD]);
 	cp_comments_line(out, "lock: threshold %lu ns", L(s->threshold_ns));
 	cp_comments_line(
 		out,
@@ -496,7 +498,7 @@ static void settle_holders(struct cp_run *r)
 	uint64_t lost;
 
 	if (waits_run && waits_run->running)
-		settle(waits_run);
+		settle_lock(waits_run);
 	for (uint32_t i = 0; i < cp_thread_limit(); i++)
 		cp_drain_name(r, cp_thread_at(i));
 	lost = cp_strata_settle(&held, &r->aggregate, NULL);
@@ -552,19 +554,19 @@ const struct cp_mode_ops cp_mode_lock = {
 	.type_count = 2,
 	.period_type = { "contentions", "count" },
 	.drop_frames = ACQUIRES,
-	.period = period,
-	.labels = labels,
-	.numbers = numbers,
-	.report = report,
-	.count = count,
-	.prepare = prepare,
-	.start = start,
-	.stop = stop,
-	.set = set,
-	.drained = drained,
+	.period = lock_period,
+	.labels = lock_labels,
+	.numbers = lock_numbers,
+	.report = report_lock,
+	.count = count_locks,
+	.prepare = prepare_lock,
+	.start = start_lock,
+	.stop = stop_lock,
+	.set = set_lock,
+	.drained = lock_drained,
 	.totals = totals,
-	.settle = settle,
-	.rows = rows,
+	.settle = settle_lock,
+	.rows = lock_rows,
 	.record = record_wait,
 	.thread_released = tell_waits,
 	.thread_label = &cp_lock_label,
@@ -581,15 +583,15 @@ const struct cp_mode_ops cp_mode_holders = {
 	.type_count = 2,
 	.period_type = { "waits", "count" },
 	.drop_frames = RELEASES,
-	.period = period,
-	.labels = labels,
+	.period = lock_period,
+	.labels = lock_labels,
 	.report = report_holders,
 	.start = start_holders,
 	.stop = stop_holders,
 	.collect = collect_holders,
-	.drained = drained,
+	.drained = lock_drained,
 	.settle = settle_holders,
-	.rows = rows,
+	.rows = lock_rows,
 	.record = record_held,
 	.thread_released = released_holder,
 	.thread_label = &cp_lock_holders_label,

@@ -36,7 +36,7 @@ static bool same_address(uint32_t item, const void *key, const void *context)
 	return CP_VEC_AT(&n->items, struct item, item)->address == *(const uint64_t *)key;
 }
 
-static uint32_t find(const struct cp_lock_names *n, uint64_t address)
+static uint32_t find_name(const struct cp_lock_names *n, uint64_t address)
 {
 	return cp_index_find(&n->index, cp_index_hash(&address, sizeof(address)), same_address,
 			     &address, n);
@@ -46,7 +46,7 @@ void cp_lock_names_note(struct cp_lock_names *n, uint64_t address, bool within)
 {
 	struct item *i;
 
-	if (!address || find(n, address) != CP_INDEX_NONE)
+	if (!address || find_name(n, address) != CP_INDEX_NONE)
 		return;
 	n->items.size = sizeof(struct item);
 	i = cp_vec_add(&n->items);
@@ -194,7 +194,7 @@ void cp_lock_names_update(struct cp_lock_names *n, const struct cp_aggregate *a,
 
 const char *cp_lock_names_of(const struct cp_lock_names *n, uint64_t address)
 {
-	uint32_t item = find(n, address);
+	uint32_t item = find_name(n, address);
 
 	return item == CP_INDEX_NONE ? NULL : CP_VEC_AT(&n->items, struct item, item)->name;
 }

@@ -18,7 +18,7 @@
 /* Number of rows whose objects were named. */
 static size_t named;
 
-static int start(struct cp_run *r, const struct cp_config *c)
+static int start_wakers(struct cp_run *r, const struct cp_config *c)
 {
 	const struct cp_lock_settings *s = cp_config_of(c, CPROF_LOCK);
 
@@ -30,13 +30,13 @@ static int start(struct cp_run *r, const struct cp_config *c)
 	return 0;
 }
 
-static void stop(struct cp_run *r)
+static void stop_wakers(struct cp_run *r)
 {
 	(void)r;
 	cp_wakers_stop(CP_WAKES_OF_LOCK);
 }
 
-static void drained(struct cp_run *r)
+static void wakers_drained(struct cp_run *r)
 {
 	cp_lock_names_update(&cp_lock_names_of_mode, &r->aggregate, named);
 	named = r->aggregate.stacks.count;
@@ -44,7 +44,7 @@ static void drained(struct cp_run *r)
 }
 
 /* Rows get new numbers: the next drain looks at all of them. */
-static void rows(struct cp_run *r, void (*see)(uint32_t *row, void *arg), void *arg)
+static void wakers_rows(struct cp_run *r, void (*see)(uint32_t *row, void *arg), void *arg)
 {
 	(void)r;
 	(void)see;
@@ -52,7 +52,8 @@ static void rows(struct cp_run *r, void (*see)(uint32_t *row, void *arg), void *
 	named = 0;
 }
 
-static void labels(const struct cp_run *r, const struct cp_stack *s, struct cp_encode_labels *to)
+static void wakers_labels(const struct cp_run *r, const struct cp_stack *s,
+			  struct cp_encode_labels *to)
 {
 	const char *name = s->tag ? cp_lock_names_of(&cp_lock_names_of_mode, s->tag) : NULL;
 
@@ -82,7 +83,8 @@ static void fork_child(struct cp_run *r, struct cp_thread *keep)
 	cp_wakers_fork_child(CP_WAKES_OF_LOCK, keep);
 }
 
-static void report(struct cp_comments *out, const struct cp_run *r, const struct cp_config *c)
+static void report_wakers(struct cp_comments *out, const struct cp_run *r,
+			  const struct cp_config *c)
 {
 	(void)c;
 	cp_wakers_report(out, r, "waits", "timed out or were interrupted",
@@ -104,13 +106,13 @@ const struct cp_mode_ops cp_mode_wakers = {
 	.period_type = { "wakes", "count" },
 	.drop_frames = WAKES,
 	.period = cp_wakers_period,
-	.labels = labels,
-	.report = report,
+	.labels = wakers_labels,
+	.report = report_wakers,
 	.count = cp_wakers_count,
-	.start = start,
-	.stop = stop,
-	.drained = drained,
-	.rows = rows,
+	.start = start_wakers,
+	.stop = stop_wakers,
+	.drained = wakers_drained,
+	.rows = wakers_rows,
 	.thread_label = &cp_lock_wakers_label,
 	.thread_end = thread_end,
 	.fork_child = fork_child,

@@ -52,7 +52,7 @@ static uint64_t tick_of(uint64_t now)
 /* Plan the next ticks from TICK on: STEP of them, or a rest. Visits are at a random place in
  * their time, so a program that repeats itself in step with a clock is not in step with the visits.
  */
-static void plan(uint64_t tick, bool rest)
+static void plan_ticks(uint64_t tick, bool rest)
 {
 	uint64_t first = cp_wall_aligned(tick);
 	uint64_t length = rest && first % cp_wall.rest == 0 ? cp_wall.rest : cp_wall.step;
@@ -72,7 +72,7 @@ static void seed(uint64_t now)
 	cp_wall.random |= 1;
 }
 
-static void begin(unsigned frequency)
+static void begin_ticks(unsigned frequency)
 {
 	bool blind = cp_wall.blind;
 	struct cp_vec due = cp_wall.due;
@@ -93,13 +93,13 @@ static void begin(unsigned frequency)
 	cp_wall.due.count = 0;
 	seed(now);
 	cp_store_relaxed(&cp_wall_resting, 0);
-	plan(0, false);
+	plan_ticks(0, false);
 }
 
 int cp_wall_start(struct cp_run *r, unsigned frequency)
 {
 	(void)r;
-	begin(frequency);
+	begin_ticks(frequency);
 	/* Threads that begin from here on announce themselves. The loop finds the others. */
 	cp_store_seqcst(&cp_wall_running, 1);
 	for (uint32_t i = 0; i < cp_thread_limit(); i++) {
@@ -125,7 +125,7 @@ void cp_wall_set_frequency(unsigned frequency)
 {
 	const struct cp_wall was = cp_wall;
 
-	begin(frequency);
+	begin_ticks(frequency);
 	cp_wall.uncounted = was.uncounted;
 	cp_wall.openings = was.openings;
 	cp_wall.next_reading = was.next_reading;
@@ -325,7 +325,7 @@ bool cp_wall_tick(struct cp_run *r)
 		adapt(tick, visited);
 		rest = !cut && can_rest(tick, visited, lazy);
 	}
-	plan(tick < cp_wall.end ? cp_wall.end : tick + 1, rest);
+	plan_ticks(tick < cp_wall.end ? cp_wall.end : tick + 1, rest);
 	/* A thread that begins sees that the pacer rests, or the pacer sees the thread here. */
 	cp_store_seqcst(&cp_wall_resting, cp_wall.length > cp_wall.step);
 	if (cp_load_seqcst(&cp_wall_begins) != cp_wall.begins)
@@ -346,7 +346,7 @@ void cp_wall_fork_child(struct cp_run *r, struct cp_thread *keep)
 		cp_store_relaxed(&cp_wall_next, UINT64_MAX);
 		return;
 	}
-	begin(cp_wall.frequency);
+	begin_ticks(cp_wall.frequency);
 	*cp_wall_of(keep) = (struct cp_wall_thread){ .timer = CP_NO_TIMER, .began = cp_wall.began };
 	cp_wall_exact_begin(keep, false);
 }

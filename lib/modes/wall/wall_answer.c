@@ -186,7 +186,7 @@ static void make_row(struct cp_run *r, struct cp_thread *t, enum cp_wall_state s
 
 /* T spent NS in STATE. Where no visit has found that, they go to T's last stack in STATE, or to
  * [not sampled]. */
-static void tell(struct cp_run *r, struct cp_thread *t, enum cp_wall_state state, uint64_t ns)
+static void tell_time(struct cp_run *r, struct cp_thread *t, enum cp_wall_state state, uint64_t ns)
 {
 	struct cp_wall_thread *w = cp_wall_of(t);
 
@@ -214,7 +214,7 @@ static void tell_all(struct cp_run *r, struct cp_thread *t)
 		return;
 	spent = cp_wall_exact_tell(t);
 	for (enum cp_wall_state s = 0; s < CP_WALL_STATES; s++)
-		tell(r, t, s, spent.ns[s]);
+		tell_time(r, t, s, spent.ns[s]);
 	memset(w->sampled, 0, sizeof(w->sampled));
 	memset(w->owed, 0, sizeof(w->owed));
 }

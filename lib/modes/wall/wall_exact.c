@@ -50,7 +50,7 @@ void cp_wall_exact_begin(struct cp_thread *t, bool ran)
 		cp_wall_exact_delay(t, &w->told_delay);
 }
 
-static uint64_t least(uint64_t a, uint64_t b)
+static uint64_t lesser(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
 }
@@ -83,7 +83,7 @@ static uint64_t ran_of(struct cp_thread *t, uint64_t total)
 	uint64_t clock = w->ended ? w->ended_cpu : cp_wall_stack_clock_of(t->tid);
 	uint64_t off = w->sampled[CP_WALL_RUNNABLE] + w->sampled[CP_WALL_WAITING];
 
-	uint64_t ran = clock > w->told_cpu ? least(clock - w->told_cpu, total) : 0;
+	uint64_t ran = clock > w->told_cpu ? lesser(clock - w->told_cpu, total) : 0;
 
 	/* Where a part may not be told, or the end of T's clock is not known, visits tell. */
 	if (w->lost || !clock || clock == UINT64_MAX) {
@@ -139,9 +139,9 @@ static uint64_t ready_of(struct cp_thread *t, uint64_t rest, bool ran)
 	if (!w->ended)
 		cp_thread_timer_bursts_look(CPROF_WALL, &w->bursts, t, w->told_cpu);
 	if (!w->delay_unknown && !w->lost)
-		return delay > w->told_delay ? least(delay - w->told_delay, rest) : 0;
+		return delay > w->told_delay ? lesser(delay - w->told_delay, rest) : 0;
 	/* All until now is told. */
-	w->told_delay = delay - least(by_visits, delay);
+	w->told_delay = delay - lesser(by_visits, delay);
 	w->delay_unknown = false;
 	return by_visits;
 }

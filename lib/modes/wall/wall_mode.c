@@ -15,7 +15,7 @@
 
 #define L(x) ((unsigned long)(x))
 
-static uint64_t period(const struct cp_run *r)
+static uint64_t wall_period(const struct cp_run *r)
 {
 	(void)r;
 	return cp_wall.period_ns;
@@ -44,7 +44,8 @@ static const char *state_text(uint64_t state)
 					   : "waiting";
 }
 
-static void labels(const struct cp_run *r, const struct cp_stack *s, struct cp_encode_labels *to)
+static void wall_labels(const struct cp_run *r, const struct cp_stack *s,
+			struct cp_encode_labels *to)
 {
 	to->labels[to->count++] =
 		(struct cp_pprof_label){ .key = "state",
@@ -54,14 +55,14 @@ static void labels(const struct cp_run *r, const struct cp_stack *s, struct cp_e
 
 #define COUNTS (sizeof(struct cp_wall_counts) / sizeof(uint64_t))
 
-static void count(const struct cp_run *r, struct cp_vec *to)
+static void count_states(const struct cp_run *r, struct cp_vec *to)
 {
 	(void)r;
 	if (cp_vec_extend(to, COUNTS))
 		memcpy(to->items, &cp_wall.counts, sizeof(cp_wall.counts));
 }
 
-static void report(struct cp_comments *out, const struct cp_run *r, const struct cp_config *c)
+static void report_wall(struct cp_comments *out, const struct cp_run *r, const struct cp_config *c)
 {
 	union {
 		struct cp_wall_counts counts;
@@ -108,14 +109,14 @@ static void report(struct cp_comments *out, const struct cp_run *r, const struct
 		"WALLPROFILE_FREQUENCY doesn't");
 }
 
-static void prepare(const struct cp_config *c)
+static void prepare_wall(const struct cp_config *c)
 {
 	(void)c;
 	cp_wall_prepare();
 }
 
 /* The pacer accounts the thread's time within a period. */
-static bool keep(struct cp_thread *t)
+static bool keep_thread(struct cp_thread *t)
 {
 	if (!cp_wall_of(t)->began)
 		return false;
@@ -126,7 +127,7 @@ static bool keep(struct cp_thread *t)
 	return true;
 }
 
-static int start(struct cp_run *r, const struct cp_config *c)
+static int start_wall(struct cp_run *r, const struct cp_config *c)
 {
 	const struct cp_wall_settings *s = cp_config_of(c, CPROF_WALL);
 	int err = cp_signals_claim_prof();
@@ -137,7 +138,7 @@ static int start(struct cp_run *r, const struct cp_config *c)
 	return err ? err : cp_wall_start(r, s->frequency);
 }
 
-static int set(struct cp_run *r, const struct cp_config *c)
+static int set_wall(struct cp_run *r, const struct cp_config *c)
 {
 	const struct cp_wall_settings *s = cp_config_of(c, CPROF_WALL);
 
@@ -146,7 +147,7 @@ static int set(struct cp_run *r, const struct cp_config *c)
 	return 0;
 }
 
-static void stop(struct cp_run *r)
+static void stop_wall(struct cp_run *r)
 {
 	(void)r;
 	cp_wall_stop();
@@ -174,7 +175,7 @@ static void settle_ended(struct cp_run *r, struct cp_thread *t)
 	cp_wall_answer_ended(r, t);
 }
 
-static void settle(struct cp_run *r)
+static void settle_wall(struct cp_run *r)
 {
 	uint64_t now = cp_wall.stopped ? cp_wall.stopped : cp_sys_clock_ns(CLOCK_MONOTONIC);
 
@@ -194,14 +195,14 @@ static void settle(struct cp_run *r)
 	cp_wall_strata_settle(r);
 }
 
-static void rows(struct cp_run *r, void (*see)(uint32_t *row, void *arg), void *arg)
+static void wall_rows(struct cp_run *r, void (*see)(uint32_t *row, void *arg), void *arg)
 {
 	(void)r;
 	for (uint32_t i = 0; i < cp_thread_limit(); i++)
 		cp_wall_time_rows(cp_thread_at(i), see, arg);
 }
 
-static void tick(struct cp_run *r)
+static void wall_tick(struct cp_run *r)
 {
 	if (cp_wall_tick(r))
 		cp_collect_request(CP_REQUEST_DRAIN);
@@ -216,24 +217,24 @@ const struct cp_mode_ops cp_mode_wall = {
 	.types = { { "samples", "count" }, { "wall", "nanoseconds" } },
 	.type_count = 2,
 	.period_type = { "wall", "nanoseconds" },
-	.period = period,
-	.labels = labels,
-	.report = report,
-	.count = count,
-	.prepare = prepare,
+	.period = wall_period,
+	.labels = wall_labels,
+	.report = report_wall,
+	.count = count_states,
+	.prepare = prepare_wall,
 	.by_sigprof = true,
-	.start = start,
-	.stop = stop,
-	.set = set,
-	.rows = rows,
-	.settle = settle,
+	.start = start_wall,
+	.stop = stop_wall,
+	.set = set_wall,
+	.rows = wall_rows,
+	.settle = settle_wall,
 	.due = cp_wall_due,
-	.tick = tick,
+	.tick = wall_tick,
 	.thread_label = &cp_wall_mode_label,
 	.record = cp_wall_visit_record,
 	.thread_released = cp_wall_answer_ended,
 	.thread_begin = cp_wall_timer_thread_begin,
 	.thread_end = cp_wall_timer_thread_end,
-	.keep = keep,
+	.keep = keep_thread,
 	.fork_child = cp_wall_fork_child,
 };

@@ -26,7 +26,7 @@ uint64_t cp_wall_stack_clock_of(int tid)
 }
 
 /* Parse the last two words of TEXT, "0xSP 0xPC". Returns false if they are malformed. */
-static bool parse(const char *text, const char *end, uint64_t *sp, uint64_t *pc)
+static bool parse_registers(const char *text, const char *end, uint64_t *sp, uint64_t *pc)
 {
 	const char *p = end;
 
@@ -79,13 +79,13 @@ static enum cp_wall_doing where(int tid, uint64_t *sp, uint64_t *pc, struct cp_w
 	if (text[0] == 'r')
 		return CP_WALL_RUNS;
 	*call = parse_call(text);
-	if (!parse(text, text + got, sp, pc))
+	if (!parse_registers(text, text + got, sp, pc))
 		return CP_WALL_DENIED;
 	/* After its end main stays as a zombie. */
 	return *sp ? CP_WALL_WAITS : CP_WALL_ENDED;
 }
 
-static void walk(uint64_t sp, uint64_t pc, struct cp_record *to, unsigned max_depth)
+static void walk_stack(uint64_t sp, uint64_t pc, struct cp_record *to, unsigned max_depth)
 {
 	static struct cp_stackcopy copy; /* guarded by the collector's lock */
 	struct cp_unwind_input in = { .copy = &copy };
@@ -119,7 +119,7 @@ enum cp_wall_doing cp_wall_stack_look(int tid, struct cp_record *to, unsigned ma
 		enum cp_wall_doing doing = where(tid, &sp, &pc, call);
 
 		if (doing == CP_WALL_WAITS)
-			walk(sp, pc, to, max_depth);
+			walk_stack(sp, pc, to, max_depth);
 		else if (doing != CP_WALL_RUNS)
 			return doing;
 		after = cp_wall_stack_clock_of(tid);

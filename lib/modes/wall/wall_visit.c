@@ -49,7 +49,7 @@ static uint64_t boundary(const struct cp_wall_thread *w, uint64_t tick)
  * depend on what that visit will find, so the visit stays unbiased. Long spans end where the
  * pacer's rests do, so that the next span consists of whole rests. A visit at a random place in a
  * rest is then at a random place in its span as well. */
-static uint64_t plan(struct cp_wall_thread *w, uint64_t tick, uint32_t span)
+static uint64_t plan_visit(struct cp_wall_thread *w, uint64_t tick, uint32_t span)
 {
 	uint64_t end = w->until + w->span, places;
 	bool lazy;
@@ -149,7 +149,7 @@ static enum cp_wall_doing look_again(struct cp_thread *t, uint64_t began, struct
 
 /* Find out what T is doing. /proc costs more, and a descriptor for a moment, so it is read only for
  * threads that may wait. */
-static enum cp_wall_doing look(struct cp_thread *t, struct cp_wall_call *call)
+static enum cp_wall_doing look_at_thread(struct cp_thread *t, struct cp_wall_call *call)
 {
 	enum cp_wall_doing doing = glance(cp_wall_of(t), t->tid);
 
@@ -244,7 +244,7 @@ static void find_out(struct cp_run *r, struct cp_thread *t, uint64_t tick)
 		return;
 	}
 	began = cp_sys_clock_ns(CLOCK_MONOTONIC);
-	doing = look(t, &call);
+	doing = look_at_thread(t, &call);
 	w->ran = w->clock > before ? w->clock - before : 0;
 	if (doing == CP_WALL_QUEUES && runs_for_moments(w))
 		doing = look_again(t, began, &call);
@@ -349,6 +349,6 @@ bool cp_wall_visit(struct cp_run *r, struct cp_thread *t, uint64_t tick, uint64_
 	if (moved)
 		w->unmoved = 0;
 	cp_wall.counts.unmoved += !moved;
-	*due = w->ended ? UINT64_MAX : plan(w, tick, span_of(w, moved));
+	*due = w->ended ? UINT64_MAX : plan_visit(w, tick, span_of(w, moved));
 	return moved;
 }

@@ -28,14 +28,14 @@ enum verdict { NOTHING, OTHER, BEHIND_CALL, SIGRETURN };
 static uint64_t seen[SLOTS];
 _Static_assert(CP_CFI_PC_BITS + MOMENT_BITS + VERDICT_BITS <= 64, "it is one word");
 
-static unsigned hash(uint64_t v)
+static unsigned hash_pc(uint64_t v)
 {
 	return (unsigned)(v * UINT64_C(0x9e3779b97f4a7c15) >> (64 - SLOT_BITS));
 }
 
 static uint64_t *slot_of(uint64_t page)
 {
-	return &readable[hash(page >> 12)];
+	return &readable[hash_pc(page >> 12)];
 }
 
 /* Is the page of ADDR a readable page of a module? That remains true until a module goes away. */
@@ -134,7 +134,7 @@ static bool is_sigreturn(uint64_t pc, bool copy)
 	return cp_cfi_code_read(pc, code, sizeof(code), copy) && cp_cfi_is_sigreturn(code);
 }
 
-static enum verdict look(uint64_t pc)
+static enum verdict look_at_code(uint64_t pc)
 {
 	uint8_t byte;
 
@@ -148,17 +148,18 @@ static enum verdict look(uint64_t pc)
 /* Returns the verdict on PC, from the table if possible. Stacks contain the same return addresses
  * over and over, within a stack and from sample to sample. Code that a stack returns to is not
  * discarded. Other code that is generated anew at the address is noticed within the moment. */
-static enum verdict remember(uint64_t pc)
+static enum verdict remember_verdict(uint64_t pc)
 {
 	uint64_t moment = (cp_ticks() >> CP_CFI_MOMENT) & ((1u << MOMENT_BITS) - 1);
-	uint64_t key = (pc << MOMENT_BITS | moment) << VERDICT_BITS, *slot = &seen[hash(pc)], was;
+	uint64_t key = (pc << MOMENT_BITS | moment) << VERDICT_BITS, *slot = &seen[hash_pc(pc)],
+		 was;
 	enum verdict now;
 
 	/* Relaxed: the word contains everything about the address. */
 	was = cp_load_relaxed(slot);
 	if (was >> VERDICT_BITS == key >> VERDICT_BITS)
 		return (enum verdict)(was & ((1u << VERDICT_BITS) - 1));
-	now = look(pc);
+	now = look_at_code(pc);
 	/* An address that can't be read now may be readable next time. */
 	if (now != NOTHING)
 		cp_store_relaxed(slot, key | now);
@@ -174,19 +175,20 @@ static bool is_remembered(uint64_t pc, bool copy)
 
 bool cp_cfi_code_behind_call(uint64_t ra, bool copy)
 {
-	return is_remembered(ra, copy) ? remember(ra) == BEHIND_CALL : is_behind_call(ra, copy);
+	return is_remembered(ra, copy) ? remember_verdict(ra) == BEHIND_CALL
+				       : is_behind_call(ra, copy);
 }
 
 bool cp_cfi_code_at_sigreturn(uint64_t pc, bool copy)
 {
-	return is_remembered(pc, copy) ? remember(pc) == SIGRETURN : is_sigreturn(pc, copy);
+	return is_remembered(pc, copy) ? remember_verdict(pc) == SIGRETURN : is_sigreturn(pc, copy);
 }
 
 bool cp_cfi_code_is_there(uint64_t pc, bool copy)
 {
 	uint8_t byte;
 
-	return is_remembered(pc, copy) ? remember(pc) != NOTHING
+	return is_remembered(pc, copy) ? remember_verdict(pc) != NOTHING
 				       : cp_cfi_code_read(pc, &byte, sizeof(byte), copy);
 }
 

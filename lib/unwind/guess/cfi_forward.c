@@ -42,7 +42,7 @@ struct reading {
 };
 
 /* Returns the window's bytes at pc, if there is an instruction that can be read. */
-static const uint8_t *look(struct reading *r)
+static const uint8_t *look_at_code(struct reading *r)
 {
 	if (r->pc - r->window_at < r->filled && r->filled - (r->pc - r->window_at) >= CP_INSN_BYTES)
 		return r->window + (r->pc - r->window_at);
@@ -56,7 +56,7 @@ static const uint8_t *look(struct reading *r)
 /* Returns the instruction at pc; size 0: it is unknown, or not readable as a whole. */
 static struct cp_insn read_insn(struct reading *r)
 {
-	const uint8_t *p = look(r);
+	const uint8_t *p = look_at_code(r);
 	struct cp_insn i = { .size = 0 };
 
 	if (p)
@@ -71,7 +71,7 @@ static bool is_here(const struct reading *r, int64_t at)
 	return at >= r->fresh && at >= 0 && at < FRAME_MAX && at % 8 == 0;
 }
 
-static bool word(struct reading *r, int64_t at, uint64_t *value)
+static bool read_word(struct reading *r, int64_t at, uint64_t *value)
 {
 	return is_here(r, at) &&
 	       cp_stackmem_read(&r->f->stack, r->f->regs.r[CP_REG_SP] + (uint64_t)at, value);
@@ -105,7 +105,7 @@ static void restores(struct reading *r, unsigned reg, int64_t at)
 	if (at == r->kept[column])
 		return;
 	r->to->restored |= (uint8_t)(1u << column);
-	if (!word(r, at, &r->to->values[column]))
+	if (!read_word(r, at, &r->to->values[column]))
 		r->to->lost |= (uint8_t)(1u << column);
 }
 
@@ -115,7 +115,7 @@ static bool move_to(struct reading *r, int64_t sp)
 	return sp >= -FRAME_MAX && sp < FRAME_MAX;
 }
 
-static bool take(struct reading *r, const struct cp_insn *i)
+static bool take_insn(struct reading *r, const struct cp_insn *i)
 {
 	uint64_t value;
 
@@ -136,7 +136,7 @@ static bool take(struct reading *r, const struct cp_insn *i)
 			restores(r, i->reg, r->sp + i->by);
 			return true;
 		}
-		if (!word(r, r->sp + i->by, &value))
+		if (!read_word(r, r->sp + i->by, &value))
 			return false;
 		return move_to(r, (int64_t)(value - r->f->regs.r[CP_REG_SP]));
 	case CP_INSN_JUMPS: r->pc += (uint64_t)(int64_t)i->by; return true;
@@ -162,10 +162,10 @@ __attribute__((noinline)) bool cp_cfi_forward_reads_on(struct cp_cfi_frame *f, b
 			return false;
 		if (i.kind == CP_INSN_RETURNS) {
 			to->sp = f->regs.r[CP_REG_SP] + (uint64_t)r.sp + sizeof(to->ra);
-			return word(&r, r.sp, &to->ra);
+			return read_word(&r, r.sp, &to->ra);
 		}
 		jumps += i.kind == CP_INSN_JUMPS;
-		if (!take(&r, &i))
+		if (!take_insn(&r, &i))
 			return false;
 	}
 	return false;

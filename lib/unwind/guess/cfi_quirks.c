@@ -22,7 +22,7 @@ static unsigned read_near(uint64_t addr, uint8_t *code, uint64_t n, uint64_t pc,
 }
 
 /* Restore the first N pushed registers from the words below RA_SLOT. */
-static void restore(struct cp_cfi_frame *f, const uint8_t *regs, unsigned n, uint64_t ra_slot)
+static void restore_saved(struct cp_cfi_frame *f, const uint8_t *regs, unsigned n, uint64_t ra_slot)
 {
 	for (unsigned i = 0; i < n; i++)
 		if (cp_stackmem_read(&f->stack, ra_slot - 8 * (i + 1), &f->regs.r[regs[i]]))
@@ -47,7 +47,7 @@ enum cp_cfi_result cp_cfi_quirks_pushes(struct cp_cfi_frame *f, const struct cp_
 			return CP_CFI_LOST;
 		if (!cp_cfi_code_behind_call(ra, copy))
 			continue;
-		restore(f, regs, i, sp + 8 * i);
+		restore_saved(f, regs, i, sp + 8 * i);
 		f->regs.r[CP_REG_PC] = ra;
 		f->regs.r[CP_REG_SP] = sp + 8 * (i + 1);
 		f->known &=

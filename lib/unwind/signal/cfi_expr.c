@@ -70,7 +70,7 @@ static void jump(struct eval *e, int16_t by)
 		e->c.p += by;
 }
 
-static uint64_t divide(struct eval *e, int64_t a, int64_t b)
+static uint64_t divide_signed(struct eval *e, int64_t a, int64_t b)
 {
 	if (b == 0)
 		e->result = CP_CFI_LOST;
@@ -91,7 +91,7 @@ static uint64_t shift(uint8_t op, uint64_t a, uint64_t n)
 	return op == 0x24 ? a << n : op == 0x25 ? a >> n : (uint64_t)((int64_t)a >> n);
 }
 
-static bool compare(uint8_t op, int64_t a, int64_t b)
+static bool compare_signed(uint8_t op, int64_t a, int64_t b)
 {
 	switch (op) {
 	case 0x29: return a == b;
@@ -115,7 +115,7 @@ static bool binary(struct eval *e, uint8_t op)
 	a = pop(e);
 	switch (op) {
 	case 0x1a: push(e, a & b); break;
-	case 0x1b: push(e, divide(e, (int64_t)a, (int64_t)b)); break;
+	case 0x1b: push(e, divide_signed(e, (int64_t)a, (int64_t)b)); break;
 	case 0x1c: push(e, a - b); break;
 	case 0x1d: push(e, modulo(e, a, b)); break;
 	case 0x1e: push(e, a * b); break;
@@ -125,7 +125,7 @@ static bool binary(struct eval *e, uint8_t op)
 	case 0x25:
 	case 0x26: push(e, shift(op, a, b)); break;
 	case 0x27: push(e, a ^ b); break;
-	default: push(e, compare(op, (int64_t)a, (int64_t)b));
+	default: push(e, compare_signed(op, (int64_t)a, (int64_t)b));
 	}
 	return true;
 }

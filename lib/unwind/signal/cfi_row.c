@@ -24,7 +24,7 @@ struct machine {
 	struct cp_cfi_row remembered[NESTED];
 };
 
-static void set(struct machine *m, uint64_t reg, unsigned kind, int64_t value)
+static void set_rule(struct machine *m, uint64_t reg, unsigned kind, int64_t value)
 {
 	unsigned column = cp_cfi_column(reg);
 
@@ -42,7 +42,7 @@ static int64_t factored(const struct machine *m, int64_t value)
 
 static void set_offset(struct machine *m, uint64_t reg, struct cp_cfi_cursor *c)
 {
-	set(m, reg, CP_CFI_OFFSET, factored(m, (int64_t)cp_cfi_uleb(c)));
+	set_rule(m, reg, CP_CFI_OFFSET, factored(m, (int64_t)cp_cfi_uleb(c)));
 }
 
 static void set_cfa(struct machine *m, uint64_t reg, int64_t offset)
@@ -73,7 +73,7 @@ static void set_cfa_expression(struct machine *m, struct cp_cfi_cursor *c)
 	m->row->cfa_offset = 0;
 }
 
-static void restore(struct machine *m, uint64_t reg)
+static void restore_rule(struct machine *m, uint64_t reg)
 {
 	unsigned column = cp_cfi_column(reg);
 
@@ -81,7 +81,7 @@ static void restore(struct machine *m, uint64_t reg)
 		m->row->rules[column] = m->initial[column];
 }
 
-static void remember(struct machine *m)
+static void remember_row(struct machine *m)
 {
 	if (m->depth < NESTED)
 		m->remembered[m->depth] = *m->row;
@@ -99,7 +99,7 @@ static void recall(struct machine *m)
 		*m->row = m->remembered[m->depth];
 }
 
-static void advance(struct machine *m, uint64_t to)
+static void advance_row(struct machine *m, uint64_t to)
 {
 	m->from = m->loc;
 	m->loc = to;
@@ -107,7 +107,7 @@ static void advance(struct machine *m, uint64_t to)
 
 static void advance_by(struct machine *m, uint64_t delta)
 {
-	advance(m, m->loc + delta * m->fde->code_align);
+	advance_row(m, m->loc + delta * m->fde->code_align);
 }
 
 static void move_cfa(struct machine *m, int64_t offset)
@@ -125,11 +125,11 @@ static bool run_frame(struct machine *m, struct cp_cfi_cursor *c, uint8_t op)
 
 	switch (op) {
 	case 0x00: break; /* nop: padding */
-	case 0x01: advance(m, cp_cfi_pointer(c, m->fde->pointers)); break;
+	case 0x01: advance_row(m, cp_cfi_pointer(c, m->fde->pointers)); break;
 	case 0x02: advance_by(m, cp_cfi_u8(c)); break;
 	case 0x03: advance_by(m, cp_cfi_u16(c)); break;
 	case 0x04: advance_by(m, cp_cfi_u32(c)); break;
-	case 0x0a: remember(m); break;
+	case 0x0a: remember_row(m); break;
 	case 0x0b: recall(m); break;
 	case 0x0c: /* def_cfa */
 		reg = cp_cfi_uleb(c);
@@ -158,16 +158,16 @@ static void run_register(struct machine *m, struct cp_cfi_cursor *c, uint8_t op)
 
 	switch (op) {
 	case 0x05: set_offset(m, reg, c); break;
-	case 0x06: restore(m, reg); break;
-	case 0x07: set(m, reg, CP_CFI_UNDEFINED, 0); break;
-	case 0x08: set(m, reg, CP_CFI_SAME, 0); break;
-	case 0x09: set(m, reg, CP_CFI_REGISTER, (int64_t)cp_cfi_uleb(c)); break;
-	case 0x10: set(m, reg, CP_CFI_EXPR, expression(m, c)); break;
-	case 0x11: set(m, reg, CP_CFI_OFFSET, factored(m, cp_cfi_sleb(c))); break;
-	case 0x14: set(m, reg, CP_CFI_VAL_OFFSET, factored(m, (int64_t)cp_cfi_uleb(c))); break;
-	case 0x15: set(m, reg, CP_CFI_VAL_OFFSET, factored(m, cp_cfi_sleb(c))); break;
-	case 0x16: set(m, reg, CP_CFI_VAL_EXPR, expression(m, c)); break;
-	case 0x2f: set(m, reg, CP_CFI_OFFSET, factored(m, (int64_t)-cp_cfi_uleb(c))); break;
+	case 0x06: restore_rule(m, reg); break;
+	case 0x07: set_rule(m, reg, CP_CFI_UNDEFINED, 0); break;
+	case 0x08: set_rule(m, reg, CP_CFI_SAME, 0); break;
+	case 0x09: set_rule(m, reg, CP_CFI_REGISTER, (int64_t)cp_cfi_uleb(c)); break;
+	case 0x10: set_rule(m, reg, CP_CFI_EXPR, expression(m, c)); break;
+	case 0x11: set_rule(m, reg, CP_CFI_OFFSET, factored(m, cp_cfi_sleb(c))); break;
+	case 0x14: set_rule(m, reg, CP_CFI_VAL_OFFSET, factored(m, (int64_t)cp_cfi_uleb(c))); break;
+	case 0x15: set_rule(m, reg, CP_CFI_VAL_OFFSET, factored(m, cp_cfi_sleb(c))); break;
+	case 0x16: set_rule(m, reg, CP_CFI_VAL_EXPR, expression(m, c)); break;
+	case 0x2f: set_rule(m, reg, CP_CFI_OFFSET, factored(m, (int64_t)-cp_cfi_uleb(c))); break;
 	default: m->bad = true;
 	}
 }
@@ -179,7 +179,7 @@ static inline void run_one(struct machine *m, struct cp_cfi_cursor *c)
 	switch (op >> 6) {
 	case 1: advance_by(m, op & 0x3f); break;
 	case 2: set_offset(m, op & 0x3f, c); break;
-	case 3: restore(m, op & 0x3f); break;
+	case 3: restore_rule(m, op & 0x3f); break;
 	default:
 		if (!run_frame(m, c, op))
 			run_register(m, c, op);

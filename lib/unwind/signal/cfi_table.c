@@ -6,7 +6,7 @@
 
 #define LONG_LENGTH 0xffffffff
 
-static inline bool get(uint64_t addr, void *to, size_t n, bool copy)
+static inline bool get_bytes(uint64_t addr, void *to, size_t n, bool copy)
 {
 	if (copy)
 		return cp_sys_peek(to, addr, n) == (long)n;
@@ -20,8 +20,8 @@ static inline bool find_table(const struct cp_cfi_module *m, bool copy, struct c
 
 	if (cp_cfi_built(m, t))
 		return true;
-	if (m->hdr && cp_cfi_inside(m, m->hdr, sizeof(h)) && get(m->hdr, &h, sizeof(h), copy) &&
-	    cp_cfi_sorted_by(m, &h, t)) {
+	if (m->hdr && cp_cfi_inside(m, m->hdr, sizeof(h)) &&
+	    get_bytes(m->hdr, &h, sizeof(h), copy) && cp_cfi_sorted_by(m, &h, t)) {
 		t->copy = copy;
 		return true;
 	}
@@ -41,11 +41,11 @@ static __attribute__((noinline)) bool search_copied(struct cp_cfi_sorted t, int3
 
 	for (; t.count > most; t.count -= half) {
 		half = t.count / 2;
-		if (!get(t.at + half * sizeof(*found), &start, sizeof(start), true))
+		if (!get_bytes(t.at + half * sizeof(*found), &start, sizeof(start), true))
 			return false;
 		t.at += start <= want ? half * sizeof(*found) : 0;
 	}
-	if (!get(t.at, copy->fde, t.count * sizeof(*found), true))
+	if (!get_bytes(t.at, copy->fde, t.count * sizeof(*found), true))
 		return false;
 	t.at = (uint64_t)(uintptr_t)copy->fde;
 	memcpy(found, (const char *)cp_cfi_search(&t, want), sizeof(*found));
@@ -85,19 +85,19 @@ uint64_t cp_cfi_table_start_before(const struct cp_cfi_module *m, uint64_t pc, b
 }
 
 /* Set up a cursor over the record at ADDR, after its length; in the module, or in a copy at TO. */
-static bool record(const struct cp_cfi_module *m, uint64_t addr, uint8_t *to, size_t room,
-		   struct cp_cfi_cursor *c)
+static bool begin_record(const struct cp_cfi_module *m, uint64_t addr, uint8_t *to, size_t room,
+			 struct cp_cfi_cursor *c)
 {
 	uint64_t size;
 	uint32_t length;
 
 	if (!cp_cfi_inside(m, addr, sizeof(length) + sizeof(size)) ||
-	    !get(addr, &length, sizeof(length), to != NULL))
+	    !get_bytes(addr, &length, sizeof(length), to != NULL))
 		return false;
 	addr += sizeof(length);
 	size = length;
 	if (length == LONG_LENGTH) {
-		if (!get(addr, &size, sizeof(size), to != NULL))
+		if (!get_bytes(addr, &size, sizeof(size), to != NULL))
 			return false;
 		addr += sizeof(size);
 	}
@@ -109,7 +109,7 @@ static bool record(const struct cp_cfi_module *m, uint64_t addr, uint8_t *to, si
 			size = room;
 			c->cut = true;
 		}
-		if (!get(addr, to, size, true))
+		if (!get_bytes(addr, to, size, true))
 			return false;
 		c->p = to;
 		c->bias = addr - (uint64_t)(uintptr_t)to;
@@ -146,7 +146,7 @@ static void augmentation(struct cp_cfi_cursor *c, const uint8_t *letters, struct
 }
 
 /* Parse the CIE after its length. C is left at its instructions. */
-static bool common(struct cp_cfi_cursor *c, struct cp_cfi_fde *fde)
+static bool read_cie(struct cp_cfi_cursor *c, struct cp_cfi_fde *fde)
 {
 	const uint8_t *letters;
 	uint8_t version;
@@ -182,16 +182,16 @@ bool cp_cfi_table_parse(const struct cp_cfi_module *m, uint64_t addr, struct cp_
 	struct cp_cfi_cursor *c = &fde->program, cie;
 	uint64_t at;
 
-	if (!record(m, addr, copy ? copy->fde : NULL, sizeof(copy->fde), c))
+	if (!begin_record(m, addr, copy ? copy->fde : NULL, sizeof(copy->fde), c))
 		return false;
 	at = (uint64_t)(uintptr_t)c->p + c->bias;
 	addr = at - cp_cfi_u32(c);
 	if (c->bad || addr == at ||
-	    !record(m, addr, copy ? copy->cie : NULL, sizeof(copy->cie), &cie))
+	    !begin_record(m, addr, copy ? copy->cie : NULL, sizeof(copy->cie), &cie))
 		return false;
 	fde->pointers = 0;
 	fde->signal = fde->sized = false;
-	if (!common(&cie, fde))
+	if (!read_cie(&cie, fde))
 		return false;
 	fde->start = cp_cfi_pointer(c, fde->pointers);
 	*size = cp_cfi_pointer(c, fde->pointers & CP_CFI_ENC_FORMAT);

@@ -80,8 +80,8 @@ static __attribute__((noinline)) enum kind kind_of(const struct cp_cfi_module *m
 
 /* Set up PROGRAM for PC. Returns false if the FDE at ADDR is of another kind, or does not cover PC.
  */
-static inline bool begin(struct cp_rules_program *g, struct cp_cfi_module *m, uint64_t addr,
-			 uint64_t pc)
+static inline bool begin_program(struct cp_rules_program *g, struct cp_cfi_module *m, uint64_t addr,
+				 uint64_t pc)
 {
 	const uint8_t *p = (const uint8_t *)(uintptr_t)addr;
 	enum kind kind = USUAL;
@@ -177,7 +177,7 @@ uint32_t cp_rules_learn(struct cp_cfi_module *m, uint64_t pc, bool exact)
 	struct cp_rules_program g;
 	uint32_t rule;
 
-	if (CP_RULES_RARELY(!addr || !begin(&g, m, addr, pc)))
+	if (CP_RULES_RARELY(!addr || !begin_program(&g, m, addr, pc)))
 		return 0;
 	rule = CP_RULES_RARELY(g.outermost) ? outermost_rule(&g) : usual_rule(&g, exact);
 	cp_rules_put(pc, rule);

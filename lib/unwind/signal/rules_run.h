@@ -31,7 +31,7 @@ struct cp_rules_program {
 };
 
 /* Returns the 8 bytes from P on, with 0 after the end. */
-static inline uint64_t window(const uint8_t *p, const uint8_t *end)
+static inline uint64_t read_window(const uint8_t *p, const uint8_t *end)
 {
 	int64_t back = 8 - (end - p);
 	unsigned half; /* in bits; two half shifts, because a shift by 64 at once would be undefined
@@ -52,7 +52,7 @@ static inline void save(struct cp_rules_state *s, unsigned reg, uint64_t slot)
 }
 
 /* Restore REG to the CIE's rule. */
-static inline void restore(struct cp_rules_state *s, unsigned reg)
+static inline void restore_rule(struct cp_rules_state *s, unsigned reg)
 {
 	uint64_t lane = UINT64_C(0xff) << cp_rule_lane(reg);
 
@@ -61,7 +61,7 @@ static inline void restore(struct cp_rules_state *s, unsigned reg)
 
 /* Read a number of one or two bytes at the start of W into *N. Returns its size, or 0 if it is
  * longer. */
-static inline unsigned number(uint64_t w, uint32_t *n)
+static inline unsigned read_number(uint64_t w, uint32_t *n)
 {
 	*n = w & 0x7f;
 	if (!(w & 0x80))
@@ -80,7 +80,7 @@ static inline unsigned define_cfa(struct cp_rules_state *s, uint64_t w)
 		return 0;
 	if ((w & 0xff) == 0x0d)
 		return 2;
-	n = number(w >> 16, &s->offset);
+	n = read_number(w >> 16, &s->offset);
 	return n ? 2 + n : 0;
 }
 
@@ -93,20 +93,20 @@ static __attribute__((noinline)) unsigned run_rare(struct cp_rules_state *s, uin
 	if (op == 0x0c || op == 0x0d)
 		return define_cfa(s, w);
 	if (op >> 6 == 3) {
-		restore(s, op & 0x3f);
+		restore_rule(s, op & 0x3f);
 		return 1;
 	}
 	if (op == 0x07 && operand <= CP_RULES_OPERAND_MAX) { /* undefined */
 		save(s, operand, CP_RULE_GONE);
 		return 2;
 	}
-	if (op == 0x2e && number(w >> 8, &n)) /* GNU_args_size */
-		return 1 + number(w >> 8, &n);
+	if (op == 0x2e && read_number(w >> 8, &n)) /* GNU_args_size */
+		return 1 + read_number(w >> 8, &n);
 	return op == 0x2c || op == 0x2d; /* signed return addresses (aarch64) */
 }
 
 /* Run advance_loc1, 2 or 4. Returns the size. */
-static inline unsigned advance(uint64_t w, uint64_t *at)
+static inline unsigned read_advance(uint64_t w, uint64_t *at)
 {
 	unsigned n = 1u << ((w & 0xff) - 0x02);
 
@@ -151,16 +151,16 @@ static inline unsigned run_move(struct cp_rules_state *s, uint64_t w)
 static inline const uint8_t *skip_end(const uint8_t *p, const uint8_t *end, uint64_t *at,
 				      uint64_t pc)
 {
-	uint64_t w = window(p, end), now = *at;
+	uint64_t w = read_window(p, end), now = *at;
 
 	if ((w & 0x80ff) == 0x0e) {
 		p += 2;
-		w = window(p, end);
+		w = read_window(p, end);
 	}
 	while ((w & CP_RULES_POP_MASK) == CP_RULES_POP) {
 		now += (w & 0x3f) * CP_CFI_USUAL_CODE_ALIGN;
 		p += 3;
-		w = window(p, end);
+		w = read_window(p, end);
 	}
 	now += (w & 0x3f) * CP_CFI_USUAL_CODE_ALIGN;
 	if (CP_RULES_RARELY((w & 0xffc0) != 0x0b40 || now > pc))
@@ -182,7 +182,7 @@ static inline enum cp_rules_where cp_rules_run(const struct cp_rules_program *g,
 	uint64_t at = 0;
 
 	for (;;) {
-		uint64_t w = window(p, end);
+		uint64_t w = read_window(p, end);
 		uint8_t op = (uint8_t)w;
 
 		if (op >> 6 == 1) { /* advance_loc */
@@ -193,7 +193,7 @@ static inline enum cp_rules_where cp_rules_run(const struct cp_rules_program *g,
 		} else if (op >> 6 == 2) {
 			n = run_offset(&s, w);
 		} else if (op == 0x0e) { /* def_cfa_offset */
-			n = number(w >> 8, &s.offset);
+			n = read_number(w >> 8, &s.offset);
 			n += n != 0;
 		} else if (op == 0x0a) { /* remember_state */
 			const uint8_t *behind = skip_end(p + 1, end, &at, g->pc);
@@ -213,7 +213,7 @@ static inline enum cp_rules_where cp_rules_run(const struct cp_rules_program *g,
 				break;
 			n = 1;
 		} else if (op - 0x02u <= 2) {
-			n = advance(w, &at);
+			n = read_advance(w, &at);
 		} else {
 			*to = s;
 			n = run_rare(to, w);

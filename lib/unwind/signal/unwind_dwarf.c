@@ -29,7 +29,7 @@ struct walk {
 	bool careful; /* follow every register: don't use the cache */
 };
 
-static void begin(struct walk *w, const struct cp_unwind_input *in, bool careful)
+static void begin_walk(struct walk *w, const struct cp_unwind_input *in, bool careful)
 {
 	w->in = in;
 	w->f.regs = in->regs;
@@ -58,7 +58,7 @@ static bool is_plain(const struct cp_cfi_module *m)
 	       !m->built && m->end - m->start <= UINT32_MAX;
 }
 
-static bool holds(const struct cp_cfi_module *m, uint64_t pc)
+static bool module_holds(const struct cp_cfi_module *m, uint64_t pc)
 {
 	return pc - m->start < m->end - m->start;
 }
@@ -73,9 +73,9 @@ static __attribute__((noinline)) bool find_own_module(struct walk *w)
 				   .tables = start,
 				   .tables_end = end };
 
-	if (holds(&w->own, w->at))
+	if (module_holds(&w->own, w->at))
 		return true;
-	if (!holds(&m, w->at) && !cp_cfi_module_find(w->at, &m))
+	if (!module_holds(&m, w->at) && !cp_cfi_module_find(w->at, &m))
 		return false;
 	if (is_plain(&w->own)) {
 		w->before.start = w->own.start;
@@ -90,7 +90,7 @@ static inline bool find_module(struct walk *w)
 {
 	struct cp_cfi_module *lasting;
 
-	if (__builtin_expect(holds(w->module, w->at), 1))
+	if (__builtin_expect(module_holds(w->module, w->at), 1))
 		return true;
 	lasting = cp_cfi_lasting(w->at);
 	if (__builtin_expect(lasting && lasting->hdr, 1)) {
@@ -246,7 +246,7 @@ static inline enum cp_cfi_result step_slowly(struct walk *w, uint64_t *recorded)
 }
 
 /* Does the walk end at the return address PC, and how? */
-static inline bool ended(uint64_t pc, bool full, enum cp_unwind_end *end)
+static inline bool walk_ended(uint64_t pc, bool full, enum cp_unwind_end *end)
 {
 	*end = pc == 0		      ? CP_UNWIND_COMPLETE
 	       : pc >> CP_CFI_PC_BITS ? CP_UNWIND_INCOMPLETE
@@ -305,7 +305,7 @@ static inline __attribute__((always_inline)) bool step_by_cache(struct walk *w, 
 		if (over || !cp_rule_step(rule, &q, &w->f.stack))
 			break;
 		if (__builtin_expect((q.pc - 1) >> CP_CFI_PC_BITS || n == max, 0)) {
-			over = ended(q.pc, n == max, end);
+			over = walk_ended(q.pc, n == max, end);
 			if (over)
 				break;
 		}
@@ -358,7 +358,7 @@ static __attribute__((noinline)) unsigned frames(struct walk *w, uint64_t *pcs, 
 			w->exact = r == CP_CFI_RESUMED;
 			/* A jump to 0 may have raised the signal: that is not the end of the stack.
 			 */
-			if (ended(w->exact && !pc ? 1 : pc, n == max, end))
+			if (walk_ended(w->exact && !pc ? 1 : pc, n == max, end))
 				return n;
 			w->at = pcs[n++] = pc - !w->exact;
 			break;
@@ -377,7 +377,7 @@ static __attribute__((noinline)) unsigned frames(struct walk *w, uint64_t *pcs, 
 static __attribute__((noinline)) unsigned start_again(struct walk *w, uint64_t *pcs, unsigned max,
 						      enum cp_unwind_end *end)
 {
-	begin(w, w->in, true);
+	begin_walk(w, w->in, true);
 	pcs[0] = w->at;
 	return frames(w, pcs, 1, max, end);
 }
@@ -388,7 +388,7 @@ unsigned cp_unwind_dwarf_walk(const struct cp_unwind_input *in, uint64_t *pcs, u
 	struct walk w;
 	unsigned n = 1;
 
-	begin(&w, in, false);
+	begin_walk(&w, in, false);
 	pcs[0] = w.at;
 	if (is_simple(&w) && step_quickly(&w, pcs, &n, max, end))
 		return n;
@@ -402,7 +402,7 @@ unsigned cp_unwind_dwarf_by_rules(const struct cp_unwind_input *in, uint64_t *pc
 	struct walk w;
 	unsigned n = 1;
 
-	begin(&w, in, false);
+	begin_walk(&w, in, false);
 	pcs[0] = w.at;
 	return step_by_cache(&w, pcs, &n, max, end, OWN) ? n : 0;
 }

@@ -19,7 +19,7 @@ static inline bool plausible(uint64_t ra)
 
 /* Read the frame record at *FP: set *RA to its return address, and move *FP to the next record.
  * Returns 0 = the chain ends here properly, 1 = a frame, -1 = the chain is broken. */
-static inline int step(struct cp_stackmem *m, uint64_t *fp, uint64_t *above, uint64_t *ra)
+static inline int step_frame(struct cp_stackmem *m, uint64_t *fp, uint64_t *above, uint64_t *ra)
 {
 	uint64_t next;
 
@@ -49,7 +49,7 @@ unsigned cp_unwind_fp_walk(const struct cp_unwind_input *in, uint64_t *pcs, unsi
 	cp_stackmem_init(&m, above, in->stack_low, in->stack_high);
 	m.room = in->room;
 	pcs[0] = in->regs.r[CP_REG_PC];
-	while ((r = step(&m, &fp, &above, &ra)) > 0) {
+	while ((r = step_frame(&m, &fp, &above, &ra)) > 0) {
 		if (n == max) {
 			*end = CP_UNWIND_TRUNCATED;
 			return n;

@@ -23,7 +23,7 @@ static struct account *account_of(const struct cp_cpu_edge *e)
 }
 
 /* Take up to MOST out of the account, or return its debt. */
-static int64_t take(struct account *a, int64_t most)
+static int64_t take_balance(struct account *a, int64_t most)
 {
 	int64_t balance = cp_load_relaxed(&a->balance), taken;
 
@@ -35,7 +35,7 @@ static int64_t take(struct account *a, int64_t most)
 
 void cp_cpu_edges_begin(struct cp_cpu_edge *e, uint64_t expiries, uint64_t late)
 {
-	int64_t taken = take(account_of(e), CREDIT_MOST * (int64_t)(1 + expiries));
+	int64_t taken = take_balance(account_of(e), CREDIT_MOST * (int64_t)(1 + expiries));
 	int64_t credit = (int64_t)expiries + taken;
 
 	e->late = late;
@@ -73,7 +73,7 @@ uint64_t cp_cpu_edges_take_left(uint64_t *start)
 		int64_t left;
 
 		*start = cp_load_relaxed(&accounts[i].start);
-		left = *start ? take(&accounts[i], INT64_MAX) : 0;
+		left = *start ? take_balance(&accounts[i], INT64_MAX) : 0;
 		if (left > 0)
 			return (uint64_t)left;
 	}

@@ -24,8 +24,8 @@ static bool is_left_out(const struct cp_thread *t)
 
 /* Take a sample of UC for WEIGHT expiries of PERIOD ns. KERNEL, the kernel's frames, is NULL where
  * they are unknown. Returns false if nothing was recorded. */
-static bool take(struct cp_thread *t, const ucontext_t *uc, uint64_t weight, uint64_t period,
-		 const struct cp_kernel_frames *kernel)
+static bool take_cpu_sample(struct cp_thread *t, const ucontext_t *uc, uint64_t weight,
+			    uint64_t period, const struct cp_kernel_frames *kernel)
 {
 	const struct cp_event e = cp_cpu_event_of(weight, period);
 	uint64_t began = cp_timing_begin();
@@ -110,7 +110,7 @@ static uint64_t first_tick(struct cp_thread *t)
 }
 
 /* Return the expiries of T's timer that the signal SI stands for. */
-static uint64_t expired(struct cp_thread *t, const siginfo_t *si)
+static uint64_t timer_expiries(struct cp_thread *t, const siginfo_t *si)
 {
 	uint64_t n = 1 + (si->si_overrun > 0 ? (uint64_t)si->si_overrun : 0);
 
@@ -143,9 +143,9 @@ static void from_thread_timer(struct cp_thread *t, const siginfo_t *si, const uc
 	if (!t || cp_load_relaxed(&cp_cpu_of(t)->timer) != si->si_timerid)
 		return;
 	cp_count(CP_COUNT_SIGNALS, 1);
-	weight = expired(t, si);
+	weight = timer_expiries(t, si);
 	if (weight)
-		take(t, uc, weight, period, NULL);
+		take_cpu_sample(t, uc, weight, period, NULL);
 	if (cp_load_relaxed(&cp_cpu_of(t)->owed_ns))
 		pay(t, uc);
 }
@@ -190,8 +190,8 @@ static bool take_hits(struct cp_thread *t, const ucontext_t *uc)
 		} else {
 			cp_count(CP_COUNT_SIGNALS, 1);
 			if (weight)
-				taken = take(t, uc, weight, cp_cpu_state.period_ns,
-					     late ? NULL : &kernel);
+				taken = take_cpu_sample(t, uc, weight, cp_cpu_state.period_ns,
+							late ? NULL : &kernel);
 		}
 		cp_perf_event_release(&cp_cpu_of(t)->perf, tail);
 		cp_cpu_of(t)->perf.left -= cp_cpu_of(t)->perf.left > 0;

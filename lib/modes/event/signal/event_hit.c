@@ -16,8 +16,8 @@ struct cp_event_state cp_event_state CP_START_DATA;
 const struct cp_perf cp_event_thread_part = { .fd = -1 };
 
 /* Record HITS of T's event at UC. */
-static void take(struct cp_thread *t, const ucontext_t *uc, uint64_t hits,
-		 const struct cp_kernel_frames *kernel)
+static void record_hits(struct cp_thread *t, const ucontext_t *uc, uint64_t hits,
+			const struct cp_kernel_frames *kernel)
 {
 	const struct cp_event e = { .mode = CPROF_EVENT,
 				    .count = hits,
@@ -76,7 +76,7 @@ static bool take_hits(struct cp_thread *t, const ucontext_t *uc)
 
 	while (p->pages && (hits = cp_perf_event_next(p, &kernel, &tail)) > 0 && tail <= before) {
 		any = true;
-		take(t, uc, hits, &kernel);
+		record_hits(t, uc, hits, &kernel);
 		cp_perf_event_release(p, tail);
 		p->left -= p->left > 0;
 	}
@@ -122,7 +122,7 @@ static bool from_event(const siginfo_t *si, const ucontext_t *uc)
 	return taken || !cp_perf_signal_is_programs(si);
 }
 
-static void expired(struct cp_thread *t, const siginfo_t *si, const ucontext_t *uc)
+static void event_expired(struct cp_thread *t, const siginfo_t *si, const ucontext_t *uc)
 {
 	/* The mode has no timers. */
 	(void)t;
@@ -132,7 +132,7 @@ static void expired(struct cp_thread *t, const siginfo_t *si, const ucontext_t *
 
 const struct cp_sigprof_source cp_event_hit_source = {
 	.running = &cp_event_state.running,
-	.expired = expired,
+	.expired = event_expired,
 	.take = from_event,
 	.look = take_unannounced,
 	.looks = &cp_event_state.used,

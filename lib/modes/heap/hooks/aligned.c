@@ -12,7 +12,7 @@
 #define RARE __attribute__((noinline, cold))
 #define CALLER __builtin_return_address(0)
 
-static void *refuse(void)
+static void *refuse_alignment(void)
 {
 	errno = ENOMEM;
 	return NULL;
@@ -24,7 +24,7 @@ static RARE void *memalign_slow(size_t alignment, size_t size)
 
 	cp_allocator_resolve();
 	if (!cp_allocator.memalign)
-		return refuse();
+		return refuse_alignment();
 	if (!cp_heap_event_begin(&s, size, CALLER))
 		return cp_allocator.memalign(alignment, size);
 	return cp_heap_event_commit(&s, cp_allocator.memalign(alignment, size));
@@ -43,7 +43,7 @@ static RARE void *aligned_alloc_slow(size_t alignment, size_t size)
 
 	cp_allocator_resolve();
 	if (!cp_allocator.aligned_alloc)
-		return refuse();
+		return refuse_alignment();
 	if (!cp_heap_event_begin(&s, size, CALLER))
 		return cp_allocator.aligned_alloc(alignment, size);
 	return cp_heap_event_commit(&s, cp_allocator.aligned_alloc(alignment, size));
@@ -85,7 +85,7 @@ static RARE void *valloc_slow(size_t size)
 
 	cp_allocator_resolve();
 	if (!cp_allocator.valloc)
-		return refuse();
+		return refuse_alignment();
 	if (!cp_heap_event_begin(&s, size, CALLER))
 		return cp_allocator.valloc(size);
 	return cp_heap_event_commit(&s, cp_allocator.valloc(size));
@@ -104,7 +104,7 @@ static RARE void *pvalloc_slow(size_t size)
 
 	cp_allocator_resolve();
 	if (!cp_allocator.pvalloc)
-		return refuse();
+		return refuse_alignment();
 	if (!cp_heap_event_begin(&s, size, CALLER))
 		return cp_allocator.pvalloc(size);
 	return cp_heap_event_commit(&s, cp_allocator.pvalloc(size));

@@ -38,7 +38,7 @@ static bool is_wanted(void)
 	return self && !self->heap.guard;
 }
 
-static void *failed(long err)
+static void *mmap_failed(long err)
 {
 	errno = (int)-err;
 	return MAP_FAILED;
@@ -46,17 +46,17 @@ static void *failed(long err)
 
 /* Used before the original functions are known: an allocator's first mapping, while they are looked
  * up. */
-static void *map(void *at, size_t size, int prot, int flags, int fd, off_t offset)
+static void *map_pages(void *at, size_t size, int prot, int flags, int fd, off_t offset)
 {
 	long r;
 
 	if (cp_real.mmap)
 		return cp_real.mmap(at, size, prot, flags, fd, offset);
 	r = cp_syscall6(SYS_mmap, (long)at, (long)size, prot, flags, fd, offset);
-	return r < 0 && r > -4096 ? failed(r) : (void *)r;
+	return r < 0 && r > -4096 ? mmap_failed(r) : (void *)r;
 }
 
-static void before(const void *at, size_t size, bool writable)
+static void before_mapping(const void *at, size_t size, bool writable)
 {
 	if (__builtin_expect(!writable && cp_altstack_may_be_at(at, size), 0) &&
 	    !cp_profiled_retired())
@@ -75,9 +75,9 @@ static void *map_told(void *at, size_t size, int prot, int flags, int fd, off_t 
 	void *p;
 
 	if (!(flags & MAP_FIXED))
-		return map(at, size, prot, flags, fd, offset);
-	before(at, size, prot & PROT_WRITE);
-	p = map(at, size, prot, flags, fd, offset);
+		return map_pages(at, size, prot, flags, fd, offset);
+	before_mapping(at, size, prot & PROT_WRITE);
+	p = map_pages(at, size, prot, flags, fd, offset);
 	if (p != MAP_FAILED)
 		after(at, size, prot & PROT_WRITE);
 	return p;
@@ -124,7 +124,7 @@ INTERPOSE int munmap(void *p, size_t size)
 	uint64_t now;
 	int r;
 
-	before(p, size, false);
+	before_mapping(p, size, false);
 	if (!is_wanted())
 		return unmap(p, size);
 	now = cp_mappings_now();
@@ -146,7 +146,7 @@ INTERPOSE void *mremap(void *old, size_t old_size, size_t size, int flags, ...)
 	to = va_arg(ap, void *);
 	va_end(ap);
 	if (size < old_size || (flags & MREMAP_MAYMOVE))
-		before(old, old_size, false);
+		before_mapping(old, old_size, false);
 	p = CP_REAL(mremap)(old, old_size, size, flags, to);
 	if (!wanted || p == MAP_FAILED)
 		return p;
@@ -172,7 +172,7 @@ INTERPOSE int mprotect(void *p, size_t size, int prot)
 {
 	int r;
 
-	before(p, size, prot & PROT_WRITE);
+	before_mapping(p, size, prot & PROT_WRITE);
 	r = protect(p, size, prot);
 	if (!r)
 		after(p, size, prot & PROT_WRITE);

@@ -69,7 +69,7 @@ static enum { UNASKED, PASSES_ON, OWN } whose[FORMS];
 
 static bool looked CP_START_DATA; /* the look-up before main is done */
 
-static void set(unsigned form, void *f)
+static void set_form(unsigned form, void *f)
 {
 	/* Function pointers and object pointers have the same size on every port. */
 	memcpy(&real[form], &f, sizeof(f));
@@ -79,7 +79,7 @@ static void set(unsigned form, void *f)
 static bool look_up_now(unsigned form)
 {
 	if (!real[form].plain)
-		set(form, cp_allocator_next(names[form]));
+		set_form(form, cp_allocator_next(names[form]));
 	return real[form].plain != NULL;
 }
 
@@ -168,7 +168,7 @@ void init_operators(void)
 	there = found[NEW].next != NULL;
 	for (unsigned form = 0; there && form < FORMS; form++)
 		if (!real[form].plain)
-			set(form, found[form].next);
+			set_form(form, found[form].next);
 	if (there && is_all_the_librarys() &&
 	    find_operator(&cp_aggregate_programs[0], names[NEW]) &&
 	    find_operator(&cp_aggregate_programs[1], names[NEW_ARRAY])) {

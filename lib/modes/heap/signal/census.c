@@ -37,7 +37,7 @@ static struct far {
 	uint64_t address, last;
 } * far_blocks;
 
-static struct cp_census_page *make(uint64_t number)
+static struct cp_census_page *make_page(uint64_t number)
 {
 	uint64_t n = cp_add_relaxed(&used, 1), chunk = n / CHUNK_PAGES;
 	struct cp_census_page *c, *none = NULL;
@@ -66,7 +66,7 @@ static struct cp_census_page **bucket_of(uint64_t number)
 	return &buckets[number * GOLDEN >> (64 - BUCKET_BITS)];
 }
 
-static struct cp_census_page *find(uint64_t number)
+static struct cp_census_page *find_page(uint64_t number)
 {
 	/* Acquire: pairs with the exchange in get; the page is complete. */
 	struct cp_census_page *p = cp_load_acquire(bucket_of(number));
@@ -77,13 +77,13 @@ static struct cp_census_page *find(uint64_t number)
 }
 
 /* Returns the watched page NUMBER, new or not, or NULL without memory. */
-static struct cp_census_page *get(uint64_t number)
+static struct cp_census_page *get_page(uint64_t number)
 {
-	struct cp_census_page **bucket = bucket_of(number), *p = find(number), *new, *first;
+	struct cp_census_page **bucket = bucket_of(number), *p = find_page(number), *new, *first;
 
 	if (p)
 		return p;
-	new = make(number);
+	new = make_page(number);
 	if (!new)
 		return NULL;
 	first = cp_load_acquire(bucket);
@@ -131,12 +131,12 @@ static void read_word(struct cp_census_block *b, uint64_t word)
 	b->size = cp_census_size(word);
 }
 
-static void count(uint64_t *counter)
+static void count_one(uint64_t *counter)
 {
 	cp_add_relaxed(counter, 1);
 }
 
-static void change(uint8_t *cell, int by)
+static void change_cell(uint8_t *cell, int by)
 {
 	uint8_t seen = cp_load_relaxed(cell);
 
@@ -189,7 +189,7 @@ static bool add_far(uint64_t address, uint64_t last)
 			continue;
 		cp_store_relaxed(&f->last, last);
 		cp_store_release(&f->address, address);
-		change(cp_census_cell(cp_census_hash(address)), 1);
+		change_cell(cp_census_cell(cp_census_hash(address)), 1);
 		cp_add_relaxed(&cp_census.far, UINT64_C(1));
 		return true;
 	}
@@ -199,14 +199,14 @@ static bool add_far(uint64_t address, uint64_t last)
 static void end_far(struct far *f, uint64_t address)
 {
 	cp_store_release(&f->address, 0);
-	change(cp_census_cell(cp_census_hash(address)), -1);
+	change_cell(cp_census_cell(cp_census_hash(address)), -1);
 	cp_add_relaxed(&cp_census.far, UINT64_MAX);
 }
 
 /* Take the block at ADDRESS from the page NUMBER, on which it ends. Returns its word, or 0. */
 static uint64_t take_before(uint64_t number, uint64_t address)
 {
-	struct cp_census_page *p = find(number);
+	struct cp_census_page *p = find_page(number);
 	uint64_t word;
 
 	if (!p || cp_load_acquire(&p->before) != address)
@@ -217,9 +217,9 @@ static uint64_t take_before(uint64_t number, uint64_t address)
 }
 
 /* Returns the block's word, or 0 if the block isn't tracked. */
-static uint64_t take(uint64_t address)
+static uint64_t take_block(uint64_t address)
 {
-	struct cp_census_page *p = is_watched(address) ? find(page_of(address)) : NULL;
+	struct cp_census_page *p = is_watched(address) ? find_page(page_of(address)) : NULL;
 	uint64_t word = p ? cp_exchange_acqrel(slot_of(p, address), 0) : 0, other;
 	struct far *f;
 
@@ -239,16 +239,16 @@ static uint64_t take(uint64_t address)
 /* The calling thread's block covers the slots of P from FIRST to before END, an offset in the page:
  * blocks that begin there were freed without a call of remove. So of two blocks that overlap, the
  * one at the lower address is the older one, which heap_census.c leaves out. */
-static void clear(struct cp_census_page *p, uint64_t first, uint64_t end)
+static void clear_slots(struct cp_census_page *p, uint64_t first, uint64_t end)
 {
 	for (uint64_t i = first; i * CP_CENSUS_GRAIN < end; i++)
 		if (cp_load_relaxed(&p->blocks[i]) && cp_exchange_acqrel(&p->blocks[i], 0))
-			count(&lost.unseen);
+			count_one(&lost.unseen);
 }
 
 static bool put_before(uint64_t number, uint64_t address, uint64_t word)
 {
-	struct cp_census_page *p = get(number);
+	struct cp_census_page *p = get_page(number);
 	uint64_t old;
 
 	if (!p)
@@ -259,8 +259,8 @@ static bool put_before(uint64_t number, uint64_t address, uint64_t word)
 	cp_store_relaxed(&p->before_word, word);
 	cp_store_release(&p->before, address);
 	if (old)
-		count(&lost.unseen);
-	clear(p, 0, (address + cp_census_size(word) - 1) % CP_CENSUS_PAGE + 1);
+		count_one(&lost.unseen);
+	clear_slots(p, 0, (address + cp_census_size(word) - 1) % CP_CENSUS_PAGE + 1);
 	return true;
 }
 
@@ -275,21 +275,21 @@ void cp_census_add(uint64_t address, const struct cp_census_block *b)
 	uint64_t last = last_page(address, b->size), word = word_of(b), end;
 	struct cp_census_page *p;
 
-	if (take(address))
-		count(&lost.unseen);
+	if (take_block(address))
+		count_one(&lost.unseen);
 	if (last != page_of(address) && is_watched(last << CP_CENSUS_PAGE_BITS) &&
 	    !put_before(last, address, word))
-		count(&lost.memory);
+		count_one(&lost.memory);
 	if (!is_watched(address))
 		return;
-	p = get(page_of(address));
+	p = get_page(page_of(address));
 	if (!p) {
-		count(&lost.memory);
+		count_one(&lost.memory);
 		return;
 	}
 	end = address % CP_CENSUS_PAGE + b->size;
-	clear(p, address % CP_CENSUS_PAGE / CP_CENSUS_GRAIN + 1,
-	      end < CP_CENSUS_PAGE ? end : CP_CENSUS_PAGE);
+	clear_slots(p, address % CP_CENSUS_PAGE / CP_CENSUS_GRAIN + 1,
+		    end < CP_CENSUS_PAGE ? end : CP_CENSUS_PAGE);
 	cp_store_release(slot_of(p, address), word);
 }
 
@@ -298,18 +298,18 @@ bool cp_census_has(uint64_t address, uint64_t size)
 	struct cp_census_page *p;
 
 	if (is_watched(address)) {
-		p = find(page_of(address));
+		p = find_page(page_of(address));
 		return p && cp_load_relaxed(slot_of(p, address)) &&
 		       cp_census_size(cp_load_relaxed(slot_of(p, address))) >= size;
 	}
-	p = find(last_page(address, size));
+	p = find_page(last_page(address, size));
 	return p && cp_load_acquire(&p->before) == address &&
 	       cp_census_size(cp_load_relaxed(&p->before_word)) >= size;
 }
 
 bool cp_census_remove(uint64_t address, struct cp_census_block *b)
 {
-	uint64_t word = take(address);
+	uint64_t word = take_block(address);
 
 	if (word)
 		read_word(b, word);

@@ -10,7 +10,7 @@
 
 struct cp_heap_totals cp_heap_totals;
 
-static uint64_t draw(struct cp_heap_self *h)
+static uint64_t draw_point(struct cp_heap_self *h)
 {
 	h->interval = cp_load_relaxed(&cp_heap_totals.interval);
 	if (h->interval <= 1)
@@ -60,14 +60,14 @@ bool cp_heap_event_begin(struct cp_heap_sample *s, size_t size, void *caller)
 		return false;
 	/* A thread draws its first interval before the first allocation is tested. */
 	if (!h->interval || is_of_another_kind(h->interval)) {
-		cp_heap_hot_set_left(h, draw(h));
+		cp_heap_hot_set_left(h, draw_point(h));
 		if (size < h->left) {
 			h->left -= size;
 			return false;
 		}
 	}
 	*s = (struct cp_heap_sample){ h->interval, size, (uintptr_t)caller, NULL };
-	cp_heap_hot_set_left(h, draw(h));
+	cp_heap_hot_set_left(h, draw_point(h));
 	h->counted += size;
 	return !is_paused();
 }
@@ -259,7 +259,8 @@ static uint64_t birth(void)
 	return cp_load_relaxed(&cp_heap_totals.births) ? cp_ticks() : 0;
 }
 
-static inline void record(const struct cp_heap_sample *s, void *p, struct cp_unwind_input *in)
+static inline void record_sample(const struct cp_heap_sample *s, void *p,
+				 struct cp_unwind_input *in)
 {
 	struct cp_stack_depot_entry *e = cp_heap_stack_find(s, in);
 	uint64_t objects, bytes;
@@ -310,7 +311,7 @@ __attribute__((noinline)) void *cp_heap_event_commit(const struct cp_heap_sample
 	dumps = cp_load_relaxed(&cp_heap_totals.dumps);
 	began = timed ? cp_timing_begin() : 0;
 	cp_regs_here(&in.regs);
-	record(s, p, &in);
+	record_sample(s, p, &in);
 	/* A dump in between is not part of a sample; its time is in the collector's cost. */
 	if (timed && cp_load_relaxed(&cp_heap_totals.dumps) == dumps)
 		cp_timing_end(CPROF_HEAP, began);
@@ -335,7 +336,7 @@ void cp_heap_event_commit_other(void *p, size_t size, uint64_t interval, void *c
 void cp_heap_event_record(void *p, size_t size, const struct cp_call *call,
 			  struct cp_unwind_input *in)
 {
-	record(&(struct cp_heap_sample){ 1, size, call->pc, call }, p, in);
+	record_sample(&(struct cp_heap_sample){ 1, size, call->pc, call }, p, in);
 }
 
 __attribute__((noinline)) struct cp_stack_depot_entry *cp_heap_event_mapping(void *caller)

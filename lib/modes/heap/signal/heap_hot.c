@@ -9,7 +9,7 @@
 struct cp_heap_hot cp_heap_hot CP_START_DATA;
 struct cp_heap_filter cp_heap_filter;
 
-static void change(uint8_t *cell, int by)
+static void change_cell(uint8_t *cell, int by)
 {
 	uint8_t seen = cp_load_relaxed(cell);
 
@@ -21,14 +21,14 @@ void cp_heap_hot_filter_add(uintptr_t address)
 {
 	uint8_t none = CP_HEAP_LOOK_NONE;
 
-	change(cp_heap_filter_cell(address), 1);
+	change_cell(cp_heap_filter_cell(address), 1);
 	if (cp_load_relaxed(&cp_heap_hot.look) == CP_HEAP_LOOK_NONE)
 		cp_cas_acqrel(&cp_heap_hot.look, &none, CP_HEAP_LOOK_FILTER);
 }
 
 void cp_heap_hot_filter_remove(uintptr_t address)
 {
-	change(cp_heap_filter_cell(address), -1);
+	change_cell(cp_heap_filter_cell(address), -1);
 }
 
 void cp_heap_hot_look(enum cp_heap_look look)

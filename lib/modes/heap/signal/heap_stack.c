@@ -42,8 +42,8 @@ static void unblock_signals(const uint64_t *old)
 	cp_sys_sigmask(SIG_SETMASK, old, NULL);
 }
 
-static unsigned walk(struct cp_unwind_input *in, uint64_t *pcs, unsigned max,
-		     enum cp_unwind_end *end)
+static unsigned walk_stack(struct cp_unwind_input *in, uint64_t *pcs, unsigned max,
+			   enum cp_unwind_end *end)
 {
 	uint8_t before = cp_self.in_capture;
 	unsigned phase, n;
@@ -67,7 +67,7 @@ static unsigned walk_undisturbed(struct cp_unwind_input *in, uint64_t *pcs, unsi
 	unsigned n;
 
 	block_signals(&mask);
-	n = walk(in, pcs, max, end);
+	n = walk_stack(in, pcs, max, end);
 	unblock_signals(&mask);
 	return n;
 }
@@ -281,10 +281,10 @@ static bool is_of(struct cp_stack_depot_entry *e, const struct cp_stack_depot_ke
 
 /* If the caller's registers are known, the stack is kept from the caller on, for all functions that
  * it calls. */
-static inline struct cp_stack_depot_entry *find(struct cp_unwind_buffer *scratch,
-						struct cp_unwind_input *in,
-						const struct cp_heap_sample *s,
-						struct cp_stack_depot_key *key)
+static inline struct cp_stack_depot_entry *find_entry(struct cp_unwind_buffer *scratch,
+						      struct cp_unwind_input *in,
+						      const struct cp_heap_sample *s,
+						      struct cp_stack_depot_key *key)
 {
 	const struct cp_call *call = s->call;
 	struct cp_stack_depot_entry *e;
@@ -323,7 +323,7 @@ static bool is_mine(struct cp_unwind_buffer *s)
 	return !cp_load_relaxed(&s->taken) && !cp_exchange_acqrel(&s->taken, 1);
 }
 
-static struct cp_unwind_buffer *make(struct cp_unwind_buffer **place)
+static struct cp_unwind_buffer *make_buffer(struct cp_unwind_buffer **place)
 {
 	struct cp_unwind_buffer *s = cp_sys_map(sizeof(*s)), *none = NULL;
 
@@ -344,7 +344,7 @@ struct cp_unwind_buffer *cp_heap_stack_take_buffer(uint16_t *last)
 		return s;
 	for (unsigned i = 0; i < MOST; i++) {
 		s = cp_load_acquire(&all[i]);
-		if (s ? !is_mine(s) : !(s = make(&all[i])))
+		if (s ? !is_mine(s) : !(s = make_buffer(&all[i])))
 			continue;
 		*last = (uint16_t)i;
 		return s;
@@ -359,7 +359,7 @@ void cp_heap_stack_give_buffer(struct cp_unwind_buffer *s)
 
 struct cp_unwind_buffer *cp_heap_stack_make_own_buffer(unsigned index)
 {
-	return make(&cp_unwind_buffer_owned[index]);
+	return make_buffer(&cp_unwind_buffer_owned[index]);
 }
 
 /* If a handler jumped out, the buffer would be lost as well, so signals are blocked. When every
@@ -379,7 +379,7 @@ find_with_any(struct cp_unwind_input *in, const struct cp_heap_sample *s,
 	scratch = cp_heap_stack_take_buffer(&cp_self.heap.scratch);
 	key->shard |= rare ? 0 : (uint8_t)(cp_self.heap.scratch % CP_HEAP_SHARDS);
 	if (scratch) {
-		e = find(scratch, in, s, key);
+		e = find_entry(scratch, in, s, key);
 		cp_heap_stack_give_buffer(scratch);
 	}
 	if (rare)
@@ -387,7 +387,7 @@ find_with_any(struct cp_unwind_input *in, const struct cp_heap_sample *s,
 	return e;
 }
 
-static void fill(struct cp_unwind_input *in, bool stable)
+static void fill_input(struct cp_unwind_input *in, bool stable)
 {
 	const struct cp_thread *t = cp_self.thread;
 
@@ -461,7 +461,7 @@ cp_heap_stack_find_freed(const struct cp_stack_depot_entry *of, uint32_t class)
 	if (!cp_gate_is_open())
 		key.shard |= APART;
 	cp_regs_here(&in.regs);
-	fill(&in, !is_apart(&key));
+	fill_input(&in, !is_apart(&key));
 	if (!cp_likely(scratch))
 		return find_freed_with_any(&in, of, &key);
 	e = find_freed(scratch, &in, of, &key);
@@ -480,10 +480,10 @@ struct cp_stack_depot_entry *cp_heap_stack_find(const struct cp_heap_sample *s,
 
 	if (!cp_gate_is_open())
 		key.shard |= APART;
-	fill(in, !is_apart(&key));
+	fill_input(in, !is_apart(&key));
 	if (!cp_likely(scratch))
 		return find_with_any(in, s, &key);
-	e = find(scratch, in, s, &key);
+	e = find_entry(scratch, in, s, &key);
 	give_own();
 	return e;
 }

@@ -83,7 +83,7 @@ void cp_live_configure(size_t slots)
 		cp_store_relaxed(&first_slots, slots);
 }
 
-static void unpack(uint64_t word, struct cp_live_block *b)
+static void unpack_block(uint64_t word, struct cp_live_block *b)
 {
 	b->id = cp_live_id(word);
 	b->size = cp_live_size(word);
@@ -169,7 +169,7 @@ static inline bool find_in(struct cp_live_generation *g, uint64_t address, struc
 	return cp_live_has_elsewhere(g, first, address) && find_elsewhere(g, first, address, at);
 }
 
-static inline bool find(uint64_t address, struct place *at)
+static inline bool find_block(uint64_t address, struct place *at)
 {
 	for (uint32_t n = in_use(); n-- > 0;)
 		if (find_in(generation(n), address, at))
@@ -179,7 +179,7 @@ static inline bool find(uint64_t address, struct place *at)
 
 /* Add BY, 1 or -1, to the count of ADDRESS. The OTHERS have room for twenty addresses, hardly
  * ever fifteen of a kind. A count that reached the most is no longer known, and stays there. */
-static void change(uint16_t *elsewhere, uint64_t address, int by)
+static void change_elsewhere(uint16_t *elsewhere, uint64_t address, int by)
 {
 	uint16_t seen = cp_load_relaxed(elsewhere);
 	unsigned kind = cp_live_kind(address);
@@ -200,7 +200,7 @@ static inline void take_out(const struct place *at, struct cp_live_block *b)
 	b->born = cp_load_relaxed(&has_births)
 			  ? cp_load_relaxed(birth_of(at->in, at->bucket, at->slot))
 			  : 0;
-	unpack(cp_live_take_out(at->bucket, at->slot), b);
+	unpack_block(cp_live_take_out(at->bucket, at->slot), b);
 }
 
 /* All that a look-up may read, at once: one cache miss after the other takes much longer. */
@@ -220,11 +220,11 @@ static __attribute__((noinline)) bool remove_anywhere(uint64_t address, struct c
 	struct place at;
 
 	cp_live_prefetch(address);
-	if (!find(address, &at))
+	if (!find_block(address, &at))
 		return false;
 	take_out(&at, b);
 	if (at.elsewhere)
-		change(at.elsewhere, address, -1);
+		change_elsewhere(at.elsewhere, address, -1);
 	return true;
 }
 
@@ -234,7 +234,7 @@ bool cp_live_remove(uint64_t address, struct cp_live_block *b)
 
 	if (__builtin_expect(!cp_live_take(address, &word), 0))
 		return address && remove_anywhere(address, b);
-	unpack(word, b);
+	unpack_block(word, b);
 	b->born = 0;
 	return true;
 }
@@ -243,9 +243,9 @@ bool cp_live_peek(uint64_t address, struct cp_live_block *b)
 {
 	struct place at;
 
-	if (!find(address, &at))
+	if (!find_block(address, &at))
 		return false;
-	unpack(cp_load_relaxed(&at.bucket->block[at.slot]), b);
+	unpack_block(cp_load_relaxed(&at.bucket->block[at.slot]), b);
 	b->born = cp_load_relaxed(&has_births)
 			  ? cp_load_relaxed(birth_of(at.in, at.bucket, at.slot))
 			  : 0;
@@ -310,18 +310,18 @@ static bool put_elsewhere(struct cp_live_generation *g, uint64_t first, uint64_t
 	/* Count first, so that a look-up knows. Relaxed, like the count: a thread that looks the
 	 * address up got it from this thread. */
 	cp_store_relaxed(&cp_live_mixed, 1);
-	change(&g->elsewhere[first], address, 1);
+	change_elsewhere(&g->elsewhere[first], address, 1);
 	for (unsigned i = 0; i < OTHERS; i++)
 		if (other[i] != b && put_in(g, other[i], slots_with(other[i], 0), address, block))
 			return true;
-	change(&g->elsewhere[first], address, -1);
+	change_elsewhere(&g->elsewhere[first], address, -1);
 	return put_in(g, b, slots_with(b, 0), address, block);
 }
 
 /* Put the address near its neighbours. If its bucket is crowded, use the emptier of the two
  * buckets, or the buckets next to them. This fills a generation to more than a half. */
-static inline bool put(struct cp_live_generation *g, uint64_t address,
-		       const struct cp_live_block *block)
+static inline bool put_block(struct cp_live_generation *g, uint64_t address,
+			     const struct cp_live_block *block)
 {
 	uint64_t first = cp_live_first(g, address);
 	unsigned empty = slots_with(&g->buckets[first], 0);
@@ -365,7 +365,7 @@ static void unmap_generation(struct cp_live_generation *g, size_t slots)
 }
 
 /* Add one generation to the SEEN ones. Returns false if that is impossible. */
-static bool grow(uint32_t seen)
+static bool add_generation(uint32_t seen)
 {
 	struct cp_live_generation *before = seen ? generation(seen - 1) : NULL, *g, *none = NULL,
 				  *fast;
@@ -412,9 +412,9 @@ static bool put_anywhere(uint64_t address, const struct cp_live_block *block)
 		uint32_t seen = in_use();
 
 		for (uint32_t n = seen; n-- > 0;)
-			if (put(generation(n), address, block))
+			if (put_block(generation(n), address, block))
 				return true;
-		if (!grow(seen))
+		if (!add_generation(seen))
 			return false;
 	}
 }
@@ -463,7 +463,7 @@ bool cp_live_insert(uint64_t address, const struct cp_live_block *b, struct cp_l
 	if (empty >> cp_live_slot(address) & 1 &&
 	    put_slot(g, bucket, cp_live_slot(address), address, b))
 		return true;
-	return put(g, address, b) || put_anywhere(address, b);
+	return put_block(g, address, b) || put_anywhere(address, b);
 }
 
 uint64_t cp_live_mapped(void)
@@ -486,7 +486,7 @@ static void each_of(struct cp_live_generation *g, const struct cp_live_bucket *b
 
 		if (!address || address & CP_LIVE_CLAIMED)
 			continue;
-		unpack(cp_load_relaxed(&bucket->block[i]), &b);
+		unpack_block(cp_load_relaxed(&bucket->block[i]), &b);
 		b.born = cp_load_relaxed(&has_births) ? cp_load_relaxed(birth_of(g, bucket, i)) : 0;
 		visit(address, &b, arg);
 	}

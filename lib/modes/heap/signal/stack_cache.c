@@ -56,9 +56,9 @@ static bool list_words(struct cp_stack_cache *r, const struct cp_tail_cache *m, 
 	return n != 0;
 }
 
-static void keep(struct cp_stack_cache *r, const struct cp_tail_cache *m,
-		 const struct cp_rule_frame *from, unsigned depth, const struct cp_unwind_input *in,
-		 struct cp_stack_depot_entry *e)
+static void keep_stack(struct cp_stack_cache *r, const struct cp_tail_cache *m,
+		       const struct cp_rule_frame *from, unsigned depth,
+		       const struct cp_unwind_input *in, struct cp_stack_depot_entry *e)
 {
 	struct cp_stackmem stack;
 	bool worth = is_worth_it(r, from);
@@ -78,7 +78,7 @@ void cp_stack_cache_keep(struct cp_stack_cache *r, const struct cp_tail_cache *m
 	struct cp_rule_frame from;
 
 	cp_rule_load(&from, &in->regs, ~UINT64_C(0));
-	keep(r, m, &from, m->count, in, e);
+	keep_stack(r, m, &from, m->count, in, e);
 }
 
 void cp_stack_cache_keep_call(struct cp_stack_cache *r, const struct cp_tail_cache *m,
@@ -89,5 +89,5 @@ void cp_stack_cache_keep_call(struct cp_stack_cache *r, const struct cp_tail_cac
 
 	/* Otherwise it is unknown where libcprof's own frames end. */
 	if (from->sp == call->sp && from->pc == call->pc)
-		keep(r, m, from, depth, in, e);
+		keep_stack(r, m, from, depth, in, e);
 }

@@ -70,7 +70,7 @@ static uint32_t *heads_of(struct table *t)
 }
 
 /* Returns the id of SIZE zeroed bytes, or 0. */
-static uint32_t take(size_t size)
+static uint32_t take_bytes(size_t size)
 {
 	uint64_t units = (size + UNIT - 1) / UNIT, seen = cp_load_relaxed(&top), at;
 
@@ -85,7 +85,7 @@ static uint32_t take(size_t size)
 	return (uint32_t)at;
 }
 
-static uint64_t mix(uint64_t h, uint64_t v)
+static uint64_t mix_hash(uint64_t h, uint64_t v)
 {
 	h = (h ^ v) * UINT64_C(0x9fb21c651e98df25);
 	return h ^ h >> 29;
@@ -93,10 +93,10 @@ static uint64_t mix(uint64_t h, uint64_t v)
 
 static uint64_t hash_of(const struct cp_stack_depot_key *k)
 {
-	uint64_t h = mix(k->hash, k->interval ^ (uint64_t)k->labels << 32);
+	uint64_t h = mix_hash(k->hash, k->interval ^ (uint64_t)k->labels << 32);
 
 	/* Never 0, which marks retired entries. */
-	return mix(h, k->depth << 16 | k->end << 8 | k->shard) | FOUND;
+	return mix_hash(h, k->depth << 16 | k->end << 8 | k->shard) | FOUND;
 }
 
 static bool is(const struct cp_stack_depot_entry *e, const struct cp_stack_depot_key *k,
@@ -107,10 +107,10 @@ static bool is(const struct cp_stack_depot_entry *e, const struct cp_stack_depot
 	       !memcmp(e->pcs, k->pcs, k->depth * sizeof(*k->pcs));
 }
 
-static struct cp_stack_depot_entry *make(const struct cp_stack_depot_key *k, uint64_t hash,
-					 uint32_t now)
+static struct cp_stack_depot_entry *make_entry(const struct cp_stack_depot_key *k, uint64_t hash,
+					       uint32_t now)
 {
-	uint32_t id = take(sizeof(struct cp_stack_depot_entry) + k->depth * sizeof(*k->pcs));
+	uint32_t id = take_bytes(sizeof(struct cp_stack_depot_entry) + k->depth * sizeof(*k->pcs));
 	struct cp_stack_depot_entry *e = id ? cp_stack_depot_at(id) : NULL;
 
 	if (!e)
@@ -158,7 +158,7 @@ struct cp_stack_depot_entry *cp_stack_depot_find(const struct cp_stack_depot_key
 				return e; /* an entry that was made in vain stays unused */
 		}
 		old = first;
-		new = new ? new : make(k, hash, now);
+		new = new ? new : make_entry(k, hash, now);
 		if (!new)
 			return NULL;
 		new->next = first;
@@ -278,7 +278,7 @@ struct cp_stack_depot_amount cp_stack_depot_at_peak(const struct cp_stack_depot_
 					       cp_load_relaxed(&e->peak.bytes) };
 }
 
-static inline void add(struct cp_stack_depot_amount *to, uint64_t objects, uint64_t bytes)
+static inline void add_amount(struct cp_stack_depot_amount *to, uint64_t objects, uint64_t bytes)
 {
 	cp_add_relaxed(&to->objects, objects);
 	cp_add_relaxed(&to->bytes, bytes);
@@ -287,13 +287,13 @@ static inline void add(struct cp_stack_depot_amount *to, uint64_t objects, uint6
 void cp_stack_depot_allocated(struct cp_stack_depot_entry *e, uint64_t objects, uint64_t bytes)
 {
 	cp_stack_depot_keep_peak(e);
-	add(&e->allocated, objects, bytes);
+	add_amount(&e->allocated, objects, bytes);
 }
 
 void cp_stack_depot_freed(struct cp_stack_depot_entry *e, uint64_t objects, uint64_t bytes)
 {
 	cp_stack_depot_keep_peak(e);
-	add(&e->freed_elsewhere, objects, bytes);
+	add_amount(&e->freed_elsewhere, objects, bytes);
 }
 
 void cp_stack_depot_take_fresh(void)

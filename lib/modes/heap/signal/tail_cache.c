@@ -5,7 +5,7 @@
 #include "base/atomic.h"
 #include "sample/ring.h"
 
-static uint64_t mix(uint64_t h, uint64_t v)
+static uint64_t mix_hash(uint64_t h, uint64_t v)
 {
 	h = (h ^ v) * UINT64_C(0x9fb21c651e98df25);
 	return h ^ h >> 32;
@@ -16,7 +16,7 @@ uint64_t cp_tail_cache_hash_of(const uint64_t *pcs, unsigned depth)
 	uint64_t h = 0;
 
 	for (unsigned i = depth; i-- > 0;)
-		h = mix(h, pcs[i]);
+		h = mix_hash(h, pcs[i]);
 	return h;
 }
 
@@ -34,7 +34,7 @@ static inline bool leads_on(const struct cp_tail_cache *m, unsigned i, struct cp
 
 /* Check the frames from TOP - 1 to the outermost. Returns 0 if all are valid; else how many frames,
  * from the outermost, are not disproved. */
-static unsigned check(const struct cp_tail_cache *m, unsigned top, struct cp_stackmem *stack)
+static unsigned check_frames(const struct cp_tail_cache *m, unsigned top, struct cp_stackmem *stack)
 {
 	for (unsigned i = top; i-- > 0;)
 		if (!leads_on(m, i, stack))
@@ -44,7 +44,7 @@ static unsigned check(const struct cp_tail_cache *m, unsigned top, struct cp_sta
 
 /* The outermost KEPT frames stay, and the NEW frames of the walk follow. The same stack with other
  * registers is the same entry. */
-static unsigned keep(struct cp_tail_cache *m, unsigned kept, unsigned new)
+static unsigned keep_frames(struct cp_tail_cache *m, unsigned kept, unsigned new)
 {
 	unsigned n = kept + new;
 	bool same = n == m->count;
@@ -66,7 +66,7 @@ static unsigned keep(struct cp_tail_cache *m, unsigned kept, unsigned new)
 			continue;
 		same = false;
 		m->pcs[CP_TAIL_CACHE_DEPTH - 1 - at] = pc;
-		m->hashes[at] = mix(at ? m->hashes[at - 1] : 0, pc);
+		m->hashes[at] = mix_hash(at ? m->hashes[at - 1] : 0, pc);
 	}
 	if (!same && kept < m->entry_depth)
 		m->entry = NULL;
@@ -76,8 +76,8 @@ static unsigned keep(struct cp_tail_cache *m, unsigned kept, unsigned new)
 
 /* Returns the number of kept frames that begin with Q's registers, if they are still valid. *TOP:
  * no later match can be above this frame. */
-static unsigned join(const struct cp_tail_cache *m, const struct cp_rule_frame *q, unsigned *top,
-		     struct cp_stackmem *stack)
+static unsigned join_kept(const struct cp_tail_cache *m, const struct cp_rule_frame *q,
+			  unsigned *top, struct cp_stackmem *stack)
 {
 	unsigned left;
 
@@ -85,14 +85,15 @@ static unsigned join(const struct cp_tail_cache *m, const struct cp_rule_frame *
 		--*top;
 	if (!*top || !cp_rule_is_same(&m->frames[*top - 1], q))
 		return 0;
-	left = check(m, *top, stack);
+	left = check_frames(m, *top, stack);
 	if (!left)
 		return *top;
 	*top = left - 1;
 	return 0;
 }
 
-static unsigned walk(struct cp_tail_cache *m, const struct cp_unwind_input *in, unsigned max)
+static unsigned walk_to_kept(struct cp_tail_cache *m, const struct cp_unwind_input *in,
+			     unsigned max)
 {
 	/* The leaf's rule was looked up by its exact pc, so the leaf can't match a caller's frame.
 	 */
@@ -112,14 +113,14 @@ static unsigned walk(struct cp_tail_cache *m, const struct cp_unwind_input *in, 
 		m->new_frames[n] = q;
 		m->new_rules[n++] = rule;
 		if (cp_rule_is_outermost(rule))
-			return keep(m, 0, n);
+			return keep_frames(m, 0, n);
 		if (!cp_rule_step(rule, &q, &stack))
 			break;
 		if (!q.pc)
-			return keep(m, 0, n);
-		kept = join(m, &q, &top, &stack);
+			return keep_frames(m, 0, n);
+		kept = join_kept(m, &q, &top, &stack);
 		if (kept)
-			return kept + n <= max ? keep(m, kept, n) : 0;
+			return kept + n <= max ? keep_frames(m, kept, n) : 0;
 		at = q.pc - 1;
 	}
 	return 0;
@@ -135,7 +136,7 @@ unsigned cp_tail_cache_walk(struct cp_tail_cache *m, const struct cp_unwind_inpu
 		m->count = 0;
 		m->entry = NULL;
 	}
-	n = walk(m, in, max);
+	n = walk_to_kept(m, in, max);
 	if (!n) {
 		m->count = 0;
 		m->entry = NULL;

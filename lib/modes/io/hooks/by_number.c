@@ -81,7 +81,7 @@ static const struct call calls[] = {
 #endif
 };
 
-static const struct call *find(long number)
+static const struct call *find_call(long number)
 {
 	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
 		if (calls[i].number == number)
@@ -90,7 +90,7 @@ static const struct call *find(long number)
 }
 
 /* Forget the kinds of the descriptors that the call closes. */
-static void before(long number, const long *a)
+static void before_call(long number, const long *a)
 {
 	switch (number) {
 #ifdef SYS_dup2
@@ -131,7 +131,7 @@ static bool follows(long number, const long *a, struct cp_wakes_wait *wait)
 
 bool calls_by_number(long number, const long *a, long *result)
 {
-	const struct call *c = find(number);
+	const struct call *c = find_call(number);
 	struct cp_wakes_wait wait;
 	struct cp_io_call call;
 	bool waits;
@@ -139,7 +139,7 @@ bool calls_by_number(long number, const long *a, long *result)
 	if (!calls_measured())
 		return false;
 	call.kind = c && c->op == CP_IO_CLOSE ? kind_of(c, a) : CP_IO_NOTHING;
-	before(number, a);
+	before_call(number, a);
 	if (!c)
 		return false;
 	call.op = c->op;

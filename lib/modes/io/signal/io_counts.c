@@ -51,7 +51,7 @@ struct cp_io_block *cp_io_counts_block(uint32_t index)
 }
 
 /* Hand out room of the block's mapping, or map more. */
-static struct cp_io_delays *make(struct cp_io_block *b)
+static struct cp_io_delays *make_delays(struct cp_io_block *b)
 {
 	uint64_t at = cp_add_relaxed(&b->used, sizeof(struct cp_io_delays));
 
@@ -69,14 +69,14 @@ struct cp_io_delays *cp_io_counts_begin(struct cp_io_block *b, unsigned op, unsi
 		cp_or_seqcst(&b->kinds[op], 1u << kind);
 	if (had || b == &cp_io_counts_others)
 		return had;
-	made = make(b);
+	made = make_delays(b);
 	/* If a handler was faster, this room is lost: it happens once per cell at most. */
 	if (!made || cp_cas_acqrel(&c->delays, &had, made))
 		return made;
 	return had;
 }
 
-static void add(struct cp_io_cell *to, const struct cp_io_cell *c, struct cp_io_delays *delays)
+static void add_cell(struct cp_io_cell *to, const struct cp_io_cell *c, struct cp_io_delays *delays)
 {
 	const struct cp_io_delays *d = cp_load_acquire(&c->delays);
 	uint64_t longest = cp_load_relaxed(&c->longest);
@@ -93,12 +93,12 @@ struct cp_io_cell cp_io_counts_sum(unsigned op, unsigned kind, struct cp_io_dela
 {
 	struct cp_io_cell all = { 0 };
 
-	add(&all, &cp_io_counts_others.cell[op][kind], delays);
+	add_cell(&all, &cp_io_counts_others.cell[op][kind], delays);
 	for (uint32_t i = 0; i < cp_thread_limit(); i++) {
 		const struct cp_io_block *b = cp_io_counts_existing(i);
 
 		if (b && cp_load_relaxed(&b->kinds[op]) & 1u << kind)
-			add(&all, &b->cell[op][kind], delays);
+			add_cell(&all, &b->cell[op][kind], delays);
 	}
 	return all;
 }
@@ -128,7 +128,7 @@ uint64_t cp_io_counts_quantile(const struct cp_io_delays *d, unsigned per_mille)
 	return 0;
 }
 
-static void clear(struct cp_io_cell *c)
+static void clear_cell(struct cp_io_cell *c)
 {
 	struct cp_io_delays *d = c->delays;
 
@@ -147,7 +147,7 @@ static void clear_all(struct cp_io_block *b)
 	for (unsigned op = 0; op < CP_IO_OPS; op++)
 		for (unsigned kind = 0; kind < CP_IO_KINDS; kind++)
 			if (b->kinds[op] & 1u << kind) {
-				clear(&b->cell[op][kind]);
+				clear_cell(&b->cell[op][kind]);
 				memset(b->told[op][kind], 0, sizeof(b->told[op][kind]));
 			}
 }

@@ -36,8 +36,8 @@ void cp_io_sample_begin(struct cp_io_sampler *s, const uint64_t recent[CP_IO_SUM
 }
 
 /* Forget what was counted before the last period. Returns true if a period has passed. */
-static bool forget(struct cp_io_sampler *s, const struct cp_io_rates *r,
-		   const uint64_t sums[CP_IO_SUMS], uint64_t now)
+static bool forget_period(struct cp_io_sampler *s, const struct cp_io_rates *r,
+			  const uint64_t sums[CP_IO_SUMS], uint64_t now)
 {
 	uint64_t period = cp_io_sample_period(r), periods;
 
@@ -51,8 +51,8 @@ static bool forget(struct cp_io_sampler *s, const struct cp_io_rates *r,
 }
 
 /* Draw the next point of line I. */
-static void draw(struct cp_io_sampler *s, struct cp_io_points *p, uint64_t *random,
-		 const struct cp_io_rates *r, uint64_t sum, unsigned i)
+static void draw_point(struct cp_io_sampler *s, struct cp_io_points *p, uint64_t *random,
+		       const struct cp_io_rates *r, uint64_t sum, unsigned i)
 {
 	uint64_t interval = (sum - s->before[i]) / CP_IO_SHARE;
 
@@ -63,7 +63,7 @@ static void draw(struct cp_io_sampler *s, struct cp_io_points *p, uint64_t *rand
 }
 
 /* Return the weight of a call of measure M that has a point, or 0 if its points are left out. */
-static uint64_t weigh(double m, double room, uint64_t *random)
+static uint64_t weigh_call(double m, double room, uint64_t *random)
 {
 	double weight = m < SURE ? inverse(m) : 1;
 
@@ -80,7 +80,7 @@ uint64_t cp_io_sample_take(struct cp_io_sampler *s, struct cp_io_points *p, uint
 			   const struct cp_io_rates *r, const uint64_t sums[CP_IO_SUMS],
 			   const uint64_t call[CP_IO_SUMS], uint64_t now, double room)
 {
-	bool anew = forget(s, r, sums, now), point = false, sure = false;
+	bool anew = forget_period(s, r, sums, now), point = false, sure = false;
 	double m = 0;
 
 	for (unsigned i = 0; i < CP_IO_SUMS; i++) {
@@ -92,8 +92,8 @@ uint64_t cp_io_sample_take(struct cp_io_sampler *s, struct cp_io_points *p, uint
 			m += (double)call[i] / (double)s->interval[i];
 		/* A distance has no memory, so it may be drawn anew at any time. */
 		if (passed || anew)
-			draw(s, p, random, r, sums[i], i);
+			draw_point(s, p, random, r, sums[i], i);
 	}
 	p->time = s->since + cp_io_sample_period(r);
-	return point ? weigh(sure ? SURE : m, room, random) : 0;
+	return point ? weigh_call(sure ? SURE : m, room, random) : 0;
 }

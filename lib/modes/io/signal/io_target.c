@@ -79,7 +79,7 @@ bool cp_io_target_peer(char *to, int fd, bool last)
 	return true;
 }
 
-static bool find(char *to, const struct cp_io_call *c, bool last)
+static bool find_target(char *to, const struct cp_io_call *c, bool last)
 {
 	if (c->on.path)
 		return copy_path(to, c->on.path);
@@ -117,7 +117,7 @@ __attribute__((noinline)) static uint32_t number_of(const struct cp_io_call *c, 
 	uint32_t number;
 	size_t n;
 
-	if (!find(value, c, last))
+	if (!find_target(value, c, last))
 		return 0;
 	kept = last ? cp_io_target_last(value) : value;
 	n = strlen(kept);

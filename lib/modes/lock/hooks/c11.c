@@ -11,25 +11,25 @@ static pthread_mutex_t *mutex_of(mtx_t *m)
 	return (pthread_mutex_t *)(void *)m;
 }
 
-static bool ended(int result)
+static bool wait_ended(int result)
 {
 	return result == thrd_success || result == thrd_timedout;
 }
 
-static enum cp_wakes_how woken(int result)
+static enum cp_wakes_how how_woken(int result)
 {
 	return result == thrd_timedout ? CP_WAKES_TIMED_OUT : CP_WAKES_WOKEN;
 }
 
 INTERPOSE int mtx_lock(mtx_t *m)
 {
-	return WAITS_CALL_MUTEX(mutex_look(mutex_of(m)), ended, mutex_of(m), m,
+	return WAITS_CALL_MUTEX(mutex_look(mutex_of(m)), wait_ended, mutex_of(m), m,
 				CP_LOCK_REAL(mtx_lock), m);
 }
 
 INTERPOSE int mtx_timedlock(mtx_t *restrict m, const struct timespec *restrict until)
 {
-	return WAITS_CALL_MUTEX(mutex_look(mutex_of(m)), ended, mutex_of(m), m,
+	return WAITS_CALL_MUTEX(mutex_look(mutex_of(m)), wait_ended, mutex_of(m), m,
 				CP_LOCK_REAL(mtx_timedlock), m, until);
 }
 
@@ -50,7 +50,7 @@ INTERPOSE int mtx_unlock(mtx_t *m)
 	return result;
 }
 
-static void leave(const cnd_t *c, mtx_t *m, const void *function)
+static void leave_mutex(const cnd_t *c, mtx_t *m, const void *function)
 {
 	struct cp_lock_release r;
 
@@ -65,8 +65,9 @@ INTERPOSE int cnd_wait(cnd_t *c, mtx_t *m)
 {
 	if (!waits_measured())
 		return CP_LOCK_REAL(cnd_wait)(c, m);
-	leave(c, m, (const void *)CP_LOCK_REAL(cnd_wait));
-	return WAITS_MEASURE_WOKEN(ended, woken, CP_LOCK_COND, c, CP_LOCK_REAL(cnd_wait), c, m);
+	leave_mutex(c, m, (const void *)CP_LOCK_REAL(cnd_wait));
+	return WAITS_MEASURE_WOKEN(wait_ended, how_woken, CP_LOCK_COND, c, CP_LOCK_REAL(cnd_wait),
+				   c, m);
 }
 
 INTERPOSE int cnd_timedwait(cnd_t *restrict c, mtx_t *restrict m,
@@ -74,9 +75,9 @@ INTERPOSE int cnd_timedwait(cnd_t *restrict c, mtx_t *restrict m,
 {
 	if (!waits_measured())
 		return CP_LOCK_REAL(cnd_timedwait)(c, m, until);
-	leave(c, m, (const void *)CP_LOCK_REAL(cnd_timedwait));
-	return WAITS_MEASURE_WOKEN(ended, woken, CP_LOCK_COND, c, CP_LOCK_REAL(cnd_timedwait), c, m,
-				   until);
+	leave_mutex(c, m, (const void *)CP_LOCK_REAL(cnd_timedwait));
+	return WAITS_MEASURE_WOKEN(wait_ended, how_woken, CP_LOCK_COND, c,
+				   CP_LOCK_REAL(cnd_timedwait), c, m, until);
 }
 
 WAITS_WAKES(cnd_signal, cnd_t, 1)

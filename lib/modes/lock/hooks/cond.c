@@ -13,7 +13,7 @@
 
 /* Report the release of the mutex. The stack is taken before the wait; afterwards would be too
  * late. */
-static void leave(const pthread_cond_t *c, pthread_mutex_t *m, const void *function)
+static void leave_mutex(const pthread_cond_t *c, pthread_mutex_t *m, const void *function)
 {
 	struct cp_lock_release r;
 
@@ -28,7 +28,7 @@ INTERPOSE int pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m)
 {
 	if (!waits_measured())
 		return CP_LOCK_REAL(pthread_cond_wait)(c, m);
-	leave(c, m, (const void *)CP_LOCK_REAL(pthread_cond_wait));
+	leave_mutex(c, m, (const void *)CP_LOCK_REAL(pthread_cond_wait));
 	return WAITS_MEASURE_WOKEN(waits_ended, waits_woken, CP_LOCK_COND, c,
 				   CP_LOCK_REAL(pthread_cond_wait), c, m);
 }
@@ -38,7 +38,7 @@ INTERPOSE int pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m,
 {
 	if (!waits_measured())
 		return CP_LOCK_REAL(pthread_cond_timedwait)(c, m, until);
-	leave(c, m, (const void *)CP_LOCK_REAL(pthread_cond_timedwait));
+	leave_mutex(c, m, (const void *)CP_LOCK_REAL(pthread_cond_timedwait));
 	return WAITS_MEASURE_WOKEN(waits_ended, waits_woken, CP_LOCK_COND, c,
 				   CP_LOCK_REAL(pthread_cond_timedwait), c, m, until);
 }
@@ -50,7 +50,7 @@ INTERPOSE int pthread_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, cloc
 		return ENOSYS;
 	if (!waits_measured())
 		return CP_LOCK_REAL(pthread_cond_clockwait)(c, m, clock, until);
-	leave(c, m, (const void *)CP_LOCK_REAL(pthread_cond_clockwait));
+	leave_mutex(c, m, (const void *)CP_LOCK_REAL(pthread_cond_clockwait));
 	return WAITS_MEASURE_WOKEN(waits_ended, waits_woken, CP_LOCK_COND, c,
 				   CP_LOCK_REAL(pthread_cond_clockwait), c, m, clock, until);
 }
@@ -67,7 +67,7 @@ static bool waited(int result)
 
 /* The thread that comes last wakes all others. Nobody knows who that is before the call, so each
  * thread is taken for the last one until another comes. */
-static enum cp_wakes_how woken(int result)
+static enum cp_wakes_how how_woken(int result)
 {
 	(void)result;
 	return CP_WAKES_WOKEN_LAST;
@@ -80,6 +80,6 @@ INTERPOSE int pthread_barrier_wait(pthread_barrier_t *b)
 	if (cp_lock_wake_is_awaited(b))
 		cp_lock_wake(b, CP_WAKES_ALL, (const void *)CP_LOCK_REAL(pthread_barrier_wait),
 			     NULL, 0);
-	return WAITS_MEASURE_WOKEN(waited, woken, CP_LOCK_BARRIER, b,
+	return WAITS_MEASURE_WOKEN(waited, how_woken, CP_LOCK_BARRIER, b,
 				   CP_LOCK_REAL(pthread_barrier_wait), b);
 }

@@ -11,12 +11,12 @@ static bool is_available(const sem_t *s)
 	return cp_load_relaxed((const uint32_t *)(const void *)s) != 0;
 }
 
-static bool ended(int result)
+static bool wait_ended(int result)
 {
 	return result == 0 || errno == ETIMEDOUT || errno == EINTR;
 }
 
-static enum cp_wakes_how woken(int result)
+static enum cp_wakes_how how_woken(int result)
 {
 	return result == 0	    ? CP_WAKES_WOKEN
 	       : errno == ETIMEDOUT ? CP_WAKES_TIMED_OUT
@@ -35,7 +35,7 @@ static int try_wait(sem_t *s)
 	return result;
 }
 
-static enum waits_look look(sem_t *s)
+static enum waits_look look_at_value(sem_t *s)
 {
 	if (!waits_measured())
 		return WAITS_NOT;
@@ -49,7 +49,8 @@ static enum waits_look look(sem_t *s)
 
 SLOW static int look_and_wait(sem_t *s)
 {
-	return WAITS_CALL_WOKEN(look(s), ended, woken, CP_LOCK_SEM, s, CP_LOCK_REAL(sem_wait), s);
+	return WAITS_CALL_WOKEN(look_at_value(s), wait_ended, how_woken, CP_LOCK_SEM, s,
+				CP_LOCK_REAL(sem_wait), s);
 }
 
 INTERPOSE int sem_wait(sem_t *s)
@@ -64,8 +65,8 @@ INTERPOSE int sem_wait(sem_t *s)
 
 INTERPOSE int sem_timedwait(sem_t *restrict s, const struct timespec *restrict until)
 {
-	return WAITS_CALL_WOKEN(waits_until(until) ? look(s) : WAITS_NOT, ended, woken, CP_LOCK_SEM,
-				s, CP_LOCK_REAL(sem_timedwait), s, until);
+	return WAITS_CALL_WOKEN(waits_until(until) ? look_at_value(s) : WAITS_NOT, wait_ended,
+				how_woken, CP_LOCK_SEM, s, CP_LOCK_REAL(sem_timedwait), s, until);
 }
 
 INTERPOSE int sem_clockwait(sem_t *restrict s, clockid_t clock,
@@ -75,9 +76,9 @@ INTERPOSE int sem_clockwait(sem_t *restrict s, clockid_t clock,
 		errno = ENOSYS;
 		return -1;
 	}
-	return WAITS_CALL_WOKEN(waits_by(clock) && waits_until(until) ? look(s) : WAITS_NOT, ended,
-				woken, CP_LOCK_SEM, s, CP_LOCK_REAL(sem_clockwait), s, clock,
-				until);
+	return WAITS_CALL_WOKEN(
+		waits_by(clock) && waits_until(until) ? look_at_value(s) : WAITS_NOT, wait_ended,
+		how_woken, CP_LOCK_SEM, s, CP_LOCK_REAL(sem_clockwait), s, clock, until);
 }
 
 WAITS_WAKES(sem_post, sem_t, 1)

@@ -32,7 +32,7 @@ static unsigned stripe(void)
 }
 _Static_assert(STRIPES == 1u << (64 - 58), "hash of a stripe");
 
-static void count(enum cp_lock_bulk bulk, enum cp_lock_kind kind, uint64_t delay)
+static void count_wait(enum cp_lock_bulk bulk, enum cp_lock_kind kind, uint64_t delay)
 {
 	struct cp_lock_sum *s = &stripes[stripe()].kind[bulk + cp_lock_has_holder(kind)];
 
@@ -121,7 +121,7 @@ static void count_short(enum cp_lock_kind kind, uint64_t delay)
 	struct cp_lock_sum *s;
 
 	if (!t) {
-		count(CP_LOCK_SHORT, kind, delay);
+		count_wait(CP_LOCK_SHORT, kind, delay);
 		return;
 	}
 	s = &cp_lock_part_of(t)->short_waits[cp_lock_has_holder(kind)];
@@ -228,7 +228,7 @@ void cp_lock_event_waited(const struct cp_lock_wait *w, const void *function, bo
 	}
 	t = find_self(w->kind);
 	if (!t) {
-		count(CP_LOCK_LOST, w->kind, delay);
+		count_wait(CP_LOCK_LOST, w->kind, delay);
 		return;
 	}
 	if (cp_load_relaxed(&t->paused)) {
@@ -262,7 +262,7 @@ static uint64_t called_before(uint64_t ra)
 	return called;
 }
 
-static void insert(struct cp_record *record, unsigned at, uint64_t pc, unsigned depth)
+static void insert_frame(struct cp_record *record, unsigned at, uint64_t pc, unsigned depth)
 {
 	if (record->depth < depth)
 		record->depth++;
@@ -288,7 +288,7 @@ void cp_lock_event_tail(const struct cp_lock_unlock_call *call, struct cp_record
 		return;
 	pc = called_before(caller + 1);
 	if (pc && pc != (uint64_t)(uintptr_t)call->function)
-		insert(record, at, pc, depth);
+		insert_frame(record, at, pc, depth);
 }
 
 /* Put the stack into the record of R's entry. All signals are blocked. Without a stack, the thread

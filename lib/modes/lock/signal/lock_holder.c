@@ -145,7 +145,7 @@ static bool is_free(const struct cp_holder *h)
 }
 
 /* Claim H if it is free, no thread uses it and nothing is left in it. */
-static bool claim(struct cp_holder *h)
+static bool claim_entry(struct cp_holder *h)
 {
 	uint64_t state = cp_load_acquire(&h->state), was = state;
 
@@ -172,7 +172,7 @@ bool cp_lock_holder_open(struct cp_thread *t, uint64_t *credit, const void *lock
 	all = entries_of(b);
 	for (unsigned i = 0; all && !h && i < ENTRIES; i++) {
 		h = &all[(cp_load_relaxed(&b->free) + i) % ENTRIES];
-		h = claim(h) ? h : NULL;
+		h = claim_entry(h) ? h : NULL;
 	}
 	if (!h)
 		return true;
@@ -269,8 +269,8 @@ struct found {
 
 /* Find the entries in B of unlocks of LOCK (NULL: of any) after AFTER, until UNTIL. The oldest is
  * first. Returns their number. */
-static unsigned find(const struct bucket *b, const void *lock, uint64_t after, uint64_t until,
-		     struct found *to)
+static unsigned find_unlock(const struct bucket *b, const void *lock, uint64_t after,
+			    uint64_t until, struct found *to)
 {
 	struct cp_holder *all = cp_load_acquire(&b->entries);
 	unsigned n = 0, at;
@@ -323,7 +323,7 @@ static void set_free(struct bucket *b, const struct found *f)
 static bool join_two(struct bucket *b, const void *lock, uint64_t from)
 {
 	struct found f[ENTRIES], *second = NULL;
-	unsigned n = find(b, lock, 0, UINT64_MAX, f);
+	unsigned n = find_unlock(b, lock, 0, UINT64_MAX, f);
 	uint64_t shortest = UINT64_MAX, time;
 
 	for (unsigned i = 1; i < n; i++) {
@@ -352,7 +352,7 @@ static bool free_one(struct bucket *b, const void *lock)
 	struct found f[ENTRIES];
 	uint64_t from = needed_from(b);
 
-	if (find(b, NULL, 0, UINT64_MAX, f) + ROOM <= ENTRIES)
+	if (find_unlock(b, NULL, 0, UINT64_MAX, f) + ROOM <= ENTRIES)
 		return false;
 	if (f[0].time < from || !join_two(b, lock, from))
 		set_free(b, &f[0]);
@@ -392,7 +392,7 @@ static double part_of(const struct cp_lock_waited *w, const struct found *f, uin
 }
 
 /* Return false if F's entry is another unlock's meanwhile. */
-static bool add(const struct found *f, const struct cp_lock_waited *w, double part)
+static bool add_wait(const struct found *f, const struct cp_lock_waited *w, double part)
 {
 	double own = part * (double)(w->ended - w->began);
 	bool is = pin(f->h, f->state);
@@ -410,7 +410,7 @@ double cp_lock_holder_divide(const struct cp_lock_waited *w, uint64_t self)
 {
 	struct found found[ENTRIES];
 	uint64_t from = w->began, before = from > BEFORE_NS ? from - BEFORE_NS : 0;
-	unsigned n = find(bucket_of(w->lock), w->lock, before, w->ended, found), i = 0;
+	unsigned n = find_unlock(bucket_of(w->lock), w->lock, before, w->ended, found), i = 0;
 	double left = 1;
 
 	while (i < n && found[i].time < from)
@@ -424,7 +424,7 @@ double cp_lock_holder_divide(const struct cp_lock_waited *w, uint64_t self)
 	for (; i < n; i++) {
 		double part = part_of(w, &found[i], from, i + 1 == n);
 
-		if (part > 0 && add(&found[i], w, part))
+		if (part > 0 && add_wait(&found[i], w, part))
 			left -= part;
 		from = found[i].time > from ? found[i].time : from;
 	}

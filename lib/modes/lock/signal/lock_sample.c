@@ -10,7 +10,7 @@
 #define SECOND UINT64_C(1000000000)
 
 /* Return a number in [0, 1). xorshift64* of Marsaglia and Vigna. */
-static float draw(uint64_t *random)
+static float draw_number(uint64_t *random)
 {
 	*random ^= *random >> 12;
 	*random ^= *random << 25;
@@ -19,7 +19,7 @@ static float draw(uint64_t *random)
 }
 
 /* The measure of a wait, without that of its delay. */
-static float measure(const struct cp_lock_stratum *s, struct cp_lock_rates r)
+static float measure_wait(const struct cp_lock_stratum *s, struct cp_lock_rates r)
 {
 	return r.events / ((float)s->recent + 1);
 }
@@ -33,7 +33,7 @@ static float per_ns(const struct cp_lock_stratum *s, struct cp_lock_rates r)
 
 uint64_t cp_lock_sample_after(const struct cp_lock_stratum *s, struct cp_lock_rates r)
 {
-	float m = measure(s, r);
+	float m = measure_wait(s, r);
 
 	return m >= GAP_MAX || m >= s->left ? 0 : (uint64_t)((s->left - m) / per_ns(s, r)) + 1;
 }
@@ -41,7 +41,7 @@ uint64_t cp_lock_sample_after(const struct cp_lock_stratum *s, struct cp_lock_ra
 uint64_t cp_lock_sample_gap(const struct cp_lock_stratum *s, uint64_t *random,
 			    struct cp_lock_rates r)
 {
-	return (uint64_t)((0.5f + draw(random)) / per_ns(s, r)) + 1;
+	return (uint64_t)((0.5f + draw_number(random)) / per_ns(s, r)) + 1;
 }
 
 /* Return the probability that a wait of measure M has a point on it, wherever the line of points
@@ -57,9 +57,9 @@ static double probability(double m)
 static float next_point(float left, uint64_t *random)
 {
 	if (left < -4 * GAP_MAX)
-		return GAP_MAX * draw(random) + 0x1p-24f;
+		return GAP_MAX * draw_number(random) + 0x1p-24f;
 	while (left <= 0)
-		left += 0.5f + draw(random);
+		left += 0.5f + draw_number(random);
 	return left;
 }
 
@@ -78,7 +78,7 @@ static void halve(struct cp_lock_stratum *s, uint64_t now)
 double cp_lock_sample_wait(struct cp_lock_stratum *s, uint64_t *random, uint64_t now,
 			   uint64_t delay, struct cp_lock_rates r)
 {
-	float m = measure(s, r) + (float)delay * per_ns(s, r);
+	float m = measure_wait(s, r) + (float)delay * per_ns(s, r);
 
 	cp_add_local(&s->count, 1);
 	cp_add_local(&s->delay, delay);
