@@ -13,10 +13,10 @@
 #include "base/control.h"
 #include "base/futex_lock.h"
 #include "output/output.h"
+#include "settings/settings.h"
 #include "sample/ring.h"
 #include "sample/sample.h"
 #include "sample/thread.h"
-#include "settings/settings.h"
 
 /* control_socket.c
  *

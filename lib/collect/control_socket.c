@@ -3,16 +3,16 @@
 #include "collect/collect.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <poll.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <linux/capability.h>
-#include <stdint.h>
 
+#include "base/base.h"
 #include "base/sys.h"
 #include "base/text.h"
-#include "base/base.h"
 
 #define BACKLOG 16
 #define BURST 20

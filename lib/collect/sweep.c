@@ -8,10 +8,10 @@
 
 #include "output/output.h"
 #include "sample/thread.h"
+#include "base/atomic.h"
 #include "base/base.h"
 #include "base/sys.h"
 #include "base/text.h"
-#include "base/atomic.h"
 
 int cp_sweep_each(int (*visit)(int tid, void *context), void *context)
 {

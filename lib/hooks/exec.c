@@ -11,16 +11,16 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <stdlib.h>
 
+#include "session/session.h"
 #include "host/host.h"
 #include "host/real.h"
-#include "base/sys.h"
-#include "session/session.h"
 #include "sample/ring.h"
 #include "base/atomic.h"
+#include "base/sys.h"
 
 /* Number of pointers that have reserved room. A larger environment is passed on unchanged, and the
  * new program then examines its parent. */

@@ -9,13 +9,13 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include <stdint.h>
-#include <string.h>
 
 #include "hooks/hooks.h"
 #include "host/host.h"
@@ -26,9 +26,9 @@
 #include "modes/io/hooks/io_hooks.h"
 #include "modes/io/signal/io_signal.h"
 #include "modes/lock/signal/lock_signal.h"
-#include "base/sys.h"
 #include "sample/sample.h"
 #include "sample/ring.h"
+#include "base/sys.h"
 
 #ifndef FUTEX_LOCK_PI2
 #define FUTEX_LOCK_PI2 13

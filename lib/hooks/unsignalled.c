@@ -8,16 +8,16 @@
 #include <sys/ptrace.h>
 
 #include "base/atomic.h"
-#include "base/sys.h"
+#include "base/base.h"
 #include "host/host.h"
 #include "modes/cpu/cpu.h"
 #include "modes/cpu/signal/cpu_signal.h"
 #include "modes/event/event.h"
 #include "modes/event/signal/event_hit.h"
 #include "modes/wall/wall.h"
-#include "sample/thread.h"
-#include "base/base.h"
 #include "host/real.h"
+#include "sample/thread.h"
+#include "base/sys.h"
 
 /* Returns the caller's record, or NULL if it has none. */
 static struct cp_thread *own_record(void)

@@ -2,8 +2,8 @@
 /* Makes the comments of a profile; see output.h. */
 #include "output/output.h"
 
-#include <sys/utsname.h>
 #include <string.h>
+#include <sys/utsname.h>
 
 #include "cp-build.h"
 #include "base/base.h"

@@ -10,11 +10,11 @@
 #include "cprof.h"
 #include "output/pprof.h"
 #include "profile/profile.h"
+#include "symbols/symbols.h"
+#include "settings/settings.h"
 #include "sample/ring.h"
 #include "sample/thread.h"
 #include "sample/wakes.h"
-#include "settings/settings.h"
-#include "symbols/symbols.h"
 
 /* run.c
  *

@@ -10,8 +10,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/sys.h"
 #include "base/base.h"
+#include "base/sys.h"
 
 #define SCRATCH_MIN ((size_t)32 << 10)
 #define FLUSH_AT ((size_t)16 << 10)

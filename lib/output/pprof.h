@@ -7,9 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/base.h"
 #include "profile/profile.h"
 #include "sample/thread.h"
+#include "base/base.h"
 
 /* deflate.c
  *

@@ -4,11 +4,12 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <string.h>
 #include <linux/magic.h>
+#include <string.h>
 #include <sys/vfs.h>
 #include <time.h>
 
+#include "session/window.h"
 #include "base/atomic.h"
 #include "base/base.h"
 #include "base/sys.h"
@@ -19,7 +20,6 @@
 #include "output/output.h"
 #include "output/pprof.h"
 #include "sample/sample.h"
-#include "session/window.h"
 
 bool cp_control_wanted(bool early)
 {

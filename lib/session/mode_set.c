@@ -11,9 +11,9 @@
 #include "base/text.h"
 #include "collect/collect.h"
 #include "output/output.h"
-#include "sample/sample.h"
-#include "settings/settings.h"
 #include "output/pprof.h"
+#include "settings/settings.h"
+#include "sample/sample.h"
 
 static struct cp_config next; /* only the settings of the mode are used */
 

@@ -14,8 +14,8 @@
 #include "modes/wall/wall.h"
 #include "output/output.h"
 #include "output/pprof.h"
-#include "sample/ring.h"
 #include "settings/settings.h"
+#include "sample/ring.h"
 
 /* api.c
  *

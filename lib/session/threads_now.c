@@ -6,9 +6,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/base.h"
 #include "base/sys.h"
 #include "base/text.h"
-#include "base/base.h"
 #include "collect/collect.h"
 #include "modes/io/io.h"
 #include "modes/lock/lock.h"

@@ -6,8 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/start_data.h"
 #include "settings/config_rows.h"
+#include "base/start_data.h"
 
 #define CP_CONFIG_IN struct cp_config
 #define GLOBS "a list of globs of up to 1023 bytes"

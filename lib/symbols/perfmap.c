@@ -6,9 +6,9 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/base.h"
 #include "base/sys.h"
 #include "base/text.h"
-#include "base/base.h"
 
 #define NAME_MAX_BYTES 1024
 

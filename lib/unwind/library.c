@@ -4,9 +4,9 @@
 #include "unwind/signal/unwind_signal.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <link.h>
 #include <stddef.h>
-#include <errno.h>
 
 void (*cp_library_lend)(bool on);
 

@@ -7,9 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sample/sample.h"
-#include "settings/settings.h"
 #include "unwind/signal/unwind_signal.h"
+#include "settings/settings.h"
+#include "sample/sample.h"
 
 /* cfi_build.c
  *

@@ -8,9 +8,9 @@
 #include "unwind/signal/unwind_signal.h"
 #include "unwind/signal/rules.h"
 #include "unwind/unwind.h"
-#include "cp-build.h"
 #include "base/atomic.h"
 #include "base/base.h"
+#include "cp-build.h"
 
 const struct cp_unwinder cp_unwinder_fp = {
 	.name = "fp",

@@ -2,9 +2,9 @@
 /* `cprof convert`: a profile in the format of another tool. */
 #include "convert/convert.h"
 
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
-#include <errno.h>
 
 #include "flame/flame.h"
 #include "otlp/otlp.h"

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "diff/diff.h"
 #include "core/report.h"
+#include "diff/diff.h"
 
 /* Returns "1.19s +-2%", which the caller frees. */
 static char *value_text(const struct ct_diff *d, const struct ct_diff_figure *f, int side)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sections of an ELF file; see dwarf.h. */
-#include "dwarf/dwarf.h"
 #include "core/core.h"
+#include "dwarf/dwarf.h"
 
 #include <errno.h>
 #include <fcntl.h>

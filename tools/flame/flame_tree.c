@@ -2,9 +2,9 @@
 /* Makes a tree from stacks. See flame.h. */
 #include "flame/flame.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <inttypes.h>
 
 #define FIRST_SLOTS 1024
 

@@ -3,12 +3,12 @@
 #include "push/push.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include <fcntl.h>
 
 #include "core/read.h"
 

@@ -2,13 +2,13 @@
 /* HTTP requests, and what their answers mean; see push.h. */
 #include "push/push.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <time.h>
-#include <ctype.h>
 
 #include "cp-build.h"
 

@@ -6,17 +6,17 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "base/base.h"
 #include "base/atomic.h"
-#include "base/start_data.h"
+#include "base/base.h"
+#include "base/futex_lock.h"
 #include "sample/sample.h"
 #include "sample/thread.h"
 #include "sample/ring.h"
 #include "modes/cpu/signal/cpu_signal.h"
-#include "host/host.h"
-#include "base/futex_lock.h"
-#include "base/sys.h"
 #include "collect/collect.h"
+#include "host/host.h"
+#include "base/start_data.h"
+#include "base/sys.h"
 
 struct cp_cpu cp_cpu;
 

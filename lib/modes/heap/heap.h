@@ -12,9 +12,9 @@
 #include "modes/heap/signal/stack_depot.h"
 #include "output/output.h"
 #include "output/pprof.h"
-#include "sample/thread.h"
-#include "settings/settings.h"
 #include "symbols/symbols.h"
+#include "settings/settings.h"
+#include "sample/thread.h"
 
 /* heap.c
  *

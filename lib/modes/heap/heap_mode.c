@@ -12,9 +12,9 @@
 #include "modes/heap/signal/heap_signal.h"
 #include "modes/heap/signal/heap_exact.h"
 #include "modes/heap/signal/stack_depot.h"
+#include "base/base.h"
 #include "base/sys.h"
 #include "base/text.h"
-#include "base/base.h"
 
 #define L(x) ((unsigned long)(x))
 

@@ -9,15 +9,15 @@
 
 #include "cp-build.h"
 
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <stddef.h>
 
-#include "symbols/symbols.h"
 #include "modes/heap/signal/heap_signal.h"
-#include "base/text.h"
 #include "unwind/unwind.h"
+#include "symbols/symbols.h"
+#include "base/text.h"
 
 #ifdef CP_WITHOUT_JEMALLOC
 

@@ -12,10 +12,10 @@
 #include "modes/io/signal/io_signal.h"
 #include "modes/io/signal/io_wake.h"
 #include "output/output.h"
+#include "output/pprof.h"
 #include "sample/thread.h"
 #include "sample/lock_clock.h"
 #include "sample/wakes.h"
-#include "output/pprof.h"
 
 #define L(x) ((unsigned long)(x))
 

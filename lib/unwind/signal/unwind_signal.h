@@ -7,12 +7,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "unwind/signal/cfi_arch.h"
+#include "unwind/signal/cfi_cursor.h"
 #include "base/arch.h"
 #include "base/atomic.h"
 #include "sample/ring.h"
 #include "sample/sample.h"
-#include "unwind/signal/cfi_arch.h"
-#include "unwind/signal/cfi_cursor.h"
 
 /* cfi_module.c
  *

@@ -7,10 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/atomic.h"
+#include "unwind/signal/rules.h"
 #include "sample/ring.h"
 #include "sample/sample.h"
-#include "unwind/signal/rules.h"
+#include "base/atomic.h"
 
 /* tail_cache.c
  *

@@ -5,10 +5,10 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "unwind/signal/unwind_signal.h"
 #include "sample/sample.h"
 #include "sample/thread.h"
 #include "base/sys.h"
-#include "unwind/signal/unwind_signal.h"
 
 uint32_t cp_lock_on, cp_lock_holders_on;
 uint8_t cp_lock_known[CP_LOCK_KNOWN];
