@@ -9,159 +9,47 @@
 
 #define LINES_MAX 100 /* printed for a file; the rest is only counted */
 
-struct type_names {
-	const char *type, *unit;
-};
-
 /* The exact contents of each mode's file: readers name their series after all of it. */
 static const struct mode {
-	const char *name;
-	struct type_names types[8];
-	size_t type_count;
-	struct type_names period;
+	const char *name, *types, *period; /* TYPE/UNIT, with a space between */
 	const char *default_type;
 	bool moment; /* memory in use when it is written: no duration, as in Go's heap profiles; a
 			window has one, because its allocations do */
 	bool drops;  /* pprof leaves out the leaves that say no more than the file's type */
 } modes[] = {
-	{ "cpu",
-	  { { "samples", "count" }, { "cpu", "nanoseconds" } },
-	  2,
-	  { "cpu", "nanoseconds" },
-	  "cpu",
-	  false,
-	  false },
-	{ "wall",
-	  { { "samples", "count" }, { "wall", "nanoseconds" } },
-	  2,
-	  { "wall", "nanoseconds" },
-	  "wall",
-	  false,
-	  false },
-	{ "heap",
-	  { { "alloc_objects", "count" },
-	    { "alloc_space", "bytes" },
-	    { "inuse_objects", "count" },
-	    { "inuse_space", "bytes" } },
-	  4,
-	  { "space", "bytes" },
-	  "inuse_space",
-	  true,
-	  true },
+	{ "cpu", "samples/count cpu/nanoseconds", "cpu/nanoseconds", "cpu", false, false },
+	{ "wall", "samples/count wall/nanoseconds", "wall/nanoseconds", "wall", false, false },
+	{ "heap", "alloc_objects/count alloc_space/bytes inuse_objects/count inuse_space/bytes",
+	  "space/bytes", "inuse_space", true, true },
 	/* With the view "resident". */
 	{ "heap",
-	  { { "alloc_objects", "count" },
-	    { "alloc_space", "bytes" },
-	    { "inuse_objects", "count" },
-	    { "inuse_space", "bytes" },
-	    { "resident_space", "bytes" },
-	    { "swapped_space", "bytes" },
-	    { "untouched_space", "bytes" } },
-	  7,
-	  { "space", "bytes" },
-	  "inuse_space",
-	  true,
-	  true },
+	  "alloc_objects/count alloc_space/bytes inuse_objects/count inuse_space/bytes "
+	  "resident_space/bytes swapped_space/bytes untouched_space/bytes",
+	  "space/bytes", "inuse_space", true, true },
 	/* And where it is known how the allocator rounds. */
 	{ "heap",
-	  { { "alloc_objects", "count" },
-	    { "alloc_space", "bytes" },
-	    { "inuse_objects", "count" },
-	    { "inuse_space", "bytes" },
-	    { "resident_space", "bytes" },
-	    { "swapped_space", "bytes" },
-	    { "untouched_space", "bytes" },
-	    { "usable_space", "bytes" } },
-	  8,
-	  { "space", "bytes" },
-	  "inuse_space",
-	  true,
-	  true },
-	{ "peak",
-	  { { "total_objects", "count" },
-	    { "total_space", "bytes" },
-	    { "peak_objects", "count" },
-	    { "peak_space", "bytes" } },
-	  4,
-	  { "space", "bytes" },
-	  "peak_space",
-	  true,
-	  true },
-	{ "mmap",
-	  { { "mmap_calls", "count" },
-	    { "mmap_space", "bytes" },
-	    { "inuse_mappings", "count" },
-	    { "inuse_mapped", "bytes" } },
-	  4,
-	  { "space", "bytes" },
-	  "inuse_mapped",
-	  true,
-	  true },
+	  "alloc_objects/count alloc_space/bytes inuse_objects/count inuse_space/bytes "
+	  "resident_space/bytes swapped_space/bytes untouched_space/bytes usable_space/bytes",
+	  "space/bytes", "inuse_space", true, true },
+	{ "peak", "total_objects/count total_space/bytes peak_objects/count peak_space/bytes",
+	  "space/bytes", "peak_space", true, true },
+	{ "mmap", "mmap_calls/count mmap_space/bytes inuse_mappings/count inuse_mapped/bytes",
+	  "space/bytes", "inuse_mapped", true, true },
 	{ "lifetimes",
-	  { { "alive_objects", "count" },
-	    { "alive_space", "bytes" },
-	    { "freed_objects", "count" },
-	    { "freed_space", "bytes" } },
-	  4,
-	  { "space", "bytes" },
-	  "freed_space",
-	  true,
-	  false },
-	{ "fragmentation",
-	  { { "page_objects", "count" },
-	    { "page_space", "bytes" },
-	    { "held_pages", "count" },
-	    { "held_space", "bytes" } },
-	  4,
-	  { "space", "bytes" },
-	  "held_space",
-	  true,
+	  "alive_objects/count alive_space/bytes freed_objects/count freed_space/bytes",
+	  "space/bytes", "freed_space", true, false },
+	{ "fragmentation", "page_objects/count page_space/bytes held_pages/count held_space/bytes",
+	  "space/bytes", "held_space", true, true },
+	{ "lock", "contentions/count delay/nanoseconds", "contentions/count", "delay", false,
 	  true },
-	{ "lock",
-	  { { "contentions", "count" }, { "delay", "nanoseconds" } },
-	  2,
-	  { "contentions", "count" },
-	  "delay",
-	  false,
-	  true },
-	{ "holders",
-	  { { "waits", "count" }, { "blocking", "nanoseconds" } },
-	  2,
-	  { "waits", "count" },
-	  "blocking",
-	  false,
-	  true },
-	{ "wakers",
-	  { { "waits", "count" }, { "delay", "nanoseconds" } },
-	  2,
-	  { "wakes", "count" },
-	  "delay",
-	  false,
-	  true },
-	{ "io",
-	  { { "calls", "count" },
-	    { "delay", "nanoseconds" },
-	    { "bytes", "bytes" },
-	    { "errors", "count" } },
-	  4,
-	  { "calls", "count" },
-	  "delay",
-	  false,
-	  true },
+	{ "holders", "waits/count blocking/nanoseconds", "waits/count", "blocking", false, true },
+	{ "wakers", "waits/count delay/nanoseconds", "wakes/count", "delay", false, true },
+	{ "io", "calls/count delay/nanoseconds bytes/bytes errors/count", "calls/count", "delay",
+	  false, true },
 	/* The second type is the event's name. */
-	{ "event",
-	  { { "samples", "count" }, { "page-faults", "count" } },
-	  2,
-	  { "page-faults", "count" },
-	  "page-faults",
-	  false,
+	{ "event", "samples/count page-faults/count", "page-faults/count", "page-faults", false,
 	  false },
-	{ "event",
-	  { { "samples", "count" }, { "minor-faults", "count" } },
-	  2,
-	  { "minor-faults", "count" },
-	  "minor-faults",
-	  false,
+	{ "event", "samples/count minor-faults/count", "minor-faults/count", "minor-faults", false,
 	  false },
 };
 #define MODE_COUNT (sizeof(modes) / sizeof(modes[0]))
@@ -294,21 +182,18 @@ static void check_strings(struct pcheck_profile *p, struct pcheck_report *r)
 	check_distinct_strings(p, r);
 }
 
-static bool is_type(const struct pcheck_profile *p, const struct pcheck_type *t,
-		    const struct type_names *want)
+/* TYPE/UNIT of each, with a space between. */
+static bool has_types(const struct pcheck_profile *p, const struct pcheck_type *types, size_t n,
+		      const char *want)
 {
-	return !strcmp(pcheck_text(p, t->type), want->type) &&
-	       !strcmp(pcheck_text(p, t->unit), want->unit);
-}
+	char text[1000] = "";
+	size_t used = 0;
 
-static bool has_types(const struct pcheck_profile *p, const struct mode *m)
-{
-	size_t same = 0;
-
-	while (same < p->type_count && same < m->type_count &&
-	       is_type(p, &p->types[same], &m->types[same]))
-		same++;
-	return same == p->type_count && same == m->type_count;
+	for (size_t i = 0; i < n && used < sizeof(text); i++)
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s/%s", i ? " " : "",
+					 pcheck_text(p, types[i].type),
+					 pcheck_text(p, types[i].unit));
+	return !strcmp(text, want);
 }
 
 /* The library says so in a comment. */
@@ -325,16 +210,16 @@ static void check_mode(const struct pcheck_profile *p, const char *name, struct 
 	const struct mode *m = NULL;
 
 	for (size_t i = 0; i < MODE_COUNT && !m; i++)
-		if ((!name || !strcmp(modes[i].name, name)) && has_types(p, &modes[i]))
+		if ((!name || !strcmp(modes[i].name, name)) &&
+		    has_types(p, p->types, p->type_count, modes[i].types))
 			m = &modes[i];
 	if (!m) {
 		pcheck_bad(r, "sample-types", "not those of a %s profile", name ? name : "known");
 		return;
 	}
-	if (!is_type(p, &p->period_type, &m->period))
-		pcheck_bad(r, "period-type", "%s/%s, not %s/%s",
-			   pcheck_text(p, p->period_type.type), pcheck_text(p, p->period_type.unit),
-			   m->period.type, m->period.unit);
+	if (!has_types(p, &p->period_type, 1, m->period))
+		pcheck_bad(r, "period-type", "%s/%s, not %s", pcheck_text(p, p->period_type.type),
+			   pcheck_text(p, p->period_type.unit), m->period);
 	if (m->moment != !p->duration_nanos && !(m->moment && is_window(p)))
 		pcheck_bad(r, "duration", "duration_nanos is %s0", m->moment ? "not " : "");
 	if (m->drops != (p->drop_frames != 0))

@@ -99,8 +99,8 @@ static void test_signals(void)
 
 static void test_signals_that_others_need(void)
 {
-	static const char *const kept[] = { "KILL", "STOP", "PROF", "27",   "32",  "33",
-					    "SEGV", "BUS",  "FPE",  "ABRT", "ILL", "9" };
+	static const char *const kept[] = { "KILL", "STOP", "PROF", "27",  "32", "33",	    "SEGV",
+					    "BUS",  "FPE",  "ABRT", "ILL", "9",	 "SIGSTOP", "65" };
 
 	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
 		CHECK_EQ(signal_of(kept[i]), -ERANGE);
