@@ -66,8 +66,7 @@ static int create(struct cp_thread *t, uint64_t before)
 	if (id < 0)
 		return id;
 	now = cp_sys_clock_ns(CP_THREAD_CLOCK(t->tid));
-	cp_cpu_of(t)->due = now + first;
-	cp_cpu_of(t)->within = first;
+	cp_cpu_event_begin_steps(cp_cpu_of(t), now, first);
 	cp_cpu_of(t)->random = first * ROOT ^ (uint64_t)t->tid * GOLDEN ^ now;
 	if (before)
 		cp_cpu_edges_scale(&cp_cpu_of(t)->edge, before, cp_cpu_state.period_ns);
@@ -113,7 +112,7 @@ void cp_cpu_timer_fork_begin(void)
 void cp_cpu_timer_period_changed(void)
 {
 	longest_tail = 4 * tick + cp_cpu_state.period_ns;
-	/* With a shorter period, each tick is a sample whatever the places of the expiries. */
+	/* With a shorter period, each tick is a sample whatever the steps. */
 	cp_store_relaxed(&cp_cpu_state.shuffled, cp_cpu_state.period_ns > tick);
 }
 
@@ -134,8 +133,8 @@ uint64_t cp_cpu_timer_missed(struct cp_thread *t, uint64_t now)
 {
 	uint64_t missed, most = longest_tail / cp_cpu_state.period_ns;
 
-	if (cp_cpu_of(t)->timer == CP_NO_TIMER || now < cp_cpu_of(t)->due)
+	if (cp_cpu_of(t)->timer == CP_NO_TIMER)
 		return 0;
-	missed = 1 + (now - cp_cpu_of(t)->due) / cp_cpu_state.period_ns;
+	missed = cp_cpu_event_passed(cp_cpu_of(t), now);
 	return missed < most ? missed : most;
 }

@@ -61,63 +61,82 @@ int cp_cpu_event_set_timer(const struct cp_thread *t)
 {
 	const struct cp_cpu_thread *c = cp_cpu_of(t);
 	bool at_once = c->edge.credit != 0;
-	struct itimerspec when = { to_timespec(cp_cpu_state.period_ns),
-				   to_timespec(at_once ? 1 : c->due) };
+	struct itimerspec when = { to_timespec(c->step), to_timespec(at_once ? 1 : c->due) };
 
 	/* AT_ONCE is at the next tick. If the time had passed, the timer would expire in this
 	 * call. */
 	return (int)cp_sys4(SYS_timer_settime, c->timer, at_once ? 0 : TIMER_ABSTIME, &when, NULL);
 }
 
-static uint64_t next_random(struct cp_cpu_thread *c)
+void cp_cpu_event_begin_steps(struct cp_cpu_thread *c, uint64_t now, uint64_t first)
+{
+	c->due = now + first;
+	c->within = first;
+	c->left = 1;
+	/* Release: pairs with the handler, which reads the timer's id after it. */
+	cp_store_release(&c->step, cp_cpu_state.period_ns);
+}
+
+/* Return a random number below MOST. */
+static uint64_t draw(struct cp_cpu_thread *c, uint64_t most)
 {
 	/* Knuth's MMIX, high bits. */
 	c->random = c->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-	return c->random >> 32;
+	return (c->random >> 32) * most >> 32;
 }
 
-/* N expiries of T have come. Set the timer to a random place in the next period: a program that
- * repeats itself in step with the period would otherwise be sampled at one place only. The kernel
- * looks at a place that lies before this tick at this tick, so it sends one more signal at once. */
-static void go_on(struct cp_thread *t, uint64_t n)
+/* The step's last expiry has come. Draw another step. Return the time to its first expiry. */
+static uint64_t draw_step(struct cp_cpu_thread *c)
 {
-	struct cp_cpu_thread *c = cp_cpu_of(t);
-	uint64_t within = c->within;
+	uint64_t period = cp_cpu_state.period_ns, within = c->within;
+	uint64_t more = draw(c, period), other;
 
-	c->due += n * cp_cpu_state.period_ns;
-	if (!cp_load_relaxed(&cp_cpu_state.shuffled))
-		return;
-	c->within = 1 + (next_random(c) * cp_cpu_state.period_ns >> 32);
-	c->due += c->within - within;
-	if (cp_cpu_event_set_timer(t) < 0) {
-		c->due -= c->within - within;
-		c->within = within;
+	c->left = CP_CPU_RUN;
+	if (within) {
+		/* The first run, from the end of the first period on, as if it had begun earlier:
+		 * any moment is more likely in a longer step. */
+		other = 2 * draw(c, period);
+		more = other > more + period ? other - period : more;
+		c->left = 1 + draw(c, CP_CPU_RUN);
+		c->within = 0;
 	}
+	c->step = period / 2 + more;
+	return within ? period - within + 1 + draw(c, c->step) : c->step;
 }
 
-/* The first tick of T has come, whose timer was due at once. Return the expiries that it stands
- * for, and go on with those of T's own periods. */
-static uint64_t first_tick(struct cp_thread *t)
+/* N expiries of T have come, all with T's step. Set the timer if the next ones have another step,
+ * or if it has to be SET anyway. An expiry of the new step may have passed already: the kernel then
+ * sends one more signal at once. */
+static void go_on(struct cp_thread *t, uint64_t n, bool set)
 {
 	struct cp_cpu_thread *c = cp_cpu_of(t);
-	uint64_t now = cp_sys_clock_ns(CP_THREAD_CLOCK(t->tid));
-	uint64_t credited = cp_cpu_edges_first_tick(&c->edge, now);
-	uint64_t n = now < c->due ? 0 : 1 + (now - c->due) / cp_cpu_state.period_ns;
+	uint64_t before = c->step, due = c->due + n * before;
 
-	c->due += n * cp_cpu_state.period_ns;
-	cp_cpu_event_set_timer(t);
-	return credited + n;
+	c->due = due;
+	if (n < c->left)
+		c->left -= n;
+	else if (cp_load_relaxed(&cp_cpu_state.shuffled))
+		c->due += draw_step(c) - before;
+	if ((set || c->due != due) && cp_cpu_event_set_timer(t) < 0) {
+		c->due = due;
+		c->step = before;
+	}
 }
 
 /* Return the expiries of T's timer that the signal SI stands for. */
 static uint64_t timer_expiries(struct cp_thread *t, const siginfo_t *si)
 {
-	uint64_t n = 1 + (si->si_overrun > 0 ? (uint64_t)si->si_overrun : 0);
+	uint64_t n = 1 + (si->si_overrun > 0 ? (uint64_t)si->si_overrun : 0), credited = 0, now;
+	bool first = cp_cpu_of(t)->edge.credit != 0;
 
-	if (cp_cpu_of(t)->edge.credit)
-		return first_tick(t);
-	go_on(t, n);
-	return n;
+	/* The timer was due at once. It goes on with T's own expiries. */
+	if (first) {
+		now = cp_sys_clock_ns(CP_THREAD_CLOCK(t->tid));
+		credited = cp_cpu_edges_first_tick(&cp_cpu_of(t)->edge, now);
+		n = cp_cpu_event_passed(cp_cpu_of(t), now);
+	}
+	go_on(t, n, first);
+	return credited + n;
 }
 
 /* T's stack is also that of the expiries that an earlier clock of T has left. */
@@ -133,19 +152,20 @@ static void pay(struct cp_thread *t, const ucontext_t *uc)
 
 static void from_thread_timer(struct cp_thread *t, const siginfo_t *si, const ucontext_t *uc)
 {
-	/* Acquire, and read before the timer's id: a timer of another period has another id, so an
-	 * expiry never counts for a period that is not its own. */
-	uint64_t period = cp_load_acquire(&cp_cpu_state.period_ns), weight;
+	uint64_t step, weight;
 
 	/* Ignored after a stop, or from a deleted timer. */
-	if (!cp_load_relaxed(&cp_cpu_state.running))
+	if (!cp_load_relaxed(&cp_cpu_state.running) || !t)
 		return;
-	if (!t || cp_load_relaxed(&cp_cpu_of(t)->timer) != si->si_timerid)
+	/* Acquire, and read before the timer's id: a timer of another period has another id, so an
+	 * expiry never counts for a step that is not its own. */
+	step = cp_load_acquire(&cp_cpu_of(t)->step);
+	if (cp_load_relaxed(&cp_cpu_of(t)->timer) != si->si_timerid)
 		return;
 	cp_count(CP_COUNT_SIGNALS, 1);
 	weight = timer_expiries(t, si);
 	if (weight)
-		take_cpu_sample(t, uc, weight, period, NULL);
+		take_cpu_sample(t, uc, weight, step, NULL);
 	if (cp_load_relaxed(&cp_cpu_of(t)->owed_ns))
 		pay(t, uc);
 }

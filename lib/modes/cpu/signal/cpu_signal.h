@@ -85,7 +85,7 @@ struct cp_cpu_state {
 	int (*filter)(void *argument);
 	void *filter_argument;
 	uint64_t period_ns;
-	uint32_t shuffled; /* each expiry has a random place in its period */
+	uint32_t shuffled; /* timers have random steps */
 	/* Called in T's handler when its event could not be made anew: gives T another clock. */
 	void (*perf_failed)(struct cp_thread *t);
 };
@@ -98,11 +98,12 @@ extern const struct cp_sigprof_source cp_cpu_event_source;
 
 struct cp_cpu_thread {
 	int32_t timer; /* kernel timer id; CP_NO_TIMER */
-	/* The thread's CPU time is cut into periods, and the timer expires once in each. Written by
-	 * the timer's handler. */
+	/* Written by the timer's handler. */
 	uint64_t due;	  /* the next expiry, on the thread's CPU clock */
-	uint64_t within;  /* its place in its period: (0, period] */
-	uint64_t random;  /* state of the generator of places */
+	uint64_t within;  /* the first expiry's place in its period; 0: that one has come */
+	uint64_t step;	  /* the time since the expiry before, for which it counts */
+	uint64_t left;	  /* expiries that have this step, and are yet to come */
+	uint64_t random;  /* state of the generator of steps */
 	uint64_t owed_ns; /* for the next sample: expiries of an earlier period, unsignalled */
 	/* Of cpu.c, while the period changes: what the thread had. */
 	bool had_clock, had_timer;
@@ -118,6 +119,27 @@ extern const struct cp_cpu_thread cp_cpu_thread_part CP_THREAD_PART;
 static inline struct cp_cpu_thread *cp_cpu_of(const struct cp_thread *t)
 {
 	return cp_thread_part(t, &cp_cpu_thread_part);
+}
+
+/* Steps.
+ *
+ * With equal steps, a program that repeats itself in step with the timer would be sampled at one
+ * place of its cycle only. To set the timer takes almost half as long as the sample. So a step is
+ * drawn from half a period to one and a half, CP_CPU_RUN expiries have it, and each counts for it.
+ * Where in a cycle as long as the period two expiries are, is then independent for any two, as if
+ * each of them had its own step: d, 2d, 3d ... modulo 1 are uniform where d is. The error of a sum
+ * depends on pairs alone. In a thread's first period there is one expiry, which counts for it.
+ */
+#define CP_CPU_RUN 8
+
+/* C's thread is at CPU clock NOW, and its first expiry FIRST ns later, in (0, period]. C's timer
+ * isn't running. */
+void cp_cpu_event_begin_steps(struct cp_cpu_thread *c, uint64_t now, uint64_t first);
+
+/* Return the expiries of C from the next one to NOW, if the step stays. */
+static inline uint64_t cp_cpu_event_passed(const struct cp_cpu_thread *c, uint64_t now)
+{
+	return now < c->due ? 0 : 1 + (now - c->due) / c->step;
 }
 
 #endif
