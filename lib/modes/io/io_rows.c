@@ -59,16 +59,21 @@ static uint64_t measure_rate(const struct cp_run *r)
 			  (now.ticks - r->start_ticks.ticks));
 }
 
-uint64_t cp_io_rows_ns(const struct cp_run *r, uint64_t ticks)
+static uint64_t known_rate(const struct cp_run *r)
 {
 	if (!rate)
 		rate = measure_rate(r);
-	return (uint64_t)((unsigned __int128)ticks * rate >> CP_TICK_RATE_SHIFT);
+	return rate;
+}
+
+uint64_t cp_io_rows_ns(const struct cp_run *r, uint64_t ticks)
+{
+	return (uint64_t)((unsigned __int128)ticks * known_rate(r) >> CP_TICK_RATE_SHIFT);
 }
 
 static uint64_t ticks_of(const struct cp_run *r, uint64_t ns)
 {
-	return (uint64_t)(((unsigned __int128)ns << CP_TICK_RATE_SHIFT) / measure_rate(r));
+	return (uint64_t)(((unsigned __int128)ns << CP_TICK_RATE_SHIFT) / known_rate(r));
 }
 
 /* Return the size class of a call: the number of bits of its bytes. */
@@ -129,19 +134,21 @@ void cp_io_rows_record(struct cp_run *r, struct cp_thread *t, const struct cp_re
 		r->aggregate.records++;
 }
 
-/* Return what cell (OP, KIND) of B has more than was told, in VALUES; true if it has. TOLD is what
- * B's told becomes by it. */
-static bool is_new(struct cp_run *r, const struct cp_io_block *b, unsigned op, unsigned kind,
-		   uint64_t values[CP_VALUES], uint64_t told[CP_IO_SUMS])
+/* Return what C has more than was told, in VALUES; true if it has. TOLD is what C's told becomes by
+ * it. */
+static bool is_new(struct cp_run *r, const struct cp_io_cell *c, uint64_t values[CP_VALUES],
+		   uint64_t told[CP_IO_SUMS])
 {
-	const uint64_t *before = b->told[op][kind];
 	uint64_t more[CP_IO_SUMS];
 
-	/* Errors first: their calls are counted before them. */
-	for (unsigned i = CP_IO_SUMS; i-- > 0;) {
-		told[i] = cp_load_relaxed(&b->cell[op][kind].sums[i]);
-		more[i] = told[i] - before[i];
-	}
+	/* Errors first: their calls are counted before them. If calls fail meanwhile, again: the
+	 * thread may make no other call, with which their errors would be told. */
+	do {
+		for (unsigned i = CP_IO_SUMS; i-- > 0;) {
+			told[i] = cp_load_relaxed(&c->sums[i]);
+			more[i] = told[i] - c->told[i];
+		}
+	} while (cp_load_relaxed(&c->sums[CP_IO_ERRORS]) != told[CP_IO_ERRORS]);
 	/* Only new ticks are converted: the counter's rate is measured ever better, so all of them
 	 * would be some ns more where no call came. */
 	more[CP_IO_TICKS] = cp_io_rows_ns(r, more[CP_IO_TICKS]);
@@ -190,24 +197,33 @@ static void tell_block(struct cp_run *r, struct cp_io_block *b, struct cp_thread
 	for (unsigned op = 0; b && op < CP_IO_OPS; op++)
 		for (uint32_t kinds = cp_load_relaxed(&b->kinds[op]); kinds; kinds &= kinds - 1) {
 			unsigned kind = (unsigned)__builtin_ctz(kinds);
+			struct cp_io_cell *c = &b->cell[op][kind];
 			uint64_t tag = CP_IO_TAG(op, kind, 0, 0);
 
-			if (!is_new(r, b, op, kind, values, told))
+			if (!is_new(r, c, values, told))
 				continue;
 			if (cp_strata_exact(&strata, t ? cp_drain_label(r, t) : CP_NO_THREAD, tag,
 					    values))
-				memcpy(b->told[op][kind], told, sizeof(told));
+				memcpy(c->told, told, sizeof(told));
 			add_recent(r, tag, values);
 		}
 }
 
+/* Blocks of free records that were told since are left out: a crowd of short threads leaves many.
+ */
 static void tell_of(struct cp_run *r, uint32_t index)
 {
+	struct cp_io_block *b = cp_io_counts_existing(index);
 	struct cp_thread *t = cp_thread_at(index);
-	uint32_t state = cp_load_acquire(&t->state);
+	/* Acquire, and read before the state: if the record is free, these threads have ended. */
+	uint32_t threads = b ? cp_load_acquire(&b->threads) : 0, state = cp_load_acquire(&t->state);
 	bool named = state == CP_THREAD_LIVE || state == CP_THREAD_ENDED;
 
-	tell_block(r, cp_io_counts_existing(index), named ? t : NULL);
+	if (!b || (state == CP_THREAD_FREE && b->told_threads == threads))
+		return;
+	tell_block(r, b, named ? t : NULL);
+	if (state == CP_THREAD_FREE)
+		b->told_threads = threads;
 }
 
 void cp_io_rows_tell(struct cp_run *r)

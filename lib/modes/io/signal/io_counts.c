@@ -134,6 +134,7 @@ static void clear_cell(struct cp_io_cell *c)
 
 	for (unsigned i = 0; i < CP_IO_SUMS; i++)
 		cp_store_relaxed(&c->sums[i], 0);
+	memset(c->told, 0, sizeof(c->told));
 	cp_store_relaxed(&c->longest, 0);
 	c->points = (struct cp_io_points){ 0 };
 	for (unsigned i = 0; d && i < CP_IO_BUCKETS; i++)
@@ -146,10 +147,8 @@ static void clear_all(struct cp_io_block *b)
 {
 	for (unsigned op = 0; op < CP_IO_OPS; op++)
 		for (unsigned kind = 0; kind < CP_IO_KINDS; kind++)
-			if (b->kinds[op] & 1u << kind) {
+			if (b->kinds[op] & 1u << kind)
 				clear_cell(&b->cell[op][kind]);
-				memset(b->told[op][kind], 0, sizeof(b->told[op][kind]));
-			}
 }
 
 void cp_io_counts_forget(void)

@@ -137,11 +137,14 @@ static void account(struct cp_thread *t, const struct cp_io_call *c, uint64_t no
 		cp_count_mode(CPROF_IO, CP_COUNT_LOST_PAUSED, 1);
 		return;
 	}
-	if (!b)
-		b = cp_io_counts_block(t->index);
 	if (!b) {
-		count_without_record(c, ticks);
-		return;
+		b = cp_io_counts_block(t->index);
+		if (!b) {
+			count_without_record(c, ticks);
+			return;
+		}
+		/* Before its first count: io_rows.c. */
+		cp_add_seqcst(&b->threads, 1);
 	}
 	cell = &b->cell[c->op][c->kind];
 	cp_io_hot_count(cell, cp_io_counts_begin(b, c->op, c->kind), ticks, c->bytes,

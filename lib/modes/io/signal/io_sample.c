@@ -6,7 +6,7 @@
 #include "sample/sample.h"
 
 /* A new cell begins as one of so many equal threads. */
-#define THREADS 16
+#define THREADS 4
 
 /* The measure of a call that has a point for sure: as long as there is half of the room, it is
  * recorded nearly surely. */

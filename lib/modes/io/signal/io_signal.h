@@ -206,10 +206,11 @@ static inline uint64_t cp_io_sample_weigh(uint64_t value, uint64_t weight)
 #define CP_IO_BUCKET_BITS 4
 #define CP_IO_BUCKETS ((44 - CP_IO_BUCKET_BITS + 1) << CP_IO_BUCKET_BITS)
 
-/* What a cell has from its first call on; the sampler is the thread's, with signals blocked. */
+/* What a cell has from its first call on; the sampler is the thread's, with signals blocked. It is
+ * in the page of the buckets of short calls. */
 struct cp_io_delays {
-	uint64_t bucket[CP_IO_BUCKETS];
 	struct cp_io_sampler sampler;
+	uint64_t bucket[CP_IO_BUCKETS];
 };
 
 /* Two lines of the cache. Times are in ticks of the mode's clock. */
@@ -217,15 +218,15 @@ struct cp_io_cell {
 	uint64_t sums[CP_IO_SUMS];
 	uint64_t longest;
 	struct cp_io_delays *delays; /* NULL until the first call, or without memory */
-	uint64_t reserved[2];
 	struct cp_io_points points;
+	uint64_t told[CP_IO_SUMS]; /* the part of the sums that was told; the collector's */
 } __attribute__((aligned(64)));
 
 struct cp_io_block {
 	struct cp_io_cell cell[CP_IO_OPS][CP_IO_KINDS];
-	/* The part of the sums that was told; the collector's. */
-	uint64_t told[CP_IO_OPS][CP_IO_KINDS][CP_IO_SUMS];
 	uint32_t kinds[CP_IO_OPS]; /* bits: which cells of an op have calls */
+	uint32_t threads;	   /* that have used the block */
+	uint32_t told_threads;	   /* those of which all was told; the collector's */
 	/* The rest of the mapping is handed out to histograms. */
 	uint64_t used; /* bytes of the mapping */
 };
