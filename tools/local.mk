@@ -15,8 +15,7 @@ include tools/verbs/local.mk
 TOOL_SOURCES += \
 	lib/base/text.c \
 	lib/modes/event/event_names.c \
-	lib/symbols/demangle.c \
-	lib/symbols/rustname.c
+	lib/symbols/demangle.c
 
 # Of lib/ the demangler, the names of events and the control protocol are asked for, and nothing else (tests/checks/includes.sh).
 TOOL_CPPFLAGS = -iquote $(top_srcdir)/tools -iquote tools -iquote . -iquote $(top_srcdir)/lib -I$(top_srcdir)/include -D_GNU_SOURCE \

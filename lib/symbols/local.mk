@@ -13,6 +13,5 @@ LIB_SOURCES += \
 	%D%/modules.c \
 	%D%/perfmap.c \
 	%D%/plt.c \
-	%D%/rustname.c \
 	%D%/symbols.c \
 	%D%/symtab.c

@@ -41,6 +41,9 @@ void *realloc(void *p, size_t n)
 }
 #endif
 
+/* Maximum length of a name, as in demangle.c. */
+#define LONGEST 16384
+
 struct pair {
 	const char *mangled, *readable; /* NULL: stays raw */
 };
@@ -154,22 +157,25 @@ static void test_names_that_do_not_fit_stay_raw(void)
 
 static void test_punycode_is_told_from_identifiers_with_u(void)
 {
-	static const char *const plain[] = { "NvNtCs1234_7mycrate3foo8read_u32",
-					     "NvMsu8_C1aNtB6_1b2u8", "INvC1a2u8Kj8_B2_E",
-					     "NvMC1au2u8" };
-	static const char *const not_plain[] = { "NvCs1234_7mycrateu8gdel_5qa", "NvC1au3a_b",
+	static const char *const plain[] = { "_RNvNtCs1234_7mycrate3foo8read_u32",
+					     "_RNvMsu8_C1aNtB6_1b2u8", "_RINvC1a2u8Kj8_B2_E",
+					     "_RNvMC1aPu2u8",
+					     /* an array's length, then a crate's number with G */
+					     "_RINvC1a1fANtC1b1cj4_ECs8nUgGD5k2ut_1d" };
+	static const char *const not_plain[] = { "_RNvCs1234_7mycrateu8gdel_5qa", "_RNvC1au3a_b",
 						 /* a back-reference into an identifier */
-						 "INvC10C1bu3a_baa1fB6_E" };
+						 "_RINvC10C1bu3a_baa1fB6_E" };
+	char to[256];
 
 	for (size_t i = 0; i < sizeof(plain) / sizeof(*plain); i++)
-		CHECK(cp_rustname_is_plain(plain[i], strlen(plain[i])));
+		CHECK(cp_demangle(plain[i], to, sizeof(to)));
 	for (size_t i = 0; i < sizeof(not_plain) / sizeof(*not_plain); i++)
-		CHECK(!cp_rustname_is_plain(not_plain[i], strlen(not_plain[i])));
+		CHECK_EQ(cp_demangle(not_plain[i], to, sizeof(to)), 0);
 }
 
 /* ---- hostile names, on a stack as small as the one a dump runs on ---- */
 
-static char name[CP_RUSTNAME_MAX + 64], text[64 << 10];
+static char name[LONGEST + 64], text[64 << 10];
 static size_t name_len;
 
 static void start(const char *s)
@@ -222,12 +228,12 @@ static void demangle_nested(void)
 	};
 
 	for (size_t i = 0; i < sizeof(nest) / sizeof(*nest); i++)
-		for (size_t limit = 100; limit <= CP_RUSTNAME_MAX; limit += limit / 3) {
+		for (size_t limit = 100; limit <= LONGEST; limit += limit / 3) {
 			start(nest[i][0]);
 			append(nest[i][1], SIZE_MAX, limit);
 			append(nest[i][2], 1, sizeof(name) - 1);
 			cp_demangle(name, text, sizeof(text));
-			append("E", limit / 2, CP_RUSTNAME_MAX);
+			append("E", limit / 2, LONGEST);
 			cp_demangle(name, text, sizeof(text));
 		}
 }
@@ -277,9 +283,9 @@ static void double_cxx(void)
 	for (int i = 0; i < 35; i++) {
 		char level[] = { 'S', '_', 'I', 'S', digits[i], '_', 'S', digits[i], '_', 'E', 0 };
 
-		append(level, 1, CP_RUSTNAME_MAX);
+		append(level, 1, LONGEST);
 	}
-	append("Evv", 1, CP_RUSTNAME_MAX);
+	append("Evv", 1, LONGEST);
 }
 
 static void double_rust(int levels)
@@ -290,17 +296,17 @@ static void double_rust(int levels)
 
 	start("_RINvC1a2u8");
 	before = name_len - 2;
-	append("ThhE", 1, CP_RUSTNAME_MAX);
+	append("ThhE", 1, LONGEST);
 	for (int i = 0; i < levels; i++, before = at) {
 		size_t v = before - 1;
 		char ref[] = { 'B', digits[v / 62], digits[v % 62], '_', 0 };
 
 		at = name_len - 2;
-		append("T", 1, CP_RUSTNAME_MAX);
-		append(ref, 2, CP_RUSTNAME_MAX);
-		append("E", 1, CP_RUSTNAME_MAX);
+		append("T", 1, LONGEST);
+		append(ref, 2, LONGEST);
+		append("E", 1, LONGEST);
 	}
-	append("E", 1, CP_RUSTNAME_MAX);
+	append("E", 1, LONGEST);
 }
 
 static void demangle_doubling(void)
