@@ -24,7 +24,7 @@ static struct cp_futex_lock timers
 	CP_START_DATA; /* guards creation and deletion; held for a few calls only */
 static bool event_failure_said;
 
-/* ERR: of making a thread's timer. */
+/* Note ERR, the error of making a thread's timer. */
 static void note_failure(int err)
 {
 	if (!err || err == -ESRCH /* the thread has just ended */)
@@ -245,7 +245,8 @@ static void delete_clock(struct cp_thread *t)
 	cp_cpu_timer_delete(t);
 }
 
-/* End T's clock. The expiries that the kernel's tick would have signalled are T's next sample's. */
+/* End T's clock. T's next sample counts the expiries that the kernel's tick would have signalled.
+ */
 static void end_period(struct cp_thread *t)
 {
 	uint64_t missed = cp_cpu_timer_missed(t, cp_sys_clock_ns(CP_THREAD_CLOCK(t->tid)));

@@ -36,13 +36,13 @@ extern const struct cp_config_mode cp_cpu_settings;
  * ordinary or collector context.
  */
 
-/* The started source. */
+/* The source's state since its start. */
 struct cp_cpu {
 	unsigned frequency;	      /* Hz asked for */
-	uint64_t period_ns;	      /* between expiries, CPU time of the thread */
-	enum cp_engine_choice engine; /* in force, so not AUTO */
+	uint64_t period_ns;	      /* CPU time of a thread between two expiries */
+	enum cp_engine_choice engine; /* the engine in use, never AUTO */
 	const char *why;	      /* why this engine and not another */
-	bool started;		      /* until the stop, also while the period changes */
+	bool started;		      /* set until the stop, also while the period changes */
 };
 extern struct cp_cpu cp_cpu;
 
@@ -54,7 +54,7 @@ int cp_cpu_start(unsigned frequency, enum cp_engine_choice engine);
 /* Go on with clocks of another FREQUENCY. A thread's first expiry of the new period is at a random
  * moment of it, as at a start, so no moment has more or fewer samples for the change. */
 void cp_cpu_set_frequency(unsigned frequency);
-/* Delete all clocks. The handler stays, inert: a late signal must not kill. */
+/* Delete all clocks. The handler stays and does nothing: a late signal must not end the process. */
 void cp_cpu_stop(void);
 /* Tell how long threads run at a time (collect/collect.h). */
 void cp_cpu_tell_bursts(void);

@@ -15,11 +15,12 @@
  * period. Each by itself is uniform, which keeps short threads unbiased; together they hit n times
  * as evenly as n independent draws. */
 #define GOLDEN UINT64_C(0x9e3779b97f4a7c15)
-/* The same of the square root of 2, for numbers that don't follow the first expiries. */
+/* The fraction of the square root of 2, for a sequence that is independent of the first expiries'.
+ */
 #define ROOT UINT64_C(0xb504f333f9de6484)
 
 static uint64_t phase;	      /* golden-ratio sequence, random start */
-static uint64_t late_phase;   /* another such sequence */
+static uint64_t late_phase;   /* the same with the square root of 2 */
 static uint64_t tick;	      /* length of the kernel's tick, ns */
 static uint64_t longest_tail; /* the most CPU time by which a kernel tick may be late */
 
@@ -51,7 +52,8 @@ int64_t cp_cpu_timer_credit(void)
 
 static void begin_edge(struct cp_thread *t, uint64_t now, uint64_t first)
 {
-	/* The periods before the first that end within a tick's length before NOW. */
+	/* The first expiry stands for the periods that end within a tick's length before NOW, too.
+	 */
 	cp_cpu_of(t)->edge.start = (uint64_t)(uintptr_t)t->start;
 	cp_cpu_edges_begin(&cp_cpu_of(t)->edge, (first + tick - 1) / cp_cpu_state.period_ns,
 			   now + draw_delay(&late_phase, ROOT, tick));

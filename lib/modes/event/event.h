@@ -17,12 +17,13 @@
  * the thread's own TLS. No event is kept over fork or exec. Any ordinary or collector context.
  */
 
-/* What was started. */
+/* The mode's state since its start. */
 struct cp_event_control {
-	struct cp_event_name event; /* in force: only the program's part where no more is allowed */
-	unsigned period;	    /* events between samples, on average */
-	const char *refusal;	    /* why nothing is counted; NULL: it is */
-	const char *narrowed;	    /* why only the program's part is; NULL: as asked for */
+	struct cp_event_name
+		event;	 /* the counted event; only its user part if the kernel allows no more */
+	unsigned period; /* events between samples, on average */
+	const char *refusal;  /* why nothing is counted; NULL: it is counted */
+	const char *narrowed; /* why only the user part is counted; NULL: all is counted */
 };
 extern struct cp_event_control cp_event_control;
 

@@ -24,7 +24,7 @@ struct cp_event_control cp_event_control;
 
 static struct cp_futex_lock events CP_START_DATA; /* guards creation and deletion */
 static uint64_t phase;				  /* golden-ratio sequence, random start */
-static char reason[128];			  /* of a refusal or a narrowing */
+static char reason[128];			  /* the text of a refusal or a narrowing */
 
 static void seed_phase(void)
 {
@@ -32,8 +32,8 @@ static void seed_phase(void)
 		phase = cp_sys_clock_ns(CLOCK_MONOTONIC) * GOLDEN;
 }
 
-/* Return after how many events a thread's first hit is due, 1 to the period: each as likely, and
- * threads that begin one after the other are spread. */
+/* Return after how many events a thread's first hit is due, from 1 to the period. All numbers are
+ * equally likely, and threads that begin one after the other are spread. */
 static uint64_t first(void)
 {
 	return 1 + (uint64_t)((__uint128_t)cp_add_relaxed(&phase, GOLDEN) * cp_event_state.period >>
@@ -77,7 +77,7 @@ static void delete_event(struct cp_thread *t)
 	cp_perf_event_close(cp_event_of(t));
 }
 
-/* A thread that has no event because that failed was counted already. */
+/* A thread whose event could not be made was counted already. */
 static void begin_again(struct cp_thread *t)
 {
 	bool had = has_event(t);

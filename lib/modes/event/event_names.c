@@ -25,7 +25,7 @@
  * ends the call, or makes it wait again, which is one more of them. The wall mode tells of waits.
  */
 static const struct named {
-	const char *name, *other; /* the first is the one that the profile has */
+	const char *name, *other; /* the profile has NAME */
 	unsigned type, config, period;
 } events[] = {
 	{ "page-faults", "faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS, OF_FAULTS },
@@ -67,7 +67,7 @@ static int read_word(const char **at, const char *const *words, unsigned n)
 	return -1;
 }
 
-/* "LLC-loads", "dTLB-store-misses". "prefetches" has a plural of its own. */
+/* Find a cache event: "LLC-loads", "dTLB-store-misses". "prefetches" has an irregular plural. */
 static bool find_cache(const char *text, struct cp_event_name *to)
 {
 	const char *at = text;
@@ -88,7 +88,7 @@ static bool find_cache(const char *text, struct cp_event_name *to)
 	return true;
 }
 
-/* "r01c2": the processor's own number of an event. */
+/* Find a raw event: "r01c2" is the processor's own number of an event. */
 static bool find_raw(const char *text, struct cp_event_name *to)
 {
 	const char *at = text + 1;

@@ -8,7 +8,7 @@
 
 #include "sample/sample.h"
 
-/* For messages. */
+/* The accepted names, for messages. */
 #define CP_EVENT_NAMES_ACCEPTED                                                                    \
 	"page-faults, minor-faults, major-faults, cycles, instructions, cache-misses, "            \
 	"branch-misses, dTLB-load-misses or another event of perf list that happens in the "       \
@@ -20,7 +20,7 @@ struct cp_event_name {
 	char text[CP_EVENT_NAME_SIZE]; /* perf's first name for it: "page-faults" for "faults" */
 	struct cp_perf_what what;
 	unsigned period; /* events between samples, unless another number is asked for */
-	unsigned least;	 /* and the least such number */
+	unsigned least;	 /* the least number of events between samples */
 };
 
 /* Find the event TEXT: "page-faults", "cache-misses:u", "LLC-load-misses", "r01c2". Returns false

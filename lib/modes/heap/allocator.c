@@ -15,14 +15,14 @@
 
 /* To load zlib, the loader needs some kilobytes in some twenty blocks. */
 #define LENT_BYTES CP_ALLOCATOR_LENT_BYTES
-#define LENT_HEADER 16 /* the size, before the block */
+#define LENT_HEADER 16 /* the header, before the block, has its size */
 #define LENT_ALIGN 16
 
 struct cp_allocator cp_allocator CP_START_DATA;
 
 char cp_allocator_arena[LENT_BYTES] __attribute__((aligned(LENT_ALIGN)));
 static size_t lent_used;
-static uintptr_t home_low CP_START_DATA, home_high CP_START_DATA; /* malloc's module */
+static uintptr_t home_low CP_START_DATA, home_high CP_START_DATA; /* addresses of malloc's module */
 static char path[512] CP_START_DATA;
 
 static const struct {
@@ -78,8 +78,8 @@ size_t cp_allocator_lent_size(const void *p)
 	return size;
 }
 
-static struct cp_heap_hot own; /* the functions that lending ones stand in front of */
-static uint32_t lenders;       /* threads that memory is lent to */
+static struct cp_heap_hot own; /* the allocator's functions, which the lending ones call */
+static uint32_t lenders;       /* number of threads that memory is lent to */
 
 static void *lending_malloc(size_t size)
 {

@@ -26,7 +26,7 @@
  * memory. */
 #define SLOTS_SAMPLED ((size_t)1 << 12)
 #define SLOTS_EXACT ((size_t)1 << 21)
-/* Where the program's memory is limited, and the table counts as a whole. */
+/* Used if the program's memory is limited, because the whole table counts against the limit. */
 #define SLOTS_EXACT_LIMITED ((size_t)1 << 16)
 
 static uint64_t time_step, next_time; /* a dump by time; UINT64_MAX = never */
@@ -175,7 +175,7 @@ static void switch_off(void)
 	cp_heap_hot_look(CP_HEAP_LOOK_FILTER);
 }
 
-/* Of the settings. A budget changes the interval that is in force. */
+/* The interval of the settings. A budget changes the interval that is in force. */
 static uint64_t asked;
 static unsigned asked_budget;
 

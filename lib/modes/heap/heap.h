@@ -24,7 +24,7 @@
  * modes/heap/hooks. heap_rows.c makes the profile's rows.
  */
 
-/* As in output.h. */
+/* Members of the mode's cp_mode_ops; see output.h. */
 int cp_heap_start(struct cp_run *r, const struct cp_config *c);
 void cp_heap_stop(struct cp_run *r);
 int cp_heap_set(struct cp_run *r, const struct cp_config *c);
@@ -62,14 +62,17 @@ void cp_heap_after_unload(struct cp_module_diff *u);
 
 struct cp_heap_budget {
 	uint64_t budget;  /* samples a second; 0 = the interval stays */
-	unsigned percent; /* of the CPU time, from which BUDGET follows; 0: BUDGET stays */
-	uint64_t cpu_ns;  /* at the last look */
-	uint64_t timed, timed_ns, sample_ns; /* likewise; what a sample took between looks */
+	unsigned percent; /* share of the CPU time that BUDGET is computed from; 0: BUDGET is fixed
+			   */
+	uint64_t cpu_ns;  /* CPU time at the last look */
+	uint64_t timed, timed_ns, sample_ns; /* samples that were timed, and their ns, at the last
+						look; ns of a sample since then */
 	uint64_t least, most;		     /* bounds of the interval, bytes */
 	uint64_t smallest, largest;	     /* intervals that were in force */
 	uint64_t changes;
-	uint64_t average;		 /* samples a second, over the last ticks */
-	uint64_t samples, at_ns, due_ns; /* at the last look; when the next one is due */
+	uint64_t average; /* samples a second, over the last ticks */
+	uint64_t samples, at_ns,
+		due_ns; /* samples and time at the last look; time of the next one */
 };
 extern struct cp_heap_budget cp_heap_budget;
 
@@ -85,7 +88,7 @@ void cp_heap_budget_set_share(unsigned percent, uint64_t samples, uint64_t now_n
 /* Before a tick: the process has used CPU_NS so far; TIMED samples took TIMED_NS. Sets BUDGET, if
  * it is a share. */
 void cp_heap_budget_pay(uint64_t cpu_ns, uint64_t timed, uint64_t timed_ns, uint64_t now_ns);
-/* The program asks for INTERVAL itself. */
+/* The program has set INTERVAL itself. */
 void cp_heap_budget_see(uint64_t interval);
 /* Return the interval to go on with: INTERVAL is in force, SAMPLES were counted so far. */
 uint64_t cp_heap_budget_tick(uint64_t interval, uint64_t samples, uint64_t now_ns);
@@ -104,18 +107,18 @@ struct cp_heap_settings {
 	 * off */
 	uint64_t allocated, freed, in_use;
 	uint64_t time_ns;   /* HEAP_PROFILE_TIME_INTERVAL; 0 = off */
-	char dump_at[1024]; /* CPROF_HEAP_DUMP_AT: as memory_watch.c reads it; "" = off */
+	char dump_at[1024]; /* CPROF_HEAP_DUMP_AT, parsed by memory_watch.c; "" = off */
 	unsigned views;	    /* CPROF_HEAP_VIEWS: ask cp_heap_settings_shows */
-	bool mmap;	    /* HEAP_PROFILE_MMAP: the view MMAP in any case */
+	bool mmap;	    /* HEAP_PROFILE_MMAP turns on the view MMAP, whatever VIEWS has */
 	bool use_pid; /* HEAPPROFILE_USE_PID=1 (gperftools): pid in the name, also in the first
 			 process */
 };
 
 /* In the order of the setting's names. */
 enum cp_heap_view {
-	CP_HEAP_VIEW_RESIDENT,	    /* what of the blocks is resident, swapped, untouched */
+	CP_HEAP_VIEW_RESIDENT, /* which part of the blocks is resident, swapped out, or untouched */
 	CP_HEAP_VIEW_LIFETIMES,	    /* where and when blocks are freed */
-	CP_HEAP_VIEW_FRAGMENTATION, /* what partly used pages keep in memory */
+	CP_HEAP_VIEW_FRAGMENTATION, /* the memory that partly used pages keep */
 	CP_HEAP_VIEW_MMAP,	    /* the program's own mappings */
 };
 
@@ -125,7 +128,7 @@ bool cp_heap_settings_shows(const struct cp_heap_settings *s, enum cp_heap_view 
 
 struct cp_config_mode;
 
-/* The table: variables, options, defaults. */
+/* The table of settings: variables, options, defaults. */
 extern const struct cp_config_mode cp_heap_settings;
 
 /* heap_census.c
@@ -139,17 +142,18 @@ extern const struct cp_config_mode cp_heap_settings;
  */
 
 struct cp_heap_census_sums {
-	uint32_t one_in; /* N; 0: no census */
-	uint64_t pages;	 /* watched ones with blocks, and in memory */
-	uint64_t away;	 /* with blocks, but swapped out */
-	uint64_t held;	 /* bytes that are not used on the pages with blocks, estimated */
+	uint32_t one_in; /* one page in so many is watched; 0: no census */
+	uint64_t pages;	 /* watched pages that have blocks and are in memory */
+	uint64_t away;	 /* watched pages that have blocks but are swapped out */
+	uint64_t held;	 /* estimated unused bytes on the pages with blocks */
 	uint64_t error;	 /* standard error of HELD */
-	uint64_t stale;	 /* blocks on which others lie: their frees were not seen */
+	uint64_t stale;	 /* blocks that overlap later ones, because their frees were not seen */
 	uint64_t before; /* blocks of an earlier run, or of the parent process */
 	bool assumed;	 /* the pages' state can't be read, so all count as in memory */
 };
 
-/* N. Tests that have to know of every page change it in a copy of the library. */
+/* How many pages one watched page stands for. Tests that must know every page change it in a copy
+ * of the library. */
 extern volatile uint32_t cp_heap_census_pages;
 
 /* Call in ordinary context, before start. */
@@ -204,16 +208,16 @@ enum cp_memory_table_kind {
 	CP_MEMORY_HEAP,	     /* the allocator's mappings */
 	CP_MEMORY_FILES,     /* the program, libraries, other files, and the modules' zeroed data */
 	CP_MEMORY_SHARED,    /* shared memory without a file on disk */
-	CP_MEMORY_STACKS,    /* of main and of the threads that are known */
+	CP_MEMORY_STACKS,    /* stacks of main and of the known threads */
 	CP_MEMORY_ANONYMOUS, /* other anonymous mappings */
-	CP_MEMORY_OWN,	     /* the profiler's */
+	CP_MEMORY_OWN,	     /* the profiler's own memory */
 };
 #define CP_MEMORY_KINDS 6
 
 struct cp_memory_table {
 	struct cp_vec areas;  /* sorted by address */
 	struct cp_vec stacks; /* uint64_t: an address in each thread's stack, sorted */
-	const char *own_path; /* of the library, or NULL */
+	const char *own_path; /* path of the library, or NULL */
 	bool is_glibc;	      /* glibc's malloc: its arenas are known by their addresses */
 	size_t found;	      /* the area of the last mark */
 	uint64_t swapped;     /* bytes of all mappings */
@@ -276,12 +280,13 @@ void cp_heap_views_resident_close(struct cp_resident *r);
  * once. The pipeline's rules apply.
  */
 
-/* The row of an entry for which there was no memory. */
+/* The row of an entry that got none, for lack of memory. */
 #define CP_HEAP_VIEWS_UNPLACED UINT32_MAX
 
 /* What the mode keeps of a row besides its values. */
 struct cp_heap_row {
-	uint64_t objects, bytes; /* the values that are not shown now: in use, or at the peak */
+	uint64_t objects,
+		bytes; /* the values that the row doesn't show now: in use, or at the peak */
 	uint64_t all_objects, all_bytes; /* in use, of all ages; 0 in the rows of one age */
 	/* The row of the same stack without an age, and how much too little the rows of its ages
 	 * have been rounded to so far, in 1/CP_POISSON_ONE objects. */
@@ -290,7 +295,7 @@ struct cp_heap_row {
 	/* Objects of the value that is a sum, in 1/CP_POISSON_ONE: now, and when they were rounded
 	 * before. */
 	uint64_t exact, rounded;
-	uint64_t size; /* the mean size of the objects; 0 = there is none */
+	uint64_t size; /* mean size of the objects; 0 = no objects */
 	/* Of the bytes in use, only with the view "resident"; and what the allocator gave for them.
 	 */
 	uint64_t space[CP_RESIDENT_KINDS], usable;
@@ -316,10 +321,10 @@ bool cp_heap_views_belongs(const struct cp_stack_depot_entry *e, const struct cp
  * memory. */
 bool cp_heap_views_make_room(struct cp_aggregate *a);
 
-/* Should the next dumps say per row how much is resident? Call at the start of a run. */
+/* Choose whether the next dumps say per row how much is resident. Call at the start of a run. */
 void cp_heap_views_start(bool resident);
 bool cp_heap_views_has_resident(void);
-/* Will they also have what the allocator gave? */
+/* Do the next dumps also have the usable sizes that the allocator gave? */
 bool cp_heap_views_has_usable(void);
 
 /* Splits what is in use in R's rows by age and, where that is known, adds which part is resident.
@@ -329,15 +334,16 @@ void cp_heap_views_split(struct cp_run *r);
  * at once doesn't pay for reading the mappings. */
 void cp_heap_views_skip(void);
 
-/* What was found at the last split. */
+/* Results of the last split. */
 struct cp_heap_views_found {
-	int table_error;    /* 0, or why SUMS is not known: a negative errno */
-	int resident_error; /* 0, or why nothing is known of pages: a negative errno */
-	bool looked;	    /* blocks were looked up: USED is known, unless RESIDENT_ERROR */
+	int table_error;    /* 0, or the negative errno because of which SUMS is unknown */
+	int resident_error; /* 0, or the negative errno because of which pages' states are unknown
+			     */
+	bool looked; /* blocks were looked up, so USED is known unless RESIDENT_ERROR is set */
 	struct cp_memory_sums sums;
 	uint64_t used[CP_RESIDENT_KINDS]; /* of the bytes in use */
-	/* What the allocator gave for the bytes in use, and which of it is resident beyond them. 0:
-	 * not known. */
+	/* Usable bytes that the allocator gave for the bytes in use, and how many of the excess
+	 * ones are resident. 0: not known. */
 	uint64_t usable, rounded;
 };
 const struct cp_heap_views_found *cp_heap_views_found(void);
@@ -363,9 +369,9 @@ void cp_heap_rows_settle(struct cp_run *r);
 void cp_heap_rows_show(const struct cp_run *r);
 /* Returns the totals of the process, as of the last sum. */
 const struct cp_heap_sums *cp_heap_rows_sums(const struct cp_run *r);
-/* For the comments (output.h, COUNT). */
+/* Numbers for the comments; see COUNT in output.h. */
 enum {
-	CP_HEAP_ALLOCATED_OBJECTS, /* of lifetimes: freed */
+	CP_HEAP_ALLOCATED_OBJECTS, /* in the mode of lifetimes: freed ones */
 	CP_HEAP_ALLOCATED_BYTES,
 	CP_HEAP_MAPPINGS_LOST,
 	CP_HEAP_COUNTS
@@ -423,14 +429,14 @@ uint64_t cp_mappings_lost(void);
  * machine's memory. The collector asks several times a second, with raw system calls only.
  */
 
-/* The address space, the machine, and the groups around each other. */
+/* The address space, the machine, and each cgroup from the process's own to the root. */
 #define CP_MEMORY_USE_LIMITS 16
 
 struct cp_memory_use {
-	uint64_t resident; /* of the process, bytes */
+	uint64_t resident; /* resident bytes of the process */
 	struct cp_memory_limit {
 		uint64_t used, limit; /* bytes; LIMIT is not 0 */
-		const char *of;	      /* whose limit that is */
+		const char *of;	      /* what the limit belongs to */
 	} limits[CP_MEMORY_USE_LIMITS];
 	unsigned count;
 	unsigned stalled; /* PSI: share of the last ten seconds in which all tasks waited for
@@ -476,7 +482,7 @@ void cp_memory_watch_stop(void);
 void cp_memory_watch_fork_child(void);
 /* Returns when tick is due, in monotonic ns; UINT64_MAX: never. */
 uint64_t cp_memory_watch_due(void);
-/* Looks. Returns true if a dump is to be made now. */
+/* Look at the use. Returns true if a dump must be made now. */
 bool cp_memory_watch_tick(void);
 /* Is a dump to be made that hasn't been written yet? */
 bool cp_memory_watch_is_asked(void);

@@ -75,12 +75,12 @@ const struct cp_heap_census_sums *cp_heap_census_sums(void)
 
 struct on_page {
 	uint32_t id;
-	uint64_t begin, bytes; /* of the block on the page */
-	bool starts;	       /* the block begins here */
+	uint64_t begin, bytes; /* the part of the block that is on the page */
+	bool starts;	       /* the block begins on this page */
 };
 
 struct look {
-	struct cp_run *run; /* NULL: only sums */
+	struct cp_run *run; /* NULL: only SUMS are wanted */
 	struct cp_heap_census_sums *sums;
 	struct cp_resident resident;
 	uint64_t squares; /* sum over the pages of the squares of their unused bytes */
@@ -184,7 +184,7 @@ static void look_at(const struct cp_census_page *p, void *look)
 		x->sums->away++;
 		return;
 	}
-	/* A block without bytes holds the page as well. */
+	/* A block that has no bytes on the page also keeps it in memory. */
 	for (unsigned i = 0; i < x->count; i++) {
 		used += x->blocks[i].bytes;
 		all += x->blocks[i].bytes + 1;

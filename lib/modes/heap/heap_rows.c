@@ -20,7 +20,7 @@ static struct source {
 	struct cp_heap_sums sums;
 	uint32_t placed; /* id of the newest entry that has a row; all entries before it have one,
 			    too */
-	bool waits;	 /* some of the entries that were seen have no row */
+	bool waits;	 /* some entries got no row yet */
 	bool summed;	 /* SUMS and the rows' values are newer than the last collect */
 	bool shows_peak; /* the rows hold the peak's values */
 } sources[4];
@@ -226,7 +226,7 @@ static void round_moment(struct cp_aggregate *a, unsigned value)
  * above their own, so that the sum over all rows is right. */
 static void round_sum(struct cp_aggregate *a, unsigned value)
 {
-	int64_t all = 0; /* what the rows have too little */
+	int64_t all = 0; /* sum of the amounts that the rows lack */
 
 	for (uint32_t i = 0; i < a->stacks.count; i++)
 		all += (int64_t)(cp_heap_views_row(a, i)->rounded -
@@ -240,7 +240,7 @@ static void round_sum(struct cp_aggregate *a, unsigned value)
 			continue;
 		all += (int64_t)(aside->exact - aside->rounded);
 		aside->rounded = aside->exact;
-		/* It was rounded up before to more than it has now. */
+		/* It was rounded up earlier to more than it has now. */
 		if (rest <= 0)
 			continue;
 		whole = rest >> CP_POISSON_ONE_SHIFT;

@@ -62,7 +62,7 @@ bool cp_heap_views_has_resident(void)
 #define SLICE (UINT64_C(64) << 10)
 #define SLICED_MIN (UINT64_C(128) << 10)
 
-/* Sizes above are no allocation, and would overflow. */
+/* Larger sizes are no real allocations, and rounding them would overflow. */
 #define SIZE_MOST (UINT64_C(1) << 62)
 
 static uint64_t round_up(uint64_t n, uint64_t to)
@@ -133,9 +133,9 @@ const struct cp_heap_views_found *cp_heap_views_found(void)
 
 struct look {
 	struct cp_run *run;
-	uint64_t now; /* the processor's counter */
+	uint64_t now; /* cp_ticks() now */
 	uint64_t rate;
-	uint32_t base, row; /* of the block before */
+	uint32_t base, row; /* rows of the previous block */
 	uint64_t tag;
 	bool ages, pages, usable;
 	struct cp_resident resident;

@@ -56,7 +56,7 @@ cp_jemalloc_mallctl *cp_jemalloc_hooks_mallctl(bool in_file)
 
 #else
 
-#define SYMBOLS 512 /* read at once: 12 KiB of stack */
+#define SYMBOLS 512 /* symbols read at once: 12 KiB of stack */
 #define NAMES 8192
 #define WANTED 32
 
@@ -71,11 +71,11 @@ struct hooks {
 /* Names in a plain build, with redis's prefix, with Rust's prefix. */
 static const char *const called[] = { "mallctl", "je_mallctl", "_rjem_mallctl" };
 #define CALLED (sizeof(called) / sizeof(*called))
-#define LONGEST 14 /* including its NUL */
+#define LONGEST 14 /* longest wanted name, with its NUL */
 
 static cp_jemalloc_mallctl *mallctl_found;
 static bool looked;
-static void *handle; /* of the installed hooks */
+static void *handle; /* handle of the installed hooks */
 static bool sampled; /* the hooks for jemalloc's own samples are installed */
 static bool hooked;  /* in this run, or in the run that just ended */
 static char version[64], unusable[160];
@@ -224,7 +224,7 @@ static bool is_known(const char *text)
 	return false;
 }
 
-/* "5.3.0", or "5.3.0-1" between releases. */
+/* TEXT is "5.3.0", or "5.3.0-1" between releases. */
 static void set_version(const char *text)
 {
 	char *rest;
@@ -277,7 +277,7 @@ static bool is_true(const char *name)
 	return !mallctl_found(name, &value, &size, NULL, 0) && value;
 }
 
-/* SAMPLE and FREED: function pointers, or NULL. */
+/* Set the hooks SAMPLE and FREED; NULL removes one. */
 static int set_sample_hooks(cp_heap_jemalloc_sample *sample, cp_heap_jemalloc_sample_free *freed)
 {
 	int err = mallctl_found("experimental.hooks.prof_sample_free", NULL, NULL, &freed,
@@ -300,7 +300,7 @@ static bool are_taken(void)
 	       sample || freed;
 }
 
-/* After 5.3.1 jemalloc tells only of the blocks that it samples itself. */
+/* Versions after 5.3.1 report only the blocks that jemalloc samples itself. */
 static bool install_samples(void)
 {
 	size_t shift = 0, size = sizeof(shift);
@@ -369,7 +369,7 @@ const char *cp_jemalloc_hooks_unusable(void)
 
 #endif
 
-/* See allocator.h. */
+/* Reads backtraces out of jemalloc's own samples. */
 
 #ifdef CP_WITHOUT_JEMALLOC
 

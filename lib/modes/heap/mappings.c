@@ -15,7 +15,7 @@
 
 /* The mapping made by one call. It counts as an object until its last piece is unmapped. */
 struct origin {
-	uint32_t entry;	 /* of the depot */
+	uint32_t entry;	 /* id of the depot's entry */
 	uint32_t pieces; /* 0: free; then ENTRY is the number of the next free origin plus 1 */
 };
 
@@ -30,7 +30,7 @@ uint32_t cp_mappings_on;
 static struct cp_futex_lock lock;
 static struct cp_vec pieces = { .size = sizeof(struct piece) };
 static struct cp_vec origins = { .size = sizeof(struct origin) };
-static uint32_t free_origin; /* number plus 1; 0 = none is free */
+static uint32_t free_origin; /* number of the first free origin, plus 1; 0 = none */
 static uint64_t serial, lost;
 
 static struct piece *piece_at(size_t i)

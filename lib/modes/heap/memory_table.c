@@ -77,7 +77,7 @@ static const char *skip_fields(const char *s, unsigned n)
 	return s;
 }
 
-/* "start-end perms offset device inode   path" */
+/* Add the area of a line "start-end perms offset device inode path". */
 static int add_area(struct cp_memory_table *t, const char *line)
 {
 	struct area a = { 0 }, *to;
@@ -96,7 +96,7 @@ static int add_area(struct cp_memory_table *t, const char *line)
 	return 0;
 }
 
-/* Returns the bytes of "Rss:   12 kB". */
+/* Return the bytes of a line such as "Rss: 12 kB". */
 static uint64_t bytes_of(const char *line)
 {
 	const char *s = skip_fields(line, 1);
@@ -107,7 +107,7 @@ static uint64_t bytes_of(const char *line)
 
 static int add_line(struct cp_memory_table *t, const char *line)
 {
-	/* The names of the fields begin with capitals. */
+	/* Names of fields begin with capitals; lines of areas don't. */
 	if (*line >= 'A' && *line <= 'Z') {
 		if (!t->areas.count)
 			return 0;
@@ -174,7 +174,7 @@ static int read_all(struct cp_memory_table *t, int fd)
 
 		while (whole > 0 && buffer[whole - 1] != '\n')
 			whole--;
-		/* A longer line is none of smaps. */
+		/* No line of smaps is longer. */
 		if (n - whole > LINE_MOST)
 			return -EIO;
 		first = buffer[whole];

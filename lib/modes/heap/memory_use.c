@@ -87,7 +87,7 @@ static bool try_group(const struct version *v, const char *path)
 	return true;
 }
 
-/* LINE: "4:memory:/path", "0::/path". */
+/* LINE is "4:memory:/path" or "0::/path". */
 static void look_at_line(char *line)
 {
 	char *controllers = strchr(line, ':'),

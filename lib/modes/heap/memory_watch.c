@@ -21,7 +21,7 @@
 #define RESERVE ((size_t)8 << 20)
 
 #define STALLED 10 /* per cent: from here on tasks wait for memory */
-#define KEEP 4u	   /* dumps that stay */
+#define KEEP 4u	   /* number of dumps that are kept */
 
 enum state { IDLE, ASKED, WRITING };
 
@@ -29,7 +29,7 @@ static uint64_t marks[CP_MEMORY_WATCH_MARKS];
 static bool passed[CP_MEMORY_WATCH_MARKS];
 static uint64_t next = UINT64_MAX;
 static uint64_t before, before_at; /* bytes used at the last look, and when that was */
-static uint64_t left;		   /* and from there to the nearest mark that isn't passed */
+static uint64_t left;		   /* bytes from there to the nearest mark that isn't passed */
 static char *reserve;
 static enum state state;
 static char reason[160];
@@ -77,7 +77,7 @@ int cp_memory_watch_parse(const char *text, uint64_t to[CP_MEMORY_WATCH_MARKS])
 	return 0;
 }
 
-/* Touched, so that the memory is the process's already. */
+/* The pages are touched, so that they belong to the process already. */
 static void take_reserve(void)
 {
 	if (reserve)
@@ -144,12 +144,12 @@ uint64_t cp_memory_watch_due(void)
 	return cp_load_relaxed(&next);
 }
 
-/* How far a mark is: from the nearest limit that it is a share of. */
+/* Distance to a mark; if the mark is a share of limits, to the nearest limit's share. */
 struct distance {
-	bool over;			  /* the mark is reached */
-	bool under;			  /* use is below nine tenths of it */
+	bool over;			  /* use is above the mark */
+	bool under;			  /* use is below nine tenths of the mark */
 	uint64_t left;			  /* bytes to the mark; UINT64_MAX: it has no amount */
-	const struct cp_memory_limit *at; /* of a share: the limit that is nearest, or NULL */
+	const struct cp_memory_limit *at; /* nearest limit, if the mark is a share; else NULL */
 };
 
 static void measure_distance(struct distance *d, uint64_t used, uint64_t mark,

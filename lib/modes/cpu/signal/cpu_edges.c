@@ -80,7 +80,8 @@ uint64_t cp_cpu_edges_take_left(uint64_t *start)
 	return 0;
 }
 
-/* BALANCE expiries of FROM ns in expiries of TO ns, rounded. A period is a second at most. */
+/* Return BALANCE, which counts expiries of FROM ns, as expiries of TO ns, rounded. A period is a
+ * second at most. */
 static int64_t scaled(int64_t balance, uint64_t from, uint64_t to)
 {
 	int64_t ns = balance * (int64_t)from, half = (int64_t)to / 2;
@@ -93,7 +94,7 @@ void cp_cpu_edges_scale(struct cp_cpu_edge *e, uint64_t from, uint64_t to)
 	int64_t credit = scaled(e->credit, from, to);
 
 	e->taken = e->taken < e->credit ? scaled(e->taken, from, to) : credit;
-	/* At least 1: the first tick has not come. */
+	/* Not 0, which would mean that the first tick has come. */
 	cp_store_relaxed(&e->credit, e->credit && !credit ? 1 : credit);
 }
 

@@ -12,7 +12,7 @@
 /* Written by the control half, read by the handler. */
 struct cp_event_state {
 	uint32_t running; /* samples are taken */
-	uint32_t used;	  /* since the process began: signals of events may come */
+	uint32_t used;	  /* an event was used in this process, so its signals may come */
 	uint64_t period;  /* events between two samples, on average */
 };
 extern struct cp_event_state cp_event_state;

@@ -45,7 +45,7 @@ static __attribute__((aligned(64))) void census_free(void *p)
 
 static void *census_calloc(size_t n, size_t each)
 {
-	/* If it overflows, there is no block. */
+	/* If the product overflows, the call fails and there is no block. */
 	return track(under.calloc(n, each), n * each);
 }
 
@@ -150,7 +150,7 @@ static void census_sdallocx(void *p, size_t size, int flags)
 	__atomic_store_n(&(of).field, (from).field ? (to) : NULL, __ATOMIC_RELEASE)
 #define ALIGNED(of, field, to) SET(of, under_aligned, field, on ? (to) : under_aligned.field)
 
-/* A block that is tracked must be seen when it is freed, so first the one, then the other. */
+/* A tracked block must be seen when it is freed, so freeing is switched on first and off last. */
 static void switch_freeing(bool on)
 {
 	SET(cp_heap_hot, under, free, on ? census_free : under.free);

@@ -8,7 +8,7 @@
 #include "modes/heap/allocator.h"
 #include "modes/heap/signal/census.h"
 
-static union form under[FORMS]; /* the allocator's; empty: not wrapped */
+static union form under[FORMS]; /* the allocator's operators; empty: not wrapped */
 
 static inline __attribute__((always_inline)) void *track(void *p, size_t size)
 {

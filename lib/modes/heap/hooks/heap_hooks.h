@@ -15,7 +15,7 @@
 
 void cp_census_calls_prepare(void);
 
-/* Make the allocator's own operators track, or no longer. */
+/* Make the allocator's own operators track blocks, or stop them. */
 void cp_census_forms_switch_freeing(bool on);
 void cp_census_forms_switch_allocating(bool on);
 
@@ -59,7 +59,7 @@ union form {
 /* The functions that follow libcprof's, or those of the census that call them. */
 extern union form cp_new_forms[FORMS] __attribute__((visibility("hidden")));
 
-/* Is FORM the allocator's, called by the census's function? */
+/* Is FORM the allocator's operator, called through the census's function? */
 bool cp_new_forms_is_wrapped(unsigned form);
 
 #endif

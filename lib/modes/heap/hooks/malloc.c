@@ -86,7 +86,7 @@ INTERPOSE HOT void *calloc(size_t n, size_t each)
 	return cp_heap_hot.calloc(n, each);
 }
 
-/* WORD: see cp_heap_exact_free. */
+/* WORD is as in cp_heap_exact_free. */
 static RARE void free_rest(void *p, uint64_t word)
 {
 	/* A block in the table isn't from the arena. */

@@ -67,7 +67,7 @@ union form cp_new_forms[FORMS] CP_START_DATA;
  * form is first called while samples are taken. */
 static enum { UNASKED, PASSES_ON, OWN } whose[FORMS];
 
-static bool looked CP_START_DATA; /* the look-up before main is done */
+static bool looked CP_START_DATA; /* forms were looked up before main */
 
 static void set_form(unsigned form, void *f)
 {

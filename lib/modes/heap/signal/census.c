@@ -16,10 +16,10 @@
 /* Blocks that begin more than a page before the watched page on which they end. */
 #define FAR_SLOTS 16384u
 #define FAR_WAYS 8u
-#define FULL UINT8_MAX /* the number is not known, and stays so */
+#define FULL UINT8_MAX /* the number is not known any more */
 /* Fibonacci hashing. */
 #define GOLDEN UINT64_C(0x9e3779b97f4a7c15)
-/* What N is more than a whole number: the golden ratio's fraction. */
+/* The golden ratio's fraction, which is added to N. */
 #define FRACTION UINT64_C(40503)
 #define SIZE_MOST ((UINT64_C(1) << 40) - 1)
 
@@ -29,10 +29,10 @@ uint8_t cp_census_filter[1 << CP_CENSUS_FILTER_BITS] __attribute__((aligned(64))
 
 static struct cp_census_page *buckets[BUCKETS];
 static struct cp_census_page *chunks[CHUNKS];
-static uint64_t used; /* pages */
+static uint64_t used; /* number of pages in use */
 static struct cp_census_lost lost;
 
-/* ADDRESS 0: empty. LAST: the number of the page on which the block ends. */
+/* ADDRESS 0: the slot is empty. LAST is the number of the page on which the block ends. */
 static struct far {
 	uint64_t address, last;
 } * far_blocks;
@@ -88,7 +88,7 @@ static struct cp_census_page *get_page(uint64_t number)
 		return NULL;
 	first = cp_load_acquire(bucket);
 	do {
-		/* Another thread may have added it meanwhile; then NEW stays unused. */
+		/* Another thread may have added the page meanwhile; then NEW stays unused. */
 		for (p = first; p; p = p->next)
 			if (p->number == number)
 				return p;
@@ -117,7 +117,7 @@ static uint64_t *slot_of(struct cp_census_page *p, uint64_t address)
 	return &p->blocks[address % CP_CENSUS_PAGE / CP_CENSUS_GRAIN];
 }
 
-/* Never 0. */
+/* Return B as a word, which is never 0. */
 static uint64_t word_of(const struct cp_census_block *b)
 {
 	uint64_t size = b->size < SIZE_MOST ? b->size : SIZE_MOST;
@@ -350,7 +350,7 @@ void cp_census_each(void (*visit)(const struct cp_census_page *page, void *arg),
 			visit(p, arg);
 }
 
-/* The pages stay in their buckets: of another salt, they have no blocks any more. */
+/* The pages stay in their buckets, but their blocks belong to another salt and are forgotten. */
 static void forget_blocks(void)
 {
 	for (unsigned i = 0; i < BUCKETS; i++)

@@ -31,14 +31,14 @@
 
 /* What every malloc and free reads while the census is on. All zero: no page is watched. */
 struct cp_census {
-	uint64_t factor; /* of a page's number */
+	uint64_t factor; /* factor of the hash of a page's number */
 	uint64_t after;	 /* the random number, plus BELOW */
 	uint64_t twice;	 /* BELOW * 2 */
 	/* Blocks that end on a watched page and begin more than a page before it: free finds these
 	 * by the filter, which counts them by the hash of their first page. */
 	uint64_t far;
 	uint64_t below;	 /* pages whose hash is below are watched */
-	uint64_t weight; /* N in units of CP_CENSUS_ONE */
+	uint64_t weight; /* N, in units of 1/CP_CENSUS_ONE */
 } __attribute__((aligned(64)));
 extern struct cp_census cp_census __attribute__((visibility("hidden")));
 extern uint8_t cp_census_filter[1 << CP_CENSUS_FILTER_BITS] __attribute__((visibility("hidden")));
@@ -77,11 +77,11 @@ static inline __attribute__((always_inline)) bool cp_census_looks(const void *p)
 
 /* A block: its size, and its depot entry; ID 0: the stack isn't known. */
 struct cp_census_block {
-	uint64_t size; /* cut to less than 2^40 */
+	uint64_t size; /* cut off below 2^40 */
 	uint32_t id;
 };
 
-/* Is a block of SIZE bytes at ADDRESS on a watched page? */
+/* Is any part of a block of SIZE bytes at ADDRESS on a watched page? */
 bool cp_census_is_on(uint64_t address, uint64_t size);
 /* Track B at ADDRESS, if it is on a watched page. A block that is there already was freed without a
  * call of remove: it is counted as such, and replaced. */
@@ -93,11 +93,11 @@ bool cp_census_remove(uint64_t address, struct cp_census_block *b);
 
 /* A watched page. A word is 0, or ID << 40 | SIZE. */
 struct cp_census_page {
-	struct cp_census_page *next; /* in its bucket */
+	struct cp_census_page *next; /* next page in its bucket */
 	uint64_t number;	     /* address >> CP_CENSUS_PAGE_BITS */
-	/* The block that begins before the page and ends on it: address 0: there is none. */
+	/* The block that begins before the page and ends on it; address 0: none. */
 	uint64_t before, before_word;
-	uint64_t blocks[CP_CENSUS_SLOTS]; /* those that begin on it */
+	uint64_t blocks[CP_CENSUS_SLOTS]; /* the blocks that begin on the page */
 };
 
 static inline uint32_t cp_census_id(uint64_t word)
@@ -128,9 +128,9 @@ void *cp_census_track_new(void *p, size_t size);
 /* Makes the hooks track, or no longer. Set by the preloaded library before the first run. */
 extern void (*cp_census_switch)(bool on);
 
-/* Events that the counts lack, since begin. */
+/* Events since begin that the counts lack. */
 struct cp_census_lost {
-	uint64_t memory; /* blocks without memory to track them */
+	uint64_t memory; /* blocks that were not tracked for lack of memory */
 	uint64_t unseen; /* blocks whose free was not seen */
 };
 struct cp_census_lost cp_census_lost(void);

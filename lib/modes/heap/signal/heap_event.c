@@ -15,7 +15,7 @@ static uint64_t draw_point(struct cp_heap_self *h)
 	h->interval = cp_load_relaxed(&cp_heap_totals.interval);
 	if (h->interval <= 1)
 		return 0;
-	/* Not every allocation is a sample any more: leave the fast path of heap_exact.h. */
+	/* Not every allocation is a sample any more, so leave the fast path of heap_exact.h. */
 	h->own = NULL;
 	if (!h->random)
 		h->random = cp_poisson_seed(cp_heap_totals.seed,
@@ -160,7 +160,7 @@ void cp_heap_event_removed(uintptr_t a, struct cp_stack_depot_entry *e, uint64_t
 
 #define TID_MASK ((UINT64_C(1) << CP_LIFETIMES_TID_BITS) - 1)
 
-/* 0: the thread has no record. */
+/* Return the calling thread's id, or 0 without a record. */
 static uint64_t own_tid(void)
 {
 	return cp_self.thread ? (uint64_t)cp_self.thread->tid & TID_MASK : 0;

@@ -88,7 +88,7 @@ static inline __attribute__((always_inline)) void *cp_heap_exact_commit(void *p,
 	return p;
 }
 
-/* A condition that OWN relies on (thread.h) has changed: check the conditions anew. */
+/* Check the conditions anew, because one that OWN relies on (thread.h) has changed. */
 static inline void cp_heap_exact_leave(void)
 {
 	cp_self.heap.own = NULL;

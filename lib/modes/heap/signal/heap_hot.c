@@ -4,7 +4,7 @@
 
 #include "base/start_data.h"
 
-#define FULL UINT8_MAX /* the number is unknown, and stays so */
+#define FULL UINT8_MAX /* the number is not known any more */
 
 struct cp_heap_hot cp_heap_hot CP_START_DATA;
 struct cp_heap_filter cp_heap_filter;

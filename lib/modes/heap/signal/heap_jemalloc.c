@@ -95,7 +95,7 @@ void cp_heap_jemalloc_sampled(const void *p, size_t size, void **frames, unsigne
 	(void)size;
 	(void)frames;
 	(void)depth;
-	/* A realloc in place: jemalloc tells of the new sample first. */
+	/* A realloc in place: jemalloc reports the new sample before it ends the old one. */
 	if (known)
 		cp_heap_event_untracked_freed(&old);
 	cp_self.heap.resampled = known ? (uintptr_t)p : 0;

@@ -87,7 +87,7 @@ static bool is_own(uint64_t pc)
 	return pc - cp_heap_stack_own_low < cp_heap_stack_own_high - cp_heap_stack_own_low;
 }
 
-/* The census comes from various depths. */
+/* The census calls from various depths, so all of libcprof's frames are counted. */
 static unsigned all_own_frames(const uint64_t *pcs, unsigned depth)
 {
 	unsigned n = 0;
@@ -141,7 +141,7 @@ static struct cp_stack_depot_entry *entry_of_memo(struct cp_tail_cache *m, unsig
 	key->depth = depth;
 	key->end = CP_UNWIND_COMPLETE;
 	e = cp_stack_depot_find(key);
-	/* A stack without an entry would stay cached when its modules go away: drop it. */
+	/* A cached stack without an entry would stay when its modules go away, so drop it. */
 	if (!e)
 		m->count = 0;
 	m->entry = e;
@@ -398,7 +398,7 @@ static void fill_input(struct cp_unwind_input *in, bool stable)
 	in->copy = NULL;
 }
 
-/* Half of the frames at most are the free's. */
+/* At most half of the frames are those of the free. */
 static void put_freed(struct cp_unwind_buffer *scratch, struct cp_unwind_input *in,
 		      const struct cp_stack_depot_entry *of, struct cp_stack_depot_key *key)
 {
@@ -428,7 +428,7 @@ static struct cp_stack_depot_entry *find_freed(struct cp_unwind_buffer *scratch,
 	return cp_stack_depot_find(key);
 }
 
-/* As find_with_any. */
+/* The same as find_with_any. */
 static __attribute__((noinline)) struct cp_stack_depot_entry *
 find_freed_with_any(struct cp_unwind_input *in, const struct cp_stack_depot_entry *of,
 		    struct cp_stack_depot_key *key)

@@ -23,7 +23,7 @@ static struct cp_live_generation *newest;
 struct cp_live_generation *cp_live_newest;
 uint32_t cp_live_mixed;
 static bool keeps_births;
-static bool has_births; /* births were ever kept: a slot may have an old one */
+static bool has_births; /* births were kept in some run, so a slot may have an old one */
 static size_t first_slots = FIRST_SLOTS;
 
 static struct cp_live_generation *generation(uint32_t number)
@@ -89,7 +89,7 @@ static void unpack_block(uint64_t word, struct cp_live_block *b)
 	b->size = cp_live_size(word);
 }
 
-/* A bucket with this many taken slots is avoided if the other bucket has more free slots. */
+/* A bucket with this many used slots is avoided if the other bucket has more free slots. */
 #define CROWDED 3u
 
 static inline uint64_t second_of(const struct cp_live_generation *g, uint64_t address)
@@ -120,7 +120,8 @@ struct place {
 	struct cp_live_generation *in;
 	struct cp_live_bucket *bucket;
 	unsigned slot;
-	uint16_t *elsewhere; /* the counts that count it; NULL: it is in its first bucket */
+	uint16_t *
+		elsewhere; /* the counters of ADDRESS if it is not in its first bucket; else NULL */
 };
 
 /* Returns one bit per slot of B that holds WORD: an address, or 0 for empty slots. Without a
@@ -203,7 +204,8 @@ static inline void take_out(const struct place *at, struct cp_live_block *b)
 	unpack_block(cp_live_take_out(at->bucket, at->slot), b);
 }
 
-/* All that a look-up may read, at once: one cache miss after the other takes much longer. */
+/* Fetch everything that a look-up may read at once, because cache misses one after the other take
+ * longer. */
 void cp_live_prefetch(uint64_t address)
 {
 	for (uint32_t n = in_use(); n-- > 0;) {
@@ -262,7 +264,7 @@ void cp_live_touch(const struct cp_live_bucket *b)
 	}
 }
 
-/* As cp_live_put_in, with the block's birth. */
+/* The same as cp_live_put_in, with the block's birth. */
 static bool put_slot(struct cp_live_generation *g, struct cp_live_bucket *b, unsigned slot,
 		     uint64_t address, const struct cp_live_block *block)
 {
@@ -401,7 +403,7 @@ static bool add_generation(uint32_t seen)
 	 * one. */
 	fast = before;
 	cp_cas_acqrel(&newest, &before, generation(seen));
-	/* Fails while births are kept. */
+	/* This fails while births are kept. */
 	cp_cas_acqrel(&cp_live_newest, &fast, generation(seen));
 	return true;
 }
@@ -498,7 +500,7 @@ void cp_live_each(void (*visit)(uint64_t address, const struct cp_live_block *b,
 	for (uint32_t n = in_use(); n-- > 0;) {
 		struct cp_live_generation *g = generation(n);
 
-		/* Most of a young table lies in pages that were never written. */
+		/* Most pages of a young table were never written. */
 		for (uint64_t i = 0; i < g->count / WAYS; i++)
 			if (cp_load_relaxed(&g->touched[i / CP_LIVE_GROUP]))
 				each_of(g, &g->buckets[i], visit, arg);

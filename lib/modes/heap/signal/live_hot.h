@@ -29,16 +29,16 @@ struct cp_live_bucket {
 #define CP_LIVE_GROUP 64u
 
 struct cp_live_generation {
-	uint64_t shift;	     /* shift of a hash that gives a bucket's number */
+	uint64_t shift;	     /* shift that makes a bucket's number of a hash */
 	uint64_t salt;	     /* makes addresses that collide in one generation differ in the next */
 	uint16_t *elsewhere; /* per bucket: for each kind of address, the number of those that
 				belong there but are in another bucket */
 	uint64_t *born;	     /* per slot; its pages are touched only if births are kept */
 	uint64_t count;	     /* slots */
 	uint64_t number;     /* 0 = the first one */
-	uint8_t *touched;    /* per CP_LIVE_GROUP buckets: not 0 once a slot of theirs was used */
+	uint8_t *touched;    /* for each CP_LIVE_GROUP buckets: not 0 once a slot there was used */
 	uint64_t pad;
-	struct cp_live_bucket buckets[]; /* they begin a page */
+	struct cp_live_bucket buckets[]; /* the buckets begin on a page boundary */
 };
 
 /* The generation of the fast path: the newest one or, while births are kept, one in which every
@@ -166,7 +166,7 @@ static inline struct cp_live_bucket *cp_live_bucket(uint64_t address)
 	struct cp_live_generation *g = cp_load_acquire(&cp_live_newest);
 	struct cp_live_bucket *b = &g->buckets[cp_live_first(g, address)];
 
-	/* Keep only this one pointer in a register. */
+	/* Keep only this pointer in a register. */
 	__asm__("" : "+r"(b));
 	return b;
 }

@@ -39,9 +39,10 @@ struct cp_tail_cache {
 	struct cp_stack_depot_entry *entry;		  /* NULL: unknown */
 	struct cp_rule_frame frames[CP_TAIL_CACHE_DEPTH]; /* outermost first */
 	uint32_t rules[CP_TAIL_CACHE_DEPTH];
-	uint64_t hashes[CP_TAIL_CACHE_DEPTH]; /* of the stack up to this frame */
+	uint64_t hashes[CP_TAIL_CACHE_DEPTH]; /* hash of the stack up to this frame */
 	uint64_t pcs[CP_TAIL_CACHE_DEPTH]; /* leaf first, the outermost at the end of the array */
-	struct cp_rule_frame new_frames[CP_TAIL_CACHE_DEPTH]; /* of the current walk, leaf first */
+	struct cp_rule_frame
+		new_frames[CP_TAIL_CACHE_DEPTH]; /* frames of the current walk, leaf first */
 	uint32_t new_rules[CP_TAIL_CACHE_DEPTH];
 };
 
@@ -89,9 +90,9 @@ struct cp_stack_cache {
 	uint64_t low, high; /* the words lie in [low, high) */
 	uint16_t count;
 	uint16_t needed; /* registers of FROM, besides pc and sp, that the walk depends on */
-	uint32_t vain;	 /* how often a walk was kept here and did not match later */
+	uint32_t vain;	 /* how often a walk that was kept here didn't match later */
 	struct cp_rule_word
-		words[CP_STACK_CACHE_WORDS + 1]; /* COUNT words, and one that never matches */
+		words[CP_STACK_CACHE_WORDS + 1]; /* COUNT words, then one that never matches */
 };
 _Static_assert(sizeof(struct cp_stack_cache) <= 16384, "as large as is said");
 

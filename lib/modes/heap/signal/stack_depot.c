@@ -22,7 +22,7 @@ _Static_assert(UNITS *UNIT == CHUNK, "an id has 15 bits for the place in a chunk
 _Static_assert(sizeof(struct cp_stack_depot_entry) + 4097 * 8 < CHUNK, "the deepest stack fits");
 
 char *cp_stack_depot_chunks[CP_STACK_DEPOT_CHUNKS];
-struct cp_stack_depot_now cp_stack_depot_now = { { .word = 1 } }; /* the first epoch */
+struct cp_stack_depot_now cp_stack_depot_now = { { .word = 1 } }; /* begins with epoch 1 */
 
 static uint64_t top = UNITS; /* first free unit, over all chunks; chunk 0 isn't used, because id 0
 				means no entry */
@@ -170,7 +170,7 @@ struct cp_stack_depot_entry *cp_stack_depot_find(const struct cp_stack_depot_key
 /* The ranges [low, high) that were unloaded as each of the last epochs began. */
 #define RETIRED_MOST 1024u
 static struct retired {
-	uint32_t epoch; /* 0: being written */
+	uint32_t epoch; /* the epoch; 0: the range is being written */
 	uint64_t low, high;
 } retired[RETIRED_MOST];
 static uint32_t begun = 1; /* the newest epoch whose range is being written or has been written */
@@ -181,7 +181,7 @@ void cp_stack_depot_retire(uint64_t low, uint64_t high)
 		 seen = cp_load_relaxed(&cp_stack_depot_now.epoch);
 	struct retired *g = &retired[n % RETIRED_MOST];
 
-	/* Acquire: the stores below come after it. */
+	/* Acquire, so that the stores below come after it. */
 	cp_exchange_acqrel(&g->epoch, 0);
 	cp_store_relaxed(&g->low, low);
 	cp_store_relaxed(&g->high, high);
@@ -214,7 +214,7 @@ static bool was_retired(const struct cp_stack_depot_entry *e, uint32_t n)
 
 	if (cp_load_acquire(&g->epoch) != n)
 		return true;
-	/* Acquire: the epoch is read again after them. */
+	/* Acquire, so that the epoch is read again after the bounds. */
 	low = cp_load_acquire(&g->low);
 	high = cp_load_acquire(&g->high);
 	return cp_load_relaxed(&g->epoch) != n || leads_through(e, low, high);
@@ -227,8 +227,7 @@ bool cp_stack_depot_is_found_still(struct cp_stack_depot_entry *e)
 
 	for (uint32_t n = since + 1; still && n <= now; n++)
 		still = !was_retired(e, n);
-	/* Another thread may have looked, too, at more epochs or fewer: it came to the same result.
-	 */
+	/* Another thread may have looked at more or fewer epochs, with the same result. */
 	if (still)
 		cp_store_relaxed(&e->seen.epoch, now);
 	else

@@ -49,10 +49,10 @@ struct cp_stack_depot_now {
 
 struct cp_stack_depot_entry {
 	uint64_t hash;	/* 0: retired */
-	uint32_t id;	/* of itself */
+	uint32_t id;	/* the entry's own id */
 	uint32_t next;	/* id of the next entry in its bucket; 0 = last */
 	uint32_t fresh; /* id of the next entry that the collector hasn't seen; 0 = last */
-	uint16_t depth; /* program counters that follow */
+	uint16_t depth; /* number of program counters that follow */
 	uint8_t end;	/* enum cp_unwind_end */
 	uint8_t shard;
 	uint8_t exact; /* SHARD if INTERVAL is 1; else CP_STACK_DEPOT_NOT_EXACT */
@@ -62,10 +62,10 @@ struct cp_stack_depot_entry {
 	struct cp_stack_depot_now seen;
 	uint64_t interval; /* mean bytes between samples, when its samples were taken */
 	/* An entry may have an owner: the only thread that finds it, because of its shard. */
-	struct cp_stack_depot_amount allocated, freed; /* freed: by the owner */
+	struct cp_stack_depot_amount allocated, freed; /* FREED is written by the owner */
 	struct cp_stack_depot_amount freed_elsewhere;
-	struct cp_stack_depot_amount peak; /* in use at the peak whose number is in SEEN */
-	uint32_t labels;		   /* number of the thread's set: thread.h */
+	struct cp_stack_depot_amount peak; /* amount in use at the peak whose number is in SEEN */
+	uint32_t labels;		   /* number of the thread's label set; see thread.h */
 	uint64_t pcs[];
 };
 
@@ -80,7 +80,7 @@ struct cp_stack_depot_key {
 	uint64_t interval;
 };
 
-/* An INTERVAL that marks a mapping that the program made, not a heap allocation. */
+/* The INTERVAL of an entry for a mapping that the program made. */
 #define CP_STACK_DEPOT_MAPPING 0
 
 /* With this bit, the entry is of blocks that were freed: INTERVAL is that of the allocation, the
@@ -89,7 +89,7 @@ struct cp_stack_depot_key {
 #define CP_STACK_DEPOT_FREED (UINT64_C(1) << 62)
 #define CP_STACK_DEPOT_MARK (UINT64_C(1) << 63 | 1)
 
-/* An INTERVAL that marks a block on a page of the census (census.h). */
+/* The INTERVAL of an entry for a block on a page of the census (census.h). */
 #define CP_STACK_DEPOT_CENSUS (UINT64_C(1) << 61)
 
 /* Ids fit into this many bits. An id counts units of 32 bytes: upper bits are the chunk number,
@@ -167,7 +167,7 @@ static inline void cp_stack_depot_add_own(struct cp_stack_depot_amount *to, uint
 	cp_add_local(&to->bytes, bytes);
 }
 
-/* The same, for the entry's owner. */
+/* The same for the entry's owner. */
 static inline void cp_stack_depot_allocated_own(struct cp_stack_depot_entry *e, uint64_t objects,
 						uint64_t bytes)
 {
