@@ -29,7 +29,7 @@ static void begin_for_libc(char **argv, char **environment)
 {
 	const char *slash;
 
-	/* Loaded late: libc has been initialized, and the program may have changed the
+	/* If the library is loaded late, libc is initialized, and the program may have changed the
 	 * variables. */
 	if (environ || *program_invocation_name)
 		return;
@@ -55,7 +55,7 @@ __attribute__((constructor)) static void begin(int argc, char **argv, char **env
 	cp_census_calls_prepare();
 	init_credentials();
 	cp_process_begin();
-	/* Also if no mode is on yet, because the program may call cprof_start. */
+	/* Needed even if no mode is on, because the program may call cprof_start. */
 	at_quick_exit(on_quick_exit);
 	/* The C standard promises main that errno is 0. */
 	errno = saved;
@@ -75,7 +75,7 @@ static void on_exit_with_threads(void)
 	cp_store_relaxed(&exit_seen, 1);
 }
 
-/* If the program has many handlers, libc allocates for one more. */
+/* libc allocates if the program has many handlers. */
 static void register_exit(void)
 {
 	cp_thread_own_begin();

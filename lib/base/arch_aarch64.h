@@ -251,7 +251,7 @@ static inline void cp_context_end_call(ucontext_t *uc, long result)
 /* The kernel writes the frame below an alternate stack that is too small, if it can. */
 #define CP_FRAME_MUST_FIT false
 
-/* The record in the context that tells of records after the context. */
+/* The record in the context that describes records after the context. */
 struct cp_frame_extra {
 	uint32_t magic, size;
 	uint64_t data;
@@ -329,7 +329,7 @@ static inline void cp_context_enter(ucontext_t *uc, uintptr_t handler, int sig, 
 	m->regs[2] = low + CP_FRAME_CONTEXT;
 	m->regs[29] = low + cp_frame_size(uc);
 	m->regs[30] = (uint64_t)(uintptr_t)restorer;
-	/* The kind of the last branch, and that tags of memory aren't checked. */
+	/* The kind of the last branch, and that memory tags aren't checked. */
 	m->pstate &= ~UINT64_C(0x2000c00);
 }
 

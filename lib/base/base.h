@@ -44,13 +44,12 @@ int cp_fdwrite_all(int fd, const void *data, size_t n, bool wait);
 
 /* filestat.c
  *
- * What a file is, asked without waiting for its server where that is possible. Any context; errno
- * stays.
- */
+ * Reads the kind of a file, without waiting for the file's server where that is possible. Any
+ * context; errno stays. */
 
 struct cp_filestat {
 	unsigned mode;	/* has the bits of st_mode */
-	unsigned major; /* of a device's number */
+	unsigned major; /* major number of a device */
 	uint64_t inode;
 };
 
@@ -79,7 +78,7 @@ bool cp_globs_match(const char *globs, const char *text);
  */
 
 struct cp_index_slot {
-	uint32_t hash, item; /* item + 1; 0 = empty */
+	uint32_t hash, item; /* number of the item + 1; 0 = empty */
 };
 
 /* A zeroed struct is an empty index. */
@@ -108,7 +107,8 @@ uint32_t cp_index_hash(const void *data, size_t n);
  * The library's only output to the user: single lines on stderr.
  */
 
-/* Remembers which file descriptor 2 is. Lines go to that file only. Called in the constructor. */
+/* Remembers which file descriptor 2 is; lines are written only to that file. Called in the
+ * constructor. */
 void cp_log_begin(void);
 
 /* Writes "libcprof: " + text + "\n" in one write to descriptor 2, cut at 512 bytes. Writes nothing
@@ -129,7 +129,7 @@ extern bool (*cp_log_other_way)(const char *text, size_t n);
  * context. */
 const char *cp_log_errno_text(int err);
 
-/* Returns advice to the reader of ERR: how to get a profile next time. Never NULL. Any context. */
+/* Returns advice after ERR: how to get a profile next time. Never NULL. Any context. */
 const char *cp_log_errno_advice(int err);
 
 /* notes.c
@@ -181,7 +181,7 @@ void *cp_pages_map(size_t size);
  * doesn't write into the mapping below. */
 void *cp_pages_stack(size_t size);
 
-/* The same, and a reserve (reserve.c) in the same mapping, below the stack. */
+/* The same, with a reserve (reserve.c) in the same mapping, below the stack. */
 char *cp_pages_stack_and_reserve(size_t size);
 /* Make the reserve larger if ROWS rows need it. Call with the collector's lock. */
 void cp_pages_reserve_grow(size_t rows);
@@ -209,7 +209,7 @@ static inline size_t cp_pages_round(size_t size)
 size_t cp_reserve_size(void);
 /* Keep *SIZE inaccessible bytes at AT as the reserve. Returns the reserve before, and its size. */
 void *cp_reserve_keep(void *at, size_t *size);
-/* Returns the size that a reserve for ROWS rows should have; 0: as it is. */
+/* Returns the size that a reserve for ROWS rows should have; 0: the present size is enough. */
 size_t cp_reserve_wanted(size_t rows);
 
 /* Thread TID may use half of the reserve from here on: what its drains and dumps keep must leave
@@ -222,7 +222,7 @@ void cp_reserve_close(void);
 /* Returns SIZE zeroed bytes of the reserve; NULL if the calling thread may not use it, or if there
  * is not enough left. */
 void *cp_reserve_take(size_t size);
-/* Returns whether SIZE bytes at AT are in the reserve. Then they are given back. */
+/* Gives back SIZE bytes at AT and returns true, if they are in the reserve. */
 bool cp_reserve_give(void *at, size_t size);
 
 /* Call in a fork child. Returns the size of the reserve that the child needs; 0: it goes on with
@@ -259,7 +259,7 @@ size_t cp_sort_first(const void *items, size_t n, size_t size, uint64_t key);
 
 struct cp_stackcopy {
 	uint64_t low, size; /* the range that DATA is a copy of; size 0 = no copy yet */
-	int mem; /* /proc/.../mem, used when process_vm_readv is denied; -1 = not opened */
+	int mem;	    /* /proc/.../mem, used if process_vm_readv is denied; -1 = not opened */
 	bool denied;
 	unsigned char data[CP_STACKCOPY_WINDOW];
 };

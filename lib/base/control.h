@@ -76,14 +76,14 @@ enum cp_control_request {
 	CP_CONTROL_WINDOW,
 	CP_CONTROL_THREADS,
 	CP_CONTROL_SET,
-	CP_CONTROL_REQUESTS /* one more than the last */
+	CP_CONTROL_REQUESTS /* number of requests */
 };
 
 struct cp_control_message {
 	uint32_t magic;
 	uint16_t version;
 	uint16_t request; /* enum cp_control_request; a reply repeats it */
-	int32_t result;	  /* of a reply: 0, or a negative errno; of a request: 0 */
+	int32_t result;	  /* in a reply: 0 or a negative errno; in a request: 0 */
 	uint32_t size;	  /* bytes of TEXT that follow */
 	char text[CP_CONTROL_TEXT];
 };

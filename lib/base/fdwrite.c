@@ -19,7 +19,7 @@ static uint64_t pending(void)
 	return set;
 }
 
-/* Removes the pending signals in SET, which are blocked, from the thread. */
+/* Takes the pending signals in SET, which are blocked, from the thread. */
 static void consume(uint64_t set)
 {
 	struct timespec now = { 0, 0 };

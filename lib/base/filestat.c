@@ -35,7 +35,7 @@ static long by_statx(int dir, const char *path, int flags, struct cp_filestat *t
 	return err;
 }
 
-/* Some sandboxes refuse statx. Kernels that have statx know the flag for fstatat, too. */
+/* Some sandboxes refuse statx. Kernels that have statx know the flag in fstatat, too. */
 long cp_filestat_read(int dir, const char *path, int flags, bool may_wait, struct cp_filestat *to)
 {
 	long err = by_statx(dir, path, flags | AT_STATX_DONT_SYNC, to);

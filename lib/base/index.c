@@ -7,7 +7,7 @@
 
 #include "base/sys.h"
 
-#define ROOM_MIN 512 /* slots: one page */
+#define ROOM_MIN 512 /* number of slots: one page */
 
 uint32_t cp_index_hash(const void *data, size_t n)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory for a write that gets none from the kernel; see base.h. */
+/* Keeps memory for a write when the kernel gives none; see base.h. */
 #include "base/base.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@
 /* The write of 100 stacks takes 2 MiB, nearly all of it for zlib. */
 #define FIRST ((size_t)8 << 20)
 #define MOST ((size_t)64 << 20)
-#define FOR_ROW 64 /* bytes */
+#define FOR_ROW 64 /* bytes reserved for each row */
 #define UNIT ((size_t)CP_ARCH_PAGE_MAX)
 
 static struct {
@@ -21,11 +21,11 @@ static struct {
 	size_t size;
 	uint32_t user;	 /* tid of the thread that has the lock; 0: none */
 	size_t limit;	 /* how much of the reserve the user may use */
-	bool accessible; /* it was needed once */
-	bool shared;	 /* its pages are shared: after a fork they are the parent's, too */
+	bool accessible; /* the reserve was needed once */
+	bool shared;	 /* pages are shared: after a fork the parent has them, too */
 } reserve CP_START_DATA;
 
-/* For each unit of the reserve: is it in use? */
+/* For each unit of the reserve: 1 if it is in use. */
 static uint8_t used[MOST / UNIT];
 
 static size_t allowed(size_t size)
@@ -134,7 +134,7 @@ bool cp_reserve_give(void *at, size_t size)
 
 	if (from >= reserve.size || !reserve.begin)
 		return false;
-	/* The pages are zeros when they are next used. */
+	/* The pages are zero when they are used again. */
 	cp_sys3(SYS_madvise, at, n * UNIT, reserve.shared ? MADV_REMOVE : MADV_DONTNEED);
 	memset(used + from / UNIT, 0, n);
 	return true;

@@ -55,7 +55,7 @@ bool cp_stackcopy_read(struct cp_stackcopy *c, uint64_t addr, uint64_t *word)
 	if (addr < PAGE || addr + sizeof(*word) < addr)
 		return false;
 	if (!copy_holds(c, addr)) {
-		/* The page below may be the stack's guard page. */
+		/* The next lower page may be the stack's guard page. */
 		if (from < (addr & -PAGE))
 			from = addr & -PAGE;
 		got = copy_pages(c, from);

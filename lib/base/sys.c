@@ -87,8 +87,7 @@ static long map_kept(size_t size, int access, int flags, int fd)
 		r = cp_syscall6(SYS_mmap,
 				(long)choose_address(&p, size, align, i ? SKIP_MIN << i : 0),
 				(long)size, access, flags | MAP_FIXED_NOREPLACE, fd, 0);
-	/* There is no room (valgrind gives no such addresses), so the kernel chooses the
-	 * address. */
+	/* The kernel chooses the address if there is no room, as under valgrind. */
 	if (r == -EEXIST)
 		r = cp_syscall6(SYS_mmap, 0, (long)size, access, flags, fd, 0);
 	return r;

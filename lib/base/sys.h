@@ -56,7 +56,7 @@ static inline int cp_sys_getppid(void)
  * neither. The pages lie far from the program's (see sys.c). Everything that the profiler maps
  * comes from here. */
 void *cp_sys_map(size_t size);
-/* Returns the same without access, never from the reserve. */
+/* The same without access rights, never from the reserve. */
 void *cp_sys_map_none(size_t size);
 /* Does ADDRESS lie where cp_sys_map places its pages? */
 bool cp_sys_is_own_part(uintptr_t address);
@@ -88,7 +88,7 @@ static inline int cp_sys_move_up(int fd)
 		return fd;
 	high = (int)cp_sys3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, CP_FD_FLOOR);
 	if (high < 0)
-		return fd; /* the limit on descriptors is low */
+		return fd; /* if the limit on descriptors is low */
 	cp_sys_close(fd);
 	return high;
 }
@@ -201,7 +201,8 @@ static inline void cp_sys_yield(void)
 	cp_sys0(SYS_sched_yield);
 }
 
-/* Returns whether the calling task has a deadline (SCHED_DEADLINE): then it may make no other. */
+/* Returns whether the calling task has a deadline (SCHED_DEADLINE); such a task can't make another
+ * one. */
 static inline bool cp_sys_has_deadline(void)
 {
 	return (cp_sys1(SYS_sched_getscheduler, 0) & 0xff) == 6 /* SCHED_DEADLINE */;

@@ -156,7 +156,7 @@ int cp_text_parse_u64(const char **s, unsigned base, uint64_t *value)
 
 /* ---- characters ---- */
 
-/* Beginnings of UTF-8 characters, and the bounds of their second byte. */
+/* First bytes of UTF-8 characters, and bounds of their second byte. */
 static const struct {
 	unsigned char first, last, low, high, length;
 } kinds[] = {

@@ -15,7 +15,7 @@ static void *grow_vec(const struct cp_vec *v, size_t size)
 {
 	void *items = cp_pages_map(size);
 
-	/* Not by mremap, because the kernel would choose the address. */
+	/* mremap isn't used, because it would let the kernel choose the address. */
 	if (items && v->items) {
 		memcpy(items, v->items, v->count * v->size);
 		cp_sys_unmap(v->items, bytes_of(v, v->room));

@@ -36,7 +36,7 @@ bool cp_collect_alive(void)
 	return now == CP_COLLECTOR_STARTING || now == CP_COLLECTOR_RUNNING;
 }
 
-/* Requests of the program or its user, as opposed to the profiler's own. */
+/* Requests that the program or its user makes, not the profiler. */
 #define ASKED (CP_REQUEST_DRAIN | CP_REQUEST_DUMP | CP_REQUEST_TOGGLE)
 
 /* Run FN with the lock, on the collector's stack. */

@@ -32,31 +32,32 @@
 /* Answer request M in place: M becomes the reply. FD is the descriptor that came with it, or -1.
  * Called without the collector's lock. */
 typedef void cp_control_answer(struct cp_control_message *m, int fd);
-/* The answer to the last request was sent, or (RECEIVED false) the client had gone. As above. */
+/* Called when the answer to the last request was sent, or (RECEIVED false) the client had gone.
+ * Called without the collector's lock. */
 typedef void cp_control_answered(bool received);
 
-/* Where the socket is, too. */
+/* A second place of the socket. */
 struct cp_control_place {
-	const char *path; /* NULL: nowhere else */
-	bool owner;	  /* PATH is this process's; else it gets PATH.PID */
+	const char *path; /* NULL: there is no second place */
+	bool owner;	  /* PATH belongs to this process; others use PATH.PID */
 };
 
 /* Open the socket, and let the task sleep with descriptors. Returns 0 or a negative errno. */
 int cp_control_socket_open(void);
-/* Listen at PLACE, too. Returns 0 or a negative errno. */
+/* Listen at PLACE as well. Returns 0 or a negative errno. */
 int cp_control_socket_add_path(const struct cp_control_place *place);
 bool cp_control_socket_is_open(void);
 void cp_control_socket_close(void);
-/* As cp_task_sleep, and until somebody has a request. TIMEOUT: NULL = no end. */
+/* Sleep as cp_task_sleep does; a request also ends the sleep. TIMEOUT: NULL = no end. */
 void cp_control_socket_sleep(uint32_t *word, uint32_t seen, const struct timespec *timeout);
-/* Serve those who were ready at the end of the sleep. */
+/* Serve the clients that were ready at the end of the sleep. */
 void cp_control_socket_serve(cp_control_answer *answer, cp_control_answered *answered);
 /* Return when cp_control_socket_serve must be called again at the latest, in monotonic ns;
  * UINT64_MAX = never. */
 uint64_t cp_control_socket_due(void);
-/* Return the process id of the client that is being answered, or 0 if it is out of sight. */
+/* Return the process id of the client that is being answered; 0 if the kernel hides it. */
 int cp_control_socket_peer(void);
-/* In a fork child, which doesn't have the task. */
+/* Reset in a fork child, which doesn't have the task. */
 void cp_control_socket_fork_child(void);
 
 /* Checks requests that come over the control socket, and makes replies; see base/control.h. Any
@@ -72,7 +73,7 @@ void cp_control_socket_reply(struct cp_control_message *m, int result);
 void cp_control_socket_text(struct cp_control_message *m, const char *key, const char *value);
 void cp_control_socket_number(struct cp_control_message *m, const char *key, uint64_t value);
 
-/* Decides who may ask something of this process over its control socket. */
+/* Decides who may send requests to this process over its control socket. */
 
 /* Return true if the other end of connection FD may ask: root, or a process of the same user and
  * group as the calling task. As for ptrace, all user and group ids of the process must be the
@@ -95,8 +96,8 @@ bool cp_control_socket_may_ask(int fd);
 /* Requests to the collector, as bits. */
 #define CP_REQUEST_DRAIN UINT32_C(1)
 #define CP_REQUEST_TOGGLE UINT32_C(4)	 /* CPUPROFILESIGNAL */
-#define CP_REQUEST_CHECK_END UINT32_C(8) /* is the collector the last thread? */
-#define CP_REQUEST_QUIT UINT32_C(16)	 /* the collector's thread ends */
+#define CP_REQUEST_CHECK_END UINT32_C(8) /* check whether the collector is the last thread */
+#define CP_REQUEST_QUIT UINT32_C(16)	 /* end the collector's thread */
 #define CP_REQUEST_TICK UINT32_C(64)	 /* a timed action is due */
 /* Numbered dumps: of one main mode with its companions, or of all modes. */
 #define CP_REQUEST_DUMP_OF(mode) (UINT32_C(0x10000) << (mode))
@@ -111,12 +112,12 @@ struct cp_collect_work {
 	uint64_t (*due)(void);
 	/* Return true if threads are to be looked for, because a mode is on. */
 	bool (*busy)(void);
-	/* Return true if there is to be a control socket. YOUNG: the process may be one of the many
-	 * that soon end, for which a socket would cost much. */
+	/* Return true if there is to be a control socket. YOUNG: the process has just begun; many
+	 * processes soon end, and a socket would cost them much. */
 	bool (*controlled)(bool young);
-	/* Where the socket is to be besides its abstract name. Called when that is there. */
+	/* Set the second place of the socket. Called when the abstract name exists. */
 	void (*control_place)(struct cp_control_place *place);
-	/* The socket could not be opened there. */
+	/* Called if the socket could not be opened at the second place. */
 	void (*control_failed)(const struct cp_control_place *place, int err);
 	/* Answer a request; see cp_control_answer. Runs in the collector, without the lock. */
 	cp_control_answer *answer;
@@ -149,8 +150,8 @@ bool cp_collect_is_raw_task(void);
 /* End the collector and wait for its end. It first serves all earlier requests. Not a cancellation
  * point. Ordinary context. */
 void cp_collect_thread_stop(void);
-/* End the collector, so that the program gets the place of its tasks. Returns false if there is
- * none. cp_collect_thread_revive starts it anew. */
+/* End the collector, so that the program can make another task. Returns false if there is no
+ * collector. cp_collect_thread_revive starts it again. */
 bool cp_collect_thread_give_way(void);
 /* Stop the collector temporarily, if it runs. Any number of threads may do so; each then calls
  * unpark. The last unpark starts the collector again if it is still wanted (AGAIN). Ordinary
@@ -205,7 +206,7 @@ struct cp_collector {
 	const struct cp_collect_work *work;
 	uint32_t state;
 	uint32_t raw_task; /* in RUNNING: the task has no libc thread (worker.c) */
-	uint32_t joining;  /* a thread of the profiler that the sweep can't know yet */
+	uint32_t joining;  /* a thread of the profiler that the sweep doesn't know yet */
 	uint32_t requests; /* CP_REQUEST_*, not yet served */
 	uint32_t wakeups;  /* futex: changed with every request */
 	int32_t thread_tid;
@@ -215,7 +216,7 @@ extern struct cp_collector cp_collector; /* collect.c */
 
 /* Wake the collector's loop, so that it looks for requests. Any context. */
 void cp_collect_wake(void);
-/* Add REQUESTS and wake the collector, which runs. */
+/* Add REQUESTS and wake the running collector. */
 void cp_collect_post(uint32_t requests);
 /* The collector's loop. Runs in the worker, or in the thread where there is no worker; see struct
  * cp_worker_work. */
@@ -236,16 +237,16 @@ void cp_collect_loop_end_as_last(void);
  * Returns 0; -EEXIST: there is another file; or a negative errno. In the collector's task, which
  * must have its own table of descriptors. */
 int cp_control_path_bind(int fd, const char *path, bool unique, int backlog);
-/* Remove the file, if it is still that of the last bind. Any context; no libc. */
+/* Remove the file if it is still the one of the last bind. Any context; no libc. */
 void cp_control_path_remove(void);
-/* The same, until the next bind. Under the collector's lock, which each bind has, too: so the file
- * is gone when the process ends or becomes another program. */
+/* Remove the file until the next bind. Both run under the collector's lock, so the file is gone
+ * when the process ends or becomes another program. */
 void cp_control_path_withdraw(void);
 /* No further bind is to be tried after cp_control_path_withdraw. */
 void cp_control_path_give_up(void);
 /* Return true after cp_control_path_withdraw, until the next bind. */
 bool cp_control_path_is_withdrawn(void);
-/* In a fork child: the file is the parent's. */
+/* Forget the file in a fork child; it is the parent's. */
 void cp_control_path_fork_child(void);
 
 /* drain.c
@@ -261,7 +262,7 @@ void cp_drain_all(struct cp_run *runs, struct cp_modules *modules);
  * drain, or any thread has allocated at a new place. Needs no lock: T's rings stay while T lives.
  */
 bool cp_drain_has_more(const struct cp_thread *t);
-/* Drain before R begins, so that earlier ring contents do not become R's. */
+/* Drain before R begins, so that R doesn't get earlier ring contents. */
 void cp_drain_forget(const struct cp_run *r, struct cp_run *runs, struct cp_modules *modules);
 /* Return the number of T's label in R, for a mode that makes rows itself; CP_NO_THREAD if memory is
  * exhausted. */
@@ -273,8 +274,7 @@ void cp_drain_name(struct cp_run *r, const struct cp_thread *t);
 
 /* perf_probe.c
  *
- * May this process have perf events?
- */
+ * Finds out whether this process may have perf events. */
 
 /* Try an event of WHAT (NULL: the task clock) in the calling thread, which it does not outlive.
  * Returns NULL if that is possible, or the reason why not, in words, with the kernel's error in
@@ -298,7 +298,7 @@ void cp_shrink_run(struct cp_run *r);
  * is a collector. Uses only raw system calls and the profiler's own pages.
  */
 
-/* Tasks that don't count because they are the profiler's; 0 = none. */
+/* Tasks of the profiler, which the sweep skips; 0 = none. */
 struct cp_sweep_ours {
 	int tid[3];
 };
@@ -346,15 +346,15 @@ int cp_task_sleep_begin(void);
 /* Let a sleep end when FD, which doesn't block, becomes ready; in the task. Returns 0 or a negative
  * errno. */
 int cp_task_sleep_watch(int fd);
-/* Forget that: in the task, before it ends or waits for the futex again. */
+/* Stop watching descriptors: in the task, before it ends or waits for the futex again. */
 void cp_task_sleep_end(void);
-/* Sleep until TIMEOUT is over (NULL: no end), WORD isn't SEEN any more, or one of COUNT FDS is
- * ready, which their revents say then. */
+/* Sleep until TIMEOUT is over (NULL: no end), WORD differs from SEEN, or one of COUNT FDS is ready;
+ * the revents are set then. */
 void cp_task_sleep(uint32_t *word, uint32_t seen, const struct timespec *timeout,
 		   struct pollfd *fds, unsigned count);
 /* End the task's sleep, after WORD was changed. Any context. */
 void cp_task_sleep_wake(uint32_t *word);
-/* In a fork child, which has no such task. */
+/* Reset in a fork child, which has no such task. */
 void cp_task_sleep_fork_child(void);
 
 /* thread_timer.c
@@ -378,12 +378,11 @@ const char *cp_thread_timer_advice(int err);
  *
  * Called by the modes that sample by the tick, in ordinary context. */
 
-/* Tells of thread T in MODE, whose CPU clock is at CPU, if there is something new. Reads a file
- * then.
- */
+/* Add thread T's bursts in MODE to the counts if enough CPU time has passed; T's CPU clock is at
+ * CPU. May read a file of T. */
 void cp_thread_timer_bursts_look(unsigned mode, struct cp_bursts *b, const struct cp_thread *t,
 				 uint64_t cpu);
-/* The same for the calling thread, without the file: it ends. */
+/* The same for the calling thread, which ends; no file is read. */
 void cp_thread_timer_bursts_end(unsigned mode, struct cp_bursts *b, uint64_t cpu);
 /* Adds a note to R's comments, ending with ADVICE, if a good part of the CPU time is of threads
  * that run for less than a tick at a time. */
@@ -417,8 +416,8 @@ void cp_threads_end_raw(int status);
 bool cp_threads_ended_raw(void);
 /* Return the exit status that the last ended thread gave to the kernel. */
 int cp_threads_last_status(void);
-/* Return true if main has ended by its own system call, which no function of the profiler sees. The
- * collector asks for this, and then calls cp_threads_end_main. */
+/* Return true if main has ended by its own system call, unseen by the profiler. The collector asks
+ * this, and then calls cp_threads_end_main. */
 bool cp_threads_main_is_lost(void);
 void cp_threads_end_main(int status);
 /* Register the calling thread, which the sweep has not found yet, as the sweep would, and begin it
@@ -463,8 +462,8 @@ void cp_threads_fork_child(void);
  */
 
 struct cp_worker_work {
-	/* The loop; runs in the task. Returns true if all is done, false if it returned because of
-	 * cp_worker_is_stale. */
+	/* The loop; runs in the task. Returns true at its end, false if it must go on in a new task
+	 * (cp_worker_is_stale). */
 	bool (*loop)(void);
 	/* Wake the loop, so that it looks for requests; runs in the thread. */
 	void (*wake)(void);

@@ -17,10 +17,10 @@
  * a thread was seen, the second otherwise. */
 #define SWEEP_FIRST_NS UINT64_C(100000000)
 #define SWEEP_NS UINT64_C(1000000000)
-/* The same while no mode is on: for a program whose threads have all ended by system calls that
- * nobody saw, and which only the collector keeps. */
+/* The interval while no mode is on. It finds programs whose threads have all ended by unseen system
+ * calls, and which only the collector keeps alive. */
 #define SWEEP_IDLE_NS UINT64_C(60000000000)
-/* After main has ended and while others run, a thread may end unnoticed. */
+/* After main has ended, other threads may end unnoticed, so look this often. */
 #define END_CHECK_NS UINT64_C(20000000)
 #define JOINING_NS UINT64_C(10000000)
 /* A sweep may take at most 1/SWEEP_SHARE of the time; with many threads it comes less often. */
@@ -103,8 +103,7 @@ static void add_path(void *unused)
 	cp_collector.work->control_failed(&place, err);
 }
 
-/* Open the control socket if there is to be one. Where it can't be had, one attempt is made in each
- * task. */
+/* Open the control socket if there is to be one. After a failure, each task tries once. */
 static void control(bool young, bool *tried)
 {
 	if (*tried || !cp_worker_has_own_table() || !cp_collector.work->controlled(young))
@@ -128,7 +127,7 @@ static void look_at_counter(struct cp_tick_watch *w)
 
 static uint64_t sweep(struct cp_tick_watch *watch)
 {
-	/* CPU time: interruptions do not count as the sweep's cost. */
+	/* CPU time, so that interruptions don't count as the sweep's cost. */
 	uint64_t began = cp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID), cost, again;
 	struct cp_sweep_ours tasks = ours();
 
@@ -192,7 +191,7 @@ static bool collect_rounds(void)
 		tick = now >= cp_collector.work->due() ? CP_REQUEST_TICK : 0;
 		if (bits | tick)
 			cp_collect_run(serve_all, &tick);
-		/* The process goes on after all: an exec failed. */
+		/* The socket was withdrawn for an exec that failed. */
 		if (cp_control_path_is_withdrawn())
 			cp_collect_run(add_path, NULL);
 		cp_control_socket_serve(cp_collector.work->answer, cp_collector.work->answered);

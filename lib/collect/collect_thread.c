@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Begin and end of the collector: a task, with a libc thread where changes of credentials don't
- * pass through the profiler. See collect.h, collect.h.
- */
+ * pass through the profiler. See collect.h. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -15,11 +14,11 @@
 #include "base/sys.h"
 #include "sample/thread.h"
 
-/* Stack of the thread itself, which only waits and switches to the work stack. The program's atexit
- * handlers may run on it when it is the last thread. */
+/* Size of the thread's own stack: it only waits and switches to the work stack. The program's
+ * atexit handlers may run on it when it is the last thread. */
 #define THREAD_STACK ((size_t)256 << 10)
 
-/* A thread's stack. */
+/* The stack of a thread. */
 struct stack {
 	void *memory;
 	size_t size;
@@ -27,12 +26,12 @@ struct stack {
 
 static pthread_t thread;
 static struct stack thread_stack; /* unmapped when the thread is joined */
-/* The profiler sees the program's calls of setuid and its relatives. */
+/* the collector may be a raw task: the profiler sees all calls of setuid and its relatives */
 static uint32_t may_be_raw CP_START_DATA;
 static uint32_t held_off;     /* stopped on purpose: only cp_collect_thread_start starts it again */
-static uint32_t parkers;      /* threads between park and unpark */
-static uint32_t parked;	      /* the collector ran when one of them parked */
-static sigset_t program_mask; /* of the thread that started the collector */
+static uint32_t parkers;      /* threads between cp_collect_thread_park and unpark */
+static uint32_t parked;	      /* the collector ran when one of these threads parked */
+static sigset_t program_mask; /* signal mask of the thread that started the collector */
 
 void cp_collect_thread_allow_raw_task(void)
 {
@@ -189,7 +188,7 @@ void cp_collect_thread_stop(void)
 		cp_sys_yield();
 	if (!cp_cas_acqrel(&cp_collector.state, &running, CP_COLLECTOR_STOPPING))
 		return;
-	/* The caller must not be cancelled half-way. */
+	/* Cancellation would leave the start half done. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	cp_collect_post(CP_REQUEST_QUIT);
 	if (cp_load_relaxed(&cp_collector.raw_task)) {

@@ -16,14 +16,14 @@
 #include "base/sys.h"
 #include "base/text.h"
 
-/* Linux's, which older headers lack. */
+/* RENAME_NOREPLACE, which older headers lack. */
 #define NOREPLACE 1u
-/* So many names are tried for a socket that isn't renamed yet. */
+/* Number of names that are tried for a socket that isn't renamed yet. */
 #define FIRST_NAMES 4
 
 enum { NONE, BOUND, WITHDRAWN };
 
-/* The file of the last bind. */
+/* The path of the last bind. */
 static char bound[sizeof(((struct sockaddr_un *)0)->sun_path)];
 static uint64_t device, inode;
 static uint32_t state;
@@ -46,8 +46,8 @@ static int address(struct sockaddr_un *a, const char *path)
 		       : -ENAMETOOLONG;
 }
 
-/* Does nobody listen at PATH, a socket of this user? Returns 1 or 0, or -EEXIST for another file.
- */
+/* Returns 1 if PATH is a socket of this user on which nobody listens, 0 if somebody does, -EEXIST
+ * for another file. */
 static int is_stale(const char *path)
 {
 	struct sockaddr_un a;

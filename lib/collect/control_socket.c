@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The control socket; see collect.h. */
+/* The control socket: accepts clients, checks who they are, reads requests and sends replies. See
+ * collect.h. */
 #include "collect/collect.h"
 
 #include <errno.h>
@@ -21,10 +22,11 @@
 #define NAMES 4
 
 static int listener = -1, client = -1;
-static int path_listener = -1;	 /* of CPROF_CONTROL=/PATH */
-static int ready = -1;		 /* one of these that was ready at the end of the sleep */
+static int path_listener = -1; /* listener at CPROF_CONTROL=/PATH */
+static int ready = -1;	       /* the descriptor of these that was ready at the end of the sleep */
 static uint64_t client_deadline; /* monotonic ns */
-static uint64_t paid_until;	 /* monotonic ns: what was accepted is paid for by then */
+static uint64_t
+	paid_until; /* monotonic ns: end of the time that the accepted clients have used up */
 static struct cp_control_message message;
 
 static uint64_t socket_now(void)
@@ -51,7 +53,7 @@ static int bind_name(int fd)
 	return (int)err;
 }
 
-/* PLACE: a path, or NULL for the abstract name. */
+/* PLACE is a path, or NULL for the abstract name. */
 static int publish(int fd, const struct cp_control_place *place)
 {
 	int err;
@@ -160,13 +162,13 @@ void cp_control_socket_sleep(uint32_t *word, uint32_t seen, const struct timespe
 	ready = fds[0].revents ? fds[0].fd : fds[1].revents ? fds[1].fd : -1;
 }
 
-/* Who may ask. */
+/* ---- who may ask ---- */
 
 /* The kernel shows every user and group that a user namespace doesn't know as this one. */
 #define UNKNOWN 65534u
 
 struct peer {
-	uint32_t pid, uid, gid; /* struct ucred */
+	uint32_t pid, uid, gid; /* as in struct ucred */
 };
 
 static bool has_capabilities(void)
@@ -177,7 +179,7 @@ static bool has_capabilities(void)
 	return cp_sys2(SYS_capget, &h, c) < 0 || c[0].permitted || c[1].permitted;
 }
 
-/* Is every user known here, as on a host, so that UNKNOWN is the user nobody? */
+/* Does the user namespace know all users, as on a host? Then UNKNOWN is the real user nobody. */
 static bool knows_all_users(void)
 {
 	static const char all[] = "         0          0 4294967295";
@@ -198,7 +200,7 @@ static bool is_same(long call, uint32_t id)
 	       ids[2] == id;
 }
 
-/* Return the process id at the other end of connection FD, or 0 if it is out of sight. */
+/* Return the process id at the other end of connection FD, or 0 if the kernel doesn't show it. */
 static int control_peer_pid(int fd)
 {
 	struct peer p = { 0, UNKNOWN, UNKNOWN };
@@ -238,7 +240,7 @@ int cp_control_socket_peer(void)
 	return control_peer_pid(client);
 }
 
-/* Room for one descriptor. The kernel closes what doesn't fit. */
+/* A control message with one descriptor; the kernel closes further ones. */
 union passed {
 	struct cmsghdr header;
 	char bytes[CMSG_SPACE(sizeof(int))];
@@ -279,7 +281,7 @@ static bool reply(void)
 	return cp_sys3(SYS_sendmsg, client, &h, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
 }
 
-/* Requests and replies of the control socket. */
+/* ---- requests and replies ---- */
 
 int cp_control_socket_check(const struct cp_control_message *m, size_t got)
 {
@@ -341,7 +343,7 @@ static void serve_client(cp_control_answer *answer, cp_control_answered *answere
 	} else if (err == -EPROTO) {
 		cp_control_socket_reply(&message, err);
 		reply();
-	} /* rubbish gets no answer */
+	} /* a malformed request gets no answer */
 	if (fd >= 0)
 		cp_sys_close(fd);
 	end_client();

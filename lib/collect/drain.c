@@ -45,7 +45,8 @@ static uint32_t find_label(struct cp_run *r, struct cp_thread *t, bool ended)
 	return label;
 }
 
-/* The label gets the thread's present name; most threads name themselves soon after they start. */
+/* The label gets the present name of the thread, because most threads name themselves soon after
+ * they start. */
 void cp_drain_name(struct cp_run *r, const struct cp_thread *t)
 {
 	uint64_t kept = *kept_label(r, t);
@@ -184,11 +185,11 @@ void cp_drain_all(struct cp_run *runs, struct cp_modules *modules)
 			runs[m].ops->collect(&runs[m]);
 	for (uint32_t i = 0; i < cp_thread_limit(); i++) {
 		struct cp_thread *t = cp_thread_at(i);
-		/* Read before the rings: an ended thread adds nothing afterwards. */
+		/* Read the state before the rings: an ended thread adds nothing afterwards. */
 		bool ended = cp_load_acquire(&t->state) == CP_THREAD_ENDED;
 
 		drain_thread(runs, t, ended);
-		/* If it has samples after the mark, the thread waits for the next drain. */
+		/* A thread with samples after the mark waits for the next drain. */
 		if (ended && !holds_any(t->ring) && !holds_any(t->hook_ring))
 			release_record(runs, t);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* May this process have perf events? See collect.h. */
+/* Probes whether this process may have perf events; see collect.h. */
 #include "collect/collect.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "base/sys.h"
 #include "base/text.h"
 
-/* So far away that a probe is closed before it hits. */
+/* So long a period that the probe is closed before its first hit. */
 #define PROBE_PERIOD UINT64_C(1000000000)
 
 static char text[128];
@@ -36,7 +36,7 @@ const char *cp_perf_probe(const struct cp_perf_what *what, int *err)
 	struct cp_perf probe = { .what = what };
 
 	*err = 0;
-	/* A filter may kill the process for a call that it doesn't know, as those of systemd do. */
+	/* A filter, such as systemd's, may kill the process for a call that it doesn't know. */
 	if (cp_sys_is_filtered())
 		return "a seccomp filter is on, and might kill for perf_event_open";
 	cp_perf_page = getauxval(AT_PAGESZ);

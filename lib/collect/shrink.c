@@ -7,7 +7,7 @@
 #include "profile/profile.h"
 #include "sample/thread.h"
 
-/* So many locations with their names are kept over windows, because naming is what costs. */
+/* Number of locations that are kept with their names over windows, because naming is expensive. */
 #define LOCATIONS_KEPT 32768u
 
 static void keep_row(uint32_t *row, void *arg)
@@ -25,7 +25,7 @@ static bool has_stayed(uint32_t row, const void *arg)
 	return cp_aggregate_compact_row(arg, row) != CP_INDEX_NONE;
 }
 
-/* Threads keep the numbers of their labels. Returns how many have one. */
+/* Give threads the new numbers of their labels. Returns how many threads have a label. */
 static uint32_t renumber_threads(const struct cp_run *r, const struct cp_compaction *c)
 {
 	uint32_t labelled = 0;
@@ -34,7 +34,7 @@ static uint32_t renumber_threads(const struct cp_run *r, const struct cp_compact
 		struct cp_thread *t = cp_thread_at(i);
 		uint64_t *label = cp_thread_part(t, r->ops->thread_label);
 
-		/* One that hasn't stayed becomes 0, which is none. */
+		/* A label that is gone becomes 0, which means none. */
 		if (*label)
 			*label = cp_aggregate_compact_thread(c, (uint32_t)*label - 1) + 1u;
 		labelled += *label && cp_load_acquire(&t->state) != CP_THREAD_FREE;
@@ -60,8 +60,8 @@ static bool is_empty(const struct cp_aggregate *a, uint32_t row)
 	return empty;
 }
 
-/* Returns how many of R's rows somebody needs, having marked them in C. Sets *GIVES_UP if another
- * row has values. */
+/* Marks R's needed rows in C and returns their number. Sets *GIVES_UP if a row that is not needed
+ * has values. */
 static uint32_t mark_rows(struct cp_run *r, struct cp_compaction *c, bool *gives_up)
 {
 	uint32_t needed = 0;
@@ -95,7 +95,7 @@ static void shrink(struct cp_run *r, struct cp_compaction *c)
 	r->gave_up |= gives_up;
 }
 
-/* Nobody refers to a location but rows. */
+/* Only rows refer to locations. */
 static void forget_locations(struct cp_run *r)
 {
 	struct cp_aggregate *a = &r->aggregate;
@@ -113,7 +113,7 @@ void cp_shrink_run(struct cp_run *r)
 
 	if (!r->ops->thread_label)
 		return;
-	/* What a mode keeps of rows and threads until its next settle has their old numbers. */
+	/* The mode's data of rows and threads have the old numbers until its next settle. */
 	if (r->ops->settle)
 		r->ops->settle(r);
 	if (cp_aggregate_compact_begin(&c, &r->aggregate))

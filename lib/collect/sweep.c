@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds threads in /proc; see collect.h. */
+/* Finds threads in /proc, and thread records by thread id; see collect.h. */
 #include "collect/collect.h"
 
 #include <errno.h>
@@ -76,14 +76,14 @@ static int count_task(int tid, void *context)
 	return 0;
 }
 
-/* Begin T for the modes. It has had a record since it waited for a lock. */
+/* Begin T, which registered itself when it waited for a lock, for the modes. */
 static void begin_registered(struct cp_thread *t)
 {
 	t->to_begin = false;
 	cp_mode_ops_thread_begin(t);
 }
 
-/* Records by thread id. */
+/* ---- records by thread id ---- */
 
 static struct cp_index records;
 
@@ -120,7 +120,7 @@ struct cp_thread *cp_sweep_find_tid(int tid)
 
 void cp_sweep_tids_fork_child(void)
 {
-	/* Abandoned, not freed: the parent may have been moving it. */
+	/* The index is abandoned, not freed: a thread of the parent may have been moving it. */
 	records = (struct cp_index){ 0 };
 }
 
@@ -150,8 +150,7 @@ static int see_task_locked(int tid)
 	return 0;
 }
 
-/* Return true for a task that is the profiler's, and for main when it has ended and remains as a
- * zombie. */
+/* Return true for a task of the profiler, and for an ended main that remains as a zombie. */
 static bool is_none_of_the_programs(const struct sweep *s, int tid)
 {
 	return is_ours(s, tid) || (cp_threads_main_ended() && tid == cp_sys_getpid());
@@ -179,8 +178,8 @@ static bool is_gone(const struct sweep *s, int tid)
 	       cp_sys3(SYS_tgkill, cp_sys_getpid(), tid, 0) == -ESRCH;
 }
 
-/* End the foreign records of threads that were not seen. A thread with its own record ends that
- * itself, and may be seen in /proc a little before or after that. */
+/* End the foreign records of threads that were not seen. A thread with its own record ends the
+ * record itself, and may be in /proc a little longer or shorter than the record exists. */
 static void end_unseen(const struct sweep *s)
 {
 	for (uint32_t i = 0; i < cp_thread_limit(); i++) {
@@ -228,8 +227,8 @@ static int count_tasks(struct sweep *s)
 	return 0;
 }
 
-/* Return true if no thread is new. Where every thread announces itself, comparing the numbers is
- * enough. Not so with foreign threads: one may have replaced another. */
+/* Return true if no thread is new. If every thread announces itself, comparing the numbers is
+ * enough. Foreign threads need a look, because one may have replaced another. */
 static bool nothing_new(struct sweep *s)
 {
 	count_records(s);
@@ -358,6 +357,6 @@ bool cp_sweep_all_gone(const struct cp_sweep_ours *ours)
 
 void cp_sweep_fork_child(void)
 {
-	/* Abandoned, not freed: the parent's sweep may have been moving them. */
+	/* The vectors are abandoned, not freed: the parent's sweep may have been moving them. */
 	strangers = new_strangers = (struct cp_vec){ .size = sizeof(int) };
 }

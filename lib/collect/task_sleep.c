@@ -13,7 +13,7 @@
 #define WAKE_SIGNAL 33
 
 static bool begun;
-static int process;	/* the task's process, for the signal */
+static int process;	/* process of the task, which the signal is sent to */
 static uint32_t asleep; /* the task's id while it waits for the signal, or is about to; else 0 */
 
 /* Send the signal to task TID. -EAGAIN: the user's limit of pending signals is reached. */
@@ -27,7 +27,7 @@ static long send_signal(uint32_t tid)
 	return cp_sys4(SYS_rt_tgsigqueueinfo, process, tid, WAKE_SIGNAL, &info);
 }
 
-/* Take one signal, or wait until TIMEOUT is over (NULL: no end). */
+/* Take one signal, or wait for one until TIMEOUT is over (NULL: no end). */
 static bool take_signal(const struct timespec *timeout)
 {
 	const uint64_t set = CP_SIGBIT(WAKE_SIGNAL);
@@ -56,7 +56,7 @@ int cp_task_sleep_begin(void)
 	long err;
 
 	process = cp_sys_getpid();
-	/* Where signals can't be sent, the task must sleep on a futex. */
+	/* If signals can't be sent, the task must sleep on a futex. */
 	err = send_signal((uint32_t)cp_sys_gettid());
 	if (err)
 		return (int)err;
@@ -87,7 +87,8 @@ void cp_task_sleep_end(void)
 void cp_task_sleep(uint32_t *word, uint32_t seen, const struct timespec *timeout,
 		   struct pollfd *fds, unsigned count)
 {
-	/* Each time: the kernel refuses an owner whose user ids have changed since. */
+	/* Set the owner at each sleep: the kernel refuses an owner whose user ids have changed
+	 * since. */
 	for (unsigned i = 0; i < count; i++)
 		if (fds[i].fd >= 0)
 			cp_task_sleep_watch(fds[i].fd);
@@ -106,8 +107,8 @@ void cp_task_sleep_wake(uint32_t *word)
 {
 	uint32_t tid = cp_load_seqcst(&asleep), none = 0;
 
-	/* One signal is enough for a sleep. If it can't be sent, the next waker tries again, or the
-	 * sleep ends by itself. */
+	/* One signal ends the sleep. If it can't be sent, the next waker tries again, or the sleep
+	 * ends by its timeout. */
 	if (!tid || !cp_cas_acqrel(&asleep, &tid, 0))
 		cp_sys_futex_wake(word, 1);
 	else if (send_signal(tid) == -EAGAIN)

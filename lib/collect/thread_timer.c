@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Timers on the CPU clock of one thread; see collect.h. */
+/* Timers on the CPU clock of one thread, and how long threads run at a time; see collect.h. */
 #include "collect/collect.h"
 
 #include <errno.h>
@@ -45,16 +45,17 @@ uint64_t cp_thread_timer_tick_ns(void)
 	return (uint64_t)tick.tv_sec * 1000000000u + (uint64_t)tick.tv_nsec;
 }
 
-/* How long threads run at a time. */
+/* ---- how long threads run at a time ---- */
 
-/* A thread is told of after so many ticks of CPU time: of less, its mean tells nothing. */
+/* A thread's bursts are counted after this many ticks of CPU time; the mean over fewer ticks tells
+ * nothing. */
 #define TICKS 4
-/* The least part of the CPU time, in per cent, that is worth a note. */
+/* The least share of the CPU time, in per cent, that deserves a note. */
 #define WORTH 10
 
 static uint64_t known_tick(void)
 {
-	static uint64_t known; /* under the collector's lock, or the same by every thread */
+	static uint64_t known; /* under the collector's lock; every thread stores the same value */
 
 	if (!cp_load_relaxed(&known))
 		cp_store_relaxed(&known, cp_thread_timer_tick_ns());
@@ -66,7 +67,8 @@ static bool is_due(const struct cp_bursts *b, uint64_t cpu)
 	return cpu >= b->ran + TICKS * known_tick();
 }
 
-/* A burst ends where the thread waits. That another thread took the processor doesn't end it. */
+/* Count the bursts of B until CPU. A burst ends when the thread waits, not when another thread
+ * takes the processor. */
 static void tell_burst(unsigned mode, struct cp_bursts *b, uint64_t cpu, uint64_t waits)
 {
 	cp_count_mode(mode, CP_COUNT_BURSTS_NS, cpu - b->ran);

@@ -35,7 +35,7 @@ static uint32_t last_status; /* exit status of the last ended thread */
  * child that another thread forked, it is that thread's id, and libc may free its memory when the
  * thread ends. */
 static const uint32_t *main_id CP_START_DATA;
-/* It is in the memory of the process's first thread, which is never freed. */
+/* The id is in memory of the process's first thread, which is never freed. */
 static bool main_id_stays CP_START_DATA;
 /* A thread is registered either by the sweep or by itself. Either side holds this lock from the
  * check for the other's record until its own record is live. */
@@ -65,8 +65,8 @@ static void end_thread(struct cp_thread *t, int status)
 		cp_collect_request(CP_REQUEST_CHECK_END);
 }
 
-/* Runs in every round of key destructors, but acts in the last one, so that the work of the
- * program's other destructors is still sampled. */
+/* Called in every round of key destructors, but acts in the last one, so that the program's other
+ * destructors are still sampled. */
 static void on_thread_end(void *record)
 {
 	struct cp_thread *t = record;
@@ -79,8 +79,8 @@ static void on_thread_end(void *record)
 	end_thread(t, 0);
 }
 
-/* libc has room for the first keys in every thread, and allocates for others. Without a key, the
- * sweep sees that a thread has ended. */
+/* libc has room for the first keys in every thread, and allocates for later ones, so only an early
+ * key is used. Without a key, the sweep sees the end of a thread. */
 static void make_end_key(void)
 {
 	if (pthread_key_create(&end_key, on_thread_end))
@@ -276,8 +276,7 @@ void cp_threads_register(void)
 	}
 	go_live(t);
 	arm_end(t);
-	/* The signals that the thread has blocked itself are known; those that it inherited blocked
-	 * are not. */
+	/* The thread's own blocking is known; signals that it inherited blocked are not. */
 	cp_deferred_set_blocked(cp_deferred_blocked());
 	cp_deferred_import_mask();
 	cp_mode_ops_thread_begin(t);
@@ -297,7 +296,7 @@ static struct cp_thread *register_foreign_locked(int tid)
 	    !(t = cp_thread_claim()))
 		return NULL;
 	cp_add_relaxed(&registered, 1);
-	/* Marked as seen: a running sweep may have passed the thread's place in /proc. */
+	/* Marked as seen, because a running sweep may have passed the thread's place in /proc. */
 	t->foreign = t->to_begin = t->seen = true;
 	cp_store_relaxed(&t->tid, tid);
 	cp_store_release(&t->state, CP_THREAD_LIVE);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The task with its own table of descriptors; see collect.h. */
+/* The collector's task with its own table of descriptors; see collect.h. */
 #include "collect/collect.h"
 
 #include <errno.h>
@@ -49,10 +49,10 @@ static uint32_t wish;
 static const char *text;
 static size_t size;
 
-static uint32_t attached; /* a thread waits for the task's requests */
+static uint32_t attached; /* a thread serves the task */
 static uint32_t stale;
 static uint32_t alive;	 /* the task's id; the kernel sets it, and clears it at its end */
-static uint32_t last;	 /* the same, but not cleared */
+static uint32_t last;	 /* the task's id, not cleared at its end */
 static bool in_table;	 /* the task works in the program's table of descriptors */
 static uint32_t leaving; /* a task is about to leave that table */
 static uint32_t stays;	 /* no task may leave that table any more */
@@ -80,9 +80,8 @@ static void want(uint32_t what)
 	cp_sys_futex_wake(&wish, 1);
 }
 
-/* Lines of a task without a thread, kept where a sandbox doesn't give the task the program's
- * descriptor. The next thread of the program that collects writes them, at the end at the latest.
- */
+/* Lines of a task without a thread, which a sandbox may keep from the program's descriptor. The
+ * next thread of the program that collects writes them, at the end at the latest. */
 static struct {
 	struct cp_futex_lock lock;
 	uint32_t size;
@@ -196,7 +195,7 @@ static void task(void *unused)
 		want(work->loop() ? DONE : BACK);
 }
 
-/* Credentials of the calling thread, as far as libc's calls change them. */
+/* The calling thread's credentials, as far as libc's calls change them. */
 struct credentials {
 	uint32_t uid[3], gid[3], groups[GROUPS];
 	struct __user_cap_data_struct capabilities[2];
@@ -248,7 +247,7 @@ static bool has_changed(void)
  * bytes in glibc 2.36. */
 #define DESCRIPTOR ((uintptr_t)8192)
 
-/* Distance from the thread pointer to the last byte in use, below and above. */
+/* Distances from the thread pointer to the lowest and highest used byte. */
 struct extent {
 	uintptr_t below, above;
 };
@@ -283,7 +282,7 @@ static const uint64_t no_modules[2][2] = { { 0 }, { UINT64_MAX } };
 /* Return a thread pointer, with TLS as after the start of a thread; NULL if memory is exhausted. */
 static void *task_tls_make(void)
 {
-	static char *made; /* every thread has the same layout */
+	static char *made; /* the same for all threads, because they have the same layout */
 	const char *tp = cp_thread_pointer();
 
 	if (!made)
@@ -309,7 +308,7 @@ static long make_task(void)
 	cp_store_relaxed(&wish, NOTHING);
 	cp_store_relaxed(&stale, 0);
 	cp_sys_sigmask(SIG_SETMASK, &all, &mask);
-	/* Changes by libc's signal from here on are seen before the first wait. */
+	/* From here on, changes by libc's signal are seen before the first wait. */
 	read_credentials(&made_with);
 	cp_store_seqcst(&leaving, 1);
 	/* Without CLONE_FILES the task would hold the program's files a second time until they are
@@ -327,7 +326,7 @@ static void wait_for_wish(uint32_t seen)
 {
 	struct timespec limit = { WAIT_SECONDS, 0 };
 
-	/* The signal can come between a check and the wait; it then doesn't end the wait. */
+	/* A signal between the check and the wait doesn't end the wait. */
 	if (cp_worker_is_stale() || !has_changed()) {
 		long err = cp_sys_futex_wait(&wish, seen, &limit);
 
@@ -347,7 +346,7 @@ static void wait_until_dead(void)
 
 	while (cp_load_acquire(&alive)) {
 		cp_sys4(SYS_futex, &alive, FUTEX_WAIT, id, &again);
-		/* The signal that ends the task's sleep may have met a full queue. */
+		/* The queue of signals may have been full when the task was to be woken. */
 		work->wake();
 	}
 	cp_worker_wait_gone((int)id);

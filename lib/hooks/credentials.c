@@ -77,8 +77,7 @@ INTERPOSE int initgroups(const char *user, gid_t group)
 extern int own_setuid(uid_t id)
 	__attribute__((alias("setuid"), visibility("hidden"), nothrow, leaf));
 
-/* The library may be loaded late, privately, or after libc; then the program's calls don't come
- * here. */
+/* If the library is loaded late, privately, or after libc, the program's calls don't come here. */
 void init_credentials(void)
 {
 	if (cp_loaded_first("setuid") == (void *)(uintptr_t)own_setuid)

@@ -25,7 +25,7 @@
 /* Number of pointers that have reserved room. A larger environment is passed on unchanged, and the
  * new program then examines its parent. */
 #define ENVIRONMENT_MAX 8192
-/* Number of pointers for which any stack has room. */
+/* Number of pointers that fit on any stack. */
 #define ENVIRONMENT_SMALL 128
 
 /* Return true in a child, such as a vfork's, where the new program will be another process than the
@@ -35,8 +35,8 @@ static bool in_child(void)
 	return !cp_profiled_is_this();
 }
 
-/* Room for one call at a time, in the session's process only: the child of a vfork would never give
- * it back. */
+/* Reserved room, for one call at a time and only in the session's process: a vfork's child would
+ * never give it back. */
 static char *room[ENVIRONMENT_MAX + 2];
 static uint32_t room_taken;
 
@@ -54,7 +54,7 @@ static void give_back(char **taken)
 
 #define PAGE ((uintptr_t)4096)
 
-/* The page that was found readable last; 0: none. */
+/* The last page that was found readable; 0: none. */
 struct reach {
 	uintptr_t page;
 };
@@ -65,7 +65,7 @@ static bool reaches(struct reach *r, const void *p)
 
 	if (page == r->page && page)
 		return true;
-	/* A filter may kill the process for the question. */
+	/* A filter may kill the process for asking. */
 	if (cp_profiled_retired())
 		return true;
 	if (!page || !cp_stackmem_probe((uintptr_t)p))
@@ -120,8 +120,8 @@ static char **with_variable(char **to, char *const *environment, char *variable)
 	return to;
 }
 
-/* Replace ENVIRONMENT by the one for a CHILD or for this process: with the profiler's variable, on
- * the stack of the calling function, or in room that is TAKEN. */
+/* Replace ENVIRONMENT by one with the profiler's variable, for a CHILD or for this process. It is
+ * on the stack of the calling function, or in the reserved room, which is then TAKEN. */
 #define TELL(environment, child, taken)                                                            \
 	do {                                                                                       \
 		size_t n_ = cp_process_shares_any() ? count_variables(environment) : SIZE_MAX;     \
@@ -146,7 +146,7 @@ static int exec_failed(int result, char **taken)
 	return result;
 }
 
-/* How the new program is named. */
+/* How the call names the new program. */
 enum by { BY_PATH, BY_SEARCH, BY_FD, BY_FD_AND_PATH };
 
 /* Replace this program. Returns only if that failed. One function for the whole family: the code
@@ -165,7 +165,7 @@ static __attribute__((noinline)) int replace(enum by by, int fd, const char *pat
 	case BY_SEARCH: result = CP_REAL(execvpe)(path, argv, told); break;
 	case BY_FD: result = CP_REAL(fexecve)(fd, argv, told); break;
 	default:
-		/* libc's function is no more than the system call. */
+		/* libc's function only makes the system call. */
 		result = (int)CP_REAL(syscall)(SYS_execveat, (long)fd, path, argv, told,
 					       (long)flags);
 	}
@@ -218,7 +218,7 @@ static size_t list_length(va_list ap)
 		const char *first_ = (first);                                                      \
 		va_list count_;                                                                    \
 		size_t n_;                                                                         \
-		/* The header says that it is never NULL, but some programs pass NULL. */          \
+		/* The header declares it as never NULL, but some programs pass NULL. */           \
 		__asm__("" : "+r"(first_));                                                        \
 		va_copy(count_, ap);                                                               \
 		n_ = first_ ? list_length(count_) : 0;                                             \
@@ -300,7 +300,7 @@ INTERPOSE int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_
 	return spawn(CP_REAL(posix_spawnp), pid, file, actions, attr, argv, envp);
 }
 
-/* Ways to end the process that run no destructor. */
+/* ---- ways to end the process without destructors ---- */
 
 INTERPOSE void _exit(int status)
 {

@@ -38,7 +38,7 @@ INTERPOSE int clone(int (*f)(void *), void *stack, int flags, void *arg, ...)
 	int tid, saved;
 	va_list ap;
 
-	/* Arguments that the caller didn't pass are read as garbage and passed on, as libc does. */
+	/* Arguments that the caller didn't pass are garbage, which is passed on as libc does. */
 	va_start(ap, arg);
 	parent_tid = va_arg(ap, void *);
 	tls = va_arg(ap, void *);
@@ -62,8 +62,7 @@ INTERPOSE int daemon(int nochdir, int noclose)
 	int result = CP_REAL(daemon)(nochdir, noclose);
 	int saved = errno;
 
-	/* The call returns in the child. After an error it returns in the caller, or the error is
-	 * the child's. */
+	/* The call returns in the child; after an error, in the caller or in the child. */
 	cp_process_daemon_end(pid);
 	cp_process_forked();
 	errno = saved;

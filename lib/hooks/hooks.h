@@ -21,24 +21,24 @@ void cp_seccomp_begins(unsigned long mode, unsigned long flags, const void *filt
  * that such a thread forks.
  */
 
-/* Why; a thread may have several reasons. */
+/* Reasons; a thread may have several. */
 enum cp_unsignalled_reason {
-	CP_UNSIGNALLED_TRACED = 1, /* unsignalled.c */
-	CP_UNSIGNALLED_CAUGHT = 2, /* unsignalled.c */
+	CP_UNSIGNALLED_TRACED = 1, /* see PTRACE_TRACEME in unsignalled.c */
+	CP_UNSIGNALLED_CAUGHT = 2, /* see Syscall User Dispatch in unsignalled.c */
 };
 
 /* Stops the signals to the calling thread; a pending one is handled before this returns. Returns
  * false, and changes nothing, if the thread isn't sampled or has this reason already. */
 bool cp_unsignalled_begin(enum cp_unsignalled_reason reason);
-/* Takes the reason back. The signals start again if it was the last one. Does nothing if the
- * calling thread doesn't have it. */
+/* Take REASON back. The signals start again after the last reason. Does nothing if the calling
+ * thread doesn't have REASON. */
 void cp_unsignalled_end(enum cp_unsignalled_reason reason);
 
-/* prctl(PR_SET_SYSCALL_USER_DISPATCH), by which a thread has its system calls caught. */
+/* prctl(PR_SET_SYSCALL_USER_DISPATCH): the calling thread's system calls become signals. */
 
-/* Returns whether OPTION of prctl is that one. */
+/* Return whether OPTION of prctl is PR_SET_SYSCALL_USER_DISPATCH. */
 bool cp_dispatch_is(int option);
-/* The call, with its arguments A. Returns prctl's result, with errno. */
+/* Make the call with arguments A. Returns prctl's result, with errno. */
 int cp_dispatch_prctl(const unsigned long *a);
 
 #endif

@@ -13,7 +13,7 @@
 #include "sample/sample.h"
 #include "session/session.h"
 
-/* Stacks may be taken without a session, too: cprof_backtrace. */
+/* Stacks may also be taken without a session, by cprof_backtrace. */
 static int close_without_session(void *handle)
 {
 	unsigned before;

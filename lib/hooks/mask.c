@@ -53,7 +53,7 @@ INTERPOSE int sigrelse(int sig)
 	return hold(SIG_UNBLOCK, sig);
 }
 
-/* BSD's masks of 32 signals. */
+/* BSD's functions have masks of 32 signals. */
 static int change32(int how, int mask)
 {
 	sigset_t set, old;
@@ -91,7 +91,7 @@ INTERPOSE int sigwaitinfo(const sigset_t *set, siginfo_t *si)
 	return cp_mask_view_wait(set, si, NULL);
 }
 
-/* Not inlined: an address that is none, written through the register of the frame, is a SIGBUS. */
+/* Not inlined: a write to a bad address, through the register of the frame, would be a SIGBUS. */
 __attribute__((noinline)) static void give(int *to, int sig)
 {
 	*to = sig;
@@ -106,7 +106,7 @@ INTERPOSE int sigwait(const sigset_t *set, int *sig)
 	do
 		got = cp_mask_view_wait(set, NULL, NULL);
 	while (got < 0 && errno == EINTR);
-	/* libc's function returns its error, and sets errno, too. */
+	/* libc's function returns the error and also sets errno. */
 	if (got < 0)
 		return errno;
 	give(sig, got);

@@ -26,7 +26,7 @@
 #include "host/real.h"
 #include "base/sys.h"
 
-/* <linux/close_range.h> has it since Linux 5.11. */
+/* Defined in <linux/close_range.h> since Linux 5.11. */
 #ifndef CLOSE_RANGE_CLOEXEC
 #define CLOSE_RANGE_CLOEXEC (1U << 2)
 #endif

@@ -60,14 +60,14 @@ static bool may_count_x(const struct statx *s)
 	       !s->stx_blocks;
 }
 
-/* A call, and whether it is being repeated: the collector is stopped then. */
+/* A call, and whether it is repeated with the collector stopped. */
 struct asking {
 	uint64_t began; /* 0: not measured */
 	bool alone;
 };
 
-/* A has ended; it is measured, or was repeated, or its result MAY count the collector. Returns true
- * if it is to be repeated. */
+/* A has ended. Returns true if it must be repeated, because its result MAY count the collector and
+ * A was not yet repeated. */
 static __attribute__((noinline)) bool is_repeated(struct asking *a, int fd, const char *path,
 						  int result, bool may, const void *function)
 {

@@ -24,8 +24,8 @@
 #include "session/session.h"
 #include "base/sys.h"
 
-/* The kernel requires one of two: no new privileges, or CAP_SYS_ADMIN in the caller's own user
- * namespace, the one that capget reports on. */
+/* The kernel requires no new privileges, or CAP_SYS_ADMIN in the caller's own user namespace, which
+ * capget reports. */
 static bool has_right(void)
 {
 	struct __user_cap_header_struct h = { _LINUX_CAPABILITY_VERSION_3, 0 };

@@ -12,7 +12,7 @@
 #include "host/signal/host_signal.h"
 #include "base/sys.h"
 
-/* Signals that siginterrupt made interrupting: signal() then omits SA_RESTART. */
+/* Signals that siginterrupt made interrupting; for them signal() omits SA_RESTART. */
 static uint64_t interrupting;
 
 INTERPOSE int sigaction(int sig, const struct sigaction *act, struct sigaction *old)

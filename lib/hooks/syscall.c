@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* syscall(): libc's function for system calls that have no wrapper. Some of them end the process.
- */
+/* syscall(): libc's function for system calls without a wrapper. Some of them end the process;
+ * rt_sigaction is handled as sigaction. */
 #include <errno.h>
 #include <linux/close_range.h>
 #include <linux/futex.h>
@@ -204,7 +204,7 @@ static bool makes_process(long number, const long *a)
 	}
 }
 
-/* See fork.c. */
+/* Make a process by fork or clone as the interposed functions do; see fork.c. */
 static long make_process(long number, const long *a)
 {
 	long result = CP_REAL(syscall)(number, a[0], a[1], a[2], a[3], a[4], a[5]);
@@ -228,7 +228,7 @@ static long make_process(long number, const long *a)
 #define PAGE UINT64_C(4096)
 
 #ifndef SA_RESTORER
-#define SA_RESTORER 0x04000000ul /* where the kernel knows it */
+#define SA_RESTORER 0x04000000ul /* the flag's value in the kernel */
 #endif
 
 /* Return false if P can't be read; the kernel then refuses the call. */

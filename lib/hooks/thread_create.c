@@ -32,7 +32,7 @@ static void creation_ends(bool applied, int err, struct cp_thread *t)
 		cp_deferred_revert_mask();
 	if (err)
 		cp_thread_free(t);
-	/* After an error, too: the collector may have given way in vain. */
+	/* Also after an error, because the collector may have given way in vain. */
 	cp_process_thread_created();
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Stops and starts the signals to a thread; see hooks.h. */
+/* Stops and starts the signals to a thread (ptrace, Syscall User Dispatch); see hooks.h. */
 #include "hooks/hooks.h"
 
 #include <linux/prctl.h>
@@ -76,7 +76,7 @@ void cp_unsignalled_end(enum cp_unsignalled_reason reason)
  * A failed call changes nothing. A child that is forked, and a new thread, have no dispatch.
  */
 
-/* <linux/prctl.h> has them since Linux 5.11. */
+/* Defined in <linux/prctl.h> since Linux 5.11. */
 #ifndef PR_SET_SYSCALL_USER_DISPATCH
 #define PR_SET_SYSCALL_USER_DISPATCH 59
 #define PR_SYS_DISPATCH_OFF 0

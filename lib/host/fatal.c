@@ -37,8 +37,8 @@ uint64_t cp_fatal_signals(int pid)
 	return signals;
 }
 
-/* Returns whether the fault happens again when the handler returns. True for a real fault, which
- * no process has sent. */
+/* Returns whether the fault happens again after the handler's return: true for a real fault, false
+ * for a signal that a process has sent. */
 static bool happens_again(int sig, const siginfo_t *si)
 {
 	return (FAULTS & CP_SIGBIT(sig)) && si->si_code > 0;
@@ -64,7 +64,7 @@ static bool die(int sig, siginfo_t *si)
 	if (cp_sys4(SYS_rt_tgsigqueueinfo, cp_sys_getpid(), cp_sys_gettid(), sig, si) < 0)
 		cp_sys3(SYS_tgkill, cp_sys_getpid(), cp_sys_gettid(), sig);
 	cp_sys_sigmask(SIG_UNBLOCK, &bit, NULL);
-	/* Still running: another thread has just changed SIG's action. */
+	/* The process still runs, because another thread has just changed SIG's action. */
 	cp_sys_sigmask(SIG_BLOCK, &bit, NULL);
 	CP_REAL(sigaction)(sig, &before, NULL);
 	return false;

@@ -8,7 +8,7 @@
 #include "base/atomic.h"
 #include "base/sys.h"
 
-static uint32_t *mark; /* NULL: not made, or the kernel has no such pages */
+static uint32_t *mark; /* NULL: not made yet, or the kernel has no such pages */
 static uint32_t expected;
 
 static uint32_t *make_mark(void)

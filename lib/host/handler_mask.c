@@ -6,10 +6,11 @@
 #include "base/sys.h"
 #include "host/signal/host_signal.h"
 
-static unsigned char prof_added[65]; /* the profiler added SIGPROF to that signal's mask */
+static unsigned char
+	prof_added[65]; /* the profiler added SIGPROF to the mask of the signal's handler */
 static bool any_prof_added;
 static bool any_hides_prof;
-/* The profiler removed CP_DEFERRED_MARKER from that signal's mask. */
+/* The profiler removed CP_DEFERRED_MARKER from the mask of the signal's handler. */
 static unsigned char marker_removed[65];
 
 bool cp_handler_mask_is_handler(const struct sigaction *act)

@@ -23,14 +23,14 @@
  * several threads share one, or another thread makes one unwritable. Never cleared. */
 enum { TOO_SMALL = 1, SHARED = 2, TAKEN = 4 };
 static uint32_t unfit;
-/* The same bits, set once the handlers in the kernel were changed accordingly. */
+/* The same bits, set after the handlers in the kernel were changed. */
 static uint32_t left;
 
 int cp_handler_stack_flags(int sig)
 {
 	int flags = SA_SIGINFO | SA_RESTART;
 
-	/* A stack overflow leaves no other stack. */
+	/* After a stack overflow there is no other stack. */
 	if (!cp_load_relaxed(&unfit) || sig == SIGSEGV || sig == SIGBUS)
 		flags |= SA_ONSTACK;
 	return flags;
@@ -49,7 +49,7 @@ bool cp_handler_stack_is_alternate(void)
 	return (now.ss_flags & SS_ONSTACK) != 0;
 }
 
-/* Return true if another thread has the alternate stack at BASE, too. */
+/* Return true if another thread uses the alternate stack at BASE, too. */
 static bool is_shared(uint64_t base)
 {
 	struct cp_thread *t = cp_self.thread;

@@ -89,7 +89,7 @@ struct cp_signal_work {
 	void (*write)(void);
 	/* Write the profiles: a signal ends the process. CRASH: it dumps core. */
 	void (*end)(bool crash);
-	/* The process goes on after END. */
+	/* Called if the process goes on after END. */
 	void (*go_on)(void);
 };
 
@@ -119,7 +119,8 @@ void cp_fatal_handler(int sig, siginfo_t *si, void *context);
  * same mark as the parent.
  */
 
-/* Set the mark. Call at each start, and in the child of a known fork. Ordinary context. */
+/* Make the mark in this process's memory. Call at each start, and in the child of a known fork.
+ * Ordinary context. */
 void cp_fork_mark_set(void);
 /* Announce (true) that a known fork is about to copy the memory or has copied it. The announcement
  * holds in the child until cp_fork_mark_set, whatever other fork handlers do there first. */
@@ -170,7 +171,7 @@ bool cp_handler_mask_any_prof(void);
 /* Return true if a handler may run with SIGPROF blocked in the kernel, because of its own mask or
  * the profiler's. Otherwise SIGPROF is never blocked there. */
 bool cp_handler_mask_any_hides(void);
-/* Note that there is such a handler. */
+/* Note that such a handler exists. */
 void cp_handler_mask_hidden(void);
 
 /* handler_stack.c
@@ -232,7 +233,7 @@ void init_credentials(void);
  * Async-signal-safe. */
 int cp_mask_view_change(int how, const sigset_t *set, sigset_t *old);
 
-/* sigsuspend */
+/* sigsuspend on the program's view of the mask. */
 int cp_mask_view_suspend(const sigset_t *mask);
 
 /* sigpending, including a deferred SIGPROF. */
@@ -256,11 +257,11 @@ int cp_mask_view_wait(const sigset_t *set, siginfo_t *si, const struct timespec 
 
 struct cp_process_tree {
 	bool owner;
-	bool subreaper;		/* orphans become children of a profiled process */
-	bool execed;		/* this process ran another program before */
-	unsigned sequence;	/* files that this pid wrote before its last exec */
-	uint64_t start_ns;	/* UTC: when this process's first program began */
-	char base[CP_PATH_MAX]; /* relative paths start from this directory; "": it is gone */
+	bool subreaper;		/* orphans become children of this process */
+	bool execed;		/* this process ran another program before its last exec */
+	unsigned sequence;	/* number of files that this pid wrote before its last exec */
+	uint64_t start_ns;	/* UTC time when this process's first program began */
+	char base[CP_PATH_MAX]; /* directory that relative paths start from; "": it is gone */
 };
 
 /* Read from ENVIRONMENT what this process is, and remove the variable. Call in the constructor,
@@ -286,8 +287,7 @@ size_t cp_process_tree_room(const struct cp_process_tree *l);
 
 /* profiled.c
  *
- * Which process is profiled, and is it this one? Set by the session.
- */
+ * Knows which process is profiled, and whether this process is the one. Set by the session. */
 
 /* Make the calling process the profiled one. */
 void cp_profiled_begin(void);

@@ -70,7 +70,7 @@ static void show_mask(sigset_t *old, uint64_t was)
 	memcpy(old, &was, sizeof(was));
 }
 
-/* Return the kernel's part of a change by SET. */
+/* Return the part of a change by SET that is made in the kernel. */
 static uint64_t part_of_kernel(int how, uint64_t set, enum blocker by)
 {
 	bool mentions = set & PROF;
@@ -110,7 +110,7 @@ static int change_mask(int how, const sigset_t *set, sigset_t *old)
 {
 	const uint64_t wanted = set ? word_of(set) : 0;
 	bool blocks = how == SIG_SETMASK || (how == SIG_BLOCK && (wanted & PROF));
-	/* Mostly no handler hides SIGPROF, and the system call in blocker is spared. */
+	/* Mostly no handler hides SIGPROF; then the system call in blocker is saved. */
 	bool may_hide = set && blocks && cp_handler_mask_any_hides();
 	enum blocker by = may_hide ? blocker() : BLOCKED_BY_NONE;
 	uint64_t part = part_of_kernel(how, wanted, by);
@@ -137,7 +137,7 @@ static int change_mask(int how, const sigset_t *set, sigset_t *old)
 
 #define VIEWED (PROF | MARKER)
 
-/* Would a change by SET (or NULL) be made in the kernel as it is, and leave the view as it is? */
+/* Would the kernel make a change by SET (or NULL) unchanged, with no change of the view? */
 static bool is_plain(const sigset_t *set)
 {
 	return !(set && (word_of(set) & VIEWED)) && cp_self.marker && !cp_self.marker_blocked &&
@@ -167,7 +167,7 @@ static int result_of(int err)
 	return -1;
 }
 
-/* Is the mask that the program sees another than the kernel's? */
+/* Does the program's view of the mask differ from the kernel's mask? */
 static bool is_viewed(void)
 {
 	return cp_profiled_active() && cp_load_relaxed(&cp_deferred_on);
@@ -182,7 +182,7 @@ int cp_mask_view_change(int how, const sigset_t *set, sigset_t *old)
 
 	if (cp_self.in_capture)
 		return CP_REAL(sigprocmask)(how, set, old);
-	/* The old mask is written before the view has read the new one. */
+	/* The old mask would overwrite the new one before the view reads it. */
 	if (set && set == old) {
 		wanted = word_of(set);
 		memcpy(&copy, &wanted, sizeof(wanted));
@@ -204,8 +204,7 @@ int cp_mask_view_change(int how, const sigset_t *set, sigset_t *old)
 	return result_of(change_mask(how, set, old));
 }
 
-/* The kernel has a SIGPROF pending where SIGPROF is blocked in the kernel: while a handler runs
- * whose mask blocks it. */
+/* The kernel may have a SIGPROF pending while a handler blocks SIGPROF in the kernel. */
 int cp_mask_view_pending(sigset_t *set)
 {
 	int err = CP_REAL(sigpending)(set);
@@ -316,7 +315,7 @@ int cp_mask_view_wait(const sigset_t *set, siginfo_t *si, const struct timespec 
 	prof = really != 0;
 	if (!prof && timeout && is_now(&limit))
 		return CP_REAL(sigtimedwait)(set, si, timeout);
-	/* SIGPROF is really blocked meanwhile: a handler between the check for a deferred signal
+	/* Block SIGPROF in the kernel meanwhile: a handler between the check for a deferred signal
 	 * and the wait would take the wake-up that the wait needs. */
 	cp_sys_sigmask(SIG_BLOCK, &really, &before);
 	cp_deferred_see(before);
@@ -324,7 +323,7 @@ int cp_mask_view_wait(const sigset_t *set, siginfo_t *si, const struct timespec 
 	if (prof)
 		cp_deferred_set_waiting(true);
 	sig = wait(set, prof, &own, timeout ? &limit : NULL, ~(view | waited_for));
-	/* As the kernel gives it: the signal is taken also if SI can't be written. */
+	/* As in the kernel, the signal is taken even if SI can't be written. */
 	if (sig > 0 && si && !cp_sys_copy_argument(si, &own, sizeof(own))) {
 		errno = EFAULT;
 		sig = -1;

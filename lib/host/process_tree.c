@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owner or descendant; see host.h. */
+/* Finds out whether this process is an owner or a descendant; see host.h. */
 #include "host/host.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@ static void current_directory(char *to, size_t size)
 #define OWNER 1u
 #define SUBREAPER 2u
 
-/* "PID FLAGS SEQUENCE START BASE" */
+/* Parse "PID FLAGS SEQUENCE START BASE" in S. */
 static int parse_line(struct cp_process_tree *l, const char *s)
 {
 	uint64_t pid, flags, sequence, start;
@@ -38,7 +38,7 @@ static int parse_line(struct cp_process_tree *l, const char *s)
 	    cp_text_parse_u64(&s, 10, &start) || *s++ != ' ' || (*s && *s != '/'))
 		return -EINVAL;
 	l->subreaper |= (flags & SUBREAPER) != 0;
-	/* The same pid: after an exec without a fork the process keeps its role. */
+	/* With the same pid, this is an exec without a fork, so the process keeps its role. */
 	if ((int)pid == cp_sys_getpid()) {
 		l->owner = (flags & OWNER) != 0;
 		l->sequence = (unsigned)sequence;
@@ -194,7 +194,7 @@ void cp_process_tree_read(struct cp_process_tree *l, char **environment)
 {
 	const char *value = take_variable(environment);
 
-	/* Not all of BASE is cleared: it is a page, most of it never used. */
+	/* BASE isn't cleared as a whole, because it is a page that is hardly used. */
 	l->owner = true;
 	l->subreaper = is_subreaper();
 	l->sequence = 0;
@@ -236,7 +236,7 @@ const char *cp_process_tree_pin(const struct cp_process_tree *l, char **environm
 	n = cp_text_format(text, PINNED_MAX, "%s=", variable);
 	n += append_literal(text + n, PINNED_MAX - n, l->base);
 	cp_text_format(text + n, PINNED_MAX - n, "%s%c%s", l->base[1] ? "/" : "", first, path + 1);
-	/* Keep the mark of the first character, for children that look at it. */
+	/* Keep the mark of PATH's first character, for children that read the variable. */
 	text[name + 1] |= (char)(path[0] ^ first);
 	for (; environment && *environment; environment++)
 		if (!strncmp(*environment, text, name + 1))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which process is profiled; see host.h. */
+/* Knows which process is profiled; see host.h. */
 #include "host/host.h"
 
 #include <stdint.h>
@@ -44,7 +44,7 @@ bool cp_profiled_active(void)
 
 bool cp_profiled_is_this(void)
 {
-	/* A clone() child may have the same pid in a pid namespace of its own. */
+	/* A child of clone() may have the same pid, in its own pid namespace. */
 	return (cp_profiled_retired() || cp_sys_getpid() == pid) && !cp_fork_mark_is_gone();
 }
 

@@ -137,7 +137,7 @@ void cp_real_prepare_clock(void)
 		cp_lock_clock.read = clock_gettime;
 }
 
-/* Tell whether this libc should have function W and SLOT doesn't hold it yet. */
+/* Does SLOT lack the function W, which this libc should have? */
 static bool is_missing(const char *slot, const struct cp_real_wanted *w)
 {
 	void *f;

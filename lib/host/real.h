@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-/* The version that glibc gave to its first functions on this machine. */
+/* Version of glibc's first functions on this machine. */
 #ifdef __aarch64__
 #define CP_REAL_OLDEST_GLIBC "GLIBC_2.17"
 #else
@@ -104,7 +104,7 @@ extern struct cp_real cp_real;
 struct cp_real_wanted {
 	uint16_t at;	/* the pointer's offset in the struct of originals */
 	uint8_t since;	/* minor version of the first glibc that has the function */
-	uint8_t oldest; /* not 0: its oldest version, not today's */
+	uint8_t oldest; /* not 0: its oldest version is wanted, not the default one */
 };
 
 /* Look up those of the COUNT functions of WANTED, whose names are NAMES, whose pointers in TO, a

@@ -15,7 +15,7 @@ enum kind { KIND_NONE, KIND_PROF, KIND_DUMP, KIND_DUMP_HEAP, KIND_TOGGLE, KIND_F
 
 static unsigned char kinds[65]; /* enum kind */
 static bool dump_signal_asked, dump_refusal_said;
-static int owner; /* pid of the process that KINDS describes; not that of a vfork's child */
+static int owner; /* pid of the process that KINDS describes; a vfork's child has another pid */
 
 /* Fill *ACT for a handler of the profiler, which blocks all signals: a handler that interrupts it
  * could leave it by longjmp. */
@@ -72,7 +72,7 @@ static bool is_ours(const struct sigaction *act)
 	       act->sa_sigaction == cp_fatal_handler || cp_chained_is(act);
 }
 
-/* Set OLD as libc does, from its front: if it can't be written, the fault has the same address. */
+/* Write OLD as libc does, from its front, so that a fault has the same address. */
 static void give(struct sigaction *old, const struct sigaction *what)
 {
 	*(volatile __sighandler_t *)&old->sa_handler = what->sa_handler;
@@ -108,7 +108,7 @@ static void say_dump_refused(int sig)
 	dump_refusal_said = true;
 }
 
-/* Signals that the program has set, even to the default, as far as the profiler saw. */
+/* Signals whose disposition the program has set, even to the default. */
 static uint64_t programs;
 
 /* Note that the program sets SIG. From then on a dump or toggle signal is treated like any other
@@ -214,7 +214,7 @@ static bool is_owner(void)
 	return cp_profiled_retired() || cp_sys_getpid() == owner;
 }
 
-/* SIGPROF keeps the profiler's handler for good, also after a stop: a late SIGPROF with the default
+/* SIGPROF keeps the profiler's handler for good: after a stop, a late SIGPROF with the default
  * action would end the program. */
 static int dispatch(int sig, const struct sigaction *act, struct sigaction *old, bool ours)
 {
@@ -267,7 +267,7 @@ static void clear_rest(sigset_t *set)
 	memset((char *)set + sizeof(uint64_t), 0, sizeof(*set) - sizeof(uint64_t));
 }
 
-/* A locked operation is spared where it changes nothing. */
+/* The locked operation is saved if it would change nothing. */
 static void add_signal(uint64_t *signals, int sig)
 {
 	if (!(cp_load_seqcst(signals) & CP_SIGBIT(sig)))
@@ -299,7 +299,7 @@ int cp_signals_sigaction(int sig, const struct sigaction *act, struct sigaction 
 		read_action(&read, act);
 		act = &read;
 	}
-	/* Asked once: it takes a system call. */
+	/* Asked once, because it takes a system call. */
 	active = cp_profiled_active();
 	ours = active && cp_profiled_is_this();
 	act = cp_handler_mask_begin(&mask, sig, act, ours && cp_load_relaxed(&cp_deferred_on));
@@ -360,7 +360,7 @@ static void look_at_alternate(void)
 
 void cp_signals_alternate_goes(const void *at, size_t size)
 {
-	/* A handler that is on the stack at this moment ends within that time. */
+	/* A handler on the stack ends within this time. */
 	const struct timespec moment = { 0, 5000000 };
 	uint32_t why;
 
@@ -482,7 +482,8 @@ int cp_signals_claim_prof(void)
 	return 0;
 }
 
-/* What libc's profiler has displaced, and puts back itself as far as the kernel is concerned. */
+/* The disposition that libc's own profiler has displaced. In the kernel, libc's profiler puts it
+ * back itself. */
 static struct cp_disposition displaced;
 static bool is_displaced;
 
@@ -526,7 +527,7 @@ static void really_ignore_prof(bool ignore)
 	cp_disposition_view_get(SIGPROF, &act);
 	if (kinds[SIGPROF] != KIND_PROF || act.sa_handler != SIG_IGN)
 		return;
-	/* Not if the child of a vfork has set its own disposition. */
+	/* The child of a vfork may have set its own disposition. */
 	if (CP_REAL(sigaction)(SIGPROF, NULL, &now) < 0 ||
 	    (ignore ? !is_ours(&now) : now.sa_handler != SIG_IGN))
 		return;

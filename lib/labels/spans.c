@@ -14,7 +14,8 @@
  * name the same kind, even a handler and the thread that it interrupted, one finds the other's
  * kind. */
 struct kinds {
-	uint32_t places[CP_SPANS_MAX]; /* by hash, linear probing: 1 + index into ALL; 0 = empty */
+	uint32_t places[CP_SPANS_MAX]; /* hash table with linear probing: 1 + index into ALL; 0 =
+					  empty */
 	/* 64 more, for kinds that are being named, or were superfluous and are given back. A
 	 * kind's pages are touched only with its first span; of its histogram, only the pages that
 	 * durations fall into. */
@@ -148,8 +149,8 @@ bool cp_spans_is(const struct cp_span_kind *k, const char *name)
 #define FIRST 64u
 #define SHORT 16u
 
-/* Drawn for each process: else the same numbers would be measured in each of a thousand workers,
- * and their errors would add up. */
+/* A random number for each process. With the same one, a thousand workers would measure the same
+ * spans, and their errors would add up. */
 static uint32_t salt;
 
 static void draw_salt(void)

@@ -128,7 +128,7 @@ static uint32_t synthetic(struct cp_names *n, const char *text)
 		return 0;
 	f->name = f->system_name = text;
 	f->has_symbol = true;
-	f->start = UINT64_MAX; /* never found again by (path, start) */
+	f->start = UINT64_MAX; /* so that (path, start) never finds it again */
 	return number;
 }
 
@@ -140,8 +140,7 @@ static const struct cp_symbol_query *answer(const struct cp_vec *queries, uint64
 	return i < queries->count && q->offset == offset ? q : NULL;
 }
 
-/* The mapping for addresses that no mapping holds any more. A JIT unmaps its code, and then only
- * its announcement can name the code. */
+/* The mapping for code that was unmapped since, as JITs do; only its announcement names it. */
 static const struct cp_mapping nowhere = { .path = "[unknown]", .anonymous = true };
 
 static const struct cp_mapping *mapping_at(const struct cp_aggregate *a, uint32_t mapping)
@@ -287,7 +286,7 @@ static int name_special(struct cp_names *n, struct cp_aggregate *a)
 {
 	struct cp_location *l = a->locations.items;
 
-	/* An earlier try may have found memory for some of them. */
+	/* An earlier attempt may have stored some of them. */
 	n->functions.count = 0;
 	l[CP_LOCATION_TRUNCATED].function = synthetic(n, "[truncated]");
 	l[CP_LOCATION_INCOMPLETE].function = synthetic(n, "[incomplete]");
@@ -322,7 +321,7 @@ static int name_all(struct cp_names *n, struct cp_aggregate *a)
 	return err;
 }
 
-/* Drops the results for the locations from DONE on, which are named anew. */
+/* Drops the names of the locations from DONE on, which are named anew. */
 static void go_back(struct cp_names *n)
 {
 	n->rereadings += n->unread;

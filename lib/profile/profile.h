@@ -42,8 +42,8 @@ struct cp_location {
 };
 
 #define CP_VALUES 4 /* the most values per row; a row has one per sample type of the mode */
-/* The value that is no sum, but the longest event of the records that keep it. A mode whose records
- * do has fewer sample types than CP_VALUES. */
+/* The value that is no sum but the longest event of the records. A mode that uses it has fewer
+ * sample types than CP_VALUES. */
 #define CP_VALUE_LONGEST (CP_VALUES - 1)
 #define CP_NO_THREAD CP_INDEX_NONE
 
@@ -56,8 +56,8 @@ struct cp_stack {
 	uint64_t values[CP_VALUES]; /* records set the first two: count and weight */
 };
 
-/* The values of a row at the begin of a window; 0 for a value of the moment, so that the window has
- * it as it is now. */
+/* The values of a row when a window began. A value that is a momentary state has 0, so that the
+ * window shows its present value. */
 struct cp_aggregate_base {
 	uint64_t values[CP_VALUES];
 };
@@ -88,12 +88,12 @@ struct cp_recent {
 
 struct cp_aggregate {
 	struct cp_modules *modules;
-	struct cp_arena arena; /* stacks' locations */
+	struct cp_arena arena; /* holds the stacks' locations */
 	struct cp_vec locations, stacks, threads;
 	struct cp_vec aside; /* owned by the mode: values of rows that are not shown now */
 	struct cp_index location_index, stack_index, name_index;
 	struct cp_recent *recent; /* indexed by pc; NULL = not allocated yet */
-	uint32_t ended;		  /* counts threads that have ended and kept a label */
+	uint32_t ended;		  /* number of threads that have ended and kept a label */
 	uint64_t records; /* records added; a source that sets rows itself adds the number of
 			     changes */
 	uint64_t weight;  /* weight of these records */
@@ -110,7 +110,7 @@ void cp_aggregate_thread_ended(struct cp_aggregate *a);
 /* Returns whether a thread without a label should share one now, so that many short-lived threads
  * don't fill the memory with rows. ENDED: the thread has already ended. */
 bool cp_aggregate_shares(const struct cp_aggregate *a, bool ended);
-/* Returns the number of the label that threads called NAME share, or CP_INDEX_NONE without
+/* Returns the number of the label that all threads called NAME share, or CP_INDEX_NONE without
  * memory. */
 uint32_t cp_aggregate_shared_thread(struct cp_aggregate *a, const char *name);
 /* Adds one record of THREAD. Returns 0, or -ENOMEM if the record isn't added. */
@@ -140,7 +140,7 @@ static inline int64_t cp_aggregate_since(const struct cp_aggregate *a, uint32_t 
 		now -= CP_VEC_AT(base, struct cp_aggregate_base, number)->values[value];
 	return (int64_t)now;
 }
-/* Gives up all locations. A has no rows. */
+/* Gives up all locations of A, which has no rows. */
 void cp_aggregate_forget_locations(struct cp_aggregate *a);
 /* Releases everything except the modules. */
 void cp_aggregate_release(struct cp_aggregate *a);
@@ -178,7 +178,7 @@ int cp_aggregate_compact_begin(struct cp_compaction *c, const struct cp_aggregat
 void cp_aggregate_compact_keep(struct cp_compaction *c, uint32_t row);
 /* Returns 0; or -ENOMEM, and nothing is changed. The rows stay in their order. */
 int cp_aggregate_compact_apply(struct cp_compaction *c, struct cp_aggregate *a);
-/* Return the new number, or CP_INDEX_NONE for what hasn't stayed. */
+/* Returns the new number, or CP_INDEX_NONE if the row or thread is gone. */
 uint32_t cp_aggregate_compact_row(const struct cp_compaction *c, uint32_t row);
 uint32_t cp_aggregate_compact_thread(const struct cp_compaction *c, uint32_t thread);
 void cp_aggregate_compact_release(struct cp_compaction *c);
@@ -194,9 +194,9 @@ void cp_aggregate_compact_release(struct cp_compaction *c);
 struct cp_function {
 	const char *name;	 /* demangled, or unchanged, or "module+0x12" */
 	const char *system_name; /* mangled */
-	const char *path;	 /* of the module; NULL: synthetic, without a module */
+	const char *path;	 /* path of its module; NULL: synthetic, without a module */
 	uint64_t start;		 /* file offset in the module */
-	bool has_symbol;	 /* if false, the name is the function's place */
+	bool has_symbol;	 /* false: the name only tells the function's place */
 };
 
 /* The result of naming for one mapping. */
@@ -280,9 +280,9 @@ struct cp_strata {
 	struct cp_vec strata; /* struct stratum */
 	struct cp_vec rows;   /* struct pending, by row number */
 	struct cp_index index;
-	uint64_t random; /* numbers of the random starts */
+	uint64_t random; /* state of the random starts */
 	unsigned few;	 /* strata with fewer samples are settled together; 0 = none */
-	uint32_t rest;	 /* location of what no sample stands for; 0 = [not sampled] */
+	uint32_t rest;	 /* location for events that no sample represents; 0 = [not sampled] */
 	/* Since the begin: the sum of the rows' variances, and the exact totals. */
 	double variance[CP_VALUES], total[CP_VALUES];
 };
@@ -307,7 +307,7 @@ bool cp_strata_exact(struct cp_strata *st, uint32_t thread, uint64_t tag,
 /* Adds all that was told since the last settle to A's rows. ADD: how; NULL = value by value.
  * Returns how much of values[1] is lost because no row could be made for it. */
 uint64_t cp_strata_settle(struct cp_strata *st, struct cp_aggregate *a, cp_strata_add *add);
-/* Returns how sure rows are in VALUE: the variance of a row is about this, times its value. 0 =
+/* Returns the uncertainty of rows in VALUE: a row's variance is about this, times its value. 0 =
  * rows are exact. */
 static inline double cp_strata_unsure(const struct cp_strata *st, unsigned value)
 {
@@ -328,8 +328,8 @@ void cp_strata_release(struct cp_strata *st);
 
 struct cp_tick_rate_pair {
 	uint64_t ns, ticks; /* CLOCK_MONOTONIC and the counter at the same time */
-	uint64_t asleep;    /* until then the machine was suspended for so many ns */
-	uint64_t within;    /* number of ticks among which the one at NS lies */
+	uint64_t asleep;    /* ns that the machine was suspended until then */
+	uint64_t within;    /* number of ticks that include the moment NS */
 };
 
 /* Returns a pair for now: of several readings, the one with the least interruption. */
@@ -346,7 +346,7 @@ bool cp_tick_rate_slept(const struct cp_tick_rate_pair *from, const struct cp_ti
 /* Returns the rate, or 0 if the pairs are too close to each other or the counter has restarted. */
 uint64_t cp_tick_rate(const struct cp_tick_rate_pair *from, const struct cp_tick_rate_pair *to);
 
-/* The rate as known so far, from looks at different times. */
+/* The rate as far as it is known, from looks at different times. */
 struct cp_tick_watch {
 	struct cp_tick_rate_pair
 		since;	/* the first look, or the first one after the counter restarted */

@@ -12,18 +12,19 @@ struct portion {
 	uint64_t self;
 	double share, spread;
 	double most;	 /* the largest SPREAD / SHARE of a row */
-	bool keeps_self; /* samples count for themselves, and what is LEFT is divided by SHARE */
+	bool keeps_self; /* samples keep their own values, and only LEFT is divided by SHARE */
 	uint64_t left, given;
-	double by, passed; /* the sum that LEFT is divided by, and its part in the rows so far */
-	double factor;	   /* a row's part of BY, times this */
-	double correction; /* and so much for each unit of SPREAD */
-	double sum;	   /* of what the rows so far have to get, from a random start */
+	double by, passed; /* the sum by which LEFT is divided, and the part of it in the rows so
+			      far */
+	double factor;	   /* factor of a row's part of BY */
+	double correction; /* correction for each unit of SPREAD */
+	double sum;	   /* sum of what the rows so far must get, from a random start */
 };
 
 struct stratum {
 	uint64_t tag;
 	uint32_t thread;
-	uint32_t with;	/* the stratum that it is settled with; mostly itself */
+	uint32_t with;	/* number of the stratum with which it is settled; mostly its own */
 	uint32_t first; /* the first of its tag that has few samples, plus 1: if it has no thread */
 	uint64_t samples;
 	uint64_t exact[CP_VALUES];
@@ -96,7 +97,7 @@ bool cp_strata_sampled(struct cp_strata *st, uint32_t row, uint32_t thread, uint
 	struct pending *p;
 
 	st->rows.size = sizeof(struct pending);
-	/* In steps, because the vector grows to what is asked for. */
+	/* The vector grows step by step, because it grows to the size that is asked for. */
 	if (stratum == CP_INDEX_NONE ||
 	    (row >= st->rows.count && !cp_vec_extend(&st->rows, (size_t)row + row / 2 + 64)))
 		return false;
@@ -175,7 +176,7 @@ static void join_small(struct cp_strata *st)
 	for (uint32_t i = 0; i < count; i++) {
 		struct stratum *s = at(st, i), *with = settled_with(st, i);
 
-		/* Where there is no sample, each has a row of its own. */
+		/* Strata without any sample get a row each. */
 		if (!with->samples)
 			s->with = i;
 		if (s->with == i)
@@ -216,7 +217,7 @@ static uint64_t take_share(struct portion *p, uint64_t self, double share, doubl
 
 	p->passed += part;
 	p->sum += part * p->factor + spread * p->correction;
-	/* The last row gets the rest: the sum is the same one. */
+	/* The last row gets the rest, so that the sum stays the same. */
 	if (p->passed < p->by)
 		up_to = p->sum < (double)p->left ? (uint64_t)p->sum : p->left;
 	if (part > 0 && up_to > p->given) {
@@ -249,7 +250,7 @@ static void give_rows(struct cp_strata *st, struct cp_aggregate *a, cp_strata_ad
 		for (unsigned v = 0; s && v < CP_VALUES; v++) {
 			values[v] =
 				take_share(&s->portions[v], p->self[v], p->share[v], p->spread[v]);
-			/* What the other rows of the stratum are sure of is sure here, too. */
+			/* The certain parts of the stratum's other rows are certain here, too. */
 			if (p->spread[v] > 0)
 				st->variance[v] +=
 					p->spread[v] * (1 - p->spread[v] / s->portions[v].spread);
@@ -259,7 +260,7 @@ static void give_rows(struct cp_strata *st, struct cp_aggregate *a, cp_strata_ad
 	}
 }
 
-/* Gives what no sample stands for. Returns how much of values[1] is lost. */
+/* Adds what no sample represents. Returns how much of values[1] is lost. */
 static uint64_t give_rest(const struct cp_strata *st, const struct stratum *s,
 			  struct cp_aggregate *a, cp_strata_add *how)
 {

@@ -89,8 +89,7 @@ uint64_t cp_tick_rate(const struct cp_tick_rate_pair *from, const struct cp_tick
 	return (uint64_t)(((__uint128_t)ns << CP_TICK_RATE_SHIFT) / ticks);
 }
 
-/* Returns whether the rate is another machine's, after a migration of the process or of the
- * machine. */
+/* Returns whether RATE is that of another machine, after a migration. */
 static bool is_another(uint64_t rate, uint64_t before)
 {
 	uint64_t off = rate > before ? rate - before : before - rate;

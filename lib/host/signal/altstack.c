@@ -15,8 +15,8 @@
  * size. */
 #define LARGE ((size_t)128 << 10)
 #define SIZE (2 * LARGE)
-/* Size of the small stack below it, on which the change is made: the kernel refuses to change the
- * alternate stack that a thread is on. */
+/* Size of the small stack below it on which the alternate stack is changed: the kernel refuses the
+ * change on the alternate stack itself. */
 #define AWAY ((size_t)4096)
 
 struct change {
@@ -151,7 +151,7 @@ static bool kernel_has_ours(const struct cp_thread *t, stack_t *now)
 	       now->ss_sp == t->alternate;
 }
 
-/* The error for a thread that is on its alternate stack. */
+/* Return the error for a thread that is on its alternate stack. */
 static long refuse_altstack(const stack_t *ss)
 {
 	stack_t copy;

@@ -5,8 +5,8 @@
 #include "base/atomic.h"
 #include "base/sys.h"
 
-/* Sequence lock: odd while a slot is written. A writer takes the lock by changing it from even to
- * odd, with signals blocked and for a few stores only, so writers exclude each other. */
+/* A sequence lock, odd while a slot is written. A writer makes it odd with signals blocked and for
+ * a few stores only, so writers exclude each other. */
 static struct {
 	uint32_t sequence;
 	struct cp_disposition d;
@@ -54,10 +54,10 @@ void cp_disposition_take(int sig, struct cp_disposition *d)
 	cp_disposition_get(sig, d);
 	if (!(d->flags & (int)SA_RESETHAND) || d->handler == SIG_DFL || d->handler == SIG_IGN)
 		return;
-	/* Two threads may get the signal at once: the second one gets the default. */
+	/* Two threads may get the signal at once; the second one then gets the default. */
 	write_begins(sig);
 	*d = table[sig].d;
-	/* As in the kernel, flags and mask stay. */
+	/* Flags and mask stay, as in the kernel. */
 	if (d->flags & (int)SA_RESETHAND)
 		table[sig].d.handler = SIG_DFL;
 	write_ends(sig);

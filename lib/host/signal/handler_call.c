@@ -45,7 +45,7 @@ static uint64_t mask_with_room(int sig, const ucontext_t *uc, const struct cp_di
 	return mask | CP_SIGBIT(SIGPROF);
 }
 
-/* A place for a frame: its lowest address, and the address that the kernel writes it below. */
+/* A place for a frame: its lowest address, and the address below which the kernel writes it. */
 struct place {
 	uintptr_t low, top;
 	bool fits, alternate;
@@ -112,7 +112,7 @@ static void enter_handler(int sig, ucontext_t *uc, const struct cp_disposition *
 	}
 	cp_frame_copy(uc, to->low, to->top);
 	cp_context_enter(uc, (uintptr_t)d->action, sig, to->low, restorer);
-	/* Such an alternate stack is gone until the handler ends. */
+	/* The kernel takes such an alternate stack away until the handler ends. */
 	if ((unsigned)uc->uc_stack.ss_flags & SS_AUTODISARM)
 		uc->uc_stack.ss_flags = SS_DISABLE;
 	mask = mask_with_room(sig, copy, d, samples, &uc->uc_stack);
@@ -129,8 +129,8 @@ cp_handler_function cp_handler_call(int sig, ucontext_t *uc, const struct cp_dis
 
 	cp_altstack_see_own(uc);
 	to = place_of(uc, d);
-	/* Frames that overlap are the same. A shadow stack holds the return addresses of the
-	 * kernel's frame, in its order. */
+	/* Overlapping frames are the same frame. A shadow stack holds the return addresses of the
+	 * kernel's frames in their order. */
 	if (to.low - low + size < 2 * size || cp_arch_has_shadow_stack()) {
 		mask = mask_with_room(sig, uc, d, samples, &now);
 		cp_sys_sigmask(SIG_SETMASK, &mask, NULL);

@@ -53,14 +53,14 @@ bool cp_altstack_begin(const ucontext_t *context, stack_t *now);
 /* Put the program's stack back if the thread has left it. Call in the profiler's handlers; UC is
  * the kernel's frame. T is the calling thread's record. */
 void cp_altstack_see(const struct cp_thread *t, ucontext_t *uc);
-/* The same where the record is not known. */
+/* The same if the record is not known. */
 void cp_altstack_see_own(ucontext_t *uc);
 
 /* An alternate stack; without one, SIZE is 0. */
 struct cp_altstack {
 	uintptr_t low;
 	size_t size;
-	bool disarms; /* no thread is ever on it (SS_AUTODISARM) */
+	bool disarms; /* SS_AUTODISARM: the thread is never on it, as the kernel sees it */
 };
 
 /* Return the alternate stack of the program that was in force at UC, the kernel's frame. Call in
@@ -193,7 +193,7 @@ void cp_deferred_really_block(bool block);
 bool cp_deferred_apply_mask(void);
 void cp_deferred_revert_mask(void);
 
-/* Drop all deferred signals in a fork child, where nothing is pending. */
+/* Drop all deferred signals in a fork child, which has no pending signals. */
 void cp_deferred_fork_child(void);
 
 /* disposition.c
@@ -215,7 +215,7 @@ struct cp_disposition {
 		void (*action)(int, siginfo_t *, void *);
 	};
 	uint64_t mask; /* kernel form */
-	int flags;     /* SA_* */
+	int flags;     /* SA_* flags */
 };
 
 /* Read or write the program's view of SIG (1 to 64). Async-signal-safe. */
@@ -258,7 +258,7 @@ typedef void (*cp_handler_function)(int, siginfo_t *, void *);
 cp_handler_function cp_handler_call(int sig, ucontext_t *uc, const struct cp_disposition *d,
 				    const void *restorer, bool samples);
 
-/* Not zero once SIGPROF was blocked in a handler because there was no room for samples. */
+/* Not 0 after SIGPROF was blocked in a handler that had no room for samples. */
 extern uint32_t cp_handler_call_blocks_prof;
 
 /* Does nothing. For handlers that must tail-call something. */
@@ -294,29 +294,28 @@ static inline uint64_t cp_sigprof_value(enum cprof_mode mode, const struct cp_th
 struct cp_sigprof_source {
 	/* Not zero while samples are taken. */
 	const uint32_t *running;
-	/* A timer with a value of this mode has expired. T is the record that the value names, or
-	 * NULL. */
+	/* Called when a timer with a value of this mode has expired. T is the record in the value,
+	 * or NULL. */
 	void (*expired)(struct cp_thread *t, const siginfo_t *si, const ucontext_t *uc);
 	/* Return true if SI is a signal of this source without such a value; the source has then
 	 * taken it. */
 	bool (*take)(const siginfo_t *si, const ucontext_t *uc);
-	/* Take what the source has for T, the calling thread's record, although no signal
-	 * announced it. Called only while LOOKS is not zero. */
+	/* Take the events of T, the calling thread's record, that no signal announced. Called only
+	 * while LOOKS is not 0. */
 	void (*look)(struct cp_thread *t, const ucontext_t *uc);
 	const uint32_t *looks;
 };
 
-/* Add MODE's row, or replace it by the same. S stays. Ordinary context. */
+/* Add S as MODE's row, or set it again. S stays. Ordinary context. */
 void cp_sigprof_add(enum cprof_mode mode, const struct cp_sigprof_source *s);
 
-/* Set what ends the process by the default action of a SIGPROF that is the program's. */
+/* Set the function that ends the process by the default action of the program's SIGPROF. */
 void cp_sigprof_set_end(void (*end)(int sig, siginfo_t *si, void *uc));
 
 /* Return true while any source takes samples. Any context. */
 bool cp_sigprof_samples_come(void);
 
-/* Return true if the signal has no details. The kernel sends it so when it has no memory for them.
- */
+/* Return true if the signal has no details, because the kernel had no memory for them. */
 static inline bool cp_sigprof_lacks_details(const siginfo_t *si)
 {
 	return si->si_code == SI_USER && !si->si_pid;
@@ -335,9 +334,8 @@ void cp_sigprof_take_pending(const ucontext_t *uc);
 /* The SA_SIGINFO handler; it has a full mask. */
 void cp_sigprof_handle(int sig, siginfo_t *si, void *uc);
 
-/* Whose is a signal that a descriptor sent? The profiler's perf events send SIGPROF with the number
- * of a descriptor that is closed. For the modes that have such events; in the handler.
- */
+/* Tells whose signal a descriptor's signal is. The profiler's perf events send SIGPROF with the
+ * number of a descriptor that is closed. For the modes with such events; in the handler. */
 
 /* Return true if SI may come from a perf event. A signal without details may come from any. */
 static inline bool cp_perf_signal_may_be(const siginfo_t *si)

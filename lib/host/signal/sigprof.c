@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The handler of SIGPROF: whose signal is it? See host_signal.h. */
+/* The handler of SIGPROF, which decides whose signal it is. See host_signal.h. */
 #include "host/signal/host_signal.h"
 
 #include <string.h>
@@ -164,7 +164,7 @@ deliver(const struct cp_self *self, bool due, siginfo_t *si, ucontext_t *uc, con
 			end_process(SIGPROF, si, uc);
 		if (d.handler == SIG_DFL || d.handler == SIG_IGN)
 			continue;
-		/* The handler of the next one runs when this one has ended, however it ends. */
+		/* A next signal's handler runs after this one has ended, however it ends. */
 		if (has_held(self)) {
 			cp_sigprof_take_pending(uc);
 			cp_deferred_wake_self();
@@ -205,7 +205,7 @@ static const struct cp_self *on_timer(const siginfo_t *si, ucontext_t *uc)
 	return self;
 }
 
-/* *DUE: SI is to be delivered to the program. */
+/* Handle a signal that is no timer's. Sets *DUE if SI must be delivered to the program. */
 static const struct cp_self *on_other(siginfo_t *si, ucontext_t *uc, bool *due)
 {
 	const struct cp_self *self = cp_thread_libc_self();

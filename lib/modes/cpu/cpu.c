@@ -245,8 +245,7 @@ static void delete_clock(struct cp_thread *t)
 	cp_cpu_timer_delete(t);
 }
 
-/* End T's clock. T's next sample counts the expiries that the kernel's tick would have signalled.
- */
+/* End T's clock. T's next sample counts the expiries that the next tick would have signalled. */
 static void end_period(struct cp_thread *t)
 {
 	uint64_t missed = cp_cpu_timer_missed(t, cp_sys_clock_ns(CP_THREAD_CLOCK(t->tid)));

@@ -15,8 +15,7 @@
  * period. Each by itself is uniform, which keeps short threads unbiased; together they hit n times
  * as evenly as n independent draws. */
 #define GOLDEN UINT64_C(0x9e3779b97f4a7c15)
-/* The fraction of the square root of 2, for a sequence that is independent of the first expiries'.
- */
+/* The same of the square root of 2, for a sequence independent of the first expiries. */
 #define ROOT UINT64_C(0xb504f333f9de6484)
 
 static uint64_t phase;	      /* golden-ratio sequence, random start */
@@ -52,8 +51,7 @@ int64_t cp_cpu_timer_credit(void)
 
 static void begin_edge(struct cp_thread *t, uint64_t now, uint64_t first)
 {
-	/* The first expiry stands for the periods that end within a tick's length before NOW, too.
-	 */
+	/* Credit T with the earlier periods that end within a tick's length before NOW. */
 	cp_cpu_of(t)->edge.start = (uint64_t)(uintptr_t)t->start;
 	cp_cpu_edges_begin(&cp_cpu_of(t)->edge, (first + tick - 1) / cp_cpu_state.period_ns,
 			   now + draw_delay(&late_phase, ROOT, tick));

@@ -62,8 +62,7 @@ void cp_heap_after_unload(struct cp_module_diff *u);
 
 struct cp_heap_budget {
 	uint64_t budget;  /* samples a second; 0 = the interval stays */
-	unsigned percent; /* share of the CPU time that BUDGET is computed from; 0: BUDGET is fixed
-			   */
+	unsigned percent; /* share of the CPU time that gives BUDGET; 0: BUDGET is fixed */
 	uint64_t cpu_ns;  /* CPU time at the last look */
 	uint64_t timed, timed_ns, sample_ns; /* samples that were timed, and their ns, at the last
 						look; ns of a sample since then */
@@ -336,9 +335,8 @@ void cp_heap_views_skip(void);
 
 /* Results of the last split. */
 struct cp_heap_views_found {
-	int table_error;    /* 0, or the negative errno because of which SUMS is unknown */
-	int resident_error; /* 0, or the negative errno because of which pages' states are unknown
-			     */
+	int table_error;    /* 0, or a negative errno: SUMS is unknown */
+	int resident_error; /* 0, or a negative errno: pages' states are unknown */
 	bool looked; /* blocks were looked up, so USED is known unless RESIDENT_ERROR is set */
 	struct cp_memory_sums sums;
 	uint64_t used[CP_RESIDENT_KINDS]; /* of the bytes in use */

@@ -38,16 +38,14 @@ enum cp_heap_look { CP_HEAP_LOOK_ALL, CP_HEAP_LOOK_FILTER, CP_HEAP_LOOK_NONE };
 struct cp_heap_hot {
 	uint32_t state; /* enum cp_heap_state */
 	uint8_t look;	/* enum cp_heap_look: which addresses free looks up */
-	uint8_t all;	/* the mode is on, and every allocation is sampled */
-	uint8_t counts; /* the mode is on with an interval: threads count down to their next sample
-			 */
+	uint8_t all;	/* on, and every allocation is sampled */
+	uint8_t counts; /* on, with an interval: threads count down to their next sample */
 	void *(*malloc)(size_t);
 	void (*free)(void *);
 	void *(*calloc)(size_t, size_t);
 	void *(*realloc)(void *, size_t);
 	size_t (*usable_size)(void *); /* NULL if the allocator has no such function */
-	uint8_t cxx; /* operator new and delete call malloc and free; see lib/modes/heap/hooks/new.c
-		      */
+	uint8_t cxx;		       /* operator new and delete call malloc and free; see new.c */
 } __attribute__((aligned(64)));
 _Static_assert(sizeof(struct cp_heap_hot) == 64, "one line");
 extern struct cp_heap_hot cp_heap_hot __attribute__((visibility("hidden")));
